@@ -1,0 +1,196 @@
+package ot
+
+import "math"
+
+// PointCost is a cost between two points of the same dimension, with its gradient.
+//
+// SqEuclidean, L1, Euclidean, Cosine, SqEuclideanL1(mix), Power(p) and CostFunc are the ones of this package.
+type PointCost interface {
+	// Cost returns c(x, y).
+	Cost(x, y []float64) float64
+	// Grad adds w·∂c/∂x to dx and w·∂c/∂y to dy; either may be nil and is then left out.
+	Grad(dx, dy []float64, w float64, x, y []float64)
+}
+
+// Metric names a cost without parameters.
+type Metric int
+
+const (
+	// SqEuclidean is |x−y|² = Σ (xₖ−yₖ)², not halved.
+	SqEuclidean Metric = iota
+	// L1 is Σ |xₖ−yₖ|; its gradient takes sign(0) = 0.
+	L1
+	// Euclidean is |x−y|; its gradient at x = y is 0.
+	Euclidean
+	// Cosine is 1 − x·y/(|x||y|), in [0, 2]; it is 1, with gradient 0, where x or y is 0.
+	Cosine
+)
+
+// String returns the name of the cost.
+func (c Metric) String() string {
+	switch c {
+	case SqEuclidean:
+		return "sqeuclidean"
+	case L1:
+		return "l1"
+	case Euclidean:
+		return "euclidean"
+	case Cosine:
+		return "cosine"
+	}
+	return "unknown"
+}
+
+// Cost returns c(x, y).
+func (c Metric) Cost(x, y []float64) float64 {
+	switch c {
+	case L1:
+		var s float64
+		for k, v := range x {
+			s += math.Abs(v - y[k])
+		}
+		return s
+	case Euclidean:
+		return distance(x, y)
+	case Cosine:
+		xy, xx, yy := products(x, y)
+		if xx == 0 || yy == 0 {
+			return 1
+		}
+		// Rounding may carry the cosine of parallel vectors past 1.
+		return 1 - max(-1, min(1, xy/(xx*yy)))
+	default:
+		return sqDistance(x, y)
+	}
+}
+
+// Grad adds w·∂c/∂x to dx and w·∂c/∂y to dy.
+func (c Metric) Grad(dx, dy []float64, w float64, x, y []float64) {
+	switch c {
+	case L1:
+		for k, v := range x {
+			addOpposite(dx, dy, k, w*sign(v-y[k]))
+		}
+	case Euclidean:
+		if r := distance(x, y); r > 0 {
+			for k, v := range x {
+				addOpposite(dx, dy, k, w*(v-y[k])/r)
+			}
+		}
+	case Cosine:
+		gradCosine(dx, dy, w, x, y)
+	default:
+		for k, v := range x {
+			addOpposite(dx, dy, k, 2*w*(v-y[k]))
+		}
+	}
+}
+
+// SqEuclideanL1 is the cost of DP-Sinkhorn, |x−y|² + m·Σ|xₖ−yₖ|; the value is the mix m.
+type SqEuclideanL1 float64
+
+// Cost returns |x−y|² + m·|x−y|₁.
+func (c SqEuclideanL1) Cost(x, y []float64) float64 {
+	var s, l float64
+	for k, v := range x {
+		d := v - y[k]
+		s += d * d
+		l += math.Abs(d)
+	}
+	return s + float64(c)*l
+}
+
+// Grad adds w·∂c/∂x to dx and w·∂c/∂y to dy, with sign(0) = 0.
+func (c SqEuclideanL1) Grad(dx, dy []float64, w float64, x, y []float64) {
+	for k, v := range x {
+		d := v - y[k]
+		addOpposite(dx, dy, k, w*(2*d+float64(c)*sign(d)))
+	}
+}
+
+// Power is |x−y|ᵖ, the Euclidean distance to the power p > 0; the value is p.
+type Power float64
+
+// Cost returns |x−y|ᵖ.
+func (c Power) Cost(x, y []float64) float64 { return math.Pow(distance(x, y), float64(c)) }
+
+// Grad adds w·∂c/∂x to dx and w·∂c/∂y to dy; 0 at x = y.
+func (c Power) Grad(dx, dy []float64, w float64, x, y []float64) {
+	r := distance(x, y)
+	if r == 0 {
+		return
+	}
+	f := w * float64(c) * math.Pow(r, float64(c)-2)
+	for k, v := range x {
+		addOpposite(dx, dy, k, f*(v-y[k]))
+	}
+}
+
+// CostFunc is a cost of the user's own. Gradient may be nil where no gradient with respect to points is asked for;
+// it adds as PointCost.Grad does.
+type CostFunc struct {
+	Value    func(x, y []float64) float64
+	Gradient func(dx, dy []float64, w float64, x, y []float64)
+}
+
+// Cost returns f.Value(x, y).
+func (f CostFunc) Cost(x, y []float64) float64 { return f.Value(x, y) }
+
+// Grad calls f.Gradient.
+func (f CostFunc) Grad(dx, dy []float64, w float64, x, y []float64) { f.Gradient(dx, dy, w, x, y) }
+
+func addOpposite(dx, dy []float64, k int, v float64) {
+	if dx != nil {
+		dx[k] += v
+	}
+	if dy != nil {
+		dy[k] -= v
+	}
+}
+
+func gradCosine(dx, dy []float64, w float64, x, y []float64) {
+	xy, xx, yy := products(x, y)
+	if xx == 0 || yy == 0 {
+		return
+	}
+	inv, cos := 1/(xx*yy), xy/(xx*yy)
+	for k := range x {
+		if dx != nil {
+			dx[k] += w * (cos*x[k]/(xx*xx) - y[k]*inv)
+		}
+		if dy != nil {
+			dy[k] += w * (cos*y[k]/(yy*yy) - x[k]*inv)
+		}
+	}
+}
+
+// products returns x·y, |x| and |y|.
+func products(x, y []float64) (xy, nx, ny float64) {
+	for k, v := range x {
+		xy += v * y[k]
+		nx += v * v
+		ny += y[k] * y[k]
+	}
+	return xy, math.Sqrt(nx), math.Sqrt(ny)
+}
+
+func sqDistance(x, y []float64) float64 {
+	var s float64
+	for k, v := range x {
+		d := v - y[k]
+		s += d * d
+	}
+	return s
+}
+
+func distance(x, y []float64) float64 { return math.Sqrt(sqDistance(x, y)) }
+
+func sign(v float64) float64 {
+	switch {
+	case v > 0:
+		return 1
+	case v < 0:
+		return -1
+	}
+	return 0
+}

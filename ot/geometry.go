@@ -1,0 +1,73 @@
+package ot
+
+import (
+	"gonum.org/v1/gonum/mat"
+)
+
+// Geometry is the cost c(i, j) of moving a unit of mass from source i to target j. It is where speed lives: solvers
+// read costs only row by row, so a geometry may hold its matrix or make each row when it is asked.
+//
+// Dense, Points and MatrixFree make geometries; any other type with these two methods works with every solver.
+type Geometry interface {
+	// Dims returns the number of sources n and of targets m.
+	Dims() (n, m int)
+	// Row returns the m costs of source i. It may fill and return buf, which has length m, or return storage of its
+	// own, which the caller does not change. It is called from several goroutines at once, each with its own buf.
+	Row(i int, buf []float64) []float64
+}
+
+// validator is a geometry that can find fault with itself before a solve.
+type validator interface {
+	validate() error
+}
+
+// CostMatrix is a geometry that was given as its matrix.
+type CostMatrix struct {
+	data    []float64
+	n, m    int
+	stride  int
+	invalid error
+}
+
+// Dense is the geometry of a given n×m cost matrix, which is read, not copied: do not change it during a solve.
+// Costs of either sign are allowed; NaN and infinities are reported by the solver.
+func Dense(cost mat.Matrix) *CostMatrix {
+	if cost == nil {
+		return &CostMatrix{invalid: bad(ErrShape, "Dense: cost is nil")}
+	}
+	d, ok := cost.(*mat.Dense)
+	if ok && d == nil {
+		return &CostMatrix{invalid: bad(ErrShape, "Dense: cost is nil")}
+	}
+	if !ok {
+		d = mat.DenseCopyOf(cost)
+	}
+	if d.IsEmpty() {
+		return &CostMatrix{}
+	}
+	raw := d.RawMatrix()
+	return &CostMatrix{data: raw.Data, n: raw.Rows, m: raw.Cols, stride: raw.Stride}
+}
+
+// Dims returns the number of sources and of targets.
+func (c *CostMatrix) Dims() (n, m int) { return c.n, c.m }
+
+// Row returns row i of the matrix itself.
+func (c *CostMatrix) Row(i int, _ []float64) []float64 {
+	return c.data[i*c.stride : i*c.stride+c.m : i*c.stride+c.m]
+}
+
+func (c *CostMatrix) validate() error { return c.invalid }
+
+// Cost returns the cost matrix of any geometry as a new n×m matrix.
+func Cost(g Geometry) *mat.Dense {
+	n, m := g.Dims()
+	data := make([]float64, n*m)
+	sw := newSweep(g, 0)
+	sw.each(func(w *worker, _ int, s span) {
+		for i := s.lo; i < s.hi; i++ {
+			copy(data[i*m:(i+1)*m], g.Row(i, w.cost))
+		}
+	})
+	return mat.NewDense(n, m, data)
+}

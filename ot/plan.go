@@ -1,0 +1,268 @@
+package ot
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Plan is the entropic transport plan of a problem,
+//
+//	T_ij = exp((αᵢ+βⱼ−cᵢⱼ)/ε) = aᵢ bⱼ exp((fᵢ+gⱼ−cᵢⱼ)/ε),
+//
+// kept as potentials: the n×m matrix is made only by Matrix. Every method makes rows of T relative to the row's
+// maximum, so that potentials and costs of any size against ε do no harm. A Plan is not changed by its methods and is
+// safe for concurrent use.
+type Plan struct {
+	// Geometry and the normalised weights that were solved.
+	Geometry Geometry
+	A, B     []float64
+	// Eps is the ε of the plan, in units of cost.
+	Eps float64
+	// Alpha and Beta are the potentials of the first form; the Beta of the last target of positive weight is 0.
+	// They are −Inf where the weight is 0.
+	Alpha, Beta []float64
+	// F and G are the potentials of the KL form, with <A,F> = <B,G>; where the weight is 0 they are the
+	// softmin that a vanishing weight would have, which is finite.
+	F, G []float64
+	// Status says whether to believe the rest.
+	Status Status
+	// Solver names the method that made the plan.
+	Solver string
+	// Iterations counts steps of the method, Evaluations passes over the costs.
+	Iterations, Evaluations int
+	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b|.
+	MarginalL1 float64
+
+	beta []float64 // β in the solver's own gauge, relative to reduced costs where rebased
+	mass []float64 // T1
+	g    Geometry  // the geometry that beta belongs to
+	cost costStats
+
+	once   sync.Once
+	values Values
+}
+
+// finish makes the plan of the last eval(beta, 1).
+func (s *semidual) finish(beta []float64, out *Plan) *Plan {
+	out.Geometry, out.A, out.B, out.Eps = s.g, s.a, s.b, s.eps
+	out.Evaluations = s.evals
+	out.g, out.beta, out.mass, out.cost = s.g, slices.Clone(beta), s.a, s.cost
+	if r, ok := s.g.(*reduced); ok {
+		out.Geometry = r.of
+	}
+	out.setPotentials(s)
+	return out
+}
+
+// setPotentials fills Alpha, Beta, F and G from s and out.beta.
+func (p *Plan) setPotentials(s *semidual) {
+	n, m := s.n, s.m
+	p.Alpha, p.Beta = slices.Clone(s.alpha), slices.Clone(p.beta)
+	p.F, p.G = make([]float64, n), make([]float64, m)
+	for i, a := range s.a {
+		if a > 0 {
+			p.F[i] = p.Alpha[i] - s.eps*math.Log(a)
+			continue
+		}
+		w := s.sw.bufs[0]
+		mx, sum := softmaxRow(w.exp, p.beta, s.g.Row(i, w.cost), 1/s.eps)
+		p.F[i] = -mx - s.eps*math.Log(sum)
+	}
+	var empty []int
+	for j, b := range s.b {
+		if b > 0 {
+			p.G[j] = p.Beta[j] - s.eps*s.logB[j]
+		} else {
+			empty = append(empty, j)
+		}
+	}
+	if empty != nil {
+		s.softminColumns(empty, func(k int, v float64) { p.G[empty[k]] = v })
+	}
+	if r, ok := s.g.(*reduced); ok {
+		r.addBase(p.Alpha, p.Beta)
+		r.addBase(p.F, p.G)
+	}
+	p.gauge()
+}
+
+// gauge shifts the potentials to the conventions of Plan.
+func (p *Plan) gauge() {
+	last := 0.0
+	for j, b := range p.B {
+		if b > 0 {
+			last = p.Beta[j]
+		}
+	}
+	shift(p.Alpha, last)
+	shift(p.Beta, -last)
+	d := (dotPositive(p.A, p.F) - dotPositive(p.B, p.G)) / 2
+	shift(p.F, -d)
+	shift(p.G, d)
+}
+
+func shift(v []float64, by float64) {
+	for i := range v {
+		v[i] += by
+	}
+}
+
+// dotPositive is Σ w v over positive weights, compensated.
+func dotPositive(w, v []float64) float64 {
+	var s, c float64
+	for i, wi := range w {
+		if wi > 0 {
+			s, c = addKahan(s, c, wi*v[i])
+		}
+	}
+	return s + c
+}
+
+// Dims returns the number of sources and of targets.
+func (p *Plan) Dims() (n, m int) { return len(p.A), len(p.B) }
+
+// row writes row i of T to dst and returns the costs of the row, relative to the plan's base. cost is scratch.
+func (p *Plan) row(i int, dst, cost []float64) []float64 {
+	c := p.g.Row(i, cost)
+	if p.mass[i] == 0 {
+		clear(dst)
+		return c
+	}
+	_, sum := softmaxRow(dst, p.beta, c, 1/p.Eps)
+	w := p.mass[i] / sum
+	for j, b := range p.B {
+		if b == 0 {
+			dst[j] = 0
+			continue
+		}
+		dst[j] *= w
+	}
+	return c
+}
+
+// Matrix returns T, n×m, as a new matrix.
+func (p *Plan) Matrix() *mat.Dense {
+	n, m := p.Dims()
+	data := make([]float64, n*m)
+	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
+		for i := s.lo; i < s.hi; i++ {
+			p.row(i, data[i*m:(i+1)*m], w.cost)
+		}
+	})
+	return mat.NewDense(n, m, data)
+}
+
+// Apply returns T v, of length n, without the matrix: one pass. v has length m.
+func (p *Plan) Apply(v []float64) []float64 {
+	n, m := p.Dims()
+	mustLen("Plan.Apply", len(v), m)
+	out := make([]float64, n)
+	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
+		for i := s.lo; i < s.hi; i++ {
+			p.row(i, w.exp, w.cost)
+			out[i] = dot(w.exp, v)
+		}
+	})
+	return out
+}
+
+// ApplyT returns Tᵀu, of length m, without the matrix: one pass. u has length n.
+func (p *Plan) ApplyT(u []float64) []float64 {
+	n, m := p.Dims()
+	mustLen("Plan.ApplyT", len(u), n)
+	sw := newSweep(p.g, 0)
+	part := make([]float64, len(sw.spans)*m)
+	sw.each(func(w *worker, k int, s span) {
+		for i := s.lo; i < s.hi; i++ {
+			p.row(i, w.exp, w.cost)
+			axpy(part[k*m:(k+1)*m], w.exp, u[i])
+		}
+	})
+	for k := 1; k < len(sw.spans); k++ {
+		axpy(part[:m], part[k*m:(k+1)*m], 1)
+	}
+	return part[:m:m]
+}
+
+// Barycentric returns the barycentric projection, n×d: row i is Σⱼ T_ij yⱼ / Σⱼ T_ij, where source i goes on average.
+// y is m×d. A source of weight 0 gets what a vanishing weight would.
+func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
+	n, m := p.Dims()
+	rows, d := y.Dims()
+	mustLen("Plan.Barycentric: y", rows, m)
+	out := mat.NewDense(n, d, nil)
+	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
+		for i := s.lo; i < s.hi; i++ {
+			_, sum := softmaxRow(w.exp, p.beta, p.g.Row(i, w.cost), 1/p.Eps)
+			dst := out.RawRowView(i)
+			for j, t := range w.exp {
+				if t != 0 {
+					axpy(dst, y.RawRowView(j), t/sum)
+				}
+			}
+		}
+	})
+	return out
+}
+
+// Sample draws k pairs (i, j) from T, independently. Cost k log n, and a row for every source drawn.
+func (p *Plan) Sample(rng *rand.Rand, k int) (i, j []int) {
+	i, j = make([]int, k), make([]int, k)
+	cum := cumulative(nil, p.mass)
+	for s := range i {
+		i[s] = draw(rng, cum)
+	}
+	// Visit the draws by source so that each row is made once; the order of the draws stays random.
+	order := make([]int, k)
+	for s := range order {
+		order[s] = s
+	}
+	slices.SortStableFunc(order, func(s, t int) int { return i[s] - i[t] })
+	_, m := p.Dims()
+	t, cost := make([]float64, m), make([]float64, m)
+	last := -1
+	for _, s := range order {
+		if i[s] != last {
+			last = i[s]
+			p.row(last, t, cost)
+			cum = cumulative(cum, t)
+		}
+		j[s] = draw(rng, cum)
+	}
+	return i, j
+}
+
+// cumulative writes the running sums of w to dst.
+func cumulative(dst, w []float64) []float64 {
+	dst = dst[:0]
+	var s float64
+	for _, v := range w {
+		s += v
+		dst = append(dst, s)
+	}
+	return dst
+}
+
+// draw returns an index with probability proportional to the increments of cum.
+func draw(rng *rand.Rand, cum []float64) int {
+	u := rng.Float64() * cum[len(cum)-1]
+	// The first index whose running sum exceeds u: one of zero weight never does.
+	k, _ := slices.BinarySearchFunc(cum, u, func(c, u float64) int {
+		if c > u {
+			return 1
+		}
+		return -1
+	})
+	return min(k, len(cum)-1)
+}
+
+// mustLen panics when a vector has the wrong length: an index invariant, as in gonum.
+func mustLen(name string, got, want int) {
+	if got != want {
+		panic(bad(ErrShape, "%s: length %d, want %d", name, got, want))
+	}
+}

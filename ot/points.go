@@ -1,0 +1,203 @@
+package ot
+
+import (
+	"math"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// PointCloud is the geometry of two clouds of points and a cost between points.
+type PointCloud struct {
+	// Kind is the cost between points.
+	Kind PointCost
+
+	x, y       *mat.Dense
+	n, m, d    int
+	yt         []float64 // d×m: coordinate k of every target is contiguous, so that a row of costs is d streams
+	matrixFree bool
+	invalid    error
+
+	once sync.Once
+	held []float64 // n×m, where held
+}
+
+// holdLimit is the number of costs (1 GiB of float64) above which Points stops holding its matrix.
+const holdLimit = 1 << 27
+
+// Points is the geometry between the rows of x (n×d) and of y (m×d). The n×m cost matrix is made at the first use and
+// held, unless it would take more than 1 GiB; MatrixFree never holds it. x and y are read, not copied.
+//
+// Cost of the first use: n·m·d.
+func Points(x, y *mat.Dense, c PointCost) *PointCloud {
+	p := MatrixFree(x, y, c)
+	p.matrixFree = p.invalid == nil && p.n > holdLimit/p.m
+	return p
+}
+
+// MatrixFree is Points that makes each row of costs when it is asked and never holds more than a row a goroutine:
+// memory n·d + 2·m·d, and n·m·d more work a pass.
+func MatrixFree(x, y *mat.Dense, c PointCost) *PointCloud {
+	p := &PointCloud{Kind: c, x: x, y: y, matrixFree: true}
+	p.invalid = p.build()
+	return p
+}
+
+func (p *PointCloud) build() error {
+	if p.x == nil || p.x.IsEmpty() {
+		return bad(ErrShape, "Points: x is empty: must have a point")
+	}
+	if p.y == nil || p.y.IsEmpty() {
+		return bad(ErrShape, "Points: y is empty: must have a point")
+	}
+	n, d := p.x.Dims()
+	m, dy := p.y.Dims()
+	if d != dy {
+		return bad(ErrShape, "Points: x has %d columns and y has %d: must be equal", d, dy)
+	}
+	if err := checkCost(p.Kind); err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		name string
+		v    *mat.Dense
+	}{{"x", p.x}, {"y", p.y}} {
+		rows, _ := c.v.Dims()
+		for i := range rows {
+			for k, v := range c.v.RawRowView(i) {
+				if v-v != 0 {
+					return bad(ErrCost, "Points: %s[%d,%d] = %g: must be finite", c.name, i, k, v)
+				}
+			}
+		}
+	}
+	p.n, p.m, p.d = n, m, d
+	p.yt = make([]float64, d*m)
+	for j := range m {
+		for k, v := range p.y.RawRowView(j) {
+			p.yt[k*m+j] = v
+		}
+	}
+	return nil
+}
+
+// checkCost reports a cost whose parameter is out of range.
+func checkCost(c PointCost) error {
+	switch c := c.(type) {
+	case nil:
+		return bad(ErrParameter, "Points: cost is nil")
+	case Metric:
+		if c < SqEuclidean || c > Cosine {
+			return bad(ErrParameter, "Points: cost = Metric(%d): unknown", int(c))
+		}
+	case Power:
+		if !(c > 0) || math.IsInf(float64(c), 0) {
+			return bad(ErrParameter, "Points: cost = Power(%g): must be > 0 and finite", float64(c))
+		}
+	case SqEuclideanL1:
+		if math.IsNaN(float64(c)) || math.IsInf(float64(c), 0) {
+			return bad(ErrParameter, "Points: cost = SqEuclideanL1(%g): must be finite", float64(c))
+		}
+	case CostFunc:
+		if c.Value == nil {
+			return bad(ErrParameter, "Points: cost = CostFunc with a nil Value")
+		}
+	}
+	return nil
+}
+
+func (p *PointCloud) validate() error { return p.invalid }
+
+// Dims returns the number of sources and of targets.
+func (p *PointCloud) Dims() (n, m int) { return p.n, p.m }
+
+// X returns the sources, n×d.
+func (p *PointCloud) X() *mat.Dense { return p.x }
+
+// Y returns the targets, m×d.
+func (p *PointCloud) Y() *mat.Dense { return p.y }
+
+// Row returns the costs from source i to every target.
+func (p *PointCloud) Row(i int, buf []float64) []float64 {
+	if !p.matrixFree {
+		p.once.Do(p.hold)
+		return p.held[i*p.m : (i+1)*p.m : (i+1)*p.m]
+	}
+	p.fill(buf[:p.m], i)
+	return buf[:p.m]
+}
+
+func (p *PointCloud) hold() {
+	held := make([]float64, p.n*p.m)
+	sw := &sweep{workers: defaultWorkers(0), spans: spans(p.n, p.m), bufs: make([]*worker, defaultWorkers(0))}
+	sw.each(func(_ *worker, _ int, s span) {
+		for i := s.lo; i < s.hi; i++ {
+			p.fill(held[i*p.m:(i+1)*p.m], i)
+		}
+	})
+	p.held = held
+}
+
+// fill writes the costs of source i.
+func (p *PointCloud) fill(dst []float64, i int) {
+	x := p.x.RawRowView(i)
+	switch c := p.Kind.(type) {
+	case Metric:
+		switch c {
+		case SqEuclidean:
+			p.sumSquares(dst, x)
+			return
+		case L1:
+			p.sumMixed(dst, x, 0, 1)
+			return
+		case Euclidean:
+			p.sumSquares(dst, x)
+			for j, v := range dst {
+				dst[j] = math.Sqrt(v)
+			}
+			return
+		}
+	case SqEuclideanL1:
+		p.sumMixed(dst, x, 1, float64(c))
+		return
+	case Power:
+		p.sumSquares(dst, x)
+		for j, v := range dst {
+			dst[j] = math.Pow(v, float64(c)/2)
+		}
+		return
+	}
+	for j := range dst {
+		dst[j] = p.Kind.Cost(x, p.y.RawRowView(j))
+	}
+}
+
+// sumSquares writes |x−yⱼ|² for every target.
+func (p *PointCloud) sumSquares(dst, x []float64) {
+	for k, v := range x {
+		y := p.yt[k*p.m : (k+1)*p.m][:len(dst)]
+		if k == 0 {
+			for j := range dst {
+				d := v - y[j]
+				dst[j] = d * d
+			}
+			continue
+		}
+		for j := range dst {
+			d := v - y[j]
+			dst[j] += d * d
+		}
+	}
+}
+
+// sumMixed writes sq·|x−yⱼ|² + l1·|x−yⱼ|₁ for every target.
+func (p *PointCloud) sumMixed(dst, x []float64, sq, l1 float64) {
+	clear(dst)
+	for k, v := range x {
+		y := p.yt[k*p.m : (k+1)*p.m][:len(dst)]
+		for j := range dst {
+			d := v - y[j]
+			dst[j] += sq*d*d + l1*math.Abs(d)
+		}
+	}
+}

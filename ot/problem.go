@@ -1,0 +1,182 @@
+package ot
+
+import (
+	"math"
+)
+
+// Problem is a transport problem between the measures Σ aᵢ δ(xᵢ) and Σ bⱼ δ(yⱼ).
+//
+// Nil weights are uniform. Weights need not sum to one: they are divided by their sum, so that every plan has mass 1
+// and every value is per unit of mass; but A and B, where both are given, must have the same total to 1 part in 10⁵
+// (enough for weights that were normalised in float32). Zero weights are allowed and cost nothing.
+type Problem struct {
+	// Geometry holds the costs, n×m.
+	Geometry Geometry
+	// A holds the n source weights and B the m target weights; nil is uniform.
+	A, B []float64
+}
+
+// massTolerance is the largest relative difference between the totals of A and B that is taken for rounding: float32
+// weights normalised by a naive sum are off by up to about n·6e-8.
+const massTolerance = 1e-5
+
+// instance is a checked problem: normalised weights, and what one look at every cost tells.
+type instance struct {
+	g    Geometry
+	n, m int
+	a, b []float64
+	cost costStats
+}
+
+// costStats summarises the costs between atoms of positive weight.
+type costStats struct {
+	min, max, mean float64 // mean under a⊗b
+}
+
+// spread is the scale on which costs differ; ε-annealing starts there.
+func (c costStats) spread() float64 { return max(c.mean-c.min, c.max*1e-300) }
+
+// check validates p and normalises its weights; one pass over the costs, without exponentials.
+func (p Problem) check(workers int) (*instance, error) {
+	in, err := p.checkShape()
+	if err != nil {
+		return nil, err
+	}
+	if err := in.scan(workers); err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+// checkShape is check without the look at the costs.
+func (p Problem) checkShape() (*instance, error) {
+	if p.Geometry == nil {
+		return nil, bad(ErrShape, "Problem.Geometry is nil")
+	}
+	if v, ok := p.Geometry.(validator); ok {
+		if err := v.validate(); err != nil {
+			return nil, err
+		}
+	}
+	n, m := p.Geometry.Dims()
+	if n < 1 || m < 1 {
+		return nil, bad(ErrShape, "Problem.Geometry is %d×%d: must have a source and a target", n, m)
+	}
+	a, sa, err := weights("Problem.A", p.A, n, "sources")
+	if err != nil {
+		return nil, err
+	}
+	b, sb, err := weights("Problem.B", p.B, m, "targets")
+	if err != nil {
+		return nil, err
+	}
+	if p.A != nil && p.B != nil && math.Abs(sa-sb) > massTolerance*max(sa, sb) {
+		return nil, bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal (unbalanced transport: ot.Unbalanced)", sb, sa)
+	}
+	return &instance{g: p.Geometry, n: n, m: m, a: a, b: b}, nil
+}
+
+// weights returns w divided by its sum, uniform for nil, and the sum.
+func weights(name string, w []float64, n int, of string) ([]float64, float64, error) {
+	out := make([]float64, n)
+	if w == nil {
+		for i := range out {
+			out[i] = 1 / float64(n)
+		}
+		return out, 1, nil
+	}
+	if len(w) != n {
+		return nil, 0, bad(ErrShape, "%s has %d weights for %d %s", name, len(w), n, of)
+	}
+	var largest float64
+	for i, v := range w {
+		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+			return nil, 0, bad(ErrWeights, "%s[%d] = %g: must be finite and ≥ 0", name, i, v)
+		}
+		largest = max(largest, v)
+	}
+	if largest == 0 {
+		return nil, 0, bad(ErrWeights, "%s sums to 0: must be > 0", name)
+	}
+	// Scaling by the largest first keeps the sum finite and normal for weights near the ends of the float64 range.
+	var sum, comp float64
+	for i, v := range w {
+		out[i] = v / largest
+		sum, comp = addKahan(sum, comp, out[i])
+	}
+	sum += comp
+	for i := range out {
+		out[i] /= sum
+	}
+	return out, sum * largest, nil
+}
+
+// addKahan adds v to a compensated sum (Neumaier); the total is sum+comp.
+func addKahan(sum, comp, v float64) (float64, float64) {
+	t := sum + v
+	if math.Abs(sum) >= math.Abs(v) {
+		comp += (sum - t) + v
+	} else {
+		comp += (v - t) + sum
+	}
+	return t, comp
+}
+
+// scan looks at every cost once: all must be finite; min, max and mean are kept.
+func (in *instance) scan(workers int) error {
+	sw := newSweep(in.g, workers)
+	type part struct {
+		lo, hi, mean float64
+		i, j         int
+	}
+	parts := make([]part, len(sw.spans))
+	sw.each(func(w *worker, k int, s span) {
+		p := part{lo: math.Inf(1), hi: math.Inf(-1), i: -1}
+		for i := s.lo; i < s.hi; i++ {
+			c := in.g.Row(i, w.cost)
+			var mean float64
+			for j, v := range c {
+				if v-v != 0 { // NaN or ±Inf
+					if p.i < 0 {
+						p.i, p.j = i, j
+					}
+					continue
+				}
+				if in.b[j] > 0 && in.a[i] > 0 {
+					p.lo, p.hi = min(p.lo, v), max(p.hi, v)
+				}
+				mean += in.b[j] * v
+			}
+			p.mean += in.a[i] * mean
+		}
+		parts[k] = p
+	})
+	c := costStats{min: math.Inf(1), max: math.Inf(-1)}
+	for _, p := range parts {
+		if p.i >= 0 {
+			return bad(ErrCost, "cost[%d,%d] = %g: must be finite", p.i, p.j, in.g.Row(p.i, make([]float64, in.m))[p.j])
+		}
+		c.min, c.max, c.mean = min(c.min, p.lo), max(c.max, p.hi), c.mean+p.mean
+	}
+	if math.IsInf(c.max-c.min, 0) || math.IsInf(c.mean, 0) {
+		return bad(ErrCost, "costs from %g to %g: their range must be finite", c.min, c.max)
+	}
+	in.cost = c
+	return nil
+}
+
+// checkEps reports an ε that no solver can use.
+func checkEps(eps float64) error {
+	if !(eps > 0) || math.IsInf(eps, 0) {
+		return bad(ErrParameter, "Eps = %g: must be > 0 and finite", eps)
+	}
+	return nil
+}
+
+// checkTol reports a tolerance that makes no sense.
+func checkTol(tol float64) error {
+	if math.IsNaN(tol) || tol < 0 || math.IsInf(tol, 0) {
+		return bad(ErrParameter, "Tol = %g: must be finite and ≥ 0 (0 is %g)", tol, defaultTol)
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package ot
+
+import "math"
+
+// reduced is a geometry seen from potentials u, v: its costs are c_ij − u_i − v_j, rounded once. Where costs are many
+// orders of magnitude above ε, potentials in float64 are too coarse to make the marginals right: 1e6 has a unit in the
+// last place of 1e-10. The costs that matter are small in the reduced geometry, and so are its potentials.
+type reduced struct {
+	of   Geometry
+	u, v []float64
+}
+
+// rebase makes the present potentials the base of the costs and restarts from β = 0.
+func (s *semidual) rebase(beta []float64) {
+	r, ok := s.g.(*reduced)
+	if !ok {
+		r = &reduced{of: s.g, u: make([]float64, s.n), v: make([]float64, s.m)}
+	}
+	next := &reduced{of: r.of, u: make([]float64, s.n), v: make([]float64, s.m)}
+	for i, x := range s.alpha {
+		if s.a[i] > 0 {
+			next.u[i] = r.u[i] + x
+		}
+	}
+	for j, x := range beta {
+		if s.b[j] > 0 {
+			next.v[j] = r.v[j] + x
+			beta[j] = 0
+		}
+	}
+	s.g = next
+}
+
+// Dims returns the number of sources and of targets.
+func (r *reduced) Dims() (n, m int) { return r.of.Dims() }
+
+// Row fills buf with c_ij − u_i − v_j; the errors of both subtractions are kept (Knuth's two-sum) and added at the end.
+func (r *reduced) Row(i int, buf []float64) []float64 {
+	c, u := r.of.Row(i, buf), r.u[i]
+	for j, x := range c {
+		s, e1 := twoDiff(x, r.v[j])
+		t, e2 := twoDiff(s, u)
+		buf[j] = t + (e1 + e2)
+	}
+	return buf[:len(c)]
+}
+
+// addBase turns potentials of the reduced costs into potentials of the costs.
+func (r *reduced) addBase(alpha, beta []float64) {
+	for i := range alpha {
+		alpha[i] += r.u[i]
+	}
+	for j := range beta {
+		beta[j] += r.v[j]
+	}
+}
+
+// twoDiff returns a−b rounded and the rounding error.
+func twoDiff(a, b float64) (d, err float64) {
+	d = a - b
+	bb := a - d
+	err = (a - (d + bb)) + (bb - b)
+	if math.IsNaN(err) { // an overflow has no error worth keeping
+		err = 0
+	}
+	return d, err
+}

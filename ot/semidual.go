@@ -1,0 +1,186 @@
+package ot
+
+import "math"
+
+// semidual is the transport problem as a function of the target potentials β alone: for given β the source potentials
+//
+//	αᵢ = ε (log aᵢ − log Σⱼ exp((βⱼ−cᵢⱼ)/ε))
+//
+// make the rows of T = exp((α⊕β−c)/ε) sum to a exactly, and what is left to do is to make the columns sum to b. One
+// fused pass over the costs gives α and the column sums, that is, the gradient; every solver of this package is a rule
+// for the next β. T is formed as aᵢ·softmaxⱼ((βⱼ−cᵢⱼ)/ε), relative to each row's maximum, and never from α, whose
+// rounding would cost |α|/ε units of precision.
+type semidual struct {
+	*instance
+	sw    *sweep
+	eps   float64
+	alpha []float64 // αᵢ; −Inf where aᵢ = 0
+	col   []float64 // Tᵀ1 of the last eval
+	part  [][]float64
+	rowL1 []float64 // each span's Σ|T1−a|, zero unless relaxed
+	evals int
+	logB  []float64
+}
+
+func newSemidual(in *instance, workers int) *semidual {
+	s := &semidual{
+		instance: in,
+		sw:       newSweep(in.g, workers),
+		alpha:    make([]float64, in.n),
+		col:      make([]float64, in.m),
+		logB:     make([]float64, in.m),
+	}
+	s.part = make([][]float64, len(s.sw.spans))
+	s.rowL1 = make([]float64, len(s.sw.spans))
+	for k := range s.part {
+		s.part[k] = make([]float64, in.m)
+	}
+	for j, v := range in.b {
+		s.logB[j] = math.Log(v)
+	}
+	return s
+}
+
+// eval computes α and the column sums at β and returns the L1 error of the marginals. relax = 1 takes the exact α;
+// other values step from the α of the last eval by that multiple of the way (successive over-relaxation), and then
+// the rows do not sum to a exactly, which the error counts.
+func (s *semidual) eval(beta []float64, relax float64) float64 {
+	inv := 1 / s.eps
+	s.evals++
+	s.sw.each(func(w *worker, k int, r span) {
+		part := s.part[k]
+		clear(part)
+		s.rowL1[k] = 0
+		for i := r.lo; i < r.hi; i++ {
+			ai := s.a[i]
+			if ai == 0 {
+				s.alpha[i] = math.Inf(-1)
+				continue
+			}
+			mx, sum := softmaxRow(w.exp, beta, s.g.Row(i, w.cost), inv)
+			exact := s.eps*math.Log(ai/sum) - mx
+			mass := ai
+			if relax != 1 {
+				step := (relax - 1) * (exact - s.alpha[i])
+				exact += step
+				mass *= math.Exp(step * inv)
+				s.rowL1[k] += math.Abs(mass - ai)
+			}
+			s.alpha[i] = exact
+			axpy(part, w.exp, mass/sum)
+		}
+	})
+	var err float64
+	for _, v := range s.rowL1 {
+		err += v
+	}
+	return err + s.reduce()
+}
+
+// reduce adds up the spans' column sums, in order, and returns Σ|col−b|.
+func (s *semidual) reduce() float64 {
+	copy(s.col, s.part[0])
+	for _, p := range s.part[1:] {
+		for j, v := range p {
+			s.col[j] += v
+		}
+	}
+	var err float64
+	for j, v := range s.col {
+		if s.b[j] == 0 {
+			s.col[j] = 0
+			continue
+		}
+		err += math.Abs(v - s.b[j])
+	}
+	return err
+}
+
+// columnUnderflow is the column sum below which exponentials that were cut off at expFloor may matter.
+const columnUnderflow = 1e-280
+
+// sinkhorn moves β by relax times the Sinkhorn step, which makes the columns exact for the α of the last eval. It is
+// an ascent step of the dual from any β.
+func (s *semidual) sinkhorn(beta []float64, relax float64) {
+	var lost []int
+	for j, c := range s.col {
+		switch {
+		case s.b[j] == 0:
+		case c < columnUnderflow:
+			lost = append(lost, j)
+		default:
+			beta[j] += relax * s.eps * (s.logB[j] - math.Log(c))
+		}
+	}
+	if lost != nil {
+		s.softminColumns(lost, func(k int, v float64) { beta[lost[k]] = s.eps*s.logB[lost[k]] + v })
+	}
+}
+
+// softminColumns calls set(k, −ε log Σᵢ exp((αᵢ−cᵢⱼ)/ε)) for every j = cols[k], by a pass of its own in the log
+// domain: for columns that are too far off for the fused pass to see.
+func (s *semidual) softminColumns(cols []int, set func(k int, v float64)) {
+	mx := make([]float64, len(cols))
+	sum := make([]float64, len(cols))
+	for k := range mx {
+		mx[k] = math.Inf(-1)
+	}
+	buf := s.sw.bufs[0].cost
+	for i := range s.n {
+		if s.a[i] == 0 {
+			continue
+		}
+		c := s.g.Row(i, buf)
+		for k, j := range cols {
+			v := s.alpha[i] - c[j]
+			if v > mx[k] {
+				sum[k] = sum[k]*math.Exp((mx[k]-v)/s.eps) + 1
+				mx[k] = v
+			} else {
+				sum[k] += math.Exp((v - mx[k]) / s.eps)
+			}
+		}
+	}
+	for k := range cols {
+		set(k, -mx[k]-s.eps*math.Log(sum[k]))
+	}
+}
+
+// dual returns <a,f>+<b,g>, the KL-form dual value at the last eval (rows exact): a lower bound of the value, off by
+// the square of the marginal error only.
+func (s *semidual) dual(beta []float64) float64 {
+	var v, c float64
+	for i, a := range s.a {
+		if a > 0 {
+			v, c = addKahan(v, c, a*(s.alpha[i]-s.eps*math.Log(a)))
+		}
+	}
+	for j, b := range s.b {
+		if b > 0 {
+			v, c = addKahan(v, c, b*(beta[j]-s.eps*s.logB[j]))
+		}
+	}
+	return v + c
+}
+
+// start returns the first β for ε = s.eps from KL-form potentials g (nil: 0), −Inf where b is 0.
+func (s *semidual) start(g []float64) []float64 {
+	beta := make([]float64, s.m)
+	for j := range beta {
+		beta[j] = s.eps * s.logB[j] // −Inf where b is 0
+		if g != nil && s.b[j] > 0 {
+			beta[j] += g[j]
+		}
+	}
+	return beta
+}
+
+// setEps changes ε and keeps the KL-form potentials, which vary slowly with it.
+func (s *semidual) setEps(beta []float64, eps float64) {
+	for j, v := range s.logB {
+		if s.b[j] > 0 {
+			beta[j] += (eps - s.eps) * v
+		}
+	}
+	s.eps = eps
+}

@@ -1,0 +1,54 @@
+package ot
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Status says how a solve ended. A plan is what it claims to be only with Converged.
+type Status int
+
+const (
+	// Unsolved is the status of the zero Plan.
+	Unsolved Status = iota
+	// Converged: the L1 error of the marginals is at most Tol.
+	Converged
+	// IterationLimit: MaxIter was reached first; MarginalL1 says how far it got.
+	IterationLimit
+	// Stagnated: the error stopped falling above Tol, as a rule because Tol is below what float64 can do for this
+	// problem; MarginalL1 says where.
+	Stagnated
+)
+
+// String returns the name of the status.
+func (s Status) String() string {
+	switch s {
+	case Unsolved:
+		return "unsolved"
+	case Converged:
+		return "converged"
+	case IterationLimit:
+		return "iteration limit"
+	case Stagnated:
+		return "stagnated"
+	}
+	return fmt.Sprintf("Status(%d)", int(s))
+}
+
+// Step is what a solver tells its Trace after each evaluation.
+type Step struct {
+	// Iteration counts steps of the method, Evaluation passes over the costs.
+	Iteration, Evaluation int
+	// Eps is the ε of this step, larger than the problem's while annealing.
+	Eps float64
+	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b| at this step's Eps.
+	MarginalL1 float64
+	// Elapsed is the time since Solve was called.
+	Elapsed time.Duration
+}
+
+// Solver is anything that solves a Problem; every solver of this package is one.
+type Solver interface {
+	Solve(ctx context.Context, p Problem) (*Plan, error)
+}

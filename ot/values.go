@@ -1,0 +1,101 @@
+package ot
+
+import "math"
+
+// Values are the numbers that the literature calls the Sinkhorn loss, of one plan. With h(T) = Σ T(1−log T):
+type Values struct {
+	// Sharp is <T,c>.
+	Sharp float64
+	// RegKL is min <T,c> + ε KL(T|abᵀ): POT solve, OTT kl_reg_cost, GeomLoss.
+	RegKL float64
+	// RegEntropy is min <T,c> + ε Σ T log T: POT reg_type="entropy", OTT ent_reg_cost.
+	RegEntropy float64
+	// RegEntropyMinus1 is min <T,c> − ε h(T) = RegEntropy − ε: the papers of L-BFGS on the dual, regOT.
+	RegEntropyMinus1 float64
+	// SumPlogP is Σ T log T, and KL is KL(T|abᵀ).
+	SumPlogP, KL float64
+	// Mass is ΣT: 1 but for unbalanced plans.
+	Mass float64
+}
+
+// Value returns every value of the plan; the first call takes one pass.
+//
+// Sharp, SumPlogP and KL are of T itself and err by the order of MarginalL1 (times the range of the cost for Sharp);
+// the regularised values are the dual's, which err by its square.
+func (p *Plan) Value() Values {
+	p.once.Do(p.computeValues)
+	return p.values
+}
+
+// Sharp returns <T,c>, the sharp Sinkhorn loss.
+func (p *Plan) Sharp() float64 { return p.Value().Sharp }
+
+// RegKL returns the value of min <T,c> + ε KL(T|abᵀ).
+func (p *Plan) RegKL() float64 { return p.Value().RegKL }
+
+// RegEntropy returns the value of min <T,c> + ε Σ T log T.
+func (p *Plan) RegEntropy() float64 { return p.Value().RegEntropy }
+
+func (p *Plan) computeValues() {
+	sw := newSweep(p.g, 0)
+	type part struct{ sharp, sharpC, kl, klC, tlogt, mass float64 }
+	parts := make([]part, len(sw.spans))
+	logB := make([]float64, len(p.B))
+	for j, b := range p.B {
+		logB[j] = math.Log(b)
+	}
+	orig := make([][]float64, len(sw.spans))
+	sw.each(func(w *worker, k int, s span) {
+		if p.g != p.Geometry {
+			orig[k] = make([]float64, len(p.B))
+		}
+		var q part
+		for i := s.lo; i < s.hi; i++ {
+			if p.mass[i] == 0 {
+				continue
+			}
+			c := p.row(i, w.exp, w.cost)
+			if p.g != p.Geometry {
+				c = p.Geometry.Row(i, orig[k])
+			}
+			la := math.Log(p.A[i])
+			for j, t := range w.exp {
+				if t == 0 {
+					continue
+				}
+				q.sharp, q.sharpC = addKahan(q.sharp, q.sharpC, t*c[j])
+				l := math.Log(t)
+				q.kl, q.klC = addKahan(q.kl, q.klC, t*(l-la-logB[j]))
+				q.tlogt += t * l
+				q.mass += t
+			}
+		}
+		parts[k] = q
+	})
+	var v Values
+	var sc, kc float64
+	for _, q := range parts {
+		v.Sharp, sc = addKahan(v.Sharp, sc, q.sharp)
+		v.KL, kc = addKahan(v.KL, kc, q.kl)
+		sc, kc = sc+q.sharpC, kc+q.klC
+		v.SumPlogP += q.tlogt
+		v.Mass += q.mass
+	}
+	v.Sharp, v.KL = v.Sharp+sc, v.KL+kc
+	entropy := negEntropy(p.A) + negEntropy(p.B)
+	v.RegKL = dotPositive(p.A, p.F) + dotPositive(p.B, p.G)
+	v.RegEntropy = v.RegKL + p.Eps*entropy
+	v.RegEntropyMinus1 = v.RegEntropy - p.Eps
+	p.values = v
+}
+
+// negEntropy returns Σ w log w.
+func negEntropy(w []float64) float64 {
+	var s, c float64
+	for _, v := range w {
+		if v > 0 {
+			s, c = addKahan(s, c, v*math.Log(v))
+		}
+	}
+	return s + c
+}
