@@ -1,0 +1,193 @@
+package style
+
+import (
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+
+	"coupling/figures/style/paper"
+	"coupling/figures/style/tick"
+)
+
+// Axis describes one axis of a [Plot]. The zero value is linear, over the range of the data.
+type Axis struct {
+	// Label names the quantity, Unit is added to it in parentheses.
+	Label, Unit string
+	// Log makes the axis logarithmic. Data that is not positive is then left out.
+	Log bool
+	// Min and Max bound the axis. Where they are equal both come from the data; where one is NaN or infinite that one
+	// does.
+	Min, Max float64
+	// Include is a list of values that the range must contain, such as 0.
+	Include []float64
+	// Names stand at 0, 1, 2, … instead of numbers.
+	Names []string
+	// Ticks places the marks; nil chooses them by the length of the axis.
+	Ticks plot.Ticker
+	// Invert makes the axis run leftward or downward.
+	Invert bool
+	// Bare leaves out marks and their labels.
+	Bare bool
+}
+
+func (a Axis) title() string {
+	if a.Unit == "" {
+		return a.Label
+	}
+	return strings.TrimSpace(a.Label + " (" + a.Unit + ")")
+}
+
+// extent is a range of data together with the ends that want no white space beyond them.
+type extent struct {
+	lo, hi float64
+	sticky []float64
+}
+
+// bounds is the range of the axis for data over e: wider than the data by a little, except at sticky ends.
+func (a Axis) bounds(e extent) (lo, hi float64) {
+	lo, hi = e.lo, e.hi
+	for _, v := range a.Include {
+		if a.drawable(v) {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	if n := len(a.Names); n > 0 {
+		lo, hi = min(lo, -0.5), max(hi, float64(n)-0.5)
+		e.sticky = append(e.sticky, -0.5, float64(n)-0.5)
+	}
+	lo, hi = a.nonempty(lo, hi)
+	wideLo, wideHi := a.widened(lo, hi)
+	for _, s := range e.sticky {
+		if s == lo {
+			wideLo = lo
+		}
+		if s == hi {
+			wideHi = hi
+		}
+	}
+	if a.Min != a.Max {
+		if a.drawable(a.Min) {
+			wideLo = a.Min
+		}
+		if a.drawable(a.Max) {
+			wideHi = a.Max
+		}
+	}
+	if wideLo > wideHi {
+		wideLo, wideHi = wideHi, wideLo
+	}
+	return wideLo, wideHi
+}
+
+// drawable tells whether a value has a place on the axis.
+func (a Axis) drawable(v float64) bool {
+	return !math.IsNaN(v) && !math.IsInf(v, 0) && (v > 0 || !a.Log)
+}
+
+// nonempty replaces an empty range by [0, 1] (a decade on a log axis), and a single value by a range around it.
+func (a Axis) nonempty(lo, hi float64) (float64, float64) {
+	switch {
+	case lo < hi:
+		return lo, hi
+	case lo > hi && a.Log:
+		return 1, 10
+	case lo > hi:
+		return 0, 1
+	case a.Log:
+		return max(lo/3, math.SmallestNonzeroFloat64), min(hi*3, math.MaxFloat64)
+	case lo == 0:
+		return -1, 1
+	}
+	d := math.Abs(lo) / 2
+	return lo - d, hi/2 + min(d+hi/2, math.MaxFloat64-max(hi/2, 0))
+}
+
+// widened adds white space of 4 % at both ends.
+func (a Axis) widened(lo, hi float64) (float64, float64) {
+	const space = 0.04
+	if a.Log {
+		f := math.Exp(space * (math.Log(hi) - math.Log(lo)))
+		return max(lo/f, math.SmallestNonzeroFloat64), min(hi*f, math.MaxFloat64)
+	}
+	d := space*hi - space*lo
+	return max(lo-d, -math.MaxFloat64), min(hi+d, math.MaxFloat64)
+}
+
+// scale is the axis's map to [0, 1].
+func (a Axis) scale() plot.Normalizer {
+	var n plot.Normalizer = linearScale{}
+	if a.Log {
+		n = logScale{}
+	}
+	if a.Invert {
+		n = plot.InvertedScale{Normalizer: n}
+	}
+	return n
+}
+
+// linearScale is plot.LinearScale for ranges whose length overflows.
+type linearScale struct{}
+
+func (linearScale) Normalize(lo, hi, x float64) float64 { return (x/2 - lo/2) / (hi/2 - lo/2) }
+
+// logScale is plot.LogScale without its panic: what is not positive has no place, NaN.
+type logScale struct{}
+
+func (logScale) Normalize(lo, hi, x float64) float64 {
+	l := math.Log(lo)
+	return (math.Log(x) - l) / (math.Log(hi) - l)
+}
+
+// ticker chooses the marks of an axis from lo to hi with room for n labels.
+func (a Axis) ticker(n int) plot.Ticker {
+	switch {
+	case a.Bare:
+		return plot.ConstantTicks(nil)
+	case a.Ticks != nil:
+		return a.Ticks
+	case len(a.Names) > 0:
+		ticks := make([]plot.Tick, len(a.Names))
+		for i, name := range a.Names {
+			ticks[i] = plot.Tick{Value: float64(i), Label: name}
+		}
+		return plot.ConstantTicks(ticks)
+	case a.Log:
+		return tick.Log{N: n}
+	}
+	return tick.Linear{N: n}
+}
+
+// fitting is the ticker with as many labels as stand side by side without crowding along a length; across tells
+// that labels lie along the axis (the horizontal one), where their widths count.
+func (a Axis) fitting(lo, hi float64, length vg.Length, across bool) plot.Ticker {
+	if !across {
+		return a.ticker(min(max(int(length/(2.6*tickSize)), 1), 7))
+	}
+	for n := min(max(int(length/(3.5*tickSize)), 2), 8); n > 1; n-- {
+		t := a.ticker(n)
+		if a.fits(t, lo, hi, length) {
+			return t
+		}
+	}
+	return a.ticker(1)
+}
+
+func (a Axis) fits(t plot.Ticker, lo, hi float64, length vg.Length) bool {
+	const gap = 5
+	free, s := vg.Length(math.Inf(-1)), a
+	s.Invert = false
+	for _, m := range t.Ticks(lo, hi) {
+		if m.IsMinor() {
+			continue
+		}
+		at := vg.Length(s.scale().Normalize(lo, hi, m.Value)) * length
+		half := paper.Width(m.Label, sans(tickSize)) / 2
+		if at-half < free {
+			return false
+		}
+		free = at + half + gap
+	}
+	return true
+}

@@ -1,0 +1,147 @@
+package style
+
+import (
+	"image"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"coupling/figures/style/hue"
+	"coupling/figures/style/paper"
+)
+
+// Scale sends values to colours.
+type Scale struct {
+	// Map is the colour map; nil means hue.Viridis.
+	Map hue.Map
+	// Lo and Hi are the values of the map's ends. Where they are equal both come from the data; NaN takes one from
+	// the data.
+	Lo, Hi float64
+	// Log makes the scale logarithmic. What is below the floor is drawn in the colour of the floor.
+	Log bool
+	// Floor is the lowest value of a logarithmic scale as a fraction of the highest; zero means 10⁻⁴. It is used
+	// where Lo comes from the data.
+	Floor float64
+	// Symmetric centres a scale that comes from the data on zero, for hue.Balance.
+	Symmetric bool
+}
+
+func (s Scale) colors() hue.Map {
+	if s.Map == nil {
+		return hue.Viridis
+	}
+	return s.Map
+}
+
+// fixed returns the scale with both ends set, from values where they are not.
+func (s Scale) fixed(lo, hi float64) Scale {
+	given := s.Lo != s.Hi
+	if !given || !usable(s.Hi) {
+		if lo > hi {
+			lo, hi = 0, 1
+		}
+	}
+	if s.Symmetric {
+		hi = max(math.Abs(lo), math.Abs(hi))
+		lo = -hi
+	}
+	if given && usable(s.Hi) {
+		hi = s.Hi
+	}
+	if s.Log {
+		floor := s.Floor
+		if floor <= 0 || floor >= 1 {
+			floor = 1e-4
+		}
+		if hi <= 0 {
+			hi = 1
+		}
+		lo = max(hi*floor, math.SmallestNonzeroFloat64)
+	}
+	if given && usable(s.Lo) && (s.Lo > 0 || !s.Log) {
+		lo = s.Lo
+	}
+	if lo == hi { // a constant: any range that holds it
+		lo, hi = lo-max(math.Abs(lo), 1)/2, hi+max(math.Abs(hi), 1)/2
+		if s.Log {
+			lo = hi / 10
+		}
+	}
+	s.Lo, s.Hi = lo, hi
+	return s
+}
+
+func usable(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// position of a value on a fixed scale, 0 at Lo and 1 at Hi; NaN stays NaN.
+func (s Scale) position(v float64) float64 {
+	if s.Log {
+		if v <= 0 {
+			return 0
+		}
+		return logScale{}.Normalize(s.Lo, s.Hi, v)
+	}
+	return linearScale{}.Normalize(s.Lo, s.Hi, v)
+}
+
+// ColorBar is the key of a [Scale]: a vertical bar with marks. Both ends of its scale must be set when it stands
+// alone; a [HeatMap] draws its own.
+type ColorBar struct {
+	Scale Scale
+	// Label stands beside the bar.
+	Label string
+}
+
+// Measures of a colour bar in points.
+const (
+	barWidth = 7
+	barGap   = 7 // between the picture and its bar
+)
+
+func (b ColorBar) axis() Axis { return Axis{Log: b.Scale.Log, Min: b.Scale.Lo, Max: b.Scale.Hi} }
+
+func (b ColorBar) ticks(length vg.Length) []plot.Tick {
+	s := b.Scale.fixed(0, 1)
+	return b.axis().fitting(s.Lo, s.Hi, length*0.7, false).Ticks(s.Lo, s.Hi)
+}
+
+// width is that of the bar with its labels, for a bar of usual length.
+func (b ColorBar) width() vg.Length {
+	w := barWidth + tickLength + tickGap + widest(b.ticks(100))
+	if b.Label != "" {
+		w += labelGap + paper.Height(b.Label, sans(tickSize)) + 2
+	}
+	return w
+}
+
+// Draw draws the bar at the left edge of the rectangle, over its full height.
+func (b ColorBar) Draw(c draw.Canvas) {
+	s := b.Scale.fixed(0, 1)
+	rect := vg.Rectangle{Min: c.Min, Max: vg.Point{X: c.Min.X + barWidth, Y: c.Max.Y}}
+	const steps = 256
+	img := image.NewRGBA(image.Rect(0, 0, 1, steps))
+	for i := range steps {
+		img.Set(0, i, s.colors()(1-(float64(i)+0.5)/steps))
+	}
+	picture(c, rect, img)
+	line := draw.LineStyle{Color: DarkGrey, Width: 0.5}
+	outlineBox(c, rect, line)
+
+	sty := textStyle(tickSize, draw.XLeft, draw.YCenter)
+	ticks := b.ticks(rect.Size().Y)
+	right := rect.Max.X + tickLength + tickGap
+	for _, t := range ticks {
+		y := c.Min.Y + vg.Length(s.position(t.Value))*rect.Size().Y
+		if !c.ContainsY(y) {
+			continue
+		}
+		c.StrokeLine2(line, rect.Max.X, y, rect.Max.X+markLength(t), y)
+		paper.Write(c, t.Label, sty, vg.Point{X: right, Y: y})
+	}
+	if b.Label != "" {
+		sty.XAlign, sty.YAlign, sty.Rotation = draw.XCenter, draw.YTop, math.Pi/2
+		paper.Write(c, b.Label, sty, vg.Point{X: right + widest(ticks) + labelGap, Y: c.Center().Y})
+	}
+}

@@ -1,0 +1,197 @@
+package style
+
+import (
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"coupling/figures/style/paper"
+)
+
+// Distances of the furniture in points.
+const (
+	tickLength = 2.5
+	tickGap    = 2 // between a mark and its label
+	labelGap   = 4 // between tick labels and the axis's label
+	titleGap   = 5
+)
+
+// insets are the widths that a drawer needs around its data area.
+type insets struct{ left, right, bottom, top vg.Length }
+
+// framed is a drawer with a data area, which panels align with those of its neighbours.
+type framed interface {
+	// insets for a drawer of about this size in all.
+	insets(size vg.Point) insets
+	// drawIn draws with the given data area.
+	drawIn(c vg.Canvas, data vg.Rectangle)
+}
+
+// within is the data area that insets leave of a rectangle.
+func (in insets) within(r vg.Rectangle) vg.Rectangle {
+	r.Min.X += in.left
+	r.Max.X -= in.right
+	r.Min.Y += in.bottom
+	r.Max.Y -= in.top
+	if r.Max.X < r.Min.X+1 {
+		r.Max.X = r.Min.X + 1
+	}
+	if r.Max.Y < r.Min.Y+1 {
+		r.Max.Y = r.Min.Y + 1
+	}
+	return r
+}
+
+// Draw draws the plot with its legend.
+func (p Plot) Draw(c draw.Canvas) {
+	r := c.Rectangle
+	if p.Legend.outside() {
+		r = p.entries().place(c, r, p.Legend)
+	}
+	p.drawIn(c, p.insets(r.Size()).within(r))
+}
+
+func (p Plot) height(w vg.Length) vg.Length {
+	size := vg.Point{X: w, Y: 0.7 * w}
+	extra := vg.Length(0)
+	if p.Legend.outside() {
+		rest := p.entries().rest(vg.Rectangle{Max: size}, p.Legend).Size()
+		extra, size.X = size.Y-rest.Y, rest.X
+	}
+	in := p.insets(size)
+	return in.bottom + in.top + vg.Length(p.aspect())*(size.X-in.left-in.right) + extra
+}
+
+func (p Plot) aspect() float64 {
+	if p.Aspect > 0 {
+		return p.Aspect
+	}
+	return 0.7
+}
+
+func (p Plot) insets(size vg.Point) (in insets) {
+	g := p.axes(vg.Point{X: 0.85 * size.X, Y: 0.8 * size.Y})
+	label, small := sans(labelSize), sans(tickSize)
+	in.top, in.right = 2, 3
+	if p.Title != "" {
+		in.top = paper.Height(p.Title, sans(titleSize)) + titleGap
+	}
+	if y := widest(majors(g.Y)); y > 0 {
+		in.left += y + tickGap + tickLength
+		in.top = max(in.top, paper.Height("0", small)/2)
+	}
+	if x := majors(g.X); len(x) > 0 {
+		in.bottom += tallest(x) + tickGap + tickLength
+		// Labels at the ends of the axis stick out by half of their width.
+		for _, t := range x {
+			at, half := g.X.Norm(t.Value), paper.Width(t.Label, small)/2
+			in.right = max(in.right, half-vg.Length(1-at)*0.85*size.X)
+			in.left = max(in.left, half-vg.Length(at)*0.85*size.X)
+		}
+	}
+	if p.Y.title() != "" {
+		in.left += paper.Height(p.Y.title(), label) + labelGap + 0.25*labelSize
+	}
+	if p.X.title() != "" {
+		in.bottom += paper.Height(p.X.title(), label) + labelGap + 0.25*labelSize
+	}
+	return in
+}
+
+// majors are the labelled marks within the range of an axis.
+func majors(a plot.Axis) (out []plot.Tick) {
+	for _, t := range a.Tick.Marker.Ticks(a.Min, a.Max) {
+		if at := a.Norm(t.Value); !t.IsMinor() && at > -1e-6 && at < 1+1e-6 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func widest(ticks []plot.Tick) (w vg.Length) {
+	for _, t := range ticks {
+		w = max(w, paper.Width(t.Label, sans(tickSize)))
+	}
+	return w
+}
+
+func tallest(ticks []plot.Tick) (h vg.Length) {
+	for _, t := range ticks {
+		h = max(h, paper.Height(t.Label, sans(tickSize)))
+	}
+	return h
+}
+
+func (p Plot) drawIn(c vg.Canvas, data vg.Rectangle) {
+	d := draw.Canvas{Canvas: c, Rectangle: data}
+	g := p.axes(data.Size())
+	if !p.NoGrid {
+		grid().Plot(d, g)
+	}
+	for _, it := range p.Items {
+		it.Plot(d, g)
+	}
+	p.drawX(d, g)
+	p.drawY(d, g)
+	if p.Title != "" {
+		paper.Write(d, p.Title, textStyle(titleSize, draw.XCenter, draw.YBottom), vg.Point{X: d.Center().X, Y: d.Max.Y + titleGap})
+	}
+	if p.Legend.inside() {
+		p.entries().inside(d, p.Legend)
+	}
+}
+
+func (p Plot) drawX(d draw.Canvas, g *plot.Plot) {
+	line := draw.LineStyle{Color: DarkGrey, Width: axisWidth}
+	d.StrokeLine2(line, d.Min.X, d.Min.Y, d.Max.X, d.Min.Y)
+	y := d.Min.Y
+	if ticks := majors(g.X); len(ticks) > 0 {
+		sty := textStyle(tickSize, draw.XCenter, draw.YTop)
+		top := y - tickLength - tickGap
+		for _, t := range ticks {
+			paper.Write(d, t.Label, sty, vg.Point{X: d.X(g.X.Norm(t.Value)), Y: top})
+		}
+		y = top - tallest(ticks)
+	}
+	for _, t := range g.X.Tick.Marker.Ticks(g.X.Min, g.X.Max) {
+		if x := d.X(g.X.Norm(t.Value)); d.ContainsX(x) && len(p.X.Names) == 0 {
+			d.StrokeLine2(line, x, d.Min.Y, x, d.Min.Y-markLength(t))
+		}
+	}
+	if s := p.X.title(); s != "" {
+		paper.Write(d, s, textStyle(labelSize, draw.XCenter, draw.YTop), vg.Point{X: d.Center().X, Y: y - labelGap})
+	}
+}
+
+func (p Plot) drawY(d draw.Canvas, g *plot.Plot) {
+	line := draw.LineStyle{Color: DarkGrey, Width: axisWidth}
+	d.StrokeLine2(line, d.Min.X, d.Min.Y, d.Min.X, d.Max.Y)
+	x := d.Min.X
+	if ticks := majors(g.Y); len(ticks) > 0 {
+		sty := textStyle(tickSize, draw.XRight, draw.YCenter)
+		right := x - tickLength - tickGap
+		for _, t := range ticks {
+			paper.Write(d, t.Label, sty, vg.Point{X: right, Y: d.Y(g.Y.Norm(t.Value))})
+		}
+		x = right - widest(ticks)
+	}
+	for _, t := range g.Y.Tick.Marker.Ticks(g.Y.Min, g.Y.Max) {
+		if y := d.Y(g.Y.Norm(t.Value)); d.ContainsY(y) && len(p.Y.Names) == 0 {
+			d.StrokeLine2(line, d.Min.X, y, d.Min.X-markLength(t), y)
+		}
+	}
+	if s := p.Y.title(); s != "" {
+		sty := textStyle(labelSize, draw.XCenter, draw.YBottom)
+		sty.Rotation = math.Pi / 2
+		paper.Write(d, s, sty, vg.Point{X: x - labelGap - 0.25*labelSize, Y: d.Center().Y})
+	}
+}
+
+func markLength(t plot.Tick) vg.Length {
+	if t.IsMinor() {
+		return tickLength * 0.55
+	}
+	return tickLength
+}

@@ -1,0 +1,193 @@
+package style
+
+import (
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"coupling/figures/style/paper"
+)
+
+// Place is where a legend stands.
+type Place int
+
+// The places of a legend. The first two are outside of the axes.
+const (
+	Below Place = iota // under the axes, in as many columns as fit
+	Right              // to the right of the axes, in one column
+	TopLeft
+	TopRight
+	BottomLeft
+	BottomRight
+	Hidden
+)
+
+func (p Place) outside() bool { return p == Below || p == Right }
+
+func (p Place) inside() bool { return p >= TopLeft && p <= BottomRight }
+
+// Entry is one line of a legend.
+type Entry struct {
+	Name  string
+	Thumb plot.Thumbnailer
+}
+
+// Legend is a list of entries that flows into the columns that fit. It is a [Drawer], and may stand alone as a panel.
+type Legend []Entry
+
+// named is an item that can stand in a legend.
+type named interface {
+	plot.Thumbnailer
+	legendName() string
+}
+
+// Key collects the entries of items that have a Name; of several with one name the first counts.
+func Key(items ...plot.Plotter) (l Legend) {
+	for _, it := range items {
+		if n, ok := it.(named); ok && n.legendName() != "" {
+			l = l.with(Entry{Name: n.legendName(), Thumb: n})
+		}
+	}
+	return l
+}
+
+func (l Legend) with(entries ...Entry) Legend {
+next:
+	for _, e := range entries {
+		for _, have := range l {
+			if have.Name == e.Name {
+				continue next
+			}
+		}
+		l = append(l, e)
+	}
+	return l
+}
+
+// entries is the legend of a plot: empty where there is nothing to tell apart.
+func (p Plot) entries() Legend {
+	l := Key(p.Items...)
+	if len(l) < 2 {
+		return nil
+	}
+	return l
+}
+
+// Measures of a legend in points.
+const (
+	thumbWidth = 18
+	thumbGap   = 4
+	rowHeight  = tickSize * 1.45
+	columnGap  = 12
+	legendGap  = 7 // between the axes and the legend
+)
+
+func (l Legend) entryWidth() (w vg.Length) {
+	for _, e := range l {
+		w = max(w, thumbWidth+thumbGap+paper.Width(e.Name, sans(tickSize)))
+	}
+	return w
+}
+
+// columns is how many columns fit into a width, evened out so that the last row is not much shorter.
+func (l Legend) columns(w vg.Length) int {
+	if len(l) == 0 {
+		return 1
+	}
+	fit := min(max(int((w+columnGap)/(l.entryWidth()+columnGap)), 1), len(l))
+	rows := (len(l) + fit - 1) / fit
+	return (len(l) + rows - 1) / rows
+}
+
+func (l Legend) height(w vg.Length) vg.Length {
+	n := l.columns(w)
+	return vg.Length((len(l)+n-1)/n) * rowHeight
+}
+
+// rest is what an outside legend leaves of a rectangle.
+func (l Legend) rest(r vg.Rectangle, p Place) vg.Rectangle {
+	switch {
+	case len(l) == 0:
+	case p == Right:
+		r.Max.X -= l.entryWidth() + legendGap
+	case p == Below:
+		r.Min.Y += l.height(r.Size().X) + legendGap
+	}
+	return r
+}
+
+// place draws an outside legend at the edge of a rectangle and returns what remains.
+func (l Legend) place(c vg.Canvas, r vg.Rectangle, p Place) vg.Rectangle {
+	rest := l.rest(r, p)
+	if len(l) == 0 || rest == r {
+		return r
+	}
+	if p == Right {
+		r.Min.X = rest.Max.X + legendGap
+		l.columnAt(c, vg.Point{X: r.Min.X, Y: r.Max.Y - 2}, l)
+		return rest
+	}
+	r.Max.Y = rest.Min.Y - legendGap
+	l.Draw(draw.Canvas{Canvas: c, Rectangle: r})
+	return rest
+}
+
+// Draw draws the legend centred at the top of a rectangle.
+func (l Legend) Draw(c draw.Canvas) {
+	if len(l) == 0 {
+		return
+	}
+	n, w := l.columns(c.Size().X), l.entryWidth()
+	left := c.Center().X - (vg.Length(n)*(w+columnGap)-columnGap)/2
+	for k := range n {
+		var column Legend
+		for i := k; i < len(l); i += n { // rows first, as one reads
+			column = append(column, l[i])
+		}
+		l.columnAt(c, vg.Point{X: left + vg.Length(k)*(w+columnGap), Y: c.Max.Y}, column)
+	}
+}
+
+// columnAt draws entries below one another from the upper left corner.
+func (Legend) columnAt(c vg.Canvas, at vg.Point, entries []Entry) {
+	sty := textStyle(tickSize, draw.XLeft, draw.YCenter)
+	for i, e := range entries {
+		y := at.Y - (vg.Length(i)+0.5)*rowHeight
+		thumb := draw.Canvas{Canvas: c, Rectangle: vg.Rectangle{
+			Min: vg.Point{X: at.X, Y: y - 0.36*rowHeight},
+			Max: vg.Point{X: at.X + thumbWidth, Y: y + 0.36*rowHeight},
+		}}
+		e.Thumb.Thumbnail(&thumb)
+		paper.Write(c, e.Name, sty, vg.Point{X: at.X + thumbWidth + thumbGap, Y: y})
+	}
+}
+
+// inside draws the legend in a corner of the data area, on a veil that keeps it readable over data.
+func (l Legend) inside(c draw.Canvas, p Place) {
+	if len(l) == 0 {
+		return
+	}
+	const pad = 3
+	w, h := l.entryWidth()+2*pad, vg.Length(len(l))*rowHeight+2*pad
+	at := vg.Point{X: c.Min.X + pad, Y: c.Max.Y}
+	if p == TopRight || p == BottomRight {
+		at.X = c.Max.X - w
+	}
+	if p == BottomLeft || p == BottomRight {
+		at.Y = c.Min.Y + h + pad
+	}
+	fill(c, vg.Rectangle{Min: vg.Point{X: at.X, Y: at.Y - h}, Max: vg.Point{X: at.X + w, Y: at.Y}}, Fade(White, 0.85))
+	l.columnAt(c, vg.Point{X: at.X + pad, Y: at.Y - pad}, l)
+}
+
+// thumbCentre is the middle of a thumbnail.
+func thumbCentre(c *draw.Canvas) vg.Point {
+	return vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: (c.Min.Y + c.Max.Y) / 2}
+}
+
+func finite(p vg.Point) bool {
+	s := float64(p.X) + float64(p.Y)
+	return !math.IsNaN(s) && !math.IsInf(s, 0)
+}

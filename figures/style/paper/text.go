@@ -1,0 +1,275 @@
+package paper
+
+import (
+	"image/color"
+	"math"
+	"strings"
+	"sync"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+	pfont "gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+)
+
+// The geometry of scripts, as fractions of the size of the text they stand on.
+const (
+	scriptSize = 0.70
+	superRise  = 0.36
+	subDrop    = 0.16
+)
+
+// CapHeight is the height of a capital letter of Liberation Sans as a fraction of the font's size.
+const CapHeight = 0.716
+
+var fonts = sync.OnceValue(func() *pfont.Cache { return pfont.NewCache(liberation.Collection()) })
+
+// Sans is the font of all figures: Liberation Sans at the given size.
+func Sans(size vg.Length) pfont.Font {
+	return pfont.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+}
+
+// Text sets text as outlines, with the markup that the package comment describes. It is a text.Handler, so that a
+// *plot.Plot whose styles carry it sets its text in the same way. The zero value is ready.
+type Text struct{}
+
+var _ text.Handler = Text{}
+
+// Cache returns the embedded fonts.
+func (Text) Cache() *pfont.Cache { return fonts() }
+
+// Extents returns the extents of a font.
+func (Text) Extents(f pfont.Font) pfont.Extents {
+	face := fonts().Lookup(f, f.Size)
+	return face.Extents()
+}
+
+// Lines splits text at its newlines.
+func (Text) Lines(txt string) []string {
+	return strings.Split(strings.TrimRight(txt, "\n"), "\n")
+}
+
+// Box returns the extent of one line: its width, and the ascent and descent of the font.
+func (t Text) Box(txt string, f pfont.Font) (width, height, depth vg.Length) {
+	e := t.Extents(f)
+	return set(nil, txt, f, vg.Point{}), e.Ascent, e.Descent
+}
+
+// Draw draws text with the conventions of gonum/plot's plain handler, whose axes correct for its vertical offsets.
+// To place text by its visible edges use [Write].
+func (t Text) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
+	lines := t.Lines(txt)
+	sty.Handler = t
+	shift := sty.Height(strings.TrimRight(txt, "\n"))*vg.Length(sty.YAlign) - t.Extents(sty.Font).Ascent
+	t.fill(c, lines, sty, pt, func(i int) vg.Length { return shift + vg.Length(len(lines)-i)*sty.Font.Size })
+}
+
+// fill draws lines around pt, rotated about it; base is the height of line i's baseline above pt.
+func (Text) fill(c vg.Canvas, lines []string, sty text.Style, pt vg.Point, base func(i int) vg.Length) {
+	path := outlines(lines, sty, pt, base)
+	if len(path) == 0 {
+		return
+	}
+	c.SetColor(sty.Color)
+	c.Fill(path)
+}
+
+// outlines are the paths of lines around pt, as fill draws them.
+func outlines(lines []string, sty text.Style, pt vg.Point, base func(i int) vg.Length) vg.Path {
+	var path vg.Path
+	for i, line := range lines {
+		width := set(nil, line, sty.Font, vg.Point{})
+		set(&path, line, sty.Font, vg.Point{X: vg.Length(sty.XAlign) * width, Y: base(i)})
+	}
+	return moved(path, sty.Rotation, pt)
+}
+
+// moved turns a path about the origin and carries the origin to pt.
+func moved(p vg.Path, angle float64, pt vg.Point) vg.Path {
+	sin, cos := math.Sincos(angle)
+	if angle == math.Pi/2 {
+		sin, cos = 1, 0
+	}
+	move := func(q vg.Point) vg.Point {
+		return vg.Point{
+			X: pt.X + q.X*vg.Length(cos) - q.Y*vg.Length(sin),
+			Y: pt.Y + q.X*vg.Length(sin) + q.Y*vg.Length(cos),
+		}
+	}
+	for i := range p {
+		p[i].Pos = move(p[i].Pos)
+		for k := range p[i].Control {
+			p[i].Control[k] = move(p[i].Control[k])
+		}
+	}
+	return p
+}
+
+// Write draws text by its visible edges: with YTop the top of a capital of the first line is at pt, with YBottom the
+// baseline of the last line, with YCenter the middle between the two. Rotation turns it about pt.
+func Write(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
+	lines := Text{}.Lines(txt)
+	Text{}.fill(c, lines, sty, pt, visible(txt, len(lines), sty))
+}
+
+// Halo is Write over a rim of the paper's colour, so that text over data stays readable.
+func Halo(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
+	lines := Text{}.Lines(txt)
+	path := outlines(lines, sty, pt, visible(txt, len(lines), sty))
+	if len(path) == 0 {
+		return
+	}
+	c.SetColor(color.White)
+	c.SetLineWidth(sty.Font.Size * 0.3)
+	c.SetLineDash(nil, 0)
+	c.Stroke(path)
+	c.SetColor(sty.Color)
+	c.Fill(path)
+}
+
+// visible gives the baselines that align the visible edges of n lines.
+func visible(txt string, n int, sty text.Style) func(i int) vg.Length {
+	gap, height := LineHeight(sty.Font), Height(txt, sty.Font)
+	return func(i int) vg.Length { return vg.Length(sty.YAlign)*height + vg.Length(n-1-i)*gap }
+}
+
+// LineHeight is the distance between the baselines of successive lines.
+func LineHeight(f pfont.Font) vg.Length { return f.Size * 1.2 }
+
+// Width is the width of the widest line of txt.
+func Width(txt string, f pfont.Font) (w vg.Length) {
+	for _, line := range (Text{}).Lines(txt) {
+		w = max(w, set(nil, line, f, vg.Point{}))
+	}
+	return w
+}
+
+// Height is the distance from the last baseline of txt to the top of a capital of its first line.
+func Height(txt string, f pfont.Font) vg.Length {
+	return f.Size*CapHeight + vg.Length(strings.Count(strings.TrimRight(txt, "\n"), "\n"))*LineHeight(f)
+}
+
+// set appends the outlines of one line of marked-up text to path (nil: only measure) and returns its width. A
+// superscript that follows a subscript, or the reverse, is set above it.
+func set(path *vg.Path, line string, f pfont.Font, at vg.Point) vg.Length {
+	x, stack := at.X, at.X // stack: where the last script began
+	last := 0
+	for _, r := range parse(line, run{}) {
+		g, pen := f, vg.Point{X: x, Y: at.Y}
+		if r.bold {
+			g.Weight = font.WeightBold
+		}
+		if r.italic {
+			g.Style = font.StyleItalic
+		}
+		switch r.script {
+		case 1:
+			g.Size, pen.Y = f.Size*scriptSize, at.Y+f.Size*superRise
+		case -1:
+			g.Size, pen.Y = f.Size*scriptSize, at.Y-f.Size*subDrop
+		}
+		if r.script != 0 && last == -r.script {
+			pen.X = stack
+		}
+		stack, last = pen.X, r.script
+		x = max(x, pen.X+outline(path, g, r.text, pen))
+	}
+	return x - at.X
+}
+
+// outline appends the glyphs of str to path (nil: only measure) with the origin of the first at pen, and returns the
+// advance. A rune that the font lacks is drawn as its missing-glyph box.
+func outline(path *vg.Path, f pfont.Font, str string, pen vg.Point) vg.Length {
+	var (
+		face    = fonts().Lookup(f, f.Size).Face
+		buf     sfnt.Buffer
+		em      = fixed.I(int(face.UnitsPerEm()))
+		unit    = f.Size / vg.Length(em) // of one 26.6 unit at one pixel per font unit
+		x       vg.Length
+		prev    sfnt.GlyphIndex
+		hasPrev bool
+	)
+	for _, r := range str {
+		r, flip := standIn(r)
+		g, err := face.GlyphIndex(&buf, r)
+		if err != nil {
+			continue
+		}
+		if hasPrev {
+			if k, err := face.Kern(&buf, prev, g, em, font.HintingNone); err == nil {
+				x += vg.Length(k) * unit
+			}
+		}
+		if path != nil {
+			glyph(path, face, &buf, g, em, unit, vg.Point{X: pen.X + x, Y: pen.Y}, flip)
+		}
+		if adv, err := face.GlyphAdvance(&buf, g, em, font.HintingNone); err == nil {
+			x += vg.Length(adv) * unit
+		}
+		prev, hasPrev = g, true
+	}
+	return x
+}
+
+// standIn gives the rune to draw for one that Liberation lacks but has the shape of; flip means upside down.
+func standIn(r rune) (as rune, flip bool) {
+	switch r {
+	case '∇':
+		return '∆', true
+	case '∥':
+		return '‖', false
+	case '∼':
+		return '~', false
+	case '∈':
+		return 'є', false
+	case '⟨':
+		return '‹', false
+	case '⟩':
+		return '›', false
+	case '≪':
+		return '«', false
+	case '≫':
+		return '»', false
+	case 'ϵ', '𝜀':
+		return 'ε', false
+	}
+	return r, false
+}
+
+// glyph appends one glyph's outline; flip turns it upside down within the height of a capital.
+func glyph(path *vg.Path, face *sfnt.Font, buf *sfnt.Buffer, g sfnt.GlyphIndex, em fixed.Int26_6, unit vg.Length, pen vg.Point, flip bool) {
+	segments, err := face.LoadGlyph(buf, g, em, nil)
+	if err != nil {
+		return
+	}
+	at := func(p fixed.Point26_6) vg.Point {
+		y := -vg.Length(p.Y) * unit
+		if flip {
+			y = vg.Length(em)*unit*CapHeight - y
+		}
+		return vg.Point{X: pen.X + vg.Length(p.X)*unit, Y: pen.Y + y}
+	}
+	open := false
+	for _, s := range segments {
+		switch s.Op {
+		case sfnt.SegmentOpMoveTo:
+			if open {
+				path.Close()
+			}
+			path.Move(at(s.Args[0]))
+			open = true
+		case sfnt.SegmentOpLineTo:
+			path.Line(at(s.Args[0]))
+		case sfnt.SegmentOpQuadTo:
+			path.QuadTo(at(s.Args[0]), at(s.Args[1]))
+		case sfnt.SegmentOpCubeTo:
+			path.CubeTo(at(s.Args[0]), at(s.Args[1]), at(s.Args[2]))
+		}
+	}
+	if open {
+		path.Close()
+	}
+}

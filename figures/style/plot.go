@@ -1,0 +1,159 @@
+package style
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"coupling/figures/style/paper"
+	"coupling/figures/style/tick"
+)
+
+// Plot is one pair of axes and what is drawn between them. Items are this package's [Line], [Points], 
+// [Rule] and [Note], or any plotter of gonum. The first item is drawn first.
+//
+// NaN and infinite values, and values that are not positive on a logarithmic axis, are left out: a line breaks there.
+type Plot struct {
+	Title string
+	X, Y  Axis
+	Items []plot.Plotter
+	// Legend places the legend, which lists the items that have a Name, if there are two or more.
+	Legend Place
+	// Square makes a unit of x as long as a unit of y.
+	Square bool
+	// NoGrid leaves out the grid.
+	NoGrid bool
+	// Aspect is height over width of the data area where the figure's height is free; zero means 0.7.
+	Aspect float64
+}
+
+// ranger is an item that knows its range on linear or logarithmic axes.
+type ranger interface {
+	ranges(x, y Axis) (ex, ey extent)
+}
+
+func (p Plot) check() error {
+	for i, it := range p.Items {
+		if c, ok := it.(checker); ok {
+			if err := c.check(); err != nil {
+				return fmt.Errorf("style: item %d of the plot: %w", i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// New returns an empty gonum plot with the fonts, ticks and colours of this package, for those who want to arrange a
+// plot by hand. [Plot] does more and asks for less.
+func New(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.TextHandler = paper.Text{}
+	p.Title.Text, p.Title.TextStyle = title, textStyle(titleSize, draw.XCenter, draw.YTop)
+	p.Title.Padding = 3
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.LineStyle = draw.LineStyle{Color: DarkGrey, Width: axisWidth}
+		a.Padding = 3
+		a.Label.TextStyle.Color, a.Label.TextStyle.Font, a.Label.TextStyle.Handler = Black, sans(labelSize), paper.Text{}
+		a.Label.Padding = 2
+		a.Tick.Label.Color, a.Tick.Label.Font, a.Tick.Label.Handler = Black, sans(tickSize), paper.Text{}
+		a.Tick.LineStyle, a.Tick.Length = a.LineStyle, 3
+		a.Tick.Marker, a.Scale = tick.Linear{}, linearScale{}
+	}
+	p.Y.Tick.Label.YAlign = -0.6 // digits are centred at their mark
+	p.X.Label.Text, p.Y.Label.Text = x, y
+	p.Legend.TextStyle.Color, p.Legend.TextStyle.Font, p.Legend.TextStyle.Handler = Black, sans(tickSize), paper.Text{}
+	p.Legend.ThumbnailWidth, p.Legend.Padding, p.Legend.Top = 18, 2, true
+	p.Add(grid())
+	return p
+}
+
+// LogX and LogY make an axis of a gonum plot logarithmic, with [tick.Log] marks. Its range must be positive when the
+// plot is drawn.
+func LogX(p *plot.Plot) { logAxis(&p.X) }
+
+// LogY is LogX for the vertical axis.
+func LogY(p *plot.Plot) { logAxis(&p.Y) }
+
+func logAxis(a *plot.Axis) { a.Scale, a.Tick.Marker = logScale{}, tick.Log{} }
+
+func grid() *plotter.Grid {
+	line := draw.LineStyle{Color: LightGrey, Width: gridWidth}
+	return &plotter.Grid{Vertical: line, Horizontal: line}
+}
+
+// axes prepares a gonum plot with the ranges and scales of p, for items to be drawn on a data area of a size.
+func (p Plot) axes(size vg.Point) *plot.Plot {
+	g := New("", "", "")
+	ex, ey := p.extents()
+	g.X.Min, g.X.Max = p.X.bounds(ex)
+	g.Y.Min, g.Y.Max = p.Y.bounds(ey)
+	if p.Square && !p.X.Log && !p.Y.Log {
+		squareUp(g, size)
+	}
+	g.X.Scale, g.Y.Scale = p.X.scale(), p.Y.scale()
+	g.X.Tick.Marker = p.X.fitting(g.X.Min, g.X.Max, size.X, true)
+	g.Y.Tick.Marker = p.Y.fitting(g.Y.Min, g.Y.Max, size.Y, false)
+	return g
+}
+
+// squareUp widens one range until units are as long on both axes.
+func squareUp(g *plot.Plot, size vg.Point) {
+	if size.X <= 0 || size.Y <= 0 {
+		return
+	}
+	perX, perY := (g.X.Max-g.X.Min)/size.X.Points(), (g.Y.Max-g.Y.Min)/size.Y.Points()
+	grow := func(a *plot.Axis, by float64) {
+		mid, half := (a.Min+a.Max)/2, (a.Max-a.Min)/2*by
+		a.Min, a.Max = mid-half, mid+half
+	}
+	if perX < perY {
+		grow(&g.X, perY/perX)
+	} else {
+		grow(&g.Y, perX/perY)
+	}
+}
+
+// extents is the union of the items' ranges.
+func (p Plot) extents() (ex, ey extent) {
+	ex = extent{lo: math.Inf(1), hi: math.Inf(-1)}
+	ey = ex
+	for _, it := range p.Items {
+		switch r := it.(type) {
+		case ranger:
+			x, y := r.ranges(p.X, p.Y)
+			ex, ey = ex.union(x), ey.union(y)
+		case plot.DataRanger:
+			x0, x1, y0, y1 := r.DataRange()
+			ex, ey = ex.union(span(p.X, x0, x1)), ey.union(span(p.Y, y0, y1))
+		}
+	}
+	return ex, ey
+}
+
+func (e extent) union(f extent) extent {
+	return extent{lo: min(e.lo, f.lo), hi: max(e.hi, f.hi), sticky: append(e.sticky, f.sticky...)}
+}
+
+// span is the extent of the values that an axis can show.
+func span(a Axis, values ...float64) extent {
+	e := extent{lo: math.Inf(1), hi: math.Inf(-1)}
+	for _, v := range values {
+		if a.drawable(v) {
+			e.lo, e.hi = min(e.lo, v), max(e.hi, v)
+		}
+	}
+	return e
+}
+
+// spans is the extent of several slices.
+func spans(a Axis, slices ...[]float64) extent {
+	e := span(a)
+	for _, s := range slices {
+		e = e.union(span(a, s...))
+	}
+	return e
+}

@@ -1,0 +1,184 @@
+package style
+
+import (
+	"image"
+	"math"
+
+	"golang.org/x/image/draw"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/plot/vg"
+
+	"coupling/figures/style/paper"
+)
+
+// Pool is how the cells of a matrix that share a dot of the picture are combined.
+type Pool int
+
+// The ways of pooling.
+const (
+	PoolMean Pool = iota // the average over the dot's area, which keeps mass
+	PoolMax              // the largest, which keeps isolated entries of a sparse plan visible
+)
+
+// bitmapDPI is the resolution of bitmaps in SVG and PDF.
+const bitmapDPI = 300
+
+// dots is the number of dots that a rectangle should have on the canvas's device, and, where the device is a bitmap
+// itself, the rectangle in its dots, counted from its upper left corner.
+func dots(c vg.Canvas, r vg.Rectangle) (w, h int, target draw.Image, at image.Rectangle) {
+	dev, ok := paper.Device(c).(interface {
+		vg.CanvasSizer
+		DPI() float64
+		Image() draw.Image
+	})
+	if !ok {
+		w = max(1, int(math.Round(r.Size().X.Dots(bitmapDPI))))
+		h = max(1, int(math.Round(r.Size().Y.Dots(bitmapDPI))))
+		return w, h, nil, image.Rectangle{}
+	}
+	_, height := dev.Size()
+	dot := func(l vg.Length) int { return int(math.Round(l.Dots(dev.DPI()))) }
+	at = image.Rect(dot(r.Min.X), dot(height-r.Max.Y), dot(r.Max.X), dot(height-r.Min.Y))
+	at.Max.X, at.Max.Y = max(at.Max.X, at.Min.X+1), max(at.Max.Y, at.Min.Y+1)
+	return at.Dx(), at.Dy(), dev.Image(), at
+}
+
+// picture draws an image into a rectangle. On a bitmap its pixels are placed on the dots, on paper they are first
+// repeated a whole number of times so that viewers do not smear them.
+func picture(c vg.Canvas, r vg.Rectangle, img image.Image) {
+	w, h, target, at := dots(c, r)
+	if target != nil {
+		draw.NearestNeighbor.Scale(target, at, img, img.Bounds(), draw.Over, nil)
+		return
+	}
+	b := img.Bounds()
+	kx, ky := whole(w, b.Dx()), whole(h, b.Dy())
+	if kx*ky > 1 {
+		big := image.NewRGBA(image.Rect(0, 0, b.Dx()*kx, b.Dy()*ky))
+		draw.NearestNeighbor.Scale(big, big.Bounds(), img, b, draw.Src, nil)
+		img = big
+	}
+	c.DrawImage(r, img)
+}
+
+// whole is the factor, at least 1, by which n pixels are repeated to make at least half of the wanted dots.
+func whole(want, n int) int { return max(1, (want+n-1)/max(n, 1)) }
+
+// heat draws a matrix into a rectangle, row 0 at the top, resampled to the dots of the canvas.
+func heat(c vg.Canvas, r vg.Rectangle, m mat.Matrix, s Scale, pool Pool) {
+	rows, cols := m.Dims()
+	if rows == 0 || cols == 0 {
+		return
+	}
+	w, h, target, _ := dots(c, r)
+	values, w, h := resample(m, bins(cols, w, target != nil), bins(rows, h, target != nil), pool)
+	picture(c, r, paint(values, w, h, s))
+}
+
+// bins is the number of samples for n cells on some dots. Few cells stay as they are and are repeated; on a bitmap,
+// cells of some one to four dots are resampled, because repeating them would make them visibly unequal.
+func bins(n, dots int, bitmap bool) int {
+	if n > dots || (bitmap && dots < 4*n) {
+		return dots
+	}
+	return n
+}
+
+// resample pools a matrix over w×h equal bins. NaN and infinite cells do not count; where no cell counts the value
+// is NaN. Cost: one pass over the matrix.
+func resample(m mat.Matrix, w, h int, pool Pool) (values []float64, cols, rows int) {
+	r, c := m.Dims()
+	values, weight := make([]float64, w*h), make([]float64, w*h)
+	if pool == PoolMax {
+		for i := range values {
+			values[i] = math.Inf(-1)
+		}
+	}
+	across, down := overlaps(c, w), overlaps(r, h)
+	buf := make([]float64, c)
+	for i := range r {
+		row := rowOf(m, i, buf)
+		for _, d := range down[i] {
+			to := d.bin * w
+			pour(values[to:to+w], weight[to:to+w], row, across, d.part, pool)
+		}
+	}
+	for i := range values {
+		switch {
+		case weight[i] == 0:
+			values[i] = math.NaN()
+		case pool == PoolMean:
+			values[i] /= weight[i]
+		}
+	}
+	return values, w, h
+}
+
+// pour adds a part of one row of the matrix to a row of bins.
+func pour(values, weight, row []float64, across [][]overlap, part float64, pool Pool) {
+	for j, v := range row {
+		if v-v != 0 { // NaN or infinite
+			continue
+		}
+		for _, a := range across[j] {
+			weight[a.bin] += part * a.part
+			if pool == PoolMax {
+				values[a.bin] = max(values[a.bin], v)
+			} else {
+				values[a.bin] += part * a.part * v
+			}
+		}
+	}
+}
+
+// overlap is a bin and how much of a cell lies in it.
+type overlap struct {
+	bin  int
+	part float64
+}
+
+// overlaps distributes n cells over equal bins. Integer arithmetic keeps the parts exact: cell i spans
+// [i·bins, (i+1)·bins) and bin k spans [k·n, (k+1)·n).
+func overlaps(n, bins int) [][]overlap {
+	out := make([][]overlap, n)
+	for i := range out {
+		for k := i * bins / n; k*n < (i+1)*bins; k++ {
+			part := min((i+1)*bins, (k+1)*n) - max(i*bins, k*n)
+			out[i] = append(out[i], overlap{bin: k, part: float64(part)})
+		}
+	}
+	return out
+}
+
+// rowOf returns row i without a copy where the matrix allows.
+func rowOf(m mat.Matrix, i int, buf []float64) []float64 {
+	if d, ok := m.(mat.RawRowViewer); ok {
+		return d.RawRowView(i)
+	}
+	for j := range buf {
+		buf[j] = m.At(i, j)
+	}
+	return buf
+}
+
+// finiteRange is the range of the finite values; lo > hi where there are none.
+func finiteRange(values []float64) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if v-v == 0 {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	return lo, hi
+}
+
+// paint colours values.
+func paint(values []float64, cols, rows int, s Scale) *image.RGBA {
+	img := image.NewRGBA(image.Rect(0, 0, cols, rows))
+	colors := s.colors()
+	for i, v := range values {
+		c := colors(s.position(v))
+		img.Pix[4*i], img.Pix[4*i+1], img.Pix[4*i+2], img.Pix[4*i+3] = c.R, c.G, c.B, 255
+	}
+	return img
+}
