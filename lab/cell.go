@@ -1,0 +1,125 @@
+package lab
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Cell is what a running experiment may use of the outside world. Its methods
+// are safe for concurrent use, except that each random stream belongs to one
+// goroutine.
+type Cell struct {
+	Key  Key
+	Seed uint64
+
+	part     string // the directory for work in progress
+	progress func(done, total int)
+}
+
+// Rand returns the random stream called name: ChaCha8 seeded by
+// SHA-256(seed, name). It depends on nothing else, so cells that differ in a
+// parameter share their data, and results do not depend on the order in which
+// cells run.
+func (c *Cell) Rand(name string) *rand.Rand {
+	return rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "%d/%s", c.Seed, name))))
+}
+
+// Progress reports done out of total steps to whoever watches; see [WithSink].
+// It is cheap enough to call every few milliseconds.
+func (c *Cell) Progress(done, total int) {
+	if c.progress != nil {
+		c.progress(done, total)
+	}
+}
+
+// Artifact returns a path at which the experiment may write the artifact called
+// name (slash-separated, relative). When the cell finishes, all files written
+// so become its artifacts; when it fails, they are dropped.
+func (c *Cell) Artifact(name string) (path string, err error) {
+	if name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`) {
+		return "", fmt.Errorf("lab: artifact name %q: want a relative slash-separated path", name)
+	}
+	path = filepath.Join(c.part, "artifacts", filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return "", fmt.Errorf("lab: artifact: %w", err)
+	}
+	return path, nil
+}
+
+// Scratch returns a directory that outlives a killed, cancelled or failed
+// attempt and is there for the next one: the place for checkpoints. It is
+// removed when the cell finishes.
+func (c *Cell) Scratch() (dir string, err error) {
+	dir = filepath.Join(c.part, "scratch")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", fmt.Errorf("lab: scratch: %w", err)
+	}
+	return dir, nil
+}
+
+// adoptPart makes the working directory of an earlier, dead attempt that of
+// generation: its scratch is kept, its half-written artifacts are not. Renaming
+// fences the earlier owner off should it still be alive.
+func (p cellPaths) adoptPart(generation int) (dir string, err error) {
+	dir = p.part(generation)
+	old, err := p.numbered(".part.")
+	if err != nil {
+		return "", err
+	}
+	for _, g := range old {
+		if g == generation {
+			continue
+		}
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			err = os.Rename(p.part(g), dir)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return "", fmt.Errorf("lab: %w", err)
+			}
+		} else if err := os.RemoveAll(p.part(g)); err != nil {
+			return "", fmt.Errorf("lab: %w", err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "artifacts")); err != nil {
+		return "", fmt.Errorf("lab: %w", err)
+	}
+	return dir, nil
+}
+
+// collect syncs and describes the artifacts of a finished cell.
+func collect(part string) ([]Artifact, error) {
+	root := filepath.Join(part, "artifacts")
+	var out []Artifact
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if !d.Type().IsRegular() {
+			return fmt.Errorf("lab: artifact %s is not a regular file", path)
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		a, err := describeFile(path, filepath.ToSlash(rel))
+		out = append(out, a)
+		return errors.Join(err, syncFile(path))
+	})
+	if errors.Is(err, fs.ErrNotExist) { // none were asked for
+		return nil, nil
+	}
+	return out, err
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

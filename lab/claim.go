@@ -1,0 +1,83 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Relation says how a claim compares Got with Want.
+type Relation int
+
+// The relations.
+const (
+	Equals  Relation = iota // |Got − Want| within the tolerance
+	AtMost                  // Got ≤ Want + tolerance
+	AtLeast                 // Got ≥ Want − tolerance
+)
+
+func (r Relation) String() string { return [...]string{"=", "≤", "≥"}[r] }
+
+// A Claim is a number that a paper prints, or a law that a result must obey,
+// beside what we got.
+type Claim struct {
+	What     string // "column marginal error at ε = 0.01"
+	Source   string // "Table 2, row d = 64"; "marginal constraint"
+	Got      float64
+	Relation Relation
+	Want     float64
+	AbsTol   float64 // the tolerance is the larger of AbsTol and RelTol·|Want|
+	RelTol   float64
+	Why      string // where the tolerance comes from
+	// NotHere says why the claim is not expected to hold at this preset; empty
+	// where it is.
+	NotHere string
+}
+
+// Tolerance returns max(AbsTol, RelTol·|Want|).
+func (c Claim) Tolerance() float64 { return max(c.AbsTol, c.RelTol*math.Abs(c.Want)) }
+
+// Holds reports whether the claim is met. NaN meets nothing.
+func (c Claim) Holds() bool {
+	switch tol := c.Tolerance(); c.Relation {
+	case AtMost:
+		return c.Got <= c.Want+tol
+	case AtLeast:
+		return c.Got >= c.Want-tol
+	default:
+		return c.Got == c.Want || math.Abs(c.Got-c.Want) <= tol
+	}
+}
+
+// A Verdict is the outcome of a claim.
+type Verdict string
+
+// The verdicts.
+const (
+	Holds    Verdict = "holds"
+	Differs  Verdict = "differs"
+	NotAsked Verdict = "not at this size"
+)
+
+// Verdict returns [Holds] if the claim is met, else [NotAsked] if it was not
+// expected at this preset, else [Differs].
+func (c Claim) Verdict() Verdict {
+	switch {
+	case c.Holds():
+		return Holds
+	case c.NotHere != "":
+		return NotAsked
+	}
+	return Differs
+}
+
+// Expected returns the right-hand side as text: "≤ 0.001", "0.58 ± 0.05".
+func (c Claim) Expected() string {
+	s := fmt.Sprintf("%.4g", c.Want)
+	if c.Relation != Equals {
+		s = c.Relation.String() + " " + s
+	}
+	if tol := c.Tolerance(); tol > 0 {
+		s += fmt.Sprintf(" ± %.2g", tol)
+	}
+	return s
+}

@@ -1,0 +1,79 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A Difference is one column in which two records differ, or a metric of both.
+type Difference struct {
+	Column string
+	A, B   any  // nil where a side lacks the column
+	Equal  bool // false where they differ
+}
+
+// A Comparison is two finished cells side by side.
+type Comparison struct {
+	Params  []Difference // those that differ, seed, version and experiment included
+	Metrics []Difference // every value, equal ones too
+	Context []Difference // what else differs: commit, device
+}
+
+// Diff compares two records.
+func Diff(a, b Record) (Comparison, error) {
+	ra, err := a.Flatten()
+	if err != nil {
+		return Comparison{}, err
+	}
+	rb, err := b.Flatten()
+	if err != nil {
+		return Comparison{}, err
+	}
+	var c Comparison
+	for _, col := range Columns([]Row{ra, rb}) {
+		d := Difference{Column: col, A: ra[col], B: rb[col], Equal: FormatCell(ra[col]) == FormatCell(rb[col])}
+		switch {
+		case strings.HasPrefix(col, "value"):
+			c.Metrics = append(c.Metrics, d)
+		case d.Equal || col == "key" || col == "manifest.start":
+		case strings.HasPrefix(col, "manifest"):
+			c.Context = append(c.Context, d)
+		default:
+			c.Params = append(c.Params, d)
+		}
+	}
+	return c, nil
+}
+
+// Change returns B−A and, unless A is 0, (B−A)/|A|, if both are numbers.
+func (d Difference) Change() (abs, rel float64, ok bool) {
+	a, okA := asFloat(d.A)
+	b, okB := asFloat(d.B)
+	return b - a, (b - a) / math.Abs(a), okA && okB
+}
+
+func asFloat(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case json.Number:
+		f, err := v.Float64()
+		return f, err == nil
+	}
+	return 0, false
+}
+
+// FormatCell writes a cell of a [Row] as text: a float64 in the fewest digits
+// that read back exactly, nothing for nil.
+func FormatCell(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,216 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+)
+
+// A CellError says which cell failed, with its parameters, and why.
+type CellError struct {
+	Experiment string
+	Key        Key
+	Seed       uint64
+	Params     json.RawMessage
+	Err        error
+}
+
+func (e *CellError) Error() string {
+	return fmt.Sprintf("%s %s seed %d %s: %v", e.Experiment, e.Key.Short(), e.Seed, e.Params, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *CellError) Unwrap() error { return e.Err }
+
+// Recall returns the cell at (seed, p) if the store holds it. Otherwise the
+// error is [ErrMissing], or [ErrCorrupt] with the file's name.
+func Recall[P, R any](s *Store, e Experiment[P, R], seed uint64, p P) (Result[P, R], error) {
+	id, err := e.identify(seed, p)
+	if err != nil {
+		return Result[P, R]{Params: p}, err
+	}
+	return recall[P, R](s, id, p)
+}
+
+func recall[P, R any](s *Store, id Record, p P) (Result[P, R], error) {
+	none := Result[P, R]{Key: id.Key, Seed: id.Seed, Params: p}
+	r, err := s.read(s.paths(id).record)
+	if err != nil {
+		return none, err
+	}
+	out, err := typed[P, R](s, r)
+	if err != nil {
+		return none, fmt.Errorf("lab: %s: %w", s.paths(id).record, err)
+	}
+	out.Params, out.Recalled = p, true
+	return out, nil
+}
+
+// RecallAll returns the cells at ps in their order. Its error names the first
+// that is missing; figures use it to draw from a finished sweep.
+func RecallAll[P, R any](s *Store, e Experiment[P, R], seed uint64, ps []P) ([]Result[P, R], error) {
+	out := make([]Result[P, R], len(ps))
+	for i, p := range ps {
+		var err error
+		if out[i], err = Recall(s, e, seed, p); err != nil {
+			return nil, cellError(e.Name, out[i].Key, seed, p, err)
+		}
+	}
+	return out, nil
+}
+
+// Do recalls the cell at (seed, p), or computes and stores it. If another
+// process is at work on the same cell, Do waits for it. Errors are of type
+// [*CellError]. A failed cell leaves a record of its failure, which is never
+// recalled; a cancelled one leaves nothing but its [Cell.Scratch].
+func Do[P, R any](ctx context.Context, s *Store, e Experiment[P, R], seed uint64, p P) (Result[P, R], error) {
+	id, err := e.identify(seed, p)
+	out := Result[P, R]{Key: id.Key, Seed: seed, Params: p}
+	for err == nil {
+		out, err = attempt(ctx, s, e, id, p)
+		if !errors.Is(err, errLost) || ctx.Err() != nil {
+			break
+		}
+		err = nil // another process took over: recall what it stores
+	}
+	if err != nil {
+		return out, cellError(e.Name, id.Key, seed, p, err)
+	}
+	return out, nil
+}
+
+func cellError(name string, key Key, seed uint64, p any, err error) error {
+	params, _ := marshal(p) // identify has marshalled it, or err says that it cannot
+	return &CellError{Experiment: name, Key: key, Seed: seed, Params: params, Err: err}
+}
+
+// attempt is Do without taking over from a lost lock.
+func attempt[P, R any](ctx context.Context, s *Store, e Experiment[P, R], id Record, p P) (Result[P, R], error) {
+	watch := watcher(ctx, id)
+	paths := s.paths(id)
+	var out Result[P, R]
+	finished := func() bool {
+		var err error
+		out, err = recall[P, R](s, id, p)
+		return err == nil || !errors.Is(err, ErrMissing) && !errors.Is(err, ErrCorrupt)
+	}
+	lock, err := s.lock(ctx, paths, finished, func(o owner) {
+		watch(Event{Kind: Waiting, Note: fmt.Sprintf("process %d on %s", o.PID, o.Host)})
+	})
+	if err != nil {
+		return out, err
+	}
+	if lock == nil {
+		if out, err = recall[P, R](s, id, p); err == nil {
+			watch(Event{Kind: Recalled})
+		}
+		return out, err
+	}
+	ctx = lock.hold(ctx, s.timing.orDefault().beat)
+	defer lock.release()
+	if finished() { // it landed between our look and our lock
+		return recall[P, R](s, id, p)
+	}
+	watch(Event{Kind: Started})
+	rec, out, err := compute(ctx, e, id, p, lock, watch)
+	if err == nil {
+		err = s.commit(rec, lock)
+	}
+	switch {
+	case err == nil:
+		out.dir = paths.artifacts
+		watch(Event{Kind: Stored, Seconds: rec.Manifest.Seconds})
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case errors.Is(err, errLost):
+	default:
+		watch(Event{Kind: Failed, Err: err})
+		err = errors.Join(err, s.fail(rec, err))
+	}
+	return out, err
+}
+
+// compute runs the cell in its working directory.
+func compute[P, R any](ctx context.Context, e Experiment[P, R], id Record, p P, lock *cellLock, watch func(Event)) (Record, Result[P, R], error) {
+	out := Result[P, R]{Key: id.Key, Seed: id.Seed, Params: p}
+	part, err := lock.paths.adoptPart(lock.generation)
+	if err != nil {
+		return id, out, err
+	}
+	id.Manifest = newManifest()
+	cell := &Cell{Key: id.Key, Seed: id.Seed, part: part, progress: func(done, total int) {
+		watch(Event{Kind: Advanced, Done: done, Total: total})
+	}}
+	out.Value, err = run(ctx, e, cell, p)
+	id.Manifest.Seconds = time.Since(id.Manifest.Start).Seconds()
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // a cut-short result may look like a whole one
+	}
+	if err == nil {
+		id.Artifacts, err = collect(part)
+	}
+	if err == nil {
+		id.Value, err = marshal(out.Value)
+	}
+	out.Manifest, out.Artifacts = id.Manifest, id.Artifacts
+	return id, out, err
+}
+
+// run turns a panic into an error, so that one bad cell does not end a sweep.
+func run[P, R any](ctx context.Context, e Experiment[P, R], c *Cell, p P) (r R, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("panic: %v\n%s", x, debug.Stack())
+		}
+	}()
+	if e.Run == nil {
+		return r, errors.New("lab: the experiment's Run is nil")
+	}
+	return e.Run(ctx, c, p)
+}
+
+// commit makes the cell finished: artifacts into place, then the record, whose
+// appearance is the moment at which the cell exists.
+func (s *Store) commit(r Record, lock *cellLock) error {
+	if !lock.mine() {
+		return errLost
+	}
+	p, part := lock.paths, lock.paths.part(lock.generation)
+	if err := os.RemoveAll(p.artifacts); err != nil { // of a commit that was cut short
+		return fmt.Errorf("lab: %w", err)
+	}
+	if len(r.Artifacts) > 0 {
+		if err := os.Rename(filepath.Join(part, "artifacts"), p.artifacts); err != nil {
+			return fmt.Errorf("lab: %w", err)
+		}
+	}
+	if err := s.write(p.record, r); err != nil {
+		return err
+	}
+	_ = os.Remove(p.failure) // the cell exists: what follows is tidying up
+	_ = os.RemoveAll(part)
+	return nil
+}
+
+// fail leaves a record of the failure. Scratch stays for the next attempt.
+func (s *Store) fail(r Record, cause error) error {
+	p := s.paths(r)
+	parts, err := p.numbered(".part.")
+	if err != nil {
+		return err
+	}
+	for _, g := range parts {
+		_ = os.RemoveAll(filepath.Join(p.part(g), "artifacts"))
+		if err := os.Remove(p.part(g)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			continue // not empty: it has scratch
+		}
+	}
+	r.Value, r.Artifacts, r.Error = nil, nil, cause.Error()
+	return s.write(p.failure, r)
+}

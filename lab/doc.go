@@ -1,0 +1,38 @@
+// Package lab turns numerical experiments into results that can be asked for.
+//
+// A result is a pure function of (experiment, version, seed, parameters). Ask
+// for it with [Do], and the lab recalls it from a [Store] or computes it, once:
+//
+//	var Bias = lab.Experiment[Params, Out]{Name: "tour/bias", Version: 1, Run: run}
+//
+//	store, err := lab.OpenStore("")
+//	r, err := lab.Do(ctx, store, Bias, seed, Params{N: 100, Eps: 0.1})
+//
+// Everything else is that look-up seen from another side. A [Sweep] asks for
+// many cells and yields each as it lands; a run that was killed resumes because
+// the finished cells are recalled; a [Figure] draws from cells and checks its
+// [Claim]s against them; an [Executor] computes the missing ones somewhere.
+//
+// # What is in the key
+//
+// [Experiment.Key] hashes the experiment's name and version, the seed, the
+// parameters as JSON, and the shape of the result type. Two requests with the
+// same key are the same request. What changes the number belongs into the
+// parameters (precision, the device's kind where it matters); what does not
+// (workers, paths, verbosity) stays out. Raise Version when the code changes
+// the meaning of a result; [Store.GC] removes the cells of older versions.
+//
+// # Randomness
+//
+// [Cell.Rand] derives a named stream from the seed alone, so the cells of a
+// sweep share their data (common random numbers), and a new axis or a new
+// stream changes no old result.
+//
+// # Many processes, one store
+//
+// A store is a plain directory, safe to share between processes and over a
+// network file system. A finished cell is one JSON file that appears whole by
+// rename, with its artifacts (NPY files, checkpoints) in a directory beside it.
+// Two processes that want the same cell do not both compute it: a lock file
+// with a heartbeat says who does, and a dead owner is replaced.
+package lab

@@ -1,0 +1,28 @@
+package lab
+
+import (
+	"context"
+	"iter"
+)
+
+// An Executor computes jobs somewhere; the results come back through the store.
+type Executor interface {
+	// Run yields each job as its cell lands or fails. Like [Sweep] it returns
+	// only when nothing that it started still runs.
+	Run(ctx context.Context, s *Store, jobs []Job) iter.Seq2[Job, error]
+}
+
+// Local runs jobs on goroutines of this process.
+type Local struct {
+	// Workers is the number of cells that run at once; 0 means one a core.
+	Workers int
+	// Drain, once closed, lets the running cells finish and begins no other.
+	Drain <-chan struct{}
+}
+
+// Run implements [Executor].
+func (l Local) Run(ctx context.Context, s *Store, jobs []Job) iter.Seq2[Job, error] {
+	return pool(ctx, l.Drain, l.Workers, jobs, func(ctx context.Context, j Job) (Job, error) {
+		return j, j.Do(ctx, s)
+	})
+}

@@ -1,0 +1,125 @@
+package lab
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+)
+
+// An Experiment is a named pure function of a parameter struct P. Its result R
+// may depend on nothing but the parameters and the random streams of the cell.
+// Both types are stored as JSON: exported fields only, json tags respected.
+//
+// A parameter that is added later changes every key unless its tag says
+// omitzero and its zero value means the old behaviour.
+type Experiment[P, R any] struct {
+	// Name is a slash-separated path of lower-case words, "tour/bias".
+	Name string
+	// Version is raised when the code changes what a result means.
+	Version int
+	// Run computes one cell. It returns early with ctx's error when ctx ends.
+	Run func(ctx context.Context, c *Cell, p P) (R, error)
+}
+
+// Key identifies a cell: 32 hexadecimal digits.
+type Key string
+
+// Short returns the first eight digits of k, enough for a person to tell cells apart.
+func (k Key) Short() string { return string(k[:min(8, len(k))]) }
+
+var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)*$`)
+
+// Key returns the identity of the cell at (seed, p): the first 128 bits of
+// SHA-256 over name, version, seed, parameters and the shape of R. It fails
+// when the name is not a path of lower-case words or p has no JSON form.
+func (e Experiment[P, R]) Key(seed uint64, p P) (Key, error) {
+	id, err := e.identify(seed, p)
+	return id.Key, err
+}
+
+// identify fills the part of a record that is known before the cell has run.
+func (e Experiment[P, R]) identify(seed uint64, p P) (Record, error) {
+	if !namePattern.MatchString(e.Name) {
+		return Record{}, fmt.Errorf("lab: experiment name %q: want lower-case words separated by slashes", e.Name)
+	}
+	params, err := marshal(p)
+	if err == nil {
+		params, err = canonical(params)
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("lab: parameters of %s: %w", e.Name, err)
+	}
+	r := Record{
+		Experiment: e.Name,
+		Version:    e.Version,
+		Shape:      shape(reflect.TypeFor[R]()),
+		Seed:       seed,
+		Params:     params,
+	}
+	r.Key = r.key()
+	return r, nil
+}
+
+// key hashes what identifies a record. Lengths make the encoding injective.
+func (r Record) key() Key {
+	h := sha256.New()
+	for _, part := range []string{r.Experiment, fmt.Sprint(r.Version), r.Shape, fmt.Sprint(r.Seed), string(r.Params)} {
+		fmt.Fprintf(h, "%d:%s;", len(part), part)
+	}
+	return Key(hex.EncodeToString(h.Sum(nil)[:16]))
+}
+
+// shape is a fingerprint of the JSON form of t. It is part of the key, so that
+// a cell that was stored before a field was added is not recalled with a zero
+// in that field's place.
+func shape(t reflect.Type) string {
+	var b strings.Builder
+	describe(&b, t, map[reflect.Type]bool{})
+	h := sha256.Sum256([]byte(b.String()))
+	return hex.EncodeToString(h[:4])
+}
+
+func describe(b *strings.Builder, t reflect.Type, open map[reflect.Type]bool) {
+	if open[t] { // recursive type
+		b.WriteString("^" + t.Name())
+		return
+	}
+	open[t] = true
+	defer delete(open, t)
+	switch t.Kind() {
+	case reflect.Pointer:
+		describe(b, t.Elem(), open)
+	case reflect.Slice, reflect.Array:
+		b.WriteString("[]")
+		describe(b, t.Elem(), open)
+	case reflect.Map:
+		b.WriteString("map:")
+		describe(b, t.Elem(), open)
+	case reflect.Struct:
+		describeStruct(b, t, open)
+	default:
+		b.WriteString(t.Kind().String())
+	}
+}
+
+func describeStruct(b *strings.Builder, t reflect.Type, open map[reflect.Type]bool) {
+	b.WriteString("{")
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" || !f.IsExported() && !f.Anonymous {
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		b.WriteString(name + " ")
+		describe(b, f.Type, open)
+		b.WriteString(";")
+	}
+	b.WriteString("}")
+}

@@ -1,0 +1,91 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A Preset is the size at which a figure is made.
+type Preset string
+
+// The presets.
+const (
+	Smoke Preset = "smoke" // seconds: shows that the code runs
+	Quick Preset = "quick" // minutes on two cores
+	Paper Preset = "paper" // the paper's sizes
+)
+
+// Presets lists them, the smallest first.
+var Presets = []Preset{Smoke, Quick, Paper}
+
+// ParsePreset returns the preset called name.
+func ParsePreset(name string) (Preset, error) {
+	for _, p := range Presets {
+		if string(p) == name {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("lab: preset %q: want smoke, quick or paper", name)
+}
+
+// A Setting is what a figure is asked for with.
+type Setting struct {
+	Preset Preset
+	Seed   uint64
+	Device string // "cpu", "cuda:0"; figures put its kind into their parameters where it matters
+}
+
+// A Figure is one figure or table of a paper: cells to compute, a drawing made
+// from them, and claims checked against them.
+type Figure struct {
+	// Name is PAPER/FIGURE: "analytic/fig1", "scones/tab2", "tour/digits".
+	Name  string
+	Title string
+	// Shows says in a sentence or two what is to be seen.
+	Shows string
+	// Sizes says for each preset what is computed: "n = 500, five ε". Presets
+	// without an entry are not offered.
+	Sizes map[Preset]string
+	// Decoders knows the experiments behind the figure.
+	Decoders []Decoder
+	// Jobs lists the cells. It returns an error if they cannot even be named.
+	Jobs func(Setting) ([]Job, error)
+	// Draw makes the figure from finished cells.
+	Draw func(*Store, Setting) (Exhibit, error)
+	// Claims compares what the cells say with what was expected of them.
+	Claims func(*Store, Setting) ([]Claim, error)
+}
+
+// Paper returns the part of the name before the slash.
+func (f Figure) Paper() string {
+	paper, _, _ := strings.Cut(f.Name, "/")
+	return paper
+}
+
+// A Drawing can write itself as "png", "svg" or "pdf".
+type Drawing interface {
+	Save(w io.Writer, format string) error
+}
+
+// An Exhibit is what a figure shows.
+type Exhibit struct {
+	Pictures []Picture
+	Tables   []Table
+	Notes    []string // paragraphs to be read with it
+}
+
+// A Picture is one drawing of an exhibit.
+type Picture struct {
+	Name    string // distinguishes the pictures of one exhibit; may be empty if there is one
+	Caption string
+	Drawing Drawing
+}
+
+// A Table is numbers for people: the cells are text.
+type Table struct {
+	Name    string
+	Caption string
+	Header  []string
+	Rows    [][]string
+}

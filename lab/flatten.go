@@ -1,0 +1,110 @@
+package lab
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A Row is a record flattened for tables: columns by dotted name. The cells are
+// string, float64, bool, json.Number (integers) or nil.
+type Row map[string]any
+
+// Columns of a row that come from the record itself.
+var recordColumns = []string{"key", "experiment", "version", "seed"}
+
+// Flatten returns the record as a row: key, experiment, version, seed, then
+// param.NAME and value.NAME with dots into nested objects, and the manifest's
+// start, seconds and device. An array stays one column, as JSON.
+func (r Record) Flatten() (Row, error) {
+	row := Row{
+		"key": string(r.Key), "experiment": r.Experiment,
+		"version": json.Number(fmt.Sprint(r.Version)), "seed": json.Number(fmt.Sprint(r.Seed)),
+		"manifest.start":   r.Manifest.Start.Format("2006-01-02T15:04:05.000Z07:00"),
+		"manifest.seconds": r.Manifest.Seconds, "manifest.device": r.Manifest.Device,
+		"manifest.commit": r.Manifest.Commit,
+	}
+	if r.Error != "" {
+		row["error"] = r.Error
+	}
+	for prefix, raw := range map[string]json.RawMessage{"param": r.Params, "value": r.Value} {
+		if len(raw) == 0 {
+			continue
+		}
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.UseNumber()
+		var v any
+		if err := dec.Decode(&v); err != nil {
+			return nil, fmt.Errorf("lab: %s of %s: %w", prefix, r.Key, err)
+		}
+		row.add(prefix, v)
+	}
+	return row, nil
+}
+
+func (row Row) add(name string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			row.add(name+"."+k, e)
+		}
+	case []any:
+		b, err := json.Marshal(v)
+		if err != nil { // it was decoded from JSON a moment ago
+			panic(err)
+		}
+		row[name] = string(b)
+	case json.Number:
+		row[name] = number(v)
+	case string: // see codec.go
+		if f, ok := map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1)}[v]; ok {
+			row[name] = f
+			return
+		}
+		row[name] = v
+	default:
+		row[name] = v
+	}
+}
+
+// number is the float64 that n is, or n itself if it is an integer.
+func number(n json.Number) any {
+	if strings.ContainsAny(string(n), ".eE") {
+		if f, err := n.Float64(); err == nil {
+			return f
+		}
+	}
+	return n
+}
+
+// Columns returns the columns of all rows: those of the record, then parameters,
+// values and manifest, each group in alphabetical order.
+func Columns(rows []Row) []string {
+	set := map[string]bool{}
+	for _, r := range rows {
+		for c := range r {
+			set[c] = true
+		}
+	}
+	group := func(c string) int {
+		if i := slices.Index(recordColumns, c); i >= 0 {
+			return i
+		}
+		for i, p := range []string{"param", "value", "error", "manifest"} {
+			if strings.HasPrefix(c, p) {
+				return len(recordColumns) + i
+			}
+		}
+		return len(recordColumns) + 4
+	}
+	return slices.SortedFunc(maps.Keys(set), func(a, b string) int {
+		if d := group(a) - group(b); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+}

@@ -1,0 +1,299 @@
+package lab
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The lock of a cell is a file KEY.lock.N, created whole by link(2) or failing
+// because it is there: atomic on local and network file systems alike. N is the
+// generation. Nobody ever removes another's lock to take its place, since two
+// who judged the same lock stale could then remove each other's; who finds
+// generation N stale creates N+1, which only one can. After creating, an owner
+// looks again: it owns the cell only if no higher generation exists and every
+// lower one is the file that it judged stale; else it steps back.
+//
+// A lock is stale when its owner is known to be dead (same boot, same process
+// namespace, no such process), or when its modification time, which the owner's
+// heartbeat moves, has not changed for lockTiming.stale on the watcher's own
+// clock; clocks of different machines are never compared.
+//
+// An owner that was paused and lost its lock finds its working directory
+// renamed away and its lock outranked; it gives up and recalls what the new
+// owner stores. If all this failed, two processes would store the same result
+// of the same pure function, by atomic renames.
+
+type lockTiming struct{ beat, stale, poll time.Duration }
+
+func (t lockTiming) orDefault() lockTiming {
+	if t == (lockTiming{}) {
+		return lockTiming{beat: 5 * time.Second, stale: 90 * time.Second, poll: 50 * time.Millisecond}
+	}
+	return t
+}
+
+// errLost is the cause of a context whose lock was taken over.
+var errLost = errors.New("lab: the lock was taken over")
+
+// owner identifies a process, and within it one request for the lock.
+type owner struct {
+	Nonce string `json:"nonce"`
+	Host  string `json:"host"`
+	PID   int    `json:"pid"`
+	Proc  proc   `json:"proc,omitzero"`
+}
+
+// proc tells whether the watcher may judge a process by its number.
+type proc struct {
+	Boot      string `json:"boot"`      // this boot of this machine
+	Namespace string `json:"namespace"` // process numbers mean the same here
+	Start     string `json:"start"`     // distinguishes a reused number
+}
+
+func self() owner {
+	host, _ := os.Hostname() // for people only
+	return owner{Nonce: rand.Text(), Host: host, PID: os.Getpid(), Proc: procOf(os.Getpid())}
+}
+
+// dead reports whether o is certainly gone.
+func (o owner) dead() bool {
+	here := procOf(os.Getpid())
+	if o.Proc == (proc{}) || here.Boot != o.Proc.Boot || here.Namespace != o.Proc.Namespace {
+		return false
+	}
+	return procOf(o.PID).Start != o.Proc.Start
+}
+
+// A cellLock is held until release.
+type cellLock struct {
+	paths      cellPaths
+	generation int
+	owner      owner
+	judged     map[int]string // nonce of the stale locks below
+	stop       func()         // ends the heartbeat; see hold
+}
+
+// sightings is what a watcher knows of the locks it has met, by nonce.
+type sightings map[string]sighting
+
+type sighting struct {
+	beat time.Time // the file's time: compared for change only
+	at   time.Time // our clock when beat was first seen
+}
+
+// quiet returns for how long, on our clock, a lock's time has not changed.
+func (s sightings) quiet(nonce string, beat time.Time) time.Duration {
+	if seen, ok := s[nonce]; ok && seen.beat.Equal(beat) {
+		return time.Since(seen.at)
+	}
+	s[nonce] = sighting{beat, time.Now()}
+	return 0
+}
+
+// lock waits for the cell's lock, or returns nil as soon as finished says that
+// there is nothing left to do. waiting is called once if another holds it.
+func (s *Store) lock(ctx context.Context, p cellPaths, finished func() bool, waiting func(owner)) (*cellLock, error) {
+	t := s.timing.orDefault()
+	if err := os.MkdirAll(p.dir, 0o777); err != nil {
+		return nil, fmt.Errorf("lab: lock: %w", err)
+	}
+	seen, told := sightings{}, false
+	for pause := t.poll; ; pause = min(2*pause, 2*time.Second) {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		if finished() {
+			return nil, nil
+		}
+		l, holder, err := p.tryLock(t, seen)
+		if err != nil || l != nil {
+			return l, err
+		}
+		if holder.Nonce != "" && !told {
+			told = true
+			waiting(holder)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(pause, max(t.stale/4, t.poll))):
+		}
+	}
+}
+
+// tryLock makes one attempt. It returns the lock, or who holds it if known.
+func (p cellPaths) tryLock(t lockTiming, seen sightings) (*cellLock, owner, error) {
+	gens, err := p.numbered(".lock.")
+	if err != nil {
+		return nil, owner{}, err
+	}
+	judged, top := map[int]string{}, 0
+	for _, g := range gens {
+		o, beat, err := p.readLock(g)
+		if errors.Is(err, fs.ErrNotExist) { // released meanwhile: look again later
+			return nil, owner{}, nil
+		} else if err != nil {
+			return nil, owner{}, fmt.Errorf("lab: lock: %w", err)
+		}
+		if !o.dead() && seen.quiet(o.Nonce, beat) < t.stale {
+			return nil, o, nil
+		}
+		judged[g], top = o.Nonce, g
+	}
+	l := &cellLock{paths: p, generation: top + 1, owner: self(), judged: judged}
+	if ok, err := l.create(); !ok || err != nil {
+		return nil, owner{}, err
+	}
+	if !l.mine() {
+		return nil, owner{}, os.Remove(l.file())
+	}
+	return l, owner{}, nil
+}
+
+func (p cellPaths) lockFile(generation int) string {
+	return fmt.Sprintf("%s.lock.%d", p.base, generation)
+}
+
+func (l *cellLock) file() string { return l.paths.lockFile(l.generation) }
+
+// numbered lists, ascending, the N for which base+infix+N exists. It reads the
+// directory: opening one makes the client of a network file system look again.
+func (p cellPaths) numbered(infix string) ([]int, error) {
+	entries, err := os.ReadDir(p.dir)
+	if err != nil {
+		return nil, fmt.Errorf("lab: lock: %w", err)
+	}
+	var out []int
+	for _, e := range entries {
+		if rest, ok := strings.CutPrefix(e.Name(), filepath.Base(p.base)+infix); ok {
+			if n, err := strconv.Atoi(rest); err == nil {
+				out = append(out, n)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// readLock opens the file before it asks for its time, which makes a network
+// client ask the server. A lock without readable content belongs to nobody we
+// could judge, so only its heartbeat counts.
+func (p cellPaths) readLock(generation int) (o owner, beat time.Time, err error) {
+	f, err := os.Open(p.lockFile(generation))
+	if err != nil {
+		return o, beat, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return o, beat, err
+	}
+	b := make([]byte, 4096)
+	n, _ := f.Read(b)
+	if unmarshal(b[:n], &o) != nil {
+		o = owner{}
+	}
+	return o, fi.ModTime(), nil
+}
+
+// create makes the lock file and reports whether it is ours.
+func (l *cellLock) create() (bool, error) {
+	b, err := marshal(l.owner)
+	if err != nil {
+		return false, fmt.Errorf("lab: lock: %w", err)
+	}
+	tmp := filepath.Join(l.paths.dir, ".tmp-"+l.owner.Nonce)
+	defer os.Remove(tmp)
+	if err := os.WriteFile(tmp, b, 0o666); err != nil {
+		return false, fmt.Errorf("lab: lock: %w", err)
+	}
+	err = os.Link(tmp, l.file())
+	if err != nil && !errors.Is(err, fs.ErrExist) { // no hard links here
+		var f *os.File
+		if f, err = os.OpenFile(l.file(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
+			_, werr := f.Write(b)
+			err = errors.Join(werr, f.Close())
+		}
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("lab: lock: %w", err)
+	}
+	return true, nil
+}
+
+// mine reports whether l still owns the cell.
+func (l *cellLock) mine() bool {
+	gens, err := l.paths.numbered(".lock.")
+	if err != nil || len(gens) == 0 || gens[len(gens)-1] != l.generation {
+		return false
+	}
+	for _, g := range gens {
+		o, _, err := l.paths.readLock(g)
+		if errors.Is(err, fs.ErrNotExist) && g != l.generation {
+			continue // a stale lock whose owner let go at last
+		}
+		want := l.owner.Nonce
+		if g != l.generation {
+			want = l.judged[g]
+		}
+		if err != nil || o.Nonce != want {
+			return false
+		}
+	}
+	return true
+}
+
+// hold keeps the lock fresh until release. The returned context ends with
+// errLost when another process has taken over.
+func (l *cellLock) hold(ctx context.Context, every time.Duration) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if !l.mine() {
+					cancel(errLost)
+					return
+				}
+				now := time.Now()
+				_ = os.Chtimes(l.file(), now, now) // if it fails for long, another takes over
+			}
+		}
+	})
+	l.stop = func() { close(done); wg.Wait(); cancel(nil) }
+	return ctx
+}
+
+// release lets go: the stale locks below first, so that no moment exists in
+// which one of them is on top.
+func (l *cellLock) release() {
+	l.stop()
+	gens, _ := l.paths.numbered(".lock.")
+	for _, g := range gens {
+		if g < l.generation {
+			if o, _, err := l.paths.readLock(g); err == nil && o.Nonce == l.judged[g] {
+				_ = os.Remove(l.paths.lockFile(g))
+			}
+		}
+	}
+	if o, _, err := l.paths.readLock(l.generation); err == nil && o.Nonce == l.owner.Nonce {
+		_ = os.Remove(l.file())
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package lab
+
+// procOf knows nothing here: a dead owner is found by its heartbeat alone.
+func procOf(int) proc { return proc{} }

@@ -1,0 +1,109 @@
+package lab
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Sentinels for errors.Is.
+var (
+	// ErrMissing says that the store does not hold the cell.
+	ErrMissing = errors.New("not in the store")
+	// ErrCorrupt says that a stored file cannot be trusted: cut short, edited,
+	// or not matching its artifacts. [Do] computes such a cell again.
+	ErrCorrupt = errors.New("corrupt")
+)
+
+// A Result is a finished cell with its types.
+type Result[P, R any] struct {
+	Key       Key
+	Seed      uint64
+	Params    P
+	Value     R
+	Artifacts []Artifact
+	Manifest  Manifest
+	Recalled  bool // found in the store rather than computed by this call
+
+	dir string // where the artifacts are
+}
+
+// A Record is a finished cell as it is stored, types erased: one JSON file.
+type Record struct {
+	Key        Key             `json:"key"`
+	Experiment string          `json:"experiment"`
+	Version    int             `json:"version"`
+	Shape      string          `json:"shape"` // fingerprint of the result type
+	Seed       uint64          `json:"seed"`
+	Params     json.RawMessage `json:"params"`
+	Value      json.RawMessage `json:"value,omitzero"`
+	Artifacts  []Artifact      `json:"artifacts,omitzero"`
+	Error      string          `json:"error,omitzero"` // why the cell failed; a record with an error is never recalled
+	Manifest   Manifest        `json:"manifest"`
+	Sum        string          `json:"sum"` // SHA-256 over parameters, value and artifacts
+}
+
+// An Artifact is a file that a cell left beside its record.
+type Artifact struct {
+	Name   string `json:"name"` // slash-separated, relative
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+func (r Record) sum() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%s\n%s\n", r.Params, r.Value, r.Error)
+	for _, a := range r.Artifacts {
+		fmt.Fprintf(h, "%s %d %s\n", a.Name, a.Size, a.SHA256)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// encode returns the file that holds r.
+func (r Record) encode() ([]byte, error) {
+	var err error
+	if r.Params, err = canonical(r.Params); err != nil {
+		return nil, err
+	}
+	if len(r.Value) > 0 {
+		if r.Value, err = canonical(r.Value); err != nil {
+			return nil, err
+		}
+	}
+	r.Sum = r.sum()
+	b, err := marshal(r)
+	return append(b, '\n'), err
+}
+
+// decodeRecord reads a record and checks that it is whole and is what its key
+// says. Every failure is an [ErrCorrupt].
+func decodeRecord(b []byte) (Record, error) {
+	var r Record
+	if err := unmarshal(b, &r); err != nil {
+		return Record{}, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if got := r.key(); r.Key != got {
+		return Record{}, fmt.Errorf("%w: key %s, but the content's is %s", ErrCorrupt, r.Key, got)
+	}
+	if got := r.sum(); r.Sum != got {
+		return Record{}, fmt.Errorf("%w: checksum %.8s, but the content's is %.8s", ErrCorrupt, r.Sum, got)
+	}
+	return r, nil
+}
+
+// typed gives a record its types.
+func typed[P, R any](s *Store, r Record) (Result[P, R], error) {
+	out := Result[P, R]{
+		Key: r.Key, Seed: r.Seed, Artifacts: r.Artifacts, Manifest: r.Manifest,
+		dir: s.paths(r).artifacts,
+	}
+	if err := unmarshal(r.Params, &out.Params); err != nil {
+		return out, fmt.Errorf("%w: parameters: %w", ErrCorrupt, err)
+	}
+	if err := unmarshal(r.Value, &out.Value); err != nil {
+		return out, fmt.Errorf("%w: value: %w", ErrCorrupt, err)
+	}
+	return out, nil
+}

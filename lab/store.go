@@ -1,0 +1,310 @@
+package lab
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Store is a directory of finished cells, safe to share between goroutines,
+// processes and, over a network file system, machines.
+//
+//	DIR/cells/EXPERIMENT/ab/abcdef….json         the record: present means finished
+//	DIR/cells/EXPERIMENT/ab/abcdef….files/       its artifacts
+//	DIR/cells/EXPERIMENT/ab/abcdef….failed.json  why the last attempt failed
+//	DIR/cells/EXPERIMENT/ab/abcdef….part.N/      work in progress, kept for a resume
+//	DIR/cells/EXPERIMENT/ab/abcdef….lock.N       who is at work
+type Store struct {
+	Dir string
+
+	timing lockTiming // zero: the defaults
+}
+
+// OpenStore returns the store at dir and creates the directory if need be.
+// If dir is empty it is $COUPLING_STORE, else the nearest .coupling going up
+// from the working directory, else a new .coupling beside the nearest go.mod or
+// .git, else a new one here; so notebooks, scripts and the command that run in
+// one checkout share one store.
+func OpenStore(dir string) (*Store, error) {
+	if dir == "" {
+		dir = os.Getenv("COUPLING_STORE")
+	}
+	if dir == "" {
+		var err error
+		if dir, err = findStore(); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("lab: store: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "cells"), 0o777); err != nil {
+		return nil, fmt.Errorf("lab: store: %w", err)
+	}
+	ignore := filepath.Join(dir, ".gitignore") // results are not source
+	if _, err := os.Stat(ignore); errors.Is(err, fs.ErrNotExist) {
+		if err := os.WriteFile(ignore, []byte("*\n"), 0o666); err != nil {
+			return nil, fmt.Errorf("lab: store: %w", err)
+		}
+	}
+	return &Store{Dir: dir}, nil
+}
+
+func findStore() (string, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("lab: store: %w", err)
+	}
+	for _, marks := range [][]string{{".coupling"}, {"go.mod", ".git"}} {
+		for dir := wd; ; dir = filepath.Dir(dir) {
+			for _, mark := range marks {
+				if _, err := os.Stat(filepath.Join(dir, mark)); err == nil {
+					return filepath.Join(dir, ".coupling"), nil
+				}
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return filepath.Join(wd, ".coupling"), nil
+}
+
+// cellPaths names the files of one cell.
+type cellPaths struct {
+	dir       string // the directory that holds them all
+	base      string // dir/KEY, which every name below begins with
+	record    string
+	failure   string
+	artifacts string
+}
+
+func (s *Store) paths(r Record) cellPaths {
+	dir := filepath.Join(s.Dir, "cells", filepath.FromSlash(r.Experiment), string(r.Key[:2]))
+	base := filepath.Join(dir, string(r.Key))
+	return cellPaths{dir, base, base + ".json", base + ".failed.json", base + ".files"}
+}
+
+func (p cellPaths) part(generation int) string { return fmt.Sprintf("%s.part.%d", p.base, generation) }
+
+// read returns the finished record at path. The error is [ErrMissing],
+// [ErrCorrupt], or what the file system said.
+func (s *Store) read(path string) (Record, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Record{}, ErrMissing
+	} else if err != nil {
+		return Record{}, fmt.Errorf("lab: %w", err)
+	}
+	r, err := decodeRecord(b)
+	if err != nil {
+		return Record{}, fmt.Errorf("lab: %s: %w", path, err)
+	}
+	for _, a := range r.Artifacts {
+		name := filepath.Join(s.paths(r).artifacts, filepath.FromSlash(a.Name))
+		if fi, err := os.Stat(name); err != nil || fi.Size() != a.Size {
+			return Record{}, fmt.Errorf("lab: %s: %w: want %d bytes", name, ErrCorrupt, a.Size)
+		}
+	}
+	return r, nil
+}
+
+// write stores r, durably and all at once.
+func (s *Store) write(path string, r Record) error {
+	b, err := r.encode()
+	if err != nil {
+		return fmt.Errorf("lab: cannot store %s %s: %w", r.Experiment, r.Key, err)
+	}
+	return WriteFile(path, func(w io.Writer) error { _, err := w.Write(b); return err })
+}
+
+// WriteFile writes a file that is either whole or absent: fill writes to a
+// temporary file in the same directory, which is synced and then renamed to
+// path. On any error, a full disk included, what was at path stays as it was.
+func WriteFile(path string, fill func(io.Writer) error) (err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".tmp-*")
+	if err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+			err = fmt.Errorf("lab: %s was not written: %w", path, err)
+		}
+	}()
+	err = errors.Join(fill(f), f.Chmod(0o644), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes a rename in dir durable. Some network file systems cannot; a
+// power cut may then lose the newest cell, but never tear one.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	_ = d.Sync()
+	return d.Close()
+}
+
+// Records yields every finished cell of the experiments whose names begin with
+// prefix ("" for all), ordered by path. A file that cannot be trusted is yielded
+// as an error and does not end the walk.
+func (s *Store) Records(prefix string) iter.Seq2[Record, error] {
+	return s.walk(prefix, func(name string) bool {
+		return strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, ".failed.json")
+	}, s.read)
+}
+
+// Failures yields the last failure of every cell that failed and has not
+// succeeded since.
+func (s *Store) Failures(prefix string) iter.Seq2[Record, error] {
+	return s.walk(prefix, func(name string) bool { return strings.HasSuffix(name, ".failed.json") }, s.read)
+}
+
+func (s *Store) walk(prefix string, want func(name string) bool, read func(path string) (Record, error)) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		root := filepath.Join(s.Dir, "cells")
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist): // removed meanwhile
+				return nil
+			case err != nil:
+				return err
+			case d.IsDir():
+				if inCell(d.Name()) || !reaches(root, path, prefix) {
+					return fs.SkipDir
+				}
+				return nil
+			case strings.HasPrefix(d.Name(), ".tmp-") || !want(d.Name()):
+				return nil
+			}
+			r, err := read(path)
+			if errors.Is(err, ErrMissing) || err == nil && !strings.HasPrefix(r.Experiment, prefix) {
+				return nil
+			}
+			if !yield(r, err) {
+				return fs.SkipAll
+			}
+			return nil
+		})
+		if err != nil {
+			yield(Record{}, fmt.Errorf("lab: store: %w", err))
+		}
+	}
+}
+
+// inCell reports whether a directory belongs to one cell (KEY.files, KEY.part.1).
+func inCell(name string) bool {
+	_, rest, ok := strings.Cut(name, ".")
+	return ok && (rest == "files" || strings.HasPrefix(rest, "part.")) && len(name) > 32
+}
+
+// reaches reports whether the walk must enter path to find names with prefix.
+func reaches(root, path, prefix string) bool {
+	rel, err := filepath.Rel(root, path)
+	if err != nil || rel == "." {
+		return true
+	}
+	rel = filepath.ToSlash(rel)
+	return strings.HasPrefix(rel, prefix) || strings.HasPrefix(prefix, rel)
+}
+
+// Find returns the finished cell whose key begins with prefix. It fails when
+// there is none, or more than one.
+func (s *Store) Find(prefix string) (Record, error) {
+	var found []Record
+	for r, err := range s.Records("") {
+		if err == nil && strings.HasPrefix(string(r.Key), prefix) {
+			found = append(found, r)
+		}
+	}
+	switch {
+	case prefix == "" || len(found) == 0:
+		return Record{}, fmt.Errorf("lab: cell %q: %w", prefix, ErrMissing)
+	case len(found) > 1:
+		return Record{}, fmt.Errorf("lab: cell %q: %d cells begin so, the first two are %s and %s", prefix, len(found), found[0].Key, found[1].Key)
+	}
+	return found[0], nil
+}
+
+// Remove removes a cell: its record first, then all that is beside it.
+func (s *Store) Remove(r Record) error {
+	p := s.paths(r)
+	var errs []error
+	for _, f := range []string{p.record, p.failure} {
+		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	beside, err := filepath.Glob(p.base + ".*")
+	errs = append(errs, err)
+	for _, f := range beside {
+		errs = append(errs, os.RemoveAll(f))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("lab: remove %s: %w", r.Key, err)
+	}
+	return nil
+}
+
+// OpenArtifact opens an artifact of r after checking its checksum.
+func (s *Store) OpenArtifact(r Record, name string) (*os.File, error) {
+	return openArtifact(s.paths(r).artifacts, r.Artifacts, name)
+}
+
+// Open opens the artifact called name after checking its checksum.
+func (r Result[P, R]) Open(name string) (*os.File, error) {
+	return openArtifact(r.dir, r.Artifacts, name)
+}
+
+func openArtifact(dir string, list []Artifact, name string) (*os.File, error) {
+	for _, a := range list {
+		if a.Name != name {
+			continue
+		}
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		got, err := describeFile(path, name)
+		if err != nil {
+			return nil, err
+		}
+		if got != a {
+			return nil, fmt.Errorf("lab: %s: %w: SHA-256 %.8s, want %.8s", path, ErrCorrupt, got.SHA256, a.SHA256)
+		}
+		return os.Open(path)
+	}
+	return nil, fmt.Errorf("lab: artifact %q: %w", name, ErrMissing)
+}
+
+// describeFile syncs nothing and hashes everything.
+func describeFile(path, name string) (Artifact, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Artifact{}, fmt.Errorf("lab: artifact: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return Artifact{}, fmt.Errorf("lab: artifact: %w", err)
+	}
+	return Artifact{Name: name, Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+}
