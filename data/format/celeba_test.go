@@ -1,0 +1,120 @@
+package format
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const attributes = "2\nMale Smiling Young \n000001.jpg -1  1 -1\n000002.jpg  1 -1  1\n"
+
+func TestReadCelebAAttributes(t *testing.T) {
+	got, err := ReadCelebAAttributes(strings.NewReader(attributes), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"Male", "Smiling", "Young"}, got.Names); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"000001.jpg", "000002.jpg"}, got.Files); diff != "" {
+		t.Error(diff)
+	}
+	for i, row := range []string{"false true false", "true false true"} {
+		if s := fmt.Sprint(got.Has(i, 0), got.Has(i, 1), got.Has(i, 2)); s != row {
+			t.Errorf("row %d is %s: want %s", i, s, row)
+		}
+	}
+	if got.Index("Young") != 2 || got.Index("Old") != -1 {
+		t.Errorf("Young at %d, Old at %d: want 2 and -1", got.Index("Young"), got.Index("Old"))
+	}
+}
+
+func TestReadCelebAAttributesRefuses(t *testing.T) {
+	for _, test := range []struct{ name, in, text string }{
+		{"empty", "", "line 1"},
+		{"no count", "Male\n", "line 1"},
+		{"count 0", "0\nMale\n", "line 1"},
+		{"above the limit", "3\nMale\n", "1 to 2"},
+		{"no names", "1\n\n000001.jpg\n", "names 0 attributes"},
+		{"65 names", "1\n" + strings.Repeat("x ", 65) + "\n", "names 65 attributes"},
+		{"name twice", "1\nMale Male\n", "twice"},
+		{"cut", strings.TrimSuffix(attributes, "000002.jpg  1 -1  1\n"), "truncated: 1 rows, line 1 says 2"},
+		{"cut in a row", strings.TrimSuffix(attributes, "  1\n"), "line 4: 3 columns"},
+		{"row more", attributes + "000003.jpg 1 1 1\n", "more rows"},
+		{"value 0", strings.Replace(attributes, "-1", "0", 1), "line 3, column 2"},
+		{"column more", strings.Replace(attributes, "  1\n", "  1 1\n", 1), "more than 1+3"},
+		{"path", strings.Replace(attributes, "000002", "../../etc/passwd", 1), "not a plain file name"},
+		{"hidden", strings.Replace(attributes, "000002", ".x", 1), "not a plain file name"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := ReadCelebAAttributes(strings.NewReader(test.in), 2)
+			wantBad(t, err, test.text)
+			if got != nil {
+				t.Error("a refused file gave values")
+			}
+		})
+	}
+}
+
+func TestReadCelebAPartition(t *testing.T) {
+	got, err := ReadCelebAPartition(strings.NewReader("000001.jpg 0\n000002.jpg 2\n"), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&CelebAPartition{Files: []string{"000001.jpg", "000002.jpg"}, Parts: []uint8{0, 2}}, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, test := range []struct{ name, in, text string }{
+		{"empty", "", "no lines"},
+		{"cut", "000001.jpg 0\n000002", "line 2"},
+		{"part 3", "000001.jpg 3\n", "line 1"},
+		{"part 00", "000001.jpg 00\n", "line 1"},
+		{"comma", "000001.jpg,0\n", "line 1"},
+		{"column more", "000001.jpg 0 0\n", "line 1"},
+		{"path", "a/b.jpg 0\n", "line 1"},
+		{"too many", "1.jpg 0\n2.jpg 0\n3.jpg 0\n", "more than 2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := ReadCelebAPartition(strings.NewReader(test.in), 2)
+			wantBad(t, err, test.text)
+			if got != nil {
+				t.Error("a refused file gave values")
+			}
+		})
+	}
+}
+
+func FuzzReadCelebAAttributes(f *testing.F) {
+	f.Add([]byte(attributes))
+	f.Add([]byte("2000000000\nMale\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		got, err := ReadCelebAAttributes(bytes.NewReader(in), 1000)
+		if err != nil {
+			wantBad(t, err)
+			return
+		}
+		for i, name := range got.Files {
+			if strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, ".") {
+				t.Errorf("file name %q", name)
+			}
+			_ = got.Has(i, len(got.Names)-1)
+		}
+	})
+}
+
+func FuzzReadCelebAPartition(f *testing.F) {
+	f.Add([]byte("000001.jpg 0\n000002.jpg 2\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		got, err := ReadCelebAPartition(bytes.NewReader(in), 1000)
+		if err != nil {
+			wantBad(t, err)
+			return
+		}
+		if len(got.Files) != len(got.Parts) {
+			t.Errorf("%d files, %d parts", len(got.Files), len(got.Parts))
+		}
+	})
+}

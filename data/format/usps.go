@@ -1,0 +1,70 @@
+package format
+
+import (
+	"io"
+	"strings"
+)
+
+// USPSPixels is the number of grey values of a USPS digit: 16 rows of 16.
+const USPSPixels = 256
+
+// USPS holds the digits of one USPS file.
+type USPS struct {
+	Labels []uint8   // 0 to 9
+	Pixels []float32 // len(Labels)×256 in row-major order, each in [-1, 1]
+}
+
+// ReadUSPS reads an unpacked zip.train or zip.test: on each line a label from
+// 0 to 9 and 256 decimal numbers in [-1, 1], separated by blanks. It refuses
+// more than limit lines.
+func ReadUSPS(r io.Reader, limit int) (*USPS, error) {
+	const longest = 1 << 14 // bytes; official lines have at most 2100
+	text := newLines(r, longest)
+	digits := &USPS{}
+	for {
+		line, ok, err := text.next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		if len(digits.Labels) == limit {
+			return nil, badf("USPS: more than %d lines", limit)
+		}
+		if err := digits.add(line, text.number); err != nil {
+			return nil, err
+		}
+	}
+	if len(digits.Labels) == 0 {
+		return nil, badf("USPS: no lines")
+	}
+	return digits, nil
+}
+
+func (u *USPS) add(line string, number int) error {
+	column := 0
+	for field := range strings.FieldsSeq(line) {
+		v, ok := decimal(field)
+		switch {
+		case !ok:
+			return badf("USPS: line %d, column %d: %s is not a number", number, column+1, clip(field))
+		case column == 0:
+			if v < 0 || v > 9 || v != float64(int(v)) {
+				return badf("USPS: line %d: label %v: want a digit", number, v)
+			}
+			u.Labels = append(u.Labels, uint8(v))
+		case column > USPSPixels:
+			return badf("USPS: line %d: more than 1+%d columns", number, USPSPixels)
+		case v < -1 || v > 1:
+			return badf("USPS: line %d, column %d: value %v outside [-1, 1]", number, column+1, v)
+		default:
+			u.Pixels = append(u.Pixels, float32(v))
+		}
+		column++
+	}
+	if column != 1+USPSPixels {
+		return badf("USPS: line %d: %d columns, want 1+%d", number, column, USPSPixels)
+	}
+	return nil
+}
