@@ -49,18 +49,27 @@ func (o Sinkhorn) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	stage := func(tol float64, last bool) error { return r.sinkhornStage(tol, o.Relax, last) }
+	if err := r.anneal(stage); err != nil {
+		return nil, err
+	}
+	return r.finish("sinkhorn"), nil
+}
+
+// anneal runs stage at each ε of the schedule: loosely until the last.
+func (r *run) anneal(stage func(tol float64, last bool) error) error {
 	last := len(r.stages) - 1
 	for k, eps := range r.stages {
-		tol := stageTol
+		tol := max(stageTol, r.tol)
 		if k == last {
 			tol = r.tol
 		}
 		r.s.setEps(r.beta, eps)
-		if err := r.sinkhornStage(tol, o.Relax, k == last); err != nil {
-			return nil, err
+		if err := stage(tol, k == last); err != nil {
+			return err
 		}
 	}
-	return r.finish("sinkhorn"), nil
+	return nil
 }
 
 // controls are the fields that solvers share.

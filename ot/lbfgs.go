@@ -1,0 +1,281 @@
+package ot
+
+import (
+	"context"
+	"math"
+)
+
+// LBFGS solves by L-BFGS on the semi-dual, the forward pass of "Efficient, stable, and analytic differentiation of the
+// Sinkhorn loss": the m target potentials are the variables, the source potentials follow exactly, and one evaluation
+// is one fused pass over the costs. What makes it fast: the metric ε/b, in which the first step is Sinkhorn's; ε-annealing
+// with a loose inner tolerance; a line search on slopes alone, which for a convex function needs no function values and
+// so has no noise floor above the gradient's own; and Sinkhorn steps, which ascend from anywhere, where a step fails.
+//
+// The zero value with Eps set works.
+type LBFGS struct {
+	// Eps is the ε > 0 of the problem, in units of cost.
+	Eps float64
+	// Tol stops when the L1 error of the marginals is at most Tol; 0 is 1e-9.
+	Tol float64
+	// MaxIter is the largest number of iterations; 0 is 100,000.
+	MaxIter int
+	// Memory is the number of steps that the Hessian is learned from; 0 is 20.
+	Memory int
+	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 0 is ¼, and 1
+	// is no annealing.
+	Anneal float64
+	// Start holds KL potentials g of the m targets to start from (another plan's G); annealing is then skipped.
+	Start []float64
+	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
+	Workers int
+	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve.
+	Trace func(Step)
+}
+
+// Solve returns the plan of p. Errors are for bad input and for a context that ended; a solve that did not reach Tol
+// returns its plan with a Status that says so.
+func (o LBFGS) Solve(ctx context.Context, p Problem) (*Plan, error) {
+	if o.Memory < 0 {
+		return nil, bad(ErrParameter, "Memory = %d: must be ≥ 0 (0 is 20)", o.Memory)
+	}
+	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Anneal: o.Anneal, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
+	r, err := c.begin(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	memory := o.Memory
+	if memory == 0 {
+		memory = 20
+	}
+	q := newQuasiNewton(r, memory)
+	if err := r.anneal(q.stage); err != nil {
+		return nil, err
+	}
+	return r.finish("lbfgs"), nil
+}
+
+// quasiNewton is the L-BFGS state of one run.
+type quasiNewton struct {
+	*run
+	hist          history
+	dir, grad     []float64
+	next, oldGrad []float64
+}
+
+func newQuasiNewton(r *run, memory int) *quasiNewton {
+	m := r.s.m
+	return &quasiNewton{
+		run: r, hist: newHistory(memory, m),
+		dir: make([]float64, m), grad: make([]float64, m), next: make([]float64, m), oldGrad: make([]float64, m),
+	}
+}
+
+// stage minimises at the present ε until the error is at most tol.
+func (q *quasiNewton) stage(tol float64, last bool) error {
+	q.hist.clear()
+	best := stagnation{patience: 50}
+	if err := q.eval(q.beta, 1); err != nil {
+		return err
+	}
+	for {
+		switch {
+		case q.err <= tol:
+			q.status = Converged
+			return nil
+		case q.iter >= q.MaxIter:
+			q.status = IterationLimit
+			return nil
+		case best.stuck(q.err):
+			if last && q.refine() {
+				best = stagnation{patience: 50}
+				q.hist.clear()
+				if err := q.eval(q.beta, 1); err != nil {
+					return err
+				}
+				continue
+			}
+			q.status = Stagnated
+			return nil
+		}
+		q.iter++
+		if err := q.step(); err != nil {
+			return err
+		}
+	}
+}
+
+// step takes one L-BFGS step, or a Sinkhorn step where there is no history or the line search fails.
+func (q *quasiNewton) step() error {
+	s := q.s
+	s.gradient(q.grad)
+	if q.hist.empty() || q.far() {
+		return q.sinkhornStep()
+	}
+	q.hist.direction(q.dir, q.grad, s.b, s.eps)
+	slope := dot(q.dir, q.grad)
+	if !(slope < 0) {
+		q.hist.clear()
+		return q.sinkhornStep()
+	}
+	copy(q.oldGrad, q.grad)
+	ok, err := q.search(slope)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		// The point is where the last trial was; a Sinkhorn step ascends from there as from anywhere.
+		q.hist.clear()
+		return nil
+	}
+	return nil
+}
+
+// far reports column sums so far off that the gradient says nothing about how far to go.
+func (q *quasiNewton) far() bool { return q.err > 0.5 }
+
+// sinkhornStep moves by the Sinkhorn step and lets the history learn from it.
+func (q *quasiNewton) sinkhornStep() error {
+	copy(q.oldGrad, q.grad)
+	copy(q.next, q.beta)
+	q.s.sinkhorn(q.beta, 1)
+	if err := q.eval(q.beta, 1); err != nil {
+		return err
+	}
+	q.learn()
+	return nil
+}
+
+// learn records the step from q.next (the old point) to q.beta, with the old gradient in oldGrad.
+func (q *quasiNewton) learn() {
+	q.s.gradient(q.grad)
+	s, y := q.hist.slot()
+	for j := range s {
+		s[j], y[j] = 0, 0
+		if q.s.b[j] > 0 {
+			s[j] = q.beta[j] - q.next[j]
+			y[j] = q.grad[j] - q.oldGrad[j]
+		}
+	}
+	q.hist.keep()
+}
+
+// search moves along dir to where the slope has fallen to at most half its size on the far side and nine tenths on the
+// near one: for a convex function that is descent. It reports false when a few trials do not get there.
+func (q *quasiNewton) search(slope float64) (bool, error) {
+	copy(q.next, q.beta)
+	lo, hi := 0.0, math.Inf(1)
+	loSlope, hiSlope := slope, 0.0
+	t := q.firstStep()
+	for range 8 {
+		for j, b := range q.s.b {
+			if b > 0 {
+				q.beta[j] = q.next[j] + t*q.dir[j]
+			}
+		}
+		if err := q.eval(q.beta, 1); err != nil {
+			return false, err
+		}
+		q.s.gradient(q.grad)
+		at := dot(q.dir, q.grad)
+		switch {
+		case at > -0.5*slope:
+			hi, hiSlope = t, at
+		case at < 0.9*slope:
+			lo, loSlope = t, at
+		default:
+			q.learn()
+			return true, nil
+		}
+		if math.IsInf(hi, 1) {
+			t = lo * 4
+			continue
+		}
+		// Secant on the slopes, kept inside the bracket.
+		t = lo + (hi-lo)*min(0.9, max(0.1, loSlope/(loSlope-hiSlope)))
+	}
+	return false, nil
+}
+
+// firstStep is 1, or less where that would move a potential by many ε: exponentials make anything farther a guess.
+func (q *quasiNewton) firstStep() float64 {
+	var largest float64
+	for _, v := range q.dir {
+		largest = max(largest, math.Abs(v))
+	}
+	return min(1, 20*q.s.eps/largest)
+}
+
+// gradient writes Tᵀ1 − b, the gradient of the negated semi-dual.
+func (s *semidual) gradient(dst []float64) {
+	for j, c := range s.col {
+		dst[j] = c - s.b[j]
+	}
+}
+
+// history holds the last steps and the changes of gradient that came with them.
+type history struct {
+	s, y       [][]float64
+	rho, alpha []float64
+	n, head    int // n pairs held; the next goes to slot head
+	gamma      float64
+}
+
+func newHistory(memory, m int) history {
+	h := history{s: make([][]float64, memory), y: make([][]float64, memory), rho: make([]float64, memory), alpha: make([]float64, memory)}
+	flat := make([]float64, 2*memory*m)
+	for k := range h.s {
+		h.s[k], flat = flat[:m:m], flat[m:]
+		h.y[k], flat = flat[:m:m], flat[m:]
+	}
+	return h
+}
+
+func (h *history) clear()                 { h.n, h.head = 0, 0 }
+func (h *history) empty() bool            { return h.n == 0 }
+func (h *history) slot() (s, y []float64) { return h.s[h.head], h.y[h.head] }
+
+// keep takes the pair that was written to slot, if its curvature is positive beyond rounding.
+func (h *history) keep() {
+	s, y := h.slot()
+	sy := dot(s, y)
+	if !(sy > 1e-14*math.Sqrt(dot(s, s)*dot(y, y))) {
+		return
+	}
+	h.rho[h.head] = 1 / sy
+	h.head = (h.head + 1) % len(h.s)
+	h.n = min(h.n+1, len(h.s))
+}
+
+// direction writes −H g, the two-loop recursion (Nocedal 1980) with H₀ = γ·diag(ε/b).
+func (h *history) direction(dst, g, b []float64, eps float64) {
+	copy(dst, g)
+	k := h.head
+	for range h.n {
+		k = (k - 1 + len(h.s)) % len(h.s)
+		h.alpha[k] = h.rho[k] * dot(h.s[k], dst)
+		axpy(dst, h.y[k], -h.alpha[k])
+	}
+	newest := (h.head - 1 + len(h.s)) % len(h.s)
+	var yhy float64
+	for j, y := range h.y[newest] {
+		if b[j] > 0 {
+			yhy += y * y * (eps / b[j])
+		}
+	}
+	gamma := 1 / (h.rho[newest] * yhy)
+	for j := range dst {
+		if b[j] > 0 {
+			dst[j] *= gamma * eps / b[j]
+		} else {
+			dst[j] = 0
+		}
+	}
+	for range h.n {
+		beta := h.rho[k] * dot(h.y[k], dst)
+		axpy(dst, h.s[k], h.alpha[k]-beta)
+		k = (k + 1) % len(h.s)
+	}
+	for j := range dst {
+		dst[j] = -dst[j]
+	}
+}
