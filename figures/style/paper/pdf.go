@@ -45,23 +45,11 @@ func (c *PDF) Size() (w, h vg.Length) { return c.w, c.h }
 // op writes operands and an operator.
 func (c *PDF) op(name string, args ...float64) {
 	for _, a := range args {
-		c.page.WriteString(pdfNumber(a))
+		c.page.WriteString(number(a))
 		c.page.WriteByte(' ')
 	}
 	c.page.WriteString(name)
 	c.page.WriteByte('\n')
-}
-
-// pdfNumber writes a number to a thousandth of a point, without an exponent, as PDF demands.
-func pdfNumber(x float64) string {
-	if math.IsNaN(x) {
-		x = 0
-	}
-	x = math.Round(min(max(x, -1e6), 1e6)*1000) / 1000
-	if x == 0 {
-		x = 0 // no −0
-	}
-	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
 // SetLineWidth sets the width of strokes.
@@ -71,9 +59,9 @@ func (c *PDF) SetLineWidth(w vg.Length) { c.op("w", w.Points()) }
 func (c *PDF) SetLineDash(pattern []vg.Length, offset vg.Length) {
 	c.page.WriteString("[")
 	for _, d := range pattern {
-		c.page.WriteString(pdfNumber(d.Points()) + " ")
+		c.page.WriteString(number(d.Points()) + " ")
 	}
-	c.page.WriteString("] " + pdfNumber(offset.Points()) + " d\n")
+	c.page.WriteString("] " + number(offset.Points()) + " d\n")
 }
 
 // SetColor sets the colour, with its opacity, of fills and strokes.
@@ -146,54 +134,27 @@ func (c *PDF) Fill(p vg.Path) {
 
 func (c *PDF) path(p vg.Path) {
 	var last vg.Point
-	for i, q := range p {
-		switch q.Type {
-		case vg.MoveComp:
-			c.op("m", q.Pos.X.Points(), q.Pos.Y.Points())
-		case vg.LineComp:
-			c.op("l", q.Pos.X.Points(), q.Pos.Y.Points())
-		case vg.CloseComp:
+	trace(p, func(op byte, pts ...vg.Point) {
+		switch op {
+		case 'M':
+			c.op("m", pts[0].X.Points(), pts[0].Y.Points())
+		case 'L':
+			c.op("l", pts[0].X.Points(), pts[0].Y.Points())
+		case 'Z':
 			c.op("h")
-			continue
-		case vg.ArcComp:
-			q.Pos = c.arc(q, i == 0)
-		case vg.CurveComp:
-			a, b := q.Control[0], q.Control[len(q.Control)-1]
-			if len(q.Control) == 1 { // a quadratic as a cubic
-				a, b = last.Add(a.Sub(last).Scale(2./3)), q.Pos.Add(b.Sub(q.Pos).Scale(2./3))
-			}
-			c.curve(a, b, q.Pos)
+			return
+		case 'Q': // a quadratic as a cubic
+			a, to := pts[0], pts[1]
+			c.curve(last.Add(a.Sub(last).Scale(2./3)), to.Add(a.Sub(to).Scale(2./3)), to)
+		case 'C':
+			c.curve(pts[0], pts[1], pts[2])
 		}
-		last = q.Pos
-	}
+		last = pts[len(pts)-1]
+	})
 }
 
 func (c *PDF) curve(a, b, to vg.Point) {
 	c.op("c", a.X.Points(), a.Y.Points(), b.X.Points(), b.Y.Points(), to.X.Points(), to.Y.Points())
-}
-
-// arc draws an arc as cubics of at most a quarter turn and returns its end.
-func (c *PDF) arc(q vg.PathComp, first bool) vg.Point {
-	n := max(1, int(math.Ceil(math.Abs(q.Angle)/(math.Pi/2)-1e-9)))
-	step := q.Angle / float64(n)
-	bulge := vg.Length(4. / 3 * math.Tan(step/4))
-	on := func(a float64) (p, tangent vg.Point) {
-		sin, cos := math.Sincos(a)
-		r := vg.Point{X: q.Radius * vg.Length(cos), Y: q.Radius * vg.Length(sin)}
-		return q.Pos.Add(r), vg.Point{X: -r.Y * bulge, Y: r.X * bulge}
-	}
-	p, tangent := on(q.Start)
-	name := "l"
-	if first {
-		name = "m"
-	}
-	c.op(name, p.X.Points(), p.Y.Points())
-	for i := range n {
-		to, next := on(q.Start + float64(i+1)*step)
-		c.curve(p.Add(tangent), to.Sub(next), to)
-		p, tangent = to, next
-	}
-	return p
 }
 
 // FillString draws text as outlines.

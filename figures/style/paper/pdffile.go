@@ -45,7 +45,7 @@ func (c *PDF) WriteTo(w io.Writer) (int64, error) {
 	content := f.stream("", c.page.Bytes())
 	var states, images bytes.Buffer
 	for k, a := range c.alphas {
-		fmt.Fprintf(&states, "/A%d<</ca %s/CA %[2]s>>", k, pdfNumber(float64(a)/255))
+		fmt.Fprintf(&states, "/A%d<</ca %s/CA %[2]s>>", k, number(float64(a)/255))
 	}
 	for k, m := range c.images {
 		fmt.Fprintf(&images, "/I%d %d 0 R", k, f.image(m))
@@ -54,7 +54,7 @@ func (c *PDF) WriteTo(w io.Writer) (int64, error) {
 	// The page's parent is the object after it, the catalogue the one after that.
 	page := len(f.offsets) + 1
 	f.object(fmt.Sprintf("<</Type/Page/Parent %d 0 R/MediaBox[0 0 %s %s]/Contents %d 0 R/Resources<</ExtGState<<%s>>/XObject<<%s>>>>>>",
-		page+1, pdfNumber(c.w.Points()), pdfNumber(c.h.Points()), content, states.String(), images.String()))
+		page+1, number(c.w.Points()), number(c.h.Points()), content, states.String(), images.String()))
 	f.object(fmt.Sprintf("<</Type/Pages/Kids[%d 0 R]/Count 1>>", page))
 	root := f.object(fmt.Sprintf("<</Type/Catalog/Pages %d 0 R>>", page+1))
 
