@@ -73,21 +73,26 @@ func newQuasiNewton(r *run, memory int) *quasiNewton {
 // stage minimises at the present ε until the error is at most tol.
 func (q *quasiNewton) stage(tol float64, last bool) error {
 	q.hist.clear()
-	best := stagnation{patience: 50}
+	best := stagnation{patience: 1000}
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
 	for {
+		if q.err <= tol && last && q.s.act != nil {
+			if err := q.certify(); err != nil {
+				return err
+			}
+		}
 		switch {
 		case q.err <= tol:
 			q.status = Converged
 			return nil
 		case q.iter >= q.MaxIter:
 			q.status = IterationLimit
-			return nil
+			return q.certify()
 		case best.stuck(q.err):
 			if last && q.refine() {
-				best = stagnation{patience: 50}
+				best = stagnation{patience: 1000}
 				q.hist.clear()
 				if err := q.eval(q.beta, 1); err != nil {
 					return err
@@ -95,9 +100,10 @@ func (q *quasiNewton) stage(tol float64, last bool) error {
 				continue
 			}
 			q.status = Stagnated
-			return nil
+			return q.certify()
 		}
 		q.iter++
+		q.s.sparse = q.err < 0.5
 		if err := q.step(); err != nil {
 			return err
 		}
@@ -118,7 +124,7 @@ func (q *quasiNewton) step() error {
 		return q.sinkhornStep()
 	}
 	copy(q.oldGrad, q.grad)
-	ok, err := q.search(slope)
+	ok, err := q.search(slope, q.firstStep())
 	if err != nil {
 		return err
 	}
@@ -161,11 +167,10 @@ func (q *quasiNewton) learn() {
 
 // search moves along dir to where the slope has fallen to at most half its size on the far side and nine tenths on the
 // near one: for a convex function that is descent. It reports false when a few trials do not get there.
-func (q *quasiNewton) search(slope float64) (bool, error) {
+func (q *quasiNewton) search(slope, t float64) (bool, error) {
 	copy(q.next, q.beta)
 	lo, hi := 0.0, math.Inf(1)
 	loSlope, hiSlope := slope, 0.0
-	t := q.firstStep()
 	for range 8 {
 		for j, b := range q.s.b {
 			if b > 0 {
@@ -198,11 +203,16 @@ func (q *quasiNewton) search(slope float64) (bool, error) {
 
 // firstStep is 1, or less where that would move a potential by many ε: exponentials make anything farther a guess.
 func (q *quasiNewton) firstStep() float64 {
-	var largest float64
-	for _, v := range q.dir {
-		largest = max(largest, math.Abs(v))
+	return min(1, 20*q.s.eps/largest(q.dir))
+}
+
+// largest returns max |v|.
+func largest(v []float64) float64 {
+	var out float64
+	for _, x := range v {
+		out = max(out, math.Abs(x))
 	}
-	return min(1, 20*q.s.eps/largest)
+	return out
 }
 
 // gradient writes Tᵀ1 − b, the gradient of the negated semi-dual.

@@ -28,7 +28,7 @@ func (s *semidual) rebase(beta []float64) {
 			beta[j] = 0
 		}
 	}
-	s.g = next
+	s.g, s.act = next, nil
 }
 
 // Dims returns the number of sources and of targets.

@@ -12,7 +12,7 @@ import (
 func TestSinkhornReferences(t *testing.T) {
 	for _, c := range ottest.References(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			p, err := ot.LBFGS{Eps: c.Eps, Tol: 1e-12}.Solve(context.Background(), c.Problem())
+			p, err := ot.Newton{Eps: c.Eps, Tol: 1e-12}.Solve(context.Background(), c.Problem())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,6 +20,12 @@ type semidual struct {
 	rowL1 []float64 // each span's Σ|T1−a|, zero unless relaxed
 	evals int
 	logB  []float64
+
+	tol      float64 // of the solve
+	sparse   bool    // whether to look for an active list
+	act      *active // nil where there is none
+	share    float64 // the share of entries that the list may have; 0 is activeShare
+	noActive float64 // the ε at which the list was too long
 }
 
 func newSemidual(in *instance, workers int) *semidual {
@@ -45,8 +51,21 @@ func newSemidual(in *instance, workers int) *semidual {
 // other values step from the α of the last eval by that multiple of the way (successive over-relaxation), and then
 // the rows do not sum to a exactly, which the error counts.
 func (s *semidual) eval(beta []float64, relax float64) float64 {
-	inv := 1 / s.eps
 	s.evals++
+	if relax == 1 && s.act.usable(beta, s.eps) {
+		return s.evalActive(beta)
+	}
+	return s.evalFull(beta, relax)
+}
+
+// evalFull is eval over every cost; it makes the active list afresh where one is wanted.
+func (s *semidual) evalFull(beta []float64, relax float64) float64 {
+	inv := 1 / s.eps
+	var list *active
+	if s.sparse && relax == 1 && s.noActive != s.eps {
+		list = s.newActive(beta)
+	}
+	limit := s.activeBudget()/len(s.sw.spans) + 1
 	s.sw.each(func(w *worker, k int, r span) {
 		part := s.part[k]
 		clear(part)
@@ -55,9 +74,16 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 			ai := s.a[i]
 			if ai == 0 {
 				s.alpha[i] = math.Inf(-1)
+				if list != nil && !list.spans[k].full {
+					list.spans[k].ptr = append(list.spans[k].ptr, len(list.spans[k].idx))
+				}
 				continue
 			}
-			mx, sum := softmaxRow(w.exp, beta, s.g.Row(i, w.cost), inv)
+			c := s.g.Row(i, w.cost)
+			mx, sum := softmaxRow(w.exp, beta, c, inv)
+			if list != nil {
+				list.spans[k].collect(w.exp, c, s.b, sum, ai, list.cut, limit)
+			}
 			exact := s.eps*math.Log(ai/sum) - mx
 			mass := ai
 			if relax != 1 {
@@ -70,6 +96,9 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 			axpy(part, w.exp, mass/sum)
 		}
 	})
+	if list != nil {
+		s.settle(list)
+	}
 	var err float64
 	for _, v := range s.rowL1 {
 		err += v

@@ -132,6 +132,7 @@ func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
 	if r.tol == 0 {
 		r.tol = defaultTol
 	}
+	r.s.tol = r.tol
 	if r.MaxIter == 0 {
 		r.MaxIter = defaultMaxIter
 	}
@@ -225,6 +226,15 @@ func (r *run) exactRows(w float64) error {
 	if w == 1 {
 		return nil
 	}
+	return r.eval(r.beta, 1)
+}
+
+// certify evaluates over every cost where the last evaluation was over the active list.
+func (r *run) certify() error {
+	if r.s.act == nil {
+		return nil
+	}
+	r.s.act, r.s.sparse = nil, false
 	return r.eval(r.beta, 1)
 }
 

@@ -1,0 +1,141 @@
+package ot
+
+import "math"
+
+// active is the list of the entries of T that are not negligible, which at small ε are few: most of a pass is spent on
+// exponentials that add nothing. Entry (i, j) is left out when T_ij is below e^−K of both aᵢ and bⱼ; until some
+// potential has moved by Δ ε since, it stays below e^(2Δ−K), and K is such that all that is left out stays below a
+// thousandth of the tolerance. The list is then made afresh, and no solve ends without a full pass.
+type active struct {
+	eps   float64
+	cut   float64   // e^−K
+	ref   []float64 // β when the list was made
+	spans []activeSpan
+}
+
+// activeSpan is the list for a span of rows: compressed rows.
+type activeSpan struct {
+	ptr  []int     // row i of the span is [ptr[i], ptr[i+1])
+	idx  []int32   // targets
+	cost []float64 // c_ij
+	val  []float64 // exp((βⱼ−cᵢⱼ−mx)/ε) of the last evaluation
+	w    []float64 // factor of each row that makes val T
+	full bool      // gave up: too many
+}
+
+const (
+	activeDrift = 15 // Δ
+	// activeShare is the share of entries above which a list is not worth having: an entry of it costs a few times an
+	// entry of a full pass.
+	activeShare = 0.2
+	// activeMost is the largest list in entries (20 bytes each); matrix-free geometries, which promise not to hold
+	// the matrix, get the smaller one.
+	activeMost, activeMostFree = 1 << 26, 1 << 22
+)
+
+// usable reports whether the list still covers everything that matters at beta.
+func (a *active) usable(beta []float64, eps float64) bool {
+	if a == nil || a.eps != eps {
+		return false
+	}
+	// Potentials are defined up to a shift: the middle of the moves is taken out.
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for j, v := range beta {
+		if d := v - a.ref[j]; d == d { // −Inf − −Inf where the weight is 0
+			lo, hi = min(lo, d), max(hi, d)
+		}
+	}
+	return hi-lo <= 2*activeDrift*eps
+}
+
+// budget is the number of entries a list may have.
+func (s *semidual) activeBudget() int {
+	most := activeMost
+	if p, ok := s.g.(*PointCloud); ok && p.matrixFree {
+		most = activeMostFree
+	}
+	share := s.share
+	if share == 0 {
+		share = activeShare
+	}
+	return min(most, int(share*float64(s.n)*float64(s.m)))
+}
+
+// newActive returns an empty list to collect into.
+func (s *semidual) newActive(beta []float64) *active {
+	leave := 1e-3 * s.tol / float64(s.n+s.m)
+	a := &active{eps: s.eps, cut: leave * math.Exp(-2*activeDrift), ref: append([]float64(nil), beta...), spans: make([]activeSpan, len(s.sw.spans))}
+	for k, r := range s.sw.spans {
+		a.spans[k].ptr = append(make([]int, 0, r.hi-r.lo+1), 0)
+		a.spans[k].w = make([]float64, r.hi-r.lo)
+	}
+	return a
+}
+
+// collect appends row i, given its exponentials e = T·sum/mass, to the span's list; limit is the span's share of the
+// budget.
+func (a *activeSpan) collect(e, c, b []float64, sum, mass, cut float64, limit int) {
+	if a.full {
+		return
+	}
+	rowCut, colCut := cut*sum, cut*sum/mass
+	for j, v := range e {
+		if v > 0 && b[j] > 0 && (v >= rowCut || v >= colCut*b[j]) {
+			a.idx = append(a.idx, int32(j))
+			a.cost = append(a.cost, c[j])
+			a.val = append(a.val, v)
+		}
+	}
+	if len(a.idx) > limit {
+		*a = activeSpan{full: true}
+		return
+	}
+	a.w[len(a.ptr)-1] = mass / sum
+	a.ptr = append(a.ptr, len(a.idx))
+}
+
+// settle keeps a list that is complete, and remembers an ε at which there is none to be had.
+func (s *semidual) settle(a *active) {
+	s.act = nil
+	for k := range a.spans {
+		if a.spans[k].full {
+			s.noActive = s.eps
+			return
+		}
+	}
+	s.act = a
+}
+
+// evalActive is eval over the list.
+func (s *semidual) evalActive(beta []float64) float64 {
+	inv := 1 / s.eps
+	s.sw.each(func(_ *worker, k int, r span) {
+		part, sp := s.part[k], &s.act.spans[k]
+		clear(part)
+		s.rowL1[k] = 0
+		for i := r.lo; i < r.hi; i++ {
+			p, q := sp.ptr[i-r.lo], sp.ptr[i-r.lo+1]
+			if p == q {
+				s.alpha[i] = math.Inf(-1)
+				continue
+			}
+			idx, cost, val := sp.idx[p:q], sp.cost[p:q], sp.val[p:q]
+			mx := math.Inf(-1)
+			for l, j := range idx {
+				v := beta[j] - cost[l]
+				val[l] = v
+				if v > mx {
+					mx = v
+				}
+			}
+			sum := expRow(val, mx, inv)
+			s.alpha[i] = s.eps*math.Log(s.a[i]/sum) - mx
+			w := s.a[i] / sum
+			sp.w[i-r.lo] = w
+			for l, j := range idx {
+				part[j] += w * val[l]
+			}
+		}
+	})
+	return s.reduce()
+}
