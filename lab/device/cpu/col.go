@@ -1,0 +1,69 @@
+package cpu
+
+import "math"
+
+// Log-sum-exp of columns, reading a matrix along its rows: ColStart, ColAdd for
+// each row, ColLSE. Rows dealt to several goroutines are merged with ColMerge.
+
+// ColStart prepares the running maxima and sums of len(top) columns.
+func (k Kernels[T]) ColStart(top, sum []T) {
+	same("ColStart", "top", len(top), "sum", len(sum))
+	least := leastFinite[T]()
+	for j := range top {
+		top[j] = least
+	}
+	clear(sum)
+}
+
+// ColAdd adds a row to the running log-sum-exp of each column, with arguments
+// x_j = g − c_j·inv: after it sum_j = Σ exp(x_j − top_j), at the cost of one
+// exponential an element. top ignores NaN, sum keeps it; +Inf gives NaN.
+func (k Kernels[T]) ColAdd(top, sum, c []T, g, inv T) {
+	same("ColAdd", "top", len(top), "sum", len(sum))
+	same("ColAdd", "top", len(top), "c", len(c))
+	if isa := k.isa(); isa != Generic {
+		asmColLSE(isa, at(top), at(sum), at(c), len(c), g, inv)
+		return
+	}
+	for j, v := range c {
+		top[j], sum[j] = raise(top[j], sum[j], g-v*inv, 1)
+	}
+}
+
+// ColMerge adds other running maxima and sums to top and sum.
+func (k Kernels[T]) ColMerge(top, sum, otherTop, otherSum []T) {
+	same("ColMerge", "top", len(top), "sum", len(sum))
+	same("ColMerge", "top", len(top), "otherTop", len(otherTop))
+	same("ColMerge", "top", len(top), "otherSum", len(otherSum))
+	for j, t := range otherTop {
+		top[j], sum[j] = raise(top[j], sum[j], t, otherSum[j])
+	}
+}
+
+// ColLSE writes top_j + log(sum_j) to dst, which may be top or sum; a column of
+// nothing but −Inf gives −Inf.
+func (k Kernels[T]) ColLSE(dst, top, sum []T) {
+	same("ColLSE", "top", len(top), "sum", len(sum))
+	same("ColLSE", "top", len(top), "dst", len(dst))
+	for j, t := range top {
+		dst[j] = logSum(t, sum[j])
+	}
+}
+
+// raise adds weight·eˣ to sum·e^top and returns the new maximum and sum.
+func raise[T Float](top, sum, x, weight T) (T, T) {
+	if x > top {
+		return x, sum*plainExp(top-x) + weight
+	}
+	return top, sum + weight*plainExp(x-top)
+}
+
+// leastFinite is the start of a running maximum: unlike −Inf it can be
+// subtracted from −Inf.
+func leastFinite[T Float]() T {
+	if is64[T]() {
+		least := -math.MaxFloat64
+		return T(least)
+	}
+	return T(-math.MaxFloat32)
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// A target is one of the four forms of every kernel.
+type target struct {
+	double bool // float64, else float32
+	wide   bool // AVX-512, else AVX2 with FMA
+}
+
+var targets = []target{{true, true}, {true, false}, {false, true}, {false, false}}
+
+func (t target) suffix() string {
+	bits, isa := "32", "AVX2"
+	if t.double {
+		bits = "64"
+	}
+	if t.wide {
+		isa = "AVX512"
+	}
+	return bits + isa
+}
+
+// size is the number of bytes of an element.
+func (t target) size() int {
+	if t.double {
+		return 8
+	}
+	return 4
+}
+
+// lanes is the number of elements of a vector.
+func (t target) lanes() int {
+	if t.wide {
+		return 64 / t.size()
+	}
+	return 32 / t.size()
+}
+
+// emit writes kernel k for target t.
+func (t target) emit(f *file, k kernel) {
+	ctx := f.Context
+	elem := "float32"
+	if t.double {
+		elem = "float64"
+	}
+	ctx.Function(k.name + t.suffix())
+	ctx.Attributes(attr.NOSPLIT)
+	ctx.Pragma("noescape")
+	ctx.Doc(k.name + t.suffix() + " " + k.doc)
+	sig := make([]string, 0, 8)
+	for _, p := range params(k.sig) {
+		sig = append(sig, p.name+" "+strings.ReplaceAll(p.typ, "T", elem))
+	}
+	ret := strings.ReplaceAll(k.ret, " T)", " "+elem+")")
+	ctx.SignatureExpr("func(" + strings.Join(sig, ", ") + ") " + ret)
+	a := &asm{file: f, target: t}
+	k.emit(a)
+	ctx.VZEROUPPER()
+	ctx.RET()
+}
+
+type vec = reg.VecVirtual
+
+// A file is the assembly file being written and the tables it holds.
+type file struct {
+	*build.Context
+	tables map[string]operand.Mem
+}
+
+type ops = func(...operand.Op)
+
+// An asm emits one routine: it turns operations on abstract vectors into the
+// instructions of its target. Operands stand in Intel's order, destination
+// first, except that mem operands must be the last source.
+type asm struct {
+	*file
+	target
+	labels int
+}
+
+// pick chooses between the two element widths.
+func (a *asm) pick(pd, ps ops) ops {
+	if a.double {
+		return pd
+	}
+	return ps
+}
+
+// label makes a name that is new in this routine.
+func (a *asm) label(name string) string {
+	a.labels++
+	return fmt.Sprintf("%s%d", name, a.labels)
+}
+
+func (a *asm) vec() vec {
+	if a.wide {
+		return a.ZMM()
+	}
+	return a.YMM()
+}
+
+func (a *asm) vecs(n int) []vec {
+	out := make([]vec, n)
+	for i := range out {
+		out[i] = a.vec()
+	}
+	return out
+}
+
+// zeros returns n vectors of zeros.
+func (a *asm) zeros(n int) []vec {
+	out := a.vecs(n)
+	for _, v := range out {
+		a.VXORPS(v, v, v)
+	}
+	return out
+}
+
+func (a *asm) ptr(name string) reg.GPVirtual {
+	return a.Load(a.Param(name), a.GP64()).(reg.GPVirtual)
+}
+
+// scalar broadcasts a parameter.
+func (a *asm) scalar(name string) vec {
+	v := a.vec()
+	a.pick(a.VBROADCASTSD, a.VBROADCASTSS)(address(a.Param(name)), v)
+	return v
+}
+
+// result writes lane 0 of v to a result.
+func (a *asm) result(i int, v vec) {
+	a.pick(a.VMOVSD, a.VMOVSS)(v.AsX(), address(a.ReturnIndex(i)))
+}
+
+// address is where a parameter or result lies. (Context.Load and Store would
+// use instructions without the V, slow beside wide registers.)
+func address(c gotypes.Component) operand.Mem {
+	b, err := c.Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
+}
+
+func (a *asm) mov(dst vec, src operand.Op)     { a.pick(a.VMOVUPD, a.VMOVUPS)(src, dst) }
+func (a *asm) add(dst, x vec, y operand.Op)    { a.pick(a.VADDPD, a.VADDPS)(y, x, dst) }
+func (a *asm) sub(dst, x vec, y operand.Op)    { a.pick(a.VSUBPD, a.VSUBPS)(y, x, dst) }
+func (a *asm) mul(dst, x vec, y operand.Op)    { a.pick(a.VMULPD, a.VMULPS)(y, x, dst) }
+func (a *asm) div(dst, x vec, y operand.Op)    { a.pick(a.VDIVPD, a.VDIVPS)(y, x, dst) }
+func (a *asm) and(dst, x vec, y operand.Op)    { a.pick(a.VANDPD, a.VANDPS)(y, x, dst) }
+func (a *asm) fma(acc, x vec, y operand.Op)    { a.pick(a.VFMADD231PD, a.VFMADD231PS)(y, x, acc) }
+func (a *asm) fnma(acc, x vec, y operand.Op)   { a.pick(a.VFNMADD231PD, a.VFNMADD231PS)(y, x, acc) }
+func (a *asm) horner(p, x vec, c operand.Op)   { a.pick(a.VFMADD213PD, a.VFMADD213PS)(c, x, p) }
+func (a *asm) addInt(dst, x vec, y operand.Op) { a.pick(a.VPADDQ, a.VPADDD)(y, x, dst) }
+func (a *asm) shiftLeft(dst, x vec, bits uint64) {
+	a.pick(a.VPSLLQ, a.VPSLLD)(operand.Imm(bits), x, dst)
+}
+
+// max is the larger of x and y, and y where either is NaN.
+func (a *asm) max(dst, x vec, y operand.Op) { a.pick(a.VMAXPD, a.VMAXPS)(y, x, dst) }
+
+// min is the smaller of x and y, and y where either is NaN.
+func (a *asm) min(dst, x vec, y operand.Op) { a.pick(a.VMINPD, a.VMINPS)(y, x, dst) }
+
+// constant is a 64-byte vector of one value: broadcast from its first lane, or
+// whole where AVX2 wants a vector operand.
+func (a *asm) constant(name string, value float64) operand.Mem {
+	if a.double {
+		return a.table(name, func(int) operand.Constant { return operand.U64(math.Float64bits(value)) })
+	}
+	return a.table(name, func(int) operand.Constant { return operand.U32(math.Float32bits(float32(value))) })
+}
+
+// table is a 64-byte vector in memory with the given lanes. A file holds each
+// name once a width.
+func (a *asm) table(name string, lane func(i int) operand.Constant) operand.Mem {
+	symbol := fmt.Sprintf("%s%d", name, 8*a.size())
+	m, ok := a.tables[symbol]
+	if ok {
+		return m
+	}
+	m = a.StaticGlobal(symbol)
+	a.DataAttributes(attr.RODATA | attr.NOPTR)
+	for i := range 64 / a.size() {
+		a.AddDatum(i*a.size(), lane(i))
+	}
+	a.tables[symbol] = m
+	return m
+}
+
+// load puts a constant into a register.
+func (a *asm) load(m operand.Mem) vec {
+	v := a.vec()
+	if a.wide {
+		a.pick(a.VBROADCASTSD, a.VBROADCASTSS)(m, v)
+	} else {
+		a.mov(v, m)
+	}
+	return v
+}
+
+// at is the given vector after element i of an array.
+func (a *asm) at(base, i reg.Register, vector int) operand.Mem {
+	return operand.Mem{Base: base, Index: i, Scale: uint8(a.size()), Disp: vector * a.lanes() * a.size()}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func reduceKernels() []kernel {
+	return []kernel{
+		{
+			name: "sum", doc: "returns the sum of x.", sig: "x *T, n int", ret: "(sum T)",
+			emit: func(a *asm) {
+				x := a.ptr("x")
+				a.reduce(func(s span, sums []vec) {
+					for u, v := range a.read(x, s) {
+						a.add(sums[u], sums[u], v)
+					}
+				})
+			},
+		},
+		{
+			name: "dot", doc: "returns the sum of x*y.", sig: "x, y *T, n int", ret: "(sum T)",
+			emit: func(a *asm) {
+				x, y := a.ptr("x"), a.ptr("y")
+				a.reduce(func(s span, sums []vec) {
+					v, w := a.read(x, s), a.read(y, s)
+					for u := range v {
+						a.fma(sums[u], v[u], w[u])
+					}
+				})
+			},
+		},
+		{
+			name: "l1diff", doc: "returns the sum of |x-y|.", sig: "x, y *T, n int", ret: "(sum T)",
+			emit: func(a *asm) {
+				x, y := a.ptr("x"), a.ptr("y")
+				a.reduce(func(s span, sums []vec) {
+					v, w := a.read(x, s), a.read(y, s)
+					for u := range v {
+						a.sub(v[u], v[u], w[u])
+						a.and(v[u], v[u], a.absMask())
+						a.add(sums[u], sums[u], v[u])
+					}
+				})
+			},
+		},
+		{
+			name: "dotSign", doc: "returns the sum of t*sign(x-y).", sig: "t, y *T, n int, x T", ret: "(sum T)",
+			emit: func(a *asm) {
+				t, y, x := a.ptr("t"), a.ptr("y"), a.scalar("x")
+				a.reduce(func(s span, sums []vec) {
+					v, w := a.read(t, s), a.read(y, s)
+					for u := range v {
+						a.signed(v[u], x, w[u])
+						a.add(sums[u], sums[u], v[u])
+					}
+				})
+			},
+		},
+	}
+}
+
+// reduce sums into four vectors and returns their sum.
+func (a *asm) reduce(body func(s span, sums []vec)) {
+	sums := a.zeros(4)
+	a.stream(a.ptr("n"), len(sums), func(s span) { body(s, sums) })
+	a.result(0, a.across(a.fold(sums, a.add), a.add))
+}
+
+// signed is t = t·sign(x − y). A lane where x or y is NaN becomes NaN.
+func (a *asm) signed(t, x, y vec) {
+	const less, greater, unordered = 0x11, 0x1e, 3 // quiet
+	d, plus, minus, zero := a.vec(), a.vec(), a.vec(), a.zeros(1)[0]
+	a.sub(d, x, y)
+	one := a.load(a.constant("one", 1))
+	if a.wide {
+		k := func(predicate uint64) reg.Register {
+			r := a.K()
+			a.pick(a.VCMPPD, a.VCMPPS)(operand.Imm(predicate), zero, d, r)
+			return r
+		}
+		a.zeroing(one, k(greater), plus)
+		a.zeroing(one, k(less), minus)
+		a.pick(a.VMOVUPD, a.VMOVUPS)(d, k(unordered), plus)
+	} else {
+		a.compare(plus, d, greater, zero)
+		a.compare(minus, d, less, zero)
+		a.and(plus, plus, one)
+		a.and(minus, minus, one)
+		a.compare(zero, d, unordered, d)
+		a.pick(a.VORPD, a.VORPS)(zero, plus, plus) // all ones is a NaN
+	}
+	a.sub(plus, plus, minus)
+	a.mul(t, t, plus)
+}
+
+// zeroing moves src to dst where mask is set and clears it elsewhere (AVX-512).
+func (a *asm) zeroing(src vec, mask reg.Register, dst vec) {
+	if a.double {
+		a.VMOVAPD_Z(src, mask, dst)
+	} else {
+		a.VMOVAPS_Z(src, mask, dst)
+	}
+}

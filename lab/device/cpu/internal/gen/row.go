@@ -1,0 +1,285 @@
+package main
+
+import (
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// A source is where the arguments of a row of exponentials come from.
+type source struct {
+	name, doc string
+	sig       string
+	// open loads parameters; the function it returns emits one span of
+	// arguments, −Inf in lanes that do not exist.
+	open func(a *asm) func(s span) []vec
+}
+
+func sources() []source {
+	return []source{
+		{name: "plain", doc: "x", sig: "x *T, n int", open: func(a *asm) func(span) []vec {
+			x := a.ptr("x")
+			return func(s span) []vec { return a.readOr(x, s, a.minusInf()) }
+		}},
+		{name: "dense", doc: "h - inv*c", sig: "h, c *T, n int, inv T", open: func(a *asm) func(span) []vec {
+			h, c, inv := a.ptr("h"), a.ptr("c"), a.scalar("inv")
+			return func(s span) []vec {
+				x, cost := a.readOr(h, s, a.minusInf()), a.read(c, s)
+				for u, v := range x {
+					a.fnma(v, cost[u], inv)
+				}
+				return x
+			}
+		}},
+		points("square", "h - inv*|x-y|²", squareTerm),
+		points("manhattan", "h - inv*|x-y|₁", manhattanTerm),
+		points("mixed", "h - inv*(|x-y|² + mix*|x-y|₁)", mixedTerm),
+	}
+}
+
+func (a *asm) minusInf() operand.Mem { return a.constant("minusInf", math.Inf(-1)) }
+
+// A term adds to sum what the coordinate difference d costs.
+type term func(a *asm, sum, d vec, mix vec)
+
+func squareTerm(a *asm, sum, d, _ vec) { a.fma(sum, d, d) }
+
+func manhattanTerm(a *asm, sum, d, _ vec) {
+	a.and(d, d, a.absMask())
+	a.add(sum, sum, d)
+}
+
+func mixedTerm(a *asm, sum, d, mix vec) {
+	a.and(d, d, a.absMask())
+	t := a.vec()
+	a.add(t, d, mix)
+	a.fma(sum, t, d)
+}
+
+// absMask is all bits but the sign.
+func (a *asm) absMask() operand.Op {
+	m := a.table("absMask", func(int) operand.Constant {
+		if a.double {
+			return operand.U64(math.MaxInt64)
+		}
+		return operand.U32(math.MaxInt32)
+	})
+	return m
+}
+
+const pointsSig = "h, y, x *T, n, stride, dim int, mix, inv T"
+
+func points(name, doc string, cost term) source {
+	return source{name: name, doc: doc, sig: pointsSig, open: func(a *asm) func(span) []vec {
+		h, costs, inv := a.ptr("h"), a.pointCosts(cost), a.scalar("inv")
+		return func(s span) []vec {
+			c := costs(s)
+			x := a.readOr(h, s, a.minusInf())
+			for u, v := range x {
+				a.fnma(v, c[u], inv)
+			}
+			return x
+		}
+	}}
+}
+
+// pointCosts emits the costs between the point x and a span of the points y,
+// stored coordinate after coordinate, stride elements apart.
+func (a *asm) pointCosts(cost term) func(span) []vec {
+	y, x, stride, dim, mix := a.ptr("y"), a.ptr("x"), a.ptr("stride"), a.ptr("dim"), a.scalar("mix")
+	a.SHLQ(operand.Imm(map[bool]uint64{true: 3, false: 2}[a.double]), stride)
+	return func(s span) []vec {
+		sum := a.zeros(s.n)
+		column, k := a.GP64(), a.GP64()
+		a.LEAQ(a.at(y, s.i, 0), column)
+		a.XORQ(k, k)
+		loop, done := a.label("coordinate"), a.label("coordinates")
+		a.Label(loop)
+		a.CMPQ(k, dim)
+		a.JGE(operand.LabelRef(done))
+		xk := a.vec()
+		a.broadcastAny(xk, operand.Mem{Base: x, Index: k, Scale: uint8(a.size())})
+		for u, v := range sum {
+			d, m := a.vec(), operand.Mem{Base: column, Disp: u * a.lanes() * a.size()}
+			if s.mask == nil {
+				a.sub(d, xk, m)
+			} else {
+				a.readOne(d, m, s.mask)
+				a.sub(d, xk, d)
+			}
+			cost(a, v, d, mix)
+		}
+		a.ADDQ(stride, column)
+		a.INCQ(k)
+		a.JMP(operand.LabelRef(loop))
+		a.Label(done)
+		return sum
+	}
+}
+
+// broadcastAny fills a register from one element in memory.
+func (a *asm) broadcastAny(v vec, m operand.Mem) {
+	a.pick(a.VBROADCASTSD, a.VBROADCASTSS)(m, v)
+}
+
+// rowKernels: what is done with each source's arguments. Of points, where the
+// cost is computed, only what reads it once.
+func rowKernels() []kernel {
+	var ks []kernel
+	for _, s := range sources() {
+		points := s.sig == pointsSig
+		if !points {
+			ks = append(
+				ks,
+				kernel{
+					name: s.name + "Max", doc: "returns the largest of " + s.doc + ", ignoring NaN.",
+					sig: s.sig, ret: "(top T)", emit: func(a *asm) { a.rowMax(s, false) },
+				},
+				kernel{
+					name: s.name + "Sum", doc: "returns the sum of exp(" + s.doc + " - shift).",
+					sig: s.sig + ", shift T", ret: "(sum T)", emit: func(a *asm) { a.rowExp(s, false) },
+				},
+			)
+		}
+		ks = append(
+			ks,
+			kernel{
+				name: s.name + "Exp", doc: "writes exp(" + s.doc + " - shift) to dst and returns the sum.",
+				sig: "dst, " + s.sig + ", shift T", ret: "(sum T)", emit: func(a *asm) { a.rowExp(s, true) },
+			},
+			kernel{
+				name: s.name + "LSE", doc: "returns shift and sum of exp(" + s.doc + " - shift) in one pass.",
+				sig: s.sig, ret: "(shift, sum T)", emit: func(a *asm) { a.rowLSE(s) },
+			},
+		)
+		if s.name != "plain" {
+			ks = append(ks, kernel{
+				name: s.name + "Logits", doc: "writes " + s.doc + " to dst and returns the largest, ignoring NaN.",
+				sig: "dst, " + s.sig, ret: "(top T)", emit: func(a *asm) { a.rowMax(s, true) },
+			})
+		}
+	}
+	for _, c := range []struct {
+		name, doc string
+		cost      term
+	}{
+		{"square", "|x-y|²", squareTerm},
+		{"manhattan", "|x-y|₁", manhattanTerm},
+		{"mixed", "|x-y|² + mix*|x-y|₁", mixedTerm},
+	} {
+		ks = append(ks, kernel{
+			name: c.name + "Cost", doc: "writes " + c.doc + " to dst.",
+			sig: "dst, y, x *T, n, stride, dim int, mix T",
+			emit: func(a *asm) {
+				dst, costs := a.ptr("dst"), a.pointCosts(c.cost)
+				a.stream(a.ptr("n"), 4, func(s span) { a.write(dst, s, costs(s)) })
+			},
+		})
+	}
+	return ks
+}
+
+func (a *asm) rowMax(src source, store bool) {
+	args := src.open(a)
+	tops := make([]vec, 4)
+	for i := range tops {
+		tops[i] = a.load(a.minusInf())
+	}
+	write := a.writer(store)
+	a.stream(a.ptr("n"), len(tops), func(s span) {
+		x := args(s)
+		write(s, x)
+		for u, v := range x {
+			a.max(tops[u], v, tops[u])
+		}
+	})
+	a.result(0, a.across(a.fold(tops, a.max), a.max))
+}
+
+func (a *asm) rowExp(src source, store bool) {
+	args, shift := src.open(a), a.scalar("shift")
+	e, sums := a.exponential(true), a.zeros(2)
+	write := a.writer(store)
+	a.stream(a.ptr("n"), a.unroll(), func(s span) {
+		x := args(s)
+		for _, v := range x {
+			a.sub(v, v, shift)
+		}
+		e.apply(x)
+		write(s, x)
+		for u, v := range x {
+			a.add(sums[u%2], sums[u%2], v)
+		}
+	})
+	a.result(0, a.across(a.fold(sums, a.add), a.add))
+}
+
+// writer stores spans to the parameter dst, or does nothing.
+func (a *asm) writer(store bool) func(span, []vec) {
+	if !store {
+		return func(span, []vec) {}
+	}
+	dst := a.ptr("dst")
+	return func(s span, v []vec) { a.write(dst, s, v) }
+}
+
+// rowLSE keeps a shift that is raised, and the sums scaled down, only when an
+// argument exceeds it by more than slack: sums stay far from overflow and the
+// row is read once. A row of −Inf gives a sum of 0.
+func (a *asm) rowLSE(src source) {
+	slack, least := 32.0, -math.MaxFloat32
+	if a.double {
+		slack, least = 256, -math.MaxFloat64
+	}
+	args, e, sums := src.open(a), a.exponential(false), a.zeros(2)
+	shift, limit := a.load(a.constant("least", least)), a.load(a.constant("least", least))
+	a.stream(a.ptr("n"), a.unroll(), func(s span) {
+		x := args(s)
+		top := a.vec()
+		a.mov(top, x[0])
+		for _, v := range x[1:] {
+			a.max(top, v, top)
+		}
+		fits := a.label("fits")
+		a.branchUnlessAbove(top, limit, fits)
+		a.across(top, a.max)
+		a.pick(a.VBROADCASTSD, a.VBROADCASTSS)(top.AsX(), top)
+		scale := a.vec()
+		a.sub(scale, shift, top)
+		a.mov(shift, top)
+		a.add(limit, top, a.load(a.constant("slack", slack)))
+		e.apply([]vec{scale})
+		for _, v := range sums {
+			a.mul(v, v, scale)
+		}
+		a.Label(fits)
+		for _, v := range x {
+			a.sub(v, v, shift)
+		}
+		e.apply(x)
+		for u, v := range x {
+			a.add(sums[u%2], sums[u%2], v)
+		}
+	})
+	a.result(0, shift)
+	a.result(1, a.across(a.fold(sums, a.add), a.add))
+}
+
+// branchUnlessAbove jumps to label unless a lane of x exceeds that of limit.
+func (a *asm) branchUnlessAbove(x, limit vec, label string) {
+	if a.wide {
+		k := a.K()
+		a.pick(a.VCMPPD, a.VCMPPS)(operand.Imm(greaterSet), limit, x, k)
+		a.KORTESTW(k, k)
+	} else {
+		m, bits := a.vec(), a.GP32()
+		a.compare(m, x, greaterSet, limit)
+		if a.double {
+			a.VMOVMSKPD(m, bits)
+		} else {
+			a.VMOVMSKPS(m, bits)
+		}
+		a.TESTL(bits, bits)
+	}
+	a.JE(operand.LabelRef(label))
+}

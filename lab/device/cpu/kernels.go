@@ -1,0 +1,57 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+)
+
+// Float is an element type of the kernels.
+type Float interface{ float32 | float64 }
+
+// Kernels is the set of kernels for one element type. The zero value uses the
+// instruction set that Active reports; another one can be asked for. Methods
+// panic where slices have the wrong length or the instruction set is not
+// available, and for no other reason. They do not allocate, keep no state and
+// may be called from many goroutines.
+type Kernels[T Float] struct {
+	ISA ISA
+}
+
+// isa resolves Auto.
+func (k Kernels[T]) isa() ISA {
+	isa := k.ISA
+	if isa == Auto {
+		isa = active
+	}
+	if isa > best {
+		refuse(isa)
+	}
+	return isa
+}
+
+func refuse(isa ISA) {
+	if isa == refused {
+		panic(errActive)
+	}
+	panic(fmt.Errorf("cpu: Kernels.ISA = %s: %w on this machine, whose best is %s", isa, ErrISA, best))
+}
+
+// same checks that two lengths agree.
+func same(kernel, a string, n int, b string, m int) {
+	if n != m {
+		mismatch(kernel, a, n, b, m)
+	}
+}
+
+func mismatch(kernel, a string, n int, b string, m int) {
+	panic(fmt.Sprintf("cpu: %s: len(%s) = %d, len(%s) = %d: must be equal", kernel, a, n, b, m))
+}
+
+// at is the address of the first element, also of an empty slice.
+func at[T Float](x []T) *T { return unsafe.SliceData(x) }
+
+func minusInf[T Float]() T { return T(math.Inf(-1)) }
+
+// is64 tells float64 from float32; the compiler knows the answer.
+func is64[T Float]() bool { return unsafe.Sizeof(T(0)) == 8 }

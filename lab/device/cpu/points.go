@@ -1,0 +1,122 @@
+package cpu
+
+// Cost is a ground cost between points of R^d,
+//
+//	c(x, y) = Square·|x−y|² + Abs·|x−y|₁,
+//
+// both weights finite, not both zero.
+type Cost[T Float] struct {
+	Square, Abs T
+}
+
+// The kernels on points take x, the d coordinates of one point, and y, the m
+// other points coordinate after coordinate: y[k·m+j] is coordinate k of point
+// j. They compute the costs c_j = c(x, y_j) in registers; beside that they do
+// what their namesakes on dense rows do. h has length m, y length d·m.
+
+// PointCosts writes the m = len(dst) costs c(x, y_j) to dst.
+func (k Kernels[T]) PointCosts(dst, x, y []T, cost Cost[T]) {
+	same("PointCosts", "y", len(y), "x)·len(dst", len(x)*len(dst))
+	isa, n := k.isa(), len(dst)
+	if isa == Generic {
+		for j := range dst {
+			dst[j] = cost.between(x, y, j, n)
+		}
+		return
+	}
+	switch {
+	case cost.Abs == 0:
+		asmSquareCost(isa, at(dst), at(y), at(x), n, n, len(x), 0)
+		k.weigh(dst, cost.Square)
+	case cost.Square == 0:
+		asmManhattanCost(isa, at(dst), at(y), at(x), n, n, len(x), 0)
+		k.weigh(dst, cost.Abs)
+	default:
+		asmMixedCost(isa, at(dst), at(y), at(x), n, n, len(x), cost.Abs/cost.Square)
+		k.weigh(dst, cost.Square)
+	}
+}
+
+func (k Kernels[T]) weigh(dst []T, weight T) {
+	if weight != 1 {
+		k.Scale(dst, weight, dst)
+	}
+}
+
+// PointLogits writes h_j − c_j·inv to dst and returns the largest.
+func (k Kernels[T]) PointLogits(dst, h, x, y []T, cost Cost[T], inv T) (top T) {
+	same("PointLogits", "y", len(y), "x)·len(h", len(x)*len(h))
+	same("PointLogits", "h", len(h), "dst", len(dst))
+	isa, n := k.isa(), len(h)
+	switch {
+	case isa == Generic:
+		k.PointCosts(dst, x, y, cost)
+		return k.RowLogits(dst, h, dst, inv)
+	case cost.Abs == 0:
+		return asmSquareLogits(isa, at(dst), at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Square)
+	case cost.Square == 0:
+		return asmManhattanLogits(isa, at(dst), at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Abs)
+	default:
+		return asmMixedLogits(isa, at(dst), at(h), at(y), at(x), n, n, len(x), cost.Abs/cost.Square, inv*cost.Square)
+	}
+}
+
+// PointRowExp is RowExp.
+func (k Kernels[T]) PointRowExp(dst, h, x, y []T, cost Cost[T], inv T) (top, sum T) {
+	top = k.PointLogits(dst, h, x, y, cost, inv)
+	return top, k.ExpAt(dst, dst, finite(top))
+}
+
+// PointRowExpAt is RowExpAt.
+func (k Kernels[T]) PointRowExpAt(dst, h, x, y []T, cost Cost[T], inv, shift T) (sum T) {
+	same("PointRowExpAt", "y", len(y), "x)·len(h", len(x)*len(h))
+	same("PointRowExpAt", "h", len(h), "dst", len(dst))
+	isa, n := k.isa(), len(h)
+	switch {
+	case isa == Generic:
+		k.PointLogits(dst, h, x, y, cost, inv)
+		return k.ExpAt(dst, dst, shift)
+	case cost.Abs == 0:
+		return asmSquareExp(isa, at(dst), at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Square, shift)
+	case cost.Square == 0:
+		return asmManhattanExp(isa, at(dst), at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Abs, shift)
+	default:
+		return asmMixedExp(isa, at(dst), at(h), at(y), at(x), n, n, len(x), cost.Abs/cost.Square, inv*cost.Square, shift)
+	}
+}
+
+// PointRowLSE is RowLSE.
+func (k Kernels[T]) PointRowLSE(h, x, y []T, cost Cost[T], inv T) T {
+	same("PointRowLSE", "y", len(y), "x)·len(h", len(x)*len(h))
+	isa, n := k.isa(), len(h)
+	switch {
+	case isa == Generic:
+		return plainPointLSE(h, x, y, cost, inv)
+	case cost.Abs == 0:
+		return logSum(asmSquareLSE(isa, at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Square))
+	case cost.Square == 0:
+		return logSum(asmManhattanLSE(isa, at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Abs))
+	default:
+		return logSum(asmMixedLSE(isa, at(h), at(y), at(x), n, n, len(x), cost.Abs/cost.Square, inv*cost.Square))
+	}
+}
+
+func plainPointLSE[T Float](h, x, y []T, cost Cost[T], inv T) T {
+	top, sum := leastFinite[T](), T(0)
+	for j, v := range h {
+		top, sum = raise(top, sum, v-cost.between(x, y, j, len(h))*inv, 1)
+	}
+	return logSum(top, sum)
+}
+
+// between is the cost of point j of m.
+func (c Cost[T]) between(x, y []T, j, m int) (sum T) {
+	for i, v := range x {
+		d := v - y[i*m+j]
+		if d < 0 {
+			d = -d
+		}
+		sum += (c.Square*d + c.Abs) * d
+	}
+	return sum
+}

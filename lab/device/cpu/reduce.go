@@ -1,0 +1,78 @@
+package cpu
+
+// Reductions sum into a fixed number of partial sums and fold them in a fixed
+// order: the same input gives the same bits, whatever its alignment, on one
+// instruction set. Empty slices give 0.
+
+// Sum returns Σ x_j.
+func (k Kernels[T]) Sum(x []T) (sum T) {
+	if isa := k.isa(); isa != Generic {
+		return asmSum(isa, at(x), len(x))
+	}
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
+
+// Max returns the largest element, ignoring NaN, and −Inf for none.
+func (k Kernels[T]) Max(x []T) (top T) {
+	if isa := k.isa(); isa != Generic {
+		return asmPlainMax(isa, at(x), len(x))
+	}
+	top = minusInf[T]()
+	for _, v := range x {
+		if v > top {
+			top = v
+		}
+	}
+	return top
+}
+
+// Dot returns Σ x_j·y_j, for example the transport cost Σ_j t_j·c_j of a row.
+func (k Kernels[T]) Dot(x, y []T) (sum T) {
+	same("Dot", "x", len(x), "y", len(y))
+	if isa := k.isa(); isa != Generic {
+		return asmDot(isa, at(x), at(y), len(x))
+	}
+	for j, v := range x {
+		sum += v * y[j]
+	}
+	return sum
+}
+
+// L1Diff returns Σ |x_j − y_j|, for example the L1 error of a marginal.
+func (k Kernels[T]) L1Diff(x, y []T) (sum T) {
+	same("L1Diff", "x", len(x), "y", len(y))
+	if isa := k.isa(); isa != Generic {
+		return asmL1diff(isa, at(x), at(y), len(x))
+	}
+	for j, v := range x {
+		d := v - y[j]
+		if d < 0 {
+			d = -d
+		}
+		sum += d
+	}
+	return sum
+}
+
+// DotSign returns Σ_j t_j·sign(x − y_j), sign(0) = 0: the derivative of
+// Σ_j t_j·|x − y_j| by x.
+func (k Kernels[T]) DotSign(t, y []T, x T) (sum T) {
+	same("DotSign", "t", len(t), "y", len(y))
+	if isa := k.isa(); isa != Generic {
+		return asmDotSign(isa, at(t), at(y), len(t), x)
+	}
+	for j, v := range t {
+		switch d := x - y[j]; {
+		case d > 0:
+			sum += v
+		case d < 0:
+			sum -= v
+		case d != d:
+			sum += d
+		}
+	}
+	return sum
+}

@@ -1,0 +1,98 @@
+package cpu
+
+// Rows of a dense cost matrix. With h = β/ε, a cost row c and inv = 1/ε > 0
+// finite, the arguments are x_j = h_j − c_j·inv, rounded once where the
+// instruction set has a fused multiply-add (all but Generic on amd64).
+// h_j = −Inf and c_j = +Inf give weight zero.
+
+// RowMax returns max_j (h_j − c_j·inv), ignoring NaN, and −Inf for no elements.
+func (k Kernels[T]) RowMax(h, c []T, inv T) (top T) {
+	same("RowMax", "h", len(h), "c", len(c))
+	if isa := k.isa(); isa != Generic {
+		return asmDenseMax(isa, at(h), at(c), len(h), inv)
+	}
+	top = minusInf[T]()
+	for j, v := range h {
+		if x := v - c[j]*inv; x > top {
+			top = x
+		}
+	}
+	return top
+}
+
+// RowLogits writes h_j − c_j·inv to dst and returns the largest, ignoring NaN.
+func (k Kernels[T]) RowLogits(dst, h, c []T, inv T) (top T) {
+	same("RowLogits", "h", len(h), "c", len(c))
+	same("RowLogits", "h", len(h), "dst", len(dst))
+	if isa := k.isa(); isa != Generic {
+		return asmDenseLogits(isa, at(dst), at(h), at(c), len(h), inv)
+	}
+	top = minusInf[T]()
+	for j, v := range h {
+		dst[j] = v - c[j]*inv
+		if dst[j] > top {
+			top = dst[j]
+		}
+	}
+	return top
+}
+
+// RowExp is the pass of the semi-dual over one row: it returns top =
+// max_j (h_j − c_j·inv) and sum = Σ_j t_j and writes
+//
+//	t_j = exp(h_j − c_j·inv − top), 0 ≤ t_j ≤ 1,
+//
+// to dst. The row's soft minimum is −ε(top + log sum), the row of the plan
+// a_i·t_j/sum. A row of nothing but −Inf gives top = −Inf, sum = 0 and zeros.
+// NaN is ignored by top and passes into t and sum; +Inf gives NaN.
+//
+// Where a good shift is known, RowExpAt needs one pass less.
+func (k Kernels[T]) RowExp(dst, h, c []T, inv T) (top, sum T) {
+	top = k.RowMax(h, c, inv)
+	return top, k.RowExpAt(dst, h, c, inv, finite(top))
+}
+
+// RowExpAt writes t_j = exp(h_j − c_j·inv − shift) to dst and returns Σ_j t_j.
+//
+// With shift = log of the row's sum (for example of the iteration before) it
+// does what RowExp does in one pass. The shift is good if the sum that comes
+// back is neither 0 nor infinite nor near: entries under 1e-308 (float32:
+// 1e-38) are 0, so that sum ≥ 1e-100 (1e-10) loses nothing that counts; call
+// RowExp otherwise. With shift = −α_i/ε and h = β/ε it writes a row of the plan.
+func (k Kernels[T]) RowExpAt(dst, h, c []T, inv, shift T) (sum T) {
+	same("RowExpAt", "h", len(h), "c", len(c))
+	same("RowExpAt", "h", len(h), "dst", len(dst))
+	if isa := k.isa(); isa != Generic {
+		return asmDenseExp(isa, at(dst), at(h), at(c), len(h), inv, shift)
+	}
+	for j, v := range h {
+		dst[j] = plainExp(v - c[j]*inv - shift)
+		sum += dst[j]
+	}
+	return sum
+}
+
+// RowSumAt is RowExpAt without dst: it returns Σ_j exp(h_j − c_j·inv − shift).
+func (k Kernels[T]) RowSumAt(h, c []T, inv, shift T) (sum T) {
+	same("RowSumAt", "h", len(h), "c", len(c))
+	if isa := k.isa(); isa != Generic {
+		return asmDenseSum(isa, at(h), at(c), len(h), inv, shift)
+	}
+	for j, v := range h {
+		sum += plainExp(v - c[j]*inv - shift)
+	}
+	return sum
+}
+
+// RowLSE returns log Σ_j exp(h_j − c_j·inv), −Inf for a row of nothing but
+// −Inf. It reads the row once: a running shift is raised only when an argument
+// exceeds it by 256 (float32: 32), and the last step adds shift and log(sum)
+// without losing digits to the shift. Any NaN, and +Inf, gives NaN.
+func (k Kernels[T]) RowLSE(h, c []T, inv T) T {
+	same("RowLSE", "h", len(h), "c", len(c))
+	if isa := k.isa(); isa != Generic {
+		return logSum(asmDenseLSE(isa, at(h), at(c), len(h), inv))
+	}
+	top := k.RowMax(h, c, inv)
+	return logSum(top, k.RowSumAt(h, c, inv, finite(top)))
+}

@@ -1,0 +1,56 @@
+package cpu
+
+// Axpy adds alpha·x to y.
+func (k Kernels[T]) Axpy(y []T, alpha T, x []T) {
+	same("Axpy", "y", len(y), "x", len(x))
+	if isa := k.isa(); isa != Generic {
+		asmAxpy(isa, at(y), at(x), len(x), alpha)
+		return
+	}
+	for j, v := range x {
+		y[j] += alpha * v
+	}
+}
+
+// Scale writes alpha·x to dst, which may be x.
+func (k Kernels[T]) Scale(dst []T, alpha T, x []T) {
+	same("Scale", "dst", len(dst), "x", len(x))
+	if isa := k.isa(); isa != Generic {
+		asmScale(isa, at(dst), at(x), len(x), alpha)
+		return
+	}
+	for j, v := range x {
+		dst[j] = alpha * v
+	}
+}
+
+// Mul writes the products x_j·y_j to dst, which may be x or y.
+func (k Kernels[T]) Mul(dst, x, y []T) {
+	same("Mul", "x", len(x), "y", len(y))
+	same("Mul", "x", len(x), "dst", len(dst))
+	if isa := k.isa(); isa != Generic {
+		asmMul(isa, at(dst), at(x), at(y), len(x))
+		return
+	}
+	for j, v := range x {
+		dst[j] = v * y[j]
+	}
+}
+
+// Div writes the quotients x_j/y_j to dst, which may be x or y, and 0 where
+// x_j = 0 whatever y_j is: an atom without mass needs no scaling.
+func (k Kernels[T]) Div(dst, x, y []T) {
+	same("Div", "x", len(x), "y", len(y))
+	same("Div", "x", len(x), "dst", len(dst))
+	if isa := k.isa(); isa != Generic {
+		asmDiv(isa, at(dst), at(x), at(y), len(x))
+		return
+	}
+	for j, v := range x {
+		if v == 0 {
+			dst[j] = 0
+		} else {
+			dst[j] = v / y[j]
+		}
+	}
+}
