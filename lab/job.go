@@ -124,6 +124,15 @@ func (s *Store) Missing(jobs []Job) []Job {
 
 // Has reports whether s holds j's cell, whole.
 func (s *Store) Has(j Job) bool {
-	_, err := s.read(s.paths(j.Record()).record)
+	_, err := s.Get(j)
 	return err == nil
+}
+
+// Get returns the finished cell of j. The error is [ErrMissing] or [ErrCorrupt].
+func (s *Store) Get(j Job) (Record, error) {
+	r, err := s.read(s.paths(j.Record()).record)
+	if err != nil {
+		return r, fmt.Errorf("cell %s of %s: %w", j.Record().Key, j.Record().Experiment, err)
+	}
+	return r, nil
 }

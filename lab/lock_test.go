@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,10 +118,10 @@ func TestOwnerThatWasPausedLosesAndKnows(t *testing.T) {
 	put(t, p, 2, owner{Nonce: "successor"})
 	ctx := l.hold(t.Context(), quickTiming.beat)
 	<-ctx.Done()
-	if context.Cause(ctx) != errLost {
+	if !errors.Is(context.Cause(ctx), errLost) {
 		t.Errorf("cause %v", context.Cause(ctx))
 	}
-	if err := s.commit(Record{}, l); err != errLost {
+	if err := s.commit(Record{}, l); !errors.Is(err, errLost) {
 		t.Errorf("commit without the lock: %v", err)
 	}
 	l.release()

@@ -107,3 +107,6 @@ func typed[P, R any](s *Store, r Record) (Result[P, R], error) {
 	}
 	return out, nil
 }
+
+// JSON returns the record as it is stored, one line.
+func (r Record) JSON() ([]byte, error) { return r.encode() }

@@ -1,0 +1,118 @@
+package gallery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coupling/lab"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type drawing string
+
+func (d drawing) Save(w io.Writer, format string) error {
+	_, err := fmt.Fprintf(w, "%s as %s", d, format)
+	return err
+}
+
+type square struct {
+	X float64 `json:"x"`
+}
+
+var squares = lab.Experiment[square, square]{Name: "test/square", Version: 2, Run: func(_ context.Context, _ *lab.Cell, p square) (square, error) {
+	return square{p.X * p.X}, nil
+}}
+
+// figure draws one picture, one table, and claims that 3² is 9, and 8.
+func figure() lab.Figure {
+	return lab.Figure{
+		Name: "tour/square", Title: "A <square>", Shows: "What a square is.",
+		Sizes: map[lab.Preset]string{lab.Smoke: "x = 3"}, Decoders: []lab.Decoder{squares.Decoder()},
+		Jobs: func(set lab.Setting) ([]lab.Job, error) { return squares.Jobs(set.Seed, square{3}), nil },
+		Draw: func(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
+			r, err := lab.Recall(s, squares, set.Seed, square{3})
+			return lab.Exhibit{
+				Pictures: []lab.Picture{{Name: "a", Caption: "The square", Drawing: drawing(fmt.Sprint(r.Value.X))}},
+				Tables:   []lab.Table{{Caption: "Values", Header: []string{"x", "x²"}, Rows: [][]string{{"3", fmt.Sprint(r.Value.X)}}}},
+				Notes:    []string{"A note."},
+			}, err
+		},
+		Claims: func(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
+			r, err := lab.Recall(s, squares, set.Seed, square{3})
+			return []lab.Claim{
+				{What: "3²", Source: "arithmetic", Got: r.Value.X, Want: 9, Why: "exact"},
+				{What: "3² again", Source: "a misprint", Got: r.Value.X, Want: 8},
+				{What: "3² at infinity", Source: "a limit", Got: r.Value.X, Want: math.Inf(1), NotHere: "x is too small"},
+			}, err
+		},
+	}
+}
+
+func TestPageAndIndex(t *testing.T) {
+	s, err := lab.OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, set := t.TempDir(), lab.Setting{Preset: lab.Smoke, Seed: 7}
+	opts := Options{Dir: dir, Formats: []string{"png", "svg"}}
+	if _, err := Write(s, figure(), set, opts); !errors.Is(err, lab.ErrMissing) {
+		t.Fatalf("drew from nothing: %v", err)
+	}
+	if _, err := lab.Do(t.Context(), s, squares, 7, square{3}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := Write(s, figure(), set, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var verdicts []lab.Verdict
+	for _, c := range page.Claims {
+		verdicts = append(verdicts, c.Verdict)
+	}
+	if d := cmp.Diff([]lab.Verdict{lab.Holds, lab.Differs, lab.NotAsked}, verdicts); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"test/square@2"}, page.Cells.Versions); d != "" || page.Cells.Count != 1 {
+		t.Errorf("%d cells\n%s", page.Cells.Count, d)
+	}
+	for file, want := range map[string]string{"tour/square-a.png": "9 as png", "tour/square-a.svg": "9 as svg", "tour/square.csv": "x,x²\n3,9\n"} {
+		if b, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(b) != want {
+			t.Errorf("%s: %q %v", file, b, err)
+		}
+	}
+	back, err := ReadPages(dir)
+	if err != nil || len(back) != 1 {
+		t.Fatalf("%d pages read back, %v", len(back), err)
+	}
+	if d := cmp.Diff(page, back[0]); d != "" {
+		t.Errorf("page.json:\n%s", d)
+	}
+	failed := Describe(figure(), set)
+	failed.Name, failed.Error = "else/where", "it <broke>"
+	if err := WriteIndex(dir, []Page{page, failed}, []Chapter{{Name: "tour", Title: "Tour"}, {Name: "empty", Title: "Nothing"}}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "index.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	html := string(b)
+	for _, want := range []string{`src="tour/square-a.png"`, `href="tour/square-a.svg"`, "A &lt;square&gt;", "it &lt;broke&gt;", "a misprint", "x is too small", "coupling fig tour/square --preset smoke --seed 7", "test/square@2", "Other figures"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("index.html lacks %q", want)
+		}
+	}
+	for _, not := range []string{"Nothing", "<script", "http"} {
+		if strings.Contains(html, not) {
+			t.Errorf("index.html has %q", not)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package gallery
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coupling/lab"
+)
+
+//go:embed index.html.tmpl
+var indexSource string
+
+var index = template.Must(template.New("index").Funcs(template.FuncMap{
+	"anchor":  func(name string) string { return strings.ReplaceAll(name, "/", "-") },
+	"ext":     func(file string) string { return strings.TrimPrefix(path.Ext(file), ".") },
+	"class":   func(v lab.Verdict) string { return strings.ReplaceAll(string(v), " ", "-") },
+	"verdict": verdict,
+}).Parse(indexSource))
+
+// A Chapter gathers the figures whose names begin with Name and a slash.
+type Chapter struct {
+	Name, Title string
+	Pages       []Page
+}
+
+// arrange fills chapters with pages, and drops those that stay empty. Pages
+// that fit none come last.
+func arrange(pages []Page, chapters []Chapter) []Chapter {
+	out := append(slices.Clone(chapters), Chapter{Name: "other", Title: "Other figures"})
+	for _, p := range pages {
+		name, _, _ := strings.Cut(p.Name, "/")
+		i := slices.IndexFunc(out, func(c Chapter) bool { return c.Name == name })
+		if i < 0 {
+			i = len(out) - 1
+		}
+		out[i].Pages = append(out[i].Pages, p)
+	}
+	return slices.DeleteFunc(out, func(c Chapter) bool { return len(c.Pages) == 0 })
+}
+
+// verdict sums up a figure's claims in two words.
+func verdict(p Page) string {
+	if p.Error != "" {
+		return "failed"
+	}
+	out := "no claims"
+	for _, c := range p.Claims {
+		switch {
+		case c.Verdict == lab.Differs:
+			return "differs"
+		case c.Verdict == lab.Holds:
+			out = "holds"
+		}
+	}
+	return out
+}
+
+// WriteIndex writes dir/index.html over pages, grouped into chapters. The page
+// loads nothing from elsewhere.
+func WriteIndex(dir string, pages []Page, chapters []Chapter) error {
+	return lab.WriteFile(filepath.Join(dir, "index.html"), func(w io.Writer) error {
+		return index.Execute(w, arrange(pages, chapters))
+	})
+}

@@ -1,0 +1,255 @@
+package gallery
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"coupling/lab"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Page is one figure as it was written: what the gallery shows of it.
+type Page struct {
+	Name     string    `json:"name"`
+	Title    string    `json:"title"`
+	Shows    string    `json:"shows"`
+	Preset   string    `json:"preset"`
+	Size     string    `json:"size"` // what the preset computes
+	Seed     uint64    `json:"seed"`
+	Device   string    `json:"device"`
+	Command  string    `json:"command"` // remakes the figure
+	Pictures []Picture `json:"pictures"`
+	Tables   []Table   `json:"tables"`
+	Notes    []string  `json:"notes"`
+	Claims   []Claim   `json:"claims"`
+	Cells    Cells     `json:"cells"`
+	Error    string    `json:"error,omitzero"` // why there is no figure
+}
+
+// A Picture is a picture's files, relative to the gallery's folder.
+type Picture struct {
+	Caption string   `json:"caption"`
+	Files   []string `json:"files"`
+}
+
+// Shown is the file that a browser shows.
+func (p Picture) Shown() string {
+	for _, ext := range []string{".png", ".svg"} {
+		for _, f := range p.Files {
+			if path.Ext(f) == ext {
+				return f
+			}
+		}
+	}
+	return ""
+}
+
+// A Table is a table and the CSV file that holds it.
+type Table struct {
+	lab.Table
+	File string `json:"file"`
+}
+
+// A Claim is a claim, worded.
+type Claim struct {
+	What     string      `json:"what"`
+	Source   string      `json:"source"`
+	Expected string      `json:"expected"`
+	Got      string      `json:"got"`
+	Verdict  lab.Verdict `json:"verdict"`
+	Why      string      `json:"why"`
+}
+
+// Cells sums up the manifests of the cells behind a figure.
+type Cells struct {
+	Count    int       `json:"count"`
+	Versions []string  `json:"versions"` // experiment@version
+	Seconds  float64   `json:"seconds"`  // of computing, summed over cells
+	First    time.Time `json:"first"`
+	Last     time.Time `json:"last"`
+	Commits  []string  `json:"commits"`
+	Devices  []string  `json:"devices"`
+	CPUs     []string  `json:"cpus"`
+	Go       []string  `json:"go"`
+}
+
+// Options say how pages are written.
+type Options struct {
+	Dir     string   // the gallery's folder
+	Formats []string // of pictures: "png", "svg", "pdf"
+}
+
+// Write draws fig from finished cells, checks its claims, and writes all of it
+// below o.Dir: PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and
+// PAPER/FIGURE.json.
+func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (Page, error) {
+	page := Describe(fig, set)
+	exhibit, err := fig.Draw(s, set)
+	if err != nil {
+		return page, fmt.Errorf("%s: draw: %w", fig.Name, err)
+	}
+	for _, p := range exhibit.Pictures {
+		pic, err := writePicture(fig.Name, p, o)
+		if err != nil {
+			return page, fmt.Errorf("%s: %w", fig.Name, err)
+		}
+		page.Pictures = append(page.Pictures, pic)
+	}
+	for _, t := range exhibit.Tables {
+		file := join(fig.Name, t.Name) + ".csv"
+		if err := lab.WriteFile(o.path(file), func(w io.Writer) error { return writeTable(w, t) }); err != nil {
+			return page, err
+		}
+		page.Tables = append(page.Tables, Table{t, file})
+	}
+	page.Notes = exhibit.Notes
+	if page.Claims, err = claims(s, fig, set); err != nil {
+		return page, fmt.Errorf("%s: claims: %w", fig.Name, err)
+	}
+	if page.Cells, err = cells(s, fig, set); err != nil {
+		return page, fmt.Errorf("%s: %w", fig.Name, err)
+	}
+	return page, lab.WriteFile(o.path(fig.Name+".json"), func(w io.Writer) error {
+		return json.MarshalWrite(w, page, jsontext.WithIndent("  "))
+	})
+}
+
+// Describe returns the page of a figure that has not been drawn.
+func Describe(fig lab.Figure, set lab.Setting) Page {
+	command := fmt.Sprintf("coupling fig %s --preset %s", fig.Name, set.Preset)
+	if set.Seed != 1 {
+		command += fmt.Sprintf(" --seed %d", set.Seed)
+	}
+	if set.Device != "" && set.Device != "auto" {
+		command += " --device " + set.Device
+	}
+	return Page{
+		Name: fig.Name, Title: fig.Title, Shows: fig.Shows,
+		Preset: string(set.Preset), Size: fig.Sizes[set.Preset],
+		Seed: set.Seed, Device: set.Device, Command: command,
+	}
+}
+
+func (o Options) path(file string) string { return filepath.Join(o.Dir, filepath.FromSlash(file)) }
+
+func join(figure, part string) string {
+	if part == "" {
+		return figure
+	}
+	return figure + "-" + part
+}
+
+func writePicture(figure string, p lab.Picture, o Options) (Picture, error) {
+	out := Picture{Caption: p.Caption}
+	for _, format := range o.Formats {
+		file := join(figure, p.Name) + "." + format
+		err := lab.WriteFile(o.path(file), func(w io.Writer) error { return p.Drawing.Save(w, format) })
+		if err != nil {
+			return out, err
+		}
+		out.Files = append(out.Files, file)
+	}
+	return out, nil
+}
+
+func writeTable(w io.Writer, t lab.Table) error {
+	c := csv.NewWriter(w)
+	if err := c.Write(t.Header); err != nil {
+		return err
+	}
+	return c.WriteAll(t.Rows) // flushes
+}
+
+func claims(s *lab.Store, fig lab.Figure, set lab.Setting) ([]Claim, error) {
+	if fig.Claims == nil {
+		return nil, nil
+	}
+	list, err := fig.Claims(s, set)
+	if err != nil {
+		return nil, err
+	}
+	var out []Claim
+	for _, c := range list {
+		why := c.Why
+		if c.Verdict() == lab.NotAsked {
+			why = c.NotHere
+		}
+		out = append(out, Claim{
+			What: c.What, Source: c.Source, Expected: c.Expected(),
+			Got: fmt.Sprintf("%.4g", c.Got), Verdict: c.Verdict(), Why: why,
+		})
+	}
+	return out, nil
+}
+
+func cells(s *lab.Store, fig lab.Figure, set lab.Setting) (Cells, error) {
+	jobs, err := fig.Jobs(set)
+	if err != nil {
+		return Cells{}, err
+	}
+	var c Cells
+	for _, j := range jobs {
+		r, err := s.Get(j)
+		if err != nil {
+			return c, err
+		}
+		m := r.Manifest
+		c.Count++
+		c.Seconds += m.Seconds
+		if c.First.IsZero() || m.Start.Before(c.First) {
+			c.First = m.Start
+		}
+		if m.Start.After(c.Last) {
+			c.Last = m.Start
+		}
+		commit := m.Commit[:min(12, len(m.Commit))]
+		if m.Dirty {
+			commit += "+changes"
+		}
+		note(&c.Versions, fmt.Sprintf("%s@%d", r.Experiment, r.Version))
+		note(&c.Commits, commit)
+		note(&c.Devices, m.Device)
+		note(&c.CPUs, m.CPU)
+		note(&c.Go, m.Go)
+	}
+	return c, nil
+}
+
+// note adds s to a sorted set of non-empty strings.
+func note(set *[]string, s string) {
+	if i, found := slices.BinarySearch(*set, s); !found && s != "" {
+		*set = slices.Insert(*set, i, s)
+	}
+}
+
+// ReadPages returns the pages that dir holds, ordered by name, so that figures
+// made one at a time still share an index.
+func ReadPages(dir string) ([]Page, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(files)
+	var out []Page
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		var p Page
+		if err := json.Unmarshal(b, &p, json.RejectUnknownMembers(true)); err != nil || !strings.Contains(p.Name, "/") {
+			continue // not one of ours
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
