@@ -37,10 +37,11 @@ type Plan struct {
 	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b|.
 	MarginalL1 float64
 
-	beta []float64 // β in the solver's own gauge, relative to reduced costs where rebased
-	mass []float64 // T1
-	g    Geometry  // the geometry that beta belongs to
-	cost costStats
+	beta       []float64 // β in the solver's own gauge, relative to reduced costs where rebased
+	mass       []float64 // T1
+	unbalanced bool      // T1 is not a
+	g          Geometry  // the geometry that beta belongs to
+	cost       costStats
 
 	once   sync.Once
 	values Values
