@@ -94,6 +94,13 @@ func (a *activeSpan) collect(e, c, b []float64, sum, mass, cut float64, limit in
 	a.ptr = append(a.ptr, len(a.idx))
 }
 
+// skip notes a row without entries.
+func (a *activeSpan) skip() {
+	if !a.full {
+		a.ptr = append(a.ptr, len(a.idx))
+	}
+}
+
 // settle keeps a list that is complete, and remembers an ε at which there is none to be had.
 func (s *semidual) settle(a *active) {
 	s.act = nil

@@ -1,94 +1,128 @@
 package ot
 
-import "math"
+import (
+	"math"
 
-// The row kernels: every solver's time is spent here. softmaxRow is the only place that takes exponentials in a loop.
-
-const (
-	expTableBits = 7
-	expTableSize = 1 << expTableBits
-	// expFloor is where exp is taken for 0: e⁻⁷⁰⁰ is 1e-304, and denormals below it cost ten times more.
-	expFloor = -700
+	"coupling/lab/device/cpu"
 )
 
-// expTable holds 2^(k/128).
-var expTable = func() (t [expTableSize]float64) {
-	for k := range t {
-		t[k] = math.Exp2(float64(k) / expTableSize)
-	}
-	return t
-}()
+// kern is the set of vector kernels in use: AVX-512, AVX2 or plain Go.
+var kern cpu.Kernels[float64]
 
 // softmaxRow writes dst[j] = exp((beta[j]−c[j]−mx)/ε), inv = 1/ε, with mx the largest beta[j]−c[j], and returns mx and
 // the sum of dst, which lies in [1, m]. Differences are taken before dividing by ε, so that what cancels, cancels
 // exactly however large the costs are against ε. beta[j] = −Inf gives 0.
 func softmaxRow(dst, beta, c []float64, inv float64) (mx, sum float64) {
-	beta, c = beta[:len(dst)], c[:len(dst)]
-	mx = math.Inf(-1)
-	for j := range dst {
-		v := beta[j] - c[j]
-		dst[j] = v
-		if v > mx {
-			mx = v
-		}
-	}
+	mx = kern.RowLogits(dst, beta, c, 1)
 	return mx, expRow(dst, mx, inv)
 }
 
-// expRow replaces t[j] by exp((t[j]−mx)·inv) and returns the sum. Relative error below 4e-16 (Tang's method: a table of
-// 2^(k/128) and a polynomial on |r| ≤ ln2/256).
+// expRow replaces t[j] by exp((t[j]−mx)·inv) and returns the sum.
 func expRow(t []float64, mx, inv float64) float64 {
-	const (
-		scale = expTableSize * math.Log2E
-		ln2hi = 0x1.62e42fee00000p-1 / expTableSize // 32 bits of ln 2, so that k·ln2hi is exact
-		ln2lo = 0x1.a39ef35793c76p-33 / expTableSize
-		magic = 0x1.8p52 // adding it rounds to an integer, which then sits in the low bits
-	)
-	var s0, s1 float64
 	for j, v := range t {
-		x := (v - mx) * inv
-		if x < expFloor {
-			t[j] = 0
-			continue
-		}
-		kf := x*scale + magic
-		k := int64(math.Float64bits(kf)) << 12 >> 12 // the low 52 bits, signed
-		kf -= magic
-		r := x - kf*ln2hi - kf*ln2lo
-		p := r + r*r*(1./2+r*(1./6+r*(1./24+r*(1./120))))
-		f := expTable[k&(expTableSize-1)]
-		e := math.Float64frombits(math.Float64bits(f+f*p) + uint64(k>>expTableBits)<<52)
-		t[j] = e
-		if j&1 == 0 {
-			s0 += e
-		} else {
-			s1 += e
-		}
+		t[j] = (v - mx) * inv
 	}
-	return s0 + s1
+	return kern.ExpAt(t, t, 0)
 }
 
 // axpy adds w·x to dst.
-func axpy(dst, x []float64, w float64) {
-	x = x[:len(dst)]
-	for j := range dst {
-		dst[j] += w * x[j]
+func axpy(dst, x []float64, w float64) { kern.Axpy(dst, w, x) }
+
+// dot returns Σ xⱼ yⱼ.
+func dot(x, y []float64) float64 { return kern.Dot(x, y) }
+
+// expRower is a geometry that can go from potentials to a row of exponentials without showing its costs: dst[j] =
+// exp(h[j] − c_ij·inv − shift), returning the sum.
+type expRower interface {
+	expRow(dst []float64, i int, h []float64, inv, shift float64) float64
+}
+
+// A rowPass is a way to make the rows of T. All write e proportional to row i of T and return its sum and
+// ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε).
+type rowPass int
+
+const (
+	// exactPass takes differences first and scales by the row's largest: right for any cost and ε.
+	exactPass rowPass = iota
+	// fusedPass works with β/ε and c/ε and scales by the row's last sum: one pass instead of three, and an error of
+	// |c|/ε units in the last place.
+	fusedPass
+	// kernelPass multiplies by a stored exp(−c/ε): no exponentials, the same error, where that cannot underflow.
+	kernelPass
+)
+
+// noise is the order of the marginal error that the fast passes leave, whatever the potentials.
+func (s *semidual) noise() float64 {
+	const ulp = 0x1p-52
+	return ulp * (8 + max(math.Abs(s.cost.max), math.Abs(s.cost.min))/s.eps)
+}
+
+// choosePass takes the fastest pass that is good enough for a stage that ends at tol.
+func (s *semidual) choosePass(tol float64) {
+	free := false
+	if p, ok := s.g.(*PointCloud); ok {
+		free = p.matrixFree
+	}
+	switch {
+	case tol < 20*s.noise():
+		s.pass = exactPass
+	case s.kernelFits() && !free:
+		s.pass = kernelPass
+	default:
+		s.pass = fusedPass
 	}
 }
 
-// dot returns Σ xⱼ yⱼ.
-func dot(x, y []float64) float64 {
-	y = y[:len(x)]
-	var s0, s1, s2, s3 float64
-	j := 0
-	for ; j+4 <= len(x); j += 4 {
-		s0 += x[j] * y[j]
-		s1 += x[j+1] * y[j+1]
-		s2 += x[j+2] * y[j+2]
-		s3 += x[j+3] * y[j+3]
+// fusedSafe bounds the sums that fusedPass accepts: outside, entries that count may have been cut off.
+const fusedSafe = 1e100
+
+// prepare sets up the pass for β at s.eps.
+func (s *semidual) prepare(beta []float64) {
+	inv := 1 / s.eps
+	switch s.pass {
+	case fusedPass:
+		if s.shiftEps != s.eps {
+			s.shiftEps = s.eps
+			for i := range s.shift {
+				s.shift[i] = math.NaN()
+			}
+		}
+		kern.Scale(s.h, inv, beta)
+	case kernelPass:
+		top := kern.Max(beta)
+		s.top = top
+		for j, b := range beta {
+			s.h[j] = (b - top) * inv
+		}
+		kern.Exp(s.h, s.h)
 	}
-	for ; j < len(x); j++ {
-		s0 += x[j] * y[j]
+}
+
+// row makes row i of T up to a factor: e, its sum and the soft maximum. c is needed by the active list only and is nil
+// where the pass does not look at costs.
+func (s *semidual) row(w *worker, i int, beta []float64) (sum, lse float64, c []float64) {
+	inv := 1 / s.eps
+	if s.pass == exactPass {
+		c = s.g.Row(i, w.cost)
+		mx, sum := softmaxRow(w.exp, beta, c, inv)
+		return sum, mx + s.eps*math.Log(sum), c
 	}
-	return (s0 + s1) + (s2 + s3)
+	shift := s.shift[i]
+	if r, ok := s.g.(expRower); ok && shift == shift {
+		sum = r.expRow(w.exp, i, s.h, inv, shift)
+	} else {
+		c = s.g.Row(i, w.cost)
+		if shift == shift {
+			sum = kern.RowExpAt(w.exp, s.h, c, inv, shift)
+		}
+	}
+	if !(sum > 1/fusedSafe && sum < fusedSafe) {
+		if c == nil {
+			c = s.g.Row(i, w.cost)
+		}
+		shift, sum = kern.RowExp(w.exp, s.h, c, inv)
+	}
+	shift += math.Log(sum)
+	s.shift[i] = shift
+	return sum, s.eps * shift, c
 }

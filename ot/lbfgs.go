@@ -78,7 +78,7 @@ func (q *quasiNewton) stage(tol float64, last bool) error {
 		return err
 	}
 	for {
-		if q.err <= tol && last && q.s.act != nil {
+		if q.err <= tol && last {
 			if err := q.certify(); err != nil {
 				return err
 			}

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device/cpu"
 )
 
 // PointCloud is the geometry of two clouds of points and a cost between points.
@@ -141,27 +143,21 @@ func (p *PointCloud) hold() {
 // fill writes the costs of source i.
 func (p *PointCloud) fill(dst []float64, i int) {
 	x := p.x.RawRowView(i)
+	if c, ok := p.vector(); ok {
+		kern.PointCosts(dst, x, p.yt, c)
+		return
+	}
 	switch c := p.Kind.(type) {
 	case Metric:
-		switch c {
-		case SqEuclidean:
-			p.sumSquares(dst, x)
-			return
-		case L1:
-			p.sumMixed(dst, x, 0, 1)
-			return
-		case Euclidean:
-			p.sumSquares(dst, x)
+		if c == Euclidean {
+			kern.PointCosts(dst, x, p.yt, cpu.Cost[float64]{Square: 1})
 			for j, v := range dst {
 				dst[j] = math.Sqrt(v)
 			}
 			return
 		}
-	case SqEuclideanL1:
-		p.sumMixed(dst, x, 1, float64(c))
-		return
 	case Power:
-		p.sumSquares(dst, x)
+		kern.PointCosts(dst, x, p.yt, cpu.Cost[float64]{Square: 1})
 		for j, v := range dst {
 			dst[j] = math.Pow(v, float64(c)/2)
 		}
@@ -172,32 +168,28 @@ func (p *PointCloud) fill(dst []float64, i int) {
 	}
 }
 
-// sumSquares writes |x−yⱼ|² for every target.
-func (p *PointCloud) sumSquares(dst, x []float64) {
-	for k, v := range x {
-		y := p.yt[k*p.m : (k+1)*p.m][:len(dst)]
-		if k == 0 {
-			for j := range dst {
-				d := v - y[j]
-				dst[j] = d * d
-			}
-			continue
+// vector returns the cost as the vector kernels know it.
+func (p *PointCloud) vector() (cpu.Cost[float64], bool) {
+	switch c := p.Kind.(type) {
+	case Metric:
+		switch c {
+		case SqEuclidean:
+			return cpu.Cost[float64]{Square: 1}, true
+		case L1:
+			return cpu.Cost[float64]{Abs: 1}, true
 		}
-		for j := range dst {
-			d := v - y[j]
-			dst[j] += d * d
-		}
+	case SqEuclideanL1:
+		return cpu.Cost[float64]{Square: 1, Abs: float64(c)}, true
 	}
+	return cpu.Cost[float64]{}, false
 }
 
-// sumMixed writes sq·|x−yⱼ|² + l1·|x−yⱼ|₁ for every target.
-func (p *PointCloud) sumMixed(dst, x []float64, sq, l1 float64) {
-	clear(dst)
-	for k, v := range x {
-		y := p.yt[k*p.m : (k+1)*p.m][:len(dst)]
-		for j := range dst {
-			d := v - y[j]
-			dst[j] += sq*d*d + l1*math.Abs(d)
+// expRow makes a row of exponentials with the costs in registers where the kernels can, else from the costs.
+func (p *PointCloud) expRow(dst []float64, i int, h []float64, inv, shift float64) float64 {
+	if p.matrixFree {
+		if c, ok := p.vector(); ok {
+			return kern.PointRowExpAt(dst, h, p.x.RawRowView(i), p.yt, c, inv, shift)
 		}
 	}
+	return kern.RowExpAt(dst, h, p.Row(i, dst), inv, shift)
 }

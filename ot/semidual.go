@@ -21,6 +21,13 @@ type semidual struct {
 	evals int
 	logB  []float64
 
+	pass     rowPass
+	h        []float64 // m, the pass's scratch: β/ε, or exp(β/ε) up to a factor
+	shift    []float64 // n, log of the row's last sum
+	shiftEps float64   // the ε of shift
+	top      float64   // what kernelPass takes out of β
+	kernel   *kernelMatrix
+
 	tol      float64 // of the solve
 	sparse   bool    // whether to look for an active list
 	act      *active // nil where there is none
@@ -36,6 +43,7 @@ func newSemidual(in *instance, workers int) *semidual {
 		col:      make([]float64, in.m),
 		logB:     make([]float64, in.m),
 	}
+	s.h, s.shift = make([]float64, in.m), make([]float64, in.n)
 	s.part = make([][]float64, len(s.sw.spans))
 	s.rowL1 = make([]float64, len(s.sw.spans))
 	for k := range s.part {
@@ -55,55 +63,70 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 	if relax == 1 && s.act.usable(beta, s.eps) {
 		return s.evalActive(beta)
 	}
+	if s.useKernel() {
+		return s.evalKernel(beta, relax)
+	}
 	return s.evalFull(beta, relax)
 }
 
 // evalFull is eval over every cost; it makes the active list afresh where one is wanted.
 func (s *semidual) evalFull(beta []float64, relax float64) float64 {
-	inv := 1 / s.eps
 	var list *active
 	if s.sparse && relax == 1 && s.noActive != s.eps {
 		list = s.newActive(beta)
 	}
 	limit := s.activeBudget()/len(s.sw.spans) + 1
+	s.prepare(beta)
 	s.sw.each(func(w *worker, k int, r span) {
 		part := s.part[k]
 		clear(part)
 		s.rowL1[k] = 0
 		for i := r.lo; i < r.hi; i++ {
-			ai := s.a[i]
-			if ai == 0 {
+			if s.a[i] == 0 {
 				s.alpha[i] = math.Inf(-1)
-				if list != nil && !list.spans[k].full {
-					list.spans[k].ptr = append(list.spans[k].ptr, len(list.spans[k].idx))
+				if list != nil {
+					list.spans[k].skip()
 				}
 				continue
 			}
-			c := s.g.Row(i, w.cost)
-			mx, sum := softmaxRow(w.exp, beta, c, inv)
-			if list != nil {
-				list.spans[k].collect(w.exp, c, s.b, sum, ai, list.cut, limit)
-			}
-			exact := s.eps*math.Log(ai/sum) - mx
-			mass := ai
-			if relax != 1 {
-				step := (relax - 1) * (exact - s.alpha[i])
-				exact += step
-				mass *= math.Exp(step * inv)
-				s.rowL1[k] += math.Abs(mass - ai)
-			}
-			s.alpha[i] = exact
+			sum, lse, c := s.row(w, i, beta)
+			mass := s.setAlpha(k, i, lse, relax)
 			axpy(part, w.exp, mass/sum)
+			if list != nil {
+				if c == nil {
+					c = s.g.Row(i, w.cost)
+				}
+				list.spans[k].collect(w.exp, c, s.b, sum, mass, list.cut, limit)
+			}
 		}
 	})
 	if list != nil {
 		s.settle(list)
 	}
+	return s.rowError() + s.reduce()
+}
+
+// setAlpha sets αᵢ from the row's soft maximum and returns the row's mass: aᵢ, unless relaxed.
+func (s *semidual) setAlpha(k, i int, lse, relax float64) float64 {
+	a := s.a[i]
+	exact := s.eps*math.Log(a) - lse
+	if relax == 1 {
+		s.alpha[i] = exact
+		return a
+	}
+	step := (relax - 1) * (exact - s.alpha[i])
+	s.alpha[i] = exact + step
+	mass := a * math.Exp(step/s.eps)
+	s.rowL1[k] += math.Abs(mass - a)
+	return mass
+}
+
+func (s *semidual) rowError() float64 {
 	var err float64
 	for _, v := range s.rowL1 {
 		err += v
 	}
-	return err + s.reduce()
+	return err
 }
 
 // reduce adds up the spans' column sums, in order, and returns Σ|col−b|.

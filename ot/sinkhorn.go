@@ -42,8 +42,8 @@ type Sinkhorn struct {
 // returns its plan with a Status that says so.
 func (o Sinkhorn) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Anneal: o.Anneal, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
-	if math.IsNaN(o.Relax) || o.Relax != 0 && (o.Relax < 1 || o.Relax >= 2) {
-		return nil, bad(ErrParameter, "Relax = %g: must be in [1, 2), or 0 for the observed rate", o.Relax)
+	if err := checkRelax(o.Relax); err != nil {
+		return nil, err
 	}
 	r, err := c.begin(ctx, p)
 	if err != nil {
@@ -65,6 +65,7 @@ func (r *run) anneal(stage func(tol float64, last bool) error) error {
 			tol = r.tol
 		}
 		r.s.setEps(r.beta, eps)
+		r.s.choosePass(tol)
 		if err := stage(tol, k == last); err != nil {
 			return err
 		}
@@ -174,6 +175,11 @@ func (r *run) eval(beta []float64, relax float64) error {
 		return err
 	}
 	r.err = r.s.eval(beta, relax)
+	if r.s.pass != exactPass && r.err < 20*r.s.noise() {
+		// The next digits are beyond the fast passes.
+		r.s.pass, r.s.act = exactPass, nil
+		r.err = r.s.eval(beta, relax)
+	}
 	if r.Trace != nil {
 		r.Trace(Step{Iteration: r.iter, Evaluation: r.s.evals, Eps: r.s.eps, MarginalL1: r.err, Elapsed: time.Since(r.began)})
 	}
@@ -198,6 +204,11 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 				return err
 			}
 			w = 1
+		}
+		if r.err <= tol && last && r.s.pass == kernelPass {
+			if err := r.certify(); err != nil {
+				return err
+			}
 		}
 		switch {
 		case r.err <= tol:
@@ -229,12 +240,15 @@ func (r *run) exactRows(w float64) error {
 	return r.eval(r.beta, 1)
 }
 
-// certify evaluates over every cost where the last evaluation was over the active list.
+// certify evaluates over every cost, in the log domain, where the last evaluation was not.
 func (r *run) certify() error {
-	if r.s.act == nil {
+	if r.s.act == nil && r.s.pass != kernelPass {
 		return nil
 	}
 	r.s.act, r.s.sparse = nil, false
+	if r.s.pass == kernelPass {
+		r.s.pass = fusedPass
+	}
 	return r.eval(r.beta, 1)
 }
 
