@@ -61,13 +61,23 @@ func (s *semidual) activeBudget() int {
 	return min(most, int(share*float64(s.n)*float64(s.m)))
 }
 
-// newActive returns an empty list to collect into.
+// newActive returns an empty list to collect into, in the memory of the last.
 func (s *semidual) newActive(beta []float64) *active {
 	leave := 1e-3 * s.tol / float64(s.n+s.m)
-	a := &active{eps: s.eps, cut: leave * math.Exp(-2*activeDrift), ref: append([]float64(nil), beta...), spans: make([]activeSpan, len(s.sw.spans))}
+	a := s.spare
+	if a == nil {
+		a = &active{spans: make([]activeSpan, len(s.sw.spans))}
+		s.spare = a
+	}
+	a.eps, a.cut = s.eps, leave*math.Exp(-2*activeDrift)
+	a.ref = append(a.ref[:0], beta...)
 	for k, r := range s.sw.spans {
-		a.spans[k].ptr = append(make([]int, 0, r.hi-r.lo+1), 0)
-		a.spans[k].w = make([]float64, r.hi-r.lo)
+		sp := &a.spans[k]
+		sp.full, sp.ptr = false, append(sp.ptr[:0], 0)
+		sp.idx, sp.cost, sp.val = sp.idx[:0], sp.cost[:0], sp.val[:0]
+		if sp.w == nil {
+			sp.w = make([]float64, r.hi-r.lo)
+		}
 	}
 	return a
 }
@@ -87,7 +97,7 @@ func (a *activeSpan) collect(e, c, b []float64, sum, mass, cut float64, limit in
 		}
 	}
 	if len(a.idx) > limit {
-		*a = activeSpan{full: true}
+		a.full = true
 		return
 	}
 	a.w[len(a.ptr)-1] = mass / sum

@@ -12,9 +12,9 @@ import (
 type Method int
 
 const (
-	// Auto is Eliminate for up to 128 atoms on the smaller side, Cholesky for up to 1024 (Eliminate where a pivot is
+	// Automatic is Eliminate for up to 128 atoms on the smaller side, Cholesky for up to 1024 (Eliminate where a pivot is
 	// weak), and CG above.
-	Auto Method = iota
+	Automatic Method = iota
 	// Eliminate is the subtraction-free elimination: accurate to a few units in the last place whatever the plan.
 	// n·m² + m³/2 multiplications, 2n·m + 2m² memory.
 	Eliminate
@@ -27,8 +27,8 @@ const (
 // String returns the name of the method.
 func (m Method) String() string {
 	switch m {
-	case Auto:
-		return "auto"
+	case Automatic:
+		return "automatic"
 	case Eliminate:
 		return "eliminate"
 	case Cholesky:
@@ -71,11 +71,11 @@ type field func(i int, dst, t, logT []float64)
 func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64) (*adjoint, error) {
 	n, m := p.Dims()
 	method := b.Method
-	if method < Auto || method > CG {
+	if method < Automatic || method > CG {
 		return nil, bad(ErrParameter, "Backward.Method = %d: unknown", int(method))
 	}
 	small := min(n, m)
-	if method == Auto {
+	if method == Automatic {
 		switch {
 		case small <= 128:
 			method = Eliminate

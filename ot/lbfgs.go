@@ -103,7 +103,7 @@ func (q *quasiNewton) stage(tol float64, last bool) error {
 			return q.certify()
 		}
 		q.iter++
-		q.s.sparse = q.err < 0.5
+		q.s.sparse = last && q.err < 0.5
 		if err := q.step(); err != nil {
 			return err
 		}

@@ -39,8 +39,9 @@ type Plan struct {
 
 	beta       []float64 // β in the solver's own gauge, relative to reduced costs where rebased
 	mass       []float64 // T1
-	unbalanced bool      // T1 is not a
-	g          Geometry  // the geometry that beta belongs to
+	unbalanced bool      // T1 is not a, and the prices of that are:
+	rhoA, rhoB float64
+	g          Geometry // the geometry that beta belongs to
 	cost       costStats
 
 	once   sync.Once
@@ -55,12 +56,13 @@ func (s *semidual) finish(beta []float64, out *Plan) *Plan {
 	if r, ok := s.g.(*reduced); ok {
 		out.Geometry = r.of
 	}
-	out.setPotentials(s)
+	out.potentials(s)
+	out.gauge()
 	return out
 }
 
-// setPotentials fills Alpha, Beta, F and G from s and out.beta.
-func (p *Plan) setPotentials(s *semidual) {
+// potentials fills Alpha, Beta, F and G from s and p.beta.
+func (p *Plan) potentials(s *semidual) {
 	n, m := s.n, s.m
 	p.Alpha, p.Beta = slices.Clone(s.alpha), slices.Clone(p.beta)
 	p.F, p.G = make([]float64, n), make([]float64, m)
@@ -88,7 +90,6 @@ func (p *Plan) setPotentials(s *semidual) {
 		r.addBase(p.Alpha, p.Beta)
 		r.addBase(p.F, p.G)
 	}
-	p.gauge()
 }
 
 // gauge shifts the potentials to the conventions of Plan.

@@ -31,6 +31,7 @@ type semidual struct {
 	tol      float64 // of the solve
 	sparse   bool    // whether to look for an active list
 	act      *active // nil where there is none
+	spare    *active // memory for the next
 	share    float64 // the share of entries that the list may have; 0 is activeShare
 	noActive float64 // the ε at which the list was too long
 }

@@ -82,6 +82,10 @@ func (p *Plan) computeValues() {
 		v.Mass += q.mass
 	}
 	v.Sharp, v.KL = v.Sharp+sc, v.KL+kc
+	if p.unbalanced {
+		p.unbalancedValues(v)
+		return
+	}
 	entropy := negEntropy(p.A) + negEntropy(p.B)
 	v.RegKL = dotPositive(p.A, p.F) + dotPositive(p.B, p.G)
 	v.RegEntropy = v.RegKL + p.Eps*entropy
@@ -98,4 +102,32 @@ func negEntropy(w []float64) float64 {
 		}
 	}
 	return s + c
+}
+
+// unbalancedValues completes v for an unbalanced plan: KL with its mass terms, and the whole objective.
+func (p *Plan) unbalancedValues(v Values) {
+	n, m := p.Dims()
+	one := make([]float64, n)
+	for i := range one {
+		one[i] = 1
+	}
+	v.KL += kern.Sum(p.A)*kern.Sum(p.B) - v.Mass
+	v.RegKL = v.Sharp + p.Eps*v.KL + price(p.rhoA, p.mass, p.A) + price(p.rhoB, p.ApplyT(one)[:m], p.B)
+	v.RegEntropy, v.RegEntropyMinus1 = math.NaN(), math.NaN()
+	p.values = v
+}
+
+// price returns ρ KL(p|q), 0 where the marginal is exact.
+func price(rho float64, p, q []float64) float64 {
+	if math.IsInf(rho, 1) {
+		return 0
+	}
+	var s, c float64
+	for i, v := range p {
+		if v > 0 {
+			s, c = addKahan(s, c, v*math.Log(v/q[i]))
+		}
+		s, c = addKahan(s, c, q[i]-v)
+	}
+	return rho * (s + c)
 }

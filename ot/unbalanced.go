@@ -1,0 +1,214 @@
+package ot
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+)
+
+// Unbalanced solves transport whose marginals are not constraints but costs (Chizat et al. 2018):
+//
+//	min over T ≥ 0 of  <T,c> + ε KL(T|abᵀ) + ρa KL(T1|a) + ρb KL(Tᵀ1|b),   KL(p|q) = Σ p log(p/q) − p + q,
+//
+// by damped log-domain Sinkhorn steps with ε-annealing. Weights are taken as they are, not normalised, and their totals
+// may differ. In the plan, MarginalL1 is Σ|T1 − a e^(−f/ρa)| + Σ|Tᵀ1 − b e^(−g/ρb)|, which is 0 at the optimum;
+// Value().RegKL is the whole objective, and the entropy-form values are NaN. Such a plan is not differentiated.
+type Unbalanced struct {
+	// Eps is the ε > 0 of the problem, in units of cost.
+	Eps float64
+	// RhoA and RhoB > 0 are the prices of a wrong marginal, in units of cost; +Inf keeps the marginal exact. At most
+	// one of them may be +Inf unless the totals of A and B agree.
+	RhoA, RhoB float64
+	// Tol stops when MarginalL1 is at most Tol times the mass of b; 0 is 1e-9.
+	Tol float64
+	// MaxIter is the largest number of iterations; 0 is 100,000.
+	MaxIter int
+	// Start holds KL potentials g of the m targets to start from (another plan's G).
+	Start []float64
+	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
+	Workers int
+	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve.
+	Trace func(Step)
+}
+
+// Solve returns the plan of p. Errors are for bad input and for a context that ended.
+func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
+	for _, r := range []struct {
+		name string
+		v    float64
+	}{{"RhoA", o.RhoA}, {"RhoB", o.RhoB}} {
+		if !(r.v > 0) {
+			return nil, bad(ErrParameter, "%s = %g: must be > 0 (+Inf keeps the marginal exact)", r.name, r.v)
+		}
+	}
+	massA, massB, err := masses(p, math.IsInf(o.RhoA, 1) && math.IsInf(o.RhoB, 1))
+	if err != nil {
+		return nil, err
+	}
+	normal := Problem{Geometry: p.Geometry, A: p.A, B: scaled(p.B, massA/massB)}
+	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
+	r, err := c.begin(ctx, normal)
+	if err != nil {
+		return nil, err
+	}
+	kern.Scale(r.s.a, massA, r.s.a)
+	kern.Scale(r.s.b, massB, r.s.b)
+	for j, b := range r.s.b {
+		r.s.logB[j] = math.Log(b)
+	}
+	r.s.setEps(r.beta, r.stages[0])
+	r.beta = r.s.start(o.Start)
+	u := &unbalanced{run: r, rhoA: o.RhoA, rhoB: o.RhoB, mass: make([]float64, r.s.n), massB: massB}
+	if err := r.anneal(u.stage); err != nil {
+		return nil, err
+	}
+	return u.finish(), nil
+}
+
+// masses returns the totals of the weights, which must agree where both marginals are exact.
+func masses(p Problem, exact bool) (a, b float64, err error) {
+	if p.Geometry == nil {
+		return 0, 0, bad(ErrShape, "Problem.Geometry is nil")
+	}
+	n, m := p.Geometry.Dims()
+	_, a, err = weights("Problem.A", p.A, n, "sources")
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, b, err = weights("Problem.B", p.B, m, "targets"); err != nil {
+		return 0, 0, err
+	}
+	if exact && math.Abs(a-b) > massTolerance*max(a, b) {
+		return 0, 0, bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal where RhoA and RhoB are +Inf", b, a)
+	}
+	return a, b, nil
+}
+
+// scaled returns f·w, nil for nil.
+func scaled(w []float64, f float64) []float64 {
+	if w == nil {
+		return nil
+	}
+	out := make([]float64, len(w))
+	for i, v := range w {
+		out[i] = v * f
+	}
+	return out
+}
+
+// unbalanced is the state of a solve.
+type unbalanced struct {
+	*run
+	rhoA, rhoB float64
+	mass       []float64 // T1
+	massB      float64
+}
+
+// damping is ρ/(ρ+ε), the part of a soft minimum that a potential takes.
+func damping(rho, eps float64) float64 {
+	if math.IsInf(rho, 1) {
+		return 1
+	}
+	return rho / (rho + eps)
+}
+
+// stage iterates at the present ε until the error is at most tol.
+func (u *unbalanced) stage(tol float64, last bool) error {
+	best := stagnation{patience: 200}
+	for {
+		if err := u.ctx.Err(); err != nil {
+			return err
+		}
+		u.err = u.eval()
+		if u.Trace != nil {
+			u.Trace(Step{Iteration: u.iter, Evaluation: u.s.evals, Eps: u.s.eps, MarginalL1: u.err, Elapsed: time.Since(u.began)})
+		}
+		switch {
+		case u.err <= tol*u.massB:
+			u.status = Converged
+			return nil
+		case u.iter >= u.MaxIter:
+			u.status = IterationLimit
+			return nil
+		case best.stuck(u.err):
+			u.status = Stagnated
+			return nil
+		}
+		u.iter++
+		u.step()
+	}
+}
+
+// eval makes the rows optimal for β and returns the error of the columns.
+func (u *unbalanced) eval() float64 {
+	s := u.s
+	s.evals++
+	inv, keep := 1/s.eps, damping(u.rhoA, s.eps)
+	s.sw.each(func(w *worker, k int, r span) {
+		part := s.part[k]
+		clear(part)
+		for i := r.lo; i < r.hi; i++ {
+			a := s.a[i]
+			if a == 0 {
+				s.alpha[i], u.mass[i] = math.Inf(-1), 0
+				continue
+			}
+			mx, sum := softmaxRow(w.exp, u.beta, s.g.Row(i, w.cost), inv)
+			soft := -mx - s.eps*math.Log(sum)
+			f := keep * soft
+			s.alpha[i] = f + s.eps*math.Log(a)
+			u.mass[i] = a * math.Exp((f-soft)*inv)
+			axpy(part, w.exp, u.mass[i]/sum)
+		}
+	})
+	s.reduce()
+	var err float64
+	for j, b := range s.b {
+		if b > 0 {
+			want := b
+			if !math.IsInf(u.rhoB, 1) {
+				want *= math.Exp(-(u.beta[j] - s.eps*s.logB[j]) / u.rhoB)
+			}
+			err += math.Abs(s.col[j] - want)
+		}
+	}
+	return err
+}
+
+// step makes the columns optimal for α.
+func (u *unbalanced) step() {
+	s := u.s
+	s.sinkhorn(u.beta, 1) // to where the columns are exact
+	if keep := damping(u.rhoB, s.eps); keep < 1 {
+		for j, b := range s.b {
+			if b > 0 {
+				base := s.eps * s.logB[j]
+				u.beta[j] = base + keep*(u.beta[j]-base)
+			}
+		}
+	}
+}
+
+// finish returns the plan of the last eval.
+func (u *unbalanced) finish() *Plan {
+	s := u.s
+	p := &Plan{
+		Geometry: s.g, A: s.a, B: s.b, Eps: s.eps, Status: u.status, Solver: "unbalanced",
+		Iterations: u.iter, Evaluations: s.evals, MarginalL1: u.err,
+		g: s.g, beta: slices.Clone(u.beta), mass: u.mass, cost: s.cost,
+		unbalanced: true, rhoA: u.rhoA, rhoB: u.rhoB,
+	}
+	p.potentials(s)
+	for i, a := range s.a {
+		if a == 0 {
+			p.F[i] *= damping(u.rhoA, s.eps)
+		}
+	}
+	for j, b := range s.b {
+		if b == 0 {
+			p.G[j] *= damping(u.rhoB, s.eps)
+		}
+	}
+	return p
+}
