@@ -1,0 +1,280 @@
+package data
+
+import (
+	"cmp"
+	"context"
+	"crypto/md5" //nolint:gosec // the lists' published checksums, against damage
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"coupling/data/format"
+	"golang.org/x/sync/errgroup"
+)
+
+// CelebA says which faces to read and how to prepare them. The zero value
+// prepares the training images as SCONES does: the central 140×140 pixels,
+// resized to 64×64 with Pillow's bilinear filter on bytes.
+//
+// CelebA (Liu et al. 2015) may not be passed on, so it is never downloaded: get
+// it from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html and lay it out as
+// celeba/img_align_celeba/000001.jpg…, celeba/list_attr_celeba.txt and
+// celeba/list_eval_partition.txt in one of the folders that [From] describes.
+type CelebA struct {
+	From   From
+	Split  Split
+	Parity Parity // all images of the split, or every second
+	// With and Without name attributes that a face must have and must not have,
+	// e.g. With: []string{"Male"}.
+	With, Without []string
+	// Label names the attribute that becomes the label: 0 without it, 1 with it.
+	// DP-Sinkhorn's condition is "Male". Empty: no labels.
+	Label string
+	Crop  int // side of the central square that is kept; zero: 140
+	Size  int // side of the images returned; zero: 64
+	// Blur, when set, is a side to which images are resized on the way to Size:
+	// 32 gives SCONES' Blur-CelebA.
+	Blur int
+	// Filter resizes. Bilinear is computed as Bilinear8, since that is what the
+	// papers' code does; the SCONES paper's text says nearest neighbour.
+	Filter Filter
+}
+
+// Parity picks every second image of a split, by its position among all of
+// the split's images. CelebA's names count from 000001.jpg, so that in the
+// training split EvenFaces means even file numbers.
+type Parity int
+
+const (
+	AllFaces  Parity = iota // every image
+	EvenFaces               // positions 1, 3, 5, … counted from 0: SCONES' "even"
+	OddFaces                // positions 0, 2, 4, …: SCONES' "odd"
+)
+
+// Faces is a list of CelebA images that are read when they are asked for.
+type Faces struct {
+	Name    string
+	Files   []string // paths
+	Labels  []int    // as Images.Labels
+	Classes []string
+
+	prepare CelebA
+}
+
+const (
+	celebaImages    = 202_599 // in the official data set
+	celebaMost      = 1 << 20 // rows that a list may have
+	celebaAttrMD5   = "75e246fa4810816ffd6ee81facbd244c"
+	celebaPartMD5   = "d32c9cbf5e040fd4025c592c306e6668"
+	celebaFolder    = "img_align_celeba"
+	celebaAttrFile  = "list_attr_celeba.txt"
+	celebaPartFile  = "list_eval_partition.txt"
+	celebaMaxPixels = 1 << 24 // in an image; CelebA's have 178×218
+)
+
+// Open reads the lists and returns the faces they select; no image is opened.
+// Lists with the official number of images must have the official checksum;
+// with another number the name begins with "celeba-subset". The error wraps
+// [ErrMissing] when there is no CelebA, [ErrCorrupt] when a list is damaged.
+func (c CelebA) Open() (*Faces, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	images := c.From.find("celeba", celebaFolder)
+	if images == "" {
+		return nil, fmt.Errorf("data: celeba: %w: looked for celeba/%s in\n  %s\nto mend it: %s",
+			ErrMissing, celebaFolder, strings.Join(c.From.roots(), "\n  "), mendCelebA(c.From))
+	}
+	dir := filepath.Dir(images)
+	attributes, err := readList(c.From, filepath.Join(dir, celebaAttrFile), celebaAttrMD5, format.ReadCelebAAttributes,
+		func(a *format.CelebAAttributes) int { return len(a.Files) })
+	if err != nil {
+		return nil, err
+	}
+	partition, err := readList(c.From, filepath.Join(dir, celebaPartFile), celebaPartMD5, format.ReadCelebAPartition,
+		func(p *format.CelebAPartition) int { return len(p.Files) })
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(attributes.Files, partition.Files) {
+		return nil, corrupt(dir, "%s and %s list different images", celebaAttrFile, celebaPartFile)
+	}
+	return c.choose(images, attributes, partition)
+}
+
+func (c CelebA) check() error {
+	for name, v := range map[string]int{"Crop": c.Crop, "Size": c.Size, "Blur": c.Blur} {
+		if v < 0 || v > 1<<12 {
+			return fmt.Errorf("data: celeba: %s = %d: must be in [0, 4096]", name, v)
+		}
+	}
+	switch {
+	case c.Split < Train || c.Split > Valid:
+		return fmt.Errorf("data: celeba: Split = %v: must be train, valid or test", c.Split)
+	case c.Parity < AllFaces || c.Parity > OddFaces:
+		return fmt.Errorf("data: celeba: Parity = %d: must be AllFaces, EvenFaces or OddFaces", c.Parity)
+	case c.Filter < Bilinear || c.Filter > Nearest:
+		return fmt.Errorf("data: celeba: Filter = %v: unknown", c.Filter)
+	}
+	return nil
+}
+
+func mendCelebA(from From) string {
+	return fmt.Sprintf("from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html get img_align_celeba.zip (unpacked), %s and %s into %s",
+		celebaAttrFile, celebaPartFile, filepath.Join(from.home(), "celeba"))
+}
+
+// readList reads a list and compares the MD5 of one of official length.
+func readList[T any](from From, path, sum string, parse func(io.Reader, int) (T, error), length func(T) int) (T, error) {
+	var none T
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return none, fmt.Errorf("data: celeba: %w: %w\nto mend it: %s", ErrMissing, err, mendCelebA(from))
+	}
+	if err != nil {
+		return none, fmt.Errorf("data: celeba: %w", err)
+	}
+	defer file.Close()
+	hash := md5.New() //nolint:gosec // against damage, not against forgery
+	list, err := parse(io.TeeReader(file, hash), celebaMost)
+	if err != nil {
+		return none, inFile(path, err)
+	}
+	if got := hex.EncodeToString(hash.Sum(nil)); length(list) == celebaImages && got != sum {
+		return none, corrupt(path, "MD5 %s, want %s", got, sum)
+	}
+	return list, nil
+}
+
+// choose applies split, parity and attributes, in this order.
+func (c CelebA) choose(dir string, attributes *format.CelebAAttributes, partition *format.CelebAPartition) (*Faces, error) {
+	with, err := attributeIndices(attributes, "With", c.With...)
+	if err != nil {
+		return nil, err
+	}
+	without, err := attributeIndices(attributes, "Without", c.Without...)
+	if err != nil {
+		return nil, err
+	}
+	faces := &Faces{Name: "celeba/" + c.Split.String(), prepare: c}
+	if len(attributes.Files) != celebaImages {
+		faces.Name = "celeba-subset/" + c.Split.String()
+	}
+	var label []int
+	if c.Label != "" {
+		if label, err = attributeIndices(attributes, "Label", c.Label); err != nil {
+			return nil, err
+		}
+		faces.Labels, faces.Classes = []int{}, []string{"not " + c.Label, c.Label}
+	}
+	part := map[Split]uint8{Train: 0, Valid: 1, Test: 2}[c.Split]
+	position := -1
+	for i, name := range attributes.Files {
+		if partition.Parts[i] != part {
+			continue
+		}
+		position++
+		if (c.Parity == EvenFaces && position%2 == 0) || (c.Parity == OddFaces && position%2 == 1) {
+			continue
+		}
+		lacks := func(j int) bool { return !attributes.Has(i, j) }
+		has := func(j int) bool { return attributes.Has(i, j) }
+		if slices.ContainsFunc(with, lacks) || slices.ContainsFunc(without, has) {
+			continue
+		}
+		faces.Files = append(faces.Files, filepath.Join(dir, name))
+		for _, j := range label {
+			if has(j) {
+				faces.Labels = append(faces.Labels, 1)
+			} else {
+				faces.Labels = append(faces.Labels, 0)
+			}
+		}
+	}
+	return faces, nil
+}
+
+func attributeIndices(attributes *format.CelebAAttributes, field string, names ...string) ([]int, error) {
+	indices := make([]int, len(names))
+	for i, name := range names {
+		if indices[i] = attributes.Index(name); indices[i] < 0 {
+			return nil, fmt.Errorf("data: celeba: %s = %q: want one of %s", field, name, strings.Join(attributes.Names, " "))
+		}
+	}
+	return indices, nil
+}
+
+// Len returns the number of faces.
+func (f *Faces) Len() int { return len(f.Files) }
+
+// Take reads the faces with the given indices: 3×Size×Size in [0, 1]. It panics
+// when an index is out of range. The error wraps [ErrCorrupt] when an image is
+// damaged. Images are decoded in parallel; a thousand take a second or two.
+func (f *Faces) Take(ctx context.Context, indices []int) (*Images, error) {
+	size := cmp.Or(f.prepare.Size, 64)
+	m, err := New(len(indices), 3, size, size)
+	if err != nil {
+		return nil, err
+	}
+	m.Name, m.Classes = f.Name, f.Classes
+	if f.Labels != nil {
+		m.Labels = make([]int, len(indices))
+		for k, i := range indices {
+			m.Labels[k] = f.Labels[i]
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for k, i := range indices {
+		path, row := f.Files[i], m.Row(k)
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return f.prepare.face(row, path)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Load reads all faces: 48 KiB each at 64×64, 8 GB for the training split.
+func (f *Faces) Load(ctx context.Context) (*Images, error) {
+	indices := make([]int, f.Len())
+	for i := range indices {
+		indices[i] = i
+	}
+	return f.Take(ctx, indices)
+}
+
+// Chunks reads all faces in order, size at a time (the last chunk may be
+// smaller), so that they need not fit in memory. The sequence ends at the first
+// error. A size that is not positive is an error.
+func (f *Faces) Chunks(ctx context.Context, size int) iter.Seq2[*Images, error] {
+	return func(yield func(*Images, error) bool) {
+		if size < 1 {
+			yield(nil, fmt.Errorf("data: celeba: chunks of size = %d: must be positive", size))
+			return
+		}
+		for at := 0; at < f.Len(); at += size {
+			indices := make([]int, min(size, f.Len()-at))
+			for i := range indices {
+				indices[i] = at + i
+			}
+			m, err := f.Take(ctx, indices)
+			if !yield(m, err) || err != nil {
+				return
+			}
+		}
+	}
+}

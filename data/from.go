@@ -1,0 +1,238 @@
+package data
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coupling/data/fetch"
+)
+
+// From says where data sets are looked for. The zero value looks, in this
+// order, in
+//
+//  1. the folder that the environment variable COUPLING_DATA names,
+//  2. ../shared/data, seen from the working directory or the nearest folder
+//     above it that has it,
+//  3. the cache, coupling in the user's cache folder ([os.UserCacheDir]),
+//
+// and downloads what is in none of them, to COUPLING_DATA where that is set and
+// to the cache otherwise. Each data set has its own folder there, e.g. mnist/.
+type From struct {
+	// Dir, when set, is the only place to look at: a folder of data sets, or that
+	// of the one data set. Nothing is downloaded then.
+	Dir string
+	// Offline forbids downloads.
+	Offline bool
+	// Full refuses a subset of CIFAR-10 and rather downloads all of it.
+	Full bool
+	// Mirrors are base URLs to try before the official servers; each holds
+	// mnist/train-images-idx3-ubyte.gz and so on.
+	Mirrors []string
+	// Progress is told about downloads: the file's name, the bytes that are here
+	// and their final number, -1 when it is not known.
+	Progress func(name string, done, total int64)
+	HTTP     *http.Client // nil: http.DefaultClient
+}
+
+// Split names a part of a data set.
+type Split int
+
+const (
+	Train Split = iota // the training images
+	Test               // the test images
+	Valid              // the validation images, which only CelebA has
+)
+
+// String returns "train", "test" or "valid".
+func (s Split) String() string {
+	switch s {
+	case Train:
+		return "train"
+	case Test:
+		return "test"
+	case Valid:
+		return "valid"
+	}
+	return fmt.Sprintf("Split(%d)", int(s))
+}
+
+// roots returns the folders that may hold data sets, the first choice first.
+func (f From) roots() []string {
+	if f.Dir != "" {
+		return []string{f.Dir}
+	}
+	var roots []string
+	if dir := os.Getenv("COUPLING_DATA"); dir != "" {
+		roots = append(roots, dir)
+	}
+	if dir := shared(); dir != "" {
+		roots = append(roots, dir)
+	}
+	if dir, err := cache(); err == nil {
+		roots = append(roots, dir)
+	}
+	return roots
+}
+
+// shared returns the nearest ../shared/data, going up from the working
+// directory, so that the tests of every package find it.
+func shared() string {
+	dir, err := os.Getwd()
+	for err == nil {
+		up := filepath.Dir(dir)
+		if up == dir {
+			break
+		}
+		if there := filepath.Join(up, "shared", "data"); isDir(there) {
+			return there
+		}
+		dir = up
+	}
+	return ""
+}
+
+func cache() (string, error) {
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, "coupling"), err
+}
+
+// target returns the folder that downloads go to.
+func (f From) target() (string, error) {
+	if dir := os.Getenv("COUPLING_DATA"); dir != "" {
+		return dir, nil
+	}
+	dir, err := cache()
+	if err != nil {
+		return "", fmt.Errorf("data: no folder for downloads: %w; set COUPLING_DATA", err)
+	}
+	return dir, nil
+}
+
+// find returns the first of the named files or folders of a data set that
+// exists, "" when none does. With Dir the data set's own folder may be left out.
+func (f From) find(set string, names ...string) string {
+	for _, root := range f.roots() {
+		folders := []string{filepath.Join(root, set)}
+		if f.Dir != "" {
+			folders = append(folders, root)
+		}
+		for _, folder := range folders {
+			for _, name := range names {
+				if path := filepath.Join(folder, name); exists(path) {
+					return path
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// remote is a file that servers hold.
+type remote struct {
+	set      string   // folder of the data set
+	name     string   // as it is served and stored, e.g. train-images-idx3-ubyte.gz
+	unpacked string   // the file or folder that it unpacks to, which is as good
+	bases    []string // URLs of the folders that hold it
+	sha256   string   // of the stored file; "" when any packing will do
+	content  string   // SHA-256 of the unpacked content; "" when not used
+	maxBytes int64    // of the stored file
+	size     int64    // of the unpacked content
+}
+
+// packed describes a file that servers hold packed by gzip, by one packing or another.
+func packed(set, name string, bases []string, content string, size int64) remote {
+	const overhead = 1 << 16 // of gzip, for content that does not compress
+	return remote{set: set, name: name + ".gz", unpacked: name, bases: bases, content: content, maxBytes: size + overhead, size: size}
+}
+
+func (r remote) names() []string { return []string{r.name, r.unpacked} }
+
+// place returns the path of r where it lies already, and downloads it otherwise.
+func (f From) place(ctx context.Context, r remote) (string, error) {
+	if path := f.find(r.set, r.names()...); path != "" {
+		return path, nil
+	}
+	return f.get(ctx, r)
+}
+
+// get downloads r to where find will see it, and returns its path.
+func (f From) get(ctx context.Context, r remote) (string, error) {
+	if f.Dir != "" || f.Offline {
+		return "", f.missing(r, nil)
+	}
+	root, err := f.target()
+	if err != nil {
+		return "", err
+	}
+	var urls []string
+	for _, mirror := range f.Mirrors {
+		urls = append(urls, strings.TrimSuffix(mirror, "/")+"/"+r.set+"/"+r.name)
+	}
+	for _, base := range r.bases {
+		urls = append(urls, base+r.name)
+	}
+	path := filepath.Join(root, r.set, r.name)
+	client := fetch.Client{HTTP: f.HTTP, Progress: f.Progress}
+	err = client.Get(ctx, fetch.File{
+		Path: path, URLs: urls, SHA256: r.sha256, Unpacked: r.content, MaxBytes: r.maxBytes, MaxUnpacked: r.size,
+	})
+	if ctx.Err() != nil {
+		return "", err
+	}
+	if err != nil {
+		return "", f.missing(r, err)
+	}
+	return path, nil
+}
+
+// missing says what was tried and how to mend it.
+func (f From) missing(r remote, reason error) error {
+	var s strings.Builder
+	fmt.Fprintf(&s, "looked for %s in", filepath.Join(r.set, r.name))
+	for _, root := range f.roots() {
+		fmt.Fprintf(&s, "\n  %s", root)
+	}
+	mend := "to mend it: " + curl(f, r) + "\nor set COUPLING_DATA to a folder that holds " + filepath.Join(r.set, r.name)
+	switch {
+	case reason != nil:
+		return fmt.Errorf("data: %s: %w: %s\n%w\n%s", r.set, ErrMissing, s.String(), reason, mend)
+	case f.Dir != "":
+		return fmt.Errorf("data: %s: %w: %s\n(the only place to look at, as From.Dir was given)\n%s", r.set, ErrMissing, s.String(), mend)
+	}
+	return fmt.Errorf("data: %s: %w: %s\nand From.Offline forbids to download it\n%s", r.set, ErrMissing, s.String(), mend)
+}
+
+// curl is the command line that puts files in their place.
+func curl(f From, files ...remote) string {
+	var s strings.Builder
+	s.WriteString("curl -fL --create-dirs")
+	for _, r := range files {
+		fmt.Fprintf(&s, " -o '%s' %s%s", filepath.Join(f.home(), r.set, r.name), r.bases[0], r.name)
+	}
+	return s.String()
+}
+
+// home is the folder that a user is told to put data sets into.
+func (f From) home() string {
+	if f.Dir != "" {
+		return f.Dir
+	}
+	if root, err := f.target(); err == nil {
+		return root
+	}
+	return "$COUPLING_DATA"
+}

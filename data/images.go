@@ -1,0 +1,178 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+)
+
+// Images is a set of N images of C channels, H rows and W columns, float32 in
+// row-major N×C×H×W order, with a label for each.
+//
+// Values normally lie in [Lo, Hi], black to white; transformations keep the two
+// up to date, but nothing clamps the values.
+type Images struct {
+	Name    string   // data set and split, e.g. "mnist/train"
+	Labels  []int    // [N], from 0; nil where there are none
+	Classes []string // Classes[k] names label k; nil where there are none
+	Lo, Hi  float32  // the values of black and white
+
+	pixels     []float32 // [n, c, h, w]
+	n, c, h, w int
+}
+
+// New returns n black images with Lo = 0 and Hi = 1 and no labels. It returns
+// an error when n is negative, another size is not positive, or the product
+// exceeds an int.
+func New(n, c, h, w int) (*Images, error) {
+	if err := checkShape(n, c, h, w); err != nil {
+		return nil, err
+	}
+	return &Images{Hi: 1, pixels: make([]float32, n*c*h*w), n: n, c: c, h: h, w: w}, nil
+}
+
+func checkShape(n, c, h, w int) error {
+	product := max(n, 1)
+	for _, d := range []int{c, h, w} {
+		if n < 0 || d < 1 || product > math.MaxInt/4/d {
+			return fmt.Errorf("data: shape %d×%d×%d×%d: want n ≥ 0, other sizes ≥ 1, and a product that fits in memory", n, c, h, w)
+		}
+		product *= d
+	}
+	return nil
+}
+
+// FromTensor returns the images that t holds, without a copy: t must be a
+// contiguous row-major N×C×H×W tensor of float32. Black is lo, white is hi.
+func FromTensor(t *tensor.Dense, lo, hi float32) (*Images, error) {
+	shape := t.Shape()
+	pixels, ok := t.Data().([]float32)
+	if !ok || len(shape) != 4 || len(pixels) != shape.TotalSize() || t.RequiresIterator() || t.DataOrder().IsColMajor() {
+		return nil, fmt.Errorf("data: t is a %v tensor of %v: want a contiguous row-major N×C×H×W tensor of float32", shape, t.Dtype())
+	}
+	if err := checkRange(lo, hi); err != nil {
+		return nil, err
+	}
+	return &Images{Lo: lo, Hi: hi, pixels: pixels, n: shape[0], c: shape[1], h: shape[2], w: shape[3]}, nil
+}
+
+// FromMat returns a copy of the rows of x [n, c·h·w] as images, rounded to
+// float32. Black is lo, white is hi.
+func FromMat(x mat.Matrix, c, h, w int, lo, hi float32) (*Images, error) {
+	n, d := x.Dims()
+	m, err := New(n, c, h, w)
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 && d != c*h*w {
+		return nil, fmt.Errorf("data: x has %d columns: want %d·%d·%d = %d", d, c, h, w, c*h*w)
+	}
+	if err := checkRange(lo, hi); err != nil {
+		return nil, err
+	}
+	m.Lo, m.Hi = lo, hi
+	for i := range n {
+		for j, row := 0, m.Row(i); j < d; j++ {
+			row[j] = float32(x.At(i, j))
+		}
+	}
+	return m, nil
+}
+
+func checkRange(lo, hi float32) error {
+	if !(lo < hi) || math.IsInf(float64(hi-lo), 0) {
+		return fmt.Errorf("data: range [%v, %v]: want finite lo < hi", lo, hi)
+	}
+	return nil
+}
+
+// Len returns the number of images N.
+func (m *Images) Len() int { return m.n }
+
+// Shape returns N, C, H and W.
+func (m *Images) Shape() (n, c, h, w int) { return m.n, m.c, m.h, m.w }
+
+// Dim returns the number of values of an image, C·H·W.
+func (m *Images) Dim() int { return m.c * m.h * m.w }
+
+// Row returns image i as a vector of C·H·W values, without a copy.
+func (m *Images) Row(i int) []float32 {
+	d := m.Dim()
+	return m.pixels[i*d : (i+1)*d : (i+1)*d]
+}
+
+// Pixels returns all N·C·H·W values, without a copy.
+func (m *Images) Pixels() []float32 { return m.pixels }
+
+// Tensor returns an N×C×H×W tensor that shares the images' memory; nil when
+// there are no images, since tensors cannot be empty.
+func (m *Images) Tensor() *tensor.Dense {
+	if m.n == 0 {
+		return nil
+	}
+	return tensor.New(tensor.WithShape(m.n, m.c, m.h, m.w), tensor.WithBacking(m.pixels))
+}
+
+// Rows returns an N×(C·H·W) tensor that shares the images' memory; nil when
+// there are no images.
+func (m *Images) Rows() *tensor.Dense {
+	if m.n == 0 {
+		return nil
+	}
+	return tensor.New(tensor.WithShape(m.n, m.Dim()), tensor.WithBacking(m.pixels))
+}
+
+// Mat returns a float64 copy [N, C·H·W] with an image in each row, as package
+// ot takes points. It is empty when there are no images.
+func (m *Images) Mat() *mat.Dense {
+	if m.n == 0 {
+		return &mat.Dense{}
+	}
+	values := make([]float64, len(m.pixels))
+	for i, v := range m.pixels {
+		values[i] = float64(v)
+	}
+	return mat.NewDense(m.n, m.Dim(), values)
+}
+
+// AppendRows appends the images with the given indices to dst, one after the
+// other, and returns it: a training batch without an allocation.
+func (m *Images) AppendRows(dst []float32, indices []int) []float32 {
+	for _, i := range indices {
+		dst = append(dst, m.Row(i)...)
+	}
+	return dst
+}
+
+// shaped returns images of another shape with the name, classes and range of m
+// and, when the number of images is the same, its labels (shared).
+func (m *Images) shaped(n, c, h, w int) *Images {
+	out := &Images{Name: m.Name, Classes: m.Classes, Lo: m.Lo, Hi: m.Hi, n: n, c: c, h: h, w: w}
+	out.pixels = make([]float32, n*c*h*w)
+	if n == m.n {
+		out.Labels = m.Labels
+	}
+	return out
+}
+
+// each calls f for every index below n, from several goroutines. Calls must
+// not depend on each other, so that the result does not depend on the schedule.
+func each(n int, f func(i int)) {
+	const chunk = 64
+	var group sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk)
+	for worker := range workers {
+		group.Go(func() {
+			for start := worker * chunk; start < n; start += workers * chunk {
+				for i := start; i < min(start+chunk, n); i++ {
+					f(i)
+				}
+			}
+		})
+	}
+	group.Wait()
+}

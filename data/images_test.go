@@ -1,0 +1,298 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+	"pgregory.net/rapid"
+)
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+
+// numbered returns images whose values are 0, 1, 2, … and whose labels are
+// i modulo classes.
+func numbered(t testing.TB, n, c, h, w, classes int) *Images {
+	t.Helper()
+	m, err := New(n, c, h, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Name, m.Hi = "numbered", max(float32(n*c*h*w), 1)
+	for i := range m.pixels {
+		m.pixels[i] = float32(i)
+	}
+	m.Labels = make([]int, n)
+	for i := range m.Labels {
+		m.Labels[i] = i % classes
+	}
+	for k := range classes {
+		m.Classes = append(m.Classes, fmt.Sprint("class ", k))
+	}
+	return m
+}
+
+func wantError(t testing.TB, err error, texts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error: want one that mentions %q", texts)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("error %q: want it to mention %q", err, text)
+		}
+	}
+}
+
+func TestViewsShareMemory(t *testing.T) {
+	m := numbered(t, 3, 2, 2, 5, 2)
+	if n, c, h, w := m.Shape(); n != 3 || c != 2 || h != 2 || w != 5 || m.Len() != 3 || m.Dim() != 20 {
+		t.Errorf("shape %d×%d×%d×%d, length %d, dimension %d", n, c, h, w, m.Len(), m.Dim())
+	}
+	m.Row(1)[3] = -7
+	at, err := m.Tensor().At(1, 0, 0, 3)
+	if err != nil || at.(float32) != -7 {
+		t.Errorf("Tensor()[1, 0, 0, 3] = %v, %v: want -7", at, err)
+	}
+	if at, err = m.Rows().At(1, 3); err != nil || at.(float32) != -7 {
+		t.Errorf("Rows()[1, 3] = %v, %v: want -7", at, err)
+	}
+	if err := m.Rows().SetAt(float32(8), 2, 19); err != nil || m.Pixels()[59] != 8 {
+		t.Errorf("setting the last value through Rows: %v", err)
+	}
+	if cap(m.Row(1)) != 20 {
+		t.Error("appending to a row would overwrite the next")
+	}
+	x := m.Mat()
+	if r, c := x.Dims(); r != 3 || c != 20 || x.At(1, 3) != -7 {
+		t.Errorf("Mat is %d×%d with %v at (1, 3)", r, c, x.At(1, 3))
+	}
+	if x.Set(1, 3, 0); m.Row(1)[3] != -7 {
+		t.Error("Mat shares memory: want a copy")
+	}
+}
+
+func TestFromTensor(t *testing.T) {
+	backing := []float32{1, 2, 3, 4, 5, 6}
+	m, err := FromTensor(tensor.New(tensor.WithShape(1, 1, 2, 3), tensor.WithBacking(backing)), -1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if backing[5] = 60; m.Row(0)[5] != 60 || m.Lo != -1 {
+		t.Error("the images do not share the tensor's memory")
+	}
+	turned := tensor.New(tensor.WithShape(1, 1, 2, 3), tensor.WithBacking(slices.Clone(backing)))
+	if err := turned.T(0, 1, 3, 2); err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string]*tensor.Dense{
+		"rank 2":     tensor.New(tensor.WithShape(2, 3), tensor.WithBacking(backing)),
+		"float64":    tensor.New(tensor.WithShape(1, 1, 2, 3), tensor.Of(tensor.Float64)),
+		"transposed": turned,
+		"columns":    tensor.New(tensor.WithShape(1, 1, 2, 3), tensor.AsFortran(slices.Clone(backing))),
+	} {
+		if _, err := FromTensor(bad, 0, 1); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+	_, err = FromTensor(m.Tensor(), 1, 1)
+	wantError(t, err, "range [1, 1]")
+}
+
+func TestFromMat(t *testing.T) {
+	m := numbered(t, 3, 1, 2, 2, 2)
+	back, err := FromMat(m.Mat(), 1, 2, 2, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m.pixels, back.pixels); diff != "" {
+		t.Error(diff)
+	}
+	_, err = FromMat(m.Mat(), 1, 2, 3, 0, 1)
+	wantError(t, err, "4 columns", "1·2·3 = 6")
+	empty, err := FromMat(&mat.Dense{}, 1, 2, 2, 0, 1)
+	if err != nil || empty.Len() != 0 {
+		t.Errorf("an empty matrix: %v", err)
+	}
+}
+
+// An empty batch of Poisson sampling is a set like any other.
+func TestEmpty(t *testing.T) {
+	m := numbered(t, 3, 1, 2, 2, 2).Take(nil)
+	if m.Len() != 0 || m.Tensor() != nil || m.Rows() != nil || !m.Mat().IsEmpty() || m.Labels == nil {
+		t.Errorf("an empty set: %+v", m)
+	}
+	for name, f := range map[string]func() (*Images, error){
+		"resize": func() (*Images, error) { return m.Resize(5, 5, Bilinear) },
+		"scale":  func() (*Images, error) { return m.Scale(-1, 1) },
+		"flip":   func() (*Images, error) { return m.FlipH(newRand(1), 0.5) },
+		"crop":   func() (*Images, error) { return m.CenterCrop(1, 1) },
+		"pad":    func() (*Images, error) { return m.Pad(1, 1) },
+		"RGB":    m.RGB,
+		"grey":   m.Grey,
+		"pick":   func() (*Images, error) { return m.Pick(newRand(1), 0) },
+		"concat": func() (*Images, error) { return Concat(m, m) },
+	} {
+		if out, err := f(); err != nil || out.Len() != 0 {
+			t.Errorf("%s of an empty set: %v", name, err)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, s := range [][4]int{{-1, 1, 1, 1}, {1, 0, 1, 1}, {1, 1, -1, 1}, {math.MaxInt / 8, 3, 1, 1}, {0, math.MaxInt, 2, 1}} {
+		if _, err := New(s[0], s[1], s[2], s[3]); err == nil {
+			t.Errorf("shape %v was accepted", s)
+		}
+	}
+}
+
+func TestTakeAndSlice(t *testing.T) {
+	m := numbered(t, 5, 1, 1, 2, 3)
+	got := m.Take([]int{4, 0, 4})
+	if diff := cmp.Diff([]float32{8, 9, 0, 1, 8, 9}, got.pixels); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]int{1, 0, 1}, got.Labels); diff != "" {
+		t.Error(diff)
+	}
+	if got.pixels[0] = -1; m.Row(4)[0] != 8 {
+		t.Error("Take shares memory: want a copy")
+	}
+	view := m.Slice(1, 3)
+	if view.Len() != 2 || view.Row(0)[0] != 2 || !slices.Equal(view.Labels, []int{1, 2}) {
+		t.Errorf("slice %+v", view)
+	}
+	if view.Row(0)[0] = -2; m.Row(1)[0] != -2 {
+		t.Error("Slice copies: want a view")
+	}
+	if got := m.AppendRows(nil, []int{3, 2}); !slices.Equal(got, []float32{6, 7, 4, 5}) {
+		t.Errorf("rows 3 and 2 are %v", got)
+	}
+	m.Labels = nil
+	if m.Take([]int{1}).Labels != nil || m.Slice(0, 1).Labels != nil || m.ByClass() != nil {
+		t.Error("labels from nowhere")
+	}
+}
+
+func TestByClass(t *testing.T) {
+	m := numbered(t, 7, 1, 1, 1, 3)
+	m.Classes = append(m.Classes, "never")
+	want := [][]int{{0, 3, 6}, {1, 4}, {2, 5}, nil}
+	if diff := cmp.Diff(want, m.ByClass()); diff != "" {
+		t.Error(diff)
+	}
+	m.Classes = nil
+	if diff := cmp.Diff(want[:3], m.ByClass()); diff != "" {
+		t.Error(diff)
+	}
+	sorted := m.SortByClass()
+	if !slices.Equal(sorted.Labels, []int{0, 0, 0, 1, 1, 2, 2}) || !slices.Equal(sorted.pixels, []float32{0, 3, 6, 1, 4, 2, 5}) {
+		t.Errorf("sorted: labels %v, values %v", sorted.Labels, sorted.pixels)
+	}
+}
+
+func TestPick(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		total, classes := rapid.IntRange(1, 60).Draw(rt, "total"), rapid.IntRange(1, 5).Draw(rt, "classes")
+		n := rapid.IntRange(0, total).Draw(rt, "n")
+		m := numbered(t, total, 1, 1, 1, classes)
+		rng := newRand(rapid.Uint64().Draw(rt, "seed"))
+		picked, err := m.Pick(rng, n)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		distinct := slices.Compact(slices.Sorted(slices.Values(picked.pixels)))
+		if picked.Len() != n || len(distinct) != n {
+			rt.Fatalf("picked %v: want %d different images", picked.pixels, n)
+		}
+		for i, v := range picked.pixels {
+			if picked.Labels[i] != int(v)%classes {
+				rt.Fatalf("image %v has label %d", v, picked.Labels[i])
+			}
+		}
+
+		balanced, err := m.PickBalanced(rng, n)
+		if n/classes+min(n%classes, 1) > total/classes { // a class may be too small
+			return
+		}
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if balanced.Len() != n || !slices.IsSorted(balanced.Labels) {
+			rt.Fatalf("balanced labels %v: want %d, sorted", balanced.Labels, n)
+		}
+		for k, members := range balanced.ByClass() {
+			if len(members) != n/classes && len(members) != n/classes+1 {
+				rt.Fatalf("class %d has %d of %d images and %d classes", k, len(members), n, classes)
+			}
+		}
+	})
+	m := numbered(t, 5, 1, 1, 1, 2)
+	_, tooMany := m.Pick(newRand(1), 6)
+	wantError(t, tooMany, "n = 6", "[0, 5]")
+	_, tooFew := m.PickBalanced(newRand(1), 6)
+	wantError(t, tooFew, "class 1 has 2 images: want at least 3")
+	m.Labels, m.Classes = nil, nil
+	_, unlabelled := m.PickBalanced(newRand(1), 2)
+	wantError(t, unlabelled, "0 classes")
+}
+
+// Which classes give one image more is random, and so are the images.
+func TestPickBalancedIsFair(t *testing.T) {
+	const draws = 6000
+	m := numbered(t, 9, 1, 1, 1, 3)
+	rng := newRand(2)
+	counts := make([]int, 9)
+	for range draws {
+		picked, err := m.PickBalanced(rng, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range picked.pixels {
+			counts[int(v)]++
+		}
+	}
+	for i, c := range counts {
+		// Each is present with probability 4/9; six standard deviations.
+		if z := (float64(c) - draws*4/9.0) / math.Sqrt(draws*20/81.0); math.Abs(z) > 6 {
+			t.Errorf("image %d was picked %d times of %d: want some %d", i, c, draws, draws*4/9)
+		}
+	}
+}
+
+func TestPartitionAndConcat(t *testing.T) {
+	m := numbered(t, 10, 1, 1, 2, 3)
+	parts, err := m.Partition(newRand(3), 6, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined, err := Concat(parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if joined.Len() != 9 || len(joined.Labels) != 9 || joined.Name != "numbered" {
+		t.Errorf("%d images, %d labels of %q", joined.Len(), len(joined.Labels), joined.Name)
+	}
+	seen := map[int]bool{}
+	for i := range joined.Len() {
+		original := int(joined.Row(i)[0]) / 2
+		if seen[original] || joined.Labels[i] != m.Labels[original] {
+			t.Errorf("image %d came twice or with another label", original)
+		}
+		seen[original] = true
+	}
+	_, err = m.Partition(newRand(3), 6, 5)
+	wantError(t, err, "numbered", "sizes = [6 5]")
+	_, err = Concat()
+	wantError(t, err, "no sets")
+	other := numbered(t, 2, 1, 2, 1, 3)
+	_, err = Concat(m, other)
+	wantError(t, err, "one shape")
+}

@@ -1,0 +1,214 @@
+package data
+
+import (
+	"fmt"
+	"math"
+)
+
+// Filter says how images are resized. In all of them pixels are squares whose
+// centres lie at half-integers, so that output pixel i of n looks at input
+// position (i + ½)·N/n, and the outer edges of both images coincide
+// ("align_corners = False").
+type Filter int
+
+const (
+	// Bilinear weighs inputs by a triangle that reaches one pixel to each side,
+	// stretched by the ratio N/n when shrinking so that no input is skipped
+	// (antialiasing). It computes what Pillow does on images of mode F, and
+	// torchvision on tensors with antialias=True.
+	Bilinear Filter = iota
+	// Bilinear8 is Bilinear as Pillow and torchvision compute it on 8-bit images:
+	// values are rounded to 256 levels between Lo and Hi at the start and after
+	// each of the two passes, with weights of 22 bits. It is bit-exact.
+	Bilinear8
+	// BilinearSharp does not stretch the triangle when shrinking:
+	// torch.nn.functional.interpolate with mode="bilinear", antialias=False.
+	BilinearSharp
+	// Nearest takes the input pixel that holds the position, exactly as Pillow does.
+	// (interpolate with mode="nearest" looks at i·N/n, without the half pixel;
+	// its "nearest-exact" is this one.)
+	Nearest
+)
+
+// String returns the filter's name.
+func (f Filter) String() string {
+	switch f {
+	case Bilinear:
+		return "bilinear"
+	case Bilinear8:
+		return "bilinear, 8-bit"
+	case BilinearSharp:
+		return "bilinear, not antialiased"
+	case Nearest:
+		return "nearest"
+	}
+	return fmt.Sprintf("Filter(%d)", int(f))
+}
+
+// Resize returns the images at h rows and w columns. It returns an error when h
+// or w is not positive or the filter is unknown. Cost per image and channel:
+// O(H·w + h·w) times the ratios by which it shrinks.
+func (m *Images) Resize(h, w int, filter Filter) (*Images, error) {
+	if err := checkShape(m.n, m.c, h, w); err != nil {
+		return nil, err
+	}
+	if filter < Bilinear || filter > Nearest {
+		return nil, fmt.Errorf("data: filter = %v: unknown", filter)
+	}
+	out := m.shaped(m.n, m.c, h, w)
+	across, down := newKernel(m.w, w, filter), newKernel(m.h, h, filter)
+	each(m.n*m.c, func(plane int) {
+		from := m.pixels[plane*m.h*m.w : (plane+1)*m.h*m.w]
+		to := out.pixels[plane*h*w : (plane+1)*h*w]
+		if filter == Bilinear8 {
+			bytes := resize8(m.toBytes(from), m.h, m.w, across, down)
+			m.fromBytes(to, bytes)
+		} else {
+			resize(to, from, m.h, m.w, across, down)
+		}
+	})
+	return out, nil
+}
+
+// kernel holds, for each output pixel of a line, the first input pixel that it
+// looks at and the weights from there on, which add up to 1.
+type kernel struct {
+	in    int
+	first []int
+	taps  [][]float64
+	taps8 [][]int32 // in units of 2^-22
+}
+
+func newKernel(in, out int, filter Filter) kernel {
+	k := kernel{in: in, first: make([]int, out), taps: make([][]float64, out), taps8: make([][]int32, out)}
+	ratio := float64(in) / float64(out)
+	reach := 1.0
+	if filter == Bilinear || filter == Bilinear8 {
+		reach = max(ratio, 1)
+	}
+	if filter == Nearest {
+		// Added up, not multiplied, as in Pillow: where a position falls on the
+		// edge of two pixels the rounding of the sum decides.
+		position := ratio / 2
+		for i := range out {
+			k.first[i], k.taps[i] = min(int(position), in-1), []float64{1}
+			position += ratio
+		}
+		return k
+	}
+	for i := range out {
+		centre := (float64(i) + 0.5) * ratio
+		k.first[i], k.taps[i] = triangle(centre, reach, in)
+		k.taps8[i] = make([]int32, len(k.taps[i]))
+		for j, tap := range k.taps[i] {
+			k.taps8[i][j] = int32(math.Floor(tap*(1<<22) + 0.5))
+		}
+	}
+	return k
+}
+
+// triangle returns the weights 1 - |x - centre|/reach of the pixel centres x
+// near a position, scaled to add up to 1; beyond the edges there is nothing.
+func triangle(centre, reach float64, in int) (first int, taps []float64) {
+	first = max(int(centre-reach+0.5), 0)
+	end := min(int(centre+reach+0.5), in)
+	taps = make([]float64, end-first)
+	sum := 0.0
+	for j := range taps {
+		taps[j] = max(0, 1-math.Abs((float64(first+j)-centre+0.5)/reach))
+		sum += taps[j]
+	}
+	for j := range taps {
+		taps[j] /= sum
+	}
+	return first, taps
+}
+
+// identity reports whether a pass would change nothing.
+func (k kernel) identity() bool { return k.in == len(k.first) }
+
+// resize filters along the lines, then along the columns.
+func resize(to, from []float32, h, w int, across, down kernel) {
+	width := len(across.first)
+	middle := from
+	if !across.identity() {
+		middle = make([]float32, h*width)
+		for y := range h {
+			line := from[y*w : (y+1)*w]
+			for x, first := range across.first {
+				sum := 0.0
+				for j, tap := range across.taps[x] {
+					sum += tap * float64(line[first+j])
+				}
+				middle[y*width+x] = float32(sum)
+			}
+		}
+	}
+	if down.identity() {
+		copy(to, middle)
+		return
+	}
+	for y, first := range down.first {
+		for x := range width {
+			sum := 0.0
+			for j, tap := range down.taps[y] {
+				sum += tap * float64(middle[(first+j)*width+x])
+			}
+			to[y*width+x] = float32(sum)
+		}
+	}
+}
+
+// resize8 is resize on bytes, in Pillow's fixed-point arithmetic.
+func resize8(from []uint8, h, w int, across, down kernel) []uint8 {
+	width := len(across.first)
+	middle := from
+	if !across.identity() {
+		middle = make([]uint8, h*width)
+		for y := range h {
+			line := from[y*w : (y+1)*w]
+			for x, first := range across.first {
+				sum := int32(1 << 21)
+				for j, tap := range across.taps8[x] {
+					sum += tap * int32(line[first+j])
+				}
+				middle[y*width+x] = uint8(min(max(sum>>22, 0), 255))
+			}
+		}
+	}
+	if down.identity() {
+		return middle
+	}
+	to := make([]uint8, len(down.first)*width)
+	for y, first := range down.first {
+		for x := range width {
+			sum := int32(1 << 21)
+			for j, tap := range down.taps8[y] {
+				sum += tap * int32(middle[(first+j)*width+x])
+			}
+			to[y*width+x] = uint8(min(max(sum>>22, 0), 255))
+		}
+	}
+	return to
+}
+
+// toBytes rounds values to 256 levels between Lo and Hi.
+func (m *Images) toBytes(values []float32) []uint8 {
+	bytes := make([]uint8, len(values))
+	scale := 255 / (float64(m.Hi) - float64(m.Lo))
+	for i, v := range values {
+		bytes[i] = uint8(min(max(math.Round((float64(v)-float64(m.Lo))*scale), 0), 255))
+	}
+	return bytes
+}
+
+// fromBytes is the inverse of toBytes: 0 is Lo, 255 is Hi.
+func (m *Images) fromBytes(to []float32, bytes []uint8) {
+	var table [256]float32
+	for b := range table {
+		table[b] = float32(float64(m.Lo) + float64(b)*(float64(m.Hi)-float64(m.Lo))/255)
+	}
+	for i, b := range bytes {
+		to[i] = table[b]
+	}
+}

@@ -1,0 +1,236 @@
+package data
+
+import (
+	"hash/crc32"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// picture is a grey image of bytes whose pixel i is 37i² + 101i + 13 modulo 256,
+// seen as numbers from 0 to 255.
+func picture(t testing.TB, h, w int) *Images {
+	t.Helper()
+	m, err := New(1, 1, h, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Hi = 255
+	for i := range m.pixels {
+		m.pixels[i] = float32((37*i*i + 101*i + 13) % 256)
+	}
+	return m
+}
+
+// Values of Pillow 9.4.0: Image.resize with BILINEAR and NEAREST on images of
+// mode L, and with BILINEAR on mode F. Bytes are exact; mode F sums in another
+// order, hence one unit in the last place of a float32 below 256.
+func TestResizeAsPillow(t *testing.T) {
+	for _, test := range []struct {
+		filter         Filter
+		h, w, toH, toW int
+		want           []float32
+	}{
+		{Bilinear8, 5, 7, 3, 4, []float32{119, 112, 189, 162, 159, 121, 174, 144, 80, 154, 110, 81}},
+		{Bilinear8, 5, 7, 8, 9, []float32{13, 105, 131, 114, 137, 218, 198, 162, 159, 108, 126, 117, 102, 127, 211, 192, 159, 157, 229, 154, 101, 88, 116, 203, 187, 156, 157, 230, 158, 108, 97, 129, 218, 205, 177, 181, 165, 148, 127, 120, 154, 184, 157, 132, 138, 32, 125, 160, 156, 193, 101, 42, 19, 28, 67, 77, 137, 184, 112, 122, 94, 74, 86, 105, 42, 116, 202, 45, 145, 143, 126, 139}},
+		{Bilinear8, 5, 7, 5, 3, []float32{92, 157, 178, 149, 135, 169, 156, 155, 202, 114, 141, 21, 95, 125, 138}},
+		{Bilinear8, 5, 7, 2, 7, []float32{151, 132, 94, 130, 229, 157, 159, 104, 109, 164, 131, 148, 88, 102}},
+		{Bilinear8, 3, 3, 1, 1, []float32{160}},
+		{Bilinear8, 1, 1, 2, 3, []float32{13, 13, 13, 13, 13, 13}},
+		{Nearest, 5, 7, 3, 4, []float32{13, 107, 241, 159, 231, 93, 251, 193, 105, 247, 173, 139}},
+		{Nearest, 5, 7, 8, 9, []float32{13, 151, 151, 107, 137, 241, 163, 163, 159, 13, 151, 151, 107, 137, 241, 163, 163, 159, 229, 117, 117, 79, 115, 225, 153, 153, 155, 231, 125, 125, 93, 135, 251, 185, 185, 193, 231, 125, 125, 93, 135, 251, 185, 185, 193, 19, 175, 175, 149, 197, 63, 3, 3, 17, 105, 11, 11, 247, 45, 173, 119, 119, 139, 105, 11, 11, 247, 45, 173, 119, 119, 139}},
+		{Nearest, 5, 7, 5, 3, []float32{151, 137, 163, 117, 115, 153, 125, 135, 185, 175, 197, 3, 11, 45, 119}},
+		{Nearest, 5, 7, 2, 7, []float32{229, 117, 79, 115, 225, 153, 155, 19, 175, 149, 197, 63, 3, 17}},
+		{Nearest, 3, 3, 1, 1, []float32{241}},
+		{Nearest, 1, 1, 2, 3, []float32{13, 13, 13, 13, 13, 13}},
+		{Bilinear, 5, 7, 3, 4, []float32{118.292519, 112.405716, 189.217148, 161.557831, 158.534393, 120.493332, 173.693344, 144.777771, 80.2925186, 153.697144, 110.142853, 81.1088486}},
+		{Bilinear, 5, 7, 8, 9, []float32{13, 105, 131.444443, 113.666664, 137, 217.888885, 197.666672, 161.666672, 159, 107.5, 126.583328, 117.736115, 102, 127.375, 210.305557, 192.125, 158.166672, 157.25, 229.125, 154.708328, 100.777779, 87.9583359, 116.25, 202.097229, 186.833328, 155.791672, 157.375, 230.375, 158.458328, 107.444443, 97.5416718, 128.75, 217.513901, 205.166656, 177.041672, 181.125, 164.75, 148.666656, 127.236115, 120.25, 154.375, 183.833344, 156.625, 131.416672, 138, 32.25, 125.333336, 160.152771, 156.083344, 193.125, 101.055557, 41.2083321, 18.916666, 28, 67.375, 77.625, 136.694443, 183.541672, 111.5, 121.902779, 93.4166641, 74.0416641, 85.625, 105, 42.3333321, 115.888885, 202.111115, 45, 144.555557, 143, 125.666664, 139}},
+	} {
+		got, err := picture(t, test.h, test.w).Resize(test.toH, test.toW, test.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tolerance := 0.0
+		if test.filter == Bilinear {
+			tolerance = 0x1p-16
+		}
+		for i, want := range test.want {
+			if d := math.Abs(float64(got.pixels[i] - want)); d > tolerance {
+				t.Errorf("%v %d×%d to %d×%d: pixel %d is %v, want %v", test.filter, test.h, test.w, test.toH, test.toW, i, got.pixels[i], want)
+			}
+		}
+	}
+}
+
+// At the sizes of the papers: CRC-32 of the bytes that Pillow 9.4.0 gives.
+func TestResizeAsPillowAtScale(t *testing.T) {
+	for _, test := range []struct {
+		filter         Filter
+		h, w, toH, toW int
+		want           uint32
+	}{
+		{Bilinear8, 28, 28, 16, 16, 0xe12c3bc6},
+		{Bilinear8, 140, 140, 64, 64, 0x286153a},
+		{Bilinear8, 140, 140, 32, 32, 0x5f35ba80},
+		{Bilinear8, 32, 32, 64, 64, 0x1980a86c},
+		{Bilinear8, 178, 218, 61, 97, 0xd504f045},
+		{Nearest, 28, 28, 16, 16, 0x55d87ef6},
+		{Nearest, 140, 140, 64, 64, 0xf2bbdafb},
+		{Nearest, 140, 140, 32, 32, 0x38759b36},
+		{Nearest, 32, 32, 64, 64, 0xeba361c6},
+		{Nearest, 178, 218, 61, 97, 0x1171f324},
+	} {
+		got, err := picture(t, test.h, test.w).Resize(test.toH, test.toW, test.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes := make([]byte, len(got.pixels))
+		for i, v := range got.pixels {
+			bytes[i] = byte(v)
+		}
+		if sum := crc32.ChecksumIEEE(bytes); sum != test.want {
+			t.Errorf("%v %d×%d to %d×%d: CRC-32 %08x, want %08x", test.filter, test.h, test.w, test.toH, test.toW, sum, test.want)
+		}
+	}
+}
+
+// The documentation of torch.nn.functional.interpolate (align_corners=False):
+// 0, 1 become 0, ¼, ¾, 1, and halving takes the mean of the middle two of four.
+func TestBilinearSharp(t *testing.T) {
+	for _, test := range []struct{ in, want []float32 }{
+		{[]float32{0, 1}, []float32{0, 0.25, 0.75, 1}},
+		{[]float32{0, 10, 20, 40}, []float32{5, 30}},
+		{[]float32{3, 1, 5, 9, 7, 2, 8, 4, 0}, []float32{1, 7, 4}}, // ratio 3: the centre pixel
+	} {
+		m := &Images{pixels: test.in, n: 1, c: 1, h: 1, w: len(test.in), Hi: 1}
+		got, err := m.Resize(1, len(test.want), BilinearSharp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range test.want {
+			if got.pixels[i] != want {
+				t.Errorf("%v becomes %v: want %v", test.in, got.pixels, test.want)
+				break
+			}
+		}
+	}
+}
+
+// For every filter and size: constants stay, values stay within the input's
+// bounds, the same size changes nothing, mirroring before is mirroring after,
+// and images do not touch each other.
+func TestResizeLaws(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		size := rapid.IntRange(1, 20)
+		h, w, toH, toW := size.Draw(rt, "h"), size.Draw(rt, "w"), size.Draw(rt, "toH"), size.Draw(rt, "toW")
+		filter := Filter(rapid.IntRange(0, 3).Draw(rt, "filter"))
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+		m, err := New(2, 2, h, w)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		constant := float32(rng.IntN(256)) / 255
+		for i := range m.pixels {
+			m.pixels[i] = float32(rng.IntN(256)) / 255
+			if i < h*w {
+				m.pixels[i] = constant
+			}
+		}
+		resized := func(m *Images, h, w int) *Images {
+			out, err := m.Resize(h, w, filter)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			return out
+		}
+		out := resized(m, toH, toW)
+		for i, v := range out.pixels {
+			if i < toH*toW && math.Abs(float64(v-constant)) > 1e-7 { // a unit in the last place
+				rt.Fatalf("%v: the constant %v became %v", filter, constant, v)
+			}
+			if !(v >= 0 && v <= 1+1e-7) {
+				rt.Fatalf("%v: value %v from values in [0, 1]", filter, v)
+			}
+		}
+		for i, v := range resized(m, h, w).pixels {
+			if v != m.pixels[i] {
+				rt.Fatalf("%v: resizing to the same size turned %v into %v", filter, m.pixels[i], v)
+			}
+		}
+		alone := resized(m.Slice(1, 2), toH, toW)
+		for i, v := range alone.pixels {
+			if v != out.Row(1)[i] {
+				rt.Fatalf("%v: an image alone differs from the same image in a set", filter)
+			}
+		}
+		// Positions on the edge between two pixels go to the one on the right, so
+		// nearest is not symmetric; the other filters are, but for rounding.
+		if filter != Nearest {
+			before, err := m.FlipH(rng, 1)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			after, err := out.FlipH(rng, 1)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			tolerance := 1e-6
+			if filter == Bilinear8 {
+				tolerance = 1.01 / 255
+			}
+			for i, v := range resized(before, toH, toW).pixels {
+				if math.Abs(float64(v-after.pixels[i])) > tolerance {
+					rt.Fatalf("%v: mirrored before %v, after %v", filter, v, after.pixels[i])
+				}
+			}
+		}
+	})
+}
+
+func TestResizeRefuses(t *testing.T) {
+	m := picture(t, 4, 4)
+	for _, test := range []struct {
+		h, w   int
+		filter Filter
+	}{{0, 4, Bilinear}, {4, -1, Nearest}, {math.MaxInt, 4, Bilinear}, {4, 4, Filter(9)}} {
+		if _, err := m.Resize(test.h, test.w, test.filter); err == nil {
+			t.Errorf("%d×%d with %v was accepted", test.h, test.w, test.filter)
+		}
+	}
+}
+
+// Bytes survive the way through float32 in both ranges, and are v/255 exactly.
+func TestBytes(t *testing.T) {
+	for _, lo := range []float32{0, -1} {
+		m := &Images{Lo: lo, Hi: 1}
+		for b := range 256 {
+			var v [1]float32
+			m.fromBytes(v[:], []uint8{uint8(b)})
+			if lo == 0 && v[0] != float32(b)/255 {
+				t.Errorf("byte %d is %v: want %v", b, v[0], float32(b)/255)
+			}
+			if back := m.toBytes(v[:]); back[0] != uint8(b) {
+				t.Errorf("byte %d came back as %d", b, back[0])
+			}
+		}
+	}
+}
+
+func BenchmarkResize(b *testing.B) {
+	m, err := New(1000, 1, 28, 28)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, filter := range []Filter{Bilinear, Bilinear8, Nearest} {
+		b.Run(filter.String(), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := m.Resize(16, 16, filter); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/image")
+		})
+	}
+}

@@ -1,0 +1,204 @@
+package data
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coupling/data/format"
+	"github.com/google/go-cmp/cmp"
+)
+
+var allFields = cmp.AllowUnexported(Images{})
+
+func TestSaveAndLoad(t *testing.T) {
+	dir := t.TempDir()
+	labelled := numbered(t, 4, 3, 2, 5, 2)
+	labelled.Lo, labelled.Hi = -1, 1
+	plain := numbered(t, 3, 1, 2, 2, 1)
+	plain.Labels, plain.Classes = nil, nil
+	empty := numbered(t, 0, 1, 2, 2, 3)
+	for name, m := range map[string]*Images{"labelled": labelled, "plain": plain, "empty": empty} {
+		path := filepath.Join(dir, name+".npy")
+		if err := m.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(m, got, allFields); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 3*3-1 {
+		t.Errorf("files %q: want pixels, labels and JSON of each, nothing temporary", files)
+	}
+}
+
+// Saving again with other content replaces it; old labels do not come back.
+func TestSaveOver(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.npy")
+	m := numbered(t, 4, 1, 2, 2, 2)
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	m.Labels, m.Classes = nil, nil
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m, got, allFields); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSaveRefuses(t *testing.T) {
+	m := numbered(t, 4, 1, 2, 2, 2)
+	wantError(t, m.Save("x.txt"), `"x.txt"`, ".npy")
+	wantError(t, m.Save(filepath.Join(t.TempDir(), "no", "x.npy")), "no such file")
+	m.Labels = m.Labels[1:]
+	wantError(t, m.Save("x.npy"), "3 labels for 4 images")
+}
+
+// A failed write leaves the old file and nothing temporary.
+func TestWriteFileIsAtomic(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(path, []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("disk full")
+	err := writeFile(path, func(w io.Writer) error {
+		if _, err := io.WriteString(w, strings.Repeat("new", 1<<20)); err != nil {
+			return err
+		}
+		return full
+	})
+	if !errors.Is(err, full) {
+		t.Errorf("error %v: want the writer's", err)
+	}
+	files, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if got, _ := os.ReadFile(path); string(got) != "old" || len(files) != 1 {
+		t.Errorf("the folder holds %q, and the file begins with %.10q", files, got)
+	}
+}
+
+// What a crash between two of Save's renames leaves is refused, as is any
+// damage to any of the three files.
+func TestLoadRefuses(t *testing.T) {
+	first, second := numbered(t, 4, 1, 2, 2, 2), numbered(t, 4, 1, 2, 2, 2)
+	second.pixels[0] = 99
+	second.Labels = []int{1, 1, 1, 1}
+	for _, test := range []struct {
+		name  string
+		spoil func(t *testing.T, x, y string) // stems of the first and the second
+		text  string
+	}{
+		{"second's note", func(t *testing.T, x, y string) { move(t, y+".json", x+".json") }, "x.npy"},
+		{"second's labels", func(t *testing.T, x, y string) { move(t, y+".labels.npy", x+".labels.npy") }, "x.labels.npy"},
+		{"second's pixels", func(t *testing.T, x, y string) { move(t, y+".npy", x+".npy") }, "x.npy"},
+		{"truncated", func(t *testing.T, x, _ string) { edit(t, x+".npy", func(b string) string { return b[:len(b)-3] }) }, "truncated"},
+		{"trailing", func(t *testing.T, x, _ string) { edit(t, x+".npy", func(b string) string { return b + "x" }) }, "trailing"},
+		{"half a note", func(t *testing.T, x, _ string) { edit(t, x+".json", func(b string) string { return b[:20] }) }, "x.json"},
+		{"a mad range", func(t *testing.T, x, _ string) {
+			edit(t, x+".json", func(b string) string { return strings.Replace(b, `"hi": 16`, `"hi": -3`, 1) })
+		}, "range [0, -3]"},
+		{"fewer classes", func(t *testing.T, x, _ string) {
+			edit(t, x+".json", func(b string) string { return strings.Replace(b, `"class 1"`, ``, 1) })
+			edit(t, x+".json", func(b string) string { return strings.Replace(b, "\"class 0\",", `"class 0"`, 1) })
+		}, "label 1 of image 1: want 0 to 0"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			x, y := filepath.Join(t.TempDir(), "x"), filepath.Join(t.TempDir(), "y")
+			if err := errors.Join(first.Save(x+".npy"), second.Save(y+".npy")); err != nil {
+				t.Fatal(err)
+			}
+			test.spoil(t, x, y)
+			m, err := Load(x + ".npy")
+			if !errors.Is(err, ErrCorrupt) || m != nil {
+				t.Errorf("error %v: want ErrCorrupt and no images", err)
+			}
+			wantError(t, err, test.text)
+		})
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "x.npy")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: error %v", err)
+	}
+}
+
+func move(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func edit(t *testing.T, path string, change func(string) string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := change(string(b))
+	if changed == string(b) {
+		t.Fatalf("%s was not changed", path)
+	}
+	if err := os.WriteFile(path, []byte(changed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Arrays from NumPy come without a note.
+func TestLoadBare(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "bare.npy")
+	array := func(name string, shape []int, values []float32) {
+		t.Helper()
+		err := writeFile(filepath.Join(dir, name), func(w io.Writer) error { return format.WriteNPY(w, shape, values) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	array("bare.npy", []int{2, 1, 2}, []float32{-3, 0, 4, 5})
+	m, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Images{Name: "bare", Lo: -3, Hi: 5, pixels: []float32{-3, 0, 4, 5}, n: 2, c: 1, h: 1, w: 2}
+	if diff := cmp.Diff(want, m, allFields); diff != "" {
+		t.Error(diff)
+	}
+	labels := func(values ...int64) {
+		t.Helper()
+		err := writeFile(filepath.Join(dir, "bare.labels.npy"), func(w io.Writer) error {
+			return format.WriteNPY(w, []int{len(values)}, values)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	labels(7, 0)
+	if m, err = Load(path); err != nil || !cmp.Equal(m.Labels, []int{7, 0}) {
+		t.Errorf("labels %v, error %v", m.Labels, err)
+	}
+	labels(7, 0, 1)
+	_, err = Load(path)
+	wantError(t, err, "shape is [3]: want [2]")
+	labels(7, -1)
+	_, err = Load(path)
+	wantError(t, err, "label -1 of image 1")
+	array("flat.npy", []int{4}, []float32{1, 2, 3, 4})
+	_, err = Load(filepath.Join(dir, "flat.npy"))
+	wantError(t, err, "shape is [4]")
+	array("zero.npy", []int{2, 0, 2}, nil)
+	_, err = Load(filepath.Join(dir, "zero.npy"))
+	wantError(t, err, "2×1×0×2")
+}

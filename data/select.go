@@ -1,0 +1,149 @@
+package data
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"coupling/data/batch"
+)
+
+// Take returns copies of the images with the given indices, in their order. It
+// panics when an index is out of range.
+func (m *Images) Take(indices []int) *Images {
+	out := m.shaped(len(indices), m.c, m.h, m.w)
+	m.AppendRows(out.pixels[:0], indices)
+	out.Labels = nil
+	if m.Labels != nil {
+		out.Labels = make([]int, len(indices))
+		for k, i := range indices {
+			out.Labels[k] = m.Labels[i]
+		}
+	}
+	return out
+}
+
+// Slice returns images from up to but not including to, sharing their memory
+// and labels. It panics when the bounds are out of range.
+func (m *Images) Slice(from, to int) *Images {
+	out, d := *m, m.Dim()
+	out.pixels = m.pixels[from*d : to*d : to*d]
+	out.n = to - from
+	if m.Labels != nil {
+		out.Labels = m.Labels[from:to:to]
+	}
+	return &out
+}
+
+// ByClass returns the indices of the images of each class, ascending:
+// ByClass()[k] lists those with label k. It is nil when there are no labels.
+func (m *Images) ByClass() [][]int {
+	if m.Labels == nil {
+		return nil
+	}
+	classes := make([][]int, max(len(m.Classes), slices.Max(append([]int{-1}, m.Labels...))+1))
+	for i, label := range m.Labels {
+		classes[label] = append(classes[label], i)
+	}
+	return classes
+}
+
+// SortByClass returns a copy with the images in the order of their labels,
+// those of one class in their old order. Without labels nothing moves.
+func (m *Images) SortByClass() *Images {
+	order := make([]int, m.n)
+	for i := range order {
+		order[i] = i
+	}
+	if m.Labels != nil {
+		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(m.Labels[i], m.Labels[j]) })
+	}
+	return m.Take(order)
+}
+
+// Pick returns copies of n different images, each set of n equally likely, in
+// random order. It returns an error when n is negative or exceeds Len.
+func (m *Images) Pick(rng *rand.Rand, n int) (*Images, error) {
+	indices, err := batch.Subset(rng, m.n, n)
+	if err != nil {
+		return nil, fmt.Errorf("data: pick from %s: n = %d: must be in [0, %d]", m.Name, n, m.n)
+	}
+	return m.Take(indices), nil
+}
+
+// PickBalanced returns copies of n different images, as many of each class as
+// the next, in the order of their labels. Within a class each set is equally
+// likely; when n is no multiple of the number of classes, the classes that give
+// one more are drawn at random. It returns an error when there are no labels, n
+// is negative, or a class has too few images.
+func (m *Images) PickBalanced(rng *rand.Rand, n int) (*Images, error) {
+	classes := m.ByClass()
+	if n < 0 || len(classes) == 0 {
+		return nil, fmt.Errorf("data: pick n = %d from %s with %d classes: want n ≥ 0 and labels", n, m.Name, len(classes))
+	}
+	extra, err := batch.Subset(rng, len(classes), n%len(classes))
+	if err != nil {
+		return nil, err
+	}
+	var indices []int
+	for k, members := range classes {
+		want := n / len(classes)
+		if slices.Contains(extra, k) {
+			want++
+		}
+		chosen, err := batch.Subset(rng, len(members), want)
+		if err != nil {
+			return nil, fmt.Errorf("data: pick n = %d from %s: class %d has %d images: want at least %d", n, m.Name, k, len(members), want)
+		}
+		for _, i := range chosen {
+			indices = append(indices, members[i])
+		}
+	}
+	return m.Take(indices), nil
+}
+
+// Partition deals the images at random into disjoint sets of the given sizes,
+// copied; what remains is left out. It returns an error when a size is negative
+// or the sum exceeds Len.
+func (m *Images) Partition(rng *rand.Rand, sizes ...int) ([]*Images, error) {
+	parts, err := batch.Split(rng, m.n, sizes...)
+	if err != nil {
+		return nil, fmt.Errorf("data: partition %s: %w", m.Name, err)
+	}
+	out := make([]*Images, len(parts))
+	for i, indices := range parts {
+		out[i] = m.Take(indices)
+	}
+	return out, nil
+}
+
+// Concat returns the images of all sets, one set after the other, copied, with
+// the name, classes and range of the first. It returns an error when there is
+// no set, or sets differ in shape, range or in having labels.
+func Concat(sets ...*Images) (*Images, error) {
+	if len(sets) == 0 {
+		return nil, fmt.Errorf("data: concat: no sets")
+	}
+	first, total := sets[0], 0
+	for _, m := range sets {
+		if m.c != first.c || m.h != first.h || m.w != first.w || m.Lo != first.Lo || m.Hi != first.Hi ||
+			(m.Labels == nil) != (first.Labels == nil) || !slices.Equal(m.Classes, first.Classes) {
+			return nil, fmt.Errorf("data: concat: %s (%s) and %s (%s): want one shape, range and set of classes",
+				first.Name, first.describe(), m.Name, m.describe())
+		}
+		total += m.n
+	}
+	out := first.shaped(total, first.c, first.h, first.w)
+	out.Labels = nil
+	at := out.pixels[:0]
+	for _, m := range sets {
+		at = append(at, m.pixels...)
+		out.Labels = append(out.Labels, m.Labels...)
+	}
+	return out, nil
+}
+
+func (m *Images) describe() string {
+	return fmt.Sprintf("%d×%d×%d in [%v, %v], %d classes", m.c, m.h, m.w, m.Lo, m.Hi, len(m.Classes))
+}
