@@ -30,6 +30,8 @@ type Axis struct {
 	Invert bool
 	// Bare leaves out marks and their labels.
 	Bare bool
+
+	inner bool // between panels that share the axis: marks without labels
 }
 
 func (a Axis) title() string {
@@ -117,27 +119,14 @@ func (a Axis) widened(lo, hi float64) (float64, float64) {
 
 // scale is the axis's map to [0, 1].
 func (a Axis) scale() plot.Normalizer {
-	var n plot.Normalizer = linearScale{}
+	var n plot.Normalizer = tick.LinearScale{}
 	if a.Log {
-		n = logScale{}
+		n = tick.LogScale{}
 	}
 	if a.Invert {
 		n = plot.InvertedScale{Normalizer: n}
 	}
 	return n
-}
-
-// linearScale is plot.LinearScale for ranges whose length overflows.
-type linearScale struct{}
-
-func (linearScale) Normalize(lo, hi, x float64) float64 { return (x/2 - lo/2) / (hi/2 - lo/2) }
-
-// logScale is plot.LogScale without its panic: what is not positive has no place, NaN.
-type logScale struct{}
-
-func (logScale) Normalize(lo, hi, x float64) float64 {
-	l := math.Log(lo)
-	return (math.Log(x) - l) / (math.Log(hi) - l)
 }
 
 // ticker chooses the marks of an axis from lo to hi with room for n labels.
@@ -162,6 +151,10 @@ func (a Axis) ticker(n int) plot.Ticker {
 // fitting is the ticker with as many labels as stand side by side without crowding along a length; across tells
 // that labels lie along the axis (the horizontal one), where their widths count.
 func (a Axis) fitting(lo, hi float64, length vg.Length, across bool) plot.Ticker {
+	if a.inner {
+		a.inner = false
+		return blank{a.fitting(lo, hi, length, across)}
+	}
 	if !across {
 		return a.ticker(min(max(int(length/(2.6*tickSize)), 1), 7))
 	}
@@ -190,4 +183,17 @@ func (a Axis) fits(t plot.Ticker, lo, hi float64, length vg.Length) bool {
 		free = at + half + gap
 	}
 	return true
+}
+
+// blank keeps the marks of a ticker and blanks their labels; with no label at all they would count as minor.
+type blank struct{ plot.Ticker }
+
+func (b blank) Ticks(lo, hi float64) []plot.Tick {
+	ticks := b.Ticker.Ticks(lo, hi)
+	for i, t := range ticks {
+		if !t.IsMinor() {
+			ticks[i].Label = " "
+		}
+	}
+	return ticks
 }

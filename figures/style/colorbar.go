@@ -10,6 +10,8 @@ import (
 
 	"coupling/figures/style/hue"
 	"coupling/figures/style/paper"
+	"coupling/figures/style/raster"
+	"coupling/figures/style/tick"
 )
 
 // Scale sends values to colours.
@@ -81,9 +83,9 @@ func (s Scale) position(v float64) float64 {
 		if v <= 0 {
 			return 0
 		}
-		return logScale{}.Normalize(s.Lo, s.Hi, v)
+		return tick.LogScale{}.Normalize(s.Lo, s.Hi, v)
 	}
-	return linearScale{}.Normalize(s.Lo, s.Hi, v)
+	return tick.LinearScale{}.Normalize(s.Lo, s.Hi, v)
 }
 
 // ColorBar is the key of a [Scale]: a vertical bar with marks. Both ends of its scale must be set when it stands
@@ -125,7 +127,7 @@ func (b ColorBar) Draw(c draw.Canvas) {
 	for i := range steps {
 		img.Set(0, i, s.colors()(1-(float64(i)+0.5)/steps))
 	}
-	picture(c, rect, img)
+	raster.Draw(c, rect, img)
 	line := draw.LineStyle{Color: DarkGrey, Width: 0.5}
 	outlineBox(c, rect, line)
 

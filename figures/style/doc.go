@@ -1,6 +1,6 @@
 // Package style is the one look of all figures of the project, in papers and in notebooks.
 //
-// A figure is a value: a [Figure] holds a body, the body is a [Plot], a [HeatMap], an [ImageGrid], or
+// A figure is a value: a [Figure] holds a body, the body is a [Plot], a [HeatMap], an [ImageGrid], a [Table], or
 // [Panels] of these, and a plot holds items such as [Line] and [Points]. All are struct literals whose zero fields
 // mean the usual. [Figure.Save] writes PNG, SVG and PDF.
 //

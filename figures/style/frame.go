@@ -97,6 +97,9 @@ func (p Plot) insets(size vg.Point) (in insets) {
 	if p.X.title() != "" {
 		in.bottom += paper.Height(p.X.title(), label) + labelGap + 0.25*labelSize
 	}
+	if p.Bar != nil {
+		in.right = barGap + p.Bar.width()
+	}
 	return in
 }
 
@@ -119,7 +122,9 @@ func widest(ticks []plot.Tick) (w vg.Length) {
 
 func tallest(ticks []plot.Tick) (h vg.Length) {
 	for _, t := range ticks {
-		h = max(h, paper.Height(t.Label, sans(tickSize)))
+		if t.Label != " " {
+			h = max(h, paper.Height(t.Label, sans(tickSize)))
+		}
 	}
 	return h
 }
@@ -128,7 +133,14 @@ func (p Plot) drawIn(c vg.Canvas, data vg.Rectangle) {
 	d := draw.Canvas{Canvas: c, Rectangle: data}
 	g := p.axes(data.Size())
 	if !p.NoGrid {
-		grid().Plot(d, g)
+		lines := grid()
+		if len(p.X.Names) > 0 {
+			lines.Vertical.Color = nil
+		}
+		if len(p.Y.Names) > 0 {
+			lines.Horizontal.Color = nil
+		}
+		lines.Plot(d, g)
 	}
 	for _, it := range p.Items {
 		it.Plot(d, g)
@@ -137,6 +149,10 @@ func (p Plot) drawIn(c vg.Canvas, data vg.Rectangle) {
 	p.drawY(d, g)
 	if p.Title != "" {
 		paper.Write(d, p.Title, textStyle(titleSize, draw.XCenter, draw.YBottom), vg.Point{X: d.Center().X, Y: d.Max.Y + titleGap})
+	}
+	if p.Bar != nil {
+		at := vg.Rectangle{Min: vg.Point{X: d.Max.X + barGap, Y: d.Min.Y}, Max: vg.Point{X: d.Max.X + barGap + p.Bar.width(), Y: d.Max.Y}}
+		p.Bar.Draw(draw.Canvas{Canvas: c, Rectangle: at})
 	}
 	if p.Legend.inside() {
 		p.entries().inside(d, p.Legend)

@@ -11,6 +11,7 @@ import (
 
 	"coupling/figures/style/hue"
 	"coupling/figures/style/paper"
+	"coupling/figures/style/raster"
 )
 
 // Block is a run of consecutive rows or columns of a matrix that belong together, a class of a sorted data set say.
@@ -50,7 +51,7 @@ type HeatMap struct {
 	// Stretch lets the picture fill its area; otherwise cells are square.
 	Stretch bool
 	// Pool combines cells that share a dot.
-	Pool Pool
+	Pool raster.Pool
 }
 
 // Plan is a figure of a transport plan: white where there is no mass, logarithmic down to 10⁻⁴ of the largest entry.
@@ -86,20 +87,7 @@ func (h HeatMap) check() error {
 	return nil
 }
 
-// scale is the scale with its ends set by the matrix. For large matrices on a linear scale the ends are those of the
-// cells, not of their averages.
-func (h HeatMap) scale() Scale {
-	r, c := h.dims()
-	lo, hi := math.Inf(1), math.Inf(-1)
-	buf := make([]float64, c)
-	for i := range r {
-		a, b := finiteRange(rowOf(h.M, i, buf))
-		lo, hi = min(lo, a), max(hi, b)
-	}
-	return h.Scale.fixed(lo, hi)
-}
-
-func (h HeatMap) bar() ColorBar { return ColorBar{Scale: h.scale(), Label: h.Bar} }
+func (h HeatMap) bar() ColorBar { return ColorBar{Scale: h.Scale.of(h.M), Label: h.Bar} }
 
 func (h HeatMap) insets(size vg.Point) (in insets) {
 	label, small := sans(labelSize), sans(tickSize)

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"coupling/figures/style/paper"
+	"coupling/figures/style/raster"
 )
 
 // ImageGrid shows small images in rows and columns, each pixel as a crisp square.
@@ -44,7 +45,7 @@ func Rows(m mat.Matrix) [][]float32 {
 	out, buf := make([][]float32, r), make([]float64, c)
 	for i := range out {
 		out[i] = make([]float32, c)
-		for j, v := range rowOf(m, i, buf) {
+		for j, v := range raster.Row(m, i, buf) {
 			out[i][j] = float32(v)
 		}
 	}
@@ -185,7 +186,7 @@ func (g ImageGrid) Draw(c draw.Canvas) {
 		Max: vg.Point{X: c.Max.X, Y: c.Max.Y - top},
 	}
 	r := g.fit(c, area, img.Bounds().Size())
-	picture(c, r, img)
+	raster.Draw(c, r, img)
 	g.drawLabels(c, r)
 }
 
@@ -200,7 +201,7 @@ func pitch(side vg.Length) vg.Length {
 }
 
 // fit is the largest rectangle at the top of the area, centred, that has the grid's shape and whole dots, and on a
-// bitmap lies on the dots.
+// bitmap of that resolution, or of several times it, lies on the dots.
 func (g ImageGrid) fit(c vg.Canvas, area vg.Rectangle, n image.Point) vg.Rectangle {
 	size := area.Size()
 	side := pitch(min(size.X/vg.Length(n.X), size.Y/vg.Length(n.Y)))
@@ -212,7 +213,7 @@ func (g ImageGrid) fit(c vg.Canvas, area vg.Rectangle, n image.Point) vg.Rectang
 		dot := vg.Inch / vg.Length(dev.DPI())
 		_, height := dev.Size()
 		snap := func(l vg.Length) vg.Length { return vg.Length(math.Round(float64(l/dot))) * dot }
-		if k := math.Floor(float64(side/dot) + 0.01); k >= 1 {
+		if k := math.Floor(float64(side/dot) + 0.01); k >= 0.85*float64(side/dot) { // else smaller than it need be
 			side = vg.Length(k) * dot
 		}
 		corner = vg.Point{X: snap(corner.X), Y: height - snap(height-corner.Y)}

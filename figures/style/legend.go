@@ -1,8 +1,6 @@
 package style
 
 import (
-	"math"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -185,9 +183,4 @@ func (l Legend) inside(c draw.Canvas, p Place) {
 // thumbCentre is the middle of a thumbnail.
 func thumbCentre(c *draw.Canvas) vg.Point {
 	return vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: (c.Min.Y + c.Max.Y) / 2}
-}
-
-func finite(p vg.Point) bool {
-	s := float64(p.X) + float64(p.Y)
-	return !math.IsNaN(s) && !math.IsInf(s, 0)
 }

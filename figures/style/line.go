@@ -122,9 +122,10 @@ func (l Line) marks(c draw.Canvas, p *plot.Plot) {
 			length += min(math.Hypot(float64(d.X), float64(d.Y)), float64(c.Size().X))
 		}
 		at = append(at, piece...)
+		length += apart // a piece of one point deserves its mark
 	}
 	every := 1
-	if most := length/apart + 1; float64(len(at)) > most {
+	if most := length / apart; float64(len(at)) > most {
 		every = int(math.Ceil(float64(len(at)) / most))
 	}
 	for i := 0; i < len(at); i += every {
@@ -134,7 +135,7 @@ func (l Line) marks(c draw.Canvas, p *plot.Plot) {
 
 func (l Line) band(c draw.Canvas, p *plot.Plot) {
 	n := min(len(l.X), len(l.Lo), len(l.Hi))
-	x, y := p.Transforms(&c)
+	x, y := transforms(c, p)
 	var lower, upper []vg.Point
 	flush := func() {
 		if len(lower) > 1 {
@@ -164,7 +165,7 @@ func (l Line) band(c draw.Canvas, p *plot.Plot) {
 
 // pieces are the stretches of a curve between points that cannot be drawn, on the canvas.
 func pieces(c draw.Canvas, p *plot.Plot, xs, ys []float64) (out [][]vg.Point) {
-	x, y := p.Transforms(&c)
+	x, y := transforms(c, p)
 	var piece []vg.Point
 	for i := range min(len(xs), len(ys)) {
 		pt := vg.Point{X: x(xs[i]), Y: y(ys[i])}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -13,7 +12,7 @@ import (
 )
 
 // Panels is a grid of drawers whose axes are aligned: the data areas of a column have the same left and right edges,
-// those of a row the same lower and upper edges.
+// those of a row the same lower and upper edges, and all are equally large unless Widths or Heights say otherwise.
 type Panels struct {
 	// Items fill the grid row by row; nil leaves a place empty.
 	Items []Drawer
@@ -28,7 +27,7 @@ type Panels struct {
 	Legend Place
 	// Bar is a colour bar for all panels, on the right.
 	Bar *ColorBar
-	// Widths are the relative widths of the columns, and Heights those of the rows; nil means equal.
+	// Widths are the relative widths of the columns' data areas, and Heights those of the rows; nil means equal.
 	Widths, Heights []float64
 	// Gap between the panels in points; zero means 10.
 	Gap vg.Length
@@ -49,6 +48,17 @@ func (p Panels) check() error {
 		errs = append(errs, fmt.Errorf("style: Panels: %d Heights for %d rows: %w", len(p.Heights), rows, ErrData))
 	}
 	return errors.Join(errs...)
+}
+
+// asPlot finds the Plot that a drawer is or points to.
+func asPlot(d Drawer) (Plot, bool) {
+	switch p := d.(type) {
+	case Plot:
+		return p, true
+	case *Plot:
+		return *p, true
+	}
+	return Plot{}, false
 }
 
 // letter names the i-th panel: a … z, aa, ab, …
@@ -99,7 +109,7 @@ func (p Panels) entries() (l Legend) {
 		return nil
 	}
 	for _, it := range p.Items {
-		if q, ok := it.(Plot); ok && q.Legend.outside() {
+		if q, ok := asPlot(it); ok && q.Legend.outside() {
 			l = l.with(Key(q.Items...)...)
 		}
 	}
@@ -118,9 +128,8 @@ func (p Panels) Draw(c draw.Canvas) {
 		bar.Min.X = r.Max.X + barGap
 	}
 	items := p.shared()
-	cells := p.cells(r)
-	cols, _ := p.shape()
-	areas := align(items, cells, cols, p.strip())
+	cells := p.cells(r, items)
+	areas := p.areas(items, cells)
 	for i, it := range items {
 		if it == nil {
 			continue
@@ -163,11 +172,11 @@ func (p Panels) drawLetter(c vg.Canvas, i int, cell vg.Rectangle) {
 	paper.Write(c, `\b{(`+letter(i)+`)}`, sty, vg.Point{X: cell.Min.X, Y: cell.Max.Y})
 }
 
-// cells are the rectangles of the grid, row by row from the top.
-func (p Panels) cells(r vg.Rectangle) []vg.Rectangle {
+// cells are the rectangles of the grid, row by row from the top: the insets of each row and column, and equal shares
+// of what remains.
+func (p Panels) cells(r vg.Rectangle, items []Drawer) []vg.Rectangle {
 	cols, rows := p.shape()
-	w := shares(r.Size().X, p.gap(), cols, p.Widths)
-	h := shares(r.Size().Y, p.gap(), rows, p.Heights)
+	w, h := p.columnWidths(r.Size().X, items), p.rowHeights(r.Size(), items)
 	cells := make([]vg.Rectangle, 0, cols*rows)
 	y := r.Max.Y
 	for j := range rows {
@@ -181,29 +190,74 @@ func (p Panels) cells(r vg.Rectangle) []vg.Rectangle {
 	return cells
 }
 
-// align gives each framed item its data area, with the widest insets of its column and row; others get their cell
-// under the strip of letters.
-func align(items []Drawer, cells []vg.Rectangle, cols int, strip vg.Length) []vg.Rectangle {
-	column, row := map[int]insets{}, map[int]insets{}
-	for i, it := range items {
-		if f, ok := it.(framed); ok {
-			in := f.insets(cells[i].Size())
-			a, b := column[i%cols], row[i/cols]
-			column[i%cols] = insets{left: max(a.left, in.left), right: max(a.right, in.right)}
-			row[i/cols] = insets{bottom: max(b.bottom, in.bottom), top: max(b.top, in.top, strip)}
-		}
+func (p Panels) columnWidths(total vg.Length, items []Drawer) []vg.Length {
+	cols, _ := p.shape()
+	typical := vg.Point{X: shares(total, p.gap(), cols, nil)[0], Y: 0.7 * total / vg.Length(cols)}
+	inset := make([]vg.Length, cols)
+	column, _ := p.margins(items, func(int) vg.Point { return typical })
+	for i, in := range column {
+		inset[i] = in.left + in.right
 	}
-	areas := make([]vg.Rectangle, len(items))
+	return withInsets(total, p.gap(), inset, p.Widths)
+}
+
+func (p Panels) rowHeights(total vg.Point, items []Drawer) []vg.Length {
+	cols, rows := p.shape()
+	w := p.columnWidths(total.X, items)
+	typical := shares(total.Y, p.gap(), rows, nil)[0]
+	inset := make([]vg.Length, rows)
+	_, row := p.margins(items, func(i int) vg.Point { return vg.Point{X: w[i%cols], Y: typical} })
+	for j, in := range row {
+		inset[j] = in.bottom + in.top
+	}
+	return withInsets(total.Y, p.gap(), inset, p.Heights)
+}
+
+// withInsets adds to each inset its share of what all of them leave of a length.
+func withInsets(total, gap vg.Length, inset []vg.Length, weights []float64) []vg.Length {
+	rest := total
+	for _, x := range inset {
+		rest -= x
+	}
+	out := shares(max(rest, 0), gap, len(inset), weights)
+	for i, x := range inset {
+		out[i] += x
+	}
+	return out
+}
+
+// margins are the widest insets of each column and of each row, for items of the given sizes.
+func (p Panels) margins(items []Drawer, size func(i int) vg.Point) (column, row []insets) {
+	cols, rows := p.shape()
+	column, row = make([]insets, cols), make([]insets, rows)
 	for i, it := range items {
-		areas[i] = cells[i]
+		f, ok := it.(framed)
+		if !ok {
+			continue
+		}
+		in := f.insets(size(i))
+		a, b := &column[i%cols], &row[i/cols]
+		a.left, a.right = max(a.left, in.left), max(a.right, in.right)
+		b.bottom, b.top = max(b.bottom, in.bottom), max(b.top, in.top, p.strip())
+	}
+	return column, row
+}
+
+// areas gives each framed item its data area within its cell; others get their cell under the strip of letters.
+func (p Panels) areas(items []Drawer, cells []vg.Rectangle) []vg.Rectangle {
+	cols, _ := p.shape()
+	column, row := p.margins(items, func(i int) vg.Point { return cells[i].Size() })
+	out := make([]vg.Rectangle, len(items))
+	for i, it := range items {
+		out[i] = cells[i]
 		if _, ok := it.(framed); ok {
 			a, b := column[i%cols], row[i/cols]
-			areas[i] = insets{left: a.left, right: a.right, bottom: b.bottom, top: b.top}.within(cells[i])
+			out[i] = insets{left: a.left, right: a.right, bottom: b.bottom, top: b.top}.within(cells[i])
 		} else {
-			areas[i].Max.Y -= strip
+			out[i].Max.Y -= p.strip()
 		}
 	}
-	return areas
+	return out
 }
 
 // shared returns the items with common ranges, and inner labels left out, as ShareX and ShareY ask.
@@ -212,20 +266,20 @@ func (p Panels) shared() []Drawer {
 	cols, _ := p.shape()
 	ex, ey := p.commonExtents()
 	for i, it := range items {
-		q, ok := it.(Plot)
+		q, ok := asPlot(it)
 		if !ok {
 			continue
 		}
 		if p.ShareX {
 			q.X.Min, q.X.Max = q.X.bounds(ex)
 			if below := i + cols; below < len(items) && items[below] != nil {
-				q.X.Label, q.X.Unit, q.X.Ticks = "", "", unlabelled(q.X)
+				q.X.Label, q.X.Unit, q.X.inner = "", "", true
 			}
 		}
 		if p.ShareY {
 			q.Y.Min, q.Y.Max = q.Y.bounds(ey)
 			if i%cols > 0 {
-				q.Y.Label, q.Y.Unit, q.Y.Ticks = "", "", unlabelled(q.Y)
+				q.Y.Label, q.Y.Unit, q.Y.inner = "", "", true
 			}
 		}
 		items[i] = q
@@ -237,7 +291,7 @@ func (p Panels) commonExtents() (ex, ey extent) {
 	ex = extent{lo: math.Inf(1), hi: math.Inf(-1)}
 	ey = ex
 	for _, it := range p.Items {
-		if q, ok := it.(Plot); ok {
+		if q, ok := asPlot(it); ok {
 			x, y := q.extents()
 			ex, ey = ex.union(x), ey.union(y)
 		}
@@ -254,7 +308,7 @@ func (p Panels) height(w vg.Length) vg.Length {
 		inner.Max.X -= p.Bar.width() + barGap
 	}
 	cols, rows := p.shape()
-	widths := shares(inner.Size().X, p.gap(), cols, p.Widths)
+	widths := p.columnWidths(inner.Size().X, p.shared())
 	h := p.gap()*vg.Length(rows-1) + extra
 	for j := range rows {
 		var tallest vg.Length
@@ -272,7 +326,7 @@ func (p Panels) height(w vg.Length) vg.Length {
 
 // itemHeight is a panel's height; the legend of a plot is drawn by the panels.
 func (p Panels) itemHeight(it Drawer, w vg.Length) vg.Length {
-	q, ok := it.(Plot)
+	q, ok := asPlot(it)
 	if !ok {
 		return naturalHeight(it, w) + p.strip()
 	}
@@ -284,20 +338,4 @@ func (p Panels) itemHeight(it Drawer, w vg.Length) vg.Length {
 		h += p.strip()
 	}
 	return h
-}
-
-// bare keeps the marks of a ticker and drops their labels.
-type bare struct{ plot.Ticker }
-
-func unlabelled(a Axis) plot.Ticker { return bare{a.ticker(5)} }
-
-// Ticks returns the marks with blank labels: a tick with no label would count as minor.
-func (b bare) Ticks(lo, hi float64) []plot.Tick {
-	ticks := b.Ticker.Ticks(lo, hi)
-	for i, t := range ticks {
-		if !t.IsMinor() {
-			ticks[i].Label = " "
-		}
-	}
-	return ticks
 }

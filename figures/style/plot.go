@@ -13,8 +13,8 @@ import (
 	"coupling/figures/style/tick"
 )
 
-// Plot is one pair of axes and what is drawn between them. Items are this package's [Line], [Points], 
-// [Rule] and [Note], or any plotter of gonum. The first item is drawn first.
+// Plot is one pair of axes and what is drawn between them. Items are this package's [Line], [Points], [Bars],
+// [Histogram], [Heat], [Coupling], [Rule] and [Note], or any plotter of gonum. The first item is drawn first.
 //
 // NaN and infinite values, and values that are not positive on a logarithmic axis, are left out: a line breaks there.
 type Plot struct {
@@ -23,6 +23,8 @@ type Plot struct {
 	Items []plot.Plotter
 	// Legend places the legend, which lists the items that have a Name, if there are two or more.
 	Legend Place
+	// Bar is a colour bar on the right, from [Heat.Bar].
+	Bar *ColorBar
 	// Square makes a unit of x as long as a unit of y.
 	Square bool
 	// NoGrid leaves out the grid.
@@ -61,7 +63,7 @@ func New(title, x, y string) *plot.Plot {
 		a.Label.Padding = 2
 		a.Tick.Label.Color, a.Tick.Label.Font, a.Tick.Label.Handler = Black, sans(tickSize), paper.Text{}
 		a.Tick.LineStyle, a.Tick.Length = a.LineStyle, 3
-		a.Tick.Marker, a.Scale = tick.Linear{}, linearScale{}
+		a.Tick.Marker, a.Scale = tick.Linear{}, tick.LinearScale{}
 	}
 	p.Y.Tick.Label.YAlign = -0.6 // digits are centred at their mark
 	p.X.Label.Text, p.Y.Label.Text = x, y
@@ -78,7 +80,7 @@ func LogX(p *plot.Plot) { logAxis(&p.X) }
 // LogY is LogX for the vertical axis.
 func LogY(p *plot.Plot) { logAxis(&p.Y) }
 
-func logAxis(a *plot.Axis) { a.Scale, a.Tick.Marker = logScale{}, tick.Log{} }
+func logAxis(a *plot.Axis) { a.Scale, a.Tick.Marker = tick.LogScale{}, tick.Log{} }
 
 func grid() *plotter.Grid {
 	line := draw.LineStyle{Color: LightGrey, Width: gridWidth}

@@ -63,7 +63,7 @@ func (s Points) DataRange() (xmin, xmax, ymin, ymax float64) {
 
 // Plot draws the error bars and then the glyphs.
 func (s Points) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
+	x, y := transforms(c, p)
 	g := s.glyph()
 	for i := range min(len(s.X), len(s.Lo), len(s.Hi)) {
 		lo, hi := y(s.Lo[i]), y(s.Hi[i])

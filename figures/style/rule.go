@@ -39,7 +39,7 @@ func (r Rule) DataRange() (xmin, xmax, ymin, ymax float64) {
 
 // Plot draws the line and its label.
 func (r Rule) Plot(c draw.Canvas, p *plot.Plot) {
-	trX, trY := p.Transforms(&c)
+	trX, trY := transforms(c, p)
 	col := r.Color
 	if col == nil {
 		col = DarkGrey
@@ -96,7 +96,7 @@ func (n Note) DataRange() (xmin, xmax, ymin, ymax float64) {
 
 // Plot draws the note.
 func (n Note) Plot(c draw.Canvas, p *plot.Plot) {
-	trX, trY := p.Transforms(&c)
+	trX, trY := transforms(c, p)
 	from := vg.Point{X: trX(n.X), Y: trY(n.Y)}
 	if !finite(from) || !c.Contains(from) {
 		return

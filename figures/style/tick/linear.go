@@ -9,9 +9,10 @@ import (
 )
 
 // Linear marks multiples of 1, 2 or 5 times a power of ten. All its labels have the same number of decimals, and
-// where the values are at least 10⁵ or below 10⁻³ in absolute value all have the same power of ten.
+// where the values are at least 10⁵ or below 10⁻³ in absolute value all have the same power of ten, unless up to seven
+// digits in full are shorter.
 type Linear struct {
-	// N is about how many marks there should be: there are at most N+1, and at least N/2.5 where N > 2. Zero means 5.
+	// N is about how many marks there should be: at most N+1, and at least (N+1)/2.5 rounded down. Zero means 5.
 	N int
 }
 
@@ -22,7 +23,11 @@ func (l Linear) Ticks(lo, hi float64) []plot.Tick {
 	if !ordered(lo, hi) {
 		return nil
 	}
-	m, e := step(lo, hi, orDefault(l.N))
+	n := orDefault(l.N)
+	if hi/float64(n+2)-lo/float64(n+2) < 1e-320 { // no room between the smallest numbers
+		return []plot.Tick{{Value: lo, Label: Number(lo)}}
+	}
+	m, e := step(lo, hi, n)
 	first, last := math.Ceil(lo/scaled(m, e)-1e-9), math.Floor(hi/scaled(m, e)+1e-9)
 	if math.Abs(first)+math.Abs(last) > 1<<52 { // the range is finer than its numbers are
 		return []plot.Tick{{Value: lo, Label: Number(lo)}}
@@ -50,16 +55,19 @@ func orDefault(n int) int {
 	return n
 }
 
-// step chooses m·10ᵉ with m of 1, 2, 5 as the smallest step that makes at most n intervals.
+// step chooses m·10ᵉ with m of 1, 2, 5 as the smallest step of which at most n+1 multiples lie in [lo, hi].
 func step(lo, hi float64, n int) (m float64, e int) {
-	raw := hi/float64(n) - lo/float64(n) // hi − lo may overflow
-	e = int(math.Floor(math.Log10(raw)))
-	for _, m := range []float64{1, 2, 5} {
-		if scaled(m, e) >= raw*(1-1e-9) {
-			return m, e
+	raw := hi/float64(n+2) - lo/float64(n+2) // hi − lo may overflow
+	e = int(math.Floor(log10(raw)))
+	for {
+		for _, m := range []float64{1, 2, 5} {
+			s := scaled(m, e)
+			if s >= raw*(1-1e-9) && math.Floor(hi/s+1e-9)-math.Ceil(lo/s-1e-9) <= float64(n) {
+				return m, e
+			}
 		}
+		e++
 	}
-	return 1, e + 1
 }
 
 // scaled is m·10ᵉ, rounded once where e is negative so that 3·10⁻¹ is 0.3.
@@ -80,13 +88,14 @@ func label(ticks []plot.Tick, e int) {
 	for _, t := range ticks {
 		top = max(top, math.Abs(t.Value))
 	}
-	if top == 0 || (top < 1e5 && top >= 1e-3) {
+	power := int(math.Floor(log10(top) + 1e-12))
+	// Seven digits in full read better than a mantissa of more than four.
+	if top == 0 || (top < 1e5 && top >= 1e-3) || (top >= 1e5 && top < 1e7 && power-e > 3) {
 		for i, t := range ticks {
 			ticks[i].Label = minus(strconv.FormatFloat(t.Value, 'f', max(0, -e), 64))
 		}
 		return
 	}
-	power := int(math.Floor(math.Log10(top) + 1e-12))
 	for i, t := range ticks {
 		if t.Value == 0 {
 			ticks[i].Label = "0"

@@ -22,7 +22,7 @@ func (l Log) Ticks(lo, hi float64) []plot.Tick {
 	if !ordered(lo, hi) || lo <= 0 {
 		return nil
 	}
-	decades := math.Log10(hi) - math.Log10(lo)
+	decades := log10(hi) - log10(lo)
 	if decades < 0.5 {
 		return Linear{N: n}.Ticks(lo, hi)
 	}
@@ -44,7 +44,7 @@ func (l Log) Ticks(lo, hi float64) []plot.Tick {
 // exponents are those of the first and last power of ten within [lo, hi].
 func exponents(lo, hi float64) (first, last int) {
 	const slack = 1e-9
-	return int(math.Ceil(math.Log10(lo) - slack)), int(math.Floor(math.Log10(hi) + slack))
+	return int(math.Ceil(log10(lo) - slack)), int(math.Floor(log10(hi) + slack))
 }
 
 // withDigits marks every digit of every decade and labels those whose digit is in digits.
@@ -54,7 +54,7 @@ func withDigits(lo, hi float64, digits string, decades float64) (ticks []plot.Ti
 	}
 	const slack = 1e-9
 	plain := lo >= 0.9e-3 && hi <= 1.1e4
-	for e := int(math.Floor(math.Log10(lo))); e <= int(math.Ceil(math.Log10(hi))); e++ {
+	for e := int(math.Floor(log10(lo))); e <= int(math.Ceil(log10(hi))); e++ {
 		for d := 1; d <= 9; d++ {
 			v := scaled(float64(d), e)
 			if v < lo*(1-slack) || v > hi*(1+slack) {

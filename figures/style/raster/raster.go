@@ -1,4 +1,4 @@
-package style
+package raster
 
 import (
 	"image"
@@ -16,24 +16,24 @@ type Pool int
 
 // The ways of pooling.
 const (
-	PoolMean Pool = iota // the average over the dot's area, which keeps mass
-	PoolMax              // the largest, which keeps isolated entries of a sparse plan visible
+	Mean Pool = iota // the average over the dot's area, which keeps mass
+	Max              // the largest, which keeps isolated entries of a sparse plan visible
 )
 
-// bitmapDPI is the resolution of bitmaps in SVG and PDF.
-const bitmapDPI = 300
+// PrintDPI is the least resolution of bitmaps in SVG and PDF.
+const PrintDPI = 300
 
-// dots is the number of dots that a rectangle should have on the canvas's device, and, where the device is a bitmap
+// Dots is the number of dots that a rectangle should have on the canvas's device, and, where the device is a bitmap
 // itself, the rectangle in its dots, counted from its upper left corner.
-func dots(c vg.Canvas, r vg.Rectangle) (w, h int, target draw.Image, at image.Rectangle) {
+func Dots(c vg.Canvas, r vg.Rectangle) (w, h int, target draw.Image, at image.Rectangle) {
 	dev, ok := paper.Device(c).(interface {
 		vg.CanvasSizer
 		DPI() float64
 		Image() draw.Image
 	})
 	if !ok {
-		w = max(1, int(math.Round(r.Size().X.Dots(bitmapDPI))))
-		h = max(1, int(math.Round(r.Size().Y.Dots(bitmapDPI))))
+		w = max(1, int(math.Round(r.Size().X.Dots(PrintDPI))))
+		h = max(1, int(math.Round(r.Size().Y.Dots(PrintDPI))))
 		return w, h, nil, image.Rectangle{}
 	}
 	_, height := dev.Size()
@@ -43,10 +43,10 @@ func dots(c vg.Canvas, r vg.Rectangle) (w, h int, target draw.Image, at image.Re
 	return at.Dx(), at.Dy(), dev.Image(), at
 }
 
-// picture draws an image into a rectangle. On a bitmap its pixels are placed on the dots, on paper they are first
+// Draw draws an image into a rectangle. On a bitmap its pixels are placed on the dots, on paper they are first
 // repeated a whole number of times so that viewers do not smear them.
-func picture(c vg.Canvas, r vg.Rectangle, img image.Image) {
-	w, h, target, at := dots(c, r)
+func Draw(c vg.Canvas, r vg.Rectangle, img image.Image) {
+	w, h, target, at := Dots(c, r)
 	if target != nil {
 		draw.NearestNeighbor.Scale(target, at, img, img.Bounds(), draw.Over, nil)
 		return
@@ -64,32 +64,21 @@ func picture(c vg.Canvas, r vg.Rectangle, img image.Image) {
 // whole is the factor, at least 1, by which n pixels are repeated to make at least half of the wanted dots.
 func whole(want, n int) int { return max(1, (want+n-1)/max(n, 1)) }
 
-// heat draws a matrix into a rectangle, row 0 at the top, resampled to the dots of the canvas.
-func heat(c vg.Canvas, r vg.Rectangle, m mat.Matrix, s Scale, pool Pool) {
-	rows, cols := m.Dims()
-	if rows == 0 || cols == 0 {
-		return
-	}
-	w, h, target, _ := dots(c, r)
-	values, w, h := resample(m, bins(cols, w, target != nil), bins(rows, h, target != nil), pool)
-	picture(c, r, paint(values, w, h, s))
-}
-
-// bins is the number of samples for n cells on some dots. Few cells stay as they are and are repeated; on a bitmap,
+// Bins is the number of samples for n cells on some dots. Few cells stay as they are and are repeated; on a bitmap,
 // cells of some one to four dots are resampled, because repeating them would make them visibly unequal.
-func bins(n, dots int, bitmap bool) int {
+func Bins(n, dots int, bitmap bool) int {
 	if n > dots || (bitmap && dots < 4*n) {
 		return dots
 	}
 	return n
 }
 
-// resample pools a matrix over w×h equal bins. NaN and infinite cells do not count; where no cell counts the value
+// Resample pools a matrix over w×h equal bins. NaN and infinite cells do not count; where no cell counts the value
 // is NaN. Cost: one pass over the matrix.
-func resample(m mat.Matrix, w, h int, pool Pool) (values []float64, cols, rows int) {
+func Resample(m mat.Matrix, w, h int, pool Pool) (values []float64) {
 	r, c := m.Dims()
 	values, weight := make([]float64, w*h), make([]float64, w*h)
-	if pool == PoolMax {
+	if pool == Max {
 		for i := range values {
 			values[i] = math.Inf(-1)
 		}
@@ -97,7 +86,7 @@ func resample(m mat.Matrix, w, h int, pool Pool) (values []float64, cols, rows i
 	across, down := overlaps(c, w), overlaps(r, h)
 	buf := make([]float64, c)
 	for i := range r {
-		row := rowOf(m, i, buf)
+		row := Row(m, i, buf)
 		for _, d := range down[i] {
 			to := d.bin * w
 			pour(values[to:to+w], weight[to:to+w], row, across, d.part, pool)
@@ -107,11 +96,11 @@ func resample(m mat.Matrix, w, h int, pool Pool) (values []float64, cols, rows i
 		switch {
 		case weight[i] == 0:
 			values[i] = math.NaN()
-		case pool == PoolMean:
+		case pool == Mean:
 			values[i] /= weight[i]
 		}
 	}
-	return values, w, h
+	return values
 }
 
 // pour adds a part of one row of the matrix to a row of bins.
@@ -122,7 +111,7 @@ func pour(values, weight, row []float64, across [][]overlap, part float64, pool 
 		}
 		for _, a := range across[j] {
 			weight[a.bin] += part * a.part
-			if pool == PoolMax {
+			if pool == Max {
 				values[a.bin] = max(values[a.bin], v)
 			} else {
 				values[a.bin] += part * a.part * v
@@ -150,8 +139,8 @@ func overlaps(n, bins int) [][]overlap {
 	return out
 }
 
-// rowOf returns row i without a copy where the matrix allows.
-func rowOf(m mat.Matrix, i int, buf []float64) []float64 {
+// Row returns row i without a copy where the matrix allows.
+func Row(m mat.Matrix, i int, buf []float64) []float64 {
 	if d, ok := m.(mat.RawRowViewer); ok {
 		return d.RawRowView(i)
 	}
@@ -159,26 +148,4 @@ func rowOf(m mat.Matrix, i int, buf []float64) []float64 {
 		buf[j] = m.At(i, j)
 	}
 	return buf
-}
-
-// finiteRange is the range of the finite values; lo > hi where there are none.
-func finiteRange(values []float64) (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for _, v := range values {
-		if v-v == 0 {
-			lo, hi = min(lo, v), max(hi, v)
-		}
-	}
-	return lo, hi
-}
-
-// paint colours values.
-func paint(values []float64, cols, rows int, s Scale) *image.RGBA {
-	img := image.NewRGBA(image.Rect(0, 0, cols, rows))
-	colors := s.colors()
-	for i, v := range values {
-		c := colors(s.position(v))
-		img.Pix[4*i], img.Pix[4*i+1], img.Pix[4*i+2], img.Pix[4*i+3] = c.R, c.G, c.B, 255
-	}
-	return img
 }

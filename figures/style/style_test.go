@@ -1,0 +1,393 @@
+package style_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/cmpimg"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"pgregory.net/rapid"
+
+	"coupling/figures/style"
+	"coupling/figures/style/hue"
+)
+
+func save(t *testing.T, f style.Figure, format string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.Save(&b, format); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func picture(t *testing.T, f style.Figure) image.Image {
+	t.Helper()
+	img, err := png.Decode(bytes.NewReader(save(t, f, "png")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// count is the number of dots of exactly a colour.
+func count(img image.Image, c color.Color) (n int) {
+	r, g, b, _ := c.RGBA()
+	bounds := img.Bounds()
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			if p, q, s, _ := img.At(x, y).RGBA(); p == r && q == g && s == b {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// TestSameBytes: a figure is the same twice and with other numbers of processors, in all formats, and the PDF can be
+// read.
+func TestSameBytes(t *testing.T) {
+	for _, name := range []string{"panels", "pairs", "table"} {
+		for _, format := range []string{"png", "svg", "pdf"} {
+			f := gallery()[name]
+			f.DPI = goldenDPI
+			a := save(t, f, format)
+			before := runtime.GOMAXPROCS(1)
+			b := save(t, f, format)
+			runtime.GOMAXPROCS(before)
+			if !bytes.Equal(a, b) {
+				t.Errorf("%s.%s differs from one time to the next", name, format)
+			}
+			if format == "pdf" {
+				if same, err := cmpimg.Equal("pdf", a, b); err != nil || !same {
+					t.Errorf("%s.pdf: readable and equal: %t, error %v", name, same, err)
+				}
+			}
+		}
+	}
+}
+
+func TestUnknownFormat(t *testing.T) {
+	err := style.Figure{Body: style.Plot{}}.Save(io.Discard, "bmp")
+	if !errors.Is(err, style.ErrFormat) || !strings.Contains(err.Error(), `"bmp"`) {
+		t.Errorf("error %v, want ErrFormat that names bmp", err)
+	}
+}
+
+// TestBadData: what contradicts itself is refused, with the argument in the message.
+func TestBadData(t *testing.T) {
+	m := mat.NewDense(2, 3, nil)
+	items := func(it ...plot.Plotter) style.Drawer { return style.Plot{Items: it} }
+	for want, body := range map[string]style.Drawer{
+		"2 X and 1 Y":              items(style.Line{X: []float64{1, 2}, Y: []float64{1}}),
+		"1 Lo and 0 Hi":            items(style.Line{X: []float64{1}, Y: []float64{1}, Lo: []float64{1}}),
+		"0 X and 1 Y":              items(style.Points{Y: []float64{1}}),
+		"At = 2 of 2":              items(style.Bars{At: 2, Of: 2}),
+		"Edges[1] = 0":             items(style.Histogram{Edges: []float64{1, 0}}),
+		"one edge":                 items(style.Histogram{Edges: []float64{1}}),
+		"x 1 to 0":                 items(style.Heat{M: m, X0: 1, Y1: 1}),
+		"Plan 2×3":                 items(style.Coupling{Source: mat.NewDense(2, 2, nil), Target: mat.NewDense(2, 2, nil), Plan: m}),
+		"Source, Target and Plan":  items(style.Coupling{}),
+		"Rows add up to 1 of 2":    style.HeatMap{M: m, Rows: []style.Block{{N: 1}}},
+		"N = -1":                   style.HeatMap{M: m, Cols: []style.Block{{N: -1}, {N: 4}}},
+		"shape 2×1×1":              style.ImageGrid{C: 2, H: 1, W: 1},
+		"shape 0×0×4":              style.ImageGrid{W: 4},
+		"image 1 has 3 values":     style.ImageGrid{H: 2, W: 2, Images: [][]float32{nil, {1, 2, 3}}},
+		"Columns = 3":              style.ImageGrid{H: 2, W: 2, Columns: 3, Pairs: true},
+		"row 0 has 2 cells":        style.Table{Header: []string{"a"}, Rows: [][]string{{"b", "c"}}},
+		"panel (b)":                style.Panels{Items: []style.Drawer{nil, items(style.Points{Y: []float64{1}})}},
+		"3 Widths for 1 columns":   style.Panels{Items: []style.Drawer{style.Plot{}}, Widths: []float64{1, 2, 3}},
+		"2 Heights for 1 rows":     style.Panels{Items: []style.Drawer{style.Plot{}}, Heights: []float64{1, 2}},
+		"item 0 of the plot":       items(style.Points{X: []float64{1}}),
+		"panel (a): panel (a): st": style.Panels{Items: []style.Drawer{style.Panels{Items: []style.Drawer{items(style.Points{X: []float64{1}})}}}},
+	} {
+		err := style.Figure{Body: body}.Save(io.Discard, "svg")
+		if !errors.Is(err, style.ErrData) || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("error %v, want ErrData that says %q", err, want)
+		}
+	}
+	if err := (style.Figure{Width: -1}).Save(io.Discard, "svg"); !errors.Is(err, style.ErrData) {
+		t.Errorf("a negative width: error %v, want ErrData", err)
+	}
+}
+
+// TestEmptiness: nothing, one point, one value and the largest numbers all make a picture without NaN in it.
+func TestEmptiness(t *testing.T) {
+	nan, inf, big := math.NaN(), math.Inf(1), math.MaxFloat64
+	line := func(y ...float64) plot.Plotter {
+		l := style.Line{Y: y, Marks: true}
+		for i := range y {
+			l.X = append(l.X, float64(i))
+		}
+		return l
+	}
+	bodies := map[string]style.Drawer{
+		"nothing":         nil,
+		"no items":        style.Plot{},
+		"empty line":      style.Plot{Items: []plot.Plotter{style.Line{}}},
+		"one point":       style.Plot{Items: []plot.Plotter{line(3)}},
+		"zero":            style.Plot{Items: []plot.Plotter{line(0)}},
+		"constant":        style.Plot{Items: []plot.Plotter{line(7, 7, 7)}},
+		"all NaN":         style.Plot{Items: []plot.Plotter{line(nan, nan)}},
+		"all infinite":    style.Plot{Items: []plot.Plotter{line(inf, -inf)}},
+		"largest":         style.Plot{Items: []plot.Plotter{line(-big, big)}},
+		"one largest":     style.Plot{Items: []plot.Plotter{line(big), line(-big)}},
+		"no points":       style.Plot{Items: []plot.Plotter{style.Points{}, style.Bars{}, style.Histogram{}}},
+		"one sample":      style.Plot{Items: []plot.Plotter{style.Histogram{Data: []float64{2, 2}}}},
+		"NaN samples":     style.Plot{Items: []plot.Plotter{style.Histogram{Data: []float64{nan, inf}}}},
+		"reversed limits": style.Plot{X: style.Axis{Min: 2, Max: 1}, Items: []plot.Plotter{line(1, 2)}},
+		"no panels":       style.Panels{},
+		"empty panel":     style.Panels{Items: []style.Drawer{nil, style.Plot{}}, Letters: true, Bar: &style.ColorBar{}},
+		"no matrix":       style.HeatMap{},
+		"empty matrix":    style.HeatMap{M: &mat.Dense{}},
+		"NaN matrix":      style.HeatMap{M: mat.NewDense(1, 1, []float64{nan})},
+		"constant matrix": style.HeatMap{M: mat.NewDense(2, 2, []float64{3, 3, 3, 3})},
+		"zero log matrix": style.HeatMap{M: mat.NewDense(2, 2, nil), Scale: style.Scale{Log: true}},
+		"largest matrix":  style.HeatMap{M: mat.NewDense(1, 2, []float64{-big, big})},
+		"no images":       style.ImageGrid{H: 2, W: 2},
+		"no table":        style.Table{},
+		"headings only":   style.Table{Header: []string{"a", "b"}},
+		"no legend":       style.Legend{},
+	}
+	for name, body := range bodies {
+		t.Run(name, func(t *testing.T) {
+			for _, log := range []bool{false, true} {
+				if p, ok := body.(style.Plot); ok {
+					p.X.Log, p.Y.Log = log, log
+					body = p
+				}
+				if s := string(save(t, style.Figure{Body: body}, "svg")); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
+					t.Error("the picture has NaN or Inf in it")
+				}
+				save(t, style.Figure{Body: body, DPI: 60}, "png")
+			}
+		})
+	}
+}
+
+// TestAnyData: no data whatsoever makes drawing panic, and everything stays near the page.
+func TestAnyData(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 6).Draw(t, "n")
+		value := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, math.MaxFloat64}))
+		draw := func(name string) (v []float64) {
+			for range n {
+				v = append(v, value.Draw(t, name))
+			}
+			return v
+		}
+		x, y, lo, hi := draw("x"), draw("y"), draw("lo"), draw("hi")
+		p := style.Plot{
+			X: style.Axis{Log: rapid.Bool().Draw(t, "log x"), Invert: rapid.Bool().Draw(t, "invert")},
+			Y: style.Axis{Log: rapid.Bool().Draw(t, "log y"), Min: value.Draw(t, "min"), Max: value.Draw(t, "max")},
+			Items: []plot.Plotter{
+				style.Line{Name: "a", X: x, Y: y, Lo: lo, Hi: hi, Marks: true, Step: style.Step(rapid.IntRange(0, 3).Draw(t, "step"))},
+				style.Points{Name: "b", X: y, Y: x, Lo: lo, Hi: hi},
+				style.Bars{Y: y, Lo: lo, Hi: hi},
+				style.Histogram{Data: x},
+				style.Rule{At: value.Draw(t, "rule"), Label: "r"},
+				style.Note{X: value.Draw(t, "note"), Y: 1, Text: "n", DX: 5, Arrow: true},
+			},
+		}
+		var b bytes.Buffer
+		if err := (style.Figure{Body: p}).Save(&b, "svg"); err != nil {
+			t.Fatal(err)
+		}
+		// A number is clipped at 10⁶ points when it is written; nothing should come near that.
+		for _, bad := range []string{"NaN", "Inf", "1000000"} {
+			if strings.Contains(b.String(), bad) {
+				t.Fatalf("%s in the picture", bad)
+			}
+		}
+	})
+}
+
+// TestCrispPixels: each pixel of an image grid is a square of dots of one colour, in its place.
+func TestCrispPixels(t *testing.T) {
+	const h, w = 5, 4
+	im := make([]float32, h*w)
+	for i := range im {
+		im[i] = float32(i+1) / float32(h*w+1)
+	}
+	img := picture(t, style.Figure{Body: style.ImageGrid{Images: [][]float32{im}, H: h, W: w}, Width: 40 * vg.Millimeter})
+	level := func(i int) color.Gray { return color.Gray{Y: uint8(math.Round(255 * float64(im[i])))} }
+	n := count(img, level(0))
+	side := int(math.Round(math.Sqrt(float64(n))))
+	if side < 10 || side*side != n {
+		t.Fatalf("the first pixel covers %d dots, want a square", n)
+	}
+	for i := range im {
+		if got := count(img, level(i)); got != n {
+			t.Errorf("pixel %d covers %d dots, the first %d", i, got, n)
+		}
+	}
+}
+
+func TestImageValues(t *testing.T) {
+	grid := func(g style.ImageGrid) image.Image {
+		g.H, g.W, g.Columns = 1, 1, 1
+		return picture(t, style.Figure{Body: g, Width: 10 * vg.Millimeter})
+	}
+	for _, c := range []struct {
+		name string
+		g    style.ImageGrid
+		want color.Color
+	}{
+		{"clipped", style.ImageGrid{Images: [][]float32{{-3}}}, color.Gray{Y: 0}},
+		{"middle of [−1, 1]", style.ImageGrid{Images: [][]float32{{0}}, Lo: -1, Hi: 1}, color.Gray{Y: 128}},
+		{"NaN", style.ImageGrid{Images: [][]float32{{float32(math.NaN())}}}, color.Gray{Y: 128}},
+		{"inverted", style.ImageGrid{Images: [][]float32{{1}}, Invert: true}, color.Gray{Y: 0}},
+		{"planes", style.ImageGrid{C: 3, Images: [][]float32{{1, 0, 0.2}}}, color.RGBA{R: 255, B: 51, A: 255}},
+	} {
+		if count(grid(c.g), c.want) < 100 {
+			t.Errorf("%s: no pixel of colour %v", c.name, c.want)
+		}
+	}
+}
+
+// TestHeatMapCells: colours are those of the scale, row 0 is at the top, and a field's is at the bottom.
+func TestHeatMapCells(t *testing.T) {
+	m := mat.NewDense(2, 2, []float64{0, 1, 2, 3})
+	top := func(img image.Image, c color.Color) int {
+		b := img.Bounds()
+		r, g, bl, _ := c.RGBA()
+		for y := b.Min.Y; y < b.Max.Y; y++ {
+			for x := b.Min.X; x < b.Max.X; x++ {
+				if p, q, s, _ := img.At(x, y).RGBA(); p == r && q == g && s == bl {
+					return y
+				}
+			}
+		}
+		return -1
+	}
+	for _, c := range []struct {
+		name      string
+		body      style.Drawer
+		firstIsUp bool
+	}{
+		{"heat map", style.HeatMap{M: m, NoBar: true}, true},
+		{"field", style.Plot{Items: []plot.Plotter{style.Heat{M: m, X1: 1, Y1: 1}}, NoGrid: true}, false},
+	} {
+		img := picture(t, style.Figure{Body: c.body})
+		zero, three := hue.Viridis(0), hue.Viridis(1)
+		if count(img, zero) < 1000 || count(img, three) < 1000 {
+			t.Fatalf("%s: the ends of the scale are not in the picture", c.name)
+		}
+		if up := top(img, zero) < top(img, three); up != c.firstIsUp {
+			t.Errorf("%s: row 0 above the last row: %t, want %t", c.name, up, c.firstIsUp)
+		}
+	}
+}
+
+// TestBadge: the badge is in the picture and readable, and makes it higher.
+func TestBadge(t *testing.T) {
+	plain := style.Figure{Body: errorCurves()}
+	marked := plain
+	marked.Badge = style.SmallerThanPaper("quick", "n = 500")
+	if marked.Badge != "smaller than the paper’s: preset quick, n = 500" {
+		t.Errorf("the badge says %q", marked.Badge)
+	}
+	_, h0 := plain.Size()
+	_, h1 := marked.Size()
+	if h1 <= h0 {
+		t.Errorf("%v high with a badge, %v without: it must not cover the picture", h1, h0)
+	}
+	pale := color.NRGBA{R: 0xFF, G: 0xF8, B: 0xE1, A: 255}
+	if count(picture(t, plain), pale) > 0 || count(picture(t, marked), pale) < 1000 {
+		t.Error("the badge's box is not where it should be")
+	}
+	if c := hue.Contrast(color.NRGBA{R: 0x6B, G: 0x52, B: 0x10, A: 255}, pale); c < 4.5 { // WCAG 2 AA for small text
+		t.Errorf("the badge's text has contrast %.1f", c)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for width, dots := range map[vg.Length]int{style.OneColumn: 669, style.TwoColumns: 1386, style.Screen: 1102} {
+		if got := picture(t, style.Figure{Width: width, Height: 50}).Bounds().Dx(); got != dots {
+			t.Errorf("%.0f mm is %d dots wide at %d dpi, want %d", width/vg.Millimeter, got, style.DPI, dots)
+		}
+	}
+	w, h := style.Figure{Body: style.HeatMap{M: mat.NewDense(3, 3, nil), NoBar: true, NoTicks: true}}.Size()
+	if math.Abs(float64(w-h)) > 4 {
+		t.Errorf("a square matrix makes a figure of %v × %v", w, h)
+	}
+}
+
+// TestSeries: no two of the first 168 series have the same look.
+func TestSeries(t *testing.T) {
+	seen := map[string]int{}
+	for k := range 168 {
+		key := fmt.Sprintf("%v %v %T%v", style.Series(k).Color, style.Series(k).Dashes, style.Series(k).Glyph, style.Series(k).Glyph)
+		if j, ok := seen[key]; ok {
+			t.Errorf("series %d looks like series %d", k, j)
+		}
+		seen[key] = k
+	}
+	if style.Series(-3).Color != style.Series(0).Color {
+		t.Error("a negative series is not the first")
+	}
+}
+
+// TestGonumPlot: a plot of gonum takes part, with our look and our items, and its logarithmic axes do not panic.
+func TestGonumPlot(t *testing.T) {
+	p := style.New("by hand", "x", "y")
+	p.Add(style.Line{X: []float64{1, 10, 100}, Y: []float64{1, 0.1, 0.01}, Name: "ours"})
+	style.LogX(p)
+	style.LogY(p)
+	f, err := plotter.NewScatter(plotter.XYs{{X: 3, Y: 0.3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Add(f)
+	save(t, style.Figure{Body: style.Panels{Items: []style.Drawer{p, style.Plot{Items: []plot.Plotter{f}}}}}, "pdf")
+}
+
+// TestLegend: only several named items make a legend, and one name makes one entry.
+func TestLegend(t *testing.T) {
+	a, b := style.Line{Name: "a"}, style.Points{Name: "b", Series: 1}
+	if got := len(style.Key(a, b, a, style.Line{}, style.Rule{})); got != 2 {
+		t.Errorf("%d entries, want 2", got)
+	}
+	height := func(items ...plot.Plotter) vg.Length {
+		_, h := style.Figure{Body: style.Plot{Items: items}}.Size()
+		return h
+	}
+	if one, none := height(a), height(style.Line{}); one != none {
+		t.Errorf("a plot of one series is %v high, without a name %v: one series needs no legend", one, none)
+	}
+	if two, none := height(a, b), height(style.Line{}); two <= none {
+		t.Error("two series have no legend")
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	got := style.Blocks([]uint8{0, 0, 3, 3, 3, 7}, func(l uint8) string { return fmt.Sprint(l) })
+	if s := fmt.Sprint(got); s != "[{0 2} {3 3} {7 1}]" {
+		t.Errorf("Blocks = %s", s)
+	}
+}
+
+func BenchmarkHeatMap(b *testing.B) {
+	for _, n := range []int{500, 4096} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			f := style.Plan(blockPlan(n, 10))
+			for b.Loop() {
+				if err := f.Save(io.Discard, "png"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
