@@ -15,8 +15,6 @@ const (
 	AtLeast                 // Got ≥ Want − tolerance
 )
 
-func (r Relation) String() string { return [...]string{"=", "≤", "≥"}[r] }
-
 // A Claim is a number that a paper prints, or a law that a result must obey,
 // beside what we got.
 type Claim struct {
@@ -70,14 +68,17 @@ func (c Claim) Verdict() Verdict {
 	return Differs
 }
 
-// Expected returns the right-hand side as text: "≤ 0.001", "0.58 ± 0.05".
+// Expected returns the right-hand side as text: "≤ 0.001" with the tolerance
+// added, "0.58 ± 0.05".
 func (c Claim) Expected() string {
-	s := fmt.Sprintf("%.4g", c.Want)
-	if c.Relation != Equals {
-		s = c.Relation.String() + " " + s
+	tol := c.Tolerance()
+	switch {
+	case c.Relation == AtMost:
+		return fmt.Sprintf("≤ %.4g", c.Want+tol)
+	case c.Relation == AtLeast:
+		return fmt.Sprintf("≥ %.4g", c.Want-tol)
+	case tol > 0:
+		return fmt.Sprintf("%.4g ± %.2g", c.Want, tol)
 	}
-	if tol := c.Tolerance(); tol > 0 {
-		s += fmt.Sprintf(" ± %.2g", tol)
-	}
-	return s
+	return fmt.Sprintf("%.4g", c.Want)
 }

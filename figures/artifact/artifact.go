@@ -1,0 +1,54 @@
+// Package artifact keeps matrices beside the cells of figures, as NPY files of
+// float32: what a drawing needs and a JSON record should not carry.
+package artifact
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"coupling/data/format"
+	"coupling/lab"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Write leaves m as the artifact called name, rounded to float32.
+func Write(c *lab.Cell, name string, m *mat.Dense) error {
+	path, err := c.Artifact(name)
+	if err != nil {
+		return err
+	}
+	n, d := m.Dims()
+	x := make([]float32, 0, n*d)
+	for i := range n {
+		for _, v := range m.RawRowView(i) {
+			x = append(x, float32(v))
+		}
+	}
+	return lab.WriteFile(path, func(w io.Writer) error { return format.WriteNPY(w, []int{n, d}, x) })
+}
+
+// maxBytes bounds what Read will take into memory.
+const maxBytes = 1 << 32
+
+// Read returns the matrix that Write left. open is the Open of a [lab.Result].
+func Read(open func(name string) (*os.File, error), name string) (*mat.Dense, error) {
+	f, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	a, err := format.ReadNPY[float32](f, maxBytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(a.Shape) != 2 {
+		return nil, fmt.Errorf("%s: shape %v: want a matrix", name, a.Shape)
+	}
+	x := make([]float64, len(a.Data))
+	for i, v := range a.Data {
+		x[i] = float64(v)
+	}
+	return mat.NewDense(a.Shape[0], a.Shape[1], x), nil
+}

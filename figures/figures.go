@@ -1,0 +1,94 @@
+// Package figures lists every figure and table that the project makes. One file
+// holds one of them, in the folder of its paper: figures/PAPER/FIGURE.go. Each is
+// a [lab.Figure]: cells to compute, a drawing made from them, and the claims of
+// the paper checked against them.
+//
+//	coupling fig list
+//	coupling fig tour/digits --preset quick
+package figures
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"coupling/figures/tour"
+	"coupling/lab"
+)
+
+// A Paper is a source of figures.
+type Paper struct {
+	Name  string // the first part of its figures' names
+	Title string
+}
+
+// Papers lists the papers in the order of the gallery.
+func Papers() []Paper {
+	return []Paper{
+		{"tour", "Tour"},
+		{"analytic", "Efficient, stable, and analytic differentiation of the Sinkhorn loss"},
+		{"scones", "SCONES: score-based generative neural networks for large-scale optimal transport"},
+		{"dpsinkhorn", "Don't generate me: training differentially private generative models with Sinkhorn divergence"},
+		{"admm", "Differentially private ADMM-based distributed discrete optimal transport for resource allocation"},
+		{"amplification", "Unified mechanism-specific amplification by subsampling and group privacy amplification"},
+	}
+}
+
+// All lists the figures, those that are quick to make first.
+func All() []lab.Figure {
+	return []lab.Figure{
+		tour.Digits(),
+	}
+}
+
+// Select returns the figures that match any of names: a figure's name, a paper's
+// name, or a pattern as in [path.Match]. The error names the first that matches
+// nothing and what there is.
+func Select(names ...string) ([]lab.Figure, error) {
+	all := All()
+	var out []lab.Figure
+	for _, name := range names {
+		var found []lab.Figure
+		for _, f := range all {
+			if ok, err := path.Match(name, f.Name); err != nil {
+				return nil, fmt.Errorf("figure %q: %w", name, err)
+			} else if ok || f.Paper() == name {
+				found = append(found, f)
+			}
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("figure %q: there is none; there are %s", name, strings.Join(namesOf(all), ", "))
+		}
+		out = append(out, found...)
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(out, func(f lab.Figure) bool {
+		defer func() { seen[f.Name] = true }()
+		return seen[f.Name]
+	}), nil
+}
+
+func namesOf(figs []lab.Figure) []string {
+	var out []string
+	for _, f := range figs {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+// Decoders returns the decoders of every experiment behind any figure, each
+// experiment once.
+func Decoders() []lab.Decoder {
+	var out []lab.Decoder
+	seen := map[string]bool{}
+	for _, f := range All() {
+		for _, d := range f.Decoders {
+			if !seen[d.Experiment()] {
+				seen[d.Experiment()] = true
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package figures
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"coupling/lab"
+)
+
+func TestEveryFigureIsWellFormed(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var papers []string
+	for _, p := range Papers() {
+		papers = append(papers, p.Name)
+	}
+	known := map[string]bool{}
+	for _, d := range Decoders() {
+		known[d.Experiment()] = true
+	}
+	seen := map[string]bool{}
+	for _, f := range All() {
+		if !slices.Contains(papers, f.Paper()) || seen[f.Name] {
+			t.Errorf("%s: unknown paper, or the name is taken", f.Name)
+		}
+		seen[f.Name] = true
+		if f.Title == "" || f.Shows == "" || f.Jobs == nil || f.Draw == nil || f.Claims == nil {
+			t.Errorf("%s is incomplete", f.Name)
+		}
+		if !strings.Contains(string(readme), "fig "+f.Name+"`") {
+			t.Errorf("README.md does not give the command of %s", f.Name)
+		}
+		for _, p := range lab.Presets {
+			if f.Sizes[p] == "" {
+				t.Errorf("%s does not say what preset %s computes", f.Name, p)
+				continue
+			}
+			jobs, err := f.Jobs(lab.Setting{Preset: p, Seed: 1, Device: "cpu"})
+			if err != nil || len(jobs) == 0 {
+				t.Errorf("%s at %s: %d jobs, %v", f.Name, p, len(jobs), err)
+			}
+			for _, j := range jobs {
+				line, err := lab.EncodeJob(j)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := lab.DecodeJob(line, Decoders()); err != nil || !known[j.Record().Experiment] {
+					t.Errorf("%s at %s: a job does not travel: %v", f.Name, p, err)
+				}
+			}
+		}
+	}
+}
+
+func TestSelect(t *testing.T) {
+	for _, names := range [][]string{{"tour/digits"}, {"tour"}, {"tour/*", "tour"}, {"*/digits"}} {
+		figs, err := Select(names...)
+		if err != nil || len(figs) == 0 || figs[0].Name != "tour/digits" {
+			t.Errorf("%q: %d figures, %v", names, len(figs), err)
+		}
+		count := map[string]int{}
+		for _, f := range figs {
+			if count[f.Name]++; count[f.Name] > 1 {
+				t.Errorf("%q gives %s twice", names, f.Name)
+			}
+		}
+	}
+	for _, name := range []string{"tour/nothing", "[", ""} {
+		if _, err := Select(name); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,414 @@
+package tour
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+
+	"coupling/data"
+	"coupling/figures/artifact"
+	"coupling/figures/style"
+	"coupling/lab"
+	"coupling/ot"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// pixels is the number of pixels of the 16×16 images.
+const pixels = 16 * 16
+
+// Digits is entropic transport between USPS and MNIST digits over ε.
+func Digits() lab.Figure {
+	return lab.Figure{
+		Name:  "tour/digits",
+		Title: "Entropic transport between USPS and MNIST digits",
+		Shows: "Two sets of handwritten digits, drawn at random and scaled to 16×16, coupled by entropic optimal transport " +
+			"at the mean squared difference of pixels. At small ε nearly every digit goes to one other, mostly of its own class; " +
+			"as ε grows the plan blurs into the independent coupling. Labels are used to sort and to count, never to couple.",
+		Sizes: map[lab.Preset]string{
+			lab.Smoke: "100 + 100 digits, 3 values of ε",
+			lab.Quick: "500 + 500 digits, 6 values of ε",
+			lab.Paper: "2000 + 2000 digits, 6 values of ε",
+		},
+		Decoders: []lab.Decoder{digitsSample.Decoder(), digitsPlan.Decoder()},
+		Jobs:     digitsJobs,
+		Draw:     drawDigits,
+		Claims:   claimDigits,
+	}
+}
+
+// sampleParams choose n digits of each set.
+type sampleParams struct {
+	N int `json:"n"`
+}
+
+// sampleOut is what was chosen, ordered by class. The images are the artifacts
+// usps.npy and mnist.npy, float32 in [0, 1].
+type sampleOut struct {
+	USPS  []int `json:"usps"` // labels
+	MNIST []int `json:"mnist"`
+}
+
+var digitsSample = lab.Experiment[sampleParams, sampleOut]{
+	Name: "tour/digits-sample", Version: 1,
+	Run: func(ctx context.Context, c *lab.Cell, p sampleParams) (sampleOut, error) {
+		u, m, err := sampleDigits(ctx, c.Rand("digits"), p.N)
+		if err != nil {
+			return sampleOut{}, err
+		}
+		return sampleOut{USPS: u.labels, MNIST: m.labels},
+			errors.Join(artifact.Write(c, "usps.npy", u.x), artifact.Write(c, "mnist.npy", m.x))
+	},
+}
+
+// digits are images as rows, ordered by class.
+type digits struct {
+	x      *mat.Dense
+	labels []int
+}
+
+func sampleDigits(ctx context.Context, rng *rand.Rand, n int) (usps, mnist digits, err error) {
+	u, err := data.USPS(ctx, data.From{}, data.Train)
+	if err != nil {
+		return usps, mnist, err
+	}
+	m, err := data.MNIST(ctx, data.From{}, data.Train)
+	if err != nil {
+		return usps, mnist, err
+	}
+	// MNIST's digits fill 20×20 pixels of 28×28, those of USPS their whole frame.
+	if m, err = m.CenterCrop(20, 20); err != nil {
+		return usps, mnist, err
+	}
+	if usps, err = pickDigits(rng, u, n); err != nil {
+		return usps, mnist, err
+	}
+	mnist, err = pickDigits(rng, m, n)
+	return usps, mnist, err
+}
+
+// planParams is one plan: n digits of each set at ε = Ratio times the mean cost.
+type planParams struct {
+	N     int     `json:"n"`
+	Ratio float64 `json:"ratio"`
+	Tol   float64 `json:"tol"`
+}
+
+// planOut is what is known of one plan. Artifacts: plan.npy (n×n) and
+// projection.npy (n×256), the barycentric projection of each USPS digit.
+type planOut struct {
+	Eps        float64     `json:"eps"`
+	MeanCost   float64     `json:"mean_cost"`
+	Status     string      `json:"status"`
+	Iterations int         `json:"iterations"`
+	MarginalL1 float64     `json:"marginal_l1"`
+	Sharp      float64     `json:"sharp"`
+	Gap        float64     `json:"duality_gap"` // relative
+	Effective  float64     `json:"effective"`   // exp of the mean entropy of a row: targets of one source
+	SameClass  float64     `json:"same_class"`  // mass that stays in its class
+	Chance     float64     `json:"chance"`      // the same for the independent coupling
+	ClassMass  [][]float64 `json:"class_mass"`
+	Match      []int       `json:"match"` // the likeliest target of each source
+}
+
+var digitsPlan = lab.Experiment[planParams, planOut]{
+	Name: "tour/digits-plan", Version: 1,
+	Run: func(ctx context.Context, c *lab.Cell, p planParams) (planOut, error) {
+		u, m, err := sampleDigits(ctx, c.Rand("digits"), p.N)
+		if err != nil {
+			return planOut{}, err
+		}
+		x, y := scaled(u.x), scaled(m.x) // so that |x−y|² is the mean over pixels
+		prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
+		mean := mat.Sum(ot.Cost(prob.Geometry)) / float64(p.N*p.N)
+		plan, err := ot.LBFGS{Eps: p.Ratio * mean, Tol: p.Tol, Trace: func(s ot.Step) {
+			c.Progress(progressOf(s.MarginalL1, p.Tol), 100)
+		}}.Solve(ctx, prob)
+		if err != nil {
+			return planOut{}, fmt.Errorf("ε = %g of the mean cost: %w", p.Ratio, err)
+		}
+		out := describePlan(plan, u.labels, m.labels)
+		out.MeanCost = mean
+		return out, errors.Join(artifact.Write(c, "plan.npy", plan.Matrix()), artifact.Write(c, "projection.npy", plan.Barycentric(m.x)))
+	},
+}
+
+// progressOf is the way from an error of 1 down to tol in percent, by decades.
+func progressOf(err, tol float64) int {
+	return int(100 * min(max(math.Log(err)/math.Log(tol), 0), 1))
+}
+
+func scaled(x *mat.Dense) *mat.Dense {
+	var y mat.Dense
+	y.Scale(1/math.Sqrt(pixels), x)
+	return &y
+}
+
+func describePlan(plan *ot.Plan, source, target []int) planOut {
+	t := plan.Matrix()
+	n, m := t.Dims()
+	v := plan.Value()
+	primal := v.Sharp + plan.Eps*v.KL
+	out := planOut{
+		Eps: plan.Eps, Status: plan.Status.String(), Iterations: plan.Iterations, MarginalL1: plan.MarginalL1,
+		Sharp: v.Sharp, Gap: math.Abs(primal-v.RegKL) / math.Abs(primal),
+		Effective: float64(m) * math.Exp(-v.KL), ClassMass: make([][]float64, 10), Match: make([]int, n),
+	}
+	for c := range out.ClassMass {
+		out.ClassMass[c] = make([]float64, 10)
+	}
+	for i := range n {
+		best := 0
+		for j := range m {
+			w := t.At(i, j)
+			out.ClassMass[source[i]][target[j]] += w
+			if source[i] == target[j] {
+				out.SameClass += w
+				out.Chance += plan.A[i] * plan.B[j]
+			}
+			if w > t.At(i, best) {
+				best = j
+			}
+		}
+		out.Match[i] = best
+	}
+	return out
+}
+
+func digitsGrid(p lab.Preset) (sampleParams, []planParams) {
+	n, ratios := 500, []float64{.003, .01, .03, .1, .3, 1}
+	switch p {
+	case lab.Smoke:
+		n, ratios = 100, []float64{.01, .1, 1}
+	case lab.Paper:
+		n = 2000
+	}
+	return sampleParams{n}, lab.Grid(planParams{N: n, Tol: 1e-8}, lab.Vary(func(p *planParams, r float64) { p.Ratio = r }, ratios...))
+}
+
+func digitsJobs(set lab.Setting) ([]lab.Job, error) {
+	sample, plans := digitsGrid(set.Preset)
+	return append(digitsSample.Jobs(set.Seed, sample), digitsPlan.Jobs(set.Seed, plans...)...), nil
+}
+
+// digitsCells is all that the figure is drawn from.
+type digitsCells struct {
+	sample      lab.Result[sampleParams, sampleOut]
+	plans       []lab.Result[planParams, planOut]
+	usps, mnist *mat.Dense
+}
+
+func recallDigits(s *lab.Store, set lab.Setting) (c digitsCells, err error) {
+	sample, plans := digitsGrid(set.Preset)
+	if c.sample, err = lab.Recall(s, digitsSample, set.Seed, sample); err != nil {
+		return c, err
+	}
+	if c.plans, err = lab.RecallAll(s, digitsPlan, set.Seed, plans); err != nil {
+		return c, err
+	}
+	if c.usps, err = artifact.Read(c.sample.Open, "usps.npy"); err != nil {
+		return c, err
+	}
+	c.mnist, err = artifact.Read(c.sample.Open, "mnist.npy")
+	return c, err
+}
+
+func drawDigits(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
+	c, err := recallDigits(s, set)
+	if err != nil {
+		return lab.Exhibit{}, err
+	}
+	badge := ""
+	if set.Preset == lab.Smoke {
+		badge = style.SmallerThanPaper(string(set.Preset), fmt.Sprintf("n = %d", c.sample.Params.N))
+	}
+	heat, err := drawPlans(c, badge)
+	if err != nil {
+		return lab.Exhibit{}, err
+	}
+	projection, err := drawProjections(c, badge)
+	if err != nil {
+		return lab.Exhibit{}, err
+	}
+	sharpest := c.plans[0].Params.Ratio
+	return lab.Exhibit{
+		Pictures: []lab.Picture{
+			{Name: "plans", Caption: "Transport plans, sources and targets sorted by class.", Drawing: heat},
+			{Name: "pairs", Caption: fmt.Sprintf("USPS digits (left) and the MNIST digit to which each sends most of its mass (right), at ε = %g of the mean cost.", sharpest), Drawing: drawPairs(c, badge)},
+			{Name: "projections", Caption: "Barycentric projections: where each USPS digit of the first row goes on average, over ε.", Drawing: projection},
+		},
+		Tables: []lab.Table{summaryTable(c), massTable(c)},
+	}, nil
+}
+
+func className(c int) string { return strconv.Itoa(c) }
+
+func epsLabel(ratio float64) string { return fmt.Sprintf("ε = %g × mean cost", ratio) }
+
+func drawPlans(c digitsCells, badge string) (style.Figure, error) {
+	rows, cols := style.Blocks(c.sample.Value.USPS, className), style.Blocks(c.sample.Value.MNIST, className)
+	panels := style.Panels{Columns: 3}
+	for i, r := range c.plans {
+		plan, err := artifact.Read(r.Open, "plan.npy")
+		if err != nil {
+			return style.Figure{}, err
+		}
+		plan.Scale(float64(r.Params.N), plan) // rows sum to one: a row is where its digit goes
+		h := style.HeatMap{
+			M: plan, Title: epsLabel(r.Params.Ratio), Rows: rows, Cols: cols,
+			Scale: style.Scale{Log: true, Lo: 1e-5, Hi: 1}, NoBar: true,
+		}
+		if i%panels.Columns == 0 {
+			h.RowLabel = "USPS"
+		}
+		if i >= len(c.plans)-panels.Columns {
+			h.ColLabel = "MNIST"
+		}
+		panels.Items = append(panels.Items, h)
+	}
+	panels.Bar = &style.ColorBar{Scale: style.Scale{Log: true, Lo: 1e-5, Hi: 1}, Label: "share of the digit's mass"}
+	return style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge}, nil
+}
+
+// perClass returns the first k positions of every class.
+func perClass(labels []int, k int) [][]int {
+	out := make([][]int, 10)
+	for i, l := range labels {
+		if len(out[l]) < k {
+			out[l] = append(out[l], i)
+		}
+	}
+	return out
+}
+
+func drawPairs(c digitsCells, badge string) style.Figure {
+	const perRow = 8
+	usps, mnist := style.Rows(c.usps), style.Rows(c.mnist)
+	g := style.ImageGrid{C: 1, H: 16, W: 16, Columns: 2 * perRow, Pairs: true, Invert: true}
+	for class, at := range perClass(c.sample.Value.USPS, perRow) {
+		if len(at) == 0 {
+			continue
+		}
+		for k := range perRow {
+			if k >= len(at) {
+				g.Images = append(g.Images, nil, nil)
+				continue
+			}
+			g.Images = append(g.Images, usps[at[k]], mnist[c.plans[0].Value.Match[at[k]]])
+		}
+		g.RowLabels = append(g.RowLabels, className(class))
+	}
+	return style.Figure{Body: g, Width: style.TwoColumns, Badge: badge}
+}
+
+func drawProjections(c digitsCells, badge string) (style.Figure, error) {
+	usps := style.Rows(c.usps)
+	var at []int
+	for _, first := range perClass(c.sample.Value.USPS, 2) {
+		at = append(at, first...)
+	}
+	g := style.ImageGrid{C: 1, H: 16, W: 16, Columns: len(at), Invert: true, RowLabels: []string{"USPS"}}
+	for _, i := range at {
+		g.Images = append(g.Images, usps[i])
+	}
+	for _, r := range c.plans {
+		m, err := artifact.Read(r.Open, "projection.npy")
+		if err != nil {
+			return style.Figure{}, err
+		}
+		rows := style.Rows(m)
+		for _, i := range at {
+			g.Images = append(g.Images, rows[i])
+		}
+		g.RowLabels = append(g.RowLabels, epsLabel(r.Params.Ratio))
+	}
+	return style.Figure{Body: g, Width: style.TwoColumns, Badge: badge}, nil
+}
+
+func summaryTable(c digitsCells) lab.Table {
+	t := lab.Table{
+		Name:    "summary",
+		Caption: "The plans over ε, relative to the mean cost. Effective targets: the exponential of the mean entropy of a source's targets.",
+		Header:  []string{"ε / mean cost", "⟨T,c⟩ / mean cost", "effective targets", "mass within class", "by chance", "iterations", "marginal error", "status"},
+	}
+	for _, r := range c.plans {
+		v := r.Value
+		t.Rows = append(t.Rows, []string{
+			fmt.Sprint(r.Params.Ratio), fmt.Sprintf("%.4f", v.Sharp/v.MeanCost), fmt.Sprintf("%.2f", v.Effective),
+			fmt.Sprintf("%.1f%%", 100*v.SameClass), fmt.Sprintf("%.1f%%", 100*v.Chance),
+			strconv.Itoa(v.Iterations), fmt.Sprintf("%.1e", v.MarginalL1), v.Status,
+		})
+	}
+	return t
+}
+
+func massTable(c digitsCells) lab.Table {
+	t := lab.Table{
+		Name:    "mass",
+		Caption: "Transported mass from class (row) to class (column), in percent of the row's class.",
+		Header:  []string{"ε / mean cost", "USPS"},
+	}
+	for k := range 10 {
+		t.Header = append(t.Header, "→ "+className(k))
+	}
+	for _, r := range c.plans {
+		for from, row := range r.Value.ClassMass {
+			total := 0.0
+			for _, w := range row {
+				total += w
+			}
+			if total == 0 {
+				continue // a class that was not drawn
+			}
+			cells := []string{fmt.Sprint(r.Params.Ratio), className(from)}
+			for _, w := range row {
+				cells = append(cells, fmt.Sprintf("%.1f", 100*w/total))
+			}
+			t.Rows = append(t.Rows, cells)
+		}
+	}
+	return t
+}
+
+// claimDigits states laws of entropic transport: no paper prints these numbers.
+func claimDigits(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
+	c, err := recallDigits(s, set)
+	if err != nil {
+		return nil, err
+	}
+	marginal, gap, sharp, effective := 0.0, 0.0, math.Inf(1), math.Inf(1)
+	for i, r := range c.plans {
+		marginal, gap = max(marginal, r.Value.MarginalL1), max(gap, r.Value.Gap)
+		if i > 0 {
+			sharp = min(sharp, r.Value.Sharp-c.plans[i-1].Value.Sharp)
+			effective = min(effective, r.Value.Effective-c.plans[i-1].Value.Effective)
+		}
+	}
+	first := c.plans[0]
+	return []lab.Claim{
+		{What: "largest L1 error of the marginals", Source: "T1 = a, Tᵀ1 = b", Got: marginal, Relation: lab.AtMost, Want: first.Params.Tol, Why: "the solver's tolerance"},
+		{What: "largest relative duality gap", Source: "⟨T,c⟩ + ε KL(T|abᵀ) = ⟨a,f⟩ + ⟨b,g⟩", Got: gap, Relation: lab.AtMost, AbsTol: 1e-7, Why: "a marginal error of 1e-8 times potentials of some mean costs"},
+		{What: "least increase of ⟨T,c⟩ from one ε to the next", Source: "⟨T,c⟩ grows with ε", Got: sharp, Relation: lab.AtLeast, Why: "a law"},
+		{What: "least increase of the effective targets", Source: "KL(T|abᵀ) falls with ε", Got: effective, Relation: lab.AtLeast, Why: "a law"},
+		{What: "mass that stays in its class at the smallest ε", Source: "more than the independent coupling's", Got: first.Value.SameClass, Relation: lab.AtLeast, Want: first.Value.Chance, Why: "pixels tell digits apart"},
+	}, nil
+}
+
+// pickDigits draws n images without replacement, as 16×16 in [0, 1], ordered by
+// class.
+func pickDigits(rng *rand.Rand, im *data.Images, n int) (digits, error) {
+	im, err := im.Pick(rng, n)
+	if err != nil {
+		return digits{}, err
+	}
+	if im, err = im.SortByClass().Resize(16, 16, data.Bilinear); err != nil {
+		return digits{}, err
+	}
+	if im, err = im.Scale(0, 1); err != nil {
+		return digits{}, err
+	}
+	return digits{im.Mat(), im.Labels}, nil
+}

@@ -1,0 +1,136 @@
+// Command coupling makes the figures of the papers, runs the sweeps behind them,
+// looks into the store of results, and says what this machine has.
+//
+//	coupling fig list
+//	coupling fig tour/digits --preset quick --format png,pdf
+//	coupling runs ls tour/ && coupling runs diff 3fa9 77c1
+//	coupling doctor
+//
+// Results go to standard output, progress and errors to standard error. The
+// exit code is 0 if all went well, 1 if something failed, 2 if the request
+// itself was wrong, 4 if --check was given and a claim differs, and 130 if it
+// was interrupted.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"coupling/lab"
+	"coupling/lab/device/cpu"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitClaims      = 4
+	exitInterrupted = 130
+)
+
+// cli is the command line.
+type cli struct {
+	Store string `help:"Folder of results; default $$COUPLING_STORE, else the nearest .coupling going up." placeholder:"DIR"`
+	Quiet bool   `short:"q" help:"No progress."`
+
+	Fig     figCmd     `cmd:"" help:"List or make figures."`
+	Sweep   sweepCmd   `cmd:"" help:"Compute the cells of figures, without drawing."`
+	Job     jobCmd     `cmd:"" help:"Compute one line of a job file, as written by sweep --jobs."`
+	Runs    runsCmd    `cmd:"" help:"Look into the store of results."`
+	Doctor  doctorCmd  `cmd:"" help:"Say what this machine has, and how to mend what is missing."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// app is what the commands share.
+type app struct {
+	out, err io.Writer
+	store    func() (*lab.Store, error)
+	run      *interrupts
+	quiet    bool
+}
+
+// exitError ends the program with a code of its own.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e exitError) Error() string { return e.err.Error() }
+func (e exitError) Unwrap() error { return e.err }
+
+// usage marks an error as the user's request being wrong.
+func usage(err error) error { return exitError{exitUsage, err} }
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, stdout, stderr io.Writer) (code int) {
+	var c cli
+	defer catchExit(&code)
+	parser, err := kong.New(&c, kong.Name("coupling"), kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(exiting(code)) }),
+		kong.Description("Optimal transport, differential privacy, and the figures of five papers."),
+		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		panic(err) // the declaration above is wrong
+	}
+	kctx, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(stderr, "coupling: %v\ntry: coupling --help\n", err)
+		return exitUsage
+	}
+	if _, err := cpu.Active(); err != nil {
+		fmt.Fprintf(stderr, "coupling: %v\n", err)
+		return exitUsage
+	}
+	interrupts := catchInterrupts(stderr)
+	defer interrupts.stop()
+	a := &app{
+		out: stdout, err: stderr, quiet: c.Quiet, run: interrupts,
+		store: func() (*lab.Store, error) { return lab.OpenStore(c.Store) },
+	}
+	return report(kctx.Run(a), stderr, interrupts)
+}
+
+// report prints the error and returns the exit code.
+func report(err error, stderr io.Writer, in *interrupts) int {
+	var e exitError
+	switch {
+	case err == nil && in.drained():
+		return exitInterrupted
+	case err == nil:
+		return 0
+	case in.drained() || errors.Is(err, context.Canceled):
+		fmt.Fprintf(stderr, "coupling: interrupted: %v\n", err)
+		return exitInterrupted
+	}
+	fmt.Fprintf(stderr, "coupling: %v\n", err)
+	if errors.As(err, &e) {
+		return e.code
+	}
+	return exitFailed
+}
+
+// exiting carries kong's own exits (--help) out of the parser.
+type exiting int
+
+func catchExit(code *int) {
+	switch x := recover().(type) {
+	case nil:
+	case exiting:
+		*code = int(x)
+	default:
+		panic(x)
+	}
+}
+
+// plural is "1 cell", "2 cells".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

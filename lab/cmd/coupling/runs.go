@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"coupling/figures"
+	"coupling/lab"
+	"coupling/lab/export"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+type runsCmd struct {
+	Ls     runsLsCmd     `cmd:"" default:"withargs" help:"List finished cells."`
+	Show   runsShowCmd   `cmd:"" help:"Show one cell."`
+	Diff   runsDiffCmd   `cmd:"" help:"Compare two cells: parameters that differ, metrics side by side."`
+	Export runsExportCmd `cmd:"" help:"Write cells as a table."`
+	GC     runsGCCmd     `cmd:"" name:"gc" help:"Remove cells of old versions, and what killed runs left behind."`
+}
+
+type runsLsCmd struct {
+	Prefix string `arg:"" optional:"" help:"Only experiments whose names begin so."`
+	Failed bool   `help:"The cells whose last attempt failed, with the reason."`
+	JSON   bool   `help:"As JSON lines."`
+}
+
+// Run lists cells.
+func (c runsLsCmd) Run(a *app) error {
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	records := s.Records(c.Prefix)
+	if c.Failed {
+		records = s.Failures(c.Prefix)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	var bad []error
+	for r, err := range records {
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		if c.JSON {
+			if err := writeRecord(w, r); err != nil {
+				return err
+			}
+			continue
+		}
+		note := fmt.Sprintf("%.2fs", r.Manifest.Seconds)
+		if c.Failed {
+			note, _, _ = strings.Cut(r.Error, "\n")
+		}
+		fmt.Fprintf(w, "%s\t%s\tv%d\tseed %d\t%s\t%s\t%s\n", r.Key.Short(), r.Experiment, r.Version, r.Seed,
+			r.Manifest.Start.Format("2006-01-02 15:04"), note, clip(string(r.Params), 100))
+	}
+	return errors.Join(append(bad, w.Flush())...)
+}
+
+func writeRecord(w io.Writer, r lab.Record) error {
+	b, err := r.JSON()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+// clip shortens s to n runes or so.
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+type runsShowCmd struct {
+	Key string `arg:"" help:"Key, or as many of its first digits as make it unique."`
+}
+
+// Run shows one cell.
+func (c runsShowCmd) Run(a *app) error {
+	_, r, err := a.find(c.Key)
+	if err != nil {
+		return err
+	}
+	b, err := r.JSON()
+	if err != nil {
+		return err
+	}
+	v := jsontext.Value(bytes.TrimSpace(b))
+	if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "%s\n", v)
+	return err
+}
+
+// find returns the cell whose key begins with prefix.
+func (a *app) find(prefix string) (*lab.Store, lab.Record, error) {
+	s, err := a.store()
+	if err != nil {
+		return nil, lab.Record{}, err
+	}
+	r, err := s.Find(prefix)
+	if err != nil {
+		return nil, r, usage(err)
+	}
+	return s, r, nil
+}
+
+type runsDiffCmd struct {
+	A string `arg:"" help:"Key of one cell."`
+	B string `arg:"" help:"Key of the other."`
+}
+
+// Run compares two cells.
+func (c runsDiffCmd) Run(a *app) error {
+	_, ra, err := a.find(c.A)
+	if err != nil {
+		return err
+	}
+	_, rb, err := a.find(c.B)
+	if err != nil {
+		return err
+	}
+	d, err := lab.Diff(ra, rb)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "\t%s\t%s\n", ra.Key.Short(), rb.Key.Short())
+	for _, group := range [][]lab.Difference{d.Params, d.Metrics, d.Context} {
+		for _, x := range group {
+			change := ""
+			if abs, rel, ok := x.Change(); ok && !x.Equal {
+				change = fmt.Sprintf("%+.4g (%+.2g%%)", abs, 100*rel)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", x.Column, clip(lab.FormatCell(x.A), 40), clip(lab.FormatCell(x.B), 40), change)
+		}
+	}
+	return w.Flush()
+}
+
+type runsExportCmd struct {
+	Prefix string `arg:"" optional:"" help:"Only experiments whose names begin so."`
+	Format string `default:"csv" enum:"csv,parquet,json" help:"csv, parquet or json (lines)."`
+	Output string `short:"o" help:"File to write; default standard output." placeholder:"FILE"`
+}
+
+// Run exports cells.
+func (c runsExportCmd) Run(a *app) error {
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	var records []lab.Record
+	var bad []error
+	for r, err := range s.Records(c.Prefix) {
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		records = append(records, r)
+	}
+	write := func(w io.Writer) error { return exportRecords(w, c.Format, records) }
+	if c.Output == "" {
+		err = write(a.out)
+	} else {
+		err = lab.WriteFile(c.Output, write)
+	}
+	return errors.Join(append(bad, err)...)
+}
+
+func exportRecords(w io.Writer, format string, records []lab.Record) error {
+	var rows []lab.Row
+	for _, r := range records {
+		if format == "json" {
+			if err := writeRecord(w, r); err != nil {
+				return err
+			}
+			continue
+		}
+		row, err := r.Flatten()
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+	}
+	switch format {
+	case "csv":
+		return export.CSV(w, rows)
+	case "parquet":
+		return export.Parquet(w, rows)
+	}
+	return nil
+}
+
+type runsGCCmd struct {
+	Older  time.Duration `default:"24h" help:"Age of files that count as left behind."`
+	DryRun bool          `help:"Only list."`
+}
+
+// Run removes what no figure can recall any more.
+func (c runsGCCmd) Run(a *app) error {
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	gc, err := s.GC(figures.Decoders(), c.Older, c.DryRun)
+	verb := "removed"
+	if c.DryRun {
+		verb = "would remove"
+	}
+	for _, r := range gc.Cells {
+		fmt.Fprintf(a.out, "%s %s %s v%d\n", verb, r.Key.Short(), r.Experiment, r.Version)
+	}
+	slices.Sort(gc.Leftover)
+	for _, f := range gc.Leftover {
+		fmt.Fprintf(a.out, "%s %s\n", verb, f)
+	}
+	fmt.Fprintf(a.out, "%s %s and %s\n", verb, plural(len(gc.Cells), "cell"), plural(len(gc.Leftover), "leftover"))
+	return err
+}

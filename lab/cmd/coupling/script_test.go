@@ -1,0 +1,117 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"coupling": main})
+}
+
+// The scripts use the command as a person would.
+func TestScripts(t *testing.T) {
+	folder := dataFolder(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("COUPLING_DATA", folder)
+			e.Setenv("COUPLING_STORE", filepath.Join(e.WorkDir, "store"))
+			e.Setenv("HOME", e.WorkDir)
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			return cond == "data" && folder != "", nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
+			"firstof":  firstOf,
+			"ctrlc":    ctrlC,
+			"truncate": truncate,
+		},
+	})
+}
+
+// dataFolder is ../shared/data beside the checkout, or empty.
+func dataFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		folder := filepath.Join(dir, "..", "shared", "data")
+		if _, err := os.Stat(filepath.Join(folder, "usps", "zip.train.gz")); err == nil {
+			return folder
+		}
+	}
+	t.Log("no ../shared/data: what needs digits is skipped")
+	return ""
+}
+
+// exits CODE COMMAND… runs a command and demands its exit code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if got != args[0] {
+		ts.Fatalf("exit %s, want %s", got, args[0])
+	}
+}
+
+// firstof FILE NAME sets NAME to the first word of each line of FILE: NAME1, NAME2, …
+func firstOf(ts *testscript.TestScript, _ bool, args []string) {
+	for i, line := range strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n") {
+		ts.Setenv(args[1]+string(rune('1'+i)), strings.Fields(line)[0])
+	}
+}
+
+// truncate STORE EXPERIMENT cuts the records of an experiment short.
+func truncate(ts *testscript.TestScript, _ bool, args []string) {
+	records, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "cells", filepath.FromSlash(args[1]), "*", "*.json"))
+	ts.Check(err)
+	if len(records) == 0 {
+		ts.Fatalf("no records of %s", args[1])
+	}
+	for _, r := range records {
+		ts.Check(os.Truncate(r, 100))
+	}
+}
+
+// ctrlc 1… COMMAND… COMMAND… interrupts a command that is under way, and demands that
+// it says so and exits with 130.
+func ctrlC(ts *testscript.TestScript, _ bool, args []string) {
+	cmd := exec.Command("coupling", args[2:]...)
+	cmd.Dir = ts.Getenv("WORK")
+	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "COUPLING_DATA=" + ts.Getenv("COUPLING_DATA"), "COUPLING_STORE=" + ts.Getenv("COUPLING_STORE")}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	var err error
+	if cmd.Path, err = exec.LookPath("coupling"); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	cmd.Err = nil
+	ts.Check(cmd.Start())
+	for range args[0] {
+		time.Sleep(1500 * time.Millisecond)
+		ts.Check(cmd.Process.Signal(syscall.SIGINT))
+	}
+	began := time.Now()
+	_ = cmd.Wait()
+	ts.Logf("%s\nended %v after the last interrupt", stderr.String(), time.Since(began).Round(time.Millisecond))
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		ts.Fatalf("exit %d, want %d\n%s", code, exitInterrupted, stderr.String())
+	}
+	if !strings.Contains(stderr.String(), "Ctrl-C again") {
+		ts.Fatalf("stderr does not say what a second Ctrl-C does:\n%s", stderr.String())
+	}
+}
