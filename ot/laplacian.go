@@ -24,6 +24,8 @@ type network struct {
 	w []float64 // m×m conductances; the strict upper triangle is used
 	i []float64 // m×m currents; the strict upper triangle is used, I_lj = −I_jl; nil where there are none by link
 	r []float64 // m currents fed into the nodes; nil where there are none
+	// ground holds m conductances to a node of potential 0; nil where there are none.
+	ground []float64
 }
 
 // assemble builds the network of the rows of t (n×m, its row sums in mass) and of the field v (n×m or nil): currents
@@ -88,6 +90,9 @@ func (n *network) eliminate() []float64 {
 		for _, x := range wp[p+1:] {
 			d[p] += x
 		}
+		if n.ground != nil {
+			d[p] += n.ground[p]
+		}
 		if d[p] == 0 {
 			continue
 		}
@@ -98,6 +103,9 @@ func (n *network) eliminate() []float64 {
 			f := wp[j] / d[p]
 			if n.r != nil {
 				n.r[j] += f * n.r[p]
+			}
+			if n.ground != nil {
+				n.ground[j] += f * n.ground[p]
 			}
 			axpy(n.w[j*m+j+1:(j+1)*m], wp[j+1:], f)
 			if ip != nil {

@@ -60,6 +60,7 @@ type quasiNewton struct {
 	hist          history
 	dir, grad     []float64
 	next, oldGrad []float64
+	rescued       bool // Newton steps have been tried where L-BFGS was stuck
 }
 
 func newQuasiNewton(r *run, memory int) *quasiNewton {
@@ -73,7 +74,7 @@ func newQuasiNewton(r *run, memory int) *quasiNewton {
 // stage minimises at the present ε until the error is at most tol.
 func (q *quasiNewton) stage(tol float64, last bool) error {
 	q.hist.clear()
-	best := stagnation{patience: 1000}
+	best := stagnation{}
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
@@ -90,9 +91,19 @@ func (q *quasiNewton) stage(tol float64, last bool) error {
 		case q.iter >= q.MaxIter:
 			q.status = IterationLimit
 			return q.certify()
-		case best.stuck(q.err):
+		case best.stuck(q.err, q.s.noise()):
+			if last && !q.rescued {
+				// Weakly coupled atoms: L-BFGS cannot see what Newton steps can.
+				q.rescued = true
+				if err := q.newtonPhase(tol); err != nil {
+					return err
+				}
+				best = stagnation{}
+				q.hist.clear()
+				continue
+			}
 			if last && q.refine() {
-				best = stagnation{patience: 1000}
+				best = stagnation{}
 				q.hist.clear()
 				if err := q.eval(q.beta, 1); err != nil {
 					return err

@@ -62,15 +62,27 @@ func (q *quasiNewton) newtonStage(tol float64, last bool) error {
 	if err := q.stage(max(tol, newtonRegion), false); err != nil {
 		return err
 	}
-	q.s.sparse, q.s.share, q.s.noActive = true, 1, 0
-	h := newHessian(q.s.n, q.s.m)
-	for fails := 0; q.err > tol && fails < 3 && q.iter < q.MaxIter; {
-		if q.s.act == nil || q.s.act.eps != q.s.eps {
+	if err := q.newtonPhase(tol); err != nil {
+		return err
+	}
+	// What Newton left is for L-BFGS; as a rule nothing but the full pass that certifies the plan.
+	return q.stage(tol, true)
+}
+
+// newtonPhase takes Newton steps until the error is at most tol or they no longer help.
+func (q *quasiNewton) newtonPhase(tol float64) error {
+	s := q.s
+	s.sparse, s.share, s.noActive, s.act = true, 1, 0, nil
+	defer func() { s.share = 0 }()
+	h := newHessian(s.n, s.m)
+	h.dense = s.m <= denseNewton
+	for fails := 0; q.err > tol && q.iter < q.MaxIter; {
+		if s.act == nil || s.act.eps != s.eps {
 			if err := q.eval(q.beta, 1); err != nil {
 				return err
 			}
-			if q.s.act == nil {
-				break // too many entries
+			if s.act == nil {
+				return nil // too many entries
 			}
 		}
 		q.iter++
@@ -78,21 +90,39 @@ func (q *quasiNewton) newtonStage(tol float64, last bool) error {
 		if err := q.newtonStep(h); err != nil {
 			return err
 		}
-		if !(q.err < 0.9*before) {
-			fails++
+		if q.err < 0.9*before {
+			continue
 		}
+		if fails++; fails < 4 {
+			continue
+		}
+		if h.dense || s.m > denseRescue {
+			return nil
+		}
+		h.dense, fails = true, 0
 	}
-	// What Newton left is for L-BFGS; as a rule nothing but the full pass that certifies the plan.
-	q.s.share = 0
-	return q.stage(tol, true)
+	return nil
 }
 
-// newtonStep moves along the truncated Newton direction, or by a Sinkhorn step where that does not descend.
+const (
+	// denseNewton is the number of targets up to which Newton systems are solved by elimination: as fast as conjugate
+	// gradients there, and right however weakly the atoms are coupled.
+	denseNewton = 256
+	// denseRescue is the number up to which elimination is tried where conjugate gradients do not get on.
+	denseRescue = 1024
+)
+
+// newtonStep moves along the Newton direction, or by a Sinkhorn step where that does not descend.
 func (q *quasiNewton) newtonStep(h *hessian) error {
 	s := q.s
 	s.gradient(q.grad)
-	h.take(s, min(1e-5, 1e-3*q.err))
-	h.solve(q.dir, q.grad, s.eps, max(1e-6, min(0.02, q.err)))
+	if h.dense {
+		h.take(s, 0)
+		h.solveDense(q.dir, q.grad, s)
+	} else {
+		h.take(s, min(1e-5, 1e-3*q.err))
+		h.solve(q.dir, q.grad, s.eps, max(1e-6, min(0.02, q.err)))
+	}
 	slope := dot(q.dir, q.grad)
 	if !(slope < 0) {
 		return q.sinkhornStep()
@@ -109,18 +139,20 @@ func (q *quasiNewton) newtonStep(h *hessian) error {
 // hessian is D over the larger entries of T, with the marginals of those entries, so that it is a graph Laplacian
 // whatever is left out.
 type hessian struct {
+	dense      bool // solve by elimination
 	ptr        []int
 	idx        []int32
 	val        []float64
 	share      []float64 // min(0, log max(T/a, T/b)): how much of its row or column the entry is
 	row, col   []float64
+	own        []float64 // the sums of the entries by column; col is that or more
 	u, tx      []float64 // n: T v/T1 for the last product and for the solution
 	r, z, p, w []float64 // m, scratch
 }
 
 func newHessian(n, m int) *hessian {
 	v := func(k int) []float64 { return make([]float64, k) }
-	return &hessian{row: v(n), col: v(m), u: v(n), tx: v(n), r: v(m), z: v(m), p: v(m), w: v(m)}
+	return &hessian{row: v(n), col: v(m), own: v(m), u: v(n), tx: v(n), r: v(m), z: v(m), p: v(m), w: v(m)}
 }
 
 // take copies the entries with T_ij ≥ cut·aᵢ or ≥ cut·bⱼ from the active list.
@@ -148,6 +180,7 @@ func (h *hessian) take(s *semidual, cut float64) {
 	}
 	// A column that is far short of its mass has hardly any curvature, and a Newton step would send its potential to
 	// the moon; the curvature it will have when it is right is a bound that tends to D as the columns get right.
+	copy(h.own, h.col)
 	for j, b := range s.b {
 		if h.col[j] < b && s.col[j] < b {
 			h.col[j] += b - s.col[j]
@@ -241,5 +274,57 @@ func (h *hessian) solve(dst, g []float64, eps, precision float64) {
 			h.p[j] = h.z[j] + ratio*h.p[j]
 		}
 		rz = next
+	}
+}
+
+// solveDense writes dst = −ε (D + μ Diag(b))⁻¹ g by elimination, with the least of a few μ that keeps the rise of log T
+// within newtonRadius (Levenberg 1944): in exact arithmetic μ = 0 near the solution.
+func (h *hessian) solveDense(dst, g []float64, s *semidual) {
+	m := len(dst)
+	w := h.conductances(m)
+	for mu := 0.0; mu <= 1; mu = max(mu*100, 1e-14) {
+		net := network{m: m, w: append([]float64(nil), w...), r: make([]float64, m), ground: make([]float64, m)}
+		for j, b := range s.b {
+			net.r[j] = -s.eps * g[j]
+			net.ground[j] = mu * b
+			if b == 0 {
+				net.r[j] = 0
+			}
+			// As in take: the curvature that a column short of its mass will have.
+			net.ground[j] += max(0, h.col[j]-h.own[j])
+		}
+		copy(dst, net.eliminate())
+		h.follow(dst)
+		if h.rise(dst, s.eps) <= newtonRadius {
+			return
+		}
+	}
+}
+
+// conductances returns the upper triangle of W over the entries.
+func (h *hessian) conductances(m int) []float64 {
+	w := make([]float64, m*m)
+	for i, r := range h.row {
+		for p := h.ptr[i]; p < h.ptr[i+1]; p++ {
+			j, f := int(h.idx[p]), h.val[p]/r
+			for q := p + 1; q < h.ptr[i+1]; q++ {
+				w[j*m+int(h.idx[q])] += f * h.val[q]
+			}
+		}
+	}
+	return w
+}
+
+// follow sets tx to T x / T1.
+func (h *hessian) follow(x []float64) {
+	for i, r := range h.row {
+		var t float64
+		for p := h.ptr[i]; p < h.ptr[i+1]; p++ {
+			t += h.val[p] * x[h.idx[p]]
+		}
+		h.tx[i] = 0
+		if r > 0 {
+			h.tx[i] = t / r
+		}
 	}
 }

@@ -192,7 +192,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 	if !last {
 		omega.fixed = 1
 	}
-	best := stagnation{patience: 200}
+	best := stagnation{}
 	for {
 		w := omega.omega
 		if err := r.eval(r.beta, w); err != nil {
@@ -217,9 +217,9 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 		case r.iter >= r.MaxIter:
 			r.status = IterationLimit
 			return r.exactRows(w)
-		case best.stuck(r.err):
+		case best.stuck(r.err, r.s.noise()):
 			if last && r.refine() {
-				best = stagnation{patience: 200}
+				best = stagnation{}
 				omega = relaxation{fixed: 1, omega: 1}
 				continue
 			}
@@ -272,19 +272,26 @@ func (r *run) finish(solver string) *Plan {
 
 // stagnation tells when an error has stopped falling.
 type stagnation struct {
-	patience, since int
-	best            float64
-	seen            bool
+	since int
+	best  float64
+	seen  bool
 }
 
-// stuck notes err and reports whether the best has not been beaten for the whole of the patience.
-func (t *stagnation) stuck(err float64) bool {
+const (
+	// patience is how many steps the best error may stand: L-BFGS on weakly coupled atoms rests for hundreds.
+	patience = 1000
+	// noisePatience is the same where the error is of the order of rounding.
+	noisePatience = 60
+)
+
+// stuck notes err and reports whether the best has not been beaten for too long; noise is the order of rounding.
+func (t *stagnation) stuck(err, noise float64) bool {
 	if !t.seen || err < t.best {
 		t.best, t.since, t.seen = err, 0, true
 		return false
 	}
 	t.since++
-	return t.since >= t.patience
+	return t.since >= patience || t.since >= noisePatience && t.best < 100*noise
 }
 
 // relaxation chooses the over-relaxation ω. Plain Sinkhorn's error falls by a factor θ a step, the largest squared

@@ -115,7 +115,7 @@ func damping(rho, eps float64) float64 {
 
 // stage iterates at the present ε until the error is at most tol.
 func (u *unbalanced) stage(tol float64, last bool) error {
-	best := stagnation{patience: 200}
+	best := stagnation{}
 	for {
 		if err := u.ctx.Err(); err != nil {
 			return err
@@ -131,7 +131,7 @@ func (u *unbalanced) stage(tol float64, last bool) error {
 		case u.iter >= u.MaxIter:
 			u.status = IterationLimit
 			return nil
-		case best.stuck(u.err):
+		case best.stuck(u.err, u.s.noise()):
 			u.status = Stagnated
 			return nil
 		}

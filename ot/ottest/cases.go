@@ -1,6 +1,7 @@
 package ottest
 
 import (
+	"embed"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -145,6 +146,31 @@ func References(tb testing.TB) []*Case {
 	return Load(tb, Dir(tb, "ot"))
 }
 
+//go:embed testdata/*.json
+var embedded embed.FS
+
+// Embedded returns the small reference cases that travel with the package, in order of name.
+func Embedded(tb testing.TB) []*Case {
+	tb.Helper()
+	entries, err := embedded.ReadDir("testdata")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out []*Case
+	for _, e := range entries {
+		data, err := embedded.ReadFile("testdata/" + e.Name())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		c, err := parse(e.Name(), data)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
 // Load reads every case in a folder, in order of name. Files that do not hold an expected plan (losses of several
 // plans) are left out.
 func Load(tb testing.TB, dir string) []*Case {
@@ -175,6 +201,10 @@ func read(file string) (*Case, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parse(file, data)
+}
+
+func parse(file string, data []byte) (*Case, error) {
 	c := &Case{}
 	if err := json.Unmarshal(data, c); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)

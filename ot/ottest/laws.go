@@ -1,0 +1,524 @@
+package ottest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+
+	"coupling/ot"
+)
+
+// New makes the solver under test for an ε and a tolerance on the L1 marginal error.
+type New func(eps, tol float64) ot.Solver
+
+// tol is what the laws ask of solvers. An L1 marginal error of t changes entries of the plan by at most about t, so
+// two plans may differ by a few times this.
+const tol = 1e-10
+
+// Solver holds a solver to every law and to the small reference cases. Random problems are small, with zero weights,
+// single atoms and coinciding points among them, and ε from 0.05 to 10 times the mean cost.
+func Solver(t *testing.T, s New) {
+	for name, law := range map[string]func(*rapid.T, New){
+		"Marginals":      marginals,
+		"Symmetry":       symmetry,
+		"CostShift":      costShift,
+		"CostScale":      costScale,
+		"Permutation":    permutation,
+		"Translation":    translation,
+		"DualityGap":     dualityGap,
+		"MonotoneInEps":  monotone,
+		"PotentialBound": potentialBound,
+		"Laplacian":      laplacian,
+		"MatrixFree":     matrixFree,
+		"Batch":          batch,
+	} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) { law(t, s) })
+		})
+	}
+	t.Run("Dirac", func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { dirac(t, s) }) })
+	t.Run("Workers", func(t *testing.T) { workers(t, s) })
+	t.Run("Cases", func(t *testing.T) { cases(t, s) })
+}
+
+// Geometry checks that a geometry has the costs of want (n×m), and that solving on it is solving on them.
+func Geometry(t *testing.T, g ot.Geometry, want *mat.Dense) {
+	t.Helper()
+	n, m := want.Dims()
+	if gn, gm := g.Dims(); gn != n || gm != m {
+		t.Fatalf("Dims = %d, %d, want %d, %d", gn, gm, n, m)
+	}
+	scale := max(mat.Max(want), -mat.Min(want), 1e-300)
+	buf := make([]float64, m)
+	for i := range n {
+		for j, v := range g.Row(i, buf) {
+			// A cost of points is a sum of d terms; 1e-13 leaves room for d of hundreds in any order.
+			if w := want.At(i, j); !(math.Abs(v-w) <= 1e-13*scale) {
+				t.Fatalf("cost[%d,%d] = %v, want %v", i, j, v, w)
+			}
+		}
+	}
+	s := ot.LBFGS{Eps: 0.1*scale + 1e-300, Tol: tol}
+	p, q := solve(t, s, ot.Problem{Geometry: g}), solve(t, s, ot.Problem{Geometry: ot.Dense(want)})
+	near(t, "plan on the geometry and on its matrix", p.Matrix(), q.Matrix(), 10*tol)
+}
+
+// Problem draws a small problem with points and an ε for it.
+func Problem(t *rapid.T) (ot.Problem, float64) {
+	n, m := rapid.IntRange(1, 12).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "m")
+	d := rapid.IntRange(1, 3).Draw(t, "d")
+	kind := rapid.SampledFrom([]ot.PointCost{ot.SqEuclidean, ot.L1, ot.Euclidean, ot.SqEuclideanL1(0.7), ot.Power(1.5)}).Draw(t, "cost")
+	g := ot.Points(points(t, "x", n, d), points(t, "y", m, d), kind)
+	p := ot.Problem{Geometry: g, A: weights(t, "a", n), B: weights(t, "b", m)}
+	mean := mat.Sum(ot.Cost(g))/float64(n*m) + 0.01
+	return p, mean * math.Pow(10, rapid.Float64Range(-1.3, 1).Draw(t, "log10 eps"))
+}
+
+// points draws points on a coarse grid, so that some coincide.
+func points(t *rapid.T, name string, n, d int) *mat.Dense {
+	v := rapid.SliceOfN(rapid.IntRange(-8, 8), n*d, n*d).Draw(t, name)
+	x := mat.NewDense(n, d, nil)
+	for k, c := range v {
+		x.Set(k/d, k%d, float64(c)/4)
+	}
+	return x
+}
+
+// weights draws weights, some of them 0, that sum to 1 before rounding; or nil.
+func weights(t *rapid.T, name string, n int) []float64 {
+	if rapid.Bool().Draw(t, name+" uniform") {
+		return nil
+	}
+	v := rapid.SliceOfN(rapid.IntRange(0, 9), n, n).Draw(t, name)
+	v[0]++
+	var sum int
+	for _, k := range v {
+		sum += k
+	}
+	w := make([]float64, n)
+	for i, k := range v {
+		w[i] = float64(k) / float64(sum)
+	}
+	return w
+}
+
+// tester is what *testing.T and *rapid.T share.
+type tester interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Skipf(format string, args ...any)
+}
+
+func solve(t tester, s ot.Solver, p ot.Problem) *ot.Plan {
+	t.Helper()
+	plan, err := s.Solve(context.Background(), p)
+	if err != nil {
+		t.Fatalf("Solve: %v", err)
+	}
+	if plan.Status == ot.Converged {
+		return plan
+	}
+	// A first-order method may be too slow for a problem, if it says so and says where it got to.
+	if got := l1Error(plan); plan.Status != ot.IterationLimit || math.Abs(got-plan.MarginalL1) > 1e-12+1e-6*got {
+		t.Fatalf("Solve: %v at L1 error %g after %d iterations; the plan's L1 error is %g", plan.Status, plan.MarginalL1, plan.Iterations, got)
+	}
+	t.Skipf("Solve: %v at L1 error %g after %d iterations", plan.Status, plan.MarginalL1, plan.Iterations)
+	return nil
+}
+
+// l1Error returns Σ|T1−a| + Σ|Tᵀ1−b| of the plan's matrix.
+func l1Error(p *ot.Plan) float64 {
+	T := p.Matrix()
+	n, m := T.Dims()
+	var l1 float64
+	for i := range n {
+		l1 += math.Abs(mat.Sum(T.RowView(i)) - p.A[i])
+	}
+	for j := range m {
+		l1 += math.Abs(mat.Sum(T.ColView(j)) - p.B[j])
+	}
+	return l1
+}
+
+// near fails unless two matrices agree within an absolute error.
+func near(t tester, what string, got, want *mat.Dense, within float64) {
+	t.Helper()
+	n, m := want.Dims()
+	for i := range n {
+		for j := range m {
+			if g, w := got.At(i, j), want.At(i, j); !(math.Abs(g-w) <= within) {
+				t.Fatalf("%s: entry %d,%d is %v, want %v within %g", what, i, j, g, w, within)
+			}
+		}
+	}
+}
+
+func marginals(t *rapid.T, s New) {
+	p, eps := Problem(t)
+	plan := solve(t, s(eps, tol), p)
+	T := plan.Matrix()
+	if l1 := l1Error(plan); l1 > tol+1e-13 {
+		t.Fatalf("L1 error of the matrix is %g, want ≤ %g", l1, tol)
+	}
+	if mat.Min(T) < 0 {
+		t.Fatalf("negative entry %g", mat.Min(T))
+	}
+	for i, a := range plan.A {
+		for j, b := range plan.B {
+			if a*b == 0 && T.At(i, j) != 0 {
+				t.Fatalf("mass %g at %d,%d of zero weight", T.At(i, j), i, j)
+			}
+		}
+	}
+}
+
+// Swapping source and target transposes the plan.
+func symmetry(t *rapid.T, s New) {
+	p, eps := Problem(t)
+	g := p.Geometry.(*ot.PointCloud)
+	T := solve(t, s(eps, tol), p).Matrix()
+	U := solve(t, s(eps, tol), ot.Problem{Geometry: ot.Points(g.Y(), g.X(), g.Kind), A: p.B, B: p.A}).Matrix()
+	near(t, "transposed problem", mat.DenseCopyOf(U.T()), T, 4*tol)
+}
+
+// Adding u ⊕ v to the costs changes no plan, and the value by <a,u> + <b,v>.
+func costShift(t *rapid.T, s New) {
+	p, eps := Problem(t)
+	c := ot.Cost(p.Geometry)
+	n, m := c.Dims()
+	shifted := mat.NewDense(n, m, nil)
+	shifted.Apply(func(i, j int, v float64) float64 { return v + eps*(math.Sin(float64(i))-3*math.Cos(float64(j))) }, c)
+	one, two := solve(t, s(eps, tol), p), solve(t, s(eps, tol), ot.Problem{Geometry: ot.Dense(shifted), A: p.A, B: p.B})
+	near(t, "shifted costs", two.Matrix(), one.Matrix(), 4*tol)
+	want := one.RegKL()
+	for i, a := range one.A {
+		want += a * eps * math.Sin(float64(i))
+	}
+	for j, b := range one.B {
+		want -= b * eps * 3 * math.Cos(float64(j))
+	}
+	scale := eps + mat.Max(c)
+	if got := two.RegKL(); math.Abs(got-want) > 1e-9*scale {
+		t.Fatalf("shifted value %v, want %v", got, want)
+	}
+}
+
+// Multiplying costs and ε by the same number changes no plan, and multiplies every value.
+func costScale(t *rapid.T, s New) {
+	p, eps := Problem(t)
+	f := math.Pow(10, rapid.Float64Range(-6, 6).Draw(t, "log10 factor"))
+	c := ot.Cost(p.Geometry)
+	c.Scale(f, c)
+	one, two := solve(t, s(eps, tol), p), solve(t, s(f*eps, tol), ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
+	near(t, "scaled costs", two.Matrix(), one.Matrix(), 4*tol)
+	if got, want := two.Sharp(), f*one.Sharp(); math.Abs(got-want) > 1e-8*mat.Max(c)+1e-12*f {
+		t.Fatalf("scaled sharp loss %v, want %v", got, want)
+	}
+}
+
+// Permuting sources and targets permutes the plan.
+func permutation(t *rapid.T, s New) {
+	p, eps := Problem(t)
+	c := ot.Cost(p.Geometry)
+	n, m := c.Dims()
+	one := solve(t, s(eps, tol), p)
+	ri, rj := rapid.Permutation(upTo(n)).Draw(t, "rows"), rapid.Permutation(upTo(m)).Draw(t, "columns")
+	pc, want := mat.NewDense(n, m, nil), mat.NewDense(n, m, nil)
+	a, b := make([]float64, n), make([]float64, m)
+	T := one.Matrix()
+	for i, oi := range ri {
+		a[i] = one.A[oi]
+		for j, oj := range rj {
+			b[j] = one.B[oj]
+			pc.Set(i, j, c.At(oi, oj))
+			want.Set(i, j, T.At(oi, oj))
+		}
+	}
+	two := solve(t, s(eps, tol), ot.Problem{Geometry: ot.Dense(pc), A: a, B: b})
+	near(t, "permuted problem", two.Matrix(), want, 4*tol)
+}
+
+func upTo(n int) []int {
+	v := make([]int, n)
+	for i := range v {
+		v[i] = i
+	}
+	return v
+}
+
+// Moving the targets by v under |x−y|² changes no plan, and <T,c> by |v|² + 2 v·(ȳ − x̄).
+func translation(t *rapid.T, s New) {
+	p, eps := Problem(t)
+	g := p.Geometry.(*ot.PointCloud)
+	x, y := g.X(), g.Y()
+	_, d := x.Dims()
+	move := rapid.SliceOfN(rapid.Float64Range(-3, 3), d, d).Draw(t, "move")
+	moved := mat.DenseCopyOf(y)
+	moved.Apply(func(_, k int, v float64) float64 { return v + move[k] }, moved)
+	one := solve(t, s(eps, tol), ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: p.A, B: p.B})
+	two := solve(t, s(eps, tol), ot.Problem{Geometry: ot.Points(x, moved, ot.SqEuclidean), A: p.A, B: p.B})
+	near(t, "translated targets", two.Matrix(), one.Matrix(), 10*tol)
+	want := one.Sharp()
+	for k, v := range move {
+		want += v * v
+		for i, a := range one.A {
+			want -= 2 * v * a * x.At(i, k)
+		}
+		for j, b := range one.B {
+			want += 2 * v * b * y.At(j, k)
+		}
+	}
+	if got := two.Sharp(); math.Abs(got-want) > 1e-7 {
+		t.Fatalf("sharp loss after translation %v, want %v", got, want)
+	}
+}
+
+// The dual value bounds the value of any feasible plan from below; the plan's own, made feasible, is next to it.
+func dualityGap(t *rapid.T, s New) {
+	p, eps := Problem(t)
+	plan := solve(t, s(eps, tol), p)
+	c := ot.Cost(p.Geometry)
+	T := plan.Matrix()
+	n, m := T.Dims()
+	primal := func(entry func(i, j int) float64) float64 {
+		var v float64
+		for i := range n {
+			for j := range m {
+				if x := entry(i, j); x > 0 {
+					v += x * (c.At(i, j) + eps*math.Log(x/(plan.A[i]*plan.B[j])))
+				}
+			}
+		}
+		return v
+	}
+	scale := mat.Max(c) + eps
+	dual := plan.RegKL()
+	if own := primal(T.At); math.Abs(own-dual) > 1e-8*scale {
+		t.Fatalf("primal value %v, dual value %v", own, dual)
+	}
+	if product := primal(func(i, j int) float64 { return plan.A[i] * plan.B[j] }); product < dual-1e-9*scale {
+		t.Fatalf("the product plan's value %v is below the dual value %v", product, dual)
+	}
+}
+
+// As ε grows, the sharp loss and the KL-form value do.
+func monotone(t *rapid.T, s New) {
+	p, eps := Problem(t)
+	one, two := solve(t, s(eps, tol), p), solve(t, s(2*eps, tol), p)
+	slack := 1e-8 * (mat.Max(ot.Cost(p.Geometry)) + eps)
+	if two.Sharp() < one.Sharp()-slack {
+		t.Fatalf("sharp loss fell from %v to %v as ε doubled", one.Sharp(), two.Sharp())
+	}
+	if two.RegKL() < one.RegKL()-slack {
+		t.Fatalf("value fell from %v to %v as ε doubled", one.RegKL(), two.RegKL())
+	}
+}
+
+// |gⱼ − gₖ| ≤ maxᵢ |c_ij − c_ik|, for g is a soft minimum of costs.
+func potentialBound(t *rapid.T, s New) {
+	p, eps := Problem(t)
+	plan := solve(t, s(eps, tol), p)
+	c := ot.Cost(p.Geometry)
+	n, m := c.Dims()
+	for j := range m {
+		for k := range j {
+			var bound float64
+			for i := range n {
+				bound = max(bound, math.Abs(c.At(i, j)-c.At(i, k)))
+			}
+			// A column that is off by t of its mass b moves its potential by ε t/b; the least positive b is 1/120.
+			if d := math.Abs(plan.G[j] - plan.G[k]); !(d <= bound+1e3*tol*eps+1e-12*bound) {
+				t.Fatalf("|g[%d]−g[%d]| = %v exceeds %v", j, k, d, bound)
+			}
+		}
+	}
+}
+
+// D = Diag(b) − TᵀDiag(1/a)T is semidefinite, kills constants, and is below Diag(b); its quadratic form is at least
+// |v−v_m|² minⱼ Σᵢ T_ij T_im/aᵢ.
+func laplacian(t *rapid.T, s New) {
+	p, eps := Problem(t)
+	plan := solve(t, s(eps, tol), p)
+	_, m := plan.Dims()
+	v := rapid.SliceOfN(rapid.Float64Range(-1, 1), m, m).Draw(t, "v")
+	quad := func(v []float64) float64 {
+		u := plan.Apply(v)
+		var q float64
+		for j, b := range plan.B {
+			q += b * v[j] * v[j]
+		}
+		for i, a := range plan.A {
+			if a > 0 {
+				q -= u[i] * u[i] / a
+			}
+		}
+		return q
+	}
+	var upper float64
+	for j, b := range plan.B {
+		upper += b * v[j] * v[j]
+	}
+	q := quad(v)
+	if q < -10*tol || q > upper+10*tol {
+		t.Fatalf("vᵀDv = %v, want in [0, %v]", q, upper)
+	}
+	if k := quad(slices.Repeat([]float64{1}, m)); math.Abs(k) > 10*tol {
+		t.Fatalf("1ᵀD1 = %v, want 0", k)
+	}
+	T := plan.Matrix()
+	least := math.Inf(1)
+	var size float64
+	for j := range m - 1 {
+		var w float64
+		for i, a := range plan.A {
+			if a > 0 {
+				w += T.At(i, j) * T.At(i, m-1) / a
+			}
+		}
+		least = min(least, w)
+		size += (v[j] - v[m-1]) * (v[j] - v[m-1])
+	}
+	if m > 1 && q < least*size-10*tol {
+		t.Fatalf("vᵀDv = %v is below λ_min's bound %v", q, least*size)
+	}
+}
+
+// A geometry that makes its rows when asked gives the plan of the matrix.
+func matrixFree(t *rapid.T, s New) {
+	p, eps := Problem(t)
+	g := p.Geometry.(*ot.PointCloud)
+	one := solve(t, s(eps, tol), ot.Problem{Geometry: ot.Dense(ot.Cost(g)), A: p.A, B: p.B})
+	two := solve(t, s(eps, tol), ot.Problem{Geometry: ot.MatrixFree(g.X(), g.Y(), g.Kind), A: p.A, B: p.B})
+	near(t, "matrix-free", two.Matrix(), one.Matrix(), 4*tol)
+}
+
+// A batch gives the bits of its problems one by one.
+func batch(t *rapid.T, s New) {
+	var problems []ot.Problem
+	_, eps := Problem(t)
+	for range 4 {
+		p, _ := Problem(t)
+		problems = append(problems, p)
+	}
+	plans, err := ot.Batch{Solver: s(eps, 1e-8), Workers: 3}.Solve(context.Background(), problems)
+	if err != nil {
+		t.Skipf("the drawn ε does not suit every problem: %v", err)
+	}
+	for k, p := range problems {
+		one, err := s(eps, 1e-8).Solve(context.Background(), p)
+		if err != nil {
+			t.Fatalf("Solve: %v", err)
+		}
+		if d := cmp.Diff(one.Beta, plans[k].Beta); d != "" {
+			t.Fatalf("problem %d of a batch differs from itself alone (-alone +batch):\n%s", k, d)
+		}
+	}
+}
+
+// One atom on a side leaves one plan.
+func dirac(t *rapid.T, s New) {
+	p, eps := Problem(t)
+	g := p.Geometry.(*ot.PointCloud)
+	x := mat.DenseCopyOf(g.X().Slice(0, 1, 0, g.X().RawMatrix().Cols))
+	plan := solve(t, s(eps, tol), ot.Problem{Geometry: ot.Points(x, g.Y(), g.Kind), B: p.B})
+	T := plan.Matrix()
+	for j, b := range plan.B {
+		if math.Abs(T.At(0, j)-b) > tol {
+			t.Fatalf("T[0,%d] = %v, want %v", j, T.At(0, j), b)
+		}
+	}
+	if kl := plan.Value().KL; math.Abs(kl) > 10*tol {
+		t.Fatalf("KL of a product plan is %v", kl)
+	}
+}
+
+// The bits do not depend on GOMAXPROCS. The problem is large enough to be cut into spans.
+func workers(t *testing.T, s New) {
+	const n, m = 300, 200
+	c := mat.NewDense(n, m, nil)
+	c.Apply(func(i, j int, _ float64) float64 {
+		d := math.Sin(float64(7*i)) - math.Cos(float64(3*j))
+		return d * d
+	}, c)
+	var plans []*ot.Plan
+	for _, procs := range []int{1, 2, 5} {
+		old := runtime.GOMAXPROCS(procs)
+		plans = append(plans, solve(t, s(0.05, 1e-9), ot.Problem{Geometry: ot.Dense(c)}))
+		runtime.GOMAXPROCS(old)
+	}
+	for _, p := range plans[1:] {
+		if d := cmp.Diff(plans[0].Beta, p.Beta); d != "" {
+			t.Fatalf("potentials depend on GOMAXPROCS (-1 +more):\n%s", d)
+		}
+		if p.Sharp() != plans[0].Sharp() {
+			t.Fatalf("sharp loss depends on GOMAXPROCS: %v and %v", plans[0].Sharp(), p.Sharp())
+		}
+	}
+}
+
+// cases checks the small reference cases that travel with the package. Kernel scaling may refuse a case that would
+// underflow.
+func cases(t *testing.T, s New) {
+	for _, c := range Embedded(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			if _, err := s(c.Eps, tol).Solve(context.Background(), c.Problem()); errors.Is(err, ot.ErrUnderflow) {
+				t.Skip(err)
+			}
+			Check(t, c, solve(t, s(c.Eps, tol), c.Problem()))
+		})
+	}
+}
+
+// Check compares a plan with a reference case within what its MarginalL1 allows.
+func Check(t *testing.T, c *Case, plan *ot.Plan) {
+	t.Helper()
+	if plan.Status != ot.Converged {
+		t.Fatalf("%v at L1 error %g", plan.Status, plan.MarginalL1)
+	}
+	l1 := plan.MarginalL1 + 1e-14
+	near(t, "plan", plan.Matrix(), Dense(c.Expected.P), l1)
+	M := Dense(c.M)
+	span := mat.Max(M) - mat.Min(M)
+	size := max(mat.Max(M), -mat.Min(M), c.Eps)
+	v := plan.Value()
+	within := func(name string, got, want, tol float64) {
+		t.Helper()
+		if !(math.Abs(got-want) <= tol) {
+			t.Errorf("%s = %v, want %v within %g", name, got, want, tol)
+		}
+	}
+	// First-order quantities err by the marginals' error; log T is at most about 50 where T matters.
+	within("Sharp", v.Sharp, c.Expected.Sharp, l1*span+1e-13*size)
+	within("SumPlogP", v.SumPlogP, c.Expected.SumPlogP, 50*l1+1e-13)
+	within("KL", v.KL, c.Expected.KL, 50*l1+1e-13)
+	// The dual's values err by the square, and by rounding of potentials.
+	second := 1e-13*size + l1*l1*size*1e3
+	within("RegKL", v.RegKL, c.Expected.RegKL, second)
+	within("RegEntropy", v.RegEntropy, c.Expected.RegEntropy, second)
+	within("RegEntropyMinus1", v.RegEntropyMinus1, c.Expected.RegEntropy1, second)
+	if c.Expected.DMin < 1e-10 && c.Targets > 1 {
+		return // the duals are not determined in float64
+	}
+	// A potential moves by ε |error| / λ_min at most.
+	pot := 1e-13*size + 2*c.Eps*l1/max(c.Expected.DMin, 1e-10)
+	if c.Targets == 1 {
+		pot = 1e-13 * size
+	}
+	for _, x := range []struct {
+		name      string
+		got, want []float64
+	}{{"Alpha", plan.Alpha, c.Expected.Alpha}, {"Beta", plan.Beta, c.Expected.Beta}, {"F", plan.F, c.Expected.F}, {"G", plan.G, c.Expected.G}} {
+		for i, w := range x.want {
+			if g := x.got[i]; g != w && !(math.Abs(g-w) <= pot) {
+				t.Errorf("%s[%d] = %v, want %v within %g", x.name, i, g, w, pot)
+			}
+		}
+	}
+}
