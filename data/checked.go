@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"hash"
 	"io"
 	"os"
@@ -33,7 +34,7 @@ func open(ctx context.Context, path string, limit int64) (*checked, error) {
 		file.Close()
 		return nil, inFile(path, err)
 	}
-	c.Reader = io.TeeReader(&limited{unpacked, limit, path}, c.inside)
+	c.Reader = io.TeeReader(&limited{unpacked, limit}, c.inside)
 	return c, nil
 }
 
@@ -71,13 +72,12 @@ func (r reader) Read(p []byte) (int, error) {
 type limited struct {
 	r    io.Reader
 	left int64
-	path string
 }
 
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p[:min(int64(len(p)), l.left+1)])
 	if l.left -= int64(n); l.left < 0 {
-		return 0, corrupt(l.path, "it holds more than expected")
+		return 0, fmt.Errorf("%w: it holds more than expected", ErrCorrupt)
 	}
 	return n, err
 }

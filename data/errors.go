@@ -10,7 +10,8 @@ import (
 var (
 	// ErrCorrupt is wrapped by the error for a file that was found but is not
 	// the file it should be: truncated, damaged, another format, another checksum.
-	ErrCorrupt = errors.New("damaged or wrong file")
+	// It is format.ErrFormat under another name.
+	ErrCorrupt = format.ErrFormat
 	// ErrMissing is wrapped by the error for a data set that was found nowhere
 	// and could not be downloaded.
 	ErrMissing = errors.New("data set not found")
@@ -21,13 +22,7 @@ func corrupt(path, text string, args ...any) error {
 	return fmt.Errorf("data: %s: %w: "+text, append([]any{path, ErrCorrupt}, args...)...)
 }
 
-// inFile adds the file's name to an error of its reader; a bad format is ErrCorrupt.
+// inFile adds the file's name to an error of its reader.
 func inFile(path string, err error) error {
-	if errors.Is(err, ErrCorrupt) {
-		return err // it names the file already
-	}
-	if errors.Is(err, format.ErrFormat) {
-		return fmt.Errorf("data: %s: %w: %w", path, ErrCorrupt, err)
-	}
 	return fmt.Errorf("data: %s: %w", path, err)
 }

@@ -12,8 +12,9 @@ import (
 
 // face reads one JPEG file, crops and resizes it, and puts it into row.
 //
-// Go's decoder and libjpeg agree but for the smoothing of subsampled colours
-// and the rounding of the cosine transform: a few grey levels of 255.
+// Go's decoder and libjpeg differ in the rounding of the cosine transform and in
+// smoothing subsampled colours. After the resize to 64×64 their images agree to
+// 3 of 255 levels, half a level on average (compared with Pillow 9.4).
 func (c CelebA) face(row []float32, path string) error {
 	picture, err := decode(path)
 	if err != nil {

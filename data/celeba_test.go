@@ -1,0 +1,321 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tinyCelebA lays out eight faces in CelebA's way: five training, one
+// validation and two test images of 178×218 pixels. Face i is all of the grey
+// value 25·i, with a brighter left half. It returns the folder.
+func tinyCelebA(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	male := []int{1, -1, 1, 1, -1, 1, -1, 1}
+	young := []int{1, 1, -1, 1, -1, -1, 1, 1}
+	parts := []int{0, 0, 0, 0, 0, 1, 2, 2}
+	attributes, partition := "8\nMale Young \n", ""
+	for i := range 8 {
+		name := fmt.Sprintf("%06d.jpg", i+1)
+		attributes += fmt.Sprintf("%s %2d %2d\n", name, male[i], young[i])
+		partition += fmt.Sprintf("%s %d\n", name, parts[i])
+		put(t, filepath.Join(dir, "celeba", celebaFolder, name), faceJPEG(t, i, 178, 218))
+	}
+	put(t, filepath.Join(dir, "celeba", celebaAttrFile), []byte(attributes))
+	put(t, filepath.Join(dir, "celeba", celebaPartFile), []byte(partition))
+	return dir
+}
+
+func faceJPEG(t testing.TB, i, w, h int) []byte {
+	t.Helper()
+	picture := image.NewRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		for x := range w {
+			grey := uint8(25 * i)
+			if x < w/2 {
+				grey += 20
+			}
+			picture.Set(x, y, color.RGBA{grey, grey, grey, 255})
+		}
+	}
+	var out bytes.Buffer
+	if err := jpeg.Encode(&out, picture, &jpeg.Options{Quality: 95}); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// numbers are those in the names of the files that a selection holds.
+func numbers(t *testing.T, c CelebA) []int {
+	t.Helper()
+	faces, err := c.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []int
+	for _, path := range faces.Files {
+		var n int
+		if _, err := fmt.Sscanf(filepath.Base(path), "%d.jpg", &n); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func TestCelebASelection(t *testing.T) {
+	from := From{Dir: tinyCelebA(t)}
+	for _, test := range []struct {
+		c    CelebA
+		want []int
+	}{
+		{CelebA{}, []int{1, 2, 3, 4, 5}},
+		{CelebA{Split: Valid}, []int{6}},
+		{CelebA{Split: Test}, []int{7, 8}},
+		{CelebA{Parity: EvenFaces}, []int{2, 4}},
+		{CelebA{Parity: OddFaces}, []int{1, 3, 5}},
+		{CelebA{Split: Test, Parity: EvenFaces}, []int{8}},
+		{CelebA{With: []string{"Male"}}, []int{1, 3, 4}},
+		{CelebA{With: []string{"Male", "Young"}}, []int{1, 4}},
+		{CelebA{With: []string{"Young"}, Without: []string{"Male"}}, []int{2}},
+		{CelebA{Parity: OddFaces, Without: []string{"Young"}}, []int{3, 5}},
+		{CelebA{Split: Valid, Without: []string{"Male"}}, nil},
+	} {
+		test.c.From = from
+		if diff := cmp.Diff(test.want, numbers(t, test.c)); diff != "" {
+			t.Errorf("%+v: %s", test.c, diff)
+		}
+	}
+}
+
+func TestCelebALoad(t *testing.T) {
+	dir := tinyCelebA(t)
+	faces, err := CelebA{From: From{Dir: dir}, Label: "Male"}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := faces.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, c, h, w := m.Shape(); n != 5 || c != 3 || h != 64 || w != 64 || m.Name != "celeba-subset/train" {
+		t.Errorf("%s: shape %d×%d×%d×%d", m.Name, n, c, h, w)
+	}
+	if !slices.Equal(m.Labels, []int{1, 0, 1, 1, 0}) || !slices.Equal(m.Classes, []string{"not Male", "Male"}) {
+		t.Errorf("labels %v of %q", m.Labels, m.Classes)
+	}
+	for i := range m.Len() {
+		// Far from the edge in the middle a face is flat; JPEG at quality 95 is
+		// within two levels there.
+		for c := range 3 {
+			left, right := m.Row(i)[c*64*64+10*64+5]*255, m.Row(i)[c*64*64+50*64+58]*255
+			if math.Abs(float64(left)-float64(25*i+20)) > 2 || math.Abs(float64(right)-float64(25*i)) > 2 {
+				t.Errorf("face %d, channel %d: %v left and %v right: want %d and %d", i, c, left, right, 25*i+20, 25*i)
+			}
+		}
+	}
+	picked, err := faces.Take(t.Context(), []int{4, 0, 4})
+	if err != nil || !slices.Equal(picked.Row(0), m.Row(4)) || !slices.Equal(picked.Row(1), m.Row(0)) || !slices.Equal(picked.Labels, []int{0, 1, 0}) {
+		t.Errorf("faces 4, 0, 4: labels %v, error %v", picked.Labels, err)
+	}
+}
+
+// Preparation is crop, optional blur, resize: the transformations one by one.
+func TestCelebAPreparation(t *testing.T) {
+	dir := tinyCelebA(t)
+	whole, err := decode(filepath.Join(dir, "celeba", celebaFolder, "000003.jpg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(1, 3, 218, 178)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.fromBytes(m.pixels, planes(whole, whole.Bounds()))
+	steps := func(crop int, filter Filter, sizes ...int) []float32 {
+		t.Helper()
+		out, err := m.CenterCrop(crop, crop)
+		for _, size := range sizes {
+			if err == nil {
+				out, err = out.Resize(size, size, filter)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.pixels
+	}
+	for _, test := range []struct {
+		c    CelebA
+		want []float32
+	}{
+		{CelebA{}, steps(140, Bilinear8, 64)},
+		{CelebA{Blur: 32}, steps(140, Bilinear8, 32, 64)},
+		{CelebA{Filter: Nearest, Blur: 32}, steps(140, Nearest, 32, 64)},
+		{CelebA{Crop: 178, Size: 32}, steps(178, Bilinear8, 32)},
+		{CelebA{Size: 140, Filter: BilinearSharp}, steps(140, BilinearSharp)},
+	} {
+		test.c.From.Dir = dir
+		faces, err := test.c.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := faces.Take(t.Context(), []int{2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.pixels, test.want) {
+			t.Errorf("%+v differs from its steps", test.c)
+		}
+	}
+}
+
+func TestCelebAChunks(t *testing.T) {
+	faces, err := CelebA{From: From{Dir: tinyCelebA(t)}, Label: "Young"}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := faces.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int
+	var pixels []float32
+	var labels []int
+	for chunk, err := range faces.Chunks(t.Context(), 2) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, chunk.Len())
+		pixels, labels = append(pixels, chunk.pixels...), append(labels, chunk.Labels...)
+	}
+	if !slices.Equal(sizes, []int{2, 2, 1}) || !slices.Equal(pixels, all.pixels) || !slices.Equal(labels, all.Labels) {
+		t.Errorf("chunks of %v, labels %v: want those of Load, %v", sizes, labels, all.Labels)
+	}
+	for _, err := range faces.Chunks(t.Context(), 0) {
+		wantError(t, err, "size = 0")
+	}
+	faces.Files[2] += "x"
+	var good, bad int
+	for _, err := range faces.Chunks(t.Context(), 1) {
+		if err == nil {
+			good++
+		} else {
+			bad++
+		}
+	}
+	if good != 2 || bad != 1 {
+		t.Errorf("%d chunks and %d errors: want 2 and an end at the first error", good, bad)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := faces.Take(ctx, []int{0}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v: want context.Canceled", err)
+	}
+}
+
+func TestCelebARefuses(t *testing.T) {
+	alone(t)
+	for _, test := range []struct {
+		name  string
+		spoil func(t *testing.T, celeba string)
+		c     CelebA
+		is    error
+		texts []string
+	}{
+		{"no folder", func(t *testing.T, celeba string) { os.RemoveAll(celeba) }, CelebA{}, ErrMissing, []string{"mmlab.ie.cuhk.edu.hk", celebaAttrFile}},
+		{"no attributes", func(t *testing.T, celeba string) { os.Remove(filepath.Join(celeba, celebaAttrFile)) }, CelebA{}, ErrMissing, []string{celebaAttrFile}},
+		{"cut attributes", func(t *testing.T, celeba string) {
+			edit(t, filepath.Join(celeba, celebaAttrFile), func(s string) string { return s[:len(s)-30] })
+		}, CelebA{}, ErrCorrupt, []string{celebaAttrFile, "line 9: 1 columns"}},
+		{"cut partition", func(t *testing.T, celeba string) {
+			edit(t, filepath.Join(celeba, celebaPartFile), func(s string) string { return strings.Replace(s, "000008.jpg 2\n", "", 1) })
+		}, CelebA{}, ErrCorrupt, []string{"different images"}},
+		{"missing image", func(t *testing.T, celeba string) { os.Remove(filepath.Join(celeba, celebaFolder, "000002.jpg")) }, CelebA{}, nil, []string{"000002.jpg", "no such file"}},
+		{"cut image", func(t *testing.T, celeba string) {
+			edit(t, filepath.Join(celeba, celebaFolder, "000002.jpg"), func(s string) string { return s[:len(s)/2] })
+		}, CelebA{}, ErrCorrupt, []string{"000002.jpg"}},
+		{"no JPEG", func(t *testing.T, celeba string) {
+			put(t, filepath.Join(celeba, celebaFolder, "000002.jpg"), []byte("<html>"))
+		}, CelebA{}, ErrCorrupt, []string{"000002.jpg"}},
+		{"small image", func(t *testing.T, celeba string) {
+			put(t, filepath.Join(celeba, celebaFolder, "000002.jpg"), faceJPEG(t, 1, 178, 139))
+		}, CelebA{}, ErrCorrupt, []string{"000002.jpg", "178×139 pixels: want at least 140×140"}},
+		{"claims 65535×65535", func(t *testing.T, celeba string) {
+			path := filepath.Join(celeba, celebaFolder, "000002.jpg")
+			edit(t, path, func(s string) string {
+				at := strings.Index(s, "\xff\xc0") + 5 // height and width in the frame header
+				return s[:at] + "\xff\xff\xff\xff" + s[at+4:]
+			})
+		}, CelebA{}, ErrCorrupt, []string{"000002.jpg", "65535×65535"}},
+		{"unknown attribute", nil, CelebA{With: []string{"Old"}}, nil, []string{`With = "Old"`, "Male Young"}},
+		{"unknown label", nil, CelebA{Label: "Old"}, nil, []string{`Label = "Old"`}},
+		{"bad split", nil, CelebA{Split: 7}, nil, []string{"Split = Split(7)"}},
+		{"bad parity", nil, CelebA{Parity: 7}, nil, []string{"Parity = 7"}},
+		{"bad filter", nil, CelebA{Filter: 7}, nil, []string{"Filter = Filter(7)"}},
+		{"bad size", nil, CelebA{Size: -1}, nil, []string{"Size = -1"}},
+		{"bad crop", nil, CelebA{Crop: 1 << 20}, nil, []string{"Crop = 1048576"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := tinyCelebA(t)
+			if test.spoil != nil {
+				test.spoil(t, filepath.Join(dir, "celeba"))
+			}
+			test.c.From.Dir = dir
+			faces, err := test.c.Open()
+			if err == nil {
+				_, err = faces.Load(t.Context())
+			}
+			if test.is != nil && !errors.Is(err, test.is) {
+				t.Errorf("error %v: want one that wraps %v", err, test.is)
+			}
+			wantError(t, err, append(test.texts, "data: ")...)
+		})
+	}
+}
+
+// A list of the official length that is not the official one is refused.
+func TestCelebAOfficialList(t *testing.T) {
+	dir := tinyCelebA(t)
+	var attributes bytes.Buffer
+	fmt.Fprintf(&attributes, "%d\nMale\n", celebaImages)
+	for i := range celebaImages {
+		fmt.Fprintf(&attributes, "%06d.jpg 1\n", i+1)
+	}
+	put(t, filepath.Join(dir, "celeba", celebaAttrFile), attributes.Bytes())
+	_, err := CelebA{From: From{Dir: dir}}.Open()
+	if !errors.Is(err, ErrCorrupt) {
+		t.Errorf("error %v: want ErrCorrupt", err)
+	}
+	wantError(t, err, celebaAttrFile, "MD5", celebaAttrMD5)
+}
+
+func BenchmarkCelebA(b *testing.B) {
+	faces, err := CelebA{From: From{Dir: tinyCelebA(b)}}.Open()
+	if err != nil {
+		b.Fatal(err)
+	}
+	indices := make([]int, 100)
+	for i := range indices {
+		indices[i] = i % faces.Len()
+	}
+	for b.Loop() {
+		if _, err := faces.Take(b.Context(), indices); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(100*float64(b.N)/b.Elapsed().Seconds(), "faces/s")
+}

@@ -1,0 +1,50 @@
+// Package data provides the image data sets of the papers, as [Images], and
+// the transformations that the papers apply to them.
+//
+//	MNIST, FashionMNIST, USPS, CIFAR10   found or downloaded, checked, loaded
+//	CelebA                               read from a folder, chosen by split, parity and attribute
+//	Images                               N×C×H×W float32 with labels; rows, tensor and matrix views
+//	Resize, Scale, FlipH, CenterCrop …   new images, with the range and labels kept
+//	Pick, PickBalanced, Partition …      parts of a set, drawn by an explicit *rand.Rand
+//	Save, Load                           NPY files that belong together or are refused
+//	Status                               where each data set is, and the line that gets it
+//
+// Below it lie format (bytes of files), fetch (downloads), batch (indices of
+// training batches) and synth (synthetic distributions), each of which can be
+// imported without the rest.
+//
+// # A worked example
+//
+// SCONES transports USPS digits to MNIST digits at 16×16. The test images of
+// both come from the functions [USPS] and [MNIST]; USPS has 16×16 values in
+// [-1, 1], which Scale(0, 1) brings to the range of MNIST, and MNIST has 28×28,
+// which Resize(16, 16, Nearest) brings to the size of USPS. PickBalanced(rng, 500)
+// then takes fifty images of each digit, sorted by digit, and Mat gives them as
+// the rows of a 500×256 matrix for package ot.
+//
+// # Conventions
+//
+// Pixels are in N×C×H×W row-major order; channels are red, green, blue. Values
+// lie in [Lo, Hi], black to white, which every transformation keeps up to date;
+// loaders return the range that the files state: [0, 1] for bytes, [-1, 1] for
+// USPS. A transformation returns new images and leaves its receiver alone;
+// labels, classes and names are shared. Pixel centres are at half-integers, see
+// [Filter]. The result of nothing depends on the number of processors.
+//
+// A file is used only when all of it has been read and its SHA-256 is the
+// published one; otherwise the error wraps [ErrCorrupt] and names the file.
+// What is nowhere and cannot be downloaded gives an error that wraps
+// [ErrMissing], lists the places and servers tried, and says what to do.
+//
+// Sources: Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten
+// digits" (1998); H. Xiao, K. Rasul, R. Vollgraf, "Fashion-MNIST" (2017);
+// Y. LeCun et al., "Backpropagation applied to handwritten zip code
+// recognition" (1989), in the files of T. Hastie, R. Tibshirani, J. Friedman,
+// "The elements of statistical learning"; A. Krizhevsky, "Learning multiple
+// layers of features from tiny images" (2009); Z. Liu et al., "Deep learning
+// face attributes in the wild" (2015). Preparation as in M. Daniels, T. Maunu,
+// P. Hand, "Score-based generative neural networks for large-scale optimal
+// transport" (2021), appendix tables 4 and 5, and T. Cao et al., "Don't generate
+// me: training differentially private generative models with Sinkhorn
+// divergence" (2021).
+package data

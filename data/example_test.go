@@ -1,0 +1,109 @@
+package data_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"coupling/data"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Two digits of 2×2 pixels, brought to the size and range of others.
+func ExampleImages_Resize() {
+	x := mat.NewDense(2, 4, []float64{-1, 1, -1, 1, 1, 1, -1, -1})
+	digits, err := data.FromMat(x, 1, 2, 2, -1, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	unit, err := digits.Scale(0, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	wide, err := unit.Resize(1, 4, data.Bilinear)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(wide.Row(0), wide.Row(1))
+	fmt.Println(wide.Tensor().Shape(), wide.Rows().Shape())
+	// Output:
+	// [0 0.25 0.75 1] [0.5 0.5 0.5 0.5]
+	// (2, 1, 1, 4) (2, 4)
+}
+
+func ExampleImages_PickBalanced() {
+	images, err := data.New(100, 1, 16, 16)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	images.Labels = make([]int, 100)
+	for i := range images.Labels {
+		images.Labels[i] = i % 10
+	}
+	picked, err := images.PickBalanced(rand.New(rand.NewPCG(1, 2)), 20)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(picked.Labels)
+	fmt.Println(picked.Mat().Dims())
+	// Output:
+	// [0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9]
+	// 20 256
+}
+
+// MNIST and USPS as points of the same space: fifty of each digit, 16×16, in
+// [0, 1]. (Not run by the tests, since it may download.)
+func ExampleMNIST() {
+	ctx, rng := context.Background(), rand.New(rand.NewPCG(1, 2))
+	mnist, err := data.MNIST(ctx, data.From{}, data.Test)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	usps, err := data.USPS(ctx, data.From{}, data.Test)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if mnist, err = mnist.Resize(16, 16, data.Nearest); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if usps, err = usps.Scale(0, 1); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, set := range []*data.Images{mnist, usps} {
+		picked, err := set.PickBalanced(rng, 500)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(picked.Mat().Dims())
+	}
+}
+
+// The source and target of SCONES on CelebA: even faces, blurred, to odd ones.
+func ExampleCelebA() {
+	source := data.CelebA{Parity: data.EvenFaces, Blur: 32}
+	target := data.CelebA{Parity: data.OddFaces}
+	for _, c := range []data.CelebA{source, target} {
+		faces, err := c.Open()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for chunk, err := range faces.Chunks(context.Background(), 1000) {
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			fmt.Println(chunk.Shape())
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestUSPSFile(t *testing.T) {
+	f, content := tinyUSPS()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "usps", "zip.tiny.gz")
+	put(t, path, zip(t, content))
+	m, err := f.load(t.Context(), From{Dir: dir}, "usps/tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(m.Labels) != "[7 3]" || m.Row(0)[9] != 0.25 || m.Row(1)[255] != -1 || m.Lo != -1 || m.Hi != 1 {
+		t.Errorf("labels %v, values %v and %v in [%v, %v]", m.Labels, m.Row(0)[9], m.Row(1)[255], m.Lo, m.Hi)
+	}
+	for name, bad := range map[string][]byte{
+		"truncated": content[:3000], "other value": append([]byte("8"), content[1:]...),
+		"trailing": append([]byte(nil), append(content, content...)...), "web page": []byte("<html>"),
+	} {
+		put(t, path, zip(t, bad))
+		m, err := f.load(t.Context(), From{Dir: dir}, "usps/tiny")
+		if !errors.Is(err, ErrCorrupt) || m != nil {
+			t.Errorf("%s: error %v: want ErrCorrupt and no images", name, err)
+		}
+		wantError(t, err, path)
+	}
+	_, err = USPS(t.Context(), From{Dir: dir}, Valid)
+	wantError(t, err, "usps: split = valid")
+}
+
+// The counts of zip.info.txt, which accompanies the data.
+func TestRealUSPS(t *testing.T) {
+	for split, want := range map[Split][]int{
+		Train: {1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644},
+		Test:  {359, 264, 198, 166, 200, 160, 170, 147, 166, 177},
+	} {
+		m := realData(t, USPS, split)
+		if diff := cmp.Diff(want, counts(m)); diff != "" {
+			t.Error(diff)
+		}
+		if n, c, h, w := m.Shape(); n != len(m.Labels) || c != 1 || h != 16 || w != 16 || m.Name != "usps/"+split.String() {
+			t.Errorf("%s: shape %d×%d×%d×%d", m.Name, n, c, h, w)
+		}
+	}
+}
+
+// What a figure of MNIST beside USPS needs: one size, one range, balanced rows.
+func TestRealMNISTBesideUSPS(t *testing.T) {
+	mnist, usps := realData(t, MNIST, Test), realData(t, USPS, Test)
+	small, err := mnist.Resize(16, 16, Bilinear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unit, err := usps.Scale(0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []*Images{small, unit} {
+		picked, err := m.PickBalanced(newRand(1), 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := picked.Mat()
+		if n, d := x.Dims(); n != 500 || d != 256 {
+			t.Errorf("%s: %d×%d points: want 500×256", m.Name, n, d)
+		}
+		if diff := cmp.Diff([]int{50, 50, 50, 50, 50, 50, 50, 50, 50, 50}, counts(picked)); diff != "" {
+			t.Error(diff)
+		}
+		for _, v := range picked.Pixels() {
+			if !(v >= 0 && v <= 1) {
+				t.Fatalf("%s: value %v outside [0, 1]", m.Name, v)
+			}
+		}
+	}
+}
