@@ -241,6 +241,8 @@ func drawDigits(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 			{Name: "projections", Caption: "Barycentric projections: where each USPS digit of the first row goes on average, over ε.", Drawing: projection},
 		},
 		Tables: []lab.Table{summaryTable(c), massTable(c)},
+		Notes: []string{"The two sets hold different shares of each class (USPS has more 0 and 1), and mass must go somewhere: " +
+			"part of what leaves a class does so because its targets are full."},
 	}, nil
 }
 

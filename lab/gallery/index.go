@@ -20,6 +20,7 @@ var index = template.Must(template.New("index").Funcs(template.FuncMap{
 	"ext":     func(file string) string { return strings.TrimPrefix(path.Ext(file), ".") },
 	"class":   func(v lab.Verdict) string { return strings.ReplaceAll(string(v), " ", "-") },
 	"verdict": verdict,
+	"long":    func(t Table) bool { return len(t.Rows) > 20 }, // folded
 }).Parse(indexSource))
 
 // A Chapter gathers the figures whose names begin with Name and a slash.
@@ -50,10 +51,10 @@ func verdict(p Page) string {
 	}
 	out := "no claims"
 	for _, c := range p.Claims {
-		switch {
-		case c.Verdict == lab.Differs:
+		switch c.Verdict {
+		case lab.Differs:
 			return "differs"
-		case c.Verdict == lab.Holds:
+		case lab.Holds:
 			out = "holds"
 		}
 	}
