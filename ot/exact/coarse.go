@@ -1,0 +1,83 @@
+package exact
+
+import (
+	"math"
+	"slices"
+)
+
+// A coarse problem keeps one point in stride on each side that has more than coarsest, with the mass of its
+// neighbours in the order given, and its dual tells the fine problem where to start.
+const (
+	stride   = 4
+	coarsest = 64
+)
+
+// estimate returns a guess at the dual potential g: that of the coarse problem, carried over to all targets by the
+// c-transform g_j = min_i C_ij − f_i over its sources, or the column minima where the problem is small already.
+func (s *simplex) estimate() ([]float64, error) {
+	rows, a := thin(s.supply.a)
+	cols, b := thin(s.supply.b)
+	if len(rows) == s.n && len(cols) == s.m {
+		return s.transform(nil, nil)
+	}
+	cost := dense{n: len(rows), m: len(cols), stride: len(cols), data: make([]float64, 0, len(rows)*len(cols))}
+	for _, i := range rows {
+		row, err := s.row(i)
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range cols {
+			cost.data = append(cost.data, row[j])
+		}
+	}
+	c := newSimplex(s.ctx, cost, supplies{a: a, b: b, exp: s.supply.exp, free: s.supply.free})
+	if err := c.run(Simplex{}); err != nil {
+		return nil, err
+	}
+	return s.transform(rows, c.tree.pot[:len(rows)])
+}
+
+// transform returns g_j = min_k C(rows_k, j) − f_k; all rows and f = 0 where rows is nil.
+func (s *simplex) transform(rows []int, f []float64) ([]float64, error) {
+	g := slices.Repeat([]float64{math.Inf(1)}, s.m)
+	if rows == nil {
+		rows, f = make([]int, s.n), make([]float64, s.n)
+		for i := range rows {
+			rows[i] = i
+		}
+	}
+	for k, i := range rows {
+		if math.IsInf(f[k], -1) { // no mass
+			continue
+		}
+		row, err := s.row(i)
+		if err != nil {
+			return nil, err
+		}
+		shift := f[k]
+		for j, c := range row[:len(g)] {
+			if c -= shift; c < g[j] {
+				g[j] = c
+			}
+		}
+	}
+	return g, nil
+}
+
+// thin groups points in runs of stride and returns the heaviest point of each with the mass of all.
+func thin(w []mass) (at []int, total []mass) {
+	step := stride
+	if len(w) <= coarsest {
+		step = 1
+	}
+	for i := 0; i < len(w); i += step {
+		best, sum := i, mass{}
+		for k := i; k < min(i+step, len(w)); k++ {
+			if sum = sum.add(w[k]); w[best].less(w[k]) {
+				best = k
+			}
+		}
+		at, total = append(at, best), append(total, sum)
+	}
+	return at, total
+}

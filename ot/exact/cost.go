@@ -1,0 +1,89 @@
+package exact
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Cost is an n×m cost that is read a row at a time. It must give the same numbers each time: the simplex reads a row
+// as often as it prices it.
+type Cost interface {
+	// Dims returns the numbers of sources n and targets m.
+	Dims() (n, m int)
+	// Row returns row i, of length m: dst filled, or storage of the cost's own, which is not written to.
+	Row(dst []float64, i int) []float64
+}
+
+// Matrix is the cost held in a matrix. A matrix with raw storage (such as *mat.Dense) is read in place.
+func Matrix(c mat.Matrix) Cost {
+	if r, ok := c.(mat.RawMatrixer); ok {
+		return dense{r.RawMatrix().Rows, r.RawMatrix().Cols, r.RawMatrix().Stride, r.RawMatrix().Data}
+	}
+	n, m := c.Dims()
+	return Rows{N: n, M: m, Fill: func(dst []float64, i int) {
+		for j := range dst {
+			dst[j] = c.At(i, j)
+		}
+	}}
+}
+
+type dense struct {
+	n, m, stride int
+	data         []float64
+}
+
+func (d dense) Dims() (n, m int) { return d.n, d.m }
+
+func (d dense) Row(_ []float64, i int) []float64 { return d.data[i*d.stride : i*d.stride+d.m] }
+
+// Rows is a cost computed on demand, so that no n×m matrix is ever held.
+type Rows struct {
+	N, M int
+	// Fill writes row i to dst, of length M.
+	Fill func(dst []float64, i int)
+}
+
+// Dims returns N and M.
+func (r Rows) Dims() (n, m int) { return r.N, r.M }
+
+// Row fills dst with row i.
+func (r Rows) Row(dst []float64, i int) []float64 {
+	r.Fill(dst, i)
+	return dst
+}
+
+// checkCost reads the whole cost once. Potentials are sums of up to n+m costs and must not overflow.
+func checkCost(ctx context.Context, c Cost) error {
+	n, m := c.Dims()
+	if n <= 0 || m <= 0 {
+		return fmt.Errorf("ot/exact: cost is %d×%d: %w", n, m, ErrShape)
+	}
+	limit := math.MaxFloat64 / 8 / float64(n+m)
+	buf := make([]float64, m)
+	for i := range n {
+		if err := cancelled(ctx, i); err != nil {
+			return err
+		}
+		row := c.Row(buf, i)
+		if len(row) != m {
+			return fmt.Errorf("ot/exact: len(cost.Row(%d)) = %d, want %d: %w", i, len(row), m, ErrShape)
+		}
+		for j, v := range row {
+			if !(math.Abs(v) <= limit) {
+				return fmt.Errorf("ot/exact: cost[%d][%d] = %v: must be at most %.3g in size: %w", i, j, v, limit, ErrCost)
+			}
+		}
+	}
+	return nil
+}
+
+// cancelled reports the context's error, looking at it for every 64th row only.
+func cancelled(ctx context.Context, row int) error {
+	if row%64 == 0 && ctx.Err() != nil {
+		return fmt.Errorf("ot/exact: stopped: %w", context.Cause(ctx))
+	}
+	return nil
+}

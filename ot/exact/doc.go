@@ -1,0 +1,36 @@
+// Package exact solves optimal transport without regularisation, and proves each answer with dual potentials.
+//
+//	W = min ⟨T, C⟩ over T ≥ 0 with T1 = a, Tᵀ1 = b        (primal)
+//	  = max ⟨a, f⟩ + ⟨b, g⟩ over f_i + g_j ≤ C_ij          (dual)
+//
+// [Simplex] takes any finite n×m cost, dense or computed a row at a time, and returns an optimal vertex: a plan of at
+// most n+m−1 arcs. [Line] takes two weighted samples on the line and a convex cost |x−y|^p, which sorting solves.
+// Both return a [Solution] with its [Certificate]: how far the pair (plan, potentials) can be from optimal, checked on
+// every entry of the cost after the solver is done. [Certify] does the same for a plan from elsewhere.
+//
+// # An example in words
+//
+// Three bakeries with 0.5, 0.3 and 0.2 of the bread and two cafés that want half each: Simplex{} returns four arcs at
+// most, the price f_i + g_j of bread at both ends of each arc differs by exactly the cost of the way, and nowhere by
+// more. The gap of the certificate is then zero and nobody can do better. See the example of [Simplex].
+//
+// # Conventions
+//
+// Weights are non-negative with positive sum, nil for uniform of total 1. Totals need not be 1 and must agree to 1e-9;
+// b is rescaled to the total of a. A weight below 2^−70 of the total loses relative precision and one below 2^−110
+// counts as zero. Zero weights are ordinary: their potentials are the c-transforms, finite and feasible. Potentials are
+// shifted so that ⟨a,f⟩ = ⟨b,g⟩. Costs may be negative; costs and weights must be finite. Equal weights and n = m make
+// the plan a permutation ([Plan.Assignment]).
+//
+// # How
+//
+// Network simplex on the bipartite graph, from a basis that a coarser problem suggests, with block pricing as in LEMON
+// (Kovács 2015, "Minimum-cost flow algorithms: an experimental evaluation"), the tree kept as a preorder thread
+// (Bazaraa, Jarvis and Sherali, "Linear Programming and Network Flows", chapter 9). Masses are 128-bit integers and
+// the problem is perturbed in its lowest bits (Orden 1956), so that flows have no rounding, no basis is degenerate
+// and the method cannot cycle. Potentials are float64, recomputed along the tree in twice that precision before
+// optimality is declared.
+//
+// On the line the sorted (north-west corner) coupling is optimal for every convex cost of x−y (Hoffman 1963), and the
+// costs along its staircase give the potentials.
+package exact

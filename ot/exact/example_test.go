@@ -1,0 +1,52 @@
+package exact_test
+
+import (
+	"context"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/exact"
+)
+
+func ExampleSimplex() {
+	cost := mat.NewDense(3, 2, []float64{
+		1, 4,
+		2, 3,
+		5, 1,
+	})
+	sol, err := exact.Simplex{}.Solve(context.Background(), []float64{.5, .3, .2}, []float64{.5, .5}, exact.Matrix(cost))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, arc := range sol.Plan.Arcs {
+		fmt.Printf("%d → %d: %.2f\n", arc.I, arc.J, arc.Mass)
+	}
+	fmt.Printf("value %.2f, at most %.0e above the optimum\n", sol.Value, sol.Certificate.Bound())
+	// Output:
+	// 0 → 0: 0.50
+	// 1 → 1: 0.30
+	// 2 → 1: 0.20
+	// value 1.60, at most 0e+00 above the optimum
+}
+
+func ExampleSimplex_assignment() {
+	cost := mat.NewDense(3, 3, []float64{
+		4, 1, 3,
+		2, 0, 5,
+		3, 2, 2,
+	})
+	sol, _ := exact.Simplex{}.Solve(context.Background(), nil, nil, exact.Matrix(cost))
+	π, ok := sol.Plan.Assignment()
+	fmt.Println(π, ok)
+	// Output: [1 0 2] true
+}
+
+func ExampleLine() {
+	x, y := []float64{0, 1, 3}, []float64{5, 6, 8}
+	w1, _ := exact.Line{P: 1}.Value(x, nil, y, nil)
+	sol, _ := exact.Line{P: 2}.Solve(x, []float64{.5, .25, .25}, y, nil)
+	fmt.Printf("W₁ = %.4f, W₂² = %.4f over %d arcs\n", w1, sol.Value, len(sol.Plan.Arcs))
+	// Output: W₁ = 5.0000, W₂² = 28.8333 over 5 arcs
+}

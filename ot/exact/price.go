@@ -1,0 +1,102 @@
+package exact
+
+import "math"
+
+// queueLen is how many candidates one look at a block keeps, and queueCut how good one must still be, against the best
+// of its block when it was found, to be taken before the next block is looked at. Measured on the timing problems.
+const (
+	queueLen = 8
+	queueCut = 0.5
+)
+
+// roundoff is what the reduced cost of an arc of cost c and potentials p, q may be off by for the rounding of its
+// terms: four roundings of at most 2^−53 of their sum, doubled.
+func roundoff(c, p, q float64) float64 {
+	const unit = 0x1p-50
+	return unit * (math.Abs(c) + math.Abs(p) + math.Abs(q))
+}
+
+// entering returns an arc whose reduced cost is negative beyond rounding, or ok = false where there is none. It looks
+// at blocks of √(nm) arcs in turn and takes the best (block search), or what is left of the last block's best while
+// they are good.
+func (s *simplex) entering() (o offer, ok bool, err error) {
+	if o, ok = s.queued(); ok {
+		return o, true, nil
+	}
+	block := max(int(math.Sqrt(float64(s.n)*float64(s.m))), 10)
+	s.queue = s.queue[:0]
+	left := block
+	for seen := 0; seen < s.n*s.m; {
+		row, err := s.row(s.atRow)
+		if err != nil {
+			return o, false, err
+		}
+		end := min(s.m, s.atCol+left)
+		s.scan(row, s.atRow, s.atCol, end)
+		left -= end - s.atCol
+		seen += end - s.atCol
+		if s.atCol = end; end == s.m {
+			s.atCol = 0
+			s.atRow = (s.atRow + 1) % s.n
+		}
+		if left == 0 {
+			if len(s.queue) > 0 {
+				break
+			}
+			left = block
+		}
+	}
+	if len(s.queue) == 0 {
+		return o, false, nil
+	}
+	o = s.queue[0]
+	s.bar = queueCut * o.key
+	s.queue = s.queue[:copy(s.queue, s.queue[1:])]
+	return o, true, nil
+}
+
+// queued takes the best of the queue at today's potentials, if it is good enough.
+func (s *simplex) queued() (offer, bool) {
+	best, at := s.bar, -1
+	for k := range s.queue {
+		o := &s.queue[k]
+		if o.key = s.tree.reduced(o.i, o.j, o.cost); o.key < best && s.negative(*o) {
+			best, at = o.key, k
+		}
+	}
+	if at < 0 {
+		return offer{}, false
+	}
+	o := s.queue[at]
+	s.queue[at] = s.queue[len(s.queue)-1]
+	s.queue = s.queue[:len(s.queue)-1]
+	return o, true
+}
+
+// negative reports whether the reduced cost of o is negative beyond rounding.
+func (s *simplex) negative(o offer) bool {
+	return o.key < -roundoff(o.cost, s.tree.pot[o.i], s.tree.pot[s.n+int(o.j)])
+}
+
+// scan offers the arcs from source i to targets from … end−1 to the queue.
+func (s *simplex) scan(row []float64, i, from, end int) {
+	p := s.tree.pot[i]
+	limit := p
+	if len(s.queue) == queueLen {
+		limit += s.queue[queueLen-1].key
+	}
+	pot := s.tree.pot[s.n+from : s.n+end]
+	row = row[from:end]
+	row = row[:len(pot)]
+	for j, q := range pot {
+		if d := row[j] + q; d < limit {
+			o := offer{int32(i), int32(from + j), row[j], d - p}
+			if !s.negative(o) {
+				continue
+			}
+			if s.queue = insert(s.queue, o, queueLen); len(s.queue) == queueLen {
+				limit = s.queue[queueLen-1].key + p
+			}
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package exact
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// Simplex solves the transportation problem by the network simplex method. The zero value works.
+//
+// Time is some n^2.4 for n = m in practice; memory is O(n + m) beside the cost.
+type Simplex struct {
+	// MaxPivots stops early with a feasible plan, feasible potentials and Status PivotLimit; 0 means no limit. The
+	// method ends without one: no basis comes twice.
+	MaxPivots int
+	// Trace, if not nil, sees the progress every n + m pivots.
+	Trace func(Step)
+}
+
+// A Step is what Trace sees.
+type Step struct {
+	Pivots int
+	Value  float64 // of the present basis, which decreases
+}
+
+// Status says how a solve ended.
+type Status int
+
+const (
+	// Unsolved is the status of a Solution that no solver made.
+	Unsolved Status = iota
+	// Optimal means that no arc has a negative reduced cost beyond the rounding of its terms.
+	Optimal
+	// PivotLimit means that MaxPivots was reached: look at the Certificate.
+	PivotLimit
+)
+
+// String returns the name of the status.
+func (s Status) String() string {
+	switch s {
+	case Optimal:
+		return "optimal"
+	case PivotLimit:
+		return "pivot limit"
+	default:
+		return "unsolved"
+	}
+}
+
+// A Solution is a plan with the potentials that prove it.
+type Solution struct {
+	Plan   Plan
+	Value  float64   // ⟨T, C⟩
+	F, G   []float64 // potentials of sources and targets, ⟨a,F⟩ = ⟨b,G⟩, F_i + G_j ≤ C_ij up to Certificate.Infeasibility
+	Status Status
+	Pivots int // 0 from Line
+
+	Certificate Certificate
+}
+
+// Solve transports a to b (nil for uniform weights) at the given cost. It returns an error that wraps ErrShape,
+// ErrWeights, ErrUnbalanced or ErrCost for a problem that is none, and the context's error when cancelled.
+func (s Simplex) Solve(ctx context.Context, a, b []float64, cost Cost) (*Solution, error) {
+	if err := checkCost(ctx, cost); err != nil {
+		return nil, err
+	}
+	n, m := cost.Dims()
+	a, err := weights("a", a, n)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = weights("b", b, m); err != nil {
+		return nil, err
+	}
+	supply, err := quantise(a, b)
+	if err != nil {
+		return nil, err
+	}
+	x := newSimplex(ctx, cost, supply)
+	if err := x.run(s); err != nil {
+		return nil, err
+	}
+	sol := &Solution{Plan: x.plan(), Status: x.status, Pivots: x.pivots}
+	if sol.F, sol.G, err = x.potentials(); err != nil {
+		return nil, err
+	}
+	centre(a, b, sol.F, sol.G)
+	if sol.Certificate, err = Certify(ctx, a, b, cost, sol.Plan, sol.F, sol.G); err != nil {
+		return nil, err
+	}
+	sol.Value = sol.Certificate.Primal
+	return sol, finite(sol.Certificate)
+}
+
+// A simplex is a solve in progress.
+type simplex struct {
+	ctx    context.Context
+	cost   Cost
+	n, m   int
+	supply supplies
+	a, b   []mass // perturbed
+	tree   *tree
+	pivots int
+	status Status
+
+	buf  []float64 // the row last read
+	last []float64
+	at   int
+
+	queue        []offer // candidates from the last block, by key
+	bar          float64
+	atRow, atCol int // where the next block starts
+}
+
+func newSimplex(ctx context.Context, cost Cost, supply supplies) *simplex {
+	n, m := cost.Dims()
+	s := &simplex{ctx: ctx, cost: cost, n: n, m: m, supply: supply, tree: newTree(n, m), buf: make([]float64, m), at: none}
+	s.perturb()
+	return s
+}
+
+// perturb makes room below the smallest mass and puts there one unit more at each source, and all of these at the
+// last target.
+func (s *simplex) perturb() {
+	s.a, s.b = make([]mass, s.n), make([]mass, s.m)
+	var extra mass
+	for i, w := range s.supply.a {
+		if w.isZero() {
+			s.tree.pot[i] = math.Inf(-1)
+			continue
+		}
+		s.a[i] = w.shl(s.supply.free).add(mass{lo: 1})
+		extra.lo++
+	}
+	last := 0
+	for j, w := range s.supply.b {
+		if w.isZero() {
+			s.tree.pot[s.n+j] = math.Inf(1)
+			continue
+		}
+		s.b[j], last = w.shl(s.supply.free), j
+	}
+	s.b[last] = s.b[last].add(extra)
+}
+
+// row returns row i of the cost.
+func (s *simplex) row(i int) ([]float64, error) {
+	if i == s.at {
+		return s.last, nil
+	}
+	if err := cancelled(s.ctx, i); err != nil {
+		return nil, err
+	}
+	s.last, s.at = s.cost.Row(s.buf, i), i
+	return s.last, nil
+}
+
+// patience is how many pivots a node may take before drift is suspected of keeping a solve going.
+const patience = 1000
+
+// run pivots until no arc can enter. Potentials drift a little as they are shifted; when no arc seems to be left, or
+// after very many pivots, they are computed afresh, and from then on after every pivot. Then every pivot lowers the
+// perturbed value for certain, so the end comes, and an improvement smaller than the drift is neither missed nor
+// imagined.
+func (s *simplex) run(opt Simplex) error {
+	g, err := s.estimate()
+	if err != nil {
+		return err
+	}
+	if err := s.start(g); err != nil {
+		return err
+	}
+	for careful := false; ; {
+		o, ok, err := s.entering()
+		switch {
+		case err != nil:
+			return err
+		case !ok && careful:
+			s.status = Optimal
+			return nil
+		case !ok:
+			careful = true
+			s.tree.refresh()
+			continue
+		case opt.MaxPivots > 0 && s.pivots >= opt.MaxPivots:
+			s.status = PivotLimit
+			s.tree.refresh()
+			return nil
+		}
+		s.tree.pivot(o.i, o.j, o.cost)
+		s.pivots++
+		if s.pivots%(s.n+s.m) == 0 {
+			if s.ctx.Err() != nil {
+				return cancelled(s.ctx, 0)
+			}
+			if opt.Trace != nil {
+				opt.Trace(Step{Pivots: s.pivots, Value: s.value()})
+			}
+		}
+		careful = careful || s.pivots > patience*(s.n+s.m)
+		if careful || s.pivots%(s.n+s.m) == 0 {
+			s.tree.refresh()
+		}
+	}
+}
+
+// value returns the cost of the basis.
+func (s *simplex) value() float64 {
+	var sum wide
+	s.each(func(i, j int, w, c float64) { sum = sum.add(w * c) })
+	return sum.hi
+}
+
+// each visits the arcs of the basis that carry mass in the problem as it was before the perturbation, which is less
+// than half of the smallest mass: rounding takes it off again.
+func (s *simplex) each(visit func(i, j int, w, c float64)) {
+	half := mass{lo: 1}.shl(s.supply.free - 1)
+	for v := range s.tree.node {
+		e := &s.tree.node[v]
+		flow := e.flow.add(half).shr(s.supply.free)
+		if flow.isZero() {
+			continue
+		}
+		i, j := v, int(e.parent)-s.n
+		if v >= s.n {
+			i, j = int(e.parent), v-s.n
+		}
+		visit(i, j, s.supply.weight(flow), e.cost)
+	}
+}
+
+func (s *simplex) plan() Plan {
+	p := Plan{Rows: s.n, Cols: s.m}
+	s.each(func(i, j int, w, _ float64) {
+		if w > 0 {
+			p.Arcs = append(p.Arcs, Arc{i, j, w})
+		}
+	})
+	p.sort()
+	return p
+}
+
+// potentials returns f of the tree and its c-transform g, which differs from the tree's by rounding where the basis is
+// optimal and makes the pair feasible where it is not; sources without mass take the c-transform of g.
+func (s *simplex) potentials() (f, g []float64, err error) {
+	f = s.tree.pot[:s.n]
+	rows := make([]int, s.n)
+	for i := range rows {
+		rows[i] = i
+	}
+	if g, err = s.transform(rows, f); err != nil {
+		return nil, nil, err
+	}
+	for i := range f {
+		if !math.IsInf(f[i], -1) {
+			continue
+		}
+		row, err := s.row(i)
+		if err != nil {
+			return nil, nil, err
+		}
+		f[i] = -violation(row, 0, g)
+	}
+	return f, g, nil
+}
+
+// centre shifts a constant from f to g so that ⟨a, f⟩ = ⟨b, g⟩, both measures scaled to total 1.
+func centre(a, b, f, g []float64) {
+	shift := (mean(a, f) - mean(b, g)) / 2
+	for i := range f {
+		f[i] -= shift
+	}
+	for j := range g {
+		g[j] += shift
+	}
+}
+
+// mean returns Σ w_k v_k / Σ w_k.
+func mean(w, v []float64) float64 {
+	var sum, total wide
+	for k, x := range w {
+		sum, total = sum.add(x*v[k]), total.add(x)
+	}
+	return sum.hi / total.hi
+}
+
+// finite refuses a value that left the range of float64.
+func finite(c Certificate) error {
+	if v := c.Primal + c.Dual + c.Gap; math.IsInf(v, 0) || math.IsNaN(v) {
+		return fmt.Errorf("ot/exact: value = %v with costs and weights this large: %w", c.Primal, ErrCost)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package exact
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// An offer is an arc that may enter a basis. Key orders offers: the smaller, the better.
+type offer struct {
+	i, j      int32
+	cost, key float64
+}
+
+func compareOffers(x, y offer) int {
+	return cmp.Or(cmp.Compare(x.key, y.key), cmp.Compare(x.i, y.i), cmp.Compare(x.j, y.j))
+}
+
+// insert puts o in its place in a list sorted by key, of at most size entries, and drops what falls off.
+func insert(list []offer, o offer, size int) []offer {
+	if len(list) < size {
+		list = append(list, o)
+	} else if o.key >= list[len(list)-1].key {
+		return list
+	}
+	h := len(list) - 1
+	for ; h > 0 && list[h-1].key > o.key; h-- {
+		list[h] = list[h-1]
+	}
+	list[h] = o
+	return list
+}
+
+// starters is how many arcs a source offers to the first basis before those left over take what remains.
+const starters = 4
+
+// start builds a first basis. Given an estimate g of the dual, arcs of small C_ij − g_j are filled greedily; g may be
+// anything, the better it is, the fewer pivots follow.
+func (s *simplex) start(g []float64) error {
+	var offers []offer
+	for i := range s.n {
+		if s.a[i].isZero() {
+			continue
+		}
+		row, err := s.row(i)
+		if err != nil {
+			return err
+		}
+		var buf [starters]offer
+		best := buf[:0]
+		worst := math.Inf(1)
+		for j, c := range row {
+			if key := c - g[j]; key < worst && !s.b[j].isZero() {
+				best = insert(best, offer{int32(i), int32(j), c, key}, starters)
+				if len(best) == starters {
+					worst = best[starters-1].key
+				}
+			}
+		}
+		offers = append(offers, best...)
+	}
+	slices.SortFunc(offers, compareOffers)
+	f := filler{a: slices.Clone(s.a), b: slices.Clone(s.b)}
+	for _, o := range offers {
+		f.fill(o)
+	}
+	for i := range s.n {
+		if f.a[i].isZero() {
+			continue
+		}
+		row, err := s.row(i)
+		if err != nil {
+			return err
+		}
+		f.fillRow(int32(i), row, g)
+	}
+	s.hang(f.arcs)
+	return nil
+}
+
+// A filler fills arcs as far as supply and demand go. Because of the perturbation an arc uses up either its source or
+// its target, never both but at the very end, so the arcs form a spanning tree.
+type filler struct {
+	a, b []mass
+	arcs []filled
+	live []offer // the targets not yet full, once asked for, with keys for the row at hand
+}
+
+type filled struct {
+	i, j int32
+	cost float64
+	flow mass
+}
+
+func (f *filler) fill(o offer) {
+	flow := f.a[o.i]
+	if f.b[o.j].less(flow) {
+		flow = f.b[o.j]
+	}
+	if flow.isZero() {
+		return
+	}
+	f.a[o.i] = f.a[o.i].sub(flow)
+	f.b[o.j] = f.b[o.j].sub(flow)
+	f.arcs = append(f.arcs, filled{o.i, o.j, o.cost, flow})
+}
+
+// fillRow sends what source i still has to the cheapest targets that are not full.
+func (f *filler) fillRow(i int32, row, g []float64) {
+	if f.live == nil {
+		for j := range f.b {
+			f.live = append(f.live, offer{j: int32(j)})
+		}
+	}
+	f.live = slices.DeleteFunc(f.live, func(o offer) bool { return f.b[o.j].isZero() })
+	best := 0
+	for k := range f.live {
+		o := &f.live[k]
+		o.i, o.cost, o.key = i, row[o.j], row[o.j]-g[o.j]
+		if o.key < f.live[best].key {
+			best = k
+		}
+	}
+	f.fill(f.live[best])
+	if f.a[i].isZero() {
+		return
+	}
+	slices.SortFunc(f.live, compareOffers)
+	for _, o := range f.live {
+		if f.fill(o); f.a[i].isZero() {
+			return
+		}
+	}
+}
+
+// hang makes the tree of a spanning set of arcs.
+func (s *simplex) hang(arcs []filled) {
+	t := s.tree
+	near := adjacency(arcs, s.n, len(t.node))
+	t.root = int32(slices.IndexFunc(s.a, func(x mass) bool { return !x.isZero() }))
+	t.node[t.root].parent = none
+	order := make([]int32, 0, len(arcs)+1)
+	for stack := []int32{t.root}; len(stack) > 0; {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		order = append(order, v)
+		for _, k := range near[v] {
+			e := arcs[k]
+			w := e.i + int32(s.n) + e.j - v // the other end
+			if w != t.node[v].parent {
+				t.node[w].flow, t.node[w].cost, t.node[w].parent = e.flow, e.cost, v
+				stack = append(stack, w)
+			}
+		}
+	}
+	t.count = len(order)
+	for k, v := range order {
+		t.link(v, order[(k+1)%len(order)])
+		t.node[v].size, t.node[v].last = 1, v
+	}
+	for _, v := range slices.Backward(order[1:]) {
+		p := &t.node[t.node[v].parent]
+		p.size += t.node[v].size
+		if p.last == t.node[v].parent { // backward, so v is the last child
+			p.last = t.node[v].last
+		}
+	}
+	t.refresh()
+}
+
+// adjacency lists the arcs at each node.
+func adjacency(arcs []filled, n, nodes int) [][]int32 {
+	near := make([][]int32, nodes)
+	for k, e := range arcs {
+		near[e.i] = append(near[e.i], int32(k))
+		near[n+int(e.j)] = append(near[n+int(e.j)], int32(k))
+	}
+	return near
+}

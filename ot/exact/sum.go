@@ -1,0 +1,25 @@
+package exact
+
+// A wide is the unevaluated sum of two float64, some 106 bits: what sums along a tree need for their result to be
+// right to the last bit.
+type wide struct{ hi, lo float64 }
+
+// add returns w + x by the error-free sum of Knuth, renormalised.
+func (w wide) add(x float64) wide {
+	s := w.hi + x
+	t := s - w.hi
+	e := (w.hi - (s - t)) + (x - t) + w.lo
+	hi := s + e
+	return wide{hi, e - (hi - s)}
+}
+
+func (w wide) neg() wide { return wide{-w.hi, -w.lo} }
+
+// dot returns Σ x_k y_k with the sum compensated.
+func dot(x, y []float64) float64 {
+	var s wide
+	for k, v := range x {
+		s = s.add(v * y[k])
+	}
+	return s.hi
+}
