@@ -125,3 +125,15 @@ func asmDot4[T Float](_ ISA, out, m, x *T, n, stride int) {
 func asmAxpy4[T Float](_ ISA, y, m, w *T, n, stride int) {
 	panic("cpu: no assembly for this architecture")
 }
+
+func asmTileMul[T Float](_ ISA, c, a, b *T, depth, stride int) {
+	panic("cpu: no assembly for this architecture")
+}
+
+func asmTileSquare[T Float](_ ISA, c, a, b *T, depth, stride int) {
+	panic("cpu: no assembly for this architecture")
+}
+
+func asmTileAbs[T Float](_ ISA, c, a, b *T, depth, stride int) {
+	panic("cpu: no assembly for this architecture")
+}

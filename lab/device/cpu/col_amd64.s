@@ -13,86 +13,86 @@ TEXT ·colLSE64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD inv+40(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
-	VBROADCASTSD expLog2e64<>+0(SB), Z4
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z5
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z6
-	VMOVUPD      expRoots64<>+0(SB), Z7
-	VMOVUPD      expRootsUpper64<>+0(SB), Z8
+	VMOVUPD      expRoots64<>+0(SB), Z4
+	VMOVUPD      expRootsUpper64<>+0(SB), Z5
+	VBROADCASTSD expLog2e64<>+0(SB), Z6
 	XORQ         SI, SI
 	SUBQ         $0x00000010, BX
 	JL           skip2
 
 loop1:
-	VMOVUPD          (DX)(SI*8), Z10
-	VMOVUPD          64(DX)(SI*8), Z11
-	VMOVUPD          Z0, Z9
-	VFNMADD231PD     Z1, Z10, Z9
-	VMOVUPD          Z0, Z10
-	VFNMADD231PD     Z1, Z11, Z10
-	VMOVUPD          (AX)(SI*8), Z11
-	VMOVUPD          64(AX)(SI*8), Z20
-	VMAXPD           Z11, Z9, Z21
-	VSUBPD           Z11, Z9, Z9
-	VMOVUPD          Z21, Z11
-	VMAXPD           Z20, Z10, Z21
-	VSUBPD           Z20, Z10, Z10
-	VMOVUPD          Z21, Z20
-	VMOVUPD          Z11, (AX)(SI*8)
-	VMOVUPD          Z20, 64(AX)(SI*8)
-	VMOVUPD          Z9, Z11
-	VORPD            signMask64<>+0(SB), Z9, Z9
-	VMOVUPD          Z10, Z20
-	VORPD            signMask64<>+0(SB), Z10, Z10
-	VCMPPD           $0x15, Z3, Z9, K1
-	VCMPPD           $0x15, Z3, Z10, K2
-	VMOVUPD          Z2, Z23
-	VFMADD231PD      Z4, Z9, Z23
-	VMOVUPD          Z2, Z24
-	VFMADD231PD      Z4, Z10, Z24
-	VSUBPD           Z2, Z23, Z21
-	VSUBPD           Z2, Z24, Z22
-	VFNMADD231PD     Z5, Z21, Z9
-	VFNMADD231PD     Z5, Z22, Z10
-	VFNMADD231PD     Z6, Z21, Z9
-	VFNMADD231PD     Z6, Z22, Z10
-	VPERMI2PD        Z8, Z7, Z23
-	VPERMI2PD        Z8, Z7, Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z26
-	VMULPD           Z9, Z25, Z25
-	VFMADD213PD      Z9, Z9, Z25
-	VMULPD           Z10, Z26, Z26
-	VFMADD213PD      Z10, Z10, Z26
-	VFMADD213PD      Z23, Z23, Z25
-	VSCALEFPD.Z      Z21, Z25, K1, Z9
-	VFMADD213PD      Z24, Z24, Z26
-	VSCALEFPD.Z      Z22, Z26, K2, Z10
-	VMOVUPD          (CX)(SI*8), Z21
-	VMOVUPD          64(CX)(SI*8), Z22
-	VBROADCASTSD     one64<>+0(SB), Z23
-	VXORPS           Z24, Z24, Z24
-	VCMPPD           $0x1e, Z24, Z11, K1
-	VBLENDMPD        Z21, Z23, K1, Z12
-	VBLENDMPD        Z23, Z21, K1, Z13
-	VMOVUPD          Z13, Z21
-	VFMADD231PD      Z9, Z12, Z21
-	VBROADCASTSD     one64<>+0(SB), Z9
-	VXORPS           Z11, Z11, Z11
-	VCMPPD           $0x1e, Z11, Z20, K1
-	VBLENDMPD        Z22, Z9, K1, Z14
-	VBLENDMPD        Z9, Z22, K1, Z15
-	VMOVUPD          Z15, Z22
-	VFMADD231PD      Z10, Z14, Z22
-	VMOVUPD          Z21, (CX)(SI*8)
-	VMOVUPD          Z22, 64(CX)(SI*8)
+	VMOVUPD          (DX)(SI*8), Z8
+	VMOVUPD          64(DX)(SI*8), Z9
+	VMOVUPD          Z0, Z7
+	VFNMADD231PD     Z1, Z8, Z7
+	VMOVUPD          Z0, Z8
+	VFNMADD231PD     Z1, Z9, Z8
+	VMOVUPD          (AX)(SI*8), Z9
+	VMOVUPD          64(AX)(SI*8), Z18
+	VMAXPD           Z9, Z7, Z19
+	VSUBPD           Z9, Z7, Z7
+	VMOVUPD          Z19, Z9
+	VMAXPD           Z18, Z8, Z19
+	VSUBPD           Z18, Z8, Z8
+	VMOVUPD          Z19, Z18
+	VMOVUPD          Z9, (AX)(SI*8)
+	VMOVUPD          Z18, 64(AX)(SI*8)
+	VMOVUPD          Z7, Z9
+	VORPD            signMask64<>+0(SB), Z7, Z7
+	VMOVUPD          Z8, Z18
+	VORPD            signMask64<>+0(SB), Z8, Z8
+	VCMPPD           $0x15, Z3, Z7, K1
+	VCMPPD           $0x15, Z3, Z8, K2
+	VMOVUPD          Z2, Z19
+	VFMADD231PD      Z6, Z7, Z19
+	VMOVUPD          Z2, Z20
+	VFMADD231PD      Z6, Z8, Z20
+	VSUBPD           Z2, Z19, Z21
+	VSUBPD           Z2, Z20, Z22
+	VFMSUB213PD      Z21, Z6, Z7
+	VFMSUB213PD      Z22, Z6, Z8
+	VMOVUPD          Z19, Z21
+	VPERMI2PD        Z5, Z4, Z19
+	VMOVUPD          Z20, Z22
+	VPERMI2PD        Z5, Z4, Z20
+	VPSLLQ           $0x30, Z21, Z21
+	VPADDQ           Z21, Z19, Z19
+	VPSLLQ           $0x30, Z22, Z22
+	VPADDQ           Z22, Z20, Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VBROADCASTSD     expWideF64<>+0(SB), Z22
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z7, Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z8, Z22
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z7, Z21
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z8, Z22
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z7, Z21
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z8, Z22
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z7, Z21
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z8, Z22
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z7, Z21
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z8, Z22
+	VMULPD           Z19, Z7, Z7
+	VMULPD           Z20, Z8, Z8
+	VFMADD213PD.Z    Z19, Z21, K1, Z7
+	VFMADD213PD.Z    Z20, Z22, K2, Z8
+	VMOVUPD          (CX)(SI*8), Z19
+	VMOVUPD          64(CX)(SI*8), Z20
+	VBROADCASTSD     one64<>+0(SB), Z21
+	VXORPS           Z22, Z22, Z22
+	VCMPPD           $0x1e, Z22, Z9, K1
+	VBLENDMPD        Z19, Z21, K1, Z10
+	VBLENDMPD        Z21, Z19, K1, Z11
+	VMOVUPD          Z11, Z19
+	VFMADD231PD      Z7, Z10, Z19
+	VBROADCASTSD     one64<>+0(SB), Z7
+	VXORPS           Z9, Z9, Z9
+	VCMPPD           $0x1e, Z9, Z18, K1
+	VBLENDMPD        Z20, Z7, K1, Z12
+	VBLENDMPD        Z7, Z20, K1, Z13
+	VMOVUPD          Z13, Z20
+	VFMADD231PD      Z8, Z12, Z20
+	VMOVUPD          Z19, (CX)(SI*8)
+	VMOVUPD          Z20, 64(CX)(SI*8)
 	ADDQ             $0x00000010, SI
 	SUBQ             $0x00000010, BX
 	JGE              loop1
@@ -103,41 +103,42 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPD          (DX)(SI*8), Z10
-	VMOVUPD          Z0, Z9
-	VFNMADD231PD     Z1, Z10, Z9
-	VMOVUPD          (AX)(SI*8), Z10
-	VMAXPD           Z10, Z9, Z11
-	VSUBPD           Z10, Z9, Z9
-	VMOVUPD          Z11, Z10
-	VMOVUPD          Z10, (AX)(SI*8)
+	VMOVUPD          (DX)(SI*8), Z8
+	VMOVUPD          Z0, Z7
+	VFNMADD231PD     Z1, Z8, Z7
+	VMOVUPD          (AX)(SI*8), Z8
+	VMAXPD           Z8, Z7, Z9
+	VSUBPD           Z8, Z7, Z7
+	VMOVUPD          Z9, Z8
+	VMOVUPD          Z8, (AX)(SI*8)
+	VMOVUPD          Z7, Z8
+	VORPD            signMask64<>+0(SB), Z7, Z7
+	VCMPPD           $0x15, Z3, Z7, K1
+	VMOVUPD          Z2, Z9
+	VFMADD231PD      Z6, Z7, Z9
+	VSUBPD           Z2, Z9, Z10
+	VFMSUB213PD      Z10, Z6, Z7
 	VMOVUPD          Z9, Z10
-	VORPD            signMask64<>+0(SB), Z9, Z9
-	VCMPPD           $0x15, Z3, Z9, K1
-	VMOVUPD          Z2, Z12
-	VFMADD231PD      Z4, Z9, Z12
-	VSUBPD           Z2, Z12, Z11
-	VFNMADD231PD     Z5, Z11, Z9
-	VFNMADD231PD     Z6, Z11, Z9
-	VPERMI2PD        Z8, Z7, Z12
-	VBROADCASTSD     expWideE64<>+0(SB), Z13
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z13
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z13
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z13
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z13
-	VMULPD           Z9, Z13, Z13
-	VFMADD213PD      Z9, Z9, Z13
-	VFMADD213PD      Z12, Z12, Z13
-	VSCALEFPD.Z      Z11, Z13, K1, Z9
-	VMOVUPD          (CX)(SI*8), Z11
-	VBROADCASTSD     one64<>+0(SB), Z12
-	VXORPS           Z13, Z13, Z13
-	VCMPPD           $0x1e, Z13, Z10, K1
-	VBLENDMPD        Z11, Z12, K1, Z16
-	VBLENDMPD        Z12, Z11, K1, Z17
-	VMOVUPD          Z17, Z11
-	VFMADD231PD      Z9, Z16, Z11
-	VMOVUPD          Z11, (CX)(SI*8)
+	VPERMI2PD        Z5, Z4, Z9
+	VPSLLQ           $0x30, Z10, Z10
+	VPADDQ           Z10, Z9, Z9
+	VBROADCASTSD     expWideF64<>+0(SB), Z10
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z7, Z10
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z7, Z10
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z7, Z10
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z7, Z10
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z7, Z10
+	VMULPD           Z9, Z7, Z7
+	VFMADD213PD.Z    Z9, Z10, K1, Z7
+	VMOVUPD          (CX)(SI*8), Z9
+	VBROADCASTSD     one64<>+0(SB), Z10
+	VXORPS           Z11, Z11, Z11
+	VCMPPD           $0x1e, Z11, Z8, K1
+	VBLENDMPD        Z9, Z10, K1, Z14
+	VBLENDMPD        Z10, Z9, K1, Z15
+	VMOVUPD          Z15, Z9
+	VFMADD231PD      Z7, Z14, Z9
+	VMOVUPD          Z9, (CX)(SI*8)
 	ADDQ             $0x00000008, SI
 	SUBQ             $0x00000008, BX
 	JGE              loop3
@@ -149,40 +150,41 @@ skip4:
 	MOVQ             $-1, DI
 	BZHIQ            BX, DI, DI
 	KMOVW            DI, K1
-	VMOVUPD.Z        (DX)(SI*8), K1, Z9
+	VMOVUPD.Z        (DX)(SI*8), K1, Z7
 	VMOVUPD          Z0, Z0
-	VFNMADD231PD     Z1, Z9, Z0
+	VFNMADD231PD     Z1, Z7, Z0
 	VMOVUPD.Z        (AX)(SI*8), K1, Z1
-	VMAXPD           Z1, Z0, Z9
+	VMAXPD           Z1, Z0, Z7
 	VSUBPD           Z1, Z0, Z0
-	VMOVUPD          Z9, Z1
+	VMOVUPD          Z7, Z1
 	VMOVUPD          Z1, K1, (AX)(SI*8)
 	VMOVUPD          Z0, Z1
 	VORPD            signMask64<>+0(SB), Z0, Z0
 	VCMPPD           $0x15, Z3, Z0, K2
 	VMOVUPD          Z2, Z3
-	VFMADD231PD      Z4, Z0, Z3
+	VFMADD231PD      Z6, Z0, Z3
 	VSUBPD           Z2, Z3, Z2
-	VFNMADD231PD     Z5, Z2, Z0
-	VFNMADD231PD     Z6, Z2, Z0
-	VPERMI2PD        Z8, Z7, Z3
-	VBROADCASTSD     expWideE64<>+0(SB), Z4
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z0, Z4
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z0, Z4
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z0, Z4
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z0, Z4
-	VMULPD           Z0, Z4, Z4
-	VFMADD213PD      Z0, Z0, Z4
-	VFMADD213PD      Z3, Z3, Z4
-	VSCALEFPD.Z      Z2, Z4, K2, Z0
+	VFMSUB213PD      Z2, Z6, Z0
+	VMOVUPD          Z3, Z2
+	VPERMI2PD        Z5, Z4, Z3
+	VPSLLQ           $0x30, Z2, Z2
+	VPADDQ           Z2, Z3, Z3
+	VBROADCASTSD     expWideF64<>+0(SB), Z2
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z0, Z2
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z0, Z2
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z0, Z2
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z0, Z2
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z0, Z2
+	VMULPD           Z3, Z0, Z0
+	VFMADD213PD.Z    Z3, Z2, K2, Z0
 	VMOVUPD.Z        (CX)(SI*8), K1, Z2
 	VBROADCASTSD     one64<>+0(SB), Z3
 	VXORPS           Z4, Z4, Z4
 	VCMPPD           $0x1e, Z4, Z1, K2
-	VBLENDMPD        Z2, Z3, K2, Z18
-	VBLENDMPD        Z3, Z2, K2, Z19
-	VMOVUPD          Z19, Z2
-	VFMADD231PD      Z0, Z18, Z2
+	VBLENDMPD        Z2, Z3, K2, Z16
+	VBLENDMPD        Z3, Z2, K2, Z17
+	VMOVUPD          Z17, Z2
+	VFMADD231PD      Z0, Z16, Z2
 	VMOVUPD          Z2, K1, (CX)(SI*8)
 
 done5:
@@ -209,6 +211,26 @@ DATA expLo64<>+48(SB)/8, $0xc0862066151add8b
 DATA expLo64<>+56(SB)/8, $0xc0862066151add8b
 GLOBL expLo64<>(SB), RODATA|NOPTR, $64
 
+DATA expRoots64<>+0(SB)/8, $0x3ff0000000000000
+DATA expRoots64<>+8(SB)/8, $0x3fefb5586cf9890f
+DATA expRoots64<>+16(SB)/8, $0x3fef72b83c7d517b
+DATA expRoots64<>+24(SB)/8, $0x3fef387a6e756238
+DATA expRoots64<>+32(SB)/8, $0x3fef06fe0a31b715
+DATA expRoots64<>+40(SB)/8, $0x3feedea64c123422
+DATA expRoots64<>+48(SB)/8, $0x3feebfdad5362a27
+DATA expRoots64<>+56(SB)/8, $0x3feeab07dd485429
+GLOBL expRoots64<>(SB), RODATA|NOPTR, $64
+
+DATA expRootsUpper64<>+0(SB)/8, $0x3feea09e667f3bcc
+DATA expRootsUpper64<>+8(SB)/8, $0x3feea11473eb0187
+DATA expRootsUpper64<>+16(SB)/8, $0x3feeace5422aa0dc
+DATA expRootsUpper64<>+24(SB)/8, $0x3feec49182a3f090
+DATA expRootsUpper64<>+32(SB)/8, $0x3feee89f995ad3ae
+DATA expRootsUpper64<>+40(SB)/8, $0x3fef199bdd85529c
+DATA expRootsUpper64<>+48(SB)/8, $0x3fef5818dcfba487
+DATA expRootsUpper64<>+56(SB)/8, $0x3fefa4afa2a490da
+GLOBL expRootsUpper64<>(SB), RODATA|NOPTR, $64
+
 DATA expLog2e64<>+0(SB)/8, $0x3ff71547652b82fe
 DATA expLog2e64<>+8(SB)/8, $0x3ff71547652b82fe
 DATA expLog2e64<>+16(SB)/8, $0x3ff71547652b82fe
@@ -218,46 +240,6 @@ DATA expLog2e64<>+40(SB)/8, $0x3ff71547652b82fe
 DATA expLog2e64<>+48(SB)/8, $0x3ff71547652b82fe
 DATA expLog2e64<>+56(SB)/8, $0x3ff71547652b82fe
 GLOBL expLog2e64<>(SB), RODATA|NOPTR, $64
-
-DATA expLn2Hi64<>+0(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+8(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+16(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+24(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+32(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+40(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+48(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+56(SB)/8, $0x3fe62e42fefa39ef
-GLOBL expLn2Hi64<>(SB), RODATA|NOPTR, $64
-
-DATA expLn2Lo64<>+0(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+8(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+16(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+24(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+32(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+40(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+48(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+56(SB)/8, $0x3c7abc9e3b39803f
-GLOBL expLn2Lo64<>(SB), RODATA|NOPTR, $64
-
-DATA expRoots64<>+0(SB)/8, $0x3ff0000000000000
-DATA expRoots64<>+8(SB)/8, $0x3ff0b5586cf9890f
-DATA expRoots64<>+16(SB)/8, $0x3ff172b83c7d517b
-DATA expRoots64<>+24(SB)/8, $0x3ff2387a6e756238
-DATA expRoots64<>+32(SB)/8, $0x3ff306fe0a31b715
-DATA expRoots64<>+40(SB)/8, $0x3ff3dea64c123422
-DATA expRoots64<>+48(SB)/8, $0x3ff4bfdad5362a27
-DATA expRoots64<>+56(SB)/8, $0x3ff5ab07dd485429
-GLOBL expRoots64<>(SB), RODATA|NOPTR, $64
-
-DATA expRootsUpper64<>+0(SB)/8, $0x3ff6a09e667f3bcc
-DATA expRootsUpper64<>+8(SB)/8, $0x3ff7a11473eb0187
-DATA expRootsUpper64<>+16(SB)/8, $0x3ff8ace5422aa0dc
-DATA expRootsUpper64<>+24(SB)/8, $0x3ff9c49182a3f090
-DATA expRootsUpper64<>+32(SB)/8, $0x3ffae89f995ad3ae
-DATA expRootsUpper64<>+40(SB)/8, $0x3ffc199bdd85529c
-DATA expRootsUpper64<>+48(SB)/8, $0x3ffd5818dcfba487
-DATA expRootsUpper64<>+56(SB)/8, $0x3ffea4afa2a490da
-GLOBL expRootsUpper64<>(SB), RODATA|NOPTR, $64
 
 DATA signMask64<>+0(SB)/8, $0x8000000000000000
 DATA signMask64<>+8(SB)/8, $0x8000000000000000
@@ -269,54 +251,64 @@ DATA signMask64<>+48(SB)/8, $0x8000000000000000
 DATA signMask64<>+56(SB)/8, $0x8000000000000000
 GLOBL signMask64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideE64<>+0(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+8(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+16(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+24(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+32(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+40(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+48(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+56(SB)/8, $0x3f56c17bb51f236d
+DATA expWideF64<>+0(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+8(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+16(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+24(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+32(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+40(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+48(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+56(SB)/8, $0x3f2430a1d08ec681
+GLOBL expWideF64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideE64<>+0(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+8(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+16(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+24(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+32(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+40(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+48(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+56(SB)/8, $0x3f55d897e525c216
 GLOBL expWideE64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideD64<>+0(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+8(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+16(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+24(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+32(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+40(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+48(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+56(SB)/8, $0x3f811120af701deb
+DATA expWideD64<>+0(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+8(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+16(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+24(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+32(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+40(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+48(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+56(SB)/8, $0x3f83b2ab6fb41213
 GLOBL expWideD64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideC64<>+0(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+8(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+16(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+24(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+32(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+40(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+48(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+56(SB)/8, $0x3fa55555555194d2
+DATA expWideC64<>+0(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+8(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+16(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+24(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+32(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+40(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+48(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+56(SB)/8, $0x3fac6b08d6f2a289
 GLOBL expWideC64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideB64<>+0(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+8(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+16(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+24(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+32(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+40(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+48(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+56(SB)/8, $0x3fc55555554dd44d
+DATA expWideB64<>+0(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+8(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+16(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+24(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+32(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+40(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+48(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+56(SB)/8, $0x3fcebfbdff82c590
 GLOBL expWideB64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideA64<>+0(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+8(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+16(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+24(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+32(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+40(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+48(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+56(SB)/8, $0x3fe0000000000000
+DATA expWideA64<>+0(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+8(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+16(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+24(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+32(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+40(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+48(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+56(SB)/8, $0x3fe62e42fefa39f3
 GLOBL expWideA64<>(SB), RODATA|NOPTR, $64
 
 DATA one64<>+0(SB)/8, $0x3ff0000000000000
@@ -371,12 +363,10 @@ loop1:
 	VMOVUPD      expShift64<>+0(SB), Y7
 	VFMADD231PD  expLog2e64<>+0(SB), Y3, Y7
 	VSUBPD       expShift64<>+0(SB), Y6, Y8
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y8, Y2
 	VSUBPD       expShift64<>+0(SB), Y7, Y9
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y9, Y3
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y8, Y2
+	VFMSUB132PD  expLog2e64<>+0(SB), Y8, Y2
+	VFMSUB132PD  expLog2e64<>+0(SB), Y9, Y3
 	VPSLLQ       $0x34, Y6, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y9, Y3
 	VPSLLQ       $0x34, Y7, Y7
 	VMOVUPD      expNarrowL64<>+0(SB), Y8
 	VMOVUPD      expNarrowL64<>+0(SB), Y9
@@ -456,8 +446,7 @@ loop3:
 	VMOVUPD      expShift64<>+0(SB), Y4
 	VFMADD231PD  expLog2e64<>+0(SB), Y2, Y4
 	VSUBPD       expShift64<>+0(SB), Y4, Y5
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y5, Y2
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y5, Y2
+	VFMSUB132PD  expLog2e64<>+0(SB), Y5, Y2
 	VPSLLQ       $0x34, Y4, Y4
 	VMOVUPD      expNarrowL64<>+0(SB), Y5
 	VMOVUPD      expNarrowK64<>+0(SB), Y6
@@ -517,8 +506,7 @@ skip4:
 	VMOVUPD      expShift64<>+0(SB), Y3
 	VFMADD231PD  expLog2e64<>+0(SB), Y0, Y3
 	VSUBPD       expShift64<>+0(SB), Y3, Y4
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y4, Y0
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y4, Y0
+	VFMSUB132PD  expLog2e64<>+0(SB), Y4, Y0
 	VPSLLQ       $0x34, Y3, Y3
 	VMOVUPD      expNarrowL64<>+0(SB), Y4
 	VMOVUPD      expNarrowK64<>+0(SB), Y5
@@ -577,114 +565,114 @@ DATA expZero64<>+48(SB)/8, $0xc086232bdd7abcd2
 DATA expZero64<>+56(SB)/8, $0xc086232bdd7abcd2
 GLOBL expZero64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowL64<>+0(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+8(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+16(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+24(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+32(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+40(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+48(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+56(SB)/8, $0x3e6af389ecfc4b9c
+DATA expNarrowL64<>+0(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+8(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+16(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+24(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+32(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+40(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+48(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+56(SB)/8, $0x3e0e9d3fe3952179
 GLOBL expNarrowL64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowK64<>+0(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+8(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+16(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+24(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+32(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+40(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+48(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+56(SB)/8, $0x3ea28917c89a43a7
+DATA expNarrowK64<>+0(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+8(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+16(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+24(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+32(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+40(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+48(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+56(SB)/8, $0x3e4e6063f7217bc6
 GLOBL expNarrowK64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowJ64<>+0(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+8(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+16(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+24(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+32(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+40(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+48(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+56(SB)/8, $0x3ed71de0db2f6b19
+DATA expNarrowJ64<>+0(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+8(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+16(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+24(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+32(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+40(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+48(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+56(SB)/8, $0x3e8b524fae627834
 GLOBL expNarrowJ64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowI64<>+0(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+8(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+16(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+24(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+32(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+40(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+48(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+56(SB)/8, $0x3f0a019b9149a41c
+DATA expNarrowI64<>+0(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+8(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+16(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+24(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+32(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+40(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+48(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+56(SB)/8, $0x3ec62bfd47773353
 GLOBL expNarrowI64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowH64<>+0(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+8(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+16(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+24(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+32(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+40(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+48(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+56(SB)/8, $0x3f3a01a01a7c2efe
+DATA expNarrowH64<>+0(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+8(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+16(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+24(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+32(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+40(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+48(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+56(SB)/8, $0x3efffcbfc670dcd4
 GLOBL expNarrowH64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowG64<>+0(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+8(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+16(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+24(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+32(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+40(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+48(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+56(SB)/8, $0x3f66c16c17889ef1
+DATA expNarrowG64<>+0(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+8(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+16(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+24(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+32(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+40(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+48(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+56(SB)/8, $0x3f3430913096fd9f
 GLOBL expNarrowG64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowF64<>+0(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+8(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+16(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+24(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+32(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+40(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+48(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+56(SB)/8, $0x3f911111111109b5
+DATA expNarrowF64<>+0(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+8(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+16(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+24(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+32(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+40(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+48(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+56(SB)/8, $0x3f65d87fe78a5276
 GLOBL expNarrowF64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowE64<>+0(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+8(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+16(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+24(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+32(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+40(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+48(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+56(SB)/8, $0x3fb5555555553d68
+DATA expNarrowE64<>+0(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+8(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+16(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+24(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+32(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+40(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+48(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+56(SB)/8, $0x3f93b2ab6fba1dda
 GLOBL expNarrowE64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowD64<>+0(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+8(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+16(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+24(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+32(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+40(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+48(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+56(SB)/8, $0x3fd5555555555556
+DATA expNarrowD64<>+0(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+8(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+16(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+24(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+32(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+40(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+48(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+56(SB)/8, $0x3fbc6b08d704a0c2
 GLOBL expNarrowD64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowC64<>+0(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+8(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+16(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+24(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+32(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+40(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+48(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+56(SB)/8, $0x3ff0000000000001
+DATA expNarrowC64<>+0(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+8(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+16(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+24(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+32(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+40(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+48(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+56(SB)/8, $0x3fdebfbdff82c598
 GLOBL expNarrowC64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowB64<>+0(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+8(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+16(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+24(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+32(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+40(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+48(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+56(SB)/8, $0x4000000000000000
+DATA expNarrowB64<>+0(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+8(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+16(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+24(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+32(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+40(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+48(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+56(SB)/8, $0x3ff62e42fefa39ef
 GLOBL expNarrowB64<>(SB), RODATA|NOPTR, $64
 
 DATA expNarrowA64<>+0(SB)/8, $0x4000000000000000
@@ -718,79 +706,79 @@ TEXT ·colLSE32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS inv+36(FP), Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
-	VBROADCASTSS expLog2e32<>+0(SB), Z4
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z5
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z6
-	VMOVUPS      expRoots32<>+0(SB), Z7
+	VMOVUPS      expRoots32<>+0(SB), Z4
+	VBROADCASTSS expLog2e32<>+0(SB), Z5
 	XORQ         SI, SI
 	SUBQ         $0x00000020, BX
 	JL           skip2
 
 loop1:
-	VMOVUPS          (DX)(SI*4), Z9
-	VMOVUPS          64(DX)(SI*4), Z10
-	VMOVUPS          Z0, Z8
-	VFNMADD231PS     Z1, Z9, Z8
-	VMOVUPS          Z0, Z9
-	VFNMADD231PS     Z1, Z10, Z9
-	VMOVUPS          (AX)(SI*4), Z10
-	VMOVUPS          64(AX)(SI*4), Z19
-	VMAXPS           Z10, Z8, Z20
-	VSUBPS           Z10, Z8, Z8
-	VMOVUPS          Z20, Z10
-	VMAXPS           Z19, Z9, Z20
-	VSUBPS           Z19, Z9, Z9
-	VMOVUPS          Z20, Z19
-	VMOVUPS          Z10, (AX)(SI*4)
-	VMOVUPS          Z19, 64(AX)(SI*4)
-	VMOVUPS          Z8, Z10
-	VORPS            signMask32<>+0(SB), Z8, Z8
-	VMOVUPS          Z9, Z19
-	VORPS            signMask32<>+0(SB), Z9, Z9
-	VCMPPS           $0x15, Z3, Z8, K1
-	VCMPPS           $0x15, Z3, Z9, K2
-	VMOVUPS          Z2, Z22
-	VFMADD231PS      Z4, Z8, Z22
-	VMOVUPS          Z2, Z23
-	VFMADD231PS      Z4, Z9, Z23
-	VSUBPS           Z2, Z22, Z20
-	VSUBPS           Z2, Z23, Z21
-	VFNMADD231PS     Z5, Z20, Z8
-	VFNMADD231PS     Z5, Z21, Z9
-	VFNMADD231PS     Z6, Z20, Z8
-	VFNMADD231PS     Z6, Z21, Z9
-	VPERMPS          Z7, Z22, Z22
-	VPERMPS          Z7, Z23, Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z25
-	VMULPS           Z8, Z24, Z24
-	VFMADD213PS      Z8, Z8, Z24
-	VMULPS           Z9, Z25, Z25
-	VFMADD213PS      Z9, Z9, Z25
-	VFMADD213PS      Z22, Z22, Z24
-	VSCALEFPS.Z      Z20, Z24, K1, Z8
-	VFMADD213PS      Z23, Z23, Z25
-	VSCALEFPS.Z      Z21, Z25, K2, Z9
-	VMOVUPS          (CX)(SI*4), Z20
-	VMOVUPS          64(CX)(SI*4), Z21
-	VBROADCASTSS     one32<>+0(SB), Z22
-	VXORPS           Z23, Z23, Z23
-	VCMPPS           $0x1e, Z23, Z10, K1
-	VBLENDMPS        Z20, Z22, K1, Z11
-	VBLENDMPS        Z22, Z20, K1, Z12
-	VMOVUPS          Z12, Z20
-	VFMADD231PS      Z8, Z11, Z20
-	VBROADCASTSS     one32<>+0(SB), Z8
-	VXORPS           Z10, Z10, Z10
-	VCMPPS           $0x1e, Z10, Z19, K1
-	VBLENDMPS        Z21, Z8, K1, Z13
-	VBLENDMPS        Z8, Z21, K1, Z14
-	VMOVUPS          Z14, Z21
-	VFMADD231PS      Z9, Z13, Z21
-	VMOVUPS          Z20, (CX)(SI*4)
-	VMOVUPS          Z21, 64(CX)(SI*4)
+	VMOVUPS          (DX)(SI*4), Z7
+	VMOVUPS          64(DX)(SI*4), Z8
+	VMOVUPS          Z0, Z6
+	VFNMADD231PS     Z1, Z7, Z6
+	VMOVUPS          Z0, Z7
+	VFNMADD231PS     Z1, Z8, Z7
+	VMOVUPS          (AX)(SI*4), Z8
+	VMOVUPS          64(AX)(SI*4), Z17
+	VMAXPS           Z8, Z6, Z18
+	VSUBPS           Z8, Z6, Z6
+	VMOVUPS          Z18, Z8
+	VMAXPS           Z17, Z7, Z18
+	VSUBPS           Z17, Z7, Z7
+	VMOVUPS          Z18, Z17
+	VMOVUPS          Z8, (AX)(SI*4)
+	VMOVUPS          Z17, 64(AX)(SI*4)
+	VMOVUPS          Z6, Z8
+	VORPS            signMask32<>+0(SB), Z6, Z6
+	VMOVUPS          Z7, Z17
+	VORPS            signMask32<>+0(SB), Z7, Z7
+	VCMPPS           $0x15, Z3, Z6, K1
+	VCMPPS           $0x15, Z3, Z7, K2
+	VMOVUPS          Z2, Z18
+	VFMADD231PS      Z5, Z6, Z18
+	VMOVUPS          Z2, Z19
+	VFMADD231PS      Z5, Z7, Z19
+	VSUBPS           Z2, Z18, Z20
+	VSUBPS           Z2, Z19, Z21
+	VFMSUB213PS      Z20, Z5, Z6
+	VFMSUB213PS      Z21, Z5, Z7
+	VMOVUPS          Z18, Z20
+	VPERMPS          Z4, Z18, Z18
+	VMOVUPS          Z19, Z21
+	VPERMPS          Z4, Z19, Z19
+	VPSLLD           $0x13, Z20, Z20
+	VPADDD           Z20, Z18, Z18
+	VPSLLD           $0x13, Z21, Z21
+	VPADDD           Z21, Z19, Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VBROADCASTSS     expWideC32<>+0(SB), Z21
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z6, Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z7, Z21
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z6, Z20
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z7, Z21
+	VMULPS           Z18, Z6, Z6
+	VMULPS           Z19, Z7, Z7
+	VFMADD213PS.Z    Z18, Z20, K1, Z6
+	VFMADD213PS.Z    Z19, Z21, K2, Z7
+	VMOVUPS          (CX)(SI*4), Z18
+	VMOVUPS          64(CX)(SI*4), Z19
+	VBROADCASTSS     one32<>+0(SB), Z20
+	VXORPS           Z21, Z21, Z21
+	VCMPPS           $0x1e, Z21, Z8, K1
+	VBLENDMPS        Z18, Z20, K1, Z9
+	VBLENDMPS        Z20, Z18, K1, Z10
+	VMOVUPS          Z10, Z18
+	VFMADD231PS      Z6, Z9, Z18
+	VBROADCASTSS     one32<>+0(SB), Z6
+	VXORPS           Z8, Z8, Z8
+	VCMPPS           $0x1e, Z8, Z17, K1
+	VBLENDMPS        Z19, Z6, K1, Z11
+	VBLENDMPS        Z6, Z19, K1, Z12
+	VMOVUPS          Z12, Z19
+	VFMADD231PS      Z7, Z11, Z19
+	VMOVUPS          Z18, (CX)(SI*4)
+	VMOVUPS          Z19, 64(CX)(SI*4)
 	ADDQ             $0x00000020, SI
 	SUBQ             $0x00000020, BX
 	JGE              loop1
@@ -801,38 +789,39 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPS          (DX)(SI*4), Z9
-	VMOVUPS          Z0, Z8
-	VFNMADD231PS     Z1, Z9, Z8
-	VMOVUPS          (AX)(SI*4), Z9
-	VMAXPS           Z9, Z8, Z10
-	VSUBPS           Z9, Z8, Z8
-	VMOVUPS          Z10, Z9
-	VMOVUPS          Z9, (AX)(SI*4)
+	VMOVUPS          (DX)(SI*4), Z7
+	VMOVUPS          Z0, Z6
+	VFNMADD231PS     Z1, Z7, Z6
+	VMOVUPS          (AX)(SI*4), Z7
+	VMAXPS           Z7, Z6, Z8
+	VSUBPS           Z7, Z6, Z6
+	VMOVUPS          Z8, Z7
+	VMOVUPS          Z7, (AX)(SI*4)
+	VMOVUPS          Z6, Z7
+	VORPS            signMask32<>+0(SB), Z6, Z6
+	VCMPPS           $0x15, Z3, Z6, K1
+	VMOVUPS          Z2, Z8
+	VFMADD231PS      Z5, Z6, Z8
+	VSUBPS           Z2, Z8, Z9
+	VFMSUB213PS      Z9, Z5, Z6
 	VMOVUPS          Z8, Z9
-	VORPS            signMask32<>+0(SB), Z8, Z8
-	VCMPPS           $0x15, Z3, Z8, K1
-	VMOVUPS          Z2, Z11
-	VFMADD231PS      Z4, Z8, Z11
-	VSUBPS           Z2, Z11, Z10
-	VFNMADD231PS     Z5, Z10, Z8
-	VFNMADD231PS     Z6, Z10, Z8
-	VPERMPS          Z7, Z11, Z11
-	VBROADCASTSS     expWideB32<>+0(SB), Z12
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z12
-	VMULPS           Z8, Z12, Z12
-	VFMADD213PS      Z8, Z8, Z12
-	VFMADD213PS      Z11, Z11, Z12
-	VSCALEFPS.Z      Z10, Z12, K1, Z8
-	VMOVUPS          (CX)(SI*4), Z10
-	VBROADCASTSS     one32<>+0(SB), Z11
-	VXORPS           Z12, Z12, Z12
-	VCMPPS           $0x1e, Z12, Z9, K1
-	VBLENDMPS        Z10, Z11, K1, Z15
-	VBLENDMPS        Z11, Z10, K1, Z16
-	VMOVUPS          Z16, Z10
-	VFMADD231PS      Z8, Z15, Z10
-	VMOVUPS          Z10, (CX)(SI*4)
+	VPERMPS          Z4, Z8, Z8
+	VPSLLD           $0x13, Z9, Z9
+	VPADDD           Z9, Z8, Z8
+	VBROADCASTSS     expWideC32<>+0(SB), Z9
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z6, Z9
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z6, Z9
+	VMULPS           Z8, Z6, Z6
+	VFMADD213PS.Z    Z8, Z9, K1, Z6
+	VMOVUPS          (CX)(SI*4), Z8
+	VBROADCASTSS     one32<>+0(SB), Z9
+	VXORPS           Z10, Z10, Z10
+	VCMPPS           $0x1e, Z10, Z7, K1
+	VBLENDMPS        Z8, Z9, K1, Z13
+	VBLENDMPS        Z9, Z8, K1, Z14
+	VMOVUPS          Z14, Z8
+	VFMADD231PS      Z6, Z13, Z8
+	VMOVUPS          Z8, (CX)(SI*4)
 	ADDQ             $0x00000010, SI
 	SUBQ             $0x00000010, BX
 	JGE              loop3
@@ -844,37 +833,38 @@ skip4:
 	MOVQ             $-1, DI
 	BZHIQ            BX, DI, DI
 	KMOVW            DI, K1
-	VMOVUPS.Z        (DX)(SI*4), K1, Z8
+	VMOVUPS.Z        (DX)(SI*4), K1, Z6
 	VMOVUPS          Z0, Z0
-	VFNMADD231PS     Z1, Z8, Z0
+	VFNMADD231PS     Z1, Z6, Z0
 	VMOVUPS.Z        (AX)(SI*4), K1, Z1
-	VMAXPS           Z1, Z0, Z8
+	VMAXPS           Z1, Z0, Z6
 	VSUBPS           Z1, Z0, Z0
-	VMOVUPS          Z8, Z1
+	VMOVUPS          Z6, Z1
 	VMOVUPS          Z1, K1, (AX)(SI*4)
 	VMOVUPS          Z0, Z1
 	VORPS            signMask32<>+0(SB), Z0, Z0
 	VCMPPS           $0x15, Z3, Z0, K2
 	VMOVUPS          Z2, Z3
-	VFMADD231PS      Z4, Z0, Z3
+	VFMADD231PS      Z5, Z0, Z3
 	VSUBPS           Z2, Z3, Z2
-	VFNMADD231PS     Z5, Z2, Z0
-	VFNMADD231PS     Z6, Z2, Z0
-	VPERMPS          Z7, Z3, Z3
-	VBROADCASTSS     expWideB32<>+0(SB), Z4
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z0, Z4
-	VMULPS           Z0, Z4, Z4
-	VFMADD213PS      Z0, Z0, Z4
-	VFMADD213PS      Z3, Z3, Z4
-	VSCALEFPS.Z      Z2, Z4, K2, Z0
+	VFMSUB213PS      Z2, Z5, Z0
+	VMOVUPS          Z3, Z2
+	VPERMPS          Z4, Z3, Z3
+	VPSLLD           $0x13, Z2, Z2
+	VPADDD           Z2, Z3, Z3
+	VBROADCASTSS     expWideC32<>+0(SB), Z2
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z0, Z2
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z0, Z2
+	VMULPS           Z3, Z0, Z0
+	VFMADD213PS.Z    Z3, Z2, K2, Z0
 	VMOVUPS.Z        (CX)(SI*4), K1, Z2
 	VBROADCASTSS     one32<>+0(SB), Z3
 	VXORPS           Z4, Z4, Z4
 	VCMPPS           $0x1e, Z4, Z1, K2
-	VBLENDMPS        Z2, Z3, K2, Z17
-	VBLENDMPS        Z3, Z2, K2, Z18
-	VMOVUPS          Z18, Z2
-	VFMADD231PS      Z0, Z17, Z2
+	VBLENDMPS        Z2, Z3, K2, Z15
+	VBLENDMPS        Z3, Z2, K2, Z16
+	VMOVUPS          Z16, Z2
+	VFMADD231PS      Z0, Z15, Z2
 	VMOVUPS          Z2, K1, (CX)(SI*4)
 
 done5:
@@ -917,6 +907,24 @@ DATA expLo32<>+56(SB)/4, $0xc2adfadd
 DATA expLo32<>+60(SB)/4, $0xc2adfadd
 GLOBL expLo32<>(SB), RODATA|NOPTR, $64
 
+DATA expRoots32<>+0(SB)/4, $0x3f800000
+DATA expRoots32<>+4(SB)/4, $0x3f7daac3
+DATA expRoots32<>+8(SB)/4, $0x3f7b95c2
+DATA expRoots32<>+12(SB)/4, $0x3f79c3d3
+DATA expRoots32<>+16(SB)/4, $0x3f7837f0
+DATA expRoots32<>+20(SB)/4, $0x3f76f532
+DATA expRoots32<>+24(SB)/4, $0x3f75fed7
+DATA expRoots32<>+28(SB)/4, $0x3f75583f
+DATA expRoots32<>+32(SB)/4, $0x3f7504f3
+DATA expRoots32<>+36(SB)/4, $0x3f7508a4
+DATA expRoots32<>+40(SB)/4, $0x3f75672a
+DATA expRoots32<>+44(SB)/4, $0x3f76248c
+DATA expRoots32<>+48(SB)/4, $0x3f7744fd
+DATA expRoots32<>+52(SB)/4, $0x3f78ccdf
+DATA expRoots32<>+56(SB)/4, $0x3f7ac0c7
+DATA expRoots32<>+60(SB)/4, $0x3f7d257d
+GLOBL expRoots32<>(SB), RODATA|NOPTR, $64
+
 DATA expLog2e32<>+0(SB)/4, $0x3fb8aa3b
 DATA expLog2e32<>+4(SB)/4, $0x3fb8aa3b
 DATA expLog2e32<>+8(SB)/4, $0x3fb8aa3b
@@ -934,60 +942,6 @@ DATA expLog2e32<>+52(SB)/4, $0x3fb8aa3b
 DATA expLog2e32<>+56(SB)/4, $0x3fb8aa3b
 DATA expLog2e32<>+60(SB)/4, $0x3fb8aa3b
 GLOBL expLog2e32<>(SB), RODATA|NOPTR, $64
-
-DATA expLn2Hi32<>+0(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+4(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+8(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+12(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+16(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+20(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+24(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+28(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+32(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+36(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+40(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+44(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+48(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+52(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+56(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+60(SB)/4, $0x3f317218
-GLOBL expLn2Hi32<>(SB), RODATA|NOPTR, $64
-
-DATA expLn2Lo32<>+0(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+4(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+8(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+12(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+16(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+20(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+24(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+28(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+32(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+36(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+40(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+44(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+48(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+52(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+56(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+60(SB)/4, $0xb102e308
-GLOBL expLn2Lo32<>(SB), RODATA|NOPTR, $64
-
-DATA expRoots32<>+0(SB)/4, $0x3f800000
-DATA expRoots32<>+4(SB)/4, $0x3f85aac3
-DATA expRoots32<>+8(SB)/4, $0x3f8b95c2
-DATA expRoots32<>+12(SB)/4, $0x3f91c3d3
-DATA expRoots32<>+16(SB)/4, $0x3f9837f0
-DATA expRoots32<>+20(SB)/4, $0x3f9ef532
-DATA expRoots32<>+24(SB)/4, $0x3fa5fed7
-DATA expRoots32<>+28(SB)/4, $0x3fad583f
-DATA expRoots32<>+32(SB)/4, $0x3fb504f3
-DATA expRoots32<>+36(SB)/4, $0x3fbd08a4
-DATA expRoots32<>+40(SB)/4, $0x3fc5672a
-DATA expRoots32<>+44(SB)/4, $0x3fce248c
-DATA expRoots32<>+48(SB)/4, $0x3fd744fd
-DATA expRoots32<>+52(SB)/4, $0x3fe0ccdf
-DATA expRoots32<>+56(SB)/4, $0x3feac0c7
-DATA expRoots32<>+60(SB)/4, $0x3ff5257d
-GLOBL expRoots32<>(SB), RODATA|NOPTR, $64
 
 DATA signMask32<>+0(SB)/4, $0x80000000
 DATA signMask32<>+4(SB)/4, $0x80000000
@@ -1007,40 +961,58 @@ DATA signMask32<>+56(SB)/4, $0x80000000
 DATA signMask32<>+60(SB)/4, $0x80000000
 GLOBL signMask32<>(SB), RODATA|NOPTR, $64
 
-DATA expWideB32<>+0(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+4(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+8(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+12(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+16(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+20(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+24(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+28(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+32(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+36(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+40(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+44(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+48(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+52(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+56(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+60(SB)/4, $0x3e2aab2e
+DATA expWideC32<>+0(SB)/4, $0x3d63594d
+DATA expWideC32<>+4(SB)/4, $0x3d63594d
+DATA expWideC32<>+8(SB)/4, $0x3d63594d
+DATA expWideC32<>+12(SB)/4, $0x3d63594d
+DATA expWideC32<>+16(SB)/4, $0x3d63594d
+DATA expWideC32<>+20(SB)/4, $0x3d63594d
+DATA expWideC32<>+24(SB)/4, $0x3d63594d
+DATA expWideC32<>+28(SB)/4, $0x3d63594d
+DATA expWideC32<>+32(SB)/4, $0x3d63594d
+DATA expWideC32<>+36(SB)/4, $0x3d63594d
+DATA expWideC32<>+40(SB)/4, $0x3d63594d
+DATA expWideC32<>+44(SB)/4, $0x3d63594d
+DATA expWideC32<>+48(SB)/4, $0x3d63594d
+DATA expWideC32<>+52(SB)/4, $0x3d63594d
+DATA expWideC32<>+56(SB)/4, $0x3d63594d
+DATA expWideC32<>+60(SB)/4, $0x3d63594d
+GLOBL expWideC32<>(SB), RODATA|NOPTR, $64
+
+DATA expWideB32<>+0(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+4(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+8(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+12(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+16(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+20(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+24(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+28(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+32(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+36(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+40(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+44(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+48(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+52(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+56(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+60(SB)/4, $0x3e75ffc9
 GLOBL expWideB32<>(SB), RODATA|NOPTR, $64
 
-DATA expWideA32<>+0(SB)/4, $0x3f0000a4
-DATA expWideA32<>+4(SB)/4, $0x3f0000a4
-DATA expWideA32<>+8(SB)/4, $0x3f0000a4
-DATA expWideA32<>+12(SB)/4, $0x3f0000a4
-DATA expWideA32<>+16(SB)/4, $0x3f0000a4
-DATA expWideA32<>+20(SB)/4, $0x3f0000a4
-DATA expWideA32<>+24(SB)/4, $0x3f0000a4
-DATA expWideA32<>+28(SB)/4, $0x3f0000a4
-DATA expWideA32<>+32(SB)/4, $0x3f0000a4
-DATA expWideA32<>+36(SB)/4, $0x3f0000a4
-DATA expWideA32<>+40(SB)/4, $0x3f0000a4
-DATA expWideA32<>+44(SB)/4, $0x3f0000a4
-DATA expWideA32<>+48(SB)/4, $0x3f0000a4
-DATA expWideA32<>+52(SB)/4, $0x3f0000a4
-DATA expWideA32<>+56(SB)/4, $0x3f0000a4
-DATA expWideA32<>+60(SB)/4, $0x3f0000a4
+DATA expWideA32<>+0(SB)/4, $0x3f317218
+DATA expWideA32<>+4(SB)/4, $0x3f317218
+DATA expWideA32<>+8(SB)/4, $0x3f317218
+DATA expWideA32<>+12(SB)/4, $0x3f317218
+DATA expWideA32<>+16(SB)/4, $0x3f317218
+DATA expWideA32<>+20(SB)/4, $0x3f317218
+DATA expWideA32<>+24(SB)/4, $0x3f317218
+DATA expWideA32<>+28(SB)/4, $0x3f317218
+DATA expWideA32<>+32(SB)/4, $0x3f317218
+DATA expWideA32<>+36(SB)/4, $0x3f317218
+DATA expWideA32<>+40(SB)/4, $0x3f317218
+DATA expWideA32<>+44(SB)/4, $0x3f317218
+DATA expWideA32<>+48(SB)/4, $0x3f317218
+DATA expWideA32<>+52(SB)/4, $0x3f317218
+DATA expWideA32<>+56(SB)/4, $0x3f317218
+DATA expWideA32<>+60(SB)/4, $0x3f317218
 GLOBL expWideA32<>(SB), RODATA|NOPTR, $64
 
 DATA one32<>+0(SB)/4, $0x3f800000
@@ -1103,12 +1075,10 @@ loop1:
 	VMOVUPS      expShift32<>+0(SB), Y7
 	VFMADD231PS  expLog2e32<>+0(SB), Y3, Y7
 	VSUBPS       expShift32<>+0(SB), Y6, Y8
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y8, Y2
 	VSUBPS       expShift32<>+0(SB), Y7, Y9
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y9, Y3
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y8, Y2
+	VFMSUB132PS  expLog2e32<>+0(SB), Y8, Y2
+	VFMSUB132PS  expLog2e32<>+0(SB), Y9, Y3
 	VPSLLD       $0x17, Y6, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y9, Y3
 	VPSLLD       $0x17, Y7, Y7
 	VMOVUPS      expNarrowG32<>+0(SB), Y8
 	VMOVUPS      expNarrowG32<>+0(SB), Y9
@@ -1173,8 +1143,7 @@ loop3:
 	VMOVUPS      expShift32<>+0(SB), Y4
 	VFMADD231PS  expLog2e32<>+0(SB), Y2, Y4
 	VSUBPS       expShift32<>+0(SB), Y4, Y5
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y5, Y2
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y5, Y2
+	VFMSUB132PS  expLog2e32<>+0(SB), Y5, Y2
 	VPSLLD       $0x17, Y4, Y4
 	VMOVUPS      expNarrowG32<>+0(SB), Y5
 	VMOVUPS      expNarrowF32<>+0(SB), Y6
@@ -1224,8 +1193,7 @@ skip4:
 	VMOVUPS      expShift32<>+0(SB), Y3
 	VFMADD231PS  expLog2e32<>+0(SB), Y0, Y3
 	VSUBPS       expShift32<>+0(SB), Y3, Y4
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y4, Y0
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y4, Y0
+	VFMSUB132PS  expLog2e32<>+0(SB), Y4, Y0
 	VPSLLD       $0x17, Y3, Y3
 	VMOVUPS      expNarrowG32<>+0(SB), Y4
 	VMOVUPS      expNarrowF32<>+0(SB), Y5
@@ -1290,112 +1258,112 @@ DATA expZero32<>+56(SB)/4, $0xc2aeac50
 DATA expZero32<>+60(SB)/4, $0xc2aeac50
 GLOBL expZero32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowG32<>+0(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+4(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+8(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+12(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+16(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+20(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+24(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+28(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+32(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+36(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+40(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+44(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+48(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+52(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+56(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+60(SB)/4, $0x3b36887e
+DATA expNarrowG32<>+0(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+4(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+8(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+12(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+16(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+20(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+24(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+28(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+32(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+36(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+40(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+44(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+48(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+52(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+56(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+60(SB)/4, $0x39a209c5
 GLOBL expNarrowG32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowF32<>+0(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+4(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+8(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+12(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+16(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+20(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+24(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+28(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+32(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+36(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+40(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+44(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+48(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+52(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+56(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+60(SB)/4, $0x3c8905b1
+DATA expNarrowF32<>+0(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+4(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+8(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+12(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+16(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+20(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+24(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+28(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+32(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+36(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+40(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+44(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+48(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+52(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+56(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+60(SB)/4, $0x3b2f8448
 GLOBL expNarrowF32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowE32<>+0(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+4(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+8(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+12(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+16(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+20(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+24(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+28(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+32(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+36(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+40(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+44(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+48(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+52(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+56(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+60(SB)/4, $0x3daaaa8d
+DATA expNarrowE32<>+0(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+4(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+8(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+12(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+16(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+20(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+24(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+28(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+32(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+36(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+40(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+44(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+48(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+52(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+56(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+60(SB)/4, $0x3c9d952a
 GLOBL expNarrowE32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowD32<>+0(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+4(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+8(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+12(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+16(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+20(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+24(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+28(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+32(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+36(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+40(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+44(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+48(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+52(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+56(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+60(SB)/4, $0x3eaaaa6f
+DATA expNarrowD32<>+0(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+4(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+8(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+12(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+16(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+20(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+24(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+28(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+32(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+36(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+40(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+44(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+48(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+52(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+56(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+60(SB)/4, $0x3de357b6
 GLOBL expNarrowD32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowC32<>+0(SB)/4, $0x3f800000
-DATA expNarrowC32<>+4(SB)/4, $0x3f800000
-DATA expNarrowC32<>+8(SB)/4, $0x3f800000
-DATA expNarrowC32<>+12(SB)/4, $0x3f800000
-DATA expNarrowC32<>+16(SB)/4, $0x3f800000
-DATA expNarrowC32<>+20(SB)/4, $0x3f800000
-DATA expNarrowC32<>+24(SB)/4, $0x3f800000
-DATA expNarrowC32<>+28(SB)/4, $0x3f800000
-DATA expNarrowC32<>+32(SB)/4, $0x3f800000
-DATA expNarrowC32<>+36(SB)/4, $0x3f800000
-DATA expNarrowC32<>+40(SB)/4, $0x3f800000
-DATA expNarrowC32<>+44(SB)/4, $0x3f800000
-DATA expNarrowC32<>+48(SB)/4, $0x3f800000
-DATA expNarrowC32<>+52(SB)/4, $0x3f800000
-DATA expNarrowC32<>+56(SB)/4, $0x3f800000
-DATA expNarrowC32<>+60(SB)/4, $0x3f800000
+DATA expNarrowC32<>+0(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+4(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+8(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+12(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+16(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+20(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+24(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+28(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+32(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+36(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+40(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+44(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+48(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+52(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+56(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+60(SB)/4, $0x3ef5fdf0
 GLOBL expNarrowC32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowB32<>+0(SB)/4, $0x40000000
-DATA expNarrowB32<>+4(SB)/4, $0x40000000
-DATA expNarrowB32<>+8(SB)/4, $0x40000000
-DATA expNarrowB32<>+12(SB)/4, $0x40000000
-DATA expNarrowB32<>+16(SB)/4, $0x40000000
-DATA expNarrowB32<>+20(SB)/4, $0x40000000
-DATA expNarrowB32<>+24(SB)/4, $0x40000000
-DATA expNarrowB32<>+28(SB)/4, $0x40000000
-DATA expNarrowB32<>+32(SB)/4, $0x40000000
-DATA expNarrowB32<>+36(SB)/4, $0x40000000
-DATA expNarrowB32<>+40(SB)/4, $0x40000000
-DATA expNarrowB32<>+44(SB)/4, $0x40000000
-DATA expNarrowB32<>+48(SB)/4, $0x40000000
-DATA expNarrowB32<>+52(SB)/4, $0x40000000
-DATA expNarrowB32<>+56(SB)/4, $0x40000000
-DATA expNarrowB32<>+60(SB)/4, $0x40000000
+DATA expNarrowB32<>+0(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+4(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+8(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+12(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+16(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+20(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+24(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+28(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+32(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+36(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+40(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+44(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+48(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+52(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+56(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+60(SB)/4, $0x3fb17218
 GLOBL expNarrowB32<>(SB), RODATA|NOPTR, $64
 
 DATA expNarrowA32<>+0(SB)/4, $0x40000000

@@ -10,93 +10,100 @@ TEXT ·exp64AVX512(SB), NOSPLIT, $0-24
 	MOVQ         n+16(FP), DX
 	VBROADCASTSD expShift1664<>+0(SB), Z0
 	VBROADCASTSD expLo64<>+0(SB), Z1
-	VBROADCASTSD expInf64<>+0(SB), Z2
-	VBROADCASTSD expLog2e64<>+0(SB), Z3
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z4
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z5
-	VMOVUPD      expRoots64<>+0(SB), Z6
-	VMOVUPD      expRootsUpper64<>+0(SB), Z7
+	VMOVUPD      expRootsExact64<>+0(SB), Z2
+	VMOVUPD      expRootsExactUpper64<>+0(SB), Z3
+	VBROADCASTSD expInf64<>+0(SB), Z4
+	VBROADCASTSD expLog2e64<>+0(SB), Z5
+	VBROADCASTSD expLog2eRest64<>+0(SB), Z6
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
 
 loop1:
-	VMOVUPD          (CX)(BX*8), Z8
-	VMOVUPD          64(CX)(BX*8), Z9
-	VMOVUPD          128(CX)(BX*8), Z10
-	VMOVUPD          192(CX)(BX*8), Z11
-	VCMPPD           $0x15, Z1, Z8, K1
-	VCMPPD           $0x15, Z1, Z9, K2
-	VCMPPD           $0x15, Z1, Z10, K3
-	VCMPPD           $0x15, Z1, Z11, K4
-	VMINPD           Z8, Z2, Z8
-	VMINPD           Z9, Z2, Z9
-	VMINPD           Z10, Z2, Z10
-	VMINPD           Z11, Z2, Z11
-	VMOVUPD          Z0, Z16
-	VFMADD231PD      Z3, Z8, Z16
-	VMOVUPD          Z0, Z17
-	VFMADD231PD      Z3, Z9, Z17
-	VMOVUPD          Z0, Z18
-	VFMADD231PD      Z3, Z10, Z18
-	VMOVUPD          Z0, Z19
-	VFMADD231PD      Z3, Z11, Z19
-	VSUBPD           Z0, Z16, Z12
-	VSUBPD           Z0, Z17, Z13
-	VSUBPD           Z0, Z18, Z14
-	VSUBPD           Z0, Z19, Z15
-	VFNMADD231PD     Z4, Z12, Z8
-	VFNMADD231PD     Z4, Z13, Z9
-	VFNMADD231PD     Z4, Z14, Z10
-	VFNMADD231PD     Z4, Z15, Z11
-	VFNMADD231PD     Z5, Z12, Z8
-	VFNMADD231PD     Z5, Z13, Z9
-	VFNMADD231PD     Z5, Z14, Z10
-	VFNMADD231PD     Z5, Z15, Z11
-	VPERMI2PD        Z7, Z6, Z16
-	VPERMI2PD        Z7, Z6, Z17
-	VPERMI2PD        Z7, Z6, Z18
-	VPERMI2PD        Z7, Z6, Z19
-	VBROADCASTSD     expWideE64<>+0(SB), Z20
-	VBROADCASTSD     expWideE64<>+0(SB), Z21
-	VBROADCASTSD     expWideE64<>+0(SB), Z22
-	VBROADCASTSD     expWideE64<>+0(SB), Z23
+	VMOVUPD          (CX)(BX*8), Z7
+	VMOVUPD          64(CX)(BX*8), Z8
+	VMOVUPD          128(CX)(BX*8), Z9
+	VMOVUPD          192(CX)(BX*8), Z10
+	VCMPPD           $0x15, Z1, Z7, K1
+	VCMPPD           $0x15, Z1, Z8, K2
+	VCMPPD           $0x15, Z1, Z9, K3
+	VCMPPD           $0x15, Z1, Z10, K4
+	VMINPD           Z7, Z4, Z7
+	VMINPD           Z8, Z4, Z8
+	VMINPD           Z9, Z4, Z9
+	VMINPD           Z10, Z4, Z10
+	VMOVUPD          Z0, Z11
+	VFMADD231PD      Z5, Z7, Z11
+	VMOVUPD          Z0, Z12
+	VFMADD231PD      Z5, Z8, Z12
+	VMOVUPD          Z0, Z13
+	VFMADD231PD      Z5, Z9, Z13
+	VMOVUPD          Z0, Z14
+	VFMADD231PD      Z5, Z10, Z14
+	VSUBPD           Z0, Z11, Z15
+	VSUBPD           Z0, Z12, Z16
+	VSUBPD           Z0, Z13, Z17
+	VSUBPD           Z0, Z14, Z18
+	VMOVUPD          Z7, Z19
+	VFMSUB213PD      Z15, Z5, Z7
+	VFMADD231PD      Z6, Z19, Z7
+	VMOVUPD          Z8, Z19
+	VFMSUB213PD      Z16, Z5, Z8
+	VFMADD231PD      Z6, Z19, Z8
+	VMOVUPD          Z9, Z19
+	VFMSUB213PD      Z17, Z5, Z9
+	VFMADD231PD      Z6, Z19, Z9
+	VMOVUPD          Z10, Z19
+	VFMSUB213PD      Z18, Z5, Z10
+	VFMADD231PD      Z6, Z19, Z10
+	VMOVUPD          Z11, Z19
+	VPERMI2PD        Z3, Z2, Z11
+	VMOVUPD          Z12, Z20
+	VPERMI2PD        Z3, Z2, Z12
+	VMOVUPD          Z13, Z21
+	VPERMI2PD        Z3, Z2, Z13
+	VMOVUPD          Z14, Z22
+	VPERMI2PD        Z3, Z2, Z14
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VBROADCASTSD     expWideF64<>+0(SB), Z22
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z7, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z8, Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z9, Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z22
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z7, Z19
 	VFMADD213PD.BCST expWideD64<>+0(SB), Z8, Z20
 	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z21
 	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z22
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z23
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z7, Z19
 	VFMADD213PD.BCST expWideC64<>+0(SB), Z8, Z20
 	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z21
 	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z22
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z23
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z7, Z19
 	VFMADD213PD.BCST expWideB64<>+0(SB), Z8, Z20
 	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z21
 	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z22
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z23
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z7, Z19
 	VFMADD213PD.BCST expWideA64<>+0(SB), Z8, Z20
 	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z21
 	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z22
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z23
-	VMULPD           Z8, Z20, Z20
-	VFMADD213PD      Z8, Z8, Z20
-	VMULPD           Z9, Z21, Z21
-	VFMADD213PD      Z9, Z9, Z21
-	VMULPD           Z10, Z22, Z22
-	VFMADD213PD      Z10, Z10, Z22
-	VMULPD           Z11, Z23, Z23
-	VFMADD213PD      Z11, Z11, Z23
-	VFMADD213PD      Z16, Z16, Z20
-	VSCALEFPD.Z      Z12, Z20, K1, Z8
-	VFMADD213PD      Z17, Z17, Z21
-	VSCALEFPD.Z      Z13, Z21, K2, Z9
-	VFMADD213PD      Z18, Z18, Z22
-	VSCALEFPD.Z      Z14, Z22, K3, Z10
-	VFMADD213PD      Z19, Z19, Z23
-	VSCALEFPD.Z      Z15, Z23, K4, Z11
-	VMOVUPD          Z8, (AX)(BX*8)
-	VMOVUPD          Z9, 64(AX)(BX*8)
-	VMOVUPD          Z10, 128(AX)(BX*8)
-	VMOVUPD          Z11, 192(AX)(BX*8)
+	VMULPD           Z11, Z7, Z7
+	VMULPD           Z12, Z8, Z8
+	VMULPD           Z13, Z9, Z9
+	VMULPD           Z14, Z10, Z10
+	VFMADD213PD      Z11, Z7, Z19
+	VSCALEFPD.Z      Z15, Z19, K1, Z7
+	VFMADD213PD      Z12, Z8, Z20
+	VSCALEFPD.Z      Z16, Z20, K2, Z8
+	VFMADD213PD      Z13, Z9, Z21
+	VSCALEFPD.Z      Z17, Z21, K3, Z9
+	VFMADD213PD      Z14, Z10, Z22
+	VSCALEFPD.Z      Z18, Z22, K4, Z10
+	VMOVUPD          Z7, (AX)(BX*8)
+	VMOVUPD          Z8, 64(AX)(BX*8)
+	VMOVUPD          Z9, 128(AX)(BX*8)
+	VMOVUPD          Z10, 192(AX)(BX*8)
 	ADDQ             $0x00000020, BX
 	SUBQ             $0x00000020, DX
 	JGE              loop1
@@ -107,25 +114,27 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPD          (CX)(BX*8), Z8
-	VCMPPD           $0x15, Z1, Z8, K1
-	VMINPD           Z8, Z2, Z8
-	VMOVUPD          Z0, Z10
-	VFMADD231PD      Z3, Z8, Z10
-	VSUBPD           Z0, Z10, Z9
-	VFNMADD231PD     Z4, Z9, Z8
-	VFNMADD231PD     Z5, Z9, Z8
-	VPERMI2PD        Z7, Z6, Z10
-	VBROADCASTSD     expWideE64<>+0(SB), Z11
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z8, Z11
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z8, Z11
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z8, Z11
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z8, Z11
-	VMULPD           Z8, Z11, Z11
-	VFMADD213PD      Z8, Z8, Z11
-	VFMADD213PD      Z10, Z10, Z11
-	VSCALEFPD.Z      Z9, Z11, K1, Z8
-	VMOVUPD          Z8, (AX)(BX*8)
+	VMOVUPD          (CX)(BX*8), Z7
+	VCMPPD           $0x15, Z1, Z7, K1
+	VMINPD           Z7, Z4, Z7
+	VMOVUPD          Z0, Z8
+	VFMADD231PD      Z5, Z7, Z8
+	VSUBPD           Z0, Z8, Z9
+	VMOVUPD          Z7, Z10
+	VFMSUB213PD      Z9, Z5, Z7
+	VFMADD231PD      Z6, Z10, Z7
+	VMOVUPD          Z8, Z10
+	VPERMI2PD        Z3, Z2, Z8
+	VBROADCASTSD     expWideF64<>+0(SB), Z10
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z7, Z10
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z7, Z10
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z7, Z10
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z7, Z10
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z7, Z10
+	VMULPD           Z8, Z7, Z7
+	VFMADD213PD      Z8, Z7, Z10
+	VSCALEFPD.Z      Z9, Z10, K1, Z7
+	VMOVUPD          Z7, (AX)(BX*8)
 	ADDQ             $0x00000008, BX
 	SUBQ             $0x00000008, DX
 	JGE              loop3
@@ -137,25 +146,27 @@ skip4:
 	MOVQ             $-1, SI
 	BZHIQ            DX, SI, SI
 	KMOVW            SI, K1
-	VMOVUPD.Z        (CX)(BX*8), K1, Z8
-	VCMPPD           $0x15, Z1, Z8, K2
-	VMINPD           Z8, Z2, Z8
+	VMOVUPD.Z        (CX)(BX*8), K1, Z7
+	VCMPPD           $0x15, Z1, Z7, K2
+	VMINPD           Z7, Z4, Z7
 	VMOVUPD          Z0, Z1
-	VFMADD231PD      Z3, Z8, Z1
+	VFMADD231PD      Z5, Z7, Z1
 	VSUBPD           Z0, Z1, Z0
-	VFNMADD231PD     Z4, Z0, Z8
-	VFNMADD231PD     Z5, Z0, Z8
-	VPERMI2PD        Z7, Z6, Z1
-	VBROADCASTSD     expWideE64<>+0(SB), Z2
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z8, Z2
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z8, Z2
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z8, Z2
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z8, Z2
-	VMULPD           Z8, Z2, Z2
-	VFMADD213PD      Z8, Z8, Z2
-	VFMADD213PD      Z1, Z1, Z2
-	VSCALEFPD.Z      Z0, Z2, K2, Z8
-	VMOVUPD          Z8, K1, (AX)(BX*8)
+	VMOVUPD          Z7, Z4
+	VFMSUB213PD      Z0, Z5, Z7
+	VFMADD231PD      Z6, Z4, Z7
+	VMOVUPD          Z1, Z4
+	VPERMI2PD        Z3, Z2, Z1
+	VBROADCASTSD     expWideF64<>+0(SB), Z4
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z7, Z4
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z7, Z4
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z7, Z4
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z7, Z4
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z7, Z4
+	VMULPD           Z1, Z7, Z7
+	VFMADD213PD      Z1, Z7, Z4
+	VSCALEFPD.Z      Z0, Z4, K2, Z7
+	VMOVUPD          Z7, K1, (AX)(BX*8)
 
 done5:
 	VZEROUPPER
@@ -181,6 +192,26 @@ DATA expLo64<>+48(SB)/8, $0xc0862066151add8b
 DATA expLo64<>+56(SB)/8, $0xc0862066151add8b
 GLOBL expLo64<>(SB), RODATA|NOPTR, $64
 
+DATA expRootsExact64<>+0(SB)/8, $0x3ff0000000000000
+DATA expRootsExact64<>+8(SB)/8, $0x3ff0b5586cf9890f
+DATA expRootsExact64<>+16(SB)/8, $0x3ff172b83c7d517b
+DATA expRootsExact64<>+24(SB)/8, $0x3ff2387a6e756238
+DATA expRootsExact64<>+32(SB)/8, $0x3ff306fe0a31b715
+DATA expRootsExact64<>+40(SB)/8, $0x3ff3dea64c123422
+DATA expRootsExact64<>+48(SB)/8, $0x3ff4bfdad5362a27
+DATA expRootsExact64<>+56(SB)/8, $0x3ff5ab07dd485429
+GLOBL expRootsExact64<>(SB), RODATA|NOPTR, $64
+
+DATA expRootsExactUpper64<>+0(SB)/8, $0x3ff6a09e667f3bcc
+DATA expRootsExactUpper64<>+8(SB)/8, $0x3ff7a11473eb0187
+DATA expRootsExactUpper64<>+16(SB)/8, $0x3ff8ace5422aa0dc
+DATA expRootsExactUpper64<>+24(SB)/8, $0x3ff9c49182a3f090
+DATA expRootsExactUpper64<>+32(SB)/8, $0x3ffae89f995ad3ae
+DATA expRootsExactUpper64<>+40(SB)/8, $0x3ffc199bdd85529c
+DATA expRootsExactUpper64<>+48(SB)/8, $0x3ffd5818dcfba487
+DATA expRootsExactUpper64<>+56(SB)/8, $0x3ffea4afa2a490da
+GLOBL expRootsExactUpper64<>(SB), RODATA|NOPTR, $64
+
 DATA expInf64<>+0(SB)/8, $0x408633ce8fb9f87d
 DATA expInf64<>+8(SB)/8, $0x408633ce8fb9f87d
 DATA expInf64<>+16(SB)/8, $0x408633ce8fb9f87d
@@ -201,94 +232,74 @@ DATA expLog2e64<>+48(SB)/8, $0x3ff71547652b82fe
 DATA expLog2e64<>+56(SB)/8, $0x3ff71547652b82fe
 GLOBL expLog2e64<>(SB), RODATA|NOPTR, $64
 
-DATA expLn2Hi64<>+0(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+8(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+16(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+24(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+32(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+40(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+48(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+56(SB)/8, $0x3fe62e42fefa39ef
-GLOBL expLn2Hi64<>(SB), RODATA|NOPTR, $64
+DATA expLog2eRest64<>+0(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+8(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+16(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+24(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+32(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+40(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+48(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+56(SB)/8, $0x3c7777d0ffda0d24
+GLOBL expLog2eRest64<>(SB), RODATA|NOPTR, $64
 
-DATA expLn2Lo64<>+0(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+8(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+16(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+24(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+32(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+40(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+48(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+56(SB)/8, $0x3c7abc9e3b39803f
-GLOBL expLn2Lo64<>(SB), RODATA|NOPTR, $64
+DATA expWideF64<>+0(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+8(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+16(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+24(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+32(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+40(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+48(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+56(SB)/8, $0x3f2430a1d08ec681
+GLOBL expWideF64<>(SB), RODATA|NOPTR, $64
 
-DATA expRoots64<>+0(SB)/8, $0x3ff0000000000000
-DATA expRoots64<>+8(SB)/8, $0x3ff0b5586cf9890f
-DATA expRoots64<>+16(SB)/8, $0x3ff172b83c7d517b
-DATA expRoots64<>+24(SB)/8, $0x3ff2387a6e756238
-DATA expRoots64<>+32(SB)/8, $0x3ff306fe0a31b715
-DATA expRoots64<>+40(SB)/8, $0x3ff3dea64c123422
-DATA expRoots64<>+48(SB)/8, $0x3ff4bfdad5362a27
-DATA expRoots64<>+56(SB)/8, $0x3ff5ab07dd485429
-GLOBL expRoots64<>(SB), RODATA|NOPTR, $64
-
-DATA expRootsUpper64<>+0(SB)/8, $0x3ff6a09e667f3bcc
-DATA expRootsUpper64<>+8(SB)/8, $0x3ff7a11473eb0187
-DATA expRootsUpper64<>+16(SB)/8, $0x3ff8ace5422aa0dc
-DATA expRootsUpper64<>+24(SB)/8, $0x3ff9c49182a3f090
-DATA expRootsUpper64<>+32(SB)/8, $0x3ffae89f995ad3ae
-DATA expRootsUpper64<>+40(SB)/8, $0x3ffc199bdd85529c
-DATA expRootsUpper64<>+48(SB)/8, $0x3ffd5818dcfba487
-DATA expRootsUpper64<>+56(SB)/8, $0x3ffea4afa2a490da
-GLOBL expRootsUpper64<>(SB), RODATA|NOPTR, $64
-
-DATA expWideE64<>+0(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+8(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+16(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+24(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+32(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+40(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+48(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+56(SB)/8, $0x3f56c17bb51f236d
+DATA expWideE64<>+0(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+8(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+16(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+24(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+32(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+40(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+48(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+56(SB)/8, $0x3f55d897e525c216
 GLOBL expWideE64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideD64<>+0(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+8(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+16(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+24(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+32(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+40(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+48(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+56(SB)/8, $0x3f811120af701deb
+DATA expWideD64<>+0(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+8(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+16(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+24(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+32(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+40(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+48(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+56(SB)/8, $0x3f83b2ab6fb41213
 GLOBL expWideD64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideC64<>+0(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+8(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+16(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+24(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+32(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+40(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+48(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+56(SB)/8, $0x3fa55555555194d2
+DATA expWideC64<>+0(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+8(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+16(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+24(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+32(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+40(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+48(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+56(SB)/8, $0x3fac6b08d6f2a289
 GLOBL expWideC64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideB64<>+0(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+8(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+16(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+24(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+32(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+40(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+48(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+56(SB)/8, $0x3fc55555554dd44d
+DATA expWideB64<>+0(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+8(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+16(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+24(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+32(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+40(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+48(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+56(SB)/8, $0x3fcebfbdff82c590
 GLOBL expWideB64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideA64<>+0(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+8(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+16(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+24(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+32(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+40(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+48(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+56(SB)/8, $0x3fe0000000000000
+DATA expWideA64<>+0(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+8(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+16(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+24(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+32(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+40(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+48(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+56(SB)/8, $0x3fe62e42fefa39f3
 GLOBL expWideA64<>(SB), RODATA|NOPTR, $64
 
 // func exp64AVX2(dst *float64, x *float64, n int)
@@ -302,91 +313,94 @@ TEXT ·exp64AVX2(SB), NOSPLIT, $0-24
 	JL   skip2
 
 loop1:
-	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPD      32(CX)(BX*8), Y1
-	VMOVUPD      64(CX)(BX*8), Y2
-	VMOVUPD      expZero64<>+0(SB), Y3
-	VMAXPD       Y0, Y3, Y0
-	VMAXPD       Y1, Y3, Y1
-	VMAXPD       Y2, Y3, Y2
-	VMOVUPD      expInf64<>+0(SB), Y3
-	VMINPD       Y0, Y3, Y0
-	VMINPD       Y1, Y3, Y1
-	VMINPD       Y2, Y3, Y2
-	VMOVUPD      expShift64<>+0(SB), Y3
-	VFMADD231PD  expLog2e64<>+0(SB), Y0, Y3
-	VMOVUPD      expShift64<>+0(SB), Y4
-	VFMADD231PD  expLog2e64<>+0(SB), Y1, Y4
-	VMOVUPD      expShift64<>+0(SB), Y5
-	VFMADD231PD  expLog2e64<>+0(SB), Y2, Y5
-	VSUBPD       expShift64<>+0(SB), Y3, Y6
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y6, Y0
-	VSUBPD       expShift64<>+0(SB), Y4, Y7
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y7, Y1
-	VSUBPD       expShift64<>+0(SB), Y5, Y8
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y8, Y2
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y6, Y0
-	VPSLLQ       $0x34, Y3, Y3
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y7, Y1
-	VPSLLQ       $0x34, Y4, Y4
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y8, Y2
-	VPSLLQ       $0x34, Y5, Y5
-	VMOVUPD      expNarrowL64<>+0(SB), Y6
-	VMOVUPD      expNarrowL64<>+0(SB), Y7
-	VMOVUPD      expNarrowL64<>+0(SB), Y8
-	VMOVUPD      expNarrowK64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y0, Y6
-	VFMADD213PD  Y9, Y1, Y7
-	VFMADD213PD  Y9, Y2, Y8
-	VMOVUPD      expNarrowJ64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y0, Y6
-	VFMADD213PD  Y9, Y1, Y7
-	VFMADD213PD  Y9, Y2, Y8
-	VMOVUPD      expNarrowI64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y0, Y6
-	VFMADD213PD  Y9, Y1, Y7
-	VFMADD213PD  Y9, Y2, Y8
-	VMOVUPD      expNarrowH64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y0, Y6
-	VFMADD213PD  Y9, Y1, Y7
-	VFMADD213PD  Y9, Y2, Y8
-	VMOVUPD      expNarrowG64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y0, Y6
-	VFMADD213PD  Y9, Y1, Y7
-	VFMADD213PD  Y9, Y2, Y8
-	VMOVUPD      expNarrowF64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y0, Y6
-	VFMADD213PD  Y9, Y1, Y7
-	VFMADD213PD  Y9, Y2, Y8
-	VMOVUPD      expNarrowE64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y0, Y6
-	VFMADD213PD  Y9, Y1, Y7
-	VFMADD213PD  Y9, Y2, Y8
-	VMOVUPD      expNarrowD64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y0, Y6
-	VFMADD213PD  Y9, Y1, Y7
-	VFMADD213PD  Y9, Y2, Y8
-	VMOVUPD      expNarrowC64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y0, Y6
-	VFMADD213PD  Y9, Y1, Y7
-	VFMADD213PD  Y9, Y2, Y8
-	VMOVUPD      expNarrowB64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y0, Y6
-	VFMADD213PD  Y9, Y1, Y7
-	VFMADD213PD  Y9, Y2, Y8
-	VMOVUPD      expNarrowA64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y0, Y6
-	VFMADD213PD  Y9, Y1, Y7
-	VFMADD213PD  Y9, Y2, Y8
-	VMULPD       Y3, Y6, Y0
-	VMULPD       Y4, Y7, Y1
-	VMULPD       Y5, Y8, Y2
-	VMOVUPD      Y0, (AX)(BX*8)
-	VMOVUPD      Y1, 32(AX)(BX*8)
-	VMOVUPD      Y2, 64(AX)(BX*8)
-	ADDQ         $0x0000000c, BX
-	SUBQ         $0x0000000c, DX
-	JGE          loop1
+	VMOVUPD     (CX)(BX*8), Y0
+	VMOVUPD     32(CX)(BX*8), Y1
+	VMOVUPD     64(CX)(BX*8), Y2
+	VMOVUPD     expZero64<>+0(SB), Y3
+	VMAXPD      Y0, Y3, Y0
+	VMAXPD      Y1, Y3, Y1
+	VMAXPD      Y2, Y3, Y2
+	VMOVUPD     expInf64<>+0(SB), Y3
+	VMINPD      Y0, Y3, Y0
+	VMINPD      Y1, Y3, Y1
+	VMINPD      Y2, Y3, Y2
+	VMOVUPD     expShift64<>+0(SB), Y3
+	VFMADD231PD expLog2e64<>+0(SB), Y0, Y3
+	VMOVUPD     expShift64<>+0(SB), Y4
+	VFMADD231PD expLog2e64<>+0(SB), Y1, Y4
+	VMOVUPD     expShift64<>+0(SB), Y5
+	VFMADD231PD expLog2e64<>+0(SB), Y2, Y5
+	VSUBPD      expShift64<>+0(SB), Y3, Y6
+	VSUBPD      expShift64<>+0(SB), Y4, Y7
+	VSUBPD      expShift64<>+0(SB), Y5, Y8
+	VMOVUPD     Y0, Y9
+	VFMSUB132PD expLog2e64<>+0(SB), Y6, Y0
+	VFMADD231PD expLog2eRest64<>+0(SB), Y9, Y0
+	VMOVUPD     Y1, Y6
+	VFMSUB132PD expLog2e64<>+0(SB), Y7, Y1
+	VFMADD231PD expLog2eRest64<>+0(SB), Y6, Y1
+	VMOVUPD     Y2, Y6
+	VFMSUB132PD expLog2e64<>+0(SB), Y8, Y2
+	VFMADD231PD expLog2eRest64<>+0(SB), Y6, Y2
+	VPSLLQ      $0x34, Y3, Y3
+	VPSLLQ      $0x34, Y4, Y4
+	VPSLLQ      $0x34, Y5, Y5
+	VMOVUPD     expNarrowL64<>+0(SB), Y6
+	VMOVUPD     expNarrowL64<>+0(SB), Y7
+	VMOVUPD     expNarrowL64<>+0(SB), Y8
+	VMOVUPD     expNarrowK64<>+0(SB), Y9
+	VFMADD213PD Y9, Y0, Y6
+	VFMADD213PD Y9, Y1, Y7
+	VFMADD213PD Y9, Y2, Y8
+	VMOVUPD     expNarrowJ64<>+0(SB), Y9
+	VFMADD213PD Y9, Y0, Y6
+	VFMADD213PD Y9, Y1, Y7
+	VFMADD213PD Y9, Y2, Y8
+	VMOVUPD     expNarrowI64<>+0(SB), Y9
+	VFMADD213PD Y9, Y0, Y6
+	VFMADD213PD Y9, Y1, Y7
+	VFMADD213PD Y9, Y2, Y8
+	VMOVUPD     expNarrowH64<>+0(SB), Y9
+	VFMADD213PD Y9, Y0, Y6
+	VFMADD213PD Y9, Y1, Y7
+	VFMADD213PD Y9, Y2, Y8
+	VMOVUPD     expNarrowG64<>+0(SB), Y9
+	VFMADD213PD Y9, Y0, Y6
+	VFMADD213PD Y9, Y1, Y7
+	VFMADD213PD Y9, Y2, Y8
+	VMOVUPD     expNarrowF64<>+0(SB), Y9
+	VFMADD213PD Y9, Y0, Y6
+	VFMADD213PD Y9, Y1, Y7
+	VFMADD213PD Y9, Y2, Y8
+	VMOVUPD     expNarrowE64<>+0(SB), Y9
+	VFMADD213PD Y9, Y0, Y6
+	VFMADD213PD Y9, Y1, Y7
+	VFMADD213PD Y9, Y2, Y8
+	VMOVUPD     expNarrowD64<>+0(SB), Y9
+	VFMADD213PD Y9, Y0, Y6
+	VFMADD213PD Y9, Y1, Y7
+	VFMADD213PD Y9, Y2, Y8
+	VMOVUPD     expNarrowC64<>+0(SB), Y9
+	VFMADD213PD Y9, Y0, Y6
+	VFMADD213PD Y9, Y1, Y7
+	VFMADD213PD Y9, Y2, Y8
+	VMOVUPD     expNarrowB64<>+0(SB), Y9
+	VFMADD213PD Y9, Y0, Y6
+	VFMADD213PD Y9, Y1, Y7
+	VFMADD213PD Y9, Y2, Y8
+	VMOVUPD     expNarrowA64<>+0(SB), Y9
+	VFMADD213PD Y9, Y0, Y6
+	VFMADD213PD Y9, Y1, Y7
+	VFMADD213PD Y9, Y2, Y8
+	VMULPD      Y3, Y6, Y0
+	VMULPD      Y4, Y7, Y1
+	VMULPD      Y5, Y8, Y2
+	VMOVUPD     Y0, (AX)(BX*8)
+	VMOVUPD     Y1, 32(AX)(BX*8)
+	VMOVUPD     Y2, 64(AX)(BX*8)
+	ADDQ        $0x0000000c, BX
+	SUBQ        $0x0000000c, DX
+	JGE         loop1
 
 skip2:
 	ADDQ $0x0000000c, DX
@@ -394,89 +408,91 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPD      expZero64<>+0(SB), Y1
-	VMAXPD       Y0, Y1, Y0
-	VMOVUPD      expInf64<>+0(SB), Y1
-	VMINPD       Y0, Y1, Y0
-	VMOVUPD      expShift64<>+0(SB), Y1
-	VFMADD231PD  expLog2e64<>+0(SB), Y0, Y1
-	VSUBPD       expShift64<>+0(SB), Y1, Y2
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y2, Y0
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y2, Y0
-	VPSLLQ       $0x34, Y1, Y1
-	VMOVUPD      expNarrowL64<>+0(SB), Y2
-	VMOVUPD      expNarrowK64<>+0(SB), Y3
-	VFMADD213PD  Y3, Y0, Y2
-	VMOVUPD      expNarrowJ64<>+0(SB), Y3
-	VFMADD213PD  Y3, Y0, Y2
-	VMOVUPD      expNarrowI64<>+0(SB), Y3
-	VFMADD213PD  Y3, Y0, Y2
-	VMOVUPD      expNarrowH64<>+0(SB), Y3
-	VFMADD213PD  Y3, Y0, Y2
-	VMOVUPD      expNarrowG64<>+0(SB), Y3
-	VFMADD213PD  Y3, Y0, Y2
-	VMOVUPD      expNarrowF64<>+0(SB), Y3
-	VFMADD213PD  Y3, Y0, Y2
-	VMOVUPD      expNarrowE64<>+0(SB), Y3
-	VFMADD213PD  Y3, Y0, Y2
-	VMOVUPD      expNarrowD64<>+0(SB), Y3
-	VFMADD213PD  Y3, Y0, Y2
-	VMOVUPD      expNarrowC64<>+0(SB), Y3
-	VFMADD213PD  Y3, Y0, Y2
-	VMOVUPD      expNarrowB64<>+0(SB), Y3
-	VFMADD213PD  Y3, Y0, Y2
-	VMOVUPD      expNarrowA64<>+0(SB), Y3
-	VFMADD213PD  Y3, Y0, Y2
-	VMULPD       Y1, Y2, Y0
-	VMOVUPD      Y0, (AX)(BX*8)
-	ADDQ         $0x00000004, BX
-	SUBQ         $0x00000004, DX
-	JGE          loop3
+	VMOVUPD     (CX)(BX*8), Y0
+	VMOVUPD     expZero64<>+0(SB), Y1
+	VMAXPD      Y0, Y1, Y0
+	VMOVUPD     expInf64<>+0(SB), Y1
+	VMINPD      Y0, Y1, Y0
+	VMOVUPD     expShift64<>+0(SB), Y1
+	VFMADD231PD expLog2e64<>+0(SB), Y0, Y1
+	VSUBPD      expShift64<>+0(SB), Y1, Y2
+	VMOVUPD     Y0, Y3
+	VFMSUB132PD expLog2e64<>+0(SB), Y2, Y0
+	VFMADD231PD expLog2eRest64<>+0(SB), Y3, Y0
+	VPSLLQ      $0x34, Y1, Y1
+	VMOVUPD     expNarrowL64<>+0(SB), Y2
+	VMOVUPD     expNarrowK64<>+0(SB), Y3
+	VFMADD213PD Y3, Y0, Y2
+	VMOVUPD     expNarrowJ64<>+0(SB), Y3
+	VFMADD213PD Y3, Y0, Y2
+	VMOVUPD     expNarrowI64<>+0(SB), Y3
+	VFMADD213PD Y3, Y0, Y2
+	VMOVUPD     expNarrowH64<>+0(SB), Y3
+	VFMADD213PD Y3, Y0, Y2
+	VMOVUPD     expNarrowG64<>+0(SB), Y3
+	VFMADD213PD Y3, Y0, Y2
+	VMOVUPD     expNarrowF64<>+0(SB), Y3
+	VFMADD213PD Y3, Y0, Y2
+	VMOVUPD     expNarrowE64<>+0(SB), Y3
+	VFMADD213PD Y3, Y0, Y2
+	VMOVUPD     expNarrowD64<>+0(SB), Y3
+	VFMADD213PD Y3, Y0, Y2
+	VMOVUPD     expNarrowC64<>+0(SB), Y3
+	VFMADD213PD Y3, Y0, Y2
+	VMOVUPD     expNarrowB64<>+0(SB), Y3
+	VFMADD213PD Y3, Y0, Y2
+	VMOVUPD     expNarrowA64<>+0(SB), Y3
+	VFMADD213PD Y3, Y0, Y2
+	VMULPD      Y1, Y2, Y0
+	VMOVUPD     Y0, (AX)(BX*8)
+	ADDQ        $0x00000004, BX
+	SUBQ        $0x00000004, DX
+	JGE         loop3
 
 skip4:
-	ADDQ         $0x00000004, DX
-	TESTQ        DX, DX
-	JE           done5
-	LEAQ         window64<>+32(SB), SI
-	NEGQ         DX
-	VMOVUPD      (SI)(DX*8), Y0
-	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPD      expZero64<>+0(SB), Y2
-	VMAXPD       Y1, Y2, Y1
-	VMOVUPD      expInf64<>+0(SB), Y2
-	VMINPD       Y1, Y2, Y1
-	VMOVUPD      expShift64<>+0(SB), Y2
-	VFMADD231PD  expLog2e64<>+0(SB), Y1, Y2
-	VSUBPD       expShift64<>+0(SB), Y2, Y3
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y3, Y1
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y3, Y1
-	VPSLLQ       $0x34, Y2, Y2
-	VMOVUPD      expNarrowL64<>+0(SB), Y3
-	VMOVUPD      expNarrowK64<>+0(SB), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      expNarrowJ64<>+0(SB), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      expNarrowI64<>+0(SB), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      expNarrowH64<>+0(SB), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      expNarrowG64<>+0(SB), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      expNarrowF64<>+0(SB), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      expNarrowE64<>+0(SB), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      expNarrowD64<>+0(SB), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      expNarrowC64<>+0(SB), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      expNarrowB64<>+0(SB), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      expNarrowA64<>+0(SB), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMULPD       Y2, Y3, Y1
-	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
+	ADDQ        $0x00000004, DX
+	TESTQ       DX, DX
+	JE          done5
+	LEAQ        window64<>+32(SB), SI
+	NEGQ        DX
+	VMOVUPD     (SI)(DX*8), Y0
+	VMASKMOVPD  (CX)(BX*8), Y0, Y1
+	VMOVUPD     expZero64<>+0(SB), Y2
+	VMAXPD      Y1, Y2, Y1
+	VMOVUPD     expInf64<>+0(SB), Y2
+	VMINPD      Y1, Y2, Y1
+	VMOVUPD     expShift64<>+0(SB), Y2
+	VFMADD231PD expLog2e64<>+0(SB), Y1, Y2
+	VSUBPD      expShift64<>+0(SB), Y2, Y3
+	VMOVUPD     Y1, Y4
+	VFMSUB132PD expLog2e64<>+0(SB), Y3, Y1
+	VFMADD231PD expLog2eRest64<>+0(SB), Y4, Y1
+	VPSLLQ      $0x34, Y2, Y2
+	VMOVUPD     expNarrowL64<>+0(SB), Y3
+	VMOVUPD     expNarrowK64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowJ64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowI64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowH64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowG64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowF64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowE64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowD64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowC64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowB64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowA64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMULPD      Y2, Y3, Y1
+	VMASKMOVPD  Y1, Y0, (AX)(BX*8)
 
 done5:
 	VZEROUPPER
@@ -502,114 +518,114 @@ DATA expZero64<>+48(SB)/8, $0xc086232bdd7abcd2
 DATA expZero64<>+56(SB)/8, $0xc086232bdd7abcd2
 GLOBL expZero64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowL64<>+0(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+8(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+16(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+24(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+32(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+40(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+48(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+56(SB)/8, $0x3e6af389ecfc4b9c
+DATA expNarrowL64<>+0(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+8(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+16(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+24(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+32(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+40(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+48(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+56(SB)/8, $0x3e0e9d3fe3952179
 GLOBL expNarrowL64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowK64<>+0(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+8(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+16(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+24(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+32(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+40(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+48(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+56(SB)/8, $0x3ea28917c89a43a7
+DATA expNarrowK64<>+0(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+8(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+16(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+24(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+32(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+40(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+48(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+56(SB)/8, $0x3e4e6063f7217bc6
 GLOBL expNarrowK64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowJ64<>+0(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+8(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+16(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+24(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+32(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+40(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+48(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+56(SB)/8, $0x3ed71de0db2f6b19
+DATA expNarrowJ64<>+0(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+8(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+16(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+24(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+32(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+40(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+48(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+56(SB)/8, $0x3e8b524fae627834
 GLOBL expNarrowJ64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowI64<>+0(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+8(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+16(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+24(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+32(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+40(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+48(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+56(SB)/8, $0x3f0a019b9149a41c
+DATA expNarrowI64<>+0(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+8(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+16(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+24(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+32(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+40(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+48(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+56(SB)/8, $0x3ec62bfd47773353
 GLOBL expNarrowI64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowH64<>+0(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+8(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+16(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+24(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+32(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+40(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+48(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+56(SB)/8, $0x3f3a01a01a7c2efe
+DATA expNarrowH64<>+0(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+8(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+16(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+24(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+32(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+40(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+48(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+56(SB)/8, $0x3efffcbfc670dcd4
 GLOBL expNarrowH64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowG64<>+0(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+8(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+16(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+24(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+32(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+40(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+48(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+56(SB)/8, $0x3f66c16c17889ef1
+DATA expNarrowG64<>+0(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+8(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+16(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+24(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+32(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+40(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+48(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+56(SB)/8, $0x3f3430913096fd9f
 GLOBL expNarrowG64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowF64<>+0(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+8(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+16(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+24(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+32(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+40(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+48(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+56(SB)/8, $0x3f911111111109b5
+DATA expNarrowF64<>+0(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+8(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+16(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+24(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+32(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+40(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+48(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+56(SB)/8, $0x3f65d87fe78a5276
 GLOBL expNarrowF64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowE64<>+0(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+8(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+16(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+24(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+32(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+40(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+48(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+56(SB)/8, $0x3fb5555555553d68
+DATA expNarrowE64<>+0(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+8(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+16(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+24(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+32(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+40(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+48(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+56(SB)/8, $0x3f93b2ab6fba1dda
 GLOBL expNarrowE64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowD64<>+0(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+8(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+16(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+24(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+32(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+40(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+48(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+56(SB)/8, $0x3fd5555555555556
+DATA expNarrowD64<>+0(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+8(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+16(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+24(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+32(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+40(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+48(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+56(SB)/8, $0x3fbc6b08d704a0c2
 GLOBL expNarrowD64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowC64<>+0(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+8(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+16(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+24(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+32(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+40(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+48(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+56(SB)/8, $0x3ff0000000000001
+DATA expNarrowC64<>+0(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+8(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+16(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+24(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+32(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+40(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+48(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+56(SB)/8, $0x3fdebfbdff82c598
 GLOBL expNarrowC64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowB64<>+0(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+8(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+16(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+24(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+32(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+40(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+48(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+56(SB)/8, $0x4000000000000000
+DATA expNarrowB64<>+0(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+8(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+16(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+24(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+32(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+40(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+48(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+56(SB)/8, $0x3ff62e42fefa39ef
 GLOBL expNarrowB64<>(SB), RODATA|NOPTR, $64
 
 DATA expNarrowA64<>+0(SB)/8, $0x4000000000000000
@@ -640,80 +656,87 @@ TEXT ·exp32AVX512(SB), NOSPLIT, $0-24
 	MOVQ         n+16(FP), DX
 	VBROADCASTSS expShift1632<>+0(SB), Z0
 	VBROADCASTSS expLo32<>+0(SB), Z1
-	VBROADCASTSS expInf32<>+0(SB), Z2
-	VBROADCASTSS expLog2e32<>+0(SB), Z3
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z4
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z5
-	VMOVUPS      expRoots32<>+0(SB), Z6
+	VMOVUPS      expRootsExact32<>+0(SB), Z2
+	VBROADCASTSS expInf32<>+0(SB), Z3
+	VBROADCASTSS expLog2e32<>+0(SB), Z4
+	VBROADCASTSS expLog2eRest32<>+0(SB), Z5
 	XORQ         BX, BX
 	SUBQ         $0x00000040, DX
 	JL           skip2
 
 loop1:
-	VMOVUPS          (CX)(BX*4), Z7
-	VMOVUPS          64(CX)(BX*4), Z8
-	VMOVUPS          128(CX)(BX*4), Z9
-	VMOVUPS          192(CX)(BX*4), Z10
-	VCMPPS           $0x15, Z1, Z7, K1
-	VCMPPS           $0x15, Z1, Z8, K2
-	VCMPPS           $0x15, Z1, Z9, K3
-	VCMPPS           $0x15, Z1, Z10, K4
-	VMINPS           Z7, Z2, Z7
-	VMINPS           Z8, Z2, Z8
-	VMINPS           Z9, Z2, Z9
-	VMINPS           Z10, Z2, Z10
-	VMOVUPS          Z0, Z15
-	VFMADD231PS      Z3, Z7, Z15
-	VMOVUPS          Z0, Z16
-	VFMADD231PS      Z3, Z8, Z16
-	VMOVUPS          Z0, Z17
-	VFMADD231PS      Z3, Z9, Z17
-	VMOVUPS          Z0, Z18
-	VFMADD231PS      Z3, Z10, Z18
-	VSUBPS           Z0, Z15, Z11
-	VSUBPS           Z0, Z16, Z12
-	VSUBPS           Z0, Z17, Z13
-	VSUBPS           Z0, Z18, Z14
-	VFNMADD231PS     Z4, Z11, Z7
-	VFNMADD231PS     Z4, Z12, Z8
-	VFNMADD231PS     Z4, Z13, Z9
-	VFNMADD231PS     Z4, Z14, Z10
-	VFNMADD231PS     Z5, Z11, Z7
-	VFNMADD231PS     Z5, Z12, Z8
-	VFNMADD231PS     Z5, Z13, Z9
-	VFNMADD231PS     Z5, Z14, Z10
-	VPERMPS          Z6, Z15, Z15
-	VPERMPS          Z6, Z16, Z16
-	VPERMPS          Z6, Z17, Z17
-	VPERMPS          Z6, Z18, Z18
-	VBROADCASTSS     expWideB32<>+0(SB), Z19
-	VBROADCASTSS     expWideB32<>+0(SB), Z20
-	VBROADCASTSS     expWideB32<>+0(SB), Z21
-	VBROADCASTSS     expWideB32<>+0(SB), Z22
+	VMOVUPS          (CX)(BX*4), Z6
+	VMOVUPS          64(CX)(BX*4), Z7
+	VMOVUPS          128(CX)(BX*4), Z8
+	VMOVUPS          192(CX)(BX*4), Z9
+	VCMPPS           $0x15, Z1, Z6, K1
+	VCMPPS           $0x15, Z1, Z7, K2
+	VCMPPS           $0x15, Z1, Z8, K3
+	VCMPPS           $0x15, Z1, Z9, K4
+	VMINPS           Z6, Z3, Z6
+	VMINPS           Z7, Z3, Z7
+	VMINPS           Z8, Z3, Z8
+	VMINPS           Z9, Z3, Z9
+	VMOVUPS          Z0, Z10
+	VFMADD231PS      Z4, Z6, Z10
+	VMOVUPS          Z0, Z11
+	VFMADD231PS      Z4, Z7, Z11
+	VMOVUPS          Z0, Z12
+	VFMADD231PS      Z4, Z8, Z12
+	VMOVUPS          Z0, Z13
+	VFMADD231PS      Z4, Z9, Z13
+	VSUBPS           Z0, Z10, Z14
+	VSUBPS           Z0, Z11, Z15
+	VSUBPS           Z0, Z12, Z16
+	VSUBPS           Z0, Z13, Z17
+	VMOVUPS          Z6, Z18
+	VFMSUB213PS      Z14, Z4, Z6
+	VFMADD231PS      Z5, Z18, Z6
+	VMOVUPS          Z7, Z18
+	VFMSUB213PS      Z15, Z4, Z7
+	VFMADD231PS      Z5, Z18, Z7
+	VMOVUPS          Z8, Z18
+	VFMSUB213PS      Z16, Z4, Z8
+	VFMADD231PS      Z5, Z18, Z8
+	VMOVUPS          Z9, Z18
+	VFMSUB213PS      Z17, Z4, Z9
+	VFMADD231PS      Z5, Z18, Z9
+	VMOVUPS          Z10, Z18
+	VPERMPS          Z2, Z10, Z10
+	VMOVUPS          Z11, Z19
+	VPERMPS          Z2, Z11, Z11
+	VMOVUPS          Z12, Z20
+	VPERMPS          Z2, Z12, Z12
+	VMOVUPS          Z13, Z21
+	VPERMPS          Z2, Z13, Z13
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VBROADCASTSS     expWideC32<>+0(SB), Z21
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z6, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z7, Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z8, Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z21
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z6, Z18
 	VFMADD213PS.BCST expWideA32<>+0(SB), Z7, Z19
 	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z20
 	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z21
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z22
-	VMULPS           Z7, Z19, Z19
-	VFMADD213PS      Z7, Z7, Z19
-	VMULPS           Z8, Z20, Z20
-	VFMADD213PS      Z8, Z8, Z20
-	VMULPS           Z9, Z21, Z21
-	VFMADD213PS      Z9, Z9, Z21
-	VMULPS           Z10, Z22, Z22
-	VFMADD213PS      Z10, Z10, Z22
-	VFMADD213PS      Z15, Z15, Z19
-	VSCALEFPS.Z      Z11, Z19, K1, Z7
-	VFMADD213PS      Z16, Z16, Z20
-	VSCALEFPS.Z      Z12, Z20, K2, Z8
-	VFMADD213PS      Z17, Z17, Z21
-	VSCALEFPS.Z      Z13, Z21, K3, Z9
-	VFMADD213PS      Z18, Z18, Z22
-	VSCALEFPS.Z      Z14, Z22, K4, Z10
-	VMOVUPS          Z7, (AX)(BX*4)
-	VMOVUPS          Z8, 64(AX)(BX*4)
-	VMOVUPS          Z9, 128(AX)(BX*4)
-	VMOVUPS          Z10, 192(AX)(BX*4)
+	VMULPS           Z10, Z6, Z6
+	VMULPS           Z11, Z7, Z7
+	VMULPS           Z12, Z8, Z8
+	VMULPS           Z13, Z9, Z9
+	VFMADD213PS      Z10, Z6, Z18
+	VSCALEFPS.Z      Z14, Z18, K1, Z6
+	VFMADD213PS      Z11, Z7, Z19
+	VSCALEFPS.Z      Z15, Z19, K2, Z7
+	VFMADD213PS      Z12, Z8, Z20
+	VSCALEFPS.Z      Z16, Z20, K3, Z8
+	VFMADD213PS      Z13, Z9, Z21
+	VSCALEFPS.Z      Z17, Z21, K4, Z9
+	VMOVUPS          Z6, (AX)(BX*4)
+	VMOVUPS          Z7, 64(AX)(BX*4)
+	VMOVUPS          Z8, 128(AX)(BX*4)
+	VMOVUPS          Z9, 192(AX)(BX*4)
 	ADDQ             $0x00000040, BX
 	SUBQ             $0x00000040, DX
 	JGE              loop1
@@ -724,22 +747,24 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPS          (CX)(BX*4), Z7
-	VCMPPS           $0x15, Z1, Z7, K1
-	VMINPS           Z7, Z2, Z7
-	VMOVUPS          Z0, Z9
-	VFMADD231PS      Z3, Z7, Z9
-	VSUBPS           Z0, Z9, Z8
-	VFNMADD231PS     Z4, Z8, Z7
-	VFNMADD231PS     Z5, Z8, Z7
-	VPERMPS          Z6, Z9, Z9
-	VBROADCASTSS     expWideB32<>+0(SB), Z10
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z7, Z10
-	VMULPS           Z7, Z10, Z10
-	VFMADD213PS      Z7, Z7, Z10
-	VFMADD213PS      Z9, Z9, Z10
-	VSCALEFPS.Z      Z8, Z10, K1, Z7
-	VMOVUPS          Z7, (AX)(BX*4)
+	VMOVUPS          (CX)(BX*4), Z6
+	VCMPPS           $0x15, Z1, Z6, K1
+	VMINPS           Z6, Z3, Z6
+	VMOVUPS          Z0, Z7
+	VFMADD231PS      Z4, Z6, Z7
+	VSUBPS           Z0, Z7, Z8
+	VMOVUPS          Z6, Z9
+	VFMSUB213PS      Z8, Z4, Z6
+	VFMADD231PS      Z5, Z9, Z6
+	VMOVUPS          Z7, Z9
+	VPERMPS          Z2, Z7, Z7
+	VBROADCASTSS     expWideC32<>+0(SB), Z9
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z6, Z9
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z6, Z9
+	VMULPS           Z7, Z6, Z6
+	VFMADD213PS      Z7, Z6, Z9
+	VSCALEFPS.Z      Z8, Z9, K1, Z6
+	VMOVUPS          Z6, (AX)(BX*4)
 	ADDQ             $0x00000010, BX
 	SUBQ             $0x00000010, DX
 	JGE              loop3
@@ -751,22 +776,24 @@ skip4:
 	MOVQ             $-1, SI
 	BZHIQ            DX, SI, SI
 	KMOVW            SI, K1
-	VMOVUPS.Z        (CX)(BX*4), K1, Z7
-	VCMPPS           $0x15, Z1, Z7, K2
-	VMINPS           Z7, Z2, Z7
+	VMOVUPS.Z        (CX)(BX*4), K1, Z6
+	VCMPPS           $0x15, Z1, Z6, K2
+	VMINPS           Z6, Z3, Z6
 	VMOVUPS          Z0, Z1
-	VFMADD231PS      Z3, Z7, Z1
+	VFMADD231PS      Z4, Z6, Z1
 	VSUBPS           Z0, Z1, Z0
-	VFNMADD231PS     Z4, Z0, Z7
-	VFNMADD231PS     Z5, Z0, Z7
-	VPERMPS          Z6, Z1, Z1
-	VBROADCASTSS     expWideB32<>+0(SB), Z2
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z7, Z2
-	VMULPS           Z7, Z2, Z2
-	VFMADD213PS      Z7, Z7, Z2
-	VFMADD213PS      Z1, Z1, Z2
-	VSCALEFPS.Z      Z0, Z2, K2, Z7
-	VMOVUPS          Z7, K1, (AX)(BX*4)
+	VMOVUPS          Z6, Z3
+	VFMSUB213PS      Z0, Z4, Z6
+	VFMADD231PS      Z5, Z3, Z6
+	VMOVUPS          Z1, Z3
+	VPERMPS          Z2, Z1, Z1
+	VBROADCASTSS     expWideC32<>+0(SB), Z3
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z6, Z3
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z6, Z3
+	VMULPS           Z1, Z6, Z6
+	VFMADD213PS      Z1, Z6, Z3
+	VSCALEFPS.Z      Z0, Z3, K2, Z6
+	VMOVUPS          Z6, K1, (AX)(BX*4)
 
 done5:
 	VZEROUPPER
@@ -808,6 +835,24 @@ DATA expLo32<>+56(SB)/4, $0xc2adfadd
 DATA expLo32<>+60(SB)/4, $0xc2adfadd
 GLOBL expLo32<>(SB), RODATA|NOPTR, $64
 
+DATA expRootsExact32<>+0(SB)/4, $0x3f800000
+DATA expRootsExact32<>+4(SB)/4, $0x3f85aac3
+DATA expRootsExact32<>+8(SB)/4, $0x3f8b95c2
+DATA expRootsExact32<>+12(SB)/4, $0x3f91c3d3
+DATA expRootsExact32<>+16(SB)/4, $0x3f9837f0
+DATA expRootsExact32<>+20(SB)/4, $0x3f9ef532
+DATA expRootsExact32<>+24(SB)/4, $0x3fa5fed7
+DATA expRootsExact32<>+28(SB)/4, $0x3fad583f
+DATA expRootsExact32<>+32(SB)/4, $0x3fb504f3
+DATA expRootsExact32<>+36(SB)/4, $0x3fbd08a4
+DATA expRootsExact32<>+40(SB)/4, $0x3fc5672a
+DATA expRootsExact32<>+44(SB)/4, $0x3fce248c
+DATA expRootsExact32<>+48(SB)/4, $0x3fd744fd
+DATA expRootsExact32<>+52(SB)/4, $0x3fe0ccdf
+DATA expRootsExact32<>+56(SB)/4, $0x3feac0c7
+DATA expRootsExact32<>+60(SB)/4, $0x3ff5257d
+GLOBL expRootsExact32<>(SB), RODATA|NOPTR, $64
+
 DATA expInf32<>+0(SB)/4, $0x42b2d4fc
 DATA expInf32<>+4(SB)/4, $0x42b2d4fc
 DATA expInf32<>+8(SB)/4, $0x42b2d4fc
@@ -844,94 +889,76 @@ DATA expLog2e32<>+56(SB)/4, $0x3fb8aa3b
 DATA expLog2e32<>+60(SB)/4, $0x3fb8aa3b
 GLOBL expLog2e32<>(SB), RODATA|NOPTR, $64
 
-DATA expLn2Hi32<>+0(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+4(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+8(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+12(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+16(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+20(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+24(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+28(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+32(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+36(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+40(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+44(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+48(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+52(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+56(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+60(SB)/4, $0x3f317218
-GLOBL expLn2Hi32<>(SB), RODATA|NOPTR, $64
+DATA expLog2eRest32<>+0(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+4(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+8(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+12(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+16(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+20(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+24(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+28(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+32(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+36(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+40(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+44(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+48(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+52(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+56(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+60(SB)/4, $0x32a57060
+GLOBL expLog2eRest32<>(SB), RODATA|NOPTR, $64
 
-DATA expLn2Lo32<>+0(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+4(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+8(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+12(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+16(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+20(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+24(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+28(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+32(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+36(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+40(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+44(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+48(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+52(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+56(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+60(SB)/4, $0xb102e308
-GLOBL expLn2Lo32<>(SB), RODATA|NOPTR, $64
+DATA expWideC32<>+0(SB)/4, $0x3d63594d
+DATA expWideC32<>+4(SB)/4, $0x3d63594d
+DATA expWideC32<>+8(SB)/4, $0x3d63594d
+DATA expWideC32<>+12(SB)/4, $0x3d63594d
+DATA expWideC32<>+16(SB)/4, $0x3d63594d
+DATA expWideC32<>+20(SB)/4, $0x3d63594d
+DATA expWideC32<>+24(SB)/4, $0x3d63594d
+DATA expWideC32<>+28(SB)/4, $0x3d63594d
+DATA expWideC32<>+32(SB)/4, $0x3d63594d
+DATA expWideC32<>+36(SB)/4, $0x3d63594d
+DATA expWideC32<>+40(SB)/4, $0x3d63594d
+DATA expWideC32<>+44(SB)/4, $0x3d63594d
+DATA expWideC32<>+48(SB)/4, $0x3d63594d
+DATA expWideC32<>+52(SB)/4, $0x3d63594d
+DATA expWideC32<>+56(SB)/4, $0x3d63594d
+DATA expWideC32<>+60(SB)/4, $0x3d63594d
+GLOBL expWideC32<>(SB), RODATA|NOPTR, $64
 
-DATA expRoots32<>+0(SB)/4, $0x3f800000
-DATA expRoots32<>+4(SB)/4, $0x3f85aac3
-DATA expRoots32<>+8(SB)/4, $0x3f8b95c2
-DATA expRoots32<>+12(SB)/4, $0x3f91c3d3
-DATA expRoots32<>+16(SB)/4, $0x3f9837f0
-DATA expRoots32<>+20(SB)/4, $0x3f9ef532
-DATA expRoots32<>+24(SB)/4, $0x3fa5fed7
-DATA expRoots32<>+28(SB)/4, $0x3fad583f
-DATA expRoots32<>+32(SB)/4, $0x3fb504f3
-DATA expRoots32<>+36(SB)/4, $0x3fbd08a4
-DATA expRoots32<>+40(SB)/4, $0x3fc5672a
-DATA expRoots32<>+44(SB)/4, $0x3fce248c
-DATA expRoots32<>+48(SB)/4, $0x3fd744fd
-DATA expRoots32<>+52(SB)/4, $0x3fe0ccdf
-DATA expRoots32<>+56(SB)/4, $0x3feac0c7
-DATA expRoots32<>+60(SB)/4, $0x3ff5257d
-GLOBL expRoots32<>(SB), RODATA|NOPTR, $64
-
-DATA expWideB32<>+0(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+4(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+8(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+12(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+16(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+20(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+24(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+28(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+32(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+36(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+40(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+44(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+48(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+52(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+56(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+60(SB)/4, $0x3e2aab2e
+DATA expWideB32<>+0(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+4(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+8(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+12(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+16(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+20(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+24(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+28(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+32(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+36(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+40(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+44(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+48(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+52(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+56(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+60(SB)/4, $0x3e75ffc9
 GLOBL expWideB32<>(SB), RODATA|NOPTR, $64
 
-DATA expWideA32<>+0(SB)/4, $0x3f0000a4
-DATA expWideA32<>+4(SB)/4, $0x3f0000a4
-DATA expWideA32<>+8(SB)/4, $0x3f0000a4
-DATA expWideA32<>+12(SB)/4, $0x3f0000a4
-DATA expWideA32<>+16(SB)/4, $0x3f0000a4
-DATA expWideA32<>+20(SB)/4, $0x3f0000a4
-DATA expWideA32<>+24(SB)/4, $0x3f0000a4
-DATA expWideA32<>+28(SB)/4, $0x3f0000a4
-DATA expWideA32<>+32(SB)/4, $0x3f0000a4
-DATA expWideA32<>+36(SB)/4, $0x3f0000a4
-DATA expWideA32<>+40(SB)/4, $0x3f0000a4
-DATA expWideA32<>+44(SB)/4, $0x3f0000a4
-DATA expWideA32<>+48(SB)/4, $0x3f0000a4
-DATA expWideA32<>+52(SB)/4, $0x3f0000a4
-DATA expWideA32<>+56(SB)/4, $0x3f0000a4
-DATA expWideA32<>+60(SB)/4, $0x3f0000a4
+DATA expWideA32<>+0(SB)/4, $0x3f317218
+DATA expWideA32<>+4(SB)/4, $0x3f317218
+DATA expWideA32<>+8(SB)/4, $0x3f317218
+DATA expWideA32<>+12(SB)/4, $0x3f317218
+DATA expWideA32<>+16(SB)/4, $0x3f317218
+DATA expWideA32<>+20(SB)/4, $0x3f317218
+DATA expWideA32<>+24(SB)/4, $0x3f317218
+DATA expWideA32<>+28(SB)/4, $0x3f317218
+DATA expWideA32<>+32(SB)/4, $0x3f317218
+DATA expWideA32<>+36(SB)/4, $0x3f317218
+DATA expWideA32<>+40(SB)/4, $0x3f317218
+DATA expWideA32<>+44(SB)/4, $0x3f317218
+DATA expWideA32<>+48(SB)/4, $0x3f317218
+DATA expWideA32<>+52(SB)/4, $0x3f317218
+DATA expWideA32<>+56(SB)/4, $0x3f317218
+DATA expWideA32<>+60(SB)/4, $0x3f317218
 GLOBL expWideA32<>(SB), RODATA|NOPTR, $64
 
 // func exp32AVX2(dst *float32, x *float32, n int)
@@ -945,71 +972,74 @@ TEXT ·exp32AVX2(SB), NOSPLIT, $0-24
 	JL   skip2
 
 loop1:
-	VMOVUPS      (CX)(BX*4), Y0
-	VMOVUPS      32(CX)(BX*4), Y1
-	VMOVUPS      64(CX)(BX*4), Y2
-	VMOVUPS      expZero32<>+0(SB), Y3
-	VMAXPS       Y0, Y3, Y0
-	VMAXPS       Y1, Y3, Y1
-	VMAXPS       Y2, Y3, Y2
-	VMOVUPS      expInf32<>+0(SB), Y3
-	VMINPS       Y0, Y3, Y0
-	VMINPS       Y1, Y3, Y1
-	VMINPS       Y2, Y3, Y2
-	VMOVUPS      expShift32<>+0(SB), Y3
-	VFMADD231PS  expLog2e32<>+0(SB), Y0, Y3
-	VMOVUPS      expShift32<>+0(SB), Y4
-	VFMADD231PS  expLog2e32<>+0(SB), Y1, Y4
-	VMOVUPS      expShift32<>+0(SB), Y5
-	VFMADD231PS  expLog2e32<>+0(SB), Y2, Y5
-	VSUBPS       expShift32<>+0(SB), Y3, Y6
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y6, Y0
-	VSUBPS       expShift32<>+0(SB), Y4, Y7
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y7, Y1
-	VSUBPS       expShift32<>+0(SB), Y5, Y8
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y8, Y2
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y6, Y0
-	VPSLLD       $0x17, Y3, Y3
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y7, Y1
-	VPSLLD       $0x17, Y4, Y4
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y8, Y2
-	VPSLLD       $0x17, Y5, Y5
-	VMOVUPS      expNarrowG32<>+0(SB), Y6
-	VMOVUPS      expNarrowG32<>+0(SB), Y7
-	VMOVUPS      expNarrowG32<>+0(SB), Y8
-	VMOVUPS      expNarrowF32<>+0(SB), Y9
-	VFMADD213PS  Y9, Y0, Y6
-	VFMADD213PS  Y9, Y1, Y7
-	VFMADD213PS  Y9, Y2, Y8
-	VMOVUPS      expNarrowE32<>+0(SB), Y9
-	VFMADD213PS  Y9, Y0, Y6
-	VFMADD213PS  Y9, Y1, Y7
-	VFMADD213PS  Y9, Y2, Y8
-	VMOVUPS      expNarrowD32<>+0(SB), Y9
-	VFMADD213PS  Y9, Y0, Y6
-	VFMADD213PS  Y9, Y1, Y7
-	VFMADD213PS  Y9, Y2, Y8
-	VMOVUPS      expNarrowC32<>+0(SB), Y9
-	VFMADD213PS  Y9, Y0, Y6
-	VFMADD213PS  Y9, Y1, Y7
-	VFMADD213PS  Y9, Y2, Y8
-	VMOVUPS      expNarrowB32<>+0(SB), Y9
-	VFMADD213PS  Y9, Y0, Y6
-	VFMADD213PS  Y9, Y1, Y7
-	VFMADD213PS  Y9, Y2, Y8
-	VMOVUPS      expNarrowA32<>+0(SB), Y9
-	VFMADD213PS  Y9, Y0, Y6
-	VFMADD213PS  Y9, Y1, Y7
-	VFMADD213PS  Y9, Y2, Y8
-	VMULPS       Y3, Y6, Y0
-	VMULPS       Y4, Y7, Y1
-	VMULPS       Y5, Y8, Y2
-	VMOVUPS      Y0, (AX)(BX*4)
-	VMOVUPS      Y1, 32(AX)(BX*4)
-	VMOVUPS      Y2, 64(AX)(BX*4)
-	ADDQ         $0x00000018, BX
-	SUBQ         $0x00000018, DX
-	JGE          loop1
+	VMOVUPS     (CX)(BX*4), Y0
+	VMOVUPS     32(CX)(BX*4), Y1
+	VMOVUPS     64(CX)(BX*4), Y2
+	VMOVUPS     expZero32<>+0(SB), Y3
+	VMAXPS      Y0, Y3, Y0
+	VMAXPS      Y1, Y3, Y1
+	VMAXPS      Y2, Y3, Y2
+	VMOVUPS     expInf32<>+0(SB), Y3
+	VMINPS      Y0, Y3, Y0
+	VMINPS      Y1, Y3, Y1
+	VMINPS      Y2, Y3, Y2
+	VMOVUPS     expShift32<>+0(SB), Y3
+	VFMADD231PS expLog2e32<>+0(SB), Y0, Y3
+	VMOVUPS     expShift32<>+0(SB), Y4
+	VFMADD231PS expLog2e32<>+0(SB), Y1, Y4
+	VMOVUPS     expShift32<>+0(SB), Y5
+	VFMADD231PS expLog2e32<>+0(SB), Y2, Y5
+	VSUBPS      expShift32<>+0(SB), Y3, Y6
+	VSUBPS      expShift32<>+0(SB), Y4, Y7
+	VSUBPS      expShift32<>+0(SB), Y5, Y8
+	VMOVUPS     Y0, Y9
+	VFMSUB132PS expLog2e32<>+0(SB), Y6, Y0
+	VFMADD231PS expLog2eRest32<>+0(SB), Y9, Y0
+	VMOVUPS     Y1, Y6
+	VFMSUB132PS expLog2e32<>+0(SB), Y7, Y1
+	VFMADD231PS expLog2eRest32<>+0(SB), Y6, Y1
+	VMOVUPS     Y2, Y6
+	VFMSUB132PS expLog2e32<>+0(SB), Y8, Y2
+	VFMADD231PS expLog2eRest32<>+0(SB), Y6, Y2
+	VPSLLD      $0x17, Y3, Y3
+	VPSLLD      $0x17, Y4, Y4
+	VPSLLD      $0x17, Y5, Y5
+	VMOVUPS     expNarrowG32<>+0(SB), Y6
+	VMOVUPS     expNarrowG32<>+0(SB), Y7
+	VMOVUPS     expNarrowG32<>+0(SB), Y8
+	VMOVUPS     expNarrowF32<>+0(SB), Y9
+	VFMADD213PS Y9, Y0, Y6
+	VFMADD213PS Y9, Y1, Y7
+	VFMADD213PS Y9, Y2, Y8
+	VMOVUPS     expNarrowE32<>+0(SB), Y9
+	VFMADD213PS Y9, Y0, Y6
+	VFMADD213PS Y9, Y1, Y7
+	VFMADD213PS Y9, Y2, Y8
+	VMOVUPS     expNarrowD32<>+0(SB), Y9
+	VFMADD213PS Y9, Y0, Y6
+	VFMADD213PS Y9, Y1, Y7
+	VFMADD213PS Y9, Y2, Y8
+	VMOVUPS     expNarrowC32<>+0(SB), Y9
+	VFMADD213PS Y9, Y0, Y6
+	VFMADD213PS Y9, Y1, Y7
+	VFMADD213PS Y9, Y2, Y8
+	VMOVUPS     expNarrowB32<>+0(SB), Y9
+	VFMADD213PS Y9, Y0, Y6
+	VFMADD213PS Y9, Y1, Y7
+	VFMADD213PS Y9, Y2, Y8
+	VMOVUPS     expNarrowA32<>+0(SB), Y9
+	VFMADD213PS Y9, Y0, Y6
+	VFMADD213PS Y9, Y1, Y7
+	VFMADD213PS Y9, Y2, Y8
+	VMULPS      Y3, Y6, Y0
+	VMULPS      Y4, Y7, Y1
+	VMULPS      Y5, Y8, Y2
+	VMOVUPS     Y0, (AX)(BX*4)
+	VMOVUPS     Y1, 32(AX)(BX*4)
+	VMOVUPS     Y2, 64(AX)(BX*4)
+	ADDQ        $0x00000018, BX
+	SUBQ        $0x00000018, DX
+	JGE         loop1
 
 skip2:
 	ADDQ $0x00000018, DX
@@ -1017,69 +1047,71 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPS      (CX)(BX*4), Y0
-	VMOVUPS      expZero32<>+0(SB), Y1
-	VMAXPS       Y0, Y1, Y0
-	VMOVUPS      expInf32<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y0
-	VMOVUPS      expShift32<>+0(SB), Y1
-	VFMADD231PS  expLog2e32<>+0(SB), Y0, Y1
-	VSUBPS       expShift32<>+0(SB), Y1, Y2
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y2, Y0
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y2, Y0
-	VPSLLD       $0x17, Y1, Y1
-	VMOVUPS      expNarrowG32<>+0(SB), Y2
-	VMOVUPS      expNarrowF32<>+0(SB), Y3
-	VFMADD213PS  Y3, Y0, Y2
-	VMOVUPS      expNarrowE32<>+0(SB), Y3
-	VFMADD213PS  Y3, Y0, Y2
-	VMOVUPS      expNarrowD32<>+0(SB), Y3
-	VFMADD213PS  Y3, Y0, Y2
-	VMOVUPS      expNarrowC32<>+0(SB), Y3
-	VFMADD213PS  Y3, Y0, Y2
-	VMOVUPS      expNarrowB32<>+0(SB), Y3
-	VFMADD213PS  Y3, Y0, Y2
-	VMOVUPS      expNarrowA32<>+0(SB), Y3
-	VFMADD213PS  Y3, Y0, Y2
-	VMULPS       Y1, Y2, Y0
-	VMOVUPS      Y0, (AX)(BX*4)
-	ADDQ         $0x00000008, BX
-	SUBQ         $0x00000008, DX
-	JGE          loop3
+	VMOVUPS     (CX)(BX*4), Y0
+	VMOVUPS     expZero32<>+0(SB), Y1
+	VMAXPS      Y0, Y1, Y0
+	VMOVUPS     expInf32<>+0(SB), Y1
+	VMINPS      Y0, Y1, Y0
+	VMOVUPS     expShift32<>+0(SB), Y1
+	VFMADD231PS expLog2e32<>+0(SB), Y0, Y1
+	VSUBPS      expShift32<>+0(SB), Y1, Y2
+	VMOVUPS     Y0, Y3
+	VFMSUB132PS expLog2e32<>+0(SB), Y2, Y0
+	VFMADD231PS expLog2eRest32<>+0(SB), Y3, Y0
+	VPSLLD      $0x17, Y1, Y1
+	VMOVUPS     expNarrowG32<>+0(SB), Y2
+	VMOVUPS     expNarrowF32<>+0(SB), Y3
+	VFMADD213PS Y3, Y0, Y2
+	VMOVUPS     expNarrowE32<>+0(SB), Y3
+	VFMADD213PS Y3, Y0, Y2
+	VMOVUPS     expNarrowD32<>+0(SB), Y3
+	VFMADD213PS Y3, Y0, Y2
+	VMOVUPS     expNarrowC32<>+0(SB), Y3
+	VFMADD213PS Y3, Y0, Y2
+	VMOVUPS     expNarrowB32<>+0(SB), Y3
+	VFMADD213PS Y3, Y0, Y2
+	VMOVUPS     expNarrowA32<>+0(SB), Y3
+	VFMADD213PS Y3, Y0, Y2
+	VMULPS      Y1, Y2, Y0
+	VMOVUPS     Y0, (AX)(BX*4)
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	JGE         loop3
 
 skip4:
-	ADDQ         $0x00000008, DX
-	TESTQ        DX, DX
-	JE           done5
-	LEAQ         window32<>+32(SB), SI
-	NEGQ         DX
-	VMOVUPS      (SI)(DX*4), Y0
-	VMASKMOVPS   (CX)(BX*4), Y0, Y1
-	VMOVUPS      expZero32<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      expInf32<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y1
-	VMOVUPS      expShift32<>+0(SB), Y2
-	VFMADD231PS  expLog2e32<>+0(SB), Y1, Y2
-	VSUBPS       expShift32<>+0(SB), Y2, Y3
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y3, Y1
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y3, Y1
-	VPSLLD       $0x17, Y2, Y2
-	VMOVUPS      expNarrowG32<>+0(SB), Y3
-	VMOVUPS      expNarrowF32<>+0(SB), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      expNarrowE32<>+0(SB), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      expNarrowD32<>+0(SB), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      expNarrowC32<>+0(SB), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      expNarrowB32<>+0(SB), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      expNarrowA32<>+0(SB), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMULPS       Y2, Y3, Y1
-	VMASKMOVPS   Y1, Y0, (AX)(BX*4)
+	ADDQ        $0x00000008, DX
+	TESTQ       DX, DX
+	JE          done5
+	LEAQ        window32<>+32(SB), SI
+	NEGQ        DX
+	VMOVUPS     (SI)(DX*4), Y0
+	VMASKMOVPS  (CX)(BX*4), Y0, Y1
+	VMOVUPS     expZero32<>+0(SB), Y2
+	VMAXPS      Y1, Y2, Y1
+	VMOVUPS     expInf32<>+0(SB), Y2
+	VMINPS      Y1, Y2, Y1
+	VMOVUPS     expShift32<>+0(SB), Y2
+	VFMADD231PS expLog2e32<>+0(SB), Y1, Y2
+	VSUBPS      expShift32<>+0(SB), Y2, Y3
+	VMOVUPS     Y1, Y4
+	VFMSUB132PS expLog2e32<>+0(SB), Y3, Y1
+	VFMADD231PS expLog2eRest32<>+0(SB), Y4, Y1
+	VPSLLD      $0x17, Y2, Y2
+	VMOVUPS     expNarrowG32<>+0(SB), Y3
+	VMOVUPS     expNarrowF32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowE32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowD32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowC32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowB32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowA32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMULPS      Y2, Y3, Y1
+	VMASKMOVPS  Y1, Y0, (AX)(BX*4)
 
 done5:
 	VZEROUPPER
@@ -1121,112 +1153,112 @@ DATA expZero32<>+56(SB)/4, $0xc2aeac50
 DATA expZero32<>+60(SB)/4, $0xc2aeac50
 GLOBL expZero32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowG32<>+0(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+4(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+8(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+12(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+16(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+20(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+24(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+28(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+32(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+36(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+40(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+44(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+48(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+52(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+56(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+60(SB)/4, $0x3b36887e
+DATA expNarrowG32<>+0(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+4(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+8(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+12(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+16(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+20(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+24(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+28(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+32(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+36(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+40(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+44(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+48(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+52(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+56(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+60(SB)/4, $0x39a209c5
 GLOBL expNarrowG32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowF32<>+0(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+4(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+8(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+12(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+16(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+20(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+24(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+28(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+32(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+36(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+40(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+44(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+48(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+52(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+56(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+60(SB)/4, $0x3c8905b1
+DATA expNarrowF32<>+0(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+4(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+8(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+12(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+16(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+20(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+24(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+28(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+32(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+36(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+40(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+44(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+48(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+52(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+56(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+60(SB)/4, $0x3b2f8448
 GLOBL expNarrowF32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowE32<>+0(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+4(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+8(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+12(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+16(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+20(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+24(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+28(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+32(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+36(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+40(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+44(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+48(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+52(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+56(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+60(SB)/4, $0x3daaaa8d
+DATA expNarrowE32<>+0(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+4(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+8(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+12(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+16(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+20(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+24(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+28(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+32(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+36(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+40(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+44(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+48(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+52(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+56(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+60(SB)/4, $0x3c9d952a
 GLOBL expNarrowE32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowD32<>+0(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+4(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+8(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+12(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+16(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+20(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+24(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+28(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+32(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+36(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+40(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+44(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+48(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+52(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+56(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+60(SB)/4, $0x3eaaaa6f
+DATA expNarrowD32<>+0(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+4(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+8(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+12(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+16(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+20(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+24(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+28(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+32(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+36(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+40(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+44(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+48(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+52(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+56(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+60(SB)/4, $0x3de357b6
 GLOBL expNarrowD32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowC32<>+0(SB)/4, $0x3f800000
-DATA expNarrowC32<>+4(SB)/4, $0x3f800000
-DATA expNarrowC32<>+8(SB)/4, $0x3f800000
-DATA expNarrowC32<>+12(SB)/4, $0x3f800000
-DATA expNarrowC32<>+16(SB)/4, $0x3f800000
-DATA expNarrowC32<>+20(SB)/4, $0x3f800000
-DATA expNarrowC32<>+24(SB)/4, $0x3f800000
-DATA expNarrowC32<>+28(SB)/4, $0x3f800000
-DATA expNarrowC32<>+32(SB)/4, $0x3f800000
-DATA expNarrowC32<>+36(SB)/4, $0x3f800000
-DATA expNarrowC32<>+40(SB)/4, $0x3f800000
-DATA expNarrowC32<>+44(SB)/4, $0x3f800000
-DATA expNarrowC32<>+48(SB)/4, $0x3f800000
-DATA expNarrowC32<>+52(SB)/4, $0x3f800000
-DATA expNarrowC32<>+56(SB)/4, $0x3f800000
-DATA expNarrowC32<>+60(SB)/4, $0x3f800000
+DATA expNarrowC32<>+0(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+4(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+8(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+12(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+16(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+20(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+24(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+28(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+32(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+36(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+40(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+44(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+48(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+52(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+56(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+60(SB)/4, $0x3ef5fdf0
 GLOBL expNarrowC32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowB32<>+0(SB)/4, $0x40000000
-DATA expNarrowB32<>+4(SB)/4, $0x40000000
-DATA expNarrowB32<>+8(SB)/4, $0x40000000
-DATA expNarrowB32<>+12(SB)/4, $0x40000000
-DATA expNarrowB32<>+16(SB)/4, $0x40000000
-DATA expNarrowB32<>+20(SB)/4, $0x40000000
-DATA expNarrowB32<>+24(SB)/4, $0x40000000
-DATA expNarrowB32<>+28(SB)/4, $0x40000000
-DATA expNarrowB32<>+32(SB)/4, $0x40000000
-DATA expNarrowB32<>+36(SB)/4, $0x40000000
-DATA expNarrowB32<>+40(SB)/4, $0x40000000
-DATA expNarrowB32<>+44(SB)/4, $0x40000000
-DATA expNarrowB32<>+48(SB)/4, $0x40000000
-DATA expNarrowB32<>+52(SB)/4, $0x40000000
-DATA expNarrowB32<>+56(SB)/4, $0x40000000
-DATA expNarrowB32<>+60(SB)/4, $0x40000000
+DATA expNarrowB32<>+0(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+4(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+8(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+12(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+16(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+20(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+24(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+28(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+32(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+36(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+40(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+44(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+48(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+52(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+56(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+60(SB)/4, $0x3fb17218
 GLOBL expNarrowB32<>(SB), RODATA|NOPTR, $64
 
 DATA expNarrowA32<>+0(SB)/4, $0x40000000

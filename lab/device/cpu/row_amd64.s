@@ -319,100 +319,102 @@ TEXT ·plainSum64AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD shift+16(FP), Z0
 	VBROADCASTSD expShift1664<>+0(SB), Z1
 	VBROADCASTSD expLo64<>+0(SB), Z2
-	VBROADCASTSD expInf64<>+0(SB), Z3
-	VBROADCASTSD expLog2e64<>+0(SB), Z4
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z5
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z6
-	VMOVUPD      expRoots64<>+0(SB), Z7
-	VMOVUPD      expRootsUpper64<>+0(SB), Z8
-	VXORPS       Z9, Z9, Z9
-	VXORPS       Z10, Z10, Z10
+	VBROADCASTSD expLargest64<>+0(SB), Z3
+	VMOVUPD      expRoots64<>+0(SB), Z4
+	VMOVUPD      expRootsUpper64<>+0(SB), Z5
+	VBROADCASTSD expLog2e64<>+0(SB), Z6
+	VXORPS       Z7, Z7, Z7
+	VXORPS       Z8, Z8, Z8
 	MOVQ         n+8(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000020, CX
 	JL           skip2
 
 loop1:
-	VMOVUPD          (AX)(DX*8), Z11
-	VMOVUPD          64(AX)(DX*8), Z12
-	VMOVUPD          128(AX)(DX*8), Z13
-	VMOVUPD          192(AX)(DX*8), Z14
+	VMOVUPD          (AX)(DX*8), Z9
+	VMOVUPD          64(AX)(DX*8), Z10
+	VMOVUPD          128(AX)(DX*8), Z11
+	VMOVUPD          192(AX)(DX*8), Z12
+	VSUBPD           Z0, Z9, Z9
+	VSUBPD           Z0, Z10, Z10
 	VSUBPD           Z0, Z11, Z11
 	VSUBPD           Z0, Z12, Z12
-	VSUBPD           Z0, Z13, Z13
-	VSUBPD           Z0, Z14, Z14
-	VCMPPD           $0x15, Z2, Z11, K1
-	VCMPPD           $0x15, Z2, Z12, K2
-	VCMPPD           $0x15, Z2, Z13, K3
-	VCMPPD           $0x15, Z2, Z14, K4
+	VCMPPD           $0x15, Z2, Z9, K1
+	VCMPPD           $0x15, Z2, Z10, K2
+	VCMPPD           $0x15, Z2, Z11, K3
+	VCMPPD           $0x15, Z2, Z12, K4
+	VMINPD           Z9, Z3, Z9
+	VMINPD           Z10, Z3, Z10
 	VMINPD           Z11, Z3, Z11
 	VMINPD           Z12, Z3, Z12
-	VMINPD           Z13, Z3, Z13
-	VMINPD           Z14, Z3, Z14
-	VMOVUPD          Z1, Z19
-	VFMADD231PD      Z4, Z11, Z19
-	VMOVUPD          Z1, Z20
-	VFMADD231PD      Z4, Z12, Z20
-	VMOVUPD          Z1, Z21
-	VFMADD231PD      Z4, Z13, Z21
-	VMOVUPD          Z1, Z22
-	VFMADD231PD      Z4, Z14, Z22
-	VSUBPD           Z1, Z19, Z15
-	VSUBPD           Z1, Z20, Z16
-	VSUBPD           Z1, Z21, Z17
-	VSUBPD           Z1, Z22, Z18
-	VFNMADD231PD     Z5, Z15, Z11
-	VFNMADD231PD     Z5, Z16, Z12
-	VFNMADD231PD     Z5, Z17, Z13
-	VFNMADD231PD     Z5, Z18, Z14
-	VFNMADD231PD     Z6, Z15, Z11
-	VFNMADD231PD     Z6, Z16, Z12
-	VFNMADD231PD     Z6, Z17, Z13
-	VFNMADD231PD     Z6, Z18, Z14
-	VPERMI2PD        Z8, Z7, Z19
-	VPERMI2PD        Z8, Z7, Z20
-	VPERMI2PD        Z8, Z7, Z21
-	VPERMI2PD        Z8, Z7, Z22
-	VBROADCASTSD     expWideE64<>+0(SB), Z23
-	VBROADCASTSD     expWideE64<>+0(SB), Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z23
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z23
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z23
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z23
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z26
-	VMULPD           Z11, Z23, Z23
-	VFMADD213PD      Z11, Z11, Z23
-	VMULPD           Z12, Z24, Z24
-	VFMADD213PD      Z12, Z12, Z24
-	VMULPD           Z13, Z25, Z25
-	VFMADD213PD      Z13, Z13, Z25
-	VMULPD           Z14, Z26, Z26
-	VFMADD213PD      Z14, Z14, Z26
-	VFMADD213PD      Z19, Z19, Z23
-	VSCALEFPD.Z      Z15, Z23, K1, Z11
-	VFMADD213PD      Z20, Z20, Z24
-	VSCALEFPD.Z      Z16, Z24, K2, Z12
-	VFMADD213PD      Z21, Z21, Z25
-	VSCALEFPD.Z      Z17, Z25, K3, Z13
-	VFMADD213PD      Z22, Z22, Z26
-	VSCALEFPD.Z      Z18, Z26, K4, Z14
-	VADDPD           Z11, Z9, Z9
-	VADDPD           Z12, Z10, Z10
-	VADDPD           Z13, Z9, Z9
-	VADDPD           Z14, Z10, Z10
+	VMOVUPD          Z1, Z13
+	VFMADD231PD      Z6, Z9, Z13
+	VMOVUPD          Z1, Z14
+	VFMADD231PD      Z6, Z10, Z14
+	VMOVUPD          Z1, Z15
+	VFMADD231PD      Z6, Z11, Z15
+	VMOVUPD          Z1, Z16
+	VFMADD231PD      Z6, Z12, Z16
+	VSUBPD           Z1, Z13, Z17
+	VSUBPD           Z1, Z14, Z18
+	VSUBPD           Z1, Z15, Z19
+	VSUBPD           Z1, Z16, Z20
+	VFMSUB213PD      Z17, Z6, Z9
+	VFMSUB213PD      Z18, Z6, Z10
+	VFMSUB213PD      Z19, Z6, Z11
+	VFMSUB213PD      Z20, Z6, Z12
+	VMOVUPD          Z13, Z17
+	VPERMI2PD        Z5, Z4, Z13
+	VMOVUPD          Z14, Z18
+	VPERMI2PD        Z5, Z4, Z14
+	VMOVUPD          Z15, Z19
+	VPERMI2PD        Z5, Z4, Z15
+	VMOVUPD          Z16, Z20
+	VPERMI2PD        Z5, Z4, Z16
+	VPSLLQ           $0x30, Z17, Z17
+	VPADDQ           Z17, Z13, Z13
+	VPSLLQ           $0x30, Z18, Z18
+	VPADDQ           Z18, Z14, Z14
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z15, Z15
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z16, Z16
+	VBROADCASTSD     expWideF64<>+0(SB), Z17
+	VBROADCASTSD     expWideF64<>+0(SB), Z18
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z20
+	VMULPD           Z13, Z9, Z9
+	VMULPD           Z14, Z10, Z10
+	VMULPD           Z15, Z11, Z11
+	VMULPD           Z16, Z12, Z12
+	VFMADD213PD.Z    Z13, Z17, K1, Z9
+	VFMADD213PD.Z    Z14, Z18, K2, Z10
+	VFMADD213PD.Z    Z15, Z19, K3, Z11
+	VFMADD213PD.Z    Z16, Z20, K4, Z12
+	VADDPD           Z9, Z7, Z7
+	VADDPD           Z10, Z8, Z8
+	VADDPD           Z11, Z7, Z7
+	VADDPD           Z12, Z8, Z8
 	ADDQ             $0x00000020, DX
 	SUBQ             $0x00000020, CX
 	JGE              loop1
@@ -423,26 +425,27 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPD          (AX)(DX*8), Z11
-	VSUBPD           Z0, Z11, Z11
-	VCMPPD           $0x15, Z2, Z11, K1
-	VMINPD           Z11, Z3, Z11
-	VMOVUPD          Z1, Z13
-	VFMADD231PD      Z4, Z11, Z13
-	VSUBPD           Z1, Z13, Z12
-	VFNMADD231PD     Z5, Z12, Z11
-	VFNMADD231PD     Z6, Z12, Z11
-	VPERMI2PD        Z8, Z7, Z13
-	VBROADCASTSD     expWideE64<>+0(SB), Z14
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z14
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z14
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z14
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z14
-	VMULPD           Z11, Z14, Z14
-	VFMADD213PD      Z11, Z11, Z14
-	VFMADD213PD      Z13, Z13, Z14
-	VSCALEFPD.Z      Z12, Z14, K1, Z11
-	VADDPD           Z11, Z9, Z9
+	VMOVUPD          (AX)(DX*8), Z9
+	VSUBPD           Z0, Z9, Z9
+	VCMPPD           $0x15, Z2, Z9, K1
+	VMINPD           Z9, Z3, Z9
+	VMOVUPD          Z1, Z10
+	VFMADD231PD      Z6, Z9, Z10
+	VSUBPD           Z1, Z10, Z11
+	VFMSUB213PD      Z11, Z6, Z9
+	VMOVUPD          Z10, Z11
+	VPERMI2PD        Z5, Z4, Z10
+	VPSLLQ           $0x30, Z11, Z11
+	VPADDQ           Z11, Z10, Z10
+	VBROADCASTSD     expWideF64<>+0(SB), Z11
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z9, Z11
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z11
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z11
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z11
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z11
+	VMULPD           Z10, Z9, Z9
+	VFMADD213PD.Z    Z10, Z11, K1, Z9
+	VADDPD           Z9, Z7, Z7
 	ADDQ             $0x00000008, DX
 	SUBQ             $0x00000008, CX
 	JGE              loop3
@@ -454,37 +457,38 @@ skip4:
 	MOVQ             $-1, BX
 	BZHIQ            CX, BX, BX
 	KMOVW            BX, K1
-	VBROADCASTSD     minusInf64<>+0(SB), Z11
-	VMOVUPD          (AX)(DX*8), K1, Z11
-	VSUBPD           Z0, Z11, Z11
-	VCMPPD           $0x15, Z2, Z11, K1
-	VMINPD           Z11, Z3, Z11
+	VBROADCASTSD     minusInf64<>+0(SB), Z9
+	VMOVUPD          (AX)(DX*8), K1, Z9
+	VSUBPD           Z0, Z9, Z9
+	VCMPPD           $0x15, Z2, Z9, K1
+	VMINPD           Z9, Z3, Z9
 	VMOVUPD          Z1, Z0
-	VFMADD231PD      Z4, Z11, Z0
+	VFMADD231PD      Z6, Z9, Z0
 	VSUBPD           Z1, Z0, Z1
-	VFNMADD231PD     Z5, Z1, Z11
-	VFNMADD231PD     Z6, Z1, Z11
-	VPERMI2PD        Z8, Z7, Z0
-	VBROADCASTSD     expWideE64<>+0(SB), Z2
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z2
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z2
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z2
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z2
-	VMULPD           Z11, Z2, Z2
-	VFMADD213PD      Z11, Z11, Z2
-	VFMADD213PD      Z0, Z0, Z2
-	VSCALEFPD.Z      Z1, Z2, K1, Z11
-	VADDPD           Z11, Z9, Z9
+	VFMSUB213PD      Z1, Z6, Z9
+	VMOVUPD          Z0, Z1
+	VPERMI2PD        Z5, Z4, Z0
+	VPSLLQ           $0x30, Z1, Z1
+	VPADDQ           Z1, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z1
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z9, Z1
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z1
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z1
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z1
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z1
+	VMULPD           Z0, Z9, Z9
+	VFMADD213PD.Z    Z0, Z1, K1, Z9
+	VADDPD           Z9, Z7, Z7
 
 done5:
-	VADDPD        Z10, Z9, Z9
-	VEXTRACTF64X4 $0x01, Z9, Y0
-	VADDPD        Y0, Y9, Y9
-	VEXTRACTF64X2 $0x01, Y9, X0
-	VADDPD        X0, X9, X9
-	VPERMILPD     $0x01, X9, X0
-	VADDPD        X0, X9, X9
-	VMOVSD        X9, sum+24(FP)
+	VADDPD        Z8, Z7, Z7
+	VEXTRACTF64X4 $0x01, Z7, Y0
+	VADDPD        Y0, Y7, Y7
+	VEXTRACTF64X2 $0x01, Y7, X0
+	VADDPD        X0, X7, X7
+	VPERMILPD     $0x01, X7, X0
+	VADDPD        X0, X7, X7
+	VMOVSD        X7, sum+24(FP)
 	VZEROUPPER
 	RET
 
@@ -508,15 +512,35 @@ DATA expLo64<>+48(SB)/8, $0xc0862066151add8b
 DATA expLo64<>+56(SB)/8, $0xc0862066151add8b
 GLOBL expLo64<>(SB), RODATA|NOPTR, $64
 
-DATA expInf64<>+0(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+8(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+16(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+24(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+32(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+40(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+48(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+56(SB)/8, $0x408633ce8fb9f87d
-GLOBL expInf64<>(SB), RODATA|NOPTR, $64
+DATA expLargest64<>+0(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+8(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+16(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+24(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+32(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+40(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+48(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+56(SB)/8, $0x40862dfc048a3d35
+GLOBL expLargest64<>(SB), RODATA|NOPTR, $64
+
+DATA expRoots64<>+0(SB)/8, $0x3ff0000000000000
+DATA expRoots64<>+8(SB)/8, $0x3fefb5586cf9890f
+DATA expRoots64<>+16(SB)/8, $0x3fef72b83c7d517b
+DATA expRoots64<>+24(SB)/8, $0x3fef387a6e756238
+DATA expRoots64<>+32(SB)/8, $0x3fef06fe0a31b715
+DATA expRoots64<>+40(SB)/8, $0x3feedea64c123422
+DATA expRoots64<>+48(SB)/8, $0x3feebfdad5362a27
+DATA expRoots64<>+56(SB)/8, $0x3feeab07dd485429
+GLOBL expRoots64<>(SB), RODATA|NOPTR, $64
+
+DATA expRootsUpper64<>+0(SB)/8, $0x3feea09e667f3bcc
+DATA expRootsUpper64<>+8(SB)/8, $0x3feea11473eb0187
+DATA expRootsUpper64<>+16(SB)/8, $0x3feeace5422aa0dc
+DATA expRootsUpper64<>+24(SB)/8, $0x3feec49182a3f090
+DATA expRootsUpper64<>+32(SB)/8, $0x3feee89f995ad3ae
+DATA expRootsUpper64<>+40(SB)/8, $0x3fef199bdd85529c
+DATA expRootsUpper64<>+48(SB)/8, $0x3fef5818dcfba487
+DATA expRootsUpper64<>+56(SB)/8, $0x3fefa4afa2a490da
+GLOBL expRootsUpper64<>(SB), RODATA|NOPTR, $64
 
 DATA expLog2e64<>+0(SB)/8, $0x3ff71547652b82fe
 DATA expLog2e64<>+8(SB)/8, $0x3ff71547652b82fe
@@ -528,94 +552,64 @@ DATA expLog2e64<>+48(SB)/8, $0x3ff71547652b82fe
 DATA expLog2e64<>+56(SB)/8, $0x3ff71547652b82fe
 GLOBL expLog2e64<>(SB), RODATA|NOPTR, $64
 
-DATA expLn2Hi64<>+0(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+8(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+16(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+24(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+32(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+40(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+48(SB)/8, $0x3fe62e42fefa39ef
-DATA expLn2Hi64<>+56(SB)/8, $0x3fe62e42fefa39ef
-GLOBL expLn2Hi64<>(SB), RODATA|NOPTR, $64
+DATA expWideF64<>+0(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+8(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+16(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+24(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+32(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+40(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+48(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+56(SB)/8, $0x3f2430a1d08ec681
+GLOBL expWideF64<>(SB), RODATA|NOPTR, $64
 
-DATA expLn2Lo64<>+0(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+8(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+16(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+24(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+32(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+40(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+48(SB)/8, $0x3c7abc9e3b39803f
-DATA expLn2Lo64<>+56(SB)/8, $0x3c7abc9e3b39803f
-GLOBL expLn2Lo64<>(SB), RODATA|NOPTR, $64
-
-DATA expRoots64<>+0(SB)/8, $0x3ff0000000000000
-DATA expRoots64<>+8(SB)/8, $0x3ff0b5586cf9890f
-DATA expRoots64<>+16(SB)/8, $0x3ff172b83c7d517b
-DATA expRoots64<>+24(SB)/8, $0x3ff2387a6e756238
-DATA expRoots64<>+32(SB)/8, $0x3ff306fe0a31b715
-DATA expRoots64<>+40(SB)/8, $0x3ff3dea64c123422
-DATA expRoots64<>+48(SB)/8, $0x3ff4bfdad5362a27
-DATA expRoots64<>+56(SB)/8, $0x3ff5ab07dd485429
-GLOBL expRoots64<>(SB), RODATA|NOPTR, $64
-
-DATA expRootsUpper64<>+0(SB)/8, $0x3ff6a09e667f3bcc
-DATA expRootsUpper64<>+8(SB)/8, $0x3ff7a11473eb0187
-DATA expRootsUpper64<>+16(SB)/8, $0x3ff8ace5422aa0dc
-DATA expRootsUpper64<>+24(SB)/8, $0x3ff9c49182a3f090
-DATA expRootsUpper64<>+32(SB)/8, $0x3ffae89f995ad3ae
-DATA expRootsUpper64<>+40(SB)/8, $0x3ffc199bdd85529c
-DATA expRootsUpper64<>+48(SB)/8, $0x3ffd5818dcfba487
-DATA expRootsUpper64<>+56(SB)/8, $0x3ffea4afa2a490da
-GLOBL expRootsUpper64<>(SB), RODATA|NOPTR, $64
-
-DATA expWideE64<>+0(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+8(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+16(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+24(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+32(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+40(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+48(SB)/8, $0x3f56c17bb51f236d
-DATA expWideE64<>+56(SB)/8, $0x3f56c17bb51f236d
+DATA expWideE64<>+0(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+8(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+16(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+24(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+32(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+40(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+48(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+56(SB)/8, $0x3f55d897e525c216
 GLOBL expWideE64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideD64<>+0(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+8(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+16(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+24(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+32(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+40(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+48(SB)/8, $0x3f811120af701deb
-DATA expWideD64<>+56(SB)/8, $0x3f811120af701deb
+DATA expWideD64<>+0(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+8(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+16(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+24(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+32(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+40(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+48(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+56(SB)/8, $0x3f83b2ab6fb41213
 GLOBL expWideD64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideC64<>+0(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+8(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+16(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+24(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+32(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+40(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+48(SB)/8, $0x3fa55555555194d2
-DATA expWideC64<>+56(SB)/8, $0x3fa55555555194d2
+DATA expWideC64<>+0(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+8(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+16(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+24(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+32(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+40(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+48(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+56(SB)/8, $0x3fac6b08d6f2a289
 GLOBL expWideC64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideB64<>+0(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+8(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+16(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+24(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+32(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+40(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+48(SB)/8, $0x3fc55555554dd44d
-DATA expWideB64<>+56(SB)/8, $0x3fc55555554dd44d
+DATA expWideB64<>+0(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+8(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+16(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+24(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+32(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+40(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+48(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+56(SB)/8, $0x3fcebfbdff82c590
 GLOBL expWideB64<>(SB), RODATA|NOPTR, $64
 
-DATA expWideA64<>+0(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+8(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+16(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+24(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+32(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+40(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+48(SB)/8, $0x3fe0000000000000
-DATA expWideA64<>+56(SB)/8, $0x3fe0000000000000
+DATA expWideA64<>+0(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+8(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+16(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+24(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+32(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+40(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+48(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+56(SB)/8, $0x3fe62e42fefa39f3
 GLOBL expWideA64<>(SB), RODATA|NOPTR, $64
 
 // func plainSum64AVX2(x *float64, n int, shift float64) (sum float64)
@@ -631,94 +625,91 @@ TEXT ·plainSum64AVX2(SB), NOSPLIT, $0-32
 	JL           skip2
 
 loop1:
-	VMOVUPD      (AX)(DX*8), Y3
-	VMOVUPD      32(AX)(DX*8), Y4
-	VMOVUPD      64(AX)(DX*8), Y5
-	VSUBPD       Y0, Y3, Y3
-	VSUBPD       Y0, Y4, Y4
-	VSUBPD       Y0, Y5, Y5
-	VMOVUPD      expZero64<>+0(SB), Y6
-	VMAXPD       Y3, Y6, Y3
-	VMAXPD       Y4, Y6, Y4
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPD      expInf64<>+0(SB), Y6
-	VMINPD       Y3, Y6, Y3
-	VMINPD       Y4, Y6, Y4
-	VMINPD       Y5, Y6, Y5
-	VMOVUPD      expShift64<>+0(SB), Y6
-	VFMADD231PD  expLog2e64<>+0(SB), Y3, Y6
-	VMOVUPD      expShift64<>+0(SB), Y7
-	VFMADD231PD  expLog2e64<>+0(SB), Y4, Y7
-	VMOVUPD      expShift64<>+0(SB), Y8
-	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y8
-	VSUBPD       expShift64<>+0(SB), Y6, Y9
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y9, Y3
-	VSUBPD       expShift64<>+0(SB), Y7, Y10
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y10, Y4
-	VSUBPD       expShift64<>+0(SB), Y8, Y11
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y11, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y9, Y3
-	VPSLLQ       $0x34, Y6, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y10, Y4
-	VPSLLQ       $0x34, Y7, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y11, Y5
-	VPSLLQ       $0x34, Y8, Y8
-	VMOVUPD      expNarrowL64<>+0(SB), Y9
-	VMOVUPD      expNarrowL64<>+0(SB), Y10
-	VMOVUPD      expNarrowL64<>+0(SB), Y11
-	VMOVUPD      expNarrowK64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowJ64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowI64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowH64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowG64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowF64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowE64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowD64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowC64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowB64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowA64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMULPD       Y6, Y9, Y3
-	VMULPD       Y7, Y10, Y4
-	VMULPD       Y8, Y11, Y5
-	VADDPD       Y3, Y1, Y1
-	VADDPD       Y4, Y2, Y2
-	VADDPD       Y5, Y1, Y1
-	ADDQ         $0x0000000c, DX
-	SUBQ         $0x0000000c, CX
-	JGE          loop1
+	VMOVUPD     (AX)(DX*8), Y3
+	VMOVUPD     32(AX)(DX*8), Y4
+	VMOVUPD     64(AX)(DX*8), Y5
+	VSUBPD      Y0, Y3, Y3
+	VSUBPD      Y0, Y4, Y4
+	VSUBPD      Y0, Y5, Y5
+	VMOVUPD     expZero64<>+0(SB), Y6
+	VMAXPD      Y3, Y6, Y3
+	VMAXPD      Y4, Y6, Y4
+	VMAXPD      Y5, Y6, Y5
+	VMOVUPD     expInf64<>+0(SB), Y6
+	VMINPD      Y3, Y6, Y3
+	VMINPD      Y4, Y6, Y4
+	VMINPD      Y5, Y6, Y5
+	VMOVUPD     expShift64<>+0(SB), Y6
+	VFMADD231PD expLog2e64<>+0(SB), Y3, Y6
+	VMOVUPD     expShift64<>+0(SB), Y7
+	VFMADD231PD expLog2e64<>+0(SB), Y4, Y7
+	VMOVUPD     expShift64<>+0(SB), Y8
+	VFMADD231PD expLog2e64<>+0(SB), Y5, Y8
+	VSUBPD      expShift64<>+0(SB), Y6, Y9
+	VSUBPD      expShift64<>+0(SB), Y7, Y10
+	VSUBPD      expShift64<>+0(SB), Y8, Y11
+	VFMSUB132PD expLog2e64<>+0(SB), Y9, Y3
+	VFMSUB132PD expLog2e64<>+0(SB), Y10, Y4
+	VFMSUB132PD expLog2e64<>+0(SB), Y11, Y5
+	VPSLLQ      $0x34, Y6, Y6
+	VPSLLQ      $0x34, Y7, Y7
+	VPSLLQ      $0x34, Y8, Y8
+	VMOVUPD     expNarrowL64<>+0(SB), Y9
+	VMOVUPD     expNarrowL64<>+0(SB), Y10
+	VMOVUPD     expNarrowL64<>+0(SB), Y11
+	VMOVUPD     expNarrowK64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowJ64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowI64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowH64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowG64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowF64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowE64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowD64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowC64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowB64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowA64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMULPD      Y6, Y9, Y3
+	VMULPD      Y7, Y10, Y4
+	VMULPD      Y8, Y11, Y5
+	VADDPD      Y3, Y1, Y1
+	VADDPD      Y4, Y2, Y2
+	VADDPD      Y5, Y1, Y1
+	ADDQ        $0x0000000c, DX
+	SUBQ        $0x0000000c, CX
+	JGE         loop1
 
 skip2:
 	ADDQ $0x0000000c, CX
@@ -726,93 +717,91 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPD      (AX)(DX*8), Y3
-	VSUBPD       Y0, Y3, Y3
-	VMOVUPD      expZero64<>+0(SB), Y4
-	VMAXPD       Y3, Y4, Y3
-	VMOVUPD      expInf64<>+0(SB), Y4
-	VMINPD       Y3, Y4, Y3
-	VMOVUPD      expShift64<>+0(SB), Y4
-	VFMADD231PD  expLog2e64<>+0(SB), Y3, Y4
-	VSUBPD       expShift64<>+0(SB), Y4, Y5
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y5, Y3
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y5, Y3
-	VPSLLQ       $0x34, Y4, Y4
-	VMOVUPD      expNarrowL64<>+0(SB), Y5
-	VMOVUPD      expNarrowK64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowJ64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowI64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowH64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowG64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowF64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowE64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowD64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowC64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowB64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowA64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMULPD       Y4, Y5, Y3
-	VADDPD       Y3, Y1, Y1
-	ADDQ         $0x00000004, DX
-	SUBQ         $0x00000004, CX
-	JGE          loop3
+	VMOVUPD     (AX)(DX*8), Y3
+	VSUBPD      Y0, Y3, Y3
+	VMOVUPD     expZero64<>+0(SB), Y4
+	VMAXPD      Y3, Y4, Y3
+	VMOVUPD     expInf64<>+0(SB), Y4
+	VMINPD      Y3, Y4, Y3
+	VMOVUPD     expShift64<>+0(SB), Y4
+	VFMADD231PD expLog2e64<>+0(SB), Y3, Y4
+	VSUBPD      expShift64<>+0(SB), Y4, Y5
+	VFMSUB132PD expLog2e64<>+0(SB), Y5, Y3
+	VPSLLQ      $0x34, Y4, Y4
+	VMOVUPD     expNarrowL64<>+0(SB), Y5
+	VMOVUPD     expNarrowK64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowJ64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowI64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowH64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowG64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowF64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowE64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowD64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowC64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowB64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowA64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMULPD      Y4, Y5, Y3
+	VADDPD      Y3, Y1, Y1
+	ADDQ        $0x00000004, DX
+	SUBQ        $0x00000004, CX
+	JGE         loop3
 
 skip4:
-	ADDQ         $0x00000004, CX
-	TESTQ        CX, CX
-	JE           done5
-	LEAQ         window64<>+32(SB), BX
-	NEGQ         CX
-	VMOVUPD      (BX)(CX*8), Y3
-	VMOVUPD      minusInf64<>+0(SB), Y4
-	VMASKMOVPD   (AX)(DX*8), Y3, Y5
-	VBLENDVPD    Y3, Y5, Y4, Y4
-	VSUBPD       Y0, Y4, Y4
-	VMOVUPD      expZero64<>+0(SB), Y0
-	VMAXPD       Y4, Y0, Y4
-	VMOVUPD      expInf64<>+0(SB), Y0
-	VMINPD       Y4, Y0, Y4
-	VMOVUPD      expShift64<>+0(SB), Y0
-	VFMADD231PD  expLog2e64<>+0(SB), Y4, Y0
-	VSUBPD       expShift64<>+0(SB), Y0, Y3
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y3, Y4
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y3, Y4
-	VPSLLQ       $0x34, Y0, Y0
-	VMOVUPD      expNarrowL64<>+0(SB), Y3
-	VMOVUPD      expNarrowK64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y4, Y3
-	VMOVUPD      expNarrowJ64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y4, Y3
-	VMOVUPD      expNarrowI64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y4, Y3
-	VMOVUPD      expNarrowH64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y4, Y3
-	VMOVUPD      expNarrowG64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y4, Y3
-	VMOVUPD      expNarrowF64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y4, Y3
-	VMOVUPD      expNarrowE64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y4, Y3
-	VMOVUPD      expNarrowD64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y4, Y3
-	VMOVUPD      expNarrowC64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y4, Y3
-	VMOVUPD      expNarrowB64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y4, Y3
-	VMOVUPD      expNarrowA64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y4, Y3
-	VMULPD       Y0, Y3, Y4
-	VADDPD       Y4, Y1, Y1
+	ADDQ        $0x00000004, CX
+	TESTQ       CX, CX
+	JE          done5
+	LEAQ        window64<>+32(SB), BX
+	NEGQ        CX
+	VMOVUPD     (BX)(CX*8), Y3
+	VMOVUPD     minusInf64<>+0(SB), Y4
+	VMASKMOVPD  (AX)(DX*8), Y3, Y5
+	VBLENDVPD   Y3, Y5, Y4, Y4
+	VSUBPD      Y0, Y4, Y4
+	VMOVUPD     expZero64<>+0(SB), Y0
+	VMAXPD      Y4, Y0, Y4
+	VMOVUPD     expInf64<>+0(SB), Y0
+	VMINPD      Y4, Y0, Y4
+	VMOVUPD     expShift64<>+0(SB), Y0
+	VFMADD231PD expLog2e64<>+0(SB), Y4, Y0
+	VSUBPD      expShift64<>+0(SB), Y0, Y3
+	VFMSUB132PD expLog2e64<>+0(SB), Y3, Y4
+	VPSLLQ      $0x34, Y0, Y0
+	VMOVUPD     expNarrowL64<>+0(SB), Y3
+	VMOVUPD     expNarrowK64<>+0(SB), Y5
+	VFMADD213PD Y5, Y4, Y3
+	VMOVUPD     expNarrowJ64<>+0(SB), Y5
+	VFMADD213PD Y5, Y4, Y3
+	VMOVUPD     expNarrowI64<>+0(SB), Y5
+	VFMADD213PD Y5, Y4, Y3
+	VMOVUPD     expNarrowH64<>+0(SB), Y5
+	VFMADD213PD Y5, Y4, Y3
+	VMOVUPD     expNarrowG64<>+0(SB), Y5
+	VFMADD213PD Y5, Y4, Y3
+	VMOVUPD     expNarrowF64<>+0(SB), Y5
+	VFMADD213PD Y5, Y4, Y3
+	VMOVUPD     expNarrowE64<>+0(SB), Y5
+	VFMADD213PD Y5, Y4, Y3
+	VMOVUPD     expNarrowD64<>+0(SB), Y5
+	VFMADD213PD Y5, Y4, Y3
+	VMOVUPD     expNarrowC64<>+0(SB), Y5
+	VFMADD213PD Y5, Y4, Y3
+	VMOVUPD     expNarrowB64<>+0(SB), Y5
+	VFMADD213PD Y5, Y4, Y3
+	VMOVUPD     expNarrowA64<>+0(SB), Y5
+	VFMADD213PD Y5, Y4, Y3
+	VMULPD      Y0, Y3, Y4
+	VADDPD      Y4, Y1, Y1
 
 done5:
 	VADDPD       Y2, Y1, Y1
@@ -844,114 +833,124 @@ DATA expZero64<>+48(SB)/8, $0xc086232bdd7abcd2
 DATA expZero64<>+56(SB)/8, $0xc086232bdd7abcd2
 GLOBL expZero64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowL64<>+0(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+8(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+16(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+24(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+32(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+40(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+48(SB)/8, $0x3e6af389ecfc4b9c
-DATA expNarrowL64<>+56(SB)/8, $0x3e6af389ecfc4b9c
+DATA expInf64<>+0(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+8(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+16(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+24(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+32(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+40(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+48(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+56(SB)/8, $0x408633ce8fb9f87d
+GLOBL expInf64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowL64<>+0(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+8(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+16(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+24(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+32(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+40(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+48(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+56(SB)/8, $0x3e0e9d3fe3952179
 GLOBL expNarrowL64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowK64<>+0(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+8(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+16(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+24(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+32(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+40(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+48(SB)/8, $0x3ea28917c89a43a7
-DATA expNarrowK64<>+56(SB)/8, $0x3ea28917c89a43a7
+DATA expNarrowK64<>+0(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+8(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+16(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+24(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+32(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+40(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+48(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+56(SB)/8, $0x3e4e6063f7217bc6
 GLOBL expNarrowK64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowJ64<>+0(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+8(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+16(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+24(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+32(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+40(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+48(SB)/8, $0x3ed71de0db2f6b19
-DATA expNarrowJ64<>+56(SB)/8, $0x3ed71de0db2f6b19
+DATA expNarrowJ64<>+0(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+8(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+16(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+24(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+32(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+40(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+48(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+56(SB)/8, $0x3e8b524fae627834
 GLOBL expNarrowJ64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowI64<>+0(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+8(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+16(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+24(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+32(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+40(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+48(SB)/8, $0x3f0a019b9149a41c
-DATA expNarrowI64<>+56(SB)/8, $0x3f0a019b9149a41c
+DATA expNarrowI64<>+0(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+8(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+16(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+24(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+32(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+40(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+48(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+56(SB)/8, $0x3ec62bfd47773353
 GLOBL expNarrowI64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowH64<>+0(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+8(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+16(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+24(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+32(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+40(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+48(SB)/8, $0x3f3a01a01a7c2efe
-DATA expNarrowH64<>+56(SB)/8, $0x3f3a01a01a7c2efe
+DATA expNarrowH64<>+0(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+8(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+16(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+24(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+32(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+40(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+48(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+56(SB)/8, $0x3efffcbfc670dcd4
 GLOBL expNarrowH64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowG64<>+0(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+8(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+16(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+24(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+32(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+40(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+48(SB)/8, $0x3f66c16c17889ef1
-DATA expNarrowG64<>+56(SB)/8, $0x3f66c16c17889ef1
+DATA expNarrowG64<>+0(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+8(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+16(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+24(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+32(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+40(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+48(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+56(SB)/8, $0x3f3430913096fd9f
 GLOBL expNarrowG64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowF64<>+0(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+8(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+16(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+24(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+32(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+40(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+48(SB)/8, $0x3f911111111109b5
-DATA expNarrowF64<>+56(SB)/8, $0x3f911111111109b5
+DATA expNarrowF64<>+0(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+8(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+16(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+24(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+32(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+40(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+48(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+56(SB)/8, $0x3f65d87fe78a5276
 GLOBL expNarrowF64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowE64<>+0(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+8(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+16(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+24(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+32(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+40(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+48(SB)/8, $0x3fb5555555553d68
-DATA expNarrowE64<>+56(SB)/8, $0x3fb5555555553d68
+DATA expNarrowE64<>+0(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+8(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+16(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+24(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+32(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+40(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+48(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+56(SB)/8, $0x3f93b2ab6fba1dda
 GLOBL expNarrowE64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowD64<>+0(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+8(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+16(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+24(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+32(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+40(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+48(SB)/8, $0x3fd5555555555556
-DATA expNarrowD64<>+56(SB)/8, $0x3fd5555555555556
+DATA expNarrowD64<>+0(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+8(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+16(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+24(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+32(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+40(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+48(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+56(SB)/8, $0x3fbc6b08d704a0c2
 GLOBL expNarrowD64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowC64<>+0(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+8(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+16(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+24(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+32(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+40(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+48(SB)/8, $0x3ff0000000000001
-DATA expNarrowC64<>+56(SB)/8, $0x3ff0000000000001
+DATA expNarrowC64<>+0(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+8(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+16(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+24(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+32(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+40(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+48(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+56(SB)/8, $0x3fdebfbdff82c598
 GLOBL expNarrowC64<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowB64<>+0(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+8(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+16(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+24(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+32(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+40(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+48(SB)/8, $0x4000000000000000
-DATA expNarrowB64<>+56(SB)/8, $0x4000000000000000
+DATA expNarrowB64<>+0(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+8(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+16(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+24(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+32(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+40(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+48(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+56(SB)/8, $0x3ff62e42fefa39ef
 GLOBL expNarrowB64<>(SB), RODATA|NOPTR, $64
 
 DATA expNarrowA64<>+0(SB)/8, $0x4000000000000000
@@ -971,87 +970,89 @@ TEXT ·plainSum32AVX512(SB), NOSPLIT, $0-28
 	VBROADCASTSS shift+16(FP), Z0
 	VBROADCASTSS expShift1632<>+0(SB), Z1
 	VBROADCASTSS expLo32<>+0(SB), Z2
-	VBROADCASTSS expInf32<>+0(SB), Z3
-	VBROADCASTSS expLog2e32<>+0(SB), Z4
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z5
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z6
-	VMOVUPS      expRoots32<>+0(SB), Z7
-	VXORPS       Z8, Z8, Z8
-	VXORPS       Z9, Z9, Z9
+	VBROADCASTSS expLargest32<>+0(SB), Z3
+	VMOVUPS      expRoots32<>+0(SB), Z4
+	VBROADCASTSS expLog2e32<>+0(SB), Z5
+	VXORPS       Z6, Z6, Z6
+	VXORPS       Z7, Z7, Z7
 	MOVQ         n+8(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000040, CX
 	JL           skip2
 
 loop1:
-	VMOVUPS          (AX)(DX*4), Z10
-	VMOVUPS          64(AX)(DX*4), Z11
-	VMOVUPS          128(AX)(DX*4), Z12
-	VMOVUPS          192(AX)(DX*4), Z13
+	VMOVUPS          (AX)(DX*4), Z8
+	VMOVUPS          64(AX)(DX*4), Z9
+	VMOVUPS          128(AX)(DX*4), Z10
+	VMOVUPS          192(AX)(DX*4), Z11
+	VSUBPS           Z0, Z8, Z8
+	VSUBPS           Z0, Z9, Z9
 	VSUBPS           Z0, Z10, Z10
 	VSUBPS           Z0, Z11, Z11
-	VSUBPS           Z0, Z12, Z12
-	VSUBPS           Z0, Z13, Z13
-	VCMPPS           $0x15, Z2, Z10, K1
-	VCMPPS           $0x15, Z2, Z11, K2
-	VCMPPS           $0x15, Z2, Z12, K3
-	VCMPPS           $0x15, Z2, Z13, K4
+	VCMPPS           $0x15, Z2, Z8, K1
+	VCMPPS           $0x15, Z2, Z9, K2
+	VCMPPS           $0x15, Z2, Z10, K3
+	VCMPPS           $0x15, Z2, Z11, K4
+	VMINPS           Z8, Z3, Z8
+	VMINPS           Z9, Z3, Z9
 	VMINPS           Z10, Z3, Z10
 	VMINPS           Z11, Z3, Z11
-	VMINPS           Z12, Z3, Z12
-	VMINPS           Z13, Z3, Z13
-	VMOVUPS          Z1, Z18
-	VFMADD231PS      Z4, Z10, Z18
-	VMOVUPS          Z1, Z19
-	VFMADD231PS      Z4, Z11, Z19
-	VMOVUPS          Z1, Z20
-	VFMADD231PS      Z4, Z12, Z20
-	VMOVUPS          Z1, Z21
-	VFMADD231PS      Z4, Z13, Z21
-	VSUBPS           Z1, Z18, Z14
-	VSUBPS           Z1, Z19, Z15
-	VSUBPS           Z1, Z20, Z16
-	VSUBPS           Z1, Z21, Z17
-	VFNMADD231PS     Z5, Z14, Z10
-	VFNMADD231PS     Z5, Z15, Z11
-	VFNMADD231PS     Z5, Z16, Z12
-	VFNMADD231PS     Z5, Z17, Z13
-	VFNMADD231PS     Z6, Z14, Z10
-	VFNMADD231PS     Z6, Z15, Z11
-	VFNMADD231PS     Z6, Z16, Z12
-	VFNMADD231PS     Z6, Z17, Z13
-	VPERMPS          Z7, Z18, Z18
-	VPERMPS          Z7, Z19, Z19
-	VPERMPS          Z7, Z20, Z20
-	VPERMPS          Z7, Z21, Z21
-	VBROADCASTSS     expWideB32<>+0(SB), Z22
-	VBROADCASTSS     expWideB32<>+0(SB), Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z22
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z23
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z25
-	VMULPS           Z10, Z22, Z22
-	VFMADD213PS      Z10, Z10, Z22
-	VMULPS           Z11, Z23, Z23
-	VFMADD213PS      Z11, Z11, Z23
-	VMULPS           Z12, Z24, Z24
-	VFMADD213PS      Z12, Z12, Z24
-	VMULPS           Z13, Z25, Z25
-	VFMADD213PS      Z13, Z13, Z25
-	VFMADD213PS      Z18, Z18, Z22
-	VSCALEFPS.Z      Z14, Z22, K1, Z10
-	VFMADD213PS      Z19, Z19, Z23
-	VSCALEFPS.Z      Z15, Z23, K2, Z11
-	VFMADD213PS      Z20, Z20, Z24
-	VSCALEFPS.Z      Z16, Z24, K3, Z12
-	VFMADD213PS      Z21, Z21, Z25
-	VSCALEFPS.Z      Z17, Z25, K4, Z13
-	VADDPS           Z10, Z8, Z8
-	VADDPS           Z11, Z9, Z9
-	VADDPS           Z12, Z8, Z8
-	VADDPS           Z13, Z9, Z9
+	VMOVUPS          Z1, Z12
+	VFMADD231PS      Z5, Z8, Z12
+	VMOVUPS          Z1, Z13
+	VFMADD231PS      Z5, Z9, Z13
+	VMOVUPS          Z1, Z14
+	VFMADD231PS      Z5, Z10, Z14
+	VMOVUPS          Z1, Z15
+	VFMADD231PS      Z5, Z11, Z15
+	VSUBPS           Z1, Z12, Z16
+	VSUBPS           Z1, Z13, Z17
+	VSUBPS           Z1, Z14, Z18
+	VSUBPS           Z1, Z15, Z19
+	VFMSUB213PS      Z16, Z5, Z8
+	VFMSUB213PS      Z17, Z5, Z9
+	VFMSUB213PS      Z18, Z5, Z10
+	VFMSUB213PS      Z19, Z5, Z11
+	VMOVUPS          Z12, Z16
+	VPERMPS          Z4, Z12, Z12
+	VMOVUPS          Z13, Z17
+	VPERMPS          Z4, Z13, Z13
+	VMOVUPS          Z14, Z18
+	VPERMPS          Z4, Z14, Z14
+	VMOVUPS          Z15, Z19
+	VPERMPS          Z4, Z15, Z15
+	VPSLLD           $0x13, Z16, Z16
+	VPADDD           Z16, Z12, Z12
+	VPSLLD           $0x13, Z17, Z17
+	VPADDD           Z17, Z13, Z13
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z14, Z14
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z15, Z15
+	VBROADCASTSS     expWideC32<>+0(SB), Z16
+	VBROADCASTSS     expWideC32<>+0(SB), Z17
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z19
+	VMULPS           Z12, Z8, Z8
+	VMULPS           Z13, Z9, Z9
+	VMULPS           Z14, Z10, Z10
+	VMULPS           Z15, Z11, Z11
+	VFMADD213PS.Z    Z12, Z16, K1, Z8
+	VFMADD213PS.Z    Z13, Z17, K2, Z9
+	VFMADD213PS.Z    Z14, Z18, K3, Z10
+	VFMADD213PS.Z    Z15, Z19, K4, Z11
+	VADDPS           Z8, Z6, Z6
+	VADDPS           Z9, Z7, Z7
+	VADDPS           Z10, Z6, Z6
+	VADDPS           Z11, Z7, Z7
 	ADDQ             $0x00000040, DX
 	SUBQ             $0x00000040, CX
 	JGE              loop1
@@ -1062,23 +1063,24 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPS          (AX)(DX*4), Z10
-	VSUBPS           Z0, Z10, Z10
-	VCMPPS           $0x15, Z2, Z10, K1
-	VMINPS           Z10, Z3, Z10
-	VMOVUPS          Z1, Z12
-	VFMADD231PS      Z4, Z10, Z12
-	VSUBPS           Z1, Z12, Z11
-	VFNMADD231PS     Z5, Z11, Z10
-	VFNMADD231PS     Z6, Z11, Z10
-	VPERMPS          Z7, Z12, Z12
-	VBROADCASTSS     expWideB32<>+0(SB), Z13
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z13
-	VMULPS           Z10, Z13, Z13
-	VFMADD213PS      Z10, Z10, Z13
-	VFMADD213PS      Z12, Z12, Z13
-	VSCALEFPS.Z      Z11, Z13, K1, Z10
-	VADDPS           Z10, Z8, Z8
+	VMOVUPS          (AX)(DX*4), Z8
+	VSUBPS           Z0, Z8, Z8
+	VCMPPS           $0x15, Z2, Z8, K1
+	VMINPS           Z8, Z3, Z8
+	VMOVUPS          Z1, Z9
+	VFMADD231PS      Z5, Z8, Z9
+	VSUBPS           Z1, Z9, Z10
+	VFMSUB213PS      Z10, Z5, Z8
+	VMOVUPS          Z9, Z10
+	VPERMPS          Z4, Z9, Z9
+	VPSLLD           $0x13, Z10, Z10
+	VPADDD           Z10, Z9, Z9
+	VBROADCASTSS     expWideC32<>+0(SB), Z10
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z8, Z10
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z10
+	VMULPS           Z9, Z8, Z8
+	VFMADD213PS.Z    Z9, Z10, K1, Z8
+	VADDPS           Z8, Z6, Z6
 	ADDQ             $0x00000010, DX
 	SUBQ             $0x00000010, CX
 	JGE              loop3
@@ -1090,36 +1092,37 @@ skip4:
 	MOVQ             $-1, BX
 	BZHIQ            CX, BX, BX
 	KMOVW            BX, K1
-	VBROADCASTSS     minusInf32<>+0(SB), Z10
-	VMOVUPS          (AX)(DX*4), K1, Z10
-	VSUBPS           Z0, Z10, Z10
-	VCMPPS           $0x15, Z2, Z10, K1
-	VMINPS           Z10, Z3, Z10
+	VBROADCASTSS     minusInf32<>+0(SB), Z8
+	VMOVUPS          (AX)(DX*4), K1, Z8
+	VSUBPS           Z0, Z8, Z8
+	VCMPPS           $0x15, Z2, Z8, K1
+	VMINPS           Z8, Z3, Z8
 	VMOVUPS          Z1, Z0
-	VFMADD231PS      Z4, Z10, Z0
+	VFMADD231PS      Z5, Z8, Z0
 	VSUBPS           Z1, Z0, Z1
-	VFNMADD231PS     Z5, Z1, Z10
-	VFNMADD231PS     Z6, Z1, Z10
-	VPERMPS          Z7, Z0, Z0
-	VBROADCASTSS     expWideB32<>+0(SB), Z2
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z2
-	VMULPS           Z10, Z2, Z2
-	VFMADD213PS      Z10, Z10, Z2
-	VFMADD213PS      Z0, Z0, Z2
-	VSCALEFPS.Z      Z1, Z2, K1, Z10
-	VADDPS           Z10, Z8, Z8
+	VFMSUB213PS      Z1, Z5, Z8
+	VMOVUPS          Z0, Z1
+	VPERMPS          Z4, Z0, Z0
+	VPSLLD           $0x13, Z1, Z1
+	VPADDD           Z1, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z1
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z8, Z1
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z1
+	VMULPS           Z0, Z8, Z8
+	VFMADD213PS.Z    Z0, Z1, K1, Z8
+	VADDPS           Z8, Z6, Z6
 
 done5:
-	VADDPS        Z9, Z8, Z8
-	VEXTRACTF64X4 $0x01, Z8, Y0
-	VADDPS        Y0, Y8, Y8
-	VEXTRACTF64X2 $0x01, Y8, X0
-	VADDPS        X0, X8, X8
-	VPERMILPD     $0x01, X8, X0
-	VADDPS        X0, X8, X8
-	VMOVSHDUP     X8, X0
-	VADDPS        X0, X8, X8
-	VMOVSS        X8, sum+24(FP)
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y0
+	VADDPS        Y0, Y6, Y6
+	VEXTRACTF64X2 $0x01, Y6, X0
+	VADDPS        X0, X6, X6
+	VPERMILPD     $0x01, X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSHDUP     X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSS        X6, sum+24(FP)
 	VZEROUPPER
 	RET
 
@@ -1159,23 +1162,41 @@ DATA expLo32<>+56(SB)/4, $0xc2adfadd
 DATA expLo32<>+60(SB)/4, $0xc2adfadd
 GLOBL expLo32<>(SB), RODATA|NOPTR, $64
 
-DATA expInf32<>+0(SB)/4, $0x42b2d4fc
-DATA expInf32<>+4(SB)/4, $0x42b2d4fc
-DATA expInf32<>+8(SB)/4, $0x42b2d4fc
-DATA expInf32<>+12(SB)/4, $0x42b2d4fc
-DATA expInf32<>+16(SB)/4, $0x42b2d4fc
-DATA expInf32<>+20(SB)/4, $0x42b2d4fc
-DATA expInf32<>+24(SB)/4, $0x42b2d4fc
-DATA expInf32<>+28(SB)/4, $0x42b2d4fc
-DATA expInf32<>+32(SB)/4, $0x42b2d4fc
-DATA expInf32<>+36(SB)/4, $0x42b2d4fc
-DATA expInf32<>+40(SB)/4, $0x42b2d4fc
-DATA expInf32<>+44(SB)/4, $0x42b2d4fc
-DATA expInf32<>+48(SB)/4, $0x42b2d4fc
-DATA expInf32<>+52(SB)/4, $0x42b2d4fc
-DATA expInf32<>+56(SB)/4, $0x42b2d4fc
-DATA expInf32<>+60(SB)/4, $0x42b2d4fc
-GLOBL expInf32<>(SB), RODATA|NOPTR, $64
+DATA expLargest32<>+0(SB)/4, $0x42b16059
+DATA expLargest32<>+4(SB)/4, $0x42b16059
+DATA expLargest32<>+8(SB)/4, $0x42b16059
+DATA expLargest32<>+12(SB)/4, $0x42b16059
+DATA expLargest32<>+16(SB)/4, $0x42b16059
+DATA expLargest32<>+20(SB)/4, $0x42b16059
+DATA expLargest32<>+24(SB)/4, $0x42b16059
+DATA expLargest32<>+28(SB)/4, $0x42b16059
+DATA expLargest32<>+32(SB)/4, $0x42b16059
+DATA expLargest32<>+36(SB)/4, $0x42b16059
+DATA expLargest32<>+40(SB)/4, $0x42b16059
+DATA expLargest32<>+44(SB)/4, $0x42b16059
+DATA expLargest32<>+48(SB)/4, $0x42b16059
+DATA expLargest32<>+52(SB)/4, $0x42b16059
+DATA expLargest32<>+56(SB)/4, $0x42b16059
+DATA expLargest32<>+60(SB)/4, $0x42b16059
+GLOBL expLargest32<>(SB), RODATA|NOPTR, $64
+
+DATA expRoots32<>+0(SB)/4, $0x3f800000
+DATA expRoots32<>+4(SB)/4, $0x3f7daac3
+DATA expRoots32<>+8(SB)/4, $0x3f7b95c2
+DATA expRoots32<>+12(SB)/4, $0x3f79c3d3
+DATA expRoots32<>+16(SB)/4, $0x3f7837f0
+DATA expRoots32<>+20(SB)/4, $0x3f76f532
+DATA expRoots32<>+24(SB)/4, $0x3f75fed7
+DATA expRoots32<>+28(SB)/4, $0x3f75583f
+DATA expRoots32<>+32(SB)/4, $0x3f7504f3
+DATA expRoots32<>+36(SB)/4, $0x3f7508a4
+DATA expRoots32<>+40(SB)/4, $0x3f75672a
+DATA expRoots32<>+44(SB)/4, $0x3f76248c
+DATA expRoots32<>+48(SB)/4, $0x3f7744fd
+DATA expRoots32<>+52(SB)/4, $0x3f78ccdf
+DATA expRoots32<>+56(SB)/4, $0x3f7ac0c7
+DATA expRoots32<>+60(SB)/4, $0x3f7d257d
+GLOBL expRoots32<>(SB), RODATA|NOPTR, $64
 
 DATA expLog2e32<>+0(SB)/4, $0x3fb8aa3b
 DATA expLog2e32<>+4(SB)/4, $0x3fb8aa3b
@@ -1195,94 +1216,58 @@ DATA expLog2e32<>+56(SB)/4, $0x3fb8aa3b
 DATA expLog2e32<>+60(SB)/4, $0x3fb8aa3b
 GLOBL expLog2e32<>(SB), RODATA|NOPTR, $64
 
-DATA expLn2Hi32<>+0(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+4(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+8(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+12(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+16(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+20(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+24(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+28(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+32(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+36(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+40(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+44(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+48(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+52(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+56(SB)/4, $0x3f317218
-DATA expLn2Hi32<>+60(SB)/4, $0x3f317218
-GLOBL expLn2Hi32<>(SB), RODATA|NOPTR, $64
+DATA expWideC32<>+0(SB)/4, $0x3d63594d
+DATA expWideC32<>+4(SB)/4, $0x3d63594d
+DATA expWideC32<>+8(SB)/4, $0x3d63594d
+DATA expWideC32<>+12(SB)/4, $0x3d63594d
+DATA expWideC32<>+16(SB)/4, $0x3d63594d
+DATA expWideC32<>+20(SB)/4, $0x3d63594d
+DATA expWideC32<>+24(SB)/4, $0x3d63594d
+DATA expWideC32<>+28(SB)/4, $0x3d63594d
+DATA expWideC32<>+32(SB)/4, $0x3d63594d
+DATA expWideC32<>+36(SB)/4, $0x3d63594d
+DATA expWideC32<>+40(SB)/4, $0x3d63594d
+DATA expWideC32<>+44(SB)/4, $0x3d63594d
+DATA expWideC32<>+48(SB)/4, $0x3d63594d
+DATA expWideC32<>+52(SB)/4, $0x3d63594d
+DATA expWideC32<>+56(SB)/4, $0x3d63594d
+DATA expWideC32<>+60(SB)/4, $0x3d63594d
+GLOBL expWideC32<>(SB), RODATA|NOPTR, $64
 
-DATA expLn2Lo32<>+0(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+4(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+8(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+12(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+16(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+20(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+24(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+28(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+32(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+36(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+40(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+44(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+48(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+52(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+56(SB)/4, $0xb102e308
-DATA expLn2Lo32<>+60(SB)/4, $0xb102e308
-GLOBL expLn2Lo32<>(SB), RODATA|NOPTR, $64
-
-DATA expRoots32<>+0(SB)/4, $0x3f800000
-DATA expRoots32<>+4(SB)/4, $0x3f85aac3
-DATA expRoots32<>+8(SB)/4, $0x3f8b95c2
-DATA expRoots32<>+12(SB)/4, $0x3f91c3d3
-DATA expRoots32<>+16(SB)/4, $0x3f9837f0
-DATA expRoots32<>+20(SB)/4, $0x3f9ef532
-DATA expRoots32<>+24(SB)/4, $0x3fa5fed7
-DATA expRoots32<>+28(SB)/4, $0x3fad583f
-DATA expRoots32<>+32(SB)/4, $0x3fb504f3
-DATA expRoots32<>+36(SB)/4, $0x3fbd08a4
-DATA expRoots32<>+40(SB)/4, $0x3fc5672a
-DATA expRoots32<>+44(SB)/4, $0x3fce248c
-DATA expRoots32<>+48(SB)/4, $0x3fd744fd
-DATA expRoots32<>+52(SB)/4, $0x3fe0ccdf
-DATA expRoots32<>+56(SB)/4, $0x3feac0c7
-DATA expRoots32<>+60(SB)/4, $0x3ff5257d
-GLOBL expRoots32<>(SB), RODATA|NOPTR, $64
-
-DATA expWideB32<>+0(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+4(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+8(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+12(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+16(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+20(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+24(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+28(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+32(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+36(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+40(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+44(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+48(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+52(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+56(SB)/4, $0x3e2aab2e
-DATA expWideB32<>+60(SB)/4, $0x3e2aab2e
+DATA expWideB32<>+0(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+4(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+8(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+12(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+16(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+20(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+24(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+28(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+32(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+36(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+40(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+44(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+48(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+52(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+56(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+60(SB)/4, $0x3e75ffc9
 GLOBL expWideB32<>(SB), RODATA|NOPTR, $64
 
-DATA expWideA32<>+0(SB)/4, $0x3f0000a4
-DATA expWideA32<>+4(SB)/4, $0x3f0000a4
-DATA expWideA32<>+8(SB)/4, $0x3f0000a4
-DATA expWideA32<>+12(SB)/4, $0x3f0000a4
-DATA expWideA32<>+16(SB)/4, $0x3f0000a4
-DATA expWideA32<>+20(SB)/4, $0x3f0000a4
-DATA expWideA32<>+24(SB)/4, $0x3f0000a4
-DATA expWideA32<>+28(SB)/4, $0x3f0000a4
-DATA expWideA32<>+32(SB)/4, $0x3f0000a4
-DATA expWideA32<>+36(SB)/4, $0x3f0000a4
-DATA expWideA32<>+40(SB)/4, $0x3f0000a4
-DATA expWideA32<>+44(SB)/4, $0x3f0000a4
-DATA expWideA32<>+48(SB)/4, $0x3f0000a4
-DATA expWideA32<>+52(SB)/4, $0x3f0000a4
-DATA expWideA32<>+56(SB)/4, $0x3f0000a4
-DATA expWideA32<>+60(SB)/4, $0x3f0000a4
+DATA expWideA32<>+0(SB)/4, $0x3f317218
+DATA expWideA32<>+4(SB)/4, $0x3f317218
+DATA expWideA32<>+8(SB)/4, $0x3f317218
+DATA expWideA32<>+12(SB)/4, $0x3f317218
+DATA expWideA32<>+16(SB)/4, $0x3f317218
+DATA expWideA32<>+20(SB)/4, $0x3f317218
+DATA expWideA32<>+24(SB)/4, $0x3f317218
+DATA expWideA32<>+28(SB)/4, $0x3f317218
+DATA expWideA32<>+32(SB)/4, $0x3f317218
+DATA expWideA32<>+36(SB)/4, $0x3f317218
+DATA expWideA32<>+40(SB)/4, $0x3f317218
+DATA expWideA32<>+44(SB)/4, $0x3f317218
+DATA expWideA32<>+48(SB)/4, $0x3f317218
+DATA expWideA32<>+52(SB)/4, $0x3f317218
+DATA expWideA32<>+56(SB)/4, $0x3f317218
+DATA expWideA32<>+60(SB)/4, $0x3f317218
 GLOBL expWideA32<>(SB), RODATA|NOPTR, $64
 
 // func plainSum32AVX2(x *float32, n int, shift float32) (sum float32)
@@ -1298,74 +1283,71 @@ TEXT ·plainSum32AVX2(SB), NOSPLIT, $0-28
 	JL           skip2
 
 loop1:
-	VMOVUPS      (AX)(DX*4), Y3
-	VMOVUPS      32(AX)(DX*4), Y4
-	VMOVUPS      64(AX)(DX*4), Y5
-	VSUBPS       Y0, Y3, Y3
-	VSUBPS       Y0, Y4, Y4
-	VSUBPS       Y0, Y5, Y5
-	VMOVUPS      expZero32<>+0(SB), Y6
-	VMAXPS       Y3, Y6, Y3
-	VMAXPS       Y4, Y6, Y4
-	VMAXPS       Y5, Y6, Y5
-	VMOVUPS      expInf32<>+0(SB), Y6
-	VMINPS       Y3, Y6, Y3
-	VMINPS       Y4, Y6, Y4
-	VMINPS       Y5, Y6, Y5
-	VMOVUPS      expShift32<>+0(SB), Y6
-	VFMADD231PS  expLog2e32<>+0(SB), Y3, Y6
-	VMOVUPS      expShift32<>+0(SB), Y7
-	VFMADD231PS  expLog2e32<>+0(SB), Y4, Y7
-	VMOVUPS      expShift32<>+0(SB), Y8
-	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y8
-	VSUBPS       expShift32<>+0(SB), Y6, Y9
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y9, Y3
-	VSUBPS       expShift32<>+0(SB), Y7, Y10
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y10, Y4
-	VSUBPS       expShift32<>+0(SB), Y8, Y11
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y11, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y9, Y3
-	VPSLLD       $0x17, Y6, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y10, Y4
-	VPSLLD       $0x17, Y7, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y11, Y5
-	VPSLLD       $0x17, Y8, Y8
-	VMOVUPS      expNarrowG32<>+0(SB), Y9
-	VMOVUPS      expNarrowG32<>+0(SB), Y10
-	VMOVUPS      expNarrowG32<>+0(SB), Y11
-	VMOVUPS      expNarrowF32<>+0(SB), Y12
-	VFMADD213PS  Y12, Y3, Y9
-	VFMADD213PS  Y12, Y4, Y10
-	VFMADD213PS  Y12, Y5, Y11
-	VMOVUPS      expNarrowE32<>+0(SB), Y12
-	VFMADD213PS  Y12, Y3, Y9
-	VFMADD213PS  Y12, Y4, Y10
-	VFMADD213PS  Y12, Y5, Y11
-	VMOVUPS      expNarrowD32<>+0(SB), Y12
-	VFMADD213PS  Y12, Y3, Y9
-	VFMADD213PS  Y12, Y4, Y10
-	VFMADD213PS  Y12, Y5, Y11
-	VMOVUPS      expNarrowC32<>+0(SB), Y12
-	VFMADD213PS  Y12, Y3, Y9
-	VFMADD213PS  Y12, Y4, Y10
-	VFMADD213PS  Y12, Y5, Y11
-	VMOVUPS      expNarrowB32<>+0(SB), Y12
-	VFMADD213PS  Y12, Y3, Y9
-	VFMADD213PS  Y12, Y4, Y10
-	VFMADD213PS  Y12, Y5, Y11
-	VMOVUPS      expNarrowA32<>+0(SB), Y12
-	VFMADD213PS  Y12, Y3, Y9
-	VFMADD213PS  Y12, Y4, Y10
-	VFMADD213PS  Y12, Y5, Y11
-	VMULPS       Y6, Y9, Y3
-	VMULPS       Y7, Y10, Y4
-	VMULPS       Y8, Y11, Y5
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y4, Y2, Y2
-	VADDPS       Y5, Y1, Y1
-	ADDQ         $0x00000018, DX
-	SUBQ         $0x00000018, CX
-	JGE          loop1
+	VMOVUPS     (AX)(DX*4), Y3
+	VMOVUPS     32(AX)(DX*4), Y4
+	VMOVUPS     64(AX)(DX*4), Y5
+	VSUBPS      Y0, Y3, Y3
+	VSUBPS      Y0, Y4, Y4
+	VSUBPS      Y0, Y5, Y5
+	VMOVUPS     expZero32<>+0(SB), Y6
+	VMAXPS      Y3, Y6, Y3
+	VMAXPS      Y4, Y6, Y4
+	VMAXPS      Y5, Y6, Y5
+	VMOVUPS     expInf32<>+0(SB), Y6
+	VMINPS      Y3, Y6, Y3
+	VMINPS      Y4, Y6, Y4
+	VMINPS      Y5, Y6, Y5
+	VMOVUPS     expShift32<>+0(SB), Y6
+	VFMADD231PS expLog2e32<>+0(SB), Y3, Y6
+	VMOVUPS     expShift32<>+0(SB), Y7
+	VFMADD231PS expLog2e32<>+0(SB), Y4, Y7
+	VMOVUPS     expShift32<>+0(SB), Y8
+	VFMADD231PS expLog2e32<>+0(SB), Y5, Y8
+	VSUBPS      expShift32<>+0(SB), Y6, Y9
+	VSUBPS      expShift32<>+0(SB), Y7, Y10
+	VSUBPS      expShift32<>+0(SB), Y8, Y11
+	VFMSUB132PS expLog2e32<>+0(SB), Y9, Y3
+	VFMSUB132PS expLog2e32<>+0(SB), Y10, Y4
+	VFMSUB132PS expLog2e32<>+0(SB), Y11, Y5
+	VPSLLD      $0x17, Y6, Y6
+	VPSLLD      $0x17, Y7, Y7
+	VPSLLD      $0x17, Y8, Y8
+	VMOVUPS     expNarrowG32<>+0(SB), Y9
+	VMOVUPS     expNarrowG32<>+0(SB), Y10
+	VMOVUPS     expNarrowG32<>+0(SB), Y11
+	VMOVUPS     expNarrowF32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowE32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowD32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowC32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowB32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowA32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMULPS      Y6, Y9, Y3
+	VMULPS      Y7, Y10, Y4
+	VMULPS      Y8, Y11, Y5
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y4, Y2, Y2
+	VADDPS      Y5, Y1, Y1
+	ADDQ        $0x00000018, DX
+	SUBQ        $0x00000018, CX
+	JGE         loop1
 
 skip2:
 	ADDQ $0x00000018, CX
@@ -1373,73 +1355,71 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPS      (AX)(DX*4), Y3
-	VSUBPS       Y0, Y3, Y3
-	VMOVUPS      expZero32<>+0(SB), Y4
-	VMAXPS       Y3, Y4, Y3
-	VMOVUPS      expInf32<>+0(SB), Y4
-	VMINPS       Y3, Y4, Y3
-	VMOVUPS      expShift32<>+0(SB), Y4
-	VFMADD231PS  expLog2e32<>+0(SB), Y3, Y4
-	VSUBPS       expShift32<>+0(SB), Y4, Y5
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y5, Y3
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y5, Y3
-	VPSLLD       $0x17, Y4, Y4
-	VMOVUPS      expNarrowG32<>+0(SB), Y5
-	VMOVUPS      expNarrowF32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y3, Y5
-	VMOVUPS      expNarrowE32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y3, Y5
-	VMOVUPS      expNarrowD32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y3, Y5
-	VMOVUPS      expNarrowC32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y3, Y5
-	VMOVUPS      expNarrowB32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y3, Y5
-	VMOVUPS      expNarrowA32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y3, Y5
-	VMULPS       Y4, Y5, Y3
-	VADDPS       Y3, Y1, Y1
-	ADDQ         $0x00000008, DX
-	SUBQ         $0x00000008, CX
-	JGE          loop3
+	VMOVUPS     (AX)(DX*4), Y3
+	VSUBPS      Y0, Y3, Y3
+	VMOVUPS     expZero32<>+0(SB), Y4
+	VMAXPS      Y3, Y4, Y3
+	VMOVUPS     expInf32<>+0(SB), Y4
+	VMINPS      Y3, Y4, Y3
+	VMOVUPS     expShift32<>+0(SB), Y4
+	VFMADD231PS expLog2e32<>+0(SB), Y3, Y4
+	VSUBPS      expShift32<>+0(SB), Y4, Y5
+	VFMSUB132PS expLog2e32<>+0(SB), Y5, Y3
+	VPSLLD      $0x17, Y4, Y4
+	VMOVUPS     expNarrowG32<>+0(SB), Y5
+	VMOVUPS     expNarrowF32<>+0(SB), Y6
+	VFMADD213PS Y6, Y3, Y5
+	VMOVUPS     expNarrowE32<>+0(SB), Y6
+	VFMADD213PS Y6, Y3, Y5
+	VMOVUPS     expNarrowD32<>+0(SB), Y6
+	VFMADD213PS Y6, Y3, Y5
+	VMOVUPS     expNarrowC32<>+0(SB), Y6
+	VFMADD213PS Y6, Y3, Y5
+	VMOVUPS     expNarrowB32<>+0(SB), Y6
+	VFMADD213PS Y6, Y3, Y5
+	VMOVUPS     expNarrowA32<>+0(SB), Y6
+	VFMADD213PS Y6, Y3, Y5
+	VMULPS      Y4, Y5, Y3
+	VADDPS      Y3, Y1, Y1
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, CX
+	JGE         loop3
 
 skip4:
-	ADDQ         $0x00000008, CX
-	TESTQ        CX, CX
-	JE           done5
-	LEAQ         window32<>+32(SB), BX
-	NEGQ         CX
-	VMOVUPS      (BX)(CX*4), Y3
-	VMOVUPS      minusInf32<>+0(SB), Y4
-	VMASKMOVPS   (AX)(DX*4), Y3, Y5
-	VBLENDVPS    Y3, Y5, Y4, Y4
-	VSUBPS       Y0, Y4, Y4
-	VMOVUPS      expZero32<>+0(SB), Y0
-	VMAXPS       Y4, Y0, Y4
-	VMOVUPS      expInf32<>+0(SB), Y0
-	VMINPS       Y4, Y0, Y4
-	VMOVUPS      expShift32<>+0(SB), Y0
-	VFMADD231PS  expLog2e32<>+0(SB), Y4, Y0
-	VSUBPS       expShift32<>+0(SB), Y0, Y3
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y3, Y4
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y3, Y4
-	VPSLLD       $0x17, Y0, Y0
-	VMOVUPS      expNarrowG32<>+0(SB), Y3
-	VMOVUPS      expNarrowF32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      expNarrowE32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      expNarrowD32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      expNarrowC32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      expNarrowB32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      expNarrowA32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y4, Y3
-	VMULPS       Y0, Y3, Y4
-	VADDPS       Y4, Y1, Y1
+	ADDQ        $0x00000008, CX
+	TESTQ       CX, CX
+	JE          done5
+	LEAQ        window32<>+32(SB), BX
+	NEGQ        CX
+	VMOVUPS     (BX)(CX*4), Y3
+	VMOVUPS     minusInf32<>+0(SB), Y4
+	VMASKMOVPS  (AX)(DX*4), Y3, Y5
+	VBLENDVPS   Y3, Y5, Y4, Y4
+	VSUBPS      Y0, Y4, Y4
+	VMOVUPS     expZero32<>+0(SB), Y0
+	VMAXPS      Y4, Y0, Y4
+	VMOVUPS     expInf32<>+0(SB), Y0
+	VMINPS      Y4, Y0, Y4
+	VMOVUPS     expShift32<>+0(SB), Y0
+	VFMADD231PS expLog2e32<>+0(SB), Y4, Y0
+	VSUBPS      expShift32<>+0(SB), Y0, Y3
+	VFMSUB132PS expLog2e32<>+0(SB), Y3, Y4
+	VPSLLD      $0x17, Y0, Y0
+	VMOVUPS     expNarrowG32<>+0(SB), Y3
+	VMOVUPS     expNarrowF32<>+0(SB), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     expNarrowE32<>+0(SB), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     expNarrowD32<>+0(SB), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     expNarrowC32<>+0(SB), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     expNarrowB32<>+0(SB), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     expNarrowA32<>+0(SB), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMULPS      Y0, Y3, Y4
+	VADDPS      Y4, Y1, Y1
 
 done5:
 	VADDPS       Y2, Y1, Y1
@@ -1489,112 +1469,130 @@ DATA expZero32<>+56(SB)/4, $0xc2aeac50
 DATA expZero32<>+60(SB)/4, $0xc2aeac50
 GLOBL expZero32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowG32<>+0(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+4(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+8(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+12(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+16(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+20(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+24(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+28(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+32(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+36(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+40(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+44(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+48(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+52(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+56(SB)/4, $0x3b36887e
-DATA expNarrowG32<>+60(SB)/4, $0x3b36887e
+DATA expInf32<>+0(SB)/4, $0x42b2d4fc
+DATA expInf32<>+4(SB)/4, $0x42b2d4fc
+DATA expInf32<>+8(SB)/4, $0x42b2d4fc
+DATA expInf32<>+12(SB)/4, $0x42b2d4fc
+DATA expInf32<>+16(SB)/4, $0x42b2d4fc
+DATA expInf32<>+20(SB)/4, $0x42b2d4fc
+DATA expInf32<>+24(SB)/4, $0x42b2d4fc
+DATA expInf32<>+28(SB)/4, $0x42b2d4fc
+DATA expInf32<>+32(SB)/4, $0x42b2d4fc
+DATA expInf32<>+36(SB)/4, $0x42b2d4fc
+DATA expInf32<>+40(SB)/4, $0x42b2d4fc
+DATA expInf32<>+44(SB)/4, $0x42b2d4fc
+DATA expInf32<>+48(SB)/4, $0x42b2d4fc
+DATA expInf32<>+52(SB)/4, $0x42b2d4fc
+DATA expInf32<>+56(SB)/4, $0x42b2d4fc
+DATA expInf32<>+60(SB)/4, $0x42b2d4fc
+GLOBL expInf32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowG32<>+0(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+4(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+8(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+12(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+16(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+20(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+24(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+28(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+32(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+36(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+40(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+44(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+48(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+52(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+56(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+60(SB)/4, $0x39a209c5
 GLOBL expNarrowG32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowF32<>+0(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+4(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+8(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+12(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+16(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+20(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+24(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+28(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+32(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+36(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+40(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+44(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+48(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+52(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+56(SB)/4, $0x3c8905b1
-DATA expNarrowF32<>+60(SB)/4, $0x3c8905b1
+DATA expNarrowF32<>+0(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+4(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+8(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+12(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+16(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+20(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+24(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+28(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+32(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+36(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+40(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+44(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+48(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+52(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+56(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+60(SB)/4, $0x3b2f8448
 GLOBL expNarrowF32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowE32<>+0(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+4(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+8(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+12(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+16(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+20(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+24(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+28(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+32(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+36(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+40(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+44(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+48(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+52(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+56(SB)/4, $0x3daaaa8d
-DATA expNarrowE32<>+60(SB)/4, $0x3daaaa8d
+DATA expNarrowE32<>+0(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+4(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+8(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+12(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+16(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+20(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+24(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+28(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+32(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+36(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+40(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+44(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+48(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+52(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+56(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+60(SB)/4, $0x3c9d952a
 GLOBL expNarrowE32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowD32<>+0(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+4(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+8(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+12(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+16(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+20(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+24(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+28(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+32(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+36(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+40(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+44(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+48(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+52(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+56(SB)/4, $0x3eaaaa6f
-DATA expNarrowD32<>+60(SB)/4, $0x3eaaaa6f
+DATA expNarrowD32<>+0(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+4(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+8(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+12(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+16(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+20(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+24(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+28(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+32(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+36(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+40(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+44(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+48(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+52(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+56(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+60(SB)/4, $0x3de357b6
 GLOBL expNarrowD32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowC32<>+0(SB)/4, $0x3f800000
-DATA expNarrowC32<>+4(SB)/4, $0x3f800000
-DATA expNarrowC32<>+8(SB)/4, $0x3f800000
-DATA expNarrowC32<>+12(SB)/4, $0x3f800000
-DATA expNarrowC32<>+16(SB)/4, $0x3f800000
-DATA expNarrowC32<>+20(SB)/4, $0x3f800000
-DATA expNarrowC32<>+24(SB)/4, $0x3f800000
-DATA expNarrowC32<>+28(SB)/4, $0x3f800000
-DATA expNarrowC32<>+32(SB)/4, $0x3f800000
-DATA expNarrowC32<>+36(SB)/4, $0x3f800000
-DATA expNarrowC32<>+40(SB)/4, $0x3f800000
-DATA expNarrowC32<>+44(SB)/4, $0x3f800000
-DATA expNarrowC32<>+48(SB)/4, $0x3f800000
-DATA expNarrowC32<>+52(SB)/4, $0x3f800000
-DATA expNarrowC32<>+56(SB)/4, $0x3f800000
-DATA expNarrowC32<>+60(SB)/4, $0x3f800000
+DATA expNarrowC32<>+0(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+4(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+8(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+12(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+16(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+20(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+24(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+28(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+32(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+36(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+40(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+44(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+48(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+52(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+56(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+60(SB)/4, $0x3ef5fdf0
 GLOBL expNarrowC32<>(SB), RODATA|NOPTR, $64
 
-DATA expNarrowB32<>+0(SB)/4, $0x40000000
-DATA expNarrowB32<>+4(SB)/4, $0x40000000
-DATA expNarrowB32<>+8(SB)/4, $0x40000000
-DATA expNarrowB32<>+12(SB)/4, $0x40000000
-DATA expNarrowB32<>+16(SB)/4, $0x40000000
-DATA expNarrowB32<>+20(SB)/4, $0x40000000
-DATA expNarrowB32<>+24(SB)/4, $0x40000000
-DATA expNarrowB32<>+28(SB)/4, $0x40000000
-DATA expNarrowB32<>+32(SB)/4, $0x40000000
-DATA expNarrowB32<>+36(SB)/4, $0x40000000
-DATA expNarrowB32<>+40(SB)/4, $0x40000000
-DATA expNarrowB32<>+44(SB)/4, $0x40000000
-DATA expNarrowB32<>+48(SB)/4, $0x40000000
-DATA expNarrowB32<>+52(SB)/4, $0x40000000
-DATA expNarrowB32<>+56(SB)/4, $0x40000000
-DATA expNarrowB32<>+60(SB)/4, $0x40000000
+DATA expNarrowB32<>+0(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+4(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+8(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+12(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+16(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+20(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+24(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+28(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+32(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+36(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+40(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+44(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+48(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+52(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+56(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+60(SB)/4, $0x3fb17218
 GLOBL expNarrowB32<>(SB), RODATA|NOPTR, $64
 
 DATA expNarrowA32<>+0(SB)/4, $0x40000000
@@ -1622,14 +1620,12 @@ TEXT ·plainExp64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD shift+24(FP), Z0
 	VBROADCASTSD expShift1664<>+0(SB), Z1
 	VBROADCASTSD expLo64<>+0(SB), Z2
-	VBROADCASTSD expInf64<>+0(SB), Z3
-	VBROADCASTSD expLog2e64<>+0(SB), Z4
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z5
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z6
-	VMOVUPD      expRoots64<>+0(SB), Z7
-	VMOVUPD      expRootsUpper64<>+0(SB), Z8
-	VXORPS       Z9, Z9, Z9
-	VXORPS       Z10, Z10, Z10
+	VBROADCASTSD expLargest64<>+0(SB), Z3
+	VMOVUPD      expRoots64<>+0(SB), Z4
+	VMOVUPD      expRootsUpper64<>+0(SB), Z5
+	VBROADCASTSD expLog2e64<>+0(SB), Z6
+	VXORPS       Z7, Z7, Z7
+	VXORPS       Z8, Z8, Z8
 	MOVQ         dst+0(FP), CX
 	MOVQ         n+16(FP), DX
 	XORQ         BX, BX
@@ -1637,90 +1633,94 @@ TEXT ·plainExp64AVX512(SB), NOSPLIT, $0-40
 	JL           skip2
 
 loop1:
-	VMOVUPD          (AX)(BX*8), Z11
-	VMOVUPD          64(AX)(BX*8), Z12
-	VMOVUPD          128(AX)(BX*8), Z13
-	VMOVUPD          192(AX)(BX*8), Z14
+	VMOVUPD          (AX)(BX*8), Z9
+	VMOVUPD          64(AX)(BX*8), Z10
+	VMOVUPD          128(AX)(BX*8), Z11
+	VMOVUPD          192(AX)(BX*8), Z12
+	VSUBPD           Z0, Z9, Z9
+	VSUBPD           Z0, Z10, Z10
 	VSUBPD           Z0, Z11, Z11
 	VSUBPD           Z0, Z12, Z12
-	VSUBPD           Z0, Z13, Z13
-	VSUBPD           Z0, Z14, Z14
-	VCMPPD           $0x15, Z2, Z11, K1
-	VCMPPD           $0x15, Z2, Z12, K2
-	VCMPPD           $0x15, Z2, Z13, K3
-	VCMPPD           $0x15, Z2, Z14, K4
+	VCMPPD           $0x15, Z2, Z9, K1
+	VCMPPD           $0x15, Z2, Z10, K2
+	VCMPPD           $0x15, Z2, Z11, K3
+	VCMPPD           $0x15, Z2, Z12, K4
+	VMINPD           Z9, Z3, Z9
+	VMINPD           Z10, Z3, Z10
 	VMINPD           Z11, Z3, Z11
 	VMINPD           Z12, Z3, Z12
-	VMINPD           Z13, Z3, Z13
-	VMINPD           Z14, Z3, Z14
-	VMOVUPD          Z1, Z19
-	VFMADD231PD      Z4, Z11, Z19
-	VMOVUPD          Z1, Z20
-	VFMADD231PD      Z4, Z12, Z20
-	VMOVUPD          Z1, Z21
-	VFMADD231PD      Z4, Z13, Z21
-	VMOVUPD          Z1, Z22
-	VFMADD231PD      Z4, Z14, Z22
-	VSUBPD           Z1, Z19, Z15
-	VSUBPD           Z1, Z20, Z16
-	VSUBPD           Z1, Z21, Z17
-	VSUBPD           Z1, Z22, Z18
-	VFNMADD231PD     Z5, Z15, Z11
-	VFNMADD231PD     Z5, Z16, Z12
-	VFNMADD231PD     Z5, Z17, Z13
-	VFNMADD231PD     Z5, Z18, Z14
-	VFNMADD231PD     Z6, Z15, Z11
-	VFNMADD231PD     Z6, Z16, Z12
-	VFNMADD231PD     Z6, Z17, Z13
-	VFNMADD231PD     Z6, Z18, Z14
-	VPERMI2PD        Z8, Z7, Z19
-	VPERMI2PD        Z8, Z7, Z20
-	VPERMI2PD        Z8, Z7, Z21
-	VPERMI2PD        Z8, Z7, Z22
-	VBROADCASTSD     expWideE64<>+0(SB), Z23
-	VBROADCASTSD     expWideE64<>+0(SB), Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z23
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z23
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z23
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z23
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z26
-	VMULPD           Z11, Z23, Z23
-	VFMADD213PD      Z11, Z11, Z23
-	VMULPD           Z12, Z24, Z24
-	VFMADD213PD      Z12, Z12, Z24
-	VMULPD           Z13, Z25, Z25
-	VFMADD213PD      Z13, Z13, Z25
-	VMULPD           Z14, Z26, Z26
-	VFMADD213PD      Z14, Z14, Z26
-	VFMADD213PD      Z19, Z19, Z23
-	VSCALEFPD.Z      Z15, Z23, K1, Z11
-	VFMADD213PD      Z20, Z20, Z24
-	VSCALEFPD.Z      Z16, Z24, K2, Z12
-	VFMADD213PD      Z21, Z21, Z25
-	VSCALEFPD.Z      Z17, Z25, K3, Z13
-	VFMADD213PD      Z22, Z22, Z26
-	VSCALEFPD.Z      Z18, Z26, K4, Z14
-	VMOVUPD          Z11, (CX)(BX*8)
-	VMOVUPD          Z12, 64(CX)(BX*8)
-	VMOVUPD          Z13, 128(CX)(BX*8)
-	VMOVUPD          Z14, 192(CX)(BX*8)
-	VADDPD           Z11, Z9, Z9
-	VADDPD           Z12, Z10, Z10
-	VADDPD           Z13, Z9, Z9
-	VADDPD           Z14, Z10, Z10
+	VMOVUPD          Z1, Z13
+	VFMADD231PD      Z6, Z9, Z13
+	VMOVUPD          Z1, Z14
+	VFMADD231PD      Z6, Z10, Z14
+	VMOVUPD          Z1, Z15
+	VFMADD231PD      Z6, Z11, Z15
+	VMOVUPD          Z1, Z16
+	VFMADD231PD      Z6, Z12, Z16
+	VSUBPD           Z1, Z13, Z17
+	VSUBPD           Z1, Z14, Z18
+	VSUBPD           Z1, Z15, Z19
+	VSUBPD           Z1, Z16, Z20
+	VFMSUB213PD      Z17, Z6, Z9
+	VFMSUB213PD      Z18, Z6, Z10
+	VFMSUB213PD      Z19, Z6, Z11
+	VFMSUB213PD      Z20, Z6, Z12
+	VMOVUPD          Z13, Z17
+	VPERMI2PD        Z5, Z4, Z13
+	VMOVUPD          Z14, Z18
+	VPERMI2PD        Z5, Z4, Z14
+	VMOVUPD          Z15, Z19
+	VPERMI2PD        Z5, Z4, Z15
+	VMOVUPD          Z16, Z20
+	VPERMI2PD        Z5, Z4, Z16
+	VPSLLQ           $0x30, Z17, Z17
+	VPADDQ           Z17, Z13, Z13
+	VPSLLQ           $0x30, Z18, Z18
+	VPADDQ           Z18, Z14, Z14
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z15, Z15
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z16, Z16
+	VBROADCASTSD     expWideF64<>+0(SB), Z17
+	VBROADCASTSD     expWideF64<>+0(SB), Z18
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z20
+	VMULPD           Z13, Z9, Z9
+	VMULPD           Z14, Z10, Z10
+	VMULPD           Z15, Z11, Z11
+	VMULPD           Z16, Z12, Z12
+	VFMADD213PD.Z    Z13, Z17, K1, Z9
+	VFMADD213PD.Z    Z14, Z18, K2, Z10
+	VFMADD213PD.Z    Z15, Z19, K3, Z11
+	VFMADD213PD.Z    Z16, Z20, K4, Z12
+	VMOVUPD          Z9, (CX)(BX*8)
+	VMOVUPD          Z10, 64(CX)(BX*8)
+	VMOVUPD          Z11, 128(CX)(BX*8)
+	VMOVUPD          Z12, 192(CX)(BX*8)
+	VADDPD           Z9, Z7, Z7
+	VADDPD           Z10, Z8, Z8
+	VADDPD           Z11, Z7, Z7
+	VADDPD           Z12, Z8, Z8
 	ADDQ             $0x00000020, BX
 	SUBQ             $0x00000020, DX
 	JGE              loop1
@@ -1731,27 +1731,28 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPD          (AX)(BX*8), Z11
-	VSUBPD           Z0, Z11, Z11
-	VCMPPD           $0x15, Z2, Z11, K1
-	VMINPD           Z11, Z3, Z11
-	VMOVUPD          Z1, Z13
-	VFMADD231PD      Z4, Z11, Z13
-	VSUBPD           Z1, Z13, Z12
-	VFNMADD231PD     Z5, Z12, Z11
-	VFNMADD231PD     Z6, Z12, Z11
-	VPERMI2PD        Z8, Z7, Z13
-	VBROADCASTSD     expWideE64<>+0(SB), Z14
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z14
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z14
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z14
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z14
-	VMULPD           Z11, Z14, Z14
-	VFMADD213PD      Z11, Z11, Z14
-	VFMADD213PD      Z13, Z13, Z14
-	VSCALEFPD.Z      Z12, Z14, K1, Z11
-	VMOVUPD          Z11, (CX)(BX*8)
-	VADDPD           Z11, Z9, Z9
+	VMOVUPD          (AX)(BX*8), Z9
+	VSUBPD           Z0, Z9, Z9
+	VCMPPD           $0x15, Z2, Z9, K1
+	VMINPD           Z9, Z3, Z9
+	VMOVUPD          Z1, Z10
+	VFMADD231PD      Z6, Z9, Z10
+	VSUBPD           Z1, Z10, Z11
+	VFMSUB213PD      Z11, Z6, Z9
+	VMOVUPD          Z10, Z11
+	VPERMI2PD        Z5, Z4, Z10
+	VPSLLQ           $0x30, Z11, Z11
+	VPADDQ           Z11, Z10, Z10
+	VBROADCASTSD     expWideF64<>+0(SB), Z11
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z9, Z11
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z11
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z11
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z11
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z11
+	VMULPD           Z10, Z9, Z9
+	VFMADD213PD.Z    Z10, Z11, K1, Z9
+	VMOVUPD          Z9, (CX)(BX*8)
+	VADDPD           Z9, Z7, Z7
 	ADDQ             $0x00000008, BX
 	SUBQ             $0x00000008, DX
 	JGE              loop3
@@ -1763,38 +1764,39 @@ skip4:
 	MOVQ             $-1, SI
 	BZHIQ            DX, SI, SI
 	KMOVW            SI, K1
-	VBROADCASTSD     minusInf64<>+0(SB), Z11
-	VMOVUPD          (AX)(BX*8), K1, Z11
-	VSUBPD           Z0, Z11, Z11
-	VCMPPD           $0x15, Z2, Z11, K2
-	VMINPD           Z11, Z3, Z11
+	VBROADCASTSD     minusInf64<>+0(SB), Z9
+	VMOVUPD          (AX)(BX*8), K1, Z9
+	VSUBPD           Z0, Z9, Z9
+	VCMPPD           $0x15, Z2, Z9, K2
+	VMINPD           Z9, Z3, Z9
 	VMOVUPD          Z1, Z0
-	VFMADD231PD      Z4, Z11, Z0
+	VFMADD231PD      Z6, Z9, Z0
 	VSUBPD           Z1, Z0, Z1
-	VFNMADD231PD     Z5, Z1, Z11
-	VFNMADD231PD     Z6, Z1, Z11
-	VPERMI2PD        Z8, Z7, Z0
-	VBROADCASTSD     expWideE64<>+0(SB), Z2
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z2
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z2
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z2
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z2
-	VMULPD           Z11, Z2, Z2
-	VFMADD213PD      Z11, Z11, Z2
-	VFMADD213PD      Z0, Z0, Z2
-	VSCALEFPD.Z      Z1, Z2, K2, Z11
-	VMOVUPD          Z11, K1, (CX)(BX*8)
-	VADDPD           Z11, Z9, Z9
+	VFMSUB213PD      Z1, Z6, Z9
+	VMOVUPD          Z0, Z1
+	VPERMI2PD        Z5, Z4, Z0
+	VPSLLQ           $0x30, Z1, Z1
+	VPADDQ           Z1, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z1
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z9, Z1
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z1
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z1
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z1
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z1
+	VMULPD           Z0, Z9, Z9
+	VFMADD213PD.Z    Z0, Z1, K2, Z9
+	VMOVUPD          Z9, K1, (CX)(BX*8)
+	VADDPD           Z9, Z7, Z7
 
 done5:
-	VADDPD        Z10, Z9, Z9
-	VEXTRACTF64X4 $0x01, Z9, Y0
-	VADDPD        Y0, Y9, Y9
-	VEXTRACTF64X2 $0x01, Y9, X0
-	VADDPD        X0, X9, X9
-	VPERMILPD     $0x01, X9, X0
-	VADDPD        X0, X9, X9
-	VMOVSD        X9, sum+32(FP)
+	VADDPD        Z8, Z7, Z7
+	VEXTRACTF64X4 $0x01, Z7, Y0
+	VADDPD        Y0, Y7, Y7
+	VEXTRACTF64X2 $0x01, Y7, X0
+	VADDPD        X0, X7, X7
+	VPERMILPD     $0x01, X7, X0
+	VADDPD        X0, X7, X7
+	VMOVSD        X7, sum+32(FP)
 	VZEROUPPER
 	RET
 
@@ -1812,97 +1814,94 @@ TEXT ·plainExp64AVX2(SB), NOSPLIT, $0-40
 	JL           skip2
 
 loop1:
-	VMOVUPD      (AX)(BX*8), Y3
-	VMOVUPD      32(AX)(BX*8), Y4
-	VMOVUPD      64(AX)(BX*8), Y5
-	VSUBPD       Y0, Y3, Y3
-	VSUBPD       Y0, Y4, Y4
-	VSUBPD       Y0, Y5, Y5
-	VMOVUPD      expZero64<>+0(SB), Y6
-	VMAXPD       Y3, Y6, Y3
-	VMAXPD       Y4, Y6, Y4
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPD      expInf64<>+0(SB), Y6
-	VMINPD       Y3, Y6, Y3
-	VMINPD       Y4, Y6, Y4
-	VMINPD       Y5, Y6, Y5
-	VMOVUPD      expShift64<>+0(SB), Y6
-	VFMADD231PD  expLog2e64<>+0(SB), Y3, Y6
-	VMOVUPD      expShift64<>+0(SB), Y7
-	VFMADD231PD  expLog2e64<>+0(SB), Y4, Y7
-	VMOVUPD      expShift64<>+0(SB), Y8
-	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y8
-	VSUBPD       expShift64<>+0(SB), Y6, Y9
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y9, Y3
-	VSUBPD       expShift64<>+0(SB), Y7, Y10
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y10, Y4
-	VSUBPD       expShift64<>+0(SB), Y8, Y11
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y11, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y9, Y3
-	VPSLLQ       $0x34, Y6, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y10, Y4
-	VPSLLQ       $0x34, Y7, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y11, Y5
-	VPSLLQ       $0x34, Y8, Y8
-	VMOVUPD      expNarrowL64<>+0(SB), Y9
-	VMOVUPD      expNarrowL64<>+0(SB), Y10
-	VMOVUPD      expNarrowL64<>+0(SB), Y11
-	VMOVUPD      expNarrowK64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowJ64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowI64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowH64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowG64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowF64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowE64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowD64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowC64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowB64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMOVUPD      expNarrowA64<>+0(SB), Y12
-	VFMADD213PD  Y12, Y3, Y9
-	VFMADD213PD  Y12, Y4, Y10
-	VFMADD213PD  Y12, Y5, Y11
-	VMULPD       Y6, Y9, Y3
-	VMULPD       Y7, Y10, Y4
-	VMULPD       Y8, Y11, Y5
-	VMOVUPD      Y3, (CX)(BX*8)
-	VMOVUPD      Y4, 32(CX)(BX*8)
-	VMOVUPD      Y5, 64(CX)(BX*8)
-	VADDPD       Y3, Y1, Y1
-	VADDPD       Y4, Y2, Y2
-	VADDPD       Y5, Y1, Y1
-	ADDQ         $0x0000000c, BX
-	SUBQ         $0x0000000c, DX
-	JGE          loop1
+	VMOVUPD     (AX)(BX*8), Y3
+	VMOVUPD     32(AX)(BX*8), Y4
+	VMOVUPD     64(AX)(BX*8), Y5
+	VSUBPD      Y0, Y3, Y3
+	VSUBPD      Y0, Y4, Y4
+	VSUBPD      Y0, Y5, Y5
+	VMOVUPD     expZero64<>+0(SB), Y6
+	VMAXPD      Y3, Y6, Y3
+	VMAXPD      Y4, Y6, Y4
+	VMAXPD      Y5, Y6, Y5
+	VMOVUPD     expInf64<>+0(SB), Y6
+	VMINPD      Y3, Y6, Y3
+	VMINPD      Y4, Y6, Y4
+	VMINPD      Y5, Y6, Y5
+	VMOVUPD     expShift64<>+0(SB), Y6
+	VFMADD231PD expLog2e64<>+0(SB), Y3, Y6
+	VMOVUPD     expShift64<>+0(SB), Y7
+	VFMADD231PD expLog2e64<>+0(SB), Y4, Y7
+	VMOVUPD     expShift64<>+0(SB), Y8
+	VFMADD231PD expLog2e64<>+0(SB), Y5, Y8
+	VSUBPD      expShift64<>+0(SB), Y6, Y9
+	VSUBPD      expShift64<>+0(SB), Y7, Y10
+	VSUBPD      expShift64<>+0(SB), Y8, Y11
+	VFMSUB132PD expLog2e64<>+0(SB), Y9, Y3
+	VFMSUB132PD expLog2e64<>+0(SB), Y10, Y4
+	VFMSUB132PD expLog2e64<>+0(SB), Y11, Y5
+	VPSLLQ      $0x34, Y6, Y6
+	VPSLLQ      $0x34, Y7, Y7
+	VPSLLQ      $0x34, Y8, Y8
+	VMOVUPD     expNarrowL64<>+0(SB), Y9
+	VMOVUPD     expNarrowL64<>+0(SB), Y10
+	VMOVUPD     expNarrowL64<>+0(SB), Y11
+	VMOVUPD     expNarrowK64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowJ64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowI64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowH64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowG64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowF64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowE64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowD64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowC64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowB64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowA64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMULPD      Y6, Y9, Y3
+	VMULPD      Y7, Y10, Y4
+	VMULPD      Y8, Y11, Y5
+	VMOVUPD     Y3, (CX)(BX*8)
+	VMOVUPD     Y4, 32(CX)(BX*8)
+	VMOVUPD     Y5, 64(CX)(BX*8)
+	VADDPD      Y3, Y1, Y1
+	VADDPD      Y4, Y2, Y2
+	VADDPD      Y5, Y1, Y1
+	ADDQ        $0x0000000c, BX
+	SUBQ        $0x0000000c, DX
+	JGE         loop1
 
 skip2:
 	ADDQ $0x0000000c, DX
@@ -1910,95 +1909,93 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPD      (AX)(BX*8), Y3
-	VSUBPD       Y0, Y3, Y3
-	VMOVUPD      expZero64<>+0(SB), Y4
-	VMAXPD       Y3, Y4, Y3
-	VMOVUPD      expInf64<>+0(SB), Y4
-	VMINPD       Y3, Y4, Y3
-	VMOVUPD      expShift64<>+0(SB), Y4
-	VFMADD231PD  expLog2e64<>+0(SB), Y3, Y4
-	VSUBPD       expShift64<>+0(SB), Y4, Y5
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y5, Y3
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y5, Y3
-	VPSLLQ       $0x34, Y4, Y4
-	VMOVUPD      expNarrowL64<>+0(SB), Y5
-	VMOVUPD      expNarrowK64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowJ64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowI64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowH64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowG64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowF64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowE64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowD64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowC64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowB64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMOVUPD      expNarrowA64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y3, Y5
-	VMULPD       Y4, Y5, Y3
-	VMOVUPD      Y3, (CX)(BX*8)
-	VADDPD       Y3, Y1, Y1
-	ADDQ         $0x00000004, BX
-	SUBQ         $0x00000004, DX
-	JGE          loop3
+	VMOVUPD     (AX)(BX*8), Y3
+	VSUBPD      Y0, Y3, Y3
+	VMOVUPD     expZero64<>+0(SB), Y4
+	VMAXPD      Y3, Y4, Y3
+	VMOVUPD     expInf64<>+0(SB), Y4
+	VMINPD      Y3, Y4, Y3
+	VMOVUPD     expShift64<>+0(SB), Y4
+	VFMADD231PD expLog2e64<>+0(SB), Y3, Y4
+	VSUBPD      expShift64<>+0(SB), Y4, Y5
+	VFMSUB132PD expLog2e64<>+0(SB), Y5, Y3
+	VPSLLQ      $0x34, Y4, Y4
+	VMOVUPD     expNarrowL64<>+0(SB), Y5
+	VMOVUPD     expNarrowK64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowJ64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowI64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowH64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowG64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowF64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowE64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowD64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowC64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowB64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMOVUPD     expNarrowA64<>+0(SB), Y6
+	VFMADD213PD Y6, Y3, Y5
+	VMULPD      Y4, Y5, Y3
+	VMOVUPD     Y3, (CX)(BX*8)
+	VADDPD      Y3, Y1, Y1
+	ADDQ        $0x00000004, BX
+	SUBQ        $0x00000004, DX
+	JGE         loop3
 
 skip4:
-	ADDQ         $0x00000004, DX
-	TESTQ        DX, DX
-	JE           done5
-	LEAQ         window64<>+32(SB), SI
-	NEGQ         DX
-	VMOVUPD      (SI)(DX*8), Y3
-	VMOVUPD      minusInf64<>+0(SB), Y4
-	VMASKMOVPD   (AX)(BX*8), Y3, Y5
-	VBLENDVPD    Y3, Y5, Y4, Y4
-	VSUBPD       Y0, Y4, Y4
-	VMOVUPD      expZero64<>+0(SB), Y0
-	VMAXPD       Y4, Y0, Y4
-	VMOVUPD      expInf64<>+0(SB), Y0
-	VMINPD       Y4, Y0, Y4
-	VMOVUPD      expShift64<>+0(SB), Y0
-	VFMADD231PD  expLog2e64<>+0(SB), Y4, Y0
-	VSUBPD       expShift64<>+0(SB), Y0, Y5
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y5, Y4
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y5, Y4
-	VPSLLQ       $0x34, Y0, Y0
-	VMOVUPD      expNarrowL64<>+0(SB), Y5
-	VMOVUPD      expNarrowK64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VMOVUPD      expNarrowJ64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VMOVUPD      expNarrowI64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VMOVUPD      expNarrowH64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VMOVUPD      expNarrowG64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VMOVUPD      expNarrowF64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VMOVUPD      expNarrowE64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VMOVUPD      expNarrowD64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VMOVUPD      expNarrowC64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VMOVUPD      expNarrowB64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VMOVUPD      expNarrowA64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VMULPD       Y0, Y5, Y4
-	VMASKMOVPD   Y4, Y3, (CX)(BX*8)
-	VADDPD       Y4, Y1, Y1
+	ADDQ        $0x00000004, DX
+	TESTQ       DX, DX
+	JE          done5
+	LEAQ        window64<>+32(SB), SI
+	NEGQ        DX
+	VMOVUPD     (SI)(DX*8), Y3
+	VMOVUPD     minusInf64<>+0(SB), Y4
+	VMASKMOVPD  (AX)(BX*8), Y3, Y5
+	VBLENDVPD   Y3, Y5, Y4, Y4
+	VSUBPD      Y0, Y4, Y4
+	VMOVUPD     expZero64<>+0(SB), Y0
+	VMAXPD      Y4, Y0, Y4
+	VMOVUPD     expInf64<>+0(SB), Y0
+	VMINPD      Y4, Y0, Y4
+	VMOVUPD     expShift64<>+0(SB), Y0
+	VFMADD231PD expLog2e64<>+0(SB), Y4, Y0
+	VSUBPD      expShift64<>+0(SB), Y0, Y5
+	VFMSUB132PD expLog2e64<>+0(SB), Y5, Y4
+	VPSLLQ      $0x34, Y0, Y0
+	VMOVUPD     expNarrowL64<>+0(SB), Y5
+	VMOVUPD     expNarrowK64<>+0(SB), Y6
+	VFMADD213PD Y6, Y4, Y5
+	VMOVUPD     expNarrowJ64<>+0(SB), Y6
+	VFMADD213PD Y6, Y4, Y5
+	VMOVUPD     expNarrowI64<>+0(SB), Y6
+	VFMADD213PD Y6, Y4, Y5
+	VMOVUPD     expNarrowH64<>+0(SB), Y6
+	VFMADD213PD Y6, Y4, Y5
+	VMOVUPD     expNarrowG64<>+0(SB), Y6
+	VFMADD213PD Y6, Y4, Y5
+	VMOVUPD     expNarrowF64<>+0(SB), Y6
+	VFMADD213PD Y6, Y4, Y5
+	VMOVUPD     expNarrowE64<>+0(SB), Y6
+	VFMADD213PD Y6, Y4, Y5
+	VMOVUPD     expNarrowD64<>+0(SB), Y6
+	VFMADD213PD Y6, Y4, Y5
+	VMOVUPD     expNarrowC64<>+0(SB), Y6
+	VFMADD213PD Y6, Y4, Y5
+	VMOVUPD     expNarrowB64<>+0(SB), Y6
+	VFMADD213PD Y6, Y4, Y5
+	VMOVUPD     expNarrowA64<>+0(SB), Y6
+	VFMADD213PD Y6, Y4, Y5
+	VMULPD      Y0, Y5, Y4
+	VMASKMOVPD  Y4, Y3, (CX)(BX*8)
+	VADDPD      Y4, Y1, Y1
 
 done5:
 	VADDPD       Y2, Y1, Y1
@@ -2017,13 +2014,11 @@ TEXT ·plainExp32AVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS shift+24(FP), Z0
 	VBROADCASTSS expShift1632<>+0(SB), Z1
 	VBROADCASTSS expLo32<>+0(SB), Z2
-	VBROADCASTSS expInf32<>+0(SB), Z3
-	VBROADCASTSS expLog2e32<>+0(SB), Z4
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z5
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z6
-	VMOVUPS      expRoots32<>+0(SB), Z7
-	VXORPS       Z8, Z8, Z8
-	VXORPS       Z9, Z9, Z9
+	VBROADCASTSS expLargest32<>+0(SB), Z3
+	VMOVUPS      expRoots32<>+0(SB), Z4
+	VBROADCASTSS expLog2e32<>+0(SB), Z5
+	VXORPS       Z6, Z6, Z6
+	VXORPS       Z7, Z7, Z7
 	MOVQ         dst+0(FP), CX
 	MOVQ         n+16(FP), DX
 	XORQ         BX, BX
@@ -2031,78 +2026,82 @@ TEXT ·plainExp32AVX512(SB), NOSPLIT, $0-36
 	JL           skip2
 
 loop1:
-	VMOVUPS          (AX)(BX*4), Z10
-	VMOVUPS          64(AX)(BX*4), Z11
-	VMOVUPS          128(AX)(BX*4), Z12
-	VMOVUPS          192(AX)(BX*4), Z13
+	VMOVUPS          (AX)(BX*4), Z8
+	VMOVUPS          64(AX)(BX*4), Z9
+	VMOVUPS          128(AX)(BX*4), Z10
+	VMOVUPS          192(AX)(BX*4), Z11
+	VSUBPS           Z0, Z8, Z8
+	VSUBPS           Z0, Z9, Z9
 	VSUBPS           Z0, Z10, Z10
 	VSUBPS           Z0, Z11, Z11
-	VSUBPS           Z0, Z12, Z12
-	VSUBPS           Z0, Z13, Z13
-	VCMPPS           $0x15, Z2, Z10, K1
-	VCMPPS           $0x15, Z2, Z11, K2
-	VCMPPS           $0x15, Z2, Z12, K3
-	VCMPPS           $0x15, Z2, Z13, K4
+	VCMPPS           $0x15, Z2, Z8, K1
+	VCMPPS           $0x15, Z2, Z9, K2
+	VCMPPS           $0x15, Z2, Z10, K3
+	VCMPPS           $0x15, Z2, Z11, K4
+	VMINPS           Z8, Z3, Z8
+	VMINPS           Z9, Z3, Z9
 	VMINPS           Z10, Z3, Z10
 	VMINPS           Z11, Z3, Z11
-	VMINPS           Z12, Z3, Z12
-	VMINPS           Z13, Z3, Z13
-	VMOVUPS          Z1, Z18
-	VFMADD231PS      Z4, Z10, Z18
-	VMOVUPS          Z1, Z19
-	VFMADD231PS      Z4, Z11, Z19
-	VMOVUPS          Z1, Z20
-	VFMADD231PS      Z4, Z12, Z20
-	VMOVUPS          Z1, Z21
-	VFMADD231PS      Z4, Z13, Z21
-	VSUBPS           Z1, Z18, Z14
-	VSUBPS           Z1, Z19, Z15
-	VSUBPS           Z1, Z20, Z16
-	VSUBPS           Z1, Z21, Z17
-	VFNMADD231PS     Z5, Z14, Z10
-	VFNMADD231PS     Z5, Z15, Z11
-	VFNMADD231PS     Z5, Z16, Z12
-	VFNMADD231PS     Z5, Z17, Z13
-	VFNMADD231PS     Z6, Z14, Z10
-	VFNMADD231PS     Z6, Z15, Z11
-	VFNMADD231PS     Z6, Z16, Z12
-	VFNMADD231PS     Z6, Z17, Z13
-	VPERMPS          Z7, Z18, Z18
-	VPERMPS          Z7, Z19, Z19
-	VPERMPS          Z7, Z20, Z20
-	VPERMPS          Z7, Z21, Z21
-	VBROADCASTSS     expWideB32<>+0(SB), Z22
-	VBROADCASTSS     expWideB32<>+0(SB), Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z22
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z23
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z25
-	VMULPS           Z10, Z22, Z22
-	VFMADD213PS      Z10, Z10, Z22
-	VMULPS           Z11, Z23, Z23
-	VFMADD213PS      Z11, Z11, Z23
-	VMULPS           Z12, Z24, Z24
-	VFMADD213PS      Z12, Z12, Z24
-	VMULPS           Z13, Z25, Z25
-	VFMADD213PS      Z13, Z13, Z25
-	VFMADD213PS      Z18, Z18, Z22
-	VSCALEFPS.Z      Z14, Z22, K1, Z10
-	VFMADD213PS      Z19, Z19, Z23
-	VSCALEFPS.Z      Z15, Z23, K2, Z11
-	VFMADD213PS      Z20, Z20, Z24
-	VSCALEFPS.Z      Z16, Z24, K3, Z12
-	VFMADD213PS      Z21, Z21, Z25
-	VSCALEFPS.Z      Z17, Z25, K4, Z13
-	VMOVUPS          Z10, (CX)(BX*4)
-	VMOVUPS          Z11, 64(CX)(BX*4)
-	VMOVUPS          Z12, 128(CX)(BX*4)
-	VMOVUPS          Z13, 192(CX)(BX*4)
-	VADDPS           Z10, Z8, Z8
-	VADDPS           Z11, Z9, Z9
-	VADDPS           Z12, Z8, Z8
-	VADDPS           Z13, Z9, Z9
+	VMOVUPS          Z1, Z12
+	VFMADD231PS      Z5, Z8, Z12
+	VMOVUPS          Z1, Z13
+	VFMADD231PS      Z5, Z9, Z13
+	VMOVUPS          Z1, Z14
+	VFMADD231PS      Z5, Z10, Z14
+	VMOVUPS          Z1, Z15
+	VFMADD231PS      Z5, Z11, Z15
+	VSUBPS           Z1, Z12, Z16
+	VSUBPS           Z1, Z13, Z17
+	VSUBPS           Z1, Z14, Z18
+	VSUBPS           Z1, Z15, Z19
+	VFMSUB213PS      Z16, Z5, Z8
+	VFMSUB213PS      Z17, Z5, Z9
+	VFMSUB213PS      Z18, Z5, Z10
+	VFMSUB213PS      Z19, Z5, Z11
+	VMOVUPS          Z12, Z16
+	VPERMPS          Z4, Z12, Z12
+	VMOVUPS          Z13, Z17
+	VPERMPS          Z4, Z13, Z13
+	VMOVUPS          Z14, Z18
+	VPERMPS          Z4, Z14, Z14
+	VMOVUPS          Z15, Z19
+	VPERMPS          Z4, Z15, Z15
+	VPSLLD           $0x13, Z16, Z16
+	VPADDD           Z16, Z12, Z12
+	VPSLLD           $0x13, Z17, Z17
+	VPADDD           Z17, Z13, Z13
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z14, Z14
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z15, Z15
+	VBROADCASTSS     expWideC32<>+0(SB), Z16
+	VBROADCASTSS     expWideC32<>+0(SB), Z17
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z19
+	VMULPS           Z12, Z8, Z8
+	VMULPS           Z13, Z9, Z9
+	VMULPS           Z14, Z10, Z10
+	VMULPS           Z15, Z11, Z11
+	VFMADD213PS.Z    Z12, Z16, K1, Z8
+	VFMADD213PS.Z    Z13, Z17, K2, Z9
+	VFMADD213PS.Z    Z14, Z18, K3, Z10
+	VFMADD213PS.Z    Z15, Z19, K4, Z11
+	VMOVUPS          Z8, (CX)(BX*4)
+	VMOVUPS          Z9, 64(CX)(BX*4)
+	VMOVUPS          Z10, 128(CX)(BX*4)
+	VMOVUPS          Z11, 192(CX)(BX*4)
+	VADDPS           Z8, Z6, Z6
+	VADDPS           Z9, Z7, Z7
+	VADDPS           Z10, Z6, Z6
+	VADDPS           Z11, Z7, Z7
 	ADDQ             $0x00000040, BX
 	SUBQ             $0x00000040, DX
 	JGE              loop1
@@ -2113,24 +2112,25 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPS          (AX)(BX*4), Z10
-	VSUBPS           Z0, Z10, Z10
-	VCMPPS           $0x15, Z2, Z10, K1
-	VMINPS           Z10, Z3, Z10
-	VMOVUPS          Z1, Z12
-	VFMADD231PS      Z4, Z10, Z12
-	VSUBPS           Z1, Z12, Z11
-	VFNMADD231PS     Z5, Z11, Z10
-	VFNMADD231PS     Z6, Z11, Z10
-	VPERMPS          Z7, Z12, Z12
-	VBROADCASTSS     expWideB32<>+0(SB), Z13
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z13
-	VMULPS           Z10, Z13, Z13
-	VFMADD213PS      Z10, Z10, Z13
-	VFMADD213PS      Z12, Z12, Z13
-	VSCALEFPS.Z      Z11, Z13, K1, Z10
-	VMOVUPS          Z10, (CX)(BX*4)
-	VADDPS           Z10, Z8, Z8
+	VMOVUPS          (AX)(BX*4), Z8
+	VSUBPS           Z0, Z8, Z8
+	VCMPPS           $0x15, Z2, Z8, K1
+	VMINPS           Z8, Z3, Z8
+	VMOVUPS          Z1, Z9
+	VFMADD231PS      Z5, Z8, Z9
+	VSUBPS           Z1, Z9, Z10
+	VFMSUB213PS      Z10, Z5, Z8
+	VMOVUPS          Z9, Z10
+	VPERMPS          Z4, Z9, Z9
+	VPSLLD           $0x13, Z10, Z10
+	VPADDD           Z10, Z9, Z9
+	VBROADCASTSS     expWideC32<>+0(SB), Z10
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z8, Z10
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z10
+	VMULPS           Z9, Z8, Z8
+	VFMADD213PS.Z    Z9, Z10, K1, Z8
+	VMOVUPS          Z8, (CX)(BX*4)
+	VADDPS           Z8, Z6, Z6
 	ADDQ             $0x00000010, BX
 	SUBQ             $0x00000010, DX
 	JGE              loop3
@@ -2142,37 +2142,38 @@ skip4:
 	MOVQ             $-1, SI
 	BZHIQ            DX, SI, SI
 	KMOVW            SI, K1
-	VBROADCASTSS     minusInf32<>+0(SB), Z10
-	VMOVUPS          (AX)(BX*4), K1, Z10
-	VSUBPS           Z0, Z10, Z10
-	VCMPPS           $0x15, Z2, Z10, K2
-	VMINPS           Z10, Z3, Z10
+	VBROADCASTSS     minusInf32<>+0(SB), Z8
+	VMOVUPS          (AX)(BX*4), K1, Z8
+	VSUBPS           Z0, Z8, Z8
+	VCMPPS           $0x15, Z2, Z8, K2
+	VMINPS           Z8, Z3, Z8
 	VMOVUPS          Z1, Z0
-	VFMADD231PS      Z4, Z10, Z0
+	VFMADD231PS      Z5, Z8, Z0
 	VSUBPS           Z1, Z0, Z1
-	VFNMADD231PS     Z5, Z1, Z10
-	VFNMADD231PS     Z6, Z1, Z10
-	VPERMPS          Z7, Z0, Z0
-	VBROADCASTSS     expWideB32<>+0(SB), Z2
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z2
-	VMULPS           Z10, Z2, Z2
-	VFMADD213PS      Z10, Z10, Z2
-	VFMADD213PS      Z0, Z0, Z2
-	VSCALEFPS.Z      Z1, Z2, K2, Z10
-	VMOVUPS          Z10, K1, (CX)(BX*4)
-	VADDPS           Z10, Z8, Z8
+	VFMSUB213PS      Z1, Z5, Z8
+	VMOVUPS          Z0, Z1
+	VPERMPS          Z4, Z0, Z0
+	VPSLLD           $0x13, Z1, Z1
+	VPADDD           Z1, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z1
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z8, Z1
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z1
+	VMULPS           Z0, Z8, Z8
+	VFMADD213PS.Z    Z0, Z1, K2, Z8
+	VMOVUPS          Z8, K1, (CX)(BX*4)
+	VADDPS           Z8, Z6, Z6
 
 done5:
-	VADDPS        Z9, Z8, Z8
-	VEXTRACTF64X4 $0x01, Z8, Y0
-	VADDPS        Y0, Y8, Y8
-	VEXTRACTF64X2 $0x01, Y8, X0
-	VADDPS        X0, X8, X8
-	VPERMILPD     $0x01, X8, X0
-	VADDPS        X0, X8, X8
-	VMOVSHDUP     X8, X0
-	VADDPS        X0, X8, X8
-	VMOVSS        X8, sum+32(FP)
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y0
+	VADDPS        Y0, Y6, Y6
+	VEXTRACTF64X2 $0x01, Y6, X0
+	VADDPS        X0, X6, X6
+	VPERMILPD     $0x01, X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSHDUP     X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSS        X6, sum+32(FP)
 	VZEROUPPER
 	RET
 
@@ -2190,77 +2191,74 @@ TEXT ·plainExp32AVX2(SB), NOSPLIT, $0-36
 	JL           skip2
 
 loop1:
-	VMOVUPS      (AX)(BX*4), Y3
-	VMOVUPS      32(AX)(BX*4), Y4
-	VMOVUPS      64(AX)(BX*4), Y5
-	VSUBPS       Y0, Y3, Y3
-	VSUBPS       Y0, Y4, Y4
-	VSUBPS       Y0, Y5, Y5
-	VMOVUPS      expZero32<>+0(SB), Y6
-	VMAXPS       Y3, Y6, Y3
-	VMAXPS       Y4, Y6, Y4
-	VMAXPS       Y5, Y6, Y5
-	VMOVUPS      expInf32<>+0(SB), Y6
-	VMINPS       Y3, Y6, Y3
-	VMINPS       Y4, Y6, Y4
-	VMINPS       Y5, Y6, Y5
-	VMOVUPS      expShift32<>+0(SB), Y6
-	VFMADD231PS  expLog2e32<>+0(SB), Y3, Y6
-	VMOVUPS      expShift32<>+0(SB), Y7
-	VFMADD231PS  expLog2e32<>+0(SB), Y4, Y7
-	VMOVUPS      expShift32<>+0(SB), Y8
-	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y8
-	VSUBPS       expShift32<>+0(SB), Y6, Y9
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y9, Y3
-	VSUBPS       expShift32<>+0(SB), Y7, Y10
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y10, Y4
-	VSUBPS       expShift32<>+0(SB), Y8, Y11
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y11, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y9, Y3
-	VPSLLD       $0x17, Y6, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y10, Y4
-	VPSLLD       $0x17, Y7, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y11, Y5
-	VPSLLD       $0x17, Y8, Y8
-	VMOVUPS      expNarrowG32<>+0(SB), Y9
-	VMOVUPS      expNarrowG32<>+0(SB), Y10
-	VMOVUPS      expNarrowG32<>+0(SB), Y11
-	VMOVUPS      expNarrowF32<>+0(SB), Y12
-	VFMADD213PS  Y12, Y3, Y9
-	VFMADD213PS  Y12, Y4, Y10
-	VFMADD213PS  Y12, Y5, Y11
-	VMOVUPS      expNarrowE32<>+0(SB), Y12
-	VFMADD213PS  Y12, Y3, Y9
-	VFMADD213PS  Y12, Y4, Y10
-	VFMADD213PS  Y12, Y5, Y11
-	VMOVUPS      expNarrowD32<>+0(SB), Y12
-	VFMADD213PS  Y12, Y3, Y9
-	VFMADD213PS  Y12, Y4, Y10
-	VFMADD213PS  Y12, Y5, Y11
-	VMOVUPS      expNarrowC32<>+0(SB), Y12
-	VFMADD213PS  Y12, Y3, Y9
-	VFMADD213PS  Y12, Y4, Y10
-	VFMADD213PS  Y12, Y5, Y11
-	VMOVUPS      expNarrowB32<>+0(SB), Y12
-	VFMADD213PS  Y12, Y3, Y9
-	VFMADD213PS  Y12, Y4, Y10
-	VFMADD213PS  Y12, Y5, Y11
-	VMOVUPS      expNarrowA32<>+0(SB), Y12
-	VFMADD213PS  Y12, Y3, Y9
-	VFMADD213PS  Y12, Y4, Y10
-	VFMADD213PS  Y12, Y5, Y11
-	VMULPS       Y6, Y9, Y3
-	VMULPS       Y7, Y10, Y4
-	VMULPS       Y8, Y11, Y5
-	VMOVUPS      Y3, (CX)(BX*4)
-	VMOVUPS      Y4, 32(CX)(BX*4)
-	VMOVUPS      Y5, 64(CX)(BX*4)
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y4, Y2, Y2
-	VADDPS       Y5, Y1, Y1
-	ADDQ         $0x00000018, BX
-	SUBQ         $0x00000018, DX
-	JGE          loop1
+	VMOVUPS     (AX)(BX*4), Y3
+	VMOVUPS     32(AX)(BX*4), Y4
+	VMOVUPS     64(AX)(BX*4), Y5
+	VSUBPS      Y0, Y3, Y3
+	VSUBPS      Y0, Y4, Y4
+	VSUBPS      Y0, Y5, Y5
+	VMOVUPS     expZero32<>+0(SB), Y6
+	VMAXPS      Y3, Y6, Y3
+	VMAXPS      Y4, Y6, Y4
+	VMAXPS      Y5, Y6, Y5
+	VMOVUPS     expInf32<>+0(SB), Y6
+	VMINPS      Y3, Y6, Y3
+	VMINPS      Y4, Y6, Y4
+	VMINPS      Y5, Y6, Y5
+	VMOVUPS     expShift32<>+0(SB), Y6
+	VFMADD231PS expLog2e32<>+0(SB), Y3, Y6
+	VMOVUPS     expShift32<>+0(SB), Y7
+	VFMADD231PS expLog2e32<>+0(SB), Y4, Y7
+	VMOVUPS     expShift32<>+0(SB), Y8
+	VFMADD231PS expLog2e32<>+0(SB), Y5, Y8
+	VSUBPS      expShift32<>+0(SB), Y6, Y9
+	VSUBPS      expShift32<>+0(SB), Y7, Y10
+	VSUBPS      expShift32<>+0(SB), Y8, Y11
+	VFMSUB132PS expLog2e32<>+0(SB), Y9, Y3
+	VFMSUB132PS expLog2e32<>+0(SB), Y10, Y4
+	VFMSUB132PS expLog2e32<>+0(SB), Y11, Y5
+	VPSLLD      $0x17, Y6, Y6
+	VPSLLD      $0x17, Y7, Y7
+	VPSLLD      $0x17, Y8, Y8
+	VMOVUPS     expNarrowG32<>+0(SB), Y9
+	VMOVUPS     expNarrowG32<>+0(SB), Y10
+	VMOVUPS     expNarrowG32<>+0(SB), Y11
+	VMOVUPS     expNarrowF32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowE32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowD32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowC32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowB32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowA32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMULPS      Y6, Y9, Y3
+	VMULPS      Y7, Y10, Y4
+	VMULPS      Y8, Y11, Y5
+	VMOVUPS     Y3, (CX)(BX*4)
+	VMOVUPS     Y4, 32(CX)(BX*4)
+	VMOVUPS     Y5, 64(CX)(BX*4)
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y4, Y2, Y2
+	VADDPS      Y5, Y1, Y1
+	ADDQ        $0x00000018, BX
+	SUBQ        $0x00000018, DX
+	JGE         loop1
 
 skip2:
 	ADDQ $0x00000018, DX
@@ -2268,75 +2266,73 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPS      (AX)(BX*4), Y3
-	VSUBPS       Y0, Y3, Y3
-	VMOVUPS      expZero32<>+0(SB), Y4
-	VMAXPS       Y3, Y4, Y3
-	VMOVUPS      expInf32<>+0(SB), Y4
-	VMINPS       Y3, Y4, Y3
-	VMOVUPS      expShift32<>+0(SB), Y4
-	VFMADD231PS  expLog2e32<>+0(SB), Y3, Y4
-	VSUBPS       expShift32<>+0(SB), Y4, Y5
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y5, Y3
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y5, Y3
-	VPSLLD       $0x17, Y4, Y4
-	VMOVUPS      expNarrowG32<>+0(SB), Y5
-	VMOVUPS      expNarrowF32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y3, Y5
-	VMOVUPS      expNarrowE32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y3, Y5
-	VMOVUPS      expNarrowD32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y3, Y5
-	VMOVUPS      expNarrowC32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y3, Y5
-	VMOVUPS      expNarrowB32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y3, Y5
-	VMOVUPS      expNarrowA32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y3, Y5
-	VMULPS       Y4, Y5, Y3
-	VMOVUPS      Y3, (CX)(BX*4)
-	VADDPS       Y3, Y1, Y1
-	ADDQ         $0x00000008, BX
-	SUBQ         $0x00000008, DX
-	JGE          loop3
+	VMOVUPS     (AX)(BX*4), Y3
+	VSUBPS      Y0, Y3, Y3
+	VMOVUPS     expZero32<>+0(SB), Y4
+	VMAXPS      Y3, Y4, Y3
+	VMOVUPS     expInf32<>+0(SB), Y4
+	VMINPS      Y3, Y4, Y3
+	VMOVUPS     expShift32<>+0(SB), Y4
+	VFMADD231PS expLog2e32<>+0(SB), Y3, Y4
+	VSUBPS      expShift32<>+0(SB), Y4, Y5
+	VFMSUB132PS expLog2e32<>+0(SB), Y5, Y3
+	VPSLLD      $0x17, Y4, Y4
+	VMOVUPS     expNarrowG32<>+0(SB), Y5
+	VMOVUPS     expNarrowF32<>+0(SB), Y6
+	VFMADD213PS Y6, Y3, Y5
+	VMOVUPS     expNarrowE32<>+0(SB), Y6
+	VFMADD213PS Y6, Y3, Y5
+	VMOVUPS     expNarrowD32<>+0(SB), Y6
+	VFMADD213PS Y6, Y3, Y5
+	VMOVUPS     expNarrowC32<>+0(SB), Y6
+	VFMADD213PS Y6, Y3, Y5
+	VMOVUPS     expNarrowB32<>+0(SB), Y6
+	VFMADD213PS Y6, Y3, Y5
+	VMOVUPS     expNarrowA32<>+0(SB), Y6
+	VFMADD213PS Y6, Y3, Y5
+	VMULPS      Y4, Y5, Y3
+	VMOVUPS     Y3, (CX)(BX*4)
+	VADDPS      Y3, Y1, Y1
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	JGE         loop3
 
 skip4:
-	ADDQ         $0x00000008, DX
-	TESTQ        DX, DX
-	JE           done5
-	LEAQ         window32<>+32(SB), SI
-	NEGQ         DX
-	VMOVUPS      (SI)(DX*4), Y3
-	VMOVUPS      minusInf32<>+0(SB), Y4
-	VMASKMOVPS   (AX)(BX*4), Y3, Y5
-	VBLENDVPS    Y3, Y5, Y4, Y4
-	VSUBPS       Y0, Y4, Y4
-	VMOVUPS      expZero32<>+0(SB), Y0
-	VMAXPS       Y4, Y0, Y4
-	VMOVUPS      expInf32<>+0(SB), Y0
-	VMINPS       Y4, Y0, Y4
-	VMOVUPS      expShift32<>+0(SB), Y0
-	VFMADD231PS  expLog2e32<>+0(SB), Y4, Y0
-	VSUBPS       expShift32<>+0(SB), Y0, Y5
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y5, Y4
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y5, Y4
-	VPSLLD       $0x17, Y0, Y0
-	VMOVUPS      expNarrowG32<>+0(SB), Y5
-	VMOVUPS      expNarrowF32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y4, Y5
-	VMOVUPS      expNarrowE32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y4, Y5
-	VMOVUPS      expNarrowD32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y4, Y5
-	VMOVUPS      expNarrowC32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y4, Y5
-	VMOVUPS      expNarrowB32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y4, Y5
-	VMOVUPS      expNarrowA32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y4, Y5
-	VMULPS       Y0, Y5, Y4
-	VMASKMOVPS   Y4, Y3, (CX)(BX*4)
-	VADDPS       Y4, Y1, Y1
+	ADDQ        $0x00000008, DX
+	TESTQ       DX, DX
+	JE          done5
+	LEAQ        window32<>+32(SB), SI
+	NEGQ        DX
+	VMOVUPS     (SI)(DX*4), Y3
+	VMOVUPS     minusInf32<>+0(SB), Y4
+	VMASKMOVPS  (AX)(BX*4), Y3, Y5
+	VBLENDVPS   Y3, Y5, Y4, Y4
+	VSUBPS      Y0, Y4, Y4
+	VMOVUPS     expZero32<>+0(SB), Y0
+	VMAXPS      Y4, Y0, Y4
+	VMOVUPS     expInf32<>+0(SB), Y0
+	VMINPS      Y4, Y0, Y4
+	VMOVUPS     expShift32<>+0(SB), Y0
+	VFMADD231PS expLog2e32<>+0(SB), Y4, Y0
+	VSUBPS      expShift32<>+0(SB), Y0, Y5
+	VFMSUB132PS expLog2e32<>+0(SB), Y5, Y4
+	VPSLLD      $0x17, Y0, Y0
+	VMOVUPS     expNarrowG32<>+0(SB), Y5
+	VMOVUPS     expNarrowF32<>+0(SB), Y6
+	VFMADD213PS Y6, Y4, Y5
+	VMOVUPS     expNarrowE32<>+0(SB), Y6
+	VFMADD213PS Y6, Y4, Y5
+	VMOVUPS     expNarrowD32<>+0(SB), Y6
+	VFMADD213PS Y6, Y4, Y5
+	VMOVUPS     expNarrowC32<>+0(SB), Y6
+	VFMADD213PS Y6, Y4, Y5
+	VMOVUPS     expNarrowB32<>+0(SB), Y6
+	VFMADD213PS Y6, Y4, Y5
+	VMOVUPS     expNarrowA32<>+0(SB), Y6
+	VFMADD213PS Y6, Y4, Y5
+	VMULPS      Y0, Y5, Y4
+	VMASKMOVPS  Y4, Y3, (CX)(BX*4)
+	VADDPS      Y4, Y1, Y1
 
 done5:
 	VADDPS       Y2, Y1, Y1
@@ -2356,135 +2352,138 @@ TEXT ·plainLSE64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+0(FP), AX
 	VBROADCASTSD expShift1664<>+0(SB), Z0
 	VBROADCASTSD expLo64<>+0(SB), Z1
-	VBROADCASTSD expLog2e64<>+0(SB), Z2
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z3
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z4
-	VMOVUPD      expRoots64<>+0(SB), Z5
-	VMOVUPD      expRootsUpper64<>+0(SB), Z6
-	VXORPS       Z7, Z7, Z7
-	VXORPS       Z8, Z8, Z8
-	VBROADCASTSD least64<>+0(SB), Z9
-	VBROADCASTSD least64<>+0(SB), Z10
+	VMOVUPD      expRoots64<>+0(SB), Z2
+	VMOVUPD      expRootsUpper64<>+0(SB), Z3
+	VBROADCASTSD expLog2e64<>+0(SB), Z4
+	VXORPS       Z5, Z5, Z5
+	VXORPS       Z6, Z6, Z6
+	VBROADCASTSD least64<>+0(SB), Z7
+	VBROADCASTSD least64<>+0(SB), Z8
 	MOVQ         n+8(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000020, CX
 	JL           skip2
 
 loop1:
-	VMOVUPD          (AX)(DX*8), Z11
-	VMOVUPD          64(AX)(DX*8), Z12
-	VMOVUPD          128(AX)(DX*8), Z13
-	VMOVUPD          192(AX)(DX*8), Z14
-	VMOVUPD          Z11, Z15
-	VMAXPD           Z15, Z12, Z15
-	VMAXPD           Z15, Z13, Z15
-	VMAXPD           Z15, Z14, Z15
-	VCMPPD           $0x1e, Z10, Z15, K1
+	VMOVUPD          (AX)(DX*8), Z9
+	VMOVUPD          64(AX)(DX*8), Z10
+	VMOVUPD          128(AX)(DX*8), Z11
+	VMOVUPD          192(AX)(DX*8), Z12
+	VMOVUPD          Z9, Z13
+	VMAXPD           Z13, Z10, Z13
+	VMAXPD           Z13, Z11, Z13
+	VMAXPD           Z13, Z12, Z13
+	VCMPPD           $0x1e, Z8, Z13, K1
 	KORTESTW         K1, K1
 	JE               fits3
-	VEXTRACTF64X4    $0x01, Z15, Y10
-	VMAXPD           Y10, Y15, Y15
-	VEXTRACTF64X2    $0x01, Y15, X10
-	VMAXPD           X10, X15, X15
-	VPERMILPD        $0x01, X15, X10
-	VMAXPD           X10, X15, X15
-	VBROADCASTSD     X15, Z15
-	VSUBPD           Z15, Z9, Z16
-	VMOVUPD          Z15, Z9
-	VBROADCASTSD     slack64<>+0(SB), Z10
-	VADDPD           Z10, Z15, Z10
-	VCMPPD           $0x15, Z1, Z16, K1
-	VMOVUPD          Z0, Z17
-	VFMADD231PD      Z2, Z16, Z17
-	VSUBPD           Z0, Z17, Z15
-	VFNMADD231PD     Z3, Z15, Z16
-	VFNMADD231PD     Z4, Z15, Z16
-	VPERMI2PD        Z6, Z5, Z17
-	VBROADCASTSD     expWideE64<>+0(SB), Z18
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z18
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z18
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z18
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z18
-	VMULPD           Z16, Z18, Z18
-	VFMADD213PD      Z16, Z16, Z18
-	VFMADD213PD      Z17, Z17, Z18
-	VSCALEFPD.Z      Z15, Z18, K1, Z16
-	VMULPD           Z16, Z7, Z7
-	VMULPD           Z16, Z8, Z8
+	VEXTRACTF64X4    $0x01, Z13, Y8
+	VMAXPD           Y8, Y13, Y13
+	VEXTRACTF64X2    $0x01, Y13, X8
+	VMAXPD           X8, X13, X13
+	VPERMILPD        $0x01, X13, X8
+	VMAXPD           X8, X13, X13
+	VBROADCASTSD     X13, Z13
+	VSUBPD           Z13, Z7, Z14
+	VMOVUPD          Z13, Z7
+	VBROADCASTSD     slack64<>+0(SB), Z8
+	VADDPD           Z8, Z13, Z8
+	VCMPPD           $0x15, Z1, Z14, K1
+	VMOVUPD          Z0, Z13
+	VFMADD231PD      Z4, Z14, Z13
+	VSUBPD           Z0, Z13, Z15
+	VFMSUB213PD      Z15, Z4, Z14
+	VMOVUPD          Z13, Z15
+	VPERMI2PD        Z3, Z2, Z13
+	VPSLLQ           $0x30, Z15, Z15
+	VPADDQ           Z15, Z13, Z13
+	VBROADCASTSD     expWideF64<>+0(SB), Z15
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z14, Z15
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z15
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z15
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z15
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z15
+	VMULPD           Z13, Z14, Z14
+	VFMADD213PD.Z    Z13, Z15, K1, Z14
+	VMULPD           Z14, Z5, Z5
+	VMULPD           Z14, Z6, Z6
 
 fits3:
-	VSUBPD           Z9, Z11, Z11
-	VSUBPD           Z9, Z12, Z12
-	VSUBPD           Z9, Z13, Z13
-	VSUBPD           Z9, Z14, Z14
-	VCMPPD           $0x15, Z1, Z11, K1
-	VCMPPD           $0x15, Z1, Z12, K2
-	VCMPPD           $0x15, Z1, Z13, K3
-	VCMPPD           $0x15, Z1, Z14, K4
-	VMOVUPD          Z0, Z19
-	VFMADD231PD      Z2, Z11, Z19
-	VMOVUPD          Z0, Z20
-	VFMADD231PD      Z2, Z12, Z20
-	VMOVUPD          Z0, Z21
-	VFMADD231PD      Z2, Z13, Z21
-	VMOVUPD          Z0, Z22
-	VFMADD231PD      Z2, Z14, Z22
-	VSUBPD           Z0, Z19, Z15
-	VSUBPD           Z0, Z20, Z16
-	VSUBPD           Z0, Z21, Z17
-	VSUBPD           Z0, Z22, Z18
-	VFNMADD231PD     Z3, Z15, Z11
-	VFNMADD231PD     Z3, Z16, Z12
-	VFNMADD231PD     Z3, Z17, Z13
-	VFNMADD231PD     Z3, Z18, Z14
-	VFNMADD231PD     Z4, Z15, Z11
-	VFNMADD231PD     Z4, Z16, Z12
-	VFNMADD231PD     Z4, Z17, Z13
-	VFNMADD231PD     Z4, Z18, Z14
-	VPERMI2PD        Z6, Z5, Z19
-	VPERMI2PD        Z6, Z5, Z20
-	VPERMI2PD        Z6, Z5, Z21
-	VPERMI2PD        Z6, Z5, Z22
-	VBROADCASTSD     expWideE64<>+0(SB), Z23
-	VBROADCASTSD     expWideE64<>+0(SB), Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z23
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z23
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z23
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z23
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z26
-	VMULPD           Z11, Z23, Z23
-	VFMADD213PD      Z11, Z11, Z23
-	VMULPD           Z12, Z24, Z24
-	VFMADD213PD      Z12, Z12, Z24
-	VMULPD           Z13, Z25, Z25
-	VFMADD213PD      Z13, Z13, Z25
-	VMULPD           Z14, Z26, Z26
-	VFMADD213PD      Z14, Z14, Z26
-	VFMADD213PD      Z19, Z19, Z23
-	VSCALEFPD.Z      Z15, Z23, K1, Z11
-	VFMADD213PD      Z20, Z20, Z24
-	VSCALEFPD.Z      Z16, Z24, K2, Z12
-	VFMADD213PD      Z21, Z21, Z25
-	VSCALEFPD.Z      Z17, Z25, K3, Z13
-	VFMADD213PD      Z22, Z22, Z26
-	VSCALEFPD.Z      Z18, Z26, K4, Z14
-	VADDPD           Z11, Z7, Z7
-	VADDPD           Z12, Z8, Z8
-	VADDPD           Z13, Z7, Z7
-	VADDPD           Z14, Z8, Z8
+	VSUBPD           Z7, Z9, Z9
+	VSUBPD           Z7, Z10, Z10
+	VSUBPD           Z7, Z11, Z11
+	VSUBPD           Z7, Z12, Z12
+	VCMPPD           $0x15, Z1, Z9, K1
+	VCMPPD           $0x15, Z1, Z10, K2
+	VCMPPD           $0x15, Z1, Z11, K3
+	VCMPPD           $0x15, Z1, Z12, K4
+	VMOVUPD          Z0, Z13
+	VFMADD231PD      Z4, Z9, Z13
+	VMOVUPD          Z0, Z14
+	VFMADD231PD      Z4, Z10, Z14
+	VMOVUPD          Z0, Z15
+	VFMADD231PD      Z4, Z11, Z15
+	VMOVUPD          Z0, Z16
+	VFMADD231PD      Z4, Z12, Z16
+	VSUBPD           Z0, Z13, Z17
+	VSUBPD           Z0, Z14, Z18
+	VSUBPD           Z0, Z15, Z19
+	VSUBPD           Z0, Z16, Z20
+	VFMSUB213PD      Z17, Z4, Z9
+	VFMSUB213PD      Z18, Z4, Z10
+	VFMSUB213PD      Z19, Z4, Z11
+	VFMSUB213PD      Z20, Z4, Z12
+	VMOVUPD          Z13, Z17
+	VPERMI2PD        Z3, Z2, Z13
+	VMOVUPD          Z14, Z18
+	VPERMI2PD        Z3, Z2, Z14
+	VMOVUPD          Z15, Z19
+	VPERMI2PD        Z3, Z2, Z15
+	VMOVUPD          Z16, Z20
+	VPERMI2PD        Z3, Z2, Z16
+	VPSLLQ           $0x30, Z17, Z17
+	VPADDQ           Z17, Z13, Z13
+	VPSLLQ           $0x30, Z18, Z18
+	VPADDQ           Z18, Z14, Z14
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z15, Z15
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z16, Z16
+	VBROADCASTSD     expWideF64<>+0(SB), Z17
+	VBROADCASTSD     expWideF64<>+0(SB), Z18
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z17
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z20
+	VMULPD           Z13, Z9, Z9
+	VMULPD           Z14, Z10, Z10
+	VMULPD           Z15, Z11, Z11
+	VMULPD           Z16, Z12, Z12
+	VFMADD213PD.Z    Z13, Z17, K1, Z9
+	VFMADD213PD.Z    Z14, Z18, K2, Z10
+	VFMADD213PD.Z    Z15, Z19, K3, Z11
+	VFMADD213PD.Z    Z16, Z20, K4, Z12
+	VADDPD           Z9, Z5, Z5
+	VADDPD           Z10, Z6, Z6
+	VADDPD           Z11, Z5, Z5
+	VADDPD           Z12, Z6, Z6
 	ADDQ             $0x00000020, DX
 	SUBQ             $0x00000020, CX
 	JGE              loop1
@@ -2495,60 +2494,62 @@ skip2:
 	JL   skip5
 
 loop4:
-	VMOVUPD          (AX)(DX*8), Z11
-	VMOVUPD          Z11, Z12
-	VCMPPD           $0x1e, Z10, Z12, K1
+	VMOVUPD          (AX)(DX*8), Z9
+	VMOVUPD          Z9, Z10
+	VCMPPD           $0x1e, Z8, Z10, K1
 	KORTESTW         K1, K1
 	JE               fits6
-	VEXTRACTF64X4    $0x01, Z12, Y10
-	VMAXPD           Y10, Y12, Y12
-	VEXTRACTF64X2    $0x01, Y12, X10
-	VMAXPD           X10, X12, X12
-	VPERMILPD        $0x01, X12, X10
-	VMAXPD           X10, X12, X12
-	VBROADCASTSD     X12, Z12
-	VSUBPD           Z12, Z9, Z13
-	VMOVUPD          Z12, Z9
-	VBROADCASTSD     slack64<>+0(SB), Z10
-	VADDPD           Z10, Z12, Z10
-	VCMPPD           $0x15, Z1, Z13, K1
-	VMOVUPD          Z0, Z14
-	VFMADD231PD      Z2, Z13, Z14
-	VSUBPD           Z0, Z14, Z12
-	VFNMADD231PD     Z3, Z12, Z13
-	VFNMADD231PD     Z4, Z12, Z13
-	VPERMI2PD        Z6, Z5, Z14
-	VBROADCASTSD     expWideE64<>+0(SB), Z15
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z15
-	VMULPD           Z13, Z15, Z15
-	VFMADD213PD      Z13, Z13, Z15
-	VFMADD213PD      Z14, Z14, Z15
-	VSCALEFPD.Z      Z12, Z15, K1, Z13
-	VMULPD           Z13, Z7, Z7
-	VMULPD           Z13, Z8, Z8
+	VEXTRACTF64X4    $0x01, Z10, Y8
+	VMAXPD           Y8, Y10, Y10
+	VEXTRACTF64X2    $0x01, Y10, X8
+	VMAXPD           X8, X10, X10
+	VPERMILPD        $0x01, X10, X8
+	VMAXPD           X8, X10, X10
+	VBROADCASTSD     X10, Z10
+	VSUBPD           Z10, Z7, Z11
+	VMOVUPD          Z10, Z7
+	VBROADCASTSD     slack64<>+0(SB), Z8
+	VADDPD           Z8, Z10, Z8
+	VCMPPD           $0x15, Z1, Z11, K1
+	VMOVUPD          Z0, Z10
+	VFMADD231PD      Z4, Z11, Z10
+	VSUBPD           Z0, Z10, Z12
+	VFMSUB213PD      Z12, Z4, Z11
+	VMOVUPD          Z10, Z12
+	VPERMI2PD        Z3, Z2, Z10
+	VPSLLQ           $0x30, Z12, Z12
+	VPADDQ           Z12, Z10, Z10
+	VBROADCASTSD     expWideF64<>+0(SB), Z12
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z12
+	VMULPD           Z10, Z11, Z11
+	VFMADD213PD.Z    Z10, Z12, K1, Z11
+	VMULPD           Z11, Z5, Z5
+	VMULPD           Z11, Z6, Z6
 
 fits6:
-	VSUBPD           Z9, Z11, Z11
-	VCMPPD           $0x15, Z1, Z11, K1
-	VMOVUPD          Z0, Z13
-	VFMADD231PD      Z2, Z11, Z13
-	VSUBPD           Z0, Z13, Z12
-	VFNMADD231PD     Z3, Z12, Z11
-	VFNMADD231PD     Z4, Z12, Z11
-	VPERMI2PD        Z6, Z5, Z13
-	VBROADCASTSD     expWideE64<>+0(SB), Z14
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z14
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z14
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z14
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z14
-	VMULPD           Z11, Z14, Z14
-	VFMADD213PD      Z11, Z11, Z14
-	VFMADD213PD      Z13, Z13, Z14
-	VSCALEFPD.Z      Z12, Z14, K1, Z11
-	VADDPD           Z11, Z7, Z7
+	VSUBPD           Z7, Z9, Z9
+	VCMPPD           $0x15, Z1, Z9, K1
+	VMOVUPD          Z0, Z10
+	VFMADD231PD      Z4, Z9, Z10
+	VSUBPD           Z0, Z10, Z11
+	VFMSUB213PD      Z11, Z4, Z9
+	VMOVUPD          Z10, Z11
+	VPERMI2PD        Z3, Z2, Z10
+	VPSLLQ           $0x30, Z11, Z11
+	VPADDQ           Z11, Z10, Z10
+	VBROADCASTSD     expWideF64<>+0(SB), Z11
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z9, Z11
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z11
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z11
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z11
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z11
+	VMULPD           Z10, Z9, Z9
+	VFMADD213PD.Z    Z10, Z11, K1, Z9
+	VADDPD           Z9, Z5, Z5
 	ADDQ             $0x00000008, DX
 	SUBQ             $0x00000008, CX
 	JGE              loop4
@@ -2560,72 +2561,74 @@ skip5:
 	MOVQ             $-1, BX
 	BZHIQ            CX, BX, BX
 	KMOVW            BX, K1
-	VBROADCASTSD     minusInf64<>+0(SB), Z11
-	VMOVUPD          (AX)(DX*8), K1, Z11
-	VMOVUPD          Z11, Z12
-	VCMPPD           $0x1e, Z10, Z12, K1
+	VBROADCASTSD     minusInf64<>+0(SB), Z9
+	VMOVUPD          (AX)(DX*8), K1, Z9
+	VMOVUPD          Z9, Z10
+	VCMPPD           $0x1e, Z8, Z10, K1
 	KORTESTW         K1, K1
 	JE               fits8
-	VEXTRACTF64X4    $0x01, Z12, Y10
-	VMAXPD           Y10, Y12, Y12
-	VEXTRACTF64X2    $0x01, Y12, X10
-	VMAXPD           X10, X12, X12
-	VPERMILPD        $0x01, X12, X10
-	VMAXPD           X10, X12, X12
-	VBROADCASTSD     X12, Z12
-	VSUBPD           Z12, Z9, Z13
-	VMOVUPD          Z12, Z9
-	VBROADCASTSD     slack64<>+0(SB), Z10
-	VADDPD           Z10, Z12, Z10
-	VCMPPD           $0x15, Z1, Z13, K1
-	VMOVUPD          Z0, Z12
-	VFMADD231PD      Z2, Z13, Z12
-	VSUBPD           Z0, Z12, Z10
-	VFNMADD231PD     Z3, Z10, Z13
-	VFNMADD231PD     Z4, Z10, Z13
-	VPERMI2PD        Z6, Z5, Z12
-	VBROADCASTSD     expWideE64<>+0(SB), Z14
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z14
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z14
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z14
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z14
-	VMULPD           Z13, Z14, Z14
-	VFMADD213PD      Z13, Z13, Z14
-	VFMADD213PD      Z12, Z12, Z14
-	VSCALEFPD.Z      Z10, Z14, K1, Z13
-	VMULPD           Z13, Z7, Z7
-	VMULPD           Z13, Z8, Z8
+	VEXTRACTF64X4    $0x01, Z10, Y8
+	VMAXPD           Y8, Y10, Y10
+	VEXTRACTF64X2    $0x01, Y10, X8
+	VMAXPD           X8, X10, X10
+	VPERMILPD        $0x01, X10, X8
+	VMAXPD           X8, X10, X10
+	VBROADCASTSD     X10, Z10
+	VSUBPD           Z10, Z7, Z11
+	VMOVUPD          Z10, Z7
+	VBROADCASTSD     slack64<>+0(SB), Z8
+	VADDPD           Z8, Z10, Z8
+	VCMPPD           $0x15, Z1, Z11, K1
+	VMOVUPD          Z0, Z8
+	VFMADD231PD      Z4, Z11, Z8
+	VSUBPD           Z0, Z8, Z10
+	VFMSUB213PD      Z10, Z4, Z11
+	VMOVUPD          Z8, Z10
+	VPERMI2PD        Z3, Z2, Z8
+	VPSLLQ           $0x30, Z10, Z10
+	VPADDQ           Z10, Z8, Z8
+	VBROADCASTSD     expWideF64<>+0(SB), Z10
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z10
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z10
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z10
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z10
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z10
+	VMULPD           Z8, Z11, Z11
+	VFMADD213PD.Z    Z8, Z10, K1, Z11
+	VMULPD           Z11, Z5, Z5
+	VMULPD           Z11, Z6, Z6
 
 fits8:
-	VSUBPD           Z9, Z11, Z11
-	VCMPPD           $0x15, Z1, Z11, K1
+	VSUBPD           Z7, Z9, Z9
+	VCMPPD           $0x15, Z1, Z9, K1
 	VMOVUPD          Z0, Z1
-	VFMADD231PD      Z2, Z11, Z1
+	VFMADD231PD      Z4, Z9, Z1
 	VSUBPD           Z0, Z1, Z0
-	VFNMADD231PD     Z3, Z0, Z11
-	VFNMADD231PD     Z4, Z0, Z11
-	VPERMI2PD        Z6, Z5, Z1
-	VBROADCASTSD     expWideE64<>+0(SB), Z2
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z2
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z2
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z2
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z2
-	VMULPD           Z11, Z2, Z2
-	VFMADD213PD      Z11, Z11, Z2
-	VFMADD213PD      Z1, Z1, Z2
-	VSCALEFPD.Z      Z0, Z2, K1, Z11
-	VADDPD           Z11, Z7, Z7
+	VFMSUB213PD      Z0, Z4, Z9
+	VMOVUPD          Z1, Z0
+	VPERMI2PD        Z3, Z2, Z1
+	VPSLLQ           $0x30, Z0, Z0
+	VPADDQ           Z0, Z1, Z1
+	VBROADCASTSD     expWideF64<>+0(SB), Z0
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z9, Z0
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z0
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z0
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z0
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z0
+	VMULPD           Z1, Z9, Z9
+	VFMADD213PD.Z    Z1, Z0, K1, Z9
+	VADDPD           Z9, Z5, Z5
 
 done7:
-	VMOVSD        X9, shift+16(FP)
-	VADDPD        Z8, Z7, Z7
-	VEXTRACTF64X4 $0x01, Z7, Y0
-	VADDPD        Y0, Y7, Y7
-	VEXTRACTF64X2 $0x01, Y7, X0
-	VADDPD        X0, X7, X7
-	VPERMILPD     $0x01, X7, X0
-	VADDPD        X0, X7, X7
-	VMOVSD        X7, sum+24(FP)
+	VMOVSD        X7, shift+16(FP)
+	VADDPD        Z6, Z5, Z5
+	VEXTRACTF64X4 $0x01, Z5, Y0
+	VADDPD        Y0, Y5, Y5
+	VEXTRACTF64X2 $0x01, Y5, X0
+	VADDPD        X0, X5, X5
+	VPERMILPD     $0x01, X5, X0
+	VADDPD        X0, X5, X5
+	VMOVSD        X5, sum+24(FP)
 	VZEROUPPER
 	RET
 
@@ -2687,8 +2690,7 @@ loop1:
 	VMOVUPD      expShift64<>+0(SB), Y7
 	VFMADD231PD  expLog2e64<>+0(SB), Y8, Y7
 	VSUBPD       expShift64<>+0(SB), Y7, Y9
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y9, Y8
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y9, Y8
+	VFMSUB132PD  expLog2e64<>+0(SB), Y9, Y8
 	VPSLLQ       $0x34, Y7, Y7
 	VMOVUPD      expNarrowL64<>+0(SB), Y9
 	VMOVUPD      expNarrowK64<>+0(SB), Y10
@@ -2718,87 +2720,84 @@ loop1:
 	VMULPD       Y8, Y1, Y1
 
 fits3:
-	VSUBPD       Y2, Y4, Y4
-	VSUBPD       Y2, Y5, Y5
-	VSUBPD       Y2, Y6, Y6
-	VMOVUPD      expZero64<>+0(SB), Y7
-	VMAXPD       Y4, Y7, Y4
-	VMAXPD       Y5, Y7, Y5
-	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      expShift64<>+0(SB), Y7
-	VFMADD231PD  expLog2e64<>+0(SB), Y4, Y7
-	VMOVUPD      expShift64<>+0(SB), Y8
-	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y8
-	VMOVUPD      expShift64<>+0(SB), Y9
-	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y9
-	VSUBPD       expShift64<>+0(SB), Y7, Y10
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y10, Y4
-	VSUBPD       expShift64<>+0(SB), Y8, Y11
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y11, Y5
-	VSUBPD       expShift64<>+0(SB), Y9, Y12
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y12, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y10, Y4
-	VPSLLQ       $0x34, Y7, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y11, Y5
-	VPSLLQ       $0x34, Y8, Y8
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y12, Y6
-	VPSLLQ       $0x34, Y9, Y9
-	VMOVUPD      expNarrowL64<>+0(SB), Y10
-	VMOVUPD      expNarrowL64<>+0(SB), Y11
-	VMOVUPD      expNarrowL64<>+0(SB), Y12
-	VMOVUPD      expNarrowK64<>+0(SB), Y13
-	VFMADD213PD  Y13, Y4, Y10
-	VFMADD213PD  Y13, Y5, Y11
-	VFMADD213PD  Y13, Y6, Y12
-	VMOVUPD      expNarrowJ64<>+0(SB), Y13
-	VFMADD213PD  Y13, Y4, Y10
-	VFMADD213PD  Y13, Y5, Y11
-	VFMADD213PD  Y13, Y6, Y12
-	VMOVUPD      expNarrowI64<>+0(SB), Y13
-	VFMADD213PD  Y13, Y4, Y10
-	VFMADD213PD  Y13, Y5, Y11
-	VFMADD213PD  Y13, Y6, Y12
-	VMOVUPD      expNarrowH64<>+0(SB), Y13
-	VFMADD213PD  Y13, Y4, Y10
-	VFMADD213PD  Y13, Y5, Y11
-	VFMADD213PD  Y13, Y6, Y12
-	VMOVUPD      expNarrowG64<>+0(SB), Y13
-	VFMADD213PD  Y13, Y4, Y10
-	VFMADD213PD  Y13, Y5, Y11
-	VFMADD213PD  Y13, Y6, Y12
-	VMOVUPD      expNarrowF64<>+0(SB), Y13
-	VFMADD213PD  Y13, Y4, Y10
-	VFMADD213PD  Y13, Y5, Y11
-	VFMADD213PD  Y13, Y6, Y12
-	VMOVUPD      expNarrowE64<>+0(SB), Y13
-	VFMADD213PD  Y13, Y4, Y10
-	VFMADD213PD  Y13, Y5, Y11
-	VFMADD213PD  Y13, Y6, Y12
-	VMOVUPD      expNarrowD64<>+0(SB), Y13
-	VFMADD213PD  Y13, Y4, Y10
-	VFMADD213PD  Y13, Y5, Y11
-	VFMADD213PD  Y13, Y6, Y12
-	VMOVUPD      expNarrowC64<>+0(SB), Y13
-	VFMADD213PD  Y13, Y4, Y10
-	VFMADD213PD  Y13, Y5, Y11
-	VFMADD213PD  Y13, Y6, Y12
-	VMOVUPD      expNarrowB64<>+0(SB), Y13
-	VFMADD213PD  Y13, Y4, Y10
-	VFMADD213PD  Y13, Y5, Y11
-	VFMADD213PD  Y13, Y6, Y12
-	VMOVUPD      expNarrowA64<>+0(SB), Y13
-	VFMADD213PD  Y13, Y4, Y10
-	VFMADD213PD  Y13, Y5, Y11
-	VFMADD213PD  Y13, Y6, Y12
-	VMULPD       Y7, Y10, Y4
-	VMULPD       Y8, Y11, Y5
-	VMULPD       Y9, Y12, Y6
-	VADDPD       Y4, Y0, Y0
-	VADDPD       Y5, Y1, Y1
-	VADDPD       Y6, Y0, Y0
-	ADDQ         $0x0000000c, DX
-	SUBQ         $0x0000000c, CX
-	JGE          loop1
+	VSUBPD      Y2, Y4, Y4
+	VSUBPD      Y2, Y5, Y5
+	VSUBPD      Y2, Y6, Y6
+	VMOVUPD     expZero64<>+0(SB), Y7
+	VMAXPD      Y4, Y7, Y4
+	VMAXPD      Y5, Y7, Y5
+	VMAXPD      Y6, Y7, Y6
+	VMOVUPD     expShift64<>+0(SB), Y7
+	VFMADD231PD expLog2e64<>+0(SB), Y4, Y7
+	VMOVUPD     expShift64<>+0(SB), Y8
+	VFMADD231PD expLog2e64<>+0(SB), Y5, Y8
+	VMOVUPD     expShift64<>+0(SB), Y9
+	VFMADD231PD expLog2e64<>+0(SB), Y6, Y9
+	VSUBPD      expShift64<>+0(SB), Y7, Y10
+	VSUBPD      expShift64<>+0(SB), Y8, Y11
+	VSUBPD      expShift64<>+0(SB), Y9, Y12
+	VFMSUB132PD expLog2e64<>+0(SB), Y10, Y4
+	VFMSUB132PD expLog2e64<>+0(SB), Y11, Y5
+	VFMSUB132PD expLog2e64<>+0(SB), Y12, Y6
+	VPSLLQ      $0x34, Y7, Y7
+	VPSLLQ      $0x34, Y8, Y8
+	VPSLLQ      $0x34, Y9, Y9
+	VMOVUPD     expNarrowL64<>+0(SB), Y10
+	VMOVUPD     expNarrowL64<>+0(SB), Y11
+	VMOVUPD     expNarrowL64<>+0(SB), Y12
+	VMOVUPD     expNarrowK64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowJ64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowI64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowH64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowG64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowF64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowE64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowD64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowC64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowB64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowA64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMULPD      Y7, Y10, Y4
+	VMULPD      Y8, Y11, Y5
+	VMULPD      Y9, Y12, Y6
+	VADDPD      Y4, Y0, Y0
+	VADDPD      Y5, Y1, Y1
+	VADDPD      Y6, Y0, Y0
+	ADDQ        $0x0000000c, DX
+	SUBQ        $0x0000000c, CX
+	JGE         loop1
 
 skip2:
 	ADDQ $0x0000000c, CX
@@ -2826,8 +2825,7 @@ loop4:
 	VMOVUPD      expShift64<>+0(SB), Y5
 	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y5
 	VSUBPD       expShift64<>+0(SB), Y5, Y7
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y7, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y7, Y6
+	VFMSUB132PD  expLog2e64<>+0(SB), Y7, Y6
 	VPSLLQ       $0x34, Y5, Y5
 	VMOVUPD      expNarrowL64<>+0(SB), Y7
 	VMOVUPD      expNarrowK64<>+0(SB), Y8
@@ -2857,43 +2855,42 @@ loop4:
 	VMULPD       Y6, Y1, Y1
 
 fits6:
-	VSUBPD       Y2, Y4, Y4
-	VMOVUPD      expZero64<>+0(SB), Y5
-	VMAXPD       Y4, Y5, Y4
-	VMOVUPD      expShift64<>+0(SB), Y5
-	VFMADD231PD  expLog2e64<>+0(SB), Y4, Y5
-	VSUBPD       expShift64<>+0(SB), Y5, Y6
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y6, Y4
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y6, Y4
-	VPSLLQ       $0x34, Y5, Y5
-	VMOVUPD      expNarrowL64<>+0(SB), Y6
-	VMOVUPD      expNarrowK64<>+0(SB), Y7
-	VFMADD213PD  Y7, Y4, Y6
-	VMOVUPD      expNarrowJ64<>+0(SB), Y7
-	VFMADD213PD  Y7, Y4, Y6
-	VMOVUPD      expNarrowI64<>+0(SB), Y7
-	VFMADD213PD  Y7, Y4, Y6
-	VMOVUPD      expNarrowH64<>+0(SB), Y7
-	VFMADD213PD  Y7, Y4, Y6
-	VMOVUPD      expNarrowG64<>+0(SB), Y7
-	VFMADD213PD  Y7, Y4, Y6
-	VMOVUPD      expNarrowF64<>+0(SB), Y7
-	VFMADD213PD  Y7, Y4, Y6
-	VMOVUPD      expNarrowE64<>+0(SB), Y7
-	VFMADD213PD  Y7, Y4, Y6
-	VMOVUPD      expNarrowD64<>+0(SB), Y7
-	VFMADD213PD  Y7, Y4, Y6
-	VMOVUPD      expNarrowC64<>+0(SB), Y7
-	VFMADD213PD  Y7, Y4, Y6
-	VMOVUPD      expNarrowB64<>+0(SB), Y7
-	VFMADD213PD  Y7, Y4, Y6
-	VMOVUPD      expNarrowA64<>+0(SB), Y7
-	VFMADD213PD  Y7, Y4, Y6
-	VMULPD       Y5, Y6, Y4
-	VADDPD       Y4, Y0, Y0
-	ADDQ         $0x00000004, DX
-	SUBQ         $0x00000004, CX
-	JGE          loop4
+	VSUBPD      Y2, Y4, Y4
+	VMOVUPD     expZero64<>+0(SB), Y5
+	VMAXPD      Y4, Y5, Y4
+	VMOVUPD     expShift64<>+0(SB), Y5
+	VFMADD231PD expLog2e64<>+0(SB), Y4, Y5
+	VSUBPD      expShift64<>+0(SB), Y5, Y6
+	VFMSUB132PD expLog2e64<>+0(SB), Y6, Y4
+	VPSLLQ      $0x34, Y5, Y5
+	VMOVUPD     expNarrowL64<>+0(SB), Y6
+	VMOVUPD     expNarrowK64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowJ64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowI64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowH64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowG64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowF64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowE64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowD64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowC64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowB64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowA64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMULPD      Y5, Y6, Y4
+	VADDPD      Y4, Y0, Y0
+	ADDQ        $0x00000004, DX
+	SUBQ        $0x00000004, CX
+	JGE         loop4
 
 skip5:
 	ADDQ         $0x00000004, CX
@@ -2924,8 +2921,7 @@ skip5:
 	VMOVUPD      expShift64<>+0(SB), Y3
 	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y3
 	VSUBPD       expShift64<>+0(SB), Y3, Y4
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y4, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y4, Y6
+	VFMSUB132PD  expLog2e64<>+0(SB), Y4, Y6
 	VPSLLQ       $0x34, Y3, Y3
 	VMOVUPD      expNarrowL64<>+0(SB), Y4
 	VMOVUPD      expNarrowK64<>+0(SB), Y7
@@ -2955,40 +2951,39 @@ skip5:
 	VMULPD       Y6, Y1, Y1
 
 fits8:
-	VSUBPD       Y2, Y5, Y5
-	VMOVUPD      expZero64<>+0(SB), Y3
-	VMAXPD       Y5, Y3, Y5
-	VMOVUPD      expShift64<>+0(SB), Y3
-	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y3
-	VSUBPD       expShift64<>+0(SB), Y3, Y4
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y4, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y4, Y5
-	VPSLLQ       $0x34, Y3, Y3
-	VMOVUPD      expNarrowL64<>+0(SB), Y4
-	VMOVUPD      expNarrowK64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y5, Y4
-	VMOVUPD      expNarrowJ64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y5, Y4
-	VMOVUPD      expNarrowI64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y5, Y4
-	VMOVUPD      expNarrowH64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y5, Y4
-	VMOVUPD      expNarrowG64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y5, Y4
-	VMOVUPD      expNarrowF64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y5, Y4
-	VMOVUPD      expNarrowE64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y5, Y4
-	VMOVUPD      expNarrowD64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y5, Y4
-	VMOVUPD      expNarrowC64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y5, Y4
-	VMOVUPD      expNarrowB64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y5, Y4
-	VMOVUPD      expNarrowA64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y5, Y4
-	VMULPD       Y3, Y4, Y5
-	VADDPD       Y5, Y0, Y0
+	VSUBPD      Y2, Y5, Y5
+	VMOVUPD     expZero64<>+0(SB), Y3
+	VMAXPD      Y5, Y3, Y5
+	VMOVUPD     expShift64<>+0(SB), Y3
+	VFMADD231PD expLog2e64<>+0(SB), Y5, Y3
+	VSUBPD      expShift64<>+0(SB), Y3, Y4
+	VFMSUB132PD expLog2e64<>+0(SB), Y4, Y5
+	VPSLLQ      $0x34, Y3, Y3
+	VMOVUPD     expNarrowL64<>+0(SB), Y4
+	VMOVUPD     expNarrowK64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y4
+	VMOVUPD     expNarrowJ64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y4
+	VMOVUPD     expNarrowI64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y4
+	VMOVUPD     expNarrowH64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y4
+	VMOVUPD     expNarrowG64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y4
+	VMOVUPD     expNarrowF64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y4
+	VMOVUPD     expNarrowE64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y4
+	VMOVUPD     expNarrowD64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y4
+	VMOVUPD     expNarrowC64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y4
+	VMOVUPD     expNarrowB64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y4
+	VMOVUPD     expNarrowA64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y4
+	VMULPD      Y3, Y4, Y5
+	VADDPD      Y5, Y0, Y0
 
 done7:
 	VMOVSD       X2, shift+16(FP)
@@ -3007,121 +3002,124 @@ TEXT ·plainLSE32AVX512(SB), NOSPLIT, $0-24
 	MOVQ         x+0(FP), AX
 	VBROADCASTSS expShift1632<>+0(SB), Z0
 	VBROADCASTSS expLo32<>+0(SB), Z1
-	VBROADCASTSS expLog2e32<>+0(SB), Z2
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z3
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z4
-	VMOVUPS      expRoots32<>+0(SB), Z5
-	VXORPS       Z6, Z6, Z6
-	VXORPS       Z7, Z7, Z7
-	VBROADCASTSS least32<>+0(SB), Z8
-	VBROADCASTSS least32<>+0(SB), Z9
+	VMOVUPS      expRoots32<>+0(SB), Z2
+	VBROADCASTSS expLog2e32<>+0(SB), Z3
+	VXORPS       Z4, Z4, Z4
+	VXORPS       Z5, Z5, Z5
+	VBROADCASTSS least32<>+0(SB), Z6
+	VBROADCASTSS least32<>+0(SB), Z7
 	MOVQ         n+8(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000040, CX
 	JL           skip2
 
 loop1:
-	VMOVUPS          (AX)(DX*4), Z10
-	VMOVUPS          64(AX)(DX*4), Z11
-	VMOVUPS          128(AX)(DX*4), Z12
-	VMOVUPS          192(AX)(DX*4), Z13
-	VMOVUPS          Z10, Z14
-	VMAXPS           Z14, Z11, Z14
-	VMAXPS           Z14, Z12, Z14
-	VMAXPS           Z14, Z13, Z14
-	VCMPPS           $0x1e, Z9, Z14, K1
+	VMOVUPS          (AX)(DX*4), Z8
+	VMOVUPS          64(AX)(DX*4), Z9
+	VMOVUPS          128(AX)(DX*4), Z10
+	VMOVUPS          192(AX)(DX*4), Z11
+	VMOVUPS          Z8, Z12
+	VMAXPS           Z12, Z9, Z12
+	VMAXPS           Z12, Z10, Z12
+	VMAXPS           Z12, Z11, Z12
+	VCMPPS           $0x1e, Z7, Z12, K1
 	KORTESTW         K1, K1
 	JE               fits3
-	VEXTRACTF64X4    $0x01, Z14, Y9
-	VMAXPS           Y9, Y14, Y14
-	VEXTRACTF64X2    $0x01, Y14, X9
-	VMAXPS           X9, X14, X14
-	VPERMILPD        $0x01, X14, X9
-	VMAXPS           X9, X14, X14
-	VMOVSHDUP        X14, X9
-	VMAXPS           X9, X14, X14
-	VBROADCASTSS     X14, Z14
-	VSUBPS           Z14, Z8, Z15
-	VMOVUPS          Z14, Z8
-	VBROADCASTSS     slack32<>+0(SB), Z9
-	VADDPS           Z9, Z14, Z9
-	VCMPPS           $0x15, Z1, Z15, K1
-	VMOVUPS          Z0, Z16
-	VFMADD231PS      Z2, Z15, Z16
-	VSUBPS           Z0, Z16, Z14
-	VFNMADD231PS     Z3, Z14, Z15
-	VFNMADD231PS     Z4, Z14, Z15
-	VPERMPS          Z5, Z16, Z16
-	VBROADCASTSS     expWideB32<>+0(SB), Z17
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z17
-	VMULPS           Z15, Z17, Z17
-	VFMADD213PS      Z15, Z15, Z17
-	VFMADD213PS      Z16, Z16, Z17
-	VSCALEFPS.Z      Z14, Z17, K1, Z15
-	VMULPS           Z15, Z6, Z6
-	VMULPS           Z15, Z7, Z7
+	VEXTRACTF64X4    $0x01, Z12, Y7
+	VMAXPS           Y7, Y12, Y12
+	VEXTRACTF64X2    $0x01, Y12, X7
+	VMAXPS           X7, X12, X12
+	VPERMILPD        $0x01, X12, X7
+	VMAXPS           X7, X12, X12
+	VMOVSHDUP        X12, X7
+	VMAXPS           X7, X12, X12
+	VBROADCASTSS     X12, Z12
+	VSUBPS           Z12, Z6, Z13
+	VMOVUPS          Z12, Z6
+	VBROADCASTSS     slack32<>+0(SB), Z7
+	VADDPS           Z7, Z12, Z7
+	VCMPPS           $0x15, Z1, Z13, K1
+	VMOVUPS          Z0, Z12
+	VFMADD231PS      Z3, Z13, Z12
+	VSUBPS           Z0, Z12, Z14
+	VFMSUB213PS      Z14, Z3, Z13
+	VMOVUPS          Z12, Z14
+	VPERMPS          Z2, Z12, Z12
+	VPSLLD           $0x13, Z14, Z14
+	VPADDD           Z14, Z12, Z12
+	VBROADCASTSS     expWideC32<>+0(SB), Z14
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z13, Z14
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z14
+	VMULPS           Z12, Z13, Z13
+	VFMADD213PS.Z    Z12, Z14, K1, Z13
+	VMULPS           Z13, Z4, Z4
+	VMULPS           Z13, Z5, Z5
 
 fits3:
-	VSUBPS           Z8, Z10, Z10
-	VSUBPS           Z8, Z11, Z11
-	VSUBPS           Z8, Z12, Z12
-	VSUBPS           Z8, Z13, Z13
-	VCMPPS           $0x15, Z1, Z10, K1
-	VCMPPS           $0x15, Z1, Z11, K2
-	VCMPPS           $0x15, Z1, Z12, K3
-	VCMPPS           $0x15, Z1, Z13, K4
-	VMOVUPS          Z0, Z18
-	VFMADD231PS      Z2, Z10, Z18
-	VMOVUPS          Z0, Z19
-	VFMADD231PS      Z2, Z11, Z19
-	VMOVUPS          Z0, Z20
-	VFMADD231PS      Z2, Z12, Z20
-	VMOVUPS          Z0, Z21
-	VFMADD231PS      Z2, Z13, Z21
-	VSUBPS           Z0, Z18, Z14
-	VSUBPS           Z0, Z19, Z15
-	VSUBPS           Z0, Z20, Z16
-	VSUBPS           Z0, Z21, Z17
-	VFNMADD231PS     Z3, Z14, Z10
-	VFNMADD231PS     Z3, Z15, Z11
-	VFNMADD231PS     Z3, Z16, Z12
-	VFNMADD231PS     Z3, Z17, Z13
-	VFNMADD231PS     Z4, Z14, Z10
-	VFNMADD231PS     Z4, Z15, Z11
-	VFNMADD231PS     Z4, Z16, Z12
-	VFNMADD231PS     Z4, Z17, Z13
-	VPERMPS          Z5, Z18, Z18
-	VPERMPS          Z5, Z19, Z19
-	VPERMPS          Z5, Z20, Z20
-	VPERMPS          Z5, Z21, Z21
-	VBROADCASTSS     expWideB32<>+0(SB), Z22
-	VBROADCASTSS     expWideB32<>+0(SB), Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z22
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z23
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z25
-	VMULPS           Z10, Z22, Z22
-	VFMADD213PS      Z10, Z10, Z22
-	VMULPS           Z11, Z23, Z23
-	VFMADD213PS      Z11, Z11, Z23
-	VMULPS           Z12, Z24, Z24
-	VFMADD213PS      Z12, Z12, Z24
-	VMULPS           Z13, Z25, Z25
-	VFMADD213PS      Z13, Z13, Z25
-	VFMADD213PS      Z18, Z18, Z22
-	VSCALEFPS.Z      Z14, Z22, K1, Z10
-	VFMADD213PS      Z19, Z19, Z23
-	VSCALEFPS.Z      Z15, Z23, K2, Z11
-	VFMADD213PS      Z20, Z20, Z24
-	VSCALEFPS.Z      Z16, Z24, K3, Z12
-	VFMADD213PS      Z21, Z21, Z25
-	VSCALEFPS.Z      Z17, Z25, K4, Z13
-	VADDPS           Z10, Z6, Z6
-	VADDPS           Z11, Z7, Z7
-	VADDPS           Z12, Z6, Z6
-	VADDPS           Z13, Z7, Z7
+	VSUBPS           Z6, Z8, Z8
+	VSUBPS           Z6, Z9, Z9
+	VSUBPS           Z6, Z10, Z10
+	VSUBPS           Z6, Z11, Z11
+	VCMPPS           $0x15, Z1, Z8, K1
+	VCMPPS           $0x15, Z1, Z9, K2
+	VCMPPS           $0x15, Z1, Z10, K3
+	VCMPPS           $0x15, Z1, Z11, K4
+	VMOVUPS          Z0, Z12
+	VFMADD231PS      Z3, Z8, Z12
+	VMOVUPS          Z0, Z13
+	VFMADD231PS      Z3, Z9, Z13
+	VMOVUPS          Z0, Z14
+	VFMADD231PS      Z3, Z10, Z14
+	VMOVUPS          Z0, Z15
+	VFMADD231PS      Z3, Z11, Z15
+	VSUBPS           Z0, Z12, Z16
+	VSUBPS           Z0, Z13, Z17
+	VSUBPS           Z0, Z14, Z18
+	VSUBPS           Z0, Z15, Z19
+	VFMSUB213PS      Z16, Z3, Z8
+	VFMSUB213PS      Z17, Z3, Z9
+	VFMSUB213PS      Z18, Z3, Z10
+	VFMSUB213PS      Z19, Z3, Z11
+	VMOVUPS          Z12, Z16
+	VPERMPS          Z2, Z12, Z12
+	VMOVUPS          Z13, Z17
+	VPERMPS          Z2, Z13, Z13
+	VMOVUPS          Z14, Z18
+	VPERMPS          Z2, Z14, Z14
+	VMOVUPS          Z15, Z19
+	VPERMPS          Z2, Z15, Z15
+	VPSLLD           $0x13, Z16, Z16
+	VPADDD           Z16, Z12, Z12
+	VPSLLD           $0x13, Z17, Z17
+	VPADDD           Z17, Z13, Z13
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z14, Z14
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z15, Z15
+	VBROADCASTSS     expWideC32<>+0(SB), Z16
+	VBROADCASTSS     expWideC32<>+0(SB), Z17
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z19
+	VMULPS           Z12, Z8, Z8
+	VMULPS           Z13, Z9, Z9
+	VMULPS           Z14, Z10, Z10
+	VMULPS           Z15, Z11, Z11
+	VFMADD213PS.Z    Z12, Z16, K1, Z8
+	VFMADD213PS.Z    Z13, Z17, K2, Z9
+	VFMADD213PS.Z    Z14, Z18, K3, Z10
+	VFMADD213PS.Z    Z15, Z19, K4, Z11
+	VADDPS           Z8, Z4, Z4
+	VADDPS           Z9, Z5, Z5
+	VADDPS           Z10, Z4, Z4
+	VADDPS           Z11, Z5, Z5
 	ADDQ             $0x00000040, DX
 	SUBQ             $0x00000040, CX
 	JGE              loop1
@@ -3132,56 +3130,58 @@ skip2:
 	JL   skip5
 
 loop4:
-	VMOVUPS          (AX)(DX*4), Z10
-	VMOVUPS          Z10, Z11
-	VCMPPS           $0x1e, Z9, Z11, K1
+	VMOVUPS          (AX)(DX*4), Z8
+	VMOVUPS          Z8, Z9
+	VCMPPS           $0x1e, Z7, Z9, K1
 	KORTESTW         K1, K1
 	JE               fits6
-	VEXTRACTF64X4    $0x01, Z11, Y9
-	VMAXPS           Y9, Y11, Y11
-	VEXTRACTF64X2    $0x01, Y11, X9
-	VMAXPS           X9, X11, X11
-	VPERMILPD        $0x01, X11, X9
-	VMAXPS           X9, X11, X11
-	VMOVSHDUP        X11, X9
-	VMAXPS           X9, X11, X11
-	VBROADCASTSS     X11, Z11
-	VSUBPS           Z11, Z8, Z12
-	VMOVUPS          Z11, Z8
-	VBROADCASTSS     slack32<>+0(SB), Z9
-	VADDPS           Z9, Z11, Z9
-	VCMPPS           $0x15, Z1, Z12, K1
-	VMOVUPS          Z0, Z13
-	VFMADD231PS      Z2, Z12, Z13
-	VSUBPS           Z0, Z13, Z11
-	VFNMADD231PS     Z3, Z11, Z12
-	VFNMADD231PS     Z4, Z11, Z12
-	VPERMPS          Z5, Z13, Z13
-	VBROADCASTSS     expWideB32<>+0(SB), Z14
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z14
-	VMULPS           Z12, Z14, Z14
-	VFMADD213PS      Z12, Z12, Z14
-	VFMADD213PS      Z13, Z13, Z14
-	VSCALEFPS.Z      Z11, Z14, K1, Z12
-	VMULPS           Z12, Z6, Z6
-	VMULPS           Z12, Z7, Z7
+	VEXTRACTF64X4    $0x01, Z9, Y7
+	VMAXPS           Y7, Y9, Y9
+	VEXTRACTF64X2    $0x01, Y9, X7
+	VMAXPS           X7, X9, X9
+	VPERMILPD        $0x01, X9, X7
+	VMAXPS           X7, X9, X9
+	VMOVSHDUP        X9, X7
+	VMAXPS           X7, X9, X9
+	VBROADCASTSS     X9, Z9
+	VSUBPS           Z9, Z6, Z10
+	VMOVUPS          Z9, Z6
+	VBROADCASTSS     slack32<>+0(SB), Z7
+	VADDPS           Z7, Z9, Z7
+	VCMPPS           $0x15, Z1, Z10, K1
+	VMOVUPS          Z0, Z9
+	VFMADD231PS      Z3, Z10, Z9
+	VSUBPS           Z0, Z9, Z11
+	VFMSUB213PS      Z11, Z3, Z10
+	VMOVUPS          Z9, Z11
+	VPERMPS          Z2, Z9, Z9
+	VPSLLD           $0x13, Z11, Z11
+	VPADDD           Z11, Z9, Z9
+	VBROADCASTSS     expWideC32<>+0(SB), Z11
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z11
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z11
+	VMULPS           Z9, Z10, Z10
+	VFMADD213PS.Z    Z9, Z11, K1, Z10
+	VMULPS           Z10, Z4, Z4
+	VMULPS           Z10, Z5, Z5
 
 fits6:
-	VSUBPS           Z8, Z10, Z10
-	VCMPPS           $0x15, Z1, Z10, K1
-	VMOVUPS          Z0, Z12
-	VFMADD231PS      Z2, Z10, Z12
-	VSUBPS           Z0, Z12, Z11
-	VFNMADD231PS     Z3, Z11, Z10
-	VFNMADD231PS     Z4, Z11, Z10
-	VPERMPS          Z5, Z12, Z12
-	VBROADCASTSS     expWideB32<>+0(SB), Z13
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z13
-	VMULPS           Z10, Z13, Z13
-	VFMADD213PS      Z10, Z10, Z13
-	VFMADD213PS      Z12, Z12, Z13
-	VSCALEFPS.Z      Z11, Z13, K1, Z10
-	VADDPS           Z10, Z6, Z6
+	VSUBPS           Z6, Z8, Z8
+	VCMPPS           $0x15, Z1, Z8, K1
+	VMOVUPS          Z0, Z9
+	VFMADD231PS      Z3, Z8, Z9
+	VSUBPS           Z0, Z9, Z10
+	VFMSUB213PS      Z10, Z3, Z8
+	VMOVUPS          Z9, Z10
+	VPERMPS          Z2, Z9, Z9
+	VPSLLD           $0x13, Z10, Z10
+	VPADDD           Z10, Z9, Z9
+	VBROADCASTSS     expWideC32<>+0(SB), Z10
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z8, Z10
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z10
+	VMULPS           Z9, Z8, Z8
+	VFMADD213PS.Z    Z9, Z10, K1, Z8
+	VADDPS           Z8, Z4, Z4
 	ADDQ             $0x00000010, DX
 	SUBQ             $0x00000010, CX
 	JGE              loop4
@@ -3193,70 +3193,72 @@ skip5:
 	MOVQ             $-1, BX
 	BZHIQ            CX, BX, BX
 	KMOVW            BX, K1
-	VBROADCASTSS     minusInf32<>+0(SB), Z10
-	VMOVUPS          (AX)(DX*4), K1, Z10
-	VMOVUPS          Z10, Z11
-	VCMPPS           $0x1e, Z9, Z11, K1
+	VBROADCASTSS     minusInf32<>+0(SB), Z8
+	VMOVUPS          (AX)(DX*4), K1, Z8
+	VMOVUPS          Z8, Z9
+	VCMPPS           $0x1e, Z7, Z9, K1
 	KORTESTW         K1, K1
 	JE               fits8
-	VEXTRACTF64X4    $0x01, Z11, Y9
-	VMAXPS           Y9, Y11, Y11
-	VEXTRACTF64X2    $0x01, Y11, X9
-	VMAXPS           X9, X11, X11
-	VPERMILPD        $0x01, X11, X9
-	VMAXPS           X9, X11, X11
-	VMOVSHDUP        X11, X9
-	VMAXPS           X9, X11, X11
-	VBROADCASTSS     X11, Z11
-	VSUBPS           Z11, Z8, Z12
-	VMOVUPS          Z11, Z8
-	VBROADCASTSS     slack32<>+0(SB), Z9
-	VADDPS           Z9, Z11, Z9
-	VCMPPS           $0x15, Z1, Z12, K1
-	VMOVUPS          Z0, Z11
-	VFMADD231PS      Z2, Z12, Z11
-	VSUBPS           Z0, Z11, Z9
-	VFNMADD231PS     Z3, Z9, Z12
-	VFNMADD231PS     Z4, Z9, Z12
-	VPERMPS          Z5, Z11, Z11
-	VBROADCASTSS     expWideB32<>+0(SB), Z13
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z13
-	VMULPS           Z12, Z13, Z13
-	VFMADD213PS      Z12, Z12, Z13
-	VFMADD213PS      Z11, Z11, Z13
-	VSCALEFPS.Z      Z9, Z13, K1, Z12
-	VMULPS           Z12, Z6, Z6
-	VMULPS           Z12, Z7, Z7
+	VEXTRACTF64X4    $0x01, Z9, Y7
+	VMAXPS           Y7, Y9, Y9
+	VEXTRACTF64X2    $0x01, Y9, X7
+	VMAXPS           X7, X9, X9
+	VPERMILPD        $0x01, X9, X7
+	VMAXPS           X7, X9, X9
+	VMOVSHDUP        X9, X7
+	VMAXPS           X7, X9, X9
+	VBROADCASTSS     X9, Z9
+	VSUBPS           Z9, Z6, Z10
+	VMOVUPS          Z9, Z6
+	VBROADCASTSS     slack32<>+0(SB), Z7
+	VADDPS           Z7, Z9, Z7
+	VCMPPS           $0x15, Z1, Z10, K1
+	VMOVUPS          Z0, Z7
+	VFMADD231PS      Z3, Z10, Z7
+	VSUBPS           Z0, Z7, Z9
+	VFMSUB213PS      Z9, Z3, Z10
+	VMOVUPS          Z7, Z9
+	VPERMPS          Z2, Z7, Z7
+	VPSLLD           $0x13, Z9, Z9
+	VPADDD           Z9, Z7, Z7
+	VBROADCASTSS     expWideC32<>+0(SB), Z9
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z9
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z9
+	VMULPS           Z7, Z10, Z10
+	VFMADD213PS.Z    Z7, Z9, K1, Z10
+	VMULPS           Z10, Z4, Z4
+	VMULPS           Z10, Z5, Z5
 
 fits8:
-	VSUBPS           Z8, Z10, Z10
-	VCMPPS           $0x15, Z1, Z10, K1
+	VSUBPS           Z6, Z8, Z8
+	VCMPPS           $0x15, Z1, Z8, K1
 	VMOVUPS          Z0, Z1
-	VFMADD231PS      Z2, Z10, Z1
+	VFMADD231PS      Z3, Z8, Z1
 	VSUBPS           Z0, Z1, Z0
-	VFNMADD231PS     Z3, Z0, Z10
-	VFNMADD231PS     Z4, Z0, Z10
-	VPERMPS          Z5, Z1, Z1
-	VBROADCASTSS     expWideB32<>+0(SB), Z2
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z2
-	VMULPS           Z10, Z2, Z2
-	VFMADD213PS      Z10, Z10, Z2
-	VFMADD213PS      Z1, Z1, Z2
-	VSCALEFPS.Z      Z0, Z2, K1, Z10
-	VADDPS           Z10, Z6, Z6
+	VFMSUB213PS      Z0, Z3, Z8
+	VMOVUPS          Z1, Z0
+	VPERMPS          Z2, Z1, Z1
+	VPSLLD           $0x13, Z0, Z0
+	VPADDD           Z0, Z1, Z1
+	VBROADCASTSS     expWideC32<>+0(SB), Z0
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z8, Z0
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z0
+	VMULPS           Z1, Z8, Z8
+	VFMADD213PS.Z    Z1, Z0, K1, Z8
+	VADDPS           Z8, Z4, Z4
 
 done7:
-	VMOVSS        X8, shift+16(FP)
-	VADDPS        Z7, Z6, Z6
-	VEXTRACTF64X4 $0x01, Z6, Y0
-	VADDPS        Y0, Y6, Y6
-	VEXTRACTF64X2 $0x01, Y6, X0
-	VADDPS        X0, X6, X6
-	VPERMILPD     $0x01, X6, X0
-	VADDPS        X0, X6, X6
-	VMOVSHDUP     X6, X0
-	VADDPS        X0, X6, X6
-	VMOVSS        X6, sum+20(FP)
+	VMOVSS        X6, shift+16(FP)
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VADDPS        Y0, Y4, Y4
+	VEXTRACTF64X2 $0x01, Y4, X0
+	VADDPS        X0, X4, X4
+	VPERMILPD     $0x01, X4, X0
+	VADDPS        X0, X4, X4
+	VMOVSHDUP     X4, X0
+	VADDPS        X0, X4, X4
+	VMOVSS        X4, sum+20(FP)
 	VZEROUPPER
 	RET
 
@@ -3336,8 +3338,7 @@ loop1:
 	VMOVUPS      expShift32<>+0(SB), Y7
 	VFMADD231PS  expLog2e32<>+0(SB), Y8, Y7
 	VSUBPS       expShift32<>+0(SB), Y7, Y9
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y9, Y8
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y9, Y8
+	VFMSUB132PS  expLog2e32<>+0(SB), Y9, Y8
 	VPSLLD       $0x17, Y7, Y7
 	VMOVUPS      expNarrowG32<>+0(SB), Y9
 	VMOVUPS      expNarrowF32<>+0(SB), Y10
@@ -3357,67 +3358,64 @@ loop1:
 	VMULPS       Y8, Y1, Y1
 
 fits3:
-	VSUBPS       Y2, Y4, Y4
-	VSUBPS       Y2, Y5, Y5
-	VSUBPS       Y2, Y6, Y6
-	VMOVUPS      expZero32<>+0(SB), Y7
-	VMAXPS       Y4, Y7, Y4
-	VMAXPS       Y5, Y7, Y5
-	VMAXPS       Y6, Y7, Y6
-	VMOVUPS      expShift32<>+0(SB), Y7
-	VFMADD231PS  expLog2e32<>+0(SB), Y4, Y7
-	VMOVUPS      expShift32<>+0(SB), Y8
-	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y8
-	VMOVUPS      expShift32<>+0(SB), Y9
-	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y9
-	VSUBPS       expShift32<>+0(SB), Y7, Y10
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y10, Y4
-	VSUBPS       expShift32<>+0(SB), Y8, Y11
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y11, Y5
-	VSUBPS       expShift32<>+0(SB), Y9, Y12
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y12, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y10, Y4
-	VPSLLD       $0x17, Y7, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y11, Y5
-	VPSLLD       $0x17, Y8, Y8
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y12, Y6
-	VPSLLD       $0x17, Y9, Y9
-	VMOVUPS      expNarrowG32<>+0(SB), Y10
-	VMOVUPS      expNarrowG32<>+0(SB), Y11
-	VMOVUPS      expNarrowG32<>+0(SB), Y12
-	VMOVUPS      expNarrowF32<>+0(SB), Y13
-	VFMADD213PS  Y13, Y4, Y10
-	VFMADD213PS  Y13, Y5, Y11
-	VFMADD213PS  Y13, Y6, Y12
-	VMOVUPS      expNarrowE32<>+0(SB), Y13
-	VFMADD213PS  Y13, Y4, Y10
-	VFMADD213PS  Y13, Y5, Y11
-	VFMADD213PS  Y13, Y6, Y12
-	VMOVUPS      expNarrowD32<>+0(SB), Y13
-	VFMADD213PS  Y13, Y4, Y10
-	VFMADD213PS  Y13, Y5, Y11
-	VFMADD213PS  Y13, Y6, Y12
-	VMOVUPS      expNarrowC32<>+0(SB), Y13
-	VFMADD213PS  Y13, Y4, Y10
-	VFMADD213PS  Y13, Y5, Y11
-	VFMADD213PS  Y13, Y6, Y12
-	VMOVUPS      expNarrowB32<>+0(SB), Y13
-	VFMADD213PS  Y13, Y4, Y10
-	VFMADD213PS  Y13, Y5, Y11
-	VFMADD213PS  Y13, Y6, Y12
-	VMOVUPS      expNarrowA32<>+0(SB), Y13
-	VFMADD213PS  Y13, Y4, Y10
-	VFMADD213PS  Y13, Y5, Y11
-	VFMADD213PS  Y13, Y6, Y12
-	VMULPS       Y7, Y10, Y4
-	VMULPS       Y8, Y11, Y5
-	VMULPS       Y9, Y12, Y6
-	VADDPS       Y4, Y0, Y0
-	VADDPS       Y5, Y1, Y1
-	VADDPS       Y6, Y0, Y0
-	ADDQ         $0x00000018, DX
-	SUBQ         $0x00000018, CX
-	JGE          loop1
+	VSUBPS      Y2, Y4, Y4
+	VSUBPS      Y2, Y5, Y5
+	VSUBPS      Y2, Y6, Y6
+	VMOVUPS     expZero32<>+0(SB), Y7
+	VMAXPS      Y4, Y7, Y4
+	VMAXPS      Y5, Y7, Y5
+	VMAXPS      Y6, Y7, Y6
+	VMOVUPS     expShift32<>+0(SB), Y7
+	VFMADD231PS expLog2e32<>+0(SB), Y4, Y7
+	VMOVUPS     expShift32<>+0(SB), Y8
+	VFMADD231PS expLog2e32<>+0(SB), Y5, Y8
+	VMOVUPS     expShift32<>+0(SB), Y9
+	VFMADD231PS expLog2e32<>+0(SB), Y6, Y9
+	VSUBPS      expShift32<>+0(SB), Y7, Y10
+	VSUBPS      expShift32<>+0(SB), Y8, Y11
+	VSUBPS      expShift32<>+0(SB), Y9, Y12
+	VFMSUB132PS expLog2e32<>+0(SB), Y10, Y4
+	VFMSUB132PS expLog2e32<>+0(SB), Y11, Y5
+	VFMSUB132PS expLog2e32<>+0(SB), Y12, Y6
+	VPSLLD      $0x17, Y7, Y7
+	VPSLLD      $0x17, Y8, Y8
+	VPSLLD      $0x17, Y9, Y9
+	VMOVUPS     expNarrowG32<>+0(SB), Y10
+	VMOVUPS     expNarrowG32<>+0(SB), Y11
+	VMOVUPS     expNarrowG32<>+0(SB), Y12
+	VMOVUPS     expNarrowF32<>+0(SB), Y13
+	VFMADD213PS Y13, Y4, Y10
+	VFMADD213PS Y13, Y5, Y11
+	VFMADD213PS Y13, Y6, Y12
+	VMOVUPS     expNarrowE32<>+0(SB), Y13
+	VFMADD213PS Y13, Y4, Y10
+	VFMADD213PS Y13, Y5, Y11
+	VFMADD213PS Y13, Y6, Y12
+	VMOVUPS     expNarrowD32<>+0(SB), Y13
+	VFMADD213PS Y13, Y4, Y10
+	VFMADD213PS Y13, Y5, Y11
+	VFMADD213PS Y13, Y6, Y12
+	VMOVUPS     expNarrowC32<>+0(SB), Y13
+	VFMADD213PS Y13, Y4, Y10
+	VFMADD213PS Y13, Y5, Y11
+	VFMADD213PS Y13, Y6, Y12
+	VMOVUPS     expNarrowB32<>+0(SB), Y13
+	VFMADD213PS Y13, Y4, Y10
+	VFMADD213PS Y13, Y5, Y11
+	VFMADD213PS Y13, Y6, Y12
+	VMOVUPS     expNarrowA32<>+0(SB), Y13
+	VFMADD213PS Y13, Y4, Y10
+	VFMADD213PS Y13, Y5, Y11
+	VFMADD213PS Y13, Y6, Y12
+	VMULPS      Y7, Y10, Y4
+	VMULPS      Y8, Y11, Y5
+	VMULPS      Y9, Y12, Y6
+	VADDPS      Y4, Y0, Y0
+	VADDPS      Y5, Y1, Y1
+	VADDPS      Y6, Y0, Y0
+	ADDQ        $0x00000018, DX
+	SUBQ        $0x00000018, CX
+	JGE         loop1
 
 skip2:
 	ADDQ $0x00000018, CX
@@ -3447,8 +3445,7 @@ loop4:
 	VMOVUPS      expShift32<>+0(SB), Y5
 	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y5
 	VSUBPS       expShift32<>+0(SB), Y5, Y7
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y7, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y7, Y6
+	VFMSUB132PS  expLog2e32<>+0(SB), Y7, Y6
 	VPSLLD       $0x17, Y5, Y5
 	VMOVUPS      expNarrowG32<>+0(SB), Y7
 	VMOVUPS      expNarrowF32<>+0(SB), Y8
@@ -3468,33 +3465,32 @@ loop4:
 	VMULPS       Y6, Y1, Y1
 
 fits6:
-	VSUBPS       Y2, Y4, Y4
-	VMOVUPS      expZero32<>+0(SB), Y5
-	VMAXPS       Y4, Y5, Y4
-	VMOVUPS      expShift32<>+0(SB), Y5
-	VFMADD231PS  expLog2e32<>+0(SB), Y4, Y5
-	VSUBPS       expShift32<>+0(SB), Y5, Y6
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y6, Y4
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y6, Y4
-	VPSLLD       $0x17, Y5, Y5
-	VMOVUPS      expNarrowG32<>+0(SB), Y6
-	VMOVUPS      expNarrowF32<>+0(SB), Y7
-	VFMADD213PS  Y7, Y4, Y6
-	VMOVUPS      expNarrowE32<>+0(SB), Y7
-	VFMADD213PS  Y7, Y4, Y6
-	VMOVUPS      expNarrowD32<>+0(SB), Y7
-	VFMADD213PS  Y7, Y4, Y6
-	VMOVUPS      expNarrowC32<>+0(SB), Y7
-	VFMADD213PS  Y7, Y4, Y6
-	VMOVUPS      expNarrowB32<>+0(SB), Y7
-	VFMADD213PS  Y7, Y4, Y6
-	VMOVUPS      expNarrowA32<>+0(SB), Y7
-	VFMADD213PS  Y7, Y4, Y6
-	VMULPS       Y5, Y6, Y4
-	VADDPS       Y4, Y0, Y0
-	ADDQ         $0x00000008, DX
-	SUBQ         $0x00000008, CX
-	JGE          loop4
+	VSUBPS      Y2, Y4, Y4
+	VMOVUPS     expZero32<>+0(SB), Y5
+	VMAXPS      Y4, Y5, Y4
+	VMOVUPS     expShift32<>+0(SB), Y5
+	VFMADD231PS expLog2e32<>+0(SB), Y4, Y5
+	VSUBPS      expShift32<>+0(SB), Y5, Y6
+	VFMSUB132PS expLog2e32<>+0(SB), Y6, Y4
+	VPSLLD      $0x17, Y5, Y5
+	VMOVUPS     expNarrowG32<>+0(SB), Y6
+	VMOVUPS     expNarrowF32<>+0(SB), Y7
+	VFMADD213PS Y7, Y4, Y6
+	VMOVUPS     expNarrowE32<>+0(SB), Y7
+	VFMADD213PS Y7, Y4, Y6
+	VMOVUPS     expNarrowD32<>+0(SB), Y7
+	VFMADD213PS Y7, Y4, Y6
+	VMOVUPS     expNarrowC32<>+0(SB), Y7
+	VFMADD213PS Y7, Y4, Y6
+	VMOVUPS     expNarrowB32<>+0(SB), Y7
+	VFMADD213PS Y7, Y4, Y6
+	VMOVUPS     expNarrowA32<>+0(SB), Y7
+	VFMADD213PS Y7, Y4, Y6
+	VMULPS      Y5, Y6, Y4
+	VADDPS      Y4, Y0, Y0
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, CX
+	JGE         loop4
 
 skip5:
 	ADDQ         $0x00000008, CX
@@ -3527,8 +3523,7 @@ skip5:
 	VMOVUPS      expShift32<>+0(SB), Y3
 	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y3
 	VSUBPS       expShift32<>+0(SB), Y3, Y4
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y4, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y4, Y6
+	VFMSUB132PS  expLog2e32<>+0(SB), Y4, Y6
 	VPSLLD       $0x17, Y3, Y3
 	VMOVUPS      expNarrowG32<>+0(SB), Y4
 	VMOVUPS      expNarrowF32<>+0(SB), Y7
@@ -3548,30 +3543,29 @@ skip5:
 	VMULPS       Y6, Y1, Y1
 
 fits8:
-	VSUBPS       Y2, Y5, Y5
-	VMOVUPS      expZero32<>+0(SB), Y3
-	VMAXPS       Y5, Y3, Y5
-	VMOVUPS      expShift32<>+0(SB), Y3
-	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y3
-	VSUBPS       expShift32<>+0(SB), Y3, Y4
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y4, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y4, Y5
-	VPSLLD       $0x17, Y3, Y3
-	VMOVUPS      expNarrowG32<>+0(SB), Y4
-	VMOVUPS      expNarrowF32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y5, Y4
-	VMOVUPS      expNarrowE32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y5, Y4
-	VMOVUPS      expNarrowD32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y5, Y4
-	VMOVUPS      expNarrowC32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y5, Y4
-	VMOVUPS      expNarrowB32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y5, Y4
-	VMOVUPS      expNarrowA32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y5, Y4
-	VMULPS       Y3, Y4, Y5
-	VADDPS       Y5, Y0, Y0
+	VSUBPS      Y2, Y5, Y5
+	VMOVUPS     expZero32<>+0(SB), Y3
+	VMAXPS      Y5, Y3, Y5
+	VMOVUPS     expShift32<>+0(SB), Y3
+	VFMADD231PS expLog2e32<>+0(SB), Y5, Y3
+	VSUBPS      expShift32<>+0(SB), Y3, Y4
+	VFMSUB132PS expLog2e32<>+0(SB), Y4, Y5
+	VPSLLD      $0x17, Y3, Y3
+	VMOVUPS     expNarrowG32<>+0(SB), Y4
+	VMOVUPS     expNarrowF32<>+0(SB), Y6
+	VFMADD213PS Y6, Y5, Y4
+	VMOVUPS     expNarrowE32<>+0(SB), Y6
+	VFMADD213PS Y6, Y5, Y4
+	VMOVUPS     expNarrowD32<>+0(SB), Y6
+	VFMADD213PS Y6, Y5, Y4
+	VMOVUPS     expNarrowC32<>+0(SB), Y6
+	VFMADD213PS Y6, Y5, Y4
+	VMOVUPS     expNarrowB32<>+0(SB), Y6
+	VFMADD213PS Y6, Y5, Y4
+	VMOVUPS     expNarrowA32<>+0(SB), Y6
+	VFMADD213PS Y6, Y5, Y4
+	VMULPS      Y3, Y4, Y5
+	VADDPS      Y5, Y0, Y0
 
 done7:
 	VMOVSS       X2, shift+16(FP)
@@ -3905,108 +3899,110 @@ TEXT ·denseSum64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD shift+32(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
-	VBROADCASTSD expInf64<>+0(SB), Z4
-	VBROADCASTSD expLog2e64<>+0(SB), Z5
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z6
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z7
-	VMOVUPD      expRoots64<>+0(SB), Z8
-	VMOVUPD      expRootsUpper64<>+0(SB), Z9
-	VXORPS       Z10, Z10, Z10
-	VXORPS       Z11, Z11, Z11
+	VBROADCASTSD expLargest64<>+0(SB), Z4
+	VMOVUPD      expRoots64<>+0(SB), Z5
+	VMOVUPD      expRootsUpper64<>+0(SB), Z6
+	VBROADCASTSD expLog2e64<>+0(SB), Z7
+	VXORPS       Z8, Z8, Z8
+	VXORPS       Z9, Z9, Z9
 	MOVQ         n+16(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
 
 loop1:
-	VMOVUPD          (AX)(BX*8), Z12
-	VMOVUPD          64(AX)(BX*8), Z13
-	VMOVUPD          128(AX)(BX*8), Z14
-	VMOVUPD          192(AX)(BX*8), Z15
-	VMOVUPD          (CX)(BX*8), Z16
-	VMOVUPD          64(CX)(BX*8), Z17
-	VMOVUPD          128(CX)(BX*8), Z18
-	VMOVUPD          192(CX)(BX*8), Z19
+	VMOVUPD          (AX)(BX*8), Z10
+	VMOVUPD          64(AX)(BX*8), Z11
+	VMOVUPD          128(AX)(BX*8), Z12
+	VMOVUPD          192(AX)(BX*8), Z13
+	VMOVUPD          (CX)(BX*8), Z14
+	VMOVUPD          64(CX)(BX*8), Z15
+	VMOVUPD          128(CX)(BX*8), Z16
+	VMOVUPD          192(CX)(BX*8), Z17
+	VFNMADD231PD     Z0, Z14, Z10
+	VFNMADD231PD     Z0, Z15, Z11
 	VFNMADD231PD     Z0, Z16, Z12
 	VFNMADD231PD     Z0, Z17, Z13
-	VFNMADD231PD     Z0, Z18, Z14
-	VFNMADD231PD     Z0, Z19, Z15
+	VSUBPD           Z1, Z10, Z10
+	VSUBPD           Z1, Z11, Z11
 	VSUBPD           Z1, Z12, Z12
 	VSUBPD           Z1, Z13, Z13
-	VSUBPD           Z1, Z14, Z14
-	VSUBPD           Z1, Z15, Z15
-	VCMPPD           $0x15, Z3, Z12, K1
-	VCMPPD           $0x15, Z3, Z13, K2
-	VCMPPD           $0x15, Z3, Z14, K3
-	VCMPPD           $0x15, Z3, Z15, K4
+	VCMPPD           $0x15, Z3, Z10, K1
+	VCMPPD           $0x15, Z3, Z11, K2
+	VCMPPD           $0x15, Z3, Z12, K3
+	VCMPPD           $0x15, Z3, Z13, K4
+	VMINPD           Z10, Z4, Z10
+	VMINPD           Z11, Z4, Z11
 	VMINPD           Z12, Z4, Z12
 	VMINPD           Z13, Z4, Z13
-	VMINPD           Z14, Z4, Z14
-	VMINPD           Z15, Z4, Z15
-	VMOVUPD          Z2, Z20
-	VFMADD231PD      Z5, Z12, Z20
-	VMOVUPD          Z2, Z21
-	VFMADD231PD      Z5, Z13, Z21
-	VMOVUPD          Z2, Z22
-	VFMADD231PD      Z5, Z14, Z22
-	VMOVUPD          Z2, Z23
-	VFMADD231PD      Z5, Z15, Z23
-	VSUBPD           Z2, Z20, Z16
-	VSUBPD           Z2, Z21, Z17
-	VSUBPD           Z2, Z22, Z18
-	VSUBPD           Z2, Z23, Z19
-	VFNMADD231PD     Z6, Z16, Z12
-	VFNMADD231PD     Z6, Z17, Z13
-	VFNMADD231PD     Z6, Z18, Z14
-	VFNMADD231PD     Z6, Z19, Z15
-	VFNMADD231PD     Z7, Z16, Z12
-	VFNMADD231PD     Z7, Z17, Z13
-	VFNMADD231PD     Z7, Z18, Z14
-	VFNMADD231PD     Z7, Z19, Z15
-	VPERMI2PD        Z9, Z8, Z20
-	VPERMI2PD        Z9, Z8, Z21
-	VPERMI2PD        Z9, Z8, Z22
-	VPERMI2PD        Z9, Z8, Z23
-	VBROADCASTSD     expWideE64<>+0(SB), Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VBROADCASTSD     expWideE64<>+0(SB), Z27
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z27
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z27
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z27
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z27
-	VMULPD           Z12, Z24, Z24
-	VFMADD213PD      Z12, Z12, Z24
-	VMULPD           Z13, Z25, Z25
-	VFMADD213PD      Z13, Z13, Z25
-	VMULPD           Z14, Z26, Z26
-	VFMADD213PD      Z14, Z14, Z26
-	VMULPD           Z15, Z27, Z27
-	VFMADD213PD      Z15, Z15, Z27
-	VFMADD213PD      Z20, Z20, Z24
-	VSCALEFPD.Z      Z16, Z24, K1, Z12
-	VFMADD213PD      Z21, Z21, Z25
-	VSCALEFPD.Z      Z17, Z25, K2, Z13
-	VFMADD213PD      Z22, Z22, Z26
-	VSCALEFPD.Z      Z18, Z26, K3, Z14
-	VFMADD213PD      Z23, Z23, Z27
-	VSCALEFPD.Z      Z19, Z27, K4, Z15
-	VADDPD           Z12, Z10, Z10
-	VADDPD           Z13, Z11, Z11
-	VADDPD           Z14, Z10, Z10
-	VADDPD           Z15, Z11, Z11
+	VMOVUPD          Z2, Z14
+	VFMADD231PD      Z7, Z10, Z14
+	VMOVUPD          Z2, Z15
+	VFMADD231PD      Z7, Z11, Z15
+	VMOVUPD          Z2, Z16
+	VFMADD231PD      Z7, Z12, Z16
+	VMOVUPD          Z2, Z17
+	VFMADD231PD      Z7, Z13, Z17
+	VSUBPD           Z2, Z14, Z18
+	VSUBPD           Z2, Z15, Z19
+	VSUBPD           Z2, Z16, Z20
+	VSUBPD           Z2, Z17, Z21
+	VFMSUB213PD      Z18, Z7, Z10
+	VFMSUB213PD      Z19, Z7, Z11
+	VFMSUB213PD      Z20, Z7, Z12
+	VFMSUB213PD      Z21, Z7, Z13
+	VMOVUPD          Z14, Z18
+	VPERMI2PD        Z6, Z5, Z14
+	VMOVUPD          Z15, Z19
+	VPERMI2PD        Z6, Z5, Z15
+	VMOVUPD          Z16, Z20
+	VPERMI2PD        Z6, Z5, Z16
+	VMOVUPD          Z17, Z21
+	VPERMI2PD        Z6, Z5, Z17
+	VPSLLQ           $0x30, Z18, Z18
+	VPADDQ           Z18, Z14, Z14
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z15, Z15
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z16, Z16
+	VPSLLQ           $0x30, Z21, Z21
+	VPADDQ           Z21, Z17, Z17
+	VBROADCASTSD     expWideF64<>+0(SB), Z18
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z21
+	VMULPD           Z14, Z10, Z10
+	VMULPD           Z15, Z11, Z11
+	VMULPD           Z16, Z12, Z12
+	VMULPD           Z17, Z13, Z13
+	VFMADD213PD.Z    Z14, Z18, K1, Z10
+	VFMADD213PD.Z    Z15, Z19, K2, Z11
+	VFMADD213PD.Z    Z16, Z20, K3, Z12
+	VFMADD213PD.Z    Z17, Z21, K4, Z13
+	VADDPD           Z10, Z8, Z8
+	VADDPD           Z11, Z9, Z9
+	VADDPD           Z12, Z8, Z8
+	VADDPD           Z13, Z9, Z9
 	ADDQ             $0x00000020, BX
 	SUBQ             $0x00000020, DX
 	JGE              loop1
@@ -4017,28 +4013,29 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPD          (AX)(BX*8), Z12
-	VMOVUPD          (CX)(BX*8), Z13
-	VFNMADD231PD     Z0, Z13, Z12
-	VSUBPD           Z1, Z12, Z12
-	VCMPPD           $0x15, Z3, Z12, K1
-	VMINPD           Z12, Z4, Z12
-	VMOVUPD          Z2, Z14
-	VFMADD231PD      Z5, Z12, Z14
-	VSUBPD           Z2, Z14, Z13
-	VFNMADD231PD     Z6, Z13, Z12
-	VFNMADD231PD     Z7, Z13, Z12
-	VPERMI2PD        Z9, Z8, Z14
-	VBROADCASTSD     expWideE64<>+0(SB), Z15
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z15
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z15
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z15
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z15
-	VMULPD           Z12, Z15, Z15
-	VFMADD213PD      Z12, Z12, Z15
-	VFMADD213PD      Z14, Z14, Z15
-	VSCALEFPD.Z      Z13, Z15, K1, Z12
-	VADDPD           Z12, Z10, Z10
+	VMOVUPD          (AX)(BX*8), Z10
+	VMOVUPD          (CX)(BX*8), Z11
+	VFNMADD231PD     Z0, Z11, Z10
+	VSUBPD           Z1, Z10, Z10
+	VCMPPD           $0x15, Z3, Z10, K1
+	VMINPD           Z10, Z4, Z10
+	VMOVUPD          Z2, Z11
+	VFMADD231PD      Z7, Z10, Z11
+	VSUBPD           Z2, Z11, Z12
+	VFMSUB213PD      Z12, Z7, Z10
+	VMOVUPD          Z11, Z12
+	VPERMI2PD        Z6, Z5, Z11
+	VPSLLQ           $0x30, Z12, Z12
+	VPADDQ           Z12, Z11, Z11
+	VBROADCASTSD     expWideF64<>+0(SB), Z12
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z12
+	VMULPD           Z11, Z10, Z10
+	VFMADD213PD.Z    Z11, Z12, K1, Z10
+	VADDPD           Z10, Z8, Z8
 	ADDQ             $0x00000008, BX
 	SUBQ             $0x00000008, DX
 	JGE              loop3
@@ -4050,39 +4047,40 @@ skip4:
 	MOVQ             $-1, SI
 	BZHIQ            DX, SI, SI
 	KMOVW            SI, K1
-	VBROADCASTSD     minusInf64<>+0(SB), Z12
-	VMOVUPD          (AX)(BX*8), K1, Z12
-	VMOVUPD.Z        (CX)(BX*8), K1, Z13
-	VFNMADD231PD     Z0, Z13, Z12
-	VSUBPD           Z1, Z12, Z12
-	VCMPPD           $0x15, Z3, Z12, K1
-	VMINPD           Z12, Z4, Z12
+	VBROADCASTSD     minusInf64<>+0(SB), Z10
+	VMOVUPD          (AX)(BX*8), K1, Z10
+	VMOVUPD.Z        (CX)(BX*8), K1, Z11
+	VFNMADD231PD     Z0, Z11, Z10
+	VSUBPD           Z1, Z10, Z10
+	VCMPPD           $0x15, Z3, Z10, K1
+	VMINPD           Z10, Z4, Z10
 	VMOVUPD          Z2, Z0
-	VFMADD231PD      Z5, Z12, Z0
+	VFMADD231PD      Z7, Z10, Z0
 	VSUBPD           Z2, Z0, Z1
-	VFNMADD231PD     Z6, Z1, Z12
-	VFNMADD231PD     Z7, Z1, Z12
-	VPERMI2PD        Z9, Z8, Z0
-	VBROADCASTSD     expWideE64<>+0(SB), Z2
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z2
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z2
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z2
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z2
-	VMULPD           Z12, Z2, Z2
-	VFMADD213PD      Z12, Z12, Z2
-	VFMADD213PD      Z0, Z0, Z2
-	VSCALEFPD.Z      Z1, Z2, K1, Z12
-	VADDPD           Z12, Z10, Z10
+	VFMSUB213PD      Z1, Z7, Z10
+	VMOVUPD          Z0, Z1
+	VPERMI2PD        Z6, Z5, Z0
+	VPSLLQ           $0x30, Z1, Z1
+	VPADDQ           Z1, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z1
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z1
+	VMULPD           Z0, Z10, Z10
+	VFMADD213PD.Z    Z0, Z1, K1, Z10
+	VADDPD           Z10, Z8, Z8
 
 done5:
-	VADDPD        Z11, Z10, Z10
-	VEXTRACTF64X4 $0x01, Z10, Y0
-	VADDPD        Y0, Y10, Y10
-	VEXTRACTF64X2 $0x01, Y10, X0
-	VADDPD        X0, X10, X10
-	VPERMILPD     $0x01, X10, X0
-	VADDPD        X0, X10, X10
-	VMOVSD        X10, sum+40(FP)
+	VADDPD        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y0
+	VADDPD        Y0, Y8, Y8
+	VEXTRACTF64X2 $0x01, Y8, X0
+	VADDPD        X0, X8, X8
+	VPERMILPD     $0x01, X8, X0
+	VADDPD        X0, X8, X8
+	VMOVSD        X8, sum+40(FP)
 	VZEROUPPER
 	RET
 
@@ -4128,16 +4126,13 @@ loop1:
 	VMOVUPD      expShift64<>+0(SB), Y9
 	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y9
 	VSUBPD       expShift64<>+0(SB), Y7, Y10
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y10, Y4
 	VSUBPD       expShift64<>+0(SB), Y8, Y11
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y11, Y5
 	VSUBPD       expShift64<>+0(SB), Y9, Y12
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y12, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y10, Y4
+	VFMSUB132PD  expLog2e64<>+0(SB), Y10, Y4
+	VFMSUB132PD  expLog2e64<>+0(SB), Y11, Y5
+	VFMSUB132PD  expLog2e64<>+0(SB), Y12, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y11, Y5
 	VPSLLQ       $0x34, Y8, Y8
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y12, Y6
 	VPSLLQ       $0x34, Y9, Y9
 	VMOVUPD      expNarrowL64<>+0(SB), Y10
 	VMOVUPD      expNarrowL64<>+0(SB), Y11
@@ -4213,8 +4208,7 @@ loop3:
 	VMOVUPD      expShift64<>+0(SB), Y5
 	VFMADD231PD  expLog2e64<>+0(SB), Y4, Y5
 	VSUBPD       expShift64<>+0(SB), Y5, Y6
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y6, Y4
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y6, Y4
+	VFMSUB132PD  expLog2e64<>+0(SB), Y6, Y4
 	VPSLLQ       $0x34, Y5, Y5
 	VMOVUPD      expNarrowL64<>+0(SB), Y6
 	VMOVUPD      expNarrowK64<>+0(SB), Y7
@@ -4265,8 +4259,7 @@ skip4:
 	VMOVUPD      expShift64<>+0(SB), Y0
 	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y0
 	VSUBPD       expShift64<>+0(SB), Y0, Y1
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y1, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y1, Y5
+	VFMSUB132PD  expLog2e64<>+0(SB), Y1, Y5
 	VPSLLQ       $0x34, Y0, Y0
 	VMOVUPD      expNarrowL64<>+0(SB), Y1
 	VMOVUPD      expNarrowK64<>+0(SB), Y4
@@ -4313,95 +4306,97 @@ TEXT ·denseSum32AVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS shift+28(FP), Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
-	VBROADCASTSS expInf32<>+0(SB), Z4
-	VBROADCASTSS expLog2e32<>+0(SB), Z5
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z6
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z7
-	VMOVUPS      expRoots32<>+0(SB), Z8
-	VXORPS       Z9, Z9, Z9
-	VXORPS       Z10, Z10, Z10
+	VBROADCASTSS expLargest32<>+0(SB), Z4
+	VMOVUPS      expRoots32<>+0(SB), Z5
+	VBROADCASTSS expLog2e32<>+0(SB), Z6
+	VXORPS       Z7, Z7, Z7
+	VXORPS       Z8, Z8, Z8
 	MOVQ         n+16(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000040, DX
 	JL           skip2
 
 loop1:
-	VMOVUPS          (AX)(BX*4), Z11
-	VMOVUPS          64(AX)(BX*4), Z12
-	VMOVUPS          128(AX)(BX*4), Z13
-	VMOVUPS          192(AX)(BX*4), Z14
-	VMOVUPS          (CX)(BX*4), Z15
-	VMOVUPS          64(CX)(BX*4), Z16
-	VMOVUPS          128(CX)(BX*4), Z17
-	VMOVUPS          192(CX)(BX*4), Z18
+	VMOVUPS          (AX)(BX*4), Z9
+	VMOVUPS          64(AX)(BX*4), Z10
+	VMOVUPS          128(AX)(BX*4), Z11
+	VMOVUPS          192(AX)(BX*4), Z12
+	VMOVUPS          (CX)(BX*4), Z13
+	VMOVUPS          64(CX)(BX*4), Z14
+	VMOVUPS          128(CX)(BX*4), Z15
+	VMOVUPS          192(CX)(BX*4), Z16
+	VFNMADD231PS     Z0, Z13, Z9
+	VFNMADD231PS     Z0, Z14, Z10
 	VFNMADD231PS     Z0, Z15, Z11
 	VFNMADD231PS     Z0, Z16, Z12
-	VFNMADD231PS     Z0, Z17, Z13
-	VFNMADD231PS     Z0, Z18, Z14
+	VSUBPS           Z1, Z9, Z9
+	VSUBPS           Z1, Z10, Z10
 	VSUBPS           Z1, Z11, Z11
 	VSUBPS           Z1, Z12, Z12
-	VSUBPS           Z1, Z13, Z13
-	VSUBPS           Z1, Z14, Z14
-	VCMPPS           $0x15, Z3, Z11, K1
-	VCMPPS           $0x15, Z3, Z12, K2
-	VCMPPS           $0x15, Z3, Z13, K3
-	VCMPPS           $0x15, Z3, Z14, K4
+	VCMPPS           $0x15, Z3, Z9, K1
+	VCMPPS           $0x15, Z3, Z10, K2
+	VCMPPS           $0x15, Z3, Z11, K3
+	VCMPPS           $0x15, Z3, Z12, K4
+	VMINPS           Z9, Z4, Z9
+	VMINPS           Z10, Z4, Z10
 	VMINPS           Z11, Z4, Z11
 	VMINPS           Z12, Z4, Z12
-	VMINPS           Z13, Z4, Z13
-	VMINPS           Z14, Z4, Z14
-	VMOVUPS          Z2, Z19
-	VFMADD231PS      Z5, Z11, Z19
-	VMOVUPS          Z2, Z20
-	VFMADD231PS      Z5, Z12, Z20
-	VMOVUPS          Z2, Z21
-	VFMADD231PS      Z5, Z13, Z21
-	VMOVUPS          Z2, Z22
-	VFMADD231PS      Z5, Z14, Z22
-	VSUBPS           Z2, Z19, Z15
-	VSUBPS           Z2, Z20, Z16
-	VSUBPS           Z2, Z21, Z17
-	VSUBPS           Z2, Z22, Z18
-	VFNMADD231PS     Z6, Z15, Z11
-	VFNMADD231PS     Z6, Z16, Z12
-	VFNMADD231PS     Z6, Z17, Z13
-	VFNMADD231PS     Z6, Z18, Z14
-	VFNMADD231PS     Z7, Z15, Z11
-	VFNMADD231PS     Z7, Z16, Z12
-	VFNMADD231PS     Z7, Z17, Z13
-	VFNMADD231PS     Z7, Z18, Z14
-	VPERMPS          Z8, Z19, Z19
-	VPERMPS          Z8, Z20, Z20
-	VPERMPS          Z8, Z21, Z21
-	VPERMPS          Z8, Z22, Z22
-	VBROADCASTSS     expWideB32<>+0(SB), Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VBROADCASTSS     expWideB32<>+0(SB), Z26
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z23
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z26
-	VMULPS           Z11, Z23, Z23
-	VFMADD213PS      Z11, Z11, Z23
-	VMULPS           Z12, Z24, Z24
-	VFMADD213PS      Z12, Z12, Z24
-	VMULPS           Z13, Z25, Z25
-	VFMADD213PS      Z13, Z13, Z25
-	VMULPS           Z14, Z26, Z26
-	VFMADD213PS      Z14, Z14, Z26
-	VFMADD213PS      Z19, Z19, Z23
-	VSCALEFPS.Z      Z15, Z23, K1, Z11
-	VFMADD213PS      Z20, Z20, Z24
-	VSCALEFPS.Z      Z16, Z24, K2, Z12
-	VFMADD213PS      Z21, Z21, Z25
-	VSCALEFPS.Z      Z17, Z25, K3, Z13
-	VFMADD213PS      Z22, Z22, Z26
-	VSCALEFPS.Z      Z18, Z26, K4, Z14
-	VADDPS           Z11, Z9, Z9
-	VADDPS           Z12, Z10, Z10
-	VADDPS           Z13, Z9, Z9
-	VADDPS           Z14, Z10, Z10
+	VMOVUPS          Z2, Z13
+	VFMADD231PS      Z6, Z9, Z13
+	VMOVUPS          Z2, Z14
+	VFMADD231PS      Z6, Z10, Z14
+	VMOVUPS          Z2, Z15
+	VFMADD231PS      Z6, Z11, Z15
+	VMOVUPS          Z2, Z16
+	VFMADD231PS      Z6, Z12, Z16
+	VSUBPS           Z2, Z13, Z17
+	VSUBPS           Z2, Z14, Z18
+	VSUBPS           Z2, Z15, Z19
+	VSUBPS           Z2, Z16, Z20
+	VFMSUB213PS      Z17, Z6, Z9
+	VFMSUB213PS      Z18, Z6, Z10
+	VFMSUB213PS      Z19, Z6, Z11
+	VFMSUB213PS      Z20, Z6, Z12
+	VMOVUPS          Z13, Z17
+	VPERMPS          Z5, Z13, Z13
+	VMOVUPS          Z14, Z18
+	VPERMPS          Z5, Z14, Z14
+	VMOVUPS          Z15, Z19
+	VPERMPS          Z5, Z15, Z15
+	VMOVUPS          Z16, Z20
+	VPERMPS          Z5, Z16, Z16
+	VPSLLD           $0x13, Z17, Z17
+	VPADDD           Z17, Z13, Z13
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z14, Z14
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z15, Z15
+	VPSLLD           $0x13, Z20, Z20
+	VPADDD           Z20, Z16, Z16
+	VBROADCASTSS     expWideC32<>+0(SB), Z17
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z20
+	VMULPS           Z13, Z9, Z9
+	VMULPS           Z14, Z10, Z10
+	VMULPS           Z15, Z11, Z11
+	VMULPS           Z16, Z12, Z12
+	VFMADD213PS.Z    Z13, Z17, K1, Z9
+	VFMADD213PS.Z    Z14, Z18, K2, Z10
+	VFMADD213PS.Z    Z15, Z19, K3, Z11
+	VFMADD213PS.Z    Z16, Z20, K4, Z12
+	VADDPS           Z9, Z7, Z7
+	VADDPS           Z10, Z8, Z8
+	VADDPS           Z11, Z7, Z7
+	VADDPS           Z12, Z8, Z8
 	ADDQ             $0x00000040, BX
 	SUBQ             $0x00000040, DX
 	JGE              loop1
@@ -4412,25 +4407,26 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPS          (AX)(BX*4), Z11
-	VMOVUPS          (CX)(BX*4), Z12
-	VFNMADD231PS     Z0, Z12, Z11
-	VSUBPS           Z1, Z11, Z11
-	VCMPPS           $0x15, Z3, Z11, K1
-	VMINPS           Z11, Z4, Z11
-	VMOVUPS          Z2, Z13
-	VFMADD231PS      Z5, Z11, Z13
-	VSUBPS           Z2, Z13, Z12
-	VFNMADD231PS     Z6, Z12, Z11
-	VFNMADD231PS     Z7, Z12, Z11
-	VPERMPS          Z8, Z13, Z13
-	VBROADCASTSS     expWideB32<>+0(SB), Z14
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z14
-	VMULPS           Z11, Z14, Z14
-	VFMADD213PS      Z11, Z11, Z14
-	VFMADD213PS      Z13, Z13, Z14
-	VSCALEFPS.Z      Z12, Z14, K1, Z11
-	VADDPS           Z11, Z9, Z9
+	VMOVUPS          (AX)(BX*4), Z9
+	VMOVUPS          (CX)(BX*4), Z10
+	VFNMADD231PS     Z0, Z10, Z9
+	VSUBPS           Z1, Z9, Z9
+	VCMPPS           $0x15, Z3, Z9, K1
+	VMINPS           Z9, Z4, Z9
+	VMOVUPS          Z2, Z10
+	VFMADD231PS      Z6, Z9, Z10
+	VSUBPS           Z2, Z10, Z11
+	VFMSUB213PS      Z11, Z6, Z9
+	VMOVUPS          Z10, Z11
+	VPERMPS          Z5, Z10, Z10
+	VPSLLD           $0x13, Z11, Z11
+	VPADDD           Z11, Z10, Z10
+	VBROADCASTSS     expWideC32<>+0(SB), Z11
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z11
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z11
+	VMULPS           Z10, Z9, Z9
+	VFMADD213PS.Z    Z10, Z11, K1, Z9
+	VADDPS           Z9, Z7, Z7
 	ADDQ             $0x00000010, BX
 	SUBQ             $0x00000010, DX
 	JGE              loop3
@@ -4442,38 +4438,39 @@ skip4:
 	MOVQ             $-1, SI
 	BZHIQ            DX, SI, SI
 	KMOVW            SI, K1
-	VBROADCASTSS     minusInf32<>+0(SB), Z11
-	VMOVUPS          (AX)(BX*4), K1, Z11
-	VMOVUPS.Z        (CX)(BX*4), K1, Z12
-	VFNMADD231PS     Z0, Z12, Z11
-	VSUBPS           Z1, Z11, Z11
-	VCMPPS           $0x15, Z3, Z11, K1
-	VMINPS           Z11, Z4, Z11
+	VBROADCASTSS     minusInf32<>+0(SB), Z9
+	VMOVUPS          (AX)(BX*4), K1, Z9
+	VMOVUPS.Z        (CX)(BX*4), K1, Z10
+	VFNMADD231PS     Z0, Z10, Z9
+	VSUBPS           Z1, Z9, Z9
+	VCMPPS           $0x15, Z3, Z9, K1
+	VMINPS           Z9, Z4, Z9
 	VMOVUPS          Z2, Z0
-	VFMADD231PS      Z5, Z11, Z0
+	VFMADD231PS      Z6, Z9, Z0
 	VSUBPS           Z2, Z0, Z1
-	VFNMADD231PS     Z6, Z1, Z11
-	VFNMADD231PS     Z7, Z1, Z11
-	VPERMPS          Z8, Z0, Z0
-	VBROADCASTSS     expWideB32<>+0(SB), Z2
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z2
-	VMULPS           Z11, Z2, Z2
-	VFMADD213PS      Z11, Z11, Z2
-	VFMADD213PS      Z0, Z0, Z2
-	VSCALEFPS.Z      Z1, Z2, K1, Z11
-	VADDPS           Z11, Z9, Z9
+	VFMSUB213PS      Z1, Z6, Z9
+	VMOVUPS          Z0, Z1
+	VPERMPS          Z5, Z0, Z0
+	VPSLLD           $0x13, Z1, Z1
+	VPADDD           Z1, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z1
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z1
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z1
+	VMULPS           Z0, Z9, Z9
+	VFMADD213PS.Z    Z0, Z1, K1, Z9
+	VADDPS           Z9, Z7, Z7
 
 done5:
-	VADDPS        Z10, Z9, Z9
-	VEXTRACTF64X4 $0x01, Z9, Y0
-	VADDPS        Y0, Y9, Y9
-	VEXTRACTF64X2 $0x01, Y9, X0
-	VADDPS        X0, X9, X9
-	VPERMILPD     $0x01, X9, X0
-	VADDPS        X0, X9, X9
-	VMOVSHDUP     X9, X0
-	VADDPS        X0, X9, X9
-	VMOVSS        X9, sum+32(FP)
+	VADDPS        Z8, Z7, Z7
+	VEXTRACTF64X4 $0x01, Z7, Y0
+	VADDPS        Y0, Y7, Y7
+	VEXTRACTF64X2 $0x01, Y7, X0
+	VADDPS        X0, X7, X7
+	VPERMILPD     $0x01, X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSHDUP     X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSS        X7, sum+32(FP)
 	VZEROUPPER
 	RET
 
@@ -4519,16 +4516,13 @@ loop1:
 	VMOVUPS      expShift32<>+0(SB), Y9
 	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y9
 	VSUBPS       expShift32<>+0(SB), Y7, Y10
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y10, Y4
 	VSUBPS       expShift32<>+0(SB), Y8, Y11
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y11, Y5
 	VSUBPS       expShift32<>+0(SB), Y9, Y12
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y12, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y10, Y4
+	VFMSUB132PS  expLog2e32<>+0(SB), Y10, Y4
+	VFMSUB132PS  expLog2e32<>+0(SB), Y11, Y5
+	VFMSUB132PS  expLog2e32<>+0(SB), Y12, Y6
 	VPSLLD       $0x17, Y7, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y11, Y5
 	VPSLLD       $0x17, Y8, Y8
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y12, Y6
 	VPSLLD       $0x17, Y9, Y9
 	VMOVUPS      expNarrowG32<>+0(SB), Y10
 	VMOVUPS      expNarrowG32<>+0(SB), Y11
@@ -4584,8 +4578,7 @@ loop3:
 	VMOVUPS      expShift32<>+0(SB), Y5
 	VFMADD231PS  expLog2e32<>+0(SB), Y4, Y5
 	VSUBPS       expShift32<>+0(SB), Y5, Y6
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y6, Y4
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y6, Y4
+	VFMSUB132PS  expLog2e32<>+0(SB), Y6, Y4
 	VPSLLD       $0x17, Y5, Y5
 	VMOVUPS      expNarrowG32<>+0(SB), Y6
 	VMOVUPS      expNarrowF32<>+0(SB), Y7
@@ -4626,8 +4619,7 @@ skip4:
 	VMOVUPS      expShift32<>+0(SB), Y0
 	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y0
 	VSUBPS       expShift32<>+0(SB), Y0, Y1
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y1, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y1, Y5
+	VFMSUB132PS  expLog2e32<>+0(SB), Y1, Y5
 	VPSLLD       $0x17, Y0, Y0
 	VMOVUPS      expNarrowG32<>+0(SB), Y1
 	VMOVUPS      expNarrowF32<>+0(SB), Y4
@@ -4666,14 +4658,12 @@ TEXT ·denseExp64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD shift+40(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
-	VBROADCASTSD expInf64<>+0(SB), Z4
-	VBROADCASTSD expLog2e64<>+0(SB), Z5
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z6
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z7
-	VMOVUPD      expRoots64<>+0(SB), Z8
-	VMOVUPD      expRootsUpper64<>+0(SB), Z9
-	VXORPS       Z10, Z10, Z10
-	VXORPS       Z11, Z11, Z11
+	VBROADCASTSD expLargest64<>+0(SB), Z4
+	VMOVUPD      expRoots64<>+0(SB), Z5
+	VMOVUPD      expRootsUpper64<>+0(SB), Z6
+	VBROADCASTSD expLog2e64<>+0(SB), Z7
+	VXORPS       Z8, Z8, Z8
+	VXORPS       Z9, Z9, Z9
 	MOVQ         dst+0(FP), DX
 	MOVQ         n+24(FP), BX
 	XORQ         SI, SI
@@ -4681,98 +4671,102 @@ TEXT ·denseExp64AVX512(SB), NOSPLIT, $0-56
 	JL           skip2
 
 loop1:
-	VMOVUPD          (AX)(SI*8), Z12
-	VMOVUPD          64(AX)(SI*8), Z13
-	VMOVUPD          128(AX)(SI*8), Z14
-	VMOVUPD          192(AX)(SI*8), Z15
-	VMOVUPD          (CX)(SI*8), Z16
-	VMOVUPD          64(CX)(SI*8), Z17
-	VMOVUPD          128(CX)(SI*8), Z18
-	VMOVUPD          192(CX)(SI*8), Z19
+	VMOVUPD          (AX)(SI*8), Z10
+	VMOVUPD          64(AX)(SI*8), Z11
+	VMOVUPD          128(AX)(SI*8), Z12
+	VMOVUPD          192(AX)(SI*8), Z13
+	VMOVUPD          (CX)(SI*8), Z14
+	VMOVUPD          64(CX)(SI*8), Z15
+	VMOVUPD          128(CX)(SI*8), Z16
+	VMOVUPD          192(CX)(SI*8), Z17
+	VFNMADD231PD     Z0, Z14, Z10
+	VFNMADD231PD     Z0, Z15, Z11
 	VFNMADD231PD     Z0, Z16, Z12
 	VFNMADD231PD     Z0, Z17, Z13
-	VFNMADD231PD     Z0, Z18, Z14
-	VFNMADD231PD     Z0, Z19, Z15
+	VSUBPD           Z1, Z10, Z10
+	VSUBPD           Z1, Z11, Z11
 	VSUBPD           Z1, Z12, Z12
 	VSUBPD           Z1, Z13, Z13
-	VSUBPD           Z1, Z14, Z14
-	VSUBPD           Z1, Z15, Z15
-	VCMPPD           $0x15, Z3, Z12, K1
-	VCMPPD           $0x15, Z3, Z13, K2
-	VCMPPD           $0x15, Z3, Z14, K3
-	VCMPPD           $0x15, Z3, Z15, K4
+	VCMPPD           $0x15, Z3, Z10, K1
+	VCMPPD           $0x15, Z3, Z11, K2
+	VCMPPD           $0x15, Z3, Z12, K3
+	VCMPPD           $0x15, Z3, Z13, K4
+	VMINPD           Z10, Z4, Z10
+	VMINPD           Z11, Z4, Z11
 	VMINPD           Z12, Z4, Z12
 	VMINPD           Z13, Z4, Z13
-	VMINPD           Z14, Z4, Z14
-	VMINPD           Z15, Z4, Z15
-	VMOVUPD          Z2, Z20
-	VFMADD231PD      Z5, Z12, Z20
-	VMOVUPD          Z2, Z21
-	VFMADD231PD      Z5, Z13, Z21
-	VMOVUPD          Z2, Z22
-	VFMADD231PD      Z5, Z14, Z22
-	VMOVUPD          Z2, Z23
-	VFMADD231PD      Z5, Z15, Z23
-	VSUBPD           Z2, Z20, Z16
-	VSUBPD           Z2, Z21, Z17
-	VSUBPD           Z2, Z22, Z18
-	VSUBPD           Z2, Z23, Z19
-	VFNMADD231PD     Z6, Z16, Z12
-	VFNMADD231PD     Z6, Z17, Z13
-	VFNMADD231PD     Z6, Z18, Z14
-	VFNMADD231PD     Z6, Z19, Z15
-	VFNMADD231PD     Z7, Z16, Z12
-	VFNMADD231PD     Z7, Z17, Z13
-	VFNMADD231PD     Z7, Z18, Z14
-	VFNMADD231PD     Z7, Z19, Z15
-	VPERMI2PD        Z9, Z8, Z20
-	VPERMI2PD        Z9, Z8, Z21
-	VPERMI2PD        Z9, Z8, Z22
-	VPERMI2PD        Z9, Z8, Z23
-	VBROADCASTSD     expWideE64<>+0(SB), Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VBROADCASTSD     expWideE64<>+0(SB), Z27
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z27
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z27
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z27
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z27
-	VMULPD           Z12, Z24, Z24
-	VFMADD213PD      Z12, Z12, Z24
-	VMULPD           Z13, Z25, Z25
-	VFMADD213PD      Z13, Z13, Z25
-	VMULPD           Z14, Z26, Z26
-	VFMADD213PD      Z14, Z14, Z26
-	VMULPD           Z15, Z27, Z27
-	VFMADD213PD      Z15, Z15, Z27
-	VFMADD213PD      Z20, Z20, Z24
-	VSCALEFPD.Z      Z16, Z24, K1, Z12
-	VFMADD213PD      Z21, Z21, Z25
-	VSCALEFPD.Z      Z17, Z25, K2, Z13
-	VFMADD213PD      Z22, Z22, Z26
-	VSCALEFPD.Z      Z18, Z26, K3, Z14
-	VFMADD213PD      Z23, Z23, Z27
-	VSCALEFPD.Z      Z19, Z27, K4, Z15
-	VMOVUPD          Z12, (DX)(SI*8)
-	VMOVUPD          Z13, 64(DX)(SI*8)
-	VMOVUPD          Z14, 128(DX)(SI*8)
-	VMOVUPD          Z15, 192(DX)(SI*8)
-	VADDPD           Z12, Z10, Z10
-	VADDPD           Z13, Z11, Z11
-	VADDPD           Z14, Z10, Z10
-	VADDPD           Z15, Z11, Z11
+	VMOVUPD          Z2, Z14
+	VFMADD231PD      Z7, Z10, Z14
+	VMOVUPD          Z2, Z15
+	VFMADD231PD      Z7, Z11, Z15
+	VMOVUPD          Z2, Z16
+	VFMADD231PD      Z7, Z12, Z16
+	VMOVUPD          Z2, Z17
+	VFMADD231PD      Z7, Z13, Z17
+	VSUBPD           Z2, Z14, Z18
+	VSUBPD           Z2, Z15, Z19
+	VSUBPD           Z2, Z16, Z20
+	VSUBPD           Z2, Z17, Z21
+	VFMSUB213PD      Z18, Z7, Z10
+	VFMSUB213PD      Z19, Z7, Z11
+	VFMSUB213PD      Z20, Z7, Z12
+	VFMSUB213PD      Z21, Z7, Z13
+	VMOVUPD          Z14, Z18
+	VPERMI2PD        Z6, Z5, Z14
+	VMOVUPD          Z15, Z19
+	VPERMI2PD        Z6, Z5, Z15
+	VMOVUPD          Z16, Z20
+	VPERMI2PD        Z6, Z5, Z16
+	VMOVUPD          Z17, Z21
+	VPERMI2PD        Z6, Z5, Z17
+	VPSLLQ           $0x30, Z18, Z18
+	VPADDQ           Z18, Z14, Z14
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z15, Z15
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z16, Z16
+	VPSLLQ           $0x30, Z21, Z21
+	VPADDQ           Z21, Z17, Z17
+	VBROADCASTSD     expWideF64<>+0(SB), Z18
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z21
+	VMULPD           Z14, Z10, Z10
+	VMULPD           Z15, Z11, Z11
+	VMULPD           Z16, Z12, Z12
+	VMULPD           Z17, Z13, Z13
+	VFMADD213PD.Z    Z14, Z18, K1, Z10
+	VFMADD213PD.Z    Z15, Z19, K2, Z11
+	VFMADD213PD.Z    Z16, Z20, K3, Z12
+	VFMADD213PD.Z    Z17, Z21, K4, Z13
+	VMOVUPD          Z10, (DX)(SI*8)
+	VMOVUPD          Z11, 64(DX)(SI*8)
+	VMOVUPD          Z12, 128(DX)(SI*8)
+	VMOVUPD          Z13, 192(DX)(SI*8)
+	VADDPD           Z10, Z8, Z8
+	VADDPD           Z11, Z9, Z9
+	VADDPD           Z12, Z8, Z8
+	VADDPD           Z13, Z9, Z9
 	ADDQ             $0x00000020, SI
 	SUBQ             $0x00000020, BX
 	JGE              loop1
@@ -4783,29 +4777,30 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPD          (AX)(SI*8), Z12
-	VMOVUPD          (CX)(SI*8), Z13
-	VFNMADD231PD     Z0, Z13, Z12
-	VSUBPD           Z1, Z12, Z12
-	VCMPPD           $0x15, Z3, Z12, K1
-	VMINPD           Z12, Z4, Z12
-	VMOVUPD          Z2, Z14
-	VFMADD231PD      Z5, Z12, Z14
-	VSUBPD           Z2, Z14, Z13
-	VFNMADD231PD     Z6, Z13, Z12
-	VFNMADD231PD     Z7, Z13, Z12
-	VPERMI2PD        Z9, Z8, Z14
-	VBROADCASTSD     expWideE64<>+0(SB), Z15
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z15
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z15
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z15
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z15
-	VMULPD           Z12, Z15, Z15
-	VFMADD213PD      Z12, Z12, Z15
-	VFMADD213PD      Z14, Z14, Z15
-	VSCALEFPD.Z      Z13, Z15, K1, Z12
-	VMOVUPD          Z12, (DX)(SI*8)
-	VADDPD           Z12, Z10, Z10
+	VMOVUPD          (AX)(SI*8), Z10
+	VMOVUPD          (CX)(SI*8), Z11
+	VFNMADD231PD     Z0, Z11, Z10
+	VSUBPD           Z1, Z10, Z10
+	VCMPPD           $0x15, Z3, Z10, K1
+	VMINPD           Z10, Z4, Z10
+	VMOVUPD          Z2, Z11
+	VFMADD231PD      Z7, Z10, Z11
+	VSUBPD           Z2, Z11, Z12
+	VFMSUB213PD      Z12, Z7, Z10
+	VMOVUPD          Z11, Z12
+	VPERMI2PD        Z6, Z5, Z11
+	VPSLLQ           $0x30, Z12, Z12
+	VPADDQ           Z12, Z11, Z11
+	VBROADCASTSD     expWideF64<>+0(SB), Z12
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z12
+	VMULPD           Z11, Z10, Z10
+	VFMADD213PD.Z    Z11, Z12, K1, Z10
+	VMOVUPD          Z10, (DX)(SI*8)
+	VADDPD           Z10, Z8, Z8
 	ADDQ             $0x00000008, SI
 	SUBQ             $0x00000008, BX
 	JGE              loop3
@@ -4817,40 +4812,41 @@ skip4:
 	MOVQ             $-1, DI
 	BZHIQ            BX, DI, DI
 	KMOVW            DI, K1
-	VBROADCASTSD     minusInf64<>+0(SB), Z12
-	VMOVUPD          (AX)(SI*8), K1, Z12
-	VMOVUPD.Z        (CX)(SI*8), K1, Z13
-	VFNMADD231PD     Z0, Z13, Z12
-	VSUBPD           Z1, Z12, Z12
-	VCMPPD           $0x15, Z3, Z12, K2
-	VMINPD           Z12, Z4, Z12
+	VBROADCASTSD     minusInf64<>+0(SB), Z10
+	VMOVUPD          (AX)(SI*8), K1, Z10
+	VMOVUPD.Z        (CX)(SI*8), K1, Z11
+	VFNMADD231PD     Z0, Z11, Z10
+	VSUBPD           Z1, Z10, Z10
+	VCMPPD           $0x15, Z3, Z10, K2
+	VMINPD           Z10, Z4, Z10
 	VMOVUPD          Z2, Z0
-	VFMADD231PD      Z5, Z12, Z0
+	VFMADD231PD      Z7, Z10, Z0
 	VSUBPD           Z2, Z0, Z1
-	VFNMADD231PD     Z6, Z1, Z12
-	VFNMADD231PD     Z7, Z1, Z12
-	VPERMI2PD        Z9, Z8, Z0
-	VBROADCASTSD     expWideE64<>+0(SB), Z2
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z2
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z2
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z2
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z2
-	VMULPD           Z12, Z2, Z2
-	VFMADD213PD      Z12, Z12, Z2
-	VFMADD213PD      Z0, Z0, Z2
-	VSCALEFPD.Z      Z1, Z2, K2, Z12
-	VMOVUPD          Z12, K1, (DX)(SI*8)
-	VADDPD           Z12, Z10, Z10
+	VFMSUB213PD      Z1, Z7, Z10
+	VMOVUPD          Z0, Z1
+	VPERMI2PD        Z6, Z5, Z0
+	VPSLLQ           $0x30, Z1, Z1
+	VPADDQ           Z1, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z1
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z1
+	VMULPD           Z0, Z10, Z10
+	VFMADD213PD.Z    Z0, Z1, K2, Z10
+	VMOVUPD          Z10, K1, (DX)(SI*8)
+	VADDPD           Z10, Z8, Z8
 
 done5:
-	VADDPD        Z11, Z10, Z10
-	VEXTRACTF64X4 $0x01, Z10, Y0
-	VADDPD        Y0, Y10, Y10
-	VEXTRACTF64X2 $0x01, Y10, X0
-	VADDPD        X0, X10, X10
-	VPERMILPD     $0x01, X10, X0
-	VADDPD        X0, X10, X10
-	VMOVSD        X10, sum+48(FP)
+	VADDPD        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y0
+	VADDPD        Y0, Y8, Y8
+	VEXTRACTF64X2 $0x01, Y8, X0
+	VADDPD        X0, X8, X8
+	VPERMILPD     $0x01, X8, X0
+	VADDPD        X0, X8, X8
+	VMOVSD        X8, sum+48(FP)
 	VZEROUPPER
 	RET
 
@@ -4897,16 +4893,13 @@ loop1:
 	VMOVUPD      expShift64<>+0(SB), Y9
 	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y9
 	VSUBPD       expShift64<>+0(SB), Y7, Y10
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y10, Y4
 	VSUBPD       expShift64<>+0(SB), Y8, Y11
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y11, Y5
 	VSUBPD       expShift64<>+0(SB), Y9, Y12
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y12, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y10, Y4
+	VFMSUB132PD  expLog2e64<>+0(SB), Y10, Y4
+	VFMSUB132PD  expLog2e64<>+0(SB), Y11, Y5
+	VFMSUB132PD  expLog2e64<>+0(SB), Y12, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y11, Y5
 	VPSLLQ       $0x34, Y8, Y8
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y12, Y6
 	VPSLLQ       $0x34, Y9, Y9
 	VMOVUPD      expNarrowL64<>+0(SB), Y10
 	VMOVUPD      expNarrowL64<>+0(SB), Y11
@@ -4985,8 +4978,7 @@ loop3:
 	VMOVUPD      expShift64<>+0(SB), Y5
 	VFMADD231PD  expLog2e64<>+0(SB), Y4, Y5
 	VSUBPD       expShift64<>+0(SB), Y5, Y6
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y6, Y4
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y6, Y4
+	VFMSUB132PD  expLog2e64<>+0(SB), Y6, Y4
 	VPSLLQ       $0x34, Y5, Y5
 	VMOVUPD      expNarrowL64<>+0(SB), Y6
 	VMOVUPD      expNarrowK64<>+0(SB), Y7
@@ -5038,8 +5030,7 @@ skip4:
 	VMOVUPD      expShift64<>+0(SB), Y0
 	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y0
 	VSUBPD       expShift64<>+0(SB), Y0, Y1
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y1, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y1, Y5
+	VFMSUB132PD  expLog2e64<>+0(SB), Y1, Y5
 	VPSLLQ       $0x34, Y0, Y0
 	VMOVUPD      expNarrowL64<>+0(SB), Y1
 	VMOVUPD      expNarrowK64<>+0(SB), Y6
@@ -5087,13 +5078,11 @@ TEXT ·denseExp32AVX512(SB), NOSPLIT, $0-44
 	VBROADCASTSS shift+36(FP), Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
-	VBROADCASTSS expInf32<>+0(SB), Z4
-	VBROADCASTSS expLog2e32<>+0(SB), Z5
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z6
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z7
-	VMOVUPS      expRoots32<>+0(SB), Z8
-	VXORPS       Z9, Z9, Z9
-	VXORPS       Z10, Z10, Z10
+	VBROADCASTSS expLargest32<>+0(SB), Z4
+	VMOVUPS      expRoots32<>+0(SB), Z5
+	VBROADCASTSS expLog2e32<>+0(SB), Z6
+	VXORPS       Z7, Z7, Z7
+	VXORPS       Z8, Z8, Z8
 	MOVQ         dst+0(FP), DX
 	MOVQ         n+24(FP), BX
 	XORQ         SI, SI
@@ -5101,86 +5090,90 @@ TEXT ·denseExp32AVX512(SB), NOSPLIT, $0-44
 	JL           skip2
 
 loop1:
-	VMOVUPS          (AX)(SI*4), Z11
-	VMOVUPS          64(AX)(SI*4), Z12
-	VMOVUPS          128(AX)(SI*4), Z13
-	VMOVUPS          192(AX)(SI*4), Z14
-	VMOVUPS          (CX)(SI*4), Z15
-	VMOVUPS          64(CX)(SI*4), Z16
-	VMOVUPS          128(CX)(SI*4), Z17
-	VMOVUPS          192(CX)(SI*4), Z18
+	VMOVUPS          (AX)(SI*4), Z9
+	VMOVUPS          64(AX)(SI*4), Z10
+	VMOVUPS          128(AX)(SI*4), Z11
+	VMOVUPS          192(AX)(SI*4), Z12
+	VMOVUPS          (CX)(SI*4), Z13
+	VMOVUPS          64(CX)(SI*4), Z14
+	VMOVUPS          128(CX)(SI*4), Z15
+	VMOVUPS          192(CX)(SI*4), Z16
+	VFNMADD231PS     Z0, Z13, Z9
+	VFNMADD231PS     Z0, Z14, Z10
 	VFNMADD231PS     Z0, Z15, Z11
 	VFNMADD231PS     Z0, Z16, Z12
-	VFNMADD231PS     Z0, Z17, Z13
-	VFNMADD231PS     Z0, Z18, Z14
+	VSUBPS           Z1, Z9, Z9
+	VSUBPS           Z1, Z10, Z10
 	VSUBPS           Z1, Z11, Z11
 	VSUBPS           Z1, Z12, Z12
-	VSUBPS           Z1, Z13, Z13
-	VSUBPS           Z1, Z14, Z14
-	VCMPPS           $0x15, Z3, Z11, K1
-	VCMPPS           $0x15, Z3, Z12, K2
-	VCMPPS           $0x15, Z3, Z13, K3
-	VCMPPS           $0x15, Z3, Z14, K4
+	VCMPPS           $0x15, Z3, Z9, K1
+	VCMPPS           $0x15, Z3, Z10, K2
+	VCMPPS           $0x15, Z3, Z11, K3
+	VCMPPS           $0x15, Z3, Z12, K4
+	VMINPS           Z9, Z4, Z9
+	VMINPS           Z10, Z4, Z10
 	VMINPS           Z11, Z4, Z11
 	VMINPS           Z12, Z4, Z12
-	VMINPS           Z13, Z4, Z13
-	VMINPS           Z14, Z4, Z14
-	VMOVUPS          Z2, Z19
-	VFMADD231PS      Z5, Z11, Z19
-	VMOVUPS          Z2, Z20
-	VFMADD231PS      Z5, Z12, Z20
-	VMOVUPS          Z2, Z21
-	VFMADD231PS      Z5, Z13, Z21
-	VMOVUPS          Z2, Z22
-	VFMADD231PS      Z5, Z14, Z22
-	VSUBPS           Z2, Z19, Z15
-	VSUBPS           Z2, Z20, Z16
-	VSUBPS           Z2, Z21, Z17
-	VSUBPS           Z2, Z22, Z18
-	VFNMADD231PS     Z6, Z15, Z11
-	VFNMADD231PS     Z6, Z16, Z12
-	VFNMADD231PS     Z6, Z17, Z13
-	VFNMADD231PS     Z6, Z18, Z14
-	VFNMADD231PS     Z7, Z15, Z11
-	VFNMADD231PS     Z7, Z16, Z12
-	VFNMADD231PS     Z7, Z17, Z13
-	VFNMADD231PS     Z7, Z18, Z14
-	VPERMPS          Z8, Z19, Z19
-	VPERMPS          Z8, Z20, Z20
-	VPERMPS          Z8, Z21, Z21
-	VPERMPS          Z8, Z22, Z22
-	VBROADCASTSS     expWideB32<>+0(SB), Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VBROADCASTSS     expWideB32<>+0(SB), Z26
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z23
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z26
-	VMULPS           Z11, Z23, Z23
-	VFMADD213PS      Z11, Z11, Z23
-	VMULPS           Z12, Z24, Z24
-	VFMADD213PS      Z12, Z12, Z24
-	VMULPS           Z13, Z25, Z25
-	VFMADD213PS      Z13, Z13, Z25
-	VMULPS           Z14, Z26, Z26
-	VFMADD213PS      Z14, Z14, Z26
-	VFMADD213PS      Z19, Z19, Z23
-	VSCALEFPS.Z      Z15, Z23, K1, Z11
-	VFMADD213PS      Z20, Z20, Z24
-	VSCALEFPS.Z      Z16, Z24, K2, Z12
-	VFMADD213PS      Z21, Z21, Z25
-	VSCALEFPS.Z      Z17, Z25, K3, Z13
-	VFMADD213PS      Z22, Z22, Z26
-	VSCALEFPS.Z      Z18, Z26, K4, Z14
-	VMOVUPS          Z11, (DX)(SI*4)
-	VMOVUPS          Z12, 64(DX)(SI*4)
-	VMOVUPS          Z13, 128(DX)(SI*4)
-	VMOVUPS          Z14, 192(DX)(SI*4)
-	VADDPS           Z11, Z9, Z9
-	VADDPS           Z12, Z10, Z10
-	VADDPS           Z13, Z9, Z9
-	VADDPS           Z14, Z10, Z10
+	VMOVUPS          Z2, Z13
+	VFMADD231PS      Z6, Z9, Z13
+	VMOVUPS          Z2, Z14
+	VFMADD231PS      Z6, Z10, Z14
+	VMOVUPS          Z2, Z15
+	VFMADD231PS      Z6, Z11, Z15
+	VMOVUPS          Z2, Z16
+	VFMADD231PS      Z6, Z12, Z16
+	VSUBPS           Z2, Z13, Z17
+	VSUBPS           Z2, Z14, Z18
+	VSUBPS           Z2, Z15, Z19
+	VSUBPS           Z2, Z16, Z20
+	VFMSUB213PS      Z17, Z6, Z9
+	VFMSUB213PS      Z18, Z6, Z10
+	VFMSUB213PS      Z19, Z6, Z11
+	VFMSUB213PS      Z20, Z6, Z12
+	VMOVUPS          Z13, Z17
+	VPERMPS          Z5, Z13, Z13
+	VMOVUPS          Z14, Z18
+	VPERMPS          Z5, Z14, Z14
+	VMOVUPS          Z15, Z19
+	VPERMPS          Z5, Z15, Z15
+	VMOVUPS          Z16, Z20
+	VPERMPS          Z5, Z16, Z16
+	VPSLLD           $0x13, Z17, Z17
+	VPADDD           Z17, Z13, Z13
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z14, Z14
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z15, Z15
+	VPSLLD           $0x13, Z20, Z20
+	VPADDD           Z20, Z16, Z16
+	VBROADCASTSS     expWideC32<>+0(SB), Z17
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z20
+	VMULPS           Z13, Z9, Z9
+	VMULPS           Z14, Z10, Z10
+	VMULPS           Z15, Z11, Z11
+	VMULPS           Z16, Z12, Z12
+	VFMADD213PS.Z    Z13, Z17, K1, Z9
+	VFMADD213PS.Z    Z14, Z18, K2, Z10
+	VFMADD213PS.Z    Z15, Z19, K3, Z11
+	VFMADD213PS.Z    Z16, Z20, K4, Z12
+	VMOVUPS          Z9, (DX)(SI*4)
+	VMOVUPS          Z10, 64(DX)(SI*4)
+	VMOVUPS          Z11, 128(DX)(SI*4)
+	VMOVUPS          Z12, 192(DX)(SI*4)
+	VADDPS           Z9, Z7, Z7
+	VADDPS           Z10, Z8, Z8
+	VADDPS           Z11, Z7, Z7
+	VADDPS           Z12, Z8, Z8
 	ADDQ             $0x00000040, SI
 	SUBQ             $0x00000040, BX
 	JGE              loop1
@@ -5191,26 +5184,27 @@ skip2:
 	JL   skip4
 
 loop3:
-	VMOVUPS          (AX)(SI*4), Z11
-	VMOVUPS          (CX)(SI*4), Z12
-	VFNMADD231PS     Z0, Z12, Z11
-	VSUBPS           Z1, Z11, Z11
-	VCMPPS           $0x15, Z3, Z11, K1
-	VMINPS           Z11, Z4, Z11
-	VMOVUPS          Z2, Z13
-	VFMADD231PS      Z5, Z11, Z13
-	VSUBPS           Z2, Z13, Z12
-	VFNMADD231PS     Z6, Z12, Z11
-	VFNMADD231PS     Z7, Z12, Z11
-	VPERMPS          Z8, Z13, Z13
-	VBROADCASTSS     expWideB32<>+0(SB), Z14
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z14
-	VMULPS           Z11, Z14, Z14
-	VFMADD213PS      Z11, Z11, Z14
-	VFMADD213PS      Z13, Z13, Z14
-	VSCALEFPS.Z      Z12, Z14, K1, Z11
-	VMOVUPS          Z11, (DX)(SI*4)
-	VADDPS           Z11, Z9, Z9
+	VMOVUPS          (AX)(SI*4), Z9
+	VMOVUPS          (CX)(SI*4), Z10
+	VFNMADD231PS     Z0, Z10, Z9
+	VSUBPS           Z1, Z9, Z9
+	VCMPPS           $0x15, Z3, Z9, K1
+	VMINPS           Z9, Z4, Z9
+	VMOVUPS          Z2, Z10
+	VFMADD231PS      Z6, Z9, Z10
+	VSUBPS           Z2, Z10, Z11
+	VFMSUB213PS      Z11, Z6, Z9
+	VMOVUPS          Z10, Z11
+	VPERMPS          Z5, Z10, Z10
+	VPSLLD           $0x13, Z11, Z11
+	VPADDD           Z11, Z10, Z10
+	VBROADCASTSS     expWideC32<>+0(SB), Z11
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z11
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z11
+	VMULPS           Z10, Z9, Z9
+	VFMADD213PS.Z    Z10, Z11, K1, Z9
+	VMOVUPS          Z9, (DX)(SI*4)
+	VADDPS           Z9, Z7, Z7
 	ADDQ             $0x00000010, SI
 	SUBQ             $0x00000010, BX
 	JGE              loop3
@@ -5222,39 +5216,40 @@ skip4:
 	MOVQ             $-1, DI
 	BZHIQ            BX, DI, DI
 	KMOVW            DI, K1
-	VBROADCASTSS     minusInf32<>+0(SB), Z11
-	VMOVUPS          (AX)(SI*4), K1, Z11
-	VMOVUPS.Z        (CX)(SI*4), K1, Z12
-	VFNMADD231PS     Z0, Z12, Z11
-	VSUBPS           Z1, Z11, Z11
-	VCMPPS           $0x15, Z3, Z11, K2
-	VMINPS           Z11, Z4, Z11
+	VBROADCASTSS     minusInf32<>+0(SB), Z9
+	VMOVUPS          (AX)(SI*4), K1, Z9
+	VMOVUPS.Z        (CX)(SI*4), K1, Z10
+	VFNMADD231PS     Z0, Z10, Z9
+	VSUBPS           Z1, Z9, Z9
+	VCMPPS           $0x15, Z3, Z9, K2
+	VMINPS           Z9, Z4, Z9
 	VMOVUPS          Z2, Z0
-	VFMADD231PS      Z5, Z11, Z0
+	VFMADD231PS      Z6, Z9, Z0
 	VSUBPS           Z2, Z0, Z1
-	VFNMADD231PS     Z6, Z1, Z11
-	VFNMADD231PS     Z7, Z1, Z11
-	VPERMPS          Z8, Z0, Z0
-	VBROADCASTSS     expWideB32<>+0(SB), Z2
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z2
-	VMULPS           Z11, Z2, Z2
-	VFMADD213PS      Z11, Z11, Z2
-	VFMADD213PS      Z0, Z0, Z2
-	VSCALEFPS.Z      Z1, Z2, K2, Z11
-	VMOVUPS          Z11, K1, (DX)(SI*4)
-	VADDPS           Z11, Z9, Z9
+	VFMSUB213PS      Z1, Z6, Z9
+	VMOVUPS          Z0, Z1
+	VPERMPS          Z5, Z0, Z0
+	VPSLLD           $0x13, Z1, Z1
+	VPADDD           Z1, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z1
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z1
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z1
+	VMULPS           Z0, Z9, Z9
+	VFMADD213PS.Z    Z0, Z1, K2, Z9
+	VMOVUPS          Z9, K1, (DX)(SI*4)
+	VADDPS           Z9, Z7, Z7
 
 done5:
-	VADDPS        Z10, Z9, Z9
-	VEXTRACTF64X4 $0x01, Z9, Y0
-	VADDPS        Y0, Y9, Y9
-	VEXTRACTF64X2 $0x01, Y9, X0
-	VADDPS        X0, X9, X9
-	VPERMILPD     $0x01, X9, X0
-	VADDPS        X0, X9, X9
-	VMOVSHDUP     X9, X0
-	VADDPS        X0, X9, X9
-	VMOVSS        X9, sum+40(FP)
+	VADDPS        Z8, Z7, Z7
+	VEXTRACTF64X4 $0x01, Z7, Y0
+	VADDPS        Y0, Y7, Y7
+	VEXTRACTF64X2 $0x01, Y7, X0
+	VADDPS        X0, X7, X7
+	VPERMILPD     $0x01, X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSHDUP     X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSS        X7, sum+40(FP)
 	VZEROUPPER
 	RET
 
@@ -5301,16 +5296,13 @@ loop1:
 	VMOVUPS      expShift32<>+0(SB), Y9
 	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y9
 	VSUBPS       expShift32<>+0(SB), Y7, Y10
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y10, Y4
 	VSUBPS       expShift32<>+0(SB), Y8, Y11
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y11, Y5
 	VSUBPS       expShift32<>+0(SB), Y9, Y12
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y12, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y10, Y4
+	VFMSUB132PS  expLog2e32<>+0(SB), Y10, Y4
+	VFMSUB132PS  expLog2e32<>+0(SB), Y11, Y5
+	VFMSUB132PS  expLog2e32<>+0(SB), Y12, Y6
 	VPSLLD       $0x17, Y7, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y11, Y5
 	VPSLLD       $0x17, Y8, Y8
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y12, Y6
 	VPSLLD       $0x17, Y9, Y9
 	VMOVUPS      expNarrowG32<>+0(SB), Y10
 	VMOVUPS      expNarrowG32<>+0(SB), Y11
@@ -5369,8 +5361,7 @@ loop3:
 	VMOVUPS      expShift32<>+0(SB), Y5
 	VFMADD231PS  expLog2e32<>+0(SB), Y4, Y5
 	VSUBPS       expShift32<>+0(SB), Y5, Y6
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y6, Y4
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y6, Y4
+	VFMSUB132PS  expLog2e32<>+0(SB), Y6, Y4
 	VPSLLD       $0x17, Y5, Y5
 	VMOVUPS      expNarrowG32<>+0(SB), Y6
 	VMOVUPS      expNarrowF32<>+0(SB), Y7
@@ -5412,8 +5403,7 @@ skip4:
 	VMOVUPS      expShift32<>+0(SB), Y0
 	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y0
 	VSUBPS       expShift32<>+0(SB), Y0, Y1
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y1, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y1, Y5
+	VFMSUB132PS  expLog2e32<>+0(SB), Y1, Y5
 	VPSLLD       $0x17, Y0, Y0
 	VMOVUPS      expNarrowG32<>+0(SB), Y1
 	VMOVUPS      expNarrowF32<>+0(SB), Y6
@@ -5452,143 +5442,146 @@ TEXT ·denseLSE64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD inv+24(FP), Z0
 	VBROADCASTSD expShift1664<>+0(SB), Z1
 	VBROADCASTSD expLo64<>+0(SB), Z2
-	VBROADCASTSD expLog2e64<>+0(SB), Z3
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z4
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z5
-	VMOVUPD      expRoots64<>+0(SB), Z6
-	VMOVUPD      expRootsUpper64<>+0(SB), Z7
-	VXORPS       Z8, Z8, Z8
-	VXORPS       Z9, Z9, Z9
-	VBROADCASTSD least64<>+0(SB), Z10
-	VBROADCASTSD least64<>+0(SB), Z11
+	VMOVUPD      expRoots64<>+0(SB), Z3
+	VMOVUPD      expRootsUpper64<>+0(SB), Z4
+	VBROADCASTSD expLog2e64<>+0(SB), Z5
+	VXORPS       Z6, Z6, Z6
+	VXORPS       Z7, Z7, Z7
+	VBROADCASTSD least64<>+0(SB), Z8
+	VBROADCASTSD least64<>+0(SB), Z9
 	MOVQ         n+16(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
 
 loop1:
-	VMOVUPD          (AX)(BX*8), Z12
-	VMOVUPD          64(AX)(BX*8), Z13
-	VMOVUPD          128(AX)(BX*8), Z14
-	VMOVUPD          192(AX)(BX*8), Z15
-	VMOVUPD          (CX)(BX*8), Z16
-	VMOVUPD          64(CX)(BX*8), Z17
-	VMOVUPD          128(CX)(BX*8), Z18
-	VMOVUPD          192(CX)(BX*8), Z19
+	VMOVUPD          (AX)(BX*8), Z10
+	VMOVUPD          64(AX)(BX*8), Z11
+	VMOVUPD          128(AX)(BX*8), Z12
+	VMOVUPD          192(AX)(BX*8), Z13
+	VMOVUPD          (CX)(BX*8), Z14
+	VMOVUPD          64(CX)(BX*8), Z15
+	VMOVUPD          128(CX)(BX*8), Z16
+	VMOVUPD          192(CX)(BX*8), Z17
+	VFNMADD231PD     Z0, Z14, Z10
+	VFNMADD231PD     Z0, Z15, Z11
 	VFNMADD231PD     Z0, Z16, Z12
 	VFNMADD231PD     Z0, Z17, Z13
-	VFNMADD231PD     Z0, Z18, Z14
-	VFNMADD231PD     Z0, Z19, Z15
-	VMOVUPD          Z12, Z16
-	VMAXPD           Z16, Z13, Z16
-	VMAXPD           Z16, Z14, Z16
-	VMAXPD           Z16, Z15, Z16
-	VCMPPD           $0x1e, Z11, Z16, K1
+	VMOVUPD          Z10, Z14
+	VMAXPD           Z14, Z11, Z14
+	VMAXPD           Z14, Z12, Z14
+	VMAXPD           Z14, Z13, Z14
+	VCMPPD           $0x1e, Z9, Z14, K1
 	KORTESTW         K1, K1
 	JE               fits3
-	VEXTRACTF64X4    $0x01, Z16, Y11
-	VMAXPD           Y11, Y16, Y16
-	VEXTRACTF64X2    $0x01, Y16, X11
-	VMAXPD           X11, X16, X16
-	VPERMILPD        $0x01, X16, X11
-	VMAXPD           X11, X16, X16
-	VBROADCASTSD     X16, Z16
-	VSUBPD           Z16, Z10, Z17
-	VMOVUPD          Z16, Z10
-	VBROADCASTSD     slack64<>+0(SB), Z11
-	VADDPD           Z11, Z16, Z11
-	VCMPPD           $0x15, Z2, Z17, K1
-	VMOVUPD          Z1, Z18
-	VFMADD231PD      Z3, Z17, Z18
-	VSUBPD           Z1, Z18, Z16
-	VFNMADD231PD     Z4, Z16, Z17
-	VFNMADD231PD     Z5, Z16, Z17
-	VPERMI2PD        Z7, Z6, Z18
-	VBROADCASTSD     expWideE64<>+0(SB), Z19
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z19
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z19
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z19
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z19
-	VMULPD           Z17, Z19, Z19
-	VFMADD213PD      Z17, Z17, Z19
-	VFMADD213PD      Z18, Z18, Z19
-	VSCALEFPD.Z      Z16, Z19, K1, Z17
-	VMULPD           Z17, Z8, Z8
-	VMULPD           Z17, Z9, Z9
+	VEXTRACTF64X4    $0x01, Z14, Y9
+	VMAXPD           Y9, Y14, Y14
+	VEXTRACTF64X2    $0x01, Y14, X9
+	VMAXPD           X9, X14, X14
+	VPERMILPD        $0x01, X14, X9
+	VMAXPD           X9, X14, X14
+	VBROADCASTSD     X14, Z14
+	VSUBPD           Z14, Z8, Z15
+	VMOVUPD          Z14, Z8
+	VBROADCASTSD     slack64<>+0(SB), Z9
+	VADDPD           Z9, Z14, Z9
+	VCMPPD           $0x15, Z2, Z15, K1
+	VMOVUPD          Z1, Z14
+	VFMADD231PD      Z5, Z15, Z14
+	VSUBPD           Z1, Z14, Z16
+	VFMSUB213PD      Z16, Z5, Z15
+	VMOVUPD          Z14, Z16
+	VPERMI2PD        Z4, Z3, Z14
+	VPSLLQ           $0x30, Z16, Z16
+	VPADDQ           Z16, Z14, Z14
+	VBROADCASTSD     expWideF64<>+0(SB), Z16
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z15, Z16
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z16
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z16
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z16
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z16
+	VMULPD           Z14, Z15, Z15
+	VFMADD213PD.Z    Z14, Z16, K1, Z15
+	VMULPD           Z15, Z6, Z6
+	VMULPD           Z15, Z7, Z7
 
 fits3:
-	VSUBPD           Z10, Z12, Z12
-	VSUBPD           Z10, Z13, Z13
-	VSUBPD           Z10, Z14, Z14
-	VSUBPD           Z10, Z15, Z15
-	VCMPPD           $0x15, Z2, Z12, K1
-	VCMPPD           $0x15, Z2, Z13, K2
-	VCMPPD           $0x15, Z2, Z14, K3
-	VCMPPD           $0x15, Z2, Z15, K4
-	VMOVUPD          Z1, Z20
-	VFMADD231PD      Z3, Z12, Z20
-	VMOVUPD          Z1, Z21
-	VFMADD231PD      Z3, Z13, Z21
-	VMOVUPD          Z1, Z22
-	VFMADD231PD      Z3, Z14, Z22
-	VMOVUPD          Z1, Z23
-	VFMADD231PD      Z3, Z15, Z23
-	VSUBPD           Z1, Z20, Z16
-	VSUBPD           Z1, Z21, Z17
-	VSUBPD           Z1, Z22, Z18
-	VSUBPD           Z1, Z23, Z19
-	VFNMADD231PD     Z4, Z16, Z12
-	VFNMADD231PD     Z4, Z17, Z13
-	VFNMADD231PD     Z4, Z18, Z14
-	VFNMADD231PD     Z4, Z19, Z15
-	VFNMADD231PD     Z5, Z16, Z12
-	VFNMADD231PD     Z5, Z17, Z13
-	VFNMADD231PD     Z5, Z18, Z14
-	VFNMADD231PD     Z5, Z19, Z15
-	VPERMI2PD        Z7, Z6, Z20
-	VPERMI2PD        Z7, Z6, Z21
-	VPERMI2PD        Z7, Z6, Z22
-	VPERMI2PD        Z7, Z6, Z23
-	VBROADCASTSD     expWideE64<>+0(SB), Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VBROADCASTSD     expWideE64<>+0(SB), Z27
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z27
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z27
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z27
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z24
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z27
-	VMULPD           Z12, Z24, Z24
-	VFMADD213PD      Z12, Z12, Z24
-	VMULPD           Z13, Z25, Z25
-	VFMADD213PD      Z13, Z13, Z25
-	VMULPD           Z14, Z26, Z26
-	VFMADD213PD      Z14, Z14, Z26
-	VMULPD           Z15, Z27, Z27
-	VFMADD213PD      Z15, Z15, Z27
-	VFMADD213PD      Z20, Z20, Z24
-	VSCALEFPD.Z      Z16, Z24, K1, Z12
-	VFMADD213PD      Z21, Z21, Z25
-	VSCALEFPD.Z      Z17, Z25, K2, Z13
-	VFMADD213PD      Z22, Z22, Z26
-	VSCALEFPD.Z      Z18, Z26, K3, Z14
-	VFMADD213PD      Z23, Z23, Z27
-	VSCALEFPD.Z      Z19, Z27, K4, Z15
-	VADDPD           Z12, Z8, Z8
-	VADDPD           Z13, Z9, Z9
-	VADDPD           Z14, Z8, Z8
-	VADDPD           Z15, Z9, Z9
+	VSUBPD           Z8, Z10, Z10
+	VSUBPD           Z8, Z11, Z11
+	VSUBPD           Z8, Z12, Z12
+	VSUBPD           Z8, Z13, Z13
+	VCMPPD           $0x15, Z2, Z10, K1
+	VCMPPD           $0x15, Z2, Z11, K2
+	VCMPPD           $0x15, Z2, Z12, K3
+	VCMPPD           $0x15, Z2, Z13, K4
+	VMOVUPD          Z1, Z14
+	VFMADD231PD      Z5, Z10, Z14
+	VMOVUPD          Z1, Z15
+	VFMADD231PD      Z5, Z11, Z15
+	VMOVUPD          Z1, Z16
+	VFMADD231PD      Z5, Z12, Z16
+	VMOVUPD          Z1, Z17
+	VFMADD231PD      Z5, Z13, Z17
+	VSUBPD           Z1, Z14, Z18
+	VSUBPD           Z1, Z15, Z19
+	VSUBPD           Z1, Z16, Z20
+	VSUBPD           Z1, Z17, Z21
+	VFMSUB213PD      Z18, Z5, Z10
+	VFMSUB213PD      Z19, Z5, Z11
+	VFMSUB213PD      Z20, Z5, Z12
+	VFMSUB213PD      Z21, Z5, Z13
+	VMOVUPD          Z14, Z18
+	VPERMI2PD        Z4, Z3, Z14
+	VMOVUPD          Z15, Z19
+	VPERMI2PD        Z4, Z3, Z15
+	VMOVUPD          Z16, Z20
+	VPERMI2PD        Z4, Z3, Z16
+	VMOVUPD          Z17, Z21
+	VPERMI2PD        Z4, Z3, Z17
+	VPSLLQ           $0x30, Z18, Z18
+	VPADDQ           Z18, Z14, Z14
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z15, Z15
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z16, Z16
+	VPSLLQ           $0x30, Z21, Z21
+	VPADDQ           Z21, Z17, Z17
+	VBROADCASTSD     expWideF64<>+0(SB), Z18
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z21
+	VMULPD           Z14, Z10, Z10
+	VMULPD           Z15, Z11, Z11
+	VMULPD           Z16, Z12, Z12
+	VMULPD           Z17, Z13, Z13
+	VFMADD213PD.Z    Z14, Z18, K1, Z10
+	VFMADD213PD.Z    Z15, Z19, K2, Z11
+	VFMADD213PD.Z    Z16, Z20, K3, Z12
+	VFMADD213PD.Z    Z17, Z21, K4, Z13
+	VADDPD           Z10, Z6, Z6
+	VADDPD           Z11, Z7, Z7
+	VADDPD           Z12, Z6, Z6
+	VADDPD           Z13, Z7, Z7
 	ADDQ             $0x00000020, BX
 	SUBQ             $0x00000020, DX
 	JGE              loop1
@@ -5599,62 +5592,64 @@ skip2:
 	JL   skip5
 
 loop4:
-	VMOVUPD          (AX)(BX*8), Z12
-	VMOVUPD          (CX)(BX*8), Z13
-	VFNMADD231PD     Z0, Z13, Z12
-	VMOVUPD          Z12, Z13
-	VCMPPD           $0x1e, Z11, Z13, K1
+	VMOVUPD          (AX)(BX*8), Z10
+	VMOVUPD          (CX)(BX*8), Z11
+	VFNMADD231PD     Z0, Z11, Z10
+	VMOVUPD          Z10, Z11
+	VCMPPD           $0x1e, Z9, Z11, K1
 	KORTESTW         K1, K1
 	JE               fits6
-	VEXTRACTF64X4    $0x01, Z13, Y11
-	VMAXPD           Y11, Y13, Y13
-	VEXTRACTF64X2    $0x01, Y13, X11
-	VMAXPD           X11, X13, X13
-	VPERMILPD        $0x01, X13, X11
-	VMAXPD           X11, X13, X13
-	VBROADCASTSD     X13, Z13
-	VSUBPD           Z13, Z10, Z14
-	VMOVUPD          Z13, Z10
-	VBROADCASTSD     slack64<>+0(SB), Z11
-	VADDPD           Z11, Z13, Z11
-	VCMPPD           $0x15, Z2, Z14, K1
-	VMOVUPD          Z1, Z15
-	VFMADD231PD      Z3, Z14, Z15
-	VSUBPD           Z1, Z15, Z13
-	VFNMADD231PD     Z4, Z13, Z14
-	VFNMADD231PD     Z5, Z13, Z14
-	VPERMI2PD        Z7, Z6, Z15
-	VBROADCASTSD     expWideE64<>+0(SB), Z16
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z16
-	VMULPD           Z14, Z16, Z16
-	VFMADD213PD      Z14, Z14, Z16
-	VFMADD213PD      Z15, Z15, Z16
-	VSCALEFPD.Z      Z13, Z16, K1, Z14
-	VMULPD           Z14, Z8, Z8
-	VMULPD           Z14, Z9, Z9
+	VEXTRACTF64X4    $0x01, Z11, Y9
+	VMAXPD           Y9, Y11, Y11
+	VEXTRACTF64X2    $0x01, Y11, X9
+	VMAXPD           X9, X11, X11
+	VPERMILPD        $0x01, X11, X9
+	VMAXPD           X9, X11, X11
+	VBROADCASTSD     X11, Z11
+	VSUBPD           Z11, Z8, Z12
+	VMOVUPD          Z11, Z8
+	VBROADCASTSD     slack64<>+0(SB), Z9
+	VADDPD           Z9, Z11, Z9
+	VCMPPD           $0x15, Z2, Z12, K1
+	VMOVUPD          Z1, Z11
+	VFMADD231PD      Z5, Z12, Z11
+	VSUBPD           Z1, Z11, Z13
+	VFMSUB213PD      Z13, Z5, Z12
+	VMOVUPD          Z11, Z13
+	VPERMI2PD        Z4, Z3, Z11
+	VPSLLQ           $0x30, Z13, Z13
+	VPADDQ           Z13, Z11, Z11
+	VBROADCASTSD     expWideF64<>+0(SB), Z13
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z13
+	VMULPD           Z11, Z12, Z12
+	VFMADD213PD.Z    Z11, Z13, K1, Z12
+	VMULPD           Z12, Z6, Z6
+	VMULPD           Z12, Z7, Z7
 
 fits6:
-	VSUBPD           Z10, Z12, Z12
-	VCMPPD           $0x15, Z2, Z12, K1
-	VMOVUPD          Z1, Z14
-	VFMADD231PD      Z3, Z12, Z14
-	VSUBPD           Z1, Z14, Z13
-	VFNMADD231PD     Z4, Z13, Z12
-	VFNMADD231PD     Z5, Z13, Z12
-	VPERMI2PD        Z7, Z6, Z14
-	VBROADCASTSD     expWideE64<>+0(SB), Z15
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z15
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z15
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z15
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z15
-	VMULPD           Z12, Z15, Z15
-	VFMADD213PD      Z12, Z12, Z15
-	VFMADD213PD      Z14, Z14, Z15
-	VSCALEFPD.Z      Z13, Z15, K1, Z12
-	VADDPD           Z12, Z8, Z8
+	VSUBPD           Z8, Z10, Z10
+	VCMPPD           $0x15, Z2, Z10, K1
+	VMOVUPD          Z1, Z11
+	VFMADD231PD      Z5, Z10, Z11
+	VSUBPD           Z1, Z11, Z12
+	VFMSUB213PD      Z12, Z5, Z10
+	VMOVUPD          Z11, Z12
+	VPERMI2PD        Z4, Z3, Z11
+	VPSLLQ           $0x30, Z12, Z12
+	VPADDQ           Z12, Z11, Z11
+	VBROADCASTSD     expWideF64<>+0(SB), Z12
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z12
+	VMULPD           Z11, Z10, Z10
+	VFMADD213PD.Z    Z11, Z12, K1, Z10
+	VADDPD           Z10, Z6, Z6
 	ADDQ             $0x00000008, BX
 	SUBQ             $0x00000008, DX
 	JGE              loop4
@@ -5666,74 +5661,76 @@ skip5:
 	MOVQ             $-1, SI
 	BZHIQ            DX, SI, SI
 	KMOVW            SI, K1
-	VBROADCASTSD     minusInf64<>+0(SB), Z12
-	VMOVUPD          (AX)(BX*8), K1, Z12
-	VMOVUPD.Z        (CX)(BX*8), K1, Z13
-	VFNMADD231PD     Z0, Z13, Z12
-	VMOVUPD          Z12, Z0
-	VCMPPD           $0x1e, Z11, Z0, K1
+	VBROADCASTSD     minusInf64<>+0(SB), Z10
+	VMOVUPD          (AX)(BX*8), K1, Z10
+	VMOVUPD.Z        (CX)(BX*8), K1, Z11
+	VFNMADD231PD     Z0, Z11, Z10
+	VMOVUPD          Z10, Z0
+	VCMPPD           $0x1e, Z9, Z0, K1
 	KORTESTW         K1, K1
 	JE               fits8
-	VEXTRACTF64X4    $0x01, Z0, Y11
-	VMAXPD           Y11, Y0, Y0
-	VEXTRACTF64X2    $0x01, Y0, X11
-	VMAXPD           X11, X0, X0
-	VPERMILPD        $0x01, X0, X11
-	VMAXPD           X11, X0, X0
+	VEXTRACTF64X4    $0x01, Z0, Y9
+	VMAXPD           Y9, Y0, Y0
+	VEXTRACTF64X2    $0x01, Y0, X9
+	VMAXPD           X9, X0, X0
+	VPERMILPD        $0x01, X0, X9
+	VMAXPD           X9, X0, X0
 	VBROADCASTSD     X0, Z0
-	VSUBPD           Z0, Z10, Z13
-	VMOVUPD          Z0, Z10
-	VBROADCASTSD     slack64<>+0(SB), Z11
-	VADDPD           Z11, Z0, Z11
-	VCMPPD           $0x15, Z2, Z13, K1
-	VMOVUPD          Z1, Z11
-	VFMADD231PD      Z3, Z13, Z11
-	VSUBPD           Z1, Z11, Z0
-	VFNMADD231PD     Z4, Z0, Z13
-	VFNMADD231PD     Z5, Z0, Z13
-	VPERMI2PD        Z7, Z6, Z11
-	VBROADCASTSD     expWideE64<>+0(SB), Z14
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z14
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z14
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z14
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z14
-	VMULPD           Z13, Z14, Z14
-	VFMADD213PD      Z13, Z13, Z14
-	VFMADD213PD      Z11, Z11, Z14
-	VSCALEFPD.Z      Z0, Z14, K1, Z13
-	VMULPD           Z13, Z8, Z8
-	VMULPD           Z13, Z9, Z9
+	VSUBPD           Z0, Z8, Z11
+	VMOVUPD          Z0, Z8
+	VBROADCASTSD     slack64<>+0(SB), Z9
+	VADDPD           Z9, Z0, Z9
+	VCMPPD           $0x15, Z2, Z11, K1
+	VMOVUPD          Z1, Z0
+	VFMADD231PD      Z5, Z11, Z0
+	VSUBPD           Z1, Z0, Z9
+	VFMSUB213PD      Z9, Z5, Z11
+	VMOVUPD          Z0, Z9
+	VPERMI2PD        Z4, Z3, Z0
+	VPSLLQ           $0x30, Z9, Z9
+	VPADDQ           Z9, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z9
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z9
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z9
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z9
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z9
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z9
+	VMULPD           Z0, Z11, Z11
+	VFMADD213PD.Z    Z0, Z9, K1, Z11
+	VMULPD           Z11, Z6, Z6
+	VMULPD           Z11, Z7, Z7
 
 fits8:
-	VSUBPD           Z10, Z12, Z12
-	VCMPPD           $0x15, Z2, Z12, K1
+	VSUBPD           Z8, Z10, Z10
+	VCMPPD           $0x15, Z2, Z10, K1
 	VMOVUPD          Z1, Z0
-	VFMADD231PD      Z3, Z12, Z0
+	VFMADD231PD      Z5, Z10, Z0
 	VSUBPD           Z1, Z0, Z1
-	VFNMADD231PD     Z4, Z1, Z12
-	VFNMADD231PD     Z5, Z1, Z12
-	VPERMI2PD        Z7, Z6, Z0
-	VBROADCASTSD     expWideE64<>+0(SB), Z2
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z2
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z2
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z2
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z2
-	VMULPD           Z12, Z2, Z2
-	VFMADD213PD      Z12, Z12, Z2
-	VFMADD213PD      Z0, Z0, Z2
-	VSCALEFPD.Z      Z1, Z2, K1, Z12
-	VADDPD           Z12, Z8, Z8
+	VFMSUB213PD      Z1, Z5, Z10
+	VMOVUPD          Z0, Z1
+	VPERMI2PD        Z4, Z3, Z0
+	VPSLLQ           $0x30, Z1, Z1
+	VPADDQ           Z1, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z1
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z1
+	VMULPD           Z0, Z10, Z10
+	VFMADD213PD.Z    Z0, Z1, K1, Z10
+	VADDPD           Z10, Z6, Z6
 
 done7:
-	VMOVSD        X10, shift+32(FP)
-	VADDPD        Z9, Z8, Z8
-	VEXTRACTF64X4 $0x01, Z8, Y0
-	VADDPD        Y0, Y8, Y8
-	VEXTRACTF64X2 $0x01, Y8, X0
-	VADDPD        X0, X8, X8
-	VPERMILPD     $0x01, X8, X0
-	VADDPD        X0, X8, X8
-	VMOVSD        X8, sum+40(FP)
+	VMOVSD        X8, shift+32(FP)
+	VADDPD        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y0
+	VADDPD        Y0, Y6, Y6
+	VEXTRACTF64X2 $0x01, Y6, X0
+	VADDPD        X0, X6, X6
+	VPERMILPD     $0x01, X6, X0
+	VADDPD        X0, X6, X6
+	VMOVSD        X6, sum+40(FP)
 	VZEROUPPER
 	RET
 
@@ -5783,8 +5780,7 @@ loop1:
 	VMOVUPD      expShift64<>+0(SB), Y8
 	VFMADD231PD  expLog2e64<>+0(SB), Y9, Y8
 	VSUBPD       expShift64<>+0(SB), Y8, Y10
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y10, Y9
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y10, Y9
+	VFMSUB132PD  expLog2e64<>+0(SB), Y10, Y9
 	VPSLLQ       $0x34, Y8, Y8
 	VMOVUPD      expNarrowL64<>+0(SB), Y10
 	VMOVUPD      expNarrowK64<>+0(SB), Y11
@@ -5814,87 +5810,84 @@ loop1:
 	VMULPD       Y9, Y2, Y2
 
 fits3:
-	VSUBPD       Y3, Y5, Y5
-	VSUBPD       Y3, Y6, Y6
-	VSUBPD       Y3, Y7, Y7
-	VMOVUPD      expZero64<>+0(SB), Y8
-	VMAXPD       Y5, Y8, Y5
-	VMAXPD       Y6, Y8, Y6
-	VMAXPD       Y7, Y8, Y7
-	VMOVUPD      expShift64<>+0(SB), Y8
-	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y8
-	VMOVUPD      expShift64<>+0(SB), Y9
-	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y9
-	VMOVUPD      expShift64<>+0(SB), Y10
-	VFMADD231PD  expLog2e64<>+0(SB), Y7, Y10
-	VSUBPD       expShift64<>+0(SB), Y8, Y11
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y11, Y5
-	VSUBPD       expShift64<>+0(SB), Y9, Y12
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y12, Y6
-	VSUBPD       expShift64<>+0(SB), Y10, Y13
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y13, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y11, Y5
-	VPSLLQ       $0x34, Y8, Y8
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y12, Y6
-	VPSLLQ       $0x34, Y9, Y9
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y13, Y7
-	VPSLLQ       $0x34, Y10, Y10
-	VMOVUPD      expNarrowL64<>+0(SB), Y11
-	VMOVUPD      expNarrowL64<>+0(SB), Y12
-	VMOVUPD      expNarrowL64<>+0(SB), Y13
-	VMOVUPD      expNarrowK64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y5, Y11
-	VFMADD213PD  Y14, Y6, Y12
-	VFMADD213PD  Y14, Y7, Y13
-	VMOVUPD      expNarrowJ64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y5, Y11
-	VFMADD213PD  Y14, Y6, Y12
-	VFMADD213PD  Y14, Y7, Y13
-	VMOVUPD      expNarrowI64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y5, Y11
-	VFMADD213PD  Y14, Y6, Y12
-	VFMADD213PD  Y14, Y7, Y13
-	VMOVUPD      expNarrowH64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y5, Y11
-	VFMADD213PD  Y14, Y6, Y12
-	VFMADD213PD  Y14, Y7, Y13
-	VMOVUPD      expNarrowG64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y5, Y11
-	VFMADD213PD  Y14, Y6, Y12
-	VFMADD213PD  Y14, Y7, Y13
-	VMOVUPD      expNarrowF64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y5, Y11
-	VFMADD213PD  Y14, Y6, Y12
-	VFMADD213PD  Y14, Y7, Y13
-	VMOVUPD      expNarrowE64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y5, Y11
-	VFMADD213PD  Y14, Y6, Y12
-	VFMADD213PD  Y14, Y7, Y13
-	VMOVUPD      expNarrowD64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y5, Y11
-	VFMADD213PD  Y14, Y6, Y12
-	VFMADD213PD  Y14, Y7, Y13
-	VMOVUPD      expNarrowC64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y5, Y11
-	VFMADD213PD  Y14, Y6, Y12
-	VFMADD213PD  Y14, Y7, Y13
-	VMOVUPD      expNarrowB64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y5, Y11
-	VFMADD213PD  Y14, Y6, Y12
-	VFMADD213PD  Y14, Y7, Y13
-	VMOVUPD      expNarrowA64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y5, Y11
-	VFMADD213PD  Y14, Y6, Y12
-	VFMADD213PD  Y14, Y7, Y13
-	VMULPD       Y8, Y11, Y5
-	VMULPD       Y9, Y12, Y6
-	VMULPD       Y10, Y13, Y7
-	VADDPD       Y5, Y1, Y1
-	VADDPD       Y6, Y2, Y2
-	VADDPD       Y7, Y1, Y1
-	ADDQ         $0x0000000c, BX
-	SUBQ         $0x0000000c, DX
-	JGE          loop1
+	VSUBPD      Y3, Y5, Y5
+	VSUBPD      Y3, Y6, Y6
+	VSUBPD      Y3, Y7, Y7
+	VMOVUPD     expZero64<>+0(SB), Y8
+	VMAXPD      Y5, Y8, Y5
+	VMAXPD      Y6, Y8, Y6
+	VMAXPD      Y7, Y8, Y7
+	VMOVUPD     expShift64<>+0(SB), Y8
+	VFMADD231PD expLog2e64<>+0(SB), Y5, Y8
+	VMOVUPD     expShift64<>+0(SB), Y9
+	VFMADD231PD expLog2e64<>+0(SB), Y6, Y9
+	VMOVUPD     expShift64<>+0(SB), Y10
+	VFMADD231PD expLog2e64<>+0(SB), Y7, Y10
+	VSUBPD      expShift64<>+0(SB), Y8, Y11
+	VSUBPD      expShift64<>+0(SB), Y9, Y12
+	VSUBPD      expShift64<>+0(SB), Y10, Y13
+	VFMSUB132PD expLog2e64<>+0(SB), Y11, Y5
+	VFMSUB132PD expLog2e64<>+0(SB), Y12, Y6
+	VFMSUB132PD expLog2e64<>+0(SB), Y13, Y7
+	VPSLLQ      $0x34, Y8, Y8
+	VPSLLQ      $0x34, Y9, Y9
+	VPSLLQ      $0x34, Y10, Y10
+	VMOVUPD     expNarrowL64<>+0(SB), Y11
+	VMOVUPD     expNarrowL64<>+0(SB), Y12
+	VMOVUPD     expNarrowL64<>+0(SB), Y13
+	VMOVUPD     expNarrowK64<>+0(SB), Y14
+	VFMADD213PD Y14, Y5, Y11
+	VFMADD213PD Y14, Y6, Y12
+	VFMADD213PD Y14, Y7, Y13
+	VMOVUPD     expNarrowJ64<>+0(SB), Y14
+	VFMADD213PD Y14, Y5, Y11
+	VFMADD213PD Y14, Y6, Y12
+	VFMADD213PD Y14, Y7, Y13
+	VMOVUPD     expNarrowI64<>+0(SB), Y14
+	VFMADD213PD Y14, Y5, Y11
+	VFMADD213PD Y14, Y6, Y12
+	VFMADD213PD Y14, Y7, Y13
+	VMOVUPD     expNarrowH64<>+0(SB), Y14
+	VFMADD213PD Y14, Y5, Y11
+	VFMADD213PD Y14, Y6, Y12
+	VFMADD213PD Y14, Y7, Y13
+	VMOVUPD     expNarrowG64<>+0(SB), Y14
+	VFMADD213PD Y14, Y5, Y11
+	VFMADD213PD Y14, Y6, Y12
+	VFMADD213PD Y14, Y7, Y13
+	VMOVUPD     expNarrowF64<>+0(SB), Y14
+	VFMADD213PD Y14, Y5, Y11
+	VFMADD213PD Y14, Y6, Y12
+	VFMADD213PD Y14, Y7, Y13
+	VMOVUPD     expNarrowE64<>+0(SB), Y14
+	VFMADD213PD Y14, Y5, Y11
+	VFMADD213PD Y14, Y6, Y12
+	VFMADD213PD Y14, Y7, Y13
+	VMOVUPD     expNarrowD64<>+0(SB), Y14
+	VFMADD213PD Y14, Y5, Y11
+	VFMADD213PD Y14, Y6, Y12
+	VFMADD213PD Y14, Y7, Y13
+	VMOVUPD     expNarrowC64<>+0(SB), Y14
+	VFMADD213PD Y14, Y5, Y11
+	VFMADD213PD Y14, Y6, Y12
+	VFMADD213PD Y14, Y7, Y13
+	VMOVUPD     expNarrowB64<>+0(SB), Y14
+	VFMADD213PD Y14, Y5, Y11
+	VFMADD213PD Y14, Y6, Y12
+	VFMADD213PD Y14, Y7, Y13
+	VMOVUPD     expNarrowA64<>+0(SB), Y14
+	VFMADD213PD Y14, Y5, Y11
+	VFMADD213PD Y14, Y6, Y12
+	VFMADD213PD Y14, Y7, Y13
+	VMULPD      Y8, Y11, Y5
+	VMULPD      Y9, Y12, Y6
+	VMULPD      Y10, Y13, Y7
+	VADDPD      Y5, Y1, Y1
+	VADDPD      Y6, Y2, Y2
+	VADDPD      Y7, Y1, Y1
+	ADDQ        $0x0000000c, BX
+	SUBQ        $0x0000000c, DX
+	JGE         loop1
 
 skip2:
 	ADDQ $0x0000000c, DX
@@ -5924,8 +5917,7 @@ loop4:
 	VMOVUPD      expShift64<>+0(SB), Y6
 	VFMADD231PD  expLog2e64<>+0(SB), Y7, Y6
 	VSUBPD       expShift64<>+0(SB), Y6, Y8
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y8, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y8, Y7
+	VFMSUB132PD  expLog2e64<>+0(SB), Y8, Y7
 	VPSLLQ       $0x34, Y6, Y6
 	VMOVUPD      expNarrowL64<>+0(SB), Y8
 	VMOVUPD      expNarrowK64<>+0(SB), Y9
@@ -5955,43 +5947,42 @@ loop4:
 	VMULPD       Y7, Y2, Y2
 
 fits6:
-	VSUBPD       Y3, Y5, Y5
-	VMOVUPD      expZero64<>+0(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPD      expShift64<>+0(SB), Y6
-	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y6
-	VSUBPD       expShift64<>+0(SB), Y6, Y7
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y7, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y7, Y5
-	VPSLLQ       $0x34, Y6, Y6
-	VMOVUPD      expNarrowL64<>+0(SB), Y7
-	VMOVUPD      expNarrowK64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y5, Y7
-	VMOVUPD      expNarrowJ64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y5, Y7
-	VMOVUPD      expNarrowI64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y5, Y7
-	VMOVUPD      expNarrowH64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y5, Y7
-	VMOVUPD      expNarrowG64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y5, Y7
-	VMOVUPD      expNarrowF64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y5, Y7
-	VMOVUPD      expNarrowE64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y5, Y7
-	VMOVUPD      expNarrowD64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y5, Y7
-	VMOVUPD      expNarrowC64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y5, Y7
-	VMOVUPD      expNarrowB64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y5, Y7
-	VMOVUPD      expNarrowA64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y5, Y7
-	VMULPD       Y6, Y7, Y5
-	VADDPD       Y5, Y1, Y1
-	ADDQ         $0x00000004, BX
-	SUBQ         $0x00000004, DX
-	JGE          loop4
+	VSUBPD      Y3, Y5, Y5
+	VMOVUPD     expZero64<>+0(SB), Y6
+	VMAXPD      Y5, Y6, Y5
+	VMOVUPD     expShift64<>+0(SB), Y6
+	VFMADD231PD expLog2e64<>+0(SB), Y5, Y6
+	VSUBPD      expShift64<>+0(SB), Y6, Y7
+	VFMSUB132PD expLog2e64<>+0(SB), Y7, Y5
+	VPSLLQ      $0x34, Y6, Y6
+	VMOVUPD     expNarrowL64<>+0(SB), Y7
+	VMOVUPD     expNarrowK64<>+0(SB), Y8
+	VFMADD213PD Y8, Y5, Y7
+	VMOVUPD     expNarrowJ64<>+0(SB), Y8
+	VFMADD213PD Y8, Y5, Y7
+	VMOVUPD     expNarrowI64<>+0(SB), Y8
+	VFMADD213PD Y8, Y5, Y7
+	VMOVUPD     expNarrowH64<>+0(SB), Y8
+	VFMADD213PD Y8, Y5, Y7
+	VMOVUPD     expNarrowG64<>+0(SB), Y8
+	VFMADD213PD Y8, Y5, Y7
+	VMOVUPD     expNarrowF64<>+0(SB), Y8
+	VFMADD213PD Y8, Y5, Y7
+	VMOVUPD     expNarrowE64<>+0(SB), Y8
+	VFMADD213PD Y8, Y5, Y7
+	VMOVUPD     expNarrowD64<>+0(SB), Y8
+	VFMADD213PD Y8, Y5, Y7
+	VMOVUPD     expNarrowC64<>+0(SB), Y8
+	VFMADD213PD Y8, Y5, Y7
+	VMOVUPD     expNarrowB64<>+0(SB), Y8
+	VFMADD213PD Y8, Y5, Y7
+	VMOVUPD     expNarrowA64<>+0(SB), Y8
+	VFMADD213PD Y8, Y5, Y7
+	VMULPD      Y6, Y7, Y5
+	VADDPD      Y5, Y1, Y1
+	ADDQ        $0x00000004, BX
+	SUBQ        $0x00000004, DX
+	JGE         loop4
 
 skip5:
 	ADDQ         $0x00000004, DX
@@ -6024,8 +6015,7 @@ skip5:
 	VMOVUPD      expShift64<>+0(SB), Y0
 	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y0
 	VSUBPD       expShift64<>+0(SB), Y0, Y4
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y4, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y4, Y5
+	VFMSUB132PD  expLog2e64<>+0(SB), Y4, Y5
 	VPSLLQ       $0x34, Y0, Y0
 	VMOVUPD      expNarrowL64<>+0(SB), Y4
 	VMOVUPD      expNarrowK64<>+0(SB), Y7
@@ -6055,40 +6045,39 @@ skip5:
 	VMULPD       Y5, Y2, Y2
 
 fits8:
-	VSUBPD       Y3, Y6, Y6
-	VMOVUPD      expZero64<>+0(SB), Y0
-	VMAXPD       Y6, Y0, Y6
-	VMOVUPD      expShift64<>+0(SB), Y0
-	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y0
-	VSUBPD       expShift64<>+0(SB), Y0, Y4
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y4, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y4, Y6
-	VPSLLQ       $0x34, Y0, Y0
-	VMOVUPD      expNarrowL64<>+0(SB), Y4
-	VMOVUPD      expNarrowK64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y6, Y4
-	VMOVUPD      expNarrowJ64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y6, Y4
-	VMOVUPD      expNarrowI64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y6, Y4
-	VMOVUPD      expNarrowH64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y6, Y4
-	VMOVUPD      expNarrowG64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y6, Y4
-	VMOVUPD      expNarrowF64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y6, Y4
-	VMOVUPD      expNarrowE64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y6, Y4
-	VMOVUPD      expNarrowD64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y6, Y4
-	VMOVUPD      expNarrowC64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y6, Y4
-	VMOVUPD      expNarrowB64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y6, Y4
-	VMOVUPD      expNarrowA64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y6, Y4
-	VMULPD       Y0, Y4, Y6
-	VADDPD       Y6, Y1, Y1
+	VSUBPD      Y3, Y6, Y6
+	VMOVUPD     expZero64<>+0(SB), Y0
+	VMAXPD      Y6, Y0, Y6
+	VMOVUPD     expShift64<>+0(SB), Y0
+	VFMADD231PD expLog2e64<>+0(SB), Y6, Y0
+	VSUBPD      expShift64<>+0(SB), Y0, Y4
+	VFMSUB132PD expLog2e64<>+0(SB), Y4, Y6
+	VPSLLQ      $0x34, Y0, Y0
+	VMOVUPD     expNarrowL64<>+0(SB), Y4
+	VMOVUPD     expNarrowK64<>+0(SB), Y5
+	VFMADD213PD Y5, Y6, Y4
+	VMOVUPD     expNarrowJ64<>+0(SB), Y5
+	VFMADD213PD Y5, Y6, Y4
+	VMOVUPD     expNarrowI64<>+0(SB), Y5
+	VFMADD213PD Y5, Y6, Y4
+	VMOVUPD     expNarrowH64<>+0(SB), Y5
+	VFMADD213PD Y5, Y6, Y4
+	VMOVUPD     expNarrowG64<>+0(SB), Y5
+	VFMADD213PD Y5, Y6, Y4
+	VMOVUPD     expNarrowF64<>+0(SB), Y5
+	VFMADD213PD Y5, Y6, Y4
+	VMOVUPD     expNarrowE64<>+0(SB), Y5
+	VFMADD213PD Y5, Y6, Y4
+	VMOVUPD     expNarrowD64<>+0(SB), Y5
+	VFMADD213PD Y5, Y6, Y4
+	VMOVUPD     expNarrowC64<>+0(SB), Y5
+	VFMADD213PD Y5, Y6, Y4
+	VMOVUPD     expNarrowB64<>+0(SB), Y5
+	VFMADD213PD Y5, Y6, Y4
+	VMOVUPD     expNarrowA64<>+0(SB), Y5
+	VFMADD213PD Y5, Y6, Y4
+	VMULPD      Y0, Y4, Y6
+	VADDPD      Y6, Y1, Y1
 
 done7:
 	VMOVSD       X3, shift+32(FP)
@@ -6109,129 +6098,132 @@ TEXT ·denseLSE32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS inv+24(FP), Z0
 	VBROADCASTSS expShift1632<>+0(SB), Z1
 	VBROADCASTSS expLo32<>+0(SB), Z2
-	VBROADCASTSS expLog2e32<>+0(SB), Z3
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z4
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z5
-	VMOVUPS      expRoots32<>+0(SB), Z6
-	VXORPS       Z7, Z7, Z7
-	VXORPS       Z8, Z8, Z8
-	VBROADCASTSS least32<>+0(SB), Z9
-	VBROADCASTSS least32<>+0(SB), Z10
+	VMOVUPS      expRoots32<>+0(SB), Z3
+	VBROADCASTSS expLog2e32<>+0(SB), Z4
+	VXORPS       Z5, Z5, Z5
+	VXORPS       Z6, Z6, Z6
+	VBROADCASTSS least32<>+0(SB), Z7
+	VBROADCASTSS least32<>+0(SB), Z8
 	MOVQ         n+16(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000040, DX
 	JL           skip2
 
 loop1:
-	VMOVUPS          (AX)(BX*4), Z11
-	VMOVUPS          64(AX)(BX*4), Z12
-	VMOVUPS          128(AX)(BX*4), Z13
-	VMOVUPS          192(AX)(BX*4), Z14
-	VMOVUPS          (CX)(BX*4), Z15
-	VMOVUPS          64(CX)(BX*4), Z16
-	VMOVUPS          128(CX)(BX*4), Z17
-	VMOVUPS          192(CX)(BX*4), Z18
+	VMOVUPS          (AX)(BX*4), Z9
+	VMOVUPS          64(AX)(BX*4), Z10
+	VMOVUPS          128(AX)(BX*4), Z11
+	VMOVUPS          192(AX)(BX*4), Z12
+	VMOVUPS          (CX)(BX*4), Z13
+	VMOVUPS          64(CX)(BX*4), Z14
+	VMOVUPS          128(CX)(BX*4), Z15
+	VMOVUPS          192(CX)(BX*4), Z16
+	VFNMADD231PS     Z0, Z13, Z9
+	VFNMADD231PS     Z0, Z14, Z10
 	VFNMADD231PS     Z0, Z15, Z11
 	VFNMADD231PS     Z0, Z16, Z12
-	VFNMADD231PS     Z0, Z17, Z13
-	VFNMADD231PS     Z0, Z18, Z14
-	VMOVUPS          Z11, Z15
-	VMAXPS           Z15, Z12, Z15
-	VMAXPS           Z15, Z13, Z15
-	VMAXPS           Z15, Z14, Z15
-	VCMPPS           $0x1e, Z10, Z15, K1
+	VMOVUPS          Z9, Z13
+	VMAXPS           Z13, Z10, Z13
+	VMAXPS           Z13, Z11, Z13
+	VMAXPS           Z13, Z12, Z13
+	VCMPPS           $0x1e, Z8, Z13, K1
 	KORTESTW         K1, K1
 	JE               fits3
-	VEXTRACTF64X4    $0x01, Z15, Y10
-	VMAXPS           Y10, Y15, Y15
-	VEXTRACTF64X2    $0x01, Y15, X10
-	VMAXPS           X10, X15, X15
-	VPERMILPD        $0x01, X15, X10
-	VMAXPS           X10, X15, X15
-	VMOVSHDUP        X15, X10
-	VMAXPS           X10, X15, X15
-	VBROADCASTSS     X15, Z15
-	VSUBPS           Z15, Z9, Z16
-	VMOVUPS          Z15, Z9
-	VBROADCASTSS     slack32<>+0(SB), Z10
-	VADDPS           Z10, Z15, Z10
-	VCMPPS           $0x15, Z2, Z16, K1
-	VMOVUPS          Z1, Z17
-	VFMADD231PS      Z3, Z16, Z17
-	VSUBPS           Z1, Z17, Z15
-	VFNMADD231PS     Z4, Z15, Z16
-	VFNMADD231PS     Z5, Z15, Z16
-	VPERMPS          Z6, Z17, Z17
-	VBROADCASTSS     expWideB32<>+0(SB), Z18
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z18
-	VMULPS           Z16, Z18, Z18
-	VFMADD213PS      Z16, Z16, Z18
-	VFMADD213PS      Z17, Z17, Z18
-	VSCALEFPS.Z      Z15, Z18, K1, Z16
-	VMULPS           Z16, Z7, Z7
-	VMULPS           Z16, Z8, Z8
+	VEXTRACTF64X4    $0x01, Z13, Y8
+	VMAXPS           Y8, Y13, Y13
+	VEXTRACTF64X2    $0x01, Y13, X8
+	VMAXPS           X8, X13, X13
+	VPERMILPD        $0x01, X13, X8
+	VMAXPS           X8, X13, X13
+	VMOVSHDUP        X13, X8
+	VMAXPS           X8, X13, X13
+	VBROADCASTSS     X13, Z13
+	VSUBPS           Z13, Z7, Z14
+	VMOVUPS          Z13, Z7
+	VBROADCASTSS     slack32<>+0(SB), Z8
+	VADDPS           Z8, Z13, Z8
+	VCMPPS           $0x15, Z2, Z14, K1
+	VMOVUPS          Z1, Z13
+	VFMADD231PS      Z4, Z14, Z13
+	VSUBPS           Z1, Z13, Z15
+	VFMSUB213PS      Z15, Z4, Z14
+	VMOVUPS          Z13, Z15
+	VPERMPS          Z3, Z13, Z13
+	VPSLLD           $0x13, Z15, Z15
+	VPADDD           Z15, Z13, Z13
+	VBROADCASTSS     expWideC32<>+0(SB), Z15
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z14, Z15
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z15
+	VMULPS           Z13, Z14, Z14
+	VFMADD213PS.Z    Z13, Z15, K1, Z14
+	VMULPS           Z14, Z5, Z5
+	VMULPS           Z14, Z6, Z6
 
 fits3:
-	VSUBPS           Z9, Z11, Z11
-	VSUBPS           Z9, Z12, Z12
-	VSUBPS           Z9, Z13, Z13
-	VSUBPS           Z9, Z14, Z14
-	VCMPPS           $0x15, Z2, Z11, K1
-	VCMPPS           $0x15, Z2, Z12, K2
-	VCMPPS           $0x15, Z2, Z13, K3
-	VCMPPS           $0x15, Z2, Z14, K4
-	VMOVUPS          Z1, Z19
-	VFMADD231PS      Z3, Z11, Z19
-	VMOVUPS          Z1, Z20
-	VFMADD231PS      Z3, Z12, Z20
-	VMOVUPS          Z1, Z21
-	VFMADD231PS      Z3, Z13, Z21
-	VMOVUPS          Z1, Z22
-	VFMADD231PS      Z3, Z14, Z22
-	VSUBPS           Z1, Z19, Z15
-	VSUBPS           Z1, Z20, Z16
-	VSUBPS           Z1, Z21, Z17
-	VSUBPS           Z1, Z22, Z18
-	VFNMADD231PS     Z4, Z15, Z11
-	VFNMADD231PS     Z4, Z16, Z12
-	VFNMADD231PS     Z4, Z17, Z13
-	VFNMADD231PS     Z4, Z18, Z14
-	VFNMADD231PS     Z5, Z15, Z11
-	VFNMADD231PS     Z5, Z16, Z12
-	VFNMADD231PS     Z5, Z17, Z13
-	VFNMADD231PS     Z5, Z18, Z14
-	VPERMPS          Z6, Z19, Z19
-	VPERMPS          Z6, Z20, Z20
-	VPERMPS          Z6, Z21, Z21
-	VPERMPS          Z6, Z22, Z22
-	VBROADCASTSS     expWideB32<>+0(SB), Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VBROADCASTSS     expWideB32<>+0(SB), Z26
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z23
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z26
-	VMULPS           Z11, Z23, Z23
-	VFMADD213PS      Z11, Z11, Z23
-	VMULPS           Z12, Z24, Z24
-	VFMADD213PS      Z12, Z12, Z24
-	VMULPS           Z13, Z25, Z25
-	VFMADD213PS      Z13, Z13, Z25
-	VMULPS           Z14, Z26, Z26
-	VFMADD213PS      Z14, Z14, Z26
-	VFMADD213PS      Z19, Z19, Z23
-	VSCALEFPS.Z      Z15, Z23, K1, Z11
-	VFMADD213PS      Z20, Z20, Z24
-	VSCALEFPS.Z      Z16, Z24, K2, Z12
-	VFMADD213PS      Z21, Z21, Z25
-	VSCALEFPS.Z      Z17, Z25, K3, Z13
-	VFMADD213PS      Z22, Z22, Z26
-	VSCALEFPS.Z      Z18, Z26, K4, Z14
-	VADDPS           Z11, Z7, Z7
-	VADDPS           Z12, Z8, Z8
-	VADDPS           Z13, Z7, Z7
-	VADDPS           Z14, Z8, Z8
+	VSUBPS           Z7, Z9, Z9
+	VSUBPS           Z7, Z10, Z10
+	VSUBPS           Z7, Z11, Z11
+	VSUBPS           Z7, Z12, Z12
+	VCMPPS           $0x15, Z2, Z9, K1
+	VCMPPS           $0x15, Z2, Z10, K2
+	VCMPPS           $0x15, Z2, Z11, K3
+	VCMPPS           $0x15, Z2, Z12, K4
+	VMOVUPS          Z1, Z13
+	VFMADD231PS      Z4, Z9, Z13
+	VMOVUPS          Z1, Z14
+	VFMADD231PS      Z4, Z10, Z14
+	VMOVUPS          Z1, Z15
+	VFMADD231PS      Z4, Z11, Z15
+	VMOVUPS          Z1, Z16
+	VFMADD231PS      Z4, Z12, Z16
+	VSUBPS           Z1, Z13, Z17
+	VSUBPS           Z1, Z14, Z18
+	VSUBPS           Z1, Z15, Z19
+	VSUBPS           Z1, Z16, Z20
+	VFMSUB213PS      Z17, Z4, Z9
+	VFMSUB213PS      Z18, Z4, Z10
+	VFMSUB213PS      Z19, Z4, Z11
+	VFMSUB213PS      Z20, Z4, Z12
+	VMOVUPS          Z13, Z17
+	VPERMPS          Z3, Z13, Z13
+	VMOVUPS          Z14, Z18
+	VPERMPS          Z3, Z14, Z14
+	VMOVUPS          Z15, Z19
+	VPERMPS          Z3, Z15, Z15
+	VMOVUPS          Z16, Z20
+	VPERMPS          Z3, Z16, Z16
+	VPSLLD           $0x13, Z17, Z17
+	VPADDD           Z17, Z13, Z13
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z14, Z14
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z15, Z15
+	VPSLLD           $0x13, Z20, Z20
+	VPADDD           Z20, Z16, Z16
+	VBROADCASTSS     expWideC32<>+0(SB), Z17
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z20
+	VMULPS           Z13, Z9, Z9
+	VMULPS           Z14, Z10, Z10
+	VMULPS           Z15, Z11, Z11
+	VMULPS           Z16, Z12, Z12
+	VFMADD213PS.Z    Z13, Z17, K1, Z9
+	VFMADD213PS.Z    Z14, Z18, K2, Z10
+	VFMADD213PS.Z    Z15, Z19, K3, Z11
+	VFMADD213PS.Z    Z16, Z20, K4, Z12
+	VADDPS           Z9, Z5, Z5
+	VADDPS           Z10, Z6, Z6
+	VADDPS           Z11, Z5, Z5
+	VADDPS           Z12, Z6, Z6
 	ADDQ             $0x00000040, BX
 	SUBQ             $0x00000040, DX
 	JGE              loop1
@@ -6242,58 +6234,60 @@ skip2:
 	JL   skip5
 
 loop4:
-	VMOVUPS          (AX)(BX*4), Z11
-	VMOVUPS          (CX)(BX*4), Z12
-	VFNMADD231PS     Z0, Z12, Z11
-	VMOVUPS          Z11, Z12
-	VCMPPS           $0x1e, Z10, Z12, K1
+	VMOVUPS          (AX)(BX*4), Z9
+	VMOVUPS          (CX)(BX*4), Z10
+	VFNMADD231PS     Z0, Z10, Z9
+	VMOVUPS          Z9, Z10
+	VCMPPS           $0x1e, Z8, Z10, K1
 	KORTESTW         K1, K1
 	JE               fits6
-	VEXTRACTF64X4    $0x01, Z12, Y10
-	VMAXPS           Y10, Y12, Y12
-	VEXTRACTF64X2    $0x01, Y12, X10
-	VMAXPS           X10, X12, X12
-	VPERMILPD        $0x01, X12, X10
-	VMAXPS           X10, X12, X12
-	VMOVSHDUP        X12, X10
-	VMAXPS           X10, X12, X12
-	VBROADCASTSS     X12, Z12
-	VSUBPS           Z12, Z9, Z13
-	VMOVUPS          Z12, Z9
-	VBROADCASTSS     slack32<>+0(SB), Z10
-	VADDPS           Z10, Z12, Z10
-	VCMPPS           $0x15, Z2, Z13, K1
-	VMOVUPS          Z1, Z14
-	VFMADD231PS      Z3, Z13, Z14
-	VSUBPS           Z1, Z14, Z12
-	VFNMADD231PS     Z4, Z12, Z13
-	VFNMADD231PS     Z5, Z12, Z13
-	VPERMPS          Z6, Z14, Z14
-	VBROADCASTSS     expWideB32<>+0(SB), Z15
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z15
-	VMULPS           Z13, Z15, Z15
-	VFMADD213PS      Z13, Z13, Z15
-	VFMADD213PS      Z14, Z14, Z15
-	VSCALEFPS.Z      Z12, Z15, K1, Z13
-	VMULPS           Z13, Z7, Z7
-	VMULPS           Z13, Z8, Z8
+	VEXTRACTF64X4    $0x01, Z10, Y8
+	VMAXPS           Y8, Y10, Y10
+	VEXTRACTF64X2    $0x01, Y10, X8
+	VMAXPS           X8, X10, X10
+	VPERMILPD        $0x01, X10, X8
+	VMAXPS           X8, X10, X10
+	VMOVSHDUP        X10, X8
+	VMAXPS           X8, X10, X10
+	VBROADCASTSS     X10, Z10
+	VSUBPS           Z10, Z7, Z11
+	VMOVUPS          Z10, Z7
+	VBROADCASTSS     slack32<>+0(SB), Z8
+	VADDPS           Z8, Z10, Z8
+	VCMPPS           $0x15, Z2, Z11, K1
+	VMOVUPS          Z1, Z10
+	VFMADD231PS      Z4, Z11, Z10
+	VSUBPS           Z1, Z10, Z12
+	VFMSUB213PS      Z12, Z4, Z11
+	VMOVUPS          Z10, Z12
+	VPERMPS          Z3, Z10, Z10
+	VPSLLD           $0x13, Z12, Z12
+	VPADDD           Z12, Z10, Z10
+	VBROADCASTSS     expWideC32<>+0(SB), Z12
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z12
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z12
+	VMULPS           Z10, Z11, Z11
+	VFMADD213PS.Z    Z10, Z12, K1, Z11
+	VMULPS           Z11, Z5, Z5
+	VMULPS           Z11, Z6, Z6
 
 fits6:
-	VSUBPS           Z9, Z11, Z11
-	VCMPPS           $0x15, Z2, Z11, K1
-	VMOVUPS          Z1, Z13
-	VFMADD231PS      Z3, Z11, Z13
-	VSUBPS           Z1, Z13, Z12
-	VFNMADD231PS     Z4, Z12, Z11
-	VFNMADD231PS     Z5, Z12, Z11
-	VPERMPS          Z6, Z13, Z13
-	VBROADCASTSS     expWideB32<>+0(SB), Z14
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z14
-	VMULPS           Z11, Z14, Z14
-	VFMADD213PS      Z11, Z11, Z14
-	VFMADD213PS      Z13, Z13, Z14
-	VSCALEFPS.Z      Z12, Z14, K1, Z11
-	VADDPS           Z11, Z7, Z7
+	VSUBPS           Z7, Z9, Z9
+	VCMPPS           $0x15, Z2, Z9, K1
+	VMOVUPS          Z1, Z10
+	VFMADD231PS      Z4, Z9, Z10
+	VSUBPS           Z1, Z10, Z11
+	VFMSUB213PS      Z11, Z4, Z9
+	VMOVUPS          Z10, Z11
+	VPERMPS          Z3, Z10, Z10
+	VPSLLD           $0x13, Z11, Z11
+	VPADDD           Z11, Z10, Z10
+	VBROADCASTSS     expWideC32<>+0(SB), Z11
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z11
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z11
+	VMULPS           Z10, Z9, Z9
+	VFMADD213PS.Z    Z10, Z11, K1, Z9
+	VADDPS           Z9, Z5, Z5
 	ADDQ             $0x00000010, BX
 	SUBQ             $0x00000010, DX
 	JGE              loop4
@@ -6305,72 +6299,74 @@ skip5:
 	MOVQ             $-1, SI
 	BZHIQ            DX, SI, SI
 	KMOVW            SI, K1
-	VBROADCASTSS     minusInf32<>+0(SB), Z11
-	VMOVUPS          (AX)(BX*4), K1, Z11
-	VMOVUPS.Z        (CX)(BX*4), K1, Z12
-	VFNMADD231PS     Z0, Z12, Z11
-	VMOVUPS          Z11, Z0
-	VCMPPS           $0x1e, Z10, Z0, K1
+	VBROADCASTSS     minusInf32<>+0(SB), Z9
+	VMOVUPS          (AX)(BX*4), K1, Z9
+	VMOVUPS.Z        (CX)(BX*4), K1, Z10
+	VFNMADD231PS     Z0, Z10, Z9
+	VMOVUPS          Z9, Z0
+	VCMPPS           $0x1e, Z8, Z0, K1
 	KORTESTW         K1, K1
 	JE               fits8
-	VEXTRACTF64X4    $0x01, Z0, Y10
-	VMAXPS           Y10, Y0, Y0
-	VEXTRACTF64X2    $0x01, Y0, X10
-	VMAXPS           X10, X0, X0
-	VPERMILPD        $0x01, X0, X10
-	VMAXPS           X10, X0, X0
-	VMOVSHDUP        X0, X10
-	VMAXPS           X10, X0, X0
+	VEXTRACTF64X4    $0x01, Z0, Y8
+	VMAXPS           Y8, Y0, Y0
+	VEXTRACTF64X2    $0x01, Y0, X8
+	VMAXPS           X8, X0, X0
+	VPERMILPD        $0x01, X0, X8
+	VMAXPS           X8, X0, X0
+	VMOVSHDUP        X0, X8
+	VMAXPS           X8, X0, X0
 	VBROADCASTSS     X0, Z0
-	VSUBPS           Z0, Z9, Z12
-	VMOVUPS          Z0, Z9
-	VBROADCASTSS     slack32<>+0(SB), Z10
-	VADDPS           Z10, Z0, Z10
-	VCMPPS           $0x15, Z2, Z12, K1
-	VMOVUPS          Z1, Z10
-	VFMADD231PS      Z3, Z12, Z10
-	VSUBPS           Z1, Z10, Z0
-	VFNMADD231PS     Z4, Z0, Z12
-	VFNMADD231PS     Z5, Z0, Z12
-	VPERMPS          Z6, Z10, Z10
-	VBROADCASTSS     expWideB32<>+0(SB), Z13
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z13
-	VMULPS           Z12, Z13, Z13
-	VFMADD213PS      Z12, Z12, Z13
-	VFMADD213PS      Z10, Z10, Z13
-	VSCALEFPS.Z      Z0, Z13, K1, Z12
-	VMULPS           Z12, Z7, Z7
-	VMULPS           Z12, Z8, Z8
+	VSUBPS           Z0, Z7, Z10
+	VMOVUPS          Z0, Z7
+	VBROADCASTSS     slack32<>+0(SB), Z8
+	VADDPS           Z8, Z0, Z8
+	VCMPPS           $0x15, Z2, Z10, K1
+	VMOVUPS          Z1, Z0
+	VFMADD231PS      Z4, Z10, Z0
+	VSUBPS           Z1, Z0, Z8
+	VFMSUB213PS      Z8, Z4, Z10
+	VMOVUPS          Z0, Z8
+	VPERMPS          Z3, Z0, Z0
+	VPSLLD           $0x13, Z8, Z8
+	VPADDD           Z8, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z8
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z8
+	VMULPS           Z0, Z10, Z10
+	VFMADD213PS.Z    Z0, Z8, K1, Z10
+	VMULPS           Z10, Z5, Z5
+	VMULPS           Z10, Z6, Z6
 
 fits8:
-	VSUBPS           Z9, Z11, Z11
-	VCMPPS           $0x15, Z2, Z11, K1
+	VSUBPS           Z7, Z9, Z9
+	VCMPPS           $0x15, Z2, Z9, K1
 	VMOVUPS          Z1, Z0
-	VFMADD231PS      Z3, Z11, Z0
+	VFMADD231PS      Z4, Z9, Z0
 	VSUBPS           Z1, Z0, Z1
-	VFNMADD231PS     Z4, Z1, Z11
-	VFNMADD231PS     Z5, Z1, Z11
-	VPERMPS          Z6, Z0, Z0
-	VBROADCASTSS     expWideB32<>+0(SB), Z2
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z2
-	VMULPS           Z11, Z2, Z2
-	VFMADD213PS      Z11, Z11, Z2
-	VFMADD213PS      Z0, Z0, Z2
-	VSCALEFPS.Z      Z1, Z2, K1, Z11
-	VADDPS           Z11, Z7, Z7
+	VFMSUB213PS      Z1, Z4, Z9
+	VMOVUPS          Z0, Z1
+	VPERMPS          Z3, Z0, Z0
+	VPSLLD           $0x13, Z1, Z1
+	VPADDD           Z1, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z1
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z1
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z1
+	VMULPS           Z0, Z9, Z9
+	VFMADD213PS.Z    Z0, Z1, K1, Z9
+	VADDPS           Z9, Z5, Z5
 
 done7:
-	VMOVSS        X9, shift+32(FP)
-	VADDPS        Z8, Z7, Z7
-	VEXTRACTF64X4 $0x01, Z7, Y0
-	VADDPS        Y0, Y7, Y7
-	VEXTRACTF64X2 $0x01, Y7, X0
-	VADDPS        X0, X7, X7
-	VPERMILPD     $0x01, X7, X0
-	VADDPS        X0, X7, X7
-	VMOVSHDUP     X7, X0
-	VADDPS        X0, X7, X7
-	VMOVSS        X7, sum+36(FP)
+	VMOVSS        X7, shift+32(FP)
+	VADDPS        Z6, Z5, Z5
+	VEXTRACTF64X4 $0x01, Z5, Y0
+	VADDPS        Y0, Y5, Y5
+	VEXTRACTF64X2 $0x01, Y5, X0
+	VADDPS        X0, X5, X5
+	VPERMILPD     $0x01, X5, X0
+	VADDPS        X0, X5, X5
+	VMOVSHDUP     X5, X0
+	VADDPS        X0, X5, X5
+	VMOVSS        X5, sum+36(FP)
 	VZEROUPPER
 	RET
 
@@ -6422,8 +6418,7 @@ loop1:
 	VMOVUPS      expShift32<>+0(SB), Y8
 	VFMADD231PS  expLog2e32<>+0(SB), Y9, Y8
 	VSUBPS       expShift32<>+0(SB), Y8, Y10
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y10, Y9
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y10, Y9
+	VFMSUB132PS  expLog2e32<>+0(SB), Y10, Y9
 	VPSLLD       $0x17, Y8, Y8
 	VMOVUPS      expNarrowG32<>+0(SB), Y10
 	VMOVUPS      expNarrowF32<>+0(SB), Y11
@@ -6443,67 +6438,64 @@ loop1:
 	VMULPS       Y9, Y2, Y2
 
 fits3:
-	VSUBPS       Y3, Y5, Y5
-	VSUBPS       Y3, Y6, Y6
-	VSUBPS       Y3, Y7, Y7
-	VMOVUPS      expZero32<>+0(SB), Y8
-	VMAXPS       Y5, Y8, Y5
-	VMAXPS       Y6, Y8, Y6
-	VMAXPS       Y7, Y8, Y7
-	VMOVUPS      expShift32<>+0(SB), Y8
-	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y8
-	VMOVUPS      expShift32<>+0(SB), Y9
-	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y9
-	VMOVUPS      expShift32<>+0(SB), Y10
-	VFMADD231PS  expLog2e32<>+0(SB), Y7, Y10
-	VSUBPS       expShift32<>+0(SB), Y8, Y11
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y11, Y5
-	VSUBPS       expShift32<>+0(SB), Y9, Y12
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y12, Y6
-	VSUBPS       expShift32<>+0(SB), Y10, Y13
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y13, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y11, Y5
-	VPSLLD       $0x17, Y8, Y8
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y12, Y6
-	VPSLLD       $0x17, Y9, Y9
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y13, Y7
-	VPSLLD       $0x17, Y10, Y10
-	VMOVUPS      expNarrowG32<>+0(SB), Y11
-	VMOVUPS      expNarrowG32<>+0(SB), Y12
-	VMOVUPS      expNarrowG32<>+0(SB), Y13
-	VMOVUPS      expNarrowF32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y5, Y11
-	VFMADD213PS  Y14, Y6, Y12
-	VFMADD213PS  Y14, Y7, Y13
-	VMOVUPS      expNarrowE32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y5, Y11
-	VFMADD213PS  Y14, Y6, Y12
-	VFMADD213PS  Y14, Y7, Y13
-	VMOVUPS      expNarrowD32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y5, Y11
-	VFMADD213PS  Y14, Y6, Y12
-	VFMADD213PS  Y14, Y7, Y13
-	VMOVUPS      expNarrowC32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y5, Y11
-	VFMADD213PS  Y14, Y6, Y12
-	VFMADD213PS  Y14, Y7, Y13
-	VMOVUPS      expNarrowB32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y5, Y11
-	VFMADD213PS  Y14, Y6, Y12
-	VFMADD213PS  Y14, Y7, Y13
-	VMOVUPS      expNarrowA32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y5, Y11
-	VFMADD213PS  Y14, Y6, Y12
-	VFMADD213PS  Y14, Y7, Y13
-	VMULPS       Y8, Y11, Y5
-	VMULPS       Y9, Y12, Y6
-	VMULPS       Y10, Y13, Y7
-	VADDPS       Y5, Y1, Y1
-	VADDPS       Y6, Y2, Y2
-	VADDPS       Y7, Y1, Y1
-	ADDQ         $0x00000018, BX
-	SUBQ         $0x00000018, DX
-	JGE          loop1
+	VSUBPS      Y3, Y5, Y5
+	VSUBPS      Y3, Y6, Y6
+	VSUBPS      Y3, Y7, Y7
+	VMOVUPS     expZero32<>+0(SB), Y8
+	VMAXPS      Y5, Y8, Y5
+	VMAXPS      Y6, Y8, Y6
+	VMAXPS      Y7, Y8, Y7
+	VMOVUPS     expShift32<>+0(SB), Y8
+	VFMADD231PS expLog2e32<>+0(SB), Y5, Y8
+	VMOVUPS     expShift32<>+0(SB), Y9
+	VFMADD231PS expLog2e32<>+0(SB), Y6, Y9
+	VMOVUPS     expShift32<>+0(SB), Y10
+	VFMADD231PS expLog2e32<>+0(SB), Y7, Y10
+	VSUBPS      expShift32<>+0(SB), Y8, Y11
+	VSUBPS      expShift32<>+0(SB), Y9, Y12
+	VSUBPS      expShift32<>+0(SB), Y10, Y13
+	VFMSUB132PS expLog2e32<>+0(SB), Y11, Y5
+	VFMSUB132PS expLog2e32<>+0(SB), Y12, Y6
+	VFMSUB132PS expLog2e32<>+0(SB), Y13, Y7
+	VPSLLD      $0x17, Y8, Y8
+	VPSLLD      $0x17, Y9, Y9
+	VPSLLD      $0x17, Y10, Y10
+	VMOVUPS     expNarrowG32<>+0(SB), Y11
+	VMOVUPS     expNarrowG32<>+0(SB), Y12
+	VMOVUPS     expNarrowG32<>+0(SB), Y13
+	VMOVUPS     expNarrowF32<>+0(SB), Y14
+	VFMADD213PS Y14, Y5, Y11
+	VFMADD213PS Y14, Y6, Y12
+	VFMADD213PS Y14, Y7, Y13
+	VMOVUPS     expNarrowE32<>+0(SB), Y14
+	VFMADD213PS Y14, Y5, Y11
+	VFMADD213PS Y14, Y6, Y12
+	VFMADD213PS Y14, Y7, Y13
+	VMOVUPS     expNarrowD32<>+0(SB), Y14
+	VFMADD213PS Y14, Y5, Y11
+	VFMADD213PS Y14, Y6, Y12
+	VFMADD213PS Y14, Y7, Y13
+	VMOVUPS     expNarrowC32<>+0(SB), Y14
+	VFMADD213PS Y14, Y5, Y11
+	VFMADD213PS Y14, Y6, Y12
+	VFMADD213PS Y14, Y7, Y13
+	VMOVUPS     expNarrowB32<>+0(SB), Y14
+	VFMADD213PS Y14, Y5, Y11
+	VFMADD213PS Y14, Y6, Y12
+	VFMADD213PS Y14, Y7, Y13
+	VMOVUPS     expNarrowA32<>+0(SB), Y14
+	VFMADD213PS Y14, Y5, Y11
+	VFMADD213PS Y14, Y6, Y12
+	VFMADD213PS Y14, Y7, Y13
+	VMULPS      Y8, Y11, Y5
+	VMULPS      Y9, Y12, Y6
+	VMULPS      Y10, Y13, Y7
+	VADDPS      Y5, Y1, Y1
+	VADDPS      Y6, Y2, Y2
+	VADDPS      Y7, Y1, Y1
+	ADDQ        $0x00000018, BX
+	SUBQ        $0x00000018, DX
+	JGE         loop1
 
 skip2:
 	ADDQ $0x00000018, DX
@@ -6535,8 +6527,7 @@ loop4:
 	VMOVUPS      expShift32<>+0(SB), Y6
 	VFMADD231PS  expLog2e32<>+0(SB), Y7, Y6
 	VSUBPS       expShift32<>+0(SB), Y6, Y8
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y8, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y8, Y7
+	VFMSUB132PS  expLog2e32<>+0(SB), Y8, Y7
 	VPSLLD       $0x17, Y6, Y6
 	VMOVUPS      expNarrowG32<>+0(SB), Y8
 	VMOVUPS      expNarrowF32<>+0(SB), Y9
@@ -6556,33 +6547,32 @@ loop4:
 	VMULPS       Y7, Y2, Y2
 
 fits6:
-	VSUBPS       Y3, Y5, Y5
-	VMOVUPS      expZero32<>+0(SB), Y6
-	VMAXPS       Y5, Y6, Y5
-	VMOVUPS      expShift32<>+0(SB), Y6
-	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y6
-	VSUBPS       expShift32<>+0(SB), Y6, Y7
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y7, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y7, Y5
-	VPSLLD       $0x17, Y6, Y6
-	VMOVUPS      expNarrowG32<>+0(SB), Y7
-	VMOVUPS      expNarrowF32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y5, Y7
-	VMOVUPS      expNarrowE32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y5, Y7
-	VMOVUPS      expNarrowD32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y5, Y7
-	VMOVUPS      expNarrowC32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y5, Y7
-	VMOVUPS      expNarrowB32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y5, Y7
-	VMOVUPS      expNarrowA32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y5, Y7
-	VMULPS       Y6, Y7, Y5
-	VADDPS       Y5, Y1, Y1
-	ADDQ         $0x00000008, BX
-	SUBQ         $0x00000008, DX
-	JGE          loop4
+	VSUBPS      Y3, Y5, Y5
+	VMOVUPS     expZero32<>+0(SB), Y6
+	VMAXPS      Y5, Y6, Y5
+	VMOVUPS     expShift32<>+0(SB), Y6
+	VFMADD231PS expLog2e32<>+0(SB), Y5, Y6
+	VSUBPS      expShift32<>+0(SB), Y6, Y7
+	VFMSUB132PS expLog2e32<>+0(SB), Y7, Y5
+	VPSLLD      $0x17, Y6, Y6
+	VMOVUPS     expNarrowG32<>+0(SB), Y7
+	VMOVUPS     expNarrowF32<>+0(SB), Y8
+	VFMADD213PS Y8, Y5, Y7
+	VMOVUPS     expNarrowE32<>+0(SB), Y8
+	VFMADD213PS Y8, Y5, Y7
+	VMOVUPS     expNarrowD32<>+0(SB), Y8
+	VFMADD213PS Y8, Y5, Y7
+	VMOVUPS     expNarrowC32<>+0(SB), Y8
+	VFMADD213PS Y8, Y5, Y7
+	VMOVUPS     expNarrowB32<>+0(SB), Y8
+	VFMADD213PS Y8, Y5, Y7
+	VMOVUPS     expNarrowA32<>+0(SB), Y8
+	VFMADD213PS Y8, Y5, Y7
+	VMULPS      Y6, Y7, Y5
+	VADDPS      Y5, Y1, Y1
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	JGE         loop4
 
 skip5:
 	ADDQ         $0x00000008, DX
@@ -6617,8 +6607,7 @@ skip5:
 	VMOVUPS      expShift32<>+0(SB), Y0
 	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y0
 	VSUBPS       expShift32<>+0(SB), Y0, Y4
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y4, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y4, Y5
+	VFMSUB132PS  expLog2e32<>+0(SB), Y4, Y5
 	VPSLLD       $0x17, Y0, Y0
 	VMOVUPS      expNarrowG32<>+0(SB), Y4
 	VMOVUPS      expNarrowF32<>+0(SB), Y7
@@ -6638,30 +6627,29 @@ skip5:
 	VMULPS       Y5, Y2, Y2
 
 fits8:
-	VSUBPS       Y3, Y6, Y6
-	VMOVUPS      expZero32<>+0(SB), Y0
-	VMAXPS       Y6, Y0, Y6
-	VMOVUPS      expShift32<>+0(SB), Y0
-	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y0
-	VSUBPS       expShift32<>+0(SB), Y0, Y4
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y4, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y4, Y6
-	VPSLLD       $0x17, Y0, Y0
-	VMOVUPS      expNarrowG32<>+0(SB), Y4
-	VMOVUPS      expNarrowF32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y6, Y4
-	VMOVUPS      expNarrowE32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y6, Y4
-	VMOVUPS      expNarrowD32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y6, Y4
-	VMOVUPS      expNarrowC32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y6, Y4
-	VMOVUPS      expNarrowB32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y6, Y4
-	VMOVUPS      expNarrowA32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y6, Y4
-	VMULPS       Y0, Y4, Y6
-	VADDPS       Y6, Y1, Y1
+	VSUBPS      Y3, Y6, Y6
+	VMOVUPS     expZero32<>+0(SB), Y0
+	VMAXPS      Y6, Y0, Y6
+	VMOVUPS     expShift32<>+0(SB), Y0
+	VFMADD231PS expLog2e32<>+0(SB), Y6, Y0
+	VSUBPS      expShift32<>+0(SB), Y0, Y4
+	VFMSUB132PS expLog2e32<>+0(SB), Y4, Y6
+	VPSLLD      $0x17, Y0, Y0
+	VMOVUPS     expNarrowG32<>+0(SB), Y4
+	VMOVUPS     expNarrowF32<>+0(SB), Y5
+	VFMADD213PS Y5, Y6, Y4
+	VMOVUPS     expNarrowE32<>+0(SB), Y5
+	VFMADD213PS Y5, Y6, Y4
+	VMOVUPS     expNarrowD32<>+0(SB), Y5
+	VFMADD213PS Y5, Y6, Y4
+	VMOVUPS     expNarrowC32<>+0(SB), Y5
+	VFMADD213PS Y5, Y6, Y4
+	VMOVUPS     expNarrowB32<>+0(SB), Y5
+	VFMADD213PS Y5, Y6, Y4
+	VMOVUPS     expNarrowA32<>+0(SB), Y5
+	VFMADD213PS Y5, Y6, Y4
+	VMULPS      Y0, Y4, Y6
+	VADDPS      Y6, Y1, Y1
 
 done7:
 	VMOVSS       X3, shift+32(FP)
@@ -7028,14 +7016,12 @@ TEXT ·squareExp64AVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSD shift+72(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
-	VBROADCASTSD expInf64<>+0(SB), Z4
-	VBROADCASTSD expLog2e64<>+0(SB), Z5
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z6
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z7
-	VMOVUPD      expRoots64<>+0(SB), Z8
-	VMOVUPD      expRootsUpper64<>+0(SB), Z9
-	VXORPS       Z10, Z10, Z10
-	VXORPS       Z11, Z11, Z11
+	VBROADCASTSD expLargest64<>+0(SB), Z4
+	VMOVUPD      expRoots64<>+0(SB), Z5
+	VMOVUPD      expRootsUpper64<>+0(SB), Z6
+	VBROADCASTSD expLog2e64<>+0(SB), Z7
+	VXORPS       Z8, Z8, Z8
+	VXORPS       Z9, Z9, Z9
 	MOVQ         dst+0(FP), DI
 	MOVQ         n+32(FP), R8
 	XORQ         R9, R9
@@ -7043,118 +7029,122 @@ TEXT ·squareExp64AVX512(SB), NOSPLIT, $0-88
 	JL           skip2
 
 loop1:
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
 	VXORPS Z12, Z12, Z12
 	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
 	LEAQ   (CX)(R9*8), R10
 	XORQ   R11, R11
 
 coordinate3:
 	CMPQ         R11, SI
 	JGE          coordinates4
-	VBROADCASTSD (DX)(R11*8), Z16
-	VSUBPD       (R10), Z16, Z17
-	VFMADD231PD  Z17, Z17, Z12
-	VSUBPD       64(R10), Z16, Z17
-	VFMADD231PD  Z17, Z17, Z13
-	VSUBPD       128(R10), Z16, Z17
-	VFMADD231PD  Z17, Z17, Z14
-	VSUBPD       192(R10), Z16, Z16
-	VFMADD231PD  Z16, Z16, Z15
+	VBROADCASTSD (DX)(R11*8), Z14
+	VSUBPD       (R10), Z14, Z15
+	VFMADD231PD  Z15, Z15, Z10
+	VSUBPD       64(R10), Z14, Z15
+	VFMADD231PD  Z15, Z15, Z11
+	VSUBPD       128(R10), Z14, Z15
+	VFMADD231PD  Z15, Z15, Z12
+	VSUBPD       192(R10), Z14, Z14
+	VFMADD231PD  Z14, Z14, Z13
 	ADDQ         BX, R10
 	INCQ         R11
 	JMP          coordinate3
 
 coordinates4:
-	VMOVUPD          (AX)(R9*8), Z16
-	VMOVUPD          64(AX)(R9*8), Z17
-	VMOVUPD          128(AX)(R9*8), Z18
-	VMOVUPD          192(AX)(R9*8), Z19
+	VMOVUPD          (AX)(R9*8), Z14
+	VMOVUPD          64(AX)(R9*8), Z15
+	VMOVUPD          128(AX)(R9*8), Z16
+	VMOVUPD          192(AX)(R9*8), Z17
+	VFNMADD231PD     Z0, Z10, Z14
+	VFNMADD231PD     Z0, Z11, Z15
 	VFNMADD231PD     Z0, Z12, Z16
 	VFNMADD231PD     Z0, Z13, Z17
-	VFNMADD231PD     Z0, Z14, Z18
-	VFNMADD231PD     Z0, Z15, Z19
+	VSUBPD           Z1, Z14, Z14
+	VSUBPD           Z1, Z15, Z15
 	VSUBPD           Z1, Z16, Z16
 	VSUBPD           Z1, Z17, Z17
-	VSUBPD           Z1, Z18, Z18
-	VSUBPD           Z1, Z19, Z19
-	VCMPPD           $0x15, Z3, Z16, K1
-	VCMPPD           $0x15, Z3, Z17, K2
-	VCMPPD           $0x15, Z3, Z18, K3
-	VCMPPD           $0x15, Z3, Z19, K4
+	VCMPPD           $0x15, Z3, Z14, K1
+	VCMPPD           $0x15, Z3, Z15, K2
+	VCMPPD           $0x15, Z3, Z16, K3
+	VCMPPD           $0x15, Z3, Z17, K4
+	VMINPD           Z14, Z4, Z14
+	VMINPD           Z15, Z4, Z15
 	VMINPD           Z16, Z4, Z16
 	VMINPD           Z17, Z4, Z17
-	VMINPD           Z18, Z4, Z18
-	VMINPD           Z19, Z4, Z19
-	VMOVUPD          Z2, Z20
-	VFMADD231PD      Z5, Z16, Z20
-	VMOVUPD          Z2, Z21
-	VFMADD231PD      Z5, Z17, Z21
-	VMOVUPD          Z2, Z22
-	VFMADD231PD      Z5, Z18, Z22
-	VMOVUPD          Z2, Z23
-	VFMADD231PD      Z5, Z19, Z23
-	VSUBPD           Z2, Z20, Z12
-	VSUBPD           Z2, Z21, Z13
-	VSUBPD           Z2, Z22, Z14
-	VSUBPD           Z2, Z23, Z15
-	VFNMADD231PD     Z6, Z12, Z16
-	VFNMADD231PD     Z6, Z13, Z17
-	VFNMADD231PD     Z6, Z14, Z18
-	VFNMADD231PD     Z6, Z15, Z19
-	VFNMADD231PD     Z7, Z12, Z16
-	VFNMADD231PD     Z7, Z13, Z17
-	VFNMADD231PD     Z7, Z14, Z18
-	VFNMADD231PD     Z7, Z15, Z19
-	VPERMI2PD        Z9, Z8, Z20
-	VPERMI2PD        Z9, Z8, Z21
-	VPERMI2PD        Z9, Z8, Z22
-	VPERMI2PD        Z9, Z8, Z23
-	VBROADCASTSD     expWideE64<>+0(SB), Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VBROADCASTSD     expWideE64<>+0(SB), Z27
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z19, Z27
-	VMULPD           Z16, Z24, Z24
-	VFMADD213PD      Z16, Z16, Z24
-	VMULPD           Z17, Z25, Z25
-	VFMADD213PD      Z17, Z17, Z25
-	VMULPD           Z18, Z26, Z26
-	VFMADD213PD      Z18, Z18, Z26
-	VMULPD           Z19, Z27, Z27
-	VFMADD213PD      Z19, Z19, Z27
-	VFMADD213PD      Z20, Z20, Z24
-	VSCALEFPD.Z      Z12, Z24, K1, Z16
-	VFMADD213PD      Z21, Z21, Z25
-	VSCALEFPD.Z      Z13, Z25, K2, Z17
-	VFMADD213PD      Z22, Z22, Z26
-	VSCALEFPD.Z      Z14, Z26, K3, Z18
-	VFMADD213PD      Z23, Z23, Z27
-	VSCALEFPD.Z      Z15, Z27, K4, Z19
-	VMOVUPD          Z16, (DI)(R9*8)
-	VMOVUPD          Z17, 64(DI)(R9*8)
-	VMOVUPD          Z18, 128(DI)(R9*8)
-	VMOVUPD          Z19, 192(DI)(R9*8)
-	VADDPD           Z16, Z10, Z10
-	VADDPD           Z17, Z11, Z11
-	VADDPD           Z18, Z10, Z10
-	VADDPD           Z19, Z11, Z11
+	VMOVUPD          Z2, Z10
+	VFMADD231PD      Z7, Z14, Z10
+	VMOVUPD          Z2, Z11
+	VFMADD231PD      Z7, Z15, Z11
+	VMOVUPD          Z2, Z12
+	VFMADD231PD      Z7, Z16, Z12
+	VMOVUPD          Z2, Z13
+	VFMADD231PD      Z7, Z17, Z13
+	VSUBPD           Z2, Z10, Z18
+	VSUBPD           Z2, Z11, Z19
+	VSUBPD           Z2, Z12, Z20
+	VSUBPD           Z2, Z13, Z21
+	VFMSUB213PD      Z18, Z7, Z14
+	VFMSUB213PD      Z19, Z7, Z15
+	VFMSUB213PD      Z20, Z7, Z16
+	VFMSUB213PD      Z21, Z7, Z17
+	VMOVUPD          Z10, Z18
+	VPERMI2PD        Z6, Z5, Z10
+	VMOVUPD          Z11, Z19
+	VPERMI2PD        Z6, Z5, Z11
+	VMOVUPD          Z12, Z20
+	VPERMI2PD        Z6, Z5, Z12
+	VMOVUPD          Z13, Z21
+	VPERMI2PD        Z6, Z5, Z13
+	VPSLLQ           $0x30, Z18, Z18
+	VPADDQ           Z18, Z10, Z10
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z11, Z11
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z12, Z12
+	VPSLLQ           $0x30, Z21, Z21
+	VPADDQ           Z21, Z13, Z13
+	VBROADCASTSD     expWideF64<>+0(SB), Z18
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z21
+	VMULPD           Z10, Z14, Z14
+	VMULPD           Z11, Z15, Z15
+	VMULPD           Z12, Z16, Z16
+	VMULPD           Z13, Z17, Z17
+	VFMADD213PD.Z    Z10, Z18, K1, Z14
+	VFMADD213PD.Z    Z11, Z19, K2, Z15
+	VFMADD213PD.Z    Z12, Z20, K3, Z16
+	VFMADD213PD.Z    Z13, Z21, K4, Z17
+	VMOVUPD          Z14, (DI)(R9*8)
+	VMOVUPD          Z15, 64(DI)(R9*8)
+	VMOVUPD          Z16, 128(DI)(R9*8)
+	VMOVUPD          Z17, 192(DI)(R9*8)
+	VADDPD           Z14, Z8, Z8
+	VADDPD           Z15, Z9, Z9
+	VADDPD           Z16, Z8, Z8
+	VADDPD           Z17, Z9, Z9
 	ADDQ             $0x00000020, R9
 	SUBQ             $0x00000020, R8
 	JGE              loop1
@@ -7165,43 +7155,44 @@ skip2:
 	JL   skip6
 
 loop5:
-	VXORPS Z12, Z12, Z12
+	VXORPS Z10, Z10, Z10
 	LEAQ   (CX)(R9*8), R10
 	XORQ   R11, R11
 
 coordinate7:
 	CMPQ         R11, SI
 	JGE          coordinates8
-	VBROADCASTSD (DX)(R11*8), Z13
-	VSUBPD       (R10), Z13, Z13
-	VFMADD231PD  Z13, Z13, Z12
+	VBROADCASTSD (DX)(R11*8), Z11
+	VSUBPD       (R10), Z11, Z11
+	VFMADD231PD  Z11, Z11, Z10
 	ADDQ         BX, R10
 	INCQ         R11
 	JMP          coordinate7
 
 coordinates8:
-	VMOVUPD          (AX)(R9*8), Z13
-	VFNMADD231PD     Z0, Z12, Z13
-	VSUBPD           Z1, Z13, Z13
-	VCMPPD           $0x15, Z3, Z13, K1
-	VMINPD           Z13, Z4, Z13
-	VMOVUPD          Z2, Z14
-	VFMADD231PD      Z5, Z13, Z14
-	VSUBPD           Z2, Z14, Z12
-	VFNMADD231PD     Z6, Z12, Z13
-	VFNMADD231PD     Z7, Z12, Z13
-	VPERMI2PD        Z9, Z8, Z14
-	VBROADCASTSD     expWideE64<>+0(SB), Z15
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z15
-	VMULPD           Z13, Z15, Z15
-	VFMADD213PD      Z13, Z13, Z15
-	VFMADD213PD      Z14, Z14, Z15
-	VSCALEFPD.Z      Z12, Z15, K1, Z13
-	VMOVUPD          Z13, (DI)(R9*8)
-	VADDPD           Z13, Z10, Z10
+	VMOVUPD          (AX)(R9*8), Z11
+	VFNMADD231PD     Z0, Z10, Z11
+	VSUBPD           Z1, Z11, Z11
+	VCMPPD           $0x15, Z3, Z11, K1
+	VMINPD           Z11, Z4, Z11
+	VMOVUPD          Z2, Z10
+	VFMADD231PD      Z7, Z11, Z10
+	VSUBPD           Z2, Z10, Z12
+	VFMSUB213PD      Z12, Z7, Z11
+	VMOVUPD          Z10, Z12
+	VPERMI2PD        Z6, Z5, Z10
+	VPSLLQ           $0x30, Z12, Z12
+	VPADDQ           Z12, Z10, Z10
+	VBROADCASTSD     expWideF64<>+0(SB), Z12
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z12
+	VMULPD           Z10, Z11, Z11
+	VFMADD213PD.Z    Z10, Z12, K1, Z11
+	VMOVUPD          Z11, (DI)(R9*8)
+	VADDPD           Z11, Z8, Z8
 	ADDQ             $0x00000008, R9
 	SUBQ             $0x00000008, R8
 	JGE              loop5
@@ -7213,55 +7204,56 @@ skip6:
 	MOVQ   $-1, R10
 	BZHIQ  R8, R10, R10
 	KMOVW  R10, K1
-	VXORPS Z12, Z12, Z12
+	VXORPS Z10, Z10, Z10
 	LEAQ   (CX)(R9*8), CX
 	XORQ   R8, R8
 
 coordinate10:
 	CMPQ         R8, SI
 	JGE          coordinates11
-	VBROADCASTSD (DX)(R8*8), Z13
-	VMOVUPD.Z    (CX), K1, Z14
-	VSUBPD       Z14, Z13, Z14
-	VFMADD231PD  Z14, Z14, Z12
+	VBROADCASTSD (DX)(R8*8), Z11
+	VMOVUPD.Z    (CX), K1, Z12
+	VSUBPD       Z12, Z11, Z12
+	VFMADD231PD  Z12, Z12, Z10
 	ADDQ         BX, CX
 	INCQ         R8
 	JMP          coordinate10
 
 coordinates11:
-	VBROADCASTSD     minusInf64<>+0(SB), Z13
-	VMOVUPD          (AX)(R9*8), K1, Z13
-	VFNMADD231PD     Z0, Z12, Z13
-	VSUBPD           Z1, Z13, Z13
-	VCMPPD           $0x15, Z3, Z13, K2
-	VMINPD           Z13, Z4, Z13
+	VBROADCASTSD     minusInf64<>+0(SB), Z11
+	VMOVUPD          (AX)(R9*8), K1, Z11
+	VFNMADD231PD     Z0, Z10, Z11
+	VSUBPD           Z1, Z11, Z11
+	VCMPPD           $0x15, Z3, Z11, K2
+	VMINPD           Z11, Z4, Z11
 	VMOVUPD          Z2, Z0
-	VFMADD231PD      Z5, Z13, Z0
+	VFMADD231PD      Z7, Z11, Z0
 	VSUBPD           Z2, Z0, Z1
-	VFNMADD231PD     Z6, Z1, Z13
-	VFNMADD231PD     Z7, Z1, Z13
-	VPERMI2PD        Z9, Z8, Z0
-	VBROADCASTSD     expWideE64<>+0(SB), Z2
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z2
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z2
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z2
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z2
-	VMULPD           Z13, Z2, Z2
-	VFMADD213PD      Z13, Z13, Z2
-	VFMADD213PD      Z0, Z0, Z2
-	VSCALEFPD.Z      Z1, Z2, K2, Z13
-	VMOVUPD          Z13, K1, (DI)(R9*8)
-	VADDPD           Z13, Z10, Z10
+	VFMSUB213PD      Z1, Z7, Z11
+	VMOVUPD          Z0, Z1
+	VPERMI2PD        Z6, Z5, Z0
+	VPSLLQ           $0x30, Z1, Z1
+	VPADDQ           Z1, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z1
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z1
+	VMULPD           Z0, Z11, Z11
+	VFMADD213PD.Z    Z0, Z1, K2, Z11
+	VMOVUPD          Z11, K1, (DI)(R9*8)
+	VADDPD           Z11, Z8, Z8
 
 done9:
-	VADDPD        Z11, Z10, Z10
-	VEXTRACTF64X4 $0x01, Z10, Y0
-	VADDPD        Y0, Y10, Y10
-	VEXTRACTF64X2 $0x01, Y10, X0
-	VADDPD        X0, X10, X10
-	VPERMILPD     $0x01, X10, X0
-	VADDPD        X0, X10, X10
-	VMOVSD        X10, sum+80(FP)
+	VADDPD        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y0
+	VADDPD        Y0, Y8, Y8
+	VEXTRACTF64X2 $0x01, Y8, X0
+	VADDPD        X0, X8, X8
+	VPERMILPD     $0x01, X8, X0
+	VADDPD        X0, X8, X8
+	VMOVSD        X8, sum+80(FP)
 	VZEROUPPER
 	RET
 
@@ -7331,16 +7323,13 @@ coordinates4:
 	VMOVUPD      expShift64<>+0(SB), Y6
 	VFMADD231PD  expLog2e64<>+0(SB), Y9, Y6
 	VSUBPD       expShift64<>+0(SB), Y4, Y10
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y10, Y7
 	VSUBPD       expShift64<>+0(SB), Y5, Y11
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y11, Y8
 	VSUBPD       expShift64<>+0(SB), Y6, Y12
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y12, Y9
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y10, Y7
+	VFMSUB132PD  expLog2e64<>+0(SB), Y10, Y7
+	VFMSUB132PD  expLog2e64<>+0(SB), Y11, Y8
+	VFMSUB132PD  expLog2e64<>+0(SB), Y12, Y9
 	VPSLLQ       $0x34, Y4, Y4
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y11, Y8
 	VPSLLQ       $0x34, Y5, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y12, Y9
 	VPSLLQ       $0x34, Y6, Y6
 	VMOVUPD      expNarrowL64<>+0(SB), Y10
 	VMOVUPD      expNarrowL64<>+0(SB), Y11
@@ -7433,8 +7422,7 @@ coordinates8:
 	VMOVUPD      expShift64<>+0(SB), Y4
 	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y4
 	VSUBPD       expShift64<>+0(SB), Y4, Y6
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y6, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y6, Y5
+	VFMSUB132PD  expLog2e64<>+0(SB), Y6, Y5
 	VPSLLQ       $0x34, Y4, Y4
 	VMOVUPD      expNarrowL64<>+0(SB), Y6
 	VMOVUPD      expNarrowK64<>+0(SB), Y7
@@ -7501,8 +7489,7 @@ coordinates11:
 	VMOVUPD      expShift64<>+0(SB), Y0
 	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y0
 	VSUBPD       expShift64<>+0(SB), Y0, Y1
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y1, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y1, Y6
+	VFMSUB132PD  expLog2e64<>+0(SB), Y1, Y6
 	VPSLLQ       $0x34, Y0, Y0
 	VMOVUPD      expNarrowL64<>+0(SB), Y1
 	VMOVUPD      expNarrowK64<>+0(SB), Y5
@@ -7555,13 +7542,11 @@ TEXT ·squareExp32AVX512(SB), NOSPLIT, $0-76
 	VBROADCASTSS shift+64(FP), Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
-	VBROADCASTSS expInf32<>+0(SB), Z4
-	VBROADCASTSS expLog2e32<>+0(SB), Z5
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z6
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z7
-	VMOVUPS      expRoots32<>+0(SB), Z8
-	VXORPS       Z9, Z9, Z9
-	VXORPS       Z10, Z10, Z10
+	VBROADCASTSS expLargest32<>+0(SB), Z4
+	VMOVUPS      expRoots32<>+0(SB), Z5
+	VBROADCASTSS expLog2e32<>+0(SB), Z6
+	VXORPS       Z7, Z7, Z7
+	VXORPS       Z8, Z8, Z8
 	MOVQ         dst+0(FP), DI
 	MOVQ         n+32(FP), R8
 	XORQ         R9, R9
@@ -7569,106 +7554,110 @@ TEXT ·squareExp32AVX512(SB), NOSPLIT, $0-76
 	JL           skip2
 
 loop1:
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
 	VXORPS Z11, Z11, Z11
 	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
 	LEAQ   (CX)(R9*4), R10
 	XORQ   R11, R11
 
 coordinate3:
 	CMPQ         R11, SI
 	JGE          coordinates4
-	VBROADCASTSS (DX)(R11*4), Z15
-	VSUBPS       (R10), Z15, Z16
-	VFMADD231PS  Z16, Z16, Z11
-	VSUBPS       64(R10), Z15, Z16
-	VFMADD231PS  Z16, Z16, Z12
-	VSUBPS       128(R10), Z15, Z16
-	VFMADD231PS  Z16, Z16, Z13
-	VSUBPS       192(R10), Z15, Z15
-	VFMADD231PS  Z15, Z15, Z14
+	VBROADCASTSS (DX)(R11*4), Z13
+	VSUBPS       (R10), Z13, Z14
+	VFMADD231PS  Z14, Z14, Z9
+	VSUBPS       64(R10), Z13, Z14
+	VFMADD231PS  Z14, Z14, Z10
+	VSUBPS       128(R10), Z13, Z14
+	VFMADD231PS  Z14, Z14, Z11
+	VSUBPS       192(R10), Z13, Z13
+	VFMADD231PS  Z13, Z13, Z12
 	ADDQ         BX, R10
 	INCQ         R11
 	JMP          coordinate3
 
 coordinates4:
-	VMOVUPS          (AX)(R9*4), Z15
-	VMOVUPS          64(AX)(R9*4), Z16
-	VMOVUPS          128(AX)(R9*4), Z17
-	VMOVUPS          192(AX)(R9*4), Z18
+	VMOVUPS          (AX)(R9*4), Z13
+	VMOVUPS          64(AX)(R9*4), Z14
+	VMOVUPS          128(AX)(R9*4), Z15
+	VMOVUPS          192(AX)(R9*4), Z16
+	VFNMADD231PS     Z0, Z9, Z13
+	VFNMADD231PS     Z0, Z10, Z14
 	VFNMADD231PS     Z0, Z11, Z15
 	VFNMADD231PS     Z0, Z12, Z16
-	VFNMADD231PS     Z0, Z13, Z17
-	VFNMADD231PS     Z0, Z14, Z18
+	VSUBPS           Z1, Z13, Z13
+	VSUBPS           Z1, Z14, Z14
 	VSUBPS           Z1, Z15, Z15
 	VSUBPS           Z1, Z16, Z16
-	VSUBPS           Z1, Z17, Z17
-	VSUBPS           Z1, Z18, Z18
-	VCMPPS           $0x15, Z3, Z15, K1
-	VCMPPS           $0x15, Z3, Z16, K2
-	VCMPPS           $0x15, Z3, Z17, K3
-	VCMPPS           $0x15, Z3, Z18, K4
+	VCMPPS           $0x15, Z3, Z13, K1
+	VCMPPS           $0x15, Z3, Z14, K2
+	VCMPPS           $0x15, Z3, Z15, K3
+	VCMPPS           $0x15, Z3, Z16, K4
+	VMINPS           Z13, Z4, Z13
+	VMINPS           Z14, Z4, Z14
 	VMINPS           Z15, Z4, Z15
 	VMINPS           Z16, Z4, Z16
-	VMINPS           Z17, Z4, Z17
-	VMINPS           Z18, Z4, Z18
-	VMOVUPS          Z2, Z19
-	VFMADD231PS      Z5, Z15, Z19
-	VMOVUPS          Z2, Z20
-	VFMADD231PS      Z5, Z16, Z20
-	VMOVUPS          Z2, Z21
-	VFMADD231PS      Z5, Z17, Z21
-	VMOVUPS          Z2, Z22
-	VFMADD231PS      Z5, Z18, Z22
-	VSUBPS           Z2, Z19, Z11
-	VSUBPS           Z2, Z20, Z12
-	VSUBPS           Z2, Z21, Z13
-	VSUBPS           Z2, Z22, Z14
-	VFNMADD231PS     Z6, Z11, Z15
-	VFNMADD231PS     Z6, Z12, Z16
-	VFNMADD231PS     Z6, Z13, Z17
-	VFNMADD231PS     Z6, Z14, Z18
-	VFNMADD231PS     Z7, Z11, Z15
-	VFNMADD231PS     Z7, Z12, Z16
-	VFNMADD231PS     Z7, Z13, Z17
-	VFNMADD231PS     Z7, Z14, Z18
-	VPERMPS          Z8, Z19, Z19
-	VPERMPS          Z8, Z20, Z20
-	VPERMPS          Z8, Z21, Z21
-	VPERMPS          Z8, Z22, Z22
-	VBROADCASTSS     expWideB32<>+0(SB), Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VBROADCASTSS     expWideB32<>+0(SB), Z26
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z23
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z17, Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z18, Z26
-	VMULPS           Z15, Z23, Z23
-	VFMADD213PS      Z15, Z15, Z23
-	VMULPS           Z16, Z24, Z24
-	VFMADD213PS      Z16, Z16, Z24
-	VMULPS           Z17, Z25, Z25
-	VFMADD213PS      Z17, Z17, Z25
-	VMULPS           Z18, Z26, Z26
-	VFMADD213PS      Z18, Z18, Z26
-	VFMADD213PS      Z19, Z19, Z23
-	VSCALEFPS.Z      Z11, Z23, K1, Z15
-	VFMADD213PS      Z20, Z20, Z24
-	VSCALEFPS.Z      Z12, Z24, K2, Z16
-	VFMADD213PS      Z21, Z21, Z25
-	VSCALEFPS.Z      Z13, Z25, K3, Z17
-	VFMADD213PS      Z22, Z22, Z26
-	VSCALEFPS.Z      Z14, Z26, K4, Z18
-	VMOVUPS          Z15, (DI)(R9*4)
-	VMOVUPS          Z16, 64(DI)(R9*4)
-	VMOVUPS          Z17, 128(DI)(R9*4)
-	VMOVUPS          Z18, 192(DI)(R9*4)
-	VADDPS           Z15, Z9, Z9
-	VADDPS           Z16, Z10, Z10
-	VADDPS           Z17, Z9, Z9
-	VADDPS           Z18, Z10, Z10
+	VMOVUPS          Z2, Z9
+	VFMADD231PS      Z6, Z13, Z9
+	VMOVUPS          Z2, Z10
+	VFMADD231PS      Z6, Z14, Z10
+	VMOVUPS          Z2, Z11
+	VFMADD231PS      Z6, Z15, Z11
+	VMOVUPS          Z2, Z12
+	VFMADD231PS      Z6, Z16, Z12
+	VSUBPS           Z2, Z9, Z17
+	VSUBPS           Z2, Z10, Z18
+	VSUBPS           Z2, Z11, Z19
+	VSUBPS           Z2, Z12, Z20
+	VFMSUB213PS      Z17, Z6, Z13
+	VFMSUB213PS      Z18, Z6, Z14
+	VFMSUB213PS      Z19, Z6, Z15
+	VFMSUB213PS      Z20, Z6, Z16
+	VMOVUPS          Z9, Z17
+	VPERMPS          Z5, Z9, Z9
+	VMOVUPS          Z10, Z18
+	VPERMPS          Z5, Z10, Z10
+	VMOVUPS          Z11, Z19
+	VPERMPS          Z5, Z11, Z11
+	VMOVUPS          Z12, Z20
+	VPERMPS          Z5, Z12, Z12
+	VPSLLD           $0x13, Z17, Z17
+	VPADDD           Z17, Z9, Z9
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z10, Z10
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z11, Z11
+	VPSLLD           $0x13, Z20, Z20
+	VPADDD           Z20, Z12, Z12
+	VBROADCASTSS     expWideC32<>+0(SB), Z17
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z13, Z17
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z14, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z15, Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z16, Z20
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z17
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z20
+	VMULPS           Z9, Z13, Z13
+	VMULPS           Z10, Z14, Z14
+	VMULPS           Z11, Z15, Z15
+	VMULPS           Z12, Z16, Z16
+	VFMADD213PS.Z    Z9, Z17, K1, Z13
+	VFMADD213PS.Z    Z10, Z18, K2, Z14
+	VFMADD213PS.Z    Z11, Z19, K3, Z15
+	VFMADD213PS.Z    Z12, Z20, K4, Z16
+	VMOVUPS          Z13, (DI)(R9*4)
+	VMOVUPS          Z14, 64(DI)(R9*4)
+	VMOVUPS          Z15, 128(DI)(R9*4)
+	VMOVUPS          Z16, 192(DI)(R9*4)
+	VADDPS           Z13, Z7, Z7
+	VADDPS           Z14, Z8, Z8
+	VADDPS           Z15, Z7, Z7
+	VADDPS           Z16, Z8, Z8
 	ADDQ             $0x00000040, R9
 	SUBQ             $0x00000040, R8
 	JGE              loop1
@@ -7679,40 +7668,41 @@ skip2:
 	JL   skip6
 
 loop5:
-	VXORPS Z11, Z11, Z11
+	VXORPS Z9, Z9, Z9
 	LEAQ   (CX)(R9*4), R10
 	XORQ   R11, R11
 
 coordinate7:
 	CMPQ         R11, SI
 	JGE          coordinates8
-	VBROADCASTSS (DX)(R11*4), Z12
-	VSUBPS       (R10), Z12, Z12
-	VFMADD231PS  Z12, Z12, Z11
+	VBROADCASTSS (DX)(R11*4), Z10
+	VSUBPS       (R10), Z10, Z10
+	VFMADD231PS  Z10, Z10, Z9
 	ADDQ         BX, R10
 	INCQ         R11
 	JMP          coordinate7
 
 coordinates8:
-	VMOVUPS          (AX)(R9*4), Z12
-	VFNMADD231PS     Z0, Z11, Z12
-	VSUBPS           Z1, Z12, Z12
-	VCMPPS           $0x15, Z3, Z12, K1
-	VMINPS           Z12, Z4, Z12
-	VMOVUPS          Z2, Z13
-	VFMADD231PS      Z5, Z12, Z13
-	VSUBPS           Z2, Z13, Z11
-	VFNMADD231PS     Z6, Z11, Z12
-	VFNMADD231PS     Z7, Z11, Z12
-	VPERMPS          Z8, Z13, Z13
-	VBROADCASTSS     expWideB32<>+0(SB), Z14
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z14
-	VMULPS           Z12, Z14, Z14
-	VFMADD213PS      Z12, Z12, Z14
-	VFMADD213PS      Z13, Z13, Z14
-	VSCALEFPS.Z      Z11, Z14, K1, Z12
-	VMOVUPS          Z12, (DI)(R9*4)
-	VADDPS           Z12, Z9, Z9
+	VMOVUPS          (AX)(R9*4), Z10
+	VFNMADD231PS     Z0, Z9, Z10
+	VSUBPS           Z1, Z10, Z10
+	VCMPPS           $0x15, Z3, Z10, K1
+	VMINPS           Z10, Z4, Z10
+	VMOVUPS          Z2, Z9
+	VFMADD231PS      Z6, Z10, Z9
+	VSUBPS           Z2, Z9, Z11
+	VFMSUB213PS      Z11, Z6, Z10
+	VMOVUPS          Z9, Z11
+	VPERMPS          Z5, Z9, Z9
+	VPSLLD           $0x13, Z11, Z11
+	VPADDD           Z11, Z9, Z9
+	VBROADCASTSS     expWideC32<>+0(SB), Z11
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z11
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z11
+	VMULPS           Z9, Z10, Z10
+	VFMADD213PS.Z    Z9, Z11, K1, Z10
+	VMOVUPS          Z10, (DI)(R9*4)
+	VADDPS           Z10, Z7, Z7
 	ADDQ             $0x00000010, R9
 	SUBQ             $0x00000010, R8
 	JGE              loop5
@@ -7724,54 +7714,55 @@ skip6:
 	MOVQ   $-1, R10
 	BZHIQ  R8, R10, R10
 	KMOVW  R10, K1
-	VXORPS Z11, Z11, Z11
+	VXORPS Z9, Z9, Z9
 	LEAQ   (CX)(R9*4), CX
 	XORQ   R8, R8
 
 coordinate10:
 	CMPQ         R8, SI
 	JGE          coordinates11
-	VBROADCASTSS (DX)(R8*4), Z12
-	VMOVUPS.Z    (CX), K1, Z13
-	VSUBPS       Z13, Z12, Z13
-	VFMADD231PS  Z13, Z13, Z11
+	VBROADCASTSS (DX)(R8*4), Z10
+	VMOVUPS.Z    (CX), K1, Z11
+	VSUBPS       Z11, Z10, Z11
+	VFMADD231PS  Z11, Z11, Z9
 	ADDQ         BX, CX
 	INCQ         R8
 	JMP          coordinate10
 
 coordinates11:
-	VBROADCASTSS     minusInf32<>+0(SB), Z12
-	VMOVUPS          (AX)(R9*4), K1, Z12
-	VFNMADD231PS     Z0, Z11, Z12
-	VSUBPS           Z1, Z12, Z12
-	VCMPPS           $0x15, Z3, Z12, K2
-	VMINPS           Z12, Z4, Z12
+	VBROADCASTSS     minusInf32<>+0(SB), Z10
+	VMOVUPS          (AX)(R9*4), K1, Z10
+	VFNMADD231PS     Z0, Z9, Z10
+	VSUBPS           Z1, Z10, Z10
+	VCMPPS           $0x15, Z3, Z10, K2
+	VMINPS           Z10, Z4, Z10
 	VMOVUPS          Z2, Z0
-	VFMADD231PS      Z5, Z12, Z0
+	VFMADD231PS      Z6, Z10, Z0
 	VSUBPS           Z2, Z0, Z1
-	VFNMADD231PS     Z6, Z1, Z12
-	VFNMADD231PS     Z7, Z1, Z12
-	VPERMPS          Z8, Z0, Z0
-	VBROADCASTSS     expWideB32<>+0(SB), Z2
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z2
-	VMULPS           Z12, Z2, Z2
-	VFMADD213PS      Z12, Z12, Z2
-	VFMADD213PS      Z0, Z0, Z2
-	VSCALEFPS.Z      Z1, Z2, K2, Z12
-	VMOVUPS          Z12, K1, (DI)(R9*4)
-	VADDPS           Z12, Z9, Z9
+	VFMSUB213PS      Z1, Z6, Z10
+	VMOVUPS          Z0, Z1
+	VPERMPS          Z5, Z0, Z0
+	VPSLLD           $0x13, Z1, Z1
+	VPADDD           Z1, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z1
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z1
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z1
+	VMULPS           Z0, Z10, Z10
+	VFMADD213PS.Z    Z0, Z1, K2, Z10
+	VMOVUPS          Z10, K1, (DI)(R9*4)
+	VADDPS           Z10, Z7, Z7
 
 done9:
-	VADDPS        Z10, Z9, Z9
-	VEXTRACTF64X4 $0x01, Z9, Y0
-	VADDPS        Y0, Y9, Y9
-	VEXTRACTF64X2 $0x01, Y9, X0
-	VADDPS        X0, X9, X9
-	VPERMILPD     $0x01, X9, X0
-	VADDPS        X0, X9, X9
-	VMOVSHDUP     X9, X0
-	VADDPS        X0, X9, X9
-	VMOVSS        X9, sum+72(FP)
+	VADDPS        Z8, Z7, Z7
+	VEXTRACTF64X4 $0x01, Z7, Y0
+	VADDPS        Y0, Y7, Y7
+	VEXTRACTF64X2 $0x01, Y7, X0
+	VADDPS        X0, X7, X7
+	VPERMILPD     $0x01, X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSHDUP     X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSS        X7, sum+72(FP)
 	VZEROUPPER
 	RET
 
@@ -7841,16 +7832,13 @@ coordinates4:
 	VMOVUPS      expShift32<>+0(SB), Y6
 	VFMADD231PS  expLog2e32<>+0(SB), Y9, Y6
 	VSUBPS       expShift32<>+0(SB), Y4, Y10
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y10, Y7
 	VSUBPS       expShift32<>+0(SB), Y5, Y11
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y11, Y8
 	VSUBPS       expShift32<>+0(SB), Y6, Y12
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y12, Y9
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y10, Y7
+	VFMSUB132PS  expLog2e32<>+0(SB), Y10, Y7
+	VFMSUB132PS  expLog2e32<>+0(SB), Y11, Y8
+	VFMSUB132PS  expLog2e32<>+0(SB), Y12, Y9
 	VPSLLD       $0x17, Y4, Y4
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y11, Y8
 	VPSLLD       $0x17, Y5, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y12, Y9
 	VPSLLD       $0x17, Y6, Y6
 	VMOVUPS      expNarrowG32<>+0(SB), Y10
 	VMOVUPS      expNarrowG32<>+0(SB), Y11
@@ -7923,8 +7911,7 @@ coordinates8:
 	VMOVUPS      expShift32<>+0(SB), Y4
 	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y4
 	VSUBPS       expShift32<>+0(SB), Y4, Y6
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y6, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y6, Y5
+	VFMSUB132PS  expLog2e32<>+0(SB), Y6, Y5
 	VPSLLD       $0x17, Y4, Y4
 	VMOVUPS      expNarrowG32<>+0(SB), Y6
 	VMOVUPS      expNarrowF32<>+0(SB), Y7
@@ -7981,8 +7968,7 @@ coordinates11:
 	VMOVUPS      expShift32<>+0(SB), Y0
 	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y0
 	VSUBPS       expShift32<>+0(SB), Y0, Y1
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y1, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y1, Y6
+	VFMSUB132PS  expLog2e32<>+0(SB), Y1, Y6
 	VPSLLD       $0x17, Y0, Y0
 	VMOVUPS      expNarrowG32<>+0(SB), Y1
 	VMOVUPS      expNarrowF32<>+0(SB), Y5
@@ -8026,163 +8012,166 @@ TEXT ·squareLSE64AVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSD inv+56(FP), Z0
 	VBROADCASTSD expShift1664<>+0(SB), Z1
 	VBROADCASTSD expLo64<>+0(SB), Z2
-	VBROADCASTSD expLog2e64<>+0(SB), Z3
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z4
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z5
-	VMOVUPD      expRoots64<>+0(SB), Z6
-	VMOVUPD      expRootsUpper64<>+0(SB), Z7
-	VXORPS       Z8, Z8, Z8
-	VXORPS       Z9, Z9, Z9
-	VBROADCASTSD least64<>+0(SB), Z10
-	VBROADCASTSD least64<>+0(SB), Z11
+	VMOVUPD      expRoots64<>+0(SB), Z3
+	VMOVUPD      expRootsUpper64<>+0(SB), Z4
+	VBROADCASTSD expLog2e64<>+0(SB), Z5
+	VXORPS       Z6, Z6, Z6
+	VXORPS       Z7, Z7, Z7
+	VBROADCASTSD least64<>+0(SB), Z8
+	VBROADCASTSD least64<>+0(SB), Z9
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2
 
 loop1:
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
 	VXORPS Z12, Z12, Z12
 	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
 	LEAQ   (CX)(R8*8), R9
 	XORQ   R10, R10
 
 coordinate3:
 	CMPQ         R10, SI
 	JGE          coordinates4
-	VBROADCASTSD (DX)(R10*8), Z16
-	VSUBPD       (R9), Z16, Z17
-	VFMADD231PD  Z17, Z17, Z12
-	VSUBPD       64(R9), Z16, Z17
-	VFMADD231PD  Z17, Z17, Z13
-	VSUBPD       128(R9), Z16, Z17
-	VFMADD231PD  Z17, Z17, Z14
-	VSUBPD       192(R9), Z16, Z16
-	VFMADD231PD  Z16, Z16, Z15
+	VBROADCASTSD (DX)(R10*8), Z14
+	VSUBPD       (R9), Z14, Z15
+	VFMADD231PD  Z15, Z15, Z10
+	VSUBPD       64(R9), Z14, Z15
+	VFMADD231PD  Z15, Z15, Z11
+	VSUBPD       128(R9), Z14, Z15
+	VFMADD231PD  Z15, Z15, Z12
+	VSUBPD       192(R9), Z14, Z14
+	VFMADD231PD  Z14, Z14, Z13
 	ADDQ         BX, R9
 	INCQ         R10
 	JMP          coordinate3
 
 coordinates4:
-	VMOVUPD          (AX)(R8*8), Z16
-	VMOVUPD          64(AX)(R8*8), Z17
-	VMOVUPD          128(AX)(R8*8), Z18
-	VMOVUPD          192(AX)(R8*8), Z19
+	VMOVUPD          (AX)(R8*8), Z14
+	VMOVUPD          64(AX)(R8*8), Z15
+	VMOVUPD          128(AX)(R8*8), Z16
+	VMOVUPD          192(AX)(R8*8), Z17
+	VFNMADD231PD     Z0, Z10, Z14
+	VFNMADD231PD     Z0, Z11, Z15
 	VFNMADD231PD     Z0, Z12, Z16
 	VFNMADD231PD     Z0, Z13, Z17
-	VFNMADD231PD     Z0, Z14, Z18
-	VFNMADD231PD     Z0, Z15, Z19
-	VMOVUPD          Z16, Z12
-	VMAXPD           Z12, Z17, Z12
-	VMAXPD           Z12, Z18, Z12
-	VMAXPD           Z12, Z19, Z12
-	VCMPPD           $0x1e, Z11, Z12, K1
+	VMOVUPD          Z14, Z10
+	VMAXPD           Z10, Z15, Z10
+	VMAXPD           Z10, Z16, Z10
+	VMAXPD           Z10, Z17, Z10
+	VCMPPD           $0x1e, Z9, Z10, K1
 	KORTESTW         K1, K1
 	JE               fits5
-	VEXTRACTF64X4    $0x01, Z12, Y11
-	VMAXPD           Y11, Y12, Y12
-	VEXTRACTF64X2    $0x01, Y12, X11
-	VMAXPD           X11, X12, X12
-	VPERMILPD        $0x01, X12, X11
-	VMAXPD           X11, X12, X12
-	VBROADCASTSD     X12, Z12
-	VSUBPD           Z12, Z10, Z13
-	VMOVUPD          Z12, Z10
-	VBROADCASTSD     slack64<>+0(SB), Z11
-	VADDPD           Z11, Z12, Z11
-	VCMPPD           $0x15, Z2, Z13, K1
-	VMOVUPD          Z1, Z14
-	VFMADD231PD      Z3, Z13, Z14
-	VSUBPD           Z1, Z14, Z12
-	VFNMADD231PD     Z4, Z12, Z13
-	VFNMADD231PD     Z5, Z12, Z13
-	VPERMI2PD        Z7, Z6, Z14
-	VBROADCASTSD     expWideE64<>+0(SB), Z15
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z15
-	VMULPD           Z13, Z15, Z15
-	VFMADD213PD      Z13, Z13, Z15
-	VFMADD213PD      Z14, Z14, Z15
-	VSCALEFPD.Z      Z12, Z15, K1, Z13
-	VMULPD           Z13, Z8, Z8
-	VMULPD           Z13, Z9, Z9
+	VEXTRACTF64X4    $0x01, Z10, Y9
+	VMAXPD           Y9, Y10, Y10
+	VEXTRACTF64X2    $0x01, Y10, X9
+	VMAXPD           X9, X10, X10
+	VPERMILPD        $0x01, X10, X9
+	VMAXPD           X9, X10, X10
+	VBROADCASTSD     X10, Z10
+	VSUBPD           Z10, Z8, Z11
+	VMOVUPD          Z10, Z8
+	VBROADCASTSD     slack64<>+0(SB), Z9
+	VADDPD           Z9, Z10, Z9
+	VCMPPD           $0x15, Z2, Z11, K1
+	VMOVUPD          Z1, Z10
+	VFMADD231PD      Z5, Z11, Z10
+	VSUBPD           Z1, Z10, Z12
+	VFMSUB213PD      Z12, Z5, Z11
+	VMOVUPD          Z10, Z12
+	VPERMI2PD        Z4, Z3, Z10
+	VPSLLQ           $0x30, Z12, Z12
+	VPADDQ           Z12, Z10, Z10
+	VBROADCASTSD     expWideF64<>+0(SB), Z12
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z12
+	VMULPD           Z10, Z11, Z11
+	VFMADD213PD.Z    Z10, Z12, K1, Z11
+	VMULPD           Z11, Z6, Z6
+	VMULPD           Z11, Z7, Z7
 
 fits5:
-	VSUBPD           Z10, Z16, Z16
-	VSUBPD           Z10, Z17, Z17
-	VSUBPD           Z10, Z18, Z18
-	VSUBPD           Z10, Z19, Z19
-	VCMPPD           $0x15, Z2, Z16, K1
-	VCMPPD           $0x15, Z2, Z17, K2
-	VCMPPD           $0x15, Z2, Z18, K3
-	VCMPPD           $0x15, Z2, Z19, K4
-	VMOVUPD          Z1, Z20
-	VFMADD231PD      Z3, Z16, Z20
-	VMOVUPD          Z1, Z21
-	VFMADD231PD      Z3, Z17, Z21
-	VMOVUPD          Z1, Z22
-	VFMADD231PD      Z3, Z18, Z22
-	VMOVUPD          Z1, Z23
-	VFMADD231PD      Z3, Z19, Z23
-	VSUBPD           Z1, Z20, Z12
-	VSUBPD           Z1, Z21, Z13
-	VSUBPD           Z1, Z22, Z14
-	VSUBPD           Z1, Z23, Z15
-	VFNMADD231PD     Z4, Z12, Z16
-	VFNMADD231PD     Z4, Z13, Z17
-	VFNMADD231PD     Z4, Z14, Z18
-	VFNMADD231PD     Z4, Z15, Z19
-	VFNMADD231PD     Z5, Z12, Z16
-	VFNMADD231PD     Z5, Z13, Z17
-	VFNMADD231PD     Z5, Z14, Z18
-	VFNMADD231PD     Z5, Z15, Z19
-	VPERMI2PD        Z7, Z6, Z20
-	VPERMI2PD        Z7, Z6, Z21
-	VPERMI2PD        Z7, Z6, Z22
-	VPERMI2PD        Z7, Z6, Z23
-	VBROADCASTSD     expWideE64<>+0(SB), Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VBROADCASTSD     expWideE64<>+0(SB), Z27
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z19, Z27
-	VMULPD           Z16, Z24, Z24
-	VFMADD213PD      Z16, Z16, Z24
-	VMULPD           Z17, Z25, Z25
-	VFMADD213PD      Z17, Z17, Z25
-	VMULPD           Z18, Z26, Z26
-	VFMADD213PD      Z18, Z18, Z26
-	VMULPD           Z19, Z27, Z27
-	VFMADD213PD      Z19, Z19, Z27
-	VFMADD213PD      Z20, Z20, Z24
-	VSCALEFPD.Z      Z12, Z24, K1, Z16
-	VFMADD213PD      Z21, Z21, Z25
-	VSCALEFPD.Z      Z13, Z25, K2, Z17
-	VFMADD213PD      Z22, Z22, Z26
-	VSCALEFPD.Z      Z14, Z26, K3, Z18
-	VFMADD213PD      Z23, Z23, Z27
-	VSCALEFPD.Z      Z15, Z27, K4, Z19
-	VADDPD           Z16, Z8, Z8
-	VADDPD           Z17, Z9, Z9
-	VADDPD           Z18, Z8, Z8
-	VADDPD           Z19, Z9, Z9
+	VSUBPD           Z8, Z14, Z14
+	VSUBPD           Z8, Z15, Z15
+	VSUBPD           Z8, Z16, Z16
+	VSUBPD           Z8, Z17, Z17
+	VCMPPD           $0x15, Z2, Z14, K1
+	VCMPPD           $0x15, Z2, Z15, K2
+	VCMPPD           $0x15, Z2, Z16, K3
+	VCMPPD           $0x15, Z2, Z17, K4
+	VMOVUPD          Z1, Z10
+	VFMADD231PD      Z5, Z14, Z10
+	VMOVUPD          Z1, Z11
+	VFMADD231PD      Z5, Z15, Z11
+	VMOVUPD          Z1, Z12
+	VFMADD231PD      Z5, Z16, Z12
+	VMOVUPD          Z1, Z13
+	VFMADD231PD      Z5, Z17, Z13
+	VSUBPD           Z1, Z10, Z18
+	VSUBPD           Z1, Z11, Z19
+	VSUBPD           Z1, Z12, Z20
+	VSUBPD           Z1, Z13, Z21
+	VFMSUB213PD      Z18, Z5, Z14
+	VFMSUB213PD      Z19, Z5, Z15
+	VFMSUB213PD      Z20, Z5, Z16
+	VFMSUB213PD      Z21, Z5, Z17
+	VMOVUPD          Z10, Z18
+	VPERMI2PD        Z4, Z3, Z10
+	VMOVUPD          Z11, Z19
+	VPERMI2PD        Z4, Z3, Z11
+	VMOVUPD          Z12, Z20
+	VPERMI2PD        Z4, Z3, Z12
+	VMOVUPD          Z13, Z21
+	VPERMI2PD        Z4, Z3, Z13
+	VPSLLQ           $0x30, Z18, Z18
+	VPADDQ           Z18, Z10, Z10
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z11, Z11
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z12, Z12
+	VPSLLQ           $0x30, Z21, Z21
+	VPADDQ           Z21, Z13, Z13
+	VBROADCASTSD     expWideF64<>+0(SB), Z18
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z21
+	VMULPD           Z10, Z14, Z14
+	VMULPD           Z11, Z15, Z15
+	VMULPD           Z12, Z16, Z16
+	VMULPD           Z13, Z17, Z17
+	VFMADD213PD.Z    Z10, Z18, K1, Z14
+	VFMADD213PD.Z    Z11, Z19, K2, Z15
+	VFMADD213PD.Z    Z12, Z20, K3, Z16
+	VFMADD213PD.Z    Z13, Z21, K4, Z17
+	VADDPD           Z14, Z6, Z6
+	VADDPD           Z15, Z7, Z7
+	VADDPD           Z16, Z6, Z6
+	VADDPD           Z17, Z7, Z7
 	ADDQ             $0x00000020, R8
 	SUBQ             $0x00000020, DI
 	JGE              loop1
@@ -8193,76 +8182,78 @@ skip2:
 	JL   skip7
 
 loop6:
-	VXORPS Z12, Z12, Z12
+	VXORPS Z10, Z10, Z10
 	LEAQ   (CX)(R8*8), R9
 	XORQ   R10, R10
 
 coordinate8:
 	CMPQ         R10, SI
 	JGE          coordinates9
-	VBROADCASTSD (DX)(R10*8), Z13
-	VSUBPD       (R9), Z13, Z13
-	VFMADD231PD  Z13, Z13, Z12
+	VBROADCASTSD (DX)(R10*8), Z11
+	VSUBPD       (R9), Z11, Z11
+	VFMADD231PD  Z11, Z11, Z10
 	ADDQ         BX, R9
 	INCQ         R10
 	JMP          coordinate8
 
 coordinates9:
-	VMOVUPD          (AX)(R8*8), Z13
-	VFNMADD231PD     Z0, Z12, Z13
-	VMOVUPD          Z13, Z12
-	VCMPPD           $0x1e, Z11, Z12, K1
+	VMOVUPD          (AX)(R8*8), Z11
+	VFNMADD231PD     Z0, Z10, Z11
+	VMOVUPD          Z11, Z10
+	VCMPPD           $0x1e, Z9, Z10, K1
 	KORTESTW         K1, K1
 	JE               fits10
-	VEXTRACTF64X4    $0x01, Z12, Y11
-	VMAXPD           Y11, Y12, Y12
-	VEXTRACTF64X2    $0x01, Y12, X11
-	VMAXPD           X11, X12, X12
-	VPERMILPD        $0x01, X12, X11
-	VMAXPD           X11, X12, X12
-	VBROADCASTSD     X12, Z12
-	VSUBPD           Z12, Z10, Z14
-	VMOVUPD          Z12, Z10
-	VBROADCASTSD     slack64<>+0(SB), Z11
-	VADDPD           Z11, Z12, Z11
-	VCMPPD           $0x15, Z2, Z14, K1
-	VMOVUPD          Z1, Z15
-	VFMADD231PD      Z3, Z14, Z15
-	VSUBPD           Z1, Z15, Z12
-	VFNMADD231PD     Z4, Z12, Z14
-	VFNMADD231PD     Z5, Z12, Z14
-	VPERMI2PD        Z7, Z6, Z15
-	VBROADCASTSD     expWideE64<>+0(SB), Z16
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z16
-	VMULPD           Z14, Z16, Z16
-	VFMADD213PD      Z14, Z14, Z16
-	VFMADD213PD      Z15, Z15, Z16
-	VSCALEFPD.Z      Z12, Z16, K1, Z14
-	VMULPD           Z14, Z8, Z8
-	VMULPD           Z14, Z9, Z9
+	VEXTRACTF64X4    $0x01, Z10, Y9
+	VMAXPD           Y9, Y10, Y10
+	VEXTRACTF64X2    $0x01, Y10, X9
+	VMAXPD           X9, X10, X10
+	VPERMILPD        $0x01, X10, X9
+	VMAXPD           X9, X10, X10
+	VBROADCASTSD     X10, Z10
+	VSUBPD           Z10, Z8, Z12
+	VMOVUPD          Z10, Z8
+	VBROADCASTSD     slack64<>+0(SB), Z9
+	VADDPD           Z9, Z10, Z9
+	VCMPPD           $0x15, Z2, Z12, K1
+	VMOVUPD          Z1, Z10
+	VFMADD231PD      Z5, Z12, Z10
+	VSUBPD           Z1, Z10, Z13
+	VFMSUB213PD      Z13, Z5, Z12
+	VMOVUPD          Z10, Z13
+	VPERMI2PD        Z4, Z3, Z10
+	VPSLLQ           $0x30, Z13, Z13
+	VPADDQ           Z13, Z10, Z10
+	VBROADCASTSD     expWideF64<>+0(SB), Z13
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z13
+	VMULPD           Z10, Z12, Z12
+	VFMADD213PD.Z    Z10, Z13, K1, Z12
+	VMULPD           Z12, Z6, Z6
+	VMULPD           Z12, Z7, Z7
 
 fits10:
-	VSUBPD           Z10, Z13, Z13
-	VCMPPD           $0x15, Z2, Z13, K1
-	VMOVUPD          Z1, Z14
-	VFMADD231PD      Z3, Z13, Z14
-	VSUBPD           Z1, Z14, Z12
-	VFNMADD231PD     Z4, Z12, Z13
-	VFNMADD231PD     Z5, Z12, Z13
-	VPERMI2PD        Z7, Z6, Z14
-	VBROADCASTSD     expWideE64<>+0(SB), Z15
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z15
-	VMULPD           Z13, Z15, Z15
-	VFMADD213PD      Z13, Z13, Z15
-	VFMADD213PD      Z14, Z14, Z15
-	VSCALEFPD.Z      Z12, Z15, K1, Z13
-	VADDPD           Z13, Z8, Z8
+	VSUBPD           Z8, Z11, Z11
+	VCMPPD           $0x15, Z2, Z11, K1
+	VMOVUPD          Z1, Z10
+	VFMADD231PD      Z5, Z11, Z10
+	VSUBPD           Z1, Z10, Z12
+	VFMSUB213PD      Z12, Z5, Z11
+	VMOVUPD          Z10, Z12
+	VPERMI2PD        Z4, Z3, Z10
+	VPSLLQ           $0x30, Z12, Z12
+	VPADDQ           Z12, Z10, Z10
+	VBROADCASTSD     expWideF64<>+0(SB), Z12
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z12
+	VMULPD           Z10, Z11, Z11
+	VFMADD213PD.Z    Z10, Z12, K1, Z11
+	VADDPD           Z11, Z6, Z6
 	ADDQ             $0x00000008, R8
 	SUBQ             $0x00000008, DI
 	JGE              loop6
@@ -8274,89 +8265,91 @@ skip7:
 	MOVQ   $-1, R9
 	BZHIQ  DI, R9, R9
 	KMOVW  R9, K1
-	VXORPS Z12, Z12, Z12
+	VXORPS Z10, Z10, Z10
 	LEAQ   (CX)(R8*8), CX
 	XORQ   DI, DI
 
 coordinate12:
 	CMPQ         DI, SI
 	JGE          coordinates13
-	VBROADCASTSD (DX)(DI*8), Z13
-	VMOVUPD.Z    (CX), K1, Z14
-	VSUBPD       Z14, Z13, Z14
-	VFMADD231PD  Z14, Z14, Z12
+	VBROADCASTSD (DX)(DI*8), Z11
+	VMOVUPD.Z    (CX), K1, Z12
+	VSUBPD       Z12, Z11, Z12
+	VFMADD231PD  Z12, Z12, Z10
 	ADDQ         BX, CX
 	INCQ         DI
 	JMP          coordinate12
 
 coordinates13:
-	VBROADCASTSD     minusInf64<>+0(SB), Z13
-	VMOVUPD          (AX)(R8*8), K1, Z13
-	VFNMADD231PD     Z0, Z12, Z13
-	VMOVUPD          Z13, Z0
-	VCMPPD           $0x1e, Z11, Z0, K1
+	VBROADCASTSD     minusInf64<>+0(SB), Z11
+	VMOVUPD          (AX)(R8*8), K1, Z11
+	VFNMADD231PD     Z0, Z10, Z11
+	VMOVUPD          Z11, Z0
+	VCMPPD           $0x1e, Z9, Z0, K1
 	KORTESTW         K1, K1
 	JE               fits14
-	VEXTRACTF64X4    $0x01, Z0, Y11
-	VMAXPD           Y11, Y0, Y0
-	VEXTRACTF64X2    $0x01, Y0, X11
-	VMAXPD           X11, X0, X0
-	VPERMILPD        $0x01, X0, X11
-	VMAXPD           X11, X0, X0
+	VEXTRACTF64X4    $0x01, Z0, Y9
+	VMAXPD           Y9, Y0, Y0
+	VEXTRACTF64X2    $0x01, Y0, X9
+	VMAXPD           X9, X0, X0
+	VPERMILPD        $0x01, X0, X9
+	VMAXPD           X9, X0, X0
 	VBROADCASTSD     X0, Z0
-	VSUBPD           Z0, Z10, Z12
-	VMOVUPD          Z0, Z10
-	VBROADCASTSD     slack64<>+0(SB), Z11
-	VADDPD           Z11, Z0, Z11
-	VCMPPD           $0x15, Z2, Z12, K1
-	VMOVUPD          Z1, Z11
-	VFMADD231PD      Z3, Z12, Z11
-	VSUBPD           Z1, Z11, Z0
-	VFNMADD231PD     Z4, Z0, Z12
-	VFNMADD231PD     Z5, Z0, Z12
-	VPERMI2PD        Z7, Z6, Z11
-	VBROADCASTSD     expWideE64<>+0(SB), Z14
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z14
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z14
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z14
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z14
-	VMULPD           Z12, Z14, Z14
-	VFMADD213PD      Z12, Z12, Z14
-	VFMADD213PD      Z11, Z11, Z14
-	VSCALEFPD.Z      Z0, Z14, K1, Z12
-	VMULPD           Z12, Z8, Z8
-	VMULPD           Z12, Z9, Z9
+	VSUBPD           Z0, Z8, Z10
+	VMOVUPD          Z0, Z8
+	VBROADCASTSD     slack64<>+0(SB), Z9
+	VADDPD           Z9, Z0, Z9
+	VCMPPD           $0x15, Z2, Z10, K1
+	VMOVUPD          Z1, Z0
+	VFMADD231PD      Z5, Z10, Z0
+	VSUBPD           Z1, Z0, Z9
+	VFMSUB213PD      Z9, Z5, Z10
+	VMOVUPD          Z0, Z9
+	VPERMI2PD        Z4, Z3, Z0
+	VPSLLQ           $0x30, Z9, Z9
+	VPADDQ           Z9, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z9
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z9
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z9
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z9
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z9
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z9
+	VMULPD           Z0, Z10, Z10
+	VFMADD213PD.Z    Z0, Z9, K1, Z10
+	VMULPD           Z10, Z6, Z6
+	VMULPD           Z10, Z7, Z7
 
 fits14:
-	VSUBPD           Z10, Z13, Z13
-	VCMPPD           $0x15, Z2, Z13, K1
+	VSUBPD           Z8, Z11, Z11
+	VCMPPD           $0x15, Z2, Z11, K1
 	VMOVUPD          Z1, Z0
-	VFMADD231PD      Z3, Z13, Z0
+	VFMADD231PD      Z5, Z11, Z0
 	VSUBPD           Z1, Z0, Z1
-	VFNMADD231PD     Z4, Z1, Z13
-	VFNMADD231PD     Z5, Z1, Z13
-	VPERMI2PD        Z7, Z6, Z0
-	VBROADCASTSD     expWideE64<>+0(SB), Z2
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z2
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z2
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z2
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z2
-	VMULPD           Z13, Z2, Z2
-	VFMADD213PD      Z13, Z13, Z2
-	VFMADD213PD      Z0, Z0, Z2
-	VSCALEFPD.Z      Z1, Z2, K1, Z13
-	VADDPD           Z13, Z8, Z8
+	VFMSUB213PD      Z1, Z5, Z11
+	VMOVUPD          Z0, Z1
+	VPERMI2PD        Z4, Z3, Z0
+	VPSLLQ           $0x30, Z1, Z1
+	VPADDQ           Z1, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z1
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z1
+	VMULPD           Z0, Z11, Z11
+	VFMADD213PD.Z    Z0, Z1, K1, Z11
+	VADDPD           Z11, Z6, Z6
 
 done11:
-	VMOVSD        X10, shift+64(FP)
-	VADDPD        Z9, Z8, Z8
-	VEXTRACTF64X4 $0x01, Z8, Y0
-	VADDPD        Y0, Y8, Y8
-	VEXTRACTF64X2 $0x01, Y8, X0
-	VADDPD        X0, X8, X8
-	VPERMILPD     $0x01, X8, X0
-	VADDPD        X0, X8, X8
-	VMOVSD        X8, sum+72(FP)
+	VMOVSD        X8, shift+64(FP)
+	VADDPD        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y0
+	VADDPD        Y0, Y6, Y6
+	VEXTRACTF64X2 $0x01, Y6, X0
+	VADDPD        X0, X6, X6
+	VPERMILPD     $0x01, X6, X0
+	VADDPD        X0, X6, X6
+	VMOVSD        X6, sum+72(FP)
 	VZEROUPPER
 	RET
 
@@ -8429,8 +8422,7 @@ coordinates4:
 	VMOVUPD      expShift64<>+0(SB), Y5
 	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y5
 	VSUBPD       expShift64<>+0(SB), Y5, Y7
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y7, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y7, Y6
+	VFMSUB132PD  expLog2e64<>+0(SB), Y7, Y6
 	VPSLLQ       $0x34, Y5, Y5
 	VMOVUPD      expNarrowL64<>+0(SB), Y7
 	VMOVUPD      expNarrowK64<>+0(SB), Y11
@@ -8460,87 +8452,84 @@ coordinates4:
 	VMULPD       Y6, Y2, Y2
 
 fits5:
-	VSUBPD       Y3, Y8, Y8
-	VSUBPD       Y3, Y9, Y9
-	VSUBPD       Y3, Y10, Y10
-	VMOVUPD      expZero64<>+0(SB), Y5
-	VMAXPD       Y8, Y5, Y8
-	VMAXPD       Y9, Y5, Y9
-	VMAXPD       Y10, Y5, Y10
-	VMOVUPD      expShift64<>+0(SB), Y5
-	VFMADD231PD  expLog2e64<>+0(SB), Y8, Y5
-	VMOVUPD      expShift64<>+0(SB), Y6
-	VFMADD231PD  expLog2e64<>+0(SB), Y9, Y6
-	VMOVUPD      expShift64<>+0(SB), Y7
-	VFMADD231PD  expLog2e64<>+0(SB), Y10, Y7
-	VSUBPD       expShift64<>+0(SB), Y5, Y11
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y11, Y8
-	VSUBPD       expShift64<>+0(SB), Y6, Y12
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y12, Y9
-	VSUBPD       expShift64<>+0(SB), Y7, Y13
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y13, Y10
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y11, Y8
-	VPSLLQ       $0x34, Y5, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y12, Y9
-	VPSLLQ       $0x34, Y6, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y13, Y10
-	VPSLLQ       $0x34, Y7, Y7
-	VMOVUPD      expNarrowL64<>+0(SB), Y11
-	VMOVUPD      expNarrowL64<>+0(SB), Y12
-	VMOVUPD      expNarrowL64<>+0(SB), Y13
-	VMOVUPD      expNarrowK64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowJ64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowI64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowH64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowG64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowF64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowE64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowD64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowC64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowB64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowA64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMULPD       Y5, Y11, Y8
-	VMULPD       Y6, Y12, Y9
-	VMULPD       Y7, Y13, Y10
-	VADDPD       Y8, Y1, Y1
-	VADDPD       Y9, Y2, Y2
-	VADDPD       Y10, Y1, Y1
-	ADDQ         $0x0000000c, R8
-	SUBQ         $0x0000000c, DI
-	JGE          loop1
+	VSUBPD      Y3, Y8, Y8
+	VSUBPD      Y3, Y9, Y9
+	VSUBPD      Y3, Y10, Y10
+	VMOVUPD     expZero64<>+0(SB), Y5
+	VMAXPD      Y8, Y5, Y8
+	VMAXPD      Y9, Y5, Y9
+	VMAXPD      Y10, Y5, Y10
+	VMOVUPD     expShift64<>+0(SB), Y5
+	VFMADD231PD expLog2e64<>+0(SB), Y8, Y5
+	VMOVUPD     expShift64<>+0(SB), Y6
+	VFMADD231PD expLog2e64<>+0(SB), Y9, Y6
+	VMOVUPD     expShift64<>+0(SB), Y7
+	VFMADD231PD expLog2e64<>+0(SB), Y10, Y7
+	VSUBPD      expShift64<>+0(SB), Y5, Y11
+	VSUBPD      expShift64<>+0(SB), Y6, Y12
+	VSUBPD      expShift64<>+0(SB), Y7, Y13
+	VFMSUB132PD expLog2e64<>+0(SB), Y11, Y8
+	VFMSUB132PD expLog2e64<>+0(SB), Y12, Y9
+	VFMSUB132PD expLog2e64<>+0(SB), Y13, Y10
+	VPSLLQ      $0x34, Y5, Y5
+	VPSLLQ      $0x34, Y6, Y6
+	VPSLLQ      $0x34, Y7, Y7
+	VMOVUPD     expNarrowL64<>+0(SB), Y11
+	VMOVUPD     expNarrowL64<>+0(SB), Y12
+	VMOVUPD     expNarrowL64<>+0(SB), Y13
+	VMOVUPD     expNarrowK64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowJ64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowI64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowH64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowG64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowF64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowE64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowD64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowC64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowB64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowA64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMULPD      Y5, Y11, Y8
+	VMULPD      Y6, Y12, Y9
+	VMULPD      Y7, Y13, Y10
+	VADDPD      Y8, Y1, Y1
+	VADDPD      Y9, Y2, Y2
+	VADDPD      Y10, Y1, Y1
+	ADDQ        $0x0000000c, R8
+	SUBQ        $0x0000000c, DI
+	JGE         loop1
 
 skip2:
 	ADDQ $0x0000000c, DI
@@ -8584,8 +8573,7 @@ coordinates9:
 	VMOVUPD      expShift64<>+0(SB), Y5
 	VFMADD231PD  expLog2e64<>+0(SB), Y7, Y5
 	VSUBPD       expShift64<>+0(SB), Y5, Y8
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y8, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y8, Y7
+	VFMSUB132PD  expLog2e64<>+0(SB), Y8, Y7
 	VPSLLQ       $0x34, Y5, Y5
 	VMOVUPD      expNarrowL64<>+0(SB), Y8
 	VMOVUPD      expNarrowK64<>+0(SB), Y9
@@ -8615,43 +8603,42 @@ coordinates9:
 	VMULPD       Y7, Y2, Y2
 
 fits10:
-	VSUBPD       Y3, Y6, Y6
-	VMOVUPD      expZero64<>+0(SB), Y5
-	VMAXPD       Y6, Y5, Y6
-	VMOVUPD      expShift64<>+0(SB), Y5
-	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y5
-	VSUBPD       expShift64<>+0(SB), Y5, Y7
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y7, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y7, Y6
-	VPSLLQ       $0x34, Y5, Y5
-	VMOVUPD      expNarrowL64<>+0(SB), Y7
-	VMOVUPD      expNarrowK64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowJ64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowI64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowH64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowG64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowF64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowE64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowD64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowC64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowB64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowA64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMULPD       Y5, Y7, Y6
-	VADDPD       Y6, Y1, Y1
-	ADDQ         $0x00000004, R8
-	SUBQ         $0x00000004, DI
-	JGE          loop6
+	VSUBPD      Y3, Y6, Y6
+	VMOVUPD     expZero64<>+0(SB), Y5
+	VMAXPD      Y6, Y5, Y6
+	VMOVUPD     expShift64<>+0(SB), Y5
+	VFMADD231PD expLog2e64<>+0(SB), Y6, Y5
+	VSUBPD      expShift64<>+0(SB), Y5, Y7
+	VFMSUB132PD expLog2e64<>+0(SB), Y7, Y6
+	VPSLLQ      $0x34, Y5, Y5
+	VMOVUPD     expNarrowL64<>+0(SB), Y7
+	VMOVUPD     expNarrowK64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowJ64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowI64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowH64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowG64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowF64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowE64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowD64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowC64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowB64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowA64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMULPD      Y5, Y7, Y6
+	VADDPD      Y6, Y1, Y1
+	ADDQ        $0x00000004, R8
+	SUBQ        $0x00000004, DI
+	JGE         loop6
 
 skip7:
 	ADDQ    $0x00000004, DI
@@ -8699,8 +8686,7 @@ coordinates13:
 	VMOVUPD      expShift64<>+0(SB), Y0
 	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y0
 	VSUBPD       expShift64<>+0(SB), Y0, Y4
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y4, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y4, Y5
+	VFMSUB132PD  expLog2e64<>+0(SB), Y4, Y5
 	VPSLLQ       $0x34, Y0, Y0
 	VMOVUPD      expNarrowL64<>+0(SB), Y4
 	VMOVUPD      expNarrowK64<>+0(SB), Y6
@@ -8730,40 +8716,39 @@ coordinates13:
 	VMULPD       Y5, Y2, Y2
 
 fits14:
-	VSUBPD       Y3, Y7, Y7
-	VMOVUPD      expZero64<>+0(SB), Y0
-	VMAXPD       Y7, Y0, Y7
-	VMOVUPD      expShift64<>+0(SB), Y0
-	VFMADD231PD  expLog2e64<>+0(SB), Y7, Y0
-	VSUBPD       expShift64<>+0(SB), Y0, Y4
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y4, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y4, Y7
-	VPSLLQ       $0x34, Y0, Y0
-	VMOVUPD      expNarrowL64<>+0(SB), Y4
-	VMOVUPD      expNarrowK64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowJ64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowI64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowH64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowG64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowF64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowE64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowD64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowC64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowB64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowA64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMULPD       Y0, Y4, Y7
-	VADDPD       Y7, Y1, Y1
+	VSUBPD      Y3, Y7, Y7
+	VMOVUPD     expZero64<>+0(SB), Y0
+	VMAXPD      Y7, Y0, Y7
+	VMOVUPD     expShift64<>+0(SB), Y0
+	VFMADD231PD expLog2e64<>+0(SB), Y7, Y0
+	VSUBPD      expShift64<>+0(SB), Y0, Y4
+	VFMSUB132PD expLog2e64<>+0(SB), Y4, Y7
+	VPSLLQ      $0x34, Y0, Y0
+	VMOVUPD     expNarrowL64<>+0(SB), Y4
+	VMOVUPD     expNarrowK64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowJ64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowI64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowH64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowG64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowF64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowE64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowD64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowC64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowB64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowA64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMULPD      Y0, Y4, Y7
+	VADDPD      Y7, Y1, Y1
 
 done11:
 	VMOVSD       X3, shift+64(FP)
@@ -8789,149 +8774,152 @@ TEXT ·squareLSE32AVX512(SB), NOSPLIT, $0-64
 	VBROADCASTSS inv+52(FP), Z0
 	VBROADCASTSS expShift1632<>+0(SB), Z1
 	VBROADCASTSS expLo32<>+0(SB), Z2
-	VBROADCASTSS expLog2e32<>+0(SB), Z3
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z4
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z5
-	VMOVUPS      expRoots32<>+0(SB), Z6
-	VXORPS       Z7, Z7, Z7
-	VXORPS       Z8, Z8, Z8
-	VBROADCASTSS least32<>+0(SB), Z9
-	VBROADCASTSS least32<>+0(SB), Z10
+	VMOVUPS      expRoots32<>+0(SB), Z3
+	VBROADCASTSS expLog2e32<>+0(SB), Z4
+	VXORPS       Z5, Z5, Z5
+	VXORPS       Z6, Z6, Z6
+	VBROADCASTSS least32<>+0(SB), Z7
+	VBROADCASTSS least32<>+0(SB), Z8
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000040, DI
 	JL           skip2
 
 loop1:
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
 	VXORPS Z11, Z11, Z11
 	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
 	LEAQ   (CX)(R8*4), R9
 	XORQ   R10, R10
 
 coordinate3:
 	CMPQ         R10, SI
 	JGE          coordinates4
-	VBROADCASTSS (DX)(R10*4), Z15
-	VSUBPS       (R9), Z15, Z16
-	VFMADD231PS  Z16, Z16, Z11
-	VSUBPS       64(R9), Z15, Z16
-	VFMADD231PS  Z16, Z16, Z12
-	VSUBPS       128(R9), Z15, Z16
-	VFMADD231PS  Z16, Z16, Z13
-	VSUBPS       192(R9), Z15, Z15
-	VFMADD231PS  Z15, Z15, Z14
+	VBROADCASTSS (DX)(R10*4), Z13
+	VSUBPS       (R9), Z13, Z14
+	VFMADD231PS  Z14, Z14, Z9
+	VSUBPS       64(R9), Z13, Z14
+	VFMADD231PS  Z14, Z14, Z10
+	VSUBPS       128(R9), Z13, Z14
+	VFMADD231PS  Z14, Z14, Z11
+	VSUBPS       192(R9), Z13, Z13
+	VFMADD231PS  Z13, Z13, Z12
 	ADDQ         BX, R9
 	INCQ         R10
 	JMP          coordinate3
 
 coordinates4:
-	VMOVUPS          (AX)(R8*4), Z15
-	VMOVUPS          64(AX)(R8*4), Z16
-	VMOVUPS          128(AX)(R8*4), Z17
-	VMOVUPS          192(AX)(R8*4), Z18
+	VMOVUPS          (AX)(R8*4), Z13
+	VMOVUPS          64(AX)(R8*4), Z14
+	VMOVUPS          128(AX)(R8*4), Z15
+	VMOVUPS          192(AX)(R8*4), Z16
+	VFNMADD231PS     Z0, Z9, Z13
+	VFNMADD231PS     Z0, Z10, Z14
 	VFNMADD231PS     Z0, Z11, Z15
 	VFNMADD231PS     Z0, Z12, Z16
-	VFNMADD231PS     Z0, Z13, Z17
-	VFNMADD231PS     Z0, Z14, Z18
-	VMOVUPS          Z15, Z11
-	VMAXPS           Z11, Z16, Z11
-	VMAXPS           Z11, Z17, Z11
-	VMAXPS           Z11, Z18, Z11
-	VCMPPS           $0x1e, Z10, Z11, K1
+	VMOVUPS          Z13, Z9
+	VMAXPS           Z9, Z14, Z9
+	VMAXPS           Z9, Z15, Z9
+	VMAXPS           Z9, Z16, Z9
+	VCMPPS           $0x1e, Z8, Z9, K1
 	KORTESTW         K1, K1
 	JE               fits5
-	VEXTRACTF64X4    $0x01, Z11, Y10
-	VMAXPS           Y10, Y11, Y11
-	VEXTRACTF64X2    $0x01, Y11, X10
-	VMAXPS           X10, X11, X11
-	VPERMILPD        $0x01, X11, X10
-	VMAXPS           X10, X11, X11
-	VMOVSHDUP        X11, X10
-	VMAXPS           X10, X11, X11
-	VBROADCASTSS     X11, Z11
-	VSUBPS           Z11, Z9, Z12
-	VMOVUPS          Z11, Z9
-	VBROADCASTSS     slack32<>+0(SB), Z10
-	VADDPS           Z10, Z11, Z10
-	VCMPPS           $0x15, Z2, Z12, K1
-	VMOVUPS          Z1, Z13
-	VFMADD231PS      Z3, Z12, Z13
-	VSUBPS           Z1, Z13, Z11
-	VFNMADD231PS     Z4, Z11, Z12
-	VFNMADD231PS     Z5, Z11, Z12
-	VPERMPS          Z6, Z13, Z13
-	VBROADCASTSS     expWideB32<>+0(SB), Z14
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z14
-	VMULPS           Z12, Z14, Z14
-	VFMADD213PS      Z12, Z12, Z14
-	VFMADD213PS      Z13, Z13, Z14
-	VSCALEFPS.Z      Z11, Z14, K1, Z12
-	VMULPS           Z12, Z7, Z7
-	VMULPS           Z12, Z8, Z8
+	VEXTRACTF64X4    $0x01, Z9, Y8
+	VMAXPS           Y8, Y9, Y9
+	VEXTRACTF64X2    $0x01, Y9, X8
+	VMAXPS           X8, X9, X9
+	VPERMILPD        $0x01, X9, X8
+	VMAXPS           X8, X9, X9
+	VMOVSHDUP        X9, X8
+	VMAXPS           X8, X9, X9
+	VBROADCASTSS     X9, Z9
+	VSUBPS           Z9, Z7, Z10
+	VMOVUPS          Z9, Z7
+	VBROADCASTSS     slack32<>+0(SB), Z8
+	VADDPS           Z8, Z9, Z8
+	VCMPPS           $0x15, Z2, Z10, K1
+	VMOVUPS          Z1, Z9
+	VFMADD231PS      Z4, Z10, Z9
+	VSUBPS           Z1, Z9, Z11
+	VFMSUB213PS      Z11, Z4, Z10
+	VMOVUPS          Z9, Z11
+	VPERMPS          Z3, Z9, Z9
+	VPSLLD           $0x13, Z11, Z11
+	VPADDD           Z11, Z9, Z9
+	VBROADCASTSS     expWideC32<>+0(SB), Z11
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z11
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z11
+	VMULPS           Z9, Z10, Z10
+	VFMADD213PS.Z    Z9, Z11, K1, Z10
+	VMULPS           Z10, Z5, Z5
+	VMULPS           Z10, Z6, Z6
 
 fits5:
-	VSUBPS           Z9, Z15, Z15
-	VSUBPS           Z9, Z16, Z16
-	VSUBPS           Z9, Z17, Z17
-	VSUBPS           Z9, Z18, Z18
-	VCMPPS           $0x15, Z2, Z15, K1
-	VCMPPS           $0x15, Z2, Z16, K2
-	VCMPPS           $0x15, Z2, Z17, K3
-	VCMPPS           $0x15, Z2, Z18, K4
-	VMOVUPS          Z1, Z19
-	VFMADD231PS      Z3, Z15, Z19
-	VMOVUPS          Z1, Z20
-	VFMADD231PS      Z3, Z16, Z20
-	VMOVUPS          Z1, Z21
-	VFMADD231PS      Z3, Z17, Z21
-	VMOVUPS          Z1, Z22
-	VFMADD231PS      Z3, Z18, Z22
-	VSUBPS           Z1, Z19, Z11
-	VSUBPS           Z1, Z20, Z12
-	VSUBPS           Z1, Z21, Z13
-	VSUBPS           Z1, Z22, Z14
-	VFNMADD231PS     Z4, Z11, Z15
-	VFNMADD231PS     Z4, Z12, Z16
-	VFNMADD231PS     Z4, Z13, Z17
-	VFNMADD231PS     Z4, Z14, Z18
-	VFNMADD231PS     Z5, Z11, Z15
-	VFNMADD231PS     Z5, Z12, Z16
-	VFNMADD231PS     Z5, Z13, Z17
-	VFNMADD231PS     Z5, Z14, Z18
-	VPERMPS          Z6, Z19, Z19
-	VPERMPS          Z6, Z20, Z20
-	VPERMPS          Z6, Z21, Z21
-	VPERMPS          Z6, Z22, Z22
-	VBROADCASTSS     expWideB32<>+0(SB), Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VBROADCASTSS     expWideB32<>+0(SB), Z26
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z23
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z17, Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z18, Z26
-	VMULPS           Z15, Z23, Z23
-	VFMADD213PS      Z15, Z15, Z23
-	VMULPS           Z16, Z24, Z24
-	VFMADD213PS      Z16, Z16, Z24
-	VMULPS           Z17, Z25, Z25
-	VFMADD213PS      Z17, Z17, Z25
-	VMULPS           Z18, Z26, Z26
-	VFMADD213PS      Z18, Z18, Z26
-	VFMADD213PS      Z19, Z19, Z23
-	VSCALEFPS.Z      Z11, Z23, K1, Z15
-	VFMADD213PS      Z20, Z20, Z24
-	VSCALEFPS.Z      Z12, Z24, K2, Z16
-	VFMADD213PS      Z21, Z21, Z25
-	VSCALEFPS.Z      Z13, Z25, K3, Z17
-	VFMADD213PS      Z22, Z22, Z26
-	VSCALEFPS.Z      Z14, Z26, K4, Z18
-	VADDPS           Z15, Z7, Z7
-	VADDPS           Z16, Z8, Z8
-	VADDPS           Z17, Z7, Z7
-	VADDPS           Z18, Z8, Z8
+	VSUBPS           Z7, Z13, Z13
+	VSUBPS           Z7, Z14, Z14
+	VSUBPS           Z7, Z15, Z15
+	VSUBPS           Z7, Z16, Z16
+	VCMPPS           $0x15, Z2, Z13, K1
+	VCMPPS           $0x15, Z2, Z14, K2
+	VCMPPS           $0x15, Z2, Z15, K3
+	VCMPPS           $0x15, Z2, Z16, K4
+	VMOVUPS          Z1, Z9
+	VFMADD231PS      Z4, Z13, Z9
+	VMOVUPS          Z1, Z10
+	VFMADD231PS      Z4, Z14, Z10
+	VMOVUPS          Z1, Z11
+	VFMADD231PS      Z4, Z15, Z11
+	VMOVUPS          Z1, Z12
+	VFMADD231PS      Z4, Z16, Z12
+	VSUBPS           Z1, Z9, Z17
+	VSUBPS           Z1, Z10, Z18
+	VSUBPS           Z1, Z11, Z19
+	VSUBPS           Z1, Z12, Z20
+	VFMSUB213PS      Z17, Z4, Z13
+	VFMSUB213PS      Z18, Z4, Z14
+	VFMSUB213PS      Z19, Z4, Z15
+	VFMSUB213PS      Z20, Z4, Z16
+	VMOVUPS          Z9, Z17
+	VPERMPS          Z3, Z9, Z9
+	VMOVUPS          Z10, Z18
+	VPERMPS          Z3, Z10, Z10
+	VMOVUPS          Z11, Z19
+	VPERMPS          Z3, Z11, Z11
+	VMOVUPS          Z12, Z20
+	VPERMPS          Z3, Z12, Z12
+	VPSLLD           $0x13, Z17, Z17
+	VPADDD           Z17, Z9, Z9
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z10, Z10
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z11, Z11
+	VPSLLD           $0x13, Z20, Z20
+	VPADDD           Z20, Z12, Z12
+	VBROADCASTSS     expWideC32<>+0(SB), Z17
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z13, Z17
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z14, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z15, Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z16, Z20
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z17
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z20
+	VMULPS           Z9, Z13, Z13
+	VMULPS           Z10, Z14, Z14
+	VMULPS           Z11, Z15, Z15
+	VMULPS           Z12, Z16, Z16
+	VFMADD213PS.Z    Z9, Z17, K1, Z13
+	VFMADD213PS.Z    Z10, Z18, K2, Z14
+	VFMADD213PS.Z    Z11, Z19, K3, Z15
+	VFMADD213PS.Z    Z12, Z20, K4, Z16
+	VADDPS           Z13, Z5, Z5
+	VADDPS           Z14, Z6, Z6
+	VADDPS           Z15, Z5, Z5
+	VADDPS           Z16, Z6, Z6
 	ADDQ             $0x00000040, R8
 	SUBQ             $0x00000040, DI
 	JGE              loop1
@@ -8942,72 +8930,74 @@ skip2:
 	JL   skip7
 
 loop6:
-	VXORPS Z11, Z11, Z11
+	VXORPS Z9, Z9, Z9
 	LEAQ   (CX)(R8*4), R9
 	XORQ   R10, R10
 
 coordinate8:
 	CMPQ         R10, SI
 	JGE          coordinates9
-	VBROADCASTSS (DX)(R10*4), Z12
-	VSUBPS       (R9), Z12, Z12
-	VFMADD231PS  Z12, Z12, Z11
+	VBROADCASTSS (DX)(R10*4), Z10
+	VSUBPS       (R9), Z10, Z10
+	VFMADD231PS  Z10, Z10, Z9
 	ADDQ         BX, R9
 	INCQ         R10
 	JMP          coordinate8
 
 coordinates9:
-	VMOVUPS          (AX)(R8*4), Z12
-	VFNMADD231PS     Z0, Z11, Z12
-	VMOVUPS          Z12, Z11
-	VCMPPS           $0x1e, Z10, Z11, K1
+	VMOVUPS          (AX)(R8*4), Z10
+	VFNMADD231PS     Z0, Z9, Z10
+	VMOVUPS          Z10, Z9
+	VCMPPS           $0x1e, Z8, Z9, K1
 	KORTESTW         K1, K1
 	JE               fits10
-	VEXTRACTF64X4    $0x01, Z11, Y10
-	VMAXPS           Y10, Y11, Y11
-	VEXTRACTF64X2    $0x01, Y11, X10
-	VMAXPS           X10, X11, X11
-	VPERMILPD        $0x01, X11, X10
-	VMAXPS           X10, X11, X11
-	VMOVSHDUP        X11, X10
-	VMAXPS           X10, X11, X11
-	VBROADCASTSS     X11, Z11
-	VSUBPS           Z11, Z9, Z13
-	VMOVUPS          Z11, Z9
-	VBROADCASTSS     slack32<>+0(SB), Z10
-	VADDPS           Z10, Z11, Z10
-	VCMPPS           $0x15, Z2, Z13, K1
-	VMOVUPS          Z1, Z14
-	VFMADD231PS      Z3, Z13, Z14
-	VSUBPS           Z1, Z14, Z11
-	VFNMADD231PS     Z4, Z11, Z13
-	VFNMADD231PS     Z5, Z11, Z13
-	VPERMPS          Z6, Z14, Z14
-	VBROADCASTSS     expWideB32<>+0(SB), Z15
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z15
-	VMULPS           Z13, Z15, Z15
-	VFMADD213PS      Z13, Z13, Z15
-	VFMADD213PS      Z14, Z14, Z15
-	VSCALEFPS.Z      Z11, Z15, K1, Z13
-	VMULPS           Z13, Z7, Z7
-	VMULPS           Z13, Z8, Z8
+	VEXTRACTF64X4    $0x01, Z9, Y8
+	VMAXPS           Y8, Y9, Y9
+	VEXTRACTF64X2    $0x01, Y9, X8
+	VMAXPS           X8, X9, X9
+	VPERMILPD        $0x01, X9, X8
+	VMAXPS           X8, X9, X9
+	VMOVSHDUP        X9, X8
+	VMAXPS           X8, X9, X9
+	VBROADCASTSS     X9, Z9
+	VSUBPS           Z9, Z7, Z11
+	VMOVUPS          Z9, Z7
+	VBROADCASTSS     slack32<>+0(SB), Z8
+	VADDPS           Z8, Z9, Z8
+	VCMPPS           $0x15, Z2, Z11, K1
+	VMOVUPS          Z1, Z9
+	VFMADD231PS      Z4, Z11, Z9
+	VSUBPS           Z1, Z9, Z12
+	VFMSUB213PS      Z12, Z4, Z11
+	VMOVUPS          Z9, Z12
+	VPERMPS          Z3, Z9, Z9
+	VPSLLD           $0x13, Z12, Z12
+	VPADDD           Z12, Z9, Z9
+	VBROADCASTSS     expWideC32<>+0(SB), Z12
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z12
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z12
+	VMULPS           Z9, Z11, Z11
+	VFMADD213PS.Z    Z9, Z12, K1, Z11
+	VMULPS           Z11, Z5, Z5
+	VMULPS           Z11, Z6, Z6
 
 fits10:
-	VSUBPS           Z9, Z12, Z12
-	VCMPPS           $0x15, Z2, Z12, K1
-	VMOVUPS          Z1, Z13
-	VFMADD231PS      Z3, Z12, Z13
-	VSUBPS           Z1, Z13, Z11
-	VFNMADD231PS     Z4, Z11, Z12
-	VFNMADD231PS     Z5, Z11, Z12
-	VPERMPS          Z6, Z13, Z13
-	VBROADCASTSS     expWideB32<>+0(SB), Z14
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z14
-	VMULPS           Z12, Z14, Z14
-	VFMADD213PS      Z12, Z12, Z14
-	VFMADD213PS      Z13, Z13, Z14
-	VSCALEFPS.Z      Z11, Z14, K1, Z12
-	VADDPS           Z12, Z7, Z7
+	VSUBPS           Z7, Z10, Z10
+	VCMPPS           $0x15, Z2, Z10, K1
+	VMOVUPS          Z1, Z9
+	VFMADD231PS      Z4, Z10, Z9
+	VSUBPS           Z1, Z9, Z11
+	VFMSUB213PS      Z11, Z4, Z10
+	VMOVUPS          Z9, Z11
+	VPERMPS          Z3, Z9, Z9
+	VPSLLD           $0x13, Z11, Z11
+	VPADDD           Z11, Z9, Z9
+	VBROADCASTSS     expWideC32<>+0(SB), Z11
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z11
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z11
+	VMULPS           Z9, Z10, Z10
+	VFMADD213PS.Z    Z9, Z11, K1, Z10
+	VADDPS           Z10, Z5, Z5
 	ADDQ             $0x00000010, R8
 	SUBQ             $0x00000010, DI
 	JGE              loop6
@@ -9019,87 +9009,89 @@ skip7:
 	MOVQ   $-1, R9
 	BZHIQ  DI, R9, R9
 	KMOVW  R9, K1
-	VXORPS Z11, Z11, Z11
+	VXORPS Z9, Z9, Z9
 	LEAQ   (CX)(R8*4), CX
 	XORQ   DI, DI
 
 coordinate12:
 	CMPQ         DI, SI
 	JGE          coordinates13
-	VBROADCASTSS (DX)(DI*4), Z12
-	VMOVUPS.Z    (CX), K1, Z13
-	VSUBPS       Z13, Z12, Z13
-	VFMADD231PS  Z13, Z13, Z11
+	VBROADCASTSS (DX)(DI*4), Z10
+	VMOVUPS.Z    (CX), K1, Z11
+	VSUBPS       Z11, Z10, Z11
+	VFMADD231PS  Z11, Z11, Z9
 	ADDQ         BX, CX
 	INCQ         DI
 	JMP          coordinate12
 
 coordinates13:
-	VBROADCASTSS     minusInf32<>+0(SB), Z12
-	VMOVUPS          (AX)(R8*4), K1, Z12
-	VFNMADD231PS     Z0, Z11, Z12
-	VMOVUPS          Z12, Z0
-	VCMPPS           $0x1e, Z10, Z0, K1
+	VBROADCASTSS     minusInf32<>+0(SB), Z10
+	VMOVUPS          (AX)(R8*4), K1, Z10
+	VFNMADD231PS     Z0, Z9, Z10
+	VMOVUPS          Z10, Z0
+	VCMPPS           $0x1e, Z8, Z0, K1
 	KORTESTW         K1, K1
 	JE               fits14
-	VEXTRACTF64X4    $0x01, Z0, Y10
-	VMAXPS           Y10, Y0, Y0
-	VEXTRACTF64X2    $0x01, Y0, X10
-	VMAXPS           X10, X0, X0
-	VPERMILPD        $0x01, X0, X10
-	VMAXPS           X10, X0, X0
-	VMOVSHDUP        X0, X10
-	VMAXPS           X10, X0, X0
+	VEXTRACTF64X4    $0x01, Z0, Y8
+	VMAXPS           Y8, Y0, Y0
+	VEXTRACTF64X2    $0x01, Y0, X8
+	VMAXPS           X8, X0, X0
+	VPERMILPD        $0x01, X0, X8
+	VMAXPS           X8, X0, X0
+	VMOVSHDUP        X0, X8
+	VMAXPS           X8, X0, X0
 	VBROADCASTSS     X0, Z0
-	VSUBPS           Z0, Z9, Z11
-	VMOVUPS          Z0, Z9
-	VBROADCASTSS     slack32<>+0(SB), Z10
-	VADDPS           Z10, Z0, Z10
-	VCMPPS           $0x15, Z2, Z11, K1
-	VMOVUPS          Z1, Z10
-	VFMADD231PS      Z3, Z11, Z10
-	VSUBPS           Z1, Z10, Z0
-	VFNMADD231PS     Z4, Z0, Z11
-	VFNMADD231PS     Z5, Z0, Z11
-	VPERMPS          Z6, Z10, Z10
-	VBROADCASTSS     expWideB32<>+0(SB), Z13
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z13
-	VMULPS           Z11, Z13, Z13
-	VFMADD213PS      Z11, Z11, Z13
-	VFMADD213PS      Z10, Z10, Z13
-	VSCALEFPS.Z      Z0, Z13, K1, Z11
-	VMULPS           Z11, Z7, Z7
-	VMULPS           Z11, Z8, Z8
+	VSUBPS           Z0, Z7, Z9
+	VMOVUPS          Z0, Z7
+	VBROADCASTSS     slack32<>+0(SB), Z8
+	VADDPS           Z8, Z0, Z8
+	VCMPPS           $0x15, Z2, Z9, K1
+	VMOVUPS          Z1, Z0
+	VFMADD231PS      Z4, Z9, Z0
+	VSUBPS           Z1, Z0, Z8
+	VFMSUB213PS      Z8, Z4, Z9
+	VMOVUPS          Z0, Z8
+	VPERMPS          Z3, Z0, Z0
+	VPSLLD           $0x13, Z8, Z8
+	VPADDD           Z8, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z8
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z8
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z8
+	VMULPS           Z0, Z9, Z9
+	VFMADD213PS.Z    Z0, Z8, K1, Z9
+	VMULPS           Z9, Z5, Z5
+	VMULPS           Z9, Z6, Z6
 
 fits14:
-	VSUBPS           Z9, Z12, Z12
-	VCMPPS           $0x15, Z2, Z12, K1
+	VSUBPS           Z7, Z10, Z10
+	VCMPPS           $0x15, Z2, Z10, K1
 	VMOVUPS          Z1, Z0
-	VFMADD231PS      Z3, Z12, Z0
+	VFMADD231PS      Z4, Z10, Z0
 	VSUBPS           Z1, Z0, Z1
-	VFNMADD231PS     Z4, Z1, Z12
-	VFNMADD231PS     Z5, Z1, Z12
-	VPERMPS          Z6, Z0, Z0
-	VBROADCASTSS     expWideB32<>+0(SB), Z2
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z2
-	VMULPS           Z12, Z2, Z2
-	VFMADD213PS      Z12, Z12, Z2
-	VFMADD213PS      Z0, Z0, Z2
-	VSCALEFPS.Z      Z1, Z2, K1, Z12
-	VADDPS           Z12, Z7, Z7
+	VFMSUB213PS      Z1, Z4, Z10
+	VMOVUPS          Z0, Z1
+	VPERMPS          Z3, Z0, Z0
+	VPSLLD           $0x13, Z1, Z1
+	VPADDD           Z1, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z1
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z1
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z1
+	VMULPS           Z0, Z10, Z10
+	VFMADD213PS.Z    Z0, Z1, K1, Z10
+	VADDPS           Z10, Z5, Z5
 
 done11:
-	VMOVSS        X9, shift+56(FP)
-	VADDPS        Z8, Z7, Z7
-	VEXTRACTF64X4 $0x01, Z7, Y0
-	VADDPS        Y0, Y7, Y7
-	VEXTRACTF64X2 $0x01, Y7, X0
-	VADDPS        X0, X7, X7
-	VPERMILPD     $0x01, X7, X0
-	VADDPS        X0, X7, X7
-	VMOVSHDUP     X7, X0
-	VADDPS        X0, X7, X7
-	VMOVSS        X7, sum+60(FP)
+	VMOVSS        X7, shift+56(FP)
+	VADDPS        Z6, Z5, Z5
+	VEXTRACTF64X4 $0x01, Z5, Y0
+	VADDPS        Y0, Y5, Y5
+	VEXTRACTF64X2 $0x01, Y5, X0
+	VADDPS        X0, X5, X5
+	VPERMILPD     $0x01, X5, X0
+	VADDPS        X0, X5, X5
+	VMOVSHDUP     X5, X0
+	VADDPS        X0, X5, X5
+	VMOVSS        X5, sum+60(FP)
 	VZEROUPPER
 	RET
 
@@ -9174,8 +9166,7 @@ coordinates4:
 	VMOVUPS      expShift32<>+0(SB), Y5
 	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y5
 	VSUBPS       expShift32<>+0(SB), Y5, Y7
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y7, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y7, Y6
+	VFMSUB132PS  expLog2e32<>+0(SB), Y7, Y6
 	VPSLLD       $0x17, Y5, Y5
 	VMOVUPS      expNarrowG32<>+0(SB), Y7
 	VMOVUPS      expNarrowF32<>+0(SB), Y11
@@ -9195,67 +9186,64 @@ coordinates4:
 	VMULPS       Y6, Y2, Y2
 
 fits5:
-	VSUBPS       Y3, Y8, Y8
-	VSUBPS       Y3, Y9, Y9
-	VSUBPS       Y3, Y10, Y10
-	VMOVUPS      expZero32<>+0(SB), Y5
-	VMAXPS       Y8, Y5, Y8
-	VMAXPS       Y9, Y5, Y9
-	VMAXPS       Y10, Y5, Y10
-	VMOVUPS      expShift32<>+0(SB), Y5
-	VFMADD231PS  expLog2e32<>+0(SB), Y8, Y5
-	VMOVUPS      expShift32<>+0(SB), Y6
-	VFMADD231PS  expLog2e32<>+0(SB), Y9, Y6
-	VMOVUPS      expShift32<>+0(SB), Y7
-	VFMADD231PS  expLog2e32<>+0(SB), Y10, Y7
-	VSUBPS       expShift32<>+0(SB), Y5, Y11
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y11, Y8
-	VSUBPS       expShift32<>+0(SB), Y6, Y12
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y12, Y9
-	VSUBPS       expShift32<>+0(SB), Y7, Y13
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y13, Y10
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y11, Y8
-	VPSLLD       $0x17, Y5, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y12, Y9
-	VPSLLD       $0x17, Y6, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y13, Y10
-	VPSLLD       $0x17, Y7, Y7
-	VMOVUPS      expNarrowG32<>+0(SB), Y11
-	VMOVUPS      expNarrowG32<>+0(SB), Y12
-	VMOVUPS      expNarrowG32<>+0(SB), Y13
-	VMOVUPS      expNarrowF32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y8, Y11
-	VFMADD213PS  Y14, Y9, Y12
-	VFMADD213PS  Y14, Y10, Y13
-	VMOVUPS      expNarrowE32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y8, Y11
-	VFMADD213PS  Y14, Y9, Y12
-	VFMADD213PS  Y14, Y10, Y13
-	VMOVUPS      expNarrowD32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y8, Y11
-	VFMADD213PS  Y14, Y9, Y12
-	VFMADD213PS  Y14, Y10, Y13
-	VMOVUPS      expNarrowC32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y8, Y11
-	VFMADD213PS  Y14, Y9, Y12
-	VFMADD213PS  Y14, Y10, Y13
-	VMOVUPS      expNarrowB32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y8, Y11
-	VFMADD213PS  Y14, Y9, Y12
-	VFMADD213PS  Y14, Y10, Y13
-	VMOVUPS      expNarrowA32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y8, Y11
-	VFMADD213PS  Y14, Y9, Y12
-	VFMADD213PS  Y14, Y10, Y13
-	VMULPS       Y5, Y11, Y8
-	VMULPS       Y6, Y12, Y9
-	VMULPS       Y7, Y13, Y10
-	VADDPS       Y8, Y1, Y1
-	VADDPS       Y9, Y2, Y2
-	VADDPS       Y10, Y1, Y1
-	ADDQ         $0x00000018, R8
-	SUBQ         $0x00000018, DI
-	JGE          loop1
+	VSUBPS      Y3, Y8, Y8
+	VSUBPS      Y3, Y9, Y9
+	VSUBPS      Y3, Y10, Y10
+	VMOVUPS     expZero32<>+0(SB), Y5
+	VMAXPS      Y8, Y5, Y8
+	VMAXPS      Y9, Y5, Y9
+	VMAXPS      Y10, Y5, Y10
+	VMOVUPS     expShift32<>+0(SB), Y5
+	VFMADD231PS expLog2e32<>+0(SB), Y8, Y5
+	VMOVUPS     expShift32<>+0(SB), Y6
+	VFMADD231PS expLog2e32<>+0(SB), Y9, Y6
+	VMOVUPS     expShift32<>+0(SB), Y7
+	VFMADD231PS expLog2e32<>+0(SB), Y10, Y7
+	VSUBPS      expShift32<>+0(SB), Y5, Y11
+	VSUBPS      expShift32<>+0(SB), Y6, Y12
+	VSUBPS      expShift32<>+0(SB), Y7, Y13
+	VFMSUB132PS expLog2e32<>+0(SB), Y11, Y8
+	VFMSUB132PS expLog2e32<>+0(SB), Y12, Y9
+	VFMSUB132PS expLog2e32<>+0(SB), Y13, Y10
+	VPSLLD      $0x17, Y5, Y5
+	VPSLLD      $0x17, Y6, Y6
+	VPSLLD      $0x17, Y7, Y7
+	VMOVUPS     expNarrowG32<>+0(SB), Y11
+	VMOVUPS     expNarrowG32<>+0(SB), Y12
+	VMOVUPS     expNarrowG32<>+0(SB), Y13
+	VMOVUPS     expNarrowF32<>+0(SB), Y14
+	VFMADD213PS Y14, Y8, Y11
+	VFMADD213PS Y14, Y9, Y12
+	VFMADD213PS Y14, Y10, Y13
+	VMOVUPS     expNarrowE32<>+0(SB), Y14
+	VFMADD213PS Y14, Y8, Y11
+	VFMADD213PS Y14, Y9, Y12
+	VFMADD213PS Y14, Y10, Y13
+	VMOVUPS     expNarrowD32<>+0(SB), Y14
+	VFMADD213PS Y14, Y8, Y11
+	VFMADD213PS Y14, Y9, Y12
+	VFMADD213PS Y14, Y10, Y13
+	VMOVUPS     expNarrowC32<>+0(SB), Y14
+	VFMADD213PS Y14, Y8, Y11
+	VFMADD213PS Y14, Y9, Y12
+	VFMADD213PS Y14, Y10, Y13
+	VMOVUPS     expNarrowB32<>+0(SB), Y14
+	VFMADD213PS Y14, Y8, Y11
+	VFMADD213PS Y14, Y9, Y12
+	VFMADD213PS Y14, Y10, Y13
+	VMOVUPS     expNarrowA32<>+0(SB), Y14
+	VFMADD213PS Y14, Y8, Y11
+	VFMADD213PS Y14, Y9, Y12
+	VFMADD213PS Y14, Y10, Y13
+	VMULPS      Y5, Y11, Y8
+	VMULPS      Y6, Y12, Y9
+	VMULPS      Y7, Y13, Y10
+	VADDPS      Y8, Y1, Y1
+	VADDPS      Y9, Y2, Y2
+	VADDPS      Y10, Y1, Y1
+	ADDQ        $0x00000018, R8
+	SUBQ        $0x00000018, DI
+	JGE         loop1
 
 skip2:
 	ADDQ $0x00000018, DI
@@ -9301,8 +9289,7 @@ coordinates9:
 	VMOVUPS      expShift32<>+0(SB), Y5
 	VFMADD231PS  expLog2e32<>+0(SB), Y7, Y5
 	VSUBPS       expShift32<>+0(SB), Y5, Y8
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y8, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y8, Y7
+	VFMSUB132PS  expLog2e32<>+0(SB), Y8, Y7
 	VPSLLD       $0x17, Y5, Y5
 	VMOVUPS      expNarrowG32<>+0(SB), Y8
 	VMOVUPS      expNarrowF32<>+0(SB), Y9
@@ -9322,33 +9309,32 @@ coordinates9:
 	VMULPS       Y7, Y2, Y2
 
 fits10:
-	VSUBPS       Y3, Y6, Y6
-	VMOVUPS      expZero32<>+0(SB), Y5
-	VMAXPS       Y6, Y5, Y6
-	VMOVUPS      expShift32<>+0(SB), Y5
-	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y5
-	VSUBPS       expShift32<>+0(SB), Y5, Y7
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y7, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y7, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VMOVUPS      expNarrowG32<>+0(SB), Y7
-	VMOVUPS      expNarrowF32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VMOVUPS      expNarrowE32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VMOVUPS      expNarrowD32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VMOVUPS      expNarrowC32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VMOVUPS      expNarrowB32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VMOVUPS      expNarrowA32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VMULPS       Y5, Y7, Y6
-	VADDPS       Y6, Y1, Y1
-	ADDQ         $0x00000008, R8
-	SUBQ         $0x00000008, DI
-	JGE          loop6
+	VSUBPS      Y3, Y6, Y6
+	VMOVUPS     expZero32<>+0(SB), Y5
+	VMAXPS      Y6, Y5, Y6
+	VMOVUPS     expShift32<>+0(SB), Y5
+	VFMADD231PS expLog2e32<>+0(SB), Y6, Y5
+	VSUBPS      expShift32<>+0(SB), Y5, Y7
+	VFMSUB132PS expLog2e32<>+0(SB), Y7, Y6
+	VPSLLD      $0x17, Y5, Y5
+	VMOVUPS     expNarrowG32<>+0(SB), Y7
+	VMOVUPS     expNarrowF32<>+0(SB), Y8
+	VFMADD213PS Y8, Y6, Y7
+	VMOVUPS     expNarrowE32<>+0(SB), Y8
+	VFMADD213PS Y8, Y6, Y7
+	VMOVUPS     expNarrowD32<>+0(SB), Y8
+	VFMADD213PS Y8, Y6, Y7
+	VMOVUPS     expNarrowC32<>+0(SB), Y8
+	VFMADD213PS Y8, Y6, Y7
+	VMOVUPS     expNarrowB32<>+0(SB), Y8
+	VFMADD213PS Y8, Y6, Y7
+	VMOVUPS     expNarrowA32<>+0(SB), Y8
+	VFMADD213PS Y8, Y6, Y7
+	VMULPS      Y5, Y7, Y6
+	VADDPS      Y6, Y1, Y1
+	ADDQ        $0x00000008, R8
+	SUBQ        $0x00000008, DI
+	JGE         loop6
 
 skip7:
 	ADDQ    $0x00000008, DI
@@ -9398,8 +9384,7 @@ coordinates13:
 	VMOVUPS      expShift32<>+0(SB), Y0
 	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y0
 	VSUBPS       expShift32<>+0(SB), Y0, Y4
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y4, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y4, Y5
+	VFMSUB132PS  expLog2e32<>+0(SB), Y4, Y5
 	VPSLLD       $0x17, Y0, Y0
 	VMOVUPS      expNarrowG32<>+0(SB), Y4
 	VMOVUPS      expNarrowF32<>+0(SB), Y6
@@ -9419,30 +9404,29 @@ coordinates13:
 	VMULPS       Y5, Y2, Y2
 
 fits14:
-	VSUBPS       Y3, Y7, Y7
-	VMOVUPS      expZero32<>+0(SB), Y0
-	VMAXPS       Y7, Y0, Y7
-	VMOVUPS      expShift32<>+0(SB), Y0
-	VFMADD231PS  expLog2e32<>+0(SB), Y7, Y0
-	VSUBPS       expShift32<>+0(SB), Y0, Y4
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y4, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y4, Y7
-	VPSLLD       $0x17, Y0, Y0
-	VMOVUPS      expNarrowG32<>+0(SB), Y4
-	VMOVUPS      expNarrowF32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y7, Y4
-	VMOVUPS      expNarrowE32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y7, Y4
-	VMOVUPS      expNarrowD32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y7, Y4
-	VMOVUPS      expNarrowC32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y7, Y4
-	VMOVUPS      expNarrowB32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y7, Y4
-	VMOVUPS      expNarrowA32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y7, Y4
-	VMULPS       Y0, Y4, Y7
-	VADDPS       Y7, Y1, Y1
+	VSUBPS      Y3, Y7, Y7
+	VMOVUPS     expZero32<>+0(SB), Y0
+	VMAXPS      Y7, Y0, Y7
+	VMOVUPS     expShift32<>+0(SB), Y0
+	VFMADD231PS expLog2e32<>+0(SB), Y7, Y0
+	VSUBPS      expShift32<>+0(SB), Y0, Y4
+	VFMSUB132PS expLog2e32<>+0(SB), Y4, Y7
+	VPSLLD      $0x17, Y0, Y0
+	VMOVUPS     expNarrowG32<>+0(SB), Y4
+	VMOVUPS     expNarrowF32<>+0(SB), Y5
+	VFMADD213PS Y5, Y7, Y4
+	VMOVUPS     expNarrowE32<>+0(SB), Y5
+	VFMADD213PS Y5, Y7, Y4
+	VMOVUPS     expNarrowD32<>+0(SB), Y5
+	VFMADD213PS Y5, Y7, Y4
+	VMOVUPS     expNarrowC32<>+0(SB), Y5
+	VFMADD213PS Y5, Y7, Y4
+	VMOVUPS     expNarrowB32<>+0(SB), Y5
+	VFMADD213PS Y5, Y7, Y4
+	VMOVUPS     expNarrowA32<>+0(SB), Y5
+	VFMADD213PS Y5, Y7, Y4
+	VMULPS      Y0, Y4, Y7
+	VADDPS      Y7, Y1, Y1
 
 done11:
 	VMOVSS       X3, shift+56(FP)
@@ -10025,14 +10009,12 @@ TEXT ·manhattanExp64AVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSD shift+72(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
-	VBROADCASTSD expInf64<>+0(SB), Z4
-	VBROADCASTSD expLog2e64<>+0(SB), Z5
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z6
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z7
-	VMOVUPD      expRoots64<>+0(SB), Z8
-	VMOVUPD      expRootsUpper64<>+0(SB), Z9
-	VXORPS       Z10, Z10, Z10
-	VXORPS       Z11, Z11, Z11
+	VBROADCASTSD expLargest64<>+0(SB), Z4
+	VMOVUPD      expRoots64<>+0(SB), Z5
+	VMOVUPD      expRootsUpper64<>+0(SB), Z6
+	VBROADCASTSD expLog2e64<>+0(SB), Z7
+	VXORPS       Z8, Z8, Z8
+	VXORPS       Z9, Z9, Z9
 	MOVQ         dst+0(FP), DI
 	MOVQ         n+32(FP), R8
 	XORQ         R9, R9
@@ -10040,122 +10022,126 @@ TEXT ·manhattanExp64AVX512(SB), NOSPLIT, $0-88
 	JL           skip2
 
 loop1:
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
 	VXORPS Z12, Z12, Z12
 	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
 	LEAQ   (CX)(R9*8), R10
 	XORQ   R11, R11
 
 coordinate3:
 	CMPQ         R11, SI
 	JGE          coordinates4
-	VBROADCASTSD (DX)(R11*8), Z16
-	VSUBPD       (R10), Z16, Z17
-	VANDPD       absMask64<>+0(SB), Z17, Z17
-	VADDPD       Z17, Z12, Z12
-	VSUBPD       64(R10), Z16, Z17
-	VANDPD       absMask64<>+0(SB), Z17, Z17
-	VADDPD       Z17, Z13, Z13
-	VSUBPD       128(R10), Z16, Z17
-	VANDPD       absMask64<>+0(SB), Z17, Z17
-	VADDPD       Z17, Z14, Z14
-	VSUBPD       192(R10), Z16, Z16
-	VANDPD       absMask64<>+0(SB), Z16, Z16
-	VADDPD       Z16, Z15, Z15
+	VBROADCASTSD (DX)(R11*8), Z14
+	VSUBPD       (R10), Z14, Z15
+	VANDPD       absMask64<>+0(SB), Z15, Z15
+	VADDPD       Z15, Z10, Z10
+	VSUBPD       64(R10), Z14, Z15
+	VANDPD       absMask64<>+0(SB), Z15, Z15
+	VADDPD       Z15, Z11, Z11
+	VSUBPD       128(R10), Z14, Z15
+	VANDPD       absMask64<>+0(SB), Z15, Z15
+	VADDPD       Z15, Z12, Z12
+	VSUBPD       192(R10), Z14, Z14
+	VANDPD       absMask64<>+0(SB), Z14, Z14
+	VADDPD       Z14, Z13, Z13
 	ADDQ         BX, R10
 	INCQ         R11
 	JMP          coordinate3
 
 coordinates4:
-	VMOVUPD          (AX)(R9*8), Z16
-	VMOVUPD          64(AX)(R9*8), Z17
-	VMOVUPD          128(AX)(R9*8), Z18
-	VMOVUPD          192(AX)(R9*8), Z19
+	VMOVUPD          (AX)(R9*8), Z14
+	VMOVUPD          64(AX)(R9*8), Z15
+	VMOVUPD          128(AX)(R9*8), Z16
+	VMOVUPD          192(AX)(R9*8), Z17
+	VFNMADD231PD     Z0, Z10, Z14
+	VFNMADD231PD     Z0, Z11, Z15
 	VFNMADD231PD     Z0, Z12, Z16
 	VFNMADD231PD     Z0, Z13, Z17
-	VFNMADD231PD     Z0, Z14, Z18
-	VFNMADD231PD     Z0, Z15, Z19
+	VSUBPD           Z1, Z14, Z14
+	VSUBPD           Z1, Z15, Z15
 	VSUBPD           Z1, Z16, Z16
 	VSUBPD           Z1, Z17, Z17
-	VSUBPD           Z1, Z18, Z18
-	VSUBPD           Z1, Z19, Z19
-	VCMPPD           $0x15, Z3, Z16, K1
-	VCMPPD           $0x15, Z3, Z17, K2
-	VCMPPD           $0x15, Z3, Z18, K3
-	VCMPPD           $0x15, Z3, Z19, K4
+	VCMPPD           $0x15, Z3, Z14, K1
+	VCMPPD           $0x15, Z3, Z15, K2
+	VCMPPD           $0x15, Z3, Z16, K3
+	VCMPPD           $0x15, Z3, Z17, K4
+	VMINPD           Z14, Z4, Z14
+	VMINPD           Z15, Z4, Z15
 	VMINPD           Z16, Z4, Z16
 	VMINPD           Z17, Z4, Z17
-	VMINPD           Z18, Z4, Z18
-	VMINPD           Z19, Z4, Z19
-	VMOVUPD          Z2, Z20
-	VFMADD231PD      Z5, Z16, Z20
-	VMOVUPD          Z2, Z21
-	VFMADD231PD      Z5, Z17, Z21
-	VMOVUPD          Z2, Z22
-	VFMADD231PD      Z5, Z18, Z22
-	VMOVUPD          Z2, Z23
-	VFMADD231PD      Z5, Z19, Z23
-	VSUBPD           Z2, Z20, Z12
-	VSUBPD           Z2, Z21, Z13
-	VSUBPD           Z2, Z22, Z14
-	VSUBPD           Z2, Z23, Z15
-	VFNMADD231PD     Z6, Z12, Z16
-	VFNMADD231PD     Z6, Z13, Z17
-	VFNMADD231PD     Z6, Z14, Z18
-	VFNMADD231PD     Z6, Z15, Z19
-	VFNMADD231PD     Z7, Z12, Z16
-	VFNMADD231PD     Z7, Z13, Z17
-	VFNMADD231PD     Z7, Z14, Z18
-	VFNMADD231PD     Z7, Z15, Z19
-	VPERMI2PD        Z9, Z8, Z20
-	VPERMI2PD        Z9, Z8, Z21
-	VPERMI2PD        Z9, Z8, Z22
-	VPERMI2PD        Z9, Z8, Z23
-	VBROADCASTSD     expWideE64<>+0(SB), Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VBROADCASTSD     expWideE64<>+0(SB), Z27
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z19, Z27
-	VMULPD           Z16, Z24, Z24
-	VFMADD213PD      Z16, Z16, Z24
-	VMULPD           Z17, Z25, Z25
-	VFMADD213PD      Z17, Z17, Z25
-	VMULPD           Z18, Z26, Z26
-	VFMADD213PD      Z18, Z18, Z26
-	VMULPD           Z19, Z27, Z27
-	VFMADD213PD      Z19, Z19, Z27
-	VFMADD213PD      Z20, Z20, Z24
-	VSCALEFPD.Z      Z12, Z24, K1, Z16
-	VFMADD213PD      Z21, Z21, Z25
-	VSCALEFPD.Z      Z13, Z25, K2, Z17
-	VFMADD213PD      Z22, Z22, Z26
-	VSCALEFPD.Z      Z14, Z26, K3, Z18
-	VFMADD213PD      Z23, Z23, Z27
-	VSCALEFPD.Z      Z15, Z27, K4, Z19
-	VMOVUPD          Z16, (DI)(R9*8)
-	VMOVUPD          Z17, 64(DI)(R9*8)
-	VMOVUPD          Z18, 128(DI)(R9*8)
-	VMOVUPD          Z19, 192(DI)(R9*8)
-	VADDPD           Z16, Z10, Z10
-	VADDPD           Z17, Z11, Z11
-	VADDPD           Z18, Z10, Z10
-	VADDPD           Z19, Z11, Z11
+	VMOVUPD          Z2, Z10
+	VFMADD231PD      Z7, Z14, Z10
+	VMOVUPD          Z2, Z11
+	VFMADD231PD      Z7, Z15, Z11
+	VMOVUPD          Z2, Z12
+	VFMADD231PD      Z7, Z16, Z12
+	VMOVUPD          Z2, Z13
+	VFMADD231PD      Z7, Z17, Z13
+	VSUBPD           Z2, Z10, Z18
+	VSUBPD           Z2, Z11, Z19
+	VSUBPD           Z2, Z12, Z20
+	VSUBPD           Z2, Z13, Z21
+	VFMSUB213PD      Z18, Z7, Z14
+	VFMSUB213PD      Z19, Z7, Z15
+	VFMSUB213PD      Z20, Z7, Z16
+	VFMSUB213PD      Z21, Z7, Z17
+	VMOVUPD          Z10, Z18
+	VPERMI2PD        Z6, Z5, Z10
+	VMOVUPD          Z11, Z19
+	VPERMI2PD        Z6, Z5, Z11
+	VMOVUPD          Z12, Z20
+	VPERMI2PD        Z6, Z5, Z12
+	VMOVUPD          Z13, Z21
+	VPERMI2PD        Z6, Z5, Z13
+	VPSLLQ           $0x30, Z18, Z18
+	VPADDQ           Z18, Z10, Z10
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z11, Z11
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z12, Z12
+	VPSLLQ           $0x30, Z21, Z21
+	VPADDQ           Z21, Z13, Z13
+	VBROADCASTSD     expWideF64<>+0(SB), Z18
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z21
+	VMULPD           Z10, Z14, Z14
+	VMULPD           Z11, Z15, Z15
+	VMULPD           Z12, Z16, Z16
+	VMULPD           Z13, Z17, Z17
+	VFMADD213PD.Z    Z10, Z18, K1, Z14
+	VFMADD213PD.Z    Z11, Z19, K2, Z15
+	VFMADD213PD.Z    Z12, Z20, K3, Z16
+	VFMADD213PD.Z    Z13, Z21, K4, Z17
+	VMOVUPD          Z14, (DI)(R9*8)
+	VMOVUPD          Z15, 64(DI)(R9*8)
+	VMOVUPD          Z16, 128(DI)(R9*8)
+	VMOVUPD          Z17, 192(DI)(R9*8)
+	VADDPD           Z14, Z8, Z8
+	VADDPD           Z15, Z9, Z9
+	VADDPD           Z16, Z8, Z8
+	VADDPD           Z17, Z9, Z9
 	ADDQ             $0x00000020, R9
 	SUBQ             $0x00000020, R8
 	JGE              loop1
@@ -10166,44 +10152,45 @@ skip2:
 	JL   skip6
 
 loop5:
-	VXORPS Z12, Z12, Z12
+	VXORPS Z10, Z10, Z10
 	LEAQ   (CX)(R9*8), R10
 	XORQ   R11, R11
 
 coordinate7:
 	CMPQ         R11, SI
 	JGE          coordinates8
-	VBROADCASTSD (DX)(R11*8), Z13
-	VSUBPD       (R10), Z13, Z13
-	VANDPD       absMask64<>+0(SB), Z13, Z13
-	VADDPD       Z13, Z12, Z12
+	VBROADCASTSD (DX)(R11*8), Z11
+	VSUBPD       (R10), Z11, Z11
+	VANDPD       absMask64<>+0(SB), Z11, Z11
+	VADDPD       Z11, Z10, Z10
 	ADDQ         BX, R10
 	INCQ         R11
 	JMP          coordinate7
 
 coordinates8:
-	VMOVUPD          (AX)(R9*8), Z13
-	VFNMADD231PD     Z0, Z12, Z13
-	VSUBPD           Z1, Z13, Z13
-	VCMPPD           $0x15, Z3, Z13, K1
-	VMINPD           Z13, Z4, Z13
-	VMOVUPD          Z2, Z14
-	VFMADD231PD      Z5, Z13, Z14
-	VSUBPD           Z2, Z14, Z12
-	VFNMADD231PD     Z6, Z12, Z13
-	VFNMADD231PD     Z7, Z12, Z13
-	VPERMI2PD        Z9, Z8, Z14
-	VBROADCASTSD     expWideE64<>+0(SB), Z15
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z15
-	VMULPD           Z13, Z15, Z15
-	VFMADD213PD      Z13, Z13, Z15
-	VFMADD213PD      Z14, Z14, Z15
-	VSCALEFPD.Z      Z12, Z15, K1, Z13
-	VMOVUPD          Z13, (DI)(R9*8)
-	VADDPD           Z13, Z10, Z10
+	VMOVUPD          (AX)(R9*8), Z11
+	VFNMADD231PD     Z0, Z10, Z11
+	VSUBPD           Z1, Z11, Z11
+	VCMPPD           $0x15, Z3, Z11, K1
+	VMINPD           Z11, Z4, Z11
+	VMOVUPD          Z2, Z10
+	VFMADD231PD      Z7, Z11, Z10
+	VSUBPD           Z2, Z10, Z12
+	VFMSUB213PD      Z12, Z7, Z11
+	VMOVUPD          Z10, Z12
+	VPERMI2PD        Z6, Z5, Z10
+	VPSLLQ           $0x30, Z12, Z12
+	VPADDQ           Z12, Z10, Z10
+	VBROADCASTSD     expWideF64<>+0(SB), Z12
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z12
+	VMULPD           Z10, Z11, Z11
+	VFMADD213PD.Z    Z10, Z12, K1, Z11
+	VMOVUPD          Z11, (DI)(R9*8)
+	VADDPD           Z11, Z8, Z8
 	ADDQ             $0x00000008, R9
 	SUBQ             $0x00000008, R8
 	JGE              loop5
@@ -10215,56 +10202,57 @@ skip6:
 	MOVQ   $-1, R10
 	BZHIQ  R8, R10, R10
 	KMOVW  R10, K1
-	VXORPS Z12, Z12, Z12
+	VXORPS Z10, Z10, Z10
 	LEAQ   (CX)(R9*8), CX
 	XORQ   R8, R8
 
 coordinate10:
 	CMPQ         R8, SI
 	JGE          coordinates11
-	VBROADCASTSD (DX)(R8*8), Z13
-	VMOVUPD.Z    (CX), K1, Z14
-	VSUBPD       Z14, Z13, Z14
-	VANDPD       absMask64<>+0(SB), Z14, Z14
-	VADDPD       Z14, Z12, Z12
+	VBROADCASTSD (DX)(R8*8), Z11
+	VMOVUPD.Z    (CX), K1, Z12
+	VSUBPD       Z12, Z11, Z12
+	VANDPD       absMask64<>+0(SB), Z12, Z12
+	VADDPD       Z12, Z10, Z10
 	ADDQ         BX, CX
 	INCQ         R8
 	JMP          coordinate10
 
 coordinates11:
-	VBROADCASTSD     minusInf64<>+0(SB), Z13
-	VMOVUPD          (AX)(R9*8), K1, Z13
-	VFNMADD231PD     Z0, Z12, Z13
-	VSUBPD           Z1, Z13, Z13
-	VCMPPD           $0x15, Z3, Z13, K2
-	VMINPD           Z13, Z4, Z13
+	VBROADCASTSD     minusInf64<>+0(SB), Z11
+	VMOVUPD          (AX)(R9*8), K1, Z11
+	VFNMADD231PD     Z0, Z10, Z11
+	VSUBPD           Z1, Z11, Z11
+	VCMPPD           $0x15, Z3, Z11, K2
+	VMINPD           Z11, Z4, Z11
 	VMOVUPD          Z2, Z0
-	VFMADD231PD      Z5, Z13, Z0
+	VFMADD231PD      Z7, Z11, Z0
 	VSUBPD           Z2, Z0, Z1
-	VFNMADD231PD     Z6, Z1, Z13
-	VFNMADD231PD     Z7, Z1, Z13
-	VPERMI2PD        Z9, Z8, Z0
-	VBROADCASTSD     expWideE64<>+0(SB), Z2
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z2
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z2
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z2
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z2
-	VMULPD           Z13, Z2, Z2
-	VFMADD213PD      Z13, Z13, Z2
-	VFMADD213PD      Z0, Z0, Z2
-	VSCALEFPD.Z      Z1, Z2, K2, Z13
-	VMOVUPD          Z13, K1, (DI)(R9*8)
-	VADDPD           Z13, Z10, Z10
+	VFMSUB213PD      Z1, Z7, Z11
+	VMOVUPD          Z0, Z1
+	VPERMI2PD        Z6, Z5, Z0
+	VPSLLQ           $0x30, Z1, Z1
+	VPADDQ           Z1, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z1
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z1
+	VMULPD           Z0, Z11, Z11
+	VFMADD213PD.Z    Z0, Z1, K2, Z11
+	VMOVUPD          Z11, K1, (DI)(R9*8)
+	VADDPD           Z11, Z8, Z8
 
 done9:
-	VADDPD        Z11, Z10, Z10
-	VEXTRACTF64X4 $0x01, Z10, Y0
-	VADDPD        Y0, Y10, Y10
-	VEXTRACTF64X2 $0x01, Y10, X0
-	VADDPD        X0, X10, X10
-	VPERMILPD     $0x01, X10, X0
-	VADDPD        X0, X10, X10
-	VMOVSD        X10, sum+80(FP)
+	VADDPD        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y0
+	VADDPD        Y0, Y8, Y8
+	VEXTRACTF64X2 $0x01, Y8, X0
+	VADDPD        X0, X8, X8
+	VPERMILPD     $0x01, X8, X0
+	VADDPD        X0, X8, X8
+	VMOVSD        X8, sum+80(FP)
 	VZEROUPPER
 	RET
 
@@ -10347,16 +10335,13 @@ coordinates4:
 	VMOVUPD      expShift64<>+0(SB), Y6
 	VFMADD231PD  expLog2e64<>+0(SB), Y9, Y6
 	VSUBPD       expShift64<>+0(SB), Y4, Y10
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y10, Y7
 	VSUBPD       expShift64<>+0(SB), Y5, Y11
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y11, Y8
 	VSUBPD       expShift64<>+0(SB), Y6, Y12
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y12, Y9
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y10, Y7
+	VFMSUB132PD  expLog2e64<>+0(SB), Y10, Y7
+	VFMSUB132PD  expLog2e64<>+0(SB), Y11, Y8
+	VFMSUB132PD  expLog2e64<>+0(SB), Y12, Y9
 	VPSLLQ       $0x34, Y4, Y4
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y11, Y8
 	VPSLLQ       $0x34, Y5, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y12, Y9
 	VPSLLQ       $0x34, Y6, Y6
 	VMOVUPD      expNarrowL64<>+0(SB), Y10
 	VMOVUPD      expNarrowL64<>+0(SB), Y11
@@ -10450,8 +10435,7 @@ coordinates8:
 	VMOVUPD      expShift64<>+0(SB), Y4
 	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y4
 	VSUBPD       expShift64<>+0(SB), Y4, Y6
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y6, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y6, Y5
+	VFMSUB132PD  expLog2e64<>+0(SB), Y6, Y5
 	VPSLLQ       $0x34, Y4, Y4
 	VMOVUPD      expNarrowL64<>+0(SB), Y6
 	VMOVUPD      expNarrowK64<>+0(SB), Y7
@@ -10519,8 +10503,7 @@ coordinates11:
 	VMOVUPD      expShift64<>+0(SB), Y0
 	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y0
 	VSUBPD       expShift64<>+0(SB), Y0, Y1
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y1, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y1, Y6
+	VFMSUB132PD  expLog2e64<>+0(SB), Y1, Y6
 	VPSLLQ       $0x34, Y0, Y0
 	VMOVUPD      expNarrowL64<>+0(SB), Y1
 	VMOVUPD      expNarrowK64<>+0(SB), Y5
@@ -10573,13 +10556,11 @@ TEXT ·manhattanExp32AVX512(SB), NOSPLIT, $0-76
 	VBROADCASTSS shift+64(FP), Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
-	VBROADCASTSS expInf32<>+0(SB), Z4
-	VBROADCASTSS expLog2e32<>+0(SB), Z5
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z6
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z7
-	VMOVUPS      expRoots32<>+0(SB), Z8
-	VXORPS       Z9, Z9, Z9
-	VXORPS       Z10, Z10, Z10
+	VBROADCASTSS expLargest32<>+0(SB), Z4
+	VMOVUPS      expRoots32<>+0(SB), Z5
+	VBROADCASTSS expLog2e32<>+0(SB), Z6
+	VXORPS       Z7, Z7, Z7
+	VXORPS       Z8, Z8, Z8
 	MOVQ         dst+0(FP), DI
 	MOVQ         n+32(FP), R8
 	XORQ         R9, R9
@@ -10587,110 +10568,114 @@ TEXT ·manhattanExp32AVX512(SB), NOSPLIT, $0-76
 	JL           skip2
 
 loop1:
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
 	VXORPS Z11, Z11, Z11
 	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
 	LEAQ   (CX)(R9*4), R10
 	XORQ   R11, R11
 
 coordinate3:
 	CMPQ         R11, SI
 	JGE          coordinates4
-	VBROADCASTSS (DX)(R11*4), Z15
-	VSUBPS       (R10), Z15, Z16
-	VANDPS       absMask32<>+0(SB), Z16, Z16
-	VADDPS       Z16, Z11, Z11
-	VSUBPS       64(R10), Z15, Z16
-	VANDPS       absMask32<>+0(SB), Z16, Z16
-	VADDPS       Z16, Z12, Z12
-	VSUBPS       128(R10), Z15, Z16
-	VANDPS       absMask32<>+0(SB), Z16, Z16
-	VADDPS       Z16, Z13, Z13
-	VSUBPS       192(R10), Z15, Z15
-	VANDPS       absMask32<>+0(SB), Z15, Z15
-	VADDPS       Z15, Z14, Z14
+	VBROADCASTSS (DX)(R11*4), Z13
+	VSUBPS       (R10), Z13, Z14
+	VANDPS       absMask32<>+0(SB), Z14, Z14
+	VADDPS       Z14, Z9, Z9
+	VSUBPS       64(R10), Z13, Z14
+	VANDPS       absMask32<>+0(SB), Z14, Z14
+	VADDPS       Z14, Z10, Z10
+	VSUBPS       128(R10), Z13, Z14
+	VANDPS       absMask32<>+0(SB), Z14, Z14
+	VADDPS       Z14, Z11, Z11
+	VSUBPS       192(R10), Z13, Z13
+	VANDPS       absMask32<>+0(SB), Z13, Z13
+	VADDPS       Z13, Z12, Z12
 	ADDQ         BX, R10
 	INCQ         R11
 	JMP          coordinate3
 
 coordinates4:
-	VMOVUPS          (AX)(R9*4), Z15
-	VMOVUPS          64(AX)(R9*4), Z16
-	VMOVUPS          128(AX)(R9*4), Z17
-	VMOVUPS          192(AX)(R9*4), Z18
+	VMOVUPS          (AX)(R9*4), Z13
+	VMOVUPS          64(AX)(R9*4), Z14
+	VMOVUPS          128(AX)(R9*4), Z15
+	VMOVUPS          192(AX)(R9*4), Z16
+	VFNMADD231PS     Z0, Z9, Z13
+	VFNMADD231PS     Z0, Z10, Z14
 	VFNMADD231PS     Z0, Z11, Z15
 	VFNMADD231PS     Z0, Z12, Z16
-	VFNMADD231PS     Z0, Z13, Z17
-	VFNMADD231PS     Z0, Z14, Z18
+	VSUBPS           Z1, Z13, Z13
+	VSUBPS           Z1, Z14, Z14
 	VSUBPS           Z1, Z15, Z15
 	VSUBPS           Z1, Z16, Z16
-	VSUBPS           Z1, Z17, Z17
-	VSUBPS           Z1, Z18, Z18
-	VCMPPS           $0x15, Z3, Z15, K1
-	VCMPPS           $0x15, Z3, Z16, K2
-	VCMPPS           $0x15, Z3, Z17, K3
-	VCMPPS           $0x15, Z3, Z18, K4
+	VCMPPS           $0x15, Z3, Z13, K1
+	VCMPPS           $0x15, Z3, Z14, K2
+	VCMPPS           $0x15, Z3, Z15, K3
+	VCMPPS           $0x15, Z3, Z16, K4
+	VMINPS           Z13, Z4, Z13
+	VMINPS           Z14, Z4, Z14
 	VMINPS           Z15, Z4, Z15
 	VMINPS           Z16, Z4, Z16
-	VMINPS           Z17, Z4, Z17
-	VMINPS           Z18, Z4, Z18
-	VMOVUPS          Z2, Z19
-	VFMADD231PS      Z5, Z15, Z19
-	VMOVUPS          Z2, Z20
-	VFMADD231PS      Z5, Z16, Z20
-	VMOVUPS          Z2, Z21
-	VFMADD231PS      Z5, Z17, Z21
-	VMOVUPS          Z2, Z22
-	VFMADD231PS      Z5, Z18, Z22
-	VSUBPS           Z2, Z19, Z11
-	VSUBPS           Z2, Z20, Z12
-	VSUBPS           Z2, Z21, Z13
-	VSUBPS           Z2, Z22, Z14
-	VFNMADD231PS     Z6, Z11, Z15
-	VFNMADD231PS     Z6, Z12, Z16
-	VFNMADD231PS     Z6, Z13, Z17
-	VFNMADD231PS     Z6, Z14, Z18
-	VFNMADD231PS     Z7, Z11, Z15
-	VFNMADD231PS     Z7, Z12, Z16
-	VFNMADD231PS     Z7, Z13, Z17
-	VFNMADD231PS     Z7, Z14, Z18
-	VPERMPS          Z8, Z19, Z19
-	VPERMPS          Z8, Z20, Z20
-	VPERMPS          Z8, Z21, Z21
-	VPERMPS          Z8, Z22, Z22
-	VBROADCASTSS     expWideB32<>+0(SB), Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VBROADCASTSS     expWideB32<>+0(SB), Z26
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z23
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z17, Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z18, Z26
-	VMULPS           Z15, Z23, Z23
-	VFMADD213PS      Z15, Z15, Z23
-	VMULPS           Z16, Z24, Z24
-	VFMADD213PS      Z16, Z16, Z24
-	VMULPS           Z17, Z25, Z25
-	VFMADD213PS      Z17, Z17, Z25
-	VMULPS           Z18, Z26, Z26
-	VFMADD213PS      Z18, Z18, Z26
-	VFMADD213PS      Z19, Z19, Z23
-	VSCALEFPS.Z      Z11, Z23, K1, Z15
-	VFMADD213PS      Z20, Z20, Z24
-	VSCALEFPS.Z      Z12, Z24, K2, Z16
-	VFMADD213PS      Z21, Z21, Z25
-	VSCALEFPS.Z      Z13, Z25, K3, Z17
-	VFMADD213PS      Z22, Z22, Z26
-	VSCALEFPS.Z      Z14, Z26, K4, Z18
-	VMOVUPS          Z15, (DI)(R9*4)
-	VMOVUPS          Z16, 64(DI)(R9*4)
-	VMOVUPS          Z17, 128(DI)(R9*4)
-	VMOVUPS          Z18, 192(DI)(R9*4)
-	VADDPS           Z15, Z9, Z9
-	VADDPS           Z16, Z10, Z10
-	VADDPS           Z17, Z9, Z9
-	VADDPS           Z18, Z10, Z10
+	VMOVUPS          Z2, Z9
+	VFMADD231PS      Z6, Z13, Z9
+	VMOVUPS          Z2, Z10
+	VFMADD231PS      Z6, Z14, Z10
+	VMOVUPS          Z2, Z11
+	VFMADD231PS      Z6, Z15, Z11
+	VMOVUPS          Z2, Z12
+	VFMADD231PS      Z6, Z16, Z12
+	VSUBPS           Z2, Z9, Z17
+	VSUBPS           Z2, Z10, Z18
+	VSUBPS           Z2, Z11, Z19
+	VSUBPS           Z2, Z12, Z20
+	VFMSUB213PS      Z17, Z6, Z13
+	VFMSUB213PS      Z18, Z6, Z14
+	VFMSUB213PS      Z19, Z6, Z15
+	VFMSUB213PS      Z20, Z6, Z16
+	VMOVUPS          Z9, Z17
+	VPERMPS          Z5, Z9, Z9
+	VMOVUPS          Z10, Z18
+	VPERMPS          Z5, Z10, Z10
+	VMOVUPS          Z11, Z19
+	VPERMPS          Z5, Z11, Z11
+	VMOVUPS          Z12, Z20
+	VPERMPS          Z5, Z12, Z12
+	VPSLLD           $0x13, Z17, Z17
+	VPADDD           Z17, Z9, Z9
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z10, Z10
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z11, Z11
+	VPSLLD           $0x13, Z20, Z20
+	VPADDD           Z20, Z12, Z12
+	VBROADCASTSS     expWideC32<>+0(SB), Z17
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z13, Z17
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z14, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z15, Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z16, Z20
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z17
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z20
+	VMULPS           Z9, Z13, Z13
+	VMULPS           Z10, Z14, Z14
+	VMULPS           Z11, Z15, Z15
+	VMULPS           Z12, Z16, Z16
+	VFMADD213PS.Z    Z9, Z17, K1, Z13
+	VFMADD213PS.Z    Z10, Z18, K2, Z14
+	VFMADD213PS.Z    Z11, Z19, K3, Z15
+	VFMADD213PS.Z    Z12, Z20, K4, Z16
+	VMOVUPS          Z13, (DI)(R9*4)
+	VMOVUPS          Z14, 64(DI)(R9*4)
+	VMOVUPS          Z15, 128(DI)(R9*4)
+	VMOVUPS          Z16, 192(DI)(R9*4)
+	VADDPS           Z13, Z7, Z7
+	VADDPS           Z14, Z8, Z8
+	VADDPS           Z15, Z7, Z7
+	VADDPS           Z16, Z8, Z8
 	ADDQ             $0x00000040, R9
 	SUBQ             $0x00000040, R8
 	JGE              loop1
@@ -10701,41 +10686,42 @@ skip2:
 	JL   skip6
 
 loop5:
-	VXORPS Z11, Z11, Z11
+	VXORPS Z9, Z9, Z9
 	LEAQ   (CX)(R9*4), R10
 	XORQ   R11, R11
 
 coordinate7:
 	CMPQ         R11, SI
 	JGE          coordinates8
-	VBROADCASTSS (DX)(R11*4), Z12
-	VSUBPS       (R10), Z12, Z12
-	VANDPS       absMask32<>+0(SB), Z12, Z12
-	VADDPS       Z12, Z11, Z11
+	VBROADCASTSS (DX)(R11*4), Z10
+	VSUBPS       (R10), Z10, Z10
+	VANDPS       absMask32<>+0(SB), Z10, Z10
+	VADDPS       Z10, Z9, Z9
 	ADDQ         BX, R10
 	INCQ         R11
 	JMP          coordinate7
 
 coordinates8:
-	VMOVUPS          (AX)(R9*4), Z12
-	VFNMADD231PS     Z0, Z11, Z12
-	VSUBPS           Z1, Z12, Z12
-	VCMPPS           $0x15, Z3, Z12, K1
-	VMINPS           Z12, Z4, Z12
-	VMOVUPS          Z2, Z13
-	VFMADD231PS      Z5, Z12, Z13
-	VSUBPS           Z2, Z13, Z11
-	VFNMADD231PS     Z6, Z11, Z12
-	VFNMADD231PS     Z7, Z11, Z12
-	VPERMPS          Z8, Z13, Z13
-	VBROADCASTSS     expWideB32<>+0(SB), Z14
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z14
-	VMULPS           Z12, Z14, Z14
-	VFMADD213PS      Z12, Z12, Z14
-	VFMADD213PS      Z13, Z13, Z14
-	VSCALEFPS.Z      Z11, Z14, K1, Z12
-	VMOVUPS          Z12, (DI)(R9*4)
-	VADDPS           Z12, Z9, Z9
+	VMOVUPS          (AX)(R9*4), Z10
+	VFNMADD231PS     Z0, Z9, Z10
+	VSUBPS           Z1, Z10, Z10
+	VCMPPS           $0x15, Z3, Z10, K1
+	VMINPS           Z10, Z4, Z10
+	VMOVUPS          Z2, Z9
+	VFMADD231PS      Z6, Z10, Z9
+	VSUBPS           Z2, Z9, Z11
+	VFMSUB213PS      Z11, Z6, Z10
+	VMOVUPS          Z9, Z11
+	VPERMPS          Z5, Z9, Z9
+	VPSLLD           $0x13, Z11, Z11
+	VPADDD           Z11, Z9, Z9
+	VBROADCASTSS     expWideC32<>+0(SB), Z11
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z11
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z11
+	VMULPS           Z9, Z10, Z10
+	VFMADD213PS.Z    Z9, Z11, K1, Z10
+	VMOVUPS          Z10, (DI)(R9*4)
+	VADDPS           Z10, Z7, Z7
 	ADDQ             $0x00000010, R9
 	SUBQ             $0x00000010, R8
 	JGE              loop5
@@ -10747,55 +10733,56 @@ skip6:
 	MOVQ   $-1, R10
 	BZHIQ  R8, R10, R10
 	KMOVW  R10, K1
-	VXORPS Z11, Z11, Z11
+	VXORPS Z9, Z9, Z9
 	LEAQ   (CX)(R9*4), CX
 	XORQ   R8, R8
 
 coordinate10:
 	CMPQ         R8, SI
 	JGE          coordinates11
-	VBROADCASTSS (DX)(R8*4), Z12
-	VMOVUPS.Z    (CX), K1, Z13
-	VSUBPS       Z13, Z12, Z13
-	VANDPS       absMask32<>+0(SB), Z13, Z13
-	VADDPS       Z13, Z11, Z11
+	VBROADCASTSS (DX)(R8*4), Z10
+	VMOVUPS.Z    (CX), K1, Z11
+	VSUBPS       Z11, Z10, Z11
+	VANDPS       absMask32<>+0(SB), Z11, Z11
+	VADDPS       Z11, Z9, Z9
 	ADDQ         BX, CX
 	INCQ         R8
 	JMP          coordinate10
 
 coordinates11:
-	VBROADCASTSS     minusInf32<>+0(SB), Z12
-	VMOVUPS          (AX)(R9*4), K1, Z12
-	VFNMADD231PS     Z0, Z11, Z12
-	VSUBPS           Z1, Z12, Z12
-	VCMPPS           $0x15, Z3, Z12, K2
-	VMINPS           Z12, Z4, Z12
+	VBROADCASTSS     minusInf32<>+0(SB), Z10
+	VMOVUPS          (AX)(R9*4), K1, Z10
+	VFNMADD231PS     Z0, Z9, Z10
+	VSUBPS           Z1, Z10, Z10
+	VCMPPS           $0x15, Z3, Z10, K2
+	VMINPS           Z10, Z4, Z10
 	VMOVUPS          Z2, Z0
-	VFMADD231PS      Z5, Z12, Z0
+	VFMADD231PS      Z6, Z10, Z0
 	VSUBPS           Z2, Z0, Z1
-	VFNMADD231PS     Z6, Z1, Z12
-	VFNMADD231PS     Z7, Z1, Z12
-	VPERMPS          Z8, Z0, Z0
-	VBROADCASTSS     expWideB32<>+0(SB), Z2
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z2
-	VMULPS           Z12, Z2, Z2
-	VFMADD213PS      Z12, Z12, Z2
-	VFMADD213PS      Z0, Z0, Z2
-	VSCALEFPS.Z      Z1, Z2, K2, Z12
-	VMOVUPS          Z12, K1, (DI)(R9*4)
-	VADDPS           Z12, Z9, Z9
+	VFMSUB213PS      Z1, Z6, Z10
+	VMOVUPS          Z0, Z1
+	VPERMPS          Z5, Z0, Z0
+	VPSLLD           $0x13, Z1, Z1
+	VPADDD           Z1, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z1
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z1
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z1
+	VMULPS           Z0, Z10, Z10
+	VFMADD213PS.Z    Z0, Z1, K2, Z10
+	VMOVUPS          Z10, K1, (DI)(R9*4)
+	VADDPS           Z10, Z7, Z7
 
 done9:
-	VADDPS        Z10, Z9, Z9
-	VEXTRACTF64X4 $0x01, Z9, Y0
-	VADDPS        Y0, Y9, Y9
-	VEXTRACTF64X2 $0x01, Y9, X0
-	VADDPS        X0, X9, X9
-	VPERMILPD     $0x01, X9, X0
-	VADDPS        X0, X9, X9
-	VMOVSHDUP     X9, X0
-	VADDPS        X0, X9, X9
-	VMOVSS        X9, sum+72(FP)
+	VADDPS        Z8, Z7, Z7
+	VEXTRACTF64X4 $0x01, Z7, Y0
+	VADDPS        Y0, Y7, Y7
+	VEXTRACTF64X2 $0x01, Y7, X0
+	VADDPS        X0, X7, X7
+	VPERMILPD     $0x01, X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSHDUP     X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSS        X7, sum+72(FP)
 	VZEROUPPER
 	RET
 
@@ -10886,16 +10873,13 @@ coordinates4:
 	VMOVUPS      expShift32<>+0(SB), Y6
 	VFMADD231PS  expLog2e32<>+0(SB), Y9, Y6
 	VSUBPS       expShift32<>+0(SB), Y4, Y10
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y10, Y7
 	VSUBPS       expShift32<>+0(SB), Y5, Y11
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y11, Y8
 	VSUBPS       expShift32<>+0(SB), Y6, Y12
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y12, Y9
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y10, Y7
+	VFMSUB132PS  expLog2e32<>+0(SB), Y10, Y7
+	VFMSUB132PS  expLog2e32<>+0(SB), Y11, Y8
+	VFMSUB132PS  expLog2e32<>+0(SB), Y12, Y9
 	VPSLLD       $0x17, Y4, Y4
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y11, Y8
 	VPSLLD       $0x17, Y5, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y12, Y9
 	VPSLLD       $0x17, Y6, Y6
 	VMOVUPS      expNarrowG32<>+0(SB), Y10
 	VMOVUPS      expNarrowG32<>+0(SB), Y11
@@ -10969,8 +10953,7 @@ coordinates8:
 	VMOVUPS      expShift32<>+0(SB), Y4
 	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y4
 	VSUBPS       expShift32<>+0(SB), Y4, Y6
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y6, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y6, Y5
+	VFMSUB132PS  expLog2e32<>+0(SB), Y6, Y5
 	VPSLLD       $0x17, Y4, Y4
 	VMOVUPS      expNarrowG32<>+0(SB), Y6
 	VMOVUPS      expNarrowF32<>+0(SB), Y7
@@ -11028,8 +11011,7 @@ coordinates11:
 	VMOVUPS      expShift32<>+0(SB), Y0
 	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y0
 	VSUBPS       expShift32<>+0(SB), Y0, Y1
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y1, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y1, Y6
+	VFMSUB132PS  expLog2e32<>+0(SB), Y1, Y6
 	VPSLLD       $0x17, Y0, Y0
 	VMOVUPS      expNarrowG32<>+0(SB), Y1
 	VMOVUPS      expNarrowF32<>+0(SB), Y5
@@ -11073,167 +11055,170 @@ TEXT ·manhattanLSE64AVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSD inv+56(FP), Z0
 	VBROADCASTSD expShift1664<>+0(SB), Z1
 	VBROADCASTSD expLo64<>+0(SB), Z2
-	VBROADCASTSD expLog2e64<>+0(SB), Z3
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z4
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z5
-	VMOVUPD      expRoots64<>+0(SB), Z6
-	VMOVUPD      expRootsUpper64<>+0(SB), Z7
-	VXORPS       Z8, Z8, Z8
-	VXORPS       Z9, Z9, Z9
-	VBROADCASTSD least64<>+0(SB), Z10
-	VBROADCASTSD least64<>+0(SB), Z11
+	VMOVUPD      expRoots64<>+0(SB), Z3
+	VMOVUPD      expRootsUpper64<>+0(SB), Z4
+	VBROADCASTSD expLog2e64<>+0(SB), Z5
+	VXORPS       Z6, Z6, Z6
+	VXORPS       Z7, Z7, Z7
+	VBROADCASTSD least64<>+0(SB), Z8
+	VBROADCASTSD least64<>+0(SB), Z9
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2
 
 loop1:
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
 	VXORPS Z12, Z12, Z12
 	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
 	LEAQ   (CX)(R8*8), R9
 	XORQ   R10, R10
 
 coordinate3:
 	CMPQ         R10, SI
 	JGE          coordinates4
-	VBROADCASTSD (DX)(R10*8), Z16
-	VSUBPD       (R9), Z16, Z17
-	VANDPD       absMask64<>+0(SB), Z17, Z17
-	VADDPD       Z17, Z12, Z12
-	VSUBPD       64(R9), Z16, Z17
-	VANDPD       absMask64<>+0(SB), Z17, Z17
-	VADDPD       Z17, Z13, Z13
-	VSUBPD       128(R9), Z16, Z17
-	VANDPD       absMask64<>+0(SB), Z17, Z17
-	VADDPD       Z17, Z14, Z14
-	VSUBPD       192(R9), Z16, Z16
-	VANDPD       absMask64<>+0(SB), Z16, Z16
-	VADDPD       Z16, Z15, Z15
+	VBROADCASTSD (DX)(R10*8), Z14
+	VSUBPD       (R9), Z14, Z15
+	VANDPD       absMask64<>+0(SB), Z15, Z15
+	VADDPD       Z15, Z10, Z10
+	VSUBPD       64(R9), Z14, Z15
+	VANDPD       absMask64<>+0(SB), Z15, Z15
+	VADDPD       Z15, Z11, Z11
+	VSUBPD       128(R9), Z14, Z15
+	VANDPD       absMask64<>+0(SB), Z15, Z15
+	VADDPD       Z15, Z12, Z12
+	VSUBPD       192(R9), Z14, Z14
+	VANDPD       absMask64<>+0(SB), Z14, Z14
+	VADDPD       Z14, Z13, Z13
 	ADDQ         BX, R9
 	INCQ         R10
 	JMP          coordinate3
 
 coordinates4:
-	VMOVUPD          (AX)(R8*8), Z16
-	VMOVUPD          64(AX)(R8*8), Z17
-	VMOVUPD          128(AX)(R8*8), Z18
-	VMOVUPD          192(AX)(R8*8), Z19
+	VMOVUPD          (AX)(R8*8), Z14
+	VMOVUPD          64(AX)(R8*8), Z15
+	VMOVUPD          128(AX)(R8*8), Z16
+	VMOVUPD          192(AX)(R8*8), Z17
+	VFNMADD231PD     Z0, Z10, Z14
+	VFNMADD231PD     Z0, Z11, Z15
 	VFNMADD231PD     Z0, Z12, Z16
 	VFNMADD231PD     Z0, Z13, Z17
-	VFNMADD231PD     Z0, Z14, Z18
-	VFNMADD231PD     Z0, Z15, Z19
-	VMOVUPD          Z16, Z12
-	VMAXPD           Z12, Z17, Z12
-	VMAXPD           Z12, Z18, Z12
-	VMAXPD           Z12, Z19, Z12
-	VCMPPD           $0x1e, Z11, Z12, K1
+	VMOVUPD          Z14, Z10
+	VMAXPD           Z10, Z15, Z10
+	VMAXPD           Z10, Z16, Z10
+	VMAXPD           Z10, Z17, Z10
+	VCMPPD           $0x1e, Z9, Z10, K1
 	KORTESTW         K1, K1
 	JE               fits5
-	VEXTRACTF64X4    $0x01, Z12, Y11
-	VMAXPD           Y11, Y12, Y12
-	VEXTRACTF64X2    $0x01, Y12, X11
-	VMAXPD           X11, X12, X12
-	VPERMILPD        $0x01, X12, X11
-	VMAXPD           X11, X12, X12
-	VBROADCASTSD     X12, Z12
-	VSUBPD           Z12, Z10, Z13
-	VMOVUPD          Z12, Z10
-	VBROADCASTSD     slack64<>+0(SB), Z11
-	VADDPD           Z11, Z12, Z11
-	VCMPPD           $0x15, Z2, Z13, K1
-	VMOVUPD          Z1, Z14
-	VFMADD231PD      Z3, Z13, Z14
-	VSUBPD           Z1, Z14, Z12
-	VFNMADD231PD     Z4, Z12, Z13
-	VFNMADD231PD     Z5, Z12, Z13
-	VPERMI2PD        Z7, Z6, Z14
-	VBROADCASTSD     expWideE64<>+0(SB), Z15
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z15
-	VMULPD           Z13, Z15, Z15
-	VFMADD213PD      Z13, Z13, Z15
-	VFMADD213PD      Z14, Z14, Z15
-	VSCALEFPD.Z      Z12, Z15, K1, Z13
-	VMULPD           Z13, Z8, Z8
-	VMULPD           Z13, Z9, Z9
+	VEXTRACTF64X4    $0x01, Z10, Y9
+	VMAXPD           Y9, Y10, Y10
+	VEXTRACTF64X2    $0x01, Y10, X9
+	VMAXPD           X9, X10, X10
+	VPERMILPD        $0x01, X10, X9
+	VMAXPD           X9, X10, X10
+	VBROADCASTSD     X10, Z10
+	VSUBPD           Z10, Z8, Z11
+	VMOVUPD          Z10, Z8
+	VBROADCASTSD     slack64<>+0(SB), Z9
+	VADDPD           Z9, Z10, Z9
+	VCMPPD           $0x15, Z2, Z11, K1
+	VMOVUPD          Z1, Z10
+	VFMADD231PD      Z5, Z11, Z10
+	VSUBPD           Z1, Z10, Z12
+	VFMSUB213PD      Z12, Z5, Z11
+	VMOVUPD          Z10, Z12
+	VPERMI2PD        Z4, Z3, Z10
+	VPSLLQ           $0x30, Z12, Z12
+	VPADDQ           Z12, Z10, Z10
+	VBROADCASTSD     expWideF64<>+0(SB), Z12
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z12
+	VMULPD           Z10, Z11, Z11
+	VFMADD213PD.Z    Z10, Z12, K1, Z11
+	VMULPD           Z11, Z6, Z6
+	VMULPD           Z11, Z7, Z7
 
 fits5:
-	VSUBPD           Z10, Z16, Z16
-	VSUBPD           Z10, Z17, Z17
-	VSUBPD           Z10, Z18, Z18
-	VSUBPD           Z10, Z19, Z19
-	VCMPPD           $0x15, Z2, Z16, K1
-	VCMPPD           $0x15, Z2, Z17, K2
-	VCMPPD           $0x15, Z2, Z18, K3
-	VCMPPD           $0x15, Z2, Z19, K4
-	VMOVUPD          Z1, Z20
-	VFMADD231PD      Z3, Z16, Z20
-	VMOVUPD          Z1, Z21
-	VFMADD231PD      Z3, Z17, Z21
-	VMOVUPD          Z1, Z22
-	VFMADD231PD      Z3, Z18, Z22
-	VMOVUPD          Z1, Z23
-	VFMADD231PD      Z3, Z19, Z23
-	VSUBPD           Z1, Z20, Z12
-	VSUBPD           Z1, Z21, Z13
-	VSUBPD           Z1, Z22, Z14
-	VSUBPD           Z1, Z23, Z15
-	VFNMADD231PD     Z4, Z12, Z16
-	VFNMADD231PD     Z4, Z13, Z17
-	VFNMADD231PD     Z4, Z14, Z18
-	VFNMADD231PD     Z4, Z15, Z19
-	VFNMADD231PD     Z5, Z12, Z16
-	VFNMADD231PD     Z5, Z13, Z17
-	VFNMADD231PD     Z5, Z14, Z18
-	VFNMADD231PD     Z5, Z15, Z19
-	VPERMI2PD        Z7, Z6, Z20
-	VPERMI2PD        Z7, Z6, Z21
-	VPERMI2PD        Z7, Z6, Z22
-	VPERMI2PD        Z7, Z6, Z23
-	VBROADCASTSD     expWideE64<>+0(SB), Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VBROADCASTSD     expWideE64<>+0(SB), Z27
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z24
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z19, Z27
-	VMULPD           Z16, Z24, Z24
-	VFMADD213PD      Z16, Z16, Z24
-	VMULPD           Z17, Z25, Z25
-	VFMADD213PD      Z17, Z17, Z25
-	VMULPD           Z18, Z26, Z26
-	VFMADD213PD      Z18, Z18, Z26
-	VMULPD           Z19, Z27, Z27
-	VFMADD213PD      Z19, Z19, Z27
-	VFMADD213PD      Z20, Z20, Z24
-	VSCALEFPD.Z      Z12, Z24, K1, Z16
-	VFMADD213PD      Z21, Z21, Z25
-	VSCALEFPD.Z      Z13, Z25, K2, Z17
-	VFMADD213PD      Z22, Z22, Z26
-	VSCALEFPD.Z      Z14, Z26, K3, Z18
-	VFMADD213PD      Z23, Z23, Z27
-	VSCALEFPD.Z      Z15, Z27, K4, Z19
-	VADDPD           Z16, Z8, Z8
-	VADDPD           Z17, Z9, Z9
-	VADDPD           Z18, Z8, Z8
-	VADDPD           Z19, Z9, Z9
+	VSUBPD           Z8, Z14, Z14
+	VSUBPD           Z8, Z15, Z15
+	VSUBPD           Z8, Z16, Z16
+	VSUBPD           Z8, Z17, Z17
+	VCMPPD           $0x15, Z2, Z14, K1
+	VCMPPD           $0x15, Z2, Z15, K2
+	VCMPPD           $0x15, Z2, Z16, K3
+	VCMPPD           $0x15, Z2, Z17, K4
+	VMOVUPD          Z1, Z10
+	VFMADD231PD      Z5, Z14, Z10
+	VMOVUPD          Z1, Z11
+	VFMADD231PD      Z5, Z15, Z11
+	VMOVUPD          Z1, Z12
+	VFMADD231PD      Z5, Z16, Z12
+	VMOVUPD          Z1, Z13
+	VFMADD231PD      Z5, Z17, Z13
+	VSUBPD           Z1, Z10, Z18
+	VSUBPD           Z1, Z11, Z19
+	VSUBPD           Z1, Z12, Z20
+	VSUBPD           Z1, Z13, Z21
+	VFMSUB213PD      Z18, Z5, Z14
+	VFMSUB213PD      Z19, Z5, Z15
+	VFMSUB213PD      Z20, Z5, Z16
+	VFMSUB213PD      Z21, Z5, Z17
+	VMOVUPD          Z10, Z18
+	VPERMI2PD        Z4, Z3, Z10
+	VMOVUPD          Z11, Z19
+	VPERMI2PD        Z4, Z3, Z11
+	VMOVUPD          Z12, Z20
+	VPERMI2PD        Z4, Z3, Z12
+	VMOVUPD          Z13, Z21
+	VPERMI2PD        Z4, Z3, Z13
+	VPSLLQ           $0x30, Z18, Z18
+	VPADDQ           Z18, Z10, Z10
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z11, Z11
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z12, Z12
+	VPSLLQ           $0x30, Z21, Z21
+	VPADDQ           Z21, Z13, Z13
+	VBROADCASTSD     expWideF64<>+0(SB), Z18
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z18
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z21
+	VMULPD           Z10, Z14, Z14
+	VMULPD           Z11, Z15, Z15
+	VMULPD           Z12, Z16, Z16
+	VMULPD           Z13, Z17, Z17
+	VFMADD213PD.Z    Z10, Z18, K1, Z14
+	VFMADD213PD.Z    Z11, Z19, K2, Z15
+	VFMADD213PD.Z    Z12, Z20, K3, Z16
+	VFMADD213PD.Z    Z13, Z21, K4, Z17
+	VADDPD           Z14, Z6, Z6
+	VADDPD           Z15, Z7, Z7
+	VADDPD           Z16, Z6, Z6
+	VADDPD           Z17, Z7, Z7
 	ADDQ             $0x00000020, R8
 	SUBQ             $0x00000020, DI
 	JGE              loop1
@@ -11244,77 +11229,79 @@ skip2:
 	JL   skip7
 
 loop6:
-	VXORPS Z12, Z12, Z12
+	VXORPS Z10, Z10, Z10
 	LEAQ   (CX)(R8*8), R9
 	XORQ   R10, R10
 
 coordinate8:
 	CMPQ         R10, SI
 	JGE          coordinates9
-	VBROADCASTSD (DX)(R10*8), Z13
-	VSUBPD       (R9), Z13, Z13
-	VANDPD       absMask64<>+0(SB), Z13, Z13
-	VADDPD       Z13, Z12, Z12
+	VBROADCASTSD (DX)(R10*8), Z11
+	VSUBPD       (R9), Z11, Z11
+	VANDPD       absMask64<>+0(SB), Z11, Z11
+	VADDPD       Z11, Z10, Z10
 	ADDQ         BX, R9
 	INCQ         R10
 	JMP          coordinate8
 
 coordinates9:
-	VMOVUPD          (AX)(R8*8), Z13
-	VFNMADD231PD     Z0, Z12, Z13
-	VMOVUPD          Z13, Z12
-	VCMPPD           $0x1e, Z11, Z12, K1
+	VMOVUPD          (AX)(R8*8), Z11
+	VFNMADD231PD     Z0, Z10, Z11
+	VMOVUPD          Z11, Z10
+	VCMPPD           $0x1e, Z9, Z10, K1
 	KORTESTW         K1, K1
 	JE               fits10
-	VEXTRACTF64X4    $0x01, Z12, Y11
-	VMAXPD           Y11, Y12, Y12
-	VEXTRACTF64X2    $0x01, Y12, X11
-	VMAXPD           X11, X12, X12
-	VPERMILPD        $0x01, X12, X11
-	VMAXPD           X11, X12, X12
-	VBROADCASTSD     X12, Z12
-	VSUBPD           Z12, Z10, Z14
-	VMOVUPD          Z12, Z10
-	VBROADCASTSD     slack64<>+0(SB), Z11
-	VADDPD           Z11, Z12, Z11
-	VCMPPD           $0x15, Z2, Z14, K1
-	VMOVUPD          Z1, Z15
-	VFMADD231PD      Z3, Z14, Z15
-	VSUBPD           Z1, Z15, Z12
-	VFNMADD231PD     Z4, Z12, Z14
-	VFNMADD231PD     Z5, Z12, Z14
-	VPERMI2PD        Z7, Z6, Z15
-	VBROADCASTSD     expWideE64<>+0(SB), Z16
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z16
-	VMULPD           Z14, Z16, Z16
-	VFMADD213PD      Z14, Z14, Z16
-	VFMADD213PD      Z15, Z15, Z16
-	VSCALEFPD.Z      Z12, Z16, K1, Z14
-	VMULPD           Z14, Z8, Z8
-	VMULPD           Z14, Z9, Z9
+	VEXTRACTF64X4    $0x01, Z10, Y9
+	VMAXPD           Y9, Y10, Y10
+	VEXTRACTF64X2    $0x01, Y10, X9
+	VMAXPD           X9, X10, X10
+	VPERMILPD        $0x01, X10, X9
+	VMAXPD           X9, X10, X10
+	VBROADCASTSD     X10, Z10
+	VSUBPD           Z10, Z8, Z12
+	VMOVUPD          Z10, Z8
+	VBROADCASTSD     slack64<>+0(SB), Z9
+	VADDPD           Z9, Z10, Z9
+	VCMPPD           $0x15, Z2, Z12, K1
+	VMOVUPD          Z1, Z10
+	VFMADD231PD      Z5, Z12, Z10
+	VSUBPD           Z1, Z10, Z13
+	VFMSUB213PD      Z13, Z5, Z12
+	VMOVUPD          Z10, Z13
+	VPERMI2PD        Z4, Z3, Z10
+	VPSLLQ           $0x30, Z13, Z13
+	VPADDQ           Z13, Z10, Z10
+	VBROADCASTSD     expWideF64<>+0(SB), Z13
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z13
+	VMULPD           Z10, Z12, Z12
+	VFMADD213PD.Z    Z10, Z13, K1, Z12
+	VMULPD           Z12, Z6, Z6
+	VMULPD           Z12, Z7, Z7
 
 fits10:
-	VSUBPD           Z10, Z13, Z13
-	VCMPPD           $0x15, Z2, Z13, K1
-	VMOVUPD          Z1, Z14
-	VFMADD231PD      Z3, Z13, Z14
-	VSUBPD           Z1, Z14, Z12
-	VFNMADD231PD     Z4, Z12, Z13
-	VFNMADD231PD     Z5, Z12, Z13
-	VPERMI2PD        Z7, Z6, Z14
-	VBROADCASTSD     expWideE64<>+0(SB), Z15
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z15
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z15
-	VMULPD           Z13, Z15, Z15
-	VFMADD213PD      Z13, Z13, Z15
-	VFMADD213PD      Z14, Z14, Z15
-	VSCALEFPD.Z      Z12, Z15, K1, Z13
-	VADDPD           Z13, Z8, Z8
+	VSUBPD           Z8, Z11, Z11
+	VCMPPD           $0x15, Z2, Z11, K1
+	VMOVUPD          Z1, Z10
+	VFMADD231PD      Z5, Z11, Z10
+	VSUBPD           Z1, Z10, Z12
+	VFMSUB213PD      Z12, Z5, Z11
+	VMOVUPD          Z10, Z12
+	VPERMI2PD        Z4, Z3, Z10
+	VPSLLQ           $0x30, Z12, Z12
+	VPADDQ           Z12, Z10, Z10
+	VBROADCASTSD     expWideF64<>+0(SB), Z12
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z12
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z12
+	VMULPD           Z10, Z11, Z11
+	VFMADD213PD.Z    Z10, Z12, K1, Z11
+	VADDPD           Z11, Z6, Z6
 	ADDQ             $0x00000008, R8
 	SUBQ             $0x00000008, DI
 	JGE              loop6
@@ -11326,90 +11313,92 @@ skip7:
 	MOVQ   $-1, R9
 	BZHIQ  DI, R9, R9
 	KMOVW  R9, K1
-	VXORPS Z12, Z12, Z12
+	VXORPS Z10, Z10, Z10
 	LEAQ   (CX)(R8*8), CX
 	XORQ   DI, DI
 
 coordinate12:
 	CMPQ         DI, SI
 	JGE          coordinates13
-	VBROADCASTSD (DX)(DI*8), Z13
-	VMOVUPD.Z    (CX), K1, Z14
-	VSUBPD       Z14, Z13, Z14
-	VANDPD       absMask64<>+0(SB), Z14, Z14
-	VADDPD       Z14, Z12, Z12
+	VBROADCASTSD (DX)(DI*8), Z11
+	VMOVUPD.Z    (CX), K1, Z12
+	VSUBPD       Z12, Z11, Z12
+	VANDPD       absMask64<>+0(SB), Z12, Z12
+	VADDPD       Z12, Z10, Z10
 	ADDQ         BX, CX
 	INCQ         DI
 	JMP          coordinate12
 
 coordinates13:
-	VBROADCASTSD     minusInf64<>+0(SB), Z13
-	VMOVUPD          (AX)(R8*8), K1, Z13
-	VFNMADD231PD     Z0, Z12, Z13
-	VMOVUPD          Z13, Z0
-	VCMPPD           $0x1e, Z11, Z0, K1
+	VBROADCASTSD     minusInf64<>+0(SB), Z11
+	VMOVUPD          (AX)(R8*8), K1, Z11
+	VFNMADD231PD     Z0, Z10, Z11
+	VMOVUPD          Z11, Z0
+	VCMPPD           $0x1e, Z9, Z0, K1
 	KORTESTW         K1, K1
 	JE               fits14
-	VEXTRACTF64X4    $0x01, Z0, Y11
-	VMAXPD           Y11, Y0, Y0
-	VEXTRACTF64X2    $0x01, Y0, X11
-	VMAXPD           X11, X0, X0
-	VPERMILPD        $0x01, X0, X11
-	VMAXPD           X11, X0, X0
+	VEXTRACTF64X4    $0x01, Z0, Y9
+	VMAXPD           Y9, Y0, Y0
+	VEXTRACTF64X2    $0x01, Y0, X9
+	VMAXPD           X9, X0, X0
+	VPERMILPD        $0x01, X0, X9
+	VMAXPD           X9, X0, X0
 	VBROADCASTSD     X0, Z0
-	VSUBPD           Z0, Z10, Z12
-	VMOVUPD          Z0, Z10
-	VBROADCASTSD     slack64<>+0(SB), Z11
-	VADDPD           Z11, Z0, Z11
-	VCMPPD           $0x15, Z2, Z12, K1
-	VMOVUPD          Z1, Z11
-	VFMADD231PD      Z3, Z12, Z11
-	VSUBPD           Z1, Z11, Z0
-	VFNMADD231PD     Z4, Z0, Z12
-	VFNMADD231PD     Z5, Z0, Z12
-	VPERMI2PD        Z7, Z6, Z11
-	VBROADCASTSD     expWideE64<>+0(SB), Z14
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z14
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z14
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z14
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z14
-	VMULPD           Z12, Z14, Z14
-	VFMADD213PD      Z12, Z12, Z14
-	VFMADD213PD      Z11, Z11, Z14
-	VSCALEFPD.Z      Z0, Z14, K1, Z12
-	VMULPD           Z12, Z8, Z8
-	VMULPD           Z12, Z9, Z9
+	VSUBPD           Z0, Z8, Z10
+	VMOVUPD          Z0, Z8
+	VBROADCASTSD     slack64<>+0(SB), Z9
+	VADDPD           Z9, Z0, Z9
+	VCMPPD           $0x15, Z2, Z10, K1
+	VMOVUPD          Z1, Z0
+	VFMADD231PD      Z5, Z10, Z0
+	VSUBPD           Z1, Z0, Z9
+	VFMSUB213PD      Z9, Z5, Z10
+	VMOVUPD          Z0, Z9
+	VPERMI2PD        Z4, Z3, Z0
+	VPSLLQ           $0x30, Z9, Z9
+	VPADDQ           Z9, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z9
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z9
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z9
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z9
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z9
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z9
+	VMULPD           Z0, Z10, Z10
+	VFMADD213PD.Z    Z0, Z9, K1, Z10
+	VMULPD           Z10, Z6, Z6
+	VMULPD           Z10, Z7, Z7
 
 fits14:
-	VSUBPD           Z10, Z13, Z13
-	VCMPPD           $0x15, Z2, Z13, K1
+	VSUBPD           Z8, Z11, Z11
+	VCMPPD           $0x15, Z2, Z11, K1
 	VMOVUPD          Z1, Z0
-	VFMADD231PD      Z3, Z13, Z0
+	VFMADD231PD      Z5, Z11, Z0
 	VSUBPD           Z1, Z0, Z1
-	VFNMADD231PD     Z4, Z1, Z13
-	VFNMADD231PD     Z5, Z1, Z13
-	VPERMI2PD        Z7, Z6, Z0
-	VBROADCASTSD     expWideE64<>+0(SB), Z2
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z2
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z2
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z2
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z2
-	VMULPD           Z13, Z2, Z2
-	VFMADD213PD      Z13, Z13, Z2
-	VFMADD213PD      Z0, Z0, Z2
-	VSCALEFPD.Z      Z1, Z2, K1, Z13
-	VADDPD           Z13, Z8, Z8
+	VFMSUB213PD      Z1, Z5, Z11
+	VMOVUPD          Z0, Z1
+	VPERMI2PD        Z4, Z3, Z0
+	VPSLLQ           $0x30, Z1, Z1
+	VPADDQ           Z1, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z1
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z1
+	VMULPD           Z0, Z11, Z11
+	VFMADD213PD.Z    Z0, Z1, K1, Z11
+	VADDPD           Z11, Z6, Z6
 
 done11:
-	VMOVSD        X10, shift+64(FP)
-	VADDPD        Z9, Z8, Z8
-	VEXTRACTF64X4 $0x01, Z8, Y0
-	VADDPD        Y0, Y8, Y8
-	VEXTRACTF64X2 $0x01, Y8, X0
-	VADDPD        X0, X8, X8
-	VPERMILPD     $0x01, X8, X0
-	VADDPD        X0, X8, X8
-	VMOVSD        X8, sum+72(FP)
+	VMOVSD        X8, shift+64(FP)
+	VADDPD        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y0
+	VADDPD        Y0, Y6, Y6
+	VEXTRACTF64X2 $0x01, Y6, X0
+	VADDPD        X0, X6, X6
+	VPERMILPD     $0x01, X6, X0
+	VADDPD        X0, X6, X6
+	VMOVSD        X6, sum+72(FP)
 	VZEROUPPER
 	RET
 
@@ -11485,8 +11474,7 @@ coordinates4:
 	VMOVUPD      expShift64<>+0(SB), Y5
 	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y5
 	VSUBPD       expShift64<>+0(SB), Y5, Y7
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y7, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y7, Y6
+	VFMSUB132PD  expLog2e64<>+0(SB), Y7, Y6
 	VPSLLQ       $0x34, Y5, Y5
 	VMOVUPD      expNarrowL64<>+0(SB), Y7
 	VMOVUPD      expNarrowK64<>+0(SB), Y11
@@ -11516,87 +11504,84 @@ coordinates4:
 	VMULPD       Y6, Y2, Y2
 
 fits5:
-	VSUBPD       Y3, Y8, Y8
-	VSUBPD       Y3, Y9, Y9
-	VSUBPD       Y3, Y10, Y10
-	VMOVUPD      expZero64<>+0(SB), Y5
-	VMAXPD       Y8, Y5, Y8
-	VMAXPD       Y9, Y5, Y9
-	VMAXPD       Y10, Y5, Y10
-	VMOVUPD      expShift64<>+0(SB), Y5
-	VFMADD231PD  expLog2e64<>+0(SB), Y8, Y5
-	VMOVUPD      expShift64<>+0(SB), Y6
-	VFMADD231PD  expLog2e64<>+0(SB), Y9, Y6
-	VMOVUPD      expShift64<>+0(SB), Y7
-	VFMADD231PD  expLog2e64<>+0(SB), Y10, Y7
-	VSUBPD       expShift64<>+0(SB), Y5, Y11
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y11, Y8
-	VSUBPD       expShift64<>+0(SB), Y6, Y12
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y12, Y9
-	VSUBPD       expShift64<>+0(SB), Y7, Y13
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y13, Y10
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y11, Y8
-	VPSLLQ       $0x34, Y5, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y12, Y9
-	VPSLLQ       $0x34, Y6, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y13, Y10
-	VPSLLQ       $0x34, Y7, Y7
-	VMOVUPD      expNarrowL64<>+0(SB), Y11
-	VMOVUPD      expNarrowL64<>+0(SB), Y12
-	VMOVUPD      expNarrowL64<>+0(SB), Y13
-	VMOVUPD      expNarrowK64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowJ64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowI64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowH64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowG64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowF64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowE64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowD64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowC64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowB64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMOVUPD      expNarrowA64<>+0(SB), Y14
-	VFMADD213PD  Y14, Y8, Y11
-	VFMADD213PD  Y14, Y9, Y12
-	VFMADD213PD  Y14, Y10, Y13
-	VMULPD       Y5, Y11, Y8
-	VMULPD       Y6, Y12, Y9
-	VMULPD       Y7, Y13, Y10
-	VADDPD       Y8, Y1, Y1
-	VADDPD       Y9, Y2, Y2
-	VADDPD       Y10, Y1, Y1
-	ADDQ         $0x0000000c, R8
-	SUBQ         $0x0000000c, DI
-	JGE          loop1
+	VSUBPD      Y3, Y8, Y8
+	VSUBPD      Y3, Y9, Y9
+	VSUBPD      Y3, Y10, Y10
+	VMOVUPD     expZero64<>+0(SB), Y5
+	VMAXPD      Y8, Y5, Y8
+	VMAXPD      Y9, Y5, Y9
+	VMAXPD      Y10, Y5, Y10
+	VMOVUPD     expShift64<>+0(SB), Y5
+	VFMADD231PD expLog2e64<>+0(SB), Y8, Y5
+	VMOVUPD     expShift64<>+0(SB), Y6
+	VFMADD231PD expLog2e64<>+0(SB), Y9, Y6
+	VMOVUPD     expShift64<>+0(SB), Y7
+	VFMADD231PD expLog2e64<>+0(SB), Y10, Y7
+	VSUBPD      expShift64<>+0(SB), Y5, Y11
+	VSUBPD      expShift64<>+0(SB), Y6, Y12
+	VSUBPD      expShift64<>+0(SB), Y7, Y13
+	VFMSUB132PD expLog2e64<>+0(SB), Y11, Y8
+	VFMSUB132PD expLog2e64<>+0(SB), Y12, Y9
+	VFMSUB132PD expLog2e64<>+0(SB), Y13, Y10
+	VPSLLQ      $0x34, Y5, Y5
+	VPSLLQ      $0x34, Y6, Y6
+	VPSLLQ      $0x34, Y7, Y7
+	VMOVUPD     expNarrowL64<>+0(SB), Y11
+	VMOVUPD     expNarrowL64<>+0(SB), Y12
+	VMOVUPD     expNarrowL64<>+0(SB), Y13
+	VMOVUPD     expNarrowK64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowJ64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowI64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowH64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowG64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowF64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowE64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowD64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowC64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowB64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMOVUPD     expNarrowA64<>+0(SB), Y14
+	VFMADD213PD Y14, Y8, Y11
+	VFMADD213PD Y14, Y9, Y12
+	VFMADD213PD Y14, Y10, Y13
+	VMULPD      Y5, Y11, Y8
+	VMULPD      Y6, Y12, Y9
+	VMULPD      Y7, Y13, Y10
+	VADDPD      Y8, Y1, Y1
+	VADDPD      Y9, Y2, Y2
+	VADDPD      Y10, Y1, Y1
+	ADDQ        $0x0000000c, R8
+	SUBQ        $0x0000000c, DI
+	JGE         loop1
 
 skip2:
 	ADDQ $0x0000000c, DI
@@ -11641,8 +11626,7 @@ coordinates9:
 	VMOVUPD      expShift64<>+0(SB), Y5
 	VFMADD231PD  expLog2e64<>+0(SB), Y7, Y5
 	VSUBPD       expShift64<>+0(SB), Y5, Y8
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y8, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y8, Y7
+	VFMSUB132PD  expLog2e64<>+0(SB), Y8, Y7
 	VPSLLQ       $0x34, Y5, Y5
 	VMOVUPD      expNarrowL64<>+0(SB), Y8
 	VMOVUPD      expNarrowK64<>+0(SB), Y9
@@ -11672,43 +11656,42 @@ coordinates9:
 	VMULPD       Y7, Y2, Y2
 
 fits10:
-	VSUBPD       Y3, Y6, Y6
-	VMOVUPD      expZero64<>+0(SB), Y5
-	VMAXPD       Y6, Y5, Y6
-	VMOVUPD      expShift64<>+0(SB), Y5
-	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y5
-	VSUBPD       expShift64<>+0(SB), Y5, Y7
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y7, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y7, Y6
-	VPSLLQ       $0x34, Y5, Y5
-	VMOVUPD      expNarrowL64<>+0(SB), Y7
-	VMOVUPD      expNarrowK64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowJ64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowI64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowH64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowG64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowF64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowE64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowD64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowC64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowB64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMOVUPD      expNarrowA64<>+0(SB), Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VMULPD       Y5, Y7, Y6
-	VADDPD       Y6, Y1, Y1
-	ADDQ         $0x00000004, R8
-	SUBQ         $0x00000004, DI
-	JGE          loop6
+	VSUBPD      Y3, Y6, Y6
+	VMOVUPD     expZero64<>+0(SB), Y5
+	VMAXPD      Y6, Y5, Y6
+	VMOVUPD     expShift64<>+0(SB), Y5
+	VFMADD231PD expLog2e64<>+0(SB), Y6, Y5
+	VSUBPD      expShift64<>+0(SB), Y5, Y7
+	VFMSUB132PD expLog2e64<>+0(SB), Y7, Y6
+	VPSLLQ      $0x34, Y5, Y5
+	VMOVUPD     expNarrowL64<>+0(SB), Y7
+	VMOVUPD     expNarrowK64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowJ64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowI64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowH64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowG64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowF64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowE64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowD64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowC64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowB64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMOVUPD     expNarrowA64<>+0(SB), Y8
+	VFMADD213PD Y8, Y6, Y7
+	VMULPD      Y5, Y7, Y6
+	VADDPD      Y6, Y1, Y1
+	ADDQ        $0x00000004, R8
+	SUBQ        $0x00000004, DI
+	JGE         loop6
 
 skip7:
 	ADDQ    $0x00000004, DI
@@ -11757,8 +11740,7 @@ coordinates13:
 	VMOVUPD      expShift64<>+0(SB), Y0
 	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y0
 	VSUBPD       expShift64<>+0(SB), Y0, Y4
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y4, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y4, Y5
+	VFMSUB132PD  expLog2e64<>+0(SB), Y4, Y5
 	VPSLLQ       $0x34, Y0, Y0
 	VMOVUPD      expNarrowL64<>+0(SB), Y4
 	VMOVUPD      expNarrowK64<>+0(SB), Y6
@@ -11788,40 +11770,39 @@ coordinates13:
 	VMULPD       Y5, Y2, Y2
 
 fits14:
-	VSUBPD       Y3, Y7, Y7
-	VMOVUPD      expZero64<>+0(SB), Y0
-	VMAXPD       Y7, Y0, Y7
-	VMOVUPD      expShift64<>+0(SB), Y0
-	VFMADD231PD  expLog2e64<>+0(SB), Y7, Y0
-	VSUBPD       expShift64<>+0(SB), Y0, Y4
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y4, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y4, Y7
-	VPSLLQ       $0x34, Y0, Y0
-	VMOVUPD      expNarrowL64<>+0(SB), Y4
-	VMOVUPD      expNarrowK64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowJ64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowI64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowH64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowG64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowF64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowE64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowD64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowC64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowB64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMOVUPD      expNarrowA64<>+0(SB), Y5
-	VFMADD213PD  Y5, Y7, Y4
-	VMULPD       Y0, Y4, Y7
-	VADDPD       Y7, Y1, Y1
+	VSUBPD      Y3, Y7, Y7
+	VMOVUPD     expZero64<>+0(SB), Y0
+	VMAXPD      Y7, Y0, Y7
+	VMOVUPD     expShift64<>+0(SB), Y0
+	VFMADD231PD expLog2e64<>+0(SB), Y7, Y0
+	VSUBPD      expShift64<>+0(SB), Y0, Y4
+	VFMSUB132PD expLog2e64<>+0(SB), Y4, Y7
+	VPSLLQ      $0x34, Y0, Y0
+	VMOVUPD     expNarrowL64<>+0(SB), Y4
+	VMOVUPD     expNarrowK64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowJ64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowI64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowH64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowG64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowF64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowE64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowD64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowC64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowB64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMOVUPD     expNarrowA64<>+0(SB), Y5
+	VFMADD213PD Y5, Y7, Y4
+	VMULPD      Y0, Y4, Y7
+	VADDPD      Y7, Y1, Y1
 
 done11:
 	VMOVSD       X3, shift+64(FP)
@@ -11847,153 +11828,156 @@ TEXT ·manhattanLSE32AVX512(SB), NOSPLIT, $0-64
 	VBROADCASTSS inv+52(FP), Z0
 	VBROADCASTSS expShift1632<>+0(SB), Z1
 	VBROADCASTSS expLo32<>+0(SB), Z2
-	VBROADCASTSS expLog2e32<>+0(SB), Z3
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z4
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z5
-	VMOVUPS      expRoots32<>+0(SB), Z6
-	VXORPS       Z7, Z7, Z7
-	VXORPS       Z8, Z8, Z8
-	VBROADCASTSS least32<>+0(SB), Z9
-	VBROADCASTSS least32<>+0(SB), Z10
+	VMOVUPS      expRoots32<>+0(SB), Z3
+	VBROADCASTSS expLog2e32<>+0(SB), Z4
+	VXORPS       Z5, Z5, Z5
+	VXORPS       Z6, Z6, Z6
+	VBROADCASTSS least32<>+0(SB), Z7
+	VBROADCASTSS least32<>+0(SB), Z8
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000040, DI
 	JL           skip2
 
 loop1:
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
 	VXORPS Z11, Z11, Z11
 	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
 	LEAQ   (CX)(R8*4), R9
 	XORQ   R10, R10
 
 coordinate3:
 	CMPQ         R10, SI
 	JGE          coordinates4
-	VBROADCASTSS (DX)(R10*4), Z15
-	VSUBPS       (R9), Z15, Z16
-	VANDPS       absMask32<>+0(SB), Z16, Z16
-	VADDPS       Z16, Z11, Z11
-	VSUBPS       64(R9), Z15, Z16
-	VANDPS       absMask32<>+0(SB), Z16, Z16
-	VADDPS       Z16, Z12, Z12
-	VSUBPS       128(R9), Z15, Z16
-	VANDPS       absMask32<>+0(SB), Z16, Z16
-	VADDPS       Z16, Z13, Z13
-	VSUBPS       192(R9), Z15, Z15
-	VANDPS       absMask32<>+0(SB), Z15, Z15
-	VADDPS       Z15, Z14, Z14
+	VBROADCASTSS (DX)(R10*4), Z13
+	VSUBPS       (R9), Z13, Z14
+	VANDPS       absMask32<>+0(SB), Z14, Z14
+	VADDPS       Z14, Z9, Z9
+	VSUBPS       64(R9), Z13, Z14
+	VANDPS       absMask32<>+0(SB), Z14, Z14
+	VADDPS       Z14, Z10, Z10
+	VSUBPS       128(R9), Z13, Z14
+	VANDPS       absMask32<>+0(SB), Z14, Z14
+	VADDPS       Z14, Z11, Z11
+	VSUBPS       192(R9), Z13, Z13
+	VANDPS       absMask32<>+0(SB), Z13, Z13
+	VADDPS       Z13, Z12, Z12
 	ADDQ         BX, R9
 	INCQ         R10
 	JMP          coordinate3
 
 coordinates4:
-	VMOVUPS          (AX)(R8*4), Z15
-	VMOVUPS          64(AX)(R8*4), Z16
-	VMOVUPS          128(AX)(R8*4), Z17
-	VMOVUPS          192(AX)(R8*4), Z18
+	VMOVUPS          (AX)(R8*4), Z13
+	VMOVUPS          64(AX)(R8*4), Z14
+	VMOVUPS          128(AX)(R8*4), Z15
+	VMOVUPS          192(AX)(R8*4), Z16
+	VFNMADD231PS     Z0, Z9, Z13
+	VFNMADD231PS     Z0, Z10, Z14
 	VFNMADD231PS     Z0, Z11, Z15
 	VFNMADD231PS     Z0, Z12, Z16
-	VFNMADD231PS     Z0, Z13, Z17
-	VFNMADD231PS     Z0, Z14, Z18
-	VMOVUPS          Z15, Z11
-	VMAXPS           Z11, Z16, Z11
-	VMAXPS           Z11, Z17, Z11
-	VMAXPS           Z11, Z18, Z11
-	VCMPPS           $0x1e, Z10, Z11, K1
+	VMOVUPS          Z13, Z9
+	VMAXPS           Z9, Z14, Z9
+	VMAXPS           Z9, Z15, Z9
+	VMAXPS           Z9, Z16, Z9
+	VCMPPS           $0x1e, Z8, Z9, K1
 	KORTESTW         K1, K1
 	JE               fits5
-	VEXTRACTF64X4    $0x01, Z11, Y10
-	VMAXPS           Y10, Y11, Y11
-	VEXTRACTF64X2    $0x01, Y11, X10
-	VMAXPS           X10, X11, X11
-	VPERMILPD        $0x01, X11, X10
-	VMAXPS           X10, X11, X11
-	VMOVSHDUP        X11, X10
-	VMAXPS           X10, X11, X11
-	VBROADCASTSS     X11, Z11
-	VSUBPS           Z11, Z9, Z12
-	VMOVUPS          Z11, Z9
-	VBROADCASTSS     slack32<>+0(SB), Z10
-	VADDPS           Z10, Z11, Z10
-	VCMPPS           $0x15, Z2, Z12, K1
-	VMOVUPS          Z1, Z13
-	VFMADD231PS      Z3, Z12, Z13
-	VSUBPS           Z1, Z13, Z11
-	VFNMADD231PS     Z4, Z11, Z12
-	VFNMADD231PS     Z5, Z11, Z12
-	VPERMPS          Z6, Z13, Z13
-	VBROADCASTSS     expWideB32<>+0(SB), Z14
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z14
-	VMULPS           Z12, Z14, Z14
-	VFMADD213PS      Z12, Z12, Z14
-	VFMADD213PS      Z13, Z13, Z14
-	VSCALEFPS.Z      Z11, Z14, K1, Z12
-	VMULPS           Z12, Z7, Z7
-	VMULPS           Z12, Z8, Z8
+	VEXTRACTF64X4    $0x01, Z9, Y8
+	VMAXPS           Y8, Y9, Y9
+	VEXTRACTF64X2    $0x01, Y9, X8
+	VMAXPS           X8, X9, X9
+	VPERMILPD        $0x01, X9, X8
+	VMAXPS           X8, X9, X9
+	VMOVSHDUP        X9, X8
+	VMAXPS           X8, X9, X9
+	VBROADCASTSS     X9, Z9
+	VSUBPS           Z9, Z7, Z10
+	VMOVUPS          Z9, Z7
+	VBROADCASTSS     slack32<>+0(SB), Z8
+	VADDPS           Z8, Z9, Z8
+	VCMPPS           $0x15, Z2, Z10, K1
+	VMOVUPS          Z1, Z9
+	VFMADD231PS      Z4, Z10, Z9
+	VSUBPS           Z1, Z9, Z11
+	VFMSUB213PS      Z11, Z4, Z10
+	VMOVUPS          Z9, Z11
+	VPERMPS          Z3, Z9, Z9
+	VPSLLD           $0x13, Z11, Z11
+	VPADDD           Z11, Z9, Z9
+	VBROADCASTSS     expWideC32<>+0(SB), Z11
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z11
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z11
+	VMULPS           Z9, Z10, Z10
+	VFMADD213PS.Z    Z9, Z11, K1, Z10
+	VMULPS           Z10, Z5, Z5
+	VMULPS           Z10, Z6, Z6
 
 fits5:
-	VSUBPS           Z9, Z15, Z15
-	VSUBPS           Z9, Z16, Z16
-	VSUBPS           Z9, Z17, Z17
-	VSUBPS           Z9, Z18, Z18
-	VCMPPS           $0x15, Z2, Z15, K1
-	VCMPPS           $0x15, Z2, Z16, K2
-	VCMPPS           $0x15, Z2, Z17, K3
-	VCMPPS           $0x15, Z2, Z18, K4
-	VMOVUPS          Z1, Z19
-	VFMADD231PS      Z3, Z15, Z19
-	VMOVUPS          Z1, Z20
-	VFMADD231PS      Z3, Z16, Z20
-	VMOVUPS          Z1, Z21
-	VFMADD231PS      Z3, Z17, Z21
-	VMOVUPS          Z1, Z22
-	VFMADD231PS      Z3, Z18, Z22
-	VSUBPS           Z1, Z19, Z11
-	VSUBPS           Z1, Z20, Z12
-	VSUBPS           Z1, Z21, Z13
-	VSUBPS           Z1, Z22, Z14
-	VFNMADD231PS     Z4, Z11, Z15
-	VFNMADD231PS     Z4, Z12, Z16
-	VFNMADD231PS     Z4, Z13, Z17
-	VFNMADD231PS     Z4, Z14, Z18
-	VFNMADD231PS     Z5, Z11, Z15
-	VFNMADD231PS     Z5, Z12, Z16
-	VFNMADD231PS     Z5, Z13, Z17
-	VFNMADD231PS     Z5, Z14, Z18
-	VPERMPS          Z6, Z19, Z19
-	VPERMPS          Z6, Z20, Z20
-	VPERMPS          Z6, Z21, Z21
-	VPERMPS          Z6, Z22, Z22
-	VBROADCASTSS     expWideB32<>+0(SB), Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VBROADCASTSS     expWideB32<>+0(SB), Z26
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z23
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z17, Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z18, Z26
-	VMULPS           Z15, Z23, Z23
-	VFMADD213PS      Z15, Z15, Z23
-	VMULPS           Z16, Z24, Z24
-	VFMADD213PS      Z16, Z16, Z24
-	VMULPS           Z17, Z25, Z25
-	VFMADD213PS      Z17, Z17, Z25
-	VMULPS           Z18, Z26, Z26
-	VFMADD213PS      Z18, Z18, Z26
-	VFMADD213PS      Z19, Z19, Z23
-	VSCALEFPS.Z      Z11, Z23, K1, Z15
-	VFMADD213PS      Z20, Z20, Z24
-	VSCALEFPS.Z      Z12, Z24, K2, Z16
-	VFMADD213PS      Z21, Z21, Z25
-	VSCALEFPS.Z      Z13, Z25, K3, Z17
-	VFMADD213PS      Z22, Z22, Z26
-	VSCALEFPS.Z      Z14, Z26, K4, Z18
-	VADDPS           Z15, Z7, Z7
-	VADDPS           Z16, Z8, Z8
-	VADDPS           Z17, Z7, Z7
-	VADDPS           Z18, Z8, Z8
+	VSUBPS           Z7, Z13, Z13
+	VSUBPS           Z7, Z14, Z14
+	VSUBPS           Z7, Z15, Z15
+	VSUBPS           Z7, Z16, Z16
+	VCMPPS           $0x15, Z2, Z13, K1
+	VCMPPS           $0x15, Z2, Z14, K2
+	VCMPPS           $0x15, Z2, Z15, K3
+	VCMPPS           $0x15, Z2, Z16, K4
+	VMOVUPS          Z1, Z9
+	VFMADD231PS      Z4, Z13, Z9
+	VMOVUPS          Z1, Z10
+	VFMADD231PS      Z4, Z14, Z10
+	VMOVUPS          Z1, Z11
+	VFMADD231PS      Z4, Z15, Z11
+	VMOVUPS          Z1, Z12
+	VFMADD231PS      Z4, Z16, Z12
+	VSUBPS           Z1, Z9, Z17
+	VSUBPS           Z1, Z10, Z18
+	VSUBPS           Z1, Z11, Z19
+	VSUBPS           Z1, Z12, Z20
+	VFMSUB213PS      Z17, Z4, Z13
+	VFMSUB213PS      Z18, Z4, Z14
+	VFMSUB213PS      Z19, Z4, Z15
+	VFMSUB213PS      Z20, Z4, Z16
+	VMOVUPS          Z9, Z17
+	VPERMPS          Z3, Z9, Z9
+	VMOVUPS          Z10, Z18
+	VPERMPS          Z3, Z10, Z10
+	VMOVUPS          Z11, Z19
+	VPERMPS          Z3, Z11, Z11
+	VMOVUPS          Z12, Z20
+	VPERMPS          Z3, Z12, Z12
+	VPSLLD           $0x13, Z17, Z17
+	VPADDD           Z17, Z9, Z9
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z10, Z10
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z11, Z11
+	VPSLLD           $0x13, Z20, Z20
+	VPADDD           Z20, Z12, Z12
+	VBROADCASTSS     expWideC32<>+0(SB), Z17
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z13, Z17
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z14, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z15, Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z16, Z20
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z17
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z20
+	VMULPS           Z9, Z13, Z13
+	VMULPS           Z10, Z14, Z14
+	VMULPS           Z11, Z15, Z15
+	VMULPS           Z12, Z16, Z16
+	VFMADD213PS.Z    Z9, Z17, K1, Z13
+	VFMADD213PS.Z    Z10, Z18, K2, Z14
+	VFMADD213PS.Z    Z11, Z19, K3, Z15
+	VFMADD213PS.Z    Z12, Z20, K4, Z16
+	VADDPS           Z13, Z5, Z5
+	VADDPS           Z14, Z6, Z6
+	VADDPS           Z15, Z5, Z5
+	VADDPS           Z16, Z6, Z6
 	ADDQ             $0x00000040, R8
 	SUBQ             $0x00000040, DI
 	JGE              loop1
@@ -12004,73 +11988,75 @@ skip2:
 	JL   skip7
 
 loop6:
-	VXORPS Z11, Z11, Z11
+	VXORPS Z9, Z9, Z9
 	LEAQ   (CX)(R8*4), R9
 	XORQ   R10, R10
 
 coordinate8:
 	CMPQ         R10, SI
 	JGE          coordinates9
-	VBROADCASTSS (DX)(R10*4), Z12
-	VSUBPS       (R9), Z12, Z12
-	VANDPS       absMask32<>+0(SB), Z12, Z12
-	VADDPS       Z12, Z11, Z11
+	VBROADCASTSS (DX)(R10*4), Z10
+	VSUBPS       (R9), Z10, Z10
+	VANDPS       absMask32<>+0(SB), Z10, Z10
+	VADDPS       Z10, Z9, Z9
 	ADDQ         BX, R9
 	INCQ         R10
 	JMP          coordinate8
 
 coordinates9:
-	VMOVUPS          (AX)(R8*4), Z12
-	VFNMADD231PS     Z0, Z11, Z12
-	VMOVUPS          Z12, Z11
-	VCMPPS           $0x1e, Z10, Z11, K1
+	VMOVUPS          (AX)(R8*4), Z10
+	VFNMADD231PS     Z0, Z9, Z10
+	VMOVUPS          Z10, Z9
+	VCMPPS           $0x1e, Z8, Z9, K1
 	KORTESTW         K1, K1
 	JE               fits10
-	VEXTRACTF64X4    $0x01, Z11, Y10
-	VMAXPS           Y10, Y11, Y11
-	VEXTRACTF64X2    $0x01, Y11, X10
-	VMAXPS           X10, X11, X11
-	VPERMILPD        $0x01, X11, X10
-	VMAXPS           X10, X11, X11
-	VMOVSHDUP        X11, X10
-	VMAXPS           X10, X11, X11
-	VBROADCASTSS     X11, Z11
-	VSUBPS           Z11, Z9, Z13
-	VMOVUPS          Z11, Z9
-	VBROADCASTSS     slack32<>+0(SB), Z10
-	VADDPS           Z10, Z11, Z10
-	VCMPPS           $0x15, Z2, Z13, K1
-	VMOVUPS          Z1, Z14
-	VFMADD231PS      Z3, Z13, Z14
-	VSUBPS           Z1, Z14, Z11
-	VFNMADD231PS     Z4, Z11, Z13
-	VFNMADD231PS     Z5, Z11, Z13
-	VPERMPS          Z6, Z14, Z14
-	VBROADCASTSS     expWideB32<>+0(SB), Z15
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z15
-	VMULPS           Z13, Z15, Z15
-	VFMADD213PS      Z13, Z13, Z15
-	VFMADD213PS      Z14, Z14, Z15
-	VSCALEFPS.Z      Z11, Z15, K1, Z13
-	VMULPS           Z13, Z7, Z7
-	VMULPS           Z13, Z8, Z8
+	VEXTRACTF64X4    $0x01, Z9, Y8
+	VMAXPS           Y8, Y9, Y9
+	VEXTRACTF64X2    $0x01, Y9, X8
+	VMAXPS           X8, X9, X9
+	VPERMILPD        $0x01, X9, X8
+	VMAXPS           X8, X9, X9
+	VMOVSHDUP        X9, X8
+	VMAXPS           X8, X9, X9
+	VBROADCASTSS     X9, Z9
+	VSUBPS           Z9, Z7, Z11
+	VMOVUPS          Z9, Z7
+	VBROADCASTSS     slack32<>+0(SB), Z8
+	VADDPS           Z8, Z9, Z8
+	VCMPPS           $0x15, Z2, Z11, K1
+	VMOVUPS          Z1, Z9
+	VFMADD231PS      Z4, Z11, Z9
+	VSUBPS           Z1, Z9, Z12
+	VFMSUB213PS      Z12, Z4, Z11
+	VMOVUPS          Z9, Z12
+	VPERMPS          Z3, Z9, Z9
+	VPSLLD           $0x13, Z12, Z12
+	VPADDD           Z12, Z9, Z9
+	VBROADCASTSS     expWideC32<>+0(SB), Z12
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z12
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z12
+	VMULPS           Z9, Z11, Z11
+	VFMADD213PS.Z    Z9, Z12, K1, Z11
+	VMULPS           Z11, Z5, Z5
+	VMULPS           Z11, Z6, Z6
 
 fits10:
-	VSUBPS           Z9, Z12, Z12
-	VCMPPS           $0x15, Z2, Z12, K1
-	VMOVUPS          Z1, Z13
-	VFMADD231PS      Z3, Z12, Z13
-	VSUBPS           Z1, Z13, Z11
-	VFNMADD231PS     Z4, Z11, Z12
-	VFNMADD231PS     Z5, Z11, Z12
-	VPERMPS          Z6, Z13, Z13
-	VBROADCASTSS     expWideB32<>+0(SB), Z14
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z14
-	VMULPS           Z12, Z14, Z14
-	VFMADD213PS      Z12, Z12, Z14
-	VFMADD213PS      Z13, Z13, Z14
-	VSCALEFPS.Z      Z11, Z14, K1, Z12
-	VADDPS           Z12, Z7, Z7
+	VSUBPS           Z7, Z10, Z10
+	VCMPPS           $0x15, Z2, Z10, K1
+	VMOVUPS          Z1, Z9
+	VFMADD231PS      Z4, Z10, Z9
+	VSUBPS           Z1, Z9, Z11
+	VFMSUB213PS      Z11, Z4, Z10
+	VMOVUPS          Z9, Z11
+	VPERMPS          Z3, Z9, Z9
+	VPSLLD           $0x13, Z11, Z11
+	VPADDD           Z11, Z9, Z9
+	VBROADCASTSS     expWideC32<>+0(SB), Z11
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z11
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z11
+	VMULPS           Z9, Z10, Z10
+	VFMADD213PS.Z    Z9, Z11, K1, Z10
+	VADDPS           Z10, Z5, Z5
 	ADDQ             $0x00000010, R8
 	SUBQ             $0x00000010, DI
 	JGE              loop6
@@ -12082,88 +12068,90 @@ skip7:
 	MOVQ   $-1, R9
 	BZHIQ  DI, R9, R9
 	KMOVW  R9, K1
-	VXORPS Z11, Z11, Z11
+	VXORPS Z9, Z9, Z9
 	LEAQ   (CX)(R8*4), CX
 	XORQ   DI, DI
 
 coordinate12:
 	CMPQ         DI, SI
 	JGE          coordinates13
-	VBROADCASTSS (DX)(DI*4), Z12
-	VMOVUPS.Z    (CX), K1, Z13
-	VSUBPS       Z13, Z12, Z13
-	VANDPS       absMask32<>+0(SB), Z13, Z13
-	VADDPS       Z13, Z11, Z11
+	VBROADCASTSS (DX)(DI*4), Z10
+	VMOVUPS.Z    (CX), K1, Z11
+	VSUBPS       Z11, Z10, Z11
+	VANDPS       absMask32<>+0(SB), Z11, Z11
+	VADDPS       Z11, Z9, Z9
 	ADDQ         BX, CX
 	INCQ         DI
 	JMP          coordinate12
 
 coordinates13:
-	VBROADCASTSS     minusInf32<>+0(SB), Z12
-	VMOVUPS          (AX)(R8*4), K1, Z12
-	VFNMADD231PS     Z0, Z11, Z12
-	VMOVUPS          Z12, Z0
-	VCMPPS           $0x1e, Z10, Z0, K1
+	VBROADCASTSS     minusInf32<>+0(SB), Z10
+	VMOVUPS          (AX)(R8*4), K1, Z10
+	VFNMADD231PS     Z0, Z9, Z10
+	VMOVUPS          Z10, Z0
+	VCMPPS           $0x1e, Z8, Z0, K1
 	KORTESTW         K1, K1
 	JE               fits14
-	VEXTRACTF64X4    $0x01, Z0, Y10
-	VMAXPS           Y10, Y0, Y0
-	VEXTRACTF64X2    $0x01, Y0, X10
-	VMAXPS           X10, X0, X0
-	VPERMILPD        $0x01, X0, X10
-	VMAXPS           X10, X0, X0
-	VMOVSHDUP        X0, X10
-	VMAXPS           X10, X0, X0
+	VEXTRACTF64X4    $0x01, Z0, Y8
+	VMAXPS           Y8, Y0, Y0
+	VEXTRACTF64X2    $0x01, Y0, X8
+	VMAXPS           X8, X0, X0
+	VPERMILPD        $0x01, X0, X8
+	VMAXPS           X8, X0, X0
+	VMOVSHDUP        X0, X8
+	VMAXPS           X8, X0, X0
 	VBROADCASTSS     X0, Z0
-	VSUBPS           Z0, Z9, Z11
-	VMOVUPS          Z0, Z9
-	VBROADCASTSS     slack32<>+0(SB), Z10
-	VADDPS           Z10, Z0, Z10
-	VCMPPS           $0x15, Z2, Z11, K1
-	VMOVUPS          Z1, Z10
-	VFMADD231PS      Z3, Z11, Z10
-	VSUBPS           Z1, Z10, Z0
-	VFNMADD231PS     Z4, Z0, Z11
-	VFNMADD231PS     Z5, Z0, Z11
-	VPERMPS          Z6, Z10, Z10
-	VBROADCASTSS     expWideB32<>+0(SB), Z13
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z13
-	VMULPS           Z11, Z13, Z13
-	VFMADD213PS      Z11, Z11, Z13
-	VFMADD213PS      Z10, Z10, Z13
-	VSCALEFPS.Z      Z0, Z13, K1, Z11
-	VMULPS           Z11, Z7, Z7
-	VMULPS           Z11, Z8, Z8
+	VSUBPS           Z0, Z7, Z9
+	VMOVUPS          Z0, Z7
+	VBROADCASTSS     slack32<>+0(SB), Z8
+	VADDPS           Z8, Z0, Z8
+	VCMPPS           $0x15, Z2, Z9, K1
+	VMOVUPS          Z1, Z0
+	VFMADD231PS      Z4, Z9, Z0
+	VSUBPS           Z1, Z0, Z8
+	VFMSUB213PS      Z8, Z4, Z9
+	VMOVUPS          Z0, Z8
+	VPERMPS          Z3, Z0, Z0
+	VPSLLD           $0x13, Z8, Z8
+	VPADDD           Z8, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z8
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z8
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z8
+	VMULPS           Z0, Z9, Z9
+	VFMADD213PS.Z    Z0, Z8, K1, Z9
+	VMULPS           Z9, Z5, Z5
+	VMULPS           Z9, Z6, Z6
 
 fits14:
-	VSUBPS           Z9, Z12, Z12
-	VCMPPS           $0x15, Z2, Z12, K1
+	VSUBPS           Z7, Z10, Z10
+	VCMPPS           $0x15, Z2, Z10, K1
 	VMOVUPS          Z1, Z0
-	VFMADD231PS      Z3, Z12, Z0
+	VFMADD231PS      Z4, Z10, Z0
 	VSUBPS           Z1, Z0, Z1
-	VFNMADD231PS     Z4, Z1, Z12
-	VFNMADD231PS     Z5, Z1, Z12
-	VPERMPS          Z6, Z0, Z0
-	VBROADCASTSS     expWideB32<>+0(SB), Z2
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z2
-	VMULPS           Z12, Z2, Z2
-	VFMADD213PS      Z12, Z12, Z2
-	VFMADD213PS      Z0, Z0, Z2
-	VSCALEFPS.Z      Z1, Z2, K1, Z12
-	VADDPS           Z12, Z7, Z7
+	VFMSUB213PS      Z1, Z4, Z10
+	VMOVUPS          Z0, Z1
+	VPERMPS          Z3, Z0, Z0
+	VPSLLD           $0x13, Z1, Z1
+	VPADDD           Z1, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z1
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z1
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z1
+	VMULPS           Z0, Z10, Z10
+	VFMADD213PS.Z    Z0, Z1, K1, Z10
+	VADDPS           Z10, Z5, Z5
 
 done11:
-	VMOVSS        X9, shift+56(FP)
-	VADDPS        Z8, Z7, Z7
-	VEXTRACTF64X4 $0x01, Z7, Y0
-	VADDPS        Y0, Y7, Y7
-	VEXTRACTF64X2 $0x01, Y7, X0
-	VADDPS        X0, X7, X7
-	VPERMILPD     $0x01, X7, X0
-	VADDPS        X0, X7, X7
-	VMOVSHDUP     X7, X0
-	VADDPS        X0, X7, X7
-	VMOVSS        X7, sum+60(FP)
+	VMOVSS        X7, shift+56(FP)
+	VADDPS        Z6, Z5, Z5
+	VEXTRACTF64X4 $0x01, Z5, Y0
+	VADDPS        Y0, Y5, Y5
+	VEXTRACTF64X2 $0x01, Y5, X0
+	VADDPS        X0, X5, X5
+	VPERMILPD     $0x01, X5, X0
+	VADDPS        X0, X5, X5
+	VMOVSHDUP     X5, X0
+	VADDPS        X0, X5, X5
+	VMOVSS        X5, sum+60(FP)
 	VZEROUPPER
 	RET
 
@@ -12241,8 +12229,7 @@ coordinates4:
 	VMOVUPS      expShift32<>+0(SB), Y5
 	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y5
 	VSUBPS       expShift32<>+0(SB), Y5, Y7
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y7, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y7, Y6
+	VFMSUB132PS  expLog2e32<>+0(SB), Y7, Y6
 	VPSLLD       $0x17, Y5, Y5
 	VMOVUPS      expNarrowG32<>+0(SB), Y7
 	VMOVUPS      expNarrowF32<>+0(SB), Y11
@@ -12262,67 +12249,64 @@ coordinates4:
 	VMULPS       Y6, Y2, Y2
 
 fits5:
-	VSUBPS       Y3, Y8, Y8
-	VSUBPS       Y3, Y9, Y9
-	VSUBPS       Y3, Y10, Y10
-	VMOVUPS      expZero32<>+0(SB), Y5
-	VMAXPS       Y8, Y5, Y8
-	VMAXPS       Y9, Y5, Y9
-	VMAXPS       Y10, Y5, Y10
-	VMOVUPS      expShift32<>+0(SB), Y5
-	VFMADD231PS  expLog2e32<>+0(SB), Y8, Y5
-	VMOVUPS      expShift32<>+0(SB), Y6
-	VFMADD231PS  expLog2e32<>+0(SB), Y9, Y6
-	VMOVUPS      expShift32<>+0(SB), Y7
-	VFMADD231PS  expLog2e32<>+0(SB), Y10, Y7
-	VSUBPS       expShift32<>+0(SB), Y5, Y11
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y11, Y8
-	VSUBPS       expShift32<>+0(SB), Y6, Y12
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y12, Y9
-	VSUBPS       expShift32<>+0(SB), Y7, Y13
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y13, Y10
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y11, Y8
-	VPSLLD       $0x17, Y5, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y12, Y9
-	VPSLLD       $0x17, Y6, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y13, Y10
-	VPSLLD       $0x17, Y7, Y7
-	VMOVUPS      expNarrowG32<>+0(SB), Y11
-	VMOVUPS      expNarrowG32<>+0(SB), Y12
-	VMOVUPS      expNarrowG32<>+0(SB), Y13
-	VMOVUPS      expNarrowF32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y8, Y11
-	VFMADD213PS  Y14, Y9, Y12
-	VFMADD213PS  Y14, Y10, Y13
-	VMOVUPS      expNarrowE32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y8, Y11
-	VFMADD213PS  Y14, Y9, Y12
-	VFMADD213PS  Y14, Y10, Y13
-	VMOVUPS      expNarrowD32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y8, Y11
-	VFMADD213PS  Y14, Y9, Y12
-	VFMADD213PS  Y14, Y10, Y13
-	VMOVUPS      expNarrowC32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y8, Y11
-	VFMADD213PS  Y14, Y9, Y12
-	VFMADD213PS  Y14, Y10, Y13
-	VMOVUPS      expNarrowB32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y8, Y11
-	VFMADD213PS  Y14, Y9, Y12
-	VFMADD213PS  Y14, Y10, Y13
-	VMOVUPS      expNarrowA32<>+0(SB), Y14
-	VFMADD213PS  Y14, Y8, Y11
-	VFMADD213PS  Y14, Y9, Y12
-	VFMADD213PS  Y14, Y10, Y13
-	VMULPS       Y5, Y11, Y8
-	VMULPS       Y6, Y12, Y9
-	VMULPS       Y7, Y13, Y10
-	VADDPS       Y8, Y1, Y1
-	VADDPS       Y9, Y2, Y2
-	VADDPS       Y10, Y1, Y1
-	ADDQ         $0x00000018, R8
-	SUBQ         $0x00000018, DI
-	JGE          loop1
+	VSUBPS      Y3, Y8, Y8
+	VSUBPS      Y3, Y9, Y9
+	VSUBPS      Y3, Y10, Y10
+	VMOVUPS     expZero32<>+0(SB), Y5
+	VMAXPS      Y8, Y5, Y8
+	VMAXPS      Y9, Y5, Y9
+	VMAXPS      Y10, Y5, Y10
+	VMOVUPS     expShift32<>+0(SB), Y5
+	VFMADD231PS expLog2e32<>+0(SB), Y8, Y5
+	VMOVUPS     expShift32<>+0(SB), Y6
+	VFMADD231PS expLog2e32<>+0(SB), Y9, Y6
+	VMOVUPS     expShift32<>+0(SB), Y7
+	VFMADD231PS expLog2e32<>+0(SB), Y10, Y7
+	VSUBPS      expShift32<>+0(SB), Y5, Y11
+	VSUBPS      expShift32<>+0(SB), Y6, Y12
+	VSUBPS      expShift32<>+0(SB), Y7, Y13
+	VFMSUB132PS expLog2e32<>+0(SB), Y11, Y8
+	VFMSUB132PS expLog2e32<>+0(SB), Y12, Y9
+	VFMSUB132PS expLog2e32<>+0(SB), Y13, Y10
+	VPSLLD      $0x17, Y5, Y5
+	VPSLLD      $0x17, Y6, Y6
+	VPSLLD      $0x17, Y7, Y7
+	VMOVUPS     expNarrowG32<>+0(SB), Y11
+	VMOVUPS     expNarrowG32<>+0(SB), Y12
+	VMOVUPS     expNarrowG32<>+0(SB), Y13
+	VMOVUPS     expNarrowF32<>+0(SB), Y14
+	VFMADD213PS Y14, Y8, Y11
+	VFMADD213PS Y14, Y9, Y12
+	VFMADD213PS Y14, Y10, Y13
+	VMOVUPS     expNarrowE32<>+0(SB), Y14
+	VFMADD213PS Y14, Y8, Y11
+	VFMADD213PS Y14, Y9, Y12
+	VFMADD213PS Y14, Y10, Y13
+	VMOVUPS     expNarrowD32<>+0(SB), Y14
+	VFMADD213PS Y14, Y8, Y11
+	VFMADD213PS Y14, Y9, Y12
+	VFMADD213PS Y14, Y10, Y13
+	VMOVUPS     expNarrowC32<>+0(SB), Y14
+	VFMADD213PS Y14, Y8, Y11
+	VFMADD213PS Y14, Y9, Y12
+	VFMADD213PS Y14, Y10, Y13
+	VMOVUPS     expNarrowB32<>+0(SB), Y14
+	VFMADD213PS Y14, Y8, Y11
+	VFMADD213PS Y14, Y9, Y12
+	VFMADD213PS Y14, Y10, Y13
+	VMOVUPS     expNarrowA32<>+0(SB), Y14
+	VFMADD213PS Y14, Y8, Y11
+	VFMADD213PS Y14, Y9, Y12
+	VFMADD213PS Y14, Y10, Y13
+	VMULPS      Y5, Y11, Y8
+	VMULPS      Y6, Y12, Y9
+	VMULPS      Y7, Y13, Y10
+	VADDPS      Y8, Y1, Y1
+	VADDPS      Y9, Y2, Y2
+	VADDPS      Y10, Y1, Y1
+	ADDQ        $0x00000018, R8
+	SUBQ        $0x00000018, DI
+	JGE         loop1
 
 skip2:
 	ADDQ $0x00000018, DI
@@ -12369,8 +12353,7 @@ coordinates9:
 	VMOVUPS      expShift32<>+0(SB), Y5
 	VFMADD231PS  expLog2e32<>+0(SB), Y7, Y5
 	VSUBPS       expShift32<>+0(SB), Y5, Y8
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y8, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y8, Y7
+	VFMSUB132PS  expLog2e32<>+0(SB), Y8, Y7
 	VPSLLD       $0x17, Y5, Y5
 	VMOVUPS      expNarrowG32<>+0(SB), Y8
 	VMOVUPS      expNarrowF32<>+0(SB), Y9
@@ -12390,33 +12373,32 @@ coordinates9:
 	VMULPS       Y7, Y2, Y2
 
 fits10:
-	VSUBPS       Y3, Y6, Y6
-	VMOVUPS      expZero32<>+0(SB), Y5
-	VMAXPS       Y6, Y5, Y6
-	VMOVUPS      expShift32<>+0(SB), Y5
-	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y5
-	VSUBPS       expShift32<>+0(SB), Y5, Y7
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y7, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y7, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VMOVUPS      expNarrowG32<>+0(SB), Y7
-	VMOVUPS      expNarrowF32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VMOVUPS      expNarrowE32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VMOVUPS      expNarrowD32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VMOVUPS      expNarrowC32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VMOVUPS      expNarrowB32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VMOVUPS      expNarrowA32<>+0(SB), Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VMULPS       Y5, Y7, Y6
-	VADDPS       Y6, Y1, Y1
-	ADDQ         $0x00000008, R8
-	SUBQ         $0x00000008, DI
-	JGE          loop6
+	VSUBPS      Y3, Y6, Y6
+	VMOVUPS     expZero32<>+0(SB), Y5
+	VMAXPS      Y6, Y5, Y6
+	VMOVUPS     expShift32<>+0(SB), Y5
+	VFMADD231PS expLog2e32<>+0(SB), Y6, Y5
+	VSUBPS      expShift32<>+0(SB), Y5, Y7
+	VFMSUB132PS expLog2e32<>+0(SB), Y7, Y6
+	VPSLLD      $0x17, Y5, Y5
+	VMOVUPS     expNarrowG32<>+0(SB), Y7
+	VMOVUPS     expNarrowF32<>+0(SB), Y8
+	VFMADD213PS Y8, Y6, Y7
+	VMOVUPS     expNarrowE32<>+0(SB), Y8
+	VFMADD213PS Y8, Y6, Y7
+	VMOVUPS     expNarrowD32<>+0(SB), Y8
+	VFMADD213PS Y8, Y6, Y7
+	VMOVUPS     expNarrowC32<>+0(SB), Y8
+	VFMADD213PS Y8, Y6, Y7
+	VMOVUPS     expNarrowB32<>+0(SB), Y8
+	VFMADD213PS Y8, Y6, Y7
+	VMOVUPS     expNarrowA32<>+0(SB), Y8
+	VFMADD213PS Y8, Y6, Y7
+	VMULPS      Y5, Y7, Y6
+	VADDPS      Y6, Y1, Y1
+	ADDQ        $0x00000008, R8
+	SUBQ        $0x00000008, DI
+	JGE         loop6
 
 skip7:
 	ADDQ    $0x00000008, DI
@@ -12467,8 +12449,7 @@ coordinates13:
 	VMOVUPS      expShift32<>+0(SB), Y0
 	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y0
 	VSUBPS       expShift32<>+0(SB), Y0, Y4
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y4, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y4, Y5
+	VFMSUB132PS  expLog2e32<>+0(SB), Y4, Y5
 	VPSLLD       $0x17, Y0, Y0
 	VMOVUPS      expNarrowG32<>+0(SB), Y4
 	VMOVUPS      expNarrowF32<>+0(SB), Y6
@@ -12488,30 +12469,29 @@ coordinates13:
 	VMULPS       Y5, Y2, Y2
 
 fits14:
-	VSUBPS       Y3, Y7, Y7
-	VMOVUPS      expZero32<>+0(SB), Y0
-	VMAXPS       Y7, Y0, Y7
-	VMOVUPS      expShift32<>+0(SB), Y0
-	VFMADD231PS  expLog2e32<>+0(SB), Y7, Y0
-	VSUBPS       expShift32<>+0(SB), Y0, Y4
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y4, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y4, Y7
-	VPSLLD       $0x17, Y0, Y0
-	VMOVUPS      expNarrowG32<>+0(SB), Y4
-	VMOVUPS      expNarrowF32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y7, Y4
-	VMOVUPS      expNarrowE32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y7, Y4
-	VMOVUPS      expNarrowD32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y7, Y4
-	VMOVUPS      expNarrowC32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y7, Y4
-	VMOVUPS      expNarrowB32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y7, Y4
-	VMOVUPS      expNarrowA32<>+0(SB), Y5
-	VFMADD213PS  Y5, Y7, Y4
-	VMULPS       Y0, Y4, Y7
-	VADDPS       Y7, Y1, Y1
+	VSUBPS      Y3, Y7, Y7
+	VMOVUPS     expZero32<>+0(SB), Y0
+	VMAXPS      Y7, Y0, Y7
+	VMOVUPS     expShift32<>+0(SB), Y0
+	VFMADD231PS expLog2e32<>+0(SB), Y7, Y0
+	VSUBPS      expShift32<>+0(SB), Y0, Y4
+	VFMSUB132PS expLog2e32<>+0(SB), Y4, Y7
+	VPSLLD      $0x17, Y0, Y0
+	VMOVUPS     expNarrowG32<>+0(SB), Y4
+	VMOVUPS     expNarrowF32<>+0(SB), Y5
+	VFMADD213PS Y5, Y7, Y4
+	VMOVUPS     expNarrowE32<>+0(SB), Y5
+	VFMADD213PS Y5, Y7, Y4
+	VMOVUPS     expNarrowD32<>+0(SB), Y5
+	VFMADD213PS Y5, Y7, Y4
+	VMOVUPS     expNarrowC32<>+0(SB), Y5
+	VFMADD213PS Y5, Y7, Y4
+	VMOVUPS     expNarrowB32<>+0(SB), Y5
+	VFMADD213PS Y5, Y7, Y4
+	VMOVUPS     expNarrowA32<>+0(SB), Y5
+	VFMADD213PS Y5, Y7, Y4
+	VMULPS      Y0, Y4, Y7
+	VADDPS      Y7, Y1, Y1
 
 done11:
 	VMOVSS       X3, shift+56(FP)
@@ -13118,14 +13098,12 @@ TEXT ·mixedExp64AVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSD shift+72(FP), Z2
 	VBROADCASTSD expShift1664<>+0(SB), Z3
 	VBROADCASTSD expLo64<>+0(SB), Z4
-	VBROADCASTSD expInf64<>+0(SB), Z5
-	VBROADCASTSD expLog2e64<>+0(SB), Z6
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z7
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z8
-	VMOVUPD      expRoots64<>+0(SB), Z9
-	VMOVUPD      expRootsUpper64<>+0(SB), Z10
-	VXORPS       Z11, Z11, Z11
-	VXORPS       Z12, Z12, Z12
+	VBROADCASTSD expLargest64<>+0(SB), Z5
+	VMOVUPD      expRoots64<>+0(SB), Z6
+	VMOVUPD      expRootsUpper64<>+0(SB), Z7
+	VBROADCASTSD expLog2e64<>+0(SB), Z8
+	VXORPS       Z9, Z9, Z9
+	VXORPS       Z10, Z10, Z10
 	MOVQ         dst+0(FP), DI
 	MOVQ         n+32(FP), R8
 	XORQ         R9, R9
@@ -13133,126 +13111,130 @@ TEXT ·mixedExp64AVX512(SB), NOSPLIT, $0-88
 	JL           skip2
 
 loop1:
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
 	VXORPS Z13, Z13, Z13
 	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
-	VXORPS Z16, Z16, Z16
 	LEAQ   (CX)(R9*8), R10
 	XORQ   R11, R11
 
 coordinate3:
 	CMPQ         R11, SI
 	JGE          coordinates4
-	VBROADCASTSD (DX)(R11*8), Z17
-	VSUBPD       (R10), Z17, Z18
-	VANDPD       absMask64<>+0(SB), Z18, Z18
-	VADDPD       Z0, Z18, Z19
-	VFMADD231PD  Z18, Z19, Z13
-	VSUBPD       64(R10), Z17, Z18
-	VANDPD       absMask64<>+0(SB), Z18, Z18
-	VADDPD       Z0, Z18, Z19
-	VFMADD231PD  Z18, Z19, Z14
-	VSUBPD       128(R10), Z17, Z18
-	VANDPD       absMask64<>+0(SB), Z18, Z18
-	VADDPD       Z0, Z18, Z19
-	VFMADD231PD  Z18, Z19, Z15
-	VSUBPD       192(R10), Z17, Z17
-	VANDPD       absMask64<>+0(SB), Z17, Z17
-	VADDPD       Z0, Z17, Z18
-	VFMADD231PD  Z17, Z18, Z16
+	VBROADCASTSD (DX)(R11*8), Z15
+	VSUBPD       (R10), Z15, Z16
+	VANDPD       absMask64<>+0(SB), Z16, Z16
+	VADDPD       Z0, Z16, Z17
+	VFMADD231PD  Z16, Z17, Z11
+	VSUBPD       64(R10), Z15, Z16
+	VANDPD       absMask64<>+0(SB), Z16, Z16
+	VADDPD       Z0, Z16, Z17
+	VFMADD231PD  Z16, Z17, Z12
+	VSUBPD       128(R10), Z15, Z16
+	VANDPD       absMask64<>+0(SB), Z16, Z16
+	VADDPD       Z0, Z16, Z17
+	VFMADD231PD  Z16, Z17, Z13
+	VSUBPD       192(R10), Z15, Z15
+	VANDPD       absMask64<>+0(SB), Z15, Z15
+	VADDPD       Z0, Z15, Z16
+	VFMADD231PD  Z15, Z16, Z14
 	ADDQ         BX, R10
 	INCQ         R11
 	JMP          coordinate3
 
 coordinates4:
-	VMOVUPD          (AX)(R9*8), Z17
-	VMOVUPD          64(AX)(R9*8), Z18
-	VMOVUPD          128(AX)(R9*8), Z19
-	VMOVUPD          192(AX)(R9*8), Z20
+	VMOVUPD          (AX)(R9*8), Z15
+	VMOVUPD          64(AX)(R9*8), Z16
+	VMOVUPD          128(AX)(R9*8), Z17
+	VMOVUPD          192(AX)(R9*8), Z18
+	VFNMADD231PD     Z1, Z11, Z15
+	VFNMADD231PD     Z1, Z12, Z16
 	VFNMADD231PD     Z1, Z13, Z17
 	VFNMADD231PD     Z1, Z14, Z18
-	VFNMADD231PD     Z1, Z15, Z19
-	VFNMADD231PD     Z1, Z16, Z20
+	VSUBPD           Z2, Z15, Z15
+	VSUBPD           Z2, Z16, Z16
 	VSUBPD           Z2, Z17, Z17
 	VSUBPD           Z2, Z18, Z18
-	VSUBPD           Z2, Z19, Z19
-	VSUBPD           Z2, Z20, Z20
-	VCMPPD           $0x15, Z4, Z17, K1
-	VCMPPD           $0x15, Z4, Z18, K2
-	VCMPPD           $0x15, Z4, Z19, K3
-	VCMPPD           $0x15, Z4, Z20, K4
+	VCMPPD           $0x15, Z4, Z15, K1
+	VCMPPD           $0x15, Z4, Z16, K2
+	VCMPPD           $0x15, Z4, Z17, K3
+	VCMPPD           $0x15, Z4, Z18, K4
+	VMINPD           Z15, Z5, Z15
+	VMINPD           Z16, Z5, Z16
 	VMINPD           Z17, Z5, Z17
 	VMINPD           Z18, Z5, Z18
-	VMINPD           Z19, Z5, Z19
-	VMINPD           Z20, Z5, Z20
-	VMOVUPD          Z3, Z21
-	VFMADD231PD      Z6, Z17, Z21
-	VMOVUPD          Z3, Z22
-	VFMADD231PD      Z6, Z18, Z22
-	VMOVUPD          Z3, Z23
-	VFMADD231PD      Z6, Z19, Z23
-	VMOVUPD          Z3, Z24
-	VFMADD231PD      Z6, Z20, Z24
-	VSUBPD           Z3, Z21, Z13
-	VSUBPD           Z3, Z22, Z14
-	VSUBPD           Z3, Z23, Z15
-	VSUBPD           Z3, Z24, Z16
-	VFNMADD231PD     Z7, Z13, Z17
-	VFNMADD231PD     Z7, Z14, Z18
-	VFNMADD231PD     Z7, Z15, Z19
-	VFNMADD231PD     Z7, Z16, Z20
-	VFNMADD231PD     Z8, Z13, Z17
-	VFNMADD231PD     Z8, Z14, Z18
-	VFNMADD231PD     Z8, Z15, Z19
-	VFNMADD231PD     Z8, Z16, Z20
-	VPERMI2PD        Z10, Z9, Z21
-	VPERMI2PD        Z10, Z9, Z22
-	VPERMI2PD        Z10, Z9, Z23
-	VPERMI2PD        Z10, Z9, Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VBROADCASTSD     expWideE64<>+0(SB), Z27
-	VBROADCASTSD     expWideE64<>+0(SB), Z28
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z20, Z28
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z20, Z28
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z20, Z28
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z20, Z28
-	VMULPD           Z17, Z25, Z25
-	VFMADD213PD      Z17, Z17, Z25
-	VMULPD           Z18, Z26, Z26
-	VFMADD213PD      Z18, Z18, Z26
-	VMULPD           Z19, Z27, Z27
-	VFMADD213PD      Z19, Z19, Z27
-	VMULPD           Z20, Z28, Z28
-	VFMADD213PD      Z20, Z20, Z28
-	VFMADD213PD      Z21, Z21, Z25
-	VSCALEFPD.Z      Z13, Z25, K1, Z17
-	VFMADD213PD      Z22, Z22, Z26
-	VSCALEFPD.Z      Z14, Z26, K2, Z18
-	VFMADD213PD      Z23, Z23, Z27
-	VSCALEFPD.Z      Z15, Z27, K3, Z19
-	VFMADD213PD      Z24, Z24, Z28
-	VSCALEFPD.Z      Z16, Z28, K4, Z20
-	VMOVUPD          Z17, (DI)(R9*8)
-	VMOVUPD          Z18, 64(DI)(R9*8)
-	VMOVUPD          Z19, 128(DI)(R9*8)
-	VMOVUPD          Z20, 192(DI)(R9*8)
-	VADDPD           Z17, Z11, Z11
-	VADDPD           Z18, Z12, Z12
-	VADDPD           Z19, Z11, Z11
-	VADDPD           Z20, Z12, Z12
+	VMOVUPD          Z3, Z11
+	VFMADD231PD      Z8, Z15, Z11
+	VMOVUPD          Z3, Z12
+	VFMADD231PD      Z8, Z16, Z12
+	VMOVUPD          Z3, Z13
+	VFMADD231PD      Z8, Z17, Z13
+	VMOVUPD          Z3, Z14
+	VFMADD231PD      Z8, Z18, Z14
+	VSUBPD           Z3, Z11, Z19
+	VSUBPD           Z3, Z12, Z20
+	VSUBPD           Z3, Z13, Z21
+	VSUBPD           Z3, Z14, Z22
+	VFMSUB213PD      Z19, Z8, Z15
+	VFMSUB213PD      Z20, Z8, Z16
+	VFMSUB213PD      Z21, Z8, Z17
+	VFMSUB213PD      Z22, Z8, Z18
+	VMOVUPD          Z11, Z19
+	VPERMI2PD        Z7, Z6, Z11
+	VMOVUPD          Z12, Z20
+	VPERMI2PD        Z7, Z6, Z12
+	VMOVUPD          Z13, Z21
+	VPERMI2PD        Z7, Z6, Z13
+	VMOVUPD          Z14, Z22
+	VPERMI2PD        Z7, Z6, Z14
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z11, Z11
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z12, Z12
+	VPSLLQ           $0x30, Z21, Z21
+	VPADDQ           Z21, Z13, Z13
+	VPSLLQ           $0x30, Z22, Z22
+	VPADDQ           Z22, Z14, Z14
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VBROADCASTSD     expWideF64<>+0(SB), Z22
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z18, Z22
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z18, Z22
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z18, Z22
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z18, Z22
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z18, Z22
+	VMULPD           Z11, Z15, Z15
+	VMULPD           Z12, Z16, Z16
+	VMULPD           Z13, Z17, Z17
+	VMULPD           Z14, Z18, Z18
+	VFMADD213PD.Z    Z11, Z19, K1, Z15
+	VFMADD213PD.Z    Z12, Z20, K2, Z16
+	VFMADD213PD.Z    Z13, Z21, K3, Z17
+	VFMADD213PD.Z    Z14, Z22, K4, Z18
+	VMOVUPD          Z15, (DI)(R9*8)
+	VMOVUPD          Z16, 64(DI)(R9*8)
+	VMOVUPD          Z17, 128(DI)(R9*8)
+	VMOVUPD          Z18, 192(DI)(R9*8)
+	VADDPD           Z15, Z9, Z9
+	VADDPD           Z16, Z10, Z10
+	VADDPD           Z17, Z9, Z9
+	VADDPD           Z18, Z10, Z10
 	ADDQ             $0x00000020, R9
 	SUBQ             $0x00000020, R8
 	JGE              loop1
@@ -13263,45 +13245,46 @@ skip2:
 	JL   skip6
 
 loop5:
-	VXORPS Z13, Z13, Z13
+	VXORPS Z11, Z11, Z11
 	LEAQ   (CX)(R9*8), R10
 	XORQ   R11, R11
 
 coordinate7:
 	CMPQ         R11, SI
 	JGE          coordinates8
-	VBROADCASTSD (DX)(R11*8), Z14
-	VSUBPD       (R10), Z14, Z14
-	VANDPD       absMask64<>+0(SB), Z14, Z14
-	VADDPD       Z0, Z14, Z15
-	VFMADD231PD  Z14, Z15, Z13
+	VBROADCASTSD (DX)(R11*8), Z12
+	VSUBPD       (R10), Z12, Z12
+	VANDPD       absMask64<>+0(SB), Z12, Z12
+	VADDPD       Z0, Z12, Z13
+	VFMADD231PD  Z12, Z13, Z11
 	ADDQ         BX, R10
 	INCQ         R11
 	JMP          coordinate7
 
 coordinates8:
-	VMOVUPD          (AX)(R9*8), Z14
-	VFNMADD231PD     Z1, Z13, Z14
-	VSUBPD           Z2, Z14, Z14
-	VCMPPD           $0x15, Z4, Z14, K1
-	VMINPD           Z14, Z5, Z14
-	VMOVUPD          Z3, Z15
-	VFMADD231PD      Z6, Z14, Z15
-	VSUBPD           Z3, Z15, Z13
-	VFNMADD231PD     Z7, Z13, Z14
-	VFNMADD231PD     Z8, Z13, Z14
-	VPERMI2PD        Z10, Z9, Z15
-	VBROADCASTSD     expWideE64<>+0(SB), Z16
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z16
-	VMULPD           Z14, Z16, Z16
-	VFMADD213PD      Z14, Z14, Z16
-	VFMADD213PD      Z15, Z15, Z16
-	VSCALEFPD.Z      Z13, Z16, K1, Z14
-	VMOVUPD          Z14, (DI)(R9*8)
-	VADDPD           Z14, Z11, Z11
+	VMOVUPD          (AX)(R9*8), Z12
+	VFNMADD231PD     Z1, Z11, Z12
+	VSUBPD           Z2, Z12, Z12
+	VCMPPD           $0x15, Z4, Z12, K1
+	VMINPD           Z12, Z5, Z12
+	VMOVUPD          Z3, Z11
+	VFMADD231PD      Z8, Z12, Z11
+	VSUBPD           Z3, Z11, Z13
+	VFMSUB213PD      Z13, Z8, Z12
+	VMOVUPD          Z11, Z13
+	VPERMI2PD        Z7, Z6, Z11
+	VPSLLQ           $0x30, Z13, Z13
+	VPADDQ           Z13, Z11, Z11
+	VBROADCASTSD     expWideF64<>+0(SB), Z13
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z13
+	VMULPD           Z11, Z12, Z12
+	VFMADD213PD.Z    Z11, Z13, K1, Z12
+	VMOVUPD          Z12, (DI)(R9*8)
+	VADDPD           Z12, Z9, Z9
 	ADDQ             $0x00000008, R9
 	SUBQ             $0x00000008, R8
 	JGE              loop5
@@ -13313,19 +13296,19 @@ skip6:
 	MOVQ   $-1, R10
 	BZHIQ  R8, R10, R10
 	KMOVW  R10, K1
-	VXORPS Z13, Z13, Z13
+	VXORPS Z11, Z11, Z11
 	LEAQ   (CX)(R9*8), CX
 	XORQ   R8, R8
 
 coordinate10:
 	CMPQ         R8, SI
 	JGE          coordinates11
-	VBROADCASTSD (DX)(R8*8), Z14
-	VMOVUPD.Z    (CX), K1, Z15
-	VSUBPD       Z15, Z14, Z15
-	VANDPD       absMask64<>+0(SB), Z15, Z15
-	VADDPD       Z0, Z15, Z14
-	VFMADD231PD  Z15, Z14, Z13
+	VBROADCASTSD (DX)(R8*8), Z12
+	VMOVUPD.Z    (CX), K1, Z13
+	VSUBPD       Z13, Z12, Z13
+	VANDPD       absMask64<>+0(SB), Z13, Z13
+	VADDPD       Z0, Z13, Z12
+	VFMADD231PD  Z13, Z12, Z11
 	ADDQ         BX, CX
 	INCQ         R8
 	JMP          coordinate10
@@ -13333,37 +13316,38 @@ coordinate10:
 coordinates11:
 	VBROADCASTSD     minusInf64<>+0(SB), Z0
 	VMOVUPD          (AX)(R9*8), K1, Z0
-	VFNMADD231PD     Z1, Z13, Z0
+	VFNMADD231PD     Z1, Z11, Z0
 	VSUBPD           Z2, Z0, Z0
 	VCMPPD           $0x15, Z4, Z0, K2
 	VMINPD           Z0, Z5, Z0
 	VMOVUPD          Z3, Z1
-	VFMADD231PD      Z6, Z0, Z1
+	VFMADD231PD      Z8, Z0, Z1
 	VSUBPD           Z3, Z1, Z2
-	VFNMADD231PD     Z7, Z2, Z0
-	VFNMADD231PD     Z8, Z2, Z0
-	VPERMI2PD        Z10, Z9, Z1
-	VBROADCASTSD     expWideE64<>+0(SB), Z3
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z0, Z3
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z0, Z3
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z0, Z3
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z0, Z3
-	VMULPD           Z0, Z3, Z3
-	VFMADD213PD      Z0, Z0, Z3
-	VFMADD213PD      Z1, Z1, Z3
-	VSCALEFPD.Z      Z2, Z3, K2, Z0
+	VFMSUB213PD      Z2, Z8, Z0
+	VMOVUPD          Z1, Z2
+	VPERMI2PD        Z7, Z6, Z1
+	VPSLLQ           $0x30, Z2, Z2
+	VPADDQ           Z2, Z1, Z1
+	VBROADCASTSD     expWideF64<>+0(SB), Z2
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z0, Z2
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z0, Z2
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z0, Z2
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z0, Z2
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z0, Z2
+	VMULPD           Z1, Z0, Z0
+	VFMADD213PD.Z    Z1, Z2, K2, Z0
 	VMOVUPD          Z0, K1, (DI)(R9*8)
-	VADDPD           Z0, Z11, Z11
+	VADDPD           Z0, Z9, Z9
 
 done9:
-	VADDPD        Z12, Z11, Z11
-	VEXTRACTF64X4 $0x01, Z11, Y0
-	VADDPD        Y0, Y11, Y11
-	VEXTRACTF64X2 $0x01, Y11, X0
-	VADDPD        X0, X11, X11
-	VPERMILPD     $0x01, X11, X0
-	VADDPD        X0, X11, X11
-	VMOVSD        X11, sum+80(FP)
+	VADDPD        Z10, Z9, Z9
+	VEXTRACTF64X4 $0x01, Z9, Y0
+	VADDPD        Y0, Y9, Y9
+	VEXTRACTF64X2 $0x01, Y9, X0
+	VADDPD        X0, X9, X9
+	VPERMILPD     $0x01, X9, X0
+	VADDPD        X0, X9, X9
+	VMOVSD        X9, sum+80(FP)
 	VZEROUPPER
 	RET
 
@@ -13439,16 +13423,13 @@ coordinates4:
 	VMOVUPD      expShift64<>+0(SB), Y7
 	VFMADD231PD  expLog2e64<>+0(SB), Y10, Y7
 	VSUBPD       expShift64<>+0(SB), Y5, Y11
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y11, Y8
 	VSUBPD       expShift64<>+0(SB), Y6, Y12
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y12, Y9
 	VSUBPD       expShift64<>+0(SB), Y7, Y13
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y13, Y10
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y11, Y8
+	VFMSUB132PD  expLog2e64<>+0(SB), Y11, Y8
+	VFMSUB132PD  expLog2e64<>+0(SB), Y12, Y9
+	VFMSUB132PD  expLog2e64<>+0(SB), Y13, Y10
 	VPSLLQ       $0x34, Y5, Y5
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y12, Y9
 	VPSLLQ       $0x34, Y6, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y13, Y10
 	VPSLLQ       $0x34, Y7, Y7
 	VMOVUPD      expNarrowL64<>+0(SB), Y11
 	VMOVUPD      expNarrowL64<>+0(SB), Y12
@@ -13543,8 +13524,7 @@ coordinates8:
 	VMOVUPD      expShift64<>+0(SB), Y5
 	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y5
 	VSUBPD       expShift64<>+0(SB), Y5, Y7
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y7, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y7, Y6
+	VFMSUB132PD  expLog2e64<>+0(SB), Y7, Y6
 	VPSLLQ       $0x34, Y5, Y5
 	VMOVUPD      expNarrowL64<>+0(SB), Y7
 	VMOVUPD      expNarrowK64<>+0(SB), Y8
@@ -13613,8 +13593,7 @@ coordinates11:
 	VMOVUPD      expShift64<>+0(SB), Y1
 	VFMADD231PD  expLog2e64<>+0(SB), Y0, Y1
 	VSUBPD       expShift64<>+0(SB), Y1, Y2
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y2, Y0
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y2, Y0
+	VFMSUB132PD  expLog2e64<>+0(SB), Y2, Y0
 	VPSLLQ       $0x34, Y1, Y1
 	VMOVUPD      expNarrowL64<>+0(SB), Y2
 	VMOVUPD      expNarrowK64<>+0(SB), Y6
@@ -13667,13 +13646,11 @@ TEXT ·mixedExp32AVX512(SB), NOSPLIT, $0-76
 	VBROADCASTSS shift+64(FP), Z2
 	VBROADCASTSS expShift1632<>+0(SB), Z3
 	VBROADCASTSS expLo32<>+0(SB), Z4
-	VBROADCASTSS expInf32<>+0(SB), Z5
-	VBROADCASTSS expLog2e32<>+0(SB), Z6
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z7
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z8
-	VMOVUPS      expRoots32<>+0(SB), Z9
-	VXORPS       Z10, Z10, Z10
-	VXORPS       Z11, Z11, Z11
+	VBROADCASTSS expLargest32<>+0(SB), Z5
+	VMOVUPS      expRoots32<>+0(SB), Z6
+	VBROADCASTSS expLog2e32<>+0(SB), Z7
+	VXORPS       Z8, Z8, Z8
+	VXORPS       Z9, Z9, Z9
 	MOVQ         dst+0(FP), DI
 	MOVQ         n+32(FP), R8
 	XORQ         R9, R9
@@ -13681,114 +13658,118 @@ TEXT ·mixedExp32AVX512(SB), NOSPLIT, $0-76
 	JL           skip2
 
 loop1:
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
 	VXORPS Z12, Z12, Z12
 	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
 	LEAQ   (CX)(R9*4), R10
 	XORQ   R11, R11
 
 coordinate3:
 	CMPQ         R11, SI
 	JGE          coordinates4
-	VBROADCASTSS (DX)(R11*4), Z16
-	VSUBPS       (R10), Z16, Z17
-	VANDPS       absMask32<>+0(SB), Z17, Z17
-	VADDPS       Z0, Z17, Z18
-	VFMADD231PS  Z17, Z18, Z12
-	VSUBPS       64(R10), Z16, Z17
-	VANDPS       absMask32<>+0(SB), Z17, Z17
-	VADDPS       Z0, Z17, Z18
-	VFMADD231PS  Z17, Z18, Z13
-	VSUBPS       128(R10), Z16, Z17
-	VANDPS       absMask32<>+0(SB), Z17, Z17
-	VADDPS       Z0, Z17, Z18
-	VFMADD231PS  Z17, Z18, Z14
-	VSUBPS       192(R10), Z16, Z16
-	VANDPS       absMask32<>+0(SB), Z16, Z16
-	VADDPS       Z0, Z16, Z17
-	VFMADD231PS  Z16, Z17, Z15
+	VBROADCASTSS (DX)(R11*4), Z14
+	VSUBPS       (R10), Z14, Z15
+	VANDPS       absMask32<>+0(SB), Z15, Z15
+	VADDPS       Z0, Z15, Z16
+	VFMADD231PS  Z15, Z16, Z10
+	VSUBPS       64(R10), Z14, Z15
+	VANDPS       absMask32<>+0(SB), Z15, Z15
+	VADDPS       Z0, Z15, Z16
+	VFMADD231PS  Z15, Z16, Z11
+	VSUBPS       128(R10), Z14, Z15
+	VANDPS       absMask32<>+0(SB), Z15, Z15
+	VADDPS       Z0, Z15, Z16
+	VFMADD231PS  Z15, Z16, Z12
+	VSUBPS       192(R10), Z14, Z14
+	VANDPS       absMask32<>+0(SB), Z14, Z14
+	VADDPS       Z0, Z14, Z15
+	VFMADD231PS  Z14, Z15, Z13
 	ADDQ         BX, R10
 	INCQ         R11
 	JMP          coordinate3
 
 coordinates4:
-	VMOVUPS          (AX)(R9*4), Z16
-	VMOVUPS          64(AX)(R9*4), Z17
-	VMOVUPS          128(AX)(R9*4), Z18
-	VMOVUPS          192(AX)(R9*4), Z19
+	VMOVUPS          (AX)(R9*4), Z14
+	VMOVUPS          64(AX)(R9*4), Z15
+	VMOVUPS          128(AX)(R9*4), Z16
+	VMOVUPS          192(AX)(R9*4), Z17
+	VFNMADD231PS     Z1, Z10, Z14
+	VFNMADD231PS     Z1, Z11, Z15
 	VFNMADD231PS     Z1, Z12, Z16
 	VFNMADD231PS     Z1, Z13, Z17
-	VFNMADD231PS     Z1, Z14, Z18
-	VFNMADD231PS     Z1, Z15, Z19
+	VSUBPS           Z2, Z14, Z14
+	VSUBPS           Z2, Z15, Z15
 	VSUBPS           Z2, Z16, Z16
 	VSUBPS           Z2, Z17, Z17
-	VSUBPS           Z2, Z18, Z18
-	VSUBPS           Z2, Z19, Z19
-	VCMPPS           $0x15, Z4, Z16, K1
-	VCMPPS           $0x15, Z4, Z17, K2
-	VCMPPS           $0x15, Z4, Z18, K3
-	VCMPPS           $0x15, Z4, Z19, K4
+	VCMPPS           $0x15, Z4, Z14, K1
+	VCMPPS           $0x15, Z4, Z15, K2
+	VCMPPS           $0x15, Z4, Z16, K3
+	VCMPPS           $0x15, Z4, Z17, K4
+	VMINPS           Z14, Z5, Z14
+	VMINPS           Z15, Z5, Z15
 	VMINPS           Z16, Z5, Z16
 	VMINPS           Z17, Z5, Z17
-	VMINPS           Z18, Z5, Z18
-	VMINPS           Z19, Z5, Z19
-	VMOVUPS          Z3, Z20
-	VFMADD231PS      Z6, Z16, Z20
-	VMOVUPS          Z3, Z21
-	VFMADD231PS      Z6, Z17, Z21
-	VMOVUPS          Z3, Z22
-	VFMADD231PS      Z6, Z18, Z22
-	VMOVUPS          Z3, Z23
-	VFMADD231PS      Z6, Z19, Z23
-	VSUBPS           Z3, Z20, Z12
-	VSUBPS           Z3, Z21, Z13
-	VSUBPS           Z3, Z22, Z14
-	VSUBPS           Z3, Z23, Z15
-	VFNMADD231PS     Z7, Z12, Z16
-	VFNMADD231PS     Z7, Z13, Z17
-	VFNMADD231PS     Z7, Z14, Z18
-	VFNMADD231PS     Z7, Z15, Z19
-	VFNMADD231PS     Z8, Z12, Z16
-	VFNMADD231PS     Z8, Z13, Z17
-	VFNMADD231PS     Z8, Z14, Z18
-	VFNMADD231PS     Z8, Z15, Z19
-	VPERMPS          Z9, Z20, Z20
-	VPERMPS          Z9, Z21, Z21
-	VPERMPS          Z9, Z22, Z22
-	VPERMPS          Z9, Z23, Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VBROADCASTSS     expWideB32<>+0(SB), Z26
-	VBROADCASTSS     expWideB32<>+0(SB), Z27
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z17, Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z18, Z26
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z19, Z27
-	VMULPS           Z16, Z24, Z24
-	VFMADD213PS      Z16, Z16, Z24
-	VMULPS           Z17, Z25, Z25
-	VFMADD213PS      Z17, Z17, Z25
-	VMULPS           Z18, Z26, Z26
-	VFMADD213PS      Z18, Z18, Z26
-	VMULPS           Z19, Z27, Z27
-	VFMADD213PS      Z19, Z19, Z27
-	VFMADD213PS      Z20, Z20, Z24
-	VSCALEFPS.Z      Z12, Z24, K1, Z16
-	VFMADD213PS      Z21, Z21, Z25
-	VSCALEFPS.Z      Z13, Z25, K2, Z17
-	VFMADD213PS      Z22, Z22, Z26
-	VSCALEFPS.Z      Z14, Z26, K3, Z18
-	VFMADD213PS      Z23, Z23, Z27
-	VSCALEFPS.Z      Z15, Z27, K4, Z19
-	VMOVUPS          Z16, (DI)(R9*4)
-	VMOVUPS          Z17, 64(DI)(R9*4)
-	VMOVUPS          Z18, 128(DI)(R9*4)
-	VMOVUPS          Z19, 192(DI)(R9*4)
-	VADDPS           Z16, Z10, Z10
-	VADDPS           Z17, Z11, Z11
-	VADDPS           Z18, Z10, Z10
-	VADDPS           Z19, Z11, Z11
+	VMOVUPS          Z3, Z10
+	VFMADD231PS      Z7, Z14, Z10
+	VMOVUPS          Z3, Z11
+	VFMADD231PS      Z7, Z15, Z11
+	VMOVUPS          Z3, Z12
+	VFMADD231PS      Z7, Z16, Z12
+	VMOVUPS          Z3, Z13
+	VFMADD231PS      Z7, Z17, Z13
+	VSUBPS           Z3, Z10, Z18
+	VSUBPS           Z3, Z11, Z19
+	VSUBPS           Z3, Z12, Z20
+	VSUBPS           Z3, Z13, Z21
+	VFMSUB213PS      Z18, Z7, Z14
+	VFMSUB213PS      Z19, Z7, Z15
+	VFMSUB213PS      Z20, Z7, Z16
+	VFMSUB213PS      Z21, Z7, Z17
+	VMOVUPS          Z10, Z18
+	VPERMPS          Z6, Z10, Z10
+	VMOVUPS          Z11, Z19
+	VPERMPS          Z6, Z11, Z11
+	VMOVUPS          Z12, Z20
+	VPERMPS          Z6, Z12, Z12
+	VMOVUPS          Z13, Z21
+	VPERMPS          Z6, Z13, Z13
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z10, Z10
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z11, Z11
+	VPSLLD           $0x13, Z20, Z20
+	VPADDD           Z20, Z12, Z12
+	VPSLLD           $0x13, Z21, Z21
+	VPADDD           Z21, Z13, Z13
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VBROADCASTSS     expWideC32<>+0(SB), Z21
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z14, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z15, Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z16, Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z17, Z21
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z20
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z17, Z21
+	VMULPS           Z10, Z14, Z14
+	VMULPS           Z11, Z15, Z15
+	VMULPS           Z12, Z16, Z16
+	VMULPS           Z13, Z17, Z17
+	VFMADD213PS.Z    Z10, Z18, K1, Z14
+	VFMADD213PS.Z    Z11, Z19, K2, Z15
+	VFMADD213PS.Z    Z12, Z20, K3, Z16
+	VFMADD213PS.Z    Z13, Z21, K4, Z17
+	VMOVUPS          Z14, (DI)(R9*4)
+	VMOVUPS          Z15, 64(DI)(R9*4)
+	VMOVUPS          Z16, 128(DI)(R9*4)
+	VMOVUPS          Z17, 192(DI)(R9*4)
+	VADDPS           Z14, Z8, Z8
+	VADDPS           Z15, Z9, Z9
+	VADDPS           Z16, Z8, Z8
+	VADDPS           Z17, Z9, Z9
 	ADDQ             $0x00000040, R9
 	SUBQ             $0x00000040, R8
 	JGE              loop1
@@ -13799,42 +13780,43 @@ skip2:
 	JL   skip6
 
 loop5:
-	VXORPS Z12, Z12, Z12
+	VXORPS Z10, Z10, Z10
 	LEAQ   (CX)(R9*4), R10
 	XORQ   R11, R11
 
 coordinate7:
 	CMPQ         R11, SI
 	JGE          coordinates8
-	VBROADCASTSS (DX)(R11*4), Z13
-	VSUBPS       (R10), Z13, Z13
-	VANDPS       absMask32<>+0(SB), Z13, Z13
-	VADDPS       Z0, Z13, Z14
-	VFMADD231PS  Z13, Z14, Z12
+	VBROADCASTSS (DX)(R11*4), Z11
+	VSUBPS       (R10), Z11, Z11
+	VANDPS       absMask32<>+0(SB), Z11, Z11
+	VADDPS       Z0, Z11, Z12
+	VFMADD231PS  Z11, Z12, Z10
 	ADDQ         BX, R10
 	INCQ         R11
 	JMP          coordinate7
 
 coordinates8:
-	VMOVUPS          (AX)(R9*4), Z13
-	VFNMADD231PS     Z1, Z12, Z13
-	VSUBPS           Z2, Z13, Z13
-	VCMPPS           $0x15, Z4, Z13, K1
-	VMINPS           Z13, Z5, Z13
-	VMOVUPS          Z3, Z14
-	VFMADD231PS      Z6, Z13, Z14
-	VSUBPS           Z3, Z14, Z12
-	VFNMADD231PS     Z7, Z12, Z13
-	VFNMADD231PS     Z8, Z12, Z13
-	VPERMPS          Z9, Z14, Z14
-	VBROADCASTSS     expWideB32<>+0(SB), Z15
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z15
-	VMULPS           Z13, Z15, Z15
-	VFMADD213PS      Z13, Z13, Z15
-	VFMADD213PS      Z14, Z14, Z15
-	VSCALEFPS.Z      Z12, Z15, K1, Z13
-	VMOVUPS          Z13, (DI)(R9*4)
-	VADDPS           Z13, Z10, Z10
+	VMOVUPS          (AX)(R9*4), Z11
+	VFNMADD231PS     Z1, Z10, Z11
+	VSUBPS           Z2, Z11, Z11
+	VCMPPS           $0x15, Z4, Z11, K1
+	VMINPS           Z11, Z5, Z11
+	VMOVUPS          Z3, Z10
+	VFMADD231PS      Z7, Z11, Z10
+	VSUBPS           Z3, Z10, Z12
+	VFMSUB213PS      Z12, Z7, Z11
+	VMOVUPS          Z10, Z12
+	VPERMPS          Z6, Z10, Z10
+	VPSLLD           $0x13, Z12, Z12
+	VPADDD           Z12, Z10, Z10
+	VBROADCASTSS     expWideC32<>+0(SB), Z12
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z12
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z12
+	VMULPS           Z10, Z11, Z11
+	VFMADD213PS.Z    Z10, Z12, K1, Z11
+	VMOVUPS          Z11, (DI)(R9*4)
+	VADDPS           Z11, Z8, Z8
 	ADDQ             $0x00000010, R9
 	SUBQ             $0x00000010, R8
 	JGE              loop5
@@ -13846,19 +13828,19 @@ skip6:
 	MOVQ   $-1, R10
 	BZHIQ  R8, R10, R10
 	KMOVW  R10, K1
-	VXORPS Z12, Z12, Z12
+	VXORPS Z10, Z10, Z10
 	LEAQ   (CX)(R9*4), CX
 	XORQ   R8, R8
 
 coordinate10:
 	CMPQ         R8, SI
 	JGE          coordinates11
-	VBROADCASTSS (DX)(R8*4), Z13
-	VMOVUPS.Z    (CX), K1, Z14
-	VSUBPS       Z14, Z13, Z14
-	VANDPS       absMask32<>+0(SB), Z14, Z14
-	VADDPS       Z0, Z14, Z13
-	VFMADD231PS  Z14, Z13, Z12
+	VBROADCASTSS (DX)(R8*4), Z11
+	VMOVUPS.Z    (CX), K1, Z12
+	VSUBPS       Z12, Z11, Z12
+	VANDPS       absMask32<>+0(SB), Z12, Z12
+	VADDPS       Z0, Z12, Z11
+	VFMADD231PS  Z12, Z11, Z10
 	ADDQ         BX, CX
 	INCQ         R8
 	JMP          coordinate10
@@ -13866,36 +13848,37 @@ coordinate10:
 coordinates11:
 	VBROADCASTSS     minusInf32<>+0(SB), Z0
 	VMOVUPS          (AX)(R9*4), K1, Z0
-	VFNMADD231PS     Z1, Z12, Z0
+	VFNMADD231PS     Z1, Z10, Z0
 	VSUBPS           Z2, Z0, Z0
 	VCMPPS           $0x15, Z4, Z0, K2
 	VMINPS           Z0, Z5, Z0
 	VMOVUPS          Z3, Z1
-	VFMADD231PS      Z6, Z0, Z1
+	VFMADD231PS      Z7, Z0, Z1
 	VSUBPS           Z3, Z1, Z2
-	VFNMADD231PS     Z7, Z2, Z0
-	VFNMADD231PS     Z8, Z2, Z0
-	VPERMPS          Z9, Z1, Z1
-	VBROADCASTSS     expWideB32<>+0(SB), Z3
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z0, Z3
-	VMULPS           Z0, Z3, Z3
-	VFMADD213PS      Z0, Z0, Z3
-	VFMADD213PS      Z1, Z1, Z3
-	VSCALEFPS.Z      Z2, Z3, K2, Z0
+	VFMSUB213PS      Z2, Z7, Z0
+	VMOVUPS          Z1, Z2
+	VPERMPS          Z6, Z1, Z1
+	VPSLLD           $0x13, Z2, Z2
+	VPADDD           Z2, Z1, Z1
+	VBROADCASTSS     expWideC32<>+0(SB), Z2
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z0, Z2
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z0, Z2
+	VMULPS           Z1, Z0, Z0
+	VFMADD213PS.Z    Z1, Z2, K2, Z0
 	VMOVUPS          Z0, K1, (DI)(R9*4)
-	VADDPS           Z0, Z10, Z10
+	VADDPS           Z0, Z8, Z8
 
 done9:
-	VADDPS        Z11, Z10, Z10
-	VEXTRACTF64X4 $0x01, Z10, Y0
-	VADDPS        Y0, Y10, Y10
-	VEXTRACTF64X2 $0x01, Y10, X0
-	VADDPS        X0, X10, X10
-	VPERMILPD     $0x01, X10, X0
-	VADDPS        X0, X10, X10
-	VMOVSHDUP     X10, X0
-	VADDPS        X0, X10, X10
-	VMOVSS        X10, sum+72(FP)
+	VADDPS        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y0
+	VADDPS        Y0, Y8, Y8
+	VEXTRACTF64X2 $0x01, Y8, X0
+	VADDPS        X0, X8, X8
+	VPERMILPD     $0x01, X8, X0
+	VADDPS        X0, X8, X8
+	VMOVSHDUP     X8, X0
+	VADDPS        X0, X8, X8
+	VMOVSS        X8, sum+72(FP)
 	VZEROUPPER
 	RET
 
@@ -13971,16 +13954,13 @@ coordinates4:
 	VMOVUPS      expShift32<>+0(SB), Y7
 	VFMADD231PS  expLog2e32<>+0(SB), Y10, Y7
 	VSUBPS       expShift32<>+0(SB), Y5, Y11
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y11, Y8
 	VSUBPS       expShift32<>+0(SB), Y6, Y12
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y12, Y9
 	VSUBPS       expShift32<>+0(SB), Y7, Y13
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y13, Y10
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y11, Y8
+	VFMSUB132PS  expLog2e32<>+0(SB), Y11, Y8
+	VFMSUB132PS  expLog2e32<>+0(SB), Y12, Y9
+	VFMSUB132PS  expLog2e32<>+0(SB), Y13, Y10
 	VPSLLD       $0x17, Y5, Y5
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y12, Y9
 	VPSLLD       $0x17, Y6, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y13, Y10
 	VPSLLD       $0x17, Y7, Y7
 	VMOVUPS      expNarrowG32<>+0(SB), Y11
 	VMOVUPS      expNarrowG32<>+0(SB), Y12
@@ -14055,8 +14035,7 @@ coordinates8:
 	VMOVUPS      expShift32<>+0(SB), Y5
 	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y5
 	VSUBPS       expShift32<>+0(SB), Y5, Y7
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y7, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y7, Y6
+	VFMSUB132PS  expLog2e32<>+0(SB), Y7, Y6
 	VPSLLD       $0x17, Y5, Y5
 	VMOVUPS      expNarrowG32<>+0(SB), Y7
 	VMOVUPS      expNarrowF32<>+0(SB), Y8
@@ -14115,8 +14094,7 @@ coordinates11:
 	VMOVUPS      expShift32<>+0(SB), Y1
 	VFMADD231PS  expLog2e32<>+0(SB), Y0, Y1
 	VSUBPS       expShift32<>+0(SB), Y1, Y2
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y2, Y0
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y2, Y0
+	VFMSUB132PS  expLog2e32<>+0(SB), Y2, Y0
 	VPSLLD       $0x17, Y1, Y1
 	VMOVUPS      expNarrowG32<>+0(SB), Y2
 	VMOVUPS      expNarrowF32<>+0(SB), Y6
@@ -14160,171 +14138,174 @@ TEXT ·mixedLSE64AVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSD inv+56(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
-	VBROADCASTSD expLog2e64<>+0(SB), Z4
-	VBROADCASTSD expLn2Hi64<>+0(SB), Z5
-	VBROADCASTSD expLn2Lo64<>+0(SB), Z6
-	VMOVUPD      expRoots64<>+0(SB), Z7
-	VMOVUPD      expRootsUpper64<>+0(SB), Z8
-	VXORPS       Z9, Z9, Z9
-	VXORPS       Z10, Z10, Z10
-	VBROADCASTSD least64<>+0(SB), Z11
-	VBROADCASTSD least64<>+0(SB), Z12
+	VMOVUPD      expRoots64<>+0(SB), Z4
+	VMOVUPD      expRootsUpper64<>+0(SB), Z5
+	VBROADCASTSD expLog2e64<>+0(SB), Z6
+	VXORPS       Z7, Z7, Z7
+	VXORPS       Z8, Z8, Z8
+	VBROADCASTSD least64<>+0(SB), Z9
+	VBROADCASTSD least64<>+0(SB), Z10
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2
 
 loop1:
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
 	VXORPS Z13, Z13, Z13
 	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
-	VXORPS Z16, Z16, Z16
 	LEAQ   (CX)(R8*8), R9
 	XORQ   R10, R10
 
 coordinate3:
 	CMPQ         R10, SI
 	JGE          coordinates4
-	VBROADCASTSD (DX)(R10*8), Z17
-	VSUBPD       (R9), Z17, Z18
-	VANDPD       absMask64<>+0(SB), Z18, Z18
-	VADDPD       Z0, Z18, Z19
-	VFMADD231PD  Z18, Z19, Z13
-	VSUBPD       64(R9), Z17, Z18
-	VANDPD       absMask64<>+0(SB), Z18, Z18
-	VADDPD       Z0, Z18, Z19
-	VFMADD231PD  Z18, Z19, Z14
-	VSUBPD       128(R9), Z17, Z18
-	VANDPD       absMask64<>+0(SB), Z18, Z18
-	VADDPD       Z0, Z18, Z19
-	VFMADD231PD  Z18, Z19, Z15
-	VSUBPD       192(R9), Z17, Z17
-	VANDPD       absMask64<>+0(SB), Z17, Z17
-	VADDPD       Z0, Z17, Z18
-	VFMADD231PD  Z17, Z18, Z16
+	VBROADCASTSD (DX)(R10*8), Z15
+	VSUBPD       (R9), Z15, Z16
+	VANDPD       absMask64<>+0(SB), Z16, Z16
+	VADDPD       Z0, Z16, Z17
+	VFMADD231PD  Z16, Z17, Z11
+	VSUBPD       64(R9), Z15, Z16
+	VANDPD       absMask64<>+0(SB), Z16, Z16
+	VADDPD       Z0, Z16, Z17
+	VFMADD231PD  Z16, Z17, Z12
+	VSUBPD       128(R9), Z15, Z16
+	VANDPD       absMask64<>+0(SB), Z16, Z16
+	VADDPD       Z0, Z16, Z17
+	VFMADD231PD  Z16, Z17, Z13
+	VSUBPD       192(R9), Z15, Z15
+	VANDPD       absMask64<>+0(SB), Z15, Z15
+	VADDPD       Z0, Z15, Z16
+	VFMADD231PD  Z15, Z16, Z14
 	ADDQ         BX, R9
 	INCQ         R10
 	JMP          coordinate3
 
 coordinates4:
-	VMOVUPD          (AX)(R8*8), Z17
-	VMOVUPD          64(AX)(R8*8), Z18
-	VMOVUPD          128(AX)(R8*8), Z19
-	VMOVUPD          192(AX)(R8*8), Z20
+	VMOVUPD          (AX)(R8*8), Z15
+	VMOVUPD          64(AX)(R8*8), Z16
+	VMOVUPD          128(AX)(R8*8), Z17
+	VMOVUPD          192(AX)(R8*8), Z18
+	VFNMADD231PD     Z1, Z11, Z15
+	VFNMADD231PD     Z1, Z12, Z16
 	VFNMADD231PD     Z1, Z13, Z17
 	VFNMADD231PD     Z1, Z14, Z18
-	VFNMADD231PD     Z1, Z15, Z19
-	VFNMADD231PD     Z1, Z16, Z20
-	VMOVUPD          Z17, Z13
-	VMAXPD           Z13, Z18, Z13
-	VMAXPD           Z13, Z19, Z13
-	VMAXPD           Z13, Z20, Z13
-	VCMPPD           $0x1e, Z12, Z13, K1
+	VMOVUPD          Z15, Z11
+	VMAXPD           Z11, Z16, Z11
+	VMAXPD           Z11, Z17, Z11
+	VMAXPD           Z11, Z18, Z11
+	VCMPPD           $0x1e, Z10, Z11, K1
 	KORTESTW         K1, K1
 	JE               fits5
-	VEXTRACTF64X4    $0x01, Z13, Y12
-	VMAXPD           Y12, Y13, Y13
-	VEXTRACTF64X2    $0x01, Y13, X12
-	VMAXPD           X12, X13, X13
-	VPERMILPD        $0x01, X13, X12
-	VMAXPD           X12, X13, X13
-	VBROADCASTSD     X13, Z13
-	VSUBPD           Z13, Z11, Z14
-	VMOVUPD          Z13, Z11
-	VBROADCASTSD     slack64<>+0(SB), Z12
-	VADDPD           Z12, Z13, Z12
-	VCMPPD           $0x15, Z3, Z14, K1
-	VMOVUPD          Z2, Z15
-	VFMADD231PD      Z4, Z14, Z15
-	VSUBPD           Z2, Z15, Z13
-	VFNMADD231PD     Z5, Z13, Z14
-	VFNMADD231PD     Z6, Z13, Z14
-	VPERMI2PD        Z8, Z7, Z15
-	VBROADCASTSD     expWideE64<>+0(SB), Z16
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z16
-	VMULPD           Z14, Z16, Z16
-	VFMADD213PD      Z14, Z14, Z16
-	VFMADD213PD      Z15, Z15, Z16
-	VSCALEFPD.Z      Z13, Z16, K1, Z14
-	VMULPD           Z14, Z9, Z9
-	VMULPD           Z14, Z10, Z10
+	VEXTRACTF64X4    $0x01, Z11, Y10
+	VMAXPD           Y10, Y11, Y11
+	VEXTRACTF64X2    $0x01, Y11, X10
+	VMAXPD           X10, X11, X11
+	VPERMILPD        $0x01, X11, X10
+	VMAXPD           X10, X11, X11
+	VBROADCASTSD     X11, Z11
+	VSUBPD           Z11, Z9, Z12
+	VMOVUPD          Z11, Z9
+	VBROADCASTSD     slack64<>+0(SB), Z10
+	VADDPD           Z10, Z11, Z10
+	VCMPPD           $0x15, Z3, Z12, K1
+	VMOVUPD          Z2, Z11
+	VFMADD231PD      Z6, Z12, Z11
+	VSUBPD           Z2, Z11, Z13
+	VFMSUB213PD      Z13, Z6, Z12
+	VMOVUPD          Z11, Z13
+	VPERMI2PD        Z5, Z4, Z11
+	VPSLLQ           $0x30, Z13, Z13
+	VPADDQ           Z13, Z11, Z11
+	VBROADCASTSD     expWideF64<>+0(SB), Z13
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z13
+	VMULPD           Z11, Z12, Z12
+	VFMADD213PD.Z    Z11, Z13, K1, Z12
+	VMULPD           Z12, Z7, Z7
+	VMULPD           Z12, Z8, Z8
 
 fits5:
-	VSUBPD           Z11, Z17, Z17
-	VSUBPD           Z11, Z18, Z18
-	VSUBPD           Z11, Z19, Z19
-	VSUBPD           Z11, Z20, Z20
-	VCMPPD           $0x15, Z3, Z17, K1
-	VCMPPD           $0x15, Z3, Z18, K2
-	VCMPPD           $0x15, Z3, Z19, K3
-	VCMPPD           $0x15, Z3, Z20, K4
-	VMOVUPD          Z2, Z21
-	VFMADD231PD      Z4, Z17, Z21
-	VMOVUPD          Z2, Z22
-	VFMADD231PD      Z4, Z18, Z22
-	VMOVUPD          Z2, Z23
-	VFMADD231PD      Z4, Z19, Z23
-	VMOVUPD          Z2, Z24
-	VFMADD231PD      Z4, Z20, Z24
-	VSUBPD           Z2, Z21, Z13
-	VSUBPD           Z2, Z22, Z14
-	VSUBPD           Z2, Z23, Z15
-	VSUBPD           Z2, Z24, Z16
-	VFNMADD231PD     Z5, Z13, Z17
-	VFNMADD231PD     Z5, Z14, Z18
-	VFNMADD231PD     Z5, Z15, Z19
-	VFNMADD231PD     Z5, Z16, Z20
-	VFNMADD231PD     Z6, Z13, Z17
-	VFNMADD231PD     Z6, Z14, Z18
-	VFNMADD231PD     Z6, Z15, Z19
-	VFNMADD231PD     Z6, Z16, Z20
-	VPERMI2PD        Z8, Z7, Z21
-	VPERMI2PD        Z8, Z7, Z22
-	VPERMI2PD        Z8, Z7, Z23
-	VPERMI2PD        Z8, Z7, Z24
-	VBROADCASTSD     expWideE64<>+0(SB), Z25
-	VBROADCASTSD     expWideE64<>+0(SB), Z26
-	VBROADCASTSD     expWideE64<>+0(SB), Z27
-	VBROADCASTSD     expWideE64<>+0(SB), Z28
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z20, Z28
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z20, Z28
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z20, Z28
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z25
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z18, Z26
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z19, Z27
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z20, Z28
-	VMULPD           Z17, Z25, Z25
-	VFMADD213PD      Z17, Z17, Z25
-	VMULPD           Z18, Z26, Z26
-	VFMADD213PD      Z18, Z18, Z26
-	VMULPD           Z19, Z27, Z27
-	VFMADD213PD      Z19, Z19, Z27
-	VMULPD           Z20, Z28, Z28
-	VFMADD213PD      Z20, Z20, Z28
-	VFMADD213PD      Z21, Z21, Z25
-	VSCALEFPD.Z      Z13, Z25, K1, Z17
-	VFMADD213PD      Z22, Z22, Z26
-	VSCALEFPD.Z      Z14, Z26, K2, Z18
-	VFMADD213PD      Z23, Z23, Z27
-	VSCALEFPD.Z      Z15, Z27, K3, Z19
-	VFMADD213PD      Z24, Z24, Z28
-	VSCALEFPD.Z      Z16, Z28, K4, Z20
-	VADDPD           Z17, Z9, Z9
-	VADDPD           Z18, Z10, Z10
-	VADDPD           Z19, Z9, Z9
-	VADDPD           Z20, Z10, Z10
+	VSUBPD           Z9, Z15, Z15
+	VSUBPD           Z9, Z16, Z16
+	VSUBPD           Z9, Z17, Z17
+	VSUBPD           Z9, Z18, Z18
+	VCMPPD           $0x15, Z3, Z15, K1
+	VCMPPD           $0x15, Z3, Z16, K2
+	VCMPPD           $0x15, Z3, Z17, K3
+	VCMPPD           $0x15, Z3, Z18, K4
+	VMOVUPD          Z2, Z11
+	VFMADD231PD      Z6, Z15, Z11
+	VMOVUPD          Z2, Z12
+	VFMADD231PD      Z6, Z16, Z12
+	VMOVUPD          Z2, Z13
+	VFMADD231PD      Z6, Z17, Z13
+	VMOVUPD          Z2, Z14
+	VFMADD231PD      Z6, Z18, Z14
+	VSUBPD           Z2, Z11, Z19
+	VSUBPD           Z2, Z12, Z20
+	VSUBPD           Z2, Z13, Z21
+	VSUBPD           Z2, Z14, Z22
+	VFMSUB213PD      Z19, Z6, Z15
+	VFMSUB213PD      Z20, Z6, Z16
+	VFMSUB213PD      Z21, Z6, Z17
+	VFMSUB213PD      Z22, Z6, Z18
+	VMOVUPD          Z11, Z19
+	VPERMI2PD        Z5, Z4, Z11
+	VMOVUPD          Z12, Z20
+	VPERMI2PD        Z5, Z4, Z12
+	VMOVUPD          Z13, Z21
+	VPERMI2PD        Z5, Z4, Z13
+	VMOVUPD          Z14, Z22
+	VPERMI2PD        Z5, Z4, Z14
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z11, Z11
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z12, Z12
+	VPSLLQ           $0x30, Z21, Z21
+	VPADDQ           Z21, Z13, Z13
+	VPSLLQ           $0x30, Z22, Z22
+	VPADDQ           Z22, Z14, Z14
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VBROADCASTSD     expWideF64<>+0(SB), Z22
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z18, Z22
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z18, Z22
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z18, Z22
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z18, Z22
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z21
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z18, Z22
+	VMULPD           Z11, Z15, Z15
+	VMULPD           Z12, Z16, Z16
+	VMULPD           Z13, Z17, Z17
+	VMULPD           Z14, Z18, Z18
+	VFMADD213PD.Z    Z11, Z19, K1, Z15
+	VFMADD213PD.Z    Z12, Z20, K2, Z16
+	VFMADD213PD.Z    Z13, Z21, K3, Z17
+	VFMADD213PD.Z    Z14, Z22, K4, Z18
+	VADDPD           Z15, Z7, Z7
+	VADDPD           Z16, Z8, Z8
+	VADDPD           Z17, Z7, Z7
+	VADDPD           Z18, Z8, Z8
 	ADDQ             $0x00000020, R8
 	SUBQ             $0x00000020, DI
 	JGE              loop1
@@ -14335,78 +14316,80 @@ skip2:
 	JL   skip7
 
 loop6:
-	VXORPS Z13, Z13, Z13
+	VXORPS Z11, Z11, Z11
 	LEAQ   (CX)(R8*8), R9
 	XORQ   R10, R10
 
 coordinate8:
 	CMPQ         R10, SI
 	JGE          coordinates9
-	VBROADCASTSD (DX)(R10*8), Z14
-	VSUBPD       (R9), Z14, Z14
-	VANDPD       absMask64<>+0(SB), Z14, Z14
-	VADDPD       Z0, Z14, Z15
-	VFMADD231PD  Z14, Z15, Z13
+	VBROADCASTSD (DX)(R10*8), Z12
+	VSUBPD       (R9), Z12, Z12
+	VANDPD       absMask64<>+0(SB), Z12, Z12
+	VADDPD       Z0, Z12, Z13
+	VFMADD231PD  Z12, Z13, Z11
 	ADDQ         BX, R9
 	INCQ         R10
 	JMP          coordinate8
 
 coordinates9:
-	VMOVUPD          (AX)(R8*8), Z14
-	VFNMADD231PD     Z1, Z13, Z14
-	VMOVUPD          Z14, Z13
-	VCMPPD           $0x1e, Z12, Z13, K1
+	VMOVUPD          (AX)(R8*8), Z12
+	VFNMADD231PD     Z1, Z11, Z12
+	VMOVUPD          Z12, Z11
+	VCMPPD           $0x1e, Z10, Z11, K1
 	KORTESTW         K1, K1
 	JE               fits10
-	VEXTRACTF64X4    $0x01, Z13, Y12
-	VMAXPD           Y12, Y13, Y13
-	VEXTRACTF64X2    $0x01, Y13, X12
-	VMAXPD           X12, X13, X13
-	VPERMILPD        $0x01, X13, X12
-	VMAXPD           X12, X13, X13
-	VBROADCASTSD     X13, Z13
-	VSUBPD           Z13, Z11, Z15
-	VMOVUPD          Z13, Z11
-	VBROADCASTSD     slack64<>+0(SB), Z12
-	VADDPD           Z12, Z13, Z12
-	VCMPPD           $0x15, Z3, Z15, K1
-	VMOVUPD          Z2, Z16
-	VFMADD231PD      Z4, Z15, Z16
-	VSUBPD           Z2, Z16, Z13
-	VFNMADD231PD     Z5, Z13, Z15
-	VFNMADD231PD     Z6, Z13, Z15
-	VPERMI2PD        Z8, Z7, Z16
-	VBROADCASTSD     expWideE64<>+0(SB), Z17
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z17
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z17
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z17
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z17
-	VMULPD           Z15, Z17, Z17
-	VFMADD213PD      Z15, Z15, Z17
-	VFMADD213PD      Z16, Z16, Z17
-	VSCALEFPD.Z      Z13, Z17, K1, Z15
-	VMULPD           Z15, Z9, Z9
-	VMULPD           Z15, Z10, Z10
+	VEXTRACTF64X4    $0x01, Z11, Y10
+	VMAXPD           Y10, Y11, Y11
+	VEXTRACTF64X2    $0x01, Y11, X10
+	VMAXPD           X10, X11, X11
+	VPERMILPD        $0x01, X11, X10
+	VMAXPD           X10, X11, X11
+	VBROADCASTSD     X11, Z11
+	VSUBPD           Z11, Z9, Z13
+	VMOVUPD          Z11, Z9
+	VBROADCASTSD     slack64<>+0(SB), Z10
+	VADDPD           Z10, Z11, Z10
+	VCMPPD           $0x15, Z3, Z13, K1
+	VMOVUPD          Z2, Z11
+	VFMADD231PD      Z6, Z13, Z11
+	VSUBPD           Z2, Z11, Z14
+	VFMSUB213PD      Z14, Z6, Z13
+	VMOVUPD          Z11, Z14
+	VPERMI2PD        Z5, Z4, Z11
+	VPSLLQ           $0x30, Z14, Z14
+	VPADDQ           Z14, Z11, Z11
+	VBROADCASTSD     expWideF64<>+0(SB), Z14
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z13, Z14
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z14
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z14
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z14
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z14
+	VMULPD           Z11, Z13, Z13
+	VFMADD213PD.Z    Z11, Z14, K1, Z13
+	VMULPD           Z13, Z7, Z7
+	VMULPD           Z13, Z8, Z8
 
 fits10:
-	VSUBPD           Z11, Z14, Z14
-	VCMPPD           $0x15, Z3, Z14, K1
-	VMOVUPD          Z2, Z15
-	VFMADD231PD      Z4, Z14, Z15
-	VSUBPD           Z2, Z15, Z13
-	VFNMADD231PD     Z5, Z13, Z14
-	VFNMADD231PD     Z6, Z13, Z14
-	VPERMI2PD        Z8, Z7, Z15
-	VBROADCASTSD     expWideE64<>+0(SB), Z16
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z16
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z16
-	VMULPD           Z14, Z16, Z16
-	VFMADD213PD      Z14, Z14, Z16
-	VFMADD213PD      Z15, Z15, Z16
-	VSCALEFPD.Z      Z13, Z16, K1, Z14
-	VADDPD           Z14, Z9, Z9
+	VSUBPD           Z9, Z12, Z12
+	VCMPPD           $0x15, Z3, Z12, K1
+	VMOVUPD          Z2, Z11
+	VFMADD231PD      Z6, Z12, Z11
+	VSUBPD           Z2, Z11, Z13
+	VFMSUB213PD      Z13, Z6, Z12
+	VMOVUPD          Z11, Z13
+	VPERMI2PD        Z5, Z4, Z11
+	VPSLLQ           $0x30, Z13, Z13
+	VPADDQ           Z13, Z11, Z11
+	VBROADCASTSD     expWideF64<>+0(SB), Z13
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z13
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z13
+	VMULPD           Z11, Z12, Z12
+	VFMADD213PD.Z    Z11, Z13, K1, Z12
+	VADDPD           Z12, Z7, Z7
 	ADDQ             $0x00000008, R8
 	SUBQ             $0x00000008, DI
 	JGE              loop6
@@ -14418,19 +14401,19 @@ skip7:
 	MOVQ   $-1, R9
 	BZHIQ  DI, R9, R9
 	KMOVW  R9, K1
-	VXORPS Z13, Z13, Z13
+	VXORPS Z11, Z11, Z11
 	LEAQ   (CX)(R8*8), CX
 	XORQ   DI, DI
 
 coordinate12:
 	CMPQ         DI, SI
 	JGE          coordinates13
-	VBROADCASTSD (DX)(DI*8), Z14
-	VMOVUPD.Z    (CX), K1, Z15
-	VSUBPD       Z15, Z14, Z15
-	VANDPD       absMask64<>+0(SB), Z15, Z15
-	VADDPD       Z0, Z15, Z14
-	VFMADD231PD  Z15, Z14, Z13
+	VBROADCASTSD (DX)(DI*8), Z12
+	VMOVUPD.Z    (CX), K1, Z13
+	VSUBPD       Z13, Z12, Z13
+	VANDPD       absMask64<>+0(SB), Z13, Z13
+	VADDPD       Z0, Z13, Z12
+	VFMADD231PD  Z13, Z12, Z11
 	ADDQ         BX, CX
 	INCQ         DI
 	JMP          coordinate12
@@ -14438,71 +14421,73 @@ coordinate12:
 coordinates13:
 	VBROADCASTSD     minusInf64<>+0(SB), Z0
 	VMOVUPD          (AX)(R8*8), K1, Z0
-	VFNMADD231PD     Z1, Z13, Z0
+	VFNMADD231PD     Z1, Z11, Z0
 	VMOVUPD          Z0, Z1
-	VCMPPD           $0x1e, Z12, Z1, K1
+	VCMPPD           $0x1e, Z10, Z1, K1
 	KORTESTW         K1, K1
 	JE               fits14
-	VEXTRACTF64X4    $0x01, Z1, Y12
-	VMAXPD           Y12, Y1, Y1
-	VEXTRACTF64X2    $0x01, Y1, X12
-	VMAXPD           X12, X1, X1
-	VPERMILPD        $0x01, X1, X12
-	VMAXPD           X12, X1, X1
+	VEXTRACTF64X4    $0x01, Z1, Y10
+	VMAXPD           Y10, Y1, Y1
+	VEXTRACTF64X2    $0x01, Y1, X10
+	VMAXPD           X10, X1, X1
+	VPERMILPD        $0x01, X1, X10
+	VMAXPD           X10, X1, X1
 	VBROADCASTSD     X1, Z1
-	VSUBPD           Z1, Z11, Z13
-	VMOVUPD          Z1, Z11
-	VBROADCASTSD     slack64<>+0(SB), Z12
-	VADDPD           Z12, Z1, Z12
-	VCMPPD           $0x15, Z3, Z13, K1
-	VMOVUPD          Z2, Z12
-	VFMADD231PD      Z4, Z13, Z12
-	VSUBPD           Z2, Z12, Z1
-	VFNMADD231PD     Z5, Z1, Z13
-	VFNMADD231PD     Z6, Z1, Z13
-	VPERMI2PD        Z8, Z7, Z12
-	VBROADCASTSD     expWideE64<>+0(SB), Z14
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z14
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z14
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z14
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z14
-	VMULPD           Z13, Z14, Z14
-	VFMADD213PD      Z13, Z13, Z14
-	VFMADD213PD      Z12, Z12, Z14
-	VSCALEFPD.Z      Z1, Z14, K1, Z13
-	VMULPD           Z13, Z9, Z9
-	VMULPD           Z13, Z10, Z10
+	VSUBPD           Z1, Z9, Z11
+	VMOVUPD          Z1, Z9
+	VBROADCASTSD     slack64<>+0(SB), Z10
+	VADDPD           Z10, Z1, Z10
+	VCMPPD           $0x15, Z3, Z11, K1
+	VMOVUPD          Z2, Z1
+	VFMADD231PD      Z6, Z11, Z1
+	VSUBPD           Z2, Z1, Z10
+	VFMSUB213PD      Z10, Z6, Z11
+	VMOVUPD          Z1, Z10
+	VPERMI2PD        Z5, Z4, Z1
+	VPSLLQ           $0x30, Z10, Z10
+	VPADDQ           Z10, Z1, Z1
+	VBROADCASTSD     expWideF64<>+0(SB), Z10
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z10
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z10
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z10
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z10
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z10
+	VMULPD           Z1, Z11, Z11
+	VFMADD213PD.Z    Z1, Z10, K1, Z11
+	VMULPD           Z11, Z7, Z7
+	VMULPD           Z11, Z8, Z8
 
 fits14:
-	VSUBPD           Z11, Z0, Z0
+	VSUBPD           Z9, Z0, Z0
 	VCMPPD           $0x15, Z3, Z0, K1
 	VMOVUPD          Z2, Z1
-	VFMADD231PD      Z4, Z0, Z1
+	VFMADD231PD      Z6, Z0, Z1
 	VSUBPD           Z2, Z1, Z2
-	VFNMADD231PD     Z5, Z2, Z0
-	VFNMADD231PD     Z6, Z2, Z0
-	VPERMI2PD        Z8, Z7, Z1
-	VBROADCASTSD     expWideE64<>+0(SB), Z3
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z0, Z3
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z0, Z3
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z0, Z3
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z0, Z3
-	VMULPD           Z0, Z3, Z3
-	VFMADD213PD      Z0, Z0, Z3
-	VFMADD213PD      Z1, Z1, Z3
-	VSCALEFPD.Z      Z2, Z3, K1, Z0
-	VADDPD           Z0, Z9, Z9
+	VFMSUB213PD      Z2, Z6, Z0
+	VMOVUPD          Z1, Z2
+	VPERMI2PD        Z5, Z4, Z1
+	VPSLLQ           $0x30, Z2, Z2
+	VPADDQ           Z2, Z1, Z1
+	VBROADCASTSD     expWideF64<>+0(SB), Z2
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z0, Z2
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z0, Z2
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z0, Z2
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z0, Z2
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z0, Z2
+	VMULPD           Z1, Z0, Z0
+	VFMADD213PD.Z    Z1, Z2, K1, Z0
+	VADDPD           Z0, Z7, Z7
 
 done11:
-	VMOVSD        X11, shift+64(FP)
-	VADDPD        Z10, Z9, Z9
-	VEXTRACTF64X4 $0x01, Z9, Y0
-	VADDPD        Y0, Y9, Y9
-	VEXTRACTF64X2 $0x01, Y9, X0
-	VADDPD        X0, X9, X9
-	VPERMILPD     $0x01, X9, X0
-	VADDPD        X0, X9, X9
-	VMOVSD        X9, sum+72(FP)
+	VMOVSD        X9, shift+64(FP)
+	VADDPD        Z8, Z7, Z7
+	VEXTRACTF64X4 $0x01, Z7, Y0
+	VADDPD        Y0, Y7, Y7
+	VEXTRACTF64X2 $0x01, Y7, X0
+	VADDPD        X0, X7, X7
+	VPERMILPD     $0x01, X7, X0
+	VADDPD        X0, X7, X7
+	VMOVSD        X7, sum+72(FP)
 	VZEROUPPER
 	RET
 
@@ -14581,8 +14566,7 @@ coordinates4:
 	VMOVUPD      expShift64<>+0(SB), Y6
 	VFMADD231PD  expLog2e64<>+0(SB), Y7, Y6
 	VSUBPD       expShift64<>+0(SB), Y6, Y8
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y8, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y8, Y7
+	VFMSUB132PD  expLog2e64<>+0(SB), Y8, Y7
 	VPSLLQ       $0x34, Y6, Y6
 	VMOVUPD      expNarrowL64<>+0(SB), Y8
 	VMOVUPD      expNarrowK64<>+0(SB), Y12
@@ -14612,87 +14596,84 @@ coordinates4:
 	VMULPD       Y7, Y3, Y3
 
 fits5:
-	VSUBPD       Y4, Y9, Y9
-	VSUBPD       Y4, Y10, Y10
-	VSUBPD       Y4, Y11, Y11
-	VMOVUPD      expZero64<>+0(SB), Y6
-	VMAXPD       Y9, Y6, Y9
-	VMAXPD       Y10, Y6, Y10
-	VMAXPD       Y11, Y6, Y11
-	VMOVUPD      expShift64<>+0(SB), Y6
-	VFMADD231PD  expLog2e64<>+0(SB), Y9, Y6
-	VMOVUPD      expShift64<>+0(SB), Y7
-	VFMADD231PD  expLog2e64<>+0(SB), Y10, Y7
-	VMOVUPD      expShift64<>+0(SB), Y8
-	VFMADD231PD  expLog2e64<>+0(SB), Y11, Y8
-	VSUBPD       expShift64<>+0(SB), Y6, Y12
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y12, Y9
-	VSUBPD       expShift64<>+0(SB), Y7, Y13
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y13, Y10
-	VSUBPD       expShift64<>+0(SB), Y8, Y14
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y14, Y11
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y12, Y9
-	VPSLLQ       $0x34, Y6, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y13, Y10
-	VPSLLQ       $0x34, Y7, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y14, Y11
-	VPSLLQ       $0x34, Y8, Y8
-	VMOVUPD      expNarrowL64<>+0(SB), Y12
-	VMOVUPD      expNarrowL64<>+0(SB), Y13
-	VMOVUPD      expNarrowL64<>+0(SB), Y14
-	VMOVUPD      expNarrowK64<>+0(SB), Y15
-	VFMADD213PD  Y15, Y9, Y12
-	VFMADD213PD  Y15, Y10, Y13
-	VFMADD213PD  Y15, Y11, Y14
-	VMOVUPD      expNarrowJ64<>+0(SB), Y15
-	VFMADD213PD  Y15, Y9, Y12
-	VFMADD213PD  Y15, Y10, Y13
-	VFMADD213PD  Y15, Y11, Y14
-	VMOVUPD      expNarrowI64<>+0(SB), Y15
-	VFMADD213PD  Y15, Y9, Y12
-	VFMADD213PD  Y15, Y10, Y13
-	VFMADD213PD  Y15, Y11, Y14
-	VMOVUPD      expNarrowH64<>+0(SB), Y15
-	VFMADD213PD  Y15, Y9, Y12
-	VFMADD213PD  Y15, Y10, Y13
-	VFMADD213PD  Y15, Y11, Y14
-	VMOVUPD      expNarrowG64<>+0(SB), Y15
-	VFMADD213PD  Y15, Y9, Y12
-	VFMADD213PD  Y15, Y10, Y13
-	VFMADD213PD  Y15, Y11, Y14
-	VMOVUPD      expNarrowF64<>+0(SB), Y15
-	VFMADD213PD  Y15, Y9, Y12
-	VFMADD213PD  Y15, Y10, Y13
-	VFMADD213PD  Y15, Y11, Y14
-	VMOVUPD      expNarrowE64<>+0(SB), Y15
-	VFMADD213PD  Y15, Y9, Y12
-	VFMADD213PD  Y15, Y10, Y13
-	VFMADD213PD  Y15, Y11, Y14
-	VMOVUPD      expNarrowD64<>+0(SB), Y15
-	VFMADD213PD  Y15, Y9, Y12
-	VFMADD213PD  Y15, Y10, Y13
-	VFMADD213PD  Y15, Y11, Y14
-	VMOVUPD      expNarrowC64<>+0(SB), Y15
-	VFMADD213PD  Y15, Y9, Y12
-	VFMADD213PD  Y15, Y10, Y13
-	VFMADD213PD  Y15, Y11, Y14
-	VMOVUPD      expNarrowB64<>+0(SB), Y15
-	VFMADD213PD  Y15, Y9, Y12
-	VFMADD213PD  Y15, Y10, Y13
-	VFMADD213PD  Y15, Y11, Y14
-	VMOVUPD      expNarrowA64<>+0(SB), Y15
-	VFMADD213PD  Y15, Y9, Y12
-	VFMADD213PD  Y15, Y10, Y13
-	VFMADD213PD  Y15, Y11, Y14
-	VMULPD       Y6, Y12, Y9
-	VMULPD       Y7, Y13, Y10
-	VMULPD       Y8, Y14, Y11
-	VADDPD       Y9, Y2, Y2
-	VADDPD       Y10, Y3, Y3
-	VADDPD       Y11, Y2, Y2
-	ADDQ         $0x0000000c, R8
-	SUBQ         $0x0000000c, DI
-	JGE          loop1
+	VSUBPD      Y4, Y9, Y9
+	VSUBPD      Y4, Y10, Y10
+	VSUBPD      Y4, Y11, Y11
+	VMOVUPD     expZero64<>+0(SB), Y6
+	VMAXPD      Y9, Y6, Y9
+	VMAXPD      Y10, Y6, Y10
+	VMAXPD      Y11, Y6, Y11
+	VMOVUPD     expShift64<>+0(SB), Y6
+	VFMADD231PD expLog2e64<>+0(SB), Y9, Y6
+	VMOVUPD     expShift64<>+0(SB), Y7
+	VFMADD231PD expLog2e64<>+0(SB), Y10, Y7
+	VMOVUPD     expShift64<>+0(SB), Y8
+	VFMADD231PD expLog2e64<>+0(SB), Y11, Y8
+	VSUBPD      expShift64<>+0(SB), Y6, Y12
+	VSUBPD      expShift64<>+0(SB), Y7, Y13
+	VSUBPD      expShift64<>+0(SB), Y8, Y14
+	VFMSUB132PD expLog2e64<>+0(SB), Y12, Y9
+	VFMSUB132PD expLog2e64<>+0(SB), Y13, Y10
+	VFMSUB132PD expLog2e64<>+0(SB), Y14, Y11
+	VPSLLQ      $0x34, Y6, Y6
+	VPSLLQ      $0x34, Y7, Y7
+	VPSLLQ      $0x34, Y8, Y8
+	VMOVUPD     expNarrowL64<>+0(SB), Y12
+	VMOVUPD     expNarrowL64<>+0(SB), Y13
+	VMOVUPD     expNarrowL64<>+0(SB), Y14
+	VMOVUPD     expNarrowK64<>+0(SB), Y15
+	VFMADD213PD Y15, Y9, Y12
+	VFMADD213PD Y15, Y10, Y13
+	VFMADD213PD Y15, Y11, Y14
+	VMOVUPD     expNarrowJ64<>+0(SB), Y15
+	VFMADD213PD Y15, Y9, Y12
+	VFMADD213PD Y15, Y10, Y13
+	VFMADD213PD Y15, Y11, Y14
+	VMOVUPD     expNarrowI64<>+0(SB), Y15
+	VFMADD213PD Y15, Y9, Y12
+	VFMADD213PD Y15, Y10, Y13
+	VFMADD213PD Y15, Y11, Y14
+	VMOVUPD     expNarrowH64<>+0(SB), Y15
+	VFMADD213PD Y15, Y9, Y12
+	VFMADD213PD Y15, Y10, Y13
+	VFMADD213PD Y15, Y11, Y14
+	VMOVUPD     expNarrowG64<>+0(SB), Y15
+	VFMADD213PD Y15, Y9, Y12
+	VFMADD213PD Y15, Y10, Y13
+	VFMADD213PD Y15, Y11, Y14
+	VMOVUPD     expNarrowF64<>+0(SB), Y15
+	VFMADD213PD Y15, Y9, Y12
+	VFMADD213PD Y15, Y10, Y13
+	VFMADD213PD Y15, Y11, Y14
+	VMOVUPD     expNarrowE64<>+0(SB), Y15
+	VFMADD213PD Y15, Y9, Y12
+	VFMADD213PD Y15, Y10, Y13
+	VFMADD213PD Y15, Y11, Y14
+	VMOVUPD     expNarrowD64<>+0(SB), Y15
+	VFMADD213PD Y15, Y9, Y12
+	VFMADD213PD Y15, Y10, Y13
+	VFMADD213PD Y15, Y11, Y14
+	VMOVUPD     expNarrowC64<>+0(SB), Y15
+	VFMADD213PD Y15, Y9, Y12
+	VFMADD213PD Y15, Y10, Y13
+	VFMADD213PD Y15, Y11, Y14
+	VMOVUPD     expNarrowB64<>+0(SB), Y15
+	VFMADD213PD Y15, Y9, Y12
+	VFMADD213PD Y15, Y10, Y13
+	VFMADD213PD Y15, Y11, Y14
+	VMOVUPD     expNarrowA64<>+0(SB), Y15
+	VFMADD213PD Y15, Y9, Y12
+	VFMADD213PD Y15, Y10, Y13
+	VFMADD213PD Y15, Y11, Y14
+	VMULPD      Y6, Y12, Y9
+	VMULPD      Y7, Y13, Y10
+	VMULPD      Y8, Y14, Y11
+	VADDPD      Y9, Y2, Y2
+	VADDPD      Y10, Y3, Y3
+	VADDPD      Y11, Y2, Y2
+	ADDQ        $0x0000000c, R8
+	SUBQ        $0x0000000c, DI
+	JGE         loop1
 
 skip2:
 	ADDQ $0x0000000c, DI
@@ -14738,8 +14719,7 @@ coordinates9:
 	VMOVUPD      expShift64<>+0(SB), Y6
 	VFMADD231PD  expLog2e64<>+0(SB), Y8, Y6
 	VSUBPD       expShift64<>+0(SB), Y6, Y9
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y9, Y8
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y9, Y8
+	VFMSUB132PD  expLog2e64<>+0(SB), Y9, Y8
 	VPSLLQ       $0x34, Y6, Y6
 	VMOVUPD      expNarrowL64<>+0(SB), Y9
 	VMOVUPD      expNarrowK64<>+0(SB), Y10
@@ -14769,43 +14749,42 @@ coordinates9:
 	VMULPD       Y8, Y3, Y3
 
 fits10:
-	VSUBPD       Y4, Y7, Y7
-	VMOVUPD      expZero64<>+0(SB), Y6
-	VMAXPD       Y7, Y6, Y7
-	VMOVUPD      expShift64<>+0(SB), Y6
-	VFMADD231PD  expLog2e64<>+0(SB), Y7, Y6
-	VSUBPD       expShift64<>+0(SB), Y6, Y8
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y8, Y7
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y8, Y7
-	VPSLLQ       $0x34, Y6, Y6
-	VMOVUPD      expNarrowL64<>+0(SB), Y8
-	VMOVUPD      expNarrowK64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y7, Y8
-	VMOVUPD      expNarrowJ64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y7, Y8
-	VMOVUPD      expNarrowI64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y7, Y8
-	VMOVUPD      expNarrowH64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y7, Y8
-	VMOVUPD      expNarrowG64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y7, Y8
-	VMOVUPD      expNarrowF64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y7, Y8
-	VMOVUPD      expNarrowE64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y7, Y8
-	VMOVUPD      expNarrowD64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y7, Y8
-	VMOVUPD      expNarrowC64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y7, Y8
-	VMOVUPD      expNarrowB64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y7, Y8
-	VMOVUPD      expNarrowA64<>+0(SB), Y9
-	VFMADD213PD  Y9, Y7, Y8
-	VMULPD       Y6, Y8, Y7
-	VADDPD       Y7, Y2, Y2
-	ADDQ         $0x00000004, R8
-	SUBQ         $0x00000004, DI
-	JGE          loop6
+	VSUBPD      Y4, Y7, Y7
+	VMOVUPD     expZero64<>+0(SB), Y6
+	VMAXPD      Y7, Y6, Y7
+	VMOVUPD     expShift64<>+0(SB), Y6
+	VFMADD231PD expLog2e64<>+0(SB), Y7, Y6
+	VSUBPD      expShift64<>+0(SB), Y6, Y8
+	VFMSUB132PD expLog2e64<>+0(SB), Y8, Y7
+	VPSLLQ      $0x34, Y6, Y6
+	VMOVUPD     expNarrowL64<>+0(SB), Y8
+	VMOVUPD     expNarrowK64<>+0(SB), Y9
+	VFMADD213PD Y9, Y7, Y8
+	VMOVUPD     expNarrowJ64<>+0(SB), Y9
+	VFMADD213PD Y9, Y7, Y8
+	VMOVUPD     expNarrowI64<>+0(SB), Y9
+	VFMADD213PD Y9, Y7, Y8
+	VMOVUPD     expNarrowH64<>+0(SB), Y9
+	VFMADD213PD Y9, Y7, Y8
+	VMOVUPD     expNarrowG64<>+0(SB), Y9
+	VFMADD213PD Y9, Y7, Y8
+	VMOVUPD     expNarrowF64<>+0(SB), Y9
+	VFMADD213PD Y9, Y7, Y8
+	VMOVUPD     expNarrowE64<>+0(SB), Y9
+	VFMADD213PD Y9, Y7, Y8
+	VMOVUPD     expNarrowD64<>+0(SB), Y9
+	VFMADD213PD Y9, Y7, Y8
+	VMOVUPD     expNarrowC64<>+0(SB), Y9
+	VFMADD213PD Y9, Y7, Y8
+	VMOVUPD     expNarrowB64<>+0(SB), Y9
+	VFMADD213PD Y9, Y7, Y8
+	VMOVUPD     expNarrowA64<>+0(SB), Y9
+	VFMADD213PD Y9, Y7, Y8
+	VMULPD      Y6, Y8, Y7
+	VADDPD      Y7, Y2, Y2
+	ADDQ        $0x00000004, R8
+	SUBQ        $0x00000004, DI
+	JGE         loop6
 
 skip7:
 	ADDQ    $0x00000004, DI
@@ -14855,8 +14834,7 @@ coordinates13:
 	VMOVUPD      expShift64<>+0(SB), Y1
 	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y1
 	VSUBPD       expShift64<>+0(SB), Y1, Y5
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y5, Y6
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y5, Y6
+	VFMSUB132PD  expLog2e64<>+0(SB), Y5, Y6
 	VPSLLQ       $0x34, Y1, Y1
 	VMOVUPD      expNarrowL64<>+0(SB), Y5
 	VMOVUPD      expNarrowK64<>+0(SB), Y7
@@ -14886,40 +14864,39 @@ coordinates13:
 	VMULPD       Y6, Y3, Y3
 
 fits14:
-	VSUBPD       Y4, Y0, Y0
-	VMOVUPD      expZero64<>+0(SB), Y1
-	VMAXPD       Y0, Y1, Y0
-	VMOVUPD      expShift64<>+0(SB), Y1
-	VFMADD231PD  expLog2e64<>+0(SB), Y0, Y1
-	VSUBPD       expShift64<>+0(SB), Y1, Y5
-	VFNMADD231PD expLn2Hi64<>+0(SB), Y5, Y0
-	VFNMADD231PD expLn2Lo64<>+0(SB), Y5, Y0
-	VPSLLQ       $0x34, Y1, Y1
-	VMOVUPD      expNarrowL64<>+0(SB), Y5
-	VMOVUPD      expNarrowK64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y0, Y5
-	VMOVUPD      expNarrowJ64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y0, Y5
-	VMOVUPD      expNarrowI64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y0, Y5
-	VMOVUPD      expNarrowH64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y0, Y5
-	VMOVUPD      expNarrowG64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y0, Y5
-	VMOVUPD      expNarrowF64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y0, Y5
-	VMOVUPD      expNarrowE64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y0, Y5
-	VMOVUPD      expNarrowD64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y0, Y5
-	VMOVUPD      expNarrowC64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y0, Y5
-	VMOVUPD      expNarrowB64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y0, Y5
-	VMOVUPD      expNarrowA64<>+0(SB), Y6
-	VFMADD213PD  Y6, Y0, Y5
-	VMULPD       Y1, Y5, Y0
-	VADDPD       Y0, Y2, Y2
+	VSUBPD      Y4, Y0, Y0
+	VMOVUPD     expZero64<>+0(SB), Y1
+	VMAXPD      Y0, Y1, Y0
+	VMOVUPD     expShift64<>+0(SB), Y1
+	VFMADD231PD expLog2e64<>+0(SB), Y0, Y1
+	VSUBPD      expShift64<>+0(SB), Y1, Y5
+	VFMSUB132PD expLog2e64<>+0(SB), Y5, Y0
+	VPSLLQ      $0x34, Y1, Y1
+	VMOVUPD     expNarrowL64<>+0(SB), Y5
+	VMOVUPD     expNarrowK64<>+0(SB), Y6
+	VFMADD213PD Y6, Y0, Y5
+	VMOVUPD     expNarrowJ64<>+0(SB), Y6
+	VFMADD213PD Y6, Y0, Y5
+	VMOVUPD     expNarrowI64<>+0(SB), Y6
+	VFMADD213PD Y6, Y0, Y5
+	VMOVUPD     expNarrowH64<>+0(SB), Y6
+	VFMADD213PD Y6, Y0, Y5
+	VMOVUPD     expNarrowG64<>+0(SB), Y6
+	VFMADD213PD Y6, Y0, Y5
+	VMOVUPD     expNarrowF64<>+0(SB), Y6
+	VFMADD213PD Y6, Y0, Y5
+	VMOVUPD     expNarrowE64<>+0(SB), Y6
+	VFMADD213PD Y6, Y0, Y5
+	VMOVUPD     expNarrowD64<>+0(SB), Y6
+	VFMADD213PD Y6, Y0, Y5
+	VMOVUPD     expNarrowC64<>+0(SB), Y6
+	VFMADD213PD Y6, Y0, Y5
+	VMOVUPD     expNarrowB64<>+0(SB), Y6
+	VFMADD213PD Y6, Y0, Y5
+	VMOVUPD     expNarrowA64<>+0(SB), Y6
+	VFMADD213PD Y6, Y0, Y5
+	VMULPD      Y1, Y5, Y0
+	VADDPD      Y0, Y2, Y2
 
 done11:
 	VMOVSD       X4, shift+64(FP)
@@ -14945,157 +14922,160 @@ TEXT ·mixedLSE32AVX512(SB), NOSPLIT, $0-64
 	VBROADCASTSS inv+52(FP), Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
-	VBROADCASTSS expLog2e32<>+0(SB), Z4
-	VBROADCASTSS expLn2Hi32<>+0(SB), Z5
-	VBROADCASTSS expLn2Lo32<>+0(SB), Z6
-	VMOVUPS      expRoots32<>+0(SB), Z7
-	VXORPS       Z8, Z8, Z8
-	VXORPS       Z9, Z9, Z9
-	VBROADCASTSS least32<>+0(SB), Z10
-	VBROADCASTSS least32<>+0(SB), Z11
+	VMOVUPS      expRoots32<>+0(SB), Z4
+	VBROADCASTSS expLog2e32<>+0(SB), Z5
+	VXORPS       Z6, Z6, Z6
+	VXORPS       Z7, Z7, Z7
+	VBROADCASTSS least32<>+0(SB), Z8
+	VBROADCASTSS least32<>+0(SB), Z9
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000040, DI
 	JL           skip2
 
 loop1:
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
 	VXORPS Z12, Z12, Z12
 	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
 	LEAQ   (CX)(R8*4), R9
 	XORQ   R10, R10
 
 coordinate3:
 	CMPQ         R10, SI
 	JGE          coordinates4
-	VBROADCASTSS (DX)(R10*4), Z16
-	VSUBPS       (R9), Z16, Z17
-	VANDPS       absMask32<>+0(SB), Z17, Z17
-	VADDPS       Z0, Z17, Z18
-	VFMADD231PS  Z17, Z18, Z12
-	VSUBPS       64(R9), Z16, Z17
-	VANDPS       absMask32<>+0(SB), Z17, Z17
-	VADDPS       Z0, Z17, Z18
-	VFMADD231PS  Z17, Z18, Z13
-	VSUBPS       128(R9), Z16, Z17
-	VANDPS       absMask32<>+0(SB), Z17, Z17
-	VADDPS       Z0, Z17, Z18
-	VFMADD231PS  Z17, Z18, Z14
-	VSUBPS       192(R9), Z16, Z16
-	VANDPS       absMask32<>+0(SB), Z16, Z16
-	VADDPS       Z0, Z16, Z17
-	VFMADD231PS  Z16, Z17, Z15
+	VBROADCASTSS (DX)(R10*4), Z14
+	VSUBPS       (R9), Z14, Z15
+	VANDPS       absMask32<>+0(SB), Z15, Z15
+	VADDPS       Z0, Z15, Z16
+	VFMADD231PS  Z15, Z16, Z10
+	VSUBPS       64(R9), Z14, Z15
+	VANDPS       absMask32<>+0(SB), Z15, Z15
+	VADDPS       Z0, Z15, Z16
+	VFMADD231PS  Z15, Z16, Z11
+	VSUBPS       128(R9), Z14, Z15
+	VANDPS       absMask32<>+0(SB), Z15, Z15
+	VADDPS       Z0, Z15, Z16
+	VFMADD231PS  Z15, Z16, Z12
+	VSUBPS       192(R9), Z14, Z14
+	VANDPS       absMask32<>+0(SB), Z14, Z14
+	VADDPS       Z0, Z14, Z15
+	VFMADD231PS  Z14, Z15, Z13
 	ADDQ         BX, R9
 	INCQ         R10
 	JMP          coordinate3
 
 coordinates4:
-	VMOVUPS          (AX)(R8*4), Z16
-	VMOVUPS          64(AX)(R8*4), Z17
-	VMOVUPS          128(AX)(R8*4), Z18
-	VMOVUPS          192(AX)(R8*4), Z19
+	VMOVUPS          (AX)(R8*4), Z14
+	VMOVUPS          64(AX)(R8*4), Z15
+	VMOVUPS          128(AX)(R8*4), Z16
+	VMOVUPS          192(AX)(R8*4), Z17
+	VFNMADD231PS     Z1, Z10, Z14
+	VFNMADD231PS     Z1, Z11, Z15
 	VFNMADD231PS     Z1, Z12, Z16
 	VFNMADD231PS     Z1, Z13, Z17
-	VFNMADD231PS     Z1, Z14, Z18
-	VFNMADD231PS     Z1, Z15, Z19
-	VMOVUPS          Z16, Z12
-	VMAXPS           Z12, Z17, Z12
-	VMAXPS           Z12, Z18, Z12
-	VMAXPS           Z12, Z19, Z12
-	VCMPPS           $0x1e, Z11, Z12, K1
+	VMOVUPS          Z14, Z10
+	VMAXPS           Z10, Z15, Z10
+	VMAXPS           Z10, Z16, Z10
+	VMAXPS           Z10, Z17, Z10
+	VCMPPS           $0x1e, Z9, Z10, K1
 	KORTESTW         K1, K1
 	JE               fits5
-	VEXTRACTF64X4    $0x01, Z12, Y11
-	VMAXPS           Y11, Y12, Y12
-	VEXTRACTF64X2    $0x01, Y12, X11
-	VMAXPS           X11, X12, X12
-	VPERMILPD        $0x01, X12, X11
-	VMAXPS           X11, X12, X12
-	VMOVSHDUP        X12, X11
-	VMAXPS           X11, X12, X12
-	VBROADCASTSS     X12, Z12
-	VSUBPS           Z12, Z10, Z13
-	VMOVUPS          Z12, Z10
-	VBROADCASTSS     slack32<>+0(SB), Z11
-	VADDPS           Z11, Z12, Z11
-	VCMPPS           $0x15, Z3, Z13, K1
-	VMOVUPS          Z2, Z14
-	VFMADD231PS      Z4, Z13, Z14
-	VSUBPS           Z2, Z14, Z12
-	VFNMADD231PS     Z5, Z12, Z13
-	VFNMADD231PS     Z6, Z12, Z13
-	VPERMPS          Z7, Z14, Z14
-	VBROADCASTSS     expWideB32<>+0(SB), Z15
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z15
-	VMULPS           Z13, Z15, Z15
-	VFMADD213PS      Z13, Z13, Z15
-	VFMADD213PS      Z14, Z14, Z15
-	VSCALEFPS.Z      Z12, Z15, K1, Z13
-	VMULPS           Z13, Z8, Z8
-	VMULPS           Z13, Z9, Z9
+	VEXTRACTF64X4    $0x01, Z10, Y9
+	VMAXPS           Y9, Y10, Y10
+	VEXTRACTF64X2    $0x01, Y10, X9
+	VMAXPS           X9, X10, X10
+	VPERMILPD        $0x01, X10, X9
+	VMAXPS           X9, X10, X10
+	VMOVSHDUP        X10, X9
+	VMAXPS           X9, X10, X10
+	VBROADCASTSS     X10, Z10
+	VSUBPS           Z10, Z8, Z11
+	VMOVUPS          Z10, Z8
+	VBROADCASTSS     slack32<>+0(SB), Z9
+	VADDPS           Z9, Z10, Z9
+	VCMPPS           $0x15, Z3, Z11, K1
+	VMOVUPS          Z2, Z10
+	VFMADD231PS      Z5, Z11, Z10
+	VSUBPS           Z2, Z10, Z12
+	VFMSUB213PS      Z12, Z5, Z11
+	VMOVUPS          Z10, Z12
+	VPERMPS          Z4, Z10, Z10
+	VPSLLD           $0x13, Z12, Z12
+	VPADDD           Z12, Z10, Z10
+	VBROADCASTSS     expWideC32<>+0(SB), Z12
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z12
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z12
+	VMULPS           Z10, Z11, Z11
+	VFMADD213PS.Z    Z10, Z12, K1, Z11
+	VMULPS           Z11, Z6, Z6
+	VMULPS           Z11, Z7, Z7
 
 fits5:
-	VSUBPS           Z10, Z16, Z16
-	VSUBPS           Z10, Z17, Z17
-	VSUBPS           Z10, Z18, Z18
-	VSUBPS           Z10, Z19, Z19
-	VCMPPS           $0x15, Z3, Z16, K1
-	VCMPPS           $0x15, Z3, Z17, K2
-	VCMPPS           $0x15, Z3, Z18, K3
-	VCMPPS           $0x15, Z3, Z19, K4
-	VMOVUPS          Z2, Z20
-	VFMADD231PS      Z4, Z16, Z20
-	VMOVUPS          Z2, Z21
-	VFMADD231PS      Z4, Z17, Z21
-	VMOVUPS          Z2, Z22
-	VFMADD231PS      Z4, Z18, Z22
-	VMOVUPS          Z2, Z23
-	VFMADD231PS      Z4, Z19, Z23
-	VSUBPS           Z2, Z20, Z12
-	VSUBPS           Z2, Z21, Z13
-	VSUBPS           Z2, Z22, Z14
-	VSUBPS           Z2, Z23, Z15
-	VFNMADD231PS     Z5, Z12, Z16
-	VFNMADD231PS     Z5, Z13, Z17
-	VFNMADD231PS     Z5, Z14, Z18
-	VFNMADD231PS     Z5, Z15, Z19
-	VFNMADD231PS     Z6, Z12, Z16
-	VFNMADD231PS     Z6, Z13, Z17
-	VFNMADD231PS     Z6, Z14, Z18
-	VFNMADD231PS     Z6, Z15, Z19
-	VPERMPS          Z7, Z20, Z20
-	VPERMPS          Z7, Z21, Z21
-	VPERMPS          Z7, Z22, Z22
-	VPERMPS          Z7, Z23, Z23
-	VBROADCASTSS     expWideB32<>+0(SB), Z24
-	VBROADCASTSS     expWideB32<>+0(SB), Z25
-	VBROADCASTSS     expWideB32<>+0(SB), Z26
-	VBROADCASTSS     expWideB32<>+0(SB), Z27
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z24
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z17, Z25
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z18, Z26
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z19, Z27
-	VMULPS           Z16, Z24, Z24
-	VFMADD213PS      Z16, Z16, Z24
-	VMULPS           Z17, Z25, Z25
-	VFMADD213PS      Z17, Z17, Z25
-	VMULPS           Z18, Z26, Z26
-	VFMADD213PS      Z18, Z18, Z26
-	VMULPS           Z19, Z27, Z27
-	VFMADD213PS      Z19, Z19, Z27
-	VFMADD213PS      Z20, Z20, Z24
-	VSCALEFPS.Z      Z12, Z24, K1, Z16
-	VFMADD213PS      Z21, Z21, Z25
-	VSCALEFPS.Z      Z13, Z25, K2, Z17
-	VFMADD213PS      Z22, Z22, Z26
-	VSCALEFPS.Z      Z14, Z26, K3, Z18
-	VFMADD213PS      Z23, Z23, Z27
-	VSCALEFPS.Z      Z15, Z27, K4, Z19
-	VADDPS           Z16, Z8, Z8
-	VADDPS           Z17, Z9, Z9
-	VADDPS           Z18, Z8, Z8
-	VADDPS           Z19, Z9, Z9
+	VSUBPS           Z8, Z14, Z14
+	VSUBPS           Z8, Z15, Z15
+	VSUBPS           Z8, Z16, Z16
+	VSUBPS           Z8, Z17, Z17
+	VCMPPS           $0x15, Z3, Z14, K1
+	VCMPPS           $0x15, Z3, Z15, K2
+	VCMPPS           $0x15, Z3, Z16, K3
+	VCMPPS           $0x15, Z3, Z17, K4
+	VMOVUPS          Z2, Z10
+	VFMADD231PS      Z5, Z14, Z10
+	VMOVUPS          Z2, Z11
+	VFMADD231PS      Z5, Z15, Z11
+	VMOVUPS          Z2, Z12
+	VFMADD231PS      Z5, Z16, Z12
+	VMOVUPS          Z2, Z13
+	VFMADD231PS      Z5, Z17, Z13
+	VSUBPS           Z2, Z10, Z18
+	VSUBPS           Z2, Z11, Z19
+	VSUBPS           Z2, Z12, Z20
+	VSUBPS           Z2, Z13, Z21
+	VFMSUB213PS      Z18, Z5, Z14
+	VFMSUB213PS      Z19, Z5, Z15
+	VFMSUB213PS      Z20, Z5, Z16
+	VFMSUB213PS      Z21, Z5, Z17
+	VMOVUPS          Z10, Z18
+	VPERMPS          Z4, Z10, Z10
+	VMOVUPS          Z11, Z19
+	VPERMPS          Z4, Z11, Z11
+	VMOVUPS          Z12, Z20
+	VPERMPS          Z4, Z12, Z12
+	VMOVUPS          Z13, Z21
+	VPERMPS          Z4, Z13, Z13
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z10, Z10
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z11, Z11
+	VPSLLD           $0x13, Z20, Z20
+	VPADDD           Z20, Z12, Z12
+	VPSLLD           $0x13, Z21, Z21
+	VPADDD           Z21, Z13, Z13
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VBROADCASTSS     expWideC32<>+0(SB), Z21
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z14, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z15, Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z16, Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z17, Z21
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z20
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z17, Z21
+	VMULPS           Z10, Z14, Z14
+	VMULPS           Z11, Z15, Z15
+	VMULPS           Z12, Z16, Z16
+	VMULPS           Z13, Z17, Z17
+	VFMADD213PS.Z    Z10, Z18, K1, Z14
+	VFMADD213PS.Z    Z11, Z19, K2, Z15
+	VFMADD213PS.Z    Z12, Z20, K3, Z16
+	VFMADD213PS.Z    Z13, Z21, K4, Z17
+	VADDPS           Z14, Z6, Z6
+	VADDPS           Z15, Z7, Z7
+	VADDPS           Z16, Z6, Z6
+	VADDPS           Z17, Z7, Z7
 	ADDQ             $0x00000040, R8
 	SUBQ             $0x00000040, DI
 	JGE              loop1
@@ -15106,74 +15086,76 @@ skip2:
 	JL   skip7
 
 loop6:
-	VXORPS Z12, Z12, Z12
+	VXORPS Z10, Z10, Z10
 	LEAQ   (CX)(R8*4), R9
 	XORQ   R10, R10
 
 coordinate8:
 	CMPQ         R10, SI
 	JGE          coordinates9
-	VBROADCASTSS (DX)(R10*4), Z13
-	VSUBPS       (R9), Z13, Z13
-	VANDPS       absMask32<>+0(SB), Z13, Z13
-	VADDPS       Z0, Z13, Z14
-	VFMADD231PS  Z13, Z14, Z12
+	VBROADCASTSS (DX)(R10*4), Z11
+	VSUBPS       (R9), Z11, Z11
+	VANDPS       absMask32<>+0(SB), Z11, Z11
+	VADDPS       Z0, Z11, Z12
+	VFMADD231PS  Z11, Z12, Z10
 	ADDQ         BX, R9
 	INCQ         R10
 	JMP          coordinate8
 
 coordinates9:
-	VMOVUPS          (AX)(R8*4), Z13
-	VFNMADD231PS     Z1, Z12, Z13
-	VMOVUPS          Z13, Z12
-	VCMPPS           $0x1e, Z11, Z12, K1
+	VMOVUPS          (AX)(R8*4), Z11
+	VFNMADD231PS     Z1, Z10, Z11
+	VMOVUPS          Z11, Z10
+	VCMPPS           $0x1e, Z9, Z10, K1
 	KORTESTW         K1, K1
 	JE               fits10
-	VEXTRACTF64X4    $0x01, Z12, Y11
-	VMAXPS           Y11, Y12, Y12
-	VEXTRACTF64X2    $0x01, Y12, X11
-	VMAXPS           X11, X12, X12
-	VPERMILPD        $0x01, X12, X11
-	VMAXPS           X11, X12, X12
-	VMOVSHDUP        X12, X11
-	VMAXPS           X11, X12, X12
-	VBROADCASTSS     X12, Z12
-	VSUBPS           Z12, Z10, Z14
-	VMOVUPS          Z12, Z10
-	VBROADCASTSS     slack32<>+0(SB), Z11
-	VADDPS           Z11, Z12, Z11
-	VCMPPS           $0x15, Z3, Z14, K1
-	VMOVUPS          Z2, Z15
-	VFMADD231PS      Z4, Z14, Z15
-	VSUBPS           Z2, Z15, Z12
-	VFNMADD231PS     Z5, Z12, Z14
-	VFNMADD231PS     Z6, Z12, Z14
-	VPERMPS          Z7, Z15, Z15
-	VBROADCASTSS     expWideB32<>+0(SB), Z16
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z16
-	VMULPS           Z14, Z16, Z16
-	VFMADD213PS      Z14, Z14, Z16
-	VFMADD213PS      Z15, Z15, Z16
-	VSCALEFPS.Z      Z12, Z16, K1, Z14
-	VMULPS           Z14, Z8, Z8
-	VMULPS           Z14, Z9, Z9
+	VEXTRACTF64X4    $0x01, Z10, Y9
+	VMAXPS           Y9, Y10, Y10
+	VEXTRACTF64X2    $0x01, Y10, X9
+	VMAXPS           X9, X10, X10
+	VPERMILPD        $0x01, X10, X9
+	VMAXPS           X9, X10, X10
+	VMOVSHDUP        X10, X9
+	VMAXPS           X9, X10, X10
+	VBROADCASTSS     X10, Z10
+	VSUBPS           Z10, Z8, Z12
+	VMOVUPS          Z10, Z8
+	VBROADCASTSS     slack32<>+0(SB), Z9
+	VADDPS           Z9, Z10, Z9
+	VCMPPS           $0x15, Z3, Z12, K1
+	VMOVUPS          Z2, Z10
+	VFMADD231PS      Z5, Z12, Z10
+	VSUBPS           Z2, Z10, Z13
+	VFMSUB213PS      Z13, Z5, Z12
+	VMOVUPS          Z10, Z13
+	VPERMPS          Z4, Z10, Z10
+	VPSLLD           $0x13, Z13, Z13
+	VPADDD           Z13, Z10, Z10
+	VBROADCASTSS     expWideC32<>+0(SB), Z13
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z12, Z13
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z13
+	VMULPS           Z10, Z12, Z12
+	VFMADD213PS.Z    Z10, Z13, K1, Z12
+	VMULPS           Z12, Z6, Z6
+	VMULPS           Z12, Z7, Z7
 
 fits10:
-	VSUBPS           Z10, Z13, Z13
-	VCMPPS           $0x15, Z3, Z13, K1
-	VMOVUPS          Z2, Z14
-	VFMADD231PS      Z4, Z13, Z14
-	VSUBPS           Z2, Z14, Z12
-	VFNMADD231PS     Z5, Z12, Z13
-	VFNMADD231PS     Z6, Z12, Z13
-	VPERMPS          Z7, Z14, Z14
-	VBROADCASTSS     expWideB32<>+0(SB), Z15
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z15
-	VMULPS           Z13, Z15, Z15
-	VFMADD213PS      Z13, Z13, Z15
-	VFMADD213PS      Z14, Z14, Z15
-	VSCALEFPS.Z      Z12, Z15, K1, Z13
-	VADDPS           Z13, Z8, Z8
+	VSUBPS           Z8, Z11, Z11
+	VCMPPS           $0x15, Z3, Z11, K1
+	VMOVUPS          Z2, Z10
+	VFMADD231PS      Z5, Z11, Z10
+	VSUBPS           Z2, Z10, Z12
+	VFMSUB213PS      Z12, Z5, Z11
+	VMOVUPS          Z10, Z12
+	VPERMPS          Z4, Z10, Z10
+	VPSLLD           $0x13, Z12, Z12
+	VPADDD           Z12, Z10, Z10
+	VBROADCASTSS     expWideC32<>+0(SB), Z12
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z12
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z12
+	VMULPS           Z10, Z11, Z11
+	VFMADD213PS.Z    Z10, Z12, K1, Z11
+	VADDPS           Z11, Z6, Z6
 	ADDQ             $0x00000010, R8
 	SUBQ             $0x00000010, DI
 	JGE              loop6
@@ -15185,19 +15167,19 @@ skip7:
 	MOVQ   $-1, R9
 	BZHIQ  DI, R9, R9
 	KMOVW  R9, K1
-	VXORPS Z12, Z12, Z12
+	VXORPS Z10, Z10, Z10
 	LEAQ   (CX)(R8*4), CX
 	XORQ   DI, DI
 
 coordinate12:
 	CMPQ         DI, SI
 	JGE          coordinates13
-	VBROADCASTSS (DX)(DI*4), Z13
-	VMOVUPS.Z    (CX), K1, Z14
-	VSUBPS       Z14, Z13, Z14
-	VANDPS       absMask32<>+0(SB), Z14, Z14
-	VADDPS       Z0, Z14, Z13
-	VFMADD231PS  Z14, Z13, Z12
+	VBROADCASTSS (DX)(DI*4), Z11
+	VMOVUPS.Z    (CX), K1, Z12
+	VSUBPS       Z12, Z11, Z12
+	VANDPS       absMask32<>+0(SB), Z12, Z12
+	VADDPS       Z0, Z12, Z11
+	VFMADD231PS  Z12, Z11, Z10
 	ADDQ         BX, CX
 	INCQ         DI
 	JMP          coordinate12
@@ -15205,69 +15187,71 @@ coordinate12:
 coordinates13:
 	VBROADCASTSS     minusInf32<>+0(SB), Z0
 	VMOVUPS          (AX)(R8*4), K1, Z0
-	VFNMADD231PS     Z1, Z12, Z0
+	VFNMADD231PS     Z1, Z10, Z0
 	VMOVUPS          Z0, Z1
-	VCMPPS           $0x1e, Z11, Z1, K1
+	VCMPPS           $0x1e, Z9, Z1, K1
 	KORTESTW         K1, K1
 	JE               fits14
-	VEXTRACTF64X4    $0x01, Z1, Y11
-	VMAXPS           Y11, Y1, Y1
-	VEXTRACTF64X2    $0x01, Y1, X11
-	VMAXPS           X11, X1, X1
-	VPERMILPD        $0x01, X1, X11
-	VMAXPS           X11, X1, X1
-	VMOVSHDUP        X1, X11
-	VMAXPS           X11, X1, X1
+	VEXTRACTF64X4    $0x01, Z1, Y9
+	VMAXPS           Y9, Y1, Y1
+	VEXTRACTF64X2    $0x01, Y1, X9
+	VMAXPS           X9, X1, X1
+	VPERMILPD        $0x01, X1, X9
+	VMAXPS           X9, X1, X1
+	VMOVSHDUP        X1, X9
+	VMAXPS           X9, X1, X1
 	VBROADCASTSS     X1, Z1
-	VSUBPS           Z1, Z10, Z12
-	VMOVUPS          Z1, Z10
-	VBROADCASTSS     slack32<>+0(SB), Z11
-	VADDPS           Z11, Z1, Z11
-	VCMPPS           $0x15, Z3, Z12, K1
-	VMOVUPS          Z2, Z11
-	VFMADD231PS      Z4, Z12, Z11
-	VSUBPS           Z2, Z11, Z1
-	VFNMADD231PS     Z5, Z1, Z12
-	VFNMADD231PS     Z6, Z1, Z12
-	VPERMPS          Z7, Z11, Z11
-	VBROADCASTSS     expWideB32<>+0(SB), Z13
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z13
-	VMULPS           Z12, Z13, Z13
-	VFMADD213PS      Z12, Z12, Z13
-	VFMADD213PS      Z11, Z11, Z13
-	VSCALEFPS.Z      Z1, Z13, K1, Z12
-	VMULPS           Z12, Z8, Z8
-	VMULPS           Z12, Z9, Z9
+	VSUBPS           Z1, Z8, Z10
+	VMOVUPS          Z1, Z8
+	VBROADCASTSS     slack32<>+0(SB), Z9
+	VADDPS           Z9, Z1, Z9
+	VCMPPS           $0x15, Z3, Z10, K1
+	VMOVUPS          Z2, Z1
+	VFMADD231PS      Z5, Z10, Z1
+	VSUBPS           Z2, Z1, Z9
+	VFMSUB213PS      Z9, Z5, Z10
+	VMOVUPS          Z1, Z9
+	VPERMPS          Z4, Z1, Z1
+	VPSLLD           $0x13, Z9, Z9
+	VPADDD           Z9, Z1, Z1
+	VBROADCASTSS     expWideC32<>+0(SB), Z9
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z9
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z9
+	VMULPS           Z1, Z10, Z10
+	VFMADD213PS.Z    Z1, Z9, K1, Z10
+	VMULPS           Z10, Z6, Z6
+	VMULPS           Z10, Z7, Z7
 
 fits14:
-	VSUBPS           Z10, Z0, Z0
+	VSUBPS           Z8, Z0, Z0
 	VCMPPS           $0x15, Z3, Z0, K1
 	VMOVUPS          Z2, Z1
-	VFMADD231PS      Z4, Z0, Z1
+	VFMADD231PS      Z5, Z0, Z1
 	VSUBPS           Z2, Z1, Z2
-	VFNMADD231PS     Z5, Z2, Z0
-	VFNMADD231PS     Z6, Z2, Z0
-	VPERMPS          Z7, Z1, Z1
-	VBROADCASTSS     expWideB32<>+0(SB), Z3
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z0, Z3
-	VMULPS           Z0, Z3, Z3
-	VFMADD213PS      Z0, Z0, Z3
-	VFMADD213PS      Z1, Z1, Z3
-	VSCALEFPS.Z      Z2, Z3, K1, Z0
-	VADDPS           Z0, Z8, Z8
+	VFMSUB213PS      Z2, Z5, Z0
+	VMOVUPS          Z1, Z2
+	VPERMPS          Z4, Z1, Z1
+	VPSLLD           $0x13, Z2, Z2
+	VPADDD           Z2, Z1, Z1
+	VBROADCASTSS     expWideC32<>+0(SB), Z2
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z0, Z2
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z0, Z2
+	VMULPS           Z1, Z0, Z0
+	VFMADD213PS.Z    Z1, Z2, K1, Z0
+	VADDPS           Z0, Z6, Z6
 
 done11:
-	VMOVSS        X10, shift+56(FP)
-	VADDPS        Z9, Z8, Z8
-	VEXTRACTF64X4 $0x01, Z8, Y0
-	VADDPS        Y0, Y8, Y8
-	VEXTRACTF64X2 $0x01, Y8, X0
-	VADDPS        X0, X8, X8
-	VPERMILPD     $0x01, X8, X0
-	VADDPS        X0, X8, X8
-	VMOVSHDUP     X8, X0
-	VADDPS        X0, X8, X8
-	VMOVSS        X8, sum+60(FP)
+	VMOVSS        X8, shift+56(FP)
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y0
+	VADDPS        Y0, Y6, Y6
+	VEXTRACTF64X2 $0x01, Y6, X0
+	VADDPS        X0, X6, X6
+	VPERMILPD     $0x01, X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSHDUP     X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSS        X6, sum+60(FP)
 	VZEROUPPER
 	RET
 
@@ -15348,8 +15332,7 @@ coordinates4:
 	VMOVUPS      expShift32<>+0(SB), Y6
 	VFMADD231PS  expLog2e32<>+0(SB), Y7, Y6
 	VSUBPS       expShift32<>+0(SB), Y6, Y8
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y8, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y8, Y7
+	VFMSUB132PS  expLog2e32<>+0(SB), Y8, Y7
 	VPSLLD       $0x17, Y6, Y6
 	VMOVUPS      expNarrowG32<>+0(SB), Y8
 	VMOVUPS      expNarrowF32<>+0(SB), Y12
@@ -15369,67 +15352,64 @@ coordinates4:
 	VMULPS       Y7, Y3, Y3
 
 fits5:
-	VSUBPS       Y4, Y9, Y9
-	VSUBPS       Y4, Y10, Y10
-	VSUBPS       Y4, Y11, Y11
-	VMOVUPS      expZero32<>+0(SB), Y6
-	VMAXPS       Y9, Y6, Y9
-	VMAXPS       Y10, Y6, Y10
-	VMAXPS       Y11, Y6, Y11
-	VMOVUPS      expShift32<>+0(SB), Y6
-	VFMADD231PS  expLog2e32<>+0(SB), Y9, Y6
-	VMOVUPS      expShift32<>+0(SB), Y7
-	VFMADD231PS  expLog2e32<>+0(SB), Y10, Y7
-	VMOVUPS      expShift32<>+0(SB), Y8
-	VFMADD231PS  expLog2e32<>+0(SB), Y11, Y8
-	VSUBPS       expShift32<>+0(SB), Y6, Y12
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y12, Y9
-	VSUBPS       expShift32<>+0(SB), Y7, Y13
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y13, Y10
-	VSUBPS       expShift32<>+0(SB), Y8, Y14
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y14, Y11
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y12, Y9
-	VPSLLD       $0x17, Y6, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y13, Y10
-	VPSLLD       $0x17, Y7, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y14, Y11
-	VPSLLD       $0x17, Y8, Y8
-	VMOVUPS      expNarrowG32<>+0(SB), Y12
-	VMOVUPS      expNarrowG32<>+0(SB), Y13
-	VMOVUPS      expNarrowG32<>+0(SB), Y14
-	VMOVUPS      expNarrowF32<>+0(SB), Y15
-	VFMADD213PS  Y15, Y9, Y12
-	VFMADD213PS  Y15, Y10, Y13
-	VFMADD213PS  Y15, Y11, Y14
-	VMOVUPS      expNarrowE32<>+0(SB), Y15
-	VFMADD213PS  Y15, Y9, Y12
-	VFMADD213PS  Y15, Y10, Y13
-	VFMADD213PS  Y15, Y11, Y14
-	VMOVUPS      expNarrowD32<>+0(SB), Y15
-	VFMADD213PS  Y15, Y9, Y12
-	VFMADD213PS  Y15, Y10, Y13
-	VFMADD213PS  Y15, Y11, Y14
-	VMOVUPS      expNarrowC32<>+0(SB), Y15
-	VFMADD213PS  Y15, Y9, Y12
-	VFMADD213PS  Y15, Y10, Y13
-	VFMADD213PS  Y15, Y11, Y14
-	VMOVUPS      expNarrowB32<>+0(SB), Y15
-	VFMADD213PS  Y15, Y9, Y12
-	VFMADD213PS  Y15, Y10, Y13
-	VFMADD213PS  Y15, Y11, Y14
-	VMOVUPS      expNarrowA32<>+0(SB), Y15
-	VFMADD213PS  Y15, Y9, Y12
-	VFMADD213PS  Y15, Y10, Y13
-	VFMADD213PS  Y15, Y11, Y14
-	VMULPS       Y6, Y12, Y9
-	VMULPS       Y7, Y13, Y10
-	VMULPS       Y8, Y14, Y11
-	VADDPS       Y9, Y2, Y2
-	VADDPS       Y10, Y3, Y3
-	VADDPS       Y11, Y2, Y2
-	ADDQ         $0x00000018, R8
-	SUBQ         $0x00000018, DI
-	JGE          loop1
+	VSUBPS      Y4, Y9, Y9
+	VSUBPS      Y4, Y10, Y10
+	VSUBPS      Y4, Y11, Y11
+	VMOVUPS     expZero32<>+0(SB), Y6
+	VMAXPS      Y9, Y6, Y9
+	VMAXPS      Y10, Y6, Y10
+	VMAXPS      Y11, Y6, Y11
+	VMOVUPS     expShift32<>+0(SB), Y6
+	VFMADD231PS expLog2e32<>+0(SB), Y9, Y6
+	VMOVUPS     expShift32<>+0(SB), Y7
+	VFMADD231PS expLog2e32<>+0(SB), Y10, Y7
+	VMOVUPS     expShift32<>+0(SB), Y8
+	VFMADD231PS expLog2e32<>+0(SB), Y11, Y8
+	VSUBPS      expShift32<>+0(SB), Y6, Y12
+	VSUBPS      expShift32<>+0(SB), Y7, Y13
+	VSUBPS      expShift32<>+0(SB), Y8, Y14
+	VFMSUB132PS expLog2e32<>+0(SB), Y12, Y9
+	VFMSUB132PS expLog2e32<>+0(SB), Y13, Y10
+	VFMSUB132PS expLog2e32<>+0(SB), Y14, Y11
+	VPSLLD      $0x17, Y6, Y6
+	VPSLLD      $0x17, Y7, Y7
+	VPSLLD      $0x17, Y8, Y8
+	VMOVUPS     expNarrowG32<>+0(SB), Y12
+	VMOVUPS     expNarrowG32<>+0(SB), Y13
+	VMOVUPS     expNarrowG32<>+0(SB), Y14
+	VMOVUPS     expNarrowF32<>+0(SB), Y15
+	VFMADD213PS Y15, Y9, Y12
+	VFMADD213PS Y15, Y10, Y13
+	VFMADD213PS Y15, Y11, Y14
+	VMOVUPS     expNarrowE32<>+0(SB), Y15
+	VFMADD213PS Y15, Y9, Y12
+	VFMADD213PS Y15, Y10, Y13
+	VFMADD213PS Y15, Y11, Y14
+	VMOVUPS     expNarrowD32<>+0(SB), Y15
+	VFMADD213PS Y15, Y9, Y12
+	VFMADD213PS Y15, Y10, Y13
+	VFMADD213PS Y15, Y11, Y14
+	VMOVUPS     expNarrowC32<>+0(SB), Y15
+	VFMADD213PS Y15, Y9, Y12
+	VFMADD213PS Y15, Y10, Y13
+	VFMADD213PS Y15, Y11, Y14
+	VMOVUPS     expNarrowB32<>+0(SB), Y15
+	VFMADD213PS Y15, Y9, Y12
+	VFMADD213PS Y15, Y10, Y13
+	VFMADD213PS Y15, Y11, Y14
+	VMOVUPS     expNarrowA32<>+0(SB), Y15
+	VFMADD213PS Y15, Y9, Y12
+	VFMADD213PS Y15, Y10, Y13
+	VFMADD213PS Y15, Y11, Y14
+	VMULPS      Y6, Y12, Y9
+	VMULPS      Y7, Y13, Y10
+	VMULPS      Y8, Y14, Y11
+	VADDPS      Y9, Y2, Y2
+	VADDPS      Y10, Y3, Y3
+	VADDPS      Y11, Y2, Y2
+	ADDQ        $0x00000018, R8
+	SUBQ        $0x00000018, DI
+	JGE         loop1
 
 skip2:
 	ADDQ $0x00000018, DI
@@ -15477,8 +15457,7 @@ coordinates9:
 	VMOVUPS      expShift32<>+0(SB), Y6
 	VFMADD231PS  expLog2e32<>+0(SB), Y8, Y6
 	VSUBPS       expShift32<>+0(SB), Y6, Y9
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y9, Y8
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y9, Y8
+	VFMSUB132PS  expLog2e32<>+0(SB), Y9, Y8
 	VPSLLD       $0x17, Y6, Y6
 	VMOVUPS      expNarrowG32<>+0(SB), Y9
 	VMOVUPS      expNarrowF32<>+0(SB), Y10
@@ -15498,33 +15477,32 @@ coordinates9:
 	VMULPS       Y8, Y3, Y3
 
 fits10:
-	VSUBPS       Y4, Y7, Y7
-	VMOVUPS      expZero32<>+0(SB), Y6
-	VMAXPS       Y7, Y6, Y7
-	VMOVUPS      expShift32<>+0(SB), Y6
-	VFMADD231PS  expLog2e32<>+0(SB), Y7, Y6
-	VSUBPS       expShift32<>+0(SB), Y6, Y8
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y8, Y7
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y8, Y7
-	VPSLLD       $0x17, Y6, Y6
-	VMOVUPS      expNarrowG32<>+0(SB), Y8
-	VMOVUPS      expNarrowF32<>+0(SB), Y9
-	VFMADD213PS  Y9, Y7, Y8
-	VMOVUPS      expNarrowE32<>+0(SB), Y9
-	VFMADD213PS  Y9, Y7, Y8
-	VMOVUPS      expNarrowD32<>+0(SB), Y9
-	VFMADD213PS  Y9, Y7, Y8
-	VMOVUPS      expNarrowC32<>+0(SB), Y9
-	VFMADD213PS  Y9, Y7, Y8
-	VMOVUPS      expNarrowB32<>+0(SB), Y9
-	VFMADD213PS  Y9, Y7, Y8
-	VMOVUPS      expNarrowA32<>+0(SB), Y9
-	VFMADD213PS  Y9, Y7, Y8
-	VMULPS       Y6, Y8, Y7
-	VADDPS       Y7, Y2, Y2
-	ADDQ         $0x00000008, R8
-	SUBQ         $0x00000008, DI
-	JGE          loop6
+	VSUBPS      Y4, Y7, Y7
+	VMOVUPS     expZero32<>+0(SB), Y6
+	VMAXPS      Y7, Y6, Y7
+	VMOVUPS     expShift32<>+0(SB), Y6
+	VFMADD231PS expLog2e32<>+0(SB), Y7, Y6
+	VSUBPS      expShift32<>+0(SB), Y6, Y8
+	VFMSUB132PS expLog2e32<>+0(SB), Y8, Y7
+	VPSLLD      $0x17, Y6, Y6
+	VMOVUPS     expNarrowG32<>+0(SB), Y8
+	VMOVUPS     expNarrowF32<>+0(SB), Y9
+	VFMADD213PS Y9, Y7, Y8
+	VMOVUPS     expNarrowE32<>+0(SB), Y9
+	VFMADD213PS Y9, Y7, Y8
+	VMOVUPS     expNarrowD32<>+0(SB), Y9
+	VFMADD213PS Y9, Y7, Y8
+	VMOVUPS     expNarrowC32<>+0(SB), Y9
+	VFMADD213PS Y9, Y7, Y8
+	VMOVUPS     expNarrowB32<>+0(SB), Y9
+	VFMADD213PS Y9, Y7, Y8
+	VMOVUPS     expNarrowA32<>+0(SB), Y9
+	VFMADD213PS Y9, Y7, Y8
+	VMULPS      Y6, Y8, Y7
+	VADDPS      Y7, Y2, Y2
+	ADDQ        $0x00000008, R8
+	SUBQ        $0x00000008, DI
+	JGE         loop6
 
 skip7:
 	ADDQ    $0x00000008, DI
@@ -15576,8 +15554,7 @@ coordinates13:
 	VMOVUPS      expShift32<>+0(SB), Y1
 	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y1
 	VSUBPS       expShift32<>+0(SB), Y1, Y5
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y5, Y6
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y5, Y6
+	VFMSUB132PS  expLog2e32<>+0(SB), Y5, Y6
 	VPSLLD       $0x17, Y1, Y1
 	VMOVUPS      expNarrowG32<>+0(SB), Y5
 	VMOVUPS      expNarrowF32<>+0(SB), Y7
@@ -15597,30 +15574,29 @@ coordinates13:
 	VMULPS       Y6, Y3, Y3
 
 fits14:
-	VSUBPS       Y4, Y0, Y0
-	VMOVUPS      expZero32<>+0(SB), Y1
-	VMAXPS       Y0, Y1, Y0
-	VMOVUPS      expShift32<>+0(SB), Y1
-	VFMADD231PS  expLog2e32<>+0(SB), Y0, Y1
-	VSUBPS       expShift32<>+0(SB), Y1, Y5
-	VFNMADD231PS expLn2Hi32<>+0(SB), Y5, Y0
-	VFNMADD231PS expLn2Lo32<>+0(SB), Y5, Y0
-	VPSLLD       $0x17, Y1, Y1
-	VMOVUPS      expNarrowG32<>+0(SB), Y5
-	VMOVUPS      expNarrowF32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y0, Y5
-	VMOVUPS      expNarrowE32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y0, Y5
-	VMOVUPS      expNarrowD32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y0, Y5
-	VMOVUPS      expNarrowC32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y0, Y5
-	VMOVUPS      expNarrowB32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y0, Y5
-	VMOVUPS      expNarrowA32<>+0(SB), Y6
-	VFMADD213PS  Y6, Y0, Y5
-	VMULPS       Y1, Y5, Y0
-	VADDPS       Y0, Y2, Y2
+	VSUBPS      Y4, Y0, Y0
+	VMOVUPS     expZero32<>+0(SB), Y1
+	VMAXPS      Y0, Y1, Y0
+	VMOVUPS     expShift32<>+0(SB), Y1
+	VFMADD231PS expLog2e32<>+0(SB), Y0, Y1
+	VSUBPS      expShift32<>+0(SB), Y1, Y5
+	VFMSUB132PS expLog2e32<>+0(SB), Y5, Y0
+	VPSLLD      $0x17, Y1, Y1
+	VMOVUPS     expNarrowG32<>+0(SB), Y5
+	VMOVUPS     expNarrowF32<>+0(SB), Y6
+	VFMADD213PS Y6, Y0, Y5
+	VMOVUPS     expNarrowE32<>+0(SB), Y6
+	VFMADD213PS Y6, Y0, Y5
+	VMOVUPS     expNarrowD32<>+0(SB), Y6
+	VFMADD213PS Y6, Y0, Y5
+	VMOVUPS     expNarrowC32<>+0(SB), Y6
+	VFMADD213PS Y6, Y0, Y5
+	VMOVUPS     expNarrowB32<>+0(SB), Y6
+	VFMADD213PS Y6, Y0, Y5
+	VMOVUPS     expNarrowA32<>+0(SB), Y6
+	VFMADD213PS Y6, Y0, Y5
+	VMULPS      Y1, Y5, Y0
+	VADDPS      Y0, Y2, Y2
 
 done11:
 	VMOVSS       X4, shift+56(FP)

@@ -14,7 +14,7 @@ func colKernels() []kernel {
 // the sum becomes sum·e + 1 where d > 0 and sum + e elsewhere.
 func colLSE(a *asm) {
 	tops, sums, c, n := a.ptr("top"), a.ptr("sum"), a.ptr("c"), a.ptr("n")
-	g, inv, e := a.scalar("from"), a.scalar("inv"), a.exponential(false)
+	g, inv, e := a.scalar("from"), a.scalar("inv"), a.exponential(low)
 	sign := a.table("signMask", func(int) operand.Constant {
 		if a.double {
 			return operand.U64(1 << 63)

@@ -7,108 +7,145 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The exponential, eˣ = 2ⁿ·eʳ, r = x − n·ln 2 with ln 2 in two parts.
+// The exponential, eˣ = 2ⁿ·2^r with r = x·log₂e − n rounded once.
 //
-// AVX-512: n is a multiple of 1/16, so |r| ≤ ln 2/32; 2^(n mod 1) comes from a
-// table of 16 in registers, and VSCALEF multiplies by 2^⌊n⌋.
-// AVX2: n is an integer, |r| ≤ ln 2/2, a longer polynomial for 2·eʳ, and 2ⁿ⁻¹ is
-// made of n's bits: zero at the lower end, infinity at the upper, by clamping.
+// AVX-512: n is a multiple of 1/16, so |r| ≤ 1/32, and 2^(n mod 1) comes from a
+// table of 16 in registers. AVX2: n is an integer, |r| ≤ ½, and the polynomial
+// is longer. Either way n is found by adding 1.5·2^bits, which leaves it in the
+// low bits, from where it goes to the exponent's bits.
 //
-// Polynomials: Chebyshev interpolants of (eʳ−1−r)/r², computed with 90 digits.
-// Relative error in exact arithmetic: 2.8e-17 and 1.3e-17 (float64), 4.7e-9 and
-// 7.8e-9 (float32).
+// Polynomials: Chebyshev interpolants of (2^r−1)/r, computed with 90 digits;
+// relative error in exact arithmetic 1.4e-17 and 6e-18 (float64), 2.3e-9 and
+// 3.9e-9 (float32).
+//
+// A plain exponential takes log₂e rounded, which costs |x|·1.4e-17 (float32:
+// |x|·1.3e-8), less than the rounding of x that came before it. An exact one
+// adds the rest of log₂e and is right up to the largest number.
 //
 // Results under √2 times the smallest normal number are 0: no denormal numbers
 // are met or made.
 type expTable struct {
 	least, most  int // exponents: 2^least is the smallest normal number, 2^most overflows
-	ln2Hi, ln2Lo float64
-	wide, narrow []float64 // coefficients of r², r³, …
-	bits         int       // of the mantissa
+	bits         int // of the mantissa
+	log2e, rest  float64
+	wide, narrow []float64 // coefficients of r, r², …
 }
 
 var exp64 = expTable{
-	least: -1022, most: 1024,
-	ln2Hi: 0x1.62e42fefa39efp-1, ln2Lo: 0x1.abc9e3b39803fp-56,
-	wide: []float64{0.5, 0x1.55555554dd44dp-3, 0x1.55555555194d2p-5, 0x1.11120af701debp-7, 0x1.6c17bb51f236dp-10},
-	narrow: []float64{
-		0x1.0000000000001p-1, 0x1.5555555555556p-3, 0x1.5555555553d68p-5, 0x1.11111111109b5p-7, 0x1.6c16c17889ef1p-10,
-		0x1.a01a01a7c2efep-13, 0x1.a019b9149a41cp-16, 0x1.71de0db2f6b19p-19, 0x1.28917c89a43a7p-22, 0x1.af389ecfc4b9cp-26,
+	least: -1022, most: 1024, bits: 52,
+	log2e: 0x1.71547652b82fep+0, rest: 0x1.777d0ffda0d24p-56,
+	wide: []float64{
+		0x1.62e42fefa39f3p-1, 0x1.ebfbdff82c590p-3, 0x1.c6b08d6f2a289p-5, 0x1.3b2ab6fb41213p-7,
+		0x1.5d897e525c216p-10, 0x1.430a1d08ec681p-13,
 	},
-	bits: 52,
+	narrow: []float64{
+		0x1.62e42fefa39efp-1, 0x1.ebfbdff82c598p-3, 0x1.c6b08d704a0c2p-5, 0x1.3b2ab6fba1ddap-7,
+		0x1.5d87fe78a5276p-10, 0x1.430913096fd9fp-13, 0x1.ffcbfc670dcd4p-17, 0x1.62bfd47773353p-20,
+		0x1.b524fae627834p-24, 0x1.e6063f7217bc6p-28, 0x1.e9d3fe3952179p-32,
+	},
 }
 
 var exp32 = expTable{
-	least: -126, most: 128,
-	ln2Hi: 0x1.62e43p-1, ln2Lo: -0x1.05c61p-29,
-	wide:   []float64{0x1.000147fde811cp-1, 0x1.55565bb9e8917p-3},
-	narrow: []float64{0.5, 0x1.5554dd04e58bep-3, 0x1.55551933893e6p-5, 0x1.120b616c43f75p-7, 0x1.6d10fc65baf1cp-10},
-	bits:   23,
+	least: -126, most: 128, bits: 23,
+	log2e: 0x1.715476p+0, rest: 0x1.4ae0cp-26,
+	wide: []float64{0x1.62e42fefa39efp-1, 0x1.ebff917b28217p-3, 0x1.c6b299bd67a41p-5},
+	narrow: []float64{
+		0x1.62e4302fc626ep-1, 0x1.ebfbe00e63baep-3, 0x1.c6af6cdbbdcc7p-5, 0x1.3b2a53045179ap-7,
+		0x1.5f0890162a90ap-10, 0x1.4413896e1ad27p-13,
+	},
 }
 
-// An exponential holds the constants of one routine's exponentials: registers
-// where there are enough, memory else.
+// An exponential holds the constants of one routine's exponentials: in
+// registers where there are enough, in memory else.
 type exponential struct {
 	*asm
-	tab           expTable
-	high          bool // arguments may overflow
+	expTable
+	grade         grade
 	log2e, shift  operand.Op
-	ln2Hi, ln2Lo  operand.Op
+	rest          operand.Op
 	lo, hi        operand.Op
 	roots, roots2 operand.Op // 2^(i/16) (AVX-512)
 }
 
-// exponential prepares the constants; high tells whether arguments may exceed
-// the largest whose exponential is finite.
-func (a *asm) exponential(high bool) *exponential {
-	e := &exponential{asm: a, tab: exp32, high: high}
+// A grade is how much an exponential can do.
+type grade int
+
+const (
+	low   grade = iota // arguments that cannot overflow
+	plain              // any argument; large ones are taken as the largest allowed
+	exact              // any argument, infinite results, the rest of log₂e
+)
+
+func (a *asm) exponential(g grade) *exponential {
+	e := &exponential{asm: a, expTable: exp32, grade: g}
 	if a.double {
-		e.tab = exp64
+		e.expTable = exp64
 	}
-	hold := func(m operand.Mem) operand.Op {
+	hold := func(name string, value float64) operand.Op {
+		m := a.constant(name, value)
 		if a.wide {
 			return a.load(m)
 		}
 		return m
 	}
-	// Adding 1.5·2^bits leaves the nearest integer in the low bits. The clamps
-	// are half a unit away from where n changes.
-	if a.wide {
-		e.shift = hold(a.constant("expShift16", math.Ldexp(1.5, e.tab.bits-4)))
-		e.lo = hold(a.constant("expLo", (float64(e.tab.least)+0.5)*math.Ln2))
-	} else {
-		e.shift = hold(a.constant("expShift", math.Ldexp(1.5, e.tab.bits)-float64(e.tab.least)))
-		e.lo = hold(a.constant("expZero", float64(e.tab.least)*math.Ln2))
-	}
-	if high {
-		e.hi = hold(a.constant("expInf", float64(e.tab.most+1)*math.Ln2))
-	}
-	e.log2e = hold(a.constant("expLog2e", math.Log2E))
-	e.ln2Hi = hold(a.constant("expLn2Hi", e.tab.ln2Hi))
-	e.ln2Lo = hold(a.constant("expLn2Lo", e.tab.ln2Lo))
-	if a.wide {
-		root := func(i int) operand.Constant {
-			v := math.Exp2(float64(i) / 16)
-			if a.double {
-				return operand.U64(math.Float64bits(v))
-			}
-			return operand.U32(math.Float32bits(float32(v)))
+	// Limits lie half a step away from where n changes.
+	exponent := func(n float64) float64 { return n * math.Ln2 }
+	least, most := float64(e.least), float64(e.most)
+	switch {
+	case a.wide:
+		e.shift = hold("expShift16", math.Ldexp(1.5, e.bits-4))
+		e.lo = hold("expLo", exponent(least+0.5))
+		if g == plain {
+			e.hi = hold("expLargest", exponent(most-0.05))
 		}
-		t := a.vec()
-		a.mov(t, a.table("expRoots", root))
-		e.roots = t
-		if a.double {
-			t2 := a.vec()
-			a.mov(t2, a.table("expRootsUpper", func(i int) operand.Constant { return root(i + 8) }))
-			e.roots2 = t2
-		}
+		e.roots, e.roots2 = e.table16()
+	default:
+		e.shift = hold("expShift", math.Ldexp(1.5, e.bits)-least)
+		e.lo = hold("expZero", exponent(least))
+	}
+	if g != low && e.hi == nil {
+		e.hi = hold("expInf", exponent(most+1))
+	}
+	e.log2e = hold("expLog2e", e.expTable.log2e)
+	if g == exact {
+		e.rest = hold("expLog2eRest", e.expTable.rest)
 	}
 	return e
 }
 
+// table16 loads 2^(i/16), i = 0…15, in one register or two. For exponentials
+// that are not exact, entry i lacks i in its exponent's bits, as n·16, shifted
+// there, will bring it.
+func (e *exponential) table16() (lower, upper operand.Op) {
+	a, stem := e.asm, "expRoots"
+	if e.grade == exact {
+		stem = "expRootsExact"
+	}
+	entry := func(i int) operand.Constant {
+		v, minus := math.Exp2(float64(i)/16), uint64(0)
+		if e.grade != exact {
+			minus = uint64(i) << (e.bits - 4)
+		}
+		if a.double {
+			return operand.U64(math.Float64bits(v) - minus)
+		}
+		return operand.U32(math.Float32bits(float32(v)) - uint32(minus))
+	}
+	load := func(name string, from int) operand.Op {
+		t := a.vec()
+		a.mov(t, a.table(name, func(i int) operand.Constant { return entry(i + from) }))
+		return t
+	}
+	lower = load(stem, 0)
+	if a.double {
+		upper = load(stem+"Upper", 8)
+	}
+	return lower, upper
+}
+
 // apply replaces each x by its exponential.
 func (e *exponential) apply(xs []vec) {
-	if e.wide {
+	if e.asm.wide {
 		e.applyWide(xs)
 	} else {
 		e.applyNarrow(xs)
@@ -120,19 +157,11 @@ const (
 	greaterSet = 0x1e // x > y, false for NaN, quiet
 )
 
-func (e *exponential) applyWide(xs []vec) {
+// split makes n, in its own right and as the low bits of s, and replaces each x
+// by r. It returns s and n.
+func (e *exponential) split(xs []vec) (s, n []vec) {
 	a := e.asm
-	alive := make([]reg.Register, len(xs))
-	for u, x := range xs {
-		alive[u] = a.K()
-		a.pick(a.VCMPPD, a.VCMPPS)(operand.Imm(notLess), e.lo, x, alive[u])
-	}
-	if e.high {
-		for _, x := range xs {
-			a.min(x, e.hi.(vec), x)
-		}
-	}
-	n, s := a.vecs(len(xs)), a.vecs(len(xs))
+	s, n = a.vecs(len(xs)), a.vecs(len(xs))
 	for u, x := range xs {
 		a.mov(s[u], e.shift)
 		a.fma(s[u], x, e.log2e)
@@ -140,25 +169,62 @@ func (e *exponential) applyWide(xs []vec) {
 	for u := range xs {
 		a.sub(n[u], s[u], e.shift)
 	}
-	for u, x := range xs {
-		a.fnma(x, n[u], e.ln2Hi)
+	if e.grade == exact {
+		for u, x := range xs {
+			t := a.vec()
+			a.mov(t, x)
+			a.lessFrom(x, e.log2e, n[u])
+			a.fma(x, t, e.rest)
+		}
+		return s, n
 	}
 	for u, x := range xs {
-		a.fnma(x, n[u], e.ln2Lo)
+		a.lessFrom(x, e.log2e, n[u])
 	}
-	for _, v := range s { // 2^(n mod 1)
-		if a.double {
-			a.VPERMI2PD(e.roots2, e.roots, v)
-		} else {
-			a.VPERMPS(e.roots, v, v)
+	return s, n
+}
+
+// lessFrom is x = x·y − z.
+func (a *asm) lessFrom(x vec, y operand.Op, z vec) {
+	if m, ok := y.(operand.Mem); ok {
+		a.pick(a.VFMSUB132PD, a.VFMSUB132PS)(m, z, x)
+		return
+	}
+	a.pick(a.VFMSUB213PD, a.VFMSUB213PS)(z, y, x)
+}
+
+func (e *exponential) applyWide(xs []vec) {
+	a := e.asm
+	alive := make([]reg.Register, len(xs))
+	for u, x := range xs {
+		alive[u] = a.K()
+		a.pick(a.VCMPPD, a.VCMPPS)(operand.Imm(notLess), e.lo, x, alive[u])
+	}
+	if e.hi != nil {
+		for _, x := range xs {
+			a.min(x, e.hi.(vec), x)
 		}
 	}
-	// p = r + r²·q(r)
-	c := e.tab.wide
+	s, n := e.split(xs)
 	q := a.vecs(len(xs))
+	for u := range s {
+		a.mov(q[u], s[u])
+		if a.double {
+			a.VPERMI2PD(e.roots2, e.roots, s[u])
+		} else {
+			a.VPERMPS(e.roots, s[u], s[u])
+		}
+	}
+	if e.grade != exact { // 2^n, all of it
+		for u := range s {
+			a.shiftLeft(q[u], q[u], uint64(e.bits-4))
+			a.addInt(s[u], s[u], q[u])
+		}
+	}
+	c := e.expTable.wide
 	top := len(c) - 1
 	for u := range xs {
-		a.broadcast(q[u], a.constant(name("expWide", top), c[top]))
+		a.broadcastAny(q[u], a.constant(name("expWide", top), c[top]))
 	}
 	for k := top - 1; k >= 0; k-- {
 		for u, x := range xs {
@@ -166,17 +232,24 @@ func (e *exponential) applyWide(xs []vec) {
 		}
 	}
 	for u, x := range xs {
-		a.mul(q[u], q[u], x)
-		a.horner(q[u], x, x)
+		a.mul(x, x, s[u])
 	}
 	for u, x := range xs {
-		a.horner(q[u], s[u], s[u])
-		if a.double {
-			a.VSCALEFPD_Z(n[u], q[u], alive[u], x)
+		if e.grade == exact {
+			a.horner(q[u], x, s[u])
+			a.pickZ(a.VSCALEFPD_Z, a.VSCALEFPS_Z)(n[u], q[u], alive[u], x)
 		} else {
-			a.VSCALEFPS_Z(n[u], q[u], alive[u], x)
+			a.pickZ(a.VFMADD213PD_Z, a.VFMADD213PS_Z)(s[u], q[u], alive[u], x)
 		}
 	}
+}
+
+// pickZ is pick for instructions that clear what is not in a mask.
+func (a *asm) pickZ(pd, ps func(x, y, k, dst operand.Op)) func(x, y, k, dst operand.Op) {
+	if a.double {
+		return pd
+	}
+	return ps
 }
 
 func (e *exponential) applyNarrow(xs []vec) {
@@ -189,23 +262,15 @@ func (e *exponential) applyNarrow(xs []vec) {
 		}
 	}
 	clamp(a.max, e.lo)
-	if e.high {
+	if e.hi != nil {
 		clamp(a.min, e.hi)
 	}
-	s, n := a.vecs(len(xs)), a.vecs(len(xs))
-	for u, x := range xs {
-		a.mov(s[u], e.shift)
-		a.fma(s[u], x, e.log2e)
+	s, _ := e.split(xs)
+	for _, v := range s {
+		a.shiftLeft(v, v, uint64(e.bits)) // 2ⁿ⁻¹: zero at the lower end, infinity at the upper
 	}
-	for u, x := range xs {
-		a.sub(n[u], s[u], e.shift)
-		a.fnma(x, n[u], e.ln2Hi)
-	}
-	for u, x := range xs {
-		a.fnma(x, n[u], e.ln2Lo)
-		a.shiftLeft(s[u], s[u], uint64(e.tab.bits)) // 2ⁿ⁻¹
-	}
-	c := append([]float64{1, 1}, e.tab.narrow...)
+	// 2·2^r
+	c := append([]float64{1}, e.expTable.narrow...)
 	p := a.vecs(len(xs))
 	top := len(c) - 1
 	for u := range xs {
@@ -223,9 +288,6 @@ func (e *exponential) applyNarrow(xs []vec) {
 }
 
 func name(stem string, k int) string { return stem + string(rune('A'+k)) }
-
-// broadcast fills a register from a constant (AVX-512).
-func (a *asm) broadcast(v vec, m operand.Mem) { a.pick(a.VBROADCASTSD, a.VBROADCASTSS)(m, v) }
 
 // hornerConstant is p = p·x + c with c in memory (AVX-512).
 func (a *asm) hornerConstant(p, x vec, c operand.Mem) {
@@ -253,7 +315,7 @@ func expKernels() []kernel {
 		sig:  "dst, x *T, n int",
 		emit: func(a *asm) {
 			dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
-			e := a.exponential(true)
+			e := a.exponential(exact)
 			a.stream(n, a.unroll(), func(s span) {
 				v := a.read(x, s)
 				e.apply(v)

@@ -56,6 +56,7 @@ func families() []family {
 		{"vec", vecKernels()},
 		{"reduce", reduceKernels()},
 		{"tile", tileKernels()},
+		{"gemm", gemmKernels()},
 	}
 }
 

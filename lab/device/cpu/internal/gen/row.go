@@ -198,7 +198,7 @@ func (a *asm) rowMax(src source, store bool) {
 
 func (a *asm) rowExp(src source, store bool) {
 	args, shift := src.open(a), a.scalar("shift")
-	e, sums := a.exponential(true), a.zeros(2)
+	e, sums := a.exponential(plain), a.zeros(2)
 	write := a.writer(store)
 	a.stream(a.ptr("n"), a.unroll(), func(s span) {
 		x := args(s)
@@ -231,7 +231,7 @@ func (a *asm) rowLSE(src source) {
 	if a.double {
 		slack, least = 256, -math.MaxFloat64
 	}
-	args, e, sums := src.open(a), a.exponential(false), a.zeros(2)
+	args, e, sums := src.open(a), a.exponential(low), a.zeros(2)
 	shift, limit := a.load(a.constant("least", least)), a.load(a.constant("least", least))
 	a.stream(a.ptr("n"), a.unroll(), func(s span) {
 		x := args(s)
