@@ -4,6 +4,8 @@ import (
 	"hash/crc32"
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -187,6 +189,24 @@ func TestResizeLaws(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The number of processors changes nothing.
+func TestResizeIsDeterministic(t *testing.T) {
+	m := numbered(t, 300, 1, 9, 7, 1)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	alone, err := m.Resize(4, 5, Bilinear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GOMAXPROCS(4)
+	shared, err := m.Resize(4, 5, Bilinear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(alone.pixels, shared.pixels) {
+		t.Error("one and four processors gave different values")
+	}
 }
 
 func TestResizeRefuses(t *testing.T) {
