@@ -101,6 +101,7 @@ func TestKilledSweeps(t *testing.T) {
 			"killsweep": killSweep,
 			"samecells": sameCells,
 			"sweep":     wholeSweep,
+			"together":  together,
 		},
 	})
 }
@@ -139,6 +140,31 @@ func killSweep(ts *testscript.TestScript, _ bool, args []string) {
 			}
 		}
 		ts.Logf("%d cells stored", len(stored))
+	}
+}
+
+// together N STORE JOURNAL runs N processes of the sweep at once, and fails
+// unless every cell was begun exactly once by all of them.
+func together(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var cmds []*exec.Cmd
+	for range n {
+		cmd := sweepProcess(ts, args[1:])
+		ts.Check(cmd.Start())
+		cmds = append(cmds, cmd)
+	}
+	for _, cmd := range cmds {
+		ts.Check(cmd.Wait())
+	}
+	begun := map[string]int{}
+	for _, key := range lines(ts, args[2]) {
+		if begun[key]++; begun[key] > 1 {
+			ts.Fatalf("cell %s was begun twice", key)
+		}
+	}
+	if len(begun) != killCells {
+		ts.Fatalf("%d cells begun, want %d", len(begun), killCells)
 	}
 }
 

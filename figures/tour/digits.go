@@ -55,7 +55,7 @@ type sampleOut struct {
 var digitsSample = lab.Experiment[sampleParams, sampleOut]{
 	Name: "tour/digits-sample", Version: 1,
 	Run: func(ctx context.Context, c *lab.Cell, p sampleParams) (sampleOut, error) {
-		u, m, err := sampleDigits(ctx, c.Rand("digits"), p.N)
+		u, m, err := sampleDigits(ctx, c, p.N)
 		if err != nil {
 			return sampleOut{}, err
 		}
@@ -70,12 +70,14 @@ type digits struct {
 	labels []int
 }
 
-func sampleDigits(ctx context.Context, rng *rand.Rand, n int) (usps, mnist digits, err error) {
-	u, err := data.USPS(ctx, data.From{}, data.Train)
+func sampleDigits(ctx context.Context, c *lab.Cell, n int) (usps, mnist digits, err error) {
+	rng := c.Rand("digits")
+	from := data.From{Progress: func(_ string, done, total int64) { c.Progress(int(done), int(total)) }}
+	u, err := data.USPS(ctx, from, data.Train)
 	if err != nil {
 		return usps, mnist, err
 	}
-	m, err := data.MNIST(ctx, data.From{}, data.Train)
+	m, err := data.MNIST(ctx, from, data.Train)
 	if err != nil {
 		return usps, mnist, err
 	}
@@ -117,7 +119,7 @@ type planOut struct {
 var digitsPlan = lab.Experiment[planParams, planOut]{
 	Name: "tour/digits-plan", Version: 1,
 	Run: func(ctx context.Context, c *lab.Cell, p planParams) (planOut, error) {
-		u, m, err := sampleDigits(ctx, c.Rand("digits"), p.N)
+		u, m, err := sampleDigits(ctx, c, p.N)
 		if err != nil {
 			return planOut{}, err
 		}
