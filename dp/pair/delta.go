@@ -1,0 +1,66 @@
+package pair
+
+import "math"
+
+// LogDelta returns log δ(ε). With x* the threshold, c the centre and a, b the exponents of the components relative to it,
+//
+//	p − e^ε q = f_c(x)·{ Σ w (e^a(x) − e^a(x*)) + e^ε Σ v (e^b(x*) − e^b(x)) },
+//
+// in which every term is positive for x > x*. Negative ε go through the swapped pair.
+func (m *Mixture) LogDelta(eps float64) float64 {
+	switch {
+	case math.IsNaN(eps):
+		return math.NaN()
+	case eps >= m.max:
+		return math.Inf(-1)
+	case eps <= m.min:
+		return math.Log(-math.Expm1(eps)) // p ≥ e^ε q everywhere
+	case eps < 0:
+		return reflectDelta(eps, m.other.LogDelta(-eps))
+	}
+	x := m.Threshold(eps)
+	if math.IsInf(x, 1) {
+		return math.Inf(-1)
+	}
+	t := (x - m.centre) / m.scale
+	s := newLogSum()
+	for i := range m.pOut {
+		s.add(m.pOut[i].logW + m.gainP(t, m.pOut[i].d))
+	}
+	for i := range m.qOut {
+		s.add(eps + m.qOut[i].logW + m.gainQ(t, -m.qOut[i].d))
+	}
+	return min(0, s.log())
+}
+
+// gainP returns log ∫_{t}^∞ f(u) (e^a(u) − e^a(t)) du for the exponent a of a shift d ≥ 0.
+func (m *Mixture) gainP(t, d float64) float64 {
+	a := m.exponent(t, d)
+	if m.noise == Laplace {
+		s := max(t, 0)
+		if s >= d {
+			return math.Inf(-1)
+		}
+		return a - s + logExpm1(d-s)
+	}
+	if diff, ok := logMillsDiff(t, d); ok {
+		return a - t*t/2 - logSqrt2Pi + diff
+	}
+	return logSub(logNormalTail(t-d), a+logNormalTail(t))
+}
+
+// gainQ returns log ∫_{t}^∞ f(u) (e^b(t) − e^b(u)) du for the exponent b of a shift −e ≤ 0.
+func (m *Mixture) gainQ(t, e float64) float64 {
+	b := m.exponent(t, -e)
+	if m.noise == Laplace {
+		s := max(t, -e)
+		if s >= 0 {
+			return math.Inf(-1)
+		}
+		return b + log1mExp(s)
+	}
+	if diff, ok := logMillsDiff(t+e, e); ok {
+		return b - t*t/2 - logSqrt2Pi + diff
+	}
+	return logSub(b+logNormalTail(t), logNormalTail(t+e))
+}

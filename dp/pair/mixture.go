@@ -1,0 +1,364 @@
+package pair
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Noise is a family of noise on the real line, log-concave and symmetric.
+type Noise int
+
+const (
+	// Gaussian has density ∝ exp(−x²/2σ²); its scale is σ.
+	Gaussian Noise = iota
+	// Laplace has density ∝ exp(−|x|/λ); its scale is λ.
+	Laplace
+)
+
+// String names the family.
+func (n Noise) String() string {
+	switch n {
+	case Gaussian:
+		return "gaussian"
+	case Laplace:
+		return "laplace"
+	}
+	return fmt.Sprintf("Noise(%d)", int(n))
+}
+
+// Component is one part of a mixture: exp(LogWeight)·f(x − Mean).
+type Component struct{ LogWeight, Mean float64 }
+
+// Mixture is a pair of mixtures of one noise at different means, where all means of P lie on one side of those of Q
+// (they may share one). Its loss is then monotone, because the noise is log-concave. The coordinate is turned so
+// that P is on the right, and the loss nondecreasing. It is a Line.
+type Mixture struct {
+	noise        Noise
+	scale        float64
+	p, q         []Component // by distance from centre
+	centre       float64
+	other        *Mixture // (Q, P)
+	min, max     float64
+	pAt, qAt     float64 // log weights at the centre
+	pOut, qOut   []shift // the components away from the centre
+	left, right  float64 // smallest and largest mean
+	closed       bool    // P is centre and one more, Q is the centre: the threshold has a closed form
+	pLogs, qLogs []shift // all components
+}
+
+// shift is a component in units of the scale, relative to the centre.
+type shift struct{ logW, w, d float64 }
+
+// NewMixture returns the pair P = Σ w f(x − m), Q likewise. Means must be finite, weights must sum to one within 1e-9.
+// An error is returned when some mean of P lies strictly between means of Q, or the other way round.
+func NewMixture(noise Noise, scale float64, p, q []Component) (*Mixture, error) {
+	if noise != Gaussian && noise != Laplace {
+		return nil, bad("noise = %v: must be Gaussian or Laplace", noise)
+	}
+	if !(scale > 0) || math.IsInf(scale, 0) {
+		return nil, bad("scale = %v: must be positive and finite", scale)
+	}
+	p, err := components("P", p)
+	if err != nil {
+		return nil, err
+	}
+	q, err = components("Q", q)
+	if err != nil {
+		return nil, err
+	}
+	m := &Mixture{noise: noise, scale: scale, p: p, q: q}
+	if p[0].Mean < q[len(q)-1].Mean {
+		reflectMeans(m.p)
+		reflectMeans(m.q)
+	}
+	if m.p[0].Mean < m.q[len(q)-1].Mean {
+		return nil, bad("means: those of P (%v to %v) and of Q (%v to %v) overlap: the loss is not monotone",
+			p[0].Mean, p[len(p)-1].Mean, q[0].Mean, q[len(q)-1].Mean)
+	}
+	m.prepare()
+	m.other = m.mirror()
+	m.other.other = m
+	return m, nil
+}
+
+// mirror returns the prepared pair (Q, P), without its link back.
+func (m *Mixture) mirror() *Mixture {
+	s := &Mixture{noise: m.noise, scale: m.scale, p: slices.Clone(m.q), q: slices.Clone(m.p)}
+	reflectMeans(s.p)
+	reflectMeans(s.q)
+	s.prepare()
+	return s
+}
+
+// components checks, merges equal means, sorts by mean and normalises.
+func components(name string, in []Component) ([]Component, error) {
+	total := newLogSum()
+	var out []Component
+	for _, c := range in {
+		if math.IsNaN(c.Mean) || math.IsInf(c.Mean, 0) {
+			return nil, bad("mean in %s = %v: must be finite", name, c.Mean)
+		}
+		if math.IsNaN(c.LogWeight) || c.LogWeight > 1e-9 {
+			return nil, bad("log weight in %s = %v: must be at most 0", name, c.LogWeight)
+		}
+		if math.IsInf(c.LogWeight, -1) {
+			continue
+		}
+		total.add(c.LogWeight)
+		if i := slices.IndexFunc(out, func(o Component) bool { return o.Mean == c.Mean }); i >= 0 {
+			out[i].LogWeight = logAdd(out[i].LogWeight, c.LogWeight)
+			continue
+		}
+		out = append(out, c)
+	}
+	sum := math.Exp(total.log())
+	if !(math.Abs(sum-1) <= 1e-9) {
+		return nil, bad("weights of %s sum to %v: must sum to 1", name, sum)
+	}
+	slices.SortFunc(out, func(a, b Component) int {
+		if a.Mean < b.Mean {
+			return -1
+		}
+		return 1
+	})
+	return out, nil
+}
+
+func reflectMeans(c []Component) {
+	for i := range c {
+		c[i].Mean = -c[i].Mean
+	}
+	slices.Reverse(c)
+}
+
+// prepare chooses the centre and fills what evaluation needs.
+func (m *Mixture) prepare() {
+	low, high := m.q[len(m.q)-1].Mean, m.p[0].Mean
+	m.centre = high
+	if len(m.q) == 1 {
+		m.centre = low
+	}
+	m.left, m.right = min(m.q[0].Mean, high), max(m.p[len(m.p)-1].Mean, low)
+	m.pAt, m.pOut, m.pLogs = m.shifts(m.p)
+	m.qAt, m.qOut, m.qLogs = m.shifts(m.q)
+	m.closed = m.noise == Gaussian && len(m.pOut) == 1 && len(m.qOut) == 0
+	if m.noise == Laplace {
+		m.min, m.max = m.loss(m.left), m.loss(m.right)
+		return
+	}
+	m.min, m.max = math.Inf(-1), math.Inf(1)
+	if len(m.qOut) == 0 {
+		m.min = m.pAt
+	}
+	if len(m.pOut) == 0 {
+		m.max = -m.qAt
+	}
+}
+
+// shifts splits off the component at the centre, whose weight becomes one minus the others.
+func (m *Mixture) shifts(c []Component) (at float64, out, all []shift) {
+	at = math.Inf(-1)
+	rest, total := 0.0, newLogSum()
+	for _, c := range c {
+		total.add(c.LogWeight)
+		if c.Mean == m.centre {
+			at = c.LogWeight
+			continue
+		}
+		out = append(out, shift{logW: c.LogWeight, d: (c.Mean - m.centre) / m.scale})
+		rest += math.Exp(c.LogWeight)
+	}
+	if math.IsInf(at, -1) {
+		for i := range out { // no component takes up the rounding: normalise
+			out[i].logW -= total.log()
+		}
+	} else if rest < 0.5 {
+		at = math.Log1p(-rest)
+	}
+	for i := range out {
+		out[i].w = math.Exp(out[i].logW)
+	}
+	if !math.IsInf(at, -1) {
+		all = append(all, shift{logW: at, w: math.Exp(at)})
+	}
+	return at, out, append(all, out...)
+}
+
+// Noise returns the family of the noise.
+func (m *Mixture) Noise() Noise { return m.noise }
+
+// Scale returns σ or λ.
+func (m *Mixture) Scale() float64 { return m.scale }
+
+// Components returns P and Q by increasing mean, in the coordinate of At, where P is on the right.
+func (m *Mixture) Components() (p, q []Component) {
+	return slices.Clone(m.p), slices.Clone(m.q)
+}
+
+// String shows the pair.
+func (m *Mixture) String() string {
+	return fmt.Sprintf("%v(scale %g): P %s, Q %s", m.noise, m.scale, listComponents(m.p), listComponents(m.q))
+}
+
+func listComponents(c []Component) string {
+	s := ""
+	for i, c := range c {
+		if i == 4 {
+			return s + " + …"
+		}
+		if i > 0 {
+			s += " + "
+		}
+		s += fmt.Sprintf("%.4g@%g", math.Exp(c.LogWeight), c.Mean)
+	}
+	return s
+}
+
+// Swap returns (Q, P), with the coordinate turned.
+func (m *Mixture) Swap() Pair { return m.other }
+
+// RelErr is 1e-12 for scales of at least 1/20 of the largest shift; rounding of squares grows beyond that.
+func (m *Mixture) RelErr() float64 {
+	span := (m.right - m.left) / m.scale
+	return 5e-13 + 1e-15*span*span
+}
+
+// exponent returns log f(x−centre−d)/f(x−centre) at t = (x−centre)/scale.
+func (m *Mixture) exponent(t, d float64) float64 {
+	if m.noise == Gaussian {
+		return d * (t - d/2)
+	}
+	// |t| − |t−d|: −|d| on the far side of 0, +|d| beyond d, slope 2 between.
+	if d > 0 {
+		return 2*min(max(t, 0), d) - d
+	}
+	return 2*min(max(-t, 0), -d) + d
+}
+
+// logRatio returns log Σ w f(x−m)/f(x−centre), with a small relative error also where it is near 0.
+func (m *Mixture) logRatio(out, all []shift, t float64) float64 {
+	sum := 0.0
+	for i := range out {
+		s := &out[i]
+		a := m.exponent(t, s.d)
+		switch {
+		case a < 1:
+			sum += s.w * math.Expm1(a)
+		case s.logW+a > 600:
+			return m.logRatioFar(all, t)
+		default:
+			sum += math.Exp(s.logW+a) - s.w
+		}
+	}
+	if sum > -0.5 {
+		return math.Log1p(sum)
+	}
+	return m.logRatioFar(all, t)
+}
+
+func (m *Mixture) logRatioFar(all []shift, t float64) float64 {
+	s := newLogSum()
+	for i := range all {
+		s.add(all[i].logW + m.exponent(t, all[i].d))
+	}
+	return s.log()
+}
+
+// At returns log q(x) and the loss at x.
+func (m *Mixture) At(x float64) (logQ, loss float64) {
+	t := (x - m.centre) / m.scale
+	q := m.logRatio(m.qOut, m.qLogs, t)
+	return m.logNoise(t) + q, m.logRatio(m.pOut, m.pLogs, t) - q
+}
+
+func (m *Mixture) loss(x float64) float64 {
+	t := (x - m.centre) / m.scale
+	return m.logRatio(m.pOut, m.pLogs, t) - m.logRatio(m.qOut, m.qLogs, t)
+}
+
+// logNoise returns the log density of the noise at t scales from its mean.
+func (m *Mixture) logNoise(t float64) float64 {
+	if m.noise == Gaussian {
+		return -t*t/2 - logSqrt2Pi - math.Log(m.scale)
+	}
+	return -math.Abs(t) - math.Ln2 - math.Log(m.scale)
+}
+
+// Support returns the range of the loss. Laplace mixtures have an atom at each end.
+func (m *Mixture) Support() Support {
+	s := Support{Min: m.min, Max: m.max}
+	switch {
+	case len(m.pOut) == 0 && len(m.qOut) == 0:
+		return Support{Atoms: []Atom{{P: 1, Q: 1}}, Discrete: true}
+	case m.noise == Laplace:
+		pl, ql := m.mass(m.left, -1)
+		pr, qr := m.mass(m.right, 1)
+		s.Atoms = []Atom{{Loss: m.min, P: pl, Q: ql}, {Loss: m.max, P: pr, Q: qr}}
+	}
+	return s
+}
+
+// mass returns P and Q of the part right (side 1) or left (side −1) of x.
+func (m *Mixture) mass(x, side float64) (p, q float64) {
+	return math.Exp(m.logMass(m.p, x, side)), math.Exp(m.logMass(m.q, x, side))
+}
+
+func (m *Mixture) logMass(c []Component, x, side float64) float64 {
+	s := newLogSum()
+	for _, c := range c {
+		t := side * (x - c.Mean) / m.scale
+		switch {
+		case m.noise == Gaussian:
+			s.add(c.LogWeight + logNormalTail(t))
+		case t > 0:
+			s.add(c.LogWeight - t - math.Ln2)
+		default:
+			s.add(c.LogWeight + math.Log1p(-math.Exp(t)/2))
+		}
+	}
+	return min(0, s.log())
+}
+
+// LogTails returns log P(L > ε) and log Q(L > ε).
+func (m *Mixture) LogTails(eps float64) (logP, logQ float64) {
+	if eps >= m.max || math.IsNaN(eps) {
+		return math.Inf(-1), math.Inf(-1)
+	}
+	if eps < m.min {
+		return 0, 0
+	}
+	x := m.Threshold(eps)
+	if eps == m.min { // the flat end, if there is one, does not exceed ε
+		x = math.Inf(-1)
+		if m.noise == Laplace {
+			x = m.left
+		}
+	}
+	return m.logMass(m.p, x, 1), m.logMass(m.q, x, 1)
+}
+
+// Window returns an interval outside of which P and Q have each at most mass e^logTail.
+func (m *Mixture) Window(logTail float64) (lo, hi float64) {
+	a := max(0, math.Ln2-logTail)
+	t := a // Laplace: e^−t/2 each side
+	if m.noise == Gaussian {
+		t = math.Sqrt(2 * a) // Φ̄(t) ≤ e^(−t²/2)/2
+	}
+	return m.left - t*m.scale, m.right + t*m.scale
+}
+
+// Breaks lists the means of a Laplace mixture; a Gaussian one has none.
+func (m *Mixture) Breaks() []float64 {
+	if m.noise == Gaussian {
+		return nil
+	}
+	b := make([]float64, 0, len(m.p)+len(m.q))
+	for _, c := range m.q {
+		b = append(b, c.Mean)
+	}
+	for _, c := range m.p {
+		b = append(b, c.Mean)
+	}
+	return slices.Compact(b)
+}

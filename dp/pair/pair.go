@@ -1,0 +1,159 @@
+package pair
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrParameter marks a parameter outside its range, for errors.Is.
+var ErrParameter = errors.New("parameter out of range")
+
+// Pair is a dominating pair (P, Q), seen through its privacy loss L = log p/q.
+type Pair interface {
+	// LogDelta returns log δ(ε) = log ∫ max(p − e^ε q, 0), for any real ε; −Inf where δ = 0. At ε = +Inf it is the log of
+	// the P-mass on which q = 0, at −Inf it is 0.
+	LogDelta(eps float64) float64
+	// LogTails returns log P(L > ε) and log Q(L > ε).
+	LogTails(eps float64) (logP, logQ float64)
+	// LogMoment returns K(α) = log ∫ p^α q^(1−α) for α ≥ 1 with a bound on its absolute error: K is never larger than
+	// k + errBound. It is +Inf where the integral diverges. For α < 0 ask Swap() for 1 − α. NaN for other α.
+	LogMoment(alpha float64) (k, errBound float64)
+	// Support describes the range of L and its atoms.
+	Support() Support
+	// RelErr bounds the relative error of δ and of tail probabilities.
+	RelErr() float64
+	// Swap returns the pair (Q, P).
+	Swap() Pair
+}
+
+// Line is a pair of densities on a real coordinate x along which the privacy loss is nondecreasing.
+type Line interface {
+	Pair
+	// At returns log q(x) and the loss L(x). The loss has a small relative (not absolute) error.
+	At(x float64) (logQ, loss float64)
+	// Threshold returns the smallest x with L(x) ≥ ε, −Inf when L ≥ ε everywhere, +Inf when L < ε everywhere.
+	Threshold(eps float64) float64
+	// Window returns an interval outside of which P and Q have each at most mass e^logTail.
+	Window(logTail float64) (lo, hi float64)
+	// Breaks lists, in order, the x at which log q or L is not analytic.
+	Breaks() []float64
+}
+
+// Atomic is a pair on finitely many points.
+type Atomic interface {
+	Pair
+	// Points lists the points with different losses by increasing loss.
+	Points() []Atom
+}
+
+// Atom is a point of positive probability of the privacy loss.
+type Atom struct {
+	Loss float64 // log P/Q; ±Inf where Q or P vanishes
+	P, Q float64 // its probability under P and Q
+}
+
+// Support is the range of the privacy loss.
+type Support struct {
+	Min, Max float64 // infimum and supremum of L, which may be infinite
+	Atoms    []Atom  // the points of positive probability, by increasing loss
+	Discrete bool    // the atoms carry all the mass
+}
+
+// Infinite returns the P-mass on which L = +Inf: the part of δ(ε) that no ε removes.
+func (s Support) Infinite() float64 {
+	if n := len(s.Atoms); n > 0 && math.IsInf(s.Atoms[n-1].Loss, 1) {
+		return s.Atoms[n-1].P
+	}
+	return 0
+}
+
+// Delta returns the hockey-stick divergence δ(ε) = H(P‖Q) at e^ε, for any real ε. It is 0 where it underflows: use LogDelta.
+func Delta(p Pair, eps float64) float64 { return math.Exp(p.LogDelta(eps)) }
+
+// TotalVariation returns sup over events of P(S) − Q(S), which is δ(0).
+func TotalVariation(p Pair) float64 { return Delta(p, 0) }
+
+// Renyi returns the Rényi divergence D_α(P‖Q) = log ∫ p^α q^(1−α) / (α−1) of any real order α > 1 with a bound on its
+// error. It may be +Inf; it is NaN for α ≤ 1.
+func Renyi(p Pair, alpha float64) (value, errBound float64) {
+	if !(alpha > 1) {
+		return math.NaN(), 0
+	}
+	k, e := p.LogMoment(alpha)
+	return k / (alpha - 1), e/(alpha-1) + 4e-16*math.Abs(k)/(alpha-1)
+}
+
+// LossCDF returns P(L ≤ ε) and Q(L ≤ ε).
+func LossCDF(p Pair, eps float64) (cdfP, cdfQ float64) {
+	a, b := p.LogTails(eps)
+	return -math.Expm1(min(a, 0)), -math.Expm1(min(b, 0))
+}
+
+// LossQuantile returns the smallest ε with P(L > ε) ≤ tail, for 0 ≤ tail < 1: the upper quantile of the loss under P.
+// It is found by bisection to full precision and rounded up.
+func LossQuantile(p Pair, tail float64) float64 {
+	return leastLoss(p, func(eps float64) bool {
+		lp, _ := p.LogTails(eps)
+		return math.Exp(lp) <= tail
+	})
+}
+
+// leastLoss returns the least ε in the range of the loss with ok(ε), for an ok that is false and then true.
+func leastLoss(p Pair, ok func(float64) bool) float64 {
+	s := p.Support()
+	lo, hi := s.Min, s.Max
+	if !math.IsInf(lo, 0) && ok(lo) {
+		return lo
+	}
+	if math.IsInf(lo, 0) {
+		for lo = min(-1, hi-1); lo > -1e300 && ok(lo); {
+			lo *= 2
+		}
+	}
+	if math.IsInf(hi, 0) {
+		for hi = max(1, lo+1); !ok(hi); hi *= 2 {
+			if hi > 1e300 {
+				return math.Inf(1)
+			}
+		}
+	}
+	for {
+		mid := lo + (hi-lo)/2
+		if mid <= lo || mid >= hi {
+			return hi
+		}
+		if ok(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+}
+
+// TradeOff returns the smallest type II error of a test of Q (null) against P (alternative) at level a in [0, 1]:
+// f(a) = inf {1 − P(φ) : Q(φ) ≤ a} = sup over ε of 1 − δ(ε) − e^ε a (Dong, Roth, Su 2022). NaN for a outside [0, 1].
+func TradeOff(p Pair, a float64) float64 {
+	if !(a >= 0 && a <= 1) {
+		return math.NaN()
+	}
+	// The best test rejects above a threshold: the supremum is at the ε where Q(L > ε) crosses a.
+	eps := leastLoss(p, func(eps float64) bool {
+		_, lq := p.LogTails(eps)
+		return math.Exp(lq) <= a
+	})
+	if math.IsInf(eps, 1) {
+		return 1 - p.Support().Infinite()
+	}
+	return min(1, max(0, 1-Delta(p, eps)-math.Exp(eps)*a))
+}
+
+// bad builds an error about a parameter; the message gets the package's prefix.
+func bad(format string, args ...any) error {
+	return fmt.Errorf("pair: %s: %w", fmt.Sprintf(format, args...), ErrParameter)
+}
+
+// reflectDelta turns log δ of (Q, P) at −ε into log δ of (P, Q) at ε < 0: δ(ε) = 1 − e^ε + e^ε δ′(−ε).
+func reflectDelta(eps, logOther float64) float64 {
+	return min(0, logAdd(math.Log(-math.Expm1(eps)), eps+logOther))
+}

@@ -1,0 +1,252 @@
+package pair
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func must[T any](t interface{ Fatal(...any) }) func(T, error) T {
+	return func(v T, err error) T {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// drawPair makes any of the pairs of this package, within moderate parameters.
+func drawPair(t *rapid.T) Pair {
+	noise := Noise(rapid.IntRange(0, 1).Draw(t, "noise"))
+	scale := math.Exp(rapid.Float64Range(-1.5, 3).Draw(t, "log scale"))
+	rate := math.Exp(rapid.Float64Range(-12, 0).Draw(t, "log rate"))
+	var p Pair
+	var err error
+	switch rapid.IntRange(0, 5).Draw(t, "kind") {
+	case 0:
+		k := rapid.IntRange(0, 4).Draw(t, "inserted")
+		p, err = Poisson(noise, scale, rate, k, rapid.IntRange(max(0, 1-k), 4).Draw(t, "removed"))
+	case 1:
+		p, err = Fixed(noise, scale, rapid.IntRange(1, 100).Draw(t, "batch"), 100, 1, 1)
+	case 2:
+		p, err = Replacement(noise, scale, rapid.IntRange(1, 30).Draw(t, "batch"), 100, 1, 1)
+	case 3:
+		p, err = NewNorm(1/scale, rapid.IntRange(1, 40).Draw(t, "dim"), 1, rate)
+	case 4:
+		p, err = FixedSubstitution(noise, scale, rapid.IntRange(1, 100).Draw(t, "batch"), 100)
+	case 5:
+		p, err = RandomizedResponse(rapid.Float64Range(0.5, 1).Draw(t, "truth"), rate, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rapid.Bool().Draw(t, "swapped") {
+		p = p.Swap()
+	}
+	return p
+}
+
+func TestProfileLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPair(t)
+		a := rapid.Float64Range(-6, 12).Draw(t, "eps")
+		b := a + math.Exp(rapid.Float64Range(-20, 2).Draw(t, "log step"))
+		da, db := Delta(p, a), Delta(p, b)
+		tol := p.RelErr() + 1e-15
+		if math.IsNaN(da) || da < 0 || da > 1 {
+			t.Fatalf("%v: δ(%v) = %v", p, a, da)
+		}
+		if da < -math.Expm1(a)*(1-tol) {
+			t.Fatalf("%v: δ(%v) = %v < 1 − e^ε", p, a, da)
+		}
+		if db > da*(1+2*tol) {
+			t.Fatalf("%v: δ(%v) = %v < δ(%v) = %v", p, a, da, b, db)
+		}
+		// Reflection: H(P‖Q) at e^ε is 1 − e^ε + e^ε H(Q‖P) at e^−ε.
+		r := -math.Expm1(a) + math.Exp(a)*Delta(p.Swap(), -a)
+		if math.Abs(r-da) > 4*tol*(1+math.Exp(a)) {
+			t.Fatalf("%v: δ(%v) = %v, by the swapped pair %v", p, a, da, r)
+		}
+		// The tails give δ too: P(L > ε) − e^ε Q(L > ε).
+		lp, lq := p.LogTails(a)
+		if d := math.Exp(lp) - math.Exp(a+lq); math.Abs(d-da) > 4*tol*(1+math.Exp(a)) {
+			t.Fatalf("%v: δ(%v) = %v, by tails %v", p, a, da, d)
+		}
+	})
+}
+
+func TestMomentLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPair(t)
+		a := 1 + math.Exp(rapid.Float64Range(-6, 5).Draw(t, "log (order-1)"))
+		b := a * (1 + rapid.Float64Range(0.01, 2).Draw(t, "step"))
+		da, ea := Renyi(p, a)
+		db, eb := Renyi(p, b)
+		if math.IsNaN(da) || math.IsNaN(db) || da < -ea {
+			t.Fatalf("%v: D_%v = %v, D_%v = %v", p, a, da, b, db)
+		}
+		if da-ea > (db+eb)*(1+1e-12) {
+			t.Fatalf("%v: D_%v = %v > D_%v = %v", p, a, da, b, db)
+		}
+		if hi := p.Support().Max; da-ea > hi*(1+1e-12) {
+			t.Fatalf("%v: D_%v = %v above the largest loss %v", p, a, da, hi)
+		}
+	})
+}
+
+// Poisson sampling of a Gaussian at integer orders has a finite sum with positive terms (Mironov, Talwar, Zhang 2019).
+func TestMomentBySum(t *testing.T) {
+	for _, sigma := range []float64{0.4, 1, 7, 300} {
+		for _, r := range []float64{1e-9, 1e-3, 0.3} {
+			m := must[*Mixture](t)(Poisson(Gaussian, sigma, r, 0, 1))
+			for _, alpha := range []int{2, 3, 17, 150, 1200} {
+				s := newLogSum()
+				for k := 2; k <= alpha; k++ {
+					a, _ := math.Lgamma(float64(alpha + 1))
+					b, _ := math.Lgamma(float64(k + 1))
+					c, _ := math.Lgamma(float64(alpha - k + 1))
+					s.add(a - b - c + float64(k)*math.Log(r) + float64(alpha-k)*math.Log1p(-r) + logExpm1(float64(k*(k-1))/(2*sigma*sigma)))
+				}
+				want := log1pExp(s.log())
+				got, bound := m.LogMoment(float64(alpha))
+				// lgamma and the exponents of the sum have relative errors of a few 1e-16.
+				if math.Abs(got-want) > bound+2e-12*want {
+					t.Errorf("σ=%v r=%v α=%d: %.15g, want %.15g (relative %.2g)", sigma, r, alpha, got, want, got/want-1)
+				}
+			}
+		}
+	}
+}
+
+// Norm noise is a Gamma radius in a uniform direction: the law of the loss must match samples.
+func TestNormBySampling(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n = 200_000
+	for _, d := range []int{2, 3, 4, 9} {
+		zeta, shift := 1.3, 0.8
+		p := must[Pair](t)(NewNorm(zeta, d, shift, 1))
+		for _, eps := range []float64{-0.5, 0, 0.4, 0.9} {
+			hits := 0
+			for range n {
+				var x, rest, radius float64
+				for i := range d {
+					g := rng.NormFloat64()
+					if i == 0 {
+						x = g
+					} else {
+						rest += g * g
+					}
+					radius += rng.ExpFloat64() / zeta
+				}
+				scale := radius / math.Sqrt(x*x+rest)
+				x, rest = x*scale, rest*scale*scale
+				if zeta*(math.Sqrt(x*x+rest)-math.Sqrt((x-shift)*(x-shift)+rest)) > eps {
+					hits++
+				}
+			}
+			_, lq := p.LogTails(eps)
+			want := math.Exp(lq)
+			if got := float64(hits) / n; math.Abs(got-want) > 5*math.Sqrt(want*(1-want)/n) {
+				t.Errorf("d=%d: Q(L > %v) = %v, sampled %v", d, eps, want, got)
+			}
+		}
+	}
+}
+
+// The one-dimensional formula of norm noise is Laplace; two dimensions must be between it and three.
+func TestNormGrowsWithDimension(t *testing.T) {
+	last := math.Inf(1)
+	for _, d := range []int{1, 2, 3, 5, 50, 5000} {
+		p := must[Pair](t)(NewNorm(1, d, 1, 0.3))
+		got := Delta(p, 0.05)
+		if !(got < last) || got <= 0 {
+			t.Errorf("d = %d: δ = %v, one dimension less %v", d, got, last)
+		}
+		last = got
+	}
+}
+
+func TestTradeOff(t *testing.T) {
+	// Gaussian differential privacy: f(a) = Φ(Φ⁻¹(1−a) − μ), here at a = Φ̄(x).
+	p := must[*Mixture](t)(Poisson(Gaussian, 2, 1, 0, 1))
+	for _, x := range []float64{-2, 0, 0.3, 3} {
+		a, want := math.Exp(logNormalTail(x)), math.Exp(logNormalTail(-(x - 0.5)))
+		if got := TradeOff(p, a); math.Abs(got-want) > 1e-12 {
+			t.Errorf("f(%v) = %v, want %v", a, got, want)
+		}
+	}
+	if tv, want := TotalVariation(p), math.Erf(0.25/math.Sqrt2); math.Abs(tv-want) > 1e-14 {
+		t.Errorf("TV = %v, want %v", tv, want)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	p := must[*Mixture](t)(Poisson(Gaussian, 0.8, 0.02, 1, 2))
+	for _, tail := range []float64{0.9, 0.1, 1e-5, 1e-100} {
+		eps := LossQuantile(p, tail)
+		lp, _ := p.LogTails(eps)
+		if math.Abs(lp-math.Log(tail)) > 1e-9 {
+			t.Errorf("P(L > quantile(%v)) = %v", tail, math.Exp(lp))
+		}
+	}
+}
+
+func TestMaxOfDiscretePairs(t *testing.T) {
+	a := must[*Discrete](t)(RandomizedResponse(0.8, 0.3, 0))
+	b := must[*Discrete](t)(RandomizedResponse(0.8, 0, 0.2))
+	m := Max(a, b)
+	for eps := -3.0; eps < 3; eps += 0.05 {
+		want := max(Delta(a, eps), Delta(b, eps))
+		if got := Delta(m, eps); math.Abs(got-want) > 1e-15*float64(len(m.points))+1e-15 {
+			t.Errorf("δ(%v) = %v, want %v", eps, got, want)
+		}
+	}
+	sum := 0.0
+	for _, p := range m.points {
+		sum += p.p
+	}
+	if math.Abs(sum-1) > 1e-14 {
+		t.Errorf("P sums to %v", sum)
+	}
+}
+
+func TestWeights(t *testing.T) {
+	for _, w := range [][]float64{Binomial(60_000, 1e-5), Binomial(12, 0.3), Hypergeometric(100, 5, 98), Hypergeometric(1_000_000, 16, 500)} {
+		s := newLogSum()
+		for _, x := range w {
+			s.add(x)
+		}
+		if math.Abs(s.log()) > 1e-13 {
+			t.Errorf("weights sum to e^%v", s.log())
+		}
+	}
+	// One of 16 special records in 500 of a million: 16·500/1e6 to first order; exact by the product formula.
+	want := math.Log(16) + math.Log(500) - math.Log(1e6)
+	for i := range 15 {
+		want += math.Log(1e6-500-float64(i)) - math.Log(1e6-1-float64(i))
+	}
+	if got := Hypergeometric(1_000_000, 16, 500)[1]; math.Abs(got-want) > 1e-13 {
+		t.Errorf("log weight %v, want %v", got, want)
+	}
+}
+
+func TestBadParameters(t *testing.T) {
+	nan := math.NaN()
+	bad := []error{
+		err2(Poisson(Gaussian, -1, 0.1, 0, 1)), err2(Poisson(Gaussian, nan, 0.1, 0, 1)), err2(Poisson(Laplace, 1, 1.5, 0, 1)),
+		err2(Poisson(Gaussian, 1, nan, 0, 1)), err2(Poisson(Gaussian, 1, 0.1, 0, 0)), err2(Poisson(Gaussian, 1, 0.1, -1, 2)),
+		err2(Fixed(Gaussian, 1, 11, 10, 1, 1)), err2(Replacement(Gaussian, 1, 0, 10, 1, 1)), err2(NewNorm(-1, 3, 1, 1)),
+		err2(RandomizedResponse(0.4, 0, 1)), err2(NewDiscrete([]float64{0.5}, []float64{1})), err2(Poisson(Noise(7), 1, 0.1, 0, 1)),
+		err2(NewMixture(Gaussian, 1, []Component{{math.Log(0.5), 0}, {math.Log(0.5), 1}}, []Component{{0, 0.5}})),
+	}
+	for i, err := range bad {
+		if !errors.Is(err, ErrParameter) {
+			t.Errorf("case %d: error %v", i, err)
+		}
+	}
+}
+
+func err2[T any](_ T, err error) error { return err }

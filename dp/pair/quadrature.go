@@ -1,0 +1,89 @@
+package pair
+
+import (
+	"container/heap"
+	"math"
+)
+
+// positive is a positive integrand exp(log(x)) that can be bounded on an interval.
+type positive struct {
+	log   func(x float64) float64
+	bound func(a, b float64) float64 // an upper bound of log on [a, b]
+	width float64                    // intervals wider than this are split without trying
+	slack float64                    // cells whose integral is this much (in logs) below their bound may hide a peak
+	peak  float64                    // no peak is narrower than this
+}
+
+// cell is an interval waiting to be integrated, with an upper bound of the log of its integral.
+type cell struct{ a, b, bound float64 }
+
+type cells []cell
+
+func (c cells) Len() int           { return len(c) }
+func (c cells) Less(i, j int) bool { return c[i].bound > c[j].bound }
+func (c cells) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
+func (c *cells) Push(x any)        { *c = append(*c, x.(cell)) }
+func (c *cells) Pop() any {
+	old := *c
+	last := old[len(old)-1]
+	*c = old[:len(old)-1]
+	return last
+}
+
+const (
+	quadratureTol = 2e-14  // wanted relative error of a cell, against the total
+	maxCells      = 20_000 // then give up, which the caller must turn into a bound
+)
+
+// integrate returns the log of the integral of f over the union of the intervals between consecutive breaks and a bound
+// on its relative error. Cells with the largest bounds come first, so that most of the range is never looked at; what
+// is left counts as error. A cell is accepted when Gauss rules with 12 and 20 nodes agree. It is false when
+// there were too many cells.
+func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
+	var queue cells
+	push := func(a, b float64) {
+		if b > a {
+			heap.Push(&queue, cell{a, b, f.bound(a, b) + math.Log(b-a)})
+		}
+	}
+	for i := range len(breaks) - 1 {
+		push(breaks[i], breaks[i+1])
+	}
+	total, errs := newLogSum(), newLogSum()
+	for range maxCells {
+		if len(queue) == 0 {
+			break
+		}
+		c := heap.Pop(&queue).(cell)
+		// All the rest together is below the tolerance.
+		if c.bound+math.Log(float64(len(queue)+1)) < total.log()+math.Log(quadratureTol/4) {
+			heap.Push(&queue, c)
+			break
+		}
+		mid := c.a + (c.b-c.a)/2
+		if c.b-c.a <= f.width || mid <= c.a || mid >= c.b {
+			fine := gauss20.logIntegral(f.log, c.a, c.b)
+			diff := math.Abs(math.Expm1(gauss12.logIntegral(f.log, c.a, c.b)-fine)) + 1e-15
+			small := fine + math.Log(diff)
+			hidden := c.bound-fine > f.slack && c.b-c.a > f.peak && mid > c.a && mid < c.b
+			if !hidden && (math.IsInf(fine, -1) || diff < quadratureTol || small < total.log()+math.Log(quadratureTol)-3 || mid <= c.a || mid >= c.b) {
+				total.add(fine)
+				errs.add(small)
+				continue
+			}
+		}
+		push(c.a, mid)
+		push(mid, c.b)
+	}
+	for _, c := range queue {
+		errs.add(c.bound)
+	}
+	logI = total.log()
+	relErr = math.Exp(errs.log() - logI)
+	if math.IsInf(logI, -1) {
+		relErr = 0
+		ok = math.IsInf(errs.log(), -1)
+		return logI, relErr, ok
+	}
+	return logI, relErr, relErr < 1e-9
+}

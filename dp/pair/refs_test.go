@@ -1,0 +1,127 @@
+package pair
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// reference reads a file of reference values, or skips. A handful of its cases are in testdata.
+func reference(t *testing.T, name string, into any) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "refs", "dp", name))
+	if err != nil {
+		b, err = os.ReadFile(filepath.Join("testdata", name))
+	}
+	if err != nil {
+		t.Skipf("no reference values: neither ../shared/refs/dp/%s nor testdata/%s", name, name)
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type refMixture struct{ W, Mean []string }
+
+func (m refMixture) components(t *testing.T) []Component {
+	t.Helper()
+	var out []Component
+	for i := range m.W {
+		out = append(out, Component{LogWeight: math.Log(number(t, m.W[i])), Mean: number(t, m.Mean[i])})
+	}
+	return out
+}
+
+func number(t *testing.T, s string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// logOf returns the log of a decimal that may underflow.
+func logOf(t *testing.T, s string) float64 {
+	t.Helper()
+	f, _, err := big.ParseFloat(s, 10, 200, big.ToNearestEven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Sign() == 0 {
+		return math.Inf(-1)
+	}
+	m := new(big.Float)
+	e := f.MantExp(m)
+	x, _ := m.Float64()
+	return math.Log(x) + float64(e)*math.Ln2
+}
+
+type baseCase struct {
+	ID, Noise, Scale string
+	P, Q             refMixture
+	Delta            map[string]string
+	DeltaReverse     map[string]string `json:"delta_reverse"`
+	RDP              map[string]string
+	RDPReverse       map[string]string `json:"rdp_reverse"`
+}
+
+func (c baseCase) pair(t *testing.T) *Mixture {
+	t.Helper()
+	noise := Gaussian
+	if c.Noise == "laplace" {
+		noise = Laplace
+	}
+	m, err := NewMixture(noise, number(t, c.Scale), c.P.components(t), c.Q.components(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// The references are quadratures with 40 digits.
+func TestReferencePairs(t *testing.T) {
+	var ref struct{ Cases []baseCase }
+	reference(t, "single_base.json", &ref)
+	for _, c := range ref.Cases {
+		t.Run(c.ID, func(t *testing.T) {
+			m := c.pair(t)
+			checkDelta(t, m, c.Delta)
+			checkDelta(t, m.Swap(), c.DeltaReverse)
+			checkRenyi(t, m, c.RDP)
+			checkRenyi(t, m.Swap(), c.RDPReverse)
+		})
+	}
+}
+
+func checkDelta(t *testing.T, p Pair, want map[string]string) {
+	t.Helper()
+	for e, s := range want {
+		got, want := p.LogDelta(number(t, e)), logOf(t, s)
+		if want < math.Log(1e-35) && p.(*Mixture).Noise() == Laplace { // noise of the reference where δ = 0
+			continue
+		}
+		// Relative 1e-12 in δ; log δ itself has 16 digits, which matters below 1e-300.
+		if tol := 1e-12 + 4e-16*math.Abs(want); !(math.Abs(got-want) <= tol) && got != want {
+			t.Errorf("log δ(%s) = %.17g, want %.17g: relative error %.2g of δ", e, got, want, got-want)
+		}
+	}
+}
+
+func checkRenyi(t *testing.T, p Pair, want map[string]string) {
+	t.Helper()
+	for a, s := range want {
+		got, bound := Renyi(p, number(t, a))
+		want := number(t, s)
+		if !(math.Abs(got-want) <= 1e-12*want) {
+			t.Errorf("D_%s = %.17g, want %.17g: relative error %.2g", a, got, want, got/want-1)
+		}
+		if math.Abs(got-want) > bound+1e-18*want || bound > 1e-11*want {
+			t.Errorf("D_%s: error %.2g, claimed bound %.2g (value %g)", a, got-want, bound, want)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package pair
+
+import "math"
+
+// Poisson returns the pair of a mechanism with the given noise (sensitivity 1 per record of the batch) on a Poisson
+// sample at the given rate, when inserted records were added to and removed ones taken out of the data set x to make x′:
+//
+//	P = Σ Bin(i | removed, r) f(x − i),  Q = Σ Bin(j | inserted, r) f(x + j)
+//
+// (SSKG, Theorem 3.8 and M.2; it is tight). Rate 1 is no sampling. A substitution is one removal and one insertion.
+func Poisson(noise Noise, scale, rate float64, inserted, removed int) (*Mixture, error) {
+	if !(rate > 0 && rate <= 1) {
+		return nil, bad("rate = %v: must be in (0, 1]", rate)
+	}
+	if err := checkSplit(inserted, removed); err != nil {
+		return nil, err
+	}
+	return NewMixture(noise, scale, shifted(Binomial(removed, rate), 1), shifted(Binomial(inserted, rate), -1))
+}
+
+// Fixed returns the pair for batches of fixed size n without replacement from size records (the larger of the two data
+// sets, counted with the removed or inserted records), with Hypergeometric(k; size, K, n) in the place of the binomial
+// weights. Distances are relaxed: replacing an ordinary record of the batch by a removed or inserted one moves the
+// value by at most 1, replacing a removed one by an inserted one by at most 2 (SSKG, Theorem 3.7 with its coupling for WOR).
+func Fixed(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture, error) {
+	if err := checkBatch(n, size, max(inserted, removed)); err != nil {
+		return nil, err
+	}
+	if err := checkSplit(inserted, removed); err != nil {
+		return nil, err
+	}
+	return NewMixture(noise, scale,
+		shifted(Hypergeometric(size, removed, n), 1), shifted(Hypergeometric(size, inserted, n), -1))
+}
+
+// Replacement returns the pair for batches of n draws with replacement from size records of which K = inserted (in x′) and
+// K = removed (in x) are special: weights Bin(k | n, K/size) (SSKG, Theorem L.5, with K = 1 for both).
+func Replacement(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture, error) {
+	if n < 1 {
+		return nil, bad("batch = %d: must be at least 1", n)
+	}
+	if size < 1 || max(inserted, removed) > size {
+		return nil, bad("size = %d: must be at least the group's %d", size, max(1, inserted, removed))
+	}
+	if err := checkSplit(inserted, removed); err != nil {
+		return nil, err
+	}
+	p := Binomial(n, float64(removed)/float64(size))
+	q := Binomial(n, float64(inserted)/float64(size))
+	return NewMixture(noise, scale, shifted(p, 1), shifted(q, -1))
+}
+
+// FixedSubstitution returns the tight pair for one substitution under sampling n of size without replacement when
+// replacing any record of the batch by any other moves the value by at most 1: ((1−w)A + wB, A) for ε ≥ 0 and swapped
+// for ε < 0, w = n/size (advanced joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 11).
+func FixedSubstitution(noise Noise, scale float64, n, size int) (*Symmetric, error) {
+	if err := checkBatch(n, size, 1); err != nil {
+		return nil, err
+	}
+	half, err := Poisson(noise, scale, float64(n)/float64(size), 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	return NewSymmetric(half)
+}
+
+func checkSplit(inserted, removed int) error {
+	if inserted < 0 || removed < 0 || inserted+removed == 0 {
+		return bad("inserted = %d, removed = %d: must be at least 0, and one of them positive", inserted, removed)
+	}
+	return nil
+}
+
+func checkBatch(n, size, group int) error {
+	if size < 1 || group > size {
+		return bad("size = %d: must be at least the group's %d", size, max(1, group))
+	}
+	if n < 1 || n > size {
+		return bad("batch = %d: must be in 1..%d", n, size)
+	}
+	return nil
+}
+
+// shifted puts weight k at mean step·k.
+func shifted(logW []float64, step float64) []Component {
+	c := make([]Component, len(logW))
+	for k, w := range logW {
+		c[k] = Component{LogWeight: w, Mean: step * float64(k)}
+	}
+	return c
+}
+
+// logForget is the log of a tail that is moved to the last value, which is the safe direction.
+const logForget = -1000
+
+// Binomial returns log Bin(k | n, r) for k = 0..n, with the tail beyond e^−1000 moved to k = n.
+func Binomial(n int, r float64) []float64 {
+	out := make([]float64, n+1)
+	for i := range out {
+		out[i] = math.Inf(-1)
+	}
+	switch {
+	case n == 0 || r <= 0:
+		out[0] = 0
+		return out
+	case r >= 1:
+		out[n] = 0
+		return out
+	}
+	odds := math.Log(r) - math.Log1p(-r)
+	w := float64(n) * math.Log1p(-r)
+	for k := 0; k <= n; k++ {
+		out[k] = w
+		if w < logForget && float64(k) > float64(n)*r {
+			break
+		}
+		w += math.Log(float64(n-k)/float64(k+1)) + odds
+	}
+	return tailToLast(out)
+}
+
+// Hypergeometric returns log P(k special records in n draws without replacement from size, of which group are special),
+// for k = 0..min(n, group).
+func Hypergeometric(size, group, n int) []float64 {
+	last := min(n, group)
+	out := make([]float64, last+1)
+	for i := range out {
+		out[i] = math.Inf(-1)
+	}
+	first := max(0, n+group-size)
+	// Unnormalised by the recurrence, then normalised: few terms, all of one sign.
+	w, total := 0.0, newLogSum()
+	for k := first; k <= last; k++ {
+		out[k] = w
+		total.add(w)
+		w += math.Log(float64(group-k)) + math.Log(float64(n-k)) - math.Log(float64(k+1)) - math.Log(float64(size-group-n+k+1))
+	}
+	for k := first; k <= last; k++ {
+		out[k] -= total.log()
+	}
+	return out
+}
+
+// tailToLast moves the weights after the first that was forgotten to the last place.
+func tailToLast(w []float64) []float64 {
+	n := len(w) - 1
+	for k := range w {
+		if w[k] < logForget && k > 0 && w[k] < w[k-1] && k < n {
+			// The terms from here on fall at least geometrically with the last ratio: their sum is below w·k-fold.
+			w[n] = w[k] + math.Log(float64(n-k)+1)
+			w[k] = math.Inf(-1)
+			for i := k + 1; i < n; i++ {
+				w[i] = math.Inf(-1)
+			}
+			break
+		}
+	}
+	return w
+}
