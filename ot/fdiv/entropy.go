@@ -1,0 +1,41 @@
+package fdiv
+
+import "math"
+
+var kl = form{
+	name:      "kl",
+	bound:     math.Inf(1),
+	f:         vLogV,
+	slope:     func(v float64) float64 { return log(v) + 1 },
+	conjugate: func(u float64) float64 { return math.Exp(u - 1) },
+	compat:    func(u float64) float64 { return math.Exp(u - 1) },
+	curvature: func(u float64) float64 { return math.Exp(u - 1) },
+	logCompat: func(u float64) float64 { return u - 1 },
+	score:     func(float64) float64 { return 1 },
+	perspective: func(p, q float64) float64 {
+		return p * (log(p) - log(q))
+	},
+}
+
+var reverseKL = form{
+	name:      "reverse-kl",
+	bound:     0,
+	f:         func(v float64) float64 { return -log(v) },
+	slope:     func(v float64) float64 { return -1 / v },
+	conjugate: func(u float64) float64 { return -1 - log(-u) },
+	compat:    func(u float64) float64 { return -1 / u },
+	curvature: func(u float64) float64 { return 1 / u / u },
+	logCompat: func(u float64) float64 { return -log(-u) },
+	score:     func(u float64) float64 { return -1 / u },
+	perspective: func(p, q float64) float64 {
+		return q * (log(q) - log(p))
+	},
+}
+
+// vLogV returns v log v with its limit 0 at 0. Near v = 1 the logarithm is as exact as v is.
+func vLogV(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	return v * log(v)
+}
