@@ -16,8 +16,9 @@ import (
 	"slices"
 	"strings"
 
-	"coupling/data/format"
 	"golang.org/x/sync/errgroup"
+
+	"coupling/data/format"
 )
 
 // CelebA says which faces to read and how to prepare them. The zero value
@@ -53,6 +54,7 @@ type CelebA struct {
 // training split EvenFaces means even file numbers.
 type Parity int
 
+// The parities.
 const (
 	AllFaces  Parity = iota // every image
 	EvenFaces               // positions 1, 3, 5, … counted from 0: SCONES' "even"

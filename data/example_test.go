@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"coupling/data"
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/data"
 )
 
 // Two digits of 2×2 pixels, brought to the size and range of others.

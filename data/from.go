@@ -41,6 +41,7 @@ type From struct {
 // Split names a part of a data set.
 type Split int
 
+// The splits.
 const (
 	Train Split = iota // the training images
 	Test               // the test images

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,11 +78,11 @@ func digest(write func(io.Writer) error) string {
 
 // writeFile puts what write writes at path, all of it or nothing.
 func writeFile(path string, write func(io.Writer) error) (err error) {
-	temporary := fmt.Sprintf("%s.%016x.tmp", path, rand.Uint64())
-	file, err := os.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
+	temporary := file.Name()
 	defer func() {
 		file.Close()
 		if err != nil {
@@ -91,7 +90,7 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 		}
 	}()
 	buffered := bufio.NewWriterSize(file, 1<<18)
-	if err = errors.Join(write(buffered), buffered.Flush(), file.Sync(), file.Close()); err != nil {
+	if err = errors.Join(write(buffered), buffered.Flush(), file.Chmod(0o644), file.Sync(), file.Close()); err != nil {
 		return err
 	}
 	if err = os.Rename(temporary, path); err != nil {

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"coupling/data/format"
 	"github.com/google/go-cmp/cmp"
+
+	"coupling/data/format"
 )
 
 var allFields = cmp.AllowUnexported(Images{})

@@ -24,8 +24,8 @@ type Client struct {
 	Pause    time.Duration // before the second attempt, doubled at each; zero: 1 s
 }
 
-// Failure is the error for a file that no server could give.
-type Failure struct {
+// Error is the error for a file that no server could give.
+type Error struct {
 	Path  string
 	Tried []Attempt
 }
@@ -37,7 +37,7 @@ type Attempt struct {
 }
 
 // Error lists what was tried, a line each.
-func (f *Failure) Error() string {
+func (f *Error) Error() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "could not download %s", filepath.Base(f.Path))
 	for _, attempt := range f.Tried {
@@ -47,7 +47,7 @@ func (f *Failure) Error() string {
 }
 
 // Unwrap gives errors.Is and errors.As the reasons.
-func (f *Failure) Unwrap() []error {
+func (f *Error) Unwrap() []error {
 	reasons := make([]error, len(f.Tried))
 	for i, attempt := range f.Tried {
 		reasons[i] = attempt.Err
@@ -56,7 +56,7 @@ func (f *Failure) Unwrap() []error {
 }
 
 // Get puts f in its place unless it lies there already, and checks it either
-// way. When no server could give it, the error is a [*Failure]. A cancelled
+// way. When no server could give it, the error is a [*Error]. A cancelled
 // download keeps what has arrived for the next call. Concurrent calls for one
 // path, in this and in other processes, download once.
 func (c Client) Get(ctx context.Context, f File) error {
@@ -79,7 +79,7 @@ func (c Client) Get(ctx context.Context, f File) error {
 	if p.size > 0 && p.resume() == nil && p.finish(f) == nil {
 		return nil // the last call was stopped just before the end
 	}
-	failure := &Failure{Path: f.Path}
+	failure := &Error{Path: f.Path}
 	for _, url := range startedFirst(f.URLs, p.from.URL) {
 		err := c.mirror(ctx, f, p, url)
 		if err == nil {

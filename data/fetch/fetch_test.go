@@ -398,9 +398,9 @@ func TestNextServer(t *testing.T) {
 			f := target(t, bad.URL)
 			err := quick.Get(t.Context(), f)
 			wantError(t, err, nil, "could not download file.bin", bad.URL, test.text)
-			var failure *Failure
+			var failure *Error
 			if !errors.As(err, &failure) || len(failure.Tried) != 1 {
-				t.Errorf("error %v: want a Failure with one attempt", err)
+				t.Errorf("error %v: want an Error with one attempt", err)
 			}
 			if _, err := os.Stat(f.Path); err == nil {
 				t.Error("a bad file has the final name")

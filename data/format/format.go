@@ -26,7 +26,7 @@ func badf(format string, args ...any) error {
 func Gunzip(r io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReaderSize(r, 1<<16)
 	head, err := buffered.Peek(2)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	if len(head) < 2 || head[0] != 0x1f || head[1] != 0x8b {
@@ -51,7 +51,7 @@ func (g gunzipper) Read(p []byte) (int, error) {
 func gzipError(err error) error {
 	var corrupt flate.CorruptInputError
 	switch {
-	case err == nil || err == io.EOF:
+	case err == nil || errors.Is(err, io.EOF):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return badf("gzip: truncated")
@@ -83,7 +83,7 @@ func readN(r io.Reader, n int64, what string) ([]byte, error) {
 
 // short turns an early end into an ErrFormat that says how much was missing.
 func short(err error, what string, got, want int64) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return badf("truncated: %d bytes of %s, want %d", got, what, want)
 	}
 	return err

@@ -61,7 +61,7 @@ func asPlot(d Drawer) (Plot, bool) {
 	return Plot{}, false
 }
 
-// letter names the i-th panel: a … z, aa, ab, …
+// letter names the i-th panel: a … z, aa, ab and so on.
 func letter(i int) string {
 	s := string(rune('a' + i%26))
 	if i >= 26 {

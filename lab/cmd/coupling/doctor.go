@@ -118,7 +118,10 @@ func checkStore(a *app) check {
 	}
 	_ = errors.Join(f.Close(), os.Remove(f.Name()))
 	n := 0
-	for range s.Records("") {
+	for _, err := range s.Records("") {
+		if err != nil {
+			return check{"store", absent, err.Error(), "the cell is computed again when it is asked for"}
+		}
 		n++
 	}
 	return check{Part: "store", State: good, Found: fmt.Sprintf("%s, %s", s.Dir, plural(n, "cell"))}
