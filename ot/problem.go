@@ -165,10 +165,16 @@ func (in *instance) scan(workers int) error {
 	return nil
 }
 
+// epsMin and epsMax keep 1/ε and ε log w finite.
+const epsMin, epsMax = 1e-300, 1e300
+
 // checkEps reports an ε that no solver can use.
 func checkEps(eps float64) error {
-	if !(eps > 0) || math.IsInf(eps, 0) {
+	switch {
+	case !(eps > 0) || math.IsInf(eps, 0):
 		return bad(ErrParameter, "Eps = %g: must be > 0 and finite", eps)
+	case eps < epsMin || eps > epsMax:
+		return bad(ErrParameter, "Eps = %g: must be from %g to %g", eps, epsMin, epsMax)
 	}
 	return nil
 }

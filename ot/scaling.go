@@ -39,7 +39,7 @@ func (s *semidual) useKernel() bool {
 			c := s.g.Row(i, w.cost)
 			dst := s.kernel.data[i*s.m : (i+1)*s.m]
 			for j, v := range c {
-				dst[j] = (s.kernel.min - v) * inv
+				dst[j] = min(0, (s.kernel.min-v)*inv) // above 0 only where a weight is 0
 			}
 			kern.Exp(dst, dst)
 		}

@@ -1,0 +1,317 @@
+package ot_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot"
+)
+
+// Every bad input is an error of the right kind that names the argument.
+func TestBadInput(t *testing.T) {
+	c := mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6})
+	g := ot.Dense(c)
+	x, y := mat.NewDense(2, 2, []float64{0, 1, 2, 3}), mat.NewDense(3, 2, nil)
+	nan, inf := math.NaN(), math.Inf(1)
+	withCost := func(v float64) ot.Problem {
+		d := mat.DenseCopyOf(c)
+		d.Set(1, 2, v)
+		return ot.Problem{Geometry: ot.Dense(d)}
+	}
+	bent := mat.NewDense(2, 2, []float64{0, 1, nan, 3})
+	for _, tc := range []struct {
+		name  string
+		p     ot.Problem
+		eps   float64
+		kind  error
+		names string
+	}{
+		{"no geometry", ot.Problem{}, 1, ot.ErrShape, "Geometry"},
+		{"nil matrix", ot.Problem{Geometry: ot.Dense(nil)}, 1, ot.ErrShape, "cost"},
+		{"empty matrix", ot.Problem{Geometry: ot.Dense(&mat.Dense{})}, 1, ot.ErrShape, "Geometry is 0×0"},
+		{"eps 0", ot.Problem{Geometry: g}, 0, ot.ErrParameter, "Eps = 0"},
+		{"eps negative", ot.Problem{Geometry: g}, -1, ot.ErrParameter, "Eps = -1"},
+		{"eps NaN", ot.Problem{Geometry: g}, nan, ot.ErrParameter, "Eps = NaN"},
+		{"eps Inf", ot.Problem{Geometry: g}, inf, ot.ErrParameter, "Eps = +Inf"},
+		{"eps hopeless", ot.Problem{Geometry: g}, 1e-30, ot.ErrParameter, "Eps = 1e-30"},
+		{"cost NaN", withCost(nan), 1, ot.ErrCost, "cost[1,2] = NaN"},
+		{"cost Inf", withCost(inf), 1, ot.ErrCost, "cost[1,2] = +Inf"},
+		{"cost -Inf", withCost(-inf), 1, ot.ErrCost, "cost[1,2] = -Inf"},
+		{"A short", ot.Problem{Geometry: g, A: []float64{1}}, 1, ot.ErrShape, "Problem.A"},
+		{"B long", ot.Problem{Geometry: g, B: []float64{1, 1, 1, 1}}, 1, ot.ErrShape, "Problem.B"},
+		{"A NaN", ot.Problem{Geometry: g, A: []float64{1, nan}}, 1, ot.ErrWeights, "Problem.A[1] = NaN"},
+		{"A Inf", ot.Problem{Geometry: g, A: []float64{inf, 1}}, 1, ot.ErrWeights, "Problem.A[0] = +Inf"},
+		{"B negative", ot.Problem{Geometry: g, B: []float64{1, -1, 1}}, 1, ot.ErrWeights, "Problem.B[1] = -1"},
+		{"B zero", ot.Problem{Geometry: g, B: []float64{0, 0, 0}}, 1, ot.ErrWeights, "Problem.B sums to 0"},
+		{"unequal", ot.Problem{Geometry: g, A: []float64{.5, .5}, B: []float64{.5, .5, .5}}, 1, ot.ErrWeights, "Problem.B sums to 1.5"},
+		{"points differ", ot.Problem{Geometry: ot.Points(x, mat.NewDense(3, 1, nil), ot.L1)}, 1, ot.ErrShape, "y has 1"},
+		{"points nil", ot.Problem{Geometry: ot.Points(nil, y, ot.L1)}, 1, ot.ErrShape, "x is empty"},
+		{"points NaN", ot.Problem{Geometry: ot.Points(bent, y, ot.L1)}, 1, ot.ErrCost, "x[1,0] = NaN"},
+		{"cost nil", ot.Problem{Geometry: ot.Points(x, y, nil)}, 1, ot.ErrParameter, "cost is nil"},
+		{"cost unknown", ot.Problem{Geometry: ot.Points(x, y, ot.Metric(77))}, 1, ot.ErrParameter, "Metric(77)"},
+		{"power 0", ot.Problem{Geometry: ot.Points(x, y, ot.Power(0))}, 1, ot.ErrParameter, "Power(0)"},
+		{"mix NaN", ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclideanL1(nan))}, 1, ot.ErrParameter, "SqEuclideanL1"},
+		{"func nil", ot.Problem{Geometry: ot.Points(x, y, ot.CostFunc{})}, 1, ot.ErrParameter, "nil Value"},
+		{"overflow", ot.Problem{Geometry: ot.Points(mat.NewDense(1, 1, []float64{1e200}), mat.NewDense(1, 1, nil), ot.SqEuclidean)}, 1, ot.ErrCost, "cost[0,0] = +Inf"},
+	} {
+		for name, s := range allSolvers(tc.eps) {
+			t.Run(tc.name+"/"+name, func(t *testing.T) {
+				plan, err := s.Solve(ctx, tc.p)
+				if !errors.Is(err, tc.kind) || plan != nil {
+					t.Fatalf("plan %v, err = %v, want a %v", plan != nil, err, tc.kind)
+				}
+				if !strings.HasPrefix(err.Error(), "ot: ") || !strings.Contains(err.Error(), tc.names) {
+					t.Errorf("err = %q does not name %q", err, tc.names)
+				}
+			})
+		}
+	}
+}
+
+// allSolvers are every solver at its default tolerance.
+func allSolvers(eps float64) map[string]ot.Solver {
+	return map[string]ot.Solver{
+		"sinkhorn": ot.Sinkhorn{Eps: eps}, "scaling": ot.Scaling{Eps: eps}, "lbfgs": ot.LBFGS{Eps: eps},
+		"newton": ot.Newton{Eps: eps}, "auto": ot.Auto{Eps: eps},
+	}
+}
+
+func TestBadParameters(t *testing.T) {
+	p := ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, []float64{0, 1, 1, 0}))}
+	nan := math.NaN()
+	for _, tc := range []struct {
+		s     ot.Solver
+		names string
+	}{
+		{ot.Sinkhorn{Eps: 1, Tol: -1}, "Tol = -1"},
+		{ot.Sinkhorn{Eps: 1, Tol: nan}, "Tol = NaN"},
+		{ot.Sinkhorn{Eps: 1, MaxIter: -3}, "MaxIter = -3"},
+		{ot.Sinkhorn{Eps: 1, Anneal: 2}, "Anneal = 2"},
+		{ot.Sinkhorn{Eps: 1, Relax: 2}, "Relax = 2"},
+		{ot.Sinkhorn{Eps: 1, Relax: 0.5}, "Relax = 0.5"},
+		{ot.Scaling{Eps: 1, Relax: -1}, "Relax = -1"},
+		{ot.LBFGS{Eps: 1, Memory: -1}, "Memory = -1"},
+		{ot.LBFGS{Eps: 1, Start: []float64{nan, 0}}, "Start[0] = NaN"},
+		{ot.Unbalanced{Eps: 1, RhoA: 0, RhoB: 1}, "RhoA = 0"},
+		{ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: nan}, "RhoB = NaN"},
+	} {
+		if _, err := tc.s.Solve(ctx, p); !errors.Is(err, ot.ErrParameter) || !strings.Contains(err.Error(), tc.names) {
+			t.Errorf("%+v: err = %v, want a parameter error naming %q", tc.s, err, tc.names)
+		}
+	}
+	if _, err := (ot.LBFGS{Eps: 1, Start: []float64{0}}).Solve(ctx, p); !errors.Is(err, ot.ErrShape) {
+		t.Errorf("Start of length 1 for 2 targets: err = %v, want ErrShape", err)
+	}
+	if _, err := (ot.Batch{}).Solve(ctx, []ot.Problem{p}); !errors.Is(err, ot.ErrParameter) {
+		t.Errorf("Batch without a solver: err = %v, want ErrParameter", err)
+	}
+	if _, err := (ot.Batch{Solver: ot.LBFGS{Eps: 1}}).Solve(ctx, []ot.Problem{p, {}}); !errors.Is(err, ot.ErrShape) || !strings.Contains(err.Error(), "problem 1") {
+		t.Errorf("Batch with a bad problem: err = %v, want ErrShape naming problem 1", err)
+	}
+}
+
+// A solve that was cut short never looks converged.
+func TestStatusIsHonest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 9))
+	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 20, 20, 1, 0))}
+	for name, s := range map[string]ot.Solver{
+		"sinkhorn":   ot.Sinkhorn{Eps: 0.01, MaxIter: 3},
+		"scaling":    ot.Scaling{Eps: 0.05, MaxIter: 2},
+		"lbfgs":      ot.LBFGS{Eps: 0.01, MaxIter: 3},
+		"newton":     ot.Newton{Eps: 0.01, MaxIter: 3},
+		"unbalanced": ot.Unbalanced{Eps: 0.01, RhoA: 1, RhoB: 1, MaxIter: 2},
+	} {
+		plan, err := s.Solve(ctx, p)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if plan.Status != ot.IterationLimit || plan.MarginalL1 < 1e-6 {
+			t.Errorf("%s after 3 iterations: %v at L1 error %g, want the iteration limit", name, plan.Status, plan.MarginalL1)
+		}
+		if name != "unbalanced" {
+			if got := l1Error(plan); math.Abs(got-plan.MarginalL1) > 1e-12 {
+				t.Errorf("%s: MarginalL1 = %g, the matrix's is %g", name, plan.MarginalL1, got)
+			}
+		}
+	}
+	// Below what float64 can do: stagnated, and the plan is as good as it gets.
+	for name, s := range solvers(0.05, 1e-18) {
+		plan, err := s.Solve(ctx, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan.Status == ot.Converged && plan.MarginalL1 > 1e-18 {
+			t.Errorf("%s: converged at L1 error %g to tolerance 1e-18", name, plan.MarginalL1)
+		}
+		if plan.MarginalL1 > 1e-14 {
+			t.Errorf("%s: %v at L1 error %g, want below 1e-14", name, plan.Status, plan.MarginalL1)
+		}
+	}
+	if s := (ot.Status(0)).String() + (ot.Status(42)).String(); s != "unsolvedStatus(42)" {
+		t.Errorf("names of odd statuses: %q", s)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 9))
+	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 30, 30, 1, 0))}
+	stop, cancel := context.WithCancel(ctx)
+	n := 0
+	s := ot.Sinkhorn{Eps: 0.001, Trace: func(ot.Step) {
+		if n++; n == 5 {
+			cancel()
+		}
+	}}
+	plan, err := s.Solve(stop, p)
+	if !errors.Is(err, context.Canceled) || plan != nil {
+		t.Errorf("plan %v, err = %v, want context.Canceled", plan != nil, err)
+	}
+	if n != 5 {
+		t.Errorf("%d evaluations after a cancel at the fifth", n)
+	}
+	for name, s := range allSolvers(0.05) {
+		if _, err := s.Solve(stop, p); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s on a cancelled context: err = %v", name, err)
+		}
+	}
+}
+
+func TestTrace(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 9))
+	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 30, 25, 1, 0))}
+	var steps []ot.Step
+	plan, err := ot.LBFGS{Eps: 0.01, Trace: func(s ot.Step) { steps = append(steps, s) }}.Solve(ctx, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := steps[len(steps)-1]
+	if last.MarginalL1 != plan.MarginalL1 || last.Evaluation != plan.Evaluations || last.Eps != 0.01 || last.Iteration != plan.Iterations {
+		t.Errorf("last step %+v, plan %d iterations, %d evaluations, L1 error %g", last, plan.Iterations, plan.Evaluations, plan.MarginalL1)
+	}
+	if steps[0].Eps <= 0.01 {
+		t.Errorf("the first ε is %g: want annealing from above 0.01", steps[0].Eps)
+	}
+	for k := 1; k < len(steps); k++ {
+		if steps[k].Evaluation <= steps[k-1].Evaluation || steps[k].Eps > steps[k-1].Eps || steps[k].Elapsed < steps[k-1].Elapsed {
+			t.Errorf("step %d %+v follows %+v", k, steps[k], steps[k-1])
+		}
+	}
+}
+
+// A start from the solution ends at once; one from next to it takes no more evaluations than a cold start.
+func TestWarmStart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 9))
+	g := ot.Points(cloud(rng, 40, 2, 1, 0), cloud(rng, 30, 2, 1, 1), ot.SqEuclidean)
+	near := ot.Points(g.X(), cloud(rng, 30, 2, 0, 0), ot.SqEuclidean)
+	near.Y().Apply(func(j, k int, _ float64) float64 { return g.Y().At(j, k) + 1e-4*rng.NormFloat64() }, near.Y())
+	near = ot.Points(g.X(), near.Y(), ot.SqEuclidean)
+	for _, eps := range []float64{0.05, 0.5} {
+		cold, err := ot.LBFGS{Eps: eps}.Solve(ctx, ot.Problem{Geometry: g})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, s := range map[string]ot.Solver{
+			"sinkhorn": ot.Sinkhorn{Eps: eps, Start: cold.G}, "lbfgs": ot.LBFGS{Eps: eps, Start: cold.G}, "newton": ot.Newton{Eps: eps, Start: cold.G},
+		} {
+			same, err := s.Solve(ctx, ot.Problem{Geometry: g})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if same.Evaluations > 3 || same.Status != ot.Converged {
+				t.Errorf("%s from its own solution: %v after %d evaluations", name, same.Status, same.Evaluations)
+			}
+		}
+		fresh, err := ot.LBFGS{Eps: eps}.Solve(ctx, ot.Problem{Geometry: near})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warm, err := ot.LBFGS{Eps: eps, Start: cold.G}.Solve(ctx, ot.Problem{Geometry: near})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if warm.Status != ot.Converged || warm.Evaluations > fresh.Evaluations {
+			t.Errorf("ε=%g: warm start took %d evaluations (%v), cold %d", eps, warm.Evaluations, warm.Status, fresh.Evaluations)
+		}
+	}
+}
+
+func TestAutoSaysWhat(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 9))
+	g := ot.Points(cloud(rng, 30, 2, 1, 0), cloud(rng, 20, 2, 1, 1), ot.SqEuclidean)
+	for _, tc := range []struct {
+		eps, tol float64
+		want     string
+	}{{100, 1e-9, "scaling (auto: "}, {0.05, 1e-6, "lbfgs (auto: "}, {0.05, 1e-12, "newton (auto: "}} {
+		p, err := ot.Auto{Eps: tc.eps, Tol: tc.tol}.Solve(ctx, ot.Problem{Geometry: g})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(p.Solver, tc.want) || p.Status != ot.Converged {
+			t.Errorf("Eps %g, Tol %g: %q %v, want %q", tc.eps, tc.tol, p.Solver, p.Status, tc.want)
+		}
+	}
+	if p, err := ot.Solve(ctx, ot.Problem{Geometry: g}, 0.1); err != nil || p.MarginalL1 > 1e-9 {
+		t.Errorf("Solve: %v, %v", p, err)
+	}
+}
+
+// Any finite input ends in a plan that is what it says, or in an error.
+func FuzzSolve(f *testing.F) {
+	f.Add(uint64(1), uint8(3), uint8(4), 0.1, 1.0, uint8(0))
+	f.Add(uint64(2), uint8(1), uint8(9), 1e-6, 1e6, uint8(1))
+	f.Add(uint64(3), uint8(9), uint8(1), 1e3, 1e-9, uint8(2))
+	f.Add(uint64(4), uint8(8), uint8(8), 1e-3, 1e300, uint8(3))
+	f.Add(uint64(5), uint8(8), uint8(6), 5e-324, 5e-324, uint8(7))
+	f.Fuzz(func(t *testing.T, seed uint64, n, m uint8, eps, scale float64, flags uint8) {
+		if scale-scale != 0 || eps-eps != 0 {
+			t.Skip("not finite")
+		}
+		rng := rand.New(rand.NewPCG(seed, 0))
+		rows, cols := int(n%12)+1, int(m%12)+1
+		c := mat.NewDense(rows, cols, nil)
+		c.Apply(func(_, _ int, _ float64) float64 {
+			v := scale * rng.NormFloat64()
+			if flags&1 != 0 {
+				v *= math.Pow(10, 8*rng.Float64())
+			}
+			if v-v != 0 {
+				v = 0
+			}
+			return v
+		}, c)
+		a, b := simplex(rng, rows), simplex(rng, cols)
+		if flags&2 != 0 {
+			a[0], b[cols-1] = 0, 0
+			if rows > 1 {
+				a[1] *= 1e-200
+			}
+		}
+		p := ot.Problem{Geometry: ot.Dense(c), A: scaleTo1(a), B: scaleTo1(b)}
+		for name, s := range map[string]ot.Solver{
+			"sinkhorn": ot.Sinkhorn{Eps: eps, MaxIter: 300}, "scaling": ot.Scaling{Eps: eps, MaxIter: 300},
+			"lbfgs": ot.LBFGS{Eps: eps, MaxIter: 1000}, "newton": ot.Newton{Eps: eps, MaxIter: 1000},
+		} {
+			plan, err := s.Solve(ctx, p)
+			if err != nil {
+				continue
+			}
+			T := plan.Matrix()
+			got := l1Error(plan)
+			if got != got || mat.Min(T) < 0 || math.Abs(got-plan.MarginalL1) > 1e-9+1e-3*got {
+				t.Fatalf("%s: %v says L1 error %g, the matrix says %g", name, plan.Status, plan.MarginalL1, got)
+			}
+			if plan.Status == ot.Converged && got > 1.01e-9+1e-12 {
+				t.Fatalf("%s: converged at L1 error %g", name, got)
+			}
+			if g := plan.GradCost(); g == nil || g.At(0, 0) != g.At(0, 0) {
+				t.Fatalf("%s: gradient %v", name, g)
+			}
+		}
+	})
+}

@@ -1,0 +1,194 @@
+package ot
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// The published settings of DP-Sinkhorn (blur 0.05, scaling ½) make 13 updates at the diameters of its features.
+func TestAnnealedThirteenUpdates(t *testing.T) {
+	pc := Points(mat.NewDense(1, 1, nil), mat.NewDense(1, 1, []float64{1}), SqEuclidean)
+	for _, d := range []float64{55, 60, 70} {
+		s, err := Annealed{Diameter: d}.schedule(pc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s) != 13 || s[0] != d || math.Abs(s[1]-d) > 1e-12*d || math.Abs(s[2]-d/2) > 1e-12*d || s[12] != 0.05 {
+			t.Errorf("diameter %g: schedule %v, want 13 values: %g twice, halving, then 0.05", d, s, d)
+		}
+	}
+}
+
+func testProblem(rng *rand.Rand, n, m int) Problem {
+	c := mat.NewDense(n, m, nil)
+	c.Apply(func(i, j int, _ float64) float64 {
+		d := float64(i)/float64(n) - float64(j)/float64(m) + 0.05*rng.NormFloat64()
+		return d * d
+	}, c)
+	return Problem{Geometry: Dense(c)}
+}
+
+// Each way of making rows gives the potentials and the column sums of the plain one.
+func TestRowPassesAgree(t *testing.T) {
+	p := testProblem(rand.New(rand.NewPCG(1, 1)), 90, 70)
+	for _, eps := range []float64{1, 0.02} {
+		var want *semidual
+		beta := make([]float64, 70)
+		for j := range beta {
+			beta[j] = eps * math.Sin(float64(j))
+		}
+		for _, pass := range []rowPass{exactPass, fusedPass, kernelPass} {
+			in, err := p.check(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := newSemidual(in, 1)
+			s.eps, s.tol, s.pass = eps, 1e-9, pass
+			for range 2 { // the second evaluation of fusedPass uses the first's sums
+				s.eval(beta, 1)
+			}
+			if want == nil {
+				want = s
+				continue
+			}
+			for i := range s.alpha {
+				if d := math.Abs(s.alpha[i] - want.alpha[i]); d > 1e-13 {
+					t.Errorf("ε = %g, pass %d: α[%d] is off by %g", eps, pass, i, d)
+				}
+			}
+			for j := range s.col {
+				if d := math.Abs(s.col[j] - want.col[j]); d > 1e-14 {
+					t.Errorf("ε = %g, pass %d: column %d is off by %g", eps, pass, j, d)
+				}
+			}
+		}
+	}
+}
+
+// A list of the entries that matter stays good while potentials drift, and gives up where nearly all matter.
+func TestActiveList(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	in, err := testProblem(rng, 200, 180).check(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSemidual(in, 1)
+	s.eps, s.tol, s.sparse = 1e-4, 1e-9, true
+	beta := s.start(nil)
+	s.eval(beta, 1)
+	if s.act == nil {
+		t.Fatal("no list at ε = 1e-4")
+	}
+	moved := append([]float64(nil), beta...)
+	for j := range moved {
+		moved[j] += s.eps*activeDrift*0.99*(2*rng.Float64()-1) + 5 // a common shift is free
+	}
+	if !s.act.usable(moved, s.eps) {
+		t.Fatal("the list is not usable within its drift")
+	}
+	got := s.eval(moved, 1)
+	col := append([]float64(nil), s.col...)
+	s.act, s.sparse = nil, false
+	want := s.eval(moved, 1)
+	if math.Abs(got-want) > 1e-12 {
+		t.Errorf("L1 error %g by the list, %g in full", got, want)
+	}
+	for j := range col {
+		if math.Abs(col[j]-s.col[j]) > 1e-14 {
+			t.Errorf("column %d: %g by the list, %g in full", j, col[j], s.col[j])
+		}
+	}
+	s.sparse = true
+	s.eval(beta, 1)
+	moved[3] += 100 * s.eps
+	if s.act.usable(moved, s.eps) || s.act.usable(beta, 2*s.eps) {
+		t.Error("the list claims to be good beyond its drift or at another ε")
+	}
+	s.setEps(beta, 10)
+	s.eval(beta, 1)
+	if s.act != nil || s.noActive != 10 {
+		t.Error("a list of nearly everything was kept at ε = 10")
+	}
+}
+
+// Elimination, Cholesky and conjugate gradients solve the same network; elimination also where it is in pieces.
+func TestNetwork(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	const n, m = 12, 9
+	T, mass := make([]float64, n*m), make([]float64, n)
+	for i := range n {
+		for j := range m {
+			T[i*m+j] = rng.ExpFloat64() / (n * m)
+			mass[i] += T[i*m+j]
+		}
+	}
+	v := make([]float64, n*m)
+	for k := range v {
+		v[k] = rng.NormFloat64()
+	}
+	clone := func(x []float64) []float64 { return append([]float64(nil), x...) }
+	net := assemble(clone(T), clone(v), mass, m)
+	net.r = make([]float64, m)
+	net.r[0], net.r[5] = 0.3, -0.3
+	inject := net.injections()
+	want, ok := net.cholesky()
+	if !ok {
+		t.Fatal("weak pivot in a well-conditioned network")
+	}
+	got := net.eliminate()
+	for j := range m {
+		if d := (got[j] - got[m-1]) - (want[j] - want[m-1]); math.Abs(d) > 1e-12 {
+			t.Errorf("node %d: elimination and Cholesky differ by %g", j, d)
+		}
+	}
+	h := newHessian(n, m)
+	h.ptr = append(h.ptr, 0)
+	for i := range n {
+		for j := range m {
+			h.idx, h.val = append(h.idx, int32(j)), append(h.val, T[i*m+j])
+			h.col[j] += T[i*m+j]
+			h.row[i] += T[i*m+j]
+		}
+		h.ptr = append(h.ptr, len(h.idx))
+	}
+	cg, resid, err := h.conjugate(context.Background(), inject, 1e-14, 1000)
+	if err != nil || resid > 1e-14 {
+		t.Fatalf("conjugate gradients: residual %g, %v", resid, err)
+	}
+	for j := range m {
+		if d := (cg[j] - cg[m-1]) - (want[j] - want[m-1]); math.Abs(d) > 1e-12 {
+			t.Errorf("node %d: conjugate gradients and Cholesky differ by %g", j, d)
+		}
+	}
+	// Two pieces of two nodes: potential differences within each piece only.
+	pieces := &network{m: 4, w: []float64{0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0}, r: []float64{1, -1, 2, -2}}
+	if _, ok := pieces.cholesky(); ok {
+		t.Error("Cholesky trusted a singular network")
+	}
+	s := pieces.eliminate()
+	if math.Abs(s[0]-s[1]-0.5) > 1e-15 || math.Abs(s[2]-s[3]-0.5) > 1e-15 {
+		t.Errorf("potentials of the pieces: %v, want differences of ½", s)
+	}
+}
+
+// Reduced costs are c − u − v rounded once: checked against big.Float.
+func TestReducedRow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	for range 1000 {
+		u, v := 1e3*rng.NormFloat64(), 1e6*rng.NormFloat64()
+		c := u + v + rng.NormFloat64()
+		r := &reduced{of: Dense(mat.NewDense(1, 1, []float64{c})), u: []float64{u}, v: []float64{v}}
+		got := r.Row(0, make([]float64, 1))[0]
+		exact := big.NewFloat(c)
+		exact.SetPrec(200)
+		exact.Sub(exact, big.NewFloat(u)).Sub(exact, big.NewFloat(v))
+		if want, _ := exact.Float64(); math.Abs(got-want) > 2e-16*math.Abs(want) {
+			t.Fatalf("%v − %v − %v = %v, want %v", c, u, v, got, want)
+		}
+	}
+}

@@ -1,0 +1,356 @@
+package ot_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot"
+	"coupling/ot/ottest"
+)
+
+// byPair is the cost matrix one pair at a time.
+func byPair(x, y *mat.Dense, c ot.PointCost) *mat.Dense {
+	n, _ := x.Dims()
+	m, _ := y.Dims()
+	out := mat.NewDense(n, m, nil)
+	out.Apply(func(i, j int, _ float64) float64 { return c.Cost(x.RawRowView(i), y.RawRowView(j)) }, out)
+	return out
+}
+
+func TestGeometries(t *testing.T) {
+	for name, kind := range kinds() {
+		for _, d := range []int{2, 7} {
+			if name == "func" && d != 2 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/d=%d", name, d), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(1, uint64(d)))
+				x, y := cloud(rng, 13, d, 1, 0), cloud(rng, 19, d, 1, 0.5)
+				want := byPair(x, y, kind)
+				ottest.Geometry(t, ot.Points(x, y, kind), want)
+				ottest.Geometry(t, ot.MatrixFree(x, y, kind), want)
+				ottest.Geometry(t, ot.Dense(want), want)
+				ottest.Geometry(t, ot.Dense(want.T().T()), want)
+				if !mat.EqualApprox(ot.Cost(ot.Points(x, y, kind)), want, 1e-12) {
+					t.Error("Cost differs")
+				}
+			})
+		}
+	}
+	big := cloud(rand.New(rand.NewPCG(2, 2)), 9, 8, 1, 0)
+	ottest.Geometry(t, ot.Dense(big.Slice(2, 7, 1, 5)), mat.DenseCopyOf(big.Slice(2, 7, 1, 5)))
+}
+
+func TestKnownCosts(t *testing.T) {
+	x, y := []float64{3, 0}, []float64{0, -4}
+	for _, c := range []struct {
+		kind ot.PointCost
+		want float64
+	}{
+		{ot.SqEuclidean, 25},
+		{ot.L1, 7},
+		{ot.Euclidean, 5},
+		{ot.Cosine, 1},
+		{ot.SqEuclideanL1(2), 39},
+		{ot.Power(3), 125},
+	} {
+		if got := c.kind.Cost(x, y); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v: cost %v, want %v", c.kind, got, c.want)
+		}
+		// At x = y, and where a vector is 0, gradients are defined as 0 (cosine: not at x = y only).
+		d := make([]float64, 2)
+		c.kind.Grad(d, nil, 1, make([]float64, 2), make([]float64, 2))
+		if d[0] != 0 || d[1] != 0 {
+			t.Errorf("%v: gradient %v at x = y = 0", c.kind, d)
+		}
+	}
+	if got := ot.Cosine.Cost([]float64{1, 2}, []float64{-2, -4}); math.Abs(got-2) > 1e-15 {
+		t.Errorf("cosine cost of opposite vectors is %v, want 2", got)
+	}
+}
+
+// A user's geometry: n and m from nothing but a function.
+type chessboard struct{ n, m int }
+
+func (c chessboard) Dims() (int, int) { return c.n, c.m }
+func (c chessboard) Row(i int, buf []float64) []float64 {
+	for j := range buf {
+		buf[j] = float64((i + j) % 2)
+	}
+	return buf
+}
+
+func TestUserGeometry(t *testing.T) {
+	want := mat.NewDense(5, 4, nil)
+	want.Apply(func(i, j int, _ float64) float64 { return float64((i + j) % 2) }, want)
+	ottest.Geometry(t, chessboard{5, 4}, want)
+}
+
+// A 2×2 problem has a closed form: T₁₁ = ½ σ(Δ/2ε), σ the logistic function, for uniform weights.
+func TestTwoByTwo(t *testing.T) {
+	c := mat.NewDense(2, 2, []float64{0.3, 1, 2, 0.5})
+	delta := c.At(0, 1) + c.At(1, 0) - c.At(0, 0) - c.At(1, 1)
+	for _, eps := range []float64{0.02, 0.3, 5} {
+		want := 0.5 / (1 + math.Exp(-delta/(2*eps)))
+		for name, s := range allSolvers(eps) {
+			p, err := s.Solve(ctx, ot.Problem{Geometry: ot.Dense(c)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Matrix().At(0, 0); math.Abs(got-want) > 1e-9 {
+				t.Errorf("%s, ε = %g: T[0,0] = %v, want %v", name, eps, got, want)
+			}
+		}
+	}
+}
+
+// Weights of any total are normalised.
+func TestNormalised(t *testing.T) {
+	c := mat.NewDense(2, 2, []float64{0, 1, 2, 0})
+	one, err := ot.LBFGS{Eps: 0.5}.Solve(ctx, ot.Problem{Geometry: ot.Dense(c), A: []float64{.25, .75}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []float64{1e-300, 7, 1e300} {
+		p, err := ot.LBFGS{Eps: 0.5}.Solve(ctx, ot.Problem{Geometry: ot.Dense(c), A: []float64{.25 * f, .75 * f}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !mat.EqualApprox(p.Matrix(), one.Matrix(), 1e-14) || math.Abs(p.A[0]-.25) > 1e-15 {
+			t.Errorf("weights times %g: A = %v", f, p.A)
+		}
+	}
+}
+
+func TestPlanProducts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	const n, m = 150, 130 // several spans
+	x, y := cloud(rng, n, 3, 1, 0), cloud(rng, m, 3, 1, 0)
+	a, b := simplex(rng, n), simplex(rng, m)
+	a[7], b[9] = 0, 0
+	for name, g := range map[string]ot.Geometry{"held": ot.Points(x, y, ot.L1), "free": ot.MatrixFree(x, y, ot.L1)} {
+		p, err := ot.LBFGS{Eps: 0.2, Tol: 1e-11}.Solve(ctx, ot.Problem{Geometry: g, A: scaleTo1(a), B: scaleTo1(b)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		T := p.Matrix()
+		u, v := simplex(rng, n), simplex(rng, m)
+		var Tv, Tu mat.VecDense
+		Tv.MulVec(T, mat.NewVecDense(m, v))
+		Tu.MulVec(T.T(), mat.NewVecDense(n, u))
+		if got := mat.NewVecDense(n, p.Apply(v)); !mat.EqualApprox(got, &Tv, 1e-15) {
+			t.Errorf("%s: Apply differs from the matrix", name)
+		}
+		if got := mat.NewVecDense(m, p.ApplyT(u)); !mat.EqualApprox(got, &Tu, 1e-15) {
+			t.Errorf("%s: ApplyT differs from the matrix", name)
+		}
+		bar := p.Barycentric(y)
+		var Ty mat.Dense
+		Ty.Mul(T, y)
+		for i := range n {
+			for k := range 3 {
+				if p.A[i] == 0 {
+					continue
+				}
+				if want := Ty.At(i, k) / p.A[i]; math.Abs(bar.At(i, k)-want) > 1e-12 {
+					t.Errorf("%s: Barycentric[%d,%d] = %v, want %v", name, i, k, bar.At(i, k), want)
+				}
+			}
+		}
+		if v := bar.At(7, 0); v != v || math.Abs(v) > 5 {
+			t.Errorf("%s: barycentre of a source of weight 0 is %v", name, v)
+		}
+	}
+}
+
+// The frequencies of 100,000 pairs are the plan's, within five standard errors.
+func TestSample(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	c := cloud(rng, 5, 4, 1, 0)
+	p, err := ot.LBFGS{Eps: 0.3}.Solve(ctx, ot.Problem{Geometry: ot.Dense(c), A: []float64{.1, .2, 0, .3, .4}, B: []float64{0, .5, .2, .3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const k = 100_000
+	is, js := p.Sample(rng, k)
+	count := mat.NewDense(5, 4, nil)
+	for s := range is {
+		count.Set(is[s], js[s], count.At(is[s], js[s])+1)
+	}
+	T := p.Matrix()
+	for i := range 5 {
+		for j := range 4 {
+			q := T.At(i, j)
+			if got := count.At(i, j) / k; math.Abs(got-q) > 5*math.Sqrt(q*(1-q)/k) {
+				t.Errorf("pair %d,%d drawn with frequency %v, want %v", i, j, got, q)
+			}
+		}
+	}
+	if i, j := p.Sample(rng, 0); len(i) != 0 || len(j) != 0 {
+		t.Error("a sample of 0 pairs is not empty")
+	}
+}
+
+// Solving in spans, on active lists, by stored kernels and in the log domain is one and the same.
+func TestPassesAgree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	const n, m = 260, 240
+	x, y := cloud(rng, n, 2, 1, 0), cloud(rng, m, 2, 1, 0.3)
+	p := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: simplex(rng, n), B: simplex(rng, m)}
+	for _, eps := range []float64{2, 0.1, 0.004} {
+		want, err := ot.Newton{Eps: eps, Tol: 1e-13}.Solve(ctx, p) // tight: differences first, no fast pass at the end
+		if err != nil {
+			t.Fatal(err)
+		}
+		W := want.Matrix()
+		for name, q := range map[string]ot.Problem{"held": p, "free": {Geometry: ot.MatrixFree(x, y, ot.SqEuclidean), A: p.A, B: p.B}} {
+			got, err := ot.LBFGS{Eps: eps, Tol: 1e-8}.Solve(ctx, q) // loose: kernels, fused passes, lists
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l1 := l1Error(got); got.Status != ot.Converged || math.Abs(l1-got.MarginalL1) > 1e-12 {
+				t.Errorf("%s, ε = %g: %v says L1 error %g, the matrix says %g", name, eps, got.Status, got.MarginalL1, l1)
+			}
+			if !mat.EqualApprox(got.Matrix(), W, 1e-8) {
+				t.Errorf("%s, ε = %g: plans differ by more than the marginals' error", name, eps)
+			}
+		}
+	}
+}
+
+// The values' conventions on the product plan, where they are known: c = 0 gives T = abᵀ.
+func TestValuesOfProduct(t *testing.T) {
+	a, b := []float64{.25, .75}, []float64{.5, .3, .2}
+	p, err := ot.Sinkhorn{Eps: 2}.Solve(ctx, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 3, nil)), A: a, B: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := 0.0
+	for _, w := range append(a, b...) {
+		h += w * math.Log(w)
+	}
+	v := p.Value()
+	for _, x := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"Sharp", v.Sharp, 0}, {"KL", v.KL, 0}, {"RegKL", v.RegKL, 0}, {"SumPlogP", v.SumPlogP, h},
+		{"RegEntropy", v.RegEntropy, 2 * h}, {"RegEntropyMinus1", v.RegEntropyMinus1, 2*h - 2}, {"Mass", v.Mass, 1},
+	} {
+		if math.Abs(x.got-x.want) > 1e-14 {
+			t.Errorf("%s = %v, want %v", x.name, x.got, x.want)
+		}
+	}
+}
+
+// At the optimum of unbalanced transport, T1 = a e^(−f/ρ) and Tᵀ1 = b e^(−g/ρ), and no nearby plan is cheaper.
+func TestUnbalanced(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	c := cloud(rng, 6, 5, 1, 1)
+	a, b := simplex(rng, 6), simplex(rng, 5)
+	for j := range b {
+		b[j] *= 2.5
+	}
+	b[2] = 0
+	const eps = 0.2
+	for _, rho := range [][2]float64{{0.5, 2}, {math.Inf(1), 1}, {100, 0.1}} {
+		p, err := ot.Unbalanced{Eps: eps, RhoA: rho[0], RhoB: rho[1], Tol: 1e-12}.Solve(ctx, ot.Problem{Geometry: ot.Dense(c), A: a, B: b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Status != ot.Converged {
+			t.Fatalf("ρ = %v: %v at %g", rho, p.Status, p.MarginalL1)
+		}
+		T := p.Matrix()
+		for i := range 6 {
+			if got, want := mat.Sum(T.RowView(i)), a[i]*math.Exp(-p.F[i]/rho[0]); math.Abs(got-want) > 1e-11 {
+				t.Errorf("ρ = %v: row %d has mass %v, want %v", rho, i, got, want)
+			}
+			for j := range 5 {
+				want := a[i] * b[j] * math.Exp((p.F[i]+p.G[j]-c.At(i, j))/eps)
+				if math.Abs(T.At(i, j)-want) > 1e-12 {
+					t.Errorf("ρ = %v: T[%d,%d] = %v, potentials say %v", rho, i, j, T.At(i, j), want)
+				}
+			}
+		}
+		for j := range 5 {
+			if got, want := mat.Sum(T.ColView(j)), b[j]*math.Exp(-p.G[j]/rho[1]); math.Abs(got-want) > 1e-11 {
+				t.Errorf("ρ = %v: column %d has mass %v, want %v", rho, j, got, want)
+			}
+		}
+		best := objective(T, c, a, b, eps, rho)
+		if got := p.RegKL(); math.Abs(got-best) > 1e-11 {
+			t.Errorf("ρ = %v: RegKL = %v, the matrix's objective is %v", rho, got, best)
+		}
+		for range 20 {
+			other := mat.DenseCopyOf(T)
+			other.Apply(func(_, _ int, v float64) float64 { return v * math.Exp(0.05*rng.NormFloat64()) }, other)
+			if math.IsInf(rho[0], 1) {
+				for i := range 6 { // keep the exact marginal
+					r := other.RawRowView(i)
+					s := a[i] / mat.Sum(other.RowView(i))
+					for j := range r {
+						r[j] *= s
+					}
+				}
+			}
+			if v := objective(other, c, a, b, eps, rho); v < best-1e-10 {
+				t.Errorf("ρ = %v: a nearby plan costs %v, less than %v", rho, v, best)
+			}
+		}
+		if _, err := p.Grad(ot.Sharp); !errors.Is(err, ot.ErrUnsupported) {
+			t.Errorf("gradient of an unbalanced plan: err = %v, want ErrUnsupported", err)
+		}
+	}
+}
+
+// objective is the unbalanced objective of a plan.
+func objective(T, c *mat.Dense, a, b []float64, eps float64, rho [2]float64) float64 {
+	kl := func(p, q float64) float64 {
+		if p == 0 {
+			return q
+		}
+		return p*math.Log(p/q) - p + q
+	}
+	var v float64
+	for i := range a {
+		if !math.IsInf(rho[0], 1) {
+			v += rho[0] * kl(mat.Sum(T.RowView(i)), a[i])
+		}
+		for j := range b {
+			v += T.At(i, j)*c.At(i, j) + eps*kl(T.At(i, j), a[i]*b[j])
+		}
+	}
+	for j := range b {
+		if !math.IsInf(rho[1], 1) {
+			v += rho[1] * kl(mat.Sum(T.ColView(j)), b[j])
+		}
+	}
+	return v
+}
+
+// With both marginals exact, and in the limit of large prices, unbalanced transport is balanced.
+func TestUnbalancedLimit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 6, 5, 1, 0))}
+	want := solveTight(t, p, 0.3)
+	for _, rho := range []float64{math.Inf(1), 1e7} {
+		got, err := ot.Unbalanced{Eps: 0.3, RhoA: rho, RhoB: rho, Tol: 1e-12}.Solve(ctx, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !mat.EqualApprox(got.Matrix(), want.Matrix(), 1e-6) {
+			t.Errorf("ρ = %g: plan differs from the balanced one", rho)
+		}
+	}
+	_, err := ot.Unbalanced{Eps: 0.3, RhoA: math.Inf(1), RhoB: math.Inf(1)}.Solve(ctx,
+		ot.Problem{Geometry: p.Geometry, A: []float64{1, 1, 1, 1, 1, 1}, B: []float64{1, 1, 1, 1, 1}})
+	if !errors.Is(err, ot.ErrWeights) {
+		t.Errorf("unequal totals with exact marginals: err = %v, want ErrWeights", err)
+	}
+}
