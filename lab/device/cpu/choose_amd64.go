@@ -36,6 +36,22 @@ func asmPlainMax[T Float](isa ISA, x *T, n int) (top T) {
 	}
 }
 
+func asmPlainExpScaled[T Float](isa ISA, dst, x *T, n int, shift, scale T) (sum T) {
+	if unsafe.Sizeof(T(0)) == 8 {
+		if isa == AVX512 {
+			return T(plainExpScaled64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(shift), float64(scale)))
+		} else {
+			return T(plainExpScaled64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(shift), float64(scale)))
+		}
+	} else {
+		if isa == AVX512 {
+			return T(plainExpScaled32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(shift), float32(scale)))
+		} else {
+			return T(plainExpScaled32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(shift), float32(scale)))
+		}
+	}
+}
+
 func asmPlainSum[T Float](isa ISA, x *T, n int, shift T) (sum T) {
 	if unsafe.Sizeof(T(0)) == 8 {
 		if isa == AVX512 {
@@ -68,21 +84,21 @@ func asmPlainExp[T Float](isa ISA, dst, x *T, n int, shift T) (sum T) {
 	}
 }
 
-func asmPlainLSE[T Float](isa ISA, x *T, n int) (shift, sum T) {
+func asmPlainLSE[T Float](isa ISA, x *T, n int, start T) (shift, sum T) {
 	if unsafe.Sizeof(T(0)) == 8 {
 		if isa == AVX512 {
-			p, q := plainLSE64AVX512((*float64)(unsafe.Pointer(x)), n)
+			p, q := plainLSE64AVX512((*float64)(unsafe.Pointer(x)), n, float64(start))
 			return T(p), T(q)
 		} else {
-			p, q := plainLSE64AVX2((*float64)(unsafe.Pointer(x)), n)
+			p, q := plainLSE64AVX2((*float64)(unsafe.Pointer(x)), n, float64(start))
 			return T(p), T(q)
 		}
 	} else {
 		if isa == AVX512 {
-			p, q := plainLSE32AVX512((*float32)(unsafe.Pointer(x)), n)
+			p, q := plainLSE32AVX512((*float32)(unsafe.Pointer(x)), n, float32(start))
 			return T(p), T(q)
 		} else {
-			p, q := plainLSE32AVX2((*float32)(unsafe.Pointer(x)), n)
+			p, q := plainLSE32AVX2((*float32)(unsafe.Pointer(x)), n, float32(start))
 			return T(p), T(q)
 		}
 	}
@@ -100,6 +116,22 @@ func asmDenseMax[T Float](isa ISA, h, c *T, n int, inv T) (top T) {
 			return T(denseMax32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv)))
 		} else {
 			return T(denseMax32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv)))
+		}
+	}
+}
+
+func asmDenseExpScaled[T Float](isa ISA, dst, h, c *T, n int, inv T, shift, scale T) (sum T) {
+	if unsafe.Sizeof(T(0)) == 8 {
+		if isa == AVX512 {
+			return T(denseExpScaled64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift), float64(scale)))
+		} else {
+			return T(denseExpScaled64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift), float64(scale)))
+		}
+	} else {
+		if isa == AVX512 {
+			return T(denseExpScaled32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift), float32(scale)))
+		} else {
+			return T(denseExpScaled32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift), float32(scale)))
 		}
 	}
 }
@@ -136,21 +168,21 @@ func asmDenseExp[T Float](isa ISA, dst, h, c *T, n int, inv T, shift T) (sum T) 
 	}
 }
 
-func asmDenseLSE[T Float](isa ISA, h, c *T, n int, inv T) (shift, sum T) {
+func asmDenseLSE[T Float](isa ISA, h, c *T, n int, inv T, start T) (shift, sum T) {
 	if unsafe.Sizeof(T(0)) == 8 {
 		if isa == AVX512 {
-			p, q := denseLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv))
+			p, q := denseLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(start))
 			return T(p), T(q)
 		} else {
-			p, q := denseLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv))
+			p, q := denseLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(start))
 			return T(p), T(q)
 		}
 	} else {
 		if isa == AVX512 {
-			p, q := denseLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv))
+			p, q := denseLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(start))
 			return T(p), T(q)
 		} else {
-			p, q := denseLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv))
+			p, q := denseLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(start))
 			return T(p), T(q)
 		}
 	}
@@ -188,21 +220,21 @@ func asmSquareExp[T Float](isa ISA, dst, h, y, x *T, n, stride, dim int, mix, in
 	}
 }
 
-func asmSquareLSE[T Float](isa ISA, h, y, x *T, n, stride, dim int, mix, inv T) (shift, sum T) {
+func asmSquareLSE[T Float](isa ISA, h, y, x *T, n, stride, dim int, mix, inv T, start T) (shift, sum T) {
 	if unsafe.Sizeof(T(0)) == 8 {
 		if isa == AVX512 {
-			p, q := squareLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv))
+			p, q := squareLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
 			return T(p), T(q)
 		} else {
-			p, q := squareLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv))
+			p, q := squareLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
 			return T(p), T(q)
 		}
 	} else {
 		if isa == AVX512 {
-			p, q := squareLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv))
+			p, q := squareLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
 			return T(p), T(q)
 		} else {
-			p, q := squareLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv))
+			p, q := squareLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
 			return T(p), T(q)
 		}
 	}
@@ -240,21 +272,21 @@ func asmManhattanExp[T Float](isa ISA, dst, h, y, x *T, n, stride, dim int, mix,
 	}
 }
 
-func asmManhattanLSE[T Float](isa ISA, h, y, x *T, n, stride, dim int, mix, inv T) (shift, sum T) {
+func asmManhattanLSE[T Float](isa ISA, h, y, x *T, n, stride, dim int, mix, inv T, start T) (shift, sum T) {
 	if unsafe.Sizeof(T(0)) == 8 {
 		if isa == AVX512 {
-			p, q := manhattanLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv))
+			p, q := manhattanLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
 			return T(p), T(q)
 		} else {
-			p, q := manhattanLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv))
+			p, q := manhattanLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
 			return T(p), T(q)
 		}
 	} else {
 		if isa == AVX512 {
-			p, q := manhattanLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv))
+			p, q := manhattanLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
 			return T(p), T(q)
 		} else {
-			p, q := manhattanLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv))
+			p, q := manhattanLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
 			return T(p), T(q)
 		}
 	}
@@ -292,21 +324,21 @@ func asmMixedExp[T Float](isa ISA, dst, h, y, x *T, n, stride, dim int, mix, inv
 	}
 }
 
-func asmMixedLSE[T Float](isa ISA, h, y, x *T, n, stride, dim int, mix, inv T) (shift, sum T) {
+func asmMixedLSE[T Float](isa ISA, h, y, x *T, n, stride, dim int, mix, inv T, start T) (shift, sum T) {
 	if unsafe.Sizeof(T(0)) == 8 {
 		if isa == AVX512 {
-			p, q := mixedLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv))
+			p, q := mixedLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
 			return T(p), T(q)
 		} else {
-			p, q := mixedLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv))
+			p, q := mixedLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
 			return T(p), T(q)
 		}
 	} else {
 		if isa == AVX512 {
-			p, q := mixedLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv))
+			p, q := mixedLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
 			return T(p), T(q)
 		} else {
-			p, q := mixedLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv))
+			p, q := mixedLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
 			return T(p), T(q)
 		}
 	}

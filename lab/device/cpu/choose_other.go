@@ -10,6 +10,10 @@ func asmPlainMax[T Float](_ ISA, x *T, n int) (top T) {
 	panic("cpu: no assembly for this architecture")
 }
 
+func asmPlainExpScaled[T Float](_ ISA, dst, x *T, n int, shift, scale T) (sum T) {
+	panic("cpu: no assembly for this architecture")
+}
+
 func asmPlainSum[T Float](_ ISA, x *T, n int, shift T) (sum T) {
 	panic("cpu: no assembly for this architecture")
 }
@@ -18,11 +22,15 @@ func asmPlainExp[T Float](_ ISA, dst, x *T, n int, shift T) (sum T) {
 	panic("cpu: no assembly for this architecture")
 }
 
-func asmPlainLSE[T Float](_ ISA, x *T, n int) (shift, sum T) {
+func asmPlainLSE[T Float](_ ISA, x *T, n int, start T) (shift, sum T) {
 	panic("cpu: no assembly for this architecture")
 }
 
 func asmDenseMax[T Float](_ ISA, h, c *T, n int, inv T) (top T) {
+	panic("cpu: no assembly for this architecture")
+}
+
+func asmDenseExpScaled[T Float](_ ISA, dst, h, c *T, n int, inv T, shift, scale T) (sum T) {
 	panic("cpu: no assembly for this architecture")
 }
 
@@ -34,7 +42,7 @@ func asmDenseExp[T Float](_ ISA, dst, h, c *T, n int, inv T, shift T) (sum T) {
 	panic("cpu: no assembly for this architecture")
 }
 
-func asmDenseLSE[T Float](_ ISA, h, c *T, n int, inv T) (shift, sum T) {
+func asmDenseLSE[T Float](_ ISA, h, c *T, n int, inv T, start T) (shift, sum T) {
 	panic("cpu: no assembly for this architecture")
 }
 
@@ -46,7 +54,7 @@ func asmSquareExp[T Float](_ ISA, dst, h, y, x *T, n, stride, dim int, mix, inv 
 	panic("cpu: no assembly for this architecture")
 }
 
-func asmSquareLSE[T Float](_ ISA, h, y, x *T, n, stride, dim int, mix, inv T) (shift, sum T) {
+func asmSquareLSE[T Float](_ ISA, h, y, x *T, n, stride, dim int, mix, inv T, start T) (shift, sum T) {
 	panic("cpu: no assembly for this architecture")
 }
 
@@ -58,7 +66,7 @@ func asmManhattanExp[T Float](_ ISA, dst, h, y, x *T, n, stride, dim int, mix, i
 	panic("cpu: no assembly for this architecture")
 }
 
-func asmManhattanLSE[T Float](_ ISA, h, y, x *T, n, stride, dim int, mix, inv T) (shift, sum T) {
+func asmManhattanLSE[T Float](_ ISA, h, y, x *T, n, stride, dim int, mix, inv T, start T) (shift, sum T) {
 	panic("cpu: no assembly for this architecture")
 }
 
@@ -70,7 +78,7 @@ func asmMixedExp[T Float](_ ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T
 	panic("cpu: no assembly for this architecture")
 }
 
-func asmMixedLSE[T Float](_ ISA, h, y, x *T, n, stride, dim int, mix, inv T) (shift, sum T) {
+func asmMixedLSE[T Float](_ ISA, h, y, x *T, n, stride, dim int, mix, inv T, start T) (shift, sum T) {
 	panic("cpu: no assembly for this architecture")
 }
 

@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 // func colLSE64AVX512(top *float64, sum *float64, c *float64, n int, from float64, inv float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·colLSE64AVX512(SB), NOSPLIT, $0-48
 	MOVQ         top+0(FP), AX
 	MOVQ         sum+8(FP), CX
@@ -21,6 +21,8 @@ TEXT ·colLSE64AVX512(SB), NOSPLIT, $0-48
 	JL           skip2
 
 loop1:
+	PREFETCHT0       4096(DX)(SI*8)
+	PREFETCHT0       4160(DX)(SI*8)
 	VMOVUPD          (DX)(SI*8), Z8
 	VMOVUPD          64(DX)(SI*8), Z9
 	VMOVUPD          Z0, Z7
@@ -322,7 +324,7 @@ DATA one64<>+56(SB)/8, $0x3ff0000000000000
 GLOBL one64<>(SB), RODATA|NOPTR, $64
 
 // func colLSE64AVX2(top *float64, sum *float64, c *float64, n int, from float64, inv float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·colLSE64AVX2(SB), NOSPLIT, $0-48
 	MOVQ         top+0(FP), AX
 	MOVQ         sum+8(FP), CX
@@ -335,6 +337,7 @@ TEXT ·colLSE64AVX2(SB), NOSPLIT, $0-48
 	JL           skip2
 
 loop1:
+	PREFETCHT0   4096(DX)(SI*8)
 	VMOVUPD      (DX)(SI*8), Y3
 	VMOVUPD      32(DX)(SI*8), Y4
 	VMOVUPD      Y0, Y2
@@ -696,7 +699,7 @@ DATA window64<>+56(SB)/8, $0x0000000000000000
 GLOBL window64<>(SB), RODATA|NOPTR, $64
 
 // func colLSE32AVX512(top *float32, sum *float32, c *float32, n int, from float32, inv float32)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·colLSE32AVX512(SB), NOSPLIT, $0-40
 	MOVQ         top+0(FP), AX
 	MOVQ         sum+8(FP), CX
@@ -713,6 +716,8 @@ TEXT ·colLSE32AVX512(SB), NOSPLIT, $0-40
 	JL           skip2
 
 loop1:
+	PREFETCHT0       4096(DX)(SI*4)
+	PREFETCHT0       4160(DX)(SI*4)
 	VMOVUPS          (DX)(SI*4), Z7
 	VMOVUPS          64(DX)(SI*4), Z8
 	VMOVUPS          Z0, Z6
@@ -1034,7 +1039,7 @@ DATA one32<>+60(SB)/4, $0x3f800000
 GLOBL one32<>(SB), RODATA|NOPTR, $64
 
 // func colLSE32AVX2(top *float32, sum *float32, c *float32, n int, from float32, inv float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·colLSE32AVX2(SB), NOSPLIT, $0-40
 	MOVQ         top+0(FP), AX
 	MOVQ         sum+8(FP), CX
@@ -1047,6 +1052,7 @@ TEXT ·colLSE32AVX2(SB), NOSPLIT, $0-40
 	JL           skip2
 
 loop1:
+	PREFETCHT0   4096(DX)(SI*4)
 	VMOVUPS      (DX)(SI*4), Y3
 	VMOVUPS      32(DX)(SI*4), Y4
 	VMOVUPS      Y0, Y2

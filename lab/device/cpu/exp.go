@@ -32,6 +32,21 @@ func (k Kernels[T]) ExpAt(dst, x []T, shift T) (sum T) {
 	return sum
 }
 
+// ExpScaled writes e^((x−shift)·scale) to dst, which may be x, and returns the
+// sum. The difference is taken first: with x = β − c and scale = 1/ε, costs
+// that are large against ε cancel before they are multiplied.
+func (k Kernels[T]) ExpScaled(dst, x []T, shift, scale T) (sum T) {
+	same("ExpScaled", "dst", len(dst), "x", len(x))
+	if isa := k.isa(); isa != Generic {
+		return asmPlainExpScaled(isa, at(dst), at(x), len(x), shift, scale)
+	}
+	for j, v := range x {
+		dst[j] = plainExp((v - shift) * scale)
+		sum += dst[j]
+	}
+	return sum
+}
+
 // SumExpAt returns Σ e^(x−shift).
 func (k Kernels[T]) SumExpAt(x []T, shift T) (sum T) {
 	if isa := k.isa(); isa != Generic {
@@ -47,7 +62,7 @@ func (k Kernels[T]) SumExpAt(x []T, shift T) (sum T) {
 // It reads x once. Any NaN, and +Inf, gives NaN.
 func (k Kernels[T]) LogSumExp(x []T) T {
 	if isa := k.isa(); isa != Generic {
-		return logSum(asmPlainLSE(isa, at(x), len(x)))
+		return logSum(asmPlainLSE(isa, at(x), len(x), start(x)))
 	}
 	top := k.Max(x)
 	return logSum(top, k.SumExpAt(x, finite(top)))
@@ -72,6 +87,21 @@ func plainExp[T Float](x T) T {
 	}
 }
 
+// start is where the running shift of x begins: its first element, if finite.
+func start[T Float](x []T) T {
+	if len(x) == 0 {
+		return leastFinite[T]()
+	}
+	return startAt(x[0])
+}
+
+func startAt[T Float](x T) T {
+	if x-x != 0 {
+		return leastFinite[T]()
+	}
+	return x
+}
+
 // finite replaces −Inf, the largest of nothing, by a shift that keeps −Inf.
 func finite[T Float](top T) T {
 	if math.IsInf(float64(top), -1) {
@@ -86,10 +116,14 @@ func logSum[T Float](shift, sum T) T {
 		return minusInf[T]()
 	}
 	const ln2Lo = 2.3190468138462996e-17 // ln 2 − math.Ln2 rounded
-	frac, exp := math.Frexp(float64(sum))
-	if frac < math.Sqrt2/2 {
-		frac, exp = 2*frac, exp-1
+	v, e := float64(sum), 0.0
+	if v < math.MaxFloat64 { // not for +Inf and NaN; v = frac·2^e, √½ < frac ≤ √2
+		bits := math.Float64bits(v)
+		e = float64(int(bits>>52) - 1023)
+		v = math.Float64frombits(bits&(1<<52-1) | 1023<<52)
+		if v > math.Sqrt2 {
+			v, e = v/2, e+1
+		}
 	}
-	e := float64(exp)
-	return T(math.FMA(e, math.Ln2, float64(shift)) + math.FMA(e, ln2Lo, math.Log(frac)))
+	return T(math.FMA(e, math.Ln2, float64(shift)) + math.FMA(e, ln2Lo, math.Log(v)))
 }

@@ -72,6 +72,23 @@ func (k Kernels[T]) RowExpAt(dst, h, c []T, inv, shift T) (sum T) {
 	return sum
 }
 
+// RowExpScaled writes t_j = exp((h_j − c_j − shift)·scale) to dst and returns
+// Σ_j t_j. With h = β, shift = RowMax(β, c, 1) and scale = 1/ε this is RowExp
+// with differences taken before they are divided by ε: one rounding of β − c,
+// however large costs are against ε.
+func (k Kernels[T]) RowExpScaled(dst, h, c []T, shift, scale T) (sum T) {
+	same("RowExpScaled", "h", len(h), "c", len(c))
+	same("RowExpScaled", "h", len(h), "dst", len(dst))
+	if isa := k.isa(); isa != Generic {
+		return asmDenseExpScaled(isa, at(dst), at(h), at(c), len(h), 1, shift, scale)
+	}
+	for j, v := range h {
+		dst[j] = plainExp((v - c[j] - shift) * scale)
+		sum += dst[j]
+	}
+	return sum
+}
+
 // RowSumAt is RowExpAt without dst: it returns Σ_j exp(h_j − c_j·inv − shift).
 func (k Kernels[T]) RowSumAt(h, c []T, inv, shift T) (sum T) {
 	same("RowSumAt", "h", len(h), "c", len(c))
@@ -91,7 +108,11 @@ func (k Kernels[T]) RowSumAt(h, c []T, inv, shift T) (sum T) {
 func (k Kernels[T]) RowLSE(h, c []T, inv T) T {
 	same("RowLSE", "h", len(h), "c", len(c))
 	if isa := k.isa(); isa != Generic {
-		return logSum(asmDenseLSE(isa, at(h), at(c), len(h), inv))
+		from := leastFinite[T]()
+		if len(h) > 0 {
+			from = startAt(h[0] - c[0]*inv)
+		}
+		return logSum(asmDenseLSE(isa, at(h), at(c), len(h), inv, from))
 	}
 	top := k.RowMax(h, c, inv)
 	return logSum(top, k.RowSumAt(h, c, inv, finite(top)))

@@ -312,6 +312,1359 @@ DATA window32<>+56(SB)/4, $0x00000000
 DATA window32<>+60(SB)/4, $0x00000000
 GLOBL window32<>(SB), RODATA|NOPTR, $64
 
+// func plainExpScaled64AVX512(dst *float64, x *float64, n int, shift float64, scale float64) (sum float64)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·plainExpScaled64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         x+8(FP), AX
+	VBROADCASTSD shift+24(FP), Z0
+	VBROADCASTSD scale+32(FP), Z1
+	VBROADCASTSD expShift1664<>+0(SB), Z2
+	VBROADCASTSD expLo64<>+0(SB), Z3
+	VBROADCASTSD expLargest64<>+0(SB), Z4
+	VMOVUPD      expRoots64<>+0(SB), Z5
+	VMOVUPD      expRootsUpper64<>+0(SB), Z6
+	VBROADCASTSD expLog2e64<>+0(SB), Z7
+	VXORPS       Z8, Z8, Z8
+	VXORPS       Z9, Z9, Z9
+	MOVQ         dst+0(FP), CX
+	MOVQ         n+16(FP), DX
+	XORQ         BX, BX
+	SUBQ         $0x00000020, DX
+	JL           skip2
+
+loop1:
+	VMOVUPD          (AX)(BX*8), Z10
+	VMOVUPD          64(AX)(BX*8), Z11
+	VMOVUPD          128(AX)(BX*8), Z12
+	VMOVUPD          192(AX)(BX*8), Z13
+	VSUBPD           Z0, Z10, Z10
+	VMULPD           Z1, Z10, Z10
+	VSUBPD           Z0, Z11, Z11
+	VMULPD           Z1, Z11, Z11
+	VSUBPD           Z0, Z12, Z12
+	VMULPD           Z1, Z12, Z12
+	VSUBPD           Z0, Z13, Z13
+	VMULPD           Z1, Z13, Z13
+	VCMPPD           $0x15, Z3, Z10, K1
+	VCMPPD           $0x15, Z3, Z11, K2
+	VCMPPD           $0x15, Z3, Z12, K3
+	VCMPPD           $0x15, Z3, Z13, K4
+	VMINPD           Z10, Z4, Z10
+	VMINPD           Z11, Z4, Z11
+	VMINPD           Z12, Z4, Z12
+	VMINPD           Z13, Z4, Z13
+	VMOVUPD          Z2, Z14
+	VFMADD231PD      Z7, Z10, Z14
+	VMOVUPD          Z2, Z15
+	VFMADD231PD      Z7, Z11, Z15
+	VMOVUPD          Z2, Z16
+	VFMADD231PD      Z7, Z12, Z16
+	VMOVUPD          Z2, Z17
+	VFMADD231PD      Z7, Z13, Z17
+	VSUBPD           Z2, Z14, Z18
+	VSUBPD           Z2, Z15, Z19
+	VSUBPD           Z2, Z16, Z20
+	VSUBPD           Z2, Z17, Z21
+	VFMSUB213PD      Z18, Z7, Z10
+	VFMSUB213PD      Z19, Z7, Z11
+	VFMSUB213PD      Z20, Z7, Z12
+	VFMSUB213PD      Z21, Z7, Z13
+	VMOVUPD          Z14, Z18
+	VPERMI2PD        Z6, Z5, Z14
+	VMOVUPD          Z15, Z19
+	VPERMI2PD        Z6, Z5, Z15
+	VMOVUPD          Z16, Z20
+	VPERMI2PD        Z6, Z5, Z16
+	VMOVUPD          Z17, Z21
+	VPERMI2PD        Z6, Z5, Z17
+	VPSLLQ           $0x30, Z18, Z18
+	VPADDQ           Z18, Z14, Z14
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z15, Z15
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z16, Z16
+	VPSLLQ           $0x30, Z21, Z21
+	VPADDQ           Z21, Z17, Z17
+	VBROADCASTSD     expWideF64<>+0(SB), Z18
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z21
+	VMULPD           Z14, Z10, Z10
+	VMULPD           Z15, Z11, Z11
+	VMULPD           Z16, Z12, Z12
+	VMULPD           Z17, Z13, Z13
+	VFMADD213PD.Z    Z14, Z18, K1, Z10
+	VFMADD213PD.Z    Z15, Z19, K2, Z11
+	VFMADD213PD.Z    Z16, Z20, K3, Z12
+	VFMADD213PD.Z    Z17, Z21, K4, Z13
+	VMOVUPD          Z10, (CX)(BX*8)
+	VMOVUPD          Z11, 64(CX)(BX*8)
+	VMOVUPD          Z12, 128(CX)(BX*8)
+	VMOVUPD          Z13, 192(CX)(BX*8)
+	VADDPD           Z10, Z8, Z8
+	VADDPD           Z11, Z9, Z9
+	VADDPD           Z12, Z8, Z8
+	VADDPD           Z13, Z9, Z9
+	ADDQ             $0x00000020, BX
+	SUBQ             $0x00000020, DX
+	JGE              loop1
+
+skip2:
+	ADDQ $0x00000020, DX
+	SUBQ $0x00000008, DX
+	JL   skip4
+
+loop3:
+	VMOVUPD          (AX)(BX*8), Z10
+	VSUBPD           Z0, Z10, Z10
+	VMULPD           Z1, Z10, Z10
+	VCMPPD           $0x15, Z3, Z10, K1
+	VMINPD           Z10, Z4, Z10
+	VMOVUPD          Z2, Z11
+	VFMADD231PD      Z7, Z10, Z11
+	VSUBPD           Z2, Z11, Z12
+	VFMSUB213PD      Z12, Z7, Z10
+	VMOVUPD          Z11, Z12
+	VPERMI2PD        Z6, Z5, Z11
+	VPSLLQ           $0x30, Z12, Z12
+	VPADDQ           Z12, Z11, Z11
+	VBROADCASTSD     expWideF64<>+0(SB), Z12
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z12
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z12
+	VMULPD           Z11, Z10, Z10
+	VFMADD213PD.Z    Z11, Z12, K1, Z10
+	VMOVUPD          Z10, (CX)(BX*8)
+	VADDPD           Z10, Z8, Z8
+	ADDQ             $0x00000008, BX
+	SUBQ             $0x00000008, DX
+	JGE              loop3
+
+skip4:
+	ADDQ             $0x00000008, DX
+	TESTQ            DX, DX
+	JE               done5
+	MOVQ             $-1, SI
+	BZHIQ            DX, SI, SI
+	KMOVW            SI, K1
+	VBROADCASTSD     minusInf64<>+0(SB), Z10
+	VMOVUPD          (AX)(BX*8), K1, Z10
+	VSUBPD           Z0, Z10, Z10
+	VMULPD           Z1, Z10, Z10
+	VCMPPD           $0x15, Z3, Z10, K2
+	VMINPD           Z10, Z4, Z10
+	VMOVUPD          Z2, Z0
+	VFMADD231PD      Z7, Z10, Z0
+	VSUBPD           Z2, Z0, Z1
+	VFMSUB213PD      Z1, Z7, Z10
+	VMOVUPD          Z0, Z1
+	VPERMI2PD        Z6, Z5, Z0
+	VPSLLQ           $0x30, Z1, Z1
+	VPADDQ           Z1, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z1
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z1
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z1
+	VMULPD           Z0, Z10, Z10
+	VFMADD213PD.Z    Z0, Z1, K2, Z10
+	VMOVUPD          Z10, K1, (CX)(BX*8)
+	VADDPD           Z10, Z8, Z8
+
+done5:
+	VADDPD        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y0
+	VADDPD        Y0, Y8, Y8
+	VEXTRACTF64X2 $0x01, Y8, X0
+	VADDPD        X0, X8, X8
+	VPERMILPD     $0x01, X8, X0
+	VADDPD        X0, X8, X8
+	VMOVSD        X8, sum+40(FP)
+	VZEROUPPER
+	RET
+
+DATA expShift1664<>+0(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+8(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+16(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+24(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+32(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+40(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+48(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+56(SB)/8, $0x42f8000000000000
+GLOBL expShift1664<>(SB), RODATA|NOPTR, $64
+
+DATA expLo64<>+0(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+8(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+16(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+24(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+32(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+40(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+48(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+56(SB)/8, $0xc0862066151add8b
+GLOBL expLo64<>(SB), RODATA|NOPTR, $64
+
+DATA expLargest64<>+0(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+8(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+16(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+24(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+32(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+40(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+48(SB)/8, $0x40862dfc048a3d35
+DATA expLargest64<>+56(SB)/8, $0x40862dfc048a3d35
+GLOBL expLargest64<>(SB), RODATA|NOPTR, $64
+
+DATA expRoots64<>+0(SB)/8, $0x3ff0000000000000
+DATA expRoots64<>+8(SB)/8, $0x3fefb5586cf9890f
+DATA expRoots64<>+16(SB)/8, $0x3fef72b83c7d517b
+DATA expRoots64<>+24(SB)/8, $0x3fef387a6e756238
+DATA expRoots64<>+32(SB)/8, $0x3fef06fe0a31b715
+DATA expRoots64<>+40(SB)/8, $0x3feedea64c123422
+DATA expRoots64<>+48(SB)/8, $0x3feebfdad5362a27
+DATA expRoots64<>+56(SB)/8, $0x3feeab07dd485429
+GLOBL expRoots64<>(SB), RODATA|NOPTR, $64
+
+DATA expRootsUpper64<>+0(SB)/8, $0x3feea09e667f3bcc
+DATA expRootsUpper64<>+8(SB)/8, $0x3feea11473eb0187
+DATA expRootsUpper64<>+16(SB)/8, $0x3feeace5422aa0dc
+DATA expRootsUpper64<>+24(SB)/8, $0x3feec49182a3f090
+DATA expRootsUpper64<>+32(SB)/8, $0x3feee89f995ad3ae
+DATA expRootsUpper64<>+40(SB)/8, $0x3fef199bdd85529c
+DATA expRootsUpper64<>+48(SB)/8, $0x3fef5818dcfba487
+DATA expRootsUpper64<>+56(SB)/8, $0x3fefa4afa2a490da
+GLOBL expRootsUpper64<>(SB), RODATA|NOPTR, $64
+
+DATA expLog2e64<>+0(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+8(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+16(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+24(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+32(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+40(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+48(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+56(SB)/8, $0x3ff71547652b82fe
+GLOBL expLog2e64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideF64<>+0(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+8(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+16(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+24(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+32(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+40(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+48(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+56(SB)/8, $0x3f2430a1d08ec681
+GLOBL expWideF64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideE64<>+0(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+8(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+16(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+24(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+32(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+40(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+48(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+56(SB)/8, $0x3f55d897e525c216
+GLOBL expWideE64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideD64<>+0(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+8(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+16(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+24(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+32(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+40(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+48(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+56(SB)/8, $0x3f83b2ab6fb41213
+GLOBL expWideD64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideC64<>+0(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+8(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+16(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+24(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+32(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+40(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+48(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+56(SB)/8, $0x3fac6b08d6f2a289
+GLOBL expWideC64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideB64<>+0(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+8(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+16(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+24(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+32(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+40(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+48(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+56(SB)/8, $0x3fcebfbdff82c590
+GLOBL expWideB64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideA64<>+0(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+8(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+16(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+24(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+32(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+40(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+48(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+56(SB)/8, $0x3fe62e42fefa39f3
+GLOBL expWideA64<>(SB), RODATA|NOPTR, $64
+
+// func plainExpScaled64AVX2(dst *float64, x *float64, n int, shift float64, scale float64) (sum float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·plainExpScaled64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         x+8(FP), AX
+	VBROADCASTSD shift+24(FP), Y0
+	VBROADCASTSD scale+32(FP), Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	MOVQ         dst+0(FP), CX
+	MOVQ         n+16(FP), DX
+	XORQ         BX, BX
+	SUBQ         $0x0000000c, DX
+	JL           skip2
+
+loop1:
+	VMOVUPD     (AX)(BX*8), Y4
+	VMOVUPD     32(AX)(BX*8), Y5
+	VMOVUPD     64(AX)(BX*8), Y6
+	VSUBPD      Y0, Y4, Y4
+	VMULPD      Y1, Y4, Y4
+	VSUBPD      Y0, Y5, Y5
+	VMULPD      Y1, Y5, Y5
+	VSUBPD      Y0, Y6, Y6
+	VMULPD      Y1, Y6, Y6
+	VMOVUPD     expZero64<>+0(SB), Y7
+	VMAXPD      Y4, Y7, Y4
+	VMAXPD      Y5, Y7, Y5
+	VMAXPD      Y6, Y7, Y6
+	VMOVUPD     expInf64<>+0(SB), Y7
+	VMINPD      Y4, Y7, Y4
+	VMINPD      Y5, Y7, Y5
+	VMINPD      Y6, Y7, Y6
+	VMOVUPD     expShift64<>+0(SB), Y7
+	VFMADD231PD expLog2e64<>+0(SB), Y4, Y7
+	VMOVUPD     expShift64<>+0(SB), Y8
+	VFMADD231PD expLog2e64<>+0(SB), Y5, Y8
+	VMOVUPD     expShift64<>+0(SB), Y9
+	VFMADD231PD expLog2e64<>+0(SB), Y6, Y9
+	VSUBPD      expShift64<>+0(SB), Y7, Y10
+	VSUBPD      expShift64<>+0(SB), Y8, Y11
+	VSUBPD      expShift64<>+0(SB), Y9, Y12
+	VFMSUB132PD expLog2e64<>+0(SB), Y10, Y4
+	VFMSUB132PD expLog2e64<>+0(SB), Y11, Y5
+	VFMSUB132PD expLog2e64<>+0(SB), Y12, Y6
+	VPSLLQ      $0x34, Y7, Y7
+	VPSLLQ      $0x34, Y8, Y8
+	VPSLLQ      $0x34, Y9, Y9
+	VMOVUPD     expNarrowL64<>+0(SB), Y10
+	VMOVUPD     expNarrowL64<>+0(SB), Y11
+	VMOVUPD     expNarrowL64<>+0(SB), Y12
+	VMOVUPD     expNarrowK64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowJ64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowI64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowH64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowG64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowF64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowE64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowD64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowC64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowB64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMOVUPD     expNarrowA64<>+0(SB), Y13
+	VFMADD213PD Y13, Y4, Y10
+	VFMADD213PD Y13, Y5, Y11
+	VFMADD213PD Y13, Y6, Y12
+	VMULPD      Y7, Y10, Y4
+	VMULPD      Y8, Y11, Y5
+	VMULPD      Y9, Y12, Y6
+	VMOVUPD     Y4, (CX)(BX*8)
+	VMOVUPD     Y5, 32(CX)(BX*8)
+	VMOVUPD     Y6, 64(CX)(BX*8)
+	VADDPD      Y4, Y2, Y2
+	VADDPD      Y5, Y3, Y3
+	VADDPD      Y6, Y2, Y2
+	ADDQ        $0x0000000c, BX
+	SUBQ        $0x0000000c, DX
+	JGE         loop1
+
+skip2:
+	ADDQ $0x0000000c, DX
+	SUBQ $0x00000004, DX
+	JL   skip4
+
+loop3:
+	VMOVUPD     (AX)(BX*8), Y4
+	VSUBPD      Y0, Y4, Y4
+	VMULPD      Y1, Y4, Y4
+	VMOVUPD     expZero64<>+0(SB), Y5
+	VMAXPD      Y4, Y5, Y4
+	VMOVUPD     expInf64<>+0(SB), Y5
+	VMINPD      Y4, Y5, Y4
+	VMOVUPD     expShift64<>+0(SB), Y5
+	VFMADD231PD expLog2e64<>+0(SB), Y4, Y5
+	VSUBPD      expShift64<>+0(SB), Y5, Y6
+	VFMSUB132PD expLog2e64<>+0(SB), Y6, Y4
+	VPSLLQ      $0x34, Y5, Y5
+	VMOVUPD     expNarrowL64<>+0(SB), Y6
+	VMOVUPD     expNarrowK64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowJ64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowI64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowH64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowG64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowF64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowE64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowD64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowC64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowB64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMOVUPD     expNarrowA64<>+0(SB), Y7
+	VFMADD213PD Y7, Y4, Y6
+	VMULPD      Y5, Y6, Y4
+	VMOVUPD     Y4, (CX)(BX*8)
+	VADDPD      Y4, Y2, Y2
+	ADDQ        $0x00000004, BX
+	SUBQ        $0x00000004, DX
+	JGE         loop3
+
+skip4:
+	ADDQ        $0x00000004, DX
+	TESTQ       DX, DX
+	JE          done5
+	LEAQ        window64<>+32(SB), SI
+	NEGQ        DX
+	VMOVUPD     (SI)(DX*8), Y4
+	VMOVUPD     minusInf64<>+0(SB), Y5
+	VMASKMOVPD  (AX)(BX*8), Y4, Y6
+	VBLENDVPD   Y4, Y6, Y5, Y5
+	VSUBPD      Y0, Y5, Y5
+	VMULPD      Y1, Y5, Y5
+	VMOVUPD     expZero64<>+0(SB), Y0
+	VMAXPD      Y5, Y0, Y5
+	VMOVUPD     expInf64<>+0(SB), Y0
+	VMINPD      Y5, Y0, Y5
+	VMOVUPD     expShift64<>+0(SB), Y0
+	VFMADD231PD expLog2e64<>+0(SB), Y5, Y0
+	VSUBPD      expShift64<>+0(SB), Y0, Y1
+	VFMSUB132PD expLog2e64<>+0(SB), Y1, Y5
+	VPSLLQ      $0x34, Y0, Y0
+	VMOVUPD     expNarrowL64<>+0(SB), Y1
+	VMOVUPD     expNarrowK64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y1
+	VMOVUPD     expNarrowJ64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y1
+	VMOVUPD     expNarrowI64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y1
+	VMOVUPD     expNarrowH64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y1
+	VMOVUPD     expNarrowG64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y1
+	VMOVUPD     expNarrowF64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y1
+	VMOVUPD     expNarrowE64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y1
+	VMOVUPD     expNarrowD64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y1
+	VMOVUPD     expNarrowC64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y1
+	VMOVUPD     expNarrowB64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y1
+	VMOVUPD     expNarrowA64<>+0(SB), Y6
+	VFMADD213PD Y6, Y5, Y1
+	VMULPD      Y0, Y1, Y5
+	VMASKMOVPD  Y5, Y4, (CX)(BX*8)
+	VADDPD      Y5, Y2, Y2
+
+done5:
+	VADDPD       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPD       X0, X2, X2
+	VPERMILPD    $0x01, X2, X0
+	VADDPD       X0, X2, X2
+	VMOVSD       X2, sum+40(FP)
+	VZEROUPPER
+	RET
+
+DATA expShift64<>+0(SB)/8, $0x43380000000003fe
+DATA expShift64<>+8(SB)/8, $0x43380000000003fe
+DATA expShift64<>+16(SB)/8, $0x43380000000003fe
+DATA expShift64<>+24(SB)/8, $0x43380000000003fe
+DATA expShift64<>+32(SB)/8, $0x43380000000003fe
+DATA expShift64<>+40(SB)/8, $0x43380000000003fe
+DATA expShift64<>+48(SB)/8, $0x43380000000003fe
+DATA expShift64<>+56(SB)/8, $0x43380000000003fe
+GLOBL expShift64<>(SB), RODATA|NOPTR, $64
+
+DATA expZero64<>+0(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+8(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+16(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+24(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+32(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+40(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+48(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+56(SB)/8, $0xc086232bdd7abcd2
+GLOBL expZero64<>(SB), RODATA|NOPTR, $64
+
+DATA expInf64<>+0(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+8(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+16(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+24(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+32(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+40(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+48(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+56(SB)/8, $0x408633ce8fb9f87d
+GLOBL expInf64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowL64<>+0(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+8(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+16(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+24(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+32(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+40(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+48(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+56(SB)/8, $0x3e0e9d3fe3952179
+GLOBL expNarrowL64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowK64<>+0(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+8(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+16(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+24(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+32(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+40(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+48(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+56(SB)/8, $0x3e4e6063f7217bc6
+GLOBL expNarrowK64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowJ64<>+0(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+8(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+16(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+24(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+32(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+40(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+48(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+56(SB)/8, $0x3e8b524fae627834
+GLOBL expNarrowJ64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowI64<>+0(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+8(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+16(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+24(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+32(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+40(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+48(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+56(SB)/8, $0x3ec62bfd47773353
+GLOBL expNarrowI64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowH64<>+0(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+8(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+16(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+24(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+32(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+40(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+48(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+56(SB)/8, $0x3efffcbfc670dcd4
+GLOBL expNarrowH64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowG64<>+0(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+8(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+16(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+24(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+32(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+40(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+48(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+56(SB)/8, $0x3f3430913096fd9f
+GLOBL expNarrowG64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowF64<>+0(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+8(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+16(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+24(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+32(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+40(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+48(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+56(SB)/8, $0x3f65d87fe78a5276
+GLOBL expNarrowF64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowE64<>+0(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+8(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+16(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+24(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+32(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+40(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+48(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+56(SB)/8, $0x3f93b2ab6fba1dda
+GLOBL expNarrowE64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowD64<>+0(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+8(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+16(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+24(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+32(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+40(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+48(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+56(SB)/8, $0x3fbc6b08d704a0c2
+GLOBL expNarrowD64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowC64<>+0(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+8(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+16(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+24(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+32(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+40(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+48(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+56(SB)/8, $0x3fdebfbdff82c598
+GLOBL expNarrowC64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowB64<>+0(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+8(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+16(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+24(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+32(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+40(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+48(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+56(SB)/8, $0x3ff62e42fefa39ef
+GLOBL expNarrowB64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowA64<>+0(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+8(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+16(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+24(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+32(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+40(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+48(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+56(SB)/8, $0x4000000000000000
+GLOBL expNarrowA64<>(SB), RODATA|NOPTR, $64
+
+// func plainExpScaled32AVX512(dst *float32, x *float32, n int, shift float32, scale float32) (sum float32)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·plainExpScaled32AVX512(SB), NOSPLIT, $0-36
+	MOVQ         x+8(FP), AX
+	VBROADCASTSS shift+24(FP), Z0
+	VBROADCASTSS scale+28(FP), Z1
+	VBROADCASTSS expShift1632<>+0(SB), Z2
+	VBROADCASTSS expLo32<>+0(SB), Z3
+	VBROADCASTSS expLargest32<>+0(SB), Z4
+	VMOVUPS      expRoots32<>+0(SB), Z5
+	VBROADCASTSS expLog2e32<>+0(SB), Z6
+	VXORPS       Z7, Z7, Z7
+	VXORPS       Z8, Z8, Z8
+	MOVQ         dst+0(FP), CX
+	MOVQ         n+16(FP), DX
+	XORQ         BX, BX
+	SUBQ         $0x00000040, DX
+	JL           skip2
+
+loop1:
+	VMOVUPS          (AX)(BX*4), Z9
+	VMOVUPS          64(AX)(BX*4), Z10
+	VMOVUPS          128(AX)(BX*4), Z11
+	VMOVUPS          192(AX)(BX*4), Z12
+	VSUBPS           Z0, Z9, Z9
+	VMULPS           Z1, Z9, Z9
+	VSUBPS           Z0, Z10, Z10
+	VMULPS           Z1, Z10, Z10
+	VSUBPS           Z0, Z11, Z11
+	VMULPS           Z1, Z11, Z11
+	VSUBPS           Z0, Z12, Z12
+	VMULPS           Z1, Z12, Z12
+	VCMPPS           $0x15, Z3, Z9, K1
+	VCMPPS           $0x15, Z3, Z10, K2
+	VCMPPS           $0x15, Z3, Z11, K3
+	VCMPPS           $0x15, Z3, Z12, K4
+	VMINPS           Z9, Z4, Z9
+	VMINPS           Z10, Z4, Z10
+	VMINPS           Z11, Z4, Z11
+	VMINPS           Z12, Z4, Z12
+	VMOVUPS          Z2, Z13
+	VFMADD231PS      Z6, Z9, Z13
+	VMOVUPS          Z2, Z14
+	VFMADD231PS      Z6, Z10, Z14
+	VMOVUPS          Z2, Z15
+	VFMADD231PS      Z6, Z11, Z15
+	VMOVUPS          Z2, Z16
+	VFMADD231PS      Z6, Z12, Z16
+	VSUBPS           Z2, Z13, Z17
+	VSUBPS           Z2, Z14, Z18
+	VSUBPS           Z2, Z15, Z19
+	VSUBPS           Z2, Z16, Z20
+	VFMSUB213PS      Z17, Z6, Z9
+	VFMSUB213PS      Z18, Z6, Z10
+	VFMSUB213PS      Z19, Z6, Z11
+	VFMSUB213PS      Z20, Z6, Z12
+	VMOVUPS          Z13, Z17
+	VPERMPS          Z5, Z13, Z13
+	VMOVUPS          Z14, Z18
+	VPERMPS          Z5, Z14, Z14
+	VMOVUPS          Z15, Z19
+	VPERMPS          Z5, Z15, Z15
+	VMOVUPS          Z16, Z20
+	VPERMPS          Z5, Z16, Z16
+	VPSLLD           $0x13, Z17, Z17
+	VPADDD           Z17, Z13, Z13
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z14, Z14
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z15, Z15
+	VPSLLD           $0x13, Z20, Z20
+	VPADDD           Z20, Z16, Z16
+	VBROADCASTSS     expWideC32<>+0(SB), Z17
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z20
+	VMULPS           Z13, Z9, Z9
+	VMULPS           Z14, Z10, Z10
+	VMULPS           Z15, Z11, Z11
+	VMULPS           Z16, Z12, Z12
+	VFMADD213PS.Z    Z13, Z17, K1, Z9
+	VFMADD213PS.Z    Z14, Z18, K2, Z10
+	VFMADD213PS.Z    Z15, Z19, K3, Z11
+	VFMADD213PS.Z    Z16, Z20, K4, Z12
+	VMOVUPS          Z9, (CX)(BX*4)
+	VMOVUPS          Z10, 64(CX)(BX*4)
+	VMOVUPS          Z11, 128(CX)(BX*4)
+	VMOVUPS          Z12, 192(CX)(BX*4)
+	VADDPS           Z9, Z7, Z7
+	VADDPS           Z10, Z8, Z8
+	VADDPS           Z11, Z7, Z7
+	VADDPS           Z12, Z8, Z8
+	ADDQ             $0x00000040, BX
+	SUBQ             $0x00000040, DX
+	JGE              loop1
+
+skip2:
+	ADDQ $0x00000040, DX
+	SUBQ $0x00000010, DX
+	JL   skip4
+
+loop3:
+	VMOVUPS          (AX)(BX*4), Z9
+	VSUBPS           Z0, Z9, Z9
+	VMULPS           Z1, Z9, Z9
+	VCMPPS           $0x15, Z3, Z9, K1
+	VMINPS           Z9, Z4, Z9
+	VMOVUPS          Z2, Z10
+	VFMADD231PS      Z6, Z9, Z10
+	VSUBPS           Z2, Z10, Z11
+	VFMSUB213PS      Z11, Z6, Z9
+	VMOVUPS          Z10, Z11
+	VPERMPS          Z5, Z10, Z10
+	VPSLLD           $0x13, Z11, Z11
+	VPADDD           Z11, Z10, Z10
+	VBROADCASTSS     expWideC32<>+0(SB), Z11
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z11
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z11
+	VMULPS           Z10, Z9, Z9
+	VFMADD213PS.Z    Z10, Z11, K1, Z9
+	VMOVUPS          Z9, (CX)(BX*4)
+	VADDPS           Z9, Z7, Z7
+	ADDQ             $0x00000010, BX
+	SUBQ             $0x00000010, DX
+	JGE              loop3
+
+skip4:
+	ADDQ             $0x00000010, DX
+	TESTQ            DX, DX
+	JE               done5
+	MOVQ             $-1, SI
+	BZHIQ            DX, SI, SI
+	KMOVW            SI, K1
+	VBROADCASTSS     minusInf32<>+0(SB), Z9
+	VMOVUPS          (AX)(BX*4), K1, Z9
+	VSUBPS           Z0, Z9, Z9
+	VMULPS           Z1, Z9, Z9
+	VCMPPS           $0x15, Z3, Z9, K2
+	VMINPS           Z9, Z4, Z9
+	VMOVUPS          Z2, Z0
+	VFMADD231PS      Z6, Z9, Z0
+	VSUBPS           Z2, Z0, Z1
+	VFMSUB213PS      Z1, Z6, Z9
+	VMOVUPS          Z0, Z1
+	VPERMPS          Z5, Z0, Z0
+	VPSLLD           $0x13, Z1, Z1
+	VPADDD           Z1, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z1
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z1
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z1
+	VMULPS           Z0, Z9, Z9
+	VFMADD213PS.Z    Z0, Z1, K2, Z9
+	VMOVUPS          Z9, K1, (CX)(BX*4)
+	VADDPS           Z9, Z7, Z7
+
+done5:
+	VADDPS        Z8, Z7, Z7
+	VEXTRACTF64X4 $0x01, Z7, Y0
+	VADDPS        Y0, Y7, Y7
+	VEXTRACTF64X2 $0x01, Y7, X0
+	VADDPS        X0, X7, X7
+	VPERMILPD     $0x01, X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSHDUP     X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSS        X7, sum+32(FP)
+	VZEROUPPER
+	RET
+
+DATA expShift1632<>+0(SB)/4, $0x49400000
+DATA expShift1632<>+4(SB)/4, $0x49400000
+DATA expShift1632<>+8(SB)/4, $0x49400000
+DATA expShift1632<>+12(SB)/4, $0x49400000
+DATA expShift1632<>+16(SB)/4, $0x49400000
+DATA expShift1632<>+20(SB)/4, $0x49400000
+DATA expShift1632<>+24(SB)/4, $0x49400000
+DATA expShift1632<>+28(SB)/4, $0x49400000
+DATA expShift1632<>+32(SB)/4, $0x49400000
+DATA expShift1632<>+36(SB)/4, $0x49400000
+DATA expShift1632<>+40(SB)/4, $0x49400000
+DATA expShift1632<>+44(SB)/4, $0x49400000
+DATA expShift1632<>+48(SB)/4, $0x49400000
+DATA expShift1632<>+52(SB)/4, $0x49400000
+DATA expShift1632<>+56(SB)/4, $0x49400000
+DATA expShift1632<>+60(SB)/4, $0x49400000
+GLOBL expShift1632<>(SB), RODATA|NOPTR, $64
+
+DATA expLo32<>+0(SB)/4, $0xc2adfadd
+DATA expLo32<>+4(SB)/4, $0xc2adfadd
+DATA expLo32<>+8(SB)/4, $0xc2adfadd
+DATA expLo32<>+12(SB)/4, $0xc2adfadd
+DATA expLo32<>+16(SB)/4, $0xc2adfadd
+DATA expLo32<>+20(SB)/4, $0xc2adfadd
+DATA expLo32<>+24(SB)/4, $0xc2adfadd
+DATA expLo32<>+28(SB)/4, $0xc2adfadd
+DATA expLo32<>+32(SB)/4, $0xc2adfadd
+DATA expLo32<>+36(SB)/4, $0xc2adfadd
+DATA expLo32<>+40(SB)/4, $0xc2adfadd
+DATA expLo32<>+44(SB)/4, $0xc2adfadd
+DATA expLo32<>+48(SB)/4, $0xc2adfadd
+DATA expLo32<>+52(SB)/4, $0xc2adfadd
+DATA expLo32<>+56(SB)/4, $0xc2adfadd
+DATA expLo32<>+60(SB)/4, $0xc2adfadd
+GLOBL expLo32<>(SB), RODATA|NOPTR, $64
+
+DATA expLargest32<>+0(SB)/4, $0x42b16059
+DATA expLargest32<>+4(SB)/4, $0x42b16059
+DATA expLargest32<>+8(SB)/4, $0x42b16059
+DATA expLargest32<>+12(SB)/4, $0x42b16059
+DATA expLargest32<>+16(SB)/4, $0x42b16059
+DATA expLargest32<>+20(SB)/4, $0x42b16059
+DATA expLargest32<>+24(SB)/4, $0x42b16059
+DATA expLargest32<>+28(SB)/4, $0x42b16059
+DATA expLargest32<>+32(SB)/4, $0x42b16059
+DATA expLargest32<>+36(SB)/4, $0x42b16059
+DATA expLargest32<>+40(SB)/4, $0x42b16059
+DATA expLargest32<>+44(SB)/4, $0x42b16059
+DATA expLargest32<>+48(SB)/4, $0x42b16059
+DATA expLargest32<>+52(SB)/4, $0x42b16059
+DATA expLargest32<>+56(SB)/4, $0x42b16059
+DATA expLargest32<>+60(SB)/4, $0x42b16059
+GLOBL expLargest32<>(SB), RODATA|NOPTR, $64
+
+DATA expRoots32<>+0(SB)/4, $0x3f800000
+DATA expRoots32<>+4(SB)/4, $0x3f7daac3
+DATA expRoots32<>+8(SB)/4, $0x3f7b95c2
+DATA expRoots32<>+12(SB)/4, $0x3f79c3d3
+DATA expRoots32<>+16(SB)/4, $0x3f7837f0
+DATA expRoots32<>+20(SB)/4, $0x3f76f532
+DATA expRoots32<>+24(SB)/4, $0x3f75fed7
+DATA expRoots32<>+28(SB)/4, $0x3f75583f
+DATA expRoots32<>+32(SB)/4, $0x3f7504f3
+DATA expRoots32<>+36(SB)/4, $0x3f7508a4
+DATA expRoots32<>+40(SB)/4, $0x3f75672a
+DATA expRoots32<>+44(SB)/4, $0x3f76248c
+DATA expRoots32<>+48(SB)/4, $0x3f7744fd
+DATA expRoots32<>+52(SB)/4, $0x3f78ccdf
+DATA expRoots32<>+56(SB)/4, $0x3f7ac0c7
+DATA expRoots32<>+60(SB)/4, $0x3f7d257d
+GLOBL expRoots32<>(SB), RODATA|NOPTR, $64
+
+DATA expLog2e32<>+0(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+4(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+8(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+12(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+16(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+20(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+24(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+28(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+32(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+36(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+40(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+44(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+48(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+52(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+56(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+60(SB)/4, $0x3fb8aa3b
+GLOBL expLog2e32<>(SB), RODATA|NOPTR, $64
+
+DATA expWideC32<>+0(SB)/4, $0x3d63594d
+DATA expWideC32<>+4(SB)/4, $0x3d63594d
+DATA expWideC32<>+8(SB)/4, $0x3d63594d
+DATA expWideC32<>+12(SB)/4, $0x3d63594d
+DATA expWideC32<>+16(SB)/4, $0x3d63594d
+DATA expWideC32<>+20(SB)/4, $0x3d63594d
+DATA expWideC32<>+24(SB)/4, $0x3d63594d
+DATA expWideC32<>+28(SB)/4, $0x3d63594d
+DATA expWideC32<>+32(SB)/4, $0x3d63594d
+DATA expWideC32<>+36(SB)/4, $0x3d63594d
+DATA expWideC32<>+40(SB)/4, $0x3d63594d
+DATA expWideC32<>+44(SB)/4, $0x3d63594d
+DATA expWideC32<>+48(SB)/4, $0x3d63594d
+DATA expWideC32<>+52(SB)/4, $0x3d63594d
+DATA expWideC32<>+56(SB)/4, $0x3d63594d
+DATA expWideC32<>+60(SB)/4, $0x3d63594d
+GLOBL expWideC32<>(SB), RODATA|NOPTR, $64
+
+DATA expWideB32<>+0(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+4(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+8(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+12(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+16(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+20(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+24(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+28(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+32(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+36(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+40(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+44(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+48(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+52(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+56(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+60(SB)/4, $0x3e75ffc9
+GLOBL expWideB32<>(SB), RODATA|NOPTR, $64
+
+DATA expWideA32<>+0(SB)/4, $0x3f317218
+DATA expWideA32<>+4(SB)/4, $0x3f317218
+DATA expWideA32<>+8(SB)/4, $0x3f317218
+DATA expWideA32<>+12(SB)/4, $0x3f317218
+DATA expWideA32<>+16(SB)/4, $0x3f317218
+DATA expWideA32<>+20(SB)/4, $0x3f317218
+DATA expWideA32<>+24(SB)/4, $0x3f317218
+DATA expWideA32<>+28(SB)/4, $0x3f317218
+DATA expWideA32<>+32(SB)/4, $0x3f317218
+DATA expWideA32<>+36(SB)/4, $0x3f317218
+DATA expWideA32<>+40(SB)/4, $0x3f317218
+DATA expWideA32<>+44(SB)/4, $0x3f317218
+DATA expWideA32<>+48(SB)/4, $0x3f317218
+DATA expWideA32<>+52(SB)/4, $0x3f317218
+DATA expWideA32<>+56(SB)/4, $0x3f317218
+DATA expWideA32<>+60(SB)/4, $0x3f317218
+GLOBL expWideA32<>(SB), RODATA|NOPTR, $64
+
+// func plainExpScaled32AVX2(dst *float32, x *float32, n int, shift float32, scale float32) (sum float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·plainExpScaled32AVX2(SB), NOSPLIT, $0-36
+	MOVQ         x+8(FP), AX
+	VBROADCASTSS shift+24(FP), Y0
+	VBROADCASTSS scale+28(FP), Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	MOVQ         dst+0(FP), CX
+	MOVQ         n+16(FP), DX
+	XORQ         BX, BX
+	SUBQ         $0x00000018, DX
+	JL           skip2
+
+loop1:
+	VMOVUPS     (AX)(BX*4), Y4
+	VMOVUPS     32(AX)(BX*4), Y5
+	VMOVUPS     64(AX)(BX*4), Y6
+	VSUBPS      Y0, Y4, Y4
+	VMULPS      Y1, Y4, Y4
+	VSUBPS      Y0, Y5, Y5
+	VMULPS      Y1, Y5, Y5
+	VSUBPS      Y0, Y6, Y6
+	VMULPS      Y1, Y6, Y6
+	VMOVUPS     expZero32<>+0(SB), Y7
+	VMAXPS      Y4, Y7, Y4
+	VMAXPS      Y5, Y7, Y5
+	VMAXPS      Y6, Y7, Y6
+	VMOVUPS     expInf32<>+0(SB), Y7
+	VMINPS      Y4, Y7, Y4
+	VMINPS      Y5, Y7, Y5
+	VMINPS      Y6, Y7, Y6
+	VMOVUPS     expShift32<>+0(SB), Y7
+	VFMADD231PS expLog2e32<>+0(SB), Y4, Y7
+	VMOVUPS     expShift32<>+0(SB), Y8
+	VFMADD231PS expLog2e32<>+0(SB), Y5, Y8
+	VMOVUPS     expShift32<>+0(SB), Y9
+	VFMADD231PS expLog2e32<>+0(SB), Y6, Y9
+	VSUBPS      expShift32<>+0(SB), Y7, Y10
+	VSUBPS      expShift32<>+0(SB), Y8, Y11
+	VSUBPS      expShift32<>+0(SB), Y9, Y12
+	VFMSUB132PS expLog2e32<>+0(SB), Y10, Y4
+	VFMSUB132PS expLog2e32<>+0(SB), Y11, Y5
+	VFMSUB132PS expLog2e32<>+0(SB), Y12, Y6
+	VPSLLD      $0x17, Y7, Y7
+	VPSLLD      $0x17, Y8, Y8
+	VPSLLD      $0x17, Y9, Y9
+	VMOVUPS     expNarrowG32<>+0(SB), Y10
+	VMOVUPS     expNarrowG32<>+0(SB), Y11
+	VMOVUPS     expNarrowG32<>+0(SB), Y12
+	VMOVUPS     expNarrowF32<>+0(SB), Y13
+	VFMADD213PS Y13, Y4, Y10
+	VFMADD213PS Y13, Y5, Y11
+	VFMADD213PS Y13, Y6, Y12
+	VMOVUPS     expNarrowE32<>+0(SB), Y13
+	VFMADD213PS Y13, Y4, Y10
+	VFMADD213PS Y13, Y5, Y11
+	VFMADD213PS Y13, Y6, Y12
+	VMOVUPS     expNarrowD32<>+0(SB), Y13
+	VFMADD213PS Y13, Y4, Y10
+	VFMADD213PS Y13, Y5, Y11
+	VFMADD213PS Y13, Y6, Y12
+	VMOVUPS     expNarrowC32<>+0(SB), Y13
+	VFMADD213PS Y13, Y4, Y10
+	VFMADD213PS Y13, Y5, Y11
+	VFMADD213PS Y13, Y6, Y12
+	VMOVUPS     expNarrowB32<>+0(SB), Y13
+	VFMADD213PS Y13, Y4, Y10
+	VFMADD213PS Y13, Y5, Y11
+	VFMADD213PS Y13, Y6, Y12
+	VMOVUPS     expNarrowA32<>+0(SB), Y13
+	VFMADD213PS Y13, Y4, Y10
+	VFMADD213PS Y13, Y5, Y11
+	VFMADD213PS Y13, Y6, Y12
+	VMULPS      Y7, Y10, Y4
+	VMULPS      Y8, Y11, Y5
+	VMULPS      Y9, Y12, Y6
+	VMOVUPS     Y4, (CX)(BX*4)
+	VMOVUPS     Y5, 32(CX)(BX*4)
+	VMOVUPS     Y6, 64(CX)(BX*4)
+	VADDPS      Y4, Y2, Y2
+	VADDPS      Y5, Y3, Y3
+	VADDPS      Y6, Y2, Y2
+	ADDQ        $0x00000018, BX
+	SUBQ        $0x00000018, DX
+	JGE         loop1
+
+skip2:
+	ADDQ $0x00000018, DX
+	SUBQ $0x00000008, DX
+	JL   skip4
+
+loop3:
+	VMOVUPS     (AX)(BX*4), Y4
+	VSUBPS      Y0, Y4, Y4
+	VMULPS      Y1, Y4, Y4
+	VMOVUPS     expZero32<>+0(SB), Y5
+	VMAXPS      Y4, Y5, Y4
+	VMOVUPS     expInf32<>+0(SB), Y5
+	VMINPS      Y4, Y5, Y4
+	VMOVUPS     expShift32<>+0(SB), Y5
+	VFMADD231PS expLog2e32<>+0(SB), Y4, Y5
+	VSUBPS      expShift32<>+0(SB), Y5, Y6
+	VFMSUB132PS expLog2e32<>+0(SB), Y6, Y4
+	VPSLLD      $0x17, Y5, Y5
+	VMOVUPS     expNarrowG32<>+0(SB), Y6
+	VMOVUPS     expNarrowF32<>+0(SB), Y7
+	VFMADD213PS Y7, Y4, Y6
+	VMOVUPS     expNarrowE32<>+0(SB), Y7
+	VFMADD213PS Y7, Y4, Y6
+	VMOVUPS     expNarrowD32<>+0(SB), Y7
+	VFMADD213PS Y7, Y4, Y6
+	VMOVUPS     expNarrowC32<>+0(SB), Y7
+	VFMADD213PS Y7, Y4, Y6
+	VMOVUPS     expNarrowB32<>+0(SB), Y7
+	VFMADD213PS Y7, Y4, Y6
+	VMOVUPS     expNarrowA32<>+0(SB), Y7
+	VFMADD213PS Y7, Y4, Y6
+	VMULPS      Y5, Y6, Y4
+	VMOVUPS     Y4, (CX)(BX*4)
+	VADDPS      Y4, Y2, Y2
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	JGE         loop3
+
+skip4:
+	ADDQ        $0x00000008, DX
+	TESTQ       DX, DX
+	JE          done5
+	LEAQ        window32<>+32(SB), SI
+	NEGQ        DX
+	VMOVUPS     (SI)(DX*4), Y4
+	VMOVUPS     minusInf32<>+0(SB), Y5
+	VMASKMOVPS  (AX)(BX*4), Y4, Y6
+	VBLENDVPS   Y4, Y6, Y5, Y5
+	VSUBPS      Y0, Y5, Y5
+	VMULPS      Y1, Y5, Y5
+	VMOVUPS     expZero32<>+0(SB), Y0
+	VMAXPS      Y5, Y0, Y5
+	VMOVUPS     expInf32<>+0(SB), Y0
+	VMINPS      Y5, Y0, Y5
+	VMOVUPS     expShift32<>+0(SB), Y0
+	VFMADD231PS expLog2e32<>+0(SB), Y5, Y0
+	VSUBPS      expShift32<>+0(SB), Y0, Y1
+	VFMSUB132PS expLog2e32<>+0(SB), Y1, Y5
+	VPSLLD      $0x17, Y0, Y0
+	VMOVUPS     expNarrowG32<>+0(SB), Y1
+	VMOVUPS     expNarrowF32<>+0(SB), Y6
+	VFMADD213PS Y6, Y5, Y1
+	VMOVUPS     expNarrowE32<>+0(SB), Y6
+	VFMADD213PS Y6, Y5, Y1
+	VMOVUPS     expNarrowD32<>+0(SB), Y6
+	VFMADD213PS Y6, Y5, Y1
+	VMOVUPS     expNarrowC32<>+0(SB), Y6
+	VFMADD213PS Y6, Y5, Y1
+	VMOVUPS     expNarrowB32<>+0(SB), Y6
+	VFMADD213PS Y6, Y5, Y1
+	VMOVUPS     expNarrowA32<>+0(SB), Y6
+	VFMADD213PS Y6, Y5, Y1
+	VMULPS      Y0, Y1, Y5
+	VMASKMOVPS  Y5, Y4, (CX)(BX*4)
+	VADDPS      Y5, Y2, Y2
+
+done5:
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X0, X2, X2
+	VPERMILPD    $0x01, X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSHDUP    X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSS       X2, sum+32(FP)
+	VZEROUPPER
+	RET
+
+DATA expShift32<>+0(SB)/4, $0x4b40007e
+DATA expShift32<>+4(SB)/4, $0x4b40007e
+DATA expShift32<>+8(SB)/4, $0x4b40007e
+DATA expShift32<>+12(SB)/4, $0x4b40007e
+DATA expShift32<>+16(SB)/4, $0x4b40007e
+DATA expShift32<>+20(SB)/4, $0x4b40007e
+DATA expShift32<>+24(SB)/4, $0x4b40007e
+DATA expShift32<>+28(SB)/4, $0x4b40007e
+DATA expShift32<>+32(SB)/4, $0x4b40007e
+DATA expShift32<>+36(SB)/4, $0x4b40007e
+DATA expShift32<>+40(SB)/4, $0x4b40007e
+DATA expShift32<>+44(SB)/4, $0x4b40007e
+DATA expShift32<>+48(SB)/4, $0x4b40007e
+DATA expShift32<>+52(SB)/4, $0x4b40007e
+DATA expShift32<>+56(SB)/4, $0x4b40007e
+DATA expShift32<>+60(SB)/4, $0x4b40007e
+GLOBL expShift32<>(SB), RODATA|NOPTR, $64
+
+DATA expZero32<>+0(SB)/4, $0xc2aeac50
+DATA expZero32<>+4(SB)/4, $0xc2aeac50
+DATA expZero32<>+8(SB)/4, $0xc2aeac50
+DATA expZero32<>+12(SB)/4, $0xc2aeac50
+DATA expZero32<>+16(SB)/4, $0xc2aeac50
+DATA expZero32<>+20(SB)/4, $0xc2aeac50
+DATA expZero32<>+24(SB)/4, $0xc2aeac50
+DATA expZero32<>+28(SB)/4, $0xc2aeac50
+DATA expZero32<>+32(SB)/4, $0xc2aeac50
+DATA expZero32<>+36(SB)/4, $0xc2aeac50
+DATA expZero32<>+40(SB)/4, $0xc2aeac50
+DATA expZero32<>+44(SB)/4, $0xc2aeac50
+DATA expZero32<>+48(SB)/4, $0xc2aeac50
+DATA expZero32<>+52(SB)/4, $0xc2aeac50
+DATA expZero32<>+56(SB)/4, $0xc2aeac50
+DATA expZero32<>+60(SB)/4, $0xc2aeac50
+GLOBL expZero32<>(SB), RODATA|NOPTR, $64
+
+DATA expInf32<>+0(SB)/4, $0x42b2d4fc
+DATA expInf32<>+4(SB)/4, $0x42b2d4fc
+DATA expInf32<>+8(SB)/4, $0x42b2d4fc
+DATA expInf32<>+12(SB)/4, $0x42b2d4fc
+DATA expInf32<>+16(SB)/4, $0x42b2d4fc
+DATA expInf32<>+20(SB)/4, $0x42b2d4fc
+DATA expInf32<>+24(SB)/4, $0x42b2d4fc
+DATA expInf32<>+28(SB)/4, $0x42b2d4fc
+DATA expInf32<>+32(SB)/4, $0x42b2d4fc
+DATA expInf32<>+36(SB)/4, $0x42b2d4fc
+DATA expInf32<>+40(SB)/4, $0x42b2d4fc
+DATA expInf32<>+44(SB)/4, $0x42b2d4fc
+DATA expInf32<>+48(SB)/4, $0x42b2d4fc
+DATA expInf32<>+52(SB)/4, $0x42b2d4fc
+DATA expInf32<>+56(SB)/4, $0x42b2d4fc
+DATA expInf32<>+60(SB)/4, $0x42b2d4fc
+GLOBL expInf32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowG32<>+0(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+4(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+8(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+12(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+16(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+20(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+24(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+28(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+32(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+36(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+40(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+44(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+48(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+52(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+56(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+60(SB)/4, $0x39a209c5
+GLOBL expNarrowG32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowF32<>+0(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+4(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+8(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+12(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+16(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+20(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+24(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+28(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+32(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+36(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+40(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+44(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+48(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+52(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+56(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+60(SB)/4, $0x3b2f8448
+GLOBL expNarrowF32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowE32<>+0(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+4(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+8(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+12(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+16(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+20(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+24(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+28(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+32(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+36(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+40(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+44(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+48(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+52(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+56(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+60(SB)/4, $0x3c9d952a
+GLOBL expNarrowE32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowD32<>+0(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+4(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+8(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+12(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+16(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+20(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+24(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+28(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+32(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+36(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+40(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+44(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+48(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+52(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+56(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+60(SB)/4, $0x3de357b6
+GLOBL expNarrowD32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowC32<>+0(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+4(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+8(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+12(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+16(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+20(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+24(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+28(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+32(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+36(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+40(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+44(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+48(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+52(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+56(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+60(SB)/4, $0x3ef5fdf0
+GLOBL expNarrowC32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowB32<>+0(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+4(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+8(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+12(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+16(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+20(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+24(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+28(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+32(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+36(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+40(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+44(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+48(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+52(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+56(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+60(SB)/4, $0x3fb17218
+GLOBL expNarrowB32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowA32<>+0(SB)/4, $0x40000000
+DATA expNarrowA32<>+4(SB)/4, $0x40000000
+DATA expNarrowA32<>+8(SB)/4, $0x40000000
+DATA expNarrowA32<>+12(SB)/4, $0x40000000
+DATA expNarrowA32<>+16(SB)/4, $0x40000000
+DATA expNarrowA32<>+20(SB)/4, $0x40000000
+DATA expNarrowA32<>+24(SB)/4, $0x40000000
+DATA expNarrowA32<>+28(SB)/4, $0x40000000
+DATA expNarrowA32<>+32(SB)/4, $0x40000000
+DATA expNarrowA32<>+36(SB)/4, $0x40000000
+DATA expNarrowA32<>+40(SB)/4, $0x40000000
+DATA expNarrowA32<>+44(SB)/4, $0x40000000
+DATA expNarrowA32<>+48(SB)/4, $0x40000000
+DATA expNarrowA32<>+52(SB)/4, $0x40000000
+DATA expNarrowA32<>+56(SB)/4, $0x40000000
+DATA expNarrowA32<>+60(SB)/4, $0x40000000
+GLOBL expNarrowA32<>(SB), RODATA|NOPTR, $64
+
 // func plainSum64AVX512(x *float64, n int, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·plainSum64AVX512(SB), NOSPLIT, $0-32
@@ -491,126 +1844,6 @@ done5:
 	VMOVSD        X7, sum+24(FP)
 	VZEROUPPER
 	RET
-
-DATA expShift1664<>+0(SB)/8, $0x42f8000000000000
-DATA expShift1664<>+8(SB)/8, $0x42f8000000000000
-DATA expShift1664<>+16(SB)/8, $0x42f8000000000000
-DATA expShift1664<>+24(SB)/8, $0x42f8000000000000
-DATA expShift1664<>+32(SB)/8, $0x42f8000000000000
-DATA expShift1664<>+40(SB)/8, $0x42f8000000000000
-DATA expShift1664<>+48(SB)/8, $0x42f8000000000000
-DATA expShift1664<>+56(SB)/8, $0x42f8000000000000
-GLOBL expShift1664<>(SB), RODATA|NOPTR, $64
-
-DATA expLo64<>+0(SB)/8, $0xc0862066151add8b
-DATA expLo64<>+8(SB)/8, $0xc0862066151add8b
-DATA expLo64<>+16(SB)/8, $0xc0862066151add8b
-DATA expLo64<>+24(SB)/8, $0xc0862066151add8b
-DATA expLo64<>+32(SB)/8, $0xc0862066151add8b
-DATA expLo64<>+40(SB)/8, $0xc0862066151add8b
-DATA expLo64<>+48(SB)/8, $0xc0862066151add8b
-DATA expLo64<>+56(SB)/8, $0xc0862066151add8b
-GLOBL expLo64<>(SB), RODATA|NOPTR, $64
-
-DATA expLargest64<>+0(SB)/8, $0x40862dfc048a3d35
-DATA expLargest64<>+8(SB)/8, $0x40862dfc048a3d35
-DATA expLargest64<>+16(SB)/8, $0x40862dfc048a3d35
-DATA expLargest64<>+24(SB)/8, $0x40862dfc048a3d35
-DATA expLargest64<>+32(SB)/8, $0x40862dfc048a3d35
-DATA expLargest64<>+40(SB)/8, $0x40862dfc048a3d35
-DATA expLargest64<>+48(SB)/8, $0x40862dfc048a3d35
-DATA expLargest64<>+56(SB)/8, $0x40862dfc048a3d35
-GLOBL expLargest64<>(SB), RODATA|NOPTR, $64
-
-DATA expRoots64<>+0(SB)/8, $0x3ff0000000000000
-DATA expRoots64<>+8(SB)/8, $0x3fefb5586cf9890f
-DATA expRoots64<>+16(SB)/8, $0x3fef72b83c7d517b
-DATA expRoots64<>+24(SB)/8, $0x3fef387a6e756238
-DATA expRoots64<>+32(SB)/8, $0x3fef06fe0a31b715
-DATA expRoots64<>+40(SB)/8, $0x3feedea64c123422
-DATA expRoots64<>+48(SB)/8, $0x3feebfdad5362a27
-DATA expRoots64<>+56(SB)/8, $0x3feeab07dd485429
-GLOBL expRoots64<>(SB), RODATA|NOPTR, $64
-
-DATA expRootsUpper64<>+0(SB)/8, $0x3feea09e667f3bcc
-DATA expRootsUpper64<>+8(SB)/8, $0x3feea11473eb0187
-DATA expRootsUpper64<>+16(SB)/8, $0x3feeace5422aa0dc
-DATA expRootsUpper64<>+24(SB)/8, $0x3feec49182a3f090
-DATA expRootsUpper64<>+32(SB)/8, $0x3feee89f995ad3ae
-DATA expRootsUpper64<>+40(SB)/8, $0x3fef199bdd85529c
-DATA expRootsUpper64<>+48(SB)/8, $0x3fef5818dcfba487
-DATA expRootsUpper64<>+56(SB)/8, $0x3fefa4afa2a490da
-GLOBL expRootsUpper64<>(SB), RODATA|NOPTR, $64
-
-DATA expLog2e64<>+0(SB)/8, $0x3ff71547652b82fe
-DATA expLog2e64<>+8(SB)/8, $0x3ff71547652b82fe
-DATA expLog2e64<>+16(SB)/8, $0x3ff71547652b82fe
-DATA expLog2e64<>+24(SB)/8, $0x3ff71547652b82fe
-DATA expLog2e64<>+32(SB)/8, $0x3ff71547652b82fe
-DATA expLog2e64<>+40(SB)/8, $0x3ff71547652b82fe
-DATA expLog2e64<>+48(SB)/8, $0x3ff71547652b82fe
-DATA expLog2e64<>+56(SB)/8, $0x3ff71547652b82fe
-GLOBL expLog2e64<>(SB), RODATA|NOPTR, $64
-
-DATA expWideF64<>+0(SB)/8, $0x3f2430a1d08ec681
-DATA expWideF64<>+8(SB)/8, $0x3f2430a1d08ec681
-DATA expWideF64<>+16(SB)/8, $0x3f2430a1d08ec681
-DATA expWideF64<>+24(SB)/8, $0x3f2430a1d08ec681
-DATA expWideF64<>+32(SB)/8, $0x3f2430a1d08ec681
-DATA expWideF64<>+40(SB)/8, $0x3f2430a1d08ec681
-DATA expWideF64<>+48(SB)/8, $0x3f2430a1d08ec681
-DATA expWideF64<>+56(SB)/8, $0x3f2430a1d08ec681
-GLOBL expWideF64<>(SB), RODATA|NOPTR, $64
-
-DATA expWideE64<>+0(SB)/8, $0x3f55d897e525c216
-DATA expWideE64<>+8(SB)/8, $0x3f55d897e525c216
-DATA expWideE64<>+16(SB)/8, $0x3f55d897e525c216
-DATA expWideE64<>+24(SB)/8, $0x3f55d897e525c216
-DATA expWideE64<>+32(SB)/8, $0x3f55d897e525c216
-DATA expWideE64<>+40(SB)/8, $0x3f55d897e525c216
-DATA expWideE64<>+48(SB)/8, $0x3f55d897e525c216
-DATA expWideE64<>+56(SB)/8, $0x3f55d897e525c216
-GLOBL expWideE64<>(SB), RODATA|NOPTR, $64
-
-DATA expWideD64<>+0(SB)/8, $0x3f83b2ab6fb41213
-DATA expWideD64<>+8(SB)/8, $0x3f83b2ab6fb41213
-DATA expWideD64<>+16(SB)/8, $0x3f83b2ab6fb41213
-DATA expWideD64<>+24(SB)/8, $0x3f83b2ab6fb41213
-DATA expWideD64<>+32(SB)/8, $0x3f83b2ab6fb41213
-DATA expWideD64<>+40(SB)/8, $0x3f83b2ab6fb41213
-DATA expWideD64<>+48(SB)/8, $0x3f83b2ab6fb41213
-DATA expWideD64<>+56(SB)/8, $0x3f83b2ab6fb41213
-GLOBL expWideD64<>(SB), RODATA|NOPTR, $64
-
-DATA expWideC64<>+0(SB)/8, $0x3fac6b08d6f2a289
-DATA expWideC64<>+8(SB)/8, $0x3fac6b08d6f2a289
-DATA expWideC64<>+16(SB)/8, $0x3fac6b08d6f2a289
-DATA expWideC64<>+24(SB)/8, $0x3fac6b08d6f2a289
-DATA expWideC64<>+32(SB)/8, $0x3fac6b08d6f2a289
-DATA expWideC64<>+40(SB)/8, $0x3fac6b08d6f2a289
-DATA expWideC64<>+48(SB)/8, $0x3fac6b08d6f2a289
-DATA expWideC64<>+56(SB)/8, $0x3fac6b08d6f2a289
-GLOBL expWideC64<>(SB), RODATA|NOPTR, $64
-
-DATA expWideB64<>+0(SB)/8, $0x3fcebfbdff82c590
-DATA expWideB64<>+8(SB)/8, $0x3fcebfbdff82c590
-DATA expWideB64<>+16(SB)/8, $0x3fcebfbdff82c590
-DATA expWideB64<>+24(SB)/8, $0x3fcebfbdff82c590
-DATA expWideB64<>+32(SB)/8, $0x3fcebfbdff82c590
-DATA expWideB64<>+40(SB)/8, $0x3fcebfbdff82c590
-DATA expWideB64<>+48(SB)/8, $0x3fcebfbdff82c590
-DATA expWideB64<>+56(SB)/8, $0x3fcebfbdff82c590
-GLOBL expWideB64<>(SB), RODATA|NOPTR, $64
-
-DATA expWideA64<>+0(SB)/8, $0x3fe62e42fefa39f3
-DATA expWideA64<>+8(SB)/8, $0x3fe62e42fefa39f3
-DATA expWideA64<>+16(SB)/8, $0x3fe62e42fefa39f3
-DATA expWideA64<>+24(SB)/8, $0x3fe62e42fefa39f3
-DATA expWideA64<>+32(SB)/8, $0x3fe62e42fefa39f3
-DATA expWideA64<>+40(SB)/8, $0x3fe62e42fefa39f3
-DATA expWideA64<>+48(SB)/8, $0x3fe62e42fefa39f3
-DATA expWideA64<>+56(SB)/8, $0x3fe62e42fefa39f3
-GLOBL expWideA64<>(SB), RODATA|NOPTR, $64
 
 // func plainSum64AVX2(x *float64, n int, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
@@ -813,156 +2046,6 @@ done5:
 	VZEROUPPER
 	RET
 
-DATA expShift64<>+0(SB)/8, $0x43380000000003fe
-DATA expShift64<>+8(SB)/8, $0x43380000000003fe
-DATA expShift64<>+16(SB)/8, $0x43380000000003fe
-DATA expShift64<>+24(SB)/8, $0x43380000000003fe
-DATA expShift64<>+32(SB)/8, $0x43380000000003fe
-DATA expShift64<>+40(SB)/8, $0x43380000000003fe
-DATA expShift64<>+48(SB)/8, $0x43380000000003fe
-DATA expShift64<>+56(SB)/8, $0x43380000000003fe
-GLOBL expShift64<>(SB), RODATA|NOPTR, $64
-
-DATA expZero64<>+0(SB)/8, $0xc086232bdd7abcd2
-DATA expZero64<>+8(SB)/8, $0xc086232bdd7abcd2
-DATA expZero64<>+16(SB)/8, $0xc086232bdd7abcd2
-DATA expZero64<>+24(SB)/8, $0xc086232bdd7abcd2
-DATA expZero64<>+32(SB)/8, $0xc086232bdd7abcd2
-DATA expZero64<>+40(SB)/8, $0xc086232bdd7abcd2
-DATA expZero64<>+48(SB)/8, $0xc086232bdd7abcd2
-DATA expZero64<>+56(SB)/8, $0xc086232bdd7abcd2
-GLOBL expZero64<>(SB), RODATA|NOPTR, $64
-
-DATA expInf64<>+0(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+8(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+16(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+24(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+32(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+40(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+48(SB)/8, $0x408633ce8fb9f87d
-DATA expInf64<>+56(SB)/8, $0x408633ce8fb9f87d
-GLOBL expInf64<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowL64<>+0(SB)/8, $0x3e0e9d3fe3952179
-DATA expNarrowL64<>+8(SB)/8, $0x3e0e9d3fe3952179
-DATA expNarrowL64<>+16(SB)/8, $0x3e0e9d3fe3952179
-DATA expNarrowL64<>+24(SB)/8, $0x3e0e9d3fe3952179
-DATA expNarrowL64<>+32(SB)/8, $0x3e0e9d3fe3952179
-DATA expNarrowL64<>+40(SB)/8, $0x3e0e9d3fe3952179
-DATA expNarrowL64<>+48(SB)/8, $0x3e0e9d3fe3952179
-DATA expNarrowL64<>+56(SB)/8, $0x3e0e9d3fe3952179
-GLOBL expNarrowL64<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowK64<>+0(SB)/8, $0x3e4e6063f7217bc6
-DATA expNarrowK64<>+8(SB)/8, $0x3e4e6063f7217bc6
-DATA expNarrowK64<>+16(SB)/8, $0x3e4e6063f7217bc6
-DATA expNarrowK64<>+24(SB)/8, $0x3e4e6063f7217bc6
-DATA expNarrowK64<>+32(SB)/8, $0x3e4e6063f7217bc6
-DATA expNarrowK64<>+40(SB)/8, $0x3e4e6063f7217bc6
-DATA expNarrowK64<>+48(SB)/8, $0x3e4e6063f7217bc6
-DATA expNarrowK64<>+56(SB)/8, $0x3e4e6063f7217bc6
-GLOBL expNarrowK64<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowJ64<>+0(SB)/8, $0x3e8b524fae627834
-DATA expNarrowJ64<>+8(SB)/8, $0x3e8b524fae627834
-DATA expNarrowJ64<>+16(SB)/8, $0x3e8b524fae627834
-DATA expNarrowJ64<>+24(SB)/8, $0x3e8b524fae627834
-DATA expNarrowJ64<>+32(SB)/8, $0x3e8b524fae627834
-DATA expNarrowJ64<>+40(SB)/8, $0x3e8b524fae627834
-DATA expNarrowJ64<>+48(SB)/8, $0x3e8b524fae627834
-DATA expNarrowJ64<>+56(SB)/8, $0x3e8b524fae627834
-GLOBL expNarrowJ64<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowI64<>+0(SB)/8, $0x3ec62bfd47773353
-DATA expNarrowI64<>+8(SB)/8, $0x3ec62bfd47773353
-DATA expNarrowI64<>+16(SB)/8, $0x3ec62bfd47773353
-DATA expNarrowI64<>+24(SB)/8, $0x3ec62bfd47773353
-DATA expNarrowI64<>+32(SB)/8, $0x3ec62bfd47773353
-DATA expNarrowI64<>+40(SB)/8, $0x3ec62bfd47773353
-DATA expNarrowI64<>+48(SB)/8, $0x3ec62bfd47773353
-DATA expNarrowI64<>+56(SB)/8, $0x3ec62bfd47773353
-GLOBL expNarrowI64<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowH64<>+0(SB)/8, $0x3efffcbfc670dcd4
-DATA expNarrowH64<>+8(SB)/8, $0x3efffcbfc670dcd4
-DATA expNarrowH64<>+16(SB)/8, $0x3efffcbfc670dcd4
-DATA expNarrowH64<>+24(SB)/8, $0x3efffcbfc670dcd4
-DATA expNarrowH64<>+32(SB)/8, $0x3efffcbfc670dcd4
-DATA expNarrowH64<>+40(SB)/8, $0x3efffcbfc670dcd4
-DATA expNarrowH64<>+48(SB)/8, $0x3efffcbfc670dcd4
-DATA expNarrowH64<>+56(SB)/8, $0x3efffcbfc670dcd4
-GLOBL expNarrowH64<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowG64<>+0(SB)/8, $0x3f3430913096fd9f
-DATA expNarrowG64<>+8(SB)/8, $0x3f3430913096fd9f
-DATA expNarrowG64<>+16(SB)/8, $0x3f3430913096fd9f
-DATA expNarrowG64<>+24(SB)/8, $0x3f3430913096fd9f
-DATA expNarrowG64<>+32(SB)/8, $0x3f3430913096fd9f
-DATA expNarrowG64<>+40(SB)/8, $0x3f3430913096fd9f
-DATA expNarrowG64<>+48(SB)/8, $0x3f3430913096fd9f
-DATA expNarrowG64<>+56(SB)/8, $0x3f3430913096fd9f
-GLOBL expNarrowG64<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowF64<>+0(SB)/8, $0x3f65d87fe78a5276
-DATA expNarrowF64<>+8(SB)/8, $0x3f65d87fe78a5276
-DATA expNarrowF64<>+16(SB)/8, $0x3f65d87fe78a5276
-DATA expNarrowF64<>+24(SB)/8, $0x3f65d87fe78a5276
-DATA expNarrowF64<>+32(SB)/8, $0x3f65d87fe78a5276
-DATA expNarrowF64<>+40(SB)/8, $0x3f65d87fe78a5276
-DATA expNarrowF64<>+48(SB)/8, $0x3f65d87fe78a5276
-DATA expNarrowF64<>+56(SB)/8, $0x3f65d87fe78a5276
-GLOBL expNarrowF64<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowE64<>+0(SB)/8, $0x3f93b2ab6fba1dda
-DATA expNarrowE64<>+8(SB)/8, $0x3f93b2ab6fba1dda
-DATA expNarrowE64<>+16(SB)/8, $0x3f93b2ab6fba1dda
-DATA expNarrowE64<>+24(SB)/8, $0x3f93b2ab6fba1dda
-DATA expNarrowE64<>+32(SB)/8, $0x3f93b2ab6fba1dda
-DATA expNarrowE64<>+40(SB)/8, $0x3f93b2ab6fba1dda
-DATA expNarrowE64<>+48(SB)/8, $0x3f93b2ab6fba1dda
-DATA expNarrowE64<>+56(SB)/8, $0x3f93b2ab6fba1dda
-GLOBL expNarrowE64<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowD64<>+0(SB)/8, $0x3fbc6b08d704a0c2
-DATA expNarrowD64<>+8(SB)/8, $0x3fbc6b08d704a0c2
-DATA expNarrowD64<>+16(SB)/8, $0x3fbc6b08d704a0c2
-DATA expNarrowD64<>+24(SB)/8, $0x3fbc6b08d704a0c2
-DATA expNarrowD64<>+32(SB)/8, $0x3fbc6b08d704a0c2
-DATA expNarrowD64<>+40(SB)/8, $0x3fbc6b08d704a0c2
-DATA expNarrowD64<>+48(SB)/8, $0x3fbc6b08d704a0c2
-DATA expNarrowD64<>+56(SB)/8, $0x3fbc6b08d704a0c2
-GLOBL expNarrowD64<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowC64<>+0(SB)/8, $0x3fdebfbdff82c598
-DATA expNarrowC64<>+8(SB)/8, $0x3fdebfbdff82c598
-DATA expNarrowC64<>+16(SB)/8, $0x3fdebfbdff82c598
-DATA expNarrowC64<>+24(SB)/8, $0x3fdebfbdff82c598
-DATA expNarrowC64<>+32(SB)/8, $0x3fdebfbdff82c598
-DATA expNarrowC64<>+40(SB)/8, $0x3fdebfbdff82c598
-DATA expNarrowC64<>+48(SB)/8, $0x3fdebfbdff82c598
-DATA expNarrowC64<>+56(SB)/8, $0x3fdebfbdff82c598
-GLOBL expNarrowC64<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowB64<>+0(SB)/8, $0x3ff62e42fefa39ef
-DATA expNarrowB64<>+8(SB)/8, $0x3ff62e42fefa39ef
-DATA expNarrowB64<>+16(SB)/8, $0x3ff62e42fefa39ef
-DATA expNarrowB64<>+24(SB)/8, $0x3ff62e42fefa39ef
-DATA expNarrowB64<>+32(SB)/8, $0x3ff62e42fefa39ef
-DATA expNarrowB64<>+40(SB)/8, $0x3ff62e42fefa39ef
-DATA expNarrowB64<>+48(SB)/8, $0x3ff62e42fefa39ef
-DATA expNarrowB64<>+56(SB)/8, $0x3ff62e42fefa39ef
-GLOBL expNarrowB64<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowA64<>+0(SB)/8, $0x4000000000000000
-DATA expNarrowA64<>+8(SB)/8, $0x4000000000000000
-DATA expNarrowA64<>+16(SB)/8, $0x4000000000000000
-DATA expNarrowA64<>+24(SB)/8, $0x4000000000000000
-DATA expNarrowA64<>+32(SB)/8, $0x4000000000000000
-DATA expNarrowA64<>+40(SB)/8, $0x4000000000000000
-DATA expNarrowA64<>+48(SB)/8, $0x4000000000000000
-DATA expNarrowA64<>+56(SB)/8, $0x4000000000000000
-GLOBL expNarrowA64<>(SB), RODATA|NOPTR, $64
-
 // func plainSum32AVX512(x *float32, n int, shift float32) (sum float32)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·plainSum32AVX512(SB), NOSPLIT, $0-28
@@ -1126,150 +2209,6 @@ done5:
 	VZEROUPPER
 	RET
 
-DATA expShift1632<>+0(SB)/4, $0x49400000
-DATA expShift1632<>+4(SB)/4, $0x49400000
-DATA expShift1632<>+8(SB)/4, $0x49400000
-DATA expShift1632<>+12(SB)/4, $0x49400000
-DATA expShift1632<>+16(SB)/4, $0x49400000
-DATA expShift1632<>+20(SB)/4, $0x49400000
-DATA expShift1632<>+24(SB)/4, $0x49400000
-DATA expShift1632<>+28(SB)/4, $0x49400000
-DATA expShift1632<>+32(SB)/4, $0x49400000
-DATA expShift1632<>+36(SB)/4, $0x49400000
-DATA expShift1632<>+40(SB)/4, $0x49400000
-DATA expShift1632<>+44(SB)/4, $0x49400000
-DATA expShift1632<>+48(SB)/4, $0x49400000
-DATA expShift1632<>+52(SB)/4, $0x49400000
-DATA expShift1632<>+56(SB)/4, $0x49400000
-DATA expShift1632<>+60(SB)/4, $0x49400000
-GLOBL expShift1632<>(SB), RODATA|NOPTR, $64
-
-DATA expLo32<>+0(SB)/4, $0xc2adfadd
-DATA expLo32<>+4(SB)/4, $0xc2adfadd
-DATA expLo32<>+8(SB)/4, $0xc2adfadd
-DATA expLo32<>+12(SB)/4, $0xc2adfadd
-DATA expLo32<>+16(SB)/4, $0xc2adfadd
-DATA expLo32<>+20(SB)/4, $0xc2adfadd
-DATA expLo32<>+24(SB)/4, $0xc2adfadd
-DATA expLo32<>+28(SB)/4, $0xc2adfadd
-DATA expLo32<>+32(SB)/4, $0xc2adfadd
-DATA expLo32<>+36(SB)/4, $0xc2adfadd
-DATA expLo32<>+40(SB)/4, $0xc2adfadd
-DATA expLo32<>+44(SB)/4, $0xc2adfadd
-DATA expLo32<>+48(SB)/4, $0xc2adfadd
-DATA expLo32<>+52(SB)/4, $0xc2adfadd
-DATA expLo32<>+56(SB)/4, $0xc2adfadd
-DATA expLo32<>+60(SB)/4, $0xc2adfadd
-GLOBL expLo32<>(SB), RODATA|NOPTR, $64
-
-DATA expLargest32<>+0(SB)/4, $0x42b16059
-DATA expLargest32<>+4(SB)/4, $0x42b16059
-DATA expLargest32<>+8(SB)/4, $0x42b16059
-DATA expLargest32<>+12(SB)/4, $0x42b16059
-DATA expLargest32<>+16(SB)/4, $0x42b16059
-DATA expLargest32<>+20(SB)/4, $0x42b16059
-DATA expLargest32<>+24(SB)/4, $0x42b16059
-DATA expLargest32<>+28(SB)/4, $0x42b16059
-DATA expLargest32<>+32(SB)/4, $0x42b16059
-DATA expLargest32<>+36(SB)/4, $0x42b16059
-DATA expLargest32<>+40(SB)/4, $0x42b16059
-DATA expLargest32<>+44(SB)/4, $0x42b16059
-DATA expLargest32<>+48(SB)/4, $0x42b16059
-DATA expLargest32<>+52(SB)/4, $0x42b16059
-DATA expLargest32<>+56(SB)/4, $0x42b16059
-DATA expLargest32<>+60(SB)/4, $0x42b16059
-GLOBL expLargest32<>(SB), RODATA|NOPTR, $64
-
-DATA expRoots32<>+0(SB)/4, $0x3f800000
-DATA expRoots32<>+4(SB)/4, $0x3f7daac3
-DATA expRoots32<>+8(SB)/4, $0x3f7b95c2
-DATA expRoots32<>+12(SB)/4, $0x3f79c3d3
-DATA expRoots32<>+16(SB)/4, $0x3f7837f0
-DATA expRoots32<>+20(SB)/4, $0x3f76f532
-DATA expRoots32<>+24(SB)/4, $0x3f75fed7
-DATA expRoots32<>+28(SB)/4, $0x3f75583f
-DATA expRoots32<>+32(SB)/4, $0x3f7504f3
-DATA expRoots32<>+36(SB)/4, $0x3f7508a4
-DATA expRoots32<>+40(SB)/4, $0x3f75672a
-DATA expRoots32<>+44(SB)/4, $0x3f76248c
-DATA expRoots32<>+48(SB)/4, $0x3f7744fd
-DATA expRoots32<>+52(SB)/4, $0x3f78ccdf
-DATA expRoots32<>+56(SB)/4, $0x3f7ac0c7
-DATA expRoots32<>+60(SB)/4, $0x3f7d257d
-GLOBL expRoots32<>(SB), RODATA|NOPTR, $64
-
-DATA expLog2e32<>+0(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+4(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+8(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+12(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+16(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+20(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+24(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+28(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+32(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+36(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+40(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+44(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+48(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+52(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+56(SB)/4, $0x3fb8aa3b
-DATA expLog2e32<>+60(SB)/4, $0x3fb8aa3b
-GLOBL expLog2e32<>(SB), RODATA|NOPTR, $64
-
-DATA expWideC32<>+0(SB)/4, $0x3d63594d
-DATA expWideC32<>+4(SB)/4, $0x3d63594d
-DATA expWideC32<>+8(SB)/4, $0x3d63594d
-DATA expWideC32<>+12(SB)/4, $0x3d63594d
-DATA expWideC32<>+16(SB)/4, $0x3d63594d
-DATA expWideC32<>+20(SB)/4, $0x3d63594d
-DATA expWideC32<>+24(SB)/4, $0x3d63594d
-DATA expWideC32<>+28(SB)/4, $0x3d63594d
-DATA expWideC32<>+32(SB)/4, $0x3d63594d
-DATA expWideC32<>+36(SB)/4, $0x3d63594d
-DATA expWideC32<>+40(SB)/4, $0x3d63594d
-DATA expWideC32<>+44(SB)/4, $0x3d63594d
-DATA expWideC32<>+48(SB)/4, $0x3d63594d
-DATA expWideC32<>+52(SB)/4, $0x3d63594d
-DATA expWideC32<>+56(SB)/4, $0x3d63594d
-DATA expWideC32<>+60(SB)/4, $0x3d63594d
-GLOBL expWideC32<>(SB), RODATA|NOPTR, $64
-
-DATA expWideB32<>+0(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+4(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+8(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+12(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+16(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+20(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+24(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+28(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+32(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+36(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+40(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+44(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+48(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+52(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+56(SB)/4, $0x3e75ffc9
-DATA expWideB32<>+60(SB)/4, $0x3e75ffc9
-GLOBL expWideB32<>(SB), RODATA|NOPTR, $64
-
-DATA expWideA32<>+0(SB)/4, $0x3f317218
-DATA expWideA32<>+4(SB)/4, $0x3f317218
-DATA expWideA32<>+8(SB)/4, $0x3f317218
-DATA expWideA32<>+12(SB)/4, $0x3f317218
-DATA expWideA32<>+16(SB)/4, $0x3f317218
-DATA expWideA32<>+20(SB)/4, $0x3f317218
-DATA expWideA32<>+24(SB)/4, $0x3f317218
-DATA expWideA32<>+28(SB)/4, $0x3f317218
-DATA expWideA32<>+32(SB)/4, $0x3f317218
-DATA expWideA32<>+36(SB)/4, $0x3f317218
-DATA expWideA32<>+40(SB)/4, $0x3f317218
-DATA expWideA32<>+44(SB)/4, $0x3f317218
-DATA expWideA32<>+48(SB)/4, $0x3f317218
-DATA expWideA32<>+52(SB)/4, $0x3f317218
-DATA expWideA32<>+56(SB)/4, $0x3f317218
-DATA expWideA32<>+60(SB)/4, $0x3f317218
-GLOBL expWideA32<>(SB), RODATA|NOPTR, $64
-
 // func plainSum32AVX2(x *float32, n int, shift float32) (sum float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·plainSum32AVX2(SB), NOSPLIT, $0-28
@@ -1432,186 +2371,6 @@ done5:
 	VMOVSS       X1, sum+24(FP)
 	VZEROUPPER
 	RET
-
-DATA expShift32<>+0(SB)/4, $0x4b40007e
-DATA expShift32<>+4(SB)/4, $0x4b40007e
-DATA expShift32<>+8(SB)/4, $0x4b40007e
-DATA expShift32<>+12(SB)/4, $0x4b40007e
-DATA expShift32<>+16(SB)/4, $0x4b40007e
-DATA expShift32<>+20(SB)/4, $0x4b40007e
-DATA expShift32<>+24(SB)/4, $0x4b40007e
-DATA expShift32<>+28(SB)/4, $0x4b40007e
-DATA expShift32<>+32(SB)/4, $0x4b40007e
-DATA expShift32<>+36(SB)/4, $0x4b40007e
-DATA expShift32<>+40(SB)/4, $0x4b40007e
-DATA expShift32<>+44(SB)/4, $0x4b40007e
-DATA expShift32<>+48(SB)/4, $0x4b40007e
-DATA expShift32<>+52(SB)/4, $0x4b40007e
-DATA expShift32<>+56(SB)/4, $0x4b40007e
-DATA expShift32<>+60(SB)/4, $0x4b40007e
-GLOBL expShift32<>(SB), RODATA|NOPTR, $64
-
-DATA expZero32<>+0(SB)/4, $0xc2aeac50
-DATA expZero32<>+4(SB)/4, $0xc2aeac50
-DATA expZero32<>+8(SB)/4, $0xc2aeac50
-DATA expZero32<>+12(SB)/4, $0xc2aeac50
-DATA expZero32<>+16(SB)/4, $0xc2aeac50
-DATA expZero32<>+20(SB)/4, $0xc2aeac50
-DATA expZero32<>+24(SB)/4, $0xc2aeac50
-DATA expZero32<>+28(SB)/4, $0xc2aeac50
-DATA expZero32<>+32(SB)/4, $0xc2aeac50
-DATA expZero32<>+36(SB)/4, $0xc2aeac50
-DATA expZero32<>+40(SB)/4, $0xc2aeac50
-DATA expZero32<>+44(SB)/4, $0xc2aeac50
-DATA expZero32<>+48(SB)/4, $0xc2aeac50
-DATA expZero32<>+52(SB)/4, $0xc2aeac50
-DATA expZero32<>+56(SB)/4, $0xc2aeac50
-DATA expZero32<>+60(SB)/4, $0xc2aeac50
-GLOBL expZero32<>(SB), RODATA|NOPTR, $64
-
-DATA expInf32<>+0(SB)/4, $0x42b2d4fc
-DATA expInf32<>+4(SB)/4, $0x42b2d4fc
-DATA expInf32<>+8(SB)/4, $0x42b2d4fc
-DATA expInf32<>+12(SB)/4, $0x42b2d4fc
-DATA expInf32<>+16(SB)/4, $0x42b2d4fc
-DATA expInf32<>+20(SB)/4, $0x42b2d4fc
-DATA expInf32<>+24(SB)/4, $0x42b2d4fc
-DATA expInf32<>+28(SB)/4, $0x42b2d4fc
-DATA expInf32<>+32(SB)/4, $0x42b2d4fc
-DATA expInf32<>+36(SB)/4, $0x42b2d4fc
-DATA expInf32<>+40(SB)/4, $0x42b2d4fc
-DATA expInf32<>+44(SB)/4, $0x42b2d4fc
-DATA expInf32<>+48(SB)/4, $0x42b2d4fc
-DATA expInf32<>+52(SB)/4, $0x42b2d4fc
-DATA expInf32<>+56(SB)/4, $0x42b2d4fc
-DATA expInf32<>+60(SB)/4, $0x42b2d4fc
-GLOBL expInf32<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowG32<>+0(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+4(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+8(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+12(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+16(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+20(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+24(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+28(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+32(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+36(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+40(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+44(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+48(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+52(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+56(SB)/4, $0x39a209c5
-DATA expNarrowG32<>+60(SB)/4, $0x39a209c5
-GLOBL expNarrowG32<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowF32<>+0(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+4(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+8(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+12(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+16(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+20(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+24(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+28(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+32(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+36(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+40(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+44(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+48(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+52(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+56(SB)/4, $0x3b2f8448
-DATA expNarrowF32<>+60(SB)/4, $0x3b2f8448
-GLOBL expNarrowF32<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowE32<>+0(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+4(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+8(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+12(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+16(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+20(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+24(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+28(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+32(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+36(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+40(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+44(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+48(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+52(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+56(SB)/4, $0x3c9d952a
-DATA expNarrowE32<>+60(SB)/4, $0x3c9d952a
-GLOBL expNarrowE32<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowD32<>+0(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+4(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+8(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+12(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+16(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+20(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+24(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+28(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+32(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+36(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+40(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+44(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+48(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+52(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+56(SB)/4, $0x3de357b6
-DATA expNarrowD32<>+60(SB)/4, $0x3de357b6
-GLOBL expNarrowD32<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowC32<>+0(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+4(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+8(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+12(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+16(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+20(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+24(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+28(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+32(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+36(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+40(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+44(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+48(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+52(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+56(SB)/4, $0x3ef5fdf0
-DATA expNarrowC32<>+60(SB)/4, $0x3ef5fdf0
-GLOBL expNarrowC32<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowB32<>+0(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+4(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+8(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+12(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+16(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+20(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+24(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+28(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+32(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+36(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+40(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+44(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+48(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+52(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+56(SB)/4, $0x3fb17218
-DATA expNarrowB32<>+60(SB)/4, $0x3fb17218
-GLOBL expNarrowB32<>(SB), RODATA|NOPTR, $64
-
-DATA expNarrowA32<>+0(SB)/4, $0x40000000
-DATA expNarrowA32<>+4(SB)/4, $0x40000000
-DATA expNarrowA32<>+8(SB)/4, $0x40000000
-DATA expNarrowA32<>+12(SB)/4, $0x40000000
-DATA expNarrowA32<>+16(SB)/4, $0x40000000
-DATA expNarrowA32<>+20(SB)/4, $0x40000000
-DATA expNarrowA32<>+24(SB)/4, $0x40000000
-DATA expNarrowA32<>+28(SB)/4, $0x40000000
-DATA expNarrowA32<>+32(SB)/4, $0x40000000
-DATA expNarrowA32<>+36(SB)/4, $0x40000000
-DATA expNarrowA32<>+40(SB)/4, $0x40000000
-DATA expNarrowA32<>+44(SB)/4, $0x40000000
-DATA expNarrowA32<>+48(SB)/4, $0x40000000
-DATA expNarrowA32<>+52(SB)/4, $0x40000000
-DATA expNarrowA32<>+56(SB)/4, $0x40000000
-DATA expNarrowA32<>+60(SB)/4, $0x40000000
-GLOBL expNarrowA32<>(SB), RODATA|NOPTR, $64
 
 // func plainExp64AVX512(dst *float64, x *float64, n int, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
@@ -2346,9 +3105,9 @@ done5:
 	VZEROUPPER
 	RET
 
-// func plainLSE64AVX512(x *float64, n int) (shift float64, sum float64)
+// func plainLSE64AVX512(x *float64, n int, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·plainLSE64AVX512(SB), NOSPLIT, $0-32
+TEXT ·plainLSE64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
 	VBROADCASTSD expShift1664<>+0(SB), Z0
 	VBROADCASTSD expLo64<>+0(SB), Z1
@@ -2357,8 +3116,9 @@ TEXT ·plainLSE64AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD expLog2e64<>+0(SB), Z4
 	VXORPS       Z5, Z5, Z5
 	VXORPS       Z6, Z6, Z6
-	VBROADCASTSD least64<>+0(SB), Z7
-	VBROADCASTSD least64<>+0(SB), Z8
+	VBROADCASTSD start+16(FP), Z7
+	VBROADCASTSD slack64<>+0(SB), Z8
+	VADDPD       Z7, Z8, Z8
 	MOVQ         n+8(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000020, CX
@@ -2620,7 +3380,7 @@ fits8:
 	VADDPD           Z9, Z5, Z5
 
 done7:
-	VMOVSD        X7, shift+16(FP)
+	VMOVSD        X7, shift+24(FP)
 	VADDPD        Z6, Z5, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y0
 	VADDPD        Y0, Y5, Y5
@@ -2628,19 +3388,9 @@ done7:
 	VADDPD        X0, X5, X5
 	VPERMILPD     $0x01, X5, X0
 	VADDPD        X0, X5, X5
-	VMOVSD        X5, sum+24(FP)
+	VMOVSD        X5, sum+32(FP)
 	VZEROUPPER
 	RET
-
-DATA least64<>+0(SB)/8, $0xffefffffffffffff
-DATA least64<>+8(SB)/8, $0xffefffffffffffff
-DATA least64<>+16(SB)/8, $0xffefffffffffffff
-DATA least64<>+24(SB)/8, $0xffefffffffffffff
-DATA least64<>+32(SB)/8, $0xffefffffffffffff
-DATA least64<>+40(SB)/8, $0xffefffffffffffff
-DATA least64<>+48(SB)/8, $0xffefffffffffffff
-DATA least64<>+56(SB)/8, $0xffefffffffffffff
-GLOBL least64<>(SB), RODATA|NOPTR, $64
 
 DATA slack64<>+0(SB)/8, $0x4070000000000000
 DATA slack64<>+8(SB)/8, $0x4070000000000000
@@ -2652,18 +3402,19 @@ DATA slack64<>+48(SB)/8, $0x4070000000000000
 DATA slack64<>+56(SB)/8, $0x4070000000000000
 GLOBL slack64<>(SB), RODATA|NOPTR, $64
 
-// func plainLSE64AVX2(x *float64, n int) (shift float64, sum float64)
+// func plainLSE64AVX2(x *float64, n int, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·plainLSE64AVX2(SB), NOSPLIT, $0-32
-	MOVQ    x+0(FP), AX
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VMOVUPD least64<>+0(SB), Y2
-	VMOVUPD least64<>+0(SB), Y3
-	MOVQ    n+8(FP), CX
-	XORQ    DX, DX
-	SUBQ    $0x0000000c, CX
-	JL      skip2
+TEXT ·plainLSE64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VBROADCASTSD start+16(FP), Y2
+	VMOVUPD      slack64<>+0(SB), Y3
+	VADDPD       Y2, Y3, Y3
+	MOVQ         n+8(FP), CX
+	XORQ         DX, DX
+	SUBQ         $0x0000000c, CX
+	JL           skip2
 
 loop1:
 	VMOVUPD      (AX)(DX*8), Y4
@@ -2986,19 +3737,19 @@ fits8:
 	VADDPD      Y5, Y0, Y0
 
 done7:
-	VMOVSD       X2, shift+16(FP)
+	VMOVSD       X2, shift+24(FP)
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDPD       X1, X0, X0
-	VMOVSD       X0, sum+24(FP)
+	VMOVSD       X0, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func plainLSE32AVX512(x *float32, n int) (shift float32, sum float32)
+// func plainLSE32AVX512(x *float32, n int, start float32) (shift float32, sum float32)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·plainLSE32AVX512(SB), NOSPLIT, $0-24
+TEXT ·plainLSE32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+0(FP), AX
 	VBROADCASTSS expShift1632<>+0(SB), Z0
 	VBROADCASTSS expLo32<>+0(SB), Z1
@@ -3006,8 +3757,9 @@ TEXT ·plainLSE32AVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS expLog2e32<>+0(SB), Z3
 	VXORPS       Z4, Z4, Z4
 	VXORPS       Z5, Z5, Z5
-	VBROADCASTSS least32<>+0(SB), Z6
-	VBROADCASTSS least32<>+0(SB), Z7
+	VBROADCASTSS start+16(FP), Z6
+	VBROADCASTSS slack32<>+0(SB), Z7
+	VADDPS       Z6, Z7, Z7
 	MOVQ         n+8(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000040, CX
@@ -3248,7 +4000,7 @@ fits8:
 	VADDPS           Z8, Z4, Z4
 
 done7:
-	VMOVSS        X6, shift+16(FP)
+	VMOVSS        X6, shift+24(FP)
 	VADDPS        Z5, Z4, Z4
 	VEXTRACTF64X4 $0x01, Z4, Y0
 	VADDPS        Y0, Y4, Y4
@@ -3258,27 +4010,9 @@ done7:
 	VADDPS        X0, X4, X4
 	VMOVSHDUP     X4, X0
 	VADDPS        X0, X4, X4
-	VMOVSS        X4, sum+20(FP)
+	VMOVSS        X4, sum+28(FP)
 	VZEROUPPER
 	RET
-
-DATA least32<>+0(SB)/4, $0xff7fffff
-DATA least32<>+4(SB)/4, $0xff7fffff
-DATA least32<>+8(SB)/4, $0xff7fffff
-DATA least32<>+12(SB)/4, $0xff7fffff
-DATA least32<>+16(SB)/4, $0xff7fffff
-DATA least32<>+20(SB)/4, $0xff7fffff
-DATA least32<>+24(SB)/4, $0xff7fffff
-DATA least32<>+28(SB)/4, $0xff7fffff
-DATA least32<>+32(SB)/4, $0xff7fffff
-DATA least32<>+36(SB)/4, $0xff7fffff
-DATA least32<>+40(SB)/4, $0xff7fffff
-DATA least32<>+44(SB)/4, $0xff7fffff
-DATA least32<>+48(SB)/4, $0xff7fffff
-DATA least32<>+52(SB)/4, $0xff7fffff
-DATA least32<>+56(SB)/4, $0xff7fffff
-DATA least32<>+60(SB)/4, $0xff7fffff
-GLOBL least32<>(SB), RODATA|NOPTR, $64
 
 DATA slack32<>+0(SB)/4, $0x42000000
 DATA slack32<>+4(SB)/4, $0x42000000
@@ -3298,18 +4032,19 @@ DATA slack32<>+56(SB)/4, $0x42000000
 DATA slack32<>+60(SB)/4, $0x42000000
 GLOBL slack32<>(SB), RODATA|NOPTR, $64
 
-// func plainLSE32AVX2(x *float32, n int) (shift float32, sum float32)
+// func plainLSE32AVX2(x *float32, n int, start float32) (shift float32, sum float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·plainLSE32AVX2(SB), NOSPLIT, $0-24
-	MOVQ    x+0(FP), AX
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	VMOVUPS least32<>+0(SB), Y2
-	VMOVUPS least32<>+0(SB), Y3
-	MOVQ    n+8(FP), CX
-	XORQ    DX, DX
-	SUBQ    $0x00000018, CX
-	JL      skip2
+TEXT ·plainLSE32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VBROADCASTSS start+16(FP), Y2
+	VMOVUPS      slack32<>+0(SB), Y3
+	VADDPS       Y2, Y3, Y3
+	MOVQ         n+8(FP), CX
+	XORQ         DX, DX
+	SUBQ         $0x00000018, CX
+	JL           skip2
 
 loop1:
 	VMOVUPS      (AX)(DX*4), Y4
@@ -3568,7 +4303,7 @@ fits8:
 	VADDPS      Y5, Y0, Y0
 
 done7:
-	VMOVSS       X2, shift+16(FP)
+	VMOVSS       X2, shift+24(FP)
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
@@ -3576,7 +4311,7 @@ done7:
 	VADDPS       X1, X0, X0
 	VMOVSHDUP    X0, X1
 	VADDPS       X1, X0, X0
-	VMOVSS       X0, sum+20(FP)
+	VMOVSS       X0, sum+28(FP)
 	VZEROUPPER
 	RET
 
@@ -3890,8 +4625,831 @@ done5:
 	VZEROUPPER
 	RET
 
+// func denseExpScaled64AVX512(dst *float64, h *float64, c *float64, n int, inv float64, shift float64, scale float64) (sum float64)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·denseExpScaled64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VBROADCASTSD inv+32(FP), Z0
+	VBROADCASTSD shift+40(FP), Z1
+	VBROADCASTSD scale+48(FP), Z2
+	VBROADCASTSD expShift1664<>+0(SB), Z3
+	VBROADCASTSD expLo64<>+0(SB), Z4
+	VBROADCASTSD expLargest64<>+0(SB), Z5
+	VMOVUPD      expRoots64<>+0(SB), Z6
+	VMOVUPD      expRootsUpper64<>+0(SB), Z7
+	VBROADCASTSD expLog2e64<>+0(SB), Z8
+	VXORPS       Z9, Z9, Z9
+	VXORPS       Z10, Z10, Z10
+	MOVQ         dst+0(FP), DX
+	MOVQ         n+24(FP), BX
+	XORQ         SI, SI
+	SUBQ         $0x00000020, BX
+	JL           skip2
+
+loop1:
+	PREFETCHT0       4096(CX)(SI*8)
+	PREFETCHT0       4160(CX)(SI*8)
+	PREFETCHT0       4224(CX)(SI*8)
+	PREFETCHT0       4288(CX)(SI*8)
+	VMOVUPD          (AX)(SI*8), Z11
+	VMOVUPD          64(AX)(SI*8), Z12
+	VMOVUPD          128(AX)(SI*8), Z13
+	VMOVUPD          192(AX)(SI*8), Z14
+	VMOVUPD          (CX)(SI*8), Z15
+	VMOVUPD          64(CX)(SI*8), Z16
+	VMOVUPD          128(CX)(SI*8), Z17
+	VMOVUPD          192(CX)(SI*8), Z18
+	VFNMADD231PD     Z0, Z15, Z11
+	VFNMADD231PD     Z0, Z16, Z12
+	VFNMADD231PD     Z0, Z17, Z13
+	VFNMADD231PD     Z0, Z18, Z14
+	VSUBPD           Z1, Z11, Z11
+	VMULPD           Z2, Z11, Z11
+	VSUBPD           Z1, Z12, Z12
+	VMULPD           Z2, Z12, Z12
+	VSUBPD           Z1, Z13, Z13
+	VMULPD           Z2, Z13, Z13
+	VSUBPD           Z1, Z14, Z14
+	VMULPD           Z2, Z14, Z14
+	VCMPPD           $0x15, Z4, Z11, K1
+	VCMPPD           $0x15, Z4, Z12, K2
+	VCMPPD           $0x15, Z4, Z13, K3
+	VCMPPD           $0x15, Z4, Z14, K4
+	VMINPD           Z11, Z5, Z11
+	VMINPD           Z12, Z5, Z12
+	VMINPD           Z13, Z5, Z13
+	VMINPD           Z14, Z5, Z14
+	VMOVUPD          Z3, Z15
+	VFMADD231PD      Z8, Z11, Z15
+	VMOVUPD          Z3, Z16
+	VFMADD231PD      Z8, Z12, Z16
+	VMOVUPD          Z3, Z17
+	VFMADD231PD      Z8, Z13, Z17
+	VMOVUPD          Z3, Z18
+	VFMADD231PD      Z8, Z14, Z18
+	VSUBPD           Z3, Z15, Z19
+	VSUBPD           Z3, Z16, Z20
+	VSUBPD           Z3, Z17, Z21
+	VSUBPD           Z3, Z18, Z22
+	VFMSUB213PD      Z19, Z8, Z11
+	VFMSUB213PD      Z20, Z8, Z12
+	VFMSUB213PD      Z21, Z8, Z13
+	VFMSUB213PD      Z22, Z8, Z14
+	VMOVUPD          Z15, Z19
+	VPERMI2PD        Z7, Z6, Z15
+	VMOVUPD          Z16, Z20
+	VPERMI2PD        Z7, Z6, Z16
+	VMOVUPD          Z17, Z21
+	VPERMI2PD        Z7, Z6, Z17
+	VMOVUPD          Z18, Z22
+	VPERMI2PD        Z7, Z6, Z18
+	VPSLLQ           $0x30, Z19, Z19
+	VPADDQ           Z19, Z15, Z15
+	VPSLLQ           $0x30, Z20, Z20
+	VPADDQ           Z20, Z16, Z16
+	VPSLLQ           $0x30, Z21, Z21
+	VPADDQ           Z21, Z17, Z17
+	VPSLLQ           $0x30, Z22, Z22
+	VPADDQ           Z22, Z18, Z18
+	VBROADCASTSD     expWideF64<>+0(SB), Z19
+	VBROADCASTSD     expWideF64<>+0(SB), Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z21
+	VBROADCASTSD     expWideF64<>+0(SB), Z22
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z14, Z22
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z22
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z22
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z22
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z22
+	VMULPD           Z15, Z11, Z11
+	VMULPD           Z16, Z12, Z12
+	VMULPD           Z17, Z13, Z13
+	VMULPD           Z18, Z14, Z14
+	VFMADD213PD.Z    Z15, Z19, K1, Z11
+	VFMADD213PD.Z    Z16, Z20, K2, Z12
+	VFMADD213PD.Z    Z17, Z21, K3, Z13
+	VFMADD213PD.Z    Z18, Z22, K4, Z14
+	VMOVUPD          Z11, (DX)(SI*8)
+	VMOVUPD          Z12, 64(DX)(SI*8)
+	VMOVUPD          Z13, 128(DX)(SI*8)
+	VMOVUPD          Z14, 192(DX)(SI*8)
+	VADDPD           Z11, Z9, Z9
+	VADDPD           Z12, Z10, Z10
+	VADDPD           Z13, Z9, Z9
+	VADDPD           Z14, Z10, Z10
+	ADDQ             $0x00000020, SI
+	SUBQ             $0x00000020, BX
+	JGE              loop1
+
+skip2:
+	ADDQ $0x00000020, BX
+	SUBQ $0x00000008, BX
+	JL   skip4
+
+loop3:
+	VMOVUPD          (AX)(SI*8), Z11
+	VMOVUPD          (CX)(SI*8), Z12
+	VFNMADD231PD     Z0, Z12, Z11
+	VSUBPD           Z1, Z11, Z11
+	VMULPD           Z2, Z11, Z11
+	VCMPPD           $0x15, Z4, Z11, K1
+	VMINPD           Z11, Z5, Z11
+	VMOVUPD          Z3, Z12
+	VFMADD231PD      Z8, Z11, Z12
+	VSUBPD           Z3, Z12, Z13
+	VFMSUB213PD      Z13, Z8, Z11
+	VMOVUPD          Z12, Z13
+	VPERMI2PD        Z7, Z6, Z12
+	VPSLLQ           $0x30, Z13, Z13
+	VPADDQ           Z13, Z12, Z12
+	VBROADCASTSD     expWideF64<>+0(SB), Z13
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z13
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z13
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z13
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z13
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z13
+	VMULPD           Z12, Z11, Z11
+	VFMADD213PD.Z    Z12, Z13, K1, Z11
+	VMOVUPD          Z11, (DX)(SI*8)
+	VADDPD           Z11, Z9, Z9
+	ADDQ             $0x00000008, SI
+	SUBQ             $0x00000008, BX
+	JGE              loop3
+
+skip4:
+	ADDQ             $0x00000008, BX
+	TESTQ            BX, BX
+	JE               done5
+	MOVQ             $-1, DI
+	BZHIQ            BX, DI, DI
+	KMOVW            DI, K1
+	VBROADCASTSD     minusInf64<>+0(SB), Z11
+	VMOVUPD          (AX)(SI*8), K1, Z11
+	VMOVUPD.Z        (CX)(SI*8), K1, Z12
+	VFNMADD231PD     Z0, Z12, Z11
+	VSUBPD           Z1, Z11, Z11
+	VMULPD           Z2, Z11, Z11
+	VCMPPD           $0x15, Z4, Z11, K2
+	VMINPD           Z11, Z5, Z11
+	VMOVUPD          Z3, Z0
+	VFMADD231PD      Z8, Z11, Z0
+	VSUBPD           Z3, Z0, Z1
+	VFMSUB213PD      Z1, Z8, Z11
+	VMOVUPD          Z0, Z1
+	VPERMI2PD        Z7, Z6, Z0
+	VPSLLQ           $0x30, Z1, Z1
+	VPADDQ           Z1, Z0, Z0
+	VBROADCASTSD     expWideF64<>+0(SB), Z1
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z1
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z1
+	VMULPD           Z0, Z11, Z11
+	VFMADD213PD.Z    Z0, Z1, K2, Z11
+	VMOVUPD          Z11, K1, (DX)(SI*8)
+	VADDPD           Z11, Z9, Z9
+
+done5:
+	VADDPD        Z10, Z9, Z9
+	VEXTRACTF64X4 $0x01, Z9, Y0
+	VADDPD        Y0, Y9, Y9
+	VEXTRACTF64X2 $0x01, Y9, X0
+	VADDPD        X0, X9, X9
+	VPERMILPD     $0x01, X9, X0
+	VADDPD        X0, X9, X9
+	VMOVSD        X9, sum+56(FP)
+	VZEROUPPER
+	RET
+
+// func denseExpScaled64AVX2(dst *float64, h *float64, c *float64, n int, inv float64, shift float64, scale float64) (sum float64)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·denseExpScaled64AVX2(SB), NOSPLIT, $0-64
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VBROADCASTSD inv+32(FP), Y0
+	VBROADCASTSD shift+40(FP), Y1
+	VBROADCASTSD scale+48(FP), Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	MOVQ         dst+0(FP), DX
+	MOVQ         n+24(FP), BX
+	XORQ         SI, SI
+	SUBQ         $0x0000000c, BX
+	JL           skip2
+
+loop1:
+	PREFETCHT0   4096(CX)(SI*8)
+	PREFETCHT0   4160(CX)(SI*8)
+	VMOVUPD      (AX)(SI*8), Y5
+	VMOVUPD      32(AX)(SI*8), Y6
+	VMOVUPD      64(AX)(SI*8), Y7
+	VMOVUPD      (CX)(SI*8), Y8
+	VMOVUPD      32(CX)(SI*8), Y9
+	VMOVUPD      64(CX)(SI*8), Y10
+	VFNMADD231PD Y0, Y8, Y5
+	VFNMADD231PD Y0, Y9, Y6
+	VFNMADD231PD Y0, Y10, Y7
+	VSUBPD       Y1, Y5, Y5
+	VMULPD       Y2, Y5, Y5
+	VSUBPD       Y1, Y6, Y6
+	VMULPD       Y2, Y6, Y6
+	VSUBPD       Y1, Y7, Y7
+	VMULPD       Y2, Y7, Y7
+	VMOVUPD      expZero64<>+0(SB), Y8
+	VMAXPD       Y5, Y8, Y5
+	VMAXPD       Y6, Y8, Y6
+	VMAXPD       Y7, Y8, Y7
+	VMOVUPD      expInf64<>+0(SB), Y8
+	VMINPD       Y5, Y8, Y5
+	VMINPD       Y6, Y8, Y6
+	VMINPD       Y7, Y8, Y7
+	VMOVUPD      expShift64<>+0(SB), Y8
+	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y8
+	VMOVUPD      expShift64<>+0(SB), Y9
+	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y9
+	VMOVUPD      expShift64<>+0(SB), Y10
+	VFMADD231PD  expLog2e64<>+0(SB), Y7, Y10
+	VSUBPD       expShift64<>+0(SB), Y8, Y11
+	VSUBPD       expShift64<>+0(SB), Y9, Y12
+	VSUBPD       expShift64<>+0(SB), Y10, Y13
+	VFMSUB132PD  expLog2e64<>+0(SB), Y11, Y5
+	VFMSUB132PD  expLog2e64<>+0(SB), Y12, Y6
+	VFMSUB132PD  expLog2e64<>+0(SB), Y13, Y7
+	VPSLLQ       $0x34, Y8, Y8
+	VPSLLQ       $0x34, Y9, Y9
+	VPSLLQ       $0x34, Y10, Y10
+	VMOVUPD      expNarrowL64<>+0(SB), Y11
+	VMOVUPD      expNarrowL64<>+0(SB), Y12
+	VMOVUPD      expNarrowL64<>+0(SB), Y13
+	VMOVUPD      expNarrowK64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y5, Y11
+	VFMADD213PD  Y14, Y6, Y12
+	VFMADD213PD  Y14, Y7, Y13
+	VMOVUPD      expNarrowJ64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y5, Y11
+	VFMADD213PD  Y14, Y6, Y12
+	VFMADD213PD  Y14, Y7, Y13
+	VMOVUPD      expNarrowI64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y5, Y11
+	VFMADD213PD  Y14, Y6, Y12
+	VFMADD213PD  Y14, Y7, Y13
+	VMOVUPD      expNarrowH64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y5, Y11
+	VFMADD213PD  Y14, Y6, Y12
+	VFMADD213PD  Y14, Y7, Y13
+	VMOVUPD      expNarrowG64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y5, Y11
+	VFMADD213PD  Y14, Y6, Y12
+	VFMADD213PD  Y14, Y7, Y13
+	VMOVUPD      expNarrowF64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y5, Y11
+	VFMADD213PD  Y14, Y6, Y12
+	VFMADD213PD  Y14, Y7, Y13
+	VMOVUPD      expNarrowE64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y5, Y11
+	VFMADD213PD  Y14, Y6, Y12
+	VFMADD213PD  Y14, Y7, Y13
+	VMOVUPD      expNarrowD64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y5, Y11
+	VFMADD213PD  Y14, Y6, Y12
+	VFMADD213PD  Y14, Y7, Y13
+	VMOVUPD      expNarrowC64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y5, Y11
+	VFMADD213PD  Y14, Y6, Y12
+	VFMADD213PD  Y14, Y7, Y13
+	VMOVUPD      expNarrowB64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y5, Y11
+	VFMADD213PD  Y14, Y6, Y12
+	VFMADD213PD  Y14, Y7, Y13
+	VMOVUPD      expNarrowA64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y5, Y11
+	VFMADD213PD  Y14, Y6, Y12
+	VFMADD213PD  Y14, Y7, Y13
+	VMULPD       Y8, Y11, Y5
+	VMULPD       Y9, Y12, Y6
+	VMULPD       Y10, Y13, Y7
+	VMOVUPD      Y5, (DX)(SI*8)
+	VMOVUPD      Y6, 32(DX)(SI*8)
+	VMOVUPD      Y7, 64(DX)(SI*8)
+	VADDPD       Y5, Y3, Y3
+	VADDPD       Y6, Y4, Y4
+	VADDPD       Y7, Y3, Y3
+	ADDQ         $0x0000000c, SI
+	SUBQ         $0x0000000c, BX
+	JGE          loop1
+
+skip2:
+	ADDQ $0x0000000c, BX
+	SUBQ $0x00000004, BX
+	JL   skip4
+
+loop3:
+	VMOVUPD      (AX)(SI*8), Y5
+	VMOVUPD      (CX)(SI*8), Y6
+	VFNMADD231PD Y0, Y6, Y5
+	VSUBPD       Y1, Y5, Y5
+	VMULPD       Y2, Y5, Y5
+	VMOVUPD      expZero64<>+0(SB), Y6
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPD      expInf64<>+0(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPD      expShift64<>+0(SB), Y6
+	VFMADD231PD  expLog2e64<>+0(SB), Y5, Y6
+	VSUBPD       expShift64<>+0(SB), Y6, Y7
+	VFMSUB132PD  expLog2e64<>+0(SB), Y7, Y5
+	VPSLLQ       $0x34, Y6, Y6
+	VMOVUPD      expNarrowL64<>+0(SB), Y7
+	VMOVUPD      expNarrowK64<>+0(SB), Y8
+	VFMADD213PD  Y8, Y5, Y7
+	VMOVUPD      expNarrowJ64<>+0(SB), Y8
+	VFMADD213PD  Y8, Y5, Y7
+	VMOVUPD      expNarrowI64<>+0(SB), Y8
+	VFMADD213PD  Y8, Y5, Y7
+	VMOVUPD      expNarrowH64<>+0(SB), Y8
+	VFMADD213PD  Y8, Y5, Y7
+	VMOVUPD      expNarrowG64<>+0(SB), Y8
+	VFMADD213PD  Y8, Y5, Y7
+	VMOVUPD      expNarrowF64<>+0(SB), Y8
+	VFMADD213PD  Y8, Y5, Y7
+	VMOVUPD      expNarrowE64<>+0(SB), Y8
+	VFMADD213PD  Y8, Y5, Y7
+	VMOVUPD      expNarrowD64<>+0(SB), Y8
+	VFMADD213PD  Y8, Y5, Y7
+	VMOVUPD      expNarrowC64<>+0(SB), Y8
+	VFMADD213PD  Y8, Y5, Y7
+	VMOVUPD      expNarrowB64<>+0(SB), Y8
+	VFMADD213PD  Y8, Y5, Y7
+	VMOVUPD      expNarrowA64<>+0(SB), Y8
+	VFMADD213PD  Y8, Y5, Y7
+	VMULPD       Y6, Y7, Y5
+	VMOVUPD      Y5, (DX)(SI*8)
+	VADDPD       Y5, Y3, Y3
+	ADDQ         $0x00000004, SI
+	SUBQ         $0x00000004, BX
+	JGE          loop3
+
+skip4:
+	ADDQ         $0x00000004, BX
+	TESTQ        BX, BX
+	JE           done5
+	LEAQ         window64<>+32(SB), DI
+	NEGQ         BX
+	VMOVUPD      (DI)(BX*8), Y5
+	VMOVUPD      minusInf64<>+0(SB), Y6
+	VMASKMOVPD   (AX)(SI*8), Y5, Y7
+	VBLENDVPD    Y5, Y7, Y6, Y6
+	VMASKMOVPD   (CX)(SI*8), Y5, Y7
+	VFNMADD231PD Y0, Y7, Y6
+	VSUBPD       Y1, Y6, Y6
+	VMULPD       Y2, Y6, Y6
+	VMOVUPD      expZero64<>+0(SB), Y0
+	VMAXPD       Y6, Y0, Y6
+	VMOVUPD      expInf64<>+0(SB), Y0
+	VMINPD       Y6, Y0, Y6
+	VMOVUPD      expShift64<>+0(SB), Y0
+	VFMADD231PD  expLog2e64<>+0(SB), Y6, Y0
+	VSUBPD       expShift64<>+0(SB), Y0, Y1
+	VFMSUB132PD  expLog2e64<>+0(SB), Y1, Y6
+	VPSLLQ       $0x34, Y0, Y0
+	VMOVUPD      expNarrowL64<>+0(SB), Y1
+	VMOVUPD      expNarrowK64<>+0(SB), Y2
+	VFMADD213PD  Y2, Y6, Y1
+	VMOVUPD      expNarrowJ64<>+0(SB), Y2
+	VFMADD213PD  Y2, Y6, Y1
+	VMOVUPD      expNarrowI64<>+0(SB), Y2
+	VFMADD213PD  Y2, Y6, Y1
+	VMOVUPD      expNarrowH64<>+0(SB), Y2
+	VFMADD213PD  Y2, Y6, Y1
+	VMOVUPD      expNarrowG64<>+0(SB), Y2
+	VFMADD213PD  Y2, Y6, Y1
+	VMOVUPD      expNarrowF64<>+0(SB), Y2
+	VFMADD213PD  Y2, Y6, Y1
+	VMOVUPD      expNarrowE64<>+0(SB), Y2
+	VFMADD213PD  Y2, Y6, Y1
+	VMOVUPD      expNarrowD64<>+0(SB), Y2
+	VFMADD213PD  Y2, Y6, Y1
+	VMOVUPD      expNarrowC64<>+0(SB), Y2
+	VFMADD213PD  Y2, Y6, Y1
+	VMOVUPD      expNarrowB64<>+0(SB), Y2
+	VFMADD213PD  Y2, Y6, Y1
+	VMOVUPD      expNarrowA64<>+0(SB), Y2
+	VFMADD213PD  Y2, Y6, Y1
+	VMULPD       Y0, Y1, Y6
+	VMASKMOVPD   Y6, Y5, (DX)(SI*8)
+	VADDPD       Y6, Y3, Y3
+
+done5:
+	VADDPD       Y4, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPD       X0, X3, X3
+	VPERMILPD    $0x01, X3, X0
+	VADDPD       X0, X3, X3
+	VMOVSD       X3, sum+56(FP)
+	VZEROUPPER
+	RET
+
+// func denseExpScaled32AVX512(dst *float32, h *float32, c *float32, n int, inv float32, shift float32, scale float32) (sum float32)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·denseExpScaled32AVX512(SB), NOSPLIT, $0-52
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VBROADCASTSS inv+32(FP), Z0
+	VBROADCASTSS shift+36(FP), Z1
+	VBROADCASTSS scale+40(FP), Z2
+	VBROADCASTSS expShift1632<>+0(SB), Z3
+	VBROADCASTSS expLo32<>+0(SB), Z4
+	VBROADCASTSS expLargest32<>+0(SB), Z5
+	VMOVUPS      expRoots32<>+0(SB), Z6
+	VBROADCASTSS expLog2e32<>+0(SB), Z7
+	VXORPS       Z8, Z8, Z8
+	VXORPS       Z9, Z9, Z9
+	MOVQ         dst+0(FP), DX
+	MOVQ         n+24(FP), BX
+	XORQ         SI, SI
+	SUBQ         $0x00000040, BX
+	JL           skip2
+
+loop1:
+	PREFETCHT0       4096(CX)(SI*4)
+	PREFETCHT0       4160(CX)(SI*4)
+	PREFETCHT0       4224(CX)(SI*4)
+	PREFETCHT0       4288(CX)(SI*4)
+	VMOVUPS          (AX)(SI*4), Z10
+	VMOVUPS          64(AX)(SI*4), Z11
+	VMOVUPS          128(AX)(SI*4), Z12
+	VMOVUPS          192(AX)(SI*4), Z13
+	VMOVUPS          (CX)(SI*4), Z14
+	VMOVUPS          64(CX)(SI*4), Z15
+	VMOVUPS          128(CX)(SI*4), Z16
+	VMOVUPS          192(CX)(SI*4), Z17
+	VFNMADD231PS     Z0, Z14, Z10
+	VFNMADD231PS     Z0, Z15, Z11
+	VFNMADD231PS     Z0, Z16, Z12
+	VFNMADD231PS     Z0, Z17, Z13
+	VSUBPS           Z1, Z10, Z10
+	VMULPS           Z2, Z10, Z10
+	VSUBPS           Z1, Z11, Z11
+	VMULPS           Z2, Z11, Z11
+	VSUBPS           Z1, Z12, Z12
+	VMULPS           Z2, Z12, Z12
+	VSUBPS           Z1, Z13, Z13
+	VMULPS           Z2, Z13, Z13
+	VCMPPS           $0x15, Z4, Z10, K1
+	VCMPPS           $0x15, Z4, Z11, K2
+	VCMPPS           $0x15, Z4, Z12, K3
+	VCMPPS           $0x15, Z4, Z13, K4
+	VMINPS           Z10, Z5, Z10
+	VMINPS           Z11, Z5, Z11
+	VMINPS           Z12, Z5, Z12
+	VMINPS           Z13, Z5, Z13
+	VMOVUPS          Z3, Z14
+	VFMADD231PS      Z7, Z10, Z14
+	VMOVUPS          Z3, Z15
+	VFMADD231PS      Z7, Z11, Z15
+	VMOVUPS          Z3, Z16
+	VFMADD231PS      Z7, Z12, Z16
+	VMOVUPS          Z3, Z17
+	VFMADD231PS      Z7, Z13, Z17
+	VSUBPS           Z3, Z14, Z18
+	VSUBPS           Z3, Z15, Z19
+	VSUBPS           Z3, Z16, Z20
+	VSUBPS           Z3, Z17, Z21
+	VFMSUB213PS      Z18, Z7, Z10
+	VFMSUB213PS      Z19, Z7, Z11
+	VFMSUB213PS      Z20, Z7, Z12
+	VFMSUB213PS      Z21, Z7, Z13
+	VMOVUPS          Z14, Z18
+	VPERMPS          Z6, Z14, Z14
+	VMOVUPS          Z15, Z19
+	VPERMPS          Z6, Z15, Z15
+	VMOVUPS          Z16, Z20
+	VPERMPS          Z6, Z16, Z16
+	VMOVUPS          Z17, Z21
+	VPERMPS          Z6, Z17, Z17
+	VPSLLD           $0x13, Z18, Z18
+	VPADDD           Z18, Z14, Z14
+	VPSLLD           $0x13, Z19, Z19
+	VPADDD           Z19, Z15, Z15
+	VPSLLD           $0x13, Z20, Z20
+	VPADDD           Z20, Z16, Z16
+	VPSLLD           $0x13, Z21, Z21
+	VPADDD           Z21, Z17, Z17
+	VBROADCASTSS     expWideC32<>+0(SB), Z18
+	VBROADCASTSS     expWideC32<>+0(SB), Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z20
+	VBROADCASTSS     expWideC32<>+0(SB), Z21
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z13, Z21
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z21
+	VMULPS           Z14, Z10, Z10
+	VMULPS           Z15, Z11, Z11
+	VMULPS           Z16, Z12, Z12
+	VMULPS           Z17, Z13, Z13
+	VFMADD213PS.Z    Z14, Z18, K1, Z10
+	VFMADD213PS.Z    Z15, Z19, K2, Z11
+	VFMADD213PS.Z    Z16, Z20, K3, Z12
+	VFMADD213PS.Z    Z17, Z21, K4, Z13
+	VMOVUPS          Z10, (DX)(SI*4)
+	VMOVUPS          Z11, 64(DX)(SI*4)
+	VMOVUPS          Z12, 128(DX)(SI*4)
+	VMOVUPS          Z13, 192(DX)(SI*4)
+	VADDPS           Z10, Z8, Z8
+	VADDPS           Z11, Z9, Z9
+	VADDPS           Z12, Z8, Z8
+	VADDPS           Z13, Z9, Z9
+	ADDQ             $0x00000040, SI
+	SUBQ             $0x00000040, BX
+	JGE              loop1
+
+skip2:
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000010, BX
+	JL   skip4
+
+loop3:
+	VMOVUPS          (AX)(SI*4), Z10
+	VMOVUPS          (CX)(SI*4), Z11
+	VFNMADD231PS     Z0, Z11, Z10
+	VSUBPS           Z1, Z10, Z10
+	VMULPS           Z2, Z10, Z10
+	VCMPPS           $0x15, Z4, Z10, K1
+	VMINPS           Z10, Z5, Z10
+	VMOVUPS          Z3, Z11
+	VFMADD231PS      Z7, Z10, Z11
+	VSUBPS           Z3, Z11, Z12
+	VFMSUB213PS      Z12, Z7, Z10
+	VMOVUPS          Z11, Z12
+	VPERMPS          Z6, Z11, Z11
+	VPSLLD           $0x13, Z12, Z12
+	VPADDD           Z12, Z11, Z11
+	VBROADCASTSS     expWideC32<>+0(SB), Z12
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z12
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z12
+	VMULPS           Z11, Z10, Z10
+	VFMADD213PS.Z    Z11, Z12, K1, Z10
+	VMOVUPS          Z10, (DX)(SI*4)
+	VADDPS           Z10, Z8, Z8
+	ADDQ             $0x00000010, SI
+	SUBQ             $0x00000010, BX
+	JGE              loop3
+
+skip4:
+	ADDQ             $0x00000010, BX
+	TESTQ            BX, BX
+	JE               done5
+	MOVQ             $-1, DI
+	BZHIQ            BX, DI, DI
+	KMOVW            DI, K1
+	VBROADCASTSS     minusInf32<>+0(SB), Z10
+	VMOVUPS          (AX)(SI*4), K1, Z10
+	VMOVUPS.Z        (CX)(SI*4), K1, Z11
+	VFNMADD231PS     Z0, Z11, Z10
+	VSUBPS           Z1, Z10, Z10
+	VMULPS           Z2, Z10, Z10
+	VCMPPS           $0x15, Z4, Z10, K2
+	VMINPS           Z10, Z5, Z10
+	VMOVUPS          Z3, Z0
+	VFMADD231PS      Z7, Z10, Z0
+	VSUBPS           Z3, Z0, Z1
+	VFMSUB213PS      Z1, Z7, Z10
+	VMOVUPS          Z0, Z1
+	VPERMPS          Z6, Z0, Z0
+	VPSLLD           $0x13, Z1, Z1
+	VPADDD           Z1, Z0, Z0
+	VBROADCASTSS     expWideC32<>+0(SB), Z1
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z1
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z1
+	VMULPS           Z0, Z10, Z10
+	VFMADD213PS.Z    Z0, Z1, K2, Z10
+	VMOVUPS          Z10, K1, (DX)(SI*4)
+	VADDPS           Z10, Z8, Z8
+
+done5:
+	VADDPS        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y0
+	VADDPS        Y0, Y8, Y8
+	VEXTRACTF64X2 $0x01, Y8, X0
+	VADDPS        X0, X8, X8
+	VPERMILPD     $0x01, X8, X0
+	VADDPS        X0, X8, X8
+	VMOVSHDUP     X8, X0
+	VADDPS        X0, X8, X8
+	VMOVSS        X8, sum+48(FP)
+	VZEROUPPER
+	RET
+
+// func denseExpScaled32AVX2(dst *float32, h *float32, c *float32, n int, inv float32, shift float32, scale float32) (sum float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·denseExpScaled32AVX2(SB), NOSPLIT, $0-52
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VBROADCASTSS inv+32(FP), Y0
+	VBROADCASTSS shift+36(FP), Y1
+	VBROADCASTSS scale+40(FP), Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	MOVQ         dst+0(FP), DX
+	MOVQ         n+24(FP), BX
+	XORQ         SI, SI
+	SUBQ         $0x00000018, BX
+	JL           skip2
+
+loop1:
+	PREFETCHT0   4096(CX)(SI*4)
+	PREFETCHT0   4160(CX)(SI*4)
+	VMOVUPS      (AX)(SI*4), Y5
+	VMOVUPS      32(AX)(SI*4), Y6
+	VMOVUPS      64(AX)(SI*4), Y7
+	VMOVUPS      (CX)(SI*4), Y8
+	VMOVUPS      32(CX)(SI*4), Y9
+	VMOVUPS      64(CX)(SI*4), Y10
+	VFNMADD231PS Y0, Y8, Y5
+	VFNMADD231PS Y0, Y9, Y6
+	VFNMADD231PS Y0, Y10, Y7
+	VSUBPS       Y1, Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VSUBPS       Y1, Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VSUBPS       Y1, Y7, Y7
+	VMULPS       Y2, Y7, Y7
+	VMOVUPS      expZero32<>+0(SB), Y8
+	VMAXPS       Y5, Y8, Y5
+	VMAXPS       Y6, Y8, Y6
+	VMAXPS       Y7, Y8, Y7
+	VMOVUPS      expInf32<>+0(SB), Y8
+	VMINPS       Y5, Y8, Y5
+	VMINPS       Y6, Y8, Y6
+	VMINPS       Y7, Y8, Y7
+	VMOVUPS      expShift32<>+0(SB), Y8
+	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y8
+	VMOVUPS      expShift32<>+0(SB), Y9
+	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y9
+	VMOVUPS      expShift32<>+0(SB), Y10
+	VFMADD231PS  expLog2e32<>+0(SB), Y7, Y10
+	VSUBPS       expShift32<>+0(SB), Y8, Y11
+	VSUBPS       expShift32<>+0(SB), Y9, Y12
+	VSUBPS       expShift32<>+0(SB), Y10, Y13
+	VFMSUB132PS  expLog2e32<>+0(SB), Y11, Y5
+	VFMSUB132PS  expLog2e32<>+0(SB), Y12, Y6
+	VFMSUB132PS  expLog2e32<>+0(SB), Y13, Y7
+	VPSLLD       $0x17, Y8, Y8
+	VPSLLD       $0x17, Y9, Y9
+	VPSLLD       $0x17, Y10, Y10
+	VMOVUPS      expNarrowG32<>+0(SB), Y11
+	VMOVUPS      expNarrowG32<>+0(SB), Y12
+	VMOVUPS      expNarrowG32<>+0(SB), Y13
+	VMOVUPS      expNarrowF32<>+0(SB), Y14
+	VFMADD213PS  Y14, Y5, Y11
+	VFMADD213PS  Y14, Y6, Y12
+	VFMADD213PS  Y14, Y7, Y13
+	VMOVUPS      expNarrowE32<>+0(SB), Y14
+	VFMADD213PS  Y14, Y5, Y11
+	VFMADD213PS  Y14, Y6, Y12
+	VFMADD213PS  Y14, Y7, Y13
+	VMOVUPS      expNarrowD32<>+0(SB), Y14
+	VFMADD213PS  Y14, Y5, Y11
+	VFMADD213PS  Y14, Y6, Y12
+	VFMADD213PS  Y14, Y7, Y13
+	VMOVUPS      expNarrowC32<>+0(SB), Y14
+	VFMADD213PS  Y14, Y5, Y11
+	VFMADD213PS  Y14, Y6, Y12
+	VFMADD213PS  Y14, Y7, Y13
+	VMOVUPS      expNarrowB32<>+0(SB), Y14
+	VFMADD213PS  Y14, Y5, Y11
+	VFMADD213PS  Y14, Y6, Y12
+	VFMADD213PS  Y14, Y7, Y13
+	VMOVUPS      expNarrowA32<>+0(SB), Y14
+	VFMADD213PS  Y14, Y5, Y11
+	VFMADD213PS  Y14, Y6, Y12
+	VFMADD213PS  Y14, Y7, Y13
+	VMULPS       Y8, Y11, Y5
+	VMULPS       Y9, Y12, Y6
+	VMULPS       Y10, Y13, Y7
+	VMOVUPS      Y5, (DX)(SI*4)
+	VMOVUPS      Y6, 32(DX)(SI*4)
+	VMOVUPS      Y7, 64(DX)(SI*4)
+	VADDPS       Y5, Y3, Y3
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y7, Y3, Y3
+	ADDQ         $0x00000018, SI
+	SUBQ         $0x00000018, BX
+	JGE          loop1
+
+skip2:
+	ADDQ $0x00000018, BX
+	SUBQ $0x00000008, BX
+	JL   skip4
+
+loop3:
+	VMOVUPS      (AX)(SI*4), Y5
+	VMOVUPS      (CX)(SI*4), Y6
+	VFNMADD231PS Y0, Y6, Y5
+	VSUBPS       Y1, Y5, Y5
+	VMULPS       Y2, Y5, Y5
+	VMOVUPS      expZero32<>+0(SB), Y6
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      expInf32<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      expShift32<>+0(SB), Y6
+	VFMADD231PS  expLog2e32<>+0(SB), Y5, Y6
+	VSUBPS       expShift32<>+0(SB), Y6, Y7
+	VFMSUB132PS  expLog2e32<>+0(SB), Y7, Y5
+	VPSLLD       $0x17, Y6, Y6
+	VMOVUPS      expNarrowG32<>+0(SB), Y7
+	VMOVUPS      expNarrowF32<>+0(SB), Y8
+	VFMADD213PS  Y8, Y5, Y7
+	VMOVUPS      expNarrowE32<>+0(SB), Y8
+	VFMADD213PS  Y8, Y5, Y7
+	VMOVUPS      expNarrowD32<>+0(SB), Y8
+	VFMADD213PS  Y8, Y5, Y7
+	VMOVUPS      expNarrowC32<>+0(SB), Y8
+	VFMADD213PS  Y8, Y5, Y7
+	VMOVUPS      expNarrowB32<>+0(SB), Y8
+	VFMADD213PS  Y8, Y5, Y7
+	VMOVUPS      expNarrowA32<>+0(SB), Y8
+	VFMADD213PS  Y8, Y5, Y7
+	VMULPS       Y6, Y7, Y5
+	VMOVUPS      Y5, (DX)(SI*4)
+	VADDPS       Y5, Y3, Y3
+	ADDQ         $0x00000008, SI
+	SUBQ         $0x00000008, BX
+	JGE          loop3
+
+skip4:
+	ADDQ         $0x00000008, BX
+	TESTQ        BX, BX
+	JE           done5
+	LEAQ         window32<>+32(SB), DI
+	NEGQ         BX
+	VMOVUPS      (DI)(BX*4), Y5
+	VMOVUPS      minusInf32<>+0(SB), Y6
+	VMASKMOVPS   (AX)(SI*4), Y5, Y7
+	VBLENDVPS    Y5, Y7, Y6, Y6
+	VMASKMOVPS   (CX)(SI*4), Y5, Y7
+	VFNMADD231PS Y0, Y7, Y6
+	VSUBPS       Y1, Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VMOVUPS      expZero32<>+0(SB), Y0
+	VMAXPS       Y6, Y0, Y6
+	VMOVUPS      expInf32<>+0(SB), Y0
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      expShift32<>+0(SB), Y0
+	VFMADD231PS  expLog2e32<>+0(SB), Y6, Y0
+	VSUBPS       expShift32<>+0(SB), Y0, Y1
+	VFMSUB132PS  expLog2e32<>+0(SB), Y1, Y6
+	VPSLLD       $0x17, Y0, Y0
+	VMOVUPS      expNarrowG32<>+0(SB), Y1
+	VMOVUPS      expNarrowF32<>+0(SB), Y2
+	VFMADD213PS  Y2, Y6, Y1
+	VMOVUPS      expNarrowE32<>+0(SB), Y2
+	VFMADD213PS  Y2, Y6, Y1
+	VMOVUPS      expNarrowD32<>+0(SB), Y2
+	VFMADD213PS  Y2, Y6, Y1
+	VMOVUPS      expNarrowC32<>+0(SB), Y2
+	VFMADD213PS  Y2, Y6, Y1
+	VMOVUPS      expNarrowB32<>+0(SB), Y2
+	VFMADD213PS  Y2, Y6, Y1
+	VMOVUPS      expNarrowA32<>+0(SB), Y2
+	VFMADD213PS  Y2, Y6, Y1
+	VMULPS       Y0, Y1, Y6
+	VMASKMOVPS   Y6, Y5, (DX)(SI*4)
+	VADDPS       Y6, Y3, Y3
+
+done5:
+	VADDPS       Y4, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X0, X3, X3
+	VPERMILPD    $0x01, X3, X0
+	VADDPS       X0, X3, X3
+	VMOVSHDUP    X3, X0
+	VADDPS       X0, X3, X3
+	VMOVSS       X3, sum+48(FP)
+	VZEROUPPER
+	RET
+
 // func denseSum64AVX512(h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
 TEXT ·denseSum64AVX512(SB), NOSPLIT, $0-48
 	MOVQ         h+0(FP), AX
 	MOVQ         c+8(FP), CX
@@ -3911,6 +5469,10 @@ TEXT ·denseSum64AVX512(SB), NOSPLIT, $0-48
 	JL           skip2
 
 loop1:
+	PREFETCHT0       4096(CX)(BX*8)
+	PREFETCHT0       4160(CX)(BX*8)
+	PREFETCHT0       4224(CX)(BX*8)
+	PREFETCHT0       4288(CX)(BX*8)
 	VMOVUPD          (AX)(BX*8), Z10
 	VMOVUPD          64(AX)(BX*8), Z11
 	VMOVUPD          128(AX)(BX*8), Z12
@@ -4085,7 +5647,7 @@ done5:
 	RET
 
 // func denseSum64AVX2(h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·denseSum64AVX2(SB), NOSPLIT, $0-48
 	MOVQ         h+0(FP), AX
 	MOVQ         c+8(FP), CX
@@ -4099,6 +5661,8 @@ TEXT ·denseSum64AVX2(SB), NOSPLIT, $0-48
 	JL           skip2
 
 loop1:
+	PREFETCHT0   4096(CX)(BX*8)
+	PREFETCHT0   4160(CX)(BX*8)
 	VMOVUPD      (AX)(BX*8), Y4
 	VMOVUPD      32(AX)(BX*8), Y5
 	VMOVUPD      64(AX)(BX*8), Y6
@@ -4298,7 +5862,7 @@ done5:
 	RET
 
 // func denseSum32AVX512(h *float32, c *float32, n int, inv float32, shift float32) (sum float32)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
 TEXT ·denseSum32AVX512(SB), NOSPLIT, $0-36
 	MOVQ         h+0(FP), AX
 	MOVQ         c+8(FP), CX
@@ -4317,6 +5881,10 @@ TEXT ·denseSum32AVX512(SB), NOSPLIT, $0-36
 	JL           skip2
 
 loop1:
+	PREFETCHT0       4096(CX)(BX*4)
+	PREFETCHT0       4160(CX)(BX*4)
+	PREFETCHT0       4224(CX)(BX*4)
+	PREFETCHT0       4288(CX)(BX*4)
 	VMOVUPS          (AX)(BX*4), Z9
 	VMOVUPS          64(AX)(BX*4), Z10
 	VMOVUPS          128(AX)(BX*4), Z11
@@ -4475,7 +6043,7 @@ done5:
 	RET
 
 // func denseSum32AVX2(h *float32, c *float32, n int, inv float32, shift float32) (sum float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·denseSum32AVX2(SB), NOSPLIT, $0-36
 	MOVQ         h+0(FP), AX
 	MOVQ         c+8(FP), CX
@@ -4489,6 +6057,8 @@ TEXT ·denseSum32AVX2(SB), NOSPLIT, $0-36
 	JL           skip2
 
 loop1:
+	PREFETCHT0   4096(CX)(BX*4)
+	PREFETCHT0   4160(CX)(BX*4)
 	VMOVUPS      (AX)(BX*4), Y4
 	VMOVUPS      32(AX)(BX*4), Y5
 	VMOVUPS      64(AX)(BX*4), Y6
@@ -4650,7 +6220,7 @@ done5:
 	RET
 
 // func denseExp64AVX512(dst *float64, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
 TEXT ·denseExp64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         h+8(FP), AX
 	MOVQ         c+16(FP), CX
@@ -4671,6 +6241,10 @@ TEXT ·denseExp64AVX512(SB), NOSPLIT, $0-56
 	JL           skip2
 
 loop1:
+	PREFETCHT0       4096(CX)(SI*8)
+	PREFETCHT0       4160(CX)(SI*8)
+	PREFETCHT0       4224(CX)(SI*8)
+	PREFETCHT0       4288(CX)(SI*8)
 	VMOVUPD          (AX)(SI*8), Z10
 	VMOVUPD          64(AX)(SI*8), Z11
 	VMOVUPD          128(AX)(SI*8), Z12
@@ -4851,7 +6425,7 @@ done5:
 	RET
 
 // func denseExp64AVX2(dst *float64, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·denseExp64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         h+8(FP), AX
 	MOVQ         c+16(FP), CX
@@ -4866,6 +6440,8 @@ TEXT ·denseExp64AVX2(SB), NOSPLIT, $0-56
 	JL           skip2
 
 loop1:
+	PREFETCHT0   4096(CX)(SI*8)
+	PREFETCHT0   4160(CX)(SI*8)
 	VMOVUPD      (AX)(SI*8), Y4
 	VMOVUPD      32(AX)(SI*8), Y5
 	VMOVUPD      64(AX)(SI*8), Y6
@@ -5070,7 +6646,7 @@ done5:
 	RET
 
 // func denseExp32AVX512(dst *float32, h *float32, c *float32, n int, inv float32, shift float32) (sum float32)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
 TEXT ·denseExp32AVX512(SB), NOSPLIT, $0-44
 	MOVQ         h+8(FP), AX
 	MOVQ         c+16(FP), CX
@@ -5090,6 +6666,10 @@ TEXT ·denseExp32AVX512(SB), NOSPLIT, $0-44
 	JL           skip2
 
 loop1:
+	PREFETCHT0       4096(CX)(SI*4)
+	PREFETCHT0       4160(CX)(SI*4)
+	PREFETCHT0       4224(CX)(SI*4)
+	PREFETCHT0       4288(CX)(SI*4)
 	VMOVUPS          (AX)(SI*4), Z9
 	VMOVUPS          64(AX)(SI*4), Z10
 	VMOVUPS          128(AX)(SI*4), Z11
@@ -5254,7 +6834,7 @@ done5:
 	RET
 
 // func denseExp32AVX2(dst *float32, h *float32, c *float32, n int, inv float32, shift float32) (sum float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·denseExp32AVX2(SB), NOSPLIT, $0-44
 	MOVQ         h+8(FP), AX
 	MOVQ         c+16(FP), CX
@@ -5269,6 +6849,8 @@ TEXT ·denseExp32AVX2(SB), NOSPLIT, $0-44
 	JL           skip2
 
 loop1:
+	PREFETCHT0   4096(CX)(SI*4)
+	PREFETCHT0   4160(CX)(SI*4)
 	VMOVUPS      (AX)(SI*4), Y4
 	VMOVUPS      32(AX)(SI*4), Y5
 	VMOVUPS      64(AX)(SI*4), Y6
@@ -5434,9 +7016,9 @@ done5:
 	VZEROUPPER
 	RET
 
-// func denseLSE64AVX512(h *float64, c *float64, n int, inv float64) (shift float64, sum float64)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·denseLSE64AVX512(SB), NOSPLIT, $0-48
+// func denseLSE64AVX512(h *float64, c *float64, n int, inv float64, start float64) (shift float64, sum float64)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·denseLSE64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         h+0(FP), AX
 	MOVQ         c+8(FP), CX
 	VBROADCASTSD inv+24(FP), Z0
@@ -5447,14 +7029,19 @@ TEXT ·denseLSE64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD expLog2e64<>+0(SB), Z5
 	VXORPS       Z6, Z6, Z6
 	VXORPS       Z7, Z7, Z7
-	VBROADCASTSD least64<>+0(SB), Z8
-	VBROADCASTSD least64<>+0(SB), Z9
+	VBROADCASTSD start+32(FP), Z8
+	VBROADCASTSD slack64<>+0(SB), Z9
+	VADDPD       Z8, Z9, Z9
 	MOVQ         n+16(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
 
 loop1:
+	PREFETCHT0       4096(CX)(BX*8)
+	PREFETCHT0       4160(CX)(BX*8)
+	PREFETCHT0       4224(CX)(BX*8)
+	PREFETCHT0       4288(CX)(BX*8)
 	VMOVUPD          (AX)(BX*8), Z10
 	VMOVUPD          64(AX)(BX*8), Z11
 	VMOVUPD          128(AX)(BX*8), Z12
@@ -5722,7 +7309,7 @@ fits8:
 	VADDPD           Z10, Z6, Z6
 
 done7:
-	VMOVSD        X8, shift+32(FP)
+	VMOVSD        X8, shift+40(FP)
 	VADDPD        Z7, Z6, Z6
 	VEXTRACTF64X4 $0x01, Z6, Y0
 	VADDPD        Y0, Y6, Y6
@@ -5730,26 +7317,29 @@ done7:
 	VADDPD        X0, X6, X6
 	VPERMILPD     $0x01, X6, X0
 	VADDPD        X0, X6, X6
-	VMOVSD        X6, sum+40(FP)
+	VMOVSD        X6, sum+48(FP)
 	VZEROUPPER
 	RET
 
-// func denseLSE64AVX2(h *float64, c *float64, n int, inv float64) (shift float64, sum float64)
-// Requires: AVX, AVX2, FMA3
-TEXT ·denseLSE64AVX2(SB), NOSPLIT, $0-48
+// func denseLSE64AVX2(h *float64, c *float64, n int, inv float64, start float64) (shift float64, sum float64)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·denseLSE64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         h+0(FP), AX
 	MOVQ         c+8(FP), CX
 	VBROADCASTSD inv+24(FP), Y0
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
-	VMOVUPD      least64<>+0(SB), Y3
-	VMOVUPD      least64<>+0(SB), Y4
+	VBROADCASTSD start+32(FP), Y3
+	VMOVUPD      slack64<>+0(SB), Y4
+	VADDPD       Y3, Y4, Y4
 	MOVQ         n+16(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x0000000c, DX
 	JL           skip2
 
 loop1:
+	PREFETCHT0   4096(CX)(BX*8)
+	PREFETCHT0   4160(CX)(BX*8)
 	VMOVUPD      (AX)(BX*8), Y5
 	VMOVUPD      32(AX)(BX*8), Y6
 	VMOVUPD      64(AX)(BX*8), Y7
@@ -6080,18 +7670,18 @@ fits8:
 	VADDPD      Y6, Y1, Y1
 
 done7:
-	VMOVSD       X3, shift+32(FP)
+	VMOVSD       X3, shift+40(FP)
 	VADDPD       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VADDPD       X0, X1, X1
-	VMOVSD       X1, sum+40(FP)
+	VMOVSD       X1, sum+48(FP)
 	VZEROUPPER
 	RET
 
-// func denseLSE32AVX512(h *float32, c *float32, n int, inv float32) (shift float32, sum float32)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+// func denseLSE32AVX512(h *float32, c *float32, n int, inv float32, start float32) (shift float32, sum float32)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
 TEXT ·denseLSE32AVX512(SB), NOSPLIT, $0-40
 	MOVQ         h+0(FP), AX
 	MOVQ         c+8(FP), CX
@@ -6102,14 +7692,19 @@ TEXT ·denseLSE32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS expLog2e32<>+0(SB), Z4
 	VXORPS       Z5, Z5, Z5
 	VXORPS       Z6, Z6, Z6
-	VBROADCASTSS least32<>+0(SB), Z7
-	VBROADCASTSS least32<>+0(SB), Z8
+	VBROADCASTSS start+28(FP), Z7
+	VBROADCASTSS slack32<>+0(SB), Z8
+	VADDPS       Z7, Z8, Z8
 	MOVQ         n+16(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000040, DX
 	JL           skip2
 
 loop1:
+	PREFETCHT0       4096(CX)(BX*4)
+	PREFETCHT0       4160(CX)(BX*4)
+	PREFETCHT0       4224(CX)(BX*4)
+	PREFETCHT0       4288(CX)(BX*4)
 	VMOVUPS          (AX)(BX*4), Z9
 	VMOVUPS          64(AX)(BX*4), Z10
 	VMOVUPS          128(AX)(BX*4), Z11
@@ -6370,22 +7965,25 @@ done7:
 	VZEROUPPER
 	RET
 
-// func denseLSE32AVX2(h *float32, c *float32, n int, inv float32) (shift float32, sum float32)
-// Requires: AVX, AVX2, FMA3
+// func denseLSE32AVX2(h *float32, c *float32, n int, inv float32, start float32) (shift float32, sum float32)
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·denseLSE32AVX2(SB), NOSPLIT, $0-40
 	MOVQ         h+0(FP), AX
 	MOVQ         c+8(FP), CX
 	VBROADCASTSS inv+24(FP), Y0
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
-	VMOVUPS      least32<>+0(SB), Y3
-	VMOVUPS      least32<>+0(SB), Y4
+	VBROADCASTSS start+28(FP), Y3
+	VMOVUPS      slack32<>+0(SB), Y4
+	VADDPS       Y3, Y4, Y4
 	MOVQ         n+16(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000018, DX
 	JL           skip2
 
 loop1:
+	PREFETCHT0   4096(CX)(BX*4)
+	PREFETCHT0   4160(CX)(BX*4)
 	VMOVUPS      (AX)(BX*4), Y5
 	VMOVUPS      32(AX)(BX*4), Y6
 	VMOVUPS      64(AX)(BX*4), Y7
@@ -7999,9 +9597,9 @@ done9:
 	VZEROUPPER
 	RET
 
-// func squareLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (shift float64, sum float64)
+// func squareLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·squareLSE64AVX512(SB), NOSPLIT, $0-80
+TEXT ·squareLSE64AVX512(SB), NOSPLIT, $0-88
 	MOVQ         h+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -8017,8 +9615,9 @@ TEXT ·squareLSE64AVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSD expLog2e64<>+0(SB), Z5
 	VXORPS       Z6, Z6, Z6
 	VXORPS       Z7, Z7, Z7
-	VBROADCASTSD least64<>+0(SB), Z8
-	VBROADCASTSD least64<>+0(SB), Z9
+	VBROADCASTSD start+64(FP), Z8
+	VBROADCASTSD slack64<>+0(SB), Z9
+	VADDPD       Z8, Z9, Z9
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
@@ -8341,7 +9940,7 @@ fits14:
 	VADDPD           Z11, Z6, Z6
 
 done11:
-	VMOVSD        X8, shift+64(FP)
+	VMOVSD        X8, shift+72(FP)
 	VADDPD        Z7, Z6, Z6
 	VEXTRACTF64X4 $0x01, Z6, Y0
 	VADDPD        Y0, Y6, Y6
@@ -8349,13 +9948,13 @@ done11:
 	VADDPD        X0, X6, X6
 	VPERMILPD     $0x01, X6, X0
 	VADDPD        X0, X6, X6
-	VMOVSD        X6, sum+72(FP)
+	VMOVSD        X6, sum+80(FP)
 	VZEROUPPER
 	RET
 
-// func squareLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (shift float64, sum float64)
+// func squareLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·squareLSE64AVX2(SB), NOSPLIT, $0-80
+TEXT ·squareLSE64AVX2(SB), NOSPLIT, $0-88
 	MOVQ         h+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -8366,8 +9965,9 @@ TEXT ·squareLSE64AVX2(SB), NOSPLIT, $0-80
 	VBROADCASTSD inv+56(FP), Y0
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
-	VMOVUPD      least64<>+0(SB), Y3
-	VMOVUPD      least64<>+0(SB), Y4
+	VBROADCASTSD start+64(FP), Y3
+	VMOVUPD      slack64<>+0(SB), Y4
+	VADDPD       Y3, Y4, Y4
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x0000000c, DI
@@ -8751,19 +10351,19 @@ fits14:
 	VADDPD      Y7, Y1, Y1
 
 done11:
-	VMOVSD       X3, shift+64(FP)
+	VMOVSD       X3, shift+72(FP)
 	VADDPD       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VADDPD       X0, X1, X1
-	VMOVSD       X1, sum+72(FP)
+	VMOVSD       X1, sum+80(FP)
 	VZEROUPPER
 	RET
 
-// func squareLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (shift float32, sum float32)
+// func squareLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·squareLSE32AVX512(SB), NOSPLIT, $0-64
+TEXT ·squareLSE32AVX512(SB), NOSPLIT, $0-72
 	MOVQ         h+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -8778,8 +10378,9 @@ TEXT ·squareLSE32AVX512(SB), NOSPLIT, $0-64
 	VBROADCASTSS expLog2e32<>+0(SB), Z4
 	VXORPS       Z5, Z5, Z5
 	VXORPS       Z6, Z6, Z6
-	VBROADCASTSS least32<>+0(SB), Z7
-	VBROADCASTSS least32<>+0(SB), Z8
+	VBROADCASTSS start+56(FP), Z7
+	VBROADCASTSS slack32<>+0(SB), Z8
+	VADDPS       Z7, Z8, Z8
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000040, DI
@@ -9081,7 +10682,7 @@ fits14:
 	VADDPS           Z10, Z5, Z5
 
 done11:
-	VMOVSS        X7, shift+56(FP)
+	VMOVSS        X7, shift+64(FP)
 	VADDPS        Z6, Z5, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y0
 	VADDPS        Y0, Y5, Y5
@@ -9091,13 +10692,13 @@ done11:
 	VADDPS        X0, X5, X5
 	VMOVSHDUP     X5, X0
 	VADDPS        X0, X5, X5
-	VMOVSS        X5, sum+60(FP)
+	VMOVSS        X5, sum+68(FP)
 	VZEROUPPER
 	RET
 
-// func squareLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (shift float32, sum float32)
+// func squareLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·squareLSE32AVX2(SB), NOSPLIT, $0-64
+TEXT ·squareLSE32AVX2(SB), NOSPLIT, $0-72
 	MOVQ         h+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -9108,8 +10709,9 @@ TEXT ·squareLSE32AVX2(SB), NOSPLIT, $0-64
 	VBROADCASTSS inv+52(FP), Y0
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
-	VMOVUPS      least32<>+0(SB), Y3
-	VMOVUPS      least32<>+0(SB), Y4
+	VBROADCASTSS start+56(FP), Y3
+	VMOVUPS      slack32<>+0(SB), Y4
+	VADDPS       Y3, Y4, Y4
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000018, DI
@@ -9429,7 +11031,7 @@ fits14:
 	VADDPS      Y7, Y1, Y1
 
 done11:
-	VMOVSS       X3, shift+56(FP)
+	VMOVSS       X3, shift+64(FP)
 	VADDPS       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
@@ -9437,7 +11039,7 @@ done11:
 	VADDPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VADDPS       X0, X1, X1
-	VMOVSS       X1, sum+60(FP)
+	VMOVSS       X1, sum+68(FP)
 	VZEROUPPER
 	RET
 
@@ -11042,9 +12644,9 @@ done9:
 	VZEROUPPER
 	RET
 
-// func manhattanLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (shift float64, sum float64)
+// func manhattanLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·manhattanLSE64AVX512(SB), NOSPLIT, $0-80
+TEXT ·manhattanLSE64AVX512(SB), NOSPLIT, $0-88
 	MOVQ         h+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -11060,8 +12662,9 @@ TEXT ·manhattanLSE64AVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSD expLog2e64<>+0(SB), Z5
 	VXORPS       Z6, Z6, Z6
 	VXORPS       Z7, Z7, Z7
-	VBROADCASTSD least64<>+0(SB), Z8
-	VBROADCASTSD least64<>+0(SB), Z9
+	VBROADCASTSD start+64(FP), Z8
+	VBROADCASTSD slack64<>+0(SB), Z9
+	VADDPD       Z8, Z9, Z9
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
@@ -11390,7 +12993,7 @@ fits14:
 	VADDPD           Z11, Z6, Z6
 
 done11:
-	VMOVSD        X8, shift+64(FP)
+	VMOVSD        X8, shift+72(FP)
 	VADDPD        Z7, Z6, Z6
 	VEXTRACTF64X4 $0x01, Z6, Y0
 	VADDPD        Y0, Y6, Y6
@@ -11398,13 +13001,13 @@ done11:
 	VADDPD        X0, X6, X6
 	VPERMILPD     $0x01, X6, X0
 	VADDPD        X0, X6, X6
-	VMOVSD        X6, sum+72(FP)
+	VMOVSD        X6, sum+80(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (shift float64, sum float64)
+// func manhattanLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·manhattanLSE64AVX2(SB), NOSPLIT, $0-80
+TEXT ·manhattanLSE64AVX2(SB), NOSPLIT, $0-88
 	MOVQ         h+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -11415,8 +13018,9 @@ TEXT ·manhattanLSE64AVX2(SB), NOSPLIT, $0-80
 	VBROADCASTSD inv+56(FP), Y0
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
-	VMOVUPD      least64<>+0(SB), Y3
-	VMOVUPD      least64<>+0(SB), Y4
+	VBROADCASTSD start+64(FP), Y3
+	VMOVUPD      slack64<>+0(SB), Y4
+	VADDPD       Y3, Y4, Y4
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x0000000c, DI
@@ -11805,19 +13409,19 @@ fits14:
 	VADDPD      Y7, Y1, Y1
 
 done11:
-	VMOVSD       X3, shift+64(FP)
+	VMOVSD       X3, shift+72(FP)
 	VADDPD       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VADDPD       X0, X1, X1
-	VMOVSD       X1, sum+72(FP)
+	VMOVSD       X1, sum+80(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (shift float32, sum float32)
+// func manhattanLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·manhattanLSE32AVX512(SB), NOSPLIT, $0-64
+TEXT ·manhattanLSE32AVX512(SB), NOSPLIT, $0-72
 	MOVQ         h+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -11832,8 +13436,9 @@ TEXT ·manhattanLSE32AVX512(SB), NOSPLIT, $0-64
 	VBROADCASTSS expLog2e32<>+0(SB), Z4
 	VXORPS       Z5, Z5, Z5
 	VXORPS       Z6, Z6, Z6
-	VBROADCASTSS least32<>+0(SB), Z7
-	VBROADCASTSS least32<>+0(SB), Z8
+	VBROADCASTSS start+56(FP), Z7
+	VBROADCASTSS slack32<>+0(SB), Z8
+	VADDPS       Z7, Z8, Z8
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000040, DI
@@ -12141,7 +13746,7 @@ fits14:
 	VADDPS           Z10, Z5, Z5
 
 done11:
-	VMOVSS        X7, shift+56(FP)
+	VMOVSS        X7, shift+64(FP)
 	VADDPS        Z6, Z5, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y0
 	VADDPS        Y0, Y5, Y5
@@ -12151,13 +13756,13 @@ done11:
 	VADDPS        X0, X5, X5
 	VMOVSHDUP     X5, X0
 	VADDPS        X0, X5, X5
-	VMOVSS        X5, sum+60(FP)
+	VMOVSS        X5, sum+68(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (shift float32, sum float32)
+// func manhattanLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·manhattanLSE32AVX2(SB), NOSPLIT, $0-64
+TEXT ·manhattanLSE32AVX2(SB), NOSPLIT, $0-72
 	MOVQ         h+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -12168,8 +13773,9 @@ TEXT ·manhattanLSE32AVX2(SB), NOSPLIT, $0-64
 	VBROADCASTSS inv+52(FP), Y0
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
-	VMOVUPS      least32<>+0(SB), Y3
-	VMOVUPS      least32<>+0(SB), Y4
+	VBROADCASTSS start+56(FP), Y3
+	VMOVUPS      slack32<>+0(SB), Y4
+	VADDPS       Y3, Y4, Y4
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000018, DI
@@ -12494,7 +14100,7 @@ fits14:
 	VADDPS      Y7, Y1, Y1
 
 done11:
-	VMOVSS       X3, shift+56(FP)
+	VMOVSS       X3, shift+64(FP)
 	VADDPS       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
@@ -12502,7 +14108,7 @@ done11:
 	VADDPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VADDPS       X0, X1, X1
-	VMOVSS       X1, sum+60(FP)
+	VMOVSS       X1, sum+68(FP)
 	VZEROUPPER
 	RET
 
@@ -14125,9 +15731,9 @@ done9:
 	VZEROUPPER
 	RET
 
-// func mixedLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (shift float64, sum float64)
+// func mixedLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·mixedLSE64AVX512(SB), NOSPLIT, $0-80
+TEXT ·mixedLSE64AVX512(SB), NOSPLIT, $0-88
 	MOVQ         h+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -14143,8 +15749,9 @@ TEXT ·mixedLSE64AVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSD expLog2e64<>+0(SB), Z6
 	VXORPS       Z7, Z7, Z7
 	VXORPS       Z8, Z8, Z8
-	VBROADCASTSD least64<>+0(SB), Z9
-	VBROADCASTSD least64<>+0(SB), Z10
+	VBROADCASTSD start+64(FP), Z9
+	VBROADCASTSD slack64<>+0(SB), Z10
+	VADDPD       Z9, Z10, Z10
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
@@ -14479,7 +16086,7 @@ fits14:
 	VADDPD           Z0, Z7, Z7
 
 done11:
-	VMOVSD        X9, shift+64(FP)
+	VMOVSD        X9, shift+72(FP)
 	VADDPD        Z8, Z7, Z7
 	VEXTRACTF64X4 $0x01, Z7, Y0
 	VADDPD        Y0, Y7, Y7
@@ -14487,13 +16094,13 @@ done11:
 	VADDPD        X0, X7, X7
 	VPERMILPD     $0x01, X7, X0
 	VADDPD        X0, X7, X7
-	VMOVSD        X7, sum+72(FP)
+	VMOVSD        X7, sum+80(FP)
 	VZEROUPPER
 	RET
 
-// func mixedLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (shift float64, sum float64)
+// func mixedLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·mixedLSE64AVX2(SB), NOSPLIT, $0-80
+TEXT ·mixedLSE64AVX2(SB), NOSPLIT, $0-88
 	MOVQ         h+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -14504,8 +16111,9 @@ TEXT ·mixedLSE64AVX2(SB), NOSPLIT, $0-80
 	VBROADCASTSD inv+56(FP), Y1
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
-	VMOVUPD      least64<>+0(SB), Y4
-	VMOVUPD      least64<>+0(SB), Y5
+	VBROADCASTSD start+64(FP), Y4
+	VMOVUPD      slack64<>+0(SB), Y5
+	VADDPD       Y4, Y5, Y5
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x0000000c, DI
@@ -14899,19 +16507,19 @@ fits14:
 	VADDPD      Y0, Y2, Y2
 
 done11:
-	VMOVSD       X4, shift+64(FP)
+	VMOVSD       X4, shift+72(FP)
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
 	VPERMILPD    $0x01, X2, X0
 	VADDPD       X0, X2, X2
-	VMOVSD       X2, sum+72(FP)
+	VMOVSD       X2, sum+80(FP)
 	VZEROUPPER
 	RET
 
-// func mixedLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (shift float32, sum float32)
+// func mixedLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·mixedLSE32AVX512(SB), NOSPLIT, $0-64
+TEXT ·mixedLSE32AVX512(SB), NOSPLIT, $0-72
 	MOVQ         h+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -14926,8 +16534,9 @@ TEXT ·mixedLSE32AVX512(SB), NOSPLIT, $0-64
 	VBROADCASTSS expLog2e32<>+0(SB), Z5
 	VXORPS       Z6, Z6, Z6
 	VXORPS       Z7, Z7, Z7
-	VBROADCASTSS least32<>+0(SB), Z8
-	VBROADCASTSS least32<>+0(SB), Z9
+	VBROADCASTSS start+56(FP), Z8
+	VBROADCASTSS slack32<>+0(SB), Z9
+	VADDPS       Z8, Z9, Z9
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000040, DI
@@ -15241,7 +16850,7 @@ fits14:
 	VADDPS           Z0, Z6, Z6
 
 done11:
-	VMOVSS        X8, shift+56(FP)
+	VMOVSS        X8, shift+64(FP)
 	VADDPS        Z7, Z6, Z6
 	VEXTRACTF64X4 $0x01, Z6, Y0
 	VADDPS        Y0, Y6, Y6
@@ -15251,13 +16860,13 @@ done11:
 	VADDPS        X0, X6, X6
 	VMOVSHDUP     X6, X0
 	VADDPS        X0, X6, X6
-	VMOVSS        X6, sum+60(FP)
+	VMOVSS        X6, sum+68(FP)
 	VZEROUPPER
 	RET
 
-// func mixedLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (shift float32, sum float32)
+// func mixedLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·mixedLSE32AVX2(SB), NOSPLIT, $0-64
+TEXT ·mixedLSE32AVX2(SB), NOSPLIT, $0-72
 	MOVQ         h+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -15268,8 +16877,9 @@ TEXT ·mixedLSE32AVX2(SB), NOSPLIT, $0-64
 	VBROADCASTSS inv+52(FP), Y1
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
-	VMOVUPS      least32<>+0(SB), Y4
-	VMOVUPS      least32<>+0(SB), Y5
+	VBROADCASTSS start+56(FP), Y4
+	VMOVUPS      slack32<>+0(SB), Y5
+	VADDPS       Y4, Y5, Y5
 	MOVQ         n+24(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000018, DI
@@ -15599,7 +17209,7 @@ fits14:
 	VADDPS      Y0, Y2, Y2
 
 done11:
-	VMOVSS       X4, shift+56(FP)
+	VMOVSS       X4, shift+64(FP)
 	VADDPS       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPS       X0, X2, X2
@@ -15607,7 +17217,7 @@ done11:
 	VADDPS       X0, X2, X2
 	VMOVSHDUP    X2, X0
 	VADDPS       X0, X2, X2
-	VMOVSS       X2, sum+60(FP)
+	VMOVSS       X2, sum+68(FP)
 	VZEROUPPER
 	RET
 

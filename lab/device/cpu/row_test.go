@@ -153,6 +153,45 @@ func checkExps[T Float](t *testing.T, rc *rowCase[T], dst []T, sum T, shift floa
 	near(t, what+" sum", sum, total, tol+unit[T]()*total*float64(4+len(dst)/8))
 }
 
+func TestRowExpScaled(t *testing.T) { onAll(t, rowExpScaled[float64], rowExpScaled[float32]) }
+
+// rowExpScaled: differences of large numbers that cancel exactly stay exact.
+func rowExpScaled[T Float](t *testing.T, k Kernels[T]) {
+	r := seeded(15)
+	for _, n := range lengths {
+		const far = 1 << 15
+		h, c, logits := make([]T, n), make([]T, n), make([]T, n)
+		for j := range n {
+			h[j], c[j] = T(far+r.IntN(64)), T(far+r.IntN(64))
+		}
+		if n > 3 {
+			h[n/2] = T(math.Inf(-1))
+		}
+		shift := finite(k.RowLogits(logits, h, c, 1))
+		dst, intact := guarded[T](n)
+		sum := k.RowExpScaled(dst, h, c, shift, 0.125)
+		want := 0.0
+		for j, v := range dst {
+			x := (float64(h[j]) - float64(c[j]) - float64(shift)) / 8
+			e := math.Exp(x)
+			near(t, label("RowExpScaled[%d] of %d", j, n), v, e, relative((3-min(0, max(x, -100))/8)*unit[T](), e))
+			want += e
+		}
+		near(t, label("RowExpScaled sum of %d", n), sum, want, unit[T]()*want*float64(8+n/8))
+		if again := k.ExpScaled(logits, logits, shift, 0.125); again != sum {
+			t.Errorf("ExpScaled of %d = %v, RowExpScaled = %v: want equal", n, again, sum)
+		}
+		for j, v := range dst {
+			if logits[j] != v {
+				t.Fatalf("ExpScaled[%d] of %d = %v, RowExpScaled %v: want equal", j, n, logits[j], v)
+			}
+		}
+		if !intact() {
+			t.Fatalf("RowExpScaled of %d wrote outside dst", n)
+		}
+	}
+}
+
 func TestRowNothing(t *testing.T) { onAll(t, rowNothing[float64], rowNothing[float32]) }
 
 // rowNothing: empty rows and rows without mass.

@@ -42,6 +42,26 @@ func plainMax32AVX512(x *float32, n int) (top float32)
 //go:noescape
 func plainMax32AVX2(x *float32, n int) (top float32)
 
+// plainExpScaled64AVX512 writes exp((x - shift)*scale) to dst and returns the sum.
+//
+//go:noescape
+func plainExpScaled64AVX512(dst *float64, x *float64, n int, shift float64, scale float64) (sum float64)
+
+// plainExpScaled64AVX2 writes exp((x - shift)*scale) to dst and returns the sum.
+//
+//go:noescape
+func plainExpScaled64AVX2(dst *float64, x *float64, n int, shift float64, scale float64) (sum float64)
+
+// plainExpScaled32AVX512 writes exp((x - shift)*scale) to dst and returns the sum.
+//
+//go:noescape
+func plainExpScaled32AVX512(dst *float32, x *float32, n int, shift float32, scale float32) (sum float32)
+
+// plainExpScaled32AVX2 writes exp((x - shift)*scale) to dst and returns the sum.
+//
+//go:noescape
+func plainExpScaled32AVX2(dst *float32, x *float32, n int, shift float32, scale float32) (sum float32)
+
 // plainSum64AVX512 returns the sum of exp(x - shift).
 //
 //go:noescape
@@ -85,22 +105,22 @@ func plainExp32AVX2(dst *float32, x *float32, n int, shift float32) (sum float32
 // plainLSE64AVX512 returns shift and sum of exp(x - shift) in one pass.
 //
 //go:noescape
-func plainLSE64AVX512(x *float64, n int) (shift float64, sum float64)
+func plainLSE64AVX512(x *float64, n int, start float64) (shift float64, sum float64)
 
 // plainLSE64AVX2 returns shift and sum of exp(x - shift) in one pass.
 //
 //go:noescape
-func plainLSE64AVX2(x *float64, n int) (shift float64, sum float64)
+func plainLSE64AVX2(x *float64, n int, start float64) (shift float64, sum float64)
 
 // plainLSE32AVX512 returns shift and sum of exp(x - shift) in one pass.
 //
 //go:noescape
-func plainLSE32AVX512(x *float32, n int) (shift float32, sum float32)
+func plainLSE32AVX512(x *float32, n int, start float32) (shift float32, sum float32)
 
 // plainLSE32AVX2 returns shift and sum of exp(x - shift) in one pass.
 //
 //go:noescape
-func plainLSE32AVX2(x *float32, n int) (shift float32, sum float32)
+func plainLSE32AVX2(x *float32, n int, start float32) (shift float32, sum float32)
 
 // denseMax64AVX512 returns the largest of h - inv*c, ignoring NaN.
 //
@@ -121,6 +141,26 @@ func denseMax32AVX512(h *float32, c *float32, n int, inv float32) (top float32)
 //
 //go:noescape
 func denseMax32AVX2(h *float32, c *float32, n int, inv float32) (top float32)
+
+// denseExpScaled64AVX512 writes exp((h - inv*c - shift)*scale) to dst and returns the sum.
+//
+//go:noescape
+func denseExpScaled64AVX512(dst *float64, h *float64, c *float64, n int, inv float64, shift float64, scale float64) (sum float64)
+
+// denseExpScaled64AVX2 writes exp((h - inv*c - shift)*scale) to dst and returns the sum.
+//
+//go:noescape
+func denseExpScaled64AVX2(dst *float64, h *float64, c *float64, n int, inv float64, shift float64, scale float64) (sum float64)
+
+// denseExpScaled32AVX512 writes exp((h - inv*c - shift)*scale) to dst and returns the sum.
+//
+//go:noescape
+func denseExpScaled32AVX512(dst *float32, h *float32, c *float32, n int, inv float32, shift float32, scale float32) (sum float32)
+
+// denseExpScaled32AVX2 writes exp((h - inv*c - shift)*scale) to dst and returns the sum.
+//
+//go:noescape
+func denseExpScaled32AVX2(dst *float32, h *float32, c *float32, n int, inv float32, shift float32, scale float32) (sum float32)
 
 // denseSum64AVX512 returns the sum of exp(h - inv*c - shift).
 //
@@ -165,22 +205,22 @@ func denseExp32AVX2(dst *float32, h *float32, c *float32, n int, inv float32, sh
 // denseLSE64AVX512 returns shift and sum of exp(h - inv*c - shift) in one pass.
 //
 //go:noescape
-func denseLSE64AVX512(h *float64, c *float64, n int, inv float64) (shift float64, sum float64)
+func denseLSE64AVX512(h *float64, c *float64, n int, inv float64, start float64) (shift float64, sum float64)
 
 // denseLSE64AVX2 returns shift and sum of exp(h - inv*c - shift) in one pass.
 //
 //go:noescape
-func denseLSE64AVX2(h *float64, c *float64, n int, inv float64) (shift float64, sum float64)
+func denseLSE64AVX2(h *float64, c *float64, n int, inv float64, start float64) (shift float64, sum float64)
 
 // denseLSE32AVX512 returns shift and sum of exp(h - inv*c - shift) in one pass.
 //
 //go:noescape
-func denseLSE32AVX512(h *float32, c *float32, n int, inv float32) (shift float32, sum float32)
+func denseLSE32AVX512(h *float32, c *float32, n int, inv float32, start float32) (shift float32, sum float32)
 
 // denseLSE32AVX2 returns shift and sum of exp(h - inv*c - shift) in one pass.
 //
 //go:noescape
-func denseLSE32AVX2(h *float32, c *float32, n int, inv float32) (shift float32, sum float32)
+func denseLSE32AVX2(h *float32, c *float32, n int, inv float32, start float32) (shift float32, sum float32)
 
 // denseLogits64AVX512 writes h - inv*c to dst and returns the largest, ignoring NaN.
 //
@@ -225,22 +265,22 @@ func squareExp32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, st
 // squareLSE64AVX512 returns shift and sum of exp(h - inv*|x-y|² - shift) in one pass.
 //
 //go:noescape
-func squareLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (shift float64, sum float64)
+func squareLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // squareLSE64AVX2 returns shift and sum of exp(h - inv*|x-y|² - shift) in one pass.
 //
 //go:noescape
-func squareLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (shift float64, sum float64)
+func squareLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // squareLSE32AVX512 returns shift and sum of exp(h - inv*|x-y|² - shift) in one pass.
 //
 //go:noescape
-func squareLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (shift float32, sum float32)
+func squareLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
 
 // squareLSE32AVX2 returns shift and sum of exp(h - inv*|x-y|² - shift) in one pass.
 //
 //go:noescape
-func squareLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (shift float32, sum float32)
+func squareLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
 
 // squareLogits64AVX512 writes h - inv*|x-y|² to dst and returns the largest, ignoring NaN.
 //
@@ -285,22 +325,22 @@ func manhattanExp32AVX2(dst *float32, h *float32, y *float32, x *float32, n int,
 // manhattanLSE64AVX512 returns shift and sum of exp(h - inv*|x-y|₁ - shift) in one pass.
 //
 //go:noescape
-func manhattanLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (shift float64, sum float64)
+func manhattanLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // manhattanLSE64AVX2 returns shift and sum of exp(h - inv*|x-y|₁ - shift) in one pass.
 //
 //go:noescape
-func manhattanLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (shift float64, sum float64)
+func manhattanLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // manhattanLSE32AVX512 returns shift and sum of exp(h - inv*|x-y|₁ - shift) in one pass.
 //
 //go:noescape
-func manhattanLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (shift float32, sum float32)
+func manhattanLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
 
 // manhattanLSE32AVX2 returns shift and sum of exp(h - inv*|x-y|₁ - shift) in one pass.
 //
 //go:noescape
-func manhattanLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (shift float32, sum float32)
+func manhattanLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
 
 // manhattanLogits64AVX512 writes h - inv*|x-y|₁ to dst and returns the largest, ignoring NaN.
 //
@@ -345,22 +385,22 @@ func mixedExp32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, str
 // mixedLSE64AVX512 returns shift and sum of exp(h - inv*(|x-y|² + mix*|x-y|₁) - shift) in one pass.
 //
 //go:noescape
-func mixedLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (shift float64, sum float64)
+func mixedLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // mixedLSE64AVX2 returns shift and sum of exp(h - inv*(|x-y|² + mix*|x-y|₁) - shift) in one pass.
 //
 //go:noescape
-func mixedLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (shift float64, sum float64)
+func mixedLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // mixedLSE32AVX512 returns shift and sum of exp(h - inv*(|x-y|² + mix*|x-y|₁) - shift) in one pass.
 //
 //go:noescape
-func mixedLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (shift float32, sum float32)
+func mixedLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
 
 // mixedLSE32AVX2 returns shift and sum of exp(h - inv*(|x-y|² + mix*|x-y|₁) - shift) in one pass.
 //
 //go:noescape
-func mixedLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (shift float32, sum float32)
+func mixedLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
 
 // mixedLogits64AVX512 writes h - inv*(|x-y|² + mix*|x-y|₁) to dst and returns the largest, ignoring NaN.
 //

@@ -87,6 +87,7 @@ type asm struct {
 	*file
 	target
 	labels int
+	ahead  bool // rows are fetched ahead: there is much to do for each element
 }
 
 // pick chooses between the two element widths.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // A source is where the arguments of a row of exponentials come from.
@@ -12,7 +13,8 @@ type source struct {
 	sig       string
 	// open loads parameters; the function it returns emits one span of
 	// arguments, −Inf in lanes that do not exist.
-	open func(a *asm) func(s span) []vec
+	open    func(a *asm) func(s span) []vec
+	shifted bool // the arguments are shifted already
 }
 
 func sources() []source {
@@ -24,6 +26,9 @@ func sources() []source {
 		{name: "dense", doc: "h - inv*c", sig: "h, c *T, n int, inv T", open: func(a *asm) func(span) []vec {
 			h, c, inv := a.ptr("h"), a.ptr("c"), a.scalar("inv")
 			return func(s span) []vec {
+				if a.ahead {
+					a.fetchAhead(c, s)
+				}
 				x, cost := a.readOr(h, s, a.minusInf()), a.read(c, s)
 				for u, v := range x {
 					a.fnma(v, cost[u], inv)
@@ -34,6 +39,38 @@ func sources() []source {
 		points("square", "h - inv*|x-y|²", squareTerm),
 		points("manhattan", "h - inv*|x-y|₁", manhattanTerm),
 		points("mixed", "h - inv*(|x-y|² + mix*|x-y|₁)", mixedTerm),
+	}
+}
+
+// scaled is the source shifted and multiplied by a parameter.
+func (s source) scaled() source {
+	open := s.open
+	s.open = func(a *asm) func(span) []vec {
+		args, shift, scale := open(a), a.scalar("shift"), a.scalar("scale")
+		return func(s span) []vec {
+			x := args(s)
+			for _, v := range x {
+				a.sub(v, v, shift)
+				a.mul(v, v, scale)
+			}
+			return x
+		}
+	}
+	s.shifted = true
+	return s
+}
+
+// fetchAhead asks for the cache lines of an array that come one page after a
+// span: rows of a matrix lie one after the other, and the processor's own
+// prefetching stops where a page ends.
+func (a *asm) fetchAhead(base reg.Register, s span) {
+	if s.n == 1 {
+		return
+	}
+	for line := 0; line < s.n*a.lanes()*a.size(); line += 64 {
+		m := a.at(base, s.i, 0)
+		m.Disp += line + 4096
+		a.PREFETCHT0(m)
 	}
 }
 
@@ -136,6 +173,10 @@ func rowKernels() []kernel {
 					sig: s.sig, ret: "(top T)", emit: func(a *asm) { a.rowMax(s, false) },
 				},
 				kernel{
+					name: s.name + "ExpScaled", doc: "writes exp((" + s.doc + " - shift)*scale) to dst and returns the sum.",
+					sig: "dst, " + s.sig + ", shift, scale T", ret: "(sum T)", emit: func(a *asm) { a.rowExp(s.scaled(), true) },
+				},
+				kernel{
 					name: s.name + "Sum", doc: "returns the sum of exp(" + s.doc + " - shift).",
 					sig: s.sig + ", shift T", ret: "(sum T)", emit: func(a *asm) { a.rowExp(s, false) },
 				},
@@ -149,7 +190,7 @@ func rowKernels() []kernel {
 			},
 			kernel{
 				name: s.name + "LSE", doc: "returns shift and sum of exp(" + s.doc + " - shift) in one pass.",
-				sig: s.sig, ret: "(shift, sum T)", emit: func(a *asm) { a.rowLSE(s) },
+				sig: s.sig + ", start T", ret: "(shift, sum T)", emit: func(a *asm) { a.rowLSE(s) },
 			},
 		)
 		if s.name != "plain" {
@@ -197,14 +238,15 @@ func (a *asm) rowMax(src source, store bool) {
 }
 
 func (a *asm) rowExp(src source, store bool) {
-	args, shift := src.open(a), a.scalar("shift")
+	a.ahead = true
+	args := src.open(a)
+	if !src.shifted {
+		args = a.shiftedBy("shift", args)
+	}
 	e, sums := a.exponential(plain), a.zeros(2)
 	write := a.writer(store)
 	a.stream(a.ptr("n"), a.unroll(), func(s span) {
 		x := args(s)
-		for _, v := range x {
-			a.sub(v, v, shift)
-		}
 		e.apply(x)
 		write(s, x)
 		for u, v := range x {
@@ -212,6 +254,18 @@ func (a *asm) rowExp(src source, store bool) {
 		}
 	})
 	a.result(0, a.across(a.fold(sums, a.add), a.add))
+}
+
+// shiftedBy subtracts a parameter from arguments.
+func (a *asm) shiftedBy(name string, args func(span) []vec) func(span) []vec {
+	shift := a.scalar(name)
+	return func(s span) []vec {
+		x := args(s)
+		for _, v := range x {
+			a.sub(v, v, shift)
+		}
+		return x
+	}
 }
 
 // writer stores spans to the parameter dst, or does nothing.
@@ -223,16 +277,18 @@ func (a *asm) writer(store bool) func(span, []vec) {
 	return func(s span, v []vec) { a.write(dst, s, v) }
 }
 
-// rowLSE keeps a shift that is raised, and the sums scaled down, only when an
-// argument exceeds it by more than slack: sums stay far from overflow and the
-// row is read once. A row of −Inf gives a sum of 0.
+// rowLSE starts with a shift that is raised, and the sums scaled down, only
+// when an argument exceeds it by more than slack: sums stay far from overflow
+// and the row is read once. A row of −Inf gives a sum of 0.
 func (a *asm) rowLSE(src source) {
-	slack, least := 32.0, -math.MaxFloat32
+	a.ahead = true
+	slack := 32.0
 	if a.double {
-		slack, least = 256, -math.MaxFloat64
+		slack = 256
 	}
 	args, e, sums := src.open(a), a.exponential(low), a.zeros(2)
-	shift, limit := a.load(a.constant("least", least)), a.load(a.constant("least", least))
+	shift, limit := a.scalar("start"), a.load(a.constant("slack", slack))
+	a.add(limit, limit, shift)
 	a.stream(a.ptr("n"), a.unroll(), func(s span) {
 		x := args(s)
 		top := a.vec()
