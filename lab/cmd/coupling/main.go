@@ -42,6 +42,7 @@ type cli struct {
 	Sweep   sweepCmd   `cmd:"" help:"Compute the cells of figures, without drawing."`
 	Job     jobCmd     `cmd:"" help:"Compute one line of a job file, as written by sweep --jobs."`
 	Runs    runsCmd    `cmd:"" help:"Look into the store of results."`
+	Solve   solveCmd   `cmd:"" help:"Solve a transport problem from files."`
 	Doctor  doctorCmd  `cmd:"" help:"Say what this machine has, and how to mend what is missing."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
