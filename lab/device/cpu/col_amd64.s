@@ -17,90 +17,127 @@ TEXT ·colLSE64AVX512(SB), NOSPLIT, $0-48
 	VMOVUPD      expRootsUpper64<>+0(SB), Z5
 	VBROADCASTSD expLog2e64<>+0(SB), Z6
 	XORQ         SI, SI
-	SUBQ         $0x00000010, BX
+	SUBQ         $0x00000018, BX
 	JL           skip2
 
 loop1:
 	PREFETCHT0       4096(DX)(SI*8)
 	PREFETCHT0       4160(DX)(SI*8)
+	PREFETCHT0       4224(DX)(SI*8)
 	VMOVUPD          (DX)(SI*8), Z8
 	VMOVUPD          64(DX)(SI*8), Z9
+	VMOVUPD          128(DX)(SI*8), Z10
 	VMOVUPD          Z0, Z7
 	VFNMADD231PD     Z1, Z8, Z7
 	VMOVUPD          Z0, Z8
 	VFNMADD231PD     Z1, Z9, Z8
-	VMOVUPD          (AX)(SI*8), Z9
-	VMOVUPD          64(AX)(SI*8), Z18
-	VMAXPD           Z9, Z7, Z19
-	VSUBPD           Z9, Z7, Z7
-	VMOVUPD          Z19, Z9
-	VMAXPD           Z18, Z8, Z19
-	VSUBPD           Z18, Z8, Z8
-	VMOVUPD          Z19, Z18
-	VMOVUPD          Z9, (AX)(SI*8)
-	VMOVUPD          Z18, 64(AX)(SI*8)
-	VMOVUPD          Z7, Z9
+	VMOVUPD          Z0, Z9
+	VFNMADD231PD     Z1, Z10, Z9
+	VMOVUPD          (AX)(SI*8), Z10
+	VMOVUPD          64(AX)(SI*8), Z21
+	VMOVUPD          128(AX)(SI*8), Z22
+	VMAXPD           Z10, Z7, Z23
+	VSUBPD           Z10, Z7, Z7
+	VMOVUPD          Z23, Z10
+	VMAXPD           Z21, Z8, Z23
+	VSUBPD           Z21, Z8, Z8
+	VMOVUPD          Z23, Z21
+	VMAXPD           Z22, Z9, Z23
+	VSUBPD           Z22, Z9, Z9
+	VMOVUPD          Z23, Z22
+	VMOVUPD          Z10, (AX)(SI*8)
+	VMOVUPD          Z21, 64(AX)(SI*8)
+	VMOVUPD          Z22, 128(AX)(SI*8)
+	VMOVUPD          Z7, Z10
 	VORPD            signMask64<>+0(SB), Z7, Z7
-	VMOVUPD          Z8, Z18
+	VMOVUPD          Z8, Z21
 	VORPD            signMask64<>+0(SB), Z8, Z8
+	VMOVUPD          Z9, Z22
+	VORPD            signMask64<>+0(SB), Z9, Z9
 	VCMPPD           $0x15, Z3, Z7, K1
 	VCMPPD           $0x15, Z3, Z8, K2
-	VMOVUPD          Z2, Z19
-	VFMADD231PD      Z6, Z7, Z19
-	VMOVUPD          Z2, Z20
-	VFMADD231PD      Z6, Z8, Z20
-	VSUBPD           Z2, Z19, Z21
-	VSUBPD           Z2, Z20, Z22
-	VFMSUB213PD      Z21, Z6, Z7
-	VFMSUB213PD      Z22, Z6, Z8
-	VMOVUPD          Z19, Z21
-	VPERMI2PD        Z5, Z4, Z19
-	VMOVUPD          Z20, Z22
-	VPERMI2PD        Z5, Z4, Z20
-	VPSLLQ           $0x30, Z21, Z21
-	VPADDQ           Z21, Z19, Z19
-	VPSLLQ           $0x30, Z22, Z22
-	VPADDQ           Z22, Z20, Z20
-	VBROADCASTSD     expWideF64<>+0(SB), Z21
-	VBROADCASTSD     expWideF64<>+0(SB), Z22
-	VFMADD213PD.BCST expWideE64<>+0(SB), Z7, Z21
-	VFMADD213PD.BCST expWideE64<>+0(SB), Z8, Z22
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z7, Z21
-	VFMADD213PD.BCST expWideD64<>+0(SB), Z8, Z22
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z7, Z21
-	VFMADD213PD.BCST expWideC64<>+0(SB), Z8, Z22
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z7, Z21
-	VFMADD213PD.BCST expWideB64<>+0(SB), Z8, Z22
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z7, Z21
-	VFMADD213PD.BCST expWideA64<>+0(SB), Z8, Z22
-	VMULPD           Z19, Z7, Z7
-	VMULPD           Z20, Z8, Z8
-	VFMADD213PD.Z    Z19, Z21, K1, Z7
-	VFMADD213PD.Z    Z20, Z22, K2, Z8
-	VMOVUPD          (CX)(SI*8), Z19
-	VMOVUPD          64(CX)(SI*8), Z20
-	VBROADCASTSD     one64<>+0(SB), Z21
-	VXORPS           Z22, Z22, Z22
-	VCMPPD           $0x1e, Z22, Z9, K1
-	VBLENDMPD        Z19, Z21, K1, Z10
-	VBLENDMPD        Z21, Z19, K1, Z11
-	VMOVUPD          Z11, Z19
-	VFMADD231PD      Z7, Z10, Z19
+	VCMPPD           $0x15, Z3, Z9, K3
+	VMOVUPD          Z2, Z23
+	VFMADD231PD      Z6, Z7, Z23
+	VMOVUPD          Z2, Z24
+	VFMADD231PD      Z6, Z8, Z24
+	VMOVUPD          Z2, Z25
+	VFMADD231PD      Z6, Z9, Z25
+	VSUBPD           Z2, Z23, Z26
+	VSUBPD           Z2, Z24, Z27
+	VSUBPD           Z2, Z25, Z28
+	VFMSUB213PD      Z26, Z6, Z7
+	VFMSUB213PD      Z27, Z6, Z8
+	VFMSUB213PD      Z28, Z6, Z9
+	VMOVUPD          Z23, Z26
+	VPERMI2PD        Z5, Z4, Z23
+	VMOVUPD          Z24, Z27
+	VPERMI2PD        Z5, Z4, Z24
+	VMOVUPD          Z25, Z28
+	VPERMI2PD        Z5, Z4, Z25
+	VPSLLQ           $0x30, Z26, Z26
+	VPADDQ           Z26, Z23, Z23
+	VPSLLQ           $0x30, Z27, Z27
+	VPADDQ           Z27, Z24, Z24
+	VPSLLQ           $0x30, Z28, Z28
+	VPADDQ           Z28, Z25, Z25
+	VBROADCASTSD     expWideF64<>+0(SB), Z26
+	VBROADCASTSD     expWideF64<>+0(SB), Z27
+	VBROADCASTSD     expWideF64<>+0(SB), Z28
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z7, Z26
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z8, Z27
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z9, Z28
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z7, Z26
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z8, Z27
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z9, Z28
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z7, Z26
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z8, Z27
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z9, Z28
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z7, Z26
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z8, Z27
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z9, Z28
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z7, Z26
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z8, Z27
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z9, Z28
+	VMULPD           Z23, Z7, Z7
+	VMULPD           Z24, Z8, Z8
+	VMULPD           Z25, Z9, Z9
+	VFMADD213PD.Z    Z23, Z26, K1, Z7
+	VFMADD213PD.Z    Z24, Z27, K2, Z8
+	VFMADD213PD.Z    Z25, Z28, K3, Z9
+	VMOVUPD          (CX)(SI*8), Z23
+	VMOVUPD          64(CX)(SI*8), Z24
+	VMOVUPD          128(CX)(SI*8), Z25
+	VBROADCASTSD     one64<>+0(SB), Z26
+	VXORPS           Z27, Z27, Z27
+	VCMPPD           $0x1e, Z27, Z10, K1
+	VBLENDMPD        Z23, Z26, K1, Z11
+	VBLENDMPD        Z26, Z23, K1, Z12
+	VMOVUPD          Z12, Z23
+	VFMADD231PD      Z7, Z11, Z23
 	VBROADCASTSD     one64<>+0(SB), Z7
-	VXORPS           Z9, Z9, Z9
-	VCMPPD           $0x1e, Z9, Z18, K1
-	VBLENDMPD        Z20, Z7, K1, Z12
-	VBLENDMPD        Z7, Z20, K1, Z13
-	VMOVUPD          Z13, Z20
-	VFMADD231PD      Z8, Z12, Z20
-	VMOVUPD          Z19, (CX)(SI*8)
-	VMOVUPD          Z20, 64(CX)(SI*8)
-	ADDQ             $0x00000010, SI
-	SUBQ             $0x00000010, BX
+	VXORPS           Z10, Z10, Z10
+	VCMPPD           $0x1e, Z10, Z21, K1
+	VBLENDMPD        Z24, Z7, K1, Z13
+	VBLENDMPD        Z7, Z24, K1, Z14
+	VMOVUPD          Z14, Z24
+	VFMADD231PD      Z8, Z13, Z24
+	VBROADCASTSD     one64<>+0(SB), Z7
+	VXORPS           Z8, Z8, Z8
+	VCMPPD           $0x1e, Z8, Z22, K1
+	VBLENDMPD        Z25, Z7, K1, Z15
+	VBLENDMPD        Z7, Z25, K1, Z16
+	VMOVUPD          Z16, Z25
+	VFMADD231PD      Z9, Z15, Z25
+	VMOVUPD          Z23, (CX)(SI*8)
+	VMOVUPD          Z24, 64(CX)(SI*8)
+	VMOVUPD          Z25, 128(CX)(SI*8)
+	ADDQ             $0x00000018, SI
+	SUBQ             $0x00000018, BX
 	JGE              loop1
 
 skip2:
-	ADDQ $0x00000010, BX
+	ADDQ $0x00000018, BX
 	SUBQ $0x00000008, BX
 	JL   skip4
 
@@ -136,10 +173,10 @@ loop3:
 	VBROADCASTSD     one64<>+0(SB), Z10
 	VXORPS           Z11, Z11, Z11
 	VCMPPD           $0x1e, Z11, Z8, K1
-	VBLENDMPD        Z9, Z10, K1, Z14
-	VBLENDMPD        Z10, Z9, K1, Z15
-	VMOVUPD          Z15, Z9
-	VFMADD231PD      Z7, Z14, Z9
+	VBLENDMPD        Z9, Z10, K1, Z17
+	VBLENDMPD        Z10, Z9, K1, Z18
+	VMOVUPD          Z18, Z9
+	VFMADD231PD      Z7, Z17, Z9
 	VMOVUPD          Z9, (CX)(SI*8)
 	ADDQ             $0x00000008, SI
 	SUBQ             $0x00000008, BX
@@ -183,10 +220,10 @@ skip4:
 	VBROADCASTSD     one64<>+0(SB), Z3
 	VXORPS           Z4, Z4, Z4
 	VCMPPD           $0x1e, Z4, Z1, K2
-	VBLENDMPD        Z2, Z3, K2, Z16
-	VBLENDMPD        Z3, Z2, K2, Z17
-	VMOVUPD          Z17, Z2
-	VFMADD231PD      Z0, Z16, Z2
+	VBLENDMPD        Z2, Z3, K2, Z19
+	VBLENDMPD        Z3, Z2, K2, Z20
+	VMOVUPD          Z20, Z2
+	VFMADD231PD      Z0, Z19, Z2
 	VMOVUPD          Z2, K1, (CX)(SI*8)
 
 done5:
@@ -333,103 +370,141 @@ TEXT ·colLSE64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD from+32(FP), Y0
 	VBROADCASTSD inv+40(FP), Y1
 	XORQ         SI, SI
-	SUBQ         $0x00000008, BX
+	SUBQ         $0x0000000c, BX
 	JL           skip2
 
 loop1:
 	PREFETCHT0   4096(DX)(SI*8)
+	PREFETCHT0   4160(DX)(SI*8)
 	VMOVUPD      (DX)(SI*8), Y3
 	VMOVUPD      32(DX)(SI*8), Y4
+	VMOVUPD      64(DX)(SI*8), Y5
 	VMOVUPD      Y0, Y2
 	VFNMADD231PD Y1, Y3, Y2
 	VMOVUPD      Y0, Y3
 	VFNMADD231PD Y1, Y4, Y3
-	VMOVUPD      (AX)(SI*8), Y4
-	VMOVUPD      32(AX)(SI*8), Y5
-	VMAXPD       Y4, Y2, Y6
-	VSUBPD       Y4, Y2, Y2
-	VMOVUPD      Y6, Y4
-	VMAXPD       Y5, Y3, Y6
-	VSUBPD       Y5, Y3, Y3
-	VMOVUPD      Y6, Y5
-	VMOVUPD      Y4, (AX)(SI*8)
-	VMOVUPD      Y5, 32(AX)(SI*8)
-	VMOVUPD      Y2, Y4
+	VMOVUPD      Y0, Y4
+	VFNMADD231PD Y1, Y5, Y4
+	VMOVUPD      (AX)(SI*8), Y5
+	VMOVUPD      32(AX)(SI*8), Y6
+	VMOVUPD      64(AX)(SI*8), Y7
+	VMAXPD       Y5, Y2, Y8
+	VSUBPD       Y5, Y2, Y2
+	VMOVUPD      Y8, Y5
+	VMAXPD       Y6, Y3, Y8
+	VSUBPD       Y6, Y3, Y3
+	VMOVUPD      Y8, Y6
+	VMAXPD       Y7, Y4, Y8
+	VSUBPD       Y7, Y4, Y4
+	VMOVUPD      Y8, Y7
+	VMOVUPD      Y5, (AX)(SI*8)
+	VMOVUPD      Y6, 32(AX)(SI*8)
+	VMOVUPD      Y7, 64(AX)(SI*8)
+	VMOVUPD      Y2, Y5
 	VORPD        signMask64<>+0(SB), Y2, Y2
-	VMOVUPD      Y3, Y5
+	VMOVUPD      Y3, Y6
 	VORPD        signMask64<>+0(SB), Y3, Y3
-	VMOVUPD      expZero64<>+0(SB), Y6
-	VMAXPD       Y2, Y6, Y2
-	VMAXPD       Y3, Y6, Y3
-	VMOVUPD      expShift64<>+0(SB), Y6
-	VFMADD231PD  expLog2e64<>+0(SB), Y2, Y6
-	VMOVUPD      expShift64<>+0(SB), Y7
-	VFMADD231PD  expLog2e64<>+0(SB), Y3, Y7
-	VSUBPD       expShift64<>+0(SB), Y6, Y8
-	VSUBPD       expShift64<>+0(SB), Y7, Y9
-	VFMSUB132PD  expLog2e64<>+0(SB), Y8, Y2
-	VFMSUB132PD  expLog2e64<>+0(SB), Y9, Y3
-	VPSLLQ       $0x34, Y6, Y6
-	VPSLLQ       $0x34, Y7, Y7
-	VMOVUPD      expNarrowL64<>+0(SB), Y8
-	VMOVUPD      expNarrowL64<>+0(SB), Y9
-	VMOVUPD      expNarrowK64<>+0(SB), Y10
-	VFMADD213PD  Y10, Y2, Y8
-	VFMADD213PD  Y10, Y3, Y9
-	VMOVUPD      expNarrowJ64<>+0(SB), Y10
-	VFMADD213PD  Y10, Y2, Y8
-	VFMADD213PD  Y10, Y3, Y9
-	VMOVUPD      expNarrowI64<>+0(SB), Y10
-	VFMADD213PD  Y10, Y2, Y8
-	VFMADD213PD  Y10, Y3, Y9
-	VMOVUPD      expNarrowH64<>+0(SB), Y10
-	VFMADD213PD  Y10, Y2, Y8
-	VFMADD213PD  Y10, Y3, Y9
-	VMOVUPD      expNarrowG64<>+0(SB), Y10
-	VFMADD213PD  Y10, Y2, Y8
-	VFMADD213PD  Y10, Y3, Y9
-	VMOVUPD      expNarrowF64<>+0(SB), Y10
-	VFMADD213PD  Y10, Y2, Y8
-	VFMADD213PD  Y10, Y3, Y9
-	VMOVUPD      expNarrowE64<>+0(SB), Y10
-	VFMADD213PD  Y10, Y2, Y8
-	VFMADD213PD  Y10, Y3, Y9
-	VMOVUPD      expNarrowD64<>+0(SB), Y10
-	VFMADD213PD  Y10, Y2, Y8
-	VFMADD213PD  Y10, Y3, Y9
-	VMOVUPD      expNarrowC64<>+0(SB), Y10
-	VFMADD213PD  Y10, Y2, Y8
-	VFMADD213PD  Y10, Y3, Y9
-	VMOVUPD      expNarrowB64<>+0(SB), Y10
-	VFMADD213PD  Y10, Y2, Y8
-	VFMADD213PD  Y10, Y3, Y9
-	VMOVUPD      expNarrowA64<>+0(SB), Y10
-	VFMADD213PD  Y10, Y2, Y8
-	VFMADD213PD  Y10, Y3, Y9
-	VMULPD       Y6, Y8, Y2
-	VMULPD       Y7, Y9, Y3
-	VMOVUPD      (CX)(SI*8), Y6
-	VMOVUPD      32(CX)(SI*8), Y7
-	VMOVUPD      one64<>+0(SB), Y8
-	VXORPS       Y9, Y9, Y9
-	VCMPPD       $0x1e, Y9, Y4, Y4
-	VBLENDVPD    Y4, Y6, Y8, Y9
-	VBLENDVPD    Y4, Y8, Y6, Y6
-	VFMADD231PD  Y2, Y9, Y6
+	VMOVUPD      Y4, Y7
+	VORPD        signMask64<>+0(SB), Y4, Y4
+	VMOVUPD      expZero64<>+0(SB), Y8
+	VMAXPD       Y2, Y8, Y2
+	VMAXPD       Y3, Y8, Y3
+	VMAXPD       Y4, Y8, Y4
+	VMOVUPD      expShift64<>+0(SB), Y8
+	VFMADD231PD  expLog2e64<>+0(SB), Y2, Y8
+	VMOVUPD      expShift64<>+0(SB), Y9
+	VFMADD231PD  expLog2e64<>+0(SB), Y3, Y9
+	VMOVUPD      expShift64<>+0(SB), Y10
+	VFMADD231PD  expLog2e64<>+0(SB), Y4, Y10
+	VSUBPD       expShift64<>+0(SB), Y8, Y11
+	VSUBPD       expShift64<>+0(SB), Y9, Y12
+	VSUBPD       expShift64<>+0(SB), Y10, Y13
+	VFMSUB132PD  expLog2e64<>+0(SB), Y11, Y2
+	VFMSUB132PD  expLog2e64<>+0(SB), Y12, Y3
+	VFMSUB132PD  expLog2e64<>+0(SB), Y13, Y4
+	VPSLLQ       $0x34, Y8, Y8
+	VPSLLQ       $0x34, Y9, Y9
+	VPSLLQ       $0x34, Y10, Y10
+	VMOVUPD      expNarrowL64<>+0(SB), Y11
+	VMOVUPD      expNarrowL64<>+0(SB), Y12
+	VMOVUPD      expNarrowL64<>+0(SB), Y13
+	VMOVUPD      expNarrowK64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y2, Y11
+	VFMADD213PD  Y14, Y3, Y12
+	VFMADD213PD  Y14, Y4, Y13
+	VMOVUPD      expNarrowJ64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y2, Y11
+	VFMADD213PD  Y14, Y3, Y12
+	VFMADD213PD  Y14, Y4, Y13
+	VMOVUPD      expNarrowI64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y2, Y11
+	VFMADD213PD  Y14, Y3, Y12
+	VFMADD213PD  Y14, Y4, Y13
+	VMOVUPD      expNarrowH64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y2, Y11
+	VFMADD213PD  Y14, Y3, Y12
+	VFMADD213PD  Y14, Y4, Y13
+	VMOVUPD      expNarrowG64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y2, Y11
+	VFMADD213PD  Y14, Y3, Y12
+	VFMADD213PD  Y14, Y4, Y13
+	VMOVUPD      expNarrowF64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y2, Y11
+	VFMADD213PD  Y14, Y3, Y12
+	VFMADD213PD  Y14, Y4, Y13
+	VMOVUPD      expNarrowE64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y2, Y11
+	VFMADD213PD  Y14, Y3, Y12
+	VFMADD213PD  Y14, Y4, Y13
+	VMOVUPD      expNarrowD64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y2, Y11
+	VFMADD213PD  Y14, Y3, Y12
+	VFMADD213PD  Y14, Y4, Y13
+	VMOVUPD      expNarrowC64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y2, Y11
+	VFMADD213PD  Y14, Y3, Y12
+	VFMADD213PD  Y14, Y4, Y13
+	VMOVUPD      expNarrowB64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y2, Y11
+	VFMADD213PD  Y14, Y3, Y12
+	VFMADD213PD  Y14, Y4, Y13
+	VMOVUPD      expNarrowA64<>+0(SB), Y14
+	VFMADD213PD  Y14, Y2, Y11
+	VFMADD213PD  Y14, Y3, Y12
+	VFMADD213PD  Y14, Y4, Y13
+	VMULPD       Y8, Y11, Y2
+	VMULPD       Y9, Y12, Y3
+	VMULPD       Y10, Y13, Y4
+	VMOVUPD      (CX)(SI*8), Y8
+	VMOVUPD      32(CX)(SI*8), Y9
+	VMOVUPD      64(CX)(SI*8), Y10
+	VMOVUPD      one64<>+0(SB), Y11
+	VXORPS       Y12, Y12, Y12
+	VCMPPD       $0x1e, Y12, Y5, Y5
+	VBLENDVPD    Y5, Y8, Y11, Y12
+	VBLENDVPD    Y5, Y11, Y8, Y8
+	VFMADD231PD  Y2, Y12, Y8
 	VMOVUPD      one64<>+0(SB), Y2
-	VXORPS       Y4, Y4, Y4
-	VCMPPD       $0x1e, Y4, Y5, Y5
-	VBLENDVPD    Y5, Y7, Y2, Y4
-	VBLENDVPD    Y5, Y2, Y7, Y7
-	VFMADD231PD  Y3, Y4, Y7
-	VMOVUPD      Y6, (CX)(SI*8)
-	VMOVUPD      Y7, 32(CX)(SI*8)
-	ADDQ         $0x00000008, SI
-	SUBQ         $0x00000008, BX
+	VXORPS       Y5, Y5, Y5
+	VCMPPD       $0x1e, Y5, Y6, Y6
+	VBLENDVPD    Y6, Y9, Y2, Y5
+	VBLENDVPD    Y6, Y2, Y9, Y9
+	VFMADD231PD  Y3, Y5, Y9
+	VMOVUPD      one64<>+0(SB), Y2
+	VXORPS       Y3, Y3, Y3
+	VCMPPD       $0x1e, Y3, Y7, Y5
+	VBLENDVPD    Y5, Y10, Y2, Y3
+	VBLENDVPD    Y5, Y2, Y10, Y10
+	VFMADD231PD  Y4, Y3, Y10
+	VMOVUPD      Y8, (CX)(SI*8)
+	VMOVUPD      Y9, 32(CX)(SI*8)
+	VMOVUPD      Y10, 64(CX)(SI*8)
+	ADDQ         $0x0000000c, SI
+	SUBQ         $0x0000000c, BX
 	JGE          loop1
 
 skip2:
-	ADDQ $0x00000008, BX
+	ADDQ $0x0000000c, BX
 	SUBQ $0x00000004, BX
 	JL   skip4
 
@@ -712,84 +787,118 @@ TEXT ·colLSE32AVX512(SB), NOSPLIT, $0-40
 	VMOVUPS      expRoots32<>+0(SB), Z4
 	VBROADCASTSS expLog2e32<>+0(SB), Z5
 	XORQ         SI, SI
-	SUBQ         $0x00000020, BX
+	SUBQ         $0x00000030, BX
 	JL           skip2
 
 loop1:
 	PREFETCHT0       4096(DX)(SI*4)
 	PREFETCHT0       4160(DX)(SI*4)
+	PREFETCHT0       4224(DX)(SI*4)
 	VMOVUPS          (DX)(SI*4), Z7
 	VMOVUPS          64(DX)(SI*4), Z8
+	VMOVUPS          128(DX)(SI*4), Z9
 	VMOVUPS          Z0, Z6
 	VFNMADD231PS     Z1, Z7, Z6
 	VMOVUPS          Z0, Z7
 	VFNMADD231PS     Z1, Z8, Z7
-	VMOVUPS          (AX)(SI*4), Z8
-	VMOVUPS          64(AX)(SI*4), Z17
-	VMAXPS           Z8, Z6, Z18
-	VSUBPS           Z8, Z6, Z6
-	VMOVUPS          Z18, Z8
-	VMAXPS           Z17, Z7, Z18
-	VSUBPS           Z17, Z7, Z7
-	VMOVUPS          Z18, Z17
-	VMOVUPS          Z8, (AX)(SI*4)
-	VMOVUPS          Z17, 64(AX)(SI*4)
-	VMOVUPS          Z6, Z8
+	VMOVUPS          Z0, Z8
+	VFNMADD231PS     Z1, Z9, Z8
+	VMOVUPS          (AX)(SI*4), Z9
+	VMOVUPS          64(AX)(SI*4), Z20
+	VMOVUPS          128(AX)(SI*4), Z21
+	VMAXPS           Z9, Z6, Z22
+	VSUBPS           Z9, Z6, Z6
+	VMOVUPS          Z22, Z9
+	VMAXPS           Z20, Z7, Z22
+	VSUBPS           Z20, Z7, Z7
+	VMOVUPS          Z22, Z20
+	VMAXPS           Z21, Z8, Z22
+	VSUBPS           Z21, Z8, Z8
+	VMOVUPS          Z22, Z21
+	VMOVUPS          Z9, (AX)(SI*4)
+	VMOVUPS          Z20, 64(AX)(SI*4)
+	VMOVUPS          Z21, 128(AX)(SI*4)
+	VMOVUPS          Z6, Z9
 	VORPS            signMask32<>+0(SB), Z6, Z6
-	VMOVUPS          Z7, Z17
+	VMOVUPS          Z7, Z20
 	VORPS            signMask32<>+0(SB), Z7, Z7
+	VMOVUPS          Z8, Z21
+	VORPS            signMask32<>+0(SB), Z8, Z8
 	VCMPPS           $0x15, Z3, Z6, K1
 	VCMPPS           $0x15, Z3, Z7, K2
-	VMOVUPS          Z2, Z18
-	VFMADD231PS      Z5, Z6, Z18
-	VMOVUPS          Z2, Z19
-	VFMADD231PS      Z5, Z7, Z19
-	VSUBPS           Z2, Z18, Z20
-	VSUBPS           Z2, Z19, Z21
-	VFMSUB213PS      Z20, Z5, Z6
-	VFMSUB213PS      Z21, Z5, Z7
-	VMOVUPS          Z18, Z20
-	VPERMPS          Z4, Z18, Z18
-	VMOVUPS          Z19, Z21
-	VPERMPS          Z4, Z19, Z19
-	VPSLLD           $0x13, Z20, Z20
-	VPADDD           Z20, Z18, Z18
-	VPSLLD           $0x13, Z21, Z21
-	VPADDD           Z21, Z19, Z19
-	VBROADCASTSS     expWideC32<>+0(SB), Z20
-	VBROADCASTSS     expWideC32<>+0(SB), Z21
-	VFMADD213PS.BCST expWideB32<>+0(SB), Z6, Z20
-	VFMADD213PS.BCST expWideB32<>+0(SB), Z7, Z21
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z6, Z20
-	VFMADD213PS.BCST expWideA32<>+0(SB), Z7, Z21
-	VMULPS           Z18, Z6, Z6
-	VMULPS           Z19, Z7, Z7
-	VFMADD213PS.Z    Z18, Z20, K1, Z6
-	VFMADD213PS.Z    Z19, Z21, K2, Z7
-	VMOVUPS          (CX)(SI*4), Z18
-	VMOVUPS          64(CX)(SI*4), Z19
-	VBROADCASTSS     one32<>+0(SB), Z20
-	VXORPS           Z21, Z21, Z21
-	VCMPPS           $0x1e, Z21, Z8, K1
-	VBLENDMPS        Z18, Z20, K1, Z9
-	VBLENDMPS        Z20, Z18, K1, Z10
-	VMOVUPS          Z10, Z18
-	VFMADD231PS      Z6, Z9, Z18
+	VCMPPS           $0x15, Z3, Z8, K3
+	VMOVUPS          Z2, Z22
+	VFMADD231PS      Z5, Z6, Z22
+	VMOVUPS          Z2, Z23
+	VFMADD231PS      Z5, Z7, Z23
+	VMOVUPS          Z2, Z24
+	VFMADD231PS      Z5, Z8, Z24
+	VSUBPS           Z2, Z22, Z25
+	VSUBPS           Z2, Z23, Z26
+	VSUBPS           Z2, Z24, Z27
+	VFMSUB213PS      Z25, Z5, Z6
+	VFMSUB213PS      Z26, Z5, Z7
+	VFMSUB213PS      Z27, Z5, Z8
+	VMOVUPS          Z22, Z25
+	VPERMPS          Z4, Z22, Z22
+	VMOVUPS          Z23, Z26
+	VPERMPS          Z4, Z23, Z23
+	VMOVUPS          Z24, Z27
+	VPERMPS          Z4, Z24, Z24
+	VPSLLD           $0x13, Z25, Z25
+	VPADDD           Z25, Z22, Z22
+	VPSLLD           $0x13, Z26, Z26
+	VPADDD           Z26, Z23, Z23
+	VPSLLD           $0x13, Z27, Z27
+	VPADDD           Z27, Z24, Z24
+	VBROADCASTSS     expWideC32<>+0(SB), Z25
+	VBROADCASTSS     expWideC32<>+0(SB), Z26
+	VBROADCASTSS     expWideC32<>+0(SB), Z27
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z6, Z25
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z7, Z26
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z8, Z27
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z6, Z25
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z7, Z26
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z8, Z27
+	VMULPS           Z22, Z6, Z6
+	VMULPS           Z23, Z7, Z7
+	VMULPS           Z24, Z8, Z8
+	VFMADD213PS.Z    Z22, Z25, K1, Z6
+	VFMADD213PS.Z    Z23, Z26, K2, Z7
+	VFMADD213PS.Z    Z24, Z27, K3, Z8
+	VMOVUPS          (CX)(SI*4), Z22
+	VMOVUPS          64(CX)(SI*4), Z23
+	VMOVUPS          128(CX)(SI*4), Z24
+	VBROADCASTSS     one32<>+0(SB), Z25
+	VXORPS           Z26, Z26, Z26
+	VCMPPS           $0x1e, Z26, Z9, K1
+	VBLENDMPS        Z22, Z25, K1, Z10
+	VBLENDMPS        Z25, Z22, K1, Z11
+	VMOVUPS          Z11, Z22
+	VFMADD231PS      Z6, Z10, Z22
 	VBROADCASTSS     one32<>+0(SB), Z6
-	VXORPS           Z8, Z8, Z8
-	VCMPPS           $0x1e, Z8, Z17, K1
-	VBLENDMPS        Z19, Z6, K1, Z11
-	VBLENDMPS        Z6, Z19, K1, Z12
-	VMOVUPS          Z12, Z19
-	VFMADD231PS      Z7, Z11, Z19
-	VMOVUPS          Z18, (CX)(SI*4)
-	VMOVUPS          Z19, 64(CX)(SI*4)
-	ADDQ             $0x00000020, SI
-	SUBQ             $0x00000020, BX
+	VXORPS           Z9, Z9, Z9
+	VCMPPS           $0x1e, Z9, Z20, K1
+	VBLENDMPS        Z23, Z6, K1, Z12
+	VBLENDMPS        Z6, Z23, K1, Z13
+	VMOVUPS          Z13, Z23
+	VFMADD231PS      Z7, Z12, Z23
+	VBROADCASTSS     one32<>+0(SB), Z6
+	VXORPS           Z7, Z7, Z7
+	VCMPPS           $0x1e, Z7, Z21, K1
+	VBLENDMPS        Z24, Z6, K1, Z14
+	VBLENDMPS        Z6, Z24, K1, Z15
+	VMOVUPS          Z15, Z24
+	VFMADD231PS      Z8, Z14, Z24
+	VMOVUPS          Z22, (CX)(SI*4)
+	VMOVUPS          Z23, 64(CX)(SI*4)
+	VMOVUPS          Z24, 128(CX)(SI*4)
+	ADDQ             $0x00000030, SI
+	SUBQ             $0x00000030, BX
 	JGE              loop1
 
 skip2:
-	ADDQ $0x00000020, BX
+	ADDQ $0x00000030, BX
 	SUBQ $0x00000010, BX
 	JL   skip4
 
@@ -822,10 +931,10 @@ loop3:
 	VBROADCASTSS     one32<>+0(SB), Z9
 	VXORPS           Z10, Z10, Z10
 	VCMPPS           $0x1e, Z10, Z7, K1
-	VBLENDMPS        Z8, Z9, K1, Z13
-	VBLENDMPS        Z9, Z8, K1, Z14
-	VMOVUPS          Z14, Z8
-	VFMADD231PS      Z6, Z13, Z8
+	VBLENDMPS        Z8, Z9, K1, Z16
+	VBLENDMPS        Z9, Z8, K1, Z17
+	VMOVUPS          Z17, Z8
+	VFMADD231PS      Z6, Z16, Z8
 	VMOVUPS          Z8, (CX)(SI*4)
 	ADDQ             $0x00000010, SI
 	SUBQ             $0x00000010, BX
@@ -866,10 +975,10 @@ skip4:
 	VBROADCASTSS     one32<>+0(SB), Z3
 	VXORPS           Z4, Z4, Z4
 	VCMPPS           $0x1e, Z4, Z1, K2
-	VBLENDMPS        Z2, Z3, K2, Z15
-	VBLENDMPS        Z3, Z2, K2, Z16
-	VMOVUPS          Z16, Z2
-	VFMADD231PS      Z0, Z15, Z2
+	VBLENDMPS        Z2, Z3, K2, Z18
+	VBLENDMPS        Z3, Z2, K2, Z19
+	VMOVUPS          Z19, Z2
+	VFMADD231PS      Z0, Z18, Z2
 	VMOVUPS          Z2, K1, (CX)(SI*4)
 
 done5:
@@ -1048,88 +1157,121 @@ TEXT ·colLSE32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS from+32(FP), Y0
 	VBROADCASTSS inv+36(FP), Y1
 	XORQ         SI, SI
-	SUBQ         $0x00000010, BX
+	SUBQ         $0x00000018, BX
 	JL           skip2
 
 loop1:
 	PREFETCHT0   4096(DX)(SI*4)
+	PREFETCHT0   4160(DX)(SI*4)
 	VMOVUPS      (DX)(SI*4), Y3
 	VMOVUPS      32(DX)(SI*4), Y4
+	VMOVUPS      64(DX)(SI*4), Y5
 	VMOVUPS      Y0, Y2
 	VFNMADD231PS Y1, Y3, Y2
 	VMOVUPS      Y0, Y3
 	VFNMADD231PS Y1, Y4, Y3
-	VMOVUPS      (AX)(SI*4), Y4
-	VMOVUPS      32(AX)(SI*4), Y5
-	VMAXPS       Y4, Y2, Y6
-	VSUBPS       Y4, Y2, Y2
-	VMOVUPS      Y6, Y4
-	VMAXPS       Y5, Y3, Y6
-	VSUBPS       Y5, Y3, Y3
-	VMOVUPS      Y6, Y5
-	VMOVUPS      Y4, (AX)(SI*4)
-	VMOVUPS      Y5, 32(AX)(SI*4)
-	VMOVUPS      Y2, Y4
+	VMOVUPS      Y0, Y4
+	VFNMADD231PS Y1, Y5, Y4
+	VMOVUPS      (AX)(SI*4), Y5
+	VMOVUPS      32(AX)(SI*4), Y6
+	VMOVUPS      64(AX)(SI*4), Y7
+	VMAXPS       Y5, Y2, Y8
+	VSUBPS       Y5, Y2, Y2
+	VMOVUPS      Y8, Y5
+	VMAXPS       Y6, Y3, Y8
+	VSUBPS       Y6, Y3, Y3
+	VMOVUPS      Y8, Y6
+	VMAXPS       Y7, Y4, Y8
+	VSUBPS       Y7, Y4, Y4
+	VMOVUPS      Y8, Y7
+	VMOVUPS      Y5, (AX)(SI*4)
+	VMOVUPS      Y6, 32(AX)(SI*4)
+	VMOVUPS      Y7, 64(AX)(SI*4)
+	VMOVUPS      Y2, Y5
 	VORPS        signMask32<>+0(SB), Y2, Y2
-	VMOVUPS      Y3, Y5
+	VMOVUPS      Y3, Y6
 	VORPS        signMask32<>+0(SB), Y3, Y3
-	VMOVUPS      expZero32<>+0(SB), Y6
-	VMAXPS       Y2, Y6, Y2
-	VMAXPS       Y3, Y6, Y3
-	VMOVUPS      expShift32<>+0(SB), Y6
-	VFMADD231PS  expLog2e32<>+0(SB), Y2, Y6
-	VMOVUPS      expShift32<>+0(SB), Y7
-	VFMADD231PS  expLog2e32<>+0(SB), Y3, Y7
-	VSUBPS       expShift32<>+0(SB), Y6, Y8
-	VSUBPS       expShift32<>+0(SB), Y7, Y9
-	VFMSUB132PS  expLog2e32<>+0(SB), Y8, Y2
-	VFMSUB132PS  expLog2e32<>+0(SB), Y9, Y3
-	VPSLLD       $0x17, Y6, Y6
-	VPSLLD       $0x17, Y7, Y7
-	VMOVUPS      expNarrowG32<>+0(SB), Y8
-	VMOVUPS      expNarrowG32<>+0(SB), Y9
-	VMOVUPS      expNarrowF32<>+0(SB), Y10
-	VFMADD213PS  Y10, Y2, Y8
-	VFMADD213PS  Y10, Y3, Y9
-	VMOVUPS      expNarrowE32<>+0(SB), Y10
-	VFMADD213PS  Y10, Y2, Y8
-	VFMADD213PS  Y10, Y3, Y9
-	VMOVUPS      expNarrowD32<>+0(SB), Y10
-	VFMADD213PS  Y10, Y2, Y8
-	VFMADD213PS  Y10, Y3, Y9
-	VMOVUPS      expNarrowC32<>+0(SB), Y10
-	VFMADD213PS  Y10, Y2, Y8
-	VFMADD213PS  Y10, Y3, Y9
-	VMOVUPS      expNarrowB32<>+0(SB), Y10
-	VFMADD213PS  Y10, Y2, Y8
-	VFMADD213PS  Y10, Y3, Y9
-	VMOVUPS      expNarrowA32<>+0(SB), Y10
-	VFMADD213PS  Y10, Y2, Y8
-	VFMADD213PS  Y10, Y3, Y9
-	VMULPS       Y6, Y8, Y2
-	VMULPS       Y7, Y9, Y3
-	VMOVUPS      (CX)(SI*4), Y6
-	VMOVUPS      32(CX)(SI*4), Y7
-	VMOVUPS      one32<>+0(SB), Y8
-	VXORPS       Y9, Y9, Y9
-	VCMPPS       $0x1e, Y9, Y4, Y4
-	VBLENDVPS    Y4, Y6, Y8, Y9
-	VBLENDVPS    Y4, Y8, Y6, Y6
-	VFMADD231PS  Y2, Y9, Y6
+	VMOVUPS      Y4, Y7
+	VORPS        signMask32<>+0(SB), Y4, Y4
+	VMOVUPS      expZero32<>+0(SB), Y8
+	VMAXPS       Y2, Y8, Y2
+	VMAXPS       Y3, Y8, Y3
+	VMAXPS       Y4, Y8, Y4
+	VMOVUPS      expShift32<>+0(SB), Y8
+	VFMADD231PS  expLog2e32<>+0(SB), Y2, Y8
+	VMOVUPS      expShift32<>+0(SB), Y9
+	VFMADD231PS  expLog2e32<>+0(SB), Y3, Y9
+	VMOVUPS      expShift32<>+0(SB), Y10
+	VFMADD231PS  expLog2e32<>+0(SB), Y4, Y10
+	VSUBPS       expShift32<>+0(SB), Y8, Y11
+	VSUBPS       expShift32<>+0(SB), Y9, Y12
+	VSUBPS       expShift32<>+0(SB), Y10, Y13
+	VFMSUB132PS  expLog2e32<>+0(SB), Y11, Y2
+	VFMSUB132PS  expLog2e32<>+0(SB), Y12, Y3
+	VFMSUB132PS  expLog2e32<>+0(SB), Y13, Y4
+	VPSLLD       $0x17, Y8, Y8
+	VPSLLD       $0x17, Y9, Y9
+	VPSLLD       $0x17, Y10, Y10
+	VMOVUPS      expNarrowG32<>+0(SB), Y11
+	VMOVUPS      expNarrowG32<>+0(SB), Y12
+	VMOVUPS      expNarrowG32<>+0(SB), Y13
+	VMOVUPS      expNarrowF32<>+0(SB), Y14
+	VFMADD213PS  Y14, Y2, Y11
+	VFMADD213PS  Y14, Y3, Y12
+	VFMADD213PS  Y14, Y4, Y13
+	VMOVUPS      expNarrowE32<>+0(SB), Y14
+	VFMADD213PS  Y14, Y2, Y11
+	VFMADD213PS  Y14, Y3, Y12
+	VFMADD213PS  Y14, Y4, Y13
+	VMOVUPS      expNarrowD32<>+0(SB), Y14
+	VFMADD213PS  Y14, Y2, Y11
+	VFMADD213PS  Y14, Y3, Y12
+	VFMADD213PS  Y14, Y4, Y13
+	VMOVUPS      expNarrowC32<>+0(SB), Y14
+	VFMADD213PS  Y14, Y2, Y11
+	VFMADD213PS  Y14, Y3, Y12
+	VFMADD213PS  Y14, Y4, Y13
+	VMOVUPS      expNarrowB32<>+0(SB), Y14
+	VFMADD213PS  Y14, Y2, Y11
+	VFMADD213PS  Y14, Y3, Y12
+	VFMADD213PS  Y14, Y4, Y13
+	VMOVUPS      expNarrowA32<>+0(SB), Y14
+	VFMADD213PS  Y14, Y2, Y11
+	VFMADD213PS  Y14, Y3, Y12
+	VFMADD213PS  Y14, Y4, Y13
+	VMULPS       Y8, Y11, Y2
+	VMULPS       Y9, Y12, Y3
+	VMULPS       Y10, Y13, Y4
+	VMOVUPS      (CX)(SI*4), Y8
+	VMOVUPS      32(CX)(SI*4), Y9
+	VMOVUPS      64(CX)(SI*4), Y10
+	VMOVUPS      one32<>+0(SB), Y11
+	VXORPS       Y12, Y12, Y12
+	VCMPPS       $0x1e, Y12, Y5, Y5
+	VBLENDVPS    Y5, Y8, Y11, Y12
+	VBLENDVPS    Y5, Y11, Y8, Y8
+	VFMADD231PS  Y2, Y12, Y8
 	VMOVUPS      one32<>+0(SB), Y2
-	VXORPS       Y4, Y4, Y4
-	VCMPPS       $0x1e, Y4, Y5, Y5
-	VBLENDVPS    Y5, Y7, Y2, Y4
-	VBLENDVPS    Y5, Y2, Y7, Y7
-	VFMADD231PS  Y3, Y4, Y7
-	VMOVUPS      Y6, (CX)(SI*4)
-	VMOVUPS      Y7, 32(CX)(SI*4)
-	ADDQ         $0x00000010, SI
-	SUBQ         $0x00000010, BX
+	VXORPS       Y5, Y5, Y5
+	VCMPPS       $0x1e, Y5, Y6, Y6
+	VBLENDVPS    Y6, Y9, Y2, Y5
+	VBLENDVPS    Y6, Y2, Y9, Y9
+	VFMADD231PS  Y3, Y5, Y9
+	VMOVUPS      one32<>+0(SB), Y2
+	VXORPS       Y3, Y3, Y3
+	VCMPPS       $0x1e, Y3, Y7, Y5
+	VBLENDVPS    Y5, Y10, Y2, Y3
+	VBLENDVPS    Y5, Y2, Y10, Y10
+	VFMADD231PS  Y4, Y3, Y10
+	VMOVUPS      Y8, (CX)(SI*4)
+	VMOVUPS      Y9, 32(CX)(SI*4)
+	VMOVUPS      Y10, 64(CX)(SI*4)
+	ADDQ         $0x00000018, SI
+	SUBQ         $0x00000018, BX
 	JGE          loop1
 
 skip2:
-	ADDQ $0x00000010, BX
+	ADDQ $0x00000018, BX
 	SUBQ $0x00000008, BX
 	JL   skip4
 

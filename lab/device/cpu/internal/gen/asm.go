@@ -8,7 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/gotypes"
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/reg"
 )
 
@@ -47,27 +49,81 @@ func (t target) lanes() int {
 	return 32 / t.size()
 }
 
-// emit writes kernel k for target t.
-func (t target) emit(f *file, k kernel) {
-	ctx := f.Context
+// emit writes kernel k for target t, computing as many vectors at once as the
+// registers hold.
+func (t target) emit(f *file, k kernel) error {
+	var err error
+	for unroll := maxUnroll; unroll > 0; unroll-- {
+		if err = t.try(k, unroll); err == nil {
+			t.write(f, k, unroll)
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: %w", k.name+t.suffix(), err)
+}
+
+// maxUnroll is the most vectors that a kernel computes at once.
+const maxUnroll = 4
+
+// try compiles kernel k apart and tells what keeps it from running on t.
+func (t target) try(k kernel, unroll int) error {
+	f := newFile()
+	t.write(f, k, unroll)
+	text, err := f.Result()
+	if err != nil {
+		return err
+	}
+	if err := pass.Compile.Execute(text); err != nil {
+		return err
+	}
+	for _, fn := range text.Functions() {
+		if err := t.allows(fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allows refuses what an AVX2 machine lacks: avo would use the upper sixteen
+// vector registers, and forms of instructions that came with them.
+func (t target) allows(fn *ir.Function) error {
+	if t.wide {
+		return nil
+	}
+	for _, isa := range fn.ISA {
+		if strings.HasPrefix(isa, "AVX512") {
+			return fmt.Errorf("requires %s", isa)
+		}
+	}
+	for _, i := range fn.Instructions() {
+		for _, r := range i.Registers() {
+			if p := reg.ToPhysical(r); p != nil && p.Kind() == reg.KindVector && p.PhysicalIndex() >= 16 {
+				return fmt.Errorf("too few vector registers")
+			}
+		}
+	}
+	return nil
+}
+
+// write emits kernel k for target t.
+func (t target) write(f *file, k kernel, unroll int) {
 	elem := "float32"
 	if t.double {
 		elem = "float64"
 	}
-	ctx.Function(k.name + t.suffix())
-	ctx.Attributes(attr.NOSPLIT)
-	ctx.Pragma("noescape")
-	ctx.Doc(k.name + t.suffix() + " " + k.doc)
+	f.Function(k.name + t.suffix())
+	f.Attributes(attr.NOSPLIT)
+	f.Pragma("noescape")
+	f.Doc(k.name + t.suffix() + " " + k.doc)
 	sig := make([]string, 0, 8)
 	for _, p := range params(k.sig) {
 		sig = append(sig, p.name+" "+strings.ReplaceAll(p.typ, "T", elem))
 	}
 	ret := strings.ReplaceAll(k.ret, " T)", " "+elem+")")
-	ctx.SignatureExpr("func(" + strings.Join(sig, ", ") + ") " + ret)
-	a := &asm{file: f, target: t}
-	k.emit(a)
-	ctx.VZEROUPPER()
-	ctx.RET()
+	f.SignatureExpr("func(" + strings.Join(sig, ", ") + ") " + ret)
+	k.emit(&asm{file: f, target: t, unroll: unroll})
+	f.VZEROUPPER()
+	f.RET()
 }
 
 type vec = reg.VecVirtual
@@ -78,6 +134,8 @@ type file struct {
 	tables map[string]operand.Mem
 }
 
+func newFile() *file { return &file{build.NewContext(), map[string]operand.Mem{}} }
+
 type ops = func(...operand.Op)
 
 // An asm emits one routine: it turns operations on abstract vectors into the
@@ -86,6 +144,7 @@ type ops = func(...operand.Op)
 type asm struct {
 	*file
 	target
+	unroll int // vectors computed at once
 	labels int
 	ahead  bool // rows are fetched ahead: there is much to do for each element
 }

@@ -21,7 +21,7 @@ func colLSE(a *asm) {
 		}
 		return operand.U32(1 << 31)
 	})
-	a.stream(n, 2, func(s span) {
+	a.stream(n, a.unroll, func(s span) {
 		a.fetchAhead(c, s)
 		x, cost := a.vecs(s.n), a.read(c, s)
 		for u := range x {

@@ -299,15 +299,6 @@ func (a *asm) compare(dst, x vec, predicate uint64, y operand.Op) {
 	a.pick(a.VCMPPD, a.VCMPPS)(operand.Imm(predicate), y, x, dst)
 }
 
-// unroll is the number of vectors that exponentials are computed of at once:
-// what the registers hold.
-func (a *asm) unroll() int {
-	if a.wide {
-		return 4
-	}
-	return 3
-}
-
 func expKernels() []kernel {
 	return []kernel{{
 		name: "exp",
@@ -316,7 +307,7 @@ func expKernels() []kernel {
 		emit: func(a *asm) {
 			dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
 			e := a.exponential(exact)
-			a.stream(n, a.unroll(), func(s span) {
+			a.stream(n, a.unroll, func(s span) {
 				v := a.read(x, s)
 				e.apply(v)
 				a.write(dst, s, v)

@@ -16,8 +16,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
 )
@@ -65,10 +63,12 @@ func run(dir string) error {
 	var all []kernel
 	var stubs bytes.Buffer
 	for i, f := range families() {
-		ctx := &file{build.NewContext(), map[string]operand.Mem{}}
+		ctx := newFile()
 		for _, k := range f.kernels {
 			for _, t := range targets {
-				t.emit(ctx, k)
+				if err := t.emit(ctx, k); err != nil {
+					return err
+				}
 			}
 		}
 		file, err := ctx.Result()

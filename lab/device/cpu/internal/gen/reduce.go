@@ -60,9 +60,9 @@ func reduceKernels() []kernel {
 	}
 }
 
-// reduce sums into four vectors and returns their sum.
+// reduce sums into as many vectors as are read at once and returns their sum.
 func (a *asm) reduce(body func(s span, sums []vec)) {
-	sums := a.zeros(4)
+	sums := a.zeros(a.unroll)
 	a.stream(a.ptr("n"), len(sums), func(s span) { body(s, sums) })
 	a.result(0, a.across(a.fold(sums, a.add), a.add))
 }

@@ -213,7 +213,7 @@ func rowKernels() []kernel {
 			sig: "dst, y, x *T, n, stride, dim int, mix T",
 			emit: func(a *asm) {
 				dst, costs := a.ptr("dst"), a.pointCosts(c.cost)
-				a.stream(a.ptr("n"), 4, func(s span) { a.write(dst, s, costs(s)) })
+				a.stream(a.ptr("n"), a.unroll, func(s span) { a.write(dst, s, costs(s)) })
 			},
 		})
 	}
@@ -222,7 +222,7 @@ func rowKernels() []kernel {
 
 func (a *asm) rowMax(src source, store bool) {
 	args := src.open(a)
-	tops := make([]vec, 4)
+	tops := make([]vec, a.unroll)
 	for i := range tops {
 		tops[i] = a.load(a.minusInf())
 	}
@@ -245,7 +245,7 @@ func (a *asm) rowExp(src source, store bool) {
 	}
 	e, sums := a.exponential(plain), a.zeros(2)
 	write := a.writer(store)
-	a.stream(a.ptr("n"), a.unroll(), func(s span) {
+	a.stream(a.ptr("n"), a.unroll, func(s span) {
 		x := args(s)
 		e.apply(x)
 		write(s, x)
@@ -289,7 +289,7 @@ func (a *asm) rowLSE(src source) {
 	args, e, sums := src.open(a), a.exponential(low), a.zeros(2)
 	shift, limit := a.scalar("start"), a.load(a.constant("slack", slack))
 	a.add(limit, limit, shift)
-	a.stream(a.ptr("n"), a.unroll(), func(s span) {
+	a.stream(a.ptr("n"), a.unroll, func(s span) {
 		x := args(s)
 		top := a.vec()
 		a.mov(top, x[0])

@@ -8,7 +8,7 @@ func vecKernels() []kernel {
 			name: "axpy", doc: "adds alpha*x to y.", sig: "y, x *T, n int, alpha T",
 			emit: func(a *asm) {
 				y, x, n, alpha := a.ptr("y"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
-				a.stream(n, 4, func(s span) {
+				a.stream(n, a.unroll, func(s span) {
 					v, w := a.read(y, s), a.read(x, s)
 					for u := range v {
 						a.fma(v[u], alpha, w[u])
@@ -21,7 +21,7 @@ func vecKernels() []kernel {
 			name: "scale", doc: "writes alpha*x to dst.", sig: "dst, x *T, n int, alpha T",
 			emit: func(a *asm) {
 				dst, x, n, alpha := a.ptr("dst"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
-				a.stream(n, 4, func(s span) {
+				a.stream(n, a.unroll, func(s span) {
 					v := a.read(x, s)
 					for _, w := range v {
 						a.mul(w, alpha, w)
@@ -34,7 +34,7 @@ func vecKernels() []kernel {
 			name: "mul", doc: "writes x*y to dst.", sig: "dst, x, y *T, n int",
 			emit: func(a *asm) {
 				dst, x, y, n := a.ptr("dst"), a.ptr("x"), a.ptr("y"), a.ptr("n")
-				a.stream(n, 4, func(s span) {
+				a.stream(n, a.unroll, func(s span) {
 					v, w := a.read(x, s), a.read(y, s)
 					for u := range v {
 						a.mul(v[u], v[u], w[u])
@@ -47,7 +47,7 @@ func vecKernels() []kernel {
 			name: "div", doc: "writes x/y to dst, and 0 where x is 0.", sig: "dst, x, y *T, n int",
 			emit: func(a *asm) {
 				dst, x, y, n := a.ptr("dst"), a.ptr("x"), a.ptr("y"), a.ptr("n")
-				a.stream(n, 4, func(s span) {
+				a.stream(n, a.unroll, func(s span) {
 					v, w := a.read(x, s), a.read(y, s)
 					for u := range v {
 						a.divide(v[u], w[u])
