@@ -1,0 +1,37 @@
+// Package gaussian holds the closed forms of optimal transport between Gaussians: Bures–Wasserstein distance, map and
+// barycentre, the entropic plan with its value, potentials, conditionals and samples, and the debiased Sinkhorn
+// divergence. They are ground truth for solvers, and baselines for learned plans.
+//
+//	W₂²(p, q) = |m_p − m_q|² + tr A + tr B − 2 tr (A^½ B A^½)^½
+//
+//	min over couplings π of  E|x−y|² + λ KL(π ‖ p⊗q):   E[y|x] = m_q + K (x − m_p),   Cov(y|x) = (λ/2) K
+//	K = 2 B^½ (D + (λ/2) I)^−1 B^½,   D = (4 B^½ A B^½ + (λ/2)² I)^½,   Cov(x, y) = A K
+//
+// # An example in words
+//
+// On the line with variances a = b = 1 and λ = 2, K = 2/(√5 + 1) = 0.618: the plan has correlation 0.618,
+// between the identity (λ → 0) and independence (λ → ∞). The transport cost is 2 − 2·0.618 = 0.764, the mutual
+// information −½ log(1 − 0.618²) = 0.241 nats. See the example of [Entropic].
+//
+// # Conventions
+//
+// λ is the coefficient of KL(π‖p⊗q) for the cost |x−y|², not halved: [Entropic] with Eps = λ. With Half the cost is
+// |x−y|²/2 and Eps multiplies the same KL, so that Entropic{Eps: ε, Half: true} has the plan of λ = 2ε and half its
+// value. The ε of Janati et al. is λ and their σ² is λ/2 here; ENOT and EgEOT benchmarks use the halved cost. An
+// entropic value with another reference (the entropy of π) differs by the entropies of p and q, which may be
+// infinite.
+//
+// # Singular and ill-conditioned covariances
+//
+// Covariances may be singular (Diracs included) wherever the answer is defined: the formulas above have no inverse of
+// A or B. Where the answer is not, the error wraps ErrSingular: the optimal map from a singular source, the barycentre
+// of singular covariances only. A covariance with an eigenvalue below −1e-10 of the largest is refused (ErrCovariance),
+// smaller negative ones are rounding and count as zero.
+//
+// # Sources
+//
+// Dowson and Landau 1982 (distance); Janati, Muzellec, Peyré and Cuturi 2020, "Entropic optimal transport between
+// unbalanced Gaussian measures has a closed form", theorem 1, here rewritten without inverses; Álvarez-Esteban, del
+// Barrio, Cuesta-Albertos and Matrán 2016, "A fixed-point approach to barycenters in Wasserstein space", theorem 4.2;
+// Korotin et al. 2021, "Wasserstein-2 generative networks" (BW-UVP).
+package gaussian

@@ -1,0 +1,112 @@
+package gaussian
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// What the errors of this package wrap, for errors.Is.
+var (
+	// ErrShape reports dimensions that do not fit each other or are zero.
+	ErrShape = errors.New("shape mismatch")
+	// ErrCovariance reports a covariance that is not finite or not positive semidefinite.
+	ErrCovariance = errors.New("not a covariance")
+	// ErrSingular reports a covariance that must be invertible and is not.
+	ErrSingular = errors.New("singular covariance")
+	// ErrParameter reports another argument out of range.
+	ErrParameter = errors.New("parameter out of range")
+)
+
+// Normal is a Gaussian N(Mean, Cov) on ℝᵈ. A nil Mean is zero.
+type Normal struct {
+	Mean []float64     // length d, or nil
+	Cov  *mat.SymDense // d×d, positive semidefinite
+}
+
+// Dim returns d.
+func (p Normal) Dim() int {
+	if p.Cov == nil {
+		return 0
+	}
+	return p.Cov.SymmetricDim()
+}
+
+// mean returns Mean_i, or 0 where Mean is nil.
+func (p Normal) mean(i int) float64 {
+	if p.Mean == nil {
+		return 0
+	}
+	return p.Mean[i]
+}
+
+// check checks dimensions and that the mean is finite. Covariances are checked where they are decomposed.
+func (p Normal) check(name string) error {
+	if p.Dim() == 0 {
+		return fmt.Errorf("ot/gaussian: %s.Cov is 0×0: %w", name, ErrShape)
+	}
+	if p.Mean != nil && len(p.Mean) != p.Dim() {
+		return fmt.Errorf("ot/gaussian: len(%s.Mean) = %d, want %d: %w", name, len(p.Mean), p.Dim(), ErrShape)
+	}
+	for i, v := range p.Mean {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("ot/gaussian: %s.Mean[%d] = %v: %w", name, i, v, ErrParameter)
+		}
+	}
+	return nil
+}
+
+func checkPair(p, q Normal) error {
+	if err := errors.Join(p.check("p"), q.check("q")); err != nil {
+		return err
+	}
+	if p.Dim() != q.Dim() {
+		return fmt.Errorf("ot/gaussian: p has dimension %d, q %d: %w", p.Dim(), q.Dim(), ErrShape)
+	}
+	return nil
+}
+
+// Sample returns n draws as rows.
+func (p Normal) Sample(rng *rand.Rand, n int) (*mat.Dense, error) {
+	if err := p.check("p"); err != nil {
+		return nil, err
+	}
+	if n <= 0 {
+		return nil, fmt.Errorf("ot/gaussian: n = %d: must be positive: %w", n, ErrParameter)
+	}
+	root, err := decompose("p.Cov", p.Cov)
+	if err != nil {
+		return nil, err
+	}
+	x := noise(rng, n, p.Dim())
+	x.Mul(x, root.sqrt())
+	x.Apply(func(_, j int, v float64) float64 { return v + p.mean(j) }, x)
+	return x, nil
+}
+
+// noise returns n×d independent standard normals.
+func noise(rng *rand.Rand, n, d int) *mat.Dense {
+	z := mat.NewDense(n, d, nil)
+	for i := range z.RawMatrix().Data {
+		z.RawMatrix().Data[i] = rng.NormFloat64()
+	}
+	return z
+}
+
+// Empirical returns the mean and the unbiased covariance (divisor n−1) of the rows of x.
+func Empirical(x mat.Matrix) (Normal, error) {
+	n, d := x.Dims()
+	if n < 2 || d == 0 {
+		return Normal{}, fmt.Errorf("ot/gaussian: x is %d×%d: needs two rows and a column: %w", n, d, ErrShape)
+	}
+	p := Normal{Mean: make([]float64, d), Cov: mat.NewSymDense(d, nil)}
+	for j := range d {
+		p.Mean[j] = stat.Mean(mat.Col(nil, j, x), nil)
+	}
+	stat.CovarianceMatrix(p.Cov, x, nil)
+	return p, nil
+}
