@@ -19,14 +19,15 @@
 // The table is Table 3 of Daniels, Maunu and Hand, "Score-based Generative Neural Networks for Large-Scale Optimal
 // Transport" (SCONES, 2021), with two corrections: its Jensen–Shannon row has the derivative in the column of f* and
 // f* − u M in that of the derivative, and its Pearson row omits v ≥ 0, without which M_f is negative. Their
-// text and code use ChiSquare, which on probability measures is the same divergence: f differs by 2(v−1), so u shifts by
-// 2, and the plans agree. JensenShannon is twice the Jensen–Shannon divergence, and GAN is that minus log 4.
+// text and code use ChiSquare, which on probability measures is the same divergence: f differs by 2(v−1), so u shifts
+// by 2, and the plans agree. JensenShannon is twice the Jensen–Shannon divergence, and GAN is that minus log 4.
 //
 // # An example in words
 //
 // Take two atoms of mass ½ on each side, a cost of 0 on the diagonal and 1 off it, λ = 1 and ChiSquare. By symmetry all
 // potentials are one number φ, u is 2φ on the diagonal and 2φ − 1 off it, and the densities u₊/2 must average 1 over a
-// row: φ = 1.25, densities 1.25 and 0.75. Below λ = ¼ they are 2 and exactly 0: the plan is sparse, which KL's never is.
+// row: φ = 1.25, densities 1.25 and 0.75. Below λ = ¼ they are 2 and exactly 0: the plan is sparse, which KL's never
+// is.
 //
 // # Domains
 //
