@@ -26,7 +26,7 @@
 // Covariances may be singular (Diracs included) wherever the answer is defined: the formulas above have no inverse of
 // A or B. Where the answer is not, the error wraps ErrSingular: the optimal map from a singular source, the barycentre
 // of singular covariances only. A covariance with an eigenvalue below −1e-10 of the largest is refused (ErrCovariance),
-// smaller negative ones are rounding and count as zero.
+// smaller negative ones, and positive ones up to d·2^−52 of the largest, are rounding and count as zero.
 //
 // # Sources
 //
