@@ -104,11 +104,12 @@ type integrable interface {
 	Line
 	span(beta float64) []float64                    // where to integrate q·h, split at breaks
 	logDensityBound(a, b float64) float64           // an upper bound of log q on [a, b]
+	tilted(alpha, a, b float64) float64             // an upper bound of log(q e^(αL)) on [a, b]
 	cell(beta float64) (width, slack, peak float64) // see positive
 }
 
-// integrateLoss returns log ∫ q·exp(logH(L)) over the breaks, for a logH that is unimodal with its minimum at 0 (so that
-// on an interval it is largest at an end) up to rounding.
+// integrateLoss returns log ∫ q·exp(logH(L)) over the breaks, for a logH that falls for L < 0 and rises for L > 0 (so that
+// on an interval it is largest at an end) and is at most αL for L ≥ 0.
 func integrateLoss(l integrable, beta float64, breaks []float64, logH func(loss float64) float64) (logI, relErr float64, ok bool) {
 	width, slack, peak := l.cell(beta)
 	lossAt := func(x float64) float64 { _, loss := l.At(x); return loss }
@@ -118,13 +119,69 @@ func integrateLoss(l integrable, beta float64, breaks []float64, logH func(loss 
 			return lq + logH(loss)
 		},
 		bound: func(a, b float64) float64 {
-			return l.logDensityBound(a, b) + max(logH(lossAt(a)), logH(lossAt(b))) + 1e-9
+			la, lb := lossAt(a), lossAt(b)
+			u := l.logDensityBound(a, b) + max(logH(la), logH(lb)) + 1e-9
+			if la >= 0 {
+				u = min(u, l.tilted(1+beta, a, b))
+			}
+			return u
+		},
+		noise: func(x float64) float64 {
+			lq, loss := l.At(x)
+			return 4e-16 * (math.Abs(lq) + (1+beta)*math.Abs(loss))
 		},
 		width: width,
 		slack: slack,
 		peak:  peak,
 	}
 	return f.integrate(breaks)
+}
+
+// tilted bounds log(q e^(αL)) = log f_c + αA − βB on [a, b], where A and B, the logs of p/f_c and q/f_c, are convex between
+// breaks: A is at most its chord, B at least a tangent, and what is left is a parabola (or a line, for Laplace).
+func (m *Mixture) tilted(alpha, a, b float64) float64 {
+	ta, tb := (a-m.centre)/m.scale, (b-m.centre)/m.scale
+	tm := ta + (tb-ta)/2
+	pa, pb := m.logRatio(m.pOut, m.pLogs, ta), m.logRatio(m.pOut, m.pLogs, tb)
+	qm, slope := m.logRatio(m.qOut, m.qLogs, tm), m.slope(m.qLogs, tm)
+	beta := alpha - 1
+	tilt := alpha*(pb-pa)/(tb-ta) - beta*slope
+	at := func(t float64) float64 {
+		return m.logNoise(t) + alpha*(pa+(pb-pa)*((t-ta)/(tb-ta))) - beta*(qm+slope*(t-tm))
+	}
+	u := max(at(ta), at(tb))
+	if m.noise == Gaussian {
+		u = max(u, at(min(max(tilt, ta), tb)))
+	}
+	return u + 1e-9 + 1e-14*(alpha*max(math.Abs(pa), math.Abs(pb))+beta*math.Abs(qm)+ta*ta+tb*tb)
+}
+
+// slope returns the derivative of logRatio in t.
+func (m *Mixture) slope(all []shift, t float64) float64 {
+	top := math.Inf(-1)
+	for i := range all {
+		top = max(top, all[i].logW+m.exponent(t, all[i].d))
+	}
+	sum, weighted := 0.0, 0.0
+	for i := range all {
+		w := math.Exp(all[i].logW + m.exponent(t, all[i].d) - top)
+		sum += w
+		weighted += w * m.exponentSlope(t, all[i].d)
+	}
+	return weighted / sum
+}
+
+// exponentSlope returns the derivative of exponent in t.
+func (m *Mixture) exponentSlope(t, d float64) float64 {
+	switch {
+	case m.noise == Gaussian:
+		return d
+	case d > 0 && t >= 0 && t < d:
+		return 2
+	case d < 0 && t <= 0 && t > d:
+		return -2
+	}
+	return 0
 }
 
 func (m *Mixture) cell(beta float64) (width, slack, peak float64) {

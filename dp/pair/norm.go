@@ -280,6 +280,11 @@ func (n *Norm) logDensityBound(a, b float64) float64 {
 	return n.baseBound(a, b)
 }
 
+func (n *Norm) tilted(alpha, a, b float64) float64 {
+	_, loss := n.At(b)
+	return n.logDensityBound(a, b) + alpha*loss + 1e-9
+}
+
 // Window is the whole range of angles.
 func (n *Norm) Window(float64) (lo, hi float64) { return -math.Pi / 2, math.Pi / 2 }
 

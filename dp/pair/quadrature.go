@@ -9,6 +9,7 @@ import (
 type positive struct {
 	log   func(x float64) float64
 	bound func(a, b float64) float64 // an upper bound of log on [a, b]
+	noise func(x float64) float64    // the rounding error of log at x, nil for none worth counting
 	width float64                    // intervals wider than this are split without trying
 	slack float64                    // cells whose integral is this much (in logs) below their bound may hide a peak
 	peak  float64                    // no peak is narrower than this
@@ -63,10 +64,15 @@ func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 		mid := c.a + (c.b-c.a)/2
 		if c.b-c.a <= f.width || mid <= c.a || mid >= c.b {
 			fine := gauss20.logIntegral(f.log, c.a, c.b)
-			diff := math.Abs(math.Expm1(gauss12.logIntegral(f.log, c.a, c.b)-fine)) + 1e-15
+			rounding := 1e-15
+			if f.noise != nil {
+				rounding += max(f.noise(c.a), f.noise(c.b))
+			}
+			diff := math.Abs(math.Expm1(gauss12.logIntegral(f.log, c.a, c.b)-fine)) + rounding
 			small := fine + math.Log(diff)
-			hidden := c.bound-fine > f.slack && c.b-c.a > f.peak && mid > c.a && mid < c.b
-			if !hidden && (math.IsInf(fine, -1) || diff < quadratureTol || small < total.log()+math.Log(quadratureTol)-3 || mid <= c.a || mid >= c.b) {
+			done := diff < quadratureTol+2*rounding || small < total.log()+math.Log(quadratureTol)-3
+			hidden := c.bound-fine > f.slack && c.b-c.a > f.peak
+			if mid <= c.a || mid >= c.b || !hidden && (done || math.IsInf(fine, -1)) {
 				total.add(fine)
 				errs.add(small)
 				continue
@@ -85,5 +91,5 @@ func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 		ok = math.IsInf(errs.log(), -1)
 		return logI, relErr, ok
 	}
-	return logI, relErr, relErr < 1e-9
+	return logI, relErr, relErr < 1e-6
 }
