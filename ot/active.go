@@ -9,6 +9,8 @@ import "math"
 type active struct {
 	eps   float64
 	cut   float64   // e^−K
+	// served counts evaluations by the list, skipped the times it was not made afresh for having served too few.
+	served, skipped int
 	ref   []float64 // β when the list was made
 	spans []activeSpan
 }
@@ -70,6 +72,7 @@ func (s *semidual) newActive(beta []float64) *active {
 		s.spare = a
 	}
 	a.eps, a.cut = s.eps, leave*math.Exp(-2*activeDrift)
+	a.served, a.skipped = 0, 0
 	a.ref = append(a.ref[:0], beta...)
 	for k, r := range s.sw.spans {
 		sp := &a.spans[k]
@@ -83,14 +86,15 @@ func (s *semidual) newActive(beta []float64) *active {
 }
 
 // collect appends row i, given its exponentials e = T·sum/mass, to the span's list; limit is the span's share of the
-// budget.
-func (a *activeSpan) collect(e, c, b []float64, sum, mass, cut float64, limit int) {
+// budget, bMin the least positive weight.
+func (a *activeSpan) collect(e, c, b []float64, bMin, sum, mass, cut float64, limit int) {
 	if a.full {
 		return
 	}
 	rowCut, colCut := cut*sum, cut*sum/mass
+	least := min(rowCut, colCut*bMin) // one comparison for most
 	for j, v := range e {
-		if v > 0 && b[j] > 0 && (v >= rowCut || v >= colCut*b[j]) {
+		if v >= least && b[j] > 0 && (v >= rowCut || v >= colCut*b[j]) {
 			a.idx = append(a.idx, int32(j))
 			a.cost = append(a.cost, c[j])
 			a.val = append(a.val, v)
@@ -111,6 +115,40 @@ func (a *activeSpan) skip() {
 	}
 }
 
+// wantsActive guesses from a few rows whether a list would be short enough, and marks the ε where it would not.
+func (s *semidual) wantsActive(beta []float64) bool {
+	if !s.sparse || s.noActive == s.eps {
+		return false
+	}
+	if s.act != nil && s.act.eps == s.eps && s.act.served < 2 && s.act.skipped < 3 {
+		s.act.skipped++ // steps are still long: the list would not last
+		return false
+	}
+	const rows = 8
+	w := s.sw.bufs[0]
+	cut := 1e-3 * s.tol / float64(s.n+s.m) * math.Exp(-2*activeDrift)
+	var seen, kept int
+	for k := range rows {
+		i := (2*k + 1) * s.n / (2 * rows)
+		if s.a[i] == 0 {
+			continue
+		}
+		_, sum := softmaxRow(w.exp, beta, s.g.Row(i, w.cost), 1/s.eps)
+		for j, e := range w.exp {
+			if e >= cut*sum || e*s.a[i] >= cut*sum*s.b[j] {
+				kept++
+			}
+		}
+		seen += s.m
+	}
+	// Half as much again: eight rows are a rough guess, and settle has the last word.
+	if float64(kept)*float64(s.n)*float64(s.m) > 1.5*float64(s.activeBudget())*float64(seen) {
+		s.act, s.noActive = nil, s.eps
+		return false
+	}
+	return true
+}
+
 // settle keeps a list that is complete, and remembers an ε at which there is none to be had.
 func (s *semidual) settle(a *active) {
 	s.act = nil
@@ -126,6 +164,7 @@ func (s *semidual) settle(a *active) {
 // evalActive is eval over the list.
 func (s *semidual) evalActive(beta []float64) float64 {
 	inv := 1 / s.eps
+	s.act.served++
 	s.sw.each(func(_ *worker, k int, r span) {
 		part, sp := s.part[k], &s.act.spans[k]
 		clear(part)

@@ -258,7 +258,7 @@ func (h *hessian) solve(dst, g []float64, eps, precision float64) {
 		step := rz / curv
 		axpy(dst, h.p, step)
 		axpy(h.tx, h.u, step)
-		if h.rise(dst, eps) > newtonRadius {
+		if (it < 4 || it%8 == 0) && h.rise(dst, eps) > newtonRadius {
 			return
 		}
 		axpy(h.r, h.w, -step)

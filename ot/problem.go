@@ -125,44 +125,64 @@ func addKahan(sum, comp, v float64) (float64, float64) {
 // scan looks at every cost once: all must be finite; min, max and mean are kept.
 func (in *instance) scan(workers int) error {
 	sw := newSweep(in.g, workers)
-	type part struct {
-		lo, hi, mean float64
-		i, j         int
-	}
-	parts := make([]part, len(sw.spans))
+	parts := make([]costStats, len(sw.spans))
+	faults := make([]int, len(sw.spans)) // 1 + the first row with a cost that is not finite
 	sw.each(func(w *worker, k int, s span) {
-		p := part{lo: math.Inf(1), hi: math.Inf(-1), i: -1}
+		p := costStats{min: math.Inf(1), max: math.Inf(-1)}
 		for i := s.lo; i < s.hi; i++ {
 			c := in.g.Row(i, w.cost)
-			var mean float64
-			for j, v := range c {
-				if v-v != 0 { // NaN or ±Inf
-					if p.i < 0 {
-						p.i, p.j = i, j
-					}
-					continue
-				}
-				if in.b[j] > 0 && in.a[i] > 0 {
-					p.lo, p.hi = min(p.lo, v), max(p.hi, v)
-				}
-				mean += in.b[j] * v
+			// NaN and infinities reach the mean, also through a weight of 0.
+			mean := dot(in.b, c)
+			if mean-mean != 0 && faults[k] == 0 {
+				faults[k] = i + 1
 			}
-			p.mean += in.a[i] * mean
+			if in.a[i] == 0 {
+				continue
+			}
+			lo, hi := rangeOf(c, in.b)
+			p.min, p.max, p.mean = min(p.min, lo), max(p.max, hi), p.mean+in.a[i]*mean
 		}
 		parts[k] = p
 	})
 	c := costStats{min: math.Inf(1), max: math.Inf(-1)}
-	for _, p := range parts {
-		if p.i >= 0 {
-			return bad(ErrCost, "cost[%d,%d] = %g: must be finite", p.i, p.j, in.g.Row(p.i, make([]float64, in.m))[p.j])
+	for k, p := range parts {
+		if faults[k] > 0 {
+			return in.costFault(faults[k] - 1)
 		}
-		c.min, c.max, c.mean = min(c.min, p.lo), max(c.max, p.hi), c.mean+p.mean
+		c.min, c.max, c.mean = min(c.min, p.min), max(c.max, p.max), c.mean+p.mean
 	}
 	if math.IsInf(c.max-c.min, 0) || math.IsInf(c.mean, 0) {
 		return bad(ErrCost, "costs from %g to %g: their range must be finite", c.min, c.max)
 	}
 	in.cost = c
 	return nil
+}
+
+// rangeOf returns the least and the largest cost to targets of positive weight.
+func rangeOf(c, b []float64) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	b = b[:len(c)]
+	for j, v := range c {
+		if b[j] > 0 {
+			if v < lo {
+				lo = v
+			}
+			if v > hi {
+				hi = v
+			}
+		}
+	}
+	return lo, hi
+}
+
+// costFault names what is wrong with row i.
+func (in *instance) costFault(i int) error {
+	for j, v := range in.g.Row(i, make([]float64, in.m)) {
+		if v-v != 0 {
+			return bad(ErrCost, "cost[%d,%d] = %g: must be finite", i, j, v)
+		}
+	}
+	return bad(ErrCost, "costs of source %d: their mean must be finite", i)
 }
 
 // epsMin and epsMax keep 1/ε and ε log w finite.

@@ -28,6 +28,7 @@ type semidual struct {
 	top      float64   // what kernelPass takes out of β
 	kernel   *kernelMatrix
 
+	bMin     float64 // the least positive b
 	tol      float64 // of the solve
 	sparse   bool    // whether to look for an active list
 	act      *active // nil where there is none
@@ -50,8 +51,12 @@ func newSemidual(in *instance, workers int) *semidual {
 	for k := range s.part {
 		s.part[k] = make([]float64, in.m)
 	}
+	s.bMin = math.Inf(1)
 	for j, v := range in.b {
 		s.logB[j] = math.Log(v)
+		if v > 0 {
+			s.bMin = min(s.bMin, v)
+		}
 	}
 	return s
 }
@@ -73,7 +78,7 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 // evalFull is eval over every cost; it makes the active list afresh where one is wanted.
 func (s *semidual) evalFull(beta []float64, relax float64) float64 {
 	var list *active
-	if s.sparse && relax == 1 && s.noActive != s.eps {
+	if relax == 1 && s.wantsActive(beta) {
 		list = s.newActive(beta)
 	}
 	limit := s.activeBudget()/len(s.sw.spans) + 1
@@ -97,7 +102,7 @@ func (s *semidual) evalFull(beta []float64, relax float64) float64 {
 				if c == nil {
 					c = s.g.Row(i, w.cost)
 				}
-				list.spans[k].collect(w.exp, c, s.b, sum, mass, list.cut, limit)
+				list.spans[k].collect(w.exp, c, s.b, s.bMin, sum, mass, list.cut, limit)
 			}
 		}
 	})
@@ -134,9 +139,7 @@ func (s *semidual) rowError() float64 {
 func (s *semidual) reduce() float64 {
 	copy(s.col, s.part[0])
 	for _, p := range s.part[1:] {
-		for j, v := range p {
-			s.col[j] += v
-		}
+		axpy(s.col, p, 1)
 	}
 	var err float64
 	for j, v := range s.col {

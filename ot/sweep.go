@@ -42,10 +42,10 @@ func defaultWorkers(w int) int {
 	return w
 }
 
-// spans cuts n rows of m costs: at least 16k costs a span, so that starting a goroutine is lost in the work, and at
+// spans cuts n rows of m costs: at least 32k costs a span, so that starting a goroutine is lost in the work, and at
 // most 64 spans, so that adding up their column sums is.
 func spans(n, m int) []span {
-	const minCosts, maxSpans = 1 << 14, 64
+	const minCosts, maxSpans = 1 << 15, 64
 	k := max(1, min(maxSpans, n, n*m/minCosts))
 	out := make([]span, k)
 	for i := range out {
