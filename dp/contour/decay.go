@@ -1,0 +1,146 @@
+package contour
+
+import "math"
+
+// A decay bounds |φ(y)|, φ(y) = M(s+iy)/M(s), the characteristic function of the loss under the tilted law
+// p^{s+1}q^{−s}/M(s), for every y of an interval, up to infinity. This is what allows the contour to be cut off.
+//
+// Two bounds hold at every y and for every interval A of outcomes, as the loss is monotone:
+//
+//   - the spread of the loss: |φ|² = E cos(y(L−L′)) ≤ 1 − 2κ·y²·P(A)²·Var(L|A) while y·range(L on A) ≤ θ,
+//     with κ = (1−cos θ)/θ² (of independent copies L, L′);
+//   - its smoothness: |φ| ≤ 1 − P(A) + V(A)/y, with V(A) the variation of the density g = m/L′ of the loss on A plus
+//     its values at the ends (integration by parts).
+//
+// Probabilities enter by lower and densities by upper bounds over each cell of the line's grid: the logarithmic
+// derivative of the tilted density is known exactly, and |L″| ≤ L′·span (Bhatia and Davis 2000).
+type decay struct {
+	normal float64 // variance, of a normal loss; then nothing else is set
+
+	loss       []float64 // at the nodes
+	mass       []float64 // lower bound of the tilted mass of each cell
+	end        []float64 // upper bound of g at each node
+	vary       []float64 // upper bound of the variation of g in each cell
+	c0, cm, c2 []float64 // running sums of mass, mass·mid, mass·mid²
+	ch         []float64 // and of mass·(half width)²
+}
+
+// newDecay reads the bounds off a line.
+func newDecay(l *line) *decay {
+	if l.pair.gaussian() {
+		return &decay{normal: l.pair.reach * l.pair.reach}
+	}
+	n := len(l.loss)
+	d := &decay{loss: l.loss, mass: make([]float64, n-1), end: make([]float64, n), vary: make([]float64, n-1)}
+	ep, eq, m := make([]float64, n), make([]float64, n), make([]float64, n)
+	norm := 1.0
+	if l.near {
+		norm = math.Exp(-l.k0)
+	}
+	for j := range n {
+		x := l.x0 + float64(j)*l.h
+		_, _, ep[j] = l.pair.p.ratio(x)
+		_, _, eq[j] = l.pair.q.ratio(x)
+		m[j] = l.tilt[j] * norm / l.h
+	}
+	curve := max(l.pair.p.span(), l.pair.q.span())
+	const up, down = 1 + 1e-6, 1 - 1e-6 // swallow the rounding of this function and of M(s)
+	for j := range n - 1 {
+		x := l.x0 + float64(j)*l.h
+		fall := (l.s+1)*ep[j] - l.s*eq[j+1] - (x + l.h) // least and largest logarithmic derivative of m in the cell
+		rise := (l.s+1)*ep[j+1] - l.s*eq[j] - x
+		lo := max(m[j]*math.Exp(l.h*min(fall, 0)), m[j+1]*math.Exp(-l.h*max(rise, 0)))
+		hi := min(m[j]*math.Exp(l.h*max(rise, 0)), m[j+1]*math.Exp(-l.h*min(fall, 0)))
+		slope := ep[j] - eq[j+1] // least L′ in the cell
+		d.mass[j] = l.h * lo * down
+		d.end[j] = m[j] / (ep[j] - eq[j]) * up
+		d.vary[j] = l.h * hi / slope * (max(rise, -fall) + curve) * up
+		if !(slope > 0) || math.IsNaN(d.vary[j]) {
+			d.vary[j] = math.Inf(1)
+		}
+	}
+	d.end[n-1] = m[n-1] / (ep[n-1] - eq[n-1]) * up
+	for j, g := range d.end {
+		if !(g >= 0) {
+			d.end[j] = math.Inf(1)
+		}
+	}
+	d.sums()
+	return d
+}
+
+func (d *decay) sums() {
+	n := len(d.mass)
+	back := make([]float64, 4*(n+1))
+	d.c0, d.cm, d.c2, d.ch = back[:n+1], back[n+1:2*n+2], back[2*n+2:3*n+3], back[3*n+3:]
+	// Centre, so that the variance of a narrow loss survives the running sums.
+	centre, total := 0.0, 0.0
+	for j, p := range d.mass {
+		centre += p * (d.loss[j] + d.loss[j+1]) / 2
+		total += p
+	}
+	centre /= total
+	for j, p := range d.mass {
+		mid, half := (d.loss[j]+d.loss[j+1])/2-centre, (d.loss[j+1]-d.loss[j])/2
+		d.c0[j+1] = d.c0[j] + p
+		d.cm[j+1] = d.cm[j] + p*mid
+		d.c2[j+1] = d.c2[j] + p*mid*mid
+		d.ch[j+1] = d.ch[j] + p*half*half
+	}
+}
+
+// log returns an upper bound of log|φ(y)| over a ≤ y ≤ b; b may be infinite.
+func (d *decay) log(a, b float64) float64 {
+	if d.normal > 0 {
+		return -a * a * d.normal / 2
+	}
+	best := math.Log1p(-min(d.smooth(a), 1-1e-12))
+	if math.IsInf(b, 1) {
+		return best
+	}
+	for _, theta := range [...]float64{0.5, 1.5, math.Pi} {
+		if v := d.spread(theta / b); v > 0 {
+			kappa := (1 - math.Cos(theta)) / (theta * theta) * (1 - 1e-12)
+			best = min(best, 0.5*math.Log1p(-min(2*kappa*a*a*v, 1-1e-12)))
+		}
+	}
+	return best
+}
+
+// spread returns a lower bound of the largest P(A)²·Var(L|A) over intervals A on which the loss ranges by width.
+func (d *decay) spread(width float64) float64 {
+	best, i := 0.0, 0
+	for j := 1; j < len(d.loss); j++ {
+		for d.loss[j]-d.loss[i] > width {
+			i++
+		}
+		if i >= j {
+			continue
+		}
+		p := d.c0[j] - d.c0[i]
+		if !(p > 0) {
+			continue
+		}
+		m := (d.cm[j] - d.cm[i]) / p
+		v := (d.c2[j]-d.c2[i])/p - m*m
+		v -= 1e-13 * (d.c2[len(d.c2)-1] + d.c2[j]) / p // rounding of the running sums
+		if v <= 0 {
+			continue
+		}
+		// The mean of a cell may be off its middle by half a width (Minkowski).
+		if sd := math.Sqrt(v) - math.Sqrt(max(0, (d.ch[j]-d.ch[i])/p)); sd > 0 {
+			best = max(best, p*p*sd*sd)
+		}
+	}
+	return best
+}
+
+// smooth returns the largest P(A) − V(A)/y, at least 0.
+func (d *decay) smooth(y float64) float64 {
+	best, run := 0.0, math.Inf(-1)
+	for j := range d.mass {
+		run = max(run, -d.end[j]/y) + d.mass[j] - d.vary[j]/y
+		best = max(best, run-d.end[j+1]/y)
+	}
+	return best
+}

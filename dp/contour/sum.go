@@ -1,0 +1,210 @@
+package contour
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+)
+
+// A part is one loss of a composition and how often it is composed.
+type part struct {
+	pair  *scaled
+	times float64
+}
+
+// A contour holds the nodes of the trapezoidal rule for
+//
+//	δ(ε) = (1/π) ∫₀^∞ Re[ e^{ΣT·K(z) − zε} / (z(z+1)) ] dy,  z = s + iy,
+//
+// with step h, of a composition. The infinite trapezoidal sum is by Poisson's formula Σ_m e^{sWm} δ(ε+Wm), W = 2π/h:
+// δ(ε) itself and terms that are positive. So discretisation only over-states δ, by what Chernoff's bound gives at two
+// other abscissae.
+type contour struct {
+	parts []part
+	s, h  float64
+	k0    float64 // ΣT·K(s)
+	e0    float64 // bound of its absolute error
+	size  float64 // ΣT·|K(s)|, for rounding
+
+	dk    []complex128 // ΣT·(K(z)−K(s)) at z = s + ihk
+	dkErr []float64    // bounds of their absolute errors
+	tail  float64      // bound of h·Σ|e^{dk}|/|z(z+1)| over the nodes beyond the last
+
+	aliases []alias
+}
+
+// An alias is another abscissa at which ΣT·K is known, for Chernoff's bound.
+type alias struct{ s, k float64 }
+
+// excess is log of sup_x (1 − e^{−x})e^{−sx} = s^s/(1+s)^{1+s}: E(1−e^{ε−L})₊ ≤ e^{excess(s)+K(s)−sε}.
+func excess(s float64) float64 {
+	if s == 0 {
+		return 0
+	}
+	return -s*math.Log1p(1/s) - math.Log1p(s)
+}
+
+// axis evaluates a composition on the real axis: K with the bound of its error added, mean and variance of the tilted loss.
+func axis(parts []part, s float64) (k, mean, variance float64, err error) {
+	for _, p := range parts {
+		l, err := newLine(p.pair, s, 0, digitsFor(p.times), 0)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		m, v := l.moments()
+		k += p.times * (l.k0 + 2*l.e0)
+		mean += p.times * m
+		variance += p.times * v
+	}
+	if math.IsNaN(k) || math.IsInf(k, 0) || !(variance >= 0) || math.IsInf(mean, 0) {
+		return 0, 0, 0, fmt.Errorf("contour: log-moment at order %.3g is out of the range of float64: %w", s, ErrCost)
+	}
+	return k, mean, variance, nil
+}
+
+// digitsFor is the accuracy that a log-moment needs to be multiplied by times.
+func digitsFor(times float64) float64 { return 36 + math.Log(times) }
+
+// aliasBound bounds Σ_{m≠0} e^{sWm} δ(ε+Wm) relative to e^{k0−sε}.
+func (c *contour) aliasBound(eps, width float64) float64 {
+	base := c.k0 - c.e0 - c.s*eps
+	above, below := math.Inf(1), math.Inf(1)
+	for _, a := range c.aliases {
+		ratio := math.Abs(a.s-c.s) * width
+		b := math.Exp(excess(a.s)+a.k-a.s*eps-base-ratio) / -math.Expm1(-ratio)
+		if a.s > c.s {
+			above = min(above, b)
+		} else {
+			below = min(below, b)
+		}
+	}
+	return (above + below) * (1 + 1e-9)
+}
+
+// newContour samples the contour near the saddle point s for ε until what is left out is below tol relative to δ(ε), or
+// its work is spent.
+func newContour(parts []part, s, eps, tol float64, work int) (*contour, error) {
+	k, _, variance, err := axis(parts, s)
+	if err != nil {
+		return nil, err
+	}
+	scale := math.Sqrt(variance + 1/(s*s) + 1/((s+1)*(s+1)))
+	goal := k - s*eps + math.Log(tol) - math.Log(s) - math.Log1p(s) - math.Log(scale)
+	p, err := placeContour(parts, alias{s, k}, eps, goal, scale)
+	if err != nil {
+		return nil, err
+	}
+	c := &contour{parts: parts, s: p.at.s, h: 2 * math.Pi / p.width, aliases: p.aliases}
+	lines, err := c.lines(8/scale, 0)
+	if err != nil {
+		return nil, err
+	}
+	for i, l := range lines {
+		c.k0 += parts[i].times * l.k0
+		c.e0 += parts[i].times*l.e0*2 + 4*ulp*parts[i].times*math.Abs(l.k0)
+		c.size += parts[i].times * math.Abs(l.k0)
+	}
+	return c, c.sample(lines, math.Exp(goal-(c.k0-c.s*eps)), work)
+}
+
+func (c *contour) lines(reach float64, fewest int) ([]*line, error) {
+	out := make([]*line, len(c.parts))
+	for i, p := range c.parts {
+		l, err := newLine(p.pair, c.s, reach, digitsFor(p.times), fewest)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = l
+	}
+	return out, nil
+}
+
+// sample evaluates nodes until the tail is below goal.
+func (c *contour) sample(lines []*line, goal float64, work int) error {
+	tails := []tail{{c: c, lines: lines, ratio: 1.4}, {c: c, ratio: 1.1, fewest: 2000}}
+	reach := lines[0].reach
+	c.tail = math.Inf(1)
+	check, spent := 4, 0
+	for k := 0; ; k++ {
+		y := float64(k) * c.h
+		if y > reach {
+			reach = max(1.6*reach, 2*y)
+			finer, err := c.lines(reach, 0)
+			if err != nil {
+				return fmt.Errorf("contour: after %d nodes: %w: %w", k, ErrDecay, err)
+			}
+			lines = finer
+		}
+		dk, e := c.node(lines, complex(c.s, y))
+		c.dk, c.dkErr = append(c.dk, dk), append(c.dkErr, e)
+		if k >= check && math.Exp(real(dk))/max(y, c.h) < goal*100 {
+			for i := range tails {
+				if i > 0 && spent < 100_000 {
+					break // the finer bound costs as much as so many evaluations
+				}
+				bound, err := tails[i].beyond(y)
+				if err != nil {
+					return err
+				}
+				if c.tail = min(c.tail, bound); c.tail <= goal {
+					return nil
+				}
+			}
+			check = k + 1 + k/8
+		}
+		for _, l := range lines {
+			spent += 4 + len(l.loss)
+		}
+		if spent > work {
+			return fmt.Errorf("contour: %d nodes up to frequency %.3g leave a tail of %.2g: %w", k, y, c.tail, ErrDecay)
+		}
+	}
+}
+
+// node returns ΣT·(K(z)−K(s)) and a bound of its absolute error; where the error is not small the exponent is only
+// an upper bound, and the error infinite.
+func (c *contour) node(lines []*line, z complex128) (dk complex128, e float64) {
+	bad := false
+	upper, lower := 0.0, 0.0
+	for i, l := range lines {
+		t := c.parts[i].times
+		k, r := l.at(z)
+		d := k - complex(l.k0, 0)
+		dk += complex(t, 0) * d
+		upper += t * min(0, real(d)+math.Log1p(r)+2*l.e0)
+		if r > 0.5 {
+			bad = true
+			continue
+		}
+		e += t * (r/(1-r) + 2*l.e0 + 6*ulp*(cmplx.Abs(k)+math.Abs(l.k0)))
+		lower += t
+	}
+	if bad || e > 0.5 || cmplx.IsNaN(dk) {
+		return complex(upper, 0), math.Inf(1)
+	}
+	return dk, e
+}
+
+// log returns bounds of log δ(ε).
+func (c *contour) log(eps float64) (lo, hi float64) {
+	sum, wrong, half := 0.0, 0.0, 0.5
+	for k, dk := range c.dk {
+		y := float64(k) * c.h
+		z := complex(c.s, y)
+		size := math.Exp(real(dk)) / cmplx.Abs(z*(z+1)) * half
+		e := c.dkErr[k] + ulp*(8+4*math.Abs(imag(dk))+4*y*math.Abs(eps))
+		half = 1
+		if e > 0.5 {
+			wrong += size
+			continue
+		}
+		phase := imag(dk) - y*eps - cmplx.Phase(z) - cmplx.Phase(z+1)
+		sum += size * math.Cos(phase)
+		wrong += size * (2*e + float64(len(c.dk))*ulp)
+	}
+	aliases := c.aliasBound(eps, 2*math.Pi/c.h)
+	sum, wrong = sum*c.h/math.Pi, (wrong*c.h+c.tail)/math.Pi*(1+1e-12)
+	base := c.k0 - c.s*eps
+	slack := c.e0 + 4*ulp*(c.size+c.s*math.Abs(eps)+math.Abs(base)+4)
+	return base - slack + math.Log(max(0, sum-wrong-aliases)), base + slack + math.Log(max(0, sum+wrong))
+}
