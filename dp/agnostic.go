@@ -1,0 +1,251 @@
+package dp
+
+import (
+	"math"
+
+	"coupling/dp/pair"
+)
+
+// GroupProfile returns log δ_k(ε) of a base mechanism without sampling, for batches that differ in k records.
+type GroupProfile func(k int, eps float64) float64
+
+// BaseProfile returns the group profiles of Gaussian, Laplace, RandomizedResponse and NormNoise.
+func BaseProfile(mechanism Event) (GroupProfile, error) {
+	if _, err := leaf(mechanism, sampling{}, split{0, 1}); err != nil {
+		return nil, err
+	}
+	return func(k int, eps float64) float64 {
+		if k == 0 {
+			return math.Log(max(0, -math.Expm1(eps)))
+		}
+		p, err := leaf(mechanism, sampling{}, split{0, k})
+		if err != nil {
+			return 0 // δ = 1: cannot happen for a mechanism that has a pair at k = 1
+		}
+		return p.LogDelta(eps)
+	}, nil
+}
+
+// AgnosticDelta is the mechanism-agnostic bound of Balle, Barthe and Gaboardi (2018), for groups (SSKG, section 3.2): with
+// w_k the probability that k special records are in the batch, p₀ = 1 − w_0 and e^ε = 1 + p₀(e^ε₀ − 1),
+//
+//	δ(ε) ≤ Σ_{k≥1} w_k δ_k(ε₀),   for ε ≥ 0.
+//
+// logW are log w_k: pair.Binomial(K, r) for Poisson sampling of a group of K inserted or removed records, pair.Hypergeometric(N, K, n)
+// without replacement, pair.Binomial(n, 1/N) with replacement. It returns log δ.
+func AgnosticDelta(base GroupProfile, logW []float64, eps float64) (float64, error) {
+	if err := checkEpsilon(eps); err != nil {
+		return 0, err
+	}
+	if len(logW) < 2 {
+		return 0, bad("weights: %d of them: must be at least 2", len(logW))
+	}
+	hit := math.Inf(-1)
+	for _, w := range logW[1:] {
+		hit = logAdd(hit, w)
+	}
+	inner := unamplify(eps, min(0, hit))
+	sum := math.Inf(-1)
+	for k, w := range logW {
+		if k > 0 && !math.IsInf(w, -1) {
+			sum = logAdd(sum, w+base(k, inner))
+		}
+	}
+	return min(0, sum), nil
+}
+
+// unamplify solves e^ε = 1 + p(e^ε₀ − 1) for ε₀, given log p.
+func unamplify(eps, logP float64) float64 {
+	if eps < 30 {
+		if v := math.Log1p(math.Expm1(eps) / math.Exp(logP)); !math.IsInf(v, 1) {
+			return v
+		}
+	}
+	if eps < 1e-5 {
+		return math.Log(math.Expm1(eps)) - logP // the ratio overflows
+	}
+	return eps + math.Log1p(math.Expm1(logP)*math.Exp(-eps)) - logP
+}
+
+// logAdd returns log(e^a + e^b).
+func logAdd(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(b, -1) {
+		return a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}
+
+// Variant chooses between versions of a published bound.
+type Variant int
+
+const (
+	// Published is the theorem as stated.
+	Published Variant = iota
+	// Refined uses more about the mechanism: see the function.
+	Refined
+)
+
+// WangRDP is the mechanism-agnostic Rényi bound for n of size records without replacement under substitution (Wang, Balle,
+// Kasiviswanathan 2019, Theorem 9), for integer α ≥ 2, with γ = n/size:
+//
+//	ρ(α) ≤ log(1 + Σ_{j=2}^α C(α,j) γ^j ζ_j)/(α−1),
+//	ζ_2 = min(4·E_Q(p/q−1)², e^{ρ(2)} min(2, (e^{ε∞}−1)²)),   ζ_j = e^{(j−1)ρ(j)} min(2, (e^{ε∞}−1)^j).
+//
+// Refined takes ζ_j = 4·E_Q|p/q − 1|^j for j ≥ 3, which is what their proof has before it is bounded by Rényi divergences (the
+// self-consistent version): it is smaller for large α and may be larger for small ones. SSKG draw both in Figures 3 and 7. base is
+// the pair of the unsampled mechanism under substitution, in the worse of its two directions. The result is rounded up.
+func WangRDP(base pair.Pair, n, size, alpha int, v Variant) (float64, error) {
+	if err := checkBatch(n, size); err != nil {
+		return 0, err
+	}
+	if n > size {
+		return 0, bad("batch = %d: must be at most size = %d", n, size)
+	}
+	if alpha < 2 {
+		return 0, bad("alpha = %d: must be an integer of at least 2", alpha)
+	}
+	logGamma := math.Log(float64(n)) - math.Log(float64(size))
+	pure := base.Support().Max
+	sum := 0.0 // log(1 + …)
+	for j := 2; j <= alpha; j++ {
+		k, e := base.LogMoment(float64(j))
+		zeta := k + e + math.Min(math.Ln2, float64(j)*logExpm1(pure))
+		switch {
+		case j == 2:
+			chi2 := math.Log(math.Expm1(k + e)) // E_Q(p/q−1)² = e^{ρ(2)} − 1
+			zeta = min(zeta, math.Log(4)+chi2)
+		case v == Refined:
+			vajda, err := logVajda(base, float64(j))
+			if err != nil {
+				return 0, err
+			}
+			zeta = math.Log(4) + vajda
+		}
+		sum = logAdd(sum, logBinomial(alpha, j)+float64(j)*logGamma+zeta)
+	}
+	return sum / float64(alpha-1) * (1 + 1e-11), nil
+}
+
+// logVajda returns log E_Q|p/q − 1|^j of a pair on finitely many points.
+func logVajda(p pair.Pair, j float64) (float64, error) {
+	a, ok := p.(pair.Atomic)
+	if !ok {
+		return 0, bad("base = %T: the refined bound is for pairs on finitely many points", p)
+	}
+	sum := math.Inf(-1)
+	for _, x := range a.Points() {
+		if x.Q > 0 {
+			sum = logAdd(sum, math.Log(x.Q)+j*math.Log(math.Abs(math.Expm1(x.Loss))))
+		} else if x.P > 0 {
+			return math.Inf(1), nil
+		}
+	}
+	return sum, nil
+}
+
+// ZhuWangRDP is the mechanism-agnostic Rényi bound for Poisson sampling (Zhu, Wang 2019, Theorem 5), for integer α ≥ 2:
+//
+//	ρ(α) ≤ log[(1−r)^{α−1}(αr−r+1) + C(α,2) r²(1−r)^{α−2} e^{ρ(2)} + c Σ_{j≥3} C(α,j)(1−r)^{α−j} r^j e^{(j−1)ρ(j)}]/(α−1),
+//
+// with c = 3 (Published), or c = 1 (Refined) where the odd Pearson-Vajda moments E_Q(p/q−1)^j are not negative, as for the Gaussian
+// and Laplace mechanisms (their Theorem 6; the caller asserts it). rho returns ρ(j) of the unsampled mechanism. The result is
+// rounded up.
+func ZhuWangRDP(rho func(order float64) float64, rate float64, alpha int, v Variant) (float64, error) {
+	if !(rate > 0 && rate <= 1) {
+		return 0, bad("rate = %v: must be in (0, 1]", rate)
+	}
+	if alpha < 2 {
+		return 0, bad("alpha = %d: must be an integer of at least 2", alpha)
+	}
+	if rate == 1 {
+		return rho(float64(alpha)), nil
+	}
+	stay, hit := math.Log1p(-rate), math.Log(rate)
+	constant := math.Log(3)
+	if v == Refined {
+		constant = 0
+	}
+	// Σ_j C(α,j)(1−r)^{α−j} r^j = 1, so the bound is log(1 + Σ_{j≥2} … (c e^{(j−1)ρ(j)} − 1)): no cancellation for small rates.
+	sum := math.Inf(-1)
+	for j := 2; j <= alpha; j++ {
+		k := float64(j-1) * rho(float64(j))
+		if j > 2 {
+			k += constant
+		}
+		if math.IsNaN(k) || k < 0 {
+			return 0, bad("rho(%d) = %v: must be at least 0", j, rho(float64(j)))
+		}
+		sum = logAdd(sum, logBinomial(alpha, j)+float64(alpha-j)*stay+float64(j)*hit+logExpm1(k))
+	}
+	total := logAdd(0, sum)
+	return total / float64(alpha-1) * (1 + 1e-11), nil
+}
+
+// AgnosticGroupRDP is the mechanism-agnostic Rényi bound for groups under Poisson sampling (SSKG, appendix N):
+//
+//	e^{(α−1)ρ(α)} ≤ Σ_{k=1}^K Bin(k|K,r)/p₀ · Ψ_α((1−p₀)Q + p₀P_k ‖ Q),   p₀ = 1 − (1−r)^K,
+//
+// with (P_k, Q) the unsampled mechanism at distance k. It is the larger of the two directions, rounded up.
+func AgnosticGroupRDP(mechanism Event, rate float64, group int, alpha float64) (float64, error) {
+	if !(rate > 0 && rate <= 1) {
+		return 0, bad("rate = %v: must be in (0, 1]", rate)
+	}
+	if group < 1 {
+		return 0, bad("group = %d: must be at least 1", group)
+	}
+	if !(alpha > 1) || math.IsInf(alpha, 1) {
+		return 0, bad("alpha = %v: must be above 1 and finite", alpha)
+	}
+	weights := pair.Binomial(group, rate)
+	hit := -math.Expm1(float64(group) * math.Log1p(-rate))
+	out, back := math.Inf(-1), math.Inf(-1)
+	for k := 1; k <= group; k++ {
+		p, err := atDistance(mechanism, k, hit)
+		if err != nil {
+			return 0, err
+		}
+		w := weights[k] - math.Log(hit)
+		a, ea := p.LogMoment(alpha)
+		b, eb := p.Swap().LogMoment(alpha)
+		out, back = logAdd(out, w+a+ea), logAdd(back, w+b+eb)
+	}
+	return max(out, back) / (alpha - 1) * (1 + 1e-13), nil
+}
+
+// atDistance returns the pair ((1−w)Q + wP_k, Q) of a mechanism whose sensitivity is k.
+func atDistance(mechanism Event, k int, w float64) (pair.Pair, error) {
+	s := sampling{kind: poisson, rate: w}
+	switch e := mechanism.(type) {
+	case Gaussian:
+		return leaf(Gaussian{e.Noise / float64(k)}, s, split{0, 1})
+	case Laplace:
+		return leaf(Laplace{e.Scale / float64(k)}, s, split{0, 1})
+	case NormNoise:
+		return leaf(NormNoise{e.Zeta * float64(k), e.Dim}, s, split{0, 1})
+	case RandomizedResponse:
+		return leaf(e, s, split{0, 1})
+	}
+	return nil, noPair(mechanism, "a group bound for it")
+}
+
+// logBinomial returns log C(n, k).
+func logBinomial(n, k int) float64 {
+	if k == 2 {
+		return math.Log(float64(n)) + math.Log(float64(n-1)) - math.Ln2
+	}
+	a, _ := math.Lgamma(float64(n) + 1)
+	b, _ := math.Lgamma(float64(k) + 1)
+	c, _ := math.Lgamma(float64(n-k) + 1)
+	return a - b - c
+}
+
+// logExpm1 returns log(e^x − 1).
+func logExpm1(x float64) float64 {
+	if x > 36 {
+		return x - math.Exp(-x)
+	}
+	return math.Log(math.Expm1(x))
+}

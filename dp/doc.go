@@ -1,0 +1,39 @@
+// Package dp accounts for differential privacy: what ε a mechanism has at a δ, how much noise a budget asks for, and
+// how many steps are left.
+//
+// # In words
+//
+// DP-SGD with noise multiplier 1.1, Poisson sampling at rate 0.01 and 10,000 steps is an event. A relation says which data
+// sets are neighbours; the zero value is one record more or less:
+//
+//	event := dp.Repeat{Times: 10_000, Event: dp.Poisson{Rate: 0.01, Event: dp.Gaussian{Noise: 1.1}}}
+//	g, err := dp.Epsilon(event, dp.Relation{}, 1e-5)
+//	fmt.Println(g) // ε = 5.19258 at δ = 1e-05 …
+//
+// Mechanisms are [Gaussian], [Laplace], [RandomizedResponse], [NormNoise] and [Dominated]; [Poisson], [WithoutReplacement] and
+// [WithReplacement] sample a batch for them; [Repeat] and [Compose] run several on the same data, adaptively.
+//
+// # From event to number
+//
+// [Branches] turns an event and a relation into dominating pairs (package dp/pair), one list of steps for each way the two
+// data sets may differ: an inserted or a removed record, and for groups of K every split K₊ + K₋ = K. Accountants
+// compose pairs: dp/contour (exact), dp/pld (an interval), dp/rdp (an upper bound). [Epsilon] and [Delta] try them in this
+// order, take the worst branch, and say in the [Guarantee] which accountant answered and what kind of number it is. What has no
+// dominating pair is refused, with the part named ([ErrNoPair]).
+//
+// # Conventions
+//
+// Noise is in units of the sensitivity: the most that inserting or removing one record of the batch moves the value (L2 for
+// Gaussian and NormNoise, L1 for Laplace). A substitution is one removal and one insertion, and so is the exchange that
+// sampling without replacement makes; between a removed and an inserted record lie two units. ε is natural. ε is never
+// negative here: a mechanism with δ(0) ≤ δ has ε = 0. Numbers are rounded to the safe side, upwards for ε and δ.
+//
+// Amplification bounds that the literature compares with are functions of their own: CouplingBound, PartitionBound, GroupDelta,
+// AgnosticDelta, WangRDP, ZhuWangRDP, PostHocDelta, PostHocRenyi, AbadiGroup.
+//
+// # Sources
+//
+// Schuchardt, Stoian, Kosmala, Günnemann, "Unified mechanism-specific amplification by subsampling and group privacy
+// amplification" (NeurIPS 2024), cited as SSKG; Zhu, Dong, Wang 2022 (dominating pairs); Balle, Barthe, Gaboardi 2018
+// (amplification); Lebeda, Regehr, Kamath, Steinke 2024 (directions are composed apart: arXiv 2405.20769).
+package dp

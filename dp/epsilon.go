@@ -1,0 +1,125 @@
+package dp
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"coupling/dp/pair"
+)
+
+// Epsilon returns the least ε ≥ 0 at which an event is (ε, delta)-differentially private under a relation, by the best accountant that
+// applies, for delta in [0, 1). At delta = 0 it is the sum of the largest losses. Errors wrap ErrParameter, ErrNoPair or ErrUnbounded.
+func Epsilon(e Event, r Relation, delta float64) (Guarantee, error) {
+	return EpsilonBy(Best{}, e, r, delta)
+}
+
+// Delta returns the least δ at which an event is (eps, δ)-differentially private under a relation, for finite eps ≥ 0.
+func Delta(e Event, r Relation, eps float64) (Guarantee, error) { return DeltaBy(Best{}, e, r, eps) }
+
+// EpsilonBy is Epsilon with an accountant of one's choice.
+func EpsilonBy(a Accountant, e Event, r Relation, delta float64) (Guarantee, error) {
+	if err := checkDelta(delta); err != nil {
+		return Guarantee{}, err
+	}
+	ask := func(steps []pair.Step) (pair.Interval, string, error) {
+		if delta == 0 {
+			v, err := pureEpsilon(steps)
+			return v, "pure", err
+		}
+		return askBest(a, steps, func(a Accountant) (pair.Interval, error) { return a.Epsilon(steps, delta) })
+	}
+	g, v, err := worst(e, r, ask)
+	g.Epsilon, g.Delta = v, delta
+	return g, err
+}
+
+// DeltaBy is Delta with an accountant of one's choice.
+func DeltaBy(a Accountant, e Event, r Relation, eps float64) (Guarantee, error) {
+	if err := checkEpsilon(eps); err != nil {
+		return Guarantee{}, err
+	}
+	g, v, err := worst(e, r, func(steps []pair.Step) (pair.Interval, string, error) {
+		return askBest(a, steps, func(a Accountant) (pair.Interval, error) { return a.Delta(steps, eps) })
+	})
+	g.Epsilon, g.Delta = eps, v
+	return g, err
+}
+
+// worst asks for every branch of the relation and takes the largest answer.
+func worst(e Event, r Relation, ask func([]pair.Step) (pair.Interval, string, error)) (g Guarantee, v float64, err error) {
+	branches, err := Branches(e, r)
+	if err != nil {
+		return Guarantee{}, 0, err
+	}
+	v = -1
+	for _, b := range branches {
+		in, name, err := ask(b.Steps)
+		if err == nil && (math.IsNaN(in.Upper) || math.IsInf(in.Upper, 0) || in.Upper < 0) {
+			err = fmt.Errorf("dp: %s answered %v: %w", name, in.Upper, ErrUnbounded)
+		}
+		if err != nil {
+			return Guarantee{}, 0, fmt.Errorf("dp: %v inserted, %v removed: %w", b.Inserted, b.Removed, err)
+		}
+		g.Lower = max(g.Lower, in.Lower)
+		if in.Upper > v {
+			v = in.Upper
+			g.Accountant, g.Inserted, g.Removed = name, b.Inserted, b.Removed
+		}
+	}
+	g.Lower = min(g.Lower, v)
+	g.Relation = r
+	g.Kind = kindOf(g.Lower, v)
+	return g, v, nil
+}
+
+// pureEpsilon is the sum of the largest losses, rounded up.
+func pureEpsilon(steps []pair.Step) (pair.Interval, error) {
+	sum := 0.0
+	for _, s := range steps {
+		sum += float64(s.Times) * max(0, s.Pair.Support().Max)
+	}
+	if math.IsInf(sum, 1) {
+		return pair.Interval{}, fmt.Errorf("dp: eps at delta = 0: the loss is unbounded: %w", ErrUnbounded)
+	}
+	room := 1e-14 + 4e-16*float64(len(steps))
+	return pair.Interval{Lower: sum * (1 - room), Upper: sum * (1 + room)}, nil
+}
+
+// Best is the accountant that takes the first answer of Profile, and then of the accountants by their sharpness.
+type Best struct{}
+
+// Name is "auto".
+func (Best) Name() string { return "auto" }
+
+// Epsilon asks the accountants in turn.
+func (b Best) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
+	v, _, err := askBest(b, steps, func(a Accountant) (pair.Interval, error) { return a.Epsilon(steps, delta) })
+	return v, err
+}
+
+// Delta asks the accountants in turn.
+func (b Best) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
+	v, _, err := askBest(b, steps, func(a Accountant) (pair.Interval, error) { return a.Delta(steps, eps) })
+	return v, err
+}
+
+// candidates lists accountants by sharpness.
+func candidates() []Accountant { return []Accountant{Profile{}, RDP{}} }
+
+// askBest asks one accountant, or for Best the candidates until one answers.
+func askBest(a Accountant, steps []pair.Step, ask func(Accountant) (pair.Interval, error)) (pair.Interval, string, error) {
+	if _, auto := a.(Best); !auto {
+		v, err := ask(a)
+		return v, a.Name(), err
+	}
+	var errs []error
+	for _, c := range candidates() {
+		v, err := ask(c)
+		if err == nil {
+			return v, c.Name(), nil
+		}
+		errs = append(errs, err)
+	}
+	return pair.Interval{}, a.Name(), errors.Join(errs...)
+}

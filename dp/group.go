@@ -1,0 +1,96 @@
+package dp
+
+import (
+	"fmt"
+	"math"
+
+	"coupling/dp/pair"
+)
+
+// Group is the guarantee of one step for a group, with the split it is attained at.
+type Group struct {
+	LogDelta          float64 // log δ: δ itself may underflow
+	Inserted, Removed int
+}
+
+// Delta returns δ.
+func (g Group) Delta() float64 { return math.Exp(g.LogDelta) }
+
+// GroupDelta is the mechanism-specific bound of one step for groups, Theorems 3.7 and 3.8 of SSKG (Gaussian), M.2 (Laplace and
+// randomised response), their version for batches without replacement, and L.5 (with replacement): the largest δ(ε) over the
+// splits of the relation. It is tight for Poisson samples. The event must be one step; any real ε is allowed.
+func GroupDelta(step Event, r Relation, eps float64) (Group, error) {
+	if math.IsNaN(eps) {
+		return Group{}, bad("eps = %v: must be a number", eps)
+	}
+	branches, err := Branches(step, r)
+	if err != nil {
+		return Group{}, err
+	}
+	worst := Group{LogDelta: math.Inf(-1)}
+	for i, b := range branches {
+		if len(b.Steps) != 1 || b.Steps[0].Times != 1 {
+			return Group{}, bad("step = %v: must be a single mechanism", step)
+		}
+		p := b.Steps[0].Pair
+		if d := p.LogDelta(eps); i == 0 || d > worst.LogDelta {
+			worst = Group{LogDelta: d, Inserted: b.Inserted, Removed: b.Removed}
+		}
+	}
+	return worst, nil
+}
+
+// GroupRenyi is the Rényi divergence ρ(α) of one step for groups, from the same theorems: the largest over the splits, rounded
+// up. For randomised response without replacement under substitution it is Theorem I.3 of SSKG.
+func GroupRenyi(step Event, r Relation, alpha float64) (float64, error) {
+	if !(alpha > 1) || math.IsInf(alpha, 1) {
+		return 0, bad("alpha = %v: must be above 1 and finite", alpha)
+	}
+	if rr, n, size, ok := responseWOR(step); ok && r.Kind == Substitution && r.size() == 1 {
+		return ResponseWOR(rr.Truth, n, size, alpha)
+	}
+	branches, err := Branches(step, r)
+	if err != nil {
+		return 0, err
+	}
+	worst := 0.0
+	for _, b := range branches {
+		if len(b.Steps) != 1 || b.Steps[0].Times != 1 {
+			return 0, bad("step = %v: must be a single mechanism", step)
+		}
+		v, e := pair.Renyi(b.Steps[0].Pair, alpha)
+		worst = max(worst, v+e)
+	}
+	return worst, nil
+}
+
+func responseWOR(e Event) (rr RandomizedResponse, n, size int, ok bool) {
+	s, is := e.(WithoutReplacement)
+	if !is {
+		return rr, 0, 0, false
+	}
+	rr, ok = s.Event.(RandomizedResponse)
+	return rr, s.Batch, s.Size, ok
+}
+
+// ResponseWOR is Theorem I.3 of SSKG: the tight Rényi divergence of randomised response on n of size records without
+// replacement, for one substitution:
+//
+//	ρ(α) = log[f^α θ^(1−α) + (1−f)^α (1−θ)^(1−α)]/(α−1),   f = (1−w)θ + w(1−θ), w = n/size.
+func ResponseWOR(truth float64, n, size int, alpha float64) (float64, error) {
+	if err := checkBatch(n, size); err != nil {
+		return 0, err
+	}
+	if n > size {
+		return 0, bad("batch = %d: must be at most size = %d", n, size)
+	}
+	if !(alpha > 1) || math.IsInf(alpha, 1) {
+		return 0, bad("alpha = %v: must be above 1 and finite", alpha)
+	}
+	p, err := pair.RandomizedResponse(truth, float64(n)/float64(size), 0)
+	if err != nil {
+		return 0, fmt.Errorf("dp: %w", err)
+	}
+	v, e := pair.Renyi(p, alpha)
+	return v + e, nil
+}

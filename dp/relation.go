@@ -1,0 +1,65 @@
+package dp
+
+import "fmt"
+
+// RelationKind says how neighbouring data sets differ.
+type RelationKind int
+
+const (
+	// AddRemove: records are inserted or removed, in any mixture that adds up to the group's size.
+	AddRemove RelationKind = iota
+	// Substitution: records are exchanged for others.
+	Substitution
+	// Insertion: x′ has the records of x and the group's: one direction only.
+	Insertion
+	// Removal: x′ lacks the group's records: one direction only.
+	Removal
+)
+
+// Relation is a neighbouring relation of data sets. The zero value is one record inserted or removed.
+type Relation struct {
+	Kind  RelationKind
+	Group int // the number of records K; 0 means 1
+}
+
+// size returns K.
+func (r Relation) size() int { return max(1, r.Group) }
+
+// String names the relation.
+func (r Relation) String() string {
+	name := [...]string{"add/remove", "substitution", "insertion", "removal"}
+	if r.Kind < 0 || int(r.Kind) >= len(name) {
+		return fmt.Sprintf("RelationKind(%d)", int(r.Kind))
+	}
+	if r.size() == 1 {
+		return name[r.Kind]
+	}
+	return fmt.Sprintf("%s, groups of %d", name[r.Kind], r.size())
+}
+
+// split is a number of inserted and of removed records.
+type split struct{ inserted, removed int }
+
+// splits lists the ways in which x′ may differ from x. Both directions of a pair are among them: exchanging x and x′
+// exchanges insertion and removal.
+func (r Relation) splits() ([]split, error) {
+	if r.Group < 0 || r.Group > 1_000_000 {
+		return nil, bad("group = %d: must be in 1..1,000,000", r.Group)
+	}
+	k := r.size()
+	switch r.Kind {
+	case AddRemove:
+		out := make([]split, 0, k+1)
+		for removed := k; removed >= 0; removed-- {
+			out = append(out, split{k - removed, removed})
+		}
+		return out, nil
+	case Substitution:
+		return []split{{k, k}}, nil
+	case Insertion:
+		return []split{{k, 0}}, nil
+	case Removal:
+		return []split{{0, k}}, nil
+	}
+	return nil, bad("relation = %d: unknown", int(r.Kind))
+}
