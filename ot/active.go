@@ -7,12 +7,12 @@ import "math"
 // potential has moved by Δ ε since, it stays below e^(2Δ−K), and K is such that all that is left out stays below a
 // thousandth of the tolerance. The list is then made afresh, and no solve ends without a full pass.
 type active struct {
-	eps   float64
-	cut   float64   // e^−K
+	eps float64
+	cut float64 // e^−K
 	// served counts evaluations by the list, skipped the times it was not made afresh for having served too few.
 	served, skipped int
-	ref   []float64 // β when the list was made
-	spans []activeSpan
+	ref             []float64 // β when the list was made
+	spans           []activeSpan
 }
 
 // activeSpan is the list for a span of rows: compressed rows.
@@ -31,8 +31,8 @@ const (
 	// entry of a full pass.
 	activeShare = 0.2
 	// activeMost is the largest list in entries (20 bytes each); matrix-free geometries, which promise not to hold
-	// the matrix, get the smaller one.
-	activeMost, activeMostFree = 1 << 26, 1 << 22
+	// the matrix, get the smaller one, 160 MB.
+	activeMost, activeMostFree = 1 << 26, 1 << 23
 )
 
 // usable reports whether the list still covers everything that matters at beta.

@@ -32,9 +32,9 @@ func axpy(dst, x []float64, w float64) { kern.Axpy(dst, w, x) }
 func dot(x, y []float64) float64 { return kern.Dot(x, y) }
 
 // expRower is a geometry that can go from potentials to a row of exponentials without showing its costs: dst[j] =
-// exp(h[j] − c_ij·inv − shift), returning the sum.
+// exp(h[j] − c_ij·inv − shift), returning the sum. cost is scratch.
 type expRower interface {
-	expRow(dst []float64, i int, h []float64, inv, shift float64) float64
+	expRow(dst, cost []float64, i int, h []float64, inv, shift float64) float64
 }
 
 // A rowPass is a way to make the rows of T. All write e proportional to row i of T and return its sum and
@@ -57,11 +57,15 @@ func (s *semidual) noise() float64 {
 	return ulp * (8 + max(math.Abs(s.cost.max), math.Abs(s.cost.min))/s.eps)
 }
 
+// kernelCached is the number of kernel entries (8 MB) that stay in cache: up to there products with the stored kernel
+// beat making costs and exponentials afresh even where those are quick.
+const kernelCached = 1 << 20
+
 // choosePass takes the fastest pass that is good enough for a stage that ends at tol.
 func (s *semidual) choosePass(tol float64) {
 	free := false
 	if p, ok := s.g.(*PointCloud); ok {
-		free = p.matrixFree
+		free = p.matrixFree && !(p.quick && s.n <= kernelCached/s.m)
 	}
 	switch {
 	case tol < 20*s.noise():
@@ -109,7 +113,7 @@ func (s *semidual) row(w *worker, i int, beta []float64) (sum, lse float64, c []
 	}
 	shift := s.shift[i]
 	if r, ok := s.g.(expRower); ok && shift == shift {
-		sum = r.expRow(w.exp, i, s.h, inv, shift)
+		sum = r.expRow(w.exp, w.cost, i, s.h, inv, shift)
 	} else {
 		c = s.g.Row(i, w.cost)
 		if shift == shift {

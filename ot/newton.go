@@ -21,7 +21,7 @@ type Newton struct {
 	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 0 is ¼, and 1
 	// is no annealing.
 	Anneal float64
-	// Start holds KL potentials g of the m targets to start from (another plan's G); annealing is then skipped.
+	// Start holds KL potentials g of the m targets to start from (another plan's G); where they are good, annealing is skipped.
 	Start []float64
 	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
 	Workers int

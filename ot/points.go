@@ -18,6 +18,7 @@ type PointCloud struct {
 	n, m, d    int
 	yt         []float64 // d×m: coordinate k of every target is contiguous, so that a row of costs is d streams
 	matrixFree bool
+	quick      bool // not held because that is slower, rather than by promise
 	invalid    error
 
 	once sync.Once
@@ -27,13 +28,21 @@ type PointCloud struct {
 // holdLimit is the number of costs (1 GiB of float64) above which Points stops holding its matrix.
 const holdLimit = 1 << 27
 
+// quickDim is the dimension up to which the vector kernels make a row of costs in less time than memory delivers one.
+const quickDim = 4
+
 // Points is the geometry between the rows of x (n×d) and of y (m×d). The n×m cost matrix is made at the first use and
-// held, unless it would take more than 1 GiB; MatrixFree never holds it. x and y are read, not copied.
+// held where that pays: not in up to four dimensions under |x−y|², L1 or their sum, where making the costs is as fast
+// as reading them, and not above 1 GiB. MatrixFree never holds it. x and y are read, not copied.
 //
-// Cost of the first use: n·m·d.
+// Cost of the first use where held: n·m·d.
 func Points(x, y *mat.Dense, c PointCost) *PointCloud {
 	p := MatrixFree(x, y, c)
-	p.matrixFree = p.invalid == nil && p.n > holdLimit/p.m
+	if p.invalid == nil {
+		_, vector := p.vector()
+		p.quick = vector && p.d <= quickDim
+		p.matrixFree = p.n > holdLimit/p.m || p.quick
+	}
 	return p
 }
 
@@ -185,11 +194,11 @@ func (p *PointCloud) vector() (cpu.Cost[float64], bool) {
 }
 
 // expRow makes a row of exponentials with the costs in registers where the kernels can, else from the costs.
-func (p *PointCloud) expRow(dst []float64, i int, h []float64, inv, shift float64) float64 {
+func (p *PointCloud) expRow(dst, cost []float64, i int, h []float64, inv, shift float64) float64 {
 	if p.matrixFree {
 		if c, ok := p.vector(); ok {
 			return kern.PointRowExpAt(dst, h, p.x.RawRowView(i), p.yt, c, inv, shift)
 		}
 	}
-	return kern.RowExpAt(dst, h, p.Row(i, dst), inv, shift)
+	return kern.RowExpAt(dst, h, p.Row(i, cost), inv, shift)
 }

@@ -34,7 +34,7 @@ type costStats struct {
 }
 
 // spread is the scale on which costs differ; ε-annealing starts there.
-func (c costStats) spread() float64 { return max(c.mean-c.min, c.max*1e-300) }
+func (c costStats) spread() float64 { return c.mean - c.min }
 
 // check validates p and normalises its weights; one pass over the costs, without exponentials.
 func (p Problem) check(workers int) (*instance, error) {

@@ -30,7 +30,7 @@ type Sinkhorn struct {
 	Anneal float64
 	// Relax in [1, 2) is the over-relaxation; 1 is plain Sinkhorn, and 0 chooses it from the observed rate.
 	Relax float64
-	// Start holds KL potentials g of the m targets to start from (another plan's G); annealing is then skipped.
+	// Start holds KL potentials g of the m targets to start from (another plan's G); where they are good, annealing is skipped.
 	Start []float64
 	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
 	Workers int
@@ -58,6 +58,11 @@ func (o Sinkhorn) Solve(ctx context.Context, p Problem) (*Plan, error) {
 
 // anneal runs stage at each ε of the schedule: loosely until the last.
 func (r *run) anneal(stage func(tol float64, last bool) error) error {
+	if r.Start != nil && len(r.stages) > 1 {
+		if err := r.judgeStart(); err != nil {
+			return err
+		}
+	}
 	last := len(r.stages) - 1
 	for k, eps := range r.stages {
 		tol := max(stageTol, r.tol)
@@ -147,6 +152,27 @@ func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
 // potential in float64 is coarser than ε.
 const maxSpan = 1e14
 
+// startRegion is the L1 error above which a start is no better than none.
+const startRegion = 0.5
+
+// judgeStart goes straight to the problem's ε where the user's start is good there, and forgets the start where not:
+// so that a warm start never costs more than one evaluation.
+func (r *run) judgeStart() error {
+	last := r.stages[len(r.stages)-1]
+	r.s.setEps(r.beta, last)
+	r.s.choosePass(stageTol)
+	if err := r.eval(r.beta, 1); err != nil {
+		return err
+	}
+	if r.err <= startRegion {
+		r.stages = r.stages[len(r.stages)-1:]
+		return nil
+	}
+	r.s.eps = r.stages[0]
+	r.beta = r.s.start(nil)
+	return nil
+}
+
 // stageTol is the L1 error at which annealing goes on to the next ε: potentials need only be in the right region.
 const stageTol = 0.05
 
@@ -157,7 +183,7 @@ func (r *run) schedule() []float64 {
 		factor = 0.25
 	}
 	var up []float64
-	if r.Start == nil && factor < 1 {
+	if factor < 1 {
 		for e := r.Eps / factor; e < r.s.cost.spread(); e /= factor {
 			up = append(up, e)
 		}

@@ -57,7 +57,10 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	for j, b := range r.s.b {
 		r.s.logB[j] = math.Log(b)
 	}
-	r.s.setEps(r.beta, r.stages[0])
+	if o.Start != nil {
+		r.stages = r.stages[len(r.stages)-1:]
+	}
+	r.s.eps = r.stages[0]
 	r.beta = r.s.start(o.Start)
 	u := &unbalanced{run: r, rhoA: o.RhoA, rhoB: o.RhoB, mass: make([]float64, r.s.n), massB: massB}
 	if err := r.anneal(u.stage); err != nil {
