@@ -584,50 +584,50 @@ func asmAxpy4[T Float](isa ISA, y, m, w *T, n, stride int) {
 	}
 }
 
-func asmTileMul[T Float](isa ISA, c, a, b *T, depth, stride int) {
+func asmTileMul[T Float](isa ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
 	if unsafe.Sizeof(T(0)) == 8 {
 		if isa == AVX512 {
-			tileMul64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride)
+			tileMul64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 		} else {
-			tileMul64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride)
+			tileMul64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 		}
 	} else {
 		if isa == AVX512 {
-			tileMul32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride)
+			tileMul32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 		} else {
-			tileMul32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride)
+			tileMul32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 		}
 	}
 }
 
-func asmTileSquare[T Float](isa ISA, c, a, b *T, depth, stride int) {
+func asmTileSquare[T Float](isa ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
 	if unsafe.Sizeof(T(0)) == 8 {
 		if isa == AVX512 {
-			tileSquare64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride)
+			tileSquare64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 		} else {
-			tileSquare64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride)
+			tileSquare64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 		}
 	} else {
 		if isa == AVX512 {
-			tileSquare32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride)
+			tileSquare32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 		} else {
-			tileSquare32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride)
+			tileSquare32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 		}
 	}
 }
 
-func asmTileAbs[T Float](isa ISA, c, a, b *T, depth, stride int) {
+func asmTileAbs[T Float](isa ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
 	if unsafe.Sizeof(T(0)) == 8 {
 		if isa == AVX512 {
-			tileAbs64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride)
+			tileAbs64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 		} else {
-			tileAbs64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride)
+			tileAbs64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 		}
 	} else {
 		if isa == AVX512 {
-			tileAbs32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride)
+			tileAbs32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 		} else {
-			tileAbs32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride)
+			tileAbs32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 		}
 	}
 }

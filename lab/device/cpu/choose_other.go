@@ -134,14 +134,14 @@ func asmAxpy4[T Float](_ ISA, y, m, w *T, n, stride int) {
 	panic("cpu: no assembly for this architecture")
 }
 
-func asmTileMul[T Float](_ ISA, c, a, b *T, depth, stride int) {
+func asmTileMul[T Float](_ ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
 	panic("cpu: no assembly for this architecture")
 }
 
-func asmTileSquare[T Float](_ ISA, c, a, b *T, depth, stride int) {
+func asmTileSquare[T Float](_ ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
 	panic("cpu: no assembly for this architecture")
 }
 
-func asmTileAbs[T Float](_ ISA, c, a, b *T, depth, stride int) {
+func asmTileAbs[T Float](_ ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
 	panic("cpu: no assembly for this architecture")
 }

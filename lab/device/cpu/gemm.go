@@ -116,18 +116,18 @@ func (g *Gemm[T]) run(j job[T]) {
 	depth := min(gemmDepth, j.a.Cols)
 	rows := ceil(min(gemmRows, j.a.Rows), t.rows)
 	cols := ceil(min(gemmCols, j.b.Cols), t.cols)
-	g.a, g.b = grow(g.a, depth*rows), grow(g.b, depth*cols)
+	g.a, g.b = grow(g.a, rows*pitch(depth)), grow(g.b, depth*cols)
 	for k := 0; k < j.a.Cols; k += gemmDepth {
 		kn := min(gemmDepth, j.a.Cols-k)
 		for n := 0; n < j.b.Cols; n += gemmCols {
 			nn := min(gemmCols, j.b.Cols-n)
-			pack(g.b, j.b.T(), n, nn, k, kn, t.cols, 1, nil)
+			packWide(g.b, j.b, k, kn, n, nn, t.cols)
 			for m := 0; m < j.a.Rows; m += gemmRows {
 				mn := min(gemmRows, j.a.Rows-m)
 				if j.lower && m+mn <= n {
 					continue
 				}
-				pack(g.a, j.a, m, mn, k, kn, t.rows, j.alpha, j.weights)
+				t.rowStep, t.depthStep = g.packTall(j, m, mn, k, kn, t.rows)
 				g.block(t, j, m, mn, n, nn, kn)
 			}
 		}
@@ -143,7 +143,7 @@ func (g *Gemm[T]) block(t tile[T], j job[T], m, mn, n, nn, kn int) {
 			if j.lower && m+x+t.rows <= n+y {
 				continue
 			}
-			a := at(g.a[x*kn:])
+			a := at(g.a[x*pitch(kn):])
 			c := j.c.Data[(m+x)*j.c.RowStride+n+y:]
 			rows, cols := min(t.rows, mn-x), min(t.cols, nn-y)
 			if rows == t.rows && cols == t.cols {
@@ -159,66 +159,4 @@ func (g *Gemm[T]) block(t tile[T], j job[T], m, mn, n, nn, kn int) {
 			}
 		}
 	}
-}
-
-// pack copies rows m… of a, columns k…, into strips of height rows in which
-// the elements of one column lie side by side; missing rows are zero.
-func pack[T Float](dst []T, a Matrix[T], m, mn, k, kn, height int, alpha T, weights []T) {
-	for i := 0; i < mn; i += height {
-		strip := dst[i*kn : (i+height)*kn]
-		rows := min(height, mn-i)
-		from := a.Data[min((m+i)*a.RowStride+k*a.ColStride, len(a.Data)):]
-		if a.RowStride == 1 {
-			packAcross(strip, from, rows, kn, height, a.ColStride)
-		} else {
-			packAlong(strip, from, rows, kn, height, a)
-		}
-		if alpha != 1 {
-			for p := range strip {
-				strip[p] *= alpha
-			}
-		}
-		if weights != nil {
-			for p := range kn {
-				w := weights[k+p]
-				for r := range height {
-					strip[p*height+r] *= w
-				}
-			}
-		}
-	}
-}
-
-// packAcross packs where elements of a column are adjacent.
-func packAcross[T Float](strip, from []T, rows, kn, height, stride int) {
-	for p := range kn {
-		to := strip[p*height : (p+1)*height]
-		n := copy(to, from[p*stride:p*stride+rows])
-		clear(to[n:])
-	}
-}
-
-// packAlong packs row by row.
-func packAlong[T Float](strip, from []T, rows, kn, height int, a Matrix[T]) {
-	for r := range height {
-		if r >= rows {
-			for p := range kn {
-				strip[p*height+r] = 0
-			}
-			continue
-		}
-		row := from[r*a.RowStride:]
-		for p, q := 0, r; p < kn; p, q = p+1, q+height {
-			strip[q] = row[p*a.ColStride]
-		}
-	}
-}
-
-func ceil(n, step int) int { return (n + step - 1) / step * step }
-
-func grow[T Float](buf []T, n int) []T {
-	if cap(buf) < n {
-		return make([]T, n)
-	}
-	return buf[:n]
 }

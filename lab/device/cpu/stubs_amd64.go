@@ -705,59 +705,59 @@ func axpy432AVX2(y *float32, m *float32, w *float32, n int, stride int)
 // tileMul64AVX512 adds the product of packed a and b to a tile of c.
 //
 //go:noescape
-func tileMul64AVX512(c *float64, a *float64, b *float64, depth int, stride int)
+func tileMul64AVX512(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 
 // tileMul64AVX2 adds the product of packed a and b to a tile of c.
 //
 //go:noescape
-func tileMul64AVX2(c *float64, a *float64, b *float64, depth int, stride int)
+func tileMul64AVX2(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 
 // tileMul32AVX512 adds the product of packed a and b to a tile of c.
 //
 //go:noescape
-func tileMul32AVX512(c *float32, a *float32, b *float32, depth int, stride int)
+func tileMul32AVX512(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 
 // tileMul32AVX2 adds the product of packed a and b to a tile of c.
 //
 //go:noescape
-func tileMul32AVX2(c *float32, a *float32, b *float32, depth int, stride int)
+func tileMul32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 
 // tileSquare64AVX512 adds the sums over k of (a-b)² to a tile of c.
 //
 //go:noescape
-func tileSquare64AVX512(c *float64, a *float64, b *float64, depth int, stride int)
+func tileSquare64AVX512(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 
 // tileSquare64AVX2 adds the sums over k of (a-b)² to a tile of c.
 //
 //go:noescape
-func tileSquare64AVX2(c *float64, a *float64, b *float64, depth int, stride int)
+func tileSquare64AVX2(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 
 // tileSquare32AVX512 adds the sums over k of (a-b)² to a tile of c.
 //
 //go:noescape
-func tileSquare32AVX512(c *float32, a *float32, b *float32, depth int, stride int)
+func tileSquare32AVX512(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 
 // tileSquare32AVX2 adds the sums over k of (a-b)² to a tile of c.
 //
 //go:noescape
-func tileSquare32AVX2(c *float32, a *float32, b *float32, depth int, stride int)
+func tileSquare32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 
 // tileAbs64AVX512 adds the sums over k of |a-b| to a tile of c.
 //
 //go:noescape
-func tileAbs64AVX512(c *float64, a *float64, b *float64, depth int, stride int)
+func tileAbs64AVX512(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 
 // tileAbs64AVX2 adds the sums over k of |a-b| to a tile of c.
 //
 //go:noescape
-func tileAbs64AVX2(c *float64, a *float64, b *float64, depth int, stride int)
+func tileAbs64AVX2(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 
 // tileAbs32AVX512 adds the sums over k of |a-b| to a tile of c.
 //
 //go:noescape
-func tileAbs32AVX512(c *float32, a *float32, b *float32, depth int, stride int)
+func tileAbs32AVX512(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 
 // tileAbs32AVX2 adds the sums over k of |a-b| to a tile of c.
 //
 //go:noescape
-func tileAbs32AVX2(c *float32, a *float32, b *float32, depth int, stride int)
+func tileAbs32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)

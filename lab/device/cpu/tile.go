@@ -5,8 +5,9 @@ import "unsafe"
 // A tile is the block of C that the innermost loop of a Gemm holds in
 // registers.
 type tile[T Float] struct {
-	isa        ISA
-	rows, cols int
+	isa                ISA
+	rows, cols         int
+	rowStep, depthStep int // between the elements of packed A
 }
 
 // maxTile is the most elements of a tile: 12 rows of 32 float32.
@@ -16,11 +17,11 @@ func tileOf[T Float](isa ISA) tile[T] {
 	lanes := 8 / int(unsafe.Sizeof(T(0)))
 	switch isa {
 	case AVX512:
-		return tile[T]{isa, 12, 16 * lanes}
+		return tile[T]{isa: isa, rows: 12, cols: 16 * lanes}
 	case AVX2:
-		return tile[T]{isa, 6, 8 * lanes}
+		return tile[T]{isa: isa, rows: 6, cols: 8 * lanes}
 	default:
-		return tile[T]{isa, 2, 4}
+		return tile[T]{isa: isa, rows: 2, cols: 4}
 	}
 }
 
@@ -30,22 +31,26 @@ func (t tile[T]) run(op operation, c, a, b *T, depth, stride int) {
 	case t.isa == Generic:
 		t.plain(op, c, a, b, depth, stride)
 	case op == product:
-		asmTileMul(t.isa, c, a, b, depth, stride)
+		asmTileMul(t.isa, c, a, b, depth, stride, t.rowStep, t.depthStep)
 	case op == square:
-		asmTileSquare(t.isa, c, a, b, depth, stride)
+		asmTileSquare(t.isa, c, a, b, depth, stride, t.rowStep, t.depthStep)
 	default:
-		asmTileAbs(t.isa, c, a, b, depth, stride)
+		asmTileAbs(t.isa, c, a, b, depth, stride, t.rowStep, t.depthStep)
 	}
 }
 
 // plain is run in Go, for tiles of 2 by 4.
 func (t tile[T]) plain(op operation, c, a, b *T, depth, stride int) {
-	pa, pb := unsafe.Slice(a, 2*depth), unsafe.Slice(b, 4*depth)
+	if depth == 0 {
+		return
+	}
+	pa, pb := unsafe.Slice(a, t.rowStep+(depth-1)*t.depthStep+1), unsafe.Slice(b, 4*depth)
 	var s [8]T
-	for len(pa) >= 2 && len(pb) >= 4 {
-		for i, x := range pa[:2] {
+	for k := range depth {
+		for i := range 2 {
+			x := pa[i*t.rowStep+k*t.depthStep]
 			row := s[4*i : 4*i+4]
-			for j, y := range pb[:4] {
+			for j, y := range pb[4*k:][:4] {
 				switch d := x - y; {
 				case op == product:
 					row[j] += x * y
@@ -58,7 +63,6 @@ func (t tile[T]) plain(op operation, c, a, b *T, depth, stride int) {
 				}
 			}
 		}
-		pa, pb = pa[2:], pb[4:]
 	}
 	out := unsafe.Slice(c, stride+4)
 	for j := range 4 {

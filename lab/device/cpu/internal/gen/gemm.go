@@ -1,12 +1,16 @@
 package main
 
-import "github.com/mmcloughlin/avo/operand"
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
 
 // The inner loops of matrix products: a tile of C, held in registers, of rows
-// tall (12 with AVX-512, 6 with AVX2) and two vectors wide. A and B are packed:
-// for each k the tile's elements of A lie side by side, and those of B.
+// tall (12 with AVX-512, 6 with AVX2) and two vectors wide. B is packed: for each
+// k the tile's elements lie side by side. Element (i, k) of A is at
+// a[i*rowStep + k*depthStep].
 func gemmKernels() []kernel {
-	const sig = "c, a, b *T, depth, stride int"
+	const sig = "c, a, b *T, depth, stride, rowStep, depthStep int"
 	return []kernel{
 		{
 			name: "tileMul", doc: "adds the product of packed a and b to a tile of c.", sig: sig,
@@ -50,37 +54,54 @@ const tileVectors = 2
 
 func (a *asm) tile(step func(sum, x, y vec)) {
 	c, pa, pb, depth, stride := a.ptr("c"), a.ptr("a"), a.ptr("b"), a.ptr("depth"), a.ptr("stride")
+	rowStep, depthStep := a.bytes("rowStep"), a.bytes("depthStep")
 	height := a.tileHeight()
 	sums := make([][]vec, height)
 	for i := range sums {
 		sums[i] = a.zeros(tileVectors)
 	}
-	bytes := a.lanes() * a.size()
+	// A pointer for each three rows: x86 addresses reach the other two.
+	bases := []reg.GPVirtual{pa}
+	for range height/3 - 1 {
+		next := a.GP64()
+		a.LEAQ(operand.Mem{Base: bases[len(bases)-1], Index: rowStep, Scale: 2}, next)
+		a.ADDQ(rowStep, next)
+		bases = append(bases, next)
+	}
+	row := func(i int) operand.Mem {
+		if i%3 == 0 {
+			return operand.Mem{Base: bases[i/3]}
+		}
+		return operand.Mem{Base: bases[i/3], Index: rowStep, Scale: uint8(i % 3)}
+	}
+	vectorBytes := a.lanes() * a.size()
 	loop, done := a.label("depth"), a.label("depths")
 	a.TESTQ(depth, depth)
 	a.JE(operand.LabelRef(done))
 	a.Label(loop)
 	y := a.vecs(tileVectors)
 	for j, v := range y {
-		a.mov(v, operand.Mem{Base: pb, Disp: j * bytes})
+		a.mov(v, operand.Mem{Base: pb, Disp: j * vectorBytes})
 	}
 	for i := range sums {
 		x := a.vec()
-		a.broadcastAny(x, operand.Mem{Base: pa, Disp: i * a.size()})
+		a.broadcastAny(x, row(i))
 		for j, v := range y {
 			step(sums[i][j], x, v)
 		}
 	}
-	a.ADDQ(operand.U32(uint32(height*a.size())), pa)
-	a.ADDQ(operand.U32(uint32(tileVectors*bytes)), pb)
+	for _, p := range bases {
+		a.ADDQ(depthStep, p)
+	}
+	a.ADDQ(operand.U32(uint32(tileVectors*vectorBytes)), pb)
 	a.DECQ(depth)
 	a.JNZ(operand.LabelRef(loop))
 	a.Label(done)
 	for i := range sums {
 		for j, v := range sums[i] {
-			m := operand.Mem{Base: c, Disp: j * bytes}
+			m := operand.Mem{Base: c, Disp: j * vectorBytes}
 			a.add(v, v, m)
-			a.mov2mem(m, v)
+			a.pick(a.VMOVUPD, a.VMOVUPS)(v, m)
 		}
 		if i < height-1 {
 			a.LEAQ(operand.Mem{Base: c, Index: stride, Scale: uint8(a.size())}, c)
@@ -88,5 +109,9 @@ func (a *asm) tile(step func(sum, x, y vec)) {
 	}
 }
 
-// mov2mem stores a whole vector.
-func (a *asm) mov2mem(m operand.Mem, v vec) { a.pick(a.VMOVUPD, a.VMOVUPS)(v, m) }
+// bytes is a parameter that counts elements, in bytes.
+func (a *asm) bytes(name string) reg.GPVirtual {
+	r := a.ptr(name)
+	a.SHLQ(operand.Imm(map[bool]uint64{true: 3, false: 2}[a.double]), r)
+	return r
+}

@@ -123,8 +123,7 @@ func points(name, doc string, cost term) source {
 // pointCosts emits the costs between the point x and a span of the points y,
 // stored coordinate after coordinate, stride elements apart.
 func (a *asm) pointCosts(cost term) func(span) []vec {
-	y, x, stride, dim, mix := a.ptr("y"), a.ptr("x"), a.ptr("stride"), a.ptr("dim"), a.scalar("mix")
-	a.SHLQ(operand.Imm(map[bool]uint64{true: 3, false: 2}[a.double]), stride)
+	y, x, stride, dim, mix := a.ptr("y"), a.ptr("x"), a.bytes("stride"), a.ptr("dim"), a.scalar("mix")
 	return func(s span) []vec {
 		sum := a.zeros(s.n)
 		column, k := a.GP64(), a.GP64()
@@ -243,17 +242,25 @@ func (a *asm) rowExp(src source, store bool) {
 	if !src.shifted {
 		args = a.shiftedBy("shift", args)
 	}
-	e, sums := a.exponential(plain), a.zeros(2)
+	e, sums := a.exponential(plain), a.partialSums()
 	write := a.writer(store)
 	a.stream(a.ptr("n"), a.unroll, func(s span) {
 		x := args(s)
 		e.apply(x)
 		write(s, x)
 		for u, v := range x {
-			a.add(sums[u%2], sums[u%2], v)
+			a.add(sums[u%len(sums)], sums[u%len(sums)], v)
 		}
 	})
 	a.result(0, a.across(a.fold(sums, a.add), a.add))
+}
+
+// partialSums are two, or one where registers are few.
+func (a *asm) partialSums() []vec {
+	if a.wide {
+		return a.zeros(2)
+	}
+	return a.zeros(1)
 }
 
 // shiftedBy subtracts a parameter from arguments.
@@ -286,7 +293,7 @@ func (a *asm) rowLSE(src source) {
 	if a.double {
 		slack = 256
 	}
-	args, e, sums := src.open(a), a.exponential(low), a.zeros(2)
+	args, e, sums := src.open(a), a.exponential(low), a.partialSums()
 	shift, limit := a.scalar("start"), a.load(a.constant("slack", slack))
 	a.add(limit, limit, shift)
 	a.stream(a.ptr("n"), a.unroll, func(s span) {
@@ -314,7 +321,7 @@ func (a *asm) rowLSE(src source) {
 		}
 		e.apply(x)
 		for u, v := range x {
-			a.add(sums[u%2], sums[u%2], v)
+			a.add(sums[u%len(sums)], sums[u%len(sums)], v)
 		}
 	})
 	a.result(0, shift)
