@@ -146,6 +146,42 @@ func (p *Plan) row(i int, dst, cost []float64) []float64 {
 	return c
 }
 
+// logRow writes row i of T and of log T relative to the row's largest entry, and returns the largest β−c of the row.
+func (p *Plan) logRow(i int, t, logT, cost []float64) (mx float64) {
+	c := p.g.Row(i, cost)
+	mx = math.Inf(-1)
+	for j, b := range p.beta {
+		logT[j] = b - c[j]
+		mx = max(mx, logT[j])
+	}
+	for j, v := range logT {
+		if p.B[j] == 0 {
+			logT[j], t[j] = 0, math.Inf(-1)
+			continue
+		}
+		logT[j] = (v - mx) / p.Eps
+		t[j] = logT[j]
+	}
+	sum := expRow(t, 0, 1)
+	w := p.mass[i] / sum
+	for j := range t {
+		t[j] *= w
+	}
+	return mx
+}
+
+// eachLog calls f with every row of T and of log T, from several goroutines.
+func (p *Plan) eachLog(f func(i int, t, logT []float64)) {
+	_, m := p.Dims()
+	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
+		logT := make([]float64, m)
+		for i := s.lo; i < s.hi; i++ {
+			p.logRow(i, w.exp, logT, w.cost)
+			f(i, w.exp, logT)
+		}
+	})
+}
+
 // Matrix returns T, n×m, as a new matrix.
 func (p *Plan) Matrix() *mat.Dense {
 	n, m := p.Dims()

@@ -1,0 +1,66 @@
+package ot
+
+// anneal runs stage at each ε of the schedule: loosely until the last.
+func (r *run) anneal(stage func(tol float64, last bool) error) error {
+	if r.Start != nil && len(r.stages) > 1 {
+		if err := r.judgeStart(); err != nil {
+			return err
+		}
+	}
+	last := len(r.stages) - 1
+	for k, eps := range r.stages {
+		tol := max(stageTol, r.tol)
+		if k == last {
+			tol = r.tol
+		}
+		r.s.setEps(r.beta, eps)
+		r.s.choosePass(tol)
+		if err := stage(tol, k == last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startRegion is the L1 error above which a start is no better than none.
+const startRegion = 0.5
+
+// judgeStart goes straight to the problem's ε where the user's start is good there, and forgets the start where not:
+// so that a warm start never costs more than one evaluation.
+func (r *run) judgeStart() error {
+	last := r.stages[len(r.stages)-1]
+	r.s.setEps(r.beta, last)
+	r.s.choosePass(stageTol)
+	if err := r.eval(r.beta, 1); err != nil {
+		return err
+	}
+	if r.err <= startRegion {
+		r.stages = r.stages[len(r.stages)-1:]
+		return nil
+	}
+	r.s.eps = r.stages[0]
+	r.beta = r.s.start(nil)
+	return nil
+}
+
+// stageTol is the L1 error at which annealing goes on to the next ε: potentials need only be in the right region.
+const stageTol = 0.05
+
+// schedule lists the values of ε from the spread of the costs down to Eps.
+func (r *run) schedule() []float64 {
+	factor := r.Anneal
+	if factor == 0 {
+		factor = 0.25
+	}
+	var up []float64
+	if factor < 1 {
+		for e := r.Eps / factor; e < r.s.cost.spread(); e /= factor {
+			up = append(up, e)
+		}
+	}
+	stages := make([]float64, 0, len(up)+1)
+	for k := len(up) - 1; k >= 0; k-- {
+		stages = append(stages, up[k])
+	}
+	return append(stages, r.Eps)
+}

@@ -1,0 +1,178 @@
+package ot
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// VJP is the derivative of a function ℓ(T) through the plan.
+type VJP struct {
+	// Cost is ∂ℓ/∂c, n×m.
+	Cost *mat.Dense
+	// A and B are ∂ℓ/∂a and ∂ℓ/∂b, each up to a constant (mass stays 1); <A,a> = <B,b>.
+	A, B []float64
+	// Method solved the system; Status and Residual (CG) say how well.
+	Method   Method
+	Status   Status
+	Residual float64
+}
+
+// VJP returns the vector–Jacobian product of the plan: for v = ∂ℓ/∂T, n×m, the derivatives of ℓ with respect to the
+// costs and the weights, by implicit differentiation. With u, s the solution of Diag(T1)u + Ts = (T∘v)1,
+// Tᵀu + Diag(Tᵀ1)s = (T∘v)ᵀ1:
+//
+//	∂ℓ/∂c = T∘(u ⊕ s − v)/ε,   ∂ℓ/∂a = u,   ∂ℓ/∂b = s.
+//
+// The weights' derivatives are 0 where the weight is 0.
+func (b Backward) VJP(ctx context.Context, p *Plan, v *mat.Dense) (*VJP, error) {
+	n, m := p.Dims()
+	if err := wantDims("VJP: v", v, n, m); err != nil {
+		return nil, err
+	}
+	row := func(i int, dst, _, _ []float64) { copy(dst, v.RawRowView(i)) }
+	ad, err := b.solve(ctx, p, row, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &VJP{Cost: mat.NewDense(n, m, nil), A: make([]float64, n), B: ad.v, Method: ad.method, Status: ad.status, Residual: ad.resid}
+	p.eachLog(func(i int, t, logT []float64) {
+		dst := out.Cost.RawRowView(i)
+		if p.mass[i] > 0 {
+			for j, x := range v.RawRowView(i) {
+				out.A[i] += t[j] * (x - ad.v[j])
+			}
+			out.A[i] /= p.mass[i]
+		}
+		ad.derivative(i, dst, t, logT, row)
+		for j := range dst {
+			dst[j] *= t[j] / p.Eps
+		}
+	})
+	for j, w := range p.B {
+		if w == 0 {
+			out.B[j] = 0
+		}
+	}
+	balance(p.A, out.A, p.B, out.B)
+	return out, nil
+}
+
+// JVP returns the Jacobian–vector product of the plan: the change dT (n×m) of T for a change dc of the costs (n×m) and
+// da, db of the weights; nil is no change. The changes of the weights must each sum to 0 and vanish where the weight
+// does.
+//
+//	dT = T∘(u ⊕ v − dc/ε),  Diag(T1)u + Tv = (T∘dc)1/ε + da,  Tᵀu + Diag(Tᵀ1)v = (T∘dc)ᵀ1/ε + db.
+func (b Backward) JVP(ctx context.Context, p *Plan, dc *mat.Dense, da, db []float64) (*mat.Dense, error) {
+	n, m := p.Dims()
+	var v field
+	zero := func(_ int, dst, _, _ []float64) { clear(dst) }
+	row := field(zero)
+	if dc != nil {
+		if err := wantDims("JVP: dc", dc, n, m); err != nil {
+			return nil, err
+		}
+		row = func(i int, dst, _, _ []float64) { copy(dst, dc.RawRowView(i)) }
+		v = row
+	}
+	q, err := p.injections(da, db)
+	if err != nil {
+		return nil, err
+	}
+	ad, err := b.solve(ctx, p, v, q)
+	if err != nil {
+		return nil, err
+	}
+	if ad.status != Converged {
+		return nil, fmt.Errorf("ot: JVP: conjugate gradients stopped at relative residual %g", ad.resid)
+	}
+	out := mat.NewDense(n, m, nil)
+	p.eachLog(func(i int, t, logT []float64) {
+		dst := out.RawRowView(i)
+		ad.derivative(i, dst, t, logT, row)
+		var u float64
+		if da != nil && p.mass[i] > 0 {
+			u = p.Eps * da[i] / p.mass[i]
+		}
+		for j := range dst {
+			dst[j] = (dst[j] + u) * t[j] / p.Eps
+		}
+	})
+	return out, nil
+}
+
+// injections returns ε (db − Tᵀ(da/T1)), the currents that changes of the weights feed into the targets.
+func (p *Plan) injections(da, db []float64) ([]float64, error) {
+	if da == nil && db == nil {
+		return nil, nil
+	}
+	q := make([]float64, len(p.B))
+	if err := checkChange("JVP: da", da, p.A); err != nil {
+		return nil, err
+	}
+	if err := checkChange("JVP: db", db, p.B); err != nil {
+		return nil, err
+	}
+	if da != nil {
+		u := make([]float64, len(p.A))
+		for i, d := range da {
+			if p.mass[i] > 0 {
+				u[i] = -p.Eps * d / p.mass[i]
+			}
+		}
+		copy(q, p.ApplyT(u))
+	}
+	axpyMaybe(q, db, p.Eps)
+	return q, nil
+}
+
+func axpyMaybe(dst, x []float64, w float64) {
+	if x != nil {
+		axpy(dst, x, w)
+	}
+}
+
+// checkChange reports a change of weights that is not one.
+func checkChange(name string, d, w []float64) error {
+	if d == nil {
+		return nil
+	}
+	if len(d) != len(w) {
+		return bad(ErrShape, "%s has %d entries for %d weights", name, len(d), len(w))
+	}
+	var sum, abs float64
+	for i, v := range d {
+		if v-v != 0 {
+			return bad(ErrWeights, "%s[%d] = %g: must be finite", name, i, v)
+		}
+		if w[i] == 0 && v != 0 {
+			return bad(ErrWeights, "%s[%d] = %g: must be 0 where the weight is 0", name, i, v)
+		}
+		sum += v
+		abs += math.Abs(v)
+	}
+	if math.Abs(sum) > 1e-10*abs {
+		return bad(ErrWeights, "%s sums to %g: must be 0", name, sum)
+	}
+	return nil
+}
+
+// wantDims reports a matrix of the wrong size.
+func wantDims(name string, v *mat.Dense, n, m int) error {
+	if v == nil {
+		return bad(ErrShape, "%s is nil, want %d×%d", name, n, m)
+	}
+	if r, c := v.Dims(); r != n || c != m {
+		return bad(ErrShape, "%s is %d×%d, want %d×%d", name, r, c, n, m)
+	}
+	return nil
+}
+
+// balance shifts u and v oppositely so that <a,u> = <b,v>.
+func balance(a, u, b, v []float64) {
+	d := (dotPositive(a, u) - dotPositive(b, v)) / 2
+	shift(u, -d)
+	shift(v, d)
+}

@@ -1,0 +1,196 @@
+package ot
+
+import "math"
+
+// hessian is D over the larger entries of T, with the marginals of those entries, so that it is a graph Laplacian
+// whatever is left out.
+type hessian struct {
+	dense      bool // solve by elimination
+	ptr        []int
+	idx        []int32
+	val        []float64
+	share      []float64 // min(0, log max(T/a, T/b)): how much of its row or column the entry is
+	row, col   []float64
+	own        []float64 // the sums of the entries by column; col is that or more
+	u, tx      []float64 // n: T v/T1 for the last product and for the solution
+	r, z, p, w []float64 // m, scratch
+}
+
+func newHessian(n, m int) *hessian {
+	v := func(k int) []float64 { return make([]float64, k) }
+	return &hessian{row: v(n), col: v(m), own: v(m), u: v(n), tx: v(n), r: v(m), z: v(m), p: v(m), w: v(m)}
+}
+
+// take copies the entries with T_ij ≥ cut·aᵢ or ≥ cut·bⱼ from the active list.
+func (h *hessian) take(s *semidual, cut float64) {
+	h.ptr, h.idx, h.val = append(h.ptr[:0], 0), h.idx[:0], h.val[:0]
+	h.share = h.share[:0]
+	clear(h.col)
+	for k, r := range s.sw.spans {
+		sp := &s.act.spans[k]
+		for i := r.lo; i < r.hi; i++ {
+			w := sp.w[i-r.lo]
+			var sum float64
+			for l := sp.ptr[i-r.lo]; l < sp.ptr[i-r.lo+1]; l++ {
+				t, j := w*sp.val[l], sp.idx[l]
+				if t >= cut*s.a[i] || t >= cut*s.b[j] {
+					h.idx, h.val = append(h.idx, j), append(h.val, t)
+					h.col[j] += t
+					h.share = append(h.share, min(0, math.Log(max(t/s.a[i], t/s.b[j]))))
+					sum += t
+				}
+			}
+			h.row[i] = sum
+			h.ptr = append(h.ptr, len(h.idx))
+		}
+	}
+	// A column that is far short of its mass has hardly any curvature, and a Newton step would send its potential to
+	// the moon; the curvature it will have when it is right is a bound that tends to D as the columns get right.
+	copy(h.own, h.col)
+	for j, b := range s.b {
+		if h.col[j] < b && s.col[j] < b {
+			h.col[j] += b - s.col[j]
+		}
+	}
+}
+
+// mul writes D v.
+func (h *hessian) mul(dst, v []float64) {
+	for j, c := range h.col {
+		dst[j] = c * v[j]
+	}
+	for i, r := range h.row {
+		p, q := h.ptr[i], h.ptr[i+1]
+		if p == q {
+			continue
+		}
+		idx, val := h.idx[p:q], h.val[p:q]
+		var t float64
+		for l, j := range idx {
+			t += val[l] * v[j]
+		}
+		t /= r
+		h.u[i] = t
+		for l, j := range idx {
+			dst[j] -= val[l] * t
+		}
+	}
+}
+
+// rise returns how far log T rises, as newtonRadius counts, when β moves by x and α follows; a fall counts a fifth.
+func (h *hessian) rise(x []float64, eps float64) float64 {
+	var most float64
+	for i, t := range h.tx {
+		for l := h.ptr[i]; l < h.ptr[i+1]; l++ {
+			d := (x[h.idx[l]] - t) / eps
+			if d > 0 {
+				d += h.share[l]
+			} else {
+				d /= -5
+			}
+			most = max(most, d)
+		}
+	}
+	return most
+}
+
+// solve writes dst = −ε D⁺ g to the relative precision given, by conjugate gradients with the column sums for a
+// preconditioner, or to newtonRadius. D is singular along the constants, of which conjugate gradients started from 0 stay
+// clear, and nearly so where the entries left out cut the graph.
+func (h *hessian) solve(dst, g []float64, eps, precision float64) {
+	clear(dst)
+	clear(h.tx)
+	clear(h.u)
+	var rz float64
+	for j, c := range h.col {
+		h.r[j], h.z[j] = 0, 0
+		if c > 0 {
+			h.r[j] = -eps * g[j]
+			h.z[j] = h.r[j] / c
+			rz += h.r[j] * h.z[j]
+		}
+	}
+	copy(h.p, h.z)
+	goal := rz * precision * precision
+	for it := 0; it < 1000 && rz > goal; it++ {
+		h.mul(h.w, h.p)
+		curv := dot(h.p, h.w)
+		if !(curv > 1e-14*rz) {
+			if it == 0 {
+				copy(dst, h.p)
+			}
+			return
+		}
+		step := rz / curv
+		axpy(dst, h.p, step)
+		axpy(h.tx, h.u, step)
+		if (it < 4 || it%8 == 0) && h.rise(dst, eps) > newtonRadius {
+			return
+		}
+		axpy(h.r, h.w, -step)
+		next := 0.0
+		for j, c := range h.col {
+			if c > 0 {
+				h.z[j] = h.r[j] / c
+				next += h.r[j] * h.z[j]
+			}
+		}
+		ratio := next / rz
+		for j := range h.p {
+			h.p[j] = h.z[j] + ratio*h.p[j]
+		}
+		rz = next
+	}
+}
+
+// solveDense writes dst = −ε (D + μ Diag(b))⁻¹ g by elimination, with the least of a few μ that keeps the rise of log T
+// within newtonRadius (Levenberg 1944): in exact arithmetic μ = 0 near the solution.
+func (h *hessian) solveDense(dst, g []float64, s *semidual) {
+	m := len(dst)
+	w := h.conductances(m)
+	for mu := 0.0; mu <= 1; mu = max(mu*100, 1e-14) {
+		net := network{m: m, w: append([]float64(nil), w...), r: make([]float64, m), ground: make([]float64, m)}
+		for j, b := range s.b {
+			net.r[j] = -s.eps * g[j]
+			net.ground[j] = mu * b
+			if b == 0 {
+				net.r[j] = 0
+			}
+			// As in take: the curvature that a column short of its mass will have.
+			net.ground[j] += max(0, h.col[j]-h.own[j])
+		}
+		copy(dst, net.eliminate())
+		h.follow(dst)
+		if h.rise(dst, s.eps) <= newtonRadius {
+			return
+		}
+	}
+}
+
+// conductances returns the upper triangle of W over the entries.
+func (h *hessian) conductances(m int) []float64 {
+	w := make([]float64, m*m)
+	for i, r := range h.row {
+		for p := h.ptr[i]; p < h.ptr[i+1]; p++ {
+			j, f := int(h.idx[p]), h.val[p]/r
+			for q := p + 1; q < h.ptr[i+1]; q++ {
+				w[j*m+int(h.idx[q])] += f * h.val[q]
+			}
+		}
+	}
+	return w
+}
+
+// follow sets tx to T x / T1.
+func (h *hessian) follow(x []float64) {
+	for i, r := range h.row {
+		var t float64
+		for p := h.ptr[i]; p < h.ptr[i+1]; p++ {
+			t += h.val[p] * x[h.idx[p]]
+		}
+		h.tx[i] = 0
+		if r > 0 {
+			h.tx[i] = t / r
+		}
+	}
+}

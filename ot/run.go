@@ -1,0 +1,159 @@
+package ot
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+const (
+	// defaultTol is the L1 marginal error that solvers stop at where Tol is 0.
+	defaultTol = 1e-9
+	// defaultMaxIter is the number of steps that solvers take at most where MaxIter is 0.
+	defaultMaxIter = 100_000
+)
+
+// controls are the fields that solvers share.
+type controls struct {
+	Eps, Tol float64
+	MaxIter  int
+	Anneal   float64
+	Start    []float64
+	Workers  int
+	Trace    func(Step)
+}
+
+// run is the state of a solve.
+type run struct {
+	controls
+	ctx    context.Context
+	s      *semidual
+	beta   []float64
+	stages []float64 // the values of ε, the problem's last
+	tol    float64
+	iter   int
+	status Status
+	err    float64 // L1 error of the last eval
+	began  time.Time
+}
+
+// begin checks everything and sets up the first ε.
+func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
+	began := time.Now()
+	if err := checkEps(c.Eps); err != nil {
+		return nil, err
+	}
+	if err := checkTol(c.Tol); err != nil {
+		return nil, err
+	}
+	if c.MaxIter < 0 {
+		return nil, bad(ErrParameter, "MaxIter = %d: must be ≥ 0 (0 is %d)", c.MaxIter, defaultMaxIter)
+	}
+	if math.IsNaN(c.Anneal) || c.Anneal < 0 || c.Anneal > 1 {
+		return nil, bad(ErrParameter, "Anneal = %g: must be in (0, 1], or 0 for ¼", c.Anneal)
+	}
+	in, err := p.check(c.Workers)
+	if err != nil {
+		return nil, err
+	}
+	if span := (in.cost.max - in.cost.min) / c.Eps; span > maxSpan {
+		return nil, bad(ErrParameter, "Eps = %g: the costs span %g ε, more than %g: use exact transport", c.Eps, span, maxSpan)
+	}
+	if c.Start != nil {
+		if len(c.Start) != in.m {
+			return nil, bad(ErrShape, "Start has %d potentials for %d targets", len(c.Start), in.m)
+		}
+		for j, v := range c.Start {
+			if v-v != 0 {
+				return nil, bad(ErrParameter, "Start[%d] = %g: must be finite", j, v)
+			}
+		}
+	}
+	r := &run{controls: c, ctx: ctx, began: began, s: newSemidual(in, c.Workers), tol: c.Tol}
+	if r.tol == 0 {
+		r.tol = defaultTol
+	}
+	r.s.tol = r.tol
+	if r.MaxIter == 0 {
+		r.MaxIter = defaultMaxIter
+	}
+	r.stages = r.schedule()
+	r.s.eps = r.stages[0]
+	r.beta = r.s.start(c.Start)
+	return r, nil
+}
+
+// maxSpan is the range of the costs, in units of ε, up to which reduced costs resolve the plan: beyond 1e15 a
+// potential in float64 is coarser than ε.
+const maxSpan = 1e14
+
+// eval evaluates at r.beta, tells Trace, and reports a context that ended.
+func (r *run) eval(beta []float64, relax float64) error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	r.err = r.s.eval(beta, relax)
+	if r.s.pass != exactPass && r.err < 20*r.s.noise() {
+		// The next digits are beyond the fast passes.
+		r.s.pass, r.s.act = exactPass, nil
+		r.err = r.s.eval(beta, relax)
+	}
+	if r.Trace != nil {
+		r.Trace(Step{Iteration: r.iter, Evaluation: r.s.evals, Eps: r.s.eps, MarginalL1: r.err, Elapsed: time.Since(r.began)})
+	}
+	return nil
+}
+
+// certify evaluates over every cost, in the log domain, where the last evaluation was not.
+func (r *run) certify() error {
+	if r.s.act == nil && r.s.pass != kernelPass {
+		return nil
+	}
+	r.s.act, r.s.sparse = nil, false
+	if r.s.pass == kernelPass {
+		r.s.pass = fusedPass
+	}
+	return r.eval(r.beta, 1)
+}
+
+// refine moves to reduced costs, once, where costs are so large against ε that the potentials' rounding can be what
+// holds the error up. It reports whether it did.
+func (r *run) refine() bool {
+	if _, done := r.s.g.(*reduced); done {
+		return false
+	}
+	if c := r.s.cost; max(math.Abs(c.max), math.Abs(c.min), c.max-c.min) < 100*r.s.eps {
+		return false
+	}
+	r.s.rebase(r.beta)
+	return true
+}
+
+// finish returns the plan.
+func (r *run) finish(solver string) *Plan {
+	return r.s.finish(r.beta, &Plan{Status: r.status, Solver: solver, Iterations: r.iter, MarginalL1: r.err})
+}
+
+// stagnation tells when an error has stopped falling.
+type stagnation struct {
+	since int
+	best  float64
+	seen  bool
+}
+
+const (
+	// patience is how many steps the best error may stand: L-BFGS on weakly coupled atoms rests for hundreds.
+	patience = 1000
+	// noisePatience is the same where the error is of the order of rounding.
+	noisePatience = 60
+)
+
+// stuck notes err and reports whether the best has not been beaten for too long; noise is the order of rounding.
+func (t *stagnation) stuck(err, noise float64) bool {
+	if !t.seen || err < t.best {
+		t.best, t.since, t.seen = err, 0, true
+		return false
+	}
+	t.since++
+	return t.since >= patience || t.since >= noisePatience && t.best < 100*noise
+}
