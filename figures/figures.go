@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"coupling/figures/analytic"
 	"coupling/figures/tour"
 	"coupling/lab"
 )
@@ -39,6 +40,7 @@ func Papers() []Paper {
 func All() []lab.Figure {
 	return []lab.Figure{
 		tour.Digits(),
+		analytic.GradientError(),
 	}
 }
 

@@ -1,0 +1,95 @@
+package analytic
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"coupling/figures/style"
+	"coupling/lab"
+	"coupling/ot"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// exponential is the simple setting that solvers of entropic transport are tried on since regOT: an exponential density
+// against a mixture of two normals, both on a grid of [0, 5], squared cost. Its smallest weights are some 1e-9.
+func exponential(n, m int) ot.Problem {
+	x, y := mat.NewDense(n, 1, nil), mat.NewDense(m, 1, nil)
+	a, b := make([]float64, n), make([]float64, m)
+	for i := range a {
+		t := 5 * float64(i) / float64(n-1)
+		x.Set(i, 0, t)
+		a[i] = math.Exp(-t)
+	}
+	normal := func(t, mean, sd float64) float64 { return math.Exp(-(t-mean)*(t-mean)/(2*sd*sd)) / sd }
+	for j := range b {
+		t := 5 * float64(j) / float64(m-1)
+		y.Set(j, 0, t)
+		b[j] = 0.2*normal(t, 1, 0.2) + 0.8*normal(t, 3, 0.5)
+	}
+	normalise(a)
+	normalise(b)
+	return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: a, B: b}
+}
+
+// clouds are n points each in the plane, a normal cloud and a ring around it, with random weights.
+func clouds(rng *rand.Rand, n int) ot.Problem {
+	x, y := mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil)
+	for i := range n {
+		x.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
+		s, c := math.Sincos(2 * math.Pi * rng.Float64())
+		r := 2 + 0.3*rng.NormFloat64()
+		y.SetRow(i, []float64{r * c, r * s})
+	}
+	return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: weights(rng, n), B: weights(rng, n)}
+}
+
+// weights draws n positive weights of sum 1 that differ by a factor of up to 3.
+func weights(rng *rand.Rand, n int) []float64 {
+	w := make([]float64, n)
+	for i := range w {
+		w[i] = 1 + 2*rng.Float64()
+	}
+	normalise(w)
+	return w
+}
+
+func normalise(w []float64) {
+	total := 0.0
+	for _, v := range w {
+		total += v
+	}
+	for i := range w {
+		w[i] /= total
+	}
+}
+
+// meanCost is the mean cost under a⊗b.
+func meanCost(c *mat.Dense, a, b []float64) float64 {
+	return mat.Inner(mat.NewVecDense(len(a), a), c, mat.NewVecDense(len(b), b))
+}
+
+// badge marks what is smaller than the paper preset.
+func badge(set lab.Setting, sizes string) string {
+	if set.Preset == lab.Paper {
+		return ""
+	}
+	return style.SmallerThanPaper(string(set.Preset), sizes)
+}
+
+// pick returns the value of a preset.
+func pick[T any](p lab.Preset, smoke, quick, paper T) T {
+	switch p {
+	case lab.Smoke:
+		return smoke
+	case lab.Paper:
+		return paper
+	}
+	return quick
+}
+
+// onMachine says in a caption where times come from.
+func onMachine(m lab.Manifest) string {
+	return fmt.Sprintf("Times were measured in one run on one thread (%s, %s) and hold on no other machine.", m.CPU, m.Go)
+}
