@@ -8,7 +8,7 @@ import "math"
 // Two bounds hold at every y and for every interval A of outcomes, as the loss is monotone:
 //
 //   - the spread of the loss: |φ|² = E cos(y(L−L′)) ≤ 1 − 2κ·y²·P(A)²·Var(L|A) while y·range(L on A) ≤ θ,
-//     with κ = (1−cos θ)/θ² (of independent copies L, L′);
+//     with κ = (1−cos θ)/θ² (of independent copies L, L′); and likewise |φ| ≤ 1 − Σ κ·y²·P(A)·Var(L|A) over disjoint A;
 //   - its smoothness: |φ| ≤ 1 − P(A) + V(A)/y, with V(A) the variation of the density g = m/L′ of the loss on A plus
 //     its values at the ends (integration by parts).
 //
@@ -32,34 +32,32 @@ func newDecay(l *line) *decay {
 	}
 	n := len(l.loss)
 	d := &decay{loss: l.loss, mass: make([]float64, n-1), end: make([]float64, n), vary: make([]float64, n-1)}
-	ep, eq, m := make([]float64, n), make([]float64, n), make([]float64, n)
+	m := make([]float64, n)
 	norm := 1.0
 	if l.near {
 		norm = math.Exp(-l.k0)
 	}
 	for j := range n {
-		x := l.x0 + float64(j)*l.h
-		_, _, ep[j] = l.pair.p.ratio(x)
-		_, _, eq[j] = l.pair.q.ratio(x)
 		m[j] = l.tilt[j] * norm / l.h
 	}
 	curve := max(l.pair.p.span(), l.pair.q.span())
 	const up, down = 1 + 1e-6, 1 - 1e-6 // swallow the rounding of this function and of M(s)
 	for j := range n - 1 {
 		x := l.x0 + float64(j)*l.h
-		fall := (l.s+1)*ep[j] - l.s*eq[j+1] - (x + l.h) // least and largest logarithmic derivative of m in the cell
-		rise := (l.s+1)*ep[j+1] - l.s*eq[j] - x
+		a, b := l.rows[j], l.rows[j+1]
+		fall := (l.s+1)*a.pMean - l.s*b.qMean - (x + l.h) // least and largest logarithmic derivative of m in the cell
+		rise := (l.s+1)*b.pMean - l.s*a.qMean - x
 		lo := max(m[j]*math.Exp(l.h*min(fall, 0)), m[j+1]*math.Exp(-l.h*max(rise, 0)))
 		hi := min(m[j]*math.Exp(l.h*max(rise, 0)), m[j+1]*math.Exp(-l.h*min(fall, 0)))
-		slope := ep[j] - eq[j+1] // least L′ in the cell
+		slope := a.pMean - b.qMean // least L′ in the cell
 		d.mass[j] = l.h * lo * down
-		d.end[j] = m[j] / (ep[j] - eq[j]) * up
+		d.end[j] = m[j] / (a.pMean - a.qMean) * up
 		d.vary[j] = l.h * hi / slope * (max(rise, -fall) + curve) * up
 		if !(slope > 0) || math.IsNaN(d.vary[j]) {
 			d.vary[j] = math.Inf(1)
 		}
 	}
-	d.end[n-1] = m[n-1] / (ep[n-1] - eq[n-1]) * up
+	d.end[n-1] = m[n-1] / (l.rows[n-1].pMean - l.rows[n-1].qMean) * up
 	for j, g := range d.end {
 		if !(g >= 0) {
 			d.end[j] = math.Inf(1)
@@ -104,6 +102,8 @@ func (d *decay) log(a, b float64) float64 {
 			best = min(best, 0.5*math.Log1p(-min(2*kappa*a*a*v, 1-1e-12)))
 		}
 	}
+	const kappa = 2 / (math.Pi * math.Pi) * (1 - 1e-12)
+	best = min(best, math.Log1p(-min(kappa*a*a*d.blocks(math.Pi/b), 1-1e-12)))
 	return best
 }
 
@@ -133,6 +133,48 @@ func (d *decay) spread(width float64) float64 {
 		}
 	}
 	return best
+}
+
+// blocks returns a lower bound of Σ P(A)·Var(L|A) over consecutive intervals A on each of which the loss ranges by width.
+func (d *decay) blocks(width float64) float64 {
+	sum := 0.0
+	for i := 0; i < len(d.mass); {
+		j := i + 1
+		for j < len(d.mass) && d.loss[j+1]-d.loss[i] <= width {
+			j++
+		}
+		if d.loss[j]-d.loss[i] <= width {
+			sum += d.within(i, j)
+		}
+		i = j
+	}
+	return sum * (1 - 1e-9)
+}
+
+// within returns a lower bound of P(A)·Var(L|A) for the cells i to j−1.
+func (d *decay) within(i, j int) float64 {
+	base := d.loss[i]
+	p, m, h := 0.0, 0.0, 0.0
+	for k := i; k < j; k++ {
+		half := (d.loss[k+1] - d.loss[k]) / 2
+		p += d.mass[k]
+		m += d.mass[k] * (d.loss[k] + half - base)
+		h += d.mass[k] * half * half
+	}
+	if !(p > 0) {
+		return 0
+	}
+	m = m/p + base
+	v := 0.0
+	for k := i; k < j; k++ {
+		x := (d.loss[k]+d.loss[k+1])/2 - m
+		v += d.mass[k] * x * x
+	}
+	// The mean of a cell may be off its middle by half a width (Minkowski).
+	if sd := math.Sqrt(v/p) - math.Sqrt(h/p); sd > 0 {
+		return p * sd * sd
+	}
+	return 0
 }
 
 // smooth returns the largest P(A) − V(A)/y, at least 0.

@@ -19,6 +19,7 @@ type line struct {
 	h, b  float64 // step in x, half-width of the strip of analyticity
 	x0    float64 // first node
 
+	rows        []row
 	loss, slack []float64 // L and a bound of its error, at each node
 	p, q        []float64 // h·p, h·q
 	tilt        []float64 // h·p·e^{sL}, times e^{−base}
@@ -74,8 +75,9 @@ func (l *line) step(digits float64) {
 	if w := max(sp, sq); w > 0 {
 		limit = min(limit, 0.98*math.Pi/w)
 	}
-	for i := 1; i <= 48; i++ {
-		b := limit * float64(i) / 48
+	const tries = 24
+	for i := 1; i <= tries; i++ {
+		b := limit * float64(i) / tries
 		h := 2 * math.Pi * b / (digits + l.growth(b, l.reach))
 		if h > l.h {
 			l.h, l.b = h, b
@@ -84,10 +86,10 @@ func (l *line) step(digits float64) {
 	l.h = fewBits(l.h)
 }
 
-// fewBits rounds h down to 16 bits, so that every node j·h is exact.
+// fewBits rounds h down to three bits, so that every node j·h is exact, and lines share their nodes.
 func fewBits(h float64) float64 {
 	frac, exp := math.Frexp(h)
-	return math.Ldexp(math.Floor(frac*(1<<16))/(1<<16), exp)
+	return math.Ldexp(math.Floor(frac*8)/8, exp)
 }
 
 // growth bounds log of ∫|p^{z+1} q^{−z}| on the line Im x = b, less K(s): mixture densities grow there by e^{b²/2},
@@ -124,23 +126,23 @@ const logSqrt2Pi = 0.91893853320467274178
 func (l *line) nodes(lo float64, n int) {
 	back := make([]float64, 5*n)
 	l.loss, l.slack, l.p, l.q, l.tilt = back[:n:n], back[n:2*n:2*n], back[2*n:3*n:3*n], back[3*n:4*n:4*n], back[4*n:]
-	first := math.Floor(lo / l.h)
-	l.x0 = first * l.h
+	first := int(math.Floor(lo / l.h))
+	l.x0 = float64(first) * l.h
+	l.rows = l.pair.at(l.h, first, n)
 	logh := math.Log(l.h)
 	weight := make([]float64, n) // bound of the relative error of p
 	l.base = math.Inf(-1)
-	for j := range n {
-		x := (first + float64(j)) * l.h
-		a, ea, _ := l.pair.p.ratio(x)
-		b, eb, _ := l.pair.q.ratio(x)
-		lp := logh - logSqrt2Pi - x*x/2 + a
-		l.loss[j] = a - b
-		l.slack[j] = ea + eb + ulp*math.Abs(a-b)
-		l.small = max(l.small, math.Abs(a-b))
+	for j, r := range l.rows {
+		x := l.x0 + float64(j)*l.h
+		lp := logh - logSqrt2Pi - x*x/2 + r.p
+		d := r.p - r.q
+		l.loss[j] = d
+		l.slack[j] = r.pErr + r.qErr + ulp*math.Abs(d)
+		l.small = max(l.small, math.Abs(d))
 		l.p[j] = math.Exp(lp)
-		l.q[j] = math.Exp(lp - l.loss[j])
-		l.tilt[j] = lp + l.s*l.loss[j]
-		weight[j] = ea + eb + ulp*(8+2*x*x+2*math.Abs(logh)+2*math.Abs(l.s*l.loss[j]))
+		l.q[j] = math.Exp(lp - d)
+		l.tilt[j] = lp + l.s*d
+		weight[j] = r.pErr + r.qErr + ulp*(8+2*x*x+2*math.Abs(logh)+2*math.Abs(l.s*d))
 		l.base = max(l.base, l.tilt[j])
 	}
 	sum := 0.0

@@ -23,6 +23,7 @@ func (a *side) span() float64 { return a.max - a.min }
 // the loss increases with x.
 type scaled struct {
 	p, q  side
+	memo  map[float64]rows
 	reach float64 // largest mean of P less smallest mean of Q: the Lipschitz constant of the loss
 }
 

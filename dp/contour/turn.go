@@ -12,42 +12,44 @@ const worthTurn = 400
 type turn struct {
 	pair    *scaled
 	s       float64
-	mass    []float64 // upper bounds of the mass of p^{s+1}q^{−s} in cells of the whole line, over a lower bound of the sum
+	log     []float64 // log of upper bounds of the mass of p^{s+1}q^{−s} in cells of the whole line, over a lower bound of the sum
 	ep, eq  []float64 // upper bounds of E in the cell, for P and Q
 	scratch []float64
 }
 
 func newTurn(pair *scaled, s, lo, hi float64) *turn {
-	const n = 600
-	h := (hi - lo) / n
-	ep, eq, lm := make([]float64, n+1), make([]float64, n+1), make([]float64, n+1)
+	h := fewBits((hi - lo) / 256)
+	first := int(math.Floor(lo / h))
+	lo = float64(first) * h
+	n := int(math.Ceil((hi - lo) / h))
+	hi = lo + float64(n)*h
+	rows := pair.at(h, first, n+1)
+	lm := make([]float64, n+1)
 	top := math.Inf(-1)
-	for j := range lm {
+	for j, r := range rows {
 		x := lo + float64(j)*h
-		a, _, e := pair.p.ratio(x)
-		b, _, f := pair.q.ratio(x)
-		ep[j], eq[j] = e, f
-		lm[j] = -x*x/2 + a + s*(a-b)
+		lm[j] = -x*x/2 + r.p + s*(r.p-r.q)
 		top = max(top, lm[j])
 	}
 	t := &turn{pair: pair, s: s}
 	floor := 0.0
 	add := func(mass, p, q float64) {
-		t.mass = append(t.mass, mass)
+		t.log = append(t.log, math.Log(mass))
 		t.ep = append(t.ep, max(0, p-pair.p.min)*(1+1e-9))
 		t.eq = append(t.eq, max(0, pair.q.max-q)*(1+1e-9))
 	}
 	for j := range n {
 		x := lo + float64(j)*h
-		fall := (s+1)*ep[j] - s*eq[j+1] - (x + h)
-		rise := (s+1)*ep[j+1] - s*eq[j] - x
-		add(h*math.Exp(min(lm[j]-top+h*max(rise, 0), lm[j+1]-top-h*min(fall, 0))), ep[j+1], eq[j])
+		a, b := rows[j], rows[j+1]
+		fall := (s+1)*a.pMean - s*b.qMean - (x + h)
+		rise := (s+1)*b.pMean - s*a.qMean - x
+		add(h*math.Exp(min(lm[j]-top+h*max(rise, 0), lm[j+1]-top-h*min(fall, 0))), b.pMean, a.qMean)
 		floor += h * math.Exp(max(lm[j]-top+h*min(fall, 0), lm[j+1]-top-h*max(rise, 0)))
 	}
-	add(math.Exp(lm[0]-top)/((s+1)*pair.p.min-s*pair.q.max-lo), ep[0], pair.q.min)
-	add(math.Exp(lm[n]-top)/(hi-pair.pull(s, hi)), pair.p.max, eq[n])
-	for j := range t.mass {
-		t.mass[j] *= (1 + 1e-9) / floor
+	add(math.Exp(lm[0]-top)/((s+1)*pair.p.min-s*pair.q.max-lo), rows[0].pMean, pair.q.min)
+	add(math.Exp(lm[n]-top)/(hi-pair.pull(s, hi)), pair.p.max, rows[n].qMean)
+	for j := range t.log {
+		t.log[j] += 1e-9 - math.Log(floor)
 	}
 	return t
 }
@@ -56,26 +58,24 @@ func newTurn(pair *scaled, s, lo, hi float64) *turn {
 func (t *turn) growth(b, y float64) float64 {
 	sp, sq := t.pair.p.span(), t.pair.q.span()
 	y = math.Abs(y)
-	sum, top := 0.0, math.Inf(-1)
+	sum, top, cosine := 0.0, math.Inf(-1), math.Log(math.Cos(b*sq/2))
 	if t.scratch == nil {
-		t.scratch = make([]float64, len(t.mass))
+		t.scratch = make([]float64, len(t.log))
 	}
-	for j, m := range t.mass {
-		if m == 0 {
-			t.scratch[j] = math.Inf(-1)
-			continue
-		}
-		g := math.Log(m) + y*(b*t.pair.p.min+phase(b, sp, t.ep[j])+phase(b, sq, t.eq[j]))
+	for j, m := range t.log {
+		g := m + y*(b*t.pair.p.min+phase(b, sp, t.ep[j])+phase(b, sq, t.eq[j]))
 		if sq > 0 {
-			g -= t.s * max(math.Log(math.Cos(b*sq/2)), 0.5*math.Log1p(-min(1, b*b*sq*t.eq[j])))
+			g -= t.s * max(cosine, 0.5*math.Log1p(-min(1, b*b*sq*t.eq[j])))
 		}
 		t.scratch[j] = g
 		top = max(top, g)
 	}
 	for _, g := range t.scratch {
-		sum += math.Exp(g - top)
+		if g > top-40 {
+			sum += math.Exp(g - top)
+		}
 	}
-	return top + math.Log(sum)
+	return top + math.Log(sum) + 1e-9
 }
 
 // phase bounds the argument of Σ π e^{ibm}, 0 ≤ m ≤ span, Σ π m ≤ mean.
