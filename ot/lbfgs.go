@@ -9,7 +9,8 @@ import (
 // Sinkhorn loss": the m target potentials are the variables, the source potentials follow exactly, and one evaluation
 // is one fused pass over the costs. What makes it fast: the metric ε/b, in which the first step is Sinkhorn's; ε-annealing
 // with a loose inner tolerance; a line search on slopes alone, which for a convex function needs no function values and
-// so has no noise floor above the gradient's own; and Sinkhorn steps, which ascend from anywhere, where a step fails.
+// so has no noise floor above the gradient's own; Sinkhorn steps, which ascend from anywhere, where a step fails; and a
+// few of Newton's where atoms are so weakly coupled that L-BFGS would take thousands.
 //
 // The zero value with Eps set works.
 type LBFGS struct {
@@ -60,7 +61,7 @@ type quasiNewton struct {
 	hist          history
 	dir, grad     []float64
 	next, oldGrad []float64
-	rescued       bool // Newton steps have been tried where L-BFGS was stuck
+	rescues       int // how often Newton steps have been tried where L-BFGS was slow
 }
 
 func newQuasiNewton(r *run, memory int) *quasiNewton {
@@ -78,12 +79,14 @@ func (q *quasiNewton) stage(tol float64, last bool) error {
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
+	slow := pace{}
 	for {
 		if q.err <= tol && last {
 			if err := q.certify(); err != nil {
 				return err
 			}
 		}
+		stuck := best.stuck(q.err, q.s.noise())
 		switch {
 		case q.err <= tol:
 			q.status = Converged
@@ -91,25 +94,23 @@ func (q *quasiNewton) stage(tol float64, last bool) error {
 		case q.iter >= q.MaxIter:
 			q.status = IterationLimit
 			return q.certify()
-		case best.stuck(q.err, q.s.noise()):
-			if last && !q.rescued {
-				// Weakly coupled atoms: L-BFGS cannot see what Newton steps can.
-				q.rescued = true
-				if err := q.newtonPhase(tol); err != nil {
-					return err
-				}
-				best = stagnation{}
-				q.hist.clear()
-				continue
+		case last && q.rescues < maxRescues && (stuck || slow.slow(q.err) && q.err < rescueRegion):
+			// Weakly coupled atoms: L-BFGS cannot see what Newton steps can.
+			q.rescues++
+			if err := q.newtonPhase(tol); err != nil {
+				return err
 			}
-			if last && q.refine() {
-				best = stagnation{}
-				q.hist.clear()
-				if err := q.eval(q.beta, 1); err != nil {
-					return err
-				}
-				continue
+			best, slow = stagnation{}, pace{}
+			q.hist.clear()
+			continue
+		case stuck && last && q.refine():
+			best = stagnation{}
+			q.hist.clear()
+			if err := q.eval(q.beta, 1); err != nil {
+				return err
 			}
+			continue
+		case stuck:
 			q.status = Stagnated
 			return q.certify()
 		}
@@ -119,6 +120,32 @@ func (q *quasiNewton) stage(tol float64, last bool) error {
 			return err
 		}
 	}
+}
+
+const (
+	// rescueRegion is the L1 error below which a slow L-BFGS is given Newton steps, and maxRescues how often.
+	rescueRegion = 0.1
+	maxRescues   = 10
+)
+
+// pace tells when errors fall by less than half in a hundred steps.
+type pace struct {
+	steps      int
+	best, last float64 // so far, and a hundred steps ago
+}
+
+// slow notes err, and every hundredth time reports whether the best has fallen by less than half since.
+func (p *pace) slow(err float64) bool {
+	if p.steps == 0 || err < p.best {
+		p.best = err
+	}
+	p.steps++
+	if p.steps%100 != 0 {
+		return false
+	}
+	slow := p.steps > 100 && p.best > p.last/2
+	p.last = p.best
+	return slow
 }
 
 // step takes one L-BFGS step, or a Sinkhorn step where there is no history or the line search fails.
