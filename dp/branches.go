@@ -213,8 +213,10 @@ func additive(e Event, noise pair.Noise, scale float64, s sampling, k split) (pa
 	return p, nil
 }
 
-// hit returns the probability that a batch holds at least one of k special records.
-func (s sampling) hit(k int) (float64, error) {
+// hit returns the probability that a batch holds at least one of k special records of a data set which has fewer records less than
+// the larger one.
+func (s sampling) hit(k, fewer int) (float64, error) {
+	s.size -= max(0, fewer)
 	switch {
 	case k == 0:
 		return 0, nil
@@ -224,6 +226,8 @@ func (s sampling) hit(k int) (float64, error) {
 		return 1, nil
 	case k > s.size:
 		return 0, bad("size = %d: must be at least the group's %d", s.size, k)
+	case s.kind == without && s.batch > s.size:
+		return 0, bad("batch = %d: must be at most the smaller data set's %d", s.batch, s.size)
 	case s.kind == with:
 		return -math.Expm1(float64(s.batch) * math.Log1p(-float64(k)/float64(s.size))), nil
 	}
@@ -243,29 +247,27 @@ func response(e RandomizedResponse, s sampling, k split) (pair.Pair, error) {
 	if !(e.Truth >= 0.5 && e.Truth <= 1) {
 		return nil, bad("truth = %v: must be in [0.5, 1]", e.Truth)
 	}
-	removed, err := s.hit(k.removed)
+	removed, err := s.hit(k.removed, k.inserted-k.removed)
 	if err != nil {
 		return nil, err
 	}
-	inserted, err := s.hit(k.inserted)
+	inserted, err := s.hit(k.inserted, k.removed-k.inserted)
 	if err != nil {
 		return nil, err
 	}
-	out, err := pair.RandomizedResponse(e.Truth, removed, 0)
-	if err != nil {
-		return nil, fmt.Errorf("dp: %v: %w", e, err)
-	}
-	back, err := pair.RandomizedResponse(e.Truth, 0, inserted)
-	if err != nil {
-		return nil, fmt.Errorf("dp: %v: %w", e, err)
-	}
+	var p *pair.Discrete
 	switch {
 	case k.inserted == 0:
-		return out, nil
+		p, err = pair.RandomizedResponse(e.Truth, removed, 0)
 	case k.removed == 0:
-		return back, nil
+		p, err = pair.RandomizedResponse(e.Truth, 0, inserted)
+	default:
+		p, err = pair.ResponseEither(e.Truth, removed, inserted)
 	}
-	return pair.Max(out, back), nil
+	if err != nil {
+		return nil, fmt.Errorf("dp: %v: %w", e, err)
+	}
+	return p, nil
 }
 
 // norm is a plain shift of any length, or one sampled record (advanced joint convexity).

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -23,6 +24,7 @@ func reference(t *testing.T, name string, into any) {
 	if err != nil {
 		t.Skipf("no reference values: neither ../shared/refs/dp/%s nor testdata/%s", name, name)
 	}
+	b = regexp.MustCompile(`: (NaN|-?Infinity)`).ReplaceAll(b, []byte(": null")) // some error estimates
 	if err := json.Unmarshal(b, into); err != nil {
 		t.Fatal(err)
 	}

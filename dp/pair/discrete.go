@@ -84,24 +84,6 @@ func lossOf(a point) float64 {
 	return math.Log(a.p) - math.Log(a.q)
 }
 
-// RandomizedResponse returns the pair of a bit that is told truthfully with probability truth in [1/2, 1] and flipped
-// otherwise, where P's bit is the other one with probability flipP, and Q's with probability flipQ:
-// P = Bernoulli(f(flipP)), Q = Bernoulli(f(flipQ)), f(w) = (1−w)·truth + w·(1−truth) (SSKG M.2).
-func RandomizedResponse(truth, flipP, flipQ float64) (*Discrete, error) {
-	if !(truth >= 0.5 && truth <= 1) {
-		return nil, bad("truth = %v: must be in [0.5, 1]", truth)
-	}
-	if !(flipP >= 0 && flipP <= 1) || !(flipQ >= 0 && flipQ <= 1) {
-		return nil, bad("flip probabilities %v, %v: must be in [0, 1]", flipP, flipQ)
-	}
-	gain := 2*truth - 1
-	f := func(w float64) (one, zero float64) { return truth - w*gain, (1 - truth) + w*gain }
-	p1, p0 := f(flipP)
-	q1, q0 := f(flipQ)
-	diff := (flipQ - flipP) * gain
-	return discrete([]point{{p: p1, q: q1, diff: diff}, {p: p0, q: q0, diff: -diff}}), nil
-}
-
 // Points lists the atoms by increasing loss.
 func (d *Discrete) Points() []Atom {
 	out := make([]Atom, len(d.points))
@@ -188,84 +170,4 @@ func (d *Discrete) Swap() Pair {
 		s.points[len(d.points)-1-i] = point{p: a.q, q: a.p, diff: -a.diff, loss: -a.loss}
 	}
 	return s
-}
-
-// Max returns the discrete pair whose profile is the larger of those of a and b at every ε: it dominates a mechanism that may
-// behave as either at each step. As a function of e^ε a profile of finitely many points is convex and piecewise linear;
-// so is the maximum.
-func Max(a, b *Discrete) *Discrete {
-	ha, hb := profile(a), profile(b)
-	knots := append(slices.Clone(ha.x), hb.x...)
-	slices.Sort(knots)
-	knots = slices.Compact(knots)
-	// Where the two cross inside a segment there is a knot of the maximum.
-	var all []float64
-	for i, x := range knots {
-		all = append(all, x)
-		if i+1 < len(knots) {
-			if c, ok := crossing(ha, hb, x, knots[i+1]); ok {
-				all = append(all, c)
-			}
-		}
-	}
-	h := func(x float64) float64 { return max(ha.at(x), hb.at(x)) }
-	// Past the last knot the profile is the mass at infinite loss; before 0 it is 1 − x. The jump of slope at a knot
-	// is its Q-mass.
-	var pts []point
-	slope := 0.0
-	for i := len(all) - 1; i >= 0; i-- {
-		x, left := all[i], 0.0
-		if i > 0 {
-			left = all[i-1]
-		}
-		if x == 0 {
-			continue
-		}
-		next := (h(x) - h(left)) / (x - left)
-		if q := slope - next; q > 0 {
-			pts = append(pts, point{p: q * x, q: q, diff: q * (x - 1)})
-		}
-		slope = next
-	}
-	if rest := 1 + slope; rest > 0 {
-		pts = append(pts, point{q: rest, diff: -rest}) // P = 0 there
-	}
-	if inf := max(ha.inf, hb.inf); inf > 0 {
-		pts = append(pts, point{p: inf, diff: inf})
-	}
-	return discrete(pts)
-}
-
-// convex is a profile as a function of x = e^ε.
-type convex struct {
-	d   *Discrete
-	x   []float64
-	inf float64
-}
-
-func profile(d *Discrete) convex {
-	c := convex{d: d, x: []float64{0}, inf: d.Support().Infinite()}
-	for _, a := range d.points {
-		if !math.IsInf(a.loss, 0) {
-			c.x = append(c.x, math.Exp(a.loss))
-		}
-	}
-	return c
-}
-
-func (c convex) at(x float64) float64 {
-	if x == 0 {
-		return 1
-	}
-	return math.Exp(c.d.LogDelta(math.Log(x)))
-}
-
-// crossing returns where two functions that are linear on [l, r] cross strictly inside.
-func crossing(f, g convex, l, r float64) (float64, bool) {
-	dl, dr := f.at(l)-g.at(l), f.at(r)-g.at(r)
-	if dl*dr >= 0 {
-		return 0, false
-	}
-	x := l + (r-l)*dl/(dl-dr)
-	return x, x > l && x < r
 }

@@ -194,23 +194,27 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-func TestMaxOfDiscretePairs(t *testing.T) {
-	a := must[*Discrete](t)(RandomizedResponse(0.8, 0.3, 0))
-	b := must[*Discrete](t)(RandomizedResponse(0.8, 0, 0.2))
-	m := Max(a, b)
-	for eps := -3.0; eps < 3; eps += 0.05 {
-		want := max(Delta(a, eps), Delta(b, eps))
-		if got := Delta(m, eps); math.Abs(got-want) > 1e-15*float64(len(m.points))+1e-15 {
-			t.Errorf("δ(%v) = %v, want %v", eps, got, want)
+func TestResponseEither(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		truth := rapid.Float64Range(0.5, 1).Draw(t, "truth")
+		x, y := rapid.Float64Range(0, 1).Draw(t, "flip P"), rapid.Float64Range(0, 1).Draw(t, "flip Q")
+		a := must[*Discrete](t)(RandomizedResponse(truth, x, 0))
+		b := must[*Discrete](t)(RandomizedResponse(truth, 0, y))
+		m := must[*Discrete](t)(ResponseEither(truth, x, y))
+		for eps := -4.0; eps < 4; eps += 0.1 {
+			want := max(Delta(a, eps), Delta(b, eps))
+			if got := Delta(m, eps); math.Abs(got-want) > 4e-16*(1+math.Exp(eps)) {
+				t.Fatalf("δ(%v) = %v, want %v", eps, got, want)
+			}
 		}
-	}
-	sum := 0.0
-	for _, p := range m.points {
-		sum += p.p
-	}
-	if math.Abs(sum-1) > 1e-14 {
-		t.Errorf("P sums to %v", sum)
-	}
+		p, q := 0.0, 0.0
+		for _, a := range m.points {
+			p, q = p+a.p, q+a.q
+		}
+		if math.Abs(p-1) > 1e-14 || math.Abs(q-1) > 1e-14 {
+			t.Fatalf("P sums to %v, Q to %v", p, q)
+		}
+	})
 }
 
 func TestWeights(t *testing.T) {

@@ -18,44 +18,58 @@ func Poisson(noise Noise, scale, rate float64, inserted, removed int) (*Mixture,
 	return NewMixture(noise, scale, shifted(Binomial(removed, rate), 1), shifted(Binomial(inserted, rate), -1))
 }
 
-// Fixed returns the pair for batches of fixed size n without replacement from size records (the larger of the two data
-// sets, counted with the removed or inserted records), with Hypergeometric(k; size, K, n) in the place of the binomial
-// weights. Distances are relaxed: replacing an ordinary record of the batch by a removed or inserted one moves the
-// value by at most 1, replacing a removed one by an inserted one by at most 2 (SSKG, Theorem 3.7 with its coupling for WOR).
+// Fixed returns the pair for batches of fixed size n without replacement. size counts the records of the larger of the two data
+// sets x and x′, of which x has the removed records and x′ the inserted ones. The weights are Hypergeometric(k; N, K, n), with the N of
+// either set. Distances are relaxed: replacing an ordinary record of the batch by a removed or inserted one moves the value by at
+// most 1, replacing a removed one by an inserted one by at most 2 (SSKG, Theorem 3.7 with its coupling for fixed batches). n
+// must not exceed the smaller data set.
 func Fixed(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture, error) {
-	if err := checkBatch(n, size, max(inserted, removed)); err != nil {
+	x, x2, err := sizes(n, size, inserted, removed)
+	if err != nil {
 		return nil, err
 	}
-	if err := checkSplit(inserted, removed); err != nil {
-		return nil, err
+	if n > min(x, x2) {
+		return nil, bad("batch = %d: must be at most the smaller data set's %d", n, min(x, x2))
 	}
 	return NewMixture(noise, scale,
-		shifted(Hypergeometric(size, removed, n), 1), shifted(Hypergeometric(size, inserted, n), -1))
+		shifted(Hypergeometric(x, removed, n), 1), shifted(Hypergeometric(x2, inserted, n), -1))
 }
 
-// Replacement returns the pair for batches of n draws with replacement from size records of which K = inserted (in x′) and
-// K = removed (in x) are special: weights Bin(k | n, K/size) (SSKG, Theorem L.5, with K = 1 for both).
+// Replacement returns the pair for batches of n draws with replacement, with weights Bin(k | n, K/N): K = removed of the N records of x,
+// K = inserted of those of x′ (SSKG, Theorem L.5, which has one of each). size counts the larger of the two data sets.
 func Replacement(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture, error) {
-	if n < 1 {
-		return nil, bad("batch = %d: must be at least 1", n)
-	}
-	if size < 1 || max(inserted, removed) > size {
-		return nil, bad("size = %d: must be at least the group's %d", size, max(1, inserted, removed))
-	}
-	if err := checkSplit(inserted, removed); err != nil {
+	x, x2, err := sizes(n, size, inserted, removed)
+	if err != nil {
 		return nil, err
 	}
-	p := Binomial(n, float64(removed)/float64(size))
-	q := Binomial(n, float64(inserted)/float64(size))
+	if min(x, x2) < 1 {
+		return nil, bad("size = %d: the smaller data set is empty", size)
+	}
+	p := Binomial(n, float64(removed)/float64(x))
+	q := Binomial(n, float64(inserted)/float64(x2))
 	return NewMixture(noise, scale, shifted(p, 1), shifted(q, -1))
+}
+
+// sizes returns the numbers of records of x and x′, of which size is the larger.
+func sizes(n, size, inserted, removed int) (x, x2 int, err error) {
+	if err := checkSplit(inserted, removed); err != nil {
+		return 0, 0, err
+	}
+	if n < 1 {
+		return 0, 0, bad("batch = %d: must be at least 1", n)
+	}
+	if size < 1 || max(inserted, removed) > size {
+		return 0, 0, bad("size = %d: must be at least the group's %d", size, max(1, inserted, removed))
+	}
+	return size - max(0, inserted-removed), size - max(0, removed-inserted), nil
 }
 
 // FixedSubstitution returns the tight pair for one substitution under sampling n of size without replacement when
 // replacing any record of the batch by any other moves the value by at most 1: ((1−w)A + wB, A) for ε ≥ 0 and swapped
 // for ε < 0, w = n/size (advanced joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 11).
 func FixedSubstitution(noise Noise, scale float64, n, size int) (*Symmetric, error) {
-	if err := checkBatch(n, size, 1); err != nil {
-		return nil, err
+	if n < 1 || n > size {
+		return nil, bad("batch = %d: must be in 1..%d", n, size)
 	}
 	half, err := Poisson(noise, scale, float64(n)/float64(size), 0, 1)
 	if err != nil {
@@ -67,16 +81,6 @@ func FixedSubstitution(noise Noise, scale float64, n, size int) (*Symmetric, err
 func checkSplit(inserted, removed int) error {
 	if inserted < 0 || removed < 0 || inserted+removed == 0 {
 		return bad("inserted = %d, removed = %d: must be at least 0, and one of them positive", inserted, removed)
-	}
-	return nil
-}
-
-func checkBatch(n, size, group int) error {
-	if size < 1 || group > size {
-		return bad("size = %d: must be at least the group's %d", size, max(1, group))
-	}
-	if n < 1 || n > size {
-		return bad("batch = %d: must be in 1..%d", n, size)
 	}
 	return nil
 }
