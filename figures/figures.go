@@ -40,6 +40,7 @@ func Papers() []Paper {
 func All() []lab.Figure {
 	return []lab.Figure{
 		tour.Digits(),
+		analytic.Precision(),
 		analytic.GradientError(),
 	}
 }

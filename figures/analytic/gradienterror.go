@@ -177,7 +177,7 @@ func errorOf(got, want, t *mat.Dense) gradientError {
 
 // familyGrid returns the clusters over their distance, and over the shift of their costs.
 func familyGrid(p lab.Preset) (apart, shifted []familyParams) {
-	base := familyParams{N: pick(p, 4, 8, 16), Eps: 0.7, Iterations: pick(p, 100, 1000, 1000)}
+	base := familyParams{N: pick(p, 4, 8, 16), Eps: 0.7, Iterations: 1000}
 	distances, shifts, draws := make([]float64, pick(p, 5, 11, 15)), make([]float64, pick(p, 5, 6, 11)), make([]int, pick(p, 2, 9, 25))
 	for i := range distances {
 		distances[i] = 1 + 7*float64(i)/float64(len(distances)-1)
