@@ -94,6 +94,27 @@ func relative(rel, want float64) float64 {
 	return rel * math.Abs(want)
 }
 
+// A total sums with compensation (Neumaier 1974): a reference whose own
+// rounding does not show.
+type total struct{ sum, lost float64 }
+
+func (t *total) add(v float64) {
+	s := t.sum + v
+	if math.Abs(t.sum) >= math.Abs(v) {
+		t.lost += t.sum - s + v
+	} else {
+		t.lost += v - s + t.sum
+	}
+	t.sum = s
+}
+
+func (t *total) value() float64 {
+	if math.IsInf(t.sum, 0) || math.IsNaN(t.sum) {
+		return t.sum
+	}
+	return t.sum + t.lost
+}
+
 func seeded(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 2026)) }
 
 func label(format string, args ...any) string { return fmt.Sprintf(format, args...) }

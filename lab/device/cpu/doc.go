@@ -16,17 +16,20 @@
 // Rows: RowExp (two passes over the row, the maximum first), RowExpAt (one
 // pass, with a shift that the caller knows), RowLSE (one pass, nothing stored).
 // The same with costs computed from points in registers: PointRowExp,
-// PointRowExpAt, PointRowLSE, PointLogits, PointCosts. Columns, reading along
-// rows: Axpy or GemvT of stored exponentials, or ColStart, ColAdd, ColLSE.
-// Kernel scaling: ScaleRows and Div. Gradients: Dot, DotSign and Gemv of t
-// with the coordinates as rows.
+// PointRowExpAt, PointRowLSE, PointLogits, PointCosts. Where costs are large
+// against ε, RowExpScaled and ExpScaled take differences before they divide.
+// Columns, reading along rows: Axpy or GemvT of stored exponentials, or
+// ColStart, ColAdd, ColLSE. Kernel scaling: ScaleRows and Div. Gradients: Dot,
+// DotSign and Gemv of t with the coordinates as rows. Products, Gram matrices
+// and distances in many dimensions: Gemm. Chunks deals work to processors.
 //
 // # Instruction sets
 //
 // The best instruction set of the machine is used. The environment variable
 // COUPLING_CPU = generic, avx2 or avx512 forces one; see Active for what
 // happens where it cannot be obeyed. Kernels[T]{ISA: cpu.Generic} forces one
-// in one place. Machines that are not amd64 have Generic alone.
+// in one place. Machines that are not amd64 have Generic alone. (go test keeps
+// results across values of COUPLING_CPU: give it -count=1.)
 //
 // # Numbers
 //
@@ -35,12 +38,36 @@
 // (float32: √2·2^−126) are 0 and so never denormal. Any length is right,
 // 0 included; nothing is aligned, nothing is read or written beyond a slice.
 //
+// Exp is within 2 units in the last place over its whole range. In the kernels
+// that fuse it with a row or a shift, e^x adds |x|·1.4e-17 relative (float32:
+// |x|·1.3e-8), a fraction of what rounding the argument x costs.
+//
 // The same call gives the same bits on one instruction set, on every machine
-// that has it, for Generic on every machine of one architecture. Different instruction sets sum in different
-// orders and have different exponentials (each within 2 units in the last
-// place): they agree to some 1e-15·(1+log n) relative for sums of positive
-// float64, 1e-6 for float32, and to rounding of the arguments where these are
-// large; code that must give the same bits everywhere asks for one of them.
+// that has it; for Generic, on every machine of one architecture. Instruction
+// sets differ from one another: they sum in other orders, have other
+// exponentials, and Generic on amd64 rounds h − c·inv twice. Of n positive
+// terms float64 sums differ by some 1e-15 relative, n·1e-16 at worst (float32:
+// 5e-7, n·6e-8), on top of the rounding of the arguments, |h|·1e-16. Code that
+// must give the same bits everywhere asks for one instruction set.
+//
+// # Speed
+//
+// On one core of an AMD EPYC (Zen 4, 3.7 GHz; 512-bit operations take two
+// turns there), rows of 1024 in cache, 1e9 elements a second:
+//
+//	            float64              float32
+//	            AVX-512  AVX2  Go    AVX-512  AVX2  Go
+//	Exp         2.5      1.6   0.12  6.8      4.8   0.12
+//	RowExpAt    2.2      1.4   0.10  5.9      3.6   0.10
+//	RowExp      1.7      1.2   0.09  4.3      3.0   0.09
+//	RowLSE      2.1      1.2   0.10  4.8      3.2   0.09
+//	PointRowLSE 1.7      1.1   0.06  3.8      2.8   0.06  (|x−y|², two dimensions)
+//	ColAdd      1.9      1.1   0.08  4.6      2.8   0.08
+//	ScaleRows   5.8      5.9   0.8   10.9     11.4  0.9
+//
+// A matrix outside the caches arrives at 2.2e9 float64 or 4.6e9 float32 a
+// second there (18 GB/s), which bounds ScaleRows, and RowExpAt at two thirds of
+// that. Gemm reaches 50 of 59 GFLOP/s in float64 and 107 of 118 in float32.
 //
 // # Assembly
 //

@@ -62,7 +62,7 @@ func (k Kernels[T]) SumExpAt(x []T, shift T) (sum T) {
 // It reads x once. Any NaN, and +Inf, gives NaN.
 func (k Kernels[T]) LogSumExp(x []T) T {
 	if isa := k.isa(); isa != Generic {
-		return logSum(asmPlainLSE(isa, at(x), len(x), start(x)))
+		return onePass(startAt(x, 0), func(start T) (T, T) { return asmPlainLSE(isa, at(x), len(x), start) })
 	}
 	top := k.Max(x)
 	return logSum(top, k.SumExpAt(x, finite(top)))
@@ -87,15 +87,24 @@ func plainExp[T Float](x T) T {
 	}
 }
 
-// start is where the running shift of x begins: its first element, if finite.
-func start[T Float](x []T) T {
-	if len(x) == 0 {
-		return leastFinite[T]()
+// onePass is the log-sum-exp of a pass whose shift begins at start, the first
+// argument: sums are then at least 1. Where they are not, start was rounded
+// another way, and arguments are so large that this counts.
+func onePass[T Float](start T, pass func(start T) (shift, sum T)) T {
+	shift, sum := pass(start)
+	if sum < 0.5 {
+		shift, sum = pass(leastFinite[T]())
 	}
-	return startAt(x[0])
+	return logSum(shift, sum)
 }
 
-func startAt[T Float](x T) T {
+// startAt is where the running shift begins: the first argument, h − p, if it
+// is finite.
+func startAt[T Float](h []T, p T) T {
+	if len(h) == 0 {
+		return leastFinite[T]()
+	}
+	x := h[0] - p
 	if x-x != 0 {
 		return leastFinite[T]()
 	}

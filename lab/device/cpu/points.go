@@ -89,20 +89,23 @@ func (k Kernels[T]) PointRowExpAt(dst, h, x, y []T, cost Cost[T], inv, shift T) 
 func (k Kernels[T]) PointRowLSE(h, x, y []T, cost Cost[T], inv T) T {
 	same("PointRowLSE", "y", len(y), "x)·len(h", len(x)*len(h))
 	isa, n := k.isa(), len(h)
-	from := leastFinite[T]()
-	if n > 0 {
-		from = startAt(h[0] - cost.between(x, y, 0, n)*inv)
-	}
-	switch {
-	case isa == Generic:
+	if isa == Generic {
 		return plainPointLSE(h, x, y, cost, inv)
-	case cost.Abs == 0:
-		return logSum(asmSquareLSE(isa, at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Square, from))
-	case cost.Square == 0:
-		return logSum(asmManhattanLSE(isa, at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Abs, from))
-	default:
-		return logSum(asmMixedLSE(isa, at(h), at(y), at(x), n, n, len(x), cost.Abs/cost.Square, inv*cost.Square, from))
 	}
+	var first T
+	if n > 0 {
+		first = cost.between(x, y, 0, n) * inv
+	}
+	return onePass(startAt(h, first), func(start T) (T, T) {
+		switch {
+		case cost.Abs == 0:
+			return asmSquareLSE(isa, at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Square, start)
+		case cost.Square == 0:
+			return asmManhattanLSE(isa, at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Abs, start)
+		default:
+			return asmMixedLSE(isa, at(h), at(y), at(x), n, n, len(x), cost.Abs/cost.Square, inv*cost.Square, start)
+		}
+	})
 }
 
 func plainPointLSE[T Float](h, x, y []T, cost Cost[T], inv T) T {

@@ -51,12 +51,13 @@ func (rc *rowCase[T]) refer() {
 		}
 		rc.top = math.Max(rc.top, rc.x[j])
 	}
-	sum := 0.0
+	var exps total
 	for _, x := range rc.x {
 		if !math.IsInf(x, -1) {
-			sum += math.Exp(x - rc.top)
+			exps.add(math.Exp(x - rc.top))
 		}
 	}
+	sum := exps.value()
 	rc.lse = rc.top + math.Log(sum)
 	if sum == 0 {
 		rc.lse = math.Inf(-1)
@@ -70,16 +71,19 @@ func (rc *rowCase[T]) tol(j int, shift, want float64) float64 {
 		return 0
 	}
 	highest := math.Exp(d + 2*rc.slack[j] + unit[T]()*(2*math.Abs(d)+4))
+	if math.IsInf(highest, 1) { // rounding alone may move the argument anywhere
+		return highest
+	}
 	return highest - want + 2*math.Exp(expFloor[T]())
 }
 
 // lseTol is how far a log-sum-exp may be: the rounding of the arguments that
-// count, of the shift, and of the sum.
+// count, of the sum, and of differences from a shift that is up to 16 away.
 func (rc *rowCase[T]) lseTol() float64 {
-	tol := unit[T]() * (8 + math.Abs(rc.top) + float64(len(rc.x))/8)
+	tol := unit[T]() * (16 + math.Abs(rc.top) + float64(len(rc.x))/8)
 	worst := 0.0
 	for j, x := range rc.x {
-		if x > rc.top-40 {
+		if x >= rc.top-40 {
 			worst = max(worst, rc.slack[j])
 		}
 	}
@@ -143,14 +147,16 @@ func checkRow[T Float](t *testing.T, k Kernels[T], rc rowCase[T], what string) {
 // checkExps compares stored exponentials and their sum with the reference.
 func checkExps[T Float](t *testing.T, rc *rowCase[T], dst []T, sum T, shift float64, what string) {
 	t.Helper()
-	total, tol := 0.0, 0.0
+	var exps total
+	tol := 0.0
 	for j, v := range dst {
 		want := math.Exp(rc.x[j] - shift)
 		near(t, what+label("[%d] (x = %v)", j, rc.x[j]), v, want, rc.tol(j, shift, want))
-		total += want
+		exps.add(want)
 		tol += rc.tol(j, shift, want)
 	}
-	near(t, what+" sum", sum, total, tol+unit[T]()*total*float64(4+len(dst)/8))
+	want := exps.value() // plain Go rounds at every term, half a unit each
+	near(t, what+" sum", sum, want, tol+unit[T]()*want*float64(4+len(dst)/2))
 }
 
 func TestRowExpScaled(t *testing.T) { onAll(t, rowExpScaled[float64], rowExpScaled[float32]) }

@@ -284,15 +284,14 @@ func (a *asm) writer(store bool) func(span, []vec) {
 	return func(s span, v []vec) { a.write(dst, s, v) }
 }
 
+// slack is how far arguments may exceed the shift of rowLSE: their difference,
+// which is rounded, stays small where it counts.
+const slack = 16
+
 // rowLSE starts with a shift that is raised, and the sums scaled down, only
-// when an argument exceeds it by more than slack: sums stay far from overflow
-// and the row is read once. A row of −Inf gives a sum of 0.
+// when an argument exceeds it by more than slack, so that the row is read once. A row of −Inf gives a sum of 0.
 func (a *asm) rowLSE(src source) {
 	a.ahead = true
-	slack := 32.0
-	if a.double {
-		slack = 256
-	}
 	args, e, sums := src.open(a), a.exponential(low), a.partialSums()
 	shift, limit := a.scalar("start"), a.load(a.constant("slack", slack))
 	a.add(limit, limit, shift)
