@@ -40,8 +40,11 @@ func Papers() []Paper {
 func All() []lab.Figure {
 	return []lab.Figure{
 		tour.Digits(),
+		analytic.Proposition1(),
 		analytic.Precision(),
+		analytic.Plans(),
 		analytic.GradientError(),
+		analytic.Convergence(),
 	}
 }
 

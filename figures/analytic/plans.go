@@ -1,0 +1,141 @@
+package analytic
+
+import (
+	"fmt"
+	"math"
+
+	"coupling/figures/artifact"
+	"coupling/figures/style"
+	"coupling/lab"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Plans is what the solvers' plans look like at small ε.
+func Plans() lab.Figure {
+	return lab.Figure{
+		Name:  "analytic/plans",
+		Title: "Transport plans at small ε",
+		Shows: "The same setting as analytic/precision, as pictures: kernel scaling returns nothing, or a plan that looks plausible and is " +
+			"wrong, and so does log-domain Sinkhorn that stops too early; the right plan is a thin monotone curve.",
+		Sizes: map[lab.Preset]string{
+			lab.Smoke: "60 × 50 atoms, 3 values of ε, 300 iterations",
+			lab.Quick: "200 × 160 atoms, 4 values of ε, 1000 iterations",
+			lab.Paper: "1000 × 800 atoms, 4 values of ε, 1000 iterations",
+		},
+		Decoders: []lab.Decoder{precisionOf.Decoder()},
+		Jobs: func(set lab.Setting) ([]lab.Job, error) {
+			return precisionOf.Jobs(set.Seed, plansGrid(set.Preset)...), nil
+		},
+		Draw:   drawPlans,
+		Claims: claimPlans,
+	}
+}
+
+func plansGrid(p lab.Preset) []precisionParams {
+	base := precisionParams{N: pick(p, 60, 200, 1000), M: pick(p, 50, 160, 800), Iterations: pick(p, 300, 1000, 1000), Plans: true}
+	ratios := []float64{.03, .01, .001, .0003}
+	return lab.Grid(base, lab.Vary(func(p *precisionParams, r float64) { p.Ratio = r }, pick(p, ratios[1:], ratios, ratios)...))
+}
+
+// planRows are the rows of the picture: artifacts and their labels.
+var planRows = [][2]string{
+	{"scaling32", "scaling float32"},
+	{"scaling64", "scaling float64"},
+	{"log", "log-domain"},
+	{"lbfgs", "L-BFGS"},
+}
+
+func drawPlans(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
+	cells, err := lab.RecallAll(s, precisionOf, set.Seed, plansGrid(set.Preset))
+	if err != nil {
+		return lab.Exhibit{}, err
+	}
+	first := cells[0].Params
+	scale := style.Scale{Log: true, Lo: 1e-4, Hi: 1}
+	panels := style.Panels{Columns: len(cells), Bar: &style.ColorBar{Scale: scale, Label: "share of the source's mass"}, Gap: 6}
+	for i, row := range planRows {
+		for _, c := range cells {
+			t, err := artifact.Read(c.Open, row[0]+".npy")
+			if err != nil {
+				return lab.Exhibit{}, err
+			}
+			h := style.HeatMap{
+				M: shares(t, exponential(first.N, first.M).A), Scale: scale, NoBar: true, NoTicks: true,
+				Title: fmt.Sprintf("%s: %s", row[1], percent(c.Value.Solver[row[0]].Plan/2)),
+			}
+			if i == 0 {
+				h.Title = fmt.Sprintf("\\b{ε = %g × mean cost}\n%s", c.Params.Ratio, h.Title)
+			}
+			panels.Items = append(panels.Items, h)
+		}
+	}
+	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d × %d atoms", first.N, first.M))}
+	return lab.Exhibit{
+		Pictures: []lab.Picture{{
+			Caption: fmt.Sprintf("Plans after at most %d iterations, sources (an exponential density) across, targets (a mixture of two normals) up; grey is not a number (NaN). "+
+				"Above each, the share of the mass that is in the wrong place, ½ Σ|T − T*|.", first.Iterations),
+			Drawing: fig,
+		}},
+	}, nil
+}
+
+// shares divides the mass of each source by its weight; sources run across and targets up.
+func shares(t *mat.Dense, a []float64) *mat.Dense {
+	n, m := t.Dims()
+	out := mat.NewDense(m, n, nil)
+	for i, w := range a {
+		for j := range m {
+			out.Set(m-1-j, i, t.At(i, j)/w)
+		}
+	}
+	return out
+}
+
+// percent writes a share for a title.
+func percent(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "NaN"
+	case x < 1e-6:
+		return fmt.Sprintf("%.0e", x)
+	}
+	return fmt.Sprintf("%.2g%%", 100*x)
+}
+
+func claimPlans(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
+	cells, err := lab.RecallAll(s, precisionOf, set.Seed, plansGrid(set.Preset))
+	if err != nil {
+		return nil, err
+	}
+	last := cells[len(cells)-1]
+	right, err := artifact.Read(last.Open, "lbfgs.npy")
+	if err != nil {
+		return nil, err
+	}
+	// Targets of the mean source: on the line the plan is monotone, so where sources go on average never falls.
+	fall := 0.0
+	before := math.Inf(-1)
+	n, m := right.Dims()
+	for i := range n {
+		var mass, sum float64
+		for j := range m {
+			mass += right.At(i, j)
+			sum += right.At(i, j) * float64(j)
+		}
+		fall = max(fall, before-sum/mass)
+		before = sum / mass
+	}
+	off := last.Value.Solver["scaling64"].Plan
+	if math.IsNaN(off) {
+		off = 2
+	}
+	return []lab.Claim{
+		{What: "largest step back of the barycentric projection at the smallest ε", Source: "transport on the line is monotone", Got: fall, Relation: lab.AtMost, AbsTol: 1e-5 * float64(m),
+			Why: "a law; plans are kept in float32"},
+		{What: "mass that kernel scaling puts in the wrong place at the smallest ε", Source: "“can quickly lose precision”: introduction", Got: off / 2, Relation: lab.AtLeast, Want: 0.01,
+			Why: "exp(−c/ε) underflows; not a number counts as all mass"},
+		{What: "mass that L-BFGS puts in the wrong place at the smallest ε", Source: "“accurate”: abstract", Got: last.Value.Solver["lbfgs"].Plan / 2, Relation: lab.AtMost, Want: 1e-6,
+			Why: "see analytic/precision"},
+	}, nil
+}
