@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/dp/contour"
 	"coupling/dp/pair"
 )
 
@@ -105,7 +106,7 @@ func (b Best) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
 }
 
 // candidates lists accountants by sharpness.
-func candidates() []Accountant { return []Accountant{Profile{}, RDP{}} }
+func candidates() []Accountant { return []Accountant{Profile{}, contour.Accountant{Work: 2e6}, RDP{}} }
 
 // askBest asks one accountant, or for Best the candidates until one answers.
 func askBest(a Accountant, steps []pair.Step, ask func(Accountant) (pair.Interval, error)) (pair.Interval, string, error) {
