@@ -11,7 +11,8 @@ type active struct {
 	cut float64 // e^−K
 	// served counts evaluations by the list, skipped the times it was not made afresh for having served too few.
 	served, skipped int
-	ref             []float64 // β when the list was made
+	ref             []float64 // β⁰, when the list was made
+	v               []float64 // exp((β−β⁰)/ε) at the last evaluation, up to a factor
 	spans           []activeSpan
 }
 
@@ -19,9 +20,9 @@ type active struct {
 type activeSpan struct {
 	ptr  []int     // row i of the span is [ptr[i], ptr[i+1])
 	idx  []int32   // targets
-	cost []float64 // c_ij
-	val  []float64 // exp((βⱼ−cᵢⱼ−mx)/ε) of the last evaluation
-	w    []float64 // factor of each row that makes val T
+	val  []float64 // K_ij = exp((β⁰ⱼ−cᵢⱼ−ref)/ε), as in storedKernel
+	ref  []float64 // of each row
+	u    []float64 // of each row at the last evaluation: T_ij = uᵢ K_ij vⱼ
 	full bool      // gave up: too many
 }
 
@@ -30,8 +31,8 @@ const (
 	// activeShare is the share of entries above which a list is not worth having: an entry of it costs a few times an
 	// entry of a full pass.
 	activeShare = 0.2
-	// activeMost is the largest list in entries (20 bytes each); matrix-free geometries, which promise not to hold
-	// the matrix, get the smaller one, 160 MB.
+	// activeMost is the largest list in entries (12 bytes each); matrix-free geometries, which promise not to hold
+	// the matrix, get the smaller one, 100 MB.
 	activeMost, activeMostFree = 1 << 26, 1 << 23
 )
 
@@ -40,14 +41,8 @@ func (a *active) usable(beta []float64, eps float64) bool {
 	if a == nil || a.eps != eps {
 		return false
 	}
-	// Potentials are defined up to a shift: the middle of the moves is taken out.
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for j, v := range beta {
-		if d := v - a.ref[j]; d == d { // −Inf − −Inf where the weight is 0
-			lo, hi = min(lo, d), max(hi, d)
-		}
-	}
-	return hi-lo <= 2*activeDrift*eps
+	_, spread := drift(beta, a.ref)
+	return spread <= 2*activeDrift*eps
 }
 
 // budget is the number of entries a list may have.
@@ -74,12 +69,16 @@ func (s *semidual) newActive(beta []float64) *active {
 	a.eps, a.cut = s.eps, leave*math.Exp(-2*activeDrift)
 	a.served, a.skipped = 0, 0
 	a.ref = append(a.ref[:0], beta...)
+	a.v = a.v[:0]
+	for range beta {
+		a.v = append(a.v, 1)
+	}
 	for k, r := range s.sw.spans {
 		sp := &a.spans[k]
 		sp.full, sp.ptr = false, append(sp.ptr[:0], 0)
-		sp.idx, sp.cost, sp.val = sp.idx[:0], sp.cost[:0], sp.val[:0]
-		if sp.w == nil {
-			sp.w = make([]float64, r.hi-r.lo)
+		sp.idx, sp.val = sp.idx[:0], sp.val[:0]
+		if sp.u == nil {
+			sp.u, sp.ref = make([]float64, r.hi-r.lo), make([]float64, r.hi-r.lo)
 		}
 	}
 	return a
@@ -87,7 +86,7 @@ func (s *semidual) newActive(beta []float64) *active {
 
 // collect appends row i, given its exponentials e = T·sum/mass, to the span's list; limit is the span's share of the
 // budget, bMin the least positive weight.
-func (a *activeSpan) collect(e, c, b []float64, bMin, sum, mass, cut float64, limit int) {
+func (a *activeSpan) collect(e, b []float64, bMin, sum, mass, ref, cut float64, limit int) {
 	if a.full {
 		return
 	}
@@ -96,7 +95,6 @@ func (a *activeSpan) collect(e, c, b []float64, bMin, sum, mass, cut float64, li
 	for j, v := range e {
 		if v >= least && b[j] > 0 && (v >= rowCut || v >= colCut*b[j]) {
 			a.idx = append(a.idx, int32(j))
-			a.cost = append(a.cost, c[j])
 			a.val = append(a.val, v)
 		}
 	}
@@ -104,7 +102,7 @@ func (a *activeSpan) collect(e, c, b []float64, bMin, sum, mass, cut float64, li
 		a.full = true
 		return
 	}
-	a.w[len(a.ptr)-1] = mass / sum
+	a.u[len(a.ptr)-1], a.ref[len(a.ptr)-1] = mass/sum, ref
 	a.ptr = append(a.ptr, len(a.idx))
 }
 
@@ -120,7 +118,7 @@ func (s *semidual) wantsActive(beta []float64) bool {
 	if !s.sparse || s.noActive == s.eps {
 		return false
 	}
-	if s.act != nil && s.act.eps == s.eps && s.act.served < 2 && s.act.skipped < 3 {
+	if !s.newton && s.act != nil && s.act.eps == s.eps && s.act.served < 2 && s.act.skipped < 3 {
 		s.act.skipped++ // steps are still long: the list would not last
 		return false
 	}
@@ -163,10 +161,14 @@ func (s *semidual) settle(a *active) {
 
 // evalActive is eval over the list.
 func (s *semidual) evalActive(beta []float64) float64 {
-	inv := 1 / s.eps
-	s.act.served++
+	act := s.act
+	act.served++
+	s.full = false
+	mid, _ := drift(beta, act.ref)
+	s.scalings(act.v, beta, act.ref, mid)
+	v := act.v
 	s.sw.each(func(_ *worker, k int, r span) {
-		part, sp := s.part[k], &s.act.spans[k]
+		part, sp := s.part[k], &act.spans[k]
 		clear(part)
 		s.rowL1[k] = 0
 		for i := r.lo; i < r.hi; i++ {
@@ -175,23 +177,35 @@ func (s *semidual) evalActive(beta []float64) float64 {
 				s.alpha[i] = math.Inf(-1)
 				continue
 			}
-			idx, cost, val := sp.idx[p:q], sp.cost[p:q], sp.val[p:q]
-			mx := math.Inf(-1)
-			for l, j := range idx {
-				v := beta[j] - cost[l]
-				val[l] = v
-				if v > mx {
-					mx = v
-				}
-			}
-			sum := expRow(val, mx, inv)
-			s.alpha[i] = s.eps*math.Log(s.a[i]/sum) - mx
-			w := s.a[i] / sum
-			sp.w[i-r.lo] = w
-			for l, j := range idx {
-				part[j] += w * val[l]
-			}
+			idx, val := sp.idx[p:q], sp.val[p:q]
+			sum := gather(val, v, idx)
+			u := s.setAlpha(k, i, sp.ref[i-r.lo]+mid+s.eps*math.Log(sum), 1) / sum
+			sp.u[i-r.lo] = u
+			scatter(part, val, u, idx)
 		}
 	})
-	return s.reduce()
+	return s.reduce(v)
+}
+
+// gather returns Σ val·v[idx].
+func gather(val, v []float64, idx []int32) float64 {
+	val = val[:len(idx)]
+	var s0, s1 float64
+	l := 0
+	for ; l+2 <= len(idx); l += 2 {
+		s0 += val[l] * v[idx[l]]
+		s1 += val[l+1] * v[idx[l+1]]
+	}
+	if l < len(idx) {
+		s0 += val[l] * v[idx[l]]
+	}
+	return s0 + s1
+}
+
+// scatter adds w·val to dst[idx].
+func scatter(dst, val []float64, w float64, idx []int32) {
+	val = val[:len(idx)]
+	for l, j := range idx {
+		dst[j] += w * val[l]
+	}
 }

@@ -29,10 +29,11 @@ func (h *hessian) take(s *semidual, cut float64) {
 	for k, r := range s.sw.spans {
 		sp := &s.act.spans[k]
 		for i := r.lo; i < r.hi; i++ {
-			w := sp.w[i-r.lo]
+			u := sp.u[i-r.lo]
 			var sum float64
 			for l := sp.ptr[i-r.lo]; l < sp.ptr[i-r.lo+1]; l++ {
-				t, j := w*sp.val[l], sp.idx[l]
+				j := sp.idx[l]
+				t := u * sp.val[l] * s.act.v[j]
 				if t >= cut*s.a[i] || t >= cut*s.b[j] {
 					h.idx, h.val = append(h.idx, j), append(h.val, t)
 					h.col[j] += t

@@ -37,8 +37,7 @@ type expRower interface {
 	expRow(dst, cost []float64, i int, h []float64, inv, shift float64) float64
 }
 
-// A rowPass is a way to make the rows of T. All write e proportional to row i of T and return its sum and
-// ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε).
+// A rowPass is a way to make the rows of T from costs and potentials.
 type rowPass int
 
 const (
@@ -47,8 +46,6 @@ const (
 	// fusedPass works with β/ε and c/ε and scales by the row's last sum: one pass instead of three, and an error of
 	// |c|/ε units in the last place.
 	fusedPass
-	// kernelPass multiplies by a stored exp(−c/ε): no exponentials, the same error, where that cannot underflow.
-	kernelPass
 )
 
 // noise is the order of the marginal error that the fast passes leave, whatever the potentials.
@@ -57,23 +54,11 @@ func (s *semidual) noise() float64 {
 	return ulp * (8 + max(math.Abs(s.cost.max), math.Abs(s.cost.min))/s.eps)
 }
 
-// kernelCached is the number of kernel entries (8 MB) that stay in cache: up to there products with the stored kernel
-// beat making costs and exponentials afresh even where those are quick.
-const kernelCached = 1 << 20
-
 // choosePass takes the fastest pass that is good enough for a stage that ends at tol.
 func (s *semidual) choosePass(tol float64) {
-	free := false
-	if p, ok := s.g.(*PointCloud); ok {
-		free = p.matrixFree && !(p.quick && s.n <= kernelCached/s.m)
-	}
-	switch {
-	case tol < 20*s.noise():
+	s.pass = fusedPass
+	if tol < 20*s.noise() {
 		s.pass = exactPass
-	case s.kernelFits() && !free:
-		s.pass = kernelPass
-	default:
-		s.pass = fusedPass
 	}
 }
 
@@ -82,51 +67,41 @@ const fusedSafe = 1e100
 
 // prepare sets up the pass for β at s.eps.
 func (s *semidual) prepare(beta []float64) {
-	inv := 1 / s.eps
-	switch s.pass {
-	case fusedPass:
-		if s.shiftEps != s.eps {
-			s.shiftEps = s.eps
-			for i := range s.shift {
-				s.shift[i] = math.NaN()
-			}
-		}
-		kern.Scale(s.h, inv, beta)
-	case kernelPass:
-		top := kern.Max(beta)
-		s.top = top
-		for j, b := range beta {
-			s.h[j] = (b - top) * inv
-		}
-		kern.Exp(s.h, s.h)
+	if s.pass != fusedPass {
+		return
 	}
+	if s.shiftEps != s.eps {
+		s.shiftEps = s.eps
+		for i := range s.shift {
+			s.shift[i] = math.NaN()
+		}
+	}
+	kern.Scale(s.h, 1/s.eps, beta)
 }
 
-// row makes row i of T up to a factor: e, its sum and the soft maximum. c is needed by the active list only and is nil
-// where the pass does not look at costs.
-func (s *semidual) row(w *worker, i int, beta []float64) (sum, lse float64, c []float64) {
+// row writes dst[j] = exp((βⱼ−cᵢⱼ−ref)/ε), which is row i of T up to a factor, and returns its sum and ref.
+func (s *semidual) row(w *worker, dst []float64, i int, beta []float64) (sum, ref float64) {
 	inv := 1 / s.eps
 	if s.pass == exactPass {
-		c = s.g.Row(i, w.cost)
-		mx, sum := softmaxRow(w.exp, beta, c, inv)
-		return sum, mx + s.eps*math.Log(sum), c
+		ref, sum = softmaxRow(dst, beta, s.g.Row(i, w.cost), inv)
+		return sum, ref
 	}
+	var c []float64
 	shift := s.shift[i]
 	if r, ok := s.g.(expRower); ok && shift == shift {
-		sum = r.expRow(w.exp, w.cost, i, s.h, inv, shift)
+		sum = r.expRow(dst, w.cost, i, s.h, inv, shift)
 	} else {
 		c = s.g.Row(i, w.cost)
 		if shift == shift {
-			sum = kern.RowExpAt(w.exp, s.h, c, inv, shift)
+			sum = kern.RowExpAt(dst, s.h, c, inv, shift)
 		}
 	}
 	if !(sum > 1/fusedSafe && sum < fusedSafe) {
 		if c == nil {
 			c = s.g.Row(i, w.cost)
 		}
-		shift, sum = kern.RowExp(w.exp, s.h, c, inv)
+		shift, sum = kern.RowExp(dst, s.h, c, inv)
 	}
-	shift += math.Log(sum)
-	s.shift[i] = shift
-	return sum, s.eps * shift, c
+	s.shift[i] = shift + math.Log(sum)
+	return sum, s.eps * shift
 }

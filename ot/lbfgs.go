@@ -75,6 +75,7 @@ func newQuasiNewton(r *run, memory int) *quasiNewton {
 // stage minimises at the present ε until the error is at most tol.
 func (q *quasiNewton) stage(tol float64, last bool) error {
 	q.hist.clear()
+	q.s.sparse = last
 	best := stagnation{}
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
@@ -115,7 +116,7 @@ func (q *quasiNewton) stage(tol float64, last bool) error {
 			return q.certify()
 		}
 		q.iter++
-		q.s.sparse = last && q.err < 0.5
+		q.s.sparse = last
 		if err := q.step(); err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import "context"
 // by conjugate gradients to a precision that follows the error. Where T is not sparse, or a step fails, L-BFGS and
 // Sinkhorn steps take over. (Compare SSNS and SPLR of regOT: Tang and Qiu 2024; Wang et al. 2025.)
 //
-// The zero value with Eps set works. Memory: 20 bytes for each entry of T that is not negligible; where these
+// The zero value with Eps set works. Memory: 12 bytes for each entry of T that is not negligible; where these
 // are more than 1.6e7 and a fifth of all, L-BFGS steps do it all.
 type Newton struct {
 	// Eps is the ε > 0 of the problem, in units of cost.
@@ -70,11 +70,11 @@ func (q *quasiNewton) newtonStage(tol float64, last bool) error {
 // newtonPhase takes Newton steps until the error is at most tol or they no longer help.
 func (q *quasiNewton) newtonPhase(tol float64) error {
 	s := q.s
-	s.sparse, s.noActive, s.act = true, 0, nil
+	s.sparse, s.newton, s.noActive, s.act = true, true, 0, nil
 	if s.n <= newtonDense/s.m {
 		s.share = 1
 	}
-	defer func() { s.share = 0 }()
+	defer func() { s.share, s.newton = 0, false }()
 	h := newHessian(s.n, s.m)
 	h.dense = s.m <= denseNewton
 	for fails := 0; q.err > tol && q.iter < q.MaxIter; {
@@ -106,7 +106,7 @@ func (q *quasiNewton) newtonPhase(tol float64) error {
 }
 
 const (
-	// newtonDense is the largest n·m for which a plan none of which is negligible is held, in 20 bytes an entry.
+	// newtonDense is the largest n·m for which a plan none of which is negligible is held, in 12 bytes an entry.
 	newtonDense = 1 << 24
 	// denseNewton is the number of targets up to which Newton systems are solved by elimination: as fast as conjugate
 	// gradients there, and right however weakly the atoms are coupled.

@@ -28,7 +28,9 @@ func (s *semidual) rebase(beta []float64) {
 			beta[j] = 0
 		}
 	}
-	s.g, s.act = next, nil
+	s.g = next
+	s.forget()
+	s.shiftEps = 0
 }
 
 // Dims returns the number of sources and of targets.

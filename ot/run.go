@@ -94,8 +94,9 @@ func (r *run) eval(beta []float64, relax float64) error {
 	}
 	r.err = r.s.eval(beta, relax)
 	if r.s.pass != exactPass && r.err < 20*r.s.noise() {
-		// The next digits are beyond the fast passes.
-		r.s.pass, r.s.act = exactPass, nil
+		// The next digits are beyond the fast pass.
+		r.s.pass = exactPass
+		r.s.forget()
 		r.err = r.s.eval(beta, relax)
 	}
 	if r.Trace != nil {
@@ -106,13 +107,11 @@ func (r *run) eval(beta []float64, relax float64) error {
 
 // certify evaluates over every cost, in the log domain, where the last evaluation was not.
 func (r *run) certify() error {
-	if r.s.act == nil && r.s.pass != kernelPass {
+	if r.s.full {
 		return nil
 	}
-	r.s.act, r.s.sparse = nil, false
-	if r.s.pass == kernelPass {
-		r.s.pass = fusedPass
-	}
+	r.s.forget()
+	r.s.sparse = false
 	return r.eval(r.beta, 1)
 }
 

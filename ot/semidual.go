@@ -22,11 +22,12 @@ type semidual struct {
 	logB  []float64
 
 	pass     rowPass
-	h        []float64 // m, the pass's scratch: β/ε, or exp(β/ε) up to a factor
+	full     bool      // the last eval looked at every cost
+	h        []float64 // m, scratch: β/ε, or scalings
 	shift    []float64 // n, log of the row's last sum
 	shiftEps float64   // the ε of shift
-	top      float64   // what kernelPass takes out of β
-	kernel   *kernelMatrix
+	store    bool      // store kernels whatever mayStore says
+	kernel   *storedKernel
 
 	bMin     float64 // the least positive b
 	tol      float64 // of the solve
@@ -34,6 +35,7 @@ type semidual struct {
 	act      *active // nil where there is none
 	spare    *active // memory for the next
 	share    float64 // the share of entries that the list may have; 0 is activeShare
+	newton   bool    // every full evaluation makes the list, for the Hessian
 	noActive float64 // the ε at which the list was too long
 }
 
@@ -69,17 +71,23 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 	if relax == 1 && s.act.usable(beta, s.eps) {
 		return s.evalActive(beta)
 	}
-	if s.useKernel() {
-		return s.evalKernel(beta, relax)
+	if mid, ok := s.useKernel(beta, relax); ok {
+		return s.evalKernel(beta, mid, relax)
 	}
-	return s.evalFull(beta, relax)
+	return s.evalFull(beta, relax, s.mayStore())
 }
 
-// evalFull is eval over every cost; it makes the active list afresh where one is wanted.
-func (s *semidual) evalFull(beta []float64, relax float64) float64 {
+// evalFull is eval over every cost. It makes the active list afresh where one is wanted, else the stored kernel if
+// store.
+func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
+	s.full = true
 	var list *active
-	if relax == 1 && s.wantsActive(beta) {
+	var kernel *storedKernel
+	switch {
+	case relax == 1 && s.wantsActive(beta):
 		list = s.newActive(beta)
+	case store:
+		kernel = s.newKernel(beta)
 	}
 	limit := s.activeBudget()/len(s.sw.spans) + 1
 	s.prepare(beta)
@@ -95,21 +103,25 @@ func (s *semidual) evalFull(beta []float64, relax float64) float64 {
 				}
 				continue
 			}
-			sum, lse, c := s.row(w, i, beta)
-			mass := s.setAlpha(k, i, lse, relax)
-			axpy(part, w.exp, mass/sum)
+			e := w.exp
+			if kernel != nil {
+				e = kernel.data[i*s.m : (i+1)*s.m]
+			}
+			sum, ref := s.row(w, e, i, beta)
+			mass := s.setAlpha(k, i, ref+s.eps*math.Log(sum), relax)
+			axpy(part, e, mass/sum)
+			if kernel != nil {
+				kernel.ref[i] = ref
+			}
 			if list != nil {
-				if c == nil {
-					c = s.g.Row(i, w.cost)
-				}
-				list.spans[k].collect(w.exp, c, s.b, s.bMin, sum, mass, list.cut, limit)
+				list.spans[k].collect(e, s.b, s.bMin, sum, mass, ref, list.cut, limit)
 			}
 		}
 	})
 	if list != nil {
 		s.settle(list)
 	}
-	return s.rowError() + s.reduce()
+	return s.rowError() + s.reduce(nil)
 }
 
 // setAlpha sets αᵢ from the row's soft maximum and returns the row's mass: aᵢ, unless relaxed.
@@ -135,11 +147,14 @@ func (s *semidual) rowError() float64 {
 	return err
 }
 
-// reduce adds up the spans' column sums, in order, and returns Σ|col−b|.
-func (s *semidual) reduce() float64 {
+// reduce adds up the spans' column sums, in order, times the scalings v (nil: 1), and returns Σ|col−b|.
+func (s *semidual) reduce(v []float64) float64 {
 	copy(s.col, s.part[0])
 	for _, p := range s.part[1:] {
 		axpy(s.col, p, 1)
+	}
+	if v != nil {
+		kern.Mul(s.col, s.col, v)
 	}
 	var err float64
 	for j, v := range s.col {

@@ -64,7 +64,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 			}
 			w = 1
 		}
-		if r.err <= tol && last && r.s.pass == kernelPass {
+		if r.err <= tol && last {
 			if err := r.certify(); err != nil {
 				return err
 			}
@@ -91,10 +91,11 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 	}
 }
 
-// exactRows evaluates again where the last evaluation was relaxed, so that the plan returned has exact rows.
+// exactRows ends a stage: it evaluates again where the last evaluation was relaxed, or did not look at every cost, so
+// that the plan returned has exact rows and the error that is reported.
 func (r *run) exactRows(w float64) error {
-	if w == 1 {
-		return nil
+	if w != 1 {
+		r.s.full = false
 	}
-	return r.eval(r.beta, 1)
+	return r.certify()
 }

@@ -165,7 +165,7 @@ func (u *unbalanced) eval() float64 {
 			axpy(part, w.exp, u.mass[i]/sum)
 		}
 	})
-	s.reduce()
+	s.reduce(nil)
 	var err float64
 	for j, b := range s.b {
 		if b > 0 {
