@@ -45,9 +45,12 @@ func TestLineErrorBound(t *testing.T) {
 			t.Skip(err)
 		}
 		for _, z := range []complex128{complex(s, y), complex(s, 0), complex(s, y/2)} {
-			ka, ea := a.at(z)
-			kb, eb := b.at(z)
+			ka, ea, ta := a.at(z)
+			kb, eb, _ := b.at(z)
 			// In units of M(s), as the errors may exceed M(z) itself.
+			if real(kb) > ta+eb {
+				t.Errorf("s=%v y=%v: Re K = %v above its bound %v", s, imag(z), real(kb), ta)
+			}
 			ma, mb := cmplx.Exp(ka-complex(b.k0, 0)), cmplx.Exp(kb-complex(b.k0, 0))
 			diff := cmplx.Abs(ma - mb)
 			ea, eb = ea*cmplx.Abs(ma), eb*cmplx.Abs(mb)
@@ -101,7 +104,7 @@ func TestDecayIsAnUpperBound(t *testing.T) {
 		}
 		d := newDecay(coarse)
 		for _, y := range []float64{a, (a + b) / 2, b, 2 * b, 8 * b} {
-			k, e := l.at(complex(s, y))
+			k, e, _ := l.at(complex(s, y))
 			got := math.Log(max(0, math.Exp(real(k)-l.k0)*(1-e-2*l.e0)-1e-13))
 			bound := d.log(a, math.Inf(1))
 			if y <= b {

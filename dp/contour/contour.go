@@ -4,20 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/dp/pair"
 )
-
-// A Term is a pair and how many times it is composed. Times may be as large as 1e12.
-type Term struct {
-	Pair  pair.Pair
-	Times int
-}
-
-// A Bounds encloses an exact value: Lower ≤ value ≤ Upper. Upper is the number to publish.
-type Bounds struct {
-	Lower, Upper float64
-}
 
 // Accountant composes Gaussian mixture pairs by a contour integral. The zero value is ready to use; it is stateless
 // and safe for concurrent use.
@@ -29,35 +19,40 @@ type Accountant struct {
 	Work int
 }
 
-// Delta returns certified bounds of δ(ε) = H_{exp(ε)}(P‖Q) of the composition of terms, for any finite ε, in the
+// Name is "contour".
+func (Accountant) Name() string { return "contour" }
+
+// Delta returns certified bounds of δ(ε) = H_{exp(ε)}(P‖Q) of the composition of steps, for finite ε ≥ 0, in the
 // direction of the pairs: the guarantee of a symmetric relation is the larger of the two directions.
 //
 // Where δ underflows, Upper is the smallest positive number. Errors: ErrInvalid, ErrUnsupported, ErrAtoms, ErrDecay, ErrCost.
-// Cost: some 50 to 1,000 nodes of the contour, each a sum over 100 to 1,000 nodes in x per distinct term,
+// Cost: some 50 to 1,000 nodes of the contour, each a sum over 100 to 1,000 nodes in x per distinct step,
 // independent of Times.
-func (a Accountant) Delta(terms []Term, eps float64) (Bounds, error) {
-	lo, hi, err := a.logDelta(terms, eps)
-	if err != nil {
-		return Bounds{}, err
+func (a Accountant) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
+	if eps < 0 {
+		return pair.Interval{}, fmt.Errorf("contour: eps = %v: must be at least 0 (LogDelta takes any): %w", eps, ErrInvalid)
 	}
-	least := -math.Expm1(min(eps, 0)) // δ(ε) ≥ 1 − e^ε
-	return Bounds{
-		Lower: min(1, max(0, least*(1-2*ulp), math.Exp(lo)*(1-4*ulp))),
+	lo, hi, err := a.logDelta(steps, eps)
+	if err != nil {
+		return pair.Interval{}, err
+	}
+	return pair.Interval{
+		Lower: min(1, math.Exp(lo)*(1-4*ulp)),
 		Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+4*ulp))),
 	}, nil
 }
 
-// LogDelta is Delta in logarithms, for δ below the range of float64. Lower may be −Inf.
-func (a Accountant) LogDelta(terms []Term, eps float64) (Bounds, error) {
-	lo, hi, err := a.logDelta(terms, eps)
-	return Bounds{lo, min(hi, 0)}, err
+// LogDelta is Delta in logarithms, for δ below the range of float64, and for any finite ε, negative too. Lower may be −Inf.
+func (a Accountant) LogDelta(steps []pair.Step, eps float64) (pair.Interval, error) {
+	lo, hi, err := a.logDelta(steps, eps)
+	return pair.Interval{Lower: lo, Upper: min(hi, 0)}, err
 }
 
-func (a Accountant) logDelta(terms []Term, eps float64) (lo, hi float64, err error) {
+func (a Accountant) logDelta(steps []pair.Step, eps float64) (lo, hi float64, err error) {
 	if math.IsNaN(eps) || math.IsInf(eps, 0) {
 		return 0, 0, fmt.Errorf("contour: eps = %v: must be finite: %w", eps, ErrInvalid)
 	}
-	parts, err := a.parts(terms)
+	parts, err := a.parts(steps)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -81,37 +76,41 @@ func checkBounds(lo, hi float64) error {
 	return nil
 }
 
-// Epsilon returns certified bounds of the least ε ≥ 0 with δ(ε) ≤ delta of the composition of terms, for delta in (0, 1).
+// Epsilon returns certified bounds of the least ε ≥ 0 with δ(ε) ≤ delta of the composition of steps, for delta in (0, 1).
 // The composition is (Upper, delta)-DP in the direction of the pairs, and not (ε, delta)-DP for any 0 ≤ ε < Lower.
 //
 // Errors and cost are those of Delta.
-func (a Accountant) Epsilon(terms []Term, delta float64) (Bounds, error) {
+func (a Accountant) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
 	if !(delta > 0 && delta < 1) {
-		return Bounds{}, fmt.Errorf("contour: delta = %v: must be in (0, 1): %w", delta, ErrInvalid)
+		return pair.Interval{}, fmt.Errorf("contour: delta = %v: must be in (0, 1): %w", delta, ErrInvalid)
 	}
-	parts, err := a.parts(terms)
+	parts, err := a.parts(steps)
 	if err != nil {
-		return Bounds{}, err
+		return pair.Interval{}, err
 	}
 	return a.epsilon(parts, math.Log(delta))
 }
 
-func (a Accountant) parts(terms []Term) ([]part, error) {
+func (a Accountant) parts(steps []pair.Step) ([]part, error) {
 	if !(a.Tol >= 0) || a.Tol >= 1 || a.Work < 0 {
 		return nil, fmt.Errorf("contour: Tol = %v, Work = %v: Tol must be in [0, 1), Work at least 0: %w", a.Tol, a.Work, ErrInvalid)
 	}
-	if len(terms) == 0 {
-		return nil, fmt.Errorf("contour: terms is empty: %w", ErrInvalid)
+	if len(steps) == 0 {
+		return nil, fmt.Errorf("contour: steps is empty: %w", ErrInvalid)
 	}
 	var parts []part
 	var failed []error
-	for i, t := range terms {
+	for i, t := range steps {
 		if t.Times < 1 || t.Times > 1e12 {
-			return nil, fmt.Errorf("contour: terms[%d].Times = %d: must be in [1, 1e12]: %w", i, t.Times, ErrInvalid)
+			return nil, fmt.Errorf("contour: steps[%d].Times = %d: must be in [1, 1e12]: %w", i, t.Times, ErrInvalid)
 		}
 		p, err := newScaled(t.Pair)
 		if err != nil {
-			failed = append(failed, fmt.Errorf("terms[%d]: %w", i, err))
+			failed = append(failed, fmt.Errorf("steps[%d]: %w", i, err))
+			continue
+		}
+		if i := slices.IndexFunc(parts, func(o part) bool { return o.pair.same(p) }); i >= 0 {
+			parts[i].times += float64(t.Times)
 			continue
 		}
 		parts = append(parts, part{p, float64(t.Times)})

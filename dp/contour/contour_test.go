@@ -30,7 +30,7 @@ func gaussian(t testing.TB, sigma float64) pair.Pair {
 	return p
 }
 
-func steps(p pair.Pair, n int) []contour.Term { return []contour.Term{{Pair: p, Times: n}} }
+func repeat(p pair.Pair, n int) []pair.Step { return []pair.Step{{Pair: p, Times: n}} }
 
 func TestSavedReferences(t *testing.T) {
 	checkRefs(t, readRefs(t, "testdata/composed.json"))
@@ -50,7 +50,7 @@ func TestGaussianComposition(t *testing.T) {
 			for _, z := range []float64{-1, 0, 1, 4, 12} {
 				eps := mean + z/eff
 				want := one.LogDelta(eps)
-				got, err := contour.Accountant{}.LogDelta(steps(gaussian(t, sigma), n), eps)
+				got, err := contour.Accountant{}.LogDelta(repeat(gaussian(t, sigma), n), eps)
 				if err != nil {
 					t.Errorf("σ=%v T=%d ε=%v: %v", sigma, n, eps, err)
 					continue
@@ -77,7 +77,7 @@ func TestOneStep(t *testing.T) {
 					if want < -30 {
 						continue
 					}
-					got, err := contour.Accountant{Tol: 1e-3}.LogDelta(steps(dir, 1), eps)
+					got, err := contour.Accountant{Tol: 1e-3}.LogDelta(repeat(dir, 1), eps)
 					if err != nil {
 						if !errors.Is(err, contour.ErrDecay) && !errors.Is(err, contour.ErrCost) {
 							t.Errorf("σ=%v q=%v ε=%v: %v", sigma, rate, eps, err)
@@ -100,9 +100,9 @@ func TestOneStep(t *testing.T) {
 // ε(δ) inverts δ(ε): the bounds of δ at the bounds of ε enclose δ.
 func TestInverse(t *testing.T) {
 	for _, delta := range []float64{0.3, 1e-3, 1e-10, 1e-60, 1e-200} {
-		for _, terms := range [][]contour.Term{
-			steps(poisson(t, 1.1, 0.01, 0, 1), 10_000),
-			steps(poisson(t, 2, 0.2, 1, 1), 300),
+		for _, terms := range [][]pair.Step{
+			repeat(poisson(t, 1.1, 0.01, 0, 1), 10_000),
+			repeat(poisson(t, 2, 0.2, 1, 1), 300),
 			{{Pair: poisson(t, 0.8, 0.004, 1, 0), Times: 15_000}, {Pair: gaussian(t, 5), Times: 3}},
 		} {
 			a := contour.Accountant{}
@@ -132,22 +132,22 @@ func TestComposition(t *testing.T) {
 		b := gaussian(t, rapid.Float64Range(2, 20).Draw(rt, "τ"))
 		n, m := rapid.IntRange(200, 100_000).Draw(rt, "n"), rapid.IntRange(1, 20).Draw(rt, "m")
 		delta := math.Exp(-rapid.Float64Range(3, 60).Draw(rt, "-log δ"))
-		eps := func(terms ...contour.Term) contour.Bounds {
+		eps := func(terms ...pair.Step) pair.Interval {
 			v, err := contour.Accountant{}.Epsilon(terms, delta)
 			if err != nil {
 				rt.Skip(err)
 			}
 			return v
 		}
-		x := eps(contour.Term{Pair: a, Times: n}, contour.Term{Pair: b, Times: m})
-		y := eps(contour.Term{Pair: b, Times: m}, contour.Term{Pair: a, Times: n / 3}, contour.Term{Pair: a, Times: n - n/3})
+		x := eps(pair.Step{Pair: a, Times: n}, pair.Step{Pair: b, Times: m})
+		y := eps(pair.Step{Pair: b, Times: m}, pair.Step{Pair: a, Times: n / 3}, pair.Step{Pair: a, Times: n - n/3})
 		if x.Lower > y.Upper || y.Lower > x.Upper {
 			rt.Errorf("order matters: %v and %v", x, y)
 		}
-		if z := eps(contour.Term{Pair: a, Times: n + 1}, contour.Term{Pair: b, Times: m}); z.Upper < x.Lower {
+		if z := eps(pair.Step{Pair: a, Times: n + 1}, pair.Step{Pair: b, Times: m}); z.Upper < x.Lower {
 			rt.Errorf("one step more: %v after %v", z, x)
 		}
-		if z := eps(contour.Term{Pair: a, Times: n}); z.Lower > x.Upper {
+		if z := eps(pair.Step{Pair: a, Times: n}); z.Lower > x.Upper {
 			rt.Errorf("fewer steps: %v above %v", z, x)
 		}
 	})
@@ -164,23 +164,23 @@ func TestRefusals(t *testing.T) {
 	}
 	g := gaussian(t, 1)
 	for _, c := range []struct {
-		terms []contour.Term
+		terms []pair.Step
 		delta float64
 		a     contour.Accountant
 		want  error
 	}{
-		{terms: steps(laplace, 10), delta: 1e-5, want: contour.ErrAtoms},
-		{terms: steps(rr, 10), delta: 1e-5, want: contour.ErrAtoms},
-		{terms: []contour.Term{{Pair: g, Times: 1}, {Pair: rr, Times: 1}}, delta: 1e-5, want: contour.ErrAtoms},
-		{terms: steps(poisson(t, 0.5, 1e-9, 0, 1), 3), delta: 1e-30, want: contour.ErrDecay},
+		{terms: repeat(laplace, 10), delta: 1e-5, want: contour.ErrAtoms},
+		{terms: repeat(rr, 10), delta: 1e-5, want: contour.ErrAtoms},
+		{terms: []pair.Step{{Pair: g, Times: 1}, {Pair: rr, Times: 1}}, delta: 1e-5, want: contour.ErrAtoms},
+		{terms: repeat(poisson(t, 0.5, 1e-9, 0, 1), 3), delta: 1e-30, want: contour.ErrDecay},
 		{terms: nil, delta: 1e-5, want: contour.ErrInvalid},
-		{terms: steps(nil, 1), delta: 1e-5, want: contour.ErrInvalid},
-		{terms: steps(g, 0), delta: 1e-5, want: contour.ErrInvalid},
-		{terms: steps(g, -3), delta: 1e-5, want: contour.ErrInvalid},
-		{terms: steps(g, 1), delta: 0, want: contour.ErrInvalid},
-		{terms: steps(g, 1), delta: 1, want: contour.ErrInvalid},
-		{terms: steps(g, 1), delta: math.NaN(), want: contour.ErrInvalid},
-		{terms: steps(g, 1), delta: 1e-5, a: contour.Accountant{Tol: math.NaN()}, want: contour.ErrInvalid},
+		{terms: repeat(nil, 1), delta: 1e-5, want: contour.ErrInvalid},
+		{terms: repeat(g, 0), delta: 1e-5, want: contour.ErrInvalid},
+		{terms: repeat(g, -3), delta: 1e-5, want: contour.ErrInvalid},
+		{terms: repeat(g, 1), delta: 0, want: contour.ErrInvalid},
+		{terms: repeat(g, 1), delta: 1, want: contour.ErrInvalid},
+		{terms: repeat(g, 1), delta: math.NaN(), want: contour.ErrInvalid},
+		{terms: repeat(g, 1), delta: 1e-5, a: contour.Accountant{Tol: math.NaN()}, want: contour.ErrInvalid},
 	} {
 		b, err := c.a.Epsilon(c.terms, c.delta)
 		if !errors.Is(err, c.want) {
@@ -188,7 +188,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	for _, eps := range []float64{math.NaN(), math.Inf(1)} {
-		if _, err := (contour.Accountant{}).Delta(steps(g, 1), eps); !errors.Is(err, contour.ErrInvalid) {
+		if _, err := (contour.Accountant{}).Delta(repeat(g, 1), eps); !errors.Is(err, contour.ErrInvalid) {
 			t.Errorf("ε=%v: %v", eps, err)
 		}
 	}
@@ -218,7 +218,7 @@ func FuzzSafe(f *testing.F) {
 			pr = p.Swap()
 		}
 		a := contour.Accountant{Work: 1e6}
-		b, err := a.Epsilon(steps(pr, times), math.Exp(-logDelta))
+		b, err := a.Epsilon(repeat(pr, times), math.Exp(-logDelta))
 		if err != nil {
 			for _, e := range []error{contour.ErrDecay, contour.ErrCost, contour.ErrUnsupported} {
 				if errors.Is(err, e) {
@@ -250,8 +250,8 @@ func ExampleAccountant_Epsilon() {
 		fmt.Println(err)
 		return
 	}
-	removed, _ := contour.Accountant{}.Epsilon([]contour.Term{{Pair: p, Times: 160_000}}, 1e-5)
-	inserted, _ := contour.Accountant{}.Epsilon([]contour.Term{{Pair: p.Swap(), Times: 160_000}}, 1e-5)
+	removed, _ := contour.Accountant{}.Epsilon([]pair.Step{{Pair: p, Times: 160_000}}, 1e-5)
+	inserted, _ := contour.Accountant{}.Epsilon([]pair.Step{{Pair: p.Swap(), Times: 160_000}}, 1e-5)
 	fmt.Printf("%.9f %.9f, width below 1e-11: %v\n", removed.Upper, inserted.Upper, removed.Upper-removed.Lower < 1e-11)
 	// Output: 0.927491105 0.919190707, width below 1e-11: true
 }
@@ -262,7 +262,7 @@ func ExampleAccountant_Delta() {
 		fmt.Println(err)
 		return
 	}
-	b, err := contour.Accountant{}.Delta([]contour.Term{{Pair: p, Times: 10_000}}, 20)
+	b, err := contour.Accountant{}.Delta([]pair.Step{{Pair: p, Times: 10_000}}, 20)
 	fmt.Printf("%.6e %v\n", b.Upper, err)
 	// Output: 1.633538e-50 <nil>
 }
@@ -275,23 +275,23 @@ func BenchmarkEpsilon(b *testing.B) {
 	sgd := poisson(b, 1.5, 1.0/1200, 0, 1)
 	for _, c := range []struct {
 		name  string
-		terms []contour.Term
+		terms []pair.Step
 		delta float64
 	}{
-		{"sgd/T=160000", steps(sgd, 160_000), 1e-5},
-		{"sgd/T=85000000", steps(sgd, 85_000_000), 1e-5},
-		{"group16/T=1000", steps(group, 1000), 1e-6},
-		{"sgd/T=10000/delta=1e-200", steps(poisson(b, 1.1, 0.01, 0, 1), 10_000), 1e-200},
-		{"hetero/10", func() (out []contour.Term) {
+		{"sgd/T=160000", repeat(sgd, 160_000), 1e-5},
+		{"sgd/T=85000000", repeat(sgd, 85_000_000), 1e-5},
+		{"group16/T=1000", repeat(group, 1000), 1e-6},
+		{"sgd/T=10000/delta=1e-200", repeat(poisson(b, 1.1, 0.01, 0, 1), 10_000), 1e-200},
+		{"hetero/10", func() (out []pair.Step) {
 			for i := range 10 {
-				out = append(out, contour.Term{Pair: poisson(b, 1+0.1*float64(i), 0.01, 0, 1), Times: 1000})
+				out = append(out, pair.Step{Pair: poisson(b, 1+0.1*float64(i), 0.01, 0, 1), Times: 1000})
 			}
 			return out
 		}(), 1e-5},
-		{"sparse/T=1000", steps(poisson(b, 0.4, 1e-3, 0, 1), 1000), 1e-5},
+		{"sparse/T=1000", repeat(poisson(b, 0.4, 1e-3, 0, 1), 1000), 1e-5},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			var e contour.Bounds
+			var e pair.Interval
 			for b.Loop() {
 				var err error
 				if e, err = (contour.Accountant{}).Epsilon(c.terms, c.delta); err != nil {

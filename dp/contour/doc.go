@@ -13,7 +13,7 @@
 // each a sum over a hundred nodes, give eleven digits of δ for T = 1 000 and for T = 85 000 000:
 //
 //	p, _ := pair.Poisson(pair.Gaussian, 1.5, 1.0/1200, 0, 1)
-//	b, err := contour.Accountant{}.Epsilon([]contour.Term{{Pair: p, Times: 160_000}}, 1e-5)
+//	b, err := contour.Accountant{}.Epsilon([]pair.Step{{Pair: p, Times: 160_000}}, 1e-5)
 //	// b.Lower ≤ ε ≤ b.Upper, here 0.92749110535…; the width is 1e-12.
 //
 // # What is certified

@@ -158,7 +158,7 @@ func (l *line) nodes(lo float64, n int) {
 		l.tilt[j] = math.Exp(l.tilt[j] - l.base)
 	}
 	l.errors(weight)
-	k, e := l.at(complex(l.s, 0))
+	k, e, _ := l.at(complex(l.s, 0))
 	l.k0, l.e0 = real(k), e
 }
 
@@ -199,11 +199,13 @@ func (l *line) edges() {
 	side(n-1, hi-l.pair.pull(s, hi), hi-p.max, hi-q.max)
 }
 
-// at returns K(z) on the line and a bound of the relative error of M(z) = e^{K(z)}.
-func (l *line) at(z complex128) (k complex128, e float64) {
+// at returns K(z) on the line, a bound of the relative error of M(z) = e^{K(z)}, and an upper bound of Re K(z), which
+// still means something where M(z) is lost in errors.
+func (l *line) at(z complex128) (k complex128, e, top float64) {
 	if l.pair.gaussian() {
 		k = l.gauss(z)
-		return k, 8 * ulp * cmplx.Abs(k)
+		e = 8 * ulp * cmplx.Abs(k)
+		return k, e, real(k) + e
 	}
 	r, y := cmplx.Abs(z), imag(z)
 	if !l.near {
@@ -211,12 +213,14 @@ func (l *line) at(z complex128) (k complex128, e float64) {
 		a := cmplx.Abs(m)
 		e = l.flat + r*l.phase + l.strip(y) + l.edgeTilt
 		lm := cmplx.Log(m)
-		return complex(l.base, 0) + lm, e/a + 2*ulp*math.Abs(l.base)
+		round := 2 * ulp * math.Abs(l.base)
+		return complex(l.base, 0) + lm, e/a + round, l.base + math.Log(a+e) + round
 	}
 	m := l.centred(z)
 	e = r*r*l.quad + r*l.lin + l.strip(y)*3 + l.edgeTilt + (1+r)*l.edgeP + r*l.edgeQ
 	k = log1p(m)
-	return k, e/cmplx.Abs(1+m) + 8*ulp*cmplx.Abs(m)
+	a, round := cmplx.Abs(1+m), 8*ulp*cmplx.Abs(m)
+	return k, e/a + round, math.Log(a+e) + round
 }
 
 // gauss is K of two single normals at distance reach.

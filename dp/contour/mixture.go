@@ -129,6 +129,12 @@ func (a *side) ratioNearOne(x float64) (l, err, mean float64) {
 	return l, ulp * (2*slack/(1+u) + 2*math.Abs(l)), first / (1 + u)
 }
 
+// same reports whether two pairs are equal.
+func (s *scaled) same(o *scaled) bool {
+	eq := func(a, b *side) bool { return slices.Equal(a.lw, b.lw) && slices.Equal(a.m, b.m) }
+	return eq(&s.p, &o.p) && eq(&s.q, &o.q) && s.reach == o.reach
+}
+
 // gaussian reports whether both sides are a single normal, whose loss is itself normal.
 func (s *scaled) gaussian() bool {
 	return s.p.span() == 0 && s.q.span() == 0

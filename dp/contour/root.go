@@ -3,6 +3,8 @@ package contour
 import (
 	"fmt"
 	"math"
+
+	"coupling/dp/pair"
 )
 
 // saddle returns the s > 0 that minimises e^{ΣT·K(s) − sε}/(s(s+1)), where the contour crosses the real axis. The
@@ -69,36 +71,36 @@ func rising(f func(s float64) (float64, error), tol float64) (float64, error) {
 }
 
 // epsilon finds the bounds of the least ε ≥ 0 with log δ(ε) ≤ want.
-func (a Accountant) epsilon(parts []part, want float64) (Bounds, error) {
+func (a Accountant) epsilon(parts []part, want float64) (pair.Interval, error) {
 	guess, s, err := estimate(parts, want)
 	if err != nil {
-		return Bounds{}, err
+		return pair.Interval{}, err
 	}
 	if guess <= 0 {
 		guess = 0
 		if s, err = saddle(parts, 0); err != nil {
-			return Bounds{}, err
+			return pair.Interval{}, err
 		}
 	}
-	var best Bounds
+	var best pair.Interval
 	best.Upper = math.Inf(1)
 	for try := range 3 {
 		c, err := newContour(parts, s, guess, a.tol(), a.work())
 		if err != nil {
-			return Bounds{}, err
+			return pair.Interval{}, err
 		}
 		if lo, hi := c.log(0); try == 0 && guess < 1/s && checkBounds(lo, hi) == nil && hi <= want {
-			return Bounds{0, 0}, nil
+			return pair.Interval{}, nil
 		}
 		eps, slope, err := c.solve(guess, want)
 		if err != nil {
-			return Bounds{}, err
+			return pair.Interval{}, err
 		}
 		b, err := c.enclose(eps, slope, want)
 		if err != nil {
-			return Bounds{}, err
+			return pair.Interval{}, err
 		}
-		best = Bounds{max(best.Lower, b.Lower), min(best.Upper, b.Upper)}
+		best = pair.Interval{Lower: max(best.Lower, b.Lower), Upper: min(best.Upper, b.Upper)}
 		// Where the saddle-point estimate was far off, so is the contour: go through the saddle of the answer.
 		if math.Abs(eps-guess)*s < 1 || b.Upper-b.Lower < 4*a.tol()/s {
 			break
@@ -169,10 +171,10 @@ func (c *contour) solve(eps, want float64) (root, slope float64, err error) {
 }
 
 // enclose steps outwards from the root until the certified bounds of δ lie on either side of the target.
-func (c *contour) enclose(eps, slope, want float64) (Bounds, error) {
+func (c *contour) enclose(eps, slope, want float64) (pair.Interval, error) {
 	lo, hi := c.log(eps)
 	if err := checkBounds(lo, hi); err != nil {
-		return Bounds{}, err
+		return pair.Interval{}, err
 	}
 	// log δ and want are themselves rounded.
 	round := 4 * ulp * (1 + math.Abs(want))
@@ -192,11 +194,11 @@ func (c *contour) enclose(eps, slope, want float64) (Bounds, error) {
 	}
 	upper, ok := walk(1, func(_, hi float64) bool { return hi <= want-round })
 	if !ok {
-		return Bounds{}, fmt.Errorf("contour: no ε is certified for log δ = %v: %w", want, ErrCost)
+		return pair.Interval{}, fmt.Errorf("contour: no ε is certified for log δ = %v: %w", want, ErrCost)
 	}
 	lower, ok := walk(-1, func(lo, _ float64) bool { return lo >= want+round })
 	if !ok {
 		lower = 0
 	}
-	return Bounds{Lower: max(0, lower), Upper: max(0, upper)}, nil
+	return pair.Interval{Lower: max(0, lower), Upper: max(0, upper)}, nil
 }

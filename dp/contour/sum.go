@@ -165,21 +165,20 @@ func (c *contour) sample(lines []*line, goal float64, work int) error {
 // an upper bound, and the error infinite.
 func (c *contour) node(lines []*line, z complex128) (dk complex128, e float64) {
 	bad := false
-	upper, lower := 0.0, 0.0
+	upper := 0.0
 	for i, l := range lines {
 		t := c.parts[i].times
-		k, r := l.at(z)
+		k, r, top := l.at(z)
 		d := k - complex(l.k0, 0)
 		dk += complex(t, 0) * d
-		upper += t * min(0, real(d)+math.Log1p(r)+2*l.e0)
-		if r > 0.5 {
+		upper += t * min(0, top-l.k0+2*l.e0)
+		if !(r <= 0.5) {
 			bad = true
 			continue
 		}
 		e += t * (r/(1-r) + 2*l.e0 + 6*ulp*(cmplx.Abs(k)+math.Abs(l.k0)))
-		lower += t
 	}
-	if bad || e > 0.5 || cmplx.IsNaN(dk) {
+	if bad || !(e <= 0.5) || cmplx.IsNaN(dk) {
 		return complex(upper, 0), math.Inf(1)
 	}
 	return dk, e
