@@ -15,6 +15,31 @@
 //	plan, err := ot.LBFGS{Eps: 0.01}.Solve(ctx, prob)
 //	loss, grad := plan.Sharp(), plan.GradX()
 //
+// # Which solver
+//
+// Solve and Auto pick. Scaling is for ε of the order of the costs. LBFGS is the one to name: it is the fastest at
+// tolerances of 1e-6 or so at every ε, and never holds more than it must on a MatrixFree geometry. Newton has the last
+// digits cheaply (1e-12 in a few steps more than 1e-6) and does not mind atoms that are hardly coupled, as in an
+// assignment at small ε. Sinkhorn is the classic to compare with. All of them are a rule for the next step of one
+// function, the semi-dual, whose passes take whatever shortcut is right at the moment: costs and exponentials in one
+// vector kernel, products with a stored kernel, or a list of the few entries of T that matter; a plan that says
+// Converged was checked over every cost in the log domain.
+//
+// On the timing problems (2-d, |x−y|², to 1e-6, one thread of a busy AVX-512 machine, processor seconds of LBFGS):
+//
+//	n = m    ε/mean cost = 0.1     0.01    0.001
+//	1024                 0.016    0.027    0.063
+//	2048                 0.11     0.20     0.21
+//	4096                 0.35     0.90     1.1
+//
+// # Precision
+//
+// T is formed relative to each row's largest entry, from differences β−c taken before dividing by ε. Where costs are so
+// large against ε that float64 potentials cannot make the marginals right, the solve moves to reduced costs c − u − v,
+// subtracted without loss, and the plan keeps both parts. Gradients of the sharp loss are formed from log T, and their
+// linear system is solved by an elimination in which nothing is subtracted, so that they are as exact as the plan on
+// singular systems too.
+//
 // # Conventions
 //
 // Squared costs are not halved. ε is in units of cost and multiplies the entropy: λ = 1/ε. The stopping rule of every
@@ -30,6 +55,8 @@
 //
 // Cuturi, "Sinkhorn distances" (2013); "Efficient, stable, and analytic differentiation of the Sinkhorn loss" (the
 // semi-dual by L-BFGS and the analytic gradient); Schmitzer, "Stabilized sparse scaling algorithms for entropy
-// regularized transport problems" (2019), for ε-annealing; Lehmann, von Renesse, Sambale and Uschmajew, "A note on
+// regularized transport problems" (2019), for ε-annealing, absorption and sparse kernels; Grassmann, Taksar and Heyman,
+// "Regenerative analysis and steady state distributions for Markov chains" (1985), for elimination without subtraction;
+// Tang and Qiu, "Safe and sparse Newton method for entropic-regularized optimal transport" (2024); Lehmann, von Renesse, Sambale and Uschmajew, "A note on
 // overrelaxation in the Sinkhorn algorithm" (2022).
 package ot

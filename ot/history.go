@@ -7,7 +7,6 @@ type history struct {
 	s, y       [][]float64
 	rho, alpha []float64
 	n, head    int // n pairs held; the next goes to slot head
-	gamma      float64
 }
 
 func newHistory(memory, m int) history {

@@ -12,7 +12,8 @@ import (
 // so has no noise floor above the gradient's own; Sinkhorn steps, which ascend from anywhere, where a step fails; and a
 // few of Newton's where atoms are so weakly coupled that L-BFGS would take thousands.
 //
-// The zero value with Eps set works.
+// The zero value with Eps set works. Memory besides the costs: 2·Memory+64 vectors of m, and up to n·m float64 for a
+// stored kernel where the geometry holds its costs anyway.
 type LBFGS struct {
 	// Eps is the ε > 0 of the problem, in units of cost.
 	Eps float64

@@ -40,8 +40,7 @@ const newtonRadius = 3
 // Solve returns the plan of p. Errors are for bad input and for a context that ended; a solve that did not reach Tol
 // returns its plan with a Status that says so.
 func (o Newton) Solve(ctx context.Context, p Problem) (*Plan, error) {
-	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Anneal: o.Anneal, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
-	r, err := c.begin(ctx, p)
+	r, err := controls(o).begin(ctx, p)
 	if err != nil {
 		return nil, err
 	}

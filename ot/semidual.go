@@ -217,23 +217,6 @@ func (s *semidual) softminColumns(cols []int, set func(k int, v float64)) {
 	}
 }
 
-// dual returns <a,f>+<b,g>, the KL-form dual value at the last eval (rows exact): a lower bound of the value, off by
-// the square of the marginal error only.
-func (s *semidual) dual(beta []float64) float64 {
-	var v, c float64
-	for i, a := range s.a {
-		if a > 0 {
-			v, c = addKahan(v, c, a*(s.alpha[i]-s.eps*math.Log(a)))
-		}
-	}
-	for j, b := range s.b {
-		if b > 0 {
-			v, c = addKahan(v, c, b*(beta[j]-s.eps*s.logB[j]))
-		}
-	}
-	return v + c
-}
-
 // start returns the first β for ε = s.eps from KL-form potentials g (nil: 0), −Inf where b is 0.
 func (s *semidual) start(g []float64) []float64 {
 	beta := make([]float64, s.m)
