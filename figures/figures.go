@@ -43,8 +43,11 @@ func All() []lab.Figure {
 		analytic.Proposition1(),
 		analytic.Precision(),
 		analytic.Plans(),
+		analytic.Flow(),
 		analytic.GradientError(),
 		analytic.Convergence(),
+		analytic.Scaling(),
+		analytic.Backward(),
 	}
 }
 

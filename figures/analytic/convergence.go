@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"coupling/figures/style"
 	"coupling/lab"
@@ -118,7 +117,7 @@ const (
 
 // traceSolver runs one solver until it converges or its time is over.
 func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64, params convergenceParams) (convergenceRun, error) {
-	limit := time.Duration(params.Limit * float64(time.Second))
+	limit := seconds(params.Limit)
 	out := convergenceRun{Solver: s.name}
 	trace := func(st ot.Step) {
 		out.Passes = st.Evaluation
@@ -128,14 +127,7 @@ func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Den
 	}
 	if s.with == nil {
 		r := textbook{Eps: eps, Tol: params.Tol, MaxIter: manyIterations, MaxTime: limit, Trace: trace}.solve(cost, p.A, p.B)
-		switch {
-		case math.IsNaN(r.MarginalL1):
-			out.Status = notNumber
-		case r.MarginalL1 <= params.Tol:
-			out.Status = ot.Converged.String()
-		default:
-			out.Status = timeLimit
-		}
+		out.Status = textbookStatus(r, params.Tol)
 	} else {
 		within, stop := context.WithTimeout(ctx, limit)
 		defer stop()
@@ -153,6 +145,17 @@ func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Den
 	}
 	out.Seconds, out.Error = thin(out.Seconds, out.Error)
 	return out, nil
+}
+
+// textbookStatus says how the textbook's scaling ended.
+func textbookStatus(r textbookResult, tol float64) string {
+	switch {
+	case math.IsNaN(r.MarginalL1):
+		return notNumber
+	case r.MarginalL1 <= tol:
+		return ot.Converged.String()
+	}
+	return timeLimit
 }
 
 // thin keeps the first and last points and those at least a twenty-fifth of a decade of time apart.
