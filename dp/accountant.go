@@ -76,12 +76,22 @@ func (Profile) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
 	if err != nil {
 		return pair.Interval{}, err
 	}
-	l, u := lo.LogDelta(eps), hi.LogDelta(eps)
-	upper := min(1, math.Exp(u+hi.RelErr()+4e-16*math.Abs(u)))
-	if upper == 0 && !math.IsInf(u, -1) {
-		upper = math.SmallestNonzeroFloat64
+	return pair.Interval{
+		Lower: expRounded(lo.LogDelta(eps), -lo.RelErr()),
+		Upper: min(1, expRounded(hi.LogDelta(eps), hi.RelErr())),
+	}, nil
+}
+
+// expRounded returns e^(x + room), moved further in the direction of room by the rounding of x. Only e^−∞ is 0 when rounding up.
+func expRounded(x, room float64) float64 {
+	if math.IsInf(x, -1) {
+		return 0
 	}
-	return pair.Interval{Lower: math.Exp(l - lo.RelErr() - 4e-16*math.Abs(l)), Upper: upper}, nil
+	v := math.Exp(x + room + math.Copysign(4e-16*math.Abs(x), room))
+	if room > 0 {
+		return max(v, math.SmallestNonzeroFloat64)
+	}
+	return v
 }
 
 // single returns two pairs between which the composition lies.

@@ -55,10 +55,11 @@ func checkComposed(t *testing.T, c composedCase) {
 		if err != nil || math.IsNaN(want) {
 			continue
 		}
-		tol := 1e-9
-		if _, ok := e.ErrEst.(float64); !ok || e.ErrEst.(float64) > 1e-10 {
-			tol = 1e-4 // the reference's two contours differ: these are its own estimates
+		est, ok := e.ErrEst.(float64)
+		if !ok || math.IsNaN(est) {
+			continue // the reference's contours did not agree at all
 		}
+		tol := max(1e-9, 20*est/want)
 		p := forward
 		if e.Dir == "reverse" {
 			p = p.Swap()

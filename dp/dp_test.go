@@ -3,7 +3,10 @@ package dp
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,59 +117,97 @@ func TestWaysToWrite(t *testing.T) {
 	}
 }
 
-func TestMonotone(t *testing.T) {
+// sgd is DP-SGD drawn at random, with everything that may change.
+type sgd struct {
+	noise, rate  float64
+	steps, group int
+	delta        float64
+}
+
+func (c sgd) epsilon(t interface{ Fatal(...any) }, a Accountant, r Relation) Guarantee {
+	r.Group = c.group
+	g, err := EpsilonBy(a, SGD(c.noise, c.rate, c.steps), r, c.delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// worse returns compositions whose ε must not be smaller.
+func (c sgd) worse() map[string]sgd {
+	steps, rate, group, noise, all, delta := c, c, c, c, c, c
+	steps.steps += c.steps/2 + 1
+	rate.rate *= 1.1
+	group.group++
+	noise.noise /= 1.1
+	all.rate = 1
+	delta.delta /= 10
+	return map[string]sgd{"more steps": steps, "higher rate": rate, "larger group": group, "less noise": noise, "no sampling": all, "smaller δ": delta}
+}
+
+// checkMonotone compares with what must be worse. Upper bounds by the same accountant are ordered too.
+func checkMonotone(t interface{ Fatalf(string, ...any) }, what string, base, worse Guarantee) {
+	if base.Lower > worse.Epsilon || base.Accountant == worse.Accountant && base.Epsilon > worse.Epsilon*(1+1e-7)+1e-12 {
+		t.Fatalf("%v; %s: %v", base, what, worse)
+	}
+}
+
+func TestMonotoneRDP(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		noise := math.Exp(rapid.Float64Range(-0.5, 2).Draw(t, "log noise"))
-		rate := math.Exp(rapid.Float64Range(-7, -0.1).Draw(t, "log rate"))
-		steps := rapid.IntRange(2, 2000).Draw(t, "steps")
-		group := rapid.IntRange(1, 3).Draw(t, "group")
-		delta := math.Exp(rapid.Float64Range(-25, -4).Draw(t, "log delta"))
-		make := func(noise, rate float64, steps int) Event {
-			return Repeat{steps, Poisson{rate, Gaussian{noise}}}
+		c := sgd{
+			noise: math.Exp(rapid.Float64Range(-0.5, 2).Draw(t, "log noise")),
+			rate:  math.Exp(rapid.Float64Range(-7, -0.1).Draw(t, "log rate")),
+			steps: rapid.IntRange(1, 2000).Draw(t, "steps"),
+			group: rapid.IntRange(1, 2).Draw(t, "group"),
+			delta: math.Exp(rapid.Float64Range(-25, -4).Draw(t, "log delta")),
 		}
-		base := epsilon(t, make(noise, rate, steps), Relation{Group: group}, delta)
-		check := func(what string, g Guarantee, larger bool) {
-			a, b := base, g // a must not be above b
-			if !larger {
-				a, b = g, base
-			}
-			// Upper bounds of the same kind by the same accountant are ordered too.
-			same := a.Accountant == b.Accountant && a.Epsilon > b.Epsilon*(1+1e-7)+1e-12
-			if a.Lower > b.Epsilon || same {
-				t.Fatalf("%s: %v, before %v", what, g, base)
-			}
-		}
-		check("more steps", epsilon(t, make(noise, rate, steps+steps/2), Relation{Group: group}, delta), true)
-		check("higher rate", epsilon(t, make(noise, rate*1.1, steps), Relation{Group: group}, delta), true)
-		check("larger group", epsilon(t, make(noise, rate, steps), Relation{Group: group + 1}, delta), true)
-		check("substitution", epsilon(t, make(noise, rate, steps), Relation{Kind: Substitution, Group: group}, delta), true)
-		check("more noise", epsilon(t, make(noise*1.1, rate, steps), Relation{Group: group}, delta), false)
-		// Amplification never hurts: without sampling ε is larger.
-		check("no sampling", epsilon(t, Repeat{steps, Gaussian{noise}}, Relation{Group: group}, delta), true)
+		worse := c.worse()
+		what := rapid.SampledFrom(slices.Sorted(maps.Keys(worse))).Draw(t, "what is worse")
+		checkMonotone(t, what, c.epsilon(t, RDP{}, Relation{}), worse[what].epsilon(t, RDP{}, Relation{}))
 	})
 }
 
-// Every mechanism and sampling has a guarantee in every relation that the package says it has.
+func TestMonotoneBest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for range 8 {
+		c := sgd{
+			noise: math.Exp(2.5*rng.Float64() - 0.5), rate: math.Exp(-6*rng.Float64() - 1), steps: 500 + rng.IntN(5000),
+			group: 1 + rng.IntN(2), delta: math.Exp(-20*rng.Float64() - 4),
+		}
+		base := c.epsilon(t, Best{}, Relation{})
+		for what, w := range c.worse() {
+			checkMonotone(t, what, base, w.epsilon(t, Best{}, Relation{}))
+		}
+		checkMonotone(t, "substitution", base, c.epsilon(t, Best{}, Relation{Kind: Substitution}))
+	}
+}
+
+// Every mechanism and sampling has a guarantee in every relation that the package says it has: one step by its profile, several by
+// moments; and what Delta says at that ε agrees.
 func TestEveryEvent(t *testing.T) {
-	mechanisms := []Event{Gaussian{2}, Laplace{2}, RandomizedResponse{0.7}, NormNoise{0.5, 5}}
-	for _, m := range mechanisms {
-		_, isNorm := m.(NormNoise)
+	for _, m := range []Event{Gaussian{2}, Laplace{2}, RandomizedResponse{0.7}, NormNoise{0.5, 5}} {
 		for _, e := range []Event{m, Poisson{0.2, m}, WithoutReplacement{20, 100, m}, WithReplacement{20, 100, m}} {
 			for _, r := range []Relation{{}, {Group: 3}, {Kind: Substitution}, {Kind: Substitution, Group: 2}, {Kind: Insertion}, {Kind: Removal}} {
-				g, err := Epsilon(Repeat{4, e}, r, 1e-5)
-				if isNorm && errors.Is(err, ErrNoPair) {
-					continue
-				}
-				if err != nil || !(g.Epsilon > 0) || g.Accountant == "" {
-					t.Errorf("%v under %v: %v, %v", e, r, g, err)
-					continue
-				}
-				back, err := Delta(Repeat{4, e}, r, g.Epsilon)
-				if err != nil || back.Lower > 1e-5 || back.Delta > 1e-5*(1+1e-6) {
-					t.Errorf("%v under %v: %v, and back %v, %v", e, r, g, back, err)
-				}
+				checkEvent(t, e, r, Best{})
+				checkEvent(t, Repeat{4, e}, r, RDP{})
 			}
 		}
+	}
+}
+
+func checkEvent(t *testing.T, e Event, r Relation, a Accountant) {
+	t.Helper()
+	g, err := EpsilonBy(a, e, r, 1e-5)
+	if errors.Is(err, ErrNoPair) && strings.Contains(err.Error(), "NormNoise") {
+		return
+	}
+	if err != nil || !(g.Epsilon > 0) || g.Accountant == "" {
+		t.Errorf("%v under %v: %v, %v", e, r, g, err)
+		return
+	}
+	back, err := DeltaBy(a, e, r, g.Epsilon)
+	if err != nil || back.Lower > 1e-5 || back.Delta > 1e-5*(1+1e-6) {
+		t.Errorf("%v under %v: %v, and back %v, %v", e, r, g, back, err)
 	}
 }
 
