@@ -74,7 +74,7 @@ func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64) (*ad
 	}
 	small := min(n, m)
 	if method == Automatic {
-		if small > eliminateMost {
+		if small > eliminateMost || n > directMost/m {
 			return b.automatic(ctx, p, v, q)
 		}
 		method = Eliminate
@@ -89,19 +89,21 @@ func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64) (*ad
 }
 
 const (
-	eliminateMost = 128  // atoms up to which Automatic eliminates
-	choleskyMost  = 2048 // atoms up to which it falls back on a factor
+	eliminateMost = 128     // atoms on the smaller side up to which Automatic eliminates
+	choleskyMost  = 2048    // and up to which it falls back on a factor
+	directMost    = 1 << 24 // n·m up to which it does either, which hold T and the field
 )
 
 // automatic tries conjugate gradients, and factors where they are slow.
 func (b Backward) automatic(ctx context.Context, p *Plan, v field, q []float64) (*adjoint, error) {
 	n, m := p.Dims()
 	try := Backward{Method: CG, Tol: b.Tol, MaxIter: b.MaxIter}
-	if try.MaxIter == 0 && min(n, m) <= choleskyMost {
+	factors := min(n, m) <= choleskyMost && n <= directMost/m
+	if try.MaxIter == 0 && factors {
 		try.MaxIter = 1000
 	}
 	out, err := try.iterate(ctx, p, v, q)
-	if err != nil || out.status == Converged || min(n, m) > choleskyMost {
+	if err != nil || out.status == Converged || !factors {
 		return out, err
 	}
 	return direct(p, v, q, Cholesky), nil
@@ -204,6 +206,14 @@ func centre(v, t []float64, mass float64) float64 {
 	return total
 }
 
+// entriesToHold is how many entries of T conjugate gradients may hold, as for lists in a solve.
+func (p *Plan) entriesToHold() int {
+	if c, ok := p.Geometry.(*PointCloud); ok && c.matrixFree {
+		return activeMostFree
+	}
+	return activeMost
+}
+
 // iterate solves by conjugate gradients over the entries of T that matter, preconditioned by the column sums.
 func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64) (*adjoint, error) {
 	_, m := p.Dims()
@@ -220,7 +230,7 @@ func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64) (*
 	if most == 0 {
 		most = 10*m + 1000
 	}
-	h, rhs := p.sparse(v)
+	h, rhs := p.sparse(v, p.entriesToHold())
 	if q != nil {
 		axpy(rhs, q, 1)
 	}

@@ -9,8 +9,9 @@ import (
 // the rounding of the sums.
 const negligible = 1e-18
 
-// sparse returns T over the entries that matter and the right-hand side (T∘V)ᵀ1 − Tᵀ((T∘V)1/T1).
-func (p *Plan) sparse(v field) (*hessian, []float64) {
+// sparse returns T over the entries that matter, or as passes over the plan where these are more than most, and the
+// right-hand side (T∘V)ᵀ1 − Tᵀ((T∘V)1/T1).
+func (p *Plan) sparse(v field, most int) (*hessian, []float64) {
 	n, m := p.Dims()
 	h := newHessian(n, m)
 	rhs := make([]float64, m)
@@ -27,14 +28,38 @@ func (p *Plan) sparse(v field) (*hessian, []float64) {
 		}
 		for j, x := range t {
 			if x > 0 && (x >= negligible*p.mass[i] || x >= negligible*p.B[j]) {
-				h.idx, h.val = append(h.idx, int32(j)), append(h.val, x)
 				h.col[j] += x
 				h.row[i] += x
+				if h.free == nil {
+					h.idx, h.val = append(h.idx, int32(j)), append(h.val, x)
+				}
 			}
 		}
 		h.ptr = append(h.ptr, len(h.idx))
+		if len(h.idx) > most {
+			h.free, h.idx, h.val = p, nil, nil
+		}
 	}
 	return h, rhs
+}
+
+// laplacian writes D v = Diag(col) v − Tᵀ(T v / T1), in one pass over the plan.
+func (p *Plan) laplacian(dst, v, col []float64) {
+	m := len(dst)
+	sw := newSweep(p.g, 0)
+	part := make([]float64, len(sw.spans)*m)
+	sw.each(func(w *worker, k int, s span) {
+		for i := s.lo; i < s.hi; i++ {
+			if p.mass[i] > 0 {
+				p.row(i, w.exp, w.cost)
+				axpy(part[k*m:(k+1)*m], w.exp, dot(w.exp, v)/p.mass[i])
+			}
+		}
+	})
+	kern.Mul(dst, col, v)
+	for k := range sw.spans {
+		axpy(dst, part[k*m:(k+1)*m], -1)
+	}
 }
 
 // conjugate solves D s = rhs to the relative residual tol in the norm of the preconditioner.

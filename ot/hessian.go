@@ -5,7 +5,8 @@ import "math"
 // hessian is D over the larger entries of T, with the marginals of those entries, so that it is a graph Laplacian
 // whatever is left out.
 type hessian struct {
-	dense      bool // solve by elimination
+	dense      bool  // solve by elimination
+	free       *Plan // products by passes over this plan, the entries being too many to hold; nil where they are held
 	ptr        []int
 	idx        []int32
 	val        []float64
@@ -57,6 +58,10 @@ func (h *hessian) take(s *semidual, cut float64) {
 
 // mul writes D v.
 func (h *hessian) mul(dst, v []float64) {
+	if h.free != nil {
+		h.free.laplacian(dst, v, h.col)
+		return
+	}
 	for j, c := range h.col {
 		dst[j] = c * v[j]
 	}
@@ -66,15 +71,9 @@ func (h *hessian) mul(dst, v []float64) {
 			continue
 		}
 		idx, val := h.idx[p:q], h.val[p:q]
-		var t float64
-		for l, j := range idx {
-			t += val[l] * v[j]
-		}
-		t /= r
+		t := gather(val, v, idx) / r
 		h.u[i] = t
-		for l, j := range idx {
-			dst[j] -= val[l] * t
-		}
+		scatter(dst, val, -t, idx)
 	}
 }
 

@@ -200,3 +200,28 @@ func TestReducedRow(t *testing.T) {
 		}
 	}
 }
+
+// Conjugate gradients by passes over the plan give what they give on entries that are held.
+func TestConjugateMatrixFree(t *testing.T) {
+	p := testProblem(rand.New(rand.NewPCG(5, 1)), 30, 20)
+	plan, err := Newton{Eps: 0.05, Tol: 1e-14}.Solve(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [2][]float64
+	for k, most := range []int{1 << 20, 100} {
+		h, rhs := plan.sparse(entropyField, most)
+		if (h.free != nil) != (most == 100) {
+			t.Fatalf("at most %d entries: held = %v", most, h.free == nil)
+		}
+		var resid float64
+		if got[k], resid, err = h.conjugate(context.Background(), rhs, 1e-14, 1000); err != nil || resid > 1e-14 {
+			t.Fatalf("residual %g, %v", resid, err)
+		}
+	}
+	for j := range got[0] {
+		if d := (got[0][j] - got[0][0]) - (got[1][j] - got[1][0]); math.Abs(d) > 1e-11 {
+			t.Errorf("potential %d differs by %g", j, d)
+		}
+	}
+}

@@ -18,7 +18,6 @@ type PointCloud struct {
 	n, m, d    int
 	yt         []float64 // d×m: coordinate k of every target is contiguous, so that a row of costs is d streams
 	matrixFree bool
-	quick      bool // not held because that is slower, rather than by promise
 	invalid    error
 
 	once sync.Once
@@ -40,14 +39,13 @@ func Points(x, y *mat.Dense, c PointCost) *PointCloud {
 	p := MatrixFree(x, y, c)
 	if p.invalid == nil {
 		_, vector := p.vector()
-		p.quick = vector && p.d <= quickDim
-		p.matrixFree = p.n > holdLimit/p.m || p.quick
+		p.matrixFree = p.n > holdLimit/p.m || vector && p.d <= quickDim
 	}
 	return p
 }
 
-// MatrixFree is Points that makes each row of costs when it is asked and never holds more than a row a goroutine:
-// memory n·d + 2·m·d, and n·m·d more work a pass.
+// MatrixFree is Points that makes each row of costs when it is asked, at n·m·d more work a pass. Memory does not grow
+// with n·m: beside vectors of n and m, solvers keep at most 100 MB of what they have computed.
 func MatrixFree(x, y *mat.Dense, c PointCost) *PointCloud {
 	p := &PointCloud{Kind: c, x: x, y: y, matrixFree: true}
 	p.invalid = p.build()

@@ -31,9 +31,6 @@ func (s *semidual) mayStore() bool {
 	switch g := s.g.(type) {
 	case *CostMatrix:
 	case *PointCloud:
-		if g.matrixFree && !g.quick {
-			return false
-		}
 		if g.matrixFree {
 			most = storedCached
 		}
