@@ -41,7 +41,8 @@ func (m Method) String() string {
 type Backward struct {
 	// Method solves the linear system.
 	Method Method
-	// Tol is the relative residual at which CG stops; 0 is 1e-13.
+	// Tol is the relative residual at which CG stops; 0 is a hundredth of the plan's MarginalL1, from 1e-13 to 1e-6: no
+	// gradient is better than its plan.
 	Tol float64
 	// MaxIter is the largest number of CG iterations; 0 is 10 m + 1000.
 	MaxIter int
@@ -219,13 +220,13 @@ func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64) (*
 	_, m := p.Dims()
 	tol, most := b.Tol, b.MaxIter
 	if math.IsNaN(tol) || tol < 0 || tol >= 1 {
-		return nil, bad(ErrParameter, "Backward.Tol = %g: must be in [0, 1) (0 is 1e-13)", tol)
+		return nil, bad(ErrParameter, "Backward.Tol = %g: must be in [0, 1)", tol)
 	}
 	if most < 0 {
 		return nil, bad(ErrParameter, "Backward.MaxIter = %d: must be ≥ 0", most)
 	}
 	if tol == 0 {
-		tol = 1e-13
+		tol = max(1e-13, min(1e-6, p.MarginalL1/100))
 	}
 	if most == 0 {
 		most = 10*m + 1000
