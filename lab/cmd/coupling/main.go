@@ -38,13 +38,16 @@ type cli struct {
 	Store string `help:"Folder of results; default $$COUPLING_STORE, else the nearest .coupling going up." placeholder:"DIR"`
 	Quiet bool   `short:"q" help:"No progress."`
 
-	Fig     figCmd     `cmd:"" help:"List or make figures."`
-	Sweep   sweepCmd   `cmd:"" help:"Compute the cells of figures, without drawing."`
-	Job     jobCmd     `cmd:"" help:"Compute one line of a job file, as written by sweep --jobs."`
-	Runs    runsCmd    `cmd:"" help:"Look into the store of results."`
-	Solve   solveCmd   `cmd:"" help:"Solve a transport problem from files."`
-	Doctor  doctorCmd  `cmd:"" help:"Say what this machine has, and how to mend what is missing."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Fig       figCmd       `cmd:"" help:"List or make figures."`
+	Sweep     sweepCmd     `cmd:"" help:"Compute the cells of figures, without drawing."`
+	Job       jobCmd       `cmd:"" help:"Compute one line of a job file, as written by sweep --jobs."`
+	Runs      runsCmd      `cmd:"" help:"Look into the store of results."`
+	Solve     solveCmd     `cmd:"" help:"Solve a transport problem from files."`
+	Epsilon   epsilonCmd   `cmd:"" help:"The ε of a mechanism at a δ."`
+	Delta     deltaCmd     `cmd:"" help:"The δ of a mechanism at an ε."`
+	Calibrate calibrateCmd `cmd:"" help:"The noise, sampling rate or number of steps that spends a budget."`
+	Doctor    doctorCmd    `cmd:"" help:"Say what this machine has, and how to mend what is missing."`
+	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 
 // app is what the commands share.

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"coupling/dp"
+	"coupling/dp/contour"
+	"coupling/dp/pair"
+)
+
+// privacyFlags describe a mechanism and who must not be told apart.
+type privacyFlags struct {
+	Mechanism  string  `default:"gaussian" enum:"gaussian,laplace,rr" help:"gaussian, laplace or rr (randomised response)."`
+	Truth      float64 `default:"0.75" help:"Probability of a true answer, for rr."`
+	Sampling   string  `default:"poisson" enum:"poisson,wor,wr" help:"How each step draws its batch: poisson (--rate), wor (without replacement) or wr (with replacement; both take --batch and --size)."`
+	Batch      int     `help:"Records in a batch, for wor and wr."`
+	Size       int     `help:"Records in the data set, for wor and wr."`
+	Group      int     `default:"1" help:"Records that one person may have in the data."`
+	Relation   string  `default:"auto" enum:"auto,add-remove,substitution" help:"Neighbouring data sets: add-remove or substitution; auto is add-remove for poisson, else substitution."`
+	Accountant string  `default:"auto" enum:"auto,rdp,exact" help:"auto takes the sharpest that applies."`
+	JSON       bool    `help:"Print the result as JSON."`
+}
+
+// event is one run of steps of the mechanism.
+func (f privacyFlags) event(noise, rate float64, steps int) (dp.Event, error) {
+	var e dp.Event
+	switch f.Mechanism {
+	case "gaussian":
+		e = dp.Gaussian{Noise: noise}
+	case "laplace":
+		e = dp.Laplace{Scale: noise}
+	default:
+		e = dp.RandomizedResponse{Truth: f.Truth}
+	}
+	drawn := f.Batch != 0 || f.Size != 0
+	switch {
+	case f.Sampling == "poisson" && drawn:
+		return nil, errors.New("--batch and --size: for --sampling wor and wr; poisson takes --rate")
+	case f.Sampling != "poisson" && (f.Batch <= 0 || f.Size <= 0):
+		return nil, fmt.Errorf("--sampling %s: give --batch and --size, both positive", f.Sampling)
+	case f.Sampling == "wor":
+		e = dp.WithoutReplacement{Batch: f.Batch, Size: f.Size, Event: e}
+	case f.Sampling == "wr":
+		e = dp.WithReplacement{Batch: f.Batch, Size: f.Size, Event: e}
+	case rate != 1:
+		e = dp.Poisson{Rate: rate, Event: e}
+	}
+	return dp.Repeat{Times: steps, Event: e}, nil
+}
+
+func (f privacyFlags) relation() dp.Relation {
+	r := dp.Relation{Kind: dp.AddRemove, Group: f.Group}
+	if f.Relation == "substitution" || f.Relation == "auto" && f.Sampling != "poisson" {
+		r.Kind = dp.Substitution
+	}
+	return r
+}
+
+func (f privacyFlags) accountant() dp.Accountant {
+	switch f.Accountant {
+	case "rdp":
+		return dp.RDP{}
+	case "exact":
+		return exactAccountant{}
+	}
+	return dp.Best{}
+}
+
+// exactAccountant asks those accountants whose answers are exact, and no other.
+type exactAccountant struct{}
+
+func (exactAccountant) Name() string { return "exact" }
+
+func (exactAccountant) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
+	return exactly(func(a dp.Accountant) (pair.Interval, error) { return a.Epsilon(steps, delta) })
+}
+
+func (exactAccountant) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
+	return exactly(func(a dp.Accountant) (pair.Interval, error) { return a.Delta(steps, eps) })
+}
+
+func exactly(ask func(dp.Accountant) (pair.Interval, error)) (pair.Interval, error) {
+	v, err := ask(dp.Profile{})
+	if err == nil {
+		return v, nil
+	}
+	v, other := ask(contour.Accountant{})
+	if other == nil {
+		return v, nil
+	}
+	return v, errors.Join(err, other)
+}
+
+func (f privacyFlags) check(noise *float64) error {
+	switch {
+	case f.Mechanism != "rr" && noise == nil:
+		return fmt.Errorf("--noise: %s needs it", f.Mechanism)
+	case f.Group < 1:
+		return fmt.Errorf("--group %d: must be at least 1", f.Group)
+	}
+	return nil
+}
+
+// answer is what --json prints.
+type answer struct {
+	Epsilon    float64 `json:"epsilon"`
+	Delta      float64 `json:"delta"`
+	Accountant string  `json:"accountant"`
+	Kind       string  `json:"kind"`
+	Relation   string  `json:"relation"`
+}
+
+func (f privacyFlags) print(a *app, e dp.Event, g dp.Guarantee) error {
+	if f.JSON {
+		return writeJSON(a, answer{g.Epsilon, g.Delta, g.Accountant, g.Kind.String(), g.Relation.String()})
+	}
+	_, err := fmt.Fprintf(a.out, "%v\nε = %.8g at δ = %.8g: %s\n\n%s\n", e, g.Epsilon, g.Delta, kindInWords(g), meaning(g))
+	return err
+}
+
+func kindInWords(g dp.Guarantee) string {
+	switch g.Kind {
+	case dp.Exact:
+		return fmt.Sprintf("exact, by the %s accountant", g.Accountant)
+	case dp.UpperBound:
+		return fmt.Sprintf("an upper bound, by the %s accountant; the least value may be smaller, but not below %.6g", g.Accountant, g.Lower)
+	}
+	return "an estimate, which proves nothing"
+}
+
+// meaning says what (ε, δ) promises.
+func meaning(g dp.Guarantee) string {
+	who := "one record"
+	if g.Relation.Group > 1 {
+		who = fmt.Sprintf("up to %d records", g.Relation.Group)
+	}
+	change := who + " more or fewer"
+	if g.Relation.Kind == dp.Substitution {
+		change = who + " replaced by others"
+	}
+	return fmt.Sprintf("Whatever set of results one looks for, its probability on the data and on the data with %s\n"+
+		"differ by a factor of at most e^ε = %.4g, up to δ = %.4g. It holds for every data set and every observer who sees all\n"+
+		"steps, if the sampling and the noise are as said, the sensitivity is 1, and nothing else about the data gets out.", change, math.Exp(g.Epsilon), g.Delta)
+}
+
+// privacyError marks bad parameters as the request's fault.
+func privacyError(err error) error {
+	if errors.Is(err, dp.ErrParameter) {
+		return usage(err)
+	}
+	return err
+}
+
+type epsilonCmd struct {
+	Noise *float64 `help:"Noise multiplier (gaussian) or scale (laplace) at sensitivity 1." placeholder:"SIGMA"`
+	Rate  float64  `default:"1" help:"Sampling rate of poisson."`
+	Steps int      `default:"1" help:"Number of steps."`
+	Delta float64  `required:"" help:"δ."`
+	privacyFlags
+}
+
+// Run prints the ε of a mechanism at a δ.
+func (c epsilonCmd) Run(a *app) error {
+	e, err := c.prepare(c.Noise, c.Rate, c.Steps)
+	if err != nil {
+		return err
+	}
+	g, err := dp.EpsilonBy(c.accountant(), e, c.relation(), c.Delta)
+	if err != nil {
+		return privacyError(err)
+	}
+	return c.print(a, e, g)
+}
+
+func (f privacyFlags) prepare(noise *float64, rate float64, steps int) (dp.Event, error) {
+	if err := f.check(noise); err != nil {
+		return nil, usage(err)
+	}
+	sigma := 0.0
+	if noise != nil {
+		sigma = *noise
+	}
+	e, err := f.event(sigma, rate, steps)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return e, nil
+}
+
+type deltaCmd struct {
+	Noise *float64 `help:"Noise multiplier (gaussian) or scale (laplace) at sensitivity 1." placeholder:"SIGMA"`
+	Rate  float64  `default:"1" help:"Sampling rate of poisson."`
+	Steps int      `default:"1" help:"Number of steps."`
+	Eps   float64  `required:"" help:"ε."`
+	privacyFlags
+}
+
+// Run prints the δ of a mechanism at an ε.
+func (c deltaCmd) Run(a *app) error {
+	e, err := c.prepare(c.Noise, c.Rate, c.Steps)
+	if err != nil {
+		return err
+	}
+	g, err := dp.DeltaBy(c.accountant(), e, c.relation(), c.Eps)
+	if err != nil {
+		return privacyError(err)
+	}
+	return c.print(a, e, g)
+}
+
+type calibrateCmd struct {
+	Find  string   `default:"noise" enum:"noise,rate,steps" help:"What to look for: the least noise, the largest rate or the most steps that meet the budget."`
+	Noise *float64 `help:"Noise, when something else is looked for." placeholder:"SIGMA"`
+	Rate  float64  `default:"1" help:"Sampling rate, when something else is looked for."`
+	Steps int      `default:"1" help:"Steps, when something else is looked for."`
+	Eps   float64  `required:"" help:"ε of the budget."`
+	Delta float64  `required:"" help:"δ of the budget."`
+	privacyFlags
+}
+
+// calibrated is what --json prints.
+type calibrated struct {
+	Find  string  `json:"find"`
+	Value float64 `json:"value"`
+	answer
+}
+
+// Run finds the parameter that spends a budget.
+func (c calibrateCmd) Run(a *app) error {
+	one := 1.0
+	noise := c.Noise
+	if c.Find == "noise" {
+		noise = &one // stands for what is looked for
+	}
+	if c.Find == "noise" && c.Mechanism == "rr" {
+		return usage(errors.New("--find noise: rr has none; its --truth is given"))
+	}
+	if c.Find == "rate" && c.Sampling != "poisson" {
+		return usage(fmt.Errorf("--find rate: for --sampling poisson, not %s", c.Sampling))
+	}
+	if _, err := c.prepare(noise, c.Rate, c.Steps); err != nil {
+		return err
+	}
+	value, e, g, err := c.search(a, noise)
+	if err != nil {
+		return privacyError(err)
+	}
+	if c.JSON {
+		return writeJSON(a, calibrated{c.Find, value, answer{g.Epsilon, g.Delta, g.Accountant, g.Kind.String(), g.Relation.String()}})
+	}
+	fmt.Fprintf(a.out, "%s = %.10g meets ε ≤ %g at δ = %g\n", c.Find, value, c.Eps, c.Delta)
+	return c.print(a, e, g)
+}
+
+func (c calibrateCmd) search(a *app, noise *float64) (value float64, e dp.Event, g dp.Guarantee, err error) {
+	b := dp.Budget{Epsilon: c.Eps, Delta: c.Delta, Relation: c.relation(), Accountant: c.accountant()}
+	sigma := 0.0
+	if noise != nil {
+		sigma = *noise
+	}
+	at := func(noise, rate float64, steps int) dp.Event {
+		e, _ := c.event(noise, rate, steps) // its flags were checked by prepare
+		return e
+	}
+	switch c.Find {
+	case "noise":
+		value, g, err = dp.MinNoise(a.run.ctx, b, func(x float64) dp.Event { return at(x, c.Rate, c.Steps) })
+		return value, at(value, c.Rate, c.Steps), g, err
+	case "rate":
+		value, g, err = dp.MaxRate(a.run.ctx, b, func(x float64) dp.Event { return at(sigma, x, c.Steps) })
+		return value, at(sigma, value, c.Steps), g, err
+	}
+	steps, err := dp.MaxSteps(a.run.ctx, b, func(n int) dp.Event { return at(sigma, c.Rate, n) })
+	if err != nil || steps == 0 {
+		return 0, nil, g, errors.Join(err, nothing(steps, c))
+	}
+	e = at(sigma, c.Rate, steps)
+	g, err = dp.EpsilonBy(c.accountant(), e, c.relation(), c.Delta)
+	return float64(steps), e, g, err
+}
+
+func nothing(steps int, c calibrateCmd) error {
+	if steps > 0 {
+		return nil
+	}
+	return fmt.Errorf("calibrate: not even one step meets ε ≤ %g at δ = %g", c.Eps, c.Delta)
+}
