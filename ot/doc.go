@@ -58,6 +58,6 @@
 // semi-dual by L-BFGS and the analytic gradient); Schmitzer, "Stabilized sparse scaling algorithms for entropy
 // regularized transport problems" (2019), for ε-annealing, absorption and sparse kernels; Grassmann, Taksar and Heyman,
 // "Regenerative analysis and steady state distributions for Markov chains" (1985), for elimination without subtraction;
-// Tang and Qiu, "Safe and sparse Newton method for entropic-regularized optimal transport" (2024); Lehmann, von Renesse, Sambale and Uschmajew, "A note on
-// overrelaxation in the Sinkhorn algorithm" (2022).
+// Tang and Qiu, "Safe and sparse Newton method for entropic-regularized optimal transport" (2024); Lehmann, von Renesse,
+// Sambale and Uschmajew, "A note on overrelaxation in the Sinkhorn algorithm" (2022).
 package ot
