@@ -12,11 +12,11 @@ type Status int
 const (
 	// Unsolved is the status of the zero Plan.
 	Unsolved Status = iota
-	// Converged: the L1 error of the marginals is at most Tol.
+	// Converged means that the L1 error of the marginals is at most Tol.
 	Converged
-	// IterationLimit: MaxIter was reached first; MarginalL1 says how far it got.
+	// IterationLimit means that MaxIter was reached first; MarginalL1 says how far it got.
 	IterationLimit
-	// Stagnated: the error stopped falling above Tol, as a rule because Tol is below what float64 can do for this
+	// Stagnated means that the error stopped falling above Tol, as a rule because Tol is below what float64 can do for this
 	// problem; MarginalL1 says where.
 	Stagnated
 )

@@ -2,7 +2,7 @@ package ot
 
 import "math"
 
-// Values are the numbers that the literature calls the Sinkhorn loss, of one plan. With h(T) = Σ T(1−log T):
+// Values are the numbers that the literature calls the Sinkhorn loss, of one plan; h(T) = Σ T(1−log T).
 type Values struct {
 	// Sharp is <T,c>.
 	Sharp float64
