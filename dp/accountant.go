@@ -77,8 +77,9 @@ func (Profile) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
 		return pair.Interval{}, err
 	}
 	return pair.Interval{
-		Lower: expRounded(lo.LogDelta(eps), -lo.RelErr()),
-		Upper: min(1, expRounded(hi.LogDelta(eps), hi.RelErr())),
+		// The profile is that at an ε which is off by rounding.
+		Lower: expRounded(lo.LogDelta(eps*(1+1e-15)), -lo.RelErr()),
+		Upper: min(1, expRounded(hi.LogDelta(eps*(1-1e-15)), hi.RelErr())),
 	}, nil
 }
 

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"coupling/dp/contour"
 	"coupling/dp/pair"
@@ -30,7 +33,12 @@ func EpsilonBy(a Accountant, e Event, r Relation, delta float64) (Guarantee, err
 		}
 		return askBest(a, steps, func(a Accountant) (pair.Interval, error) { return a.Epsilon(steps, delta) })
 	}
-	g, v, err := worst(e, r, ask)
+	// A branch with δ(v) ≤ delta has ε ≤ v: one evaluation instead of a search.
+	within := func(steps []pair.Step, v float64) bool {
+		d, _, err := askBest(a, steps, func(a Accountant) (pair.Interval, error) { return a.Delta(steps, v) })
+		return err == nil && d.Upper <= delta
+	}
+	g, v, err := worst(e, r, ask, within)
 	g.Epsilon, g.Delta = v, delta
 	return g, err
 }
@@ -42,19 +50,24 @@ func DeltaBy(a Accountant, e Event, r Relation, eps float64) (Guarantee, error) 
 	}
 	g, v, err := worst(e, r, func(steps []pair.Step) (pair.Interval, string, error) {
 		return askBest(a, steps, func(a Accountant) (pair.Interval, error) { return a.Delta(steps, eps) })
-	})
+	}, func([]pair.Step, float64) bool { return false })
 	g.Epsilon, g.Delta = eps, v
 	return g, err
 }
 
-// worst asks for every branch of the relation and takes the largest answer.
-func worst(e Event, r Relation, ask func([]pair.Step) (pair.Interval, string, error)) (g Guarantee, v float64, err error) {
+// worst asks for every branch of the relation and takes the largest answer. Branches that are known to be within the answer of the
+// first (all records removed: mostly the worst) are passed over; they are found in parallel, and the result does not depend on how.
+func worst(e Event, r Relation, ask func([]pair.Step) (pair.Interval, string, error), within func([]pair.Step, float64) bool) (g Guarantee, v float64, err error) {
 	branches, err := Branches(e, r)
 	if err != nil {
 		return Guarantee{}, 0, err
 	}
 	v = -1
-	for _, b := range branches {
+	var passed []bool
+	for i, b := range branches {
+		if i > 0 && passed[i] {
+			continue
+		}
 		in, name, err := ask(b.Steps)
 		if err == nil && (math.IsNaN(in.Upper) || math.IsInf(in.Upper, 0) || in.Upper < 0) {
 			err = fmt.Errorf("dp: %s answered %v: %w", name, in.Upper, ErrUnbounded)
@@ -67,11 +80,29 @@ func worst(e Event, r Relation, ask func([]pair.Step) (pair.Interval, string, er
 			v = in.Upper
 			g.Accountant, g.Inserted, g.Removed = name, b.Inserted, b.Removed
 		}
+		if i == 0 {
+			passed = each(branches, func(b Branch) bool { return within(b.Steps, v) })
+		}
 	}
 	g.Lower = min(g.Lower, v)
 	g.Relation = r
 	g.Kind = kindOf(g.Lower, v)
 	return g, v, nil
+}
+
+// each asks a question about all branches but the first, on all processors.
+func each(branches []Branch, ask func(Branch) bool) []bool {
+	out := make([]bool, len(branches))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := 1; i < len(branches); i++ {
+		group.Go(func() error {
+			out[i] = ask(branches[i])
+			return nil
+		})
+	}
+	_ = group.Wait() // no question fails
+	return out
 }
 
 // pureEpsilon is the sum of the largest losses, rounded up.

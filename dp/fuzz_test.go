@@ -25,9 +25,9 @@ func anyEvent(mechanism, sampling uint8, noise, rate float64, steps int) Event {
 	case 1:
 		m = Poisson{rate, m}
 	case 2:
-		m = WithoutReplacement{1 + int(rate*1000), 10_000, m}
+		m = WithoutReplacement{1 + int(rate*100), 1000, m}
 	case 3:
-		m = WithReplacement{1 + int(rate*1000), 10_000, m}
+		m = WithReplacement{1 + int(rate*100), 1000, m}
 	}
 	return Repeat{steps, m}
 }

@@ -35,8 +35,9 @@
 // All integrals are sums of positive terms: thresholds are roots of L = ε, and the integrand p − e^ε q is evaluated
 // relative to its zero, so nothing cancels. LogDelta is accurate to RelErr (1e-12 relative in δ for scales of at least
 // 1/20 of the largest shift, and growing with the square of shift/scale below that), for δ as small as the exponent of
-// log δ allows. LogMoment returns a value and a bound on its error, so that value + error is on the safe side.
-// The argument ε is the number itself: callers who round ε round it down before asking for δ.
+// log δ allows; near the end of a bounded loss, where δ falls steeply to 0, it is that accurate at an ε which is off by 1e-15
+// relative. LogMoment returns a value and a bound on its error, so that value + error is on the safe side.
+// Callers who need δ on the safe side ask for it at ε(1 − 1e-15) and add RelErr.
 //
 // # Conventions
 //

@@ -106,6 +106,7 @@ type integrable interface {
 	logDensityBound(a, b float64) float64           // an upper bound of log q on [a, b]
 	tilted(alpha, a, b float64) float64             // an upper bound of log(q e^(αL)) on [a, b]
 	cell(beta float64) (width, slack, peak float64) // see positive
+	rounding(x float64) float64                     // of log q at x, beyond that of its size
 }
 
 // integrateLoss returns log ∫ q·exp(logH(L)) over the breaks, for a logH that falls for L < 0 and rises for L > 0 (so that
@@ -128,7 +129,7 @@ func integrateLoss(l integrable, beta float64, breaks []float64, logH func(loss 
 		},
 		noise: func(x float64) float64 {
 			lq, loss := l.At(x)
-			return 4e-16 * (math.Abs(lq) + (1+beta)*math.Abs(loss))
+			return 4e-16*(math.Abs(lq)+(1+beta)*math.Abs(loss)) + l.rounding(x)
 		},
 		width: width,
 		slack: slack,
@@ -197,6 +198,8 @@ func (m *Mixture) cell(beta float64) (width, slack, peak float64) {
 	d := (m.centre - m.left) / m.scale
 	return width, 60, 2 * m.scale / math.Sqrt(1+beta*d*d/4)
 }
+
+func (m *Mixture) rounding(float64) float64 { return 0 }
 
 // span covers q·h: to the left it is at most q·β; to the right, its peaks end at α·m_max − β·n_min.
 func (m *Mixture) span(beta float64) []float64 {

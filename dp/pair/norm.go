@@ -92,20 +92,23 @@ func besselK1K0(z float64) float64 {
 	return k1 / k0
 }
 
-// baseLogQ returns log f(v) in θ, up to the normaliser.
+// baseLogQ returns log q of the base density at θ.
 func (n *Norm) baseLogQ(theta float64) float64 {
-	c := math.Cos(theta)
-	if c <= 0 {
-		if n.dim > 2 {
-			return math.Inf(-1)
-		}
-		c = 0
-	}
+	return n.logQ(math.Sin(theta), max(0, math.Cos(theta)))
+}
+
+// logQ returns log q at the angle with the given sine and cosine.
+func (n *Norm) logQ(sin, cos float64) float64 {
 	power := 0.0
 	if n.dim > 2 {
-		power = float64(n.dim-2) * math.Log(c)
+		power = float64(n.dim-2) * math.Log(cos)
 	}
-	return -n.kappa*math.Sin(theta)/2 + power + math.Log(n.rho+c*c) - n.logZ
+	return -n.kappa*sin/2 + power + math.Log(n.rho+cos*cos) - n.logZ
+}
+
+// rounding bounds the effect on log q of the rounding of θ, which the cosine magnifies near ±π/2.
+func (n *Norm) rounding(theta float64) float64 {
+	return 4e-16 * float64(n.dim) / max(1e-16, math.Cos(theta))
 }
 
 // integrate returns log ∫ q e^g dθ of the base density over [a, b].
@@ -115,6 +118,7 @@ func (n *Norm) integrate(a, b float64, g func(theta float64) float64) (logI, rel
 		bound: func(a, b float64) float64 {
 			return n.baseBound(a, b) + max(g(a), g(b)) + 1e-9
 		},
+		noise: n.rounding,
 		width: 0.5,
 		slack: 60,
 	}
@@ -154,10 +158,10 @@ func (n *Norm) baseLogDelta(eps float64) float64 {
 	end := 2 * math.Asin(math.Sqrt(min(1, (n.kappa-eps)/(2*n.kappa))))
 	logI, _, _ := positive{
 		log: func(phi float64) float64 {
-			return n.baseLogQ(math.Pi/2-phi) + logExpm1(2*n.kappa*math.Sin((end-phi)/2)*math.Sin((end+phi)/2))
+			return n.logQ(math.Cos(phi), math.Sin(phi)) + logExpm1(2*n.kappa*math.Sin((end-phi)/2)*math.Sin((end+phi)/2))
 		},
 		bound: func(a, b float64) float64 {
-			return n.baseBound(math.Pi/2-b, math.Pi/2-a) + logExpm1(2*n.kappa*math.Sin((end-a)/2)*math.Sin((end+a)/2)) + 1e-9
+			return n.logQ(math.Cos(b), math.Sin(min(b, math.Pi/2))) + logExpm1(2*n.kappa*math.Sin((end-a)/2)*math.Sin((end+a)/2)) + 1e-9
 		},
 		width: 0.25,
 		slack: 60,

@@ -66,7 +66,7 @@ func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 			fine := gauss20.logIntegral(f.log, c.a, c.b)
 			rounding := 1e-15
 			if f.noise != nil {
-				rounding += max(f.noise(c.a), f.noise(c.b))
+				rounding += f.noise(mid)
 			}
 			diff := math.Abs(math.Expm1(gauss12.logIntegral(f.log, c.a, c.b)-fine)) + rounding
 			small := fine + math.Log(diff)
