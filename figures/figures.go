@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"coupling/figures/amplification"
 	"coupling/figures/analytic"
 	"coupling/figures/tour"
 	"coupling/lab"
@@ -38,7 +39,7 @@ func Papers() []Paper {
 
 // All lists the figures, those that are quick to make first.
 func All() []lab.Figure {
-	return []lab.Figure{
+	return append([]lab.Figure{
 		tour.Digits(),
 		analytic.Proposition1(),
 		analytic.Precision(),
@@ -48,7 +49,7 @@ func All() []lab.Figure {
 		analytic.Convergence(),
 		analytic.Scaling(),
 		analytic.Backward(),
-	}
+	}, amplification.Figures()...)
 }
 
 // Select returns the figures that match any of names: a figure's name, a paper's

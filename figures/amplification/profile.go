@@ -1,0 +1,213 @@
+package amplification
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"coupling/dp"
+	"coupling/dp/pair"
+	"coupling/figures/style"
+	"coupling/lab"
+)
+
+// profileParams asks for δ(ε) of one step for a group.
+type profileParams struct {
+	Setting setting   `json:"setting"`
+	Group   int       `json:"group"`
+	Eps     []float64 `json:"eps"`
+}
+
+// profileOut holds log δ at each ε.
+type profileOut struct {
+	Specific []float64 `json:"specific"`
+	Agnostic []float64 `json:"agnostic"`
+	PostHoc  []float64 `json:"post_hoc"`
+	Removed  []int     `json:"removed"` // of the group, in the worst split
+}
+
+var profileOf = lab.Experiment[profileParams, profileOut]{
+	Name: "amplification/profile", Version: 1,
+	Run: func(ctx context.Context, c *lab.Cell, p profileParams) (profileOut, error) {
+		var out profileOut
+		step := p.Setting.event()
+		base, err := dp.BaseProfile(p.Setting.mechanism.event())
+		if err != nil {
+			return out, err
+		}
+		weights := pair.Binomial(p.Group, p.Setting.Rate)
+		for i, eps := range p.Eps {
+			if err := ctx.Err(); err != nil {
+				return out, err
+			}
+			specific, err := dp.GroupDelta(step, dp.Relation{Group: p.Group}, eps)
+			if err != nil {
+				return out, err
+			}
+			agnostic, err := dp.AgnosticDelta(base, weights, eps)
+			if err != nil {
+				return out, err
+			}
+			one, err := dp.GroupDelta(step, dp.Relation{}, eps/float64(p.Group))
+			if err != nil {
+				return out, err
+			}
+			postHoc, err := dp.PostHocDelta(func(float64) float64 { return one.LogDelta }, p.Group, eps)
+			if err != nil {
+				return out, err
+			}
+			out.Specific, out.Agnostic = append(out.Specific, specific.LogDelta), append(out.Agnostic, agnostic)
+			out.PostHoc, out.Removed = append(out.PostHoc, postHoc), append(out.Removed, specific.Removed)
+			c.Progress(i+1, len(p.Eps))
+		}
+		return out, nil
+	},
+}
+
+// adpGroups are the group sizes of the figures of δ(ε).
+var adpGroups = []int{1, 2, 4, 8, 16}
+
+// against is the bound that a figure compares with.
+type against string
+
+const (
+	agnostic against = "agnostic"
+	postHoc  against = "post-hoc"
+)
+
+func (o profileOut) baseline(a against) []float64 {
+	if a == postHoc {
+		return o.PostHoc
+	}
+	return o.Agnostic
+}
+
+// profileFigure is a figure of δ(ε) for groups: the paper's bound against another, at some settings.
+type profileFigure struct {
+	name, title, shows string
+	against            against
+	settings           []setting
+	last               map[setting]float64 // the right end of each panel
+}
+
+// The right ends of the paper's panels.
+var (
+	wideEps = []float64{10, 10, 10, 5, 6, 10, 2, 3, 6} // Gaussian, rows σ = 1, 2, 5, columns r = .1, .2, .5
+	laplEps = []float64{10, 10, 10, 4, 6, 10, 2, 3, 6}
+	rrEps   = []float64{3, 3, 3, 3, 3, 3, 3, 3, 3}
+	rrPost  = []float64{2, 2, 6, 6, 4, 10, 6, 10, 10}
+)
+
+func panelEnds(s []setting, ends []float64) map[setting]float64 {
+	m := map[setting]float64{}
+	for i, v := range s {
+		m[v] = ends[i]
+	}
+	return m
+}
+
+// profileFigures are the figures of one step: 4 is a panel of 9, and 5 one of 14.
+func profileFigures() []profileFigure {
+	rates := []float64{.1, .2, .5}
+	gauss, lapl := grid("gaussian", []float64{1, 2, 5}, rates), grid("laplace", []float64{.5, 1, 2}, rates)
+	rr := grid("response", []float64{.7, .8, .9}, rates)
+	g, l := panelEnds(gauss, wideEps), panelEnds(lapl, laplEps)
+	const gap = "One group record or several in a batch is not the same: the specific bound (full lines) knows it, the mechanism-agnostic bound (dashed) " +
+		"only knows whether there is any. They agree for K = 1 and part for larger groups."
+	const afterwards = "The specific bound (full lines) against group privacy applied to the tight bound for one record (dashed), which is far above it for " +
+		"large groups, and is cut at 1."
+	return []profileFigure{
+		{"fig4", "Specific against agnostic: Laplace, λ = 1, r = 0.2", gap, agnostic, lapl[4:5], l},
+		{"fig5", "Specific against post-hoc: Gaussian, σ = 2, r = 0.2", afterwards, postHoc, gauss[4:5], g},
+		{"fig8", "Specific against agnostic: Gaussian", gap, agnostic, gauss, g},
+		{"fig9", "Specific against agnostic: Laplace", gap, agnostic, lapl, l},
+		{"fig10", "Specific against agnostic: randomised response", "For randomised response all batches that hold a group record look alike, " +
+			"so the two bounds agree for every K: the dashed lines lie on the full ones.", agnostic, rr, panelEnds(rr, rrEps)},
+		{"fig14", "Specific against post-hoc: Gaussian", afterwards, postHoc, gauss, g},
+		{"fig15", "Specific against post-hoc: Laplace", afterwards, postHoc, lapl, l},
+		{"fig16", "Specific against post-hoc: randomised response", afterwards, postHoc, rr, panelEnds(rr, rrPost)},
+	}
+}
+
+const (
+	profileSmoke, profileQuick, profilePaper = 25, 61, 121
+)
+
+// params lists the cells of one panel by group size.
+func (f profileFigure) params(s setting, p lab.Preset) []profileParams {
+	eps := append(space(0, f.last[s], pick(p, profileSmoke, profileQuick, profilePaper)), .5, 1, 2) // the ε of the references
+	slices.Sort(eps)
+	base := profileParams{Setting: s, Eps: slices.Compact(eps)}
+	return lab.Grid(base, lab.Vary(func(p *profileParams, k int) { p.Group = k }, adpGroups...))
+}
+
+func (f profileFigure) all(p lab.Preset) (out []profileParams) {
+	for _, s := range f.settings {
+		out = append(out, f.params(s, p)...)
+	}
+	return out
+}
+
+func (f profileFigure) figure() lab.Figure {
+	return lab.Figure{
+		Name: "amplification/" + f.name, Title: f.title, Shows: f.shows,
+		Sizes:    sizes("%d values of ε a curve, K = 1 to 16", profileSmoke, profileQuick, profilePaper),
+		Decoders: []lab.Decoder{profileOf.Decoder()},
+		Jobs: func(set lab.Setting) ([]lab.Job, error) {
+			return profileOf.Jobs(set.Seed, f.all(set.Preset)...), nil
+		},
+		Draw:   f.draw,
+		Claims: f.claims,
+	}
+}
+
+func (f profileFigure) draw(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
+	panels := style.Panels{Columns: min(3, len(f.settings)), ShareY: true, Letters: len(f.settings) > 1}
+	table := lab.Table{Name: "delta", Caption: "δ at ε = 1.", Header: []string{"setting", "K", "specific", string(f.against), "removed in the worst split"}}
+	for i, at := range f.settings {
+		cells, err := lab.RecallAll(s, profileOf, set.Seed, f.params(at, set.Preset))
+		if err != nil {
+			return lab.Exhibit{}, err
+		}
+		plot := style.Plot{
+			Title: at.String(), X: style.Axis{Min: 0, Max: f.last[at]}, Y: style.Axis{Label: "δ(ε)", Min: 0, Max: 1}, Aspect: .75,
+		}
+		if i >= len(f.settings)-panels.Columns {
+			plot.X.Label = "ε"
+		}
+		for k, c := range cells {
+			plot.Items = append(plot.Items, curve(k, dashed, c.Params.Eps, exps(c.Value.baseline(f.against))), curve(k, full, c.Params.Eps, exps(c.Value.Specific)))
+			one := slices.Index(c.Params.Eps, 1)
+			table.Rows = append(table.Rows, []string{at.String(), fmt.Sprint(c.Params.Group), fmt.Sprintf("%.4g", math.Exp(c.Value.Specific[one])),
+				fmt.Sprintf("%.4g", math.Exp(c.Value.baseline(f.against)[one])), fmt.Sprint(c.Value.Removed[one])})
+		}
+		if i == 0 {
+			plot.Items = append(plot.Items, groupKey(adpGroups, dashKey("specific (exact)", full), dashKey(string(f.against)+" (upper bound)", dashed))...)
+		}
+		panels.Items = append(panels.Items, plot)
+	}
+	fig := style.Figure{Body: panels, Badge: badge(set, fmt.Sprintf("%d values of ε", pick(set.Preset, profileSmoke, profileQuick, profilePaper)))}
+	if len(f.settings) > 1 {
+		fig.Width = style.TwoColumns
+	}
+	return lab.Exhibit{
+		Pictures: []lab.Picture{{
+			Caption: fmt.Sprintf("Privacy profile of one step for a group of K records, Poisson sampling: specific (full lines) against %s (dashed).", f.against),
+			Drawing: fig,
+		}},
+		Tables: []lab.Table{table},
+		Notes:  profileNotes(f.against),
+	}, nil
+}
+
+func profileNotes(a against) []string {
+	notes := []string{"Specific: the largest δ(ε) over all splits of the group into inserted and removed records (SSKG, Theorems 3.7, 3.8 and M.2). It is tight; " +
+		"numbers are exact to 1e-12."}
+	if a == postHoc {
+		return append(notes, "Post-hoc: δ_K(ε) = δ₁(ε/K) Σ_{k<K} e^{kε/K} of the exact δ₁ (SSKG, C.1.4), an upper bound, cut at 1. For one step it is computed from one record "+
+			"and so without the defect of the composed baseline in Figures 6 and 18 to 21.")
+	}
+	return append(notes, "Agnostic: δ(ε) = Σ_k Bin(k|K, r) δ_k(ε₀), e^ε = 1 + p₀(e^ε₀ − 1), p₀ = 1 − (1 − r)^K, with the exact group profiles δ_k of the mechanism "+
+		"(Balle, Barthe, Gaboardi 2018; SSKG, section 3.2). An upper bound, tight for the worst mechanism with these profiles.")
+}

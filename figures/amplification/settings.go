@@ -1,0 +1,150 @@
+package amplification
+
+import (
+	"fmt"
+	"math"
+
+	"coupling/dp"
+	"coupling/figures/style"
+	"coupling/lab"
+
+	"gonum.org/v1/plot"
+)
+
+// mechanism is a base mechanism with its scale: σ, λ or the probability of a true answer.
+type mechanism struct {
+	Kind  string  `json:"kind"` // "gaussian", "laplace" or "response"
+	Scale float64 `json:"scale"`
+}
+
+func (m mechanism) event() dp.Event {
+	switch m.Kind {
+	case "laplace":
+		return dp.Laplace{Scale: m.Scale}
+	case "response":
+		return dp.RandomizedResponse{Truth: m.Scale}
+	}
+	return dp.Gaussian{Noise: m.Scale}
+}
+
+// name is the mechanism in a title.
+func (m mechanism) name() string {
+	return map[string]string{"gaussian": "Gaussian", "laplace": "Laplace", "response": "Randomised response"}[m.Kind]
+}
+
+// String is the parameter with its symbol.
+func (m mechanism) String() string {
+	return fmt.Sprintf("%s = %g", map[string]string{"gaussian": "σ", "laplace": "λ", "response": "θ"}[m.Kind], m.Scale)
+}
+
+// setting is a mechanism on a Poisson sample.
+type setting struct {
+	mechanism
+	Rate float64 `json:"rate"`
+}
+
+func (s setting) event() dp.Event { return dp.Poisson{Rate: s.Rate, Event: s.mechanism.event()} }
+
+// String is the title of a panel.
+func (s setting) String() string { return fmt.Sprintf("%v, r = %g", s.mechanism, s.Rate) }
+
+// grid returns the settings row by row.
+func grid(kind string, scales, rates []float64) []setting {
+	var out []setting
+	for _, x := range scales {
+		for _, r := range rates {
+			out = append(out, setting{mechanism{kind, x}, r})
+		}
+	}
+	return out
+}
+
+// pick returns the value of a preset.
+func pick[T any](p lab.Preset, smoke, quick, paper T) T {
+	switch p {
+	case lab.Smoke:
+		return smoke
+	case lab.Paper:
+		return paper
+	}
+	return quick
+}
+
+// sizes says how many points of a curve each preset computes.
+func sizes(format string, smoke, quick, paper int) map[lab.Preset]string {
+	return map[lab.Preset]string{
+		lab.Smoke: fmt.Sprintf(format, smoke), lab.Quick: fmt.Sprintf(format, quick), lab.Paper: fmt.Sprintf(format, paper),
+	}
+}
+
+// badge marks what is smaller than the paper's.
+func badge(set lab.Setting, sizes string) string {
+	if set.Preset == lab.Paper {
+		return ""
+	}
+	return style.SmallerThanPaper(string(set.Preset), sizes)
+}
+
+// space returns n points from a to b at equal distances.
+func space(a, b float64, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = a + (b-a)*float64(i)/float64(n-1)
+	}
+	return x
+}
+
+// logSpace returns n points from a to b at equal ratios.
+func logSpace(a, b float64, n int) []float64 {
+	x := space(math.Log(a), math.Log(b), n)
+	for i := range x {
+		x[i] = math.Exp(x[i])
+	}
+	x[0], x[n-1] = a, b
+	return x
+}
+
+// exps exponentiates.
+func exps(logs []float64) []float64 {
+	out := make([]float64, len(logs))
+	for i, v := range logs {
+		out[i] = math.Exp(v)
+	}
+	return out
+}
+
+// The dash patterns of [style.Series] that tell kinds of bounds apart; colours tell group sizes.
+const (
+	full   = 0
+	dashed = 1
+	dotted = 2
+)
+
+// hues are the colours of [style.Series] for group sizes and other things in order; black is kept for the legend.
+var hues = []int{0, 1, 4, 3, 5}
+
+// curve is a line in the colour of one thing and the dashes of another.
+func curve(colour, dashes int, x, y []float64) style.Line {
+	return style.Line{X: x, Y: y, Series: dashes, Color: style.Series(hues[colour]).Color}
+}
+
+// key is a legend entry for a colour, dashKey one for a dash pattern.
+func key(name string, colour int) plot.Plotter {
+	return style.Line{Name: name, Color: style.Series(hues[colour]).Color, Solid: true}
+}
+
+func dashKey(name string, dashes int) plot.Plotter {
+	return style.Line{Name: name, Series: dashes, Color: style.Black}
+}
+
+// groupKey are the entries of a legend for curves by group size and kind of bound.
+func groupKey(groups []int, kinds ...plot.Plotter) []plot.Plotter {
+	var out []plot.Plotter
+	for i, k := range groups {
+		out = append(out, key(fmt.Sprintf("K = %d", k), i))
+	}
+	return append(out, kinds...)
+}
+
+// exactly is the reason for a tolerance that rounding asks for.
+const exactly = "both sides are certified to 1e-12 relative; a few roundings between them"
