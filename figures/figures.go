@@ -45,6 +45,7 @@ func All() []lab.Figure {
 		analytic.Precision(),
 		analytic.Plans(),
 		analytic.Flow(),
+		analytic.Colour(),
 		analytic.GradientError(),
 		analytic.Convergence(),
 		analytic.Scaling(),

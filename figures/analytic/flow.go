@@ -22,7 +22,7 @@ func Flow() lab.Figure {
 		Name:  "analytic/flow",
 		Title: "A generative flow by three transport losses",
 		Shows: "Points move down the gradient of a loss to data, two half-moons. The regularised loss shrinks them, the more the larger ε; the " +
-			"sharp loss has a bias of its own; the Sinkhorn divergence has neither. At small ε all three arrive.",
+			"sharp loss has a bias of its own; the Sinkhorn divergence has neither. At small ε all three come close.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "60 points, 2 values of ε, 20 steps",
 			lab.Quick: "300 points, 2 values of ε, 60 steps",

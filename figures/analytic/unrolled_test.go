@@ -1,0 +1,32 @@
+package analytic
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"coupling/ot"
+)
+
+// The two ways to unroll are the same function of the cost, and both end at the analytic gradient.
+func TestUnrolledScaling(t *testing.T) {
+	prob := clouds(rand.New(rand.NewPCG(1, 1)), 12)
+	c := ot.Cost(prob.Geometry)
+	eps := 0.1 * meanCost(c, prob.A, prob.B)
+	for _, k := range []int{1, 2, 7, 400} {
+		want, err := ot.Unrolled{Eps: eps, Iterations: k}.Eval(t.Context(), prob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Some hundred roundings of values that differ by exp of ten.
+		if e := errorOf(unrolledScaling(c, prob.A, prob.B, eps, k), want.Cost, want.Cost).Max; !(e < 1e-11) {
+			t.Errorf("%d iterations: the two differ by %g", k, e)
+		}
+	}
+	plan, err := ot.Newton{Eps: eps, Tol: 1e-14}.Solve(t.Context(), prob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := errorOf(unrolledScaling(c, prob.A, prob.B, eps, 400), plan.GradCost(), plan.GradCost()).Max; !(e < 1e-11) {
+		t.Errorf("400 iterations differ from the analytic gradient by %g", e)
+	}
+}
