@@ -1,0 +1,98 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// write makes the files of a problem of n points in the plane, by the layout of the timing problems.
+func write(t *testing.T, dir string, n int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for name, size := range map[string]int{"x": 2 * n, "y": 2 * n, "a": n, "b": n} {
+		v := make([]float64, size)
+		for i := range v {
+			v[i] = rng.Float64()
+			if size == n {
+				v[i] = 1 / float64(n)
+			}
+		}
+		data, err := binary.Append(nil, binary.LittleEndian, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("n%d_d2_%s.f64", n, name)), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ask serves the requests and returns the replies.
+func ask(t *testing.T, dir string, requests ...request) []reply {
+	t.Helper()
+	var in, out bytes.Buffer
+	for _, q := range requests {
+		if err := json.NewEncoder(&in).Encode(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := serve(dir, &in, &out); err != nil {
+		t.Fatal(err)
+	}
+	replies := make([]reply, len(requests))
+	d := json.NewDecoder(&out)
+	for i := range replies {
+		if err := d.Decode(&replies[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return replies
+}
+
+// Every method solves the same problem, so all values agree to what an L1 error of 1e-9 leaves: 1e-9 of the range of
+// the costs, which is at most 2.
+func TestMethodsAgree(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, 40)
+	var requests []request
+	for _, m := range []string{"auto", "lbfgs", "newton", "sinkhorn", "scaling", "free"} {
+		requests = append(requests, request{Method: m, N: 40, D: 2, Ratio: .1, Knob: 1e-9})
+	}
+	requests = append(requests, request{Method: "exact", N: 40, D: 2})
+	replies := ask(t, dir, requests...)
+	exact := replies[len(replies)-1]
+	for i, r := range replies[:len(replies)-1] {
+		if r.L1 < 0 || r.L1 > 2e-9 || math.Abs(r.Value-replies[0].Value) > 2e-9 || r.Evaluations == 0 {
+			t.Errorf("%s: %+v, first %+v", requests[i].Method, r, replies[0])
+		}
+		if r.Value <= exact.Value {
+			t.Errorf("%s: value %g is below the exact %g", requests[i].Method, r.Value, exact.Value)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, 4)
+	r := ask(t, dir, request{Method: "magic", N: 4, D: 2, Ratio: 1}, request{Method: "scaling", N: 4, D: 2, Ratio: 1e-9})
+	for i, want := range []string{`method = "magic"`, "use LBFGS"} {
+		if r[i].L1 >= 0 || !strings.Contains(r[i].Note, want) {
+			t.Errorf("%+v: want a note with %q", r[i], want)
+		}
+	}
+	for _, q := range []string{`{"method": "auto", "n": 5, "d": 2}`, `{"method"`} {
+		if err := serve(dir, strings.NewReader(q), &bytes.Buffer{}); err == nil {
+			t.Errorf("%s: no error", q)
+		}
+	}
+}
