@@ -9,11 +9,11 @@ import (
 type Kind int
 
 const (
-	// Exact: within 1e-8 relative of the value for the dominating pairs, and on the safe side of it.
+	// Exact is within 1e-8 relative of the value for the dominating pairs, and on the safe side of it.
 	Exact Kind = iota
-	// UpperBound: at least the value.
+	// UpperBound is at least the value.
 	UpperBound
-	// Estimate: not certified. Epsilon and Delta never return one.
+	// Estimate is not certified. Epsilon and Delta never return one.
 	Estimate
 )
 

@@ -6,13 +6,13 @@ import "fmt"
 type RelationKind int
 
 const (
-	// AddRemove: records are inserted or removed, in any mixture that adds up to the group's size.
+	// AddRemove means that records are inserted or removed, in any mixture that adds up to the group's size.
 	AddRemove RelationKind = iota
-	// Substitution: records are exchanged for others.
+	// Substitution means that records are exchanged for others.
 	Substitution
-	// Insertion: x′ has the records of x and the group's: one direction only.
+	// Insertion means that x′ has the records of x and the group's: one direction only.
 	Insertion
-	// Removal: x′ lacks the group's records: one direction only.
+	// Removal means that x′ lacks the group's records: one direction only.
 	Removal
 )
 

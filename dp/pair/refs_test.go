@@ -2,11 +2,13 @@ package pair
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/big"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -90,12 +92,48 @@ func TestReferencePairs(t *testing.T) {
 	for _, c := range ref.Cases {
 		t.Run(c.ID, func(t *testing.T) {
 			m := c.pair(t)
+			if s := c.sampled(t); s != nil {
+				// The same pair by its construction; weights agree to some 1e-15.
+				for e := -1.0; e < 4; e += 0.5 {
+					if a, b := m.LogDelta(e), s.LogDelta(e); math.Abs(a-b) > 1e-13*(1+math.Abs(a)) {
+						t.Errorf("log δ(%v): constructed %v, explicit %v", e, b, a)
+					}
+				}
+			}
 			checkDelta(t, m, c.Delta)
 			checkDelta(t, m.Swap(), c.DeltaReverse)
 			checkRenyi(t, m, c.RDP)
 			checkRenyi(t, m.Swap(), c.RDPReverse)
 		})
 	}
+}
+
+// sampled builds the pair of a batch of fixed size from the numbers in its name, nil for other cases.
+func (c baseCase) sampled(t *testing.T) *Mixture {
+	t.Helper()
+	var kind, noise string
+	var scale float64
+	var size, n int
+	for _, format := range []string{"wor-sub-%5s-s%g-N%d-n%d", "wr-sub-%5s-s%g-N%d-n%d"} {
+		if _, err := fmt.Sscanf(c.ID, format, &noise, &scale, &size, &n); err == nil {
+			kind = format[:2]
+		}
+	}
+	family := Gaussian
+	var m *Mixture
+	var err error
+	switch {
+	case strings.HasPrefix(c.ID, "wr-sub-laplace"):
+		m, err = Replacement(Laplace, 1, 8, 100, 1, 1)
+	case kind == "wo":
+		m, err = Fixed(family, scale, n, size, 1, 1)
+	case kind == "wr":
+		m, err = Replacement(family, scale, n, size, 1, 1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 func checkDelta(t *testing.T, p Pair, want map[string]string) {

@@ -57,7 +57,7 @@ func rootIncreasing(f func(float64) float64, y, lo, hi float64) float64 {
 	}
 	a, b := hi, lo
 	fa, fb := f(a)-y, f(b)-y
-	c, fc := a, fa
+	var c, fc float64
 	t := 0.5
 	for range 200 {
 		x := a + t*(b-a)
@@ -77,12 +77,11 @@ func rootIncreasing(f func(float64) float64, y, lo, hi float64) float64 {
 			return a
 		}
 		tol := math.Abs(xm)*1.2e-16 + 1e-320
-		if tl := tol / math.Abs(b-a); tl > 0.5 {
+		least := tol / math.Abs(b-a)
+		if least > 0.5 {
 			return xm
-		} else {
-			t = stepChandrupatla(a, fa, b, fb, c, fc)
-			t = min(1-tl, max(tl, t))
 		}
+		t = min(1-least, max(least, stepChandrupatla(a, fa, b, fb, c, fc)))
 	}
 	return a
 }

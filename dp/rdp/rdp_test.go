@@ -1,12 +1,106 @@
 package rdp_test
 
 import (
+	"errors"
+	"math"
 	"testing"
 
 	"coupling/dp"
 	"coupling/dp/dptest"
+	"coupling/dp/pair"
+	"coupling/dp/rdp"
 )
 
 func TestConformance(t *testing.T) {
 	dptest.Run(t, dptest.Subject{Accountant: dp.RDP{}})
+}
+
+func gaussian(t *testing.T, sigma float64, times int) []pair.Step {
+	t.Helper()
+	p, err := pair.Poisson(pair.Gaussian, sigma, 1, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []pair.Step{{Pair: p, Times: times}}
+}
+
+// For the unsampled Gaussian ρ(α) = aα with a = T/2σ², and the classical conversion is a + 2√(a log 1/δ) at α = 1 + √(log(1/δ)/a).
+func TestClassical(t *testing.T) {
+	for _, c := range []struct {
+		sigma, delta float64
+		times        int
+	}{{1, 1e-5, 1}, {50, 1e-9, 1000}, {1e-2, 1e-5, 100}, {1e6, 1e-200, 1}} {
+		r, err := rdp.Accountant{Conversion: rdp.Classical}.Epsilon(gaussian(t, c.sigma, c.times), c.delta)
+		a := float64(c.times) / (2 * c.sigma * c.sigma)
+		l := -math.Log(c.delta)
+		want, order := a+2*math.Sqrt(a*l), 1+math.Sqrt(l/a)
+		if err != nil || math.Abs(r.Epsilon/want-1) > 1e-9 || math.Abs((r.Order-1)/(order-1)-1) > 1e-3 {
+			t.Errorf("%+v: %+v, %v; want %v at %v", c, r, err, want, order)
+		}
+	}
+}
+
+// The search must find what a scan of orders in steps of 1% finds, and at a kink a little more.
+func TestSearch(t *testing.T) {
+	p, err := pair.Poisson(pair.Gaussian, 1, 1e-3, 0, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, times := range []int{1, 1000, 1_000_000} {
+		steps := []pair.Step{{Pair: p, Times: times}}
+		got, err := rdp.Accountant{}.Epsilon(steps, 1e-7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var orders []float64
+		for b := 0.1; b < 1e4; b *= 1.01 {
+			orders = append(orders, 1+b)
+		}
+		scan, err := rdp.Accountant{Orders: orders}.Epsilon(steps, 1e-7)
+		if err != nil || scan.AtEdge || got.Epsilon > scan.Epsilon*(1+1e-10) || got.Epsilon < scan.Epsilon*(1-5e-3) {
+			t.Errorf("T=%d: search %+v, scan %+v (%v)", times, got, scan, err)
+		}
+	}
+}
+
+// A grid that ends too early says so. dp_accounting's paper and Opacus stop at order 64: for small ε that is not enough.
+func TestEdge(t *testing.T) {
+	p, err := pair.Poisson(pair.Gaussian, 5, 1e-3, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := []pair.Step{{Pair: p, Times: 1000}}
+	grid, err := rdp.Accountant{Orders: []float64{1.5, 2, 4, 8, 16, 32, 64}}.Epsilon(steps, 1e-6)
+	if err != nil || !grid.AtEdge {
+		t.Errorf("grid: %+v, %v", grid, err)
+	}
+	free, err := rdp.Accountant{}.Epsilon(steps, 1e-6)
+	if err != nil || free.Epsilon > grid.Epsilon/4 {
+		t.Errorf("free search %+v, %v; grid %+v", free, err, grid)
+	}
+}
+
+// Moments that exist only near order 1, or not at all.
+func TestInfinite(t *testing.T) {
+	p, err := pair.NewDiscrete([]float64{0.5, 0.4, 0.1}, []float64{0.6, 0.4, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := (rdp.Accountant{}).Epsilon([]pair.Step{{Pair: p, Times: 1}}, 1e-3); !errors.Is(err, rdp.ErrUnbounded) {
+		t.Errorf("an infinite loss: %+v, %v", r, err)
+	}
+	if r, err := (rdp.Accountant{}).Delta([]pair.Step{{Pair: p, Times: 1}}, 1); err != nil || r.Delta != 1 {
+		t.Errorf("δ of an infinite loss: %+v, %v", r, err)
+	}
+}
+
+func TestBadOrders(t *testing.T) {
+	for _, order := range []float64{1, 0, -2, math.NaN(), math.Inf(1)} {
+		if _, err := (rdp.Accountant{Orders: []float64{2, order}}).Epsilon(gaussian(t, 1, 1), 1e-5); !errors.Is(err, pair.ErrParameter) {
+			t.Errorf("order %v: %v", order, err)
+		}
+		if _, err := (rdp.Accountant{}).Curve(gaussian(t, 1, 1), []float64{order}); !errors.Is(err, pair.ErrParameter) {
+			t.Errorf("curve at order %v: %v", order, err)
+		}
+	}
 }
