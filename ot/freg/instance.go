@@ -1,0 +1,194 @@
+package freg
+
+import (
+	"context"
+	"math"
+
+	"coupling/ot"
+)
+
+// instance is a checked problem without its atoms of weight zero: n×m are those that are left.
+type instance struct {
+	g          ot.Geometry
+	rows, cols []int     // which sources and targets of g are left
+	packed     bool      // some target is not
+	a, b       []float64 // normalised, all positive
+	full       struct{ a, b []float64 }
+	min, max   float64 // of the costs that are left
+	mean       float64 // under a⊗b
+	u, v       []float64
+}
+
+// check validates p and drops what has no weight; one pass over the costs.
+func check(ctx context.Context, p ot.Problem) (*instance, error) {
+	if p.Geometry == nil {
+		return nil, bad(ot.ErrShape, "Problem.Geometry is nil")
+	}
+	n, m := p.Geometry.Dims()
+	if n < 1 || m < 1 {
+		// The geometries of package ot know what is wrong with them and tell its solvers.
+		if _, err := (ot.Sinkhorn{Eps: 1}).Solve(ctx, p); err != nil {
+			return nil, err
+		}
+		return nil, bad(ot.ErrShape, "Problem.Geometry is %d×%d: must have a source and a target", n, m)
+	}
+	a, sa, err := weights("Problem.A", p.A, n, "sources")
+	if err != nil {
+		return nil, err
+	}
+	b, sb, err := weights("Problem.B", p.B, m, "targets")
+	if err != nil {
+		return nil, err
+	}
+	if p.A != nil && p.B != nil && math.Abs(sa-sb) > massTolerance*max(sa, sb) {
+		return nil, bad(ot.ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal", sb, sa)
+	}
+	in := &instance{g: p.Geometry}
+	in.full.a, in.full.b = a, b
+	in.rows, in.a = positive(a)
+	in.cols, in.b = positive(b)
+	in.packed = len(in.b) < m
+	return in, in.scan(n, m)
+}
+
+// largest is the size of costs and of λ up to which their sums and quotients are numbers.
+const largest = 1e300
+
+// massTolerance is the relative difference between the totals of A and B that package ot takes for rounding.
+const massTolerance = 1e-5
+
+// weights returns w divided by its sum, uniform for nil, and the sum.
+func weights(name string, w []float64, n int, of string) ([]float64, float64, error) {
+	out := make([]float64, n)
+	if w == nil {
+		for i := range out {
+			out[i] = 1 / float64(n)
+		}
+		return out, 1, nil
+	}
+	if len(w) != n {
+		return nil, 0, bad(ot.ErrShape, "%s has %d weights for %d %s", name, len(w), n, of)
+	}
+	var top float64
+	for i, v := range w {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			return nil, 0, bad(ot.ErrWeights, "%s[%d] = %g: must be finite and ≥ 0", name, i, v)
+		}
+		top = max(top, v)
+	}
+	if top == 0 {
+		return nil, 0, bad(ot.ErrWeights, "%s sums to 0: must be > 0", name)
+	}
+	// Scaling by the largest first keeps the sum finite and normal for weights near the ends of the float64 range.
+	var total sum
+	for i, v := range w {
+		out[i] = v / top
+		total.add(out[i])
+	}
+	for i := range out {
+		out[i] /= total.value()
+		if out[i] < leastWeight {
+			out[i] = 0
+		}
+	}
+	return out, total.value() * top, nil
+}
+
+// leastWeight is the share of the mass below which an atom counts as weightless: densities are up to the inverse of a
+// weight, and the square of one must be a number.
+const leastWeight = 1e-150
+
+// positive returns the indices and values of the positive weights.
+func positive(w []float64) (idx []int, val []float64) {
+	for i, v := range w {
+		if v > 0 {
+			idx, val = append(idx, i), append(val, v)
+		}
+	}
+	return idx, val
+}
+
+// scan looks at every cost once: all must be finite.
+func (in *instance) scan(n, m int) error {
+	in.min, in.max = math.Inf(1), math.Inf(-1)
+	buf, pack := make([]float64, m), make([]float64, len(in.b))
+	var mean sum
+	next := 0 // of in.rows
+	for i := range n {
+		for j, v := range in.g.Row(i, buf) {
+			if v-v != 0 {
+				return bad(ot.ErrCost, "cost[%d,%d] = %g: must be finite", i, j, v)
+			}
+		}
+		if next == len(in.rows) || in.rows[next] != i {
+			continue
+		}
+		c := in.costs(next, buf, pack)
+		for _, v := range c {
+			in.min, in.max = min(in.min, v), max(in.max, v)
+		}
+		mean.add(in.a[next] * kern.Dot(in.b, c))
+		next++
+	}
+	in.mean = mean.value()
+	if !(in.max <= largest && in.min >= -largest) {
+		return bad(ot.ErrCost, "costs from %g to %g: must be at most %g in size", in.min, in.max, largest)
+	}
+	return nil
+}
+
+// costs returns row i of the costs between the atoms that are left, less the base potentials where there are any. full
+// is scratch for a row of the geometry and pack for one of the instance.
+func (in *instance) costs(i int, full, pack []float64) []float64 {
+	c := in.pack(in.g.Row(in.rows[i], full), pack)
+	if in.u != nil {
+		reduce(pack, c, in.u[i], in.v)
+		c = pack
+	}
+	return c
+}
+
+// pack drops the entries of targets without weight.
+func (in *instance) pack(c, dst []float64) []float64 {
+	if !in.packed {
+		return c
+	}
+	for l, j := range in.cols {
+		dst[l] = c[j]
+	}
+	return dst
+}
+
+// rebase adds potentials to the base that costs are reduced by. Where costs are many orders of magnitude above λ,
+// potentials in float64 are too coarse to make the marginals right; the reduced costs that matter are small, and so are
+// their potentials.
+func (in *instance) rebase(phi, psi []float64) {
+	if in.u == nil {
+		in.u, in.v = make([]float64, len(in.a)), make([]float64, len(in.b))
+	}
+	// New slices: plans and passes may hold the old ones.
+	u, v := make([]float64, len(in.a)), make([]float64, len(in.b))
+	for i := range u {
+		u[i] = in.u[i] + phi[i]
+	}
+	for j := range v {
+		v[j] = in.v[j] + psi[j]
+	}
+	in.u, in.v = u, v
+}
+
+// reduce writes c_j − u − v_j, rounded once: the errors of both subtractions are kept and added at the end.
+func reduce(dst, c []float64, u float64, v []float64) {
+	for j, x := range c {
+		s, e1 := twoDiff(x, v[j])
+		t, e2 := twoDiff(s, u)
+		dst[j] = t + (e1 + e2)
+	}
+}
+
+// twoDiff returns a−b rounded and the rounding error (Knuth).
+func twoDiff(a, b float64) (d, err float64) {
+	d = a - b
+	bb := a - d
+	return d, (a - (d + bb)) + (bb - b)
+}

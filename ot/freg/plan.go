@@ -1,0 +1,191 @@
+package freg
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot"
+	"coupling/ot/fdiv"
+)
+
+// Plan is the optimal plan of a Solver, up to MarginalL1, with its potentials and the certificate of how good it is:
+//
+//	T_ij = a_i b_j M_f(u_ij),   u_ij = (φ_i + ψ_j − c_ij)/λ.
+//
+// The n×m matrix is made only by the methods that return it. A Plan is not changed by its methods and is safe for
+// concurrent use.
+type Plan struct {
+	// Geometry and the normalised weights that were solved.
+	Geometry ot.Geometry
+	A, B     []float64
+	// F and Lambda are the divergence and the λ of the plan.
+	F      fdiv.Divergence
+	Lambda float64
+	// Phi and Psi are the potentials, with ⟨a,φ⟩ = ⟨b,ψ⟩. Where the weight is 0 they solve the equation of their row or
+	// column all the same, as a vanishing weight would, and are finite.
+	Phi, Psi []float64
+	// Dual is the value of the potentials, a lower bound of the optimal value whatever the Status.
+	Dual float64
+	// Primal is the objective of Feasible, an upper bound of the optimal value, and Sharp its share ⟨T,c⟩.
+	Primal, Sharp float64
+	// Gap is Primal − Dual, computed as a sum of non-negative terms: neither Dual nor Primal, nor the plan Feasible, is
+	// farther than Gap from optimal.
+	Gap float64
+	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b|.
+	MarginalL1 float64
+	// Status says whether MarginalL1 is at most Tol.
+	Status ot.Status
+	// Iterations counts Newton steps, Evaluations passes over the costs.
+	Iterations, Evaluations int
+
+	s     *semidual // of the last evaluation
+	psi   []float64 // for the reduced costs of s
+	round rounding
+}
+
+// finish makes the plan of the last evaluation.
+func (r *run) finish() *Plan {
+	s := r.s
+	in := s.instance
+	p := &Plan{
+		Geometry: in.g, A: in.full.a, B: in.full.b, F: r.F, Lambda: r.Lambda,
+		MarginalL1: s.err, Status: r.status, Iterations: r.iter, Evaluations: s.evals, s: s, psi: r.psi,
+	}
+	p.certify()
+	p.potentials()
+	return p
+}
+
+// potentials fills Phi and Psi.
+func (p *Plan) potentials() {
+	in, s := p.s.instance, p.s
+	_, offset, _ := familyOf(p.F)
+	phi, psi := make([]float64, len(in.a)), append([]float64(nil), p.psi...)
+	s.phi(phi)
+	for i := range phi {
+		phi[i] += s.lambda * offset
+	}
+	if in.u != nil {
+		kern.Axpy(phi, 1, in.u)
+		kern.Axpy(psi, 1, in.v)
+	}
+	shift := (dot(in.a, phi) - dot(in.b, psi)) / 2
+	p.Phi, p.Psi = make([]float64, len(p.A)), make([]float64, len(p.B))
+	for l, i := range in.rows {
+		p.Phi[i] = phi[l] - shift
+	}
+	for l, j := range in.cols {
+		p.Psi[j] = psi[l] + shift
+	}
+	p.vanishing()
+}
+
+// Dims returns the number of sources and of targets.
+func (p *Plan) Dims() (n, m int) { return len(p.A), len(p.B) }
+
+// Density returns M_f(u), the density of the plan against the product of its marginals; NaN at and above F.Bound().
+func (p *Plan) Density(u float64) float64 { return p.F.Compatibility(u) }
+
+// each calls f for every source l of positive weight, with its row made.
+func (p *Plan) each(f func(r *row, l int)) { p.eachIn(func(r *row, _, l int) { f(r, l) }) }
+
+// eachIn is each with the index of the span that the source is in.
+func (p *Plan) eachIn(f func(r *row, k, l int)) {
+	newSweep(p.s.instance, 0).each(func(r *row, k int, sp span) {
+		for l := sp.lo; l < sp.hi; l++ {
+			p.s.again(r, l, p.psi)
+			f(r, k, l)
+		}
+	})
+}
+
+// Matrix returns T, n×m, as a new matrix. Its entries are exactly 0 where the weight is, and where M_f is, which under
+// ChiSquare and Pearson is almost everywhere for small λ.
+func (p *Plan) Matrix() *mat.Dense {
+	n, m := p.Dims()
+	out := mat.NewDense(n, m, nil)
+	in := p.s.instance
+	p.each(func(r *row, l int) {
+		dst := out.RawRowView(in.rows[l])
+		for q, j := range in.cols {
+			dst[j] = in.a[l] * r.t[q]
+		}
+	})
+	return out
+}
+
+// Support returns the number of entries with T_ij > 0: under ChiSquare and Pearson how sparse the plan is, and the
+// number of pairs of positive weight under the others, but for underflow.
+func (p *Plan) Support() int {
+	counts := make([]int, len(p.s.a))
+	p.each(func(r *row, l int) {
+		for _, v := range r.v {
+			if v > 0 {
+				counts[l]++
+			}
+		}
+	})
+	total := 0
+	for _, c := range counts {
+		total += c
+	}
+	return total
+}
+
+// Apply returns T v, of length n, without the matrix: one pass. v has length m.
+func (p *Plan) Apply(v []float64) []float64 {
+	n, m := p.Dims()
+	mustLen("Plan.Apply", len(v), m)
+	in := p.s.instance
+	w := in.pack(v, make([]float64, len(in.b)))
+	out := make([]float64, n)
+	p.each(func(r *row, l int) { out[in.rows[l]] = in.a[l] * kern.Dot(r.t, w) })
+	return out
+}
+
+// ApplyT returns Tᵀu, of length m, without the matrix: one pass. u has length n.
+func (p *Plan) ApplyT(u []float64) []float64 {
+	n, m := p.Dims()
+	mustLen("Plan.ApplyT", len(u), n)
+	in := p.s.instance
+	k := len(in.b)
+	part := make([]float64, len(p.s.sw.spans)*k)
+	p.eachIn(func(r *row, span, l int) {
+		kern.Axpy(part[span*k:(span+1)*k], in.a[l]*u[in.rows[l]], r.t)
+	})
+	for s := 1; s < len(p.s.sw.spans); s++ {
+		kern.Axpy(part[:k], 1, part[s*k:(s+1)*k])
+	}
+	out := make([]float64, m)
+	for q, j := range in.cols {
+		out[j] = part[q]
+	}
+	return out
+}
+
+// Barycentric returns the barycentric projection, n×d: row i is Σⱼ T_ij yⱼ / Σⱼ T_ij, where source i goes on average.
+// y is m×d. A source of weight 0 gets what a vanishing weight would.
+func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
+	n, m := p.Dims()
+	rows, d := y.Dims()
+	mustLen("Plan.Barycentric: y", rows, m)
+	in := p.s.instance
+	out := mat.NewDense(n, d, nil)
+	mean := func(r *row, i int) {
+		total, dst := kern.Sum(r.t), out.RawRowView(i)
+		for q, t := range r.t {
+			if t > 0 {
+				kern.Axpy(dst, t/total, y.RawRowView(in.cols[q]))
+			}
+		}
+	}
+	p.each(func(r *row, l int) { mean(r, in.rows[l]) })
+	p.eachWeightless(func(r *row, i int) { mean(r, i) })
+	return out
+}
+
+// mustLen panics when a vector has the wrong length: an index invariant, as in gonum.
+func mustLen(name string, got, want int) {
+	if got != want {
+		panic(bad(ot.ErrShape, "%s: length %d, want %d", name, got, want))
+	}
+}

@@ -1,0 +1,157 @@
+package freg_test
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot"
+	"coupling/ot/fdiv"
+	"coupling/ot/freg"
+)
+
+// What is computed without the matrix is what the matrix gives.
+func TestWithoutMatrix(t *testing.T) {
+	p, mean := clouds(30, 150, 130, 2) // more than one span
+	p.A[3], p.B[7] = 0, 0
+	p.A, p.B = scaled(p.A, 1/sum(p.A)), scaled(p.B, 1/sum(p.B))
+	y := p.Geometry.(*ot.PointCloud).Y()
+	n, m := p.Geometry.Dims()
+	for _, d := range fdiv.All() {
+		plan := solve(t, freg.Solver{F: d, Lambda: mean / 100}, p)
+		certify(t, plan)
+		tm := plan.Matrix()
+		u, v := make([]float64, n), make([]float64, m)
+		for i := range u {
+			u[i] = math.Sin(float64(i))
+		}
+		for j := range v {
+			v[j] = math.Cos(float64(j))
+		}
+		var tv, tu mat.VecDense
+		tv.MulVec(tm, mat.NewVecDense(m, v))
+		tu.MulVec(tm.T(), mat.NewVecDense(n, u))
+		for i, got := range plan.Apply(v) {
+			if math.Abs(got-tv.AtVec(i)) > 1e-15 {
+				t.Fatalf("%v: Apply[%d] = %g, want %g", d, i, got, tv.AtVec(i))
+			}
+		}
+		for j, got := range plan.ApplyT(u) {
+			if math.Abs(got-tu.AtVec(j)) > 1e-15 {
+				t.Fatalf("%v: ApplyT[%d] = %g, want %g", d, j, got, tu.AtVec(j))
+			}
+		}
+		var ty mat.Dense
+		ty.Mul(tm, y)
+		bar := plan.Barycentric(y)
+		support := 0
+		for i, a := range plan.A {
+			for k := range 2 {
+				if want := ty.At(i, k) / a; a > 0 && math.Abs(bar.At(i, k)-want) > 1e-12 {
+					t.Fatalf("%v: barycentre of %d = %g, want %g", d, i, bar.At(i, k), want)
+				}
+			}
+			for _, w := range tm.RawRowView(i) {
+				if w > 0 {
+					support++
+				}
+			}
+		}
+		if got := plan.Support(); got != support {
+			t.Errorf("%v: support %d, the matrix has %d", d, got, support)
+		}
+		if sparse := plan.Support() < n*m/2; sparse != (d == fdiv.Pearson || d == fdiv.ChiSquare) {
+			t.Errorf("%v: %d entries of %d", d, plan.Support(), n*m)
+		}
+	}
+}
+
+// A source of weight 0 goes where a grain of mass there would.
+func TestVanishingWeight(t *testing.T) {
+	p, mean := clouds(31, 12, 10, 2)
+	p.A[5], p.B[2] = 0, 0
+	p.A, p.B = scaled(p.A, 1/sum(p.A)), scaled(p.B, 1/sum(p.B))
+	grain := p
+	grain.A, grain.B = append([]float64(nil), p.A...), append([]float64(nil), p.B...)
+	grain.A[5], grain.B[2] = 1e-9, 1e-9
+	y := p.Geometry.(*ot.PointCloud).Y()
+	for _, d := range fdiv.All() {
+		s := freg.Solver{F: d, Lambda: mean / 5, Tol: 1e-14}
+		got, err := s.Solve(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := s.Solve(t.Context(), grain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(got.Phi[5]-want.Phi[5]) > 1e-4*mean || math.Abs(got.Psi[2]-want.Psi[2]) > 1e-4*mean {
+			t.Errorf("%v: φ = %g, ψ = %g without weight, %g, %g with a grain", d, got.Phi[5], got.Psi[2], want.Phi[5], want.Psi[2])
+		}
+		if b, w := got.Barycentric(y), want.Barycentric(y); math.Abs(b.At(5, 0)-w.At(5, 0)) > 1e-4 {
+			t.Errorf("%v: barycentre %g without weight, %g with a grain", d, b.At(5, 0), w.At(5, 0))
+		}
+	}
+}
+
+// Points between the sources have potentials between; the extension has the gradient that Danskin gives.
+func TestExtend(t *testing.T) {
+	p, mean := clouds(32, 20, 25, 2)
+	pc := p.Geometry.(*ot.PointCloud)
+	for _, d := range fdiv.All() {
+		plan := solve(t, freg.Solver{F: d, Lambda: mean / 10, Tol: 1e-12}, p)
+		phi, err := plan.ExtendPhi(pc.X())
+		if err != nil {
+			t.Fatal(err)
+		}
+		psi, err := plan.ExtendPsi(pc.Y())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range phi {
+			if math.Abs(phi[i]-plan.Phi[i]) > 1e-12*mean {
+				t.Fatalf("%v: φ(x_%d) = %g, want %g", d, i, phi[i], plan.Phi[i])
+			}
+		}
+		for j := range psi {
+			if math.Abs(psi[j]-plan.Psi[j]) > 1e-8*mean {
+				t.Fatalf("%v: ψ(y_%d) = %g, want %g", d, j, psi[j], plan.Psi[j])
+			}
+		}
+		// The row equation holds at a new point.
+		at := mat.NewDense(1, 2, []float64{0.3, -0.2})
+		phi, err = plan.ExtendPhi(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s float64
+		for j, b := range plan.B {
+			s += b * plan.Density((phi[0]+plan.Psi[j]-ot.SqEuclidean.Cost(at.RawRowView(0), pc.Y().RawRowView(j)))/plan.Lambda)
+		}
+		if math.Abs(s-1) > 1e-12 {
+			t.Errorf("%v: Σ b M = %g at a new point", d, s)
+		}
+	}
+}
+
+// Lengths are index invariants.
+func TestLengthPanics(t *testing.T) {
+	plan := solve(t, freg.Solver{Lambda: 1}, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 3, nil))})
+	for name, f := range map[string]func(){
+		"Apply":       func() { plan.Apply(make([]float64, 2)) },
+		"ApplyT":      func() { plan.ApplyT(make([]float64, 3)) },
+		"PhiAt":       func() { plan.PhiAt(make([]float64, 2)) },
+		"PsiAt":       func() { plan.PsiAt(make([]float64, 3)) },
+		"Barycentric": func() { plan.Barycentric(mat.NewDense(2, 1, nil)) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s with a wrong length does not panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}

@@ -1,0 +1,238 @@
+package freg
+
+import "math"
+
+// row is the scratch of one goroutine, and the row of the plan that it made last: for source i, with p_j = ψ_j − c_ij,
+//
+//	u_ij = offset + x − d_j,   d_j = (max p − p_j)/λ ≥ 0,   φ_i = λ(offset + x) − max p,
+//
+// where x, the coordinate of the row's largest density, is the unknown of the row equation Σ_j b_j m(x − d_j) = 1. Kept
+// this way and not as φ, x is exact to the last bits where it is close to the end of the domain.
+type row struct {
+	full, pack []float64 // for costs
+	p, d, e    []float64 // p; d; exp(−d) where the family needs it
+	v, t       []float64 // densities m(x − d_j), and b_j v_j
+	near       []int32   // entries of the ramp that may count
+
+	top, x float64
+}
+
+// newRow returns scratch for rows of m entries out of full costs.
+func newRow(m, full int) *row {
+	r := &row{full: make([]float64, full), near: make([]int32, m)}
+	for _, v := range []*[]float64{&r.pack, &r.p, &r.d, &r.e, &r.v, &r.t} {
+		*v = make([]float64, m)
+	}
+	return r
+}
+
+// load prepares the row of a source with costs c.
+func (r *row) load(f family, lambda float64, psi, c []float64) {
+	r.top = kern.RowLogits(r.p, psi, c, 1)
+	inv := 1 / lambda
+	d := r.d
+	for j, v := range r.p {
+		d[j] = (r.top - v) * inv
+	}
+	if f == exponential || f == logistic {
+		kern.ExpScaled(r.e, r.p, r.top, inv)
+	}
+}
+
+// solve finds x, near guess if that is any good, and makes the densities.
+//
+// The root is inside the domain. Σ_j b_j m(x − d_j) increases with x; at x = m⁻¹(1) it is at most 1 because d ≥ 0 and
+// Σ b = 1; and at x = m⁻¹(1/b_k) it is at least 1 for the k with d_k = 0. Both ends lie inside the domain of m (1/b_k is
+// a value of m), the root lies between them, and nothing is evaluated outside of them.
+func (r *row) solve(f family, b []float64, guess float64) {
+	switch f {
+	case exponential:
+		r.x = -math.Log(kern.Dot(b, r.e))
+	case ramp:
+		r.x = r.solveRamp(b, guess)
+	default:
+		r.x = r.solveMean(f, b, guess)
+	}
+	r.densities(f, b)
+}
+
+// densities fills v and t at x.
+func (r *row) densities(f family, b []float64) {
+	v, d, x := r.v, r.d, r.x
+	switch f {
+	case exponential:
+		kern.Scale(v, math.Exp(x), r.e)
+	case inverse:
+		for j, dj := range d {
+			v[j] = 1 / (dj - x)
+		}
+	case ramp:
+		for j, dj := range d {
+			v[j] = max(0, x-dj) / 2
+		}
+		// x and d may be large and the densities small differences: what x lacks in digits, a factor gives back.
+		kern.Scale(v, 1/kern.Dot(b, v), v)
+	case square:
+		for j, dj := range d {
+			s := 1 / (dj - x)
+			v[j] = s * s
+		}
+	default:
+		q := math.Exp(x)
+		for j, dj := range d {
+			v[j] = logisticAt(q*r.e[j], dj-x)
+		}
+	}
+	kern.Mul(r.t, b, v)
+}
+
+// logisticAt returns 1/(e^z − 1), where q = e^−z: near z = 0 from z, elsewhere from q.
+func logisticAt(q, z float64) float64 {
+	if z < 1./16 {
+		return 1 / math.Expm1(z)
+	}
+	return q / (1 - q)
+}
+
+// solveMean solves Σ b m(x−d) = 1 by Newton's method on m⁻¹(Σ b m(x−d)), a mean of the numbers x − d_j which is close to
+// linear in x (its slope is 1 where the d_j are equal or one density matters), within the bracket.
+func (r *row) solveMean(f family, b []float64, x float64) float64 {
+	goal := f.inverse(1)
+	lo, hi := goal, goal
+	for j, d := range r.d {
+		if d == 0 {
+			hi = f.inverseOf(b[j])
+			break
+		}
+	}
+	if !(x >= lo && x <= hi) {
+		x = lo
+	}
+	const tries = 80
+	for range tries {
+		s, ds := r.moments(f, b, x)
+		switch {
+		case math.Abs(s-1) < 0x1p-51:
+			return x
+		case s < 1:
+			lo = x
+		default:
+			hi = x
+		}
+		next := x + (goal-f.inverse(s))*f.slope(s)/ds
+		if !(next > lo && next < hi) {
+			next = -math.Sqrt(lo * hi) // the domain is x < 0
+		}
+		if math.Abs(next-x) <= 0x1p-52*-x {
+			return next
+		}
+		x = next
+	}
+	return x
+}
+
+// moments returns Σ b v and Σ b κ(v) at x.
+func (r *row) moments(f family, b []float64, x float64) (s, ds float64) {
+	d := r.d[:len(b)]
+	switch f {
+	case inverse:
+		for j, w := range b {
+			v := 1 / (d[j] - x)
+			w *= v
+			s += w
+			ds += w * v
+		}
+	case square:
+		for j, w := range b {
+			v := 1 / (d[j] - x)
+			w *= v * v
+			s += w
+			ds += 2 * w * v
+		}
+	default:
+		q := math.Exp(x)
+		e := r.e[:len(b)]
+		for j, w := range b {
+			v := logisticAt(q*e[j], d[j]-x)
+			w *= v
+			s += w
+			ds += w * (1 + v)
+		}
+	}
+	return s, ds
+}
+
+// solveRamp solves Σ b (x−d)₊ = 2 exactly: with S the set where d < x, x = (2 + Σ_S b d)/Σ_S b. From any set that
+// contains the right one, sets shrink to it (Michelot 1986, for the projection on a simplex); from any other, one step
+// gives one that does, because the left side is convex. Nothing is subtracted, so that x is right to its last bits.
+func (r *row) solveRamp(b []float64, guess float64) float64 {
+	if !(guess > 0) {
+		guess = math.Inf(1)
+	}
+	var w, wd float64
+	count := 0
+	for j, d := range r.d {
+		if d < guess {
+			w += b[j]
+			wd += b[j] * d
+			count++
+		}
+	}
+	x := (2 + wd) / w
+	if math.IsInf(x, 1) { // a cost beyond the range of float64/λ; start from the nearest atom
+		x = math.MaxFloat64
+	}
+	near := r.near[:0]
+	for j, d := range r.d {
+		if d < x {
+			near = append(near, int32(j))
+		}
+	}
+	if len(near) == count {
+		return x
+	}
+	for {
+		w, wd = 0, 0
+		for _, j := range near {
+			w += b[j]
+			wd += b[j] * r.d[j]
+		}
+		x = (2 + wd) / w
+		kept := near[:0]
+		for _, j := range near {
+			if r.d[j] < x {
+				kept = append(kept, j)
+			}
+		}
+		if len(kept) == len(near) {
+			return x
+		}
+		near = kept
+	}
+}
+
+// curvatures writes row i of K, a b_j κ(v_j), at the densities of the row.
+func (r *row) curvatures(dst []float64, f family, a float64, b []float64) {
+	switch f {
+	case exponential:
+		kern.Scale(dst, a, r.t)
+	case inverse:
+		kern.Mul(dst, r.t, r.v)
+		kern.Scale(dst, a, dst)
+	case ramp:
+		for j, v := range r.v {
+			dst[j] = 0
+			if v > 0 {
+				dst[j] = a * b[j] / 2
+			}
+		}
+	case square:
+		for j, v := range r.v {
+			dst[j] = 2 * a * r.t[j] * math.Sqrt(v)
+		}
+	default:
+		for j, v := range r.v {
+			dst[j] = a * r.t[j] * (1 + v)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package freg
+
+import "math"
+
+// semidual evaluates the dual with φ eliminated: for any ψ the φ that is best makes the rows of the plan exact, and what
+// is left is a concave function of ψ, finite everywhere whatever the divergence, with gradient b − Tᵀ1.
+type semidual struct {
+	*instance
+	f      family
+	lambda float64
+	sw     *sweep
+
+	top, x []float64 // by source, see row
+	col    []float64 // Tᵀ1
+	err    float64   // Σ|T1−a| + Σ|Tᵀ1−b|
+	evals  int
+
+	part []float64 // column sums of each span
+	errs []float64 // Σ|T1−a| of each span
+}
+
+func newSemidual(in *instance, f family, workers int) *semidual {
+	s := &semidual{instance: in, f: f, sw: newSweep(in, workers)}
+	n, m, k := len(in.a), len(in.b), len(s.sw.spans)
+	s.top, s.x, s.col = make([]float64, n), make([]float64, n), make([]float64, m)
+	s.part, s.errs = make([]float64, k*m), make([]float64, k)
+	return s
+}
+
+// eval makes every row exact for ψ and sees how far the columns are off.
+func (s *semidual) eval(psi []float64) {
+	s.evals++
+	m := len(s.b)
+	s.sw.each(func(r *row, k int, sp span) {
+		col := s.part[k*m : (k+1)*m]
+		clear(col)
+		var off float64
+		for i := sp.lo; i < sp.hi; i++ {
+			r.load(s.f, s.lambda, psi, s.costs(i, r.full, r.pack))
+			r.solve(s.f, s.b, s.x[i])
+			s.top[i], s.x[i] = r.top, r.x
+			kern.Axpy(col, s.a[i], r.t)
+			off += s.a[i] * math.Abs(kern.Sum(r.t)-1)
+		}
+		s.errs[k] = off
+	})
+	copy(s.col, s.part[:m])
+	s.err = s.errs[0]
+	for k := 1; k < len(s.errs); k++ {
+		kern.Axpy(s.col, 1, s.part[k*m:(k+1)*m])
+		s.err += s.errs[k]
+	}
+	s.err += kern.L1Diff(s.col, s.b)
+}
+
+// again makes row i of the last eval, for the same ψ.
+func (s *semidual) again(r *row, i int, psi []float64) {
+	r.load(s.f, s.lambda, psi, s.costs(i, r.full, r.pack))
+	r.top, r.x = s.top[i], s.x[i]
+	r.densities(s.f, s.b)
+}
+
+// gradient writes Tᵀ1 − b, the gradient of the negated semi-dual.
+func (s *semidual) gradient(dst []float64) {
+	for j, c := range s.col {
+		dst[j] = c - s.b[j]
+	}
+}
+
+// phi writes the source potentials of the last eval less the offset, in which φ_i + ψ_j − c_ij = λ(x_i − d_ij).
+func (s *semidual) phi(dst []float64) {
+	for i, x := range s.x {
+		dst[i] = s.lambda*x - s.top[i]
+	}
+}
