@@ -17,6 +17,8 @@ func Figures() []lab.Figure {
 		step["fig9"],
 		step["fig10"],
 		renyiFigure("fig11", agnostic),
+		transportFigure(),
+		replacementFigure(),
 		step["fig14"],
 		step["fig15"],
 		step["fig16"],

@@ -32,7 +32,7 @@ var profileOf = lab.Experiment[profileParams, profileOut]{
 	Run: func(ctx context.Context, c *lab.Cell, p profileParams) (profileOut, error) {
 		var out profileOut
 		step := p.Setting.event()
-		base, err := dp.BaseProfile(p.Setting.mechanism.event())
+		base, err := dp.BaseProfile(p.Setting.mechanism())
 		if err != nil {
 			return out, err
 		}

@@ -11,49 +11,37 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// mechanism is a base mechanism with its scale: σ, λ or the probability of a true answer.
-type mechanism struct {
-	Kind  string  `json:"kind"` // "gaussian", "laplace" or "response"
-	Scale float64 `json:"scale"`
-}
-
-func (m mechanism) event() dp.Event {
-	switch m.Kind {
-	case "laplace":
-		return dp.Laplace{Scale: m.Scale}
-	case "response":
-		return dp.RandomizedResponse{Truth: m.Scale}
-	}
-	return dp.Gaussian{Noise: m.Scale}
-}
-
-// name is the mechanism in a title.
-func (m mechanism) name() string {
-	return map[string]string{"gaussian": "Gaussian", "laplace": "Laplace", "response": "Randomised response"}[m.Kind]
-}
-
-// String is the parameter with its symbol.
-func (m mechanism) String() string {
-	return fmt.Sprintf("%s = %g", map[string]string{"gaussian": "σ", "laplace": "λ", "response": "θ"}[m.Kind], m.Scale)
-}
-
 // setting is a mechanism on a Poisson sample.
 type setting struct {
-	mechanism
-	Rate float64 `json:"rate"`
+	Kind  string  `json:"kind"`  // "gaussian", "laplace" or "response"
+	Scale float64 `json:"scale"` // σ, λ or the probability of a true answer
+	Rate  float64 `json:"rate"`
 }
 
-func (s setting) event() dp.Event { return dp.Poisson{Rate: s.Rate, Event: s.mechanism.event()} }
+// mechanism is the setting without the sample.
+func (s setting) mechanism() dp.Event {
+	switch s.Kind {
+	case "laplace":
+		return dp.Laplace{Scale: s.Scale}
+	case "response":
+		return dp.RandomizedResponse{Truth: s.Scale}
+	}
+	return dp.Gaussian{Noise: s.Scale}
+}
+
+func (s setting) event() dp.Event { return dp.Poisson{Rate: s.Rate, Event: s.mechanism()} }
 
 // String is the title of a panel.
-func (s setting) String() string { return fmt.Sprintf("%v, r = %g", s.mechanism, s.Rate) }
+func (s setting) String() string {
+	return fmt.Sprintf("%s = %g, r = %g", map[string]string{"gaussian": "σ", "laplace": "λ", "response": "θ"}[s.Kind], s.Scale, s.Rate)
+}
 
 // grid returns the settings row by row.
 func grid(kind string, scales, rates []float64) []setting {
 	var out []setting
 	for _, x := range scales {
 		for _, r := range rates {
-			out = append(out, setting{mechanism{kind, x}, r})
+			out = append(out, setting{kind, x, r})
 		}
 	}
 	return out
