@@ -7,8 +7,11 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // A Cell is what a running experiment may use of the outside world. Its methods
@@ -19,6 +22,8 @@ type Cell struct {
 	Seed uint64
 
 	part     string // the directory for work in progress
+	mu       sync.Mutex
+	asked    []string // names of artifacts
 	progress func(done, total int)
 }
 
@@ -41,15 +46,18 @@ func (c *Cell) Progress(done, total int) {
 // Artifact returns a path at which the experiment may write the artifact called
 // name (slash-separated, relative). When the cell finishes, all files written
 // so become its artifacts; when it fails, they are dropped.
-func (c *Cell) Artifact(name string) (path string, err error) {
+func (c *Cell) Artifact(name string) (file string, err error) {
 	if name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`) {
 		return "", fmt.Errorf("lab: artifact name %q: want a relative slash-separated path", name)
 	}
-	path = filepath.Join(c.part, "artifacts", filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	file = filepath.Join(c.part, "artifacts", filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return "", fmt.Errorf("lab: artifact: %w", err)
 	}
-	return path, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = append(c.asked, name)
+	return file, nil
 }
 
 // Scratch returns a directory that outlives a killed, cancelled or failed
@@ -91,33 +99,44 @@ func (p cellPaths) adoptPart(generation int) (dir string, err error) {
 	return dir, nil
 }
 
-// collect syncs and describes the artifacts of a finished cell.
-func collect(part string) ([]Artifact, error) {
-	root := filepath.Join(part, "artifacts")
+// collect syncs and describes the artifacts of a finished cell. One that was
+// asked for and is not there is an error: the cell may have lost its directory.
+func (c *Cell) collect() ([]Artifact, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.asked) == 0 {
+		return nil, nil
+	}
+	root := filepath.Join(c.part, "artifacts")
 	var out []Artifact
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		if !d.Type().IsRegular() {
-			return fmt.Errorf("lab: artifact %s is not a regular file", path)
+			return fmt.Errorf("lab: artifact %s is not a regular file", file)
 		}
-		rel, err := filepath.Rel(root, path)
+		rel, err := filepath.Rel(root, file)
 		if err != nil {
 			return err
 		}
-		a, err := describeFile(path, filepath.ToSlash(rel))
+		a, err := describeFile(file, filepath.ToSlash(rel))
 		out = append(out, a)
-		return errors.Join(err, syncFile(path))
+		return errors.Join(err, syncFile(file))
 	})
-	if errors.Is(err, fs.ErrNotExist) { // none were asked for
-		return nil, nil
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	for _, name := range c.asked {
+		if !slices.ContainsFunc(out, func(a Artifact) bool { return a.Name == path.Clean(name) }) {
+			return nil, fmt.Errorf("lab: artifact %s was asked for, but not written", name)
+		}
+	}
+	return out, nil
 }
 
-func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+func syncFile(name string) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -48,7 +47,7 @@ func recall[P, R any](s *Store, id Record, p P) (Result[P, R], error) {
 	if err != nil {
 		return none, fmt.Errorf("lab: %s: %w", s.paths(id).record, err)
 	}
-	out.Params, out.Recalled = p, true
+	out.Recalled = true
 	return out, nil
 }
 
@@ -95,10 +94,10 @@ func attempt[P, R any](ctx context.Context, s *Store, e Experiment[P, R], id Rec
 	watch := watcher(ctx, id)
 	paths := s.paths(id)
 	var out Result[P, R]
+	var stored error
 	finished := func() bool {
-		var err error
-		out, err = recall[P, R](s, id, p)
-		return err == nil || !errors.Is(err, ErrMissing) && !errors.Is(err, ErrCorrupt)
+		out, stored = recall[P, R](s, id, p)
+		return stored == nil || !errors.Is(stored, ErrMissing) && !errors.Is(stored, ErrCorrupt)
 	}
 	lock, err := s.lock(ctx, paths, finished, func(o owner) {
 		watch(Event{Kind: Waiting, Note: fmt.Sprintf("process %d on %s", o.PID, o.Host)})
@@ -106,16 +105,15 @@ func attempt[P, R any](ctx context.Context, s *Store, e Experiment[P, R], id Rec
 	if err != nil {
 		return out, err
 	}
-	if lock == nil {
-		if out, err = recall[P, R](s, id, p); err == nil {
+	if lock != nil {
+		ctx = lock.hold(ctx, s.timing.orDefault().beat)
+		defer lock.release()
+	}
+	if lock == nil || finished() { // it landed before our lock, or between a look and our lock
+		if stored == nil {
 			watch(Event{Kind: Recalled})
 		}
-		return out, err
-	}
-	ctx = lock.hold(ctx, s.timing.orDefault().beat)
-	defer lock.release()
-	if finished() { // it landed between our look and our lock
-		return recall[P, R](s, id, p)
+		return out, stored
 	}
 	watch(Event{Kind: Started})
 	rec, out, err := compute(ctx, e, id, p, lock, watch)
@@ -124,19 +122,22 @@ func attempt[P, R any](ctx context.Context, s *Store, e Experiment[P, R], id Rec
 	}
 	switch {
 	case err == nil:
-		out.dir = paths.artifacts
+		out.dir = paths.files(rec.Attempt)
 		watch(Event{Kind: Stored, Seconds: rec.Manifest.Seconds})
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
-	case errors.Is(err, errLost):
+	case errors.Is(err, errLost) || lock.standing() == lost: // what it met is not its own failure
+		err = errLost
 	default:
 		watch(Event{Kind: Failed, Err: err})
-		err = errors.Join(err, s.fail(rec, err))
+		err = errors.Join(err, s.fail(rec, err, lock))
 	}
 	return out, err
 }
 
-// compute runs the cell in its working directory.
+// compute runs the cell in its working directory. The value that it returns has
+// been through the form in which it is stored, so that a computed result and a
+// recalled one are the same.
 func compute[P, R any](ctx context.Context, e Experiment[P, R], id Record, p P, lock *cellLock, watch func(Event)) (Record, Result[P, R], error) {
 	out := Result[P, R]{Key: id.Key, Seed: id.Seed, Params: p}
 	part, err := lock.paths.adoptPart(lock.generation)
@@ -147,46 +148,57 @@ func compute[P, R any](ctx context.Context, e Experiment[P, R], id Record, p P, 
 	cell := &Cell{Key: id.Key, Seed: id.Seed, part: part, progress: func(done, total int) {
 		watch(Event{Kind: Advanced, Done: done, Total: total})
 	}}
-	out.Value, err = run(ctx, e, cell, p)
+	value, err := run(ctx, e, cell, p)
 	id.Manifest.Seconds = time.Since(id.Manifest.Start).Seconds()
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // a cut-short result may look like a whole one
 	}
 	if err == nil {
-		id.Artifacts, err = collect(part)
+		id.Artifacts, err = cell.collect()
 	}
 	if err == nil {
-		id.Value, err = marshal(out.Value)
+		id.Value, err = marshal(value)
+	}
+	if err == nil {
+		err = errors.Join(unmarshal(id.Value, &out.Value), unmarshal(id.Params, &out.Params))
+	}
+	if len(id.Artifacts) > 0 {
+		id.Attempt = lock.owner.Nonce
 	}
 	out.Manifest, out.Artifacts = id.Manifest, id.Artifacts
 	return id, out, err
 }
 
-// run turns a panic into an error, so that one bad cell does not end a sweep.
+// run turns a panic or the end of the goroutine into an error, so that one bad
+// cell does not end a sweep.
 func run[P, R any](ctx context.Context, e Experiment[P, R], c *Cell, p P) (r R, err error) {
-	defer func() {
-		if x := recover(); x != nil {
-			err = fmt.Errorf("panic: %v\n%s", x, debug.Stack())
-		}
-	}()
 	if e.Run == nil {
-		return r, errors.New("lab: the experiment's Run is nil")
+		return r, errors.New("the experiment's Run is nil")
 	}
-	return e.Run(ctx, c, p)
+	err = errors.New("the cell ended its goroutine")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if x := recover(); x != nil {
+				err = fmt.Errorf("panic: %v\n%s", x, debug.Stack())
+			}
+		}()
+		r, err = e.Run(ctx, c, p)
+	}()
+	<-done
+	return r, err
 }
 
-// commit makes the cell finished: artifacts into place, then the record, whose
-// appearance is the moment at which the cell exists.
+// commit makes the cell finished: artifacts into a directory of this attempt's
+// own, then the record, whose appearance is the moment at which the cell exists.
 func (s *Store) commit(r Record, lock *cellLock) error {
-	if !lock.mine() {
+	if lock.standing() == lost {
 		return errLost
 	}
 	p, part := lock.paths, lock.paths.part(lock.generation)
-	if err := os.RemoveAll(p.artifacts); err != nil { // of a commit that was cut short
-		return fmt.Errorf("lab: %w", err)
-	}
 	if len(r.Artifacts) > 0 {
-		if err := os.Rename(filepath.Join(part, "artifacts"), p.artifacts); err != nil {
+		if err := os.Rename(filepath.Join(part, "artifacts"), p.files(r.Attempt)); err != nil {
 			return fmt.Errorf("lab: %w", err)
 		}
 	}
@@ -199,18 +211,10 @@ func (s *Store) commit(r Record, lock *cellLock) error {
 }
 
 // fail leaves a record of the failure. Scratch stays for the next attempt.
-func (s *Store) fail(r Record, cause error) error {
-	p := s.paths(r)
-	parts, err := p.numbered(".part.")
-	if err != nil {
-		return err
-	}
-	for _, g := range parts {
-		_ = os.RemoveAll(filepath.Join(p.part(g), "artifacts"))
-		if err := os.Remove(p.part(g)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			continue // not empty: it has scratch
-		}
-	}
-	r.Value, r.Artifacts, r.Error = nil, nil, cause.Error()
-	return s.write(p.failure, r)
+func (s *Store) fail(r Record, cause error, lock *cellLock) error {
+	part := lock.paths.part(lock.generation)
+	_ = os.RemoveAll(filepath.Join(part, "artifacts"))
+	_ = os.Remove(part) // unless it has scratch
+	r.Value, r.Artifacts, r.Attempt, r.Error = nil, nil, "", cause.Error()
+	return s.write(lock.paths.failure, r)
 }

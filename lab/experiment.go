@@ -4,15 +4,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
-	"strings"
 )
 
 // An Experiment is a named pure function of a parameter struct P. Its result R
 // may depend on nothing but the parameters and the random streams of the cell.
-// Both types are stored as JSON: exported fields only, json tags respected.
+// Both types are stored as JSON, json tags respected. What JSON would lose or
+// confuse is refused: unexported fields, interfaces, functions, time.Duration.
+// Nil slices and maps come back empty.
 //
 // A parameter that is added later changes every key unless its tag says
 // omitzero and its zero value means the old behaviour.
@@ -46,6 +48,10 @@ func (e Experiment[P, R]) identify(seed uint64, p P) (Record, error) {
 	if !namePattern.MatchString(e.Name) {
 		return Record{}, fmt.Errorf("lab: experiment name %q: want lower-case words separated by slashes", e.Name)
 	}
+	err := errors.Join(checkType(reflect.TypeFor[P]()), checkType(reflect.TypeFor[R]()))
+	if err != nil {
+		return Record{}, fmt.Errorf("lab: types of %s: %w", e.Name, err)
+	}
 	params, err := marshal(p)
 	if err == nil {
 		params, err = canonical(params)
@@ -71,55 +77,4 @@ func (r Record) key() Key {
 		fmt.Fprintf(h, "%d:%s;", len(part), part)
 	}
 	return Key(hex.EncodeToString(h.Sum(nil)[:16]))
-}
-
-// shape is a fingerprint of the JSON form of t. It is part of the key, so that
-// a cell that was stored before a field was added is not recalled with a zero
-// in that field's place.
-func shape(t reflect.Type) string {
-	var b strings.Builder
-	describe(&b, t, map[reflect.Type]bool{})
-	h := sha256.Sum256([]byte(b.String()))
-	return hex.EncodeToString(h[:4])
-}
-
-func describe(b *strings.Builder, t reflect.Type, open map[reflect.Type]bool) {
-	if open[t] { // recursive type
-		b.WriteString("^" + t.Name())
-		return
-	}
-	open[t] = true
-	defer delete(open, t)
-	switch t.Kind() {
-	case reflect.Pointer:
-		describe(b, t.Elem(), open)
-	case reflect.Slice, reflect.Array:
-		b.WriteString("[]")
-		describe(b, t.Elem(), open)
-	case reflect.Map:
-		b.WriteString("map:")
-		describe(b, t.Elem(), open)
-	case reflect.Struct:
-		describeStruct(b, t, open)
-	default:
-		b.WriteString(t.Kind().String())
-	}
-}
-
-func describeStruct(b *strings.Builder, t reflect.Type, open map[reflect.Type]bool) {
-	b.WriteString("{")
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" || !f.IsExported() && !f.Anonymous {
-			continue
-		}
-		if name == "" {
-			name = f.Name
-		}
-		b.WriteString(name + " ")
-		describe(b, f.Type, open)
-		b.WriteString(";")
-	}
-	b.WriteString("}")
 }

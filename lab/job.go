@@ -10,6 +10,8 @@ import (
 type Job interface {
 	// Record returns the cell's identity: all of a record but its value.
 	Record() Record
+	// Recall returns the finished cell; see [Recall].
+	Recall(s *Store) (Record, error)
 	// Do recalls the cell or computes and stores it; see [Do].
 	Do(ctx context.Context, s *Store) error
 }
@@ -31,6 +33,17 @@ type job[P, R any] struct {
 }
 
 func (j job[P, R]) Record() Record { return j.id }
+
+func (j job[P, R]) Recall(s *Store) (Record, error) {
+	r, err := s.read(s.paths(j.id).record)
+	if err == nil {
+		_, err = typed[P, R](s, r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("cell %s of %s: %w", j.id.Key, j.id.Experiment, err)
+	}
+	return r, nil
+}
 
 func (j job[P, R]) Do(ctx context.Context, s *Store) error {
 	_, err := Do(ctx, s, j.e, j.id.Seed, j.p)
@@ -111,28 +124,16 @@ func DecodeJob(line []byte, ds []Decoder) (Job, error) {
 	return nil, fmt.Errorf("lab: job of %q: this program does not know that experiment", l.Experiment)
 }
 
-// Missing returns the jobs whose cells s does not hold.
+// Missing returns the jobs whose cells s does not hold, each cell once.
 func (s *Store) Missing(jobs []Job) []Job {
 	var out []Job
+	seen := map[Key]bool{}
 	for _, j := range jobs {
-		if !s.Has(j) {
+		key := j.Record().Key
+		if _, err := j.Recall(s); err != nil && !seen[key] {
 			out = append(out, j)
 		}
+		seen[key] = true
 	}
 	return out
-}
-
-// Has reports whether s holds j's cell, whole.
-func (s *Store) Has(j Job) bool {
-	_, err := s.Get(j)
-	return err == nil
-}
-
-// Get returns the finished cell of j. The error is [ErrMissing] or [ErrCorrupt].
-func (s *Store) Get(j Job) (Record, error) {
-	r, err := s.read(s.paths(j.Record()).record)
-	if err != nil {
-		return r, fmt.Errorf("cell %s of %s: %w", j.Record().Key, j.Record().Experiment, err)
-	}
-	return r, nil
 }

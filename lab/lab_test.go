@@ -306,7 +306,7 @@ func TestArtifactsLiveAndDieWithTheCell(t *testing.T) {
 	if err != nil || len(rec.Artifacts) != 1 || rec.Artifacts[0].Size != 5 {
 		t.Fatalf("%+v %v", rec, err)
 	}
-	path := filepath.Join(s.paths(rec).artifacts, "deep/a.txt")
+	path := filepath.Join(s.paths(rec).files(rec.Attempt), "deep/a.txt")
 	if err := os.WriteFile(path, []byte("jello"), 0o666); err != nil {
 		t.Fatal(err)
 	}

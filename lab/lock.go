@@ -23,15 +23,16 @@ import (
 // looks again: it owns the cell only if no higher generation exists and every
 // lower one is the file that it judged stale; else it steps back.
 //
-// A lock is stale when its owner is known to be dead (same boot, same process
-// namespace, no such process), or when its modification time, which the owner's
+// A lock is stale when its owner is known to be dead (same host, boot and process
+// namespace, and no such process), or when its modification time, which the owner's
 // heartbeat moves, has not changed for lockTiming.stale on the watcher's own
 // clock; clocks of different machines are never compared.
 //
 // An owner that was paused and lost its lock finds its working directory
 // renamed away and its lock outranked; it gives up and recalls what the new
-// owner stores. If all this failed, two processes would store the same result
-// of the same pure function, by atomic renames.
+// owner stores. Should it not notice in time, two processes store the same result
+// of the same pure function, by atomic renames of a record and of artifacts that
+// each has in a directory of its own: neither destroys the other's.
 
 type lockTiming struct{ beat, stale, poll time.Duration }
 
@@ -67,11 +68,11 @@ func self() owner {
 
 // dead reports whether o is certainly gone.
 func (o owner) dead() bool {
-	here := procOf(os.Getpid())
-	if o.Proc == (proc{}) || here.Boot != o.Proc.Boot || here.Namespace != o.Proc.Namespace {
-		return false
+	here := self()
+	if o.Proc.Start == "" || o.Host != here.Host || o.Proc.Boot != here.Proc.Boot || o.Proc.Namespace != here.Proc.Namespace {
+		return false // its number means nothing here
 	}
-	return procOf(o.PID).Start != o.Proc.Start
+	return ended(o.PID, o.Proc.Start)
 }
 
 // A cellLock is held until release.
@@ -104,8 +105,8 @@ func (s sightings) quiet(nonce string, beat time.Time) time.Duration {
 // there is nothing left to do. waiting is called once if another holds it.
 func (s *Store) lock(ctx context.Context, p cellPaths, finished func() bool, waiting func(owner)) (*cellLock, error) {
 	t := s.timing.orDefault()
-	if err := os.MkdirAll(p.dir, 0o777); err != nil {
-		return nil, fmt.Errorf("lab: lock: %w", err)
+	if err := s.create(p); err != nil {
+		return nil, err
 	}
 	seen, told := sightings{}, false
 	for pause := t.poll; ; pause = min(2*pause, 2*time.Second) {
@@ -153,7 +154,7 @@ func (p cellPaths) tryLock(t lockTiming, seen sightings) (*cellLock, owner, erro
 	if ok, err := l.create(); !ok || err != nil {
 		return nil, owner{}, err
 	}
-	if !l.mine() {
+	if l.standing() != held {
 		return nil, owner{}, os.Remove(l.file())
 	}
 	return l, owner{}, nil
@@ -218,40 +219,62 @@ func (l *cellLock) create() (bool, error) {
 	}
 	err = os.Link(tmp, l.file())
 	if err != nil && !errors.Is(err, fs.ErrExist) { // no hard links here
-		var f *os.File
-		if f, err = os.OpenFile(l.file(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
-			_, werr := f.Write(b)
-			err = errors.Join(werr, f.Close())
-		}
+		err = createExclusive(l.file(), b)
 	}
-	if errors.Is(err, fs.ErrExist) {
-		return false, nil
+	if errors.Is(err, fs.ErrExist) { // perhaps our own: the answer to an earlier try was lost
+		o, _, err := l.paths.readLock(l.generation)
+		return err == nil && o.Nonce == l.owner.Nonce, nil
 	} else if err != nil {
 		return false, fmt.Errorf("lab: lock: %w", err)
 	}
 	return true, nil
 }
 
-// mine reports whether l still owns the cell.
-func (l *cellLock) mine() bool {
+func createExclusive(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(path)
+	}
+	return err
+}
+
+// standing says how a lock stands, as far as the file system tells.
+type standing int
+
+const (
+	unclear standing = iota // it could not be seen
+	held
+	lost
+)
+
+// standing looks whether l still owns the cell.
+func (l *cellLock) standing() standing {
 	gens, err := l.paths.numbered(".lock.")
-	if err != nil || len(gens) == 0 || gens[len(gens)-1] != l.generation {
-		return false
+	if err != nil {
+		return unclear
+	}
+	if len(gens) == 0 || gens[len(gens)-1] != l.generation {
+		return lost
 	}
 	for _, g := range gens {
 		o, _, err := l.paths.readLock(g)
-		if errors.Is(err, fs.ErrNotExist) && g != l.generation {
-			continue // a stale lock whose owner let go at last
-		}
 		want := l.owner.Nonce
 		if g != l.generation {
 			want = l.judged[g]
 		}
-		if err != nil || o.Nonce != want {
-			return false
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && g != l.generation: // a stale owner let go at last
+		case err != nil:
+			return unclear
+		case o.Nonce != want:
+			return lost
 		}
 	}
-	return true
+	return held
 }
 
 // hold keeps the lock fresh until release. The returned context ends with
@@ -263,18 +286,21 @@ func (l *cellLock) hold(ctx context.Context, every time.Duration) context.Contex
 	wg.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
+		before := held
 		for {
 			select {
 			case <-done:
 				return
 			case <-tick.C:
-				if !l.mine() {
-					cancel(errLost)
-					return
-				}
-				now := time.Now()
-				_ = os.Chtimes(l.file(), now, now) // if it fails for long, another takes over
 			}
+			now := time.Now()
+			_ = os.Chtimes(l.file(), now, now) // if it fails for long, another takes over
+			standing := l.standing()
+			if standing == lost && before == lost { // once may be another's step forward and back
+				cancel(errLost)
+				return
+			}
+			before = standing
 		}
 	})
 	l.stop = func() { close(done); wg.Wait(); cancel(nil) }

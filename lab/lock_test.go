@@ -15,8 +15,11 @@ import (
 func lockPaths(t *testing.T) cellPaths {
 	t.Helper()
 	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), nil, 0o666); err != nil { // as a store has
+		t.Fatal(err)
+	}
 	base := filepath.Join(dir, strings.Repeat("a", 32))
-	return cellPaths{dir, base, base + ".json", base + ".failed.json", base + ".files"}
+	return cellPaths{dir, base, base + ".json", base + ".failed.json"}
 }
 
 var quickTiming = lockTiming{beat: 5 * time.Millisecond, stale: 60 * time.Millisecond, poll: time.Millisecond}
@@ -35,7 +38,8 @@ func put(t *testing.T, p cellPaths, generation int, o owner) {
 }
 
 func TestLockExcludes(t *testing.T) {
-	p, s := lockPaths(t), &Store{timing: quickTiming}
+	p := lockPaths(t)
+	s := &Store{Dir: p.dir, timing: quickTiming}
 	var inside, total atomic.Int64
 	var wg sync.WaitGroup
 	for range 16 {
@@ -61,7 +65,7 @@ func TestLockExcludes(t *testing.T) {
 	if total.Load() != 80 {
 		t.Errorf("%d turns, want 80", total.Load())
 	}
-	if rest, _ := os.ReadDir(p.dir); len(rest) != 0 {
+	if rest, _ := os.ReadDir(p.dir); len(rest) != 1 {
 		t.Errorf("left: %v", rest)
 	}
 }
@@ -70,7 +74,8 @@ func TestDeadOwnerIsReplacedAtOnce(t *testing.T) {
 	if procOf(os.Getpid()).Start == "" {
 		t.Skip("no /proc here: a dead owner is found by its heartbeat")
 	}
-	p, s := lockPaths(t), &Store{} // 90 s without a heartbeat would be too long to wait for
+	p := lockPaths(t)
+	s := &Store{Dir: p.dir} // 90 s without a heartbeat would be too long to wait for
 	o := self()
 	o.Proc.Start = "1" // a process of this machine that is gone
 	put(t, p, 1, o)
@@ -81,13 +86,14 @@ func TestDeadOwnerIsReplacedAtOnce(t *testing.T) {
 	}
 	l.hold(t.Context(), time.Second)
 	l.release()
-	if rest, _ := os.ReadDir(p.dir); len(rest) != 0 {
+	if rest, _ := os.ReadDir(p.dir); len(rest) != 1 {
 		t.Errorf("left: %v", rest)
 	}
 }
 
 func TestOwnerElsewhereIsJudgedByItsHeartbeat(t *testing.T) {
-	p, s := lockPaths(t), &Store{timing: quickTiming}
+	p := lockPaths(t)
+	s := &Store{Dir: p.dir, timing: quickTiming}
 	there := owner{Nonce: "there", Host: "elsewhere", PID: 1, Proc: proc{Boot: "another", Start: "1"}}
 	put(t, p, 1, there)
 	for i := range 10 { // it lives
@@ -110,7 +116,8 @@ func TestOwnerElsewhereIsJudgedByItsHeartbeat(t *testing.T) {
 }
 
 func TestOwnerThatWasPausedLosesAndKnows(t *testing.T) {
-	p, s := lockPaths(t), &Store{timing: quickTiming}
+	p := lockPaths(t)
+	s := &Store{Dir: p.dir, timing: quickTiming}
 	l, err := s.lock(t.Context(), p, never, nobody)
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +138,8 @@ func TestOwnerThatWasPausedLosesAndKnows(t *testing.T) {
 }
 
 func TestEmptyLockIsJudgedByItsHeartbeat(t *testing.T) {
-	p, s := lockPaths(t), &Store{timing: quickTiming}
+	p := lockPaths(t)
+	s := &Store{Dir: p.dir, timing: quickTiming}
 	if err := os.WriteFile(p.lockFile(1), nil, 0o666); err != nil { // its writer was killed
 		t.Fatal(err)
 	}

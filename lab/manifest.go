@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bufio"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"coupling/lab/device/cpu"
 )
 
 // A Manifest says how a result came about. Nothing in it is part of the key.
@@ -24,7 +27,8 @@ type Manifest struct {
 	Go      string    `json:"go"`
 	System  string    `json:"system"` // GOOS/GOARCH
 	CPU     string    `json:"cpu,omitzero"`
-	Cores   int       `json:"cores"` // GOMAXPROCS
+	ISA     string    `json:"isa,omitzero"` // instruction set of the kernels: last digits differ between them
+	Cores   int       `json:"cores"`        // GOMAXPROCS
 	Device  string    `json:"device"`
 	Host    string    `json:"host,omitzero"`
 }
@@ -39,23 +43,57 @@ func newManifest() Manifest {
 	return m
 }
 
-// environment asks once a process for what does not change in it. Git is asked
-// at run time because a notebook cell or `go run` carries no build stamp.
+// environment asks once a process for what does not change in it.
 var environment = sync.OnceValue(func() Manifest {
 	m := Manifest{
 		Go:      runtime.Version(),
 		System:  runtime.GOOS + "/" + runtime.GOARCH,
 		CPU:     cpuModel(),
+		ISA:     cpu.Name(),
 		Modules: moduleSum(),
 	}
 	m.Host, _ = os.Hostname()
-	if out, err := exec.Command("git", "rev-parse", "HEAD").Output(); err == nil {
-		m.Commit = strings.TrimSpace(string(out))
-		out, err = exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output()
-		m.Dirty = err != nil || len(out) > 0
+	if m.Commit, m.Dirty = stampedCommit(); m.Commit == "" {
+		m.Commit, m.Dirty = commitHere()
 	}
 	return m
 })
+
+// stampedCommit is the commit that the Go tool wrote into the program.
+func stampedCommit() (commit string, dirty bool) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", false
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.modified":
+			dirty = s.Value == "true"
+		}
+	}
+	return commit, dirty
+}
+
+// commitHere asks git about the working directory: that is where the source of
+// a test, a notebook's cell and `go run` lies.
+func commitHere() (commit string, dirty bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		return "", false
+	}
+	commit = strings.TrimSpace(string(out))
+	out, err = exec.CommandContext(ctx, "git", "--no-optional-locks", "status", "--porcelain").Output()
+	for line := range strings.Lines(string(out)) {
+		if !strings.HasPrefix(line, "??") || strings.HasSuffix(strings.TrimSpace(line), ".go") {
+			dirty = true
+		}
+	}
+	return commit, dirty || err != nil
+}
 
 // moduleSum is a digest of the versions of all modules in this program.
 func moduleSum() string {

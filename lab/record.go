@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Sentinels for errors.Is.
@@ -40,7 +41,8 @@ type Record struct {
 	Params     json.RawMessage `json:"params"`
 	Value      json.RawMessage `json:"value,omitzero"`
 	Artifacts  []Artifact      `json:"artifacts,omitzero"`
-	Error      string          `json:"error,omitzero"` // why the cell failed; a record with an error is never recalled
+	Attempt    string          `json:"attempt,omitzero"` // names the directory of the artifacts
+	Error      string          `json:"error,omitzero"`   // why the cell failed; a record with an error is never recalled
 	Manifest   Manifest        `json:"manifest"`
 	Sum        string          `json:"sum"` // SHA-256 over parameters, value and artifacts
 }
@@ -54,7 +56,7 @@ type Artifact struct {
 
 func (r Record) sum() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s\n%s\n", r.Params, r.Value, r.Error)
+	fmt.Fprintf(h, "%s\n%s\n%s\n%s\n", r.Params, r.Value, r.Error, r.Attempt)
 	for _, a := range r.Artifacts {
 		fmt.Fprintf(h, "%s %d %s\n", a.Name, a.Size, a.SHA256)
 	}
@@ -84,6 +86,9 @@ func decodeRecord(b []byte) (Record, error) {
 	if err := unmarshal(b, &r); err != nil {
 		return Record{}, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
+	if strings.ContainsAny(r.Attempt, `/\.`) || !namePattern.MatchString(r.Experiment) {
+		return Record{}, fmt.Errorf("%w: attempt %q of experiment %q", ErrCorrupt, r.Attempt, r.Experiment)
+	}
 	if got := r.key(); r.Key != got {
 		return Record{}, fmt.Errorf("%w: key %s, but the content's is %s", ErrCorrupt, r.Key, got)
 	}
@@ -97,7 +102,7 @@ func decodeRecord(b []byte) (Record, error) {
 func typed[P, R any](s *Store, r Record) (Result[P, R], error) {
 	out := Result[P, R]{
 		Key: r.Key, Seed: r.Seed, Artifacts: r.Artifacts, Manifest: r.Manifest,
-		dir: s.paths(r).artifacts,
+		dir: s.paths(r).files(r.Attempt),
 	}
 	if err := unmarshal(r.Params, &out.Params); err != nil {
 		return out, fmt.Errorf("%w: parameters: %w", ErrCorrupt, err)

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -17,7 +18,7 @@ import (
 // processes and, over a network file system, machines.
 //
 //	DIR/cells/EXPERIMENT/ab/abcdef….json         the record: present means finished
-//	DIR/cells/EXPERIMENT/ab/abcdef….files/       its artifacts
+//	DIR/cells/EXPERIMENT/ab/abcdef….files.ID/    its artifacts
 //	DIR/cells/EXPERIMENT/ab/abcdef….failed.json  why the last attempt failed
 //	DIR/cells/EXPERIMENT/ab/abcdef….part.N/      work in progress, kept for a resume
 //	DIR/cells/EXPERIMENT/ab/abcdef….lock.N       who is at work
@@ -27,8 +28,8 @@ type Store struct {
 	timing lockTiming // zero: the defaults
 }
 
-// OpenStore returns the store at dir and creates the directory if need be.
-// If dir is empty it is $COUPLING_STORE, else the nearest .coupling going up
+// OpenStore returns the store at dir, which is created when a cell is first
+// computed. If dir is empty it is $COUPLING_STORE, else the nearest .coupling going up
 // from the working directory, else a new .coupling beside the nearest go.mod or
 // .git, else a new one here; so notebooks, scripts and the command that run in
 // one checkout share one store.
@@ -46,16 +47,25 @@ func OpenStore(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab: store: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "cells"), 0o777); err != nil {
-		return nil, fmt.Errorf("lab: store: %w", err)
-	}
-	ignore := filepath.Join(dir, ".gitignore") // results are not source
-	if _, err := os.Stat(ignore); errors.Is(err, fs.ErrNotExist) {
-		if err := os.WriteFile(ignore, []byte("*\n"), 0o666); err != nil {
-			return nil, fmt.Errorf("lab: store: %w", err)
-		}
-	}
 	return &Store{Dir: dir}, nil
+}
+
+// create makes the directories for a cell.
+func (s *Store) create(p cellPaths) error {
+	if s.Dir == "" {
+		return errors.New("lab: store: Dir is empty; OpenStore finds one")
+	}
+	if err := os.MkdirAll(p.dir, 0o777); err != nil {
+		return fmt.Errorf("lab: store: %w; $COUPLING_STORE may name another folder", err)
+	}
+	ignore := filepath.Join(s.Dir, ".gitignore") // results are not source
+	if _, err := os.Stat(ignore); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.WriteFile(ignore, []byte("*\n"), 0o666); err != nil {
+		return fmt.Errorf("lab: store: %w", err)
+	}
+	return nil
 }
 
 func findStore() (string, error) {
@@ -80,18 +90,19 @@ func findStore() (string, error) {
 
 // cellPaths names the files of one cell.
 type cellPaths struct {
-	dir       string // the directory that holds them all
-	base      string // dir/KEY, which every name below begins with
-	record    string
-	failure   string
-	artifacts string
+	dir     string // the directory that holds them all
+	base    string // dir/KEY, which every name below begins with
+	record  string
+	failure string
 }
 
 func (s *Store) paths(r Record) cellPaths {
 	dir := filepath.Join(s.Dir, "cells", filepath.FromSlash(r.Experiment), string(r.Key[:2]))
 	base := filepath.Join(dir, string(r.Key))
-	return cellPaths{dir, base, base + ".json", base + ".failed.json", base + ".files"}
+	return cellPaths{dir, base, base + ".json", base + ".failed.json"}
 }
+
+func (p cellPaths) files(attempt string) string { return p.base + ".files." + attempt }
 
 func (p cellPaths) part(generation int) string { return fmt.Sprintf("%s.part.%d", p.base, generation) }
 
@@ -108,8 +119,11 @@ func (s *Store) read(path string) (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("lab: %s: %w", path, err)
 	}
+	if want, _, _ := strings.Cut(filepath.Base(path), "."); string(r.Key) != want {
+		return Record{}, fmt.Errorf("lab: %s: %w: it holds the cell %s", path, ErrCorrupt, r.Key)
+	}
 	for _, a := range r.Artifacts {
-		name := filepath.Join(s.paths(r).artifacts, filepath.FromSlash(a.Name))
+		name := filepath.Join(s.paths(r).files(r.Attempt), filepath.FromSlash(a.Name))
 		if fi, err := os.Stat(name); err != nil || fi.Size() != a.Size {
 			return Record{}, fmt.Errorf("lab: %s: %w: want %d bytes", name, ErrCorrupt, a.Size)
 		}
@@ -129,26 +143,36 @@ func (s *Store) write(path string, r Record) error {
 // WriteFile writes a file that is either whole or absent: fill writes to a
 // temporary file in the same directory, which is synced and then renamed to
 // path. On any error, a full disk included, what was at path stays as it was.
+// What is there and is no regular file (a pipe, a device) is written to directly.
 func WriteFile(path string, fill func(io.Writer) error) (err error) {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("lab: %w", err)
-	}
-	f, err := os.CreateTemp(dir, ".tmp-*")
-	if err != nil {
-		return fmt.Errorf("lab: %w", err)
-	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(f.Name())
 			err = fmt.Errorf("lab: %s was not written: %w", path, err)
 		}
 	}()
-	err = errors.Join(fill(f), f.Chmod(0o644), f.Sync(), f.Close())
+	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(fill(f), f.Close())
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	// os.CreateTemp would make it unreadable for others, whatever the umask.
+	tmp := filepath.Join(dir, ".tmp-"+rand.Text())
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := errors.Join(fill(f), f.Sync(), f.Close()); err != nil {
+		_ = os.Remove(tmp)
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		_ = os.Remove(tmp)
 		return err
 	}
 	return syncDir(dir)
@@ -165,18 +189,24 @@ func syncDir(dir string) error {
 	return d.Close()
 }
 
+type recordSeq = iter.Seq2[Record, error]
+
 // Records yields every finished cell of the experiments whose names begin with
 // prefix ("" for all), ordered by path. A file that cannot be trusted is yielded
 // as an error and does not end the walk.
-func (s *Store) Records(prefix string) iter.Seq2[Record, error] {
+func (s *Store) Records(prefix string) iter.Seq2[Record, error] { return s.records(prefix) }
+
+// Failures yields the last failure of every cell that failed and has not
+// succeeded since.
+func (s *Store) Failures(prefix string) iter.Seq2[Record, error] { return s.failures(prefix) }
+
+func (s *Store) records(prefix string) recordSeq {
 	return s.walk(prefix, func(name string) bool {
 		return strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, ".failed.json")
 	}, s.read)
 }
 
-// Failures yields the last failure of every cell that failed and has not
-// succeeded since.
-func (s *Store) Failures(prefix string) iter.Seq2[Record, error] {
+func (s *Store) failures(prefix string) recordSeq {
 	return s.walk(prefix, func(name string) bool { return strings.HasSuffix(name, ".failed.json") }, s.read)
 }
 
@@ -215,7 +245,7 @@ func (s *Store) walk(prefix string, want func(name string) bool, read func(path 
 // inCell reports whether a directory belongs to one cell (KEY.files, KEY.part.1).
 func inCell(name string) bool {
 	_, rest, ok := strings.Cut(name, ".")
-	return ok && (rest == "files" || strings.HasPrefix(rest, "part.")) && len(name) > 32
+	return ok && (strings.HasPrefix(rest, "files.") || strings.HasPrefix(rest, "part.")) && len(name) > 32
 }
 
 // reaches reports whether the walk must enter path to find names with prefix.
@@ -255,10 +285,12 @@ func (s *Store) Remove(r Record) error {
 			errs = append(errs, err)
 		}
 	}
-	beside, err := filepath.Glob(p.base + ".*")
+	beside, err := os.ReadDir(p.dir)
 	errs = append(errs, err)
-	for _, f := range beside {
-		errs = append(errs, os.RemoveAll(f))
+	for _, e := range beside {
+		if strings.HasPrefix(e.Name(), string(r.Key)+".") {
+			errs = append(errs, os.RemoveAll(filepath.Join(p.dir, e.Name())))
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("lab: remove %s: %w", r.Key, err)
@@ -268,7 +300,7 @@ func (s *Store) Remove(r Record) error {
 
 // OpenArtifact opens an artifact of r after checking its checksum.
 func (s *Store) OpenArtifact(r Record, name string) (*os.File, error) {
-	return openArtifact(s.paths(r).artifacts, r.Artifacts, name)
+	return openArtifact(s.paths(r).files(r.Attempt), r.Artifacts, name)
 }
 
 // Open opens the artifact called name after checking its checksum.
@@ -294,7 +326,19 @@ func openArtifact(dir string, list []Artifact, name string) (*os.File, error) {
 	return nil, fmt.Errorf("lab: artifact %q: %w", name, ErrMissing)
 }
 
-// describeFile syncs nothing and hashes everything.
+// Verify reads the artifacts of r and compares their checksums, which recalling
+// a cell does not. Its error is [ErrCorrupt] and names the file.
+func (s *Store) Verify(r Record) error {
+	for _, a := range r.Artifacts {
+		f, err := s.OpenArtifact(r, a.Name)
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	return nil
+}
+
 func describeFile(path, name string) (Artifact, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -13,13 +13,19 @@ import (
 // core) finish them. A cell that fails is yielded with its parameters and a
 // [*CellError], and the others go on. Breaking out of the loop stops the sweep:
 // running cells are cancelled, and Sweep returns when they have ended. What was
-// stored stays, so the next Sweep goes on from there. When ctx ends, the cells
+// stored stays, so the next Sweep goes on from there. A cell that ps asks for twice
+// is yielded once. When ctx ends, the cells
 // that did not land are yielded with its error.
 func Sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P) iter.Seq2[Result[P, R], error] {
 	return func(yield func(Result[P, R], error) bool) {
 		var todo []P
+		seen := map[Key]bool{}
 		for _, p := range ps {
 			r, err := Recall(s, e, seed, p)
+			if r.Key != "" && seen[r.Key] {
+				continue
+			}
+			seen[r.Key] = true
 			if errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) {
 				todo = append(todo, p)
 				continue

@@ -198,7 +198,7 @@ func cells(s *lab.Store, fig lab.Figure, set lab.Setting) (Cells, error) {
 	}
 	var c Cells
 	for _, j := range jobs {
-		r, err := s.Get(j)
+		r, err := j.Recall(s)
 		if err != nil {
 			return c, err
 		}
