@@ -57,6 +57,9 @@ func (Profile) Name() string { return "profile" }
 
 // Epsilon inverts the profile.
 func (Profile) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
+	if !(delta > 0 && delta < 1) {
+		return pair.Interval{}, bad("delta = %v: must be in (0, 1)", delta)
+	}
 	lo, hi, err := single(steps)
 	if err != nil {
 		return pair.Interval{}, err
@@ -72,6 +75,9 @@ func (Profile) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) 
 
 // Delta evaluates the profile.
 func (Profile) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
+	if err := checkEpsilon(eps); err != nil {
+		return pair.Interval{}, err
+	}
 	lo, hi, err := single(steps)
 	if err != nil {
 		return pair.Interval{}, err
@@ -97,6 +103,14 @@ func expRounded(x, room float64) float64 {
 
 // single returns two pairs between which the composition lies.
 func single(steps []pair.Step) (lo, hi pair.Pair, err error) {
+	if len(steps) == 0 {
+		return nil, nil, bad("steps: must not be empty")
+	}
+	for i, s := range steps {
+		if s.Times < 1 {
+			return nil, nil, bad("steps[%d].Times = %d: must be at least 1", i, s.Times)
+		}
+	}
 	if len(steps) == 1 && steps[0].Times == 1 {
 		return steps[0].Pair, steps[0].Pair, nil
 	}

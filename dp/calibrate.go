@@ -31,16 +31,36 @@ func (b Budget) accountant() Accountant {
 	return b.Accountant
 }
 
-// meets says whether an event stays within the budget. An event without a finite bound does not; any other error is returned.
-func (b Budget) meets(ctx context.Context, e Event) (bool, error) {
+// excess returns log(ε/budget) of an event: at most 0 when it meets the budget, +Inf without a finite bound.
+func (b Budget) excess(ctx context.Context, e Event) (float64, error) {
 	if err := ctx.Err(); err != nil {
-		return false, err
+		return 0, err
 	}
 	g, err := EpsilonBy(b.accountant(), e, b.Relation, b.Delta)
-	if errors.Is(err, ErrUnbounded) {
-		return false, nil
+	switch {
+	case errors.Is(err, ErrUnbounded):
+		return math.Inf(1), nil
+	case err != nil:
+		return 0, err
+	case g.Epsilon == 0:
+		return math.Inf(-1), nil
+	case g.Epsilon <= b.Epsilon:
+		return min(0, math.Log(g.Epsilon/b.Epsilon)), nil
 	}
-	return err == nil && g.Epsilon <= b.Epsilon, err
+	return max(math.SmallestNonzeroFloat64, math.Log(g.Epsilon/b.Epsilon)), nil
+}
+
+// trial is a value with its excess.
+type trial struct{ x, excess float64 }
+
+// between guesses where the excess is 0 between a value that meets the budget and one that does not: by the secant where both are finite
+// and it was not one-sided lately, else in the middle.
+func between(good, bad trial, bisect bool) float64 {
+	w := 0.5
+	if d := bad.excess - good.excess; !bisect && !math.IsInf(d, 0) && !math.IsNaN(d) {
+		w = min(0.99, max(0.01, -good.excess/d))
+	}
+	return good.x + w*(bad.x-good.x)
 }
 
 // MinNoise returns the least x in [1e-4, 1e9], to 1e-9 relative and rounded to the safe side, such that event(x) meets the budget, for an
@@ -59,59 +79,66 @@ func (b Budget) search(ctx context.Context, event func(float64) Event, name stri
 	if err := b.check(); err != nil {
 		return 0, Guarantee{}, err
 	}
-	good, bad, err := b.bracket(ctx, event, name, start, safe, unsafe)
+	at := func(logX float64) (trial, error) {
+		v, err := b.excess(ctx, event(math.Exp(logX)))
+		return trial{logX, v}, err
+	}
+	good, bad, err := bracket(at, math.Log(start), math.Log(safe), math.Log(unsafe))
+	if errors.Is(err, ErrUnreachable) {
+		err = fmt.Errorf("dp: %s up to %g: eps = %v at delta = %v: %w", name, safe, b.Epsilon, b.Delta, err)
+	}
 	if err != nil {
 		return 0, Guarantee{}, err
 	}
-	for math.Abs(math.Log(good/bad)) > 1e-9 {
-		mid := math.Sqrt(good) * math.Sqrt(bad)
-		ok, err := b.meets(ctx, event(mid))
+	// Every third step bisects, so that a curved or jagged excess costs no more than three times bisection.
+	for k := 0; math.Abs(bad.x-good.x) > 1e-9 && good.excess < -1e-9; k++ {
+		mid, err := at(between(good, bad, k%3 == 2))
 		if err != nil {
 			return 0, Guarantee{}, err
 		}
-		if ok {
+		if mid.excess <= 0 {
 			good = mid
 		} else {
 			bad = mid
 		}
 	}
-	g, err := EpsilonBy(b.accountant(), event(good), b.Relation, b.Delta)
-	return good, g, err
+	x := math.Exp(good.x)
+	g, err := EpsilonBy(b.accountant(), event(x), b.Relation, b.Delta)
+	return x, g, err
 }
 
-// bracket walks from start, in growing steps, to a value that meets the budget and one that does not (or the end of the range).
-func (b Budget) bracket(ctx context.Context, event func(float64) Event, name string, start, safe, unsafe float64) (good, bad float64, err error) {
-	ok, err := b.meets(ctx, event(start))
+// bracket walks from start, in growing steps, to a value that meets the budget and one that does not. Where even the unsafe end
+// meets it, both are that end.
+func bracket(at func(float64) (trial, error), start, safe, unsafe float64) (good, bad trial, err error) {
+	now, err := at(start)
 	if err != nil {
-		return 0, 0, err
+		return now, now, err
 	}
+	ok := now.excess <= 0
 	end := safe
 	if ok {
 		end = unsafe
 	}
-	x := start
-	for factor := 2.0; x != end; factor *= factor {
-		next := x * factor
-		if end < x {
-			next = max(end, x/factor)
-		} else {
-			next = min(end, next)
+	for step := math.Ln2; now.x != end; step *= 2 {
+		x := min(end, now.x+step)
+		if end < now.x {
+			x = max(end, now.x-step)
 		}
-		now, err := b.meets(ctx, event(next))
+		next, err := at(x)
 		switch {
 		case err != nil:
-			return 0, 0, err
-		case now && !ok:
-			return next, x, nil
-		case !now && ok:
-			return x, next, nil
+			return now, next, err
+		case next.excess <= 0 && !ok:
+			return next, now, nil
+		case next.excess > 0 && ok:
+			return now, next, nil
 		}
-		x = next
+		now = next
 	}
 	if ok {
-		return end, end, nil
+		return now, now, nil
 	}
-	return 0, 0, fmt.Errorf("dp: %s up to %g: eps = %v at delta = %v: %w", name, safe, b.Epsilon, b.Delta, ErrUnreachable)
+	return now, now, ErrUnreachable
 }
 
 // maxSteps bounds the search for a number of steps.
@@ -122,34 +149,35 @@ func MaxSteps(ctx context.Context, b Budget, event func(steps int) Event) (int, 
 	if err := b.check(); err != nil {
 		return 0, err
 	}
-	good, bad := 0, 1
+	good, bad := trial{0, math.Inf(-1)}, trial{1, 0}
 	for {
-		ok, err := b.meets(ctx, event(bad))
+		v, err := b.excess(ctx, event(int(bad.x)))
 		if err != nil {
 			return 0, err
 		}
-		if !ok {
+		bad.excess = v
+		if v > 0 {
 			break
 		}
 		good = bad
-		if bad == maxSteps {
-			return good, nil
+		if bad.x == maxSteps {
+			return maxSteps, nil
 		}
-		bad = min(maxSteps, 4*bad)
+		bad.x = min(maxSteps, 4*bad.x)
 	}
-	for bad-good > 1 {
-		mid := good + (bad-good)/2
-		ok, err := b.meets(ctx, event(mid))
+	for k := 0; bad.x-good.x > 1; k++ {
+		x := min(bad.x-1, max(good.x+1, math.Floor(between(good, bad, k%3 == 2))))
+		v, err := b.excess(ctx, event(int(x)))
 		if err != nil {
 			return 0, err
 		}
-		if ok {
-			good = mid
+		if v <= 0 {
+			good = trial{x, v}
 		} else {
-			bad = mid
+			bad = trial{x, v}
 		}
 	}
-	return good, nil
+	return int(good.x), nil
 }
 
 // StepsLeft returns how many more times next may run after spent (nil: nothing was spent) within the budget.

@@ -247,6 +247,10 @@ func TestCalibration(t *testing.T) {
 	if _, _, err := MinNoise(ctx, Budget{Epsilon: 0, Delta: 0}, func(x float64) Event { return Laplace{x} }); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("ε = 0 at δ = 0: %v", err)
 	}
+	// ε = 0 is within reach at a positive δ: total variation at most δ.
+	if noise, g, err := MinNoise(ctx, Budget{Epsilon: 0, Delta: 0.1}, func(x float64) Event { return Gaussian{x} }); err != nil || g.Epsilon != 0 || math.Abs(math.Erf(0.5/noise/math.Sqrt2)-0.1) > 1e-8 {
+		t.Errorf("ε = 0 at δ = 0.1: noise %v, %v, %v", noise, g, err)
+	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := MaxSteps(cancelled, b, func(n int) Event { return SGD(1, 0.01, n) }); !errors.Is(err, context.Canceled) {
