@@ -1,0 +1,107 @@
+package noise
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+// tries bounds loops that end with probability at least 1 − 1/e a round: e^-65536 is no probability to wait for.
+const tries = 1 << 16
+
+// uniform returns a uniform integer of [0, n), n > 0 (Lemire 2019).
+func uniform(src Source, n uint64) (uint64, error) {
+	for range tries {
+		u, err := src.Uint64()
+		if err != nil {
+			return 0, err
+		}
+		hi, lo := bits.Mul64(u, n)
+		if lo >= n || lo >= -n%n {
+			return hi, nil
+		}
+	}
+	return 0, stuck()
+}
+
+// stuck is the error of a loop that did not end.
+func stuck() error { return failed("%d rejections in a row", tries) }
+
+// verdict says whether a uniform number is below another one, as far as its first 64 bits tell.
+type verdict int
+
+const (
+	unsure verdict = iota
+	below
+	above
+)
+
+// margin is how far, in units of 2^-64, the first bits must be from p to decide: 2^-40. It must be above the error of p,
+// which is some 2^-50 for what is asked here (see the callers), and of the conversions, 2^-53.
+const margin = 1 << 24
+
+// compare draws 64 bits u of a uniform number and compares them with p in [0, 1], which may be off by 2^-41.
+func compare(src Source, p float64) (v verdict, u uint64, err error) {
+	u, err = src.Uint64()
+	if err != nil {
+		return unsure, 0, err
+	}
+	x, y := float64(u), p*0x1p64
+	switch {
+	case x+margin < y:
+		return below, u, nil
+	case x-margin > y:
+		return above, u, nil
+	}
+	return unsure, u, nil
+}
+
+// settle decides what compare could not: whether the uniform number that begins with u is below e^-x. It is exact.
+func settle(src Source, u uint64, x *big.Rat) (bool, error) {
+	first := new(big.Int).SetUint64(u) // the number is in [first, first+1)·2^-n
+	for n := uint(64); n < tries; n += 64 {
+		lo, hi := expNeg(x, n)
+		if first.Cmp(lo) < 0 {
+			return true, nil
+		}
+		if first.Cmp(hi) >= 0 {
+			return false, nil
+		}
+		more, err := src.Uint64()
+		if err != nil {
+			return false, err
+		}
+		first.Lsh(first, 64).Or(first, new(big.Int).SetUint64(more))
+	}
+	return false, stuck()
+}
+
+// bernoulliExp is true with probability e^-(u/t), for 0 ≤ u < t.
+func bernoulliExp(src Source, u, t uint64) (bool, error) {
+	v, first, err := compare(src, math.Exp(-float64(u)/float64(t)))
+	if err != nil || v != unsure {
+		return v == below, err
+	}
+	x := new(big.Rat).SetFrac(new(big.Int).SetUint64(u), new(big.Int).SetUint64(t))
+	return settle(src, first, x)
+}
+
+// geometric counts successes of probability 1/e before the first failure.
+func geometric(src Source) (uint64, error) {
+	for k := range uint64(tries) {
+		v, first, err := compare(src, 1/math.E)
+		if err != nil {
+			return 0, err
+		}
+		again := v == below
+		if v == unsure {
+			if again, err = settle(src, first, big.NewRat(1, 1)); err != nil {
+				return 0, err
+			}
+		}
+		if !again {
+			return k, nil
+		}
+	}
+	return 0, stuck()
+}

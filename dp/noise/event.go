@@ -1,0 +1,146 @@
+package noise
+
+import (
+	"math"
+
+	"coupling/dp"
+)
+
+// Query is what is known about the values that noise is added to.
+type Query struct {
+	// Sensitivity is the most that inserting or removing one record moves the values as computed, in their units: in L2
+	// norm for Gaussian and Norm, in L1 norm for Laplace.
+	Sensitivity float64
+	// Dim is the number of values; 0 means 1.
+	Dim int
+	// OnGrid says that the values are multiples of the granularity already (counts, sums of rounded values), so that
+	// rounding does not move them apart.
+	OnGrid bool
+}
+
+func (q Query) check() (Query, error) {
+	if !(q.Sensitivity > 0) || math.IsInf(q.Sensitivity, 0) {
+		return q, bad("Sensitivity = %v: must be positive and finite", q.Sensitivity)
+	}
+	if q.Dim < 0 {
+		return q, bad("Dim = %d: must be at least 0", q.Dim)
+	}
+	q.Dim = max(q.Dim, 1)
+	return q, nil
+}
+
+// l2 bounds the L2 norm, in steps, by which neighbours differ after rounding: coordinates x_i apart are at most
+// ⌈x_i⌉ < x_i + 1 apart.
+func (q Query) l2(g Grid) float64 {
+	x := q.Sensitivity / g.Step
+	switch {
+	case q.Dim == 1 && q.OnGrid:
+		return math.Floor(x)
+	case q.Dim == 1:
+		return math.Ceil(x)
+	case q.OnGrid:
+		return x
+	}
+	return x + math.Sqrt(float64(q.Dim))*(1+1e-15)
+}
+
+// l1 bounds the L1 norm in steps, an integer: Σ⌈x_i⌉ < Σ x_i + d.
+func (q Query) l1(g Grid) float64 {
+	x := q.Sensitivity / g.Step
+	if q.OnGrid {
+		return math.Floor(x)
+	}
+	return math.Ceil(x) + float64(q.Dim-1)
+}
+
+// still is the error of values on the grid that no record can move.
+func (q Query) still(g Grid) error {
+	return bad("Sensitivity = %v: is less than a step of %v, so that values on the grid do not change", q.Sensitivity, g.Step)
+}
+
+const (
+	// fine is the scale in steps from which a grid has the event of its continuous law even for one value.
+	fine = 64
+	// rounding is what the arithmetic of an event can amount to, relative.
+	rounding = 1e-14
+)
+
+// Event returns an event that dominates the mechanism on values of the query, for every δ, so that no accounting of it is
+// too small. It is dp.Gaussian with the noise σ′/Δ′, where Δ′ is the sensitivity after rounding and, in units of the
+// step,
+//
+//	σ′² = σ² − r²,   2π²r² = log 4.001d + 60 + Δ′²/4σ².
+//
+// Proof. Let h(x) ∝ φ_σ′(x)·Z(x) on the reals, Z(x) = Σ_k e^(−(k−x)²/2r²), and draw an integer k from x with probability
+// e^(−(k−x)²/2r²)/Z(x). Then k has exactly the discrete Gaussian law of σ, and because Z has period 1 the same kernel
+// takes h(· − v) to the law shifted by v, for every integer v. So the mechanism is h(· − v) after processing. Z varies
+// by a factor e^a at most, a ≤ 4.001·e^(−2π²r²) (Poisson summation), over d coordinates e^(da), hence
+//
+//	δ(ε) ≤ e^(da) δ_μ(ε),   μ = Δ′/σ′,   ε ≥ 0,
+//
+// with δ_μ the profile of the continuous Gaussian. From ∂δ_μ/∂μ = φ(ε/μ − μ/2) follows ∂log δ_μ/∂log μ ≥
+// e^(−μ²/8), so that a μ larger by the factor 1 + 2da·e^(μ²/8) < 1 + 1e-25 makes up for e^(da). ∎
+//
+// Poisson sampling and composition preserve this for one record. For groups and for batches of fixed size with sampling the
+// same proof gives the mixture's δ times e^(da) for each step, less than 1 + 1e-26, which lies below the rounding of all
+// accountants.
+//
+// One value on a grid coarser than Sigma/64 has dp.Dominated with its exact pair instead. Errors: several values on
+// a grid so coarse that r² > σ²/2 (some Sigma/3), which no certified event is known for (wraps dp.ErrNoPair), and
+// parameters out of range.
+func (m Gaussian) Event(q Query) (dp.Event, error) {
+	g, s, err := gridFor("Sigma", m.Sigma, m.Granularity)
+	if err != nil {
+		return nil, err
+	}
+	if q, err = q.check(); err != nil {
+		return nil, err
+	}
+	shift := q.l2(g)
+	if shift < 1 {
+		return nil, q.still(g)
+	}
+	if q.Dim == 1 && s < fine {
+		return coarseGaussian(s, shift)
+	}
+	ratio := shift / s
+	r2 := (math.Log(4.001*float64(q.Dim)) + 60 + ratio*ratio/4) / (2 * math.Pi * math.Pi)
+	if !(r2 <= s*s/2) {
+		return nil, noPair("Granularity = %v is coarse for Sigma = %v, Dim = %d, Sensitivity = %v", g.Step, m.Sigma, q.Dim, q.Sensitivity)
+	}
+	return dp.Gaussian{Noise: math.Sqrt(s*s-r2) / shift * (1 - rounding)}, nil
+}
+
+// Event returns an event that dominates the mechanism on values of the query, for every δ. It is dp.Laplace with scale
+// 1/μ,
+//
+//	μ = Δ′/b + min(d, Δ′)·2 log cosh(1/2b),
+//
+// where b is the scale and Δ′ the L1 sensitivity after rounding, in steps: a shift by s steps has, for 0 ≤ ε ≤ s/b,
+//
+//	δ(ε) = max_τ 1 − (ρ^(τ+1) + e^ε ρ^(s−τ))/(1+ρ) ≤ 1 − e^((ε−s/b)/2)/cosh(1/2b),   ρ = e^(−1/b),
+//
+// by the inequality of the means, which is the profile of continuous Laplace noise at the shift s/b + 2 log cosh(1/2b);
+// each coordinate that moves adds such a term. At the default granularity it is of the order 1e-19.
+//
+// One value on a grid coarser than Scale/64 has dp.Dominated with its exact pair instead.
+func (m Laplace) Event(q Query) (dp.Event, error) {
+	g, b, err := gridFor("Scale", m.Scale, m.Granularity)
+	if err != nil {
+		return nil, err
+	}
+	if q, err = q.check(); err != nil {
+		return nil, err
+	}
+	shift := q.l1(g)
+	if shift < 1 {
+		return nil, q.still(g)
+	}
+	if q.Dim == 1 && b < fine {
+		return coarseLaplace(b, shift)
+	}
+	half := math.Sinh(1 / (4 * b))
+	extra := 2 * math.Log1p(2*half*half)
+	mu := shift/b + min(float64(q.Dim), shift)*extra
+	return dp.Laplace{Scale: 1 / mu * (1 - rounding)}, nil
+}
