@@ -15,6 +15,8 @@ const (
 	AtLeast                 // Got ≥ Want − tolerance
 )
 
+func (r Relation) String() string { return [...]string{"=", "≤", "≥"}[r] }
+
 // A Claim is a number that a paper prints, or a law that a result must obey,
 // beside what we got.
 type Claim struct {
@@ -68,17 +70,10 @@ func (c Claim) Verdict() Verdict {
 	return Differs
 }
 
-// Expected returns the right-hand side as text: "≤ 0.001" with the tolerance
-// added, "0.58 ± 0.05".
+// Expected returns the right-hand side as text: "0.58", "≤ 0.001".
 func (c Claim) Expected() string {
-	tol := c.Tolerance()
-	switch {
-	case c.Relation == AtMost:
-		return fmt.Sprintf("≤ %.4g", c.Want+tol)
-	case c.Relation == AtLeast:
-		return fmt.Sprintf("≥ %.4g", c.Want-tol)
-	case tol > 0:
-		return fmt.Sprintf("%.4g ± %.2g", c.Want, tol)
+	if c.Relation == Equals {
+		return fmt.Sprintf("%.4g", c.Want)
 	}
-	return fmt.Sprintf("%.4g", c.Want)
+	return fmt.Sprintf("%s %.4g", c.Relation, c.Want)
 }

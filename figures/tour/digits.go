@@ -26,7 +26,7 @@ func Digits() lab.Figure {
 		Name:  "tour/digits",
 		Title: "Entropic transport between USPS and MNIST digits",
 		Shows: "Two sets of handwritten digits, drawn at random and scaled to 16×16, coupled by entropic optimal transport " +
-			"at the mean squared difference of pixels. At small ε nearly every digit goes to one other, mostly of its own class; " +
+			"at the mean squared difference of pixels. At small ε nearly every digit goes to one or two others, half of the mass to its own class; " +
 			"as ε grows the plan blurs into the independent coupling. Labels are used to sort and to count, never to couple.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "100 + 100 digits, 3 values of ε",

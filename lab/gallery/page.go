@@ -61,12 +61,13 @@ type Table struct {
 
 // A Claim is a claim, worded.
 type Claim struct {
-	What     string      `json:"what"`
-	Source   string      `json:"source"`
-	Expected string      `json:"expected"`
-	Got      string      `json:"got"`
-	Verdict  lab.Verdict `json:"verdict"`
-	Why      string      `json:"why"`
+	What      string      `json:"what"`
+	Source    string      `json:"source"`
+	Expected  string      `json:"expected"`
+	Tolerance string      `json:"tolerance"`
+	Got       string      `json:"got"`
+	Verdict   lab.Verdict `json:"verdict"`
+	Why       string      `json:"why"`
 }
 
 // Cells sums up the manifests of the cells behind a figure.
@@ -125,11 +126,8 @@ func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (Page, erro
 
 // Describe returns the page of a figure that has not been drawn.
 func Describe(fig lab.Figure, set lab.Setting) Page {
-	command := fmt.Sprintf("coupling fig %s --preset %s", fig.Name, set.Preset)
-	if set.Seed != 1 {
-		command += fmt.Sprintf(" --seed %d", set.Seed)
-	}
-	if set.Device != "" && set.Device != "auto" {
+	command := fmt.Sprintf("bin/coupling fig %s --preset %s --seed %d", fig.Name, set.Preset, set.Seed)
+	if set.Device != "" && set.Device != "cpu" {
 		command += " --device " + set.Device
 	}
 	return Page{
@@ -183,8 +181,12 @@ func claims(s *lab.Store, fig lab.Figure, set lab.Setting) ([]Claim, error) {
 		if c.Verdict() == lab.NotAsked {
 			why = c.NotHere
 		}
+		tolerance := ""
+		if tol := c.Tolerance(); tol > 0 {
+			tolerance = fmt.Sprintf("± %.2g", tol)
+		}
 		out = append(out, Claim{
-			What: c.What, Source: c.Source, Expected: c.Expected(),
+			What: c.What, Source: c.Source, Expected: c.Expected(), Tolerance: tolerance,
 			Got: fmt.Sprintf("%.4g", c.Got), Verdict: c.Verdict(), Why: why,
 		})
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"coupling/lab"
@@ -12,7 +14,7 @@ import (
 type tally struct {
 	recalled, computed int
 	failed             []error
-	left               int // not begun, because of an interrupt
+	left               int // not begun, or stopped, because of an interrupt
 	seconds            float64
 }
 
@@ -30,7 +32,7 @@ func (t tally) String() string {
 // err is nil if every job's cell is there.
 func (t tally) err() error {
 	if len(t.failed) > 0 {
-		return errors.Join(t.failed...)
+		return failures(t.failed)
 	}
 	if t.left > 0 {
 		return fmt.Errorf("%s left; the same command goes on from here", plural(t.left, "cell"))
@@ -38,24 +40,57 @@ func (t tally) err() error {
 	return nil
 }
 
+// failures tells each reason once, with the cells that it stopped.
+func failures(errs []error) error {
+	cells := map[string][]string{}
+	var reasons []string
+	for _, err := range errs {
+		reason, cell := err.Error(), ""
+		var ce *lab.CellError
+		if errors.As(err, &ce) {
+			reason = ce.Err.Error()
+			cell = fmt.Sprintf("\n  in %s %s seed %d %s", ce.Experiment, ce.Key.Short(), ce.Seed, ce.Params)
+		}
+		if cells[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		cells[reason] = append(cells[reason], cell)
+	}
+	var out []error
+	for _, r := range reasons {
+		out = append(out, errors.New(r+strings.Join(cells[r], "")))
+	}
+	return errors.Join(out...)
+}
+
 // compute has ex compute the jobs whose cells are missing, under a progress
 // bar. A failed job does not stop the others.
 func (a *app) compute(s *lab.Store, ex lab.Executor, what string, jobs []lab.Job) tally {
 	began := time.Now()
 	todo := s.Missing(jobs)
-	t := tally{recalled: len(jobs) - len(todo)}
 	bar := newProgress(a.err, what, len(todo), a.quiet)
-	ctx := lab.WithSink(a.run.ctx, bar.event)
-	for _, err := range ex.Run(ctx, s, todo) {
-		switch {
-		case err == nil:
-			t.computed++
-		case a.run.ctx.Err() == nil: // else it was told to stop
-			t.failed = append(t.failed, err)
+	var computed, recalled atomic.Int64
+	ctx := lab.WithSink(a.run.ctx, func(e lab.Event) {
+		switch e.Kind {
+		case lab.Stored:
+			computed.Add(1)
+		case lab.Recalled: // another process was quicker
+			recalled.Add(1)
 		}
-	}
+		bar.event(e)
+	})
+	var t tally
+	a.run.during(func() {
+		for _, err := range ex.Run(ctx, s, todo) {
+			if err != nil && a.run.ctx.Err() == nil { // else it was told to stop
+				t.failed = append(t.failed, err)
+			}
+		}
+	})
 	bar.finish()
-	t.left = len(todo) - t.computed - len(t.failed)
+	t.computed = int(computed.Load())
+	t.recalled = len(jobs) - len(todo) + int(recalled.Load())
+	t.left = len(jobs) - t.recalled - t.computed - len(t.failed)
 	t.seconds = time.Since(began).Seconds()
 	return t
 }

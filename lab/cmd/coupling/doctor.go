@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,7 +105,7 @@ func checkGPU() check {
 			return check{Part: "gpu", State: good, Found: "NVIDIA driver at " + lib}
 		}
 	}
-	return check{Part: "gpu", State: absent, Found: "no libcuda.so.1: everything runs on the CPU", Remedy: "with an NVIDIA GPU: sudo apt-get install nvidia-driver"}
+	return check{Part: "gpu", State: absent, Found: "no libcuda.so.1: everything runs on the CPU", Remedy: "with an NVIDIA GPU: install your distribution's NVIDIA driver"}
 }
 
 func checkStore(a *app) check {
@@ -112,11 +113,9 @@ func checkStore(a *app) check {
 	if err != nil {
 		return check{"store", broken, err.Error(), "set COUPLING_STORE or --store to a folder that can be written"}
 	}
-	f, err := os.CreateTemp(s.Dir, ".doctor-*")
-	if err != nil {
-		return check{"store", broken, err.Error(), "set COUPLING_STORE or --store to a folder that can be written"}
+	if _, err := os.Stat(s.Dir); errors.Is(err, fs.ErrNotExist) {
+		return check{Part: "store", State: good, Found: s.Dir + ", to be created"}
 	}
-	_ = errors.Join(f.Close(), os.Remove(f.Name()))
 	n := 0
 	for _, err := range s.Records("") {
 		if err != nil {
@@ -167,7 +166,7 @@ func checkKernel() check {
 			return check{Part: "gonb", State: good, Found: filepath.Join(dir, "kernels/gonb")}
 		}
 	}
-	return check{"gonb", absent, "no kernel in " + strings.Join(dirs, ", "), "go install github.com/janpfeifer/gonb@v0.11.4 && gonb --install --force_deps"}
+	return check{"gonb", absent, "no kernel in " + strings.Join(dirs, ", "), "go install github.com/janpfeifer/gonb@v0.11.4 && \"$(go env GOPATH)/bin/gonb\" --install --force_deps"}
 }
 
 func checkGoimports() check {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -33,7 +34,8 @@ type figFlags struct {
 	Check   bool     `help:"Exit with code 4 if a claim differs."`
 }
 
-func (f figFlags) setting() (lab.Setting, error) {
+func (f *figFlags) setting() (lab.Setting, error) {
+	f.Format = slices.Compact(slices.Sorted(slices.Values(f.Format)))
 	for _, format := range f.Format {
 		switch format {
 		case "png", "svg", "pdf":
@@ -44,19 +46,25 @@ func (f figFlags) setting() (lab.Setting, error) {
 	if f.Workers < 0 {
 		return lab.Setting{}, usage(fmt.Errorf("--workers %d: must be 0 or more", f.Workers))
 	}
-	if err := checkDevice(f.Device); err != nil {
+	if len(f.Format) == 0 {
+		return lab.Setting{}, usage(errors.New("--format: want png, svg or pdf"))
+	}
+	device, err := chooseDevice(f.Device)
+	if err != nil {
 		return lab.Setting{}, usage(err)
 	}
 	preset, err := lab.ParsePreset(f.Preset)
-	return lab.Setting{Preset: preset, Seed: f.Seed, Device: f.Device}, err
+	return lab.Setting{Preset: preset, Seed: f.Seed, Device: device}, err
 }
 
-// checkDevice makes the choice known to the manifest, or refuses it.
-func checkDevice(name string) error {
+// chooseDevice returns the device that name stands for, and makes it known to
+// manifests. Every command that computes goes through here, since figures put
+// its kind into their parameters.
+func chooseDevice(name string) (string, error) {
 	if name != "auto" && name != "cpu" {
-		return fmt.Errorf("--device %q: want auto or cpu", name)
+		return "", fmt.Errorf("--device %q: want auto or cpu", name)
 	}
-	return os.Setenv("COUPLING_DEVICE", "cpu")
+	return "cpu", os.Setenv("COUPLING_DEVICE", "cpu")
 }
 
 type figListCmd struct {
@@ -113,13 +121,12 @@ type figMakeCmd struct {
 }
 
 // Run makes the named figures.
-func (c figMakeCmd) Run(a *app) error {
+func (c *figMakeCmd) Run(a *app) error {
 	figs, err := figures.Select(c.Names...)
 	if err != nil {
 		return usage(err)
 	}
-	_, err = c.make(a, figs)
-	return err
+	return c.make(a, figs)
 }
 
 type figAllCmd struct {
@@ -127,35 +134,51 @@ type figAllCmd struct {
 }
 
 // Run makes every figure and the gallery.
-func (c figAllCmd) Run(a *app) error {
+func (c *figAllCmd) Run(a *app) error {
 	if !strings.Contains(strings.Join(c.Format, " "), "png") {
 		c.Format = append(c.Format, "png") // what the gallery shows
 	}
-	pages, err := c.make(a, figures.All())
-	if len(pages) == 0 {
+	return c.make(a, figures.All())
+}
+
+// writeIndex writes the gallery over the pages of this run and those that earlier
+// runs left in the folder.
+func (f *figFlags) writeIndex(a *app, pages []gallery.Page) error {
+	earlier, err := gallery.ReadPages(f.Out)
+	if err != nil {
 		return err
+	}
+	byName := map[string]gallery.Page{}
+	for _, p := range append(earlier, pages...) {
+		byName[p.Name] = p
+	}
+	var ordered []gallery.Page
+	for _, fig := range figures.All() {
+		if p, ok := byName[fig.Name]; ok {
+			ordered = append(ordered, p)
+		}
 	}
 	var chapters []gallery.Chapter
 	for _, p := range figures.Papers() {
 		chapters = append(chapters, gallery.Chapter{Name: p.Name, Title: p.Title})
 	}
-	if ierr := gallery.WriteIndex(c.Out, pages, chapters); ierr != nil {
-		return errors.Join(err, ierr)
+	if err := gallery.WriteIndex(f.Out, ordered, chapters); err != nil {
+		return err
 	}
-	fmt.Fprintf(a.out, "gallery: %s\n", filepath.Join(c.Out, "index.html"))
-	return err
+	fmt.Fprintf(a.out, "gallery: %s\n", filepath.Join(f.Out, "index.html"))
+	return nil
 }
 
 // make computes, draws and writes figs. One that fails does not stop the
 // others: its page says why.
-func (f figFlags) make(a *app, figs []lab.Figure) ([]gallery.Page, error) {
+func (f *figFlags) make(a *app, figs []lab.Figure) error {
 	set, err := f.setting()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s, err := a.store()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var pages []gallery.Page
 	var errs []error
@@ -165,6 +188,10 @@ func (f figFlags) make(a *app, figs []lab.Figure) ([]gallery.Page, error) {
 			break
 		}
 		page, err := f.makeOne(a, s, fig, set)
+		if err != nil && a.run.drained() {
+			errs = append(errs, err)
+			break // an earlier page of this figure stays
+		}
 		if err != nil {
 			page = gallery.Describe(fig, set)
 			page.Error = err.Error()
@@ -176,10 +203,13 @@ func (f figFlags) make(a *app, figs []lab.Figure) ([]gallery.Page, error) {
 	if f.Check && differ > 0 && len(errs) == 0 {
 		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(differ, "claim"))})
 	}
-	return pages, errors.Join(errs...)
+	if len(pages) > 0 {
+		errs = append(errs, f.writeIndex(a, pages))
+	}
+	return errors.Join(errs...)
 }
 
-func (f figFlags) makeOne(a *app, s *lab.Store, fig lab.Figure, set lab.Setting) (gallery.Page, error) {
+func (f *figFlags) makeOne(a *app, s *lab.Store, fig lab.Figure, set lab.Setting) (gallery.Page, error) {
 	if _, ok := fig.Sizes[set.Preset]; !ok {
 		return gallery.Page{}, usage(fmt.Errorf("%s has no preset %q", fig.Name, set.Preset))
 	}
@@ -187,17 +217,37 @@ func (f figFlags) makeOne(a *app, s *lab.Store, fig lab.Figure, set lab.Setting)
 	if err != nil {
 		return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)
 	}
-	t := a.compute(s, lab.Local{Workers: f.Workers, Drain: a.run.drain}, fig.Name, jobs)
-	fmt.Fprintf(a.out, "%s (%s): %s\n", fig.Name, set.Preset, t)
-	if err := t.err(); err != nil {
-		return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)
+	for again := false; ; again = true {
+		t := a.compute(s, lab.Local{Workers: f.Workers, Drain: a.run.drain}, fig.Name, jobs)
+		fmt.Fprintf(a.out, "%s (%s): %s\n", fig.Name, set.Preset, t)
+		if err := t.err(); err != nil {
+			return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)
+		}
+		page, err := gallery.Write(s, fig, set, gallery.Options{Dir: f.Out, Formats: f.Format})
+		if errors.Is(err, lab.ErrCorrupt) && !again && dropCorrupt(a, s, jobs) {
+			continue // an artifact has changed since it was stored: compute its cell again
+		}
+		if err != nil {
+			return page, err
+		}
+		printPage(a, f.Out, page)
+		return page, nil
 	}
-	page, err := gallery.Write(s, fig, set, gallery.Options{Dir: f.Out, Formats: f.Format})
-	if err != nil {
-		return page, err
+}
+
+// dropCorrupt removes the cells whose artifacts do not have their checksums.
+func dropCorrupt(a *app, s *lab.Store, jobs []lab.Job) (dropped bool) {
+	for _, j := range jobs {
+		r, err := j.Recall(s)
+		if err == nil {
+			err = s.Verify(r)
+		}
+		if errors.Is(err, lab.ErrCorrupt) {
+			fmt.Fprintf(a.err, "coupling: %v; computing it again\n", err)
+			dropped = s.Remove(j.Record()) == nil || dropped
+		}
 	}
-	printPage(a, f.Out, page)
-	return page, nil
+	return dropped
 }
 
 func printPage(a *app, dir string, page gallery.Page) {
@@ -211,7 +261,7 @@ func printPage(a *app, dir string, page gallery.Page) {
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, c := range page.Claims {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t(%s)\n", c.Verdict, c.What, c.Got, c.Expected)
+		fmt.Fprintf(w, "  %s\t%s\t%s\t(%s)\n", c.Verdict, c.What, c.Got, strings.TrimSpace(c.Expected+" "+c.Tolerance))
 	}
 	_ = w.Flush()
 }

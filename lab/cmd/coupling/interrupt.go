@@ -10,19 +10,26 @@ import (
 	"syscall"
 )
 
-// interrupts turns signals into two requests: the first Ctrl-C closes drain,
-// which lets running cells finish and begins no other; the second, or SIGTERM at
-// any time, ends ctx, which stops them.
+// interrupts turns signals into two requests while cells are computed: the first
+// Ctrl-C closes drain, which lets running cells finish and begins no other; the
+// second, or SIGTERM at any time, ends ctx, which stops them; a third kills.
+// At all other times signals end the program as usual: nothing is lost then.
 type interrupts struct {
-	ctx   context.Context
-	drain chan struct{}
-	stop  func()
+	ctx    context.Context
+	cancel context.CancelFunc
+	drain  chan struct{}
+	stderr io.Writer
 }
 
-func catchInterrupts(stderr io.Writer) *interrupts {
-	ctx, cancel := context.WithCancel(context.Background())
-	in := &interrupts{ctx: ctx, drain: make(chan struct{})}
-	signals := make(chan os.Signal, 2)
+func newInterrupts(stderr io.Writer) *interrupts {
+	in := &interrupts{drain: make(chan struct{}), stderr: stderr}
+	in.ctx, in.cancel = context.WithCancel(context.Background())
+	return in
+}
+
+// during runs work with the signals caught.
+func (in *interrupts) during(work func()) {
+	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -32,20 +39,27 @@ func catchInterrupts(stderr io.Writer) *interrupts {
 			case <-done:
 				return
 			case s := <-signals:
-				if s == syscall.SIGTERM || in.drained() {
-					if !in.drained() {
-						close(in.drain)
-					}
-					cancel()
-					continue
-				}
-				fmt.Fprintln(stderr, "\ncoupling: finishing the cells that run; Ctrl-C again stops them")
-				close(in.drain)
+				in.handle(s, signals)
 			}
 		}
 	})
-	in.stop = func() { signal.Stop(signals); close(done); wg.Wait(); cancel() }
-	return in
+	work()
+	signal.Stop(signals)
+	close(done)
+	wg.Wait()
+}
+
+func (in *interrupts) handle(s os.Signal, signals chan os.Signal) {
+	first := !in.drained()
+	if first {
+		close(in.drain)
+	}
+	if first && s == os.Interrupt {
+		fmt.Fprintln(in.stderr, "\ncoupling: finishing the cells that run; Ctrl-C again stops them")
+		return
+	}
+	in.cancel()
+	signal.Stop(signals) // the next one kills
 }
 
 // drained reports whether an interrupt came.

@@ -8,7 +8,7 @@
 //
 // Results go to standard output, progress and errors to standard error. The
 // exit code is 0 if all went well, 1 if something failed, 2 if the request
-// itself was wrong, 4 if --check was given and a claim differs, and 130 if it
+// itself was wrong, 3 if a solver did not converge, 4 if --check was given and a claim differs, and 130 if it
 // was interrupted.
 package main
 
@@ -76,7 +76,9 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	var c cli
 	defer catchExit(&code)
 	parser, err := kong.New(&c, kong.Name("coupling"), kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(exiting(code)) }),
-		kong.Description("Optimal transport, differential privacy, and the figures of five papers."),
+		kong.Description("Optimal transport, differential privacy, and the figures of five papers.\n\n"+
+			"Exit codes: 0 all went well, 1 something failed, 2 the request was wrong, 3 a solver did not converge, "+
+			"4 a claim differs (--check), 130 interrupted."),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		panic(err) // the declaration above is wrong
@@ -90,13 +92,12 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		fmt.Fprintf(stderr, "coupling: %v\n", err)
 		return exitUsage
 	}
-	interrupts := catchInterrupts(stderr)
-	defer interrupts.stop()
+	out := &checkedWriter{w: stdout}
 	a := &app{
-		out: stdout, err: stderr, quiet: c.Quiet, run: interrupts,
+		out: out, err: stderr, quiet: c.Quiet, run: newInterrupts(stderr),
 		store: func() (*lab.Store, error) { return lab.OpenStore(c.Store) },
 	}
-	return report(kctx.Run(a), stderr, interrupts)
+	return report(errors.Join(kctx.Run(a), out.err), stderr, a.run)
 }
 
 // report prints the error and returns the exit code.
@@ -116,6 +117,20 @@ func report(err error, stderr io.Writer, in *interrupts) int {
 		return e.code
 	}
 	return exitFailed
+}
+
+// checkedWriter remembers that writing failed: a full disk is no success.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if err != nil && c.err == nil {
+		c.err = fmt.Errorf("output: %w", err)
+	}
+	return n, err
 }
 
 // exiting carries kong's own exits (--help) out of the parser.

@@ -13,15 +13,19 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows how far a list of jobs is: a bar with an estimate of the time
-// left on a terminal, and elsewhere a line now and then, for logs.
+// progress shows how far a list of jobs is: a bar with the cells that landed and
+// the time that is left on a terminal, and elsewhere a line now and then, for
+// logs.
 type progress struct {
 	mu      sync.Mutex
 	w       io.Writer
 	bar     *progressbar.ProgressBar // nil where there is no terminal
+	what    string
 	total   int
 	landed  int
+	failed  int
 	partial map[lab.Key]float64 // of the running cells
+	most    float64             // the bar never goes back
 	began   time.Time
 	spoke   time.Time
 }
@@ -29,7 +33,7 @@ type progress struct {
 const steps = 1000 // of the bar, a cell
 
 func newProgress(w io.Writer, what string, total int, quiet bool) *progress {
-	p := &progress{w: w, total: total, partial: map[lab.Key]float64{}, began: time.Now(), spoke: time.Now()}
+	p := &progress{w: w, what: what, total: total, partial: map[lab.Key]float64{}, began: time.Now(), spoke: time.Now()}
 	f, ok := w.(*os.File)
 	switch {
 	case quiet || total == 0:
@@ -37,7 +41,7 @@ func newProgress(w io.Writer, what string, total int, quiet bool) *progress {
 	case ok && term.IsTerminal(int(f.Fd())):
 		p.bar = progressbar.NewOptions(total*steps,
 			progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(what),
-			progressbar.OptionSetPredictTime(true), progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionFullWidth(),
 			progressbar.OptionClearOnFinish())
 	}
@@ -56,6 +60,9 @@ func (p *progress) event(e lab.Event) {
 	case lab.Stored, lab.Recalled, lab.Failed:
 		delete(p.partial, e.Key)
 		p.landed++
+		if e.Kind == lab.Failed {
+			p.failed++
+		}
 	case lab.Waiting:
 		fmt.Fprintf(p.w, "\nwaiting for %s, which computes %s %s\n", e.Note, e.Experiment, e.Key.Short())
 	}
@@ -67,17 +74,32 @@ func (p *progress) show() {
 	for _, f := range p.partial {
 		done += f
 	}
+	p.most = max(p.most, done)
 	if p.bar != nil {
-		_ = p.bar.Set(min(int(done*steps), p.total*steps-1)) // a bar that cannot be drawn stops nothing
+		p.bar.Describe(p.line())
+		_ = p.bar.Set(min(int(p.most*steps), p.total*steps-1)) // a bar that cannot be drawn stops nothing
 		return
 	}
-	if time.Since(p.spoke) < 10*time.Second || done == 0 {
-		return
+	if time.Since(p.spoke) >= 10*time.Second && p.most > 0 {
+		p.spoke = time.Now()
+		fmt.Fprintln(p.w, p.line())
 	}
-	p.spoke = time.Now()
+}
+
+// line is "tour/digits 3/7 cells, about 20s left". How far a cell says it is may
+// be far from the share of its time, so nothing is foretold from less than half
+// a cell.
+func (p *progress) line() string {
+	s := fmt.Sprintf("%s %d/%d cells", p.what, p.landed, p.total)
+	if p.failed > 0 {
+		s += fmt.Sprintf(", %d failed", p.failed)
+	}
 	elapsed := time.Since(p.began)
-	left := time.Duration(float64(elapsed) * (float64(p.total)/done - 1))
-	fmt.Fprintf(p.w, "%d of %s, %s elapsed, about %s left\n", p.landed, plural(p.total, "cell"), elapsed.Round(time.Second), left.Round(time.Second))
+	if p.most < .5 {
+		return fmt.Sprintf("%s, %s so far", s, elapsed.Round(time.Second))
+	}
+	left := time.Duration(float64(elapsed) * (float64(p.total)/p.most - 1))
+	return fmt.Sprintf("%s, about %s left", s, left.Round(time.Second))
 }
 
 // finish removes the bar.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -22,6 +23,7 @@ type runsCmd struct {
 	Show   runsShowCmd   `cmd:"" help:"Show one cell."`
 	Diff   runsDiffCmd   `cmd:"" help:"Compare two cells: parameters that differ, metrics side by side."`
 	Export runsExportCmd `cmd:"" help:"Write cells as a table."`
+	Rm     runsRmCmd     `cmd:"" help:"Remove cells."`
 	GC     runsGCCmd     `cmd:"" name:"gc" help:"Remove cells of old versions, and what killed runs left behind."`
 }
 
@@ -33,15 +35,18 @@ type runsLsCmd struct {
 
 // Run lists cells.
 func (c runsLsCmd) Run(a *app) error {
-	s, err := a.store()
+	s, err := a.existing()
 	if err != nil {
 		return err
 	}
-	records := s.Records(c.Prefix)
+	records, last := s.Records(c.Prefix), "SECONDS"
 	if c.Failed {
-		records = s.Failures(c.Prefix)
+		records, last = s.Failures(c.Prefix), "REASON"
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	if !c.JSON {
+		fmt.Fprintf(w, "KEY\tEXPERIMENT\tVERSION\tSEED\tCOMPUTED\t%s\tPARAMETERS\n", last)
+	}
 	var bad []error
 	for r, err := range records {
 		if err != nil {
@@ -54,11 +59,11 @@ func (c runsLsCmd) Run(a *app) error {
 			}
 			continue
 		}
-		note := fmt.Sprintf("%.2fs", r.Manifest.Seconds)
+		note := fmt.Sprintf("%.2f", r.Manifest.Seconds)
 		if c.Failed {
 			note, _, _ = strings.Cut(r.Error, "\n")
 		}
-		fmt.Fprintf(w, "%s\t%s\tv%d\tseed %d\t%s\t%s\t%s\n", r.Key.Short(), r.Experiment, r.Version, r.Seed,
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", r.Key.Short(), r.Experiment, r.Version, r.Seed,
 			r.Manifest.Start.Format("2006-01-02 15:04"), note, clip(string(r.Params), 100))
 	}
 	return errors.Join(append(bad, w.Flush())...)
@@ -103,17 +108,55 @@ func (c runsShowCmd) Run(a *app) error {
 	return err
 }
 
-// find returns the cell whose key begins with prefix.
-func (a *app) find(prefix string) (*lab.Store, lab.Record, error) {
+// existing returns the store, which must be there already.
+func (a *app) existing() (*lab.Store, error) {
 	s, err := a.store()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(s.Dir); err != nil {
+		return nil, usage(fmt.Errorf("no store of results at %s; --store or $COUPLING_STORE name another", s.Dir))
+	}
+	return s, nil
+}
+
+// find returns the cell whose key begins with prefix, failed ones included.
+func (a *app) find(prefix string) (*lab.Store, lab.Record, error) {
+	s, err := a.existing()
 	if err != nil {
 		return nil, lab.Record{}, err
 	}
 	r, err := s.Find(prefix)
+	if errors.Is(err, lab.ErrMissing) && prefix != "" {
+		for f, ferr := range s.Failures("") {
+			if ferr == nil && strings.HasPrefix(string(f.Key), prefix) {
+				return s, f, nil
+			}
+		}
+	}
 	if err != nil {
 		return nil, r, usage(err)
 	}
 	return s, r, nil
+}
+
+type runsRmCmd struct {
+	Keys []string `arg:"" name:"key" help:"Keys, or as many of their first digits as make them unique."`
+}
+
+// Run removes cells.
+func (c runsRmCmd) Run(a *app) error {
+	for _, key := range c.Keys {
+		s, r, err := a.find(key)
+		if err != nil {
+			return err
+		}
+		if err := s.Remove(r); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "removed %s %s\n", r.Key, r.Experiment)
+	}
+	return nil
 }
 
 type runsDiffCmd struct {
@@ -137,13 +180,16 @@ func (c runsDiffCmd) Run(a *app) error {
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\t%s\t%s\n", ra.Key.Short(), rb.Key.Short())
-	for _, group := range [][]lab.Difference{d.Params, d.Metrics, d.Context} {
+	for i, group := range [][]lab.Difference{d.Params, d.Metrics, d.Context} {
+		if len(group) > 0 {
+			fmt.Fprintln(w, [...]string{"parameters that differ", "metrics", "context that differs"}[i])
+		}
 		for _, x := range group {
 			change := ""
 			if abs, rel, ok := x.Change(); ok && !x.Equal {
-				change = fmt.Sprintf("%+.4g (%+.2g%%)", abs, 100*rel)
+				change = fmt.Sprintf("%+.4g (%+.1f%%)", abs, 100*rel)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", x.Column, clip(lab.FormatCell(x.A), 40), clip(lab.FormatCell(x.B), 40), change)
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", x.Column, clip(lab.FormatCell(x.A), 40), clip(lab.FormatCell(x.B), 40), change)
 		}
 	}
 	return w.Flush()
@@ -157,7 +203,7 @@ type runsExportCmd struct {
 
 // Run exports cells.
 func (c runsExportCmd) Run(a *app) error {
-	s, err := a.store()
+	s, err := a.existing()
 	if err != nil {
 		return err
 	}
@@ -210,7 +256,7 @@ type runsGCCmd struct {
 
 // Run removes what no figure can recall any more.
 func (c runsGCCmd) Run(a *app) error {
-	s, err := a.store()
+	s, err := a.existing()
 	if err != nil {
 		return err
 	}

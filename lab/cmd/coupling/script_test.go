@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 			"firstof":  firstOf,
 			"ctrlc":    ctrlC,
 			"truncate": truncate,
+			"flip":     flip,
 		},
 	})
 }
@@ -87,7 +88,22 @@ func truncate(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// ctrlc 1… COMMAND… COMMAND… interrupts a command that is under way, and demands that
+// flip STORE EXPERIMENT changes a byte of one artifact of each cell.
+func flip(ts *testscript.TestScript, _ bool, args []string) {
+	files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "cells", filepath.FromSlash(args[1]), "*", "*.files.*", "plan.npy"))
+	ts.Check(err)
+	if len(files) == 0 {
+		ts.Fatalf("no artifacts of %s", args[1])
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		ts.Check(err)
+		b[len(b)-1] ^= 1
+		ts.Check(os.WriteFile(file, b, 0o666))
+	}
+}
+
+// ctrlc MARKS COMMAND… interrupts a command that is under way once for each mark of MARKS, and demands that
 // it says so and exits with 130.
 func ctrlC(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := exec.Command("coupling", args[2:]...)

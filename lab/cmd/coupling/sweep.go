@@ -15,6 +15,7 @@ type sweepCmd struct {
 	Names   []string `arg:"" name:"figure" help:"Figures whose cells to compute: names, papers or patterns."`
 	Preset  string   `default:"quick" enum:"smoke,quick,paper" help:"Size."`
 	Workers int      `default:"0" help:"Cells at a time; 0: one a core."`
+	Device  string   `default:"auto" help:"Where to compute: auto, cpu." env:"COUPLING_DEVICE"`
 	Seed    uint64   `default:"1" help:"Seed of all random streams."`
 	DryRun  bool     `help:"Only say how many cells are there and how many are missing."`
 	Jobs    string   `help:"Only write the missing cells to FILE, a line each, for coupling job." placeholder:"FILE"`
@@ -29,13 +30,17 @@ func (c sweepCmd) Run(a *app) error {
 	if err != nil {
 		return usage(err)
 	}
+	device, err := chooseDevice(c.Device)
+	if err != nil {
+		return usage(err)
+	}
 	s, err := a.store()
 	if err != nil {
 		return err
 	}
 	var jobs []lab.Job
 	for _, f := range figs {
-		more, err := f.Jobs(lab.Setting{Preset: lab.Preset(c.Preset), Seed: c.Seed, Device: "cpu"})
+		more, err := f.Jobs(lab.Setting{Preset: lab.Preset(c.Preset), Seed: c.Seed, Device: device})
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Name, err)
 		}
@@ -75,8 +80,9 @@ func (c sweepCmd) writeJobs(a *app, jobs []lab.Job) error {
 }
 
 type jobCmd struct {
-	File string `arg:"" help:"Job file."`
-	Line int    `arg:"" help:"Line to do, from 0: what a cluster calls the index in an array."`
+	File   string `arg:"" help:"Job file."`
+	Line   int    `arg:"" help:"Line to do, from 0: what a cluster calls the index in an array."`
+	Device string `default:"auto" help:"Where to compute: auto, cpu." env:"COUPLING_DEVICE"`
 }
 
 // Run does one job of a file.
@@ -97,8 +103,8 @@ func (c jobCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := checkDevice("cpu"); err != nil {
-		return err
+	if _, err := chooseDevice(c.Device); err != nil {
+		return usage(err)
 	}
 	t := a.compute(s, lab.Local{Workers: 1, Drain: a.run.drain}, "job", []lab.Job{j})
 	fmt.Fprintf(a.out, "%s %s: %s\n", j.Record().Experiment, j.Record().Key, t)
