@@ -222,10 +222,21 @@ func curl(f From, files ...remote) string {
 	var s strings.Builder
 	s.WriteString("curl -fL --create-dirs")
 	for _, r := range files {
-		fmt.Fprintf(&s, " -o '%s' %s%s", filepath.Join(f.home(), r.set, r.name), r.bases[0], r.name)
+		fmt.Fprintf(&s, " -o %s %s%s", quoted(filepath.Join(f.home(), r.set, r.name)), r.bases[0], r.name)
 	}
 	return s.String()
 }
+
+// quoted is a path as a shell reads it back. The variable that stands for an
+// unknown folder is left for the shell to replace.
+func quoted(path string) string {
+	if strings.HasPrefix(path, unknownHome) {
+		return `"` + path + `"`
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+const unknownHome = "$COUPLING_DATA"
 
 // home is the folder that a user is told to put data sets into.
 func (f From) home() string {
@@ -235,5 +246,5 @@ func (f From) home() string {
 	if root, err := f.target(); err == nil {
 		return root
 	}
-	return "$COUPLING_DATA"
+	return unknownHome
 }

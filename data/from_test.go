@@ -208,3 +208,15 @@ func TestStatus(t *testing.T) {
 		t.Errorf("%+v: want the official archive", p)
 	}
 }
+
+func TestQuotedPathsAreReadBack(t *testing.T) {
+	for path, want := range map[string]string{
+		"/a b/c":              `'/a b/c'`,
+		"/it's":               `'/it'\''s'`,
+		"$COUPLING_DATA/usps": `"$COUPLING_DATA/usps"`,
+	} {
+		if got := quoted(path); got != want {
+			t.Errorf("quoted(%s) = %s, want %s", path, got, want)
+		}
+	}
+}

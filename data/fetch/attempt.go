@@ -126,7 +126,7 @@ func (c Client) receive(f File, p *part, body io.Reader, total int64, alive func
 				return permanent{fmt.Errorf("the server sends more than %d bytes", f.MaxBytes)}
 			}
 			if err := p.write(buf[:n]); err != nil {
-				return permanent{err}
+				return permanent{fmt.Errorf("%w: %w", errHere, err)}
 			}
 		}
 		if err == io.EOF {

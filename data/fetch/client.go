@@ -88,6 +88,9 @@ func (c Client) Get(ctx context.Context, f File) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("fetch: %s: %w", url, context.Cause(ctx))
 		}
+		if errors.Is(err, errHere) { // no other server can mend a full disk
+			return fmt.Errorf("fetch: %s: %w", f.Path, err)
+		}
 		failure.Tried = append(failure.Tried, Attempt{url, err})
 	}
 	return failure
@@ -101,6 +104,9 @@ func startedFirst(urls []string, started string) []string {
 	}
 	return urls
 }
+
+// errHere marks failures of this machine's disk.
+var errHere = errors.New("cannot be written here")
 
 // errPermanent marks failures that another attempt at the same server would not mend.
 var errPermanent = errors.New("given up")
