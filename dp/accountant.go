@@ -48,8 +48,8 @@ func (a RDP) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
 	return pair.Interval{Upper: r.Delta}, err
 }
 
-// Profile is the accountant of what needs no composition: a single step, whose profile is known, and unsampled Gaussian
-// mechanisms, which compose to one (Dong, Roth, Su 2022).
+// Profile is the accountant of what has a known profile: a single step, unsampled Gaussian mechanisms, which compose to one (Dong,
+// Roth, Su 2022), and one mechanism on two points, such as randomised response, repeated.
 type Profile struct{}
 
 // Name is "profile".
@@ -101,8 +101,8 @@ func expRounded(x, room float64) float64 {
 	return v
 }
 
-// single returns two pairs between which the composition lies.
-func single(steps []pair.Step) (lo, hi pair.Pair, err error) {
+// single returns two profiles between which that of the composition lies.
+func single(steps []pair.Step) (lo, hi profile, err error) {
 	if len(steps) == 0 {
 		return nil, nil, bad("steps: must not be empty")
 	}
@@ -113,6 +113,9 @@ func single(steps []pair.Step) (lo, hi pair.Pair, err error) {
 	}
 	if len(steps) == 1 && steps[0].Times == 1 {
 		return steps[0].Pair, steps[0].Pair, nil
+	}
+	if r, ok := asRepeated(steps); ok {
+		return r, r, nil
 	}
 	sum := 0.0
 	for _, s := range steps {
@@ -150,7 +153,7 @@ func gaussianShift(d float64) (pair.Pair, error) {
 
 // invert returns the least ε ≥ 0 with log δ(ε) + room ≤ target, and false when there is none. By bisection to the last digit; the end
 // at which the condition holds is returned.
-func invert(p pair.Pair, target, room float64) (float64, bool) {
+func invert(p profile, target, room float64) (float64, bool) {
 	holds := func(eps float64) bool { return p.LogDelta(eps)+room <= target }
 	if holds(0) {
 		return 0, true

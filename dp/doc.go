@@ -16,10 +16,14 @@
 // # From event to number
 //
 // [Branches] turns an event and a relation into dominating pairs (package dp/pair), one list of steps for each way the two
-// data sets may differ: an inserted or a removed record, and for groups of K every split K₊ + K₋ = K. Accountants
-// compose pairs: dp/contour (exact), dp/pld (an interval), dp/rdp (an upper bound). [Epsilon] and [Delta] try them in this
-// order, take the worst branch, and say in the [Guarantee] which accountant answered and what kind of number it is. What has no
-// dominating pair is refused, with the part named ([ErrNoPair]).
+// data sets may differ: an inserted or a removed record, and for groups of K every split K₊ + K₋ = K. An [Accountant]
+// composes pairs: [Profile] where the profile is known, dp/contour (exact), dp/pld (an interval), [RDP] (an upper bound, dp/rdp).
+// [Epsilon] and [Delta] ask them in this order until the number is known sharply, take the worst branch, and say in the [Guarantee]
+// which accountant answered and what kind of number it is. What has no dominating pair is refused, with the part named ([ErrNoPair]).
+//
+// Exact and upper bound speak of the dominating pairs. These are attained by some mechanism and data for Poisson samples (SSKG, M.3),
+// for samples with and without replacement they bound it with relaxed distances; pair.FixedSubstitution is the tight pair for one
+// substitution when any exchange in a batch moves the value by at most one unit.
 //
 // # Conventions
 //

@@ -107,7 +107,11 @@ func (s Subject) laws(t *testing.T) {
 		}
 		// Order, and writing T as two steps, change nothing beyond the enclosures.
 		other := reorder(steps)
-		if o, err := s.Accountant.Epsilon(other, delta); err != nil || o.Lower > e.Upper || e.Lower > o.Upper || far(o.Upper, e.Upper, s.tol()) {
+		o, err := s.Accountant.Epsilon(other, delta)
+		if err != nil && s.Answers != nil && !s.Answers(other) {
+			return
+		}
+		if err != nil || o.Lower > e.Upper || e.Lower > o.Upper || far(o.Upper, e.Upper, s.tol()) {
 			t.Fatalf("%v gives %v; in another order %v, %v", steps, e, o, err)
 		}
 		// One more step never helps.

@@ -1,0 +1,84 @@
+package dp
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"coupling/dp/pair"
+)
+
+// bigDelta sums the definition with 300 bits.
+func bigDelta(p, q *big.Float, times int, eps float64) float64 {
+	one := big.NewFloat(1).SetPrec(300)
+	op, oq := new(big.Float).Sub(one, p), new(big.Float).Sub(one, q)
+	pow := func(x *big.Float, n int) *big.Float {
+		r := new(big.Float).Set(one)
+		for range n {
+			r.Mul(r, x)
+		}
+		return r
+	}
+	// e^ε with 300 bits by its series, for ε ≤ 8.
+	e, term := new(big.Float).Set(one), new(big.Float).Set(one)
+	for k := 1; k < 300; k++ {
+		term.Mul(term, big.NewFloat(eps).SetPrec(300))
+		term.Quo(term, big.NewFloat(float64(k)).SetPrec(300))
+		e.Add(e, term)
+	}
+	sum := new(big.Float).SetPrec(300)
+	for k := 0; k <= times; k++ {
+		c := new(big.Float).SetPrec(300).SetInt(new(big.Int).Binomial(int64(times), int64(k)))
+		a := new(big.Float).Mul(pow(p, k), pow(op, times-k))
+		b := new(big.Float).Mul(pow(q, k), pow(oq, times-k))
+		b.Mul(b, e)
+		if a.Sub(a, b).Sign() > 0 {
+			sum.Add(sum, a.Mul(a, c))
+		}
+	}
+	m := new(big.Float)
+	x := sum.MantExp(m)
+	f, _ := m.Float64()
+	return math.Log(f) + float64(x)*math.Ln2
+}
+
+func TestRepeatedResponse(t *testing.T) {
+	for _, c := range []struct {
+		truth, flip, eps float64
+		times            int
+	}{{0.75, 1, 3, 20}, {0.625, 1, 0.5, 200}, {0.75, 0.0078125, 0.3, 300}, {0.5625, 1, 8, 150}, {0.75, 0.25, 0, 100}} {
+		p, err := pair.RandomizedResponse(c.truth, c.flip, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, ok := asRepeated([]pair.Step{{Pair: p, Times: c.times}})
+		if !ok {
+			t.Fatal("not recognised")
+		}
+		// The parameters are dyadic: the point of larger loss has these probabilities exactly.
+		high := 1 - c.truth + c.flip*(2*c.truth-1)
+		want := bigDelta(big.NewFloat(high).SetPrec(300), big.NewFloat(1-c.truth).SetPrec(300), c.times, c.eps)
+		if got := r.LogDelta(c.eps); math.Abs(got-want) > r.RelErr() {
+			t.Errorf("%+v: log δ = %.16g, want %.16g", c, got, want)
+		}
+	}
+}
+
+// Many repetitions with little noise approach a Gaussian: δ at the centre is between those of slightly different shifts.
+func TestRepeatedManyTimes(t *testing.T) {
+	const times = 1_000_000
+	p, err := pair.RandomizedResponse(0.5005, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _ := asRepeated([]pair.Step{{Pair: p, Times: times}})
+	// Loss ±log(0.5005/0.4995): mean T·2e-3·1e-3, variance T·4e-6: a shift of 2.
+	for _, eps := range []float64{0.5, 3} {
+		got := math.Exp(r.LogDelta(eps))
+		phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+		want := phi(1-eps/2) - math.Exp(eps)*phi(-1-eps/2)
+		if math.Abs(got/want-1) > 2e-3 { // Berry-Esseen: a lattice of step 2e-3
+			t.Errorf("δ(%v) = %v, Gaussian limit %v", eps, got, want)
+		}
+	}
+}
