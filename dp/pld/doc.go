@@ -1,0 +1,44 @@
+// Package pld accounts for any dominating pair by privacy-loss distributions on a grid: an interval for ε or δ whose upper end is
+// pessimistic and whose lower end is optimistic, both certified.
+//
+// # In words
+//
+// The privacy loss of a composition is a sum of independent losses: put each on a grid, transform, take the T-th power,
+// transform back.
+//
+//	p, _ := pair.Poisson(pair.Laplace, 2, 0.01, 0, 1)
+//	b, err := pld.Accountant{}.Epsilon([]pair.Step{{Pair: p, Times: 10_000}}, 1e-6)
+//	// the exact ε is in [b.Lower, b.Upper]
+//
+// # Two grids
+//
+// A pair is determined by δ as a function of e^ε, which is convex. The pessimistic loss has as its profile the chords between
+// nodes on the grid ("connect the dots"); it dominates. The optimistic loss has a piecewise linear profile with corners at
+// the same nodes that stays below a tangent of δ in every cell; it is dominated. Both are off by the square
+// of the cells' width, so the interval is narrow: rounding losses down instead is off by the width, and usually gives ε = 0.
+// Cells are fine where the composed loss is decided and coarse elsewhere; all are multiples of one bin.
+//
+// # What is certified
+//
+//   - Values of δ enter with the error that the pair states (RelErr) and rounding, on the safe side; masses are
+//     built outside in, so that nothing cancels.
+//   - The convolution works on the loss tilted by e^{sL}, s chosen for the question: what decides δ = 1e-100 then has
+//     masses of order one, far above the round-off of the transform, whose bound is raised to the powers too.
+//   - The grid is cyclic; what wraps around is bounded by Chernoff's bound on the discrete losses. It can only raise
+//     the pessimistic value, and is taken off the optimistic one.
+//   - Losses beyond the last node, and infinite ones, are counted as infinite.
+//
+// Bins and cells are refined until the interval is as narrow as wanted or the bins are used up. An error means that nothing was certified.
+//
+// # Conventions
+//
+// Natural logarithms; δ and ε in the direction of the pairs, as in package contour. The cost depends on the grid, not on how often a step is
+// repeated.
+//
+// # Sources
+//
+// Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots: tighter discrete approximations of privacy loss
+// distributions" (PETS 2022). Koskela, Jälkö, Honkela, "Computing tight differential privacy guarantees using FFT" (AISTATS
+// 2020). Gopi, Lee, Wutschitz, "Numerical composition of differential privacy" (NeurIPS 2021) for what an enclosure
+// should be. Tilting before a convolution: Gerber and Shiu, "Option pricing by Esscher transforms" (1994).
+package pld

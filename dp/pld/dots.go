@@ -1,0 +1,218 @@
+package pld
+
+import (
+	"math"
+	"slices"
+)
+
+// A measure is a discrete privacy loss: masses under P, at finite losses by increasing loss, and at +∞.
+type measure struct {
+	loss, mass []float64
+	inf        float64
+}
+
+// A loss is a pair seen from both sides: right is its profile for ε ≥ 0, left that of the swapped pair.
+type loss struct {
+	right, left *profile
+}
+
+// dots connects the dots (Doroshenko et al. 2022): the returned pessimistic measure has as its profile the chords, as a
+// function of e^ε, of upper bounds of δ at the nodes, which dominates. Between the nodes, too, the optimistic one
+// stays below the tangents at points within the cells, so that it is dominated. Both halves are built from the outside
+// in, the left one as the right one of the swapped pair: δ(ε) = 1 − e^ε + e^ε δ′(−ε).
+func (l loss) dots(right, left []float64) (pessimistic, optimistic measure) {
+	up, vp := l.right.chords(right), l.left.chords(left)
+	up[0] = max(up[0], vp[0])
+	vp[0] = up[0]
+	a, inf := fromAbove(right, up)
+	b, _ := fromAbove(left, vp)
+	k := float64(len(right)+len(left)+16) * 8 * ulp
+	// At a node left of 0 the profile is off by the difference of what the halves make of δ(0): let the right one have more.
+	pessimistic = join(right, left, a, b, 1+4*k, 1+k, inf*(1+4*k))
+	pessimistic.center(+8 * ulp)
+
+	lo, llo := l.right.tangents(right), l.left.tangents(left)
+	d := min(lo[0], llo[0])
+	lower := func(at float64) (m measure, lack float64) {
+		lo[0], llo[0] = at, at
+		a, inf := fromBelow(right, lo)
+		b, _ := fromBelow(left, llo)
+		m = join(right, left, a, b, 1-4*k, 1-k, inf*(1-4*k))
+		return m, m.center(-8 * ulp)
+	}
+	// The kink between the halves may come out concave: a lower value there makes it convex.
+	optimistic, lack := lower(d)
+	if tol := 16 * ulp * float64(len(right)+len(left)); lack > tol {
+		bad, good := d, 0.0
+		for range 40 {
+			mid := bad - (bad-good)/2
+			if bad-good < 1e-3*(d-good) { // near d, look nearer
+				mid = bad - (bad-good)/16
+			}
+			m, l := lower(mid)
+			if l > tol {
+				bad = mid
+				continue
+			}
+			good, optimistic = mid, m
+		}
+	}
+	return pessimistic, optimistic
+}
+
+// chords returns upper bounds of δ at the nodes.
+func (f *profile) chords(nodes []float64) []float64 {
+	out := make([]float64, len(nodes))
+	for i, e := range nodes {
+		out[i] = f.above(e)
+	}
+	return out
+}
+
+// tangents returns values at the nodes whose chords lie below a tangent of δ within each cell.
+func (f *profile) tangents(nodes []float64) []float64 {
+	n := len(nodes)
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = math.Inf(1)
+	}
+	for i := range n - 1 {
+		a, b := nodes[i], nodes[i+1]
+		atA, atB := 0.0, -1.0
+		// Where δ falls steeply the tangent at the middle crosses 0 within the cell: one further right does not.
+		want := 0.3 * f.at(b).delta
+		for part := 0.5; part > 1e-9 && (atB < 0 || atB < want); part /= 4 {
+			c := b + math.Log1p(part*math.Expm1(a-b))
+			if !(a < c && c < b) {
+				break
+			}
+			atA, atB = f.tangent(a, c, b)
+		}
+		if atB < 0 {
+			atA, atB = 0, 0
+		}
+		out[i], out[i+1] = min(out[i], atA), min(out[i+1], atB)
+	}
+	out[n-1] = min(out[n-1], f.inf*(1-f.rel-4*ulp))
+	for i := 1; i < n; i++ {
+		out[i] = min(out[i], out[i-1])
+	}
+	return out
+}
+
+// fromAbove returns the masses at the nodes after the first, and at ∞, of a measure whose profile passes through or
+// above the values d at the nodes. Going left, z is e^ε times the Q-mass to the right, and at its profile at the node.
+func fromAbove(nodes, d []float64) (mass []float64, inf float64) {
+	n := len(nodes)
+	mass = make([]float64, n)
+	inf = d[n-1]
+	at, z := inf, 0.0
+	for i := n - 2; i >= 0; i-- {
+		drop := -math.Expm1(nodes[i] - nodes[i+1])
+		p := max(0, (d[i]-at)/drop-z)
+		mass[i+1] = p
+		at += (z + p) * drop
+		z = (z + p) * math.Exp(nodes[i]-nodes[i+1])
+	}
+	return mass, inf
+}
+
+// fromBelow returns the masses of the measure whose profile is the greatest convex function below the values d.
+func fromBelow(nodes, d []float64) (mass []float64, inf float64) {
+	n := len(nodes)
+	mass = make([]float64, n)
+	// rise is the Q-mass between two corners of the hull, times e^ε at the right one.
+	rise := func(i, j int) float64 { return (d[i] - d[j]) / -math.Expm1(nodes[i]-nodes[j]) }
+	hull := []int{0}
+	for k := 1; k < n; k++ {
+		for len(hull) > 1 {
+			i, j := hull[len(hull)-2], hull[len(hull)-1]
+			if rise(i, j) >= rise(j, k)*math.Exp(nodes[j]-nodes[k]) {
+				break
+			}
+			hull = hull[:len(hull)-1]
+		}
+		hull = append(hull, k)
+	}
+	for h := 1; h < len(hull); h++ {
+		j := hull[h]
+		mass[j] = rise(hull[h-1], j)
+		if h+1 < len(hull) {
+			k := hull[h+1]
+			mass[j] = max(0, mass[j]-rise(j, k)*math.Exp(nodes[j]-nodes[k]))
+		}
+	}
+	return mass, d[n-1]
+}
+
+// join puts the halves together, with mass 0 at 0. The left half has masses under Q.
+func join(right, left, a, b []float64, ka, kb, inf float64) measure {
+	m := measure{inf: inf}
+	for i := len(left) - 1; i > 0; i-- {
+		m.loss = append(m.loss, -left[i])
+		m.mass = append(m.mass, b[i]*kb*math.Exp(-left[i]))
+	}
+	m.loss, m.mass = append(m.loss, 0), append(m.mass, 0)
+	for i := 1; i < len(right); i++ {
+		m.loss = append(m.loss, right[i])
+		m.mass = append(m.mass, a[i]*ka)
+	}
+	return m
+}
+
+// center gives to loss 0 what the masses lack of one, and extra. It returns what they exceed one by; where extra is
+// negative all masses are made smaller by as much: δ(ε) ≥ 1 − e^ε makes up for what is then too much at 0.
+func (m *measure) center(extra float64) (lack float64) {
+	sum, comp := m.inf, 0.0
+	for _, p := range m.mass {
+		t := sum + p
+		if sum >= p {
+			comp += (sum - t) + p
+		} else {
+			comp += (p - t) + sum
+		}
+		sum = t
+	}
+	i, _ := slices.BinarySearch(m.loss, 0)
+	rest := (1 - sum) - comp + extra
+	m.mass[i] = max(0, rest)
+	if rest < 0 && extra < 0 {
+		for j := range m.mass {
+			m.mass[j] *= 1 + rest - 4*ulp
+		}
+		m.inf *= 1 + rest - 4*ulp
+	}
+	return max(0, -rest)
+}
+
+// logMoment returns log Σ mass·e^{s·loss} over the finite losses, and the mean and variance of the tilted loss.
+func (m *measure) logMoment(s float64) (k, mean, variance float64) {
+	top := math.Inf(-1)
+	for i, p := range m.mass {
+		if p > 0 {
+			top = max(top, s*m.loss[i]+math.Log(p))
+		}
+	}
+	sum := 0.0
+	for i, p := range m.mass {
+		w := p * math.Exp(s*m.loss[i]-top)
+		if top > 600 || top < -600 {
+			w = math.Exp(math.Log(p) + s*m.loss[i] - top)
+		}
+		sum += w
+		mean += w * m.loss[i]
+		variance += w * m.loss[i] * m.loss[i]
+	}
+	mean /= sum
+	variance = max(0, variance/sum-mean*mean)
+	if variance < 1e-6*mean*mean { // cancelled
+		variance = 0
+		for i, p := range m.mass {
+			if p > 0 {
+				d := m.loss[i] - mean
+				variance += math.Exp(math.Log(p)+s*m.loss[i]-top) / sum * d * d
+			}
+		}
+	}
+	return top + math.Log(sum), mean, variance
+}

@@ -1,0 +1,270 @@
+package pld
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"coupling/dp/pair"
+)
+
+// Accountant composes any dominating pairs by privacy-loss distributions on a grid. The zero value is ready to use; it
+// is stateless and safe for concurrent use.
+type Accountant struct {
+	// Width is the wanted width of the interval, relative to ε (or to δ, for Delta); 1e-4 if zero. The grid is refined
+	// until it is reached or Bins are used up; then the interval is what it is.
+	Width float64
+	// Bins limits the bins of the grid, 2²⁰ if zero (about a second), rounded down to a power of two.
+	Bins int
+}
+
+// Name is "pld".
+func (Accountant) Name() string { return "pld" }
+
+// Epsilon returns bounds of the least ε ≥ 0 with δ(ε) ≤ delta, for delta in (0, 1). Upper is the pessimistic value, Lower the
+// optimistic one; a Lower of 0 may mean that nothing is known. Errors: ErrInvalid, ErrRange, ErrUnbounded.
+func (a Accountant) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
+	if !(delta > 0 && delta < 1) {
+		return pair.Interval{}, fmt.Errorf("pld: delta = %v: must be in (0, 1): %w", delta, ErrInvalid)
+	}
+	return a.answer(steps, question{logDelta: math.Log(delta), invert: true})
+}
+
+// Delta returns bounds of δ(ε) for finite ε ≥ 0. Errors: ErrInvalid, ErrRange.
+func (a Accountant) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
+	if !(eps >= 0) || math.IsInf(eps, 0) {
+		return pair.Interval{}, fmt.Errorf("pld: eps = %v: must be at least 0 and finite: %w", eps, ErrInvalid)
+	}
+	return a.answer(steps, question{eps: eps})
+}
+
+func (a Accountant) answer(steps []pair.Step, q question) (pair.Interval, error) {
+	parts, err := a.parts(steps)
+	if err != nil {
+		return pair.Interval{}, err
+	}
+	parts = slices.DeleteFunc(parts, func(p *part) bool { return math.IsInf(p.loss.right.at(0).logDelta, -1) }) // P = Q
+	if len(parts) == 0 {
+		return pair.Interval{}, nil
+	}
+	goal := q.logDelta
+	if !q.invert {
+		// The composition is no more private than one of its steps; and δ is not asked for below e^−600.
+		goal = -600
+		for _, p := range parts {
+			goal = max(goal, p.loss.right.pair.LogDelta(q.eps))
+		}
+	} else if err := reachable(parts, q); err != nil {
+		return pair.Interval{}, err
+	}
+	best := pure(parts)
+	if !q.invert {
+		if _, inf := infinite(parts); q.eps >= best.Upper {
+			return pair.Interval{Lower: inf * (1 - 1e-12), Upper: inf * (1 + 1e-12)}, nil
+		}
+		best.Upper = 1
+	}
+	unit := unitOf(parts)
+	for _, p := range parts {
+		if err := p.prepare(goal, unit); err != nil {
+			return pair.Interval{}, err
+		}
+	}
+	v := settle(parts, q)
+	n := 400.0
+	for {
+		got, bins, err := a.look(parts, v, q, unit, n)
+		if err != nil {
+			return pair.Interval{}, err
+		}
+		best = pair.Interval{Lower: max(best.Lower, got.Lower), Upper: min(best.Upper, got.Upper)}
+		if best.Upper-best.Lower <= a.width()*best.Upper || bins >= a.bins() {
+			break
+		}
+		n *= 4
+	}
+	if math.IsNaN(best.Upper) || math.IsInf(best.Upper, 0) || best.Lower > best.Upper {
+		return pair.Interval{}, fmt.Errorf("pld: no answer on %d bins: %w", a.bins(), ErrRange)
+	}
+	return best, nil
+}
+
+// infinite returns log of the probability of an infinite loss, and that.
+func infinite(parts []*part) (log, inf float64) {
+	survive := 0.0
+	for _, p := range parts {
+		survive += p.times * math.Log1p(-p.loss.right.inf)
+	}
+	inf = -math.Expm1(survive)
+	return math.Log(inf), inf
+}
+
+// reachable refuses a δ below the probability of an infinite loss.
+func reachable(parts []*part, q question) error {
+	if log, inf := infinite(parts); log >= q.logDelta {
+		return fmt.Errorf("pld: delta = %.3g: the loss is infinite with probability %.3g: %w", math.Exp(q.logDelta), inf, ErrUnbounded)
+	}
+	return nil
+}
+
+// pure returns an interval up to the sum of the largest losses: pure differential privacy. Infinite losses apart, where there are some.
+func pure(parts []*part) pair.Interval {
+	sum := 0.0
+	for _, p := range parts {
+		if p.loss.right.inf > 0 {
+			return pair.Interval{Upper: math.Inf(1)}
+		}
+		sum += p.times * max(0, p.loss.right.max)
+	}
+	return pair.Interval{Upper: sum * (1 + 16*ulp*float64(len(parts)))}
+}
+
+// look divides the losses into about n cells each, composes and reads the answer off.
+func (a Accountant) look(parts []*part, v view, q question, unit, n float64) (got pair.Interval, bins int, err error) {
+	goal := -34 - math.Log(v.s) - math.Log1p(v.s) - math.Log(v.scale()) - excess(v.s)
+	first, last := window(parts, v, goal)
+	if !(last > first) || math.IsInf(last-first, 0) {
+		return got, 0, fmt.Errorf("pld: composed loss in [%v, %v]: %w", first, last, ErrRange)
+	}
+	span := (last - first) * 1.02
+	// Bins of the width of the finest cells, 1/n of eight standard deviations of a loss.
+	fine := 8 / n * math.Sqrt(math.Max(v.variance, 1e-300)/maxTimes(parts))
+	bins = 1 << 10
+	for bins < a.bins() && span/float64(bins) > fine {
+		bins *= 2
+	}
+	l := lattice{width: math.Ldexp(unit, int(math.Ceil(math.Log2(span/float64(bins)/unit)))), bins: bins}
+	divide(parts, v, n, l.width)
+	// Divided anew, the measures are others, if not by much.
+	high := composeSide(parts, v, false, l, first)
+	low := composeSide(parts, v, true, l, first)
+	if !q.invert {
+		_, hi := high.log(q.eps)
+		lo, _ := low.log(q.eps)
+		return pair.Interval{Lower: math.Exp(lo) * (1 - 4*ulp), Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+4*ulp)))}, bins, nil
+	}
+	round := 2 * ulp * (1 + math.Abs(q.logDelta))
+	_, upper, ok := crossing(q.logDelta-round, max(0, v.mean), 0.1*v.scale(), func(eps float64) float64 { _, hi := high.log(eps); return hi })
+	if !ok {
+		return pair.Interval{Upper: math.Inf(1)}, bins, nil
+	}
+	lower, _, _ := crossing(q.logDelta+round, upper, 1e-7*v.scale(), func(eps float64) float64 { lo, _ := low.log(eps); return lo })
+	return pair.Interval{Lower: max(0, lower), Upper: upper}, bins, nil
+}
+
+func maxTimes(parts []*part) float64 {
+	t := 0.0
+	for _, p := range parts {
+		t = max(t, p.times)
+	}
+	return t
+}
+
+// crossing finds a < b, close together, with f(a) > want ≥ f(b), of a decreasing f, by doubling steps from start and Illinois
+// steps between. Without an a in sight a is 0; it returns false if no such b is. What it returns it has
+// evaluated: f, being a bound, need not be decreasing far from the tilt.
+func crossing(want, start, step float64, f func(eps float64) float64) (a, b float64, ok bool) {
+	g := func(x float64) float64 {
+		if v := f(x) - want; !math.IsNaN(v) {
+			return v
+		}
+		return math.Inf(1)
+	}
+	b = start
+	fb := g(b)
+	a, fa := b, fb
+	for tries := 0; !(fb <= 0); tries++ {
+		if tries > 60 {
+			return 0, 0, false
+		}
+		a, fa = b, fb
+		b += step
+		fb = g(b)
+		step *= 2
+	}
+	for tries := 0; !(fa > 0); tries++ {
+		b, fb = a, fa
+		if b == 0 || tries > 60 {
+			return 0, b, true
+		}
+		a = max(0, a-step)
+		fa = g(a)
+		step *= 2
+	}
+	for range 100 {
+		if b-a <= 1e-13*b {
+			break
+		}
+		mid := a + (b-a)/2
+		if !math.IsInf(fa, 0) && !math.IsInf(fb, 0) {
+			mid = a + (b-a)*min(max(fa/(fa-fb), 1e-3), 1-1e-3)
+		}
+		if mid <= a || mid >= b {
+			break
+		}
+		if v := g(mid); v > 0 {
+			a, fa = mid, v
+			fb /= 2
+		} else {
+			b, fb = mid, v
+			fa /= 2
+		}
+	}
+	return a, b, true
+}
+
+func (a Accountant) parts(steps []pair.Step) ([]*part, error) {
+	if !(a.Width >= 0) || a.Width >= 1 || a.Bins < 0 {
+		return nil, fmt.Errorf("pld: Width = %v, Bins = %v: Width must be in [0, 1), Bins at least 0: %w", a.Width, a.Bins, ErrInvalid)
+	}
+	if len(steps) == 0 {
+		return nil, fmt.Errorf("pld: steps is empty: %w", ErrInvalid)
+	}
+	var parts []*part
+	for i, s := range steps {
+		if s.Times < 1 || s.Times > 1e12 {
+			return nil, fmt.Errorf("pld: steps[%d].Times = %d: must be in [1, 1e12]: %w", i, s.Times, ErrInvalid)
+		}
+		if s.Pair == nil {
+			return nil, fmt.Errorf("pld: steps[%d].Pair is nil: %w", i, ErrInvalid)
+		}
+		if known := find(parts, s.Pair); known != nil {
+			known.times += float64(s.Times)
+			continue
+		}
+		parts = append(parts, &part{loss: loss{newProfile(s.Pair), newProfile(s.Pair.Swap())}, times: float64(s.Times)})
+	}
+	return parts, nil
+}
+
+// find returns the part of the same pair, if there is one.
+func find(parts []*part, p pair.Pair) *part {
+	if !reflect.TypeOf(p).Comparable() {
+		return nil
+	}
+	for _, o := range parts {
+		if o.loss.right.pair == p {
+			return o
+		}
+	}
+	return nil
+}
+
+func (a Accountant) width() float64 {
+	if a.Width == 0 {
+		return 1e-4
+	}
+	return a.Width
+}
+
+func (a Accountant) bins() int {
+	if a.Bins == 0 {
+		return 1 << 20
+	}
+	n := 1 << 10
+	for 2*n <= a.Bins && n < 1<<24 {
+		n *= 2
+	}
+	return n
+}

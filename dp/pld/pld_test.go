@@ -1,0 +1,327 @@
+package pld_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"coupling/dp/contour"
+	"coupling/dp/dptest"
+	"coupling/dp/pair"
+	"coupling/dp/pld"
+)
+
+func poisson(t testing.TB, noise pair.Noise, scale, rate float64, inserted, removed int) pair.Pair {
+	t.Helper()
+	p, err := pair.Poisson(noise, scale, rate, inserted, removed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func repeat(p pair.Pair, n int) []pair.Step { return []pair.Step{{Pair: p, Times: n}} }
+
+func TestConformance(t *testing.T) {
+	dptest.Run(t, dptest.Subject{
+		Accountant: pld.Accountant{Width: 5e-2, Bins: 1 << 12},
+		// Whoever asks for a narrow interval gets it from the grid that suits the question.
+		RelTol: 0.05,
+	})
+}
+
+// The exact value, which package contour knows to eleven digits, lies between the optimistic and the pessimistic one,
+// and the pessimistic one is not far.
+func TestContourIsInside(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2022, 4))
+	between := func(a, b float64) float64 { return a + (b-a)*rng.Float64() }
+	compared := 0
+	for range 12 {
+		sigma, rate := math.Exp(between(-0.5, 2)), math.Exp(between(-5, -0.5))
+		n := int(math.Exp(between(3, 10)))
+		pr := poisson(t, pair.Gaussian, sigma, rate, rng.IntN(3), 1+rng.IntN(3))
+		if rng.IntN(2) == 0 {
+			pr = pr.Swap()
+		}
+		steps := repeat(pr, n)
+		if rng.IntN(2) == 0 {
+			steps = append(steps, pair.Step{Pair: poisson(t, pair.Gaussian, 4, 1, 0, 1), Times: 3})
+		}
+		delta := math.Exp(-between(1, 300))
+		exact, err := contour.Accountant{Work: 1e6}.Epsilon(steps, delta)
+		if err != nil {
+			continue
+		}
+		compared++
+		a := pld.Accountant{Width: 2e-2, Bins: 1 << 14}
+		got, err := a.Epsilon(steps, delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Lower > exact.Upper || got.Upper < exact.Lower {
+			t.Errorf("%v: exact ε in %v, outside %v", steps, exact, got)
+		}
+		if got.Upper > 1.5*exact.Upper+1e-3 {
+			t.Errorf("%v: ε in %v is far above %v", steps, got, exact)
+		}
+		d, err := a.Delta(steps, exact.Upper)
+		if err != nil || d.Lower > delta || d.Upper < delta*(1-1e-6) {
+			t.Errorf("%v: δ(%v) in %v, %v: must hold %v", steps, exact.Upper, d, err, delta)
+		}
+	}
+	if compared < 6 {
+		t.Errorf("only %d compositions were compared", compared)
+	}
+}
+
+// Randomised response composes to a binomial loss: δ(ε) = Σ C(T,k) (θ^k θ̄^(T−k) − e^ε θ^(T−k) θ̄^k)₊.
+func TestRandomizedResponse(t *testing.T) {
+	for _, theta := range []float64{0.52, 0.75, 0.9} {
+		rr, err := pair.RandomizedResponse(theta, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{1, 7, 100} {
+			unit := math.Log(theta / (1 - theta))
+			for _, eps := range []float64{0, 0.4 * unit, unit * math.Sqrt(float64(n)), 3.3 * unit * math.Sqrt(float64(n))} {
+				want := 0.0
+				lg := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
+				for k := range n + 1 {
+					p := lg(n) - lg(k) - lg(n-k) + float64(k)*math.Log(theta) + float64(n-k)*math.Log1p(-theta)
+					if l := unit*float64(2*k-n) - eps; l > 0 {
+						want += math.Exp(p) * -math.Expm1(-l)
+					}
+				}
+				got, err := pld.Accountant{}.Delta(repeat(rr, n), eps)
+				// Lgamma is good to some 1e-14 of its size.
+				if err != nil || got.Lower > want*(1+1e-10) || got.Upper < want*(1-1e-10) || got.Upper-got.Lower > 0.02*want+1e-5*theta {
+					t.Errorf("θ=%v T=%d: δ(%v) in [%.12g, %.12g], %v, want %.12g", theta, n, eps, got.Lower, got.Upper, err, want)
+				}
+			}
+		}
+	}
+}
+
+// One step has the profile of its pair, whatever the pair.
+func TestOneStep(t *testing.T) {
+	fixed, err := pair.FixedSubstitution(pair.Gaussian, 0.8, 100, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	laplaceFixed, err := pair.FixedSubstitution(pair.Laplace, 0.8, 100, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	norm, err := pair.NewNorm(0.7, 3, 1, 0.3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []pair.Pair{
+		poisson(t, pair.Gaussian, 0.5, 0.1, 0, 1), poisson(t, pair.Laplace, 0.5, 0.1, 2, 1), poisson(t, pair.Laplace, 1, 1, 0, 1),
+		poisson(t, pair.Gaussian, 0.05, 1, 0, 1), fixed, laplaceFixed, norm,
+	} {
+		for _, eps := range []float64{0, 0.1, 0.5, 2, 10} {
+			want := pair.Delta(p, eps)
+			got, err := pld.Accountant{Width: 1e-2, Bins: 1 << 14}.Delta(repeat(p, 1), eps)
+			if err != nil || got.Lower > want*(1+1e-11) || got.Upper < want*(1-1e-11) || got.Upper-got.Lower > 0.03*want+1e-12 {
+				t.Errorf("%v: δ(%v) in %v, %v; want %v", p, eps, got, err, want)
+			}
+		}
+	}
+}
+
+// refCase is one composition of ../shared/refs/dp.
+type refCase struct {
+	ID, Scale string
+	P, Q      struct{ W, Mean []string }
+	T         int
+	Exact     []struct {
+		Dir, Delta, Eps string
+		Err             json.RawMessage `json:"err_est"`
+	}
+}
+
+func TestReferences(t *testing.T) {
+	files, _ := filepath.Glob("../../../shared/refs/dp/composed_*.json")
+	if len(files) == 0 {
+		t.Log("../shared/refs/dp/composed_*.json are not here: only the cases in testdata are compared")
+	}
+	for _, f := range append(files, "testdata/composed.json") {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file struct{ Cases []refCase }
+		if err := json.Unmarshal([]byte(strings.NewReplacer(": NaN", ": null", ": Infinity", ": null").Replace(string(raw))), &file); err != nil {
+			t.Fatal(f, err)
+		}
+		for _, c := range file.Cases {
+			c.check(t)
+		}
+	}
+}
+
+func (c refCase) check(t *testing.T) {
+	number := func(s string) float64 {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	side := func(w, m []string) (out []pair.Component) {
+		for i := range w {
+			out = append(out, pair.Component{LogWeight: math.Log(number(w[i])), Mean: number(m[i])})
+		}
+		return out
+	}
+	p, err := pair.NewMixture(pair.Gaussian, number(c.Scale), side(c.P.W, c.P.Mean), side(c.Q.W, c.Q.Mean))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range c.Exact {
+		var own float64
+		if string(e.Err) == "null" || json.Unmarshal(e.Err, &own) != nil || own > 1e-12 || e.Eps == "nan" {
+			continue // a reference that does not know its own error
+		}
+		pr := pair.Pair(p)
+		if e.Dir == "reverse" {
+			pr = p.Swap()
+		}
+		// A grid small enough for a test: the interval must hold the value all the same, and not be useless.
+		bins := 1 << 16
+		if c.T > 10_000_000 {
+			bins = 1 << 18
+		}
+		got, err := pld.Accountant{Width: 1e-3, Bins: bins}.Epsilon(repeat(pr, c.T), number(e.Delta))
+		want := number(e.Eps)
+		if err != nil || got.Lower > want*(1+1e-9) || got.Upper < want*(1-1e-9) || got.Upper > want*1.1 {
+			t.Errorf("%s %s δ=%s: ε in %v, %v; want %v", c.ID, e.Dir, e.Delta, got, err, want)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	g := poisson(t, pair.Gaussian, 1, 0.1, 0, 1)
+	leaky, err := pair.NewDiscrete([]float64{0.5, 0.499, 0.001}, []float64{0.499, 0.501, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		steps []pair.Step
+		delta float64
+		a     pld.Accountant
+		want  error
+	}{
+		{steps: nil, delta: 1e-5, want: pld.ErrInvalid},
+		{steps: repeat(nil, 1), delta: 1e-5, want: pld.ErrInvalid},
+		{steps: repeat(g, 0), delta: 1e-5, want: pld.ErrInvalid},
+		{steps: repeat(g, 1), delta: 0, want: pld.ErrInvalid},
+		{steps: repeat(g, 1), delta: 1, want: pld.ErrInvalid},
+		{steps: repeat(g, 1), delta: math.NaN(), want: pld.ErrInvalid},
+		{steps: repeat(g, 1), delta: 1e-5, a: pld.Accountant{Width: -1}, want: pld.ErrInvalid},
+		{steps: repeat(leaky, 10), delta: 1e-5, want: pld.ErrUnbounded},
+	} {
+		if b, err := c.a.Epsilon(c.steps, c.delta); !errors.Is(err, c.want) {
+			t.Errorf("%v, δ=%v: got %v, %v; want %v", c.steps, c.delta, b, err, c.want)
+		}
+	}
+	if b, err := (pld.Accountant{}).Epsilon(repeat(leaky, 10), 0.02); err != nil || b.Upper > 1 {
+		t.Errorf("above the infinite part: %v, %v", b, err)
+	}
+	for _, eps := range []float64{-1, math.NaN(), math.Inf(1)} {
+		if _, err := (pld.Accountant{}).Delta(repeat(g, 1), eps); !errors.Is(err, pld.ErrInvalid) {
+			t.Errorf("ε=%v: %v", eps, err)
+		}
+	}
+}
+
+// FuzzSafe tries extreme parameters: an answer must lie between bounds that hold of any composition. From below, T steps
+// reveal at least what one reveals; from above, Chernoff's bound from the log-moments of the pair.
+func FuzzSafe(f *testing.F) {
+	f.Add(1.5, 1.0/1200, 160_000, 11.5, uint8(0))
+	f.Add(0.4, 1e-3, 1000, 11.5, uint8(2))
+	f.Add(4.0, 3.3e-4, 10_000, 41.3, uint8(1))
+	f.Add(1e-3, 0.5, 1, 11.0, uint8(1))
+	f.Add(1e6, 1e-12, 1_000_000_000, 460.0, uint8(2))
+	f.Add(1.0, 1e-12, 1_000_000_000, 14.0, uint8(3))
+	f.Add(0.01, 1.0, 1_000_000_000, 460.0, uint8(0))
+	f.Add(5.0, 1e-3, 1000, 14.0, uint8(0xF0))
+	f.Fuzz(func(t *testing.T, scale, rate float64, times int, logDelta float64, shape uint8) {
+		if !(scale >= 1e-3 && scale <= 1e6 && rate >= 1e-12 && rate <= 1 && times >= 1 && times <= 1e9 && logDelta > 0.01 && logDelta < 461) {
+			t.Skip()
+		}
+		p, err := pair.Poisson(pair.Noise(shape>>1&1), scale, rate, int(shape>>2)&3, 1+int(shape>>4))
+		if err != nil {
+			t.Skip()
+		}
+		pr := pair.Pair(p)
+		if shape&1 == 1 {
+			pr = p.Swap()
+		}
+		b, err := pld.Accountant{Bins: 1 << 13}.Epsilon(repeat(pr, times), math.Exp(-logDelta))
+		if errors.Is(err, pld.ErrRange) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(b.Lower >= 0 && b.Lower <= b.Upper) || math.IsInf(b.Upper, 0) {
+			t.Fatalf("ε in %v", b)
+		}
+		if one := pr.LogDelta(b.Upper); one > -logDelta+1e-9*logDelta+pr.RelErr() {
+			t.Errorf("ε = %v is too small: one step has log δ = %v > %v", b.Upper, one, -logDelta)
+		}
+		for _, order := range []float64{1.01, 1.5, 2, 5, 20, 100, 1000} {
+			k, e := pr.LogMoment(order)
+			s := order - 1
+			chernoff := float64(times)*(k+e) - s*b.Lower - s*math.Log1p(1/s) - math.Log1p(s)
+			if b.Lower > 0 && chernoff < -logDelta-1e-9*(logDelta+math.Abs(float64(times)*k)) {
+				t.Errorf("ε ≥ %v is too large: Chernoff's bound of log δ is %v at order %v", b.Lower, chernoff, order)
+			}
+		}
+	})
+}
+
+func ExampleAccountant_Epsilon() {
+	p, err := pair.Poisson(pair.Laplace, 2, 0.01, 0, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	b, err := pld.Accountant{Width: 1e-3}.Epsilon([]pair.Step{{Pair: p, Times: 10_000}}, 1e-6)
+	fmt.Printf("ε = %.2f, known to 0.1%%: %v, %v\n", b.Upper, b.Upper-b.Lower < 1e-3*b.Upper, err)
+	// Output: ε = 2.12, known to 0.1%: true, <nil>
+}
+
+func BenchmarkEpsilon(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		steps []pair.Step
+		delta float64
+	}{
+		{"sgd/T=160000", repeat(poisson(b, pair.Gaussian, 1.5, 1.0/1200, 0, 1), 160_000), 1e-5},
+		{"sgd/T=85000000", repeat(poisson(b, pair.Gaussian, 1.5, 1.0/1200, 0, 1), 85_000_000), 1e-5},
+		{"sgd/T=1000/delta=1e-20", repeat(poisson(b, pair.Gaussian, 1, 0.01, 0, 1), 1000), 1e-20},
+		{"group16/T=1000", repeat(poisson(b, pair.Gaussian, 5, 1e-3, 0, 16), 1000), 1e-6},
+		{"laplace/T=1000", repeat(poisson(b, pair.Laplace, 2, 0.01, 0, 1), 1000), 1e-6},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var e pair.Interval
+			for b.Loop() {
+				var err error
+				if e, err = (pld.Accountant{}).Epsilon(c.steps, c.delta); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(-math.Log10((e.Upper-e.Lower)/e.Upper), "digits")
+		})
+	}
+}

@@ -1,0 +1,208 @@
+package pld
+
+import (
+	"fmt"
+	"math"
+)
+
+// A part is one loss of a composition and how often it is composed, with the cells it is divided into.
+type part struct {
+	loss
+	times       float64
+	right, left float64 // ends of the halves
+	high, low   measure // pessimistic and optimistic
+}
+
+// A question is ε for a δ, or δ at an ε.
+type question struct {
+	eps      float64
+	logDelta float64
+	invert   bool // logDelta is known, eps is asked for
+}
+
+// A view is where a composition is looked at: the tilt, and what ΣT·K and the composed tilted loss are there.
+type view struct {
+	s, k, mean, variance float64
+}
+
+// scale is the width of the tilted δ about ε, in orders of s.
+func (v view) scale() float64 {
+	return math.Sqrt(v.variance + 1/(v.s*v.s) + 1/((v.s+1)*(v.s+1)))
+}
+
+// at views the pessimistic composition at order s.
+func at(parts []*part, s float64) view {
+	v := view{s: s}
+	for _, p := range parts {
+		k, m, w := p.high.logMoment(s)
+		v.k += p.times * k
+		v.mean += p.times * m
+		v.variance += p.times * w
+	}
+	return v
+}
+
+// aim finds the order whose tilt centres the composition on the answer: the saddle point of e^{ΣT·K(s) − sε}/(s(s+1)),
+// for the ε of the question or, from the saddle-point approximation, for the ε that its δ will turn out to need.
+func aim(parts []*part, q question) view {
+	f := func(s float64) float64 {
+		v := at(parts, s)
+		eps := v.mean - 1/s - 1/(s+1)
+		if !q.invert {
+			return (eps - q.eps) / v.scale()
+		}
+		if eps < 0 { // ε = 0 answers
+			return -1
+		}
+		return q.logDelta - (v.k - s*eps - math.Log(s) - math.Log1p(s) - 0.5*math.Log(2*math.Pi) - math.Log(v.scale()))
+	}
+	// Of log s. Beyond the upper end the tilt would single out losses closer than the grid can tell.
+	end := 0.0
+	for _, p := range parts {
+		end = max(end, p.right)
+	}
+	lo, hi := -34-math.Log(end), 14-math.Log(end)
+	for hi-lo > 1e-3 {
+		mid := (lo + hi) / 2
+		if v := f(math.Exp(mid)); v > 0 || math.IsNaN(v) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return at(parts, math.Exp(lo))
+}
+
+// divide divides every loss, cells being worth dividing while their share of the variance at v is above 1/n³ of the
+// composed one, down to the floor.
+func divide(parts []*part, v view, n, floor float64) {
+	for _, p := range parts {
+		var k float64
+		if len(p.high.mass) > 0 {
+			k, _, _ = p.high.logMoment(v.s)
+		}
+		r := resolution{floor: floor, tilt: v.s, shift: k, worth: 64 * v.variance / (n * n * n) / p.times, sign: 1}
+		right := p.loss.right.cells(max(p.right, floor), r)
+		r.sign = -1
+		left := p.loss.left.cells(max(p.left, floor), r)
+		p.high, p.low = p.dots(right, left)
+	}
+}
+
+// settle finds tilt and division together, coarsely: each needs the other.
+func settle(parts []*part, q question) view {
+	v := view{s: 0}
+	for _, p := range parts {
+		w := max(p.right, p.left)
+		v.variance += p.times * w * w
+	}
+	for range 60 {
+		divide(parts, v, 60, 0)
+		next := aim(parts, q)
+		// What matters is the spread where δ looks: no finer than the kernel of width 1/s needs.
+		next.variance = max(next.variance, 1e-3/(next.s*next.s))
+		done := math.Abs(math.Log(next.s/v.s)) < 0.3 && next.variance > v.variance/3
+		v = next
+		if done {
+			break
+		}
+	}
+	return v
+}
+
+// window returns the first bin's loss and the width of a window outside which the tilted mass of either measure is
+// below e^logGoal.
+func window(parts []*part, v view, logGoal float64) (first, last float64) {
+	first, last = math.Inf(1), math.Inf(-1)
+	for _, low := range [...]bool{false, true} {
+		b, _ := chernoff(parts, v, low, -1, func(k, d float64) float64 { return (k - logGoal) / d })
+		a, _ := chernoff(parts, v, low, 1, func(k, d float64) float64 { return (k - logGoal) / d })
+		first, last = min(first, -b), max(last, a)
+	}
+	return first, last
+}
+
+// chernoff minimises g(ΣT·(K(s+d) − K(s)), d) over d of one side: side 1 for the upper tail, −1 for the lower. It returns the d too.
+func chernoff(parts []*part, v view, low bool, side float64, g func(k, d float64) float64) (best, at float64) {
+	moment := func(s float64) float64 {
+		k := 0.0
+		for _, p := range parts {
+			m := &p.high
+			if low {
+				m = &p.low
+			}
+			l, _, _ := m.logMoment(s)
+			k += p.times * (l + 1e-14*math.Abs(l) + 4*ulp)
+		}
+		return k
+	}
+	base := moment(v.s)
+	best = math.Inf(1)
+	worse := 0
+	for d := 0.7 / math.Sqrt(v.variance); d < 1e18 && worse < 4; d *= 1.6 {
+		k := moment(v.s+side*d) - base
+		b := g(k+1e-14*math.Abs(base), d)
+		if math.IsNaN(b) || math.IsInf(k, 0) {
+			break
+		}
+		if b < best {
+			best, at, worse = b, d, 0
+		} else {
+			worse++
+		}
+	}
+	return best, at
+}
+
+// compose convolves one side, and bounds what lies beyond the window.
+func composeSide(parts []*part, v view, low bool, l lattice, first float64) *density {
+	var ms []measure
+	var times []float64
+	for _, p := range parts {
+		m := p.high
+		if low {
+			m = p.low
+		}
+		ms, times = append(ms, m), append(times, p.times)
+	}
+	d := compose(ms, times, v.s, l, first)
+	last := d.first + float64(l.bins)*l.width
+	up, _ := chernoff(parts, v, low, 1, func(k, t float64) float64 { return k - t*last })
+	down, _ := chernoff(parts, v, low, -1, func(k, t float64) float64 { return k + t*d.first })
+	d.above, d.below, d.logBelow = math.Exp(min(0, up))*(1+1e-9), math.Exp(min(0, down))*(1+1e-9), min(0, down)+1e-9
+	return d
+}
+
+// prepare finds the ends of both halves of each loss. Beyond the right end lies, with all the repetitions, at most e^-12 of δ.
+func (p *part) prepare(logDelta, unit float64) error {
+	lt := math.Log(p.times)
+	var ok bool
+	if p.right, ok = p.loss.right.end(max(logDelta-lt-12, -680), unit); !ok {
+		return fmt.Errorf("pld: %v: losses above 2^60 matter: %w", p.loss.right.pair, ErrRange)
+	}
+	if p.left, ok = p.loss.left.end(-36-lt, unit); !ok {
+		return fmt.Errorf("pld: %v: losses below −2^60 matter: %w", p.loss.right.pair, ErrRange)
+	}
+	return nil
+}
+
+// unitOf returns what bins are to be powers of two of. Where losses are bounded and a largest one has an atom, that loss, or a
+// little less, should be a multiple of a bin: the optimistic measure moves no mass up, and so the largest atom down to the next node.
+func unitOf(parts []*part) float64 {
+	unit := 0.0
+	for _, p := range parts {
+		for _, f := range [...]*profile{p.loss.right, p.loss.left} {
+			if math.IsInf(f.max, 1) && f.inf == 0 {
+				return 1
+			}
+			if unit == 0 && f.top > 0 {
+				unit = f.top
+			}
+		}
+	}
+	if unit == 0 {
+		return 1
+	}
+	frac, exp := math.Frexp(unit)
+	return math.Ldexp(math.Floor(frac*(1<<24))/(1<<24), exp)
+}
