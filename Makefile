@@ -2,6 +2,8 @@
 # make figures    every figure at PRESET (smoke, quick, paper), gallery in OUT/index.html
 # make test       vet and the tests
 # make lint       the linter, which also enforces the import rules
+# make race       the race detector (needs a C compiler)
+# make test-cpu   the kernels on every instruction set that this machine has
 # make fuzz       every fuzz target for FUZZTIME
 # make bench      the benchmarks, BENCH selects
 
@@ -16,10 +18,10 @@ LINTER   := 2.15.0
 
 export CGO_ENABLED = 0
 
-.PHONY: build figures test lint fmt fuzz bench generate clean
+.PHONY: build figures test lint race test-cpu fmt fuzz bench generate clean
 
 build:
-	$(GO) build -ldflags "-X main.version=$(VERSION)" -o bin/coupling ./lab/cmd/coupling
+	$(GO) build -buildvcs=auto -ldflags "-X main.version=$(VERSION)" -o bin/coupling ./lab/cmd/coupling
 
 figures: build
 	bin/coupling fig all --preset $(PRESET) --out $(OUT)
@@ -29,11 +31,22 @@ test:
 	$(GO) test ./...
 
 bin/golangci-lint-$(LINTER):
-	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINTER)
+	GOBIN="$(CURDIR)/bin" $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINTER)
 	mv bin/golangci-lint $@
 
 lint: bin/golangci-lint-$(LINTER)
 	$< run ./...
+
+# The race detector needs a C compiler; the packages with goroutines of their own.
+race:
+	CGO_ENABLED=1 $(GO) test -race ./lab ./lab/gallery ./lab/export ./data/fetch ./figures
+
+# The kernels and what stands on them, on each instruction set of this machine.
+test-cpu:
+	@set -e; for isa in generic avx2 avx512; do \
+	  COUPLING_CPU=$$isa bin/coupling version >/dev/null 2>&1 || { echo "$$isa: not on this machine"; continue; }; \
+	  echo "== COUPLING_CPU=$$isa"; COUPLING_CPU=$$isa $(GO) test -count=1 ./lab/device/cpu ./ot; \
+	done
 
 fmt: bin/golangci-lint-$(LINTER)
 	$< fmt ./...

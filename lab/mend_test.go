@@ -18,6 +18,7 @@ import (
 
 func TestTypesThatJSONWouldLoseAreRefused(t *testing.T) {
 	type hidden struct{ A, b int }
+	_ = hidden{}.b
 	type dropped struct {
 		A int `json:"-"`
 	}
