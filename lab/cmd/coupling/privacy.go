@@ -8,6 +8,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/contour"
 	"coupling/dp/pair"
+	"coupling/dp/pld"
 )
 
 // privacyFlags describe a mechanism and who must not be told apart.
@@ -19,7 +20,7 @@ type privacyFlags struct {
 	Size       int     `help:"Records in the data set, for wor and wr."`
 	Group      int     `default:"1" help:"Records that one person may have in the data."`
 	Relation   string  `default:"auto" enum:"auto,add-remove,substitution" help:"Neighbouring data sets: add-remove or substitution; auto is add-remove for poisson, else substitution."`
-	Accountant string  `default:"auto" enum:"auto,rdp,exact" help:"auto takes the sharpest that applies."`
+	Accountant string  `default:"auto" enum:"auto,rdp,pld,exact" help:"auto takes the sharpest that applies."`
 	JSON       bool    `help:"Print the result as JSON."`
 }
 
@@ -62,6 +63,8 @@ func (f privacyFlags) accountant() dp.Accountant {
 	switch f.Accountant {
 	case "rdp":
 		return dp.RDP{}
+	case "pld":
+		return pld.Accountant{}
 	case "exact":
 		return exactAccountant{}
 	}
@@ -125,7 +128,11 @@ func kindInWords(g dp.Guarantee) string {
 	case dp.Exact:
 		return fmt.Sprintf("exact, by the %s accountant", g.Accountant)
 	case dp.UpperBound:
-		return fmt.Sprintf("an upper bound, by the %s accountant; the least value may be smaller, but not below %.6g", g.Accountant, g.Lower)
+		s := fmt.Sprintf("an upper bound, by the %s accountant", g.Accountant)
+		if g.Lower > 0 {
+			s += fmt.Sprintf("; the least value is at least %.8g", g.Lower)
+		}
+		return s
 	}
 	return "an estimate, which proves nothing"
 }
