@@ -159,6 +159,9 @@ func (in *instance) pack(c, dst []float64) []float64 {
 	return dst
 }
 
+// spread is the scale on which costs differ: above it λ leaves the plan close to a⊗b.
+func (in *instance) spread() float64 { return in.mean - in.min }
+
 // rebase adds potentials to the base that costs are reduced by. Where costs are many orders of magnitude above λ,
 // potentials in float64 are too coarse to make the marginals right; the reduced costs that matter are small, and so are
 // their potentials.

@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"coupling/ot"
+	"coupling/ot/exact"
 )
 
-// run is a solve under way: Newton's method on the semi-dual, regularised, with λ-annealing.
+// run is a solve under way: Newton's method on the semi-dual, regularised.
 type run struct {
 	Solver
 	ctx   context.Context
@@ -40,30 +41,58 @@ func newRun(ctx context.Context, o Solver, in *instance, begun time.Time) *run {
 	return r
 }
 
-// The numbers of the method, chosen by counting steps on Gaussian clouds of 300 points for λ from 0.1 to 0.001 of the
-// mean cost and all families; none is delicate.
-const (
-	annealing = 0.25 // one λ to the next
-	stageTol  = 0.03 // the error at which λ falls
-	firstDamp = 0.01
-)
-
-// patience is the number of steps without a tenth of progress after which a stage gives up. Near the rounding of the
-// marginals that is soon; far from it at tiny λ, where the plan is close to a vertex, the error may stand still for a long
-// time while atoms look for each other.
-func patience(err float64) int {
-	if err < 1e-6 {
-		return 15
+// climb solves at Lambda. Where λ is below the spread of the costs it starts from the potentials of exact transport, which
+// are the limit for λ → 0 and a few Newton steps from the solution at every λ, measured up to the spread; should that
+// fail, λ is annealed. A ramp is annealed down to smaller λ, which takes hardly more steps and leads to the middle of its
+// potentials where they are not unique; those of a vertex are on the edge, where entries that should be 0 hardly are.
+func (r *run) climb() error {
+	r.s.lambda = r.Lambda
+	relative := r.Lambda / r.s.spread()
+	if r.Start != nil || !(relative < 1) {
+		return r.last()
 	}
-	return 60
+	if r.s.f != ramp || relative < 1e-4 {
+		found, err := r.vertex()
+		if err != nil {
+			return err
+		}
+		if found {
+			if err := r.last(); err != nil || r.status != ot.Stagnated || r.s.err < roundingError {
+				return err
+			}
+			clear(r.psi)
+		}
+	}
+	if err := r.anneal(); err != nil {
+		return err
+	}
+	return r.last()
 }
 
-// anneal solves for λ falling from the spread of the costs, where any potentials are a good start, to Lambda.
-func (r *run) anneal() error {
-	spread, stages := r.s.mean-r.s.min, 0
-	if r.Start == nil && spread > r.Lambda {
-		stages = int(math.Ceil(math.Log(spread/r.Lambda) / -math.Log(annealing)))
+// vertex sets psi to the potentials of exact transport, and reports whether there are any.
+func (r *run) vertex() (bool, error) {
+	in := r.s.instance
+	row := newRow(len(in.b), len(in.full.b))
+	best, err := exact.Simplex{}.Solve(r.ctx, in.a, in.b, exact.Rows{N: len(in.a), M: len(in.b), Fill: func(dst []float64, i int) {
+		copy(dst, in.costs(i, row.full, row.pack))
+	}})
+	if err != nil {
+		return false, r.ctx.Err() // what the simplex refuses (weights or costs of extreme range), annealing may do
 	}
+	copy(r.psi, best.G)
+	return true, nil
+}
+
+const (
+	annealing     = 0.25 // one λ to the next
+	stageTol      = 0.03 // the error at which λ falls
+	firstDamp     = 0.01
+	roundingError = 1e-6 // an error below is small enough to be for want of digits
+)
+
+// anneal solves roughly for λ falling from the spread of the costs, where any potentials are a good start, to above Lambda.
+func (r *run) anneal() error {
+	stages := int(math.Ceil(math.Log(r.s.spread()/r.Lambda) / -math.Log(annealing)))
 	for k := stages; k > 0; k-- {
 		r.s.lambda = r.Lambda * math.Pow(annealing, -float64(k))
 		if err := r.stage(max(stageTol, r.Tol)); err != nil {
@@ -71,6 +100,11 @@ func (r *run) anneal() error {
 		}
 	}
 	r.s.lambda = r.Lambda
+	return nil
+}
+
+// last is the stage at Lambda.
+func (r *run) last() error {
 	for rebases := 0; ; rebases++ {
 		if err := r.stage(r.Tol); err != nil || r.status != ot.Stagnated || rebases == 2 {
 			return err
@@ -81,6 +115,16 @@ func (r *run) anneal() error {
 		r.s.rebase(phi, r.psi)
 		clear(r.psi)
 	}
+}
+
+// patience is the number of steps without a tenth of progress after which a stage gives up. Near the rounding of the
+// marginals that is soon; far from it at tiny λ, where the plan is close to a vertex, the error may stand still for a long
+// time while atoms look for each other.
+func patience(err float64) int {
+	if err < roundingError {
+		return 15
+	}
+	return 60
 }
 
 // eval evaluates at r.psi, tells Trace, and reports a context that ended.
@@ -178,6 +222,11 @@ func (r *run) direction() {
 		r.net.solve(r.h, r.dir, r.grad)
 	}
 	kern.Scale(r.dir, r.s.lambda, r.dir)
+	// Along the constants D is zero and the gradient is rounding, which hardly any ground would hold.
+	shift := kern.Dot(r.dir, r.s.b)
+	for j := range r.dir {
+		r.dir[j] -= shift
+	}
 }
 
 // forcing is the relative precision that a linear system deserves.

@@ -114,7 +114,8 @@ func (p *Plan) Matrix() *mat.Dense {
 }
 
 // Support returns the number of entries with T_ij > 0: under ChiSquare and Pearson how sparse the plan is, and the
-// number of pairs of positive weight under the others, but for underflow.
+// number of pairs of positive weight under the others, but for underflow. Where an entry is on the verge of being 0, which
+// is the rule for λ below 1e-4 of the mean cost, it may count though it is smaller than MarginalL1.
 func (p *Plan) Support() int {
 	counts := make([]int, len(p.s.a))
 	p.each(func(r *row, l int) {

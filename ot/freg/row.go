@@ -15,6 +15,7 @@ type row struct {
 	near       []int32   // entries of the ramp that may count
 
 	top, x float64
+	noise  float64 // |max p|/λ: its units in the last place are those of u
 }
 
 // newRow returns scratch for rows of m entries out of full costs.
@@ -30,6 +31,7 @@ func newRow(m, full int) *row {
 func (r *row) load(f family, lambda float64, psi, c []float64) {
 	r.top = kern.RowLogits(r.p, psi, c, 1)
 	inv := 1 / lambda
+	r.noise = math.Abs(r.top) * inv
 	d := r.d
 	for j, v := range r.p {
 		d[j] = (r.top - v) * inv
@@ -67,8 +69,13 @@ func (r *row) densities(f family, b []float64) {
 			v[j] = 1 / (dj - x)
 		}
 	case ramp:
+		// A difference that rounding may have made is no entry of a sparse plan.
+		least := 0x1p-50 * (x + r.noise)
 		for j, dj := range d {
-			v[j] = max(0, x-dj) / 2
+			v[j] = 0
+			if x-dj > least {
+				v[j] = (x - dj) / 2
+			}
 		}
 		// x and d may be large and the densities small differences: what x lacks in digits, a factor gives back.
 		kern.Scale(v, 1/kern.Dot(b, v), v)

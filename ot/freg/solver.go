@@ -24,7 +24,7 @@ type Solver struct {
 	Tol float64
 	// MaxIter is the largest number of Newton steps; 0 is 1000.
 	MaxIter int
-	// Start holds potentials of the m targets to start from (another plan's Psi); annealing is then skipped.
+	// Start holds potentials of the m targets to start from (another plan's Psi, exact transport's G).
 	Start []float64
 	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
 	Workers int
@@ -43,9 +43,9 @@ const (
 // Solve returns the plan of p. Errors are for bad input, of the kinds of package ot, and for a context that ended; a
 // solve that did not reach Tol returns its plan with a Status that says so.
 //
-// Cost: some 5 (large λ) to 40 (small λ, f* bounded) Newton steps. Each is one to three passes over the costs, with a
-// few evaluations of M_f an entry, and a linear system in m unknowns. Memory: the n×m Hessian factor K, its zeros and
-// negligible entries left out, and 16 m² bytes for m ≤ 2048.
+// Cost: exact transport once, for a start, where λ is below the spread of the costs; then 3 to 20 Newton steps as a rule.
+// Each is one to three passes over the costs, with a few evaluations of M_f an entry, and a linear system in m unknowns.
+// Memory: the n×m Hessian factor K, its zeros and negligible entries left out, and 16 m² bytes for m ≤ 2048.
 func (o Solver) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	begun := time.Now()
 	in, err := o.check(ctx, p)
@@ -59,7 +59,7 @@ func (o Solver) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 		o.MaxIter = defaultMaxIter
 	}
 	r := newRun(ctx, o, in, begun)
-	if err := r.anneal(); err != nil {
+	if err := r.climb(); err != nil {
 		return nil, err
 	}
 	return r.finish(), nil
