@@ -10,6 +10,7 @@ import (
 
 	"coupling/dp/contour"
 	"coupling/dp/pair"
+	"coupling/dp/pld"
 )
 
 // Epsilon returns the least ε ≥ 0 at which an event is (ε, delta)-differentially private under a relation, by the best accountant that
@@ -26,6 +27,7 @@ func EpsilonBy(a Accountant, e Event, r Relation, delta float64) (Guarantee, err
 	if err := checkDelta(delta); err != nil {
 		return Guarantee{}, err
 	}
+	a = shareWork(a, r)
 	ask := func(steps []pair.Step) (pair.Interval, string, error) {
 		if delta == 0 {
 			v, err := pureEpsilon(steps)
@@ -33,14 +35,24 @@ func EpsilonBy(a Accountant, e Event, r Relation, delta float64) (Guarantee, err
 		}
 		return askBest(a, steps, func(a Accountant) (pair.Interval, error) { return a.Epsilon(steps, delta) })
 	}
-	// A branch with δ(v) ≤ delta has ε ≤ v: one evaluation instead of a search.
+	// A branch with δ(v) ≤ delta has ε ≤ v: one evaluation, which may be coarse, instead of a search.
 	within := func(steps []pair.Step, v float64) bool {
-		d, _, err := askBest(a, steps, func(a Accountant) (pair.Interval, error) { return a.Delta(steps, v) })
-		return err == nil && d.Upper <= delta
+		if _, auto := a.(Best); !auto || delta == 0 {
+			return false
+		}
+		for _, c := range []Accountant{Profile{}, contour.Accountant{Work: leastWork}, pld.Accountant{Width: 0.3}} {
+			if d, err := c.Delta(steps, v); err == nil {
+				return d.Upper <= delta
+			}
+		}
+		return false
 	}
 	g, v, err := worst(e, r, ask, within)
+	if err != nil {
+		return Guarantee{}, err
+	}
 	g.Epsilon, g.Delta = v, delta
-	return g, err
+	return g, nil
 }
 
 // DeltaBy is Delta with an accountant of one's choice.
@@ -48,11 +60,15 @@ func DeltaBy(a Accountant, e Event, r Relation, eps float64) (Guarantee, error) 
 	if err := checkEpsilon(eps); err != nil {
 		return Guarantee{}, err
 	}
+	a = shareWork(a, r)
 	g, v, err := worst(e, r, func(steps []pair.Step) (pair.Interval, string, error) {
 		return askBest(a, steps, func(a Accountant) (pair.Interval, error) { return a.Delta(steps, eps) })
 	}, func([]pair.Step, float64) bool { return false })
+	if err != nil {
+		return Guarantee{}, err
+	}
 	g.Epsilon, g.Delta = eps, v
-	return g, err
+	return g, nil
 }
 
 // worst asks for every branch of the relation and takes the largest answer. Branches that are known to be within the answer of the
@@ -118,8 +134,29 @@ func pureEpsilon(steps []pair.Step) (pair.Interval, error) {
 	return pair.Interval{Lower: sum * (1 - room), Upper: sum * (1 + room)}, nil
 }
 
-// Best is the accountant that takes the first answer of Profile, and then of the accountants by their sharpness.
-type Best struct{}
+// Best is the accountant that asks Profile and then the others, the sharpest first.
+type Best struct {
+	// Work limits the evaluations of the contour accountant, after which dp/pld takes over; 0 means 3e7 (about a second), shared among the
+	// branches of a relation.
+	Work int
+}
+
+const (
+	fullWork  = 30_000_000
+	leastWork = 2_000_000
+)
+
+// shareWork gives every branch its part of the work.
+func shareWork(a Accountant, r Relation) Accountant {
+	if b, ok := a.(Best); ok && b.Work == 0 {
+		n := 1
+		if r.Kind == AddRemove {
+			n = r.size() + 1
+		}
+		return Best{Work: max(leastWork, fullWork/n)}
+	}
+	return a
+}
 
 // Name is "auto".
 func (Best) Name() string { return "auto" }
@@ -137,21 +174,39 @@ func (b Best) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
 }
 
 // candidates lists accountants by sharpness.
-func candidates() []Accountant { return []Accountant{Profile{}, contour.Accountant{Work: 2e6}, RDP{}} }
+func (b Best) candidates() []Accountant {
+	return []Accountant{Profile{}, contour.Accountant{Work: b.Work}, pld.Accountant{}, RDP{}}
+}
 
-// askBest asks one accountant, or for Best the candidates until one answers.
+// sharp is the relative width from which on no further accountant is asked.
+const sharp = 1e-3
+
+// askBest asks one accountant, or for Best the candidates until the number is known sharply; the least upper bound is taken.
 func askBest(a Accountant, steps []pair.Step, ask func(Accountant) (pair.Interval, error)) (pair.Interval, string, error) {
-	if _, auto := a.(Best); !auto {
+	auto, ok := a.(Best)
+	if !ok {
 		v, err := ask(a)
 		return v, a.Name(), err
 	}
 	var errs []error
-	for _, c := range candidates() {
+	best, name := pair.Interval{Upper: math.Inf(1)}, ""
+	for _, c := range auto.candidates() {
 		v, err := ask(c)
-		if err == nil {
-			return v, c.Name(), nil
+		if err != nil {
+			errs = append(errs, err)
+			continue
 		}
-		errs = append(errs, err)
+		best.Lower = max(best.Lower, v.Lower)
+		if v.Upper < best.Upper {
+			best.Upper, name = v.Upper, c.Name()
+		}
+		if _, known := c.(Profile); known || best.Upper-best.Lower <= sharp*best.Upper {
+			break
+		}
+	}
+	if name != "" {
+		best.Lower = min(best.Lower, best.Upper)
+		return best, name, nil
 	}
 	return pair.Interval{}, a.Name(), errors.Join(errs...)
 }
