@@ -2,6 +2,7 @@ package freg_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -457,7 +458,7 @@ func TestCancel(t *testing.T) {
 			cancel()
 		}
 	}}
-	if plan, err := s.Solve(ctx, p); err != context.Canceled || plan != nil {
+	if plan, err := s.Solve(ctx, p); !errors.Is(err, context.Canceled) || plan != nil {
 		t.Errorf("plan %v, err = %v", plan != nil, err)
 	}
 }
