@@ -28,6 +28,9 @@
 //     the pessimistic value, and is taken off the optimistic one.
 //   - Losses beyond the last node, and infinite ones, are counted as infinite.
 //
+// Where a bin is wider than the range of all negative losses (rare sampling, too few bins) no optimistic measure but the trivial one
+// has its corners on the grid: Lower is then 0. Upper is not affected.
+//
 // Bins and cells are refined until the interval is as narrow as wanted or the bins are used up. An error means that nothing was certified.
 //
 // # Conventions

@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -65,30 +66,44 @@ func (a Accountant) answer(steps []pair.Step, q question) (pair.Interval, error)
 		}
 		best.Upper = 1
 	}
-	unit := unitOf(parts)
+	got, err := a.refine(parts, q, goal, unitOf(parts))
+	if errors.Is(err, errUnit) {
+		got, err = a.refine(parts, q, goal, 1)
+	}
+	if err != nil {
+		return pair.Interval{}, err
+	}
+	best = pair.Interval{Lower: max(best.Lower, got.Lower), Upper: min(best.Upper, got.Upper)}
+	if math.IsNaN(best.Upper) || math.IsInf(best.Upper, 0) || best.Lower > best.Upper {
+		return pair.Interval{}, fmt.Errorf("pld: no answer on %d bins: %w", a.bins(), ErrRange)
+	}
+	return best, nil
+}
+
+// refine looks at finer and finer grids, of bins that are powers of two of unit, until the answer is as narrow as wanted.
+func (a Accountant) refine(parts []*part, q question, goal, unit float64) (pair.Interval, error) {
 	for _, p := range parts {
+		p.high, p.low = measure{}, measure{}
 		if err := p.prepare(goal, unit); err != nil {
 			return pair.Interval{}, err
 		}
 	}
 	v := settle(parts, q)
-	n := 400.0
-	for {
+	best := pair.Interval{Upper: math.Inf(1)}
+	for n := 400.0; ; n *= 4 {
 		got, bins, err := a.look(parts, v, q, unit, n)
 		if err != nil {
 			return pair.Interval{}, err
 		}
 		best = pair.Interval{Lower: max(best.Lower, got.Lower), Upper: min(best.Upper, got.Upper)}
 		if best.Upper-best.Lower <= a.width()*best.Upper || bins >= a.bins() {
-			break
+			return best, nil
 		}
-		n *= 4
 	}
-	if math.IsNaN(best.Upper) || math.IsInf(best.Upper, 0) || best.Lower > best.Upper {
-		return pair.Interval{}, fmt.Errorf("pld: no answer on %d bins: %w", a.bins(), ErrRange)
-	}
-	return best, nil
 }
+
+// errUnit asks for bins that are powers of two.
+var errUnit = errors.New("losses are too many bins apart")
 
 // infinite returns log of the probability of an infinite loss, and that.
 func infinite(parts []*part) (log, inf float64) {
@@ -135,6 +150,11 @@ func (a Accountant) look(parts []*part, v view, q question, unit, n float64) (go
 		bins *= 2
 	}
 	l := lattice{width: math.Ldexp(unit, int(math.Ceil(math.Log2(span/float64(bins)/unit)))), bins: bins}
+	for _, p := range parts {
+		if unit != 1 && max(p.right, p.left) > 0x1p28*l.width { // multiples of 24-bit numbers beyond would be rounded
+			return got, bins, errUnit
+		}
+	}
 	divide(parts, v, n, l.width)
 	// Divided anew, the measures are others, if not by much.
 	high := composeSide(parts, v, false, l, first)
