@@ -124,7 +124,7 @@ func TestFineGridMoments(t *testing.T) {
 	}
 }
 
-// A number with two draws of the noise is symmetric: signs are those of a fair coin, and 0 is not counted twice.
+// Signs are those of a fair coin.
 func TestSymmetry(t *testing.T) {
 	src, n := seed(5), 100_000
 	balance := 0.0

@@ -1,0 +1,65 @@
+package audit
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// ClopperPearson returns the interval of success probabilities that hits of trials do not refute: each end is wrong with
+// probability at most (1−confidence)/2, exactly and for any probability. Errors: hits not in [0, trials], no trials,
+// confidence not in (0, 1). The ends are rounded outwards.
+func ClopperPearson(hits, trials int, confidence float64) (lo, hi float64, err error) {
+	if trials < 1 || hits < 0 || hits > trials {
+		return 0, 0, bad("hits = %d, trials = %d: must be in 0 ≤ hits ≤ trials, trials ≥ 1", hits, trials)
+	}
+	if !(confidence > 0 && confidence < 1) {
+		return 0, 0, bad("confidence = %v: must be in (0, 1)", confidence)
+	}
+	tail := (1 - confidence) / 2
+	return 1 - upper(trials-hits, trials, tail), upper(hits, trials, tail), nil
+}
+
+// outwards is what rounding in the incomplete beta function can amount to, relative.
+const outwards = 1e-9
+
+// upper returns the p with P(Bin(n, p) ≤ k) = tail, rounded up. It is 1 for k = n.
+func upper(k, n int, tail float64) float64 {
+	if k == n {
+		return 1
+	}
+	lo, hi := float64(k)/float64(n), 1.0
+	for {
+		mid := lo + (hi-lo)/2
+		if mid == lo || mid == hi {
+			return min(1, hi*(1+outwards))
+		}
+		if atMost(k, n, mid) > tail {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+}
+
+// atMost returns P(Bin(n, p) ≤ k) for k < n.
+func atMost(k, n int, p float64) float64 {
+	return mathext.RegIncBeta(float64(n-k), float64(k+1), 1-p)
+}
+
+// atLeast returns P(Bin(n, p) ≥ k).
+func atLeast(k, n int, p float64) float64 {
+	if k <= 0 {
+		return 1
+	}
+	return mathext.RegIncBeta(float64(k), float64(n-k+1), p)
+}
+
+// logMass returns log P(Bin(n, 1/(1+e^−ε)) = k).
+func logMass(k, n int, eps float64) float64 {
+	all, _ := math.Lgamma(float64(n + 1))
+	in, _ := math.Lgamma(float64(k + 1))
+	out, _ := math.Lgamma(float64(n - k + 1))
+	// log q = −log(1+e^−ε), log(1−q) = −ε + log q
+	return all - in - out - float64(n)*math.Log1p(math.Exp(-eps)) - float64(n-k)*eps
+}

@@ -1,0 +1,182 @@
+package audit
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"coupling/dp"
+	"coupling/dp/noise"
+)
+
+// The mechanisms of dp as they would be run: a data set of values in [0, 1], of which one is 1 and there or not, its sum
+// over a batch, and noise from dp/noise. The noise is real times what it should be.
+
+type game struct {
+	name  string
+	event dp.Event // the claim
+	delta float64
+	run   func(rng *rand.Rand, world bool, real float64) ([]float64, error)
+	// least is the share of the claimed ε that an audit of 30,000 runs must find: a little less than the smallest that was
+	// seen with many seeds.
+	least float64
+}
+
+// sum is the sum over a Poisson batch of records that are 0, but for the one in question, which is 1.
+func sum(rng *rand.Rand, world bool, rate float64) float64 {
+	if world && rng.Float64() < rate {
+		return 1
+	}
+	return 0
+}
+
+func released(m interface {
+	Add(noise.Source, []float64) ([]float64, error)
+}, rate float64, steps int,
+) func(rng *rand.Rand, world bool) ([]float64, error) {
+	return func(rng *rand.Rand, world bool) ([]float64, error) {
+		values := make([]float64, steps)
+		for i := range values {
+			values[i] = sum(rng, world, rate)
+		}
+		return m.Add(noise.Seeded(rng), values)
+	}
+}
+
+func games() []game {
+	return []game{
+		{"gaussian", dp.Gaussian{Noise: 1}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+			return released(noise.Gaussian{Sigma: real}, 1, 1)(rng, world)
+		}, 0.55},
+		{"gaussian at small δ", dp.Gaussian{Noise: 1}, 1e-5, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+			return released(noise.Gaussian{Sigma: real}, 1, 1)(rng, world)
+		}, 0.3},
+		{"laplace", dp.Laplace{Scale: 1}, 0, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+			return released(noise.Laplace{Scale: real}, 1, 1)(rng, world)
+		}, 0.85},
+		{"laplace composed", dp.Repeat{Times: 4, Event: dp.Laplace{Scale: 2}}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+			return released(noise.Laplace{Scale: 2 * real}, 1, 4)(rng, world)
+		}, 0.7},
+		{"sgd", dp.SGD(1, 0.2, 20), 1e-3, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+			return released(noise.Gaussian{Sigma: real}, 0.2, 20)(rng, world)
+		}, 0.4},
+		{"coarse gaussian", coarse, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+			return released(noise.Gaussian{Sigma: 1.5 * real, Granularity: 1}, 1, 1)(rng, world)
+		}, 0.5},
+	}
+}
+
+// coarse is the event of integer noise.
+var coarse = func() dp.Event {
+	e, err := noise.Gaussian{Sigma: 1.5, Granularity: 1}.Event(noise.Query{Sensitivity: 1, OnGrid: true})
+	if err != nil {
+		panic(err)
+	}
+	return e
+}()
+
+// sure is the confidence of these tests: with 0.95 one in a few dozen sound mechanisms may be accused, and is.
+const sure = 0.999
+
+// play audits a game whose noise is real times what it should be, with the likelihood ratio of the claim.
+func play(t *testing.T, g game, real float64) (found Distinguished, claim float64) {
+	t.Helper()
+	branches, err := dp.Branches(g.event, dp.Relation{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	score := func(out []float64) float64 { return out[0] } // a monotone loss
+	if g.name != "coarse gaussian" {
+		if score, err = Loss(branches[0].Steps); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := TwoWorlds[[]float64]{
+		Run:    func(rng *rand.Rand, world bool) ([]float64, error) { return g.run(rng, world, real) },
+		Score:  score,
+		Trials: 30_000, Confidence: sure,
+	}
+	found, err = w.Epsilon(context.Background(), rand.New(rand.NewPCG(20, 24)), g.delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound, err := dp.Epsilon(g.event, dp.Relation{}, g.delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found, bound.Epsilon
+}
+
+// Our mechanisms have the ε that is claimed for them, as far as the strongest attack tells, and the attack is strong.
+func TestMechanismsHoldTheirClaims(t *testing.T) {
+	for _, g := range games() {
+		t.Run(g.name, func(t *testing.T) {
+			found, claim := play(t, g, 1)
+			t.Logf("claimed %.4f, found %v, %v", claim, found, found.Test)
+			if found.Refutes(claim) {
+				t.Errorf("claimed ε = %v, found %v", claim, found)
+			}
+			if found.Epsilon < g.least*claim {
+				t.Errorf("claimed ε = %v, found %v: the attack is weak", claim, found)
+			}
+		})
+	}
+}
+
+// Half the noise is caught.
+func TestHalfTheNoiseIsCaught(t *testing.T) {
+	for _, g := range games() {
+		t.Run(g.name, func(t *testing.T) {
+			found, claim := play(t, g, 0.5)
+			t.Logf("claimed %.4f, found %v", claim, found)
+			if !found.Refutes(claim) {
+				t.Errorf("claimed ε = %v, found %v: not caught", claim, found)
+			}
+		})
+	}
+}
+
+// Other ways to be wrong: a batch that holds everybody where a sampled one was accounted for, and randomised response that
+// tells the truth more often than it says.
+func TestBrokenMechanismsAreCaught(t *testing.T) {
+	g := games()[4]
+	g.run = func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+		return released(noise.Gaussian{Sigma: real}, 1, 20)(rng, world)
+	}
+	if found, claim := play(t, g, 1); !found.Refutes(claim) {
+		t.Errorf("no sampling: claimed ε = %v, found %v", claim, found)
+	}
+	for truth, caught := range map[float64]bool{0.75: false, 0.8: true} {
+		found, err := answers(truth, 4, 20_000, sure).Epsilon(context.Background(), rand.New(rand.NewPCG(3, 1)), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound, err := dp.Epsilon(dp.Repeat{Times: 4, Event: dp.RandomizedResponse{Truth: 0.75}}, dp.Relation{}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("truth %v: claimed %.4f, found %v", truth, bound.Epsilon, found)
+		if found.Refutes(bound.Epsilon) != caught {
+			t.Errorf("truth %v: claimed ε = %v, found %v, want caught: %v", truth, bound.Epsilon, found, caught)
+		}
+		if found.Epsilon < 0.7*bound.Epsilon {
+			t.Errorf("truth %v: claimed ε = %v, found %v: the attack is weak", truth, bound.Epsilon, found)
+		}
+	}
+}
+
+// answers is the game of randomised response on one bit, several times.
+func answers(truth float64, times, trials int, confidence float64) TwoWorlds[[]bool] {
+	return TwoWorlds[[]bool]{
+		Run: func(rng *rand.Rand, world bool) ([]bool, error) {
+			bits := make([]bool, times)
+			for i := range bits {
+				bits[i] = world
+			}
+			return noise.Response{Truth: truth}.Tell(noise.Seeded(rng), bits)
+		},
+		Score:      Response,
+		Trials:     trials,
+		Confidence: confidence,
+	}
+}

@@ -1,0 +1,107 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Test is a set of outputs, by their score: those above Threshold, or those at most Threshold.
+type Test struct {
+	Threshold float64
+	// Above says which side the set is.
+	Above bool
+	// World is the one that the set speaks for.
+	World bool
+}
+
+// Holds reports whether an output with this score is in the set.
+func (t Test) Holds(score float64) bool { return score > t.Threshold == t.Above }
+
+// String shows the test.
+func (t Test) String() string {
+	side := "≤"
+	if t.Above {
+		side = ">"
+	}
+	return fmt.Sprintf("score %s %.6g speaks for world %v", side, t.Threshold, t.World)
+}
+
+// choose returns the test that promises the largest bound, from scores in the two worlds. Both sides and both directions
+// compete, at up to some 300 thresholds, the ranks of which are denser towards the ends.
+func choose(zero, one []float64, delta, confidence float64) Test {
+	zero, one = slices.Sorted(slices.Values(zero)), slices.Sorted(slices.Values(one))
+	pooled := slices.Concat(zero, one)
+	slices.Sort(pooled)
+	best, value := Test{Threshold: pooled[len(pooled)/2], Above: true, World: true}, math.Inf(-1)
+	z := normalQuantile(confidence)
+	for _, rank := range ranks(len(pooled)) {
+		tau := pooled[rank]
+		below := [2]float64{countAtMost(zero, tau), countAtMost(one, tau)}
+		n := [2]float64{float64(len(zero)), float64(len(one))}
+		for _, t := range []Test{{tau, true, true}, {tau, true, false}, {tau, false, true}, {tau, false, false}} {
+			hits := below
+			if t.Above {
+				hits = [2]float64{n[0] - below[0], n[1] - below[1]}
+			}
+			more, less := 1, 0
+			if !t.World {
+				more, less = 0, 1
+			}
+			lo, _ := wilson(hits[more], n[more], z)
+			_, hi := wilson(hits[less], n[less], z)
+			if v := math.Log(max(lo-delta, 0) / hi); v > value {
+				best, value = t, v
+			}
+		}
+	}
+	return best
+}
+
+// ranks returns increasing ranks of [0, n) that grow by a tenth from either end.
+func ranks(n int) []int {
+	var out []int
+	for x := 0; x < n/2; x = max(x+1, x+x/10) {
+		out = append(out, x, n-1-x)
+	}
+	if n%2 == 1 || n == 2 {
+		out = append(out, n/2)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// countAtMost counts the sorted values that are at most x.
+func countAtMost(sorted []float64, x float64) float64 {
+	i, _ := slices.BinarySearchFunc(sorted, x, func(v, x float64) int {
+		if v <= x {
+			return -1
+		}
+		return 1
+	})
+	return float64(i)
+}
+
+// wilson is a quick stand-in for Clopper-Pearson, good enough to choose a test by.
+func wilson(hits, n, z float64) (lo, hi float64) {
+	p, zz := hits/n, z*z
+	mid := (p + zz/(2*n)) / (1 + zz/n)
+	half := z / (1 + zz/n) * math.Sqrt(p*(1-p)/n+zz/(4*n*n))
+	return max(0, mid-half), min(1, mid+half)
+}
+
+// normalQuantile is the z with probability confidence in [−z, z].
+func normalQuantile(confidence float64) float64 { return math.Sqrt2 * math.Erfinv(confidence) }
+
+// ratio returns log((more − δ)/less), at least 0.
+func ratio(more, less, delta float64) float64 {
+	if more-delta <= less {
+		return 0
+	}
+	return math.Log((more - delta) / less)
+}
+
+// runFailed reports the error of a mechanism.
+func runFailed(world bool, err error) error {
+	return fmt.Errorf("audit: Run in world %v: %w", world, err)
+}

@@ -1,0 +1,167 @@
+package audit
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// TwoWorlds is the game of telling two neighbouring data sets apart from one output of a mechanism.
+type TwoWorlds[O any] struct {
+	// Run runs the mechanism on the data set of the world. It is called from several goroutines, each with its own rng,
+	// and should take all of its randomness from there if the finding is to be reproducible.
+	Run func(rng *rand.Rand, world bool) (O, error)
+	// Score is large for outputs of the world true. It may be ±Inf, not NaN.
+	Score func(out O) float64
+	// Trials is the number of runs in each world; 0 means 20,000. One half chooses a test, the other half measures it.
+	Trials int
+	// Confidence is that of the finding; 0 means 0.95.
+	Confidence float64
+	// Workers is the number of goroutines; 0 means GOMAXPROCS. The finding does not depend on it.
+	Workers int
+}
+
+// Distinguished is the finding of TwoWorlds with the test that gave it.
+type Distinguished struct {
+	Finding
+	Test Test
+	// Hits are the outputs of world false and true, of Trials each, in the measuring half, for which the test holds.
+	Hits   [2]int
+	Trials int
+}
+
+const (
+	usualTrials = 20_000
+	chunk       = 256 // runs that share an rng
+)
+
+// Epsilon plays the game. The first half of the outputs choose the test (Test); with h₁ of n hits in the world where the
+// test holds more often and h₀ in the other one,
+//
+//	ε ≥ log((p̲(h₁) − δ)/p̄(h₀)),
+//
+// p̲ and p̄ being the ends of Clopper-Pearson intervals (Jagielski, Ullman, Oprea 2020). The largest value that n runs
+// can give is about log(n/log(2/(1−Confidence))). Errors: parameters out of range, an error of Run, a score that is NaN,
+// a cancelled context. Cost: 2·Trials runs, and sorting Trials scores.
+func (g TwoWorlds[O]) Epsilon(ctx context.Context, rng *rand.Rand, delta float64) (Distinguished, error) {
+	confidence, err := g.check(rng, delta)
+	if err != nil {
+		return Distinguished{}, err
+	}
+	trials := g.Trials
+	if trials == 0 {
+		trials = usualTrials
+	}
+	scores, err := g.scores(ctx, rng, trials)
+	if err != nil {
+		return Distinguished{}, err
+	}
+	half := trials / 2
+	test := choose(scores[0][:half], scores[1][:half], delta, confidence)
+	out := Distinguished{Test: test, Trials: trials - half}
+	for w := range scores {
+		for _, s := range scores[w][half:] {
+			if test.Holds(s) {
+				out.Hits[w]++
+			}
+		}
+	}
+	more, less := out.Hits[1], out.Hits[0]
+	if !test.World {
+		more, less = less, more
+	}
+	lo, _, err := ClopperPearson(more, out.Trials, confidence)
+	if err != nil {
+		return Distinguished{}, err
+	}
+	_, hi, err := ClopperPearson(less, out.Trials, confidence)
+	if err != nil {
+		return Distinguished{}, err
+	}
+	out.Finding = Finding{Epsilon: ratio(lo, hi, delta), Delta: delta, Confidence: confidence}
+	return out, nil
+}
+
+func (g TwoWorlds[O]) check(rng *rand.Rand, delta float64) (confidence float64, err error) {
+	switch {
+	case g.Run == nil:
+		return 0, bad("Run = nil: must be a function")
+	case g.Score == nil:
+		return 0, bad("Score = nil: must be a function")
+	case rng == nil:
+		return 0, bad("rng = nil: must be a generator")
+	case g.Trials != 0 && g.Trials < 2:
+		return 0, bad("Trials = %d: must be at least 2, or 0 for %d", g.Trials, usualTrials)
+	case g.Workers < 0:
+		return 0, bad("Workers = %d: must be at least 0", g.Workers)
+	}
+	if err := checkDelta(delta); err != nil {
+		return 0, err
+	}
+	return confident(g.Confidence)
+}
+
+// scores runs the mechanism, in chunks with generators of their own.
+func (g TwoWorlds[O]) scores(ctx context.Context, rng *rand.Rand, trials int) (scores [2][]float64, err error) {
+	type job struct {
+		world  int
+		lo, hi int
+		rng    *rand.Rand
+	}
+	var jobs []job
+	for w := range scores {
+		scores[w] = make([]float64, trials)
+		for lo := 0; lo < trials; lo += chunk {
+			own := rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
+			jobs = append(jobs, job{w, lo, min(lo+chunk, trials), own})
+		}
+	}
+	workers := g.Workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var (
+		next atomic.Int64
+		errs = make([]error, len(jobs))
+		stop atomic.Bool
+		wg   sync.WaitGroup
+	)
+	for range min(workers, len(jobs)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(jobs) && !stop.Load(); i = int(next.Add(1)) - 1 {
+				j := jobs[i]
+				if errs[i] = g.fill(ctx, j.rng, j.world == 1, scores[j.world][j.lo:j.hi]); errs[i] != nil {
+					stop.Store(true)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return scores, err
+		}
+	}
+	return scores, nil
+}
+
+// fill plays one chunk.
+func (g TwoWorlds[O]) fill(ctx context.Context, rng *rand.Rand, world bool, scores []float64) error {
+	for i := range scores {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		out, err := g.Run(rng, world)
+		if err != nil {
+			return runFailed(world, err)
+		}
+		s := g.Score(out)
+		if s != s {
+			return bad("Score = NaN in world %v: must be a number", world)
+		}
+		scores[i] = s
+	}
+	return nil
+}
