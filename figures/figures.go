@@ -42,14 +42,14 @@ func All() []lab.Figure {
 	return append([]lab.Figure{
 		tour.Digits(),
 		analytic.Proposition1(),
-		analytic.Precision(),
 		analytic.Plans(),
-		analytic.Flow(),
+		analytic.Precision(),
 		analytic.Colour(),
+		analytic.Backward(),
 		analytic.GradientError(),
+		analytic.Flow(),
 		analytic.Convergence(),
 		analytic.Scaling(),
-		analytic.Backward(),
 	}, amplification.Figures()...)
 }
 
