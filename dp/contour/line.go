@@ -214,13 +214,13 @@ func (l *line) at(z complex128) (k complex128, e, top float64) {
 		e = l.flat + r*l.phase + l.strip(y) + l.edgeTilt
 		lm := cmplx.Log(m)
 		round := 2 * ulp * math.Abs(l.base)
-		return complex(l.base, 0) + lm, e/a + round, l.base + math.Log(a+e) + round
+		return complex(l.base, 0) + lm, e/a + round, l.base + math.Log(a+e) + round + 4*ulp
 	}
 	m := l.centred(z)
 	e = r*r*l.quad + r*l.lin + l.strip(y)*3 + l.edgeTilt + (1+r)*l.edgeP + r*l.edgeQ
 	k = log1p(m)
 	a, round := cmplx.Abs(1+m), 8*ulp*cmplx.Abs(m)
-	return k, e/a + round, math.Log(a+e) + round
+	return k, e/a + round, math.Log(a+e) + round + 4*ulp
 }
 
 // gauss is K of two single normals at distance reach.

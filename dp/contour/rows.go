@@ -6,7 +6,7 @@ type row struct {
 	p, q, pErr, qErr, pMean, qMean float64
 }
 
-// rows are the rows at x = j·h, j = first, first+1, …
+// rows are the rows at x = j·h, from j = first on.
 type rows struct {
 	first int
 	list  []row
