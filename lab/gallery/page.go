@@ -33,6 +33,7 @@ type Page struct {
 	Claims   []Claim   `json:"claims"`
 	Cells    Cells     `json:"cells"`
 	Error    string    `json:"error,omitzero"` // why there is no figure
+	Made     string    `json:"made,omitzero"`  // fingerprint of all that the page was made from
 }
 
 // A Picture is a picture's files, relative to the gallery's folder.
@@ -92,8 +93,19 @@ type Options struct {
 // Write draws fig from finished cells, checks its claims, and writes all of it
 // below o.Dir: PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and
 // PAPER/FIGURE.json.
+//
+// A page that is there already and was made by this very program from the same
+// cells is returned as it is.
 func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (Page, error) {
 	page := Describe(fig, set)
+	made, err := fingerprint(s, fig, set, o)
+	if err != nil {
+		return page, fmt.Errorf("%s: %w", fig.Name, err)
+	}
+	if old, ok := o.current(fig.Name, made); ok {
+		return old, nil
+	}
+	page.Made = made
 	exhibit, err := fig.Draw(s, set)
 	if err != nil {
 		return page, fmt.Errorf("%s: draw: %w", fig.Name, err)

@@ -1,0 +1,81 @@
+package gallery
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"coupling/lab"
+
+	"github.com/go-json-experiment/json"
+)
+
+// fingerprint identifies all that a page is made from: the program, the request
+// and the cells.
+func fingerprint(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (string, error) {
+	jobs, err := fig.Jobs(set)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%s\n%+v\n%q\n", program(), fig.Name, set, o.Formats)
+	for _, j := range jobs {
+		r, err := j.Recall(s)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %s %s\n", r.Key, r.Sum, r.Manifest.Start)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// program is the checksum of the running executable, which holds the drawing
+// code; empty if it cannot be read.
+var program = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+})
+
+// current returns the page of a figure as an earlier run left it, if that was
+// made from the same and its files are there.
+func (o Options) current(name, made string) (Page, bool) {
+	if program() == "" {
+		return Page{}, false
+	}
+	b, err := os.ReadFile(o.path(name + ".json"))
+	if err != nil {
+		return Page{}, false
+	}
+	var p Page
+	if err := json.Unmarshal(b, &p); err != nil || p.Made != made || p.Error != "" {
+		return Page{}, false
+	}
+	var files []string
+	for _, pic := range p.Pictures {
+		files = append(files, pic.Files...)
+	}
+	for _, t := range p.Tables {
+		files = append(files, t.File)
+	}
+	for _, f := range files {
+		if fi, err := os.Stat(o.path(f)); err != nil || fi.Size() == 0 {
+			return Page{}, false
+		}
+	}
+	return p, true
+}
