@@ -8,10 +8,14 @@ func Figures() []lab.Figure {
 	for _, f := range profileFigures() {
 		step[f.name] = f.figure()
 	}
+	for _, f := range stepsFigures() {
+		step[f.name] = f.figure()
+	}
 	return []lab.Figure{
 		worFigure("fig3", []int{10}),
 		step["fig4"],
 		step["fig5"],
+		step["fig6"],
 		worFigure("fig7", []int{10, 100, 1000, 2000, 5000}),
 		step["fig8"],
 		step["fig9"],
@@ -23,6 +27,10 @@ func Figures() []lab.Figure {
 		step["fig15"],
 		step["fig16"],
 		renyiFigure("fig17", postHoc),
+		step["fig18"],
+		step["fig19"],
+		step["fig20"],
+		step["fig21"],
 		spentFigure("fig22", "Rényi accounting: Gaussian", grid("gaussian", []float64{1, 5}, []float64{.001})),
 		spentFigure("fig23", "Rényi accounting: randomised response", grid("response", []float64{.6}, []float64{.1, .001})),
 	}
