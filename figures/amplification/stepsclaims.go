@@ -23,7 +23,7 @@ func (f stepsFigure) claims(s *lab.Store, set lab.Setting) ([]lab.Claim, error) 
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range f.budget {
+	for _, p := range f.asked(set) {
 		var steps [3]float64
 		for i, r := range []route{direct, corrected, asPublished} {
 			got, err := lab.Recall(s, allowedOf, set.Seed, r.allowed(p.setting, 16, p.eps))
