@@ -631,3 +631,51 @@ func asmTileAbs[T Float](isa ISA, c, a, b *T, depth, stride, rowStep, depthStep 
 		}
 	}
 }
+
+func asmMixedDot4(isa ISA, out *float64, m *float32, x *float64, n, stride int) {
+	if isa == AVX512 {
+		mixedDot464AVX512(out, m, x, n, stride)
+	} else {
+		mixedDot464AVX2(out, m, x, n, stride)
+	}
+}
+
+func asmMixedAxpy4(isa ISA, y *float64, m *float32, w *float64, n, stride int) {
+	if isa == AVX512 {
+		mixedAxpy464AVX512(y, m, w, n, stride)
+	} else {
+		mixedAxpy464AVX2(y, m, w, n, stride)
+	}
+}
+
+func asmMixedDot(isa ISA, x *float32, y *float64, n int) (sum float64) {
+	if isa == AVX512 {
+		return mixedDot64AVX512(x, y, n)
+	} else {
+		return mixedDot64AVX2(x, y, n)
+	}
+}
+
+func asmMixedAxpy(isa ISA, y *float64, x *float32, n int, alpha float64) {
+	if isa == AVX512 {
+		mixedAxpy64AVX512(y, x, n, alpha)
+	} else {
+		mixedAxpy64AVX2(y, x, n, alpha)
+	}
+}
+
+func asmWiden(isa ISA, dst *float64, x *float32, n int) {
+	if isa == AVX512 {
+		widen64AVX512(dst, x, n)
+	} else {
+		widen64AVX2(dst, x, n)
+	}
+}
+
+func asmNarrow(isa ISA, dst *float32, x *float64, n int, alpha float64) {
+	if isa == AVX512 {
+		narrow64AVX512(dst, x, n, alpha)
+	} else {
+		narrow64AVX2(dst, x, n, alpha)
+	}
+}

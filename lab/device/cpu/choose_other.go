@@ -145,3 +145,27 @@ func asmTileSquare[T Float](_ ISA, c, a, b *T, depth, stride, rowStep, depthStep
 func asmTileAbs[T Float](_ ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
 	panic("cpu: no assembly for this architecture")
 }
+
+func asmMixedDot4(_ ISA, out *float64, m *float32, x *float64, n, stride int) {
+	panic("cpu: no assembly for this architecture")
+}
+
+func asmMixedAxpy4(_ ISA, y *float64, m *float32, w *float64, n, stride int) {
+	panic("cpu: no assembly for this architecture")
+}
+
+func asmMixedDot(_ ISA, x *float32, y *float64, n int) (sum float64) {
+	panic("cpu: no assembly for this architecture")
+}
+
+func asmMixedAxpy(_ ISA, y *float64, x *float32, n int, alpha float64) {
+	panic("cpu: no assembly for this architecture")
+}
+
+func asmWiden(_ ISA, dst *float64, x *float32, n int) {
+	panic("cpu: no assembly for this architecture")
+}
+
+func asmNarrow(_ ISA, dst *float32, x *float64, n int, alpha float64) {
+	panic("cpu: no assembly for this architecture")
+}

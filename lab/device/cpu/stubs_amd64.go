@@ -761,3 +761,63 @@ func tileAbs32AVX512(c *float32, a *float32, b *float32, depth int, stride int, 
 //
 //go:noescape
 func tileAbs32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+
+// mixedDot464AVX512 writes the products of four rows of m, stride elements apart, with x to out.
+//
+//go:noescape
+func mixedDot464AVX512(out *float64, m *float32, x *float64, n int, stride int)
+
+// mixedDot464AVX2 writes the products of four rows of m, stride elements apart, with x to out.
+//
+//go:noescape
+func mixedDot464AVX2(out *float64, m *float32, x *float64, n int, stride int)
+
+// mixedAxpy464AVX512 adds the four rows of m, stride elements apart, weighted by w to y.
+//
+//go:noescape
+func mixedAxpy464AVX512(y *float64, m *float32, w *float64, n int, stride int)
+
+// mixedAxpy464AVX2 adds the four rows of m, stride elements apart, weighted by w to y.
+//
+//go:noescape
+func mixedAxpy464AVX2(y *float64, m *float32, w *float64, n int, stride int)
+
+// mixedDot64AVX512 returns the sum of x*y.
+//
+//go:noescape
+func mixedDot64AVX512(x *float32, y *float64, n int) (sum float64)
+
+// mixedDot64AVX2 returns the sum of x*y.
+//
+//go:noescape
+func mixedDot64AVX2(x *float32, y *float64, n int) (sum float64)
+
+// mixedAxpy64AVX512 adds alpha*x to y.
+//
+//go:noescape
+func mixedAxpy64AVX512(y *float64, x *float32, n int, alpha float64)
+
+// mixedAxpy64AVX2 adds alpha*x to y.
+//
+//go:noescape
+func mixedAxpy64AVX2(y *float64, x *float32, n int, alpha float64)
+
+// widen64AVX512 writes x to dst.
+//
+//go:noescape
+func widen64AVX512(dst *float64, x *float32, n int)
+
+// widen64AVX2 writes x to dst.
+//
+//go:noescape
+func widen64AVX2(dst *float64, x *float32, n int)
+
+// narrow64AVX512 writes alpha*x to dst, and 0 where that is under the least normal float32.
+//
+//go:noescape
+func narrow64AVX512(dst *float32, x *float64, n int, alpha float64)
+
+// narrow64AVX2 writes alpha*x to dst, and 0 where that is under the least normal float32.
+//
+//go:noescape
+func narrow64AVX2(dst *float32, x *float64, n int, alpha float64)

@@ -45,6 +45,12 @@ func chooseFile(ks []kernel) string {
 	var b strings.Builder
 	b.WriteString(header + "package cpu\n\nimport \"unsafe\"\n")
 	for _, k := range ks {
+		if k.mixed {
+			fmt.Fprintf(&b, "\nfunc asm%s(isa ISA, %s) %s {\n", title(k.name), double(k.sig), double(k.ret))
+			chooseCalls(&b, k, "64")
+			b.WriteString("}\n")
+			continue
+		}
 		fmt.Fprintf(&b, "\nfunc asm%s[T Float](isa ISA, %s) %s {\n", title(k.name), k.sig, k.ret)
 		b.WriteString("\tif unsafe.Sizeof(T(0)) == 8 {\n")
 		chooseCalls(&b, k, "64")
@@ -61,10 +67,12 @@ func chooseCalls(b *strings.Builder, k kernel, bits string) {
 	t := "float" + bits
 	args := make([]string, 0, 8)
 	for _, p := range params(k.sig) {
-		switch p.typ {
-		case "*T":
+		switch typ := p.typ; {
+		case k.mixed:
+			args = append(args, p.name)
+		case typ == "*T":
 			args = append(args, fmt.Sprintf("(*%s)(unsafe.Pointer(%s))", t, p.name))
-		case "T":
+		case typ == "T":
 			args = append(args, fmt.Sprintf("%s(%s)", t, p.name))
 		default:
 			args = append(args, p.name)
@@ -77,7 +85,11 @@ func chooseCalls(b *strings.Builder, k kernel, bits string) {
 		case 0:
 			fmt.Fprintf(b, "\t\t%s(%s)\n", routine, list)
 		case 1:
-			fmt.Fprintf(b, "\t\treturn T(%s(%s))\n", routine, list)
+			if k.mixed {
+				fmt.Fprintf(b, "\t\treturn %s(%s)\n", routine, list)
+			} else {
+				fmt.Fprintf(b, "\t\treturn T(%s(%s))\n", routine, list)
+			}
 		default:
 			fmt.Fprintf(b, "\t\tp, q := %s(%s)\n\t\treturn T(p), T(q)\n", routine, list)
 		}
@@ -93,10 +105,17 @@ func otherFile(ks []kernel) string {
 	var b strings.Builder
 	b.WriteString(header + "//go:build !amd64\n\npackage cpu\n")
 	for _, k := range ks {
-		fmt.Fprintf(&b, "\nfunc asm%s[T Float](_ ISA, %s) %s { panic(\"cpu: no assembly for this architecture\") }\n", title(k.name), k.sig, k.ret)
+		generic, sig, ret := "[T Float]", k.sig, k.ret
+		if k.mixed {
+			generic, sig, ret = "", double(sig), double(ret)
+		}
+		fmt.Fprintf(&b, "\nfunc asm%s%s(_ ISA, %s) %s { panic(\"cpu: no assembly for this architecture\") }\n", title(k.name), generic, sig, ret)
 	}
 	return b.String()
 }
+
+// double is a signature with float64 for T.
+func double(sig string) string { return strings.ReplaceAll(sig, "T", "float64") }
 
 func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 

@@ -5,7 +5,8 @@
 // source alone: the same source gives the same bytes.
 //
 // Each kernel is described once, over an abstract vector (type asm), and is
-// emitted four times: float64 and float32, AVX2 with FMA and AVX-512.
+// emitted four times: float64 and float32, AVX2 with FMA and AVX-512. Kernels
+// that mix both types are emitted twice.
 package main
 
 import (
@@ -43,6 +44,8 @@ type kernel struct {
 	sig  string // parameters, for example "dst, x *T, n int"
 	ret  string // results, for example "(sum T)" or ""
 	emit func(*asm)
+	// mixed kernels take float64 and float32 together, and exist for T = float64 alone.
+	mixed bool
 }
 
 // families is everything there is.
@@ -55,6 +58,7 @@ func families() []family {
 		{"reduce", reduceKernels()},
 		{"tile", tileKernels()},
 		{"gemm", gemmKernels()},
+		{"mixed", mixedKernels()},
 	}
 }
 
@@ -66,6 +70,9 @@ func run(dir string) error {
 		ctx := newFile()
 		for _, k := range f.kernels {
 			for _, t := range targets {
+				if k.mixed && !t.double {
+					continue
+				}
 				if err := t.emit(ctx, k); err != nil {
 					return err
 				}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Rows held in float32, arithmetic in float64: half the memory to wait for, and
+// no other rounding than that of what is held. Emitted for float64 alone.
+func mixedKernels() []kernel {
+	return []kernel{
+		{
+			name: "mixedDot4", doc: "writes the products of four rows of m, stride elements apart, with x to out.",
+			sig: "out *T, m *float32, x *T, n, stride int", emit: mixedDot4, mixed: true,
+		},
+		{
+			name: "mixedAxpy4", doc: "adds the four rows of m, stride elements apart, weighted by w to y.",
+			sig: "y *T, m *float32, w *T, n, stride int", emit: mixedAxpy4, mixed: true,
+		},
+		{
+			name: "mixedDot", doc: "returns the sum of x*y.", sig: "x *float32, y *T, n int", ret: "(sum T)", mixed: true,
+			emit: func(a *asm) {
+				x, y := a.ptr("x"), a.ptr("y")
+				a.reduce(func(s span, sums []vec) {
+					v, w := a.widen(x, s), a.read(y, s)
+					for u := range v {
+						a.fma(sums[u], v[u], w[u])
+					}
+				})
+			},
+		},
+		{
+			name: "mixedAxpy", doc: "adds alpha*x to y.", sig: "y *T, x *float32, n int, alpha T", mixed: true,
+			emit: func(a *asm) {
+				y, x, n, alpha := a.ptr("y"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
+				a.stream(n, a.unroll, func(s span) {
+					v, w := a.read(y, s), a.widen(x, s)
+					for u := range v {
+						a.fma(v[u], alpha, w[u])
+					}
+					a.write(y, s, v)
+				})
+			},
+		},
+		{
+			name: "widen", doc: "writes x to dst.", sig: "dst *T, x *float32, n int", mixed: true,
+			emit: func(a *asm) {
+				dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
+				a.stream(n, a.unroll, func(s span) { a.write(dst, s, a.widen(x, s)) })
+			},
+		},
+		{
+			name: "narrow", doc: "writes alpha*x to dst, and 0 where that is under the least normal float32.",
+			sig: "dst *float32, x *T, n int, alpha T", mixed: true,
+			emit: func(a *asm) {
+				dst, x, n, alpha := a.ptr("dst"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
+				least := a.load(a.constant("least32", 0x1p-126))
+				a.stream(n, a.unroll, func(s span) {
+					v := a.read(x, s)
+					for _, w := range v {
+						a.mul(w, alpha, w)
+						a.clearBelow(w, least)
+					}
+					a.narrow(dst, s, v)
+				})
+			},
+		},
+	}
+}
+
+// mixedRows returns pointers to four rows of float32.
+func (a *asm) mixedRows() []reg.Register {
+	m, stride := a.ptr("m"), a.ptr("stride")
+	out := []reg.Register{m}
+	for range tileRows - 1 {
+		next := a.GP64()
+		a.LEAQ(operand.Mem{Base: out[len(out)-1], Index: stride, Scale: 4}, next)
+		out = append(out, next)
+	}
+	return out
+}
+
+func mixedDot4(a *asm) {
+	rows, out, x := a.mixedRows(), a.ptr("out"), a.ptr("x")
+	sums := a.zeros(2 * tileRows)
+	a.stream(a.ptr("n"), 2, func(s span) {
+		v := a.read(x, s)
+		for r, row := range rows {
+			for u, w := range a.widen(row, s) {
+				a.fma(sums[2*r+u], v[u], w)
+			}
+		}
+	})
+	for r := range tileRows {
+		v := a.across(a.fold(sums[2*r:2*r+2], a.add), a.add)
+		a.VMOVSD(v.AsX(), operand.Mem{Base: out, Disp: 8 * r})
+	}
+}
+
+func mixedAxpy4(a *asm) {
+	rows, y, w := a.mixedRows(), a.ptr("y"), a.ptr("w")
+	weights := a.vecs(tileRows)
+	for r, v := range weights {
+		a.broadcastAny(v, operand.Mem{Base: w, Disp: 8 * r})
+	}
+	a.stream(a.ptr("n"), 2, func(s span) {
+		v := a.read(y, s)
+		for r, row := range rows {
+			for u, m := range a.widen(row, s) {
+				a.fma(v[u], weights[r], m)
+			}
+		}
+		a.write(y, s, v)
+	})
+}
+
+// at32 is the given vector of float64 lanes after element i of an array of float32.
+func (a *asm) at32(base, i reg.Register, vector int) operand.Mem {
+	return operand.Mem{Base: base, Index: i, Scale: 4, Disp: vector * a.lanes() * 4}
+}
+
+// widen loads a span of float32 as vectors of float64; lanes that do not exist are zero.
+func (a *asm) widen(base reg.Register, s span) []vec {
+	out := a.vecs(s.n)
+	for u, v := range out {
+		m := a.at32(base, s.i, u)
+		switch {
+		case s.mask == nil:
+			a.VCVTPS2PD(m, v)
+		case a.wide:
+			a.VCVTPS2PD_Z(m, s.mask, v)
+		default:
+			x := a.XMM()
+			a.VMASKMOVPS(m, a.halfMask(s.mask), x)
+			a.VCVTPS2PD(x, v)
+		}
+	}
+	return out
+}
+
+// narrow stores vectors of float64 as a span of float32.
+func (a *asm) narrow(base reg.Register, s span, vs []vec) {
+	for u, v := range vs {
+		m := a.at32(base, s.i, u)
+		if a.wide {
+			y := a.YMM()
+			a.VCVTPD2PS(v, y)
+			if s.mask == nil {
+				a.VMOVUPS(y, m)
+			} else {
+				a.VMOVUPS(y, s.mask, m)
+			}
+			continue
+		}
+		x := a.XMM()
+		a.VCVTPD2PSY(v, x)
+		if s.mask == nil {
+			a.VMOVUPS(x, m)
+		} else {
+			a.VMASKMOVPS(x, a.halfMask(s.mask), m)
+		}
+	}
+}
+
+// halfMask is a mask of four float64 lanes for four float32 (AVX2 only).
+func (a *asm) halfMask(mask reg.Register) reg.Register {
+	low, high := mask.(vec).AsX(), a.XMM()
+	a.VEXTRACTF128(operand.Imm(1), mask, high)
+	a.VSHUFPS(operand.Imm(0x88), high, low, high)
+	return high
+}
+
+// clearBelow replaces what is less than least by 0; NaN stays.
+func (a *asm) clearBelow(v, least vec) {
+	const notLess = 0x15 // true for NaN, quiet
+	if a.wide {
+		k := a.K()
+		a.VCMPPD(operand.Imm(notLess), least, v, k)
+		a.VMOVAPD_Z(v, k, v)
+		return
+	}
+	keep := a.vec()
+	a.compare(keep, v, notLess, least)
+	a.and(v, v, keep)
+}

@@ -1,0 +1,95 @@
+package cpu
+
+// Mixed is the set of kernels on rows that are held in float32 while vectors,
+// arithmetic and sums are float64: half the memory to wait for, and no other
+// rounding than that of what is held. The zero value uses the instruction set
+// that Active reports. What holds for the methods of Kernels holds for these.
+type Mixed struct {
+	ISA ISA
+}
+
+func (k Mixed) isa() ISA { return Kernels[float64](k).isa() }
+
+// leastNormal32 is the least normal float32.
+const leastNormal32 = 0x1p-126
+
+// Narrow writes alpha·x, each product rounded to float64 and then to float32,
+// to dst, and 0 where it is less than 2^−126: what is held is never denormal,
+// and never negative.
+func (k Mixed) Narrow(dst []float32, alpha float64, x []float64) {
+	same("Narrow", "dst", len(dst), "x", len(x))
+	if isa := k.isa(); isa != Generic {
+		asmNarrow(isa, at(dst), at(x), len(x), alpha)
+		return
+	}
+	for j, v := range x {
+		dst[j] = 0
+		if v *= alpha; !(v < leastNormal32) {
+			dst[j] = float32(v)
+		}
+	}
+}
+
+// Widen writes x to dst.
+func (k Mixed) Widen(dst []float64, x []float32) {
+	same("Widen", "dst", len(dst), "x", len(x))
+	if isa := k.isa(); isa != Generic {
+		asmWiden(isa, at(dst), at(x), len(x))
+		return
+	}
+	for j, v := range x {
+		dst[j] = float64(v)
+	}
+}
+
+// Dot returns Σ x_j·y_j.
+func (k Mixed) Dot(x []float32, y []float64) (sum float64) {
+	same("Dot", "x", len(x), "y", len(y))
+	if isa := k.isa(); isa != Generic {
+		return asmMixedDot(isa, at(x), at(y), len(x))
+	}
+	for j, v := range x {
+		sum += float64(v) * y[j]
+	}
+	return sum
+}
+
+// Axpy adds alpha·x to y.
+func (k Mixed) Axpy(y []float64, alpha float64, x []float32) {
+	same("Axpy", "y", len(y), "x", len(x))
+	if isa := k.isa(); isa != Generic {
+		asmMixedAxpy(isa, at(y), at(x), len(x), alpha)
+		return
+	}
+	for j, v := range x {
+		y[j] += alpha * float64(v)
+	}
+}
+
+// Gemv writes the products y_i = Σ_j a_ij·x_j of len(y) rows with x to y.
+func (k Mixed) Gemv(y []float64, a []float32, stride int, x []float64) {
+	matrix("Gemv", a, len(y), len(x), stride)
+	isa, i := k.isa(), 0
+	if isa != Generic {
+		for ; i+4 <= len(y); i += 4 {
+			asmMixedDot4(isa, &y[i], at(a[i*stride:]), at(x), len(x), stride)
+		}
+	}
+	for ; i < len(y); i++ {
+		y[i] = k.Dot(a[i*stride:i*stride+len(x)], x)
+	}
+}
+
+// GemvT adds the rows of a, weighted by w, to y: y_j += Σ_i w_i·a_ij.
+func (k Mixed) GemvT(y []float64, a []float32, stride int, w []float64) {
+	matrix("GemvT", a, len(w), len(y), stride)
+	isa, i := k.isa(), 0
+	if isa != Generic {
+		for ; i+4 <= len(w); i += 4 {
+			asmMixedAxpy4(isa, at(y), at(a[i*stride:]), &w[i], len(y), stride)
+		}
+	}
+	for ; i < len(w); i++ {
+		k.Axpy(y, w[i], a[i*stride:i*stride+len(y)])
+	}
+}

@@ -1,0 +1,171 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// TestMixed: rows in float32, sums in float64, on every instruction set, against compensated sums.
+func TestMixed(t *testing.T) {
+	for _, isa := range Available() {
+		t.Run(isa.String(), func(t *testing.T) {
+			for _, n := range lengths {
+				mixedVectors(t, Mixed{isa}, n)
+				for _, rows := range []int{0, 1, 3, 4, 5, 9} {
+					mixedMatrix(t, Mixed{isa}, rows, n, n+rows%3)
+				}
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+func mixedVectors(t *testing.T, k Mixed, n int) {
+	r := seeded(31)
+	x, y, alpha := random[float32](r, n, 2), random[float64](r, n, 2), r.NormFloat64()
+	var dot total
+	var abs float64
+	for j, v := range x {
+		dot.add(float64(v) * y[j])
+		abs += math.Abs(float64(v) * y[j])
+	}
+	near(t, label("Dot of %d", n), k.Dot(x, y), dot.value(), unit[float64]()*abs*float64(4+n/8))
+	dst, intact := guarded[float64](n)
+	copy(dst, y)
+	k.Axpy(dst, alpha, x)
+	for j := range dst {
+		want := math.FMA(alpha, float64(x[j]), y[j])
+		near(t, label("Axpy %d of %d", j, n), dst[j], want, unit[float64]()*(math.Abs(y[j])+math.Abs(alpha*float64(x[j]))))
+	}
+	k.Widen(dst, x)
+	for j, v := range x {
+		near(t, label("Widen %d of %d", j, n), dst[j], float64(v), 0)
+	}
+	held, held32 := guarded[float32](n)
+	for j := range y {
+		y[j] = math.Exp(-60 * r.Float64() * float64(j%3)) // from 1 to under the least normal float32
+	}
+	k.Narrow(held, 0x1p-10, y)
+	for j, v := range y {
+		want := float32(0x1p-10 * v)
+		if want < leastNormal32 {
+			want = 0
+		}
+		near(t, label("Narrow %d of %d", j, n), held[j], float64(want), 0)
+	}
+	if !intact() || !held32() {
+		t.Fatalf("a kernel on %d elements wrote outside dst", n)
+	}
+}
+
+func mixedMatrix(t *testing.T, k Mixed, rows, n, stride int) {
+	r := seeded(32)
+	a := random[float32](r, rows*stride+n, 1)
+	x, w, y := random[float64](r, n, 1), random[float64](r, rows, 1), random[float64](r, n, 1)
+	out, intact := guarded[float64](rows)
+	k.Gemv(out, a, stride, x)
+	col, whole := guarded[float64](n)
+	copy(col, y)
+	k.GemvT(col, a, stride, w)
+	sums := make([]total, n)
+	abs := make([]float64, n)
+	for j := range sums {
+		sums[j].add(y[j])
+		abs[j] = math.Abs(y[j])
+	}
+	for i := range rows {
+		var s total
+		var size float64
+		for j := range n {
+			v := float64(a[i*stride+j])
+			s.add(v * x[j])
+			size += math.Abs(v * x[j])
+			sums[j].add(v * w[i])
+			abs[j] += math.Abs(v * w[i])
+		}
+		near(t, label("Gemv %d of %d×%d", i, rows, n), out[i], s.value(), unit[float64]()*size*float64(4+n/8))
+	}
+	for j, s := range sums {
+		near(t, label("GemvT %d of %d×%d", j, rows, n), col[j], s.value(), unit[float64]()*abs[j]*float64(4+rows))
+	}
+	if !intact() || !whole() {
+		t.Fatalf("a product with %d×%d wrote outside its result", rows, n)
+	}
+}
+
+// TestNarrowSpecial: NaN and +Inf stay, what float32 cannot hold is +Inf or 0, in every lane.
+func TestNarrowSpecial(t *testing.T) {
+	special := []float64{math.NaN(), math.Inf(1), 1e300, 0, 1e-300, 0x1p-127, 0x1p-126, math.Nextafter(0x1p-126, 0), -1}
+	want := []float64{math.NaN(), math.Inf(1), math.Inf(1), 0, 0, 0, 0x1p-126, 0, 0}
+	for _, isa := range Available() {
+		for n := 1; n < 40; n++ {
+			x, dst := make([]float64, n), make([]float32, n)
+			for j := range x {
+				x[j] = special[j%len(special)]
+			}
+			Mixed{isa}.Narrow(dst, 1, x)
+			for j, v := range dst {
+				near(t, label("%v: Narrow(%v)", isa, x[j]), v, want[j%len(want)], 0)
+			}
+		}
+	}
+}
+
+// TestMixedLengths: lengths that do not agree panic.
+func TestMixedLengths(t *testing.T) {
+	k := Mixed{}
+	x32, x, y := make([]float32, 3), make([]float64, 3), make([]float64, 4)
+	for name, f := range map[string]func(){
+		"Narrow": func() { k.Narrow(x32, 1, y) }, "Widen": func() { k.Widen(y, x32) },
+		"Dot": func() { k.Dot(x32, y) }, "Axpy": func() { k.Axpy(y, 1, x32) },
+		"Gemv": func() { k.Gemv(x, x32, 3, x) }, "GemvT": func() { k.GemvT(x, x32, 2, x) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s with lengths that do not agree did not panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+// BenchmarkHeld is a pass of products with a stored kernel, Gemv and GemvT of four rows at a time, with what is held
+// in float64 and in float32.
+func BenchmarkHeld(b *testing.B) {
+	for _, n := range []int{1024, 4096} {
+		r := seeded(33)
+		v, col, u := random[float64](r, n, 1), make([]float64, n), make([]float64, n)
+		k64, k32 := random[float64](r, n*n, 1), make([]float32, n*n)
+		for j, x := range k64 {
+			k32[j] = float32(x)
+		}
+		pass := func(name string, rows func(i int)) {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				bestTurn(b, n*n, "Gelem/s", func() {
+					for i := 0; i < n; i += 4 {
+						rows(i)
+					}
+				})
+			})
+		}
+		pass("float64", func(i int) {
+			Kernels[float64]{}.Gemv(u[i:i+4], k64[i*n:(i+4)*n], n, v)
+			Kernels[float64]{}.GemvT(col, k64[i*n:(i+4)*n], n, u[i:i+4])
+		})
+		pass("float32", func(i int) {
+			Mixed{}.Gemv(u[i:i+4], k32[i*n:(i+4)*n], n, v)
+			Mixed{}.GemvT(col, k32[i*n:(i+4)*n], n, u[i:i+4])
+		})
+		pass("rows64", func(i int) {
+			for l := i; l < i+4; l++ {
+				u[l] = Kernels[float64]{}.Dot(k64[l*n:(l+1)*n], v)
+				Kernels[float64]{}.Axpy(col, u[l], k64[l*n:(l+1)*n])
+			}
+		})
+	}
+}
