@@ -15,7 +15,10 @@ require (
 	pgregory.net/rapid v1.2.0
 )
 
-require rsc.io/pdf v0.1.1 // indirect
+require (
+	github.com/ebitengine/purego v0.11.3 // indirect
+	rsc.io/pdf v0.1.1 // indirect
+)
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect

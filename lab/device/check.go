@@ -1,0 +1,108 @@
+package device
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Arguments of operations are the program's own shapes, not a user's data: a wrong one is a panic that names the
+// operation.
+
+// args is the arrays of one operation.
+type args struct {
+	op    string
+	first *Array
+}
+
+// check starts with the destination.
+func check(op string, dst *Array) args {
+	if dst == nil {
+		panic("device: " + op + ": the destination is nil")
+	}
+	dst.use(op)
+	return args{op, dst}
+}
+
+func (c args) fail(format string, v ...any) {
+	panic("device: " + c.op + ": " + fmt.Sprintf(format, v...))
+}
+
+// float demands that arrays are alive, on one device and of the destination's type, a float.
+func (c args) float(arrays ...*Array) args {
+	if c.first.t.Type == Int32 {
+		c.fail("the destination is int32, not a float")
+	}
+	for _, a := range arrays {
+		c.here(a)
+		if a.t.Type != c.first.t.Type {
+			c.fail("%v and %v do not mix; see Convert", c.first.t.Type, a.t.Type)
+		}
+	}
+	return c
+}
+
+// ints demands int32 arrays.
+func (c args) ints(arrays ...*Array) args {
+	for _, a := range arrays {
+		c.here(a)
+		if a.t.Type != Int32 {
+			c.fail("%v%v: must be int32", a.t.Type, a.t.Shape)
+		}
+	}
+	return c
+}
+
+func (c args) here(a *Array) {
+	if a == nil {
+		c.fail("an argument is nil")
+	}
+	a.use(c.op)
+	if a.d != c.first.d {
+		c.fail("arguments are on different devices")
+	}
+}
+
+// like demands the destination's shape.
+func (c args) like(arrays ...*Array) args {
+	for _, a := range arrays {
+		if !slices.Equal(a.t.Shape, c.first.t.Shape) {
+			c.fail("shapes %v and %v: must be equal", c.first.t.Shape, a.t.Shape)
+		}
+	}
+	return c
+}
+
+// shape demands a shape of one array; −1 stands for any size.
+func (c args) shape(name string, a *Array, want ...int) args {
+	ok := len(a.t.Shape) == len(want)
+	for i := 0; ok && i < len(want); i++ {
+		ok = want[i] < 0 || want[i] == a.t.Shape[i]
+	}
+	if !ok {
+		c.fail("shape of %s = %v: must be %v", name, a.t.Shape, want)
+	}
+	return c
+}
+
+// maxRank is the most axes that broadcasts, reductions and permutations take.
+const maxRank = 6
+
+// spread demands that small broadcasts to big: the same rank, each size equal or 1.
+func (c args) spread(big *Array, small ...*Array) args {
+	if len(big.t.Shape) > maxRank {
+		c.fail("rank %d: must be at most %d", len(big.t.Shape), maxRank)
+	}
+	for _, a := range small {
+		ok := len(a.t.Shape) == len(big.t.Shape)
+		for i := 0; ok && i < len(a.t.Shape); i++ {
+			ok = a.t.Shape[i] == big.t.Shape[i] || a.t.Shape[i] == 1
+		}
+		if !ok {
+			c.fail("shape %v does not broadcast to %v", a.t.Shape, big.t.Shape)
+		}
+	}
+	return c
+}
+
+// do runs the operation unless it has nothing to write or the device failed before.
+func (c args) do(f func() error) { c.first.d.do(c.op, f) }

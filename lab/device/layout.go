@@ -1,0 +1,79 @@
+package device
+
+import "slices"
+
+// Convert copies x to dst, of the same shape, between float types or equal types, rounding to nearest.
+func Convert(dst, x *Array) {
+	c := check("Convert", dst).like(x)
+	c.here(x)
+	if dst.t.Type != x.t.Type && (dst.t.Type == Int32 || x.t.Type == Int32) {
+		c.fail("%v does not become %v", x.t.Type, dst.t.Type)
+	}
+	c.do(func() error { return dst.d.b.Convert(dst.t, x.t) })
+}
+
+// Permute writes x with its axes permuted: axis i of dst is axis perm[i] of x.
+func Permute(dst, x *Array, perm ...int) {
+	c := check("Permute", dst).float(x)
+	if len(perm) != len(x.t.Shape) || len(perm) != len(dst.t.Shape) || len(perm) > maxRank {
+		c.fail("perm = %v for shapes %v and %v: ranks must agree and be at most %d", perm, dst.t.Shape, x.t.Shape, maxRank)
+	}
+	seen := make([]bool, len(perm))
+	for i, p := range perm {
+		if p < 0 || p >= len(perm) || seen[p] {
+			c.fail("perm = %v: must be a permutation", perm)
+		}
+		seen[p] = true
+		if dst.t.Shape[i] != x.t.Shape[p] {
+			c.fail("shape %v permuted by %v is not %v", x.t.Shape, perm, dst.t.Shape)
+		}
+	}
+	c.do(func() error { return dst.d.b.Permute(dst.t, x.t, perm) })
+}
+
+// Paste copies x into dst at indices from at of an axis on. With Cut it concatenates and splits.
+func Paste(dst, x *Array, axis, at int) {
+	c := check("Paste", dst).float(x)
+	c.part(dst, x, axis, at)
+	c.do(func() error { return dst.d.b.Paste(dst.t, x.t, axis, at) })
+}
+
+// Cut copies the part of x from index at of an axis on that has dst's shape.
+func Cut(dst, x *Array, axis, at int) {
+	c := check("Cut", dst).float(x)
+	c.part(x, dst, axis, at)
+	c.do(func() error { return dst.d.b.Cut(dst.t, x.t, axis, at) })
+}
+
+func (c args) part(big, small *Array, axis, at int) {
+	if len(big.t.Shape) != len(small.t.Shape) || axis < 0 || axis >= len(big.t.Shape) || at < 0 {
+		c.fail("shapes %v and %v, axis = %d, at = %d: out of range", big.t.Shape, small.t.Shape, axis, at)
+	}
+	want := slices.Clone(big.t.Shape)
+	want[axis] = small.t.Shape[axis]
+	if !slices.Equal(want, small.t.Shape) || at+want[axis] > big.t.Shape[axis] {
+		c.fail("shape %v is no part of %v from index %d of axis %d on", small.t.Shape, big.t.Shape, at, axis)
+	}
+}
+
+// Gather copies rows: dst_i = table_{index_i}, table R×D, index N, dst N×D. An index out of range is ErrIndex.
+func Gather(dst, table, index *Array) {
+	c := check("Gather", dst).float(table).ints(index)
+	c.rows(table, dst, index)
+	c.do(func() error { return dst.d.b.Gather(dst.t, table.t, index.t) })
+}
+
+// Scatter adds rows in the order of i: table_{index_i} += x_i.
+func Scatter(table, x, index *Array) {
+	c := check("Scatter", table).float(x).ints(index)
+	c.rows(table, x, index)
+	c.do(func() error { return table.d.b.Scatter(table.t, x.t, index.t) })
+}
+
+func (c args) rows(table, x, index *Array) {
+	c.shape("table", table, -1, -1)
+	c.shape("rows", x, -1, table.t.Shape[1])
+	c.shape("index", index, x.t.Shape[0])
+}
+
+func equal(a, b *Array) bool { return slices.Equal(a.t.Shape, b.t.Shape) }

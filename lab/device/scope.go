@@ -1,0 +1,53 @@
+package device
+
+import "slices"
+
+// Scope owns the arrays that are made on its device while it is the innermost one open:
+//
+//	defer dev.Scope().Close()
+//
+// frees every intermediate of a function. Keep lets a result live on.
+type Scope struct {
+	d      *Device
+	arrays []*Array
+}
+
+// Scope opens a scope.
+func (d *Device) Scope() *Scope {
+	s := &Scope{d: d}
+	d.scopes = append(d.scopes, s)
+	return s
+}
+
+// Keep hands a, or the array that it views, to the scope outside, or to the caller where there is none, and returns it.
+func (s *Scope) Keep(a *Array) *Array {
+	owner := a
+	if a.owner != nil {
+		owner = a.owner
+	}
+	i := slices.Index(s.arrays, owner)
+	if i < 0 {
+		return a
+	}
+	s.arrays = slices.Delete(s.arrays, i, i+1)
+	if at := slices.Index(s.d.scopes, s); at > 0 {
+		outer := s.d.scopes[at-1]
+		outer.arrays = append(outer.arrays, owner)
+	}
+	return a
+}
+
+// Close frees what the scope still owns, the latest first. Scopes are closed in the reverse order of opening.
+func (s *Scope) Close() {
+	n := len(s.d.scopes)
+	if n == 0 || s.d.scopes[n-1] != s {
+		panic("device: Scope.Close: scopes must be closed in the reverse order of opening")
+	}
+	s.d.scopes = s.d.scopes[:n-1]
+	for _, a := range slices.Backward(s.arrays) {
+		if !a.freed {
+			a.release()
+		}
+	}
+	s.arrays = nil
+}

@@ -1,0 +1,48 @@
+package device
+
+import "coupling/lab/device/internal/backend"
+
+// Adam holds the constants of a step of Adam (Kingma and Ba 2015, algorithm 1): weight decay is added to the gradient,
+// or subtracts rate·decay·w when Decoupled (AdamW).
+type Adam = backend.Adam
+
+// SGD holds the constants of a step of gradient descent: m = momentum·m + g, w −= rate·m (PyTorch's convention).
+type SGD = backend.SGD
+
+// CrossEntropy writes the N losses log Σ_k e^{x_ik} − x_{i,label_i} of logits x, N×K, and their gradients
+// softmax − onehot. A label out of range is ErrIndex.
+func CrossEntropy(loss, grad, logits, labels *Array) {
+	c := check("CrossEntropy", loss).float(grad, logits).ints(labels)
+	c.shape("logits", logits, -1, -1)
+	n, k := logits.t.Shape[0], logits.t.Shape[1]
+	c.shape("loss", loss, n).shape("grad", grad, n, k).shape("labels", labels, n)
+	c.do(func() error { return loss.d.b.CrossEntropy(loss.t, grad.t, logits.t, labels.t) })
+}
+
+// ClipRows scales each row of x, N×D, to Euclidean norm at most bound, rounding down: the norm of a row of dst,
+// computed exactly, exceeds bound by no more than a few units in the last place. dst may be x.
+func ClipRows(dst, x *Array, bound float64) {
+	c := check("ClipRows", dst).float(x).like(x).shape("x", x, -1, -1)
+	if !(bound > 0) {
+		c.fail("bound = %v: must be > 0", bound)
+	}
+	c.do(func() error { return dst.d.b.ClipRows(dst.t, x.t, bound) })
+}
+
+// StepAdam makes one step of Adam: w and the moments m and v change, t, an int32 array of 1, counts.
+func StepAdam(w, g, m, v, t *Array, a Adam) {
+	c := check("StepAdam", w).float(g, m, v).like(g, m, v).ints(t).shape("t", t, 1)
+	c.do(func() error { return w.d.b.Adam(w.t, g.t, m.t, v.t, t.t, a) })
+}
+
+// StepSGD makes one step of gradient descent with momentum.
+func StepSGD(w, g, momentum *Array, s SGD) {
+	c := check("StepSGD", w).float(g, momentum).like(g, momentum)
+	c.do(func() error { return w.d.b.SGD(w.t, g.t, momentum.t, s) })
+}
+
+// EMA is avg = decay·avg + (1 − decay)·w.
+func EMA(avg, w *Array, decay float64) {
+	c := check("EMA", avg).float(w).like(w)
+	c.do(func() error { return avg.d.b.EMA(avg.t, w.t, decay) })
+}

@@ -1,0 +1,92 @@
+package device
+
+import "coupling/lab/device/internal/backend"
+
+// Cost is c(x, y) = Square·|x−y|² + Abs·|x−y|₁ between points.
+type Cost = backend.Cost
+
+// A plan is P_ij = exp(u_i + h_j − c_ij·inv) with inv = 1/ε. Arguments of −Inf in u or h have weight zero.
+
+// LSERows is out_i = log Σ_j exp(h_j − c_ij·inv): half a step of Sinkhorn. With c B×n×m, h B×m and out B×n it solves
+// B problems at once. A row of nothing but −Inf gives −Inf.
+func LSERows(out, c, h *Array, inv float64) {
+	k := check("LSERows", out).float(c, h)
+	s := c.t.Shape
+	if len(s) == 3 {
+		k.shape("out", out, s[0], s[1]).shape("h", h, s[0], s[2])
+	} else {
+		k.shape("c", c, -1, -1).shape("out", out, s[0]).shape("h", h, s[1])
+	}
+	k.do(func() error { return out.d.b.LSERows(out.t, c.t, h.t, inv) })
+}
+
+// LSECols is out_j = log Σ_i exp(g_i − c_ij·inv), the other half; batched like LSERows.
+func LSECols(out, c, g *Array, inv float64) {
+	k := check("LSECols", out).float(c, g)
+	s := c.t.Shape
+	if len(s) == 3 {
+		k.shape("out", out, s[0], s[2]).shape("g", g, s[0], s[1])
+	} else {
+		k.shape("c", c, -1, -1).shape("out", out, s[1]).shape("g", g, s[0])
+	}
+	k.do(func() error { return out.d.b.LSECols(out.t, c.t, g.t, inv) })
+}
+
+// PlanRows is out_i = Σ_j P_ij v_j with c held, v m×k, out n×k.
+func PlanRows(out, c, u, h, v *Array, inv float64) {
+	k := check("PlanRows", out).float(c, u, h, v).shape("c", c, -1, -1).shape("v", v, c.t.Shape[1], -1)
+	k.shape("u", u, c.t.Shape[0]).shape("h", h, c.t.Shape[1]).shape("out", out, c.t.Shape[0], v.t.Shape[1])
+	k.do(func() error { return out.d.b.PlanRows(out.t, c.t, u.t, h.t, v.t, inv) })
+}
+
+// PlanCols is out_j = Σ_i P_ij v_i with c held, v n×k, out m×k.
+func PlanCols(out, c, u, h, v *Array, inv float64) {
+	k := check("PlanCols", out).float(c, u, h, v).shape("c", c, -1, -1).shape("v", v, c.t.Shape[0], -1)
+	k.shape("u", u, c.t.Shape[0]).shape("h", h, c.t.Shape[1]).shape("out", out, c.t.Shape[1], v.t.Shape[1])
+	k.do(func() error { return out.d.b.PlanCols(out.t, c.t, u.t, h.t, v.t, inv) })
+}
+
+// Costs writes the n×m costs between points x, n×d, and y, m×d.
+func Costs(c, x, y *Array, cost Cost) {
+	k := check("Costs", c).float(x, y)
+	k.points(x, y).shape("c", c, x.t.Shape[0], y.t.Shape[0])
+	k.do(func() error { return c.d.b.Costs(c.t, x.t, y.t, cost) })
+}
+
+// PointLSE is LSERows with costs made on the way, never held: n·m exponentials, memory n + m.
+func PointLSE(out, x, y, h *Array, cost Cost, inv float64) {
+	k := check("PointLSE", out).float(x, y, h)
+	k.points(x, y).shape("out", out, x.t.Shape[0]).shape("h", h, y.t.Shape[0])
+	k.do(func() error { return out.d.b.PointLSE(out.t, x.t, y.t, h.t, cost, inv) })
+}
+
+// PointApply is out_i = Σ_j P_ij v_j with v m×k: the mass of a row with v = 1, its barycentre with v = y.
+func PointApply(out, x, y, u, h, v *Array, cost Cost, inv float64) {
+	k := check("PointApply", out).float(x, y, u, h, v)
+	k.points(x, y).plan(x, y, u, h).shape("v", v, y.t.Shape[0], -1).shape("out", out, x.t.Shape[0], v.t.Shape[1])
+	k.do(func() error { return out.d.b.PointApply(out.t, x.t, y.t, u.t, h.t, v.t, cost, inv) })
+}
+
+// PointGrad is grad_i = Σ_j P_ij·(1 + r_i + s_j − c_ij·inv)·∂c(x_i, y_j)/∂x_i, or with linear set
+// Σ_j P_ij·(r_i + s_j)·∂c/∂x_i: with the right r and s the gradient of every loss of the plan. The derivative of
+// |x−y|₁ at 0 is 0.
+func PointGrad(grad, x, y, u, h, r, s *Array, cost Cost, inv float64, linear bool) {
+	k := check("PointGrad", grad).float(x, y, u, h, r, s).like(x)
+	k.points(x, y).plan(x, y, u, h).plan(x, y, r, s)
+	k.do(func() error { return grad.d.b.PointGrad(grad.t, x.t, y.t, u.t, h.t, r.t, s.t, cost, inv, linear) })
+}
+
+// PointCost is out_i = Σ_j P_ij·c_ij.
+func PointCost(out, x, y, u, h *Array, cost Cost, inv float64) {
+	k := check("PointCost", out).float(x, y, u, h)
+	k.points(x, y).plan(x, y, u, h).shape("out", out, x.t.Shape[0])
+	k.do(func() error { return out.d.b.PointCost(out.t, x.t, y.t, u.t, h.t, cost, inv) })
+}
+
+func (c args) points(x, y *Array) args {
+	return c.shape("x", x, -1, -1).shape("y", y, -1, x.t.Shape[1])
+}
+
+func (c args) plan(x, y, u, h *Array) args {
+	return c.shape("u", u, x.t.Shape[0]).shape("h", h, y.t.Shape[0])
+}
