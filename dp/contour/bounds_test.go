@@ -106,9 +106,9 @@ func TestDecayIsAnUpperBound(t *testing.T) {
 		for _, y := range []float64{a, (a + b) / 2, b, 2 * b, 8 * b} {
 			k, e, _ := l.at(complex(s, y))
 			got := math.Log(max(0, math.Exp(real(k)-l.k0)*(1-e-2*l.e0)-1e-13))
-			bound := d.log(a, math.Inf(1))
+			bound := d.beyond(a)
 			if y <= b {
-				bound = d.log(a, b)
+				bound = d.between(a, b, bound, math.Inf(-1))
 			}
 			if got > bound+1e-12 {
 				t.Errorf("s=%v: log|φ(%v)| = %v above its bound %v on [%v, %v]", s, y, got, bound, a, b)

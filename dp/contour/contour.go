@@ -1,6 +1,7 @@
 package contour
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -29,10 +30,15 @@ func (Accountant) Name() string { return "contour" }
 // Cost: some 50 to 1,000 nodes of the contour, each a sum over 100 to 1,000 nodes in x per distinct step,
 // independent of Times.
 func (a Accountant) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
+	return a.DeltaContext(context.Background(), steps, eps)
+}
+
+// DeltaContext is Delta, ended with the error of ctx when that is done.
+func (a Accountant) DeltaContext(ctx context.Context, steps []pair.Step, eps float64) (pair.Interval, error) {
 	if eps < 0 {
 		return pair.Interval{}, fmt.Errorf("contour: eps = %v: must be at least 0 (LogDelta takes any): %w", eps, ErrInvalid)
 	}
-	lo, hi, err := a.logDelta(steps, eps)
+	lo, hi, err := a.logDelta(ctx, steps, eps)
 	if err != nil {
 		return pair.Interval{}, err
 	}
@@ -44,11 +50,11 @@ func (a Accountant) Delta(steps []pair.Step, eps float64) (pair.Interval, error)
 
 // LogDelta is Delta in logarithms, for δ below the range of float64, and for any finite ε, negative too. Lower may be −Inf.
 func (a Accountant) LogDelta(steps []pair.Step, eps float64) (pair.Interval, error) {
-	lo, hi, err := a.logDelta(steps, eps)
+	lo, hi, err := a.logDelta(context.Background(), steps, eps)
 	return pair.Interval{Lower: lo, Upper: min(hi, 0)}, err
 }
 
-func (a Accountant) logDelta(steps []pair.Step, eps float64) (lo, hi float64, err error) {
+func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, eps float64) (lo, hi float64, err error) {
 	if math.IsNaN(eps) || math.IsInf(eps, 0) {
 		return 0, 0, fmt.Errorf("contour: eps = %v: must be finite: %w", eps, ErrInvalid)
 	}
@@ -56,11 +62,11 @@ func (a Accountant) logDelta(steps []pair.Step, eps float64) (lo, hi float64, er
 	if err != nil {
 		return 0, 0, err
 	}
-	s, err := saddle(parts, eps)
+	s, err := saddle(parts, eps, a.near())
 	if err != nil {
 		return 0, 0, err
 	}
-	c, err := newContour(parts, s, eps, a.tol(), a.work())
+	c, err := newContour(ctx, parts, s, eps, a.tol(), a.work())
 	if err != nil {
 		return 0, 0, err
 	}
@@ -81,6 +87,11 @@ func checkBounds(lo, hi float64) error {
 //
 // Errors and cost are those of Delta.
 func (a Accountant) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
+	return a.EpsilonContext(context.Background(), steps, delta)
+}
+
+// EpsilonContext is Epsilon, ended with the error of ctx when that is done.
+func (a Accountant) EpsilonContext(ctx context.Context, steps []pair.Step, delta float64) (pair.Interval, error) {
 	if !(delta > 0 && delta < 1) {
 		return pair.Interval{}, fmt.Errorf("contour: delta = %v: must be in (0, 1): %w", delta, ErrInvalid)
 	}
@@ -88,7 +99,7 @@ func (a Accountant) Epsilon(steps []pair.Step, delta float64) (pair.Interval, er
 	if err != nil {
 		return pair.Interval{}, err
 	}
-	return a.epsilon(parts, math.Log(delta))
+	return a.epsilon(ctx, parts, math.Log(delta))
 }
 
 func (a Accountant) parts(steps []pair.Step) ([]part, error) {
@@ -123,6 +134,14 @@ func (a Accountant) tol() float64 {
 		return 1e-11
 	}
 	return max(a.Tol, 1e-13)
+}
+
+// near is how many standard deviations the contour may be off the saddle point: a rough answer needs no sharp aim.
+func (a Accountant) near() float64 {
+	if a.Tol >= 1e-4 {
+		return 0.3
+	}
+	return 1e-2
 }
 
 func (a Accountant) work() int {

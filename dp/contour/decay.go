@@ -87,24 +87,33 @@ func (d *decay) sums() {
 	}
 }
 
-// log returns an upper bound of log|φ(y)| over a ≤ y ≤ b; b may be infinite.
-func (d *decay) log(a, b float64) float64 {
+// beyond returns an upper bound of log|φ(y)| over all y ≥ a.
+func (d *decay) beyond(a float64) float64 {
 	if d.normal > 0 {
 		return -a * a * d.normal / 2
 	}
-	best := math.Log1p(-min(d.smooth(a), 1-1e-12))
-	if math.IsInf(b, 1) {
+	return math.Log1p(-min(d.smooth(a), 1-1e-12))
+}
+
+// between returns an upper bound of log|φ(y)| over a ≤ y ≤ b, not above best, which holds for y ≥ a. One below enough will do.
+func (d *decay) between(a, b, best, enough float64) float64 {
+	if d.normal > 0 {
 		return best
 	}
 	for _, theta := range [...]float64{0.5, 1.5, math.Pi} {
+		if best <= enough {
+			return best
+		}
 		if v := d.spread(theta / b); v > 0 {
 			kappa := (1 - math.Cos(theta)) / (theta * theta) * (1 - 1e-12)
 			best = min(best, 0.5*math.Log1p(-min(2*kappa*a*a*v, 1-1e-12)))
 		}
 	}
+	if best <= enough {
+		return best
+	}
 	const kappa = 2 / (math.Pi * math.Pi) * (1 - 1e-12)
-	best = min(best, math.Log1p(-min(kappa*a*a*d.blocks(math.Pi/b), 1-1e-12)))
-	return best
+	return min(best, math.Log1p(-min(kappa*a*a*d.blocks(math.Pi/b), 1-1e-12)))
 }
 
 // spread returns a lower bound of the largest P(A)²·Var(L|A) over intervals A on which the loss ranges by width.

@@ -1,6 +1,7 @@
 package contour
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -8,8 +9,9 @@ import (
 )
 
 // saddle returns the s > 0 that minimises e^{ΣT·K(s) − sε}/(s(s+1)), where the contour crosses the real axis. The
-// exponent is convex, so there is one. A few digits suffice: any s > 0 gives certified bounds.
-func saddle(parts []part, eps float64) (float64, error) {
+// exponent is convex, so there is one. It is found within tol standard deviations of
+// the loss; a few digits suffice: any s > 0 gives certified bounds.
+func saddle(parts []part, eps, tol float64) (float64, error) {
 	return rising(func(s float64) (float64, error) {
 		_, mean, variance, err := axis(parts, s)
 		if err != nil {
@@ -17,7 +19,7 @@ func saddle(parts []part, eps float64) (float64, error) {
 		}
 		g := mean - eps - 1/s - 1/(s+1)
 		return g / math.Sqrt(variance+1/(s*s)+1/((s+1)*(s+1))), nil
-	}, 1e-2)
+	}, tol)
 }
 
 // rising finds s > 0 where an increasing f vanishes within tol, by bracketing and Illinois steps in log s. Where f cannot
@@ -71,21 +73,21 @@ func rising(f func(s float64) (float64, error), tol float64) (float64, error) {
 }
 
 // epsilon finds the bounds of the least ε ≥ 0 with log δ(ε) ≤ want.
-func (a Accountant) epsilon(parts []part, want float64) (pair.Interval, error) {
+func (a Accountant) epsilon(ctx context.Context, parts []part, want float64) (pair.Interval, error) {
 	guess, s, err := estimate(parts, want)
 	if err != nil {
 		return pair.Interval{}, err
 	}
 	if guess <= 0 {
 		guess = 0
-		if s, err = saddle(parts, 0); err != nil {
+		if s, err = saddle(parts, 0, a.near()); err != nil {
 			return pair.Interval{}, err
 		}
 	}
 	var best pair.Interval
 	best.Upper = math.Inf(1)
 	for try := range 3 {
-		c, err := newContour(parts, s, guess, a.tol(), a.work())
+		c, err := newContour(ctx, parts, s, guess, a.tol(), a.work())
 		if err != nil {
 			return pair.Interval{}, err
 		}
@@ -106,7 +108,7 @@ func (a Accountant) epsilon(parts []part, want float64) (pair.Interval, error) {
 			break
 		}
 		guess = max(eps, 0)
-		next, err := saddle(parts, guess)
+		next, err := saddle(parts, guess, a.near())
 		if err != nil {
 			next = s // the bounds hold all the same
 		}

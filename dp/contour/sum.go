@@ -1,6 +1,8 @@
 package contour
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/cmplx"
@@ -83,7 +85,7 @@ func (c *contour) aliasBound(eps, width float64) float64 {
 
 // newContour samples the contour near the saddle point s for ε until what is left out is below tol relative to δ(ε), or
 // its work is spent.
-func newContour(parts []part, s, eps, tol float64, work int) (*contour, error) {
+func newContour(ctx context.Context, parts []part, s, eps, tol float64, work int) (*contour, error) {
 	k, _, variance, err := axis(parts, s)
 	if err != nil {
 		return nil, err
@@ -104,7 +106,7 @@ func newContour(parts []part, s, eps, tol float64, work int) (*contour, error) {
 		c.e0 += parts[i].times*l.e0*2 + 4*ulp*parts[i].times*math.Abs(l.k0)
 		c.size += parts[i].times * math.Abs(l.k0)
 	}
-	return c, c.sample(lines, math.Exp(goal-(c.k0-c.s*eps)), work)
+	return c, c.sample(ctx, lines, math.Exp(goal-(c.k0-c.s*eps)), work)
 }
 
 func (c *contour) lines(reach float64, fewest int) ([]*line, error) {
@@ -119,13 +121,19 @@ func (c *contour) lines(reach float64, fewest int) ([]*line, error) {
 	return out, nil
 }
 
-// sample evaluates nodes until the tail is below goal.
-func (c *contour) sample(lines []*line, goal float64, work int) error {
+// sample evaluates nodes until the tail is below goal. Where no frequency within the permitted work would do it refuses at once.
+func (c *contour) sample(ctx context.Context, lines []*line, goal float64, work int) error {
 	tails := []tail{{c: c, lines: lines, ratio: 1.4}, {c: c, ratio: 1.1, fewest: 2000}}
 	reach := lines[0].reach
 	c.tail = math.Inf(1)
+	hopeless := func(y float64) error {
+		return fmt.Errorf("contour: %d nodes up to frequency %.3g leave a tail of %.2g: %w", len(c.dk), y, c.tail, ErrDecay)
+	}
 	check, spent := 4, 0
 	for k := 0; ; k++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		y := float64(k) * c.h
 		if y > reach {
 			reach = max(1.6*reach, 2*y)
@@ -137,12 +145,21 @@ func (c *contour) sample(lines []*line, goal float64, work int) error {
 		}
 		dk, e := c.node(lines, complex(c.s, y))
 		c.dk, c.dkErr = append(c.dk, dk), append(c.dkErr, e)
+		each := 0
+		for _, l := range lines {
+			each += 4 + len(l.loss)
+		}
+		if k == 0 {
+			if ok, err := within(tails, float64(work/each)*c.h, goal); err != nil || !ok {
+				return errors.Join(err, hopeless(y))
+			}
+		}
 		if k >= check && math.Exp(real(dk))/max(y, c.h) < goal*100 {
 			for i := range tails {
 				if i > 0 && spent < 100_000 {
 					break // the finer bound costs as much as so many evaluations
 				}
-				bound, err := tails[i].beyond(y)
+				bound, err := tails[i].beyond(y, goal)
 				if err != nil {
 					return err
 				}
@@ -152,13 +169,20 @@ func (c *contour) sample(lines []*line, goal float64, work int) error {
 			}
 			check = k + 1 + k/8
 		}
-		for _, l := range lines {
-			spent += 4 + len(l.loss)
-		}
-		if spent > work {
-			return fmt.Errorf("contour: %d nodes up to frequency %.3g leave a tail of %.2g: %w", k, y, c.tail, ErrDecay)
+		if spent += each; spent > work {
+			return hopeless(y)
 		}
 	}
+}
+
+// within reports whether some tail is below goal beyond y, the sharper bounds last.
+func within(tails []tail, y, goal float64) (bool, error) {
+	for i := range tails {
+		if bound, err := tails[i].beyond(y, goal); err != nil || bound <= goal {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // node returns ΣT·(K(z)−K(s)) and a bound of its absolute error; where the error is not small the exponent is only

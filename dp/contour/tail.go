@@ -11,8 +11,9 @@ type tail struct {
 	decays []*decay
 }
 
-// beyond bounds h·Σ|e^{ΣT·(K(z)−K(s))}|/|z(z+1)| over the nodes above y, by the integral of a decreasing majorant.
-func (t *tail) beyond(y float64) (float64, error) {
+// beyond bounds h·Σ|e^{ΣT·(K(z)−K(s))}|/|z(z+1)| over the nodes above y, by the integral of a decreasing majorant. Far below goal the
+// bound need not be sharp.
+func (t *tail) beyond(y, goal float64) (float64, error) {
 	if t.decays == nil {
 		if t.lines == nil {
 			var err error
@@ -28,13 +29,16 @@ func (t *tail) beyond(y float64) (float64, error) {
 	for y < 1e200 && sum < 1e6 {
 		next := y * t.ratio
 		inner, outer := 0.0, 0.0
+		enough := math.Log(goal*y) - 12
 		for i, d := range t.decays {
-			inner += t.c.parts[i].times * d.log(y, next)
-			outer += t.c.parts[i].times * d.log(y, math.Inf(1))
+			times := t.c.parts[i].times
+			far := d.beyond(y)
+			outer += times * far
+			inner += times * d.between(y, next, far, enough/times)
 		}
 		// |z(z+1)| ≥ y², whose reciprocal integrates to 1/y.
 		final := math.Exp(outer) / y
-		if final <= 1e-3*sum || final < 1e-300 {
+		if final <= max(1e-3*sum, 1e-6*goal, 1e-300) {
 			return (sum + final) * (1 + 1e-9), nil
 		}
 		sum += math.Exp(inner) * (1/y - 1/next)
