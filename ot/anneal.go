@@ -15,6 +15,9 @@ func (r *run) anneal(stage func(tol float64, last bool) error) error {
 		}
 		r.s.setEps(r.beta, eps)
 		r.s.choosePass(tol)
+		if r.s.evals > 0 { // of a start, or of the stage before
+			r.endSingle()
+		}
 		if err := stage(tol, k == last); err != nil {
 			return err
 		}

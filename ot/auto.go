@@ -46,6 +46,7 @@ func (o Auto) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.checked = in
 	s, why := o.pick(in)
 	plan, err := s.Solve(ctx, p)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -73,6 +74,85 @@ func TestRowPassesAgree(t *testing.T) {
 					t.Errorf("ε = %g, %+v: column %d is off by %g", eps, way, j, d)
 				}
 			}
+		}
+	}
+}
+
+// A kernel in float32 changes α by no more than 2⁻²⁴ ε and the columns, in all, by no more than 2⁻²³, however far the
+// potentials have moved within the limit; it is not kept where a column is all but missing from it.
+func TestSingleKernel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 1))
+	p := testProblem(rng, 93, 71)
+	p.A, p.B = make([]float64, 93), make([]float64, 71)
+	for i := range p.A {
+		p.A[i] = rng.ExpFloat64() / 93
+	}
+	p.A[4], p.A[92] = 0, 0
+	copy(p.B, p.A)
+	p.B[4] = floats.Sum(p.A[71:]) // the same total
+	p.B[7], p.B[9] = 0, p.B[9]+p.B[7]
+	for _, eps := range []float64{1, 0.02, 0.004} {
+		in, err := p.check(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSemidual(in, 1)
+		s.eps, s.tol = eps, 1e-6
+		s.choosePass(1e-6)
+		from := s.start(nil)
+		beta := append([]float64(nil), from...)
+		for j := range beta {
+			beta[j] += eps * (storedDrift32/2 - 0.1) * (2*rng.Float64() - 1)
+		}
+		s.evalFull(from, 1, true)
+		got := s.eval(beta, 1)
+		if s.full || !s.kernel.single {
+			t.Fatalf("ε = %g: full %v, single %v", eps, s.full, s.kernel.single)
+		}
+		alpha, col := append([]float64(nil), s.alpha...), append([]float64(nil), s.col...)
+		s.forget()
+		want := s.evalFull(beta, 1, false)
+		var off float64
+		for j := range col {
+			off += math.Abs(col[j] - s.col[j])
+		}
+		if off > 0x1p-23 || math.Abs(got-want) > 0x1p-23 || off == 0 {
+			t.Errorf("ε = %g: columns are off by %g in all, the error is %g for %g", eps, off, got, want)
+		}
+		for i := range alpha {
+			if p.A[i] > 0 && math.Abs(alpha[i]-s.alpha[i]) > 0x1p-24*eps+1e-14 {
+				t.Errorf("ε = %g: α[%d] is off by %g ε", eps, i, (alpha[i]-s.alpha[i])/eps)
+			}
+		}
+		far := append([]float64(nil), from...)
+		far[3] -= 80 * eps
+		s.eval(far, 1)
+		s.eval(far, 1)
+		if !s.full {
+			t.Errorf("ε = %g: a kernel is used that has none of column 3, whose sum is %g", eps, s.col[3])
+		}
+	}
+}
+
+// Below what float32 can do a solve goes on in float64, to the tolerance and not a digit less.
+func TestSingleThenDouble(t *testing.T) {
+	p := testProblem(rand.New(rand.NewPCG(13, 1)), 120, 100)
+	for _, tol := range []float64{1e-6, 1e-9, 1e-12} {
+		var single, double bool
+		r, err := controls{Eps: 0.01, Tol: tol, Workers: 1}.begin(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Trace = func(Step) {
+			if k := r.s.kernel; k != nil && k.eps != 0 {
+				single, double = single || k.single, double || !k.single
+			}
+		}
+		if err := r.anneal(newQuasiNewton(r, 20).stage); err != nil {
+			t.Fatal(err)
+		}
+		if r.status != Converged || r.err > tol || !single || double != (tol < singleTol) {
+			t.Errorf("Tol = %g: %v with error %g, in float32 %v, in float64 %v", tol, r.status, r.err, single, double)
 		}
 	}
 }

@@ -9,6 +9,9 @@ import (
 // kern is the set of vector kernels in use: AVX-512, AVX2 or plain Go.
 var kern cpu.Kernels[float64]
 
+// mixed is the same for rows held in float32.
+var mixed cpu.Mixed
+
 // softmaxRow writes dst[j] = exp((beta[j]−c[j]−mx)/ε), inv = 1/ε, with mx the largest beta[j]−c[j], and returns mx and
 // the sum of dst, which lies in [1, m]. Differences are taken before dividing by ε, so that what cancels, cancels
 // exactly however large the costs are against ε. beta[j] = −Inf gives 0.
@@ -56,6 +59,7 @@ func (s *semidual) noise() float64 {
 
 // choosePass takes the fastest pass that is good enough for a stage that ends at tol.
 func (s *semidual) choosePass(tol float64) {
+	s.single, s.stageTol = s.bMin > singleColumn, tol
 	s.pass = fusedPass
 	if tol < 20*s.noise() {
 		s.pass = exactPass

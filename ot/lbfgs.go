@@ -12,8 +12,8 @@ import (
 // so has no noise floor above the gradient's own; Sinkhorn steps, which ascend from anywhere, where a step fails; and a
 // few of Newton's where atoms are so weakly coupled that L-BFGS would take thousands.
 //
-// The zero value with Eps set works. Memory besides the costs: 2·Memory+64 vectors of m, and up to n·m float64 for a
-// stored kernel where the geometry holds its costs anyway.
+// The zero value with Eps set works. Memory besides the costs: 2·Memory+64 vectors of m, and for a stored kernel up
+// to n·m float32, and where Tol is below 1e-6 and the geometry holds its costs anyway, n·m float64.
 type LBFGS struct {
 	// Eps is the ε > 0 of the problem, in units of cost.
 	Eps float64

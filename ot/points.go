@@ -45,7 +45,7 @@ func Points(x, y *mat.Dense, c PointCost) *PointCloud {
 }
 
 // MatrixFree is Points that makes each row of costs when it is asked, at n·m·d more work a pass. Memory does not grow
-// with n·m: beside vectors of n and m, solvers keep at most 100 MB of what they have computed.
+// with n·m: beside vectors of n and m, solvers keep at most 170 MB of what they have computed.
 func MatrixFree(x, y *mat.Dense, c PointCost) *PointCloud {
 	p := &PointCloud{Kind: c, x: x, y: y, matrixFree: true}
 	p.invalid = p.build()

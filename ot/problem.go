@@ -14,6 +14,8 @@ type Problem struct {
 	Geometry Geometry
 	// A holds the n source weights and B the m target weights; nil is uniform.
 	A, B []float64
+
+	checked *instance // what check found, where it was called before
 }
 
 // massTolerance is the largest relative difference between the totals of A and B that is taken for rounding: float32
@@ -38,6 +40,9 @@ func (c costStats) spread() float64 { return c.mean - c.min }
 
 // check validates p and normalises its weights; one pass over the costs, without exponentials.
 func (p Problem) check(workers int) (*instance, error) {
+	if p.checked != nil {
+		return p.checked, nil
+	}
 	in, err := p.checkShape()
 	if err != nil {
 		return nil, err
@@ -127,6 +132,12 @@ func (in *instance) scan(workers int) error {
 	sw := newSweep(in.g, workers)
 	parts := make([]costStats, len(sw.spans))
 	faults := make([]int, len(sw.spans)) // 1 + the first row with a cost that is not finite
+	mask := make([]float64, in.m)        // −Inf where the target has no weight, else 0
+	for j, b := range in.b {
+		if b == 0 {
+			mask[j] = math.Inf(-1)
+		}
+	}
 	sw.each(func(w *worker, k int, s span) {
 		p := costStats{min: math.Inf(1), max: math.Inf(-1)}
 		for i := s.lo; i < s.hi; i++ {
@@ -139,8 +150,8 @@ func (in *instance) scan(workers int) error {
 			if in.a[i] == 0 {
 				continue
 			}
-			lo, hi := rangeOf(c, in.b)
-			p.min, p.max, p.mean = min(p.min, lo), max(p.max, hi), p.mean+in.a[i]*mean
+			p.min, p.max = min(p.min, -kern.RowMax(mask, c, 1)), max(p.max, kern.RowMax(mask, c, -1))
+			p.mean += in.a[i] * mean
 		}
 		parts[k] = p
 	})
@@ -156,23 +167,6 @@ func (in *instance) scan(workers int) error {
 	}
 	in.cost = c
 	return nil
-}
-
-// rangeOf returns the least and the largest cost to targets of positive weight.
-func rangeOf(c, b []float64) (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	b = b[:len(c)]
-	for j, v := range c {
-		if b[j] > 0 {
-			if v < lo {
-				lo = v
-			}
-			if v > hi {
-				hi = v
-			}
-		}
-	}
-	return lo, hi
 }
 
 // costFault names what is wrong with row i.

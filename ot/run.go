@@ -93,6 +93,7 @@ func (r *run) eval(beta []float64, relax float64) error {
 		return err
 	}
 	r.err = r.s.eval(beta, relax)
+	r.endSingle()
 	if r.s.pass != exactPass && r.err < 20*r.s.noise() {
 		// The next digits are beyond the fast pass.
 		r.s.pass = exactPass
@@ -103,6 +104,13 @@ func (r *run) eval(beta []float64, relax float64) error {
 		r.Trace(Step{Iteration: r.iter, Evaluation: r.s.evals, Eps: r.s.eps, MarginalL1: r.err, Elapsed: time.Since(r.began)})
 	}
 	return nil
+}
+
+// endSingle ends the use of float32 where the next digits of the stage are beyond it.
+func (r *run) endSingle() {
+	if r.s.single && r.s.stageTol < singleTol && r.err < 4*singleTol {
+		r.s.doublePrecision()
+	}
 }
 
 // certify evaluates over every cost, in the log domain, where the last evaluation was not.

@@ -22,6 +22,7 @@ type semidual struct {
 	logB  []float64
 
 	pass     rowPass
+	single   bool      // float32 is good enough for what is stored
 	full     bool      // the last eval looked at every cost
 	h        []float64 // m, scratch: β/ε, or scalings
 	shift    []float64 // n, log of the row's last sum
@@ -31,6 +32,7 @@ type semidual struct {
 
 	bMin     float64 // the least positive b
 	tol      float64 // of the solve
+	stageTol float64 // of the stage
 	sparse   bool    // whether to look for an active list
 	act      *active // nil where there is none
 	spare    *active // memory for the next
@@ -104,14 +106,14 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 				continue
 			}
 			e := w.exp
-			if kernel != nil {
+			if kernel != nil && !kernel.single {
 				e = kernel.data[i*s.m : (i+1)*s.m]
 			}
 			sum, ref := s.row(w, e, i, beta)
 			mass := s.setAlpha(k, i, ref+s.eps*math.Log(sum), relax)
 			axpy(part, e, mass/sum)
 			if kernel != nil {
-				kernel.ref[i] = ref
+				kernel.put(i, e, sum, ref)
 			}
 			if list != nil {
 				list.spans[k].collect(e, s.b, s.bMin, sum, mass, ref, list.cut, limit)
@@ -121,7 +123,11 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 	if list != nil {
 		s.settle(list)
 	}
-	return s.rowError() + s.reduce(nil)
+	err := s.rowError() + s.reduce(nil)
+	if kernel != nil {
+		s.judge(kernel)
+	}
+	return err
 }
 
 // setAlpha sets αᵢ from the row's soft maximum and returns the row's mass: aᵢ, unless relaxed.

@@ -6,8 +6,8 @@ import "context"
 // iteration is one fused pass over the costs with one exponential a cost, which makes the rows exact and sees the
 // columns. ε is annealed, and the last stage is over-relaxed (Thibault et al. 2021; Lehmann et al. 2022).
 //
-// The zero value with Eps set works. LBFGS is faster at small ε. Memory besides the costs is up to n·m float64 for a
-// stored kernel, where the geometry holds its costs anyway.
+// The zero value with Eps set works. LBFGS is faster at small ε. Memory besides the costs is that of LBFGS for
+// a stored kernel.
 type Sinkhorn struct {
 	// Eps is the ε > 0 of the problem, in units of cost.
 	Eps float64

@@ -5,21 +5,35 @@ import "math"
 // storedKernel holds the rows of T at some β⁰, up to a factor each: K_ij = exp((β⁰ⱼ−cᵢⱼ−refᵢ)/ε). At a β near it,
 // T = Diag(u) K Diag(v), v = exp((β−β⁰)/ε), so that a pass is products without exponentials (the absorption of
 // Schmitzer 2019; with β⁰ = 0, kernel scaling).
+//
+// Such a pass waits for memory, so K is held in float32, with all arithmetic in float64, as long as that is good
+// enough. It changes entries of T by at most 2⁻²⁴ of themselves, twice with the row sums they are divided by, and so
+// the L1 error of the columns by at most 2⁻²³ = 1.2e-7, whatever the problem.
 type storedKernel struct {
 	eps    float64   // 0 where there is no kernel
 	base   []float64 // β⁰
 	ref    []float64
+	single bool      // K is held in data32, its rows scaled to sum to 1, else in data
 	data   []float64 // n×m
+	data32 []float32 // n×m
 	served int       // evaluations since it was stored
 }
 
 const (
 	// storedDrift is how far potentials may move apart, in ε, before K is stored afresh: what was cut off at e^−700
-	// stays below e^−500.
-	storedDrift = 200
-	// storedCached is the number of entries (8 MB) that stay in cache: up to there products with K beat making costs
+	// stays below e^−500; and in float32, what was cut off at e^−87, below e^−47 of its row.
+	storedDrift, storedDrift32 = 200, 40
+	// storedCached is the number of float64 (8 MB) that stay in cache: up to there products with K beat making costs
 	// and exponentials afresh even where those are quick.
 	storedCached = 1 << 20
+	// storedFree is the number of float32 (64 MiB) that a geometry may have which promises not to hold its matrix:
+	// half as many bytes are worth waiting for.
+	storedFree = 1 << 24
+	// singleTol is the tolerance, eight times what float32 changes, down to which K is held in float32.
+	singleTol = 0x1p-20
+	// singleColumn is the least column sum for which K is, and the least weight: entries of rows under 2⁻¹²⁶ = 1e-38
+	// are none at all there.
+	singleColumn = 1e-25
 )
 
 // mayStore reports whether there is room for K, and use.
@@ -27,15 +41,17 @@ func (s *semidual) mayStore() bool {
 	if s.store {
 		return true
 	}
-	most := holdLimit
+	most := storedCached
+	if s.single {
+		most = storedFree
+	}
 	switch g := s.g.(type) {
 	case *CostMatrix:
+		most = holdLimit
 	case *PointCloud:
-		if g.matrixFree {
-			most = storedCached
+		if !g.matrixFree {
+			most = holdLimit
 		}
-	default:
-		most = storedCached
 	}
 	return s.n <= most/s.m
 }
@@ -73,8 +89,12 @@ func (s *semidual) useKernel(beta []float64, relax float64) (mid float64, ok boo
 	if s.sparse && relax == 1 && s.noActive != s.eps && k.served >= 3 {
 		return 0, false
 	}
+	most := storedDrift
+	if k.single {
+		most = storedDrift32
+	}
 	mid, spread := drift(beta, k.base)
-	return mid, spread <= storedDrift*s.eps
+	return mid, spread <= float64(most)*s.eps
 }
 
 // forget drops what was kept of other evaluations.
@@ -85,37 +105,98 @@ func (s *semidual) forget() {
 	}
 }
 
+// doublePrecision ends the use of float32.
+func (s *semidual) doublePrecision() {
+	s.single = false
+	s.forget()
+	if s.kernel != nil {
+		s.kernel.data32 = nil
+	}
+}
+
 // newKernel returns the kernel to store into, at beta.
 func (s *semidual) newKernel(beta []float64) *storedKernel {
 	k := s.kernel
 	if k == nil {
-		k = &storedKernel{ref: make([]float64, s.n), data: make([]float64, s.n*s.m)}
+		k = &storedKernel{ref: make([]float64, s.n)}
 		s.kernel = k
 	}
-	k.eps, k.served = s.eps, 0
+	k.eps, k.served, k.single = s.eps, 0, s.single
+	switch {
+	case k.single && k.data32 == nil:
+		k.data32 = make([]float32, s.n*s.m)
+	case !k.single && k.data == nil:
+		k.data = make([]float64, s.n*s.m)
+	}
 	k.base = append(k.base[:0], beta...)
 	return k
 }
 
-// evalKernel is eval by products with K.
+// judge drops a kernel in float32 that a column is all but missing from.
+func (s *semidual) judge(k *storedKernel) {
+	if !k.single {
+		return
+	}
+	for j, c := range s.col {
+		if c < singleColumn && s.b[j] > 0 {
+			k.eps = 0
+			return
+		}
+	}
+}
+
+// put stores row i, e = exp((β⁰−c−ref)/ε), which sums to sum, where that is not where e lies already.
+func (k *storedKernel) put(i int, e []float64, sum, ref float64) {
+	k.ref[i] = ref
+	if k.single {
+		k.ref[i] += k.eps * math.Log(sum)
+		mixed.Narrow(k.data32[i*len(e):(i+1)*len(e)], 1/sum, e)
+	}
+}
+
+// sums writes the sums of rows lo to lo+len(dst) of K Diag(v) to dst.
+func (k *storedKernel) sums(dst []float64, lo int, v []float64) {
+	m := len(v)
+	if k.single {
+		mixed.Gemv(dst, k.data32[lo*m:(lo+len(dst))*m], m, v)
+		return
+	}
+	kern.Gemv(dst, k.data[lo*m:(lo+len(dst))*m], m, v)
+}
+
+// add adds rows lo to lo+len(w) of K, weighted by w, to col.
+func (k *storedKernel) add(col []float64, lo int, w []float64) {
+	m := len(col)
+	if k.single {
+		mixed.GemvT(col, k.data32[lo*m:(lo+len(w))*m], m, w)
+		return
+	}
+	kern.GemvT(col, k.data[lo*m:(lo+len(w))*m], m, w)
+}
+
+// evalKernel is eval by products with K, four rows at a time: they stay in cache from the sums to the columns.
 func (s *semidual) evalKernel(beta []float64, mid, relax float64) float64 {
 	kernel := s.kernel
 	kernel.served++
 	s.full = false
 	s.scalings(s.h, beta, kernel.base, mid)
-	s.sw.each(func(w *worker, k int, r span) {
+	s.sw.each(func(_ *worker, k int, r span) {
 		part := s.part[k]
 		clear(part)
 		s.rowL1[k] = 0
-		for i := r.lo; i < r.hi; i++ {
-			if s.a[i] == 0 {
-				s.alpha[i] = math.Inf(-1)
-				continue
+		var four [4]float64
+		for lo := r.lo; lo < r.hi; lo += len(four) {
+			w := four[:min(len(four), r.hi-lo)]
+			kernel.sums(w, lo, s.h)
+			for l, sum := range w {
+				i := lo + l
+				if s.a[i] == 0 {
+					s.alpha[i], w[l] = math.Inf(-1), 0
+					continue
+				}
+				w[l] = s.setAlpha(k, i, kernel.ref[i]+mid+s.eps*math.Log(sum), relax) / sum
 			}
-			row := kernel.data[i*s.m : (i+1)*s.m]
-			sum := dot(row, s.h)
-			mass := s.setAlpha(k, i, kernel.ref[i]+mid+s.eps*math.Log(sum), relax)
-			axpy(part, row, mass/sum)
+			kernel.add(part, lo, w)
 		}
 	})
 	return s.rowError() + s.reduce(s.h)

@@ -5,7 +5,8 @@ package cpu
 // instruction set has a fused multiply-add (all but Generic on amd64).
 // h_j = −Inf and c_j = +Inf give weight zero.
 
-// RowMax returns max_j (h_j − c_j·inv), ignoring NaN, and −Inf for no elements.
+// RowMax returns max_j (h_j − c_j·inv), ignoring NaN, and −Inf for no elements. Here inv may be any finite number:
+// with h = 0, 1 gives −min c and −1 gives max c.
 func (k Kernels[T]) RowMax(h, c []T, inv T) (top T) {
 	same("RowMax", "h", len(h), "c", len(c))
 	if isa := k.isa(); isa != Generic {
