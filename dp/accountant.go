@@ -1,6 +1,7 @@
 package dp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -19,6 +20,31 @@ type Accountant interface {
 	Epsilon(steps []pair.Step, delta float64) (pair.Interval, error)
 	// Delta bounds δ(ε) for finite ε ≥ 0.
 	Delta(steps []pair.Step, eps float64) (pair.Interval, error)
+}
+
+// ContextAccountant is an accountant whose work can be ended: it then returns the error of the context.
+type ContextAccountant interface {
+	Accountant
+	// EpsilonContext is Epsilon.
+	EpsilonContext(ctx context.Context, steps []pair.Step, delta float64) (pair.Interval, error)
+	// DeltaContext is Delta.
+	DeltaContext(ctx context.Context, steps []pair.Step, eps float64) (pair.Interval, error)
+}
+
+// epsilonOf asks for ε, with the context where the accountant takes one.
+func epsilonOf(ctx context.Context, a Accountant, steps []pair.Step, delta float64) (pair.Interval, error) {
+	if c, ok := a.(ContextAccountant); ok {
+		return c.EpsilonContext(ctx, steps, delta)
+	}
+	return a.Epsilon(steps, delta)
+}
+
+// deltaOf asks for δ, with the context where the accountant takes one.
+func deltaOf(ctx context.Context, a Accountant, steps []pair.Step, eps float64) (pair.Interval, error) {
+	if c, ok := a.(ContextAccountant); ok {
+		return c.DeltaContext(ctx, steps, eps)
+	}
+	return a.Delta(steps, eps)
 }
 
 // ErrNotApplicable marks a composition that an accountant does not handle; another one may.

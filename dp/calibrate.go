@@ -33,10 +33,7 @@ func (b Budget) accountant() Accountant {
 
 // excess returns log(ε/budget) of an event: at most 0 when it meets the budget, +Inf without a finite bound.
 func (b Budget) excess(ctx context.Context, e Event) (float64, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	g, err := EpsilonBy(b.accountant(), e, b.Relation, b.Delta)
+	g, err := EpsilonContext(ctx, b.accountant(), e, b.Relation, b.Delta)
 	switch {
 	case errors.Is(err, ErrUnbounded):
 		return math.Inf(1), nil
@@ -103,7 +100,7 @@ func (b Budget) search(ctx context.Context, event func(float64) Event, name stri
 		}
 	}
 	x := math.Exp(good.x)
-	g, err := EpsilonBy(b.accountant(), event(x), b.Relation, b.Delta)
+	g, err := EpsilonContext(ctx, b.accountant(), event(x), b.Relation, b.Delta)
 	return x, g, err
 }
 

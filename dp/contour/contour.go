@@ -124,9 +124,20 @@ func (a Accountant) parts(steps []pair.Step) ([]part, error) {
 			parts[i].times += float64(t.Times)
 			continue
 		}
-		parts = append(parts, part{p, float64(t.Times)})
+		parts = append(parts, part{pair: p, times: float64(t.Times)})
+	}
+	for i := range parts {
+		parts[i].digits = a.digits() + math.Log(parts[i].times)
 	}
 	return parts, errors.Join(failed...)
+}
+
+// digits is the accuracy (−log) that ΣT·K needs; that of the quadrature is counted in the bounds.
+func (a Accountant) digits() float64 {
+	if a.Tol >= 1e-4 {
+		return 11 - math.Log(a.Tol)
+	}
+	return 36
 }
 
 func (a Accountant) tol() float64 {

@@ -8,10 +8,10 @@ import (
 	"math/cmplx"
 )
 
-// A part is one loss of a composition and how often it is composed.
+// A part is one loss of a composition, how often it is composed, and the accuracy (−log) its log-moments need for that.
 type part struct {
-	pair  *scaled
-	times float64
+	pair          *scaled
+	times, digits float64
 }
 
 // A contour holds the nodes of the trapezoidal rule for
@@ -49,7 +49,7 @@ func excess(s float64) float64 {
 // axis evaluates a composition on the real axis: K with the bound of its error added, mean and variance of the tilted loss.
 func axis(parts []part, s float64) (k, mean, variance float64, err error) {
 	for _, p := range parts {
-		l, err := newLine(p.pair, s, 0, digitsFor(p.times), 0)
+		l, err := newLine(p.pair, s, 0, p.digits, 0)
 		if err != nil {
 			return 0, 0, 0, err
 		}
@@ -63,9 +63,6 @@ func axis(parts []part, s float64) (k, mean, variance float64, err error) {
 	}
 	return k, mean, variance, nil
 }
-
-// digitsFor is the accuracy that a log-moment needs to be multiplied by times.
-func digitsFor(times float64) float64 { return 36 + math.Log(times) }
 
 // aliasBound bounds Σ_{m≠0} e^{sWm} δ(ε+Wm) relative to e^{k0−sε}.
 func (c *contour) aliasBound(eps, width float64) float64 {
@@ -112,7 +109,7 @@ func newContour(ctx context.Context, parts []part, s, eps, tol float64, work int
 func (c *contour) lines(reach float64, fewest int) ([]*line, error) {
 	out := make([]*line, len(c.parts))
 	for i, p := range c.parts {
-		l, err := newLine(p.pair, c.s, reach, digitsFor(p.times), fewest)
+		l, err := newLine(p.pair, c.s, reach, p.digits, fewest)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"context"
 	"math"
 	"math/cmplx"
 
@@ -28,8 +29,9 @@ type density struct {
 	kWrong   float64   // bound of the rounding of k
 }
 
-// compose convolves the measures, each times over, by raising their transforms to powers. The cost does not depend on times.
-func compose(ms []measure, times []float64, s float64, l lattice, first float64) *density {
+// compose convolves the measures, each times over, by raising their transforms to powers. The cost does not depend on times. When ctx is
+// done the density is unfinished.
+func compose(ctx context.Context, ms []measure, times []float64, s float64, l lattice, first float64) *density {
 	d := &density{lattice: l, s: s, first: math.Round(first/l.width) * l.width}
 	half := l.bins/2 + 1
 	logs, args, worst := make([]float64, half), make([]float64, half), make([]float64, half)
@@ -37,6 +39,9 @@ func compose(ms []measure, times []float64, s float64, l lattice, first float64)
 	spectrum := make([]complex128, half)
 	survive := 0.0
 	for i, m := range ms {
+		if ctx.Err() != nil {
+			return d // whoever asked asks the context
+		}
 		k, _, _ := m.logMoment(s)
 		seq, err := m.tilted(s, k, l)
 		spectrum = fft.Coefficients(spectrum, seq)

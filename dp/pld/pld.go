@@ -1,11 +1,14 @@
 package pld
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"coupling/dp/pair"
 )
@@ -26,21 +29,44 @@ func (Accountant) Name() string { return "pld" }
 // Epsilon returns bounds of the least ε ≥ 0 with δ(ε) ≤ delta, for delta in (0, 1). Upper is the pessimistic value, Lower the
 // optimistic one; a Lower of 0 may mean that nothing is known. Errors: ErrInvalid, ErrRange, ErrUnbounded.
 func (a Accountant) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
+	return a.EpsilonContext(context.Background(), steps, delta)
+}
+
+// EpsilonContext is Epsilon, ended with the error of ctx when that is done.
+func (a Accountant) EpsilonContext(ctx context.Context, steps []pair.Step, delta float64) (pair.Interval, error) {
 	if !(delta > 0 && delta < 1) {
 		return pair.Interval{}, fmt.Errorf("pld: delta = %v: must be in (0, 1): %w", delta, ErrInvalid)
 	}
-	return a.answer(steps, question{logDelta: math.Log(delta), invert: true})
+	return a.answer(ctx, steps, question{logDelta: math.Log(delta), invert: true, limit: math.NaN()})
 }
 
 // Delta returns bounds of δ(ε) for finite ε ≥ 0. Errors: ErrInvalid, ErrRange.
 func (a Accountant) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
+	return a.DeltaContext(context.Background(), steps, eps)
+}
+
+// DeltaContext is Delta, ended with the error of ctx when that is done.
+func (a Accountant) DeltaContext(ctx context.Context, steps []pair.Step, eps float64) (pair.Interval, error) {
+	return a.delta(ctx, steps, eps, math.NaN())
+}
+
+// DeltaAgainst is Delta for the question on which side of limit δ(ε) is: the grid is refined no further than until the interval
+// leaves limit out.
+func (a Accountant) DeltaAgainst(ctx context.Context, steps []pair.Step, eps, limit float64) (pair.Interval, error) {
+	if !(limit >= 0 && limit <= 1) {
+		return pair.Interval{}, fmt.Errorf("pld: limit = %v: must be in [0, 1]: %w", limit, ErrInvalid)
+	}
+	return a.delta(ctx, steps, eps, limit)
+}
+
+func (a Accountant) delta(ctx context.Context, steps []pair.Step, eps, limit float64) (pair.Interval, error) {
 	if !(eps >= 0) || math.IsInf(eps, 0) {
 		return pair.Interval{}, fmt.Errorf("pld: eps = %v: must be at least 0 and finite: %w", eps, ErrInvalid)
 	}
-	return a.answer(steps, question{eps: eps})
+	return a.answer(ctx, steps, question{eps: eps, limit: limit})
 }
 
-func (a Accountant) answer(steps []pair.Step, q question) (pair.Interval, error) {
+func (a Accountant) answer(ctx context.Context, steps []pair.Step, q question) (pair.Interval, error) {
 	parts, err := a.parts(steps)
 	if err != nil {
 		return pair.Interval{}, err
@@ -66,9 +92,9 @@ func (a Accountant) answer(steps []pair.Step, q question) (pair.Interval, error)
 		}
 		best.Upper = 1
 	}
-	got, err := a.refine(parts, q, goal, unitOf(parts))
+	got, err := a.refine(ctx, parts, q, goal, unitOf(parts))
 	if errors.Is(err, errUnit) {
-		got, err = a.refine(parts, q, goal, 1)
+		got, err = a.refine(ctx, parts, q, goal, 1)
 	}
 	if err != nil {
 		return pair.Interval{}, err
@@ -81,22 +107,30 @@ func (a Accountant) answer(steps []pair.Step, q question) (pair.Interval, error)
 }
 
 // refine looks at finer and finer grids, of bins that are powers of two of unit, until the answer is as narrow as wanted.
-func (a Accountant) refine(parts []*part, q question, goal, unit float64) (pair.Interval, error) {
+func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal, unit float64) (pair.Interval, error) {
 	for _, p := range parts {
 		p.high, p.low = measure{}, measure{}
 		if err := p.prepare(goal, unit); err != nil {
 			return pair.Interval{}, err
 		}
 	}
-	v := settle(parts, q)
+	v, err := settle(ctx, parts, q)
+	if err != nil {
+		return pair.Interval{}, err
+	}
 	best := pair.Interval{Upper: math.Inf(1)}
-	for n := 400.0; ; n *= 4 {
-		got, bins, err := a.look(parts, v, q, unit, n)
+	n := 400.0
+	if q.limit >= 0 { // mostly clear
+		n = 100
+	}
+	for ; ; n *= 4 {
+		got, bins, err := a.look(ctx, parts, v, q, unit, n)
 		if err != nil {
 			return pair.Interval{}, err
 		}
 		best = pair.Interval{Lower: max(best.Lower, got.Lower), Upper: min(best.Upper, got.Upper)}
-		if best.Upper-best.Lower <= a.width()*best.Upper || bins >= a.bins() {
+		// Comparisons with NaN are false.
+		if best.Upper-best.Lower <= a.width()*best.Upper || bins >= a.bins() || best.Upper <= q.limit || best.Lower > q.limit {
 			return best, nil
 		}
 	}
@@ -136,7 +170,7 @@ func pure(parts []*part) pair.Interval {
 }
 
 // look divides the losses into about n cells each, composes and reads the answer off.
-func (a Accountant) look(parts []*part, v view, q question, unit, n float64) (got pair.Interval, bins int, err error) {
+func (a Accountant) look(ctx context.Context, parts []*part, v view, q question, unit, n float64) (got pair.Interval, bins int, err error) {
 	goal := -34 - math.Log(v.s) - math.Log1p(v.s) - math.Log(v.scale()) - excess(v.s)
 	first, last := window(parts, v, goal)
 	if !(last > first) || math.IsInf(last-first, 0) {
@@ -155,10 +189,18 @@ func (a Accountant) look(parts []*part, v view, q question, unit, n float64) (go
 			return got, bins, errUnit
 		}
 	}
-	divide(parts, v, n, l.width)
+	if err := divide(ctx, parts, v, n, l.width); err != nil {
+		return got, bins, err
+	}
 	// Divided anew, the measures are others, if not by much.
-	high := composeSide(parts, v, false, l, first)
-	low := composeSide(parts, v, true, l, first)
+	var high, low *density
+	var group errgroup.Group
+	group.Go(func() error { high = composeSide(ctx, parts, v, false, l, first); return nil })
+	group.Go(func() error { low = composeSide(ctx, parts, v, true, l, first); return nil })
+	_ = group.Wait() // both composed, or the context done
+	if err := ctx.Err(); err != nil {
+		return got, bins, err
+	}
 	if !q.invert {
 		_, hi := high.log(q.eps)
 		lo, _ := low.log(q.eps)

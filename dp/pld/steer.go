@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -17,7 +18,8 @@ type part struct {
 type question struct {
 	eps      float64
 	logDelta float64
-	invert   bool // logDelta is known, eps is asked for
+	invert   bool    // logDelta is known, eps is asked for
+	limit    float64 // when δ is asked for: what it is to be compared with, or NaN
 }
 
 // A view is where a composition is looked at: the tilt, and what ΣT·K and the composed tilted loss are there.
@@ -75,8 +77,11 @@ func aim(parts []*part, q question) view {
 
 // divide divides every loss, cells being worth dividing while their share of the variance at v is above 1/n³ of the
 // composed one, down to the floor.
-func divide(parts []*part, v view, n, floor float64) {
+func divide(ctx context.Context, parts []*part, v view, n, floor float64) error {
 	for _, p := range parts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		var k float64
 		if len(p.high.mass) > 0 {
 			k, _, _ = p.high.logMoment(v.s)
@@ -87,17 +92,20 @@ func divide(parts []*part, v view, n, floor float64) {
 		left := p.loss.left.cells(max(p.left, floor), r)
 		p.high, p.low = p.dots(right, left)
 	}
+	return nil
 }
 
 // settle finds tilt and division together, coarsely: each needs the other.
-func settle(parts []*part, q question) view {
+func settle(ctx context.Context, parts []*part, q question) (view, error) {
 	v := view{s: 0}
 	for _, p := range parts {
 		w := max(p.right, p.left)
 		v.variance += p.times * w * w
 	}
 	for range 60 {
-		divide(parts, v, 60, 0)
+		if err := divide(ctx, parts, v, 60, 0); err != nil {
+			return v, err
+		}
 		next := aim(parts, q)
 		// What matters is the spread where δ looks: no finer than the kernel of width 1/s needs.
 		next.variance = max(next.variance, 1e-3/(next.s*next.s))
@@ -107,7 +115,7 @@ func settle(parts []*part, q question) view {
 			break
 		}
 	}
-	return v
+	return v, nil
 }
 
 // window returns the first bin's loss and the width of a window outside which the tilted mass of either measure is
@@ -155,7 +163,7 @@ func chernoff(parts []*part, v view, low bool, side float64, g func(k, d float64
 }
 
 // compose convolves one side, and bounds what lies beyond the window.
-func composeSide(parts []*part, v view, low bool, l lattice, first float64) *density {
+func composeSide(ctx context.Context, parts []*part, v view, low bool, l lattice, first float64) *density {
 	var ms []measure
 	var times []float64
 	for _, p := range parts {
@@ -165,7 +173,7 @@ func composeSide(parts []*part, v view, low bool, l lattice, first float64) *den
 		}
 		ms, times = append(ms, m), append(times, p.times)
 	}
-	d := compose(ms, times, v.s, l, first)
+	d := compose(ctx, ms, times, v.s, l, first)
 	last := d.first + float64(l.bins)*l.width
 	up, _ := chernoff(parts, v, low, 1, func(k, t float64) float64 { return k - t*last })
 	down, _ := chernoff(parts, v, low, -1, func(k, t float64) float64 { return k + t*d.first })

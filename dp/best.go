@@ -1,0 +1,146 @@
+package dp
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"coupling/dp/contour"
+	"coupling/dp/pair"
+	"coupling/dp/pld"
+)
+
+// Best is the accountant that asks Profile and then the others, the sharpest first.
+type Best struct {
+	// Work limits the evaluations of the contour accountant, after which dp/pld takes over; 0 means 3e7 (about a second), shared among the
+	// branches of a relation.
+	Work int
+	// Width is how wide, relative to the number, an enclosure may be; 0 means as narrow as can be had: 1e-11 from contours, 1e-4 from
+	// privacy-loss distributions, which take a second for that. Widths of a per cent take some ten milliseconds.
+	Width float64
+}
+
+const (
+	fullWork  = 30_000_000
+	leastWork = 2_000_000
+	// roughWork is what a distribution that is good to a few per cent costs.
+	roughWork = 300_000
+)
+
+// shareWork gives every branch its part of the work.
+func shareWork(a Accountant, r Relation) Accountant {
+	b, ok := a.(Best)
+	if !ok || b.Work != 0 {
+		return a
+	}
+	n := 1
+	if r.Kind == AddRemove {
+		n = r.size() + 1
+	}
+	if b.Work = max(leastWork, fullWork/n); b.Width > 0 {
+		b.Work = roughWork
+	}
+	return b
+}
+
+// Name is "auto".
+func (Best) Name() string { return "auto" }
+
+// Epsilon asks the accountants in turn.
+func (b Best) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
+	return b.EpsilonContext(context.Background(), steps, delta)
+}
+
+// EpsilonContext is Epsilon, ended with the error of ctx when that is done.
+func (b Best) EpsilonContext(ctx context.Context, steps []pair.Step, delta float64) (pair.Interval, error) {
+	v, _, err := askBest(ctx, b, steps, func(a Accountant) (pair.Interval, error) { return epsilonOf(ctx, a, steps, delta) })
+	return v, err
+}
+
+// Delta asks the accountants in turn.
+func (b Best) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
+	return b.DeltaContext(context.Background(), steps, eps)
+}
+
+// DeltaContext is Delta, ended with the error of ctx when that is done.
+func (b Best) DeltaContext(ctx context.Context, steps []pair.Step, eps float64) (pair.Interval, error) {
+	v, _, err := askBest(ctx, b, steps, func(a Accountant) (pair.Interval, error) { return deltaOf(ctx, a, steps, eps) })
+	return v, err
+}
+
+// candidates lists accountants by sharpness.
+func (b Best) candidates() []Accountant {
+	c := contour.Accountant{Work: b.Work}
+	if b.Width > 0 { // of log δ the contour's tolerance is a part
+		c.Tol = b.Width / 8
+	}
+	return []Accountant{Profile{}, c, pld.Accountant{Width: b.Width}, RDP{}}
+}
+
+// sharp is the relative width from which on no further accountant is asked.
+const sharp = 1e-3
+
+// askBest asks one accountant, or for Best the candidates until the number is known sharply; the least upper bound is taken.
+func askBest(ctx context.Context, a Accountant, steps []pair.Step, ask func(Accountant) (pair.Interval, error)) (pair.Interval, string, error) {
+	auto, ok := a.(Best)
+	if !ok {
+		v, err := ask(a)
+		return v, a.Name(), err
+	}
+	if !(auto.Width >= 0 && auto.Width < 1) {
+		return pair.Interval{}, a.Name(), bad("Best.Width = %v: must be in [0, 1)", auto.Width)
+	}
+	var errs []error
+	best, name := pair.Interval{Upper: math.Inf(1)}, ""
+	for _, c := range auto.candidates() {
+		if err := ctx.Err(); err != nil {
+			return pair.Interval{}, a.Name(), err
+		}
+		v, err := ask(c)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		best.Lower = max(best.Lower, v.Lower)
+		if v.Upper < best.Upper {
+			best.Upper, name = v.Upper, c.Name()
+		}
+		if _, known := c.(Profile); known || best.Upper-best.Lower <= max(sharp, auto.Width)*best.Upper {
+			break
+		}
+	}
+	if name != "" {
+		best.Lower = min(best.Lower, best.Upper)
+		return best, name, nil
+	}
+	return pair.Interval{}, a.Name(), errors.Join(errs...)
+}
+
+// A decider can tell whether δ(eps) ≤ delta with less work than it takes to know δ. It says no when in doubt. The accountant that answered
+// for a similar composition is asked first.
+type decider interface {
+	below(ctx context.Context, steps []pair.Step, eps, delta float64, answered string) bool
+}
+
+// below asks for rougher and then sharper enclosures of δ(eps) until delta is on one side.
+func (b Best) below(ctx context.Context, steps []pair.Step, eps, delta float64, answered string) bool {
+	if delta >= 1 {
+		return true
+	}
+	if v, err := (Profile{}).Delta(steps, eps); err == nil {
+		return v.Upper <= delta
+	}
+	if answered != (pld.Accountant{}).Name() {
+		for _, tol := range [...]float64{1e-2, 1e-5} {
+			v, err := contour.Accountant{Tol: tol, Work: roughWork}.DeltaContext(ctx, steps, eps)
+			if err != nil {
+				break
+			}
+			if v.Upper <= delta || v.Lower > delta || tol == 1e-5 { // too close for a distribution to tell
+				return v.Upper <= delta
+			}
+		}
+	}
+	v, err := pld.Accountant{Width: 1e-3, Bins: 1 << 17}.DeltaAgainst(ctx, steps, eps, delta)
+	return err == nil && v.Upper <= delta
+}
