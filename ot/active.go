@@ -48,7 +48,7 @@ func (a *active) usable(beta []float64, eps float64) bool {
 // budget is the number of entries a list may have.
 func (s *semidual) activeBudget() int {
 	most := activeMost
-	if p, ok := s.g.(*PointCloud); ok && p.matrixFree {
+	if matrixFree(s.g) {
 		most = activeMostFree
 	}
 	share := s.share
@@ -167,10 +167,8 @@ func (s *semidual) evalActive(beta []float64) float64 {
 	mid, _ := drift(beta, act.ref)
 	s.scalings(act.v, beta, act.ref, mid)
 	v := act.v
-	s.sw.each(func(_ *worker, k int, r span) {
-		part, sp := s.part[k], &act.spans[k]
-		clear(part)
-		s.rowL1[k] = 0
+	s.columns(func(_ *worker, k int, r span, part []float64) {
+		sp := &act.spans[k]
 		for i := r.lo; i < r.hi; i++ {
 			p, q := sp.ptr[i-r.lo], sp.ptr[i-r.lo+1]
 			if p == q {

@@ -199,7 +199,11 @@ func (g *Gradient) Y() (*mat.Dense, error) {
 
 // points returns the geometry that the chain rule goes through.
 func (g *Gradient) points() (*PointCloud, error) {
-	pc, ok := g.p.Geometry.(*PointCloud)
+	geometry := g.p.Geometry
+	if s, ok := geometry.(*Single); ok {
+		geometry = s.of
+	}
+	pc, ok := geometry.(*PointCloud)
 	if !ok {
 		return nil, bad(ErrUnsupported, "gradient with respect to points: the geometry is %T, want one of ot.Points", g.p.Geometry)
 	}

@@ -6,17 +6,32 @@ import "math"
 type history struct {
 	s, y       [][]float64
 	rho, alpha []float64
+	metric     []float64 // ε/b, 0 where b is 0
+	scratch    []float64
 	n, head    int // n pairs held; the next goes to slot head
 }
 
 func newHistory(memory, m int) history {
-	h := history{s: make([][]float64, memory), y: make([][]float64, memory), rho: make([]float64, memory), alpha: make([]float64, memory)}
+	h := history{
+		s: make([][]float64, memory), y: make([][]float64, memory), rho: make([]float64, memory), alpha: make([]float64, memory),
+		metric: make([]float64, m), scratch: make([]float64, m),
+	}
 	flat := make([]float64, 2*memory*m)
 	for k := range h.s {
 		h.s[k], flat = flat[:m:m], flat[m:]
 		h.y[k], flat = flat[:m:m], flat[m:]
 	}
 	return h
+}
+
+// start forgets everything and takes the metric of another ε.
+func (h *history) start(b []float64, eps float64) {
+	h.clear()
+	for j, w := range b {
+		if w > 0 {
+			h.metric[j] = eps / w
+		}
+	}
 }
 
 func (h *history) clear()                 { h.n, h.head = 0, 0 }
@@ -36,8 +51,8 @@ func (h *history) keep() {
 }
 
 // direction writes −H g, the two-loop recursion (Nocedal 1980) with H₀ = γ·diag(ε/b).
-func (h *history) direction(dst, g, b []float64, eps float64) {
-	copy(dst, g)
+func (h *history) direction(dst, g []float64) {
+	kern.Scale(dst, -1, g)
 	k := h.head
 	for range h.n {
 		k = (k - 1 + len(h.s)) % len(h.s)
@@ -45,26 +60,13 @@ func (h *history) direction(dst, g, b []float64, eps float64) {
 		axpy(dst, h.y[k], -h.alpha[k])
 	}
 	newest := (h.head - 1 + len(h.s)) % len(h.s)
-	var yhy float64
-	for j, y := range h.y[newest] {
-		if b[j] > 0 {
-			yhy += y * y * (eps / b[j])
-		}
-	}
-	gamma := 1 / (h.rho[newest] * yhy)
-	for j := range dst {
-		if b[j] > 0 {
-			dst[j] *= gamma * eps / b[j]
-		} else {
-			dst[j] = 0
-		}
-	}
+	kern.Mul(h.scratch, h.metric, h.y[newest])
+	gamma := 1 / (h.rho[newest] * dot(h.scratch, h.y[newest]))
+	kern.Mul(dst, dst, h.metric)
+	kern.Scale(dst, gamma, dst)
 	for range h.n {
 		beta := h.rho[k] * dot(h.y[k], dst)
 		axpy(dst, h.s[k], h.alpha[k]-beta)
 		k = (k + 1) % len(h.s)
-	}
-	for j := range dst {
-		dst[j] = -dst[j]
 	}
 }

@@ -34,6 +34,24 @@ func testProblem(rng *rand.Rand, n, m int) Problem {
 	return Problem{Geometry: Dense(c)}
 }
 
+// Spans cover the rows, once each and in order, are at most 64, and none is longer than twice its share or empty.
+func TestSpans(t *testing.T) {
+	for _, d := range [][2]int{{1, 1}, {3, 1 << 20}, {64, 1 << 14}, {65, 40000}, {255, 4096}, {2048, 2048}, {4096, 4096}, {100_003, 7}, {1 << 20, 1}} {
+		n, m := d[0], d[1]
+		out := spans(n, m)
+		next := 0
+		for _, r := range out {
+			if r.lo != next || r.hi <= r.lo || r.hi-r.lo > 2*n/len(out)+1 {
+				t.Errorf("%d×%d: span [%d,%d) after %d, of %d spans", n, m, r.lo, r.hi, next, len(out))
+			}
+			next = r.hi
+		}
+		if next != n || len(out) > 64 {
+			t.Errorf("%d×%d: %d spans end at %d", n, m, len(out), next)
+		}
+	}
+}
+
 // Each way of making rows gives the potentials and the column sums of the plain one.
 func TestRowPassesAgree(t *testing.T) {
 	p := testProblem(rand.New(rand.NewPCG(1, 1)), 90, 70)

@@ -49,6 +49,8 @@ const (
 	// fusedPass works with β/ε and c/ε and scales by the row's last sum: one pass instead of three, and an error of
 	// |c|/ε units in the last place.
 	fusedPass
+	// singlePass is fusedPass in float32, for geometries that ask for it.
+	singlePass
 )
 
 // noise is the order of the marginal error that the fast passes leave, whatever the potentials.
@@ -57,13 +59,24 @@ func (s *semidual) noise() float64 {
 	return ulp * (8 + max(math.Abs(s.cost.max), math.Abs(s.cost.min))/s.eps)
 }
 
-// choosePass takes the fastest pass that is good enough for a stage that ends at tol.
+// choosePass takes the fastest pass that is good enough for a stage that ends at tol, and float32 to begin with.
 func (s *semidual) choosePass(tol float64) {
 	s.single, s.stageTol = s.bMin > singleColumn, tol
 	s.pass = fusedPass
-	if tol < 20*s.noise() {
+	switch {
+	case tol < 20*s.noise():
 		s.pass = exactPass
+	case s.single && s.singleFits():
+		s.pass = singlePass
 	}
+}
+
+// passNoise is noise for the pass in use.
+func (s *semidual) passNoise() float64 {
+	if s.pass == singlePass {
+		return s.singleNoise()
+	}
+	return s.noise()
 }
 
 // fusedSafe bounds the sums that fusedPass accepts: outside, entries that count may have been cut off.
@@ -71,7 +84,7 @@ const fusedSafe = 1e100
 
 // prepare sets up the pass for β at s.eps.
 func (s *semidual) prepare(beta []float64) {
-	if s.pass != fusedPass {
+	if s.pass == exactPass {
 		return
 	}
 	if s.shiftEps != s.eps {

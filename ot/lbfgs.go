@@ -75,7 +75,7 @@ func newQuasiNewton(r *run, memory int) *quasiNewton {
 
 // stage minimises at the present ε until the error is at most tol.
 func (q *quasiNewton) stage(tol float64, last bool) error {
-	q.hist.clear()
+	q.hist.start(q.s.b, q.s.eps)
 	q.s.sparse = last
 	best := stagnation{}
 	if err := q.eval(q.beta, 1); err != nil {
@@ -157,7 +157,7 @@ func (q *quasiNewton) step() error {
 	if q.hist.empty() || q.far() {
 		return q.sinkhornStep()
 	}
-	q.hist.direction(q.dir, q.grad, s.b, s.eps)
+	q.hist.direction(q.dir, q.grad)
 	slope := dot(q.dir, q.grad)
 	if !(slope < 0) {
 		q.hist.clear()
@@ -195,12 +195,12 @@ func (q *quasiNewton) sinkhornStep() error {
 func (q *quasiNewton) learn() {
 	q.s.gradient(q.grad)
 	s, y := q.hist.slot()
-	for j := range s {
-		s[j], y[j] = 0, 0
-		if q.s.b[j] > 0 {
-			s[j] = q.beta[j] - q.next[j]
-			y[j] = q.grad[j] - q.oldGrad[j]
-		}
+	copy(s, q.beta)
+	axpy(s, q.next, -1)
+	copy(y, q.grad)
+	axpy(y, q.oldGrad, -1)
+	for _, j := range q.s.zeroB { // −Inf − −Inf
+		s[j] = 0
 	}
 	q.hist.keep()
 }
@@ -212,11 +212,8 @@ func (q *quasiNewton) search(slope, t float64) (bool, error) {
 	lo, hi := 0.0, math.Inf(1)
 	loSlope, hiSlope := slope, 0.0
 	for range 8 {
-		for j, b := range q.s.b {
-			if b > 0 {
-				q.beta[j] = q.next[j] + t*q.dir[j]
-			}
-		}
+		copy(q.beta, q.next)
+		axpy(q.beta, q.dir, t)
 		if err := q.eval(q.beta, 1); err != nil {
 			return false, err
 		}
@@ -257,7 +254,6 @@ func largest(v []float64) float64 {
 
 // gradient writes Tᵀ1 − b, the gradient of the negated semi-dual.
 func (s *semidual) gradient(dst []float64) {
-	for j, c := range s.col {
-		dst[j] = c - s.b[j]
-	}
+	copy(dst, s.col)
+	axpy(dst, s.b, -1)
 }

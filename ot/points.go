@@ -115,6 +115,17 @@ func checkCost(c PointCost) error {
 	return nil
 }
 
+// matrixFree reports whether a geometry promises not to hold its costs.
+func matrixFree(g Geometry) bool {
+	switch g := g.(type) {
+	case *PointCloud:
+		return g.matrixFree
+	case *Single:
+		return g.matrixFree()
+	}
+	return false
+}
+
 func (p *PointCloud) validate() error { return p.invalid }
 
 // Dims returns the number of sources and of targets.

@@ -94,9 +94,9 @@ func (r *run) eval(beta []float64, relax float64) error {
 	}
 	r.err = r.s.eval(beta, relax)
 	r.endSingle()
-	if r.s.pass != exactPass && r.err < 20*r.s.noise() {
+	for r.s.pass != exactPass && r.err < 20*r.s.passNoise() {
 		// The next digits are beyond the fast pass.
-		r.s.pass = exactPass
+		r.s.pass--
 		r.s.forget()
 		r.err = r.s.eval(beta, relax)
 	}
@@ -119,7 +119,9 @@ func (r *run) certify() error {
 		return nil
 	}
 	r.s.forget()
-	r.s.sparse = false
+	r.s.pass = min(r.s.pass, fusedPass)
+	r.s.sparse, r.s.final = false, true
+	defer func() { r.s.final = false }()
 	return r.eval(r.beta, 1)
 }
 

@@ -1,6 +1,9 @@
 package ot
 
-import "math"
+import (
+	"math"
+	"sync/atomic"
+)
 
 // semidual is the transport problem as a function of the target potentials β alone: for given β the source potentials
 //
@@ -17,17 +20,22 @@ type semidual struct {
 	alpha []float64 // αᵢ; −Inf where aᵢ = 0
 	col   []float64 // Tᵀ1 of the last eval
 	part  [][]float64
-	rowL1 []float64 // each span's Σ|T1−a|, zero unless relaxed
+	left  []atomic.Int32 // how many spans of each group are to come
+	rowL1 []float64      // each span's Σ|T1−a|, zero unless relaxed
 	evals int
 	logB  []float64
+	zeroB []int // where b is 0
 
 	pass     rowPass
 	single   bool      // float32 is good enough for what is stored
 	full     bool      // the last eval looked at every cost
 	h        []float64 // m, scratch: β/ε, or scalings
+	h32      []float32 // m, scratch: (β−middle)/ε
+	hMax     float64   // max |h32|
 	shift    []float64 // n, log of the row's last sum
 	shiftEps float64   // the ε of shift
 	store    bool      // store kernels whatever mayStore says
+	final    bool      // the evaluation is as a rule the last, and a kernel not worth storing
 	kernel   *storedKernel
 
 	bMin     float64 // the least positive b
@@ -52,6 +60,7 @@ func newSemidual(in *instance, workers int) *semidual {
 	s.h, s.shift = make([]float64, in.m), make([]float64, in.n)
 	s.part = make([][]float64, len(s.sw.spans))
 	s.rowL1 = make([]float64, len(s.sw.spans))
+	s.left = make([]atomic.Int32, (len(s.sw.spans)+groupSpans-1)/groupSpans)
 	for k := range s.part {
 		s.part[k] = make([]float64, in.m)
 	}
@@ -60,9 +69,35 @@ func newSemidual(in *instance, workers int) *semidual {
 		s.logB[j] = math.Log(v)
 		if v > 0 {
 			s.bMin = min(s.bMin, v)
+		} else {
+			s.zeroB = append(s.zeroB, j)
 		}
 	}
 	return s
+}
+
+// groupSpans is how many spans' column sums are added up by the goroutine that ends the last of them, so that few are
+// left to be added up alone.
+const groupSpans = 8
+
+// columns calls f for every span with the vector to add its columns to, and adds the vectors up by group.
+func (s *semidual) columns(f func(w *worker, k int, r span, part []float64)) {
+	for g := range s.left {
+		s.left[g].Store(int32(min(groupSpans, len(s.part)-g*groupSpans)))
+	}
+	s.sw.each(func(w *worker, k int, r span) {
+		clear(s.part[k])
+		s.rowL1[k] = 0
+		f(w, k, r, s.part[k])
+		g := k / groupSpans
+		if s.left[g].Add(-1) > 0 {
+			return
+		}
+		first := g * groupSpans
+		for _, p := range s.part[first+1 : min(first+groupSpans, len(s.part))] {
+			axpy(s.part[first], p, 1)
+		}
+	})
 }
 
 // eval computes α and the column sums at β and returns the L1 error of the marginals. relax = 1 takes the exact α;
@@ -76,7 +111,11 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 	if mid, ok := s.useKernel(beta, relax); ok {
 		return s.evalKernel(beta, mid, relax)
 	}
-	return s.evalFull(beta, relax, s.mayStore())
+	store := s.mayStore() && !s.final
+	if s.pass == singlePass && (!s.sparse || s.noActive == s.eps || relax != 1) {
+		return s.evalSingle(beta, relax, store)
+	}
+	return s.evalFull(beta, relax, store)
 }
 
 // evalFull is eval over every cost. It makes the active list afresh where one is wanted, else the stored kernel if
@@ -93,10 +132,10 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 	}
 	limit := s.activeBudget()/len(s.sw.spans) + 1
 	s.prepare(beta)
-	s.sw.each(func(w *worker, k int, r span) {
-		part := s.part[k]
-		clear(part)
-		s.rowL1[k] = 0
+	s.columns(func(w *worker, k int, r span, part []float64) {
+		if kernel != nil {
+			kernel.room(k, (r.hi-r.lo)*s.m)
+		}
 		for i := r.lo; i < r.hi; i++ {
 			if s.a[i] == 0 {
 				s.alpha[i] = math.Inf(-1)
@@ -107,13 +146,13 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 			}
 			e := w.exp
 			if kernel != nil && !kernel.single {
-				e = kernel.data[i*s.m : (i+1)*s.m]
+				e = kernel.data[k][(i-r.lo)*s.m : (i-r.lo+1)*s.m]
 			}
 			sum, ref := s.row(w, e, i, beta)
 			mass := s.setAlpha(k, i, ref+s.eps*math.Log(sum), relax)
 			axpy(part, e, mass/sum)
 			if kernel != nil {
-				kernel.put(i, e, sum, ref)
+				kernel.put(k, i-r.lo, i, e, sum, ref)
 			}
 			if list != nil {
 				list.spans[k].collect(e, s.b, s.bMin, sum, mass, ref, list.cut, limit)
@@ -153,24 +192,19 @@ func (s *semidual) rowError() float64 {
 	return err
 }
 
-// reduce adds up the spans' column sums, in order, times the scalings v (nil: 1), and returns Σ|col−b|.
+// reduce adds up the groups' column sums, in order, times the scalings v (nil: 1), and returns Σ|col−b|.
 func (s *semidual) reduce(v []float64) float64 {
 	copy(s.col, s.part[0])
-	for _, p := range s.part[1:] {
-		axpy(s.col, p, 1)
+	for k := groupSpans; k < len(s.part); k += groupSpans {
+		axpy(s.col, s.part[k], 1)
 	}
 	if v != nil {
 		kern.Mul(s.col, s.col, v)
 	}
-	var err float64
-	for j, v := range s.col {
-		if s.b[j] == 0 {
-			s.col[j] = 0
-			continue
-		}
-		err += math.Abs(v - s.b[j])
+	for _, j := range s.zeroB {
+		s.col[j] = 0
 	}
-	return err
+	return kern.L1Diff(s.col, s.b)
 }
 
 // columnUnderflow is the column sum below which exponentials that were cut off at expFloor may matter.

@@ -13,10 +13,10 @@ type storedKernel struct {
 	eps    float64   // 0 where there is no kernel
 	base   []float64 // β⁰
 	ref    []float64
-	single bool      // K is held in data32, its rows scaled to sum to 1, else in data
-	data   []float64 // n×m
-	data32 []float32 // n×m
-	served int       // evaluations since it was stored
+	single bool        // K is held in data32, its rows scaled to sum to 1, else in data
+	data   [][]float64 // the rows of each span
+	data32 [][]float32
+	served int // evaluations since it was stored
 }
 
 const (
@@ -52,31 +52,27 @@ func (s *semidual) mayStore() bool {
 		if !g.matrixFree {
 			most = holdLimit
 		}
+	case *Single:
+		if !g.matrixFree() {
+			most = holdLimit
+		}
 	}
 	return s.n <= most/s.m
 }
 
 // drift returns the middle of the moves β−β⁰ and their spread; potentials are defined up to a shift.
 func drift(beta, base []float64) (mid, spread float64) {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for j, v := range beta {
-		if d := v - base[j]; d == d { // −Inf − −Inf where the weight is 0
-			lo, hi = min(lo, d), max(hi, d)
-		}
-	}
+	// Maxima ignore NaN, the move −Inf − −Inf where the weight is 0.
+	lo, hi := -kern.RowMax(base, beta, 1), kern.RowMax(beta, base, 1)
 	return lo + (hi-lo)/2, hi - lo
 }
 
 // scalings writes v = exp((β−β⁰−mid)/ε), 0 where the weight is 0.
 func (s *semidual) scalings(dst, beta, base []float64, mid float64) {
-	inv := 1 / s.eps
-	for j, v := range beta {
-		dst[j] = (v - base[j] - mid) * inv
-		if s.b[j] == 0 {
-			dst[j] = math.Inf(-1)
-		}
+	kern.RowExpScaled(dst, beta, base, mid, 1/s.eps)
+	for _, j := range s.zeroB {
+		dst[j] = 0
 	}
-	kern.Exp(dst, dst)
 }
 
 // useKernel reports whether K is good at beta, and v's shift. Where a list of the entries that matter may be had, K
@@ -107,7 +103,7 @@ func (s *semidual) forget() {
 
 // doublePrecision ends the use of float32.
 func (s *semidual) doublePrecision() {
-	s.single = false
+	s.single, s.pass = false, min(s.pass, fusedPass)
 	s.forget()
 	if s.kernel != nil {
 		s.kernel.data32 = nil
@@ -124,9 +120,9 @@ func (s *semidual) newKernel(beta []float64) *storedKernel {
 	k.eps, k.served, k.single = s.eps, 0, s.single
 	switch {
 	case k.single && k.data32 == nil:
-		k.data32 = make([]float32, s.n*s.m)
+		k.data32 = make([][]float32, len(s.sw.spans))
 	case !k.single && k.data == nil:
-		k.data = make([]float64, s.n*s.m)
+		k.data = make([][]float64, len(s.sw.spans))
 	}
 	k.base = append(k.base[:0], beta...)
 	return k
@@ -145,33 +141,45 @@ func (s *semidual) judge(k *storedKernel) {
 	}
 }
 
-// put stores row i, e = exp((β⁰−c−ref)/ε), which sums to sum, where that is not where e lies already.
-func (k *storedKernel) put(i int, e []float64, sum, ref float64) {
+// room makes room for the rows of span k, where there is none yet. Goroutines do it, each for the spans that it is
+// given: clearing memory takes its time.
+func (k *storedKernel) room(span, entries int) {
+	switch {
+	case k.single && k.data32[span] == nil:
+		k.data32[span] = make([]float32, entries)
+	case !k.single && k.data[span] == nil:
+		k.data[span] = make([]float64, entries)
+	}
+}
+
+// put stores row i, which is row l of its span: e = exp((β⁰−c−ref)/ε), which sums to sum, and in float64 lies in its
+// place already.
+func (k *storedKernel) put(span, l, i int, e []float64, sum, ref float64) {
 	k.ref[i] = ref
 	if k.single {
 		k.ref[i] += k.eps * math.Log(sum)
-		mixed.Narrow(k.data32[i*len(e):(i+1)*len(e)], 1/sum, e)
+		mixed.Narrow(k.data32[span][l*len(e):(l+1)*len(e)], 1/sum, e)
 	}
 }
 
-// sums writes the sums of rows lo to lo+len(dst) of K Diag(v) to dst.
-func (k *storedKernel) sums(dst []float64, lo int, v []float64) {
+// sums writes the sums of len(dst) rows of K Diag(v), from row l of the span, to dst.
+func (k *storedKernel) sums(dst []float64, span, l int, v []float64) {
 	m := len(v)
 	if k.single {
-		mixed.Gemv(dst, k.data32[lo*m:(lo+len(dst))*m], m, v)
+		mixed.Gemv(dst, k.data32[span][l*m:(l+len(dst))*m], m, v)
 		return
 	}
-	kern.Gemv(dst, k.data[lo*m:(lo+len(dst))*m], m, v)
+	kern.Gemv(dst, k.data[span][l*m:(l+len(dst))*m], m, v)
 }
 
-// add adds rows lo to lo+len(w) of K, weighted by w, to col.
-func (k *storedKernel) add(col []float64, lo int, w []float64) {
+// add adds len(w) rows of K from row l of the span, weighted by w, to col.
+func (k *storedKernel) add(col []float64, span, l int, w []float64) {
 	m := len(col)
 	if k.single {
-		mixed.GemvT(col, k.data32[lo*m:(lo+len(w))*m], m, w)
+		mixed.GemvT(col, k.data32[span][l*m:(l+len(w))*m], m, w)
 		return
 	}
-	kern.GemvT(col, k.data[lo*m:(lo+len(w))*m], m, w)
+	kern.GemvT(col, k.data[span][l*m:(l+len(w))*m], m, w)
 }
 
 // evalKernel is eval by products with K, four rows at a time: they stay in cache from the sums to the columns.
@@ -180,14 +188,11 @@ func (s *semidual) evalKernel(beta []float64, mid, relax float64) float64 {
 	kernel.served++
 	s.full = false
 	s.scalings(s.h, beta, kernel.base, mid)
-	s.sw.each(func(_ *worker, k int, r span) {
-		part := s.part[k]
-		clear(part)
-		s.rowL1[k] = 0
+	s.columns(func(_ *worker, k int, r span, part []float64) {
 		var four [4]float64
 		for lo := r.lo; lo < r.hi; lo += len(four) {
 			w := four[:min(len(four), r.hi-lo)]
-			kernel.sums(w, lo, s.h)
+			kernel.sums(w, k, lo-r.lo, s.h)
 			for l, sum := range w {
 				i := lo + l
 				if s.a[i] == 0 {
@@ -196,7 +201,7 @@ func (s *semidual) evalKernel(beta []float64, mid, relax float64) float64 {
 				}
 				w[l] = s.setAlpha(k, i, kernel.ref[i]+mid+s.eps*math.Log(sum), relax) / sum
 			}
-			kernel.add(part, lo, w)
+			kernel.add(part, k, lo-r.lo, w)
 		}
 	})
 	return s.rowError() + s.reduce(s.h)

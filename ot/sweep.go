@@ -12,6 +12,7 @@ type span struct{ lo, hi int }
 // worker is the scratch of one goroutine: a row of costs and a row of the plan.
 type worker struct {
 	cost, exp []float64
+	exp32     []float32 // made when first wanted
 }
 
 // sweep runs over the rows of a geometry in parallel. The rows are cut into spans that depend on n and m only; what a
@@ -43,13 +44,20 @@ func defaultWorkers(w int) int {
 }
 
 // spans cuts n rows of m costs: at least 32k costs a span, so that starting a goroutine is lost in the work, and at
-// most 64 spans, so that adding up their column sums is.
+// most 64 spans, so that adding up their column sums is. Where there are many, the last ones are a third as long as the
+// first, so that goroutines end together.
 func spans(n, m int) []span {
-	const minCosts, maxSpans = 1 << 15, 64
+	const minCosts, maxSpans, manySpans = 1 << 15, 64, 32
 	k := max(1, min(maxSpans, n, n*m/minCosts))
+	small := 0
+	if k >= manySpans && n >= 2*k { // a row for each, at least
+		small = k / 2
+	}
+	units := 3*k - 2*small // a small span is one
 	out := make([]span, k)
+	at := func(i int) int { return (3*min(i, k-small) + max(0, i-(k-small))) * n / units }
 	for i := range out {
-		out[i] = span{i * n / k, (i + 1) * n / k}
+		out[i] = span{at(i), at(i + 1)}
 	}
 	return out
 }

@@ -148,9 +148,7 @@ func (u *unbalanced) eval() float64 {
 	s := u.s
 	s.evals++
 	inv, keep := 1/s.eps, damping(u.rhoA, s.eps)
-	s.sw.each(func(w *worker, k int, r span) {
-		part := s.part[k]
-		clear(part)
+	s.columns(func(w *worker, _ int, r span, part []float64) {
 		for i := r.lo; i < r.hi; i++ {
 			a := s.a[i]
 			if a == 0 {
