@@ -1,0 +1,186 @@
+package nn
+
+import (
+	"math/rand/v2"
+	"strconv"
+
+	"coupling/lab/device"
+)
+
+// Sequential applies layers one after the other.
+type Sequential struct {
+	Layers []Layer
+}
+
+// Seq is the composition of layers, the first one first.
+func Seq(layers ...Layer) *Sequential { return &Sequential{Layers: layers} }
+
+// Init initialises the layers in order; parameters are named after their positions.
+func (s *Sequential) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
+	for i, l := range s.Layers {
+		InitChild(strconv.Itoa(i), l, dev, t, rng)
+	}
+}
+
+// Params returns the layers' parameters in order.
+func (s *Sequential) Params() []*Param {
+	var params []*Param
+	for _, l := range s.Layers {
+		params = append(params, l.Params()...)
+	}
+	return params
+}
+
+// Forward applies the layers.
+func (s *Sequential) Forward(p *Pass, x *device.Array) *device.Array {
+	for _, l := range s.Layers {
+		x = l.Forward(p, x)
+	}
+	return x
+}
+
+// VJP goes back through the layers.
+func (s *Sequential) VJP(p *Pass, dy *device.Array) *device.Array {
+	for i := len(s.Layers) - 1; i >= 0; i-- {
+		dy = s.Layers[i].VJP(p, dy)
+	}
+	return dy
+}
+
+// Residual is Body(x) + Shortcut(x).
+type Residual struct {
+	Body     Layer
+	Shortcut Layer // nil: the identity
+}
+
+// Init initialises body and shortcut.
+func (r *Residual) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
+	InitChild("body", r.Body, dev, t, rng)
+	if r.Shortcut != nil {
+		InitChild("shortcut", r.Shortcut, dev, t, rng)
+	}
+}
+
+// Params returns those of body and shortcut.
+func (r *Residual) Params() []*Param {
+	params := r.Body.Params()
+	if r.Shortcut != nil {
+		params = append(params, r.Shortcut.Params()...)
+	}
+	return params
+}
+
+// Forward adds.
+func (r *Residual) Forward(p *Pass, x *device.Array) *device.Array {
+	y, skip := r.Body.Forward(p, x), x
+	if r.Shortcut != nil {
+		skip = r.Shortcut.Forward(p, x)
+	}
+	return sum(y, skip)
+}
+
+// VJP adds the cotangents of both ways.
+func (r *Residual) VJP(p *Pass, dy *device.Array) *device.Array {
+	skip := dy
+	if r.Shortcut != nil {
+		skip = r.Shortcut.VJP(p, dy)
+	}
+	return sum(r.Body.VJP(p, dy), skip)
+}
+
+func sum(a, b *device.Array) *device.Array {
+	y := a.Like()
+	device.Add(y, a, b)
+	return y
+}
+
+// Concat joins the outputs of branches, which all see x, along axis 1. A nil branch is x itself.
+type Concat struct {
+	Branches []Layer
+}
+
+// Init initialises the branches.
+func (c *Concat) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
+	for i, l := range c.Branches {
+		if l != nil {
+			InitChild(strconv.Itoa(i), l, dev, t, rng)
+		}
+	}
+}
+
+// Params returns those of the branches.
+func (c *Concat) Params() []*Param {
+	var params []*Param
+	for _, l := range c.Branches {
+		if l != nil {
+			params = append(params, l.Params()...)
+		}
+	}
+	return params
+}
+
+// Forward joins.
+func (c *Concat) Forward(p *Pass, x *device.Array) *device.Array {
+	parts, width := make([]*device.Array, len(c.Branches)), 0
+	for i, l := range c.Branches {
+		parts[i] = x
+		if l != nil {
+			parts[i] = l.Forward(p, x)
+		}
+		width += parts[i].Dim(1)
+	}
+	shape := append([]int(nil), parts[0].Shape()...)
+	shape[1] = width
+	y, at := x.Device().New(x.Type(), shape...), 0
+	for _, part := range parts {
+		device.Paste(y, part, 1, at)
+		at += part.Dim(1)
+	}
+	p.Push(c, parts...)
+	return y
+}
+
+// VJP cuts the cotangent and adds what the branches return.
+func (c *Concat) VJP(p *Pass, dy *device.Array) *device.Array {
+	parts, at := p.Pop(c), dy.Dim(1)
+	var dx *device.Array
+	for i := len(parts) - 1; i >= 0; i-- {
+		at -= parts[i].Dim(1)
+		d := parts[i].Like()
+		device.Cut(d, dy, 1, at)
+		if l := c.Branches[i]; l != nil {
+			d = l.VJP(p, d)
+		}
+		if dx == nil {
+			dx = d
+		} else {
+			dx = sum(dx, d)
+		}
+	}
+	return dx
+}
+
+// Reshape gives each example another shape; one size may be −1.
+type Reshape struct {
+	Shape []int
+}
+
+// Flatten makes each example a row.
+func Flatten() *Reshape { return &Reshape{Shape: []int{-1}} }
+
+// Init does nothing.
+func (r *Reshape) Init(*device.Device, device.DType, *rand.Rand) {}
+
+// Params returns nothing.
+func (r *Reshape) Params() []*Param { return nil }
+
+// Forward is a view of x.
+func (r *Reshape) Forward(p *Pass, x *device.Array) *device.Array {
+	p.Push(r, x)
+	return x.Reshape(append([]int{x.Dim(0)}, r.Shape...)...)
+}
+
+// VJP is a view of dy.
+func (r *Reshape) VJP(p *Pass, dy *device.Array) *device.Array {
+	return dy.Reshape(p.Pop(r)[0].Shape()...)
+}

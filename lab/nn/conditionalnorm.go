@@ -1,0 +1,62 @@
+package nn
+
+import (
+	"math/rand/v2"
+
+	"coupling/lab/device"
+)
+
+// ConditionalBatchNorm is BatchNorm with gamma = 1 + Gain(c) and beta = Bias(c), where c is Pass.Condition (BigGAN,
+// Brock et al. 2019, appendix B).
+type ConditionalBatchNorm struct {
+	Channels int
+	Width    int  // columns of the condition
+	Batch    bool // batch statistics at inference too, no running ones
+	Weights  Initialiser
+	Spectral bool // spectral normalisation of Gain and Bias
+
+	Norm       BatchNorm
+	Gain, Bias Dense
+}
+
+// Init initialises the statistics and the two maps.
+func (b *ConditionalBatchNorm) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
+	b.Norm = BatchNorm{Channels: b.Channels, Batch: b.Batch, NoAffine: true}
+	for _, d := range []*Dense{&b.Gain, &b.Bias} {
+		*d = Dense{In: b.Width, Out: b.Channels, NoBias: true, Weights: b.Weights}
+		if b.Spectral {
+			d.Spectral = &Spectral{}
+		}
+	}
+	InitChild("norm", &b.Norm, dev, t, rng)
+	InitChild("gain", &b.Gain, dev, t, rng)
+	InitChild("bias", &b.Bias, dev, t, rng)
+}
+
+// Params returns the running statistics and the parameters of Gain and Bias.
+func (b *ConditionalBatchNorm) Params() []*Param {
+	return append(append(b.Norm.Params(), b.Gain.Params()...), b.Bias.Params()...)
+}
+
+// Forward normalises.
+func (b *ConditionalBatchNorm) Forward(p *Pass, x *device.Array) *device.Array {
+	must(p.Condition != nil && p.Condition.Dim(0) == x.Dim(0), b, "Pass.Condition: must be a vector for each of %d examples", x.Dim(0))
+	gamma := b.Gain.Forward(p, p.Condition).Reshape(x.Dim(0), b.Channels, 1)
+	device.Map(gamma, gamma, device.AddConst, 1)
+	beta := b.Bias.Forward(p, p.Condition).Reshape(x.Dim(0), b.Channels, 1)
+	y, rstd := b.Norm.normalise(p, x)
+	p.Push(b, y, rstd, gamma)
+	return affine(y, gamma, beta).Reshape(x.Shape()...)
+}
+
+// VJP returns the cotangent of x and adds to that of the condition.
+func (b *ConditionalBatchNorm) VJP(p *Pass, dy *device.Array) *device.Array {
+	saved := p.Pop(b)
+	y, rstd, gamma := saved[0], saved[1], saved[2]
+	d := planes(dy)
+	n, c := d.Dim(0), b.Channels
+	p.addCondition(b.Bias.VJP(p, reduce(d, device.Sum, n, c, 1).Reshape(n, c)))
+	p.addCondition(b.Gain.VJP(p, dot(d, y, n, c, 1).Reshape(n, c)))
+	g := mul(d, gamma)
+	return b.Norm.inputVJP(p, g, y, rstd, reduce(g, device.Sum, 1, c, 1), dot(g, y, 1, c, 1)).Reshape(dy.Shape()...)
+}

@@ -1,0 +1,77 @@
+package nn
+
+import (
+	"math/rand/v2"
+
+	"coupling/lab/device"
+)
+
+// Dense is y = x·Wᵀ + b for x N×In, y N×Out. Parameters: weight Out×In, bias Out. Cost of a forward pass: 2·N·In·Out.
+type Dense struct {
+	In, Out  int
+	NoBias   bool
+	Weights  Initialiser // nil: PyTorch's default
+	Spectral *Spectral   // nil: the weight as it is
+
+	W, B *Param
+}
+
+// Init allocates and draws the parameters.
+func (d *Dense) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
+	must(d.In > 0 && d.Out > 0, d, "In = %d, Out = %d: must be > 0", d.In, d.Out)
+	d.W = newParam(dev, t, "weight", d.Weights.weight(rng, d.Out, d.In), d.Out, d.In)
+	if !d.NoBias {
+		d.B = newParam(dev, t, "bias", bias(rng, d.Out, d.Out, d.In), d.Out)
+	}
+	d.Spectral.init(dev, t, rng, d.Out, d.In)
+}
+
+// Params returns weight, bias and singular vector.
+func (d *Dense) Params() []*Param { return append(present(d.W, d.B), d.Spectral.params()...) }
+
+// Forward returns x·Wᵀ + b.
+func (d *Dense) Forward(p *Pass, x *device.Array) *device.Array {
+	must(x.Rank() == 2 && x.Dim(1) == d.In, d, "shape of x = %v: must be [N %d]", x.Shape(), d.In)
+	y := x.Device().New(x.Type(), x.Dim(0), d.Out)
+	w, vectors := d.Spectral.apply(p, d.W.Value)
+	device.Gemm(y, 1, x.N(), w.T(), 0)
+	if d.B != nil {
+		device.Add(y, y, d.B.Value.Reshape(1, d.Out))
+	}
+	p.Push(d, append([]*device.Array{x, w}, vectors...)...)
+	return y
+}
+
+// VJP returns dy·W, with dW += dyᵀ·x and db += Σ_n dy. The gradient of one example is an outer product, whose squared
+// norm is |x|²·|dy|² (Goodfellow 2015), plus |dy|² for the bias.
+func (d *Dense) VJP(p *Pass, dy *device.Array) *device.Array {
+	saved := p.Pop(d)
+	x, w := saved[0], saved[1]
+	if p.params() {
+		d.Spectral.grad(d.W, saved[1:], func(dw *device.Array) { device.Gemm(dw, 1, dy.T(), x.N(), 1) })
+		if d.B != nil {
+			addSum(d.B.Grad, dy, 1, d.Out)
+		}
+	}
+	if p.squares() {
+		d.squares(p, x, dy)
+	}
+	dx := x.Like()
+	device.Gemm(dx, 1, dy.N(), w.N(), 0)
+	return dx
+}
+
+func (d *Dense) squares(p *Pass, x, dy *device.Array) {
+	if d.Spectral != nil {
+		p.noSquares(d, "spectral normalisation shares the weight's norm")
+	}
+	n := x.Dim(0)
+	sx, sy := reduce(x, device.SumSquares, n, 1), reduce(dy, device.SumSquares, n, 1)
+	if d.B != nil {
+		device.Map(sx, sx, device.AddConst, 1)
+	}
+	device.Mul(sx, sx, sy)
+	addInto(p.Squares, sx)
+	sx.Free()
+	sy.Free()
+}

@@ -1,0 +1,111 @@
+package nn
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Initialiser draws the first values of a weight of the given shape: out×in for Dense, out×in×kh×kw for Conv2D,
+// in×out×kh×kw for ConvTranspose2D.
+type Initialiser func(rng *rand.Rand, w []float64, shape []int)
+
+// fans is what PyTorch calls fan-in and fan-out: the sizes of the second and the first axis times the kernel. For
+// ConvTranspose2D, whose weight has the axes the other way round, they are swapped there too.
+func fans(shape []int) (in, out int) {
+	kernel := 1
+	for _, s := range shape[2:] {
+		kernel *= s
+	}
+	return shape[1] * kernel, shape[0] * kernel
+}
+
+// Uniform is U(lo, hi).
+func Uniform(lo, hi float64) Initialiser {
+	return func(rng *rand.Rand, w []float64, _ []int) {
+		for i := range w {
+			w[i] = lo + (hi-lo)*rng.Float64()
+		}
+	}
+}
+
+// Normal is N(mean, sigma²). DCGAN: N(0, .02²) for weights, N(1, .02²) for scales (Radford et al. 2016, §3).
+func Normal(mean, sigma float64) Initialiser {
+	return func(rng *rand.Rand, w []float64, _ []int) {
+		for i := range w {
+			w[i] = mean + sigma*rng.NormFloat64()
+		}
+	}
+}
+
+// Constant is one value.
+func Constant(v float64) Initialiser {
+	return func(_ *rand.Rand, w []float64, _ []int) { copy(w, constants(len(w), v)) }
+}
+
+// KaimingUniform is U(−b, b) with b = √(6/((1 + a²)·fan-in)) (He et al. 2015, equation 14, for a uniform law).
+func KaimingUniform(a float64) Initialiser {
+	return func(rng *rand.Rand, w []float64, shape []int) {
+		in, _ := fans(shape)
+		b := math.Sqrt(6 / ((1 + a*a) * float64(in)))
+		Uniform(-b, b)(rng, w, shape)
+	}
+}
+
+// XavierUniform is U(−b, b) with b = √(6/(fan-in + fan-out)) (Glorot and Bengio 2010, equation 16).
+func XavierUniform() Initialiser {
+	return func(rng *rand.Rand, w []float64, shape []int) {
+		in, out := fans(shape)
+		b := math.Sqrt(6 / float64(in+out))
+		Uniform(-b, b)(rng, w, shape)
+	}
+}
+
+// Orthogonal makes the weight, as a matrix of its first axis by the others, have orthonormal rows or columns, whichever
+// are fewer, uniformly distributed: Q of the QR decomposition of Gaussian numbers with the signs of R's diagonal
+// (Saxe et al. 2014).
+func Orthogonal() Initialiser {
+	return func(rng *rand.Rand, w []float64, shape []int) {
+		rows := shape[0]
+		cols := len(w) / rows
+		tall := mat.NewDense(max(rows, cols), min(rows, cols), nil)
+		tall.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, tall)
+		var qr mat.QR
+		qr.Factorize(tall)
+		var q, r mat.Dense
+		qr.QTo(&q)
+		qr.RTo(&r)
+		for i := range rows {
+			for j := range cols {
+				long, short := i, j
+				if rows < cols {
+					long, short = j, i
+				}
+				w[i*cols+j] = math.Copysign(q.At(long, short), q.At(long, short)*r.At(short, short))
+			}
+		}
+	}
+}
+
+// weight draws a weight, by PyTorch's default U(±1/√fan-in), which is KaimingUniform(√5), where f is nil.
+func (f Initialiser) weight(rng *rand.Rand, shape ...int) []float64 {
+	n := 1
+	for _, s := range shape {
+		n *= s
+	}
+	w := make([]float64, n)
+	if f == nil {
+		f = KaimingUniform(math.Sqrt(5))
+	}
+	f(rng, w, shape)
+	return w
+}
+
+// bias draws n biases by PyTorch's default, U(±1/√fan-in) of their weight's shape.
+func bias(rng *rand.Rand, n int, weight ...int) []float64 {
+	in, _ := fans(weight)
+	b := make([]float64, n)
+	Uniform(-1/math.Sqrt(float64(in)), 1/math.Sqrt(float64(in)))(rng, b, nil)
+	return b
+}

@@ -1,0 +1,82 @@
+package nn
+
+import (
+	"coupling/lab/device"
+)
+
+// Param is an array that a network keeps from one pass to the next: a parameter, which has a gradient, or state such as
+// running statistics, which has none.
+type Param struct {
+	Name  string        // where it is: "1.conv.weight"
+	Value *device.Array // what it is
+	Grad  *device.Array // what VJP adds to; nil for state
+}
+
+// newParam is a parameter with these values and a gradient of zero.
+func newParam(dev *device.Device, t device.DType, name string, values []float64, shape ...int) *Param {
+	p := newState(dev, t, name, values, shape...)
+	p.Grad = dev.Zeros(t, shape...)
+	return p
+}
+
+// newState is state with these values.
+func newState(dev *device.Device, t device.DType, name string, values []float64, shape ...int) *Param {
+	p := &Param{Name: name, Value: dev.New(t, shape...)}
+	p.Value.SetFloats(values)
+	return p
+}
+
+// constants is n times v.
+func constants(n int, v float64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = v
+	}
+	return x
+}
+
+// Trainable returns those that have a gradient.
+func Trainable(params []*Param) []*Param {
+	var out []*Param
+	for _, p := range params {
+		if p.Grad != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Count is the number of trainable numbers.
+func Count(params []*Param) int {
+	n := 0
+	for _, p := range Trainable(params) {
+		n += p.Value.Len()
+	}
+	return n
+}
+
+// ZeroGrads sets all gradients to zero.
+func ZeroGrads(params []*Param) {
+	for _, p := range Trainable(params) {
+		device.Fill(p.Grad, 0)
+	}
+}
+
+// Free frees values and gradients. Networks that were initialised inside a device.Scope need it not.
+func Free(params []*Param) {
+	for _, p := range params {
+		p.Value.Free()
+		p.Grad.Free()
+	}
+}
+
+// present leaves out the parameters that a layer does not have.
+func present(params ...*Param) []*Param {
+	var out []*Param
+	for _, p := range params {
+		if p != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}

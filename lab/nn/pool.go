@@ -1,0 +1,67 @@
+package nn
+
+import (
+	"math/rand/v2"
+
+	"coupling/lab/device"
+)
+
+// AvgPool is the mean of each window of x, N×C×H×W, padding counted as zeros.
+type AvgPool struct {
+	Window device.Window
+}
+
+// Init does nothing.
+func (a *AvgPool) Init(*device.Device, device.DType, *rand.Rand) {}
+
+// Params returns nothing.
+func (a *AvgPool) Params() []*Param { return nil }
+
+// Forward takes means.
+func (a *AvgPool) Forward(p *Pass, x *device.Array) *device.Array {
+	y := pooled(a, x, a.Window)
+	device.AvgPool(y, x, a.Window)
+	p.Push(a, x)
+	return y
+}
+
+// VJP spreads dy evenly.
+func (a *AvgPool) VJP(p *Pass, dy *device.Array) *device.Array {
+	dx := p.Pop(a)[0].Like()
+	device.AvgPoolVJP(dx, dy, a.Window)
+	return dx
+}
+
+// MaxPool is the largest element in each window of x, N×C×H×W.
+type MaxPool struct {
+	Window device.Window
+}
+
+// Init does nothing.
+func (m *MaxPool) Init(*device.Device, device.DType, *rand.Rand) {}
+
+// Params returns nothing.
+func (m *MaxPool) Params() []*Param { return nil }
+
+// Forward takes maxima.
+func (m *MaxPool) Forward(p *Pass, x *device.Array) *device.Array {
+	y := pooled(m, x, m.Window)
+	index := x.Device().New(device.Int32, y.Shape()...)
+	device.MaxPool(y, index, x, m.Window)
+	p.Push(m, x, index)
+	return y
+}
+
+// VJP gives each dy to the element that won.
+func (m *MaxPool) VJP(p *Pass, dy *device.Array) *device.Array {
+	saved := p.Pop(m)
+	dx := saved[0].Like()
+	device.MaxPoolVJP(dx, dy, saved[1], m.Window)
+	return dx
+}
+
+func pooled(layer any, x *device.Array, w device.Window) *device.Array {
+	must(x.Rank() == 4, layer, "shape of x = %v: must be [N C H W]", x.Shape())
+	oh, ow := w.Out(x.Dim(2), x.Dim(3))
+	return x.Device().New(x.Type(), x.Dim(0), x.Dim(1), oh, ow)
+}
