@@ -161,6 +161,11 @@ type Backend interface {
 	Record(f func() error) (Graph, error)
 
 	memory
+	Operations
+}
+
+// Operations is what is done with floats, all tensors of a call having one float type but where it says otherwise.
+type Operations interface {
 	elementwise
 	linear
 	images

@@ -1,12 +1,67 @@
-// Package host is the processor as a device.
 package host
 
 import (
+	"fmt"
+	"runtime"
+
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/internal/backend"
 )
 
-// Open returns the processor.
-func Open(isa cpu.ISA, workers int) (backend.Backend, error) {
-	return nil, backend.ErrNoDevice
+// Host is the processor with its memory.
+type Host struct {
+	heap
+	crew
+	isa cpu.ISA
+	f32 engine[float32]
+	f64 engine[float64]
 }
+
+// Open returns the processor with an instruction set, cpu.Auto for what COUPLING_CPU or the machine says, and with a
+// number of workers, 0 for GOMAXPROCS at the time of each operation. It fails where the machine lacks the set.
+func Open(isa cpu.ISA, workers int) (backend.Backend, error) {
+	if workers < 0 {
+		return nil, fmt.Errorf("workers = %d: must be at least 0", workers)
+	}
+	active, err := cpu.Active()
+	if isa == cpu.Auto && err != nil {
+		return nil, err
+	}
+	if isa == cpu.Auto {
+		isa = active
+	}
+	available := cpu.Available()
+	if isa > available[len(available)-1] {
+		return nil, fmt.Errorf("ISA = %s: %w on this machine, whose best is %s", isa, cpu.ErrISA, available[len(available)-1])
+	}
+	h := &Host{isa: isa, crew: crew{size: workers}}
+	h.f32 = engine[float32]{crew: &h.crew, k: cpu.Kernels[float32]{ISA: isa}}
+	h.f64 = engine[float64]{crew: &h.crew, k: cpu.Kernels[float64]{ISA: isa}}
+	return h, nil
+}
+
+// Info names the processor, the instruction set and the number of workers.
+func (h *Host) Info() backend.Info {
+	return backend.Info{
+		Kind:   "cpu",
+		Name:   fmt.Sprintf("%s (%s)", modelName(), h.isa),
+		Detail: fmt.Sprintf("%s/%s, %d workers", runtime.GOOS, runtime.GOARCH, h.workers()),
+	}
+}
+
+// Sync has nothing to wait for: operations return when they are done.
+func (h *Host) Sync() error { return nil }
+
+// Close gives the kept memory back.
+func (h *Host) Close() error {
+	h.trim()
+	return nil
+}
+
+// Record does f; the recording is f itself.
+func (h *Host) Record(f func() error) (backend.Graph, error) { return graph{f}, f() }
+
+type graph struct{ f func() error }
+
+func (g graph) Launch() error { return g.f() }
+func (g graph) Close() error  { return nil }

@@ -1,0 +1,78 @@
+package host
+
+import (
+	"math"
+
+	"coupling/lab/device/cpu"
+	"coupling/lab/device/internal/backend"
+)
+
+// Reductions whose innermost axis is kept: rows are added to a tile of columns, so that memory is read along.
+
+// tile is the columns that are reduced together; their partials stay in the first-level cache.
+const tile = 256
+
+// columns reduces into accumulators of a tile, a chunk of rows at a time.
+func (r *reduction[T]) columns(out []T) {
+	kept := r.kept
+	width, _ := kept.inner()
+	outer, rows := kept.len(), r.count
+	tiles := (width + tile - 1) / tile
+	share := per(min(width, tile)) // rows in a chunk
+	chunks := (rows + share - 1) / share
+	parts := make([]partial, len(out)*chunks) // by outer, chunk, column
+	r.e.each(outer*chunks*tiles, per(min(width, tile)*min(share, rows)), func(_, lo, hi int) {
+		var acc [tile]partial
+		for i := lo; i < hi; i++ {
+			group, at := i/tiles, i%tiles*tile
+			n := min(tile, width-at)
+			first := group % chunks * share
+			r.addRows(acc[:n], kept.at(group / chunks)[0]+at, first, min(first+share, rows))
+			copy(parts[group*width+at:], acc[:n])
+		}
+	})
+	own := make([]partial, chunks)
+	for i := range out {
+		o, column := i/width, i%width
+		for c := range own {
+			own[c] = parts[(o*chunks+c)*width+column]
+		}
+		out[i] = T(r.result(own, i))
+	}
+}
+
+// addRows reduces the elements of rows first to last in len(acc) columns from base on.
+func (r *reduction[T]) addRows(acc []partial, base, first, last int) {
+	fill(acc, partial{top: math.Inf(-1)})
+	for i := first; i < last; i++ {
+		from := base + r.folded.at(i)[0]
+		x := r.x[from : from+len(acc)]
+		switch r.f {
+		case backend.Largest:
+			for j, v := range x {
+				acc[j].top = max(acc[j].top, float64(v))
+			}
+		case backend.LogSumExp:
+			for j, v := range x {
+				acc[j] = merge(r.f, acc[j], partial{float64(v), 1})
+			}
+		case backend.SumSquares, backend.Norm:
+			for j, v := range x {
+				acc[j].sum += float64(v) * float64(v)
+			}
+		case dot:
+			addProducts(acc, x, r.y[from:from+len(acc)])
+		default:
+			for j, v := range x {
+				acc[j].sum += float64(v)
+			}
+		}
+	}
+}
+
+func addProducts[T cpu.Float](acc []partial, x, y []T) {
+	acc, y = acc[:len(x)], y[:len(x)]
+	for j, v := range x {
+		acc[j].sum += float64(v) * float64(y[j])
+	}
+}

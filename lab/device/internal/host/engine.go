@@ -1,0 +1,48 @@
+package host
+
+import (
+	"unsafe"
+
+	"coupling/lab/device/cpu"
+	"coupling/lab/device/internal/backend"
+)
+
+// engine does the operations in one float type.
+type engine[T cpu.Float] struct {
+	*crew
+	k    cpu.Kernels[T]
+	pads []*pad[T]
+}
+
+// pad is the scratch memory of one worker. Buffers keep their size for the next operation.
+type pad[T cpu.Float] struct {
+	gemm cpu.Gemm[T]
+	bufs [4][]T
+}
+
+// padsOf makes sure that every worker has a pad; workers then take theirs without a lock.
+func (e *engine[T]) padsOf() []*pad[T] {
+	for len(e.pads) < e.workers() {
+		e.pads = append(e.pads, &pad[T]{gemm: cpu.Gemm[T]{Kernels: e.k}})
+	}
+	return e.pads
+}
+
+// buf is buffer i with n elements of unknown contents.
+func (p *pad[T]) buf(i, n int) []T {
+	if cap(p.bufs[i]) < n {
+		p.bufs[i] = make([]T, n)
+	}
+	return p.bufs[i][:n]
+}
+
+// is64 tells float64 from float32; the compiler knows the answer.
+func is64[T cpu.Float]() bool { return unsafe.Sizeof(T(0)) == 8 }
+
+// of is the engine of a tensor's type.
+func (h *Host) of(t backend.Tensor) backend.Operations {
+	if t.Type == backend.Float64 {
+		return &h.f64
+	}
+	return &h.f32
+}

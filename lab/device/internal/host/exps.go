@@ -1,0 +1,146 @@
+package host
+
+import (
+	"math"
+
+	"coupling/lab/device/cpu"
+	"coupling/lab/device/internal/backend"
+)
+
+// Float32 functions made of an exponential take it in float64: differences such as eˣ − 1 then lose nothing that
+// float32 could hold, and the vector exponential is fast enough in either type.
+
+// usesExp tells whether f is one of them.
+func usesExp(f backend.Unary) bool {
+	switch f {
+	case backend.ELU, backend.Softplus, backend.Tanh, backend.Sigmoid, backend.SiLU:
+		return true
+	}
+	return false
+}
+
+// strip is how many elements take their exponentials together; three strips stay in the first-level cache.
+const strip = 512
+
+// mapExp is d = f(x), or with dy given d = f'(x)·dy.
+func (e *engine[T]) mapExp(d, x, dy []T, f backend.Unary, p float64) {
+	k := cpu.Kernels[float64]{ISA: e.k.ISA}
+	e.each(len(d), grain, func(_, lo, hi int) {
+		var buf [strip]float64
+		for ; lo < hi; lo += strip {
+			n := min(strip, hi-lo)
+			t, x, d := buf[:n], x[lo:lo+n], d[lo:lo+n]
+			exponents(t, x, f)
+			k.Exp(t, t)
+			if dy != nil {
+				finishSlope(d, x, dy[lo:lo+n], t, f)
+			} else {
+				finish(d, x, t, f, p)
+			}
+		}
+	})
+}
+
+// exponents is what is exponentiated, never positive: x for ELU, where x > 0 does not matter, −2|x| for tanh, else −|x|.
+func exponents[T cpu.Float](t []float64, x []T, f backend.Unary) {
+	t = t[:len(x)]
+	switch f {
+	case backend.ELU:
+		for i, v := range x {
+			t[i] = min(float64(v), 0)
+		}
+	case backend.Tanh:
+		for i, v := range x {
+			t[i] = -2 * math.Abs(float64(v))
+		}
+	default:
+		for i, v := range x {
+			t[i] = -math.Abs(float64(v))
+		}
+	}
+}
+
+// finish makes f(x) of x and its exponential t.
+func finish[T cpu.Float](d, x []T, t []float64, f backend.Unary, p float64) {
+	d, t = d[:len(x)], t[:len(x)]
+	switch f {
+	case backend.ELU:
+		for i, v := range x {
+			if !(v > 0) {
+				v = T(p * expm1(float64(v), t[i]))
+			}
+			d[i] = v
+		}
+	case backend.Tanh:
+		for i, v := range x {
+			d[i] = T(tanh(float64(v), t[i]))
+		}
+	case backend.Sigmoid:
+		for i, v := range x {
+			d[i] = T(logistic(float64(v), t[i]))
+		}
+	case backend.SiLU:
+		for i, v := range x {
+			d[i] = T(silu(float64(v), logistic(float64(v), t[i])))
+		}
+	case backend.Softplus:
+		for i, v := range x {
+			d[i] = T(max(float64(v), 0) + log1p(t[i]))
+		}
+	}
+}
+
+// finishSlope makes f'(x)·g of x and e^−|x|.
+func finishSlope[T cpu.Float](d, x, g []T, t []float64, f backend.Unary) {
+	d, g, t = d[:len(x)], g[:len(x)], t[:len(x)]
+	for i, v := range x {
+		slope := logistic(float64(v), t[i])
+		if f == backend.SiLU {
+			slope = siluSlope(float64(v), slope)
+		}
+		d[i] = T(slope * float64(g[i]))
+	}
+}
+
+// tiny is where two terms of a series are exact in float32 and differences of float64 still have 12 digits.
+const tiny = 1e-4
+
+// expm1 is t − 1 for t = eˣ.
+func expm1(x, t float64) float64 {
+	if x > -tiny {
+		return x + x*x/2
+	}
+	return t - 1
+}
+
+// tanh is (1 − t)/(1 + t) for t = e^−2|x|, with the sign of x.
+func tanh(x, t float64) float64 {
+	if math.Abs(x) < tiny {
+		return x - x*x*x/3
+	}
+	return math.Copysign((1-t)/(1+t), x)
+}
+
+// logistic is 1/(1 + e^−x) for t = e^−|x|.
+func logistic(x, t float64) float64 {
+	if x < 0 {
+		return t / (1 + t)
+	}
+	return 1 / (1 + t)
+}
+
+// log1p is log(1 + t) for 0 ≤ t ≤ 1 to 1e-10, relatively: 2·artanh(s), s = t/(2+t) ≤ ⅓, nine terms of its series.
+func log1p(t float64) float64 {
+	s := t / (2 + t)
+	z := s * s
+	sum := 1. / 17
+	sum = sum*z + 1./15
+	sum = sum*z + 1./13
+	sum = sum*z + 1./11
+	sum = sum*z + 1./9
+	sum = sum*z + 1./7
+	sum = sum*z + 1./5
+	sum = sum*z + 1./3
+	sum = sum*z + 1
+	return 2 * s * sum
+}

@@ -1,0 +1,290 @@
+package host
+
+import (
+	"math"
+
+	"coupling/lab/device/cpu"
+	"coupling/lab/device/internal/backend"
+)
+
+// Map is dst = f(x).
+func (e *engine[T]) Map(dst, x tensor, f backend.Unary, p float64) error {
+	to, from := view[T](dst), view[T](x)
+	if !is64[T]() && usesExp(f) {
+		e.mapExp(to, from, nil, f, p)
+		return nil
+	}
+	e.each(len(to), grain, func(_, lo, hi int) {
+		d, x := to[lo:hi], from[lo:hi]
+		switch {
+		case f == backend.Exp:
+			e.k.Exp(d, x)
+		case !cheap(d, x, f, T(p)):
+			costly(d, x, f, p)
+		}
+	})
+	return nil
+}
+
+// cheap does the functions that are arithmetic, and tells whether f is one.
+func cheap[T cpu.Float](d, x []T, f backend.Unary, p T) bool {
+	d = d[:len(x)]
+	switch f {
+	case backend.Identity:
+		copy(d, x)
+	case backend.Neg:
+		for i, v := range x {
+			d[i] = -v
+		}
+	case backend.Abs:
+		for i, v := range x {
+			d[i] = T(math.Abs(float64(v)))
+		}
+	case backend.Square:
+		for i, v := range x {
+			d[i] = v * v
+		}
+	case backend.Sqrt:
+		for i, v := range x {
+			d[i] = T(math.Sqrt(float64(v)))
+		}
+	case backend.Rsqrt:
+		for i, v := range x {
+			d[i] = T(1 / math.Sqrt(float64(v)))
+		}
+	case backend.Recip:
+		for i, v := range x {
+			d[i] = 1 / v
+		}
+	case backend.ReLU:
+		for i, v := range x {
+			d[i] = max(v, 0)
+		}
+	case backend.AddConst:
+		for i, v := range x {
+			d[i] = v + p
+		}
+	default:
+		return bent(d, x, f, p)
+	}
+	return true
+}
+
+// bent is cheap for functions with a parameter and kinks.
+func bent[T cpu.Float](d, x []T, f backend.Unary, p T) bool {
+	switch f {
+	case backend.LeakyReLU:
+		for i, v := range x {
+			if !(v > 0) {
+				v *= p
+			}
+			d[i] = v
+		}
+	case backend.Clamp:
+		for i, v := range x {
+			d[i] = min(max(v, -p), p)
+		}
+	case backend.Step:
+		for i, v := range x {
+			d[i] = 0
+			if v >= p {
+				d[i] = 1
+			}
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// costly does the others one by one in float64.
+func costly[T cpu.Float](d, x []T, f backend.Unary, p float64) {
+	d = d[:len(x)]
+	g := scalar(f, p)
+	for i, v := range x {
+		d[i] = T(g(float64(v)))
+	}
+}
+
+func scalar(f backend.Unary, p float64) func(x float64) float64 {
+	switch f {
+	case backend.Log:
+		return math.Log
+	case backend.Sin:
+		return math.Sin
+	case backend.Cos:
+		return math.Cos
+	case backend.Tanh:
+		return math.Tanh
+	case backend.Sigmoid:
+		return sigmoid
+	case backend.SiLU:
+		return func(x float64) float64 { return silu(x, sigmoid(x)) }
+	case backend.Softplus:
+		return func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+	default: // ELU
+		return func(x float64) float64 {
+			if x > 0 {
+				return x
+			}
+			return p * math.Expm1(x)
+		}
+	}
+}
+
+func sigmoid(x float64) float64 {
+	t := math.Exp(-math.Abs(x))
+	if x < 0 {
+		return t / (1 + t)
+	}
+	return 1 / (1 + t)
+}
+
+// silu is x·s, 0 and not NaN at −Inf.
+func silu(x, s float64) float64 {
+	if s == 0 {
+		return 0
+	}
+	return x * s
+}
+
+// MapVJP is dx = f'(x)·dy. At a kink the derivative is the one from the left.
+func (e *engine[T]) MapVJP(dx, x, y, dy tensor, f backend.Unary, p float64) error {
+	to, xs, ys, gs := view[T](dx), view[T](x), view[T](y), view[T](dy)
+	if !is64[T]() && (f == backend.SiLU || f == backend.Softplus) {
+		e.mapExp(to, xs, gs, f, p)
+		return nil
+	}
+	e.each(len(to), grain, func(_, lo, hi int) {
+		d, x, y, g := to[lo:hi], xs[lo:hi], ys[lo:hi], gs[lo:hi]
+		if !slopeOfX(d, x, g, f, T(p)) && !slopeOfY(d, x, y, g, f, T(p)) {
+			slopeByCall(d, x, g, f)
+		}
+	})
+	return nil
+}
+
+// slopeOfX multiplies by derivatives that are arithmetic of x, and tells whether f's is.
+func slopeOfX[T cpu.Float](d, x, g []T, f backend.Unary, p T) bool {
+	d, g = d[:len(x)], g[:len(x)]
+	switch f {
+	case backend.Identity, backend.AddConst:
+		copy(d, g)
+	case backend.Neg:
+		for i, v := range g {
+			d[i] = -v
+		}
+	case backend.Abs:
+		for i, v := range g {
+			if !(x[i] > 0) {
+				v = -v
+			}
+			d[i] = v
+		}
+	case backend.Square:
+		for i, v := range g {
+			d[i] = 2 * x[i] * v
+		}
+	case backend.Log:
+		for i, v := range g {
+			d[i] = v / x[i]
+		}
+	case backend.ReLU:
+		for i, v := range g {
+			if x[i] <= 0 {
+				v = 0
+			}
+			d[i] = v
+		}
+	default:
+		return slopeOfBent(d, x, g, f, p)
+	}
+	return true
+}
+
+func slopeOfBent[T cpu.Float](d, x, g []T, f backend.Unary, p T) bool {
+	switch f {
+	case backend.LeakyReLU:
+		for i, v := range g {
+			if !(x[i] > 0) {
+				v *= p
+			}
+			d[i] = v
+		}
+	case backend.Clamp:
+		for i, v := range g {
+			if x[i] <= -p || x[i] > p {
+				v = 0
+			}
+			d[i] = v
+		}
+	case backend.Step:
+		clear(d)
+	default:
+		return false
+	}
+	return true
+}
+
+// slopeOfY multiplies by derivatives that are arithmetic of y, and tells whether f's is.
+func slopeOfY[T cpu.Float](d, x, y, g []T, f backend.Unary, p T) bool {
+	d, y, g = d[:len(x)], y[:len(x)], g[:len(x)]
+	switch f {
+	case backend.Sqrt:
+		for i, v := range g {
+			d[i] = v / (2 * y[i])
+		}
+	case backend.Rsqrt:
+		for i, v := range g {
+			d[i] = -y[i] * y[i] * y[i] / 2 * v
+		}
+	case backend.Recip:
+		for i, v := range g {
+			d[i] = -y[i] * y[i] * v
+		}
+	case backend.Exp:
+		for i, v := range g {
+			d[i] = y[i] * v
+		}
+	case backend.ELU:
+		for i, v := range g {
+			if !(x[i] > 0) {
+				v *= y[i] + p
+			}
+			d[i] = v
+		}
+	case backend.Tanh:
+		for i, v := range g {
+			d[i] = (1 - y[i]) * (1 + y[i]) * v
+		}
+	case backend.Sigmoid:
+		for i, v := range g {
+			d[i] = y[i] * (1 - y[i]) * v
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// slopeByCall multiplies by the derivatives that take a function of x, in float64.
+func slopeByCall[T cpu.Float](d, x, g []T, f backend.Unary) {
+	d, g = d[:len(x)], g[:len(x)]
+	for i, v := range x {
+		var slope float64
+		switch x := float64(v); f {
+		case backend.Sin:
+			slope = math.Cos(x)
+		case backend.Cos:
+			slope = -math.Sin(x)
+		case backend.Softplus:
+			slope = sigmoid(x)
+		case backend.SiLU:
+			slope = siluSlope(x, sigmoid(x))
+		}
+		d[i] = T(slope * float64(g[i]))
+	}
+}
+
+// siluSlope is s·(1 + x·(1 − s)), 0 and not NaN at −Inf and 1 at +Inf.
+func siluSlope(x, s float64) float64 { return s + silu(silu(x, s), 1-s) }

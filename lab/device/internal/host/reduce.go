@@ -1,0 +1,221 @@
+package host
+
+import (
+	"math"
+
+	"coupling/lab/device/cpu"
+	"coupling/lab/device/internal/backend"
+)
+
+// dot is the reduction of ReduceDot, beside those of the interface.
+const dot = backend.NumReduction
+
+// Reduce reduces the axes where dst has size 1.
+func (e *engine[T]) Reduce(dst, x tensor, f backend.Reduction) error {
+	e.reduce(dst, x, view[T](x), nil, f)
+	return nil
+}
+
+// ReduceDot is Σ x·y over the axes where dst has size 1.
+func (e *engine[T]) ReduceDot(dst, x, y tensor) error {
+	e.reduce(dst, x, view[T](x), view[T](y), dot)
+	return nil
+}
+
+// A reduction is kept × folded: the loops over the elements of the result, and over what becomes one of them. Its
+// partial results are float64 and belong to chunks that depend on the shape alone; chunks are folded in their order.
+type reduction[T cpu.Float] struct {
+	e      *engine[T]
+	f      backend.Reduction
+	x, y   []T
+	kept   loops
+	folded loops
+	count  int // elements that become one
+}
+
+// reduce splits the axes in kept and folded and takes the way that reads rows along.
+func (e *engine[T]) reduce(dst, x tensor, xs, ys []T, f backend.Reduction) {
+	r := reduction[T]{e: e, f: f, x: xs, y: ys}
+	stride := x.Len()
+	columns := false // the innermost axis is kept
+	for i, n := range x.Shape {
+		if n > 0 {
+			stride /= n
+		}
+		step := [maxOperands]int{stride}
+		if n == 1 {
+			continue
+		}
+		if columns = dst.Shape[i] != 1; columns {
+			r.kept.add(n, step)
+		} else {
+			r.folded.add(n, step)
+		}
+	}
+	r.count = r.folded.len()
+	out := view[T](dst)
+	if x.Len() == 0 {
+		fill(out, T(r.finish(partial{top: math.Inf(-1)})))
+		return
+	}
+	if columns {
+		r.columns(out)
+	} else {
+		r.rows(out)
+	}
+}
+
+// partial is a sum, or a log-sum-exp as top + log(sum), or a maximum as top.
+type partial struct{ top, sum float64 }
+
+// merge is the partial of both.
+func merge(f backend.Reduction, a, b partial) partial {
+	switch f {
+	case backend.Largest:
+		return partial{top: max(a.top, b.top)}
+	case backend.LogSumExp:
+		if a.top < b.top {
+			a, b = b, a
+		}
+		if math.IsInf(b.top, -1) || math.IsInf(a.top, 1) && !math.IsNaN(b.top) {
+			return a
+		}
+		return partial{a.top, a.sum + b.sum*math.Exp(b.top-a.top)}
+	default:
+		return partial{sum: a.sum + b.sum}
+	}
+}
+
+// finish makes the result of a partial.
+func (r *reduction[T]) finish(p partial) float64 {
+	switch r.f {
+	case backend.Mean:
+		return p.sum / float64(r.count)
+	case backend.Norm:
+		return math.Sqrt(p.sum)
+	case backend.Largest:
+		return p.top
+	case backend.LogSumExp:
+		if math.IsInf(p.top, 0) {
+			return p.top
+		}
+		return p.top + math.Log(p.sum)
+	default:
+		return p.sum
+	}
+}
+
+// rows reduces where the innermost axis is folded: each element of the result is a sequence of runs.
+func (r *reduction[T]) rows(out []T) {
+	runs := r.folded
+	run, _ := runs.inner()
+	piece := min(run, grain)
+	cuts := (run + piece - 1) / piece
+	pieces := runs.len() * cuts // of one element
+	share := per(piece)         // pieces in a chunk
+	chunks := (pieces + share - 1) / share
+	parts := make([]partial, len(out)*chunks)
+	r.e.each(len(parts), per(piece*min(share, pieces)), func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			base := r.kept.at(i / chunks)[0]
+			first := i % chunks * share
+			p := partial{top: math.Inf(-1)}
+			for j := first; j < min(first+share, pieces); j++ {
+				from := base + runs.at(j / cuts)[0] + j%cuts*piece
+				p = merge(r.f, p, r.run(from, min(piece, run-j%cuts*piece)))
+			}
+			parts[i] = p
+		}
+	})
+	for i := range out {
+		out[i] = T(r.result(parts[i*chunks:(i+1)*chunks], i))
+	}
+}
+
+// result folds the partials of element i.
+func (r *reduction[T]) result(parts []partial, i int) float64 {
+	p := parts[0]
+	for _, q := range parts[1:] {
+		p = merge(r.f, p, q)
+	}
+	if v := r.finish(p); r.f != backend.Norm || !is64[T]() || v > 0x1p-480 && v < math.Inf(1) {
+		return v
+	}
+	return r.scaledNorm(i)
+}
+
+// scaledNorm is the norm of element i where squares leave the range of float64.
+func (r *reduction[T]) scaledNorm(i int) float64 {
+	base, norm := r.kept.at(i)[0], 0.0
+	for j := range r.count {
+		norm = math.Hypot(norm, float64(r.x[base+r.folded.at(j)[0]]))
+	}
+	return norm
+}
+
+// run is the partial of n adjacent elements.
+func (r *reduction[T]) run(from, n int) partial {
+	x := r.x[from : from+n]
+	switch r.f {
+	case backend.Largest:
+		return partial{top: float64(largest(x))}
+	case backend.LogSumExp:
+		return r.logSumExp(x)
+	case backend.SumSquares, backend.Norm:
+		return partial{sum: dots(x, x)}
+	case dot:
+		return partial{sum: dots(x, r.y[from:from+n])}
+	default:
+		return partial{sum: sum(x)}
+	}
+}
+
+// logSumExp is a run's log-sum-exp with sum 1. The kernels make NaN of +Inf, which is told apart here.
+func (r *reduction[T]) logSumExp(x []T) partial {
+	v := float64(r.e.k.LogSumExp(x))
+	if math.IsNaN(v) {
+		v = float64(largest(x)) // +Inf, or NaN
+	}
+	return partial{v, 1}
+}
+
+// sum is Σ x in float64, in four interleaved sums.
+func sum[T cpu.Float](x []T) float64 {
+	var a, b, c, d float64
+	for ; len(x) >= 4; x = x[4:] {
+		a += float64(x[0])
+		b += float64(x[1])
+		c += float64(x[2])
+		d += float64(x[3])
+	}
+	for _, v := range x {
+		a += float64(v)
+	}
+	return (a + b) + (c + d)
+}
+
+// dots is Σ x·y in float64, in four interleaved sums.
+func dots[T cpu.Float](x, y []T) float64 {
+	var a, b, c, d float64
+	y = y[:len(x)]
+	for len(x) >= 4 && len(y) >= 4 {
+		a += float64(x[0]) * float64(y[0])
+		b += float64(x[1]) * float64(y[1])
+		c += float64(x[2]) * float64(y[2])
+		d += float64(x[3]) * float64(y[3])
+		x, y = x[4:], y[4:]
+	}
+	for i, v := range x {
+		a += float64(v) * float64(y[i])
+	}
+	return (a + b) + (c + d)
+}
+
+// largest is the maximum; NaN passes.
+func largest[T cpu.Float](x []T) T {
+	top := T(math.Inf(-1))
+	for _, v := range x {
+		top = max(top, v)
+	}
+	return top
+}

@@ -1,0 +1,138 @@
+package host
+
+import (
+	"math"
+
+	"coupling/lab/device/internal/backend"
+)
+
+// CrossEntropy writes losses and gradients of logits.
+func (e *engine[T]) CrossEntropy(loss, grad, logits, labels tensor) error {
+	k := logits.Shape[1]
+	ls, gs, xs, at := view[T](loss), view[T](grad), view[T](logits), view[int32](labels)
+	if err := inRange("labels", at, k); err != nil {
+		return err
+	}
+	e.each(len(ls), per(16*k), func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			x, g := xs[i*k:(i+1)*k], gs[i*k:(i+1)*k]
+			label := int(at[i])
+			own, top := x[label], largest(x) // before g, which may be x
+			total := e.k.ExpAt(g, x, top)
+			ls[i] = T(math.Log(float64(total)) + (float64(top) - float64(own)))
+			e.k.Scale(g, 1/total, g)
+			g[label]--
+		}
+	})
+	return nil
+}
+
+// ClipRows scales rows to norm at most bound.
+func (e *engine[T]) ClipRows(dst, x tensor, bound float64) error {
+	n, d := x.Shape[0], x.Shape[1]
+	to, from := view[T](dst), view[T](x)
+	down := 1 - 0x1p-23 // more than products round up
+	if is64[T]() {
+		down = 1 - 0x1p-51
+	}
+	e.each(n, per(d), func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row, out := from[i*d:(i+1)*d], to[i*d:(i+1)*d]
+			norm := rowNorm(row)
+			if norm <= bound {
+				copy(out, row)
+				continue
+			}
+			factor := bound / norm * down
+			for j, v := range row {
+				out[j] = T(float64(v) * factor)
+			}
+		}
+	})
+	return nil
+}
+
+// rowNorm is the norm of a row, also where squares leave the range of float64.
+func rowNorm[T float32 | float64](x []T) float64 {
+	norm := math.Sqrt(dots(x, x))
+	if is64[T]() && !(norm > 0x1p-480 && norm < math.Inf(1)) {
+		norm = 0
+		for _, v := range x {
+			norm = math.Hypot(norm, float64(v))
+		}
+	}
+	return norm
+}
+
+// Adam makes one step of Adam (Kingma and Ba 2015, algorithm 1).
+func (e *engine[T]) Adam(w, g, m, v, t tensor, a backend.Adam) error {
+	step := view[int32](t)
+	step[0]++
+	s := newAdamStep[T](a, float64(step[0]))
+	ws, gs, ms, vs := view[T](w), view[T](g), view[T](m), view[T](v)
+	e.each(len(ws), grain, func(_, lo, hi int) { s.do(ws[lo:hi], gs[lo:hi], ms[lo:hi], vs[lo:hi]) })
+	return nil
+}
+
+// adamStep is the constants of one step: w shrinks by keep, then moves by rate·m/(√v·root + eps), where bias
+// corrections are in rate and root.
+type adamStep[T float32 | float64] struct {
+	b1, c1, b2, c2, rate, root, eps, decay, keep T
+}
+
+func newAdamStep[T float32 | float64](a backend.Adam, t float64) adamStep[T] {
+	s := adamStep[T]{
+		b1: T(a.Beta1), c1: T(1 - a.Beta1), b2: T(a.Beta2), c2: T(1 - a.Beta2),
+		rate: T(a.Rate / (1 - math.Pow(a.Beta1, t))), root: T(1 / math.Sqrt(1-math.Pow(a.Beta2, t))),
+		eps: T(a.Eps), keep: 1,
+	}
+	if a.Decoupled {
+		s.keep = T(1 - a.Rate*a.Decay)
+	} else {
+		s.decay = T(a.Decay)
+	}
+	return s
+}
+
+func (s adamStep[T]) do(w, g, m, v []T) {
+	g, m, v = g[:len(w)], m[:len(w)], v[:len(w)]
+	for i, x := range w {
+		d := g[i] + s.decay*x
+		mi := s.b1*m[i] + s.c1*d
+		vi := s.b2*v[i] + s.c2*d*d
+		m[i], v[i] = mi, vi
+		w[i] = s.keep*x - s.rate*mi/(T(math.Sqrt(float64(vi)))*s.root+s.eps)
+	}
+}
+
+// SGD makes one step of gradient descent with momentum: m = μ·m + g, w −= rate·m, or rate·(g + μ·m) by Nesterov.
+func (e *engine[T]) SGD(w, g, momentum tensor, s backend.SGD) error {
+	ws, gs, ms := view[T](w), view[T](g), view[T](momentum)
+	rate, mu, decay := T(s.Rate), T(s.Momentum), T(s.Decay)
+	e.each(len(ws), grain, func(_, lo, hi int) {
+		w, g, m := ws[lo:hi], gs[lo:hi], ms[lo:hi]
+		for i, x := range w {
+			d := g[i] + decay*x
+			m[i] = mu*m[i] + d
+			if s.Nesterov {
+				d += mu * m[i]
+			} else {
+				d = m[i]
+			}
+			w[i] = x - rate*d
+		}
+	})
+	return nil
+}
+
+// EMA is avg = decay·avg + (1−decay)·w.
+func (e *engine[T]) EMA(avg, w tensor, decay float64) error {
+	as, ws, a, b := view[T](avg), view[T](w), T(decay), T(1-decay)
+	e.each(len(as), grain, func(_, lo, hi int) {
+		x := as[lo:hi]
+		for i, v := range ws[lo:hi] {
+			x[i] = a*x[i] + b*v
+		}
+	})
+	return nil
+}

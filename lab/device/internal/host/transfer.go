@@ -1,0 +1,169 @@
+package host
+
+import (
+	"fmt"
+
+	"coupling/lab/device/internal/backend"
+)
+
+// Upload copies from the caller's slice.
+func (d *Host) Upload(t tensor, src any) error {
+	switch src := src.(type) {
+	case []float32:
+		copy(view[float32](t), src)
+	case []float64:
+		copy(view[float64](t), src)
+	case []int32:
+		copy(view[int32](t), src)
+	default:
+		return fmt.Errorf("%T: must be []float32, []float64 or []int32", src)
+	}
+	return nil
+}
+
+// Download copies to the caller's slice.
+func (d *Host) Download(dst any, t tensor) error {
+	switch dst := dst.(type) {
+	case []float32:
+		copy(dst, view[float32](t))
+	case []float64:
+		copy(dst, view[float64](t))
+	case []int32:
+		copy(dst, view[int32](t))
+	default:
+		return fmt.Errorf("%T: must be []float32, []float64 or []int32", dst)
+	}
+	return nil
+}
+
+// Convert copies, between the float types with rounding to nearest.
+func (d *Host) Convert(dst, src tensor) error {
+	switch {
+	case dst.Type == backend.Float64 && src.Type == backend.Float32:
+		convert(&d.crew, view[float64](dst), view[float32](src))
+	case dst.Type == backend.Float32 && src.Type == backend.Float64:
+		convert(&d.crew, view[float32](dst), view[float64](src))
+	case dst.Type == backend.Float64:
+		convert(&d.crew, view[float64](dst), view[float64](src))
+	default: // four bytes each
+		convert(&d.crew, view[int32](dst), view[int32](src))
+	}
+	return nil
+}
+
+func convert[D, S float32 | float64 | int32](c *crew, dst []D, src []S) {
+	c.each(len(dst), grain, func(_, lo, hi int) {
+		d := dst[lo:hi]
+		if same, ok := any(src).([]D); ok {
+			copy(d, same[lo:hi])
+			return
+		}
+		for i, v := range src[lo:hi] {
+			d[i] = D(v)
+		}
+	})
+}
+
+// Paste copies src into a part of dst.
+func (d *Host) Paste(dst, src tensor, axis, at int) error {
+	if dst.Type == backend.Float64 {
+		part(&d.crew, view[float64](dst), view[float64](src), dst.Shape, src.Shape, axis, at, false)
+	} else {
+		part(&d.crew, view[int32](dst), view[int32](src), dst.Shape, src.Shape, axis, at, false)
+	}
+	return nil
+}
+
+// Cut copies a part of src.
+func (d *Host) Cut(dst, src tensor, axis, at int) error {
+	if dst.Type == backend.Float64 {
+		part(&d.crew, view[float64](src), view[float64](dst), src.Shape, dst.Shape, axis, at, true)
+	} else {
+		part(&d.crew, view[int32](src), view[int32](dst), src.Shape, dst.Shape, axis, at, true)
+	}
+	return nil
+}
+
+// part copies between big and its part from index at of an axis on, run by run; cut is out of big.
+func part[T float64 | int32](c *crew, big, small []T, shape, smallShape []int, axis, at int, cut bool) {
+	outer, inner := product(shape[:axis]), product(shape[axis+1:])
+	run, pitch := smallShape[axis]*inner, shape[axis]*inner
+	c.each(outer, per(run), func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			b, s := big[i*pitch+at*inner:][:run], small[i*run:][:run]
+			if cut {
+				copy(s, b)
+			} else {
+				copy(b, s)
+			}
+		}
+	})
+}
+
+// Gather copies the rows that index names.
+func (d *Host) Gather(dst, table, index tensor) error {
+	rows, width := table.Shape[0], table.Shape[1]
+	at := view[int32](index)
+	if err := inRange("index", at, rows); err != nil {
+		return err
+	}
+	if dst.Type == backend.Float64 {
+		gather(&d.crew, view[float64](dst), view[float64](table), at, width)
+	} else {
+		gather(&d.crew, view[int32](dst), view[int32](table), at, width)
+	}
+	return nil
+}
+
+func gather[T float64 | int32](c *crew, dst, table []T, index []int32, width int) {
+	c.each(len(index), per(width), func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			copy(dst[i*width:(i+1)*width], table[int(index[i])*width:][:width])
+		}
+	})
+}
+
+// Scatter adds rows in their order; workers share the columns.
+func (d *Host) Scatter(table, src, index tensor) error {
+	rows, width := table.Shape[0], table.Shape[1]
+	at := view[int32](index)
+	if err := inRange("index", at, rows); err != nil {
+		return err
+	}
+	if table.Type == backend.Float64 {
+		scatter(&d.crew, view[float64](table), view[float64](src), at, width)
+	} else {
+		scatter(&d.crew, view[float32](table), view[float32](src), at, width)
+	}
+	return nil
+}
+
+func scatter[T float32 | float64](c *crew, table, src []T, index []int32, width int) {
+	c.each(width, per(len(index)), func(_, lo, hi int) {
+		for i, at := range index {
+			row := table[int(at)*width:]
+			row = row[lo:hi]
+			for j, v := range src[i*width+lo : i*width+hi] {
+				row[j] += v
+			}
+		}
+	})
+}
+
+// inRange is an error that wraps ErrIndex unless 0 ≤ index < n everywhere.
+func inRange(name string, index []int32, n int) error {
+	for i, v := range index {
+		if v < 0 || int(v) >= n {
+			return fmt.Errorf("%s[%d] = %d: must be at least 0 and less than %d: %w", name, i, v, n, backend.ErrIndex)
+		}
+	}
+	return nil
+}
+
+func product(shape []int) int {
+	n := 1
+	for _, s := range shape {
+		n *= s
+	}
+	return n
+}
