@@ -2,6 +2,7 @@ package pld
 
 import (
 	"math"
+	"sort"
 
 	"coupling/dp/pair"
 )
@@ -80,11 +81,15 @@ func (f *profile) tangent(a, c, b float64) (atA, atB float64) {
 
 // end returns the power of two times unit beyond which δ is at most e^logGoal, or the loss does not go.
 func (f *profile) end(logGoal, unit float64) (float64, bool) {
-	for m := -200; m <= 60; m++ {
-		e := math.Ldexp(unit, m)
-		if e >= f.max || f.pair.LogDelta(e) <= logGoal || f.pair.LogDelta(e) <= f.logInf+1e-9 {
-			return e, true
+	const lo, hi = -200, 60
+	past := func(i int) bool {
+		e := math.Ldexp(unit, lo+i)
+		if e >= f.max {
+			return true
 		}
+		d := f.pair.LogDelta(e)
+		return d <= logGoal || d <= f.logInf+1e-9
 	}
-	return 0, false
+	i := sort.Search(hi-lo+1, past) // δ falls
+	return math.Ldexp(unit, lo+i), i <= hi-lo
 }

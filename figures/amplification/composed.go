@@ -5,9 +5,7 @@ import (
 	"math"
 
 	"coupling/dp"
-	"coupling/dp/contour"
 	"coupling/dp/pair"
-	"coupling/dp/pld"
 	"coupling/lab"
 )
 
@@ -31,7 +29,7 @@ type composedOut struct {
 const floor = 1e-13
 
 var composedOf = lab.Experiment[composedParams, composedOut]{
-	Name: "amplification/composed", Version: 1,
+	Name: "amplification/composed", Version: 2,
 	Run: func(ctx context.Context, c *lab.Cell, p composedParams) (composedOut, error) {
 		n := len(p.Steps)
 		out := composedOut{Upper: make([]float64, n), Lower: make([]float64, n), Removed: make([]int, n)}
@@ -41,10 +39,7 @@ var composedOf = lab.Experiment[composedParams, composedOut]{
 			if below {
 				continue
 			}
-			if err := ctx.Err(); err != nil {
-				return out, err
-			}
-			v, removed, err := p.worst(p.Steps[i])
+			v, removed, err := p.worst(ctx, p.Steps[i])
 			if err != nil {
 				return out, err
 			}
@@ -57,46 +52,33 @@ var composedOf = lab.Experiment[composedParams, composedOut]{
 	},
 }
 
-// worst encloses the largest δ over all splits.
-func (p composedParams) worst(steps int) (worst pair.Interval, removed int, err error) {
-	branches, err := dp.Branches(dp.Repeat{Times: steps, Event: p.Setting.event()}, dp.Relation{Group: p.Group})
+// worst encloses the largest δ over all splits, and does no work for a δ that no figure shows.
+func (p composedParams) worst(ctx context.Context, steps int) (pair.Interval, int, error) {
+	event, relation := dp.Repeat{Times: steps, Event: p.Setting.event()}, dp.Relation{Group: p.Group}
+	branches, err := dp.Branches(event, relation)
 	if err != nil {
-		return worst, 0, err
+		return pair.Interval{}, 0, err
 	}
-	for i, b := range branches {
-		v, err := p.enclose(b.Steps)
-		if err != nil {
-			return worst, 0, err
-		}
-		if i == 0 || v.Upper > worst.Upper {
-			worst.Upper, removed = v.Upper, b.Removed
-		}
-		worst.Lower = max(worst.Lower, v.Lower)
+	if v, ok := negligible(branches, p.Eps); ok {
+		return v, branches[0].Removed, nil
 	}
-	return worst, removed, nil
+	g, err := dp.DeltaContext(ctx, dp.Best{Width: p.Width}, event, relation, p.Eps)
+	return pair.Interval{Lower: g.Lower, Upper: g.Delta}, g.Removed, err
 }
 
-// enclose asks the exact accountants where they apply, else privacy-loss distributions as fine as the width asks, and does no work for a
-// δ that no figure shows. Where the group is likely to be in no batch at all, the loss nearly has an atom, and the contour is not tried.
-func (p composedParams) enclose(steps []pair.Step) (pair.Interval, error) {
-	exact := []dp.Accountant{dp.Profile{}}
-	if p.Setting.Kind == "gaussian" && p.Setting.Rate*float64(p.Group*steps[0].Times) > 20 {
-		exact = append(exact, contour.Accountant{Tol: 1e-6, Work: 1e5})
-	}
-	for _, a := range exact {
-		if v, err := a.Delta(steps, p.Eps); err == nil {
-			return v, nil
+// coarseOrders are enough to tell what is far below the floor.
+var coarseOrders = logSpace(1.25, 1e4, 14)
+
+// negligible bounds δ by Rényi divergences and reports whether it is below the floor at every split.
+func negligible(branches []dp.Branch, eps float64) (worst pair.Interval, ok bool) {
+	for _, b := range branches {
+		v, err := dp.RDP{Orders: coarseOrders}.Delta(b.Steps, eps)
+		if err != nil || v.Upper >= floor {
+			return worst, false
 		}
+		worst.Upper = max(worst.Upper, v.Upper)
 	}
-	rough, roughErr := dp.RDP{}.Delta(steps, p.Eps)
-	if roughErr == nil && rough.Upper < floor {
-		return rough, nil
-	}
-	v, err := pld.Accountant{Width: p.Width, Bins: 1 << 18}.Delta(steps, p.Eps)
-	if err != nil && roughErr == nil {
-		return rough, nil
-	}
-	return v, err
+	return worst, true
 }
 
 // logWeight is log Σ_{k<K} e^{kε/K}, which post-hoc group privacy multiplies δ(ε/K) by.
