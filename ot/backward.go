@@ -46,6 +46,8 @@ type Backward struct {
 	Tol float64
 	// MaxIter is the largest number of CG iterations; 0 is 10 m + 1000.
 	MaxIter int
+
+	scale float64 // what a residual of CG is relative to, where that is more than its right-hand side
 }
 
 // adjoint solves Diag(T1) u + T v = (T∘V)1, Tᵀu + Diag(Tᵀ1) v = (T∘V)ᵀ1 + q (q may be nil) for the field V, which is
@@ -57,6 +59,7 @@ type Backward struct {
 type adjoint struct {
 	p      *Plan
 	v      []float64
+	base   []float64 // where not nil, v is for the field V less base in every row
 	method Method
 	status Status
 	resid  float64
@@ -89,6 +92,95 @@ func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64) (*ad
 	return direct(p, v, q, method), nil
 }
 
+// shiftWorth is how many times the field must outweigh what potentials leave of it for these to be taken off first.
+const shiftWorth = 100
+
+// solveShifted is solve where V may hold potentials u ⊕ w much larger than what they leave: v is for V less a base,
+// from which V is subtracted without loss, and errors are relative to what is left. (Adding u ⊕ w to V adds it to the
+// solution and changes no derivative.)
+func (b Backward) solveShifted(ctx context.Context, p *Plan, v field, q []float64) (*adjoint, error) {
+	out, err := b.solve(ctx, p, v, q)
+	// Twice: the first base is off by what is lost beside it.
+	for range 2 {
+		if err != nil || v == nil {
+			break
+		}
+		all, left := out.sizes(v)
+		if !(all > shiftWorth*left) {
+			break
+		}
+		b.scale = left
+		base := out.v
+		if out.base != nil {
+			axpy(base, out.base, 1)
+		}
+		less := func(i int, dst, t, logT []float64) {
+			v(i, dst, t, logT)
+			takeOff(dst, base, t, p.mass[i])
+		}
+		out, err = b.solve(ctx, p, less, q)
+		if err == nil {
+			out.base = base
+		}
+	}
+	return out, err
+}
+
+// takeOff subtracts base and then the mean under t from a row of V, which may both be large: the errors of both
+// subtractions are kept (Knuth's two-sum) and added at the end.
+func takeOff(row, base, t []float64, mass float64) {
+	if mass == 0 {
+		clear(row)
+		return
+	}
+	var mean float64
+	for j, x := range row {
+		mean += t[j] * (x - base[j])
+	}
+	mean /= mass
+	for j, x := range row {
+		d, e1 := twoDiff(x, base[j])
+		d, e2 := twoDiff(d, mean)
+		row[j] = d + (e1 + e2)
+	}
+}
+
+// sizes returns the norm √Σ T_ij x_ij² of the field less its base and row means, and that of what v leaves of it.
+func (a *adjoint) sizes(v field) (all, left float64) {
+	p := a.p
+	_, m := p.Dims()
+	sw := newSweep(p.g, 0)
+	part := make([][2]float64, len(sw.spans))
+	sw.each(func(w *worker, k int, s span) {
+		logT, row, sq := make([]float64, m), make([]float64, m), make([]float64, m)
+		for i := s.lo; i < s.hi; i++ {
+			if p.mass[i] == 0 {
+				continue
+			}
+			p.logRow(i, w.exp, logT, w.cost)
+			a.centred(i, row, w.exp, logT, v)
+			kern.Mul(sq, row, row)
+			part[k][0] += dot(sq, w.exp)
+			a.derivative(i, row, w.exp, logT, v)
+			kern.Mul(sq, row, row)
+			part[k][1] += dot(sq, w.exp)
+		}
+	})
+	for _, x := range part {
+		all, left = all+x[0], left+x[1]
+	}
+	return math.Sqrt(all), math.Sqrt(left)
+}
+
+// centred writes row i of the field less its base and its mean.
+func (a *adjoint) centred(i int, dst, t, logT []float64, v field) {
+	v(i, dst, t, logT)
+	if a.base != nil {
+		takeOff(dst, a.base, t, a.p.mass[i])
+	}
+	centre(dst, t, a.p.mass[i])
+}
+
 const (
 	eliminateMost = 128     // atoms on the smaller side up to which Automatic eliminates
 	choleskyMost  = 2048    // and up to which it falls back on a factor
@@ -98,7 +190,8 @@ const (
 // automatic tries conjugate gradients, and factors where they are slow.
 func (b Backward) automatic(ctx context.Context, p *Plan, v field, q []float64) (*adjoint, error) {
 	n, m := p.Dims()
-	try := Backward{Method: CG, Tol: b.Tol, MaxIter: b.MaxIter}
+	try := b
+	try.Method = CG
 	factors := min(n, m) <= choleskyMost && n <= directMost/m
 	if try.MaxIter == 0 && factors {
 		try.MaxIter = 1000
@@ -235,7 +328,7 @@ func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64) (*
 	if q != nil {
 		axpy(rhs, q, 1)
 	}
-	s, resid, err := h.conjugate(ctx, rhs, tol, most)
+	s, resid, err := h.conjugate(ctx, rhs, tol, b.scale, most)
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +346,7 @@ func (a *adjoint) derivative(i int, dst, t, logT []float64, v field) {
 		clear(dst)
 		return
 	}
-	v(i, dst, t, logT)
+	a.centred(i, dst, t, logT, v)
 	for j, s := range a.v {
 		dst[j] = s - dst[j]
 	}

@@ -62,8 +62,9 @@ func (p *Plan) laplacian(dst, v, col []float64) {
 	}
 }
 
-// conjugate solves D s = rhs to the relative residual tol in the norm of the preconditioner.
-func (h *hessian) conjugate(ctx context.Context, rhs []float64, tol float64, most int) ([]float64, float64, error) {
+// conjugate solves D s = rhs to the residual tol, in the norm of the preconditioner and relative to rhs, or to scale
+// where that is larger.
+func (h *hessian) conjugate(ctx context.Context, rhs []float64, tol, scale float64, most int) ([]float64, float64, error) {
 	s := make([]float64, len(rhs))
 	var rz float64
 	for j, c := range h.col {
@@ -74,10 +75,10 @@ func (h *hessian) conjugate(ctx context.Context, rhs []float64, tol float64, mos
 			rz += h.r[j] * h.z[j]
 		}
 	}
-	first := rz
-	if first == 0 {
+	if rz == 0 {
 		return s, 0, nil
 	}
+	first := max(rz, scale*scale)
 	copy(h.p, h.z)
 	for it := 0; it < most && rz > first*tol*tol; it++ {
 		if it%64 == 0 && ctx.Err() != nil {

@@ -26,6 +26,7 @@ type VJP struct {
 //
 //	∂ℓ/∂c = T∘(u ⊕ s − v)/ε,   ∂ℓ/∂a = u,   ∂ℓ/∂b = s.
 //
+// Potentials p ⊕ q in v, however large, change Cost by no more than the rounding of v itself.
 // The weights' derivatives are 0 where the weight is 0.
 func (b Backward) VJP(ctx context.Context, p *Plan, v *mat.Dense) (*VJP, error) {
 	n, m := p.Dims()
@@ -33,18 +34,19 @@ func (b Backward) VJP(ctx context.Context, p *Plan, v *mat.Dense) (*VJP, error) 
 		return nil, err
 	}
 	row := func(i int, dst, _, _ []float64) { copy(dst, v.RawRowView(i)) }
-	ad, err := b.solve(ctx, p, row, nil)
+	ad, err := b.solveShifted(ctx, p, row, nil)
 	if err != nil {
 		return nil, err
 	}
-	out := &VJP{Cost: mat.NewDense(n, m, nil), A: make([]float64, n), B: ad.v, Method: ad.method, Status: ad.status, Residual: ad.resid}
+	out := &VJP{Cost: mat.NewDense(n, m, nil), A: make([]float64, n), B: ad.potentials(), Method: ad.method, Status: ad.status, Residual: ad.resid}
 	p.eachLog(func(i int, t, logT []float64) {
 		dst := out.Cost.RawRowView(i)
 		if p.mass[i] > 0 {
-			for j, x := range v.RawRowView(i) {
-				out.A[i] += t[j] * (x - ad.v[j])
+			copy(dst, v.RawRowView(i))
+			if ad.base != nil {
+				axpy(dst, ad.base, -1)
 			}
-			out.A[i] /= p.mass[i]
+			out.A[i] = (dot(t, dst) - dot(t, ad.v)) / p.mass[i]
 		}
 		ad.derivative(i, dst, t, logT, row)
 		for j := range dst {
@@ -58,6 +60,15 @@ func (b Backward) VJP(ctx context.Context, p *Plan, v *mat.Dense) (*VJP, error) 
 	}
 	balance(p.A, out.A, p.B, out.B)
 	return out, nil
+}
+
+// potentials returns s.
+func (a *adjoint) potentials() []float64 {
+	out := append([]float64(nil), a.v...)
+	if a.base != nil {
+		axpy(out, a.base, 1)
+	}
+	return out
 }
 
 // JVP returns the Jacobian–vector product of the plan: the change dT (n×m) of T for a change dc of the costs (n×m) and
@@ -81,7 +92,7 @@ func (b Backward) JVP(ctx context.Context, p *Plan, dc *mat.Dense, da, db []floa
 	if err != nil {
 		return nil, err
 	}
-	ad, err := b.solve(ctx, p, v, q)
+	ad, err := b.solveShifted(ctx, p, v, q)
 	if err != nil {
 		return nil, err
 	}

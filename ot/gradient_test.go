@@ -393,3 +393,72 @@ func TestGradientRefusals(t *testing.T) {
 		t.Errorf("CG after one iteration: %v at residual %g, want the iteration limit", cut.Status, cut.Residual)
 	}
 }
+
+// Potentials in v change no derivative with respect to the costs, however large they are against the rest, by any
+// method, and those with respect to the weights by themselves; the same of costs in JVP.
+func TestShiftInvariance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 15))
+	const n, m = 150, 140
+	x, y := cloud(rng, n, 2, 1, 0), cloud(rng, m, 2, 1, 1)
+	p := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: simplex(rng, n), B: simplex(rng, m)}
+	for _, eps := range []float64{1, 0.05} {
+		plan := solveTight(t, p, eps)
+		// Multiples of 2⁻²⁰, so that shifts of up to 2³⁰ are added without rounding.
+		v := mat.NewDense(n, m, nil)
+		v.Apply(func(_, _ int, _ float64) float64 { return math.Round(0x1p20*rng.NormFloat64()) / 0x1p20 }, v)
+		for _, size := range []float64{1e3, 1e6, 1e9} {
+			shifted := mat.NewDense(n, m, nil)
+			rows, cols := make([]float64, n), make([]float64, m)
+			for i := range rows {
+				rows[i] = math.Round(size * rng.NormFloat64() / 4)
+			}
+			for j := range cols {
+				cols[j] = math.Round(size * rng.NormFloat64() / 4)
+			}
+			shifted.Apply(func(i, j int, v float64) float64 { return v + rows[i] + cols[j] }, v)
+			for _, b := range []ot.Backward{{}, {Method: ot.Eliminate}, {Method: ot.Cholesky}, {Method: ot.CG}} {
+				one, err := b.VJP(ctx, plan, v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				two, err := b.VJP(ctx, plan, shifted)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tol := 1e-11 // of direct methods
+				if one.Method == ot.CG {
+					tol = 1e-8 // residuals of 1e-13 times the condition of D, at ε = 0.05 some 1e4
+				}
+				var d mat.Dense
+				d.Sub(one.Cost, two.Cost)
+				if off := mat.Norm(&d, 2) / mat.Norm(one.Cost, 2); !(off < tol) {
+					t.Errorf("ε = %g, %v: a shift of %g changes the derivative by %.2g of itself", eps, b.Method, size, off)
+				}
+				// <A,da> + <B,db> for changes of the weights grows by what the shift does.
+				da, db := change(rng, plan.A), change(rng, plan.B)
+				var got, want float64
+				for i, w := range da {
+					got, want = got+(two.A[i]-one.A[i])*w, want+rows[i]*w
+				}
+				for j, w := range db {
+					got, want = got+(two.B[j]-one.B[j])*w, want+cols[j]*w
+				}
+				if !(math.Abs(got-want) <= 1e-9*size*float64(n)/float64(m)) {
+					t.Errorf("ε = %g, %v: a shift of %g changes the weights' derivative by %g, want %g", eps, b.Method, size, got, want)
+				}
+				j1, err := b.JVP(ctx, plan, v, da, db)
+				if err != nil {
+					t.Fatal(err)
+				}
+				j2, err := b.JVP(ctx, plan, shifted, da, db)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d.Sub(j1, j2)
+				if off := mat.Norm(&d, 2) / mat.Norm(j1, 2); !(off < tol) {
+					t.Errorf("ε = %g, %v: a shift of %g changes dT by %.2g of itself", eps, b.Method, size, off)
+				}
+			}
+		}
+	}
+}

@@ -262,7 +262,7 @@ func TestNetwork(t *testing.T) {
 		}
 		h.ptr = append(h.ptr, len(h.idx))
 	}
-	cg, resid, err := h.conjugate(context.Background(), inject, 1e-14, 1000)
+	cg, resid, err := h.conjugate(context.Background(), inject, 1e-14, 0, 1000)
 	if err != nil || resid > 1e-14 {
 		t.Fatalf("conjugate gradients: residual %g, %v", resid, err)
 	}
@@ -313,7 +313,7 @@ func TestConjugateMatrixFree(t *testing.T) {
 			t.Fatalf("at most %d entries: held = %v", most, h.free == nil)
 		}
 		var resid float64
-		if got[k], resid, err = h.conjugate(context.Background(), rhs, 1e-14, 1000); err != nil || resid > 1e-14 {
+		if got[k], resid, err = h.conjugate(context.Background(), rhs, 1e-14, 0, 1000); err != nil || resid > 1e-14 {
 			t.Fatalf("residual %g, %v", resid, err)
 		}
 	}
