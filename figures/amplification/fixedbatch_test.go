@@ -1,0 +1,85 @@
+package amplification
+
+import (
+	"math"
+	"testing"
+
+	"coupling/dp/pair"
+)
+
+// A batch of all records: randomised response itself. Smaller batches never hurt; the bounds are in their order.
+func TestWithoutReplacement(t *testing.T) {
+	s := store(t)
+	orders := []int{2, 3, 5, 10, 50, 200, 1000}
+	var last []float64
+	for _, batch := range []int{10, 100, 500, 1000} {
+		got := do(t, s, worOf, worParams{Truth: .75, Batch: batch, Size: 1000, Order: orders})
+		rising(t, "ρ over orders", got.Specific, 1e-12)
+		atMost(t, "specific against refined", got.Specific, got.Refined, 1e-9)
+		atMost(t, "refined against published", got.Refined, got.Published, 1e-9)
+		if last != nil {
+			atMost(t, "a smaller batch", last, got.Specific, 1e-12)
+		}
+		last = got.Specific
+	}
+	for i, order := range orders {
+		a := float64(order)
+		want := (a*math.Log(3) + math.Log(.25+.75*math.Pow(3, -2*a))) / (a - 1) // log(.75^a .25^(1−a) + .25^a .75^(1−a))
+		if !(math.Abs(last[i]/want-1) <= 1e-12) {
+			t.Errorf("all records, order %d: ρ = %v, want %v", order, last[i], want)
+		}
+	}
+}
+
+// The optimal coupling of equal batch distributions is diagonal, so that its bound has a closed form; here with binomial coefficients.
+func TestTransportClosedForm(t *testing.T) {
+	s := store(t)
+	p := transportParams{Noise: 5, Batch: 10, Size: 100, Group: 4, Order: []int{2, 5, 20}}
+	got := do(t, s, transportOf, p)
+	choose := func(n, k int) float64 {
+		out := 1.0
+		for i := range k {
+			out *= float64(n-i) / float64(i+1)
+		}
+		return out
+	}
+	for i, order := range p.Order {
+		a, sum := float64(order), 0.0
+		for k := range p.Group + 1 {
+			w := choose(p.Group, k) * choose(p.Size-p.Group, p.Batch-k) / choose(p.Size, p.Batch)
+			sum += w * math.Exp(a*(a-1)*float64(k*k)/(2*p.Noise*p.Noise))
+		}
+		if want := math.Log(sum) / (a - 1); !(math.Abs(got.Transport[i]/want-1) <= 1e-9) { // the simplex stops within 1e-9 or so
+			t.Errorf("order %d: %v, want %v", order, got.Transport[i], want)
+		}
+	}
+	rising(t, "post-hoc", got.PostHoc, 0)
+	if !(got.OffDiagonal <= 1e-12 && got.Gap <= 1e-3) {
+		t.Errorf("off the diagonal %v, gap %v", got.OffDiagonal, got.Gap)
+	}
+}
+
+// One draw from N is one of N without replacement. The bounds are in their order, and δ falls with ε.
+func TestWithReplacement(t *testing.T) {
+	s := store(t)
+	eps := []float64{0, .5, 1, 2}
+	one := do(t, s, replacementOf, replacementParams{Noise: 1, Batch: 1, Size: 100, Eps: eps})
+	p, err := pair.Fixed(pair.Gaussian, 1, 1, 100, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range eps {
+		if want := p.LogDelta(e); !(math.Abs(one.Specific[i]-want) <= 1e-11) {
+			t.Errorf("one draw, ε = %v: log δ = %v, want %v", e, one.Specific[i], want)
+		}
+	}
+	eps = space(.5, 8, 9)
+	got := do(t, s, replacementOf, replacementParams{Noise: 1, Batch: 8, Size: 100, Eps: eps})
+	atMost(t, "specific against agnostic", exps(got.Specific), exps(got.Agnostic), 1e-11)
+	for i := 1; i < len(eps); i++ {
+		if got.Specific[i] > got.Specific[i-1] {
+			t.Errorf("δ rises from ε = %v to %v", eps[i-1], eps[i])
+		}
+	}
+	atMost(t, "fewer draws", exps(do(t, s, replacementOf, replacementParams{Noise: 1, Batch: 4, Size: 100, Eps: eps}).Specific), exps(got.Specific), 1e-11)
+}
