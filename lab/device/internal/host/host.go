@@ -12,9 +12,10 @@ import (
 type Host struct {
 	heap
 	crew
-	isa cpu.ISA
-	f32 engine[float32]
-	f64 engine[float64]
+	isa   cpu.ISA
+	model string
+	f32   engine[float32]
+	f64   engine[float64]
 }
 
 // Open returns the processor with an instruction set, cpu.Auto for what COUPLING_CPU or the machine says, and with a
@@ -34,7 +35,7 @@ func Open(isa cpu.ISA, workers int) (backend.Backend, error) {
 	if isa > available[len(available)-1] {
 		return nil, fmt.Errorf("ISA = %s: %w on this machine, whose best is %s", isa, cpu.ErrISA, available[len(available)-1])
 	}
-	h := &Host{isa: isa, crew: crew{size: workers}}
+	h := &Host{isa: isa, model: modelName(), crew: crew{size: workers}}
 	h.f32 = engine[float32]{crew: &h.crew, k: cpu.Kernels[float32]{ISA: isa}}
 	h.f64 = engine[float64]{crew: &h.crew, k: cpu.Kernels[float64]{ISA: isa}}
 	return h, nil
@@ -44,7 +45,7 @@ func Open(isa cpu.ISA, workers int) (backend.Backend, error) {
 func (h *Host) Info() backend.Info {
 	return backend.Info{
 		Kind:   "cpu",
-		Name:   fmt.Sprintf("%s (%s)", modelName(), h.isa),
+		Name:   fmt.Sprintf("%s (%s)", h.model, h.isa),
 		Detail: fmt.Sprintf("%s/%s, %d workers", runtime.GOOS, runtime.GOARCH, h.workers()),
 	}
 }
