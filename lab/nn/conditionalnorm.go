@@ -13,7 +13,7 @@ type ConditionalBatchNorm struct {
 	Width    int  // columns of the condition
 	Batch    bool // batch statistics at inference too, no running ones
 	Weights  Initialiser
-	Spectral bool // spectral normalisation of Gain and Bias
+	Spectral *Spectral // how Gain and Bias are normalised; nil: not at all
 
 	Norm       BatchNorm
 	Gain, Bias Dense
@@ -24,8 +24,8 @@ func (b *ConditionalBatchNorm) Init(dev *device.Device, t device.DType, rng *ran
 	b.Norm = BatchNorm{Channels: b.Channels, Batch: b.Batch, NoAffine: true}
 	for _, d := range []*Dense{&b.Gain, &b.Bias} {
 		*d = Dense{In: b.Width, Out: b.Channels, NoBias: true, Weights: b.Weights}
-		if b.Spectral {
-			d.Spectral = &Spectral{}
+		if b.Spectral != nil {
+			d.Spectral = &Spectral{Steps: b.Spectral.Steps, Eps: b.Spectral.Eps}
 		}
 	}
 	InitChild("norm", &b.Norm, dev, t, rng)

@@ -1,0 +1,47 @@
+package arch
+
+import (
+	"coupling/lab/device"
+	"coupling/lab/nn"
+)
+
+// Logistic is multinomial logistic regression: images of so many pixels to the logits of classes.
+func Logistic(pixels, classes int) *nn.Sequential {
+	return nn.Seq(nn.Flatten(), &nn.Dense{In: pixels, Out: classes})
+}
+
+// Perceptron is the MLP of DP-Sinkhorn's evaluation: one hidden layer, 100 wide there, with ReLU.
+func Perceptron(pixels, hidden, classes int) *nn.Sequential {
+	net := MLP{Sizes: []int{pixels, hidden, classes}}.Net()
+	return nn.Seq(append([]nn.Layer{nn.Flatten()}, net.Layers...)...)
+}
+
+// CNN is the convolutional classifier of DP-Sinkhorn's evaluation, as its code has it: three unpadded 3×3 convolutions
+// of 32, 64 and 128 channels, with maxima of 2×2 before the ReLU of the first two and dropout of whole channels after
+// them; then dense 128, ReLU, dropout and dense. The paper speaks of two convolutions.
+type CNN struct {
+	Channels int // 0: 1
+	Size     int // side of the images; 0: 28
+	Classes  int // 0: 10
+	Width    int // channels of the first convolution; 0: 32
+	Rate     float64
+}
+
+// Net is the network, not yet initialised. Rate 0 drops nothing; the code has .5.
+func (c CNN) Net() *nn.Sequential {
+	w, side := orInt(c.Width, 32), orInt(c.Size, 28)
+	stage := func(in, out int) []nn.Layer {
+		side = (side - 2) / 2
+		return []nn.Layer{
+			&nn.Conv2D{In: in, Out: out, Window: device.SquareWindow(3, 1, 0)},
+			&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), &nn.Dropout{Rate: c.Rate, Channels: true},
+		}
+	}
+	layers := append(stage(orInt(c.Channels, 1), w), stage(w, 2*w)...)
+	side -= 2
+	return nn.Seq(append(layers,
+		&nn.Conv2D{In: 2 * w, Out: 4 * w, Window: device.SquareWindow(3, 1, 0)}, nn.ReLU(), nn.Flatten(),
+		&nn.Dense{In: 4 * w * side * side, Out: 4 * w}, nn.ReLU(), &nn.Dropout{Rate: c.Rate},
+		&nn.Dense{In: 4 * w, Out: orInt(c.Classes, 10)},
+	)...)
+}

@@ -1,0 +1,175 @@
+package nntest
+
+import (
+	"fmt"
+
+	"coupling/lab/device"
+	"coupling/lab/nn"
+)
+
+// Layers is a case for every layer of package nn and every way it can be set.
+func Layers() []Case {
+	var all []Case
+	for _, group := range [][]Case{dense(), convolutions(), transposed(), norms(), conditional(), elementwise(), shapes(), compositions()} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+func dense() []Case {
+	layer := func(d nn.Dense) func() nn.Layer { return func() nn.Layer { l := d; return &l } }
+	return []Case{
+		{Name: "Dense", Layer: layer(nn.Dense{In: 5, Out: 3}), Shape: []int{4, 5}},
+		{Name: "Dense one example", Layer: layer(nn.Dense{In: 17, Out: 33}), Shape: []int{1, 17}},
+		{Name: "Dense no bias", Layer: layer(nn.Dense{In: 1, Out: 7, NoBias: true}), Shape: []int{3, 1}},
+		{Name: "Dense spectral", Mixes: true, Shape: []int{4, 6}, Layer: func() nn.Layer {
+			return &nn.Dense{In: 6, Out: 5, Spectral: &nn.Spectral{Steps: 400}}
+		}},
+	}
+}
+
+// windows is odd and even kernels, strides, paddings and dilations, all different along the two axes at least once.
+func windows() []device.Window {
+	return []device.Window{
+		device.SquareWindow(1, 1, 0),
+		device.SquareWindow(1, 2, 0),
+		device.SquareWindow(2, 1, 1),
+		device.SquareWindow(2, 2, 0),
+		device.SquareWindow(3, 1, 1),
+		device.SquareWindow(3, 2, 1),
+		device.SquareWindow(4, 2, 1),
+		device.SquareWindow(5, 3, 2),
+		{Kernel: [2]int{3, 3}, Pad: [2]int{2, 2}, Dilation: [2]int{2, 2}},
+		{Kernel: [2]int{2, 3}, Stride: [2]int{2, 1}, Pad: [2]int{0, 2}, Dilation: [2]int{3, 1}},
+	}
+}
+
+func name(layer string, w device.Window) string {
+	return fmt.Sprintf("%s kernel %v stride %v pad %v dilation %v", layer, w.Kernel, w.Stride, w.Pad, w.Dilation)
+}
+
+func convolutions() []Case {
+	var all []Case
+	for i, w := range windows() {
+		all = append(all, Case{Name: name("Conv2D", w), Shape: []int{3, 2, 7, 6}, Layer: func() nn.Layer {
+			return &nn.Conv2D{In: 2, Out: 3, Window: w, NoBias: i%2 == 1}
+		}})
+	}
+	return append(all, Case{Name: "Conv2D spectral", Mixes: true, Shape: []int{2, 2, 5, 4}, Layer: func() nn.Layer {
+		return &nn.Conv2D{In: 2, Out: 3, Window: device.SquareWindow(3, 1, 1), Spectral: &nn.Spectral{Steps: 400}}
+	}})
+}
+
+func transposed() []Case {
+	var all []Case
+	for i, w := range windows() {
+		var more [2]int
+		for k := range more {
+			more[k] = max(0, min(1, w.Stride[k]-1))
+		}
+		all = append(all, Case{Name: name("ConvTranspose2D", w), Shape: []int{3, 2, 4, 3}, Layer: func() nn.Layer {
+			return &nn.ConvTranspose2D{In: 2, Out: 3, Window: w, OutputPad: more, NoBias: i%2 == 1}
+		}})
+	}
+	return append(all,
+		Case{Name: "ConvTranspose2D of a pixel", Shape: []int{3, 5, 1, 1}, Layer: func() nn.Layer {
+			return &nn.ConvTranspose2D{In: 5, Out: 2, Window: device.SquareWindow(7, 1, 0)}
+		}},
+		Case{Name: "ConvTranspose2D of a padded pixel", Shape: []int{3, 5, 1, 1}, Layer: func() nn.Layer {
+			return &nn.ConvTranspose2D{In: 5, Out: 2, Window: device.SquareWindow(4, 2, 1)}
+		}})
+}
+
+func norms() []Case {
+	batch := func(b nn.BatchNorm) func() nn.Layer { return func() nn.Layer { l := b; return &l } }
+	image, rows := []int{3, 4, 3, 5}, []int{6, 4}
+	return []Case{
+		{Name: "BatchNorm", Layer: batch(nn.BatchNorm{Channels: 4}), Shape: image, Training: true, Mixes: true},
+		{Name: "BatchNorm rows", Layer: batch(nn.BatchNorm{Channels: 4, Batch: true}), Shape: rows, Mixes: true},
+		{Name: "BatchNorm plain", Layer: batch(nn.BatchNorm{Channels: 4, Batch: true, NoAffine: true}), Shape: image, Mixes: true},
+		{Name: "BatchNorm running", Layer: batch(nn.BatchNorm{Channels: 4}), Shape: image},
+		{Name: "GroupNorm", Shape: image, Layer: func() nn.Layer { return &nn.GroupNorm{Channels: 4, Groups: 2} }},
+		{Name: "GroupNorm layer", Shape: image, Layer: func() nn.Layer { return &nn.GroupNorm{Channels: 4, Groups: 1} }},
+		{Name: "GroupNorm rows", Shape: rows, Layer: func() nn.Layer { return &nn.GroupNorm{Channels: 4, Groups: 2} }},
+		{Name: "InstanceNormPlus", Shape: image, Layer: func() nn.Layer { return &nn.InstanceNormPlus{Channels: 4} }},
+	}
+}
+
+func conditional() []Case {
+	image := []int{4, 3, 3, 2}
+	return []Case{
+		{Name: "InstanceNormPlus conditional", Shape: image, Classes: 3, Layer: func() nn.Layer {
+			return &nn.InstanceNormPlus{Channels: 3, Classes: 3}
+		}},
+		{Name: "ConditionalBatchNorm", Shape: image, Width: 5, Training: true, Mixes: true, Layer: func() nn.Layer {
+			return &nn.ConditionalBatchNorm{Channels: 3, Width: 5}
+		}},
+		{Name: "ConditionalBatchNorm running", Shape: image, Width: 5, Layer: func() nn.Layer {
+			return &nn.ConditionalBatchNorm{Channels: 3, Width: 5}
+		}},
+		{Name: "ConditionalBatchNorm spectral", Shape: image, Width: 5, Mixes: true, Layer: func() nn.Layer {
+			return &nn.ConditionalBatchNorm{Channels: 3, Width: 5, Batch: true, Spectral: &nn.Spectral{Steps: 400}}
+		}},
+		{Name: "AppendClass", Shape: []int{5, 3}, Classes: 4, Layer: func() nn.Layer {
+			return &nn.AppendClass{Embedding: nn.Embedding{Classes: 4, Width: 2}}
+		}},
+		{Name: "Conditioned", Shape: image, Classes: 3, Layer: func() nn.Layer {
+			return &nn.Conditioned{
+				Embedding: nn.Embedding{Classes: 3, Width: 2, Weights: nn.Orthogonal()},
+				Body:      nn.Seq(&nn.ConditionalBatchNorm{Channels: 3, Width: 2}, nn.Tanh(), &nn.ConditionalBatchNorm{Channels: 3, Width: 2}),
+			}
+		}, Mixes: true},
+	}
+}
+
+func elementwise() []Case {
+	var all []Case
+	for name, a := range map[string]func() *nn.Activation{
+		"ReLU": nn.ReLU, "LeakyReLU": func() *nn.Activation { return nn.LeakyReLU(.2) }, "ELU": nn.ELU,
+		"Softplus": nn.Softplus, "Tanh": nn.Tanh, "Sigmoid": nn.Sigmoid, "SiLU": nn.SiLU,
+	} {
+		all = append(all, Case{Name: name, Shape: []int{3, 7}, Layer: func() nn.Layer { return a() }})
+	}
+	return append(all,
+		Case{Name: "Affine", Shape: []int{3, 2, 2, 2}, Layer: func() nn.Layer { return &nn.Affine{By: 2, Plus: -1} }},
+		Case{Name: "Dropout", Shape: []int{4, 9}, Training: true, Layer: func() nn.Layer { return &nn.Dropout{Rate: .3} }},
+		Case{Name: "Dropout of channels", Shape: []int{4, 5, 3, 2}, Training: true, Layer: func() nn.Layer {
+			return &nn.Dropout{Rate: .5, Channels: true}
+		}},
+		Case{Name: "Dropout at inference", Shape: []int{4, 9}, Layer: func() nn.Layer { return &nn.Dropout{Rate: .3} }},
+	)
+}
+
+func shapes() []Case {
+	image := []int{2, 3, 6, 5}
+	var all []Case
+	for _, w := range []device.Window{device.SquareWindow(2, 2, 0), device.SquareWindow(5, 1, 2), device.SquareWindow(3, 2, 1)} {
+		all = append(all,
+			Case{Name: name("AvgPool", w), Shape: image, Layer: func() nn.Layer { return &nn.AvgPool{Window: w} }},
+			Case{Name: name("MaxPool", w), Shape: image, Layer: func() nn.Layer { return &nn.MaxPool{Window: w} }})
+	}
+	for _, u := range []nn.Upsample{{Factor: 2}, {Factor: 3, Bilinear: true}, {Height: 7, Width: 11, Bilinear: true, Align: true}, {Height: 5, Width: 9}} {
+		all = append(all, Case{Name: fmt.Sprintf("Upsample %+v", u), Shape: image, Layer: func() nn.Layer { l := u; return &l }})
+	}
+	return append(all,
+		Case{Name: "Reshape", Shape: image, Layer: func() nn.Layer { return &nn.Reshape{Shape: []int{5, -1}} }},
+		Case{Name: "Flatten", Shape: image, Layer: func() nn.Layer { return nn.Flatten() }})
+}
+
+func compositions() []Case {
+	conv := func(in, out int) nn.Layer {
+		return &nn.Conv2D{In: in, Out: out, Window: device.SquareWindow(3, 1, 1)}
+	}
+	image := []int{3, 2, 4, 5}
+	return []Case{
+		{Name: "Sequential", Shape: image, Layer: func() nn.Layer { return nn.Seq(conv(2, 3), nn.Tanh(), conv(3, 1)) }},
+		{Name: "Sequential of nothing", Shape: image, Layer: func() nn.Layer { return nn.Seq() }},
+		{Name: "Residual", Shape: image, Layer: func() nn.Layer { return &nn.Residual{Body: nn.Seq(nn.ELU(), conv(2, 2))} }},
+		{Name: "Residual with shortcut", Shape: image, Layer: func() nn.Layer {
+			return &nn.Residual{Body: nn.Seq(conv(2, 3), nn.Tanh()), Shortcut: conv(2, 3)}
+		}},
+		{Name: "Concat", Shape: image, Layer: func() nn.Layer {
+			return &nn.Concat{Branches: []nn.Layer{conv(2, 3), nil, nn.Tanh(), conv(2, 1)}}
+		}},
+	}
+}

@@ -1,0 +1,177 @@
+package nntest
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"coupling/lab/device"
+	"coupling/lab/nn"
+)
+
+// slot is an array with its gradient, to be moved.
+type slot struct {
+	name string
+	a    *device.Array
+	grad []float64
+}
+
+// differences compares ⟨grad, d⟩ with (L(w + hd) − L(w − hd))/2h, L = ⟨cotangent, output⟩, for parameters and input.
+//
+// With h = 1e-5 the rounding of L costs some 1e-11 of the terms it sums and the third derivative as much; the tolerance
+// of 1e-6 is relative to the norms of gradient and direction and leaves room for sharp curvature.
+func (c Case) differences(t *testing.T, dev *device.Device) {
+	b := c.set(t, dev, device.Float64)
+	rng := rand.New(rand.NewPCG(3, 5))
+	cot := draw(rng, len(b.forward()))
+	nn.ZeroGrads(b.layer.Params())
+	y, dx, dc := b.vjp(cot)
+	if again := b.forward(); !equal(y, again) {
+		t.Error("two forward passes differ")
+	}
+	slots := []slot{{"input", b.x, dx}}
+	if b.cond != nil {
+		slots = append(slots, slot{"condition", b.cond, dc})
+	}
+	for _, w := range nn.Trainable(b.layer.Params()) {
+		slots = append(slots, slot{w.Name, w.Value, floats(t, w.Grad)})
+	}
+	for _, s := range slots {
+		b.compare(s, cot, rng)
+	}
+}
+
+// compare moves a slot in three random directions and along three single elements.
+func (b *bench) compare(s slot, cot []float64, rng *rand.Rand) {
+	b.t.Helper()
+	tol := b.c.Tol
+	if tol == 0 {
+		tol = 1e-6
+	}
+	for trial := range 6 {
+		d, name := draw(rng, len(s.grad)), "direction"
+		if trial >= 3 {
+			i := rng.IntN(len(d))
+			clear(d)
+			d[i], name = 1, "element "+strconv.Itoa(i)
+		}
+		got, want := inner(s.grad, d), b.slope(s, d, cot)
+		if diff := math.Abs(got - want); !(diff <= tol*(norm(d)*norm(s.grad)+norm(cot)*1e-3)) {
+			b.t.Errorf("%s, %s: gradient %v, finite difference %v", s.name, name, got, want)
+		}
+	}
+}
+
+// slope is the central difference of ⟨cot, output⟩ along d.
+func (b *bench) slope(s slot, d, cot []float64) float64 {
+	const h = 1e-5
+	at := floats(b.t, s.a)
+	move := func(h float64) float64 {
+		to := make([]float64, len(at))
+		for i := range to {
+			to[i] = at[i] + h*d[i]
+		}
+		s.a.SetFloats(to)
+		return inner(b.forward(), cot)
+	}
+	up, down := move(h), move(-h)
+	s.a.SetFloats(at)
+	return (up - down) / (2 * h)
+}
+
+// precision compares float32 with float64, which start from the same numbers but for the rounding of parameters.
+func (c Case) precision(t *testing.T, dev *device.Device) {
+	type result struct {
+		name string
+		v    []float64
+	}
+	run := func(dtype device.DType) (all []result) {
+		b := c.set(t, dev, dtype)
+		cot := draw(rand.New(rand.NewPCG(3, 5)), len(b.forward()))
+		y, dx, dc := b.vjp(cot)
+		all = append(all, result{"output", y}, result{"input", dx}, result{"condition", dc})
+		for _, w := range nn.Trainable(b.layer.Params()) {
+			all = append(all, result{w.Name, floats(t, w.Grad)})
+		}
+		return all
+	}
+	single, double := run(device.Float32), run(device.Float64)
+	for i, want := range double {
+		diff := make([]float64, len(want.v))
+		for j := range diff {
+			diff[j] = single[i].v[j] - want.v[j]
+		}
+		// 2^−24 each rounding; sums of up to some thousand terms through some tens of layers, some of which divide by
+		// standard deviations. ReLU may flip where an argument is 0 to rounding.
+		if scale := norm(want.v) + 1e-3; !(norm(diff) <= 1e-3*scale) {
+			t.Errorf("%s: float32 is %.2g of the norm off", want.name, norm(diff)/scale)
+		}
+	}
+}
+
+// accumulation demands that a second VJP doubles gradients, and that InputsOnly leaves them and dx alone.
+func (c Case) accumulation(t *testing.T, dev *device.Device) {
+	b := c.set(t, dev, device.Float64)
+	cot := draw(rand.New(rand.NewPCG(3, 5)), len(b.forward()))
+	p := b.pass()
+	y := b.layer.Forward(p, b.x)
+	dy := round(b, cot, y.Shape())
+	dx := floats(t, b.layer.VJP(p, dy))
+	once := b.grads()
+	p.Rewind()
+	p.InputsOnly = true
+	if again := floats(t, b.layer.VJP(p, dy)); !equal(dx, again) {
+		t.Error("InputsOnly: another cotangent of the input")
+	}
+	if !equal(once, b.grads()) {
+		t.Error("InputsOnly: gradients changed")
+	}
+	p.Rewind()
+	p.InputsOnly = false
+	b.layer.VJP(p, dy)
+	for i, g := range b.grads() {
+		if math.Abs(g-2*once[i]) > 1e-12*(1+math.Abs(g)) {
+			t.Fatalf("gradient %d: %v after two passes, %v after one", i, g, once[i])
+		}
+	}
+}
+
+// grads is all gradients in one row.
+func (b *bench) grads() (all []float64) {
+	for _, w := range nn.Trainable(b.layer.Params()) {
+		all = append(all, floats(b.t, w.Grad)...)
+	}
+	return all
+}
+
+// examples compares Squares with the gradients of one example at a time.
+func (c Case) examples(t *testing.T, dev *device.Device) {
+	b := c.set(t, dev, device.Float64)
+	if len(nn.Trainable(b.layer.Params())) == 0 {
+		return
+	}
+	n := c.Shape[0]
+	p := b.pass()
+	y := b.layer.Forward(p, b.x)
+	cot := draw(rand.New(rand.NewPCG(3, 5)), y.Len())
+	p.Squares = dev.Zeros(device.Float64, n)
+	b.layer.VJP(p, round(b, cot, y.Shape()))
+	squares := floats(t, p.Squares)
+	if norm(b.grads()) != 0 {
+		t.Error("Squares: gradients of parameters changed")
+	}
+	width := len(cot) / n
+	for i := range n {
+		alone := make([]float64, len(cot))
+		copy(alone[i*width:(i+1)*width], cot[i*width:(i+1)*width])
+		nn.ZeroGrads(b.layer.Params())
+		p.Rewind()
+		p.Squares = nil
+		b.layer.VJP(p, round(b, alone, y.Shape()))
+		want := b.grads()
+		if w := inner(want, want); math.Abs(squares[i]-w) > 1e-9*(w+1e-9) {
+			t.Errorf("example %d: squared norm %v, alone %v", i, squares[i], w)
+		}
+	}
+}

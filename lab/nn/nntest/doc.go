@@ -1,0 +1,2 @@
+// Package nntest holds layers to their contract.
+package nntest

@@ -1,0 +1,34 @@
+package nntest
+
+import (
+	"testing"
+
+	"coupling/lab/device"
+)
+
+// Run checks every layer of package nn on a device.
+func Run(t *testing.T, open func(testing.TB) *device.Device) {
+	RunCases(t, open, Layers())
+}
+
+// RunCases checks these.
+func RunCases(t *testing.T, open func(testing.TB) *device.Device, cases []Case) {
+	dev := open(t)
+	dev.Track(true)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) { Check(t, dev, c) })
+	}
+	if err := dev.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Open opens the device that COUPLING_DEVICE names, the processor where it names none. The caller closes it.
+func Open(t testing.TB) *device.Device {
+	t.Helper()
+	dev, err := device.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dev
+}

@@ -1,0 +1,185 @@
+package train
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"coupling/lab/device"
+	"coupling/lab/nn"
+)
+
+// Errors of Load to test for with errors.Is.
+var (
+	// ErrCorrupt is a file that is no checkpoint, is cut short or was changed.
+	ErrCorrupt = errors.New("corrupt checkpoint")
+	// ErrVersion is a checkpoint in a format that this version does not read.
+	ErrVersion = errors.New("unknown version of checkpoint")
+	// ErrMismatch is a checkpoint of something else: other names, shapes or types.
+	ErrMismatch = errors.New("checkpoint of another run")
+)
+
+// Source is a random generator that can be stored: *rand.PCG, *rand.ChaCha8.
+type Source interface {
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+// Checkpoint says what a run consists of. Saved, and loaded into the same run in a new process, it goes on as if nothing
+// had happened, bit for bit on the same device.
+//
+//	c := train.Checkpoint{
+//		Params:  map[string][]*nn.Param{"net": net.Params(), "adam": opt.State(), "ema": ema.State()},
+//		Streams: map[string]*device.Stream{"dropout": stream},
+//		Sources: map[string]train.Source{"batches": pcg},
+//	}
+type Checkpoint struct {
+	Step    int64
+	Params  map[string][]*nn.Param
+	Streams map[string]*device.Stream
+	Sources map[string]Source
+}
+
+// Save writes the file at once or not at all: to a temporary file beside it, which is synced and renamed.
+func (c *Checkpoint) Save(path string) error {
+	s, err := c.snapshot()
+	if err == nil {
+		err = writeFile(path, s)
+	}
+	if err != nil {
+		return fmt.Errorf("train: saving checkpoint %s: %w", path, err)
+	}
+	return nil
+}
+
+// Load reads the file into the run's arrays and generators. A file that is corrupt or of another run changes nothing.
+func (c *Checkpoint) Load(path string) error {
+	data, err := os.ReadFile(path)
+	if err == nil {
+		var s *snapshot
+		if s, err = decode(data); err == nil {
+			err = c.restore(s)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("train: loading checkpoint %s: %w", path, err)
+	}
+	return nil
+}
+
+// arrays calls do for each array, groups in the order of their names.
+func (c *Checkpoint) arrays(do func(name string, p *nn.Param) error) error {
+	for _, group := range slices.Sorted(maps.Keys(c.Params)) {
+		for _, p := range c.Params[group] {
+			if err := do(group+"/"+p.Name, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// snapshot copies everything to the host.
+func (c *Checkpoint) snapshot() (*snapshot, error) {
+	s := &snapshot{Step: c.Step, Streams: map[string][2]uint64{}, Sources: map[string][]byte{}}
+	names := map[string]bool{}
+	err := c.arrays(func(name string, p *nn.Param) error {
+		if names[name] {
+			return fmt.Errorf("Params: two arrays are named %q", name)
+		}
+		names[name] = true
+		data, err := download(p.Value)
+		s.Arrays = append(s.Arrays, array{Name: name, Type: p.Value.Type().String(), Shape: p.Value.Shape(), data: data})
+		return err
+	})
+	for name, stream := range c.Streams {
+		seed, position, e := stream.State()
+		s.Streams[name], err = [2]uint64{seed, position}, errors.Join(err, e)
+	}
+	for name, source := range c.Sources {
+		b, e := source.MarshalBinary()
+		s.Sources[name], err = b, errors.Join(err, e)
+	}
+	return s, err
+}
+
+// restore checks everything before it changes anything.
+func (c *Checkpoint) restore(s *snapshot) error {
+	stored := map[string]array{}
+	for _, a := range s.Arrays {
+		stored[a.Name] = a
+	}
+	if err := c.compare(s, stored); err != nil {
+		return err
+	}
+	if err := c.restoreSources(s); err != nil {
+		return err
+	}
+	c.Step = s.Step
+	for name, stream := range c.Streams {
+		stream.Seek(s.Streams[name][0], s.Streams[name][1])
+	}
+	return c.arrays(func(name string, p *nn.Param) error {
+		upload(p.Value, stored[name].data)
+		return p.Value.Device().Err()
+	})
+}
+
+// compare says what is missing, too much or of another shape: the first few of it.
+func (c *Checkpoint) compare(s *snapshot, stored map[string]array) error {
+	var wrong []error
+	add := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	wanted := map[string]bool{}
+	_ = c.arrays(func(name string, p *nn.Param) error {
+		wanted[name] = true
+		a, ok := stored[name]
+		switch t := p.Value.Type().String(); {
+		case !ok:
+			add("%s is not in the file", name)
+		case a.Type != t || !slices.Equal(a.Shape, p.Value.Shape()):
+			add("%s is %s%v in the file, %s%v here", name, a.Type, a.Shape, t, p.Value.Shape())
+		}
+		return nil
+	})
+	for _, a := range s.Arrays {
+		if !wanted[a.Name] {
+			add("%s is in the file, not here", a.Name)
+		}
+	}
+	if got, want := slices.Sorted(maps.Keys(s.Streams)), slices.Sorted(maps.Keys(c.Streams)); !slices.Equal(got, want) {
+		add("streams %v in the file, %v here", got, want)
+	}
+	if got, want := slices.Sorted(maps.Keys(s.Sources)), slices.Sorted(maps.Keys(c.Sources)); !slices.Equal(got, want) {
+		add("sources %v in the file, %v here", got, want)
+	}
+	const shown = 5
+	if n := len(wrong); n > shown {
+		wrong = append(wrong[:shown], fmt.Errorf("and %d more", n-shown))
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrMismatch, errors.Join(wrong...))
+}
+
+// restoreSources puts all generators back, or none.
+func (c *Checkpoint) restoreSources(s *snapshot) error {
+	before := map[string][]byte{}
+	for name, source := range c.Sources {
+		old, err := source.MarshalBinary()
+		if err == nil {
+			before[name] = old
+			err = source.UnmarshalBinary(s.Sources[name])
+		}
+		if err != nil {
+			for done, state := range before {
+				err = errors.Join(err, c.Sources[done].UnmarshalBinary(state))
+			}
+			return fmt.Errorf("%w: source %q: %w", ErrMismatch, name, err)
+		}
+	}
+	return nil
+}

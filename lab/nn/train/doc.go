@@ -1,0 +1,2 @@
+// Package train moves the parameters of networks.
+package train

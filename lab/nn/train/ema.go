@@ -1,0 +1,51 @@
+package train
+
+import (
+	"coupling/lab/device"
+	"coupling/lab/nn"
+)
+
+// EMA is an exponential moving average of parameters, which starts at their first values: score networks are sampled
+// with it (Song and Ermon 2020, §3.4, decay 0.999).
+type EMA struct {
+	decay    float64
+	params   []*nn.Param
+	averages []*nn.Param
+	swapped  bool
+}
+
+// NewEMA starts averaging the trainable parameters.
+func NewEMA(decay float64, params []*nn.Param) *EMA {
+	e := &EMA{decay: decay, params: nn.Trainable(params)}
+	for _, p := range e.params {
+		e.averages = append(e.averages, &nn.Param{Name: p.Name, Value: p.Value.Clone()})
+	}
+	return e
+}
+
+// Update takes in the parameters after a step: average = decay·average + (1 − decay)·w.
+func (e *EMA) Update() {
+	if e.swapped {
+		panic("train: EMA.Update: the averages are in the network; Swap them back first")
+	}
+	for i, p := range e.params {
+		device.EMA(e.averages[i].Value, p.Value, e.decay)
+	}
+}
+
+// Swap puts the averages into the network, and the next time the parameters back.
+func (e *EMA) Swap() {
+	e.swapped = !e.swapped
+	for i, p := range e.params {
+		t := p.Value.Clone()
+		device.Convert(p.Value, e.averages[i].Value)
+		device.Convert(e.averages[i].Value, t)
+		t.Free()
+	}
+}
+
+// State is the averages, for checkpoints, which are taken when they are not in the network.
+func (e *EMA) State() []*nn.Param { return e.averages }
+
+// Free frees the averages.
+func (e *EMA) Free() { nn.Free(e.averages) }
