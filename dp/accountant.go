@@ -136,7 +136,11 @@ func single(steps []pair.Step) (lo, hi profile, err error) {
 		if s.Times < 1 {
 			return nil, nil, bad("steps[%d].Times = %d: must be at least 1", i, s.Times)
 		}
+		if s.Pair == nil {
+			return nil, nil, bad("steps[%d].Pair = nil: must be a pair", i)
+		}
 	}
+	steps = informative(steps)
 	if len(steps) == 1 && steps[0].Times == 1 {
 		return steps[0].Pair, steps[0].Pair, nil
 	}
@@ -166,6 +170,20 @@ func single(steps []pair.Step) (lo, hi profile, err error) {
 		return nil, nil, err
 	}
 	return low, high, nil
+}
+
+// informative leaves out steps that tell nothing about the data, P = Q; if that is all, one of them remains, once.
+func informative(steps []pair.Step) []pair.Step {
+	var out []pair.Step
+	for _, s := range steps {
+		if sup := s.Pair.Support(); sup.Min != 0 || sup.Max != 0 {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return []pair.Step{{Pair: steps[0].Pair, Times: 1}}
+	}
+	return out
 }
 
 // gaussianShift is N(d, 1) against N(0, 1).

@@ -1,0 +1,184 @@
+package dp
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"coupling/dp/pair"
+)
+
+// exhaustive is the largest answer of Best over all branches, none passed over.
+func exhaustive(t testing.TB, e Event, r Relation, ask func(b Best, steps []pair.Step) (pair.Interval, error)) pair.Interval {
+	t.Helper()
+	branches, err := Branches(e, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var worst pair.Interval
+	for _, b := range branches {
+		v, err := ask(Best{Work: leastWork}, b.Steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		worst.Upper, worst.Lower = max(worst.Upper, v.Upper), max(worst.Lower, v.Lower)
+	}
+	return worst
+}
+
+// Passing over branches changes nothing: the answer encloses the largest over all of them, to the accountants' widths.
+func TestPassedOverBranchesDoNotMatter(t *testing.T) {
+	for _, c := range []struct {
+		event Event
+		group int
+		eps   float64
+	}{
+		{SGD(1, .01, 1000), 5, 2}, {SGD(1, .001, 1000), 4, .5}, {SGD(1, .01, 20), 3, 1}, {SGD(5, .01, 1000), 6, .1}, {SGD(5, .01, 100_000), 3, .5},
+		{Repeat{200, Poisson{.02, Laplace{2}}}, 4, .3}, {Repeat{50, Poisson{.1, RandomizedResponse{.7}}}, 4, .5}, {Poisson{.3, Gaussian{.6}}, 5, 0},
+		// At ε = 0 both directions are total variation: branches tie.
+		{SGD(2, .02, 500), 4, 0},
+	} {
+		r := Relation{Group: c.group}
+		want := exhaustive(t, c.event, r, func(b Best, s []pair.Step) (pair.Interval, error) { return b.Delta(s, c.eps) })
+		g, err := Delta(c.event, r, c.eps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSame(t, c.event, g.Lower, g.Delta, want)
+		if c.eps == 0 || g.Delta >= 1 {
+			continue
+		}
+		want = exhaustive(t, c.event, r, func(b Best, s []pair.Step) (pair.Interval, error) { return b.Epsilon(s, g.Delta) })
+		e, err := Epsilon(c.event, r, g.Delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSame(t, c.event, e.Lower, e.Epsilon, want)
+	}
+}
+
+func checkSame(t *testing.T, e Event, lower, upper float64, want pair.Interval) {
+	t.Helper()
+	if upper < want.Lower || lower > want.Upper {
+		t.Errorf("%v: [%v, %v], over all branches %v", e, lower, upper, want)
+	}
+	// An upper end may be below that of a branch passed over, by no more than the branch's own width; nor is it above, but for
+	// δ just below 1, which is rounded up.
+	if upper > want.Upper*(1+2e-9) {
+		t.Errorf("%v: at most %v, over all branches %v", e, upper, want)
+	}
+}
+
+// What is said to be below is; and what clearly is, is seen to be.
+func TestBelow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	for range 25 {
+		sigma, rate := math.Exp(2*rng.Float64()-.5), math.Exp(5*rng.Float64()-6)
+		branches, err := Branches(SGD(sigma, rate, 1+rng.IntN(400)), Relation{Group: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, eps := branches[rng.IntN(4)], 3*rng.Float64()
+		v, err := Best{Work: roughWork, Width: .01}.Delta(b.Steps, eps)
+		if err != nil || v.Lower < 1e-30 || v.Upper > .7 {
+			continue
+		}
+		for _, by := range []string{"contour", "pld"} {
+			if (Best{}).below(t.Context(), b.Steps, eps, v.Lower*(1-1e-9), by) {
+				t.Errorf("σ = %v, rate %v: δ in %v is said to be below its lower end, asked by %s", sigma, rate, v, by)
+			}
+			if !(Best{}).below(t.Context(), b.Steps, eps, v.Upper*1.3, by) {
+				t.Errorf("σ = %v, rate %v: δ in %v is not seen to be below %v, asked by %s", sigma, rate, v, v.Upper*1.3, by)
+			}
+		}
+	}
+}
+
+// The accountant of one's choice is asked at every branch when it cannot compare.
+func TestEveryBranchOfOthers(t *testing.T) {
+	e, r := SGD(1, .02, 300), Relation{Group: 4}
+	branches, err := Branches(e, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0.0
+	for _, b := range branches {
+		v, err := RDP{}.Epsilon(b.Steps, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = max(want, v.Upper)
+	}
+	if g, err := EpsilonBy(RDP{}, e, r, 1e-6); err != nil || g.Epsilon != want {
+		t.Errorf("ε = %v, %v; want %v", g.Epsilon, err, want)
+	}
+}
+
+// Widths that suffice are kept, and the number stays on the safe side.
+func TestWidth(t *testing.T) {
+	for _, e := range []Event{SGD(1, .01, 1000), SGD(1, .005, 20), Repeat{100, Poisson{.02, Laplace{1}}}} {
+		sharp, err := Delta(e, Relation{Group: 2}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range []float64{.1, .01} {
+			g, err := DeltaBy(Best{Width: w}, e, Relation{Group: 2}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g.Delta < sharp.Lower || g.Lower > sharp.Delta || g.Delta-g.Lower > 2*w*g.Delta {
+				t.Errorf("%v, width %v: δ in [%v, %v], sharply [%v, %v]", e, w, g.Lower, g.Delta, sharp.Lower, sharp.Delta)
+			}
+		}
+	}
+	if _, err := DeltaBy(Best{Width: -1}, SGD(1, .1, 10), Relation{}, 1); !errors.Is(err, ErrParameter) {
+		t.Errorf("width −1: %v", err)
+	}
+}
+
+// A context that is done ends the work, soon.
+func TestContext(t *testing.T) {
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	slow := Repeat{1000, Poisson{.001, Laplace{5}}} // a second or more
+	for _, a := range []Accountant{Best{}, Best{Width: .1}} {
+		if _, err := EpsilonContext(done, a, slow, Relation{Group: 16}, 1e-50); !errors.Is(err, context.Canceled) {
+			t.Errorf("Epsilon by %v: %v", a, err)
+		}
+		if _, err := DeltaContext(done, a, slow, Relation{Group: 16}, 2); !errors.Is(err, context.Canceled) {
+			t.Errorf("Delta by %v: %v", a, err)
+		}
+	}
+	brief, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	_, err := DeltaContext(brief, Best{}, slow, Relation{Group: 16}, 2)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with 20 ms: %v", err)
+	}
+	if took := time.Since(start); took > 20*time.Second { // one transform, on however busy a machine
+		t.Errorf("stopped after %v", took)
+	}
+}
+
+// Mechanisms that tell nothing, repeated.
+func TestNothingToTell(t *testing.T) {
+	for _, e := range []Event{RandomizedResponse{.5}, Repeat{7, RandomizedResponse{.5}}} {
+		g, err := Epsilon(e, Relation{Group: 3}, 1e-9)
+		if err != nil || g.Epsilon != 0 || g.Kind != Exact {
+			t.Errorf("%v: %v, %v", e, g, err)
+		}
+	}
+	// Beside others they add nothing.
+	a, err := Epsilon(Gaussian{2}, Relation{}, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Epsilon(Compose{Gaussian{2}, Repeat{5, RandomizedResponse{.5}}}, Relation{}, 1e-5)
+	if err != nil || math.Abs(b.Epsilon/a.Epsilon-1) > 1e-9 {
+		t.Errorf("%v, %v; alone %v", b, err, a)
+	}
+}
