@@ -17,7 +17,8 @@ type PointCloud struct {
 	x, y       *mat.Dense
 	n, m, d    int
 	yt         []float64 // d×m: coordinate k of every target is contiguous, so that a row of costs is d streams
-	matrixFree bool
+	matrixFree bool      // costs are made on the way
+	frugal     bool      // and solvers are to keep memory of the order of n + m
 	invalid    error
 
 	once sync.Once
@@ -39,7 +40,8 @@ func Points(x, y *mat.Dense, c PointCost) *PointCloud {
 	p := MatrixFree(x, y, c)
 	if p.invalid == nil {
 		_, vector := p.vector()
-		p.matrixFree = p.n > holdLimit/p.m || vector && p.d <= quickDim
+		p.frugal = p.n > holdLimit/p.m
+		p.matrixFree = p.frugal || vector && p.d <= quickDim
 	}
 	return p
 }
@@ -47,7 +49,7 @@ func Points(x, y *mat.Dense, c PointCost) *PointCloud {
 // MatrixFree is Points that makes each row of costs when it is asked, at n·m·d more work a pass. Memory does not grow
 // with n·m: beside vectors of n and m, solvers keep at most 170 MB of what they have computed.
 func MatrixFree(x, y *mat.Dense, c PointCost) *PointCloud {
-	p := &PointCloud{Kind: c, x: x, y: y, matrixFree: true}
+	p := &PointCloud{Kind: c, x: x, y: y, matrixFree: true, frugal: true}
 	p.invalid = p.build()
 	return p
 }
@@ -115,13 +117,13 @@ func checkCost(c PointCost) error {
 	return nil
 }
 
-// matrixFree reports whether a geometry promises not to hold its costs.
-func matrixFree(g Geometry) bool {
+// frugal reports whether a geometry promises that memory does not grow with n·m.
+func frugal(g Geometry) bool {
 	switch g := g.(type) {
 	case *PointCloud:
-		return g.matrixFree
+		return g.frugal
 	case *Single:
-		return g.matrixFree()
+		return g.cloud != nil && g.cloud.frugal
 	}
 	return false
 }

@@ -98,8 +98,7 @@ func negated(v []float64) []float64 {
 	return out
 }
 
-func (s *Single) validate() error  { return s.invalid }
-func (s *Single) matrixFree() bool { return s.cloud != nil }
+func (s *Single) validate() error { return s.invalid }
 
 // Dims returns the number of sources and of targets.
 func (s *Single) Dims() (n, m int) { return s.n, s.m }

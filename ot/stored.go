@@ -26,7 +26,7 @@ const (
 	// storedCached is the number of float64 (8 MB) that stay in cache: up to there products with K beat making costs
 	// and exponentials afresh even where those are quick.
 	storedCached = 1 << 20
-	// storedFree is the number of float32 (64 MiB) that a geometry may have which promises not to hold its matrix:
+	// storedFree is the number of float32 (64 MiB) that a frugal geometry, or one of the user, may have:
 	// half as many bytes are worth waiting for.
 	storedFree = 1 << 24
 	// singleTol is the tolerance, eight times what float32 changes, down to which K is held in float32.
@@ -49,11 +49,11 @@ func (s *semidual) mayStore() bool {
 	case *CostMatrix:
 		most = holdLimit
 	case *PointCloud:
-		if !g.matrixFree {
+		if !g.frugal && (s.single || !g.matrixFree) {
 			most = holdLimit
 		}
 	case *Single:
-		if !g.matrixFree() {
+		if g.cloud == nil || !g.cloud.frugal && s.single {
 			most = holdLimit
 		}
 	}

@@ -87,6 +87,7 @@ const (
 	annealing     = 0.25 // one λ to the next
 	stageTol      = 0.03 // the error at which λ falls
 	firstDamp     = 0.01
+	maxMends      = 10   // closing half steps
 	roundingError = 1e-6 // an error below is small enough to be for want of digits
 )
 
@@ -145,7 +146,7 @@ func (r *run) stage(tol float64) error {
 	if err := r.eval(); err != nil {
 		return err
 	}
-	least, mark, since := math.Inf(1), math.Inf(1), 0
+	least, mark, since, mends := math.Inf(1), math.Inf(1), 0, 0
 	for {
 		since++
 		if r.s.err < 0.9*mark {
@@ -156,9 +157,15 @@ func (r *run) stage(tol float64) error {
 			copy(r.best, r.psi)
 		}
 		switch {
-		case r.s.err <= tol:
+		case r.s.err <= tol && (r.s.lambda > r.Lambda || mends == maxMends || !r.s.mend(r.psi)):
 			r.status = ot.Converged
 			return nil
+		case r.s.err <= tol: // and yet atoms of next to no mass were far from theirs
+			mends++
+			if err := r.eval(); err != nil {
+				return err
+			}
+			continue
 		case r.iter >= r.MaxIter:
 			r.status = ot.IterationLimit
 			return nil
@@ -198,6 +205,9 @@ func (r *run) step() error {
 		r.damp = max(r.damp/4, 1e-12)
 	case t < 0.3:
 		r.damp = min(1, r.damp*4)
+		if err == nil && s.mend(r.psi) {
+			return r.eval()
+		}
 	}
 	return err
 }
@@ -254,6 +264,10 @@ func (r *run) search(slope float64) (float64, error) {
 		}
 		if math.IsInf(hi, 1) {
 			t = 4 * lo
+			continue
+		}
+		if lo == 0 && hi < 0.5 {
+			t = hi / 10 // the slope may turn within any distance: a tiny atom changes its row
 			continue
 		}
 		// Secant on the slopes, kept inside the bracket.

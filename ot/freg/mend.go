@@ -1,0 +1,42 @@
+package freg
+
+// farColumn is the factor by which a column is off where Newton's step says little about it: its potential is left to its
+// own equation.
+const farColumn = 2
+
+// mend solves the equation of every column that is off by a factor of farColumn or more, Σ_i a_i m((φ_i + ψ_j − c_ij)/λ) =
+// 1, for the φ of the last eval: a half step of generalised Sinkhorn for some of the columns. The dual does not fall by
+// it, for given φ it is a sum over columns and each of these is maximised; and an atom that has hardly any mass, and so no
+// curvature to go by and no say in the marginal error, does not hold up the steps of all others. It reports whether there
+// was such a column, and takes a pass over the costs where there was.
+func (s *semidual) mend(psi []float64) bool {
+	var far []int
+	for j, b := range s.b {
+		if c := s.col[j]; c < b/farColumn || c > b*farColumn {
+			far = append(far, j)
+		}
+	}
+	if far == nil {
+		return false
+	}
+	n, m := len(s.a), len(s.b)
+	phi := make([]float64, n)
+	s.phi(phi)
+	r, full, pack := newRow(n, 0), make([]float64, len(s.full.b)), make([]float64, m)
+	for ; len(far) > 0; far = far[min(columnBlock, len(far)):] {
+		block := far[:min(columnBlock, len(far))]
+		costs := make([]float64, len(block)*n)
+		for i := range n {
+			c := s.costs(i, full, pack)
+			for q, j := range block {
+				costs[q*n+i] = c[j]
+			}
+		}
+		for q, j := range block {
+			r.load(s.f, s.lambda, phi, costs[q*n:(q+1)*n])
+			r.solve(s.f, s.a, 0)
+			psi[j] = s.lambda*r.x - r.top
+		}
+	}
+	return true
+}
