@@ -16,7 +16,7 @@ const tile = 256
 func (r *reduction[T]) columns(out []T) {
 	kept := r.kept
 	width, _ := kept.inner()
-	outer, rows := kept.len(), r.count
+	outer, rows := kept.turns(), r.count
 	tiles := (width + tile - 1) / tile
 	share := per(min(width, tile)) // rows in a chunk
 	chunks := (rows + share - 1) / share
@@ -44,8 +44,12 @@ func (r *reduction[T]) columns(out []T) {
 // addRows reduces the elements of rows first to last in len(acc) columns from base on.
 func (r *reduction[T]) addRows(acc []partial, base, first, last int) {
 	fill(acc, partial{top: math.Inf(-1)})
-	for i := first; i < last; i++ {
-		from := base + r.folded.at(i)[0]
+	if r.f == backend.LogSumExp && r.addExponentials(acc, base, first, last) {
+		return
+	}
+	for cur := r.folded.from(first); first < last; first++ {
+		from := base + cur.at[0]
+		cur.next()
 		x := r.x[from : from+len(acc)]
 		switch r.f {
 		case backend.Largest:
@@ -68,6 +72,27 @@ func (r *reduction[T]) addRows(acc []partial, base, first, last int) {
 			}
 		}
 	}
+}
+
+// addExponentials is addRows for log-sum-exps by the kernels, which make NaN of +Inf: false asks to do it another way.
+func (r *reduction[T]) addExponentials(acc []partial, base, first, last int) bool {
+	var tops, sums [tile]T
+	top, sum := tops[:len(acc)], sums[:len(acc)]
+	r.e.k.ColStart(top, sum)
+	for cur := r.folded.from(first); first < last; first++ {
+		r.e.k.ColAdd(top, sum, r.x[base+cur.at[0]:][:len(acc)], 0, -1)
+		cur.next()
+	}
+	for j, s := range sum {
+		if s != s {
+			fill(acc, partial{top: math.Inf(-1)})
+			return false
+		}
+		if s > 0 {
+			acc[j] = partial{float64(top[j]), float64(s)}
+		}
+	}
+	return true
 }
 
 func addProducts[T cpu.Float](acc []partial, x, y []T) {

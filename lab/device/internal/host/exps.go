@@ -30,7 +30,7 @@ func (e *engine[T]) mapExp(d, x, dy []T, f backend.Unary, p float64) {
 		for ; lo < hi; lo += strip {
 			n := min(strip, hi-lo)
 			t, x, d := buf[:n], x[lo:lo+n], d[lo:lo+n]
-			exponents(t, x, f)
+			exponents(t, x, f, dy != nil)
 			k.Exp(t, t)
 			if dy != nil {
 				finishSlope(d, x, dy[lo:lo+n], t, f)
@@ -41,21 +41,25 @@ func (e *engine[T]) mapExp(d, x, dy []T, f backend.Unary, p float64) {
 	})
 }
 
-// exponents is what is exponentiated, never positive: x for ELU, where x > 0 does not matter, −2|x| for tanh, else −|x|.
-func exponents[T cpu.Float](t []float64, x []T, f backend.Unary) {
+// exponents is what is exponentiated: min(x, 0) for ELU, −2|x| for tanh, −|x| for softplus, else −x.
+func exponents[T cpu.Float](t []float64, x []T, f backend.Unary, slope bool) {
 	t = t[:len(x)]
-	switch f {
-	case backend.ELU:
+	switch {
+	case f == backend.ELU:
 		for i, v := range x {
 			t[i] = min(float64(v), 0)
 		}
-	case backend.Tanh:
+	case f == backend.Tanh:
 		for i, v := range x {
 			t[i] = -2 * math.Abs(float64(v))
 		}
-	default:
+	case f == backend.Softplus && !slope:
 		for i, v := range x {
 			t[i] = -math.Abs(float64(v))
+		}
+	default:
+		for i, v := range x {
+			t[i] = -float64(v)
 		}
 	}
 }
@@ -66,22 +70,19 @@ func finish[T cpu.Float](d, x []T, t []float64, f backend.Unary, p float64) {
 	switch f {
 	case backend.ELU:
 		for i, v := range x {
-			if !(v > 0) {
-				v = T(p * expm1(float64(v), t[i]))
-			}
-			d[i] = v
+			d[i] = T(max(float64(v), 0) + p*expm1(min(float64(v), 0), t[i]))
 		}
 	case backend.Tanh:
 		for i, v := range x {
 			d[i] = T(tanh(float64(v), t[i]))
 		}
 	case backend.Sigmoid:
-		for i, v := range x {
-			d[i] = T(logistic(float64(v), t[i]))
+		for i := range x {
+			d[i] = T(1 / (1 + t[i]))
 		}
 	case backend.SiLU:
 		for i, v := range x {
-			d[i] = T(silu(float64(v), logistic(float64(v), t[i])))
+			d[i] = T(silu(float64(v), 1/(1+t[i])))
 		}
 	case backend.Softplus:
 		for i, v := range x {
@@ -90,11 +91,11 @@ func finish[T cpu.Float](d, x []T, t []float64, f backend.Unary, p float64) {
 	}
 }
 
-// finishSlope makes f'(x)·g of x and e^−|x|.
+// finishSlope makes f'(x)·g of x and t = e^−x.
 func finishSlope[T cpu.Float](d, x, g []T, t []float64, f backend.Unary) {
 	d, g, t = d[:len(x)], g[:len(x)], t[:len(x)]
 	for i, v := range x {
-		slope := logistic(float64(v), t[i])
+		slope := 1 / (1 + t[i])
 		if f == backend.SiLU {
 			slope = siluSlope(float64(v), slope)
 		}
@@ -102,31 +103,16 @@ func finishSlope[T cpu.Float](d, x, g []T, t []float64, f backend.Unary) {
 	}
 }
 
-// tiny is where two terms of a series are exact in float32 and differences of float64 still have 12 digits.
-const tiny = 1e-4
-
-// expm1 is t − 1 for t = eˣ.
-func expm1(x, t float64) float64 {
-	if x > -tiny {
-		return x + x*x/2
-	}
-	return t - 1
-}
+// expm1 is t − 1 for t = eˣ, x ≤ 0, put between the bounds x and x + x²/2, which meet where the difference cancels:
+// good to 1e-8, relatively.
+func expm1(x, t float64) float64 { return min(max(t-1, x), x+x*x/2) }
 
 // tanh is (1 − t)/(1 + t) for t = e^−2|x|, with the sign of x.
 func tanh(x, t float64) float64 {
-	if math.Abs(x) < tiny {
+	if math.Abs(x) < 1e-4 {
 		return x - x*x*x/3
 	}
 	return math.Copysign((1-t)/(1+t), x)
-}
-
-// logistic is 1/(1 + e^−x) for t = e^−|x|.
-func logistic(x, t float64) float64 {
-	if x < 0 {
-		return t / (1 + t)
-	}
-	return 1 / (1 + t)
 }
 
 // log1p is log(1 + t) for 0 ≤ t ≤ 1 to 1e-10, relatively: 2·artanh(s), s = t/(2+t) ≤ ⅓, nine terms of its series.

@@ -123,7 +123,7 @@ func (p product3[T]) grouped() {
 	group := min((wide+p.cols-1)/p.cols, max(1, p.batch/p.e.workers()))
 	groups := (p.batch + group - 1) / group
 	group = (p.batch + groups - 1) / groups // of equal size
-	const block = 480 // rows at a time: the result stays in the second-level cache
+	const block = 480                       // rows at a time: the result stays in the second-level cache
 	pads := p.e.padsOf()
 	p.e.each(p.batch, group, func(w, lo, hi int) {
 		cols := (hi - lo) * p.cols

@@ -4,29 +4,35 @@ import "coupling/lab/device/internal/backend"
 
 // Convolutions as matrix products: patches of images become columns and back.
 
-// taps is the geometry of one axis: the offset of kernel index i, and for which outputs it lies inside.
-type taps struct {
-	stride, pad, dilation, in, out int
+// axis is the geometry of rows or columns: sizes, stride, and what each kernel index reads.
+type axis struct {
+	in, out, stride int
+	taps            []tap
 }
 
-// reach is the first input index of kernel index i, at output 0, and the outputs lo ≤ o < hi that read inside.
-func (t taps) reach(i int) (from, lo, hi int) {
-	from = i*t.dilation - t.pad
-	if from < 0 {
-		lo = (-from + t.stride - 1) / t.stride
-	}
-	if last := t.in - 1 - from; last >= 0 {
-		hi = min(last/t.stride+1, t.out)
-	}
-	return from, min(lo, hi), hi
+// tap is a kernel index: the first input index at output 0, and the outputs lo ≤ o < hi for which it reads inside.
+type tap struct{ from, lo, hi int }
+
+// axes is the geometry of the rows and columns of planes.
+func axes(w backend.Window, in, out []int) (rows, cols axis) {
+	n := len(in) - 2
+	return newAxis(w, 0, in[n], out[0]), newAxis(w, 1, in[n+1], out[1])
 }
 
-// axes is the geometry of rows and columns of planes in with outputs out.
-func axes(w backend.Window, in, out []int) (rows, cols taps) {
-	n := len(in)
-	rows = taps{w.Stride[0], w.Pad[0], w.Dilation[0], in[n-2], out[0]}
-	cols = taps{w.Stride[1], w.Pad[1], w.Dilation[1], in[n-1], out[1]}
-	return rows, cols
+func newAxis(w backend.Window, i, in, out int) axis {
+	a := axis{in: in, out: out, stride: w.Stride[i]}
+	for k := range w.Kernel[i] {
+		t := tap{from: k*w.Dilation[i] - w.Pad[i]}
+		if t.from < 0 {
+			t.lo = (-t.from + a.stride - 1) / a.stride
+		}
+		if last := in - 1 - t.from; last >= 0 {
+			t.hi = min(last/a.stride+1, out)
+		}
+		t.lo = min(t.lo, t.hi)
+		a.taps = append(a.taps, t)
+	}
+	return a
 }
 
 // output is the size of the output of a window.
@@ -42,42 +48,47 @@ func output(w backend.Window, in []int) []int {
 func (e *engine[T]) Im2col(col, x tensor, w backend.Window) error {
 	to, from := view[T](col), view[T](x)
 	rows, cols := axes(w, x.Shape, output(w, x.Shape))
-	plane, patch := rows.in*cols.in, w.Kernel[0]*w.Kernel[1]*rows.out*cols.out
+	plane, patch := rows.in*cols.in, len(rows.taps)*len(cols.taps)*rows.out*cols.out
 	e.each(x.Shape[0]*x.Shape[1], per(patch), func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
-			unfold(to[i*patch:(i+1)*patch], from[i*plane:(i+1)*plane], w.Kernel, rows, cols)
+			unfold(to[i*patch:(i+1)*patch], from[i*plane:(i+1)*plane], rows, cols)
 		}
 	})
 	return nil
 }
 
 // unfold writes the patches of one plane.
-func unfold[T float32 | float64](col, x []T, kernel [2]int, rows, cols taps) {
-	at := 0
-	for i := range kernel[0] {
-		fy, y0, y1 := rows.reach(i)
-		for j := range kernel[1] {
-			fx, x0, x1 := cols.reach(j)
-			out := col[at*rows.out*cols.out : (at+1)*rows.out*cols.out]
-			clear(out[:y0*cols.out])
-			clear(out[y1*cols.out:])
-			for y := y0; y < y1; y++ {
-				row := out[y*cols.out : (y+1)*cols.out]
-				src := x[(fy+y*rows.stride)*cols.in : (fy+y*rows.stride+1)*cols.in]
-				clear(row[:x0])
-				clear(row[x1:])
-				if cols.stride == 1 {
-					copy(row[x0:x1], src[fx+x0:])
-					continue
-				}
-				k := fx + x0*cols.stride
-				for o := x0; o < x1; o++ {
-					row[o] = src[k]
-					k += cols.stride
-				}
+func unfold[T float32 | float64](col, x []T, rows, cols axis) {
+	size := rows.out * cols.out
+	for _, r := range rows.taps {
+		for _, c := range cols.taps {
+			out := col[:size]
+			col = col[size:]
+			if r.lo > 0 || r.hi < rows.out || c.lo > 0 || c.hi < cols.out {
+				clear(out)
 			}
-			at++
+			n := c.hi - c.lo
+			if n == 0 {
+				continue
+			}
+			for o := r.lo; o < r.hi; o++ {
+				src := x[(r.from+o*rows.stride)*cols.in+c.from+c.lo*cols.stride:]
+				pick(out[o*cols.out+c.lo:][:n], src, cols.stride)
+			}
 		}
+	}
+}
+
+// pick copies every stride-th element.
+func pick[T float32 | float64](d, x []T, stride int) {
+	if stride == 1 {
+		copy(d, x)
+		return
+	}
+	k := 0
+	for i := range d {
+		d[i] = x[k]
+		k += stride
 	}
 }
 
@@ -85,34 +96,60 @@ func unfold[T float32 | float64](col, x []T, kernel [2]int, rows, cols taps) {
 func (e *engine[T]) Col2im(x, col tensor, w backend.Window) error {
 	to, from := view[T](x), view[T](col)
 	rows, cols := axes(w, x.Shape, output(w, x.Shape))
-	plane, patch := rows.in*cols.in, w.Kernel[0]*w.Kernel[1]*rows.out*cols.out
+	plane, patch := rows.in*cols.in, len(rows.taps)*len(cols.taps)*rows.out*cols.out
 	e.each(x.Shape[0]*x.Shape[1], per(patch), func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
-			fold(to[i*plane:(i+1)*plane], from[i*patch:(i+1)*patch], w.Kernel, rows, cols)
+			fold(to[i*plane:(i+1)*plane], from[i*patch:(i+1)*patch], rows, cols)
 		}
 	})
 	return nil
 }
 
 // fold adds the patches of one plane.
-func fold[T float32 | float64](x, col []T, kernel [2]int, rows, cols taps) {
+func fold[T float32 | float64](x, col []T, rows, cols axis) {
 	clear(x)
-	at := 0
-	for i := range kernel[0] {
-		fy, y0, y1 := rows.reach(i)
-		for j := range kernel[1] {
-			fx, x0, x1 := cols.reach(j)
-			in := col[at*rows.out*cols.out : (at+1)*rows.out*cols.out]
-			for y := y0; y < y1; y++ {
-				src := in[y*cols.out+x0 : y*cols.out+x1]
-				row := x[(fy+y*rows.stride)*cols.in : (fy+y*rows.stride+1)*cols.in]
-				k := fx + x0*cols.stride
-				for _, v := range src {
-					row[k] += v
-					k += cols.stride
-				}
+	size := rows.out * cols.out
+	for _, r := range rows.taps {
+		for _, c := range cols.taps {
+			in := col[:size]
+			col = col[size:]
+			n := c.hi - c.lo
+			if n == 0 {
+				continue
 			}
-			at++
+			for o := r.lo; o < r.hi; o++ {
+				add(x[(r.from+o*rows.stride)*cols.in+c.from+c.lo*cols.stride:], in[o*cols.out+c.lo:][:n], cols.stride)
+			}
+		}
+	}
+}
+
+// add adds v to every stride-th element of d.
+func add[T float32 | float64](d, v []T, stride int) {
+	switch stride {
+	case 1:
+		d = d[:len(v)]
+		for i, v := range v {
+			d[i] += v
+		}
+	case 2:
+		d = d[:2*len(v)-1]
+		for len(v) >= 4 && len(d) >= 7 {
+			d[0] += v[0]
+			d[2] += v[1]
+			d[4] += v[2]
+			d[6] += v[3]
+			if len(v) == 4 {
+				return
+			}
+			d, v = d[8:], v[4:]
+		}
+		for i, v := range v {
+			d[2*i] += v
+		}
+	default:
+		for i, v := range v {
+			d[i*stride] += v
 		}
 	}
 }

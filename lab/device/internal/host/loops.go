@@ -65,8 +65,8 @@ func (l *loops) inner() (size int, step [maxOperands]int) {
 	return l.size[l.n], l.step[l.n]
 }
 
-// len is the number of turns.
-func (l *loops) len() int { return product(l.size[:l.n]) }
+// turns is their number.
+func (l *loops) turns() int { return product(l.size[:l.n]) }
 
 // at is the offsets of turn i.
 func (l *loops) at(i int) (offset [maxOperands]int) {
@@ -81,6 +81,41 @@ func (l *loops) at(i int) (offset [maxOperands]int) {
 	return offset
 }
 
+// A cursor goes through the turns of loops in order.
+type cursor struct {
+	l     *loops
+	index [maxAxes]int
+	at    [maxOperands]int // offsets of the current turn
+}
+
+// from is a cursor at turn i.
+func (l *loops) from(i int) cursor {
+	c := cursor{l: l, at: l.at(i)}
+	for a := l.n - 1; a >= 0; a-- {
+		c.index[a] = i % l.size[a]
+		i /= l.size[a]
+	}
+	return c
+}
+
+// next goes on by one turn.
+func (c *cursor) next() {
+	for a := c.l.n - 1; a >= 0; a-- {
+		step := &c.l.step[a]
+		c.index[a]++
+		wrap := 0
+		if c.index[a] == c.l.size[a] {
+			c.index[a], wrap = 0, c.l.size[a]
+		}
+		for o := range c.at {
+			c.at[o] += step[o] * (1 - wrap)
+		}
+		if wrap == 0 {
+			return
+		}
+	}
+}
+
 // rows runs over the loops of contiguous destinations: work gets a run of n destination elements from dst on, the
 // offsets of the operands and their strides along the run. Long runs are cut in pieces.
 func (c *crew) rows(l loops, work func(dst, n int, at, step [maxOperands]int)) {
@@ -90,14 +125,17 @@ func (c *crew) rows(l loops, work func(dst, n int, at, step [maxOperands]int)) {
 		return
 	}
 	pieces := (size + piece - 1) / piece
-	c.each(l.len()*pieces, per(piece), func(_, lo, hi int) {
+	c.each(l.turns()*pieces, per(piece), func(_, lo, hi int) {
+		cur := l.from(lo / pieces)
 		for i := lo; i < hi; i++ {
-			row, from := i/pieces, i%pieces*piece
-			at := l.at(row)
+			from, at := i%pieces*piece, cur.at
 			for o, s := range step {
 				at[o] += from * s
 			}
-			work(row*size+from, min(piece, size-from), at, step)
+			work(i/pieces*size+from, min(piece, size-from), at, step)
+			if from+piece >= size {
+				cur.next()
+			}
 		}
 	})
 }

@@ -75,10 +75,7 @@ func bent[T cpu.Float](d, x []T, f backend.Unary, p T) bool {
 	switch f {
 	case backend.LeakyReLU:
 		for i, v := range x {
-			if !(v > 0) {
-				v *= p
-			}
-			d[i] = v
+			d[i] = max(v, 0) + p*min(v, 0)
 		}
 	case backend.Clamp:
 		for i, v := range x {
@@ -86,10 +83,7 @@ func bent[T cpu.Float](d, x []T, f backend.Unary, p T) bool {
 		}
 	case backend.Step:
 		for i, v := range x {
-			d[i] = 0
-			if v >= p {
-				d[i] = 1
-			}
+			d[i] = T(choose(float64(p)-float64(v), 0, 1))
 		}
 	default:
 		return false
@@ -176,10 +170,7 @@ func slopeOfX[T cpu.Float](d, x, g []T, f backend.Unary, p T) bool {
 		}
 	case backend.Abs:
 		for i, v := range g {
-			if !(x[i] > 0) {
-				v = -v
-			}
-			d[i] = v
+			d[i] = T(choose(float64(x[i]), float64(v), -float64(v)))
 		}
 	case backend.Square:
 		for i, v := range g {
@@ -191,10 +182,7 @@ func slopeOfX[T cpu.Float](d, x, g []T, f backend.Unary, p T) bool {
 		}
 	case backend.ReLU:
 		for i, v := range g {
-			if x[i] <= 0 {
-				v = 0
-			}
-			d[i] = v
+			d[i] = T(choose(float64(x[i]), float64(v), 0))
 		}
 	default:
 		return slopeOfBent(d, x, g, f, p)
@@ -206,17 +194,12 @@ func slopeOfBent[T cpu.Float](d, x, g []T, f backend.Unary, p T) bool {
 	switch f {
 	case backend.LeakyReLU:
 		for i, v := range g {
-			if !(x[i] > 0) {
-				v *= p
-			}
-			d[i] = v
+			d[i] = v * T(choose(float64(x[i]), 1, float64(p)))
 		}
 	case backend.Clamp:
 		for i, v := range g {
-			if x[i] <= -p || x[i] > p {
-				v = 0
-			}
-			d[i] = v
+			x, p := float64(x[i]), float64(p)
+			d[i] = T(choose(x+p, choose(x-p, 0, float64(v)), 0))
 		}
 	case backend.Step:
 		clear(d)
@@ -248,10 +231,7 @@ func slopeOfY[T cpu.Float](d, x, y, g []T, f backend.Unary, p T) bool {
 		}
 	case backend.ELU:
 		for i, v := range g {
-			if !(x[i] > 0) {
-				v *= y[i] + p
-			}
-			d[i] = v
+			d[i] = v * T(choose(float64(x[i]), 1, float64(y[i]+p)))
 		}
 	case backend.Tanh:
 		for i, v := range g {
@@ -288,3 +268,10 @@ func slopeByCall[T cpu.Float](d, x, g []T, f backend.Unary) {
 
 // siluSlope is s·(1 + x·(1 − s)), 0 and not NaN at −Inf and 1 at +Inf.
 func siluSlope(x, s float64) float64 { return s + silu(silu(x, s), 1-s) }
+
+// choose is a where x > 0 and b elsewhere, without a branch that half of all signs would mispredict.
+func choose(x, a, b float64) float64 {
+	bits := int64(math.Float64bits(x))
+	no := uint64((bits - 1 | bits) >> 63) // all ones for −x, −0 and 0
+	return math.Float64frombits(math.Float64bits(a)&^no | math.Float64bits(b)&no)
+}

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"slices"
+
 	"coupling/lab/device/internal/backend"
 )
 
@@ -21,6 +23,12 @@ func permute[T float64 | int32](c *crew, dst, src []T, shape, from []int, perm [
 		stride[i] = n
 		n *= from[i]
 	}
+	last := len(perm) - 1
+	near := slices.IndexFunc(perm, func(p int) bool { return stride[p] == 1 && from[p] > 1 })
+	if near >= 0 && near != last && stride[perm[last]] != 1 {
+		transposePlanes(c, dst, src, shape, near, func(i int) int { return stride[perm[i]] })
+		return
+	}
 	var l loops
 	for i, p := range perm {
 		l.add(shape[i], [maxOperands]int{stride[p]})
@@ -34,6 +42,41 @@ func permute[T float64 | int32](c *crew, dst, src []T, shape, from []int, perm [
 		for i := range out {
 			out[i] = src[k]
 			k += step[0]
+		}
+	})
+}
+
+// transposePlanes is permute where axis near of dst is the one that is adjacent in src: planes over it and dst's last
+// axis are transposed square by square, so that both sides stay in the cache.
+func transposePlanes[T float64 | int32](c *crew, dst, src []T, shape []int, near int, stride func(axis int) int) {
+	last := len(shape) - 1
+	var l loops
+	pitch := 1 // of dst along near
+	for i, n := range shape {
+		to := product(shape[i+1:])
+		if i == near {
+			pitch = to
+		} else if i != last {
+			l.add(n, [maxOperands]int{stride(i), to})
+		}
+	}
+	const side = 32
+	rows, cols, jump := shape[near], shape[last], stride(last)
+	strips := (rows + side - 1) / side
+	c.each(l.turns()*strips, per(side*cols), func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			at, r0 := l.at(i/strips), i%strips*side
+			r1 := min(r0+side, rows)
+			for c0 := 0; c0 < cols; c0 += side {
+				c1 := min(c0+side, cols)
+				for r := r0; r < r1; r++ {
+					out, k := dst[at[1]+r*pitch+c0:at[1]+r*pitch+c1], at[0]+r+c0*jump
+					for j := range out {
+						out[j] = src[k]
+						k += jump
+					}
+				}
+			}
 		}
 	})
 }

@@ -17,36 +17,25 @@ func (e *engine[T]) planes(x tensor, in, out int, work func(i int, in, out [2]in
 
 // pooling is the geometry of a pool.
 type pooling struct {
-	kernel     [2]int
-	rows, cols taps
+	rows, cols axis
 	in, out    int // elements of a plane
 }
 
 func newPooling(w backend.Window, x, y tensor) pooling {
 	rows, cols := axes(w, x.Shape, y.Shape[2:])
-	return pooling{w.Kernel, rows, cols, rows.in * cols.in, rows.out * cols.out}
+	return pooling{rows, cols, rows.in * cols.in, rows.out * cols.out}
 }
 
-// each calls visit with the output's index and the indices inside the plane of each window, in order.
+// each calls visit with the output's index and the index inside the plane of each element of each window. The order
+// within a window is that of its elements.
 func (p pooling) each(visit func(o, at int)) {
-	for y := range p.rows.out {
-		for x := range p.cols.out {
-			p.window(y, x, func(at int) { visit(y*p.cols.out+x, at) })
-		}
-	}
-}
-
-// window calls visit with the indices inside the plane of one window.
-func (p pooling) window(y, x int, visit func(at int)) {
-	for i := range p.kernel[0] {
-		r := y*p.rows.stride - p.rows.pad + i*p.rows.dilation
-		if r < 0 || r >= p.rows.in {
-			continue
-		}
-		for j := range p.kernel[1] {
-			c := x*p.cols.stride - p.cols.pad + j*p.cols.dilation
-			if c >= 0 && c < p.cols.in {
-				visit(r*p.cols.in + c)
+	for _, r := range p.rows.taps {
+		for _, c := range p.cols.taps {
+			for y := r.lo; y < r.hi; y++ {
+				o, at := y*p.cols.out, (r.from+y*p.rows.stride)*p.cols.in+c.from
+				for x := c.lo; x < c.hi; x++ {
+					visit(o+x, at+x*p.cols.stride)
+				}
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func (e *engine[T]) reduce(dst, x tensor, xs, ys []T, f backend.Reduction) {
 			r.folded.add(n, step)
 		}
 	}
-	r.count = r.folded.len()
+	r.count = r.folded.turns()
 	out := view[T](dst)
 	if x.Len() == 0 {
 		fill(out, T(r.finish(partial{top: math.Inf(-1)})))
@@ -111,18 +111,24 @@ func (r *reduction[T]) rows(out []T) {
 	run, _ := runs.inner()
 	piece := min(run, grain)
 	cuts := (run + piece - 1) / piece
-	pieces := runs.len() * cuts // of one element
-	share := per(piece)         // pieces in a chunk
+	pieces := runs.turns() * cuts // of one element
+	share := per(piece)           // pieces in a chunk
 	chunks := (pieces + share - 1) / share
 	parts := make([]partial, len(out)*chunks)
 	r.e.each(len(parts), per(piece*min(share, pieces)), func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
-			base := r.kept.at(i / chunks)[0]
-			first := i % chunks * share
-			p := partial{top: math.Inf(-1)}
+			base, first := r.kept.at(i / chunks)[0], i%chunks*share
+			if pieces == 1 {
+				parts[i] = r.run(base, run)
+				continue
+			}
+			cur, p := runs.from(first/cuts), partial{top: math.Inf(-1)}
 			for j := first; j < min(first+share, pieces); j++ {
-				from := base + runs.at(j / cuts)[0] + j%cuts*piece
-				p = merge(r.f, p, r.run(from, min(piece, run-j%cuts*piece)))
+				at := j % cuts * piece
+				p = merge(r.f, p, r.run(base+cur.at[0]+at, min(piece, run-at)))
+				if at+piece >= run {
+					cur.next()
+				}
 			}
 			parts[i] = p
 		}
@@ -213,9 +219,13 @@ func dots[T cpu.Float](x, y []T) float64 {
 
 // largest is the maximum; NaN passes.
 func largest[T cpu.Float](x []T) T {
-	top := T(math.Inf(-1))
-	for _, v := range x {
-		top = max(top, v)
+	a := T(math.Inf(-1))
+	b, c, d := a, a, a
+	for ; len(x) >= 4; x = x[4:] {
+		a, b, c, d = max(a, x[0]), max(b, x[1]), max(c, x[2]), max(d, x[3])
 	}
-	return top
+	for _, v := range x {
+		a = max(a, v)
+	}
+	return max(a, b, c, d)
 }
