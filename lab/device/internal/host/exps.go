@@ -103,9 +103,9 @@ func finishSlope[T cpu.Float](d, x, g []T, t []float64, f backend.Unary) {
 	}
 }
 
-// expm1 is t − 1 for t = eˣ, x ≤ 0, put between the bounds x and x + x²/2, which meet where the difference cancels:
+// expm1 is t − 1 for t = eˣ, x ≤ 0, put between the bounds x and x·(1 + x/2), which meet where the difference cancels:
 // good to 1e-8, relatively.
-func expm1(x, t float64) float64 { return min(max(t-1, x), x+x*x/2) }
+func expm1(x, t float64) float64 { return min(max(t-1, x), x*(1+x/2)) }
 
 // tanh is (1 − t)/(1 + t) for t = e^−2|x|, with the sign of x.
 func tanh(x, t float64) float64 {

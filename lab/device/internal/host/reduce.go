@@ -74,10 +74,13 @@ func merge(f backend.Reduction, a, b partial) partial {
 	case backend.Largest:
 		return partial{top: max(a.top, b.top)}
 	case backend.LogSumExp:
+		if math.IsNaN(a.top) || math.IsNaN(b.top) {
+			return partial{math.NaN(), math.NaN()}
+		}
 		if a.top < b.top {
 			a, b = b, a
 		}
-		if math.IsInf(b.top, -1) || math.IsInf(a.top, 1) && !math.IsNaN(b.top) {
+		if math.IsInf(b.top, -1) || math.IsInf(a.top, 1) {
 			return a
 		}
 		return partial{a.top, a.sum + b.sum*math.Exp(b.top-a.top)}

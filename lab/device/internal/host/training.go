@@ -3,6 +3,7 @@ package host
 import (
 	"math"
 
+	"coupling/lab/device/cpu"
 	"coupling/lab/device/internal/backend"
 )
 
@@ -31,9 +32,9 @@ func (e *engine[T]) CrossEntropy(loss, grad, logits, labels tensor) error {
 func (e *engine[T]) ClipRows(dst, x tensor, bound float64) error {
 	n, d := x.Shape[0], x.Shape[1]
 	to, from := view[T](dst), view[T](x)
-	down := 1 - 0x1p-23 // more than products round up
+	down := 1 - 0x1p-23 // by more than norm, quotient and products round up
 	if is64[T]() {
-		down = 1 - 0x1p-51
+		down = 1 - 0x1p-50
 	}
 	e.each(n, per(d), func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -52,16 +53,37 @@ func (e *engine[T]) ClipRows(dst, x tensor, bound float64) error {
 	return nil
 }
 
-// rowNorm is the norm of a row, also where squares leave the range of float64.
-func rowNorm[T float32 | float64](x []T) float64 {
-	norm := math.Sqrt(dots(x, x))
-	if is64[T]() && !(norm > 0x1p-480 && norm < math.Inf(1)) {
-		norm = 0
-		for _, v := range x {
-			norm = math.Hypot(norm, float64(v))
-		}
+// rowNorm is the norm of a row: of float64 in twice the precision, also where squares leave the range of float64.
+func rowNorm[T cpu.Float](x []T) float64 {
+	if !is64[T]() {
+		return math.Sqrt(dots(x, x))
 	}
-	return norm
+	if norm := math.Sqrt(squares(x, 1)); norm > 0x1p-480 && norm < math.Inf(1) {
+		return norm
+	}
+	top := 0.0
+	for _, v := range x {
+		top = max(top, math.Abs(float64(v)))
+	}
+	if top == 0 || math.IsInf(top, 1) || math.IsNaN(top) {
+		return top
+	}
+	unit := math.Ldexp(1, min(-math.Ilogb(top), 1000))
+	return math.Sqrt(squares(x, unit)) / unit
+}
+
+// squares is Σ (unit·x)² with the error of each product and sum carried along (Ogita, Rump and Oishi 2005, Dot2).
+func squares[T cpu.Float](x []T, unit float64) float64 {
+	var sum, lost float64
+	for _, v := range x {
+		v := float64(v) * unit
+		p := v * v
+		s := sum + p
+		z := s - sum
+		lost += (sum - (s - z)) + (p - z) + math.FMA(v, v, -p)
+		sum = s
+	}
+	return sum + lost
 }
 
 // Adam makes one step of Adam (Kingma and Ba 2015, algorithm 1).
@@ -76,11 +98,11 @@ func (e *engine[T]) Adam(w, g, m, v, t tensor, a backend.Adam) error {
 
 // adamStep is the constants of one step: w shrinks by keep, then moves by rate·m/(√v·root + eps), where bias
 // corrections are in rate and root.
-type adamStep[T float32 | float64] struct {
+type adamStep[T cpu.Float] struct {
 	b1, c1, b2, c2, rate, root, eps, decay, keep T
 }
 
-func newAdamStep[T float32 | float64](a backend.Adam, t float64) adamStep[T] {
+func newAdamStep[T cpu.Float](a backend.Adam, t float64) adamStep[T] {
 	s := adamStep[T]{
 		b1: T(a.Beta1), c1: T(1 - a.Beta1), b2: T(a.Beta2), c2: T(1 - a.Beta2),
 		rate: T(a.Rate / (1 - math.Pow(a.Beta1, t))), root: T(1 / math.Sqrt(1-math.Pow(a.Beta2, t))),
