@@ -46,7 +46,7 @@ func (o Auto) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.checked = in
+	p.Geometry = checked{p.Geometry, in}
 	s, why := o.pick(in)
 	plan, err := s.Solve(ctx, p)
 	if err != nil {

@@ -14,8 +14,6 @@ type Problem struct {
 	Geometry Geometry
 	// A holds the n source weights and B the m target weights; nil is uniform.
 	A, B []float64
-
-	checked *instance // what check found, where it was called before
 }
 
 // massTolerance is the largest relative difference between the totals of A and B that is taken for rounding: float32
@@ -30,6 +28,12 @@ type instance struct {
 	cost costStats
 }
 
+// checked stands for the geometry of a problem that was checked before.
+type checked struct {
+	Geometry
+	*instance
+}
+
 // costStats summarises the costs between atoms of positive weight.
 type costStats struct {
 	min, max, mean float64 // mean under a⊗b
@@ -40,8 +44,8 @@ func (c costStats) spread() float64 { return c.mean - c.min }
 
 // check validates p and normalises its weights; one pass over the costs, without exponentials.
 func (p Problem) check(workers int) (*instance, error) {
-	if p.checked != nil {
-		return p.checked, nil
+	if c, ok := p.Geometry.(checked); ok {
+		return c.instance, nil
 	}
 	in, err := p.checkShape()
 	if err != nil {

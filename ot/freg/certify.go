@@ -48,7 +48,8 @@ func newRounding(p *Plan) rounding {
 		t.ec[j] = max(0, 1-t.gamma[j]*c/b[j])
 	}
 	p.each(func(r *row, l int) { t.er[l] = max(0, 1-t.rho[l]*kern.Dot(r.t, t.gamma)) })
-	t.missing = dot(a, t.er)
+	// The two sums differ by rounding, which may be all of the one: the larger leaves no row or column too much.
+	t.missing = max(dot(a, t.er), dot(b, t.ec))
 	return t
 }
 
@@ -92,7 +93,7 @@ func (p *Plan) certify() {
 	})
 	p.Sharp = total(sharp)
 	p.Primal = p.Sharp + p.Lambda*total(div)
-	p.Gap = p.Lambda * total(gap)
+	p.Gap = max(0, p.Lambda*total(gap))
 	p.Dual = in.mean + p.Lambda*p.F.F(1) - p.Lambda*total(below)
 }
 

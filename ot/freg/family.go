@@ -127,32 +127,62 @@ func (f family) conjugate(v float64) float64 {
 func (f family) excess(v, v0, x float64) float64 {
 	switch f {
 	case exponential:
-		if v0 < tiny {
+		if v0 < tiny || v > far*v0 {
 			return v*(xlog(v)-x-1) + v0
 		}
 		return v0 * entropic(v/v0-1)
 	case inverse:
 		q := v / v0
-		if q < 0.5 || q > 2 {
+		switch {
+		case q < 1/far:
+			return q - 1 - (math.Log(v) - math.Log(v0)) // the quotient may underflow
+		case q < 0.5 || q > 2:
 			return q - 1 - math.Log(q)
 		}
-		return q - 1 - math.Log1p(q-1)
+		return surplus((v - v0) / v0)
 	case ramp:
-		if v0 == 0 {
-			return v * (v - x)
+		switch {
+		case v0 > 0:
+			return (v - v0) * (v - v0)
+		case x > 0: // by rounding, see row.densities
+			return (v - x/2) * (v - x/2)
 		}
-		return (v - v0) * (v - v0)
+		return v * (v - x)
 	case square:
 		r := (v - v0) / (math.Sqrt(v) + math.Sqrt(v0)) // √v − √v0
 		return r * r / math.Sqrt(v0)
 	default:
-		// v log(v/v0) − (1+v) log((1+v)/(1+v0)), whose terms of first order cancel between the logarithms.
-		if v0 < tiny {
-			return v*(xlog(v)-x) - (1+v)*math.Log1p(v) + v0
-		}
-		return max(0, v0*entropic(v/v0-1)-(1+v0)*entropic((v-v0)/(1+v0)))
+		return logisticExcess(v, v0, x)
 	}
 }
+
+// logisticExcess is v log(v/v0) − (1+v) log((1+v)/(1+v0)). Where v is near v0 the terms of first order cancel between the
+// logarithms, and with h = (v−v0)/(v0(1+v)) and k = (v−v0)/(1+v0) it is surplus(k) − v surplus(h) + hk; elsewhere
+// it is v log(1+h) − log(1+k).
+func logisticExcess(v, v0, x float64) float64 {
+	const near = 8
+	if v0 < tiny {
+		return v*(xlog(v)-x) - (1+v)*math.Log1p(v) + v0
+	}
+	h, k := (v-v0)/(v0*(1+v)), (v-v0)/(1+v0)
+	if v0/near <= v && v <= near*v0 {
+		return max(0, surplus(k)-v*surplus(h)+h*k)
+	}
+	ratio := math.Log1p(k)
+	if v0 > 1 {
+		ratio = math.Log((1 + v) / (1 + v0)) // k may be close to −1
+	}
+	if v < 1 {
+		return v*(xlog(v)-math.Log(v0)-ratio) - ratio // and h
+	}
+	return v*math.Log1p(h) - ratio
+}
+
+// surplus returns z − log(1+z) ≥ 0 for z > −1.
+func surplus(z float64) float64 { return (1 + z) * entropic(-z/(1+z)) }
+
+// far is a factor between densities above which their Bregman divergence is no small difference of its terms.
+const far = 1e3
 
 // tiny is a density below which v/v0 may overflow.
 const tiny = 1e-290

@@ -57,7 +57,7 @@ func (r *run) climb() error {
 			return err
 		}
 		if found {
-			if err := r.last(); err != nil || r.status != ot.Stagnated || r.s.err < roundingError {
+			if err := r.last(); err != nil || r.status != ot.Stagnated {
 				return err
 			}
 			clear(r.psi)
@@ -169,7 +169,7 @@ func (r *run) stage(tol float64) error {
 		case r.iter >= r.MaxIter:
 			r.status = ot.IterationLimit
 			return nil
-		case since > patience(least):
+		case since > 60:
 			r.status = ot.Stagnated
 			copy(r.psi, r.best)
 			return r.eval()

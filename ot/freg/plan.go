@@ -32,7 +32,8 @@ type Plan struct {
 	Gap float64
 	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b|.
 	MarginalL1 float64
-	// Status says whether MarginalL1 is at most Tol.
+	// Status is Converged where MarginalL1 is at most Tol and Gap is small against the costs as well, at most (1e3 Tol + 1e-10)
+	// (λ + the range of the costs): marginals alone do not tell that an atom of next to no mass is far from its own.
 	Status ot.Status
 	// Iterations counts Newton steps, Evaluations passes over the costs.
 	Iterations, Evaluations int
@@ -51,6 +52,9 @@ func (r *run) finish() *Plan {
 		MarginalL1: s.err, Status: r.status, Iterations: r.iter, Evaluations: s.evals, s: s, psi: r.psi,
 	}
 	p.certify()
+	if p.Status == ot.Converged && !(p.Gap <= (1e3*r.Tol+1e-10)*(r.Lambda+in.max-in.min)) {
+		p.Status = ot.Stagnated
+	}
 	p.potentials()
 	return p
 }

@@ -20,7 +20,7 @@ type Solver struct {
 	F fdiv.Divergence
 	// Lambda is the λ > 0 of the problem, in units of cost. Costs may span up to 1e14 λ.
 	Lambda float64
-	// Tol stops when the L1 error of the marginals is at most Tol; 0 is 1e-9.
+	// Tol stops when the L1 error of the marginals is at most Tol; 0 is 1e-9. See Plan.Status for the gap.
 	Tol float64
 	// MaxIter is the largest number of Newton steps; 0 is 1000.
 	MaxIter int
