@@ -118,7 +118,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 	if err != nil {
 		return pair.Interval{}, err
 	}
-	best := pair.Interval{Upper: math.Inf(1)}
+	best := pair.Interval{Lower: largest(parts, q), Upper: math.Inf(1)}
 	n := 400.0
 	if q.limit >= 0 { // mostly clear
 		n = 100
@@ -130,10 +130,21 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		}
 		best = pair.Interval{Lower: max(best.Lower, got.Lower), Upper: min(best.Upper, got.Upper)}
 		// Comparisons with NaN are false.
-		if best.Upper-best.Lower <= a.width()*best.Upper || bins >= a.bins() || best.Upper <= q.limit || best.Lower > q.limit {
+		if best.Upper-best.Lower <= a.width()*best.Upper || bins >= a.bins() || cells(parts) >= manyCells || best.Upper <= q.limit || best.Lower > q.limit {
 			return best, nil
 		}
 	}
+}
+
+// manyCells is a division that finer ones hardly improve on: the width falls with the square of their number.
+const manyCells = 1 << 15
+
+// cells counts the cells of the finest division.
+func cells(parts []*part) (n int) {
+	for _, p := range parts {
+		n = max(n, len(p.high.mass))
+	}
+	return n
 }
 
 // errUnit asks for bins that are powers of two.

@@ -1,0 +1,129 @@
+package pld
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"coupling/dp/pair"
+)
+
+// Of one step the test that the loss exceeds ε is the best: its power is δ(ε). Of several it is at most δ.
+func TestLargestIsALowerBound(t *testing.T) {
+	plain, err := pair.Poisson(pair.Gaussian, 8, 1, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sampled, err := pair.Poisson(pair.Laplace, 1, .05, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []pair.Pair{plain, sampled, sampled.Swap()} {
+		for _, eps := range []float64{0, .01, .1, .4} {
+			parts, err := Accountant{}.parts([]pair.Step{{Pair: p, Times: 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := parts[0].prepare(-600, 1); err != nil {
+				t.Fatal(err)
+			}
+			want := pair.Delta(p, eps)
+			got := largest(parts, question{eps: eps})
+			if got > want || got < want*(1-1e-6) && eps > 0 { // thresholds are searched to 1e-6 of their size
+				t.Errorf("%v: ε = %v: power %v, δ = %v", p, eps, got, want)
+			}
+		}
+	}
+	// Sixteen steps of N(1/8, 1) are one of N(1/2, 1).
+	one, err := pair.Poisson(pair.Gaussian, 2, 1, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := Accountant{}.parts([]pair.Step{{Pair: plain, Times: 16}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parts[0].prepare(-600, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, eps := range []float64{0, .2, 1} {
+		if got, want := largest(parts, question{eps: eps}), pair.Delta(one, eps); got > want {
+			t.Errorf("ε = %v: power %v above δ = %v", eps, got, want)
+		}
+	}
+	for _, delta := range []float64{1e-2, 1e-4} {
+		e := largest(parts, question{logDelta: math.Log(delta), invert: true})
+		if pair.Delta(one, e) < delta {
+			t.Errorf("δ = %v: ε is said to be at least %v, where δ is %v already", delta, e, pair.Delta(one, e))
+		}
+	}
+}
+
+// Rarely sampled steps with a heavy loss, on which grids fail from below: the interval is narrow all the same.
+func TestRareSteps(t *testing.T) {
+	p, err := pair.Poisson(pair.Gaussian, .5, 1e-6, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, times := range []int{30, 300} {
+		v, err := Accountant{}.Epsilon([]pair.Step{{Pair: p, Times: times}}, 1e-9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(v.Lower > 0 && v.Upper-v.Lower <= .02*v.Upper) {
+			t.Errorf("%d steps: ε in %v", times, v)
+		}
+	}
+}
+
+// A context that is done ends the work.
+func TestContext(t *testing.T) {
+	p, err := pair.Poisson(pair.Laplace, 5, .001, 0, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	steps := []pair.Step{{Pair: p, Times: 1000}}
+	if _, err := (Accountant{}).EpsilonContext(ctx, steps, 1e-9); !errors.Is(err, context.Canceled) {
+		t.Errorf("Epsilon: %v", err)
+	}
+	if _, err := (Accountant{}).DeltaContext(ctx, steps, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("Delta: %v", err)
+	}
+	if _, err := (Accountant{}).DeltaAgainst(ctx, steps, 1, 1e-9); !errors.Is(err, context.Canceled) {
+		t.Errorf("DeltaAgainst: %v", err)
+	}
+}
+
+// A comparison says what the number says, on either side of it, and refuses limits that are no δ.
+func TestDeltaAgainst(t *testing.T) {
+	p, err := pair.Poisson(pair.Laplace, 1, .05, 0, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := []pair.Step{{Pair: p, Times: 100}}
+	sharp, err := Accountant{}.Delta(steps, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []float64{.01, .9, .99, 1.01, 1.1, 100} {
+		limit := min(1, sharp.Upper*by)
+		v, err := Accountant{}.DeltaAgainst(t.Context(), steps, 1, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Upper < sharp.Lower || v.Lower > sharp.Upper {
+			t.Errorf("limit %v: δ in %v, sharply %v", limit, v, sharp)
+		}
+		if (by < 1) != (v.Lower > limit) || (by > 1) != (v.Upper <= limit) {
+			t.Errorf("limit %v of %v: δ in %v", limit, sharp, v)
+		}
+	}
+	for _, limit := range []float64{-1, 2, math.NaN()} {
+		if _, err := (Accountant{}).DeltaAgainst(t.Context(), steps, 1, limit); !errors.Is(err, ErrInvalid) {
+			t.Errorf("limit %v: %v", limit, err)
+		}
+	}
+}
