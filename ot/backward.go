@@ -46,8 +46,6 @@ type Backward struct {
 	Tol float64
 	// MaxIter is the largest number of CG iterations; 0 is 10 m + 1000.
 	MaxIter int
-
-	scale float64 // what a residual of CG is relative to, where that is more than its right-hand side
 }
 
 // adjoint solves Diag(T1) u + T v = (T∘V)1, Tᵀu + Diag(Tᵀ1) v = (T∘V)ᵀ1 + q (q may be nil) for the field V, which is
@@ -69,8 +67,9 @@ type adjoint struct {
 // weight).
 type field func(i int, dst, t, logT []float64)
 
-// solve solves for the field V (nil: 0) and the node currents q (nil: 0).
-func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64) (*adjoint, error) {
+// solve solves for the field V (nil: 0) and the node currents q (nil: 0). A residual of CG is relative to the right-hand
+// side, or to scale where that is more.
+func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
 	n, m := p.Dims()
 	method := b.Method
 	if method < Automatic || method > CG {
@@ -79,7 +78,7 @@ func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64) (*ad
 	small := min(n, m)
 	if method == Automatic {
 		if small > eliminateMost || n > directMost/m {
-			return b.automatic(ctx, p, v, q)
+			return b.automatic(ctx, p, v, q, scale)
 		}
 		method = Eliminate
 	}
@@ -87,7 +86,7 @@ func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64) (*ad
 		return nil, err
 	}
 	if method == CG {
-		return b.iterate(ctx, p, v, q)
+		return b.iterate(ctx, p, v, q, scale)
 	}
 	return direct(p, v, q, method), nil
 }
@@ -99,7 +98,7 @@ const shiftWorth = 100
 // from which V is subtracted without loss, and errors are relative to what is left. (Adding u ⊕ w to V adds it to the
 // solution and changes no derivative.)
 func (b Backward) solveShifted(ctx context.Context, p *Plan, v field, q []float64) (*adjoint, error) {
-	out, err := b.solve(ctx, p, v, q)
+	out, err := b.solve(ctx, p, v, q, 0)
 	// Twice: the first base is off by what is lost beside it.
 	for range 2 {
 		if err != nil || v == nil {
@@ -109,7 +108,6 @@ func (b Backward) solveShifted(ctx context.Context, p *Plan, v field, q []float6
 		if !(all > shiftWorth*left) {
 			break
 		}
-		b.scale = left
 		base := out.v
 		if out.base != nil {
 			axpy(base, out.base, 1)
@@ -118,7 +116,7 @@ func (b Backward) solveShifted(ctx context.Context, p *Plan, v field, q []float6
 			v(i, dst, t, logT)
 			takeOff(dst, base, t, p.mass[i])
 		}
-		out, err = b.solve(ctx, p, less, q)
+		out, err = b.solve(ctx, p, less, q, left)
 		if err == nil {
 			out.base = base
 		}
@@ -188,7 +186,7 @@ const (
 )
 
 // automatic tries conjugate gradients, and factors where they are slow.
-func (b Backward) automatic(ctx context.Context, p *Plan, v field, q []float64) (*adjoint, error) {
+func (b Backward) automatic(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
 	n, m := p.Dims()
 	try := b
 	try.Method = CG
@@ -196,7 +194,7 @@ func (b Backward) automatic(ctx context.Context, p *Plan, v field, q []float64) 
 	if try.MaxIter == 0 && factors {
 		try.MaxIter = 1000
 	}
-	out, err := try.iterate(ctx, p, v, q)
+	out, err := try.iterate(ctx, p, v, q, scale)
 	if err != nil || out.status == Converged || !factors {
 		return out, err
 	}
@@ -309,7 +307,7 @@ func (p *Plan) entriesToHold() int {
 }
 
 // iterate solves by conjugate gradients over the entries of T that matter, preconditioned by the column sums.
-func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64) (*adjoint, error) {
+func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
 	_, m := p.Dims()
 	tol, most := b.Tol, b.MaxIter
 	if math.IsNaN(tol) || tol < 0 || tol >= 1 {
@@ -328,7 +326,7 @@ func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64) (*
 	if q != nil {
 		axpy(rhs, q, 1)
 	}
-	s, resid, err := h.conjugate(ctx, rhs, tol, b.scale, most)
+	s, resid, err := h.conjugate(ctx, rhs, tol, scale, most)
 	if err != nil {
 		return nil, err
 	}

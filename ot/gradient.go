@@ -75,7 +75,7 @@ func (b Backward) Gradient(ctx context.Context, p *Plan, loss Loss) (*Gradient, 
 	if loss != Sharp {
 		return g, nil
 	}
-	ad, err := b.solve(ctx, p, entropyField, nil)
+	ad, err := b.solve(ctx, p, entropyField, nil, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -308,6 +308,7 @@ func FuzzSolve(f *testing.F) {
 		for name, s := range map[string]ot.Solver{
 			"sinkhorn": ot.Sinkhorn{Eps: eps, MaxIter: 300}, "scaling": ot.Scaling{Eps: eps, MaxIter: 300},
 			"lbfgs": ot.LBFGS{Eps: eps, MaxIter: 1000}, "newton": ot.Newton{Eps: eps, MaxIter: 1000},
+			"float32": inFloat32{ot.LBFGS{Eps: eps, MaxIter: 1000}}, "scaling in float32": inFloat32{ot.Scaling{Eps: eps, MaxIter: 300}},
 		} {
 			plan, err := s.Solve(ctx, p)
 			if err != nil {
