@@ -2,6 +2,8 @@ package device
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -30,7 +32,7 @@ type Array struct {
 }
 
 // New returns an array of unknown contents. It panics on a negative size; without memory it returns an array that no
-// operation will touch, and the device holds ErrMemory.
+// operation will touch, and the device holds ErrMemory; after Recover using that array panics.
 func (d *Device) New(t DType, shape ...int) *Array {
 	a := &Array{d: d, t: backend.Tensor{Type: t, Shape: slices.Clone(shape)}}
 	for _, s := range shape {
@@ -41,8 +43,11 @@ func (d *Device) New(t DType, shape ...int) *Array {
 	if d.track {
 		a.made = caller()
 	}
-	d.do("New", func() (err error) {
-		a.t.Mem, err = d.b.Alloc(a.bytes())
+	d.do("New", func() error {
+		bytes, err := size(t, shape)
+		if err == nil {
+			a.t.Mem, err = d.b.Alloc(bytes)
+		}
 		return err
 	})
 	if a.t.Mem == nil {
@@ -55,6 +60,21 @@ func (d *Device) New(t DType, shape ...int) *Array {
 		d.scopes[n-1].arrays = append(d.scopes[n-1].arrays, a)
 	}
 	return a
+}
+
+// size is the bytes of an array, or ErrMemory where they are more than a number holds.
+func size(t DType, shape []int) (int64, error) {
+	bytes := uint64(t.Size())
+	for _, s := range shape {
+		over, product := bits.Mul64(bytes, uint64(s))
+		if bytes = product; over > 0 || bytes > math.MaxInt64 {
+			if slices.Contains(shape, 0) {
+				return 0, nil
+			}
+			return 0, fmt.Errorf("%v%v: %w", t, shape, ErrMemory)
+		}
+	}
+	return int64(bytes), nil
 }
 
 // Zeros returns an array of zeros.
@@ -163,7 +183,7 @@ func (a *Array) Free() {
 	if a == nil {
 		return
 	}
-	a.use("Free")
+	a.alive("Free")
 	if a.owner != nil {
 		panic("device: Free: a view cannot be freed, only the array that it views")
 	}
@@ -254,6 +274,7 @@ func (a *Array) view(t backend.Tensor) *Array {
 
 // Clone is a new array with the same elements.
 func (a *Array) Clone() *Array {
+	a.use("Clone")
 	c := a.d.New(a.t.Type, a.t.Shape...)
 	Convert(c, a)
 	return c
@@ -269,8 +290,16 @@ func (a *Array) String() string {
 
 func (a *Array) bytes() int64 { return int64(a.Len()) * int64(a.t.Type.Size()) }
 
-// use panics on an array that is gone.
+// use panics on an array that is gone, or never was and whose device has recovered from that.
 func (a *Array) use(op string) {
+	a.alive(op)
+	if a.t.Mem == nil && !slices.Contains(a.t.Shape, 0) && a.d.Err() == nil {
+		panic(fmt.Sprintf("device: %s: %v%v has no memory: the device had failed when it was made", op, a.t.Type, a.t.Shape))
+	}
+}
+
+// alive panics on an array that was freed.
+func (a *Array) alive(op string) {
 	if a.freed || a.owner != nil && a.owner.freed {
 		where := ""
 		if a.made != "" {

@@ -39,7 +39,7 @@ func Fill(dst *Array, value float64) {
 	c.do(func() error { return dst.d.b.Fill(dst.t, value) })
 }
 
-// Map is dst = f(x) with parameter p; dst may be x.
+// Map is dst = f(x) with parameter p; dst may be x. NaN passes through every function but Step, where it may become 0.
 func Map(dst, x *Array, f Unary, p float64) {
 	c := check("Map", dst).float(x).like(x)
 	if f >= backend.NumUnary {
@@ -70,10 +70,10 @@ func Mul(dst, a, b *Array) { combine("Mul", dst, a, b, backend.Mul) }
 // Div is dst = a/b.
 func Div(dst, a, b *Array) { combine("Div", dst, a, b, backend.Div) }
 
-// Max is the larger of a and b.
+// Max is the larger of a and b; NaN if either is.
 func Max(dst, a, b *Array) { combine("Max", dst, a, b, backend.Max) }
 
-// Min is the smaller of a and b.
+// Min is the smaller of a and b; NaN if either is.
 func Min(dst, a, b *Array) { combine("Min", dst, a, b, backend.Min) }
 
 func combine(op string, dst, a, b *Array, f Binary) {

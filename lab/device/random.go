@@ -26,7 +26,8 @@ func (s *Stream) Seek(seed, position uint64) {
 	s.state.SetInts([]int32{int32(uint32(seed)), int32(uint32(seed >> 32)), int32(uint32(position)), int32(uint32(position >> 32))})
 }
 
-// Uniform fills dst with numbers uniform in (lo, hi), 24 bits each, and moves the stream on.
+// Uniform fills dst with numbers uniform between lo and hi, 24 bits each, and moves the stream on. Rounding may
+// reach lo or hi, but not 0 or 1 where those are lo and hi.
 func (s *Stream) Uniform(dst *Array, lo, hi float64) {
 	c := check("Uniform", dst).float().ints(s.state)
 	c.do(func() error { return dst.d.b.Uniform(dst.t, s.state.t, lo, hi) })

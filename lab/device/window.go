@@ -73,6 +73,7 @@ func (c args) patches(col, x *Array, w Window) {
 func MaxPool(y, index, x *Array, w Window) {
 	c := check("MaxPool", y).float(x).ints(index).like(index)
 	c.pool(y, x, w)
+	c.inside(y, x, w.full())
 	c.do(func() error { return y.d.b.MaxPool(y.t, index.t, x.t, w.full()) })
 }
 
@@ -105,6 +106,27 @@ func (c args) pool(y, x *Array, w Window) {
 	for i := range 2 {
 		if f.Pad[i] > f.Dilation[i]*(f.Kernel[i]-1) {
 			c.fail("window %+v: padding must be less than the window", w)
+		}
+	}
+}
+
+// inside refuses windows whose every element is in the padding, which have no maximum: with dilation a window can
+// straddle the plane.
+func (c args) inside(y, x *Array, f backend.Window) {
+	for axis := range 2 {
+		n, out := x.t.Shape[2+axis], y.t.Shape[2+axis]
+		if f.Pad[axis] == 0 || f.Dilation[axis] == 1 {
+			continue
+		}
+		for o := range out {
+			hit := false
+			for i := range f.Kernel[axis] {
+				at := o*f.Stride[axis] - f.Pad[axis] + i*f.Dilation[axis]
+				hit = hit || 0 <= at && at < n
+			}
+			if !hit {
+				c.fail("window %+v, element %d of axis %d: lies wholly in the padding", f, o, 2+axis)
+			}
 		}
 	}
 }
