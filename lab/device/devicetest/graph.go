@@ -1,0 +1,114 @@
+package devicetest
+
+import (
+	"errors"
+	"testing"
+
+	"coupling/lab/device"
+)
+
+// trainer is a small training step with noise, intermediates and a counter, all on the device.
+type trainer struct {
+	d                *device.Device
+	w, g, m, v, t, x *device.Array
+	noise            *device.Stream
+}
+
+func newTrainer(d *device.Device) *trainer {
+	const n = 33
+	r := &trainer{d: d, noise: d.Stream(7)}
+	r.w, r.g, r.m, r.v = d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n)
+	r.t, r.x = d.FromInts([]int32{0}, 1), d.Zeros(device.Float32, n, n)
+	device.Fill(r.w, 0.1)
+	return r
+}
+
+// step is one of training: g = tanh(w·x + noise), clipped, then Adam.
+func (r *trainer) step() {
+	scope := r.d.Scope()
+	defer scope.Close()
+	r.noise.Normal(r.x, 0, 1)
+	y := r.w.Like()
+	device.Gemm(y, 1, r.w.N(), r.x.T(), 0)
+	device.Map(y, y, device.Tanh, 0)
+	norm := r.d.New(device.Float32, 1, 33)
+	device.Reduce(norm, y, device.Norm)
+	device.Div(r.g, y, norm)
+	device.ClipRows(r.g, r.g, 0.5)
+	device.StepAdam(r.w, r.g, r.m, r.v, r.t, device.Adam{Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8})
+}
+
+func (r *trainer) free() {
+	for _, a := range []*device.Array{r.w, r.g, r.m, r.v, r.t, r.x} {
+		a.Free()
+	}
+	r.noise.Free()
+}
+
+// graphs: a recording does once when recorded, again at each Launch, what the operations do, random numbers moving on.
+func graphs(t *testing.T, open func(testing.TB) *device.Device) {
+	d := open(t)
+	defer closed(t, d)
+	const again = 4
+	plain, recorded := newTrainer(d), newTrainer(d)
+	defer plain.free()
+	defer recorded.free()
+	for range 1 + again {
+		plain.step()
+	}
+	before, _, _ := d.Live()
+	g := d.Record(recorded.step)
+	for range again {
+		g.Launch()
+	}
+	for _, pair := range [][2]*device.Array{{plain.w, recorded.w}, {plain.m, recorded.m}, {plain.x, recorded.x}, {plain.t, recorded.t}} {
+		x, err := values(pair[0])
+		y, err2 := values(pair[1])
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		if at := differ(x, y); at >= 0 {
+			t.Errorf("after %d steps [%d] = %v, with the graph %v", 1+again, at, x[at], y[at])
+		}
+	}
+	plain.step() // other work between launches, in memory that the graph gave back
+	g.Launch()
+	x, _ := plain.w.Get32()
+	y, err := recorded.w.Get32()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range x {
+		if x[i] != y[i] {
+			t.Fatalf("after other work [%d] = %v, with the graph %v", i, x[i], y[i])
+		}
+	}
+	g.Close()
+	if now, _, _ := d.Live(); now != before {
+		t.Errorf("%d arrays before, %d after", before, now)
+	}
+	plain.step()
+	if err := d.Sync(); err != nil {
+		t.Error(err)
+	}
+	failedRecord(t, d)
+}
+
+// failedRecord: what fails while it is recorded gives no graph, whose Launch and Close do nothing.
+func failedRecord(t *testing.T, d *device.Device) {
+	a := d.Zeros(device.Float32, 3)
+	defer a.Free()
+	g := d.Record(func() {
+		device.Fill(a, 1)
+		d.New(device.Float64, 1<<44)
+	})
+	if err := d.Recover(); !errors.Is(err, device.ErrMemory) {
+		t.Errorf("a recording without memory: %v", err)
+	}
+	g.Launch()
+	g.Close()
+	device.Fill(a, 2)
+	if x, err := a.Get32(); err != nil || x[0] != 2 {
+		t.Errorf("after a failed recording: %v, %v", x, err)
+	}
+}

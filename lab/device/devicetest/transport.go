@@ -1,0 +1,277 @@
+package devicetest
+
+import (
+	"fmt"
+	"math"
+
+	"coupling/lab/device"
+	"coupling/lab/device/devicetest/internal/ref"
+)
+
+func transport() []scenario {
+	return []scenario{
+		{"LSERows and LSECols", halfSteps},
+		{"LSE of wide costs", wideCosts},
+		{"PlanRows and PlanCols", plans},
+		{"Costs", costs},
+		{"Points", points},
+		{"Points and costs agree", pointsAndCosts},
+	}
+}
+
+// exponents is the roundings of a term e^(u + h − c·inv): inv, the product, two sums, the exponential's own scaling of
+// its argument, and the exponential; then the sum of n terms.
+func exponents(n int) float64 { return 8 + sums(n) }
+
+// weights are n logarithms of weights; each fifth is −Inf, a weight of zero, and all are where none is set.
+func (k *kit) weights(n int, none bool) []float64 {
+	h := k.normals(n, 3)
+	for i := range h {
+		if none || n > 1 && k.rng.IntN(5) == 0 {
+			h[i] = math.Inf(-1)
+		}
+	}
+	return h
+}
+
+// problemSizes are those of sources and targets.
+var problemSizes = [...][2]int{
+	{1, 1}, {1, 7}, {7, 1}, {2, 3}, {33, 31}, {129, 127}, {3, 1025}, {257, 5}, {64, 64}, {0, 5}, {5, 0}, {61, 251},
+}
+
+func halfSteps(k *kit) {
+	for i, s := range problemSizes {
+		k.halfStep(0, s[0], s[1], k.scaled(0.1, 30), false)
+		k.halfStep(1+i%4, s[0], s[1], k.scaled(0.1, 30), false)
+	}
+	k.halfStep(0, 5, 9, 2, true)
+	k.halfStep(129, 3, 5, 2, false)
+	k.halfStep(33, 17, 16, 2, false)
+	k.halfStep(5, 64, 67, 20, false)
+	k.halfStep(0, 33, 67, 0, false) // inv = 0: costs do not count
+}
+
+// halfStep solves batch problems, or one without a batch axis.
+func (k *kit) halfStep(batch, n, m int, inv float64, none bool) {
+	count := max(1, batch)
+	c := k.uniforms(count*n*m, 0, 2)
+	h, g := k.weights(count*m, none), k.weights(count*n, none)
+	shape := func(batch int, sizes ...int) []int {
+		if batch == 0 {
+			return sizes
+		}
+		return append([]int{batch}, sizes...)
+	}
+	what := fmt.Sprintf("%d of %d×%d, inv = %v", batch, n, m, inv)
+	ac, rows, cols := k.put(c, shape(batch, n, m)...), k.dst(shape(batch, n)...), k.dst(shape(batch, m)...)
+	device.LSERows(rows, ac, k.put(h, shape(batch, m)...), inv)
+	device.LSECols(cols, ac, k.put(g, shape(batch, n)...), inv)
+	each := func(width int, f func(p *ref.Plan, b int) ref.Result) func() ref.Result {
+		return func() (all ref.Result) {
+			for b := range count {
+				r := f(&ref.Plan{N: n, M: m, Costs: c[b*n*m : (b+1)*n*m], Inv: inv}, b)
+				all.Value, all.Scale = append(all.Value, r.Value...), append(all.Scale, r.Scale...)
+			}
+			return all
+		}
+	}
+	k.near("LSERows "+what, rows, exponents(m), each(n, func(p *ref.Plan, b int) ref.Result {
+		p.H = h[b*m : (b+1)*m]
+		return p.LSE()
+	}))
+	k.near("LSECols "+what, cols, exponents(n), each(m, func(p *ref.Plan, b int) ref.Result {
+		p.U = g[b*n : (b+1)*n]
+		return p.Flip().LSE()
+	}))
+}
+
+// wideCosts range over a million ε: nearly all terms vanish, and what is left must not overflow, be it far above or far
+// below zero. The scale knows what float32 loses of c·inv.
+func wideCosts(k *kit) {
+	for _, inv := range []float64{1, 1e3, 1e6} {
+		for _, shift := range []float64{0, -1e4, 1e4} {
+			const n, m = 33, 129
+			c, h := k.uniforms(n*m, 0, 1), k.uniforms(m, shift, shift+5)
+			out, ac := k.dst(n), k.put(c, n, m)
+			device.LSERows(out, ac, k.put(h, m), inv)
+			p := &ref.Plan{N: n, M: m, Costs: c, H: h, Inv: inv}
+			k.near(fmt.Sprintf("LSERows, inv = %v, h about %v", inv, shift), out, exponents(m), p.LSE)
+			g := k.uniforms(n, shift, shift+5)
+			out = k.dst(m)
+			device.LSECols(out, ac, k.put(g, n), inv)
+			k.near(fmt.Sprintf("LSECols, inv = %v, g about %v", inv, shift), out, exponents(n),
+				(&ref.Plan{N: n, M: m, Costs: c, U: g, Inv: inv}).Flip().LSE)
+		}
+	}
+}
+
+// balanced is u so that the rows of the plan sum to one: what potentials are after half a step.
+func (k *kit) balanced(p *ref.Plan) []float64 {
+	u := p.LSE().Value
+	for i, v := range u {
+		if u[i] = k.round(-v); math.IsInf(v, -1) {
+			u[i] = 0
+		}
+	}
+	return u
+}
+
+func plans(k *kit) {
+	for i, s := range problemSizes {
+		n, m := s[0], s[1]
+		width := []int{1, 2, 3, 17}[i%4]
+		p := &ref.Plan{N: n, M: m, Costs: k.uniforms(n*m, 0, 2), H: k.weights(m, i == 4), Inv: k.scaled(0.1, 20)}
+		p.U = k.balanced(p)
+		if n > 2 {
+			p.U[1] = math.Inf(-1)
+		}
+		what := fmt.Sprintf(" %d×%d by %d", n, m, width)
+		v, w := k.normals(m*width, 1), k.normals(n*width, 1)
+		ac, au, ah := k.put(p.Costs, n, m), k.put(p.U, n), k.put(p.H, m)
+		rows, cols := k.dst(n, width), k.dst(m, width)
+		device.PlanRows(rows, ac, au, ah, k.put(v, m, width), p.Inv)
+		k.near("PlanRows"+what, rows, exponents(m), func() ref.Result { return p.Apply(v, width) })
+		device.PlanCols(cols, ac, au, ah, k.put(w, n, width), p.Inv)
+		k.near("PlanCols"+what, cols, exponents(n), func() ref.Result { return p.Flip().Apply(w, width) })
+	}
+}
+
+// dimensions have kernels of their own, or none.
+var dimensions = [...]int{1, 2, 3, 5, 8, 17, 64, 100}
+
+// costKinds are |x−y|², |x−y|₁ and a mixture.
+var costKinds = [...]device.Cost{{Square: 1}, {Abs: 1}, {Square: 0.5, Abs: 1.25}}
+
+// costs: differences, products, a sum over coordinates.
+func costs(k *kit) {
+	for _, d := range dimensions {
+		for i, cost := range costKinds {
+			n, m := k.size(1, 67), k.size(1, 129)
+			x, y := k.normals(n*d, 1), k.normals(m*d, 1)
+			copy(y, x[:min(len(x), len(y), d)]) // one pair at distance 0
+			out := k.dst(n, m)
+			device.Costs(out, k.put(x, n, d), k.put(y, m, d), cost)
+			k.near(fmt.Sprintf("Costs %d×%d, d = %d, %+v", n, m, d, cost), out, 8+sums(d), func() ref.Result {
+				r := ref.Result{Value: ref.Costs(x, y, d, cost)}
+				r.Scale = k.costScale(r.Value, x, y, d, costKinds[i])
+				return r
+			})
+		}
+	}
+}
+
+// costScale is the size of costs: their own, or in many dimensions |x|² + |y|², since there products of matrices may
+// make them.
+func (k *kit) costScale(costs, x, y []float64, d int, c device.Cost) []float64 {
+	n, m := len(x)/d, len(y)/d
+	scale := append([]float64(nil), costs...)
+	if d < expanded {
+		return scale
+	}
+	for i := range n {
+		for j := range m {
+			a, _ := ref.ReduceAll(x[i*d:(i+1)*d], device.SumSquares)
+			b, _ := ref.ReduceAll(y[j*d:(j+1)*d], device.SumSquares)
+			scale[i*m+j] += c.Square * (a + b)
+		}
+	}
+	return scale
+}
+
+// expanded is the dimension from which |x|² + |y|² − 2xy may stand for |x−y|².
+const expanded = 1 << 30
+
+// points takes every matrix-free kernel in every kind of dimension.
+func points(k *kit) {
+	for i, d := range dimensions {
+		for j, cost := range costKinds {
+			s := [][2]int{{33, 67}, {129, 31}, {1, 257}, {7, 1}, {5, 3}, {64, 127}}[(i+2*j)%6]
+			k.point(s[0], s[1], d, cost, 1/k.scaled(0.05, 1), 0)
+		}
+	}
+	for _, s := range [][2]int{{0, 3}, {3, 0}, {257, 251}, {2, 1025}} {
+		k.point(s[0], s[1], 2, costKinds[0], 10, 0)
+	}
+	k.point(33, 129, 3, costKinds[0], 1e6, 0) // costs of a million ε
+	k.point(17, 33, 2, costKinds[0], 5, 100)  // clouds far from the origin
+	k.point(17, 33, 64, costKinds[0], 0.2, 10)
+}
+
+// point compares all kernels on one pair of clouds, shift from the origin.
+func (k *kit) point(n, m, d int, cost device.Cost, inv, shift float64) {
+	x, y := k.normals(n*d, 1), k.normals(m*d, 1)
+	for i := range x {
+		x[i] = k.round(x[i]/math.Sqrt(float64(d)) + shift)
+	}
+	for i := range y {
+		y[i] = k.round(y[i]/math.Sqrt(float64(d)) + shift)
+	}
+	if len(y) >= d && len(x) >= d {
+		copy(y, x[:d]) // |x−y|₁ has its kink
+	}
+	p := &ref.Plan{N: n, M: m, Costs: ref.Costs(x, y, d, cost), H: k.weights(m, false), Inv: inv, Slack: 1 + math.Sqrt(float64(d))}
+	p.U = k.balanced(p)
+	what := fmt.Sprintf(" %d×%d, d = %d, %+v, inv = %.3g, at %v", n, m, d, cost, inv, shift)
+	ax, ay, au, ah := k.put(x, n, d), k.put(y, m, d), k.put(p.U, n), k.put(p.H, m)
+	c := exponents(m)
+
+	out := k.dst(n)
+	device.PointLSE(out, ax, ay, ah, cost, inv)
+	k.near("PointLSE"+what, out, c, func() ref.Result {
+		half := *p
+		half.U = nil
+		return half.LSE()
+	})
+
+	mass := k.dst(n, 1)
+	device.PointApply(mass, ax, ay, au, ah, k.put(repeated(1, m), m, 1), cost, inv)
+	k.near("PointApply, mass,"+what, mass, c, func() ref.Result { return p.Apply(repeated(1, m), 1) })
+	centre := k.dst(n, d)
+	device.PointApply(centre, ax, ay, au, ah, ay, cost, inv)
+	k.near("PointApply, barycentre,"+what, centre, c, func() ref.Result { return p.Apply(y, d) })
+
+	total := k.dst(n)
+	device.PointCost(total, ax, ay, au, ah, cost, inv)
+	k.near("PointCost"+what, total, c+p.Slack, p.Cost)
+
+	r, s := k.normals(n, 1), k.normals(m, 1)
+	ar, as := k.put(r, n), k.put(s, m)
+	for _, linear := range []bool{false, true} {
+		grad := k.dst(n, d)
+		device.PointGrad(grad, ax, ay, au, ah, ar, as, cost, inv, linear)
+		k.near(fmt.Sprintf("PointGrad%s, linear %v", what, linear), grad, c+2*p.Slack,
+			func() ref.Result { return p.Grad(x, y, d, cost, r, s, linear) })
+	}
+}
+
+// pointsAndCosts: kernels that make costs and kernels that read them give the same, on one device.
+func pointsAndCosts(k *kit) {
+	for _, d := range dimensions {
+		const n, m = 35, 61
+		x, y, h := k.normals(n*d, 1), k.normals(m*d, 1), k.weights(m, false)
+		cost, inv := costKinds[d%len(costKinds)], 1/float64(d)
+		ax, ay, ah, c := k.put(x, n, d), k.put(y, m, d), k.put(h, m), k.dst(n, m)
+		device.Costs(c, ax, ay, cost)
+		dense, free := k.dst(n), k.dst(n)
+		device.LSERows(dense, c, ah, inv)
+		device.PointLSE(free, ax, ay, ah, cost, inv)
+		want, _ := k.take("dense", dense)
+		k.near(fmt.Sprintf("PointLSE and LSERows, d = %d", d), free, 2*exponents(m), func() ref.Result {
+			p := &ref.Plan{N: n, M: m, Costs: ref.Costs(x, y, d, cost), H: h, Inv: inv, Slack: 1 + math.Sqrt(float64(d))}
+			return ref.Result{Value: want, Scale: p.LSE().Scale}
+		})
+		v, u := k.normals(m*3, 1), k.normals(n, 0.1)
+		for i := range u {
+			u[i] = k.round(u[i] - want[i])
+		}
+		au, av := k.put(u, n), k.put(v, m, 3)
+		rows, apply := k.dst(n, 3), k.dst(n, 3)
+		device.PlanRows(rows, c, au, ah, av, inv)
+		device.PointApply(apply, ax, ay, au, ah, av, cost, inv)
+		held, _ := k.take("held", rows)
+		k.near(fmt.Sprintf("PointApply and PlanRows, d = %d", d), apply, 2*exponents(m), func() ref.Result {
+			p := &ref.Plan{N: n, M: m, Costs: ref.Costs(x, y, d, cost), U: u, H: h, Inv: inv, Slack: 1 + math.Sqrt(float64(d))}
+			return ref.Result{Value: held, Scale: p.Apply(v, 3).Scale}
+		})
+	}
+}
