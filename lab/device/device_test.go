@@ -1,0 +1,114 @@
+package device_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"coupling/lab/device"
+	"coupling/lab/device/cpu"
+	"coupling/lab/device/devicetest"
+)
+
+// opener opens a CPU.
+func opener(c device.CPU) func(testing.TB) *device.Device {
+	return func(t testing.TB) *device.Device {
+		t.Helper()
+		d, err := c.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+}
+
+// instructionSets are those of this machine, the best first.
+func instructionSets() (all []cpu.ISA) {
+	for _, isa := range []cpu.ISA{cpu.AVX512, cpu.AVX2, cpu.Generic} {
+		if d, err := (device.CPU{ISA: isa}).Open(); err == nil {
+			d.Close()
+			all = append(all, isa)
+		}
+	}
+	return all
+}
+
+// TestCPU holds every instruction set to the references.
+func TestCPU(t *testing.T) {
+	for i, isa := range instructionSets() {
+		if testing.Short() && i > 0 {
+			break
+		}
+		t.Run(isa.String(), func(t *testing.T) {
+			devicetest.Run(t, opener(device.CPU{ISA: isa, Workers: 2}))
+		})
+	}
+}
+
+// TestWorkers demands the same bits of 1, 2 and 5 workers, and of as many as there are processors.
+func TestWorkers(t *testing.T) {
+	for i, isa := range instructionSets() {
+		if testing.Short() && i > 0 {
+			break
+		}
+		one := opener(device.CPU{ISA: isa, Workers: 1})(t)
+		for _, workers := range []int{2, 5, 0} {
+			t.Run(fmt.Sprintf("%v/%d", isa, workers), func(t *testing.T) {
+				many := opener(device.CPU{ISA: isa, Workers: workers})(t)
+				devicetest.Same(t, one, many)
+				if err := many.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if err := one.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestInstructionSetsAgree compares instruction sets with one another.
+func TestInstructionSetsAgree(t *testing.T) {
+	sets := instructionSets()
+	if testing.Short() || len(sets) < 2 {
+		t.Skip("needs two instruction sets, and is not for -short")
+	}
+	a, b := opener(device.CPU{ISA: sets[0]})(t), opener(device.CPU{ISA: sets[len(sets)-1]})(t)
+	devicetest.Compare(t, a, b)
+	for _, d := range []*device.Device{a, b} {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestOnDevice holds the device that COUPLING_DEVICE names to the references, and compares it with the CPU.
+func TestOnDevice(t *testing.T) {
+	name := os.Getenv("COUPLING_DEVICE")
+	if name == "" {
+		if d, err := (device.CUDA{}).Open(); err != nil {
+			t.Skipf("no GPU here, and COUPLING_DEVICE is not set: %v", err)
+		} else if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		name = "cuda:0"
+	}
+	open := func(t testing.TB) *device.Device {
+		d, err := device.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%v: %s", d, d.Info().Detail)
+		return d
+	}
+	t.Run("Run", func(t *testing.T) { devicetest.Run(t, open) })
+	t.Run("Like the CPU", func(t *testing.T) {
+		a, b := open(t), opener(device.CPU{})(t)
+		devicetest.Compare(t, a, b)
+		for _, d := range []*device.Device{a, b} {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

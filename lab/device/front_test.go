@@ -1,0 +1,180 @@
+package device_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device"
+)
+
+// Wrong arguments panic before anything is done, and the message names the operation.
+func TestWrongArguments(t *testing.T) {
+	d := opener(device.CPU{})(t)
+	defer d.Scope().Close()
+	f := func(shape ...int) *device.Array { return d.Zeros(device.Float32, shape...) }
+	g := func(shape ...int) *device.Array { return d.Zeros(device.Float64, shape...) }
+	i := func(shape ...int) *device.Array { return d.Zeros(device.Int32, shape...) }
+	s := d.Stream(1)
+	window := device.SquareWindow(3, 1, 1)
+	seven := []int{1, 1, 1, 1, 1, 1, 1}
+	calls := map[string][]func(){
+		"New":     {func() { d.New(device.Float32, 2, -1) }},
+		"Reshape": {func() { f(6).Reshape(4) }, func() { f(6).Reshape(-1, 4) }, func() { f(6).Reshape(-1, -1) }, func() { f(0).Reshape(0, -1) }},
+		"Rows":    {func() { f(3).Rows(2, 1) }, func() { f(3).Rows(-1, 1) }, func() { f(3).Rows(0, 4) }, func() { f().Rows(0, 1) }},
+		"fill":    {func() { f(3).Set32(make([]float32, 2)) }, func() { f(3).Set64(make([]float64, 3)) }},
+		"read":    {func() { f(3).Get64() }, func() { i(3).Get32() }, func() { f(3).GetInts() }},
+		"Mat":     {func() { f(3).Mat() }, func() { f(0, 3).Mat() }},
+		"Fill":    {func() { device.Fill(nil, 1) }},
+		"Map": {
+			func() { device.Map(f(3), f(4), device.Exp, 0) }, func() { device.Map(f(3), g(3), device.Exp, 0) },
+			func() { device.Map(i(3), i(3), device.Exp, 0) }, func() { device.Map(f(3), nil, device.Exp, 0) },
+			func() { device.Map(f(3), f(3), device.Step+1, 0) },
+		},
+		"MapVJP": {
+			func() { device.MapVJP(f(3), f(3), f(2), f(3), device.Exp, 0) },
+			func() { device.MapVJP(f(3), f(3), f(3), f(3), device.Step+1, 0) },
+		},
+		"Add": {
+			func() { device.Add(f(3), f(3), f(2)) }, func() { device.Add(f(1), f(3), f(3)) },
+			func() { device.Add(f(3, 1), f(3), f(3, 1)) }, func() { device.Add(f(seven...), f(seven...), f(seven...)) },
+		},
+		"Axpby":   {func() { device.Axpby(f(3), 1, f(3), 1, f(1)) }},
+		"Convert": {func() { device.Convert(f(3), i(3)) }, func() { device.Convert(f(3), f(3, 1)) }},
+		"Permute": {
+			func() { device.Permute(f(3, 2), f(2, 3), 0, 1) }, func() { device.Permute(f(3, 2), f(2, 3), 1, 1) },
+			func() { device.Permute(f(3, 2), f(2, 3), 1) }, func() { device.Permute(f(3, 2), f(2, 3), 1, 2) },
+			func() { device.Permute(f(seven...), f(seven...), 0, 1, 2, 3, 4, 5, 6) },
+		},
+		"Paste": {func() { device.Paste(f(3, 2), f(2, 2), 0, 2) }, func() { device.Paste(f(3, 2), f(2, 1), 0, 0) }, func() { device.Paste(f(3), f(1), 1, 0) }},
+		"Cut":   {func() { device.Cut(f(2), f(3), 0, -1) }, func() { device.Cut(f(4), f(3), 0, 0) }},
+		"Gather": {
+			func() { device.Gather(f(2, 3), f(4, 2), i(2)) }, func() { device.Gather(f(2, 3), f(4, 3), i(3)) },
+			func() { device.Gather(f(2, 3), f(4, 3), f(2)) },
+		},
+		"Scatter": {func() { device.Scatter(f(4, 3), f(2, 3), i(2, 1)) }},
+		"Reduce": {
+			func() { device.Reduce(f(2), f(3), device.Sum) }, func() { device.Reduce(f(1), f(3, 1), device.Sum) },
+			func() { device.Reduce(f(1), f(3), device.LogSumExp+1) },
+		},
+		"ReduceDot":    {func() { device.ReduceDot(f(1), f(3), f(1)) }},
+		"Normalise":    {func() { device.Normalise(f(3, 2), f(3, 2), f(3, 2, 1), f(3, 1)) }},
+		"NormaliseVJP": {func() { device.NormaliseVJP(f(3, 2), f(3, 2), f(3, 2), f(3, 1), f(2, 1), f(3, 1)) }},
+		"Gemm": {
+			func() { device.Gemm(f(2, 3), 1, f(2, 4).N(), f(4, 3).T(), 0) }, func() { device.Gemm(f(6), 1, f(6).N(), f(6).N(), 0) },
+			func() { device.Gemm(f(2, 2, 2), 1, f(3, 2, 2).N(), f(2, 2, 2).N(), 0) },
+			func() { device.Gemm(f(2, 2), 1, f(1, 2, 2).N(), f(2, 2).N(), 0) },
+			func() { device.Gemm(f(2, 2), 1, device.Factor{}, f(2, 2).N(), 0) },
+		},
+		"Im2col": {func() { device.Im2col(f(1, 9, 8), f(1, 1, 3, 3), window) }},
+		"Col2im": {func() { device.Col2im(f(1, 1, 3), f(1, 9, 9), window) }},
+		"window": {func() { device.SquareWindow(4, 1, 0).Out(3, 5) }, func() { device.SquareWindow(2, 1, -1).Out(3, 5) }},
+		"MaxPool": {
+			func() { device.MaxPool(f(1, 1, 3, 3), i(1, 1, 3, 2), f(1, 1, 3, 3), window) },
+			func() { device.MaxPool(f(1, 1, 7, 7), i(1, 1, 7, 7), f(1, 1, 3, 3), device.SquareWindow(3, 1, 3)) },
+			func() { // the two elements of the only window straddle the plane
+				w := device.Window{Kernel: [2]int{2, 1}, Pad: [2]int{1, 0}, Dilation: [2]int{3, 1}}
+				device.MaxPool(f(1, 1, 1, 2), i(1, 1, 1, 2), f(1, 1, 2, 2), w)
+			},
+		},
+		"AvgPool":  {func() { device.AvgPool(f(1, 1, 3, 3), f(1, 2, 3, 3), window) }},
+		"Nearest":  {func() { device.Nearest(f(1, 2, 3, 3), f(1, 1, 3, 3)) }, func() { device.Nearest(f(1, 1, 3, 3), f(1, 1, 0, 3)) }},
+		"Bilinear": {func() { device.Bilinear(f(1, 1, 9), f(1, 1, 3, 3), true) }},
+		"Uniform":  {func() { s.Uniform(i(3), 0, 1) }},
+		"Normal":   {func() { s.Normal(nil, 0, 1) }},
+		"CrossEntropy": {
+			func() { device.CrossEntropy(f(3), f(3, 2), f(3, 2), i(2)) }, func() { device.CrossEntropy(f(3, 1), f(3, 2), f(3, 2), i(3)) },
+			func() { device.CrossEntropy(f(3), f(3, 2), f(3, 2), f(3)) },
+		},
+		"ClipRows": {
+			func() { device.ClipRows(f(3, 2), f(3, 2), 0) }, func() { device.ClipRows(f(6), f(6), 1) },
+			func() { device.ClipRows(f(3, 2), f(3, 2), -1) },
+		},
+		"StepAdam": {func() { device.StepAdam(f(3), f(3), f(3), f(3), i(2), device.Adam{}) }, func() { device.StepAdam(f(3), f(3), f(2), f(3), i(1), device.Adam{}) }},
+		"StepSGD":  {func() { device.StepSGD(f(3), g(3), f(3), device.SGD{}) }},
+		"EMA":      {func() { device.EMA(f(3), f(1), 0.9) }},
+		"LSERows":  {func() { device.LSERows(f(2), f(2, 3), f(2), 1) }, func() { device.LSERows(f(2), f(6), f(3), 1) }, func() { device.LSERows(f(2), f(4, 2, 3), f(4, 3), 1) }},
+		"LSECols":  {func() { device.LSECols(f(2), f(2, 3), f(2), 1) }},
+		"PlanRows": {func() { device.PlanRows(f(2, 1), f(2, 3), f(2), f(3), f(2, 1), 1) }},
+		"PlanCols": {func() { device.PlanCols(f(3, 1), f(2, 3), f(2), f(3), f(3, 1), 1) }},
+		"Costs":    {func() { device.Costs(f(2, 3), f(2, 4), f(3, 5), device.Cost{Square: 1}) }},
+		"PointLSE": {func() { device.PointLSE(f(2), f(2, 4), f(3, 4), f(2), device.Cost{}, 1) }},
+		"PointApply": {
+			func() { device.PointApply(f(2, 1), f(2, 4), f(3, 4), f(2), f(3), f(2, 1), device.Cost{}, 1) },
+		},
+		"PointGrad": {func() { device.PointGrad(f(2, 3), f(2, 4), f(3, 4), f(2), f(3), f(2), f(3), device.Cost{}, 1, true) }},
+		"PointCost": {func() { device.PointCost(f(3), f(2, 4), f(3, 4), f(2), f(3), device.Cost{}, 1) }},
+	}
+	for op, wrong := range calls {
+		for n, call := range wrong {
+			message := panicOf(call)
+			if !strings.HasPrefix(message, "device: ") || !strings.Contains(message, op) {
+				t.Errorf("%s, call %d: panic %q: must name the operation", op, n, message)
+			}
+		}
+	}
+	if err := d.Err(); err != nil {
+		t.Errorf("mistakes of the program are no errors of the device: %v", err)
+	}
+}
+
+func panicOf(f func()) (message string) {
+	defer func() { message = fmt.Sprint(recover()) }()
+	f()
+	return ""
+}
+
+func TestOpen(t *testing.T) {
+	for _, name := range []string{"gpu", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "CPU"} {
+		if d, err := device.Open(name); err == nil || !strings.Contains(err.Error(), "must be auto, cpu, cuda or cuda:N") {
+			t.Errorf("%q: %v, %v", name, d, err)
+		}
+	}
+	t.Setenv("COUPLING_DEVICE", "cpu")
+	for _, name := range []string{"cpu", ""} {
+		d, err := device.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Info().Kind != "cpu" || d.Note() != "" || !strings.HasPrefix(d.String(), "cpu (") {
+			t.Errorf("%q: %v, note %q", name, d, d.Note())
+		}
+		d.Close()
+	}
+	t.Setenv("COUPLING_DEVICE", "")
+	d, err := device.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if cpu := d.Info().Kind == "cpu"; cpu != strings.Contains(d.Note(), "auto took the cpu") {
+		t.Errorf("auto gave %v, note %q: must say so where it is the cpu", d, d.Note())
+	}
+}
+
+// Matrices come and go whatever their stride; floats of either type.
+func TestMatrices(t *testing.T) {
+	d := opener(device.CPU{})(t)
+	defer d.Scope().Close()
+	whole := mat.NewDense(3, 4, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+	part := whole.Slice(1, 3, 1, 3).(*mat.Dense)
+	for _, dtype := range []device.DType{device.Float32, device.Float64} {
+		a := d.FromDense(dtype, part)
+		back, err := a.Mat()
+		if err != nil || !mat.Equal(back, part) || a.Type() != dtype {
+			t.Errorf("%v became %v, %v", part, back, err)
+		}
+		a.SetFloats([]float64{1, 2, 3, 4})
+		if x, err := a.Float64s(); err != nil || x[3] != 4 {
+			t.Errorf("got %v, %v", x, err)
+		}
+		if a.Dim(0) != 2 || a.Dim(-1) != 2 || a.Rank() != 2 || a.Len() != 4 || a.Device() != d {
+			t.Errorf("%v", a)
+		}
+	}
+	if got, want := d.New(device.Float32, 2, 3).String(), "float32[2 3] on cpu"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
