@@ -1,0 +1,132 @@
+package cuda
+
+import "coupling/lab/device/internal/backend"
+
+// What the kernel pairs writes, as tiles.cu numbers it.
+const (
+	pairCosts = iota
+	pairPlan
+	pairCost
+	pairBracket
+	pairLinear
+)
+
+// pairs writes rows of pairs, those of x from row lo on.
+func (g *gpu) pairs(w, x, y, u, h, r, s backend.Tensor, lo int, c backend.Cost, inv float64, what int) error {
+	n, m := w.Shape[0], w.Shape[1]
+	if n*m == 0 {
+		return nil
+	}
+	size := grid{x: (m + 63) / 64, y: min((n+63)/64, 65535)}
+	return g.launch("tiles", "pairs"+suffix(w.Type), size, array(w), array(rowsOf(x, lo, lo+n)), array(y), array(rowsOf(u, lo, lo+n)), array(h),
+		array(rowsOf(r, lo, lo+n)), array(s), i64(n), i64(m), i64(x.Shape[1]), record(&cost{c.Square, c.Abs, inv}), i32(what))
+}
+
+// rowsOf is the rows lo to hi of a tensor.
+func rowsOf(t backend.Tensor, lo, hi int) backend.Tensor {
+	if t.Mem == nil {
+		return t
+	}
+	inner := 1
+	for _, s := range t.Shape[1:] {
+		inner *= s
+	}
+	t.Offset += lo * inner
+	t.Shape = append([]int{hi - lo}, t.Shape[1:]...)
+	return t
+}
+
+// chunkBytes bounds what is held of a plan at a time. The order of sums does not depend on it: rows are whole.
+const chunkBytes = 256 << 20
+
+// inRows runs f over chunks of the rows of x, with scratch memory for each chunk's pairs with y.
+func (g *gpu) inRows(x, y backend.Tensor, t backend.DType, f func(lo, hi int, w backend.Tensor) error) error {
+	return g.do(func() error { return g.chunks(x.Shape[0], y.Shape[0], t, f) })
+}
+
+func (g *gpu) chunks(n, m int, t backend.DType, f func(lo, hi int, w backend.Tensor) error) error {
+	rows := min(n, max(64, chunkBytes/(max(m, 1)*t.Size())))
+	if n == 0 {
+		return nil
+	}
+	held, err := g.alloc(int64(rows) * int64(m) * int64(t.Size()))
+	if err != nil {
+		return err
+	}
+	for lo := 0; lo < n && err == nil; lo += rows {
+		hi := min(lo+rows, n)
+		err = f(lo, hi, backend.Tensor{Mem: held, Type: t, Shape: []int{hi - lo, m}})
+	}
+	return firstOf([]error{err, g.release(held)})
+}
+
+// PlanRows is out_i = Σ_j P_ij v_j with costs held.
+func (g *gpu) PlanRows(out, c, u, h, v backend.Tensor, inv float64) error {
+	n, m, k := c.Shape[0], c.Shape[1], v.Shape[1]
+	return g.do(func() error {
+		if k == 1 {
+			return g.launch("dense", "row_mass"+suffix(out.Type), grid{x: min(n, maxBlocks)}, array(out), array(c), array(u), array(h), array(v),
+				i64(n), i64(m), f64(inv))
+		}
+		return g.chunks(n, m, out.Type, func(lo, hi int, w backend.Tensor) error {
+			if err := g.weights(w, c, u, h, lo, inv); err != nil {
+				return err
+			}
+			to := rowsOf(out, lo, hi)
+			return g.gemm(to, array(w), array(v), newProduct(to, 1, w, false, v, false, 0))
+		})
+	})
+}
+
+// PlanCols is out_j = Σ_i P_ij v_i with costs held.
+func (g *gpu) PlanCols(out, c, u, h, v backend.Tensor, inv float64) error {
+	n, m, k := c.Shape[0], c.Shape[1], v.Shape[1]
+	return g.do(func() error {
+		if out.Len() == 0 {
+			return nil
+		}
+		if k == 1 {
+			return g.colMass(out, c, u, h, v, inv)
+		}
+		if n == 0 {
+			return g.each("elementwise", "fill"+suffix(out.Type), out.Len(), array(out), i64(out.Len()), f64(0))
+		}
+		return g.chunks(n, m, out.Type, func(lo, hi int, w backend.Tensor) error {
+			if err := g.weights(w, c, u, h, lo, inv); err != nil {
+				return err
+			}
+			part, beta := rowsOf(v, lo, hi), 1.0
+			if lo == 0 {
+				beta = 0
+			}
+			return g.gemm(out, array(w), array(part), newProduct(out, 1, w, true, part, false, beta))
+		})
+	})
+}
+
+func (g *gpu) colMass(out, c, u, h, v backend.Tensor, inv float64) error {
+	n, m := c.Shape[0], c.Shape[1]
+	blocks := (m + 127) / 128
+	count, chunk := splits(blocks, n, 16)
+	parts, err := g.alloc(int64(count) * int64(m) * 8)
+	if err != nil {
+		return err
+	}
+	err = g.launch("dense", "col_mass"+suffix(out.Type), grid{x: blocks, y: count}, block(parts), array(c), array(u), array(h), array(v),
+		i64(n), i64(m), i64(chunk), f64(inv))
+	if err == nil {
+		err = g.each("dense", "join_wide"+suffix(out.Type), m, array(out), block(parts), i64(m), i64(count))
+	}
+	return firstOf([]error{err, g.release(parts)})
+}
+
+// weights writes rows of a plan with costs held, those from row lo on.
+func (g *gpu) weights(w, c, u, h backend.Tensor, lo int, inv float64) error {
+	n, m := w.Shape[0], w.Shape[1]
+	if n*m == 0 {
+		return nil
+	}
+	size := grid{x: min((m+255)/256, maxBlocks), y: min(n, 65535)}
+	return g.launch("dense", "weights"+suffix(w.Type), size, array(w), array(rowsOf(c, lo, lo+n)), array(rowsOf(u, lo, lo+n)), array(h),
+		i64(n), i64(m), f64(inv))
+}

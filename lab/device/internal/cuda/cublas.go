@@ -1,0 +1,169 @@
+package cuda
+
+import (
+	"fmt"
+	"os"
+	"unsafe"
+
+	"coupling/lab/device/internal/backend"
+)
+
+// cublas is NVIDIA's matrix products, or nil where the library is not there.
+type cublas struct {
+	g       *gpu
+	lib     *library
+	handle  uintptr
+	version int32
+	space   *memory // its workspace, given so that it allocates none while a stream is captured
+
+	cublasDestroy, cublasSgemm, cublasDgemm, cublasSgemmStridedBatched, cublasDgemmStridedBatched uintptr
+}
+
+// cublasNames are where the library is looked for, the latest first.
+var cublasNames = []string{
+	"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+	"/usr/local/cuda/lib64/libcublas.so.13", "/usr/local/cuda/lib64/libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.11",
+	"/usr/lib/x86_64-linux-gnu/libcublas.so.12", "/usr/lib/x86_64-linux-gnu/libcublas.so.11",
+}
+
+// Math modes: float32 as it is, or factors rounded to TF32 on tensor cores.
+const (
+	cublasDefaultMath = 0
+	cublasTF32Math    = 3
+)
+
+// workspace is what NVIDIA recommends for Hopper; smaller GPUs do with it.
+const workspace = 32 << 20
+
+// openBLAS opens the library that the configuration names, or COUPLING_CUBLAS, or the first there is. Only a library
+// that was named and does not open is an error.
+func (g *gpu) openBLAS() (*cublas, error) {
+	path := g.cfg.CuBLAS
+	if path == "" {
+		path = os.Getenv("COUPLING_CUBLAS")
+	}
+	names := cublasNames
+	switch path {
+	case "none":
+		return nil, nil
+	case "":
+	default:
+		names = []string{path}
+	}
+	lib, err := openLibrary(names)
+	if err != nil {
+		if path == "" {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("cuda: cuBLAS: %w", err)
+	}
+	b := &cublas{g: g, lib: lib}
+	if err := b.prepare(); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *cublas) prepare() error {
+	var create, setStream, setMath, setSpace, getVersion uintptr
+	for _, s := range []struct {
+		to   *uintptr
+		name string
+	}{
+		{&create, "cublasCreate_v2"},
+		{&setStream, "cublasSetStream_v2"},
+		{&setMath, "cublasSetMathMode"},
+		{&setSpace, "cublasSetWorkspace_v2"},
+		{&getVersion, "cublasGetVersion_v2"},
+		{&b.cublasDestroy, "cublasDestroy_v2"},
+		{&b.cublasSgemm, "cublasSgemm_v2"},
+		{&b.cublasDgemm, "cublasDgemm_v2"},
+		{&b.cublasSgemmStridedBatched, "cublasSgemmStridedBatched"},
+		{&b.cublasDgemmStridedBatched, "cublasDgemmStridedBatched"},
+	} {
+		p, err := b.lib.symbol(s.name)
+		if err != nil {
+			return fmt.Errorf("cuda: cuBLAS: %w", err)
+		}
+		*s.to = p
+	}
+	mode := uintptr(cublasDefaultMath)
+	if b.g.cfg.TF32 {
+		mode = cublasTF32Math
+	}
+	if err := b.check("cublasCreate", call(create, uintptr(unsafe.Pointer(&b.handle)))); err != nil {
+		return err
+	}
+	if err := b.check("cublasSetStream", call(setStream, b.handle, b.g.stream)); err != nil {
+		return err
+	}
+	if err := b.check("cublasSetMathMode", call(setMath, b.handle, mode)); err != nil {
+		return err
+	}
+	if err := b.check("cublasGetVersion", call(getVersion, b.handle, uintptr(unsafe.Pointer(&b.version)))); err != nil {
+		return err
+	}
+	var err error
+	if b.space, err = b.g.alloc(workspace); err != nil {
+		return err
+	}
+	return b.check("cublasSetWorkspace", call(setSpace, b.handle, uintptr(b.space.addr), workspace))
+}
+
+func (b *cublas) check(name string, status int32) error {
+	if status == 0 {
+		return nil
+	}
+	return fmt.Errorf("cuda: %s: cuBLAS status %d", name, status)
+}
+
+// String says who multiplies.
+func (b *cublas) String() string {
+	if b == nil {
+		return "own kernels"
+	}
+	tf32 := ""
+	if b.g.cfg.TF32 {
+		tf32 = " in TF32"
+	}
+	return fmt.Sprintf("cuBLAS %d%s (%s)", b.version, tf32, b.lib.path)
+}
+
+// takes says whether the library can do a product.
+func (b *cublas) takes(p *product) bool { return b != nil && p.fits() }
+
+// gemm hands a product to the library, which counts columns first: what is row-major is the transpose there, so that
+// cᵀ = op(b)ᵀ·op(a)ᵀ is asked for.
+func (b *cublas) gemm(c backend.Tensor, pa, pb arg, p *product) error {
+	to := array(c)
+	for _, m := range []*memory{to.mem, pa.mem, pb.mem, b.space} {
+		b.g.touch(m)
+	}
+	// The factors are read from the host's memory before the call returns, in the type of the product.
+	alpha64, beta64 := p.Alpha, p.Beta
+	alpha32, beta32 := float32(p.Alpha), float32(p.Beta)
+	alpha, beta := unsafe.Pointer(&alpha32), unsafe.Pointer(&beta32)
+	plain, batched := b.cublasSgemm, b.cublasSgemmStridedBatched
+	if c.Type == backend.Float64 {
+		alpha, beta = unsafe.Pointer(&alpha64), unsafe.Pointer(&beta64)
+		plain, batched = b.cublasDgemm, b.cublasDgemmStridedBatched
+	}
+	ta, tb := uintptr(p.TransB), uintptr(p.TransA)
+	m, n, k := uintptr(p.N), uintptr(p.M), uintptr(p.K)
+	name, status := "cublasGemm", int32(0)
+	if p.Batch == 1 {
+		status = call(plain, b.handle, ta, tb, m, n, k, uintptr(alpha), uintptr(pb.bits), uintptr(p.LDB),
+			uintptr(pa.bits), uintptr(p.LDA), uintptr(beta), uintptr(to.bits), uintptr(p.LDC))
+	} else {
+		name = "cublasGemmStridedBatched"
+		status = call(batched, b.handle, ta, tb, m, n, k, uintptr(alpha), uintptr(pb.bits), uintptr(p.LDB), uintptr(p.StepB),
+			uintptr(pa.bits), uintptr(p.LDA), uintptr(p.StepA), uintptr(beta), uintptr(to.bits), uintptr(p.LDC), uintptr(p.StepC),
+			uintptr(p.Batch))
+	}
+	b.g.note(name)
+	return b.check(fmt.Sprintf("%s %d×%d×%d", name, p.M, p.N, p.K), status)
+}
+
+func (b *cublas) close() error {
+	return firstOf([]error{b.check("cublasDestroy", call(b.cublasDestroy, b.handle)), b.g.release(b.space)})
+}

@@ -1,0 +1,42 @@
+// Package cuda is an NVIDIA GPU as a device, without cgo and without a toolkit: the driver is opened at run time through
+// purego, the kernels under kernels/ are compiled ahead to PTX, committed and embedded, and the driver compiles them
+// for the GPU when they are first used (and keeps that in its own cache).
+//
+//	b, err := cuda.Open(cuda.Config{})    // the first GPU; an error that wraps backend.ErrNoDevice where there is none
+//	m, err := b.Alloc(4 * n)
+//	t := backend.Tensor{Mem: m, Type: backend.Float32, Shape: []int{n}}
+//	err = b.Upload(t, data)               // []float32
+//	err = b.Map(t, t, backend.Exp, 0)     // launches and returns
+//	err = b.Download(data, t)             // waits, and reports what failed on the way
+//
+// # How it works
+//
+// Everything runs in one stream, in the order of the calls; only Upload, Download, Sync and Close wait. Every call of
+// the driver is checked. An error names the call, the driver's code and the kernel; of a kernel that fails while it
+// runs, which the driver tells only later, the kernels launched since the last wait are named. After such an error the
+// driver's context is lost: every later call gives the same error until the process opens a new one.
+//
+// Contexts belong to OS threads, goroutines do not: each operation pins its thread and makes the context current.
+//
+// Memory is kept by size for the next array of that size (see pool), which makes repeated steps use the same addresses.
+// Memory that was freed while a Graph was recorded is kept for the graph.
+//
+// Matrix products are cuBLAS's where libcublas is found (CUDA 11, 12 or 13), in full float32 unless Config.TF32 is
+// set, and else the kernels of gemm.cu.
+//
+// # Kernels
+//
+// kernels/*.cu are written in a small dialect (kernels/common.h) that Debian's clang-19 compiles to PTX and any C++20
+// compiler to a fake driver (kernels/fake): a library with the driver's entry points whose device is the host, where the
+// threads of a block are fibres, accesses are checked against allocations, work is done when something waits, and
+// failures can be asked for. The tests of this package and of others run on it; see package fakecuda.
+//
+//	apt-get install clang-19
+//	go generate ./lab/device/internal/cuda
+//
+// writes kernels/ptx again. A test compares sums of the sources with those that the PTX was made from.
+//
+// The PTX is version 7.0 for compute capability 8.0: drivers from CUDA 11.4 (470) on, GPUs from Ampere on.
+package cuda
+
+//go:generate go run ./internal/gen

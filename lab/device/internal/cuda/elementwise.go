@@ -1,0 +1,59 @@
+package cuda
+
+import "coupling/lab/device/internal/backend"
+
+// Fill sets every element.
+func (g *gpu) Fill(t backend.Tensor, value float64) error {
+	n := t.Len()
+	return g.do(func() error {
+		return g.each("elementwise", "fill"+suffix(t.Type), n, array(t), i64(n), f64(value))
+	})
+}
+
+// Map is dst = f(x).
+func (g *gpu) Map(dst, x backend.Tensor, f backend.Unary, p float64) error {
+	n := dst.Len()
+	return g.do(func() error {
+		return g.each("elementwise", "map"+suffix(dst.Type), n, array(dst), array(x), i64(n), i32(int(f)), f64(p))
+	})
+}
+
+// MapVJP is dx = f'(x)·dy.
+func (g *gpu) MapVJP(dx, x, y, dy backend.Tensor, f backend.Unary, p float64) error {
+	n := dx.Len()
+	return g.do(func() error {
+		return g.each("elementwise", "map_vjp"+suffix(dx.Type), n, array(dx), array(x), array(y), array(dy), i64(n), i32(int(f)), f64(p))
+	})
+}
+
+// Combine is dst = f(a, b) with broadcasting.
+func (g *gpu) Combine(dst, a, b backend.Tensor, f backend.Binary) error {
+	at := newAxes(dst.Shape, broadcast(a.Shape), broadcast(b.Shape))
+	return g.do(func() error {
+		return g.each("elementwise", "combine"+suffix(dst.Type), int(at.Len), array(dst), array(a), array(b), record(&at), i32(int(f)))
+	})
+}
+
+// Axpby is dst = alpha·x + beta·y.
+func (g *gpu) Axpby(dst backend.Tensor, alpha float64, x backend.Tensor, beta float64, y backend.Tensor) error {
+	n := dst.Len()
+	return g.do(func() error {
+		return g.each("elementwise", "axpby"+suffix(dst.Type), n, array(dst), f64(alpha), array(x), f64(beta), array(y), i64(n))
+	})
+}
+
+// Normalise is y = (x − mean)·rstd.
+func (g *gpu) Normalise(y, x, mean, rstd backend.Tensor) error {
+	at := newAxes(y.Shape, broadcast(mean.Shape), broadcast(rstd.Shape))
+	return g.do(func() error {
+		return g.each("elementwise", "normalise"+suffix(y.Type), int(at.Len), array(y), array(x), array(mean), array(rstd), record(&at))
+	})
+}
+
+// NormaliseVJP is dx = rstd·(dy − m1 − y·m2).
+func (g *gpu) NormaliseVJP(dx, dy, y, rstd, m1, m2 backend.Tensor) error {
+	at := newAxes(dx.Shape, broadcast(rstd.Shape), broadcast(m1.Shape), broadcast(m2.Shape))
+	return g.do(func() error {
+		return g.each("elementwise", "normalise_vjp"+suffix(dx.Type), int(at.Len), array(dx), array(dy), array(y), array(rstd), array(m1), array(m2), record(&at))
+	})
+}

@@ -1,0 +1,45 @@
+package cuda
+
+import (
+	"fmt"
+	"unsafe"
+
+	"coupling/lab/device/internal/backend"
+)
+
+// fault is what a kernel says about an index out of range; the struct Fault of the kernels.
+type fault struct{ set, op, index, at int32 }
+
+const faultSize = 16
+
+// What fault.op numbers.
+var faultOps = [...]string{"Gather", "Scatter", "CrossEntropy"}
+
+// readFault reads and clears what kernels said about indices, if any ran that could.
+func (g *gpu) readFault() error {
+	if !g.mayFault {
+		return nil
+	}
+	g.mayFault = false
+	f := new(fault)
+	code := call(g.cuMemcpyDtoHAsync, uintptr(unsafe.Pointer(f)), uintptr(g.faults.addr), faultSize, g.stream)
+	if err := g.check("cuMemcpyDtoHAsync", code); err != nil {
+		return err
+	}
+	if err := g.check("cuStreamSynchronize", call(g.cuStreamSynchronize, g.stream)); err != nil {
+		return err
+	}
+	if f.set == 0 {
+		return nil
+	}
+	if err := g.zero(g.faults); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s: index = %d at %d", backend.ErrIndex, faultOps[f.op], f.index, f.at)
+}
+
+// zero clears a block.
+func (g *gpu) zero(m *memory) error {
+	g.touch(m)
+	return g.check("cuMemsetD8Async", call(g.cuMemsetD8Async, uintptr(m.addr), 0, uintptr(m.size), g.stream))
+}

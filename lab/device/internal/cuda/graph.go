@@ -1,0 +1,115 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"coupling/lab/device/internal/backend"
+)
+
+// graph is a recording: a captured stream as one launch.
+type graph struct {
+	g      *gpu
+	exec   uintptr
+	uses   []*memory // every block that a kernel in it touches
+	pool   pool      // blocks that were freed while it was recorded
+	faults bool      // it can report a bad index
+}
+
+// captureRelaxed lets the driver allocate memory and load kernels while the stream is captured, neither of which
+// touches the stream.
+const captureRelaxed = 2
+
+// errRecording is what waits cannot do.
+var errRecording = errors.New("cuda: copies to and from the host cannot be recorded")
+
+// Record captures what f launches, and launches it once.
+func (g *gpu) Record(f func() error) (backend.Graph, error) {
+	rec := &graph{g: g}
+	rec.pool.exact = g.pool.exact
+	err := g.do(func() error {
+		if g.record != nil {
+			return errors.New("cuda: a recording is under way")
+		}
+		if err := g.wait(); err != nil { // an index error before the recording is not the recording's
+			return err
+		}
+		err := g.check("cuStreamBeginCapture", call(g.cuStreamBeginCapture, g.stream, captureRelaxed))
+		if err == nil {
+			g.record = rec
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if g.record == rec { // f panicked
+			_ = g.do(func() error { return rec.end(false) })
+		}
+	}()
+	ferr := f()
+	err = g.do(func() error { return errors.Join(ferr, rec.end(ferr == nil)) })
+	if err == nil {
+		err = rec.Launch()
+	}
+	if err != nil {
+		return nil, errors.Join(err, rec.Close())
+	}
+	return rec, nil
+}
+
+// end stops the capture and makes it executable.
+func (r *graph) end(ok bool) error {
+	g := r.g
+	g.record = nil
+	r.faults, g.mayFault = g.mayFault, false
+	var captured uintptr
+	if err := g.check("cuStreamEndCapture", call(g.cuStreamEndCapture, g.stream, uintptr(unsafe.Pointer(&captured)))); err != nil {
+		return fmt.Errorf("%w (recording %v)", err, g.recent)
+	}
+	var err error
+	if ok {
+		err = g.check("cuGraphInstantiateWithFlags", call(g.cuGraphInstantiate, uintptr(unsafe.Pointer(&r.exec)), captured, 0))
+	}
+	return errors.Join(err, g.check("cuGraphDestroy", call(g.cuGraphDestroy, captured)))
+}
+
+// Launch does it again.
+func (r *graph) Launch() error {
+	g := r.g
+	return g.do(func() error {
+		if r.exec == 0 {
+			return errors.New("cuda: the graph is closed")
+		}
+		g.mayFault = g.mayFault || r.faults
+		g.note("a graph")
+		return g.check("cuGraphLaunch", call(g.cuGraphLaunch, r.exec, g.stream))
+	})
+}
+
+// Close ends the graph, after what was launched of it, and gives back the memory that it kept.
+func (r *graph) Close() error {
+	g := r.g
+	return g.do(func() error {
+		var errs []error
+		if r.exec != 0 {
+			errs = append(errs, g.wait(), g.check("cuGraphExecDestroy", call(g.cuGraphExecDestroy, r.exec)))
+		}
+		r.exec = 0
+		for _, kept := range r.pool.free {
+			for _, m := range kept {
+				m.freed = true
+			}
+		}
+		for _, m := range r.uses {
+			if m.refs--; m.refs == 0 && m.freed {
+				m.freed = false
+				errs = append(errs, g.release(m))
+			}
+		}
+		r.uses, r.pool.free = nil, nil
+		return errors.Join(errs...)
+	})
+}

@@ -1,0 +1,253 @@
+// Patches, pooling and resampling of planes of H×W. Every kernel gathers: one thread computes one element of the
+// result, in a fixed order, so that transposes need no atomics. A launch covers fewer than 2^31 elements (the host cuts
+// batches), so indices within it have 32 bits. Floor: what is read and written; im2col reads each pixel once from
+// memory and kh·kw times from the cache.
+#include "common.h"
+
+// Window is planes of h×w, windows over them that give oh×ow, and the divisors of flat indices. Mirrored by the Go type
+// window.
+struct Window {
+  i32 h, w, oh, ow, kh, kw, sh, sw, ph, pw, dh, dw;
+  Div by_w, by_hw, by_ow, by_out, by_kw, by_k, by_sh, by_sw;
+};
+
+struct Pixel {
+  u32 plane;
+  i32 y, x;
+};
+DEV Pixel in_pixel(const Window& g, u32 flat) {
+  u32 plane = split(flat, g.by_hw), y = split(flat, g.by_w);
+  return {plane, (i32)y, (i32)flat};
+}
+DEV Pixel out_pixel(const Window& g, u32 flat) {
+  u32 plane = split(flat, g.by_out), y = split(flat, g.by_ow);
+  return {plane, (i32)y, (i32)flat};
+}
+
+// window_of is which window along an axis has its k-th tap at pixel at, or −1.
+DEV i32 window_of(i32 at, i32 k, i32 dilation, i32 pad, i32 out, const Div& stride) {
+  i32 t = at + pad - k * dilation;
+  if (t < 0) return -1;
+  u32 rest = (u32)t;
+  i32 o = (i32)split(rest, stride);
+  return rest == 0 && o < out ? o : -1;
+}
+
+template <class T> DEV void im2col(Out<T> col, In<T> x, const Window& g, i64 n) {
+  EACH(i, n) {
+    u32 l = (u32)i, row = split(l, g.by_out), plane = split(row, g.by_k), ki = split(row, g.by_kw);
+    u32 oy = split(l, g.by_ow);
+    i32 y = (i32)oy * g.sh - g.ph + (i32)ki * g.dh, xx = (i32)l * g.sw - g.pw + (i32)row * g.dw;
+    bool in = y >= 0 && y < g.h && xx >= 0 && xx < g.w;
+    col[i] = in ? x[(i64)plane * g.h * g.w + y * g.w + xx] : (T)0;
+  }
+}
+
+template <class T> DEV void col2im(Out<T> x, In<T> col, const Window& g, i64 n) {
+  i64 out = (i64)g.oh * g.ow, per = out * g.kh * g.kw;
+  EACH(i, n) {
+    Pixel p = in_pixel(g, (u32)i);
+    T sum = 0;
+    for (i32 ki = 0; ki < g.kh; ki++) {
+      i32 oy = window_of(p.y, ki, g.dh, g.ph, g.oh, g.by_sh);
+      if (oy < 0) continue;
+      for (i32 kj = 0; kj < g.kw; kj++) {
+        i32 ox = window_of(p.x, kj, g.dw, g.pw, g.ow, g.by_sw);
+        if (ox >= 0) sum += col[p.plane * per + (ki * g.kw + kj) * out + (i64)oy * g.ow + ox];
+      }
+    }
+    x[i] = sum;
+  }
+}
+
+template <class T> DEV void max_pool(Out<T> y, Out<i32> index, In<T> x, const Window& g, i64 n) {
+  EACH(i, n) {
+    Pixel p = out_pixel(g, (u32)i);
+    i64 base = (i64)p.plane * g.h * g.w;
+    T best = -Real<T>::inf;
+    i32 at = -1;
+    for (i32 ki = 0; ki < g.kh; ki++) {
+      i32 yy = p.y * g.sh - g.ph + ki * g.dh;
+      if (yy < 0 || yy >= g.h) continue;
+      for (i32 kj = 0; kj < g.kw; kj++) {
+        i32 xx = p.x * g.sw - g.pw + kj * g.dw;
+        if (xx < 0 || xx >= g.w) continue;
+        T v = x[base + yy * g.w + xx];
+        if (at < 0 || v > best || (v != v && best == best)) best = v, at = yy * g.w + xx;
+      }
+    }
+    y[i] = best;
+    index[i] = at;
+  }
+}
+
+template <class T> DEV void max_pool_vjp(Out<T> dx, In<T> dy, In<i32> index, const Window& g, i64 n) {
+  EACH(i, n) {
+    Pixel p = in_pixel(g, (u32)i);
+    i64 base = (i64)p.plane * g.oh * g.ow;
+    i32 me = p.y * g.w + p.x;
+    T sum = 0;
+    for (i32 ki = 0; ki < g.kh; ki++) {
+      i32 oy = window_of(p.y, ki, g.dh, g.ph, g.oh, g.by_sh);
+      if (oy < 0) continue;
+      for (i32 kj = 0; kj < g.kw; kj++) {
+        i32 ox = window_of(p.x, kj, g.dw, g.pw, g.ow, g.by_sw);
+        if (ox < 0) continue;
+        i64 o = base + oy * g.ow + ox;
+        if (index[o] == me) sum += dy[o];
+      }
+    }
+    dx[i] = sum;
+  }
+}
+
+template <class T> DEV void avg_pool(Out<T> y, In<T> x, const Window& g, i64 n) {
+  T by = (T)(1.0 / (g.kh * g.kw));
+  EACH(i, n) {
+    Pixel p = out_pixel(g, (u32)i);
+    i64 base = (i64)p.plane * g.h * g.w;
+    T sum = 0;
+    for (i32 ki = 0; ki < g.kh; ki++) {
+      i32 yy = p.y * g.sh - g.ph + ki * g.dh;
+      if (yy < 0 || yy >= g.h) continue;
+      for (i32 kj = 0; kj < g.kw; kj++) {
+        i32 xx = p.x * g.sw - g.pw + kj * g.dw;
+        if (xx >= 0 && xx < g.w) sum += x[base + yy * g.w + xx];
+      }
+    }
+    y[i] = sum * by;
+  }
+}
+
+template <class T> DEV void avg_pool_vjp(Out<T> dx, In<T> dy, const Window& g, i64 n) {
+  T by = (T)(1.0 / (g.kh * g.kw));
+  EACH(i, n) {
+    Pixel p = in_pixel(g, (u32)i);
+    i64 base = (i64)p.plane * g.oh * g.ow;
+    T sum = 0;
+    for (i32 ki = 0; ki < g.kh; ki++) {
+      i32 oy = window_of(p.y, ki, g.dh, g.ph, g.oh, g.by_sh);
+      if (oy < 0) continue;
+      for (i32 kj = 0; kj < g.kw; kj++) {
+        i32 ox = window_of(p.x, kj, g.dw, g.pw, g.ow, g.by_sw);
+        if (ox >= 0) sum += dy[base + oy * g.ow + ox];
+      }
+    }
+    dx[i] = sum * by;
+  }
+}
+
+// below is ⌊o·n/by⌋, above ⌈o·n/by⌉.
+DEV i32 below(i32 o, i32 n, const Div& by) {
+  u64 p = (u64)(u32)o * (u32)n;
+  return (i32)(p < 0x7fffffff ? quotient((u32)p, by) : (u32)(p / by.by));
+}
+
+// Nearest: by_kw and by_k hold the divisors oh and h here, by_sh and by_sw those of the columns, ow and w.
+template <class T> DEV void nearest_(Out<T> y, In<T> x, const Window& g, i64 n) {
+  EACH(i, n) {
+    Pixel p = out_pixel(g, (u32)i);
+    y[i] = x[(i64)p.plane * g.h * g.w + below(p.y, g.h, g.by_kw) * g.w + below(p.x, g.w, g.by_sh)];
+  }
+}
+// start is the first output that reads input at: ⌈at·out/in⌉.
+DEV i32 start(i32 at, i32 out, const Div& in) {
+  u64 p = (u64)(u32)at * (u32)out + in.by - 1;
+  return (i32)(p < 0x7fffffff ? quotient((u32)p, in) : (u32)(p / in.by));
+}
+template <class T> DEV void nearest_vjp(Out<T> dx, In<T> dy, const Window& g, i64 n) {
+  EACH(i, n) {
+    Pixel p = in_pixel(g, (u32)i);
+    i64 base = (i64)p.plane * g.oh * g.ow;
+    i32 y1 = start(p.y + 1, g.oh, g.by_k), x0 = start(p.x, g.ow, g.by_sw), x1 = start(p.x + 1, g.ow, g.by_sw);
+    T sum = 0;
+    for (i32 oy = start(p.y, g.oh, g.by_k); oy < y1; oy++)
+      for (i32 ox = x0; ox < x1; ox++) sum += dy[base + oy * g.ow + ox];
+    dx[i] = sum;
+  }
+}
+
+// Tap is where an output reads along one axis: pixels lo and hi with weights 1 − w and w.
+struct Tap {
+  i32 lo, hi;
+  double w;
+};
+DEV Tap tap(i32 o, i32 in, i32 out, i32 align) {
+  double at;
+  if (align) at = out > 1 ? (double)o * (in - 1) / (out - 1) : 0;
+  else at = larger(((double)o + 0.5) * in / out - 0.5, 0.0);
+  i32 lo = smaller((i32)at, in - 1);
+  return {lo, smaller(lo + 1, in - 1), lo == in - 1 ? 0 : at - lo};
+}
+// span is outputs among which are all that read pixel at.
+DEV void span(i32 at, i32 in, i32 out, i32 align, i32& from, i32& to) {
+  from = 0, to = out;
+  if (in == 1 || (align && out == 1)) return;
+  double per = align ? (double)(out - 1) / (in - 1) : (double)out / in, half = align ? 0 : 0.5;
+  if (at > 0) from = (i32)larger(((double)at - 1 + half) * per - half - 1, 0.0);
+  if (at < in - 1) to = (i32)smaller(((double)at + 1 + half) * per - half + 2, (double)out);
+}
+DEV double weight(const Tap& t, i32 at) { return (t.lo == at ? 1 - t.w : 0) + (t.hi == at ? t.w : 0); }
+
+template <class T> DEV void bilinear(Out<T> y, In<T> x, const Window& g, i64 n, i32 align) {
+  EACH(i, n) {
+    Pixel p = out_pixel(g, (u32)i);
+    Tap ty = tap(p.y, g.h, g.oh, align), tx = tap(p.x, g.w, g.ow, align);
+    i64 base = (i64)p.plane * g.h * g.w;
+    i64 r0 = base + ty.lo * g.w, r1 = base + ty.hi * g.w;
+    T wy = (T)ty.w, wx = (T)tx.w;
+    T top = (1 - wx) * x[r0 + tx.lo] + wx * x[r0 + tx.hi], low = (1 - wx) * x[r1 + tx.lo] + wx * x[r1 + tx.hi];
+    y[i] = (1 - wy) * top + wy * low;
+  }
+}
+template <class T> DEV void bilinear_vjp(Out<T> dx, In<T> dy, const Window& g, i64 n, i32 align) {
+  EACH(i, n) {
+    Pixel p = in_pixel(g, (u32)i);
+    i64 base = (i64)p.plane * g.oh * g.ow;
+    i32 y0, y1, x0, x1;
+    span(p.y, g.h, g.oh, align, y0, y1);
+    span(p.x, g.w, g.ow, align, x0, x1);
+    double sum = 0;
+    for (i32 oy = y0; oy < y1; oy++) {
+      double wy = weight(tap(oy, g.h, g.oh, align), p.y);
+      if (wy == 0) continue;
+      for (i32 ox = x0; ox < x1; ox++) {
+        double wx = weight(tap(ox, g.w, g.ow, align), p.x);
+        if (wx != 0) sum += wy * wx * (double)dy[base + oy * g.ow + ox];
+      }
+    }
+    dx[i] = (T)sum;
+  }
+}
+
+#define MAKE(S, T)                                                                                              \
+  KERNEL BOUNDS(256) im2col_##S(Out<T> col, In<T> x, Window g, i64 n) { im2col<T>(col, x, g, n); }              \
+  EXPORT(im2col_##S)                                                                                            \
+  KERNEL BOUNDS(256) col2im_##S(Out<T> x, In<T> col, Window g, i64 n) { col2im<T>(x, col, g, n); }              \
+  EXPORT(col2im_##S)                                                                                            \
+  KERNEL BOUNDS(256) max_pool_##S(Out<T> y, Out<i32> index, In<T> x, Window g, i64 n) {                         \
+    max_pool<T>(y, index, x, g, n);                                                                             \
+  }                                                                                                             \
+  EXPORT(max_pool_##S)                                                                                          \
+  KERNEL BOUNDS(256) max_pool_vjp_##S(Out<T> dx, In<T> dy, In<i32> index, Window g, i64 n) {                    \
+    max_pool_vjp<T>(dx, dy, index, g, n);                                                                       \
+  }                                                                                                             \
+  EXPORT(max_pool_vjp_##S)                                                                                      \
+  KERNEL BOUNDS(256) avg_pool_##S(Out<T> y, In<T> x, Window g, i64 n) { avg_pool<T>(y, x, g, n); }              \
+  EXPORT(avg_pool_##S)                                                                                          \
+  KERNEL BOUNDS(256) avg_pool_vjp_##S(Out<T> dx, In<T> dy, Window g, i64 n) { avg_pool_vjp<T>(dx, dy, g, n); }  \
+  EXPORT(avg_pool_vjp_##S)                                                                                      \
+  KERNEL BOUNDS(256) nearest_##S(Out<T> y, In<T> x, Window g, i64 n) { nearest_<T>(y, x, g, n); }               \
+  EXPORT(nearest_##S)                                                                                           \
+  KERNEL BOUNDS(256) nearest_vjp_##S(Out<T> dx, In<T> dy, Window g, i64 n) { nearest_vjp<T>(dx, dy, g, n); }    \
+  EXPORT(nearest_vjp_##S)                                                                                       \
+  KERNEL BOUNDS(256) bilinear_##S(Out<T> y, In<T> x, Window g, i64 n, i32 align) {                              \
+    bilinear<T>(y, x, g, n, align);                                                                             \
+  }                                                                                                             \
+  EXPORT(bilinear_##S)                                                                                          \
+  KERNEL BOUNDS(256) bilinear_vjp_##S(Out<T> dx, In<T> dy, Window g, i64 n, i32 align) {                        \
+    bilinear_vjp<T>(dx, dy, g, n, align);                                                                       \
+  }                                                                                                             \
+  EXPORT(bilinear_vjp_##S)
+FLOATS(MAKE)
+#undef MAKE

@@ -1,0 +1,83 @@
+// Package kernels is the sources of the CUDA kernels: what is compiled to what, for the generator of package ptx, the
+// builder of the fake driver and the test that holds both to the sources. Programs import only package ptx.
+package kernels
+
+import (
+	"crypto/sha256"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// Sources is the kernels, the headers and the fake driver.
+//
+//go:embed *.cu *.h fake
+var Sources embed.FS
+
+// Compiler is Debian's clang, package clang-19.
+const Compiler = "clang++-19"
+
+// Flags compile a kernel to PTX. Products and sums may be contracted, as NVIDIA's compiler does; nothing else is
+// relaxed.
+var Flags = []string{
+	"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "-nocudainc", "-nocudalib", "-std=c++20", "-O3", "-Wall",
+	"-Werror", "-Xclang", "-target-feature", "-Xclang", "+ptx70", "-S", "-o", "-",
+}
+
+// Dims is the dimensions of points that have kernels of their own.
+var Dims = []int{1, 2, 3, 4, 8, 16, 32, 64}
+
+// Module is one file of PTX.
+type Module struct {
+	Name   string
+	Source string
+	Flags  []string // besides Flags
+}
+
+// Modules is all of them.
+func Modules() []Module {
+	var all []Module
+	for _, name := range []string{"dense", "elementwise", "gemm", "images", "layout", "random", "reduce", "tiles", "training"} {
+		m := Module{Name: name, Source: name + ".cu"}
+		if name == "random" {
+			m.Flags = []string{"-ffp-contract=off"} // bits equal to package philox
+		}
+		all = append(all, m)
+	}
+	for _, name := range []string{"point_lse", "point_sum"} {
+		for _, d := range Dims {
+			all = append(all, Module{Name: name + "_" + strconv.Itoa(d), Source: name + ".cu", Flags: []string{"-DDIM=" + strconv.Itoa(d)}})
+		}
+	}
+	return all
+}
+
+// Sum is a checksum of everything that PTX is made from.
+func Sum() (string, error) {
+	h := sha256.New()
+	for _, m := range Modules() {
+		fmt.Fprintln(h, m.Name, m.Source, m.Flags, Flags, Compiler)
+	}
+	return sum(h, func(name string) bool { return !strings.HasPrefix(name, "fake") })
+}
+
+// HostSum is a checksum of everything that the fake driver is made from.
+func HostSum() (string, error) { return sum(sha256.New(), func(string) bool { return true }) }
+
+func sum(h interface {
+	Write([]byte) (int, error)
+	Sum([]byte) []byte
+}, keep func(string) bool) (string, error) {
+	err := fs.WalkDir(Sources, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !keep(name) {
+			return err
+		}
+		text, err := Sources.ReadFile(name)
+		fmt.Fprintln(h, name, len(text))
+		h.Write(text)
+		return err
+	})
+	return fmt.Sprintf("%x", h.Sum(nil)), err
+}

@@ -1,0 +1,111 @@
+// out_i = log Σ_j exp(h_j − c(x_i, y_j)/ε), matrix-free. Design, work and floor: points.h.
+#include "points.h"
+
+template <class T, int D, int ROWS, bool L1>
+DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n, i64 m, i32 d, i64 chunk,
+    const Cost& c) {
+  constexpr int TILE = D <= 8 ? 128 : 32, JU = 8, P = padded<T>(D + 1);
+  SHARED static T held[TILE * P];
+  Score<T, L1> score = Score<T, L1>::of(c);
+  i64 i0 = (i64)bidx() * (BLOCK * ROWS) + tid();
+  T px[ROWS][D];
+  UNROLL
+  for (int r = 0; r < ROWS; r++) load_row<T, D>(px[r], x, i0 + r * BLOCK, n, d);
+  Mass<T> tile[ROWS], all[ROWS]; // all.sum − lost.sum is what earlier tiles gave, compensated (Kahan 1965)
+  T lost[ROWS];
+  UNROLL
+  for (int r = 0; r < ROWS; r++) tile[r] = all[r] = nothing<T>(), lost[r] = 0;
+  i64 from = (i64)bidy() * chunk, to = smaller(from + chunk, m);
+  for (i64 j0 = from; j0 < to; j0 += TILE) {
+    barrier();
+    for (u32 t = tid(); t < TILE * P; t += BLOCK) {
+      u32 j = t / P, k = t % P;
+      bool in = j0 + j < to;
+      held[t] = k < (u32)d && in ? y[(j0 + j) * d + k] : (k == D ? (in ? h[j0 + j] * (T)log2e : -Real<T>::inf) : (T)0);
+    }
+    barrier();
+    NOUNROLL
+    for (int jj = 0; jj < TILE; jj += JU) {
+      T sc[ROWS][JU];
+      UNROLL
+      for (int u = 0; u < JU; u++) {
+        T py[P];
+        copy_run<P>(py, held + (jj + u) * P);
+        UNROLL
+        for (int r = 0; r < ROWS; r++) {
+          T sq, ab;
+          measure<T, D, L1>(px[r], py, sq, ab);
+          sc[r][u] = score.less(py[D], sq, ab);
+        }
+      }
+      UNROLL
+      for (int r = 0; r < ROWS; r++) add(tile[r], sc[r]);
+    }
+    UNROLL
+    for (int r = 0; r < ROWS; r++) { // the tile's sum joins the others
+      if (tile[r].top > all[r].top) {
+        T by = ex2(all[r].top - tile[r].top);
+        all[r].sum *= by;
+        lost[r] *= by;
+        all[r].top = tile[r].top;
+      }
+      T more = tile[r].sum - lost[r], total = all[r].sum + more;
+      lost[r] = total < Real<T>::inf ? (total - all[r].sum) - more : 0;
+      all[r].sum = total;
+      tile[r].sum = 0;
+    }
+  }
+  UNROLL
+  for (int r = 0; r < ROWS; r++) {
+    i64 i = i0 + r * BLOCK;
+    if (i >= n) continue;
+    if (blocksy() == 1) {
+      out[i] = result(all[r]);
+    } else {
+      tops[(i64)bidy() * n + i] = all[r].top;
+      sums[(i64)bidy() * n + i] = all[r].sum;
+    }
+  }
+}
+
+#define LSE(S, T, D, ROWS)                                                                                           \
+  KERNEL BOUNDS(BLOCK) point_lse##D##_##S(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n,    \
+      i64 m, i32 d, i64 chunk, Cost c) {                                                                             \
+    if (c.abs == 0) point_lse<T, D, ROWS, false>(out, tops, sums, x, y, h, n, m, d, chunk, c);                       \
+    else point_lse<T, D, ROWS, true>(out, tops, sums, x, y, h, n, m, d, chunk, c);                                   \
+  }                                                                                                                  \
+  EXPORT(point_lse##D##_##S)
+
+// One module a dimension (DIM), so that the driver compiles what is used. The rows of a thread are as many as leave registers: mirrored by lseRows of the Go side.
+#if !defined(DIM) || DIM == 1
+LSE(f32, float, 1, 4)
+LSE(f64, double, 1, 2)
+#endif
+#if !defined(DIM) || DIM == 2
+LSE(f32, float, 2, 4)
+LSE(f64, double, 2, 2)
+#endif
+#if !defined(DIM) || DIM == 3
+LSE(f32, float, 3, 4)
+LSE(f64, double, 3, 2)
+#endif
+#if !defined(DIM) || DIM == 4
+LSE(f32, float, 4, 2)
+LSE(f64, double, 4, 1)
+#endif
+#if !defined(DIM) || DIM == 8
+LSE(f32, float, 8, 2)
+LSE(f64, double, 8, 1)
+#endif
+#if !defined(DIM) || DIM == 16
+LSE(f32, float, 16, 1)
+LSE(f64, double, 16, 1)
+#endif
+#if !defined(DIM) || DIM == 32
+LSE(f32, float, 32, 1)
+LSE(f64, double, 32, 1)
+#endif
+#if !defined(DIM) || DIM == 64
+LSE(f32, float, 64, 1)
+LSE(f64, double, 64, 1)
+#endif

@@ -1,0 +1,132 @@
+// Σ_j P_ij v_j, Σ_j P_ij c_ij and gradients of plans, matrix-free. Design, work and floor: points.h.
+#include "points.h"
+
+// What a sum over a plan adds up: p·v_j, p·c_ij, or p·(1 + r_i + s_j − c_ij/ε)·∂c/∂x_i.
+enum Sum { APPLY, COST, GRAD, LINEAR_GRAD };
+
+template <class T, int D, int K, bool L1, int MODE>
+DEV void point_sum(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T> r, In<T> s, i64 n, i64 m, i32 d, i32 k,
+    i64 chunk, const Cost& c, bool linear) {
+  constexpr int V = MODE == APPLY ? K : (MODE == GRAD ? 1 : 0); // what is staged of v, or of s
+  constexpr int TILE = D + V <= 16 ? 128 : 32, P = padded<T>(D + 1 + V);
+  SHARED static T held[TILE * P];
+  Score<T, L1> score = Score<T, L1>::of(c);
+  i64 i = (i64)bidx() * BLOCK + tid();
+  T px[D], sum[K], total[K], lost[K];
+  load_row<T, D>(px, x, i, n, d);
+  UNROLL
+  for (int q = 0; q < K; q++) sum[q] = total[q] = lost[q] = 0;
+  T pu = i < n ? u[i] * (T)log2e : (T)0, pr = MODE == GRAD && i < n ? r[i] : (T)0;
+  i64 from = (i64)bidy() * chunk, to = smaller(from + chunk, m);
+  for (i64 j0 = from; j0 < to; j0 += TILE) {
+    barrier();
+    for (u32 t = tid(); t < TILE * P; t += BLOCK) {
+      u32 j = t / P, q = t % P;
+      bool in = j0 + j < to;
+      T w = 0;
+      if (q == D) w = in ? h[j0 + j] * (T)log2e : -Real<T>::inf;
+      else if (in && q < (u32)d) w = y[(j0 + j) * d + q];
+      else if (MODE == APPLY && in && q > D && q - D - 1 < (u32)k) w = v[(j0 + j) * k + (q - D - 1)];
+      else if (MODE == GRAD && in && q == D + 1) w = s[j0 + j];
+      held[t] = w;
+    }
+    barrier();
+    _Pragma("unroll 2")
+    for (int jj = 0; jj < TILE; jj++) {
+      T py[P], sq, ab;
+      copy_run<P>(py, held + jj * P);
+      measure<T, D, L1>(px, py, sq, ab);
+      T p = ex2(score.less(py[D] + pu, sq, ab));
+      if (MODE == APPLY) {
+        UNROLL
+        for (int q = 0; q < K; q++) sum[q] = mad(p, py[D + 1 + q], sum[q]);
+      } else {
+        T cost = score.cost(sq, ab);
+        if (MODE == COST) {
+          sum[0] += p > 0 ? p * cost : 0; // an infinite cost has weight zero
+        } else {
+          T bracket = pr + py[D + 1];
+          if (!linear) bracket = mad(-cost, score.inv, 1 + bracket);
+          T w = p > 0 ? p * bracket : 0;
+          UNROLL
+          for (int q = 0; q < K; q++) sum[q] = mad(w, score.slope(px[q] - py[q]), sum[q]);
+        }
+      }
+    }
+    if (K <= 16) { // compensated over tiles; wider rows have no registers left for it
+      UNROLL
+      for (int q = 0; q < K; q++) {
+        T more = sum[q] - lost[q], t = total[q] + more;
+        lost[q] = absolute(t) < Real<T>::inf ? (t - total[q]) - more : 0;
+        total[q] = t;
+        sum[q] = 0;
+      }
+    }
+  }
+  if (i >= n) return;
+  i32 width = MODE == COST ? 1 : (MODE == APPLY ? k : d);
+  UNROLL
+  for (int q = 0; q < K; q++)
+    if (q < width) out[((i64)bidy() * n + i) * width + q] = K <= 16 ? total[q] : sum[q];
+}
+
+#define SUM(S, T, D, K, name, MODE)                                                                                  \
+  KERNEL BOUNDS(BLOCK) point_##name##D##_##S(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T> r,       \
+      In<T> s, i64 n, i64 m, i32 d, i32 k, i64 chunk, Cost c, i32 linear) {                                          \
+    if (c.abs == 0) point_sum<T, D, K, false, MODE>(out, x, y, u, h, v, r, s, n, m, d, k, chunk, c, linear);         \
+    else point_sum<T, D, K, true, MODE>(out, x, y, u, h, v, r, s, n, m, d, k, chunk, c, linear);                     \
+  }                                                                                                                  \
+  EXPORT(point_##name##D##_##S)
+#define SUMS(S, T, D)              \
+  SUM(S, T, D, 1, mass, APPLY)     \
+  SUM(S, T, D, 1, cost, COST)
+#define WIDE(S, T, D)              \
+  SUM(S, T, D, D, apply, APPLY)    \
+  SUM(S, T, D, D, grad, GRAD)
+
+#if !defined(DIM) || DIM == 1
+SUMS(f32, float, 1)
+WIDE(f32, float, 1)
+SUMS(f64, double, 1)
+WIDE(f64, double, 1)
+#endif
+#if !defined(DIM) || DIM == 2
+SUMS(f32, float, 2)
+WIDE(f32, float, 2)
+SUMS(f64, double, 2)
+WIDE(f64, double, 2)
+#endif
+#if !defined(DIM) || DIM == 3
+SUMS(f32, float, 3)
+WIDE(f32, float, 3)
+SUMS(f64, double, 3)
+WIDE(f64, double, 3)
+#endif
+#if !defined(DIM) || DIM == 4
+SUMS(f32, float, 4)
+WIDE(f32, float, 4)
+SUMS(f64, double, 4)
+WIDE(f64, double, 4)
+#endif
+#if !defined(DIM) || DIM == 8
+SUMS(f32, float, 8)
+WIDE(f32, float, 8)
+SUMS(f64, double, 8)
+WIDE(f64, double, 8)
+#endif
+#if !defined(DIM) || DIM == 16
+SUMS(f32, float, 16)
+WIDE(f32, float, 16)
+SUMS(f64, double, 16)
+WIDE(f64, double, 16)
+#endif
+#if !defined(DIM) || DIM == 32
+SUMS(f32, float, 32)
+WIDE(f32, float, 32)
+SUMS(f64, double, 32)
+#endif
+#if !defined(DIM) || DIM == 64
+SUMS(f32, float, 64)
+WIDE(f32, float, 64)
+SUMS(f64, double, 64)
+#endif

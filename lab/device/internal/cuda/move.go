@@ -1,0 +1,194 @@
+package cuda
+
+import (
+	"fmt"
+	"unsafe"
+
+	"coupling/lab/device/internal/backend"
+)
+
+// host is the address of a Go slice of t's type and length.
+func host(t backend.Tensor, data any) (unsafe.Pointer, error) {
+	switch s := data.(type) {
+	case []float32:
+		if t.Type == backend.Float32 && len(s) == t.Len() {
+			return unsafe.Pointer(unsafe.SliceData(s)), nil
+		}
+	case []float64:
+		if t.Type == backend.Float64 && len(s) == t.Len() {
+			return unsafe.Pointer(unsafe.SliceData(s)), nil
+		}
+	case []int32:
+		if t.Type == backend.Int32 && len(s) == t.Len() {
+			return unsafe.Pointer(unsafe.SliceData(s)), nil
+		}
+	}
+	return nil, fmt.Errorf("cuda: %T does not hold %d elements of %v", data, t.Len(), t.Type)
+}
+
+func bytesOf(t backend.Tensor) uintptr { return uintptr(t.Len()) * uintptr(t.Type.Size()) }
+
+// Upload copies from a slice, waiting until the copy is done.
+func (g *gpu) Upload(t backend.Tensor, src any) error {
+	p, err := host(t, src)
+	if err != nil || t.Len() == 0 {
+		return err
+	}
+	return g.do(func() error {
+		if g.record != nil {
+			return errRecording
+		}
+		code := call(g.cuMemcpyHtoDAsync, uintptr(array(t).bits), uintptr(p), bytesOf(t), g.stream)
+		if err := g.check("cuMemcpyHtoDAsync", code); err != nil {
+			return err
+		}
+		return g.wait()
+	})
+}
+
+// Download copies to a slice, waiting until the copy is done.
+func (g *gpu) Download(dst any, t backend.Tensor) error {
+	p, err := host(t, dst)
+	if err != nil {
+		return err
+	}
+	return g.do(func() error {
+		if g.record != nil {
+			return errRecording
+		}
+		if t.Len() == 0 {
+			return g.wait()
+		}
+		code := call(g.cuMemcpyDtoHAsync, uintptr(p), uintptr(array(t).bits), bytesOf(t), g.stream)
+		if err := g.check("cuMemcpyDtoHAsync", code); err != nil {
+			return err
+		}
+		return g.wait()
+	})
+}
+
+// Convert copies between types.
+func (g *gpu) Convert(dst, src backend.Tensor) error {
+	return g.do(func() error {
+		switch n := dst.Len(); {
+		case n == 0:
+			return nil
+		case dst.Type == src.Type:
+			return g.copy(dst, src)
+		case dst.Type == backend.Float32:
+			return g.each("elementwise", "narrow", n, array(dst), array(src), i64(n))
+		default:
+			return g.each("elementwise", "widen", n, array(dst), array(src), i64(n))
+		}
+	})
+}
+
+// copy copies between tensors of one type and size.
+func (g *gpu) copy(dst, src backend.Tensor) error {
+	to, from := array(dst), array(src)
+	if to.bits == from.bits || dst.Len() == 0 {
+		return nil
+	}
+	g.touch(to.mem)
+	g.touch(from.mem)
+	return g.check("cuMemcpyDtoDAsync", call(g.cuMemcpyDtoDAsync, uintptr(to.bits), uintptr(from.bits), bytesOf(dst), g.stream))
+}
+
+// plain is how kernels that only move elements are named.
+func plain(t backend.DType) string {
+	if t.Size() == 8 {
+		return "_b64"
+	}
+	return "_b32"
+}
+
+// Permute permutes axes.
+func (g *gpu) Permute(dst, src backend.Tensor, perm []int) error {
+	steps := make([]int, len(perm))
+	own := contiguous(src.Shape)
+	for i, p := range perm {
+		steps[i] = own[p]
+	}
+	a := newAxes(dst.Shape, steps)
+	return g.do(func() error {
+		if a.Len == 0 {
+			return nil
+		}
+		if a.Rank == 1 && a.Step[0][0] == 1 {
+			return g.copy(dst, src)
+		}
+		if batch, rows, cols, ok := a.transposes(); ok {
+			tiles := batch * ((rows + 31) / 32)
+			if tiles <= 1<<31 {
+				size := grid{x: (cols + 31) / 32, y: min(tiles, 65535)}
+				return g.launch("layout", "transpose"+plain(dst.Type), size, array(dst), array(src), i64(batch), i64(rows), i64(cols))
+			}
+		}
+		return g.each("layout", "permute"+plain(dst.Type), int(a.Len), array(dst), array(src), record(&a))
+	})
+}
+
+// Paste copies src into dst from index at of an axis on.
+func (g *gpu) Paste(dst, src backend.Tensor, axis, at int) error {
+	return g.part(dst, src, dst, src, axis, at)
+}
+
+// Cut copies the part of src from index at of an axis on.
+func (g *gpu) Cut(dst, src backend.Tensor, axis, at int) error {
+	return g.part(dst, src, src, dst, axis, at)
+}
+
+// part copies between the small tensor and its place in the big one.
+func (g *gpu) part(dst, src, big, small backend.Tensor, axis, at int) error {
+	inner, count := 1, 1
+	for i, s := range small.Shape {
+		switch {
+		case i < axis:
+			count *= s
+		case i > axis:
+			inner *= s
+		}
+	}
+	run, step := inner*small.Shape[axis], inner*big.Shape[axis]
+	sto, sfrom := run, run
+	if n := count * run; n == 0 {
+		return nil
+	}
+	to, from := dst, src
+	if &big.Shape[0] == &dst.Shape[0] {
+		to.Offset += at * inner
+		sto = step
+	} else {
+		from.Offset += at * inner
+		sfrom = step
+	}
+	return g.do(func() error {
+		if count == 1 {
+			to.Shape, from.Shape = []int{run}, []int{run}
+			return g.copy(to, from)
+		}
+		return g.each("layout", "paste"+plain(dst.Type), count*run, array(to), array(from), i64(count), i64(run), i64(sto), i64(sfrom))
+	})
+}
+
+// Gather copies rows of a table.
+func (g *gpu) Gather(dst, table, index backend.Tensor) error {
+	return g.rows("gather", dst, table, dst, table, index)
+}
+
+// Scatter adds rows to a table, in their order.
+func (g *gpu) Scatter(table, src, index backend.Tensor) error {
+	return g.rows("scatter", table, src, src, table, index)
+}
+
+func (g *gpu) rows(op string, to, from, rows, table, index backend.Tensor) error {
+	n := index.Len()
+	return g.do(func() error {
+		if n == 0 {
+			return nil
+		}
+		g.mayFault = true
+		return g.launch("layout", op+suffix(to.Type), grid{x: min(n, maxBlocks)}, array(to), array(from), array(index),
+			block(g.faults), i64(n), i64(rows.Shape[1]), i64(table.Shape[0]))
+	})
+}

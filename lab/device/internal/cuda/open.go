@@ -1,0 +1,207 @@
+package cuda
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"coupling/lab/device/internal/backend"
+)
+
+// Config says which GPU and which libraries.
+type Config struct {
+	Ordinal        int    // which GPU
+	Driver, CuBLAS string // paths; see package device
+	TF32           bool   // let cuBLAS round factors to 10 bits
+}
+
+// What the PTX needs: cuGraphInstantiateWithFlags is of CUDA 11.4, PTX 7.0 of 11.0; sm_80 is what the kernels are
+// compiled for.
+const (
+	needDriver     = 11040
+	needCapability = 80
+)
+
+// Device attributes, as the driver numbers them.
+const (
+	attributeMultiprocessors = 16
+	attributeMajor           = 75
+	attributeMinor           = 76
+)
+
+// gpu is an open GPU.
+type gpu struct {
+	*driver
+	cfg     Config
+	ordinal int32
+	context uintptr
+	stream  uintptr
+	info    backend.Info
+
+	mu       sync.Mutex
+	modules  map[string]*module
+	slots    *launchSlots
+	recent   []string // kernels since the last wait
+	pool     pool
+	record   *graph // the recording that is under way
+	faults   *memory
+	mayFault bool
+	blas     *cublas
+	scratch  *memory // two float64, for Adam
+	closed   bool
+}
+
+// Open returns the GPU, or an error that wraps ErrNoDevice and names what was looked for.
+func Open(c Config) (backend.Backend, error) {
+	d, err := loadDriver(c.Driver)
+	if err != nil {
+		return nil, err
+	}
+	g := &gpu{driver: d, cfg: c, modules: map[string]*module{}, slots: newLaunchSlots()}
+	g.pool.exact = os.Getenv("COUPLING_CUDA_NO_CACHE") == "1"
+	if err := g.find(); err != nil {
+		return nil, fmt.Errorf("%w: %w (driver: %s)", backend.ErrNoDevice, err, d.lib.path)
+	}
+	if err := g.check("cuDevicePrimaryCtxRetain", call(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&g.context)), uintptr(g.ordinal))); err != nil {
+		return nil, err
+	}
+	if err := g.do(g.prepare); err != nil {
+		g.Close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// find checks the driver's version and takes the device.
+func (g *gpu) find() error {
+	var version, count, major, minor int32
+	if code := call(g.cuInit, 0); code == cudaErrorNoDevice {
+		return fmt.Errorf("the driver finds no GPU: %w", g.check("cuInit", code))
+	} else if err := g.check("cuInit", code); err != nil {
+		return err
+	}
+	if err := g.check("cuDriverGetVersion", call(g.cuDriverGetVersion, uintptr(unsafe.Pointer(&version)))); err != nil {
+		return err
+	}
+	if version < needDriver {
+		return fmt.Errorf("the driver is for CUDA %s, too old: the kernels need %s", cudaVersion(version), cudaVersion(needDriver))
+	}
+	if err := g.check("cuDeviceGetCount", call(g.cuDeviceGetCount, uintptr(unsafe.Pointer(&count)))); err != nil {
+		return err
+	}
+	if g.cfg.Ordinal < 0 || g.cfg.Ordinal >= int(count) {
+		return fmt.Errorf("ordinal = %d: there are %d GPUs", g.cfg.Ordinal, count)
+	}
+	name := make([]byte, 256)
+	err := errors.Join(
+		g.check("cuDeviceGet", call(g.cuDeviceGet, uintptr(unsafe.Pointer(&g.ordinal)), uintptr(g.cfg.Ordinal))),
+		g.check("cuDeviceGetName", call(g.cuDeviceGetName, uintptr(unsafe.Pointer(&name[0])), 256, uintptr(g.ordinal))),
+		g.check("cuDeviceGetAttribute", call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&major)), attributeMajor, uintptr(g.ordinal))),
+		g.check("cuDeviceGetAttribute", call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&minor)), attributeMinor, uintptr(g.ordinal))),
+	)
+	if err != nil {
+		return err
+	}
+	name, _, _ = bytes.Cut(name, []byte{0})
+	if 10*major+minor < needCapability {
+		return fmt.Errorf("%s has compute capability %d.%d, too old: the kernels need %d.%d", name, major, minor, needCapability/10, needCapability%10)
+	}
+	g.info = backend.Info{
+		Kind:   "cuda",
+		Name:   string(name),
+		Detail: fmt.Sprintf("compute capability %d.%d, driver for CUDA %s", major, minor, cudaVersion(version)),
+	}
+	return nil
+}
+
+// prepare makes what lives as long as the device does.
+func (g *gpu) prepare() (err error) {
+	if err := g.check("cuStreamCreate", call(g.cuStreamCreate, uintptr(unsafe.Pointer(&g.stream)), 0)); err != nil {
+		return err
+	}
+	if g.faults, err = g.alloc(faultSize); err != nil {
+		return err
+	}
+	if g.scratch, err = g.alloc(16); err != nil {
+		return err
+	}
+	if err := g.zero(g.faults); err != nil {
+		return err
+	}
+	if g.blas, err = g.openBLAS(); err != nil {
+		return err
+	}
+	g.info.Detail += ", products by " + g.blas.String()
+	return nil
+}
+
+func cudaVersion(v int32) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
+
+// do runs f with the context current on a pinned thread, and nobody else on the device.
+func (g *gpu) do(f func() error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return errors.New("cuda: the device is closed")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := g.check("cuCtxSetCurrent", call(g.cuCtxSetCurrent, g.context)); err != nil {
+		return err
+	}
+	return f()
+}
+
+// Info describes the device.
+func (g *gpu) Info() backend.Info { return g.info }
+
+// MemInfo returns the free and the total bytes of the GPU's memory; memory that is kept for the next array counts as
+// free.
+func (g *gpu) MemInfo() (free, total int64, err error) {
+	err = g.do(func() error { free, total, err = g.memInfo(); return err })
+	return free + g.pool.idle, total, err
+}
+
+func (g *gpu) memInfo() (free, total int64, err error) {
+	err = g.check("cuMemGetInfo", call(g.cuMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total))))
+	return free, total, err
+}
+
+// Sync waits until everything is done and returns what failed.
+func (g *gpu) Sync() error { return g.do(g.wait) }
+
+// Close gives everything back.
+func (g *gpu) Close() error {
+	err := g.do(func() error {
+		errs := []error{g.wait()}
+		if g.blas != nil {
+			errs = append(errs, g.blas.close())
+		}
+		errs = append(errs, g.releaseAll())
+		for _, m := range g.modules {
+			errs = append(errs, g.check("cuModuleUnload", call(g.cuModuleUnload, m.handle)))
+		}
+		if g.stream != 0 {
+			errs = append(errs, g.check("cuStreamDestroy", call(g.cuStreamDestroy, g.stream)))
+		}
+		g.slots.unpin()
+		errs = append(errs, g.check("cuDevicePrimaryCtxRelease", call(g.cuDevicePrimaryCtxRelease, uintptr(g.ordinal))))
+		return firstOf(errs)
+	})
+	g.closed = true
+	return err
+}
+
+// firstOf is the first error: after a kernel failed, every call of the driver repeats it.
+func firstOf(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

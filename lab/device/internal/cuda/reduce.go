@@ -1,0 +1,93 @@
+package cuda
+
+import (
+	"math/bits"
+
+	"coupling/lab/device/internal/backend"
+)
+
+// job is the struct Job of reduce.cu.
+type job struct {
+	Out, Over      axes
+	Chunk          int64
+	Lanes, Columns int32
+}
+
+// reductions are the kernels, by backend.Reduction.
+var reductions = [backend.NumReduction]string{"sum", "mean", "squares", "norm", "largest", "logsumexp"}
+
+// partSize is the size of the struct Part of reduce.cu.
+const partSize = 24
+
+// newJob cuts a reduction of x to the shape of dst into lanes and splits, by the shapes alone: a few hundred blocks
+// where there is work for them, each thread a few elements at least.
+func newJob(dst, x backend.Tensor) (j job, splits int) {
+	steps := contiguous(x.Shape)
+	var outShape, outSteps, overShape, overSteps []int
+	inner := 1 // the step of the innermost axis that is reduced
+	for k, size := range x.Shape {
+		if dst.Shape[k] == size {
+			outShape, outSteps = append(outShape, size), append(outSteps, steps[k])
+		} else {
+			overShape, overSteps = append(overShape, size), append(overSteps, steps[k])
+			inner = steps[k]
+		}
+	}
+	j.Out, j.Over = newAxes(outShape, outSteps), newAxes(overShape, overSteps)
+	outs, over := int(j.Out.Len), int(j.Over.Len)
+	const width, enough = 256, 1024
+	lanes := 1
+	if over > 1 {
+		lanes = min(1<<bits.Len(uint((over-1)/2)), width)
+	}
+	if inner > 1 && outs > 1 {
+		j.Columns = 1
+		lanes = min(lanes, width/min(32, 1<<bits.Len(uint(outs-1)))) // neighbouring outputs are read together
+	}
+	blocks := (outs + width/lanes - 1) / (width / lanes)
+	splits = max(1, min(enough/max(blocks, 1), over/(lanes*8)))
+	chunk := (over + splits - 1) / max(splits, 1)
+	j.Chunk, j.Lanes = int64(max(chunk, 1)), int32(lanes)
+	if over > 0 {
+		splits = (over + chunk - 1) / chunk
+	}
+	return j, splits
+}
+
+// Reduce reduces the axes where dst has size 1.
+func (g *gpu) Reduce(dst, x backend.Tensor, f backend.Reduction) error {
+	return g.do(func() error {
+		j, splits := newJob(dst, x)
+		return g.reduce(reductions[f], reductions[f], dst, &j, splits, array(x))
+	})
+}
+
+// ReduceDot is Σ x·y over the axes where dst has size 1.
+func (g *gpu) ReduceDot(dst, x, y backend.Tensor) error {
+	return g.do(func() error {
+		j, splits := newJob(dst, x)
+		return g.reduce("dot", "sum", dst, &j, splits, array(x), array(y))
+	})
+}
+
+func (g *gpu) reduce(name, finish string, dst backend.Tensor, j *job, splits int, inputs ...arg) error {
+	outs := int(j.Out.Len)
+	if outs == 0 {
+		return nil
+	}
+	parts := &memory{}
+	if splits > 1 {
+		var err error
+		if parts, err = g.alloc(int64(splits) * int64(outs) * partSize); err != nil {
+			return err
+		}
+	}
+	per := 256 / int(j.Lanes)
+	args := append([]arg{array(dst), block(parts)}, inputs...)
+	err := g.launch("reduce", name+suffix(dst.Type), grid{x: (outs + per - 1) / per, y: splits}, append(args, record(j))...)
+	if err != nil || splits == 1 {
+		return err
+	}
+	err = g.each("reduce", finish+"_finish"+suffix(dst.Type), outs, array(dst), block(parts), i64(outs), i64(splits), i64(int(j.Over.Len)))
+	return firstOf([]error{err, g.release(parts)})
+}

@@ -1,0 +1,268 @@
+package cuda
+
+import (
+	"slices"
+	"strconv"
+
+	"coupling/lab/device/internal/backend"
+)
+
+// enoughBlocks is how many blocks a launch is split into where its outputs alone give fewer: several for each
+// multiprocessor of any GPU, and a constant, so that sums are taken in the same order on all of them.
+const enoughBlocks = 1024
+
+// splits cuts length into chunks that are multiples of unit, so that blocks times chunks is about enough.
+func splits(blocks, length, unit int) (count, chunk int) {
+	if length == 0 {
+		return 1, unit
+	}
+	most := (length + unit - 1) / unit
+	count = max(1, min(enoughBlocks/max(blocks, 1), most, 65535))
+	chunk = (most + count - 1) / count * unit
+	return (length + chunk - 1) / chunk, chunk
+}
+
+// halves is memory for the tops and the sums of split log-sum-exps.
+type halves struct{ tops, sums *memory }
+
+func (g *gpu) newHalves(count, n int, t backend.DType) (h halves, err error) {
+	h = halves{&memory{}, &memory{}}
+	if count == 1 {
+		return h, nil
+	}
+	bytes := int64(count) * int64(n) * int64(t.Size())
+	if h.tops, err = g.alloc(bytes); err == nil {
+		h.sums, err = g.alloc(bytes)
+	}
+	return h, err
+}
+
+// join joins the splits of n log-sum-exps and frees them.
+func (g *gpu) join(out backend.Tensor, h halves, n, count int) error {
+	if count == 1 {
+		return nil
+	}
+	err := g.each("dense", "lse_join"+suffix(out.Type), n, array(out), block(h.tops), block(h.sums), i64(n), i64(count))
+	return firstOf([]error{err, g.release(h.sums), g.release(h.tops)})
+}
+
+// batchOf reads rank 2 as a batch of one.
+func batchOf(c backend.Tensor) (batch, n, m int) {
+	s := c.Shape
+	if len(s) == 3 {
+		return s[0], s[1], s[2]
+	}
+	return 1, s[0], s[1]
+}
+
+// LSERows is out_i = log Σ_j exp(h_j − c_ij·inv).
+func (g *gpu) LSERows(out, c, h backend.Tensor, inv float64) error {
+	return g.do(func() error { return g.lseRows(out, c, h, inv) })
+}
+
+func (g *gpu) lseRows(out, c, h backend.Tensor, inv float64) error {
+	batch, n, m := batchOf(c)
+	rows := batch * n
+	if rows == 0 {
+		return nil
+	}
+	lanes := 256
+	if m <= 1024 {
+		lanes = 32
+	}
+	per := 256 / lanes
+	blocks := (rows + per - 1) / per
+	count, chunk := splits(blocks, m, lanes*16)
+	parts, err := g.newHalves(count, rows, out.Type)
+	if err != nil {
+		return err
+	}
+	err = g.launch("dense", "lse_rows"+strconv.Itoa(lanes)+suffix(out.Type), grid{x: blocks, y: count}, array(out), block(parts.tops),
+		block(parts.sums), array(c), array(h), i64(rows), i64(n), i64(m), i64(chunk), f64(inv))
+	return firstOf([]error{err, g.join(out, parts, rows, count)})
+}
+
+// LSECols is out_j = log Σ_i exp(g_i − c_ij·inv).
+func (g *gpu) LSECols(out, c, h backend.Tensor, inv float64) error {
+	batch, n, m := batchOf(c)
+	return g.do(func() error {
+		if batch*m == 0 {
+			return nil
+		}
+		blocks := (m + 127) / 128
+		count, chunk := splits(blocks*batch, n, 16)
+		parts, err := g.newHalves(count, batch*m, out.Type)
+		if err != nil {
+			return err
+		}
+		err = g.launch("dense", "lse_cols"+suffix(out.Type), grid{blocks, count, min(batch, 65535)}, array(out), block(parts.tops),
+			block(parts.sums), array(c), array(h), i64(batch), i64(n), i64(m), i64(chunk), f64(inv))
+		return firstOf([]error{err, g.join(out, parts, batch*m, count)})
+	})
+}
+
+// cost is the struct Cost of transport.h.
+type cost struct{ Square, Abs, Inv float64 }
+
+// dims are the dimensions that have kernels of their own; points of fewer coordinates take the next one.
+var dims = []int{1, 2, 3, 4, 8, 16, 32, 64}
+
+// dimFor is the kernel for d coordinates, 0 where there is none.
+func dimFor(d int) int {
+	if k, _ := slices.BinarySearch(dims, d); k < len(dims) {
+		return dims[k]
+	}
+	return 0
+}
+
+// lseRowsOf is how many rows a thread of point_lse takes, as point_lse.cu has it.
+func lseRowsOf(dim int, t backend.DType) int {
+	rows := map[int]int{1: 4, 2: 4, 3: 4, 4: 2, 8: 2}[dim]
+	if t == backend.Float64 {
+		rows /= 2
+	}
+	return max(rows, 1)
+}
+
+// PointLSE is LSERows with costs made on the way.
+func (g *gpu) PointLSE(out, x, y, h backend.Tensor, c backend.Cost, inv float64) error {
+	n, m, d := x.Shape[0], y.Shape[0], x.Shape[1]
+	dim := dimFor(d)
+	if dim == 0 {
+		return g.inRows(x, y, out.Type, func(lo, hi int, w backend.Tensor) error {
+			if err := g.pairs(w, x, y, backend.Tensor{}, h, backend.Tensor{}, backend.Tensor{}, lo, c, inv, pairCosts); err != nil {
+				return err
+			}
+			return g.lseRows(rowsOf(out, lo, hi), w, h, inv)
+		})
+	}
+	return g.do(func() error {
+		if n == 0 {
+			return nil
+		}
+		per := 128 * lseRowsOf(dim, out.Type)
+		blocks := (n + per - 1) / per
+		count, chunk := splits(blocks, m, 256)
+		parts, err := g.newHalves(count, n, out.Type)
+		if err != nil {
+			return err
+		}
+		k := &cost{c.Square, c.Abs, inv}
+		at := strconv.Itoa(dim)
+		err = g.launch("point_lse_"+at, "point_lse"+at+suffix(out.Type), grid{x: blocks, y: count}, array(out), block(parts.tops),
+			block(parts.sums), array(x), array(y), array(h), i64(n), i64(m), i32(d), i64(chunk), record(k))
+		return firstOf([]error{err, g.join(out, parts, n, count)})
+	})
+}
+
+// sum is an operation of point_sum.cu and its arguments.
+type sum struct {
+	name       string // mass, apply, cost or grad
+	u, h, v    backend.Tensor
+	r, s       backend.Tensor
+	width      int // columns of the result
+	cost       backend.Cost
+	inv        float64
+	linear     bool
+	dim, count int
+}
+
+// pointSum runs it, with the columns split where rows are few.
+func (g *gpu) pointSum(out, x, y backend.Tensor, a sum) error {
+	n, m, d := x.Shape[0], y.Shape[0], x.Shape[1]
+	return g.do(func() error {
+		if out.Len() == 0 {
+			return nil
+		}
+		blocks := (n + 127) / 128
+		count, chunk := splits(blocks, m, 256)
+		if most := 1 << 17; chunk > most && a.dim > 16 { // these are not compensated: chunks stay short
+			count, chunk = (m+most-1)/most, most
+		}
+		to, parts := array(out), &memory{}
+		if count > 1 {
+			var err error
+			if parts, err = g.alloc(int64(count) * int64(out.Len()) * int64(out.Type.Size())); err != nil {
+				return err
+			}
+			to = block(parts)
+		}
+		k := &cost{a.cost.Square, a.cost.Abs, a.inv}
+		at := strconv.Itoa(a.dim)
+		err := g.launch("point_sum_"+at, "point_"+a.name+at+suffix(out.Type), grid{x: blocks, y: count}, to, array(x), array(y),
+			array(a.u), array(a.h), array(a.v), array(a.r), array(a.s), i64(n), i64(m), i32(d), i32(a.width), i64(chunk), record(k), flag(a.linear))
+		if err != nil || count == 1 {
+			return err
+		}
+		err = g.each("dense", "join_sums"+suffix(out.Type), out.Len(), array(out), block(parts), i64(out.Len()), i64(count))
+		return firstOf([]error{err, g.release(parts)})
+	})
+}
+
+// wideDim says whether a dimension has kernels whose sums are as wide as points.
+func wideDim(dim int, t backend.DType) bool { return dim > 0 && (t == backend.Float32 || dim <= 16) }
+
+// PointApply is out_i = Σ_j P_ij v_j.
+func (g *gpu) PointApply(out, x, y, u, h, v backend.Tensor, c backend.Cost, inv float64) error {
+	dim, k := dimFor(x.Shape[1]), v.Shape[1]
+	a := sum{name: "apply", u: u, h: h, v: v, width: k, cost: c, inv: inv, dim: dim}
+	switch {
+	case k == 1 && dim > 0:
+		a.name = "mass"
+		return g.pointSum(out, x, y, a)
+	case k <= dim && wideDim(dim, out.Type):
+		return g.pointSum(out, x, y, a)
+	}
+	return g.inRows(x, y, out.Type, func(lo, hi int, w backend.Tensor) error {
+		if err := g.pairs(w, x, y, u, h, u, h, lo, c, inv, pairPlan); err != nil {
+			return err
+		}
+		to := rowsOf(out, lo, hi)
+		return g.gemm(to, array(w), array(v), newProduct(to, 1, w, false, v, false, 0))
+	})
+}
+
+// PointGrad is grad_i = Σ_j P_ij·(1 + r_i + s_j − c_ij·inv)·∂c/∂x_i.
+func (g *gpu) PointGrad(grad, x, y, u, h, r, s backend.Tensor, c backend.Cost, inv float64, linear bool) error {
+	d := x.Shape[1]
+	if dim := dimFor(d); wideDim(dim, grad.Type) {
+		return g.pointSum(grad, x, y, sum{name: "grad", u: u, h: h, r: r, s: s, width: d, cost: c, inv: inv, linear: linear, dim: dim})
+	}
+	what := pairBracket
+	if linear {
+		what = pairLinear
+	}
+	return g.inRows(x, y, grad.Type, func(lo, hi int, w backend.Tensor) error {
+		if err := g.pairs(w, x, y, u, h, r, s, lo, c, inv, what); err != nil {
+			return err
+		}
+		rows := hi - lo
+		size := grid{x: (d + 63) / 64, y: min((rows+63)/64, 65535)}
+		return g.launch("tiles", "differences"+suffix(grad.Type), size, array(rowsOf(grad, lo, hi)), array(w), array(rowsOf(x, lo, hi)), array(y),
+			i64(rows), i64(y.Shape[0]), i64(d), record(&cost{c.Square, c.Abs, inv}))
+	})
+}
+
+// PointCost is out_i = Σ_j P_ij·c_ij.
+func (g *gpu) PointCost(out, x, y, u, h backend.Tensor, c backend.Cost, inv float64) error {
+	if dim := dimFor(x.Shape[1]); dim > 0 {
+		return g.pointSum(out, x, y, sum{name: "cost", u: u, h: h, width: 1, cost: c, inv: inv, dim: dim})
+	}
+	return g.inRows(x, y, out.Type, func(lo, hi int, w backend.Tensor) error {
+		if err := g.pairs(w, x, y, u, h, u, h, lo, c, inv, pairCost); err != nil {
+			return err
+		}
+		to := rowsOf(out, lo, hi)
+		to.Shape = []int{hi - lo, 1}
+		j, count := newJob(to, w)
+		return g.reduce("sum", "sum", to, &j, count, array(w))
+	})
+}
+
+// Costs writes cost(x_i, y_j).
+func (g *gpu) Costs(c, x, y backend.Tensor, k backend.Cost) error {
+	return g.do(func() error {
+		none := backend.Tensor{}
+		return g.pairs(c, x, y, none, none, none, none, 0, k, 1, pairCosts)
+	})
+}
