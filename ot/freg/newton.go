@@ -57,7 +57,7 @@ func (r *run) climb() error {
 			return err
 		}
 		if found {
-			if err := r.last(); err != nil || r.status != ot.Stagnated {
+			if err := r.last(); err != nil || r.status != ot.Stagnated || r.s.err < roundingError {
 				return err
 			}
 			clear(r.psi)
@@ -88,7 +88,7 @@ const (
 	stageTol      = 0.03 // the error at which λ falls
 	firstDamp     = 0.01
 	maxMends      = 10   // closing half steps
-	roundingError = 1e-6 // an error below is small enough to be for want of digits
+	roundingError = 1e-9 // an error below is small enough to be for want of digits
 )
 
 // anneal solves roughly for λ falling from the spread of the costs, where any potentials are a good start, to above Lambda.
@@ -169,7 +169,7 @@ func (r *run) stage(tol float64) error {
 		case r.iter >= r.MaxIter:
 			r.status = ot.IterationLimit
 			return nil
-		case since > 60:
+		case since > patience(least):
 			r.status = ot.Stagnated
 			copy(r.psi, r.best)
 			return r.eval()
