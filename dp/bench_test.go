@@ -31,6 +31,30 @@ func BenchmarkEpsilon(b *testing.B) {
 	}
 }
 
+// All 17 splits of a group of 16, the worst case of which is certified.
+func BenchmarkDelta(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		event Event
+	}{
+		{"sigma=1/rate=0.01", SGD(1, .01, 1000)},
+		{"sigma=1/rate=0.001", SGD(1, .001, 1000)},
+		{"sigma=5/rate=0.01", SGD(5, .01, 1000)},
+		{"laplace=1/rate=0.001", Repeat{1000, Poisson{.001, Laplace{1}}}},
+	} {
+		b.Run(c.name+"/T=1000/K=16", func(b *testing.B) {
+			var g Guarantee
+			for b.Loop() {
+				var err error
+				if g, err = Delta(c.event, Relation{Group: 16}, 2); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric((g.Delta-g.Lower)/g.Delta, "relwidth")
+		})
+	}
+}
+
 func BenchmarkEpsilonRDP(b *testing.B) {
 	for _, k := range []int{1, 16} {
 		b.Run(fmt.Sprintf("K=%d", k), func(b *testing.B) {

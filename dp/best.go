@@ -116,23 +116,39 @@ func askBest(ctx context.Context, a Accountant, steps []pair.Step, ask func(Acco
 	return pair.Interval{}, a.Name(), errors.Join(errs...)
 }
 
-// A decider can tell whether δ(eps) ≤ delta with less work than it takes to know δ. It says no when in doubt. The accountant that answered
-// for a similar composition is asked first.
+// A decider can tell whether δ(eps) ≤ delta with less work than it takes to know δ. It says no when in doubt.
 type decider interface {
-	below(ctx context.Context, steps []pair.Step, eps, delta float64, answered string) bool
+	below(ctx context.Context, steps []pair.Step, eps, delta float64, like likeness) bool
+}
+
+// A likeness is what is known of a similar composition.
+type likeness struct {
+	accountant string  // that answered
+	order      float64 // of its saddle point, 0 if unknown
+}
+
+// likenessOf finds the order where the contour accountant answered.
+func likenessOf(steps []pair.Step, accountant string, eps float64) likeness {
+	like := likeness{accountant: accountant}
+	if accountant == (contour.Accountant{}).Name() {
+		if s, err := (contour.Accountant{}).Saddle(steps, eps); err == nil {
+			like.order = s
+		}
+	}
+	return like
 }
 
 // below asks for rougher and then sharper enclosures of δ(eps) until delta is on one side.
-func (b Best) below(ctx context.Context, steps []pair.Step, eps, delta float64, answered string) bool {
+func (b Best) below(ctx context.Context, steps []pair.Step, eps, delta float64, like likeness) bool {
 	if delta >= 1 {
 		return true
 	}
 	if v, err := (Profile{}).Delta(steps, eps); err == nil {
 		return v.Upper <= delta
 	}
-	if answered != (pld.Accountant{}).Name() {
+	if like.accountant != (pld.Accountant{}).Name() {
 		for _, tol := range [...]float64{1e-2, 1e-5} {
-			v, err := contour.Accountant{Tol: tol, Work: roughWork}.DeltaContext(ctx, steps, eps)
+			v, err := contour.Accountant{Tol: tol, Work: roughWork, Order: like.order}.DeltaContext(ctx, steps, eps)
 			if err != nil {
 				break
 			}

@@ -19,7 +19,8 @@
 // data sets may differ: an inserted or a removed record, and for groups of K every split K₊ + K₋ = K. An [Accountant]
 // composes pairs: [Profile] where the profile is known, dp/contour (exact), dp/pld (an interval), [RDP] (an upper bound, dp/rdp).
 // [Epsilon] and [Delta] ask them in this order until the number is known sharply, take the worst branch, and say in the [Guarantee]
-// which accountant answered and what kind of number it is. What has no dominating pair is refused, with the part named ([ErrNoPair]).
+// which accountant answered and what kind of number it is. Branches that are certain not to be the worst, by rougher enclosures, are passed
+// over. [EpsilonContext] and [DeltaContext] can be ended; [Best] can be told what width suffices. What has no dominating pair is refused, with the part named ([ErrNoPair]).
 //
 // Exact and upper bound speak of the dominating pairs. These are attained by some mechanism and data for Poisson samples (SSKG, M.3),
 // for samples with and without replacement they bound it with relaxed distances; pair.FixedSubstitution is the tight pair for one

@@ -34,7 +34,11 @@ func EpsilonContext(ctx context.Context, a Accountant, e Event, r Relation, delt
 		return Guarantee{}, err
 	}
 	a = shareWork(a, r)
-	w := search{branches: func() ([]Branch, error) { return Branches(e, r) }}
+	branches, err := Branches(e, r)
+	if err != nil {
+		return Guarantee{}, err
+	}
+	w := search{branches: branches}
 	w.ask = func(steps []pair.Step) (pair.Interval, string, error) {
 		if delta == 0 {
 			v, err := pureEpsilon(steps)
@@ -43,7 +47,8 @@ func EpsilonContext(ctx context.Context, a Accountant, e Event, r Relation, delt
 		return askBest(ctx, a, steps, func(a Accountant) (pair.Interval, error) { return epsilonOf(ctx, a, steps, delta) })
 	}
 	if d, ok := a.(decider); ok && delta > 0 { // a branch with δ(v) ≤ delta has ε ≤ v
-		w.within = func(steps []pair.Step, v float64, by string) bool { return d.below(ctx, steps, v, delta, by) }
+		w.like = func(steps []pair.Step, v float64, by string) likeness { return likenessOf(steps, by, v) }
+		w.within = func(steps []pair.Step, v float64, like likeness) bool { return d.below(ctx, steps, v, delta, like) }
 	}
 	g, v, err := w.worst(ctx)
 	if err != nil {
@@ -59,7 +64,11 @@ func DeltaContext(ctx context.Context, a Accountant, e Event, r Relation, eps fl
 		return Guarantee{}, err
 	}
 	a = shareWork(a, r)
-	w := search{branches: func() ([]Branch, error) { return Branches(e, r) }}
+	branches, err := Branches(e, r)
+	if err != nil {
+		return Guarantee{}, err
+	}
+	w := search{branches: branches}
 	w.ask = func(steps []pair.Step) (pair.Interval, string, error) {
 		v, name, err := askBest(ctx, a, steps, func(a Accountant) (pair.Interval, error) { return deltaOf(ctx, a, steps, eps) })
 		if v.Upper > 1-1e-9 { // no branch exceeds 1
@@ -68,7 +77,8 @@ func DeltaContext(ctx context.Context, a Accountant, e Event, r Relation, eps fl
 		return v, name, err
 	}
 	if d, ok := a.(decider); ok {
-		w.within = func(steps []pair.Step, v float64, by string) bool { return d.below(ctx, steps, eps, v, by) }
+		w.like = func(steps []pair.Step, _ float64, by string) likeness { return likenessOf(steps, by, eps) }
+		w.within = func(steps []pair.Step, v float64, like likeness) bool { return d.below(ctx, steps, eps, v, like) }
 	}
 	g, v, err := w.worst(ctx)
 	if err != nil {

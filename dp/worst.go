@@ -13,26 +13,23 @@ import (
 
 // A search looks for the largest number over the branches of a relation.
 type search struct {
-	branches func() ([]Branch, error)
+	branches []Branch
 	ask      func([]pair.Step) (pair.Interval, string, error)
-	// within reports whether a branch is certain not to exceed v, which an accountant answered for another. It may say no when in doubt; nil
-	// always does.
-	within func(steps []pair.Step, v float64, by string) bool
+	// within reports whether a branch is certain not to exceed v, given what like says of the first branch and its answer. It may say no
+	// when in doubt; nil always does.
+	within func(steps []pair.Step, v float64, like likeness) bool
+	like   func(steps []pair.Step, v float64, accountant string) likeness
 }
 
 // worst takes the largest answer over all branches. Those that are certain not to exceed the first one's (all records removed: mostly the
 // worst) are passed over; they are found in parallel, and what remains is asked in turn, each passed over if it does not exceed what
 // became known since. The result does not depend on the number of processors.
 func (w search) worst(ctx context.Context) (g Guarantee, v float64, err error) {
-	branches, err := w.branches()
-	if err != nil {
-		return Guarantee{}, 0, err
-	}
 	v = -1
 	var passed []bool
-	first := 0.0
-	for i, b := range branches {
-		if i > 0 && (passed[i] || v > first && w.within != nil && w.within(b.Steps, v, g.Accountant)) {
+	first, like := 0.0, likeness{}
+	for i, b := range w.branches {
+		if i > 0 && (passed[i] || v > first && w.within != nil && w.within(b.Steps, v, like)) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -52,7 +49,10 @@ func (w search) worst(ctx context.Context) (g Guarantee, v float64, err error) {
 		}
 		if i == 0 {
 			first = v
-			passed = w.pass(branches, v, name)
+			if w.within != nil && len(w.branches) > 1 {
+				like = w.like(b.Steps, v, name)
+			}
+			passed = w.pass(v, like)
 		}
 	}
 	g.Lower = min(g.Lower, v)
@@ -61,16 +61,16 @@ func (w search) worst(ctx context.Context) (g Guarantee, v float64, err error) {
 }
 
 // pass asks of all branches but the first whether they are within v, on all processors.
-func (w search) pass(branches []Branch, v float64, by string) []bool {
-	out := make([]bool, len(branches))
+func (w search) pass(v float64, like likeness) []bool {
+	out := make([]bool, len(w.branches))
 	if w.within == nil {
 		return out
 	}
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := 1; i < len(branches); i++ {
+	for i := 1; i < len(w.branches); i++ {
 		group.Go(func() error {
-			out[i] = w.within(branches[i].Steps, v, by)
+			out[i] = w.within(w.branches[i].Steps, v, like)
 			return nil
 		})
 	}

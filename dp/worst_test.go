@@ -86,12 +86,12 @@ func TestBelow(t *testing.T) {
 		if err != nil || v.Lower < 1e-30 || v.Upper > .7 {
 			continue
 		}
-		for _, by := range []string{"contour", "pld"} {
+		for _, by := range []likeness{likenessOf(b.Steps, "contour", eps), {accountant: "pld"}} {
 			if (Best{}).below(t.Context(), b.Steps, eps, v.Lower*(1-1e-9), by) {
-				t.Errorf("σ = %v, rate %v: δ in %v is said to be below its lower end, asked by %s", sigma, rate, v, by)
+				t.Errorf("σ = %v, rate %v: δ in %v is said to be below its lower end, asked by %v", sigma, rate, v, by)
 			}
 			if !(Best{}).below(t.Context(), b.Steps, eps, v.Upper*1.3, by) {
-				t.Errorf("σ = %v, rate %v: δ in %v is not seen to be below %v, asked by %s", sigma, rate, v, v.Upper*1.3, by)
+				t.Errorf("σ = %v, rate %v: δ in %v is not seen to be below %v, asked by %v", sigma, rate, v, v.Upper*1.3, by)
 			}
 		}
 	}

@@ -18,6 +18,8 @@ type Accountant struct {
 	Tol float64
 	// Work limits the evaluations of the integrand, 3e7 (about one second) if zero. Beyond it the answer is ErrDecay.
 	Work int
+	// Order is where to look for the saddle point first, 1 if zero: that of a similar composition, see Accountant.Saddle. It saves time only.
+	Order float64
 }
 
 // Name is "contour".
@@ -62,7 +64,7 @@ func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, eps float64
 	if err != nil {
 		return 0, 0, err
 	}
-	s, err := saddle(parts, eps, a.near())
+	s, err := a.saddle(parts, eps)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -106,6 +108,9 @@ func (a Accountant) parts(steps []pair.Step) ([]part, error) {
 	if !(a.Tol >= 0) || a.Tol >= 1 || a.Work < 0 {
 		return nil, fmt.Errorf("contour: Tol = %v, Work = %v: Tol must be in [0, 1), Work at least 0: %w", a.Tol, a.Work, ErrInvalid)
 	}
+	if !(a.Order >= 0) || math.IsInf(a.Order, 1) {
+		return nil, fmt.Errorf("contour: Order = %v: must be at least 0 and finite: %w", a.Order, ErrInvalid)
+	}
 	if len(steps) == 0 {
 		return nil, fmt.Errorf("contour: steps is empty: %w", ErrInvalid)
 	}
@@ -145,6 +150,19 @@ func (a Accountant) tol() float64 {
 		return 1e-11
 	}
 	return max(a.Tol, 1e-13)
+}
+
+// Saddle returns the order at which the contour for δ(ε) crosses the real axis, to a third of a standard deviation of the tilted loss.
+func (a Accountant) Saddle(steps []pair.Step, eps float64) (float64, error) {
+	if math.IsNaN(eps) || math.IsInf(eps, 0) {
+		return 0, fmt.Errorf("contour: eps = %v: must be finite: %w", eps, ErrInvalid)
+	}
+	a.Tol = max(a.Tol, 1e-2)
+	parts, err := a.parts(steps)
+	if err != nil {
+		return 0, err
+	}
+	return a.saddle(parts, eps)
 }
 
 // near is how many standard deviations the contour may be off the saddle point: a rough answer needs no sharp aim.

@@ -9,25 +9,32 @@ import (
 )
 
 // saddle returns the s > 0 that minimises e^{ΣT·K(s) − sε}/(s(s+1)), where the contour crosses the real axis. The
-// exponent is convex, so there is one. It is found within tol standard deviations of
-// the loss; a few digits suffice: any s > 0 gives certified bounds.
-func saddle(parts []part, eps, tol float64) (float64, error) {
-	return rising(func(s float64) (float64, error) {
+// exponent is convex, so there is one. It is found within some part of
+// a standard deviation of the loss; a few digits suffice: any s > 0 gives certified bounds.
+func (a Accountant) saddle(parts []part, eps float64) (float64, error) {
+	start := 1.0
+	if a.Order > 0 {
+		start = a.Order
+	}
+	return rising(start, func(s float64) (float64, error) {
 		_, mean, variance, err := axis(parts, s)
 		if err != nil {
 			return 0, err
 		}
 		g := mean - eps - 1/s - 1/(s+1)
 		return g / math.Sqrt(variance+1/(s*s)+1/((s+1)*(s+1))), nil
-	}, tol)
+	}, a.near())
 }
 
-// rising finds s > 0 where an increasing f vanishes within tol, by bracketing and Illinois steps in log s. Where f cannot
+// rising finds s > 0 where an increasing f vanishes within tol, from start, by bracketing and Illinois steps in log s. Where f cannot
 // be evaluated, s was too large.
-func rising(f func(s float64) (float64, error), tol float64) (float64, error) {
+func rising(start float64, f func(s float64) (float64, error), tol float64) (float64, error) {
 	a, b := math.Inf(-1), math.Inf(1) // logarithms of a bracket
 	fa, fb := 0.0, 0.0
-	t, stride := 0.0, 1.0
+	t, stride := math.Log(start), 1.0
+	if start != 1 {
+		stride = 0.3 // not far
+	}
 	var last error
 	for range 200 {
 		v, err := f(math.Exp(t))
@@ -80,7 +87,7 @@ func (a Accountant) epsilon(ctx context.Context, parts []part, want float64) (pa
 	}
 	if guess <= 0 {
 		guess = 0
-		if s, err = saddle(parts, 0, a.near()); err != nil {
+		if s, err = a.saddle(parts, 0); err != nil {
 			return pair.Interval{}, err
 		}
 	}
@@ -108,7 +115,7 @@ func (a Accountant) epsilon(ctx context.Context, parts []part, want float64) (pa
 			break
 		}
 		guess = max(eps, 0)
-		next, err := saddle(parts, guess, a.near())
+		next, err := a.saddle(parts, guess)
 		if err != nil {
 			next = s // the bounds hold all the same
 		}
@@ -128,7 +135,7 @@ func estimate(parts []part, want float64) (eps, s float64, err error) {
 		second := variance + 1/(s*s) + 1/((s+1)*(s+1))
 		return eps, k - s*eps - math.Log(s) - math.Log1p(s) - 0.5*math.Log(2*math.Pi*second), nil
 	}
-	s, err = rising(func(s float64) (float64, error) {
+	s, err = rising(1, func(s float64) (float64, error) {
 		_, ld, err := at(s)
 		return want - ld, err
 	}, 1e-2)

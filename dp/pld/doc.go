@@ -29,7 +29,8 @@
 //   - Losses beyond the last node, and infinite ones, are counted as infinite.
 //
 // Where a bin is wider than the range of all negative losses (rare sampling, too few bins) no optimistic measure but the trivial one
-// has its corners on the grid: Lower is then 0. Upper is not affected.
+// has its corners on the grid. Lower is then the power of the test that some step's loss exceeds a threshold (largest.go), which is nearly
+// all where single steps decide. Upper is not affected.
 //
 // Bins and cells are refined until the interval is as narrow as wanted or the bins are used up. An error means that nothing was certified.
 //

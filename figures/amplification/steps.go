@@ -201,7 +201,7 @@ func stepsFigures() map[string]stepsFigure {
 }
 
 // asked returns the panels whose allowed steps are asked: at the smallest size those of Figure 6 only, since one takes
-// some ten seconds.
+// some seconds.
 func (f stepsFigure) asked(set lab.Setting) []stepsPanel {
 	if set.Preset == lab.Smoke && f.name != "fig6" {
 		return nil
