@@ -190,7 +190,7 @@ func (p product3[T]) vectors() {
 
 // vector adds m·v to y.
 func (p product3[T]) vector(scratch *pad[T], y []T, m cpu.Matrix[T], v []T) {
-	if m.ColStride != 1 {
+	if m.ColStride != 1 || m.RowStride < m.Cols { // the latter is one row whose elements are rows of one
 		p.e.k.GemvT(y, m.Data, m.ColStride, v)
 		return
 	}
