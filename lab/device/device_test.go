@@ -112,3 +112,13 @@ func TestOnDevice(t *testing.T) {
 		}
 	})
 }
+
+// FuzzOperations lets the fuzzer choose operations and sizes.
+func FuzzOperations(f *testing.F) {
+	d, err := device.Open(os.Getenv("COUPLING_DEVICE"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { d.Close() })
+	devicetest.Fuzz(f, d)
+}

@@ -20,9 +20,16 @@ type scenario struct {
 // floats are the types that every scenario is played in.
 var floats = [...]device.DType{device.Float32, device.Float64}
 
+// reporter is what testing and rapid have in common.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // kit is what a scenario works with.
 type kit struct {
-	testing.TB
+	reporter
 	dev   *device.Device
 	dtype device.DType
 	rng   *rand.Rand
@@ -43,14 +50,20 @@ func play(t testing.TB, d *device.Device, s scenario, dtype device.DType, judge 
 	t.Helper()
 	h := fnv.New64a()
 	h.Write([]byte(s.name))
-	k := &kit{TB: t, dev: d, dtype: dtype, judge: judge, rng: rand.New(rand.NewPCG(h.Sum64(), uint64(dtype)))}
-	defer d.Scope().Close()
-	s.play(k)
-	k.fencesHold()
-	if err := d.Recover(); err != nil {
-		t.Errorf("the device failed: %v", err)
-	}
+	k := &kit{reporter: t, dev: d, dtype: dtype, judge: judge, rng: rand.New(rand.NewPCG(h.Sum64(), uint64(dtype)))}
+	k.in(s.play)
 	return k.out
+}
+
+// in calls f in a scope of its own, and looks for what it broke.
+func (k *kit) in(f func(*kit)) {
+	k.Helper()
+	defer k.dev.Scope().Close()
+	f(k)
+	k.fencesHold()
+	if err := k.dev.Recover(); err != nil {
+		k.Errorf("the device failed: %v", err)
+	}
 }
 
 // unit is the unit roundoff of the element type.

@@ -10,45 +10,54 @@ import (
 func resamplings() []scenario {
 	return []scenario{
 		{"Nearest", func(k *kit) {
-			k.resample("Nearest", ref.Nearest, true, device.Nearest, device.NearestVJP)
+			k.resample(func(x ref.Images, oh, ow int) {
+				k.resampled("Nearest", ref.Nearest, true, x, oh, ow, device.Nearest, device.NearestVJP)
+			})
 		}},
-		{"Bilinear", func(k *kit) { k.bilinear(false) }},
-		{"Bilinear aligned", func(k *kit) { k.bilinear(true) }},
+		{"Bilinear", func(k *kit) {
+			k.resample(func(x ref.Images, oh, ow int) { k.interpolated(false, x, oh, ow) })
+		}},
+		{"Bilinear aligned", func(k *kit) {
+			k.resample(func(x ref.Images, oh, ow int) { k.interpolated(true, x, oh, ow) })
+		}},
 	}
 }
 
-func (k *kit) bilinear(align bool) {
-	k.resample("Bilinear", ref.Bilinear(align), false,
+// resample goes up, down, both, and by ratios that are not whole.
+func (k *kit) resample(try func(x ref.Images, oh, ow int)) {
+	for _, z := range [][4]int{
+		{8, 8, 16, 16}, {4, 4, 4, 4}, {16, 16, 8, 8}, {7, 5, 14, 15}, {7, 5, 3, 2}, {3, 9, 5, 4}, {1, 1, 6, 7}, {6, 7, 1, 1},
+		{1, 4, 3, 2}, {31, 33, 17, 67}, {2, 2, 33, 3}, {3, 3, 0, 5},
+	} {
+		try(k.images(2, 3, z[0], z[1]), z[2], z[3])
+	}
+	for range 8 {
+		try(k.images(2, 3, k.size(1, 17), k.size(1, 17)), k.size(1, 17), k.size(1, 17))
+	}
+}
+
+func (k *kit) interpolated(align bool, x ref.Images, oh, ow int) {
+	k.resampled("Bilinear", ref.Bilinear(align), false, x, oh, ow,
 		func(y, x *device.Array) { device.Bilinear(y, x, align) },
 		func(dx, dy *device.Array) { device.BilinearVJP(dx, dy, align) })
 }
 
-// resample goes up, down, both, and by ratios that are not whole. Copies are exact. A bilinear weight is a position less
-// a whole number: its error is the position's, and enters the scale as the image's size; 8 for four products and a sum.
-// In the transpose each input collects from outputs nearby.
-func (k *kit) resample(name string, s ref.Sampler, copies bool, forward, vjp func(to, from *device.Array)) {
-	sizes := [][4]int{
-		{8, 8, 16, 16}, {4, 4, 4, 4}, {16, 16, 8, 8}, {7, 5, 14, 15}, {7, 5, 3, 2}, {3, 9, 5, 4}, {1, 1, 6, 7}, {6, 7, 1, 1},
-		{1, 4, 3, 2}, {31, 33, 17, 67}, {2, 2, 33, 3}, {3, 3, 0, 5},
+// resampled compares one resampling and its transpose. Copies are exact. A bilinear weight is a position less a whole
+// number: its error is the position's, and enters the scale as the image's size; 8 for four products and a sum. In the
+// transpose each input collects from outputs nearby.
+func (k *kit) resampled(name string, s ref.Sampler, copies bool, x ref.Images, oh, ow int, forward, vjp func(to, from *device.Array)) {
+	k.Helper()
+	what := fmt.Sprintf("%s %d×%d to %d×%d", name, x.H, x.W, oh, ow)
+	y, ax := k.dst(x.N, x.C, oh, ow), k.put(x.Data, x.Shape()...)
+	forward(y, ax)
+	if copies {
+		k.exact(what, y, func() []float64 { return ref.Resample(s, x, oh, ow).Value })
+	} else {
+		k.near(what, y, 8, func() ref.Result { return ref.Resample(s, x, oh, ow) })
 	}
-	for range 8 {
-		sizes = append(sizes, [4]int{k.size(1, 17), k.size(1, 17), k.size(1, 17), k.size(1, 17)})
-	}
-	for _, z := range sizes {
-		x := k.images(2, 3, z[0], z[1])
-		oh, ow := z[2], z[3]
-		what := fmt.Sprintf("%s %d×%d to %d×%d", name, x.H, x.W, oh, ow)
-		y, ax := k.dst(2, 3, oh, ow), k.put(x.Data, x.Shape()...)
-		forward(y, ax)
-		if copies {
-			k.exact(what, y, func() []float64 { return ref.Resample(s, x, oh, ow).Value })
-		} else {
-			k.near(what, y, 8, func() ref.Result { return ref.Resample(s, x, oh, ow) })
-		}
-		dy, dx := k.normals(6*oh*ow, 1), k.dst(x.Shape()...)
-		ady := k.put(dy, 2, 3, oh, ow)
-		vjp(dx, ady)
-		k.near(what+", transposed", dx, 8+sums((oh/x.H+1)*(ow/x.W+1)), func() ref.Result { return ref.ResampleVJP(s, x, dy, oh, ow) })
-		k.adjoint(what, y, ady, ax, dx)
-	}
+	dy, dx := k.normals(x.N*x.C*oh*ow, 1), k.dst(x.Shape()...)
+	ady := k.put(dy, x.N, x.C, oh, ow)
+	vjp(dx, ady)
+	k.near(what+", transposed", dx, 8+sums((oh/x.H+1)*(ow/x.W+1)), func() ref.Result { return ref.ResampleVJP(s, x, dy, oh, ow) })
+	k.adjoint(what, y, ady, ax, dx)
 }

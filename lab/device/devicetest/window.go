@@ -63,22 +63,27 @@ func (k *kit) planes(pooling bool) []plane {
 	return all
 }
 
-// im2col copies; its transpose adds up to kh·kw elements. Both are tried on data and on one another:
-// <Im2col x, c> = <x, Col2im c>.
 func im2col(k *kit) {
 	for _, p := range k.planes(false) {
-		x := k.images(p.n, p.c, p.h, p.w)
-		shape, want := ref.Im2col(x, p.win)
-		col, ax := k.dst(shape...), k.put(x.Data, x.Shape()...)
-		device.Im2col(col, ax, p.win)
-		k.exact("Im2col "+p.String(), col, func() []float64 { return want })
-
-		c := k.normals(len(want), 1)
-		dx, ac := k.dst(x.Shape()...), k.put(c, shape...)
-		device.Col2im(dx, ac, p.win)
-		k.near("Col2im "+p.String(), dx, sums(p.win.Kernel[0]*p.win.Kernel[1]), func() ref.Result { return ref.Col2im(x, c, p.win) })
-		k.adjoint("Im2col "+p.String(), col, ac, ax, dx)
+		k.patches(p)
 	}
+}
+
+// patches: Im2col copies, its transpose adds up to kh·kw elements. Both are tried on data and on one another:
+// <Im2col x, c> = <x, Col2im c>.
+func (k *kit) patches(p plane) {
+	k.Helper()
+	x := k.images(p.n, p.c, p.h, p.w)
+	shape, want := ref.Im2col(x, p.win)
+	col, ax := k.dst(shape...), k.put(x.Data, x.Shape()...)
+	device.Im2col(col, ax, p.win)
+	k.exact("Im2col "+p.String(), col, func() []float64 { return want })
+
+	c := k.normals(len(want), 1)
+	dx, ac := k.dst(x.Shape()...), k.put(c, shape...)
+	device.Col2im(dx, ac, p.win)
+	k.near("Col2im "+p.String(), dx, sums(p.win.Kernel[0]*p.win.Kernel[1]), func() ref.Result { return ref.Col2im(x, c, p.win) })
+	k.adjoint("Im2col "+p.String(), col, ac, ax, dx)
 }
 
 // adjoint is <A x, c> = <x, Aᵀ c> as the device sees it, to the roundings of two sums.

@@ -1,0 +1,159 @@
+package devicetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"coupling/lab/device"
+	"coupling/lab/device/devicetest/internal/ref"
+)
+
+// draw chooses a whole number from lo to hi.
+type draw func(lo, hi int) int
+
+// property is a call whose sizes are drawn, by rapid or by a fuzzer, so that failures come with small ones.
+type property struct {
+	name string
+	hold func(k *kit, d draw)
+}
+
+func allProperties() []property {
+	return []property{
+		{"Broadcast", broadcastProperty}, {"Reduce", reduceProperty}, {"Permute", permuteProperty},
+		{"Gemm", gemmProperty}, {"Window", windowProperty}, {"Resample", resampleProperty}, {"Transport", transportProperty},
+	}
+}
+
+// properties draws a hundred sizes for each property and type.
+func properties(t *testing.T, open func(testing.TB) *device.Device) {
+	d := open(t)
+	defer closed(t, d)
+	for _, p := range allProperties() {
+		for _, dtype := range floats {
+			t.Run(p.name+"/"+dtype.String(), rapid.MakeCheck(func(t *rapid.T) {
+				k := &kit{reporter: t, dev: d, dtype: dtype, judge: true, rng: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
+				k.in(func(k *kit) {
+					p.hold(k, func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, "size") })
+				})
+			}))
+		}
+	}
+}
+
+// Fuzz lets a fuzzer choose the operation and its sizes, and compares with the references. d must outlive the test.
+func Fuzz(f *testing.F, d *device.Device) {
+	all := allProperties()
+	for i := range all {
+		f.Add(uint8(i), uint64(1), []byte{3, 1, 5, 2, 7, 4, 33, 1, 2, 0, 9, 1})
+		f.Add(uint8(i+len(all)), uint64(2), []byte{2, 130, 17, 1, 0, 3, 1, 64})
+	}
+	f.Fuzz(func(t *testing.T, op uint8, seed uint64, sizes []byte) {
+		dtype := floats[int(op)/len(all)%len(floats)]
+		k := &kit{reporter: t, dev: d, dtype: dtype, judge: true, rng: rand.New(rand.NewPCG(seed, 0))}
+		k.in(func(k *kit) {
+			all[int(op)%len(all)].hold(k, func(lo, hi int) int {
+				if len(sizes) == 0 {
+					return lo
+				}
+				n := lo + int(sizes[0])%(hi-lo+1)
+				sizes = sizes[1:]
+				return n
+			})
+		})
+	})
+}
+
+// sizes is a shape of up to six axes and some thousand elements.
+func (d draw) sizes() []int {
+	shape := make([]int, d(0, 6))
+	for i, left := 0, 3000; i < len(shape); i++ {
+		shape[i] = d(0, min(left, 150))
+		left /= max(1, shape[i])
+	}
+	return shape
+}
+
+func broadcastProperty(k *kit, d draw) {
+	shape := d.sizes()
+	n := 1 << len(shape)
+	k.combine(binaries[d(0, len(binaries)-1)], shape, squash(shape, d(0, n-1)), squash(shape, d(0, n-1)))
+}
+
+func reduceProperty(k *kit, d draw) {
+	shape := d.sizes()
+	to := squash(shape, d(0, 1<<len(shape)-1))
+	f := device.Reduction(d(0, len(reductionNames)-1))
+	count := ref.Len(shape) / max(1, ref.Len(to))
+	if f == device.Mean && count == 0 {
+		return // 0/0 is not promised
+	}
+	x, dst := k.normals(ref.Len(shape), 2), k.dst(to...)
+	device.Reduce(dst, k.put(x, shape...), f)
+	k.near(fmt.Sprintf("%s %v to %v", reductionNames[f], shape, to), dst, 2*k.sumsOf(count),
+		func() ref.Result { return ref.Reduce(to, shape, x, f) })
+}
+
+// permuteProperty goes there and back too.
+func permuteProperty(k *kit, d draw) {
+	shape := d.sizes()
+	perm, back := k.rng.Perm(len(shape)), make([]int, len(shape))
+	for i, p := range perm {
+		back[p] = i
+	}
+	x := k.normals(ref.Len(shape), 1)
+	to, want := ref.Permute(shape, x, perm)
+	there, again := k.dst(to...), k.dst(shape...)
+	device.Permute(there, k.put(x, shape...), perm...)
+	device.Permute(again, there, back...)
+	k.exact(fmt.Sprintf("Permute %v by %v", shape, perm), there, func() []float64 { return want })
+	k.exact("and back", again, func() []float64 { return x })
+}
+
+func gemmProperty(k *kit, d draw) {
+	p := product{m: d(0, 70), n: d(0, 70), k: d(0, 70), ta: d(0, 1) > 0, tb: d(0, 1) > 0, alpha: 1}
+	switch d(0, 2) {
+	case 1:
+		p.beta = 1
+	case 2:
+		p.alpha, p.beta = k.scaled(-2, 2), k.scaled(-2, 2)
+	}
+	if p.batch = d(0, 3); p.batch > 0 {
+		p.batchA, p.batchB = []int{1, p.batch}[d(0, 1)], []int{1, p.batch}[d(0, 1)]
+	}
+	k.multiply(p)
+}
+
+func windowProperty(k *kit, d draw) {
+	p := plane{n: d(0, 3), c: d(1, 4), h: d(1, 20), w: d(1, 20)}
+	for i, size := range [2]int{p.h, p.w} {
+		w := &p.win
+		w.Pad[i], w.Dilation[i], w.Stride[i] = d(0, 3), d(1, 3), d(1, 4)
+		w.Kernel[i] = d(1, min(6, (size+2*w.Pad[i]-1)/w.Dilation[i]+1))
+	}
+	k.patches(p)
+}
+
+func resampleProperty(k *kit, d draw) {
+	x := k.images(d(0, 2), d(1, 3), d(1, 20), d(1, 20))
+	oh, ow := d(0, 40), d(0, 40)
+	switch d(0, 2) {
+	case 0:
+		k.resampled("Nearest", ref.Nearest, true, x, oh, ow, device.Nearest, device.NearestVJP)
+	case 1:
+		k.interpolated(false, x, oh, ow)
+	case 2:
+		k.interpolated(true, x, oh, ow)
+	}
+}
+
+func transportProperty(k *kit, d draw) {
+	n, m := d(0, 70), d(0, 70)
+	if d(0, 1) == 0 {
+		k.halfStep(d(0, 3), n, m, k.scaled(0.1, 30), false)
+		return
+	}
+	k.point(n, m, d(1, 40), costKinds[d(0, len(costKinds)-1)], 1/k.scaled(0.05, 1), 0)
+}
