@@ -1,8 +1,6 @@
 package host
 
 import (
-	"math"
-
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/internal/backend"
 )
@@ -63,22 +61,17 @@ func (l cloud[T]) costs(p *pad[T], c, x []T) {
 	}
 }
 
-// rows calls work with the costs of each point of x, which are valid during the call.
-func (l cloud[T]) rows(x tensor, work func(p *pad[T], i int, x, c []T)) {
-	xs, n, block := view[T](x), x.Shape[0], 1
+// blocks calls work with the points lo to hi of x and their costs, which are valid during the call.
+func (l cloud[T]) blocks(x tensor, work func(p *pad[T], lo, hi int, c []T)) {
+	xs, n, block := view[T](x), x.Shape[0], 12 // a tile of products
 	if l.d >= many {
-		block = 12 // a tile of the products
+		block = 48 // packing y is shared by more
 	}
 	pads := l.e.padsOf()
-	l.e.each(n, max(block, per(l.m*(l.d+8))/block*block), func(w, lo, hi int) {
-		for i := lo; i < hi; i += block {
-			to := min(i+block, hi)
-			c := pads[w].buf(0, (to-i)*l.m)
-			l.costs(pads[w], c, xs[i*l.d:to*l.d])
-			for r := i; r < to; r++ {
-				work(pads[w], r, xs[r*l.d:(r+1)*l.d], c[(r-i)*l.m:(r-i+1)*l.m])
-			}
-		}
+	l.e.each(n, block, func(w, lo, hi int) {
+		c := pads[w].buf(0, (hi-lo)*l.m)
+		l.costs(pads[w], c, xs[lo*l.d:hi*l.d])
+		work(pads[w], lo, hi, c)
 	})
 }
 
@@ -86,7 +79,7 @@ func (l cloud[T]) rows(x tensor, work func(p *pad[T], i int, x, c []T)) {
 func (e *engine[T]) Costs(c, x, y tensor, cost backend.Cost) error {
 	l, out, xs := e.cloud(y, cost), view[T](c), view[T](x)
 	pads := e.padsOf()
-	e.each(x.Shape[0], max(12, per(l.m*l.d)), func(w, lo, hi int) {
+	e.each(x.Shape[0], max(48, per(l.m*l.d)), func(w, lo, hi int) {
 		l.costs(pads[w], out[lo*l.m:hi*l.m], xs[lo*l.d:hi*l.d])
 	})
 	return nil
@@ -96,7 +89,11 @@ func (e *engine[T]) Costs(c, x, y tensor, cost backend.Cost) error {
 func (e *engine[T]) PointLSE(out, x, y, h tensor, cost backend.Cost, inv float64) error {
 	l, to, hs, xs := e.cloud(y, cost), view[T](out), view[T](h), view[T](x)
 	if l.d >= many {
-		l.rows(x, func(_ *pad[T], i int, _, c []T) { to[i] = e.k.RowLSE(hs, c, T(inv)) })
+		l.blocks(x, func(_ *pad[T], lo, hi int, c []T) {
+			for i := lo; i < hi; i++ {
+				to[i] = e.k.RowLSE(hs, c[(i-lo)*l.m:(i-lo+1)*l.m], T(inv))
+			}
+		})
 		return nil
 	}
 	e.each(len(to), per(l.m*(l.d+4)), func(_, lo, hi int) {
@@ -110,64 +107,76 @@ func (e *engine[T]) PointLSE(out, x, y, h tensor, cost backend.Cost, inv float64
 // PointApply is out_i = Σ_j P_ij v_j.
 func (e *engine[T]) PointApply(out, x, y, u, h, v tensor, cost backend.Cost, inv float64) error {
 	l, to, us, hs, k := e.cloud(y, cost), view[T](out), view[T](u), view[T](h), v.Shape[1]
-	vt := transpose(e.crew, view[T](v), l.m, k)
-	l.rows(x, func(p *pad[T], i int, _, c []T) {
-		e.planRow(p, to[i*k:(i+1)*k], c, us[i], hs, vt, T(inv))
+	vs := newValues(e, v)
+	l.blocks(x, func(p *pad[T], lo, hi int, c []T) {
+		vs.weigh(p, to[lo*k:hi*k], e.plan(p, c, us[lo:hi], hs, T(inv)))
 	})
 	return nil
-}
-
-// planRow is out = Σ_j P_ij v_j for a row of costs, with v by columns.
-func (e *engine[T]) planRow(p *pad[T], out, c []T, u T, h, vt []T, inv T) {
-	t := e.plan(p, c, u, h, inv)
-	for k := range out {
-		out[k] = T(dots(t, vt[k*len(t):(k+1)*len(t)]))
-	}
-}
-
-// plan is a row P_ij = exp(u_i + h_j − c_ij·inv).
-func (e *engine[T]) plan(p *pad[T], c []T, u T, h []T, inv T) []T {
-	t := p.buf(1, len(c))
-	if math.IsInf(float64(u), -1) {
-		clear(t)
-		return t
-	}
-	e.k.RowExpAt(t, h, c, inv, -u)
-	return t
 }
 
 // PointCost is out_i = Σ_j P_ij·c_ij.
 func (e *engine[T]) PointCost(out, x, y, u, h tensor, cost backend.Cost, inv float64) error {
 	l, to, us, hs := e.cloud(y, cost), view[T](out), view[T](u), view[T](h)
-	l.rows(x, func(p *pad[T], i int, _, c []T) {
-		to[i] = T(dots(e.plan(p, c, us[i], hs, T(inv)), c))
+	l.blocks(x, func(p *pad[T], lo, hi int, c []T) {
+		t := e.plan(p, c, us[lo:hi], hs, T(inv))
+		for i := range hi - lo {
+			to[lo+i] = T(e.dot(t[i*l.m:(i+1)*l.m], c[i*l.m:(i+1)*l.m]))
+		}
 	})
 	return nil
 }
 
 // PointGrad is grad_i = Σ_j P_ij·(1 + r_i + s_j − c_ij·inv)·∂c_ij/∂x_i.
 func (e *engine[T]) PointGrad(grad, x, y, u, h, r, s tensor, cost backend.Cost, inv float64, linear bool) error {
-	l, to, us, hs, rs, ss := e.cloud(y, cost), view[T](grad), view[T](u), view[T](h), view[T](r), view[T](s)
-	l.rows(x, func(p *pad[T], i int, x, c []T) {
-		w := e.plan(p, c, us[i], hs, T(inv))
-		a, b := rs[i]+1, T(inv)
-		if linear {
-			a, b = rs[i], 0
+	l, to, xs := e.cloud(y, cost), view[T](grad), view[T](x)
+	us, hs, rs, ss := view[T](u), view[T](h), view[T](r), view[T](s)
+	l.blocks(x, func(p *pad[T], lo, hi int, c []T) {
+		w := e.plan(p, c, us[lo:hi], hs, T(inv))
+		for i := range hi - lo {
+			a, b := rs[lo+i]+1, T(inv)
+			if linear {
+				a, b = rs[lo+i], 0
+			}
+			row, factor := w[i*l.m:(i+1)*l.m], p.buf(2, l.m)
+			e.k.RowLogits(factor, ss, c[i*l.m:(i+1)*l.m], b)
+			e.k.Mul(factor, factor, row)
+			e.k.Scale(row, a, row)
+			e.k.Axpy(row, 1, factor)
 		}
-		for j, v := range ss {
-			w[j] *= a + v - c[j]*b
-		}
-		l.slope(to[i*l.d:(i+1)*l.d], w, x)
+		l.slopes(p, to[lo*l.d:hi*l.d], w, xs[lo*l.d:hi*l.d])
 	})
 	return nil
 }
 
-// slope is Σ_j w_j·∂c(x, y_j)/∂x. Differences are taken before they are weighted: near points would cancel otherwise.
+// slopes is Σ_j w_ij·∂c(x_i, y_j)/∂x_i. In few dimensions differences are taken before they are weighted, since near
+// points would cancel; in many, where points are far from one another, Σ w·(x − y) is a product of matrices.
+func (l cloud[T]) slopes(p *pad[T], out, w, x []T) {
+	if l.cost.Square != 0 && l.d >= many {
+		n := len(x) / l.d
+		clear(out)
+		p.gemm.Add(cpu.Dense(out, n, l.d), -2*l.cost.Square, cpu.Dense(w, n, l.m), cpu.Dense(l.y, l.m, l.d))
+		for i := range n {
+			mass := 2 * float64(l.cost.Square) * sum(w[i*l.m:(i+1)*l.m])
+			l.e.k.Axpy(out[i*l.d:(i+1)*l.d], T(mass), x[i*l.d:(i+1)*l.d])
+		}
+		if l.cost.Abs == 0 {
+			return
+		}
+	}
+	for i := range len(x) / max(l.d, 1) {
+		l.slope(out[i*l.d:(i+1)*l.d], w[i*l.m:(i+1)*l.m], x[i*l.d:(i+1)*l.d])
+	}
+}
+
+// slope is a row of slopes; what slopes did of it is in out.
 func (l cloud[T]) slope(out, w, x []T) {
 	for k, v := range x {
 		y := l.t[k*l.m : (k+1)*l.m]
 		var sum float64
-		if l.cost.Square != 0 {
+		switch {
+		case l.d >= many && l.cost.Square != 0:
+			sum = float64(out[k])
+		case l.cost.Square != 0:
 			sum = 2 * float64(l.cost.Square) * pull(w, y, float64(v))
 		}
 		if l.cost.Abs != 0 {

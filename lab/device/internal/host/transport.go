@@ -1,5 +1,7 @@
 package host
 
+import "coupling/lab/device/cpu"
+
 // Optimal transport with the costs held.
 
 // LSERows is out_i = log Σ_j exp(h_j − c_ij·inv), for each first index of a batch.
@@ -43,38 +45,61 @@ func (e *engine[T]) LSECols(out, c, g tensor, inv float64) error {
 
 // PlanRows is out_i = Σ_j P_ij v_j.
 func (e *engine[T]) PlanRows(out, c, u, h, v tensor, inv float64) error {
-	to, cs, us, hs, k := view[T](out), view[T](c), view[T](u), view[T](h), v.Shape[1]
+	to, cs, us, hs := view[T](out), view[T](c), view[T](u), view[T](h)
+	vs, pads := newValues(e, v), e.padsOf()
+	m, k := vs.m, vs.k
+	e.each(len(us), 12, func(w, lo, hi int) {
+		vs.weigh(pads[w], to[lo*k:hi*k], e.plan(pads[w], cs[lo*m:hi*m], us[lo:hi], hs, T(inv)))
+	})
+	return nil
+}
+
+// PlanCols is out_j = Σ_i P_ij v_i, a band of columns at a time. Sums of some rows are taken in the type of the
+// elements, those of all in float64.
+func (e *engine[T]) PlanCols(out, c, u, h, v tensor, inv float64) error {
+	to, cs, us, hs, vs, k := view[T](out), view[T](c), view[T](u), view[T](h), view[T](v), v.Shape[1]
 	n, m := c.Shape[0], c.Shape[1]
-	vt, pads := transpose(e.crew, view[T](v), m, k), e.padsOf()
-	e.each(n, per(m*(k+4)), func(w, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			e.planRow(pads[w], to[i*k:(i+1)*k], cs[i*m:(i+1)*m], us[i], hs, vt, T(inv))
+	const some = 64
+	pads := e.padsOf()
+	e.each(m, band, func(w, lo, hi int) {
+		width := hi - lo
+		total := make([]float64, k*width)
+		t, acc := pads[w].buf(1, some*width), pads[w].buf(2, k*width)
+		for i := 0; i < n; i += some {
+			rows := min(some, n-i)
+			for r := range rows {
+				e.planRow(t[r*width:(r+1)*width], cs[(i+r)*m+lo:(i+r)*m+hi], us[i+r], hs[lo:hi], T(inv))
+			}
+			e.spread(pads[w], acc, vs[i*k:(i+rows)*k], t[:rows*width], k)
+			for j, x := range acc {
+				total[j] += float64(x)
+			}
+		}
+		for j := lo; j < hi; j++ {
+			for q := range k {
+				to[j*k+q] = T(total[q*width+j-lo])
+			}
 		}
 	})
 	return nil
 }
 
-// PlanCols is out_j = Σ_i P_ij v_i, a band of columns at a time, sums in float64.
-func (e *engine[T]) PlanCols(out, c, u, h, v tensor, inv float64) error {
-	to, cs, us, hs, vs, k := view[T](out), view[T](c), view[T](u), view[T](h), view[T](v), v.Shape[1]
-	n, m := c.Shape[0], c.Shape[1]
-	pads := e.padsOf()
-	e.each(m, band, func(w, lo, hi int) {
-		acc := make([]float64, (hi-lo)*k)
-		for i := range n {
-			t := e.plan(pads[w], cs[i*m+lo:i*m+hi], us[i], hs[lo:hi], T(inv))
-			for q, weight := range vs[i*k : (i+1)*k] {
-				sums := acc[q*len(t) : (q+1)*len(t)]
-				for j, p := range t {
-					sums[j] += float64(p) * float64(weight)
-				}
-			}
+// spread is acc_qj = Σ_r v_rq t_rj for k columns of v.
+func (e *engine[T]) spread(p *pad[T], acc, v, t []T, k int) {
+	clear(acc)
+	if k == 0 {
+		return
+	}
+	rows, width := len(v)/k, len(acc)/k
+	if k > fewColumns {
+		p.gemm.Add(cpu.Dense(acc, k, width), 1, cpu.Dense(v, rows, k).T(), cpu.Dense(t, rows, width))
+		return
+	}
+	weights := p.buf(3, rows)
+	for q := range k {
+		for r := range weights {
+			weights[r] = v[r*k+q]
 		}
-		for j := lo; j < hi; j++ {
-			for q := range k {
-				to[j*k+q] = T(acc[q*(hi-lo)+j-lo])
-			}
-		}
-	})
-	return nil
+		e.k.GemvT(acc[q*width:(q+1)*width], t, width, weights)
+	}
 }
