@@ -7,7 +7,8 @@ import (
 	"coupling/lab/device"
 )
 
-// Sequential applies layers one after the other.
+// Sequential applies layers one after the other. A pass that is ForwardOnly frees what a layer made
+// beside its output when the layer is done, and what lies between layers when all are.
 type Sequential struct {
 	Layers []Layer
 }
@@ -33,10 +34,20 @@ func (s *Sequential) Params() []*Param {
 
 // Forward applies the layers.
 func (s *Sequential) Forward(p *Pass, x *device.Array) *device.Array {
-	for _, l := range s.Layers {
-		x = l.Forward(p, x)
+	if !p.ForwardOnly {
+		for _, l := range s.Layers {
+			x = l.Forward(p, x)
+		}
+		return x
 	}
-	return x
+	between := x.Device().Scope()
+	defer between.Close()
+	for _, l := range s.Layers {
+		inside := x.Device().Scope()
+		x = inside.Keep(l.Forward(p, x))
+		inside.Close()
+	}
+	return between.Keep(x)
 }
 
 // VJP goes back through the layers.

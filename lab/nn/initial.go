@@ -4,7 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // Initialiser draws the first values of a weight of the given shape: out×in for Dense, out×in×kh×kw for Conv2D,
@@ -69,23 +70,35 @@ func Orthogonal() Initialiser {
 	return func(rng *rand.Rand, w []float64, shape []int) {
 		rows := shape[0]
 		cols := len(w) / rows
-		tall := mat.NewDense(max(rows, cols), min(rows, cols), nil)
-		tall.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, tall)
-		var qr mat.QR
-		qr.Factorize(tall)
-		var q, r mat.Dense
-		qr.QTo(&q)
-		qr.RTo(&r)
-		for i := range rows {
-			for j := range cols {
-				long, short := i, j
-				if rows < cols {
-					long, short = j, i
+		long, short := max(rows, cols), min(rows, cols)
+		q := blas64.General{Rows: long, Cols: short, Stride: short, Data: make([]float64, long*short)}
+		Normal(0, 1)(rng, q.Data, nil)
+		signs := orthonormalise(q)
+		for i := range long {
+			for j := range short {
+				v := signs[j] * q.Data[i*short+j]
+				if rows >= cols {
+					w[i*cols+j] = v
+				} else {
+					w[j*cols+i] = v
 				}
-				w[i*cols+j] = math.Copysign(q.At(long, short), q.At(long, short)*r.At(short, short))
 			}
 		}
 	}
+}
+
+// orthonormalise replaces a tall matrix by the Q of its QR decomposition and returns the signs of R's diagonal.
+func orthonormalise(q blas64.General) (signs []float64) {
+	tau, work := make([]float64, q.Cols), make([]float64, 1)
+	lapack64.Geqrf(q, tau, work, -1)
+	work = make([]float64, int(work[0]))
+	lapack64.Geqrf(q, tau, work, len(work))
+	signs = make([]float64, q.Cols)
+	for j := range signs {
+		signs[j] = math.Copysign(1, q.Data[j*q.Stride+j])
+	}
+	lapack64.Orgqr(q, tau, work, len(work))
+	return signs
 }
 
 // weight draws a weight, by PyTorch's default U(±1/√fan-in), which is KaimingUniform(√5), where f is nil.

@@ -13,18 +13,22 @@ import (
 // The published code is BigGAN{Latent: 32, Classes: 2, Embed: 4}: three blocks of 256; the paper says four.
 type BigGAN struct {
 	Latent, Classes, Embed int
-	Hidden                 int  // c; 0: 256
-	Blocks                 int  // 0: 3
-	Channels               int  // 0: 3
-	Running                bool // running statistics at inference, as the code; else those of the batch
-	Steps                  int  // rounds of power iteration for a pass; 0: 1
+	Hidden                 int            // c; 0: 256
+	Blocks                 int            // 0: 3
+	Channels               int            // 0: 3
+	Running                bool           // running statistics at inference, as the code; else those of the batch
+	Steps                  int            // rounds of power iteration for a pass; 0: 1
+	Weights                nn.Initialiser // nil: nn.Orthogonal()
 }
 
 // Net is the network, not yet initialised.
 func (g BigGAN) Net() *nn.Conditioned {
 	c := orInt(g.Hidden, 256)
+	if g.Weights == nil {
+		g.Weights = nn.Orthogonal()
+	}
 	layers := []nn.Layer{
-		&nn.Dense{In: g.Latent, Out: c * 16, Weights: nn.Orthogonal(), Spectral: g.spectral()},
+		&nn.Dense{In: g.Latent, Out: c * 16, Weights: g.Weights, Spectral: g.spectral()},
 		&nn.Reshape{Shape: []int{c, 4, 4}},
 	}
 	for range orInt(g.Blocks, 3) {
@@ -32,7 +36,7 @@ func (g BigGAN) Net() *nn.Conditioned {
 	}
 	layers = append(layers, &nn.BatchNorm{Channels: c, Batch: !g.Running}, nn.ReLU(), g.conv(c, orInt(g.Channels, 3), 3), nn.Tanh())
 	return &nn.Conditioned{
-		Embedding: nn.Embedding{Classes: g.Classes, Width: g.Embed, Weights: nn.Orthogonal()},
+		Embedding: nn.Embedding{Classes: g.Classes, Width: g.Embed, Weights: g.Weights},
 		Body:      nn.Seq(layers...),
 	}
 }
@@ -51,13 +55,13 @@ func (g BigGAN) block(in, out int) nn.Layer {
 
 func (g BigGAN) norm(channels int) nn.Layer {
 	return &nn.ConditionalBatchNorm{
-		Channels: channels, Width: g.Embed, Batch: !g.Running, Weights: nn.Orthogonal(), Spectral: g.spectral(),
+		Channels: channels, Width: g.Embed, Batch: !g.Running, Weights: g.Weights, Spectral: g.spectral(),
 	}
 }
 
 func (g BigGAN) conv(in, out, kernel int) nn.Layer {
 	return &nn.Conv2D{
-		In: in, Out: out, Window: device.SquareWindow(kernel, 1, kernel/2), Weights: nn.Orthogonal(), Spectral: g.spectral(),
+		In: in, Out: out, Window: device.SquareWindow(kernel, 1, kernel/2), Weights: g.Weights, Spectral: g.spectral(),
 	}
 }
 

@@ -40,6 +40,7 @@ func windows() []device.Window {
 		device.SquareWindow(4, 2, 1),
 		device.SquareWindow(5, 3, 2),
 		{Kernel: [2]int{3, 3}, Pad: [2]int{2, 2}, Dilation: [2]int{2, 2}},
+		{Kernel: [2]int{3, 3}, Pad: [2]int{9, 9}, Dilation: [2]int{9, 9}}, // taps wholly outside
 		{Kernel: [2]int{2, 3}, Stride: [2]int{2, 1}, Pad: [2]int{0, 2}, Dilation: [2]int{3, 1}},
 	}
 }

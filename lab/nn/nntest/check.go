@@ -16,12 +16,9 @@ type Case struct {
 	Shape    []int           // of the input, examples first
 	Classes  int             // classes to draw Pass.Class from; 0: none
 	Width    int             // columns of Pass.Condition; 0: none
-	Training bool
-	// Mixes says that the layer has no per-example gradients.
-	Mixes bool
-	// Frozen says that the layer's own state must not change between passes of one check: normalisation by state that
-	// training passes move is checked with Training unset.
-	Tol float64 // relative, of finite differences in float64; 0: 1e-6
+	Training bool            // of the passes; their outputs must not depend on state that they move
+	Mixes    bool            // examples: there are no per-example gradients
+	Tol      float64         // relative, of finite differences in float64; 0: 1e-6
 }
 
 // Check holds a layer to its contract on a device: gradients against finite differences in float64, in random

@@ -1,6 +1,8 @@
 package nntest
 
 import (
+	"cmp"
+	"os"
 	"testing"
 
 	"coupling/lab/device"
@@ -26,7 +28,7 @@ func RunCases(t *testing.T, open func(testing.TB) *device.Device, cases []Case) 
 // Open opens the device that COUPLING_DEVICE names, the processor where it names none. The caller closes it.
 func Open(t testing.TB) *device.Device {
 	t.Helper()
-	dev, err := device.Open("")
+	dev, err := device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu"))
 	if err != nil {
 		t.Fatal(err)
 	}

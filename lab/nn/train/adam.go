@@ -22,7 +22,7 @@ func (a Adam) For(params []*nn.Param) *Optimiser {
 	if a.Eps == 0 {
 		a.Eps = 1e-8
 	}
-	o := &Optimiser{params: nn.Trainable(params)}
+	o := start(params)
 	r := &adam{Adam: a, m: o.zeros("m"), v: o.zeros("v")}
 	for _, p := range o.params {
 		t := p.Value.Device().FromInts([]int32{0}, 1)

@@ -10,8 +10,10 @@ import (
 type Optimiser struct {
 	params []*nn.Param
 	state  []*nn.Param
-	factor *device.Array // 1; nil until there is a schedule
 	rule   rule
+
+	factor    *device.Array // of the rate, an array of 1
+	scheduled bool          // factor is used
 }
 
 // rule is one parameter's step: w moves by gradient g, i tells which parameter. decay says what to do with weight decay.
@@ -24,7 +26,7 @@ type rule interface {
 // Step moves all parameters once. Gradients are left as they are: see nn.ZeroGrads.
 func (o *Optimiser) Step() {
 	for i, p := range o.params {
-		if o.factor == nil {
+		if !o.scheduled {
 			o.rule.step(i, p.Value, p.Grad, true)
 		} else {
 			o.scaledStep(i, p)
@@ -55,14 +57,20 @@ func (o *Optimiser) scaledStep(i int, p *nn.Param) {
 // recording; and call it before the first recording, since from its first call on steps take another way, which
 // differs from the direct one in rounding even at factor 1.
 func (o *Optimiser) SetFactor(f float64) {
-	if len(o.params) == 0 {
-		return
+	if len(o.params) > 0 {
+		o.factor.SetFloats([]float64{f})
+		o.scheduled = true
 	}
-	v := o.params[0].Value
-	if o.factor == nil {
+}
+
+// start takes the trainable parameters.
+func start(params []*nn.Param) *Optimiser {
+	o := &Optimiser{params: nn.Trainable(params)}
+	if len(o.params) > 0 {
+		v := o.params[0].Value
 		o.factor = v.Device().New(v.Type(), 1)
 	}
-	o.factor.SetFloats([]float64{f})
+	return o
 }
 
 // State is what a checkpoint keeps beside the parameters: moments and counts.
@@ -72,7 +80,6 @@ func (o *Optimiser) State() []*nn.Param { return o.state }
 func (o *Optimiser) Free() {
 	nn.Free(o.state)
 	o.factor.Free()
-	o.state, o.factor = nil, nil
 }
 
 // zeros adds state of zeros for each parameter.

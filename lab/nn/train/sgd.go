@@ -15,7 +15,7 @@ type SGD struct {
 
 // For makes an optimiser of the trainable parameters.
 func (s SGD) For(params []*nn.Param) *Optimiser {
-	o := &Optimiser{params: nn.Trainable(params)}
+	o := start(params)
 	o.rule = &sgd{SGD: s, m: o.zeros("momentum")}
 	return o
 }

@@ -1,0 +1,59 @@
+package arch_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"coupling/lab/nn"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/nntest"
+)
+
+// tiny is each architecture at a size whose gradients can be checked in a second.
+func tiny() []nntest.Case {
+	return []nntest.Case{
+		{Name: "DCGAN 28", Shape: []int{2, 3}, Classes: 4, Mixes: true, Layer: func() nn.Layer {
+			return arch.DCGAN{Latent: 3, Classes: 4, Embed: 2, Hidden: 2}.Net()
+		}},
+		{Name: "DCGAN 32", Shape: []int{2, 3}, Mixes: true, Layer: func() nn.Layer {
+			return arch.DCGAN{Latent: 3, Hidden: 2, Channels: 3, Size: 32, Slope: .2}.Net()
+		}},
+		{Name: "BigGAN", Shape: []int{3, 4}, Classes: 2, Mixes: true, Layer: func() nn.Layer {
+			return arch.BigGAN{Latent: 4, Classes: 2, Embed: 3, Hidden: 4, Blocks: 1, Steps: 40, Weights: dominated}.Net()
+		}},
+		{Name: "NCSN", Shape: []int{2, 1, 8, 8}, Classes: 3, Layer: func() nn.Layer {
+			return arch.NCSN{Channels: 1, Features: 2, Levels: 3}.Net()
+		}},
+		{Name: "NCSNv2", Shape: []int{2, 2, 6, 8}, Classes: 3, Layer: func() nn.Layer {
+			return arch.NCSNv2{Channels: 2, Features: 2, Sigmas: []float64{1, .3, .1}, Signed: true}.Net()
+		}},
+		{Name: "BarycentricImages", Shape: []int{2, 1, 4, 4}, Layer: func() nn.Layer {
+			return arch.BarycentricImages{Channels: 1, Features: 2}.Net()
+		}},
+		{Name: "MLP softplus", Shape: []int{5, 3}, Layer: func() nn.Layer {
+			return arch.MLP{Sizes: []int{3, 8, 8, 2}, Hidden: func() nn.Layer { return nn.Softplus() }}.Net()
+		}},
+		{Name: "Critic", Shape: []int{5, 3}, Layer: func() nn.Layer { return arch.Critic(3, 7, 6) }},
+		{Name: "Barycentric", Shape: []int{6, 3}, Mixes: true, Layer: func() nn.Layer { return arch.Barycentric(3, 7, 6, 5) }},
+		{Name: "BarycentricPixels", Shape: []int{4, 1, 3, 3}, Layer: func() nn.Layer { return arch.BarycentricPixels(9, 8, 7, 6) }},
+		{Name: "Logistic", Shape: []int{4, 1, 3, 3}, Layer: func() nn.Layer { return arch.Logistic(9, 3) }},
+		{Name: "Perceptron", Shape: []int{4, 1, 3, 3}, Layer: func() nn.Layer { return arch.Perceptron(9, 8, 3) }},
+		{Name: "CNN", Shape: []int{2, 1, 28, 28}, Training: true, Layer: func() nn.Layer {
+			return arch.CNN{Width: 2, Rate: .5}.Net()
+		}},
+	}
+}
+
+// dominated is weights with one large singular value: orthogonal ones have none that is the largest, and no gradient.
+func dominated(rng *rand.Rand, w []float64, shape []int) {
+	nn.Orthogonal()(rng, w, shape)
+	cols := len(w) / shape[0]
+	a, b := make([]float64, shape[0]), make([]float64, cols)
+	nn.Normal(0, 1)(rng, a, nil)
+	nn.Normal(0, 1)(rng, b, nil)
+	for i := range w {
+		w[i] = .3*w[i] + a[i/cols]*b[i%cols]
+	}
+}
+
+func TestGradientsOnDevice(t *testing.T) { nntest.RunCases(t, nntest.Open, tiny()) }

@@ -1,0 +1,55 @@
+package arch_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/nntest"
+)
+
+// Numbers of parameters. Those with an exact count were summed by hand from the layers of the published code; those in
+// millions are what the original networks count, to the digits given.
+func TestParameterCounts(t *testing.T) {
+	sigmas := make([]float64, 500)
+	for i := range sigmas {
+		sigmas[i] = 90 * math.Pow(.01/90, float64(i)/499)
+	}
+	dev := nntest.Open(t)
+	defer dev.Close()
+	for _, c := range []struct {
+		name     string
+		net      nn.Layer
+		exact    int
+		millions float64
+		digits   float64
+	}{
+		{"DCGAN, code", arch.DCGAN{Latent: 16, Classes: 10, Embed: 8, Slope: .2}.Net(), 957969, .958, 1e-3},
+		{"DCGAN, paper", arch.DCGAN{Latent: 12, Classes: 10, Embed: 4}.Net(), 857577, .858, 1e-3},
+		{"BigGAN", arch.BigGAN{Latent: 32, Classes: 2, Embed: 4}.Net(), 3892747, 3.89, 1e-2},
+		{"NCSN, digits", arch.NCSN{Channels: 1, Features: 64, Levels: 10}.Net(), 0, 7.64, 1e-2},
+		{"NCSNv2, faces", arch.NCSNv2{Channels: 3, Sigmas: sigmas}.Net(), 0, 29.69, 1e-2},
+		{"barycentric projection, faces", arch.BarycentricImages{Channels: 3}.Net(), 0, 4.18, 1e-2},
+		{"critic, digits", arch.Critic(256, 1024, 1024), 1313793, 1.31, 1e-2},
+		{"critic, faces", arch.Critic(3*64*64, 2048, 2048, 2048, 2048, 2048, 2048, 2048, 2048), 0, 54.5, .1},
+		{"critic, d = 256", arch.Critic(256, 4096, 4096, 4096), 0, 34.6, .1},
+		{"logistic regression", arch.Logistic(784, 10), 7850, 0, 1},
+		{"MLP", arch.Perceptron(784, 100, 10), 79510, 0, 1},
+		{"CNN", arch.CNN{Rate: .5}.Net(), 241546, 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			defer dev.Scope().Close()
+			c.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 1)))
+			n := nn.Count(c.net.Params())
+			if c.exact > 0 && n != c.exact {
+				t.Errorf("%d parameters, %d in the code", n, c.exact)
+			}
+			if got := float64(n) / 1e6; c.millions > 0 && math.Abs(got-c.millions) > c.digits/2 {
+				t.Errorf("%.4f million parameters, %v in the original", got, c.millions)
+			}
+		})
+	}
+}
