@@ -22,8 +22,16 @@ const alignment = 64
 // heap hands out blocks and keeps those that are given back for the next request of their size class: a training step
 // asks for the same sizes again and again, and fresh memory costs page faults and a share of the garbage collector.
 type heap struct {
-	kept  map[int64][]*block
-	spare int64 // bytes kept
+	kept              map[int64][]*block
+	spare, used, peak int64 // bytes kept, in use, and most in use at once
+}
+
+// slack is what may be kept beyond half of what was ever needed at once.
+const slack = 64 << 20
+
+func (h *heap) use(size int64) {
+	h.used += size
+	h.peak = max(h.peak, h.used)
 }
 
 // small is the size from which the machine is asked whether it has the memory. A crowd of smaller blocks is not
@@ -40,7 +48,11 @@ func (h *heap) Alloc(n int64) (backend.Memory, error) {
 		b := free[len(free)-1]
 		h.kept[size] = free[:len(free)-1]
 		h.spare -= size
+		h.use(size)
 		return b, nil
+	}
+	if h.used+h.spare > h.peak+h.peak/2+slack {
+		h.trim() // sizes have changed
 	}
 	if err := h.room(size); err != nil {
 		return nil, err
@@ -48,6 +60,7 @@ func (h *heap) Alloc(n int64) (backend.Memory, error) {
 	raw := make([]byte, size+alignment)
 	at := unsafe.Pointer(unsafe.SliceData(raw))
 	skip := -uintptr(at) & (alignment - 1)
+	h.use(size)
 	return &block{at: unsafe.Add(at, skip), size: size}, nil
 }
 
@@ -79,6 +92,7 @@ func (h *heap) Free(m backend.Memory) error {
 	}
 	h.kept[b.size] = append(h.kept[b.size], b)
 	h.spare += b.size
+	h.used -= b.size
 	return nil
 }
 

@@ -3,11 +3,14 @@ package host
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"coupling/lab/device/cpu"
+	"coupling/lab/device/internal/backend"
 )
 
-// BenchmarkGemm compares with one cpu.Gemm on one goroutine: "share" is the fraction of its speed times workers.
+// BenchmarkGemm reports GFLOP/s, beside those of cpu.Gemm on one core in turn with it: matrices by matrices, and of the
+// shapes of a DCGAN generator (batches of patches with shared weights).
 func BenchmarkGemm(b *testing.B) {
 	for _, s := range []struct {
 		batch, m, n, k int
@@ -15,13 +18,10 @@ func BenchmarkGemm(b *testing.B) {
 	}{
 		{1, 1024, 1024, 1024, false, false},
 		{1, 70, 12544, 100, false, false},
-		{1, 100, 12544, 70, true, false},
 		{10, 2048, 49, 256, true, false},
 		{10, 256, 49, 2048, false, false},
 		{1, 256, 2048, 49, false, true},
 		{5, 1024, 196, 128, true, false},
-		{5, 128, 196, 1024, false, false},
-		{1, 128, 1024, 196, false, true},
 		{70, 1, 784, 576, false, false},
 	} {
 		for _, workers := range []int{1, 2} {
@@ -37,11 +37,123 @@ func BenchmarkGemm(b *testing.B) {
 				a := array(b, h, noise[float32](1, product(as)), as...)
 				x := array(b, h, noise[float32](2, product(bs)), bs...)
 				c := array(b, h, make([]float32, s.batch*s.m*s.n), s.batch, s.m, s.n)
+				am, xm, out := matrices[float32](a, s.ta), matrices[float32](x, s.tb), view[float32](c)
+				var g cpu.Gemm[float32]
+				var raw, own time.Duration
 				for b.Loop() {
+					start := time.Now()
+					clear(out)
+					for i := range s.batch {
+						g.Add(cpu.Dense(out[i*s.m*s.n:], s.m, s.n), 1, am.at(i, 0, s.m, 0, s.k), xm.at(i, 0, s.k, 0, s.n))
+					}
+					raw += time.Since(start)
+					start = time.Now()
 					must(b, h.Gemm(c, 1, a, s.ta, x, s.tb, 0))
+					own += time.Since(start)
 				}
-				b.ReportMetric(2e-9*float64(s.batch*s.m*s.n*s.k)*float64(b.N)/b.Elapsed().Seconds(), "GFLOP/s")
+				flops := 2e-9 * float64(s.batch*s.m*s.n*s.k) * float64(b.N)
+				b.ReportMetric(flops/own.Seconds(), "GFLOP/s")
+				b.ReportMetric(flops/raw.Seconds(), "cpu.Gemm-GFLOP/s")
 			})
 		}
+	}
+}
+
+// BenchmarkMemory reports GB/s that operations on arrays outside the caches move, beside a copy's in turn with them.
+func BenchmarkMemory(b *testing.B) {
+	const n, c, p = 70, 64, 784
+	h := open(b, cpu.Auto, 0)
+	size := n * c * p
+	four := func(seed uint64) tensor { return array(b, h, noise[float32](seed, size), n, c, p) }
+	x, y, g, o := four(1), four(2), four(3), four(4)
+	perChannel := array(b, h, noise[float32](5, c), 1, c, 1)
+	steps := array(b, h, []int32{0}, 1)
+	state := array(b, h, []int32{1, 2, 3, 4}, 4)
+	for _, s := range []struct {
+		name   string
+		arrays int
+		do     func() error
+	}{
+		{"ReLU", 2, func() error { return h.Map(o, x, backend.ReLU, 0) }},
+		{"ReLUVJP", 3, func() error { return h.MapVJP(o, x, y, g, backend.ReLU, 0) }},
+		{"Tanh", 2, func() error { return h.Map(o, x, backend.Tanh, 0) }},
+		{"ELU", 2, func() error { return h.Map(o, x, backend.ELU, 1) }},
+		{"Add", 3, func() error { return h.Combine(o, x, y, backend.Add) }},
+		{"Bias", 2, func() error { return h.Combine(o, x, perChannel, backend.Add) }},
+		{"SumChannels", 1, func() error { return h.Reduce(perChannel, x, backend.Sum) }},
+		{"DotChannels", 2, func() error { return h.ReduceDot(perChannel, x, y) }},
+		{"NormaliseVJP", 3, func() error { return h.NormaliseVJP(o, g, y, perChannel, perChannel, perChannel) }},
+		{"Permute", 2, func() error { return h.Permute(tensor{Mem: o.Mem, Shape: []int{c, n, p}}, x, []int{1, 0, 2}) }},
+		{"Adam", 7, func() error { return h.Adam(o, g, x, y, steps, backend.Adam{Rate: 1e-4, Beta1: .5, Beta2: .9, Eps: 1}) }},
+		{"Normal", 1, func() error { return h.Normal(o, state, 0, 1) }},
+	} {
+		b.Run(s.name, func(b *testing.B) {
+			var own, floor time.Duration
+			for b.Loop() {
+				start := time.Now()
+				must(b, s.do())
+				own += time.Since(start)
+				start = time.Now()
+				must(b, h.Convert(o, x))
+				floor += time.Since(start)
+			}
+			bytes := 4e-9 * float64(size) * float64(b.N)
+			b.ReportMetric(bytes*float64(s.arrays)/own.Seconds(), "GB/s")
+			b.ReportMetric(bytes*2/floor.Seconds(), "copy-GB/s")
+		})
+	}
+}
+
+// BenchmarkPatches reports G elements of columns a second: 3×3 and 4×4 with stride 2, as in the networks of the papers.
+func BenchmarkPatches(b *testing.B) {
+	h := open(b, cpu.Auto, 0)
+	for _, w := range []backend.Window{
+		{Kernel: [2]int{3, 3}, Stride: [2]int{1, 1}, Pad: [2]int{1, 1}, Dilation: [2]int{1, 1}},
+		{Kernel: [2]int{4, 4}, Stride: [2]int{2, 2}, Pad: [2]int{1, 1}, Dilation: [2]int{1, 1}},
+	} {
+		x := array(b, h, noise[float32](1, 10*64*28*28), 10, 64, 28, 28)
+		out := output(w, x.Shape)
+		patch := 64 * w.Kernel[0] * w.Kernel[1] * out[0] * out[1]
+		col := array(b, h, noise[float32](2, 10*patch), 10, patch/(out[0]*out[1]), out[0]*out[1])
+		for name, f := range map[string]func() error{
+			"Im2col": func() error { return h.Im2col(col, x, w) },
+			"Col2im": func() error { return h.Col2im(x, col, w) },
+		} {
+			b.Run(fmt.Sprintf("%s/kernel=%d", name, w.Kernel[0]), func(b *testing.B) {
+				for b.Loop() {
+					must(b, f())
+				}
+				b.ReportMetric(1e-9*float64(10*patch)*float64(b.N)/b.Elapsed().Seconds(), "G/s")
+			})
+		}
+	}
+}
+
+// BenchmarkTransport reports G pairs of points a second.
+func BenchmarkTransport(b *testing.B) {
+	const n, d = 1024, 2
+	h := open(b, cpu.Auto, 0)
+	c := array(b, h, noise[float32](1, n*n), n, n)
+	u, v := array(b, h, noise[float32](2, n), n), array(b, h, noise[float32](3, n), n)
+	x, y, grad := array(b, h, noise[float32](4, n*d), n, d), array(b, h, noise[float32](5, n*d), n, d), array(b, h, noise[float32](5, n*d), n, d)
+	cost := backend.Cost{Square: 1}
+	for _, s := range []struct {
+		name string
+		do   func() error
+	}{
+		{"LSERows", func() error { return h.LSERows(u, c, v, 1) }},
+		{"LSECols", func() error { return h.LSECols(u, c, v, 1) }},
+		{"PlanRows", func() error { return h.PlanRows(grad, c, u, v, y, 1) }},
+		{"PlanCols", func() error { return h.PlanCols(grad, c, u, v, y, 1) }},
+		{"PointLSE", func() error { return h.PointLSE(u, x, y, v, cost, 1) }},
+		{"PointApply", func() error { return h.PointApply(grad, x, y, u, v, y, cost, 1) }},
+		{"PointGrad", func() error { return h.PointGrad(grad, x, y, u, v, u, v, cost, 1, false) }},
+	} {
+		b.Run(s.name, func(b *testing.B) {
+			for b.Loop() {
+				must(b, s.do())
+			}
+			b.ReportMetric(1e-9*n*n*float64(b.N)/b.Elapsed().Seconds(), "G/s")
+		})
 	}
 }

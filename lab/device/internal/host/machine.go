@@ -26,7 +26,8 @@ func available() (free, total int64, err error) {
 	if free < 0 || total < 0 {
 		return 0, 0, errUnknown
 	}
-	for _, g := range groups() {
+	own, _ := os.ReadFile("/proc/self/cgroup")
+	for _, g := range groups("/sys/fs/cgroup", string(own)) {
 		limit, used := g.bytes()
 		if limit >= 0 && limit < total {
 			total = limit
@@ -59,13 +60,12 @@ type group struct {
 }
 
 // groups lists the control groups that may bound memory: of version 2 and 1, as the process's path names them and as
-// a container sees them, with the groups around them.
-func groups() []group {
-	v2 := group{"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"}
-	v1 := group{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
+// a container sees them, with the groups around them. own is the text of /proc/self/cgroup.
+func groups(root, own string) []group {
+	v2 := group{root, "memory.max", "memory.current", "inactive_file"}
+	v1 := group{filepath.Join(root, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
 	out := []group{v2, v1}
-	text, _ := os.ReadFile("/proc/self/cgroup")
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(own) {
 		part := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(part) < 3 || part[1] != "" && part[1] != "memory" {
 			continue
