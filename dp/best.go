@@ -121,6 +121,23 @@ type decider interface {
 	below(ctx context.Context, steps []pair.Step, eps, delta float64, like likeness) bool
 }
 
+// deciderOf returns how an accountant compares, if it can.
+func deciderOf(a Accountant) (decider, bool) {
+	if p, ok := a.(pld.Accountant); ok {
+		return comparer{p}, true
+	}
+	d, ok := a.(decider)
+	return d, ok
+}
+
+// A comparer asks for distributions no finer than the comparison needs.
+type comparer struct{ pld.Accountant }
+
+func (c comparer) below(ctx context.Context, steps []pair.Step, eps, delta float64, _ likeness) bool {
+	v, err := c.DeltaAgainst(ctx, steps, eps, min(1, delta))
+	return err == nil && v.Upper <= delta
+}
+
 // A likeness is what is known of a similar composition.
 type likeness struct {
 	accountant string  // that answered

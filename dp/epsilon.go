@@ -46,7 +46,7 @@ func EpsilonContext(ctx context.Context, a Accountant, e Event, r Relation, delt
 		}
 		return askBest(ctx, a, steps, func(a Accountant) (pair.Interval, error) { return epsilonOf(ctx, a, steps, delta) })
 	}
-	if d, ok := a.(decider); ok && delta > 0 { // a branch with δ(v) ≤ delta has ε ≤ v
+	if d, ok := deciderOf(a); ok && delta > 0 { // a branch with δ(v) ≤ delta has ε ≤ v
 		w.like = func(steps []pair.Step, v float64, by string) likeness { return likenessOf(steps, by, v) }
 		w.within = func(steps []pair.Step, v float64, like likeness) bool { return d.below(ctx, steps, v, delta, like) }
 	}
@@ -76,7 +76,7 @@ func DeltaContext(ctx context.Context, a Accountant, e Event, r Relation, eps fl
 		}
 		return v, name, err
 	}
-	if d, ok := a.(decider); ok {
+	if d, ok := deciderOf(a); ok {
 		w.like = func(steps []pair.Step, _ float64, by string) likeness { return likenessOf(steps, by, eps) }
 		w.within = func(steps []pair.Step, v float64, like likeness) bool { return d.below(ctx, steps, eps, v, like) }
 	}

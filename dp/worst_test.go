@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coupling/dp/pair"
+	"coupling/dp/pld"
 )
 
 // exhaustive is the largest answer of Best over all branches, none passed over.
@@ -114,6 +115,35 @@ func TestEveryBranchOfOthers(t *testing.T) {
 	}
 	if g, err := EpsilonBy(RDP{}, e, r, 1e-6); err != nil || g.Epsilon != want {
 		t.Errorf("ε = %v, %v; want %v", g.Epsilon, err, want)
+	}
+}
+
+// Distributions asked for by name pass over branches too, and answer as for all of them.
+func TestDistributionsPassOver(t *testing.T) {
+	a := pld.Accountant{Width: .01}
+	e, r := Repeat{300, Poisson{.01, Laplace{1}}}, Relation{Group: 5}
+	branches, err := Branches(e, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var eps, delta pair.Interval
+	for _, b := range branches {
+		v, err := a.Epsilon(b.Steps, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := a.Delta(b.Steps, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eps = pair.Interval{Lower: max(eps.Lower, v.Lower), Upper: max(eps.Upper, v.Upper)}
+		delta = pair.Interval{Lower: max(delta.Lower, d.Lower), Upper: max(delta.Upper, d.Upper)}
+	}
+	if g, err := EpsilonBy(a, e, r, 1e-6); err != nil || g.Epsilon < eps.Lower || g.Epsilon > eps.Upper || g.Accountant != "pld" {
+		t.Errorf("%v, %v; over all branches ε in %v", g, err, eps)
+	}
+	if g, err := DeltaBy(a, e, r, 1); err != nil || g.Delta < delta.Lower || g.Delta > delta.Upper {
+		t.Errorf("%v, %v; over all branches δ in %v", g, err, delta)
 	}
 }
 
