@@ -94,6 +94,9 @@ func maps(k *kit) {
 				if r.Scale[i] = math.Abs(r.Value[i]); math.IsNaN(v) || math.IsInf(r.Value[i], 0) {
 					r.Scale[i] = 0
 				}
+				if (f == device.Sin || f == device.Cos) && math.Abs(v) > 1e5 && !math.IsInf(v, 0) {
+					r.Scale[i] = 1 // next to a multiple of π that large, the library's own digits run out
+				}
 				if f == device.SiLU && math.IsInf(v, -1) {
 					r.Value[i] = 0 // the limit, not −Inf·0
 				}

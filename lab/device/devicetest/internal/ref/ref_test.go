@@ -113,3 +113,13 @@ func TestLSEOfNothing(t *testing.T) {
 		t.Errorf("got %v", v)
 	}
 }
+
+// log 2^-k = −k·log 2, also for denormal numbers, where the library errs.
+func TestLogOfSmallNumbers(t *testing.T) {
+	for k := 0; k <= 1074; k += 2 {
+		got, want := Unary(device.Log, math.Ldexp(1, -k), 0), -float64(k)*math.Ln2
+		if math.Abs(got-want) > 4e-16*math.Abs(want) { // two roundings
+			t.Errorf("log 2^-%d = %v: must be %v", k, got, want)
+		}
+	}
+}

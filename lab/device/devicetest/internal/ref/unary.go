@@ -26,7 +26,7 @@ func Unary(f device.Unary, x, p float64) float64 {
 	case device.Exp:
 		return math.Exp(x)
 	case device.Log:
-		return math.Log(x)
+		return logOf(x)
 	case device.Sin:
 		return math.Sin(x)
 	case device.Cos:
@@ -122,6 +122,14 @@ func Slope(f device.Unary, x, p float64) (slope, scale float64) {
 		return gate(x > -p && x <= p, 0)
 	}
 	return 0, 0 // Step
+}
+
+// logOf is log x; math.Log errs for denormal numbers on amd64.
+func logOf(x float64) float64 {
+	if frac, exp := math.Frexp(x); exp < -1000 && x > 0 {
+		return math.Log(frac) + float64(exp)*math.Ln2
+	}
+	return math.Log(x)
 }
 
 func sigmoid(x float64) float64 {
