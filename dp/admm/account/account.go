@@ -1,0 +1,190 @@
+package account
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"coupling/dp"
+)
+
+// Account is what a node has spent after some rounds, by three compositions of the same rounds.
+type Account struct {
+	// Alpha is the ε of each round, Degree the node's edges, Rounds their number, Delta the δ that ε is asked at.
+	Alpha  float64
+	Degree int
+	Rounds int
+	Delta  float64
+	// Basic is the sum of the α_p: the exact worst at δ = 0, and an upper bound at every other.
+	Basic dp.Guarantee
+	// Optimal is the composition of any mechanisms of ε = α_p (Kairouz, Oh, Viswanath 2015): exact for randomised response, and so an
+	// upper bound for everything else of which only α_p is known.
+	Optimal dp.Guarantee
+	// Numerical composes the norm noise itself. Its dominating pair is the shift by the full sensitivity along any axis. Proof that it
+	// dominates in every dimension: turn the shift s onto an axis, for the density depends on ‖v‖ only; given the other coordinates
+	// the density f along the axis is log-concave, the likelihood ratio f(x−s)/f(x) increases in x, and the hockey-stick
+	// divergence is max_t F̄(t−s) − e^ε F̄(t), which grows with s for each t; average over the other coordinates. So a shift that
+	// is shorter, or points elsewhere, has a smaller divergence at every ε, and pairs that dominate compose (Zhu, Dong, Wang
+	// 2022, Theorem 10). Its Kind says whether the number for these pairs is exact or an upper bound.
+	Numerical dp.Guarantee
+}
+
+// Spend accounts for rounds of norm noise with privacy alpha each on degree values, at δ. Errors: parameters out of range.
+// Cost: some milliseconds to a second.
+func Spend(alpha float64, degree, rounds int, delta float64) (Account, error) {
+	a := Account{Alpha: alpha, Degree: degree, Rounds: rounds, Delta: delta}
+	if err := a.check(); err != nil {
+		return a, err
+	}
+	one := dp.Relation{}
+	a.Basic = dp.Guarantee{Epsilon: alpha * float64(rounds) * (1 + 4e-16), Delta: delta, Kind: dp.UpperBound, Accountant: "sum", Relation: one}
+	if delta == 0 {
+		a.Basic.Kind = dp.Exact
+		a.Optimal, a.Numerical = a.Basic, a.Basic
+		return a, nil
+	}
+	var err error
+	a.Optimal = a.Basic
+	if alpha <= mostResponse {
+		truth := 1 / (1 + math.Exp(-alpha*(1+1e-9))) // whose log odds are at least alpha after rounding
+		if a.Optimal, err = dp.Epsilon(dp.Repeat{Times: rounds, Event: dp.RandomizedResponse{Truth: truth}}, one, delta); err != nil {
+			return a, fmt.Errorf("account: optimal composition: %w", err)
+		}
+		if a.Optimal.Kind = dp.UpperBound; a.Optimal.Epsilon > a.Basic.Epsilon { // exact for randomised response only
+			a.Optimal = a.Basic
+		}
+	}
+	noise := dp.Repeat{Times: rounds, Event: dp.NormNoise{Zeta: alpha, Dim: degree}}
+	if a.Numerical, err = dp.Epsilon(noise, one, delta); err != nil {
+		return a, fmt.Errorf("account: numerical composition: %w", err)
+	}
+	if a.Numerical.Epsilon > a.Basic.Epsilon {
+		a.Numerical = a.Basic
+	}
+	return a, nil
+}
+
+// mostResponse is the α_p from which on the optimal composition is not worth computing: its gain over the sum is below a part in e^α_p, and
+// the odds of randomised response are rounded too coarsely.
+const mostResponse = 12
+
+func (a Account) check() error {
+	switch {
+	case !(a.Alpha > 0) || math.IsInf(a.Alpha, 0):
+		return bad("Alpha = %v: must be positive and finite", a.Alpha)
+	case a.Degree < 1 || a.Rounds < 1:
+		return bad("Degree = %d, Rounds = %d: must be at least 1", a.Degree, a.Rounds)
+	case !(a.Delta >= 0 && a.Delta < 1):
+		return bad("Delta = %v: must be in [0, 1)", a.Delta)
+	}
+	return nil
+}
+
+// Best is the least of the three, all of which hold.
+func (a Account) Best() dp.Guarantee {
+	return slices.MinFunc([]dp.Guarantee{a.Numerical, a.Optimal, a.Basic}, func(x, y dp.Guarantee) int {
+		switch {
+		case x.Epsilon < y.Epsilon:
+			return -1
+		case x.Epsilon > y.Epsilon:
+			return 1
+		}
+		return 0
+	})
+}
+
+// caveats is what Caveats returns.
+var caveats = []string{
+	"It protects utility parameters of one node, as many as Parameters says (the paper: one); bounds and who is joined to whom are not protected.",
+	"The sensitivity rests on Slope and Range, which must be known beforehand for all parameters that a node might have had.",
+	"Noise is computed in float64, whose low bits leak (Mironov 2012), from a key that must stay with the node: fit for experiments.",
+}
+
+// Caveats returns what must be said beside every ε of this package.
+func Caveats() []string { return slices.Clone(caveats) }
+
+// String is a table of the three, each with what it proves.
+func (a Account) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d rounds of ε = %g on %d edges, at δ = %g:\n", a.Rounds, a.Alpha, a.Degree, a.Delta)
+	for _, row := range []struct {
+		name string
+		g    dp.Guarantee
+		of   string
+	}{
+		{"basic", a.Basic, "holds for any mechanisms"},
+		{"optimal", a.Optimal, "exact if only the ε of each round is known"},
+		{"numerical", a.Numerical, "of this noise; its dominating pair is proved in every dimension"},
+	} {
+		fmt.Fprintf(&b, "  %-10s ε = %-10.6g %v, by %s: %s\n", row.name, row.g.Epsilon, row.g.Kind, row.g.Accountant, row.of)
+	}
+	if a.Best().Epsilon > 10 {
+		fmt.Fprintf(&b, "  An ε of %.3g protects nothing: it lets odds change by a factor of e^%.3g.\n", a.Best().Epsilon, a.Best().Epsilon)
+	}
+	return b.String()
+}
+
+// Many is more rounds than any run has: what a budget without a limit pays for.
+const Many = 1 << 20
+
+// Budget is what a node may spend.
+type Budget struct {
+	// Alpha is the ε of each round, α_p > 0.
+	Alpha float64
+	// Epsilon and Delta limit the whole run, by the composition of Spend that is the least (Account.Best); Epsilon 0 is no limit.
+	Epsilon, Delta float64
+}
+
+// Rounds is how many rounds on degree edges the budget pays for: 0 if it does not pay for one, Many if it sets no limit. Errors:
+// parameters out of range. Cost: some twenty times that of Spend.
+func (b Budget) Rounds(degree int) (int, error) {
+	if !(b.Alpha > 0) || math.IsInf(b.Alpha, 0) {
+		return 0, bad("Alpha = %v: must be positive and finite", b.Alpha)
+	}
+	if b.Epsilon == 0 || degree == 0 {
+		return Many, nil
+	}
+	if !(b.Epsilon > 0) || !(b.Delta >= 0 && b.Delta < 1) {
+		return 0, bad("Epsilon = %v, Delta = %v: must be at least 0, and Delta below 1", b.Epsilon, b.Delta)
+	}
+	pays := int(min(Many, b.Epsilon/b.Alpha*(1+1e-15))) // basic composition pays for these
+	if b.Delta == 0 || pays == Many {
+		return pays, nil
+	}
+	within := func(k int) (bool, error) {
+		a, err := Spend(b.Alpha, degree, k, b.Delta)
+		return err == nil && a.Best().Epsilon <= b.Epsilon, err
+	}
+	return lastWithin(pays, within)
+}
+
+// lastWithin returns the largest k with ok(k), for an ok that holds up to some k ≥ from.
+func lastWithin(from int, ok func(int) (bool, error)) (int, error) {
+	lo, hi := from, max(2*from, 1)
+	for {
+		yes, err := ok(hi)
+		if err != nil {
+			return 0, err
+		}
+		if !yes {
+			break
+		}
+		if lo, hi = hi, 2*hi; hi > Many {
+			return Many, nil
+		}
+	}
+	for hi-lo > 1 {
+		mid := lo + (hi-lo)/2
+		yes, err := ok(mid)
+		if err != nil {
+			return 0, err
+		}
+		if yes {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo, nil
+}

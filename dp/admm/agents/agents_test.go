@@ -1,0 +1,228 @@
+package agents_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"coupling/dp/admm"
+	"coupling/dp/admm/account"
+	"coupling/dp/admm/admmtest"
+	"coupling/dp/admm/agents"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const patience = 5 * time.Millisecond
+
+func problem(seed uint64, kind admmtest.Kind) admm.Problem {
+	return admmtest.Problem(rand.New(rand.NewPCG(seed, 1)), kind)
+}
+
+// protected is a problem with private nodes, and what SolvePrivate makes of it.
+func protected(t *testing.T, a admm.ADMM) (admm.Problem, []admm.Spec, *admm.Result) {
+	t.Helper()
+	p := problem(3, admmtest.Kind{Network: "random", Utility: "linear"})
+	private := admm.Private{Budget: account.Budget{Alpha: 20}, Slope: 5}
+	specs, err := private.Protect(rand.New(rand.NewPCG(5, 6)), p.Specs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := a.SolvePrivate(t.Context(), p, private, rand.New(rand.NewPCG(5, 6)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, specs, want
+}
+
+var faults = map[string]admmtest.Faulty{
+	"none":       {},
+	"lost":       {Lose: 0.2},
+	"duplicated": {Duplicate: 0.3},
+	"late":       {Late: 0.2},
+	"all":        {Lose: 0.1, Duplicate: 0.2, Late: 0.1},
+}
+
+// Whatever happens to messages, the plan has the same bits as in one process: plain and private, both phases.
+func TestSameBitsOverFaultyLines(t *testing.T) {
+	for name, f := range faults {
+		t.Run(name, func(t *testing.T) {
+			for seed, kind := range []admmtest.Kind{{Network: "random", Utility: "mixed"}, {Network: "complete", Utility: "quadratic"}} {
+				p := problem(uint64(seed), kind)
+				a := admm.ADMM{Tol: 1e-3, Adapt: true, Relax: 1.2}
+				want, err := a.Solve(t.Context(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				line := &admmtest.Faulty{Transport: &agents.Channels{}, Seed: 7, Lose: f.Lose, Duplicate: f.Duplicate, Late: f.Late}
+				got, err := agents.Solve(t.Context(), a, line, p.Graph, p.Specs(), patience)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := cmp.Diff(want.Plan, got.Plan); d != "" || got.Rounds != want.Rounds {
+					t.Errorf("%v: %d rounds for %d: %s", kind, got.Rounds, want.Rounds, d)
+				}
+			}
+			a := admm.ADMM{Rounds: 20, Tol: 1e-4}
+			p, specs, want := protected(t, a)
+			line := &admmtest.Faulty{Transport: &agents.Channels{}, Seed: 8, Lose: f.Lose, Duplicate: f.Duplicate, Late: f.Late}
+			got, err := agents.Solve(t.Context(), a, line, p.Graph, specs, patience)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want.Plan, got.Plan); d != "" || got.Rounds != want.Rounds {
+				t.Errorf("private: %d rounds for %d: %s", got.Rounds, want.Rounds, d)
+			}
+		})
+	}
+}
+
+// mortal is an agent that dies in the middle of a round, several times, and comes back with what it had saved.
+func mortal(ctx context.Context, a agents.Agent, line agents.Transport, deaths int, lose bool) (agents.Amounts, error) {
+	var saved []byte
+	for death := 0; ; death++ {
+		life, die := context.WithCancel(ctx)
+		link, err := line.Join(ctx, a.Spec.ID)
+		if err != nil {
+			die()
+			return agents.Amounts{}, err
+		}
+		saves := 0
+		b := agents.Agent{Rules: a.Rules, Spec: a.Spec, Link: link, Patience: a.Patience}
+		b.Save = func(s admm.State) (err error) {
+			if saved, err = json.Marshal(s); err != nil {
+				return err
+			}
+			if saves++; saves == 3 && death < deaths {
+				die()
+			}
+			return nil
+		}
+		if saved != nil && !lose {
+			b.Resume = new(admm.State)
+			if err := json.Unmarshal(saved, b.Resume); err != nil {
+				die()
+				return agents.Amounts{}, err
+			}
+		}
+		out, err := b.Run(life)
+		dead := life.Err() != nil && ctx.Err() == nil
+		die()
+		if !dead {
+			return out, err
+		}
+		time.Sleep(3 * patience) // away for a while: its messages are lost
+		drain(link)
+	}
+}
+
+// drain takes what came for a node that was away, as a broker without a subscriber would.
+func drain(link agents.Link) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	for {
+		if _, err := link.Receive(ctx); err != nil {
+			return
+		}
+	}
+}
+
+// play runs a problem in which two neighbours die three times each.
+func play(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, lose bool) (*admm.Result, error) {
+	t.Helper()
+	line := &agents.Channels{}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	parts, errs := make([]agents.Amounts, len(specs)), make([]error, len(specs))
+	var wg sync.WaitGroup
+	for i, s := range specs {
+		deaths := 0
+		if i == 0 || i == p.Graph.Targets {
+			deaths = 3
+		}
+		wg.Go(func() {
+			parts[i], errs[i] = mortal(ctx, agents.Agent{Rules: a, Spec: s, Patience: patience}, line, deaths, lose)
+		})
+	}
+	link, err := line.Join(ctx, agents.Coordinator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := (&agents.Conductor{Rules: a, Nodes: p.Graph.Nodes(), Link: link, Patience: patience}).Run(ctx)
+	wg.Wait()
+	for _, e := range errs {
+		if errors.Is(e, admm.ErrLost) {
+			err = e
+		}
+	}
+	return &admm.Result{Plan: agents.Assemble(p.Graph, parts), Rounds: sum.Rounds}, err
+}
+
+// Nodes that die and come back change nothing, with noise or without.
+func TestNodesDie(t *testing.T) {
+	a := admm.ADMM{Rounds: 12, Tol: 1e-4}
+	p, specs, want := protected(t, a)
+	got, err := play(t, a, p, specs, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want.Plan, got.Plan); d != "" || got.Rounds != want.Rounds {
+		t.Errorf("%d rounds for %d: %s", got.Rounds, want.Rounds, d)
+	}
+}
+
+// A node that comes back without its state is told so, and the run ends with that reason.
+func TestStateIsLost(t *testing.T) {
+	p := problem(1, admmtest.Kind{Network: "complete", Utility: "log"})
+	if _, err := play(t, admm.ADMM{}, p, p.Specs(), true); !errors.Is(err, admm.ErrLost) {
+		t.Errorf("%v, want ErrLost", err)
+	}
+}
+
+// Out of step, over lines with and without faults, the optimum is the same to the tolerance.
+func TestOutOfStep(t *testing.T) {
+	for i, kind := range admmtest.Kinds() {
+		if kind.Utility == "func" || kind.Utility == "saturating" {
+			continue // as the others, and slow
+		}
+		p := problem(uint64(i), kind)
+		want, err := admm.ADMM{}.Solve(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var line agents.Transport = &agents.Channels{}
+		if i%3 == 0 {
+			line = &admmtest.Faulty{Transport: line, Seed: uint64(i), Lose: 0.02, Duplicate: 0.1, Late: 0.02}
+		}
+		got, err := agents.Solve(t.Context(), admm.ADMM{Delay: 1 + i%4, Tol: 1e-7}, line, p.Graph, p.Specs(), patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, best := p.Utility(p.Repair(got.Plan)), p.Utility(p.Repair(want.Plan))
+		if d := (u - best) / best; d > 1e-6 || d < -1e-5 || got.Status != admm.Converged {
+			t.Errorf("%v: utility %v, in step %v: differ by %.2g relative", kind, u, best, d)
+		}
+	}
+}
+
+// A budget that does not pay for the rounds ends the run before its first round.
+func TestBudgetIsAsked(t *testing.T) {
+	p := problem(2, admmtest.Kind{Network: "complete", Utility: "linear"})
+	specs, err := admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 5}, Slope: 5}.Protect(rand.New(rand.NewPCG(1, 1)), p.Specs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := 0
+	a := admm.ADMM{Rounds: 6, Trace: func(admm.Step) { rounds++ }}
+	if _, err = agents.Solve(t.Context(), a, &agents.Channels{}, p.Graph, specs, patience); !errors.Is(err, admm.ErrBudget) || rounds > 0 {
+		t.Errorf("%v after %d rounds, want ErrBudget", err, rounds)
+	}
+	a.Rounds = 5
+	if _, err = agents.Solve(t.Context(), a, &agents.Channels{}, p.Graph, specs, patience); err != nil {
+		t.Error(err)
+	}
+}

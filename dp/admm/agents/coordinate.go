@@ -1,0 +1,229 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"coupling/dp/admm"
+)
+
+// Conductor is the coordinator of a distributed run: it awaits the nodes, adds up their reports, and decides when to stop. It knows who
+// takes part and no utility, bound or amount.
+type Conductor struct {
+	Rules admm.ADMM
+	Nodes []admm.ID // who takes part, in the order in which reports are added
+	Link  Link
+	// Patience is how long to wait before saying again what may have been lost; 0 means a second.
+	Patience time.Duration
+	// Trace is called after every round; Waiting, when patience ends, with those that have not come.
+	Trace   func(admm.Step)
+	Waiting func(round int, missing []admm.ID)
+
+	judge    *admm.Judge
+	place    map[admm.ID]int
+	reports  []admm.Report
+	newest   []int // the newest round that each node reported
+	came     []bool
+	missing  int
+	began    bool
+	verdicts []admm.Verdict // of rounds 1, 2, …
+	ended    int            // rounds that were judged
+	failure  error
+}
+
+// Summary is what a coordinator knows at the end.
+type Summary struct {
+	Rounds       int
+	Status       admm.Status
+	Primal, Dual float64
+	Silent       []admm.ID // who has not said that it heard the last verdict
+}
+
+// Run conducts a run to its end. Errors: that of ctx, and what a node gives as a reason why it cannot go on.
+func (c *Conductor) Run(ctx context.Context) (Summary, error) {
+	c.Rules = c.Rules.Filled()
+	if err := c.prepare(); err != nil {
+		return Summary{}, err
+	}
+	if err := c.gather(ctx, 0); err != nil {
+		return Summary{}, err
+	}
+	c.began = true
+	if err := c.all(ctx, Message{Kind: Begin}); err != nil {
+		return Summary{}, err
+	}
+	for {
+		if err := c.gather(ctx, c.ended+1); err != nil {
+			return Summary{}, err
+		}
+		r := c.sum()
+		phase := c.judge.Phase()
+		v := c.judge.Decide(r)
+		c.ended++
+		c.verdicts = append(c.verdicts, v)
+		if c.Trace != nil {
+			c.Trace(admm.Step{Round: c.ended, Phase: phase, Eta: v.Eta, Primal: r.Primal(), Dual: r.Dual()})
+		}
+		if v.Action == admm.Stop || c.Rules.Delay == 0 {
+			if err := c.all(ctx, Message{Kind: Decide, Round: c.ended, Verdict: v}); err != nil {
+				return Summary{}, err
+			}
+		}
+		if v.Action == admm.Stop {
+			out := Summary{Rounds: c.ended, Status: v.Status, Primal: r.Primal(), Dual: r.Dual()}
+			silent, err := c.linger(ctx)
+			out.Silent = silent
+			return out, err
+		}
+	}
+}
+
+func (c *Conductor) prepare() error {
+	if err := c.Rules.Check(); err != nil {
+		return err
+	}
+	if c.Patience == 0 {
+		c.Patience = usualPatience
+	}
+	c.judge, c.place = admm.NewJudge(c.Rules), map[admm.ID]int{}
+	c.reports, c.newest, c.came = make([]admm.Report, len(c.Nodes)), make([]int, len(c.Nodes)), make([]bool, len(c.Nodes))
+	for i, id := range c.Nodes {
+		c.place[id] = i
+	}
+	if len(c.place) != len(c.Nodes) || len(c.Nodes) == 0 {
+		return fmt.Errorf("agents: Nodes: %d, of which %d differ: must be at least one, each once: %w", len(c.Nodes), len(c.place), admm.ErrParameter)
+	}
+	return nil
+}
+
+func (c *Conductor) all(ctx context.Context, m Message) error {
+	m.From = Coordinator
+	for _, id := range c.Nodes {
+		m.To = id
+		if err := c.Link.Send(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather waits until every node has come, with a hello for round 0 and with a report for others. Nodes that are out of step report when they
+// like: then it waits for one report more of each, and the newest count.
+func (c *Conductor) gather(ctx context.Context, round int) error {
+	clear(c.came)
+	for c.missing = len(c.Nodes); c.missing > 0; {
+		if err := c.next(ctx); err != nil {
+			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+				if c.Waiting != nil {
+					c.Waiting(round, c.absent())
+				}
+				continue
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Conductor) absent() []admm.ID {
+	var out []admm.ID
+	for i, id := range c.Nodes {
+		if !c.came[i] {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// next handles one message, or gives up after Patience.
+func (c *Conductor) next(ctx context.Context) error {
+	within, stop := context.WithTimeout(ctx, c.Patience)
+	defer stop()
+	m, err := c.Link.Receive(within)
+	if err != nil {
+		return cmp.Or(within.Err(), err)
+	}
+	i, known := c.place[m.From]
+	if !known {
+		return nil
+	}
+	return c.handle(ctx, i, m)
+}
+
+func (c *Conductor) handle(ctx context.Context, i int, m Message) error {
+	over := len(c.verdicts) > 0 && c.verdicts[len(c.verdicts)-1].Action == admm.Stop
+	reply := Message{From: Coordinator, To: m.From}
+	switch {
+	case m.Kind == Fail:
+		err := fmt.Errorf("agents: %v: %s", m.From, m.Text)
+		return errors.Join(err, c.all(ctx, Message{Kind: Fail, Text: err.Error()}))
+	case m.Kind == Hello && c.began:
+		reply.Kind = Begin
+		return c.Link.Send(ctx, reply)
+	case m.Kind == Hello && m.Rounds < c.Rules.Rounds:
+		err := fmt.Errorf("agents: Rounds = %d: %v: %w: it pays for %d", c.Rules.Rounds, m.From, admm.ErrBudget, m.Rounds)
+		return errors.Join(err, c.all(ctx, Message{Kind: Fail, Text: err.Error()}))
+	case m.Kind == Tell && over && c.Rules.Delay > 0:
+		m.Round = c.ended
+		fallthrough
+	case m.Kind == Tell && m.Round <= c.ended && c.Rules.Delay == 0 && m.Round >= 1:
+		reply.Kind, reply.Round, reply.Verdict = Decide, m.Round, c.verdicts[m.Round-1]
+		return c.Link.Send(ctx, reply)
+	case m.Kind == Tell && (m.Round == c.ended+1 || c.Rules.Delay > 0):
+		if m.Round > c.newest[i] {
+			c.reports[i], c.newest[i] = m.Report, m.Round
+		}
+	case m.Kind == Done && over:
+	case m.Kind == Hello:
+	default:
+		return nil
+	}
+	if !c.came[i] {
+		c.came[i] = true
+		c.missing--
+	}
+	return nil
+}
+
+// sum adds the newest reports in the order of Nodes.
+func (c *Conductor) sum() admm.Report {
+	var sum admm.Report
+	for _, r := range c.reports {
+		sum.Add(r)
+	}
+	return sum
+}
+
+// linger answers those that have not heard the end.
+func (c *Conductor) linger(ctx context.Context) ([]admm.ID, error) {
+	clear(c.came)
+	c.missing = len(c.Nodes)
+	for patience := 0; c.missing > 0 && patience < lingering; {
+		err := c.next(ctx)
+		switch {
+		case err == nil:
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			patience++
+			if err := c.remind(ctx); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, err
+		}
+	}
+	return slices.Clip(c.absent()), nil
+}
+
+func (c *Conductor) remind(ctx context.Context) error {
+	for _, id := range c.absent() {
+		m := Message{Kind: Decide, From: Coordinator, To: id, Round: c.ended, Verdict: c.verdicts[c.ended-1]}
+		if err := c.Link.Send(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package central_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"coupling/dp/admm"
+	"coupling/dp/admm/admmtest"
+	"coupling/dp/admm/central"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize/convex/lp"
+)
+
+// gonum solves the linear program in standard form: amounts, what totals leave to Max, what they exceed Min by.
+func gonum(t *testing.T, p admm.Problem) float64 {
+	t.Helper()
+	edges, nodes := len(p.Graph.Edges), p.Graph.Nodes()
+	a, b := mat.NewDense(2*len(nodes), edges+2*len(nodes), nil), make([]float64, 2*len(nodes))
+	c := make([]float64, edges+2*len(nodes))
+	for e := range edges {
+		c[e] = -p.TargetUtility[e].Slope(0) - p.SourceUtility[e].Slope(0)
+	}
+	for n, id := range nodes {
+		for e, edge := range p.Graph.Edges {
+			if id.Side == admm.Target && edge.Target == id.Index || id.Side == admm.Source && edge.Source == id.Index {
+				a.Set(2*n, e, 1)
+				a.Set(2*n+1, e, 1)
+			}
+		}
+		a.Set(2*n, edges+2*n, 1)
+		a.Set(2*n+1, edges+2*n+1, -1)
+		b[2*n], b[2*n+1] = p.Bounds(id).Max, p.Bounds(id).Min
+	}
+	value, _, err := lp.Simplex(c, a, b, 1e-12, nil)
+	if err != nil {
+		t.Skipf("gonum: %v", err)
+	}
+	return -value
+}
+
+// The network simplex, the interior point and gonum's simplex agree on linear programs.
+func TestLinearThreeWays(t *testing.T) {
+	asked := 0
+	for i, k := range admmtest.Kinds() {
+		if k.Utility != "linear" && k.Utility != "integer" {
+			continue
+		}
+		for rep := range 3 {
+			t.Run(k.String(), func(t *testing.T) {
+				p := admmtest.Problem(rand.New(rand.NewPCG(uint64(i), uint64(rep))), k)
+				exact, err := central.Linear(t.Context(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				inner, err := central.Concave(t.Context(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := math.Abs(exact.Value - inner.Value); d > exact.Gap+inner.Gap+1e-12*exact.Value {
+					t.Errorf("simplex %v, interior point %v: differ by %g, gaps %g and %g", exact.Value, inner.Value, d, exact.Gap, inner.Gap)
+				}
+				if v := p.Violation(exact.Plan); v > 1e-12 {
+					t.Errorf("the plan misses a bound by %g", v)
+				}
+				if want := gonum(t, p); math.Abs(exact.Value-want) > 1e-9*want {
+					t.Errorf("simplex %v, gonum %v", exact.Value, want)
+				}
+				asked++
+			})
+		}
+	}
+	if asked < 12 {
+		t.Errorf("gonum answered on %d problems of 24: too few to compare with", asked)
+	}
+}
+
+// The interior point satisfies the conditions of optimality in a case done by hand: log utilities at one target with Max 3 share it in
+// proportion where B is equal: u = log(1+v) + 2 log(1+w), v + w = 3: 1+w = 2(1+v), v = 2/3.
+func TestConcaveByHand(t *testing.T) {
+	p := admm.Problem{
+		Graph:         admm.Complete(1, 2),
+		TargetUtility: []admm.Utility{admm.Log{A: 1, B: 1}, admm.Log{A: 2, B: 1}},
+		TargetBounds:  []admm.Bounds{{Max: 3}},
+	}
+	got, err := central.Solve(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(got.Plan[0]-2./3) > 1e-6 || math.Abs(got.Value-math.Log(5./3)-2*math.Log(10./3)) > 1e-9 {
+		t.Errorf("%v, want 2/3 and 7/3", got.Plan)
+	}
+}

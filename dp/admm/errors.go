@@ -1,0 +1,21 @@
+package admm
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrParameter marks a parameter out of range; the message names it and its value.
+	ErrParameter = errors.New("parameter out of range")
+	// ErrInfeasible marks bounds that no plan meets; errors.As with *InfeasibleError gives the violated cut.
+	ErrInfeasible = errors.New("no plan meets the bounds")
+	// ErrBudget marks a round that a node's privacy budget does not pay for.
+	ErrBudget = errors.New("privacy budget is spent")
+	// ErrLost marks a node that came back without the state it had.
+	ErrLost = errors.New("node lost its state")
+)
+
+func bad(format string, args ...any) error {
+	return fmt.Errorf("admm: %s: %w", fmt.Sprintf(format, args...), ErrParameter)
+}

@@ -1,0 +1,132 @@
+package admm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"coupling/dp/admm/account"
+)
+
+// Private says how Algorithm 2 protects the utility parameters of nodes.
+type Private struct {
+	// Budget holds for every node that Nodes does not list.
+	Budget account.Budget
+	Nodes  map[ID]account.Budget
+	// Slope is ρ: no slope of any utility that a node might have had exceeds it, u′(v) in [0, ρ] (Assumption 1). It must come
+	// from what is public, such as a range of parameters, not from the parameters. Utilities above it are refused.
+	Slope float64
+	// Range is the most by which a change of one parameter changes a slope; 0 means Slope, which always holds. Integers 1..5 have
+	// Slope 5 and Range 4.
+	Range float64
+	// Parameters is how many parameters of a node may change at once; 0 means 1.
+	Parameters int
+}
+
+// Sensitivity is η times the most by which a change of the protected parameters moves a node's decision in L2 norm. The objective is
+// η-strongly convex, and its gradient moves by at most Range in each of Parameters coordinates, so that ‖Δv‖ ≤
+// √Parameters·Range/η (Theorem 1 of the paper has Parameters = 1, Range = ρ).
+func (p Private) Sensitivity() float64 {
+	r := p.Range
+	if r == 0 {
+		r = p.Slope
+	}
+	return r * math.Sqrt(float64(max(p.Parameters, 1)))
+}
+
+func (p Private) check() error {
+	switch {
+	case !(p.Slope > 0) || math.IsInf(p.Slope, 0):
+		return bad("Slope = %v: must be positive and finite", p.Slope)
+	case !(p.Range >= 0 && p.Range <= p.Slope):
+		return bad("Range = %v: must be in [0, Slope = %v]", p.Range, p.Slope)
+	case p.Parameters < 0:
+		return bad("Parameters = %d: must be at least 0", p.Parameters)
+	}
+	return nil
+}
+
+// budget of a node.
+func (p Private) budget(id ID) account.Budget {
+	if b, ok := p.Nodes[id]; ok {
+		return b
+	}
+	return p.Budget
+}
+
+// Protect gives every node its noise: how much, the rounds that its budget pays for, and a key from rng. Keys that protect data must be
+// drawn by the nodes themselves; those from a seeded rng are for experiments. Errors: parameters out of range, a
+// utility steeper than Slope, a budget that does not pay for one round.
+func (p Private) Protect(rng *rand.Rand, specs []Spec) ([]Spec, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if rng == nil {
+		return nil, bad("rng = nil")
+	}
+	var seed [32]byte
+	for i := range 4 {
+		binary.LittleEndian.PutUint64(seed[8*i:], rng.Uint64())
+	}
+	out := make([]Spec, len(specs))
+	rounds := map[roundsKey]int{}
+	for i, s := range specs {
+		for k, u := range s.Utilities {
+			if steep := u.Slope(0); steep > p.Slope*(1+rounding) {
+				return nil, bad("%v, edge to %v: slope %v is above Slope = %v", s.ID, s.ID.Peer(s.Neighbours[k]), steep, p.Slope)
+			}
+		}
+		b := p.budget(s.ID)
+		key := roundsKey{b, len(s.Neighbours)}
+		if _, known := rounds[key]; !known {
+			n, err := b.Rounds(len(s.Neighbours))
+			if err != nil {
+				return nil, fmt.Errorf("%v: %w", s.ID, err)
+			}
+			rounds[key] = n
+		}
+		s.Secret = &Secret{Alpha: b.Alpha, Sensitivity: p.Sensitivity(), Rounds: rounds[key]}
+		id := binary.LittleEndian.AppendUint64(append(seed[:len(seed):len(seed)], byte(s.ID.Side)), uint64(s.ID.Index))
+		s.Secret.Key = sha256.Sum256(id)
+		out[i] = s
+	}
+	return out, nil
+}
+
+type roundsKey struct {
+	budget account.Budget
+	degree int
+}
+
+// SolvePrivate runs Algorithm 2 in this process: a.Rounds rounds in which every node perturbs what it shares, then a projection of the
+// average of the last a.Tail plans onto the feasible ones. Result.Plan is that projection, Result.Average what was projected.
+// Errors: those of Solve and Protect; ErrBudget when a node's budget does not pay for a.Rounds rounds, before the first.
+func (a ADMM) SolvePrivate(ctx context.Context, p Problem, private Private, rng *rand.Rand) (*Result, error) {
+	if a.Rounds < 1 {
+		return nil, bad("Rounds = %d: must be at least 1", a.Rounds)
+	}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	specs, err := private.Protect(rng, p.Specs())
+	if err != nil {
+		return nil, err
+	}
+	if err := CanAfford(specs, a.Rounds); err != nil {
+		return nil, err
+	}
+	return a.run(ctx, p.Graph, specs)
+}
+
+// CanAfford returns ErrBudget, with the node named, when some node's budget does not pay for so many rounds.
+func CanAfford(specs []Spec, rounds int) error {
+	for _, s := range specs {
+		if s.Secret != nil && len(s.Neighbours) > 0 && s.Secret.Rounds < rounds {
+			return fmt.Errorf("admm: Rounds = %d: %v: %w: it pays for %d", rounds, s.ID, ErrBudget, s.Secret.Rounds)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package admm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"coupling/dp/admm/internal/flow"
+)
+
+// Problem is a transport problem on a network: over plans v ≥ 0, one amount an edge,
+//
+//	maximise Σ t_e(v_e) + s_e(v_e)  subject to  Min ≤ Σ v_e ≤ Max  at every target and every source.
+//
+// Of targets, TargetUtility[e] is t_e; of sources, SourceUtility[e] is s_e, e counting Graph.Edges. Nil utilities are zero,
+// nil bounds 0 and +Inf, but an edge needs a finite Max at one of its ends.
+type Problem struct {
+	Graph                        Graph
+	TargetUtility, SourceUtility []Utility
+	TargetBounds, SourceBounds   []Bounds
+}
+
+// Check refuses a problem that is malformed, unbounded or infeasible, and says what is wrong. That no plan meets the bounds is an
+// *InfeasibleError with the violated cut. Cost: a maximum flow for each side that has a Min above 0, else a pass.
+func (p Problem) Check() error {
+	if err := p.Graph.check(); err != nil {
+		return err
+	}
+	edges := len(p.Graph.Edges)
+	for side, us := range [][]Utility{p.TargetUtility, p.SourceUtility} {
+		if us != nil && len(us) != edges {
+			return bad("%v utilities: %d for %d edges", Side(side), len(us), edges)
+		}
+		for e, u := range us {
+			if err := checkUtility(u); err != nil {
+				return fmt.Errorf("%v utility of edge %d (target %d, source %d): %w", Side(side), e, p.Graph.Edges[e].Target, p.Graph.Edges[e].Source, err)
+			}
+		}
+	}
+	for side, bs := range [][]Bounds{p.TargetBounds, p.SourceBounds} {
+		if want := p.size(Side(side)); bs != nil && len(bs) != want {
+			return bad("%v bounds: %d for %d nodes", Side(side), len(bs), want)
+		}
+		for i, b := range bs {
+			if err := b.check(); err != nil {
+				return fmt.Errorf("bounds of %v: %w", ID{Side(side), i}, err)
+			}
+		}
+	}
+	for i, e := range p.Graph.Edges {
+		if math.IsInf(p.Bounds(ID{Target, e.Target}).Max, 1) && math.IsInf(p.Bounds(ID{Source, e.Source}).Max, 1) {
+			return bad("edge %d: target %d and source %d both have Max = +Inf: must be finite at one end", i, e.Target, e.Source)
+		}
+	}
+	return p.feasible()
+}
+
+func (p Problem) size(s Side) int {
+	if s == Target {
+		return p.Graph.Targets
+	}
+	return p.Graph.Sources
+}
+
+// Bounds returns the bounds of a node.
+func (p Problem) Bounds(id ID) Bounds {
+	bs := p.TargetBounds
+	if id.Side == Source {
+		bs = p.SourceBounds
+	}
+	if bs == nil {
+		return Bounds{0, math.Inf(1)}
+	}
+	return bs[id.Index]
+}
+
+// utilityOf returns the utility of one side on an edge.
+func (p Problem) utilityOf(s Side, edge int) Utility {
+	us := p.TargetUtility
+	if s == Source {
+		us = p.SourceUtility
+	}
+	if us == nil {
+		return Linear{}
+	}
+	return us[edge]
+}
+
+// Utility is the social utility of a plan: Σ t_e(v_e) + s_e(v_e), with negative amounts taken as 0.
+func (p Problem) Utility(plan []float64) float64 {
+	sum := 0.0
+	for e, v := range plan {
+		v = max(v, 0)
+		sum += p.utilityOf(Target, e).Value(v) + p.utilityOf(Source, e).Value(v)
+	}
+	return sum
+}
+
+// Totals returns the sums of a plan at every target and every source.
+func (p Problem) Totals(plan []float64) (targets, sources []float64) {
+	targets, sources = make([]float64, p.Graph.Targets), make([]float64, p.Graph.Sources)
+	for i, e := range p.Graph.Edges {
+		targets[e.Target] += plan[i]
+		sources[e.Source] += plan[i]
+	}
+	return targets, sources
+}
+
+// Violation is the most by which a plan misses a bound or is negative.
+func (p Problem) Violation(plan []float64) float64 {
+	worst := 0.0
+	for _, v := range plan {
+		worst = max(worst, -v)
+	}
+	targets, sources := p.Totals(plan)
+	for side, totals := range [][]float64{targets, sources} {
+		for i, v := range totals {
+			b := p.Bounds(ID{Side(side), i})
+			worst = max(worst, b.Min-v, v-b.Max)
+		}
+	}
+	return worst
+}
+
+// Specs hands every node what it may know, in the order of Graph.Nodes.
+func (p Problem) Specs() []Spec {
+	ids, incidence := p.Graph.Nodes(), p.Graph.incidence()
+	out := make([]Spec, len(ids))
+	for n, id := range ids {
+		s := Spec{ID: id, Bounds: p.Bounds(id), Neighbours: make([]int, len(incidence[n])), Utilities: make([]Utility, len(incidence[n]))}
+		for k, e := range incidence[n] {
+			s.Neighbours[k] = p.Graph.Edges[e].Source
+			if id.Side == Source {
+				s.Neighbours[k] = p.Graph.Edges[e].Target
+			}
+			s.Utilities[k] = p.utilityOf(id.Side, int(e))
+		}
+		out[n] = s
+	}
+	return out
+}
+
+// InfeasibleError names a cut that no plan can cross: what Nodes must have at least is more than all their neighbours, Through, can
+// have at most. It wraps ErrInfeasible.
+type InfeasibleError struct {
+	Side    Side  // of Nodes
+	Nodes   []int // their Min add up to Need
+	Through []int // all neighbours of Nodes; their Max add up to Have
+	Need    float64
+	Have    float64
+}
+
+// Error names the cut.
+func (e *InfeasibleError) Error() string {
+	verb, other := "must receive at least", "can give at most"
+	if e.Side == Source {
+		verb, other = "must give at least", "can receive at most"
+	}
+	return fmt.Sprintf("admm: %ss %v %s %.6g, and their neighbours, %ss %v, %s %.6g: %v", e.Side, e.Nodes, verb, e.Need, 1-e.Side, e.Through, other, e.Have, ErrInfeasible)
+}
+
+// Unwrap returns ErrInfeasible.
+func (e *InfeasibleError) Unwrap() error { return ErrInfeasible }
+
+// rounding of sums of bounds, relative.
+const rounding = 1e-12
+
+// feasible decides by Hall's condition on each side: there is a plan if and only if every set of targets can be served by its
+// neighbours and every set of sources can unload on its neighbours (Hoffman 1960 for the circulation; its cuts of finite capacity are of
+// these two kinds). The set that fails is the cut of a maximum flow, and is summed once more before it is reported.
+func (p Problem) feasible() error {
+	var errs []error
+	for _, side := range []Side{Target, Source} {
+		need := 0.0
+		for i := range p.size(side) {
+			need += p.Bounds(ID{side, i}).Min
+		}
+		if need == 0 {
+			continue
+		}
+		f, nodes := p.network(side)
+		reached := f.Run()
+		cut := &InfeasibleError{Side: side}
+		for i := range p.size(side) {
+			if reached[nodes[side]+i] {
+				cut.Nodes = append(cut.Nodes, i)
+				cut.Need += p.Bounds(ID{side, i}).Min
+			}
+		}
+		for i := range p.size(1 - side) {
+			if reached[nodes[1-side]+i] {
+				cut.Through = append(cut.Through, i)
+				cut.Have += p.Bounds(ID{1 - side, i}).Max
+			}
+		}
+		if cut.Need > cut.Have*(1+rounding) {
+			errs = append(errs, cut)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// network is the flow problem of what side's nodes need, through its edges, from what the others have.
+func (p Problem) network(side Side) (*flow.Flow, [2]int) {
+	nodes := [2]int{2, 2 + p.Graph.Targets}
+	f := flow.New(2+p.Graph.Targets+p.Graph.Sources, 0, 1, len(p.Graph.Edges)+p.Graph.Targets+p.Graph.Sources)
+	for i := range p.size(side) {
+		f.Add(0, nodes[side]+i, p.Bounds(ID{side, i}).Min, 0)
+	}
+	for i := range p.size(1 - side) {
+		f.Add(nodes[1-side]+i, 1, p.Bounds(ID{1 - side, i}).Max, 0)
+	}
+	for _, e := range p.Graph.Edges {
+		ends := [2]int{nodes[Target] + e.Target, nodes[Source] + e.Source}
+		f.Add(ends[side], ends[1-side], math.Inf(1), 0)
+	}
+	return f, nodes
+}

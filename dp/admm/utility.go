@@ -1,0 +1,169 @@
+package admm
+
+import (
+	"math"
+)
+
+// Utility is what a node gains from an amount v ≥ 0 on one edge: concave, increasing and continuously differentiable
+// (Assumption 1 of the paper). The types of this file are the utilities there are; Func takes any other.
+type Utility interface {
+	// Value is u(v).
+	Value(v float64) float64
+	// Slope is u′(v), which is at least 0 and does not increase.
+	Slope(v float64) float64
+}
+
+// Linear is u(v) = A v.
+type Linear struct{ A float64 }
+
+// Log is u(v) = A log(1 + v/B).
+type Log struct{ A, B float64 }
+
+// Saturating is u(v) = A (1 − e^(−v/B)).
+type Saturating struct{ A, B float64 }
+
+// Quadratic is u(v) = A v − B v²/2 up to its summit at v = A/B, and constant from there on.
+type Quadratic struct{ A, B float64 }
+
+// Func is a utility of one's own, with its derivative D.
+type Func struct{ F, D func(v float64) float64 }
+
+// Value is A v.
+func (u Linear) Value(v float64) float64 { return u.A * v }
+
+// Slope is A.
+func (u Linear) Slope(float64) float64 { return u.A }
+
+// Value is A log(1 + v/B).
+func (u Log) Value(v float64) float64 { return u.A * math.Log1p(v/u.B) }
+
+// Slope is A/(B + v).
+func (u Log) Slope(v float64) float64 { return u.A / (u.B + v) }
+
+// Value is A (1 − e^(−v/B)).
+func (u Saturating) Value(v float64) float64 { return -u.A * math.Expm1(-v/u.B) }
+
+// Slope is A/B e^(−v/B).
+func (u Saturating) Slope(v float64) float64 { return u.A / u.B * math.Exp(-v/u.B) }
+
+// Value is A v − B v²/2, and A²/2B beyond A/B.
+func (u Quadratic) Value(v float64) float64 {
+	v = min(v, u.A/u.B)
+	return u.A*v - u.B*v*v/2
+}
+
+// Slope is max(A − B v, 0).
+func (u Quadratic) Slope(v float64) float64 { return max(0, u.A-u.B*v) }
+
+// Value is F(v).
+func (u Func) Value(v float64) float64 { return u.F(v) }
+
+// Slope is D(v).
+func (u Func) Slope(v float64) float64 { return u.D(v) }
+
+// checkUtility refuses parameters with which u is not concave and increasing. A Func is looked at in a few places only.
+func checkUtility(u Utility) error {
+	a, b := 0.0, 1.0
+	switch u := u.(type) {
+	case nil:
+		return bad("utility = nil")
+	case Linear:
+		a = u.A
+	case Log:
+		a, b = u.A, u.B
+	case Saturating:
+		a, b = u.A, u.B
+	case Quadratic:
+		a, b = u.A, u.B
+	default:
+		return checkOther(u)
+	}
+	if !(a >= 0) || math.IsInf(a, 0) {
+		return bad("%T.A = %v: must be at least 0 and finite", u, a)
+	}
+	if !(b > 0) || math.IsInf(b, 0) {
+		return bad("%T.B = %v: must be positive and finite", u, b)
+	}
+	return nil
+}
+
+func checkOther(u Utility) error {
+	if f, ok := u.(Func); ok && (f.F == nil || f.D == nil) {
+		return bad("Func: F and D must both be given")
+	}
+	last := math.Inf(1)
+	for _, v := range []float64{0, 0.01, 0.1, 1, 10, 100, 1000} {
+		s := u.Slope(v)
+		if !(s >= 0) || math.IsInf(s, 0) {
+			return bad("%T: slope at v = %g is %v: must be at least 0 and finite", u, v, s)
+		}
+		if s > last*(1+1e-9) {
+			return bad("%T: slope rises to %v at v = %g: must be concave", u, s, v)
+		}
+		if y := u.Value(v); math.IsNaN(y) || math.IsInf(y, 0) {
+			return bad("%T: value at v = %g is %v: must be finite", u, v, y)
+		}
+		last = s
+	}
+	return nil
+}
+
+// prox returns argmin over v ≥ 0 of −u(v) + η/2 (v − c)², which solves η(v − c) = u′(v) unless it is 0.
+func prox(u Utility, c, eta float64) float64 {
+	if c < 0 && u.Slope(0)+eta*c <= 0 {
+		return 0
+	}
+	switch u := u.(type) {
+	case Linear:
+		return max(0, c+u.A/eta)
+	case Log: // (v − c)(v + B) = A/η
+		p, q := u.B-c, c*u.B+u.A/eta
+		root := math.Sqrt((c+u.B)*(c+u.B) + 4*u.A/eta)
+		if p > 0 {
+			return max(0, 2*q/(p+root)) // no cancellation
+		}
+		return max(0, (root-p)/2)
+	case Quadratic:
+		if v := (u.A + eta*c) / (u.B + eta); u.B*v <= u.A {
+			return max(0, v)
+		}
+		return max(0, c)
+	}
+	lo := max(0, c)
+	return decreasingRoot(func(v float64) float64 { return u.Slope(v) - eta*(v-c) }, lo, lo+max(0, u.Slope(lo))/eta)
+}
+
+// decreasingRoot returns the zero of a continuous f that does not increase, in [a, b] with f(a) ≥ 0 ≥ f(b), to the last bits:
+// false position with the weights of Illinois, and a bisection whenever that does not halve the bracket.
+func decreasingRoot(f func(float64) float64, a, b float64) float64 {
+	fa, fb := f(a), f(b)
+	if fa <= 0 {
+		return a
+	}
+	if fb >= 0 {
+		return b
+	}
+	for range 200 {
+		width := b - a
+		for _, x := range [2]float64{a + width*(fa/(fa-fb)), a + width/2} {
+			if !(x > a && x < b) {
+				continue
+			}
+			switch y := f(x); {
+			case y == 0:
+				return x
+			case y > 0:
+				a, fa, fb = x, y, fb/2
+			default:
+				b, fb, fa = x, y, fa/2
+			}
+			if b-a <= width/2 {
+				break
+			}
+		}
+		if mid := a + (b-a)/2; mid <= a || mid >= b || b-a == width {
+			break
+		}
+	}
+	return a + (b-a)/2
+}
