@@ -59,8 +59,37 @@ func (c *CostMatrix) Row(i int, _ []float64) []float64 {
 
 func (c *CostMatrix) validate() error { return c.invalid }
 
-// Cost returns the cost matrix of any geometry as a new n×m matrix.
+// Check reports what is wrong with a geometry that was made from bad input: ErrShape, ErrCost or ErrParameter. Solvers do it
+// themselves; what reads costs on its own should do it first.
+func Check(g Geometry) error {
+	switch g := g.(type) {
+	case nil:
+		return bad(ErrShape, "geometry is nil")
+	case *PointCloud:
+		if g == nil {
+			return bad(ErrShape, "geometry is a nil *PointCloud")
+		}
+	case *CostMatrix:
+		if g == nil {
+			return bad(ErrShape, "geometry is a nil *CostMatrix")
+		}
+	}
+	if v, ok := g.(validator); ok {
+		if err := v.validate(); err != nil {
+			return err
+		}
+	}
+	if n, m := g.Dims(); n < 1 || m < 1 {
+		return bad(ErrShape, "geometry is %d×%d: must have a source and a target", n, m)
+	}
+	return nil
+}
+
+// Cost returns the cost matrix of any geometry as a new n×m matrix. It panics with the error of Check where there is one.
 func Cost(g Geometry) *mat.Dense {
+	if err := Check(g); err != nil {
+		panic(err)
+	}
 	n, m := g.Dims()
 	data := make([]float64, n*m)
 	sw := newSweep(g, 0)
