@@ -1,42 +1,39 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
-	"path/filepath"
+	"strconv"
 	"time"
 
 	"coupling/ot"
 	"coupling/ot/exact"
 
+	"github.com/alecthomas/kong"
 	"golang.org/x/term"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // exitUnconverged says that a plan was written which is not what was asked for.
 const exitUnconverged = 3
 
 type solveCmd struct {
-	X          string  `help:"Source points, a row each (NPY or CSV)." placeholder:"FILE"`
-	Y          string  `help:"Target points." placeholder:"FILE"`
-	CostMatrix string  `help:"Costs, instead of points." placeholder:"FILE"`
-	A          string  `help:"Source weights; default uniform." placeholder:"FILE"`
-	B          string  `help:"Target weights; default uniform." placeholder:"FILE"`
-	Cost       string  `default:"sqeuclidean" enum:"sqeuclidean,l1,l2sq+l1,euclidean,cosine" help:"Cost between points: sqeuclidean |x-y|^2, l1, l2sq+l1 |x-y|^2 + mix |x-y|_1, euclidean, cosine."`
-	Mix        float64 `default:"1" help:"Weight of the L1 part of l2sq+l1."`
-	Eps        float64 `help:"Regularisation, in units of cost; not used by exact." placeholder:"EPS"`
-	Solver     string  `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact" help:"auto, scaling, log (Sinkhorn in the log domain), lbfgs, newton, exact (network simplex)."`
-	Tol        float64 `default:"1e-9" help:"L1 error of the marginals to stop at."`
-	MaxIter    int     `help:"Most iterations; default the solver's."`
-	MatrixFree bool    `help:"Never hold the n×m costs."`
-	NoPlan     bool    `help:"Do not write plan.npy, which is n×m."`
-	Grad       string  `enum:",M,x,y" default:"" help:"Also write the gradient of the sharp loss with respect to the costs (M), the sources (x) or the targets (y)."`
-	Out        string  `required:"" help:"Folder to write plan.npy, alpha.npy, beta.npy, f.npy, g.npy to." placeholder:"DIR"`
-	JSON       bool    `help:"Print the summary as JSON."`
+	X          string `help:"Source points, a row each (NPY or CSV)." placeholder:"FILE"`
+	Y          string `help:"Target points." placeholder:"FILE"`
+	CostMatrix string `help:"Costs, instead of points." placeholder:"FILE"`
+	A          string `help:"Source weights; default uniform." placeholder:"FILE"`
+	B          string `help:"Target weights; default uniform." placeholder:"FILE"`
+	Cost       string `default:"sqeuclidean" enum:"sqeuclidean,l1,l2sq+l1,euclidean,cosine" help:"Cost between points: sqeuclidean |x-y|^2, l1, l2sq+l1 |x-y|^2 + mix |x-y|_1, euclidean, cosine."`
+	Mix        number `default:"1" help:"Weight of the L1 part of l2sq+l1."`
+	Eps        number `help:"Regularisation, in units of cost; not used by exact." placeholder:"EPS"`
+	Solver     string `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact" help:"auto, scaling, log (Sinkhorn in the log domain), lbfgs, newton, exact (network simplex)."`
+	Tol        number `default:"1e-9" help:"L1 error of the marginals to stop at."`
+	MaxIter    int    `help:"Most iterations, of a solver other than auto; default the solver's."`
+	MatrixFree bool   `help:"Never hold the n×m costs."`
+	NoPlan     bool   `help:"Do not write plan.npy, which is n×m."`
+	Grad       string `enum:",M,x,y" default:"" help:"Also write the gradient of the sharp loss with respect to the costs (M), the sources (x) or the targets (y)."`
+	Out        string `required:"" help:"Folder to write plan.npy, alpha.npy, beta.npy, f.npy, g.npy to." placeholder:"DIR"`
+	JSON       bool   `help:"Print the summary as JSON."`
 }
 
 // Help says what the files mean.
@@ -44,8 +41,28 @@ func (solveCmd) Help() string {
 	return `Solves min <T,M> + eps KL(T|ab') over plans T with marginals a and b.
 
 plan.npy is T = exp((alpha_i + beta_j - M_ij)/eps) = a_i b_j exp((f_i + g_j - M_ij)/eps). The beta of the last target of positive
-weight is 0, and <a,f> = <b,g>. Weights are divided by their sum. Exit code 3: the solver did not reach --tol; the files hold
-what it got.`
+weight is 0, <a,f> = <b,g>, and alpha and beta are -inf where the weight is 0. With exact, f + g <= M with equality where T > 0, and
+alpha and beta are the same in their convention. Weights are divided by their sum; sums may differ by 1e-5 of their size.
+
+NPY files hold real numbers or truth values of any type and order, CSV files a row a line after at most one header line, in which no
+field is a number. Files of an earlier run in --out are removed.
+
+Exit code 2: the request or the data are at fault. Exit code 3: the solver, or the system of the gradient, did not converge; the files hold
+what there is. seconds is the time of the solve, without files and gradient.`
+}
+
+// number is a float64 flag whose value may begin with a minus sign.
+type number float64
+
+// Decode takes the next word of the command line whatever it looks like.
+func (n *number) Decode(ctx *kong.DecodeContext) error {
+	word := ctx.Scan.Pop().String()
+	v, err := strconv.ParseFloat(word, 64)
+	if err != nil {
+		return fmt.Errorf("%q is not a number", word)
+	}
+	*n = number(v)
+	return nil
 }
 
 // summary is what --json prints.
@@ -58,15 +75,20 @@ type summary struct {
 	Sharp      float64 `json:"sharp"`
 	RegKL      float64 `json:"reg_kl"`
 	RegEntropy float64 `json:"reg_entropy"`
+	Gradient   string  `json:"gradient,omitempty"` // the status of its linear system
+
+	residual float64 // of it
 }
 
 // Run solves a transport problem from files.
 func (c solveCmd) Run(a *app) error {
+	if err := c.check(); err != nil {
+		return usage(err)
+	}
 	prob, err := c.problem()
 	if err != nil {
 		return usage(err)
 	}
-	began := time.Now()
 	var s summary
 	if c.Solver == "exact" {
 		s, err = c.exact(a.run.ctx, prob)
@@ -74,14 +96,63 @@ func (c solveCmd) Run(a *app) error {
 		s, err = c.entropic(a, prob)
 	}
 	if err != nil {
-		return err
+		return blame(err)
 	}
-	s.Seconds = time.Since(began).Seconds()
 	if err := c.print(a, s); err != nil {
 		return err
 	}
-	if s.Status != ot.Converged.String() {
+	return c.verdict(s)
+}
+
+// blame tells what is wrong with the request from what went wrong with it.
+func blame(err error) error {
+	for _, kind := range []error{
+		ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnderflow, ot.ErrUnsupported,
+		exact.ErrShape, exact.ErrWeights, exact.ErrCost, exact.ErrUnbalanced,
+	} {
+		if errors.Is(err, kind) {
+			return usage(err)
+		}
+	}
+	return err
+}
+
+// verdict is the error of a solve or a gradient that did not converge.
+func (c solveCmd) verdict(s summary) error {
+	converged := ot.Converged.String()
+	switch {
+	case s.Status != converged:
 		return exitError{exitUnconverged, fmt.Errorf("solve: %s: marginal error %.3g after %d iterations, wanted %.3g", s.Status, s.MarginalL1, s.Iterations, c.Tol)}
+	case s.Gradient != "" && s.Gradient != converged:
+		return exitError{exitUnconverged, fmt.Errorf("solve: the plan converged and the gradient did not: %s at a relative residual of %.3g", s.Gradient, s.residual)}
+	}
+	return nil
+}
+
+// check looks at the numbers and combinations of flags.
+func (c solveCmd) check() error {
+	finite := func(v number) bool { return v-v == 0 }
+	switch points := c.X != "" && c.Y != ""; {
+	case c.CostMatrix != "" && (c.X != "" || c.Y != ""):
+		return errors.New("--cost-matrix and --x, --y: give one or the other")
+	case c.CostMatrix == "" && !points:
+		return errors.New("give --x and --y, or --cost-matrix")
+	case c.CostMatrix != "" && (c.Grad == "x" || c.Grad == "y"):
+		return fmt.Errorf("--grad %s: there are no points, only a cost matrix", c.Grad)
+	case c.CostMatrix != "" && c.MatrixFree:
+		return errors.New("--matrix-free: the costs are given as a matrix")
+	case c.Solver == "exact" && (c.Grad == "x" || c.Grad == "y"):
+		return fmt.Errorf("--grad %s: the exact loss is not differentiable in the points; use a solver with --eps", c.Grad)
+	case c.Solver != "exact" && !(c.Eps > 0 && finite(c.Eps)):
+		return fmt.Errorf("--eps %g: give a regularisation that is > 0 and finite, in units of cost, or --solver exact", c.Eps)
+	case !(c.Tol >= 0 && finite(c.Tol)):
+		return fmt.Errorf("--tol %g: must be finite and >= 0", c.Tol)
+	case !finite(c.Mix):
+		return fmt.Errorf("--mix %g: must be finite", c.Mix)
+	case c.MaxIter < 0:
+		return fmt.Errorf("--max-iter %d: must be >= 0", c.MaxIter)
+	case c.MaxIter > 0 && c.Solver == "auto":
+		return fmt.Errorf("--max-iter %d: iterations of different solvers are no measure; name one with --solver", c.MaxIter)
 	}
 	return nil
 }
@@ -90,23 +161,17 @@ func (c solveCmd) Run(a *app) error {
 func (c solveCmd) problem() (ot.Problem, error) {
 	var p ot.Problem
 	var err error
-	switch points := c.X != "" && c.Y != ""; {
-	case c.CostMatrix != "" && (c.X != "" || c.Y != ""):
-		return p, errors.New("--cost-matrix and --x, --y: give one or the other")
-	case c.CostMatrix == "" && !points:
-		return p, errors.New("give --x and --y, or --cost-matrix")
-	case c.CostMatrix != "" && (c.Grad == "x" || c.Grad == "y"):
-		return p, fmt.Errorf("--grad %s: there are no points, only a cost matrix", c.Grad)
-	case c.CostMatrix != "":
+	if c.CostMatrix != "" {
 		m, err := readMatrix(c.CostMatrix)
 		if err != nil {
 			return p, err
 		}
 		p.Geometry = ot.Dense(m)
-	default:
-		if p.Geometry, err = c.points(); err != nil {
-			return p, err
-		}
+	} else if p.Geometry, err = c.points(); err != nil {
+		return p, err
+	}
+	if err := ot.Check(p.Geometry); err != nil {
+		return p, err
 	}
 	if c.A != "" {
 		if p.A, err = readVector(c.A); err != nil {
@@ -114,8 +179,11 @@ func (c solveCmd) problem() (ot.Problem, error) {
 		}
 	}
 	if c.B != "" {
-		p.B, err = readVector(c.B)
+		if p.B, err = readVector(c.B); err != nil {
+			return p, err
+		}
 	}
+	p.A, p.B, err = sameMass(p.A, p.B)
 	return p, err
 }
 
@@ -130,7 +198,7 @@ func (c solveCmd) points() (ot.Geometry, error) {
 	}
 	costs := map[string]ot.PointCost{
 		"sqeuclidean": ot.SqEuclidean, "l1": ot.L1, "euclidean": ot.Euclidean, "cosine": ot.Cosine,
-		"l2sq+l1": ot.SqEuclideanL1(c.Mix),
+		"l2sq+l1": ot.SqEuclideanL1(float64(c.Mix)),
 	}
 	if c.MatrixFree {
 		return ot.MatrixFree(x, y, costs[c.Cost]), nil
@@ -141,113 +209,39 @@ func (c solveCmd) points() (ot.Geometry, error) {
 func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {
 	trace, clear := stepLine(a)
 	defer clear()
+	eps, tol := float64(c.Eps), float64(c.Tol)
 	solvers := map[string]ot.Solver{
-		"auto":    ot.Auto{Eps: c.Eps, Tol: c.Tol, Trace: trace},
-		"scaling": ot.Scaling{Eps: c.Eps, Tol: c.Tol, MaxIter: c.MaxIter, Trace: trace},
-		"log":     ot.Sinkhorn{Eps: c.Eps, Tol: c.Tol, MaxIter: c.MaxIter, Trace: trace},
-		"lbfgs":   ot.LBFGS{Eps: c.Eps, Tol: c.Tol, MaxIter: c.MaxIter, Trace: trace},
-		"newton":  ot.Newton{Eps: c.Eps, Tol: c.Tol, MaxIter: c.MaxIter, Trace: trace},
+		"auto":    ot.Auto{Eps: eps, Tol: tol, Trace: trace},
+		"scaling": ot.Scaling{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
+		"log":     ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
+		"lbfgs":   ot.LBFGS{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
+		"newton":  ot.Newton{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
 	}
+	began := time.Now()
 	plan, err := solvers[c.Solver].Solve(a.run.ctx, p)
 	if err != nil {
 		return summary{}, err
 	}
+	seconds := time.Since(began).Seconds()
 	clear()
 	v := plan.Value()
 	s := summary{
-		Solver: plan.Solver, Status: plan.Status.String(), Iterations: plan.Iterations, MarginalL1: plan.MarginalL1,
+		Solver: plan.Solver, Status: plan.Status.String(), Iterations: plan.Iterations, Seconds: seconds, MarginalL1: plan.MarginalL1,
 		Sharp: v.Sharp, RegKL: v.RegKL, RegEntropy: v.RegEntropy,
 	}
-	var matrix *mat.Dense
+	out := results{alpha: plan.Alpha, beta: plan.Beta, f: plan.F, g: plan.G}
 	if !c.NoPlan {
-		matrix = plan.Matrix()
+		out.plan = plan.Matrix()
 	}
-	err = c.write(matrix, map[string][]float64{"alpha": plan.Alpha, "beta": plan.Beta, "f": plan.F, "g": plan.G})
-	if err != nil || c.Grad == "" {
+	if err := c.write(out); err != nil || c.Grad == "" {
 		return s, err
 	}
 	g, err := ot.Backward{}.Gradient(a.run.ctx, plan, ot.Sharp)
 	if err != nil {
 		return s, err
 	}
+	s.Gradient, s.residual = g.Status.String(), g.Residual
 	return s, c.writeGradient(g)
-}
-
-func (c solveCmd) writeGradient(g *ot.Gradient) (err error) {
-	m := (*mat.Dense)(nil)
-	switch c.Grad {
-	case "M":
-		m = g.Cost()
-	case "x":
-		m, err = g.X()
-	case "y":
-		m, err = g.Y()
-	}
-	if err != nil {
-		return err
-	}
-	return writeMatrix(filepath.Join(c.Out, "grad_sharp_"+c.Grad+".npy"), m)
-}
-
-// exact is the limit eps = 0: all three losses are <T,M>, and its gradient with
-// respect to M is T.
-func (c solveCmd) exact(ctx context.Context, p ot.Problem) (summary, error) {
-	if c.Grad == "x" || c.Grad == "y" {
-		return summary{}, usage(fmt.Errorf("--grad %s: the exact loss is not differentiable in the points; use a solver with --eps", c.Grad))
-	}
-	if (p.A == nil) != (p.B == nil) { // nil is uniform, of mass 1
-		p.A, p.B = unit(p.A), unit(p.B)
-	}
-	solution, err := exact.Simplex{MaxPivots: c.MaxIter}.Solve(ctx, p.A, p.B, exact.Matrix(ot.Cost(p.Geometry)))
-	if err != nil {
-		return summary{}, err
-	}
-	cert := solution.Certificate
-	s := summary{
-		Solver: "exact", Status: exactStatus(solution.Status), Iterations: solution.Pivots, MarginalL1: cert.Marginal / cert.Mass,
-		Sharp: cert.Primal / cert.Mass, RegKL: cert.Primal / cert.Mass, RegEntropy: cert.Primal / cert.Mass,
-	}
-	plan := solution.Plan.Dense()
-	plan.Scale(1/cert.Mass, plan)
-	err = c.write(plan, map[string][]float64{"alpha": solution.F, "beta": solution.G, "f": solution.F, "g": solution.G})
-	if err == nil && c.Grad == "M" {
-		err = writeMatrix(filepath.Join(c.Out, "grad_sharp_M.npy"), plan)
-	}
-	return s, err
-}
-
-// exactStatus says "converged" for the optimum, as the other solvers do.
-func exactStatus(s exact.Status) string {
-	if s == exact.Optimal {
-		return ot.Converged.String()
-	}
-	return s.String()
-}
-
-// unit scales weights that have a positive sum to sum to 1; others are for the
-// solver to refuse.
-func unit(w []float64) []float64 {
-	sum := floats.Sum(w)
-	if !(sum > 0) || math.IsInf(sum, 1) {
-		return w
-	}
-	out := make([]float64, len(w))
-	floats.ScaleTo(out, 1/sum, w)
-	return out
-}
-
-func (c solveCmd) write(plan *mat.Dense, potentials map[string][]float64) error {
-	if !c.NoPlan {
-		if err := writeMatrix(filepath.Join(c.Out, "plan.npy"), plan); err != nil {
-			return err
-		}
-	}
-	for name, v := range potentials {
-		if err := writeNPY(filepath.Join(c.Out, name+".npy"), []int{len(v)}, v); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (c solveCmd) print(a *app, s summary) error {

@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"coupling/ot/ottest"
@@ -57,7 +59,7 @@ func TestSolveAgreesWithTheReferences(t *testing.T) {
 			t.Run(c.Name+"/"+solver, func(t *testing.T) {
 				args := caseFiles(t, c)
 				s, code := solved(t, append(args, "--solver", solver, "--tol", "1e-11")...)
-				if code != 0 || s.Status != "converged" || s.MarginalL1 > 1e-11 {
+				if code != 0 || s.Status != "converged" || s.Gradient != "converged" || s.MarginalL1 > 1e-11 || !(s.Seconds > 0) {
 					t.Fatalf("exit %d, %+v", code, s)
 				}
 				out := args[7]
@@ -78,12 +80,86 @@ func TestSolveAgreesWithTheReferences(t *testing.T) {
 	}
 }
 
+// The exact plan is a plan of the reference's value, and its potentials prove it: they are below the costs, and where there is
+// mass they are the costs.
 func TestSolveExactAgreesWithTheReferences(t *testing.T) {
 	for _, c := range ottest.Embedded(t) {
-		args := caseFiles(t, c)
-		s, code := solved(t, append(args[:len(args)-2], "--solver", "exact")...)
-		if code != 0 || math.Abs(s.Sharp-c.Expected.ExactEMD) > 1e-9*math.Abs(c.Expected.ExactEMD) {
-			t.Errorf("%s: exit %d, value %g, want %g", c.Name, code, s.Sharp, c.Expected.ExactEMD)
+		t.Run(c.Name, func(t *testing.T) {
+			args := caseFiles(t, c)
+			args = append(args[:len(args)-2], "--solver", "exact")
+			if c.X == nil {
+				args = append(args, "--grad", "M")
+			}
+			s, code := solved(t, args...)
+			if code != 0 || math.Abs(s.Sharp-c.Expected.ExactEMD) > 1e-9*math.Abs(c.Expected.ExactEMD) || s.MarginalL1 > 1e-14 {
+				t.Fatalf("exit %d, %+v, want %g", code, s, c.Expected.ExactEMD)
+			}
+			out := args[7]
+			plan, cost := matrixOf(t, out, "plan"), ottest.Dense(c.M)
+			if c.X == nil {
+				near(t, "gradient", matrixOf(t, out, "grad_sharp_M"), rowsOf(plan), 0, 0)
+			}
+			f, g := matrixOf(t, out, "f"), matrixOf(t, out, "g")
+			alpha, beta := matrixOf(t, out, "alpha"), matrixOf(t, out, "beta")
+			size := max(mat.Max(cost), -mat.Min(cost))
+			var value, balance, last float64
+			for i, a := range c.A {
+				balance += a * f.At(i, 0)
+				var row float64
+				for j, b := range c.B {
+					v := plan.At(i, j)
+					row += v
+					value += v * cost.At(i, j)
+					slack := cost.At(i, j) - f.At(i, 0) - g.At(j, 0)
+					if !(slack >= -1e-13*size) || v > 0 && slack > 1e-13*size {
+						t.Errorf("slack[%d,%d] = %g at mass %g", i, j, slack, v)
+					}
+					if b > 0 {
+						last = beta.At(j, 0)
+					}
+					if d := alpha.At(i, 0) + beta.At(j, 0) - f.At(i, 0) - g.At(j, 0); a > 0 && b > 0 && math.Abs(d) > 1e-13*size || a*b == 0 && !math.IsInf(d, -1) {
+						t.Errorf("alpha + beta − f − g = %g at weights %g, %g", d, a, b)
+					}
+				}
+				if math.Abs(row-a) > 1e-14 {
+					t.Errorf("row %d has the mass %g, want %g", i, row, a)
+				}
+			}
+			for j, b := range c.B {
+				balance -= b * g.At(j, 0)
+			}
+			if math.Abs(value-s.Sharp) > 1e-14*size || math.Abs(balance) > 1e-13*size || last != 0 {
+				t.Errorf("<T,M> = %g, sharp %g; <a,f> − <b,g> = %g; last beta %g", value, s.Sharp, balance, last)
+			}
+		})
+	}
+}
+
+func rowsOf(m *mat.Dense) [][]float64 {
+	n, _ := m.Dims()
+	rows := make([][]float64, n)
+	for i := range rows {
+		rows[i] = m.RawRowView(i)
+	}
+	return rows
+}
+
+// A gradient whose linear system did not converge is no success, though the plan is.
+func TestSolveVerdict(t *testing.T) {
+	for _, tc := range []struct {
+		s     summary
+		code  int
+		names string
+	}{
+		{summary{Status: "converged"}, 0, ""},
+		{summary{Status: "converged", Gradient: "converged"}, 0, ""},
+		{summary{Status: "converged", Gradient: "iteration limit", residual: 0.5}, exitUnconverged, "relative residual of 0.5"},
+		{summary{Status: "stagnated", Gradient: "converged"}, exitUnconverged, "stagnated"},
+	} {
+		err := solveCmd{}.verdict(tc.s)
+		var e exitError
+		if tc.code == 0 && err != nil || tc.code != 0 && (!errors.As(err, &e) || e.code != tc.code || !strings.Contains(err.Error(), tc.names)) {
+			t.Errorf("%+v: err = %v", tc.s, err)
 		}
 	}
 }

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"coupling/data/format"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+)
+
+// npy is a file of the values, as numpy.save writes it (version 1, padded to 64 bytes).
+func npy(t testing.TB, descr, fortran, shape string, order binary.ByteOrder, values any) []byte {
+	t.Helper()
+	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", descr, fortran, shape)
+	dict += strings.Repeat(" ", 117-len(dict)) + "\n"
+	b := append([]byte("\x93NUMPY\x01\x00v\x00"), dict...)
+	b, err := binary.Append(b, order, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Every type and order holds the same numbers.
+func TestParseNPY(t *testing.T) {
+	little, big := binary.LittleEndian, binary.BigEndian
+	matrix := mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6})
+	columns := []float64{1, 4, 2, 5, 3, 6}
+	rows := matrix.RawMatrix().Data
+	for _, c := range []struct {
+		descr, fortran, shape string
+		order                 binary.ByteOrder
+		values                any
+		want                  *mat.Dense
+	}{
+		{"<f8", "False", "(2, 3)", little, rows, matrix},
+		{"<f8", "True", "(2, 3)", little, columns, matrix},
+		{">f8", "False", "(2, 3)", big, rows, matrix},
+		{">f8", "True", "(2, 3)", big, columns, matrix},
+		{"=f8", "False", "(2, 3,)", little, rows, matrix},
+		{"<f4", "False", "(2, 3)", little, []float32{1, 2, 3, 4, 5, 6}, matrix},
+		{">f4", "True", "(2, 3)", big, []float32{1, 4, 2, 5, 3, 6}, matrix},
+		{"<i8", "False", "(2, 3)", little, []int64{1, 2, 3, 4, 5, 6}, matrix},
+		{"<i4", "False", "(2, 3)", little, []int32{1, 2, 3, 4, 5, 6}, matrix},
+		{">i4", "False", "(2,)", big, []int32{-7, 1 << 30}, mat.NewDense(2, 1, []float64{-7, 1 << 30})},
+		{"<i2", "False", "(2,)", little, []int16{-7, 300}, mat.NewDense(2, 1, []float64{-7, 300})},
+		{"|i1", "False", "(2,)", little, []int8{-7, 100}, mat.NewDense(2, 1, []float64{-7, 100})},
+		{"<u8", "False", "(1,)", little, []uint64{math.MaxUint64}, mat.NewDense(1, 1, []float64{0x1p64})},
+		{"<u4", "False", "(1,)", little, []uint32{math.MaxUint32}, mat.NewDense(1, 1, []float64{0x1p32 - 1})},
+		{">u2", "False", "(1,)", big, []uint16{513}, mat.NewDense(1, 1, []float64{513})},
+		{"|u1", "False", "(1, 2)", little, []uint8{0, 255}, mat.NewDense(1, 2, []float64{0, 255})},
+		{"|b1", "False", "(2,)", little, []bool{true, false}, mat.NewDense(2, 1, []float64{1, 0})},
+	} {
+		got, err := parseNPY(npy(t, c.descr, c.fortran, c.shape, c.order, c.values))
+		if err != nil {
+			t.Errorf("%s %s: %v", c.descr, c.shape, err)
+			continue
+		}
+		if diff := cmp.Diff(c.want.RawMatrix(), got.RawMatrix()); diff != "" {
+			t.Errorf("%s %s, Fortran %s: %s", c.descr, c.shape, c.fortran, diff)
+		}
+	}
+}
+
+func TestParseNPYRefuses(t *testing.T) {
+	good := npy(t, "<f8", "False", "(2,)", binary.LittleEndian, []float64{1, 2})
+	swap := func(old, new string) []byte { // header lengths stay: the padding makes up
+		header := strings.Replace(string(good[10:128]), old, new, 1)
+		header = strings.TrimRight(header, " \n")
+		return []byte(string(good[:10]) + header + strings.Repeat(" ", 117-len(header)) + "\n" + string(good[128:]))
+	}
+	for _, c := range []struct {
+		name  string
+		in    []byte
+		names string
+	}{
+		{"empty", nil, "not an NPY file"},
+		{"magic", []byte("PK\x03\x04...................."), "not an NPY file"},
+		{"version", append([]byte("\x93NUMPY\x04\x00"), good[8:]...), "version 4"},
+		{"cut in length", good[:9], "truncated"},
+		{"cut in header", good[:60], "truncated"},
+		{"cut in values", good[:len(good)-1], "15 bytes of values"},
+		{"trailing", append(append([]byte(nil), good...), 0), "17 bytes of values"},
+		{"complex", swap("<f8", "<c8"), `"<c8"`},
+		{"half", swap("<f8", "<f2"), `"<f2"`},
+		{"object", swap("<f8", "|O"), `"|O"`},
+		{"structure", swap("'<f8'", "[('a', '<f8')]"), "header"},
+		{"no order", swap("'fortran_order': False, ", ""), "header"},
+		{"twice", swap("'fortran_order': False", "'descr': '<f8'"), "header"},
+		{"swapped values", swap("'fortran_order': False", "'fortran_order': '<f8'"), "header"},
+		{"text after", swap("}", "} 1"), "header"},
+		{"negative", swap("(2,)", "(-2,)"), "header"},
+		{"huge", swap("(2,)", "(99999999999999999999,)"), "header"},
+		{"overflow", swap("(2,)", "(4611686018427387905, 4)"), "16 bytes of values"},
+		{"scalar", swap("(2,)", "()"), "vector or a matrix"},
+		{"three", swap("(2,)", "(1, 2, 1)"), "vector or a matrix"},
+		{"none", swap("(2,)", "(0, 2)"), "no numbers"},
+	} {
+		if m, err := parseNPY(c.in); m != nil || err == nil || !strings.Contains(err.Error(), c.names) {
+			t.Errorf("%s: %v, err = %v, want one that names %q", c.name, m, err, c.names)
+		}
+	}
+}
+
+// Whatever the bytes, there is a matrix or an error, and a matrix survives being written.
+func FuzzParseNPY(f *testing.F) {
+	f.Add(npy(f, "<f8", "False", "(2, 1)", binary.LittleEndian, []float64{1, 2}))
+	f.Add(npy(f, ">i4", "True", "(2, 2)", binary.BigEndian, []int32{1, 2, 3, 4}))
+	f.Add(npy(f, "|b1", "False", "(3,)", binary.BigEndian, []bool{true, false, true}))
+	f.Add(npy(f, "<f8", "False", "(4611686018427387905, 4)", binary.LittleEndian, []float64{1, 2}))
+	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		m, err := parseNPY(in)
+		if err != nil {
+			return
+		}
+		r, c := m.Dims()
+		var file bytes.Buffer
+		if err := format.WriteNPY(&file, []int{r, c}, m.RawMatrix().Data); err != nil {
+			t.Fatal(err)
+		}
+		again, err := parseNPY(file.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range m.RawMatrix().Data {
+			if math.Float64bits(v) != math.Float64bits(again.RawMatrix().Data[k]) {
+				t.Fatalf("number %d: %g, then %g", k, v, again.RawMatrix().Data[k])
+			}
+		}
+	})
+}
+
+func TestParseCSV(t *testing.T) {
+	want := mat.NewDense(2, 2, []float64{1, 2, 3, 4})
+	for name, in := range map[string]string{
+		"plain":       "1,2\n3,4\n",
+		"header":      "x,y\n1,2\n3,4",
+		"mark":        "\xef\xbb\xbf1,2\n3,4\n",
+		"mark header": "\xef\xbb\xbfx,y\r\n1,2\r\n3,4\r\n",
+		"comments":    "# one\nx,y\n# two\n1, 2\n\n 3 ,4\n",
+		"quoted":      "\"a, b\",c\n\"1\",2\n3,4\n",
+	} {
+		got, err := parseCSV([]byte(in))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !mat.Equal(got, want) {
+			t.Errorf("%s: %v", name, mat.Formatted(got))
+		}
+	}
+	for _, c := range []struct{ name, in, names string }{
+		{"slip in the first line", "1,x\n3,4\n", `line 1: column 2: "x"`},
+		{"after a mark", "\xef\xbb\xbf1,2o\n3,4\n", `line 1: column 2: "2o"`},
+		{"two headers", "x,y\nm,s\n1,2\n", `line 2: column 1: "m"`},
+		{"ragged header", "x\n1,2\n", "wrong number of fields"},
+		{"only a header", "x,y\n", "no numbers"},
+		{"empty", "", "no numbers"},
+		{"hole", "1,2\n3,\n", `line 2: column 2: ""`},
+	} {
+		if _, err := parseCSV([]byte(c.in)); err == nil || !strings.Contains(err.Error(), c.names) {
+			t.Errorf("%s: err = %v, want one that names %q", c.name, err, c.names)
+		}
+	}
+}
+
+// Whatever the bytes, there is a matrix of the size of its lines or an error.
+func FuzzParseCSV(f *testing.F) {
+	for _, s := range []string{"1,2\n3,4\n", "x,y\n1,2\n", "\xef\xbb\xbf1\n", "1,x\n", "#\n\"1\"\n", "nan,-inf\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		m, err := parseCSV(in)
+		if err != nil {
+			return
+		}
+		if r, c := m.Dims(); r < 1 || c < 1 || r > bytes.Count(in, []byte("\n"))+bytes.Count(in, []byte("\r"))+1 {
+			t.Fatalf("%d×%d from %q", r, c, in)
+		}
+	})
+}

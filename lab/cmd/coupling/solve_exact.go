@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"coupling/ot"
+	"coupling/ot/exact"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// exact is the limit eps = 0: all three losses are <T,M>, and its gradient with respect to M is T.
+func (c solveCmd) exact(ctx context.Context, p ot.Problem) (summary, error) {
+	began := time.Now()
+	solution, err := exact.Simplex{MaxPivots: c.MaxIter}.Solve(ctx, p.A, p.B, c.exactCost(p.Geometry))
+	if err != nil {
+		return summary{}, err
+	}
+	cert := solution.Certificate
+	s := summary{
+		Solver: "exact", Status: exactStatus(solution.Status), Iterations: solution.Pivots, Seconds: time.Since(began).Seconds(),
+		MarginalL1: cert.Marginal / cert.Mass, Sharp: cert.Primal / cert.Mass, RegKL: cert.Primal / cert.Mass, RegEntropy: cert.Primal / cert.Mass,
+	}
+	out := results{f: solution.F, g: solution.G}
+	out.alpha, out.beta = gauge(p.A, p.B, solution.F, solution.G)
+	if c.NoPlan && c.Grad == "" {
+		return s, c.write(out)
+	}
+	plan := solution.Plan.Dense()
+	plan.Scale(1/cert.Mass, plan)
+	if !c.NoPlan {
+		out.plan = plan
+	}
+	err = c.write(out)
+	if err == nil && c.Grad == "M" {
+		s.Gradient = s.Status
+		err = writeMatrix(c.file("grad_sharp_M"), plan)
+	}
+	return s, err
+}
+
+// exactCost holds the costs unless it is told not to.
+func (c solveCmd) exactCost(g ot.Geometry) exact.Cost {
+	if !c.MatrixFree {
+		return exact.Matrix(ot.Cost(g))
+	}
+	n, m := g.Dims()
+	return exact.Rows{N: n, M: m, Fill: func(dst []float64, i int) { copy(dst, g.Row(i, dst)) }}
+}
+
+// gauge returns the potentials shifted such that the last target of positive weight has 0, and -Inf where there is no
+// weight: the alpha and beta of the entropic solvers.
+func gauge(a, b, f, g []float64) (alpha, beta []float64) {
+	last := 0.0
+	for j, v := range g {
+		if b == nil || b[j] > 0 {
+			last = v
+		}
+	}
+	shifted := func(w, v []float64, by float64) []float64 {
+		out := make([]float64, len(v))
+		for i := range v {
+			out[i] = v[i] + by
+			if w != nil && w[i] == 0 {
+				out[i] = math.Inf(-1)
+			}
+		}
+		return out
+	}
+	return shifted(a, f, last), shifted(b, g, -last)
+}
+
+// exactStatus says "converged" for the optimum, as the other solvers do.
+func exactStatus(s exact.Status) string {
+	if s == exact.Optimal {
+		return ot.Converged.String()
+	}
+	return s.String()
+}
+
+// massTolerance is the relative difference between totals that package ot takes for rounding in float32.
+const massTolerance = 1e-5
+
+// sameMass divides weights by their sums, which the simplex wants equal to its last digits, where they are equal to those
+// of float32. Nil is uniform, of mass 1. Weights that are none are for the solver to name.
+func sameMass(a, b []float64) (_, _ []float64, err error) {
+	sa, okA := mass(a)
+	sb, okB := mass(b)
+	if !okA || !okB {
+		return a, b, nil
+	}
+	if a != nil && b != nil && math.Abs(sa-sb) > massTolerance*max(sa, sb) {
+		return nil, nil, fmt.Errorf("--a sums to %g and --b to %g: must be equal, to 1e-5 of their size", sa, sb)
+	}
+	return over(a, sa), over(b, sb), nil
+}
+
+// mass returns the sum of weights, and whether they are a measure.
+func mass(w []float64) (sum float64, ok bool) {
+	if w == nil {
+		return 1, true
+	}
+	sum = floats.SumCompensated(w)
+	return sum, floats.Min(w) >= 0 && sum > 0 && !math.IsInf(sum, 1)
+}
+
+func over(w []float64, sum float64) []float64 {
+	if w == nil {
+		return nil
+	}
+	out := make([]float64, len(w))
+	for i, v := range w { // 1/sum may overflow
+		out[i] = v / sum
+	}
+	return out
+}
