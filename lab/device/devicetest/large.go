@@ -1,0 +1,108 @@
+package devicetest
+
+import (
+	"math"
+
+	"coupling/lab/device"
+	"coupling/lab/device/devicetest/internal/ref"
+)
+
+// large are calls that no chunk, block, grid or tile holds at once: where pieces are put together.
+func large() []scenario {
+	return []scenario{{"Large maps", largeMaps}, {"Large products", largeProducts}, {"Large problems", largeProblems}}
+}
+
+func largeMaps(k *kit) {
+	const n = 200_003
+	x, y := k.normals(n, 2), k.normals(n, 1)
+	ax, ay, dst := k.put(x, n), k.put(y, n), k.dst(n)
+	device.Map(dst, ax, device.Tanh, 0)
+	k.near("Map", dst, 8, func() ref.Result { return mapped(device.Tanh, x, 0) })
+	device.Add(dst, ax, ay)
+	k.exact("Add", dst, func() []float64 {
+		want := make([]float64, n)
+		for i := range x {
+			want[i] = x[i] + y[i]
+		}
+		return want
+	})
+	s := k.dev.Stream(99)
+	defer s.Free()
+	s.Normal(dst, 0, 1)
+	k.exact("Normal", dst, func() []float64 { return drawn(99, 0, n, philoxNormal, 0, 1) })
+
+	shape, channels := []int{7, 9, 31, 67}, []int{1, 9, 1, 1} // a layer's bias, its gradient, and its transpose
+	size := ref.Len(shape)
+	images, bias := ax.Rows(0, size).Reshape(shape...), k.put(y[:9], channels...)
+	sum, moved := k.dst(shape...), k.dst(7, 31, 67, 9)
+	device.Mul(sum, images, bias)
+	k.exact("Mul by channels", sum, func() []float64 {
+		b, want := ref.Spread(shape, channels, y[:9]), make([]float64, size)
+		for i := range want {
+			want[i] = x[i] * b[i]
+		}
+		return want
+	})
+	device.Reduce(bias, images, device.Sum)
+	k.near("Sum to channels", bias, k.sumsOf(size/9), func() ref.Result { return ref.Reduce(channels, shape, x[:size], device.Sum) })
+	device.Permute(moved, images, 0, 2, 3, 1)
+	k.exact("Permute", moved, func() []float64 {
+		_, want := ref.Permute(shape, x[:size], []int{0, 2, 3, 1})
+		return want
+	})
+	wide, columns := ax.Rows(0, 61*3001).Reshape(61, 3001), k.dst(1, 3001)
+	for _, f := range []device.Reduction{device.Norm, device.LogSumExp} {
+		device.Reduce(columns, wide, f)
+		k.near(reductionNames[f]+" of columns", columns, 2*k.sumsOf(61),
+			func() ref.Result { return ref.Reduce([]int{1, 3001}, []int{61, 3001}, x[:61*3001], f) })
+	}
+	k.patches(plane{13, 5, 33, 35, device.SquareWindow(4, 2, 1)})
+}
+
+func largeProducts(k *kit) {
+	k.multiply(product{m: 521, n: 263, k: 131, alpha: 1})
+	k.multiply(product{m: 131, n: 263, k: 521, ta: true, tb: true, alpha: -0.5, beta: 1})
+	k.multiply(product{m: 1, n: 2053, k: 257, alpha: 1})
+	k.multiply(product{m: 2053, n: 1, k: 257, ta: true, alpha: 1, beta: 1})
+	k.multiply(product{batch: 70, batchA: 1, batchB: 70, m: 17, n: 16, k: 67, alpha: 1})
+	k.multiply(product{batch: 5, batchA: 5, batchB: 1, m: 65, n: 67, k: 129, tb: true, alpha: 1})
+}
+
+func largeProblems(k *kit) {
+	k.halfStep(0, 131, 1201, 3, false)
+	k.halfStep(0, 1201, 131, 3, false)
+	k.halfStep(300, 9, 11, 3, false)
+	k.point(131, 1201, 2, costKinds[0], 5, 0)
+	k.point(611, 67, 33, costKinds[2], 0.3, 0)
+
+	const n, m, width = 131, 1201, 5
+	p := &ref.Plan{N: n, M: m, Costs: k.uniforms(n*m, 0, 2), H: k.weights(m, false), Inv: 3}
+	p.U = k.balanced(p)
+	v, w := k.normals(m*width, 1), k.normals(n*width, 1)
+	ac, au, ah := k.put(p.Costs, n, m), k.put(p.U, n), k.put(p.H, m)
+	rows, cols := k.dst(n, width), k.dst(m, width)
+	device.PlanRows(rows, ac, au, ah, k.put(v, m, width), p.Inv)
+	k.near("PlanRows", rows, exponents(m), func() ref.Result { return p.Apply(v, width) })
+	device.PlanCols(cols, ac, au, ah, k.put(w, n, width), p.Inv)
+	k.near("PlanCols", cols, exponents(n), func() ref.Result { return p.Flip().Apply(w, width) })
+	for _, none := range []*device.Array{k.dst(n, 0), k.dst(m, 0)} { // nothing to weigh
+		if none.Dim(0) == n {
+			device.PlanRows(none, ac, au, ah, k.dst(m, 0), p.Inv)
+		} else {
+			device.PlanCols(none, ac, au, ah, k.dst(n, 0), p.Inv)
+		}
+	}
+
+	logits, labels := k.normals(3001*10, 3), make([]int32, 3001)
+	for i := range labels {
+		labels[i] = int32(k.rng.IntN(10))
+	}
+	loss, grad := k.dst(3001), k.dst(3001, 10)
+	device.CrossEntropy(loss, grad, k.put(logits, 3001, 10), k.ints(labels, 3001))
+	k.near("CrossEntropy", grad, 8+sums(10), func() ref.Result { _, g := ref.CrossEntropy(logits, 10, labels); return g })
+	clip := k.dst(71, 3001)
+	x := k.normals(71*3001, 1)
+	device.ClipRows(clip, k.put(x, 71, 3001), math.Sqrt(3001))
+	k.near("ClipRows", clip, 16, func() ref.Result { return clipped(x, 3001, math.Sqrt(3001)) })
+	k.bounded("ClipRows", clip, x, math.Sqrt(3001))
+}
