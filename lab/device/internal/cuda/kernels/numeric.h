@@ -123,5 +123,5 @@ template <class T> DEV T sigmoid_(T x) {
   return (x < 0 ? e : 1) / (1 + e);
 }
 
-template <class T> DEV T softplus_(T x) { return (x > 0 ? x : x * 0) + log1p_(exp_(-absolute(x))); }
+template <class T> DEV T softplus_(T x) { return (x <= 0 ? 0 : x) + log1p_(exp_(-absolute(x))); }
 

@@ -133,5 +133,5 @@ DEV u64 mulhi(u64 a, u64 b) { return (u64)((unsigned __int128)a * b >> 64); }
 DEV float ex2_fast(float x) {
   float y = __builtin_exp2f(x);
   if (y < 0x1p-126f) return 0;
-  return __builtin_bit_cast(float, (__builtin_bit_cast(u32, y) + 1) & ~3u);
+  return __builtin_bit_cast(float, (__builtin_bit_cast(u32, y) + 2) & ~3u);
 }

@@ -1,0 +1,97 @@
+package cuda
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"coupling/lab/device/internal/backend"
+	"coupling/lab/device/internal/cuda/fakecuda"
+)
+
+// wants demands an error that wraps a sentinel and has the words.
+func wants(t *testing.T, err, sentinel error, words ...string) {
+	t.Helper()
+	if !errors.Is(err, sentinel) {
+		t.Fatalf("%v: must wrap %v", err, sentinel)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%q does not say %q", err, w)
+		}
+	}
+}
+
+func TestNoDriver(t *testing.T) {
+	_, err := Open(Config{Driver: "/nowhere/libcuda.so.1"})
+	wants(t, err, backend.ErrNoDevice, "/nowhere/libcuda.so.1", "COUPLING_CUDA_DRIVER")
+	t.Setenv("COUPLING_CUDA_DRIVER", "/elsewhere/libcuda.so.1")
+	_, err = Open(Config{})
+	wants(t, err, backend.ErrNoDevice, "/elsewhere/libcuda.so.1")
+}
+
+func TestNotADriver(t *testing.T) {
+	_, err := Open(Config{Driver: "libc.so.6"})
+	wants(t, err, backend.ErrNoDevice, "cuInit", "libc.so.6", "11.4")
+}
+
+func TestUnfitDevices(t *testing.T) {
+	for _, c := range []struct {
+		env, value string
+		ordinal    int
+		words      []string
+	}{
+		{"FAKE_CUDA_DEVICES", "0", 0, []string{"no GPU", "cuInit", "CUDA_ERROR_NO_DEVICE"}},
+		{"FAKE_CUDA_DEVICES", "2", 2, []string{"ordinal = 2", "2 GPUs"}},
+		{"FAKE_CUDA_DEVICES", "1", -1, []string{"ordinal = -1"}},
+		{"FAKE_CUDA_VERSION", "11020", 0, []string{"11.2", "too old", "11.4"}},
+		{"FAKE_CUDA_CAPABILITY", "75", 0, []string{"7.5", "too old", "8.0"}},
+	} {
+		t.Run(c.env+"="+c.value, func(t *testing.T) {
+			path := fakecuda.Build(t)
+			t.Setenv(c.env, c.value)
+			_, err := Open(Config{Driver: path, Ordinal: c.ordinal})
+			wants(t, err, backend.ErrNoDevice, append(c.words, path)...)
+		})
+	}
+}
+
+func TestInfo(t *testing.T) {
+	r := newRig(t, Config{})
+	i := r.g.Info()
+	if i.Kind != "cuda" || i.Name != "Fake (kernels on the host)" || !strings.Contains(i.Detail, "9.0") || !strings.Contains(i.Detail, "own kernels") {
+		t.Errorf("%+v", i)
+	}
+	free, total, err := r.g.MemInfo()
+	r.ok(err)
+	if free <= 0 || free > total || total != 4<<30 {
+		t.Errorf("%d of %d free", free, total)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	b, err := Open(Config{Driver: fakecuda.Build(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{b.Sync(), b.Close()} {
+		if err == nil || !strings.Contains(err.Error(), "closed") {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNamedCuBLASMustBeThere(t *testing.T) {
+	path := fakecuda.Build(t)
+	_, err := Open(Config{Driver: path, CuBLAS: "/nowhere/libcublas.so"})
+	if err == nil || !strings.Contains(err.Error(), "/nowhere/libcublas.so") {
+		t.Error(err)
+	}
+	_, err = Open(Config{Driver: path, CuBLAS: "libc.so.6"})
+	if err == nil || !strings.Contains(err.Error(), "cublasCreate_v2") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,93 @@
+package cuda
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"coupling/lab/device/internal/cuda/kernels"
+	"coupling/lab/device/internal/cuda/kernels/ptx"
+)
+
+// TestSources: the PTX was made from these sources.
+func TestSources(t *testing.T) {
+	want, err := kernels.Sum()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ptx.Files.ReadFile("SOURCES")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.TrimSpace(string(got)) != want {
+		t.Error("the kernels changed since their PTX was made: go generate ./lab/device/internal/cuda")
+	}
+}
+
+// TestReproducible: compiling again gives the same bytes. Needs the compiler and half a minute.
+func TestReproducible(t *testing.T) {
+	if testing.Short() || os.Getenv("COUPLING_PTX") != "1" {
+		t.Skip("COUPLING_PTX=1 compiles all kernels again")
+	}
+	if _, err := exec.LookPath(kernels.Compiler); err != nil {
+		t.Skipf("%v (Debian's package clang-19)", err)
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "run", "./internal/gen", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, m := range kernels.Modules() {
+		want, err := ptx.Files.ReadFile(m.Name + ".ptx.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, m.Name+".ptx.gz")); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s differs: %v", m.Name, err)
+		}
+	}
+}
+
+// wide is a division of 64 bits: dozens of instructions.
+var wide = regexp.MustCompile(`(div|rem)\.[us]64`)
+
+// TestPTX looks for what the driver would refuse or run slowly: functions that nobody has, arrays that went to local
+// memory, another version or target, divisions of 64 bits where they have no reason.
+func TestPTX(t *testing.T) {
+	// Kernels that divide by 64-bit sizes: in the branch for tensors of 2^31 elements or more (place, paste, resampling)
+	// or once a row.
+	divide := regexp.MustCompile(`^(combine|normalise|permute|paste|transpose|nearest|lse_rows|sum|mean|squares|norm|largest|logsumexp|dot)`)
+	for _, m := range kernels.Modules() {
+		text, err := readPTX(m.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(text, []byte(".version 7.0\n.target sm_80\n")) {
+			t.Errorf("%s: another version or target", m.Name)
+		}
+		for _, bad := range []string{".extern", ".local", "call.uni", ".func"} {
+			if bytes.Contains(text, []byte(bad)) {
+				t.Errorf("%s has %s", m.Name, bad)
+			}
+		}
+		entries, err := parsePTX(text)
+		if err != nil || len(entries) == 0 {
+			t.Fatalf("%s: %d kernels, %v", m.Name, len(entries), err)
+		}
+		for _, part := range strings.Split(string(text), ".visible .entry ")[1:] {
+			name, _, _ := strings.Cut(part, "(")
+			if wide.MatchString(part) && !divide.MatchString(name) {
+				t.Errorf("%s: %s divides 64-bit numbers", m.Name, name)
+			}
+			if e := entries[name]; e == nil || e.block < 32 || e.block > 256 || len(e.params) > len(launchSlots{}.pointers) {
+				t.Errorf("%s: %s: %+v", m.Name, name, e)
+			}
+		}
+		if m.Name == "random" && regexp.MustCompile(`\b(fma\.rn|mul|add|sub)\.f32`).Match(text) {
+			t.Error("random: products and sums may be contracted")
+		}
+	}
+}
