@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"coupling/lab/device"
+	"coupling/lab/nn/initial"
 )
 
 // ConditionalBatchNorm is BatchNorm with gamma = 1 + Gain(c) and beta = Bias(c), where c is Pass.Condition (BigGAN,
@@ -12,7 +13,7 @@ type ConditionalBatchNorm struct {
 	Channels int
 	Width    int  // columns of the condition
 	Batch    bool // batch statistics at inference too, no running ones
-	Weights  Initialiser
+	Weights  initial.Law
 	Spectral *Spectral // how Gain and Bias are normalised; nil: not at all
 
 	Norm       BatchNorm

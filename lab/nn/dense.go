@@ -4,13 +4,14 @@ import (
 	"math/rand/v2"
 
 	"coupling/lab/device"
+	"coupling/lab/nn/initial"
 )
 
 // Dense is y = x·Wᵀ + b for x N×In, y N×Out. Parameters: weight Out×In, bias Out. Cost of a forward pass: 2·N·In·Out.
 type Dense struct {
 	In, Out  int
 	NoBias   bool
-	Weights  Initialiser // nil: PyTorch's default
+	Weights  initial.Law // nil: PyTorch's default
 	Spectral *Spectral   // nil: the weight as it is
 
 	W, B *Param
@@ -19,11 +20,11 @@ type Dense struct {
 // Init allocates and draws the parameters.
 func (d *Dense) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
 	must(d.In > 0 && d.Out > 0, d, "In = %d, Out = %d: must be > 0", d.In, d.Out)
-	d.W = newParam(dev, t, "weight", d.Weights.weight(rng, d.Out, d.In), d.Out, d.In)
+	d.W = newParam(dev, t, "weight", d.Weights.Draw(rng, d.Out, d.In), d.Out, d.In)
 	if !d.NoBias {
-		d.B = newParam(dev, t, "bias", bias(rng, d.Out, d.Out, d.In), d.Out)
+		d.B = newParam(dev, t, "bias", initial.Bias(rng, d.Out, d.Out, d.In), d.Out)
 	}
-	d.Spectral.init(dev, t, rng, d.Out, d.In)
+	d.Spectral.init(dev, t, rng, d.Out)
 }
 
 // Params returns weight, bias and singular vector.

@@ -4,12 +4,13 @@ import (
 	"math/rand/v2"
 
 	"coupling/lab/device"
+	"coupling/lab/nn/initial"
 )
 
 // Embedding is a table with a row of numbers for each class. It is a part of layers that look up Pass.Class.
 type Embedding struct {
 	Classes, Width int
-	Weights        Initialiser // nil: N(0, 1), PyTorch's default
+	Weights        initial.Law // nil: N(0, 1), PyTorch's default
 
 	W *Param // Classes×Width
 }
@@ -18,9 +19,9 @@ func (e *Embedding) init(dev *device.Device, t device.DType, rng *rand.Rand) {
 	must(e.Classes > 0 && e.Width > 0, e, "Classes = %d, Width = %d: must be > 0", e.Classes, e.Width)
 	draw := e.Weights
 	if draw == nil {
-		draw = Normal(0, 1)
+		draw = initial.Normal(0, 1)
 	}
-	e.W = newParam(dev, t, "embedding", draw.weight(rng, e.Classes, e.Width), e.Classes, e.Width)
+	e.W = newParam(dev, t, "embedding", draw.Draw(rng, e.Classes, e.Width), e.Classes, e.Width)
 }
 
 func (e *Embedding) params() []*Param { return present(e.W) }

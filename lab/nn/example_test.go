@@ -6,6 +6,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
+	"coupling/lab/nn/initial"
 	"coupling/lab/nn/train"
 )
 
@@ -52,7 +53,7 @@ func ExamplePass_inputsOnly() {
 	defer dev.Close()
 	defer dev.Scope().Close()
 
-	logp := nn.Seq(&nn.Activation{Func: device.Square}, &nn.Dense{In: 2, Out: 1, NoBias: true, Weights: nn.Constant(-.5)})
+	logp := nn.Seq(&nn.Activation{Func: device.Square}, &nn.Dense{In: 2, Out: 1, NoBias: true, Weights: initial.Constant(-.5)})
 	logp.Init(dev, device.Float64, nil)
 	p := &nn.Pass{InputsOnly: true}
 	y := logp.Forward(p, dev.From64([]float64{3, -1}, 1, 2))

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"coupling/lab/device"
+	"coupling/lab/nn/initial"
 )
 
 // InstanceNormPlus is InstanceNorm++ of score networks (Song and Ermon 2019, appendix A; Song and Ermon 2020): with
@@ -32,9 +33,9 @@ func (l *InstanceNormPlus) Init(dev *device.Device, t device.DType, rng *rand.Ra
 		l.Table.init(dev, t, rng)
 		return
 	}
-	draw := Normal(1, 0.02)
-	l.Gamma = newParam(dev, t, "gamma", draw.weight(rng, c), c)
-	l.Alpha = newParam(dev, t, "alpha", draw.weight(rng, c), c)
+	draw := initial.Normal(1, 0.02)
+	l.Gamma = newParam(dev, t, "gamma", draw.Draw(rng, c), c)
+	l.Alpha = newParam(dev, t, "alpha", draw.Draw(rng, c), c)
 	l.Beta = newParam(dev, t, "beta", constants(c, 0), c)
 }
 

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"coupling/lab/device"
+	"coupling/lab/nn/initial"
 )
 
 // Spectral divides a weight, as a matrix W of its first axis by the others, by an estimate of its largest singular
@@ -17,13 +18,11 @@ type Spectral struct {
 	U *Param // 1×rows, state
 }
 
-func (s *Spectral) init(dev *device.Device, t device.DType, rng *rand.Rand, rows, _ int) {
+func (s *Spectral) init(dev *device.Device, t device.DType, rng *rand.Rand, rows int) {
 	if s == nil {
 		return
 	}
-	u := make([]float64, rows)
-	Normal(0, 1)(rng, u, nil)
-	s.U = newState(dev, t, "u", u, 1, rows)
+	s.U = newState(dev, t, "u", initial.Normal(0, 1).Draw(rng, 1, rows), 1, rows)
 }
 
 func (s *Spectral) params() []*Param {

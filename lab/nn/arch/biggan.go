@@ -3,6 +3,7 @@ package arch
 import (
 	"coupling/lab/device"
 	"coupling/lab/nn"
+	"coupling/lab/nn/initial"
 )
 
 // BigGAN is the class-conditional residual generator of DP-Sinkhorn's RGB experiments, after Brock et al. (2019): a
@@ -13,19 +14,19 @@ import (
 // The published code is BigGAN{Latent: 32, Classes: 2, Embed: 4}: three blocks of 256; the paper says four.
 type BigGAN struct {
 	Latent, Classes, Embed int
-	Hidden                 int            // c; 0: 256
-	Blocks                 int            // 0: 3
-	Channels               int            // 0: 3
-	Running                bool           // running statistics at inference, as the code; else those of the batch
-	Steps                  int            // rounds of power iteration for a pass; 0: 1
-	Weights                nn.Initialiser // nil: nn.Orthogonal()
+	Hidden                 int         // c; 0: 256
+	Blocks                 int         // 0: 3
+	Channels               int         // 0: 3
+	Running                bool        // running statistics at inference, as the code; else those of the batch
+	Steps                  int         // rounds of power iteration for a pass; 0: 1
+	Weights                initial.Law // nil: initial.Orthogonal()
 }
 
 // Net is the network, not yet initialised.
 func (g BigGAN) Net() *nn.Conditioned {
 	c := orInt(g.Hidden, 256)
 	if g.Weights == nil {
-		g.Weights = nn.Orthogonal()
+		g.Weights = initial.Orthogonal()
 	}
 	layers := []nn.Layer{
 		&nn.Dense{In: g.Latent, Out: c * 16, Weights: g.Weights, Spectral: g.spectral()},

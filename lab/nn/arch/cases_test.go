@@ -6,6 +6,7 @@ import (
 
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
+	"coupling/lab/nn/initial"
 	"coupling/lab/nn/nntest"
 )
 
@@ -46,11 +47,11 @@ func tiny() []nntest.Case {
 
 // dominated is weights with one large singular value: orthogonal ones have none that is the largest, and no gradient.
 func dominated(rng *rand.Rand, w []float64, shape []int) {
-	nn.Orthogonal()(rng, w, shape)
+	initial.Orthogonal()(rng, w, shape)
 	cols := len(w) / shape[0]
 	a, b := make([]float64, shape[0]), make([]float64, cols)
-	nn.Normal(0, 1)(rng, a, nil)
-	nn.Normal(0, 1)(rng, b, nil)
+	initial.Normal(0, 1)(rng, a, nil)
+	initial.Normal(0, 1)(rng, b, nil)
 	for i := range w {
 		w[i] = .3*w[i] + a[i/cols]*b[i%cols]
 	}

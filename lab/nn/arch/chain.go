@@ -8,7 +8,7 @@ import (
 	"coupling/lab/nn"
 )
 
-// chain is chained residual pooling (Lin et al. 2017): a = act(x), then y = a + s₁(a) + s₂(s₁(a)) + …
+// chain is chained residual pooling (Lin et al. 2017): a = act(x), y = a + s₁(a) + s₂(s₁(a)) and so on.
 type chain struct {
 	act    nn.Layer
 	stages []nn.Layer

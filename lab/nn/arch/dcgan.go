@@ -5,6 +5,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
+	"coupling/lab/nn/initial"
 )
 
 // DCGAN is the convolutional generator of DP-Sinkhorn (Cao et al. 2021, appendix D.3, after Radford et al. 2016): from
@@ -26,8 +27,8 @@ type DCGAN struct {
 	Channels int // 0: 1
 	Size     int // 28 or 32; 0: 28
 	Slope    float64
-	Running  bool           // running statistics at inference
-	Weights  nn.Initialiser // nil: PyTorch's default, as the code; nn.Normal(0, .02) as Radford et al.
+	Running  bool        // running statistics at inference
+	Weights  initial.Law // nil: PyTorch's default, as the code; initial.Normal(0, .02) as Radford et al.
 }
 
 // Net is the network, not yet initialised.

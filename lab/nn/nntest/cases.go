@@ -5,6 +5,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
+	"coupling/lab/nn/initial"
 )
 
 // Layers is a case for every layer of package nn and every way it can be set.
@@ -54,9 +55,15 @@ func convolutions() []Case {
 	for i, w := range windows() {
 		all = append(all, Case{Name: name("Conv2D", w), Shape: []int{3, 2, 7, 6}, Layer: func() nn.Layer {
 			return &nn.Conv2D{In: 2, Out: 3, Window: w, NoBias: i%2 == 1}
+		}}, Case{Name: name("Conv2D narrowing", w), Shape: []int{3, 5, 7, 6}, Layer: func() nn.Layer {
+			return &nn.Conv2D{In: 5, Out: 2, Window: w}
 		}})
 	}
-	return append(all, Case{Name: "Conv2D spectral", Mixes: true, Shape: []int{2, 2, 5, 4}, Layer: func() nn.Layer {
+	return append(all, Case{Name: "Conv2D of the whole image", Shape: []int{3, 2, 5, 4}, Layer: func() nn.Layer {
+		return &nn.Conv2D{In: 2, Out: 3, Window: device.Window{Kernel: [2]int{5, 4}}}
+	}}, Case{Name: "Conv2D of ever the same pixel", Shape: []int{3, 2, 1, 1}, Layer: func() nn.Layer {
+		return &nn.Conv2D{In: 2, Out: 3, Window: device.Window{Kernel: [2]int{3, 3}, Pad: [2]int{4, 4}, Dilation: [2]int{4, 4}}}
+	}}, Case{Name: "Conv2D spectral", Mixes: true, Shape: []int{2, 2, 5, 4}, Layer: func() nn.Layer {
 		return &nn.Conv2D{In: 2, Out: 3, Window: device.SquareWindow(3, 1, 1), Spectral: &nn.Spectral{Steps: 400}}
 	}})
 }
@@ -70,6 +77,8 @@ func transposed() []Case {
 		}
 		all = append(all, Case{Name: name("ConvTranspose2D", w), Shape: []int{3, 2, 4, 3}, Layer: func() nn.Layer {
 			return &nn.ConvTranspose2D{In: 2, Out: 3, Window: w, OutputPad: more, NoBias: i%2 == 1}
+		}}, Case{Name: name("ConvTranspose2D widening", w), Shape: []int{3, 2, 4, 3}, Layer: func() nn.Layer {
+			return &nn.ConvTranspose2D{In: 2, Out: 5, Window: w, OutputPad: more}
 		}})
 	}
 	return append(all,
@@ -116,7 +125,7 @@ func conditional() []Case {
 		}},
 		{Name: "Conditioned", Shape: image, Classes: 3, Layer: func() nn.Layer {
 			return &nn.Conditioned{
-				Embedding: nn.Embedding{Classes: 3, Width: 2, Weights: nn.Orthogonal()},
+				Embedding: nn.Embedding{Classes: 3, Width: 2, Weights: initial.Orthogonal()},
 				Body:      nn.Seq(&nn.ConditionalBatchNorm{Channels: 3, Width: 2}, nn.Tanh(), &nn.ConditionalBatchNorm{Channels: 3, Width: 2}),
 			}
 		}, Mixes: true},

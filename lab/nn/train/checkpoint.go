@@ -88,7 +88,7 @@ func (c *Checkpoint) snapshot() (*snapshot, error) {
 	names := map[string]bool{}
 	err := c.arrays(func(name string, p *nn.Param) error {
 		if names[name] {
-			return fmt.Errorf("Params: two arrays are named %q", name)
+			return fmt.Errorf("two arrays in Params are named %q", name)
 		}
 		names[name] = true
 		data, err := download(p.Value)

@@ -9,6 +9,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
+	"coupling/lab/nn/initial"
 	"coupling/lab/nn/train"
 )
 
@@ -21,7 +22,7 @@ func ExampleCheckpoint() {
 	}
 	defer dev.Close()
 	defer dev.Scope().Close()
-	net := &nn.Dense{In: 1, Out: 1, NoBias: true, Weights: nn.Constant(2)}
+	net := &nn.Dense{In: 1, Out: 1, NoBias: true, Weights: initial.Constant(2)}
 	net.Init(dev, device.Float64, rand.New(rand.NewPCG(1, 2)))
 	opt := train.Adam{Rate: .5}.For(net.Params())
 	ck := train.Checkpoint{Params: map[string][]*nn.Param{"net": net.Params(), "adam": opt.State()}}

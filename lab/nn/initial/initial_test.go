@@ -1,4 +1,4 @@
-package nn_test
+package initial_test
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"coupling/lab/nn"
+	"coupling/lab/nn/initial"
 )
 
 // Rows or columns of orthogonal weights are orthonormal, whichever are fewer.
@@ -16,7 +16,7 @@ func TestOrthogonal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, cols := rapid.IntRange(1, 9).Draw(t, "rows"), rapid.IntRange(1, 9).Draw(t, "cols")
 		w := make([]float64, rows*cols)
-		nn.Orthogonal()(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)), w, []int{rows, cols})
+		initial.Orthogonal()(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)), w, []int{rows, cols})
 		at, n, m := func(i, j int) float64 { return w[i*cols+j] }, rows, cols
 		if rows > cols {
 			at, n, m = func(i, j int) float64 { return w[j*cols+i] }, cols, rows
@@ -45,7 +45,7 @@ func TestOrthogonalSigns(t *testing.T) {
 	up := 0
 	for range n {
 		w := make([]float64, 1)
-		nn.Orthogonal()(rng, w, []int{1, 1})
+		initial.Orthogonal()(rng, w, []int{1, 1})
 		if w[0] > 0 {
 			up++
 		}
@@ -61,15 +61,15 @@ func TestInitialisers(t *testing.T) {
 	shape := []int{40, 40, 5, 5} // fans of 1000
 	for _, c := range []struct {
 		name      string
-		f         nn.Initialiser
+		f         initial.Law
 		mean, std float64
 		lo, hi    float64
 	}{
-		{"normal", nn.Normal(1, .02), 1, .02, math.Inf(-1), math.Inf(1)},
-		{"uniform", nn.Uniform(-1, 3), 1, 4 / math.Sqrt(12), -1, 3},
-		{"PyTorch", nn.KaimingUniform(math.Sqrt(5)), 0, 2 / math.Sqrt(12*1000), -1 / math.Sqrt(1000), 1 / math.Sqrt(1000)},
-		{"Xavier", nn.XavierUniform(), 0, 2 * math.Sqrt(6./2000) / math.Sqrt(12), -math.Sqrt(6. / 2000), math.Sqrt(6. / 2000)},
-		{"constant", nn.Constant(3), 3, 0, 3, 3},
+		{"normal", initial.Normal(1, .02), 1, .02, math.Inf(-1), math.Inf(1)},
+		{"uniform", initial.Uniform(-1, 3), 1, 4 / math.Sqrt(12), -1, 3},
+		{"PyTorch", initial.KaimingUniform(math.Sqrt(5)), 0, 2 / math.Sqrt(12*1000), -1 / math.Sqrt(1000), 1 / math.Sqrt(1000)},
+		{"Xavier", initial.XavierUniform(), 0, 2 * math.Sqrt(6./2000) / math.Sqrt(12), -math.Sqrt(6. / 2000), math.Sqrt(6. / 2000)},
+		{"constant", initial.Constant(3), 3, 0, 3, 3},
 	} {
 		w := make([]float64, 40*40*25)
 		c.f(rand.New(rand.NewPCG(1, 2)), w, shape)

@@ -1,4 +1,5 @@
-package nn
+// Package initial draws the first values of weights, as PyTorch and the papers' code do.
+package initial
 
 import (
 	"math"
@@ -8,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// Initialiser draws the first values of a weight of the given shape: out×in for Dense, out×in×kh×kw for Conv2D,
+// Law draws the first values of a weight of the given shape: out×in for Dense, out×in×kh×kw for Conv2D,
 // in×out×kh×kw for ConvTranspose2D.
-type Initialiser func(rng *rand.Rand, w []float64, shape []int)
+type Law func(rng *rand.Rand, w []float64, shape []int)
 
 // fans is what PyTorch calls fan-in and fan-out: the sizes of the second and the first axis times the kernel. For
 // ConvTranspose2D, whose weight has the axes the other way round, they are swapped there too.
@@ -23,7 +24,7 @@ func fans(shape []int) (in, out int) {
 }
 
 // Uniform is U(lo, hi).
-func Uniform(lo, hi float64) Initialiser {
+func Uniform(lo, hi float64) Law {
 	return func(rng *rand.Rand, w []float64, _ []int) {
 		for i := range w {
 			w[i] = lo + (hi-lo)*rng.Float64()
@@ -32,7 +33,7 @@ func Uniform(lo, hi float64) Initialiser {
 }
 
 // Normal is N(mean, sigma²). DCGAN: N(0, .02²) for weights, N(1, .02²) for scales (Radford et al. 2016, §3).
-func Normal(mean, sigma float64) Initialiser {
+func Normal(mean, sigma float64) Law {
 	return func(rng *rand.Rand, w []float64, _ []int) {
 		for i := range w {
 			w[i] = mean + sigma*rng.NormFloat64()
@@ -41,12 +42,16 @@ func Normal(mean, sigma float64) Initialiser {
 }
 
 // Constant is one value.
-func Constant(v float64) Initialiser {
-	return func(_ *rand.Rand, w []float64, _ []int) { copy(w, constants(len(w), v)) }
+func Constant(v float64) Law {
+	return func(_ *rand.Rand, w []float64, _ []int) {
+		for i := range w {
+			w[i] = v
+		}
+	}
 }
 
 // KaimingUniform is U(−b, b) with b = √(6/((1 + a²)·fan-in)) (He et al. 2015, equation 14, for a uniform law).
-func KaimingUniform(a float64) Initialiser {
+func KaimingUniform(a float64) Law {
 	return func(rng *rand.Rand, w []float64, shape []int) {
 		in, _ := fans(shape)
 		b := math.Sqrt(6 / ((1 + a*a) * float64(in)))
@@ -55,7 +60,7 @@ func KaimingUniform(a float64) Initialiser {
 }
 
 // XavierUniform is U(−b, b) with b = √(6/(fan-in + fan-out)) (Glorot and Bengio 2010, equation 16).
-func XavierUniform() Initialiser {
+func XavierUniform() Law {
 	return func(rng *rand.Rand, w []float64, shape []int) {
 		in, out := fans(shape)
 		b := math.Sqrt(6 / float64(in+out))
@@ -66,7 +71,7 @@ func XavierUniform() Initialiser {
 // Orthogonal makes the weight, as a matrix of its first axis by the others, have orthonormal rows or columns, whichever
 // are fewer, uniformly distributed: Q of the QR decomposition of Gaussian numbers with the signs of R's diagonal
 // (Saxe et al. 2014).
-func Orthogonal() Initialiser {
+func Orthogonal() Law {
 	return func(rng *rand.Rand, w []float64, shape []int) {
 		rows := shape[0]
 		cols := len(w) / rows
@@ -101,8 +106,9 @@ func orthonormalise(q blas64.General) (signs []float64) {
 	return signs
 }
 
-// weight draws a weight, by PyTorch's default U(±1/√fan-in), which is KaimingUniform(√5), where f is nil.
-func (f Initialiser) weight(rng *rand.Rand, shape ...int) []float64 {
+// Draw is new values for a weight of the given shape; a nil law is PyTorch's default for it, U(±1/√fan-in), which is
+// KaimingUniform(√5).
+func (f Law) Draw(rng *rand.Rand, shape ...int) []float64 {
 	n := 1
 	for _, s := range shape {
 		n *= s
@@ -115,10 +121,9 @@ func (f Initialiser) weight(rng *rand.Rand, shape ...int) []float64 {
 	return w
 }
 
-// bias draws n biases by PyTorch's default, U(±1/√fan-in) of their weight's shape.
-func bias(rng *rand.Rand, n int, weight ...int) []float64 {
+// Bias is n biases by PyTorch's default, U(±1/√fan-in) of their weight's shape.
+func Bias(rng *rand.Rand, n int, weight ...int) []float64 {
 	in, _ := fans(weight)
-	b := make([]float64, n)
-	Uniform(-1/math.Sqrt(float64(in)), 1/math.Sqrt(float64(in)))(rng, b, nil)
-	return b
+	bound := 1 / math.Sqrt(float64(in))
+	return Uniform(-bound, bound).Draw(rng, n)
 }
