@@ -21,7 +21,7 @@ func (r *reduction[T]) columns(out []T) {
 	share := per(min(width, tile)) // rows in a chunk
 	chunks := (rows + share - 1) / share
 	parts := make([]partial, len(out)*chunks) // by outer, chunk, column
-	r.e.each(outer*chunks*tiles, per(min(width, tile)*min(share, rows)), func(_, lo, hi int) {
+	r.e.each(outer*chunks*tiles, per(min(width, tile)*min(share, rows)), func(lo, hi int) {
 		var acc [tile]partial
 		for i := lo; i < hi; i++ {
 			group, at := i/tiles, i%tiles*tile

@@ -21,13 +21,17 @@ func (c *crew) workers() int {
 // grain is the elements of a chunk: enough to be worth a hand-over, few enough to stay in the second-level cache.
 const grain = 1 << 14
 
-// each cuts 0…n−1 into chunks of the given size, the last one shorter, and calls work(worker, lo, hi) once for each.
-// Chunks depend on n and size alone, so that what is kept by chunk and folded in their order does not depend on the
-// number of workers; a worker is one goroutine, so that it may own scratch memory.
-func (c *crew) each(n, size int, work func(worker, lo, hi int)) {
+// each cuts 0…n−1 into chunks of the given size, the last one shorter, and calls work(lo, hi) once for each. Chunks
+// depend on n and size alone, so that what is kept by chunk and folded in their order does not depend on the number of
+// workers.
+func (c *crew) each(n, size int, work func(lo, hi int)) {
+	share(c.workers(), n, size, func(_, lo, hi int) { work(lo, hi) })
+}
+
+// share is each on up to team goroutines, the caller's among them, which work is told the number of.
+func share(team, n, size int, work func(worker, lo, hi int)) {
 	size = max(size, 1)
-	count := (n + size - 1) / size
-	team := min(c.workers(), count)
+	team = min(team, (n+size-1)/size)
 	if team <= 1 {
 		for lo := 0; lo < n; lo += size {
 			work(0, lo, min(lo+size, n))

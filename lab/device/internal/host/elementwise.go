@@ -8,7 +8,7 @@ import (
 // Fill sets every element.
 func (e *engine[T]) Fill(t tensor, value float64) error {
 	x := view[T](t)
-	e.each(len(x), grain, func(_, lo, hi int) { fill(x[lo:hi], T(value)) })
+	e.each(len(x), grain, func(lo, hi int) { fill(x[lo:hi], T(value)) })
 	return nil
 }
 
@@ -22,7 +22,7 @@ func fill[T any](x []T, v T) {
 func (e *engine[T]) Axpby(dst tensor, alpha float64, x tensor, beta float64, y tensor) error {
 	to, xs, ys, a, b := view[T](dst), view[T](x), view[T](y), T(alpha), T(beta)
 	inPlace := dst.Mem == y.Mem && dst.Offset == y.Offset && b == 1
-	e.each(len(to), grain, func(_, lo, hi int) {
+	e.each(len(to), grain, func(lo, hi int) {
 		d, x, y := to[lo:hi], xs[lo:hi], ys[lo:hi]
 		switch {
 		case b == 0:

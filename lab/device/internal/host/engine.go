@@ -18,14 +18,16 @@ type engine[T cpu.Float] struct {
 type pad[T cpu.Float] struct {
 	gemm cpu.Gemm[T]
 	bufs [4][]T
+	ints []int32
 }
 
-// padsOf makes sure that every worker has a pad; workers then take theirs without a lock.
-func (e *engine[T]) padsOf() []*pad[T] {
-	for len(e.pads) < e.workers() {
+// eachPad is each for work that needs scratch memory: a worker lends its own.
+func (e *engine[T]) eachPad(n, size int, work func(p *pad[T], lo, hi int)) {
+	team := e.workers()
+	for len(e.pads) < team {
 		e.pads = append(e.pads, &pad[T]{gemm: cpu.Gemm[T]{Kernels: e.k}})
 	}
-	return e.pads
+	share(team, n, size, func(w, lo, hi int) { work(e.pads[w], lo, hi) })
 }
 
 // buf is buffer i with n elements of unknown contents.

@@ -25,7 +25,7 @@ const strip = 512
 // mapExp is d = f(x), or with dy given d = f'(x)·dy.
 func (e *engine[T]) mapExp(d, x, dy []T, f backend.Unary, p float64) {
 	k := cpu.Kernels[float64]{ISA: e.k.ISA}
-	e.each(len(d), grain, func(_, lo, hi int) {
+	e.each(len(d), grain, func(lo, hi int) {
 		var buf [strip]float64
 		for ; lo < hi; lo += strip {
 			n := min(strip, hi-lo)

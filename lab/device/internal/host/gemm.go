@@ -34,7 +34,7 @@ func (e *engine[T]) scale(x []T, beta T) {
 	if beta == 1 {
 		return
 	}
-	e.each(len(x), grain, func(_, lo, hi int) {
+	e.each(len(x), grain, func(lo, hi int) {
 		if beta == 0 {
 			clear(x[lo:hi])
 		} else {
@@ -86,13 +86,12 @@ func (p product3[T]) blocks() {
 	shares = max(1, (shares+p.batch-1)/p.batch)
 	br, bc := split(p.rows, p.cols, shares)
 	down, across := (p.rows+br-1)/br, (p.cols+bc-1)/bc
-	pads := p.e.padsOf()
-	p.e.each(p.batch*down*across, 1+least/max(1, br*bc*p.depth*4), func(w, lo, hi int) {
+	p.e.eachPad(p.batch*down*across, 1+least/max(1, br*bc*p.depth*4), func(pad *pad[T], lo, hi int) {
 		for i := lo; i < hi; i++ {
 			n, r, c := i/(down*across), i/across%down*br, i%across*bc
 			rows, cols := min(br, p.rows-r), min(bc, p.cols-c)
 			to := cpu.Matrix[T]{Data: p.out[(n*p.rows+r)*p.cols+c:], Rows: rows, Cols: cols, RowStride: p.cols, ColStride: 1}
-			pads[w].gemm.Add(to, p.alpha, p.a.at(n, r, rows, 0, p.depth), p.b.at(n, 0, p.depth, c, cols))
+			pad.gemm.Add(to, p.alpha, p.a.at(n, r, rows, 0, p.depth), p.b.at(n, 0, p.depth, c, cols))
 		}
 	})
 }
@@ -124,19 +123,18 @@ func (p product3[T]) grouped() {
 	groups := (p.batch + group - 1) / group
 	group = (p.batch + groups - 1) / groups // of equal size
 	const block = 480                       // rows at a time: the result stays in the second-level cache
-	pads := p.e.padsOf()
-	p.e.each(p.batch, group, func(w, lo, hi int) {
+	p.e.eachPad(p.batch, group, func(pad *pad[T], lo, hi int) {
 		cols := (hi - lo) * p.cols
-		side := pads[w].buf(0, p.depth*cols)
+		side := pad.buf(0, p.depth*cols)
 		for n := lo; n < hi; n++ {
 			from := p.b.at(n, 0, p.depth, 0, p.cols)
 			gatherColumns(side[(n-lo)*p.cols:], cols, from)
 		}
 		for r := 0; r < p.rows; r += block {
 			rows := min(block, p.rows-r)
-			c := pads[w].buf(1, rows*cols)
+			c := pad.buf(1, rows*cols)
 			clear(c)
-			pads[w].gemm.Add(cpu.Dense(c, rows, cols), p.alpha, p.a.at(0, r, rows, 0, p.depth), cpu.Dense(side, p.depth, cols))
+			pad.gemm.Add(cpu.Dense(c, rows, cols), p.alpha, p.a.at(0, r, rows, 0, p.depth), cpu.Dense(side, p.depth, cols))
 			for n := lo; n < hi; n++ {
 				p.e.addColumns(p.out[(n*p.rows+r)*p.cols:][:rows*p.cols], c[(n-lo)*p.cols:], p.cols, cols)
 			}
@@ -174,16 +172,15 @@ func (p product3[T]) vectors() {
 	if p.cols != 1 {
 		m, v, n = p.b.transpose(), p.a, p.cols
 	}
-	pads := p.e.padsOf()
 	share := roundUp(min(n, per(p.depth)), 16)
 	pieces := (n + share - 1) / share
-	p.e.each(p.batch*pieces, per(share*p.depth), func(w, lo, hi int) {
-		weights := pads[w].buf(0, p.depth)
+	p.e.eachPad(p.batch*pieces, per(share*p.depth), func(pad *pad[T], lo, hi int) {
+		weights := pad.buf(0, p.depth)
 		for i := lo; i < hi; i++ {
 			from := i % pieces * share
 			to := min(from+share, n)
 			p.e.k.Scale(weights, p.alpha, v.at(i/pieces, 0, 0, 0, 0).Data[:p.depth])
-			p.vector(pads[w], p.out[i/pieces*n+from:i/pieces*n+to], m.at(i/pieces, from, to-from, 0, p.depth), weights)
+			p.vector(pad, p.out[i/pieces*n+from:i/pieces*n+to], m.at(i/pieces, from, to-from, 0, p.depth), weights)
 		}
 	})
 }

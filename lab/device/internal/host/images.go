@@ -49,7 +49,7 @@ func (e *engine[T]) Im2col(col, x tensor, w backend.Window) error {
 	to, from := view[T](col), view[T](x)
 	rows, cols := axes(w, x.Shape, output(w, x.Shape))
 	plane, patch := rows.in*cols.in, len(rows.taps)*len(cols.taps)*rows.out*cols.out
-	e.each(x.Shape[0]*x.Shape[1], per(patch), func(_, lo, hi int) {
+	e.each(x.Shape[0]*x.Shape[1], per(patch), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			unfold(to[i*patch:(i+1)*patch], from[i*plane:(i+1)*plane], rows, cols)
 		}
@@ -97,7 +97,7 @@ func (e *engine[T]) Col2im(x, col tensor, w backend.Window) error {
 	to, from := view[T](x), view[T](col)
 	rows, cols := axes(w, x.Shape, output(w, x.Shape))
 	plane, patch := rows.in*cols.in, len(rows.taps)*len(cols.taps)*rows.out*cols.out
-	e.each(x.Shape[0]*x.Shape[1], per(patch), func(_, lo, hi int) {
+	e.each(x.Shape[0]*x.Shape[1], per(patch), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			fold(to[i*plane:(i+1)*plane], from[i*patch:(i+1)*patch], rows, cols)
 		}

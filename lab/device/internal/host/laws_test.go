@@ -91,7 +91,7 @@ func offset(i int, shape, small []int) (at int) {
 // TestGemmWays: a product is the same, bit for bit, by whichever way and number of workers, and near the plain sum.
 func TestGemmWays(t *testing.T) {
 	for _, s := range []struct{ batch, m, n, k int }{
-		{1, 300, 500, 70}, {9, 70, 49, 300}, {9, 1, 300, 40}, {9, 300, 1, 40}, {5, 13, 200, 3}, {3, 2, 2, 0}, {40, 3, 1, 5},
+		{1, 300, 500, 70}, {9, 70, 49, 300}, {9, 1, 300, 40}, {9, 300, 1, 40}, {5, 13, 200, 3}, {3, 2, 2, 0}, {40, 3, 1, 5}, {4, 1, 1, 7},
 	} {
 		for way := range 8 {
 			ta, tb, shared := way&1 != 0, way&2 != 0, way&4 != 0

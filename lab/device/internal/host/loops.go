@@ -125,7 +125,7 @@ func (c *crew) rows(l loops, work func(dst, n int, at, step [maxOperands]int)) {
 		return
 	}
 	pieces := (size + piece - 1) / piece
-	c.each(l.turns()*pieces, per(piece), func(_, lo, hi int) {
+	c.each(l.turns()*pieces, per(piece), func(lo, hi int) {
 		cur := l.from(lo / pieces)
 		for i := lo; i < hi; i++ {
 			from, at := i%pieces*piece, cur.at

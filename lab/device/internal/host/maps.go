@@ -14,7 +14,7 @@ func (e *engine[T]) Map(dst, x tensor, f backend.Unary, p float64) error {
 		e.mapExp(to, from, nil, f, p)
 		return nil
 	}
-	e.each(len(to), grain, func(_, lo, hi int) {
+	e.each(len(to), grain, func(lo, hi int) {
 		d, x := to[lo:hi], from[lo:hi]
 		switch {
 		case f == backend.Exp:
@@ -149,7 +149,7 @@ func (e *engine[T]) MapVJP(dx, x, y, dy tensor, f backend.Unary, p float64) erro
 		e.mapExp(to, xs, gs, f, p)
 		return nil
 	}
-	e.each(len(to), grain, func(_, lo, hi int) {
+	e.each(len(to), grain, func(lo, hi int) {
 		d, x, y, g := to[lo:hi], xs[lo:hi], ys[lo:hi], gs[lo:hi]
 		if !slopeOfX(d, x, g, f, T(p)) && !slopeOfY(d, x, y, g, f, T(p)) {
 			slopeByCall(d, x, g, f)

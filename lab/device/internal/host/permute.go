@@ -63,7 +63,7 @@ func transposePlanes[T float64 | int32](c *crew, dst, src []T, shape []int, near
 	const side = 32
 	rows, cols, jump := shape[near], shape[last], stride(last)
 	strips := (rows + side - 1) / side
-	c.each(l.turns()*strips, per(side*cols), func(_, lo, hi int) {
+	c.each(l.turns()*strips, per(side*cols), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			at, r0 := l.at(i/strips), i%strips*side
 			r1 := min(r0+side, rows)

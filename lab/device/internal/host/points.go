@@ -28,7 +28,7 @@ func (e *engine[T]) cloud(y tensor, cost backend.Cost) cloud[T] {
 // transpose is the columns of an n×m matrix as rows.
 func transpose[T cpu.Float](c *crew, x []T, n, m int) []T {
 	t := make([]T, len(x))
-	c.each(m, per(n), func(_, lo, hi int) {
+	c.each(m, per(n), func(lo, hi int) {
 		for i := range n {
 			for k := lo; k < hi; k++ {
 				t[k*n+i] = x[i*m+k]
@@ -65,22 +65,20 @@ func (l cloud[T]) costs(p *pad[T], c, x []T) {
 func (l cloud[T]) blocks(x tensor, work func(p *pad[T], lo, hi int, c []T)) {
 	xs, n, block := view[T](x), x.Shape[0], 12 // a tile of products
 	if l.d >= many {
-		block = 48 // packing y is shared by more
+		block *= max(1, min(4, 1<<16/max(l.m, 1))) // packing y is shared by more
 	}
-	pads := l.e.padsOf()
-	l.e.each(n, block, func(w, lo, hi int) {
-		c := pads[w].buf(0, (hi-lo)*l.m)
-		l.costs(pads[w], c, xs[lo*l.d:hi*l.d])
-		work(pads[w], lo, hi, c)
+	l.e.eachPad(n, block, func(pad *pad[T], lo, hi int) {
+		c := pad.buf(0, (hi-lo)*l.m)
+		l.costs(pad, c, xs[lo*l.d:hi*l.d])
+		work(pad, lo, hi, c)
 	})
 }
 
 // Costs writes all costs.
 func (e *engine[T]) Costs(c, x, y tensor, cost backend.Cost) error {
 	l, out, xs := e.cloud(y, cost), view[T](c), view[T](x)
-	pads := e.padsOf()
-	e.each(x.Shape[0], max(48, per(l.m*l.d)), func(w, lo, hi int) {
-		l.costs(pads[w], out[lo*l.m:hi*l.m], xs[lo*l.d:hi*l.d])
+	e.eachPad(x.Shape[0], max(48, per(l.m*l.d)), func(pad *pad[T], lo, hi int) {
+		l.costs(pad, out[lo*l.m:hi*l.m], xs[lo*l.d:hi*l.d])
 	})
 	return nil
 }
@@ -96,7 +94,7 @@ func (e *engine[T]) PointLSE(out, x, y, h tensor, cost backend.Cost, inv float64
 		})
 		return nil
 	}
-	e.each(len(to), per(l.m*(l.d+4)), func(_, lo, hi int) {
+	e.each(len(to), per(l.m*(l.d+4)), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			to[i] = e.k.PointRowLSE(hs, xs[i*l.d:(i+1)*l.d], l.t, l.cost, T(inv))
 		}

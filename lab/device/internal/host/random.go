@@ -33,7 +33,7 @@ func (e *engine[T]) draw(dst, state tensor, numbers func(out []T, w [4]uint32)) 
 	join := func(lo, hi int32) uint64 { return uint64(uint32(lo)) | uint64(uint32(hi))<<32 }
 	seed, position := join(words[0], words[1]), join(words[2], words[3])
 	blocks := (len(x) + 3) / 4
-	e.each(blocks, grain/16, func(_, lo, hi int) {
+	e.each(blocks, grain/16, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			numbers(x[4*k:min(4*k+4, len(x))], philox.At(seed, position+uint64(k)))
 		}

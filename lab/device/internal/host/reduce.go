@@ -118,7 +118,7 @@ func (r *reduction[T]) rows(out []T) {
 	share := per(piece)           // pieces in a chunk
 	chunks := (pieces + share - 1) / share
 	parts := make([]partial, len(out)*chunks)
-	r.e.each(len(parts), per(piece*min(share, pieces)), func(_, lo, hi int) {
+	r.e.each(len(parts), per(piece*min(share, pieces)), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			base, first := r.kept.at(i / chunks)[0], i%chunks*share
 			if pieces == 1 {

@@ -63,7 +63,7 @@ func (e *engine[T]) BilinearVJP(dx, dy tensor, align bool) error {
 func (e *engine[T]) resample(y, x tensor, rows, cols []blend) {
 	w, in, out := x.Shape[3], x.Shape[2]*x.Shape[3], len(rows)*len(cols)
 	ys, xs := view[T](y), view[T](x)
-	e.planes(x, in, out, func(i int, _, _ [2]int) {
+	e.planes(x, in, out, func(i int) {
 		y, x := ys[i*out:(i+1)*out], xs[i*in:(i+1)*in]
 		for r, v := range rows {
 			up, down, t := x[v.a*w:(v.a+1)*w], x[v.b*w:(v.b+1)*w], T(v.t)
@@ -84,7 +84,7 @@ func (e *engine[T]) resample(y, x tensor, rows, cols []blend) {
 func (e *engine[T]) resampleVJP(dx, dy tensor, rows, cols []blend) {
 	w, in, out := dx.Shape[3], dx.Shape[2]*dx.Shape[3], len(rows)*len(cols)
 	dxs, dys := view[T](dx), view[T](dy)
-	e.planes(dx, in, out, func(i int, _, _ [2]int) {
+	e.planes(dx, in, out, func(i int) {
 		d, g := dxs[i*in:(i+1)*in], dys[i*out:(i+1)*out]
 		clear(d)
 		for r, v := range rows {

@@ -14,7 +14,7 @@ func (e *engine[T]) CrossEntropy(loss, grad, logits, labels tensor) error {
 	if err := inRange("labels", at, k); err != nil {
 		return err
 	}
-	e.each(len(ls), per(16*k), func(_, lo, hi int) {
+	e.each(len(ls), per(16*k), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			x, g := xs[i*k:(i+1)*k], gs[i*k:(i+1)*k]
 			label := int(at[i])
@@ -36,7 +36,7 @@ func (e *engine[T]) ClipRows(dst, x tensor, bound float64) error {
 	if is64[T]() {
 		down = 1 - 0x1p-50
 	}
-	e.each(n, per(d), func(_, lo, hi int) {
+	e.each(n, per(d), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row, out := from[i*d:(i+1)*d], to[i*d:(i+1)*d]
 			norm := rowNorm(row)
@@ -92,7 +92,7 @@ func (e *engine[T]) Adam(w, g, m, v, t tensor, a backend.Adam) error {
 	step[0]++
 	s := newAdamStep[T](a, float64(step[0]))
 	ws, gs, ms, vs := view[T](w), view[T](g), view[T](m), view[T](v)
-	e.each(len(ws), grain, func(_, lo, hi int) { s.do(ws[lo:hi], gs[lo:hi], ms[lo:hi], vs[lo:hi]) })
+	e.each(len(ws), grain, func(lo, hi int) { s.do(ws[lo:hi], gs[lo:hi], ms[lo:hi], vs[lo:hi]) })
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (s adamStep[T]) do(w, g, m, v []T) {
 func (e *engine[T]) SGD(w, g, momentum tensor, s backend.SGD) error {
 	ws, gs, ms := view[T](w), view[T](g), view[T](momentum)
 	rate, mu, decay := T(s.Rate), T(s.Momentum), T(s.Decay)
-	e.each(len(ws), grain, func(_, lo, hi int) {
+	e.each(len(ws), grain, func(lo, hi int) {
 		w, g, m := ws[lo:hi], gs[lo:hi], ms[lo:hi]
 		for i, x := range w {
 			d := g[i] + decay*x
@@ -150,7 +150,7 @@ func (e *engine[T]) SGD(w, g, momentum tensor, s backend.SGD) error {
 // EMA is avg = decay·avg + (1−decay)·w.
 func (e *engine[T]) EMA(avg, w tensor, decay float64) error {
 	as, ws, a, b := view[T](avg), view[T](w), T(decay), T(1-decay)
-	e.each(len(as), grain, func(_, lo, hi int) {
+	e.each(len(as), grain, func(lo, hi int) {
 		x := as[lo:hi]
 		for i, v := range ws[lo:hi] {
 			x[i] = a*x[i] + b*v

@@ -52,7 +52,7 @@ func (d *Host) Convert(dst, src tensor) error {
 }
 
 func convert[D, S float32 | float64 | int32](c *crew, dst []D, src []S) {
-	c.each(len(dst), grain, func(_, lo, hi int) {
+	c.each(len(dst), grain, func(lo, hi int) {
 		d := dst[lo:hi]
 		if same, ok := any(src).([]D); ok {
 			copy(d, same[lo:hi])
@@ -88,7 +88,7 @@ func (d *Host) Cut(dst, src tensor, axis, at int) error {
 func part[T float64 | int32](c *crew, big, small []T, shape, smallShape []int, axis, at int, cut bool) {
 	outer, inner := product(shape[:axis]), product(shape[axis+1:])
 	run, pitch := smallShape[axis]*inner, shape[axis]*inner
-	c.each(outer, per(run), func(_, lo, hi int) {
+	c.each(outer, per(run), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			b, s := big[i*pitch+at*inner:][:run], small[i*run:][:run]
 			if cut {
@@ -116,7 +116,7 @@ func (d *Host) Gather(dst, table, index tensor) error {
 }
 
 func gather[T float64 | int32](c *crew, dst, table []T, index []int32, width int) {
-	c.each(len(index), per(width), func(_, lo, hi int) {
+	c.each(len(index), per(width), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			copy(dst[i*width:(i+1)*width], table[int(index[i])*width:][:width])
 		}
@@ -139,7 +139,7 @@ func (d *Host) Scatter(table, src, index tensor) error {
 }
 
 func scatter[T float32 | float64](c *crew, table, src []T, index []int32, width int) {
-	c.each(width, per(len(index)), func(_, lo, hi int) {
+	c.each(width, per(len(index)), func(lo, hi int) {
 		for i, at := range index {
 			row := table[int(at)*width:]
 			row = row[lo:hi]

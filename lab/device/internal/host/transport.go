@@ -8,7 +8,7 @@ import "coupling/lab/device/cpu"
 func (e *engine[T]) LSERows(out, c, h tensor, inv float64) error {
 	to, cs, hs := view[T](out), view[T](c), view[T](h)
 	n, m := c.Shape[len(c.Shape)-2], c.Shape[len(c.Shape)-1]
-	e.each(len(to), per(4*m), func(_, lo, hi int) {
+	e.each(len(to), per(4*m), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			b := i / n
 			to[i] = e.k.RowLSE(hs[b*m:(b+1)*m], cs[i*m:(i+1)*m], T(inv))
@@ -28,7 +28,7 @@ func (e *engine[T]) LSECols(out, c, g tensor, inv float64) error {
 		return nil
 	}
 	bands := (m + band - 1) / band
-	e.each(len(to)/m*bands, per(n*min(m, band)), func(_, lo, hi int) {
+	e.each(len(to)/m*bands, per(n*min(m, band)), func(lo, hi int) {
 		var top, sum [band]T
 		for i := lo; i < hi; i++ {
 			b, from := i/bands, i%bands*band
@@ -46,10 +46,10 @@ func (e *engine[T]) LSECols(out, c, g tensor, inv float64) error {
 // PlanRows is out_i = Σ_j P_ij v_j.
 func (e *engine[T]) PlanRows(out, c, u, h, v tensor, inv float64) error {
 	to, cs, us, hs := view[T](out), view[T](c), view[T](u), view[T](h)
-	vs, pads := newValues(e, v), e.padsOf()
+	vs := newValues(e, v)
 	m, k := vs.m, vs.k
-	e.each(len(us), 12, func(w, lo, hi int) {
-		vs.weigh(pads[w], to[lo*k:hi*k], e.plan(pads[w], cs[lo*m:hi*m], us[lo:hi], hs, T(inv)))
+	e.eachPad(len(us), 12, func(pad *pad[T], lo, hi int) {
+		vs.weigh(pad, to[lo*k:hi*k], e.plan(pad, cs[lo*m:hi*m], us[lo:hi], hs, T(inv)))
 	})
 	return nil
 }
@@ -60,17 +60,16 @@ func (e *engine[T]) PlanCols(out, c, u, h, v tensor, inv float64) error {
 	to, cs, us, hs, vs, k := view[T](out), view[T](c), view[T](u), view[T](h), view[T](v), v.Shape[1]
 	n, m := c.Shape[0], c.Shape[1]
 	const some = 64
-	pads := e.padsOf()
-	e.each(m, band, func(w, lo, hi int) {
+	e.eachPad(m, band, func(pad *pad[T], lo, hi int) {
 		width := hi - lo
 		total := make([]float64, k*width)
-		t, acc := pads[w].buf(1, some*width), pads[w].buf(2, k*width)
+		t, acc := pad.buf(1, some*width), pad.buf(2, k*width)
 		for i := 0; i < n; i += some {
 			rows := min(some, n-i)
 			for r := range rows {
 				e.planRow(t[r*width:(r+1)*width], cs[(i+r)*m+lo:(i+r)*m+hi], us[i+r], hs[lo:hi], T(inv))
 			}
-			e.spread(pads[w], acc, vs[i*k:(i+rows)*k], t[:rows*width], k)
+			e.spread(pad, acc, vs[i*k:(i+rows)*k], t[:rows*width], k)
 			for j, x := range acc {
 				total[j] += float64(x)
 			}
