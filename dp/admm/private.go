@@ -49,8 +49,8 @@ func (p Private) check() error {
 	return nil
 }
 
-// budget of a node.
-func (p Private) budget(id ID) account.Budget {
+// Of is the budget of a node.
+func (p Private) Of(id ID) account.Budget {
 	if b, ok := p.Nodes[id]; ok {
 		return b
 	}
@@ -79,7 +79,7 @@ func (p Private) Protect(rng *rand.Rand, specs []Spec) ([]Spec, error) {
 				return nil, bad("%v, edge to %v: slope %v is above Slope = %v", s.ID, s.ID.Peer(s.Neighbours[k]), steep, p.Slope)
 			}
 		}
-		b := p.budget(s.ID)
+		b := p.Of(s.ID)
 		key := roundsKey{b, len(s.Neighbours)}
 		if _, known := rounds[key]; !known {
 			n, err := b.Rounds(len(s.Neighbours))
@@ -105,9 +105,6 @@ type roundsKey struct {
 // average of the last a.Tail plans onto the feasible ones. Result.Plan is that projection, Result.Average what was projected.
 // Errors: those of Solve and Protect; ErrBudget when a node's budget does not pay for a.Rounds rounds, before the first.
 func (a ADMM) SolvePrivate(ctx context.Context, p Problem, private Private, rng *rand.Rand) (*Result, error) {
-	if a.Rounds < 1 {
-		return nil, bad("Rounds = %d: must be at least 1", a.Rounds)
-	}
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -115,10 +112,7 @@ func (a ADMM) SolvePrivate(ctx context.Context, p Problem, private Private, rng 
 	if err != nil {
 		return nil, err
 	}
-	if err := CanAfford(specs, a.Rounds); err != nil {
-		return nil, err
-	}
-	return a.run(ctx, p.Graph, specs)
+	return a.SolveProtected(ctx, p, specs)
 }
 
 // CanAfford returns ErrBudget, with the node named, when some node's budget does not pay for so many rounds.
@@ -129,4 +123,18 @@ func CanAfford(specs []Spec, rounds int) error {
 		}
 	}
 	return nil
+}
+
+// SolveProtected runs Algorithm 2 for nodes that were protected before; see SolvePrivate.
+func (a ADMM) SolveProtected(ctx context.Context, p Problem, specs []Spec) (*Result, error) {
+	if a.Rounds < 1 {
+		return nil, bad("Rounds = %d: must be at least 1", a.Rounds)
+	}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	if err := CanAfford(specs, a.Rounds); err != nil {
+		return nil, err
+	}
+	return a.run(ctx, p.Graph, specs)
 }

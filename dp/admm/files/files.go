@@ -1,0 +1,280 @@
+package files
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"coupling/dp/admm"
+	"coupling/dp/admm/account"
+)
+
+// Network is what is public.
+type Network struct {
+	Targets int       `json:"targets"`
+	Sources int       `json:"sources"`
+	Edges   [][2]int  `json:"edges"` // target, source
+	Rules   admm.ADMM `json:"rules"`
+}
+
+// node is a node's file.
+type node struct {
+	ID         admm.ID   `json:"id"`
+	Neighbours []int     `json:"neighbours"`
+	Utilities  []utility `json:"utilities"`
+	Min        float64   `json:"min"`
+	Max        *float64  `json:"max,omitempty"`
+	Private    *secret   `json:"private,omitempty"`
+	Rules      admm.ADMM `json:"rules"`
+}
+
+type utility struct {
+	Kind string  `json:"kind"`
+	A    float64 `json:"a"`
+	B    float64 `json:"b,omitempty"`
+}
+
+// secret is a node's noise. An empty key is drawn when it is first needed.
+type secret struct {
+	Alpha       float64 `json:"alpha"`
+	Sensitivity float64 `json:"sensitivity"`
+	Epsilon     float64 `json:"epsilon,omitempty"` // the budget, 0: none
+	Delta       float64 `json:"delta,omitempty"`
+	Key         string  `json:"key"`
+}
+
+// Graph returns the network. Errors: edges that are no network.
+func (n Network) Graph() (admm.Graph, error) {
+	edges := make([]admm.Edge, len(n.Edges))
+	for i, e := range n.Edges {
+		edges[i] = admm.Edge{Target: e[0], Source: e[1]}
+	}
+	return admm.Edges(n.Targets, n.Sources, edges)
+}
+
+// NodePath is the file of a node.
+func NodePath(dir string, id admm.ID) string {
+	return filepath.Join(dir, "nodes", fmt.Sprintf("%v-%d.json", id.Side, id.Index))
+}
+
+// Write writes a problem: the public part and a file a node. With private, nodes get their noise, with keys from rng. Errors: a
+// problem that does not pass Check, a utility without a file format, those of Private.Protect and of writing.
+func Write(dir string, p admm.Problem, rules admm.ADMM, private *admm.Private, rng *rand.Rand) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	specs, err := p.Specs(), error(nil)
+	if private != nil {
+		if specs, err = private.Protect(rng, specs); err != nil {
+			return err
+		}
+		if err := admm.CanAfford(specs, rules.Rounds); err != nil {
+			return err
+		}
+	}
+	n := Network{Targets: p.Graph.Targets, Sources: p.Graph.Sources, Rules: rules}
+	for _, e := range p.Graph.Edges {
+		n.Edges = append(n.Edges, [2]int{e.Target, e.Source})
+	}
+	if err := write(filepath.Join(dir, "network.json"), n); err != nil {
+		return err
+	}
+	for _, s := range specs {
+		f, err := encode(s, rules)
+		if err != nil {
+			return err
+		}
+		if private != nil {
+			b := private.Of(s.ID)
+			f.Private.Epsilon, f.Private.Delta = b.Epsilon, b.Delta
+		}
+		if err := write(NodePath(dir, s.ID), f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func encode(s admm.Spec, rules admm.ADMM) (node, error) {
+	f := node{ID: s.ID, Neighbours: s.Neighbours, Min: s.Bounds.Min, Rules: rules}
+	if !math.IsInf(s.Bounds.Max, 1) {
+		f.Max = &s.Bounds.Max
+	}
+	for _, u := range s.Utilities {
+		switch u := u.(type) {
+		case admm.Linear:
+			f.Utilities = append(f.Utilities, utility{Kind: "linear", A: u.A})
+		case admm.Log:
+			f.Utilities = append(f.Utilities, utility{"log", u.A, u.B})
+		case admm.Saturating:
+			f.Utilities = append(f.Utilities, utility{"saturating", u.A, u.B})
+		case admm.Quadratic:
+			f.Utilities = append(f.Utilities, utility{"quadratic", u.A, u.B})
+		default:
+			return f, fmt.Errorf("files: %v: %T has no file format", s.ID, u)
+		}
+	}
+	if s.Secret != nil {
+		f.Private = &secret{Alpha: s.Secret.Alpha, Sensitivity: s.Secret.Sensitivity, Key: hex.EncodeToString(s.Secret.Key[:])}
+	}
+	return f, nil
+}
+
+// write writes a file whole or not at all, for its owner alone.
+func write(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return fmt.Errorf("files: %s: %w", path, err)
+	}
+	return Replace(path, append(b, '\n'))
+}
+
+// Replace writes a file whole or not at all, readable by its owner alone, and makes its folder.
+func Replace(path string, b []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails when all went well
+	if _, err = f.Write(b); err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// ReadNetwork reads DIR/network.json.
+func ReadNetwork(dir string) (Network, error) {
+	var n Network
+	return n, read(filepath.Join(dir, "network.json"), &n)
+}
+
+// ReadNode reads a node's file: what it knows, and the rules. Errors name the file and what is wrong in it.
+func ReadNode(path string) (admm.Spec, admm.ADMM, error) {
+	var f node
+	if err := read(path, &f); err != nil {
+		return admm.Spec{}, admm.ADMM{}, err
+	}
+	s, err := f.spec()
+	if err == nil {
+		_, err = admm.NewNode(s, f.Rules)
+	}
+	if err != nil {
+		return s, f.Rules, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, f.Rules, nil
+}
+
+func read(path string, to any) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func (f node) spec() (admm.Spec, error) {
+	s := admm.Spec{ID: f.ID, Neighbours: f.Neighbours, Bounds: admm.Bounds{Min: f.Min, Max: math.Inf(1)}}
+	if f.ID.Side != admm.Target && f.ID.Side != admm.Source || f.ID.Index < 0 {
+		return s, fmt.Errorf("id %+v: must be of side 0 or 1: %w", f.ID, admm.ErrParameter)
+	}
+	if f.Max != nil {
+		s.Bounds.Max = *f.Max
+	}
+	for _, u := range f.Utilities {
+		kinds := map[string]admm.Utility{
+			"linear": admm.Linear{A: u.A}, "log": admm.Log{A: u.A, B: u.B}, "saturating": admm.Saturating{A: u.A, B: u.B}, "quadratic": admm.Quadratic{A: u.A, B: u.B},
+		}
+		if kinds[u.Kind] == nil {
+			return s, fmt.Errorf("utility of kind %q: must be linear, log, saturating or quadratic: %w", u.Kind, admm.ErrParameter)
+		}
+		s.Utilities = append(s.Utilities, kinds[u.Kind])
+	}
+	if f.Private == nil {
+		return s, nil
+	}
+	key, err := hex.DecodeString(f.Private.Key)
+	if err != nil || len(key) != 32 {
+		return s, fmt.Errorf("private key of %d bytes: must be 64 hexadecimal digits: %w", len(key), admm.ErrParameter)
+	}
+	s.Secret = &admm.Secret{Alpha: f.Private.Alpha, Sensitivity: f.Private.Sensitivity, Key: [32]byte(key)}
+	s.Secret.Rounds, err = account.Budget{Alpha: f.Private.Alpha, Epsilon: f.Private.Epsilon, Delta: f.Private.Delta}.Rounds(len(f.Neighbours))
+	return s, err
+}
+
+// ReadProblem reads all nodes' files, for runs in one process.
+func ReadProblem(dir string) (admm.Problem, []admm.Spec, admm.ADMM, error) {
+	n, err := ReadNetwork(dir)
+	if err != nil {
+		return admm.Problem{}, nil, n.Rules, err
+	}
+	g, err := n.Graph()
+	if err != nil {
+		return admm.Problem{}, nil, n.Rules, fmt.Errorf("%s: %w", filepath.Join(dir, "network.json"), err)
+	}
+	p := admm.Problem{Graph: g, TargetUtility: make([]admm.Utility, len(g.Edges)), SourceUtility: make([]admm.Utility, len(g.Edges))}
+	at := map[admm.Edge]int{}
+	for i, e := range g.Edges {
+		at[e] = i
+	}
+	var specs []admm.Spec
+	for _, id := range g.Nodes() {
+		s, _, err := ReadNode(NodePath(dir, id))
+		if err != nil {
+			return p, nil, n.Rules, err
+		}
+		if s.ID != id {
+			return p, nil, n.Rules, fmt.Errorf("%s: is of %v", NodePath(dir, id), s.ID)
+		}
+		for k, other := range s.Neighbours {
+			e, us := admm.Edge{Target: id.Index, Source: other}, p.TargetUtility
+			if id.Side == admm.Source {
+				e, us = admm.Edge{Target: other, Source: id.Index}, p.SourceUtility
+			}
+			i, ok := at[e]
+			if !ok {
+				return p, nil, n.Rules, fmt.Errorf("%s: edge to %v: the network has none", NodePath(dir, id), id.Peer(other))
+			}
+			us[i] = s.Utilities[k]
+		}
+		if id.Side == admm.Target {
+			p.TargetBounds = append(p.TargetBounds, s.Bounds)
+		} else {
+			p.SourceBounds = append(p.SourceBounds, s.Bounds)
+		}
+		specs = append(specs, s)
+	}
+	return p, specs, n.Rules, p.Check()
+}
+
+// SaveState returns a function that keeps a node's state in a file, for admm/agents.
+func SaveState(path string) func(admm.State) error {
+	return func(s admm.State) error {
+		b, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		return Replace(path, b)
+	}
+}
+
+// LoadState reads what SaveState kept, nil if there is no file.
+func LoadState(path string) (*admm.State, error) {
+	if _, err := os.Stat(path); os.IsNotExist(err) {
+		return nil, nil //nolint:nilnil // a node that begins has no state
+	}
+	s := new(admm.State)
+	return s, read(path, s)
+}
