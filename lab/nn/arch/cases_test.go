@@ -1,12 +1,10 @@
 package arch_test
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
-	"coupling/lab/nn/initial"
 	"coupling/lab/nn/nntest"
 )
 
@@ -20,7 +18,7 @@ func tiny() []nntest.Case {
 			return arch.DCGAN{Latent: 3, Hidden: 2, Channels: 3, Size: 32, Slope: .2}.Net()
 		}},
 		{Name: "BigGAN", Shape: []int{3, 4}, Classes: 2, Mixes: true, Layer: func() nn.Layer {
-			return arch.BigGAN{Latent: 4, Classes: 2, Embed: 3, Hidden: 4, Blocks: 1, Steps: 40, Weights: dominated}.Net()
+			return arch.BigGAN{Latent: 4, Classes: 2, Embed: 3, Hidden: 4, Blocks: 1, Steps: 40, Weights: nntest.Dominated}.Net()
 		}},
 		{Name: "NCSN", Shape: []int{2, 1, 8, 8}, Classes: 3, Layer: func() nn.Layer {
 			return arch.NCSN{Channels: 1, Features: 2, Levels: 3}.Net()
@@ -42,18 +40,6 @@ func tiny() []nntest.Case {
 		{Name: "CNN", Shape: []int{2, 1, 28, 28}, Training: true, Layer: func() nn.Layer {
 			return arch.CNN{Width: 2, Rate: .5}.Net()
 		}},
-	}
-}
-
-// dominated is weights with one large singular value: orthogonal ones have none that is the largest, and no gradient.
-func dominated(rng *rand.Rand, w []float64, shape []int) {
-	initial.Orthogonal()(rng, w, shape)
-	cols := len(w) / shape[0]
-	a, b := make([]float64, shape[0]), make([]float64, cols)
-	initial.Normal(0, 1)(rng, a, nil)
-	initial.Normal(0, 1)(rng, b, nil)
-	for i := range w {
-		w[i] = .3*w[i] + a[i/cols]*b[i%cols]
 	}
 }
 

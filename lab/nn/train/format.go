@@ -163,7 +163,7 @@ func syncDir(dir string) error {
 
 // download is the bytes of an array.
 func download(a *device.Array) ([]byte, error) {
-	var b []byte
+	b := make([]byte, 0, a.Len()*a.Type().Size())
 	switch a.Type() {
 	case device.Float32:
 		x, err := a.Get32()
