@@ -20,7 +20,7 @@ func (r *reduction[T]) columns(out []T) {
 	tiles := (width + tile - 1) / tile
 	share := per(min(width, tile)) // rows in a chunk
 	chunks := (rows + share - 1) / share
-	parts := make([]partial, len(out)*chunks) // by outer, chunk, column
+	parts := r.e.partials(len(out), chunks) // by outer, chunk, column
 	r.e.each(outer*chunks*tiles, per(min(width, tile)*min(share, rows)), func(lo, hi int) {
 		var acc [tile]partial
 		for i := lo; i < hi; i++ {
@@ -28,9 +28,23 @@ func (r *reduction[T]) columns(out []T) {
 			n := min(tile, width-at)
 			first := group % chunks * share
 			r.addRows(acc[:n], kept.at(group / chunks)[0]+at, first, min(first+share, rows))
-			copy(parts[group*width+at:], acc[:n])
+			if chunks > 1 {
+				copy(parts[group*width+at:], acc[:n])
+				continue
+			}
+			for j := range n {
+				at := group*width + at + j
+				out[at] = T(r.result(acc[j:j+1], at))
+			}
 		}
 	})
+	if chunks > 1 {
+		r.foldChunks(out, parts, width, chunks)
+	}
+}
+
+// foldChunks folds the chunks' rows of partials.
+func (r *reduction[T]) foldChunks(out []T, parts []partial, width, chunks int) {
 	own := make([]partial, chunks)
 	for i := range out {
 		o, column := i/width, i%width

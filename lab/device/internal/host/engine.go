@@ -10,8 +10,18 @@ import (
 // engine does the operations in one float type.
 type engine[T cpu.Float] struct {
 	*crew
-	k    cpu.Kernels[T]
-	pads []*pad[T]
+	k     cpu.Kernels[T]
+	pads  []*pad[T]
+	parts []partial // of a reduction
+	held  [3][]T    // what all workers of an operation share
+}
+
+// hold is shared scratch memory i with n elements of unknown contents, until it is held again.
+func (e *engine[T]) hold(i, n int) []T {
+	if cap(e.held[i]) < n {
+		e.held[i] = make([]T, n)
+	}
+	return e.held[i][:n]
 }
 
 // pad is the scratch memory of one worker. Buffers keep their size for the next operation.

@@ -202,3 +202,36 @@ func TestSteadyState(t *testing.T) {
 		}
 	}
 }
+
+// TestTallColumns: log-sum-exps of columns and plans' column sums over several chunks of rows and bands of columns.
+func TestTallColumns(t *testing.T) {
+	for _, s := range [][2]int{{1000, 3}, {700, 1100}, {257, 1}} {
+		n, m := s[0], s[1]
+		c, g := noise[float32](1, n*m), noise[float32](2, n)
+		g[3] = float32(math.Inf(-1))
+		want, mass := make([]float64, m), make([]float64, m)
+		for j := range m {
+			for i := range n {
+				mass[j] += math.Exp(float64(g[i]) - 0.5*float64(c[i*m+j]))
+			}
+			want[j] = math.Log(mass[j])
+		}
+		var first []float32
+		for _, workers := range []int{1, 2, 5} {
+			h := open(t, cpu.Auto, workers)
+			ct, gt := array(t, h, c, n, m), array(t, h, g, n)
+			out, sums := array(t, h, make([]float32, m), m), array(t, h, make([]float32, m), m, 1)
+			must(t, h.LSECols(out, ct, gt, 0.5))
+			near(t, "LSECols", view[float32](out), want, 2e-6) // 2 units in the last place of float32 arguments
+			must(t, h.PlanCols(sums, ct, gt, array(t, h, make([]float32, m), m), array(t, h, slices.Repeat([]float32{1}, n), n, 1), 0.5))
+			near(t, "PlanCols", view[float32](sums), mass, 2e-6)
+			got := slices.Concat(view[float32](out), view[float32](sums))
+			if first == nil {
+				first = got
+			}
+			if !slices.Equal(got, first) {
+				t.Errorf("%v: %d workers differ from 1", s, workers)
+			}
+		}
+	}
+}

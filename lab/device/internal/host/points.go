@@ -21,13 +21,12 @@ const many = 24
 
 func (e *engine[T]) cloud(y tensor, cost backend.Cost) cloud[T] {
 	c := cloud[T]{e: e, y: view[T](y), m: y.Shape[0], d: y.Shape[1], cost: cpu.Cost[T]{Square: T(cost.Square), Abs: T(cost.Abs)}}
-	c.t = transpose(e.crew, c.y, c.m, c.d)
+	c.t = transpose(e.crew, e.hold(0, c.m*c.d), c.y, c.m, c.d)
 	return c
 }
 
-// transpose is the columns of an n×m matrix as rows.
-func transpose[T cpu.Float](c *crew, x []T, n, m int) []T {
-	t := make([]T, len(x))
+// transpose writes the columns of an n×m matrix as rows of t, and returns it.
+func transpose[T cpu.Float](c *crew, t, x []T, n, m int) []T {
 	c.each(m, per(n), func(lo, hi int) {
 		for i := range n {
 			for k := lo; k < hi; k++ {

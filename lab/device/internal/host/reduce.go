@@ -117,14 +117,10 @@ func (r *reduction[T]) rows(out []T) {
 	pieces := runs.turns() * cuts // of one element
 	share := per(piece)           // pieces in a chunk
 	chunks := (pieces + share - 1) / share
-	parts := make([]partial, len(out)*chunks)
-	r.e.each(len(parts), per(piece*min(share, pieces)), func(lo, hi int) {
+	parts := r.e.partials(len(out), chunks)
+	r.e.each(len(out)*chunks, per(piece*min(share, pieces)), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			base, first := r.kept.at(i / chunks)[0], i%chunks*share
-			if pieces == 1 {
-				parts[i] = r.run(base, run)
-				continue
-			}
 			cur, p := runs.from(first/cuts), partial{top: math.Inf(-1)}
 			for j := first; j < min(first+share, pieces); j++ {
 				at := j % cuts * piece
@@ -133,12 +129,29 @@ func (r *reduction[T]) rows(out []T) {
 					cur.next()
 				}
 			}
-			parts[i] = p
+			if chunks == 1 {
+				out[i] = T(r.result([]partial{p}, i))
+			} else {
+				parts[i] = p
+			}
 		}
 	})
-	for i := range out {
-		out[i] = T(r.result(parts[i*chunks:(i+1)*chunks], i))
+	if chunks > 1 {
+		for i := range out {
+			out[i] = T(r.result(parts[i*chunks:(i+1)*chunks], i))
+		}
 	}
+}
+
+// partials is scratch memory for the partials of n elements in some chunks, none for one chunk.
+func (e *engine[T]) partials(n, chunks int) []partial {
+	if chunks == 1 {
+		return nil
+	}
+	if cap(e.parts) < n*chunks {
+		e.parts = make([]partial, n*chunks)
+	}
+	return e.parts[:n*chunks]
 }
 
 // result folds the partials of element i.

@@ -1,6 +1,10 @@
 package host
 
-import "coupling/lab/device/cpu"
+import (
+	"math"
+
+	"coupling/lab/device/cpu"
+)
 
 // Optimal transport with the costs held.
 
@@ -20,27 +24,54 @@ func (e *engine[T]) LSERows(out, c, h tensor, inv float64) error {
 // band is the columns that are done together; what they accumulate stays in the first-level cache.
 const band = 512
 
-// LSECols is out_j = log Σ_i exp(g_i − c_ij·inv), for each first index of a batch.
+// LSECols is out_j = log Σ_i exp(g_i − c_ij·inv), for each first index of a batch: a band of columns and a chunk of
+// rows at a time, chunks merged in float64.
 func (e *engine[T]) LSECols(out, c, g tensor, inv float64) error {
 	to, cs, gs := view[T](out), view[T](c), view[T](g)
 	n, m := c.Shape[len(c.Shape)-2], c.Shape[len(c.Shape)-1]
-	if m == 0 {
+	if len(to) == 0 {
 		return nil
 	}
-	bands := (m + band - 1) / band
-	e.each(len(to)/m*bands, per(n*min(m, band)), func(lo, hi int) {
-		var top, sum [band]T
+	const rows = 256 // of a chunk; float32 sums do not get longer
+	bands, chunks := (m+band-1)/band, max(1, (n+rows-1)/rows)
+	sums := e.hold(0, 2*chunks*len(to)) // by batch and chunk: maxima, then sums, of m columns each
+	e.each(len(to)/m*chunks*bands, per(min(n, rows)*min(m, band)), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			b, from := i/bands, i%bands*band
-			w := min(band, m-from)
-			e.k.ColStart(top[:w], sum[:w])
-			for r := range n {
-				e.k.ColAdd(top[:w], sum[:w], cs[(b*n+r)*m+from:][:w], gs[b*n+r], T(inv))
+			group, from := i/bands, i%bands*band
+			b, first, w := group/chunks, group%chunks*rows, min(band, m-from)
+			top, sum := sums[2*group*m+from:][:w], sums[(2*group+1)*m+from:][:w]
+			e.k.ColStart(top, sum)
+			for r := first; r < min(first+rows, n); r++ {
+				e.k.ColAdd(top, sum, cs[(b*n+r)*m+from:][:w], gs[b*n+r], T(inv))
 			}
-			e.k.ColLSE(to[b*m+from:][:w], top[:w], sum[:w])
+		}
+	})
+	e.each(len(to), per(8*chunks), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			at := i/m*chunks*2*m + i%m
+			to[i] = T(mergeColumn(sums[at:], m, chunks))
 		}
 	})
 	return nil
+}
+
+// mergeColumn is the log-sum-exp of chunks whose maxima and sums follow one another, stride apart.
+func mergeColumn[T cpu.Float](sums []T, stride, chunks int) float64 {
+	top, sum := math.Inf(-1), 0.0
+	for c := range chunks {
+		t, s := float64(sums[2*c*stride]), float64(sums[(2*c+1)*stride])
+		switch {
+		case s == 0:
+		case t > top:
+			sum, top = sum*math.Exp(top-t)+s, t
+		default:
+			sum += s * math.Exp(t-top)
+		}
+	}
+	if sum == 0 {
+		return math.Inf(-1)
+	}
+	return top + math.Log(sum)
 }
 
 // PlanRows is out_i = Σ_j P_ij v_j.
