@@ -185,28 +185,3 @@ func TestElementTypes(t *testing.T) {
 		t.Error("values differ")
 	}
 }
-
-// The number of workers does not change a bit of a run.
-func TestWorkersDoNotMatter(t *testing.T) {
-	var want []float64
-	for _, workers := range []int{1, 2, 5} {
-		dev, err := device.CPU{Workers: workers}.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := dev.Scope()
-		r := newRun(dev, 1, 33)
-		r.steps(3)
-		got := r.numbers(t)
-		s.Close()
-		if err := dev.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if want == nil {
-			want = got
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%d workers give another run than 1", workers)
-		}
-	}
-}
