@@ -41,9 +41,9 @@ func protected(t *testing.T, a admm.ADMM) (admm.Problem, []admm.Spec, *admm.Resu
 
 var faults = map[string]admmtest.Faulty{
 	"none":       {},
-	"lost":       {Lose: 0.2},
+	"lost":       {Lose: 0.1},
 	"duplicated": {Duplicate: 0.3},
-	"late":       {Late: 0.2},
+	"late":       {Late: 0.1},
 	"all":        {Lose: 0.1, Duplicate: 0.2, Late: 0.1},
 }
 
@@ -153,6 +153,9 @@ func play(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, lose boo
 		t.Fatal(err)
 	}
 	sum, err := (&agents.Conductor{Rules: a, Nodes: p.Graph.Nodes(), Link: link, Patience: patience}).Run(ctx)
+	if err != nil {
+		cancel()
+	}
 	wg.Wait()
 	for _, e := range errs {
 		if errors.Is(e, admm.ErrLost) {

@@ -158,15 +158,16 @@ func (c *Conductor) handle(ctx context.Context, i int, m Message) error {
 	over := len(c.verdicts) > 0 && c.verdicts[len(c.verdicts)-1].Action == admm.Stop
 	reply := Message{From: Coordinator, To: m.From}
 	switch {
+	case c.failure != nil:
+		reply.Kind, reply.Text = Fail, c.failure.Error()
+		return c.Link.Send(ctx, reply)
 	case m.Kind == Fail:
-		err := fmt.Errorf("agents: %v: %s", m.From, m.Text)
-		return errors.Join(err, c.all(ctx, Message{Kind: Fail, Text: err.Error()}))
+		return c.fail(ctx, fmt.Errorf("agents: %v: %s", m.From, m.Text))
 	case m.Kind == Hello && c.began:
 		reply.Kind = Begin
 		return c.Link.Send(ctx, reply)
 	case m.Kind == Hello && m.Rounds < c.Rules.Rounds:
-		err := fmt.Errorf("agents: Rounds = %d: %v: %w: it pays for %d", c.Rules.Rounds, m.From, admm.ErrBudget, m.Rounds)
-		return errors.Join(err, c.all(ctx, Message{Kind: Fail, Text: err.Error()}))
+		return c.fail(ctx, fmt.Errorf("agents: Rounds = %d: %v: %w: it pays for %d", c.Rules.Rounds, m.From, admm.ErrBudget, m.Rounds))
 	case m.Kind == Tell && over && c.Rules.Delay > 0:
 		m.Round = c.ended
 		fallthrough
@@ -216,6 +217,20 @@ func (c *Conductor) linger(ctx context.Context) ([]admm.ID, error) {
 		}
 	}
 	return slices.Clip(c.absent()), nil
+}
+
+// fail tells all why the run ends, and for some time those who did not hear it.
+func (c *Conductor) fail(ctx context.Context, reason error) error {
+	c.failure = reason
+	if err := c.all(ctx, Message{Kind: Fail, Text: reason.Error()}); err != nil {
+		return errors.Join(reason, err)
+	}
+	for until := time.Now().Add(3 * c.Patience); time.Now().Before(until) && ctx.Err() == nil; {
+		if err := c.next(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+	}
+	return reason
 }
 
 func (c *Conductor) remind(ctx context.Context) error {

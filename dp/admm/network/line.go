@@ -19,6 +19,8 @@ import (
 // ErrAccess marks an access that the server did not accept, or that cannot be one.
 var ErrAccess = errors.New("no access")
 
+var errGone = errors.New("the server is gone")
+
 // Line is the transport of one run; every node that joins has a connection of its own.
 type Line struct {
 	Access
@@ -29,8 +31,9 @@ type Line struct {
 const (
 	// inbox is room for messages that were not looked at yet; more are lost, and asked for again.
 	inbox = 16384
-	// reconnect is how soon a broken connection is tried again, for ever.
+	// reconnect is how soon a broken connection is tried again, and tries how often: for five minutes.
 	reconnect = 200 * time.Millisecond
+	tries     = 1500
 	// leaving is how long the last messages may take to get out.
 	leaving = 10 * time.Second
 )
@@ -44,7 +47,7 @@ func (l Line) Join(_ context.Context, id admm.ID) (agents.Link, error) {
 	if !trusted.AppendCertsFromPEM(l.CA) {
 		return nil, fmt.Errorf("network: CA: no certificate in PEM: %w", ErrAccess)
 	}
-	conn, err := nats.Connect(l.URL, nats.Token(l.Token), nats.Name(id.String()), nats.MaxReconnects(-1), nats.ReconnectWait(reconnect),
+	conn, err := nats.Connect(l.URL, nats.Token(l.Token), nats.Name(id.String()), nats.MaxReconnects(tries), nats.ReconnectWait(reconnect),
 		nats.ReconnectJitter(0, 0), nats.Timeout(20*time.Second), nats.NoEcho(),
 		nats.Secure(&tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS13}),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // slow consumers: what is lost is asked for again
@@ -54,7 +57,8 @@ func (l Line) Join(_ context.Context, id admm.ID) (agents.Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("network: join %s: %w", l.URL, err)
 	}
-	out := &link{conn: conn, line: l, messages: make(chan *nats.Msg, inbox)}
+	out := &link{conn: conn, gone: make(chan struct{}), line: l, messages: make(chan *nats.Msg, inbox)}
+	conn.SetClosedHandler(func(*nats.Conn) { close(out.gone) })
 	if _, err := conn.ChanSubscribe(l.subject(id), out.messages); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("network: subscribe: %w", err)
@@ -79,6 +83,7 @@ type link struct {
 	conn     *nats.Conn
 	line     Line
 	messages chan *nats.Msg
+	gone     chan struct{}
 }
 
 // Send publishes a message. While the connection is broken messages are kept for it, up to a limit beyond which they are lost.
@@ -102,6 +107,8 @@ func (l *link) Receive(ctx context.Context) (agents.Message, error) {
 			if json.Unmarshal(m.Data, &out) == nil {
 				return out, nil
 			}
+		case <-l.gone:
+			return agents.Message{}, fmt.Errorf("network: %s: %w", l.line.URL, errGone)
 		case <-ctx.Done():
 			return agents.Message{}, ctx.Err()
 		}

@@ -38,7 +38,7 @@ func TestSameBits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := agents.Solve(t.Context(), a, &f, p.Graph, p.Specs(), 50*time.Millisecond)
+		got, err := agents.Solve(t.Context(), a, &f, p.Graph, p.Specs(), 20*time.Millisecond)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestSameBits(t *testing.T) {
 		}
 		line.Run = "private-" + string(rune('a'+i))
 		f.Transport = line
-		if got, err = agents.Solve(t.Context(), a, &f, p.Graph, specs, 50*time.Millisecond); err != nil {
+		if got, err = agents.Solve(t.Context(), a, &f, p.Graph, specs, 20*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want.Plan, got.Plan); d != "" || got.Rounds != want.Rounds {
