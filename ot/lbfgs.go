@@ -62,7 +62,8 @@ type quasiNewton struct {
 	hist          history
 	dir, grad     []float64
 	next, oldGrad []float64
-	rescues       int // how often Newton steps have been tried where L-BFGS was slow
+	rescues       int  // how often Newton steps have been tried where L-BFGS was slow
+	restarted     bool // from the exact potentials
 }
 
 func newQuasiNewton(r *run, memory int) *quasiNewton {
@@ -77,44 +78,37 @@ func newQuasiNewton(r *run, memory int) *quasiNewton {
 func (q *quasiNewton) stage(tol float64, last bool) error {
 	q.hist.start(q.s.b, q.s.eps)
 	q.s.sparse = last
-	best := stagnation{}
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
-	slow := pace{}
+	best, slow := stagnation{}, pace{}
 	for {
-		if q.err <= tol && last {
-			if err := q.certify(); err != nil {
+		if last && q.err <= tol {
+			if err := q.conclude(tol); err != nil {
 				return err
 			}
 		}
-		stuck := best.stuck(q.err, q.s.noise())
+		stuck := best.stuck(q.err, q.s.noise()) || last && q.err <= tol && !q.closed(tol)
 		switch {
-		case q.err <= tol:
+		case q.err <= tol && !stuck:
 			q.status = Converged
 			return nil
 		case q.iter >= q.MaxIter:
 			q.status = IterationLimit
 			return q.certify()
-		case last && q.rescues < maxRescues && (stuck || slow.slow(q.err) && q.err < rescueRegion):
-			// Weakly coupled atoms: L-BFGS cannot see what Newton steps can.
-			q.rescues++
-			if err := q.newtonPhase(tol); err != nil {
+		case last && (stuck || slow.slow(q.err) && q.err < rescueRegion):
+			again, err := q.rescue(tol)
+			if err != nil {
 				return err
+			}
+			if !again && stuck {
+				q.status = Stagnated
+				return q.certify()
 			}
 			best, slow = stagnation{}, pace{}
-			q.hist.clear()
-			continue
-		case stuck && last && q.refine():
-			best = stagnation{}
-			q.hist.clear()
-			if err := q.eval(q.beta, 1); err != nil {
-				return err
-			}
 			continue
 		case stuck:
-			q.status = Stagnated
-			return q.certify()
+			return nil // the next ε may do better
 		}
 		q.iter++
 		q.s.sparse = last
@@ -124,9 +118,39 @@ func (q *quasiNewton) stage(tol float64, last bool) error {
 	}
 }
 
+// rescue does something about steps that do not get on, and reports whether there was something to do: Newton's steps
+// see weakly coupled atoms that L-BFGS does not; exact potentials lead out of where no slope does; and reduced costs go
+// below the rounding of potentials.
+func (q *quasiNewton) rescue(tol float64) (bool, error) {
+	defer q.hist.clear()
+	if q.err > tol && (q.rescues < freeRescues || q.restarted && q.rescues < maxRescues) {
+		q.rescues++
+		return true, q.newtonPhase(tol)
+	}
+	if again, err := q.restart(); again || err != nil {
+		return again, err
+	}
+	if q.refine() {
+		return true, q.eval(q.beta, 1)
+	}
+	return false, nil
+}
+
+// conclude makes what has an L1 error of at most tol a plan that Converged can be said of, as a rule.
+func (q *quasiNewton) conclude(tol float64) error {
+	if !q.closed(tol) {
+		if err := q.closing(tol); err != nil {
+			return err
+		}
+	}
+	return q.certify()
+}
+
 const (
-	// rescueRegion is the L1 error below which a slow L-BFGS is given Newton steps, and maxRescues how often.
+	// rescueRegion is the L1 error below which a slow L-BFGS is given Newton steps, freeRescues how often before
+	// the exact potentials are asked, and maxRescues how often at most.
 	rescueRegion = 0.1
+	freeRescues  = 2
 	maxRescues   = 10
 )
 

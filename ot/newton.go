@@ -68,6 +68,23 @@ func (q *quasiNewton) newtonStage(tol float64, last bool) error {
 
 // newtonPhase takes Newton steps until the error is at most tol or they no longer help.
 func (q *quasiNewton) newtonPhase(tol float64) error {
+	fails := 0
+	done := func() bool { return q.err <= tol || fails == 4 }
+	return q.eachNewton(q.s.m <= denseNewton, done, func(h *hessian) error {
+		before := q.err
+		if err := q.newtonStep(h); err != nil || q.err < 0.9*before {
+			return err
+		}
+		fails++
+		if fails == 4 && !h.dense && q.s.m <= denseRescue {
+			h.dense, fails = true, 0
+		}
+		return nil
+	})
+}
+
+// eachNewton takes steps until done, each with the list of entries of T that the Hessian is made from.
+func (q *quasiNewton) eachNewton(dense bool, done func() bool, step func(h *hessian) error) error {
 	s := q.s
 	s.sparse, s.newton, s.noActive, s.act = true, true, 0, nil
 	if s.n <= newtonDense/s.m {
@@ -75,8 +92,8 @@ func (q *quasiNewton) newtonPhase(tol float64) error {
 	}
 	defer func() { s.share, s.newton = 0, false }()
 	h := newHessian(s.n, s.m)
-	h.dense = s.m <= denseNewton
-	for fails := 0; q.err > tol && q.iter < q.MaxIter; {
+	h.dense = dense
+	for q.iter < q.MaxIter && !done() {
 		if s.act == nil || s.act.eps != s.eps {
 			if err := q.eval(q.beta, 1); err != nil {
 				return err
@@ -86,20 +103,9 @@ func (q *quasiNewton) newtonPhase(tol float64) error {
 			}
 		}
 		q.iter++
-		before := q.err
-		if err := q.newtonStep(h); err != nil {
+		if err := step(h); err != nil {
 			return err
 		}
-		if q.err < 0.9*before {
-			continue
-		}
-		if fails++; fails < 4 {
-			continue
-		}
-		if h.dense || s.m > denseRescue {
-			return nil
-		}
-		h.dense, fails = true, 0
 	}
 	return nil
 }

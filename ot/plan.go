@@ -77,14 +77,21 @@ func (p *Plan) potentials(s *semidual) {
 	}
 	var empty []int
 	for j, b := range s.b {
-		if b > 0 {
+		if b > columnUnderflow {
 			p.G[j] = p.Beta[j] - s.eps*s.logB[j]
 		} else {
 			empty = append(empty, j)
 		}
 	}
 	if empty != nil {
-		s.softminColumns(empty, func(k int, v float64) { p.G[empty[k]] = v })
+		s.softminColumns(empty, func(k int, v float64) {
+			j := empty[k]
+			p.G[j] = v
+			if s.b[j] > 0 { // its column cannot be seen, and what is best for α is all that can be had
+				p.beta[j] = v + s.eps*s.logB[j]
+				p.Beta[j] = p.beta[j]
+			}
+		})
 	}
 	if r, ok := s.g.(*reduced); ok {
 		r.addBase(p.Alpha, p.Beta)

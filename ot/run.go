@@ -145,6 +145,9 @@ func (r *run) finish(solver string) *Plan {
 
 // stagnation tells when an error has stopped falling.
 type stagnation struct {
+	// sure is for methods that are sure to get on while the error is above rounding: every step of Sinkhorn raises the
+	// dual by at least half of ε times its square. They are slow, and not stuck.
+	sure  bool
 	since int
 	best  float64
 	seen  bool
@@ -155,6 +158,8 @@ const (
 	patience = 1000
 	// noisePatience is the same where the error is of the order of rounding.
 	noisePatience = 60
+	// sureNoise is how many times rounding the error may be for a method that is sure to get on to be stuck.
+	sureNoise = 1e4
 )
 
 // stuck notes err and reports whether the best has not been beaten for too long; noise is the order of rounding.
@@ -164,5 +169,11 @@ func (t *stagnation) stuck(err, noise float64) bool {
 		return false
 	}
 	t.since++
-	return t.since >= patience || t.since >= noisePatience && t.best < 100*noise
+	switch {
+	case t.best < 100*noise:
+		return t.since >= noisePatience
+	case t.sure && t.best > sureNoise*noise:
+		return false
+	}
+	return t.since >= patience
 }

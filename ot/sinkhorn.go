@@ -52,7 +52,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 	if !last {
 		omega.fixed = 1
 	}
-	best := stagnation{}
+	best := stagnation{sure: true}
 	for {
 		w := omega.omega
 		if err := r.eval(r.beta, w); err != nil {
@@ -65,21 +65,21 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 			}
 			w = 1
 		}
-		if r.err <= tol && last {
+		if last && r.closed(tol) {
 			if err := r.certify(); err != nil {
 				return err
 			}
 		}
 		switch {
-		case r.err <= tol:
+		case r.err <= tol && (!last || r.closed(tol)):
 			r.status = Converged
 			return nil
 		case r.iter >= r.MaxIter:
 			r.status = IterationLimit
 			return r.exactRows(w)
-		case best.stuck(r.err, r.s.noise()):
+		case best.stuck(r.merit(tol), r.s.noise()):
 			if last && r.refine() {
-				best = stagnation{}
+				best = stagnation{sure: true}
 				omega = relaxation{fixed: 1, omega: 1}
 				continue
 			}
@@ -87,6 +87,10 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 			return r.exactRows(w)
 		}
 		r.iter++
+		if r.err <= tol {
+			omega = relaxation{fixed: 1, omega: 1} // what is left is for plain steps
+			w = 1
+		}
 		r.s.sinkhorn(r.beta, w)
 		omega.observe(r.err)
 	}

@@ -12,12 +12,15 @@ type Status int
 const (
 	// Unsolved is the status of the zero Plan.
 	Unsolved Status = iota
-	// Converged means that the L1 error of the marginals is at most Tol.
+	// Converged means that the L1 error of the marginals is at most Tol, and that no column is off by more than √Tol of its
+	// weight, which makes the potentials of small weights right too.
 	Converged
 	// IterationLimit means that MaxIter was reached first; MarginalL1 says how far it got.
 	IterationLimit
-	// Stagnated means that the error stopped falling above Tol, as a rule because Tol is below what float64 can do for this
-	// problem; MarginalL1 says where.
+	// Stagnated means that the error stopped falling above Tol; MarginalL1 says where. As a rule Tol is below what float64
+	// can do for this problem; L-BFGS and Newton steps may also have found no way on from where atoms are hardly coupled.
+	// With MarginalL1 ≤ Tol, all but the potentials of very small weights is right. Sinkhorn and Scaling are slow above
+	// rounding, never stuck: they end by IterationLimit.
 	Stagnated
 )
 

@@ -21,7 +21,8 @@ type Values struct {
 // Value returns every value of the plan; the first call takes one pass.
 //
 // Sharp, SumPlogP and KL are of T itself and err by the order of MarginalL1 (times the range of the cost for Sharp);
-// the regularised values are the dual's, which err by its square.
+// the regularised values are the dual's. Those of a converged plan err by the order of ε·MarginalL1·√Tol or less, since
+// no column of it is far from its weight.
 func (p *Plan) Value() Values {
 	p.once.Do(p.computeValues)
 	return p.values

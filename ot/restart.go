@@ -1,0 +1,33 @@
+package ot
+
+import (
+	"coupling/ot/exact"
+)
+
+// restartMost is the largest n·m for which a solve that does not get on starts again from the exact potentials: a
+// second of the network simplex or so.
+const restartMost = 1 << 20
+
+// restart moves, once, to the potentials of unregularised transport, and reports whether it did. Where costs span many
+// thousands of ε and weights many powers of ten, atoms of small weight have far to go and no L1 error, hence no slope
+// worth the name, to show them the way; the simplex method counts masses exactly and sees them all. From there it is a few
+// ε to the solution.
+func (q *quasiNewton) restart() (bool, error) {
+	s := q.s
+	if q.restarted || s.n > restartMost/s.m {
+		return false, nil
+	}
+	q.restarted = true
+	cost := exact.Rows{N: s.n, M: s.m, Fill: func(dst []float64, i int) { copy(dst, s.g.Row(i, dst)) }}
+	sol, err := exact.Simplex{}.Solve(q.ctx, s.a, s.b, cost)
+	if q.ctx.Err() != nil {
+		return false, q.ctx.Err()
+	}
+	if err != nil {
+		return false, nil // masses or costs that it cannot count: no worse than before
+	}
+	copy(q.beta, s.start(sol.G))
+	q.hist.clear()
+	s.forget()
+	return true, q.eval(q.beta, 1)
+}
