@@ -22,7 +22,7 @@ type slot struct {
 //
 // With h = 1e-6 the third derivative costs some 1e-12, rounding of the output 1e-16/h = 1e-10 of it, and a kink is
 // crossed with a probability of 1e-6 times the number of kinks, so that the seeds of the cases meet none.
-func (c Case) differences(t *testing.T, dev *device.Device) {
+func (c Case) differences(t testing.TB, dev *device.Device) {
 	b := c.set(t, dev, device.Float64)
 	rng := rand.New(rand.NewPCG(3, 5))
 	cot := draw(rng, len(b.forward()))
@@ -88,7 +88,7 @@ func (b *bench) slope(s slot, d, cot []float64) float64 {
 }
 
 // precision compares float32 with float64, which start from the same numbers but for the rounding of parameters.
-func (c Case) precision(t *testing.T, dev *device.Device) {
+func (c Case) precision(t testing.TB, dev *device.Device) {
 	type result struct {
 		name string
 		v    []float64
@@ -122,7 +122,7 @@ func (c Case) precision(t *testing.T, dev *device.Device) {
 }
 
 // accumulation demands that a second VJP doubles gradients, and that InputsOnly leaves them and dx alone.
-func (c Case) accumulation(t *testing.T, dev *device.Device) {
+func (c Case) accumulation(t testing.TB, dev *device.Device) {
 	b := c.set(t, dev, device.Float64)
 	cot := draw(rand.New(rand.NewPCG(3, 5)), len(b.forward()))
 	p := b.pass()
@@ -157,7 +157,7 @@ func (b *bench) grads() (all []float64) {
 }
 
 // examples compares Squares with the gradients of one example at a time.
-func (c Case) examples(t *testing.T, dev *device.Device) {
+func (c Case) examples(t testing.TB, dev *device.Device) {
 	b := c.set(t, dev, device.Float64)
 	if len(nn.Trainable(b.layer.Params())) == 0 {
 		return
