@@ -1,0 +1,85 @@
+package arch_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/nntest"
+	"coupling/lab/nn/train"
+)
+
+// The number of workers does not change a bit of three training steps.
+func TestWorkersDoNotMatter(t *testing.T) {
+	var want []float64
+	for _, workers := range []int{1, 2, 3, 7} {
+		dev, err := device.CPU{Workers: workers}.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := steps(t, dev, false)
+		if err := dev.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = got
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d workers give other parameters than 1", workers)
+		}
+	}
+}
+
+// Three steps of which the first was recorded and the others replayed are three steps, drawing new numbers each.
+func TestRecordedStepsOnDevice(t *testing.T) {
+	dev := nntest.Open(t)
+	direct, recorded := steps(t, dev, false), steps(t, dev, true)
+	if !slices.Equal(direct, recorded) {
+		t.Error("a recorded run differs from one that was not")
+	}
+	if err := dev.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// steps is all parameters of a generator after three steps, the last two replayed where asked for.
+func steps(t *testing.T, dev *device.Device, recorded bool) (all []float64) {
+	defer dev.Scope().Close()
+	g := arch.DCGAN{Latent: 16, Hidden: 8}.Net()
+	g.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
+	opt := train.Adam{Rate: 1e-3}.For(g.Params())
+	opt.SetFactor(.5)
+	stream, z, dy := dev.Stream(3), dev.New(device.Float32, 20, 16), dev.New(device.Float32, 20, 1, 28, 28)
+	step := func() {
+		defer dev.Scope().Close()
+		stream.Normal(z, 0, 1)
+		stream.Normal(dy, 0, 1)
+		p := &nn.Pass{Training: true, Random: stream}
+		nn.ZeroGrads(g.Params())
+		g.Forward(p, z)
+		g.VJP(p, dy)
+		train.ClipGrads(g.Params(), 1)
+		opt.Step()
+	}
+	if recorded {
+		graph := dev.Record(step)
+		defer graph.Close()
+		graph.Launch()
+		graph.Launch()
+	} else {
+		step()
+		step()
+		step()
+	}
+	for _, p := range g.Params() {
+		v, err := p.Value.Float64s()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, v...)
+	}
+	return all
+}
