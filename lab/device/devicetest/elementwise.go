@@ -237,7 +237,7 @@ var binaries = [...]binary{
 // operations of IEEE 754 are exact: float64 has more than twice the digits of float32, so that rounding twice is
 // rounding once.
 func broadcasts(k *kit) {
-	for rank := 0; rank <= 6; rank++ {
+	for rank := range 7 {
 		subsets := 1 << rank
 		for subset := range subsets {
 			if rank > 3 && k.rng.IntN(subsets) >= 8 {

@@ -69,7 +69,7 @@ func permute(k *kit) {
 		device.Permute(dst, k.put(x, shape...), perm...)
 		k.exact(fmt.Sprintf("Permute %v by %v", shape, perm), dst, func() []float64 { return want })
 	}
-	for rank := 0; rank <= 6; rank++ {
+	for rank := range 7 {
 		for range 6 {
 			try(k.shape(rank, 2000), k.rng.Perm(rank))
 		}

@@ -84,7 +84,7 @@ func afterFree(t *testing.T, d *device.Device) {
 	panics(t, "after Free", func() { device.Add(b, b, a) })
 	panics(t, "after Free", func() { device.Fill(a, 0) })
 	panics(t, "after Free", func() { device.Fill(view, 0) })
-	panics(t, "after Free", func() { view.Get32() })
+	panics(t, "after Free", func() { _, _ = view.Get32() })
 	panics(t, "after Free", func() { a.Set32(make([]float32, 9)) })
 	panics(t, "after Free", func() { a.Reshape(9) })
 	panics(t, "after Free", func() { view.Rows(0, 1) })
@@ -157,7 +157,9 @@ func outOfMemory(t *testing.T, d *device.Device) {
 		}
 	}
 	a := d.New(device.Float64, 1<<44)
-	d.Recover()
+	if err := d.Recover(); !errors.Is(err, device.ErrMemory) {
+		t.Errorf("Recover: %v", err)
+	}
 	panics(t, "no memory", func() { device.Fill(a, 1) })
 	panics(t, "no memory", func() { device.Fill(a.Rows(0, 3), 1) })
 	a.Free()

@@ -37,7 +37,7 @@ func reduce(k *kit) {
 		k.near(fmt.Sprintf("%s %v to %v", reductionNames[f], shape, to), dst, 2*k.sumsOf(count),
 			func() ref.Result { return ref.Reduce(to, shape, x, f) })
 	}
-	for rank := 0; rank <= 6; rank++ {
+	for rank := range 7 {
 		for subset := range 1 << rank {
 			if rank > 3 && k.rng.IntN(1<<rank) >= 8 {
 				continue
@@ -144,7 +144,7 @@ func reduceLong(k *kit) {
 }
 
 func reduceDot(k *kit) {
-	for rank := 0; rank <= 6; rank++ {
+	for rank := range 7 {
 		for range 6 {
 			shape := k.shape(rank, 1500)
 			to := squash(shape, k.rng.IntN(1<<rank))

@@ -13,6 +13,8 @@ type Plan struct {
 	U, H  []float64
 	Inv   float64
 	Slack float64 // how many roundings a cost took, 1 for costs that were given
+
+	Expanded bool // Σ w_j(x − y_j) may be x·Σ w_j − Σ w_j·y_j
 }
 
 // Costs is Square·|x−y|² + Abs·|x−y|₁ between points of dimension d.
@@ -124,7 +126,11 @@ func (p *Plan) Grad(x, y []float64, d int, c device.Cost, r, s []float64, linear
 		}
 		a, b := x[i*d+k], y[j*d+k]
 		slope := 2*c.Square*(a-b) + c.Abs*sign(a-b)
-		return bracket * slope, size * (2*c.Square*(math.Abs(a)+math.Abs(b)) + c.Abs)
+		gap := math.Abs(a - b)
+		if p.Expanded {
+			gap = math.Abs(a) + math.Abs(b)
+		}
+		return bracket * slope, size * (2*c.Square*gap + c.Abs)
 	})
 }
 
