@@ -36,16 +36,14 @@ func rowsOf(t backend.Tensor, lo, hi int) backend.Tensor {
 	return t
 }
 
-// chunkBytes bounds what is held of a plan at a time. The order of sums does not depend on it: rows are whole.
-const chunkBytes = 256 << 20
-
-// inRows runs f over chunks of the rows of x, with scratch memory for each chunk's pairs with y.
+// inRows runs f over chunks of the rows of x, with scratch memory for each chunk's pairs with y. Sums over columns do
+// not depend on where rows are cut, since rows are whole.
 func (g *gpu) inRows(x, y backend.Tensor, t backend.DType, f func(lo, hi int, w backend.Tensor) error) error {
 	return g.do(func() error { return g.chunks(x.Shape[0], y.Shape[0], t, f) })
 }
 
 func (g *gpu) chunks(n, m int, t backend.DType, f func(lo, hi int, w backend.Tensor) error) error {
-	rows := min(n, max(64, chunkBytes/(max(m, 1)*t.Size())))
+	rows := min(n, max(64, g.limits.chunk/(max(m, 1)*t.Size())))
 	if n == 0 {
 		return nil
 	}

@@ -1,11 +1,13 @@
 package cuda_test
 
 import (
+	"os"
 	"testing"
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest"
 	"coupling/lab/device/internal/cuda/fakecuda"
+	"coupling/lab/device/philox"
 )
 
 // fake opens a GPU of the fake driver, with its cuBLAS or with our own products.
@@ -24,25 +26,32 @@ func fake(cublas bool) func(testing.TB) *device.Device {
 	}
 }
 
-// TestConformance holds the whole path, kernels included, to the references that all devices are held to.
-func TestConformance(t *testing.T) { devicetest.Run(t, fake(false)) }
-
-// TestConformanceStrict does it with memory that is never reused, so that each array is a block of its own whose ends
-// are checked and whose fresh contents are NaN, with threads that start in the reverse order, and with cuBLAS.
-func TestConformanceStrict(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a second pass")
-	}
+// TestConformance holds the whole path, kernels included, to the references that all devices are held to. Memory is
+// never reused, so that each array is a block of its own whose ends are checked and whose fresh contents are NaN, and
+// threads start in the reverse order.
+func TestConformance(t *testing.T) {
 	t.Setenv("COUPLING_CUDA_NO_CACHE", "1")
 	t.Setenv("FAKE_CUDA_BACKWARDS", "1")
+	devicetest.Run(t, fake(false))
+}
+
+// thorough skips what repeats TestConformance in another setting.
+func thorough(t *testing.T) {
+	t.Helper()
+	if os.Getenv("COUPLING_THOROUGH") != "1" {
+		t.Skip("COUPLING_THOROUGH=1 runs it")
+	}
+}
+
+// TestConformanceAsUsed does it with memory that is reused and with cuBLAS.
+func TestConformanceAsUsed(t *testing.T) {
+	thorough(t)
 	devicetest.Run(t, fake(true))
 }
 
 // TestSameNumbers demands the processor's results: within tolerances, random numbers bit for bit.
 func TestSameNumbers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a third pass")
-	}
+	thorough(t)
 	host, err := device.CPU{}.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -51,4 +60,41 @@ func TestSameNumbers(t *testing.T) {
 	gpu := fake(false)(t)
 	defer gpu.Close()
 	devicetest.Compare(t, host, gpu)
+}
+
+// TestRandomBits demands the bits of package philox.
+func TestRandomBits(t *testing.T) {
+	d := fake(false)(t)
+	defer d.Close()
+	const seed, at, n = 0x123456789abcdef, 0xfffffffe, 1003 // the position carries into its high word
+	s := d.Stream(seed)
+	defer s.Free()
+	x := d.New(device.Float32, n)
+	defer x.Free()
+	s.Seek(seed, at)
+	s.Normal(x, 1, 2)
+	normal, err := x.Get32()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Uniform(x, -1, 3)
+	uniform, err := x.Get32()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		w := philox.At(seed, at+uint64(i/4))
+		pair := i % 4 / 2 * 2
+		z, z1 := philox.Normal(w[pair], w[pair+1])
+		if i%2 == 1 {
+			z = z1
+		}
+		if want := philox.Affine(z, 1, 2); normal[i] != want {
+			t.Fatalf("normal number %d is %v, want %v", i, normal[i], want)
+		}
+		w = philox.At(seed, at+(n+3)/4+uint64(i/4))
+		if want := philox.Affine(philox.Uniform(w[i%4]), -1, 4); uniform[i] != want {
+			t.Fatalf("uniform number %d is %v, want %v", i, uniform[i], want)
+		}
+	}
 }

@@ -21,6 +21,8 @@
 // Memory is kept by size for the next array of that size (see pool), which makes repeated steps use the same addresses.
 // Memory that was freed while a Graph was recorded is kept for the graph.
 //
+// COUPLING_CUDA_NO_CACHE=1 gives memory back at once, for compute-sanitizer and the fake driver's checks.
+//
 // Matrix products are cuBLAS's where libcublas is found (CUDA 11, 12 or 13), in full float32 unless Config.TF32 is
 // set, and else the kernels of gemm.cu.
 //

@@ -45,8 +45,8 @@ func loadDriver(path string) (*driver, error) {
 	}
 	lib, err := openLibrary(names)
 	if err != nil {
-		return nil, fmt.Errorf("%w: no CUDA driver; looked for %s (COUPLING_CUDA_DRIVER names another): %w",
-			backend.ErrNoDevice, strings.Join(names, ", "), err)
+		return nil, fmt.Errorf("%w: no CUDA driver; looked for %s (COUPLING_CUDA_DRIVER names another)%s",
+			backend.ErrNoDevice, strings.Join(names, ", "), why(err))
 	}
 	d := &driver{lib: lib}
 	for _, s := range []struct {
@@ -90,6 +90,17 @@ func loadDriver(path string) (*driver, error) {
 		}
 	}
 	return d, nil
+}
+
+// why is what the linker said of libraries that it found and could not open; that others are absent says enough.
+func why(err error) string {
+	var said strings.Builder
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if !strings.Contains(line, "No such file or directory") {
+			said.WriteString(": " + line)
+		}
+	}
+	return said.String()
 }
 
 // Codes of the driver that are told apart.

@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"fmt"
-	"math"
 
 	"coupling/lab/device/internal/backend"
 )
@@ -46,14 +45,14 @@ func (g *gpu) planewise(name string, w window, planes int, dst backend.Tensor, e
 	for _, o := range others {
 		largest = max(largest, o.each)
 	}
-	if largest > math.MaxInt32 {
+	if largest > g.limits.flat {
 		return fmt.Errorf("cuda: %s: a plane has %d elements, more than 2^31", name, largest)
 	}
 	return g.do(func() error {
 		if each == 0 || planes == 0 {
 			return nil
 		}
-		step := min(planes, math.MaxInt32/largest)
+		step := min(planes, g.limits.flat/largest)
 		for at := 0; at < planes; at += step {
 			n := min(step, planes-at) * each
 			args := []arg{array(shift(dst, at*each))}

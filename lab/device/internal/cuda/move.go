@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 
 	"coupling/lab/device/internal/backend"
@@ -119,7 +120,7 @@ func (g *gpu) Permute(dst, src backend.Tensor, perm []int) error {
 		}
 		if batch, rows, cols, ok := a.transposes(); ok {
 			tiles := batch * ((rows + 31) / 32)
-			if tiles <= 1<<31 {
+			if tiles <= math.MaxInt32 {
 				size := grid{x: (cols + 31) / 32, y: min(tiles, 65535)}
 				return g.launch("layout", "transpose"+plain(dst.Type), size, array(dst), array(src), i64(batch), i64(rows), i64(cols))
 			}

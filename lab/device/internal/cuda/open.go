@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"sync"
@@ -33,6 +34,15 @@ const (
 	attributeMinor           = 76
 )
 
+// streamNonBlocking keeps the stream apart from what others in the process do on the default one.
+const streamNonBlocking = 1
+
+// limits is where work is cut: constants, but for tests.
+type limits struct {
+	flat  int // elements that 31-bit indices count
+	chunk int // bytes that are held of a plan at a time
+}
+
 // gpu is an open GPU.
 type gpu struct {
 	*driver
@@ -40,6 +50,7 @@ type gpu struct {
 	ordinal int32
 	context uintptr
 	stream  uintptr
+	limits  limits
 	info    backend.Info
 
 	mu       sync.Mutex
@@ -61,7 +72,7 @@ func Open(c Config) (backend.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &gpu{driver: d, cfg: c, modules: map[string]*module{}, slots: newLaunchSlots()}
+	g := &gpu{driver: d, cfg: c, modules: map[string]*module{}, slots: newLaunchSlots(), limits: limits{math.MaxInt32, 256 << 20}}
 	g.pool.exact = os.Getenv("COUPLING_CUDA_NO_CACHE") == "1"
 	if err := g.find(); err != nil {
 		return nil, fmt.Errorf("%w: %w (driver: %s)", backend.ErrNoDevice, err, d.lib.path)
@@ -70,8 +81,7 @@ func Open(c Config) (backend.Backend, error) {
 		return nil, err
 	}
 	if err := g.do(g.prepare); err != nil {
-		g.Close()
-		return nil, err
+		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
 }
@@ -120,7 +130,7 @@ func (g *gpu) find() error {
 
 // prepare makes what lives as long as the device does.
 func (g *gpu) prepare() (err error) {
-	if err := g.check("cuStreamCreate", call(g.cuStreamCreate, uintptr(unsafe.Pointer(&g.stream)), 0)); err != nil {
+	if err := g.check("cuStreamCreate", call(g.cuStreamCreate, uintptr(unsafe.Pointer(&g.stream)), streamNonBlocking)); err != nil {
 		return err
 	}
 	if g.faults, err = g.alloc(faultSize); err != nil {

@@ -157,14 +157,14 @@ func (g *gpu) PointLSE(out, x, y, h backend.Tensor, c backend.Cost, inv float64)
 
 // sum is an operation of point_sum.cu and its arguments.
 type sum struct {
-	name       string // mass, apply, cost or grad
-	u, h, v    backend.Tensor
-	r, s       backend.Tensor
-	width      int // columns of the result
-	cost       backend.Cost
-	inv        float64
-	linear     bool
-	dim, count int
+	name    string // mass, apply, cost or grad
+	u, h, v backend.Tensor
+	r, s    backend.Tensor
+	width   int // columns of the result
+	cost    backend.Cost
+	inv     float64
+	linear  bool
+	dim     int
 }
 
 // pointSum runs it, with the columns split where rows are few.

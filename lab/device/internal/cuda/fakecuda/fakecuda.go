@@ -85,7 +85,7 @@ func build(cxx, lib string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { _ = os.RemoveAll(tmp) }()
 	if err := os.CopyFS(tmp, kernels.Sources); err != nil {
 		return err
 	}

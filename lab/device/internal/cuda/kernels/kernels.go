@@ -76,7 +76,9 @@ func sum(h interface {
 		}
 		text, err := Sources.ReadFile(name)
 		fmt.Fprintln(h, name, len(text))
-		h.Write(text)
+		if err == nil {
+			_, err = h.Write(text)
+		}
 		return err
 	})
 	return fmt.Sprintf("%x", h.Sum(nil)), err

@@ -317,8 +317,9 @@ int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
   });
 }
 
-int cuStreamCreate(void** s, unsigned) {
+int cuStreamCreate(void** s, unsigned flags) {
   CONTEXT;
+  if (flags != 1) return invalid_value;
   *s = &stream_object;
   return ok;
 }
