@@ -1,0 +1,99 @@
+package ottest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+
+	"coupling/ot"
+)
+
+// tinyWeights draws weights over twelve decades, one of them of the order of 1.
+func tinyWeights(t *rapid.T, name string, n int) []float64 {
+	w := make([]float64, n)
+	var sum float64
+	for i, e := range rapid.SliceOfN(rapid.Float64Range(-12, 0), n, n).Draw(t, name+" exponents") {
+		w[i] = math.Pow(10, e)
+		if i == 0 {
+			w[i] = 1
+		}
+		sum += w[i]
+	}
+	for i := range w {
+		w[i] /= sum
+	}
+	return w
+}
+
+// dustyWeights returns weights of which every other one is below 1e-11 of the others.
+func dustyWeights(rng *rand.Rand, n int) []float64 {
+	w := make([]float64, n)
+	var sum float64
+	for i := range w {
+		w[i] = 0.1 + rng.Float64()
+		if i%2 == 1 {
+			w[i] *= 1e-11 * rng.Float64()
+		}
+		sum += w[i]
+	}
+	for i := range w {
+		w[i] /= sum
+	}
+	return w
+}
+
+// value: at the default tolerance, 1e-9, RegKL is the value of the plan, whatever the weights. An atom of weight 1e-11 is no
+// part of a marginal error of 1e-9, and yet its potential times what its column is off by is a part of the dual's value: a
+// solver may stop for the first and must see to the second.
+func (s kit) value(t *rapid.T) {
+	// By a seed: what is drawn number by number is mostly round, and round problems are easy.
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	for range 8 { // those that tell are one in a hundred
+		n, m := 10+rng.IntN(11), 10+rng.IntN(11)
+		g := ot.Points(square(rng, n, 0), square(rng, m, 0.2), ot.SqEuclidean)
+		p := ot.Problem{Geometry: g, A: dustyWeights(rng, n), B: dustyWeights(rng, m)}
+		eps := math.Pow(10, -1-3*rng.Float64())
+		plan, err := s.New(eps, 0).Solve(context.Background(), p)
+		if errors.Is(err, ot.ErrUnderflow) {
+			continue // kernel scaling's right
+		}
+		if err != nil {
+			t.Fatalf("Solve: %v", err)
+		}
+		if plan.Status != ot.Converged {
+			continue // first-order methods' right, of which the other laws ask that they say where they got to
+		}
+		c := ot.Cost(g)
+		// With exact rows the two differ by Σ g (Tᵀ1 − b), at most half of 1e-9 times the range of g: that of the costs, for g
+		// is a soft minimum of costs.
+		within := 1e-9*mat.Max(c) + 1e-13*(mat.Max(c)+eps) + s.cost(c)
+		if got, want := plan.RegKL(), primal(plan, c); !(math.Abs(got-want) <= within) {
+			t.Fatalf("ε = %g: RegKL = %v, the plan's value is %v", eps, got, want)
+		}
+	}
+}
+
+// square draws n points of a square.
+func square(rng *rand.Rand, n int, at float64) *mat.Dense {
+	x := mat.NewDense(n, 2, nil)
+	x.Apply(func(_, _ int, _ float64) float64 { return at + rng.Float64() }, x)
+	return x
+}
+
+// primal returns Σ T (c + ε log(T/ab)) of the plan's matrix.
+func primal(plan *ot.Plan, c *mat.Dense) float64 {
+	T := plan.Matrix()
+	var v float64
+	for i, a := range plan.A {
+		for j, b := range plan.B {
+			if x := T.At(i, j); x > 0 {
+				v += x * (c.At(i, j) + plan.Eps*(math.Log(x)-math.Log(a)-math.Log(b)))
+			}
+		}
+	}
+	return v
+}
