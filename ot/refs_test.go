@@ -59,8 +59,9 @@ func TestReferencesSinkhorn(t *testing.T) {
 	}
 }
 
-// Kernel scaling solves what cannot underflow and refuses the rest.
+// Kernel scaling solves what cannot underflow, or says that it is slow, and refuses the rest.
 func TestReferencesScaling(t *testing.T) {
+	slow := 0
 	for _, c := range ottest.References(t) {
 		p, err := ot.Scaling{Eps: c.Eps, Tol: 1e-10, MaxIter: 3000}.Solve(ctx, c.Problem())
 		if span := spanOf(c.M); span > 300*c.Eps {
@@ -72,9 +73,14 @@ func TestReferencesScaling(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Status == ot.Converged {
-			t.Run(c.Name, func(t *testing.T) { ottest.Check(t, c, p) })
+		if p.Status == ot.IterationLimit && p.MarginalL1 > 1e-10 {
+			slow++
+			continue
 		}
+		t.Run(c.Name, func(t *testing.T) { ottest.Check(t, c, p) })
+	}
+	if slow > 2 { // 13 and 26 have D nearly singular
+		t.Errorf("%d cases did not converge in 3000 iterations, want at most 2", slow)
 	}
 }
 
