@@ -82,6 +82,10 @@ DEV double nearest(double x) { return __builtin_rint(x); }
 
 template <class T> DEV T smaller(T a, T b) { return a < b ? a : b; }
 template <class T> DEV T larger(T a, T b) { return a > b ? a : b; }
+#ifdef __CUDA__ // one instruction; of a number and NaN it is the number
+DEV float larger(float a, float b) { return __nvvm_fmax_f(a, b); }
+DEV double larger(double a, double b) { return __nvvm_fmax_d(a, b); }
+#endif
 
 // copy_run copies n neighbours from shared memory that is aligned to all of them (16 bytes at most), in one or two loads.
 template <int n, class T> DEV void copy_run(T* to, const T* from) {
