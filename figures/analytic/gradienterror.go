@@ -261,6 +261,7 @@ func drawGradientError(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	shift.Title, shift.X.Label, shift.Y.Label = "costs shifted by a constant", "shift / ε", "relative error of the gradient"
 	apart := familyPlot(c.apart, func(r familyResult) float64 { return r.Value.Lambda }, func(e gradientError) float64 { return e.Entry })
 	apart.Title, apart.X.Label, apart.X.Invert = "clusters moved apart", "smallest eigenvalue of \\i{D}", true
+	apart.Y.Label = "relative error of its worst entry"
 	panels := style.Panels{Items: []style.Drawer{shift, apart}, Letters: true, Columns: 2}
 	caption := fmt.Sprintf("Relative error of ∂⟨T,c⟩/∂c for two clusters of %d points, ε = %g; lines are the median of the draws and bands their range. "+
 		"(a) The largest error over the largest entry, as the costs are shifted. (b) The largest relative error of an entry, as the clusters move apart. Dashed: the precision of float64.", first.N, first.Eps)
@@ -335,7 +336,7 @@ func refsPlot(refs []refResult) style.Plot {
 	p := style.Plot{
 		Title: "reference cases",
 		X:     style.Axis{Label: "\\i{D} more singular →", Bare: true},
-		Y:     style.Axis{Log: true, Min: errorFloor, Max: errorCeiling},
+		Y:     style.Axis{Label: "relative error of the gradient", Log: true, Min: errorFloor, Max: errorCeiling},
 	}
 	for _, m := range gradientMethods(1000) {
 		d := style.Points{Name: m.name, Series: m.series, Radius: 2}

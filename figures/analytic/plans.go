@@ -53,7 +53,7 @@ func drawPlans(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	}
 	first := cells[0].Params
 	scale := style.Scale{Log: true, Lo: 1e-4, Hi: 1}
-	panels := style.Panels{Columns: len(cells), Bar: &style.ColorBar{Scale: scale, Label: "share of the source's mass"}, Gap: 6}
+	panels := style.Panels{Columns: len(cells), Bar: &style.ColorBar{Scale: scale, Label: "share of the source's mass; grey: NaN"}, Gap: 6}
 	for i, row := range planRows {
 		for _, c := range cells {
 			t, err := artifact.Read(c.Open, row[0]+".npy")
@@ -62,7 +62,7 @@ func drawPlans(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 			}
 			h := style.HeatMap{
 				M: shares(t, exponential(first.N, first.M).A), Scale: scale, NoBar: true, NoTicks: true,
-				Title: fmt.Sprintf("%s: %s", row[1], percent(c.Value.Solver[row[0]].Plan/2)),
+				Title: row[1] + ": " + misplaced(c.Value.Solver[row[0]].Plan/2),
 			}
 			if i == 0 {
 				h.Title = fmt.Sprintf("\\b{ε = %g × mean cost}\n%s", c.Params.Ratio, h.Title)
@@ -92,15 +92,15 @@ func shares(t *mat.Dense, a []float64) *mat.Dense {
 	return out
 }
 
-// percent writes a share for a title.
-func percent(x float64) string {
+// misplaced writes the share of the mass that is in the wrong place for a title.
+func misplaced(x float64) string {
 	switch {
 	case math.IsNaN(x):
-		return "NaN"
+		return "not a number"
 	case x < 1e-6:
-		return fmt.Sprintf("%.0e", x)
+		return fmt.Sprintf("%.0e misplaced", x)
 	}
-	return fmt.Sprintf("%.2g%%", 100*x)
+	return fmt.Sprintf("%.2g%% misplaced", 100*x)
 }
 
 func claimPlans(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
