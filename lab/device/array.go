@@ -100,10 +100,13 @@ func (d *Device) FromDense(t DType, m *mat.Dense) *Array {
 	for i := range r {
 		data = append(data, m.RawRowView(i)...)
 	}
-	if t == Float64 {
+	switch t {
+	case Float64:
 		return d.From64(data, r, c)
+	case Float32:
+		return d.From32(narrow(data), r, c)
 	}
-	return d.From32(narrow(data), r, c)
+	panic(fmt.Sprintf("device: FromDense: t = %v: must be a float", t))
 }
 
 func from[T float32 | float64 | int32](d *Device, t DType, data []T, shape []int) *Array {

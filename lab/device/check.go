@@ -104,5 +104,6 @@ func (c args) spread(big *Array, small ...*Array) args {
 	return c
 }
 
-// do runs the operation unless it has nothing to write or the device failed before.
+// do runs the operation unless the device failed before; also where there is nothing to write, since counters of steps
+// move on and indices are looked at.
 func (c args) do(f func() error) { c.first.d.do(c.op, f) }

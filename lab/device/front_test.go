@@ -1,13 +1,16 @@
 package device_test
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
+	"coupling/lab/device/internal/cuda/fakecuda"
 )
 
 // Wrong arguments panic before anything is done, and the message names the operation.
@@ -21,13 +24,14 @@ func TestWrongArguments(t *testing.T) {
 	window := device.SquareWindow(3, 1, 1)
 	seven := []int{1, 1, 1, 1, 1, 1, 1}
 	calls := map[string][]func(){
-		"New":     {func() { d.New(device.Float32, 2, -1) }},
-		"Reshape": {func() { f(6).Reshape(4) }, func() { f(6).Reshape(-1, 4) }, func() { f(6).Reshape(-1, -1) }, func() { f(0).Reshape(0, -1) }},
-		"Rows":    {func() { f(3).Rows(2, 1) }, func() { f(3).Rows(-1, 1) }, func() { f(3).Rows(0, 4) }, func() { f().Rows(0, 1) }},
-		"fill":    {func() { f(3).Set32(make([]float32, 2)) }, func() { f(3).Set64(make([]float64, 3)) }},
-		"read":    {func() { f(3).Get64() }, func() { i(3).Get32() }, func() { f(3).GetInts() }},
-		"Mat":     {func() { f(3).Mat() }, func() { f(0, 3).Mat() }},
-		"Fill":    {func() { device.Fill(nil, 1) }},
+		"New":       {func() { d.New(device.Float32, 2, -1) }},
+		"Reshape":   {func() { f(6).Reshape(4) }, func() { f(6).Reshape(-1, 4) }, func() { f(6).Reshape(-1, -1) }, func() { f(0).Reshape(0, -1) }},
+		"Rows":      {func() { f(3).Rows(2, 1) }, func() { f(3).Rows(-1, 1) }, func() { f(3).Rows(0, 4) }, func() { f().Rows(0, 1) }},
+		"fill":      {func() { f(3).Set32(make([]float32, 2)) }, func() { f(3).Set64(make([]float64, 3)) }},
+		"read":      {func() { f(3).Get64() }, func() { i(3).Get32() }, func() { f(3).GetInts() }},
+		"Mat":       {func() { f(3).Mat() }, func() { f(0, 3).Mat() }},
+		"FromDense": {func() { d.FromDense(device.Int32, mat.NewDense(1, 1, nil)) }},
+		"Fill":      {func() { device.Fill(nil, 1) }},
 		"Map": {
 			func() { device.Map(f(3), f(4), device.Exp, 0) }, func() { device.Map(f(3), g(3), device.Exp, 0) },
 			func() { device.Map(i(3), i(3), device.Exp, 0) }, func() { device.Map(f(3), nil, device.Exp, 0) },
@@ -176,5 +180,39 @@ func TestMatrices(t *testing.T) {
 	}
 	if got, want := d.New(device.Float32, 2, 3).String(), "float32[2 3] on cpu"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Names lead to the GPU where there is a driver. (Operations on the fake one: internal/cuda.)
+func TestOpenGPU(t *testing.T) {
+	t.Setenv("COUPLING_CUDA_DRIVER", fakecuda.Build(t))
+	t.Setenv("COUPLING_CUBLAS", "none")
+	t.Setenv("COUPLING_DEVICE", "")
+	for _, name := range []string{"cuda", "cuda:0", "auto", ""} {
+		d, err := device.Open(name)
+		if err != nil {
+			t.Fatalf("%q: %v", name, err)
+		}
+		if d.Info().Kind != "cuda" || d.Note() != "" {
+			t.Errorf("%q: %v, note %q: must be a GPU", name, d, d.Note())
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if d, err := device.Open("cuda:9"); !errors.Is(err, device.ErrNoDevice) || !strings.Contains(err.Error(), "cuda:9") {
+		t.Errorf("cuda:9: %v, %v: must be ErrNoDevice", d, err)
+	}
+	t.Setenv("COUPLING_CUDA_DRIVER", filepath.Join(t.TempDir(), "libcuda.so.1"))
+	if d, err := device.Open("cuda"); !errors.Is(err, device.ErrNoDevice) || !strings.Contains(err.Error(), "libcuda.so.1") {
+		t.Errorf("without a driver: %v, %v: must be ErrNoDevice and name what was looked for", d, err)
+	}
+	d, err := device.Open("auto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if d.Info().Kind != "cpu" || !strings.Contains(d.Note(), "libcuda.so.1") {
+		t.Errorf("auto without a driver: %v, note %q: must be the cpu and say why", d, d.Note())
 	}
 }

@@ -1,5 +1,7 @@
 package device
 
+import "fmt"
+
 // Graph is a sequence of operations that was recorded once and is replayed as one launch. What the operations read and
 // write is fixed: the same arrays each time.
 type Graph struct {
@@ -25,16 +27,24 @@ func (d *Device) Record(f func()) *Graph {
 	return g
 }
 
-// Launch does it again.
+// Launch does it again. A nil graph, of a device that had failed, does nothing; one that was closed panics.
 func (g *Graph) Launch() {
-	if g != nil {
-		g.d.do("Launch", g.g.Launch)
+	if g == nil {
+		return
 	}
+	if g.g == nil {
+		panic("device: Launch: the graph is closed")
+	}
+	g.d.do("Launch", g.g.Launch)
 }
 
-// Close ends the graph.
+// Close ends the graph, also on a device that has failed. A graph may be closed twice, and before its device.
 func (g *Graph) Close() {
-	if g != nil {
-		g.d.do("Graph.Close", g.g.Close)
+	if g == nil || g.g == nil || g.d.closed {
+		return
 	}
+	if err := g.g.Close(); err != nil {
+		g.d.fail(fmt.Errorf("device: Graph.Close: %w", err))
+	}
+	g.g = nil
 }

@@ -84,6 +84,8 @@ func graphs(t *testing.T, open func(testing.TB) *device.Device) {
 		}
 	}
 	g.Close()
+	g.Close()
+	panics(t, "graph is closed", g.Launch)
 	if now, _, _ := d.Live(); now != before {
 		t.Errorf("%d arrays before, %d after", before, now)
 	}
@@ -107,6 +109,13 @@ func failedRecord(t *testing.T, d *device.Device) {
 	}
 	g.Launch()
 	g.Close()
+	lost := d.Record(func() { device.Fill(a, 3) })
+	d.New(device.Float64, 1<<44)
+	lost.Launch() // the device has failed: nothing happens
+	lost.Close()
+	if err := d.Recover(); !errors.Is(err, device.ErrMemory) {
+		t.Errorf("closing a graph changed the error: %v", err)
+	}
 	device.Fill(a, 2)
 	if x, err := a.Get32(); err != nil || x[0] != 2 {
 		t.Errorf("after a failed recording: %v, %v", x, err)
