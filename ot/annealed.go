@@ -23,7 +23,8 @@ type Annealed struct {
 	Diameter float64
 }
 
-// Eval returns <a,f> + <b,g> and its gradients. The gradient of source i is aᵢ Σⱼ softmaxⱼ ∂c_ij/∂xᵢ.
+// Eval returns <a,f> + <b,g> and its gradients. The gradient of source i is aᵢ Σⱼ softmaxⱼ ∂c_ij/∂xᵢ,
+// and those of the weights are f and g.
 func (o Annealed) Eval(ctx context.Context, p Problem, grad bool) (*Term, error) {
 	in, err := p.check(0)
 	if err != nil {
@@ -62,6 +63,7 @@ func (o Annealed) Eval(ctx context.Context, p Problem, grad bool) (*Term, error)
 	}
 	if grad {
 		t.X, t.Y = u.gradients(pc, eps)
+		t.A, t.B = u.nextF, u.nextG
 	}
 	return t, nil
 }

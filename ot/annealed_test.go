@@ -208,6 +208,34 @@ func TestDivergenceGradients(t *testing.T) {
 			}
 		}
 	}
+	for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL, ot.RegEntropy} {
+		of := ot.Divergence{Of: ot.Solved{Solver: ot.Newton{Eps: 0.4, Tol: 1e-14}, Loss: loss}}
+		d, err := of.Eval(ctx, x, y, a, b, ot.SqEuclidean, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, w := range map[string]struct{ at, grad, dir []float64 }{
+			"divergence by a": {a, d.A, change(rng, a)}, "divergence by b": {b, d.B, change(rng, b)},
+		} {
+			at := append([]float64(nil), w.at...)
+			fd := central(func(h float64) float64 {
+				copy(w.at, plus(at, h, w.dir))
+				e, err := of.Eval(ctx, x, y, a, b, ot.SqEuclidean, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e.Value
+			})
+			copy(w.at, at)
+			var got float64
+			for i, v := range w.dir {
+				got += v * w.grad[i]
+			}
+			if math.Abs(got-fd) > fdTol {
+				t.Errorf("%v, %s: %v along %v, finite differences say %v", loss, name, got, w.dir, fd)
+			}
+		}
+	}
 	if _, err := (ot.SemiDebiased{Of: ot.Annealed{}}).Eval(ctx, fresh, x, y, ot.L1, false); !errors.Is(err, ot.ErrShape) {
 		t.Errorf("more fresh points than points: err = %v, want ErrShape", err)
 	}

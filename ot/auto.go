@@ -11,6 +11,8 @@ type Auto struct {
 	Eps float64
 	// Tol stops when the L1 error of the marginals is at most Tol; 0 is 1e-9.
 	Tol float64
+	// MaxIter is the largest number of iterations of the solver picked; 0 is 100,000.
+	MaxIter int
 	// Start holds KL potentials g of the m targets to start from (another plan's G).
 	Start []float64
 	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
@@ -66,12 +68,12 @@ func (o Auto) pick(in *instance) (Solver, string) {
 	switch spread := in.cost.spread() / o.Eps; {
 	case spread <= scalingSpread && s.kernelFits() && tol >= 20*s.noise():
 		why := fmt.Sprintf("costs spread over %.2g ε", spread)
-		return Scaling{Eps: o.Eps, Tol: o.Tol, Start: o.Start, Workers: o.Workers, Trace: o.Trace}, why
+		return Scaling{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Start: o.Start, Workers: o.Workers, Trace: o.Trace}, why
 	case tol < newtonTol && in.n <= newtonMost/in.m:
 		why := fmt.Sprintf("tolerance %.2g at %d×%d", tol, in.n, in.m)
-		return Newton{Eps: o.Eps, Tol: o.Tol, Start: o.Start, Workers: o.Workers, Trace: o.Trace}, why
+		return Newton{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Start: o.Start, Workers: o.Workers, Trace: o.Trace}, why
 	default:
 		why := fmt.Sprintf("%d×%d, costs spread over %.2g ε", in.n, in.m, spread)
-		return LBFGS{Eps: o.Eps, Tol: o.Tol, Start: o.Start, Workers: o.Workers, Trace: o.Trace}, why
+		return LBFGS{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Start: o.Start, Workers: o.Workers, Trace: o.Trace}, why
 	}
 }

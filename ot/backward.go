@@ -72,9 +72,6 @@ type field func(i int, dst, t, logT []float64)
 func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
 	n, m := p.Dims()
 	method := b.Method
-	if method < Automatic || method > CG {
-		return nil, bad(ErrParameter, "Backward.Method = %d: unknown", int(method))
-	}
 	small := min(n, m)
 	if method == Automatic {
 		if small > eliminateMost || n > directMost/m {
@@ -88,7 +85,22 @@ func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64, scal
 	if method == CG {
 		return b.iterate(ctx, p, v, q, scale)
 	}
-	return direct(p, v, q, method), nil
+	return direct(ctx, p, v, q, method)
+}
+
+// check reports settings out of range, and a plan that is not differentiated.
+func (b Backward) check(p *Plan) error {
+	switch {
+	case p.unbalanced:
+		return bad(ErrUnsupported, "derivative of an unbalanced plan: only balanced plans are differentiated")
+	case b.Method < Automatic || b.Method > CG:
+		return bad(ErrParameter, "Backward.Method = %d: unknown", int(b.Method))
+	case math.IsNaN(b.Tol) || b.Tol < 0 || b.Tol >= 1:
+		return bad(ErrParameter, "Backward.Tol = %g: must be in [0, 1)", b.Tol)
+	case b.MaxIter < 0:
+		return bad(ErrParameter, "Backward.MaxIter = %d: must be ≥ 0", b.MaxIter)
+	}
+	return nil
 }
 
 // shiftWorth is how many times the field must outweigh what potentials leave of it for these to be taken off first.
@@ -198,11 +210,11 @@ func (b Backward) automatic(ctx context.Context, p *Plan, v field, q []float64, 
 	if err != nil || out.status == Converged || !factors {
 		return out, err
 	}
-	return direct(p, v, q, Cholesky), nil
+	return direct(ctx, p, v, q, Cholesky)
 }
 
 // direct assembles the network on the side with fewer atoms and solves it.
-func direct(p *Plan, v field, q []float64, method Method) *adjoint {
+func direct(ctx context.Context, p *Plan, v field, q []float64, method Method) (*adjoint, error) {
 	n, m := p.Dims()
 	t := make([]float64, n*m)
 	var f []float64
@@ -217,28 +229,35 @@ func direct(p *Plan, v field, q []float64, method Method) *adjoint {
 		}
 	})
 	if n < m {
-		return directTransposed(p, t, f, q, method)
+		return directTransposed(ctx, p, t, f, q, method)
 	}
-	net := assemble(t, f, p.mass, m)
+	net, err := assemble(ctx, t, f, p.mass, m)
+	if err != nil {
+		return nil, err
+	}
 	if q != nil {
 		net.r = append([]float64(nil), q...)
 	}
-	s, used := net.solve(method)
-	return &adjoint{p: p, v: s, method: used, status: Converged}
+	s, used, err := net.solve(ctx, method)
+	if err != nil {
+		return nil, err
+	}
+	return &adjoint{p: p, v: s, method: used, status: Converged}, nil
 }
 
 // solve uses Cholesky if asked to and trustworthy, else elimination.
-func (n *network) solve(method Method) ([]float64, Method) {
+func (n *network) solve(ctx context.Context, method Method) ([]float64, Method, error) {
 	if method == Cholesky {
 		if s, ok := n.cholesky(); ok {
-			return s, Cholesky
+			return s, Cholesky, nil
 		}
 	}
-	return n.eliminate(), Eliminate
+	s, err := n.eliminate(ctx)
+	return s, Eliminate, err
 }
 
 // directTransposed solves for u on the network of the sources, and then has v from the columns.
-func directTransposed(p *Plan, t, f, q []float64, method Method) *adjoint {
+func directTransposed(ctx context.Context, p *Plan, t, f, q []float64, method Method) (*adjoint, error) {
 	n, m := p.Dims()
 	tt, ft, col := make([]float64, n*m), []float64(nil), make([]float64, m)
 	for i := range n {
@@ -268,16 +287,22 @@ func directTransposed(p *Plan, t, f, q []float64, method Method) *adjoint {
 		}
 	}
 	plain := append([]float64(nil), tt...)
-	net := assemble(tt, ft, col, n)
+	net, err := assemble(ctx, tt, ft, col, n)
+	if err != nil {
+		return nil, err
+	}
 	net.r = r
-	u, used := net.solve(method)
+	u, used, err := net.solve(ctx, method)
+	if err != nil {
+		return nil, err
+	}
 	v := make([]float64, m)
 	for j, c := range col {
 		if c > 0 {
 			v[j] = mean[j] - dot(plain[j*n:(j+1)*n], u)/c
 		}
 	}
-	return &adjoint{p: p, v: v, method: used, status: Converged}
+	return &adjoint{p: p, v: v, method: used, status: Converged}, nil
 }
 
 // centre subtracts the mean of v under t from v and returns it; mass is the sum of t.
@@ -310,12 +335,6 @@ func (p *Plan) entriesToHold() int {
 func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
 	_, m := p.Dims()
 	tol, most := b.Tol, b.MaxIter
-	if math.IsNaN(tol) || tol < 0 || tol >= 1 {
-		return nil, bad(ErrParameter, "Backward.Tol = %g: must be in [0, 1)", tol)
-	}
-	if most < 0 {
-		return nil, bad(ErrParameter, "Backward.MaxIter = %d: must be ≥ 0", most)
-	}
 	if tol == 0 {
 		tol = max(1e-13, min(1e-6, p.MarginalL1/100))
 	}

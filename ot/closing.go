@@ -84,7 +84,9 @@ func (q *quasiNewton) closingStep(h *hessian) error {
 	copy(q.next, q.beta)
 	s.gradient(q.grad)
 	h.take(s, 0)
-	h.solveDense(q.dir, q.grad, s)
+	if err := h.solveDense(q.ctx, q.dir, q.grad, s); err != nil {
+		return err
+	}
 	axpy(q.beta, q.dir, 1)
 	if err := q.eval(q.beta, 1); err != nil {
 		return err

@@ -29,8 +29,11 @@ type VJP struct {
 // Potentials p ⊕ q in v, however large, change Cost by no more than the rounding of v itself.
 // The weights' derivatives are 0 where the weight is 0.
 func (b Backward) VJP(ctx context.Context, p *Plan, v *mat.Dense) (*VJP, error) {
+	if err := b.check(p); err != nil {
+		return nil, err
+	}
 	n, m := p.Dims()
-	if err := wantDims("VJP: v", v, n, m); err != nil {
+	if err := wantField("VJP: v", v, n, m); err != nil {
 		return nil, err
 	}
 	row := func(i int, dst, _, _ []float64) { copy(dst, v.RawRowView(i)) }
@@ -77,12 +80,15 @@ func (a *adjoint) potentials() []float64 {
 //
 //	dT = T∘(u ⊕ v − dc/ε),  Diag(T1)u + Tv = (T∘dc)1/ε + da,  Tᵀu + Diag(Tᵀ1)v = (T∘dc)ᵀ1/ε + db.
 func (b Backward) JVP(ctx context.Context, p *Plan, dc *mat.Dense, da, db []float64) (*mat.Dense, error) {
+	if err := b.check(p); err != nil {
+		return nil, err
+	}
 	n, m := p.Dims()
 	var v field
 	zero := func(_ int, dst, _, _ []float64) { clear(dst) }
 	row := field(zero)
 	if dc != nil {
-		if err := wantDims("JVP: dc", dc, n, m); err != nil {
+		if err := wantField("JVP: dc", dc, n, m); err != nil {
 			return nil, err
 		}
 		row = func(i int, dst, _, _ []float64) { copy(dst, dc.RawRowView(i)) }
@@ -170,13 +176,20 @@ func checkChange(name string, d, w []float64) error {
 	return nil
 }
 
-// wantDims reports a matrix of the wrong size.
-func wantDims(name string, v *mat.Dense, n, m int) error {
+// wantField reports a matrix of the wrong size, or that is not finite.
+func wantField(name string, v *mat.Dense, n, m int) error {
 	if v == nil {
 		return bad(ErrShape, "%s is nil, want %d×%d", name, n, m)
 	}
 	if r, c := v.Dims(); r != n || c != m {
 		return bad(ErrShape, "%s is %d×%d, want %d×%d", name, r, c, n, m)
+	}
+	for i := range n {
+		for j, x := range v.RawRowView(i) {
+			if x-x != 0 {
+				return bad(ErrParameter, "%s[%d,%d] = %g: must be finite", name, i, j, x)
+			}
+		}
 	}
 	return nil
 }

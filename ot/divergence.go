@@ -19,6 +19,9 @@ type Term struct {
 	Value float64
 	// X and Y are the gradients with respect to the sources (n×d) and the targets (m×d); nil where not asked for.
 	X, Y *mat.Dense
+	// A and B are the gradients with respect to the weights, each up to a constant, since masses stay equal; nil where not
+	// asked for.
+	A, B []float64
 	// Status and MarginalL1 say how well the transport problem was solved.
 	Status     Status
 	MarginalL1 float64
@@ -60,6 +63,7 @@ func (s Solved) Eval(ctx context.Context, p Problem, grad bool) (*Term, error) {
 	if t.X, err = g.X(); err != nil {
 		return nil, err
 	}
+	t.A, t.B = g.Weights()
 	t.Y, err = g.Y()
 	return t, err
 }
@@ -86,6 +90,9 @@ type Divergences struct {
 	Value float64
 	// X and Y are its gradients, n×d and m×d; nil where not asked for.
 	X, Y *mat.Dense
+	// A and B are its gradients with respect to the weights, each up to a constant, since masses stay 1; nil where not
+	// asked for.
+	A, B []float64
 	// Status is the worst of the three problems'.
 	Status Status
 	// AB, AA and BB are the three terms.
@@ -121,8 +128,17 @@ func (d Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c
 		addScaled(out.X, -0.5, out.AA.Y)
 		addScaled(out.Y, -0.5, out.BB.X)
 		addScaled(out.Y, -0.5, out.BB.Y)
+		out.A, out.B = debiased(out.AB.A, out.AA), debiased(out.AB.B, out.BB)
 	}
 	return out, nil
+}
+
+// debiased returns w less half of both gradients by weights of the transport of a measure to itself.
+func debiased(w []float64, self *Term) []float64 {
+	out := append([]float64(nil), w...)
+	axpy(out, self.A, -0.5)
+	axpy(out, self.B, -0.5)
+	return out
 }
 
 // addScaled adds w·src to dst.

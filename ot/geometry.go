@@ -16,7 +16,7 @@ type Geometry interface {
 	Row(i int, buf []float64) []float64
 }
 
-// validator is a geometry that can find fault with itself before a solve.
+// validator is a geometry that can find fault with itself, or with being nil, before anything else is asked of it.
 type validator interface {
 	validate() error
 }
@@ -57,22 +57,21 @@ func (c *CostMatrix) Row(i int, _ []float64) []float64 {
 	return c.data[i*c.stride : i*c.stride+c.m : i*c.stride+c.m]
 }
 
-func (c *CostMatrix) validate() error { return c.invalid }
+func (c *CostMatrix) validate() error {
+	if c == nil {
+		return bad(ErrShape, "geometry is a nil *CostMatrix")
+	}
+	return c.invalid
+}
 
 // Check reports what is wrong with a geometry that was made from bad input: ErrShape, ErrCost or ErrParameter. Solvers do it
 // themselves; what reads costs on its own should do it first.
-func Check(g Geometry) error {
-	switch g := g.(type) {
-	case nil:
-		return bad(ErrShape, "geometry is nil")
-	case *PointCloud:
-		if g == nil {
-			return bad(ErrShape, "geometry is a nil *PointCloud")
-		}
-	case *CostMatrix:
-		if g == nil {
-			return bad(ErrShape, "geometry is a nil *CostMatrix")
-		}
+func Check(g Geometry) error { return checkGeometry("geometry", g) }
+
+// checkGeometry is Check with the argument's name.
+func checkGeometry(name string, g Geometry) error {
+	if g == nil {
+		return bad(ErrShape, "%s is nil", name)
 	}
 	if v, ok := g.(validator); ok {
 		if err := v.validate(); err != nil {
@@ -80,7 +79,7 @@ func Check(g Geometry) error {
 		}
 	}
 	if n, m := g.Dims(); n < 1 || m < 1 {
-		return bad(ErrShape, "geometry is %d×%d: must have a source and a target", n, m)
+		return bad(ErrShape, "%s is %d×%d: must have a source and a target", name, n, m)
 	}
 	return nil
 }

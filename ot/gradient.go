@@ -69,8 +69,8 @@ func (b Backward) Gradient(ctx context.Context, p *Plan, loss Loss) (*Gradient, 
 	if loss < Sharp || loss > RegEntropy {
 		return nil, bad(ErrParameter, "loss = Loss(%d): unknown", int(loss))
 	}
-	if p.unbalanced {
-		return nil, bad(ErrUnsupported, "gradient of an unbalanced plan: only balanced plans are differentiated")
+	if err := b.check(p); err != nil {
+		return nil, err
 	}
 	if loss != Sharp {
 		return g, nil
@@ -96,25 +96,29 @@ func (p *Plan) Grad(loss Loss) (*Gradient, error) {
 }
 
 // GradCost returns the gradient of the sharp loss with respect to the n×m costs.
-// It is nil for a plan that Grad refuses; Grad tells why, and how well the system was solved.
-func (p *Plan) GradCost() *mat.Dense {
-	g, err := p.Grad(Sharp)
-	if err != nil {
+// It is nil for a plan that Grad refuses, and where conjugate gradients did not converge; Grad tells why, and gives what
+// they came to.
+func (p *Plan) GradCost() *mat.Dense { return p.gradCost(Backward{}) }
+
+func (p *Plan) gradCost(b Backward) *mat.Dense {
+	g, err := b.Gradient(context.Background(), p, Sharp)
+	if err != nil || g.Status != Converged {
 		return nil
 	}
 	return g.Cost()
 }
 
 // GradX returns the gradient, n×d, of the sharp loss with respect to the sources of a Points geometry. It is nil for a
-// geometry without points, for a cost without a gradient, and for a plan that Grad refuses; Grad(Sharp) and X tell why.
-func (p *Plan) GradX() *mat.Dense { return p.gradPoints((*Gradient).X) }
+// geometry without points, for a cost without a gradient, for a plan that Grad refuses, and where conjugate gradients
+// did not converge; Grad(Sharp) and X tell why.
+func (p *Plan) GradX() *mat.Dense { return p.gradPoints(Backward{}, (*Gradient).X) }
 
 // GradY is GradX for the targets, m×d.
-func (p *Plan) GradY() *mat.Dense { return p.gradPoints((*Gradient).Y) }
+func (p *Plan) GradY() *mat.Dense { return p.gradPoints(Backward{}, (*Gradient).Y) }
 
-func (p *Plan) gradPoints(which func(*Gradient) (*mat.Dense, error)) *mat.Dense {
-	g, err := p.Grad(Sharp)
-	if err != nil {
+func (p *Plan) gradPoints(b Backward, which func(*Gradient) (*mat.Dense, error)) *mat.Dense {
+	g, err := b.Gradient(context.Background(), p, Sharp)
+	if err != nil || g.Status != Converged {
 		return nil
 	}
 	d, err := which(g)

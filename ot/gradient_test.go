@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -383,6 +384,37 @@ func TestGradientRefusals(t *testing.T) {
 	}
 	if _, err := (ot.Backward{}).JVP(ctx, dense, nil, []float64{1, 0, 0, 0}, nil); !errors.Is(err, ot.ErrWeights) {
 		t.Errorf("JVP with da that does not sum to 0: err = %v, want ErrWeights", err)
+	}
+	nan := mat.NewDense(4, 3, nil)
+	nan.Set(2, 1, math.NaN())
+	zero := mat.NewDense(4, 3, nil)
+	for _, bad := range []struct {
+		b     ot.Backward
+		v     *mat.Dense
+		kind  error
+		names string
+	}{
+		{ot.Backward{}, nan, ot.ErrParameter, "[2,1] = NaN"},
+		{ot.Backward{Method: 9}, zero, ot.ErrParameter, "Backward.Method = 9"},
+		{ot.Backward{Tol: -1}, zero, ot.ErrParameter, "Backward.Tol = -1"},
+		{ot.Backward{MaxIter: -2}, zero, ot.ErrParameter, "Backward.MaxIter = -2"},
+	} {
+		if _, err := bad.b.VJP(ctx, dense, bad.v); !errors.Is(err, bad.kind) || !strings.Contains(err.Error(), bad.names) {
+			t.Errorf("VJP by %+v: err = %v, want one naming %s", bad.b, err, bad.names)
+		}
+		if _, err := bad.b.JVP(ctx, dense, bad.v, nil, nil); !errors.Is(err, bad.kind) || !strings.Contains(err.Error(), bad.names) {
+			t.Errorf("JVP by %+v: err = %v, want one naming %s", bad.b, err, bad.names)
+		}
+	}
+	loose, err := ot.Unbalanced{Eps: 0.5, RhoA: 1, RhoB: 1}.Solve(ctx, ot.Problem{Geometry: ot.Dense(zero)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (ot.Backward{}).VJP(ctx, loose, zero); !errors.Is(err, ot.ErrUnsupported) {
+		t.Errorf("VJP of an unbalanced plan: err = %v, want ErrUnsupported", err)
+	}
+	if _, err := (ot.Backward{}).JVP(ctx, loose, zero, nil, nil); !errors.Is(err, ot.ErrUnsupported) {
+		t.Errorf("JVP of an unbalanced plan: err = %v, want ErrUnsupported", err)
 	}
 	// CG that is cut short says so.
 	cut, err := ot.Backward{Method: ot.CG, MaxIter: 1}.Gradient(ctx, dense, ot.Sharp)

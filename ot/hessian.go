@@ -1,6 +1,9 @@
 package ot
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // hessian is D over the larger entries of T, with the marginals of those entries, so that it is a graph Laplacian
 // whatever is left out.
@@ -145,7 +148,7 @@ func (h *hessian) solve(dst, g []float64, eps, precision float64) {
 
 // solveDense writes dst = −ε (D + μ Diag(b))⁻¹ g by elimination, with the least of a few μ that keeps the rise of log T
 // within newtonRadius (Levenberg 1944): in exact arithmetic μ = 0 near the solution.
-func (h *hessian) solveDense(dst, g []float64, s *semidual) {
+func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual) error {
 	m := len(dst)
 	w := h.conductances(m)
 	for mu := 0.0; mu <= 1; mu = max(mu*100, 1e-14) {
@@ -159,12 +162,17 @@ func (h *hessian) solveDense(dst, g []float64, s *semidual) {
 			// As in take: the curvature that a column short of its mass will have.
 			net.ground[j] += max(0, h.col[j]-h.own[j])
 		}
-		copy(dst, net.eliminate())
+		x, err := net.eliminate(ctx)
+		if err != nil {
+			return err
+		}
+		copy(dst, x)
 		h.follow(dst)
 		if h.rise(dst, s.eps) <= newtonRadius {
-			return
+			break
 		}
 	}
+	return nil
 }
 
 // conductances returns the upper triangle of W over the entries.

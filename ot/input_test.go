@@ -125,6 +125,7 @@ func TestStatusIsHonest(t *testing.T) {
 		"scaling":    ot.Scaling{Eps: 0.05, MaxIter: 2},
 		"lbfgs":      ot.LBFGS{Eps: 0.01, MaxIter: 3},
 		"newton":     ot.Newton{Eps: 0.01, MaxIter: 3},
+		"auto":       ot.Auto{Eps: 0.01, MaxIter: 3},
 		"unbalanced": ot.Unbalanced{Eps: 0.01, RhoA: 1, RhoB: 1, MaxIter: 2},
 	} {
 		plan, err := s.Solve(ctx, p)
@@ -155,6 +156,50 @@ func TestStatusIsHonest(t *testing.T) {
 	}
 	if s := (ot.Status(0)).String() + (ot.Status(42)).String(); s != "unsolvedStatus(42)" {
 		t.Errorf("names of odd statuses: %q", s)
+	}
+}
+
+// An L1 error that stays where it is for thousands of steps, while potentials climb the cost of an outlier, is not stuck.
+func TestSlowIsNotStuck(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 9))
+	c := mat.NewDense(12, 12, nil)
+	c.Apply(func(i, _ int, _ float64) float64 {
+		if i == 3 {
+			return 1e3 * rng.Float64()
+		}
+		return rng.Float64()
+	}, c)
+	p := ot.Problem{Geometry: ot.Dense(c), A: simplex(rng, 12), B: simplex(rng, 12)}
+	plan, err := ot.Sinkhorn{Eps: 1e-2, Anneal: 1, Relax: 1, MaxIter: 30_000}.Solve(ctx, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Status == ot.Stagnated {
+		t.Errorf("stagnated at L1 error %g after %d iterations", plan.MarginalL1, plan.Iterations)
+	}
+}
+
+// A nil geometry is an error, of every type and by every way in.
+func TestNilGeometry(t *testing.T) {
+	for name, g := range map[string]ot.Geometry{
+		"nil": nil, "points": (*ot.PointCloud)(nil), "matrix": (*ot.CostMatrix)(nil), "float32": (*ot.Single)(nil),
+		"float32 of nil points": ot.InFloat32((*ot.PointCloud)(nil)),
+	} {
+		p := ot.Problem{Geometry: g}
+		for solver, s := range allSolvers(0.1) {
+			if _, err := s.Solve(ctx, p); !errors.Is(err, ot.ErrShape) {
+				t.Errorf("%s, %s: err = %v, want ErrShape", name, solver, err)
+			}
+		}
+		if _, err := (ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: 1}).Solve(ctx, p); !errors.Is(err, ot.ErrShape) {
+			t.Errorf("%s, unbalanced: err = %v, want ErrShape", name, err)
+		}
+		if _, err := (ot.Annealed{}).Eval(ctx, p, true); !errors.Is(err, ot.ErrShape) {
+			t.Errorf("%s, annealed: err = %v, want ErrShape", name, err)
+		}
+		if _, err := (ot.Unrolled{Eps: 1}).Eval(ctx, p); !errors.Is(err, ot.ErrShape) {
+			t.Errorf("%s, unrolled: err = %v, want ErrShape", name, err)
+		}
 	}
 }
 

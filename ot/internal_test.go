@@ -2,6 +2,7 @@ package ot
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -238,7 +239,10 @@ func TestNetwork(t *testing.T) {
 		v[k] = rng.NormFloat64()
 	}
 	clone := func(x []float64) []float64 { return append([]float64(nil), x...) }
-	net := assemble(clone(T), clone(v), mass, m)
+	net, err := assemble(context.Background(), clone(T), clone(v), mass, m)
+	if err != nil {
+		t.Fatal(err)
+	}
 	net.r = make([]float64, m)
 	net.r[0], net.r[5] = 0.3, -0.3
 	inject := net.injections()
@@ -246,7 +250,10 @@ func TestNetwork(t *testing.T) {
 	if !ok {
 		t.Fatal("weak pivot in a well-conditioned network")
 	}
-	got := net.eliminate()
+	got, err := net.eliminate(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for j := range m {
 		if d := (got[j] - got[m-1]) - (want[j] - want[m-1]); math.Abs(d) > 1e-12 {
 			t.Errorf("node %d: elimination and Cholesky differ by %g", j, d)
@@ -276,13 +283,62 @@ func TestNetwork(t *testing.T) {
 	if _, ok := pieces.cholesky(); ok {
 		t.Error("Cholesky trusted a singular network")
 	}
-	s := pieces.eliminate()
+	s, err := pieces.eliminate(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if math.Abs(s[0]-s[1]-0.5) > 1e-15 || math.Abs(s[2]-s[3]-0.5) > 1e-15 {
 		t.Errorf("potentials of the pieces: %v, want differences of ½", s)
 	}
 }
 
 // Reduced costs are c − u − v rounded once: checked against big.Float.
+// turnsOff is a context that has ended when it is asked for the third time.
+type turnsOff struct {
+	context.Context
+	asked int
+}
+
+func (c *turnsOff) Err() error {
+	if c.asked++; c.asked > 2 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A factorisation is given up when the context ends, not after.
+func TestCancelElimination(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	c := mat.NewDense(200, 200, nil)
+	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
+	plan, err := Solve(context.Background(), Problem{Geometry: Dense(c)}, 0.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := &turnsOff{Context: context.Background()}
+	if _, err := (Backward{Method: Eliminate}).Gradient(ctx, plan, Sharp); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v after %d looks at the context, want context.Canceled", err, ctx.asked)
+	}
+}
+
+// Gradients whose system was not solved are not handed out by the methods that have no other way to say so.
+func TestUnsolvedGradientIsNil(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	x := mat.NewDense(40, 2, nil)
+	x.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, x)
+	plan, err := Solve(context.Background(), Problem{Geometry: Points(x, x, SqEuclidean)}, 0.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, cut := Backward{}, Backward{Method: CG, MaxIter: 1}
+	if plan.gradCost(full) == nil || plan.gradPoints(full, (*Gradient).X) == nil {
+		t.Error("no gradient of a converged plan")
+	}
+	if plan.gradCost(cut) != nil || plan.gradPoints(cut, (*Gradient).X) != nil {
+		t.Error("a gradient from conjugate gradients that were cut short")
+	}
+}
+
 func TestReducedRow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	for range 1000 {

@@ -1,6 +1,7 @@
 package ot
 
 import (
+	"context"
 	"math"
 
 	"gonum.org/v1/gonum/blas"
@@ -31,7 +32,7 @@ type network struct {
 // assemble builds the network of the rows of t (n×m, its row sums in mass) and of the field v (n×m or nil): currents
 // I_jl = Σᵢ (v_ij − v_il) T_ij T_il / (T1)ᵢ, for which D s = ΣI solves the system with r = (T∘v)1 and q = (T∘v)ᵀ1.
 // t is overwritten by T_ij/√(T1)ᵢ, and v by its product with that. Cost n·m² multiplications, or twice that with v.
-func assemble(t, v []float64, mass []float64, m int) *network {
+func assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*network, error) {
 	n := len(mass)
 	for i, a := range mass {
 		s := 0.0
@@ -46,22 +47,31 @@ func assemble(t, v []float64, mass []float64, m int) *network {
 		}
 	}
 	net := &network{m: m, w: make([]float64, m*m)}
-	T := blas64.General{Rows: n, Cols: m, Stride: m, Data: t}
-	blas64.Syrk(blas.Trans, 1, T, 0, blas64.Symmetric{N: m, Stride: m, Data: net.w, Uplo: blas.Upper})
-	if v == nil {
-		return net
+	if v != nil {
+		net.i = make([]float64, m*m) // K_jl = Σᵢ v_ij T_ij T_il / (T1)ᵢ
 	}
-	k := make([]float64, m*m) // K_jl = Σᵢ v_ij T_ij T_il / (T1)ᵢ
-	V := blas64.General{Rows: n, Cols: m, Stride: m, Data: v}
-	blas64.Gemm(blas.Trans, blas.NoTrans, 1, V, T, 0, blas64.General{Rows: m, Cols: m, Stride: m, Data: k})
-	for j := range m {
-		for l := j + 1; l < m; l++ {
-			k[j*m+l] -= k[l*m+j]
+	for lo := 0; lo < n; lo += assembleRows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		rows := min(assembleRows, n-lo)
+		T := blas64.General{Rows: rows, Cols: m, Stride: m, Data: t[lo*m:]}
+		blas64.Syrk(blas.Trans, 1, T, 1, blas64.Symmetric{N: m, Stride: m, Data: net.w, Uplo: blas.Upper})
+		if v != nil {
+			V := blas64.General{Rows: rows, Cols: m, Stride: m, Data: v[lo*m:]}
+			blas64.Gemm(blas.Trans, blas.NoTrans, 1, V, T, 1, blas64.General{Rows: m, Cols: m, Stride: m, Data: net.i})
 		}
 	}
-	net.i = k
-	return net
+	for j := range m {
+		for l := j + 1; v != nil && l < m; l++ {
+			net.i[j*m+l] -= net.i[l*m+j]
+		}
+	}
+	return net, nil
 }
+
+// assembleRows is how many rows go to a matrix product; between products, the context is asked.
+const assembleRows = 512
 
 // injections returns the net current into each node.
 func (n *network) injections() []float64 {
@@ -82,39 +92,59 @@ func (n *network) injections() []float64 {
 
 // eliminate solves D s = ΣI + r by node elimination without a subtraction of conductances, for any D, singular or
 // not: nodes that nothing is left to link to are grounded. It overwrites the network. Cost m³/2.
-func (n *network) eliminate() []float64 {
-	m := n.m
-	d := make([]float64, m)
-	for p := range m {
-		wp, ip := n.w[p*m:(p+1)*m], n.currents(p)
-		for _, x := range wp[p+1:] {
-			d[p] += x
+func (n *network) eliminate(ctx context.Context) ([]float64, error) {
+	d := make([]float64, n.m)
+	for p := range d {
+		if p%64 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		if n.ground != nil {
-			d[p] += n.ground[p]
-		}
-		if d[p] == 0 {
-			continue
-		}
-		for j := p + 1; j < m; j++ {
-			if wp[j] == 0 && (ip == nil || ip[j] == 0) {
-				continue
-			}
-			f := wp[j] / d[p]
-			if n.r != nil {
-				n.r[j] += f * n.r[p]
-			}
-			if n.ground != nil {
-				n.ground[j] += f * n.ground[p]
-			}
-			axpy(n.w[j*m+j+1:(j+1)*m], wp[j+1:], f)
-			if ip != nil {
-				ij := n.i[j*m+j+1 : (j+1)*m]
-				axpy(ij, ip[j+1:], f)
-				axpy(ij, wp[j+1:], -ip[j]/d[p])
-			}
+		d[p] = n.conductance(p)
+		if d[p] > 0 {
+			n.remove(p, d[p])
 		}
 	}
+	return n.substitute(d), nil
+}
+
+// conductance returns the sum of node p's to later nodes and to the ground.
+func (n *network) conductance(p int) float64 {
+	var d float64
+	for _, x := range n.w[p*n.m+p+1 : (p+1)*n.m] {
+		d += x
+	}
+	if n.ground != nil {
+		d += n.ground[p]
+	}
+	return d
+}
+
+// remove takes node p, of conductance d, out of the network: what went through it goes between its neighbours.
+func (n *network) remove(p int, d float64) {
+	m := n.m
+	wp, ip := n.w[p*m:(p+1)*m], n.currents(p)
+	for j := p + 1; j < m; j++ {
+		if wp[j] == 0 && (ip == nil || ip[j] == 0) {
+			continue
+		}
+		f := wp[j] / d
+		if n.r != nil {
+			n.r[j] += f * n.r[p]
+		}
+		if n.ground != nil {
+			n.ground[j] += f * n.ground[p]
+		}
+		axpy(n.w[j*m+j+1:(j+1)*m], wp[j+1:], f)
+		if ip != nil {
+			ij := n.i[j*m+j+1 : (j+1)*m]
+			axpy(ij, ip[j+1:], f)
+			axpy(ij, wp[j+1:], -ip[j]/d)
+		}
+	}
+}
+
+// substitute returns the potentials, those of the last nodes first; d holds the conductances that nodes were removed with.
+func (n *network) substitute(d []float64) []float64 {
+	m := n.m
 	s := make([]float64, m)
 	for p := m - 1; p >= 0; p-- {
 		if d[p] == 0 {

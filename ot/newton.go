@@ -126,7 +126,9 @@ func (q *quasiNewton) newtonStep(h *hessian) error {
 	s.gradient(q.grad)
 	if h.dense {
 		h.take(s, 0)
-		h.solveDense(q.dir, q.grad, s)
+		if err := h.solveDense(q.ctx, q.dir, q.grad, s); err != nil {
+			return err
+		}
 	} else {
 		h.take(s, min(1e-5, 1e-3*q.err))
 		h.solve(q.dir, q.grad, s.eps, max(1e-6, min(0.02, q.err)))

@@ -128,7 +128,12 @@ func frugal(g Geometry) bool {
 	return false
 }
 
-func (p *PointCloud) validate() error { return p.invalid }
+func (p *PointCloud) validate() error {
+	if p == nil {
+		return bad(ErrShape, "geometry is a nil *PointCloud")
+	}
+	return p.invalid
+}
 
 // Dims returns the number of sources and of targets.
 func (p *PointCloud) Dims() (n, m int) { return p.n, p.m }

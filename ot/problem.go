@@ -59,18 +59,10 @@ func (p Problem) check(workers int) (*instance, error) {
 
 // checkShape is check without the look at the costs.
 func (p Problem) checkShape() (*instance, error) {
-	if p.Geometry == nil {
-		return nil, bad(ErrShape, "Problem.Geometry is nil")
-	}
-	if v, ok := p.Geometry.(validator); ok {
-		if err := v.validate(); err != nil {
-			return nil, err
-		}
+	if err := checkGeometry("Problem.Geometry", p.Geometry); err != nil {
+		return nil, err
 	}
 	n, m := p.Geometry.Dims()
-	if n < 1 || m < 1 {
-		return nil, bad(ErrShape, "Problem.Geometry is %d×%d: must have a source and a target", n, m)
-	}
 	a, sa, err := weights("Problem.A", p.A, n, "sources")
 	if err != nil {
 		return nil, err

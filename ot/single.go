@@ -42,11 +42,8 @@ type Single struct {
 // making them if they are |x−y|², L1 or their sum. Of any other geometry the n×m costs are held in float32 from the
 // first use on, 4 bytes each, and PointCloud's never in float64.
 func InFloat32(g Geometry) *Single {
-	if g == nil {
-		return &Single{invalid: bad(ErrShape, "InFloat32: geometry is nil")}
-	}
-	if v, ok := g.(validator); ok && v.validate() != nil {
-		return &Single{invalid: v.validate()}
+	if err := checkGeometry("InFloat32: geometry", g); err != nil {
+		return &Single{invalid: err}
 	}
 	s := &Single{of: g}
 	s.n, s.m = g.Dims()
@@ -98,7 +95,12 @@ func negated(v []float64) []float64 {
 	return out
 }
 
-func (s *Single) validate() error { return s.invalid }
+func (s *Single) validate() error {
+	if s == nil {
+		return bad(ErrShape, "geometry is a nil *Single")
+	}
+	return s.invalid
+}
 
 // Dims returns the number of sources and of targets.
 func (s *Single) Dims() (n, m int) { return s.n, s.m }

@@ -71,8 +71,8 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 
 // masses returns the totals of the weights, which must agree where both marginals are exact.
 func masses(p Problem, exact bool) (a, b float64, err error) {
-	if p.Geometry == nil {
-		return 0, 0, bad(ErrShape, "Problem.Geometry is nil")
+	if err := checkGeometry("Problem.Geometry", p.Geometry); err != nil {
+		return 0, 0, err
 	}
 	n, m := p.Geometry.Dims()
 	_, a, err = weights("Problem.A", p.A, n, "sources")
