@@ -46,6 +46,7 @@ type cli struct {
 	Epsilon   epsilonCmd   `cmd:"" help:"The ε of a mechanism at a δ."`
 	Delta     deltaCmd     `cmd:"" help:"The δ of a mechanism at an ε."`
 	Calibrate calibrateCmd `cmd:"" help:"The noise, sampling rate or number of steps that spends a budget."`
+	ADMM      admmCmd      `cmd:"" name:"admm" help:"Distributed transport over a network of nodes, plain and private."`
 	Doctor    doctorCmd    `cmd:"" help:"Say what this machine has, and how to mend what is missing."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }

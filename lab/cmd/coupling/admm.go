@@ -1,0 +1,234 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+
+	"coupling/dp/admm"
+	"coupling/dp/admm/account"
+	"coupling/dp/admm/files"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// admmCmd is distributed transport: a problem in a folder, solved here or by processes of its nodes.
+type admmCmd struct {
+	New       admmNewCmd       `cmd:"" help:"Write a problem: the public network, and a file for each node."`
+	Solve     admmSolveCmd     `cmd:"" help:"Play all nodes in this process, and compare with the optimum."`
+	Run       admmRunCmd       `cmd:"" help:"Coordinate nodes that are processes of their own."`
+	Node      admmNodeCmd      `cmd:"" help:"Be one node."`
+	Epsilon   admmEpsilonCmd   `cmd:"" help:"What private rounds cost a node."`
+	Eavesdrop admmEavesdropCmd `cmd:"" help:"Play all nodes, listen, and work out the utilities."`
+}
+
+// Help shows a session.
+func (admmCmd) Help() string {
+	return `coupling admm new --out market                      4 sources, 30 targets, integer utilities 1..5
+coupling admm solve market --out plan.csv           in this process
+coupling admm run market --spawn --out plan2.csv    each node a process: the same plan to the last bit
+coupling admm new --out quiet --alpha 100 --rounds 100 && coupling admm eavesdrop quiet
+
+Without --spawn, run waits and prints how nodes join, from this machine or others (--listen).`
+}
+
+type admmNewCmd struct {
+	Out     string  `required:"" help:"Folder to write to." placeholder:"DIR"`
+	Targets int     `default:"30" help:"Number of targets."`
+	Sources int     `default:"4" help:"Number of sources."`
+	Network string  `default:"complete" enum:"complete,random,nearest" help:"complete, random (--p) or nearest (--degree, points in the unit square)."`
+	P       float64 `default:"0.5" help:"Probability of an edge, for random."`
+	Degree  int     `default:"2" help:"Sources of each target, for nearest."`
+	Edges   string  `help:"CSV of edges instead: target, source, target's parameter, source's parameter." placeholder:"FILE"`
+	Bounds  string  `help:"CSV of bounds instead of drawn ones: side (target or source), index, min, max (may be inf)." placeholder:"FILE"`
+	Utility string  `default:"linear" enum:"linear,log,saturating,quadratic" help:"linear a v, log a log(1+v/b), saturating a (1-exp(-v/b)), quadratic a v - b v^2/2; a is an integer drawn from 1..5."`
+	B       float64 `default:"1" help:"b of the utilities that have one."`
+	Seed    uint64  `default:"1" help:"Seed of what is drawn, and of the noise keys."`
+
+	Eta   float64 `default:"1" help:"Penalty η."`
+	Relax float64 `default:"1" help:"Over-relaxation in (0, 2)."`
+	Adapt bool    `help:"Let η adapt."`
+	Tol   float64 `default:"1e-8" help:"Residual to stop at."`
+	Delay int     `help:"Steps that a node may be out of step."`
+
+	Alpha      float64 `help:"Make nodes private: ε of each round." placeholder:"EPS"`
+	Rounds     int     `default:"100" help:"Private rounds."`
+	Tail       int     `help:"Last rounds to average; default a half."`
+	Slope      float64 `default:"5" help:"ρ: the steepest slope that any utility might have."`
+	Range      float64 `help:"How far a parameter may change; default --slope. Integers 1..5: 4."`
+	Parameters int     `default:"1" help:"Parameters that may change at once."`
+	Budget     float64 `help:"Limit of ε for the whole run; default none." placeholder:"EPS"`
+	Delta      float64 `default:"1e-6" help:"δ of --budget."`
+}
+
+// Run writes a problem.
+func (c admmNewCmd) Run(a *app) error {
+	rng := rand.New(rand.NewPCG(c.Seed, 0))
+	p, err := c.problem(rng)
+	if err != nil {
+		return usage(err)
+	}
+	rules := admm.ADMM{Eta: c.Eta, Relax: c.Relax, Adapt: c.Adapt, Tol: c.Tol, Delay: c.Delay}
+	var private *admm.Private
+	if c.Alpha != 0 {
+		rules.Rounds, rules.Tail = c.Rounds, c.Tail
+		private = &admm.Private{
+			Budget: account.Budget{Alpha: c.Alpha, Epsilon: c.Budget, Delta: c.Delta}, Slope: c.Slope, Range: c.Range, Parameters: c.Parameters,
+		}
+		if c.Budget == 0 {
+			private.Budget.Delta = 0
+		}
+	}
+	if err := files.Write(c.Out, p, rules, private, rng); err != nil {
+		return admmError(err)
+	}
+	fmt.Fprintf(a.out, "wrote %s: %s, %s, %s; one file a node in nodes/\n", c.Out, plural(p.Graph.Targets, "target"), plural(p.Graph.Sources, "source"), plural(len(p.Graph.Edges), "edge"))
+	if private != nil {
+		fmt.Fprintln(a.out, "noise keys come from --seed: fit for experiments; a node that protects real data draws its own")
+	}
+	return nil
+}
+
+// admmError marks what the request got wrong.
+func admmError(err error) error {
+	for _, sentinel := range []error{admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter} {
+		if errors.Is(err, sentinel) {
+			return usage(err)
+		}
+	}
+	return err
+}
+
+func (c admmNewCmd) utility(a float64) admm.Utility {
+	switch c.Utility {
+	case "log":
+		return admm.Log{A: a, B: c.B}
+	case "saturating":
+		return admm.Saturating{A: a, B: c.B}
+	case "quadratic":
+		return admm.Quadratic{A: a, B: c.B}
+	}
+	return admm.Linear{A: a}
+}
+
+// problem draws or reads the network, its parameters and its bounds.
+func (c admmNewCmd) problem(rng *rand.Rand) (admm.Problem, error) {
+	p, err := c.network(rng)
+	if err != nil {
+		return p, err
+	}
+	if p.TargetUtility == nil {
+		for range p.Graph.Edges {
+			p.TargetUtility = append(p.TargetUtility, c.utility(float64(1+rng.IntN(5))))
+			p.SourceUtility = append(p.SourceUtility, c.utility(float64(1+rng.IntN(5))))
+		}
+	}
+	if c.Bounds != "" {
+		return p, c.readBounds(&p)
+	}
+	for range p.Graph.Targets {
+		p.TargetBounds = append(p.TargetBounds, admm.Bounds{Max: float64(1 + rng.IntN(5))})
+	}
+	for range p.Graph.Sources {
+		p.SourceBounds = append(p.SourceBounds, admm.Bounds{Max: float64(20 + rng.IntN(21))})
+	}
+	return p, nil
+}
+
+func (c admmNewCmd) network(rng *rand.Rand) (p admm.Problem, err error) {
+	switch {
+	case c.Edges != "":
+		return c.readEdges()
+	case c.Targets < 1 || c.Sources < 1:
+		return p, fmt.Errorf("--targets %d, --sources %d: must be at least 1", c.Targets, c.Sources)
+	case c.Network == "random":
+		p.Graph, err = admm.Random(rng, c.Targets, c.Sources, c.P)
+	case c.Network == "nearest":
+		p.Graph, err = admm.Nearest(square(rng, c.Targets), square(rng, c.Sources), c.Degree)
+	default:
+		p.Graph = admm.Complete(c.Targets, c.Sources)
+	}
+	return p, err
+}
+
+// square is n points of the unit square.
+func square(rng *rand.Rand, n int) *mat.Dense {
+	m := mat.NewDense(n, 2, nil)
+	for i := range n {
+		m.SetRow(i, []float64{rng.Float64(), rng.Float64()})
+	}
+	return m
+}
+
+func (c admmNewCmd) readEdges() (admm.Problem, error) {
+	rows, err := readMatrix(c.Edges)
+	if err != nil {
+		return admm.Problem{}, err
+	}
+	n, columns := rows.Dims()
+	if columns != 4 {
+		return admm.Problem{}, fmt.Errorf("%s: %d columns: want target, source and two parameters", c.Edges, columns)
+	}
+	var edges []admm.Edge
+	parameters := map[admm.Edge][2]float64{}
+	targets, sources := 0, 0
+	for i := range n {
+		e := admm.Edge{Target: int(rows.At(i, 0)), Source: int(rows.At(i, 1))}
+		if float64(e.Target) != rows.At(i, 0) || float64(e.Source) != rows.At(i, 1) {
+			return admm.Problem{}, fmt.Errorf("%s: row %d: target %v, source %v: must be integers", c.Edges, i+1, rows.At(i, 0), rows.At(i, 1))
+		}
+		edges, parameters[e] = append(edges, e), [2]float64{rows.At(i, 2), rows.At(i, 3)}
+		targets, sources = max(targets, e.Target+1), max(sources, e.Source+1)
+	}
+	g, err := admm.Edges(targets, sources, edges)
+	if err != nil {
+		return admm.Problem{}, fmt.Errorf("%s: %w", c.Edges, err)
+	}
+	p := admm.Problem{Graph: g}
+	for _, e := range g.Edges {
+		p.TargetUtility = append(p.TargetUtility, c.utility(parameters[e][0]))
+		p.SourceUtility = append(p.SourceUtility, c.utility(parameters[e][1]))
+	}
+	return p, nil
+}
+
+// readBounds reads rows such as "target,3,0,5".
+func (c admmNewCmd) readBounds(p *admm.Problem) error {
+	f, err := os.Open(c.Bounds)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.Comment, r.FieldsPerRecord, r.TrimLeadingSpace = '#', 4, true
+	rows, err := r.ReadAll()
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Bounds, err)
+	}
+	sides := map[string][]admm.Bounds{"target": make([]admm.Bounds, p.Graph.Targets), "source": make([]admm.Bounds, p.Graph.Sources)}
+	seen := map[string]bool{}
+	for i, row := range rows {
+		if i == 0 && strings.EqualFold(row[0], "side") {
+			continue
+		}
+		at, err := strconv.Atoi(row[1])
+		if err != nil || sides[row[0]] == nil || at < 0 || at >= len(sides[row[0]]) {
+			return fmt.Errorf("%s: line %d: %q: there is no such node", c.Bounds, i+1, row[:2])
+		}
+		low, err1 := strconv.ParseFloat(row[2], 64)
+		high, err2 := strconv.ParseFloat(row[3], 64)
+		if err := errors.Join(err1, err2); err != nil {
+			return fmt.Errorf("%s: line %d: %w", c.Bounds, i+1, err)
+		}
+		sides[row[0]][at], seen[row[0]+row[1]] = admm.Bounds{Min: low, Max: high}, true
+	}
+	if len(seen) != p.Graph.Targets+p.Graph.Sources {
+		return fmt.Errorf("%s: bounds of %d nodes, the network has %d", c.Bounds, len(seen), p.Graph.Targets+p.Graph.Sources)
+	}
+	p.TargetBounds, p.SourceBounds = sides["target"], sides["source"]
+	return nil
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+
+	"coupling/dp"
+	"coupling/dp/admm"
+	"coupling/dp/admm/account"
+	"coupling/dp/admm/central"
+	"coupling/dp/admm/eavesdrop"
+	"coupling/dp/admm/files"
+)
+
+type admmSolveCmd struct {
+	Dir  string `arg:"" help:"Folder that new wrote."`
+	Out  string `help:"CSV of the plan: target, source, amount." placeholder:"FILE"`
+	JSON bool   `help:"Print the summary as JSON."`
+}
+
+// admmSummary is what --json prints.
+type admmSummary struct {
+	Status    string  `json:"status"`
+	Rounds    int     `json:"rounds"`
+	Primal    float64 `json:"primal"`
+	Dual      float64 `json:"dual"`
+	Utility   float64 `json:"utility"` // of the repaired plan
+	Optimum   float64 `json:"optimum"`
+	Gap       float64 `json:"gap"` // of the optimum
+	Violation float64 `json:"violation"`
+	// Privacy of the whole run for the node that it costs most; nil if nothing is private.
+	Privacy *admmSpent `json:"privacy"`
+}
+
+// Run plays all nodes and compares with the optimum.
+func (c admmSolveCmd) Run(a *app) error {
+	p, specs, rules, err := files.ReadProblem(c.Dir)
+	if err != nil {
+		return admmError(err)
+	}
+	r, err := playAll(a, p, specs, rules)
+	if err != nil {
+		return admmError(err)
+	}
+	if err := writePlan(c.Out, p.Graph, r.Plan); err != nil {
+		return err
+	}
+	best, err := central.Solve(a.run.ctx, p)
+	if err != nil {
+		return err
+	}
+	s := admmSummary{
+		Status: r.Status.String(), Rounds: r.Rounds, Primal: r.Primal, Dual: r.Dual, Utility: p.Utility(p.Repair(r.Plan)),
+		Optimum: best.Value, Gap: best.Gap, Violation: p.Violation(r.Plan),
+	}
+	costs, err := costs(specs, rules)
+	if err != nil {
+		return err
+	}
+	if len(costs) > 0 {
+		worst := spent(costs[len(costs)-1].Best())
+		s.Privacy = &worst
+	}
+	if c.JSON {
+		err = writeJSON(a, s)
+	} else {
+		s.print(a, costs)
+	}
+	if err == nil && r.Status != admm.Converged {
+		err = exitError{exitUnconverged, fmt.Errorf("admm: %v after %d rounds: residuals %.3g and %.3g", r.Status, r.Rounds, r.Primal, r.Dual)}
+	}
+	return err
+}
+
+// playAll runs the algorithm that the rules ask for.
+func playAll(a *app, p admm.Problem, specs []admm.Spec, rules admm.ADMM) (*admm.Result, error) {
+	if rules.Rounds > 0 {
+		return rules.SolveProtected(a.run.ctx, p, specs)
+	}
+	return rules.Solve(a.run.ctx, p)
+}
+
+// admmDelta is the δ that whole runs are accounted at.
+const admmDelta = 1e-6
+
+// costs accounts for a private run: one account for each α_p and degree that differ, the least ε first.
+func costs(specs []admm.Spec, rules admm.ADMM) ([]account.Account, error) {
+	type kind struct {
+		alpha  float64
+		degree int
+	}
+	seen := map[kind]bool{}
+	var out []account.Account
+	for _, s := range specs {
+		if s.Secret == nil || len(s.Neighbours) == 0 || seen[kind{s.Secret.Alpha, len(s.Neighbours)}] {
+			continue
+		}
+		seen[kind{s.Secret.Alpha, len(s.Neighbours)}] = true
+		c, err := account.Spend(s.Secret.Alpha, len(s.Neighbours), rules.Rounds, admmDelta)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+		for i := len(out) - 1; i > 0 && out[i].Best().Epsilon < out[i-1].Best().Epsilon; i-- {
+			out[i], out[i-1] = out[i-1], out[i]
+		}
+	}
+	return out, nil
+}
+
+func (s admmSummary) print(a *app, costs []account.Account) {
+	fmt.Fprintf(a.out, "%s after %s, residuals %.2g and %.2g\n", s.Status, plural(s.Rounds, "round"), s.Primal, s.Dual)
+	fmt.Fprintf(a.out, "social utility %.10g, optimum %.10g (proved to %.2g): %.3g%% below\n", s.Utility, s.Optimum, s.Gap, 100*(s.Optimum-s.Utility)/math.Abs(s.Optimum))
+	fmt.Fprintf(a.out, "the plan misses bounds by at most %.2g before it is repaired\n", s.Violation)
+	for _, c := range costs {
+		fmt.Fprintf(a.out, "\nprivacy: %v", c)
+	}
+	if len(costs) > 0 {
+		printCaveats(a)
+	}
+}
+
+func printCaveats(a *app) {
+	for _, s := range account.Caveats() {
+		fmt.Fprintf(a.out, "  - %s\n", s)
+	}
+}
+
+// writePlan writes a plan in the fewest digits that read back exactly.
+func writePlan(path string, g admm.Graph, plan []float64) error {
+	if path == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	b.WriteString("target,source,amount\n")
+	for i, e := range g.Edges {
+		fmt.Fprintf(&b, "%d,%d,%s\n", e.Target, e.Source, strconv.FormatFloat(plan[i], 'g', -1, 64))
+	}
+	return files.Replace(path, b.Bytes())
+}
+
+type admmEpsilonCmd struct {
+	Alpha  float64 `required:"" help:"ε of each round."`
+	Rounds int     `default:"1" help:"Number of rounds."`
+	Degree int     `default:"1" help:"Edges of the node."`
+	Delta  float64 `default:"1e-6" help:"δ."`
+	JSON   bool    `help:"Print the result as JSON."`
+}
+
+// admmSpent is what --json prints of one composition.
+type admmSpent struct {
+	Epsilon    float64 `json:"epsilon"`
+	Delta      float64 `json:"delta"`
+	Accountant string  `json:"accountant"`
+	Kind       string  `json:"kind"`
+}
+
+func spent(g dp.Guarantee) admmSpent {
+	return admmSpent{g.Epsilon, g.Delta, g.Accountant, g.Kind.String()}
+}
+
+// Run prints what private rounds cost.
+func (c admmEpsilonCmd) Run(a *app) error {
+	got, err := account.Spend(c.Alpha, c.Degree, c.Rounds, c.Delta)
+	if err != nil {
+		return admmError(err)
+	}
+	if c.JSON {
+		return writeJSON(a, map[string]admmSpent{"basic": spent(got.Basic), "optimal": spent(got.Optimal), "numerical": spent(got.Numerical)})
+	}
+	fmt.Fprint(a.out, got)
+	printCaveats(a)
+	return nil
+}
+
+type admmEavesdropCmd struct {
+	Dir    string  `arg:"" help:"Folder that new wrote; utilities must be linear."`
+	Rounds int     `help:"Rounds to listen to; default all, at most 1000."`
+	Lo     float64 `default:"1" help:"Parameters are known to be at least this."`
+	Hi     float64 `default:"5" help:"Parameters are known to be at most this."`
+}
+
+// Run listens to a run and estimates utilities.
+func (c admmEavesdropCmd) Run(a *app) error {
+	p, specs, rules, err := files.ReadProblem(c.Dir)
+	if err != nil {
+		return admmError(err)
+	}
+	record := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}, Rules: rules}
+	rules.Trace = record.Listen
+	if _, err := playAll(a, p, specs, rules); err != nil {
+		return admmError(err)
+	}
+	heard := 1000
+	if c.Rounds > 0 {
+		heard = c.Rounds
+	}
+	heard = min(heard, record.Rounds())
+	target, source, err := eavesdrop.Attack{Lo: c.Lo, Hi: c.Hi, Likely: rules.Rounds > 0}.All(record.First(heard))
+	if err != nil {
+		return admmError(err)
+	}
+	sum, right, guess := 0.0, 0, 0.0
+	for e := range target {
+		for _, x := range [][2]float64{{target[e], p.TargetUtility[e].Slope(0)}, {source[e], p.SourceUtility[e].Slope(0)}} {
+			sum += (x[0] - x[1]) * (x[0] - x[1])
+			guess += ((c.Lo+c.Hi)/2 - x[1]) * ((c.Lo+c.Hi)/2 - x[1])
+			if math.Abs(x[0]-x[1]) < 0.5 {
+				right++
+			}
+		}
+	}
+	n := float64(2 * len(target))
+	fmt.Fprintf(a.out, "heard %s: mean squared error of %d parameters %.4g, by guessing the middle %.4g; within 1/2 of the truth %.0f%%\n",
+		plural(heard, "round"), 2*len(target), sum/n, guess/n, 100*float64(right)/n)
+	return nil
+}
