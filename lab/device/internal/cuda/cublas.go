@@ -36,7 +36,7 @@ const (
 const workspace = 32 << 20
 
 // openBLAS opens the library that the configuration names, or COUPLING_CUBLAS, or the first there is. Only a library
-// that was named and does not open is an error.
+// that was named and does not open or work is an error.
 func (g *gpu) openBLAS() (*cublas, error) {
 	path := g.cfg.CuBLAS
 	if path == "" {
@@ -59,6 +59,10 @@ func (g *gpu) openBLAS() (*cublas, error) {
 	}
 	b := &cublas{g: g, lib: lib}
 	if err := b.prepare(); err != nil {
+		if path == "" { // found by chance and unfit: our own kernels do
+			g.info.Detail += ", " + err.Error()
+			return nil, nil
+		}
 		return nil, err
 	}
 	return b, nil

@@ -30,6 +30,7 @@ var driverNames = []string{
 	"/usr/lib/aarch64-linux-gnu/libcuda.so.1",
 	"/usr/lib64/libcuda.so.1",
 	"/usr/local/nvidia/lib64/libcuda.so.1",
+	"/usr/local/nvidia/lib/libcuda.so.1",
 	"/usr/lib/wsl/lib/libcuda.so.1",
 	"/run/opengl-driver/lib/libcuda.so.1",
 }

@@ -69,11 +69,10 @@ func (g *gpu) module(name string) (*module, error) {
 	image := append(text, 0)
 	log := make([]byte, 8192)
 	options := [2]int32{jitErrorLog, jitErrorLogSize}
-	values := [2]unsafe.Pointer{unsafe.Pointer(&log[0]), nil}
-	*(*uintptr)(unsafe.Pointer(&values[1])) = uintptr(len(log))
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	pin.Pin(&log[0])
+	values := [2]uintptr{uintptr(unsafe.Pointer(&log[0])), uintptr(len(log))}
 	code := call(g.cuModuleLoadDataEx, uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&image[0])), 2,
 		uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0])))
 	if err := g.check("cuModuleLoadDataEx "+name, code); err != nil {

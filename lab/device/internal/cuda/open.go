@@ -191,6 +191,11 @@ func (g *gpu) Close() error {
 		if g.blas != nil {
 			errs = append(errs, g.blas.close())
 		}
+		for _, m := range []*memory{g.faults, g.scratch} {
+			if m != nil {
+				errs = append(errs, g.give(m))
+			}
+		}
 		errs = append(errs, g.releaseAll())
 		for _, m := range g.modules {
 			errs = append(errs, g.check("cuModuleUnload", call(g.cuModuleUnload, m.handle)))

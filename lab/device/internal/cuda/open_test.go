@@ -95,3 +95,19 @@ func TestNamedCuBLASMustBeThere(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNothingLeft: what two devices took of the context that they share is given back, whoever closes first.
+func TestNothingLeft(t *testing.T) {
+	first := newCachingRig(t, Config{CuBLAS: fakecuda.Build(t)})
+	before, _, err := first.g.MemInfo()
+	first.ok(err)
+	second, err := Open(Config{Driver: first.g.lib.path, CuBLAS: first.g.lib.path})
+	first.ok(err)
+	m, err := second.Alloc(12345)
+	first.ok(err)
+	first.ok(second.Free(m))
+	first.ok(second.Close())
+	if after, _, err := first.g.MemInfo(); err != nil || after != before {
+		t.Errorf("%d bytes free, before %d (%v)", after, before, err)
+	}
+}
