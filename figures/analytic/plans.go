@@ -53,7 +53,7 @@ func drawPlans(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	}
 	first := cells[0].Params
 	scale := style.Scale{Log: true, Lo: 1e-4, Hi: 1}
-	panels := style.Panels{Columns: len(cells), Bar: &style.ColorBar{Scale: scale, Label: "share of the source's mass; grey: NaN"}, Gap: 6}
+	panels := style.Panels{Columns: len(cells), Bar: &style.ColorBar{Scale: scale, Label: "share of the source's mass (grey: NaN); off: share of all mass in the wrong place"}, Gap: 6}
 	for i, row := range planRows {
 		for _, c := range cells {
 			t, err := artifact.Read(c.Open, row[0]+".npy")
@@ -96,11 +96,11 @@ func shares(t *mat.Dense, a []float64) *mat.Dense {
 func misplaced(x float64) string {
 	switch {
 	case math.IsNaN(x):
-		return "not a number"
+		return "NaN"
 	case x < 1e-6:
-		return fmt.Sprintf("%.0e misplaced", x)
+		return fmt.Sprintf("%.0e off", x)
 	}
-	return fmt.Sprintf("%.2g%% misplaced", 100*x)
+	return fmt.Sprintf("%.2g%% off", 100*x)
 }
 
 func claimPlans(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
