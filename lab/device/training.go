@@ -20,7 +20,8 @@ func CrossEntropy(loss, grad, logits, labels *Array) {
 }
 
 // ClipRows scales each row of x, N×D, to Euclidean norm at most bound, rounding down: the norm of a row of dst,
-// computed exactly, exceeds bound by no more than a few units in the last place. dst may be x.
+// computed exactly, exceeds bound by no more than a few units in the last place. A row with NaN or an infinity has no
+// norm: NaN is in what it becomes, and nothing larger than bound. dst may be x.
 func ClipRows(dst, x *Array, bound float64) {
 	c := check("ClipRows", dst).float(x).like(x).shape("x", x, -1, -1)
 	if !(bound > 0) {

@@ -3,6 +3,7 @@ package devicetest
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest/internal/ref"
@@ -65,9 +66,32 @@ func clipRows(k *kit) {
 			k.near(what+" in place", ax, 16, func() ref.Result { return clipped(x, d, bound) })
 		}
 	}
+	k.clipNonsense()
 	none := k.dst(0, 5)
 	device.ClipRows(none, k.put(nil, 0, 5), 1)
 	k.exact("no rows", none, func() []float64 { return nil })
+}
+
+// clipNonsense: rows without a norm must show it, and release nothing beyond the bound.
+func (k *kit) clipNonsense() {
+	const rows, d, bound = 6, 133, 0.5
+	x := k.normals(rows*d, 3)
+	x[d+7], x[2*d+132], x[3*d] = math.NaN(), math.Inf(1), math.Inf(-1)
+	x[4*d+1], x[4*d+2] = math.Inf(1), math.NaN()
+	dst := k.dst(rows, d)
+	device.ClipRows(dst, k.put(x, rows, d), bound)
+	got, _ := k.take("rows with NaN", dst)
+	for i := 0; k.judge && i < len(got); i++ {
+		if v := got[i]; math.Abs(v) > bound {
+			k.Errorf("rows with NaN and infinities: [%d, %d] = %v: must be at most %v", i/d, i%d, v, bound)
+		}
+	}
+	for r := 1; k.judge && r < 5; r++ {
+		if !slices.ContainsFunc(got[r*d:(r+1)*d], math.IsNaN) {
+			k.Errorf("rows with NaN and infinities: row %d became finite", r)
+		}
+	}
+	k.near("rows beside those with NaN", dst.Rows(5, 6), 16, func() ref.Result { return clipped(x[5*d:], d, bound) })
 }
 
 func clipped(x []float64, d int, bound float64) ref.Result {
