@@ -33,7 +33,7 @@ func ParsePreset(name string) (Preset, error) {
 type Setting struct {
 	Preset Preset
 	Seed   uint64
-	Device string // "cpu", "cuda:0"; figures put its kind into their parameters where it matters
+	Device string // the kind, "cpu" or "cuda"; figures put its kind into their parameters where it matters
 }
 
 // A Figure is one figure or table of a paper: cells to compute, a drawing made

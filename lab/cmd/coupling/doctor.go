@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"coupling/lab/device"
 	"coupling/lab/device/cpu"
 )
 
@@ -95,17 +96,20 @@ func checkCPU() check {
 	return c
 }
 
-// checkGPU looks for the driver's library where the dynamic linker would.
+// checkGPU opens the first GPU.
 func checkGPU() check {
-	dirs := append(filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")),
-		"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/cuda/compat", "/usr/lib/wsl/lib")
-	for _, dir := range dirs {
-		lib := filepath.Join(dir, "libcuda.so.1")
-		if _, err := os.Stat(lib); err == nil {
-			return check{Part: "gpu", State: good, Found: "NVIDIA driver at " + lib}
+	dev, err := device.CUDA{}.Open()
+	if err != nil {
+		return check{
+			Part: "gpu", State: absent, Found: err.Error() + "; everything runs on the CPU",
+			Remedy: "with an NVIDIA GPU: install your distribution's NVIDIA driver",
 		}
 	}
-	return check{Part: "gpu", State: absent, Found: "no libcuda.so.1: everything runs on the CPU", Remedy: "with an NVIDIA GPU: install your distribution's NVIDIA driver"}
+	info := dev.Info()
+	if err := dev.Close(); err != nil {
+		return check{Part: "gpu", State: absent, Found: err.Error()}
+	}
+	return check{Part: "gpu", State: good, Found: info.Name + "; " + info.Detail}
 }
 
 func checkStore(a *app) check {

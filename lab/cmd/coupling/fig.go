@@ -11,6 +11,7 @@ import (
 
 	"coupling/figures"
 	"coupling/lab"
+	"coupling/lab/device"
 	"coupling/lab/gallery"
 
 	"github.com/go-json-experiment/json"
@@ -26,7 +27,7 @@ type figCmd struct {
 // figFlags are common to making one figure and all.
 type figFlags struct {
 	Preset  string   `default:"quick" enum:"smoke,quick,paper" help:"Size: smoke (seconds), quick (minutes on two cores), paper (the paper's)."`
-	Device  string   `default:"auto" help:"Where to compute: auto, cpu." env:"COUPLING_DEVICE"`
+	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N." env:"COUPLING_DEVICE"`
 	Workers int      `default:"0" help:"Cells at a time; 0: one a core."`
 	Seed    uint64   `default:"1" help:"Seed of all random streams."`
 	Out     string   `default:"out" help:"Folder to write to." placeholder:"DIR"`
@@ -57,14 +58,22 @@ func (f *figFlags) setting() (lab.Setting, error) {
 	return lab.Setting{Preset: preset, Seed: f.Seed, Device: device}, err
 }
 
-// chooseDevice returns the device that name stands for, and makes it known to
-// manifests. Every command that computes goes through here, since figures put
-// its kind into their parameters.
-func chooseDevice(name string) (string, error) {
-	if name != "auto" && name != "cpu" {
-		return "", fmt.Errorf("--device %q: want auto or cpu", name)
+// chooseDevice opens what name stands for, to see that it is there, and
+// returns its kind, which figures put into their parameters where networks are
+// trained. Cells find the device by COUPLING_DEVICE.
+func chooseDevice(name string) (kind string, err error) {
+	dev, err := device.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("--device %q: %w", name, err)
 	}
-	return "cpu", os.Setenv("COUPLING_DEVICE", "cpu")
+	kind = dev.Info().Kind
+	if err := dev.Close(); err != nil {
+		return "", fmt.Errorf("--device %q: %w", name, err)
+	}
+	if name == "" || name == "auto" {
+		name = kind
+	}
+	return kind, os.Setenv("COUPLING_DEVICE", name)
 }
 
 type figListCmd struct {

@@ -15,7 +15,7 @@ type sweepCmd struct {
 	Names   []string `arg:"" name:"figure" help:"Figures whose cells to compute: names, papers or patterns."`
 	Preset  string   `default:"quick" enum:"smoke,quick,paper" help:"Size."`
 	Workers int      `default:"0" help:"Cells at a time; 0: one a core."`
-	Device  string   `default:"auto" help:"Where to compute: auto, cpu." env:"COUPLING_DEVICE"`
+	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N." env:"COUPLING_DEVICE"`
 	Seed    uint64   `default:"1" help:"Seed of all random streams."`
 	DryRun  bool     `help:"Only say how many cells are there and how many are missing."`
 	Jobs    string   `help:"Only write the missing cells to FILE, a line each, for coupling job." placeholder:"FILE"`
@@ -82,7 +82,7 @@ func (c sweepCmd) writeJobs(a *app, jobs []lab.Job) error {
 type jobCmd struct {
 	File   string `arg:"" help:"Job file."`
 	Line   int    `arg:"" help:"Line to do, from 0: what a cluster calls the index in an array."`
-	Device string `default:"auto" help:"Where to compute: auto, cpu." env:"COUPLING_DEVICE"`
+	Device string `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N." env:"COUPLING_DEVICE"`
 }
 
 // Run does one job of a file.
