@@ -47,6 +47,11 @@
 // instead (BenchmarkAlternate), for 200 points in the plane at λ of 1e-2 of the mean cost, takes 54 iterations for
 // ChiSquare and more than 1000 for the others, after which ReverseKL and JensenShannon are still at errors above 0.6.
 //
+// Weights over many decades are the hard case of the bounded divergences, whose curvature grows with a power of the density:
+// of 2800 random problems with up to 30 atoms a side and weights from 1e-12 to 1, 0.4 % end as Stagnated, at an L1 error of
+// 1e-9 to 1e-2 and with a Gap that says what they are worth; with weights from 1e-200, 1.4 %. KL, ChiSquare and Pearson always
+// converge there.
+//
 // # Determinism
 //
 // Rows are cut into spans that depend on n and m only, and sums are added in a fixed order: the same problem gives the
