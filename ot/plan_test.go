@@ -360,3 +360,36 @@ func TestUnbalancedLimit(t *testing.T) {
 		t.Errorf("unequal totals with exact marginals: err = %v, want ErrWeights", err)
 	}
 }
+
+// High prices need no more steps than exact marginals: without the best constant moved between the potentials, the
+// first of these takes 90,000 and the second does not end. Marginals are as the potentials say, though these are 1e8
+// and ε 0.1.
+func TestUnbalancedHighPrices(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 7))
+	c := cloud(rng, 4, 5, 0.3, 0.5)
+	a, b := simplex(rng, 4), simplex(rng, 5)
+	b[0] *= 2
+	for _, rho := range [][2]float64{{1e3, 1e3}, {1e8, 1e8}, {math.Inf(1), 1e3}, {1, math.Inf(1)}, {1e-3, 1e6}} {
+		p, err := ot.Unbalanced{Eps: 0.1, RhoA: rho[0], RhoB: rho[1]}.Solve(ctx, ot.Problem{Geometry: ot.Dense(c), A: a, B: b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Status != ot.Converged || p.Iterations > 200 {
+			t.Errorf("ρ = %v: %v after %d iterations, want converged after 200 at most", rho, p.Status, p.Iterations)
+		}
+		T := p.Matrix()
+		var l1 float64
+		for i := range a {
+			l1 += math.Abs(mat.Sum(T.RowView(i)) - a[i]*math.Exp(-p.F[i]/rho[0]))
+		}
+		for j := range b {
+			l1 += math.Abs(mat.Sum(T.ColView(j)) - b[j]*math.Exp(-p.G[j]/rho[1]))
+		}
+		if want := 1.1e-9 * mat.Sum(mat.NewVecDense(5, b)); l1 > want {
+			t.Errorf("ρ = %v: marginals are off by %g, want %g at most", rho, l1, want)
+		}
+		if best := objective(T, c, a, b, 0.1, rho); math.Abs(p.RegKL()-best) > 1e-12*math.Abs(best)+1e-9 {
+			t.Errorf("ρ = %v: RegKL = %v, the matrix's objective is %v", rho, p.RegKL(), best)
+		}
+	}
+}

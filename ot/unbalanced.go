@@ -11,7 +11,8 @@ import (
 //
 //	min over T ≥ 0 of  <T,c> + ε KL(T|abᵀ) + ρa KL(T1|a) + ρb KL(Tᵀ1|b),   KL(p|q) = Σ p log(p/q) − p + q,
 //
-// by damped log-domain Sinkhorn steps with ε-annealing. Weights are taken as they are, not normalised, and their totals
+// by damped log-domain Sinkhorn steps with ε-annealing, each followed by the best constant to add to one
+// potential and take from the other (Séjourné, Vialard and Peyré 2022), without which steps are too short by ε/ρ. Weights are taken as they are, not normalised, and their totals
 // may differ. In the plan, MarginalL1 is Σ|T1 − a e^(−f/ρa)| + Σ|Tᵀ1 − b e^(−g/ρb)|, which is 0 at the optimum;
 // Value().RegKL is the whole objective, and the entropy-form values are NaN. Such a plan is not differentiated.
 type Unbalanced struct {
@@ -100,12 +101,14 @@ func scaled(w []float64, f float64) []float64 {
 	return out
 }
 
-// unbalanced is the state of a solve.
+// unbalanced is the state of a solve. Its α and β are in a gauge of their own, shifted by −shift and shift: where totals
+// differ and prices are high, the potentials are a large constant and what matters, which would be lost in it.
 type unbalanced struct {
 	*run
 	rhoA, rhoB float64
 	mass       []float64 // T1
 	massB      float64
+	shift      float64 // f = α + shift, g = β − shift, but for ε log a and ε log b
 }
 
 // damping is ρ/(ρ+ε), the part of a soft minimum that a potential takes.
@@ -114,6 +117,17 @@ func damping(rho, eps float64) float64 {
 		return 1
 	}
 	return rho / (rho + eps)
+}
+
+// translation returns the λ that maximises −(ρ+ε) p e^(−λ/(ρ+ε)) − σ q e^(λ/σ), which is what is left of the dual when one
+// side's potentials, of price ρ, follow the other's, of price σ, less λ; p is the mass of T, and q what the other side would
+// have it be.
+func translation(p, q, rho, sigma, eps float64) float64 {
+	by := math.Log(p/q) / (1/(rho+eps) + 1/sigma)
+	if by-by != 0 { // both marginals exact, or no mass to go by yet
+		return 0
+	}
+	return by
 }
 
 // stage iterates at the present ε until the error is at most tol.
@@ -143,7 +157,7 @@ func (u *unbalanced) stage(tol float64, last bool) error {
 	}
 }
 
-// eval makes the rows optimal for β and returns the error of the columns.
+// eval makes the rows optimal for β and any shift, and returns the error of the columns.
 func (u *unbalanced) eval() float64 {
 	s := u.s
 	s.evals++
@@ -157,38 +171,59 @@ func (u *unbalanced) eval() float64 {
 			}
 			mx, sum := softmaxRow(w.exp, u.beta, s.g.Row(i, w.cost), inv)
 			soft := -mx - s.eps*math.Log(sum)
-			f := keep * soft
-			s.alpha[i] = f + s.eps*math.Log(a)
-			u.mass[i] = a * math.Exp((f-soft)*inv)
+			s.alpha[i] = keep*soft + s.eps*math.Log(a)
+			u.mass[i] = a * math.Exp((keep-1)*(soft+u.shift)*inv)
 			axpy(part, w.exp, u.mass[i]/sum)
 		}
 	})
 	s.reduce(nil)
-	var err float64
-	for j, b := range s.b {
-		if b > 0 {
-			want := b
-			if !math.IsInf(u.rhoB, 1) {
-				want *= math.Exp(-(u.beta[j] - s.eps*s.logB[j]) / u.rhoB)
-			}
-			err += math.Abs(s.col[j] - want)
-		}
-	}
-	return err
+	by := translation(kern.Sum(u.mass), u.wanted(nil), u.rhoA, u.rhoB, s.eps)
+	u.shift += by
+	// All of T by the same factor: its rows were made for the shift that was.
+	f := math.Exp((keep - 1) * by * inv)
+	kern.Scale(u.mass, f, u.mass)
+	kern.Scale(s.col, f, s.col)
+	shift(s.alpha, (keep-1)*u.shift)
+	want := make([]float64, s.m)
+	u.wanted(want)
+	return kern.L1Diff(s.col, want)
 }
 
-// step makes the columns optimal for α.
+// wanted returns the total of b e^(−g/ρb), the column sums of T at the optimum, and writes them to dst where not nil.
+func (u *unbalanced) wanted(dst []float64) float64 {
+	var total float64
+	for j, b := range u.s.b {
+		if b > 0 && !math.IsInf(u.rhoB, 1) {
+			b *= math.Exp((u.shift - u.beta[j] + u.s.eps*u.s.logB[j]) / u.rhoB)
+		}
+		if dst != nil {
+			dst[j] = b
+		}
+		total += b
+	}
+	return total
+}
+
+// step makes the columns optimal for α and any shift.
 func (u *unbalanced) step() {
 	s := u.s
 	s.sinkhorn(u.beta, 1) // to where the columns are exact
-	if keep := damping(u.rhoB, s.eps); keep < 1 {
-		for j, b := range s.b {
-			if b > 0 {
-				base := s.eps * s.logB[j]
-				u.beta[j] = base + keep*(u.beta[j]-base)
-			}
+	keep := damping(u.rhoB, s.eps)
+	var p, q float64 // the masses that the columns and the rows would have
+	for j, b := range s.b {
+		if b > 0 {
+			base := s.eps * s.logB[j]
+			p += b * math.Exp((keep-1)*(u.beta[j]-base-u.shift)/s.eps)
+			u.beta[j] = base + keep*(u.beta[j]-base)
 		}
 	}
+	for i, a := range s.a {
+		if a > 0 && !math.IsInf(u.rhoA, 1) {
+			a *= math.Exp((s.eps*math.Log(a) - s.alpha[i] - u.shift) / u.rhoA)
+		}
+		q += a
+	}
+	u.shift = keep * (u.shift - translation(p, q, u.rhoB, u.rhoA, s.eps))
 }
 
 // finish returns the plan of the last eval.
@@ -201,6 +236,10 @@ func (u *unbalanced) finish() *Plan {
 		unbalanced: true, rhoA: u.rhoA, rhoB: u.rhoB,
 	}
 	p.potentials(s)
+	shift(p.Alpha, u.shift)
+	shift(p.F, u.shift)
+	shift(p.Beta, -u.shift)
+	shift(p.G, -u.shift)
 	for i, a := range s.a {
 		if a == 0 {
 			p.F[i] *= damping(u.rhoA, s.eps)
