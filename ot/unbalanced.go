@@ -161,7 +161,7 @@ func (u *unbalanced) stage(tol float64, last bool) error {
 func (u *unbalanced) eval() float64 {
 	s := u.s
 	s.evals++
-	inv, keep := 1/s.eps, damping(u.rhoA, s.eps)
+	inv, keep, yield := 1/s.eps, damping(u.rhoA, s.eps), 1/(u.rhoA+s.eps)
 	s.columns(func(w *worker, _ int, r span, part []float64) {
 		for i := r.lo; i < r.hi; i++ {
 			a := s.a[i]
@@ -172,7 +172,7 @@ func (u *unbalanced) eval() float64 {
 			mx, sum := softmaxRow(w.exp, u.beta, s.g.Row(i, w.cost), inv)
 			soft := -mx - s.eps*math.Log(sum)
 			s.alpha[i] = keep*soft + s.eps*math.Log(a)
-			u.mass[i] = a * math.Exp((keep-1)*(soft+u.shift)*inv)
+			u.mass[i] = a * math.Exp(-(soft+u.shift)*yield)
 			axpy(part, w.exp, u.mass[i]/sum)
 		}
 	})
@@ -180,10 +180,10 @@ func (u *unbalanced) eval() float64 {
 	by := translation(kern.Sum(u.mass), u.wanted(nil), u.rhoA, u.rhoB, s.eps)
 	u.shift += by
 	// All of T by the same factor: its rows were made for the shift that was.
-	f := math.Exp((keep - 1) * by * inv)
+	f := math.Exp(-by * yield)
 	kern.Scale(u.mass, f, u.mass)
 	kern.Scale(s.col, f, s.col)
-	shift(s.alpha, (keep-1)*u.shift)
+	shift(s.alpha, -u.shift*s.eps*yield)
 	want := make([]float64, s.m)
 	u.wanted(want)
 	return kern.L1Diff(s.col, want)
@@ -213,7 +213,7 @@ func (u *unbalanced) step() {
 	for j, b := range s.b {
 		if b > 0 {
 			base := s.eps * s.logB[j]
-			p += b * math.Exp((keep-1)*(u.beta[j]-base-u.shift)/s.eps)
+			p += b * math.Exp((base+u.shift-u.beta[j])/(u.rhoB+s.eps))
 			u.beta[j] = base + keep*(u.beta[j]-base)
 		}
 	}
