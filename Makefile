@@ -4,8 +4,11 @@
 # make lint       the linter, which also enforces the import rules
 # make race       the race detector (needs a C compiler)
 # make test-cpu   the kernels on every instruction set that this machine has
+# make test-fake  the same through the whole CUDA path, on a fake driver (needs a C++20 compiler)
 # make fuzz       every fuzz target for FUZZTIME
 # make bench      the benchmarks, BENCH selects
+# make gpu-check  devices, layers and solvers on a GPU, and one report (lab/device/gpucheck); gpu-bins only builds it
+# make ptx        the GPU kernels afresh (needs Debian's clang-19)
 
 GO       ?= go
 PRESET   ?= quick
@@ -18,7 +21,7 @@ LINTER   := 2.15.0
 
 export CGO_ENABLED = 0
 
-.PHONY: build figures test lint race test-cpu fmt fuzz bench generate clean
+.PHONY: build figures test lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-check ptx clean
 
 build:
 	$(GO) build -buildvcs=auto -ldflags "-X main.version=$(VERSION)" -o bin/coupling ./lab/cmd/coupling
@@ -45,8 +48,13 @@ race:
 test-cpu:
 	@set -e; for isa in generic avx2 avx512; do \
 	  COUPLING_CPU=$$isa bin/coupling version >/dev/null 2>&1 || { echo "$$isa: not on this machine"; continue; }; \
-	  echo "== COUPLING_CPU=$$isa"; COUPLING_CPU=$$isa $(GO) test -count=1 ./lab/device/cpu ./ot; \
+	  echo "== COUPLING_CPU=$$isa"; COUPLING_CPU=$$isa $(GO) test -count=1 ./lab/device/cpu ./lab/nn ./lab/nn/train ./ot; \
 	done
+
+# Layers, training and solvers on the fake GPU, which is the host one thread at a time; lab/device tests it by itself.
+test-fake:
+	COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/fakedriver) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0 \
+	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./ot
 
 fmt: bin/golangci-lint-$(LINTER)
 	$< fmt ./...
@@ -63,6 +71,21 @@ bench:
 
 generate:
 	$(GO) generate ./...
+
+# Test binaries, so that the machine with the GPU needs no Go.
+gpu-bins:
+	$(GO) build -buildvcs=auto -ldflags "-s -w" -o bin/gpu/gpucheck ./lab/device/gpucheck
+	$(GO) test -c -ldflags "-s -w" -o bin/gpu/device.test ./lab/device
+	$(GO) test -c -ldflags "-s -w" -o bin/gpu/nn.test ./lab/nn
+	$(GO) test -c -ldflags "-s -w" -o bin/gpu/train.test ./lab/nn/train
+	$(GO) test -c -ldflags "-s -w" -o bin/gpu/arch.test ./lab/nn/arch
+	$(GO) test -c -ldflags "-s -w" -o bin/gpu/ot.test ./ot
+
+gpu-check: gpu-bins
+	bin/gpu/gpucheck -out lab/device/testdata/gpu
+
+ptx:
+	$(GO) generate ./lab/device/internal/cuda
 
 clean:
 	rm -rf bin out

@@ -19,6 +19,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"coupling/lab/device"
@@ -40,6 +42,7 @@ func run(ctx context.Context, args []string) (int, error) {
 	root := flags.String("root", ".", "the top of the repository, for the tests' data")
 	bin := flags.String("bin", "", "folder of the test binaries; empty: where gpucheck lies")
 	out := flags.String("out", ".", "folder for the report")
+	only := flags.String("suites", "", "comma-separated names of suites; empty: all")
 	benchTime := flags.String("benchtime", "1s", "time for each benchmark; 0 for none")
 	if err := flags.Parse(args); err != nil {
 		return 1, err
@@ -60,6 +63,9 @@ func run(ctx context.Context, args []string) (int, error) {
 	}
 	r := Report{Date: time.Now().UTC(), Device: about}
 	for _, s := range suites {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), s.Name) {
+			continue
+		}
 		fmt.Printf("== %s\n", s.Name)
 		r.Suites = append(r.Suites, s.run(ctx, *root, *bin, *name, *benchTime))
 	}
