@@ -105,8 +105,10 @@ func wideCosts(k *kit) {
 	}
 }
 
-// balanced is u so that the rows of the plan sum to one: what potentials are after half a step.
+// balanced is u so that the rows of the plan sum to one: what potentials are after half a step. Exponentials below the
+// smallest normal number may be 0.
 func (k *kit) balanced(p *ref.Plan) []float64 {
+	p.Vanish = math.Sqrt2 * k.normal() / k.unit()
 	u := p.LSE().Value
 	for i, v := range u {
 		if u[i] = k.round(-v); math.IsInf(v, -1) {
@@ -249,7 +251,8 @@ func pointsAndCosts(k *kit) {
 		device.PointApply(apply, ax, ay, au, ah, av, cost, inv)
 		held, _ := values(rows)
 		k.near(fmt.Sprintf("PointApply and PlanRows, d = %d", d), apply, 2*exponents(m), func() ref.Result {
-			p := &ref.Plan{N: n, M: m, Costs: ref.Costs(x, y, d, cost), U: u, H: h, Inv: inv, Slack: 1 + math.Sqrt(float64(d))}
+			p := &ref.Plan{N: n, M: m, Costs: ref.Costs(x, y, d, cost), U: u, H: h, Inv: inv, Slack: 1 + math.Sqrt(float64(d)),
+				Vanish: math.Sqrt2 * k.normal() / k.unit()}
 			return ref.Result{Value: held, Scale: p.Apply(v, 3).Scale}
 		})
 	}

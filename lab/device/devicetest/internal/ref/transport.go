@@ -15,6 +15,9 @@ type Plan struct {
 	Slack float64 // how many roundings a cost took, 1 for costs that were given
 
 	Expanded bool // Σ w_j(x − y_j) may be x·Σ w_j − Σ w_j·y_j
+
+	// Vanish is the largest exponential that a device may take for 0, over its unit roundoff.
+	Vanish float64
 }
 
 // Costs is Square·|x−y|² + Abs·|x−y|₁ between points of dimension d.
@@ -69,7 +72,7 @@ func (p *Plan) LSE() Result {
 
 // Flip is the plan of the transposed problem.
 func (p *Plan) Flip() *Plan {
-	t := &Plan{N: p.M, M: p.N, U: p.H, H: p.U, Inv: p.Inv, Slack: p.Slack, Costs: make([]float64, len(p.Costs))}
+	t := &Plan{N: p.M, M: p.N, U: p.H, H: p.U, Inv: p.Inv, Slack: p.Slack, Vanish: p.Vanish, Costs: make([]float64, len(p.Costs))}
 	for i := range p.N {
 		for j := range p.M {
 			t.Costs[j*p.N+i] = p.Costs[i*p.M+j]
@@ -93,7 +96,7 @@ func (p *Plan) Sum(width int, term func(i, j, k int) (v, size float64)) Result {
 				}
 				v, terms := term(i, j, k)
 				s.AddProduct(w, v)
-				size += w * terms * (1 + error)
+				size += terms * (w*(1+error) + p.Vanish)
 			}
 			r.Value[i*width+k], r.Scale[i*width+k] = s.Value(), size
 		}
