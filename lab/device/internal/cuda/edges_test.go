@@ -145,7 +145,7 @@ func FuzzParsePTX(f *testing.F) {
 			return
 		}
 		for name, e := range entries {
-			if name == "" && e.block <= 0 {
+			if name == "" || e.name != name || e.block < 1 || e.block > 1024 || slices.ContainsFunc(e.params, func(size int) bool { return size < 1 }) {
 				t.Errorf("%q: %+v", name, e)
 			}
 		}

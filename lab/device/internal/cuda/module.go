@@ -101,7 +101,7 @@ func parsePTX(text []byte) (map[string]*entry, error) {
 	entries := map[string]*entry{}
 	for part := range strings.SplitSeq(string(text), ".visible .entry ") {
 		name, rest, ok := strings.Cut(part, "(")
-		if !ok || strings.ContainsAny(name, " \n") {
+		if !ok || name == "" || strings.ContainsAny(name, " \n") {
 			continue // what stands before the first
 		}
 		e := &entry{name: name}
@@ -119,7 +119,7 @@ func parsePTX(text []byte) (map[string]*entry, error) {
 		_, bound, ok := strings.Cut(body, ".maxntid ")
 		bound, _, _ = strings.Cut(bound, ",")
 		block, err := strconv.Atoi(bound)
-		if !ok || err != nil {
+		if !ok || err != nil || block < 1 || block > 1024 {
 			return nil, fmt.Errorf("%s has no launch bounds", name)
 		}
 		e.block = block
@@ -131,7 +131,11 @@ func parsePTX(text []byte) (map[string]*entry, error) {
 // paramSize is the size of a parameter such as ".param .u64 f_param_0" or ".param .align 8 .b8 f_param_1[208]".
 func paramSize(line string) (int, error) {
 	if _, size, ok := strings.Cut(line, "["); ok {
-		return strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(size), "]"))
+		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(size), "]"))
+		if err == nil && n < 1 {
+			err = fmt.Errorf("parameter %q", strings.TrimSpace(line))
+		}
+		return n, err
 	}
 	for _, f := range strings.Fields(line) {
 		switch f {
