@@ -23,7 +23,7 @@ func Branches(e Event, r Relation) ([]Branch, error) {
 	}
 	out := make([]Branch, 0, len(splits))
 	for _, s := range splits {
-		w := walker{split: s, times: map[part]int{}}
+		w := walker{split: s, exchange: r.Kind == Exchange, times: map[part]int{}}
 		if err := w.walk(e, 1, sampling{}); err != nil {
 			return nil, err
 		}
@@ -34,9 +34,10 @@ func Branches(e Event, r Relation) ([]Branch, error) {
 
 // walker collects the steps of an event for one split; equal parts are counted together.
 type walker struct {
-	split split
-	steps []pair.Step
-	times map[part]int // index in steps
+	split    split
+	exchange bool // removed and inserted records are one unit apart
+	steps    []pair.Step
+	times    map[part]int // index in steps
 }
 
 // part is a mechanism with its sampling.
@@ -50,6 +51,7 @@ type sampling struct {
 	kind        samplingKind
 	rate        float64
 	batch, size int
+	exchange    bool
 }
 
 type samplingKind int
@@ -141,6 +143,7 @@ func (w *walker) sampled(e, inner Event, times int, outer, s sampling) error {
 
 // mechanism adds a leaf.
 func (w *walker) mechanism(e Event, times int, s sampling) error {
+	s.exchange = w.exchange
 	key := part{e, s}
 	_, own := e.(Dominated) // pairs of the caller need not be comparable
 	if i, ok := w.index(key, own); ok {
@@ -195,6 +198,9 @@ func leaf(e Event, s sampling, k split) (pair.Pair, error) {
 
 // additive is Theorem 3.8 and M.2 for Poisson samples, its hypergeometric version and L.5 for fixed batches.
 func additive(e Event, noise pair.Noise, scale float64, s sampling, k split) (pair.Pair, error) {
+	if s.exchange {
+		return exchanged(e, noise, scale, s, k)
+	}
 	var p *pair.Mixture
 	var err error
 	switch s.kind {
@@ -206,6 +212,22 @@ func additive(e Event, noise pair.Noise, scale float64, s sampling, k split) (pa
 		p, err = pair.Fixed(noise, scale, s.batch, s.size, k.inserted, k.removed)
 	case with:
 		p, err = pair.Replacement(noise, scale, s.batch, s.size, k.inserted, k.removed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dp: %v: %w", e, err)
+	}
+	return p, nil
+}
+
+// exchanged is the tight pair of records exchanged for others at a distance of one unit.
+func exchanged(e Event, noise pair.Noise, scale float64, s sampling, k split) (p pair.Pair, err error) {
+	switch {
+	case s.kind == everything:
+		p, err = pair.Poisson(noise, scale, 1, 0, k.removed)
+	case s.kind == without && k.removed == 1:
+		p, err = pair.FixedSubstitution(noise, scale, s.batch, s.size)
+	default:
+		return nil, noPair(e, "exchanges in a sample, but for one record without replacement; substitution bounds it")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("dp: %v: %w", e, err)
@@ -282,7 +304,13 @@ func norm(e NormNoise, s sampling, k split) (pair.Pair, error) {
 		return additive(e, pair.Laplace, 1/e.Zeta, s, k)
 	}
 	if s.kind == everything {
+		if s.exchange {
+			return normPair(e, float64(k.removed), 1)
+		}
 		return normPair(e, float64(k.inserted+k.removed), 1)
+	}
+	if s.exchange && s.kind == poisson {
+		return nil, noPair(e, "exchanges in a Poisson sample; substitution bounds it")
 	}
 	if s.kind == with || max(k.inserted, k.removed) > 1 {
 		return nil, noPair(e, "norm noise on a sample in which more than one record may differ")
@@ -301,8 +329,12 @@ func norm(e NormNoise, s sampling, k split) (pair.Pair, error) {
 		}
 		return p.Swap(), nil
 	}
-	// A substitution moves a sampled batch by two units at most.
-	half, err := normPair(e, 2, w)
+	// A substitution moves a sampled batch by two units at most, an exchange by one.
+	shift := 2.0
+	if s.exchange {
+		shift = 1
+	}
+	half, err := normPair(e, shift, w)
 	if err != nil {
 		return nil, err
 	}

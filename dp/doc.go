@@ -23,14 +23,23 @@
 // over. [EpsilonContext] and [DeltaContext] can be ended; [Best] can be told what width suffices. What has no dominating pair is refused, with the part named ([ErrNoPair]).
 //
 // Exact and upper bound speak of the dominating pairs. These are attained by some mechanism and data for Poisson samples (SSKG, M.3),
-// for samples with and without replacement they bound it with relaxed distances; pair.FixedSubstitution is the tight pair for one
-// substitution when any exchange in a batch moves the value by at most one unit.
+// for samples with and without replacement they bound it with relaxed distances, and exact means exact for that bound, in the unit
+// stated below. The relation [Exchange] has the tight pair of one record without replacement.
 //
 // # Conventions
 //
-// Noise is in units of the sensitivity: the most that inserting or removing one record of the batch moves the value (L2 for
-// Gaussian and NormNoise, L1 for Laplace). A substitution is one removal and one insertion, and so is the exchange that
-// sampling without replacement makes; between a removed and an inserted record lie two units. ε is natural. ε is never
+// Noise is in units of the sensitivity (L2 for Gaussian and NormNoise, L1 for Laplace), and of what depends on the batch:
+//
+//   - all of the data, or a Poisson sample: the most that inserting or removing one record of the batch moves the value. A substitution
+//     is one removal and one insertion: two units.
+//   - a batch of fixed size, [WithoutReplacement] or [WithReplacement]: the most that exchanging one record of the batch for any other
+//     moves the value. No record comes in without another going out. Substitution then allows two units between a removed and an
+//     inserted record, and one between either and the rest (SSKG); [Exchange] allows one between any two.
+//
+// For a sum of records clipped to norm C the first unit is C and the second 2C: noise of standard deviation σC is Gaussian{Noise: σ}
+// on a Poisson sample and Gaussian{Noise: σ/2} on a batch of fixed size ([FixedSGD]). To take σ there would under-report ε.
+//
+// ε is natural. ε is never
 // negative here: a mechanism with δ(0) ≤ δ has ε = 0. Numbers are rounded to the safe side, upwards for ε and δ.
 //
 // Amplification bounds that the literature compares with are functions of their own: CouplingBound, PartitionBound, GroupDelta,

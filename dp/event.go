@@ -11,10 +11,11 @@ import (
 // The types of this file are the events there are.
 type Event interface{ event() }
 
-// Gaussian adds normal noise of standard deviation Noise (in units of the L2 sensitivity) to a vector.
+// Gaussian adds normal noise of standard deviation Noise to a vector, in units of the L2 sensitivity: see Conventions for what that is
+// the sensitivity to.
 type Gaussian struct{ Noise float64 }
 
-// Laplace adds to every coordinate Laplace noise of scale Scale (in units of the L1 sensitivity).
+// Laplace adds to every coordinate Laplace noise of scale Scale, in units of the L1 sensitivity.
 type Laplace struct{ Scale float64 }
 
 // RandomizedResponse tells a bit truthfully with probability Truth in [1/2, 1], else its opposite.
@@ -38,12 +39,20 @@ type Poisson struct {
 
 // WithoutReplacement runs Event on Batch of the Size records, all subsets equally likely. When records are inserted or
 // removed Size is the number of the larger data set.
+//
+// All batches have the same size, so that a record comes into one in the place of another. The unit of the noise is therefore an
+// exchange: the most that replacing one record of the batch by any other moves the value. For a sum of records clipped to norm C
+// that is 2C, not C: noise of standard deviation σC is Gaussian{Noise: σ/2} here. FixedSGD makes that event.
+//
+// Under Substitution the pair is that of SSKG, with relaxed distances; it bounds the mechanism and is not attained. Under Exchange it is
+// the tight one, for one record.
 type WithoutReplacement struct {
 	Batch, Size int
 	Event       Event
 }
 
-// WithReplacement runs Event on Batch independent draws from Size records; a record that is drawn k times counts k times.
+// WithReplacement runs Event on Batch independent draws from Size records; a record that is drawn k times counts k times. The
+// unit of the noise is an exchange, as for WithoutReplacement.
 type WithReplacement struct {
 	Batch, Size int
 	Event       Event
@@ -72,6 +81,13 @@ func (Compose) event()            {}
 // SGD is DP-SGD: steps of the Gaussian mechanism on Poisson batches.
 func SGD(noise, rate float64, steps int) Event {
 	return Repeat{Times: steps, Event: Poisson{Rate: rate, Event: Gaussian{Noise: noise}}}
+}
+
+// FixedSGD is DP-SGD on batches of fixed size without replacement: steps of the Gaussian mechanism, whose standard deviation is noise
+// times the norm that gradients are clipped to, on a sum of batch of the size records. An exchange moves such a sum by twice that norm,
+// and so the noise counts half.
+func FixedSGD(noise float64, batch, size, steps int) Event {
+	return Repeat{Times: steps, Event: WithoutReplacement{Batch: batch, Size: size, Event: Gaussian{Noise: noise / 2}}}
 }
 
 // String shows the event.

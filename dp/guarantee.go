@@ -1,9 +1,6 @@
 package dp
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Kind says what a number is.
 type Kind int
@@ -52,7 +49,7 @@ func (g Guarantee) String() string {
 
 // kindOf classifies an enclosure.
 func kindOf(lower, upper float64) Kind {
-	if upper-lower <= exactWidth*upper || upper <= math.SmallestNonzeroFloat64 {
+	if upper-lower <= exactWidth*upper {
 		return Exact
 	}
 	return UpperBound

@@ -8,12 +8,17 @@ type RelationKind int
 const (
 	// AddRemove means that records are inserted or removed, in any mixture that adds up to the group's size.
 	AddRemove RelationKind = iota
-	// Substitution means that records are exchanged for others.
+	// Substitution means that records are replaced by others: as many are removed as are inserted, and a removed record may be two
+	// units from an inserted one. For samples with and without replacement the unit is an exchange, and this is the bound of SSKG.
 	Substitution
 	// Insertion means that x′ has the records of x and the group's: one direction only.
 	Insertion
 	// Removal means that x′ lacks the group's records: one direction only.
 	Removal
+	// Exchange is Substitution where exchanging any two records moves the value by at most one unit, the removed for the inserted
+	// one too. For one record sampled without replacement, and for all of the data, it has a tight pair (advanced joint convexity);
+	// other samples are refused.
+	Exchange
 )
 
 // Relation is a neighbouring relation of data sets. The zero value is one record inserted or removed.
@@ -27,7 +32,7 @@ func (r Relation) size() int { return max(1, r.Group) }
 
 // String names the relation.
 func (r Relation) String() string {
-	name := [...]string{"add/remove", "substitution", "insertion", "removal"}
+	name := [...]string{"add/remove", "substitution", "insertion", "removal", "exchange"}
 	if r.Kind < 0 || int(r.Kind) >= len(name) {
 		return fmt.Sprintf("RelationKind(%d)", int(r.Kind))
 	}
@@ -54,7 +59,7 @@ func (r Relation) splits() ([]split, error) {
 			out = append(out, split{k - removed, removed})
 		}
 		return out, nil
-	case Substitution:
+	case Substitution, Exchange:
 		return []split{{k, k}}, nil
 	case Insertion:
 		return []split{{k, 0}}, nil

@@ -7,6 +7,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/noise"
+	"coupling/dp/pair"
 )
 
 // The mechanisms of dp as they would be run: a data set of values in [0, 1], of which one is 1 and there or not, its sum
@@ -15,6 +16,7 @@ import (
 type game struct {
 	name  string
 	event dp.Event // the claim
+	under dp.Relation
 	delta float64
 	run   func(rng *rand.Rand, world bool, real float64) ([]float64, error)
 	// least is the share of the claimed ε that an audit of 30,000 runs must find: a little less than the smallest that was
@@ -45,25 +47,63 @@ func released(m interface {
 
 func games() []game {
 	return []game{
-		{"gaussian", dp.Gaussian{Noise: 1}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+		{"gaussian", dp.Gaussian{Noise: 1}, dp.Relation{}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
 			return released(noise.Gaussian{Sigma: real}, 1, 1)(rng, world)
 		}, 0.55},
-		{"gaussian at small δ", dp.Gaussian{Noise: 1}, 1e-5, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+		{"gaussian at small δ", dp.Gaussian{Noise: 1}, dp.Relation{}, 1e-5, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
 			return released(noise.Gaussian{Sigma: real}, 1, 1)(rng, world)
 		}, 0.3},
-		{"laplace", dp.Laplace{Scale: 1}, 0, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+		{"laplace", dp.Laplace{Scale: 1}, dp.Relation{}, 0, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
 			return released(noise.Laplace{Scale: real}, 1, 1)(rng, world)
 		}, 0.85},
-		{"laplace composed", dp.Repeat{Times: 4, Event: dp.Laplace{Scale: 2}}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+		{"laplace composed", dp.Repeat{Times: 4, Event: dp.Laplace{Scale: 2}}, dp.Relation{}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
 			return released(noise.Laplace{Scale: 2 * real}, 1, 4)(rng, world)
 		}, 0.7},
-		{"sgd", dp.SGD(1, 0.2, 20), 1e-3, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+		{"sgd", dp.SGD(1, 0.2, 20), dp.Relation{}, 1e-3, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
 			return released(noise.Gaussian{Sigma: real}, 0.2, 20)(rng, world)
 		}, 0.4},
-		{"coarse gaussian", coarse, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+		{"coarse gaussian", coarse, dp.Relation{}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
 			return released(noise.Gaussian{Sigma: 1.5 * real, Granularity: 1}, 1, 1)(rng, world)
 		}, 0.5},
+		// Fixed batches, in the unit of an exchange: ordinary records are 0, one that is 1 is replaced by one that is −1.
+		{"without replacement", dp.WithoutReplacement{Batch: 50, Size: 100, Event: dp.Gaussian{Noise: 1}}, exchanged, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+			return noise.Gaussian{Sigma: real}.Add(noise.Seeded(rng), []float64{special(rng, world, 0, 1, -1)})
+		}, 0.5},
+		{"with replacement", dp.WithReplacement{Batch: 100, Size: 100, Event: dp.Gaussian{Noise: 2}}, exchanged, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+			return noise.Gaussian{Sigma: 2 * real}.Add(noise.Seeded(rng), []float64{draws(rng, world, 100, 100)})
+		}, 0.5},
+		// A sum of clipped records: ordinary ones are −1, and so is the one that replaces a record of 1.
+		{"clipped sum without replacement", dp.FixedSGD(1, 50, 100, 1), dp.Relation{Kind: dp.Exchange}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+			return noise.Gaussian{Sigma: real}.Add(noise.Seeded(rng), []float64{special(rng, world, -1, 1, -1)})
+		}, 0.5},
 	}
+}
+
+var exchanged = dp.Relation{Kind: dp.Substitution}
+
+// special is the sum over 50 of 100 records, less what it is when all are ordinary: one of them is not, and differs between the worlds.
+func special(rng *rand.Rand, world bool, ordinary, yes, no float64) float64 {
+	switch {
+	case rng.Float64() >= 0.5: // not drawn
+		return 0
+	case world:
+		return yes - ordinary
+	}
+	return no - ordinary
+}
+
+// draws is the sum of draws with replacement from records that are 0, but for one, which is 1 in one world and −1 in the other.
+func draws(rng *rand.Rand, world bool, batch, size int) float64 {
+	k := 0.0
+	for range batch {
+		if rng.IntN(size) == 0 {
+			k++
+		}
+	}
+	if world {
+		return k
+	}
+	return -k
 }
 
 // coarse is the event of integer noise.
@@ -81,12 +121,12 @@ const sure = 0.999
 // play audits a game whose noise is real times what it should be, with the likelihood ratio of the claim.
 func play(t *testing.T, g game, real float64) (found Distinguished, claim float64) {
 	t.Helper()
-	branches, err := dp.Branches(g.event, dp.Relation{})
+	branches, err := dp.Branches(g.event, g.under)
 	if err != nil {
 		t.Fatal(err)
 	}
 	score := func(out []float64) float64 { return out[0] } // a monotone loss
-	if g.name != "coarse gaussian" {
+	if _, ok := branches[0].Steps[0].Pair.(pair.Line); ok {
 		if score, err = Loss(branches[0].Steps); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +140,7 @@ func play(t *testing.T, g game, real float64) (found Distinguished, claim float6
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound, err := dp.Epsilon(g.event, dp.Relation{}, g.delta)
+	bound, err := dp.Epsilon(g.event, g.under, g.delta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,6 +203,23 @@ func TestBrokenMechanismsAreCaught(t *testing.T) {
 			t.Errorf("truth %v: claimed ε = %v, found %v: the attack is weak", truth, bound.Epsilon, found)
 		}
 	}
+}
+
+// The unit of fixed batches is not the norm that records are clipped to: taking it for that claims too little.
+func TestTheUnitOfFixedBatchesMatters(t *testing.T) {
+	for _, g := range games() {
+		if g.name != "clipped sum without replacement" {
+			continue
+		}
+		g.event, g.under = dp.WithoutReplacement{Batch: 50, Size: 100, Event: dp.Gaussian{Noise: 1}}, exchanged
+		found, claim := play(t, g, 1)
+		t.Logf("claimed in the wrong unit %.4f, found %v", claim, found)
+		if !found.Refutes(claim) {
+			t.Errorf("claimed ε = %v in the wrong unit, found %v: not caught", claim, found)
+		}
+		return
+	}
+	t.Fatal("no such game")
 }
 
 // answers is the game of randomised response on one bit, several times.

@@ -9,7 +9,8 @@ import (
 // Query is what is known about the values that noise is added to.
 type Query struct {
 	// Sensitivity is the most that inserting or removing one record moves the values as computed, in their units: in L2
-	// norm for Gaussian and Norm, in L1 norm for Laplace.
+	// norm for Gaussian and Norm, in L1 norm for Laplace. For an event that goes into dp.WithoutReplacement or dp.WithReplacement
+	// it is the most that exchanging one record of the batch for another moves them: see the conventions of dp.
 	Sensitivity float64
 	// Dim is the number of values; 0 means 1.
 	Dim int

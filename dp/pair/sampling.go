@@ -20,9 +20,9 @@ func Poisson(noise Noise, scale, rate float64, inserted, removed int) (*Mixture,
 
 // Fixed returns the pair for batches of fixed size n without replacement. size counts the records of the larger of the two data
 // sets x and x′, of which x has the removed records and x′ the inserted ones. The weights are Hypergeometric(k; N, K, n), with the N of
-// either set. Distances are relaxed: replacing an ordinary record of the batch by a removed or inserted one moves the value by at
-// most 1, replacing a removed one by an inserted one by at most 2 (SSKG, Theorem 3.7 with its coupling for fixed batches). n
-// must not exceed the smaller data set.
+// either set. The unit is an exchange: replacing an ordinary record of the batch by a removed or inserted one moves the value by at
+// most 1 (for a sum of records clipped to norm C that is 2C). Distances are relaxed: replacing a removed record by an inserted one may
+// move it by 2 (SSKG, Theorem 3.7 with its coupling for fixed batches). n must not exceed the smaller data set.
 func Fixed(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture, error) {
 	x, x2, err := sizes(n, size, inserted, removed)
 	if err != nil {
@@ -36,7 +36,8 @@ func Fixed(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture
 }
 
 // Replacement returns the pair for batches of n draws with replacement, with weights Bin(k | n, K/N): K = removed of the N records of x,
-// K = inserted of those of x′ (SSKG, Theorem L.5, which has one of each). size counts the larger of the two data sets.
+// K = inserted of those of x′ (SSKG, Theorem L.5, which has one of each). size counts the larger of the two data sets. The unit is
+// an exchange, as for Fixed.
 func Replacement(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture, error) {
 	x, x2, err := sizes(n, size, inserted, removed)
 	if err != nil {

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"os/signal"
 
 	"coupling/dp"
 	"coupling/dp/contour"
@@ -18,8 +21,9 @@ type privacyFlags struct {
 	Sampling   string  `default:"poisson" enum:"poisson,wor,wr" help:"How each step draws its batch: poisson (--rate), wor (without replacement) or wr (with replacement; both take --batch and --size)."`
 	Batch      int     `help:"Records in a batch, for wor and wr."`
 	Size       int     `help:"Records in the data set, for wor and wr."`
+	Exchange   float64 `default:"1" help:"For wor and wr: the most that exchanging one record of the batch for any other moves the value, in the units of --noise. It is 2 where --noise is a multiple of the norm that records are clipped to (DP-SGD)."`
 	Group      int     `default:"1" help:"Records that one person may have in the data."`
-	Relation   string  `default:"auto" enum:"auto,add-remove,substitution" help:"Neighbouring data sets: add-remove or substitution; auto is add-remove for poisson, else substitution."`
+	Relation   string  `default:"auto" enum:"auto,add-remove,substitution,exchange" help:"Neighbouring data sets: add-remove, substitution, or exchange, which is substitution where exchanging any two records moves the value by at most one unit (tighter; wor, one record); auto is add-remove for poisson, else substitution."`
 	Accountant string  `default:"auto" enum:"auto,rdp,pld,exact" help:"auto takes the sharpest that applies."`
 	JSON       bool    `help:"Print the result as JSON."`
 }
@@ -27,6 +31,7 @@ type privacyFlags struct {
 // event is one run of steps of the mechanism.
 func (f privacyFlags) event(noise, rate float64, steps int) (dp.Event, error) {
 	var e dp.Event
+	noise /= f.Exchange // which is 1 for poisson
 	switch f.Mechanism {
 	case "gaussian":
 		e = dp.Gaussian{Noise: noise}
@@ -40,7 +45,7 @@ func (f privacyFlags) event(noise, rate float64, steps int) (dp.Event, error) {
 	case f.Sampling == "poisson" && drawn:
 		return nil, errors.New("--batch and --size: for --sampling wor and wr; poisson takes --rate")
 	case f.Sampling != "poisson" && (f.Batch <= 0 || f.Size <= 0):
-		return nil, fmt.Errorf("--sampling %s: give --batch and --size, both positive", f.Sampling)
+		return nil, fmt.Errorf("--sampling %s, --batch %d, --size %d: give both, positive", f.Sampling, f.Batch, f.Size)
 	case f.Sampling == "wor":
 		e = dp.WithoutReplacement{Batch: f.Batch, Size: f.Size, Event: e}
 	case f.Sampling == "wr":
@@ -53,6 +58,9 @@ func (f privacyFlags) event(noise, rate float64, steps int) (dp.Event, error) {
 
 func (f privacyFlags) relation() dp.Relation {
 	r := dp.Relation{Kind: dp.AddRemove, Group: f.Group}
+	if f.Relation == "exchange" {
+		r.Kind = dp.Exchange
+	}
 	if f.Relation == "substitution" || f.Relation == "auto" && f.Sampling != "poisson" {
 		r.Kind = dp.Substitution
 	}
@@ -76,32 +84,54 @@ type exactAccountant struct{}
 
 func (exactAccountant) Name() string { return "exact" }
 
-func (exactAccountant) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
-	return exactly(func(a dp.Accountant) (pair.Interval, error) { return a.Epsilon(steps, delta) })
+func (e exactAccountant) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
+	return e.EpsilonContext(context.Background(), steps, delta)
 }
 
-func (exactAccountant) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
-	return exactly(func(a dp.Accountant) (pair.Interval, error) { return a.Delta(steps, eps) })
-}
-
-func exactly(ask func(dp.Accountant) (pair.Interval, error)) (pair.Interval, error) {
-	v, err := ask(dp.Profile{})
+func (exactAccountant) EpsilonContext(ctx context.Context, steps []pair.Step, delta float64) (pair.Interval, error) {
+	v, err := dp.Profile{}.Epsilon(steps, delta)
 	if err == nil {
 		return v, nil
 	}
-	v, other := ask(contour.Accountant{})
-	if other == nil {
-		return v, nil
-	}
-	return v, errors.Join(err, other)
+	v, other := contour.Accountant{}.EpsilonContext(ctx, steps, delta)
+	return v, unless(other, err)
 }
 
-func (f privacyFlags) check(noise *float64) error {
+func (e exactAccountant) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
+	return e.DeltaContext(context.Background(), steps, eps)
+}
+
+func (exactAccountant) DeltaContext(ctx context.Context, steps []pair.Step, eps float64) (pair.Interval, error) {
+	v, err := dp.Profile{}.Delta(steps, eps)
+	if err == nil {
+		return v, nil
+	}
+	v, other := contour.Accountant{}.DeltaContext(ctx, steps, eps)
+	return v, unless(other, err)
+}
+
+// unless is the last error with those before it, or none.
+func unless(last, before error) error {
+	if last == nil {
+		return nil
+	}
+	return errors.Join(before, last)
+}
+
+func (f privacyFlags) check(noise *float64, rate float64, steps int) error {
 	switch {
 	case f.Mechanism != "rr" && noise == nil:
 		return fmt.Errorf("--noise: %s needs it", f.Mechanism)
 	case f.Group < 1:
 		return fmt.Errorf("--group %d: must be at least 1", f.Group)
+	case steps < 1:
+		return fmt.Errorf("--steps %d: must be at least 1", steps)
+	case !(f.Exchange > 0) || math.IsInf(f.Exchange, 0):
+		return fmt.Errorf("--exchange %v: must be positive and finite", f.Exchange)
+	case f.Sampling == "poisson" && f.Exchange != 1:
+		return fmt.Errorf("--exchange %v: for --sampling wor and wr; in a poisson sample a record comes and goes without another", f.Exchange)
+	case f.Sampling != "poisson" && rate != 1:
+		return fmt.Errorf("--rate %v: for --sampling poisson; %s takes --batch and --size", rate, f.Sampling)
 	}
 	return nil
 }
@@ -113,13 +143,31 @@ type answer struct {
 	Accountant string  `json:"accountant"`
 	Kind       string  `json:"kind"`
 	Relation   string  `json:"relation"`
+	Unit       string  `json:"unit"` // what the noise is in units of
+}
+
+func (f privacyFlags) answer(g dp.Guarantee) answer {
+	return answer{g.Epsilon, g.Delta, g.Accountant, g.Kind.String(), g.Relation.String(), f.unit()}
+}
+
+// unit says in a word what moves the value by at most one.
+func (f privacyFlags) unit() string {
+	switch {
+	case f.Mechanism == "rr":
+		return "bit"
+	case f.Sampling == "poisson" && f.Relation != "exchange":
+		return "record"
+	case f.Exchange != 1:
+		return fmt.Sprintf("exchange/%g", f.Exchange)
+	}
+	return "exchange"
 }
 
 func (f privacyFlags) print(a *app, e dp.Event, g dp.Guarantee) error {
 	if f.JSON {
-		return writeJSON(a, answer{g.Epsilon, g.Delta, g.Accountant, g.Kind.String(), g.Relation.String()})
+		return writeJSON(a, f.answer(g))
 	}
-	_, err := fmt.Fprintf(a.out, "%v\nε = %.8g at δ = %.8g: %s\n\n%s\n", e, g.Epsilon, g.Delta, kindInWords(g), meaning(g))
+	_, err := fmt.Fprintf(a.out, "%v\nε = %.8g at δ = %.8g: %s\n\n%s\n", e, g.Epsilon, g.Delta, kindInWords(g), f.meaning(g))
 	return err
 }
 
@@ -138,7 +186,7 @@ func kindInWords(g dp.Guarantee) string {
 }
 
 // meaning says what (ε, δ) promises.
-func meaning(g dp.Guarantee) string {
+func (f privacyFlags) meaning(g dp.Guarantee) string {
 	who := "one record"
 	if g.Relation.Group > 1 {
 		who = fmt.Sprintf("up to %d records", g.Relation.Group)
@@ -149,7 +197,38 @@ func meaning(g dp.Guarantee) string {
 	}
 	return fmt.Sprintf("Whatever set of results one looks for, its probability on the data and on the data with %s\n"+
 		"differ by a factor of at most e^ε = %.4g, up to δ = %.4g. It holds for every data set and every observer who sees all\n"+
-		"steps, if the sampling and the noise are as said, the sensitivity is 1, and nothing else about the data gets out.", change, math.Exp(g.Epsilon), g.Delta)
+		"steps, if the sampling and the noise are as said, %s, and nothing else about the data gets out.%s",
+		change, math.Exp(g.Epsilon), g.Delta, f.sensitivity(g), f.caution())
+}
+
+// sensitivity says what the number takes for granted of the value that noise is added to.
+func (f privacyFlags) sensitivity(g dp.Guarantee) string {
+	switch f.unit() {
+	case "bit":
+		return "the value is one bit"
+	case "record":
+		return "one record more or fewer in a batch moves the value by at most 1"
+	}
+	s := fmt.Sprintf("exchanging one record of a batch for another moves the value by at most %g", f.Exchange)
+	if g.Relation.Kind == dp.Substitution {
+		return s + "\n(an old record for its replacement: by twice that, which the bound allows for)"
+	}
+	return s
+}
+
+// caution tells users of clipped sums, where the unit of fixed batches is easily mistaken.
+func (f privacyFlags) caution() string {
+	if f.unit() != "exchange" || f.Sampling == "poisson" {
+		return ""
+	}
+	return "\nA sum of records clipped to norm 1 moves by 2 when one is exchanged: for such a sum say --exchange 2."
+}
+
+// interruptible ends a computation at the first interrupt; the second kills.
+func interruptible(a *app) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // privacyError marks bad parameters as the request's fault.
@@ -174,7 +253,9 @@ func (c epsilonCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	g, err := dp.EpsilonBy(c.accountant(), e, c.relation(), c.Delta)
+	ctx, stop := interruptible(a)
+	defer stop()
+	g, err := dp.EpsilonContext(ctx, c.accountant(), e, c.relation(), c.Delta)
 	if err != nil {
 		return privacyError(err)
 	}
@@ -182,7 +263,7 @@ func (c epsilonCmd) Run(a *app) error {
 }
 
 func (f privacyFlags) prepare(noise *float64, rate float64, steps int) (dp.Event, error) {
-	if err := f.check(noise); err != nil {
+	if err := f.check(noise, rate, steps); err != nil {
 		return nil, usage(err)
 	}
 	sigma := 0.0
@@ -210,7 +291,9 @@ func (c deltaCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	g, err := dp.DeltaBy(c.accountant(), e, c.relation(), c.Eps)
+	ctx, stop := interruptible(a)
+	defer stop()
+	g, err := dp.DeltaContext(ctx, c.accountant(), e, c.relation(), c.Eps)
 	if err != nil {
 		return privacyError(err)
 	}
@@ -255,7 +338,7 @@ func (c calibrateCmd) Run(a *app) error {
 		return privacyError(err)
 	}
 	if c.JSON {
-		return writeJSON(a, calibrated{c.Find, value, answer{g.Epsilon, g.Delta, g.Accountant, g.Kind.String(), g.Relation.String()}})
+		return writeJSON(a, calibrated{c.Find, value, c.answer(g)})
 	}
 	fmt.Fprintf(a.out, "%s = %.10g meets ε ≤ %g at δ = %g\n", c.Find, value, c.Eps, c.Delta)
 	return c.print(a, e, g)
@@ -263,6 +346,8 @@ func (c calibrateCmd) Run(a *app) error {
 
 func (c calibrateCmd) search(a *app, noise *float64) (value float64, e dp.Event, g dp.Guarantee, err error) {
 	b := dp.Budget{Epsilon: c.Eps, Delta: c.Delta, Relation: c.relation(), Accountant: c.accountant()}
+	ctx, stop := interruptible(a)
+	defer stop()
 	sigma := 0.0
 	if noise != nil {
 		sigma = *noise
@@ -273,18 +358,18 @@ func (c calibrateCmd) search(a *app, noise *float64) (value float64, e dp.Event,
 	}
 	switch c.Find {
 	case "noise":
-		value, g, err = dp.MinNoise(a.run.ctx, b, func(x float64) dp.Event { return at(x, c.Rate, c.Steps) })
+		value, g, err = dp.MinNoise(ctx, b, func(x float64) dp.Event { return at(x, c.Rate, c.Steps) })
 		return value, at(value, c.Rate, c.Steps), g, err
 	case "rate":
-		value, g, err = dp.MaxRate(a.run.ctx, b, func(x float64) dp.Event { return at(sigma, x, c.Steps) })
+		value, g, err = dp.MaxRate(ctx, b, func(x float64) dp.Event { return at(sigma, x, c.Steps) })
 		return value, at(sigma, value, c.Steps), g, err
 	}
-	steps, err := dp.MaxSteps(a.run.ctx, b, func(n int) dp.Event { return at(sigma, c.Rate, n) })
+	steps, err := dp.MaxSteps(ctx, b, func(n int) dp.Event { return at(sigma, c.Rate, n) })
 	if err != nil || steps == 0 {
 		return 0, nil, g, errors.Join(err, nothing(steps, c))
 	}
 	e = at(sigma, c.Rate, steps)
-	g, err = dp.EpsilonBy(c.accountant(), e, c.relation(), c.Delta)
+	g, err = dp.EpsilonContext(ctx, c.accountant(), e, c.relation(), c.Delta)
 	return float64(steps), e, g, err
 }
 
