@@ -38,40 +38,41 @@ func (p *Plan) RegKL() float64 { return p.Value().RegKL }
 func (p *Plan) RegEntropy() float64 { return p.Value().RegEntropy }
 
 func (p *Plan) computeValues() {
+	v := p.sums()
+	if p.unbalanced {
+		p.unbalancedValues(v)
+		return
+	}
+	entropy := negEntropy(p.A) + negEntropy(p.B)
+	v.RegKL = dotPositive(p.A, p.F) + dotPositive(p.B, p.G)
+	v.RegEntropy = v.RegKL + p.Eps*entropy
+	v.RegEntropyMinus1 = v.RegEntropy - p.Eps
+	p.values = v
+}
+
+// sums returns what is summed over T itself: Sharp, KL, SumPlogP and Mass.
+func (p *Plan) sums() Values {
 	sw := newSweep(p.g, 0)
-	type part struct{ sharp, sharpC, kl, klC, tlogt, mass float64 }
-	parts := make([]part, len(sw.spans))
+	parts := make([]tally, len(sw.spans))
 	logB := make([]float64, len(p.B))
 	for j, b := range p.B {
 		logB[j] = math.Log(b)
 	}
-	orig := make([][]float64, len(sw.spans))
 	sw.each(func(w *worker, k int, s span) {
+		var orig []float64
 		if p.g != p.Geometry {
-			orig[k] = make([]float64, len(p.B))
+			orig = make([]float64, len(p.B))
 		}
-		var q part
 		for i := s.lo; i < s.hi; i++ {
 			if p.mass[i] == 0 {
 				continue
 			}
 			c := p.row(i, w.exp, w.cost)
-			if p.g != p.Geometry {
-				c = p.Geometry.Row(i, orig[k])
+			if orig != nil {
+				c = p.Geometry.Row(i, orig)
 			}
-			la := math.Log(p.A[i])
-			for j, t := range w.exp {
-				if t == 0 {
-					continue
-				}
-				q.sharp, q.sharpC = addKahan(q.sharp, q.sharpC, t*c[j])
-				l := math.Log(t)
-				q.kl, q.klC = addKahan(q.kl, q.klC, t*(l-la-logB[j]))
-				q.tlogt += t * l
-				q.mass += t
-			}
+			parts[k].add(w.exp, c, math.Log(p.A[i]), logB)
 		}
-		parts[k] = q
 	})
 	var v Values
 	var sc, kc float64
@@ -83,15 +84,24 @@ func (p *Plan) computeValues() {
 		v.Mass += q.mass
 	}
 	v.Sharp, v.KL = v.Sharp+sc, v.KL+kc
-	if p.unbalanced {
-		p.unbalancedValues(v)
-		return
+	return v
+}
+
+// tally adds up rows of T; sharp and kl are compensated.
+type tally struct{ sharp, sharpC, kl, klC, tlogt, mass float64 }
+
+// add adds a row of T with its costs, given log aᵢ and log b.
+func (q *tally) add(row, cost []float64, logA float64, logB []float64) {
+	for j, t := range row {
+		if t == 0 {
+			continue
+		}
+		q.sharp, q.sharpC = addKahan(q.sharp, q.sharpC, t*cost[j])
+		l := math.Log(t)
+		q.kl, q.klC = addKahan(q.kl, q.klC, t*(l-logA-logB[j]))
+		q.tlogt += t * l
+		q.mass += t
 	}
-	entropy := negEntropy(p.A) + negEntropy(p.B)
-	v.RegKL = dotPositive(p.A, p.F) + dotPositive(p.B, p.G)
-	v.RegEntropy = v.RegKL + p.Eps*entropy
-	v.RegEntropyMinus1 = v.RegEntropy - p.Eps
-	p.values = v
 }
 
 // negEntropy returns Σ w log w.
