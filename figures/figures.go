@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"coupling/figures/admm"
 	"coupling/figures/amplification"
 	"coupling/figures/analytic"
 	"coupling/figures/tour"
@@ -39,7 +40,7 @@ func Papers() []Paper {
 
 // All lists the figures, those that are quick to make first.
 func All() []lab.Figure {
-	return append([]lab.Figure{
+	return slices.Concat([]lab.Figure{
 		tour.Digits(),
 		analytic.Proposition1(),
 		analytic.Plans(),
@@ -50,7 +51,7 @@ func All() []lab.Figure {
 		analytic.Flow(),
 		analytic.Convergence(),
 		analytic.Scaling(),
-	}, amplification.Figures()...)
+	}, admm.Figures(), amplification.Figures())
 }
 
 // Select returns the figures that match any of names: a figure's name, a paper's

@@ -1,0 +1,224 @@
+package admm
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"coupling/dp/admm"
+	"coupling/dp/admm/account"
+	"coupling/dp/admm/eavesdrop"
+	"coupling/figures/style"
+	"coupling/lab"
+)
+
+// Eavesdropper is what the noise buys: the error of estimated utility parameters against the privacy parameter.
+func Eavesdropper() lab.Figure {
+	return lab.Figure{
+		Name:  "admm/eavesdropper",
+		Title: "What an eavesdropper learns",
+		Shows: "Who hears all messages and knows bounds and rules fits the utility parameters to them. Without noise most are found exactly, the rest have no effect on messages. With noise the error rises to that of " +
+			"guessing, and the more rounds are heard the stronger the noise must be.",
+		Sizes: map[lab.Preset]string{
+			lab.Smoke: "the paper's network, 4 values of α_p, 60 rounds, 1 repeat",
+			lab.Quick: "the paper's network, 9 values of α_p, 200 rounds, 3 repeats",
+			lab.Paper: "the paper's network, 9 values of α_p, 200 rounds, 20 repeats",
+		},
+		Decoders: []lab.Decoder{spyOf.Decoder()},
+		Jobs: func(set lab.Setting) ([]lab.Job, error) {
+			var jobs []lab.Job
+			for _, point := range spyGrid(set.Preset) {
+				jobs = append(jobs, spyOf.Jobs(set.Seed, point...)...)
+			}
+			return jobs, nil
+		},
+		Draw:   drawEavesdropper,
+		Claims: claimEavesdropper,
+	}
+}
+
+type spyParams struct {
+	Alpha  float64 `json:"alpha"` // 0: no noise
+	Rounds int     `json:"rounds"`
+	Heard  []int   `json:"heard"` // rounds that are listened to
+	Repeat int     `json:"repeat"`
+}
+
+// spyOut has a value for each of Heard: mean squared errors of least squares and of the likeliest parameters, and the part of parameters
+// that the latter, rounded, gets right; and the mean squared error of guessing 3.
+type spyOut struct {
+	Squares []float64 `json:"squares"`
+	Likely  []float64 `json:"likely"`
+	Right   []float64 `json:"right"`
+	Guess   float64   `json:"guess"`
+}
+
+var spyOf = lab.Experiment[spyParams, spyOut]{
+	Name: "admm/eavesdrop", Version: 1,
+	Run: func(ctx context.Context, c *lab.Cell, p spyParams) (spyOut, error) {
+		prob := caseStudy(c.Rand("market"))
+		a := admm.ADMM{Rounds: p.Rounds}
+		record := eavesdrop.Record{Problem: public(prob), Rules: a}
+		a.Trace = record.Listen
+		var err error
+		if p.Alpha == 0 {
+			a.MaxRounds = p.Rounds
+			_, err = a.Solve(ctx, prob)
+		} else {
+			private := admm.Private{Budget: account.Budget{Alpha: p.Alpha}, Slope: slope}
+			_, err = a.SolvePrivate(ctx, prob, private, c.Rand(fmt.Sprintf("noise/%d", p.Repeat)))
+		}
+		if err != nil {
+			return spyOut{}, err
+		}
+		var out spyOut
+		for i, heard := range p.Heard {
+			heard := record.First(heard)
+			squares, _, err := attack(prob, heard, false)
+			if err != nil {
+				return out, err
+			}
+			likely, right, err := attack(prob, heard, true)
+			if err != nil {
+				return out, err
+			}
+			out.Squares, out.Likely, out.Right = append(out.Squares, squares), append(out.Likely, likely), append(out.Right, right)
+			c.Progress(i+1, len(p.Heard))
+		}
+		out.Guess, _ = score(prob, nil, nil)
+		return out, ctx.Err()
+	},
+}
+
+// attack estimates all parameters and scores them.
+func attack(p admm.Problem, r *eavesdrop.Record, likely bool) (mse, right float64, err error) {
+	target, source, err := eavesdrop.Attack{Lo: 1, Hi: slope, Likely: likely}.All(r)
+	if err != nil {
+		return 0, 0, err
+	}
+	mse, right = score(p, target, source)
+	return mse, right, nil
+}
+
+// score is the mean squared error of estimates, nil for the middle of the range, and the part that is right when rounded.
+func score(p admm.Problem, target, source []float64) (mse, right float64) {
+	n := float64(2 * len(p.Graph.Edges))
+	one := func(estimates []float64, e int, u admm.Utility) {
+		guess := (1 + slope) / 2.0
+		if estimates != nil {
+			guess = estimates[e]
+		}
+		d := guess - u.Slope(0)
+		mse += d * d / n
+		if math.Abs(d) < .5 {
+			right += 1 / n
+		}
+	}
+	for e := range p.Graph.Edges {
+		one(target, e, p.TargetUtility[e])
+		one(source, e, p.SourceUtility[e])
+	}
+	return mse, right
+}
+
+func spyGrid(p lab.Preset) [][]spyParams {
+	alphas := pick(p, []float64{0, 1, 30, 1000}, []float64{0, 1, 3, 10, 30, 100, 300, 1000, 3000}, []float64{0, 1, 3, 10, 30, 100, 300, 1000, 3000})
+	rounds := roundsOf(p)
+	var out [][]spyParams
+	for _, a := range alphas {
+		var point []spyParams
+		for i := range pick(p, 1, 3, 20) {
+			if a > 0 || i == 0 {
+				point = append(point, spyParams{Alpha: a, Rounds: rounds, Heard: []int{1, 10, rounds}, Repeat: i})
+			}
+		}
+		out = append(out, point)
+	}
+	return out
+}
+
+// spied is one point: root mean squares over the repeats, for each number of rounds heard.
+type spied struct {
+	alpha                         float64
+	squares, likely, right, guess []float64
+}
+
+func recallSpied(s *lab.Store, set lab.Setting) ([]spied, error) {
+	var out []spied
+	for _, point := range spyGrid(set.Preset) {
+		cells, err := lab.RecallAll(s, spyOf, set.Seed, point)
+		if err != nil {
+			return nil, err
+		}
+		x := spied{alpha: point[0].Alpha}
+		for h := range point[0].Heard {
+			mean := func(of func(spyOut) float64) float64 {
+				m, _ := spread(pluck(cells, of))
+				return m
+			}
+			x.squares = append(x.squares, math.Sqrt(mean(func(o spyOut) float64 { return o.Squares[h] })))
+			x.likely = append(x.likely, math.Sqrt(mean(func(o spyOut) float64 { return o.Likely[h] })))
+			x.right = append(x.right, mean(func(o spyOut) float64 { return o.Right[h] }))
+			x.guess = append(x.guess, math.Sqrt(mean(func(o spyOut) float64 { return o.Guess })))
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+func drawEavesdropper(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
+	points, err := recallSpied(s, set)
+	if err != nil {
+		return lab.Exhibit{}, err
+	}
+	heard := spyGrid(set.Preset)[0][0].Heard
+	axis := style.Axis{Label: "privacy of a round α_p", Log: true}
+	errors := style.Plot{X: axis, Y: style.Axis{Label: "root mean squared error", Min: 0, Max: 1.1 * points[0].guess[0]}, Aspect: 1}
+	right := style.Plot{X: axis, Y: style.Axis{Label: "parameters found", Min: 0, Max: 1}, Aspect: 1}
+	errors.Items = append(errors.Items, style.Rule{At: points[0].guess[0], Label: "guessing 3"})
+	right.Items = append(right.Items, style.Rule{At: .2, Label: "guessing"})
+	table := lab.Table{Name: "errors", Caption: "Root mean squared error of the estimated parameters (uniform integers 1..5), and the part that is right when rounded.",
+		Header: []string{"α_p", "rounds heard", "least squares", "likeliest", "right"}}
+	for h, rounds := range heard {
+		name := map[bool]string{true: "1 round heard", false: fmt.Sprintf("%d rounds", rounds)}[rounds == 1]
+		e, r := style.Line{Name: name, Series: h, Marks: true}, style.Line{Name: name, Series: h, Marks: true}
+		for _, x := range points {
+			if x.alpha > 0 {
+				e.X, e.Y = append(e.X, x.alpha), append(e.Y, x.likely[h])
+				r.X, r.Y = append(r.X, x.alpha), append(r.Y, x.right[h])
+			}
+			table.Rows = append(table.Rows, []string{alphaName(x.alpha), fmt.Sprint(rounds), fmt.Sprintf("%.3f", x.squares[h]), fmt.Sprintf("%.3f", x.likely[h]), fmt.Sprintf("%.3f", x.right[h])})
+		}
+		errors.Items, right.Items = append(errors.Items, e), append(right.Items, r)
+	}
+	last := len(heard) - 1
+	errors.Items = append(errors.Items, style.Rule{At: points[0].likely[last], Label: fmt.Sprintf("no noise, %d rounds", heard[last])})
+	right.Items = append(right.Items, style.Rule{At: points[0].right[last], Label: fmt.Sprintf("no noise, %d rounds", heard[last])})
+	return lab.Exhibit{
+		Pictures: []lab.Picture{{
+			Caption: "An eavesdropper who knows bounds and rules estimates all 240 utility parameters of the case study, by the likeliest fit: (a) error, (b) parameters that are right when rounded. η = 1, ρ = 5.",
+			Drawing: style.Figure{Body: style.Panels{Items: []style.Drawer{errors, right}, Letters: true}, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d rounds", heard[last]))},
+		}},
+		Tables: []lab.Table{table},
+		Notes:  []string{privacyNote, "An attack shows what can be learnt at least, not what cannot: that is the guarantee's part."},
+	}, nil
+}
+
+func claimEavesdropper(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
+	points, err := recallSpied(s, set)
+	if err != nil {
+		return nil, err
+	}
+	last := len(points[0].right) - 1
+	at := map[float64]spied{}
+	for _, x := range points {
+		at[x.alpha] = x
+	}
+	return []lab.Claim{
+		{What: "parameters found without noise, of all", Source: "section III-A: the adversary can infer the parameters", Got: points[0].right[last], Relation: lab.AtLeast, Want: .5,
+			Why: "those of edges that never carry anything leave no trace"},
+		{What: "error at α_p = 1 over guessing", Source: "Theorem 1: little noise is not to be told from much", Got: at[1].likely[last] / at[1].guess[last], Relation: lab.AtLeast, Want: .8,
+			Why: "no better than a fifth less than guessing; a bad fit may be worse than guessing"},
+		{What: "error at α_p = 1000 over that at α_p = 1", Source: "the noise is 1000 times smaller", Got: at[1000].likely[last] / at[1].likely[last], Relation: lab.AtMost, Want: .8, Why: "an effect that can be seen"},
+	}, nil
+}

@@ -1,0 +1,114 @@
+package admm
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"coupling/dp/admm"
+	"coupling/dp/admm/account"
+	"coupling/dp/admm/central"
+	"coupling/lab"
+)
+
+// runParams is one run on the case study.
+type runParams struct {
+	Alpha  float64 `json:"alpha"` // α_p; 0: Algorithm 1
+	Eta    float64 `json:"eta"`
+	Rounds int     `json:"rounds"` // shown; Algorithm 1 goes on until it converges
+	Repeat int     `json:"repeat"` // of the noise
+}
+
+type runOut struct {
+	Optimum   float64   `json:"optimum"`  // by the network simplex
+	Gap       float64   `json:"gap"`      // what that can be wrong by
+	Social    []float64 `json:"social"`   // utility after each round
+	Last      float64   `json:"last"`     // of the plan after the last round
+	Feasible  float64   `json:"feasible"` // of the feasible plan: Algorithm 1's, or nearest to the tail's average
+	Violation float64   `json:"violation"`
+	Rounds    int       `json:"rounds"`
+	Status    string    `json:"status"`
+	Plan      []float64 `json:"plan"`   // feasible
+	Served    []float64 `json:"served"` // totals of targets in it
+	Asked     []float64 `json:"asked"`  // their upper bounds
+}
+
+var runOf = lab.Experiment[runParams, runOut]{
+	Name: "admm/run", Version: 1,
+	Run: func(ctx context.Context, c *lab.Cell, p runParams) (runOut, error) {
+		prob := caseStudy(c.Rand("market"))
+		best, err := central.Linear(ctx, prob)
+		if err != nil {
+			return runOut{}, err
+		}
+		out := runOut{Optimum: best.Value, Gap: best.Gap}
+		a := admm.ADMM{Eta: p.Eta}
+		a.Trace = func(s admm.Step) {
+			if s.Phase == admm.Transporting && s.Round <= p.Rounds {
+				out.Social = append(out.Social, social(prob, s.Plan))
+			}
+		}
+		var r *admm.Result
+		if p.Alpha == 0 {
+			r, err = a.Solve(ctx, prob)
+		} else {
+			a.Rounds = p.Rounds
+			private := admm.Private{Budget: account.Budget{Alpha: p.Alpha}, Slope: slope}
+			r, err = a.SolvePrivate(ctx, prob, private, c.Rand(fmt.Sprintf("noise/%d", p.Repeat)))
+		}
+		if err != nil {
+			return out, err
+		}
+		out.Violation, out.Rounds, out.Status = prob.Violation(r.Plan), r.Rounds, r.Status.String()
+		out.Plan = prob.Repair(r.Plan)
+		out.Feasible, out.Last = prob.Utility(out.Plan), out.Social[len(out.Social)-1]
+		out.Served, _ = prob.Totals(out.Plan)
+		for _, b := range prob.TargetBounds {
+			out.Asked = append(out.Asked, b.Max)
+		}
+		return out, nil
+	},
+}
+
+// within is the first round from which on the utility stays within a part of the optimum, 0 if it never does.
+func (o runOut) within(part float64) int {
+	at := 0
+	for k, u := range o.Social {
+		if math.Abs(u-o.Optimum) > part*o.Optimum {
+			at = 0
+		} else if at == 0 {
+			at = k + 1
+		}
+	}
+	return at
+}
+
+// repeats is the same run with several noises.
+func repeats(base runParams, n int) []runParams {
+	out := make([]runParams, n)
+	for i := range out {
+		out[i] = base
+		out[i].Repeat = i
+	}
+	return out
+}
+
+// spread is the mean and the standard deviation.
+func spread(x []float64) (mean, sd float64) {
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for _, v := range x {
+		sd += (v - mean) * (v - mean) / float64(max(1, len(x)-1))
+	}
+	return mean, math.Sqrt(sd)
+}
+
+// pluck collects one number of each cell.
+func pluck[P, R any](cells []lab.Result[P, R], of func(R) float64) []float64 {
+	out := make([]float64, len(cells))
+	for i, c := range cells {
+		out[i] = of(c.Value)
+	}
+	return out
+}

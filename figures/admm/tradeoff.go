@@ -1,0 +1,141 @@
+package admm
+
+import (
+	"fmt"
+	"math"
+
+	"coupling/figures/style"
+	"coupling/lab"
+)
+
+// TradeOff is Figure 2(c): utility against the privacy parameter, for several η.
+func TradeOff() lab.Figure {
+	return lab.Figure{
+		Name:  "admm/fig2c",
+		Title: "Social utility against the privacy of a round",
+		Shows: "The less noise the more utility, up to the optimum. The last plan, which the paper shows, scatters about its mean and may lie above the optimum, because it is not feasible; the projected average is " +
+			"feasible, scatters less, and gains at strong privacy. A larger η means less noise for the same α_p, and slower rounds.",
+		Sizes: map[lab.Preset]string{
+			lab.Smoke: "the paper's network, 5 values of α_p, one η, 4 repeats",
+			lab.Quick: "the paper's network, 9 values of α_p, 3 η, 20 repeats",
+			lab.Paper: "the paper's network, 9 values of α_p, 3 η, 100 repeats",
+		},
+		Decoders: []lab.Decoder{runOf.Decoder()},
+		Jobs: func(set lab.Setting) ([]lab.Job, error) {
+			var jobs []lab.Job
+			for _, line := range tradeGrid(set.Preset) {
+				for _, point := range line {
+					jobs = append(jobs, runOf.Jobs(set.Seed, point...)...)
+				}
+			}
+			return jobs, nil
+		},
+		Draw:   drawTradeOff,
+		Claims: claimTradeOff,
+	}
+}
+
+// tradeGrid is a line for each η, of points for each α_p, of repeats.
+func tradeGrid(p lab.Preset) [][][]runParams {
+	alphas := pick(p, []float64{1, 10, 100, 1000, 10000}, []float64{1, 3, 10, 30, 100, 300, 1000, 3000, 10000}, []float64{1, 3, 10, 30, 100, 300, 1000, 3000, 10000})
+	var out [][][]runParams
+	for _, eta := range pick(p, []float64{1}, []float64{1, .3, 3}, []float64{1, .3, 3}) {
+		var line [][]runParams
+		for _, a := range alphas {
+			line = append(line, repeats(runParams{Alpha: a, Eta: eta, Rounds: roundsOf(p)}, pick(p, 4, 20, 100)))
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// trade is one point of the figure: parts of the optimum.
+type trade struct {
+	alpha, eta                         float64
+	last, lastSD, feasible, feasibleSD float64
+}
+
+func recallTrades(s *lab.Store, set lab.Setting) ([][]trade, error) {
+	var out [][]trade
+	for _, line := range tradeGrid(set.Preset) {
+		var points []trade
+		for _, point := range line {
+			cells, err := lab.RecallAll(s, runOf, set.Seed, point)
+			if err != nil {
+				return nil, err
+			}
+			t := trade{alpha: point[0].Alpha, eta: point[0].Eta}
+			t.last, t.lastSD = spread(pluck(cells, func(o runOut) float64 { return o.Last / o.Optimum }))
+			t.feasible, t.feasibleSD = spread(pluck(cells, func(o runOut) float64 { return o.Feasible / o.Optimum }))
+			points = append(points, t)
+		}
+		out = append(out, points)
+	}
+	return out, nil
+}
+
+func drawTradeOff(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
+	lines, err := recallTrades(s, set)
+	if err != nil {
+		return lab.Exhibit{}, err
+	}
+	axis := style.Axis{Label: "privacy of a round α_p", Log: true}
+	both := style.Plot{X: axis, Y: style.Axis{Label: "utility / optimum", Min: 0, Max: 1.6}, Legend: style.BottomRight, Aspect: 1}
+	etas := style.Plot{X: axis, Y: style.Axis{Label: "feasible utility / optimum", Min: .3, Max: 1.05}, Legend: style.BottomRight, Aspect: 1}
+	both.Items = append(both.Items, style.Rule{At: 1})
+	etas.Items = append(etas.Items, style.Rule{At: 1})
+	table := lab.Table{Name: "utility", Caption: "Utility as a part of the optimum, mean ± standard deviation over the noise.", Header: []string{"η", "α_p", "last plan", "feasible plan"}}
+	for i, line := range lines {
+		last, feasible := style.Line{Name: "last plan (the paper's)", Series: 1}, style.Line{Name: "projected average", Series: 0, Marks: true}
+		for _, t := range line {
+			last.X, last.Y, last.Lo, last.Hi = append(last.X, t.alpha), append(last.Y, t.last), append(last.Lo, t.last-t.lastSD), append(last.Hi, t.last+t.lastSD)
+			feasible.X, feasible.Y = append(feasible.X, t.alpha), append(feasible.Y, t.feasible)
+			feasible.Lo, feasible.Hi = append(feasible.Lo, t.feasible-t.feasibleSD), append(feasible.Hi, t.feasible+t.feasibleSD)
+			table.Rows = append(table.Rows, []string{fmt.Sprint(t.eta), fmt.Sprint(t.alpha), fmt.Sprintf("%.4f ± %.4f", t.last, t.lastSD), fmt.Sprintf("%.4f ± %.4f", t.feasible, t.feasibleSD)})
+		}
+		if i == 0 {
+			both.Items = append(both.Items, last, feasible)
+		}
+		feasible.Name, feasible.Series, feasible.Lo, feasible.Hi = fmt.Sprintf("η = %g", line[0].eta), i, nil, nil
+		etas.Items = append(etas.Items, feasible)
+	}
+	return lab.Exhibit{
+		Pictures: []lab.Picture{{
+			Caption: fmt.Sprintf("Figure 2(c): social utility against α_p after %d rounds, ρ = 5; (a) η = 1, bands are one standard deviation over the noise; (b) the feasible plan for several η. The paper's η and ρ are lost; "+
+				"noise depends on ηα_p/ρ, so that ρ = 4 (integers 1..5 differ by 4) shifts both panels left by a fifth.", roundsOf(set.Preset)),
+			Drawing: style.Figure{Body: style.Panels{Items: []style.Drawer{both, etas}, Letters: true}, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d repeats", len(tradeGrid(set.Preset)[0][0])))},
+		}},
+		Tables: []lab.Table{table},
+		Notes:  []string{privacyNote},
+	}, nil
+}
+
+func claimTradeOff(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
+	lines, err := recallTrades(s, set)
+	if err != nil {
+		return nil, err
+	}
+	at, fall, over := map[float64]trade{}, 0.0, 0.0
+	for _, line := range lines {
+		for i, t := range line {
+			if line[0].eta == 1 {
+				at[t.alpha] = t
+			}
+			over = max(over, t.feasible)
+			if i > 0 {
+				fall = max(fall, line[i-1].feasible-t.feasible)
+			}
+		}
+	}
+	n := math.Sqrt(float64(len(tradeGrid(set.Preset)[0][0])))
+	return []lab.Claim{
+		{What: "most by which utility falls from one α_p to the next larger", Source: "Figure 2(c): utility rises with α_p", Got: fall, Relation: lab.AtMost, Want: 0,
+			AbsTol: 4 * max(at[1].feasibleSD, at[10].feasibleSD) / n, Why: "four standard errors of the mean at the strongest noise"},
+		{What: "utility at α_p = 1000 over the optimum", Source: "section IV: close to Algorithm 1", Got: at[1000].feasible, Want: 1, AbsTol: .01, Why: "close is taken as 1%"},
+		{What: "last plan at α_p = 1000 over the optimum", Source: "notes to the paper: 688.4 ± 1.4 of 688", Got: at[1000].last, Want: 1, AbsTol: .01, Why: "a run of the reconstruction on another draw had 0.2%"},
+		{What: "utility at α_p = 10 over the optimum, at most", Source: "Figure 2(c): small α_p costs utility; notes: 616 of 688", Got: at[10].feasible, Relation: lab.AtMost, Want: .98,
+			Why: "a loss of at least 2%; a run of the reconstruction lost 10%"},
+		{What: "utility at α_p = 1 over that at 1000, at most", Source: "Figure 2(c)", Got: at[1].feasible / at[1000].feasible, Relation: lab.AtMost, Want: .9, Why: "“useless” in the notes: more than a tenth is lost"},
+		{What: "the largest feasible utility over the optimum", Source: "optimality", Got: over, Relation: lab.AtMost, Want: 1, AbsTol: 1e-9, Why: "rounding of the repaired plan"},
+	}, nil
+}
