@@ -1,0 +1,82 @@
+package account_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"coupling/dp"
+	"coupling/dp/admm/account"
+)
+
+// The case of the notes to the paper: 2.23, 4.78 and 10.
+func TestNotes(t *testing.T) {
+	a, err := account.Spend(.1, 4, 100, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, x := range map[string][2]float64{"basic": {a.Basic.Epsilon, 10}, "optimal": {a.Optimal.Epsilon, 4.78}, "numerical": {a.Numerical.Epsilon, 2.23}} {
+		if math.Abs(x[0]-x[1]) > .01 {
+			t.Errorf("%s: %v, want %v", name, x[0], x[1])
+		}
+	}
+	if a.Numerical.Kind == dp.Estimate || a.Optimal.Kind != dp.UpperBound || a.Best() != a.Numerical {
+		t.Errorf("kinds %v and %v, best %v", a.Numerical.Kind, a.Optimal.Kind, a.Best())
+	}
+}
+
+// The order of what each knows, and one round is one round.
+func TestOrder(t *testing.T) {
+	for _, alpha := range []float64{.01, 11, 13, 1000} {
+		for _, k := range []int{1, 200} {
+			for _, d := range []int{1, 30} {
+				a, err := account.Spend(alpha, d, k, 1e-5)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Exact numbers are within 1e-8 of the truth, distributions within 1e-3.
+				if a.Numerical.Epsilon > a.Optimal.Epsilon*(1+1e-3) || a.Optimal.Epsilon > a.Basic.Epsilon || a.Best().Epsilon > alpha*float64(k)*(1+1e-15) {
+					t.Errorf("α = %v, d = %d, K = %d: %v, %v, %v", alpha, d, k, a.Numerical.Epsilon, a.Optimal.Epsilon, a.Basic.Epsilon)
+				}
+			}
+		}
+	}
+	a, err := account.Spend(.3, 4, 5, 0)
+	if err != nil || math.Abs(a.Best().Epsilon-1.5) > 1e-12 {
+		t.Errorf("δ = 0: %v, %v", a.Best(), err)
+	}
+}
+
+// A budget pays for the rounds that it says and for no more.
+func TestRounds(t *testing.T) {
+	for _, b := range []account.Budget{{Alpha: .1, Epsilon: 1, Delta: 1e-6}, {Alpha: .5, Epsilon: 2}, {Alpha: 1, Epsilon: .5}} {
+		k, err := b.Rounds(4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k > 0 {
+			if a, _ := account.Spend(b.Alpha, 4, k, b.Delta); a.Best().Epsilon > b.Epsilon*(1+1e-15) {
+				t.Errorf("%+v pays for %d rounds, which cost %v", b, k, a.Best())
+			}
+		}
+		if a, _ := account.Spend(b.Alpha, 4, k+1, b.Delta); a.Best().Epsilon <= b.Epsilon {
+			t.Errorf("%+v pays for %d rounds, but %d cost %v", b, k, k+1, a.Best())
+		}
+	}
+	for _, b := range []account.Budget{{}, {Alpha: math.Inf(1)}, {Alpha: 1, Epsilon: -1}, {Alpha: 1, Epsilon: 1, Delta: 1}} {
+		if _, err := b.Rounds(4); !errors.Is(err, account.ErrParameter) {
+			t.Errorf("%+v: %v", b, err)
+		}
+	}
+}
+
+func ExampleSpend() {
+	a, err := account.Spend(0.1, 4, 100, 1e-6)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("sum %.1f, optimal %.2f, of the noise itself %.2f\n", a.Basic.Epsilon, a.Optimal.Epsilon, a.Numerical.Epsilon)
+	// Output: sum 10.0, optimal 4.77, of the noise itself 2.23
+}

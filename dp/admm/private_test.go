@@ -1,0 +1,248 @@
+package admm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"coupling/dp/admm"
+	"coupling/dp/admm/account"
+	"coupling/dp/admm/admmtest"
+	"coupling/dp/audit"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// lone returns a node of 4 edges with a history: prices and amounts as if rounds had gone by.
+func lone(t *testing.T, us []admm.Utility, b admm.Bounds, eta float64, history *rand.Rand, secret *admm.Secret) *admm.Node {
+	t.Helper()
+	n, err := admm.NewNode(admm.Spec{Neighbours: []int{0, 1, 2, 3}, Utilities: us, Bounds: b, Secret: secret}, admm.ADMM{Eta: eta, Rounds: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n.State().Plan {
+		n.State().Plan[i], n.State().Price[i] = 3*history.NormFloat64(), 4*history.NormFloat64()
+	}
+	return n
+}
+
+// utilities draws four, and the same but for one.
+func neighbours(rng *rand.Rand, family string) (us, changed []admm.Utility, at int) {
+	at = rng.IntN(4)
+	for range 4 {
+		us = append(us, admmtest.Utility(rng, family))
+	}
+	changed = append(changed, us...)
+	changed[at] = admmtest.Utility(rng, family)
+	return us, changed, at
+}
+
+// Over random utilities, bounds and histories, one changed parameter moves a decision by at most ρ/η, and the density of what is shared
+// changes by at most e^α wherever it is looked at: (21) of the paper.
+func TestDensityRatio(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 5))
+	const slope, alpha = 5.0, .7
+	largest := 0.0
+	for i := range 4000 {
+		family := []string{"linear", "integer", "log", "saturating", "quadratic", "mixed"}[i%6]
+		us, changed, _ := neighbours(rng, family)
+		eta := math.Exp(2 * rng.NormFloat64())
+		b := admm.Bounds{Min: 3 * rng.Float64()}
+		b.Max = b.Min + 5*rng.Float64()
+		seed := rng.Uint64()
+		a := lone(t, us, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
+		c := lone(t, changed, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
+		x, errX := a.Propose()
+		y, errY := c.Propose()
+		if err := errors.Join(errX, errY); err != nil {
+			t.Fatal(err)
+		}
+		moved := floats.Distance(x, y, 2)
+		if moved > slope/eta*(1+1e-9) {
+			t.Fatalf("%v to %v, η = %v: the decision moves by %v, more than ρ/η = %v", us, changed, eta, moved, slope/eta)
+		}
+		zeta := eta * alpha / slope
+		for range 3 { // log of the ratio of densities at a point of either world's noise
+			at := make([]float64, 4)
+			for k := range at {
+				at[k] = x[k] + 3/zeta*rng.NormFloat64()
+			}
+			loss := zeta * (floats.Distance(at, y, 2) - floats.Distance(at, x, 2))
+			if largest = max(largest, math.Abs(loss)); math.Abs(loss) > alpha*(1+1e-9) {
+				t.Fatalf("log density ratio %v, more than α = %v", loss, alpha)
+			}
+		}
+	}
+	if largest < alpha/2 {
+		t.Errorf("the largest log ratio is %v of %v: the test asks too little", largest, alpha)
+	}
+}
+
+// shared returns, for each round, how far what a node tells lies towards the world in which its fourth parameter is 5 and not 0: the worst case,
+// in which no bound is tight and the decision moves by all of ρ/η.
+func shared(rounds int, theta, zetaScale float64, key [32]byte) ([]float64, error) {
+	const slope = 5
+	secret := &admm.Secret{Alpha: .5 * zetaScale, Sensitivity: slope, Rounds: rounds, Key: key}
+	spec := admm.Spec{Neighbours: []int{0, 1, 2, 3}, Bounds: admm.Bounds{Max: 1000}, Secret: secret}
+	for range 3 {
+		spec.Utilities = append(spec.Utilities, admm.Linear{A: 3})
+	}
+	spec.Utilities = append(spec.Utilities, admm.Linear{A: theta})
+	n, err := admm.NewNode(spec, admm.ADMM{Rounds: rounds})
+	if err != nil {
+		return nil, err
+	}
+	for i := range n.State().Plan {
+		n.State().Plan[i] = 100 // far from 0
+	}
+	var losses []float64
+	for range rounds {
+		before := append([]float64(nil), n.State().Plan...)
+		price := append([]float64(nil), n.State().Price...)
+		out, err := n.Propose()
+		if err != nil {
+			return nil, err
+		}
+		zero, one := 0.0, 0.0
+		for i, v := range out {
+			centre := before[i] - price[i]
+			a := []float64{3, 3, 3, 0}[i]
+			b := []float64{3, 3, 3, slope}[i]
+			zero += (v - centre - a) * (v - centre - a)
+			one += (v - centre - b) * (v - centre - b)
+		}
+		losses = append(losses, math.Sqrt(zero)-math.Sqrt(one))
+		n.Accept([]float64{100, 100, 100, 100})
+	}
+	return losses, nil
+}
+
+// An audit of the node itself, with the likelihood ratio as its attack, never refutes the account, for one round and for ten, at δ = 0 and
+// beyond; and it does refute a node whose noise is a third of what it should be.
+func TestAudit(t *testing.T) {
+	for _, c := range []struct {
+		rounds int
+		delta  float64
+		scale  float64
+		broken bool
+	}{{1, 0, 1, false}, {10, 1e-3, 1, false}, {1, 0, 3, true}, {10, 1e-3, 3, true}} {
+		t.Run(fmt.Sprintf("%d rounds, scale %g", c.rounds, c.scale), func(t *testing.T) {
+			claimed, err := account.Spend(.5, 4, c.rounds, c.delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			game := audit.TwoWorlds[float64]{
+				Run: func(rng *rand.Rand, world bool) (float64, error) {
+					theta := 0.0
+					if world {
+						theta = 5
+					}
+					var key [32]byte
+					for i := range key {
+						key[i] = byte(rng.Uint32())
+					}
+					losses, err := shared(c.rounds, theta, c.scale, key)
+					return floats.Sum(losses), err
+				},
+				Score: func(loss float64) float64 { return loss }, Trials: 6000,
+			}
+			found, err := game.Epsilon(context.Background(), rand.New(rand.NewPCG(1, 2)), c.delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%v, claimed %.4g", found, claimed.Best().Epsilon)
+			if found.Refutes(claimed.Best().Epsilon) != c.broken {
+				t.Errorf("%v, claimed %v; noise is broken: %v", found, claimed.Best(), c.broken)
+			}
+			if !c.broken && found.Epsilon < claimed.Best().Epsilon/4 {
+				t.Errorf("%v of %v: the attack is too weak to test anything", found, claimed.Best())
+			}
+		})
+	}
+}
+
+// Noise has the law that is promised: the radius is Gamma(d, 1/ζ) of mean d/ζ, and repeats with the round and the key only.
+func TestNoise(t *testing.T) {
+	us := []admm.Utility{admm.Linear{A: 1}, admm.Linear{A: 1}, admm.Linear{A: 1}, admm.Linear{A: 1}}
+	mean := 0.0
+	const n = 4000
+	for i := range n {
+		secret := &admm.Secret{Alpha: 2, Sensitivity: 5, Rounds: 1000, Key: [32]byte{byte(i), byte(i >> 8)}}
+		private := lone(t, us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), secret)
+		plain := lone(t, us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), nil)
+		x, err := private.Propose()
+		if err != nil {
+			t.Fatal(err)
+		}
+		x = append([]float64(nil), x...)
+		again, _ := private.Propose()
+		if floats.Distance(x, again, 2) != 0 {
+			t.Fatal("a round that is done again has other noise")
+		}
+		y, _ := plain.Propose()
+		mean += floats.Distance(x, y, 2) / n
+	}
+	// d/ζ = 4/(0.5·2/5) = 20, with a standard deviation of √4/ζ = 10.
+	if math.Abs(mean-20) > 4*10/math.Sqrt(n) {
+		t.Errorf("mean radius %v, want 20", mean)
+	}
+}
+
+// Budgets, slopes and rules that do not fit are refused, with the node named.
+func TestPrivateRefuses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	p := admmtest.Problem(rng, admmtest.Kind{Network: "complete", Utility: "linear"})
+	ok := admm.Private{Budget: account.Budget{Alpha: 1}, Slope: 5}
+	for i, c := range []struct {
+		a  admm.ADMM
+		q  admm.Private
+		is error
+	}{
+		{admm.ADMM{}, ok, admm.ErrParameter},
+		{admm.ADMM{Rounds: 10, Adapt: true}, ok, admm.ErrParameter},
+		{admm.ADMM{Rounds: 10, Tail: 11}, ok, admm.ErrParameter},
+		{admm.ADMM{Rounds: 10}, admm.Private{Budget: account.Budget{Alpha: 1}}, admm.ErrParameter},
+		{admm.ADMM{Rounds: 10}, admm.Private{Budget: account.Budget{Alpha: 1}, Slope: .1}, admm.ErrParameter},
+		{admm.ADMM{Rounds: 10}, admm.Private{Slope: 5}, account.ErrParameter},
+		{admm.ADMM{Rounds: 10}, admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 9}, Slope: 5}, admm.ErrBudget},
+		{admm.ADMM{Rounds: 10}, admm.Private{Budget: account.Budget{Alpha: 1}, Slope: 5, Nodes: map[admm.ID]account.Budget{{Side: admm.Source}: {Alpha: 2, Epsilon: 19}}}, admm.ErrBudget},
+	} {
+		if _, err := c.a.SolvePrivate(t.Context(), p, c.q, rng); !errors.Is(err, c.is) {
+			t.Errorf("%d: %v, want %v", i, err, c.is)
+		}
+	}
+	q := ok
+	q.Parameters, q.Range = 4, 4
+	if s := q.Sensitivity(); s != 8 {
+		t.Errorf("four parameters of range 4: sensitivity %v, want 8", s)
+	}
+}
+
+// The plan after private rounds is feasible, near the optimum with little noise, and the same for every number of workers.
+func TestPrivatePlan(t *testing.T) {
+	p := admmtest.Problem(rand.New(rand.NewPCG(9, 9)), admmtest.Kind{Network: "complete", Utility: "quadratic"})
+	plain, err := admm.ADMM{}.Solve(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plans [][]float64
+	for _, workers := range []int{1, 4} {
+		r, err := admm.ADMM{Rounds: 400, Workers: workers}.SolvePrivate(t.Context(), p, admm.Private{Budget: account.Budget{Alpha: 1e5}, Slope: 5}, rand.New(rand.NewPCG(1, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := p.Violation(r.Plan); v > 1e-6 || r.Status != admm.Converged {
+			t.Errorf("misses a bound by %v, %v", v, r.Status)
+		}
+		plans = append(plans, r.Plan)
+	}
+	if floats.Distance(plans[0], plans[1], 2) != 0 {
+		t.Error("the number of workers changes the plan")
+	}
+	if d := floats.Distance(plans[0], plain.Plan, math.Inf(1)); d > .01 {
+		t.Errorf("%v away from the plan without noise", d)
+	}
+}
