@@ -18,5 +18,5 @@ func main() {
 		fmt.Fprintln(os.Stderr, "fakedriver:", err)
 		os.Exit(1)
 	}
-	fmt.Println(path)
+	fmt.Fprintln(os.Stdout, path)
 }

@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string) (int, error) {
 		if *only != "" && !slices.Contains(strings.Split(*only, ","), s.Name) {
 			continue
 		}
-		fmt.Printf("== %s\n", s.Name)
+		fmt.Fprintf(os.Stdout, "== %s\n", s.Name)
 		r.Suites = append(r.Suites, s.run(ctx, *root, *bin, *name, *benchTime))
 	}
 	if err := r.write(*out); err != nil {

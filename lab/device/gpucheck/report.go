@@ -87,7 +87,7 @@ func (r Report) write(dir string) error {
 	if err := os.WriteFile(path+".md", []byte(r.markdown()), 0o644); err != nil {
 		return err
 	}
-	fmt.Printf("report: %s.json and .md\n", path)
+	fmt.Fprintf(os.Stdout, "report: %s.json and .md\n", path)
 	return nil
 }
 
