@@ -64,7 +64,7 @@ func (s *semidual) choosePass(tol float64) {
 	s.single, s.stageTol = s.bMin > singleColumn, tol
 	s.pass = fusedPass
 	switch {
-	case tol < 20*s.noise():
+	case tol < 20*s.noise() && s.dev == nil: // a device goes as far as it can
 		s.pass = exactPass
 	case s.single && s.singleFits():
 		s.pass = singlePass

@@ -86,6 +86,9 @@ func (q *quasiNewton) newtonPhase(tol float64) error {
 // eachNewton takes steps until done, each with the list of entries of T that the Hessian is made from.
 func (q *quasiNewton) eachNewton(dense bool, done func() bool, step func(h *hessian) error) error {
 	s := q.s
+	if s.dev != nil && s.n > deviceNewtonMost/s.m {
+		return nil
+	}
 	s.sparse, s.newton, s.noActive, s.act = true, true, 0, nil
 	if s.n <= newtonDense/s.m {
 		s.share = 1

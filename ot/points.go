@@ -124,6 +124,8 @@ func frugal(g Geometry) bool {
 		return g.frugal
 	case *Single:
 		return g.cloud != nil && g.cloud.frugal
+	case *OnDevice:
+		return g.matrixFree()
 	}
 	return false
 }

@@ -125,6 +125,11 @@ func addKahan(sum, comp, v float64) (float64, float64) {
 
 // scan looks at every cost once: all must be finite; min, max and mean are kept.
 func (in *instance) scan(workers int) error {
+	if o, ok := in.g.(*OnDevice); ok {
+		if done, err := o.scanOnDevice(in); done || err != nil {
+			return err
+		}
+	}
 	sw := newSweep(in.g, workers)
 	parts := make([]costStats, len(sw.spans))
 	faults := make([]int, len(sw.spans)) // 1 + the first row with a cost that is not finite

@@ -47,6 +47,8 @@ type semidual struct {
 	share    float64 // the share of entries that the list may have; 0 is activeShare
 	newton   bool    // every full evaluation makes the list, for the Hessian
 	noActive float64 // the ε at which the list was too long
+
+	dev *devicePasses // nil where the geometry is not on a device
 }
 
 func newSemidual(in *instance, workers int) *semidual {
@@ -61,8 +63,8 @@ func newSemidual(in *instance, workers int) *semidual {
 	s.part = make([][]float64, len(s.sw.spans))
 	s.rowL1 = make([]float64, len(s.sw.spans))
 	s.left = make([]atomic.Int32, (len(s.sw.spans)+groupSpans-1)/groupSpans)
-	for k := range s.part {
-		s.part[k] = make([]float64, in.m)
+	if o, ok := in.g.(*OnDevice); ok {
+		s.dev = &devicePasses{o: o, reach: o.reach()}
 	}
 	s.bMin = math.Inf(1)
 	for j, v := range in.b {
@@ -86,6 +88,9 @@ func (s *semidual) columns(f func(w *worker, k int, r span, part []float64)) {
 		s.left[g].Store(int32(min(groupSpans, len(s.part)-g*groupSpans)))
 	}
 	s.sw.each(func(w *worker, k int, r span) {
+		if s.part[k] == nil {
+			s.part[k] = make([]float64, s.m)
+		}
 		clear(s.part[k])
 		s.rowL1[k] = 0
 		f(w, k, r, s.part[k])
@@ -105,6 +110,9 @@ func (s *semidual) columns(f func(w *worker, k int, r span, part []float64)) {
 // the rows do not sum to a exactly, which the error counts.
 func (s *semidual) eval(beta []float64, relax float64) float64 {
 	s.evals++
+	if s.onDevice() {
+		return s.evalDevice(beta, relax)
+	}
 	if relax == 1 && s.act.usable(beta, s.eps) {
 		return s.evalActive(beta)
 	}
@@ -231,6 +239,9 @@ func (s *semidual) sinkhorn(beta []float64, relax float64) {
 // softminColumns calls set(k, −ε log Σᵢ exp((αᵢ−cᵢⱼ)/ε)) for every j = cols[k], by a pass of its own in the log
 // domain: for columns that are too far off for the fused pass to see.
 func (s *semidual) softminColumns(cols []int, set func(k int, v float64)) {
+	if s.dev.softminColumns(s, cols, set) {
+		return
+	}
 	mx := make([]float64, len(cols))
 	sum := make([]float64, len(cols))
 	for k := range mx {

@@ -1,0 +1,232 @@
+package ot
+
+import (
+	"math"
+	"slices"
+
+	"coupling/lab/device"
+)
+
+// devicePasses is what a solve on a device keeps from pass to pass: on the host, so that a solve that ends, however it
+// does, leaves nothing behind.
+type devicePasses struct {
+	o      *OnDevice
+	reach  float64 // a bound on |c|
+	failed error   // what the device said; the solve returns it
+
+	base    *deviceBase
+	last    float64   // the error of the last evaluation, at
+	lastEps float64   // this ε
+	logCol  []float64 // log Σᵢ exp((αᵢ−cᵢⱼ)/ε) of the last evaluation; nil where it was not made
+}
+
+// deviceBase is a float64 pass that float32 computes differences from. With T⁰ the plan of that pass, and r⁰, q⁰ its
+// marginals, as exact as float64 makes them, the plan at β is Diag(w) T⁰ Diag(v) with v = exp((β−β⁰)/ε), and
+//
+//	(T⁰v)ᵢ = r⁰ᵢ + Σⱼ T⁰ᵢⱼ(vⱼ−1),   (Tᵀ1)ⱼ = vⱼ (q⁰ⱼ + Σᵢ T⁰ᵢⱼ(wᵢ−1)),
+//
+// so that what float32 does to T⁰ counts only as much as v and w differ from 1. It is the iterative refinement of
+// linear systems (Wilkinson 1963): the residual in the high precision, the correction in the low.
+type deviceBase struct {
+	eps, mid         float64 // β⁰ = ε (h + mid), α⁰ = ε (u − mid)
+	beta, alpha      []float64
+	h, u, rows, cols []float64
+}
+
+const (
+	// baseDrift is how far potentials may move from the base, in ε, to either side: farther, (T⁰v)ᵢ may be a small
+	// difference of large terms.
+	baseDrift = 1
+	// seen is how many times the rounding of a pass an L1 error must be for the pass to be good enough.
+	seen = 20
+	// deviceNewtonMost is the largest n·m for which a solve on a device takes Newton steps, whose lists are made on the
+	// host: a second or so each.
+	deviceNewtonMost = 1 << 28
+)
+
+// onDevice reports whether the next evaluation is for the device.
+func (s *semidual) onDevice() bool {
+	return s.dev != nil && s.dev.failed == nil && s.pass != exactPass && !s.newton && s.g == Geometry(s.dev.o)
+}
+
+// rowRule takes row i's soft maximum, ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε), sets αᵢ, and returns it in units of ε with the row's mass.
+type rowRule func(i int, lse float64) (u, mass float64)
+
+// evalDevice is eval on the device, in float32 as long as that sees the error.
+func (s *semidual) evalDevice(beta []float64, relax float64) float64 {
+	rule := func(i int, lse float64) (float64, float64) {
+		mass := s.setAlpha(0, i, lse, relax)
+		return s.alpha[i] / s.eps, mass
+	}
+	var before []float64
+	if relax != 1 { // a second pass must step from where the first did
+		before = slices.Clone(s.alpha)
+	}
+	d := s.dev
+	for double := d.double(s, beta); ; double = true {
+		clear(s.rowL1)
+		noise, done := 0.0, false
+		if !double {
+			noise, done = d.differences(s, beta, rule)
+		}
+		if !done {
+			t := device.Float32
+			if double {
+				t = device.Float64
+			} else {
+				noise = d.noise(s, beta)
+			}
+			d.soft(s, t, beta, rule)
+		}
+		if d.failed != nil {
+			return math.NaN()
+		}
+		for _, j := range s.zeroB {
+			s.col[j] = 0
+		}
+		err := s.rowError() + kern.L1Diff(s.col, s.b)
+		if s.full = double; double || err >= seen*noise {
+			d.last, d.lastEps = err, s.eps
+			return err
+		}
+		s.evals++
+		if before != nil {
+			copy(s.alpha, before)
+		}
+	}
+}
+
+// double reports whether float32 is of no use: not wanted, out of its range, too coarse for this ε, or too coarse for
+// the last error where there is no base to compute differences from.
+func (d *devicePasses) double(s *semidual, beta []float64) bool {
+	if s.final || d.o.Type == device.Float64 {
+		return true
+	}
+	noise := d.noise(s, beta)
+	fits := s.eps > 1/singleScale && s.eps < singleScale && d.reach < singleScale && seen*noise < singleWorth
+	return !fits || d.lastEps == s.eps && d.last < seen*noise && !d.near(s, beta)
+}
+
+// noise is the order of the marginal error that float32 leaves: arguments are rounded to 2⁻²⁴ of what they are made from.
+func (d *devicePasses) noise(s *semidual, beta []float64) float64 {
+	lo, hi := s.span(beta)
+	size := max(d.reach, math.Abs(s.cost.max), math.Abs(s.cost.min))
+	return 0x1p-23 * (8 + (size+(hi-lo)/2)/s.eps)
+}
+
+// span returns the least and the largest potential of positive weight.
+func (s *semidual) span(beta []float64) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for j, v := range beta {
+		if s.b[j] > 0 {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	return lo, hi
+}
+
+// soft is a pass of two soft maxima in the type t, for α and for the columns. No exponential under- or overflows.
+func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64, rule rowRule) {
+	lo, hi := s.span(beta)
+	inv, mid := 1/s.eps, (lo+(hi-lo)/2)/s.eps
+	h, u, mass := s.h, make([]float64, s.n), make([]float64, s.n)
+	for j, v := range beta {
+		h[j] = v*inv - mid
+		if t == device.Float32 {
+			h[j] = float64(float32(h[j]))
+		}
+	}
+	var cols []float64
+	d.failed = d.o.use("a pass", func(r *resident) error {
+		dh := r.put(t, h, s.m)
+		rows, err := r.lseRows(dh, inv).Float64s()
+		if err != nil {
+			return err
+		}
+		for i, lse := range rows {
+			if s.a[i] == 0 {
+				s.alpha[i], u[i] = math.Inf(-1), math.Inf(-1)
+				continue
+			}
+			u[i], mass[i] = rule(i, s.eps*(lse+mid))
+			u[i] += mid
+		}
+		cols, err = r.lseCols(r.put(t, u, s.n), inv).Float64s()
+		return err
+	})
+	if d.failed != nil {
+		return
+	}
+	for j, lse := range cols {
+		s.col[j] = h[j] + lse
+		cols[j] = lse - mid
+	}
+	kern.ExpAt(s.col, s.col, 0)
+	d.logCol = cols
+	if t == device.Float64 && d.o.Type == device.Float32 {
+		d.base = &deviceBase{
+			eps: s.eps, mid: mid, beta: slices.Clone(beta), alpha: slices.Clone(s.alpha),
+			h: slices.Clone(h), u: u, rows: mass, cols: slices.Clone(s.col),
+		}
+	}
+}
+
+// near reports whether β is near the base.
+func (d *devicePasses) near(s *semidual, beta []float64) bool {
+	if d.base == nil || d.base.eps != s.eps {
+		return false
+	}
+	_, spread := drift(beta, d.base.beta)
+	return spread <= 2*baseDrift*s.eps
+}
+
+// differences is a pass in float32 from the base, where β is near it, and the order of the error that it leaves.
+func (d *devicePasses) differences(s *semidual, beta []float64, rule rowRule) (noise float64, ok bool) {
+	if !d.near(s, beta) {
+		return 0, false
+	}
+	base, inv := d.base, 1/s.eps
+	mid, _ := drift(beta, base.beta)
+	dv, dw := make([]float64, s.m), make([]float64, s.n)
+	for j, v := range beta {
+		if s.b[j] > 0 {
+			dv[j] = math.Expm1((v - base.beta[j] - mid) * inv)
+			noise += s.b[j] * math.Abs(dv[j])
+		}
+	}
+	var cols []float64
+	d.failed = d.o.use("a pass", func(r *resident) error {
+		u, h := r.put(device.Float32, base.u, s.n), r.put(device.Float32, base.h, s.m)
+		rows, err := r.apply(u, h, r.put(device.Float32, dv, s.m, 1), inv).Float64s()
+		if err != nil {
+			return err
+		}
+		for i, sum := range rows {
+			if s.a[i] == 0 {
+				s.alpha[i] = math.Inf(-1)
+				continue
+			}
+			at, _ := rule(i, s.eps*math.Log(base.rows[i]+sum)-base.alpha[i]+mid)
+			dw[i] = math.Expm1(at + (mid-base.alpha[i])*inv)
+			noise += s.a[i] * math.Abs(dw[i])
+		}
+		cols, err = r.applyT(u, h, r.put(device.Float32, dw, s.n, 1), inv).Float64s()
+		return err
+	})
+	for j, e := range cols {
+		s.col[j] = (1 + dv[j]) * (base.cols[j] + e)
+	}
+	d.logCol = nil
+	return noise * d.noise(s, beta), true
+}
+
+// softminColumns is semidual's for the α of the last evaluation, where that knows.
+func (d *devicePasses) softminColumns(s *semidual, cols []int, set func(k int, v float64)) bool {
+	if d == nil || d.logCol == nil || !s.onDevice() {
+		return false
+	}
+	for k, j := range cols {
+		set(k, -s.eps*d.logCol[j])
+	}
+	return true
+}

@@ -1,0 +1,194 @@
+package ot
+
+import (
+	"math"
+
+	"coupling/lab/device"
+)
+
+// resident is the arrays of an OnDevice and what runs on them: passes over T = exp(u ⊕ h − c/ε) in float32 or float64.
+type resident struct {
+	dev    *device.Device
+	typ    device.DType // of the costs that are held, and of the passes that find the way
+	n, m   int
+	arrays []*device.Array
+	reach  float64 // a bound on |c|
+
+	x, y [2]*device.Array // points less their middle, by type; nil where costs are held
+	cost device.Cost
+	held *device.Array // n×m
+}
+
+// reside makes the arrays. Where the device fails it says so when asked.
+func (o *OnDevice) reside() *resident {
+	n, m := o.Dims()
+	r := &resident{dev: o.dev, typ: o.Type, n: n, m: m}
+	if o.matrixFree() {
+		r.points(o.cloud())
+	} else {
+		r.hold(o.onHost())
+	}
+	return r
+}
+
+func (r *resident) keep(a *device.Array) *device.Array {
+	r.arrays = append(r.arrays, a)
+	return a
+}
+
+// points uploads points less the middle of the targets, which changes no cost, and is what products of matrices and
+// float32 need where clouds lie far from the origin.
+func (r *resident) points(p *PointCloud) {
+	c, _ := p.vector()
+	r.cost = device.Cost{Square: c.Square, Abs: c.Abs}
+	x, y := make([]float64, p.n*p.d), make([]float64, p.m*p.d)
+	var side float64
+	for k := range p.d {
+		mid, reach := p.middle(k)
+		side = max(side, reach)
+		for i := range p.n {
+			x[i*p.d+k] = p.x.At(i, k) - mid
+		}
+		for j, v := range p.yt[k*p.m : (k+1)*p.m] {
+			y[j*p.d+k] = v - mid
+		}
+	}
+	r.reach = float64(p.d) * side * (math.Abs(c.Square)*side + math.Abs(c.Abs))
+	for _, t := range []device.DType{device.Float32, device.Float64} {
+		if t < r.typ {
+			continue // never used
+		}
+		r.x[t], r.y[t] = r.keep(r.put(t, x, p.n, p.d)), r.keep(r.put(t, y, p.m, p.d))
+	}
+}
+
+// middle returns the middle of coordinate k of the targets, and the farthest that any two points can be apart in it.
+func (p *PointCloud) middle(k int) (mid, reach float64) {
+	y := p.yt[k*p.m : (k+1)*p.m]
+	lo, hi := -kern.Max(negated(y)), kern.Max(y)
+	mid = lo + (hi-lo)/2
+	far := hi - mid
+	for i := range p.n {
+		far = max(far, math.Abs(p.x.At(i, k)-mid))
+	}
+	return mid, far + (hi - mid)
+}
+
+// hold uploads the costs, some rows at a time.
+func (r *resident) hold(g Geometry) {
+	r.held = r.keep(r.dev.New(r.typ, r.n, r.m))
+	buf := make([]float64, r.chunk()*r.m)
+	for lo := 0; lo < r.n && r.dev.Err() == nil; lo += r.chunk() {
+		hi := min(r.n, lo+r.chunk())
+		for i := lo; i < hi; i++ {
+			row := buf[(i-lo)*r.m : (i-lo+1)*r.m]
+			copy(row, g.Row(i, row))
+		}
+		rows := buf[:(hi-lo)*r.m]
+		if sum := kern.Sum(rows); sum-sum != 0 { // an infinity or a NaN, or costs that are next to one
+			r.reach = math.Inf(1)
+		}
+		r.reach = max(r.reach, kern.Max(rows), kern.Max(negated(rows)))
+		r.held.Rows(lo, hi).SetFloats(rows)
+	}
+}
+
+// chunkCosts is the number of costs (64 MB of float64) that are uploaded, or widened, at a time.
+const chunkCosts = 1 << 23
+
+func (r *resident) chunk() int { return max(1, chunkCosts/r.m) }
+
+// put makes an array of the type.
+func (r *resident) put(t device.DType, v []float64, shape ...int) *device.Array {
+	a := r.dev.New(t, shape...)
+	a.SetFloats(v)
+	return a
+}
+
+// eachHeld calls f with the costs of some rows after others, in the type.
+func (r *resident) eachHeld(t device.DType, f func(lo, hi int, c *device.Array)) {
+	if t == r.typ {
+		f(0, r.n, r.held)
+		return
+	}
+	wide := r.dev.New(t, min(r.n, r.chunk()), r.m)
+	for lo := 0; lo < r.n; lo += r.chunk() {
+		hi := min(r.n, lo+r.chunk())
+		c := wide.Rows(0, hi-lo)
+		device.Convert(c, r.held.Rows(lo, hi))
+		f(lo, hi, c)
+	}
+}
+
+// lseRows is out_i = log Σ_j exp(h_j − c_ij/ε), inv = 1/ε.
+func (r *resident) lseRows(h *device.Array, inv float64) *device.Array {
+	t := h.Type()
+	out := r.dev.New(t, r.n)
+	if r.held == nil {
+		device.PointLSE(out, r.x[t], r.y[t], h, r.cost, inv)
+		return out
+	}
+	r.eachHeld(t, func(lo, hi int, c *device.Array) { device.LSERows(out.Rows(lo, hi), c, h, inv) })
+	return out
+}
+
+// lseCols is out_j = log Σ_i exp(u_i − c_ij/ε).
+func (r *resident) lseCols(u *device.Array, inv float64) *device.Array {
+	t := u.Type()
+	out := r.dev.New(t, r.m)
+	if r.held == nil {
+		device.PointLSE(out, r.y[t], r.x[t], u, r.cost, inv)
+		return out
+	}
+	if t == r.typ {
+		device.LSECols(out, r.held, u, inv)
+		return out
+	}
+	parts := r.dev.New(t, (r.n+r.chunk()-1)/r.chunk(), r.m)
+	r.eachHeld(t, func(lo, hi int, c *device.Array) {
+		k := lo / r.chunk()
+		device.LSECols(parts.Rows(k, k+1).Reshape(r.m), c, u.Rows(lo, hi), inv)
+	})
+	device.Reduce(out.Reshape(1, r.m), parts, device.LogSumExp)
+	return out
+}
+
+// apply is T v for v m×k.
+func (r *resident) apply(u, h, v *device.Array, inv float64) *device.Array {
+	t := u.Type()
+	out := r.dev.New(t, r.n, v.Dim(1))
+	if r.held == nil {
+		device.PointApply(out, r.x[t], r.y[t], u, h, v, r.cost, inv)
+		return out
+	}
+	r.eachHeld(t, func(lo, hi int, c *device.Array) {
+		device.PlanRows(out.Rows(lo, hi), c, u.Rows(lo, hi), h, v, inv)
+	})
+	return out
+}
+
+// applyT is Tᵀv for v n×k.
+func (r *resident) applyT(u, h, v *device.Array, inv float64) *device.Array {
+	t := u.Type()
+	out := r.dev.New(t, r.m, v.Dim(1))
+	if r.held == nil {
+		device.PointApply(out, r.y[t], r.x[t], h, u, v, r.cost, inv)
+		return out
+	}
+	if t == r.typ {
+		device.PlanCols(out, r.held, u, h, v, inv)
+		return out
+	}
+	part := r.dev.New(t, r.m, v.Dim(1))
+	r.eachHeld(t, func(lo, hi int, c *device.Array) {
+		to := part
+		if lo == 0 {
+			to = out
+		}
+		device.PlanCols(to, c, u.Rows(lo, hi), h, v.Rows(lo, hi), inv)
+		if lo > 0 {
+			device.Add(out, out, part)
+		}
+	})
+	return out
+}

@@ -1,0 +1,85 @@
+package ot
+
+import (
+	"math"
+
+	"coupling/lab/device"
+)
+
+// scanOnDevice is scan with the costs where they are, and reports whether it could: where costs may be so large that
+// their products overflow, the host looks.
+//
+// The mean is that of the element type. The least and the largest are soft, log Σ exp(∓κc)/κ with κ = 2²⁰/max|c|: bounds
+// that are wide by (log m)/κ, a hundred-thousandth of the largest cost. Nothing that a plan is judged by depends on them.
+func (o *OnDevice) scanOnDevice(in *instance) (done bool, err error) {
+	err = o.use("the look at the costs", func(r *resident) error {
+		o.extent = r.reach
+		if done = r.reach < math.MaxFloat32; !done {
+			return nil
+		}
+		if r.reach == 0 {
+			in.cost = costStats{}
+			return nil
+		}
+		t := r.typ
+		if r.reach >= singleScale {
+			if t = device.Float64; r.held != nil && r.typ == device.Float32 {
+				done = false
+				return nil
+			}
+		}
+		hot := 0x1p20 / r.reach
+		mask := make([]float64, r.m)
+		for j, b := range in.b {
+			if b == 0 {
+				mask[j] = math.Inf(-1)
+			}
+		}
+		h := r.put(t, mask, r.m)
+		low, err := r.lseRows(h, hot).Float64s()
+		if err != nil {
+			return err
+		}
+		high, err := r.lseRows(h, -hot).Float64s()
+		if err != nil {
+			return err
+		}
+		mean, err := r.means(t, in.b).Float64s()
+		if err != nil {
+			return err
+		}
+		c := costStats{min: math.Inf(1), max: math.Inf(-1)}
+		for i, a := range in.a {
+			if a > 0 {
+				c.min, c.max = min(c.min, -low[i]/hot), max(c.max, high[i]/hot)
+				c.mean += a * mean[i]
+			}
+		}
+		c.mean = max(c.min, min(c.max, c.mean))
+		in.cost = c
+		return nil
+	})
+	return done, err
+}
+
+// means is Σⱼ bⱼ c_ij.
+func (r *resident) means(t device.DType, b []float64) *device.Array {
+	if r.held != nil {
+		out := r.dev.New(t, r.n, 1)
+		device.Gemm(out, 1, r.held.N(), r.put(t, b, r.m, 1).N(), 0)
+		return out
+	}
+	out, u, h := r.dev.New(t, r.n), r.dev.Zeros(t, r.n), make([]float64, r.m)
+	for j, w := range b {
+		h[j] = math.Log(w)
+	}
+	device.PointCost(out, r.x[t], r.y[t], u, r.put(t, h, r.m), r.cost, 0)
+	return out
+}
+
+// reach returns a bound on |c|, which is known once the costs were looked at.
+func (o *OnDevice) reach() float64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.extent
+}

@@ -1,0 +1,170 @@
+package ot_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device"
+	"coupling/ot"
+	"coupling/ot/ottest"
+)
+
+// openDevice opens the device that COUPLING_DEVICE names, else the processor; it is closed, and must hold nothing, when
+// the test ends.
+func openDevice(tb testing.TB) *device.Device {
+	tb.Helper()
+	d, err := device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	d.Track(true)
+	tb.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return d
+}
+
+// onDevice solves every problem on a device, one at a time.
+type onDevice struct {
+	ot.Solver
+	in *inDevice
+}
+
+type inDevice struct {
+	sync.Mutex
+	dev  *device.Device
+	wide bool
+}
+
+func (s onDevice) Solve(ctx context.Context, p ot.Problem) (*ot.Plan, error) {
+	s.in.Lock()
+	defer s.in.Unlock()
+	var g *ot.OnDevice
+	if c, ok := p.Geometry.(*ot.PointCloud); ok {
+		g = ot.PointsOn(s.in.dev, c.X(), c.Y(), c.Kind)
+	} else {
+		g = ot.DenseOn(s.in.dev, ot.Cost(p.Geometry))
+	}
+	if s.in.wide {
+		g.Type = device.Float64
+	}
+	defer g.Close()
+	p.Geometry = g
+	return s.Solver.Solve(ctx, p)
+}
+
+// The laws hold on a device to the same tolerance on the marginals, and for the rest to what rounding costs to the
+// element type allows.
+func TestLawsOnDevice(t *testing.T) {
+	for name, s := range map[string]ottest.New{
+		"lbfgs":    func(eps, tol float64) ot.Solver { return ot.LBFGS{Eps: eps, Tol: tol} },
+		"newton":   func(eps, tol float64) ot.Solver { return ot.Newton{Eps: eps, Tol: tol} },
+		"sinkhorn": func(eps, tol float64) ot.Solver { return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: 1000} },
+		"scaling":  func(eps, tol float64) ot.Solver { return ot.Scaling{Eps: eps, Tol: tol, MaxIter: 1000} },
+		"auto":     func(eps, tol float64) ot.Solver { return ot.Auto{Eps: eps, Tol: tol} },
+	} {
+		in := &inDevice{dev: openDevice(t)}
+		t.Run(name, func(t *testing.T) {
+			ottest.Float32Solver(t, func(eps, tol float64) ot.Solver { return onDevice{s(eps, tol), in} })
+		})
+		in64 := &inDevice{dev: in.dev, wide: true}
+		t.Run(name+" in float64", func(t *testing.T) {
+			ottest.Solver(t, func(eps, tol float64) ot.Solver { return onDevice{s(eps, tol), in64} })
+		})
+	}
+}
+
+// Whatever Tol and ε, the error that a plan reports is that of its float64 matrix, Converged is not said above Tol, and
+// the plan is that of the host.
+func TestHonestOnDevice(t *testing.T) {
+	d := openDevice(t)
+	rng := rand.New(rand.NewPCG(41, 1))
+	const n, m = 150, 130
+	x, y, a, b := float32Problem(rng, n, m, 3)
+	free := ot.MatrixFree(x, y, ot.SqEuclidean)
+	c := ot.Cost(free)
+	for name, g := range map[string]*ot.OnDevice{
+		"points": ot.PointsOn(d, x, y, ot.SqEuclidean), "dense": ot.DenseOn(d, c), "held": ot.PointsOn(d, x, y, ot.Power(2)),
+	} {
+		defer g.Close()
+		for _, eps := range []float64{1, 0.05, 0.002} {
+			want, err := ot.Newton{Eps: eps, Tol: 1e-11}.Solve(ctx, ot.Problem{Geometry: free, A: a, B: b})
+			if err != nil || want.Status != ot.Converged {
+				t.Fatal(err, want.Status)
+			}
+			for _, tol := range []float64{1e-3, 1e-6, 1e-9, 1e-13, 1e-18} {
+				got, err := ot.LBFGS{Eps: eps, Tol: tol, MaxIter: 2000}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l1 := l1Error(got)
+				// A float64 pass errs by |c|/ε units in the last place, here up to 2e4.
+				if math.Abs(l1-got.MarginalL1) > 0x1p-52*(8+mat.Max(c)/eps)+1e-9*l1 {
+					t.Errorf("%s, ε = %g, Tol = %g: reports an error of %g, has %g", name, eps, tol, got.MarginalL1, l1)
+				}
+				if (got.Status == ot.Converged) != (got.MarginalL1 <= tol) || tol == 1e-18 && got.Status == ot.Converged {
+					t.Errorf("%s, ε = %g, Tol = %g: %v at %g", name, eps, tol, got.Status, got.MarginalL1)
+				}
+				if tol >= 1e-9 && got.Status != ot.Converged {
+					t.Errorf("%s, ε = %g, Tol = %g: %v", name, eps, tol, got.Status)
+				}
+				if tol != 1e-9 {
+					continue
+				}
+				allowed := 1e-7 // of the tolerance, at these conditions
+				if name != "points" {
+					allowed += 0x1p-24 * mat.Max(c) / eps
+				}
+				var off mat.Dense
+				off.Sub(got.Matrix(), want.Matrix())
+				if l1 := mat.Norm(mat.NewVecDense(n*m, off.RawMatrix().Data), 1); l1 > allowed {
+					t.Errorf("%s, ε = %g: the plan is off by %g in L1, allowed is %g", name, eps, l1, allowed)
+				}
+			}
+		}
+	}
+}
+
+func TestRefusalsOnDevice(t *testing.T) {
+	d := openDevice(t)
+	one := mat.NewDense(2, 1, []float64{0, 1})
+	closed := ot.DenseOn(d, one)
+	closed.Close()
+	closed.Close()
+	for name, c := range map[string]struct {
+		g    ot.Geometry
+		want error
+	}{
+		"no cost":  {ot.DenseOn(d, nil), ot.ErrShape},
+		"no point": {ot.PointsOn(d, one, nil, ot.L1), ot.ErrShape},
+		"NaN":      {ot.DenseOn(d, mat.NewDense(1, 2, []float64{0, math.NaN()})), ot.ErrCost},
+		"overflow": {ot.DenseOn(d, mat.NewDense(1, 2, []float64{0, 1e39})), ot.ErrCost},
+		"far":      {ot.PointsOn(d, one, mat.NewDense(1, 1, []float64{1e200}), ot.SqEuclidean), ot.ErrCost},
+		"nil":      {ot.DenseOn(nil, one), ot.ErrParameter},
+		"nil geom": {(*ot.OnDevice)(nil), ot.ErrShape},
+		"closed":   {closed, ot.ErrClosed},
+	} {
+		_, err := ot.LBFGS{Eps: 1}.Solve(ctx, ot.Problem{Geometry: c.g})
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if g, ok := c.g.(*ot.OnDevice); ok && g != nil {
+			g.Close()
+		}
+	}
+	wrong := ot.DenseOn(d, one)
+	wrong.Type = device.Int32
+	if _, err := (ot.LBFGS{Eps: 1}).Solve(ctx, ot.Problem{Geometry: wrong}); !errors.Is(err, ot.ErrParameter) {
+		t.Errorf("Type int32: %v, want ErrParameter", err)
+	}
+}
