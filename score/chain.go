@@ -1,0 +1,108 @@
+package score
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+
+	"coupling/lab/device/cpu"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Chain is N independent Markov chains, one a row of X, and how far they are. The noise of step k is a function of Seed
+// and k, so that these three fields are all that a run needs to go on.
+type Chain struct {
+	X    *mat.Dense // N×d, changed in place
+	Seed uint64
+	Done int // steps
+}
+
+// Start begins chains at a copy of the rows of x, with a seed drawn from rng.
+func Start(x *mat.Dense, rng *rand.Rand) *Chain {
+	return &Chain{X: mat.DenseCopyOf(x), Seed: rng.Uint64()}
+}
+
+// Repeat begins k chains at each row of x; the chains of a row are neighbours.
+func Repeat(x *mat.Dense, k int, rng *rand.Rand) *Chain { return Start(RepeatRows(x, k), rng) }
+
+// RepeatRows returns each row of x k times, one after the other.
+func RepeatRows(x *mat.Dense, k int) *mat.Dense {
+	n, d := x.Dims()
+	out := mat.NewDense(n*k, d, nil)
+	for i := range n * k {
+		out.SetRow(i, x.RawRowView(i/k))
+	}
+	return out
+}
+
+// Jitter adds N(0, σ²I) to each chain, as samplers of images begin at a projection plus noise of the first level. It
+// counts as no step.
+func (c *Chain) Jitter(sigma float64) {
+	c.each(-1, func(_ int, row []float64, rng *rand.Rand) {
+		for k := range row {
+			row[k] += sigma * rng.NormFloat64()
+		}
+	})
+}
+
+// Clone returns a copy.
+func (c *Chain) Clone() *Chain { return &Chain{X: mat.DenseCopyOf(c.X), Seed: c.Seed, Done: c.Done} }
+
+// each calls f for every row with the randomness of a step. Rows of one chunk share a generator.
+func (c *Chain) each(step int, f func(i int, row []float64, rng *rand.Rand)) {
+	n, _ := c.X.Dims()
+	_ = cpu.Chunks(context.Background(), n, chunk, func(k, lo, hi int) {
+		rng := noise(c.Seed, step, k)
+		for i := lo; i < hi; i++ {
+			f(i, c.X.RawRowView(i), rng)
+		}
+	})
+}
+
+// noise is the generator of a step and a chunk of rows.
+func noise(seed uint64, step, chunk int) *rand.Rand {
+	a := mix(seed + mix(uint64(step)))
+	return rand.New(rand.NewPCG(a, mix(a+uint64(chunk)+1)))
+}
+
+// mix is the finaliser of SplitMix64 (Steele, Lea and Flood 2014), a bijection after which neighbours have nothing in
+// common.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+const chainMagic = "cplchn1\n"
+
+// MarshalBinary writes the chain with a checksum: a checkpoint.
+func (c *Chain) MarshalBinary() ([]byte, error) {
+	x, err := c.X.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	b := append([]byte(chainMagic), binary.LittleEndian.AppendUint64(nil, c.Seed)...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(c.Done))
+	b = append(b, x...)
+	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)), nil
+}
+
+// UnmarshalBinary reads what MarshalBinary wrote; on an error the chain is unchanged.
+func (c *Chain) UnmarshalBinary(b []byte) error {
+	const head = len(chainMagic) + 16
+	if len(b) < head+4 || string(b[:len(chainMagic)]) != chainMagic ||
+		crc32.ChecksumIEEE(b[:len(b)-4]) != binary.LittleEndian.Uint32(b[len(b)-4:]) {
+		return fmt.Errorf("score: %d bytes are no stored chain, or were changed: %w", len(b), ErrShape)
+	}
+	x := new(mat.Dense)
+	if err := x.UnmarshalBinary(b[head : len(b)-4]); err != nil {
+		return fmt.Errorf("score: a stored chain: %w", err)
+	}
+	c.X, c.Seed = x, binary.LittleEndian.Uint64(b[len(chainMagic):])
+	c.Done = int(binary.LittleEndian.Uint64(b[len(chainMagic)+8:]))
+	return nil
+}

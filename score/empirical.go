@@ -1,0 +1,106 @@
+package score
+
+import (
+	"fmt"
+	"math"
+
+	"coupling/score/internal/soft"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Empirical is the exact field of weighted points that are smoothed by a Gaussian: Σ_j w_j N(y_j, (h² + σ²) I), h the
+// bandwidth. Its score is (E[y|x] − x)/(h² + σ²), with E[y|x] the softmax average of the points. With h = 0 it is what a
+// network learns by denoising score matching from these points, if it learns them by heart. Immutable and safe for
+// concurrent use.
+type Empirical struct {
+	points    *soft.Points
+	bandwidth float64
+}
+
+// NewEmpirical returns the field of the rows of y, m×d, copied. Weights are divided by their sum; nil means equal ones.
+// With bandwidth 0 the field is defined for σ > 0 only.
+func NewEmpirical(y *mat.Dense, weights []float64, bandwidth float64) (*Empirical, error) {
+	m, d := y.Dims()
+	if m == 0 || d == 0 {
+		return nil, fmt.Errorf("score: y is %d×%d: %w", m, d, ErrShape)
+	}
+	if err := checkFinite("y", y); err != nil {
+		return nil, err
+	}
+	if !(bandwidth >= 0) || math.IsInf(bandwidth, 1) {
+		return nil, fmt.Errorf("score: bandwidth = %g: must be finite and ≥ 0: %w", bandwidth, ErrParameter)
+	}
+	h := make([]float64, m)
+	if weights != nil {
+		if len(weights) != m {
+			return nil, fmt.Errorf("score: %d weights of %d points: %w", len(weights), m, ErrShape)
+		}
+		total := floats.Sum(weights)
+		for j, w := range weights {
+			if !(w >= 0) || !(total > 0) || math.IsInf(total, 1) {
+				return nil, fmt.Errorf("score: weights[%d] = %g of sum %g: must be finite and ≥ 0, not all 0: %w", j, w, total, ErrParameter)
+			}
+			h[j] = math.Log(w / total)
+		}
+	} else {
+		floats.AddConst(-math.Log(float64(m)), h)
+	}
+	return &Empirical{points: soft.New(y, h), bandwidth: bandwidth}, nil
+}
+
+// checkFinite returns an error that names the first entry of m that is not a number or infinite.
+func checkFinite(name string, m *mat.Dense) error {
+	n, _ := m.Dims()
+	for i := range n {
+		for j, v := range m.RawRowView(i) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("score: %s[%d,%d] = %g: must be finite: %w", name, i, j, v, ErrParameter)
+			}
+		}
+	}
+	return nil
+}
+
+// Dim returns d.
+func (e *Empirical) Dim() int { _, d := e.points.Dims(); return d }
+
+// variance of the smoothed points.
+func (e *Empirical) variance(sigma float64) (float64, error) {
+	v := e.bandwidth*e.bandwidth + sigma*sigma
+	if v == 0 {
+		return 0, fmt.Errorf("score: sigma = 0 with bandwidth 0: points have no score: %w", ErrParameter)
+	}
+	return v, nil
+}
+
+// Score implements Field. Cost N·m·(d + one exponential).
+func (e *Empirical) Score(dst, x *mat.Dense, sigma float64) error {
+	if err := checkBatch(e.Dim(), dst, x, sigma); err != nil {
+		return err
+	}
+	v, err := e.variance(sigma)
+	if err != nil {
+		return err
+	}
+	e.points.Each(x, .5/v, func(i int, _ float64, mean []float64) {
+		to := floats.SubTo(dst.RawRowView(i), mean, x.RawRowView(i))
+		floats.Scale(1/v, to)
+	})
+	return nil
+}
+
+// LogDensity implements Density, with the constant. Cost as Score.
+func (e *Empirical) LogDensity(dst []float64, x *mat.Dense, sigma float64) error {
+	if err := checkBatch(e.Dim(), nil, x, sigma); err != nil {
+		return err
+	}
+	v, err := e.variance(sigma)
+	if err != nil {
+		return err
+	}
+	constant := -.5 * float64(e.Dim()) * math.Log(2*math.Pi*v)
+	e.points.Each(x, .5/v, func(i int, lse float64, _ []float64) { dst[i] = lse + constant })
+	return nil
+}

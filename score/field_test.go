@@ -1,0 +1,173 @@
+package score
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+func normals(rng *rand.Rand, n, d int) *mat.Dense {
+	x := mat.NewDense(n, d, nil)
+	for i := range n {
+		for j := range d {
+			x.Set(i, j, rng.NormFloat64())
+		}
+	}
+	return x
+}
+
+// covariance draws G·Gᵀ/d + floor·I.
+func covariance(rng *rand.Rand, d int, floor float64) *mat.SymDense {
+	g := normals(rng, d, d)
+	s := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := range i + 1 {
+			s.SetSym(i, j, mat.Dot(g.RowView(i), g.RowView(j))/float64(d))
+		}
+		s.SetSym(i, i, s.At(i, i)+floor)
+	}
+	return s
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func randomFields(rng *rand.Rand, d int) map[string]Density {
+	a := must(NewGaussian(normals(rng, 1, d).RawRowView(0), covariance(rng, d, .2)))
+	b := must(NewGaussian(nil, covariance(rng, d, .5)))
+	return map[string]Density{
+		"gaussian":  a,
+		"mixture":   must(NewMixture([]float64{1, 3}, a, b)),
+		"empirical": must(NewEmpirical(normals(rng, 5, d), []float64{1, 2, 3, 4, 0}, .7)),
+	}
+}
+
+// Scores are the gradients of log densities: central differences, whose error at h = 1e-4 is some 1e-8.
+func TestScoresAreGradients(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		d := rapid.IntRange(1, 12).Draw(t, "d")
+		sigma := rapid.SampledFrom([]float64{0, .3, 5}).Draw(t, "sigma")
+		x := normals(rng, 3, d)
+		for name, f := range randomFields(rng, d) {
+			s := mat.NewDense(3, d, nil)
+			if err := f.Score(s, x, sigma); err != nil {
+				t.Fatal(name, err)
+			}
+			const h = 1e-4
+			up, down := make([]float64, 3), make([]float64, 3)
+			for j := range d {
+				for _, side := range []struct {
+					to []float64
+					h  float64
+				}{{up, h}, {down, -h}} {
+					y := mat.DenseCopyOf(x)
+					for i := range 3 {
+						y.Set(i, j, y.At(i, j)+side.h)
+					}
+					if err := f.LogDensity(side.to, y, sigma); err != nil {
+						t.Fatal(name, err)
+					}
+				}
+				for i := range 3 {
+					want := (up[i] - down[i]) / (2 * h)
+					if got := s.At(i, j); math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
+						t.Fatalf("%s, d = %d, sigma = %g: score %g, difference quotient %g", name, d, sigma, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Smoothing adds σ² to the variances: the same density by two fields.
+func TestEmpiricalIsAMixture(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, d := range []int{2, 11} {
+		y, w := normals(rng, 4, d), []float64{1, 2, 3, 4}
+		var parts []*Gaussian
+		for j := range 4 {
+			c := mat.NewSymDense(d, nil)
+			for k := range d {
+				c.SetSym(k, k, .25)
+			}
+			parts = append(parts, must(NewGaussian(y.RawRowView(j), c)))
+		}
+		a, b := must(NewEmpirical(y, w, .3)), must(NewMixture(w, parts...))
+		x := normals(rng, 40, d)
+		la, lb := make([]float64, 40), make([]float64, 40)
+		if err := errors.Join(a.LogDensity(la, x, .4), b.LogDensity(lb, x, 0)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range la {
+			if math.Abs(la[i]-lb[i]) > 1e-11*(1+math.Abs(lb[i])) { // some 100 roundings
+				t.Errorf("d = %d: log densities %g and %g", d, la[i], lb[i])
+			}
+		}
+	}
+}
+
+// bare hides the density of a field.
+type bare struct{ Field }
+
+// The integral of the score is the difference of log densities: exact for Gaussians, close for mixtures on short ways.
+func TestLogRatio(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	x := normals(rng, 20, 3)
+	y := mat.DenseCopyOf(x)
+	y.Apply(func(_, _ int, v float64) float64 { return v + .3*rng.NormFloat64() }, y)
+	for name, f := range randomFields(rng, 3) {
+		a, b := make([]float64, 20), make([]float64, 20)
+		if err := errors.Join(LogRatio(a, f, x, y, .5), LogRatio(b, bare{f}, x, y, .5)); err != nil {
+			t.Fatal(err)
+		}
+		tol := 1e-4 // five nodes on a smooth function over some .5 of its scale
+		if name == "gaussian" {
+			tol = 1e-12
+		}
+		for i := range a {
+			if math.Abs(a[i]-b[i]) > tol {
+				t.Errorf("%s: %g from densities, %g from scores", name, a[i], b[i])
+			}
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	one := mat.NewSymDense(1, []float64{1})
+	g := must(NewGaussian(nil, one))
+	x := mat.NewDense(2, 1, nil)
+	at := func(c *Chain) *Chain { return c }
+	nan := mat.NewDense(1, 1, []float64{math.NaN()})
+	for name, err := range map[string]error{
+		"negative variance": second(NewGaussian(nil, mat.NewSymDense(1, []float64{-1}))),
+		"nan":               second(NewGaussian(nil, mat.NewSymDense(1, []float64{math.NaN()}))),
+		"mean":              second(NewGaussian([]float64{1, 2}, one)),
+		"weights":           second(NewMixture([]float64{-1}, g)),
+		"no parts":          second(NewMixture(nil)),
+		"points":            second(NewEmpirical(nan, nil, 1)),
+		"bandwidth":         second(NewEmpirical(x, nil, -1)),
+		"sigma":             g.Score(mat.NewDense(2, 1, nil), x, -1),
+		"dst":               g.Score(mat.NewDense(1, 1, nil), x, 0),
+		"no bandwidth":      must(NewEmpirical(x, nil, 0)).Score(mat.NewDense(2, 1, nil), x, 0),
+		"step":              Langevin{Steps: 1}.Run(t.Context(), g, at(&Chain{X: x})),
+		"levels rise":       Langevin{Step: 1, Steps: 1, Levels: []float64{1, 2}}.Run(t.Context(), g, at(&Chain{X: x})),
+		"start":             Langevin{Step: 1, Steps: 1}.Run(t.Context(), g, at(&Chain{X: nan})),
+		"geometric":         second(Geometric(1, 2, 3)),
+		"ess":               func() error { _, _, err := ESS([][]float64{{1}}); return err }(),
+	} {
+		if !errors.Is(err, ErrParameter) && !errors.Is(err, ErrShape) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -1,0 +1,202 @@
+package score
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Convention says what a step length means; see the package documentation.
+type Convention int
+
+const (
+	Unhalved Convention = iota // x += a s + √(2a) z
+	Halved                     // x += (ε/2) s + √ε z
+)
+
+// drift is the factor of the score; the noise has twice that variance.
+func (c Convention) drift(step float64) float64 {
+	if c == Halved {
+		return step / 2
+	}
+	return step
+}
+
+// Geometric returns n noise levels from first down to last, each the same fraction of the one before.
+func Geometric(first, last float64, n int) ([]float64, error) {
+	if n < 1 || !(first >= last) || !(last > 0) || math.IsInf(first, 1) || n == 1 && first != last {
+		return nil, fmt.Errorf("score: %d noise levels from %g to %g: must fall and be > 0: %w", n, first, last, ErrParameter)
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = first * math.Pow(last/first, float64(i)/float64(max(n-1, 1)))
+	}
+	out[n-1] = last
+	return out, nil
+}
+
+// Langevin is (annealed) Langevin dynamics. At the noise level σ, in the order of Levels, Steps times
+//
+//	x += a s_σ(x) + √(2a) z,     a = Step·(σ/σ_last)²
+//
+// (Unhalved; Song and Ermon 2019, algorithm 1). Rows of the chain are independent.
+type Langevin struct {
+	Levels     []float64 // noise levels, not increasing; nil is the one level 0: plain Langevin dynamics
+	Steps      int       // at each level
+	Step       float64   // > 0; annealed, that of the last level
+	Convention Convention
+	// Predict begins each level but the first with a step of reverse diffusion from the level before (Song et al. 2021,
+	// algorithm 2): x += (σ₋² − σ²) s_σ₋(x) + √(σ₋² − σ²) z, of which Langevin steps are the correctors.
+	Predict bool
+	// Denoise ends with the mean of what x is the noisy version of, x += σ² s_σ(x), σ the last level (Tweedie's formula).
+	Denoise bool
+	// Trace hears of every step.
+	Trace func(Progress)
+}
+
+// Progress is what a sampler's Trace hears after a step.
+type Progress struct {
+	Done, Total int
+	Sigma       float64
+	Step        float64 // in the sampler's convention; 0 for a predictor or denoising step
+	Score       float64 // root mean square of the entries of the score
+	Accepted    float64 // MALA: share of chains that moved
+}
+
+// update is one step: x += drift·s_σ(x) + √variance z.
+type update struct{ sigma, step, drift, variance float64 }
+
+// Total returns the number of steps, predictors and denoising step included.
+func (l Langevin) Total() int {
+	n := len(l.levels()) * l.Steps
+	if l.Predict {
+		n += len(l.levels()) - 1
+	}
+	if l.Denoise {
+		n++
+	}
+	return n
+}
+
+func (l Langevin) levels() []float64 {
+	if l.Levels == nil {
+		return []float64{0}
+	}
+	return l.Levels
+}
+
+// at returns step k.
+func (l Langevin) at(k int) update {
+	levels := l.levels()
+	last := levels[len(levels)-1]
+	if l.Denoise && k == l.Total()-1 {
+		return update{sigma: last, drift: last * last}
+	}
+	perLevel, level := l.Steps, 0
+	if l.Predict {
+		perLevel++
+		k++ // as if the first level had a predictor too
+	}
+	level, k = k/perLevel, k%perLevel
+	if l.Predict && k == 0 {
+		before := levels[level-1]
+		gap := before*before - levels[level]*levels[level]
+		return update{sigma: before, drift: gap, variance: gap}
+	}
+	a := l.Step
+	if last > 0 {
+		a *= levels[level] / last * (levels[level] / last)
+	}
+	drift := l.Convention.drift(a)
+	return update{sigma: levels[level], step: a, drift: drift, variance: 2 * drift}
+}
+
+func (l Langevin) check(f Field, c *Chain) error {
+	n, d := c.X.Dims()
+	switch {
+	case d != f.Dim():
+		return fmt.Errorf("score: chains are %d×%d, the field has dimension %d: %w", n, d, f.Dim(), ErrShape)
+	case !(l.Step > 0) || math.IsInf(l.Step, 1):
+		return fmt.Errorf("score: step = %g: must be finite and > 0: %w", l.Step, ErrParameter)
+	case l.Steps < 0 || c.Done < 0:
+		return fmt.Errorf("score: steps = %d, done = %d: must be ≥ 0: %w", l.Steps, c.Done, ErrParameter)
+	case l.Convention != Unhalved && l.Convention != Halved:
+		return fmt.Errorf("score: convention = %d: %w", l.Convention, ErrParameter)
+	case l.Levels != nil && len(l.Levels) == 0:
+		return fmt.Errorf("score: no noise levels: %w", ErrShape)
+	}
+	levels := l.levels()
+	for i, s := range levels {
+		if err := checkSigma(s); err != nil {
+			return err
+		}
+		if i > 0 && s > levels[i-1] || s == 0 && len(levels) > 1 {
+			return fmt.Errorf("score: levels[%d] = %g after %g: levels fall and are > 0: %w", i, s, levels[max(i-1, 0)], ErrParameter)
+		}
+	}
+	return checkFinite("chain", c.X)
+}
+
+// Run takes the chain from where it is to Total steps. When ctx ends it returns ctx's error; the chain is then between two
+// steps, and Run goes on from there as if nothing had happened. An error that wraps ErrDiverged says at which step chains
+// left for infinity.
+//
+// Cost: an evaluation of the field and N·d normal numbers a step.
+func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
+	if err := l.check(f, c); err != nil {
+		return err
+	}
+	n, d := c.X.Dims()
+	s := mat.NewDense(n, d, nil)
+	for total := l.Total(); c.Done < total; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		u := l.at(c.Done)
+		if err := f.Score(s, c.X, u.sigma); err != nil {
+			return fmt.Errorf("step %d at noise level %g: %w", c.Done+1, u.sigma, err)
+		}
+		if !c.move(s, u) {
+			return fmt.Errorf("score: step %d of length %g at noise level %g: %w", c.Done+1, u.step, u.sigma, ErrDiverged)
+		}
+		c.Done++
+		if l.Trace != nil {
+			l.Trace(Progress{Done: c.Done, Total: total, Sigma: u.sigma, Step: u.step, Score: rms(s)})
+		}
+	}
+	return nil
+}
+
+// move adds an update to all chains and reports whether they are finite.
+func (c *Chain) move(s *mat.Dense, u update) bool {
+	var bad atomic.Bool
+	_, d := c.X.Dims()
+	data, sd := s.RawMatrix().Data, math.Sqrt(u.variance)
+	c.each(c.Done, func(i int, row []float64, rng *rand.Rand) {
+		drift := data[i*d : (i+1)*d]
+		check := 0.0
+		for k := range row {
+			v := row[k] + u.drift*drift[k]
+			if sd > 0 {
+				v += sd * rng.NormFloat64()
+			}
+			row[k] = v
+			check += v - v // 0, or NaN
+		}
+		if check != 0 {
+			bad.Store(true)
+		}
+	})
+	return !bad.Load()
+}
+
+// rms is the root mean square of the entries of a matrix without padding.
+func rms(s *mat.Dense) float64 {
+	data := s.RawMatrix().Data
+	return floats.Norm(data, 2) / math.Sqrt(float64(max(len(data), 1)))
+}

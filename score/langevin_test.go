@@ -1,0 +1,232 @@
+package score
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+func column(x *mat.Dense, j int) []float64 { return mat.Col(nil, j, x) }
+
+// meanWithin and varianceWithin hold a sample to a law within k standard errors; the chance of a mistaken alarm at 4.5 is
+// 1 in 150,000.
+func meanWithin(t *testing.T, what string, x []float64, want float64) {
+	t.Helper()
+	mean, sd := stat.MeanStdDev(x, nil)
+	if se := sd / math.Sqrt(float64(len(x))); math.Abs(mean-want) > 4.5*se {
+		t.Errorf("%s: mean %.4f, want %.4f ± %.4f", what, mean, want, se)
+	}
+}
+
+func varianceWithin(t *testing.T, what string, x []float64, want float64) {
+	t.Helper()
+	v := stat.Variance(x, nil)
+	m4 := stat.Moment(4, x, nil)
+	if se := math.Sqrt((m4 - v*v) / float64(len(x))); math.Abs(v-want) > 4.5*se {
+		t.Errorf("%s: variance %.4f, want %.4f ± %.4f", what, v, want, se)
+	}
+}
+
+// Langevin with step a on N(m, v) is an autoregression with the stationary variance v/(1 − a/2v), whichever the convention.
+func TestStationaryLaw(t *testing.T) {
+	g := must(NewGaussian([]float64{3, -1}, mat.NewSymDense(2, []float64{1, 0, 0, .25})))
+	var got [2]*mat.Dense
+	for k, l := range []Langevin{{Steps: 80, Step: .1}, {Steps: 80, Step: .2, Convention: Halved}} {
+		c := Start(mat.NewDense(20000, 2, nil), rand.New(rand.NewPCG(1, 1)))
+		if err := l.Run(t.Context(), g, c); err != nil {
+			t.Fatal(err)
+		}
+		got[k] = c.X
+	}
+	if !mat.Equal(got[0], got[1]) {
+		t.Error("Halved with 2a is not Unhalved with a")
+	}
+	for j, v := range []float64{1, .25} {
+		x := column(got[0], j)
+		meanWithin(t, "mean", x, []float64{3 - 3*math.Pow(.9, 80), -1}[j])
+		varianceWithin(t, "variance", x, v/(1-.05/v))
+	}
+}
+
+// Annealing finds both parts of a mixture in their shares, which plain Langevin from one side does not.
+func TestAnnealedMixture(t *testing.T) {
+	narrow := mat.NewSymDense(1, []float64{.04})
+	f := must(NewMixture([]float64{.3, .7}, must(NewGaussian([]float64{-3}, narrow)), must(NewGaussian([]float64{3}, narrow))))
+	levels := must(Geometric(6, .05, 12))
+	start := normals(rand.New(rand.NewPCG(2, 2)), 4000, 1)
+	start.Apply(func(_, _ int, v float64) float64 { return 6*v + 1.2 }, start) // as wide as the first level
+	share := func(l Langevin) float64 {
+		c := Start(start, rand.New(rand.NewPCG(3, 3)))
+		if err := l.Run(t.Context(), f, c); err != nil {
+			t.Fatal(err)
+		}
+		right := 0.
+		for i := range 4000 {
+			if c.X.At(i, 0) > 0 {
+				right++
+			}
+		}
+		return right / 4000
+	}
+	// The standard error of a share is .0072; levels are finitely many and steps long, which adds some .01.
+	for name, l := range map[string]Langevin{
+		"annealed":            {Levels: levels, Steps: 40, Step: 5e-4},
+		"annealed, halved":    {Levels: levels, Steps: 40, Step: 1e-3, Convention: Halved},
+		"predictor-corrector": {Levels: must(Geometric(6, .05, 60)), Steps: 4, Step: 2e-4, Predict: true},
+	} {
+		if got := share(l); math.Abs(got-.7) > .04 {
+			t.Errorf("%s: share %.3f, want .7", name, got)
+		}
+	}
+	if got := share(Langevin{Steps: 400, Step: .01}); math.Abs(got-.7) < .1 {
+		t.Errorf("plain Langevin got the share right: %.3f; the test of annealing shows nothing", got)
+	}
+}
+
+// Predictors alone carry N(0, v + σ₁²) to N(0, v + σ_L²), up to the first-order error of finitely many levels; a
+// denoising step takes a Gaussian to the posterior mean, with variance v²/(v + σ²) exactly.
+func TestPredictorAndDenoising(t *testing.T) {
+	const v = .5
+	g := must(NewGaussian(nil, mat.NewSymDense(1, []float64{v})))
+	x := normals(rand.New(rand.NewPCG(4, 4)), 30000, 1)
+	from := func(variance float64) *Chain {
+		y := mat.NewDense(30000, 1, nil)
+		y.Scale(math.Sqrt(variance), x)
+		return Start(y, rand.New(rand.NewPCG(5, 5)))
+	}
+	c := from(v + 4)
+	if err := (Langevin{Levels: must(Geometric(2, .01, 400)), Step: 1, Predict: true}).Run(t.Context(), g, c); err != nil {
+		t.Fatal(err)
+	}
+	if got := stat.Variance(column(c.X, 0), nil); math.Abs(got-v) > .02 {
+		t.Errorf("variance after predictors %.4f, want %g", got, v)
+	}
+	c = from(v + .25)
+	if err := (Langevin{Levels: []float64{.5}, Step: 1, Denoise: true}).Run(t.Context(), g, c); err != nil {
+		t.Fatal(err)
+	}
+	varianceWithin(t, "denoised", column(c.X, 0), v*v/(v+.25))
+}
+
+// A run that is stopped, stored and begun again is the run that was not, on any number of processors.
+func TestResume(t *testing.T) {
+	f := must(NewGaussian(nil, covariance(rand.New(rand.NewPCG(6, 6)), 3, .3)))
+	x := normals(rand.New(rand.NewPCG(7, 7)), 150, 3)
+	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 7, Step: .004, Predict: true, Denoise: true}
+	whole := Start(x, rand.New(rand.NewPCG(8, 8)))
+	if err := l.Run(t.Context(), f, whole); err != nil {
+		t.Fatal(err)
+	}
+	if whole.Done != l.Total() || l.Total() != 24 {
+		t.Fatalf("%d steps of %d", whole.Done, l.Total())
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for cut := range l.Total() {
+		part := Start(x, rand.New(rand.NewPCG(8, 8)))
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := l
+		stopped.Trace = func(p Progress) {
+			if p.Done == cut {
+				cancel()
+			}
+		}
+		if cut == 0 {
+			cancel()
+		}
+		if err := stopped.Run(ctx, f, part); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		stored, err := part.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Chain
+		if err := again.UnmarshalBinary(stored); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Run(t.Context(), f, &again); err != nil {
+			t.Fatal(err)
+		}
+		if !mat.Equal(again.X, whole.X) {
+			t.Errorf("stopped after %d steps: other numbers", cut)
+		}
+	}
+}
+
+// The steps that the paper's conventions name, in order.
+func TestSchedule(t *testing.T) {
+	l := Langevin{Levels: []float64{2, 1}, Steps: 2, Step: .1, Predict: true, Denoise: true}
+	var got []update
+	for k := range l.Total() {
+		got = append(got, l.at(k))
+	}
+	want := []update{
+		{2, .4, .4, .8}, {2, .4, .4, .8},
+		{2, 0, 3, 3},
+		{1, .1, .1, .2}, {1, .1, .1, .2},
+		{1, 0, 1, 0},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(update{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDivergence(t *testing.T) {
+	g := must(NewGaussian(nil, mat.NewSymDense(1, []float64{1})))
+	err := Langevin{Steps: 5000, Step: 10}.Run(t.Context(), g, Start(mat.NewDense(1, 1, nil), rand.New(rand.NewPCG(1, 1))))
+	if !errors.Is(err, ErrDiverged) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzChain(f *testing.F) {
+	c := Start(mat.NewDense(2, 2, []float64{1, 2, 3, 4}), rand.New(rand.NewPCG(1, 1)))
+	f.Add(must(c.MarshalBinary()))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var c Chain
+		if err := c.UnmarshalBinary(b); err != nil {
+			if c.X != nil {
+				t.Error("a refused file changed the chain")
+			}
+			return
+		}
+		if again := must(c.MarshalBinary()); !cmp.Equal(again, b) {
+			t.Error("what was read is not what is written")
+		}
+	})
+}
+
+func Example() {
+	narrow := mat.NewSymDense(1, []float64{.5})
+	left, _ := NewGaussian([]float64{-2}, narrow)
+	right, _ := NewGaussian([]float64{2}, narrow)
+	f, err := NewMixture(nil, left, right)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	c := Start(mat.NewDense(1000, 1, nil), rng)
+	if err := (Langevin{Step: .02, Steps: 1000}).Run(context.Background(), f, c); err != nil {
+		fmt.Println(err)
+		return
+	}
+	n, side := 0, []float64(nil)
+	for i := range 1000 {
+		if v := c.X.At(i, 0); v > 0 {
+			n, side = n+1, append(side, v)
+		}
+	}
+	fmt.Printf("right: %.1f of all, mean %.1f, variance %.1f\n", float64(n)/1000, stat.Mean(side, nil), stat.Variance(side, nil))
+	// Output:
+	// right: 0.5 of all, mean 2.0, variance 0.5
+}

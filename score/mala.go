@@ -1,0 +1,123 @@
+package score
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// MALA is the Metropolis-adjusted Langevin algorithm: a Langevin step y = x + a s(x) + √(2a) z is a proposal, which is
+// accepted with probability
+//
+//	α(x, y) = min(1, p(y) q(y→x) / p(x) q(x→y)),     q(x→y) ∝ exp(−|y − x − a s(x)|²/4a),
+//
+// so that p is exactly stationary whatever the step (Roberts and Tweedie 1996). The ratio of densities is LogRatio's:
+// where the field has no density, an integral of its score.
+type MALA struct {
+	Steps      int
+	Step       float64 // > 0, in the Convention
+	Convention Convention
+	Sigma      float64 // the noise level
+	Trace      func(Progress)
+}
+
+// Run takes the chain from where it is to Steps steps and returns the mean acceptance probability of the steps that it
+// made, NaN if none. It resumes as Langevin.Run does. Cost: one evaluation of the field and two of its density a step, six
+// of the field where there is no density.
+func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, err error) {
+	if err := m.check(f, c); err != nil {
+		return 0, err
+	}
+	n, d := c.X.Dims()
+	s, y, sy := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
+	if err := f.Score(s, c.X, m.Sigma); err != nil {
+		return 0, err
+	}
+	alpha := make([]float64, n)
+	drift := m.Convention.drift(m.Step)
+	sum, steps := 0.0, 0
+	for ; c.Done < m.Steps; steps++ {
+		if err := ctx.Err(); err != nil {
+			return sum / float64(steps), err
+		}
+		propose(y, c, s, drift)
+		if err := m.weigh(alpha, f, c.X, s, y, sy); err != nil {
+			return 0, fmt.Errorf("step %d: %w", c.Done+1, err)
+		}
+		moved, mean := accept(c, s, y, sy, alpha)
+		sum += mean
+		c.Done++
+		if m.Trace != nil {
+			m.Trace(Progress{Done: c.Done, Total: m.Steps, Sigma: m.Sigma, Step: m.Step, Score: rms(s), Accepted: moved})
+		}
+	}
+	return sum / float64(steps), nil
+}
+
+func (m MALA) check(f Field, c *Chain) error {
+	if err := checkSigma(m.Sigma); err != nil {
+		return err
+	}
+	return Langevin{Levels: []float64{m.Sigma}, Steps: m.Steps, Step: m.Step, Convention: m.Convention}.check(f, c)
+}
+
+// propose writes Langevin steps from the chain's points to y. It draws the noise of the step first; accept draws after it.
+func propose(y *mat.Dense, c *Chain, s *mat.Dense, drift float64) {
+	sd := math.Sqrt(2 * drift)
+	c.each(c.Done, func(i int, row []float64, rng *rand.Rand) {
+		g, to := s.RawRowView(i), y.RawRowView(i)
+		for k, v := range row {
+			to[k] = v + drift*g[k] + sd*rng.NormFloat64()
+		}
+	})
+}
+
+// weigh writes the acceptance probabilities of the proposals y, and the scores there to sy. A proposal where anything is
+// not finite has probability 0.
+func (m MALA) weigh(alpha []float64, f Field, x, s, y, sy *mat.Dense) error {
+	if err := f.Score(sy, y, m.Sigma); err != nil {
+		return err
+	}
+	if err := LogRatio(alpha, f, x, y, m.Sigma); err != nil {
+		return err
+	}
+	drift := m.Convention.drift(m.Step)
+	for i := range alpha {
+		a, b, sa, sb := x.RawRowView(i), y.RawRowView(i), s.RawRowView(i), sy.RawRowView(i)
+		forth, back := 0.0, 0.0
+		for k := range a {
+			u, v := b[k]-a[k]-drift*sa[k], a[k]-b[k]-drift*sb[k]
+			forth += u * u
+			back += v * v
+		}
+		alpha[i] = math.Exp(min(0, alpha[i]+(forth-back)/(4*drift)))
+		if math.IsNaN(alpha[i]) {
+			alpha[i] = 0
+		}
+	}
+	return nil
+}
+
+// accept moves the chains that their coins say, points and scores, and returns the share of them and the mean probability.
+func accept(c *Chain, s, y, sy *mat.Dense, alpha []float64) (moved, mean float64) {
+	n := len(alpha)
+	took := make([]bool, n)
+	coins := &Chain{X: c.X, Seed: mix(c.Seed)} // a stream of its own
+	coins.each(c.Done, func(i int, row []float64, rng *rand.Rand) {
+		if rng.Float64() < alpha[i] {
+			took[i] = true
+			copy(row, y.RawRowView(i))
+			copy(s.RawRowView(i), sy.RawRowView(i))
+		}
+	})
+	for i := range n {
+		mean += alpha[i]
+		if took[i] {
+			moved++
+		}
+	}
+	return moved / float64(n), mean / float64(n)
+}

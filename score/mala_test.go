@@ -1,0 +1,90 @@
+package score
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Detailed balance, point by point: log p(x) + log q(x→y) + log α(x, y) is symmetric in x and y. α is what MALA computes,
+// q and p are written out here.
+func TestDetailedBalance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	const n, d, sigma = 50, 3, .2
+	for name, f := range randomFields(rng, d) {
+		for _, c := range []Convention{Unhalved, Halved} {
+			m := MALA{Step: .3, Convention: c, Sigma: sigma}
+			x, y := normals(rng, n, d), normals(rng, n, d)
+			flow := func(x, y *mat.Dense) []float64 {
+				sx, sy := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
+				logp, alpha := make([]float64, n), make([]float64, n)
+				if err := f.Score(sx, x, sigma); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.LogDensity(logp, x, sigma); err != nil {
+					t.Fatal(err)
+				}
+				if err := m.weigh(alpha, f, x, sx, y, sy); err != nil {
+					t.Fatal(err)
+				}
+				a := .3
+				if c == Halved {
+					a = .15
+				}
+				out := make([]float64, n)
+				for i := range out {
+					q := 0.
+					for k := range d {
+						r := y.At(i, k) - x.At(i, k) - a*sx.At(i, k)
+						q -= r * r / (4 * a)
+					}
+					out[i] = logp[i] + q + math.Log(alpha[i])
+				}
+				return out
+			}
+			forth, back := flow(x, y), flow(y, x)
+			for i := range forth {
+				if math.Abs(forth[i]-back[i]) > 1e-9*(1+math.Abs(back[i])) {
+					t.Errorf("%s: flow %g forth, %g back", name, forth[i], back[i])
+				}
+			}
+		}
+	}
+}
+
+// Steps so long that Langevin's variance is off by a third leave MALA's right, with the density and with the score alone.
+func TestMALAIsExact(t *testing.T) {
+	g := must(NewGaussian(nil, mat.NewSymDense(1, []float64{1})))
+	const a, n = .5, 20000
+	c := Start(normals(rand.New(rand.NewPCG(2, 2)), n, 1), rand.New(rand.NewPCG(3, 3)))
+	if err := (Langevin{Step: a, Steps: 30}).Run(t.Context(), g, c); err != nil {
+		t.Fatal(err)
+	}
+	varianceWithin(t, "Langevin", column(c.X, 0), 1/(1-a/2))
+	for name, f := range map[string]Field{"density": g, "score": bare{g}} {
+		c := Start(normals(rand.New(rand.NewPCG(2, 2)), n, 1), rand.New(rand.NewPCG(3, 3)))
+		acceptance, err := MALA{Step: a, Steps: 30}.Run(t.Context(), f, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		varianceWithin(t, name, column(c.X, 0), 1)
+		meanWithin(t, name, column(c.X, 0), 0)
+		if acceptance < .8 || acceptance > .99 {
+			t.Errorf("%s: acceptance %.3f", name, acceptance)
+		}
+	}
+}
+
+// A mixture of unequal parts, from far away: the shares come out.
+func TestMALAMixture(t *testing.T) {
+	f := must(NewMixture([]float64{1, 3}, must(NewGaussian([]float64{-1.5}, mat.NewSymDense(1, []float64{.4}))),
+		must(NewGaussian([]float64{1.5}, mat.NewSymDense(1, []float64{.6})))))
+	c := Start(mat.NewDense(4000, 1, nil), rand.New(rand.NewPCG(5, 5)))
+	if _, err := (MALA{Step: .4, Steps: 250}).Run(t.Context(), f, c); err != nil {
+		t.Fatal(err)
+	}
+	meanWithin(t, "mean", column(c.X, 0), .75)
+	varianceWithin(t, "variance", column(c.X, 0), .25*.4+.75*.6+.25*.75*9)
+}
