@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"coupling/ot/internal/network"
 )
 
 // Method is a way of solving the linear system of a derivative.
@@ -231,28 +233,28 @@ func direct(ctx context.Context, p *Plan, v field, q []float64, method Method) (
 	if n < m {
 		return directTransposed(ctx, p, t, f, q, method)
 	}
-	net, err := assemble(ctx, t, f, p.mass, m)
+	net, err := network.Assemble(ctx, t, f, p.mass, m)
 	if err != nil {
 		return nil, err
 	}
 	if q != nil {
-		net.r = append([]float64(nil), q...)
+		net.R = append([]float64(nil), q...)
 	}
-	s, used, err := net.solve(ctx, method)
+	s, used, err := solveNetwork(ctx, net, method)
 	if err != nil {
 		return nil, err
 	}
 	return &adjoint{p: p, v: s, method: used, status: Converged}, nil
 }
 
-// solve uses Cholesky if asked to and trustworthy, else elimination.
-func (n *network) solve(ctx context.Context, method Method) ([]float64, Method, error) {
+// solveNetwork uses Cholesky if asked to and trustworthy, else elimination.
+func solveNetwork(ctx context.Context, net *network.Network, method Method) ([]float64, Method, error) {
 	if method == Cholesky {
-		if s, ok := n.cholesky(); ok {
+		if s, ok := net.Cholesky(); ok {
 			return s, Cholesky, nil
 		}
 	}
-	s, err := n.eliminate(ctx)
+	s, err := net.Eliminate(ctx)
 	return s, Eliminate, err
 }
 
@@ -287,12 +289,12 @@ func directTransposed(ctx context.Context, p *Plan, t, f, q []float64, method Me
 		}
 	}
 	plain := append([]float64(nil), tt...)
-	net, err := assemble(ctx, tt, ft, col, n)
+	net, err := network.Assemble(ctx, tt, ft, col, n)
 	if err != nil {
 		return nil, err
 	}
-	net.r = r
-	u, used, err := net.solve(ctx, method)
+	net.R = r
+	u, used, err := solveNetwork(ctx, net, method)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package ot
 import (
 	"context"
 	"math"
+
+	"coupling/ot/internal/network"
 )
 
 // hessian is D over the larger entries of T, with the marginals of those entries, so that it is a graph Laplacian
@@ -152,17 +154,17 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual)
 	m := len(dst)
 	w := h.conductances(m)
 	for mu := 0.0; mu <= 1; mu = max(mu*100, 1e-14) {
-		net := network{m: m, w: append([]float64(nil), w...), r: make([]float64, m), ground: make([]float64, m)}
+		net := network.Network{M: m, W: append([]float64(nil), w...), R: make([]float64, m), Ground: make([]float64, m)}
 		for j, b := range s.b {
-			net.r[j] = -s.eps * g[j]
-			net.ground[j] = mu * b
+			net.R[j] = -s.eps * g[j]
+			net.Ground[j] = mu * b
 			if b == 0 {
-				net.r[j] = 0
+				net.R[j] = 0
 			}
 			// As in take: the curvature that a column short of its mass will have.
-			net.ground[j] += max(0, h.col[j]-h.own[j])
+			net.Ground[j] += max(0, h.col[j]-h.own[j])
 		}
-		x, err := net.eliminate(ctx)
+		x, err := net.Eliminate(ctx)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/internal/network"
 )
 
 // The published settings of DP-Sinkhorn (blur 0.05, scaling ½) make 13 updates at the diameters of its features.
@@ -223,53 +225,36 @@ func TestActiveList(t *testing.T) {
 	}
 }
 
-// Elimination, Cholesky and conjugate gradients solve the same network; elimination also where it is in pieces.
-func TestNetwork(t *testing.T) {
+// Conjugate gradients solve what Cholesky does.
+func TestConjugate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	const n, m = 12, 9
-	T, mass := make([]float64, n*m), make([]float64, n)
+	h := newHessian(n, m)
+	T := make([]float64, n*m)
+	h.ptr = append(h.ptr, 0)
 	for i := range n {
 		for j := range m {
-			T[i*m+j] = rng.ExpFloat64() / (n * m)
-			mass[i] += T[i*m+j]
+			x := rng.ExpFloat64() / (n * m)
+			T[i*m+j] = x
+			h.idx, h.val = append(h.idx, int32(j)), append(h.val, x)
+			h.col[j] += x
+			h.row[i] += x
 		}
+		h.ptr = append(h.ptr, len(h.idx))
 	}
 	v := make([]float64, n*m)
 	for k := range v {
 		v[k] = rng.NormFloat64()
 	}
-	clone := func(x []float64) []float64 { return append([]float64(nil), x...) }
-	net, err := assemble(context.Background(), clone(T), clone(v), mass, m)
+	net, err := network.Assemble(context.Background(), T, v, h.row, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	net.r = make([]float64, m)
-	net.r[0], net.r[5] = 0.3, -0.3
-	inject := net.injections()
-	want, ok := net.cholesky()
+	want, ok := net.Cholesky()
 	if !ok {
 		t.Fatal("weak pivot in a well-conditioned network")
 	}
-	got, err := net.eliminate(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for j := range m {
-		if d := (got[j] - got[m-1]) - (want[j] - want[m-1]); math.Abs(d) > 1e-12 {
-			t.Errorf("node %d: elimination and Cholesky differ by %g", j, d)
-		}
-	}
-	h := newHessian(n, m)
-	h.ptr = append(h.ptr, 0)
-	for i := range n {
-		for j := range m {
-			h.idx, h.val = append(h.idx, int32(j)), append(h.val, T[i*m+j])
-			h.col[j] += T[i*m+j]
-			h.row[i] += T[i*m+j]
-		}
-		h.ptr = append(h.ptr, len(h.idx))
-	}
-	cg, resid, err := h.conjugate(context.Background(), inject, 1e-14, 0, 1000)
+	cg, resid, err := h.conjugate(context.Background(), net.Injections(), 1e-14, 0, 1000)
 	if err != nil || resid > 1e-14 {
 		t.Fatalf("conjugate gradients: residual %g, %v", resid, err)
 	}
@@ -278,21 +263,8 @@ func TestNetwork(t *testing.T) {
 			t.Errorf("node %d: conjugate gradients and Cholesky differ by %g", j, d)
 		}
 	}
-	// Two pieces of two nodes: potential differences within each piece only.
-	pieces := &network{m: 4, w: []float64{0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0}, r: []float64{1, -1, 2, -2}}
-	if _, ok := pieces.cholesky(); ok {
-		t.Error("Cholesky trusted a singular network")
-	}
-	s, err := pieces.eliminate(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if math.Abs(s[0]-s[1]-0.5) > 1e-15 || math.Abs(s[2]-s[3]-0.5) > 1e-15 {
-		t.Errorf("potentials of the pieces: %v, want differences of ½", s)
-	}
 }
 
-// Reduced costs are c − u − v rounded once: checked against big.Float.
 // turnsOff is a context that has ended when it is asked for the third time.
 type turnsOff struct {
 	context.Context
@@ -339,6 +311,7 @@ func TestUnsolvedGradientIsNil(t *testing.T) {
 	}
 }
 
+// Reduced costs are c − u − v rounded once: checked against big.Float.
 func TestReducedRow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	for range 1000 {

@@ -1,4 +1,4 @@
-package ot
+package network
 
 import (
 	"context"
@@ -7,32 +7,31 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
+
+	"coupling/lab/device/cpu"
 )
 
-// The linear system behind every derivative of a plan is
-//
-//	Diag(T1) u + T v = r,   Tᵀu + Diag(Tᵀ1) v = q,
-//
-// or, with u eliminated, D v = q − Tᵀ(r/T1), where D = Diag(Tᵀ1) − Tᵀ Diag(1/T1) T is the Laplacian of a network on the
-// targets with conductances W_jl = Σᵢ T_ij T_il / (T1)ᵢ. Where blocks of atoms hardly exchange mass, D is singular to
-// working precision, yet the answers that matter are well determined: they are potential differences driven by
-// currents that cross the same weak links. So currents are kept by link, antisymmetric, I_jl, and only W and I are
-// ever combined, by additions of terms that do not cancel (the idea of Grassmann, Taksar and Heyman 1985).
+// kern is the set of vector kernels in use.
+var kern cpu.Kernels[float64]
 
-// network is the reduced system.
-type network struct {
-	m int
-	w []float64 // m×m conductances; the strict upper triangle is used
-	i []float64 // m×m currents; the strict upper triangle is used, I_lj = −I_jl; nil where there are none by link
-	r []float64 // m currents fed into the nodes; nil where there are none
-	// ground holds m conductances to a node of potential 0; nil where there are none.
-	ground []float64
+// Network is the system D s = ΣI + R on M nodes, with D the Laplacian of the conductances W and Ground.
+type Network struct {
+	// M is the number of nodes.
+	M int
+	// W holds M×M conductances ≥ 0, of which the strict upper triangle is used.
+	W []float64
+	// I holds M×M currents by link, of which the strict upper triangle is used, I_lj = −I_jl; nil where there are none.
+	I []float64
+	// R holds M currents fed into the nodes; nil where there are none.
+	R []float64
+	// Ground holds M conductances ≥ 0 to a node of potential 0; nil where there are none.
+	Ground []float64
 }
 
-// assemble builds the network of the rows of t (n×m, its row sums in mass) and of the field v (n×m or nil): currents
+// Assemble builds the network of the rows of t (n×m, its row sums in mass) and of the field v (n×m or nil): currents
 // I_jl = Σᵢ (v_ij − v_il) T_ij T_il / (T1)ᵢ, for which D s = ΣI solves the system with r = (T∘v)1 and q = (T∘v)ᵀ1.
 // t is overwritten by T_ij/√(T1)ᵢ, and v by its product with that. Cost n·m² multiplications, or twice that with v.
-func assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*network, error) {
+func Assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*Network, error) {
 	n := len(mass)
 	for i, a := range mass {
 		s := 0.0
@@ -46,9 +45,9 @@ func assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*netw
 			}
 		}
 	}
-	net := &network{m: m, w: make([]float64, m*m)}
+	net := &Network{M: m, W: make([]float64, m*m)}
 	if v != nil {
-		net.i = make([]float64, m*m) // K_jl = Σᵢ v_ij T_ij T_il / (T1)ᵢ
+		net.I = make([]float64, m*m) // K_jl = Σᵢ v_ij T_ij T_il / (T1)ᵢ
 	}
 	for lo := 0; lo < n; lo += assembleRows {
 		if err := ctx.Err(); err != nil {
@@ -56,15 +55,15 @@ func assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*netw
 		}
 		rows := min(assembleRows, n-lo)
 		T := blas64.General{Rows: rows, Cols: m, Stride: m, Data: t[lo*m:]}
-		blas64.Syrk(blas.Trans, 1, T, 1, blas64.Symmetric{N: m, Stride: m, Data: net.w, Uplo: blas.Upper})
+		blas64.Syrk(blas.Trans, 1, T, 1, blas64.Symmetric{N: m, Stride: m, Data: net.W, Uplo: blas.Upper})
 		if v != nil {
 			V := blas64.General{Rows: rows, Cols: m, Stride: m, Data: v[lo*m:]}
-			blas64.Gemm(blas.Trans, blas.NoTrans, 1, V, T, 1, blas64.General{Rows: m, Cols: m, Stride: m, Data: net.i})
+			blas64.Gemm(blas.Trans, blas.NoTrans, 1, V, T, 1, blas64.General{Rows: m, Cols: m, Stride: m, Data: net.I})
 		}
 	}
 	for j := range m {
 		for l := j + 1; v != nil && l < m; l++ {
-			net.i[j*m+l] -= net.i[l*m+j]
+			net.I[j*m+l] -= net.I[l*m+j]
 		}
 	}
 	return net, nil
@@ -73,16 +72,16 @@ func assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*netw
 // assembleRows is how many rows go to a matrix product; between products, the context is asked.
 const assembleRows = 512
 
-// injections returns the net current into each node.
-func (n *network) injections() []float64 {
-	out := make([]float64, n.m)
-	copy(out, n.r)
-	if n.i == nil {
+// Injections returns the net current into each node.
+func (n *Network) Injections() []float64 {
+	out := make([]float64, n.M)
+	copy(out, n.R)
+	if n.I == nil {
 		return out
 	}
-	for j := range n.m {
-		for l := j + 1; l < n.m; l++ {
-			c := n.i[j*n.m+l]
+	for j := range n.M {
+		for l := j + 1; l < n.M; l++ {
+			c := n.I[j*n.M+l]
 			out[j] += c
 			out[l] -= c
 		}
@@ -90,10 +89,10 @@ func (n *network) injections() []float64 {
 	return out
 }
 
-// eliminate solves D s = ΣI + r by node elimination without a subtraction of conductances, for any D, singular or
+// Eliminate solves D s = ΣI + r by node elimination without a subtraction of conductances, for any D, singular or
 // not: nodes that nothing is left to link to are grounded. It overwrites the network. Cost m³/2.
-func (n *network) eliminate(ctx context.Context) ([]float64, error) {
-	d := make([]float64, n.m)
+func (n *Network) Eliminate(ctx context.Context) ([]float64, error) {
+	d := make([]float64, n.M)
 	for p := range d {
 		if p%64 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -107,78 +106,78 @@ func (n *network) eliminate(ctx context.Context) ([]float64, error) {
 }
 
 // conductance returns the sum of node p's to later nodes and to the ground.
-func (n *network) conductance(p int) float64 {
+func (n *Network) conductance(p int) float64 {
 	var d float64
-	for _, x := range n.w[p*n.m+p+1 : (p+1)*n.m] {
+	for _, x := range n.W[p*n.M+p+1 : (p+1)*n.M] {
 		d += x
 	}
-	if n.ground != nil {
-		d += n.ground[p]
+	if n.Ground != nil {
+		d += n.Ground[p]
 	}
 	return d
 }
 
 // remove takes node p, of conductance d, out of the network: what went through it goes between its neighbours.
-func (n *network) remove(p int, d float64) {
-	m := n.m
-	wp, ip := n.w[p*m:(p+1)*m], n.currents(p)
+func (n *Network) remove(p int, d float64) {
+	m := n.M
+	wp, ip := n.W[p*m:(p+1)*m], n.currents(p)
 	for j := p + 1; j < m; j++ {
 		if wp[j] == 0 && (ip == nil || ip[j] == 0) {
 			continue
 		}
 		f := wp[j] / d
-		if n.r != nil {
-			n.r[j] += f * n.r[p]
+		if n.R != nil {
+			n.R[j] += f * n.R[p]
 		}
-		if n.ground != nil {
-			n.ground[j] += f * n.ground[p]
+		if n.Ground != nil {
+			n.Ground[j] += f * n.Ground[p]
 		}
-		axpy(n.w[j*m+j+1:(j+1)*m], wp[j+1:], f)
+		kern.Axpy(n.W[j*m+j+1:(j+1)*m], f, wp[j+1:])
 		if ip != nil {
-			ij := n.i[j*m+j+1 : (j+1)*m]
-			axpy(ij, ip[j+1:], f)
-			axpy(ij, wp[j+1:], -ip[j]/d)
+			ij := n.I[j*m+j+1 : (j+1)*m]
+			kern.Axpy(ij, f, ip[j+1:])
+			kern.Axpy(ij, -ip[j]/d, wp[j+1:])
 		}
 	}
 }
 
 // substitute returns the potentials, those of the last nodes first; d holds the conductances that nodes were removed with.
-func (n *network) substitute(d []float64) []float64 {
-	m := n.m
+func (n *Network) substitute(d []float64) []float64 {
+	m := n.M
 	s := make([]float64, m)
 	for p := m - 1; p >= 0; p-- {
 		if d[p] == 0 {
 			continue
 		}
-		v := dot(n.w[p*m+p+1:(p+1)*m], s[p+1:])
+		v := kern.Dot(n.W[p*m+p+1:(p+1)*m], s[p+1:])
 		if ip := n.currents(p); ip != nil {
 			for _, x := range ip[p+1:] {
 				v += x
 			}
 		}
-		if n.r != nil {
-			v += n.r[p]
+		if n.R != nil {
+			v += n.R[p]
 		}
 		s[p] = v / d[p]
 	}
 	return s
 }
 
-func (n *network) currents(p int) []float64 {
-	if n.i == nil {
+func (n *Network) currents(p int) []float64 {
+	if n.I == nil {
 		return nil
 	}
-	return n.i[p*n.m : (p+1)*n.m]
+	return n.I[p*n.M : (p+1)*n.M]
 }
 
 // weakPivot is the ratio of a Cholesky pivot to its diagonal below which the factor is not trusted: the error of the
 // solution is of the order of 2⁻⁵³ over it.
 const weakPivot = 1e-4
 
-// cholesky solves the same by a Cholesky factor of D without its last node, and reports whether every pivot is large
+// Cholesky solves the same by a Cholesky factor of D without its last node, and reports whether every pivot is large
 // enough against its diagonal to trust it. Cost m³/3 at the speed of BLAS. The network is not changed.
-func (n *network) cholesky() ([]float64, bool) {
-	m := n.m
+func (n *Network) Cholesky() ([]float64, bool) {
+	m := n.M
 	k := m - 1
 	s := make([]float64, m)
 	if k == 0 {
@@ -187,7 +186,7 @@ func (n *network) cholesky() ([]float64, bool) {
 	diag := make([]float64, m)
 	for j := range m {
 		for l := j + 1; l < m; l++ {
-			w := n.w[j*m+l]
+			w := n.W[j*m+l]
 			diag[j] += w
 			diag[l] += w
 		}
@@ -195,7 +194,7 @@ func (n *network) cholesky() ([]float64, bool) {
 	d := blas64.Symmetric{N: k, Stride: k, Data: make([]float64, k*k), Uplo: blas.Upper}
 	for j := range k {
 		for l := j + 1; l < k; l++ {
-			d.Data[j*k+l] = -n.w[j*m+l]
+			d.Data[j*k+l] = -n.W[j*m+l]
 		}
 		if diag[j] == 0 {
 			return nil, false
@@ -211,7 +210,7 @@ func (n *network) cholesky() ([]float64, bool) {
 			return nil, false
 		}
 	}
-	copy(s, n.injections()[:k])
+	copy(s, n.Injections()[:k])
 	lapack64.Potrs(factor, blas64.General{Rows: k, Cols: 1, Stride: 1, Data: s[:k]})
 	return s, true
 }
