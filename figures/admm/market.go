@@ -1,6 +1,7 @@
 package admm
 
 import (
+	"fmt"
 	"math/rand/v2"
 
 	"coupling/dp/admm"
@@ -66,6 +67,14 @@ func badge(set lab.Setting, sizes string) string {
 		return ""
 	}
 	return style.SmallerThanPaper(string(set.Preset), sizes)
+}
+
+// sizeBadge marks a run that is shorter than the one at the paper's size.
+func sizeBadge(set lab.Setting) string {
+	if roundsOf(set.Preset) == roundsOf(lab.Paper) {
+		return ""
+	}
+	return badge(set, fmt.Sprintf("%d rounds", roundsOf(set.Preset)))
 }
 
 // Figures lists the figures of the paper, and then those beyond it.

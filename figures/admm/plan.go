@@ -84,7 +84,7 @@ func drawPlan(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		p.Items = append(p.Items, asked)
 		panels.Items = append(panels.Items, p)
 	}
-	table := lab.Table{Name: "targets", Caption: "What each target asks for at most and what it receives.", Header: []string{"target", "asks for", "no noise", alphaName(cells[1].Params.Alpha)}}
+	table := lab.Table{Name: "targets", Caption: "What each target asks for at most and what it receives.", Header: []string{"target", "asks for", "no noise", alphaText(cells[1].Params.Alpha)}}
 	for x := range targets {
 		table.Rows = append(table.Rows, []string{fmt.Sprint(x + 1), fmt.Sprintf("%.3f", plain.Asked[x]), fmt.Sprintf("%.3f", plain.Served[x]), fmt.Sprintf("%.3f", noisy.Served[x])})
 	}
@@ -92,7 +92,7 @@ func drawPlan(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("Figure 2(b): amounts of the %d targets that lose most by noise, by source, and what they ask for at most (points). Right: projection of the average over the last half of %d private rounds.",
 				shownRows, roundsOf(set.Preset)),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d rounds", roundsOf(set.Preset)))},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: sizeBadge(set)},
 		}},
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote},

@@ -79,9 +79,9 @@ func drawTradeOff(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	if err != nil {
 		return lab.Exhibit{}, err
 	}
-	axis := style.Axis{Label: "privacy of a round α_p", Log: true}
+	axis := style.Axis{Label: "privacy of a round α_{p}", Log: true}
 	both := style.Plot{X: axis, Y: style.Axis{Label: "utility / optimum", Min: 0, Max: 1.6}, Legend: style.BottomRight, Aspect: 1}
-	etas := style.Plot{X: axis, Y: style.Axis{Label: "feasible utility / optimum", Min: .3, Max: 1.05}, Legend: style.BottomRight, Aspect: 1}
+	etas := style.Plot{X: axis, Y: style.Axis{Label: "feasible utility / optimum", Min: .6, Max: 1.02}, Legend: style.BottomRight, Aspect: 1}
 	both.Items = append(both.Items, style.Rule{At: 1})
 	etas.Items = append(etas.Items, style.Rule{At: 1})
 	table := lab.Table{Name: "utility", Caption: "Utility as a part of the optimum, mean ± standard deviation over the noise.", Header: []string{"η", "α_p", "last plan", "feasible plan"}}

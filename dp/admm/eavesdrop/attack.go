@@ -14,9 +14,10 @@ import (
 type Attack struct {
 	// Lo and Hi are the range that parameters are known to lie in; Lo < Hi.
 	Lo, Hi float64
-	// Likely weights rounds by 1/‖residual‖, so that what is minimised is Σ‖residual‖: the likeliest parameters under norm noise. Without it,
-	// Σ‖residual‖².
-	Likely bool
+	// Zeta is the ζ of the noise, which is public: η·α_p/ρ. What is minimised is then minus the log of the posterior density,
+	// ζ Σ‖residual‖ + ‖θ − middle‖²/2V, V being the variance of uniform parameters in the range; by reweighted least squares. Zero stands for
+	// no noise, Σ‖residual‖².
+	Zeta float64
 	// Steps is the most steps of Gauss-Newton; 0 means 60.
 	Steps int
 }
@@ -79,11 +80,14 @@ type fit struct {
 	seen   [][]float64 // what the node shared
 	theta  []float64
 	value  float64
-	prior  float64 // of the middle of the range, only to settle what the messages leave open
+	prior  float64 // of the middle of the range; without noise only to settle what the messages leave open
 }
 
 func newFit(a Attack, r *Record, id admm.ID) *fit {
 	f := &fit{attack: a, bounds: r.Problem.Bounds(id), prior: 1e-9 * float64(len(r.rounds))}
+	if a.Zeta > 0 {
+		f.prior = 12 / ((a.Hi - a.Lo) * (a.Hi - a.Lo))
+	}
 	var own []int
 	for i, e := range r.Problem.Graph.Edges {
 		if id.Side == admm.Target && e.Target == id.Index || id.Side == admm.Source && e.Source == id.Index {
@@ -126,14 +130,16 @@ func (f *fit) objective(theta []float64) float64 {
 	for k := range f.centre {
 		res, _ := f.residual(k, theta)
 		n := floats.Norm(res, 2)
-		if !f.attack.Likely {
-			n *= n
+		if f.attack.Zeta > 0 {
+			n *= f.attack.Zeta
+		} else {
+			n *= n / 2
 		}
 		sum += n
 	}
 	for _, t := range theta {
 		d := t - (f.attack.Lo+f.attack.Hi)/2
-		sum += f.prior * d * d
+		sum += f.prior * d * d / 2
 	}
 	return sum
 }
@@ -145,8 +151,8 @@ func (f *fit) step(damping float64) (size float64, better bool) {
 	for k, eta := range f.eta {
 		res, guess := f.residual(k, f.theta)
 		w := 1.0
-		if f.attack.Likely {
-			w = 1 / max(floats.Norm(res, 2), 1e-9)
+		if f.attack.Zeta > 0 {
+			w = f.attack.Zeta / max(floats.Norm(res, 2), 1e-9)
 		}
 		f.normal(system, right, res, guess, w, eta)
 	}

@@ -198,7 +198,11 @@ func (c admmEavesdropCmd) Run(a *app) error {
 		heard = c.Rounds
 	}
 	heard = min(heard, record.Rounds())
-	target, source, err := eavesdrop.Attack{Lo: c.Lo, Hi: c.Hi, Likely: rules.Rounds > 0}.All(record.First(heard))
+	attack := eavesdrop.Attack{Lo: c.Lo, Hi: c.Hi}
+	if s := specs[0].Secret; s != nil {
+		attack.Zeta = rules.Filled().Eta * s.Alpha / s.Sensitivity
+	}
+	target, source, err := attack.All(record.First(heard))
 	if err != nil {
 		return admmError(err)
 	}
