@@ -1,0 +1,22 @@
+// Package dsm learns scores: a network on a device becomes a score.Field by denoising score matching.
+//
+//	loss = E ½ σ² |s_θ(x + σz, σ) + z/σ|²,     x a point of the data, z ~ N(0, I), σ uniform over the noise levels
+//
+// whose minimiser is s(y, σ) = ∇ log p_σ(y), p_σ the data smoothed by N(0, σ²I) (Vincent 2011; Song and Ermon 2019).
+//
+// # An example in words
+//
+// Points of a mixture in the plane are the rows of a matrix. MLP(2, levels, 64, 64) is a network that is told its noise
+// level by an embedding, and Training{Steps: 2000}.Run fits it; the Network that comes back is a Field, and
+// score.Langevin{Levels: levels} samples it as it would the exact one. What it holds is the moving average of the weights.
+//
+// # Conventions
+//
+// Networks take the number of a noise level in Pass.Class and return the score itself: arch.NCSN, arch.NCSNv2, or MLP here.
+// A field asked for a σ between levels answers for the level nearest in log σ. Batches, levels and noise of a step are
+// functions of the seed and the number of that step, so that a run that was killed and resumed gives the same bits on one
+// device.
+//
+// Sources: Vincent, "A connection between score matching and denoising autoencoders" (2011); Song and Ermon (2019, 2020);
+// the public code of SCONES for the weights of the loss.
+package dsm

@@ -1,0 +1,193 @@
+package dsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/train"
+	"coupling/score"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Training fits a score network by denoising score matching with Adam.
+type Training struct {
+	Sigmas []float64 // noise levels, falling; see score.Geometric
+	Steps  int
+	Batch  int     // 0 means 128
+	Rate   float64 // Adam's; 0 means 1e-3
+	Decay  float64 // of the moving average of the weights; 0 means .999, negative none
+	// Schedule is a factor of the rate as a function of the step; nil is constant.
+	Schedule train.Schedule
+	// Path is where the run is stored every Every steps (0: 1000) and at its end, and from where it goes on if it is there.
+	Path  string
+	Every int
+	// Trace hears the loss of each step; it costs a copy from the device.
+	Trace func(step int, loss float64)
+}
+
+// Run draws the network's first weights on dev and trains it on the rows of x, each an example of the given shape; nil is
+// [d]. It returns the field with averaged weights. The parameters live until the caller frees them or the device is closed.
+func (t Training) Run(ctx context.Context, dev *device.Device, net nn.Layer, x *mat.Dense, shape []int, rng *rand.Rand) (*Network, error) {
+	n, d := x.Dims()
+	if shape == nil {
+		shape = []int{d}
+	}
+	f := &Network{Net: net, Device: dev, Type: device.Float32, Shape: shape, Sigmas: t.Sigmas}
+	t = t.defaults()
+	if err := t.check(f, n, d); err != nil {
+		return nil, err
+	}
+	net.Init(dev, f.Type, rng)
+	r := &run{Training: t, f: f, seed: rng.Uint64(), data: dev.FromDense(f.Type, x), opt: train.Adam{Rate: t.Rate}.For(net.Params())}
+	r.sigmas = dev.New(f.Type, len(t.Sigmas), 1)
+	r.sigmas.SetFloats(t.Sigmas)
+	r.noise = dev.Stream(r.seed)
+	r.check = train.Checkpoint{Params: map[string][]*nn.Param{"net": net.Params(), "adam": r.opt.State()}}
+	if t.Decay > 0 {
+		r.average = train.NewEMA(t.Decay, net.Params())
+		r.check.Params["ema"] = r.average.State()
+	}
+	defer r.free()
+	if err := r.steps(ctx); err != nil {
+		return nil, err
+	}
+	if r.average != nil {
+		r.average.Swap()
+	}
+	return f, dev.Sync()
+}
+
+func (t Training) defaults() Training {
+	if t.Batch == 0 {
+		t.Batch = 128
+	}
+	if t.Rate == 0 {
+		t.Rate = 1e-3
+	}
+	if t.Decay == 0 {
+		t.Decay = .999
+	}
+	if t.Every == 0 {
+		t.Every = 1000
+	}
+	return t
+}
+
+func (t Training) check(f *Network, n, d int) error {
+	switch {
+	case n == 0 || d != f.Dim():
+		return fmt.Errorf("dsm: x is %d×%d, an example %v: %w", n, d, f.Shape, score.ErrShape)
+	case len(t.Sigmas) == 0 || t.Steps < 0 || t.Batch < 1 || t.Every < 1:
+		return fmt.Errorf("dsm: %d levels, %d steps, batch %d, stored every %d: %w", len(t.Sigmas), t.Steps, t.Batch, t.Every, ErrParameter)
+	case !(t.Rate > 0) || t.Decay >= 1:
+		return fmt.Errorf("dsm: rate = %g, decay = %g: must be > 0 and < 1: %w", t.Rate, t.Decay, ErrParameter)
+	}
+	for i, s := range t.Sigmas {
+		if !(s > 0) || math.IsInf(s, 1) || i > 0 && s > t.Sigmas[i-1] {
+			return fmt.Errorf("dsm: sigmas[%d] = %g: must be finite, > 0 and not rise: %w", i, s, ErrParameter)
+		}
+	}
+	return nil
+}
+
+// run is a training under way.
+type run struct {
+	Training
+	f            *Network
+	seed         uint64
+	data, sigmas *device.Array
+	noise        *device.Stream
+	opt          *train.Optimiser
+	average      *train.EMA
+	check        train.Checkpoint
+}
+
+func (r *run) free() {
+	r.data.Free()
+	r.sigmas.Free()
+	r.noise.Free()
+	r.opt.Free()
+	if r.average != nil {
+		r.average.Free()
+	}
+}
+
+func (r *run) steps(ctx context.Context) error {
+	if r.Path != "" {
+		if err := r.check.Load(r.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	for int(r.check.Step) < r.Steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if r.Schedule != nil {
+			r.opt.SetFactor(r.Schedule(int(r.check.Step)))
+		}
+		if err := r.step(int(r.check.Step)); err != nil {
+			return err
+		}
+		if r.check.Step++; r.Path != "" && (int(r.check.Step)%r.Every == 0 || int(r.check.Step) == r.Steps) {
+			if err := r.check.Save(r.Path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// step draws a batch by the number of the step and moves the weights once.
+func (r *run) step(k int) error {
+	dev := r.f.Device
+	defer dev.Scope().Close()
+	rng := rand.New(rand.NewPCG(r.seed, uint64(k)))
+	rows, levels := make([]int32, r.Batch), make([]int32, r.Batch)
+	for i := range rows {
+		rows[i], levels[i] = int32(rng.IntN(r.data.Dim(0))), int32(rng.IntN(len(r.Sigmas)))
+	}
+	r.noise.Seek(rng.Uint64(), 0)
+	d := r.data.Dim(1)
+	x, sigma := dev.New(r.f.Type, r.Batch, d), dev.New(r.f.Type, r.Batch, 1)
+	class := dev.FromInts(levels, r.Batch)
+	device.Gather(x, r.data, dev.FromInts(rows, r.Batch))
+	device.Gather(sigma, r.sigmas, class)
+	z := x.Like()
+	r.noise.Normal(z, 0, 1)
+	y := x.Like()
+	device.Mul(y, z, sigma)
+	device.Add(y, y, x)
+
+	nn.ZeroGrads(r.f.Net.Params())
+	p := &nn.Pass{Training: true, Class: class}
+	s := r.f.Net.Forward(p, y.Reshape(append([]int{r.Batch}, r.f.Shape...)...))
+	// The residual σs + z has half its mean square norm as the loss, and σ(σs + z)/batch as its cotangent.
+	res := x.Like()
+	device.Mul(res, s.Reshape(r.Batch, d), sigma)
+	device.Add(res, res, z)
+	dy := x.Like()
+	device.Mul(dy, res, sigma)
+	device.Scale(dy, 1/float64(r.Batch), dy)
+	r.f.Net.VJP(p, dy.Reshape(s.Shape()...))
+	r.opt.Step()
+	if r.average != nil {
+		r.average.Update()
+	}
+	if r.Trace == nil {
+		return dev.Err()
+	}
+	sum := dev.New(r.f.Type, 1, 1)
+	device.Reduce(sum, res, device.SumSquares)
+	loss, err := sum.Float64s()
+	if err == nil {
+		r.Trace(k+1, loss[0]/float64(2*r.Batch))
+	}
+	return err
+}
