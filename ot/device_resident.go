@@ -77,7 +77,7 @@ func (p *PointCloud) middle(k int) (mid, reach float64) {
 // hold uploads the costs, some rows at a time.
 func (r *resident) hold(g Geometry) {
 	r.held = r.keep(r.dev.New(r.typ, r.n, r.m))
-	buf := make([]float64, r.chunk()*r.m)
+	buf := make([]float64, min(r.n, r.chunk())*r.m)
 	for lo := 0; lo < r.n && r.dev.Err() == nil; lo += r.chunk() {
 		hi := min(r.n, lo+r.chunk())
 		for i := lo; i < hi; i++ {
