@@ -335,6 +335,15 @@ func (p *Plan) entriesToHold() int {
 
 // iterate solves by conjugate gradients over the entries of T that matter, preconditioned by the column sums.
 func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
+	h, rhs := p.sparse(v, p.entriesToHold())
+	if q != nil {
+		axpy(rhs, q, 1)
+	}
+	return b.iterateOn(ctx, p, h, rhs, scale)
+}
+
+// iterateOn is iterate for D and the right-hand side as they are.
+func (b Backward) iterateOn(ctx context.Context, p *Plan, h *hessian, rhs []float64, scale float64) (*adjoint, error) {
 	_, m := p.Dims()
 	tol, most := b.Tol, b.MaxIter
 	if tol == 0 {
@@ -342,10 +351,6 @@ func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64, sc
 	}
 	if most == 0 {
 		most = 10*m + 1000
-	}
-	h, rhs := p.sparse(v, p.entriesToHold())
-	if q != nil {
-		axpy(rhs, q, 1)
 	}
 	s, resid, err := h.conjugate(ctx, rhs, tol, scale, most)
 	if err != nil {

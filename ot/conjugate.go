@@ -45,6 +45,9 @@ func (p *Plan) sparse(v field, most int) (*hessian, []float64) {
 
 // laplacian writes D v = Diag(col) v − Tᵀ(T v / T1), in one pass over the plan.
 func (p *Plan) laplacian(dst, v, col []float64) {
+	if p.onDevice("a product", func(d *devicePlan) error { return d.laplacian(dst, v, col) }) {
+		return
+	}
 	m := len(dst)
 	sw := newSweep(p.g, 0)
 	part := make([]float64, len(sw.spans)*m)

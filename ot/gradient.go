@@ -75,7 +75,7 @@ func (b Backward) Gradient(ctx context.Context, p *Plan, loss Loss) (*Gradient, 
 	if loss != Sharp {
 		return g, nil
 	}
-	ad, err := b.solve(ctx, p, entropyField, nil, 0)
+	ad, err := b.entropy(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +154,9 @@ func (g *Gradient) X() (*mat.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
+	if out, ok := g.pointsOnDevice(false); ok {
+		return out, nil
+	}
 	n, m := g.p.Dims()
 	out := mat.NewDense(n, pc.d, nil)
 	newSweep(g.p.g, 0).each(func(w *worker, _ int, s span) {
@@ -177,6 +180,9 @@ func (g *Gradient) Y() (*mat.Dense, error) {
 	pc, err := g.points()
 	if err != nil {
 		return nil, err
+	}
+	if out, ok := g.pointsOnDevice(true); ok {
+		return out, nil
 	}
 	_, m := g.p.Dims()
 	sw := newSweep(g.p.g, 0)
@@ -204,7 +210,10 @@ func (g *Gradient) Y() (*mat.Dense, error) {
 // points returns the geometry that the chain rule goes through.
 func (g *Gradient) points() (*PointCloud, error) {
 	geometry := g.p.Geometry
-	if s, ok := geometry.(*Single); ok {
+	switch s := geometry.(type) {
+	case *Single:
+		geometry = s.of
+	case *OnDevice:
 		geometry = s.of
 	}
 	pc, ok := geometry.(*PointCloud)
@@ -233,19 +242,21 @@ func (g *Gradient) Weights() (da, db []float64) {
 	n, m := p.Dims()
 	da, db = make([]float64, n), make([]float64, m)
 	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the same for v.
-	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
-		for i := s.lo; i < s.hi; i++ {
-			c := p.g.Row(i, w.cost)
-			mx, sum := softmaxRow(w.exp, p.beta, c, 1/p.Eps)
-			var u float64
-			for j, e := range w.exp {
-				if e > 0 && p.B[j] > 0 {
-					u -= e / sum * ((p.beta[j]-c[j]-mx)/p.Eps + g.ad.v[j])
+	if !g.sourcesOnDevice(da) {
+		newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
+			for i := s.lo; i < s.hi; i++ {
+				c := p.g.Row(i, w.cost)
+				mx, sum := softmaxRow(w.exp, p.beta, c, 1/p.Eps)
+				var u float64
+				for j, e := range w.exp {
+					if e > 0 && p.B[j] > 0 {
+						u -= e / sum * ((p.beta[j]-c[j]-mx)/p.Eps + g.ad.v[j])
+					}
 				}
+				da[i] = -mx + p.Eps*u
 			}
-			da[i] = -mx + p.Eps*u
-		}
-	})
+		})
+	}
 	for j, b := range p.B {
 		if b > 0 {
 			db[j] = p.beta[j] + p.Eps*g.ad.v[j]

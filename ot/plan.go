@@ -205,7 +205,11 @@ func (p *Plan) Matrix() *mat.Dense {
 func (p *Plan) Apply(v []float64) []float64 {
 	n, m := p.Dims()
 	mustLen("Plan.Apply", len(v), m)
-	out := make([]float64, n)
+	var out []float64
+	if p.onDevice("Apply", func(d *devicePlan) (err error) { out, err = d.times(v); return err }) {
+		return out
+	}
+	out = make([]float64, n)
 	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
 		for i := s.lo; i < s.hi; i++ {
 			p.row(i, w.exp, w.cost)
@@ -219,6 +223,10 @@ func (p *Plan) Apply(v []float64) []float64 {
 func (p *Plan) ApplyT(u []float64) []float64 {
 	n, m := p.Dims()
 	mustLen("Plan.ApplyT", len(u), n)
+	var out []float64
+	if p.onDevice("ApplyT", func(d *devicePlan) (err error) { out, err = d.timesT(u); return err }) {
+		return out
+	}
 	sw := newSweep(p.g, 0)
 	part := make([]float64, len(sw.spans)*m)
 	sw.each(func(w *worker, k int, s span) {
@@ -239,7 +247,11 @@ func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
 	n, m := p.Dims()
 	rows, d := y.Dims()
 	mustLen("Plan.Barycentric: y", rows, m)
-	out := mat.NewDense(n, d, nil)
+	var out *mat.Dense
+	if p.onDevice("Barycentric", func(d *devicePlan) (err error) { out, err = d.barycentric(y); return err }) {
+		return out
+	}
+	out = mat.NewDense(n, d, nil)
 	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
 		for i := s.lo; i < s.hi; i++ {
 			_, sum := softmaxRow(w.exp, p.beta, p.g.Row(i, w.cost), 1/p.Eps)

@@ -52,6 +52,10 @@ func (p *Plan) computeValues() {
 
 // sums returns what is summed over T itself: Sharp, KL, SumPlogP and Mass.
 func (p *Plan) sums() Values {
+	var v Values
+	if p.onDevice("Value", func(d *devicePlan) (err error) { v, err = d.values(); return err }) {
+		return v
+	}
 	sw := newSweep(p.g, 0)
 	parts := make([]tally, len(sw.spans))
 	logB := make([]float64, len(p.B))
@@ -74,7 +78,6 @@ func (p *Plan) sums() Values {
 			parts[k].add(w.exp, c, math.Log(p.A[i]), logB)
 		}
 	})
-	var v Values
 	var sc, kc float64
 	for _, q := range parts {
 		v.Sharp, sc = addKahan(v.Sharp, sc, q.sharp)

@@ -1,0 +1,317 @@
+package ot
+
+import (
+	"context"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device"
+)
+
+// devicePlan is a plan on its geometry's device during one call: T = exp(u ⊕ h − c/ε) in float64.
+type devicePlan struct {
+	*resident
+	p    *Plan
+	u, h *device.Array
+	inv  float64
+}
+
+// exactEnough is the rounding, 2⁻⁵² of |c|/ε, up to which products are made on the device whatever the plan's own error.
+const exactEnough = 1e-12
+
+// onDevice calls f with the plan on its device and reports whether that went well. It does not try where there is none,
+// where potentials belong to reduced costs, and where the plan is more exact than T from potentials and costs is: what
+// is left undone is for the host.
+func (p *Plan) onDevice(call string, f func(d *devicePlan) error) bool {
+	o, ok := p.g.(*OnDevice)
+	if !ok {
+		return false
+	}
+	size := max(math.Abs(p.cost.max), math.Abs(p.cost.min))
+	if 0x1p-52*(8+size/p.Eps) > max(exactEnough, p.MarginalL1) {
+		return false
+	}
+	u, h := make([]float64, len(p.A)), make([]float64, len(p.B))
+	mid := p.potentialsOver(u, h)
+	shift(h, -mid)
+	shift(u, mid)
+	return o.use(call, func(r *resident) error {
+		return f(&devicePlan{r, p, r.put(device.Float64, u, r.n), r.put(device.Float64, h, r.m), 1 / p.Eps})
+	}) == nil
+}
+
+// potentialsOver writes α/ε and β/ε and returns the middle of β/ε.
+func (p *Plan) potentialsOver(u, h []float64) (mid float64) {
+	kern.Scale(u, 1/p.Eps, p.Alpha)
+	kern.Scale(h, 1/p.Eps, p.Beta)
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for j, v := range h {
+		if p.B[j] > 0 {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	return lo + (hi-lo)/2
+}
+
+// column makes a column of float64.
+func (d *devicePlan) column(v []float64) *device.Array { return d.put(device.Float64, v, len(v), 1) }
+
+// times is T v.
+func (d *devicePlan) times(v []float64) ([]float64, error) {
+	return d.apply(d.u, d.h, d.column(v), d.inv).Float64s()
+}
+
+// timesT is Tᵀv.
+func (d *devicePlan) timesT(v []float64) ([]float64, error) {
+	return d.applyT(d.u, d.h, d.column(v), d.inv).Float64s()
+}
+
+// conditional makes every row of T sum to 1, those of weight 0 as well.
+func (d *devicePlan) conditional() {
+	rows := d.lseRows(d.h, d.inv)
+	device.Scale(rows, -1, rows)
+	d.u = rows
+}
+
+// costs are Σⱼ T_ij c_ij and Σᵢ T_ij c_ij.
+func (d *devicePlan) costs() (rows, cols []float64, err error) {
+	t := device.Float64
+	out, outT := d.dev.New(t, d.n, 1), d.dev.Zeros(t, 1, d.m)
+	if d.held == nil {
+		device.PointCost(out.Reshape(d.n), d.x[t], d.y[t], d.u, d.h, d.cost, d.inv)
+		device.PointCost(outT.Reshape(d.m), d.y[t], d.x[t], d.h, d.u, d.cost, d.inv)
+	} else {
+		some := min(d.n, d.chunk())
+		buf, part := d.dev.New(t, some, d.m), d.dev.New(t, 1, d.m)
+		d.eachHeld(t, func(lo, hi int, c *device.Array) {
+			for at := lo; at < hi; at += some {
+				to := min(hi, at+some)
+				cost, e := c.Rows(at-lo, to-lo), buf.Rows(0, to-at)
+				device.Scale(e, -d.inv, cost)
+				device.Add(e, e, d.u.Rows(at, to).Reshape(to-at, 1))
+				device.Add(e, e, d.h.Reshape(1, d.m))
+				device.Map(e, e, device.Exp, 0)
+				device.Mul(e, e, cost)
+				device.Reduce(out.Rows(at, to), e, device.Sum)
+				device.Reduce(part, e, device.Sum)
+				device.Add(outT, outT, part)
+			}
+		})
+	}
+	if rows, err = out.Float64s(); err != nil {
+		return nil, nil, err
+	}
+	cols, err = outT.Float64s()
+	return rows, cols, err
+}
+
+// barycentric is T y / T1.
+func (d *devicePlan) barycentric(y *mat.Dense) (*mat.Dense, error) {
+	d.conditional()
+	return d.apply(d.u, d.h, d.dev.FromDense(device.Float64, y), d.inv).Mat()
+}
+
+// laplacian writes Diag(col) v − Tᵀ(T v / T1).
+func (d *devicePlan) laplacian(dst, v, col []float64) error {
+	t, err := d.times(v)
+	if err != nil {
+		return err
+	}
+	for i, mass := range d.p.mass {
+		if mass > 0 {
+			t[i] /= mass
+		}
+	}
+	back, err := d.timesT(t)
+	if err != nil {
+		return err
+	}
+	kern.Mul(dst, col, v)
+	axpy(dst, back, -1)
+	return nil
+}
+
+// values are the sums over T that Values is made from, Σ T log T = Σ uᵢ(T1)ᵢ + Σ hⱼ(Tᵀ1)ⱼ − <T,c>/ε.
+func (d *devicePlan) values() (Values, error) {
+	sharp, _, err := d.costs()
+	if err != nil {
+		return Values{}, err
+	}
+	rows, err := d.times(ones(d.m))
+	if err != nil {
+		return Values{}, err
+	}
+	cols, err := d.timesT(ones(d.n))
+	if err != nil {
+		return Values{}, err
+	}
+	var v Values
+	v.Sharp, v.Mass = dotPositive(ones(d.n), sharp), dotPositive(ones(d.n), rows)
+	p := d.p
+	v.SumPlogP = (dotPositive(rows, p.Alpha) + dotPositive(cols, p.Beta) - v.Sharp) / p.Eps
+	// T log (T/ab), with KL potentials for logarithms of weights: nothing is subtracted that was added before.
+	var kl, c float64
+	for i, r := range rows {
+		if r > 0 {
+			kl, c = addKahan(kl, c, r*(p.Alpha[i]/p.Eps-math.Log(p.A[i])))
+		}
+	}
+	for j, r := range cols {
+		if r > 0 {
+			kl, c = addKahan(kl, c, r*(p.Beta[j]/p.Eps-math.Log(p.B[j])))
+		}
+	}
+	v.KL = kl + c - v.Sharp/p.Eps
+	return v, nil
+}
+
+func ones(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = 1
+	}
+	return v
+}
+
+// system is the network of the sharp loss: D by products, its diagonal, and the currents of −log T.
+func (d *devicePlan) system() (h *hessian, rhs []float64, err error) {
+	p := d.p
+	h = newHessian(d.n, d.m)
+	h.free = p
+	if h.col, err = d.timesT(ones(d.n)); err != nil {
+		return nil, nil, err
+	}
+	s := make([]float64, d.m) // β/ε, which c/ε differs by from −log T, but for rows
+	for j, b := range p.B {
+		if b > 0 {
+			s[j] = p.Beta[j] / p.Eps
+		}
+	}
+	sharp, cols, err := d.costs()
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := d.rows(s, sharp, p.mass)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rhs, err = d.timesT(r); err != nil {
+		return nil, nil, err
+	}
+	for j := range rhs {
+		rhs[j] = cols[j]/p.Eps - h.col[j]*s[j] - rhs[j]
+	}
+	return h, rhs, nil
+}
+
+// rows is r with Σⱼ T_ij (rᵢ + sⱼ − c_ij/ε) = 0, given Σⱼ T_ij c_ij and the rows' masses.
+func (d *devicePlan) rows(s, sharp, mass []float64) ([]float64, error) {
+	r, err := d.times(s)
+	for i, m := range mass {
+		if err == nil && m > 0 {
+			r[i] = (sharp[i]/d.p.Eps - r[i]) / m
+		}
+	}
+	return r, err
+}
+
+// points is the gradient of a loss with respect to the sources, or to the targets where transposed: s is nil for the
+// regularised losses, else β/ε + v.
+func (d *devicePlan) points(s []float64, transposed bool) (*mat.Dense, error) {
+	t := device.Float64
+	r, linear := ones(d.n), s == nil
+	if linear {
+		s = make([]float64, d.m)
+	} else {
+		sharp, _, err := d.costs()
+		if err != nil {
+			return nil, err
+		}
+		if r, err = d.rows(s, sharp, d.p.mass); err != nil {
+			return nil, err
+		}
+	}
+	dr, ds := d.put(t, r, d.n), d.put(t, s, d.m)
+	if transposed {
+		out := d.y[t].Like()
+		device.PointGrad(out, d.y[t], d.x[t], d.h, d.u, ds, dr, d.cost, d.inv, linear)
+		return out.Mat()
+	}
+	out := d.x[t].Like()
+	device.PointGrad(out, d.x[t], d.y[t], d.u, d.h, dr, ds, d.cost, d.inv, linear)
+	return out.Mat()
+}
+
+// pointsOnDevice is X, or Y where transposed, where the device can.
+func (g *Gradient) pointsOnDevice(transposed bool) (out *mat.Dense, ok bool) {
+	if o, here := g.p.g.(*OnDevice); !here || !o.matrixFree() {
+		return nil, false
+	}
+	ok = g.p.onDevice("a gradient", func(d *devicePlan) (err error) {
+		out, err = d.points(g.slopes(), transposed)
+		return err
+	})
+	return out, ok
+}
+
+// slopes is β/ε + v, 0 where the weight is 0, and nil for the regularised losses.
+func (g *Gradient) slopes() []float64 {
+	if g.ad == nil {
+		return nil
+	}
+	s := make([]float64, len(g.p.B))
+	for j, b := range g.p.B {
+		if b > 0 {
+			s[j] = g.p.Beta[j]/g.p.Eps + g.ad.v[j]
+		}
+	}
+	return s
+}
+
+// sourcesOnDevice writes ∂loss/∂a of the sharp loss, for s in the gauge of the solver's β.
+func (g *Gradient) sourcesOnDevice(da []float64) bool {
+	p, s := g.p, make([]float64, len(g.p.B))
+	for j, b := range p.B {
+		if b > 0 {
+			s[j] = p.beta[j]/p.Eps + g.ad.v[j]
+		}
+	}
+	return p.onDevice("a gradient", func(d *devicePlan) error {
+		d.conditional()
+		sharp, _, err := d.costs()
+		if err != nil {
+			return err
+		}
+		r, err := d.rows(s, sharp, ones(d.n))
+		if err == nil {
+			kern.Scale(da, p.Eps, r)
+		}
+		return err
+	})
+}
+
+// entropy solves the system of the sharp loss. On a device that is not the host it does so by products alone; the host
+// makes a list of the entries that matter in the time of a few of them.
+func (b Backward) entropy(ctx context.Context, p *Plan) (*adjoint, error) {
+	n, m := p.Dims()
+	o, ok := p.g.(*OnDevice)
+	large := min(n, m) > eliminateMost || n > directMost/m
+	if ok && (b.Method == CG || b.Method == Automatic && large) && (o.remote() || n > p.entriesToHold()/m) {
+		var h *hessian
+		var rhs []float64
+		if p.onDevice("a gradient", func(d *devicePlan) (err error) {
+			h, rhs, err = d.system()
+			return err
+		}) {
+			out, err := b.iterateOn(ctx, p, h, rhs, 0)
+			if err != nil || out.status == Converged || b.Method == CG || min(n, m) > choleskyMost {
+				return out, err
+			}
+		}
+	}
+	return b.solve(ctx, p, entropyField, nil, 0)
+}
+
+// remote reports whether the device is not the host itself.
+func (o *OnDevice) remote() bool { return o.dev.Info().Kind != "cpu" }
