@@ -69,7 +69,7 @@ func TestProject(t *testing.T) {
 func FuzzProject(f *testing.F) {
 	f.Add(1.0, 2.0, 3.0, 1.0, 2.0)
 	f.Add(-1.0, 0.0, 1e9, 0.0, 0.0)
-	f.Add(5e-324, -0.0, 1e-300, 1e-300, 1e-300)
+	f.Add(5e-324, 0.0, 1e-300, 1e-300, 1e-300)
 	f.Fuzz(func(t *testing.T, x, y, z, low, high float64) {
 		c, b := []float64{x, y, z}, admm.Bounds{Min: low, Max: high}
 		for _, v := range append(c, low, high) {

@@ -31,10 +31,11 @@ type runOut struct {
 	Plan      []float64 `json:"plan"`   // feasible
 	Served    []float64 `json:"served"` // totals of targets in it
 	Asked     []float64 `json:"asked"`  // their upper bounds
+	Held      float64   `json:"held"`   // upper bounds of all sources together
 }
 
 var runOf = lab.Experiment[runParams, runOut]{
-	Name: "admm/run", Version: 1,
+	Name: "admm/run", Version: 2,
 	Run: func(ctx context.Context, c *lab.Cell, p runParams) (runOut, error) {
 		prob := caseStudy(c.Rand("market"))
 		best, err := central.Linear(ctx, prob)
@@ -63,6 +64,9 @@ var runOf = lab.Experiment[runParams, runOut]{
 		out.Plan = prob.Repair(r.Plan)
 		out.Feasible, out.Last = prob.Utility(out.Plan), out.Social[len(out.Social)-1]
 		out.Served, _ = prob.Totals(out.Plan)
+		for _, b := range prob.SourceBounds {
+			out.Held += b.Max
+		}
 		for _, b := range prob.TargetBounds {
 			out.Asked = append(out.Asked, b.Max)
 		}

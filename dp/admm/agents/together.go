@@ -25,7 +25,7 @@ func Solve(ctx context.Context, a admm.ADMM, t Transport, g admm.Graph, specs []
 			return nil, err
 		}
 		wg.Go(func() {
-			defer link.Close()
+			defer leave(link)
 			parts[i], errs[i] = (&Agent{Rules: a, Spec: s, Link: link, Patience: patience}).Run(ctx)
 		})
 	}
@@ -35,7 +35,7 @@ func Solve(ctx context.Context, a admm.ADMM, t Transport, g admm.Graph, specs []
 		wg.Wait()
 		return nil, err
 	}
-	defer link.Close()
+	defer leave(link)
 	sum, err := (&Conductor{Rules: a, Nodes: g.Nodes(), Link: link, Patience: patience, Trace: a.Trace}).Run(ctx)
 	if err != nil {
 		cancel()
@@ -46,6 +46,9 @@ func Solve(ctx context.Context, a admm.ADMM, t Transport, g admm.Graph, specs []
 	}
 	return &admm.Result{Plan: Assemble(g, parts), Rounds: sum.Rounds, Status: sum.Status, Primal: sum.Primal, Dual: sum.Dual}, nil
 }
+
+// leave closes a link when all is said: an error then loses nothing.
+func leave(l Link) { _ = l.Close() }
 
 // firstOf returns the error that says most: one that is not an end by cancellation or by another's failure.
 func firstOf(errs []error) error {

@@ -54,7 +54,7 @@ func (c admmRunCmd) Run(a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	defer link.Close()
+	defer leave(link)
 	var children *spawned
 	if c.Spawn {
 		if children, err = spawn(ctx, a, c, g.Nodes(), cancel); err != nil {
@@ -135,6 +135,9 @@ func statePath(dir string, id admm.ID) string {
 	return filepath.Join(dir, "state", fmt.Sprintf("%v-%d.json", id.Side, id.Index))
 }
 
+// leave closes a link when all is said: an error then loses nothing.
+func leave(l agents.Link) { _ = l.Close() }
+
 // some names a few nodes.
 func some(ids []admm.ID) string {
 	var names []string
@@ -182,7 +185,7 @@ func (c admmNodeCmd) Run(a *app) error {
 	if agent.Link, err = line.Join(a.run.ctx, spec.ID); err != nil {
 		return err
 	}
-	defer agent.Link.Close()
+	defer leave(agent.Link)
 	amounts, err := agent.Run(a.run.ctx)
 	if err != nil {
 		return admmError(err)

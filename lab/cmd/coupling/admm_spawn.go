@@ -82,8 +82,10 @@ func keepAlive(ctx context.Context, a *app, program string, c admmRunCmd, id adm
 		}
 		err = cmd.Wait()
 		switch {
-		case err == nil || ctx.Err() != nil:
+		case err == nil:
 			return nil
+		case ctx.Err() != nil: // it was told to end
+			return nil //nolint:nilerr // see above
 		case cmd.ProcessState.ExitCode() >= 0:
 			return fmt.Errorf("%v: %w: %s", id, err, bytes.TrimSpace(stderr.Bytes()))
 		}
