@@ -49,6 +49,14 @@ func (s *semidual) onDevice() bool {
 	return s.dev != nil && s.dev.failed == nil && s.pass != exactPass && !s.newton && s.g == Geometry(s.dev.o)
 }
 
+// deviceFailure is what the device said, which ends a solve.
+func (s *semidual) deviceFailure() error {
+	if s.dev == nil {
+		return nil
+	}
+	return s.dev.failed
+}
+
 // rowRule takes row i's soft maximum, ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε), sets αᵢ, and returns it in units of ε with the row's mass.
 type rowRule func(i int, lse float64) (u, mass float64)
 
@@ -168,6 +176,15 @@ func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64, rule ro
 			eps: s.eps, mid: mid, beta: slices.Clone(beta), alpha: slices.Clone(s.alpha),
 			h: slices.Clone(h), u: u, rows: mass, cols: slices.Clone(s.col),
 		}
+	}
+}
+
+// softColumns is soft in float64 for a rule of another problem's, whose α is not the soft maxima's.
+func (d *devicePasses) softColumns(s *semidual, beta []float64, rule rowRule) {
+	d.soft(s, device.Float64, beta, rule)
+	d.base, d.logCol = nil, nil
+	for _, j := range s.zeroB {
+		s.col[j] = 0
 	}
 }
 

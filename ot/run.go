@@ -100,8 +100,8 @@ func (r *run) eval(beta []float64, relax float64) error {
 		r.s.forget()
 		r.err = r.s.eval(beta, relax)
 	}
-	if r.s.dev != nil && r.s.dev.failed != nil {
-		return r.s.dev.failed
+	if err := r.s.deviceFailure(); err != nil {
+		return err
 	}
 	if r.Trace != nil {
 		r.Trace(Step{Iteration: r.iter, Evaluation: r.s.evals, Eps: r.s.eps, MarginalL1: r.err, Elapsed: time.Since(r.began)})

@@ -138,6 +138,9 @@ func (u *unbalanced) stage(tol float64, last bool) error {
 			return err
 		}
 		u.err = u.eval()
+		if err := u.s.deviceFailure(); err != nil {
+			return err
+		}
 		if u.Trace != nil {
 			u.Trace(Step{Iteration: u.iter, Evaluation: u.s.evals, Eps: u.s.eps, MarginalL1: u.err, Elapsed: time.Since(u.began)})
 		}
@@ -162,21 +165,27 @@ func (u *unbalanced) eval() float64 {
 	s := u.s
 	s.evals++
 	inv, keep, yield := 1/s.eps, damping(u.rhoA, s.eps), 1/(u.rhoA+s.eps)
-	s.columns(func(w *worker, _ int, r span, part []float64) {
-		for i := r.lo; i < r.hi; i++ {
-			a := s.a[i]
-			if a == 0 {
-				s.alpha[i], u.mass[i] = math.Inf(-1), 0
-				continue
+	row := func(i int, lse float64) (at, mass float64) {
+		a := s.a[i]
+		s.alpha[i], u.mass[i] = s.eps*math.Log(a)-keep*lse, a*math.Exp((lse-u.shift)*yield)
+		return math.Log(u.mass[i]) - lse*inv, u.mass[i]
+	}
+	if s.onDevice() && u.tol >= seen*s.noise() {
+		s.dev.softColumns(s, u.beta, row)
+	} else {
+		s.columns(func(w *worker, _ int, r span, part []float64) {
+			for i := r.lo; i < r.hi; i++ {
+				if s.a[i] == 0 {
+					s.alpha[i], u.mass[i] = math.Inf(-1), 0
+					continue
+				}
+				mx, sum := softmaxRow(w.exp, u.beta, s.g.Row(i, w.cost), inv)
+				_, mass := row(i, mx+s.eps*math.Log(sum))
+				axpy(part, w.exp, mass/sum)
 			}
-			mx, sum := softmaxRow(w.exp, u.beta, s.g.Row(i, w.cost), inv)
-			soft := -mx - s.eps*math.Log(sum)
-			s.alpha[i] = keep*soft + s.eps*math.Log(a)
-			u.mass[i] = a * math.Exp(-(soft+u.shift)*yield)
-			axpy(part, w.exp, u.mass[i]/sum)
-		}
-	})
-	s.reduce(nil)
+		})
+		s.reduce(nil)
+	}
 	by := translation(kern.Sum(u.mass), u.wanted(nil), u.rhoA, u.rhoB, s.eps)
 	u.shift += by
 	// All of T by the same factor: its rows were made for the shift that was.
