@@ -14,7 +14,11 @@ func (r *run) anneal(stage func(tol float64, last bool) error) error {
 			tol = r.tol
 		}
 		r.s.setEps(r.beta, eps)
+		pass := r.s.pass
 		r.s.choosePass(tol)
+		if r.judged {
+			r.s.pass = min(r.s.pass, pass) // the start needed that one already
+		}
 		if r.s.evals > 0 { // of a start, or of the stage before
 			r.endSingle()
 		}
@@ -38,6 +42,7 @@ func (r *run) judgeStart() error {
 		return err
 	}
 	if r.err <= startRegion {
+		r.judged = true
 		r.stages = r.stages[len(r.stages)-1:]
 		return nil
 	}

@@ -81,6 +81,11 @@ func (q *quasiNewton) stage(tol float64, last bool) error {
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
+	return q.descend(tol, last)
+}
+
+// descend is stage from where it has been evaluated.
+func (q *quasiNewton) descend(tol float64, last bool) error {
 	best, slow := stagnation{}, pace{}
 	for {
 		if last && q.err <= tol {

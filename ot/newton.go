@@ -63,7 +63,8 @@ func (q *quasiNewton) newtonStage(tol float64, last bool) error {
 		return err
 	}
 	// What Newton left is for L-BFGS; as a rule nothing but the full pass that certifies the plan.
-	return q.stage(tol, true)
+	q.hist.clear()
+	return q.descend(tol, true)
 }
 
 // newtonPhase takes Newton steps until the error is at most tol or they no longer help.

@@ -34,6 +34,7 @@ type run struct {
 	iter   int
 	status Status
 	err    float64 // L1 error of the last eval
+	judged bool    // the user's start was good, and was evaluated
 	began  time.Time
 }
 
