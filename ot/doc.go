@@ -47,6 +47,18 @@
 // changes. Measured (one thread, clouds in the plane): where a kernel is stored, which is nearly always, float32 takes
 // the time of float64 to within a tenth; MatrixFree with 6000 points, too many to store one, 0.6 to 0.7 of it.
 //
+// A cost carries the rounding of its own size: |x−y|² between clouds that lie far apart is known to 1e-16|x−y|², and log T
+// to that over ε, whatever the solver. Subtract from each cloud its own mean first: |x−y|² changes by potentials u ⊕ v
+// only, the plan not at all, and digits are won. (Measured: clouds of size 1 at ±1e4, ε = 0.01: the plan was off by 2e-7.)
+//
+// # Small weights
+//
+// An L1 error does not see an atom that weighs less than it. Converged asks besides that each column be within √Tol of its
+// weight, so that potentials and the derivatives by weights are right for those atoms too; LBFGS and Newton end with the steps
+// that see to it. Where costs span very many ε and weights many powers of ten, neither finds the way alone, and both go
+// back, once and up to n·m = 1e6, to the potentials of ot/exact. With weights over twelve decades and costs over 1e6 ε
+// every one of 300 random problems converged; with forty decades 15 in 16 did, and the others said so.
+//
 // # Conventions
 //
 // Squared costs are not halved. ε is in units of cost and multiplies the entropy: λ = 1/ε. The stopping rule of every
