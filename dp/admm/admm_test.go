@@ -38,3 +38,48 @@ func TestOptimum(t *testing.T) {
 		}
 	}
 }
+
+// A node without edges takes part, and does not hold the others up.
+func TestNodeWithoutEdges(t *testing.T) {
+	g, err := admm.Edges(2, 2, []admm.Edge{{Target: 1, Source: 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := admm.Problem{Graph: g, TargetUtility: []admm.Utility{admm.Linear{A: 1}}, SourceBounds: []admm.Bounds{{Max: 2}, {Max: 2}}}
+	r, err := admm.ADMM{}.Solve(t.Context(), p)
+	if err != nil || math.Abs(r.Plan[0]-2) > 1e-6 {
+		t.Errorf("%v, %v", r, err)
+	}
+	p.TargetBounds = []admm.Bounds{{Min: 1, Max: 2}, {Max: 2}}
+	if err := p.Check(); err == nil {
+		t.Error("target 0 has no source and must receive: no error")
+	}
+}
+
+// The number of workers changes no bit, on a network of several spans.
+func TestWorkers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	p := admm.Problem{Graph: admm.Complete(400, 40), SourceBounds: make([]admm.Bounds, 40), TargetBounds: make([]admm.Bounds, 400)}
+	for range p.Graph.Edges {
+		p.TargetUtility = append(p.TargetUtility, admm.Linear{A: 5 * rng.Float64()})
+	}
+	for i := range p.TargetBounds {
+		p.TargetBounds[i].Max = 1 + rng.Float64()
+	}
+	for i := range p.SourceBounds {
+		p.SourceBounds[i].Max = 10 + 5*rng.Float64()
+	}
+	one, err := admm.ADMM{Workers: 1, MaxRounds: 30}.Solve(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	many, err := admm.ADMM{Workers: 7, MaxRounds: 30}.Solve(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range one.Plan {
+		if one.Plan[e] != many.Plan[e] {
+			t.Fatalf("edge %d: %v and %v", e, one.Plan[e], many.Plan[e])
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -227,5 +228,20 @@ func TestBudgetIsAsked(t *testing.T) {
 	a.Rounds = 5
 	if _, err = agents.Solve(t.Context(), a, &agents.Channels{}, p.Graph, specs, patience); err != nil {
 		t.Error(err)
+	}
+}
+
+// A node without edges takes part, in step and out of it.
+func TestNodeWithoutEdges(t *testing.T) {
+	g, err := admm.Edges(2, 1, []admm.Edge{{Target: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := admm.Problem{Graph: g, TargetUtility: []admm.Utility{admm.Linear{A: 1}}, SourceBounds: []admm.Bounds{{Max: 2}}}
+	for _, delay := range []int{0, 2} {
+		r, err := agents.Solve(t.Context(), admm.ADMM{Delay: delay}, &agents.Channels{}, p.Graph, p.Specs(), patience)
+		if err != nil || r.Status != admm.Converged || math.Abs(r.Plan[0]-2) > 1e-6 {
+			t.Errorf("delay %d: %v, %v", delay, r, err)
+		}
 	}
 }

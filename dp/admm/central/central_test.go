@@ -1,6 +1,8 @@
 package central_test
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -91,4 +93,17 @@ func TestConcaveByHand(t *testing.T) {
 	if math.Abs(got.Plan[0]-2./3) > 1e-6 || math.Abs(got.Value-math.Log(5./3)-2*math.Log(10./3)) > 1e-9 {
 		t.Errorf("%v, want 2/3 and 7/3", got.Plan)
 	}
+}
+
+// The optimum of a linear program, with a proof: no plan is better by more than Gap.
+func ExampleSolve() {
+	p := admm.Problem{
+		Graph:         admm.Complete(2, 1),
+		TargetUtility: []admm.Utility{admm.Linear{A: 2}, admm.Linear{A: 3}},
+		TargetBounds:  []admm.Bounds{{Min: 1, Max: 5}, {Max: 5}},
+		SourceBounds:  []admm.Bounds{{Max: 4}},
+	}
+	best, err := central.Solve(context.Background(), p)
+	fmt.Println(best.Plan, best.Value, best.Gap < 1e-9, err)
+	// Output: [1 3] 11 true <nil>
 }

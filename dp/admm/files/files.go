@@ -1,8 +1,10 @@
 package files
 
 import (
+	crand "crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -38,7 +40,7 @@ type utility struct {
 	B    float64 `json:"b,omitempty"`
 }
 
-// secret is a node's noise. An empty key is drawn when it is first needed.
+// secret is a node's noise. An empty key is for DrawKey.
 type secret struct {
 	Alpha       float64 `json:"alpha"`
 	Sensitivity float64 `json:"sensitivity"`
@@ -61,15 +63,20 @@ func NodePath(dir string, id admm.ID) string {
 	return filepath.Join(dir, "nodes", fmt.Sprintf("%v-%d.json", id.Side, id.Index))
 }
 
-// Write writes a problem: the public part and a file a node. With private, nodes get their noise, with keys from rng. Errors: a
+// Write writes a problem: the public part and a file a node. With private, nodes get their noise, with keys from rng for experiments; a nil rng
+// leaves the keys to the nodes (DrawKey). Errors: a
 // problem that does not pass Check, a utility without a file format, those of Private.Protect and of writing.
 func Write(dir string, p admm.Problem, rules admm.ADMM, private *admm.Private, rng *rand.Rand) error {
-	if err := p.Check(); err != nil {
+	if err := errors.Join(rules.Filled().Check(), p.Check()); err != nil {
 		return err
 	}
 	specs, err := p.Specs(), error(nil)
 	if private != nil {
-		if specs, err = private.Protect(rng, specs); err != nil {
+		keys := rng
+		if keys == nil {
+			keys = rand.New(rand.NewPCG(0, 0)) // taken out again below
+		}
+		if specs, err = private.Protect(keys, specs); err != nil {
 			return err
 		}
 		if err := admm.CanAfford(specs, rules.Rounds); err != nil {
@@ -91,6 +98,9 @@ func Write(dir string, p admm.Problem, rules admm.ADMM, private *admm.Private, r
 		if private != nil {
 			b := private.Of(s.ID)
 			f.Private.Epsilon, f.Private.Delta = b.Epsilon, b.Delta
+			if rng == nil {
+				f.Private.Key = ""
+			}
 		}
 		if err := write(NodePath(dir, s.ID), f); err != nil {
 			return err
@@ -174,6 +184,21 @@ func ReadNode(path string) (admm.Spec, admm.ADMM, error) {
 	return s, f.Rules, nil
 }
 
+// DrawKey gives a private node whose file has no key one of its own, from the operating system's cryptographic source, and keeps it in the
+// file before it is used: a node that comes back must make the same noise.
+func DrawKey(path string) error {
+	var f node
+	if err := read(path, &f); err != nil || f.Private == nil || f.Private.Key != "" {
+		return err
+	}
+	var key [32]byte
+	if _, err := crand.Read(key[:]); err != nil {
+		return fmt.Errorf("files: key: %w", err)
+	}
+	f.Private.Key = hex.EncodeToString(key[:])
+	return write(path, f)
+}
+
 func read(path string, to any) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -206,6 +231,9 @@ func (f node) spec() (admm.Spec, error) {
 		return s, nil
 	}
 	key, err := hex.DecodeString(f.Private.Key)
+	if f.Private.Key == "" {
+		return s, fmt.Errorf("private key: there is none yet; the node draws it: %w", admm.ErrParameter)
+	}
 	if err != nil || len(key) != 32 {
 		return s, fmt.Errorf("private key of %d bytes: must be 64 hexadecimal digits: %w", len(key), admm.ErrParameter)
 	}

@@ -63,6 +63,7 @@ type admmNewCmd struct {
 	Parameters int     `default:"1" help:"Parameters that may change at once."`
 	Budget     float64 `help:"Limit of ε for the whole run; default none." placeholder:"EPS"`
 	Delta      float64 `default:"1e-6" help:"δ of --budget."`
+	OwnKeys    bool    `help:"Let each node draw its noise key when it first runs, as it must to protect data, rather than from --seed."`
 }
 
 // Run writes a problem.
@@ -83,12 +84,16 @@ func (c admmNewCmd) Run(a *app) error {
 			private.Budget.Delta = 0
 		}
 	}
-	if err := files.Write(c.Out, p, rules, private, rng); err != nil {
+	keys := rng
+	if c.OwnKeys {
+		keys = nil
+	}
+	if err := files.Write(c.Out, p, rules, private, keys); err != nil {
 		return admmError(err)
 	}
 	fmt.Fprintf(a.out, "wrote %s: %s, %s, %s; one file a node in nodes/\n", c.Out, plural(p.Graph.Targets, "target"), plural(p.Graph.Sources, "source"), plural(len(p.Graph.Edges), "edge"))
-	if private != nil {
-		fmt.Fprintln(a.out, "noise keys come from --seed: fit for experiments; a node that protects real data draws its own")
+	if private != nil && !c.OwnKeys {
+		fmt.Fprintln(a.out, "noise keys come from --seed: fit for experiments only; see --own-keys")
 	}
 	return nil
 }

@@ -162,6 +162,9 @@ type admmNodeCmd struct {
 
 // Run is one node.
 func (c admmNodeCmd) Run(a *app) error {
+	if err := files.DrawKey(c.File); err != nil {
+		return admmError(err)
+	}
 	spec, rules, err := files.ReadNode(c.File)
 	if err != nil {
 		return admmError(err)

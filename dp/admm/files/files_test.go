@@ -1,0 +1,142 @@
+package files_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coupling/dp/admm"
+	"coupling/dp/admm/account"
+	"coupling/dp/admm/admmtest"
+	"coupling/dp/admm/files"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// What is written is read: problems of every kind that has a file format, with and without noise.
+func TestRoundTrip(t *testing.T) {
+	for i, k := range admmtest.Kinds() {
+		if k.Utility == "func" || k.Utility == "mixed" {
+			continue
+		}
+		p := admmtest.Problem(rand.New(rand.NewPCG(uint64(i), 4)), k)
+		p.SourceBounds[0].Max = math.Inf(1)
+		rules, private := admm.ADMM{Eta: 2, Relax: 1.5}, (*admm.Private)(nil)
+		if i%2 == 1 {
+			rules.Rounds = 3
+			private = &admm.Private{Budget: account.Budget{Alpha: 2, Epsilon: 7}, Slope: 5, Parameters: 2}
+		}
+		dir := t.TempDir()
+		if err := files.Write(dir, p, rules, private, rand.New(rand.NewPCG(1, 1))); err != nil {
+			t.Fatalf("%v: %v", k, err)
+		}
+		q, specs, back, err := files.ReadProblem(dir)
+		if err != nil {
+			t.Fatalf("%v: %v", k, err)
+		}
+		want := p.Specs()
+		if private != nil {
+			if want, err = private.Protect(rand.New(rand.NewPCG(1, 1)), want); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := cmp.Diff(p, q, cmpopts.EquateEmpty()) + cmp.Diff(want, specs, cmpopts.EquateEmpty()); d != "" || back.Eta != 2 || back.Relax != 1.5 || back.Rounds != rules.Rounds {
+			t.Errorf("%v: %+v, %s", k, back, d)
+		}
+		if info, err := os.Stat(files.NodePath(dir, admm.ID{})); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v: a node's file must be its owner's alone", info.Mode(), err)
+		}
+	}
+}
+
+func TestWriteRefuses(t *testing.T) {
+	p := admmtest.Problem(rand.New(rand.NewPCG(1, 4)), admmtest.Kind{Network: "complete", Utility: "func"})
+	if err := files.Write(t.TempDir(), p, admm.ADMM{}, nil, nil); err == nil || !strings.Contains(err.Error(), "no file format") {
+		t.Errorf("a function: %v", err)
+	}
+	p = admmtest.Problem(rand.New(rand.NewPCG(1, 4)), admmtest.Kind{Network: "complete", Utility: "linear"})
+	private := &admm.Private{Budget: account.Budget{Alpha: 2, Epsilon: 7}, Slope: 5}
+	if err := files.Write(t.TempDir(), p, admm.ADMM{Rounds: 4}, private, rand.New(rand.NewPCG(1, 1))); !errors.Is(err, admm.ErrBudget) {
+		t.Errorf("a budget of 7 for 4 rounds of 2: %v", err)
+	}
+}
+
+// A node without a key draws its own once, and keeps it.
+func TestDrawKey(t *testing.T) {
+	dir := t.TempDir()
+	p := admmtest.Problem(rand.New(rand.NewPCG(1, 4)), admmtest.Kind{Network: "complete", Utility: "linear"})
+	private := &admm.Private{Budget: account.Budget{Alpha: 2}, Slope: 5}
+	if err := files.Write(dir, p, admm.ADMM{Rounds: 4}, private, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := files.ReadProblem(dir); err == nil || !strings.Contains(err.Error(), "the node draws it") {
+		t.Errorf("no key: %v", err)
+	}
+	keys := map[[32]byte]bool{}
+	for _, id := range p.Graph.Nodes() {
+		for range 2 {
+			if err := files.DrawKey(files.NodePath(dir, id)); err != nil {
+				t.Fatal(err)
+			}
+			s, _, err := files.ReadNode(files.NodePath(dir, id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys[s.Secret.Key] = true
+		}
+	}
+	if len(keys) != p.Graph.Targets+p.Graph.Sources {
+		t.Errorf("%d keys of %d nodes", len(keys), p.Graph.Targets+p.Graph.Sources)
+	}
+}
+
+// State comes back bit for bit; no file is no state; half a file is an error.
+func TestState(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "folder", "state.json")
+	if s, err := files.LoadState(path); s != nil || err != nil {
+		t.Errorf("%v, %v", s, err)
+	}
+	want := admm.State{Round: 3, Eta: 1. / 3, Plan: []float64{.1, -0x1p-1074}, Price: []float64{math.Pi, 1e300}, Before: []float64{2. / 3}}
+	if err := files.SaveState(path)(want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := files.LoadState(path)
+	if err != nil || cmp.Diff(&want, got) != "" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if err := os.WriteFile(path, []byte(`{"round": 3, "plan": [1,`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.LoadState(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("half a file: %v", err)
+	}
+}
+
+// A node's file is a spec that NewNode takes, or an error; never a panic.
+func FuzzReadNode(f *testing.F) {
+	f.Add([]byte(`{"id": {"side": 0, "index": 0}, "neighbours": [0, 2], "utilities": [{"kind": "log", "a": 1, "b": 2}, {"kind": "linear", "a": 3}], "min": 0, "max": 5, "rules": {}}`))
+	f.Add([]byte(`{"id": {"side": 1, "index": -1}, "neighbours": [0], "utilities": [], "min": -1, "rules": {"eta": -1}}`))
+	f.Add([]byte(`{"private": {"alpha": 1, "sensitivity": 5, "key": "00"}, "rules": {"rounds": 1}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(t.TempDir(), "node.json")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		spec, rules, err := files.ReadNode(path)
+		if err != nil {
+			return
+		}
+		n, err := admm.NewNode(spec, rules)
+		if err != nil {
+			t.Fatalf("read, but %v", err)
+		}
+		if out, err := n.Propose(); err == nil && len(out) != len(spec.Neighbours) {
+			t.Errorf("%d amounts for %d edges", len(out), len(spec.Neighbours))
+		}
+	})
+}
