@@ -237,6 +237,13 @@ func (d *devicePasses) differences(s *semidual, beta []float64, rule rowRule) (n
 	return noise * d.noise(s, beta), true
 }
 
+// forget drops what the device knows of the last evaluation, which was not its own.
+func (d *devicePasses) forget() {
+	if d != nil {
+		d.logCol, d.lastEps = nil, 0
+	}
+}
+
 // softminColumns is semidual's for the α of the last evaluation, where that knows.
 func (d *devicePasses) softminColumns(s *semidual, cols []int, set func(k int, v float64)) bool {
 	if d == nil || d.logCol == nil || !s.onDevice() {

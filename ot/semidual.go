@@ -113,6 +113,7 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 	if s.onDevice() {
 		return s.evalDevice(beta, relax)
 	}
+	s.dev.forget()
 	if relax == 1 && s.act.usable(beta, s.eps) {
 		return s.evalActive(beta)
 	}
