@@ -153,10 +153,13 @@ func (h *hessian) solve(dst, g []float64, eps, precision float64) {
 func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual) error {
 	m := len(dst)
 	w := h.conductances(m)
+	// The net current is rounding, and would have to go to ground, by conductances that may be 1e-40: a shift of everything
+	// in which differences are lost.
+	excess := kern.Sum(g)
 	for mu := 0.0; mu <= 1; mu = max(mu*100, 1e-14) {
 		net := network.Network{M: m, W: append([]float64(nil), w...), R: make([]float64, m), Ground: make([]float64, m)}
 		for j, b := range s.b {
-			net.R[j] = -s.eps * g[j]
+			net.R[j] = -s.eps * (g[j] - excess*s.b[j])
 			net.Ground[j] = mu * b
 			if b == 0 {
 				net.R[j] = 0
@@ -169,6 +172,9 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual)
 			return err
 		}
 		copy(dst, x)
+		for range 2 { // the second mean is the rounding of the first
+			shift(dst, -dotPositive(s.b, dst))
+		}
 		h.follow(dst)
 		if h.rise(dst, s.eps) <= newtonRadius {
 			break
