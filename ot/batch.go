@@ -3,6 +3,7 @@ package ot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -12,7 +13,7 @@ import (
 type Batch struct {
 	// Solver solves each problem.
 	Solver Solver
-	// Workers is the number of problems solved at a time; 0 is GOMAXPROCS.
+	// Workers is the number of problems solved at a time; 0 is GOMAXPROCS. With a geometry on a device it is 1.
 	Workers int
 }
 
@@ -26,7 +27,11 @@ func (b Batch) Solve(ctx context.Context, problems []Problem) ([]*Plan, error) {
 	var next atomic.Int64
 	var failed atomic.Bool
 	var wg sync.WaitGroup
-	for range min(defaultWorkers(b.Workers), len(problems)) {
+	workers := min(defaultWorkers(b.Workers), len(problems))
+	if slices.ContainsFunc(problems, func(p Problem) bool { _, ok := p.Geometry.(*OnDevice); return ok }) {
+		workers = 1 // a device is for one goroutine
+	}
+	for range workers {
 		wg.Go(func() {
 			for !failed.Load() {
 				k := int(next.Add(1)) - 1

@@ -30,7 +30,8 @@ import (
 // of a plan, which return no error, do their work on the host.
 //
 // An OnDevice may be used by several goroutines, one of which has the device at a time; two of them on one device may
-// not, since a Device may not. Batch sees to that.
+// not, since a Device may not. Batch sees to that. Where a Scope of the device is open at the first use, the arrays end
+// with it, and the next use fails.
 type OnDevice struct {
 	// Type is the element type of the passes that find the way, and of costs that are held: device.Float32, the zero
 	// value, or device.Float64. It is set before the first use.
@@ -100,15 +101,12 @@ func (o *OnDevice) Row(i int, buf []float64) []float64 { return o.onHost().Row(i
 func (o *OnDevice) onHost() Geometry {
 	o.once.Do(func() {
 		o.host = o.of
-		p, _ := o.of.(*PointCloud)
 		switch {
 		case o.matrixFree():
-		case o.Type == device.Float32 && p != nil:
-			o.host = InFloat32(p)
 		case o.Type == device.Float32:
 			o.host = InFloat32(o.of)
-		case p != nil:
-			o.host = Dense(Cost(p))
+		case o.cloud() != nil:
+			o.host = Dense(Cost(o.of))
 		}
 	})
 	return o.host

@@ -17,6 +17,9 @@ type devicePasses struct {
 	base    *deviceBase
 	last    float64   // the error of the last evaluation, at
 	lastEps float64   // this ε
+	trust   float64   // how much of the rounding that float32 may have it has, at most 1
+	coarse  []float64 // the column sums of a pass in float32 that was not good enough, and
+	guess   float64   // what they may have been off by; 0 where there was none
 	logCol  []float64 // log Σᵢ exp((αᵢ−cᵢⱼ)/ε) of the last evaluation; nil where it was not made
 }
 
@@ -37,6 +40,10 @@ const (
 	// baseDrift is how far potentials may move from the base, in ε, to either side: farther, (T⁰v)ᵢ may be a small
 	// difference of large terms.
 	baseDrift = 1
+	// mostError is the largest L1 error that there can be.
+	mostError = 2
+	// leastTrust bounds what calibrate makes of one lucky pass.
+	leastTrust = 1e-3
 	// seen is how many times the rounding of a pass an L1 error must be for the pass to be good enough.
 	seen = 20
 	// deviceNewtonMost is the largest n·m for which a solve on a device takes Newton steps, whose lists are made on the
@@ -73,19 +80,7 @@ func (s *semidual) evalDevice(beta []float64, relax float64) float64 {
 	d := s.dev
 	for double := d.double(s, beta); ; double = true {
 		clear(s.rowL1)
-		noise, done := 0.0, false
-		if !double {
-			noise, done = d.differences(s, beta, rule)
-		}
-		if !done {
-			t := device.Float32
-			if double {
-				t = device.Float64
-			} else {
-				noise = d.noise(s, beta)
-			}
-			d.soft(s, t, beta, rule)
-		}
+		noise := d.pass(s, double, beta, rule)
 		if d.failed != nil {
 			return math.NaN()
 		}
@@ -94,32 +89,63 @@ func (s *semidual) evalDevice(beta []float64, relax float64) float64 {
 		}
 		err := s.rowError() + kern.L1Diff(s.col, s.b)
 		if s.full = double; double || err >= seen*noise {
+			d.calibrate(s)
 			d.last, d.lastEps = err, s.eps
 			return err
 		}
 		s.evals++
+		d.coarse, d.guess = append(d.coarse[:0], s.col...), noise
 		if before != nil {
 			copy(s.alpha, before)
 		}
 	}
 }
 
-// double reports whether float32 is of no use: not wanted, out of its range, too coarse for this ε, or too coarse for
-// the last error where there is no base to compute differences from.
+// pass makes the best pass of the precision and returns the order of the error that it leaves.
+func (d *devicePasses) pass(s *semidual, double bool, beta []float64, rule rowRule) (noise float64) {
+	if double {
+		d.soft(s, device.Float64, beta, rule)
+		return 0
+	}
+	noise = d.noise(s, beta)
+	if d.near(s, beta) {
+		return noise * d.differences(s, beta, rule)
+	}
+	d.soft(s, device.Float32, beta, rule)
+	return noise
+}
+
+// calibrate learns from a float64 pass how much of the rounding that the one in float32 before it might have had was
+// there: arguments of the entries that matter are far smaller than the largest, and errors average out.
+func (d *devicePasses) calibrate(s *semidual) {
+	if d.guess > 0 {
+		d.trust *= max(leastTrust, min(2, 2*kern.L1Diff(d.coarse, s.col)/d.guess))
+		d.trust = max(leastTrust, min(1, d.trust))
+	}
+	d.guess = 0
+}
+
+// double reports whether float32 is of no use: not wanted, out of its range, too coarse for any error at this ε, or for
+// one like the last.
 func (d *devicePasses) double(s *semidual, beta []float64) bool {
 	if s.final || d.o.Type == device.Float64 {
 		return true
 	}
 	noise := d.noise(s, beta)
-	fits := s.eps > 1/singleScale && s.eps < singleScale && d.reach < singleScale && seen*noise < singleWorth
-	return !fits || d.lastEps == s.eps && d.last < seen*noise && !d.near(s, beta)
+	if !(s.eps > 1/singleScale && s.eps < singleScale && d.reach < singleScale && seen*noise < mostError) {
+		return true
+	}
+	if d.near(s, beta) {
+		noise *= d.moved(s, beta)
+	}
+	return d.lastEps == s.eps && d.last < seen*noise
 }
 
 // noise is the order of the marginal error that float32 leaves: arguments are rounded to 2⁻²⁴ of what they are made from.
 func (d *devicePasses) noise(s *semidual, beta []float64) float64 {
 	lo, hi := s.span(beta)
 	size := max(d.reach, math.Abs(s.cost.max), math.Abs(s.cost.min))
-	return 0x1p-23 * (8 + (size+(hi-lo)/2)/s.eps)
+	return d.trust * 0x1p-23 * (8 + (size+(hi-lo)/2)/s.eps)
 }
 
 // span returns the least and the largest potential of positive weight.
@@ -197,19 +223,34 @@ func (d *devicePasses) near(s *semidual, beta []float64) bool {
 	return spread <= 2*baseDrift*s.eps
 }
 
-// differences is a pass in float32 from the base, where β is near it, and the order of the error that it leaves.
-func (d *devicePasses) differences(s *semidual, beta []float64, rule rowRule) (noise float64, ok bool) {
-	if !d.near(s, beta) {
-		return 0, false
-	}
-	base, inv := d.base, 1/s.eps
-	mid, _ := drift(beta, base.beta)
-	dv, dw := make([]float64, s.m), make([]float64, s.n)
+// moves writes (β−β⁰−mid)/ε as v−1, and returns mid.
+func (d *devicePasses) moves(s *semidual, dv, beta []float64) (mid float64) {
+	mid, _ = drift(beta, d.base.beta)
 	for j, v := range beta {
+		dv[j] = 0
 		if s.b[j] > 0 {
-			dv[j] = math.Expm1((v - base.beta[j] - mid) * inv)
-			noise += s.b[j] * math.Abs(dv[j])
+			dv[j] = math.Expm1((v - d.base.beta[j] - mid) / s.eps)
 		}
+	}
+	return mid
+}
+
+// moved returns Σ bⱼ|vⱼ−1|.
+func (d *devicePasses) moved(s *semidual, beta []float64) (sum float64) {
+	d.moves(s, s.h, beta)
+	for j, v := range s.h {
+		sum += s.b[j] * math.Abs(v)
+	}
+	return sum
+}
+
+// differences is a pass in float32 from the base, which β must be near. It returns Σ aᵢ|wᵢ−1| + Σ bⱼ|vⱼ−1|.
+func (d *devicePasses) differences(s *semidual, beta []float64, rule rowRule) (moved float64) {
+	base, inv := d.base, 1/s.eps
+	dv, dw := make([]float64, s.m), make([]float64, s.n)
+	mid := d.moves(s, dv, beta)
+	for j, v := range dv {
+		moved += s.b[j] * math.Abs(v)
 	}
 	var cols []float64
 	d.failed = d.o.use("a pass", func(r *resident) error {
@@ -225,7 +266,7 @@ func (d *devicePasses) differences(s *semidual, beta []float64, rule rowRule) (n
 			}
 			at, _ := rule(i, s.eps*math.Log(base.rows[i]+sum)-base.alpha[i]+mid)
 			dw[i] = math.Expm1(at + (mid-base.alpha[i])*inv)
-			noise += s.a[i] * math.Abs(dw[i])
+			moved += s.a[i] * math.Abs(dw[i])
 		}
 		cols, err = r.applyT(u, h, r.put(device.Float32, dw, s.n, 1), inv).Float64s()
 		return err
@@ -234,7 +275,7 @@ func (d *devicePasses) differences(s *semidual, beta []float64, rule rowRule) (n
 		s.col[j] = (1 + dv[j]) * (base.cols[j] + e)
 	}
 	d.logCol = nil
-	return noise * d.noise(s, beta), true
+	return moved
 }
 
 // forget drops what the device knows of the last evaluation, which was not its own.

@@ -168,3 +168,109 @@ func TestRefusalsOnDevice(t *testing.T) {
 		t.Errorf("Type int32: %v, want ErrParameter", err)
 	}
 }
+
+// Where the device fails, a solve ends with what it said and no panic, nothing of it is left, and the geometry works
+// again when the device does.
+func TestFailuresOnDevice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(44, 1))
+	x, y := cloud(rng, 40, 2, 1, 0), cloud(rng, 50, 2, 1, 1)
+	for name, fail := range map[string]func(d *device.Device){
+		"memory": func(d *device.Device) { d.New(device.Float32, 1<<30, 1<<30, 1<<2) },
+		"closed": func(d *device.Device) { _ = d.Close() }, // which says that there are arrays
+	} {
+		for solver, s := range map[string]func(trace func(ot.Step)) ot.Solver{
+			"lbfgs":      func(f func(ot.Step)) ot.Solver { return ot.LBFGS{Eps: 0.05, Trace: f} },
+			"sinkhorn":   func(f func(ot.Step)) ot.Solver { return ot.Sinkhorn{Eps: 0.05, Trace: f} },
+			"unbalanced": func(f func(ot.Step)) ot.Solver { return ot.Unbalanced{Eps: 0.05, RhoA: 1, RhoB: 1, Trace: f} },
+		} {
+			d, err := device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := ot.PointsOn(d, x, y, ot.SqEuclidean)
+			good, err := s(nil).Solve(ctx, ot.Problem{Geometry: g})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s(func(st ot.Step) {
+				if st.Evaluation == 3 {
+					fail(d)
+				}
+			}).Solve(ctx, ot.Problem{Geometry: g})
+			if err == nil || name == "memory" && !errors.Is(err, device.ErrMemory) {
+				t.Errorf("%s, %s: %v", name, solver, err)
+			}
+			if n, _, _ := d.Live(); n != 0 {
+				t.Errorf("%s, %s: %d arrays live on", name, solver, n)
+			}
+			// What the plan computes is as right without the device.
+			v := make([]float64, 50)
+			v[7] = 1
+			if col := good.Apply(v); !(kernSum(col) > 0) {
+				t.Errorf("%s, %s: a column of the plan is %v", name, solver, col)
+			}
+			if name == "memory" {
+				if err := d.Recover(); !errors.Is(err, device.ErrMemory) {
+					t.Errorf("%s, %s: the device's own error is %v", name, solver, err)
+				}
+				again, err := s(nil).Solve(ctx, ot.Problem{Geometry: g})
+				if err != nil {
+					t.Errorf("%s, %s: after Recover: %v", name, solver, err)
+				} else {
+					alike(t, "the plan after a failure", again.Beta, good.Beta)
+				}
+			}
+			g.Close()
+			if err := d.Close(); err != nil {
+				t.Errorf("%s, %s: Close: %v", name, solver, err)
+			}
+		}
+	}
+}
+
+func kernSum(v []float64) (sum float64) {
+	for _, x := range v {
+		sum += x
+	}
+	return sum
+}
+
+// A device that has no memory for the costs says so, and is as it was.
+func TestNoMemoryOnDevice(t *testing.T) {
+	d := openDevice(t)
+	_, total, err := d.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := d.New(device.Float32, 1)
+	defer full.Free()
+	live, bytes, _ := d.Live()
+	if d.Info().Kind == "cpu" {
+		t.Skipf("the processor has %d bytes and overcommits", total)
+	}
+	// All but a little of the memory, then costs that do not fit.
+	var hoard []*device.Array
+	for size := total / 4; size > 1<<22; {
+		a := d.New(device.Float32, int(size/4))
+		if d.Recover() != nil {
+			size /= 2
+			continue
+		}
+		hoard = append(hoard, a)
+	}
+	g := ot.DenseOn(d, mat.NewDense(2048, 2048, nil))
+	_, err = ot.LBFGS{Eps: 1}.Solve(ctx, ot.Problem{Geometry: g})
+	if !errors.Is(err, device.ErrMemory) {
+		t.Errorf("%v, want ErrMemory", err)
+	}
+	for _, a := range hoard {
+		a.Free()
+	}
+	if n, b, _ := d.Live(); n != live || b != bytes {
+		t.Errorf("%d arrays of %d bytes live on, there were %d of %d", n, b, live, bytes)
+	}
+	if _, err = (ot.LBFGS{Eps: 1}).Solve(ctx, ot.Problem{Geometry: g}); err != nil {
+		t.Errorf("with memory: %v", err)
+	}
+	g.Close()
+}

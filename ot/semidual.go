@@ -64,7 +64,7 @@ func newSemidual(in *instance, workers int) *semidual {
 	s.rowL1 = make([]float64, len(s.sw.spans))
 	s.left = make([]atomic.Int32, (len(s.sw.spans)+groupSpans-1)/groupSpans)
 	if o, ok := in.g.(*OnDevice); ok {
-		s.dev = &devicePasses{o: o, reach: o.reach()}
+		s.dev = &devicePasses{o: o, reach: o.reach(), trust: 1}
 	}
 	s.bMin = math.Inf(1)
 	for j, v := range in.b {
