@@ -1,0 +1,207 @@
+package scones
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"coupling/data/synth"
+	"coupling/ot"
+	"coupling/ot/fdiv"
+	"coupling/ot/freg"
+	"coupling/ot/gaussian"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+func nilRows() *mat.Dense { return mat.NewDense(1, 1, nil) }
+
+// table is the potential with a parameter for each atom: Algorithm 1 with it is the empirical dual itself.
+type table struct {
+	w   []float64
+	opt adam
+}
+
+func (p *table) Values(*mat.Dense) ([]float64, error) { return append([]float64(nil), p.w...), nil }
+
+func (p *table) Ascend(w []float64, factor float64) error {
+	p.opt.step(p.w, w, factor)
+	return nil
+}
+
+// all is the source that is always the whole cloud.
+func all(x *mat.Dense) Source {
+	return func(*rand.Rand, int) (*mat.Dense, error) { return x, nil }
+}
+
+// Full batches climb to the optimum of the discrete problem, for every divergence; freg knows it with a certificate.
+func TestAscentReachesTheOptimum(t *testing.T) {
+	rng := seeded(1)
+	x, y := must(synth.Normal(rng, 8, 2)), must(synth.Normal(rng, 6, 2))
+	const lambda = 2.
+	for _, f := range fdiv.All() {
+		best, err := freg.Solver{F: f, Lambda: lambda}.Solve(t.Context(), ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
+		must(0, err)
+		phi, psi := &table{w: make([]float64, 8), opt: adam{rate: .05}}, &table{w: make([]float64, 6), opt: adam{rate: .05}}
+		for i := range phi.w {
+			phi.w[i] = -2 * lambda // inside of every domain
+		}
+		var dual float64
+		a := Ascent{Compatibility: Compatibility{F: f, Lambda: lambda}, Steps: 4000, Schedule: func(k int) float64 { return 1 - float64(k)/4000 },
+			Trace: func(_ int, d float64) { dual = d }}
+		must(0, a.Run(t.Context(), phi, psi, all(x), all(y), 1, 0))
+		if math.Abs(dual-best.Dual) > 1e-4*(1+math.Abs(best.Dual)) { // Adam with a falling rate; freg's gap is below 1e-8
+			t.Errorf("%v: dual %.6f, optimum %.6f", f, dual, best.Dual)
+		}
+	}
+}
+
+// The derivatives of a batch's dual are those of its value, paired and full.
+func TestBatchGradients(t *testing.T) {
+	rng := seeded(2)
+	x, y := must(synth.Normal(rng, 5, 3)), must(synth.Normal(rng, 5, 3))
+	f, g := must(synth.Normal(rng, 1, 5)).RawRowView(0), must(synth.Normal(rng, 1, 5)).RawRowView(0)
+	for _, k := range fdiv.All() {
+		for _, paired := range []bool{false, true} {
+			a := Ascent{Compatibility: Compatibility{F: k, Lambda: 9, Cap: 3}, Paired: paired, Mean: paired}
+			_, wf, wg := a.gradient(f, g, x, y)
+			for i := range 5 {
+				const h = 1e-5
+				slope := func(v *float64) float64 {
+					was := *v
+					*v = was + h
+					up, _, _ := a.gradient(f, g, x, y)
+					*v = was - h
+					down, _, _ := a.gradient(f, g, x, y)
+					*v = was
+					return (up - down) / (2 * h)
+				}
+				if a, b := slope(&f[i]), slope(&g[i]); math.Abs(a-wf[i]) > 1e-8 || math.Abs(b-wg[i]) > 1e-8 {
+					t.Errorf("%v, paired %v: derivatives %g, %g; difference quotients %g, %g", k, paired, wf[i], wg[i], a, b)
+				}
+			}
+		}
+	}
+}
+
+func gaussians(plan *gaussian.Plan) (x, y Source) {
+	p, q := must(synth.NewGaussian(plan.P.Mean, plan.P.Cov)), must(synth.NewGaussian(plan.Q.Mean, plan.Q.Cov))
+	return p.Sample, q.Sample
+}
+
+// Quadratic potentials fitted by stochastic ascent have nearly the exact conditional law.
+func TestQuadraticAscent(t *testing.T) {
+	plan := pair(seeded(3), 3, 6)
+	x, y := gaussians(plan)
+	phi, psi := must(NewQuadraticModel(3, plan.P.Mean, 6, .02)), must(NewQuadraticModel(3, plan.Q.Mean, 6, .02))
+	const steps = 2500
+	must(0, Ascent{Compatibility: Compatibility{Lambda: 6}, Steps: steps, Schedule: func(k int) float64 { return 1 - float64(k)/steps }}.
+		Run(t.Context(), phi, psi, x, y, 1, 0))
+	r := must(psi.Potential().Regression(plan.Q, 6))
+	got := must(gaussian.UVP(r.Joint(plan.P.Cov), plan.Joint().Cov))
+	independent := mat.NewSymDense(6, nil)
+	for i := range 3 {
+		for j := range i + 1 {
+			independent.SetSym(i, j, plan.P.Cov.At(i, j))
+			independent.SetSym(3+i, 3+j, plan.Q.Cov.At(i, j))
+		}
+	}
+	naive := must(gaussian.UVP(independent, plan.Joint().Cov))
+	if got > .3 || naive < 10*got {
+		t.Errorf("BW-UVP %.3f %%, independent coupling %.3f %%", got, naive)
+	}
+}
+
+// The gradient of a quadratic model is that of its values: one plain step up must raise Σ w φ by rate·|gradient|².
+func TestQuadraticModelGradient(t *testing.T) {
+	q := must(NewQuadraticModel(2, []float64{1, -1}, 3, 1))
+	x := must(synth.Normal(seeded(4), 6, 2))
+	w := []float64{1, -2, .5, 0, 3, -1}
+	sum := func() (s float64) {
+		for i, v := range must(q.Values(x)) {
+			s += w[i] * v
+		}
+		return s
+	}
+	sum()
+	must(0, q.Ascend(w, 1)) // Adam's first step is ±1 by sign
+	step := append([]float64(nil), q.w...)
+	for k := range q.w {
+		clear(q.w)
+		q.w[k] = 1
+		if slope := sum(); math.Abs(slope) > 1e-9 && slope*step[k] < .99*math.Abs(slope) {
+			t.Errorf("parameter %d: slope %g, step %g", k, slope, step[k])
+		}
+	}
+}
+
+func TestAscentRefuses(t *testing.T) {
+	p := &table{w: []float64{1e6}, opt: adam{rate: 1}}
+	x := mat.NewDense(1, 1, nil)
+	err := Ascent{Compatibility: Compatibility{Lambda: 1}, Steps: 3}.Run(t.Context(), p, p, all(x), all(x), 1, 0)
+	if !errors.Is(err, ErrParameter) {
+		t.Errorf("an overflow of exp: error %v", err)
+	}
+	if err := (Ascent{}).Run(t.Context(), p, p, all(x), all(x), 1, 0); !errors.Is(err, ErrParameter) {
+		t.Errorf("lambda = 0: error %v", err)
+	}
+}
+
+// The gradient of LightSB's loss, by central differences.
+func TestLightGradient(t *testing.T) {
+	rng := seeded(5)
+	x, y := must(synth.Normal(rng, 7, 2)), must(synth.Normal(rng, 9, 2))
+	l := LightFit{Lambda: 1.5, Components: 3}.first(x, y)
+	w := l.pack()
+	for i := range w {
+		w[i] += .3 * rng.NormFloat64()
+	}
+	l.unpack(w)
+	_, g, err := l.gradient(x, y)
+	must(0, err)
+	for k := range w {
+		const h = 1e-5
+		at := func(d float64) float64 {
+			v := append([]float64(nil), w...)
+			v[k] += d
+			l.unpack(v)
+			loss, _, err := l.gradient(x, y)
+			return must(loss, err)
+		}
+		if want := (at(h) - at(-h)) / (2 * h); math.Abs(g[k]-want) > 1e-7*(1+math.Abs(want)) {
+			t.Errorf("parameter %d: %g, difference quotient %g", k, g[k], want)
+		}
+	}
+}
+
+// One component is exact between Gaussians: fitted from samples, its plan is the closed form's up to some per mille.
+func TestLightBetweenGaussians(t *testing.T) {
+	plan := pair(seeded(6), 3, 4)
+	x, y := gaussians(plan)
+	l := must(LightFit{Lambda: 4, Steps: 1500}.Run(t.Context(), x, y, seeded(7)))
+	const n = 40000
+	xs := must(x(seeded(8), n))
+	ys := l.Sample(xs, seeded(9))
+	joint, cov := mat.NewDense(n, 6, nil), new(mat.SymDense)
+	joint.Augment(xs, ys)
+	stat.CovarianceMatrix(cov, joint, nil)
+	if got := must(gaussian.UVP(cov, plan.Joint().Cov)); got > .3 {
+		t.Errorf("BW-UVP %.3f %%", got)
+	}
+	one := mat.NewDense(1, 3, []float64{1, 0, -1})
+	want := plan.Conditional(one.RawRowView(0)).Mean
+	got := l.Barycentric(one).RawRowView(0)
+	for k := range want {
+		if math.Abs(got[k]-want[k]) > .15 {
+			t.Errorf("E[y|x] = %.3f, want %.3f", got, want)
+		}
+	}
+	field := must(l.Given(one.RawRowView(0)))
+	s := mat.NewDense(1, 3, nil)
+	must(0, field.Score(s, l.Barycentric(one), 0))
+	if v := mat.Norm(s, 2); v > 1e-10 {
+		t.Errorf("the score at the mean of one Gaussian is %g", v)
+	}
+}

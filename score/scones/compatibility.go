@@ -1,0 +1,128 @@
+package scones
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"coupling/ot/fdiv"
+)
+
+// What the errors of this package wrap, for errors.Is.
+var (
+	// ErrShape reports sizes that do not fit each other or are zero.
+	ErrShape = errors.New("shape mismatch")
+	// ErrParameter reports another argument out of range.
+	ErrParameter = errors.New("parameter out of range")
+)
+
+// Compatibility is how potentials become a density: M(V) = f*′(V/λ) against the product of the marginals.
+type Compatibility struct {
+	F      fdiv.Divergence
+	Lambda float64 // > 0
+	// Beta smooths the M of ChiSquare and Pearson, which is zero below a kink, so that log M has a slope there:
+	// M = softplus_β(V)/2λ with softplus_β(v) = log(1 + e^βv)/β. 0 does not smooth. Training is not concerned.
+	Beta float64
+	// Cap is the density above which f* goes on as its tangent parabola, so that it is finite for every V: 0 is 1e4 for the
+	// divergences whose f* ends at a bound, and no cap for the others. Plans whose density stays below are not changed.
+	Cap float64
+}
+
+// Check returns an error that names what is out of range.
+func (k Compatibility) Check() error {
+	switch {
+	case !(k.Lambda > 0) || math.IsInf(k.Lambda, 1):
+		return fmt.Errorf("scones: lambda = %g: must be finite and > 0: %w", k.Lambda, ErrParameter)
+	case !(k.Beta >= 0) || math.IsInf(k.Beta, 1):
+		return fmt.Errorf("scones: beta = %g: must be finite and ≥ 0: %w", k.Beta, ErrParameter)
+	case k.Beta > 0 && k.F != fdiv.ChiSquare && k.F != fdiv.Pearson:
+		return fmt.Errorf("scones: beta = %g with %v: soft-plus smooths chi2 and pearson: %w", k.Beta, k.F, ErrParameter)
+	case !(k.Cap >= 0):
+		return fmt.Errorf("scones: cap = %g: must be ≥ 0: %w", k.Cap, ErrParameter)
+	}
+	if _, err := k.F.MarshalText(); err != nil {
+		return fmt.Errorf("scones: %w: %w", err, ErrParameter)
+	}
+	return nil
+}
+
+// edge is the u = V/λ from which on f* is continued by a parabola; +Inf where it is not.
+func (k Compatibility) edge() float64 {
+	switch {
+	case k.Cap > 0 && !math.IsInf(k.Cap, 1):
+		return k.F.Slope(k.Cap)
+	case !math.IsInf(k.F.Bound(), 1):
+		return k.F.Slope(1e4)
+	}
+	return math.Inf(1)
+}
+
+// Penalty returns λ f*(V/λ), what the dual takes off for a violation V.
+func (k Compatibility) Penalty(v float64) float64 { return k.penalty(v/k.Lambda, k.edge()) }
+
+func (k Compatibility) penalty(u, e float64) float64 {
+	if u <= e {
+		return k.Lambda * k.F.Conjugate(u)
+	}
+	t := u - e
+	return k.Lambda * (k.F.Conjugate(e) + t*(k.F.Compatibility(e)+t*k.F.Curvature(e)/2))
+}
+
+// Density returns M(V) without smoothing: the derivative of Penalty, and what Algorithm 1 needs.
+func (k Compatibility) Density(v float64) float64 { return k.density(v/k.Lambda, k.edge()) }
+
+func (k Compatibility) density(u, e float64) float64 {
+	if u <= e {
+		return k.F.Compatibility(u)
+	}
+	return k.F.Compatibility(e) + (u-e)*k.F.Curvature(e)
+}
+
+// kinked returns V counted from the kink of M.
+func (k Compatibility) kinked(v float64) float64 {
+	if k.F == fdiv.Pearson {
+		return v + 2*k.Lambda
+	}
+	return v
+}
+
+// LogDensity returns log M(V), smoothed where Beta > 0; else −Inf where M is zero.
+func (k Compatibility) LogDensity(v float64) float64 {
+	if k.Beta > 0 {
+		return logSoftplus(k.Beta*k.kinked(v)) - math.Log(2*k.Lambda*k.Beta)
+	}
+	if u := v / k.Lambda; u <= k.edge() {
+		return k.F.LogCompatibility(u)
+	}
+	return math.Log(k.Density(v))
+}
+
+// Slope returns d log M/dV, by which ∇V is multiplied in the score: 1/λ for KL. It is NaN where M is zero.
+func (k Compatibility) Slope(v float64) float64 {
+	if k.Beta > 0 {
+		return k.Beta * softplusSlope(k.Beta*k.kinked(v))
+	}
+	u, e := v/k.Lambda, k.edge()
+	if u <= e {
+		return k.F.Score(u) / k.Lambda
+	}
+	return k.F.Curvature(e) / (k.Lambda * k.Density(v))
+}
+
+// logSoftplus is log log(1 + e^t), t where e^t is small.
+func logSoftplus(t float64) float64 {
+	if t < -35 {
+		return t // log(1+e^t) = e^t to 1e-15
+	}
+	return math.Log(softplus(t))
+}
+
+func softplus(t float64) float64 { return max(t, 0) + math.Log1p(math.Exp(-math.Abs(t))) }
+
+// softplusSlope is the derivative of logSoftplus: near 1 far below zero, 1/t far above.
+func softplusSlope(t float64) float64 {
+	if t < -35 {
+		return 1
+	}
+	return 1 / ((1 + math.Exp(-t)) * softplus(t))
+}

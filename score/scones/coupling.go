@@ -1,0 +1,160 @@
+package scones
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"coupling/ot/fdiv"
+	"coupling/score"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Coupling is a plan π(x, y) = M(V) σ(x) τ(y), known by its potentials and the score of τ.
+type Coupling struct {
+	Compatibility
+	Phi    Potential // may be nil with KL, whose conditional laws do not need it
+	Psi    Potential
+	Target score.Field
+	Mean   bool // the cost is |x−y|²/d
+}
+
+// Given returns the law of y given each row of x as a field, whose rows belong to those of x:
+//
+//	∇_y log π(y|x) = ∇ log τ_σ(y) + (log M)′(V) (∇ψ(y) − ∇_y c(x, y)).
+//
+// As in Algorithm 2 noise levels smooth τ only. The field has a density where the target does. Score costs an evaluation
+// of the target and of ψ.
+func (c Coupling) Given(x *mat.Dense) (*Conditional, error) {
+	n, d := x.Dims()
+	switch {
+	case c.Psi == nil || c.Target == nil:
+		return nil, fmt.Errorf("scones: a coupling needs Psi and Target: %w", ErrParameter)
+	case c.Psi.Dim() != d || c.Target.Dim() != d || c.Phi != nil && c.Phi.Dim() != d:
+		return nil, fmt.Errorf("scones: sources are %d×%d, psi has dimension %d and the target %d: %w", n, d, c.Psi.Dim(), c.Target.Dim(), ErrShape)
+	case c.Phi == nil && c.F != fdiv.KL:
+		return nil, fmt.Errorf("scones: a coupling with %v needs Phi: %w", c.F, ErrParameter)
+	case c.Beta == 0 && (c.F == fdiv.ChiSquare || c.F == fdiv.Pearson):
+		return nil, fmt.Errorf("scones: beta = 0 with %v: log M has no slope where M is zero: %w", c.F, ErrParameter)
+	}
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	out := &Conditional{c: c, x: mat.DenseCopyOf(x), phi: make([]float64, n)}
+	if c.Phi != nil {
+		return out, c.Phi.Eval(out.phi, nil, x)
+	}
+	return out, nil
+}
+
+// Conditional is the law of y given rows of x: a score.Density, up to a constant for each row.
+type Conditional struct {
+	c   Coupling
+	x   *mat.Dense
+	phi []float64
+}
+
+// Dim implements score.Field.
+func (f *Conditional) Dim() int { return f.c.Target.Dim() }
+
+// violations writes V(x_i, y_i), given ψ(y_i).
+func (f *Conditional) violations(v []float64, y *mat.Dense) {
+	_, d := f.x.Dims()
+	u := unit(d, f.c.Mean)
+	for i := range v {
+		r := floats.Distance(f.x.RawRowView(i), y.RawRowView(i), 2)
+		v[i] += f.phi[i] - u*r*r
+	}
+}
+
+func (f *Conditional) check(y *mat.Dense) error {
+	n, d := y.Dims()
+	if a, b := f.x.Dims(); a != n || b != d {
+		return fmt.Errorf("scones: %d×%d points given %d×%d sources: %w", n, d, a, b, ErrShape)
+	}
+	return nil
+}
+
+// Score implements score.Field.
+func (f *Conditional) Score(dst, y *mat.Dense, sigma float64) error {
+	if err := f.check(y); err != nil {
+		return err
+	}
+	if err := f.c.Target.Score(dst, y, sigma); err != nil {
+		return err
+	}
+	n, d := y.Dims()
+	grad := mat.NewDense(n, d, nil)
+	var v []float64
+	if f.c.F != fdiv.KL || f.c.Cap > 0 {
+		v = make([]float64, n)
+	}
+	if err := f.c.Psi.Eval(v, grad, y); err != nil {
+		return err
+	}
+	if v != nil {
+		f.violations(v, y)
+	}
+	u := unit(d, f.c.Mean)
+	for i := range n {
+		slope := 1 / f.c.Lambda
+		if v != nil {
+			slope = f.c.Slope(v[i])
+		}
+		x, g, at, to := f.x.RawRowView(i), grad.RawRowView(i), y.RawRowView(i), dst.RawRowView(i)
+		for k := range to {
+			to[k] += slope * (g[k] + 2*u*(x[k]-at[k]))
+		}
+	}
+	return nil
+}
+
+// LogDensity implements score.Density; its error wraps score.ErrNoDensity where the target has none.
+func (f *Conditional) LogDensity(dst []float64, y *mat.Dense, sigma float64) error {
+	if err := f.check(y); err != nil {
+		return err
+	}
+	target, ok := f.c.Target.(score.Density)
+	if !ok {
+		return fmt.Errorf("scones: the target is a %T: %w", f.c.Target, score.ErrNoDensity)
+	}
+	if err := target.LogDensity(dst, y, sigma); err != nil {
+		return err
+	}
+	v := make([]float64, len(dst))
+	if err := f.c.Psi.Eval(v, nil, y); err != nil {
+		return err
+	}
+	f.violations(v, y)
+	for i := range dst {
+		dst[i] += f.c.LogDensity(v[i])
+	}
+	return nil
+}
+
+// Sample is Algorithm 2: it draws k points y for each row of x with l, from chains that begin at the rows of start plus
+// noise of l's first level. Rows of the result are in the order of x, the k of one source after each other; a nil start is
+// x itself. Costs k·N chains of l.Total() steps.
+func (c Coupling) Sample(ctx context.Context, x *mat.Dense, k int, l score.Langevin, start *mat.Dense, rng *rand.Rand) (*mat.Dense, error) {
+	if k < 1 {
+		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)
+	}
+	if start == nil {
+		start = x
+	}
+	f, err := c.Given(score.RepeatRows(x, k))
+	if err != nil {
+		return nil, err
+	}
+	chain := score.Repeat(start, k, rng)
+	if len(l.Levels) > 0 && !math.IsInf(l.Levels[0], 0) {
+		chain.Jitter(l.Levels[0])
+	}
+	if err := l.Run(ctx, f, chain); err != nil {
+		return nil, err
+	}
+	return chain.X, nil
+}

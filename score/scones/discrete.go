@@ -1,0 +1,135 @@
+package scones
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"coupling/ot"
+	"coupling/score/internal/soft"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Discrete is a Sinkhorn potential off its points, by the equation that it solves on them: with atoms x_i of weight a_i on
+// the other side and their potentials φ_i,
+//
+//	ψ(y) = λ − λ log Σ_i a_i exp((φ_i − c(x_i, y))/λ)                              (KL)
+//
+// whose gradient is 2 Σ_i w_i (y − x_i), w the softmax of the terms. It is smooth, and concave against the cost (Lemma B.4).
+type Discrete struct {
+	points       *soft.Points
+	atoms        *mat.Dense
+	lambda, unit float64 // c = unit·|x−y|²
+}
+
+// NewDiscrete returns the potential on one side that potentials phi of atoms x, m×d, of weights a on the other side imply,
+// at λ and the cost |x−y|² or its mean. nil weights are equal. x is copied.
+func NewDiscrete(x *mat.Dense, a, phi []float64, lambda float64, mean bool) (*Discrete, error) {
+	m, d := x.Dims()
+	if m == 0 || len(phi) != m || a != nil && len(a) != m {
+		return nil, fmt.Errorf("scones: %d×%d atoms, %d potentials, %d weights: %w", m, d, len(phi), len(a), ErrShape)
+	}
+	if err := (Compatibility{Lambda: lambda}).Check(); err != nil {
+		return nil, err
+	}
+	h := make([]float64, m)
+	for i := range h {
+		w := 1 / float64(m)
+		if a != nil {
+			w = a[i]
+		}
+		if !(w >= 0) || math.IsNaN(phi[i]) || math.IsInf(phi[i], 0) {
+			return nil, fmt.Errorf("scones: atom %d has weight %g and potential %g: %w", i, w, phi[i], ErrParameter)
+		}
+		h[i] = math.Log(w) + phi[i]/lambda
+	}
+	return &Discrete{points: soft.New(x, h), atoms: mat.DenseCopyOf(x), lambda: lambda, unit: unit(d, mean)}, nil
+}
+
+// unit is the factor of |x−y|² in the cost.
+func unit(d int, mean bool) float64 {
+	if mean {
+		return 1 / float64(d)
+	}
+	return 1
+}
+
+// FromPlan returns both potentials of a plan between the rows of x and of y, solved at the cost |x−y|² or its mean over
+// coordinates, for Compatibility{F: KL, Lambda: plan.Eps}. On the points they are those of the plan plus λ/2, up to its
+// marginal error.
+func FromPlan(plan *ot.Plan, x, y *mat.Dense, mean bool) (phi, psi *Discrete, err error) {
+	half := func(f []float64) []float64 {
+		out := make([]float64, len(f))
+		for i, v := range f {
+			out[i] = v + plan.Eps/2
+		}
+		return out
+	}
+	if phi, err = NewDiscrete(y, plan.B, half(plan.G), plan.Eps, mean); err != nil {
+		return nil, nil, err
+	}
+	psi, err = NewDiscrete(x, plan.A, half(plan.F), plan.Eps, mean)
+	return phi, psi, err
+}
+
+// Dim returns d.
+func (p *Discrete) Dim() int { _, d := p.points.Dims(); return d }
+
+// Eval implements Potential. Cost N·m·(d + one exponential).
+func (p *Discrete) Eval(value []float64, grad, y *mat.Dense) error {
+	if err := checkEval(p.Dim(), value, grad, y); err != nil {
+		return err
+	}
+	p.points.Each(y, p.unit/p.lambda, func(i int, lse float64, mean []float64) {
+		if value != nil {
+			value[i] = p.lambda - p.lambda*lse
+		}
+		if grad != nil {
+			g := grad.RawRowView(i)
+			for k, v := range y.RawRowView(i) {
+				g[k] = 2 * p.unit * (v - mean[k])
+			}
+		}
+	})
+	return nil
+}
+
+// Barycentric returns where each row of x goes on average: Σ_j w_j y_j over the atoms, the barycentric projection of
+// Seguy et al. (2018) when the atoms are the target's and x are sources.
+func (p *Discrete) Barycentric(x *mat.Dense) *mat.Dense {
+	n, d := x.Dims()
+	out := mat.NewDense(n, d, nil)
+	p.points.Each(x, p.unit/p.lambda, func(i int, _ float64, mean []float64) { out.SetRow(i, mean) })
+	return out
+}
+
+// Draw returns the number of an atom for each row of x, drawn from the conditional law of the discrete plan.
+func (p *Discrete) Draw(x *mat.Dense, rng *rand.Rand) []int {
+	n, _ := x.Dims()
+	out, coins := make([]int, n), make([]float64, n)
+	for i := range coins {
+		coins[i] = rng.Float64()
+	}
+	p.points.Weights(x, p.unit/p.lambda, func(i int, _ float64, _, w []float64) {
+		sum := 0.0
+		for j, v := range w {
+			if v > 0 {
+				out[i] = j // where rounding leaves coins above the sum
+			}
+			if sum += v; sum > coins[i] {
+				break
+			}
+		}
+	})
+	return out
+}
+
+// Conditional returns for each row of x the weights of the atoms in the conditional law of the discrete plan, N×m.
+func (p *Discrete) Conditional(x *mat.Dense) *mat.Dense {
+	n, _ := x.Dims()
+	m, _ := p.points.Dims()
+	out := mat.NewDense(n, m, nil)
+	p.points.Weights(x, p.unit/p.lambda, func(i int, _ float64, _, w []float64) { out.SetRow(i, w) })
+	return out
+}

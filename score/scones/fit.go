@@ -1,0 +1,184 @@
+package scones
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"coupling/ot"
+	"coupling/ot/fdiv"
+	"coupling/score"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Fit couples two clouds of points: Sinkhorn's potentials off their points, and the target's points smoothed by a Gaussian
+// as its score. It needs no training; package scones/neural has networks in the place of both. The zero value works.
+//
+//	fitted, err := scones.Fit{}.Run(ctx, x, y, rng)
+//	samples, err := fitted.Sample(ctx, sources, 10, rng)
+type Fit struct {
+	Lambda    float64 // coefficient of KL; 0 means a twentieth of the mean cost
+	Mean      bool    // the cost is the mean of squares, as for images, rather than the sum
+	Bandwidth float64 // of the smoothed target; 0 means the median distance of a target to its nearest neighbour over √d
+	Most      int     // atoms at most on each side, drawn at random where there are more; 0 means 2000
+	Steps     int     // Metropolis-adjusted Langevin steps of a sample; 0 means 200
+	Solver    ot.LBFGS
+}
+
+// Fitted is a coupling that samples itself.
+type Fitted struct {
+	Coupling
+	FromPhi, ToPsi *Discrete // the same potentials: FromPhi's atoms are the targets, ToPsi's the sources
+	Plan           *ot.Plan  // between the atoms: its Status says whether to believe the rest
+	Bandwidth      float64
+	Steps          int
+	// Acceptance is the mean acceptance probability of the last Sample: where it is below a half, a smaller Bandwidth or λ
+	// than the step was made for is at work.
+	Acceptance float64
+}
+
+// Run solves the discrete problem: two clouds of rows, n×d and m×d.
+func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted, error) {
+	if err := f.check(x, y); err != nil {
+		return nil, err
+	}
+	if f.Most == 0 {
+		f.Most = 2000
+	}
+	if f.Steps == 0 {
+		f.Steps = 200
+	}
+	_, d := x.Dims()
+	x, y = thin(x, f.Most, rng), thin(y, f.Most, rng)
+	u := unit(d, f.Mean)
+	var sx, sy mat.Dense // so that |x−y|² is the cost
+	sx.Scale(math.Sqrt(u), x)
+	sy.Scale(math.Sqrt(u), y)
+	geometry := ot.Points(&sx, &sy, ot.SqEuclidean)
+	if f.Lambda == 0 {
+		f.Lambda = u * meanSquare(x, y) / 20
+	}
+	if f.Bandwidth == 0 {
+		f.Bandwidth = nearest(y) / math.Sqrt(float64(d))
+	}
+	if !(f.Lambda > 0) || !(f.Bandwidth > 0) {
+		return nil, fmt.Errorf("scones: lambda = %g and bandwidth = %g: must be > 0, set them where points coincide: %w", f.Lambda, f.Bandwidth, ErrParameter)
+	}
+	f.Solver.Eps = f.Lambda
+	plan, err := f.Solver.Solve(ctx, ot.Problem{Geometry: geometry})
+	if err != nil {
+		return nil, err
+	}
+	phi, psi, err := FromPlan(plan, x, y, f.Mean)
+	if err != nil {
+		return nil, err
+	}
+	target, err := score.NewEmpirical(y, nil, f.Bandwidth)
+	if err != nil {
+		return nil, err
+	}
+	return &Fitted{
+		Coupling: Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: f.Lambda}, Phi: phi, Psi: psi, Target: target, Mean: f.Mean},
+		FromPhi:  phi, ToPsi: psi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps,
+	}, nil
+}
+
+func (f Fit) check(x, y *mat.Dense) error {
+	for _, c := range []struct {
+		name string
+		m    *mat.Dense
+	}{{"x", x}, {"y", y}} {
+		if c.m == nil || c.m.IsEmpty() {
+			return fmt.Errorf("scones: %s is empty: %w", c.name, ErrShape)
+		}
+		n, _ := c.m.Dims()
+		for i := range n {
+			for j, v := range c.m.RawRowView(i) {
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					return fmt.Errorf("scones: %s[%d,%d] = %g: must be finite: %w", c.name, i, j, v, ErrParameter)
+				}
+			}
+		}
+	}
+	_, a := x.Dims()
+	_, b := y.Dims()
+	if a != b {
+		return fmt.Errorf("scones: points of dimension %d and %d: %w", a, b, ErrShape)
+	}
+	if !(f.Lambda >= 0) || !(f.Bandwidth >= 0) || f.Most < 0 || f.Steps < 0 {
+		return fmt.Errorf("scones: lambda = %g, bandwidth = %g, most = %d, steps = %d: must be ≥ 0: %w", f.Lambda, f.Bandwidth, f.Most, f.Steps, ErrParameter)
+	}
+	return nil
+}
+
+// thin returns at most n rows, drawn without repetition.
+func thin(x *mat.Dense, n int, rng *rand.Rand) *mat.Dense {
+	m, d := x.Dims()
+	if m <= n {
+		return x
+	}
+	out := mat.NewDense(n, d, nil)
+	for i, k := range rng.Perm(m)[:n] {
+		out.SetRow(i, x.RawRowView(k))
+	}
+	return out
+}
+
+// meanSquare is the mean of |x_i − y_j|² over all pairs.
+func meanSquare(x, y *mat.Dense) float64 {
+	c := mat.NewDense(x.RawMatrix().Rows, y.RawMatrix().Rows, nil)
+	squares(c, x, y)
+	return mat.Sum(c) / float64(len(c.RawMatrix().Data))
+}
+
+// nearest is the median distance from a point to the nearest that is not at the same place.
+func nearest(y *mat.Dense) float64 {
+	n, _ := y.Dims()
+	c := mat.NewDense(n, n, nil)
+	squares(c, y, y)
+	var least []float64
+	for i := range n {
+		best := math.Inf(1)
+		for j, v := range c.RawRowView(i) {
+			if j != i && v > 0 {
+				best = min(best, v)
+			}
+		}
+		if !math.IsInf(best, 1) {
+			least = append(least, math.Sqrt(best))
+		}
+	}
+	if len(least) == 0 {
+		return 0
+	}
+	slices.Sort(least)
+	return least[len(least)/2]
+}
+
+// Sample draws k targets of each row of x, which need not be one that was fitted. Rows of the result are in the order of
+// x, the k of one source after each other. Each begins at a draw from the conditional law of the atoms plus noise of the
+// bandwidth, which is close already, and takes Steps of MALA: exact in the limit, whatever the step.
+func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand) (*mat.Dense, error) {
+	if k < 1 {
+		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)
+	}
+	xs := score.RepeatRows(x, k)
+	field, err := f.Given(xs)
+	if err != nil {
+		return nil, err
+	}
+	start := mat.DenseCopyOf(xs)
+	for i, j := range f.FromPhi.Draw(xs, rng) {
+		start.SetRow(i, f.FromPhi.atoms.RawRowView(j))
+	}
+	c := score.Start(start, rng)
+	c.Jitter(f.Bandwidth)
+	// MALA's step for a density of this width in d dimensions (Roberts and Rosenthal 1998: 1.65²/2·v/d^⅓).
+	_, d := x.Dims()
+	step := 1.36 * f.Bandwidth * f.Bandwidth / math.Cbrt(float64(d))
+	f.Acceptance, err = score.MALA{Steps: f.Steps, Step: step}.Run(ctx, field, c)
+	return c.X, err
+}

@@ -1,0 +1,131 @@
+package scones
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"coupling/score"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Light is the KL-regularised plan in the form of LightSB (Korotin, Gushchin and Burnaev 2024), ε = λ/2:
+//
+//	π(y|x) ∝ exp(⟨x,y⟩/ε) v(y),     v(y) = exp((ψ(y) − |y|²)/λ) τ(y) = Σ_k exp(A_k) N(y; R_k, ε S_k),
+//
+// so that y given x is a mixture of N(R_k + S_k x, ε S_k) with weights ∝ exp(A_k + (xᵀS_k x + 2R_kᵀx)/2ε): it is drawn at
+// once, and needs no score of the target. One component is exact between Gaussians. Make one by LightFit.
+type Light struct {
+	Lambda float64
+	A      []float64
+	R      [][]float64
+	Root   []*mat.TriDense // lower L_k, S_k = L_k L_kᵀ
+}
+
+// Dims returns the number of components and the dimension.
+func (l *Light) Dims() (k, d int) { return len(l.A), len(l.R[0]) }
+
+// tilted returns for each row of x the logarithms A_k + (xᵀS_k x + 2R_kᵀx)/2ε, and their log-sum-exp: log c(x).
+func (l *Light) tilted(x *mat.Dense) (logs *mat.Dense, all []float64) {
+	n, _ := x.Dims()
+	k, d := l.Dims()
+	logs, all = mat.NewDense(n, k, nil), make([]float64, n)
+	lx := mat.NewDense(n, d, nil)
+	for c := range k {
+		multiply(lx, x, mat.DenseCopyOf(l.Root[c]))
+		for i := range n {
+			row := lx.RawRowView(i)
+			logs.Set(i, c, l.A[c]+(floats.Dot(row, row)+2*floats.Dot(l.R[c], x.RawRowView(i)))/l.Lambda)
+		}
+	}
+	for i := range n {
+		all[i] = floats.LogSumExp(logs.RawRowView(i))
+	}
+	return logs, all
+}
+
+// Barycentric returns E[y|x] at each row of x.
+func (l *Light) Barycentric(x *mat.Dense) *mat.Dense {
+	n, d := x.Dims()
+	k, _ := l.Dims()
+	out := mat.NewDense(n, d, nil)
+	logs, all := l.tilted(x)
+	for c := range k {
+		mean := l.mean(c, x)
+		for i := range n {
+			floats.AddScaled(out.RawRowView(i), math.Exp(logs.At(i, c)-all[i]), mean.RawRowView(i))
+		}
+	}
+	return out
+}
+
+// mean is R_c + S_c x.
+func (l *Light) mean(c int, x *mat.Dense) *mat.Dense {
+	n, d := x.Dims()
+	s := new(mat.Dense)
+	s.Mul(l.Root[c], l.Root[c].T())
+	out := mat.NewDense(n, d, nil)
+	multiply(out, x, s)
+	for i := range n {
+		floats.Add(out.RawRowView(i), l.R[c])
+	}
+	return out
+}
+
+// Sample draws one y for each row of x, exactly. Cost N·K·d².
+func (l *Light) Sample(x *mat.Dense, rng *rand.Rand) *mat.Dense {
+	n, d := x.Dims()
+	k, _ := l.Dims()
+	logs, all := l.tilted(x)
+	from := make([]int, n)
+	for i := range from {
+		u := rng.Float64()
+		for c := range k {
+			from[i] = c
+			if u -= math.Exp(logs.At(i, c) - all[i]); u < 0 {
+				break
+			}
+		}
+	}
+	z := mat.NewDense(n, d, nil)
+	for i := range n {
+		for j := range d {
+			z.Set(i, j, math.Sqrt(l.Lambda/2)*rng.NormFloat64())
+		}
+	}
+	out, noise := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
+	for c := range k {
+		mean := l.mean(c, x)
+		multiply(noise, z, mat.DenseCopyOf(l.Root[c].T()))
+		for i := range n {
+			if from[i] == c {
+				floats.AddTo(out.RawRowView(i), mean.RawRowView(i), noise.RawRowView(i))
+			}
+		}
+	}
+	return out
+}
+
+// Given returns the law of y given one source x, as a field.
+func (l *Light) Given(x []float64) (*score.Mixture, error) {
+	k, d := l.Dims()
+	if len(x) != d {
+		return nil, fmt.Errorf("scones: a source of length %d in dimension %d: %w", len(x), d, ErrShape)
+	}
+	one := mat.NewDense(1, d, append([]float64(nil), x...))
+	logs, all := l.tilted(one)
+	weights, parts := make([]float64, k), make([]*score.Gaussian, k)
+	for c := range k {
+		weights[c] = math.Exp(logs.At(0, c) - all[0])
+		cov := mat.NewSymDense(d, nil)
+		cov.SymOuterK(l.Lambda/2, l.Root[c])
+		g, err := score.NewGaussian(l.mean(c, one).RawRowView(0), cov)
+		if err != nil {
+			return nil, err
+		}
+		parts[c] = g
+	}
+	return score.NewMixture(weights, parts...)
+}

@@ -1,0 +1,99 @@
+package scones
+
+import (
+	"fmt"
+
+	"coupling/ot/gaussian"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Potential is one of the two functions φ and ψ of a dual.
+type Potential interface {
+	// Dim returns the dimension of the points.
+	Dim() int
+	// Eval writes the values at the rows of y to value, of length N, and the gradients to grad, N×d. Either may be nil.
+	Eval(value []float64, grad, y *mat.Dense) error
+}
+
+// Quadratic is the potential (y−m)ᵀS(y−m) + bᵀ(y−m) + c: all that there is between Gaussians under KL and |x−y|².
+type Quadratic struct {
+	M []float64     // length d
+	S *mat.SymDense // d×d
+	B []float64     // length d
+	C float64
+}
+
+// Potentials returns the exact potentials of the plan between two Gaussians at the cost |x−y|², for Compatibility{F: KL,
+// Lambda: plan.Eps}.
+func Potentials(plan *gaussian.Plan) (phi, psi *Quadratic, err error) {
+	if plan.Half {
+		return nil, nil, fmt.Errorf("scones: a plan for the cost |x−y|²/2: solve with Half = false: %w", ErrParameter)
+	}
+	one := func(p, q gaussian.Normal, k *mat.SymDense, value func([]float64) float64) *Quadratic {
+		d := p.Dim()
+		out := &Quadratic{M: make([]float64, d), S: mat.NewSymDense(d, nil), B: make([]float64, d)}
+		if p.Mean != nil {
+			copy(out.M, p.Mean)
+		}
+		out.S.ScaleSym(-1, k)
+		for i := range d {
+			out.S.SetSym(i, i, 1+out.S.At(i, i))
+			out.B[i] = 2 * out.M[i]
+			if q.Mean != nil {
+				out.B[i] -= 2 * q.Mean[i]
+			}
+		}
+		out.C = value(out.M) + plan.Eps/2
+		return out
+	}
+	return one(plan.P, plan.Q, plan.Forward, plan.F), one(plan.Q, plan.P, plan.Backward, plan.G), nil
+}
+
+// Dim returns d.
+func (q *Quadratic) Dim() int { return len(q.M) }
+
+// Eval implements Potential. Cost 2·N·d².
+func (q *Quadratic) Eval(value []float64, grad, y *mat.Dense) error {
+	n, d := y.Dims()
+	if err := checkEval(q.Dim(), value, grad, y); err != nil {
+		return err
+	}
+	x := mat.NewDense(n, d, nil)
+	for i := range n {
+		row := x.RawRowView(i)
+		for k, v := range y.RawRowView(i) {
+			row[k] = v - q.M[k]
+		}
+	}
+	sx := mat.NewDense(n, d, nil)
+	multiply(sx, x, mat.DenseCopyOf(q.S))
+	for i := range n {
+		a, b := x.RawRowView(i), sx.RawRowView(i)
+		sum := q.C
+		for k, v := range a {
+			sum += v * (b[k] + q.B[k])
+			if grad != nil {
+				grad.Set(i, k, 2*b[k]+q.B[k])
+			}
+		}
+		if value != nil {
+			value[i] = sum
+		}
+	}
+	return nil
+}
+
+// checkEval says what is wrong with the arguments of Eval.
+func checkEval(d int, value []float64, grad, y *mat.Dense) error {
+	n, k := y.Dims()
+	if k != d || value != nil && len(value) != n {
+		return fmt.Errorf("scones: %d×%d points and %d values, the potential has dimension %d: %w", n, k, len(value), d, ErrShape)
+	}
+	if grad != nil {
+		if a, b := grad.Dims(); a != n || b != d {
+			return fmt.Errorf("scones: gradients %d×%d of %d×%d points: %w", a, b, n, d, ErrShape)
+		}
+	}
+	return nil
+}
