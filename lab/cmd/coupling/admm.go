@@ -28,10 +28,13 @@ type admmCmd struct {
 
 // Help shows a session.
 func (admmCmd) Help() string {
-	return `coupling admm new --out market                      4 sources, 30 targets, integer utilities 1..5
-coupling admm solve market --out plan.csv           in this process
-coupling admm run market --spawn --out plan2.csv    each node a process: the same plan to the last bit
-coupling admm new --out quiet --alpha 100 --rounds 100 && coupling admm eavesdrop quiet
+	return `A problem, solved in this process and by a process for each node, with the same bits; and a private one, listened to:
+
+    coupling admm new --out market
+    coupling admm solve market --out here.csv
+    coupling admm run market --spawn --out there.csv
+    coupling admm new --out quiet --alpha 100 --rounds 100
+    coupling admm eavesdrop quiet
 
 Without --spawn, run waits and prints how nodes join, from this machine or others (--listen).`
 }
