@@ -45,7 +45,7 @@ func (p *Plan) sparse(v field, most int) (*hessian, []float64) {
 
 // laplacian writes D v = Diag(col) v − Tᵀ(T v / T1), in one pass over the plan.
 func (p *Plan) laplacian(dst, v, col []float64) {
-	if p.onDevice("a product", func(d *devicePlan) error { return d.laplacian(dst, v, col) }) {
+	if p.onDevice("a product", false, func(d *devicePlan) error { return d.laplacian(dst, v, col) }) {
 		return
 	}
 	m := len(dst)

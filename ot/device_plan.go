@@ -17,19 +17,24 @@ type devicePlan struct {
 	inv  float64
 }
 
-// exactEnough is the rounding, 2⁻⁵² of |c|/ε, up to which products are made on the device whatever the plan's own error.
+// exactEnough is the rounding up to which products are made on the device whatever the plan's own error.
 const exactEnough = 1e-12
 
 // onDevice calls f with the plan on its device and reports whether that went well. It does not try where there is none,
 // where potentials belong to reduced costs, and where the plan is more exact than T from potentials and costs is: what
-// is left undone is for the host.
-func (p *Plan) onDevice(call string, f func(d *devicePlan) error) bool {
+// is left undone is for the host. Products by T see the rounding of T; what log T is made from beside them sees it
+// times |c|/ε once more.
+func (p *Plan) onDevice(call string, logs bool, f func(d *devicePlan) error) bool {
 	o, ok := p.g.(*OnDevice)
 	if !ok {
 		return false
 	}
-	size := max(math.Abs(p.cost.max), math.Abs(p.cost.min))
-	if 0x1p-52*(8+size/p.Eps) > max(exactEnough, p.MarginalL1) {
+	size := 8 + max(math.Abs(p.cost.max), math.Abs(p.cost.min))/p.Eps
+	rounding := 0x1p-52 * size
+	if logs {
+		rounding *= size
+	}
+	if rounding > max(exactEnough, p.MarginalL1) {
 		return false
 	}
 	u, h := make([]float64, len(p.A)), make([]float64, len(p.B))
@@ -248,7 +253,7 @@ func (g *Gradient) pointsOnDevice(transposed bool) (out *mat.Dense, ok bool) {
 	if o, here := g.p.g.(*OnDevice); !here || !o.matrixFree() {
 		return nil, false
 	}
-	ok = g.p.onDevice("a gradient", func(d *devicePlan) (err error) {
+	ok = g.p.onDevice("a gradient", g.ad != nil, func(d *devicePlan) (err error) {
 		out, err = d.points(g.slopes(), transposed)
 		return err
 	})
@@ -277,7 +282,7 @@ func (g *Gradient) sourcesOnDevice(da []float64) bool {
 			s[j] = p.beta[j]/p.Eps + g.ad.v[j]
 		}
 	}
-	return p.onDevice("a gradient", func(d *devicePlan) error {
+	return p.onDevice("a gradient", true, func(d *devicePlan) error {
 		d.conditional()
 		sharp, _, err := d.costs()
 		if err != nil {
@@ -300,7 +305,7 @@ func (b Backward) entropy(ctx context.Context, p *Plan) (*adjoint, error) {
 	if ok && (b.Method == CG || b.Method == Automatic && large) && (o.remote() || n > p.entriesToHold()/m) {
 		var h *hessian
 		var rhs []float64
-		if p.onDevice("a gradient", func(d *devicePlan) (err error) {
+		if p.onDevice("a gradient", true, func(d *devicePlan) (err error) {
 			h, rhs, err = d.system()
 			return err
 		}) {

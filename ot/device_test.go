@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 
@@ -238,19 +240,20 @@ func kernSum(v []float64) (sum float64) {
 // A device that has no memory for the costs says so, and is as it was.
 func TestNoMemoryOnDevice(t *testing.T) {
 	d := openDevice(t)
+	if d.Info().Kind == "cpu" {
+		t.Skip("the processor lends memory that it does not have")
+	}
+	noMemory(t, d)
+}
+
+func noMemory(t *testing.T, d *device.Device) {
 	_, total, err := d.Memory()
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := d.New(device.Float32, 1)
-	defer full.Free()
-	live, bytes, _ := d.Live()
-	if d.Info().Kind == "cpu" {
-		t.Skipf("the processor has %d bytes and overcommits", total)
-	}
 	// All but a little of the memory, then costs that do not fit.
 	var hoard []*device.Array
-	for size := total / 4; size > 1<<22; {
+	for size := total / 4; size > 1<<18; {
 		a := d.New(device.Float32, int(size/4))
 		if d.Recover() != nil {
 			size /= 2
@@ -258,7 +261,7 @@ func TestNoMemoryOnDevice(t *testing.T) {
 		}
 		hoard = append(hoard, a)
 	}
-	g := ot.DenseOn(d, mat.NewDense(2048, 2048, nil))
+	g := ot.DenseOn(d, mat.NewDense(600, 600, nil))
 	_, err = ot.LBFGS{Eps: 1}.Solve(ctx, ot.Problem{Geometry: g})
 	if !errors.Is(err, device.ErrMemory) {
 		t.Errorf("%v, want ErrMemory", err)
@@ -266,11 +269,65 @@ func TestNoMemoryOnDevice(t *testing.T) {
 	for _, a := range hoard {
 		a.Free()
 	}
-	if n, b, _ := d.Live(); n != live || b != bytes {
-		t.Errorf("%d arrays of %d bytes live on, there were %d of %d", n, b, live, bytes)
+	if n, bytes, _ := d.Live(); n != 0 {
+		t.Errorf("%d arrays of %d bytes live on", n, bytes)
 	}
 	if _, err = (ot.LBFGS{Eps: 1}).Solve(ctx, ot.Problem{Geometry: g}); err != nil {
 		t.Errorf("with memory: %v", err)
 	}
 	g.Close()
+}
+
+// Points lose nothing to float32, nor do costs that are held in float64: the reference cases ask for every digit of both.
+func TestReferencesOnDevice(t *testing.T) {
+	referencesOn(t, openDevice(t), ottest.References(t))
+}
+
+func referencesOn(t *testing.T, d *device.Device, cases []*ottest.Case) {
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			dense := ot.DenseOn(d, ottest.Dense(c.M))
+			dense.Type = device.Float64
+			geometries := []*ot.OnDevice{dense}
+			if c.X != nil {
+				geometries = append(geometries, ot.PointsOn(d, ottest.Dense(c.X), ottest.Dense(c.Y), c.PointCost()))
+			}
+			for _, g := range geometries {
+				for name, s := range solvers(c.Eps, 1e-12) {
+					p, err := s.Solve(ctx, ot.Problem{Geometry: g, A: c.A, B: c.B})
+					if err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					ottest.Check(t, c, p)
+				}
+				g.Close()
+			}
+		})
+	}
+}
+
+// The whole CUDA path without a GPU: the fake driver, whose GPU is the host and slow.
+func TestFakeOnDevice(t *testing.T) {
+	if os.Getenv("COUPLING_DEVICE") != "" {
+		t.Skip("COUPLING_DEVICE names a device, which the other tests use")
+	}
+	t.Setenv("FAKE_CUDA_MEMORY", "33554432")
+	path, err := exec.Command("go", "run", "coupling/lab/device/fakedriver").Output()
+	if err != nil {
+		t.Skipf("the fake driver is built by go and a C++20 compiler: %v", err)
+	}
+	d, err := device.CUDA{Driver: strings.TrimSpace(string(path)), CuBLAS: "none"}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("references", func(t *testing.T) { referencesOn(t, d, ottest.Embedded(t)) })
+	t.Run("plan", func(t *testing.T) {
+		planOn(t, d, 3, ot.SqEuclideanL1(0.5))
+		planOn(t, d, 17, ot.SqEuclidean)
+		planOn(t, d, 2, ot.Power(1.5))
+	})
+	t.Run("no memory", func(t *testing.T) { noMemory(t, d) })
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
 }

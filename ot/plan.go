@@ -206,7 +206,7 @@ func (p *Plan) Apply(v []float64) []float64 {
 	n, m := p.Dims()
 	mustLen("Plan.Apply", len(v), m)
 	var out []float64
-	if p.onDevice("Apply", func(d *devicePlan) (err error) { out, err = d.times(v); return err }) {
+	if p.onDevice("Apply", false, func(d *devicePlan) (err error) { out, err = d.times(v); return err }) {
 		return out
 	}
 	out = make([]float64, n)
@@ -224,7 +224,7 @@ func (p *Plan) ApplyT(u []float64) []float64 {
 	n, m := p.Dims()
 	mustLen("Plan.ApplyT", len(u), n)
 	var out []float64
-	if p.onDevice("ApplyT", func(d *devicePlan) (err error) { out, err = d.timesT(u); return err }) {
+	if p.onDevice("ApplyT", false, func(d *devicePlan) (err error) { out, err = d.timesT(u); return err }) {
 		return out
 	}
 	sw := newSweep(p.g, 0)
@@ -248,7 +248,7 @@ func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
 	rows, d := y.Dims()
 	mustLen("Plan.Barycentric: y", rows, m)
 	var out *mat.Dense
-	if p.onDevice("Barycentric", func(d *devicePlan) (err error) { out, err = d.barycentric(y); return err }) {
+	if p.onDevice("Barycentric", false, func(d *devicePlan) (err error) { out, err = d.barycentric(y); return err }) {
 		return out
 	}
 	out = mat.NewDense(n, d, nil)

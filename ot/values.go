@@ -53,7 +53,7 @@ func (p *Plan) computeValues() {
 // sums returns what is summed over T itself: Sharp, KL, SumPlogP and Mass.
 func (p *Plan) sums() Values {
 	var v Values
-	if p.onDevice("Value", func(d *devicePlan) (err error) { v, err = d.values(); return err }) {
+	if p.onDevice("Value", true, func(d *devicePlan) (err error) { v, err = d.values(); return err }) {
 		return v
 	}
 	sw := newSweep(p.g, 0)
