@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -132,12 +133,12 @@ const Many = 1 << 20
 type Budget struct {
 	// Alpha is the ε of each round, α_p > 0.
 	Alpha float64
-	// Epsilon and Delta limit the whole run, by the composition of Spend that is the least (Account.Best); Epsilon 0 is no limit.
+	// Epsilon and Delta limit the whole run, by the numerical composition or the sum, whichever is less; Epsilon 0 is no limit.
 	Epsilon, Delta float64
 }
 
 // Rounds is how many rounds on degree edges the budget pays for: 0 if it does not pay for one, Many if it sets no limit. Errors:
-// parameters out of range. Cost: some twenty times that of Spend.
+// parameters out of range. Cost: seconds.
 func (b Budget) Rounds(degree int) (int, error) {
 	if !(b.Alpha > 0) || math.IsInf(b.Alpha, 0) {
 		return 0, bad("Alpha = %v: must be positive and finite", b.Alpha)
@@ -152,39 +153,10 @@ func (b Budget) Rounds(degree int) (int, error) {
 	if b.Delta == 0 || pays == Many {
 		return pays, nil
 	}
-	within := func(k int) (bool, error) {
-		a, err := Spend(b.Alpha, degree, k, b.Delta)
-		return err == nil && a.Best().Epsilon <= b.Epsilon, err
+	event := func(k int) dp.Event { return dp.Repeat{Times: k, Event: dp.NormNoise{Zeta: b.Alpha, Dim: degree}} }
+	k, err := dp.MaxSteps(context.Background(), dp.Budget{Epsilon: b.Epsilon, Delta: b.Delta}, event)
+	if err != nil {
+		return 0, fmt.Errorf("account: rounds: %w", err)
 	}
-	return lastWithin(pays, within)
-}
-
-// lastWithin returns the largest k with ok(k), for an ok that holds up to some k ≥ from.
-func lastWithin(from int, ok func(int) (bool, error)) (int, error) {
-	lo, hi := from, max(2*from, 1)
-	for {
-		yes, err := ok(hi)
-		if err != nil {
-			return 0, err
-		}
-		if !yes {
-			break
-		}
-		if lo, hi = hi, 2*hi; hi > Many {
-			return Many, nil
-		}
-	}
-	for hi-lo > 1 {
-		mid := lo + (hi-lo)/2
-		yes, err := ok(mid)
-		if err != nil {
-			return 0, err
-		}
-		if yes {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return lo, nil
+	return min(max(pays, k), Many), nil
 }

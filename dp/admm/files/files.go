@@ -46,6 +46,7 @@ type secret struct {
 	Sensitivity float64 `json:"sensitivity"`
 	Epsilon     float64 `json:"epsilon,omitempty"` // the budget, 0: none
 	Delta       float64 `json:"delta,omitempty"`
+	Rounds      int     `json:"rounds,omitempty"` // that the budget pays for; 0: not worked out yet
 	Key         string  `json:"key"`
 }
 
@@ -97,7 +98,7 @@ func Write(dir string, p admm.Problem, rules admm.ADMM, private *admm.Private, r
 		}
 		if private != nil {
 			b := private.Of(s.ID)
-			f.Private.Epsilon, f.Private.Delta = b.Epsilon, b.Delta
+			f.Private.Epsilon, f.Private.Delta, f.Private.Rounds = b.Epsilon, b.Delta, s.Secret.Rounds
 			if rng == nil {
 				f.Private.Key = ""
 			}
@@ -238,6 +239,9 @@ func (f node) spec() (admm.Spec, error) {
 		return s, fmt.Errorf("private key of %d bytes: must be 64 hexadecimal digits: %w", len(key), admm.ErrParameter)
 	}
 	s.Secret = &admm.Secret{Alpha: f.Private.Alpha, Sensitivity: f.Private.Sensitivity, Key: [32]byte(key)}
+	if s.Secret.Rounds = f.Private.Rounds; s.Secret.Rounds > 0 {
+		return s, nil
+	}
 	s.Secret.Rounds, err = account.Budget{Alpha: f.Private.Alpha, Epsilon: f.Private.Epsilon, Delta: f.Private.Delta}.Rounds(len(f.Neighbours))
 	return s, err
 }

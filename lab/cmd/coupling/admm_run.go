@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,8 +66,12 @@ func (c admmRunCmd) Run(a *app) (err error) {
 	}
 	conductor := agents.Conductor{Rules: n.Rules, Nodes: g.Nodes(), Link: link, Patience: c.Patience}
 	if !a.quiet {
+		said := ""
 		conductor.Waiting = func(round int, missing []admm.ID) {
-			fmt.Fprintf(a.err, "round %d: waiting for %s\n", round, some(missing))
+			if text := fmt.Sprintf("round %d: waiting for %s\n", round, some(missing)); text != said {
+				said = text
+				fmt.Fprint(a.err, text)
+			}
 		}
 	}
 	began := time.Now()
@@ -76,7 +79,9 @@ func (c admmRunCmd) Run(a *app) (err error) {
 	if err != nil {
 		cancel()
 		if children != nil {
-			err = errors.Join(err, children.failed())
+			if why := children.failed(); why != nil {
+				err = why
+			}
 		}
 		return admmError(err)
 	}
