@@ -1,0 +1,104 @@
+package ot
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device"
+)
+
+// What a device makes of a plan, asked for directly, so that no host stands in for it.
+func TestDevicePlanOnDevice(t *testing.T) {
+	dev, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(45, 1))
+	const n, m = 90, 70
+	x, y := mat.NewDense(n, 2, nil), mat.NewDense(m, 2, nil)
+	for _, c := range []*mat.Dense{x, y} {
+		c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
+	}
+	a := make([]float64, n)
+	for i := range a {
+		a[i] = float64(i % 5)
+	}
+	for name, g := range map[string]*OnDevice{"points": PointsOn(dev, x, y, SqEuclidean), "held": PointsOn(dev, x, y, Euclidean)} {
+		p, err := Newton{Eps: 0.1, Tol: 1e-12}.Solve(context.Background(), Problem{Geometry: g, A: a})
+		if err != nil || p.Status != Converged {
+			t.Fatal(err, p)
+		}
+		grad, err := p.Grad(Sharp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.g = g.onHost()
+		h, rhs := p.sparse(entropyField, n*m)
+		v := p.sums()
+		var hostX, hostY *mat.Dense
+		if g.matrixFree() {
+			if hostX, err = grad.X(); err != nil {
+				t.Fatal(err)
+			}
+			if hostY, err = grad.Y(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.g = g
+		same := func(what string, got, want []float64) {
+			t.Helper()
+			for i, w := range want {
+				// Sums of terms of at most 10: 1e-12 leaves room for a thousand roundings.
+				if !(math.Abs(got[i]-w) <= 1e-12) {
+					t.Errorf("%s: %s[%d] = %v, want %v", name, what, i, got[i], w)
+				}
+			}
+		}
+		if !p.onDevice("test", true, func(d *devicePlan) error {
+			got, err := d.values()
+			if err != nil {
+				return err
+			}
+			same("values", []float64{got.Sharp, got.KL, got.SumPlogP, got.Mass}, []float64{v.Sharp, v.KL, v.SumPlogP, v.Mass})
+			free, right, err := d.system()
+			if err != nil {
+				return err
+			}
+			same("diagonal", free.col, h.col)
+			same("currents", right, rhs)
+			dst, want, w := make([]float64, m), make([]float64, m), make([]float64, m)
+			for j := range w {
+				w[j] = rng.NormFloat64()
+			}
+			h.mul(want, w)
+			if err := d.laplacian(dst, w, free.col); err != nil {
+				return err
+			}
+			same("Laplacian", dst, want)
+			if !g.matrixFree() {
+				return nil
+			}
+			gx, err := d.points(grad.slopes(), false)
+			if err != nil {
+				return err
+			}
+			gy, err := d.points(grad.slopes(), true)
+			if err != nil {
+				return err
+			}
+			same("∂x", gx.RawMatrix().Data, hostX.RawMatrix().Data)
+			same("∂y", gy.RawMatrix().Data, hostY.RawMatrix().Data)
+			return nil
+		}) {
+			t.Errorf("%s: the device did not do it", name)
+		}
+		g.Close()
+	}
+	if err := dev.Close(); err != nil {
+		t.Error(err)
+	}
+}
