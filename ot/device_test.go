@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -68,6 +69,7 @@ func (s onDevice) Solve(ctx context.Context, p ot.Problem) (*ot.Plan, error) {
 // element type allows.
 func TestLawsOnDevice(t *testing.T) {
 	d := openDevice(t)
+	fewer(t, "25") // a pass over next to nothing takes a device its latency, and the host solves them all anyway
 	for name, s := range map[string]ottest.New{
 		"lbfgs":    func(eps, tol float64) ot.Solver { return ot.LBFGS{Eps: eps, Tol: tol} },
 		"sinkhorn": func(eps, tol float64) ot.Solver { return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: 300} },
@@ -82,6 +84,18 @@ func TestLawsOnDevice(t *testing.T) {
 		in := &inDevice{dev: d, wide: true}
 		ottest.Solver(t, func(eps, tol float64) ot.Solver { return onDevice{ot.LBFGS{Eps: eps, Tol: tol}, in} })
 	})
+}
+
+// fewer has rapid check that many cases, for the length of the test.
+func fewer(t *testing.T, checks string) {
+	f := flag.Lookup("rapid.checks")
+	if f == nil || f.Value.String() != f.DefValue {
+		return // asked for
+	}
+	if err := f.Value.Set(checks); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
 }
 
 // Whatever Tol and ε, the error that a plan reports is that of its float64 matrix, Converged is not said above Tol, and
