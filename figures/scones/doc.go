@@ -1,0 +1,9 @@
+// Package scones holds the figures and tables of "Score-based generative neural networks for large-scale optimal transport"
+// (Daniels, Maunu and Hand 2021), and what the paper leaves out on the same axes.
+//
+// In words: gaussians is Table 2 with potentials that are exact, fitted by the paper's Algorithm 1 and fitted as LightSB,
+// beside the floor that finite samples set and the coupling that knows nothing; divergences is Table 3, checked; swissroll
+// is Figure 4 beside the discrete plan; logconcave is Lemma B.4 and rate is Appendix B.1, with what of it holds.
+//
+// λ is the coefficient of D_f(π‖σ⊗τ) at the cost |x−y|². BW-UVP is in percent.
+package scones
