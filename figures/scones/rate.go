@@ -1,0 +1,260 @@
+package scones
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"coupling/figures/style"
+	"coupling/lab"
+	"coupling/ot"
+	"coupling/ot/gaussian"
+	"coupling/score/scones"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/plot"
+)
+
+type plotter = plot.Plotter
+
+// Rate is Appendix B.1: how fast estimated plans come near the true one.
+func Rate() lab.Figure {
+	return lab.Figure{
+		Name:  "scones/rate",
+		Title: "Appendix B.1: how fast Sinkhorn plans are estimated",
+		Shows: "The entropic plan between samples of two Gaussians against the closed form, over the number of samples. The potential and the plan " +
+			"seen by one fixed function, E⟨x,y⟩, have errors of n^{−1/2} in every dimension. The distance W_{1} of the plans, which is what the appendix " +
+			"bounds by n^{−1/2}, has not: it is at least that of the sampled marginal from the true one, drawn here from below, and that is n^{−1/d}. " +
+			"The proof takes the Lipschitz function that depends on the sample for one that does not.",
+		Sizes: map[lab.Preset]string{
+			lab.Smoke: "n = 20 to 80, d = 2 and 8, 3 samples",
+			lab.Quick: "n = 50 to 1600, d = 1, 2 and 8, 20 samples",
+			lab.Paper: "n = 50 to 6400, d = 1, 2 and 8, 50 samples",
+		},
+		Decoders: []lab.Decoder{rateOf.Decoder()},
+		Jobs: func(set lab.Setting) ([]lab.Job, error) {
+			return rateOf.Jobs(set.Seed, rateGrid(set.Preset)...), nil
+		},
+		Draw:   drawRate,
+		Claims: claimRate,
+	}
+}
+
+type rateParams struct {
+	D    int `json:"d"`
+	N    int `json:"n"`
+	Runs int `json:"runs"`
+	W1   int `json:"w1"` // runs of exact transport; 0: none
+}
+
+// rateOut are root mean squares over runs; Marginal is half the mean W₁ of two samples, a lower bound of that of one from
+// the distribution.
+type rateOut struct {
+	Potential float64 `json:"potential"` // of ψ, at fresh points of the target, its mean taken off, over λ
+	Function  float64 `json:"function"`  // of E⟨x,y⟩, relative
+	Marginal  float64 `json:"marginal"`
+}
+
+var rateOf = lab.Experiment[rateParams, rateOut]{Name: "scones/rate", Version: 1, Run: runRate}
+
+func rateGrid(p lab.Preset) (out []rateParams) {
+	for _, d := range pick(p, []int{2, 8}, []int{1, 2, 8}, []int{1, 2, 8}) {
+		for n := pick(p, 20, 50, 50); n <= pick(p, 80, 1600, 6400); n *= 2 {
+			r := rateParams{D: d, N: n, Runs: pick(p, 3, 20, 50)}
+			if n <= 400 {
+				r.W1 = pick(p, 3, 10, 20)
+			}
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func runRate(ctx context.Context, c *lab.Cell, p rateParams) (out rateOut, err error) {
+	eye, wide := mat.NewSymDense(p.D, nil), mat.NewSymDense(p.D, nil)
+	for i := range p.D {
+		eye.SetSym(i, i, 1)
+		wide.SetSym(i, i, 2)
+	}
+	source, target := gaussian.Normal{Cov: eye}, gaussian.Normal{Cov: wide}
+	lambda := 3 * float64(p.D) // the mean cost
+	truth, err := gaussian.Entropic{Eps: lambda}.Solve(source, target)
+	if err != nil {
+		return out, err
+	}
+	_, exactPsi, err := scones.Potentials(truth)
+	if err != nil {
+		return out, err
+	}
+	fresh, err := target.Sample(c.Rand("fresh"), 500)
+	if err != nil {
+		return out, err
+	}
+	inner := mat.Trace(truth.Cross())
+	rng := c.Rand(fmt.Sprintf("samples %d %d", p.D, p.N))
+	for run := range p.Runs {
+		x, err := source.Sample(rng, p.N)
+		if err != nil {
+			return out, err
+		}
+		y, err := target.Sample(rng, p.N)
+		if err != nil {
+			return out, err
+		}
+		plan, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}, lambda)
+		if err != nil {
+			return out, err
+		}
+		_, psi, err := scones.FromPlan(plan, x, y, false)
+		if err != nil {
+			return out, err
+		}
+		off, err := deviation(psi, exactPsi, fresh)
+		if err != nil {
+			return out, err
+		}
+		got := mat.Sum(product(x, plan.Barycentric(y))) / float64(p.N)
+		out.Potential += off * off / (lambda * lambda) / float64(p.Runs)
+		out.Function += (got/inner - 1) * (got/inner - 1) / float64(p.Runs)
+		if run < p.W1 {
+			again, err := source.Sample(rng, p.N)
+			if err != nil {
+				return out, err
+			}
+			uniform := make([]float64, p.N)
+			floats.AddConst(1/float64(p.N), uniform)
+			w, err := wasserstein(ctx, x, again, uniform)
+			if err != nil {
+				return out, err
+			}
+			out.Marginal += w / 2 / float64(p.W1)
+		}
+		c.Progress(run+1, p.Runs)
+	}
+	out.Potential, out.Function = math.Sqrt(out.Potential), math.Sqrt(out.Function)
+	if p.W1 == 0 {
+		out.Marginal = math.NaN()
+	}
+	return out, nil
+}
+
+// product is the elementwise product.
+func product(a, b *mat.Dense) *mat.Dense {
+	out := new(mat.Dense)
+	out.MulElem(a, b)
+	return out
+}
+
+// deviation is the standard deviation of the difference of two potentials, which a constant does not change.
+func deviation(a, b scones.Potential, at *mat.Dense) (float64, error) {
+	n, _ := at.Dims()
+	u, v := make([]float64, n), make([]float64, n)
+	if err := a.Eval(u, nil, at); err != nil {
+		return 0, err
+	}
+	if err := b.Eval(v, nil, at); err != nil {
+		return 0, err
+	}
+	floats.Sub(u, v)
+	return stat.StdDev(u, nil), nil
+}
+
+// slope is the least-squares slope of log y over log n.
+func slope(n, y []float64) float64 {
+	var a, b []float64
+	for i, v := range y {
+		if v > 0 {
+			a, b = append(a, math.Log(n[i])), append(b, math.Log(v))
+		}
+	}
+	_, s := stat.LinearRegression(a, b, nil, false)
+	return s
+}
+
+// series are the numbers of one dimension over n.
+type rateSeries struct {
+	d                             int
+	n                             []float64
+	potential, function, marginal []float64
+}
+
+func recallRate(s *lab.Store, set lab.Setting) (out []rateSeries, err error) {
+	cells, err := lab.RecallAll(s, rateOf, set.Seed, rateGrid(set.Preset))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cells {
+		if len(out) == 0 || out[len(out)-1].d != c.Params.D {
+			out = append(out, rateSeries{d: c.Params.D})
+		}
+		r := &out[len(out)-1]
+		r.n = append(r.n, float64(c.Params.N))
+		r.potential, r.function, r.marginal = append(r.potential, c.Value.Potential), append(r.function, c.Value.Function), append(r.marginal, c.Value.Marginal)
+	}
+	return out, nil
+}
+
+func drawRate(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
+	all, err := recallRate(s, set)
+	if err != nil {
+		return lab.Exhibit{}, err
+	}
+	panels := style.Panels{}
+	for _, kind := range []struct {
+		title, label string
+		of           func(rateSeries) []float64
+	}{
+		{"potential", "error of ψ/λ", func(r rateSeries) []float64 { return r.potential }},
+		{"one function", "relative error of E⟨x,y⟩", func(r rateSeries) []float64 { return r.function }},
+		{"marginal, a lower bound of W_{1}", "W_{1}", func(r rateSeries) []float64 { return r.marginal }},
+	} {
+		var items []plot.Plotter
+		for k, r := range all {
+			items = append(items, style.Line{Name: fmt.Sprintf("d = %d", r.d), X: r.n, Y: kind.of(r), Series: k, Marks: true})
+		}
+		n := all[0].n
+		guide := make([]float64, len(n))
+		top := kind.of(all[len(all)-1])[0]
+		for i := range n {
+			guide[i] = .6 * top * math.Sqrt(n[0]/n[i])
+		}
+		items = append(items, style.Line{Name: "n^{−1/2}", X: n, Y: guide, Color: style.DarkGrey, Series: 3})
+		panels.Items = append(panels.Items, style.Plot{Title: kind.title, X: style.Axis{Label: "samples n", Log: true}, Y: style.Axis{Label: kind.label, Log: true}, Items: items, Aspect: 1})
+	}
+	table := lab.Table{Name: "slopes", Caption: "Slopes of the logarithms over log n", Header: []string{"d", "potential", "E⟨x,y⟩", "W₁ of the marginal"}}
+	for _, r := range all {
+		table.Rows = append(table.Rows, []string{fmt.Sprint(r.d), fmt.Sprintf("%.2f", slope(r.n, r.potential)), fmt.Sprintf("%.2f", slope(r.n, r.function)), fmt.Sprintf("%.2f", slope(r.n, r.marginal))})
+	}
+	p := rateGrid(set.Preset)[0]
+	return lab.Exhibit{
+		Pictures: []lab.Picture{{
+			Caption: "Plans between n samples each of N(0, I) and N(0, 2I) at λ = 3d, the mean cost, against the closed form. Right: half of W₁ between two samples of the source, " +
+				"on average at most the W₁ of one from the distribution, which is at most that of the plans.",
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d samples", p.Runs))},
+		}},
+		Tables: []lab.Table{table},
+	}, nil
+}
+
+func claimRate(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
+	all, err := recallRate(s, set)
+	if err != nil {
+		return nil, err
+	}
+	small := ""
+	if set.Preset == lab.Smoke {
+		small = "three samples of at most 80 points"
+	}
+	for _, r := range all {
+		out = append(out,
+			lab.Claim{What: fmt.Sprintf("rate of the potential, d = %d", r.d), Source: "Proposition B.3", Got: slope(r.n, r.potential), Want: -.5, AbsTol: .1, Why: "root mean squares of 20 runs have an error of 16 % each", NotHere: small},
+			lab.Claim{What: fmt.Sprintf("rate of E⟨x,y⟩, d = %d", r.d), Source: "Appendix B.1, for a fixed function", Got: slope(r.n, r.function), Want: -.5, AbsTol: .15, Why: "the same", NotHere: small})
+		if r.d > 2 {
+			out = append(out, lab.Claim{What: fmt.Sprintf("rate of W₁ of the marginal, d = %d", r.d), Source: "Appendix B.1 claims −1/2 for W₁ of the plans", Got: slope(r.n, r.marginal), Relation: lab.AtLeast, Want: -.25,
+				Why: "an erratum: W₁ of samples in d > 2 dimensions is n^{−1/d} (Dudley 1969)"})
+		}
+	}
+	return out, nil
+}
