@@ -42,19 +42,21 @@ lint: bin/golangci-lint-$(LINTER)
 
 # The race detector needs a C compiler; the packages with goroutines of their own.
 race:
-	CGO_ENABLED=1 $(GO) test -race ./lab ./lab/gallery ./lab/export ./data/fetch ./figures
+	CGO_ENABLED=1 $(GO) test -race ./lab ./lab/gallery ./lab/export ./data/fetch ./figures ./dp/admm/...
+	CGO_ENABLED=1 $(GO) test -race -short ./lab/device ./lab/nn ./lab/nn/train
+	CGO_ENABLED=1 $(GO) test -race -short -run 'Workers|Batch|OnDevice' ./ot
 
 # The kernels and what stands on them, on each instruction set of this machine.
-test-cpu:
-	@set -e; for isa in generic avx2 avx512; do \
+test-cpu: build
+	@set -e; ran=; for isa in generic avx2 avx512; do \
 	  COUPLING_CPU=$$isa bin/coupling version >/dev/null 2>&1 || { echo "$$isa: not on this machine"; continue; }; \
-	  echo "== COUPLING_CPU=$$isa"; COUPLING_CPU=$$isa $(GO) test -count=1 ./lab/device/cpu ./lab/nn ./lab/nn/train ./ot; \
-	done
+	  echo "== COUPLING_CPU=$$isa"; COUPLING_CPU=$$isa $(GO) test -count=1 ./lab/device/cpu ./lab/nn/... ./ot; ran=yes; \
+	done; test -n "$$ran"
 
 # Layers, training and solvers on the fake GPU, which is the host one thread at a time; lab/device tests it by itself.
 test-fake:
 	COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/fakedriver) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0 \
-	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./ot
+	  $(GO) test -count=1 -short -run OnDevice ./lab/nn/... ./ot
 
 fmt: bin/golangci-lint-$(LINTER)
 	$< fmt ./...
@@ -78,6 +80,7 @@ gpu-bins:
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/device.test ./lab/device
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/nn.test ./lab/nn
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/train.test ./lab/nn/train
+	$(GO) test -c -ldflags "-s -w" -o bin/gpu/conv.test ./lab/nn/internal/conv
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/arch.test ./lab/nn/arch
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/ot.test ./ot
 
