@@ -32,7 +32,7 @@ func Cloud(x *mat.Dense) Source {
 type Model interface {
 	// Values returns the potential at the rows of x and remembers x for Ascend.
 	Values(x *mat.Dense) ([]float64, error)
-	// Ascend makes one step of the model's optimiser up the gradient of Σ_i w_i φ_θ(x_i), x those of the last Values. The
+	// Ascend, in the reverse order of Values, makes one step of the model's optimiser up the gradient of Σ_i w_i φ_θ(x_i), x those of the last Values. The
 	// rate of the optimiser is multiplied by factor.
 	Ascend(w []float64, factor float64) error
 }
@@ -114,10 +114,10 @@ func (a Ascent) step(phi, psi Model, x, y Source, rng *rand.Rand, k int) (float6
 	if a.Schedule != nil {
 		factor = a.Schedule(k)
 	}
-	if err := phi.Ascend(wf, factor); err != nil {
+	if err := psi.Ascend(wg, factor); err != nil {
 		return 0, err
 	}
-	return dual, psi.Ascend(wg, factor)
+	return dual, phi.Ascend(wf, factor)
 }
 
 // gradient returns the dual of a batch and its derivatives with respect to the values of the potentials.

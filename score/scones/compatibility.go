@@ -23,7 +23,7 @@ type Compatibility struct {
 	// Beta smooths the M of ChiSquare and Pearson, which is zero below a kink, so that log M has a slope there:
 	// M = softplus_β(V)/2λ with softplus_β(v) = log(1 + e^βv)/β. 0 does not smooth. Training is not concerned.
 	Beta float64
-	// Cap is the density above which f* goes on as its tangent parabola, so that it is finite for every V: 0 is 1e4 for the
+	// Cap is the density above which f* goes on as its tangent parabola, so that it is finite for every V: 0 is 100 for the
 	// divergences whose f* ends at a bound, and no cap for the others. Plans whose density stays below are not changed.
 	Cap float64
 }
@@ -52,7 +52,7 @@ func (k Compatibility) edge() float64 {
 	case k.Cap > 0 && !math.IsInf(k.Cap, 1):
 		return k.F.Slope(k.Cap)
 	case !math.IsInf(k.F.Bound(), 1):
-		return k.F.Slope(1e4)
+		return k.F.Slope(100)
 	}
 	return math.Inf(1)
 }

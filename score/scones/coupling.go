@@ -158,3 +158,29 @@ func (c Coupling) Sample(ctx context.Context, x *mat.Dense, k int, l score.Lange
 	}
 	return chain.X, nil
 }
+
+// Densities returns M(V(x_i, y_j)) for all pairs, N×M: the plan against the product of its marginals.
+func (c Coupling) Densities(x, y *mat.Dense) (*mat.Dense, error) {
+	n, d := x.Dims()
+	m, _ := y.Dims()
+	if c.Phi == nil || c.Psi == nil {
+		return nil, fmt.Errorf("scones: densities need both potentials: %w", ErrParameter)
+	}
+	phi, psi := make([]float64, n), make([]float64, m)
+	if err := c.Phi.Eval(phi, nil, x); err != nil {
+		return nil, err
+	}
+	if err := c.Psi.Eval(psi, nil, y); err != nil {
+		return nil, err
+	}
+	out := mat.NewDense(n, m, nil)
+	squares(out, x, y)
+	u, e := unit(d, c.Mean), c.edge()
+	for i := range n {
+		row := out.RawRowView(i)
+		for j, v := range row {
+			row[j] = c.density((phi[i]+psi[j]-u*v)/c.Lambda, e)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,173 @@
+package neural
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"coupling/data/synth"
+	"coupling/lab/device"
+	"coupling/lab/nn/arch"
+	"coupling/ot/fdiv"
+	"coupling/ot/gaussian"
+	"coupling/score/scones"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+func open(t *testing.T) *device.Device {
+	t.Helper()
+	dev, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dev.Close() })
+	return dev
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func seeded(k uint64) *rand.Rand { return rand.New(rand.NewPCG(k, 1)) }
+
+// problem is a pair of Gaussians in the plane at λ = 4 and its plan.
+func problem() (x, y scones.Source, plan *gaussian.Plan) {
+	a, b := mat.NewSymDense(2, []float64{2, .5, .5, 1}), mat.NewSymDense(2, []float64{1, -.3, -.3, 3})
+	return must(synth.NewGaussian(nil, a)).Sample, must(synth.NewGaussian(nil, b)).Sample,
+		must(gaussian.Entropic{Eps: 4}.Solve(gaussian.Normal{Cov: a}, gaussian.Normal{Cov: b}))
+}
+
+// Networks climb to the closed form's value; the gradient of ψ comes near the exact one, and so does the projection.
+func TestNetworksLearnGaussians(t *testing.T) {
+	x, y, plan := problem()
+	dev := open(t)
+	mean, n := 0., 0.
+	const steps = 1500
+	a := scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 4}, Steps: steps,
+		Schedule: func(k int) float64 { return 1 - float64(k)/steps }, Trace: func(k int, dual float64) {
+			if k > steps-300 {
+				mean, n = mean+dual, n+1
+			}
+		}}
+	p := must(Training{Ascent: a, Hidden: []int{64, 64, 64}}.Run(t.Context(), dev, 2, x, y, seeded(1)))
+	// The dual of 256 pairs has a standard deviation of some .2 here, its mean over 300 steps .02; the rest is learning.
+	if mean /= n; math.Abs(mean-plan.Value) > .12 {
+		t.Errorf("dual %.3f, optimum %.3f", mean, plan.Value)
+	}
+	_, psi, err := scones.Potentials(plan)
+	must(0, err)
+	at := must(y(seeded(2), 400))
+	got, want := mat.NewDense(400, 2, nil), mat.NewDense(400, 2, nil)
+	must(0, errors.Join(p.Psi.Eval(nil, got, at), psi.Eval(nil, want, at)))
+	size := mat.Norm(want, 2)
+	got.Sub(got, want)
+	if off := mat.Norm(got, 2) / size; off > .35 { // zero gradients have 1
+		t.Errorf("relative error of the gradient of psi: %.2f", off)
+	}
+	project := must(Projection{Coupling: scones.Coupling{Compatibility: a.Compatibility, Phi: p.Phi, Psi: p.Psi}, Steps: 600, Rate: 3e-3,
+		Schedule: func(k int) float64 { return 1 - float64(k)/600 }}.
+		Run(t.Context(), dev, arch.MLP{Sizes: []int{2, 32, 2}}.Net(), x, y, seeded(3)))
+	xs := must(x(seeded(4), 300))
+	moved := must(project.Apply(xs))
+	exact := new(mat.Dense)
+	exact.Mul(xs, plan.Forward)
+	size = mat.Norm(exact, 2)
+	moved.Sub(moved, exact)
+	if off := mat.Norm(moved, 2) / size; off > .25 {
+		t.Errorf("relative error of the projection: %.2f", off)
+	}
+}
+
+// The gradient of a network by its input is that of its values; float32 allows differences of 1e-2 with an error of 1e-3.
+func TestInputGradient(t *testing.T) {
+	x, y, _ := problem()
+	p := must(Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 4}, Steps: 5}, Hidden: []int{16, 16}}.
+		Run(t.Context(), open(t), 2, x, y, seeded(1)))
+	at := must(y(seeded(2), 50))
+	g := mat.NewDense(50, 2, nil)
+	must(0, p.Psi.Eval(nil, g, at))
+	for k := range 2 {
+		const h = 1e-2
+		up, down := mat.DenseCopyOf(at), mat.DenseCopyOf(at)
+		for i := range 50 {
+			up.Set(i, k, at.At(i, k)+h)
+			down.Set(i, k, at.At(i, k)-h)
+		}
+		a, b := make([]float64, 50), make([]float64, 50)
+		must(0, errors.Join(p.Psi.Eval(a, nil, up), p.Psi.Eval(b, nil, down)))
+		wrong := 0
+		for i := range 50 {
+			if math.Abs((a[i]-b[i])/(2*h)-g.At(i, k)) > 2e-3*(1+math.Abs(g.At(i, k))) {
+				wrong++ // a kink of a ReLU between
+			}
+		}
+		if wrong > 5 {
+			t.Errorf("%d of 50 gradients are not those of the values", wrong)
+		}
+	}
+}
+
+// Every divergence trains, on full and on paired batches, without leaving its domain: the mean density comes near one.
+func TestDivergences(t *testing.T) {
+	x, y, _ := problem()
+	dev := open(t)
+	for _, f := range fdiv.All() {
+		for _, paired := range []bool{false, true} {
+			k := scones.Compatibility{F: f, Lambda: 20}
+			p := must(Training{Ascent: scones.Ascent{Compatibility: k, Steps: 300, Batch: 128, Paired: paired}, Hidden: []int{32, 32}, Rate: 3e-3}.
+				Run(t.Context(), dev, 2, x, y, seeded(5)))
+			m := must(scones.Coupling{Compatibility: k, Phi: p.Phi, Psi: p.Psi}.Densities(must(x(seeded(6), 300)), must(y(seeded(7), 300))))
+			if mass := mat.Sum(m) / 9e4; math.Abs(mass-1) > .25 {
+				t.Errorf("%v, paired %v: mass %.3f", f, paired, mass)
+			}
+			p.Free()
+		}
+	}
+}
+
+func TestResumesBitForBit(t *testing.T) {
+	x, y, _ := problem()
+	dev := open(t)
+	at := must(y(seeded(2), 20))
+	values := func(ctx context.Context, path string, trace func(int)) ([]float64, error) {
+		p, err := Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 4}, Steps: 30, Batch: 32,
+			Trace: func(k int, _ float64) { trace(k) }}, Hidden: []int{8, 8}, Path: path, Every: 10}.Run(ctx, dev, 2, x, y, seeded(3))
+		defer p.Free()
+		if err != nil {
+			return nil, err
+		}
+		out := make([]float64, 20)
+		return out, p.Psi.Eval(out, nil, at)
+	}
+	whole := must(values(t.Context(), "", func(int) {}))
+	path := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := values(ctx, path, func(k int) {
+		if k == 17 {
+			cancel()
+		}
+	}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	begun := 0
+	again := must(values(t.Context(), path, func(k int) {
+		if begun == 0 {
+			begun = k
+		}
+	}))
+	if begun != 11 {
+		t.Errorf("resumed at step %d, want 11", begun)
+	}
+	for i := range whole {
+		if whole[i] != again[i] {
+			t.Fatal("other numbers after a resume")
+		}
+	}
+}
