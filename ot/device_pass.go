@@ -15,6 +15,10 @@ type devicePasses struct {
 	failed error   // what the device said; the solve returns it
 
 	base    *deviceBase
+	isNear  bool // of β to the base; the rest says how near
+	dv      []float64
+	mid     float64
+	moved   float64
 	last    float64   // the error of the last evaluation, at
 	lastEps float64   // this ε
 	trust   float64   // how much of the rounding that float32 may have it has, at most 1
@@ -108,8 +112,8 @@ func (d *devicePasses) pass(s *semidual, double bool, beta []float64, rule rowRu
 		return 0
 	}
 	noise = d.noise(s, beta)
-	if d.near(s, beta) {
-		return noise * d.differences(s, beta, rule)
+	if d.isNear {
+		return noise * d.differences(s, rule)
 	}
 	d.soft(s, device.Float32, beta, rule)
 	return noise
@@ -135,8 +139,8 @@ func (d *devicePasses) double(s *semidual, beta []float64) bool {
 	if !(s.eps > 1/singleScale && s.eps < singleScale && d.reach < singleScale && seen*noise < mostError) {
 		return true
 	}
-	if d.near(s, beta) {
-		noise *= d.moved(s, beta)
+	if d.moves(s, beta); d.isNear {
+		noise *= d.moved
 	}
 	return d.lastEps == s.eps && d.last < seen*noise
 }
@@ -223,35 +227,27 @@ func (d *devicePasses) near(s *semidual, beta []float64) bool {
 	return spread <= 2*baseDrift*s.eps
 }
 
-// moves writes (β−β⁰−mid)/ε as v−1, and returns mid.
-func (d *devicePasses) moves(s *semidual, dv, beta []float64) (mid float64) {
-	mid, _ = drift(beta, d.base.beta)
-	for j, v := range beta {
-		dv[j] = 0
-		if s.b[j] > 0 {
-			dv[j] = math.Expm1((v - d.base.beta[j] - mid) / s.eps)
+// moves notes whether β is near the base, and how far from it: v−1, the shift that v is without, and Σ bⱼ|vⱼ−1|.
+func (d *devicePasses) moves(s *semidual, beta []float64) {
+	if d.isNear = d.near(s, beta); !d.isNear {
+		return
+	}
+	d.mid, _ = drift(beta, d.base.beta)
+	d.dv, d.moved = append(d.dv[:0], beta...), 0
+	s.scalings(d.dv, beta, d.base.beta, d.mid)
+	for j, b := range s.b {
+		if b > 0 {
+			d.dv[j]--
+			d.moved += b * math.Abs(d.dv[j])
 		}
 	}
-	return mid
-}
-
-// moved returns Σ bⱼ|vⱼ−1|.
-func (d *devicePasses) moved(s *semidual, beta []float64) (sum float64) {
-	d.moves(s, s.h, beta)
-	for j, v := range s.h {
-		sum += s.b[j] * math.Abs(v)
-	}
-	return sum
 }
 
 // differences is a pass in float32 from the base, which β must be near. It returns Σ aᵢ|wᵢ−1| + Σ bⱼ|vⱼ−1|.
-func (d *devicePasses) differences(s *semidual, beta []float64, rule rowRule) (moved float64) {
-	base, inv := d.base, 1/s.eps
-	dv, dw := make([]float64, s.m), make([]float64, s.n)
-	mid := d.moves(s, dv, beta)
-	for j, v := range dv {
-		moved += s.b[j] * math.Abs(v)
-	}
+func (d *devicePasses) differences(s *semidual, rule rowRule) (moved float64) {
+	base, inv, dv, mid := d.base, 1/s.eps, d.dv, d.mid
+	dw := make([]float64, s.n)
+	moved = d.moved
 	var cols []float64
 	d.failed = d.o.use("a pass", func(r *resident) error {
 		u, h := r.put(device.Float32, base.u, s.n), r.put(device.Float32, base.h, s.m)
@@ -265,8 +261,12 @@ func (d *devicePasses) differences(s *semidual, beta []float64, rule rowRule) (m
 				continue
 			}
 			at, _ := rule(i, s.eps*math.Log(base.rows[i]+sum)-base.alpha[i]+mid)
-			dw[i] = math.Expm1(at + (mid-base.alpha[i])*inv)
-			moved += s.a[i] * math.Abs(dw[i])
+			dw[i] = at + (mid-base.alpha[i])*inv
+		}
+		kern.ExpAt(dw, dw, 0)
+		for i, a := range s.a {
+			dw[i]-- // 0 where a is
+			moved += a * math.Abs(dw[i])
 		}
 		cols, err = r.applyT(u, h, r.put(device.Float32, dw, s.n, 1), inv).Float64s()
 		return err
