@@ -15,32 +15,60 @@ type Best struct {
 	// Work limits the evaluations of the contour accountant, after which dp/pld takes over; 0 means 3e7 (about a second), shared among the
 	// branches of a relation.
 	Work int
-	// Width is how wide, relative to the number, an enclosure may be; 0 means as narrow as can be had: 1e-11 from contours, 1e-4 from
-	// privacy-loss distributions, which take a second for that. Widths of a per cent take some ten milliseconds.
+	// Width is how wide, relative to the number, an enclosure may be; 0 means as narrow as can be had in about a second: 1e-11 from
+	// contours, 1e-6 or so from privacy-loss distributions. Widths of a per cent take some ten milliseconds.
 	Width float64
+
+	grid  float64 // the width of privacy-loss distributions, if Width is 0
+	cells int     // and their work
 }
 
 const (
 	fullWork  = 30_000_000
 	leastWork = 2_000_000
+	// gridWork and leastGrid are the same for privacy-loss distributions.
+	gridWork  = 20_000_000
+	leastGrid = 300_000
+	// fineGrid is the width that is wanted of them, roughGrid where many answers are wanted, or one is of many branches.
+	fineGrid  = 1e-6
+	roughGrid = 1e-4
 	// roughWork is what a distribution that is good to a few per cent costs.
 	roughWork = 300_000
 )
 
-// shareWork gives every branch its part of the work.
-func shareWork(a Accountant, r Relation) Accountant {
-	b, ok := a.(Best)
-	if !ok || b.Work != 0 {
-		return a
-	}
+// shareWork gives every branch its part of the work: the first, mostly the worst, as much as all others together, where
+// distributions are needed.
+func shareWork(a Accountant, r Relation) (first, other Accountant) {
 	n := 1
 	if r.Kind == AddRemove {
 		n = r.size() + 1
 	}
-	if b.Work = max(leastWork, fullWork/n); b.Width > 0 {
-		b.Work = roughWork
+	if p, ok := a.(pld.Accountant); ok && p.Work == 0 {
+		first := p
+		p.Work = max(leastGrid, gridWork/n)
+		if n > 16 && (p.Bins == 0 || p.Bins > 1<<16) {
+			p.Bins = 1 << 16
+		}
+		return first, p
 	}
-	return b
+	b, ok := a.(Best)
+	if !ok {
+		return a, a
+	}
+	if b.Work == 0 {
+		if b.Work = max(leastWork, fullWork/n); b.Width > 0 {
+			b.Work = roughWork
+		}
+	}
+	if b.grid == 0 {
+		b.grid = fineGrid
+		if n > 8 { // the others will want some too
+			b.cells = gridWork / 3
+		}
+	}
+	rest := b
+	rest.grid, rest.cells = max(b.grid, roughGrid), max(leastGrid, gridWork/4/n)
+	return b, rest
 }
 
 // Name is "auto".
@@ -74,7 +102,11 @@ func (b Best) candidates() []Accountant {
 	if b.Width > 0 { // of log δ the contour's tolerance is a part
 		c.Tol = b.Width / 8
 	}
-	return []Accountant{Profile{}, c, pld.Accountant{Width: b.Width}, RDP{}}
+	grid := pld.Accountant{Width: b.Width, Work: b.cells}
+	if b.Width == 0 {
+		grid.Width = b.grid
+	}
+	return []Accountant{Profile{}, c, grid, RDP{}}
 }
 
 // sharp is the relative width from which on no further accountant is asked.
@@ -174,6 +206,6 @@ func (b Best) below(ctx context.Context, steps []pair.Step, eps, delta float64, 
 			}
 		}
 	}
-	v, err := pld.Accountant{Width: 1e-3, Bins: 1 << 17}.DeltaAgainst(ctx, steps, eps, delta)
+	v, err := pld.Accountant{Width: 1e-3, Bins: 1 << 17, Work: leastGrid}.DeltaAgainst(ctx, steps, eps, delta)
 	return err == nil && v.Upper <= delta
 }

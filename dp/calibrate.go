@@ -31,9 +31,21 @@ func (b Budget) accountant() Accountant {
 	return b.Accountant
 }
 
+// quick is the accountant for the many questions of a search. Its bounds are no less safe.
+func (b Budget) quick() Accountant {
+	a, ok := b.accountant().(Best)
+	if !ok {
+		return b.Accountant
+	}
+	if a.grid == 0 {
+		a.grid, a.cells = roughGrid, gridWork/4
+	}
+	return a
+}
+
 // excess returns log(ε/budget) of an event: at most 0 when it meets the budget, +Inf without a finite bound.
 func (b Budget) excess(ctx context.Context, e Event) (float64, error) {
-	g, err := EpsilonContext(ctx, b.accountant(), e, b.Relation, b.Delta)
+	g, err := EpsilonContext(ctx, b.quick(), e, b.Relation, b.Delta)
 	switch {
 	case errors.Is(err, ErrUnbounded):
 		return math.Inf(1), nil
@@ -174,8 +186,38 @@ func MaxSteps(ctx context.Context, b Budget, event func(steps int) Event) (int, 
 			bad = trial{x, v}
 		}
 	}
-	return int(good.x), nil
+	return b.more(ctx, event, int(good.x))
 }
+
+// more asks the accountant proper for the few steps that the quick one, which is less sharp, did not grant: in steps that double, and then
+// halve, with at most fullAnswers answers.
+func (b Budget) more(ctx context.Context, event func(steps int) Event, n int) (int, error) {
+	step, grow := 1, true
+	for range fullAnswers {
+		if step == 0 || n+step > maxSteps {
+			break
+		}
+		g, err := EpsilonContext(ctx, b.accountant(), event(n+step), b.Relation, b.Delta)
+		switch {
+		case err != nil && !errors.Is(err, ErrUnbounded):
+			return 0, err
+		case err == nil && g.Epsilon <= b.Epsilon:
+			n += step
+			if grow {
+				step *= 2
+			} else {
+				step /= 2
+			}
+		default:
+			grow = false
+			step /= 2
+		}
+	}
+	return n, nil
+}
+
+// fullAnswers may each take a second.
+const fullAnswers = 8
 
 // StepsLeft returns how many more times next may run after spent (nil: nothing was spent) within the budget.
 func StepsLeft(ctx context.Context, b Budget, spent, next Event) (int, error) {

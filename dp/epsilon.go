@@ -33,20 +33,20 @@ func EpsilonContext(ctx context.Context, a Accountant, e Event, r Relation, delt
 	if err := checkDelta(delta); err != nil {
 		return Guarantee{}, err
 	}
-	a = shareWork(a, r)
+	first, other := shareWork(a, r)
 	branches, err := Branches(e, r)
 	if err != nil {
 		return Guarantee{}, err
 	}
 	w := search{branches: branches}
-	w.ask = func(steps []pair.Step) (pair.Interval, string, error) {
+	w.ask = func(steps []pair.Step, i int) (pair.Interval, string, error) {
 		if delta == 0 {
 			v, err := pureEpsilon(steps)
 			return v, "pure", err
 		}
-		return askBest(ctx, a, steps, func(a Accountant) (pair.Interval, error) { return epsilonOf(ctx, a, steps, delta) })
+		return askBest(ctx, turn(i, first, other), steps, func(a Accountant) (pair.Interval, error) { return epsilonOf(ctx, a, steps, delta) })
 	}
-	if d, ok := deciderOf(a); ok && delta > 0 { // a branch with δ(v) ≤ delta has ε ≤ v
+	if d, ok := deciderOf(other); ok && delta > 0 { // a branch with δ(v) ≤ delta has ε ≤ v
 		w.like = func(steps []pair.Step, v float64, by string) likeness { return likenessOf(steps, by, v) }
 		w.within = func(steps []pair.Step, v float64, like likeness) bool { return d.below(ctx, steps, v, delta, like) }
 	}
@@ -63,20 +63,20 @@ func DeltaContext(ctx context.Context, a Accountant, e Event, r Relation, eps fl
 	if err := checkEpsilon(eps); err != nil {
 		return Guarantee{}, err
 	}
-	a = shareWork(a, r)
+	first, other := shareWork(a, r)
 	branches, err := Branches(e, r)
 	if err != nil {
 		return Guarantee{}, err
 	}
 	w := search{branches: branches}
-	w.ask = func(steps []pair.Step) (pair.Interval, string, error) {
-		v, name, err := askBest(ctx, a, steps, func(a Accountant) (pair.Interval, error) { return deltaOf(ctx, a, steps, eps) })
+	w.ask = func(steps []pair.Step, i int) (pair.Interval, string, error) {
+		v, name, err := askBest(ctx, turn(i, first, other), steps, func(a Accountant) (pair.Interval, error) { return deltaOf(ctx, a, steps, eps) })
 		if v.Upper > 1-1e-9 { // no branch exceeds 1
 			v.Upper = 1
 		}
 		return v, name, err
 	}
-	if d, ok := deciderOf(a); ok {
+	if d, ok := deciderOf(other); ok {
 		w.like = func(steps []pair.Step, _ float64, by string) likeness { return likenessOf(steps, by, eps) }
 		w.within = func(steps []pair.Step, v float64, like likeness) bool { return d.below(ctx, steps, eps, v, like) }
 	}
@@ -86,6 +86,14 @@ func DeltaContext(ctx context.Context, a Accountant, e Event, r Relation, eps fl
 	}
 	g.Epsilon, g.Delta, g.Relation = eps, v, r
 	return g, nil
+}
+
+// turn is who answers for branch i.
+func turn(i int, first, other Accountant) Accountant {
+	if i == 0 {
+		return first
+	}
+	return other
 }
 
 // pureEpsilon is the sum of the largest losses, rounded up.

@@ -6,6 +6,8 @@ import "math"
 //
 //	δ_K(ε) ≤ δ₁(ε/K)·Σ_{k<K} e^{kε/K}.
 //
+// The sum grows with ε, so that the bound may rise again where δ₁ falls slowly; the least over ε′ ≤ ε holds at ε too.
+//
 // logDelta returns log δ₁, of a whole composition if need be; the result is log δ_K, at most 0.
 //
 // The correct baseline for a group takes logDelta of the composition for one record. The experiments published with SSKG (Figures

@@ -14,7 +14,7 @@ import (
 // A search looks for the largest number over the branches of a relation.
 type search struct {
 	branches []Branch
-	ask      func([]pair.Step) (pair.Interval, string, error)
+	ask      func(steps []pair.Step, branch int) (pair.Interval, string, error)
 	// within reports whether a branch is certain not to exceed v, given what like says of the first branch and its answer. It may say no
 	// when in doubt; nil always does.
 	within func(steps []pair.Step, v float64, like likeness) bool
@@ -35,7 +35,7 @@ func (w search) worst(ctx context.Context) (g Guarantee, v float64, err error) {
 		if err := ctx.Err(); err != nil {
 			return Guarantee{}, 0, err
 		}
-		in, name, err := w.ask(b.Steps)
+		in, name, err := w.ask(b.Steps, i)
 		if err == nil && (math.IsNaN(in.Upper) || math.IsInf(in.Upper, 0) || in.Upper < 0) {
 			err = fmt.Errorf("dp: %s answered %v: %w", name, in.Upper, ErrUnbounded)
 		}

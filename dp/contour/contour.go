@@ -60,7 +60,7 @@ func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, eps float64
 	if math.IsNaN(eps) || math.IsInf(eps, 0) {
 		return 0, 0, fmt.Errorf("contour: eps = %v: must be finite: %w", eps, ErrInvalid)
 	}
-	parts, err := a.parts(steps)
+	parts, err := a.parts(steps, negligibleAt(steps, eps))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -97,14 +97,22 @@ func (a Accountant) EpsilonContext(ctx context.Context, steps []pair.Step, delta
 	if !(delta > 0 && delta < 1) {
 		return pair.Interval{}, fmt.Errorf("contour: delta = %v: must be in (0, 1): %w", delta, ErrInvalid)
 	}
-	parts, err := a.parts(steps)
+	want := math.Log(delta)
+	parts, err := a.parts(steps, negligibleFor(steps, want))
 	if err != nil {
 		return pair.Interval{}, err
 	}
-	return a.epsilon(ctx, parts, math.Log(delta))
+	v, err := a.epsilon(ctx, parts, want)
+	if trimmed(parts) && (err != nil || v.Upper > mostTrimmed) {
+		if parts, err = a.parts(steps, nothing); err != nil {
+			return pair.Interval{}, err
+		}
+		return a.epsilon(ctx, parts, want)
+	}
+	return v, err
 }
 
-func (a Accountant) parts(steps []pair.Step) ([]part, error) {
+func (a Accountant) parts(steps []pair.Step, n negligible) ([]part, error) {
 	if !(a.Tol >= 0) || a.Tol >= 1 || a.Work < 0 {
 		return nil, fmt.Errorf("contour: Tol = %v, Work = %v: Tol must be in [0, 1), Work at least 0: %w", a.Tol, a.Work, ErrInvalid)
 	}
@@ -120,7 +128,7 @@ func (a Accountant) parts(steps []pair.Step) ([]part, error) {
 		if t.Times < 1 || t.Times > 1e12 {
 			return nil, fmt.Errorf("contour: steps[%d].Times = %d: must be in [1, 1e12]: %w", i, t.Times, ErrInvalid)
 		}
-		p, err := newScaled(t.Pair)
+		p, err := newScaled(t.Pair, n)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("steps[%d]: %w", i, err))
 			continue
@@ -158,7 +166,7 @@ func (a Accountant) Saddle(steps []pair.Step, eps float64) (float64, error) {
 		return 0, fmt.Errorf("contour: eps = %v: must be finite: %w", eps, ErrInvalid)
 	}
 	a.Tol = max(a.Tol, 1e-2)
-	parts, err := a.parts(steps)
+	parts, err := a.parts(steps, negligibleAt(steps, eps))
 	if err != nil {
 		return 0, err
 	}

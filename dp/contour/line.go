@@ -40,6 +40,9 @@ type line struct {
 // maxNodes bounds the quadrature nodes of one line.
 const maxNodes = 1 << 16
 
+// maxRatios bounds the evaluations of components at the nodes of one line.
+const maxRatios = 1 << 22
+
 // newLine prepares a line of at least fewest nodes, whose sums are in error by about e^{−digits}, relative to M(s).
 func newLine(pair *scaled, s, reach, digits float64, fewest int) (*line, error) {
 	l := &line{pair: pair, s: s, reach: reach}
@@ -61,7 +64,7 @@ func newLine(pair *scaled, s, reach, digits float64, fewest int) (*line, error) 
 		l.h = fewBits((hi - lo) / float64(fewest))
 	}
 	n := (hi - lo) / l.h
-	if !(n < maxNodes) {
+	if !(n < maxNodes && n*float64(len(pair.p.m)+len(pair.q.m)) < maxRatios) {
 		return nil, fmt.Errorf("contour: %.3g quadrature nodes at order %.3g and frequency %.3g: %w", n, s, reach, ErrCost)
 	}
 	l.nodes(lo, int(n)+2)

@@ -22,13 +22,14 @@ func (a *side) span() float64 { return a.max - a.min }
 // scaled is a mixture in normal form: σ = 1, the largest mean of Q is 0, and no mean of P is below it, so that
 // the loss increases with x.
 type scaled struct {
-	p, q  side
-	memo  map[float64]rows
-	reach float64 // largest mean of P less smallest mean of Q: the Lipschitz constant of the loss
+	p, q    side
+	trimmed bool // components were left out
+	memo    map[float64]rows
+	reach   float64 // largest mean of P less smallest mean of Q: the Lipschitz constant of the loss
 }
 
 // newScaled brings a pair of Gaussian mixtures to normal form.
-func newScaled(pr pair.Pair) (*scaled, error) {
+func newScaled(pr pair.Pair, n negligible) (*scaled, error) {
 	if pr == nil {
 		return nil, fmt.Errorf("contour: pair is nil: %w", ErrInvalid)
 	}
@@ -39,12 +40,14 @@ func newScaled(pr pair.Pair) (*scaled, error) {
 	if !ok || m.Noise() != pair.Gaussian {
 		return nil, fmt.Errorf("contour: %v is not a Gaussian mixture: %w", pr, ErrUnsupported)
 	}
-	p, q := m.Components()
+	all, allQ := m.Components()
+	p, q := drop(all, n.p), drop(allQ, n.q)
 	origin := math.Inf(-1)
 	for _, c := range q {
 		origin = max(origin, c.Mean)
 	}
 	var s scaled
+	s.trimmed = len(p) < len(all) || len(q) < len(allQ)
 	s.p, s.q = newSide(p, origin, m.Scale()), newSide(q, origin, m.Scale())
 	s.reach = s.p.max - s.q.min
 	if !(s.p.min >= 0) || !(s.reach < 1e100) {

@@ -225,6 +225,6 @@ func (c *contour) log(eps float64) (lo, hi float64) {
 	aliases := c.aliasBound(eps, 2*math.Pi/c.h)
 	sum, wrong = sum*c.h/math.Pi, (wrong*c.h+c.tail)/math.Pi*(1+1e-12)
 	base := c.k0 - c.s*eps
-	slack := c.e0 + 4*ulp*(c.size+c.s*math.Abs(eps)+math.Abs(base)+4)
+	slack := c.e0 + leftOut(c.parts) + 4*ulp*(c.size+c.s*math.Abs(eps)+math.Abs(base)+4)
 	return base - slack + math.Log(max(0, sum-wrong-aliases)), base + slack + math.Log(max(0, sum+wrong))
 }

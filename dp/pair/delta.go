@@ -18,7 +18,21 @@ func (m *Mixture) LogDelta(eps float64) float64 {
 	case eps < 0:
 		return reflectDelta(eps, m.other.LogDelta(-eps))
 	}
+	return m.deltaAt(eps, m.Threshold(eps))
+}
+
+// DeltaTails returns LogDelta and LogTails at one ε, for the work of one.
+func (m *Mixture) DeltaTails(eps float64) (logDelta, logP, logQ float64) {
+	if !(eps >= 0 && eps > m.min && eps < m.max) {
+		logP, logQ = m.LogTails(eps)
+		return m.LogDelta(eps), logP, logQ
+	}
 	x := m.Threshold(eps)
+	return m.deltaAt(eps, x), m.logMass(m.p, x, 1), m.logMass(m.q, x, 1)
+}
+
+// deltaAt is log δ(ε) with x the threshold of ε.
+func (m *Mixture) deltaAt(eps, x float64) float64 {
 	if math.IsInf(x, 1) {
 		return math.Inf(-1)
 	}

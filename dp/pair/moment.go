@@ -135,6 +135,9 @@ func integrateLoss(l integrable, beta float64, breaks []float64, logH func(loss 
 		slack: slack,
 		peak:  peak,
 	}
+	if m, mixed := l.(*Mixture); mixed {
+		f.most = min(maxCells, max(leastCells, maxNoises/(32*(len(m.p)+len(m.q)))))
+	}
 	return f.integrate(breaks)
 }
 

@@ -1,6 +1,7 @@
 package pair
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
 )
@@ -13,6 +14,7 @@ type positive struct {
 	width float64                    // intervals wider than this are split without trying
 	slack float64                    // cells whose integral is this much (in logs) below their bound may hide a peak
 	peak  float64                    // no peak is narrower than this
+	most  int                        // cells that may be looked at; 0 means maxCells
 }
 
 // cell is an interval waiting to be integrated, with an upper bound of the log of its integral.
@@ -34,6 +36,8 @@ func (c *cells) Pop() any {
 const (
 	quadratureTol = 2e-14  // wanted relative error of a cell, against the total
 	maxCells      = 20_000 // then give up, which the caller must turn into a bound
+	leastCells    = 64
+	maxNoises     = 4_000_000 // evaluations of noise densities, of which a cell takes some 32 for each component
 )
 
 // integrate returns the log of the integral of f over the union of the intervals between consecutive breaks and a bound
@@ -51,7 +55,7 @@ func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 		push(breaks[i], breaks[i+1])
 	}
 	total, errs := newLogSum(), newLogSum()
-	for range maxCells {
+	for range cmp.Or(f.most, maxCells) {
 		if len(queue) == 0 {
 			break
 		}

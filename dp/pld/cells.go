@@ -9,6 +9,7 @@ type resolution struct {
 	shift float64 // log-moment at tilt, so that weights sum to one
 	worth float64 // cells of more weight times width squared are divided
 	sign  float64 // −1 for the left half, which is the right half of the swapped pair
+	most  int     // cells
 }
 
 // cells divides [0, end] into cells that are multiples of their width, a power of two, from 0, and returns their ends.
@@ -16,7 +17,7 @@ func (f *profile) cells(end float64, r resolution) []float64 {
 	nodes := []float64{0}
 	var divide func(a, b float64)
 	divide = func(a, b float64) {
-		if w := b - a; w > max(r.floor, b*0x1p-40) && len(nodes) < maxNodes && (f.weight(a, b, r)*w*w > r.worth || f.steep(a, b)) {
+		if w := b - a; w > max(r.floor, b*0x1p-40) && len(nodes) < r.most && (f.weight(a, b, r)*w*w > r.worth || f.steep(a, b)) {
 			mid := a + w/2
 			divide(a, mid)
 			divide(mid, b)

@@ -21,6 +21,9 @@ type Accountant struct {
 	Width float64
 	// Bins limits the bins of the grid, 2²⁰ if zero (about a second), rounded down to a power of two.
 	Bins int
+	// Work limits the evaluations of noise densities, and of a grid's bins, after which the interval is what it is; 2e7 (one or two
+	// seconds) if zero. A first, rough grid is always composed.
+	Work int
 }
 
 // Name is "pld".
@@ -119,21 +122,53 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		return pair.Interval{}, err
 	}
 	best := pair.Interval{Lower: largest(parts, q), Upper: math.Inf(1)}
-	n := 400.0
-	if q.limit >= 0 { // mostly clear
-		n = 100
-	}
-	for ; ; n *= 4 {
-		got, bins, err := a.look(ctx, parts, v, q, unit, n)
+	n, plain, tried := 100.0, v, false
+	binned := 0
+	for last := best; ; last = best {
+		got, high, err := a.look(ctx, parts, v, q, unit, n)
 		if err != nil {
 			return pair.Interval{}, err
 		}
+		binned += high.bins
 		best = pair.Interval{Lower: max(best.Lower, got.Lower), Upper: min(best.Upper, got.Upper)}
 		// Comparisons with NaN are false.
-		if best.Upper-best.Lower <= a.width()*best.Upper || bins >= a.bins() || cells(parts) >= manyCells || best.Upper <= q.limit || best.Lower > q.limit {
+		if best.Upper-best.Lower <= a.width()*best.Upper || best.Upper <= q.limit || best.Lower > q.limit {
 			return best, nil
 		}
+		if v.share > 0 && !(got.Upper < last.Upper) { // looking closer cost more than it gave
+			v, tried, last.Upper = plain, true, math.Inf(1)
+		} else if c, ok := closer(v, q, got, high); ok && !tried {
+			v = c
+			continue
+		}
+		left := a.work() - spent(parts, binned)
+		gained := best.Upper-best.Lower < 0.8*(last.Upper-last.Lower) || math.IsInf(last.Upper, 1)
+		if high.bins >= a.bins() && !gained || cells(parts) >= manyCells || left < 0 {
+			return best, nil
+		}
+		n *= 4
+		v.most = max(leastCells, min(maxNodes, left/(2*dearest(parts)*len(parts))))
 	}
+}
+
+// leastCells is what every half of a loss may be divided into.
+const leastCells = 1 << 10
+
+// spent is about the work done so far: a knot was evaluated for every cell that there ever was, once.
+func spent(parts []*part, bins int) int {
+	work := 8 * bins
+	for _, p := range parts {
+		work += len(p.loss.right.seen)*p.loss.right.cost + len(p.loss.left.seen)*p.loss.left.cost
+	}
+	return work
+}
+
+// dearest is the largest cost of a knot.
+func dearest(parts []*part) (cost int) {
+	for _, p := range parts {
+		cost = max(cost, p.loss.right.cost, p.loss.left.cost)
+	}
+	return cost
 }
 
 // manyCells is a division that finer ones hardly improve on: the width falls with the square of their number.
@@ -156,7 +191,7 @@ func infinite(parts []*part) (log, inf float64) {
 	for _, p := range parts {
 		survive += p.times * math.Log1p(-p.loss.right.inf)
 	}
-	inf = -math.Expm1(survive)
+	inf = -math.Expm1(survive) + 0 // no −0
 	return math.Log(inf), inf
 }
 
@@ -181,49 +216,49 @@ func pure(parts []*part) pair.Interval {
 }
 
 // look divides the losses into about n cells each, composes and reads the answer off.
-func (a Accountant) look(ctx context.Context, parts []*part, v view, q question, unit, n float64) (got pair.Interval, bins int, err error) {
+func (a Accountant) look(ctx context.Context, parts []*part, v view, q question, unit, n float64) (got pair.Interval, high *density, err error) {
 	goal := -34 - math.Log(v.s) - math.Log1p(v.s) - math.Log(v.scale()) - excess(v.s)
 	first, last := window(parts, v, goal)
 	if !(last > first) || math.IsInf(last-first, 0) {
-		return got, 0, fmt.Errorf("pld: composed loss in [%v, %v]: %w", first, last, ErrRange)
+		return got, nil, fmt.Errorf("pld: composed loss in [%v, %v]: %w", first, last, ErrRange)
 	}
 	span := (last - first) * 1.02
 	// Bins of the width of the finest cells, 1/n of eight standard deviations of a loss.
 	fine := 8 / n * math.Sqrt(math.Max(v.variance, 1e-300)/maxTimes(parts))
-	bins = 1 << 10
+	bins := 1 << 10
 	for bins < a.bins() && span/float64(bins) > fine {
 		bins *= 2
 	}
 	l := lattice{width: math.Ldexp(unit, int(math.Ceil(math.Log2(span/float64(bins)/unit)))), bins: bins}
 	for _, p := range parts {
 		if unit != 1 && max(p.right, p.left) > 0x1p28*l.width { // multiples of 24-bit numbers beyond would be rounded
-			return got, bins, errUnit
+			return got, nil, errUnit
 		}
 	}
 	if err := divide(ctx, parts, v, n, l.width); err != nil {
-		return got, bins, err
+		return got, nil, err
 	}
 	// Divided anew, the measures are others, if not by much.
-	var high, low *density
+	var low *density
 	var group errgroup.Group
 	group.Go(func() error { high = composeSide(ctx, parts, v, false, l, first); return nil })
 	group.Go(func() error { low = composeSide(ctx, parts, v, true, l, first); return nil })
 	_ = group.Wait() // both composed, or the context done
 	if err := ctx.Err(); err != nil {
-		return got, bins, err
+		return got, nil, err
 	}
 	if !q.invert {
 		_, hi := high.log(q.eps)
 		lo, _ := low.log(q.eps)
-		return pair.Interval{Lower: math.Exp(lo) * (1 - 4*ulp), Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+4*ulp)))}, bins, nil
+		return pair.Interval{Lower: math.Exp(lo) * (1 - 4*ulp), Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+4*ulp)))}, high, nil
 	}
 	round := 2 * ulp * (1 + math.Abs(q.logDelta))
 	_, upper, ok := crossing(q.logDelta-round, max(0, v.mean), 0.1*v.scale(), func(eps float64) float64 { _, hi := high.log(eps); return hi })
 	if !ok {
-		return pair.Interval{Upper: math.Inf(1)}, bins, nil
+		return pair.Interval{Upper: math.Inf(1)}, high, nil
 	}
 	lower, _, _ := crossing(q.logDelta+round, upper, 1e-7*v.scale(), func(eps float64) float64 { lo, _ := low.log(eps); return lo })
-	return pair.Interval{Lower: max(0, lower), Upper: upper}, bins, nil
+	return pair.Interval{Lower: max(0, lower), Upper: upper}, high, nil
 }
 
 func maxTimes(parts []*part) float64 {
@@ -288,8 +323,8 @@ func crossing(want, start, step float64, f func(eps float64) float64) (a, b floa
 }
 
 func (a Accountant) parts(steps []pair.Step) ([]*part, error) {
-	if !(a.Width >= 0) || a.Width >= 1 || a.Bins < 0 {
-		return nil, fmt.Errorf("pld: Width = %v, Bins = %v: Width must be in [0, 1), Bins at least 0: %w", a.Width, a.Bins, ErrInvalid)
+	if !(a.Width >= 0) || a.Width >= 1 || a.Bins < 0 || a.Work < 0 {
+		return nil, fmt.Errorf("pld: Width = %v, Bins = %v, Work = %v: Width must be in [0, 1), Bins and Work at least 0: %w", a.Width, a.Bins, a.Work, ErrInvalid)
 	}
 	if len(steps) == 0 {
 		return nil, fmt.Errorf("pld: steps is empty: %w", ErrInvalid)
@@ -329,6 +364,13 @@ func (a Accountant) width() float64 {
 		return 1e-4
 	}
 	return a.Width
+}
+
+func (a Accountant) work() int {
+	if a.Work == 0 {
+		return 2e7
+	}
+	return a.Work
 }
 
 func (a Accountant) bins() int {

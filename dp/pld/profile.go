@@ -16,6 +16,7 @@ type profile struct {
 	top    float64 // the largest finite loss with an atom
 	rel    float64
 	seen   map[float64]knot
+	cost   int // of a knot, in evaluations of the noise
 }
 
 // A knot is δ(ε) and Q(L > ε)·e^ε at one ε, and P(L > ε).
@@ -31,15 +32,34 @@ func newProfile(p pair.Pair) *profile {
 			top = max(top, a.Loss)
 		}
 	}
-	return &profile{top: top, pair: p, max: sup.Max, inf: sup.Infinite(), logInf: math.Log(sup.Infinite()), rel: p.RelErr(), seen: map[float64]knot{}}
+	return &profile{top: top, pair: p, max: sup.Max, inf: sup.Infinite(), logInf: math.Log(sup.Infinite()), rel: p.RelErr(), seen: map[float64]knot{}, cost: costOf(p)}
+}
+
+// costOf is about how many evaluations of the noise it takes to find a threshold of a pair and the probabilities beyond it.
+func costOf(p pair.Pair) int {
+	if m, ok := p.(interface {
+		Components() (p, q []pair.Component)
+	}); ok {
+		p, q := m.Components()
+		return 10 + 6*(len(p)+len(q))
+	}
+	return 40
 }
 
 func (f *profile) at(eps float64) knot {
 	if k, ok := f.seen[eps]; ok {
 		return k
 	}
-	lp, lq := f.pair.LogTails(eps)
-	k := knot{logDelta: f.pair.LogDelta(eps)}
+	var k knot
+	var lp, lq float64
+	if m, ok := f.pair.(interface {
+		DeltaTails(eps float64) (logDelta, logP, logQ float64)
+	}); ok {
+		k.logDelta, lp, lq = m.DeltaTails(eps)
+	} else {
+		k.logDelta = f.pair.LogDelta(eps)
+		lp, lq = f.pair.LogTails(eps)
+	}
 	k.delta, k.tail, k.slope = math.Exp(k.logDelta), math.Exp(lp), math.Exp(lq+eps)
 	f.seen[eps] = k
 	return k

@@ -25,6 +25,8 @@ type question struct {
 // A view is where a composition is looked at: the tilt, and what ΣT·K and the composed tilted loss are there.
 type view struct {
 	s, k, mean, variance float64
+	share                float64 // of the tilted mass that decides the answer; 0 and 1 are all of it
+	most                 int     // cells of a half of a loss; 0 means maxNodes
 }
 
 // scale is the width of the tilted δ about ε, in orders of s.
@@ -86,7 +88,13 @@ func divide(ctx context.Context, parts []*part, v view, n, floor float64) error 
 		if len(p.high.mass) > 0 {
 			k, _, _ = p.high.logMoment(v.s)
 		}
-		r := resolution{floor: floor, tilt: v.s, shift: k, worth: 64 * v.variance / (n * n * n) / p.times, sign: 1}
+		r := resolution{floor: floor, tilt: v.s, shift: k, worth: 64 * v.variance / (n * n * n) / p.times, sign: 1, most: maxNodes}
+		if v.share > 0 {
+			r.worth *= v.share
+		}
+		if v.most > 0 {
+			r.most = v.most
+		}
 		right := p.loss.right.cells(max(p.right, floor), r)
 		r.sign = -1
 		left := p.loss.left.cells(max(p.left, floor), r)

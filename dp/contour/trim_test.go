@@ -1,0 +1,84 @@
+package contour
+
+import (
+	"math"
+	"testing"
+
+	"coupling/dp/pair"
+)
+
+// Leaving components out moves neither δ nor ε by more than is allowed for, and some are left out.
+func TestTrimmed(t *testing.T) {
+	for _, c := range []struct {
+		scale, rate       float64
+		inserted, removed int
+		times             int
+	}{{8, 0.02, 0, 32, 1000}, {7, 0.015, 0, 32, 500}} {
+		pr, err := pair.Poisson(pair.Gaussian, c.scale, c.rate, c.inserted, c.removed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := []pair.Step{{Pair: pr, Times: c.times}}
+		a := Accountant{}
+		for _, eps := range []float64{0.5, 2} {
+			few, err := a.parts(steps, negligibleAt(steps, eps))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !trimmed(few) {
+				t.Fatalf("%+v: nothing is left out", c)
+			}
+			got, err := a.LogDelta(steps, eps)
+			if err != nil {
+				t.Errorf("%+v: %v", c, err)
+				continue
+			}
+			all, err := a.parts(steps, nothing)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := a.saddle(all, eps)
+			if err != nil {
+				t.Fatal(err)
+			}
+			full, err := newContour(t.Context(), all, s, eps, 1e-11, 1e9)
+			if err != nil {
+				t.Logf("%+v: all components: %v", c, err)
+				continue
+			}
+			lo, hi := full.log(eps)
+			if got.Lower > hi || got.Upper < lo || got.Upper-got.Lower > 1e-10 {
+				t.Errorf("%+v at ε = %v: log δ in %v, with all components in [%v, %v]", c, eps, got, lo, hi)
+			}
+			want := math.Exp((lo + hi) / 2)
+			if v, err := a.Epsilon(steps, want); err != nil || v.Lower > eps*(1+1e-9) || v.Upper < eps*(1-1e-9) {
+				t.Errorf("%+v at δ = %v: ε in %v, want %v: %v", c, want, v, eps, err)
+			}
+		}
+	}
+}
+
+// What weighs enough stays, and something always stays.
+func TestDrop(t *testing.T) {
+	all := []pair.Component{{LogWeight: -100}, {LogWeight: -1, Mean: 1}, {LogWeight: -0.5, Mean: 2}}
+	if got := drop(all, -50); len(got) != 2 || got[0].Mean != 1 {
+		t.Errorf("left: %v", got)
+	}
+	if got := drop(all, 0); len(got) != 3 {
+		t.Errorf("left: %v", got)
+	}
+}
+
+// Draws with replacement have hundreds of components, of which the last holds the forgotten rest, far out: with it the moments are out of
+// range.
+func TestDrawsWithReplacement(t *testing.T) {
+	pr, err := pair.Replacement(pair.Gaussian, 2, 5000, 10_000, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := Accountant{}.Epsilon([]pair.Step{{Pair: pr, Times: 100}}, 1e-6)
+	if err != nil || v.Upper-v.Lower > 1e-10*v.Upper || v.Lower < 0.9*v.Upper {
+		t.Errorf("ε in %v: %v", v, err)
+	}
+	t.Log(v)
+}
