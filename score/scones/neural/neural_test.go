@@ -13,6 +13,8 @@ import (
 	"coupling/lab/nn/arch"
 	"coupling/ot/fdiv"
 	"coupling/ot/gaussian"
+	"coupling/score"
+	"coupling/score/dsm"
 	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/mat"
@@ -169,5 +171,45 @@ func TestResumesBitForBit(t *testing.T) {
 		if whole[i] != again[i] {
 			t.Fatal("other numbers after a resume")
 		}
+	}
+}
+
+// From a Gaussian to two far parts of a mixture, everything learnt: samples lie in the parts, and each source mostly in
+// its own.
+func TestFit(t *testing.T) {
+	dev := open(t)
+	rng := seeded(1)
+	x := must(synth.Normal(rng, 2000, 2))
+	y := must(synth.Normal(rng, 2000, 2))
+	for i := range 2000 {
+		side := 2.
+		if i%2 == 0 {
+			side = -2
+		}
+		y.SetRow(i, []float64{side + .3*y.At(i, 0), .3 * y.At(i, 1)})
+	}
+	f := must(Fit{
+		Potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 2}, Steps: 600, Batch: 128}, Hidden: []int{64, 64, 64}},
+		Score:      dsm.Training{Steps: 1500, Rate: 2e-3, Decay: .99},
+		Projection: Projection{Steps: 200, Batch: 128},
+		Sampler:    score.Langevin{Steps: 25},
+	}.Run(t.Context(), dev, x, y, rng))
+	sources := mat.NewDense(2, 2, []float64{1.5, 0, -1.5, 0})
+	out := must(f.Sample(t.Context(), sources, 100, rng))
+	near, own := 0, 0
+	for i := range 200 {
+		v := out.At(i, 0)
+		if math.Abs(math.Abs(v)-2) < 1.2 && math.Abs(out.At(i, 1)) < 1.2 { // four deviations
+			near++
+		}
+		if v*sources.At(i/100, 0) > 0 {
+			own++
+		}
+	}
+	if near < 180 || own < 170 {
+		t.Errorf("of 200 samples %d are in a part of the target and %d on the side of their source", near, own)
+	}
+	if _, err := (Fit{}).Run(t.Context(), dev, x, y, rng); !errors.Is(err, scones.ErrParameter) {
+		t.Errorf("lambda = 0: error %v", err)
 	}
 }

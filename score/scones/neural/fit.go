@@ -1,0 +1,149 @@
+package neural
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
+	"coupling/score"
+	"coupling/score/dsm"
+	"coupling/score/scones"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// Fit is SCONES on two clouds of points, all by networks: potentials, the target's score, and the projection at which chains
+// begin. The zero value of each part works but for Potentials.Lambda, which has no good value for all clouds.
+//
+//	fitted, err := neural.Fit{Potentials: neural.Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 2}}}}.Run(ctx, dev, x, y, rng)
+//	samples, err := fitted.Sample(ctx, sources, 10, rng)
+type Fit struct {
+	Potentials Training     // Steps: 0 means 3000
+	Score      dsm.Training // Sigmas: nil means 12 levels from the target's spread to a fiftieth; Steps: 0 means 5000
+	// Net is the score network, ScoreShape what an example is for it; nil: dsm.MLP with two layers of 128.
+	Net        nn.Layer
+	ScoreShape []int
+	Projection Projection // Steps: 0 means 1500; Coupling is filled in
+	// Sampler is the dynamics; zero Steps means 60 at each level, zero Step a fifth of the last level squared. Denoise is on.
+	Sampler score.Langevin
+	// Dir is where both trainings are stored, and from where they go on.
+	Dir string
+}
+
+// Fitted is a coupling that samples itself.
+type Fitted struct {
+	scones.Coupling
+	Projection *Map
+	Sampler    score.Langevin
+}
+
+// Run trains score, potentials and projection, in this order.
+func (f Fit) Run(ctx context.Context, dev *device.Device, x, y *mat.Dense, rng *rand.Rand) (*Fitted, error) {
+	n, d := x.Dims()
+	m, e := y.Dims()
+	if n == 0 || m == 0 || d != e {
+		return nil, fmt.Errorf("neural: clouds of %d×%d and %d×%d: %w", n, d, m, e, scones.ErrShape)
+	}
+	if err := f.Potentials.Check(); err != nil {
+		return nil, err
+	}
+	f, err := f.defaults(y)
+	if err != nil {
+		return nil, err
+	}
+	if f.Dir != "" {
+		f.Score.Path, f.Potentials.Path = filepath.Join(f.Dir, "score.ckpt"), filepath.Join(f.Dir, "potentials.ckpt")
+	}
+	s, err := f.Score.Run(ctx, dev, f.Net, y, f.ScoreShape, rng)
+	if err != nil {
+		return nil, fmt.Errorf("score: %w", err)
+	}
+	p, err := f.Potentials.Run(ctx, dev, d, scones.Cloud(x), scones.Cloud(y), rng)
+	if err != nil {
+		return nil, fmt.Errorf("potentials: %w", err)
+	}
+	out := &Fitted{Sampler: f.Sampler, Coupling: scones.Coupling{
+		Compatibility: f.Potentials.Compatibility, Phi: p.Phi, Psi: p.Psi, Target: s, Mean: f.Potentials.Mean,
+	}}
+	f.Projection.Coupling = out.Coupling
+	out.Projection, err = f.Projection.Run(ctx, dev, arch.MLP{Sizes: []int{d, 128, 128, d}}.Net(), scones.Cloud(x), scones.Cloud(y), rng)
+	return out, err
+}
+
+func (f Fit) defaults(y *mat.Dense) (Fit, error) {
+	_, d := y.Dims()
+	spread := 0.
+	for j := range d {
+		spread += stat.Variance(mat.Col(nil, j, y), nil)
+	}
+	spread = math.Sqrt(spread) // of a point about the mean: as far as noise must reach
+	if !(spread > 0) || math.IsInf(spread, 1) {
+		return f, fmt.Errorf("neural: the target's points spread by %g: must be finite and > 0: %w", spread, scones.ErrParameter)
+	}
+	if f.Score.Sigmas == nil {
+		var err error
+		if f.Score.Sigmas, err = score.Geometric(spread, spread/50, 12); err != nil {
+			return f, err
+		}
+	}
+	last := f.Score.Sigmas[len(f.Score.Sigmas)-1]
+	if f.Score.Steps == 0 {
+		f.Score.Steps = 5000
+	}
+	if f.Potentials.Steps == 0 {
+		f.Potentials.Steps = 3000
+	}
+	if f.Potentials.Schedule == nil {
+		f.Potentials.Schedule = train.Linear(f.Potentials.Steps, 0)
+	}
+	if f.Projection.Steps == 0 {
+		f.Projection.Steps = 1500
+	}
+	if f.Net == nil {
+		f.Net, f.ScoreShape = dsm.MLP(d, f.Score.Sigmas, 128, 128), nil
+	}
+	if f.Sampler.Levels == nil {
+		f.Sampler.Levels = f.Score.Sigmas
+	}
+	if f.Sampler.Steps == 0 {
+		f.Sampler.Steps = 60
+	}
+	if f.Sampler.Step == 0 {
+		f.Sampler.Step = last * last / 5
+	}
+	f.Sampler.Denoise = true
+	f.Sampler.Levels = f.gentle(d)
+	return f, nil
+}
+
+// gentle leaves out levels whose step is longer than a quarter of what the factor exp(−c/λ), of curvature 2u/λ, allows:
+// the plan does not reach as far from the projection as they would.
+func (f Fit) gentle(d int) []float64 {
+	u := 1.0
+	if f.Potentials.Mean {
+		u /= float64(d)
+	}
+	levels := f.Sampler.Levels
+	last := levels[len(levels)-1]
+	for len(levels) > 1 && f.Sampler.Step*(levels[0]/last)*(levels[0]/last)*2*u/f.Potentials.Lambda > .5 {
+		levels = levels[1:]
+	}
+	return levels
+}
+
+// Sample draws k targets of each row of x by Algorithm 2, from chains that begin at its projection plus noise of the first
+// level. Rows of the result are in the order of x, the k of one source after each other.
+func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand) (*mat.Dense, error) {
+	start, err := f.Projection.Apply(x)
+	if err != nil {
+		return nil, err
+	}
+	return f.Coupling.Sample(ctx, x, k, f.Sampler, start, rng)
+}
