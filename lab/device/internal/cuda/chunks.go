@@ -47,15 +47,15 @@ func (g *gpu) chunks(n, m int, t backend.DType, f func(lo, hi int, w backend.Ten
 	if n == 0 {
 		return nil
 	}
-	held, err := g.alloc(int64(rows) * int64(m) * int64(t.Size()))
-	if err != nil {
-		return err
-	}
-	for lo := 0; lo < n && err == nil; lo += rows {
-		hi := min(lo+rows, n)
-		err = f(lo, hi, backend.Tensor{Mem: held, Type: t, Shape: []int{hi - lo, m}})
-	}
-	return firstOf([]error{err, g.release(held)})
+	return g.borrow(int64(rows)*int64(m)*int64(t.Size()), func(held *memory) error {
+		for lo := 0; lo < n; lo += rows {
+			hi := min(lo+rows, n)
+			if err := f(lo, hi, backend.Tensor{Mem: held, Type: t, Shape: []int{hi - lo, m}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // PlanRows is out_i = Σ_j P_ij v_j with costs held.
@@ -106,16 +106,14 @@ func (g *gpu) colMass(out, c, u, h, v backend.Tensor, inv float64) error {
 	n, m := c.Shape[0], c.Shape[1]
 	blocks := (m + 127) / 128
 	count, chunk := splits(blocks, n, 16)
-	parts, err := g.alloc(int64(count) * int64(m) * 8)
-	if err != nil {
-		return err
-	}
-	err = g.launch("dense", "col_mass"+suffix(out.Type), grid{x: blocks, y: count}, block(parts), array(c), array(u), array(h), array(v),
-		i64(n), i64(m), i64(chunk), f64(inv))
-	if err == nil {
-		err = g.each("dense", "join_wide"+suffix(out.Type), m, array(out), block(parts), i64(m), i64(count))
-	}
-	return firstOf([]error{err, g.release(parts)})
+	return g.borrow(int64(count)*int64(m)*8, func(parts *memory) error {
+		err := g.launch("dense", "col_mass"+suffix(out.Type), grid{x: blocks, y: count}, block(parts), array(c), array(u), array(h), array(v),
+			i64(n), i64(m), i64(chunk), f64(inv))
+		if err != nil {
+			return err
+		}
+		return g.each("dense", "join_wide"+suffix(out.Type), m, array(out), block(parts), i64(m), i64(count))
+	})
 }
 
 // weights writes rows of a plan with costs held, those from row lo on.

@@ -50,22 +50,28 @@ func (g *gpu) openBLAS() (*cublas, error) {
 	default:
 		names = []string{path}
 	}
-	lib, err := openLibrary(names)
-	if err != nil {
-		if path == "" {
-			return nil, nil
+	var failed []error
+	for _, name := range names {
+		lib, err := openLibrary([]string{name})
+		if err != nil {
+			failed = append(failed, fmt.Errorf("cuda: cuBLAS: %w", err))
+			continue
 		}
-		return nil, fmt.Errorf("cuda: cuBLAS: %w", err)
-	}
-	b := &cublas{g: g, lib: lib}
-	if err := b.prepare(); err != nil {
-		if path == "" { // found by chance and unfit: our own kernels do
-			g.info.Detail += ", " + err.Error()
-			return nil, nil
+		b := &cublas{g: g, lib: lib}
+		if err := b.prepare(); err != nil {
+			unfit := fmt.Errorf("%s: %w", name, err)
+			failed = append(failed, firstOf([]error{unfit, b.close()}))
+			if path == "" { // found by chance and unfit: another or our own kernels do
+				g.info.Detail += ", " + unfit.Error()
+			}
+			continue
 		}
-		return nil, err
+		return b, nil
 	}
-	return b, nil
+	if path == "" {
+		return nil, nil
+	}
+	return nil, firstOf(failed)
 }
 
 func (b *cublas) prepare() error {
@@ -96,6 +102,7 @@ func (b *cublas) prepare() error {
 		mode = cublasTF32Math
 	}
 	if err := b.check("cublasCreate", call(create, uintptr(unsafe.Pointer(&b.handle)))); err != nil {
+		b.handle = 0
 		return err
 	}
 	if err := b.check("cublasSetStream", call(setStream, b.handle, b.g.stream)); err != nil {
@@ -168,6 +175,14 @@ func (b *cublas) gemm(c backend.Tensor, pa, pb arg, p *product) error {
 	return b.check(fmt.Sprintf("%s %d×%d×%d", name, p.M, p.N, p.K), status)
 }
 
+// close gives back what prepare got, all or part of it.
 func (b *cublas) close() error {
-	return firstOf([]error{b.check("cublasDestroy", call(b.cublasDestroy, b.handle)), b.g.release(b.space)})
+	var errs []error
+	if b.handle != 0 {
+		errs = append(errs, b.check("cublasDestroy", call(b.cublasDestroy, b.handle)))
+	}
+	if b.space != nil {
+		errs = append(errs, b.g.release(b.space))
+	}
+	return firstOf(errs)
 }

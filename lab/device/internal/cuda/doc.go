@@ -14,12 +14,14 @@
 // Everything runs in one stream, in the order of the calls; only Upload, Download, Sync and Close wait. Every call of
 // the driver is checked. An error names the call, the driver's code and the kernel; of a kernel that fails while it
 // runs, which the driver tells only later, the kernels launched since the last wait are named. After such an error the
-// driver's context is lost: every later call gives the same error until the process opens a new one.
+// GPU is lost to the process: every later call gives the same error, and so does a device that is opened anew, for the
+// driver wants the process ended and started again (CUDA_ERROR_ILLEGAL_ADDRESS and its like in its reference).
 //
 // Contexts belong to OS threads, goroutines do not: each operation pins its thread and makes the context current.
 //
 // Memory is kept by size for the next array of that size (see pool), which makes repeated steps use the same addresses.
-// Memory that was freed while a Graph was recorded is kept for the graph.
+// Memory that was freed while a Graph was recorded is kept for the graph. What was kept for later is returned to the
+// driver before a recording, during which it lets nothing go.
 //
 // COUPLING_CUDA_NO_CACHE=1 gives memory back at once, for compute-sanitizer and the fake driver's checks.
 //

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"coupling/lab/device/internal/backend"
@@ -29,6 +30,7 @@ func (g *gpu) readFault() error {
 	if err := g.check("cuStreamSynchronize", call(g.cuStreamSynchronize, g.stream)); err != nil {
 		return err
 	}
+	runtime.KeepAlive(f)
 	if f.set == 0 {
 		return nil
 	}

@@ -85,23 +85,20 @@ func (g *gpu) ownGemm(c backend.Tensor, a, b arg, p product) error {
 	}
 	tilesM, tilesN := (p.M+side-1)/side, (p.N+side-1)/side
 	p.TilesN = divBy(int(tilesN))
-	parts := &memory{}
-	each := p.M * p.N
+	each, bytes := p.M*p.N, int64(0)
 	if p.Splits > 1 {
-		var err error
-		if parts, err = g.alloc(each * int64(p.Batch) * int64(p.Splits) * int64(c.Type.Size())); err != nil {
+		bytes = each * int64(p.Batch) * int64(p.Splits) * int64(c.Type.Size())
+	}
+	return g.borrow(bytes, func(parts *memory) error {
+		size := grid{x: int(tilesM * tilesN), z: int(min(int64(p.Batch)*int64(p.Splits), 65535))}
+		err := g.launch("gemm", name+suffix(c.Type), size, array(c), a, b, block(parts), record(&p))
+		if err != nil || p.Splits == 1 {
 			return err
 		}
-	}
-	size := grid{x: int(tilesM * tilesN), z: int(min(int64(p.Batch)*int64(p.Splits), 65535))}
-	err := g.launch("gemm", name+suffix(c.Type), size, array(c), a, b, block(parts), record(&p))
-	if err != nil || p.Splits == 1 {
-		return err
-	}
-	blocks := grid{x: int(min((each+255)/256, maxBlocks)), y: int(min(int64(p.Batch), 65535))}
-	err = g.launch("gemm", "gemm_join"+suffix(c.Type), blocks, array(c), block(parts), i64(int(p.Batch)), i64(int(each)),
-		i64(int(p.Splits)), f64(p.Alpha), f64(p.Beta))
-	return firstOf([]error{err, g.release(parts)})
+		blocks := grid{x: int(min((each+255)/256, maxBlocks)), y: int(min(int64(p.Batch), 65535))}
+		return g.launch("gemm", "gemm_join"+suffix(c.Type), blocks, array(c), block(parts), i64(int(p.Batch)), i64(int(each)),
+			i64(int(p.Splits)), f64(p.Alpha), f64(p.Beta))
+	})
 }
 
 // fits says whether every number can be a C int.

@@ -24,7 +24,8 @@ const captureRelaxed = 2
 // errRecording is what waits cannot do.
 var errRecording = errors.New("cuda: copies to and from the host cannot be recorded")
 
-// Record captures what f launches, and launches it once.
+// Record captures what f launches, and launches it once. Memory that is kept for later is returned to the driver first:
+// while it records the driver lets nothing go, so that f has all that MemInfo calls free.
 func (g *gpu) Record(f func() error) (backend.Graph, error) {
 	rec := &graph{g: g}
 	rec.pool.exact = g.pool.exact
@@ -33,6 +34,9 @@ func (g *gpu) Record(f func() error) (backend.Graph, error) {
 			return errors.New("cuda: a recording is under way")
 		}
 		if err := g.wait(); err != nil { // an index error before the recording is not the recording's
+			return err
+		}
+		if err := g.releaseAll(); err != nil {
 			return err
 		}
 		err := g.check("cuStreamBeginCapture", call(g.cuStreamBeginCapture, g.stream, captureRelaxed))
@@ -83,6 +87,9 @@ func (r *graph) Launch() error {
 		if r.exec == 0 {
 			return errors.New("cuda: the graph is closed")
 		}
+		if g.record != nil {
+			return errors.New("cuda: the launch of a graph cannot be recorded")
+		}
 		g.mayFault = g.mayFault || r.faults
 		g.note("a graph")
 		return g.check("cuGraphLaunch", call(g.cuGraphLaunch, r.exec, g.stream))
@@ -93,6 +100,9 @@ func (r *graph) Launch() error {
 func (r *graph) Close() error {
 	g := r.g
 	return g.do(func() error {
+		if g.record != nil {
+			return errors.New("cuda: a graph cannot be closed while another is recorded")
+		}
 		var errs []error
 		if r.exec != 0 {
 			errs = append(errs, g.wait(), g.check("cuGraphExecDestroy", call(g.cuGraphExecDestroy, r.exec)))

@@ -108,3 +108,85 @@ func TestRecordErrors(t *testing.T) {
 	r.ok(r.g.Sync())
 	r.ok(rec.Close())
 }
+
+// TestTwoGraphs: memory that one graph writes is not given out within the recording of another that frees it, nor
+// after it, until both are closed, in whichever order.
+func TestTwoGraphs(t *testing.T) {
+	for _, firstCloses := range []bool{true, false} {
+		r := newCachingRig(t, Config{})
+		alloc := func() backend.Tensor {
+			m, err := r.g.Alloc(400)
+			r.ok(err)
+			return backend.Tensor{Mem: m, Type: backend.Float32, Shape: []int{100}}
+		}
+		x := alloc()
+		a, err := r.g.Record(func() error { return r.g.Fill(x, 1) })
+		r.ok(err)
+		var y backend.Tensor
+		b, err := r.g.Record(func() error {
+			r.ok(r.g.Free(x.Mem))
+			y = alloc()
+			return r.g.Fill(y, 2)
+		})
+		r.ok(err)
+		r.ok(a.Launch())
+		if got := r.get(y); got[0] != 2 || got[99] != 2 {
+			t.Errorf("the first graph wrote %v into an array of the second", got[0])
+		}
+		first, second := a, b
+		if !firstCloses {
+			first, second = b, a
+		}
+		at := x.Mem.(*memory).addr
+		r.ok(first.Close())
+		if z := r.new(backend.Float32, 100); z.Mem.(*memory).addr == at {
+			t.Error("given out while a graph holds it")
+		}
+		r.ok(second.Close())
+		if z := r.new(backend.Float32, 100); z.Mem.(*memory).addr != at {
+			t.Error("not given back when both were closed")
+		}
+		r.ok(r.g.Free(y.Mem))
+	}
+}
+
+// TestRecordInFullMemory: what is kept for later is there for a recording, of whatever sizes it is.
+func TestRecordInFullMemory(t *testing.T) {
+	t.Setenv("FAKE_CUDA_MEMORY", "10000000")
+	r := newCachingRig(t, Config{})
+	m, err := r.g.Alloc(8 << 20)
+	r.ok(err)
+	r.ok(r.g.Free(m))
+	free, _, err := r.g.MemInfo()
+	r.ok(err)
+	if free < 8<<20 {
+		t.Fatalf("%d bytes free", free)
+	}
+	rec, err := r.g.Record(func() error {
+		m, err := r.g.Alloc(6 << 20)
+		if err != nil {
+			return err
+		}
+		x := backend.Tensor{Mem: m, Type: backend.Float32, Shape: []int{6 << 18}}
+		return errors.Join(r.g.Fill(x, 1), r.g.Free(m))
+	})
+	r.ok(err)
+	r.ok(rec.Launch())
+	r.ok(rec.Close())
+}
+
+// TestNoGraphsWithinARecording: the launch and the end of one are refused, and the recording fails no other way.
+func TestNoGraphsWithinARecording(t *testing.T) {
+	r := newCachingRig(t, Config{})
+	x := r.new(backend.Float32, 3)
+	a, err := r.g.Record(func() error { return r.g.Fill(x, 1) })
+	r.ok(err)
+	for _, f := range []func() error{a.Launch, a.Close} {
+		if _, err := r.g.Record(f); err == nil || !strings.Contains(err.Error(), "recorded") {
+			t.Error(err)
+		}
+	}
+	r.ok(a.Launch())
+	r.near("after it", r.get(x), []float64{1, 1, 1}, 0, 0)
+	r.ok(a.Close())
+}

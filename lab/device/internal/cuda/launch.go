@@ -153,8 +153,16 @@ func (g *gpu) note(name string) {
 	g.recent = append(g.recent, name)
 }
 
-// wait waits for the stream and reports what failed in it.
+// wait waits for the stream and reports what failed in it, a bad index too.
 func (g *gpu) wait() error {
+	if err := g.drain(); err != nil {
+		return err
+	}
+	return g.readFault()
+}
+
+// drain waits for the stream.
+func (g *gpu) drain() error {
 	code := call(g.cuStreamSynchronize, g.stream)
 	if err := g.check("cuStreamSynchronize", code); err != nil {
 		if len(g.recent) == 0 {
@@ -163,5 +171,5 @@ func (g *gpu) wait() error {
 		return fmt.Errorf("%w (the last kernels were %s; with CUDA_LAUNCH_BLOCKING=1 the one that failed is named)", err, strings.Join(g.recent, ", "))
 	}
 	g.recent = g.recent[:0]
-	return g.readFault()
+	return nil
 }

@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"unsafe"
 
 	"coupling/lab/device/internal/backend"
@@ -43,7 +44,9 @@ func (g *gpu) Upload(t backend.Tensor, src any) error {
 		if err := g.check("cuMemcpyHtoDAsync", code); err != nil {
 			return err
 		}
-		return g.wait()
+		err := g.wait()
+		runtime.KeepAlive(src) // until the copy is done
+		return err
 	})
 }
 
@@ -64,7 +67,9 @@ func (g *gpu) Download(dst any, t backend.Tensor) error {
 		if err := g.check("cuMemcpyDtoHAsync", code); err != nil {
 			return err
 		}
-		return g.wait()
+		err := g.wait()
+		runtime.KeepAlive(dst)
+		return err
 	})
 }
 

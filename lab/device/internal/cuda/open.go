@@ -172,8 +172,12 @@ func (g *gpu) Info() backend.Info { return g.info }
 // MemInfo returns the free and the total bytes of the GPU's memory; memory that is kept for the next array counts as
 // free.
 func (g *gpu) MemInfo() (free, total int64, err error) {
-	err = g.do(func() error { free, total, err = g.memInfo(); return err })
-	return free + g.pool.idle, total, err
+	err = g.do(func() error {
+		free, total, err = g.memInfo()
+		free += g.pool.idle
+		return err
+	})
+	return free, total, err
 }
 
 func (g *gpu) memInfo() (free, total int64, err error) {
@@ -207,6 +211,8 @@ func (g *gpu) Close() error {
 		errs = append(errs, g.check("cuDevicePrimaryCtxRelease", call(g.cuDevicePrimaryCtxRelease, uintptr(g.ordinal))))
 		return firstOf(errs)
 	})
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.closed = true
 	return err
 }

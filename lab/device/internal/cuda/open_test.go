@@ -111,3 +111,21 @@ func TestNothingLeft(t *testing.T) {
 		t.Errorf("%d bytes free, before %d (%v)", after, before, err)
 	}
 }
+
+// TestAnotherCuBLAS: of the libraries that are looked for, one that opens and is unfit does not hide the next.
+func TestAnotherCuBLAS(t *testing.T) {
+	path := fakecuda.Build(t)
+	defer func(names []string) { cublasNames = names }(cublasNames)
+	cublasNames = []string{"/nowhere/libcublas.so", "libc.so.6", path}
+	t.Setenv("COUPLING_CUBLAS", "")
+	b, err := Open(Config{Driver: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := b.Info().Detail; !strings.Contains(said, "products by cuBLAS") || !strings.Contains(said, "libc.so.6") {
+		t.Error(said)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}

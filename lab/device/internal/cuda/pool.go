@@ -109,9 +109,13 @@ func (g *gpu) release(m *memory) error {
 	switch {
 	case m.addr == 0:
 		return nil
-	case g.record != nil: // kept for this recording, within which it may be given out again
+	case g.record != nil:
 		g.touch(m)
-		g.record.pool.put(m)
+		if m.refs > 1 { // another graph writes it at each launch
+			m.freed = true
+			return nil
+		}
+		g.record.pool.put(m) // kept for this recording, within which it may be given out again
 		return nil
 	case m.refs > 0:
 		m.freed = true
@@ -123,6 +127,15 @@ func (g *gpu) release(m *memory) error {
 	return nil
 }
 
+// borrow calls f with a block of scratch memory, which goes back whatever f returns. Of 0 bytes it is no block.
+func (g *gpu) borrow(bytes int64, f func(*memory) error) error {
+	m, err := g.alloc(bytes)
+	if err != nil {
+		return err
+	}
+	return firstOf([]error{f(m), g.release(m)})
+}
+
 // give returns a block to the driver.
 func (g *gpu) give(m *memory) error {
 	err := g.check("cuMemFree", call(g.cuMemFree, uintptr(m.addr)))
@@ -130,9 +143,10 @@ func (g *gpu) give(m *memory) error {
 	return err
 }
 
-// trim returns everything that is kept to the driver, which waits for the stream first.
+// trim returns everything that is kept to the driver, which waits for the stream first. A bad index that is met on the
+// way is left to be told by who asks for results.
 func (g *gpu) trim() error {
-	if err := g.wait(); err != nil {
+	if err := g.drain(); err != nil {
 		return err
 	}
 	return g.releaseAll()

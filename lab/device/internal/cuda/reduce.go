@@ -75,19 +75,17 @@ func (g *gpu) reduce(name, finish string, dst backend.Tensor, j *job, splits int
 	if outs == 0 {
 		return nil
 	}
-	parts := &memory{}
+	bytes := int64(0)
 	if splits > 1 {
-		var err error
-		if parts, err = g.alloc(int64(splits) * int64(outs) * partSize); err != nil {
+		bytes = int64(splits) * int64(outs) * partSize
+	}
+	return g.borrow(bytes, func(parts *memory) error {
+		per := 256 / int(j.Lanes)
+		args := append([]arg{array(dst), block(parts)}, inputs...)
+		err := g.launch("reduce", name+suffix(dst.Type), grid{x: (outs + per - 1) / per, y: splits}, append(args, record(j))...)
+		if err != nil || splits == 1 {
 			return err
 		}
-	}
-	per := 256 / int(j.Lanes)
-	args := append([]arg{array(dst), block(parts)}, inputs...)
-	err := g.launch("reduce", name+suffix(dst.Type), grid{x: (outs + per - 1) / per, y: splits}, append(args, record(j))...)
-	if err != nil || splits == 1 {
-		return err
-	}
-	err = g.each("reduce", finish+"_finish"+suffix(dst.Type), outs, array(dst), block(parts), i64(outs), i64(splits), i64(int(j.Over.Len)))
-	return firstOf([]error{err, g.release(parts)})
+		return g.each("reduce", finish+"_finish"+suffix(dst.Type), outs, array(dst), block(parts), i64(outs), i64(splits), i64(int(j.Over.Len)))
+	})
 }

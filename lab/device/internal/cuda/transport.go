@@ -22,28 +22,21 @@ func splits(blocks, length, unit int) (count, chunk int) {
 	return (length + chunk - 1) / chunk, chunk
 }
 
-// halves is memory for the tops and the sums of split log-sum-exps.
-type halves struct{ tops, sums *memory }
-
-func (g *gpu) newHalves(count, n int, t backend.DType) (h halves, err error) {
-	h = halves{&memory{}, &memory{}}
+// inSplits launches n log-sum-exps in count splits and joins them: launch gets memory for the tops and the sums of the
+// splits, none for a single one, which writes out itself.
+func (g *gpu) inSplits(out backend.Tensor, n, count int, launch func(tops, sums arg) error) error {
 	if count == 1 {
-		return h, nil
+		return launch(arg{size: 8}, arg{size: 8})
 	}
-	bytes := int64(count) * int64(n) * int64(t.Size())
-	if h.tops, err = g.alloc(bytes); err == nil {
-		h.sums, err = g.alloc(bytes)
-	}
-	return h, err
-}
-
-// join joins the splits of n log-sum-exps and frees them.
-func (g *gpu) join(out backend.Tensor, h halves, n, count int) error {
-	if count == 1 {
-		return nil
-	}
-	err := g.each("dense", "lse_join"+suffix(out.Type), n, array(out), block(h.tops), block(h.sums), i64(n), i64(count))
-	return firstOf([]error{err, g.release(h.sums), g.release(h.tops)})
+	bytes := int64(count) * int64(n) * int64(out.Type.Size())
+	return g.borrow(bytes, func(tops *memory) error {
+		return g.borrow(bytes, func(sums *memory) error {
+			if err := launch(block(tops), block(sums)); err != nil {
+				return err
+			}
+			return g.each("dense", "lse_join"+suffix(out.Type), n, array(out), block(tops), block(sums), i64(n), i64(count))
+		})
+	})
 }
 
 // batchOf reads rank 2 as a batch of one.
@@ -73,13 +66,10 @@ func (g *gpu) lseRows(out, c, h backend.Tensor, inv float64) error {
 	per := 256 / lanes
 	blocks := (rows + per - 1) / per
 	count, chunk := splits(blocks, m, lanes*16)
-	parts, err := g.newHalves(count, rows, out.Type)
-	if err != nil {
-		return err
-	}
-	err = g.launch("dense", "lse_rows"+strconv.Itoa(lanes)+suffix(out.Type), grid{x: blocks, y: count}, array(out), block(parts.tops),
-		block(parts.sums), array(c), array(h), i64(rows), i64(n), i64(m), i64(chunk), f64(inv))
-	return firstOf([]error{err, g.join(out, parts, rows, count)})
+	return g.inSplits(out, rows, count, func(tops, sums arg) error {
+		return g.launch("dense", "lse_rows"+strconv.Itoa(lanes)+suffix(out.Type), grid{x: blocks, y: count}, array(out), tops, sums,
+			array(c), array(h), i64(rows), i64(n), i64(m), i64(chunk), f64(inv))
+	})
 }
 
 // LSECols is out_j = log Σ_i exp(g_i − c_ij·inv).
@@ -91,13 +81,10 @@ func (g *gpu) LSECols(out, c, h backend.Tensor, inv float64) error {
 		}
 		blocks := (m + 127) / 128
 		count, chunk := splits(blocks*batch, n, 16)
-		parts, err := g.newHalves(count, batch*m, out.Type)
-		if err != nil {
-			return err
-		}
-		err = g.launch("dense", "lse_cols"+suffix(out.Type), grid{blocks, count, min(batch, 65535)}, array(out), block(parts.tops),
-			block(parts.sums), array(c), array(h), i64(batch), i64(n), i64(m), i64(chunk), f64(inv))
-		return firstOf([]error{err, g.join(out, parts, batch*m, count)})
+		return g.inSplits(out, batch*m, count, func(tops, sums arg) error {
+			return g.launch("dense", "lse_cols"+suffix(out.Type), grid{blocks, count, min(batch, 65535)}, array(out), tops, sums,
+				array(c), array(h), i64(batch), i64(n), i64(m), i64(chunk), f64(inv))
+		})
 	})
 }
 
@@ -143,15 +130,12 @@ func (g *gpu) PointLSE(out, x, y, h backend.Tensor, c backend.Cost, inv float64)
 		per := 128 * lseRowsOf(dim, out.Type)
 		blocks := (n + per - 1) / per
 		count, chunk := splits(blocks, m, 256)
-		parts, err := g.newHalves(count, n, out.Type)
-		if err != nil {
-			return err
-		}
 		k := &cost{c.Square, c.Abs, inv}
 		at := strconv.Itoa(dim)
-		err = g.launch("point_lse_"+at, "point_lse"+at+suffix(out.Type), grid{x: blocks, y: count}, array(out), block(parts.tops),
-			block(parts.sums), array(x), array(y), array(h), i64(n), i64(m), i32(d), i64(chunk), record(k))
-		return firstOf([]error{err, g.join(out, parts, n, count)})
+		return g.inSplits(out, n, count, func(tops, sums arg) error {
+			return g.launch("point_lse_"+at, "point_lse"+at+suffix(out.Type), grid{x: blocks, y: count}, array(out), tops, sums,
+				array(x), array(y), array(h), i64(n), i64(m), i32(d), i64(chunk), record(k))
+		})
 	})
 }
 
@@ -179,23 +163,21 @@ func (g *gpu) pointSum(out, x, y backend.Tensor, a sum) error {
 		if most := 1 << 17; chunk > most && a.dim > 16 { // these are not compensated: chunks stay short
 			count, chunk = (m+most-1)/most, most
 		}
-		to, parts := array(out), &memory{}
-		if count > 1 {
-			var err error
-			if parts, err = g.alloc(int64(count) * int64(out.Len()) * int64(out.Type.Size())); err != nil {
-				return err
-			}
-			to = block(parts)
-		}
 		k := &cost{a.cost.Square, a.cost.Abs, a.inv}
 		at := strconv.Itoa(a.dim)
-		err := g.launch("point_sum_"+at, "point_"+a.name+at+suffix(out.Type), grid{x: blocks, y: count}, to, array(x), array(y),
-			array(a.u), array(a.h), array(a.v), array(a.r), array(a.s), i64(n), i64(m), i32(d), i32(a.width), i64(chunk), record(k), flag(a.linear))
-		if err != nil || count == 1 {
-			return err
+		to := func(to arg) error {
+			return g.launch("point_sum_"+at, "point_"+a.name+at+suffix(out.Type), grid{x: blocks, y: count}, to, array(x), array(y),
+				array(a.u), array(a.h), array(a.v), array(a.r), array(a.s), i64(n), i64(m), i32(d), i32(a.width), i64(chunk), record(k), flag(a.linear))
 		}
-		err = g.each("dense", "join_sums"+suffix(out.Type), out.Len(), array(out), block(parts), i64(out.Len()), i64(count))
-		return firstOf([]error{err, g.release(parts)})
+		if count == 1 {
+			return to(array(out))
+		}
+		return g.borrow(int64(count)*int64(out.Len())*int64(out.Type.Size()), func(parts *memory) error {
+			if err := to(block(parts)); err != nil {
+				return err
+			}
+			return g.each("dense", "join_sums"+suffix(out.Type), out.Len(), array(out), block(parts), i64(out.Len()), i64(count))
+		})
 	})
 }
 
