@@ -149,7 +149,7 @@ func drawConcave(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	if err != nil {
 		return lab.Exhibit{}, err
 	}
-	scale := style.Scale{Lo: -2, Hi: 0}
+	scale := style.Scale{Lo: -1, Hi: 0}
 	panels := style.Panels{ShareY: true, Bar: &style.ColorBar{Scale: scale, Label: "larger eigenvalue of λ∇² log h"}}
 	for _, c := range cells {
 		m, err := artifact.Read(c.Open, "largest.npy")
@@ -158,7 +158,7 @@ func drawConcave(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		}
 		heat := style.Heat{M: m, X0: -half, X1: half, Y0: -half, Y1: half, Scale: scale}
 		panels.Items = append(panels.Items, style.Plot{Title: fmt.Sprintf("λ = %g, largest %.0e", c.Params.Lambda, c.Value.Largest),
-			X: style.Axis{Min: -half, Max: half}, Y: style.Axis{Min: -half, Max: half}, Square: true, NoGrid: true, Items: []plotter{heat}})
+			X: style.Axis{Min: -half, Max: half}, Y: style.Axis{Min: -half, Max: half}, Square: true, NoGrid: true, Aspect: 1, Items: []plotter{heat}})
 	}
 	first := cells[0].Params
 	return lab.Exhibit{Pictures: []lab.Picture{{

@@ -314,7 +314,7 @@ func drawSwiss(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		source := style.Cloud("sources", read["sources"], 0)
 		source.Color, source.Radius, source.Opacity = style.DarkGrey, .8, .6
 		panels.Items = append(panels.Items, style.Plot{
-			Title: item.title, X: style.Axis{Min: -12, Max: 16}, Y: style.Axis{Min: -15, Max: 16}, Square: true, Legend: style.Hidden,
+			Title: item.title, X: style.Axis{Min: -12, Max: 16}, Y: style.Axis{Min: -15, Max: 16}, Square: true, Aspect: 1.1, Legend: style.Hidden,
 			Items: []plot.Plotter{target, source, points},
 		})
 	}
