@@ -251,7 +251,7 @@ func TestFailuresOnDevice(t *testing.T) {
 			// What the plan computes is as right without the device.
 			v := make([]float64, 50)
 			v[7] = 1
-			if col := good.Apply(v); !(kernSum(col) > 0) {
+			if col := good.Apply(v); !(total(col) > 0) {
 				t.Errorf("%s, %s: a column of the plan is %v", name, solver, col)
 			}
 			if name == "memory" {
@@ -273,7 +273,7 @@ func TestFailuresOnDevice(t *testing.T) {
 	}
 }
 
-func kernSum(v []float64) (sum float64) {
+func total(v []float64) (sum float64) {
 	for _, x := range v {
 		sum += x
 	}
