@@ -24,11 +24,12 @@ const (
 // Array is a row-major array on a device. Memory is explicit: who makes an array frees it, or makes it inside a Scope.
 // Reshape and Rows are views, which end with the array that they view. Using an array after Free panics.
 type Array struct {
-	d     *Device
-	t     backend.Tensor
-	owner *Array // nil for an array that owns its memory
-	freed bool
-	made  string
+	d      *Device
+	t      backend.Tensor
+	owner  *Array // nil for an array that owns its memory
+	number uint64 // arrays of the device that were made before
+	freed  bool
+	made   string
 }
 
 // New returns an array of unknown contents. It panics on a negative size; without memory it returns an array that no
@@ -53,6 +54,9 @@ func (d *Device) New(t DType, shape ...int) *Array {
 	if a.t.Mem == nil {
 		return a // the device has failed
 	}
+	a.number = d.made
+	d.made++
+	d.record.enter()
 	d.live[a] = struct{}{}
 	d.bytes += a.bytes()
 	d.peak = max(d.peak, d.bytes)
@@ -129,7 +133,7 @@ func set[T float32 | float64 | int32](a *Array, t DType, data []T) {
 	if a.t.Type != t || len(data) != a.Len() {
 		panic(fmt.Sprintf("device: %d elements of %v do not fill %v%v", len(data), t, a.t.Type, a.t.Shape))
 	}
-	a.d.do("upload", func() error { return a.d.b.Upload(a.t, data) })
+	a.d.doOutside("upload", func() error { return a.d.b.Upload(a.t, data) })
 }
 
 // Get32 returns the elements of a float32 array, or the device's error.
@@ -147,7 +151,7 @@ func get[T float32 | float64 | int32](a *Array, t DType) ([]T, error) {
 		panic(fmt.Sprintf("device: an array of %v was read as %v", a.t.Type, t))
 	}
 	data := make([]T, a.Len())
-	a.d.do("download", func() error { return a.d.b.Download(data, a.t) })
+	a.d.doOutside("download", func() error { return a.d.b.Download(data, a.t) })
 	return data, a.d.Err()
 }
 
@@ -194,10 +198,12 @@ func (a *Array) Free() {
 }
 
 func (a *Array) release() {
-	a.freed = true
 	if a.t.Mem == nil {
+		a.freed = true
 		return
 	}
+	a.d.record.leave(a)
+	a.freed = true
 	delete(a.d.live, a)
 	a.d.bytes -= a.bytes()
 	if err := a.d.b.Free(a.t.Mem); err != nil {

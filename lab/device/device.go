@@ -33,6 +33,8 @@ type Device struct {
 	bytes  int64
 	peak   int64
 	scopes []*Scope
+	made   uint64     // arrays so far
+	record *recording // under way
 	track  bool
 	closed bool
 }
@@ -124,7 +126,7 @@ func (d *Device) Memory() (free, total int64, err error) { return d.b.MemInfo() 
 
 // Sync waits until everything that was asked is done and returns the first error.
 func (d *Device) Sync() error {
-	d.do("Sync", d.b.Sync)
+	d.doOutside("Sync", d.b.Sync)
 	return d.Err()
 }
 

@@ -2,6 +2,7 @@ package devicetest
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"coupling/lab/device"
@@ -94,6 +95,8 @@ func graphs(t *testing.T, open func(testing.TB) *device.Device) {
 		t.Error(err)
 	}
 	failedRecord(t, d)
+	keptByRecord(t, d)
+	notRecorded(t, d)
 }
 
 // failedRecord: what fails while it is recorded gives no graph, whose Launch and Close do nothing.
@@ -120,4 +123,72 @@ func failedRecord(t *testing.T, d *device.Device) {
 	if x, err := a.Get32(); err != nil || x[0] != 2 {
 		t.Errorf("after a failed recording: %v, %v", x, err)
 	}
+}
+
+// keptByRecord: a recording that changes what lives would mean one thing on a device that calls f again and another on
+// one that does not; it panics, and the device goes on.
+func keptByRecord(t *testing.T, d *device.Device) {
+	a := d.Zeros(device.Float32, 3)
+	defer a.Free()
+	var kept *device.Array
+	panics(t, "outlive", func() { d.Record(func() { kept = d.Zeros(device.Float32, 3) }) })
+	panics(t, "outlive", func() {
+		outer := d.Scope()
+		defer outer.Close()
+		d.Record(func() {
+			s := d.Scope()
+			defer s.Close()
+			s.Keep(d.Zeros(device.Float32, 3))
+		})
+	})
+	panics(t, "before the recording", func() { d.Record(func() { a.Free() }) })
+	device.Fill(kept, 1)
+	device.Fill(a, 2)
+	if x, err := kept.Get32(); err != nil || x[0] != 1 {
+		t.Errorf("the array that outlived: %v, %v", x, err)
+	}
+	kept.Free()
+	if x, err := a.Get32(); err != nil || x[0] != 2 {
+		t.Errorf("the array that was not freed: %v, %v", x, err)
+	}
+	g := d.Record(func() { // one made and freed without a scope is in order
+		b := a.Clone()
+		device.Add(a, a, b)
+		b.Free()
+	})
+	for range 3 {
+		g.Launch()
+	}
+	if x, err := a.Get32(); err != nil || x[0] != 32 {
+		t.Errorf("doubled four times: %v, %v", x, err)
+	}
+	g.Close()
+}
+
+// notRecorded: what waits, and other graphs, have no place in a recording.
+func notRecorded(t *testing.T, d *device.Device) {
+	a := d.Zeros(device.Float32, 3)
+	defer a.Free()
+	other := d.Record(func() { device.Fill(a, 5) })
+	for what, f := range map[string]func(){
+		"upload":      func() { a.Set32(make([]float32, 3)) },
+		"download":    func() { _, _ = a.Get32() },
+		"Sync":        func() { _ = d.Sync() },
+		"Record":      func() { d.Record(func() {}) },
+		"Launch":      other.Launch,
+		"Graph.Close": other.Close,
+	} {
+		if g := d.Record(f); g != nil {
+			t.Errorf("%s was recorded", what)
+		}
+		if err := d.Recover(); err == nil || !strings.Contains(err.Error(), what+": not within a recording") {
+			t.Errorf("%s within a recording: %v", what, err)
+		}
+	}
+	device.Fill(a, 1)
+	other.Launch()
+	if x, err := a.Get32(); err != nil || x[0] != 5 {
+		t.Errorf("a graph after them: %v, %v", x, err)
+	}
+	other.Close()
 }
