@@ -89,7 +89,6 @@ func (q question) ask(t interface {
 
 func fuzzQuestions(f *testing.F, accountant Accountant) {
 	for _, q := range []question{
-		{noise: 271.6, sampling: 1, rate: 9.2e-10, steps: 1, group: 3, x: 4.5e-39},
 		{noise: 0.0157, mechanism: 1, sampling: 1, rate: 4.8e-6, steps: 3, group: 3, x: 1.6e-131},
 		{noise: 1e6, sampling: 1, rate: 1e-12, steps: 1_000_000_000, group: 1, kind: 3, x: 1e-200},
 		{noise: 1, mechanism: 2, sampling: 2, kind: 1, batch: 10, size: 1000, steps: 1000, group: 4, x: 1e-9},

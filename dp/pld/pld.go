@@ -122,10 +122,20 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		return pair.Interval{}, err
 	}
 	best := pair.Interval{Lower: largest(parts, q), Upper: math.Inf(1)}
-	n, plain, tried := 100.0, v, false
+	n, plain, tried := 400.0, v, false
+	if q.limit >= 0 { // mostly clear
+		n = 100
+	}
 	binned := 0
 	for last := best; ; last = best {
 		got, high, err := a.look(ctx, parts, v, q, unit, n)
+		if errors.Is(err, ErrRange) && v.share > 0 { // the closer view has no window
+			v, tried = plain, true
+			continue
+		}
+		if errors.Is(err, ErrRange) && !math.IsInf(best.Upper, 1) { // what is known holds
+			return best, nil
+		}
 		if err != nil {
 			return pair.Interval{}, err
 		}
