@@ -31,7 +31,7 @@ func fake(cublas bool) func(testing.TB) *device.Device {
 // threads start in the reverse order.
 func TestConformance(t *testing.T) {
 	t.Setenv("COUPLING_CUDA_NO_CACHE", "1")
-	t.Setenv("FAKE_CUDA_BACKWARDS", "1")
+	t.Setenv("FAKE_CUDA_ORDER", "-1")
 	devicetest.Run(t, fake(false))
 }
 

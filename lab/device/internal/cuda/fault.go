@@ -9,9 +9,12 @@ import (
 )
 
 // fault is what a kernel says about an index out of range; the struct Fault of the kernels.
-type fault struct{ set, op, index, at int32 }
+type fault struct {
+	set, op, index, _ int32
+	at                int64
+}
 
-const faultSize = 16
+const faultSize = int(unsafe.Sizeof(fault{}))
 
 // What fault.op numbers.
 var faultOps = [...]string{"Gather", "Scatter", "CrossEntropy"}
@@ -23,7 +26,7 @@ func (g *gpu) readFault() error {
 	}
 	g.mayFault = false
 	f := new(fault)
-	code := call(g.cuMemcpyDtoHAsync, uintptr(unsafe.Pointer(f)), uintptr(g.faults.addr), faultSize, g.stream)
+	code := call(g.cuMemcpyDtoHAsync, uintptr(unsafe.Pointer(f)), uintptr(g.faults.addr), uintptr(faultSize), g.stream)
 	if err := g.check("cuMemcpyDtoHAsync", code); err != nil {
 		return err
 	}

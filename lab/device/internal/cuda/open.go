@@ -133,7 +133,7 @@ func (g *gpu) prepare() (err error) {
 	if err := g.check("cuStreamCreate", call(g.cuStreamCreate, uintptr(unsafe.Pointer(&g.stream)), streamNonBlocking)); err != nil {
 		return err
 	}
-	if g.faults, err = g.alloc(faultSize); err != nil {
+	if g.faults, err = g.alloc(int64(faultSize)); err != nil {
 		return err
 	}
 	if g.scratch, err = g.alloc(16); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -89,5 +90,48 @@ func TestPTX(t *testing.T) {
 		if m.Name == "random" && regexp.MustCompile(`\b(fma\.rn|mul|add|sub)\.f32`).Match(text) {
 			t.Error("random: products and sums may be contracted")
 		}
+	}
+}
+
+// declared is an array in shared memory, which PTX declares in the kernel that has it.
+var declared = regexp.MustCompile(`(?m)^\s*\.shared \.align \d+ \.(?:b8 [\w$]+\[(\d+)\]|\w32 [\w$]+(?:\[1\])?);$`)
+
+// TestSharedMemory: a kernel's arrays fit in the 48 KiB that a block gets without asking, and kernels that have a path
+// for |x−y|₁ and one without stage points in the same array.
+func TestSharedMemory(t *testing.T) {
+	found := 0
+	for _, m := range kernels.Modules() {
+		text, err := readPTX(m.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(declared.FindAll(text, -1)); n != bytes.Count(text, []byte(".shared .align")) {
+			t.Errorf("%s: some declarations look otherwise", m.Name)
+		}
+		for _, part := range strings.Split(string(text), ".visible .entry ")[1:] {
+			name, body, _ := strings.Cut(part, "(")
+			arrays, sum := declared.FindAllStringSubmatch(body, -1), 0
+			for _, d := range arrays {
+				size := 4 // of one number
+				if d[1] != "" {
+					if size, err = strconv.Atoi(d[1]); err != nil {
+						t.Fatal(err)
+					}
+				}
+				sum += size
+			}
+			if found += len(arrays); sum > 48<<10 {
+				t.Errorf("%s: %d bytes", name, sum)
+			}
+			if strings.HasPrefix(name, "point_") && len(arrays) != 1 {
+				t.Errorf("%s: %d arrays: must be 1", name, len(arrays))
+			}
+			if m.Name == "tiles" && len(arrays) != 2 {
+				t.Errorf("%s: %d arrays: must be 2", name, len(arrays))
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no kernel has any")
 	}
 }

@@ -22,6 +22,18 @@ func splits(blocks, length, unit int) (count, chunk int) {
 	return (length + chunk - 1) / chunk, chunk
 }
 
+// fewBlocks leaves multiprocessors without work on the largest GPUs.
+const fewBlocks = 256
+
+// pointUnit is the shortest chunk of points that is worth a block of its own: 256, or less, to 32, where blocks are few.
+func pointUnit(blocks, length int) int {
+	unit := 256
+	for unit > 32 && blocks*((length+unit-1)/unit) < fewBlocks {
+		unit /= 2
+	}
+	return unit
+}
+
 // inSplits launches n log-sum-exps in count splits and joins them: launch gets memory for the tops and the sums of the
 // splits, none for a single one, which writes out itself.
 func (g *gpu) inSplits(out backend.Tensor, n, count int, launch func(tops, sums arg) error) error {
@@ -129,7 +141,7 @@ func (g *gpu) PointLSE(out, x, y, h backend.Tensor, c backend.Cost, inv float64)
 		}
 		per := 128 * lseRowsOf(dim, out.Type)
 		blocks := (n + per - 1) / per
-		count, chunk := splits(blocks, m, 256)
+		count, chunk := splits(blocks, m, pointUnit(blocks, m))
 		k := &cost{c.Square, c.Abs, inv}
 		at := strconv.Itoa(dim)
 		return g.inSplits(out, n, count, func(tops, sums arg) error {
@@ -159,7 +171,7 @@ func (g *gpu) pointSum(out, x, y backend.Tensor, a sum) error {
 			return nil
 		}
 		blocks := (n + 127) / 128
-		count, chunk := splits(blocks, m, 256)
+		count, chunk := splits(blocks, m, pointUnit(blocks, m))
 		if most := 1 << 17; chunk > most && a.dim > 16 { // these are not compensated: chunks stay short
 			count, chunk = (m+most-1)/most, most
 		}

@@ -5,7 +5,7 @@
 //   In<T>             memory that nothing writes while the kernel runs.
 //   Arg<T>            memory that is read and may be the destination too.
 //   Out<T>            memory that is written.
-//   SHARED            memory of a block; barrier() is a barrier for its threads.
+//   SHARED(T, x, [n]) memory of a block, undefined at first; barrier() is a barrier for its threads.
 //
 // Grids are one-dimensional in x unless a kernel says so; sizes and offsets are 64 bits wide.
 #pragma once
@@ -20,7 +20,7 @@ typedef unsigned long long u64;
 #define DEV static __attribute__((device, always_inline)) inline
 #define DEVICE __attribute__((device))
 #define KERNEL extern "C" __attribute__((global)) void
-#define SHARED __attribute__((shared, aligned(16)))
+#define SHARED(T, name, ...) static __attribute__((shared, aligned(16))) T name __VA_ARGS__
 #define BOUNDS(threads) __attribute__((launch_bounds(threads)))
 #define EXPORT(name)
 #define UNROLL _Pragma("unroll")
@@ -40,6 +40,9 @@ DEV u32 blocksx() { return __nvvm_read_ptx_sreg_nctaid_x(); }
 DEV u32 blocksy() { return __nvvm_read_ptx_sreg_nctaid_y(); }
 DEV u32 blocksz() { return __nvvm_read_ptx_sreg_nctaid_z(); }
 DEV void barrier() { __syncthreads(); }
+
+// claim sets a flag and is true for the one thread of the grid that found it 0.
+DEV bool claim(i32* flag) { return __nvvm_atom_cas_gen_i(flag, 0, 1) == 0; }
 
 // swap is the value of the lane whose number differs by mask (< 32). All lanes of the warp take part.
 DEV i32 swap(i32 v, u32 mask) { return __nvvm_shfl_sync_bfly_i32(0xffffffffu, v, mask, 31); }

@@ -9,7 +9,8 @@ constexpr int GROUP = 4;
 // lse_rows gives LANES threads to a row; rows of a batch follow one another, h_j changes with the problem.
 template <class T, int LANES>
 DEV void lse_rows(Out<T> out, Out<T> tops, Out<T> sums, In<T> c, In<T> h, i64 rows, i64 n, i64 m, i64 chunk, double inv) {
-  SHARED static T tall[256], heavy[256];
+  SHARED(T, tall, [256]);
+  SHARED(T, heavy, [256]);
   u32 lane = tid() % LANES;
   i64 row = (i64)bidx() * (256 / LANES) + tid() / LANES;
   bool in = row < rows;
@@ -113,7 +114,7 @@ template <class T> DEV void weights(Out<T> w, In<T> c, In<T> u, In<T> h, i64 row
 
 // row_mass is Σ_j P_ij v_j, a block a row: PlanRows for one column of v.
 template <class T> DEV void row_mass(Out<T> out, In<T> c, In<T> u, In<T> h, In<T> v, i64 n, i64 m, double inv) {
-  SHARED static double held[256];
+  SHARED(double, held, [256]);
   T by = (T)(inv * log2e);
   for (i64 i = bidx(); i < n; i += blocksx()) {
     T pu = u[i] * (T)log2e;

@@ -43,8 +43,8 @@ template <class T, int BM, int BN, int BK, int TM, int TN>
 DEV void gemm(Out<T> c, Arg<T> a, Arg<T> b, Out<T> parts, const Product& g) {
   constexpr int across = BN / TN, vm = TM < 4 ? TM : 4, vn = TN < 4 ? TN : 4; // rows and columns come in runs of 4
   static_assert((BM / TM) * across == 256, "256 threads");
-  SHARED static T sa[BK][BM + 4];
-  SHARED static T sb[BK][BN + 4];
+  SHARED(T, sa, [BK][BM + 4]);
+  SHARED(T, sb, [BK][BN + 4]);
   u32 tile_n = bidx(), tile_m = split(tile_n, g.tiles_n);
   i64 m0 = (i64)tile_m * BM, n0 = (i64)tile_n * BN;
   u32 tm = tid() / across, tn = tid() % across;

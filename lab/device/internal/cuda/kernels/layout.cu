@@ -1,11 +1,8 @@
 // Moving elements. Bound by memory: each element is read and written once.
 #include "axes.h"
+#include "fault.h"
 
 // What an index out of range leaves behind, read by the host at the next copy or Sync. Of several, one is kept.
-struct Fault {
-  i32 set, op, index, at;
-};
-
 // permute reads at strides; the writes are contiguous. Where the last axis moves, transpose is faster.
 #define MAKE(S, T)                                                                                                  \
   KERNEL BOUNDS(256) permute_##S(Out<T> y, In<T> x, Axes at) {                                                      \
@@ -40,7 +37,7 @@ MAKE(b64, u64)
 // The grid is tiles of columns in x, of rows and batches folded into y.
 #define MAKE(S, T)                                                                            \
   KERNEL BOUNDS(256) transpose_##S(Out<T> y, In<T> x, i64 batch, i64 rows, i64 cols) {        \
-    SHARED static T tile[32][33];                                                             \
+    SHARED(T, tile, [32][33]);                                                                \
     u32 tx = tid() & 31, ty = tid() >> 5;                                                     \
     u32 down = (u32)((rows + 31) / 32);                                                       \
     for (i64 job = bidy(); job < batch * down; job += blocksy()) {                            \
@@ -65,7 +62,7 @@ MAKE(b64, u64)
     for (i64 i = bidx(); i < n; i += blocksx()) {                                                       \
       i32 k = index[i];                                                                                 \
       bool bad = k < 0 || k >= rows;                                                                    \
-      if (bad && tid() == 0) fault[0] = Fault{1, 0, k, (i32)i};                                         \
+      if (bad && tid() == 0) tell(fault, 0, k, i);                                                      \
       for (i64 c = tid(); c < d; c += threads()) y[i * d + c] = bad ? (T)0 : table[(i64)k * d + c];     \
     }                                                                                                   \
   }                                                                                                     \
@@ -74,11 +71,12 @@ MAKE(b64, u64)
   /* it. Finding out costs n reads of 4 bytes a block, from the cache: fine to n ≈ 1e5. */              \
   KERNEL BOUNDS(128)                                                                                    \
   scatter_##S(Out<T> table, In<T> x, In<i32> index, Out<Fault> fault, i64 n, i64 d, i64 rows) {         \
-    SHARED static i32 same[128], earlier[1];                                                            \
+    SHARED(i32, same, [128]);                                                                           \
+    SHARED(i32, earlier, [1]);                                                                          \
     for (i64 i = bidx(); i < n; i += blocksx()) {                                                       \
       i32 k = index[i];                                                                                 \
       if (k < 0 || k >= rows) {                                                                         \
-        if (tid() == 0) fault[0] = Fault{1, 1, k, (i32)i};                                              \
+        if (tid() == 0) tell(fault, 1, k, i);                                                           \
         continue;                                                                                       \
       }                                                                                                 \
       barrier();                                                                                           \

@@ -1,20 +1,24 @@
 // out_i = log Σ_j exp(h_j − c(x_i, y_j)/ε), matrix-free. Design, work and floor: points.h.
 #include "points.h"
 
+// tile is points that are staged at a time, pitch the words of one; scores are taken in runs of JU.
+template <int D> constexpr int tile = D <= 8 ? 128 : 32;
+template <class T, int D> constexpr int pitch = padded<T>(D + 1);
+constexpr int JU = 8;
+
 template <class T, int D, int ROWS, bool L1>
 DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n, i64 m, i32 d, i64 chunk,
-    const Cost& c) {
-  constexpr int TILE = D <= 8 ? 128 : 32, JU = 8, P = padded<T>(D + 1);
-  SHARED static T held[TILE * P];
+    const Cost& c, T* held) {
+  constexpr int TILE = tile<D>, P = pitch<T, D>;
   Score<T, L1> score = Score<T, L1>::of(c);
   i64 i0 = (i64)bidx() * (BLOCK * ROWS) + tid();
   T px[ROWS][D];
   UNROLL
   for (int r = 0; r < ROWS; r++) load_row<T, D>(px[r], x, i0 + r * BLOCK, n, d);
-  Mass<T> tile[ROWS], all[ROWS]; // all.sum − lost.sum is what earlier tiles gave, compensated (Kahan 1965)
+  Mass<T> part[ROWS], all[ROWS]; // all.sum − lost.sum is what earlier tiles gave, compensated (Kahan 1965)
   T lost[ROWS];
   UNROLL
-  for (int r = 0; r < ROWS; r++) tile[r] = all[r] = nothing<T>(), lost[r] = 0;
+  for (int r = 0; r < ROWS; r++) part[r] = all[r] = nothing<T>(), lost[r] = 0;
   i64 from = (i64)bidy() * chunk, to = smaller(from + chunk, m);
   for (i64 j0 = from; j0 < to; j0 += TILE) {
     barrier();
@@ -24,8 +28,9 @@ DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T>
       held[t] = k < (u32)d && in ? y[(j0 + j) * d + k] : (k == D ? (in ? h[j0 + j] * (T)log2e : -Real<T>::inf) : (T)0);
     }
     barrier();
+    int taken = (int)smaller(to - j0, (i64)TILE); // a short tile is not worth a whole one
     NOUNROLL
-    for (int jj = 0; jj < TILE; jj += JU) {
+    for (int jj = 0; jj < taken; jj += JU) {
       T sc[ROWS][JU];
       UNROLL
       for (int u = 0; u < JU; u++) {
@@ -39,20 +44,20 @@ DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T>
         }
       }
       UNROLL
-      for (int r = 0; r < ROWS; r++) add(tile[r], sc[r]);
+      for (int r = 0; r < ROWS; r++) add(part[r], sc[r]);
     }
     UNROLL
     for (int r = 0; r < ROWS; r++) { // the tile's sum joins the others
-      if (tile[r].top > all[r].top) {
-        T by = ex2(all[r].top - tile[r].top);
+      if (part[r].top > all[r].top) {
+        T by = ex2(all[r].top - part[r].top);
         all[r].sum *= by;
         lost[r] *= by;
-        all[r].top = tile[r].top;
+        all[r].top = part[r].top;
       }
-      T more = tile[r].sum - lost[r], total = all[r].sum + more;
+      T more = part[r].sum - lost[r], total = all[r].sum + more;
       lost[r] = total < Real<T>::inf ? (total - all[r].sum) - more : 0;
       all[r].sum = total;
-      tile[r].sum = 0;
+      part[r].sum = 0;
     }
   }
   UNROLL
@@ -71,8 +76,9 @@ DEV void point_lse(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T>
 #define LSE(S, T, D, ROWS)                                                                                           \
   KERNEL BOUNDS(BLOCK) point_lse##D##_##S(Out<T> out, Out<T> tops, Out<T> sums, In<T> x, In<T> y, In<T> h, i64 n,    \
       i64 m, i32 d, i64 chunk, Cost c) {                                                                             \
-    if (c.abs == 0) point_lse<T, D, ROWS, false>(out, tops, sums, x, y, h, n, m, d, chunk, c);                       \
-    else point_lse<T, D, ROWS, true>(out, tops, sums, x, y, h, n, m, d, chunk, c);                                   \
+    SHARED(T, held, [tile<D> * pitch<T, D>]);                                                                        \
+    if (c.abs == 0) point_lse<T, D, ROWS, false>(out, tops, sums, x, y, h, n, m, d, chunk, c, held);                 \
+    else point_lse<T, D, ROWS, true>(out, tops, sums, x, y, h, n, m, d, chunk, c, held);                             \
   }                                                                                                                  \
   EXPORT(point_lse##D##_##S)
 

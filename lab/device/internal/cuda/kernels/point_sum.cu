@@ -4,12 +4,15 @@
 // What a sum over a plan adds up: p·v_j, p·c_ij, or p·(1 + r_i + s_j − c_ij/ε)·∂c/∂x_i.
 enum Sum { APPLY, COST, GRAD, LINEAR_GRAD };
 
+// staged is what is staged of v, or of s, with a point; tile is points that are staged at a time, pitch words of one.
+template <int K, int MODE> constexpr int staged = MODE == APPLY ? K : (MODE == GRAD ? 1 : 0);
+template <int D, int K, int MODE> constexpr int tile = D + staged<K, MODE> <= 16 ? 128 : 32;
+template <class T, int D, int K, int MODE> constexpr int pitch = padded<T>(D + 1 + staged<K, MODE>);
+
 template <class T, int D, int K, bool L1, int MODE>
 DEV void point_sum(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T> r, In<T> s, i64 n, i64 m, i32 d, i32 k,
-    i64 chunk, const Cost& c, bool linear) {
-  constexpr int V = MODE == APPLY ? K : (MODE == GRAD ? 1 : 0); // what is staged of v, or of s
-  constexpr int TILE = D + V <= 16 ? 128 : 32, P = padded<T>(D + 1 + V);
-  SHARED static T held[TILE * P];
+    i64 chunk, const Cost& c, bool linear, T* held) {
+  constexpr int TILE = tile<D, K, MODE>, P = pitch<T, D, K, MODE>;
   Score<T, L1> score = Score<T, L1>::of(c);
   i64 i = (i64)bidx() * BLOCK + tid();
   T px[D], sum[K], total[K], lost[K];
@@ -31,8 +34,9 @@ DEV void point_sum(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T
       held[t] = w;
     }
     barrier();
+    int taken = (int)smaller(to - j0, (i64)TILE); // a short tile is not worth a whole one
     _Pragma("unroll 2")
-    for (int jj = 0; jj < TILE; jj++) {
+    for (int jj = 0; jj < taken; jj++) {
       T py[P], sq, ab;
       copy_run<P>(py, held + jj * P);
       measure<T, D, L1>(px, py, sq, ab);
@@ -73,8 +77,9 @@ DEV void point_sum(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T
 #define SUM(S, T, D, K, name, MODE)                                                                                  \
   KERNEL BOUNDS(BLOCK) point_##name##D##_##S(Out<T> out, In<T> x, In<T> y, In<T> u, In<T> h, In<T> v, In<T> r,       \
       In<T> s, i64 n, i64 m, i32 d, i32 k, i64 chunk, Cost c, i32 linear) {                                          \
-    if (c.abs == 0) point_sum<T, D, K, false, MODE>(out, x, y, u, h, v, r, s, n, m, d, k, chunk, c, linear);         \
-    else point_sum<T, D, K, true, MODE>(out, x, y, u, h, v, r, s, n, m, d, k, chunk, c, linear);                     \
+    SHARED(T, held, [tile<D, K, MODE> * pitch<T, D, K, MODE>]);                                                      \
+    if (c.abs == 0) point_sum<T, D, K, false, MODE>(out, x, y, u, h, v, r, s, n, m, d, k, chunk, c, linear, held);   \
+    else point_sum<T, D, K, true, MODE>(out, x, y, u, h, v, r, s, n, m, d, k, chunk, c, linear, held);               \
   }                                                                                                                  \
   EXPORT(point_##name##D##_##S)
 #define SUMS(S, T, D)              \

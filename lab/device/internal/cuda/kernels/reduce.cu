@@ -115,7 +115,7 @@ struct Job {
 
 template <class F, class T, bool dot>
 DEV void reduce(Out<T> y, Out<Part> parts, Arg<T> x, Arg<T> x2, const Job& job) {
-  SHARED static Part held[width];
+  SHARED(Part, held, [width]);
   u32 lanes = (u32)job.lanes, outs = width / lanes;
   u32 lane = job.columns ? tid() / outs : tid() % lanes;
   u32 local = job.columns ? tid() % outs : tid() / lanes;

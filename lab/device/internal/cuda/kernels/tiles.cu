@@ -8,11 +8,13 @@
 // What is written of a pair: the cost, P, P·cost, or P·(1 + r_i + s_j − cost/ε), without 1 − cost/ε when linear.
 enum Pair { COSTS, PLAN, PLAN_COST, BRACKET, LINEAR };
 
+// Slice is 16 coordinates, or weights, of the 64 rows or columns of a tile.
+constexpr int SLICE = 16, SIDE = 64, PITCH = SIDE + 4;
+template <class T> using Slice = T (&)[SLICE][PITCH];
+
 template <class T, bool L1>
-DEV void pairs(Out<T> w, In<T> x, In<T> y, In<T> u, In<T> h, In<T> r, In<T> s, i64 n, i64 m, i64 d, const Cost& c, i32 what) {
-  constexpr int SLICE = 16, SIDE = 64;
-  SHARED static T sx[SLICE][SIDE + 4];
-  SHARED static T sy[SLICE][SIDE + 4];
+DEV void pairs(Out<T> w, In<T> x, In<T> y, In<T> u, In<T> h, In<T> r, In<T> s, i64 n, i64 m, i64 d, const Cost& c, i32 what,
+    Slice<T> sx, Slice<T> sy) {
   Score<T, L1> score = Score<T, L1>::of(c);
   u32 tr = tid() / 16 * 4, tc = tid() % 16 * 4;
   i64 j0 = (i64)bidx() * SIDE;
@@ -71,10 +73,7 @@ DEV void pairs(Out<T> w, In<T> x, In<T> y, In<T> u, In<T> h, In<T> r, In<T> s, i
 // differences is grad_ik = Σ_j w_ij·∂c(x_i, y_j)/∂x_ik: a matrix product whose second factor is a difference, which is
 // taken before it is weighed, so that nothing cancels. Tiles of 64 rows and 64 coordinates, 3 operations a term.
 template <class T, bool L1>
-DEV void differences(Out<T> grad, In<T> w, In<T> x, In<T> y, i64 n, i64 m, i64 d, const Cost& c) {
-  constexpr int SLICE = 16, SIDE = 64;
-  SHARED static T sw[SLICE][SIDE + 4];
-  SHARED static T sy[SLICE][SIDE + 4];
+DEV void differences(Out<T> grad, In<T> w, In<T> x, In<T> y, i64 n, i64 m, i64 d, const Cost& c, Slice<T> sw, Slice<T> sy) {
   Score<T, L1> score = Score<T, L1>::of(c);
   u32 tr = tid() / 16 * 4, tc = tid() % 16 * 4;
   i64 k0 = (i64)bidx() * SIDE;
@@ -122,14 +121,18 @@ DEV void differences(Out<T> grad, In<T> w, In<T> x, In<T> y, i64 n, i64 m, i64 d
 #define MAKE(S, T)                                                                                                    \
   KERNEL BOUNDS(256) pairs_##S(Out<T> w, In<T> x, In<T> y, In<T> u, In<T> h, In<T> r, In<T> s, i64 n, i64 m, i64 d,   \
       Cost c, i32 what) {                                                                                             \
-    if (c.abs == 0) pairs<T, false>(w, x, y, u, h, r, s, n, m, d, c, what);                                           \
-    else pairs<T, true>(w, x, y, u, h, r, s, n, m, d, c, what);                                                       \
+    SHARED(T, sx, [SLICE][PITCH]);                                                                                    \
+    SHARED(T, sy, [SLICE][PITCH]);                                                                                    \
+    if (c.abs == 0) pairs<T, false>(w, x, y, u, h, r, s, n, m, d, c, what, sx, sy);                                   \
+    else pairs<T, true>(w, x, y, u, h, r, s, n, m, d, c, what, sx, sy);                                               \
   }                                                                                                                   \
   EXPORT(pairs_##S)                                                                                                   \
   KERNEL BOUNDS(256)                                                                                                  \
   differences_##S(Out<T> grad, In<T> w, In<T> x, In<T> y, i64 n, i64 m, i64 d, Cost c) {                              \
-    if (c.abs == 0) differences<T, false>(grad, w, x, y, n, m, d, c);                                                 \
-    else differences<T, true>(grad, w, x, y, n, m, d, c);                                                             \
+    SHARED(T, sw, [SLICE][PITCH]);                                                                                    \
+    SHARED(T, sy, [SLICE][PITCH]);                                                                                    \
+    if (c.abs == 0) differences<T, false>(grad, w, x, y, n, m, d, c, sw, sy);                                         \
+    else differences<T, true>(grad, w, x, y, n, m, d, c, sw, sy);                                                     \
   }                                                                                                                   \
   EXPORT(differences_##S)
 FLOATS(MAKE)

@@ -1,10 +1,7 @@
 // Losses, clipping and steps of optimisers. Optimisers are bound by memory: Adam reads 4 and writes 3 elements a
 // parameter (28 bytes in float32), SGD 3 and 2, EMA 2 and 1.
 #include "numeric.h"
-
-struct Fault {
-  i32 set, op, index, at;
-};
+#include "fault.h"
 
 constexpr u32 wide = 128; // threads of a row
 
@@ -38,11 +35,11 @@ DEV double top_row(double v, double* held) {
 // cross_entropy: a block a row. Floor: logits read once from memory (three times from the cache), grad written once.
 template <class T>
 DEV void cross_entropy(Out<T> loss, Out<T> grad, Arg<T> x, In<i32> labels, Out<Fault> fault, i64 rows, i64 k) {
-  SHARED static double held[wide];
+  SHARED(double, held, [wide]);
   for (i64 i = bidx(); i < rows; i += blocksx()) {
     i32 label = labels[i];
     bool bad = label < 0 || label >= k;
-    if (bad && tid() == 0) fault[0] = Fault{1, 2, label, (i32)i};
+    if (bad && tid() == 0) tell(fault, 2, label, i);
     double top = -Real<double>::inf, sum = 0;
     for (i64 j = tid(); j < k; j += wide) {
       double v = x[i * k + j];
@@ -63,7 +60,7 @@ DEV void cross_entropy(Out<T> loss, Out<T> grad, Arg<T> x, In<i32> labels, Out<F
 // clip_rows: a block a row; x is read twice, the second time from the cache. The factor is rounded down so far that
 // rounding the products cannot carry the norm past the bound by more than a few units in the last place.
 template <class T> DEV void clip_rows(Out<T> y, Arg<T> x, i64 rows, i64 d, double bound) {
-  SHARED static double held[wide];
+  SHARED(double, held, [wide]);
   for (i64 i = bidx(); i < rows; i += blocksx()) {
     double top = 0, sum = 0;
     if (sizeof(T) == 8) { // squares of float64 can leave the range

@@ -6,7 +6,7 @@
 //   FAKE_CUDA_CAPABILITY=n   compute capability, major·10 + minor (90)
 //   FAKE_CUDA_MEMORY=n       bytes of memory (4 GiB)
 //   FAKE_CUDA_FAIL=kernel    the kernel faults when it runs; launch:kernel: its launch is refused
-//   FAKE_CUDA_BACKWARDS=1    threads of a block start in the reverse order
+//   FAKE_CUDA_ORDER=n        threads of a block run in the reverse order (-1) or in one drawn from a seed (1, 2, …)
 #include "fibre.h"
 
 #include <cstdio>
@@ -311,7 +311,7 @@ int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
       return launch_failed;
     }
     void* bound = e->bind(raw);
-    last_fault = fake::run_grid(*e, bound, fake::Here{0, 0, 0, 0, bx, gx, gy, gz}, env("FAKE_CUDA_BACKWARDS", 0) != 0);
+    last_fault = fake::run_grid(*e, bound, fake::Here{0, 0, 0, 0, bx, gx, gy, gz}, env("FAKE_CUDA_ORDER", 0));
     e->release(bound);
     return last_fault.empty() ? ok : illegal_address;
   });

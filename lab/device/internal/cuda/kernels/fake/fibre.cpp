@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -28,7 +29,10 @@ struct Fibre {
 struct Block {
   const Entry* entry;
   void* bound;
-  bool backwards;
+  long long order;
+  u64 random; // what is drawn for the next order
+  std::vector<u32> turn; // threads as they start
+  std::vector<void*> shared; // memory of the block that has been met
   u32 next = 0, done = 0;
   std::vector<u32> gone; // threads that returned, by warp
   std::string fault;
@@ -47,7 +51,7 @@ void life() {
   for (;;) {
     while (block.next < here.threads) {
       u32 k = block.next++;
-      now->tid = here.tid = block.backwards ? here.threads - 1 - k : k;
+      now->tid = here.tid = block.turn[k];
       now->state = ready;
       block.entry->run(block.bound);
       block.done++;
@@ -108,8 +112,20 @@ bool release() {
   return any;
 }
 
+// shuffle puts things into an order that the seed gives.
+template <class T> void shuffle(std::vector<T>& things) {
+  for (size_t k = things.size(); k > 1; k--) {
+    block.random = block.random * 6364136223846793005u + 1442695040888963407u; // Knuth's MMIX
+    std::swap(things[k - 1], things[(block.random >> 33) % k]);
+  }
+}
+
 void run_block() {
   block.next = block.done = 0;
+  block.shared.clear();
+  block.turn.resize(here.threads);
+  for (u32 k = 0; k < here.threads; k++) block.turn[k] = block.order < 0 ? here.threads - 1 - k : k;
+  if (block.order > 0) shuffle(block.turn);
   block.gone.assign(here.threads / 32 + 1, 0);
   for (;;) {
     while (block.next < here.threads && block.fault.empty()) enter(spare());
@@ -118,6 +134,7 @@ void run_block() {
       block.fault = "threads of a block wait at different barriers";
       return;
     }
+    if (block.order > 0) shuffle(fibres);
     for (size_t k = 0; k < fibres.size() && block.fault.empty(); k++)
       if (fibres[k]->state == ready) enter(fibres[k].get());
     if (!block.fault.empty()) return;
@@ -148,11 +165,18 @@ u64 exchange(u64 v, u32 mask) {
   return other;
 }
 
-std::string run_grid(const Entry& e, void* bound, Here size, bool backwards) {
+void shared(void* p, size_t size) {
+  if (std::find(block.shared.begin(), block.shared.end(), p) != block.shared.end()) return;
+  block.shared.push_back(p);
+  memset(p, 0xff, size);
+}
+
+std::string run_grid(const Entry& e, void* bound, Here size, long long order) {
   here = size;
   block.entry = &e;
   block.bound = bound;
-  block.backwards = backwards;
+  block.order = order;
+  block.random = (u64)order;
   block.fault.clear();
   for (u32 z = 0; z < size.gz; z++)
     for (u32 y = 0; y < size.gy; y++)

@@ -13,7 +13,9 @@
 #define DEV static inline
 #define DEVICE
 #define KERNEL static void
-#define SHARED alignas(16)
+#define SHARED(T, name, ...)               \
+  alignas(16) static T name __VA_ARGS__; \
+  fake::shared(&name, sizeof name)
 #define BOUNDS(threads)
 #define UNROLL
 #define NOUNROLL
@@ -35,6 +37,7 @@ Range range_of(uintptr_t p);
 [[noreturn]] void out_of_range(const void* p, long long index, size_t size, Range r);
 void barrier();
 u64 exchange(u64 v, u32 mask);
+void shared(void* p, size_t size); // a block's memory; in its first thread it becomes NaN
 
 template <class T> class Ptr {
  public:
@@ -114,6 +117,11 @@ DEV u32 blocksx() { return fake::here.gx; }
 DEV u32 blocksy() { return fake::here.gy; }
 DEV u32 blocksz() { return fake::here.gz; }
 DEV void barrier() { fake::barrier(); }
+DEV bool claim(i32* flag) {
+  bool first = *flag == 0;
+  *flag = 1;
+  return first;
+}
 
 template <class T> DEV T swap(T v, u32 mask) {
   u64 b = 0;
