@@ -1,0 +1,42 @@
+package eval_test
+
+import (
+	"testing"
+
+	"coupling/data"
+	"coupling/lab/eval"
+)
+
+// Training on all of MNIST and testing on its test images by Quick, the upper bound for synthetic digits. The metric is
+// the accuracy in percent. A CNN takes minutes on two cores: go test -bench MNIST/CNN -benchtime 1x.
+func BenchmarkMNIST(b *testing.B) {
+	fit, err := data.MNIST(b.Context(), data.From{Offline: true}, data.Train)
+	if err != nil {
+		b.Skip(err)
+	}
+	real, err := data.MNIST(b.Context(), data.From{Offline: true}, data.Test)
+	if err != nil {
+		b.Skip(err)
+	}
+	dev := open(b)
+	for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.LeNet, eval.CNN} {
+		b.Run(k.String(), func(b *testing.B) {
+			for b.Loop() {
+				r, err := eval.Classifier{Kind: k}.Evaluate(b.Context(), dev, fit, real, seed(1))
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(100*r.Accuracy, "%")
+			}
+		})
+	}
+	b.Run("nearest", func(b *testing.B) {
+		for b.Loop() {
+			s, err := eval.Nearest(b.Context(), fit, real)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(100*s.Accuracy, "%")
+		}
+	})
+}

@@ -1,0 +1,176 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"coupling/data"
+	"coupling/data/batch"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/train"
+)
+
+// trainer is a training by gradient descent, with what it needs at every step.
+type trainer struct {
+	*Model
+	recipe
+	images *data.Images
+	opt    *train.Optimiser
+	random *device.Stream
+	rows   []float32 // the pixels of a batch
+	labels []int32
+}
+
+// descend trains by the recipe: epochs in random order until patience or epochs run out.
+func (m *Model) descend(ctx context.Context, images *data.Images, r recipe, rng *rand.Rand) error {
+	fit, held, err := r.hold(rng, images.Len())
+	if err != nil {
+		return err
+	}
+	epochs := r.epochs
+	if m.Classifier.Epochs > 0 {
+		epochs = m.Classifier.Epochs
+	}
+	t := &trainer{Model: m, recipe: r, images: images, opt: r.optimiser(m), random: m.dev.Stream(rng.Uint64())}
+	defer t.opt.Free()
+	defer t.random.Free()
+	best := t.snapshot()
+	defer best.free()
+	batches, err := batch.Epochs(rng, len(fit), r.batch)
+	if err != nil {
+		return err
+	}
+	m.Run = Run{Examples: len(fit), Status: r.end()}
+	heldOut := images.Take(held)
+	perEpoch := (len(fit) + r.batch - 1) / r.batch
+	schedule, step, sum := train.Cosine(epochs*perEpoch, 0), 0, 0.
+	for _, indices := range batches {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if r.cosine {
+			t.opt.SetFactor(schedule(step))
+		}
+		sum += t.step(fit, indices)
+		if step++; step%perEpoch != 0 {
+			continue
+		}
+		if err := m.dev.Err(); err != nil {
+			return fmt.Errorf("eval: training: %w", err)
+		}
+		m.Run.Epochs++
+		m.Run.Loss, sum = sum/float64(len(fit)), 0
+		if err := t.look(ctx, heldOut, best); err != nil {
+			return err
+		}
+		if r.patience > 0 && m.Run.Epochs-m.Run.Best >= r.patience {
+			m.Run.Status = Patience
+			break
+		}
+		if m.Run.Epochs == epochs {
+			break
+		}
+	}
+	if r.patience > 0 {
+		best.restore()
+	}
+	return m.dev.Sync()
+}
+
+// end is the status of a training that did all its epochs.
+func (r recipe) end() Status {
+	if r.patience > 0 {
+		return Limit
+	}
+	return Complete
+}
+
+// step is one step from the batch of fit's indices, and returns the sum of its losses.
+func (t *trainer) step(fit, indices []int) float64 {
+	defer t.dev.Scope().Close()
+	t.rows, t.labels = t.rows[:0], t.labels[:0]
+	for _, i := range indices {
+		t.rows = append(t.rows, t.images.Row(fit[i])...)
+		t.labels = append(t.labels, int32(t.images.Labels[fit[i]]))
+	}
+	rescale(t.rows, t.images.Lo, t.images.Hi)
+	p := &nn.Pass{Training: true, Random: t.random}
+	nn.ZeroGrads(t.Params())
+	loss := t.back(p, t.rows, t.labels, 1/float64(len(indices)))
+	t.opt.Step()
+	return loss
+}
+
+// back adds factor times the gradient of the sum of the losses of some examples, and returns that sum.
+func (m *Model) back(p *nn.Pass, rows []float32, labels []int32, factor float64) (loss float64) {
+	s, n := m.Shape, len(labels)
+	x := m.dev.From32(rows, n, s.Channels, s.Height, s.Width)
+	logits := m.last.Forward(p, m.body.Forward(p, x))
+	losses, grad := m.dev.New(device.Float32, n), logits.Like()
+	device.CrossEntropy(losses, grad, logits, m.dev.FromInts(labels, n))
+	device.Scale(grad, factor, grad)
+	m.body.VJP(p, m.last.VJP(p, grad))
+	each, err := losses.Get32()
+	if err != nil {
+		return 0 // the device keeps it
+	}
+	for _, v := range each {
+		loss += float64(v)
+	}
+	return loss
+}
+
+// look tests on what is held out, keeps the weights where they are the best so far, and reports.
+func (t *trainer) look(ctx context.Context, held *data.Images, best *snapshot) error {
+	run := &t.Run
+	if t.patience == 0 {
+		run.Best = run.Epochs
+	} else {
+		score, err := t.Test(ctx, held)
+		if err != nil {
+			return err
+		}
+		if run.Best == 0 || score.Accuracy > run.HeldOut {
+			run.Best, run.HeldOut = run.Epochs, score.Accuracy
+			best.take()
+		}
+	}
+	if f := t.Classifier.Trace; f != nil {
+		f(Step{Epoch: run.Epochs, Epochs: or(t.Classifier.Epochs, t.epochs), Loss: run.Loss, HeldOut: run.HeldOut})
+	}
+	return nil
+}
+
+// snapshot holds other weights of a model.
+type snapshot struct {
+	params []*nn.Param
+	copies []*device.Array
+}
+
+func (m *Model) snapshot() *snapshot {
+	s := &snapshot{params: m.Params()}
+	for _, p := range s.params {
+		s.copies = append(s.copies, p.Value.Clone())
+	}
+	return s
+}
+
+func (s *snapshot) take() {
+	for i, p := range s.params {
+		device.Convert(s.copies[i], p.Value)
+	}
+}
+
+func (s *snapshot) restore() {
+	for i, p := range s.params {
+		device.Convert(p.Value, s.copies[i])
+	}
+}
+
+func (s *snapshot) free() {
+	for _, c := range s.copies {
+		c.Free()
+	}
+}

@@ -1,0 +1,39 @@
+// Package eval says what a generated data set is worth.
+//
+//	Classifier  trained on synthetic images, tested on real ones: logistic regression, MLP, CNN, LeNet
+//	Nearest     the same with the label of the nearest image
+//	feature     what distances are taken between: pixels, a LeNet trained here, Inception-v3 from a file
+//	distance    Fréchet distance, KID, precision and recall, density and coverage
+//	membership  an attack: can one tell whom the generator was trained on?
+//	neighbour   exact nearest neighbours, for all of these
+//
+// # A worked example
+//
+// A generator of digits wrote 60,000 images with labels to a file. Their utility is the accuracy on MNIST's test images
+// of classifiers that never saw a real image:
+//
+//	synthetic, err := data.Load("digits.npy")
+//	real, err := data.MNIST(ctx, data.From{}, data.Test)
+//	for _, kind := range []eval.Kind{eval.Logistic, eval.MLP, eval.CNN} {
+//		r, err := eval.Classifier{Kind: kind, Protocol: eval.Code}.Evaluate(ctx, dev, synthetic, real, rng)
+//		…
+//	}
+//
+// Beside it belongs the accuracy of the same classifiers trained on real images, which bounds it in practice.
+//
+// # Three protocols
+//
+// Papers differ in how they train these classifiers, and numbers of different protocols cannot be compared. Code is what
+// DP-Sinkhorn's published code does, Paper what its text says, Quick is ours and the one for two cores. Runs say why they
+// ended, and intervals are those of the test set alone: the spread between generators and trainings is seen by
+// repeating, five times in the paper.
+//
+// # Conventions
+//
+// Images are data.Images with labels, whose Lo is shown to networks as −1 and Hi as 1. Networks are float32, on any
+// device; the same seed and kind of device give the same bits. Randomness (initial weights, hold-out, order, dropout)
+// comes from the *rand.Rand.
+//
+// Sources: Cao et al. (2021), "Don't generate me", appendix D.2, and nv-tlabs/DP-Sinkhorn_code; LeCun et al. (1998);
+// Wilson (1927).
+package eval

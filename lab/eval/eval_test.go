@@ -1,0 +1,286 @@
+package eval_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"coupling/data"
+	"coupling/lab/device"
+	"coupling/lab/eval"
+)
+
+func open(t testing.TB) *device.Device {
+	t.Helper()
+	dev, err := device.CPU{}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dev
+}
+
+func seed(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }
+
+// bars are images of side×side with a bright bar of three rows at a height that tells the class, one of three, in noise.
+func bars(t testing.TB, rng *rand.Rand, n, side int, lo, hi float32) *data.Images {
+	t.Helper()
+	m, err := data.New(n, 1, side, side)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Labels = make([]int, n)
+	for i := range n {
+		m.Labels[i] = rng.IntN(3)
+		row := m.Row(i)
+		for j := range row {
+			row[j] = .3 * rng.Float32()
+			if at := j/side - 1 - m.Labels[i]*side/3; at >= 0 && at < 3 {
+				row[j] += .6
+			}
+		}
+	}
+	if m, err = m.Scale(lo, hi); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Classes that a ruler separates are learnt by every kind in every protocol, whatever the range of the test images.
+func TestEveryProtocolLearns(t *testing.T) {
+	dev := open(t)
+	few, many, real := bars(t, seed(1), 300, 18, 0, 1), bars(t, seed(1), 1600, 18, 0, 1), bars(t, seed(2), 100, 18, -1, 1)
+	for _, p := range []eval.Protocol{eval.Quick, eval.Code, eval.Paper} {
+		for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.CNN, eval.LeNet} {
+			c, fit, want := eval.Classifier{Kind: k, Protocol: p, Epochs: 30}, few, .95
+			switch {
+			case p == eval.Code && k == eval.CNN:
+				// It descends at 1e-3 without momentum in one batch an epoch, and 30 steps hardly move it: that it runs to the
+				// end is all that can be asked.
+				c.Width, want = 8, 0
+			case p == eval.Code:
+				// Adam at 1e-4, and patience ends it where weak weights already happen to be right on 160 held-out images.
+				c.Epochs, fit, want = 60, many, .75
+			case k == eval.CNN:
+				c.Width, want = 8, .9
+			}
+			r, err := c.Evaluate(t.Context(), dev, fit, real, seed(3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%v, %v: %v %+v", p, k, &r.Score, r.Run)
+			if r.Accuracy < want || math.IsNaN(r.Run.Loss) || r.Run.Best == 0 {
+				t.Errorf("%v, %v: %v, want %v at least", p, k, &r.Score, want)
+			}
+		}
+	}
+	if s, err := eval.Nearest(t.Context(), few, real); err != nil || s.Accuracy != 1 {
+		t.Errorf("nearest: %v, %v", s, err)
+	}
+}
+
+// The same seed gives the same bits, another seed others; a cancelled training returns no model and leaks nothing.
+func TestSeedsAndContext(t *testing.T) {
+	dev := open(t)
+	fit := bars(t, seed(1), 120, 18, 0, 1)
+	digest := func(s uint64) string {
+		m, err := eval.Classifier{Kind: eval.CNN, Width: 4, Epochs: 2}.Fit(t.Context(), dev, fit, seed(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Free()
+		d, err := m.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	if a, b, c := digest(1), digest(1), digest(2); a != b || a == c {
+		t.Errorf("weights %s and %s of one seed, %s of another", a, b, c)
+	}
+	for _, p := range []eval.Protocol{eval.Quick, eval.Paper} {
+		ctx, cancel := context.WithCancel(t.Context())
+		steps := 0
+		c := eval.Classifier{Protocol: p, Trace: func(s eval.Step) {
+			if steps++; steps == 2 {
+				cancel()
+			}
+		}}
+		if _, err := c.Fit(ctx, dev, fit, seed(1)); !errors.Is(err, context.Canceled) || steps > 3 {
+			t.Errorf("%v: cancelled after two of %d steps: %v", p, steps, err)
+		}
+	}
+}
+
+// With two images per class at ±1 in one pixel the optimum of scikit-learn's objective is known: by symmetry W = (−a, a),
+// b = 0, and a solves 4·σ(−2a) = 2a, that is the derivative of 4 log(1 + e^{−2a}) + a², halved.
+func TestPaperLogisticOptimum(t *testing.T) {
+	dev := open(t)
+	m, err := data.New(4, 1, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(m.Pixels(), []float32{0, 0, 1, 1})
+	m.Labels = []int{0, 0, 1, 1}
+	fit, err := eval.Classifier{Protocol: eval.Paper}.Fit(t.Context(), dev, m, seed(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fit.Free()
+	w, err := fit.Params()[0].Value.Float64s()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := .5
+	for range 100 {
+		a = .5*a + .5*4/(1+math.Exp(2*a))
+	}
+	// The mean objective has a curvature of at least 1/4 and a gradient below 1e-4/4, or values that agree to 2e-9.
+	if math.Abs(w[1]-a) > 1.5e-4 || math.Abs(w[0]+a) > 1.5e-4 || fit.Run.Status != eval.Converged {
+		t.Errorf("weights %v, want ±%v; %+v", w, a, fit.Run)
+	}
+}
+
+func TestSaveLoad(t *testing.T) {
+	dev := open(t)
+	fit := bars(t, seed(1), 90, 18, 0, 1)
+	m, err := eval.Classifier{Kind: eval.LeNet, Epochs: 3}.Fit(t.Context(), dev, fit, seed(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Free()
+	path := filepath.Join(t.TempDir(), "lenet")
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	other, err := m.Classifier.New(dev, m.Shape, seed(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Free()
+	if err := other.Load(path); err != nil {
+		t.Fatal(err)
+	}
+	want, err := m.Features(t.Context(), fit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := other.Features(t.Context(), fit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.RawMatrix().Data, got.RawMatrix().Data); diff != "" || got.RawMatrix().Cols != 84 {
+		t.Error(diff)
+	}
+}
+
+// What the code does to synthetic images, and that the originals stay.
+func TestPrepare(t *testing.T) {
+	m, err := data.New(1, 1, 1, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Lo, m.Hi = -1, 1
+	copy(m.Pixels(), []float32{-.5, -1e-6, 0, .5})
+	if diff := cmp.Diff([]float32{-1, -1, 0, .5}, eval.Code.Prepare(m).Pixels()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]float32{-.5, -1e-6, 0, .5}, m.Pixels()); diff != "" {
+		t.Error(diff)
+	}
+	if eval.Paper.Prepare(m) != m {
+		t.Error("the paper's protocol changes images")
+	}
+}
+
+func TestScore(t *testing.T) {
+	s, err := eval.NewScore([]int{0, 0, 0, 2}, []int{0, 1, 0, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]int{{2, 1, 0}, {0, 0, 0}, {0, 0, 1}}, s.Confusion); diff != "" {
+		t.Error(diff)
+	}
+	if s.Accuracy != .75 || s.PerClass[0] != 2./3 || !math.IsNaN(s.PerClass[1]) || s.PerClass[2] != 1 {
+		t.Errorf("%+v", s)
+	}
+	// Wilson's interval of 81 of 263, as printed by Newcombe (1998), table I.
+	if lo, hi := eval.Wilson(81, 263); math.Abs(lo-.2553) > 5e-5 || math.Abs(hi-.3662) > 5e-5 {
+		t.Errorf("Wilson(81, 263) = %v, %v", lo, hi)
+	}
+	if lo, hi := eval.Wilson(0, 20); lo != 0 || math.Abs(hi-.1611) > 5e-5 {
+		t.Errorf("Wilson(0, 20) = %v, %v", lo, hi)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dev := open(t)
+	good, real := bars(t, seed(1), 30, 18, 0, 1), bars(t, seed(2), 30, 9, 0, 1)
+	none, flat := *good, *good
+	none.Labels, flat.Hi = nil, 0
+	one := good.Slice(0, 1)
+	for name, c := range map[string]struct {
+		classifier eval.Classifier
+		fit, test  *data.Images
+	}{
+		"no labels":      {eval.Classifier{}, &none, good},
+		"no test labels": {eval.Classifier{Epochs: 1}, good, &none},
+		"no range":       {eval.Classifier{}, &flat, good},
+		"other size":     {eval.Classifier{Epochs: 1}, good, real},
+		"small for CNN":  {eval.Classifier{Kind: eval.CNN}, real, real},
+		"unknown kind":   {eval.Classifier{Kind: 9}, good, good},
+		"epochs":         {eval.Classifier{Epochs: -1}, good, good},
+		"no hold-out":    {eval.Classifier{Protocol: eval.Code}, one, good},
+	} {
+		if _, err := c.classifier.Evaluate(t.Context(), dev, c.fit, c.test, seed(1)); !errors.Is(err, eval.ErrArgument) {
+			t.Errorf("%s: %v, want ErrArgument", name, err)
+		}
+	}
+	if _, err := eval.NewScore([]int{1}, []int{-1}); !errors.Is(err, eval.ErrArgument) {
+		t.Error(err)
+	}
+	if _, err := eval.Nearest(t.Context(), good, real); !errors.Is(err, eval.ErrArgument) {
+		t.Error(err)
+	}
+}
+
+// Real digits: a CNN of half the width, trained on the first 2,000 images of MNIST. Measured: see the log.
+func TestMNIST(t *testing.T) {
+	fit, err := data.MNIST(t.Context(), data.From{Offline: true}, data.Train)
+	if errors.Is(err, data.ErrMissing) {
+		t.Skipf("MNIST is not here: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, err := data.MNIST(t.Context(), data.From{Offline: true}, data.Test)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit, real = fit.Slice(0, 2000), real.Slice(0, 2000)
+	r, err := eval.Classifier{Kind: eval.CNN, Width: 16, Epochs: 12}.Evaluate(t.Context(), open(t), fit, real, seed(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("CNN: %v %+v", &r.Score, r.Run)
+	if r.Accuracy < .92 {
+		t.Errorf("CNN on 2,000 digits: %v, want 92%% at least", &r.Score)
+	}
+	s, err := eval.Nearest(t.Context(), fit, real.Slice(0, 1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("1-NN: %v", s)
+	if s.Accuracy < .87 {
+		t.Errorf("1-NN on 2,000 digits: %v, want 87%% at least", s)
+	}
+}

@@ -1,0 +1,163 @@
+package eval
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/optimize"
+
+	"coupling/data"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+)
+
+// What scikit-learn and, below it, SciPy's L-BFGS-B stop at: the largest entry of the gradient of the sum over
+// examples, and the relative decrease of an iteration.
+const (
+	gradientTolerance = 1e-4
+	valueTolerance    = 2.2e-9
+)
+
+// minimiseBatch is how many images are on the device beside their logits at a time.
+const minimiseBatch = 4096
+
+// objective is (Σ_i cross-entropy_i + ½|W|²)/n of multinomial logistic regression and its gradient; the bias is not
+// penalised. It is float64: in float32 the value of a sum hides the last percents of the way. It remembers the last
+// point.
+type objective struct {
+	ctx    context.Context
+	dev    *device.Device
+	layer  *nn.Dense
+	images *data.Images
+	labels []int32
+
+	at, grad []float64
+	value    float64
+}
+
+// minimise is scikit-learn's LogisticRegression(C=1), L-BFGS from zero, rounded to float32 at the end.
+func (m *Model) minimise(ctx context.Context, images *data.Images, r recipe) error {
+	defer m.dev.Scope().Close()
+	o := &objective{ctx: ctx, dev: m.dev, layer: &nn.Dense{In: m.Shape.pixels(), Out: m.Shape.Classes}, images: images}
+	o.layer.Init(m.dev, device.Float64, rand.New(rand.NewPCG(0, 0))) // what it draws is overwritten
+	for _, k := range images.Labels {
+		o.labels = append(o.labels, int32(k))
+	}
+	limit := or(m.Classifier.Epochs, r.epochs)
+	problem := optimize.Problem{
+		Func: func(x []float64) float64 { o.visit(x); return o.value },
+		Grad: func(grad, x []float64) { o.visit(x); copy(grad, o.grad) },
+		Status: func() (optimize.Status, error) {
+			if err := ctx.Err(); err != nil {
+				return optimize.Failure, err
+			}
+			return optimize.NotTerminated, m.dev.Err()
+		},
+	}
+	settings := optimize.Settings{
+		GradientThreshold: gradientTolerance / float64(images.Len()), MajorIterations: limit,
+		Converger: &optimize.FunctionConverge{Relative: valueTolerance, Iterations: 1},
+		Recorder: recorder(func(s *optimize.Stats, loss float64) {
+			if m.Classifier.Trace != nil {
+				m.Classifier.Trace(Step{Epoch: s.MajorIterations, Epochs: limit, Loss: loss})
+			}
+		}),
+	}
+	found, err := optimize.Minimize(problem, make([]float64, nn.Count(m.Params())), &settings, &optimize.LBFGS{Store: 10})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case m.dev.Err() != nil:
+		return m.dev.Err()
+	case found == nil:
+		return err
+	}
+	put(m.Params(), found.X)
+	done := found.Stats.MajorIterations
+	m.Run = Run{Epochs: done, Best: done, Loss: found.F, Examples: images.Len(), Status: ended(found.Status, err)}
+	return m.dev.Sync()
+}
+
+// ended is why L-BFGS stopped. An error is that of a line search that finds nothing lower.
+func ended(s optimize.Status, err error) Status {
+	switch {
+	case err != nil:
+		return Stalled
+	case s == optimize.GradientThreshold || s == optimize.FunctionConvergence:
+		return Converged
+	}
+	return Limit
+}
+
+// put sets weights and bias.
+func put(params []*nn.Param, x []float64) {
+	for _, p := range params {
+		p.Value.SetFloats(x[:p.Value.Len()])
+		x = x[p.Value.Len():]
+	}
+}
+
+// visit computes value and gradient at x. Where it is cancelled or the device fails, the value is of no use, and Status
+// says so.
+func (o *objective) visit(x []float64) {
+	if slices.Equal(o.at, x) {
+		return
+	}
+	o.at, o.grad = append(o.at[:0], x...), o.grad[:0]
+	put(o.layer.Params(), x)
+	nn.ZeroGrads(o.layer.Params())
+	n, sum := o.images.Len(), 0.
+	for lo := 0; lo < n && o.ctx.Err() == nil; lo += minimiseBatch {
+		sum += o.add(lo, min(lo+minimiseBatch, n))
+	}
+	for _, p := range o.layer.Params() {
+		g, err := p.Grad.Float64s()
+		if err != nil {
+			g = make([]float64, p.Value.Len())
+		}
+		o.grad = append(o.grad, g...)
+	}
+	for i, w := range x[:o.layer.W.Value.Len()] {
+		sum += w * w / 2
+		o.grad[i] += w / float64(n)
+	}
+	o.value = sum / float64(n)
+}
+
+// add adds the part of images lo to hi to the gradients and returns the sum of their losses.
+func (o *objective) add(lo, hi int) (loss float64) {
+	defer o.dev.Scope().Close()
+	narrow := o.dev.From32(scaled(nil, o.images.Slice(lo, hi)), hi-lo, o.images.Dim())
+	x := o.dev.New(device.Float64, narrow.Shape()...)
+	device.Convert(x, narrow)
+	p := &nn.Pass{}
+	logits := o.layer.Forward(p, x)
+	losses, grad := o.dev.New(device.Float64, hi-lo), logits.Like()
+	device.CrossEntropy(losses, grad, logits, o.dev.FromInts(o.labels[lo:hi], hi-lo))
+	device.Scale(grad, 1/float64(o.images.Len()), grad)
+	o.layer.VJP(p, grad)
+	each, err := losses.Float64s()
+	if err != nil {
+		return math.NaN()
+	}
+	for _, v := range each {
+		loss += v
+	}
+	return loss
+}
+
+// recorder sees the iterations of an optimisation.
+type recorder func(s *optimize.Stats, loss float64)
+
+// Init does nothing.
+func (recorder) Init() error { return nil }
+
+// Record hands on what ends an iteration.
+func (r recorder) Record(l *optimize.Location, op optimize.Operation, s *optimize.Stats) error {
+	if op == optimize.MajorIteration {
+		r(s, l.F)
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package eval
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/data"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/train"
+)
+
+// Model is a classifier with weights on a device. Methods are for one goroutine at a time.
+type Model struct {
+	Classifier Classifier
+	Shape      Shape
+	Run        Run // how it was trained; zero for weights from a file
+
+	dev  *device.Device
+	body *nn.Sequential
+	last nn.Layer
+}
+
+// forwardBatch is how many images are classified at a time.
+const forwardBatch = 500
+
+// New returns an untrained model, for Load. It returns an error for a shape that the kind of network does not take.
+func (c Classifier) New(dev *device.Device, s Shape, rng *rand.Rand) (*Model, error) {
+	if err := s.check(c.Kind); err != nil {
+		return nil, err
+	}
+	if c.Width < 0 || c.Protocol < Quick || c.Protocol > Paper {
+		return nil, fmt.Errorf("eval: Width = %d, Protocol = %v: must be ≥ 0 and one of the three: %w", c.Width, c.Protocol, ErrArgument)
+	}
+	m := &Model{Classifier: c, Shape: s, dev: dev}
+	m.body, m.last = c.network(s)
+	nn.InitChild("body", m.body, dev, device.Float32, rng)
+	nn.InitChild("last", m.last, dev, device.Float32, rng)
+	return m, nil
+}
+
+// Params returns the weights.
+func (m *Model) Params() []*nn.Param { return append(m.body.Params(), m.last.Params()...) }
+
+// Free frees the weights.
+func (m *Model) Free() { nn.Free(m.Params()) }
+
+// Save writes the weights to a file, at once or not at all.
+func (m *Model) Save(path string) error { return m.checkpoint().Save(path) }
+
+// Load reads the weights of a model of the same shape that Save wrote. The error wraps train.ErrCorrupt or
+// train.ErrMismatch.
+func (m *Model) Load(path string) error {
+	m.Run = Run{}
+	return m.checkpoint().Load(path)
+}
+
+func (m *Model) checkpoint() *train.Checkpoint {
+	return &train.Checkpoint{Params: map[string][]*nn.Param{"classifier": m.Params()}}
+}
+
+// Digest is eight hexadecimal digits of the SHA-256 of the weights: features of models with different digests cannot be
+// compared.
+func (m *Model) Digest() (string, error) {
+	h := sha256.New()
+	for _, p := range m.Params() {
+		w, err := p.Value.Get32()
+		if err != nil {
+			return "", fmt.Errorf("eval: weights: %w", err)
+		}
+		for _, v := range w {
+			_ = binary.Write(h, binary.LittleEndian, math.Float32bits(v)) // a hash never fails
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:4]), nil
+}
+
+// Predict returns the most probable class of each image.
+func (m *Model) Predict(ctx context.Context, images *data.Images) ([]int, error) {
+	out := make([]int, 0, images.Len())
+	err := m.each(ctx, images, true, func(logits []float32, width int) {
+		for at := 0; at < len(logits); at += width {
+			out = append(out, largest(logits[at:at+width]))
+		}
+	})
+	return out, err
+}
+
+// Features returns what the last layer sees of each image, a row each: 100 numbers for the MLP, 128 for the CNN, 84 for
+// LeNet.
+func (m *Model) Features(ctx context.Context, images *data.Images) (*mat.Dense, error) {
+	var rows []float64
+	width := 0
+	err := m.each(ctx, images, false, func(x []float32, w int) {
+		width = w
+		for _, v := range x {
+			rows = append(rows, float64(v))
+		}
+	})
+	if err != nil || len(rows) == 0 {
+		return nil, errOr(err, "eval: no images: %w")
+	}
+	return mat.NewDense(images.Len(), width, rows), nil
+}
+
+func errOr(err error, format string) error {
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf(format, ErrArgument)
+}
+
+// Test classifies images that have labels.
+func (m *Model) Test(ctx context.Context, real *data.Images) (*Score, error) {
+	if real.Labels == nil {
+		return nil, fmt.Errorf("eval: test images %q have no labels: %w", real.Name, ErrArgument)
+	}
+	predicted, err := m.Predict(ctx, real)
+	if err != nil {
+		return nil, err
+	}
+	return NewScore(real.Labels, predicted)
+}
+
+// each passes all images through the network, a batch at a time, and hands on rows of logits or of features.
+func (m *Model) each(ctx context.Context, images *data.Images, logits bool, see func(rows []float32, width int)) error {
+	if err := m.fits(images); err != nil {
+		return err
+	}
+	var buf []float32
+	for lo := 0; lo < images.Len(); lo += forwardBatch {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		batch := images.Slice(lo, min(lo+forwardBatch, images.Len()))
+		buf = scaled(buf[:0], batch)
+		rows, width, err := m.forward(buf, logits)
+		if err != nil {
+			return err
+		}
+		see(rows, width)
+	}
+	return nil
+}
+
+// forward is one batch of each.
+func (m *Model) forward(x []float32, logits bool) (rows []float32, width int, err error) {
+	defer m.dev.Scope().Close()
+	s := m.Shape
+	y := m.dev.From32(x, len(x)/s.pixels(), s.Channels, s.Height, s.Width)
+	p := &nn.Pass{ForwardOnly: true}
+	y = m.body.Forward(p, y)
+	if logits {
+		y = m.last.Forward(p, y)
+	}
+	y = y.Reshape(y.Dim(0), -1)
+	rows, err = y.Get32()
+	return rows, y.Dim(1), err
+}
+
+// fits refuses images of another shape or without a range.
+func (m *Model) fits(images *data.Images) error {
+	_, c, h, w := images.Shape()
+	if s := m.Shape; c != s.Channels || h != s.Height || w != s.Width {
+		return fmt.Errorf("eval: images %q are %d×%d×%d, the classifier's %d×%d×%d: must be equal: %w",
+			images.Name, c, h, w, s.Channels, s.Height, s.Width, ErrArgument)
+	}
+	return ranged(images)
+}
+
+func ranged(images *data.Images) error {
+	if !(images.Lo < images.Hi) {
+		return fmt.Errorf("eval: images %q: Lo = %v, Hi = %v: must be Lo < Hi: %w", images.Name, images.Lo, images.Hi, ErrArgument)
+	}
+	return nil
+}
+
+// scaled appends the pixels of images, black −1 and white 1.
+func scaled(dst []float32, images *data.Images) []float32 {
+	dst = append(dst, images.Pixels()...)
+	rescale(dst, images.Lo, images.Hi)
+	return dst
+}
+
+func rescale(x []float32, lo, hi float32) {
+	middle, factor := (lo+hi)/2, 2/(hi-lo)
+	for i, v := range x {
+		x[i] = (v - middle) * factor
+	}
+}
+
+// largest is the index of the largest number, the first of equals.
+func largest(x []float32) int {
+	at := 0
+	for i, v := range x {
+		if v > x[at] {
+			at = i
+		}
+	}
+	return at
+}

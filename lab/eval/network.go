@@ -1,0 +1,89 @@
+package eval
+
+import (
+	"fmt"
+
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/arch"
+)
+
+// Shape is what a classifier takes and gives.
+type Shape struct {
+	Channels, Height, Width int
+	Classes                 int
+}
+
+func (s Shape) pixels() int { return s.Channels * s.Height * s.Width }
+
+// check refuses shapes for which there is no network of the kind.
+func (s Shape) check(k Kind) error {
+	switch {
+	case s.Channels < 1 || s.Height < 1 || s.Width < 1 || s.Classes < 2:
+		return fmt.Errorf("eval: images of %d×%d×%d in %d classes: must be positive, with two classes or more: %w",
+			s.Channels, s.Height, s.Width, s.Classes, ErrArgument)
+	case k == Logistic || k == MLP:
+		return nil
+	case k != CNN && k != LeNet:
+		return fmt.Errorf("eval: Kind = %d: unknown: %w", int(k), ErrArgument)
+	case s.Height != s.Width || s.Height < 18:
+		return fmt.Errorf("eval: images of %d×%d for a %v: must be square, 18 or larger: %w", s.Height, s.Width, k, ErrArgument)
+	}
+	return nil
+}
+
+// network is the body, which ends in the features of an image, and the last layer, which makes their logits.
+func (c Classifier) network(s Shape) (body *nn.Sequential, last nn.Layer) {
+	var layers []nn.Layer
+	switch {
+	case c.Kind == MLP:
+		layers = arch.Perceptron(s.pixels(), or(c.Width, 100), s.Classes).Layers
+	case c.Kind == LeNet:
+		layers = lenet(s, or(c.Width, 6))
+	case c.Kind == CNN && c.Protocol == Paper:
+		layers = twoConvolutions(s, or(c.Width, 32))
+	case c.Kind == CNN:
+		rate := .5
+		if c.Protocol == Quick {
+			rate = .1
+		}
+		layers = arch.CNN{Channels: s.Channels, Size: s.Height, Classes: s.Classes, Width: c.Width, Rate: rate}.Net().Layers
+	default:
+		layers = arch.Logistic(s.pixels(), s.Classes).Layers
+	}
+	n := len(layers) - 1
+	return nn.Seq(layers[:n]...), layers[n]
+}
+
+// twoConvolutions is the CNN that the paper speaks of.
+func twoConvolutions(s Shape, w int) []nn.Layer {
+	side := ((s.Height-2)/2 - 2) / 2
+	return []nn.Layer{
+		&nn.Conv2D{In: s.Channels, Out: w, Window: device.SquareWindow(3, 1, 0)},
+		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), &nn.Dropout{Rate: .5, Channels: true},
+		&nn.Conv2D{In: w, Out: 2 * w, Window: device.SquareWindow(3, 1, 0)},
+		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), &nn.Dropout{Rate: .5, Channels: true},
+		nn.Flatten(), &nn.Dense{In: 2 * w * side * side, Out: s.Classes},
+	}
+}
+
+// lenet is LeNet-5 (LeCun et al. 1998, figure 2) on images of any size, with maxima for means, ReLU for tanh and all
+// channels connected: convolutions 5×5 to w channels (padded by 2) and to 16w/6, dense 120 and 84. w is 6.
+func lenet(s Shape, w int) []nn.Layer {
+	side, wide := (s.Height/2-4)/2, 16*w/6
+	return []nn.Layer{
+		&nn.Conv2D{In: s.Channels, Out: w, Window: device.SquareWindow(5, 1, 2)},
+		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(),
+		&nn.Conv2D{In: w, Out: wide, Window: device.SquareWindow(5, 1, 0)},
+		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), nn.Flatten(),
+		&nn.Dense{In: wide * side * side, Out: 120}, nn.ReLU(),
+		&nn.Dense{In: 120, Out: 84}, nn.ReLU(), &nn.Dense{In: 84, Out: s.Classes},
+	}
+}
+
+func or(n, otherwise int) int {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}
