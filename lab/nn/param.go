@@ -10,6 +10,9 @@ type Param struct {
 	Name  string        // where it is: "1.conv.weight"
 	Value *device.Array // what it is
 	Grad  *device.Array // what VJP adds to; nil for state
+
+	// Restored, unless nil, is called after a checkpoint has set Value, by who decides on the host what Value says.
+	Restored func() error
 }
 
 // newParam is a parameter with these values and a gradient of zero.

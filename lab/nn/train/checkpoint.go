@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -12,12 +13,15 @@ import (
 	"coupling/lab/nn"
 )
 
-// Errors of Load to test for with errors.Is.
+// Errors of Save and Load to test for with errors.Is.
 var (
 	// ErrCorrupt is a file that is no checkpoint, is cut short or was changed.
 	ErrCorrupt = errors.New("corrupt checkpoint")
 	// ErrVersion is a checkpoint in a format that this version does not read.
 	ErrVersion = errors.New("unknown version of checkpoint")
+	// ErrUnsynced is an error of Save after the new file was put in place: it is whole and can be loaded, but the
+	// system would not promise that it, rather than the one before, is there after a loss of power.
+	ErrUnsynced = errors.New("checkpoint not synced")
 	// ErrMismatch is a checkpoint of something else: other names, shapes or types.
 	ErrMismatch = errors.New("checkpoint of another run")
 )
@@ -43,11 +47,13 @@ type Checkpoint struct {
 	Sources map[string]Source
 }
 
-// Save writes the file at once or not at all: to a temporary file beside it, which is synced and renamed.
+// Save replaces the file at once or not at all: it writes .NAME.partial beside it, syncs, renames, and syncs the folder.
+// After an error the old file is as it was, with one exception, ErrUnsynced. A process that is killed leaves the old
+// file and at most a .partial, which the next save takes. The file's mode is what the umask leaves of 0666.
 func (c *Checkpoint) Save(path string) error {
 	s, err := c.snapshot()
 	if err == nil {
-		err = writeFile(path, s)
+		err = writeFile(path, s, (*os.File).Sync)
 	}
 	if err != nil {
 		return fmt.Errorf("train: saving checkpoint %s: %w", path, err)
@@ -55,7 +61,8 @@ func (c *Checkpoint) Save(path string) error {
 	return nil
 }
 
-// Load reads the file into the run's arrays and generators. A file that is corrupt or of another run changes nothing.
+// Load reads the file into the run's arrays and generators. A file that is corrupt or of another run changes nothing,
+// nor does a device that has failed; should it fail on the way, its arrays are lost with it, but Step and Sources stay.
 func (c *Checkpoint) Load(path string) error {
 	data, err := os.ReadFile(path)
 	if err == nil {
@@ -106,7 +113,7 @@ func (c *Checkpoint) snapshot() (*snapshot, error) {
 	return s, err
 }
 
-// restore checks everything before it changes anything.
+// restore checks everything before it changes anything, and goes on to what cannot fail last.
 func (c *Checkpoint) restore(s *snapshot) error {
 	stored := map[string]array{}
 	for _, a := range s.Arrays {
@@ -115,16 +122,47 @@ func (c *Checkpoint) restore(s *snapshot) error {
 	if err := c.compare(s, stored); err != nil {
 		return err
 	}
-	if err := c.restoreSources(s); err != nil {
+	if err := c.failed(); err != nil {
 		return err
 	}
+	undo, err := c.restoreSources(s)
+	if err != nil {
+		return err
+	}
+	if err := c.upload(s, stored); err != nil {
+		return errors.Join(err, undo())
+	}
 	c.Step = s.Step
+	return nil
+}
+
+// failed is the first error of the run's devices.
+func (c *Checkpoint) failed() error {
+	err := c.arrays(func(_ string, p *nn.Param) error { return p.Value.Device().Sync() })
+	for _, stream := range c.Streams {
+		_, _, e := stream.State()
+		err = cmp.Or(err, e)
+	}
+	return err
+}
+
+// upload sets what is on devices.
+func (c *Checkpoint) upload(s *snapshot, stored map[string]array) error {
+	_ = c.arrays(func(name string, p *nn.Param) error {
+		upload(p.Value, stored[name].data)
+		return nil
+	})
 	for name, stream := range c.Streams {
 		stream.Seek(s.Streams[name][0], s.Streams[name][1])
 	}
-	return c.arrays(func(name string, p *nn.Param) error {
-		upload(p.Value, stored[name].data)
-		return p.Value.Device().Err()
+	if err := c.failed(); err != nil {
+		return err
+	}
+	return c.arrays(func(_ string, p *nn.Param) error {
+		if p.Restored == nil {
+			return nil
+		}
+		return p.Restored()
 	})
 }
 
@@ -165,9 +203,15 @@ func (c *Checkpoint) compare(s *snapshot, stored map[string]array) error {
 	return fmt.Errorf("%w: %w", ErrMismatch, errors.Join(wrong...))
 }
 
-// restoreSources puts all generators back, or none.
-func (c *Checkpoint) restoreSources(s *snapshot) error {
+// restoreSources puts all generators back, or none; undo takes that back.
+func (c *Checkpoint) restoreSources(s *snapshot) (undo func() error, err error) {
 	before := map[string][]byte{}
+	undo = func() (err error) {
+		for name, state := range before {
+			err = errors.Join(err, c.Sources[name].UnmarshalBinary(state))
+		}
+		return err
+	}
 	for name, source := range c.Sources {
 		old, err := source.MarshalBinary()
 		if err == nil {
@@ -175,11 +219,8 @@ func (c *Checkpoint) restoreSources(s *snapshot) error {
 			err = source.UnmarshalBinary(s.Sources[name])
 		}
 		if err != nil {
-			for done, state := range before {
-				err = errors.Join(err, c.Sources[done].UnmarshalBinary(state))
-			}
-			return fmt.Errorf("%w: source %q: %w", ErrMismatch, name, err)
+			return nil, errors.Join(fmt.Errorf("%w: source %q: %w", ErrMismatch, name, err), undo())
 		}
 	}
-	return nil
+	return undo, nil
 }

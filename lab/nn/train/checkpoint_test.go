@@ -1,6 +1,7 @@
 package train_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -90,7 +91,11 @@ func TestBadCheckpointsChangeNothing(t *testing.T) {
 			t.Errorf("%s: error %v, want ErrCorrupt with the path", name, err)
 		}
 	}
-	newer := edit(func(b []byte) []byte { b[8] = 9; return b })
+	newer := edit(func(b []byte) []byte {
+		b[8] = 9
+		sum := sha256.Sum256(b[:len(b)-sha256.Size])
+		return append(b[:len(b)-sha256.Size], sum[:]...)
+	})
 	os.WriteFile(path, newer, 0o600)
 	if err := other.Load(path); !errors.Is(err, train.ErrVersion) {
 		t.Errorf("another version: error %v", err)

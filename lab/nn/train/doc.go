@@ -5,7 +5,7 @@
 //   - EMA, the moving average that score networks are sampled with
 //   - ScaleGrads, GradNorm, ClipGrads for accumulated and clipped gradients
 //   - ClippedGrads, the sum of clipped per-example gradients that DP-SGD adds noise to
-//   - Checkpoint, one file with a checksum, written at once or not at all
+//   - Checkpoint, one file with a checksum, written at once or not at all, whoever is killed and whatever is full
 //
 // # A run that can be killed
 //

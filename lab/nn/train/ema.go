@@ -1,6 +1,8 @@
 package train
 
 import (
+	"slices"
+
 	"coupling/lab/device"
 	"coupling/lab/nn"
 )
@@ -11,7 +13,7 @@ type EMA struct {
 	decay    float64
 	params   []*nn.Param
 	averages []*nn.Param
-	swapped  bool
+	swapped  *flag // nil without parameters
 }
 
 // NewEMA starts averaging the trainable parameters.
@@ -20,12 +22,15 @@ func NewEMA(decay float64, params []*nn.Param) *EMA {
 	for _, p := range e.params {
 		e.averages = append(e.averages, &nn.Param{Name: p.Name, Value: p.Value.Clone()})
 	}
+	if len(e.params) > 0 {
+		e.swapped = newFlag("swapped", e.params[0].Value.Device())
+	}
 	return e
 }
 
 // Update takes in the parameters after a step: average = decay·average + (1 − decay)·w.
 func (e *EMA) Update() {
-	if e.swapped {
+	if e.swapped.is() {
 		panic("train: EMA.Update: the averages are in the network; Swap them back first")
 	}
 	for i, p := range e.params {
@@ -33,9 +38,12 @@ func (e *EMA) Update() {
 	}
 }
 
-// Swap puts the averages into the network, and the next time the parameters back.
+// Swap puts the averages into the network, and the next time the parameters back. It copies to the device: never inside
+// a recording.
 func (e *EMA) Swap() {
-	e.swapped = !e.swapped
+	if e.swapped != nil {
+		e.swapped.set(!e.swapped.is())
+	}
 	for i, p := range e.params {
 		t := p.Value.Clone()
 		device.Convert(p.Value, e.averages[i].Value)
@@ -44,8 +52,14 @@ func (e *EMA) Swap() {
 	}
 }
 
-// State is the averages, for checkpoints, which are taken when they are not in the network.
-func (e *EMA) State() []*nn.Param { return e.averages }
+// State is the averages, or the parameters while the averages are in the network, and which of the two: a run that is
+// stored swapped comes back swapped.
+func (e *EMA) State() []*nn.Param {
+	if e.swapped == nil {
+		return nil
+	}
+	return append(slices.Clone(e.averages), e.swapped.param)
+}
 
 // Free frees the averages.
-func (e *EMA) Free() { nn.Free(e.averages) }
+func (e *EMA) Free() { nn.Free(e.State()) }

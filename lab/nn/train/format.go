@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 
 	"coupling/lab/device"
 )
@@ -22,6 +20,9 @@ import (
 //	header    JSON: step, arrays (name, type, shape), streams, sources
 //	arrays    their elements, in the order of the header, nothing between
 //	32 bytes  SHA-256 of all before
+//
+// Every version starts with the same 12 bytes and ends with the checksum, which is looked at first: a version is only
+// believed in a file that is whole.
 const (
 	magic   = "CPLCKPT\n"
 	version = 1
@@ -75,12 +76,12 @@ func decode(data []byte) (*snapshot, error) {
 	if len(data) < prefix+sha256.Size || !bytes.HasPrefix(data, []byte(magic)) {
 		return nil, fmt.Errorf("%w: %d bytes that do not start as one", ErrCorrupt, len(data))
 	}
-	if v := binary.LittleEndian.Uint32(data[len(magic):]); v != version {
-		return nil, fmt.Errorf("%w: %d, this program reads %d", ErrVersion, v, version)
-	}
 	body, sum := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
 	if got := sha256.Sum256(body); !bytes.Equal(got[:], sum) {
 		return nil, fmt.Errorf("%w: the checksum is wrong: cut short or changed", ErrCorrupt)
+	}
+	if v := binary.LittleEndian.Uint32(data[len(magic):]); v != version {
+		return nil, fmt.Errorf("%w: %d, this program reads %d", ErrVersion, v, version)
 	}
 	length := int64(binary.LittleEndian.Uint32(data[len(magic)+4:]))
 	rest := body[prefix:]
@@ -122,43 +123,6 @@ func (a array) bytes(limit int) (n int, ok bool) {
 		n *= s
 	}
 	return n, ok && n <= limit
-}
-
-// writeFile puts a checkpoint at path, whole or not at all.
-func writeFile(path string, s *snapshot) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if err := encode(f, s); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes a rename last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 // download is the bytes of an array.

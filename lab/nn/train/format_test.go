@@ -59,6 +59,18 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
+// Whatever bit flips, it is the file that is said to be wrong, and not its version.
+func TestAnyBit(t *testing.T) {
+	whole := stored(t, example())
+	for i := range 8 * len(whole) {
+		whole[i/8] ^= 1 << (i % 8)
+		if _, err := decode(whole); !errors.Is(err, ErrCorrupt) || errors.Is(err, ErrVersion) {
+			t.Fatalf("bit %d of byte %d: error %v", i%8, i/8, err)
+		}
+		whole[i/8] ^= 1 << (i % 8)
+	}
+}
+
 // Headers that lie are refused though the checksum is right: sizes that are negative, overflow, or do not fit the data.
 func TestHeadersThatLie(t *testing.T) {
 	for _, b := range [][]byte{

@@ -13,7 +13,7 @@ type Optimiser struct {
 	rule   rule
 
 	factor    *device.Array // of the rate, an array of 1
-	scheduled bool          // factor is used
+	scheduled *flag         // factor is used
 }
 
 // rule is one parameter's step: w moves by gradient g, i tells which parameter. decay says what to do with weight decay.
@@ -26,7 +26,7 @@ type rule interface {
 // Step moves all parameters once. Gradients are left as they are: see nn.ZeroGrads.
 func (o *Optimiser) Step() {
 	for i, p := range o.params {
-		if !o.scheduled {
+		if !o.scheduled.is() {
 			o.rule.step(i, p.Value, p.Grad, true)
 		} else {
 			o.scaledStep(i, p)
@@ -55,11 +55,11 @@ func (o *Optimiser) scaledStep(i int, p *nn.Param) {
 
 // SetFactor multiplies the rate from the next step on. It copies to the device: call it between steps, never inside a
 // recording; and call it before the first recording, since from its first call on steps take another way, which
-// differs from the direct one in rounding even at factor 1.
+// differs from the direct one in rounding even at factor 1. The factor is part of State: a resumed run goes on with it.
 func (o *Optimiser) SetFactor(f float64) {
 	if len(o.params) > 0 {
 		o.factor.SetFloats([]float64{f})
-		o.scheduled = true
+		o.scheduled.set(true)
 	}
 }
 
@@ -69,18 +69,18 @@ func start(params []*nn.Param) *Optimiser {
 	if len(o.params) > 0 {
 		v := o.params[0].Value
 		o.factor = v.Device().New(v.Type(), 1)
+		device.Fill(o.factor, 1)
+		o.scheduled = newFlag("scheduled", v.Device())
+		o.state = []*nn.Param{{Name: "factor", Value: o.factor}, o.scheduled.param}
 	}
 	return o
 }
 
-// State is what a checkpoint keeps beside the parameters: moments and counts.
+// State is what a checkpoint keeps beside the parameters: the factor of the rate, moments and counts.
 func (o *Optimiser) State() []*nn.Param { return o.state }
 
 // Free frees the state.
-func (o *Optimiser) Free() {
-	nn.Free(o.state)
-	o.factor.Free()
-}
+func (o *Optimiser) Free() { nn.Free(o.state) }
 
 // zeros adds state of zeros for each parameter.
 func (o *Optimiser) zeros(name string) []*device.Array {

@@ -1,0 +1,117 @@
+package train
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// of is a snapshot of a step, all of whose bytes tell which.
+func of(step int) *snapshot {
+	data := make([]byte, 1<<18)
+	for i := range data {
+		data[i] = byte(step)
+	}
+	return &snapshot{Step: int64(step), Arrays: []array{{Name: "a", Type: "int32", Shape: []int{len(data) / 4}, data: data}}}
+}
+
+// whole demands that a file is what of makes, and returns its step.
+func whole(t *testing.T, path string) int {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.Arrays[0].data {
+		if v != byte(s.Step) {
+			t.Fatalf("step %d holds a byte of step %d", s.Step, v)
+		}
+	}
+	return int(s.Step)
+}
+
+// alone demands that nothing else lies in the folder of path.
+func alone(t *testing.T, path string) {
+	t.Helper()
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 1 || files[0].Name() != filepath.Base(path) {
+		t.Errorf("the folder holds %v, want the checkpoint alone", files)
+	}
+}
+
+func save(path string, step int) error { return writeFile(path, of(step), (*os.File).Sync) }
+
+// When the folder cannot be synced, the new file is there, whole, and the error says which of the two it is.
+func TestFolderNotSynced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.ckpt")
+	if err := save(path, 1); err != nil {
+		t.Fatal(err)
+	}
+	err := writeFile(path, of(2), func(*os.File) error { return io.ErrNoProgress })
+	if !errors.Is(err, ErrUnsynced) || !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("error %v, want ErrUnsynced with its cause", err)
+	}
+	if got := whole(t, path); got != 2 {
+		t.Errorf("step %d, want 2", got)
+	}
+	alone(t, path)
+}
+
+// A file that cannot take its name leaves nothing behind.
+func TestNameTaken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.ckpt")
+	if err := os.Mkdir(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := save(path, 1); err == nil || errors.Is(err, ErrUnsynced) {
+		t.Errorf("error %v over a folder", err)
+	}
+	alone(t, path)
+}
+
+// Saving to one path at once leaves one of the files, whole, and no other.
+func TestManySavers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.ckpt")
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for k := range 5 {
+				if err := save(path, 8*k+i); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	whole(t, path)
+	alone(t, path)
+}
+
+// The link of another to somewhere else is not followed.
+func TestLinkInTheWay(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "x.ckpt"), filepath.Join(t.TempDir(), "other")
+	if err := os.WriteFile(other, []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, filepath.Join(dir, ".x.ckpt.partial")); err != nil {
+		t.Skip(err)
+	}
+	if err := save(path, 3); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(other); err != nil || string(b) != "mine" {
+		t.Errorf("the file behind the link is %.20q, %v", b, err)
+	}
+	whole(t, path)
+}
