@@ -3,6 +3,8 @@ package device_test
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 
 	"coupling/lab/device"
@@ -82,7 +84,8 @@ func TestInstructionSetsAgree(t *testing.T) {
 	}
 }
 
-// TestOnDevice holds the device that COUPLING_DEVICE names to the references, and compares it with the CPU.
+// TestOnDevice holds the device that COUPLING_DEVICE names to the references, and compares it with the CPU. A GPU is
+// held to them with our own products too, which nothing runs where cuBLAS is found.
 func TestOnDevice(t *testing.T) {
 	name := os.Getenv("COUPLING_DEVICE")
 	if name == "" {
@@ -102,6 +105,17 @@ func TestOnDevice(t *testing.T) {
 		return d
 	}
 	t.Run("Run", func(t *testing.T) { devicetest.Run(t, open) })
+	if n, ok := ordinal(name); ok {
+		t.Run("Own products", func(t *testing.T) {
+			devicetest.Run(t, func(t testing.TB) *device.Device {
+				d, err := device.CUDA{Ordinal: n, CuBLAS: "none"}.Open()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return d
+			})
+		})
+	}
 	t.Run("Like the CPU", func(t *testing.T) {
 		a, b := open(t), opener(device.CPU{})(t)
 		devicetest.Compare(t, a, b)
@@ -111,6 +125,16 @@ func TestOnDevice(t *testing.T) {
 			}
 		}
 	})
+}
+
+// ordinal is which GPU a name means.
+func ordinal(name string) (n int, ok bool) {
+	kind, number, numbered := strings.Cut(name, ":")
+	if !numbered {
+		return 0, kind == "cuda"
+	}
+	n, err := strconv.Atoi(number)
+	return n, kind == "cuda" && err == nil
 }
 
 // FuzzOperations lets the fuzzer choose operations and sizes.

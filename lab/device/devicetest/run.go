@@ -11,6 +11,11 @@ import (
 // Run closes them. One device does all operations, others are opened for what ends with closing.
 func Run(t *testing.T, open func(testing.TB) *device.Device) {
 	t.Run("Operations", func(t *testing.T) { operations(t, open) })
+	Behaviour(t, open)
+}
+
+// Behaviour is the short part of Run: laws on random shapes, memory, recordings and errors.
+func Behaviour(t *testing.T, open func(testing.TB) *device.Device) {
 	t.Run("Properties", func(t *testing.T) { properties(t, open) })
 	t.Run("Memory", func(t *testing.T) { memory(t, open) })
 	t.Run("Graph", func(t *testing.T) { graphs(t, open) })

@@ -38,7 +38,7 @@ func main() {
 
 func run(ctx context.Context, args []string) (int, error) {
 	flags := flag.NewFlagSet("gpucheck", flag.ContinueOnError)
-	name := flags.String("device", "cuda:0", "the device, as device.Open names it")
+	name := flags.String("device", "cuda:0", "the GPU, as device.Open names it")
 	root := flags.String("root", ".", "the top of the repository, for the tests' data")
 	bin := flags.String("bin", "", "folder of the test binaries; empty: where gpucheck lies")
 	out := flags.String("out", ".", "folder for the report")
@@ -60,6 +60,9 @@ func run(ctx context.Context, args []string) (int, error) {
 	}
 	if err != nil {
 		return 1, err
+	}
+	if about.Kind != "cuda" {
+		return 2, fmt.Errorf("this check needs a GPU: -device = %s is a %s: must be cuda:N", *name, about.Kind)
 	}
 	r := Report{Date: time.Now().UTC(), Device: about}
 	for _, s := range suites {

@@ -73,3 +73,15 @@ func TestNoDevice(t *testing.T) {
 		t.Errorf("status %d, error %v: must be 2 and ErrNoDevice", status, err)
 	}
 }
+
+// TestNotAGPU: a report of the processor would say that a GPU was checked.
+func TestNotAGPU(t *testing.T) {
+	dir := t.TempDir()
+	status, err := run(t.Context(), []string{"-device", "cpu", "-out", dir})
+	if status != 2 || err == nil || !strings.Contains(err.Error(), "-device = cpu") {
+		t.Errorf("status %d, error %v: must be 2 and name the device", status, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("wrote %v (%v)", left, err)
+	}
+}

@@ -35,18 +35,32 @@ func TestConformance(t *testing.T) {
 	devicetest.Run(t, fake(false))
 }
 
+// TestConformanceAsUsed does it as programs do, with memory that is reused and with cuBLAS: what depends on that, or all.
+func TestConformanceAsUsed(t *testing.T) {
+	if os.Getenv("COUPLING_THOROUGH") == "1" {
+		devicetest.Run(t, fake(true))
+		return
+	}
+	devicetest.Behaviour(t, fake(true))
+}
+
+// TestConformanceShuffled runs the threads of a block in two more orders, which meets barriers that are missing.
+func TestConformanceShuffled(t *testing.T) {
+	thorough(t)
+	for _, order := range []string{"1", "2"} {
+		t.Run(order, func(t *testing.T) {
+			t.Setenv("FAKE_CUDA_ORDER", order)
+			devicetest.Run(t, fake(false))
+		})
+	}
+}
+
 // thorough skips what repeats TestConformance in another setting.
 func thorough(t *testing.T) {
 	t.Helper()
 	if os.Getenv("COUPLING_THOROUGH") != "1" {
 		t.Skip("COUPLING_THOROUGH=1 runs it")
 	}
-}
-
-// TestConformanceAsUsed does it with memory that is reused and with cuBLAS.
-func TestConformanceAsUsed(t *testing.T) {
-	thorough(t)
-	devicetest.Run(t, fake(true))
 }
 
 // TestSameNumbers demands the processor's results: within tolerances, random numbers bit for bit.
