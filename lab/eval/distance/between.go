@@ -1,0 +1,42 @@
+package distance
+
+import (
+	"context"
+
+	"coupling/data"
+	"coupling/lab/eval/feature"
+)
+
+// Report is how generated images compare with real ones in some features.
+type Report struct {
+	Features        string // their name; the distance is called FD-Features
+	Real, Generated int    // how many images
+	Frechet         float64
+	KID             Discrepancy
+	Coverage        Coverage // with third neighbours
+}
+
+// Between compares generated with real images. Memory: the features of both, in float64.
+func Between(ctx context.Context, f feature.Features, generated, real *data.Images) (*Report, error) {
+	name, err := f.Name()
+	if err != nil {
+		return nil, err
+	}
+	x, err := f.Of(ctx, real)
+	if err != nil {
+		return nil, err
+	}
+	y, err := f.Of(ctx, generated)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Features: name, Real: real.Len(), Generated: generated.Len()}
+	if r.Frechet, err = Frechet(x, y); err != nil {
+		return nil, err
+	}
+	if r.KID, err = KID(ctx, x, y); err != nil {
+		return nil, err
+	}
+	r.Coverage, err = Neighbours{}.Coverage(ctx, x, y)
+	return r, err
+}

@@ -1,0 +1,145 @@
+package membership
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// ErrArgument is wrapped by every error about an argument.
+var ErrArgument = errors.New("bad argument")
+
+// Result is how well scores tell members from others.
+type Result struct {
+	Members, Others int
+	AUC             float64 // probability that a member scores higher than another example, ties counted half
+	Lo, Hi          float64 // 95% interval of the AUC
+	ROC             []Point // from (0, 0) to (1, 1), one for each threshold that changes a rate
+	AtLow           []Rate  // at no more than 0.1%, 1% and 10% false positives
+}
+
+// Point is what calling everybody with a score of at least Threshold a member gives.
+type Point struct {
+	Threshold float64 // +Inf for nobody
+	FPR, TPR  float64 // rates of false and of true positives
+}
+
+// Rate is the largest rate of true positives with at most so many false ones among the others.
+type Rate struct {
+	Bound  float64 // on the rate of false positives
+	FPR    float64 // what it is at the threshold
+	TPR    float64
+	Lo, Hi float64 // 95% interval of TPR for this threshold (Clopper and Pearson 1934)
+}
+
+// String is the AUC and the rates.
+func (r *Result) String() string {
+	s := fmt.Sprintf("AUC %.3f (95%%: %.3f–%.3f)", r.AUC, r.Lo, r.Hi)
+	for _, p := range r.AtLow {
+		s += fmt.Sprintf("; TPR %.3f (%.3f–%.3f) at FPR ≤ %g", p.TPR, p.Lo, p.Hi, p.Bound)
+	}
+	return s
+}
+
+// Measure compares the scores of members with those of others, higher meaning "member". Infinite scores are in order, NaN
+// is not. O(N log N).
+func Measure(members, others []float64) (*Result, error) {
+	if len(members) == 0 || len(others) == 0 {
+		return nil, fmt.Errorf("membership: %d members, %d others: must be > 0: %w", len(members), len(others), ErrArgument)
+	}
+	type score struct {
+		value  float64
+		member bool
+	}
+	var all []score
+	for k, set := range [][]float64{members, others} {
+		for i, v := range set {
+			if math.IsNaN(v) {
+				return nil, fmt.Errorf("membership: score %d of %s = NaN: %w", i, []string{"members", "others"}[k], ErrArgument)
+			}
+			all = append(all, score{v, k == 0})
+		}
+	}
+	slices.SortFunc(all, func(a, b score) int { return cmp.Compare(b.value, a.value) })
+	n, m := float64(len(members)), float64(len(others))
+	r := &Result{Members: len(members), Others: len(others), ROC: []Point{{Threshold: math.Inf(1)}}}
+	tp, fp := 0., 0.
+	for i := 0; i < len(all); {
+		j, newTP, newFP := i, tp, fp
+		for ; j < len(all) && all[j].value == all[i].value; j++ {
+			if all[j].member {
+				newTP++
+			} else {
+				newFP++
+			}
+		}
+		r.AUC += (newFP - fp) * (tp + newTP) / 2 // the trapezoid counts ties half
+		tp, fp = newTP, newFP
+		r.ROC = append(r.ROC, Point{Threshold: all[i].value, FPR: fp / m, TPR: tp / n})
+		i = j
+	}
+	r.AUC /= n * m
+	r.Lo, r.Hi = interval(r.AUC, n, m)
+	for _, bound := range []float64{.001, .01, .1} {
+		r.AtLow = append(r.AtLow, r.At(bound))
+	}
+	return r, nil
+}
+
+// At is the rate of true positives with at most this rate of false ones among the others. With fewer than 1/bound others
+// that means none.
+func (r *Result) At(bound float64) Rate {
+	best := Rate{Bound: bound}
+	for _, p := range r.ROC {
+		if p.FPR <= bound {
+			best.FPR, best.TPR = p.FPR, p.TPR
+		}
+	}
+	best.Lo, best.Hi = clopperPearson(math.Round(best.TPR*float64(r.Members)), float64(r.Members))
+	return best
+}
+
+// interval solves |θ − auc| = z √V(θ) with the variance of Hanley and McNeil (1982) as Newcombe (2006) balances it,
+//
+//	V(θ) = θ(1−θ)/(nm) · (1 + ((n+m)/2 − 1)·((1−θ)/(2−θ) + θ/(1+θ))),
+//
+// his method 5. The interval stays in [0, 1] and has a width at 0 and 1, where DeLong's has none.
+func interval(auc, n, m float64) (lo, hi float64) {
+	const z = 1.959963984540054
+	excess := func(θ float64) float64 { // negative inside
+		v := θ * (1 - θ) / (n * m) * (1 + ((n+m)/2-1)*((1-θ)/(2-θ)+θ/(1+θ)))
+		return (θ-auc)*(θ-auc) - z*z*v
+	}
+	return bisect(excess, auc, 0), bisect(excess, auc, 1)
+}
+
+// bisect finds where f changes its sign between inside, where it is not positive, and end.
+func bisect(f func(float64) float64, inside, end float64) float64 {
+	if f(end) <= 0 {
+		return end
+	}
+	for range 60 {
+		if mid := (inside + end) / 2; f(mid) <= 0 {
+			inside = mid
+		} else {
+			end = mid
+		}
+	}
+	return end
+}
+
+// clopperPearson is the exact 95% interval of a proportion of which k of n were seen.
+func clopperPearson(k, n float64) (lo, hi float64) {
+	hi = 1
+	if k > 0 {
+		lo = distuv.Beta{Alpha: k, Beta: n - k + 1}.Quantile(.025)
+	}
+	if k < n {
+		hi = distuv.Beta{Alpha: k + 1, Beta: n - k}.Quantile(.975)
+	}
+	return lo, hi
+}
