@@ -50,13 +50,17 @@ race:
 test-cpu: build
 	@set -e; ran=; for isa in generic avx2 avx512; do \
 	  COUPLING_CPU=$$isa bin/coupling version >/dev/null 2>&1 || { echo "$$isa: not on this machine"; continue; }; \
-	  echo "== COUPLING_CPU=$$isa"; COUPLING_CPU=$$isa $(GO) test -count=1 ./lab/device/cpu ./lab/nn/... ./ot; ran=yes; \
+	  echo "== COUPLING_CPU=$$isa"; COUPLING_CPU=$$isa $(GO) test -count=1 ./lab/device/cpu ./ot; \
+	  COUPLING_CPU=$$isa $(GO) test -count=1 -short ./lab/nn/...; ran=yes; \
 	done; test -n "$$ran"
 
-# Layers, training and solvers on the fake GPU, which is the host one thread at a time; lab/device tests it by itself.
+# Layers, training and solvers on the fake GPU, which is the host one thread at a time; lab/device tests it by itself. Of
+# the networks only the smallest: one step of a large one takes the fake minutes.
 test-fake:
-	COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/fakedriver) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0 \
-	  $(GO) test -count=1 -short -run OnDevice ./lab/nn/... ./ot
+	@set -e; export COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/fakedriver) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0; \
+	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./lab/nn/internal/conv; \
+	  $(GO) test -count=1 -short -run 'RecordedStepsOnDevice|GradientsOnDevice/DCGAN' ./lab/nn/arch; \
+	  $(GO) test -count=1 -short -run FakeOnDevice ./ot
 
 fmt: bin/golangci-lint-$(LINTER)
 	$< fmt ./...
