@@ -14,6 +14,7 @@ import (
 // A Convention says what a step length means; see the package documentation.
 type Convention int
 
+// The conventions in use.
 const (
 	Unhalved Convention = iota // x += a s + √(2a) z
 	Halved                     // x += (ε/2) s + √ε z

@@ -113,11 +113,7 @@ func loadDigits(ctx context.Context, load func(context.Context, data.From, data.
 	if m, err = m.Resize(16, 16, data.Bilinear); err != nil {
 		return cloud{}, err
 	}
-	out := cloud{x: m.Mat()}
-	for _, v := range m.Labels {
-		out.labels = append(out.labels, int(v))
-	}
-	return out, nil
+	return cloud{x: m.Mat(), labels: m.Labels}, nil
 }
 
 func pickMost(n, most int) int {
@@ -149,7 +145,7 @@ func runDigits(ctx context.Context, c *lab.Cell, p digitsParams) (digitsOut, err
 	if t.dev, err = device.Open(p.Device); err != nil {
 		return t.out, err
 	}
-	defer t.dev.Close()
+	defer func() { _ = t.dev.Close() }() // frees the networks
 	for _, step := range []func(context.Context) error{t.load, t.train, t.transport} {
 		if err := step(ctx); err != nil {
 			return t.out, err

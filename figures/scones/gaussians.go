@@ -13,6 +13,7 @@ import (
 	"coupling/ot/gaussian"
 	"coupling/score"
 	"coupling/score/scones"
+	"coupling/score/scones/light"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -221,13 +222,13 @@ func (p *problem) fit(ctx context.Context, c *lab.Cell, out *gaussiansOut) error
 	if out.Ascent, _, err = p.sample(ctx, c, psi.Potential(), betterLangevin, r.Mean(p.x), rng); err != nil {
 		return err
 	}
-	light, err := scones.LightFit{Lambda: p.plan.Eps, Batch: 500, Steps: steps, Trace: func(k int, _ float64) { c.Progress(k, steps) }}.
+	fitted, err := light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: steps, Trace: func(k int, _ float64) { c.Progress(k, steps) }}.
 		Run(ctx, p.source.Sample, p.target.Sample, rng)
 	if err != nil {
 		return err
 	}
 	begin := time.Now()
-	y := light.Sample(p.x, rng)
+	y := fitted.Sample(p.x, rng)
 	out.LightTime = time.Since(begin).Seconds() / float64(p.p.Samples)
 	out.Light, err = p.uvp(y)
 	return err

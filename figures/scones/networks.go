@@ -42,7 +42,7 @@ var networksOf = lab.Experiment[networksParams, networksOut]{
 		if err != nil {
 			return out, err
 		}
-		defer dev.Close()
+		defer func() { _ = dev.Close() }() // frees the networks
 		dir, err := c.Scratch()
 		if err != nil {
 			return out, err

@@ -84,7 +84,7 @@ func runWidth(ctx context.Context, c *lab.Cell, p widthParams) (out widthOut, er
 	if err != nil {
 		return out, err
 	}
-	defer dev.Close()
+	defer func() { _ = dev.Close() }() // frees the networks
 	k := scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}
 	prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 	draw := c.Rand("networks")

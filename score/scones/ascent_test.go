@@ -11,9 +11,9 @@ import (
 	"coupling/ot/fdiv"
 	"coupling/ot/freg"
 	"coupling/ot/gaussian"
+	"coupling/score/internal/adam"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
 func nilRows() *mat.Dense { return mat.NewDense(1, 1, nil) }
@@ -21,13 +21,13 @@ func nilRows() *mat.Dense { return mat.NewDense(1, 1, nil) }
 // table is the potential with a parameter for each atom: Algorithm 1 with it is the empirical dual itself.
 type table struct {
 	w   []float64
-	opt adam
+	opt adam.Adam
 }
 
 func (p *table) Values(*mat.Dense) ([]float64, error) { return append([]float64(nil), p.w...), nil }
 
 func (p *table) Ascend(w []float64, factor float64) error {
-	p.opt.step(p.w, w, factor)
+	p.opt.Step(p.w, w, factor)
 	return nil
 }
 
@@ -44,7 +44,7 @@ func TestAscentReachesTheOptimum(t *testing.T) {
 	for _, f := range fdiv.All() {
 		best, err := freg.Solver{F: f, Lambda: lambda}.Solve(t.Context(), ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
 		must(0, err)
-		phi, psi := &table{w: make([]float64, 8), opt: adam{rate: .05}}, &table{w: make([]float64, 6), opt: adam{rate: .05}}
+		phi, psi := &table{w: make([]float64, 8), opt: adam.Adam{Rate: .05}}, &table{w: make([]float64, 6), opt: adam.Adam{Rate: .05}}
 		for i := range phi.w {
 			phi.w[i] = -2 * lambda // inside of every domain
 		}
@@ -138,7 +138,7 @@ func TestQuadraticModelGradient(t *testing.T) {
 }
 
 func TestAscentRefuses(t *testing.T) {
-	p := &table{w: []float64{1e6}, opt: adam{rate: 1}}
+	p := &table{w: []float64{1e6}, opt: adam.Adam{Rate: 1}}
 	x := mat.NewDense(1, 1, nil)
 	err := Ascent{Compatibility: Compatibility{Lambda: 1}, Steps: 3}.Run(t.Context(), p, p, all(x), all(x), 1, 0)
 	if !errors.Is(err, ErrParameter) {
@@ -146,62 +146,5 @@ func TestAscentRefuses(t *testing.T) {
 	}
 	if err := (Ascent{}).Run(t.Context(), p, p, all(x), all(x), 1, 0); !errors.Is(err, ErrParameter) {
 		t.Errorf("lambda = 0: error %v", err)
-	}
-}
-
-// The gradient of LightSB's loss, by central differences.
-func TestLightGradient(t *testing.T) {
-	rng := seeded(5)
-	x, y := must(synth.Normal(rng, 7, 2)), must(synth.Normal(rng, 9, 2))
-	l := LightFit{Lambda: 1.5, Components: 3}.first(x, y)
-	w := l.pack()
-	for i := range w {
-		w[i] += .3 * rng.NormFloat64()
-	}
-	l.unpack(w)
-	_, g, err := l.gradient(x, y)
-	must(0, err)
-	for k := range w {
-		const h = 1e-5
-		at := func(d float64) float64 {
-			v := append([]float64(nil), w...)
-			v[k] += d
-			l.unpack(v)
-			loss, _, err := l.gradient(x, y)
-			return must(loss, err)
-		}
-		if want := (at(h) - at(-h)) / (2 * h); math.Abs(g[k]-want) > 1e-7*(1+math.Abs(want)) {
-			t.Errorf("parameter %d: %g, difference quotient %g", k, g[k], want)
-		}
-	}
-}
-
-// One component is exact between Gaussians: fitted from samples, its plan is the closed form's up to some per mille.
-func TestLightBetweenGaussians(t *testing.T) {
-	plan := pair(seeded(6), 3, 4)
-	x, y := gaussians(plan)
-	l := must(LightFit{Lambda: 4, Steps: 1500}.Run(t.Context(), x, y, seeded(7)))
-	const n = 40000
-	xs := must(x(seeded(8), n))
-	ys := l.Sample(xs, seeded(9))
-	joint, cov := mat.NewDense(n, 6, nil), new(mat.SymDense)
-	joint.Augment(xs, ys)
-	stat.CovarianceMatrix(cov, joint, nil)
-	if got := must(gaussian.UVP(cov, plan.Joint().Cov)); got > .3 {
-		t.Errorf("BW-UVP %.3f %%", got)
-	}
-	one := mat.NewDense(1, 3, []float64{1, 0, -1})
-	want := plan.Conditional(one.RawRowView(0)).Mean
-	got := l.Barycentric(one).RawRowView(0)
-	for k := range want {
-		if math.Abs(got[k]-want[k]) > .15 {
-			t.Errorf("E[y|x] = %.3f, want %.3f", got, want)
-		}
-	}
-	field := must(l.Given(one.RawRowView(0)))
-	s := mat.NewDense(1, 3, nil)
-	must(0, field.Score(s, l.Barycentric(one), 0))
-	if v := mat.Norm(s, 2); v > 1e-10 {
-		t.Errorf("the score at the mean of one Gaussian is %g", v)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"coupling/ot/fdiv"
 	"coupling/score"
+	"coupling/score/internal/rows"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -174,7 +175,7 @@ func (c Coupling) Densities(x, y *mat.Dense) (*mat.Dense, error) {
 		return nil, err
 	}
 	out := mat.NewDense(n, m, nil)
-	squares(out, x, y)
+	rows.Squares(out, x, y)
 	u, e := unit(d, c.Mean), c.edge()
 	for i := range n {
 		row := out.RawRowView(i)

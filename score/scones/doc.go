@@ -12,7 +12,7 @@
 //	Potential         φ or ψ: Quadratic (exact between Gaussians), Discrete (Sinkhorn's, off its points), networks (scones/neural)
 //	Ascent            Algorithm 1: any two Models by stochastic ascent of the dual, in paired or full batches
 //	Coupling          potentials and the score of the target; Given(x) is a score.Field: Algorithm 2 samples it
-//	Light             potentials that are mixtures of Gaussians, whose conditional laws are too: nothing to anneal
+//	scones/light      potentials that are mixtures of Gaussians, whose conditional laws are too: nothing to anneal
 //	Fit               all of it from two clouds of points
 //	Stability         the bound of Theorem 4.3, and when it holds
 //

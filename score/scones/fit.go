@@ -10,6 +10,7 @@ import (
 	"coupling/ot"
 	"coupling/ot/fdiv"
 	"coupling/score"
+	"coupling/score/internal/rows"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -130,7 +131,7 @@ func thin(x *mat.Dense, n int, rng *rand.Rand) *mat.Dense {
 // meanSquare is the mean of |x_i − y_j|² over all pairs.
 func meanSquare(x, y *mat.Dense) float64 {
 	c := mat.NewDense(x.RawMatrix().Rows, y.RawMatrix().Rows, nil)
-	squares(c, x, y)
+	rows.Squares(c, x, y)
 	return mat.Sum(c) / float64(len(c.RawMatrix().Data))
 }
 
@@ -138,7 +139,7 @@ func meanSquare(x, y *mat.Dense) float64 {
 func nearest(y *mat.Dense) float64 {
 	n, _ := y.Dims()
 	c := mat.NewDense(n, n, nil)
-	squares(c, y, y)
+	rows.Squares(c, y, y)
 	var least []float64
 	for i := range n {
 		best := math.Inf(1)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"coupling/ot/gaussian"
+	"coupling/score/internal/rows"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -67,7 +68,7 @@ func (q *Quadratic) Eval(value []float64, grad, y *mat.Dense) error {
 		}
 	}
 	sx := mat.NewDense(n, d, nil)
-	multiply(sx, x, mat.DenseCopyOf(q.S))
+	rows.Multiply(sx, x, mat.DenseCopyOf(q.S))
 	for i := range n {
 		a, b := x.RawRowView(i), sx.RawRowView(i)
 		sum := q.C

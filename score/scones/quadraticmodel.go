@@ -3,6 +3,9 @@ package scones
 import (
 	"fmt"
 
+	"coupling/score/internal/adam"
+	"coupling/score/internal/rows"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -13,7 +16,7 @@ type QuadraticModel struct {
 	centre []float64
 	lambda float64
 	w      []float64 // S row by row, b, c/λ
-	opt    adam
+	opt    adam.Adam
 	x      *mat.Dense // of the last Values
 }
 
@@ -25,7 +28,7 @@ func NewQuadraticModel(d int, centre []float64, lambda, rate float64) (*Quadrati
 	if d < 1 || len(centre) != d || !(rate > 0) || !(lambda > 0) {
 		return nil, fmt.Errorf("scones: d = %d, a centre of length %d, lambda = %g, rate = %g: %w", d, len(centre), lambda, rate, ErrParameter)
 	}
-	return &QuadraticModel{d: d, centre: centre, lambda: lambda, w: make([]float64, d*d+d+1), opt: adam{rate: rate}}, nil
+	return &QuadraticModel{d: d, centre: centre, lambda: lambda, w: make([]float64, d*d+d+1), opt: adam.Adam{Rate: rate}}, nil
 }
 
 // Potential returns the potential as it is now.
@@ -65,7 +68,7 @@ func (q *QuadraticModel) Ascend(w []float64, factor float64) error {
 		}
 		g[d*d+d] += q.lambda * w[i]
 	}
-	multiply(mat.NewDense(d, d, g[:d*d]), x, wx)
-	q.opt.step(q.w, g, factor)
+	rows.Multiply(mat.NewDense(d, d, g[:d*d]), x, wx)
+	q.opt.Step(q.w, g, factor)
 	return nil
 }

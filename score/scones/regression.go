@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"coupling/ot/gaussian"
+	"coupling/score/internal/rows"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -86,7 +87,7 @@ func (r *Regression) Joint(x *mat.SymDense) *mat.SymDense {
 func (r *Regression) Mean(x *mat.Dense) *mat.Dense {
 	n, d := x.Dims()
 	out := mat.NewDense(n, d, nil)
-	multiply(out, x, mat.DenseCopyOf(r.Slope.T()))
+	rows.Multiply(out, x, mat.DenseCopyOf(r.Slope.T()))
 	for i := range n {
 		row := out.RawRowView(i)
 		for k := range row {

@@ -1,4 +1,4 @@
-package scones
+package light
 
 import (
 	"context"
@@ -6,18 +6,22 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"coupling/score/internal/adam"
+	"coupling/score/internal/rows"
+	"coupling/score/scones"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 )
 
-// LightFit fits a Light by stochastic gradients of
+// Fit fits a Plan by stochastic gradients of
 //
 //	E_x log c(x) − E_y log v(y),
 //
-// which is the Kullback–Leibler divergence of the plan from the Light's, up to a constant (Korotin et al. 2024, equation 8).
+// which is the Kullback–Leibler divergence of the plan from the fitted one, up to a constant (Korotin et al. 2024, equation 8).
 // It needs points of both sides, no pairs and no scores. The covariances are full.
-type LightFit struct {
+type Fit struct {
 	Lambda     float64
 	Components int     // 0 means 1
 	Steps      int     // 0 means 2000
@@ -28,13 +32,13 @@ type LightFit struct {
 
 // Run fits points drawn from x and y. First guesses: centres at points of y, conditional covariances that of y, or λ/2 I
 // where that is smaller. Cost of a step: Components·(2·Batch·d² + d³).
-func (f LightFit) Run(ctx context.Context, x, y Source, rng *rand.Rand) (*Light, error) {
+func (f Fit) Run(ctx context.Context, x, y scones.Source, rng *rand.Rand) (*Plan, error) {
 	f = f.defaults()
-	if err := (Compatibility{Lambda: f.Lambda}).Check(); err != nil {
+	if err := (scones.Compatibility{Lambda: f.Lambda}).Check(); err != nil {
 		return nil, err
 	}
 	if f.Components < 1 || f.Batch < 2 || !(f.Rate > 0) || f.Steps < 0 {
-		return nil, fmt.Errorf("scones: %d components, %d steps, batch %d, rate %g: %w", f.Components, f.Steps, f.Batch, f.Rate, ErrParameter)
+		return nil, fmt.Errorf("light: %d components, %d steps, batch %d, rate %g: %w", f.Components, f.Steps, f.Batch, f.Rate, scones.ErrParameter)
 	}
 	xs, err := x(rng, max(f.Batch, 1000))
 	if err != nil {
@@ -45,11 +49,11 @@ func (f LightFit) Run(ctx context.Context, x, y Source, rng *rand.Rand) (*Light,
 		return nil, err
 	}
 	if _, a := xs.Dims(); a != ys.RawMatrix().Cols {
-		return nil, fmt.Errorf("scones: points of dimension %d and %d: %w", a, ys.RawMatrix().Cols, ErrShape)
+		return nil, fmt.Errorf("light: points of dimension %d and %d: %w", a, ys.RawMatrix().Cols, scones.ErrShape)
 	}
 	l := f.first(xs, ys)
 	w := l.pack()
-	opt := adam{rate: f.Rate}
+	opt := adam.Adam{Rate: f.Rate}
 	for k := range f.Steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -65,7 +69,7 @@ func (f LightFit) Run(ctx context.Context, x, y Source, rng *rand.Rand) (*Light,
 			return nil, fmt.Errorf("step %d: %w", k+1, err)
 		}
 		floats.Scale(-1, g) // adam ascends
-		opt.step(w, g, 1-float64(k)/float64(f.Steps))
+		opt.Step(w, g, 1-float64(k)/float64(f.Steps))
 		l.unpack(w)
 		if f.Trace != nil {
 			f.Trace(k+1, loss)
@@ -74,7 +78,7 @@ func (f LightFit) Run(ctx context.Context, x, y Source, rng *rand.Rand) (*Light,
 	return l, nil
 }
 
-func (f LightFit) defaults() LightFit {
+func (f Fit) defaults() Fit {
 	if f.Components == 0 {
 		f.Components = 1
 	}
@@ -90,9 +94,9 @@ func (f LightFit) defaults() LightFit {
 	return f
 }
 
-func (f LightFit) first(x, y *mat.Dense) *Light {
+func (f Fit) first(x, y *mat.Dense) *Plan {
 	n, d := y.Dims()
-	l := &Light{Lambda: f.Lambda}
+	l := &Plan{Lambda: f.Lambda}
 	s, mean := make([]float64, d), make([]float64, d)
 	for j := range d {
 		s[j] = math.Min(1, stat.Variance(mat.Col(nil, j, y), nil)/(f.Lambda/2)) + 1e-6
@@ -119,7 +123,7 @@ func (f LightFit) first(x, y *mat.Dense) *Light {
 }
 
 // pack lists the parameters: for each component A, R, and L row by row with the logarithm of its diagonal.
-func (l *Light) pack() (w []float64) {
+func (l *Plan) pack() (w []float64) {
 	k, d := l.Dims()
 	for c := range k {
 		w = append(append(w, l.A[c]), l.R[c]...)
@@ -133,7 +137,7 @@ func (l *Light) pack() (w []float64) {
 	return w
 }
 
-func (l *Light) unpack(w []float64) {
+func (l *Plan) unpack(w []float64) {
 	k, d := l.Dims()
 	for c := range k {
 		l.A[c], w = w[0], w[1:]
@@ -150,7 +154,7 @@ func (l *Light) unpack(w []float64) {
 }
 
 // gradient returns the loss on a batch and its gradient by the parameters of pack.
-func (l *Light) gradient(x, y *mat.Dense) (float64, []float64, error) {
+func (l *Plan) gradient(x, y *mat.Dense) (float64, []float64, error) {
 	k, d := l.Dims()
 	n, _ := x.Dims()
 	m, _ := y.Dims()
@@ -185,14 +189,14 @@ func (l *Light) gradient(x, y *mat.Dense) (float64, []float64, error) {
 }
 
 // logNormal writes A_c + log N(y; R_c, εS_c) to column c of q and returns S_c⁻¹(y − R_c).
-func (l *Light) logNormal(c int, y *mat.Dense, inverse *mat.TriDense, q *mat.Dense) *mat.Dense {
+func (l *Plan) logNormal(c int, y *mat.Dense, inverse *mat.TriDense, q *mat.Dense) *mat.Dense {
 	m, d := y.Dims()
 	r := mat.NewDense(m, d, nil)
 	for j := range m {
 		floats.SubTo(r.RawRowView(j), y.RawRowView(j), l.R[c])
 	}
 	u := mat.NewDense(m, d, nil)
-	multiply(u, r, mat.DenseCopyOf(inverse.T())) // L⁻¹(y − R)
+	rows.Multiply(u, r, mat.DenseCopyOf(inverse.T())) // L⁻¹(y − R)
 	constant := l.A[c] - float64(d)/2*math.Log(math.Pi*l.Lambda)
 	for i := range d {
 		constant -= math.Log(l.Root[c].At(i, i))
@@ -201,12 +205,12 @@ func (l *Light) logNormal(c int, y *mat.Dense, inverse *mat.TriDense, q *mat.Den
 		row := u.RawRowView(j)
 		q.Set(j, c, constant-floats.Dot(row, row)/l.Lambda)
 	}
-	multiply(r, u, mat.DenseCopyOf(inverse))
+	rows.Multiply(r, u, mat.DenseCopyOf(inverse))
 	return r
 }
 
 // component returns the gradient by the parameters of one component.
-func (l *Light) component(c int, x *mat.Dense, wx []float64, white *mat.Dense, wy []float64, inverse *mat.TriDense, eps float64) []float64 {
+func (l *Plan) component(c int, x *mat.Dense, wx []float64, white *mat.Dense, wy []float64, inverse *mat.TriDense, eps float64) []float64 {
 	_, d := x.Dims()
 	total := floats.Sum(wy)
 	g := []float64{floats.Sum(wx) - total}

@@ -1,4 +1,4 @@
-package scones
+package light
 
 import (
 	"fmt"
@@ -6,18 +6,20 @@ import (
 	"math/rand/v2"
 
 	"coupling/score"
+	"coupling/score/internal/rows"
+	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-// Light is the KL-regularised plan in the form of LightSB (Korotin, Gushchin and Burnaev 2024), ε = λ/2:
+// Plan is the KL-regularised plan in the form of LightSB (Korotin, Gushchin and Burnaev 2024), ε = λ/2:
 //
 //	π(y|x) ∝ exp(⟨x,y⟩/ε) v(y),     v(y) = exp((ψ(y) − |y|²)/λ) τ(y) = Σ_k exp(A_k) N(y; R_k, ε S_k),
 //
 // so that y given x is a mixture of N(R_k + S_k x, ε S_k) with weights ∝ exp(A_k + (xᵀS_k x + 2R_kᵀx)/2ε): it is drawn at
-// once, and needs no score of the target. One component is exact between Gaussians. Make one by LightFit.
-type Light struct {
+// once, and needs no score of the target. One component is exact between Gaussians. Make one by Fit.
+type Plan struct {
 	Lambda float64
 	A      []float64
 	R      [][]float64
@@ -25,16 +27,16 @@ type Light struct {
 }
 
 // Dims returns the number of components and the dimension.
-func (l *Light) Dims() (k, d int) { return len(l.A), len(l.R[0]) }
+func (l *Plan) Dims() (k, d int) { return len(l.A), len(l.R[0]) }
 
 // tilted returns for each row of x the logarithms A_k + (xᵀS_k x + 2R_kᵀx)/2ε, and their log-sum-exp: log c(x).
-func (l *Light) tilted(x *mat.Dense) (logs *mat.Dense, all []float64) {
+func (l *Plan) tilted(x *mat.Dense) (logs *mat.Dense, all []float64) {
 	n, _ := x.Dims()
 	k, d := l.Dims()
 	logs, all = mat.NewDense(n, k, nil), make([]float64, n)
 	lx := mat.NewDense(n, d, nil)
 	for c := range k {
-		multiply(lx, x, mat.DenseCopyOf(l.Root[c]))
+		rows.Multiply(lx, x, mat.DenseCopyOf(l.Root[c]))
 		for i := range n {
 			row := lx.RawRowView(i)
 			logs.Set(i, c, l.A[c]+(floats.Dot(row, row)+2*floats.Dot(l.R[c], x.RawRowView(i)))/l.Lambda)
@@ -47,7 +49,7 @@ func (l *Light) tilted(x *mat.Dense) (logs *mat.Dense, all []float64) {
 }
 
 // Barycentric returns E[y|x] at each row of x.
-func (l *Light) Barycentric(x *mat.Dense) *mat.Dense {
+func (l *Plan) Barycentric(x *mat.Dense) *mat.Dense {
 	n, d := x.Dims()
 	k, _ := l.Dims()
 	out := mat.NewDense(n, d, nil)
@@ -62,12 +64,12 @@ func (l *Light) Barycentric(x *mat.Dense) *mat.Dense {
 }
 
 // mean is R_c + S_c x.
-func (l *Light) mean(c int, x *mat.Dense) *mat.Dense {
+func (l *Plan) mean(c int, x *mat.Dense) *mat.Dense {
 	n, d := x.Dims()
 	s := new(mat.Dense)
 	s.Mul(l.Root[c], l.Root[c].T())
 	out := mat.NewDense(n, d, nil)
-	multiply(out, x, s)
+	rows.Multiply(out, x, s)
 	for i := range n {
 		floats.Add(out.RawRowView(i), l.R[c])
 	}
@@ -75,7 +77,7 @@ func (l *Light) mean(c int, x *mat.Dense) *mat.Dense {
 }
 
 // Sample draws one y for each row of x, exactly. Cost N·K·d².
-func (l *Light) Sample(x *mat.Dense, rng *rand.Rand) *mat.Dense {
+func (l *Plan) Sample(x *mat.Dense, rng *rand.Rand) *mat.Dense {
 	n, d := x.Dims()
 	k, _ := l.Dims()
 	logs, all := l.tilted(x)
@@ -98,7 +100,7 @@ func (l *Light) Sample(x *mat.Dense, rng *rand.Rand) *mat.Dense {
 	out, noise := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
 	for c := range k {
 		mean := l.mean(c, x)
-		multiply(noise, z, mat.DenseCopyOf(l.Root[c].T()))
+		rows.Multiply(noise, z, mat.DenseCopyOf(l.Root[c].T()))
 		for i := range n {
 			if from[i] == c {
 				floats.AddTo(out.RawRowView(i), mean.RawRowView(i), noise.RawRowView(i))
@@ -109,10 +111,10 @@ func (l *Light) Sample(x *mat.Dense, rng *rand.Rand) *mat.Dense {
 }
 
 // Given returns the law of y given one source x, as a field.
-func (l *Light) Given(x []float64) (*score.Mixture, error) {
+func (l *Plan) Given(x []float64) (*score.Mixture, error) {
 	k, d := l.Dims()
 	if len(x) != d {
-		return nil, fmt.Errorf("scones: a source of length %d in dimension %d: %w", len(x), d, ErrShape)
+		return nil, fmt.Errorf("light: a source of length %d in dimension %d: %w", len(x), d, scones.ErrShape)
 	}
 	one := mat.NewDense(1, d, append([]float64(nil), x...))
 	logs, all := l.tilted(one)

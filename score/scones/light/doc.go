@@ -1,0 +1,13 @@
+// Package light fits entropic plans whose conditional laws are mixtures of Gaussians, after Korotin, Gushchin and Burnaev,
+// "Light Schrödinger bridge" (2024): no network, no score, no chains.
+//
+// # An example in words
+//
+// Between N(0, 1) and N(0, 4) on the line at λ = 4 the plan has one component. Fit{Lambda: 4}.Run draws points of both,
+// makes two thousand small steps, and its Plan says of y given x = 1 what the closed form of ot/gaussian says, N(1.24, 2.47),
+// up to some per cent. Plan.Sample draws from it at once.
+//
+// # Conventions
+//
+// λ is the coefficient of KL(π‖σ⊗τ) at the cost |x−y|², as in package scones; the ε of the paper is λ/2.
+package light

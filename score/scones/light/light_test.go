@@ -1,0 +1,94 @@
+package light
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"coupling/data/synth"
+	"coupling/ot/gaussian"
+	"coupling/score/scones"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func seeded(k uint64) *rand.Rand { return rand.New(rand.NewPCG(k, 1)) }
+
+// pair is a Gaussian problem with means, its plan at λ, and where to draw points.
+func pair(rng *rand.Rand, d int, lambda float64) (*gaussian.Plan, scones.Source, scones.Source) {
+	one := func() (gaussian.Normal, scones.Source) {
+		m := make([]float64, d)
+		for i := range m {
+			m[i] = rng.NormFloat64()
+		}
+		cov := must(synth.RandomCovariance(rng, d, .5, 3))
+		return gaussian.Normal{Mean: m, Cov: cov}, must(synth.NewGaussian(m, cov)).Sample
+	}
+	p, x := one()
+	q, y := one()
+	return must(gaussian.Entropic{Eps: lambda}.Solve(p, q)), x, y
+}
+
+// The gradient of LightSB's loss, by central differences.
+func TestLightGradient(t *testing.T) {
+	rng := seeded(5)
+	x, y := must(synth.Normal(rng, 7, 2)), must(synth.Normal(rng, 9, 2))
+	l := Fit{Lambda: 1.5, Components: 3}.first(x, y)
+	w := l.pack()
+	for i := range w {
+		w[i] += .3 * rng.NormFloat64()
+	}
+	l.unpack(w)
+	_, g, err := l.gradient(x, y)
+	must(0, err)
+	for k := range w {
+		const h = 1e-5
+		at := func(d float64) float64 {
+			v := append([]float64(nil), w...)
+			v[k] += d
+			l.unpack(v)
+			loss, _, err := l.gradient(x, y)
+			return must(loss, err)
+		}
+		if want := (at(h) - at(-h)) / (2 * h); math.Abs(g[k]-want) > 1e-7*(1+math.Abs(want)) {
+			t.Errorf("parameter %d: %g, difference quotient %g", k, g[k], want)
+		}
+	}
+}
+
+// One component is exact between Gaussians: fitted from samples, its plan is the closed form's up to some per mille.
+func TestLightBetweenGaussians(t *testing.T) {
+	plan, x, y := pair(seeded(6), 3, 4)
+	l := must(Fit{Lambda: 4, Steps: 1500}.Run(t.Context(), x, y, seeded(7)))
+	const n = 40000
+	xs := must(x(seeded(8), n))
+	ys := l.Sample(xs, seeded(9))
+	joint, cov := mat.NewDense(n, 6, nil), new(mat.SymDense)
+	joint.Augment(xs, ys)
+	stat.CovarianceMatrix(cov, joint, nil)
+	if got := must(gaussian.UVP(cov, plan.Joint().Cov)); got > .3 {
+		t.Errorf("BW-UVP %.3f %%", got)
+	}
+	one := mat.NewDense(1, 3, []float64{1, 0, -1})
+	want := plan.Conditional(one.RawRowView(0)).Mean
+	got := l.Barycentric(one).RawRowView(0)
+	for k := range want {
+		if math.Abs(got[k]-want[k]) > .15 {
+			t.Errorf("E[y|x] = %.3f, want %.3f", got, want)
+		}
+	}
+	field := must(l.Given(one.RawRowView(0)))
+	s := mat.NewDense(1, 3, nil)
+	must(0, field.Score(s, l.Barycentric(one), 0))
+	if v := mat.Norm(s, 2); v > 1e-10 {
+		t.Errorf("the score at the mean of one Gaussian is %g", v)
+	}
+}
