@@ -2,7 +2,8 @@
 //
 //	Classifier  trained on synthetic images, tested on real ones: logistic regression, MLP, CNN, LeNet
 //	Nearest     the same with the label of the nearest image
-//	feature     what distances are taken between: pixels, a LeNet trained here, Inception-v3 from a file
+//	feature     what distances are taken between: pixels, a LeNet trained here
+//	inception   and Inception-v3, from a file that the user names
 //	distance    Fréchet distance, KID, precision and recall, density and coverage
 //	membership  an attack: can one tell whom the generator was trained on?
 //	neighbour   exact nearest neighbours, for all of these

@@ -2,7 +2,8 @@
 //
 //	Pixels{}                    the values themselves, black 0 and white 1
 //	Trained{Model: lenet}       what the last layer of a classifier trained here sees: with LeNet, FD-LeNet
-//	InceptionFile{…}.Open()     the 2,048 features of the Inception-v3 of published FIDs, from a file that the user names
+//	inception.File{…}.Open(dev) the 2,048 features of the Inception-v3 of published FIDs, from a file that the user names;
+//	                            in package inception
 //
 // # A worked example
 //

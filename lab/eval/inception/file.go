@@ -1,0 +1,136 @@
+package inception
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+
+	"coupling/lab/device"
+	"coupling/lab/eval/inception/safetensors"
+	"coupling/lab/nn"
+)
+
+// ErrWeights is wrapped by every error about the content of a file of weights.
+var ErrWeights = errors.New("not the weights of the Inception-v3 of FIDs")
+
+// File is a file of weights.
+type File struct {
+	Path   string
+	SHA256 string // hexadecimal; empty: not compared
+}
+
+// classes is how many the weights of 2015-12-05 tell apart.
+const classes = 1008
+
+// Open reads the weights, checks them and puts the network on a device. Errors wrap ErrWeights where the file is not what
+// it should be. The caller frees the network.
+func (f File) Open(dev *device.Device) (*Network, error) {
+	file, err := os.ReadFile(f.Path)
+	if err != nil {
+		return nil, fmt.Errorf("inception: %w", err)
+	}
+	if sum := sha256.Sum256(file); f.SHA256 != "" && !strings.EqualFold(f.SHA256, hex.EncodeToString(sum[:])) {
+		return nil, fmt.Errorf("inception: %s: SHA-256 is %x, must be %s: %w", f.Path, sum, f.SHA256, ErrWeights)
+	}
+	weights, err := safetensors.Decode(file)
+	if err != nil {
+		return nil, fmt.Errorf("inception: %s: %w: %w", f.Path, err, ErrWeights)
+	}
+	n, err := build(dev, weights, 1)
+	if err != nil {
+		return nil, fmt.Errorf("inception: %s: %w", f.Path, err)
+	}
+	return n, nil
+}
+
+// build makes the network of these weights, its widths divided by a number.
+func build(dev *device.Device, weights map[string]safetensors.Tensor, divide int) (*Network, error) {
+	b := &builder{convs: make(map[string]*nn.Conv2D), divide: divide}
+	net := b.network()
+	if err := b.check(weights); err != nil {
+		return nil, err
+	}
+	net.Init(dev, device.Float32, rand.New(rand.NewPCG(0, 0))) // what it draws is overwritten
+	for name, c := range b.convs {
+		w, bias := fold(name, weights)
+		c.W.Value.SetFloats(w)
+		c.B.Value.SetFloats(bias)
+	}
+	for _, p := range net.Params() {
+		p.Grad.Free() // never trained
+		p.Grad = nil
+	}
+	return &Network{dev: dev, net: net, digest: digest(weights)}, nil
+}
+
+// normalisation is the last parts of the names of a batch normalisation.
+var normalisation = []string{".bn.weight", ".bn.bias", ".bn.running_mean", ".bn.running_var"}
+
+// check compares names, shapes and values with what the network needs.
+func (b *builder) check(weights map[string]safetensors.Tensor) error {
+	want := map[string][]int{"fc.weight": {classes, 2048 / b.divide}}
+	for name, c := range b.convs {
+		want[name+".conv.weight"] = []int{c.Out, c.In, c.Window.Kernel[0], c.Window.Kernel[1]}
+		for _, part := range normalisation {
+			want[name+part] = []int{c.Out}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		t, ok := weights[name]
+		if !ok {
+			return fmt.Errorf("%q is missing: %w", name, ErrWeights)
+		}
+		if !slices.Equal(t.Shape, want[name]) {
+			return fmt.Errorf("%q has shape %v, must be %v: %w", name, t.Shape, want[name], ErrWeights)
+		}
+		for i, v := range t.Data {
+			if v-v != 0 || v < 0 && strings.HasSuffix(name, ".running_var") {
+				return fmt.Errorf("%q[%d] = %v: must be finite, a variance not negative: %w", name, i, v, ErrWeights)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(weights)) {
+		if want[name] == nil && name != "fc.bias" && !strings.HasSuffix(name, ".num_batches_tracked") {
+			return fmt.Errorf("%q is unknown: %w", name, ErrWeights)
+		}
+	}
+	return nil
+}
+
+// fold returns weight and bias of a convolution that also normalises: γ/√(σ²+ε)·W and β − γ/√(σ²+ε)·μ.
+func fold(name string, weights map[string]safetensors.Tensor) (w, bias []float64) {
+	part := func(i int) []float32 { return weights[name+normalisation[i]].Data }
+	gamma, beta, mean, variance := part(0), part(1), part(2), part(3)
+	conv := weights[name+".conv.weight"].Data
+	size := len(conv) / len(gamma)
+	for k := range gamma {
+		factor := float64(gamma[k]) / math.Sqrt(float64(variance[k])+.001)
+		for _, v := range conv[k*size : (k+1)*size] {
+			w = append(w, factor*float64(v))
+		}
+		bias = append(bias, float64(beta[k])-factor*float64(mean[k]))
+	}
+	return w, bias
+}
+
+// digest is eight hexadecimal digits of the SHA-256 of names and values.
+func digest(weights map[string]safetensors.Tensor) string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(weights)) {
+		var b []byte
+		for _, v := range weights[name].Data {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+		}
+		h.Write([]byte(name + "\x00"))
+		h.Write(b)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:4])
+}

@@ -1,0 +1,239 @@
+package inception
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"coupling/data"
+	"coupling/lab/device"
+	"coupling/lab/eval/feature"
+	"coupling/lab/eval/inception/safetensors"
+	"coupling/lab/nn"
+	"coupling/lab/nn/nntest"
+)
+
+var _ feature.Features = (*Network)(nil)
+
+func open(t testing.TB) *device.Device {
+	t.Helper()
+	dev, err := device.CPU{}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dev
+}
+
+// random is a file's worth of weights for widths divided by a number, of a size that keeps activations near one.
+func random(divide int) map[string]safetensors.Tensor {
+	rng := rand.New(rand.NewPCG(1, 2))
+	draw := func(shape []int, mean, spread float64) safetensors.Tensor {
+		n := 1
+		for _, s := range shape {
+			n *= s
+		}
+		t := safetensors.Tensor{Shape: shape, Data: make([]float32, n)}
+		for i := range t.Data {
+			t.Data[i] = float32(mean + spread*(2*rng.Float64()-1))
+		}
+		return t
+	}
+	b := &builder{convs: make(map[string]*nn.Conv2D), divide: divide}
+	b.network()
+	w := map[string]safetensors.Tensor{"fc.weight": draw([]int{classes, 2048 / divide}, 0, 1)}
+	for _, name := range slices.Sorted(maps.Keys(b.convs)) {
+		c := b.convs[name]
+		k := c.Window.Kernel
+		w[name+".conv.weight"] = draw([]int{c.Out, c.In, k[0], k[1]}, 0, math.Sqrt(6/float64(c.In*k[0]*k[1])))
+		w[name+".bn.weight"] = draw([]int{c.Out}, 1, .3)
+		w[name+".bn.bias"] = draw([]int{c.Out}, 0, .3)
+		w[name+".bn.running_mean"] = draw([]int{c.Out}, 0, .3)
+		w[name+".bn.running_var"] = draw([]int{c.Out}, 1, .3)
+	}
+	return w
+}
+
+// Torchvision counts 23,834,568 parameters without the auxiliary classifier, of which 2,049,000 are those of fc; and
+// there are 94 convolutions in the network of Szegedy et al.
+func TestParameters(t *testing.T) {
+	b := &builder{convs: make(map[string]*nn.Conv2D), divide: 1}
+	b.network()
+	count := 0
+	for _, c := range b.convs {
+		count += c.Out*c.In*c.Window.Kernel[0]*c.Window.Kernel[1] + 2*c.Out
+	}
+	if len(b.convs) != 94 || count != 23_834_568-2_049_000 {
+		t.Errorf("%d convolutions, %d parameters", len(b.convs), count)
+	}
+}
+
+// The folded convolution is convolution, batch normalisation by running statistics and ReLU.
+func TestFold(t *testing.T) {
+	dev := open(t)
+	defer dev.Scope().Close()
+	const name = "Conv2d_1a_3x3"
+	weights := random(8)
+	w, bias := fold(name, weights)
+	conv := weights[name+".conv.weight"]
+	k := 2
+	x := make([]float64, len(w)/len(bias))
+	sum, folded := 0., bias[k]
+	for i := range x {
+		x[i] = math.Sin(float64(i))
+		sum += x[i] * float64(conv.Data[k*len(x)+i])
+		folded += x[i] * w[k*len(x)+i]
+	}
+	at := func(part string) float64 { return float64(weights[name+part].Data[k]) }
+	want := (sum-at(".bn.running_mean"))/math.Sqrt(at(".bn.running_var")+.001)*at(".bn.weight") + at(".bn.bias")
+	if math.Abs(folded-want) > 1e-12 {
+		t.Errorf("folded %v, want %v", folded, want)
+	}
+}
+
+// Means over what lies in the image, by hand.
+func TestPools(t *testing.T) {
+	dev := open(t)
+	defer dev.Scope().Close()
+	x := dev.From64([]float64{1, 2, 3, 4, 5, 6}, 1, 1, 2, 3)
+	got, err := (&borderMean{}).Forward(&nn.Pass{}, x).Float64s()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{3, 3.5, 4, 3, 3.5, 4} {
+		if math.Abs(got[i]-want) > 1e-14 {
+			t.Errorf("mean %d = %v, want %v", i, got[i], want)
+		}
+	}
+}
+
+func TestPoolGradients(t *testing.T) {
+	nntest.RunCases(t, nntest.Open, []nntest.Case{
+		{Name: "borderMean", Shape: []int{2, 3, 5, 4}, Layer: func() nn.Layer { return &borderMean{} }},
+		{Name: "planeMean", Shape: []int{2, 3, 5, 4}, Layer: func() nn.Layer { return &planeMean{} }},
+	})
+}
+
+// The whole network at an eighth of its width, from a file and back: features do not depend on the batch that an image
+// is in, nor on its range; and grey images are those of three equal channels.
+func TestNetwork(t *testing.T) {
+	dev := open(t)
+	n, err := build(dev, random(8), 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Free()
+	images, err := data.New(2, 1, 28, 28)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range images.Pixels() {
+		images.Pixels()[i] = rng.Float32()
+	}
+	all, err := n.Of(t.Context(), images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := images.Slice(1, 2).Scale(-1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	colour, err := signed.RGB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := n.Of(t.Context(), colour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, cols := all.Dims()
+	if rows != 2 || cols != 256 {
+		t.Fatalf("%d×%d features", rows, cols)
+	}
+	differ := false
+	for j := range cols {
+		// float32 through 20 layers of a few hundred terms each
+		if a, b := all.At(1, j), one.At(0, j); math.Abs(a-b) > 1e-4*(1+math.Abs(a)) || math.IsNaN(a) {
+			t.Errorf("feature %d = %v in a batch, %v alone", j, a, b)
+		}
+		differ = differ || math.Abs(all.At(0, j)-all.At(1, j)) > 1e-3
+	}
+	if !differ {
+		t.Error("two images have the same features")
+	}
+}
+
+// A file that is not the right one is refused, and says what is wrong.
+func TestRefusals(t *testing.T) {
+	dev := open(t)
+	good := random(8)
+	for name, change := range map[string]func(w map[string]safetensors.Tensor){
+		"missing":     func(w map[string]safetensors.Tensor) { delete(w, "Mixed_7c.branch_pool.bn.bias") },
+		"no fc":       func(w map[string]safetensors.Tensor) { delete(w, "fc.weight") },
+		"unknown":     func(w map[string]safetensors.Tensor) { w["Mixed_9.w"] = safetensors.Tensor{Shape: []int{0}} },
+		"torchvision": func(w map[string]safetensors.Tensor) { w["fc.weight"] = safetensors.Tensor{Shape: []int{1000, 256}} },
+		"variance": func(w map[string]safetensors.Tensor) {
+			w["Conv2d_1a_3x3.bn.running_var"] = safetensors.Tensor{Shape: []int{4}, Data: []float32{1, 1, -1, 1}}
+		},
+		"NaN": func(w map[string]safetensors.Tensor) {
+			w["Conv2d_1a_3x3.bn.bias"] = safetensors.Tensor{Shape: []int{4}, Data: []float32{1, 1, float32(math.NaN()), 1}}
+		},
+	} {
+		w := make(map[string]safetensors.Tensor)
+		for k, v := range good {
+			w[k] = v
+		}
+		change(w)
+		if _, err := build(dev, w, 8); !errors.Is(err, ErrWeights) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "w.safetensors")
+	if err := os.WriteFile(path, safetensors.Encode(good), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// the file of a network an eighth as wide, once with a checksum that is not its own
+	for _, f := range []File{{Path: path}, {Path: path, SHA256: "00"}} {
+		if _, err := f.Open(dev); !errors.Is(err, ErrWeights) {
+			t.Errorf("%+v: %v", f, err)
+		}
+	}
+	if _, err := (File{Path: path + "x"}).Open(dev); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(digest(good), digest(random(8))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// One image through the network at its full width, with random weights.
+func BenchmarkInception(b *testing.B) {
+	dev := open(b)
+	n, err := build(dev, random(1), 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer n.Free()
+	images, err := data.New(16, 3, 32, 32)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := n.Of(b.Context(), images); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(16*float64(b.N)/b.Elapsed().Seconds(), "images/s")
+}
