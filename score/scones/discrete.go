@@ -125,6 +125,16 @@ func (p *Discrete) Draw(x *mat.Dense, rng *rand.Rand) []int {
 	return out
 }
 
+// DrawPoints returns the atoms that Draw draws, one for each row of x.
+func (p *Discrete) DrawPoints(x *mat.Dense, rng *rand.Rand) *mat.Dense {
+	n, d := x.Dims()
+	out := mat.NewDense(n, d, nil)
+	for i, j := range p.Draw(x, rng) {
+		out.SetRow(i, p.atoms.RawRowView(j))
+	}
+	return out
+}
+
 // Conditional returns for each row of x the weights of the atoms in the conditional law of the discrete plan, N×m.
 func (p *Discrete) Conditional(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()

@@ -171,11 +171,7 @@ func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand
 	if err != nil {
 		return nil, err
 	}
-	start := mat.DenseCopyOf(xs)
-	for i, j := range f.FromPhi.Draw(xs, rng) {
-		start.SetRow(i, f.FromPhi.atoms.RawRowView(j))
-	}
-	c := score.Start(start, rng)
+	c := score.Start(f.FromPhi.DrawPoints(xs, rng), rng)
 	c.Jitter(f.Bandwidth)
 	// MALA's step for a density of this width in d dimensions (Roberts and Rosenthal 1998: 1.65²/2·v/d^⅓).
 	_, d := x.Dims()
