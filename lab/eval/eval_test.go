@@ -13,6 +13,7 @@ import (
 	"coupling/data"
 	"coupling/lab/device"
 	"coupling/lab/eval"
+	"coupling/lab/nn/nntest"
 )
 
 func open(t testing.TB) *device.Device {
@@ -85,6 +86,34 @@ func TestEveryProtocolLearns(t *testing.T) {
 	}
 	if s, err := eval.Nearest(t.Context(), few, real); err != nil || s.Accuracy != 1 {
 		t.Errorf("nearest: %v, %v", s, err)
+	}
+}
+
+// Everything that training and testing do, on the device that COUPLING_DEVICE names: Philox draws the same dropout on
+// every device, so that the losses agree with the processor's up to what float32 does to a few steps.
+func TestEvaluateOnDevice(t *testing.T) {
+	dev := nntest.Open(t)
+	defer func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	processor := open(t)
+	images := bars(t, seed(1), 60, 18, 0, 1)
+	for _, c := range []eval.Classifier{
+		{Kind: eval.CNN, Width: 3, Epochs: 2}, {Kind: eval.LeNet, Protocol: eval.Code, Epochs: 2}, {Protocol: eval.Paper},
+	} {
+		a, err := c.Evaluate(t.Context(), dev, images, images, seed(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := c.Evaluate(t.Context(), processor, images, images, seed(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(a.Run.Loss-b.Run.Loss) > 1e-3*b.Run.Loss || a.Run.Status != b.Run.Status {
+			t.Errorf("%v, %v: %+v, on the processor %+v", c.Protocol, c.Kind, a.Run, b.Run)
+		}
 	}
 }
 

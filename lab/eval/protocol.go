@@ -10,6 +10,7 @@ import (
 // Kind is a kind of classifier.
 type Kind int
 
+// The kinds of classifiers.
 const (
 	Logistic Kind = iota // multinomial logistic regression
 	MLP                  // one hidden layer of 100

@@ -19,7 +19,8 @@ import (
 //
 // (Kynkäänniemi et al. 2019, equations 1 and 2; Naeem et al. 2020, equations 3 and 5). For equal distributions and
 // N = M the last two are expected at 1 and 1 − (N−1)…(N−K)/((2N−1)…(2N−K)), about 1 − 2^−K; the first two depend on
-// the dimension.
+// the dimension. One outlier among the real rows has a ball that may hold everything, which Precision does not forgive
+// and Density does: look at both.
 type Coverage struct {
 	Precision, Recall float64
 	Density, Coverage float64
