@@ -19,7 +19,7 @@
 // # An example in words
 //
 // Between N(0, 1) and N(0, 4) on the line at λ = 4, ot/gaussian has the plan in closed form: y given x = 1 is
-// N(.618·2, ...). Potentials turns it into two Quadratics; a Coupling of them with score.NewGaussian(nil, 4) as its Target,
+// N(1.24, 2.47). Potentials turns it into two Quadratics; a Coupling of them with score.NewGaussian(nil, 4) as its Target,
 // Given the source 1 a thousand times over, is a field; score.Langevin{Step: .05, Steps: 400} moves a thousand chains, and
 // their mean and variance are those of the closed form. See the example.
 //
