@@ -58,7 +58,7 @@ func newBent(p pair.Line, scale float64, times int, s, deviations float64) (b be
 	b = bent{s: s, step: 2 * math.Pi / (deviations * math.Sqrt(variance+2/(s*s)))}
 	first := at(s)
 	quiet := 0
-	for k := 0; k < 40_000; k++ {
+	for k := range 40_000 {
 		v := complex(t, 0) * logMoment(nodes, complex(s, float64(k)*b.step))
 		b.logs = append(b.logs, v)
 		if quiet++; real(v)-first > -42 {

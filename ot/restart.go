@@ -24,7 +24,7 @@ func (q *quasiNewton) restart() (bool, error) {
 		return false, q.ctx.Err()
 	}
 	if err != nil {
-		return false, nil // masses or costs that it cannot count: no worse than before
+		return false, nil //nolint:nilerr // masses or costs that it cannot count: no worse than before
 	}
 	copy(q.beta, s.start(sol.G))
 	q.hist.clear()
