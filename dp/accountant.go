@@ -75,7 +75,7 @@ func (a RDP) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
 }
 
 // Profile is the accountant of what has a known profile: a single step, unsampled Gaussian mechanisms, which compose to one (Dong,
-// Roth, Su 2022), and one mechanism on two points, such as randomised response, repeated.
+// Roth, Su 2022), and one mechanism on two points, such as randomised response, repeated, or several of which one outcome reveals all.
 type Profile struct{}
 
 // Name is "profile".
@@ -146,6 +146,9 @@ func single(steps []pair.Step) (lo, hi profile, err error) {
 	}
 	if r, ok := asRepeated(steps); ok {
 		return r, r, nil
+	}
+	if lo, hi, ok := asRevealing(steps); ok {
+		return lo, hi, nil
 	}
 	sum := 0.0
 	for _, s := range steps {
