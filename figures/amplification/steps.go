@@ -155,12 +155,35 @@ func (p stepsPanel) plot(s *lab.Store, set lab.Setting, title string, base route
 	return out, nil
 }
 
-func stepsKey(set lab.Setting, kinds ...plot.Plotter) []plot.Plotter {
+// key names the groups of which some panel shows something, and the kinds of lines.
+func (f stepsFigure) key(s *lab.Store, set lab.Setting, bases []route, kinds ...plot.Plotter) ([]plot.Plotter, error) {
 	var out []plot.Plotter
 	for _, k := range stepsGroups(set.Preset) {
-		out = append(out, key(fmt.Sprintf("K = %d", k), slices.Index(adpGroups, k)))
+		shown, err := f.shown(s, set, bases, k)
+		if err != nil {
+			return nil, err
+		}
+		if shown {
+			out = append(out, key(fmt.Sprintf("K = %d", k), slices.Index(adpGroups, k)))
+		}
 	}
-	return append(out, kinds...)
+	return append(out, kinds...), nil
+}
+
+// shown reports whether any line of a group is above the floor.
+func (f stepsFigure) shown(s *lab.Store, set lab.Setting, bases []route, group int) (bool, error) {
+	for _, p := range f.panels {
+		for _, r := range append([]route{direct}, bases...) {
+			_, y, err := p.line(s, set, r, group)
+			if err != nil {
+				return false, err
+			}
+			if slices.ContainsFunc(y, func(v float64) bool { return !math.IsNaN(v) }) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // stepsFigure describes Figures 6 and 18 to 21.
@@ -250,22 +273,29 @@ func (f stepsFigure) drawBoth(s *lab.Store, set lab.Setting) (lab.Exhibit, error
 				return lab.Exhibit{}, err
 			}
 			marks.X, marks.Y = append(marks.X, float64(got.Value.Steps)), append(marks.Y, stepsBudget)
-			note := style.Note{X: float64(got.Value.Steps), Y: stepsBudget, Text: grouped(got.Value.Steps), DX: 3, DY: -8}
-			if r == corrected || r == asPublished {
-				note.DX, note.DY = -3, 8
+			note := style.Note{X: float64(got.Value.Steps), Y: stepsBudget, Text: "specific " + grouped(got.Value.Steps), DX: -3, DY: -8}
+			switch r {
+			case corrected:
+				note.Text, note.DY = "post-hoc "+grouped(got.Value.Steps), 8
+			case asPublished:
+				note.Text, note.DX, note.DY = "post-hoc "+grouped(got.Value.Steps), 3, 8
 			}
 			p.Items = append(p.Items, note)
 		}
 		p.Items = append(p.Items, marks)
 		if i == 0 {
-			p.Items = append(p.Items, stepsKey(set, dashKey("specific (exact)", full), dashKey("post-hoc (upper bound)", dashed))...)
+			entries, err := f.key(s, set, []route{asPublished, corrected}, dashKey("specific (exact)", full), dashKey("post-hoc (upper bound)", dashed))
+			if err != nil {
+				return lab.Exhibit{}, err
+			}
+			p.Items = append(p.Items, entries...)
 		}
 		panels.Items = append(panels.Items, p)
 	}
 	table, err := f.table(s, set)
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
-			Caption: "δ over the number of steps at ε = 2, Gaussian mechanism with σ = 5 and r = 0.001: (a) the post-hoc baseline as published, (b) corrected. Dots: steps that δ = 1e-6 allows for K = 16. " +
+			Caption: "δ over the number of steps at ε = 2, Gaussian mechanism with σ = 5 and r = 0.001: (a) the post-hoc baseline as published, (b) corrected. Black dots with numbers: steps that δ = 1e-6 allows for K = 16, by the specific and by the post-hoc bound. " +
 				"Thin lines: that δ, and t = 1000, where the paper's figure ends.",
 			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, stepsSizes()[set.Preset])},
 		}},
@@ -291,7 +321,11 @@ func (f stepsFigure) draw(s *lab.Store, set lab.Setting) (ex lab.Exhibit, err er
 				return ex, err
 			}
 			if i == 0 {
-				p.Items = append(p.Items, stepsKey(set, dashKey("specific (exact)", full), dashKey(string(base)+" (upper bound)", dashed))...)
+				entries, err := f.key(s, set, []route{base}, dashKey("specific (exact)", full), dashKey(string(base)+" (upper bound)", dashed))
+				if err != nil {
+					return ex, err
+				}
+				p.Items = append(p.Items, entries...)
 			}
 			panels.Items = append(panels.Items, p)
 		}

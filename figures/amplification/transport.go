@@ -128,8 +128,8 @@ func transportFigure() lab.Figure {
 	}
 	f := lab.Figure{
 		Name: "amplification/fig12", Title: "The benefit of conditioning: transport without it",
-		Shows: "Gaussian mechanism without replacement. Theorem 3.3 with an optimal coupling and no conditioning (dashed) is far above group privacy applied to the older bound " +
-			"for one substitution (full lines) where the order is small: joint convexity down to single batches loses the amplification of ε.",
+		Shows: "Gaussian mechanism without replacement. Theorem 3.3 with an optimal coupling and no conditioning (full lines) is far above group privacy applied to the older bound " +
+			"for one substitution (dashed) where the order is small: joint convexity down to single batches loses the amplification of ε.",
 		Sizes:    sizes("some %d orders up to 10,000, N = 1e3, 1e4, 1e5", transportSmoke, transportQuick, transportPaper),
 		Decoders: []lab.Decoder{transportOf.Decoder()},
 		Jobs: func(set lab.Setting) ([]lab.Job, error) {
@@ -151,17 +151,17 @@ func transportFigure() lab.Figure {
 					}
 					for k, c := range got {
 						x := floats(c.Params.Order)
-						p.Items = append(p.Items, curve(k, full, x, c.Value.PostHoc), curve(k, dashed, x, c.Value.Transport))
+						p.Items = append(p.Items, curve(k, dashed, x, c.Value.PostHoc), curve(k, full, x, c.Value.Transport))
 					}
 					if i+j == 0 {
-						p.Items = append(p.Items, groupKey(transportGroups, dashKey("post-hoc of agnostic (upper bound)", full), dashKey("no conditioning, optimal coupling (upper bound)", dashed))...)
+						p.Items = append(p.Items, groupKey(transportGroups, dashKey("no conditioning, optimal coupling (upper bound)", full), dashKey("post-hoc of agnostic (upper bound)", dashed))...)
 					}
 					panels.Items = append(panels.Items, p)
 				}
 			}
 			ex.Pictures = append(ex.Pictures, lab.Picture{
 				Name:    fmt.Sprintf("N%d", size),
-				Caption: fmt.Sprintf("Rényi divergence for K substituted records of N = %d, batches of n without replacement: transport without conditioning (dashed) against post-hoc group privacy (full lines).", size),
+				Caption: fmt.Sprintf("Rényi divergence for K substituted records of N = %d, batches of n without replacement: transport without conditioning (full lines) against post-hoc group privacy (dashed).", size),
 				Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d orders", pick(set.Preset, transportSmoke, transportQuick, transportPaper)))},
 			})
 		}
