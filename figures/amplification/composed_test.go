@@ -24,7 +24,6 @@ func TestComposedGaussian(t *testing.T) {
 		for i, steps := range p.Steps {
 			want := gaussianDelta(math.Sqrt(float64(steps))*float64(k)/20, 1)
 			if want < floor {
-				want = 0
 				if got.Upper[i] > floor {
 					t.Errorf("K = %d, %d steps: δ at most %v, is below %v", k, steps, got.Upper[i], floor)
 				}
