@@ -44,7 +44,8 @@ const (
 	// iterations, on Σ cross-entropy + ½|W|² of all images, in float64. MLP and CNN: Adam with default parameters, a random tenth
 	// held out, patience 30. The CNN has two convolutions, of 32 and 64 channels, and dropout ½ after each. What the
 	// text leaves open is as in Code: batches of 512, kernels of 3×3, maxima of 2×2, at most 500 epochs. LeNet is
-	// trained as the MLP.
+	// trained as the MLP. On 60,000 images L-BFGS takes more than a thousand iterations, of some tenths of a second each on two
+	// cores.
 	Paper
 )
 
