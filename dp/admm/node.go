@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"coupling/dp/noise"
@@ -146,7 +147,7 @@ func (n *Node) Propose() ([]float64, error) {
 func (n *Node) perturb() error {
 	secret := n.spec.Secret
 	norm := noise.Norm{Zeta: n.state.Eta * secret.Alpha / secret.Sensitivity}
-	shared, err := norm.Add(secret.rng(n.state.Round), n.out)
+	shared, err := norm.Add(secret.rng(n.state, n.out), n.out)
 	if err != nil {
 		return err
 	}
@@ -154,10 +155,17 @@ func (n *Node) perturb() error {
 	return nil
 }
 
-// rng is the noise of one round.
-func (s Secret) rng(round int) *rand.Rand {
-	seed := sha256.Sum256(binary.LittleEndian.AppendUint64(s.Key[:], uint64(round)))
-	return rand.New(rand.NewChaCha8(seed))
+// rng is the noise of one decision: of the key, the round and all that the decision came of. A replay of the same run
+// repeats its noise; another history with the same key, whose difference would otherwise be bare, draws afresh.
+func (s Secret) rng(st State, decision []float64) *rand.Rand {
+	seed := binary.LittleEndian.AppendUint64(s.Key[:], uint64(st.Round))
+	seed = binary.LittleEndian.AppendUint64(seed, math.Float64bits(st.Eta))
+	for _, list := range [][]float64{st.Plan, st.Price, decision} {
+		for _, v := range list {
+			seed = binary.LittleEndian.AppendUint64(seed, math.Float64bits(v))
+		}
+	}
+	return rand.New(rand.NewChaCha8(sha256.Sum256(seed)))
 }
 
 // nearest decides in the projecting phase: argmin ½‖v − tail‖² + η/2 ‖v − (π ∓ α/η)‖² over the node's set, with η = 1.

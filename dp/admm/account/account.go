@@ -100,6 +100,7 @@ var caveats = []string{
 	"It protects utility parameters of one node, as many as Parameters says (the paper: one); bounds and who is joined to whom are not protected.",
 	"The sensitivity rests on Slope and Range, which must be known beforehand for all parameters that a node might have had.",
 	"Noise is computed in float64, whose low bits leak (Mironov 2012), from a key that must stay with the node: fit for experiments.",
+	"It is the cost of one run. Nothing keeps account between runs: each further run with the same parameters and other partners or rules costs as much again.",
 }
 
 // Caveats returns what must be said beside every ε of this package.
