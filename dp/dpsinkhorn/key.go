@@ -1,0 +1,77 @@
+package dpsinkhorn
+
+import (
+	crand "crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"math/rand/v2"
+
+	"coupling/dp/noise"
+)
+
+// Key is the secret from which a run draws its batches and its noise. Each release draws from a source of its own, a
+// function of key, stream and step, so that a step which is played again after a crash releases the same numbers as
+// before: nothing new is learnt from it, and no budget is spent twice.
+//
+// Who has the key can take the noise off: it is kept as the data is, and thrown away with it.
+type Key [32]byte
+
+// NewKey draws a key from the operating system's cryptographic generator: the one for real data.
+func NewKey() (k Key, err error) {
+	_, err = crand.Read(k[:])
+	return k, err
+}
+
+// SeededKey is the key of an experiment: reproducible, and no protection.
+func SeededKey(seed uint64) (k Key) {
+	rng := rand.NewPCG(seed, 0x6b6579)
+	for i := 0; i < len(k); i += 8 {
+		binary.LittleEndian.PutUint64(k[i:], rng.Uint64())
+	}
+	return k
+}
+
+// Source returns the random bits of one release: ChaCha8 keyed by SHA-256 of key, stream and step. Different streams
+// and steps are independent as far as anybody without the key can tell.
+func (k Key) Source(stream string, step int) noise.Source {
+	return noise.Reader(rand.NewChaCha8(k.derive(stream, step)))
+}
+
+// Rand returns a generator for what needs no protection, such as latent codes, of the same derivation.
+func (k Key) Rand(stream string, step int) *rand.Rand {
+	return rand.New(rand.NewChaCha8(k.derive(stream, step)))
+}
+
+func (k Key) derive(stream string, step int) [32]byte {
+	h := sha256.New()
+	h.Write(k[:])
+	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(step)))
+	h.Write([]byte(stream))
+	return [32]byte(h.Sum(nil))
+}
+
+// Poisson returns the indices below n, ascending, each present with probability rate and independently of the others:
+// a comparison of 64 fair bits for each, exact to 2^-64. Rate 1 is everybody and draws nothing.
+func Poisson(src noise.Source, n int, rate float64) ([]int, error) {
+	if !(rate > 0 && rate <= 1) {
+		return nil, bad("Rate = %g: must be in (0, 1]", rate)
+	}
+	out := make([]int, 0, int(rate*float64(n))+1)
+	if rate == 1 {
+		for i := range n {
+			out = append(out, i)
+		}
+		return out, nil
+	}
+	below := uint64(rate * (1 << 63) * 2)
+	for i := range n {
+		bits, err := src.Uint64()
+		if err != nil {
+			return nil, err
+		}
+		if bits < below {
+			out = append(out, i)
+		}
+	}
+	return out, nil
+}

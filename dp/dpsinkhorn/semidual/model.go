@@ -1,0 +1,79 @@
+package semidual
+
+import (
+	"math/rand/v2"
+
+	"coupling/data"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Model is what was learnt: post-processing of releases, and so as private as they are, however often it is drawn from.
+type Model struct {
+	Basis   Basis
+	Name    string
+	Classes []string        // names of the classes; nil where the images had none
+	Atoms   []*mat.Dense    // of each class, coefficients
+	Spread  []*mat.SymDense // covariance about the atoms of a class, of the Keep coefficients; nil without Local
+	Keep    []int
+	Count   []float64 // noisy number of records of each class
+}
+
+func (t *trainer) model(images *data.Images, spread []*mat.SymDense) *Model {
+	m := &Model{Basis: *t.basis, Name: "semi-dual", Classes: images.Classes, Atoms: t.x, Spread: spread, Keep: t.keep}
+	for _, c := range t.count {
+		m.Count = append(m.Count, max(0, c/float64(t.counted)))
+	}
+	return m
+}
+
+// Images returns the atoms as images, class by class.
+func (m *Model) Images() (*data.Images, error) {
+	var rows []float64
+	var labels []int
+	for l, x := range m.Atoms {
+		pixels := m.Basis.Decode(x)
+		rows = append(rows, pixels.RawMatrix().Data...)
+		n, _ := x.Dims()
+		for range n {
+			labels = append(labels, l)
+		}
+	}
+	return m.images(mat.NewDense(len(labels), len(rows)/len(labels), rows), labels)
+}
+
+// Sample draws n images, the classes in turn: an atom and, where covariances were learnt, a Gaussian step from it.
+func (m *Model) Sample(rng *rand.Rand, n int) (*data.Images, error) {
+	if n < 1 {
+		return nil, bad("n = %d: must be at least 1", n)
+	}
+	roots := make([]*mat.SymDense, len(m.Atoms))
+	for l, s := range m.Spread {
+		roots[l] = root(s)
+	}
+	_, dim := m.Atoms[0].Dims()
+	x, labels := mat.NewDense(n, dim, nil), make([]int, n)
+	for i := range n {
+		l := i % len(m.Atoms)
+		labels[i] = l
+		atoms, _ := m.Atoms[l].Dims()
+		row := x.RawRowView(i)
+		copy(row, m.Atoms[l].RawRowView(rng.IntN(atoms)))
+		if roots[l] != nil {
+			for j, u := range gaussian(rng, roots[l]) {
+				row[m.Keep[j]] += u
+			}
+		}
+	}
+	return m.images(m.Basis.Decode(x), labels)
+}
+
+func (m *Model) images(rows *mat.Dense, labels []int) (*data.Images, error) {
+	rows.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, rows)
+	out, err := data.FromMat(rows, m.Basis.C, m.Basis.H, m.Basis.W, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	out.Name, out.Labels, out.Classes = m.Name, labels, m.Classes
+	return out, nil
+}

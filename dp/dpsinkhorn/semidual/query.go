@@ -1,0 +1,259 @@
+package semidual
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"coupling/lab/device"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// cloud is the atoms of one class and their potentials: public, since made of releases.
+type cloud struct {
+	x     *mat.Dense // rounded to grain
+	norm2 []float64
+	v     []float64
+	reg   float64
+}
+
+func newCloud(x *mat.Dense, v []float64, reg float64) *cloud {
+	n, _ := x.Dims()
+	c := &cloud{x: mat.DenseCopyOf(x), norm2: make([]float64, n), v: v, reg: reg}
+	for i := range n {
+		row := c.x.RawRowView(i)
+		for j, u := range row {
+			row[j] = roundTo(u, grain)
+		}
+		c.norm2[i] = floats.Dot(row, row)
+	}
+	return c
+}
+
+func roundTo(v, step float64) float64 { return math.Round(v/step) * step }
+
+// distances writes an upper bound of |y−x_i|² to d, from inner products in float32. A product of k terms, all exact in
+// float32, is off by no more than 1.01·k·2⁻²⁴·|y||x| (Higham 2002, §3.1), in any order of summation.
+func (c *cloud) distances(d []float64, dots []float32, norm2 float64) {
+	_, k := c.x.Dims()
+	off := 2 * 1.01 * float64(k) * 0x1p-24
+	for i, dot := range dots {
+		d[i] = max(0, norm2+c.norm2[i]-2*float64(dot)) + off*math.Sqrt(norm2*c.norm2[i])
+	}
+}
+
+// weights writes w(y) = softmax_i((v_i − d_i)/reg), rounded down to multiples of share: Σ w ≤ 1, so |w|₂ ≤ 1.
+func (c *cloud) weights(w, d []float64) {
+	top := math.Inf(-1)
+	for i, u := range d {
+		w[i] = (c.v[i] - u) / c.reg
+		top = max(top, w[i])
+	}
+	sum := 0.
+	for i, z := range w {
+		w[i] = math.Exp(z - top)
+		sum += w[i]
+	}
+	for i, e := range w {
+		w[i] = math.Floor(e/sum*(1-0x1p-40)/share) * share
+	}
+}
+
+// pull writes to s the weights scaled so that |s⊗(y−x)|₂ = √Σ s_i²|y−x_i|² ≤ clip, rounded down.
+func pull(s, w, d []float64, clip float64) {
+	norm := 0.
+	for i, u := range w {
+		norm += u * u * d[i]
+	}
+	factor := 1.
+	if norm > clip*clip {
+		factor = clip / math.Sqrt(norm) * (1 - 0x1p-40)
+	}
+	for i, u := range w {
+		s[i] = math.Floor(u*factor/share) * share
+	}
+}
+
+// sums is what one class contributes to a release.
+type sums struct {
+	mass []float64  // Σ_y w_i(y)
+	move *mat.Dense // Σ_y s_i(y)(y − x_i)
+}
+
+// visitor sees each record of a batch with its distances.
+type visitor func(part int, y, d []float64)
+
+// visit calls f for the records of a class that are in the batch (in nil: all), in parts that run in parallel. What f
+// is told of a record depends on that record and the cloud alone: inner products are taken for all records, in place.
+func visit(dev *device.Device, table *device.Array, y *mat.Dense, norm2 []float64, at []int, in []bool, c *cloud, parts int, f visitor) error {
+	n, _ := y.Dims()
+	k, _ := c.x.Dims()
+	scope := dev.Scope()
+	dots := dev.New(device.Float32, n, k)
+	device.Gemm(dots, 1, table.N(), dev.FromDense(device.Float32, c.x).T(), 0)
+	host, err := dots.Get32()
+	scope.Close()
+	if err != nil {
+		return err
+	}
+	var wait sync.WaitGroup
+	for part := range parts {
+		wait.Go(func() {
+			d := make([]float64, k)
+			for i := n * part / parts; i < n*(part+1)/parts; i++ {
+				if in != nil && !in[at[i]] {
+					continue
+				}
+				c.distances(d, host[i*k:(i+1)*k], norm2[i])
+				f(part, y.RawRowView(i), d)
+			}
+		})
+	}
+	wait.Wait()
+	return nil
+}
+
+// workers is how many parts run at once; sums are exact, so that results do not depend on it.
+func workers() int { return runtime.GOMAXPROCS(0) }
+
+// transport sums w(y) and the clipped s(y)⊗(y−x) over the batch's records of class l.
+func (r *records) transport(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, clip float64) (sums, error) {
+	n, dim := c.x.Dims()
+	out := sums{mass: make([]float64, n), move: mat.NewDense(n, dim, nil)}
+	if r.y[l] == nil {
+		return out, nil
+	}
+	parts := workers()
+	mass, pulled, move := make([][]float64, parts), make([][]float64, parts), make([]*mat.Dense, parts)
+	w, s := make([][]float64, parts), make([][]float64, parts)
+	for p := range parts {
+		mass[p], pulled[p], w[p], s[p] = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		move[p] = mat.NewDense(n, dim, nil)
+	}
+	err := visit(dev, table, r.y[l], r.norm2[l], r.at[l], in, c, parts, func(p int, y, d []float64) {
+		c.weights(w[p], d)
+		pull(s[p], w[p], d, clip)
+		floats.Add(mass[p], w[p])
+		floats.Add(pulled[p], s[p])
+		for i, u := range s[p] {
+			if u > 0 {
+				floats.AddScaled(move[p].RawRowView(i), u, y)
+			}
+		}
+	})
+	for p := range parts {
+		floats.Add(out.mass, mass[p])
+		out.move.Add(out.move, move[p])
+		for i, u := range pulled[p] {
+			floats.AddScaled(out.move.RawRowView(i), -u, c.x.RawRowView(i))
+		}
+	}
+	return out, err
+}
+
+// triangle is the number of entries on and above the diagonal.
+func triangle(d int) int { return d * (d + 1) / 2 }
+
+// scatter sums the outer products (y−x_j)(y−x_j)ᵀ of the batch's records of class l with their likeliest atom j, over
+// the first dim coefficients of each channel's block (all of them where dim is 0), each of Frobenius norm at most clip, as the upper
+// triangle with √2 off the diagonal, whose Euclidean norm is the Frobenius norm.
+func (r *records) scatter(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, keep []int, clip float64) ([]float64, error) {
+	dim := len(keep)
+	sum := mat.NewSymDense(dim, nil)
+	if r.y[l] != nil {
+		parts := workers()
+		of, rows := make([]*mat.SymDense, parts), make([][]float64, parts)
+		for p := range parts {
+			of[p], rows[p] = mat.NewSymDense(dim, nil), make([]float64, dim)
+		}
+		z := make([][]float64, parts)
+		for p := range parts {
+			z[p] = make([]float64, len(c.v))
+		}
+		err := visit(dev, table, r.y[l], r.norm2[l], r.at[l], in, c, parts, func(p int, y, d []float64) {
+			for i, u := range d {
+				z[p][i] = c.v[i] - u
+			}
+			x, a := c.x.RawRowView(floats.MaxIdx(z[p])), rows[p]
+			for i, k := range keep {
+				a[i] = y[k] - x[k]
+			}
+			addOuter(of[p], a, clip)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range of {
+			sum.AddSym(sum, m)
+		}
+	}
+	return pack(sum), nil
+}
+
+// addOuter adds min(1, clip/|a|²)·aaᵀ, the factor rounded down to 2⁻¹⁰: with a on the grain the sum is exact.
+func addOuter(sum *mat.SymDense, a []float64, clip float64) {
+	if norm := floats.Dot(a, a); norm > clip {
+		f := math.Floor(clip/norm*1024) / 1024
+		if f == 0 {
+			return
+		}
+		for i, u := range a {
+			row := sum.RawSymmetric().Data[i*len(a):]
+			for j := i; j < len(a); j++ {
+				row[j] += f * (u * a[j])
+			}
+		}
+		return
+	}
+	for i, u := range a {
+		floats.AddScaled(sum.RawSymmetric().Data[i*len(a)+i:(i+1)*len(a)], u, a[i:])
+	}
+}
+
+// pack writes the upper triangle, off the diagonal times √2.
+func pack(m *mat.SymDense) []float64 {
+	n := m.SymmetricDim()
+	out := make([]float64, 0, triangle(n))
+	for i := range n {
+		for j := i; j < n; j++ {
+			v := m.At(i, j)
+			if j > i {
+				v *= math.Sqrt2
+			}
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// unpack is the inverse of pack.
+func unpack(v []float64, n int) *mat.SymDense {
+	m := mat.NewSymDense(n, nil)
+	k := 0
+	for i := range n {
+		for j := i; j < n; j++ {
+			u := v[k]
+			if j > i {
+				u /= math.Sqrt2
+			}
+			m.SetSym(i, j, u)
+			k++
+		}
+	}
+	return m
+}
+
+// inBatch turns indices into a mask.
+func inBatch(n int, indices []int) []bool {
+	if len(indices) == n {
+		return nil
+	}
+	in := make([]bool, n)
+	for _, i := range indices {
+		in[i] = true
+	}
+	return slices.Clip(in)
+}

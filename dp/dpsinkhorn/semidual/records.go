@@ -1,0 +1,71 @@
+package semidual
+
+import (
+	"coupling/data"
+	"coupling/lab/device"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// grain is the step to which coefficients of records and atoms are rounded, and share that of the weights. Sums of their
+// products are then exact in float64, in any order, for up to 2¹⁹ records a class: the sum over a data set with one
+// record more differs by that record's part and by nothing else.
+const (
+	grain = 1. / 1024
+	share = 1. / (1 << 17)
+)
+
+// records are private images as a mechanism sees them: clamped to [0, 1], in the basis, rounded, by class.
+type records struct {
+	n     int
+	y     []*mat.Dense // of each class; nil where it has none
+	norm2 [][]float64
+	at    [][]int // place of each record in the data set, so that a batch is a set of records
+}
+
+// newRecords encodes images. Each row is a function of its own image alone.
+func newRecords(images *data.Images, classes int, b *Basis) *records {
+	r := &records{n: images.Len(), y: make([]*mat.Dense, classes), norm2: make([][]float64, classes), at: make([][]int, classes)}
+	lo, scale := float64(images.Lo), 1/float64(images.Hi-images.Lo)
+	m := b.matrix()
+	for i, l := range images.Labels {
+		r.at[l] = append(r.at[l], i)
+	}
+	for l, at := range r.at {
+		if len(at) == 0 {
+			continue
+		}
+		rows := mat.NewDense(len(at), images.Dim(), nil)
+		for k, i := range at {
+			row := rows.RawRowView(k)
+			for j, v := range images.Row(i) {
+				u := (float64(v) - lo) * scale
+				if !(u >= 0) { // NaN too
+					u = 0
+				}
+				row[j] = min(u, 1)
+			}
+		}
+		r.y[l] = b.apply(rows, m)
+		r.norm2[l] = make([]float64, len(at))
+		for k := range at {
+			for j, v := range r.y[l].RawRowView(k) {
+				v = roundTo(v, grain)
+				r.y[l].RawRowView(k)[j] = v
+				r.norm2[l][k] += v * v
+			}
+		}
+	}
+	return r
+}
+
+// table puts the records of each class on a device.
+func (r *records) table(dev *device.Device) []*device.Array {
+	out := make([]*device.Array, len(r.y))
+	for l, y := range r.y {
+		if y != nil {
+			out[l] = dev.FromDense(device.Float32, y)
+		}
+	}
+	return out
+}

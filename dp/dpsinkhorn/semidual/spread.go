@@ -1,0 +1,137 @@
+package semidual
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// denoise returns a positive semidefinite estimate of a covariance that was released with noise: s on the diagonal, s/√2
+// off it, a Wigner matrix whose eigenvalues reach ±ρ, ρ = s√(2d). An eigenvalue λ of the covariance shows as
+// λ + ρ²/4λ where λ > ρ/2 and drowns otherwise (Capitaine, Donati-Martin, Féral 2009); this is undone.
+func denoise(m *mat.SymDense, s float64) *mat.SymDense {
+	d := m.SymmetricDim()
+	rho := s * math.Sqrt(2*float64(d))
+	return spectral(m, func(v float64) float64 {
+		if v <= rho || v <= 0 {
+			return 0
+		}
+		return (v + math.Sqrt(v*v-rho*rho)) / 2
+	})
+}
+
+// root is the symmetric square root of a positive semidefinite matrix.
+func root(m *mat.SymDense) *mat.SymDense {
+	return spectral(m, func(v float64) float64 { return math.Sqrt(max(v, 0)) })
+}
+
+// spectral applies a function to the eigenvalues.
+func spectral(m *mat.SymDense, f func(float64) float64) *mat.SymDense {
+	var e mat.EigenSym
+	if !e.Factorize(m, true) {
+		return m // does not happen for finite matrices
+	}
+	var u mat.Dense
+	e.VectorsTo(&u)
+	d := m.SymmetricDim()
+	out := mat.NewSymDense(d, nil)
+	for k, v := range e.Values(nil) {
+		if g := f(v); g != 0 {
+			out.SymRankOne(out, g, u.ColView(k))
+		}
+	}
+	return out
+}
+
+// grow makes more atoms of each: copies, moved apart by draws from the class's covariance at half its size, or where there
+// is none by draws of low frequencies.
+func (t *trainer) grow(atoms int, spread []*mat.SymDense) {
+	for l, x := range t.x {
+		n, dim := x.Dims()
+		more, v := mat.NewDense(atoms, dim, nil), make([]float64, atoms)
+		scale := .7 / math.Sqrt(float64(n))
+		var by *mat.SymDense
+		if spread != nil {
+			by = root(spread[l])
+		}
+		for i := range atoms {
+			row := more.RawRowView(i)
+			copy(row, x.RawRowView(i%n))
+			v[i] = t.v[l][i%n]
+			if by == nil {
+				for j := range min(dim, 16) {
+					row[j] += .5 * scale * t.public.NormFloat64()
+				}
+				continue
+			}
+			for j, u := range gaussian(t.public, by) {
+				row[t.keep[j]] += scale * u
+			}
+		}
+		t.x[l], t.v[l] = more, v
+		t.clamp(t.x[l])
+	}
+}
+
+// gaussian is a draw of covariance by².
+func gaussian(rng interface{ NormFloat64() float64 }, by *mat.SymDense) []float64 {
+	d := by.SymmetricDim()
+	z := mat.NewVecDense(d, nil)
+	for i := range d {
+		z.SetVec(i, rng.NormFloat64())
+	}
+	out := mat.NewVecDense(d, nil)
+	out.MulVec(by, z)
+	return out.RawVector().Data
+}
+
+// selfPull is what debiasing moves atoms by, per unit of mass: away from where the entropic plan of the atoms with
+// themselves sends them, x_i − Σ_j P_ij x_j. It is made of atoms alone and costs nothing. It is nil without Debias.
+func (t *trainer) selfPull(x *mat.Dense, _ []float64) *mat.Dense {
+	if n, _ := x.Dims(); !t.Debias || n < 2 {
+		return nil
+	}
+	n, dim := x.Dims()
+	p := selfPlan(x, t.Reg)
+	out := mat.NewDense(n, dim, nil)
+	out.Mul(p, x)
+	out.Sub(x, out)
+	return out
+}
+
+// selfPlan is the row-stochastic entropic plan of a cloud with itself, by symmetric Sinkhorn steps (Feydy et al. 2019,
+// §3.1), which take a dozen steps.
+func selfPlan(x *mat.Dense, reg float64) *mat.Dense {
+	n, _ := x.Dims()
+	cost := mat.NewDense(n, n, nil)
+	for i := range n {
+		for j := range n {
+			d := floats.Distance(x.RawRowView(i), x.RawRowView(j), 2)
+			cost.Set(i, j, d*d)
+		}
+	}
+	f, z := make([]float64, n), make([]float64, n)
+	soft := func(i int) float64 {
+		for j := range z {
+			z[j] = (f[j] - cost.At(i, j)) / reg
+		}
+		return -reg * (floats.LogSumExp(z) - math.Log(float64(n)))
+	}
+	next := make([]float64, n)
+	for range 20 {
+		for i := range n {
+			next[i] = (f[i] + soft(i)) / 2
+		}
+		copy(f, next)
+	}
+	p := mat.NewDense(n, n, nil)
+	for i := range n {
+		soft(i)
+		top := floats.LogSumExp(z)
+		for j, u := range z {
+			p.Set(i, j, math.Exp(u-top))
+		}
+	}
+	return p
+}

@@ -1,0 +1,257 @@
+package semidual
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"coupling/data"
+	"coupling/dp/dpsinkhorn"
+	"coupling/dp/noise"
+	"coupling/lab/device"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Step is the state of training after a release.
+type Step struct {
+	Done, Of int
+	Atoms    int // of a class
+	Noise    float64
+}
+
+// trainer is a training under way.
+type trainer struct {
+	Config
+	key     dpsinkhorn.Key
+	rec     *records
+	dev     *device.Device
+	table   []*device.Array
+	basis   *Basis
+	public  *rand.Rand
+	x       []*mat.Dense // atoms by class
+	v       [][]float64
+	count   []float64 // noisy numbers of records, summed over counted releases
+	counted int
+	step    int
+	keep    []int
+	trace   func(Step)
+}
+
+// Train learns atoms from private images, labelled 0 to classes−1. All randomness comes from the key, batches and
+// noise among them. The number of classes and the images' shape and range are public.
+func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, classes int, key dpsinkhorn.Key, trace func(Step)) (*Model, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkImages(images, classes); err != nil {
+		return nil, err
+	}
+	_, ch, h, w := images.Shape()
+	t := &trainer{Config: c, key: key, dev: dev, basis: &Basis{C: ch, H: h, W: w, Size: c.Basis}, public: key.Rand("public", 0), trace: trace,
+		x: make([]*mat.Dense, classes), v: make([][]float64, classes), count: make([]float64, classes)}
+	t.rec = newRecords(images, classes, t.basis)
+	defer dev.Scope().Close()
+	t.table = t.rec.table(dev)
+	if t.Local > 0 {
+		t.keep = t.basis.lowest(t.Local)
+	}
+	return t.run(ctx, images)
+}
+
+func checkImages(images *data.Images, classes int) error {
+	switch {
+	case images == nil || images.Len() == 0:
+		return bad("images: there are none")
+	case classes < 1:
+		return bad("classes = %d: must be at least 1", classes)
+	case len(images.Labels) != images.Len():
+		return bad("images: %d labels for %d images", len(images.Labels), images.Len())
+	case !(images.Lo < images.Hi):
+		return bad("images: range [%g, %g]", images.Lo, images.Hi)
+	}
+	for i, l := range images.Labels {
+		if l < 0 || l >= classes {
+			return bad("images: label %d of image %d: must be in [0, %d)", l, i, classes)
+		}
+	}
+	return nil
+}
+
+// run grows the atoms: the mean of a class, then a quarter, a half and all of its atoms.
+func (t *trainer) run(ctx context.Context, images *data.Images) (*Model, error) {
+	for l := range t.x {
+		t.x[l], t.v[l] = t.start(), make([]float64, 1)
+	}
+	levels := t.levels()
+	var spread []*mat.SymDense
+	for i, level := range levels {
+		if i > 0 {
+			t.grow(level.atoms, spread)
+		}
+		for k := range level.steps {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if err := t.move(k, level.steps); err != nil {
+				return nil, err
+			}
+		}
+		if t.Local > 0 && (i == 0 || i == len(levels)-1) {
+			var err error
+			if spread, err = t.spread(i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return t.model(images, spread), nil
+}
+
+// level is a number of atoms of a class and the steps that they are moved for.
+type level struct{ atoms, steps int }
+
+func (t *trainer) levels() []level {
+	k, n := t.PerClass, t.Steps
+	out := []level{{1, max(1, n/15)}}
+	if k >= 8 && n >= 12 {
+		out = append(out, level{k / 4, n / 6}, level{k / 2, n / 6})
+	}
+	left := n
+	for _, l := range out {
+		left -= l.steps
+	}
+	if left > 0 {
+		out = append(out, level{k, left})
+	}
+	return out
+}
+
+// start is a grey image: half of white.
+func (t *trainer) start() *mat.Dense {
+	grey := mat.NewDense(1, t.basis.C*t.basis.H*t.basis.W, nil)
+	grey.Apply(func(_, _ int, _ float64) float64 { return .15 }, grey)
+	return t.basis.Encode(grey)
+}
+
+// release adds noise of multiplier sigma to values of sensitivity 1.
+func (t *trainer) release(stream string, step int, sigma float64, values []float64) ([]float64, error) {
+	if t.Noise == 0 {
+		return values, nil
+	}
+	return noise.Gaussian{Sigma: sigma}.Add(t.key.Source(stream, step), values)
+}
+
+// move is one step: release [β w, √(1−β²) s⊗(y−x)/C] summed over a batch, and move potentials and atoms.
+func (t *trainer) move(k, of int) error {
+	indices, err := dpsinkhorn.Poisson(t.key.Source("batch", t.step), t.rec.n, t.Rate)
+	if err != nil {
+		return err
+	}
+	in := inBatch(t.rec.n, indices)
+	values, err := t.answer(in)
+	if err != nil {
+		return err
+	}
+	if values, err = t.release("step", t.step, t.Noise, values); err != nil {
+		return err
+	}
+	// The first third of the steps at a size goes all the way, the later ones average.
+	eta := 1.
+	if late := k - of/3; late > 0 {
+		eta = 1 / float64(1+late)
+	}
+	t.apply(values, eta)
+	t.step++
+	if t.trace != nil {
+		n, _ := t.x[0].Dims()
+		t.trace(Step{Done: t.step, Of: t.Steps, Atoms: n, Noise: t.Noise})
+	}
+	return nil
+}
+
+// factors are what w and s⊗(y−x) are multiplied with, so that a record's part has norm 1 at most.
+func (t *trainer) factors() (mass, move float64) {
+	return math.Sqrt(t.Split), math.Sqrt(1-t.Split) / t.Clip
+}
+
+// answer is the exact value of a step's release: class by class, masses and then moves.
+func (t *trainer) answer(in []bool) (values []float64, err error) {
+	fm, fx := t.factors()
+	for l := range t.x {
+		c := newCloud(t.x[l], t.v[l], t.Reg)
+		s, err := t.rec.transport(t.dev, t.table[l], l, in, c, t.Clip)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range s.mass {
+			values = append(values, fm*m)
+		}
+		for _, g := range s.move.RawMatrix().Data {
+			values = append(values, fx*g)
+		}
+	}
+	return values, nil
+}
+
+// apply moves potentials and atoms by what was released: x_i by η times the mean of y − x_i over what it holds, v_i by
+// η·reg·log(wanted mass/mass), the step that Sinkhorn's algorithm takes. Masses are noisy: they count as no less than a
+// third of what is wanted and no more than thrice.
+func (t *trainer) apply(values []float64, eta float64) {
+	fm, fx := t.factors()
+	t.counted++
+	for l, x := range t.x {
+		n, dim := x.Dims()
+		mass, move := values[:n], values[n:n+n*dim]
+		values = values[n+n*dim:]
+		total := floats.Sum(mass) / fm
+		t.count[l] += total / t.Rate
+		want := max(t.count[l]/float64(t.counted)*t.Rate, 1) / float64(n)
+		self := t.selfPull(x, t.v[l])
+		for i, m := range mass {
+			have := min(max(m/fm, want/3), want*3)
+			row := x.RawRowView(i)
+			floats.AddScaled(row, eta/fx/have, move[i*dim:(i+1)*dim])
+			if self != nil {
+				floats.AddScaled(row, eta, self.RawRowView(i))
+			}
+			t.v[l][i] += eta * t.Reg * math.Log(want/have)
+		}
+		floats.AddConst(-floats.Sum(t.v[l])/float64(n), t.v[l])
+		t.clamp(x)
+	}
+}
+
+// clamp brings atoms to images in [0, 1] and back.
+func (t *trainer) clamp(x *mat.Dense) {
+	pixels := t.basis.Decode(x)
+	pixels.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, pixels)
+	x.Copy(t.basis.Encode(pixels))
+}
+
+// spread releases the covariances of classes about their likeliest atoms.
+func (t *trainer) spread(which int) ([]*mat.SymDense, error) {
+	var values []float64
+	for l := range t.x {
+		v, err := t.rec.scatter(t.dev, t.table[l], l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.LocalClip)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v...)
+	}
+	floats.Scale(1/t.LocalClip, values)
+	values, err := t.release("spread", which, t.localNoise(), values)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*mat.SymDense, len(t.x))
+	size := triangle(len(t.keep))
+	for l := range out {
+		count := max(t.count[l]/float64(t.counted), 1)
+		v := values[l*size : (l+1)*size]
+		floats.Scale(t.LocalClip/count, v)
+		out[l] = denoise(unpack(v, len(t.keep)), t.localNoise()*t.LocalClip/count)
+	}
+	return out, nil
+}
