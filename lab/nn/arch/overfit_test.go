@@ -17,6 +17,9 @@ func TestOverfitOnDevice(t *testing.T) {
 	dev.Track(true)
 	for _, c := range memories() {
 		t.Run(c.name, func(t *testing.T) {
+			if images := len(c.shape) > 2 || c.classes > 0; images && testing.Short() && nntest.Fake(dev) {
+				t.Skip("hundreds of steps with images take the fake GPU minutes")
+			}
 			defer dev.Scope().Close()
 			first, last := c.learn(t, dev)
 			if !(last <= c.left*first) {
@@ -134,6 +137,9 @@ func TestClassifiersOverfitOnDevice(t *testing.T) {
 		"logistic regression": arch.Logistic(784, 10), "MLP": arch.Perceptron(784, 32, 10), "CNN": arch.CNN{Width: 8, Rate: .1}.Net(),
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && nntest.Fake(dev) {
+				t.Skip("hundreds of steps with images take the fake GPU minutes")
+			}
 			defer dev.Scope().Close()
 			rng := rand.New(rand.NewPCG(1, 2))
 			net.Init(dev, device.Float32, rng)

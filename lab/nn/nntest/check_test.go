@@ -1,7 +1,10 @@
 package nntest
 
 import (
+	"math"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 
 	"coupling/lab/device"
@@ -96,11 +99,12 @@ func TestChecksFindMistakes(t *testing.T) {
 	defer dev.Close()
 	type check func(Case, testing.TB, *device.Device)
 	differences, precision, accumulation, examples := check(Case.differences), check(Case.precision), check(Case.accumulation), check(Case.examples)
+	joined := func(c Case, t testing.TB, dev *device.Device) { c.differencesIn(t, dev, 1) }
 	for _, c := range []struct {
 		wrong string
 		check check
 	}{
-		{"input", differences}, {"one element", differences}, {"parameter", differences}, {"cotangent", differences},
+		{"input", joined}, {"one element", joined}, {"parameter", joined}, {"input", differences}, {"one element", differences}, {"parameter", differences}, {"cotangent", differences},
 		{"passes differ", differences}, {"not undone", differences},
 		{"float32", precision}, {"overwritten", accumulation}, {"InputsOnly", accumulation}, {"squares", examples},
 	} {
@@ -115,5 +119,26 @@ func TestChecksFindMistakes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Groups hold each slot once, those of like gradients together.
+func TestTogether(t *testing.T) {
+	var slots []slot
+	for i := range 7 {
+		slots = append(slots, slot{name: strconv.Itoa(i), grad: []float64{float64(i * 3 % 7)}})
+	}
+	for most, want := range map[int]string{1: "0531642", 3: "053 164 2", 7: "0 1 2 3 4 5 6", math.MaxInt: "0 1 2 3 4 5 6"} {
+		var got []string
+		for _, group := range together(slots, most) {
+			names := ""
+			for _, s := range group {
+				names += s.name
+			}
+			got = append(got, names)
+		}
+		if g := strings.Join(got, " "); g != want {
+			t.Errorf("at most %d: %q, want %q", most, g, want)
+		}
 	}
 }

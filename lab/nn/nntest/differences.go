@@ -1,9 +1,12 @@
 package nntest
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"coupling/lab/device"
@@ -22,7 +25,10 @@ type slot struct {
 //
 // With h = 1e-6 the third derivative costs some 1e-12, rounding of the output 1e-16/h = 1e-10 of it, and a kink is
 // crossed with a probability of 1e-6 times the number of kinks, so that the seeds of the cases meet none.
-func (c Case) differences(t testing.TB, dev *device.Device) {
+func (c Case) differences(t testing.TB, dev *device.Device) { c.differencesIn(t, dev, most(dev)) }
+
+// differencesIn is differences of arrays in at most so many groups, those of one moved at once.
+func (c Case) differencesIn(t testing.TB, dev *device.Device, most int) {
 	b := c.set(t, dev, device.Float64)
 	rng := rand.New(rand.NewPCG(3, 5))
 	cot := draw(rng, len(b.forward()))
@@ -38,52 +44,95 @@ func (c Case) differences(t testing.TB, dev *device.Device) {
 	for _, w := range nn.Trainable(b.layer.Params()) {
 		slots = append(slots, slot{w.Name, w.Value, floats(t, w.Grad)})
 	}
+	groups := together(slots, most)
 	// Layers get three directions and three elements for each array, networks of many arrays a direction for each.
-	trials := min(6, max(1, 60/len(slots)))
-	for _, s := range slots {
+	trials := min(6, max(1, 60/len(groups)))
+	if len(groups) < len(slots) {
+		trials = 2
+	}
+	for _, g := range groups {
 		for trial := range trials {
-			b.compare(s, trial, cot, norm(y), rng)
+			b.compare(g, trial, cot, norm(y), rng)
 		}
 	}
 }
 
-// compare moves a slot in a random direction or, from the third trial on, along a single element.
-func (b *bench) compare(s slot, trial int, cot []float64, size float64, rng *rand.Rand) {
+// most is how many groups of arrays there are: one for each array, but few in a short test on the fake GPU, for which
+// two passes for each of a network's arrays take minutes.
+func most(dev *device.Device) int {
+	if testing.Short() && Fake(dev) {
+		return 6
+	}
+	return math.MaxInt
+}
+
+// together puts slots into at most so many groups, those of like gradients into the same one: the error in a small
+// gradient would not be seen beside a large one.
+func together(slots []slot, most int) (groups [][]slot) {
+	if len(slots) > most {
+		slots = slices.Clone(slots)
+		slices.SortStableFunc(slots, func(a, b slot) int { return cmp.Compare(norm(a.grad), norm(b.grad)) })
+	}
+	each := (len(slots)-1)/most + 1
+	for group := range slices.Chunk(slots, each) {
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+// compare moves the slots of a group, each in a random direction or, from the third trial on, along a single element.
+func (b *bench) compare(group []slot, trial int, cot []float64, size float64, rng *rand.Rand) {
 	b.t.Helper()
 	tol := b.c.Tol
 	if tol == 0 {
 		tol = 1e-6
 	}
-	d, name := draw(rng, len(s.grad)), "direction"
-	if trial >= 3 {
-		i := rng.IntN(len(d))
-		clear(d)
-		d[i], name = 1, "element "+strconv.Itoa(i)
+	var names []string
+	var grads float64 // squared norm
+	var got float64
+	d := make([][]float64, len(group))
+	for k, s := range group {
+		name := "direction"
+		if d[k] = draw(rng, len(s.grad)); trial >= 3 {
+			i := rng.IntN(len(d[k]))
+			clear(d[k])
+			d[k][i], name = 1, "element "+strconv.Itoa(i)
+		}
+		names = append(names, s.name+", "+name)
+		length := norm(d[k]) * math.Sqrt(float64(len(group)))
+		for i := range d[k] {
+			d[k][i] /= length
+		}
+		got += inner(s.grad, d[k])
+		grads += inner(s.grad, s.grad)
 	}
-	length := norm(d)
-	for i := range d {
-		d[i] /= length
-	}
-	got, want := inner(s.grad, d), b.slope(s, d, cot)
-	if diff := math.Abs(got - want); !(diff <= tol*norm(s.grad)+1e-9*norm(cot)*(1+size)) {
-		b.t.Errorf("%s, %s: gradient %v, finite difference %v", s.name, name, got, want)
+	want := b.slope(group, d, cot)
+	if diff := math.Abs(got - want); !(diff <= tol*math.Sqrt(grads)+1e-9*norm(cot)*(1+size)) {
+		b.t.Errorf("%s: gradient %v, finite difference %v", strings.Join(names, "; "), got, want)
 	}
 }
 
 // slope is the central difference of ⟨cot, output⟩ along d.
-func (b *bench) slope(s slot, d, cot []float64) float64 {
+func (b *bench) slope(group []slot, d [][]float64, cot []float64) float64 {
 	const h = 1e-6
-	at := floats(b.t, s.a)
-	move := func(h float64) float64 {
-		to := make([]float64, len(at))
-		for i := range to {
-			to[i] = at[i] + h*d[i]
-		}
-		s.a.SetFloats(to)
-		return inner(b.forward(), cot)
+	at := make([][]float64, len(group))
+	for k, s := range group {
+		at[k] = floats(b.t, s.a)
 	}
-	up, down := move(h), move(-h)
-	s.a.SetFloats(at)
+	move := func(h float64) {
+		for k, s := range group {
+			to := make([]float64, len(at[k]))
+			for i := range to {
+				to[i] = at[k][i] + h*d[k][i]
+			}
+			s.a.SetFloats(to)
+		}
+	}
+	move(h)
+	up := inner(b.forward(), cot)
+	move(-h)
+	down := inner(b.forward(), cot)
+	move(0)
 	return (up - down) / (2 * h)
 }
 

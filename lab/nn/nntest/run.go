@@ -3,6 +3,7 @@ package nntest
 import (
 	"cmp"
 	"os"
+	"strings"
 	"testing"
 
 	"coupling/lab/device"
@@ -34,3 +35,7 @@ func Open(t testing.TB) *device.Device {
 	}
 	return dev
 }
+
+// Fake reports whether the device is the fake GPU of tests, which is the host one thread at a time: what takes a GPU
+// milliseconds takes it minutes.
+func Fake(dev *device.Device) bool { return strings.HasPrefix(dev.Info().Name, "Fake") }

@@ -403,21 +403,25 @@ int gemm(void* h, int ta, int tb, int m, int n, int k, const T* alpha, const T* 
   if (h != &blas_object || m < 0 || n < 0 || k < 0 || lda < (ta ? k : m) || ldb < (tb ? n : k) || ldc < m) return 7;
   if (check_context() != ok) return 1;
   T al = *alpha, be = *beta;
+  auto matrix = [](const T* p, int rows, int cols, int ld) { // is it all inside
+    return rows == 0 || cols == 0 || inside((uint64_t)p, (((size_t)cols - 1) * ld + rows) * sizeof(T));
+  };
   submit([=] {
-    for (int g = 0; g < batch; g++)
+    for (int g = 0; g < batch; g++) {
+      const T *x = a + g * sa, *y = b + g * sb;
+      T* z = c + g * sc;
+      if (!matrix(x, ta ? k : m, ta ? m : k, lda) || !matrix(y, tb ? n : k, tb ? k : n, ldb) || !matrix(z, m, n, ldc))
+        return illegal_address;
       for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++) {
           T s = 0;
-          for (int l = 0; l < k; l++) {
-            const T* pa = a + g * sa + (ta ? l + (long long)i * lda : i + (long long)l * lda);
-            const T* pb = b + g * sb + (tb ? j + (long long)l * ldb : l + (long long)j * ldb);
-            if (!inside((uint64_t)pa, sizeof(T)) || !inside((uint64_t)pb, sizeof(T))) return illegal_address;
-            s += *pa * *pb;
-          }
-          T* pc = c + g * sc + i + (long long)j * ldc;
-          if (!inside((uint64_t)pc, sizeof(T))) return illegal_address;
-          *pc = be == 0 ? al * s : al * s + be * *pc;
+          for (int l = 0; l < k; l++)
+            s += (ta ? x[l + (long long)i * lda] : x[i + (long long)l * lda]) *
+                 (tb ? y[j + (long long)l * ldb] : y[l + (long long)j * ldb]);
+          T* to = z + i + (long long)j * ldc;
+          *to = be == 0 ? al * s : al * s + be * *to;
         }
+    }
     return ok;
   });
   return 0;
