@@ -69,8 +69,8 @@ func (e *Empirical) Dim() int { _, d := e.points.Dims(); return d }
 // variance of the smoothed points.
 func (e *Empirical) variance(sigma float64) (float64, error) {
 	v := e.bandwidth*e.bandwidth + sigma*sigma
-	if v == 0 {
-		return 0, fmt.Errorf("score: sigma = 0 with bandwidth 0: points have no score: %w", ErrParameter)
+	if math.IsInf(1/v, 1) || math.IsInf(v, 1) {
+		return 0, fmt.Errorf("score: sigma = %g with bandwidth %g: points have no score: %w", sigma, e.bandwidth, ErrParameter)
 	}
 	return v, nil
 }
@@ -93,7 +93,7 @@ func (e *Empirical) Score(dst, x *mat.Dense, sigma float64) error {
 
 // LogDensity implements Density, with the constant. Cost as Score.
 func (e *Empirical) LogDensity(dst []float64, x *mat.Dense, sigma float64) error {
-	if err := checkBatch(e.Dim(), nil, x, sigma); err != nil {
+	if err := checkDensity(e.Dim(), dst, x, sigma); err != nil {
 		return err
 	}
 	v, err := e.variance(sigma)

@@ -50,6 +50,14 @@ func checkBatch(d int, dst, x *mat.Dense, sigma float64) error {
 	return checkSigma(sigma)
 }
 
+// checkDensity says what is wrong with the arguments of a density of dimension d.
+func checkDensity(d int, dst []float64, x *mat.Dense, sigma float64) error {
+	if n, _ := x.Dims(); len(dst) != n {
+		return fmt.Errorf("score: dst has length %d, x has %d rows: %w", len(dst), n, ErrShape)
+	}
+	return checkBatch(d, nil, x, sigma)
+}
+
 func checkSigma(sigma float64) error {
 	if !(sigma >= 0) || math.IsInf(sigma, 1) {
 		return fmt.Errorf("score: sigma = %g: must be finite and ≥ 0: %w", sigma, ErrParameter)

@@ -37,7 +37,7 @@ func NewGaussian(mean []float64, cov mat.Symmetric) (*Gaussian, error) {
 		return nil, fmt.Errorf("score: a mean of length %d with a covariance of %d rows: %w", len(mean), d, ErrShape)
 	}
 	var eig mat.EigenSym
-	if floats.HasNaN(mean) || !eig.Factorize(cov, true) {
+	if !finite(mean) || !eig.Factorize(cov, true) {
 		return nil, fmt.Errorf("score: mean or covariance is not finite: %w", ErrParameter)
 	}
 	g := &Gaussian{mean: append([]float64(nil), mean...), values: eig.Values(nil), vectors: new(mat.Dense)}
@@ -53,6 +53,16 @@ func NewGaussian(mean []float64, cov mat.Symmetric) (*Gaussian, error) {
 		g.precision = g.inverse(0)
 	}
 	return g, nil
+}
+
+// finite reports whether all are.
+func finite(v []float64) bool {
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // inverse is (S + σ²I)⁻¹.
@@ -94,7 +104,7 @@ func (g *Gaussian) Score(dst, x *mat.Dense, sigma float64) error {
 
 // LogDensity implements Density, with the constant. Cost 2·N·d².
 func (g *Gaussian) LogDensity(dst []float64, x *mat.Dense, sigma float64) error {
-	if err := checkBatch(g.Dim(), nil, x, sigma); err != nil {
+	if err := checkDensity(g.Dim(), dst, x, sigma); err != nil {
 		return err
 	}
 	p, err := g.at(sigma)

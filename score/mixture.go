@@ -94,7 +94,7 @@ func (m *Mixture) Score(dst, x *mat.Dense, sigma float64) error {
 
 // LogDensity implements Density, with the constant. Cost 2·K·N·d².
 func (m *Mixture) LogDensity(dst []float64, x *mat.Dense, sigma float64) error {
-	if err := checkBatch(m.Dim(), nil, x, sigma); err != nil {
+	if err := checkDensity(m.Dim(), dst, x, sigma); err != nil {
 		return err
 	}
 	_, all, err := m.logs(x, sigma)

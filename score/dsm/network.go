@@ -64,6 +64,12 @@ func (f *Network) Score(dst, x *mat.Dense, sigma float64) error {
 	if d != f.Dim() {
 		return fmt.Errorf("dsm: x is %d×%d, the network takes %d: %w", n, d, f.Dim(), score.ErrShape)
 	}
+	if a, b := dst.Dims(); a != n || b != d {
+		return fmt.Errorf("dsm: dst is %d×%d, x is %d×%d: %w", a, b, n, d, score.ErrShape)
+	}
+	if !(sigma >= 0) || math.IsInf(sigma, 1) || len(f.Sigmas) == 0 || f.Batch < 0 {
+		return fmt.Errorf("dsm: sigma = %g of %d levels, batch %d: must be finite and ≥ 0: %w", sigma, len(f.Sigmas), f.Batch, ErrParameter)
+	}
 	level, batch := int32(f.Level(sigma)), f.Batch
 	if batch == 0 {
 		batch = 1024

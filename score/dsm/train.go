@@ -44,6 +44,9 @@ func (t Training) Run(ctx context.Context, dev *device.Device, net nn.Layer, x *
 	if err := t.check(f, n, d); err != nil {
 		return nil, err
 	}
+	if err := finite(x); err != nil {
+		return nil, err
+	}
 	net.Init(dev, f.Type, rng)
 	r := &run{Training: t, f: f, seed: rng.Uint64(), data: dev.FromDense(f.Type, x), opt: train.Adam{Rate: t.Rate}.For(net.Params())}
 	r.sigmas = dev.New(f.Type, len(t.Sigmas), 1)
@@ -56,6 +59,9 @@ func (t Training) Run(ctx context.Context, dev *device.Device, net nn.Layer, x *
 	}
 	defer r.free()
 	if err := r.steps(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.sound(); err != nil {
 		return nil, err
 	}
 	if r.average != nil {
@@ -86,8 +92,8 @@ func (t Training) check(f *Network, n, d int) error {
 		return fmt.Errorf("dsm: x is %d×%d, an example %v: %w", n, d, f.Shape, score.ErrShape)
 	case len(t.Sigmas) == 0 || t.Steps < 0 || t.Batch < 1 || t.Every < 1:
 		return fmt.Errorf("dsm: %d levels, %d steps, batch %d, stored every %d: %w", len(t.Sigmas), t.Steps, t.Batch, t.Every, ErrParameter)
-	case !(t.Rate > 0) || t.Decay >= 1:
-		return fmt.Errorf("dsm: rate = %g, decay = %g: must be > 0 and < 1: %w", t.Rate, t.Decay, ErrParameter)
+	case !(t.Rate > 0) || math.IsInf(t.Rate, 1) || !(t.Decay < 1):
+		return fmt.Errorf("dsm: rate = %g, decay = %g: must be finite, > 0 and < 1: %w", t.Rate, t.Decay, ErrParameter)
 	}
 	for i, s := range t.Sigmas {
 		if !(s > 0) || math.IsInf(s, 1) || i > 0 && s > t.Sigmas[i-1] {
@@ -124,6 +130,9 @@ func (r *run) steps(ctx context.Context) error {
 		if err := r.check.Load(r.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
+		if int(r.check.Step) > r.Steps {
+			return fmt.Errorf("dsm: %s is %d steps far, the run has %d: %w", r.Path, r.check.Step, r.Steps, ErrParameter)
+		}
 	}
 	for int(r.check.Step) < r.Steps {
 		if err := ctx.Err(); err != nil {
@@ -136,8 +145,41 @@ func (r *run) steps(ctx context.Context) error {
 			return err
 		}
 		if r.check.Step++; r.Path != "" && (int(r.check.Step)%r.Every == 0 || int(r.check.Step) == r.Steps) {
+			if err := r.sound(); err != nil { // a broken run leaves its last good checkpoint
+				return err
+			}
 			if err := r.check.Save(r.Path); err != nil {
 				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sound returns an error where a weight is no longer finite.
+func (r *run) sound() error {
+	for _, p := range r.f.Net.Params() {
+		sum := r.f.Device.New(p.Value.Type(), 1, 1)
+		device.Reduce(sum, p.Value.Reshape(1, p.Value.Len()), device.SumSquares)
+		v, err := sum.Float64s()
+		sum.Free()
+		if err != nil {
+			return err
+		}
+		if math.IsNaN(v[0]) || math.IsInf(v[0], 0) {
+			return fmt.Errorf("dsm: weights are not finite after %d steps, %s first: the rate %g is too large: %w", r.check.Step, p.Name, r.Rate, score.ErrDiverged)
+		}
+	}
+	return nil
+}
+
+// finite returns an error that names the first entry of the data that is not.
+func finite(x *mat.Dense) error {
+	n, _ := x.Dims()
+	for i := range n {
+		for j, v := range x.RawRowView(i) {
+			if math.IsNaN(v) || math.IsInf(float64(float32(v)), 0) {
+				return fmt.Errorf("dsm: x[%d,%d] = %g: must be finite, in float32 too: %w", i, j, v, ErrParameter)
 			}
 		}
 	}

@@ -17,9 +17,13 @@ import (
 // A Source draws n points as rows.
 type Source func(rng *rand.Rand, n int) (*mat.Dense, error)
 
-// Cloud draws rows of x, with repetition.
+// Cloud draws rows of x, with repetition. Where x is empty or an entry of it is not finite, draws return an error.
 func Cloud(x *mat.Dense) Source {
+	bad := checkPoints("x", x)
 	return func(rng *rand.Rand, n int) (*mat.Dense, error) {
+		if bad != nil {
+			return nil, bad
+		}
 		m, d := x.Dims()
 		out := mat.NewDense(n, d, nil)
 		for i := range n {
@@ -102,6 +106,9 @@ func (a Ascent) step(phi, psi Model, x, y Source, rng *rand.Rand, k int) (float6
 	if err != nil {
 		return 0, err
 	}
+	if err := a.batch(xs, ys); err != nil {
+		return 0, err
+	}
 	f, err := phi.Values(xs)
 	if err != nil {
 		return 0, err
@@ -119,6 +126,16 @@ func (a Ascent) step(phi, psi Model, x, y Source, rng *rand.Rand, k int) (float6
 		return 0, err
 	}
 	return dual, phi.Ascend(wf, factor)
+}
+
+// batch says what is wrong with what sources drew.
+func (a Ascent) batch(x, y *mat.Dense) error {
+	n, d := x.Dims()
+	m, e := y.Dims()
+	if n == 0 || m == 0 || d != e || a.Paired && n != m {
+		return fmt.Errorf("scones: batches of %d×%d and %d×%d, paired = %v: %w", n, d, m, e, a.Paired, ErrShape)
+	}
+	return nil
 }
 
 // gradient returns the dual of a batch and its derivatives with respect to the values of the potentials.

@@ -89,7 +89,7 @@ func (k Compatibility) kinked(v float64) float64 {
 // LogDensity returns log M(V), smoothed where Beta > 0; else −Inf where M is zero.
 func (k Compatibility) LogDensity(v float64) float64 {
 	if k.Beta > 0 {
-		return logSoftplus(k.Beta*k.kinked(v)) - math.Log(2*k.Lambda*k.Beta)
+		return logSoftplus(k.Beta*k.kinked(v)) - math.Log(2*k.Lambda) - math.Log(k.Beta)
 	}
 	if u := v / k.Lambda; u <= k.edge() {
 		return k.F.LogCompatibility(u)

@@ -30,6 +30,9 @@ type Coupling struct {
 // As in Algorithm 2 noise levels smooth τ only. The field has a density where the target does. Score costs an evaluation
 // of the target and of ψ.
 func (c Coupling) Given(x *mat.Dense) (*Conditional, error) {
+	if err := checkPoints("x", x); err != nil {
+		return nil, err
+	}
 	n, d := x.Dims()
 	switch {
 	case c.Psi == nil || c.Target == nil:
@@ -146,6 +149,9 @@ func (c Coupling) Sample(ctx context.Context, x *mat.Dense, k int, l score.Lange
 	if start == nil {
 		start = x
 	}
+	if err := checkPoints("x", x); err != nil {
+		return nil, err
+	}
 	f, err := c.Given(score.RepeatRows(x, k))
 	if err != nil {
 		return nil, err
@@ -166,6 +172,9 @@ func (c Coupling) Densities(x, y *mat.Dense) (*mat.Dense, error) {
 	m, _ := y.Dims()
 	if c.Phi == nil || c.Psi == nil {
 		return nil, fmt.Errorf("scones: densities need both potentials: %w", ErrParameter)
+	}
+	if _, e := y.Dims(); n == 0 || m == 0 || d != e {
+		return nil, fmt.Errorf("scones: densities between %d×%d and %d×%d points: %w", n, d, m, e, ErrShape)
 	}
 	phi, psi := make([]float64, n), make([]float64, m)
 	if err := c.Phi.Eval(phi, nil, x); err != nil {

@@ -33,16 +33,25 @@ func NewDiscrete(x *mat.Dense, a, phi []float64, lambda float64, mean bool) (*Di
 	if err := (Compatibility{Lambda: lambda}).Check(); err != nil {
 		return nil, err
 	}
-	h := make([]float64, m)
+	if err := checkPoints("x", x); err != nil {
+		return nil, err
+	}
+	h, total := make([]float64, m), 0.0
 	for i := range h {
 		w := 1 / float64(m)
 		if a != nil {
 			w = a[i]
 		}
-		if !(w >= 0) || math.IsNaN(phi[i]) || math.IsInf(phi[i], 0) {
+		if total += w; !(w >= 0) || math.IsInf(w, 1) || math.IsNaN(phi[i]) || math.IsInf(phi[i], 0) {
 			return nil, fmt.Errorf("scones: atom %d has weight %g and potential %g: %w", i, w, phi[i], ErrParameter)
 		}
 		h[i] = math.Log(w) + phi[i]/lambda
+		if math.IsNaN(h[i]) || math.IsInf(h[i], 1) || w > 0 && math.IsInf(h[i], -1) {
+			return nil, fmt.Errorf("scones: atom %d has potential %g at lambda = %g: their quotient must be finite: %w", i, phi[i], lambda, ErrParameter)
+		}
+	}
+	if total == 0 {
+		return nil, fmt.Errorf("scones: all %d weights are 0: %w", m, ErrParameter)
 	}
 	return &Discrete{points: soft.New(x, h), atoms: mat.DenseCopyOf(x), lambda: lambda, unit: unit(d, mean)}, nil
 }

@@ -65,8 +65,8 @@ func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted,
 	if f.Bandwidth == 0 {
 		f.Bandwidth = nearest(y) / math.Sqrt(float64(d))
 	}
-	if !(f.Lambda > 0) || !(f.Bandwidth > 0) {
-		return nil, fmt.Errorf("scones: lambda = %g and bandwidth = %g: must be > 0, set them where points coincide: %w", f.Lambda, f.Bandwidth, ErrParameter)
+	if !(f.Lambda > 0) || math.IsInf(f.Lambda, 1) || !(f.Bandwidth > 0) || math.IsInf(f.Bandwidth, 1) {
+		return nil, fmt.Errorf("scones: lambda = %g and bandwidth = %g: must be finite and > 0, set them where points coincide: %w", f.Lambda, f.Bandwidth, ErrParameter)
 	}
 	f.Solver.Eps = f.Lambda
 	plan, err := f.Solver.Solve(ctx, ot.Problem{Geometry: geometry})
@@ -88,29 +88,11 @@ func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted,
 }
 
 func (f Fit) check(x, y *mat.Dense) error {
-	for _, c := range []struct {
-		name string
-		m    *mat.Dense
-	}{{"x", x}, {"y", y}} {
-		if c.m == nil || c.m.IsEmpty() {
-			return fmt.Errorf("scones: %s is empty: %w", c.name, ErrShape)
-		}
-		n, _ := c.m.Dims()
-		for i := range n {
-			for j, v := range c.m.RawRowView(i) {
-				if math.IsNaN(v) || math.IsInf(v, 0) {
-					return fmt.Errorf("scones: %s[%d,%d] = %g: must be finite: %w", c.name, i, j, v, ErrParameter)
-				}
-			}
-		}
+	if err := CheckClouds(x, y); err != nil {
+		return err
 	}
-	_, a := x.Dims()
-	_, b := y.Dims()
-	if a != b {
-		return fmt.Errorf("scones: points of dimension %d and %d: %w", a, b, ErrShape)
-	}
-	if !(f.Lambda >= 0) || !(f.Bandwidth >= 0) || f.Most < 0 || f.Steps < 0 {
-		return fmt.Errorf("scones: lambda = %g, bandwidth = %g, most = %d, steps = %d: must be ≥ 0: %w", f.Lambda, f.Bandwidth, f.Most, f.Steps, ErrParameter)
+	if !(f.Lambda >= 0) || math.IsInf(f.Lambda, 1) || !(f.Bandwidth >= 0) || math.IsInf(f.Bandwidth, 1) || f.Most < 0 || f.Steps < 0 {
+		return fmt.Errorf("scones: lambda = %g, bandwidth = %g, most = %d, steps = %d: must be finite and ≥ 0: %w", f.Lambda, f.Bandwidth, f.Most, f.Steps, ErrParameter)
 	}
 	return nil
 }

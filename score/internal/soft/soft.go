@@ -73,9 +73,14 @@ func (p *Points) Weights(x *mat.Dense, inv float64, visit func(i int, lse float6
 			} else {
 				top, sum = k.PointRowExp(t, p.h, x.RawRowView(i), p.planes, cpu.Cost[float64]{Square: 1}, inv)
 			}
-			k.Scale(t, 1/sum, t)
+			lse := top + math.Log(sum)
+			if math.IsNaN(lse) || math.IsInf(lse, 0) {
+				lse = p.far(t, x.RawRowView(i), inv)
+			} else {
+				k.Scale(t, 1/sum, t)
+			}
 			k.Gemv(mean, p.planes, p.m, t)
-			visit(i, top+math.Log(sum), mean, t)
+			visit(i, lse, mean, t)
 		}
 	})
 }

@@ -33,7 +33,7 @@ type Fit struct {
 	Projection Projection // Steps: 0 means 1500; Coupling is filled in
 	// Sampler is the dynamics; zero Steps means 60 at each level, zero Step a fifth of the last level squared. Denoise is on.
 	Sampler score.Langevin
-	// Dir is where both trainings are stored, and from where they go on.
+	// Dir is where the three trainings are stored, and from where they go on.
 	Dir string
 }
 
@@ -46,11 +46,10 @@ type Fitted struct {
 
 // Run trains score, potentials and projection, in this order.
 func (f Fit) Run(ctx context.Context, dev *device.Device, x, y *mat.Dense, rng *rand.Rand) (*Fitted, error) {
-	n, d := x.Dims()
-	m, e := y.Dims()
-	if n == 0 || m == 0 || d != e {
-		return nil, fmt.Errorf("neural: clouds of %d×%d and %d×%d: %w", n, d, m, e, scones.ErrShape)
+	if err := scones.CheckClouds(x, y); err != nil {
+		return nil, err
 	}
+	_, d := x.Dims()
 	if err := f.Potentials.Check(); err != nil {
 		return nil, err
 	}
@@ -60,6 +59,7 @@ func (f Fit) Run(ctx context.Context, dev *device.Device, x, y *mat.Dense, rng *
 	}
 	if f.Dir != "" {
 		f.Score.Path, f.Potentials.Path = filepath.Join(f.Dir, "score.ckpt"), filepath.Join(f.Dir, "potentials.ckpt")
+		f.Projection.Path = filepath.Join(f.Dir, "projection.ckpt")
 	}
 	s, err := f.Score.Run(ctx, dev, f.Net, y, f.ScoreShape, rng)
 	if err != nil {

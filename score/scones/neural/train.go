@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 
@@ -12,8 +13,6 @@ import (
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
 	"coupling/score/scones"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // Training is Algorithm 1 with two networks.
@@ -50,7 +49,7 @@ func (t Training) Run(ctx context.Context, dev *device.Device, d int, x, y scone
 	if err := t.Check(); err != nil {
 		return Potentials{}, err
 	}
-	if d < 1 || !(t.Rate > 0) || t.Every < 1 {
+	if d < 1 || !(t.Rate > 0) || math.IsInf(t.Rate, 1) || t.Every < 1 {
 		return Potentials{}, fmt.Errorf("neural: d = %d, rate = %g, stored every %d: %w", d, t.Rate, t.Every, scones.ErrParameter)
 	}
 	scale := t.Lambda
@@ -69,10 +68,8 @@ func (t Training) Run(ctx context.Context, dev *device.Device, d int, x, y scone
 	stored := train.Checkpoint{Params: map[string][]*nn.Param{
 		"phi": p.Phi.Params(), "psi": p.Psi.Params(), "phi-adam": p.Phi.State(), "psi-adam": p.Psi.State(),
 	}}
-	if t.Path != "" {
-		if err := stored.Load(t.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return p, err
-		}
+	if err := resume(&stored, t.Path, t.Steps); err != nil {
+		return p, err
 	}
 	t.After = func(step int) error {
 		if t.Path == "" || step%t.Every != 0 && step != t.Steps {
@@ -84,107 +81,16 @@ func (t Training) Run(ctx context.Context, dev *device.Device, d int, x, y scone
 	return p, t.Ascent.Run(ctx, p.Phi, p.Psi, x, y, seed, int(stored.Step))
 }
 
-// Projection trains a network T by stochastic descent of
-//
-//	E_{σ×τ} M(V(x, y)) |T(x) − y|²,
-//
-// whose minimiser is the barycentric projection E[y|x] of the potentials (Seguy et al. 2018).
-type Projection struct {
-	Coupling scones.Coupling // Phi, Psi and the compatibility; Target is not asked
-	Steps    int
-	Batch    int     // 0 means 256
-	Rate     float64 // of Adam; 0 means 1e-3
-	Schedule train.Schedule
-	Trace    func(step int, loss float64)
-}
-
-// Run trains net, not yet initialised, from N×d to N×d on points of x and y, and returns it as a function.
-func (t Projection) Run(ctx context.Context, dev *device.Device, net nn.Layer, x, y scones.Source, rng *rand.Rand) (*Map, error) {
-	if t.Batch == 0 {
-		t.Batch = 256
+// resume loads a stored run if there is one. One that is further than steps is of other arguments.
+func resume(c *train.Checkpoint, path string, steps int) error {
+	if path == "" {
+		return nil
 	}
-	if t.Rate == 0 {
-		t.Rate = 1e-3
+	if err := c.Load(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
-	if err := t.Coupling.Check(); err != nil {
-		return nil, err
+	if int(c.Step) > steps {
+		return fmt.Errorf("neural: %s is %d steps far, the run has %d: %w", path, c.Step, steps, scones.ErrParameter)
 	}
-	if t.Coupling.Phi == nil || t.Coupling.Psi == nil || t.Batch < 1 || !(t.Rate > 0) {
-		return nil, fmt.Errorf("neural: a projection needs both potentials, batch = %d, rate = %g: %w", t.Batch, t.Rate, scones.ErrParameter)
-	}
-	net.Init(dev, device.Float32, rng)
-	opt := train.Adam{Rate: t.Rate}.For(net.Params())
-	defer opt.Free()
-	for k := range t.Steps {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if t.Schedule != nil {
-			opt.SetFactor(t.Schedule(k))
-		}
-		xs, err := x(rng, t.Batch)
-		if err != nil {
-			return nil, err
-		}
-		ys, err := y(rng, t.Batch)
-		if err != nil {
-			return nil, err
-		}
-		loss, err := t.step(dev, net, opt, xs, ys)
-		if err != nil {
-			return nil, fmt.Errorf("step %d: %w", k+1, err)
-		}
-		if t.Trace != nil {
-			t.Trace(k+1, loss)
-		}
-	}
-	return &Map{Net: net, Device: dev}, nil
-}
-
-// step weighs all pairs of a batch: the gradient at T(x_i) is 2/m (T(x_i) Σ_j M_ij − Σ_j M_ij y_j)/m. It returns the mean
-// of M_i |T(x_i) − Σ_j M_ij y_j/M_i|², which the loss is up to what T cannot change.
-func (t Projection) step(dev *device.Device, net nn.Layer, opt *train.Optimiser, x, y *mat.Dense) (float64, error) {
-	defer dev.Scope().Close()
-	density, err := t.Coupling.Densities(x, y)
-	if err != nil {
-		return 0, err
-	}
-	n, d := y.Dims()
-	means := new(mat.Dense)
-	means.Mul(density, y)
-	pass := &nn.Pass{Training: true}
-	out := net.Forward(pass, dev.FromDense(device.Float32, x))
-	at, err := out.Mat()
-	if err != nil {
-		return 0, err
-	}
-	loss, grad := 0.0, make([]float64, 0, n*d)
-	for i := range n {
-		mass := mat.Sum(density.RowView(i)) / float64(n)
-		for k := range d {
-			r := mass*at.At(i, k) - means.At(i, k)/float64(n)
-			grad = append(grad, 2*r/float64(n))
-			if mass > 0 {
-				loss += r * r / mass / float64(n)
-			}
-		}
-	}
-	dy := out.Like()
-	dy.SetFloats(grad)
-	nn.ZeroGrads(net.Params())
-	net.VJP(pass, dy)
-	opt.Step()
-	return loss, dev.Err()
-}
-
-// Map is a network as a function of rows.
-type Map struct {
-	Net    nn.Layer
-	Device *device.Device
-}
-
-// Apply returns the images of the rows of x.
-func (m *Map) Apply(x *mat.Dense) (*mat.Dense, error) {
-	defer m.Device.Scope().Close()
-	return m.Net.Forward(&nn.Pass{ForwardOnly: true}, m.Device.FromDense(device.Float32, x)).Mat()
+	return nil
 }

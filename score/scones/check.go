@@ -1,0 +1,41 @@
+package scones
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// checkPoints returns an error that names what is wrong with a cloud of points: none, or an entry that is not finite.
+func checkPoints(name string, m *mat.Dense) error {
+	if m == nil || m.IsEmpty() {
+		return fmt.Errorf("scones: %s is empty: %w", name, ErrShape)
+	}
+	n, _ := m.Dims()
+	for i := range n {
+		for j, v := range m.RawRowView(i) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("scones: %s[%d,%d] = %g: must be finite: %w", name, i, j, v, ErrParameter)
+			}
+		}
+	}
+	return nil
+}
+
+// CheckClouds returns an error that names what is wrong with two clouds of points, as rows: empty, of different
+// dimensions, or with an entry that is not finite.
+func CheckClouds(x, y *mat.Dense) error {
+	if err := checkPoints("x", x); err != nil {
+		return err
+	}
+	if err := checkPoints("y", y); err != nil {
+		return err
+	}
+	_, a := x.Dims()
+	_, b := y.Dims()
+	if a != b {
+		return fmt.Errorf("scones: points of dimension %d and %d: %w", a, b, ErrShape)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package neural
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/train"
+	"coupling/score/scones"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Projection trains a network T by stochastic descent of
+//
+//	E_{σ×τ} M(V(x, y)) |T(x) − y|²,
+//
+// whose minimiser is the barycentric projection E[y|x] of the potentials (Seguy et al. 2018).
+type Projection struct {
+	Coupling scones.Coupling // Phi, Psi and the compatibility; Target is not asked
+	Steps    int
+	Batch    int     // 0 means 256
+	Rate     float64 // of Adam; 0 means 1e-3
+	Schedule train.Schedule
+	Path     string // where the run is stored, and from where it goes on if it is there
+	Every    int    // steps between stores; 0 means 500
+	Trace    func(step int, loss float64)
+}
+
+// Run trains net, not yet initialised, from N×d to N×d on points of x and y, and returns it as a function. A run that was
+// killed and is begun again with the same arguments gives the same bits as one that was not, on one device.
+func (t Projection) Run(ctx context.Context, dev *device.Device, net nn.Layer, x, y scones.Source, rng *rand.Rand) (*Map, error) {
+	if t.Batch == 0 {
+		t.Batch = 256
+	}
+	if t.Rate == 0 {
+		t.Rate = 1e-3
+	}
+	if t.Every == 0 {
+		t.Every = 500
+	}
+	if err := t.Coupling.Check(); err != nil {
+		return nil, err
+	}
+	if t.Coupling.Phi == nil || t.Coupling.Psi == nil || t.Batch < 1 || t.Every < 1 || !(t.Rate > 0) || math.IsInf(t.Rate, 1) {
+		return nil, fmt.Errorf("neural: a projection needs both potentials, batch = %d, stored every %d, rate = %g: %w", t.Batch, t.Every, t.Rate, scones.ErrParameter)
+	}
+	net.Init(dev, device.Float32, rng)
+	opt := train.Adam{Rate: t.Rate}.For(net.Params())
+	defer opt.Free()
+	r := projecting{t, dev, net, opt}
+	seed := rng.Uint64()
+	stored := train.Checkpoint{Params: map[string][]*nn.Param{"net": net.Params(), "adam": opt.State()}}
+	if err := resume(&stored, t.Path, t.Steps); err != nil {
+		return nil, err
+	}
+	for k := int(stored.Step); k < t.Steps; k++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := r.step(k, x, y, rand.New(rand.NewPCG(seed, uint64(k)*0x9e3779b97f4a7c15+1))); err != nil {
+			return nil, fmt.Errorf("step %d: %w", k+1, err)
+		}
+		if stored.Step++; t.Path != "" && (int(stored.Step)%t.Every == 0 || int(stored.Step) == t.Steps) {
+			if err := stored.Save(t.Path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &Map{Net: net, Device: dev, Dim: t.Coupling.Psi.Dim()}, nil
+}
+
+// projecting is a run under way.
+type projecting struct {
+	Projection
+	dev *device.Device
+	net nn.Layer
+	opt *train.Optimiser
+}
+
+// step moves the weights once, on a fresh batch.
+func (t projecting) step(k int, x, y scones.Source, rng *rand.Rand) error {
+	if t.Schedule != nil {
+		t.opt.SetFactor(t.Schedule(k))
+	}
+	xs, err := x(rng, t.Batch)
+	if err != nil {
+		return err
+	}
+	ys, err := y(rng, t.Batch)
+	if err != nil {
+		return err
+	}
+	loss, err := t.descend(xs, ys)
+	if err != nil {
+		return err
+	}
+	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+		return fmt.Errorf("neural: the loss of the projection is %g: the rate is too large, or potentials are far off: %w", loss, scones.ErrParameter)
+	}
+	if t.Trace != nil {
+		t.Trace(k+1, loss)
+	}
+	return nil
+}
+
+// descend weighs all pairs of a batch: the gradient at T(x_i) is 2/m (T(x_i) Σ_j M_ij − Σ_j M_ij y_j)/m. It returns the mean
+// of M_i |T(x_i) − Σ_j M_ij y_j/M_i|², which the loss is up to what T cannot change.
+func (t projecting) descend(x, y *mat.Dense) (float64, error) {
+	defer t.dev.Scope().Close()
+	density, err := t.Coupling.Densities(x, y)
+	if err != nil {
+		return 0, err
+	}
+	n, d := y.Dims()
+	means := new(mat.Dense)
+	means.Mul(density, y)
+	pass := &nn.Pass{Training: true}
+	out := t.net.Forward(pass, t.dev.FromDense(device.Float32, x))
+	at, err := out.Mat()
+	if err != nil {
+		return 0, err
+	}
+	loss, grad := 0.0, make([]float64, 0, n*d)
+	for i := range n {
+		mass := mat.Sum(density.RowView(i)) / float64(n)
+		for k := range d {
+			r := mass*at.At(i, k) - means.At(i, k)/float64(n)
+			grad = append(grad, 2*r/float64(n))
+			if mass > 0 {
+				loss += r * r / mass / float64(n)
+			}
+		}
+	}
+	dy := out.Like()
+	dy.SetFloats(grad)
+	nn.ZeroGrads(t.net.Params())
+	t.net.VJP(pass, dy)
+	t.opt.Step()
+	return loss, t.dev.Err()
+}
+
+// Map is a network as a function of rows.
+type Map struct {
+	Net    nn.Layer
+	Device *device.Device
+	Dim    int // of a point
+}
+
+// Apply returns the images of the rows of x.
+func (m *Map) Apply(x *mat.Dense) (*mat.Dense, error) {
+	n, d := x.Dims()
+	if n == 0 || d != m.Dim {
+		return nil, fmt.Errorf("neural: %d×%d points, the map takes dimension %d: %w", n, d, m.Dim, scones.ErrShape)
+	}
+	out := mat.NewDense(n, d, nil)
+	blocks := (n + rows - 1) / rows // of nearly one size, since networks may normalise by the batch
+	for k := range blocks {
+		lo, hi := k*n/blocks, (k+1)*n/blocks
+		if err := m.block(out.Slice(lo, hi, 0, d).(*mat.Dense), x.Slice(lo, hi, 0, d).(*mat.Dense)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (m *Map) block(dst, x *mat.Dense) error {
+	defer m.Device.Scope().Close()
+	y, err := m.Net.Forward(&nn.Pass{ForwardOnly: true}, m.Device.FromDense(device.Float32, x)).Mat()
+	if err == nil {
+		dst.Copy(y)
+	}
+	return err
+}
