@@ -33,7 +33,7 @@ func GradNorm(params []*nn.Param) *device.Array {
 }
 
 // ClipGrads scales all gradients by min(1, bound/(norm + 1e-6)), norm that of all together, as PyTorch does, without a
-// copy to the host.
+// copy to the host. Gradients that are not finite make all of them NaN, as there; GradNorm tells.
 func ClipGrads(params []*nn.Param, bound float64) {
 	factor := GradNorm(params)
 	if factor == nil {

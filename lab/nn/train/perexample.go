@@ -2,10 +2,22 @@ package train
 
 import (
 	"fmt"
+	"math"
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
 )
+
+// NotFinite is the error of ClippedGrads for examples whose gradient has no norm: NaN or an infinity is in it, or its
+// square leaves the range of the type (in float32 a norm above 1.8e19).
+type NotFinite struct {
+	Examples []int     // their rows in the batch
+	Norms    []float64 // NaN or +Inf, of each
+}
+
+func (e *NotFinite) Error() string {
+	return fmt.Sprintf("train: norms of the gradients of examples %v = %v: must be finite", e.Examples, e.Norms)
+}
 
 // ClippedGrads adds to the gradients of a network's parameters Σ_n g_n·min(1, bound/|g_n|), where g_n is the gradient of
 // example n alone: what DP-SGD adds noise to (Abadi et al. 2016, algorithm 1). It returns the norms |g_n|, an array of
@@ -13,24 +25,53 @@ import (
 // belongs to example n.
 //
 // No example's gradient is held. A first way back gives the norms layer by layer, from outer products (Goodfellow
-// 2015), and a second one, with the rows of dy scaled, the sum; cost: two VJPs. Networks whose layers mix examples
-// (batch statistics) or share a norm (spectral normalisation) panic.
+// 2015), and a second one, with the rows of dy scaled, the sum; cost: two VJPs, and a copy of the norms to the host, so
+// that it cannot be recorded. Networks whose layers mix examples (batch statistics) or share a norm (spectral
+// normalisation) panic.
+//
+// An example whose norm is not finite has no clipped gradient, and what passes through layers beside it (0·∞) could not
+// be bounded either: the error is then a *NotFinite, the gradients of parameters are as they were, and the norms are
+// returned with it. There are two ways on. To stop; or to make the pass again without those examples, divided by the
+// same batch size as with them. Then each counts as zero, which is a function of that example alone and within the
+// bound: the sensitivity of the sum, and with it the privacy of its noise, are what they were. How many examples there
+// were is not covered by that noise, as the norms are not. Other errors are the device's.
 //
 // Rounding: the norms have the relative error of the device's products and sums; the factor is lowered by Margin so
 // that this does not lift a contribution above bound.
-func ClippedGrads(p *nn.Pass, net nn.Layer, dy *device.Array, bound float64) (norms *device.Array) {
-	if !(bound > 0) {
-		panic(fmt.Sprintf("train: ClippedGrads: bound = %v: must be > 0", bound))
+func ClippedGrads(p *nn.Pass, net nn.Layer, dy *device.Array, bound float64) (norms *device.Array, err error) {
+	if !(bound > 0) || math.IsInf(bound, 1) {
+		panic(fmt.Sprintf("train: ClippedGrads: bound = %v: must be > 0 and finite", bound))
 	}
 	n := dy.Dim(0)
 	norms = ExampleNorms(p, net, dy)
+	if err := finite(norms); err != nil {
+		return norms, err
+	}
 	factor := norms.Clone()
 	atMostOne(factor, bound*(1-Margin(dy.Type())))
 	clipped := dy.Like()
 	device.Mul(clipped.Reshape(n, -1), dy.Reshape(n, -1), factor.Reshape(n, 1))
 	p.Rewind()
 	net.VJP(p, clipped)
-	return norms
+	return norms, nil
+}
+
+// finite is nil if all norms are.
+func finite(norms *device.Array) error {
+	v, err := norms.Float64s()
+	if err != nil {
+		return fmt.Errorf("train: ClippedGrads: %w", err)
+	}
+	var bad NotFinite
+	for i, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			bad.Examples, bad.Norms = append(bad.Examples, i), append(bad.Norms, x)
+		}
+	}
+	if bad.Examples != nil {
+		return &bad
+	}
+	return nil
 }
 
 // ExampleNorms returns the norms of the examples' own gradients, and leaves the gradients of parameters alone. Rewind

@@ -1,7 +1,10 @@
 package train_test
 
 import (
+	"errors"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"coupling/lab/device"
@@ -33,7 +36,11 @@ func TestClippedGradsOnDevice(t *testing.T) {
 			p := &nn.Pass{Class: dev.FromInts([]int32{0, 1, 2, 1, 1}, n)}
 			net.Forward(p, x)
 			device.Scale(dy.Rows(2, 3), .01, dy.Rows(2, 3)) // an example that is not clipped
-			norms := floats(t, train.ClippedGrads(p, net, dy, bound))
+			all, err := train.ClippedGrads(p, net, dy, bound)
+			if err != nil {
+				t.Fatal(err)
+			}
+			norms := floats(t, all)
 			got := grads(t, net)
 
 			want, clipped := make([]float64, len(got)), 0
@@ -75,10 +82,74 @@ func TestClippedGradsBound(t *testing.T) {
 			net.Forward(p, normal(dev, rng, device.Float32, 1, 1, 4, 4))
 			dy := normal(dev, rng, device.Float32, 1, 2)
 			device.Scale(dy, scale, dy)
-			train.ClippedGrads(p, net, dy, .5)
+			if _, err := train.ClippedGrads(p, net, dy, .5); err != nil {
+				t.Fatal(err)
+			}
 			if got := norm(grads(t, net)); got > .5 || scale >= 1 && got < .499 {
 				t.Errorf("cotangent times %v: the clipped gradient has norm %v, bound .5", scale, got)
 			}
 		}()
 	}
+}
+
+// An example without a finite norm, from its input, its cotangent or an overflow, is reported, and leaves gradients as
+// they were; the pass without it is the sum with that example's contribution zero.
+func TestClippedGradsNotFiniteOnDevice(t *testing.T) {
+	dev := open(t)
+	const n, width, bound = 4, 3, .7
+	for name, spoil := range map[string]func(x, dy []float64){
+		"NaN in the input":              func(x, _ []float64) { x[2*width] = math.NaN() },
+		"an infinity in the input":      func(x, _ []float64) { x[2*width+1] = math.Inf(-1) },
+		"NaN in the cotangent":          func(_, dy []float64) { dy[2*2] = math.NaN() },
+		"an infinity in the cotangent":  func(_, dy []float64) { dy[2*2+1] = math.Inf(1) },
+		"a square that leaves the type": func(_, dy []float64) { dy[2*2] = 1e30 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer dev.Scope().Close()
+			rng := rand.New(rand.NewPCG(5, 6))
+			net := nn.Seq(&nn.Dense{In: width, Out: 5}, nn.Softplus(), &nn.Dense{In: 5, Out: 2})
+			net.Init(dev, device.Float32, rng)
+			x, dy := floats(t, normal(dev, rng, device.Float32, n, width)), floats(t, normal(dev, rng, device.Float32, n, 2))
+			clip := func(x, dy []float64) ([]float64, error) {
+				p, in, out := &nn.Pass{}, dev.New(device.Float32, len(x)/width, width), dev.New(device.Float32, len(dy)/2, 2)
+				in.SetFloats(x)
+				out.SetFloats(dy)
+				net.Forward(p, in)
+				norms, err := train.ClippedGrads(p, net, out, bound)
+				return floats(t, norms), err
+			}
+			without := func(v []float64, width int) []float64 { return slices.Delete(slices.Clone(v), 2*width, 3*width) }
+			if _, err := clip(without(x, width), without(dy, 2)); err != nil {
+				t.Fatal(err)
+			}
+			want := grads(t, net)
+
+			spoil(x, dy)
+			norms, err := clip(x, dy)
+			var bad *train.NotFinite
+			if !errors.As(err, &bad) || !slices.Equal(bad.Examples, []int{2}) || norms[2]-norms[2] == 0 {
+				t.Fatalf("error %v, norms %v", err, norms)
+			}
+			if got := grads(t, net); !slices.Equal(got, want) {
+				t.Errorf("gradients changed from %v to %v", want, got)
+			}
+		})
+	}
+}
+
+// A device that fails says so, and not that gradients were clipped.
+func TestClippedGradsOnFailedDevice(t *testing.T) {
+	dev, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	net := &nn.Dense{In: 2, Out: 2}
+	net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 1)))
+	p, x, dy := &nn.Pass{}, dev.Zeros(device.Float32, 3, 2), dev.Zeros(device.Float32, 3, 2)
+	net.Forward(p, x)
+	dev.New(device.Float32, 1<<30, 1<<30, 1<<2)
+	if _, err := train.ClippedGrads(p, net, dy, 1); !errors.Is(err, device.ErrMemory) {
+		t.Errorf("%v, want ErrMemory", err)
+	}
+	_ = dev.Close()
 }
