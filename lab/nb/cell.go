@@ -1,0 +1,83 @@
+package nb
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+
+	"coupling/lab"
+)
+
+// Context returns the context of this cell, which ends when the cell is interrupted.
+var Context = sync.OnceValue(func() context.Context {
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt) // for as long as the cell lives
+	return ctx
+})
+
+// Store returns the store that the notebooks, scripts and commands of a checkout
+// share; see [lab.OpenStore].
+var Store = sync.OnceValue(func() *lab.Store { return Must(lab.OpenStore("")) })
+
+// Setting is the size, seed and device that this notebook asks figures for:
+// $COUPLING_PRESET (smoke, quick or paper; default quick), $COUPLING_SEED (default 1)
+// and $COUPLING_DEVICE (default cpu). In a notebook, %env sets them.
+func Setting() lab.Setting {
+	set, err := settingOf(os.Getenv)
+	Check(err)
+	return set
+}
+
+func settingOf(env func(string) string) (lab.Setting, error) {
+	set := lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"}
+	if v := env("COUPLING_PRESET"); v != "" {
+		p, err := lab.ParsePreset(v)
+		if err != nil {
+			return set, fmt.Errorf("COUPLING_PRESET: %w", err)
+		}
+		set.Preset = p
+	}
+	if v := env("COUPLING_SEED"); v != "" {
+		n, err := strconv.ParseUint(v, 10, 64)
+		if err != nil {
+			return set, fmt.Errorf("COUPLING_SEED %q: want a whole number", v)
+		}
+		set.Seed = n
+	}
+	if strings.HasPrefix(env("COUPLING_DEVICE"), "cuda") {
+		set.Device = "cuda"
+	}
+	return set, nil
+}
+
+// AtPreset returns the value for the notebook's preset, so that a cell by hand has
+// sizes too: nb.AtPreset(50, 500, 2000).
+func AtPreset[T any](smoke, quick, paper T) T {
+	switch Setting().Preset {
+	case lab.Smoke:
+		return smoke
+	case lab.Paper:
+		return paper
+	}
+	return quick
+}
+
+// Check ends the cell with err's message if err is not nil. The cell fails, and what it has
+// shown stays.
+func Check(err error) {
+	if err == nil {
+		return
+	}
+	screen.sync()
+	fmt.Fprintf(os.Stderr, "error: %v\n", err)
+	os.Exit(1)
+}
+
+// Must returns v, or ends the cell as [Check] does.
+func Must[T any](v T, err error) T {
+	Check(err)
+	return v
+}

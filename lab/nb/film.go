@@ -1,0 +1,56 @@
+package nb
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/janpfeifer/gonb/gonbui"
+)
+
+// Film draws one frame for each value beforehand and shows them under a slider
+// that needs no kernel: it also works in exported HTML. Frames are part of the notebook, so keep
+// them to some twenty.
+func Film[V any](label string, values []V, draw func(V) any) {
+	var frames []frame
+	for _, v := range values {
+		if Context().Err() != nil {
+			break // interrupted: the frames that there are
+		}
+		pic, err := viewOf(draw(v))
+		Check(err)
+		frames = append(frames, frame{fmt.Sprint(v), pic})
+	}
+	if len(frames) > 0 {
+		screen.put("", view{html: filmOf(label, frames)})
+		screen.sync()
+	}
+}
+
+type frame struct {
+	value string
+	view  view
+}
+
+// filmOf shows the first frame where scripts do not run.
+func filmOf(label string, frames []frame) string {
+	id := "nb-film-" + gonbui.UniqueId()
+	var b strings.Builder
+	fmt.Fprintf(&b, `<div id="%s" class="nb-film"><label>%s <input type="range" min="0" max="%d" value="0" style="vertical-align:middle;width:20em"> <output>%s</output></label>`,
+		id, html.EscapeString(label), len(frames)-1, html.EscapeString(frames[0].value))
+	for i, f := range frames {
+		display := "none"
+		if i == 0 {
+			display = "block"
+		}
+		fmt.Fprintf(&b, `<div class="nb-frame" data-value="%s" style="display:%s">%s</div>`, html.EscapeString(f.value), display, f.view.markup())
+	}
+	fmt.Fprintf(&b, `<script>(() => {
+const film = document.getElementById(%q), frames = film.querySelectorAll(".nb-frame");
+film.querySelector("input").addEventListener("input", e => {
+  frames.forEach((f, i) => { f.style.display = i == e.target.value ? "block" : "none"; });
+  film.querySelector("output").textContent = frames[e.target.value].dataset.value;
+});
+})()</script></div>`, id)
+	return b.String()
+}

@@ -1,0 +1,174 @@
+// Package kernel builds the GoNB kernel that a checkout pins and installs it
+// into the checkout, never into the user's home:
+//
+//	bin/gonb, bin/goimports             built from the tool lines of go.mod
+//	.coupling/jupyter/data/kernels/gonb   what Jupyter reads
+//
+// The modules must be in Go's cache once; then nothing needs the network.
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Name is how notebooks call the kernel, and how GoNB installs itself elsewhere.
+const Name = "gonb"
+
+// Tools are the programs that notebooks need: GoNB and what it calls.
+var Tools = []string{"gonb", "goimports"}
+
+// A Checkout is the folder of the module whose packages notebooks import.
+type Checkout struct {
+	Root string // absolute
+}
+
+// Find returns the checkout that dir ("" for the working directory) lies in:
+// the nearest folder going up whose go.mod has tool lines for GoNB.
+func Find(dir string) (Checkout, error) {
+	start, err := filepath.Abs(dir)
+	if err != nil {
+		return Checkout{}, fmt.Errorf("kernel: %w", err)
+	}
+	for at := start; ; at = filepath.Dir(at) {
+		mod, err := os.ReadFile(filepath.Join(at, "go.mod"))
+		if err == nil && strings.Contains(string(mod), "janpfeifer/gonb\n") {
+			return Checkout{at}, nil
+		}
+		if at == filepath.Dir(at) {
+			return Checkout{}, fmt.Errorf("kernel: no checkout at or above %s: no go.mod there has GoNB as a tool", start)
+		}
+	}
+}
+
+// Bin is the folder of built tools.
+func (c Checkout) Bin() string { return filepath.Join(c.Root, "bin") }
+
+// GoNB is the kernel's program.
+func (c Checkout) GoNB() string { return filepath.Join(c.Bin(), "gonb"+exe()) }
+
+// Jupyter is the folder of all that Jupyter keeps for this checkout.
+func (c Checkout) Jupyter() string { return filepath.Join(c.Root, ".coupling", "jupyter") }
+
+// Spec is the file that tells Jupyter of the kernel.
+func (c Checkout) Spec() string {
+	return filepath.Join(c.Jupyter(), "data", "kernels", Name, "kernel.json")
+}
+
+func exe() string {
+	if runtime.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
+}
+
+// Env is what a process needs in its environment, beside the usual, to find the
+// tools and to have Jupyter keep its files in the checkout.
+func (c Checkout) Env() []string {
+	return []string{
+		"GOFLAGS=" + goFlags(context.Background(), c.Root), "GOWORK=",
+		"PATH=" + c.Bin() + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"JUPYTER_DATA_DIR=" + filepath.Join(c.Jupyter(), "data"),
+		"JUPYTER_CONFIG_DIR=" + filepath.Join(c.Jupyter(), "config"),
+		"JUPYTER_RUNTIME_DIR=" + filepath.Join(c.Jupyter(), "runtime"),
+	}
+}
+
+// goFlags are the user's flags for the go command as they suit cells: without
+// debugging information, which halves the time to link one, and without -mod, which a workspace refuses.
+func goFlags(ctx context.Context, dir string) string {
+	cmd := exec.CommandContext(ctx, "go", "env", "GOFLAGS")
+	cmd.Dir = dir
+	out, _ := cmd.Output() // no go: building says so
+	var keep []string
+	for _, f := range strings.Fields(string(out)) {
+		if !strings.HasPrefix(f, "-mod=") && !strings.HasPrefix(f, "-ldflags=") {
+			keep = append(keep, f)
+		}
+	}
+	return strings.Join(append(keep, "-ldflags=-w"), " ")
+}
+
+// Arguments are those of GoNB beside the connection file: packages of the
+// checkout are importable from cells.
+func (c Checkout) Arguments() []string { return []string{"-go_work=" + c.Root} }
+
+// Build builds the tools, which is quick when they are there and up to date.
+func (c Checkout) Build(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, "go", "install", "tool")
+	cmd.Dir = c.Root
+	cmd.Env = append(os.Environ(), "GOBIN="+c.Bin(), "CGO_ENABLED=0", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("kernel: cannot build GoNB (go install tool, in %s): %w\n%s", c.Root, err, out)
+	}
+	return nil
+}
+
+// spec is a kernel.json; see "Kernel specs" in the manual of jupyter_client.
+type spec struct {
+	Argv          []string          `json:"argv"`
+	DisplayName   string            `json:"display_name"`
+	Language      string            `json:"language"`
+	InterruptMode string            `json:"interrupt_mode"`
+	Env           map[string]string `json:"env"`
+}
+
+// Install builds the tools and writes the kernel's specification.
+func (c Checkout) Install(ctx context.Context) error {
+	if err := c.Build(ctx); err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(spec{
+		Argv:          append([]string{c.GoNB(), "--kernel", "{connection_file}"}, c.Arguments()...),
+		DisplayName:   "Go (gonb)",
+		Language:      "go",
+		InterruptMode: "message",
+		Env: map[string]string{
+			"PATH":    c.Bin() + string(os.PathListSeparator) + "${PATH}",
+			"GOFLAGS": goFlags(ctx, c.Root),
+			"GOWORK":  "",
+		},
+	}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("kernel: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(c.Spec()), 0o777); err != nil {
+		return fmt.Errorf("kernel: %w", err)
+	}
+	if err := os.WriteFile(c.Spec(), append(b, '\n'), 0o666); err != nil {
+		return fmt.Errorf("kernel: %w", err)
+	}
+	return nil
+}
+
+// Check says what is wrong with the installed kernel, nil if nothing is: the
+// specification is there and names programs that are there.
+func (c Checkout) Check() error {
+	b, err := os.ReadFile(c.Spec())
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("kernel: not installed: no %s", c.Spec())
+	} else if err != nil {
+		return fmt.Errorf("kernel: %w", err)
+	}
+	var s spec
+	if err := json.Unmarshal(b, &s); err != nil {
+		return fmt.Errorf("kernel: %s is damaged: %w", c.Spec(), err)
+	}
+	if len(s.Argv) == 0 || s.Argv[0] != c.GoNB() {
+		return fmt.Errorf("kernel: %s does not name %s: the checkout was moved", c.Spec(), c.GoNB())
+	}
+	for _, t := range Tools {
+		if _, err := os.Stat(filepath.Join(c.Bin(), t+exe())); err != nil {
+			return fmt.Errorf("kernel: %s is not built: %w", t, err)
+		}
+	}
+	return nil
+}

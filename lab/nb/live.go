@@ -1,0 +1,209 @@
+package nb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"strconv"
+	"strings"
+	"time"
+
+	"coupling/lab"
+
+	"github.com/janpfeifer/gonb/gonbui"
+)
+
+// Live lets the reader of a notebook move through parameters P and draws what
+// they give. It ends with its Stop button, an interrupt, when the page goes away, or after Idle
+// without a move, and leaves the last picture in the notebook. Without a browser it leaves a [Film].
+//
+// Pictures are remembered by the lab's key of the parameters, so going back is
+// instant; P must be a type that the lab can store. What Draw computes through the lab is recalled in later cells too:
+// see [Explore].
+type Live[P any] struct {
+	Base     P
+	Controls []Control[P]
+	// Draw returns anything that Show takes. Its context ends when the reader has
+	// moved on from a picture that takes long.
+	Draw func(ctx context.Context, p P) (any, error)
+	// Idle is how long to wait for a move; zero is two minutes.
+	Idle time.Duration
+}
+
+// Slider is [Live] for one number.
+func Slider(label string, steps []float64, draw func(v float64) any) {
+	type at struct{ V float64 }
+	Live[at]{
+		Controls: []Control[at]{Range(label, steps, func(p *at, v float64) { p.V = v })},
+		Draw:     func(_ context.Context, p at) (any, error) { return draw(p.V), nil },
+	}.Run()
+}
+
+// Select is [Live] for one of several names.
+func Select(label string, options []string, draw func(v string) any) {
+	type at struct{ V string }
+	Live[at]{
+		Controls: []Control[at]{Choice(label, options, func(p *at, v string) { p.V = v })},
+		Draw:     func(_ context.Context, p at) (any, error) { return draw(p.V), nil },
+	}.Run()
+}
+
+// Explore is [Live] over an experiment: each position is a cell of the lab,
+// recalled from the store or computed into it.
+func Explore[P, R any](e lab.Experiment[P, R], seed uint64, base P, draw func(lab.Result[P, R]) (any, error), controls ...Control[P]) {
+	Live[P]{Base: base, Controls: controls, Draw: func(ctx context.Context, p P) (any, error) {
+		r, err := lab.Do(ctx, Store(), e, seed, p)
+		if err != nil {
+			return nil, err
+		}
+		return draw(r)
+	}}.Run()
+}
+
+// Run shows the controls and the picture and returns when they are done with.
+func (l Live[P]) Run() {
+	Check(l.check())
+	ctx := Context()
+	s := &session[P]{live: l, id: "nb-live-" + gonbui.UniqueId(), cache: map[lab.Key]view{}}
+	for _, c := range l.Controls {
+		s.at, s.seqs = append(s.at, c.start), append(s.seqs, 0)
+	}
+	heard, ok := screen.connect(ctx, "/nb/live/"+s.id)
+	if !ok {
+		Check(s.still(ctx))
+		return
+	}
+	first, err := s.draw(ctx, s.at)
+	Check(err)
+	screen.put(s.id, view{html: s.page(first)})
+	why := s.listen(ctx, heard, first)
+	s.leave(why)
+}
+
+func (l Live[P]) check() error {
+	switch {
+	case l.Draw == nil:
+		return errors.New("nb: Live.Draw is nil")
+	case len(l.Controls) == 0:
+		return errors.New("nb: Live.Controls is empty")
+	}
+	for i, c := range l.Controls {
+		if len(c.names) == 0 {
+			return fmt.Errorf("nb: Live.Controls[%d] %q has no positions", i, c.label)
+		}
+	}
+	_, err := l.key(l.Base)
+	return err
+}
+
+// key is the lab's key of the parameters.
+func (l Live[P]) key(p P) (lab.Key, error) {
+	return lab.Experiment[P, struct{}]{Name: "nb/live"}.Key(0, p)
+}
+
+// session is a Live that runs.
+type session[P any] struct {
+	live  Live[P]
+	id    string
+	at    []int // the position of each control
+	seqs  []int // of the newest message of each control
+	cache map[lab.Key]view
+	last  view
+	drawn []int // where last was drawn
+}
+
+func (s *session[P]) params(at []int) P {
+	p := s.live.Base
+	for i, c := range s.live.Controls {
+		c.set(&p, at[i])
+	}
+	return p
+}
+
+// draw makes the picture at a position. It is the only part that may run beside
+// the loop, and touches nothing of the session but what is fixed.
+func (s *session[P]) draw(ctx context.Context, at []int) (view, error) {
+	x, err := s.live.Draw(ctx, s.params(at))
+	if err != nil {
+		return view{}, err
+	}
+	return viewOf(x)
+}
+
+func (s *session[P]) recall(at []int) (view, bool) {
+	key, err := s.live.key(s.params(at))
+	v, ok := s.cache[key]
+	return v, ok && err == nil
+}
+
+func (s *session[P]) remember(at []int, v view) {
+	if key, err := s.live.key(s.params(at)); err == nil {
+		s.cache[key] = v
+	}
+}
+
+// words says where a position is: "ε = 0.01, cost = squared".
+func (s *session[P]) words(at []int) string {
+	var parts []string
+	for i, c := range s.live.Controls {
+		parts = append(parts, c.label+" = "+c.names[at[i]])
+	}
+	return strings.Join(parts, ", ")
+}
+
+// obey takes a message of the page, "SEQ:CONTROL:POSITION" or "SEQ:stop:WHY", and
+// reports why to stop, if so. Messages may overtake each other.
+func (s *session[P]) obey(m string) (why string) {
+	f := strings.SplitN(m, ":", 3)
+	if len(f) != 3 {
+		return "" // the probe
+	}
+	if f[1] == "stop" {
+		return f[2]
+	}
+	seq, err1 := strconv.Atoi(f[0])
+	control, err2 := strconv.Atoi(f[1])
+	position, err3 := strconv.Atoi(f[2])
+	if errors.Join(err1, err2, err3) != nil || control < 0 || control >= len(s.at) || position < 0 || position >= len(s.live.Controls[control].names) {
+		return ""
+	}
+	if seq > s.seqs[control] {
+		s.seqs[control], s.at[control] = seq, position
+	}
+	return ""
+}
+
+// still is the film that a notebook without readers gets: the first control
+// moves, the others stay.
+func (s *session[P]) still(ctx context.Context) error {
+	const most = 5
+	c := s.live.Controls[0]
+	n := min(most, len(c.names))
+	var frames []frame
+	for k := range n {
+		at := append([]int(nil), s.at...)
+		at[0] = k * (len(c.names) - 1) / max(1, n-1)
+		v, err := s.draw(ctx, at)
+		if ctx.Err() != nil {
+			break
+		} else if err != nil {
+			return err
+		}
+		frames = append(frames, frame{c.names[at[0]], v})
+	}
+	if len(frames) > 0 {
+		screen.put("", view{html: filmOf(c.label, frames)})
+		screen.sync()
+	}
+	return nil
+}
+
+// leave puts the last picture in the place of the controls.
+func (s *session[P]) leave(why string) {
+	v := s.last
+	note := html.EscapeString(s.words(s.drawn) + " (" + why + ")")
+	screen.put(s.id, view{html: `<div class="nb-left" style="color:#555">` + note + `</div>`})
+	screen.put("", v)
+	screen.sync()
+}

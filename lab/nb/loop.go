@@ -1,0 +1,128 @@
+package nb
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"slices"
+	"time"
+)
+
+// patience is how long a picture that nobody waits for any more may take.
+const patience = time.Second
+
+// drawing is a picture under way.
+type drawing struct {
+	at     []int
+	began  time.Time
+	cancel context.CancelFunc
+	done   chan struct{}
+	view   view
+	err    error
+}
+
+func (s *session[P]) begin(ctx context.Context) *drawing {
+	ctx, cancel := context.WithCancel(ctx)
+	d := &drawing{at: slices.Clone(s.at), began: time.Now(), cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(d.done)
+		d.view, d.err = s.draw(ctx, d.at)
+	}()
+	return d
+}
+
+// listen follows the controls until there is a reason to stop, which it returns.
+// At most one picture is drawn at a time, and always the newest position next.
+func (s *session[P]) listen(ctx context.Context, heard <-chan string, first view) (why string) {
+	s.last, s.drawn = first, slices.Clone(s.at)
+	s.remember(s.at, first)
+	idle := s.live.Idle
+	if idle <= 0 {
+		idle = 2 * time.Minute
+	}
+	timer := time.NewTimer(idle)
+	defer timer.Stop()
+	impatient := time.NewTicker(patience / 4)
+	defer impatient.Stop()
+	var busy *drawing
+	var done <-chan struct{}
+	defer func() {
+		if busy != nil {
+			busy.cancel()
+		}
+	}()
+	for {
+		select {
+		case m := <-heard:
+			if why := s.obey(m); why != "" {
+				return why
+			}
+			timer.Reset(idle)
+		case <-done:
+			s.finish(ctx, busy)
+			busy, done = nil, nil
+		case <-impatient.C:
+			if busy != nil && !slices.Equal(busy.at, s.at) && time.Since(busy.began) > patience {
+				busy.cancel()
+			}
+			continue
+		case <-timer.C:
+			if busy != nil { // whoever waits for a picture is not idle
+				timer.Reset(idle)
+				continue
+			}
+			return fmt.Sprintf("%s without a move", idle)
+		case <-ctx.Done():
+			return "interrupted"
+		}
+		if slices.Equal(s.at, s.drawn) {
+			continue
+		}
+		if v, ok := s.recall(s.at); ok {
+			s.show(s.at, v)
+		} else if busy == nil {
+			busy = s.begin(ctx)
+			done = busy.done
+			s.status("drawing…")
+		}
+	}
+}
+
+// finish takes what a drawing has given. One that was cut short says nothing;
+// one that failed says why and is not tried again until the reader moves.
+func (s *session[P]) finish(ctx context.Context, d *drawing) {
+	d.cancel()
+	v := d.view
+	if d.err != nil {
+		if !slices.Equal(d.at, s.at) || ctx.Err() != nil {
+			return
+		}
+		v = view{html: `<pre style="color:#a00;white-space:pre-wrap">` + html.EscapeString(d.err.Error()) + `</pre>`, text: d.err.Error()}
+		s.show(d.at, v)
+		return
+	}
+	s.remember(d.at, v)
+	s.show(d.at, v)
+}
+
+// show replaces the picture; only its source where that is possible, so that
+// the page does not jump.
+func (s *session[P]) show(at []int, v view) {
+	s.last, s.drawn = v, slices.Clone(at)
+	src, markup := "", v.markup()
+	if v.png != nil {
+		src = v.dataURI()
+	}
+	screen.script(fmt.Sprintf(`(() => {
+const l = document.getElementById(%s), src = %s;
+if (!l) return;
+const p = l.querySelector(".nb-picture"), i = l.querySelector(".nb-picture > img");
+if (src && i) { i.src = src; i.width = %d; } else { p.innerHTML = %s; }
+l.querySelector(".nb-status").textContent = "";
+l.dataset.drawn = %s;
+})()`, jsString(s.id), jsString(src), v.width, jsString(markup), jsString(s.words(at))))
+}
+
+func (s *session[P]) status(text string) {
+	screen.script(fmt.Sprintf(`(() => { const l = document.getElementById(%s); if (l) l.querySelector(".nb-status").textContent = %s; })()`, jsString(s.id), jsString(text)))
+}

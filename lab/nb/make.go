@@ -1,0 +1,78 @@
+package nb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"slices"
+
+	"coupling/lab"
+)
+
+// Make computes what is missing of a figure at this notebook's [Setting], under
+// a bar, and shows it with its claims. If names are given, only the pictures and tables called so are
+// shown. A second call recalls everything.
+func Make(fig lab.Figure, names ...string) { MakeAt(fig, Setting(), names...) }
+
+// MakeAt is [Make] at a setting of your own.
+func MakeAt(fig lab.Figure, set lab.Setting, names ...string) {
+	s := Store()
+	Check(compute(Context(), s, fig, set))
+	e, err := fig.Draw(s, set)
+	Check(err)
+	Show(HTML(heading(fig, set)))
+	Show(only(e, names))
+	if fig.Claims == nil {
+		return
+	}
+	claims, err := fig.Claims(s, set)
+	Check(err)
+	met := 0
+	for _, c := range claims {
+		if c.Verdict() == lab.Holds {
+			met++
+		}
+	}
+	Show(HTML(fmt.Sprintf(`<details><summary>%d of %d claims hold</summary>%s</details>`, met, len(claims), claimTable(claims))))
+}
+
+func heading(fig lab.Figure, set lab.Setting) string {
+	return fmt.Sprintf(`<p style="max-width:46em"><b>%s</b> <code>%s</code><br><span style="color:#555;font-size:92%%">%s: %s, seed %d</span></p>`,
+		html.EscapeString(fig.Title), fig.Name, set.Preset, html.EscapeString(fig.Sizes[set.Preset]), set.Seed)
+}
+
+// compute has the missing cells of a figure computed.
+func compute(ctx context.Context, s *lab.Store, fig lab.Figure, set lab.Setting) error {
+	if _, ok := fig.Sizes[set.Preset]; !ok {
+		return fmt.Errorf("%s has no preset %q", fig.Name, set.Preset)
+	}
+	jobs, err := fig.Jobs(set)
+	if err != nil {
+		return fmt.Errorf("%s: %w", fig.Name, err)
+	}
+	todo := s.Missing(jobs)
+	ctx, done := Progress(ctx, fig.Name, len(todo))
+	defer done()
+	var errs []error
+	for _, err := range (lab.Local{}).Run(ctx, s, todo) {
+		if err != nil && ctx.Err() == nil {
+			errs = append(errs, err)
+		}
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: interrupted; running the cell again goes on from here", fig.Name)
+	}
+	return errors.Join(errs...)
+}
+
+// only keeps the pictures and tables that are asked for by name.
+func only(e lab.Exhibit, names []string) lab.Exhibit {
+	if len(names) == 0 {
+		return e
+	}
+	e.Pictures = slices.DeleteFunc(slices.Clone(e.Pictures), func(p lab.Picture) bool { return !slices.Contains(names, p.Name) })
+	e.Tables = slices.DeleteFunc(slices.Clone(e.Tables), func(t lab.Table) bool { return !slices.Contains(names, t.Name) })
+	e.Notes = nil
+	return e
+}

@@ -1,0 +1,70 @@
+package nb
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"strings"
+)
+
+// jsString is s as a literal of JavaScript.
+func jsString(s string) string {
+	b, err := json.Marshal(s) // also escapes <, > and &
+	if err != nil {
+		panic(err) // strings always have a form
+	}
+	return string(b)
+}
+
+// page is the controls, the picture and the script that reports moves. A move is
+// "SEQ:CONTROL:POSITION"; while a slider is dragged at most some thirty a second
+// are sent, and the last position always.
+func (s *session[P]) page(first view) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<div id="%s" class="nb-live" data-drawn="%s"><div style="display:flex;flex-wrap:wrap;gap:1.2em;align-items:center;margin-bottom:.4em">`, s.id, html.EscapeString(s.words(s.at)))
+	for i, c := range s.live.Controls {
+		if c.slider {
+			fmt.Fprintf(&b, `<label>%s <input type="range" data-control="%d" min="0" max="%d" value="%d" style="vertical-align:middle;width:18em"> <output style="display:inline-block;min-width:4em">%s</output></label>`,
+				html.EscapeString(c.label), i, len(c.names)-1, s.at[i], html.EscapeString(c.names[s.at[i]]))
+			continue
+		}
+		fmt.Fprintf(&b, `<label>%s <select data-control="%d">`, html.EscapeString(c.label), i)
+		for k, name := range c.names {
+			selected := ""
+			if k == s.at[i] {
+				selected = " selected"
+			}
+			fmt.Fprintf(&b, `<option value="%d"%s>%s</option>`, k, selected, html.EscapeString(name))
+		}
+		b.WriteString(`</select></label>`)
+	}
+	b.WriteString(`<button type="button" class="nb-stop">Stop</button> <span class="nb-status" style="color:#888"></span></div>`)
+	fmt.Fprintf(&b, `<div class="nb-picture">%s</div></div>`, first.markup())
+	names := [][]string{}
+	for _, c := range s.live.Controls {
+		names = append(names, c.names)
+	}
+	list, err := json.Marshal(names)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(&b, `<script>(() => {
+const live = document.getElementById(%q), names = %s;
+let seq = 0, queued = {}, timer = null;
+const send = text => globalThis.gonb_comm && globalThis.gonb_comm.send(%q, (++seq) + ":" + text);
+const flush = () => { timer = null; for (const c in queued) send(c + ":" + queued[c]); queued = {}; };
+live.querySelectorAll("[data-control]").forEach(e => {
+  const move = () => {
+    const c = e.dataset.control, o = e.parentNode.querySelector("output");
+    if (o) o.textContent = names[c][e.value];
+    queued[c] = e.value;
+    timer = timer || setTimeout(flush, 30);
+  };
+  e.addEventListener("input", move);
+  e.addEventListener("change", move);
+});
+live.querySelector(".nb-stop").addEventListener("click", () => send("stop:stopped"));
+window.addEventListener("pagehide", () => send("stop:the page went away"), {once: true});
+})()</script>`, s.id, list, "/nb/live/"+s.id)
+	return b.String()
+}

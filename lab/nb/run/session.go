@@ -1,0 +1,247 @@
+// Package run executes notebooks without a browser and without Python: it
+// starts the GoNB kernel and speaks Jupyter's protocol to it over ZeroMQ.
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/go-zeromq/zmq4"
+
+	"coupling/lab/nb/kernel"
+)
+
+// A Session is a running kernel. One goroutine at a time may execute;
+// Interrupt and Close may be called from another.
+type Session struct {
+	Started time.Duration // from the kernel's start to its first answer
+
+	wire           *wire
+	shell, control zmq4.Socket
+	iopub          zmq4.Socket
+	published      chan message
+	replies        chan message
+	ended          chan struct{} // the kernel's process has
+	cmd            *exec.Cmd
+	dir            string // temporary
+	cancel         context.CancelFunc
+}
+
+// Options say how the kernel is run.
+type Options struct {
+	Dir string   // working directory; "" is notebooks/ of the checkout
+	Env []string // beside the process's own
+}
+
+// connection is a connection file; see jupyter_client.
+type connection struct {
+	Transport string `json:"transport"`
+	IP        string `json:"ip"`
+	Key       string `json:"key"`
+	Scheme    string `json:"signature_scheme"`
+	Kernel    string `json:"kernel_name"`
+	Shell     int    `json:"shell_port"`
+	IOPub     int    `json:"iopub_port"`
+	Stdin     int    `json:"stdin_port"`
+	Control   int    `json:"control_port"`
+	Heartbeat int    `json:"hb_port"`
+}
+
+// newConnection asks the system for five free ports.
+func newConnection() (connection, error) {
+	c := connection{Transport: "tcp", IP: "127.0.0.1", Key: rand.Text(), Scheme: "hmac-sha256", Kernel: kernel.Name}
+	for _, port := range []*int{&c.Shell, &c.IOPub, &c.Stdin, &c.Control, &c.Heartbeat} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return c, err
+		}
+		defer l.Close() // all are taken before any is given back
+		*port = l.Addr().(*net.TCPAddr).Port
+	}
+	return c, nil
+}
+
+// Start starts the kernel of the checkout and waits until it answers. The kernel
+// ends with ctx.
+func Start(ctx context.Context, c kernel.Checkout, o Options) (*Session, error) {
+	conn, err := newConnection()
+	if err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s := &Session{
+		wire:      &wire{key: []byte(conn.Key), session: rand.Text()},
+		published: make(chan message, 4096), replies: make(chan message, 64), ended: make(chan struct{}),
+		cancel: cancel,
+	}
+	if s.dir, err = os.MkdirTemp("", "coupling-nb-"); err != nil {
+		cancel()
+		return nil, fmt.Errorf("run: %w", err)
+	}
+	began := time.Now()
+	if err = s.launch(ctx, c, o, conn); err == nil {
+		err = s.connect(ctx, conn)
+	}
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("run: the kernel does not answer: %w\n%s", err, s.log())
+	}
+	s.Started = time.Since(began)
+	return s, nil
+}
+
+func (s *Session) launch(ctx context.Context, c kernel.Checkout, o Options, conn connection) error {
+	b, err := json.Marshal(conn)
+	if err != nil {
+		return err
+	}
+	// A name unlike Jupyter's kernel-ID.json tells GoNB that there is no browser.
+	file := filepath.Join(s.dir, "connection.json")
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(s.dir, "kernel.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	args := append([]string{"--kernel", file, "-raw_error"}, c.Arguments()...)
+	s.cmd = exec.CommandContext(ctx, c.GoNB(), args...)
+	s.cmd.Dir = o.Dir
+	if s.cmd.Dir == "" {
+		s.cmd.Dir = filepath.Join(c.Root, "notebooks")
+	}
+	s.cmd.Env = append(append(os.Environ(), c.Env()...), append([]string{"TMPDIR=" + s.dir}, o.Env...)...)
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) } // an interrupt would only end the cell
+	s.cmd.WaitDelay = 8 * time.Second
+	if err := s.cmd.Start(); err != nil {
+		s.cmd = nil
+		return err
+	}
+	go func() {
+		_ = s.cmd.Wait() // how it ended is in its log
+		close(s.ended)
+	}()
+	return nil
+}
+
+func (s *Session) log() string {
+	b, _ := os.ReadFile(filepath.Join(s.dir, "kernel.log"))
+	return string(b)
+}
+
+// connect dials the kernel, which needs a moment, and asks until the channel
+// of publications answers: what is published before that is lost.
+func (s *Session) connect(ctx context.Context, conn connection) error {
+	s.shell = zmq4.NewDealer(ctx, zmq4.WithID(zmq4.SocketIdentity(s.wire.session)))
+	s.control = zmq4.NewDealer(ctx, zmq4.WithID(zmq4.SocketIdentity(s.wire.session)))
+	s.iopub = zmq4.NewSub(ctx)
+	for socket, port := range map[zmq4.Socket]int{s.shell: conn.Shell, s.control: conn.Control, s.iopub: conn.IOPub} {
+		if err := s.dial(ctx, socket, port); err != nil {
+			return err
+		}
+	}
+	if err := s.iopub.SetOption(zmq4.OptionSubscribe, ""); err != nil {
+		return err
+	}
+	go s.pump(s.iopub, s.published)
+	go s.pump(s.shell, s.replies)
+	go s.pump(s.control, nil)
+	for {
+		if _, err := s.send(s.shell, "kernel_info_request", map[string]any{}); err != nil {
+			return err
+		}
+		select {
+		case <-s.published:
+			return nil
+		case <-time.After(100 * time.Millisecond):
+		case <-s.ended:
+			return errors.New("it ended")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (s *Session) dial(ctx context.Context, socket zmq4.Socket, port int) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		// zmq4 logs and retries by itself; a plain connection tells first whether someone listens.
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			conn.Close()
+			return socket.Dial(fmt.Sprintf("tcp://127.0.0.1:%d", port))
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-s.ended:
+			return errors.New("it ended")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (s *Session) send(socket zmq4.Socket, kind string, content any) (id string, err error) {
+	id, m, err := s.wire.encode(kind, content)
+	if err != nil {
+		return "", err
+	}
+	return id, socket.Send(m)
+}
+
+// pump reads a socket until it is closed.
+func (s *Session) pump(socket zmq4.Socket, out chan<- message) {
+	for {
+		raw, err := socket.Recv()
+		if err != nil {
+			return
+		}
+		if m, err := s.wire.decode(raw); err == nil && out != nil {
+			out <- m
+		}
+	}
+}
+
+// Interrupt stops the cell that runs, as Jupyter's button does.
+func (s *Session) Interrupt() error {
+	w := &wire{key: s.wire.key, session: s.wire.session + "-control"} // not to share a counter with Execute
+	_, m, err := w.encode("interrupt_request", map[string]any{})
+	if err == nil {
+		err = s.control.Send(m)
+	}
+	if err != nil {
+		return fmt.Errorf("run: interrupt: %w", err)
+	}
+	return nil
+}
+
+// Close ends the kernel, whatever it is doing, and removes its files.
+func (s *Session) Close() {
+	s.cancel()
+	if s.cmd != nil {
+		select {
+		case <-s.ended:
+		case <-time.After(10 * time.Second):
+			_ = s.cmd.Process.Kill()
+			<-s.ended
+		}
+	}
+	for _, socket := range []zmq4.Socket{s.shell, s.control, s.iopub} {
+		if socket != nil {
+			_ = socket.Close()
+		}
+	}
+	_ = os.RemoveAll(s.dir)
+}

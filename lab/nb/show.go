@@ -1,0 +1,218 @@
+package nb
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"html"
+	"image"
+	"image/png"
+	"strings"
+
+	"coupling/lab"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+)
+
+// HTML is shown as it is.
+type HTML string
+
+// Show shows things below the cell, in order: figures (a [lab.Drawing]: every
+// style.Figure), gonum plots, images, a [lab.Exhibit], [lab.Picture] or
+// [lab.Table], claims ([]lab.Claim), a matrix, [HTML]. Anything else is shown as text. The cell ends if one
+// cannot be drawn.
+func Show(things ...any) {
+	for _, x := range things {
+		vs, err := views(x)
+		Check(err)
+		for _, v := range vs {
+			screen.put("", v)
+		}
+	}
+	screen.sync()
+}
+
+// A view is something in the forms that a notebook can show.
+type view struct {
+	png        []byte
+	width      int // in pixels of the page
+	html, text string
+}
+
+// onPage is how large a millimetre of a figure is on the page: pictures are
+// drawn for print, and read on a screen from farther away.
+const onPage = 1.25 * 96 / 200
+
+func picture(b []byte) (view, error) {
+	c, err := png.DecodeConfig(bytes.NewReader(b))
+	if err != nil {
+		return view{}, fmt.Errorf("nb: picture: %w", err)
+	}
+	return view{png: b, width: max(1, int(onPage*float64(c.Width)))}, nil
+}
+
+// markup is the view as HTML.
+func (v view) markup() string {
+	if v.png == nil {
+		if v.html == "" {
+			return "<pre>" + html.EscapeString(v.text) + "</pre>"
+		}
+		return v.html
+	}
+	return fmt.Sprintf(`<img alt="figure" width="%d" style="max-width:100%%;height:auto" src="%s">`, v.width, v.dataURI())
+}
+
+func (v view) dataURI() string {
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(v.png)
+}
+
+// views are the parts of x.
+func views(x any) ([]view, error) {
+	one := func(v view, err error) ([]view, error) { return []view{v}, err }
+	switch x := x.(type) {
+	case lab.Exhibit:
+		return exhibit(x)
+	case lab.Picture:
+		v, err := viewOf(x.Drawing)
+		if x.Caption == "" || err != nil {
+			return one(v, err)
+		}
+		return []view{v, {html: caption(x.Caption)}}, nil
+	default:
+		return one(viewOf(x))
+	}
+}
+
+func exhibit(e lab.Exhibit) (out []view, err error) {
+	for _, p := range e.Pictures {
+		vs, err := views(p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, vs...)
+	}
+	for _, t := range e.Tables {
+		out = append(out, view{html: table(t)})
+	}
+	for _, n := range e.Notes {
+		out = append(out, view{html: caption(n)})
+	}
+	return out, nil
+}
+
+// viewOf is x in one piece.
+func viewOf(x any) (view, error) {
+	switch x := x.(type) {
+	case nil:
+		return view{}, fmt.Errorf("nb: nothing to show: nil")
+	case lab.Drawing:
+		var b bytes.Buffer
+		if err := x.Save(&b, "png"); err != nil {
+			return view{}, fmt.Errorf("nb: %w", err)
+		}
+		return picture(b.Bytes())
+	case *plot.Plot:
+		return gonumPlot(x)
+	case image.Image:
+		var b bytes.Buffer
+		if err := png.Encode(&b, x); err != nil {
+			return view{}, fmt.Errorf("nb: %w", err)
+		}
+		return view{png: b.Bytes(), width: x.Bounds().Dx()}, nil
+	case lab.Table:
+		return view{html: table(x)}, nil
+	case lab.Exhibit, lab.Picture:
+		vs, err := views(x)
+		var all []string
+		for _, v := range vs {
+			all = append(all, v.markup())
+		}
+		return view{html: strings.Join(all, "\n")}, err
+	case []lab.Claim:
+		return view{html: claimTable(x)}, nil
+	case mat.Matrix:
+		return view{html: matrix(x)}, nil
+	case HTML:
+		return view{html: string(x)}, nil
+	case error:
+		return view{}, x
+	}
+	return view{html: "<pre>" + html.EscapeString(fmt.Sprint(x)) + "</pre>", text: fmt.Sprint(x)}, nil
+}
+
+func gonumPlot(p *plot.Plot) (view, error) {
+	w, err := p.WriterTo(14*vg.Centimeter, 9*vg.Centimeter, "png")
+	if err != nil {
+		return view{}, fmt.Errorf("nb: %w", err)
+	}
+	var b bytes.Buffer
+	if _, err := w.WriteTo(&b); err != nil {
+		return view{}, fmt.Errorf("nb: %w", err)
+	}
+	c, err := png.DecodeConfig(bytes.NewReader(b.Bytes()))
+	return view{png: b.Bytes(), width: c.Width}, err
+}
+
+func caption(s string) string {
+	return `<p style="max-width:46em;color:#555;font-size:92%">` + html.EscapeString(s) + "</p>"
+}
+
+// maxRows is how much of a table a notebook shows.
+const maxRows = 24
+
+func table(t lab.Table) string {
+	var b strings.Builder
+	if t.Caption != "" {
+		b.WriteString(caption(t.Caption))
+	}
+	b.WriteString(`<table class="dataframe"><thead><tr>`)
+	for _, h := range t.Header {
+		fmt.Fprintf(&b, "<th>%s</th>", html.EscapeString(h))
+	}
+	b.WriteString("</tr></thead><tbody>")
+	for i, row := range t.Rows {
+		if i == maxRows {
+			fmt.Fprintf(&b, `<tr><td colspan="%d">… %d more</td></tr>`, max(1, len(t.Header)), len(t.Rows)-maxRows)
+			break
+		}
+		b.WriteString("<tr>")
+		for _, c := range row {
+			fmt.Fprintf(&b, "<td>%s</td>", html.EscapeString(c))
+		}
+		b.WriteString("</tr>")
+	}
+	b.WriteString("</tbody></table>")
+	return b.String()
+}
+
+func claimTable(claims []lab.Claim) string {
+	t := lab.Table{Header: []string{"", "what", "here", "expected", "source"}}
+	for _, c := range claims {
+		expected := c.Expected()
+		if tol := c.Tolerance(); tol > 0 {
+			expected += fmt.Sprintf(" ± %.2g", tol)
+		}
+		t.Rows = append(t.Rows, []string{string(c.Verdict()), c.What, fmt.Sprintf("%.4g", c.Got), expected, c.Source})
+	}
+	return table(t)
+}
+
+// matrix shows the corner of a matrix.
+func matrix(m mat.Matrix) string {
+	const most = 8
+	r, c := m.Dims()
+	t := lab.Table{Caption: fmt.Sprintf("%d × %d", r, c), Header: []string{""}}
+	for j := range min(c, most) {
+		t.Header = append(t.Header, fmt.Sprint(j))
+	}
+	for i := range min(r, most) {
+		row := []string{fmt.Sprint(i)}
+		for j := range min(c, most) {
+			row = append(row, fmt.Sprintf("%.4g", m.At(i, j)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return table(t)
+}

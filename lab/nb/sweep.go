@@ -1,0 +1,80 @@
+package nb
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"coupling/lab"
+
+	"github.com/janpfeifer/gonb/gonbui"
+)
+
+// Sweep is [lab.Sweep] in this notebook's store, one cell a core, under a bar
+// with a Stop button. It ends early, without an error, when the button is pressed or the notebook's
+// cell is interrupted: Context().Err() tells the latter. What was stored stays, so the same sweep goes on from there.
+func Sweep[P, R any](e lab.Experiment[P, R], seed uint64, ps []P) iter.Seq2[lab.Result[P, R], error] {
+	return func(yield func(lab.Result[P, R], error) bool) {
+		ctx, cancel := context.WithCancel(Context())
+		defer cancel()
+		removeStop := stopButton(ctx, "Stop the sweep", cancel)
+		defer removeStop()
+		ctx, done := Progress(ctx, e.Name, len(ps))
+		defer done()
+		for r, err := range lab.Sweep(ctx, Store(), e, 0, seed, ps) {
+			if err != nil && ctx.Err() != nil {
+				return // stopped: the rest did not land
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// stopButton shows a button, where there is a page to press it on, that calls
+// stop once. The function that it returns removes the button.
+func stopButton(ctx context.Context, label string, stop func()) (remove func()) {
+	address := "/nb/stop/" + gonbui.UniqueId()
+	heard, ok := screen.connect(ctx, address)
+	if !ok {
+		return func() {}
+	}
+	id := "nb-stop-" + gonbui.UniqueId()
+	screen.put(id, view{html: fmt.Sprintf(`<button type="button" class="nb-stop" onclick="globalThis.gonb_comm && gonb_comm.send('%s', 'stop')">%s</button>`, address, label)})
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case m := <-heard:
+				if strings.HasPrefix(m, "stop") {
+					stop()
+					return
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		screen.put(id, view{})
+		screen.sync()
+	}
+}
+
+// A Board is a place below the cell whose content is replaced: a figure that
+// grows while results land.
+type Board struct{ id string }
+
+// NewBoard makes an empty board.
+func NewBoard() *Board { return &Board{"nb-board-" + gonbui.UniqueId()} }
+
+// Show puts x, anything that [Show] takes, in the place of what the board showed.
+func (b *Board) Show(x any) {
+	v, err := viewOf(x)
+	Check(err)
+	screen.put(b.id, v)
+	screen.sync()
+}
