@@ -1,10 +1,7 @@
 package admm
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"coupling/dp/noise"
@@ -30,6 +27,8 @@ type Secret struct {
 	// Key seeds the noise of every round, so that a message that is sent again, or computed again after a crash, carries the same noise:
 	// fresh noise on the same decision would be spent twice. Who knows the key can remove the noise.
 	Key [32]byte
+	// Ledger keeps account of what is released, over all runs; nil keeps none, and Rounds then holds for each run by itself.
+	Ledger Ledger
 }
 
 // Phase of a run.
@@ -122,15 +121,12 @@ func (n *Node) sign() float64 {
 
 // Propose decides on the node's own copy, (4) or (5) of the paper with prices as in (9) and (10), adds noise if the node is private, (15) to
 // (18), and returns what to share on each edge. It gives the same answer however often it is asked in a round. Errors:
-// ErrBudget when the node's privacy budget does not pay for the round.
+// ErrBudget when the node's privacy budget does not pay for the round, and those of Secret.Ledger.
 func (n *Node) Propose() ([]float64, error) {
 	s := &n.state
 	if s.Phase == Projecting {
 		n.nearest()
 		return n.out, nil
-	}
-	if n.spec.Secret != nil && s.Round > n.spec.Secret.Rounds {
-		return nil, fmt.Errorf("admm: %v in round %d: %w: it pays for %d rounds", n.spec.ID, s.Round, ErrBudget, n.spec.Secret.Rounds)
 	}
 	scale := n.sign() / s.Eta
 	for i, v := range s.Plan {
@@ -140,32 +136,27 @@ func (n *Node) Propose() ([]float64, error) {
 	if n.spec.Secret == nil || len(n.out) == 0 {
 		return n.out, nil
 	}
-	return n.out, n.perturb()
+	if err := n.perturb(); err != nil {
+		clear(n.out) // nobody is to see the bare decision
+		return nil, err
+	}
+	return n.out, nil
 }
 
-// perturb adds the noise of the round to out.
+// perturb pays for the round's release and adds its noise to out.
 func (n *Node) perturb() error {
 	secret := n.spec.Secret
 	norm := noise.Norm{Zeta: n.state.Eta * secret.Alpha / secret.Sensitivity}
-	shared, err := norm.Add(secret.rng(n.state, n.out), n.out)
+	source := n.source(norm.Zeta)
+	if err := n.pay(source); err != nil {
+		return err
+	}
+	shared, err := norm.Add(rand.New(rand.NewChaCha8(secret.digest("noise", source))), n.out)
 	if err != nil {
 		return err
 	}
 	n.out = shared
 	return nil
-}
-
-// rng is the noise of one decision: of the key, the round and all that the decision came of. A replay of the same run
-// repeats its noise; another history with the same key, whose difference would otherwise be bare, draws afresh.
-func (s Secret) rng(st State, decision []float64) *rand.Rand {
-	seed := binary.LittleEndian.AppendUint64(s.Key[:], uint64(st.Round))
-	seed = binary.LittleEndian.AppendUint64(seed, math.Float64bits(st.Eta))
-	for _, list := range [][]float64{st.Plan, st.Price, decision} {
-		for _, v := range list {
-			seed = binary.LittleEndian.AppendUint64(seed, math.Float64bits(v))
-		}
-	}
-	return rand.New(rand.NewChaCha8(sha256.Sum256(seed)))
 }
 
 // nearest decides in the projecting phase: argmin ½‖v − tail‖² + η/2 ‖v − (π ∓ α/η)‖² over the node's set, with η = 1.

@@ -118,8 +118,8 @@ func (a ADMM) SolvePrivate(ctx context.Context, p Problem, private Private, rng 
 // CanAfford returns ErrBudget, with the node named, when some node's budget does not pay for so many rounds.
 func CanAfford(specs []Spec, rounds int) error {
 	for _, s := range specs {
-		if s.Secret != nil && len(s.Neighbours) > 0 && s.Secret.Rounds < rounds {
-			return fmt.Errorf("admm: Rounds = %d: %v: %w: it pays for %d", rounds, s.ID, ErrBudget, s.Secret.Rounds)
+		if s.Secret != nil && len(s.Neighbours) > 0 && s.Secret.Affords() < rounds {
+			return fmt.Errorf("admm: Rounds = %d: %v: %w: it pays for %d", rounds, s.ID, ErrBudget, s.Secret.Affords())
 		}
 	}
 	return nil

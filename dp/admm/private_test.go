@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"coupling/dp/admm"
@@ -164,7 +165,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// Noise has the law that is promised: the radius is Gamma(d, 1/ζ) of mean d/ζ, and repeats with the round and the key only.
+// Noise has the law that is promised: the radius is Gamma(d, 1/ζ) of mean d/ζ, and repeats in a round that is done again.
 func TestNoise(t *testing.T) {
 	us := []admm.Utility{admm.Linear{A: 1}, admm.Linear{A: 1}, admm.Linear{A: 1}, admm.Linear{A: 1}}
 	mean := 0.0
@@ -188,6 +189,124 @@ func TestNoise(t *testing.T) {
 	// d/ζ = 4/(0.5·2/5) = 20, with a standard deviation of √4/ζ = 10.
 	if math.Abs(mean-20) > 4*10/math.Sqrt(n) {
 		t.Errorf("mean radius %v, want 20", mean)
+	}
+}
+
+// Noise is drawn afresh where anything differs that a decision comes of, its law included: another α with the same direction would only rescale
+// the noise, and two messages would give the decision away. It repeats where nothing differs.
+func TestNoiseIsOfAll(t *testing.T) {
+	us := []admm.Utility{admm.Linear{A: 1}, admm.Linear{A: 2}, admm.Linear{A: 3}, admm.Linear{A: 4}}
+	noise := func(change func(s *admm.Spec, st *admm.State)) []float64 {
+		t.Helper()
+		spec := admm.Spec{Neighbours: []int{0, 1, 2, 3}, Utilities: slices.Clone(us), Bounds: admm.Bounds{Max: 9}}
+		spec.Secret = &admm.Secret{Alpha: 2, Sensitivity: 5, Rounds: 1000, Key: [32]byte{7}}
+		state := admm.State{Round: 3, Eta: 1, Plan: []float64{1, 2, 3, 4}, Price: []float64{4, 3, 2, 1}, Tail: make([]float64, 4)}
+		change(&spec, &state)
+		var out [2][]float64
+		for i, secret := range []*admm.Secret{spec.Secret, nil} {
+			spec.Secret = secret
+			n, err := admm.NewNode(spec, admm.ADMM{Rounds: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			*n.State() = state
+			if out[i], err = n.Propose(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		floats.Sub(out[0], out[1])
+		return out[0]
+	}
+	one := noise(func(*admm.Spec, *admm.State) {})
+	if again := noise(func(*admm.Spec, *admm.State) {}); !slices.Equal(again, one) {
+		t.Error("the same message has other noise")
+	}
+	for name, change := range map[string]func(*admm.Spec, *admm.State){
+		"alpha":       func(s *admm.Spec, _ *admm.State) { s.Secret.Alpha *= 2 },
+		"sensitivity": func(s *admm.Spec, _ *admm.State) { s.Secret.Sensitivity *= 2 },
+		"eta":         func(_ *admm.Spec, st *admm.State) { st.Eta *= 2 },
+		"key":         func(s *admm.Spec, _ *admm.State) { s.Secret.Key[31]++ },
+		"side":        func(s *admm.Spec, _ *admm.State) { s.ID.Side = admm.Source },
+		"index":       func(s *admm.Spec, _ *admm.State) { s.ID.Index++ },
+		"round":       func(_ *admm.Spec, st *admm.State) { st.Round++ },
+		"plan":        func(_ *admm.Spec, st *admm.State) { st.Plan = []float64{1, 2, 3, 4.000001} },
+		"price":       func(_ *admm.Spec, st *admm.State) { st.Price = []float64{4, 3.000001, 2, 1} },
+		"decision":    func(s *admm.Spec, _ *admm.State) { s.Utilities[2] = admm.Linear{A: 3.000001} },
+		"degree": func(s *admm.Spec, st *admm.State) {
+			s.Neighbours, s.Utilities = s.Neighbours[:3], s.Utilities[:3]
+			st.Plan, st.Price, st.Tail = st.Plan[:3], st.Price[:3], st.Tail[:3]
+		},
+	} {
+		other := noise(change)
+		n := len(other)
+		cos := floats.Dot(other, one[:n]) / floats.Norm(other, 2) / floats.Norm(one[:n], 2)
+		if math.Abs(cos) > 0.99 { // by chance: 1 in 500 in three dimensions, and the keys are fixed
+			t.Errorf("another %s: the noise has the same direction (cosine %v)", name, cos)
+		}
+	}
+}
+
+// book is a ledger in memory.
+type book struct {
+	left     int
+	known    map[[32]byte]bool
+	releases []admm.Release
+	err      error
+}
+
+func (b *book) Pay(r admm.Release, rounds int) error {
+	switch {
+	case b.err != nil:
+		return b.err
+	case b.known[r.ID]:
+		return nil
+	case b.left < rounds:
+		return admm.ErrBudget
+	}
+	b.left--
+	b.known[r.ID] = true
+	b.releases = append(b.releases, r)
+	return nil
+}
+
+func (b *book) Rounds() int { return b.left + len(b.releases) }
+
+// A release is paid for before it is made, and once; if it cannot be, nothing is told, not even without noise.
+func TestLedgerIsAskedFirst(t *testing.T) {
+	b := &book{left: 3, known: map[[32]byte]bool{}}
+	us := []admm.Utility{admm.Linear{A: 1}, admm.Linear{A: 2}, admm.Linear{A: 3}, admm.Linear{A: 4}}
+	secret := &admm.Secret{Alpha: 2, Sensitivity: 5, Ledger: b}
+	spec := admm.Spec{Neighbours: []int{0, 1, 2, 3}, Utilities: us, Bounds: admm.Bounds{Max: 9}, Secret: secret}
+	n, err := admm.NewNode(spec, admm.ADMM{Rounds: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("the disk is full")
+	b.err = full
+	if out, err := n.Propose(); !errors.Is(err, full) || out != nil {
+		t.Errorf("%v, %v: want nothing but the ledger's error", out, err)
+	}
+	for i := range spec.Neighbours {
+		if v := n.Shared(i); v != 0 {
+			t.Errorf("after the error the bare decision %v is to be had", v)
+		}
+	}
+	b.err = nil
+	for round := 1; round <= 3; round++ {
+		for range 2 {
+			if _, err := n.Propose(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n.Accept([]float64{1, 1, 1, 1})
+	}
+	for i, r := range b.releases {
+		if r.Round != i+1 || r.Alpha != 2 || r.Sensitivity != 5 || r.Degree != 4 {
+			t.Errorf("release %d: %+v", i, r)
+		}
+	}
+	if len(b.releases) != 3 || b.left != 0 {
+		t.Errorf("%d releases, %d left", len(b.releases), b.left)
 	}
 }
 

@@ -54,7 +54,7 @@ type spyOut struct {
 }
 
 var spyOf = lab.Experiment[spyParams, spyOut]{
-	Name: "admm/eavesdrop", Version: 2,
+	Name: "admm/eavesdrop", Version: 3,
 	Run: func(ctx context.Context, c *lab.Cell, p spyParams) (spyOut, error) {
 		prob := caseStudy(c.Rand("market"))
 		a := admm.ADMM{Rounds: p.Rounds}

@@ -100,7 +100,7 @@ var caveats = []string{
 	"It protects utility parameters of one node, as many as Parameters says (the paper: one); bounds and who is joined to whom are not protected.",
 	"The sensitivity rests on Slope and Range, which must be known beforehand for all parameters that a node might have had.",
 	"Noise is computed in float64, whose low bits leak (Mironov 2012), from a key that must stay with the node: fit for experiments.",
-	"It is the cost of one run. Nothing keeps account between runs: each further run with the same parameters and other partners or rules costs as much again.",
+	"It is the cost of one run; further runs with the same parameters add to it. A node of its own (Secret.Ledger) keeps account over all its runs and stops at its budget; nodes that are played in one process keep none.",
 }
 
 // Caveats returns what must be said beside every ε of this package.
@@ -138,9 +138,19 @@ type Budget struct {
 	Epsilon, Delta float64
 }
 
+// Past are releases that were made before: Times of them, each with the ε Alpha for the change that the budget is about, on Degree values.
+type Past struct {
+	Alpha         float64
+	Degree, Times int
+}
+
 // Rounds is how many rounds on degree edges the budget pays for: 0 if it does not pay for one, Many if it sets no limit. Errors:
 // parameters out of range. Cost: seconds.
-func (b Budget) Rounds(degree int) (int, error) {
+func (b Budget) Rounds(degree int) (int, error) { return b.After(nil, degree) }
+
+// After is how many more rounds on degree edges the budget pays for when the past is paid for, by the same compositions of both; 0
+// where the past alone exceeds it. Errors: parameters out of range. Cost: seconds.
+func (b Budget) After(past []Past, degree int) (int, error) {
 	if !(b.Alpha > 0) || math.IsInf(b.Alpha, 0) {
 		return 0, bad("Alpha = %v: must be positive and finite", b.Alpha)
 	}
@@ -150,14 +160,32 @@ func (b Budget) Rounds(degree int) (int, error) {
 	if !(b.Epsilon > 0) || !(b.Delta >= 0 && b.Delta < 1) {
 		return 0, bad("Epsilon = %v, Delta = %v: must be at least 0, and Delta below 1", b.Epsilon, b.Delta)
 	}
-	pays := int(min(Many, b.Epsilon/b.Alpha*(1+1e-15))) // basic composition pays for these
-	if b.Delta == 0 || pays == Many {
-		return pays, nil
+	alike, before, spent := 0, dp.Compose{}, 0.0 // of the past: rounds of the same kind, and the others
+	for _, p := range past {
+		switch {
+		case !(p.Alpha > 0) || p.Degree < 1 || p.Times < 1:
+			return 0, bad("past %+v: must be positive", p)
+		case p.Alpha == b.Alpha && p.Degree == degree:
+			alike += p.Times
+		default:
+			spent += p.Alpha * float64(p.Times)
+			before = append(before, dp.Repeat{Times: p.Times, Event: dp.NormNoise{Zeta: p.Alpha, Dim: p.Degree}})
+		}
 	}
-	event := func(k int) dp.Event { return dp.Repeat{Times: k, Event: dp.NormNoise{Zeta: b.Alpha, Dim: degree}} }
+	pays := int(max(0, min(Many, (b.Epsilon-spent)/b.Alpha*(1+1e-15)))) // basic composition pays for these, alike among them
+	if b.Delta == 0 || pays == Many {
+		return max(0, pays-alike), nil
+	}
+	event := func(k int) dp.Event {
+		now := dp.Repeat{Times: k, Event: dp.NormNoise{Zeta: b.Alpha, Dim: degree}}
+		if len(before) == 0 {
+			return now
+		}
+		return append(before[:len(before):len(before)], now)
+	}
 	k, err := dp.MaxSteps(context.Background(), dp.Budget{Epsilon: b.Epsilon, Delta: b.Delta}, event)
 	if err != nil {
 		return 0, fmt.Errorf("account: rounds: %w", err)
 	}
-	return min(max(pays, k), Many), nil
+	return min(max(0, max(pays, k)-alike), Many), nil
 }

@@ -116,7 +116,7 @@ func (a *Agent) join(ctx context.Context) error {
 	}
 	rounds := account.Many
 	if a.Spec.Secret != nil && len(a.Spec.Neighbours) > 0 {
-		rounds = a.Spec.Secret.Rounds
+		rounds = a.Spec.Secret.Affords()
 	}
 	return a.until(ctx, func() bool { return a.begun }, func() error { return a.tell(ctx, Message{Kind: Hello, Rounds: rounds}) })
 }

@@ -6,6 +6,9 @@
 // A node's state between rounds (SaveState) follows from messages and holds nothing secret; its file does. Files are readable by their owner
 // alone.
 //
+// A private node keeps a ledger of all that it has ever released (OpenLedger), in which an entry is safe before the release is made. Its
+// budget is for all of the ledger: a node that is started again, or takes part in another run, goes on where it was.
+//
 // A utility is {"kind": "linear", "a": 3}, or log, saturating or quadratic with "a" and "b"; functions of one's own have no file. A bound
 // without max is unbounded.
 package files

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
@@ -48,6 +49,11 @@ type secret struct {
 	Delta       float64 `json:"delta,omitempty"`
 	Rounds      int     `json:"rounds,omitempty"` // that the budget pays for; 0: not worked out yet
 	Key         string  `json:"key"`
+	Ledger      string  `json:"ledger,omitempty"` // the name of the ledger, once it has one
+}
+
+func (s secret) budget() account.Budget {
+	return account.Budget{Alpha: s.Alpha, Epsilon: s.Epsilon, Delta: s.Delta}
 }
 
 // Graph returns the network. Errors: edges that are no network.
@@ -135,32 +141,44 @@ func encode(s admm.Spec, rules admm.ADMM) (node, error) {
 	return f, nil
 }
 
-// write writes a file whole or not at all, for its owner alone.
+// write writes a file whole or not at all, for its owner alone, and waits until it is on the disk.
 func write(path string, v any) error {
 	b, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
 		return fmt.Errorf("files: %s: %w", path, err)
 	}
-	return Replace(path, append(b, '\n'))
+	return replace(path, append(b, '\n'), true)
 }
 
-// Replace writes a file whole or not at all, readable by its owner alone, and makes its folder.
-func Replace(path string, b []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+// Replace writes a file whole or not at all, readable by its owner alone, and makes its folder. It does not wait for the disk: the file
+// outlives the process, and not always the machine.
+func Replace(path string, b []byte) error { return replace(path, b, false) }
+
+func replace(path string, b []byte, flush bool) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	f, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // fails when all went well
-	if _, err = f.Write(b); err == nil {
-		err = f.Close()
+	_, err = f.Write(b)
+	if err == nil && flush {
+		err = f.Sync()
 	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil || !flush || runtime.GOOS == "windows" { // which has no flushing of folders
+		return err
+	}
+	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // ReadNetwork reads DIR/network.json.
@@ -242,7 +260,7 @@ func (f node) spec() (admm.Spec, error) {
 	if s.Secret.Rounds = f.Private.Rounds; s.Secret.Rounds > 0 {
 		return s, nil
 	}
-	s.Secret.Rounds, err = account.Budget{Alpha: f.Private.Alpha, Epsilon: f.Private.Epsilon, Delta: f.Private.Delta}.Rounds(len(f.Neighbours))
+	s.Secret.Rounds, err = f.Private.budget().Rounds(len(f.Neighbours))
 	return s, err
 }
 

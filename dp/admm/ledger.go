@@ -1,0 +1,81 @@
+package admm
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Ledger remembers what a private node has released, over all its runs and crashes: with it a budget is one of the data, without it one of a
+// run. Package files keeps one in a file. A ledger is asked by one node at a time.
+type Ledger interface {
+	// Pay records a release before it is made: when it returns nil, the record is safe and the release may be made. A release with the ID of
+	// an earlier one is the same message again and costs nothing. A new one is refused with ErrBudget, and nothing is recorded, unless the
+	// budget pays for rounds releases: it and those that follow it in the run.
+	Pay(r Release, rounds int) error
+	// Rounds is the most rounds that a run may have: as many as the budget still pays for, and as many again as were paid for, in case the
+	// run repeats them.
+	Rounds() int
+}
+
+// Release is what a node shares in one private round.
+type Release struct {
+	// ID is the same for the same message, noise included, and differs otherwise. It says nothing about either to who has no key.
+	ID    [32]byte
+	Round int
+	// Alpha, Sensitivity and Degree say what it costs: ε = Alpha for a change that moves the decision by Sensitivity/η, in Degree values.
+	Alpha, Sensitivity float64
+	Degree             int
+}
+
+// Affords is how many rounds the node can take part in.
+func (s Secret) Affords() int {
+	if s.Ledger != nil {
+		return s.Ledger.Rounds()
+	}
+	return s.Rounds
+}
+
+// source lists all that a release comes of: the node, the noise's law, the state and the decision. What repeats all of it is the same
+// message; where anything differs the noise is drawn afresh, for two decisions with one noise, or one direction with two
+// radii, would betray the decisions.
+func (n *Node) source(zeta float64) []byte {
+	s := &n.state
+	b := make([]byte, 0, 8*(6+3*len(n.out)))
+	for _, v := range []uint64{uint64(n.spec.ID.Side), uint64(n.spec.ID.Index), uint64(len(n.out)), math.Float64bits(zeta), uint64(s.Round), math.Float64bits(s.Eta)} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	for _, list := range [][]float64{s.Plan, s.Price, n.out} {
+		for _, v := range list {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+		}
+	}
+	return b
+}
+
+// digest is HMAC-SHA-256 with the node's key; uses keep noise and names of releases apart.
+func (s Secret) digest(use string, source []byte) [32]byte {
+	h := hmac.New(sha256.New, s.Key[:])
+	h.Write([]byte(use))
+	h.Write([]byte{0})
+	h.Write(source)
+	return [32]byte(h.Sum(nil))
+}
+
+// pay asks the ledger, if there is one, for the release of this round.
+func (n *Node) pay(source []byte) error {
+	secret, round := n.spec.Secret, n.state.Round
+	if secret.Ledger == nil {
+		if round > secret.Rounds {
+			return fmt.Errorf("admm: %v in round %d: %w: it pays for %d rounds", n.spec.ID, round, ErrBudget, secret.Rounds)
+		}
+		return nil
+	}
+	r := Release{ID: secret.digest("release", source), Round: round, Alpha: secret.Alpha, Sensitivity: secret.Sensitivity, Degree: len(n.out)}
+	if err := secret.Ledger.Pay(r, n.rules.Rounds-round+1); err != nil {
+		return fmt.Errorf("admm: %v in round %d: %w", n.spec.ID, round, err)
+	}
+	return nil
+}
