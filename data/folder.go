@@ -1,0 +1,202 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Folder is a user's own pictures: PNG and JPEG files in a folder, or in folders of it whose names are then the classes.
+// Other files and hidden ones are passed over. Pictures are in the order of their names.
+type Folder struct {
+	Dir  string
+	Size int  // side of the images returned: the central square of a picture, resized; 0: pictures as they are, of one size
+	Grey bool // one channel, else red, green and blue
+	Most int  // at most so many, the first ones; 0: all
+}
+
+const (
+	folderMaxFile   = 1 << 28 // bytes
+	folderMaxPixels = 1 << 26
+	folderMaxSide   = 1 << 12 // of the images returned
+)
+
+// pictureFile is a file and its class.
+type pictureFile struct {
+	path  string
+	label int
+}
+
+// Load reads all pictures, in [0, 1]. The error wraps ErrMissing where there is no folder or no picture in it, ErrCorrupt
+// where a picture is damaged, too large, or of another size than the first while Size is 0.
+func (f Folder) Load(ctx context.Context) (*Images, error) {
+	if f.Size < 0 || f.Size > folderMaxSide || f.Most < 0 {
+		return nil, fmt.Errorf("data: folder: Size = %d, Most = %d: must be in [0, %d] and ≥ 0", f.Size, f.Most, folderMaxSide)
+	}
+	files, classes, err := f.list()
+	if err != nil {
+		return nil, err
+	}
+	first, err := readPicture(files[0].path)
+	if err != nil {
+		return nil, err
+	}
+	h, w := f.Size, f.Size
+	if f.Size == 0 {
+		h, w = first.Bounds().Dy(), first.Bounds().Dx()
+	}
+	channels := 3
+	if f.Grey {
+		channels = 1
+	}
+	m, err := New(len(files), channels, h, w)
+	if err != nil {
+		return nil, err
+	}
+	m.Name, m.Classes = f.Dir, classes
+	if classes != nil {
+		m.Labels = make([]int, len(files))
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, p := range files {
+		if m.Labels != nil {
+			m.Labels[i] = p.label
+		}
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return f.prepare(m.Row(i), p.path, h, w)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// list returns the pictures and the names of their classes.
+func (f Folder) list() (files []pictureFile, classes []string, err error) {
+	here, folders, err := entries(f.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range here {
+		files = append(files, pictureFile{filepath.Join(f.Dir, name), 0})
+	}
+	for _, name := range folders {
+		inside, _, err := entries(filepath.Join(f.Dir, name))
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(inside) == 0 {
+			continue
+		}
+		for _, file := range inside {
+			files = append(files, pictureFile{filepath.Join(f.Dir, name, file), len(classes)})
+		}
+		classes = append(classes, name)
+	}
+	if len(files) == 0 {
+		return nil, nil, fmt.Errorf("data: folder %q: %w: no PNG or JPEG pictures in it", f.Dir, ErrMissing)
+	}
+	if len(here) > 0 && classes != nil {
+		return nil, nil, fmt.Errorf("data: folder %q: pictures both in it and in folders of it, %q first: want one or the other", f.Dir, classes[0])
+	}
+	if f.Most > 0 {
+		files = files[:min(f.Most, len(files))]
+	}
+	return files, classes, nil
+}
+
+// entries returns the pictures and the folders in a folder, sorted.
+func entries(dir string) (pictures, folders []string, err error) {
+	all, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("data: folder: %w: %w", ErrMissing, err)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("data: folder: %w", err)
+	}
+	for _, e := range all {
+		kind := strings.ToLower(filepath.Ext(e.Name()))
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+		case e.IsDir():
+			folders = append(folders, e.Name())
+		case slices.Contains([]string{".png", ".jpg", ".jpeg"}, kind):
+			pictures = append(pictures, e.Name())
+		}
+	}
+	return pictures, folders, nil
+}
+
+// prepare reads a picture into row, h×w.
+func (f Folder) prepare(row []float32, path string, h, w int) error {
+	p, err := readPicture(path)
+	if err != nil {
+		return err
+	}
+	b := p.Bounds()
+	if f.Size > 0 {
+		side := min(b.Dx(), b.Dy())
+		top, left := b.Min.Y+margin(b.Dy(), side), b.Min.X+margin(b.Dx(), side)
+		b = image.Rect(left, top, left+side, top+side)
+	} else if b.Dy() != h || b.Dx() != w {
+		return corrupt(path, "it has %d×%d pixels, the first picture %d×%d: want one size, or set Size", b.Dx(), b.Dy(), w, h)
+	}
+	m := &Images{Hi: 1, n: 1, c: 3, h: b.Dy(), w: b.Dx(), pixels: make([]float32, 3*b.Dx()*b.Dy())}
+	m.fromBytes(m.pixels, planes(p, b))
+	if f.Grey {
+		if m, err = m.Grey(); err != nil {
+			return err
+		}
+	}
+	if m, err = m.Resize(h, w, Bilinear); err != nil {
+		return err
+	}
+	copy(row, m.pixels)
+	return nil
+}
+
+// readPicture reads a PNG or JPEG file, whatever it is called, and refuses what would need too much memory before it is allocated.
+func readPicture(path string) (image.Image, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("data: folder: %w", err)
+	} else if info.Size() > folderMaxFile {
+		return nil, corrupt(path, "%d bytes: want at most %d", info.Size(), folderMaxFile)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("data: folder: %w", err)
+	}
+	config, decode := jpeg.DecodeConfig, jpeg.Decode
+	if bytes.HasPrefix(content, []byte("\x89PNG")) {
+		config, decode = png.DecodeConfig, png.Decode
+	}
+	header, err := config(bytes.NewReader(content))
+	if err != nil {
+		return nil, corrupt(path, "%v", err)
+	}
+	if header.Width < 1 || header.Height < 1 || header.Width > folderMaxPixels/header.Height {
+		return nil, corrupt(path, "%d×%d pixels: want at most %d in all", header.Width, header.Height, folderMaxPixels)
+	}
+	p, err := decode(bytes.NewReader(content))
+	if err != nil {
+		return nil, corrupt(path, "%v", err)
+	}
+	return p, nil
+}
