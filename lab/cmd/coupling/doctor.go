@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"coupling/lab/device"
 	"coupling/lab/device/cpu"
@@ -42,7 +38,7 @@ type doctorCmd struct {
 func (c doctorCmd) Run(a *app) error {
 	checks := []check{checkGo(), checkGit(), checkCPU(), checkGPU(), checkStore(a)}
 	checks = append(checks, checkData()...)
-	checks = append(checks, checkJupyter(a.run.ctx), checkKernel(), checkGoimports())
+	checks = append(checks, checkNotebooks(a.run.ctx)...)
 	if c.JSON {
 		if err := writeJSON(a, checks); err != nil {
 			return err
@@ -128,54 +124,4 @@ func checkStore(a *app) check {
 		n++
 	}
 	return check{Part: "store", State: good, Found: fmt.Sprintf("%s, %s", s.Dir, plural(n, "cell"))}
-}
-
-func checkJupyter(ctx context.Context) check {
-	path, err := exec.LookPath("jupyter")
-	if err != nil {
-		return check{"jupyter", absent, "not on PATH: no notebooks", "sudo apt-get install jupyter-notebook"}
-	}
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
-	if err != nil {
-		return check{"jupyter", broken, path + " --version fails: " + err.Error(), "sudo apt-get install --reinstall jupyter-core jupyter-notebook"}
-	}
-	return check{Part: "jupyter", State: good, Found: versionsOf(out)}
-}
-
-// versionsOf shortens the output of jupyter --version.
-func versionsOf(out []byte) string {
-	var have []string
-	for _, line := range strings.Split(string(bytes.TrimSpace(out)), "\n") {
-		name, version, ok := strings.Cut(line, ":")
-		version = strings.TrimSpace(version)
-		if ok && version != "not installed" {
-			have = append(have, strings.TrimSpace(name)+" "+version)
-		}
-	}
-	return strings.Join(have, ", ")
-}
-
-// checkKernel looks for the GoNB kernel in the folders that Jupyter reads.
-func checkKernel() check {
-	var dirs []string
-	dirs = append(dirs, filepath.SplitList(os.Getenv("JUPYTER_PATH"))...)
-	if home, err := os.UserHomeDir(); err == nil {
-		dirs = append(dirs, filepath.Join(home, ".local/share/jupyter"))
-	}
-	dirs = append(dirs, "/usr/local/share/jupyter", "/usr/share/jupyter")
-	for _, dir := range dirs {
-		if _, err := os.Stat(filepath.Join(dir, "kernels/gonb/kernel.json")); err == nil {
-			return check{Part: "gonb", State: good, Found: filepath.Join(dir, "kernels/gonb")}
-		}
-	}
-	return check{"gonb", absent, "no kernel in " + strings.Join(dirs, ", "), "go install github.com/janpfeifer/gonb@v0.11.4 && \"$(go env GOPATH)/bin/gonb\" --install --force_deps"}
-}
-
-func checkGoimports() check {
-	if path, err := exec.LookPath("goimports"); err == nil {
-		return check{Part: "goimports", State: good, Found: path}
-	}
-	return check{"goimports", absent, "not on PATH: the GoNB kernel needs it", "go install golang.org/x/tools/cmd/goimports@v0.52.0"}
 }

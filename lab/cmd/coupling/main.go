@@ -47,6 +47,7 @@ type cli struct {
 	Delta     deltaCmd     `cmd:"" help:"The δ of a mechanism at an ε."`
 	Calibrate calibrateCmd `cmd:"" help:"The noise, sampling rate or number of steps that spends a budget."`
 	ADMM      admmCmd      `cmd:"" name:"admm" help:"Distributed transport over a network of nodes, plain and private."`
+	Notebook  notebookCmd  `cmd:"" help:"Open the notebooks, or execute them without a browser."`
 	Doctor    doctorCmd    `cmd:"" help:"Say what this machine has, and how to mend what is missing."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }

@@ -1,4 +1,4 @@
-package run
+package headless
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (s *Session) Execute(ctx context.Context, code string) ([]ipynb.Output, err
 		"code": code, "silent": false, "store_history": true, "user_expressions": map[string]any{}, "allow_stdin": false, "stop_on_error": true,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("run: %w", err)
+		return nil, fmt.Errorf("headless: %w", err)
 	}
 	t := transcript{at: map[string]int{}}
 	var reply *message
@@ -50,14 +50,14 @@ func (s *Session) Execute(ctx context.Context, code string) ([]ipynb.Output, err
 				reply = &m
 			}
 		case <-s.ended:
-			return t.outputs, fmt.Errorf("run: the kernel ended\n%s", s.log())
+			return t.outputs, fmt.Errorf("headless: the kernel ended\n%s", s.log())
 		case <-stop:
 			stop, late = nil, time.After(15*time.Second)
 			if err := s.Interrupt(); err != nil {
 				return t.outputs, err
 			}
 		case <-late:
-			return t.outputs, fmt.Errorf("run: the kernel does not heed an interrupt: %w", context.Cause(ctx))
+			return t.outputs, fmt.Errorf("headless: the kernel does not heed an interrupt: %w", context.Cause(ctx))
 		}
 	}
 	return t.outputs, errors.Join(ctx.Err(), t.failure(*reply))

@@ -1,4 +1,4 @@
-package run
+package headless
 
 import (
 	"crypto/hmac"

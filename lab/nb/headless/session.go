@@ -1,6 +1,6 @@
-// Package run executes notebooks without a browser and without Python: it
+// Package headless executes notebooks without a browser and without Python: it
 // starts the GoNB kernel and speaks Jupyter's protocol to it over ZeroMQ.
-package run
+package headless
 
 import (
 	"context"
@@ -75,7 +75,7 @@ func newConnection() (connection, error) {
 func Start(ctx context.Context, c kernel.Checkout, o Options) (*Session, error) {
 	conn, err := newConnection()
 	if err != nil {
-		return nil, fmt.Errorf("run: %w", err)
+		return nil, fmt.Errorf("headless: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Session{
@@ -85,7 +85,7 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Session, error) 
 	}
 	if s.dir, err = os.MkdirTemp("", "coupling-nb-"); err != nil {
 		cancel()
-		return nil, fmt.Errorf("run: %w", err)
+		return nil, fmt.Errorf("headless: %w", err)
 	}
 	began := time.Now()
 	if err = s.launch(ctx, c, o, conn); err == nil {
@@ -93,7 +93,7 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Session, error) 
 	}
 	if err != nil {
 		s.Close()
-		return nil, fmt.Errorf("run: the kernel does not answer: %w\n%s", err, s.log())
+		return nil, fmt.Errorf("headless: the kernel does not answer: %w\n%s", err, s.log())
 	}
 	s.Started = time.Since(began)
 	return s, nil
@@ -222,7 +222,7 @@ func (s *Session) Interrupt() error {
 		err = s.control.Send(m)
 	}
 	if err != nil {
-		return fmt.Errorf("run: interrupt: %w", err)
+		return fmt.Errorf("headless: interrupt: %w", err)
 	}
 	return nil
 }

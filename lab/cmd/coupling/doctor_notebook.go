@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"debug/buildinfo"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"coupling/lab/nb/jupyter"
+	"coupling/lab/nb/kernel"
+)
+
+// checkNotebooks looks at each part that notebooks need, none of which the rest
+// of the command does.
+func checkNotebooks(ctx context.Context) []check {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	out := []check{checkJupyter(ctx)}
+	c, err := kernel.Find("")
+	if err != nil {
+		return append(out, check{"gonb", absent, err.Error(), "run it inside a checkout of Coupling"})
+	}
+	return append(out, checkKernel(c), checkTool(c, "goimports"), checkChromium())
+}
+
+func checkJupyter(ctx context.Context) check {
+	have, err := jupyter.Find(ctx)
+	if err != nil {
+		return check{"jupyter", absent, "no notebooks in a browser: " + strings.TrimPrefix(err.Error(), "jupyter: "), jupyter.Remedy}
+	}
+	found := filepath.Base(have.Program) + " " + have.Version
+	if _, err := have.Converter(); err != nil {
+		return check{"jupyter", absent, found + "; no HTML from make docs: " + err.Error(), "sudo apt-get install -y jupyter-nbconvert"}
+	}
+	return check{Part: "jupyter", State: good, Found: found + ", with nbconvert"}
+}
+
+// checkKernel looks for the kernel in the checkout, where make notebook puts it.
+func checkKernel(c kernel.Checkout) check {
+	if err := c.Check(); err != nil {
+		return check{"gonb", absent, strings.TrimPrefix(err.Error(), "kernel: "), "bin/coupling notebook install"}
+	}
+	built, err := buildinfo.ReadFile(c.GoNB())
+	if err != nil {
+		return check{"gonb", absent, err.Error(), "rm " + c.GoNB() + " && bin/coupling notebook install"}
+	}
+	version := ""
+	for _, m := range append(built.Deps, &built.Main) {
+		if strings.HasSuffix(m.Path, "/gonb") {
+			version = m.Version + ", "
+		}
+	}
+	return check{Part: "gonb", State: good, Found: version + filepath.Dir(c.Spec())}
+}
+
+func checkTool(c kernel.Checkout, name string) check {
+	path := filepath.Join(c.Bin(), name)
+	if _, err := os.Stat(path); err != nil {
+		return check{name, absent, "not in " + c.Bin() + ": the kernel needs it", "bin/coupling notebook install"}
+	}
+	return check{Part: name, State: good, Found: path}
+}
+
+// checkChromium looks for the browser of the tests; a reader may use any.
+func checkChromium() check {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return check{Part: "chromium", State: good, Found: path}
+		}
+	}
+	return check{"chromium", absent, "not on PATH: make test-notebooks skips the test in a browser", "sudo apt-get install -y --no-install-recommends chromium"}
+}

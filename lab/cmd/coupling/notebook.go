@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"coupling/lab"
+	"coupling/lab/nb/headless"
+	"coupling/lab/nb/ipynb"
+	"coupling/lab/nb/jupyter"
+	"coupling/lab/nb/kernel"
+)
+
+type notebookCmd struct {
+	Open    notebookOpenCmd    `cmd:"" default:"withargs" help:"Open a notebook in Jupyter: coupling notebook dp-sinkhorn."`
+	Run     notebookRunCmd     `cmd:"" help:"Execute notebooks without a browser."`
+	Install notebookInstallCmd `cmd:"" help:"Build the GoNB kernel and install it into the checkout, nothing more."`
+}
+
+type notebookInstallCmd struct{}
+
+// Run installs the kernel.
+func (notebookInstallCmd) Run(a *app) error {
+	c, err := installed(a)
+	if err == nil {
+		fmt.Fprintf(a.out, "kernel: %s\n", c.Spec())
+	}
+	return err
+}
+
+// installed returns the checkout with its kernel in place.
+func installed(a *app) (kernel.Checkout, error) {
+	c, err := kernel.Find("")
+	if err != nil {
+		return c, usage(err)
+	}
+	if !a.quiet {
+		fmt.Fprintln(a.err, "building the kernel (the first time takes a minute)")
+	}
+	return c, c.Install(a.run.ctx)
+}
+
+type notebookOpenCmd struct {
+	Name      string `arg:"" optional:"" default:"00-tour" help:"Notebook: a name in notebooks/, or a path."`
+	IP        string `name:"ip" default:"127.0.0.1" help:"Address to listen on."`
+	Port      int    `default:"0" help:"Port; 0: a free one."`
+	NoBrowser bool   `help:"Only print the address."`
+	Preset    string `default:"quick" enum:"smoke,quick,paper" help:"Size of the figures in notebooks."`
+}
+
+// Run opens the notebook and stays until Jupyter ends.
+func (o *notebookOpenCmd) Run(a *app) error {
+	if _, err := jupyter.Find(a.run.ctx); err != nil {
+		return err
+	}
+	c, err := installed(a)
+	if err != nil {
+		return err
+	}
+	files, err := notebookFiles(c, []string{o.Name})
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var log io.Writer
+	if !a.quiet {
+		log = a.err
+	}
+	s, err := jupyter.Start(ctx, c, jupyter.Options{
+		IP: o.IP, Port: o.Port, Notebook: files[0], Browser: !o.NoBrowser, Output: log, Env: []string{"COUPLING_PRESET=" + o.Preset},
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "\n  %s\n\nCtrl-C ends Jupyter.\n\n", s.URL())
+	err = s.Wait()
+	if ctx.Err() != nil {
+		return nil // it was told to end
+	}
+	return err
+}
+
+// notebookFiles returns the notebooks by name ("sweep") or path, all if there
+// are no names, relative to the checkout.
+func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
+	all, err := filepath.Glob(filepath.Join(c.Root, "notebooks", "*.ipynb"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(all)
+	if len(names) == 0 {
+		names = all
+	}
+	var out []string
+	for _, name := range names {
+		file := name
+		if !strings.HasSuffix(name, ".ipynb") {
+			file = filepath.Join(c.Root, "notebooks", name+".ipynb")
+		} else if file, err = filepath.Abs(name); err != nil {
+			return nil, err
+		}
+		rel, err := filepath.Rel(c.Root, file)
+		if err != nil || !filepath.IsLocal(rel) {
+			return nil, usage(fmt.Errorf("notebook %q is outside %s", name, c.Root))
+		}
+		if _, err := os.Stat(file); err != nil {
+			var have []string
+			for _, f := range all {
+				have = append(have, strings.TrimSuffix(filepath.Base(f), ".ipynb"))
+			}
+			return nil, usage(fmt.Errorf("notebook %q: there is none; there are %s", name, strings.Join(have, ", ")))
+		}
+		out = append(out, rel)
+	}
+	return out, nil
+}
+
+type notebookRunCmd struct {
+	Names  []string `arg:"" optional:"" help:"Notebooks by name or path; default all."`
+	Preset string   `default:"smoke" enum:"smoke,quick,paper" help:"Size of the figures."`
+	Out    string   `help:"Folder for the executed notebooks." placeholder:"DIR"`
+	HTML   bool     `name:"html" help:"Also convert them to HTML (needs Jupyter)."`
+	Limit  float64  `default:"3600" help:"Seconds that one notebook may take."`
+}
+
+// Run executes the notebooks and says how long each took. One that fails does
+// not stop the others.
+func (r *notebookRunCmd) Run(a *app) error {
+	if r.HTML && r.Out == "" {
+		return usage(errors.New("--html: needs --out"))
+	}
+	c, err := installed(a)
+	if err != nil {
+		return err
+	}
+	files, err := notebookFiles(c, r.Names)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	a.run.during(func() {
+		for _, f := range files {
+			if a.run.drained() {
+				return
+			}
+			if err := r.one(a, c, f); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", f, err))
+			}
+		}
+	})
+	return errors.Join(errs...)
+}
+
+func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string) error {
+	ctx, cancel := context.WithTimeout(a.run.ctx, time.Duration(r.Limit*float64(time.Second)))
+	defer cancel()
+	b, err := os.ReadFile(filepath.Join(c.Root, file))
+	if err != nil {
+		return err
+	}
+	nb, err := ipynb.Decode(b)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	s, err := headless.Start(ctx, c, headless.Options{Dir: filepath.Dir(filepath.Join(c.Root, file)), Env: []string{"COUPLING_PRESET=" + r.Preset}})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	times, failed := s.Notebook(ctx, nb)
+	slowest := headless.Timing{}
+	for _, t := range times {
+		if t.Elapsed > slowest.Elapsed {
+			slowest = t
+		}
+	}
+	fmt.Fprintf(a.out, "%s: %s in %.1f s, the slowest (%s) %.1f s\n", file, plural(len(times), "cell"), time.Since(began).Seconds(), slowest.ID, slowest.Elapsed.Seconds())
+	if r.Out == "" {
+		return failed
+	}
+	return errors.Join(failed, r.write(ctx, a, c, nb, filepath.Base(file)))
+}
+
+// write leaves the executed notebook, and its HTML, in the folder.
+func (r *notebookRunCmd) write(ctx context.Context, a *app, c kernel.Checkout, nb *ipynb.Notebook, name string) error {
+	b, err := nb.Encode()
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(r.Out)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, name)
+	if err := lab.WriteFile(file, func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
+		return err
+	}
+	if !r.HTML {
+		return nil
+	}
+	have, err := jupyter.Find(ctx)
+	if err == nil {
+		err = have.HTML(ctx, c, file, dir)
+	}
+	if err == nil {
+		fmt.Fprintf(a.out, "  wrote %s\n", strings.TrimSuffix(filepath.Join(r.Out, name), ".ipynb")+".html")
+	}
+	return err
+}

@@ -1,0 +1,219 @@
+// Package jupyter finds, starts and asks the Jupyter that is installed: Notebook
+// 6 or 7, or JupyterLab. Nothing is installed by it, and the user's own settings are neither read nor changed: all
+// of Jupyter's files are below [kernel.Checkout.Jupyter].
+package jupyter
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"coupling/lab/nb/kernel"
+)
+
+// Remedy is the line that installs Jupyter on Debian and Ubuntu.
+const Remedy = "sudo apt-get install -y --no-install-recommends jupyter-notebook"
+
+// ErrAbsent says that there is no Jupyter; its text holds the [Remedy].
+var ErrAbsent = errors.New("no jupyter-notebook and no jupyter-lab on PATH: " + Remedy)
+
+// An Installation is a Jupyter that can be started.
+type Installation struct {
+	Program string // its path
+	Lab     bool   // JupyterLab, which has other addresses
+	Version string
+}
+
+// Find looks for Jupyter Notebook, then for JupyterLab.
+func Find(ctx context.Context) (Installation, error) {
+	for _, name := range []string{"jupyter-notebook", "jupyter-lab"} {
+		program, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		out, err := exec.CommandContext(ctx, program, "--version").Output()
+		if err != nil {
+			return Installation{}, fmt.Errorf("jupyter: %s --version: %w", program, err)
+		}
+		return Installation{program, name == "jupyter-lab", strings.TrimSpace(string(out))}, nil
+	}
+	return Installation{}, fmt.Errorf("jupyter: %w", ErrAbsent)
+}
+
+// Page is the address, below the server's, of a notebook.
+func (i Installation) Page(notebook string) string {
+	if i.Lab {
+		return "/lab/tree/" + filepath.ToSlash(notebook)
+	}
+	return "/notebooks/" + filepath.ToSlash(notebook)
+}
+
+// Options say how the server is started.
+type Options struct {
+	IP       string // to listen on; "" is 127.0.0.1
+	Port     int    // 0: a free one
+	Notebook string // to open, relative to the checkout
+	Browser  bool   // have Jupyter open it in the user's browser
+	Env      []string
+	Output   io.Writer // of the server; nil is dropped
+}
+
+// A Server is a running Jupyter.
+type Server struct {
+	Base  string // http://127.0.0.1:8888
+	Token string
+	Dir   string // the notebooks' root
+	page  string
+	cmd   *exec.Cmd
+	ended chan error
+}
+
+// URL is the address of the notebook with the token.
+func (s *Server) URL() string { return s.Base + s.page + "?token=" + s.Token }
+
+// Start starts Jupyter in the checkout, whose kernel must be installed, and waits until it
+// answers. Access needs a token, which goes through the environment, where other users cannot see it. The server ends with ctx.
+func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
+	have, err := Find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.IP == "" {
+		o.IP = "127.0.0.1"
+	}
+	if o.Port == 0 {
+		if o.Port, err = freePort(); err != nil {
+			return nil, fmt.Errorf("jupyter: %w", err)
+		}
+	}
+	s := &Server{Base: fmt.Sprintf("http://127.0.0.1:%d", o.Port), Token: rand.Text(), Dir: c.Root, page: have.Page(o.Notebook), ended: make(chan error, 1)}
+	args := []string{"--ip=" + o.IP, fmt.Sprintf("--port=%d", o.Port)}
+	if !o.Browser {
+		args = append(args, "--no-browser")
+	}
+	if os.Getuid() == 0 {
+		args = append(args, "--allow-root")
+	}
+	if o.Notebook != "" {
+		args = append(args, o.Notebook)
+	}
+	s.cmd = exec.CommandContext(ctx, have.Program, args...)
+	s.cmd.Dir = c.Root
+	s.cmd.Env = append(append(append(os.Environ(), c.Env()...), "JUPYTER_TOKEN="+s.Token), o.Env...)
+	s.cmd.Stdout, s.cmd.Stderr = o.Output, o.Output
+	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(terminate) }
+	s.cmd.WaitDelay = 10 * time.Second
+	if err := s.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("jupyter: %w", err)
+	}
+	go func() { s.ended <- s.cmd.Wait() }()
+	return s, s.ready(ctx)
+}
+
+// Wait waits for the server's end.
+func (s *Server) Wait() error { return <-s.ended }
+
+func (s *Server) ready(ctx context.Context) error {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); {
+		if resp, err := s.get(ctx, "/api/status"); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+			return fmt.Errorf("jupyter: %s is another server's: %s", s.Base, resp.Status)
+		}
+		select {
+		case err := <-s.ended:
+			return fmt.Errorf("jupyter: the server ended at once: %w", err)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("jupyter: no answer from %s within a minute", s.Base)
+}
+
+func (s *Server) get(ctx context.Context, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Base+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "token "+s.Token)
+	return http.DefaultClient.Do(req)
+}
+
+// Export returns the notebook at path, relative to the checkout, as HTML, by the server's
+// own exporter: what the menu's "Download as" gives.
+func (s *Server) Export(ctx context.Context, path string) (string, error) {
+	resp, err := s.get(ctx, "/nbconvert/html/"+filepath.ToSlash(path))
+	if err != nil {
+		return "", fmt.Errorf("jupyter: export: %w", err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = errors.New(resp.Status)
+	}
+	if err != nil {
+		return "", fmt.Errorf("jupyter: export of %s: %w", path, err)
+	}
+	return string(b), nil
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// Converter returns the command of nbconvert: the one on PATH, or the module
+// beside Jupyter, which Debian installs without a command.
+func (i Installation) Converter() ([]string, error) {
+	if path, err := exec.LookPath("jupyter-nbconvert"); err == nil {
+		return []string{path}, nil
+	}
+	f, err := os.Open(i.Program)
+	if err != nil {
+		return nil, fmt.Errorf("jupyter: %w", err)
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(f).ReadString('\n')
+	python, ok := strings.CutPrefix(strings.TrimSpace(line), "#!")
+	if err != nil || !ok {
+		return nil, fmt.Errorf("jupyter: no jupyter-nbconvert on PATH: sudo apt-get install -y jupyter-nbconvert")
+	}
+	command := append(strings.Fields(python), "-m", "nbconvert")
+	if out, err := exec.Command(command[0], append(command[1:], "--version")...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("jupyter: %s: %w: %s", strings.Join(command, " "), err, out)
+	}
+	return command, nil
+}
+
+// HTML converts an executed notebook file to HTML in the folder dir.
+func (i Installation) HTML(ctx context.Context, c kernel.Checkout, file, dir string) error {
+	command, err := i.Converter()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:], "--to", "html", "--output-dir", dir, file)...)
+	cmd.Env = append(os.Environ(), c.Env()...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("jupyter: %s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
+	}
+	return nil
+}
