@@ -19,9 +19,9 @@ func marshal(v any) ([]byte, error) {
 		json.WithMarshalers(json.MarshalToFunc(marshalFloat)))
 }
 
-func unmarshal(b []byte, v any) error {
-	return json.Unmarshal(b, v,
-		json.WithUnmarshalers(json.UnmarshalFromFunc(unmarshalFloat)))
+func unmarshal(b []byte, v any, options ...json.Options) error {
+	return json.Unmarshal(b, v, append(options,
+		json.WithUnmarshalers(json.UnmarshalFromFunc(unmarshalFloat)))...)
 }
 
 // canonical orders the members of every object of b by name, so that the order

@@ -30,6 +30,8 @@ type Experiment[P, R any] struct {
 // Key identifies a cell: 32 hexadecimal digits.
 type Key string
 
+const keyDigits = 32
+
 // Short returns the first eight digits of k, enough for a person to tell cells apart.
 func (k Key) Short() string { return string(k[:min(8, len(k))]) }
 

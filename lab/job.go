@@ -2,8 +2,12 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
+	stdjson "encoding/json"
+	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
 )
 
 // A Job is a cell whose types are erased: what figures list and executors ship.
@@ -22,8 +26,11 @@ type Decoder interface {
 	Experiment() string
 	Version() int
 	Shape() string
-	// Decode returns the job with the seed and parameters of id.
+	// Decode returns the job with the seed and parameters of id, whose key it checks.
 	Decode(id Record) (Job, error)
+	// Make returns the job with a seed and parameters that a person wrote: a
+	// member that the parameter type does not have is an [*UnknownParamError].
+	Make(seed uint64, params []byte) (Job, error)
 }
 
 type job[P, R any] struct {
@@ -94,13 +101,39 @@ func (d decoder[P, R]) Decode(id Record) (Job, error) {
 	return j, nil
 }
 
+// An UnknownParamError is a parameter that an experiment does not have.
+type UnknownParamError struct {
+	Experiment string
+	Path       string // a JSON pointer, "/noise/epz"
+}
+
+func (e *UnknownParamError) Error() string {
+	return fmt.Sprintf("lab: %s has no parameter %s", e.Experiment, strings.ReplaceAll(strings.TrimPrefix(e.Path, "/"), "/", "."))
+}
+
+func (d decoder[P, R]) Make(seed uint64, params []byte) (Job, error) {
+	var p P
+	err := unmarshal(params, &p, json.RejectUnknownMembers(true))
+	if e := (*json.SemanticError)(nil); errors.As(err, &e) && errors.Is(err, json.ErrUnknownName) {
+		return nil, &UnknownParamError{d.e.Name, string(e.JSONPointer)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lab: parameters of %s: %s: %w", d.e.Name, params, err)
+	}
+	id, err := d.e.identify(seed, p)
+	if err != nil {
+		return nil, err
+	}
+	return job[P, R]{d.e, id, p}, nil
+}
+
 // jobLine is how a job travels.
 type jobLine struct {
-	Experiment string          `json:"experiment"`
-	Version    int             `json:"version"`
-	Key        Key             `json:"key"`
-	Seed       uint64          `json:"seed"`
-	Params     json.RawMessage `json:"params"`
+	Experiment string             `json:"experiment"`
+	Version    int                `json:"version"`
+	Key        Key                `json:"key"`
+	Seed       uint64             `json:"seed"`
+	Params     stdjson.RawMessage `json:"params"`
 }
 
 // EncodeJob returns j as one line of JSON, for [DecodeJob] in another process.
@@ -112,28 +145,65 @@ func EncodeJob(j Job) ([]byte, error) {
 // DecodeJob returns the job that line describes. The error names the experiment
 // if none of ds knows it, or if this program would give the cell another key.
 func DecodeJob(line []byte, ds []Decoder) (Job, error) {
-	var l jobLine
-	if err := unmarshal(line, &l); err != nil {
-		return nil, fmt.Errorf("lab: job %.80q: %w", line, err)
+	id, err := ParseJob(line)
+	if err != nil {
+		return nil, err
 	}
 	for _, d := range ds {
-		if d.Experiment() == l.Experiment {
-			return d.Decode(Record{Key: l.Key, Experiment: l.Experiment, Version: l.Version, Seed: l.Seed, Params: l.Params})
+		if d.Experiment() == id.Experiment {
+			return d.Decode(id)
 		}
 	}
-	return nil, fmt.Errorf("lab: job of %q: this program does not know that experiment", l.Experiment)
+	return nil, fmt.Errorf("lab: job of %q: this program does not know that experiment", id.Experiment)
 }
+
+// ParseJob returns the identity in a line of [EncodeJob], without knowing the
+// experiment: enough to look for the cell in a store.
+func ParseJob(line []byte) (Record, error) {
+	var l jobLine
+	if err := unmarshal(line, &l); err != nil {
+		return Record{}, fmt.Errorf("lab: job %.80q: %w", line, err)
+	}
+	if len(l.Key) != keyDigits || !namePattern.MatchString(l.Experiment) {
+		return Record{}, fmt.Errorf("lab: job %.80q: experiment %q, key %q: want a name and %d digits", line, l.Experiment, l.Key, keyDigits)
+	}
+	return Record{Key: l.Key, Experiment: l.Experiment, Version: l.Version, Seed: l.Seed, Params: l.Params}, nil
+}
+
+// Foreign returns the job of a cell whose experiment only another program
+// knows; do has that program compute it.
+func Foreign(id Record, do func(ctx context.Context, s *Store) error) Job { return foreign{id, do} }
+
+type foreign struct {
+	id Record
+	do func(context.Context, *Store) error
+}
+
+func (j foreign) Record() Record { return j.id }
+
+func (j foreign) Recall(s *Store) (Record, error) {
+	r, err := s.read(s.paths(j.id).record)
+	if err != nil {
+		return r, fmt.Errorf("cell %s of %s: %w", j.id.Key, j.id.Experiment, err)
+	}
+	return r, nil
+}
+
+func (j foreign) Do(ctx context.Context, s *Store) error { return j.do(ctx, s) }
 
 // Missing returns the jobs whose cells s does not hold, each cell once.
 func (s *Store) Missing(jobs []Job) []Job {
 	var out []Job
-	seen := map[Key]bool{}
+	seen := make(map[Key]bool, len(jobs))
 	for _, j := range jobs {
 		key := j.Record().Key
-		if _, err := j.Recall(s); err != nil && !seen[key] {
-			out = append(out, j)
+		if seen[key] {
+			continue
 		}
 		seen[key] = true
+		if _, err := j.Recall(s); err != nil {
+			out = append(out, j)
+		}
 	}
 	return out
 }

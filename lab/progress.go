@@ -50,3 +50,7 @@ func watcher(ctx context.Context, id Record) func(Event) {
 		sink(e)
 	}
 }
+
+// Report sends e, an event of the cell id, to ctx's sink: for executors, whose
+// cells are computed by other processes.
+func Report(ctx context.Context, id Record, e Event) { watcher(ctx, id)(e) }

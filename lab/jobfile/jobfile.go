@@ -1,0 +1,139 @@
+// Package jobfile is what all clusters have in common: a file with one job a
+// line, and a command that does line N of it. N is the index of a task in a
+// Slurm array (package slurm), of a pod in an indexed Kubernetes Job
+// ([Kubernetes]), or what GNU parallel counts ([Parallel]).
+//
+//	coupling job FILE N --stride M
+//
+// does the lines N, N+M, N+2M, …: with more cells than a scheduler likes tasks,
+// M tasks share them, and each task's share is a sample of the whole sweep.
+// Results come back through the store; a line that is stored already costs one
+// look, so a task that died is simply started again.
+package jobfile
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"coupling/lab"
+)
+
+// Write writes the jobs to a file, a line each.
+func Write(path string, jobs []lab.Job) error {
+	return lab.WriteFile(path, func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		for _, j := range jobs {
+			line, err := lab.EncodeJob(j)
+			if err != nil {
+				return err
+			}
+			_, _ = b.Write(append(line, '\n')) // Flush tells
+		}
+		return b.Flush()
+	})
+}
+
+// Read returns the identities of the cells in a file, by line.
+func Read(path string) ([]lab.Record, error) {
+	lines, err := split(path)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]lab.Record, len(lines))
+	for i, l := range lines {
+		if out[i], err = lab.ParseJob(l); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, i, err)
+		}
+	}
+	return out, nil
+}
+
+// ErrLine says that a file does not have the line that was asked for.
+var ErrLine = errors.New("no such line")
+
+// Jobs returns the jobs in lines first, first+stride, … of a file; a stride of 0
+// means line first alone. The error is [ErrLine] if the file has no line first.
+func Jobs(path string, first, stride int, ds []lab.Decoder) ([]lab.Job, error) {
+	lines, err := split(path)
+	if err != nil {
+		return nil, err
+	}
+	if first < 0 || first >= len(lines) {
+		return nil, fmt.Errorf("line %d of %s, which has %d: %w", first, path, len(lines), ErrLine)
+	}
+	if stride < 0 {
+		return nil, fmt.Errorf("stride %d: must be 0 or more", stride)
+	}
+	if stride == 0 {
+		stride = len(lines)
+	}
+	var out []lab.Job
+	for n := first; n < len(lines); n += stride {
+		j, err := lab.DecodeJob(lines[n], ds)
+		if err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, n, err)
+		}
+		out = append(out, j)
+	}
+	return out, nil
+}
+
+// Do does the lines first, first+stride, … of a file one after the other: what a
+// task is. It ends early when ctx does; the cell then leaves its checkpoint and
+// its lock is free. A cell that fails does not stop the others.
+func Do(ctx context.Context, s *lab.Store, path string, first, stride int, ds []lab.Decoder) error {
+	jobs, err := Jobs(path, first, stride, ds)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, err := range (lab.Local{Workers: 1, Drain: ctx.Done()}).Run(ctx, s, jobs) {
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, context.Cause(ctx))...)
+}
+
+// split returns the lines that are not empty.
+func split(path string) ([][]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("job file: %w", err)
+	}
+	var out [][]byte
+	for line := range bytes.Lines(b) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			out = append(out, line)
+		}
+	}
+	return out, nil
+}
+
+// Quote returns the words as a shell reads them back. What is plain stays so.
+func Quote(words ...string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if out[i] = w; w == "" || !isPlain(w) {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func isPlain(w string) bool {
+	return strings.IndexFunc(w, func(r rune) bool { return !strings.ContainsRune(plain, r) }) < 0
+}
+
+// plain characters mean nothing to a shell.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%"
+
+// words returns the command that does a line: command FILE INDEX --stride N.
+func words(command []string, file, index string, tasks int) []string {
+	return append(append([]string{}, command...), file, index, "--stride", strconv.Itoa(tasks))
+}

@@ -1,0 +1,214 @@
+package jobfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"coupling/lab"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+type point struct {
+	N int `json:"n"`
+}
+
+var square = lab.Experiment[point, int]{Name: "test/square", Version: 1, Run: func(_ context.Context, _ *lab.Cell, p point) (int, error) {
+	if p.N == 13 {
+		return 0, errors.New("bad luck")
+	}
+	return p.N * p.N, nil
+}}
+
+func file(t *testing.T, n int) (path string, jobs []lab.Job) {
+	t.Helper()
+	for i := range n {
+		jobs = append(jobs, square.Jobs(1, point{i})...)
+	}
+	path = filepath.Join(t.TempDir(), "lines.jsonl")
+	if err := Write(path, jobs); err != nil {
+		t.Fatal(err)
+	}
+	return path, jobs
+}
+
+// The tasks of any number share the lines, each line once.
+func TestTasksShareLines(t *testing.T) {
+	path, jobs := file(t, 23)
+	rapid.Check(t, func(t *rapid.T) {
+		tasks := rapid.IntRange(1, 23).Draw(t, "tasks")
+		var got []string
+		for i := range tasks {
+			share, err := Jobs(path, i, tasks, []lab.Decoder{square.Decoder()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, j := range share {
+				got = append(got, string(j.Record().Key))
+			}
+		}
+		var want []string
+		for _, j := range jobs {
+			want = append(want, string(j.Record().Key))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatal(d)
+		}
+	})
+	if one, err := Jobs(path, 7, 0, []lab.Decoder{square.Decoder()}); err != nil || len(one) != 1 || string(one[0].Record().Params) != `{"n":7}` {
+		t.Errorf("line 7 alone: %v, %v", one, err)
+	}
+}
+
+func TestBadLinesAreRefused(t *testing.T) {
+	path, _ := file(t, 3)
+	for _, bad := range []int{-1, 3} {
+		if _, err := Jobs(path, bad, 0, nil); !errors.Is(err, ErrLine) {
+			t.Errorf("line %d: %v", bad, err)
+		}
+	}
+	if _, err := Jobs(path, 0, 0, nil); err == nil || !strings.Contains(err.Error(), "test/square") {
+		t.Errorf("an unknown experiment: %v", err)
+	}
+	for _, text := range []string{"{", `{"experiment":"test/square","key":""}`, `{"experiment":"../x","key":"0123456789abcdef0123456789abcdef"}`} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path); err == nil {
+			t.Errorf("%s was read", text)
+		}
+	}
+}
+
+// Do goes on after a failed cell, and not after the end of its context.
+func TestDo(t *testing.T) {
+	path, _ := file(t, 20)
+	s, err := lab.OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Do(t.Context(), s, path, 1, 4, []lab.Decoder{square.Decoder()}) // 1 5 9 13 17
+	if err == nil || !strings.Contains(err.Error(), "bad luck") || len(list(t, s)) != 4 {
+		t.Errorf("%d cells stored, want 4: %v", len(list(t, s)), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Do(ctx, s, path, 0, 2, []lab.Decoder{square.Decoder()}); !errors.Is(err, context.Canceled) || len(list(t, s)) != 4 {
+		t.Errorf("ended, and yet: %v, %d cells", err, len(list(t, s)))
+	}
+}
+
+func list(t *testing.T, s *lab.Store) (out []lab.Record) {
+	for r, err := range s.Records("") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func TestKubernetes(t *testing.T) {
+	for name, k := range map[string]Kubernetes{
+		"small": {
+			Name: "coupling-0a1b", Image: "registry.example/coupling:1", Command: []string{"coupling", "--store", "/store", "job"},
+			File: "/store/jobs/0a1b.jsonl", Tasks: 40, Retries: 3, Claim: "results", Mount: "/store",
+		},
+		"large": {
+			Name: "coupling-gpu", Image: "coupling", Command: []string{"coupling", "--store", "/my $(store)", "job"}, File: "/my $(store)/x.jsonl", Tasks: 1000,
+			Parallel: 8, Claim: "results", Mount: "/my $(store)", CPUs: 4, Memory: "16Gi", GPUs: 1, Seconds: 7200, Device: "cuda",
+		},
+	} {
+		var b bytes.Buffer
+		if err := k.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "kubernetes-"+name+".yaml", b.Bytes())
+	}
+	good := Kubernetes{Name: "a", Image: "b", Command: []string{"c"}, File: "d", Tasks: 1, Claim: "e", Mount: "/f"}
+	for want, change := range map[string]func(*Kubernetes){
+		"name":  func(k *Kubernetes) { k.Name = "Sweep_1" },
+		"image": func(k *Kubernetes) { k.Image = "" },
+		"claim": func(k *Kubernetes) { k.Claim = "" },
+		"tasks": func(k *Kubernetes) { k.Tasks = 100_001 },
+		"mount": func(k *Kubernetes) { k.Mount = "store" },
+	} {
+		k := good
+		change(&k)
+		if err := k.Write(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("%s: %s", name, d)
+	}
+}
+
+// The script hands every index to the command, through both shells; a stand-in
+// for parallel reads the indices and runs the command as it would.
+func TestParallel(t *testing.T) {
+	dir := t.TempDir()
+	stand := "#!/bin/bash\nfor a; do last=$a; done\nwhile read i; do bash -c \"${last//'{}'/$i}\"; done\n"
+	real, err := exec.LookPath("parallel")
+	if err != nil {
+		t.Log("no GNU parallel: a stand-in runs the lines")
+		if err := os.WriteFile(filepath.Join(dir, "parallel"), []byte(stand), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	} else if err := os.Symlink(real, filepath.Join(dir, "parallel")); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	p := Parallel{Command: []string{"printf", `%s|`, "it's"}, File: "a $file", Tasks: 3, Jobs: 1, Log: filepath.Join(dir, "log"), Device: "cpu"}
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh")
+	cmd.Stdin, cmd.Env = &b, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	want := "it's|a $file|0|--stride|3|it's|a $file|1|--stride|3|it's|a $file|2|--stride|3|"
+	if err != nil || string(out) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
+	}
+	if err := (Parallel{}).Write(&b); err == nil {
+		t.Error("nothing to do was accepted")
+	}
+}
+
+// Quote is read back by a shell as it was.
+func TestQuote(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringMatching(`[ -~\nä]{0,8}`), 1, 4).Draw(t, "words")
+		out, err := exec.Command("sh", "-c", `printf '%s\0' `+Quote(words...)).Output()
+		if err != nil || string(out) != strings.Join(words, "\x00")+"\x00" {
+			t.Fatalf("%q became %q: %v", words, out, err)
+		}
+	})
+}

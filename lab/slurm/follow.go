@@ -1,0 +1,382 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"coupling/lab"
+)
+
+// follower is one run of an [Executor].
+type follower struct {
+	Executor
+	store    *lab.Store
+	yield    func(lab.Job, error) bool
+	broken   bool // the loop over Run was left
+	draining bool
+	order    []*line
+	open     map[lab.Key]*line // not landed, not given up
+	subs     []*submission
+	most     int // tasks an array may have
+	silent   string
+	spoke    time.Time
+}
+
+// A line is a job under way.
+type line struct {
+	job   lab.Job
+	sub   *submission
+	task  int
+	tries int // submissions of this run
+	ended int // looks in a row at which its task was at an end
+	state string
+}
+
+func (f *follower) run(ctx context.Context, jobs []lab.Job) error {
+	f.recall(ctx, jobs)
+	if len(f.open) == 0 || f.broken {
+		return nil
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	q, err := queue(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.pickUp(q); err != nil {
+		return err
+	}
+	var todo []*line
+	for _, l := range f.order {
+		if l.sub == nil {
+			todo = append(todo, l)
+		}
+	}
+	if err := f.submit(ctx, todo); err != nil {
+		return err
+	}
+	if f.Detach {
+		return nil
+	}
+	return f.follow(ctx)
+}
+
+// recall yields what is there and opens the rest.
+func (f *follower) recall(ctx context.Context, jobs []lab.Job) {
+	missing := map[lab.Key]bool{}
+	for _, j := range f.store.Missing(jobs) {
+		missing[j.Record().Key] = true
+	}
+	seen := map[lab.Key]bool{}
+	for _, j := range jobs {
+		id := j.Record()
+		if seen[id.Key] {
+			continue
+		}
+		seen[id.Key] = true
+		if missing[id.Key] {
+			l := &line{job: j}
+			f.order = append(f.order, l)
+			f.open[id.Key] = l
+			continue
+		}
+		lab.Report(ctx, id, lab.Event{Kind: lab.Recalled})
+		if !f.yield(j, nil) {
+			return
+		}
+	}
+}
+
+// pickUp finds lines in arrays that an earlier client submitted.
+func (f *follower) pickUp(q map[string]tasks) error {
+	return earlier(f.store, q, func(sub *submission, lines []lab.Record) {
+		n := 0
+		for i, id := range lines {
+			l, task := f.open[id.Key], i%sub.tasks
+			if l == nil || l.sub != nil || !live(q[sub.name].of(task)) {
+				continue
+			}
+			l.sub, l.task, l.tries = sub, task, 1
+			n++
+		}
+		if n > 0 {
+			f.subs = append(f.subs, sub)
+			f.say("array %v, submitted earlier, is at work on %d of the cells", sub.ids, n)
+		}
+	})
+}
+
+// submit sends lines as one array.
+func (f *follower) submit(ctx context.Context, lines []*line) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	if f.most == 0 {
+		f.most = maxArray(ctx)
+	}
+	jobs := make([]lab.Job, len(lines))
+	for i, l := range lines {
+		jobs[i] = l.job
+		if err := f.store.Forgive(l.job.Record()); err != nil { // so that a failure that is there later is a new one
+			return err
+		}
+	}
+	sub, err := f.write(f.store, jobs, f.most)
+	if err != nil {
+		return err
+	}
+	if err := sub.submit(ctx); err != nil {
+		return err
+	}
+	for i, l := range lines {
+		l.sub, l.task, l.ended, l.tries = sub, i%sub.tasks, 0, l.tries+1
+	}
+	f.subs = append(f.subs, sub)
+	f.say("array %v submitted: %d cells in %d tasks, logs in %s", sub.ids, len(lines), sub.tasks, sub.dir)
+	return nil
+}
+
+// follow looks at store and queue until every line has landed or is given up.
+func (f *follower) follow(ctx context.Context) error {
+	drain := f.Drain
+	for {
+		if f.broken || ctx.Err() != nil {
+			return f.stop(ctx)
+		}
+		again := f.look(ctx)
+		if err := f.submit(ctx, again); err != nil {
+			for _, l := range again { // the others go on
+				f.giveUp(ctx, l, err)
+			}
+		}
+		if len(f.open) == 0 && !f.broken {
+			f.tidy()
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-drain:
+			drain = nil
+			if ctx.Err() != nil {
+				continue
+			}
+			f.draining = true
+			for _, sub := range f.subs {
+				if err := sub.cancel(ctx, true); err != nil {
+					f.say("%v", err)
+				}
+			}
+		case <-time.After(f.poll()):
+		}
+	}
+}
+
+// look takes one look and returns the lines to submit again.
+func (f *follower) look(ctx context.Context) (again []*line) {
+	q, qerr := queue(ctx) // before the store: who ends in between is seen as running, and next time as stored
+	landed, serr := f.store.Glance(f.ids())
+	f.trouble(ctx, errors.Join(qerr, serr))
+	if serr != nil {
+		return nil
+	}
+	f.order = slices.DeleteFunc(f.order, func(l *line) bool { return f.open[l.job.Record().Key] == nil })
+	for _, l := range f.order {
+		switch p := landed[l.job.Record().Key]; {
+		case f.broken:
+			return nil
+		case p.Stored && f.land(ctx, l):
+		case p.Failed && f.fail(ctx, l):
+		case qerr != nil:
+		case l.dead(q):
+			if f.again(ctx, l) {
+				again = append(again, l)
+			}
+		}
+	}
+	if qerr == nil {
+		f.tell(q)
+	}
+	return again
+}
+
+func (f *follower) ids() []lab.Record {
+	out := make([]lab.Record, 0, len(f.open))
+	for _, l := range f.open {
+		out = append(out, l.job.Record())
+	}
+	return out
+}
+
+// land yields a line whose record can be read.
+func (f *follower) land(ctx context.Context, l *line) bool {
+	r, err := l.job.Recall(f.store)
+	if err != nil {
+		return false
+	}
+	lab.Report(ctx, r, lab.Event{Kind: lab.Stored, Seconds: r.Manifest.Seconds})
+	delete(f.open, r.Key)
+	f.yield(l.job, nil)
+	return true
+}
+
+// fail yields a line whose cell failed by itself.
+func (f *follower) fail(ctx context.Context, l *line) bool {
+	r, err := f.store.Failure(l.job.Record())
+	if err != nil {
+		return false
+	}
+	f.giveUp(ctx, l, errors.New(r.Error))
+	return true
+}
+
+func (f *follower) giveUp(ctx context.Context, l *line, err error) {
+	id := l.job.Record()
+	lab.Report(ctx, id, lab.Event{Kind: lab.Failed, Err: err})
+	delete(f.open, id.Key)
+	if !f.broken {
+		f.yield(l.job, cellError(id, err))
+	}
+}
+
+func cellError(id lab.Record, err error) error {
+	return &lab.CellError{Experiment: id.Experiment, Key: id.Key, Seed: id.Seed, Params: id.Params, Err: err}
+}
+
+// dead reports whether the line's task has been at an end for two looks, and
+// its cell has not come: a record may be seen a moment late over a network. What
+// the queue does not know at all gets four.
+func (l *line) dead(q map[string]tasks) bool {
+	state := q[l.sub.name].of(l.task)
+	if live(state) {
+		l.ended = 0
+		return false
+	}
+	enough := 2
+	if l.state = state; state == "" {
+		l.state, enough = "VANISHED", 4
+	}
+	l.ended++
+	return l.ended >= enough
+}
+
+// again decides what becomes of a line whose task died.
+func (f *follower) again(ctx context.Context, l *line) bool {
+	if f.draining {
+		delete(f.open, l.job.Record().Key) // left for another day
+		return false
+	}
+	hopeless := l.state == "OUT_OF_MEMORY" || l.state == "CANCELLED" || l.state == "DEADLINE"
+	if !hopeless && l.tries <= f.retries() {
+		f.say("%s %s: task ended as %s; submitting it again", l.job.Record().Experiment, l.job.Record().Key.Short(), l.state)
+		return true
+	}
+	log, tail := l.sub.tail(l.task)
+	f.giveUp(ctx, l, &Error{l.state, l.tries, log, tail})
+	return false
+}
+
+// trouble tells once of an error that may pass: a controller that restarts, a
+// file system that hangs. A program that is not there ends nothing either: the
+// store alone says when all is done.
+func (f *follower) trouble(ctx context.Context, err error) {
+	text := ""
+	if err != nil && ctx.Err() == nil {
+		text = err.Error()
+	}
+	if text != f.silent {
+		if f.silent = text; text != "" {
+			f.say("%s; looking again", text)
+		} else {
+			f.say("it is well again")
+		}
+	}
+}
+
+// tell says now and then how many tasks run and wait.
+func (f *follower) tell(q map[string]tasks) {
+	if time.Since(f.spoke) < 30*time.Second {
+		return
+	}
+	f.spoke = time.Now()
+	running, pending := 0, 0
+	for _, sub := range f.subs {
+		r, p := q[sub.name].count()
+		running, pending = running+r, pending+p
+	}
+	f.say("%d tasks run, %d wait, %d cells to come", running, pending, len(f.open))
+}
+
+// stop ends what was submitted, unless it is told to leave it.
+func (f *follower) stop(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, ErrLeave) {
+		f.say("leaving; the same command follows the array again")
+		return cause
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute) // KillWait is 30 s
+	defer cancel()
+	for _, sub := range f.subs {
+		if err := sub.cancel(limit, false); err != nil {
+			f.say("%v", err)
+		}
+	}
+	for limit.Err() == nil && f.anyLive(limit) {
+		time.Sleep(min(f.poll(), time.Second))
+	}
+	if landed, err := f.store.Glance(f.ids()); err == nil { // what was finished in time
+		for _, l := range f.order {
+			if key := l.job.Record().Key; f.open[key] != nil && landed[key].Stored && !f.broken {
+				f.land(ctx, l)
+			}
+		}
+	}
+	return cause
+}
+
+func (f *follower) anyLive(ctx context.Context) bool {
+	q, err := queue(ctx)
+	if err != nil {
+		return !errors.Is(err, exec.ErrNotFound)
+	}
+	for _, sub := range f.subs {
+		if q[sub.name].anyLive() {
+			return true
+		}
+	}
+	return false
+}
+
+// refuse yields err for every line that is open.
+func (f *follower) refuse(err error) {
+	for _, l := range f.order {
+		if id := l.job.Record(); f.open[id.Key] != nil && !f.yield(l.job, cellError(id, err)) {
+			return
+		}
+	}
+}
+
+// tidy removes the folders of arrays all of whose cells have landed.
+func (f *follower) tidy() {
+	for _, sub := range f.subs {
+		lines, err := sub.read()
+		if err != nil {
+			continue
+		}
+		landed, err := f.store.Glance(lines)
+		if err != nil {
+			continue
+		}
+		whole := true
+		for _, id := range lines {
+			whole = whole && landed[id.Key].Stored
+		}
+		if whole {
+			_ = os.RemoveAll(sub.dir) // a task that is just ending may still hold its log
+		}
+	}
+}

@@ -1,0 +1,162 @@
+// Package slurm computes sweeps on a Slurm cluster whose nodes share the store.
+//
+// [Executor] writes the missing cells as lines of a file in the store, submits
+// one job array that does them (sbatch), and follows it: what has landed it reads
+// from the store, what became of tasks from squeue --json. Neither a database
+// (sacct) nor a daemon is needed.
+//
+// # What survives
+//
+// A task that dies of its time limit, of preemption, with its node or by a
+// signal is submitted again, at most [Executor.Retries] times; the cell goes on
+// from its checkpoint (lab's Cell.Scratch). A task that ran out of memory or was
+// cancelled by a person is not. Slurm itself requeues what it preempts if the
+// partition says so. A cell that failed by its own fault is reported once, with
+// its error.
+//
+// If the client dies, the array goes on. The next client that is asked for any
+// of the same cells finds the array by its name in the queue and follows it
+// instead of submitting those cells again. Nothing has to be written after
+// sbatch for this to work, so there is no moment at which an array gets lost.
+//
+// Two clients that submit the same cell at the same moment waste a task, never
+// a result: the lock of the cell lets one compute it.
+//
+// # What a task does
+//
+// It execs COMMAND FILE INDEX --stride TASKS (package jobfile), so that Slurm's
+// SIGTERM, which comes KillWait before SIGKILL, reaches the program: it ends
+// the cell's context, the experiment leaves its checkpoint, the lock is released.
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"coupling/lab"
+)
+
+// ErrLeave as the cause of a context's end makes [Executor.Run] return without
+// cancelling its arrays; any other end cancels them.
+var ErrLeave = errors.New("slurm: the client leaves, its arrays go on")
+
+// Executor implements [lab.Executor] by job arrays.
+type Executor struct {
+	// Command does a line of a job file; FILE INDEX --stride N are appended. The
+	// program and its paths must be the same on every node.
+	Command []string
+
+	Partition  string
+	Time       string // limit of a task, as sbatch --time reads it: "30", "2:00:00", "1-12"
+	Mem        string // of a task: "4G"
+	CPUs       int    // of a task; 0: Slurm's default
+	GPUs       int    // of a task
+	ArrayLimit int    // tasks at a time; 0: no limit
+	Tasks      int    // at most so many tasks, which share the cells; 0: one a cell, as far as Slurm's MaxArraySize allows
+	Modules    []string
+	Env        []string // NAME=VALUE, exported to the tasks
+
+	// Retries is how often a cell whose task died is submitted again; 0 means 3,
+	// negative never.
+	Retries int
+	// Poll is the time between two looks; 0 means 5 s.
+	Poll time.Duration
+	// Drain, once closed, cancels the tasks that have not begun.
+	Drain <-chan struct{}
+	// Detach returns after submitting; nothing is yielded but what was stored.
+	Detach bool
+	// Log hears what is done in a sentence each; may be nil.
+	Log func(string)
+}
+
+// Error is what became of a task, where the cell itself left no reason.
+type Error struct {
+	State string // Slurm's, or "VANISHED" where the queue no longer knows
+	Tries int
+	Log   string // the task's output, where there is any
+	Tail  string // its last lines
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("slurm: task ended as %s, %d tried", e.State, e.Tries)
+	if hint := hints[e.State]; hint != "" {
+		s += " (" + hint + ")"
+	}
+	if e.Tail != "" {
+		s += "; the end of " + e.Log + ":\n" + e.Tail
+	}
+	return s
+}
+
+var hints = map[string]string{
+	"OUT_OF_MEMORY": "--mem asks for more",
+	"TIMEOUT":       "--time asks for more, unless the experiment leaves no checkpoint",
+	"CANCELLED":     "by a person",
+}
+
+// Run implements [lab.Executor]. Jobs whose cells are in the store are yielded
+// first. It returns when no task of these jobs is left in the queue, also after
+// ctx has ended, which cancels them; but see [ErrLeave].
+func (e Executor) Run(ctx context.Context, s *lab.Store, jobs []lab.Job) iter.Seq2[lab.Job, error] {
+	return func(yield func(lab.Job, error) bool) {
+		f := &follower{Executor: e, store: s, open: map[lab.Key]*line{}}
+		f.yield = func(j lab.Job, err error) bool {
+			f.broken = f.broken || !yield(j, err)
+			return !f.broken
+		}
+		if err := f.run(ctx, jobs); err != nil && !f.broken {
+			f.refuse(err)
+		}
+	}
+}
+
+// check refuses what sbatch would misread.
+func (e Executor) check() error {
+	if len(e.Command) == 0 || !filepath.IsAbs(e.Command[0]) {
+		return fmt.Errorf("slurm: command %q: want the absolute path of a program and its arguments", e.Command)
+	}
+	for name, v := range map[string]string{"partition": e.Partition, "time": e.Time, "mem": e.Mem} {
+		if strings.ContainsAny(v, " \t\n'\"\\#") {
+			return fmt.Errorf("slurm: %s %q: has a character that has no place there", name, v)
+		}
+	}
+	for _, m := range e.Modules {
+		if strings.ContainsAny(m, " \t\n") || m == "" {
+			return fmt.Errorf("slurm: module %q: want one name", m)
+		}
+	}
+	for name, n := range map[string]int{"cpus": e.CPUs, "gpus": e.GPUs, "array limit": e.ArrayLimit, "tasks": e.Tasks} {
+		if n < 0 {
+			return fmt.Errorf("slurm: %s %d: must be 0 or more", name, n)
+		}
+	}
+	return nil
+}
+
+func (e Executor) retries() int {
+	switch {
+	case e.Retries == 0:
+		return 3
+	case e.Retries < 0:
+		return 0
+	}
+	return e.Retries
+}
+
+func (e Executor) poll() time.Duration {
+	if e.Poll <= 0 {
+		return 5 * time.Second
+	}
+	return e.Poll
+}
+
+func (e Executor) say(format string, args ...any) {
+	if e.Log != nil {
+		e.Log(fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,294 @@
+package slurm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"coupling/lab"
+	"coupling/lab/jobfile"
+)
+
+// The test binary is also the program that the tasks of a cluster run:
+// TEST STORE job FILE INDEX --stride N.
+func TestMain(m *testing.M) {
+	if os.Getenv("SLURM_TEST_WORKER") == "" {
+		os.Exit(m.Run())
+	}
+	if err := worker(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func worker(args []string) error {
+	if args[0] == "client" {
+		return client(args[1], args[2])
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	s, err := lab.OpenStore(args[0])
+	if err != nil {
+		return err
+	}
+	first, err1 := strconv.Atoi(args[3])
+	stride, err2 := strconv.Atoi(args[5])
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	ctx = lab.WithSink(ctx, func(e lab.Event) {
+		f, err := os.OpenFile(os.Getenv("SLURM_TEST_JOURNAL"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+		if err == nil && e.Kind == lab.Stored {
+			fmt.Fprintln(f, e.Key)
+		}
+		f.Close()
+	})
+	return jobfile.Do(ctx, s, args[2], first, stride, []lab.Decoder{walk.Decoder()})
+}
+
+type steps struct {
+	N     int `json:"n"`
+	Steps int `json:"steps"`
+	Pause int `json:"pause_ms,omitzero"` // between steps
+}
+
+type end struct {
+	X float64 `json:"x"`
+}
+
+// walk sums random numbers and leaves a checkpoint after each step, whether it
+// is told to end or not.
+var walk = lab.Experiment[steps, end]{Name: "test/walk", Version: 1, Run: func(ctx context.Context, c *lab.Cell, p steps) (end, error) {
+	if p.N < 0 {
+		return end{}, errors.New("a negative walk")
+	}
+	dir, err := c.Scratch()
+	if err != nil {
+		return end{}, err
+	}
+	mark := filepath.Join(dir, "steps")
+	done := 0
+	if b, err := os.ReadFile(mark); err == nil {
+		done, _ = strconv.Atoi(string(b))
+	}
+	x, rnd := float64(p.N), c.Rand("walk")
+	for i := range p.Steps {
+		x += rnd.NormFloat64()
+		if i < done {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return end{}, context.Cause(ctx)
+		case <-time.After(time.Duration(p.Pause) * time.Millisecond):
+		}
+		if err := lab.WriteFile(mark, writer(strconv.Itoa(i+1))); err != nil {
+			return end{}, err
+		}
+	}
+	return end{x}, nil
+}}
+
+func walks(n, steps0, pause int) []lab.Job {
+	var jobs []lab.Job
+	for i := range n {
+		jobs = append(jobs, walk.Jobs(3, steps{N: i, Steps: steps0, Pause: pause})...)
+	}
+	return jobs
+}
+
+// cluster is a Slurm of shell scripts in a folder that is put first on PATH: a
+// goroutine does what the scripts were told, as the test wants it done.
+type cluster struct {
+	t     *testing.T
+	dir   string
+	store *lab.Store
+	tasks []fakeTask
+	seen  int
+	// does carries out a task of the n-th array, and returns its state; "" for one
+	// that the queue forgets.
+	does func(n, task int, do func() error) string
+	ran  atomic.Int64
+	hold atomic.Bool // tasks wait
+}
+
+type fakeTask struct {
+	name        string
+	array, task int
+	state       string
+	file        string
+	stride      int
+}
+
+var scripts = map[string]string{
+	"sbatch":   `test -e "$F/full" && { echo "sbatch: error: Batch job submission failed: no room" >&2; exit 1; }` + "\n" + `n=$(($(cat "$F/n")+1)); echo $n >"$F/n"; cp "$2" "$F/new"; mv "$F/new" "$F/script.$n"; until test -e "$F/accepted.$n"; do sleep 0.005; done; test -e "$F/mute" && { rm "$F/mute"; exit 1; }; echo "$n;here"`,
+	"squeue":   `test -e "$F/down" && { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }; cat "$F/queue.json"`,
+	"scancel":  `echo "$@" >>"$F/cancelled"`,
+	"scontrol": `echo "MaxArraySize            = $(cat "$F/max")"`,
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{t: t, dir: t.TempDir()}
+	var err error
+	if c.store, err = lab.OpenStore(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range scripts {
+		c.put(name, "#!/bin/sh\n"+text+"\n")
+	}
+	c.put("n", "0")
+	c.put("max", "1001")
+	c.put("queue.json", `{"jobs":[],"errors":[]}`)
+	t.Setenv("F", c.dir)
+	t.Setenv("PATH", c.dir+":"+os.Getenv("PATH"))
+	c.does = func(_, _ int, do func() error) string {
+		if do() != nil {
+			return "FAILED"
+		}
+		return "COMPLETED"
+	}
+	return c
+}
+
+func (c *cluster) put(name, text string) {
+	c.t.Helper()
+	if err := lab.WriteFile(filepath.Join(c.dir, name), writer(text)); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(c.dir, name), 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// run plays the controller until the test's end.
+func (c *cluster) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			c.step()
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	c.t.Cleanup(func() { cancel(); <-done })
+}
+
+// step accepts new arrays, and carries out one task.
+func (c *cluster) step() {
+	if b, err := os.ReadFile(filepath.Join(c.dir, fmt.Sprintf("script.%d", c.seen+1))); err == nil {
+		c.seen++
+		c.accept(c.seen, string(b))
+		c.publish()
+		c.put(fmt.Sprintf("accepted.%d", c.seen), "")
+	}
+	changed := false
+	for i := range c.tasks {
+		t := &c.tasks[i]
+		if t.state != "PENDING" {
+			continue
+		}
+		if b, _ := os.ReadFile(filepath.Join(c.dir, "cancelled")); strings.Contains(string(b), strconv.Itoa(t.array)) {
+			t.state, changed = "CANCELLED", true
+			continue
+		}
+		if c.hold.Load() {
+			continue
+		}
+		c.ran.Add(1)
+		t.state = c.does(t.array, t.task, func() error {
+			return jobfile.Do(context.Background(), c.store, t.file, t.task, t.stride, []lab.Decoder{walk.Decoder()})
+		})
+		changed = true
+		break
+	}
+	if changed {
+		c.publish()
+	}
+}
+
+func (c *cluster) accept(n int, script string) {
+	t := fakeTask{array: n, state: "PENDING"}
+	last := 0
+	for l := range strings.Lines(script) {
+		l = strings.TrimSpace(l)
+		if v, ok := strings.CutPrefix(l, "#SBATCH --job-name="); ok {
+			t.name = v
+		}
+		if v, ok := strings.CutPrefix(l, "#SBATCH --array=0-"); ok {
+			v, _, _ = strings.Cut(v, "%")
+			last, _ = strconv.Atoi(v)
+		}
+		if strings.HasPrefix(l, "exec ") {
+			f := strings.Fields(l)
+			t.file = f[len(f)-4]
+			t.stride, _ = strconv.Atoi(f[len(f)-1])
+		}
+	}
+	for i := range last + 1 {
+		t.task = i
+		c.tasks = append(c.tasks, t)
+	}
+}
+
+func (c *cluster) publish() {
+	type m = map[string]any
+	list := []m{}
+	for i, t := range c.tasks {
+		e := m{"name": t.name, "job_id": 100 + i, "array_job_id": t.array, "array_task_id": t.task, "array_task_string": "", "job_state": t.state}
+		if i%2 == 0 { // as later releases write it
+			e["array_task_id"] = m{"set": true, "infinite": false, "number": t.task}
+			e["job_state"] = []string{t.state}
+		}
+		if t.state != "" {
+			list = append(list, e)
+		}
+	}
+	b, err := json.Marshal(m{"jobs": list, "errors": []int{}})
+	if err != nil {
+		c.t.Error(err)
+	}
+	if err := lab.WriteFile(filepath.Join(c.dir, "queue.json"), writer(string(b))); err != nil {
+		c.t.Error(err)
+	}
+}
+
+func (c *cluster) executor() Executor {
+	return Executor{Command: []string{"/bin/worker"}, Poll: 10 * time.Millisecond, Log: func(s string) { c.t.Log(s) }}
+}
+
+// outcome runs the executor and returns how many jobs landed, and the errors.
+func outcome(t *testing.T, ctx context.Context, e Executor, s *lab.Store, jobs []lab.Job) (landed int, errs []error) {
+	t.Helper()
+	for j, err := range e.Run(ctx, s, jobs) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if _, err := j.Recall(s); err != nil {
+			t.Errorf("yielded, and yet: %v", err)
+		}
+		landed++
+	}
+	return landed, errs
+}
+
+func (c *cluster) arrays() int {
+	b, err := os.ReadFile(filepath.Join(c.dir, "n"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	return n
+}

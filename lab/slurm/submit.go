@@ -1,0 +1,203 @@
+package slurm
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"coupling/lab"
+	"coupling/lab/jobfile"
+)
+
+// A submission is one array:
+//
+//	STORE/slurm/NAME/lines.jsonl  the job file
+//	STORE/slurm/NAME/array.json   how many tasks share it
+//	STORE/slurm/NAME/batch.sh     what sbatch was given
+//	STORE/slurm/NAME/log/N.log    what task N printed
+//
+// NAME is also the job's name in the queue, by which a later client finds it.
+type submission struct {
+	name, dir string
+	tasks     int
+	ids       []string // as the queue or sbatch told
+}
+
+const (
+	namePrefix = "coupling-"
+	linesFile  = "lines.jsonl"
+	arrayFile  = "array.json"
+	keep       = 7 * 24 * time.Hour // the logs of arrays that nobody follows
+)
+
+func root(s *lab.Store) string { return filepath.Join(s.Dir, "slurm") }
+
+// write makes the submission's folder for jobs.
+func (e Executor) write(s *lab.Store, jobs []lab.Job, most int) (*submission, error) {
+	name := namePrefix + strings.ToLower(rand.Text()[:12])
+	sub := &submission{name: name, dir: filepath.Join(root(s), name), tasks: min(len(jobs), most)}
+	if strings.ContainsAny(sub.dir, "\"\n") {
+		return nil, fmt.Errorf("slurm: store %q: quotes and line ends have no place in an sbatch script", s.Dir)
+	}
+	if e.Tasks > 0 {
+		sub.tasks = min(sub.tasks, e.Tasks)
+	}
+	if err := os.MkdirAll(filepath.Join(sub.dir, "log"), 0o777); err != nil {
+		return nil, fmt.Errorf("slurm: %w", err)
+	}
+	err := errors.Join(
+		jobfile.Write(filepath.Join(sub.dir, linesFile), jobs),
+		writeText(filepath.Join(sub.dir, arrayFile), fmt.Sprintf("{\"tasks\":%d}\n", sub.tasks)),
+		writeText(filepath.Join(sub.dir, "batch.sh"), e.script(sub)),
+	)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(sub.dir))
+	}
+	return sub, nil
+}
+
+func writeText(path, text string) error {
+	return lab.WriteFile(path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+}
+
+// script is what sbatch runs on the node for each task.
+func (e Executor) script(sub *submission) string {
+	var b strings.Builder
+	b.WriteString("#!/bin/bash -l\n")
+	option := func(name, value string) { fmt.Fprintf(&b, "#SBATCH --%s=%s\n", name, value) }
+	array := fmt.Sprintf("0-%d", sub.tasks-1)
+	if e.ArrayLimit > 0 {
+		array += fmt.Sprintf("%%%d", e.ArrayLimit)
+	}
+	option("job-name", sub.name)
+	option("array", array)
+	option("output", `"`+strings.ReplaceAll(sub.dir, "%", "%%")+`/log/%a.log"`)
+	option("open-mode", "append")
+	b.WriteString("#SBATCH --requeue\n")
+	for _, o := range []struct{ name, value string }{
+		{"partition", e.Partition}, {"time", e.Time}, {"mem", e.Mem}, {"cpus-per-task", positive(e.CPUs)}, {"gpus", positive(e.GPUs)},
+	} {
+		if o.value != "" {
+			option(o.name, o.value)
+		}
+	}
+	for _, m := range e.Modules {
+		fmt.Fprintf(&b, "module load %s || exit 2\n", jobfile.Quote(m))
+	}
+	for _, v := range e.Env {
+		name, value, _ := strings.Cut(v, "=")
+		fmt.Fprintf(&b, "export %s=%s\n", name, jobfile.Quote(value))
+	}
+	fmt.Fprintf(&b, "exec %s %s \"$SLURM_ARRAY_TASK_ID\" --stride %d\n",
+		jobfile.Quote(e.Command...), jobfile.Quote(filepath.Join(sub.dir, linesFile)), sub.tasks)
+	return b.String()
+}
+
+func positive(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// submit hands the submission to Slurm. If sbatch failed and yet the array is in
+// the queue, only the answer was lost.
+func (sub *submission) submit(ctx context.Context) error {
+	out, err := command(ctx, nil, "sbatch", "--parsable", filepath.Join(sub.dir, "batch.sh"))
+	if err != nil {
+		if q, qerr := queue(context.WithoutCancel(ctx)); qerr == nil && len(q[sub.name].ids) > 0 {
+			sub.ids = q[sub.name].ids
+			return nil
+		}
+		return errors.Join(err, os.RemoveAll(sub.dir))
+	}
+	id, _, _ := strings.Cut(strings.TrimSpace(string(out)), ";") // ID or ID;CLUSTER
+	sub.ids = []string{id}
+	return nil
+}
+
+// cancel removes the tasks from the queue: all, or those that have not begun.
+func (sub *submission) cancel(ctx context.Context, pendingOnly bool) error {
+	if len(sub.ids) == 0 {
+		return nil
+	}
+	args := sub.ids
+	if pendingOnly {
+		args = append([]string{"--state=PENDING"}, args...)
+	}
+	_, err := command(ctx, nil, "scancel", args...)
+	return err
+}
+
+// earlier lists the submissions in the store that have tasks in the queue, with
+// their lines, and removes those that nobody has followed for long.
+func earlier(s *lab.Store, q map[string]tasks, found func(*submission, []lab.Record)) error {
+	entries, err := os.ReadDir(root(s))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("slurm: %w", err)
+	}
+	for _, d := range entries {
+		sub := &submission{name: d.Name(), dir: filepath.Join(root(s), d.Name())}
+		if !strings.HasPrefix(sub.name, namePrefix) {
+			continue
+		}
+		t := q[sub.name]
+		if !t.anyLive() {
+			if fi, err := d.Info(); err == nil && time.Since(fi.ModTime()) > keep {
+				_ = os.RemoveAll(sub.dir) // of no use to anybody
+			}
+			continue
+		}
+		sub.ids = t.ids
+		lines, err := sub.read()
+		if err != nil {
+			return err
+		}
+		found(sub, lines)
+	}
+	return nil
+}
+
+func (sub *submission) read() ([]lab.Record, error) {
+	b, err := os.ReadFile(filepath.Join(sub.dir, arrayFile))
+	if err != nil {
+		return nil, fmt.Errorf("slurm: %w", err)
+	}
+	var array struct {
+		Tasks int `json:"tasks"`
+	}
+	if err := json.Unmarshal(b, &array); err != nil || array.Tasks < 1 {
+		return nil, fmt.Errorf("slurm: %s in %s: %d tasks: %w", arrayFile, sub.dir, array.Tasks, errors.Join(err, lab.ErrCorrupt))
+	}
+	sub.tasks = array.Tasks
+	return jobfile.Read(filepath.Join(sub.dir, linesFile))
+}
+
+// tail returns the log of a task and its last lines.
+func (sub *submission) tail(task int) (path, text string) {
+	path = filepath.Join(sub.dir, "log", fmt.Sprintf("%d.log", task))
+	f, err := os.Open(path)
+	if err != nil {
+		return "", ""
+	}
+	defer f.Close()
+	if fi, err := f.Stat(); err == nil {
+		_, _ = f.Seek(max(0, fi.Size()-2000), io.SeekStart)
+	}
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return "", ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return path, strings.Join(lines[max(0, len(lines)-8):], "\n")
+}
