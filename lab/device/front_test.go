@@ -20,6 +20,12 @@ func TestWrongArguments(t *testing.T) {
 	f := func(shape ...int) *device.Array { return d.Zeros(device.Float32, shape...) }
 	g := func(shape ...int) *device.Array { return d.Zeros(device.Float64, shape...) }
 	i := func(shape ...int) *device.Array { return d.Zeros(device.Int32, shape...) }
+	list := func(sizes ...int) (all []*device.Array) {
+		for _, n := range sizes {
+			all = append(all, f(n))
+		}
+		return all
+	}
 	s := d.Stream(1)
 	window := device.SquareWindow(3, 1, 1)
 	seven := []int{1, 1, 1, 1, 1, 1, 1}
@@ -96,8 +102,17 @@ func TestWrongArguments(t *testing.T) {
 			func() { device.ClipRows(f(3, 2), f(3, 2), 0) }, func() { device.ClipRows(f(6), f(6), 1) },
 			func() { device.ClipRows(f(3, 2), f(3, 2), -1) },
 		},
-		"StepAdam": {func() { device.StepAdam(f(3), f(3), f(3), f(3), i(2), device.Adam{}) }, func() { device.StepAdam(f(3), f(3), f(2), f(3), i(1), device.Adam{}) }},
-		"StepSGD":  {func() { device.StepSGD(f(3), g(3), f(3), device.SGD{}) }},
+		"StepAdam": {
+			func() { device.StepAdam(list(3), list(3), list(3), list(3), i(2), f(1), device.Adam{}) },
+			func() { device.StepAdam(list(3), list(3), list(2), list(3), i(1), f(1), device.Adam{}) },
+			func() { device.StepAdam(list(3), list(3), list(3), list(3), i(1), f(2), device.Adam{}) },
+			func() { device.StepAdam(list(3, 4), list(3, 4), list(3, 5), list(3, 4), i(1), f(1), device.Adam{}) },
+			func() { device.StepAdam(list(3, 4), list(3, 4), list(3, 4), list(3), i(1), f(1), device.Adam{}) },
+		},
+		"StepSGD": {
+			func() { device.StepSGD(f(3), g(3), f(3), f(1), device.SGD{}) }, func() { device.StepSGD(f(3), f(3), f(3), f(3), device.SGD{}) },
+		},
+		"Reverse":  {func() { device.Reverse(f(3), f(4)) }, func() { device.Reverse(f(), f()) }},
 		"EMA":      {func() { device.EMA(f(3), f(1), 0.9) }},
 		"LSERows":  {func() { device.LSERows(f(2), f(2, 3), f(2), 1) }, func() { device.LSERows(f(2), f(6), f(3), 1) }, func() { device.LSERows(f(2), f(4, 2, 3), f(4, 3), 1) }},
 		"LSECols":  {func() { device.LSECols(f(2), f(2, 3), f(2), 1) }},

@@ -31,6 +31,15 @@ func Permute(dst, x *Array, perm ...int) {
 	c.do(func() error { return dst.d.b.Permute(dst.t, x.t, perm) })
 }
 
+// Reverse writes x with its last axis turned round, dst[…, j] = x[…, n−1−j]. dst is another array than x.
+func Reverse(dst, x *Array) {
+	c := check("Reverse", dst).float(x).like(x)
+	if len(x.t.Shape) == 0 || dst.t.Mem == x.t.Mem && x.Len() > 0 {
+		c.fail("shape %v: must have an axis, and memory other than the destination's", x.t.Shape)
+	}
+	c.do(func() error { return dst.d.b.Reverse(dst.t, x.t) })
+}
+
 // Paste copies x into dst at indices from at of an axis on. With Cut it concatenates and splits.
 func Paste(dst, x *Array, axis, at int) {
 	c := check("Paste", dst).float(x)

@@ -30,16 +30,33 @@ func ClipRows(dst, x *Array, bound float64) {
 	c.do(func() error { return dst.d.b.ClipRows(dst.t, x.t, bound) })
 }
 
-// StepAdam makes one step of Adam: w and the moments m and v change, t, an int32 array of 1, counts.
-func StepAdam(w, g, m, v, t *Array, a Adam) {
-	c := check("StepAdam", w).float(g, m, v).like(g, m, v).ints(t).shape("t", t, 1)
-	c.do(func() error { return w.d.b.Adam(w.t, g.t, m.t, v.t, t.t, a) })
+// StepAdam makes one step of Adam with all parameters w of a network together: each w[i] with its gradient g[i] and its
+// moments m[i] and v[i], of one shape. w, m and v change; t, an int32 array of 1, counts; factor, an array of 1 of w's
+// type, multiplies the rate. On a GPU that is two launches for up to 64 arrays.
+func StepAdam(w, g, m, v []*Array, t, factor *Array, a Adam) {
+	c := check("StepAdam", factor).float().shape("factor", factor, 1).ints(t).shape("t", t, 1)
+	if len(g) != len(w) || len(m) != len(w) || len(v) != len(w) {
+		c.fail("%d parameters, %d gradients, %d and %d moments: must be as many", len(w), len(g), len(m), len(v))
+	}
+	for i := range w {
+		c.float(w[i], g[i], m[i], v[i])
+		args{c.op, w[i]}.like(g[i], m[i], v[i])
+	}
+	c.do(func() error { return t.d.b.Adam(tensors(w), tensors(g), tensors(m), tensors(v), t.t, factor.t, a) })
 }
 
-// StepSGD makes one step of gradient descent with momentum.
-func StepSGD(w, g, momentum *Array, s SGD) {
-	c := check("StepSGD", w).float(g, momentum).like(g, momentum)
-	c.do(func() error { return w.d.b.SGD(w.t, g.t, momentum.t, s) })
+func tensors(arrays []*Array) []backend.Tensor {
+	all := make([]backend.Tensor, len(arrays))
+	for i, a := range arrays {
+		all[i] = a.t
+	}
+	return all
+}
+
+// StepSGD makes one step of gradient descent with momentum. factor, an array of 1, multiplies the rate.
+func StepSGD(w, g, momentum, factor *Array, s SGD) {
+	c := check("StepSGD", w).float(g, momentum, factor).like(g, momentum).shape("factor", factor, 1)
+	c.do(func() error { return w.d.b.SGD(w.t, g.t, momentum.t, factor.t, s) })
 }
 
 // EMA is avg = decay·avg + (1 − decay)·w.

@@ -12,6 +12,7 @@ import (
 type trainer struct {
 	d                *device.Device
 	w, g, m, v, t, x *device.Array
+	factor           *device.Array
 	noise            *device.Stream
 }
 
@@ -19,7 +20,7 @@ func newTrainer(d *device.Device) *trainer {
 	const n = 33
 	r := &trainer{d: d, noise: d.Stream(7)}
 	r.w, r.g, r.m, r.v = d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n)
-	r.t, r.x = d.FromInts([]int32{0}, 1), d.Zeros(device.Float32, n, n)
+	r.t, r.x, r.factor = d.FromInts([]int32{0}, 1), d.Zeros(device.Float32, n, n), d.From32([]float32{.5}, 1)
 	device.Fill(r.w, 0.1)
 	return r
 }
@@ -36,11 +37,13 @@ func (r *trainer) step() {
 	device.Reduce(norm, y, device.Norm)
 	device.Div(r.g, y, norm)
 	device.ClipRows(r.g, r.g, 0.5)
-	device.StepAdam(r.w, r.g, r.m, r.v, r.t, device.Adam{Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8})
+	one := func(a *device.Array) []*device.Array { return []*device.Array{a} }
+	a := device.Adam{Rate: 0.02, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
+	device.StepAdam(one(r.w), one(r.g), one(r.m), one(r.v), r.t, r.factor, a)
 }
 
 func (r *trainer) free() {
-	for _, a := range []*device.Array{r.w, r.g, r.m, r.v, r.t, r.x} {
+	for _, a := range []*device.Array{r.w, r.g, r.m, r.v, r.t, r.x, r.factor} {
 		a.Free()
 	}
 	r.noise.Free()

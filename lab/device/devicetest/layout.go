@@ -13,6 +13,7 @@ func layout() []scenario {
 		{"Copies", copies},
 		{"Convert", convert},
 		{"Permute", permute},
+		{"Reverse", reverse},
 		{"Paste and Cut", pasteCut},
 		{"Gather and Scatter", gatherScatter},
 		{"Views", views},
@@ -79,6 +80,24 @@ func permute(k *kit) {
 		try([]int{2, 3, n}, []int{0, 2, 1})
 		try([]int{2, 3, 5, n}, []int{0, 2, 3, 1})
 		try([]int{2, 5, n, 3}, []int{0, 3, 1, 2})
+	}
+}
+
+func reverse(k *kit) {
+	for rank := 1; rank <= 6; rank++ {
+		for range 5 {
+			shape := k.shape(rank, 2000)
+			x, n := k.normals(ref.Len(shape), 1), shape[rank-1]
+			dst := k.dst(shape...)
+			device.Reverse(dst, k.put(x, shape...))
+			k.exact(fmt.Sprintf("Reverse %v", shape), dst, func() []float64 {
+				want := make([]float64, len(x))
+				for i := range x {
+					want[i] = x[i/n*n+n-1-i%n]
+				}
+				return want
+			})
+		}
 	}
 }
 

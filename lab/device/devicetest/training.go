@@ -148,38 +148,61 @@ func adam(k *kit) {
 		{Rate: 1e-3, Beta1: 0, Beta2: 0.9, Eps: 1e-6, Decay: 0.1},
 		{Rate: 0.01, Beta1: 0.9, Beta2: 0.99, Eps: 1e-8, Decay: 0.2, Decoupled: true},
 	} {
-		for _, n := range []int{1, 7, 33, 1025} {
-			const steps = 5
-			w, g := k.normals(n, 1), k.gradients(steps, n)
-			aw, m, v := k.put(w, n), k.put(repeated(0, n), n), k.put(repeated(0, n), n)
-			t := k.ints([]int32{0}, 1)
-			for s := range steps {
-				device.StepAdam(aw, k.put(g[s], n), m, v, t, a)
-			}
-			follow := func(part int) func() ref.Result {
-				return func() ref.Result {
-					r := ref.NewResult(n)
-					for i := range w {
-						value, m, v, scale := ref.Adam(w[i], steps, func(t int) float64 { return g[t-1][i] }, a)
-						r.Value[i], r.Scale[i] = []float64{value, m, v}[part], scale
-						if part > 0 { // the largest gradient bounds the sum that a moment is
-							top := 0.0
-							for s := range steps {
-								top = max(top, math.Abs(g[s][i])+a.Decay*scale)
-							}
-							r.Scale[i] = math.Pow(top, float64(part))
-						}
-					}
-					return r
-				}
-			}
-			what := fmt.Sprintf("%+v, %d", a, n)
-			k.near(what+", w", aw, 16, follow(0))
-			k.near(what+", m", m, 4*steps, follow(1))
-			k.near(what+", v", v, 8*steps, follow(2))
-			k.exact(what+", t", t, func() []float64 { return []float64{steps} })
+		for _, sizes := range [][]int{{1}, {33}, {7, 0, 2048, 1, 2049, 1025}, slices.Repeat([]int{3}, 70)} {
+			k.adam(a, sizes)
 		}
 	}
+	k.adam(device.Adam{}, nil)
+}
+
+// adam steps arrays of these sizes together, at half of twice the rate.
+func (k *kit) adam(a device.Adam, sizes []int) {
+	const steps = 5
+	n := 0
+	for _, s := range sizes {
+		n += s
+	}
+	split := func(x []float64) (all []*device.Array) {
+		for _, s := range sizes {
+			all = append(all, k.put(x[:s], s))
+			x = x[s:]
+		}
+		return all
+	}
+	w, g := k.normals(n, 1), k.gradients(steps, n)
+	aw, m, v := split(w), split(repeated(0, n)), split(repeated(0, n))
+	t, half, twice := k.ints([]int32{0}, 1), k.put([]float64{.5}, 1), a
+	twice.Rate *= 2
+	for s := range steps {
+		device.StepAdam(aw, split(g[s]), m, v, t, half, twice)
+	}
+	follow := func(part, from, size int) func() ref.Result {
+		return func() ref.Result {
+			r := ref.NewResult(size)
+			for j := range size {
+				i := from + j
+				value, m, v, scale := ref.Adam(w[i], steps, func(t int) float64 { return g[t-1][i] }, a)
+				r.Value[j], r.Scale[j] = []float64{value, m, v}[part], scale
+				if part > 0 { // the largest gradient bounds the sum that a moment is
+					top := 0.0
+					for s := range steps {
+						top = max(top, math.Abs(g[s][i])+a.Decay*scale)
+					}
+					r.Scale[j] = math.Pow(top, float64(part))
+				}
+			}
+			return r
+		}
+	}
+	at := 0
+	for i, size := range sizes {
+		what := fmt.Sprintf("%+v, %d of %v", a, i, sizes)
+		k.near(what+", w", aw[i], 16, follow(0, at, size))
+		k.near(what+", m", m[i], 4*steps, follow(1, at, size))
+		k.near(what+", v", v[i], 8*steps, follow(2, at, size))
+		at += size
+	}
+	k.exact(fmt.Sprintf("%+v, %v, t", a, sizes), t, func() []float64 { return []float64{steps} })
 }
 
 func sgd(k *kit) {
@@ -194,8 +217,10 @@ func sgd(k *kit) {
 			const steps = 4
 			w, g := k.normals(n, 1), k.gradients(steps, n)
 			aw, m := k.put(w, n), k.put(repeated(0, n), n)
+			half, twice := k.put([]float64{.5}, 1), c
+			twice.Rate *= 2
 			for s := range steps {
-				device.StepSGD(aw, k.put(g[s], n), m, c)
+				device.StepSGD(aw, k.put(g[s], n), m, half, twice)
 			}
 			follow := func(momentum bool) func() ref.Result {
 				return func() ref.Result {

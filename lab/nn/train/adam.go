@@ -23,33 +23,16 @@ func (a Adam) For(params []*nn.Param) *Optimiser {
 		a.Eps = 1e-8
 	}
 	o := start(params)
-	r := &adam{Adam: a, m: o.zeros("m"), v: o.zeros("v")}
-	for _, p := range o.params {
-		t := p.Value.Device().FromInts([]int32{0}, 1)
-		r.t = append(r.t, t)
-		o.state = append(o.state, &nn.Param{Name: "t/" + p.Name, Value: t})
+	m, v := o.zeros("m"), o.zeros("v")
+	if len(o.params) == 0 {
+		return o
 	}
-	o.rule = r
+	t := o.factor.Device().FromInts([]int32{0}, 1)
+	o.state = append(o.state, &nn.Param{Name: "t", Value: t})
+	o.rule = func(w, g []*device.Array) {
+		device.StepAdam(w, g, m, v, t, o.factor, device.Adam{
+			Rate: a.Rate, Beta1: a.Beta1, Beta2: a.Beta2, Eps: a.Eps, Decay: a.Decay, Decoupled: a.Decoupled,
+		})
+	}
 	return o
-}
-
-// adam is an Adam with its state: for each parameter moments and number of steps.
-type adam struct {
-	Adam
-	m, v, t []*device.Array
-}
-
-func (a *adam) step(i int, w, g *device.Array, decay bool) {
-	c := device.Adam{Rate: a.Rate, Beta1: a.Beta1, Beta2: a.Beta2, Eps: a.Eps, Decoupled: a.Decoupled}
-	if decay {
-		c.Decay = a.Decay
-	}
-	device.StepAdam(w, g, a.m[i], a.v[i], a.t[i], c)
-}
-
-func (a *adam) decays() (inGradient, inStep float64) {
-	if a.Decoupled {
-		return 0, a.Rate * a.Decay
-	}
-	return a.Decay, 0
 }

@@ -16,22 +16,11 @@ type SGD struct {
 // For makes an optimiser of the trainable parameters.
 func (s SGD) For(params []*nn.Param) *Optimiser {
 	o := start(params)
-	o.rule = &sgd{SGD: s, m: o.zeros("momentum")}
+	m := o.zeros("momentum")
+	o.rule = func(w, g []*device.Array) {
+		for i := range w {
+			device.StepSGD(w[i], g[i], m[i], o.factor, device.SGD{Rate: s.Rate, Momentum: s.Momentum, Decay: s.Decay, Nesterov: s.Nesterov})
+		}
+	}
 	return o
 }
-
-// sgd is an SGD with its state.
-type sgd struct {
-	SGD
-	m []*device.Array
-}
-
-func (s *sgd) step(i int, w, g *device.Array, decay bool) {
-	c := device.SGD{Rate: s.Rate, Momentum: s.Momentum, Nesterov: s.Nesterov}
-	if decay {
-		c.Decay = s.Decay
-	}
-	device.StepSGD(w, g, s.m[i], c)
-}
-
-func (s *sgd) decays() (inGradient, inStep float64) { return s.Decay, 0 }

@@ -186,6 +186,8 @@ type memory interface {
 	Convert(dst, src Tensor) error
 	// Permute writes src with its axes permuted: axis i of dst is axis perm[i] of src. Rank at most 6.
 	Permute(dst, src Tensor, perm []int) error
+	// Reverse turns the last axis round.
+	Reverse(dst, src Tensor) error
 	// Paste copies src into dst from index at of axis on; Cut is the other way round.
 	Paste(dst, src Tensor, axis, at int) error
 	Cut(dst, src Tensor, axis, at int) error
@@ -258,9 +260,10 @@ type training interface {
 	CrossEntropy(loss, grad, logits, labels Tensor) error
 	// ClipRows scales each row of the N×D view of x to Euclidean norm at most bound.
 	ClipRows(dst, x Tensor, bound float64) error
-	// Adam makes one step; t is an Int32 tensor of 1 that counts steps and is incremented first.
-	Adam(w, g, m, v, t Tensor, a Adam) error
-	SGD(w, g, momentum Tensor, s SGD) error
+	// Adam makes one step of every w[i]; t is an Int32 tensor of 1 that counts steps and is incremented first, factor one
+	// of 1 that multiplies the rate.
+	Adam(w, g, m, v []Tensor, t, factor Tensor, a Adam) error
+	SGD(w, g, momentum, factor Tensor, s SGD) error
 	// EMA is avg = decay·avg + (1−decay)·w.
 	EMA(avg, w Tensor, decay float64) error
 }

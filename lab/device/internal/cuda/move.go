@@ -134,6 +134,18 @@ func (g *gpu) Permute(dst, src backend.Tensor, perm []int) error {
 	})
 }
 
+// Reverse is Permute's kernel, going backwards from the last element of a row.
+func (g *gpu) Reverse(dst, src backend.Tensor) error {
+	n := src.Shape[len(src.Shape)-1]
+	if src.Len() == 0 {
+		return nil
+	}
+	a := newAxes([]int{src.Len() / n, n}, []int{n, -1})
+	return g.do(func() error {
+		return g.each("layout", "permute"+plain(dst.Type), int(a.Len), array(dst), array(shift(src, n-1)), record(&a))
+	})
+}
+
 // Paste copies src into dst from index at of an axis on.
 func (g *gpu) Paste(dst, src backend.Tensor, axis, at int) error {
 	return g.part(dst, src, dst, src, axis, at)

@@ -67,7 +67,7 @@ func BenchmarkMemory(b *testing.B) {
 	four := func(seed uint64) tensor { return array(b, h, noise[float32](seed, size), n, c, p) }
 	x, y, g, o := four(1), four(2), four(3), four(4)
 	perChannel := array(b, h, noise[float32](5, c), 1, c, 1)
-	steps := array(b, h, []int32{0}, 1)
+	steps, one := array(b, h, []int32{0}, 1), array(b, h, []float32{1}, 1)
 	state := array(b, h, []int32{1, 2, 3, 4}, 4)
 	for _, s := range []struct {
 		name   string
@@ -84,7 +84,10 @@ func BenchmarkMemory(b *testing.B) {
 		{"DotChannels", 2, func() error { return h.ReduceDot(perChannel, x, y) }},
 		{"NormaliseVJP", 3, func() error { return h.NormaliseVJP(o, g, y, perChannel, perChannel, perChannel) }},
 		{"Permute", 2, func() error { return h.Permute(tensor{Mem: o.Mem, Shape: []int{c, n, p}}, x, []int{1, 0, 2}) }},
-		{"Adam", 7, func() error { return h.Adam(o, g, x, y, steps, backend.Adam{Rate: 1e-4, Beta1: .5, Beta2: .9, Eps: 1}) }},
+		{"Adam", 7, func() error {
+			a := backend.Adam{Rate: 1e-4, Beta1: .5, Beta2: .9, Eps: 1}
+			return h.Adam([]tensor{o}, []tensor{g}, []tensor{x}, []tensor{y}, steps, one, a)
+		}},
 		{"Normal", 1, func() error { return h.Normal(o, state, 0, 1) }},
 	} {
 		b.Run(s.name, func(b *testing.B) {

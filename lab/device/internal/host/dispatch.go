@@ -111,12 +111,14 @@ func (d *Host) CrossEntropy(loss, grad, logits, labels tensor) error {
 func (d *Host) ClipRows(dst, x tensor, bound float64) error { return d.of(dst).ClipRows(dst, x, bound) }
 
 // Adam is the operation of backend.Backend.
-func (d *Host) Adam(w, g, m, v, t tensor, a backend.Adam) error {
-	return d.of(w).Adam(w, g, m, v, t, a)
+func (d *Host) Adam(w, g, m, v []tensor, t, factor tensor, a backend.Adam) error {
+	return d.of(factor).Adam(w, g, m, v, t, factor, a)
 }
 
 // SGD is the operation of backend.Backend.
-func (d *Host) SGD(w, g, momentum tensor, s backend.SGD) error { return d.of(w).SGD(w, g, momentum, s) }
+func (d *Host) SGD(w, g, momentum, factor tensor, s backend.SGD) error {
+	return d.of(w).SGD(w, g, momentum, factor, s)
+}
 
 // EMA is the operation of backend.Backend.
 func (d *Host) EMA(avg, w tensor, decay float64) error { return d.of(avg).EMA(avg, w, decay) }

@@ -16,6 +16,27 @@ func (d *Host) Permute(dst, src tensor, perm []int) error {
 	return nil
 }
 
+// Reverse turns the last axis round.
+func (d *Host) Reverse(dst, src tensor) error {
+	if dst.Type == backend.Float64 {
+		reverse(&d.crew, view[float64](dst), view[float64](src), src.Shape)
+	} else {
+		reverse(&d.crew, view[int32](dst), view[int32](src), src.Shape)
+	}
+	return nil
+}
+
+func reverse[T float64 | int32](c *crew, dst, src []T, shape []int) {
+	n := shape[len(shape)-1]
+	c.each(product(shape[:len(shape)-1]), per(n), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			out := dst[i*n : (i+1)*n]
+			copy(out, src[i*n:(i+1)*n])
+			slices.Reverse(out)
+		}
+	})
+}
+
 func permute[T float64 | int32](c *crew, dst, src []T, shape, from []int, perm []int) {
 	var stride [maxAxes]int
 	n := 1

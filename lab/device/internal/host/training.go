@@ -86,13 +86,25 @@ func squares[T cpu.Float](x []T, unit float64) float64 {
 	return sum + lost
 }
 
-// Adam makes one step of Adam (Kingma and Ba 2015, algorithm 1).
-func (e *engine[T]) Adam(w, g, m, v, t tensor, a backend.Adam) error {
+// Adam makes one step of Adam (Kingma and Ba 2015, algorithm 1) over all parameters as one row of numbers.
+func (e *engine[T]) Adam(w, g, m, v []tensor, t, factor tensor, a backend.Adam) error {
 	step := view[int32](t)
 	step[0]++
+	a.Rate *= float64(view[T](factor)[0])
 	s := newAdamStep[T](a, float64(step[0]))
-	ws, gs, ms, vs := view[T](w), view[T](g), view[T](m), view[T](v)
-	e.each(len(ws), grain, func(lo, hi int) { s.do(ws[lo:hi], gs[lo:hi], ms[lo:hi], vs[lo:hi]) })
+	total := 0
+	for _, p := range w {
+		total += p.Len()
+	}
+	e.each(total, grain, func(lo, hi int) {
+		for k, p := range w {
+			n := p.Len()
+			if from, to := max(lo, 0), min(hi, n); from < to {
+				s.do(view[T](p)[from:to], view[T](g[k])[from:to], view[T](m[k])[from:to], view[T](v[k])[from:to])
+			}
+			lo, hi = lo-n, hi-n
+		}
+	})
 	return nil
 }
 
@@ -128,8 +140,9 @@ func (s adamStep[T]) do(w, g, m, v []T) {
 }
 
 // SGD makes one step of gradient descent with momentum: m = μ·m + g, w −= rate·m, or rate·(g + μ·m) by Nesterov.
-func (e *engine[T]) SGD(w, g, momentum tensor, s backend.SGD) error {
+func (e *engine[T]) SGD(w, g, momentum, factor tensor, s backend.SGD) error {
 	ws, gs, ms := view[T](w), view[T](g), view[T](momentum)
+	s.Rate *= float64(view[T](factor)[0])
 	rate, mu, decay := T(s.Rate), T(s.Momentum), T(s.Decay)
 	e.each(len(ws), grain, func(lo, hi int) {
 		w, g, m := ws[lo:hi], gs[lo:hi], ms[lo:hi]

@@ -70,7 +70,7 @@ func (g geometry) turn(weight *device.Array) *device.Array {
 	dev, t := weight.Device(), weight.Type()
 	m := dev.New(t, 1, g.in, g.out*g.taps())
 	reversed := dev.New(t, g.out, g.in, g.taps())
-	reverse(reversed.Reshape(g.out*g.in, g.taps()), weight.Reshape(g.out*g.in, g.taps()))
+	device.Reverse(reversed, weight.Reshape(g.out, g.in, g.taps()))
 	device.Permute(m.Reshape(g.in, g.out, g.taps()), reversed, 1, 0, 2)
 	reversed.Free()
 	return m
@@ -81,19 +81,8 @@ func (g geometry) turnBack(dw, turned *device.Array) {
 	ordered := dw.Device().New(dw.Type(), g.out, g.in, g.taps())
 	device.Permute(ordered, turned.Reshape(g.in, g.out, g.taps()), 1, 0, 2)
 	reversed := ordered.Like()
-	reverse(reversed.Reshape(g.out*g.in, g.taps()), ordered.Reshape(g.out*g.in, g.taps()))
+	device.Reverse(reversed, ordered)
 	device.Add(dw, dw, reversed.Reshape(dw.Shape()...))
 	ordered.Free()
 	reversed.Free()
-}
-
-// reverse turns the columns of x round.
-func reverse(y, x *device.Array) {
-	n, cols := x.Dim(0), x.Dim(1)
-	one := x.Device().New(x.Type(), n, 1)
-	for i := range cols {
-		device.Cut(one, x, 1, i)
-		device.Paste(y, one, 1, cols-1-i)
-	}
-	one.Free()
 }

@@ -102,6 +102,49 @@ KERNEL BOUNDS(32) adam_tick(Out<i32> t, Out<double> corrections, double beta1, d
 }
 EXPORT(adam_tick)
 
+// Parts is arrays that one launch walks as one, in jobs of so many elements: part k has the jobs first[k] ≤ j <
+// first[k + 1]. Addresses, not pointers, since structs of both worlds look alike. Mirrored by the Go type parts.
+constexpr i32 most_parts = 64, part_job = 2048;
+struct Parts {
+  i32 count, first[most_parts + 1];
+  i64 len[most_parts];
+  u64 w[most_parts], g[most_parts], m[most_parts], v[most_parts];
+};
+
+// owner is the part that has a job.
+DEV i32 owner(const Parts& p, i64 job) {
+  i32 lo = 0, hi = p.count;
+  while (hi - lo > 1) {
+    i32 mid = (lo + hi) / 2;
+    if (p.first[mid] <= job) lo = mid;
+    else hi = mid;
+  }
+  return lo;
+}
+
+// adam: a block does jobs; the part of a job is the same for all its threads.
+template <class T>
+DEV void adam(const Parts& p, In<double> corrections, In<T> factor, double rate, double beta1, double beta2, double eps,
+    double decay, i32 decoupled) {
+  T b1 = (T)beta1, c1 = (T)(1 - beta1), b2 = (T)beta2, c2 = (T)(1 - beta2), l2 = decoupled ? 0 : (T)decay;
+  rate *= (double)factor[0];
+  T step = (T)(rate / corrections[0]), shrink = (T)(decoupled ? 1 - rate * decay : 1);
+  T root2 = (T)(1 / root(corrections[1])), e = (T)eps;
+  for (i64 job = bidx(); job < p.first[p.count]; job += blocksx()) {
+    i32 k = owner(p, job);
+    i64 from = (job - p.first[k]) * part_job, to = smaller(from + part_job, p.len[k]);
+    Out<T> w = Out<T>((T*)p.w[k]), m = Out<T>((T*)p.m[k]), v = Out<T>((T*)p.v[k]);
+    Arg<T> g = Arg<T>((const T*)p.g[k]);
+    for (i64 i = from + tid(); i < to; i += threads()) {
+      T x = w[i], d = mad(l2, x, (T)g[i]);
+      T m1 = mad(b1, m[i], c1 * d), v1 = mad(b2, v[i], c2 * d * d);
+      m[i] = m1;
+      v[i] = v1;
+      w[i] = shrink * x - step * m1 / mad(root(v1), root2, e);
+    }
+  }
+}
+
 #define MAKE(S, T)                                                                                                   \
   KERNEL BOUNDS(128)                                                                                                 \
   cross_entropy_##S(Out<T> loss, Out<T> grad, Arg<T> x, In<i32> labels, Out<Fault> fault, i64 rows, i64 k) {         \
@@ -113,23 +156,15 @@ EXPORT(adam_tick)
   }                                                                                                                  \
   EXPORT(clip_rows_##S)                                                                                              \
   KERNEL BOUNDS(256)                                                                                                 \
-  adam_##S(Out<T> w, Arg<T> g, Out<T> m, Out<T> v, In<double> corrections, i64 n, double rate, double beta1,         \
-      double beta2, double eps, double decay, i32 decoupled) {                                                       \
-    T b1 = (T)beta1, c1 = (T)(1 - beta1), b2 = (T)beta2, c2 = (T)(1 - beta2), l2 = decoupled ? 0 : (T)decay;         \
-    T step = (T)(rate / corrections[0]), shrink = (T)(decoupled ? 1 - rate * decay : 1);                             \
-    T root2 = (T)(1 / root(corrections[1])), e = (T)eps;                                                             \
-    EACH(i, n) {                                                                                                     \
-      T x = w[i], d = mad(l2, x, (T)g[i]);                                                                           \
-      T m1 = mad(b1, m[i], c1 * d), v1 = mad(b2, v[i], c2 * d * d);                                                  \
-      m[i] = m1;                                                                                                     \
-      v[i] = v1;                                                                                                     \
-      w[i] = shrink * x - step * m1 / mad(root(v1), root2, e);                                                       \
-    }                                                                                                                \
+  adam_##S(Parts p, In<double> corrections, In<T> factor, double rate, double beta1, double beta2, double eps,       \
+      double decay, i32 decoupled) {                                                                                 \
+    adam<T>(p, corrections, factor, rate, beta1, beta2, eps, decay, decoupled);                                      \
   }                                                                                                                  \
   EXPORT(adam_##S)                                                                                                   \
   KERNEL BOUNDS(256)                                                                                                 \
-  sgd_##S(Out<T> w, Arg<T> g, Out<T> momentum, i64 n, double rate, double mu, double decay, i32 nesterov) {          \
-    T r = (T)rate, b = (T)mu, l2 = (T)decay;                                                                         \
+  sgd_##S(Out<T> w, Arg<T> g, Out<T> momentum, In<T> factor, i64 n, double rate, double mu, double decay,            \
+      i32 nesterov) {                                                                                                \
+    T r = (T)(rate * (double)factor[0]), b = (T)mu, l2 = (T)decay;                                                   \
     EACH(i, n) {                                                                                                     \
       T x = w[i], d = mad(l2, x, (T)g[i]), m1 = mad(b, momentum[i], d);                                              \
       momentum[i] = m1;                                                                                              \
