@@ -24,10 +24,10 @@ type Best struct {
 }
 
 const (
-	fullWork  = 30_000_000
-	leastWork = 2_000_000
+	fullWork  = 10_000_000
+	leastWork = 1_500_000
 	// gridWork and leastGrid are the same for privacy-loss distributions.
-	gridWork  = 20_000_000
+	gridWork  = 12_000_000
 	leastGrid = 300_000
 	// fineGrid is the width that is wanted of them, roughGrid where many answers are wanted, or one is of many branches.
 	fineGrid  = 1e-6
@@ -63,7 +63,7 @@ func shareWork(a Accountant, r Relation) (first, other Accountant) {
 	if b.grid == 0 {
 		b.grid = fineGrid
 		if n > 8 { // the others will want some too
-			b.cells = gridWork / 3
+			b.cells = gridWork / 2
 		}
 	}
 	rest := b

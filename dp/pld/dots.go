@@ -9,6 +9,7 @@ import (
 type measure struct {
 	loss, mass []float64
 	inf        float64
+	logs       []float64 // of the masses, once they are asked for
 }
 
 // A loss is a pair seen from both sides: right is its profile for ε ≥ 0, left that of the swapped pair.
@@ -187,32 +188,67 @@ func (m *measure) center(extra float64) (lack float64) {
 
 // logMoment returns log Σ mass·e^{s·loss} over the finite losses, and the mean and variance of the tilted loss.
 func (m *measure) logMoment(s float64) (k, mean, variance float64) {
-	top := math.Inf(-1)
-	for i, p := range m.mass {
-		if p > 0 {
-			top = max(top, s*m.loss[i]+math.Log(p))
+	top := m.peak(s)
+	sum, l, w := 0.0, m.loss, 0.0
+	for i, log := range m.logMass() {
+		if e := s*l[i] + log - top; e > negligible {
+			w = math.Exp(e)
+			sum += w
+			mean += w * l[i]
+			variance += w * l[i] * l[i]
 		}
-	}
-	sum := 0.0
-	for i, p := range m.mass {
-		w := p * math.Exp(s*m.loss[i]-top)
-		if top > 600 || top < -600 {
-			w = math.Exp(math.Log(p) + s*m.loss[i] - top)
-		}
-		sum += w
-		mean += w * m.loss[i]
-		variance += w * m.loss[i] * m.loss[i]
 	}
 	mean /= sum
 	variance = max(0, variance/sum-mean*mean)
 	if variance < 1e-6*mean*mean { // cancelled
 		variance = 0
-		for i, p := range m.mass {
-			if p > 0 {
-				d := m.loss[i] - mean
-				variance += math.Exp(math.Log(p)+s*m.loss[i]-top) / sum * d * d
+		for i, log := range m.logMass() {
+			if e := s*l[i] + log - top; e > negligible {
+				d := l[i] - mean
+				variance += math.Exp(e) / sum * d * d
 			}
 		}
 	}
 	return top + math.Log(sum), mean, variance
+}
+
+// moment returns an upper bound of log Σ mass·e^{s·loss}, but for momentError.
+func (m *measure) moment(s float64) float64 {
+	top := m.peak(s)
+	sum, l := 0.0, m.loss
+	for i, log := range m.logMass() {
+		if e := s*l[i] + log - top; e > negligible {
+			sum += math.Exp(e)
+		}
+	}
+	return top + math.Log(sum+float64(len(l))*leastTerm)
+}
+
+// negligible is the log of leastTerm: terms of a sum that are smaller, relative to the largest, are left out.
+const (
+	negligible = -60.0
+	leastTerm  = 1e-26
+)
+
+// momentError bounds the rounding of moment: of exponents, of which those that count are below 1,000 in size, and of k.
+func momentError(k float64) float64 { return 1e-13 * (2 + math.Abs(k)) }
+
+// peak returns the largest s·loss + log mass.
+func (m *measure) peak(s float64) float64 {
+	top, l := math.Inf(-1), m.loss
+	for i, log := range m.logMass() {
+		top = max(top, s*l[i]+log)
+	}
+	return top
+}
+
+// logMass returns the logs of the masses.
+func (m *measure) logMass() []float64 {
+	if m.logs == nil {
+		m.logs = make([]float64, len(m.mass))
+		for i, p := range m.mass {
+			m.logs[i] = math.Log(p)
+		}
+	}
+	return m.logs
 }

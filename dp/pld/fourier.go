@@ -3,7 +3,7 @@ package pld
 import (
 	"context"
 	"math"
-	"math/cmplx"
+	"sync"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 )
@@ -21,6 +21,7 @@ type density struct {
 	s, k     float64   // tilt, and ΣT·K that was taken out
 	first    float64   // loss of the first bin
 	mass     []float64 // computed tilted masses
+	total    float64   // bound of their sum, errors included
 	wrong    float64   // bound of the absolute error of each mass, aliases apart
 	above    float64   // bound of the tilted mass beyond the last bin, which is aliased into the bins
 	below    float64   // and before the first
@@ -31,71 +32,51 @@ type density struct {
 
 // compose convolves the measures, each times over, by raising their transforms to powers. The cost does not depend on times. When ctx is
 // done the density is unfinished.
-func compose(ctx context.Context, ms []measure, times []float64, s float64, l lattice, first float64) *density {
+func compose(ctx context.Context, ms []*measure, times []float64, s float64, l lattice, first float64) *density {
 	d := &density{lattice: l, s: s, first: math.Round(first/l.width) * l.width}
-	half := l.bins/2 + 1
-	logs, args, worst := make([]float64, half), make([]float64, half), make([]float64, half)
-	fft := fourier.NewFFT(l.bins)
-	spectrum := make([]complex128, half)
+	fft, done := transform(l.bins)
+	defer done()
+	out := newPowers(l.bins/2 + 1)
+	spectrum := make([]complex128, l.bins/2+1)
+	seq := make([]float64, l.bins)
 	survive := 0.0
 	for i, m := range ms {
 		if ctx.Err() != nil {
 			return d // whoever asked asks the context
 		}
 		k, _, _ := m.logMoment(s)
-		seq, err := m.tilted(s, k, l)
+		err := m.tilted(s, k, l, seq)
 		spectrum = fft.Coefficients(spectrum, seq)
 		// A transform of 2^n positive numbers of sum one, with twiddle factors good to a dozen ulps, in n/2 stages; and the square below.
-		eta := (16*math.Log2(float64(l.bins))+32)*ulp + err
-		for j, z := range spectrum {
-			square := real(z)*real(z) + imag(z)*imag(z)
-			if square < 1e-280 {
-				a := cmplx.Abs(z)
-				worst[j] += times[i] * math.Log(a+eta)
-				logs[j] += times[i] * math.Log(a)
-				continue // there is nothing left to have a phase
-			}
-			log := 0.5 * math.Log(square)
-			logs[j] += times[i] * log
-			if rel := eta * math.Exp(-log); rel < 1e-3 {
-				worst[j] += times[i] * (log + rel) // at least log(a+eta)
-			} else {
-				worst[j] += times[i] * (log + math.Log1p(rel))
-			}
-			if logs[j] > -100 { // what is below is left out: no later factor exceeds 1 by more than rounding
-				args[j] += times[i] * cmplx.Phase(z)
-			}
-		}
+		out.multiply(spectrum, times[i], (16*math.Log2(float64(l.bins))+32)*ulp+err)
 		d.k += times[i] * k
 		d.kWrong += 4 * ulp * times[i] * math.Abs(k)
 		survive += times[i] * math.Log1p(-min(m.inf, 1))
 	}
 	d.inf = -math.Expm1(survive)
-	sum, total := 0.0, 0.0
-	for j := range spectrum {
-		double := 2.0
-		if j == 0 || j == half-1 {
-			double = 1
-		}
-		v, w := 0.0, math.Exp(worst[j])
-		spectrum[j] = 0
-		if logs[j] > -80 {
-			v = math.Exp(logs[j])
-			spectrum[j] = cmplx.Rect(v, args[j])
-		}
-		sum += double * (w - v + v*ulp*(8+2*math.Abs(logs[j])+2*math.Abs(args[j])))
-		total += double * v
-	}
+	total, wrong := out.into(spectrum)
 	n := float64(l.bins)
-	d.mass = fft.Sequence(nil, spectrum)
-	shift := l.index(d.first)
-	out := make([]float64, l.bins)
-	for r := range out {
-		out[r] = d.mass[(shift+r)&(l.bins-1)] / n
+	fft.Sequence(seq, spectrum)
+	d.mass = make([]float64, l.bins)
+	shift, most := l.index(d.first), 0.0
+	for r := range d.mass {
+		d.mass[r] = seq[(shift+r)&(l.bins-1)] / n
+		most += math.Abs(d.mass[r])
 	}
-	d.mass = out
-	d.wrong = (sum*(1+1e-9) + total*(16*math.Log2(n)+24)*ulp) / n
+	d.wrong = (wrong*(1+1e-9) + total*(16*math.Log2(n)+24)*ulp) / n
+	d.total = (most + n*d.wrong) * (1 + 1e-9)
 	return d
+}
+
+// transforms keeps the tables of transforms, by size.
+var transforms sync.Map
+
+// transform returns a transform for one user, and what to call when done with it.
+func transform(bins int) (*fourier.FFT, func()) {
+	p, _ := transforms.LoadOrStore(bins, &sync.Pool{New: func() any { return fourier.NewFFT(bins) }})
+	pool := p.(*sync.Pool)
+	fft := pool.Get().(*fourier.FFT)
+	return fft, func() { pool.Put(fft) }
 }
 
 // index is the bin of a multiple of the width. A mass that is moved is a wrong measure.
@@ -112,9 +93,9 @@ func (l lattice) index(x float64) int {
 	return int(r) & (l.bins - 1)
 }
 
-// tilted returns the tilted masses on the lattice and a bound of their error in sum.
-func (m *measure) tilted(s, k float64, l lattice) (seq []float64, err float64) {
-	seq = make([]float64, l.bins)
+// tilted puts the tilted masses on the lattice and returns a bound of their error in sum.
+func (m *measure) tilted(s, k float64, l lattice, seq []float64) (err float64) {
+	clear(seq)
 	for i, p := range m.mass {
 		if p == 0 {
 			continue
@@ -127,15 +108,18 @@ func (m *measure) tilted(s, k float64, l lattice) (seq []float64, err float64) {
 		seq[l.index(m.loss[i])] += w
 		err += w * ulp * (6 + 3*math.Abs(s*m.loss[i]) + 2*math.Abs(k) + 2*math.Abs(math.Log(p)))
 	}
-	return seq, err
+	return err
 }
 
 // excess is log of sup over x > 0 of (1 − e^{−x})e^{−sx}: no tilted mass contributes more to δ.
 func excess(s float64) float64 { return -s*math.Log1p(1/s) - math.Log1p(s) }
 
-// finite returns Σ over losses above ε of mass·e^{−s(x−from)}(1−e^{ε−x}), Σ of the weights alone, and from: the larger of ε and
-// the first loss, so that no weight underflows that matters.
-func (d *density) finite(eps float64) (sum, weights, from float64) {
+// forgotten is the log of the weight from which on losses are left out of sums, and counted with all there is.
+const forgotten = -60.0
+
+// finite returns Σ over losses above ε of mass·e^{−s(x−from)}(1−e^{ε−x}), Σ of the weights alone, a bound of what was left out, and
+// from: the larger of ε and the first loss, so that no weight underflows that matters.
+func (d *density) finite(eps float64) (sum, weights, rest, from float64) {
 	r := 0
 	from = max(eps, d.first)
 	if eps >= d.first {
@@ -147,7 +131,8 @@ func (d *density) finite(eps float64) (sum, weights, from float64) {
 	for ; r < d.bins; r += block {
 		x := d.first + float64(r)*d.width
 		y := max(0, x-eps)
-		if d.s*(x-from) > 700 {
+		if -d.s*(x-from) < forgotten {
+			rest = d.total * math.Exp(forgotten)
 			break
 		}
 		a, b, c := math.Exp(-d.s*max(0, x-from)), math.Exp(-y), -math.Expm1(-y)
@@ -160,12 +145,12 @@ func (d *density) finite(eps float64) (sum, weights, from float64) {
 			b *= fall
 		}
 	}
-	return sum, weights, from
+	return sum, weights, rest, from
 }
 
 // log returns lower and upper bounds of log δ(ε) of the measures that were composed.
 func (d *density) log(eps float64) (lo, hi float64) {
-	sum, weights, from := d.finite(eps)
+	sum, weights, rest, from := d.finite(eps)
 	base := d.k - d.s*from
 	peak := 1.0
 	if from == eps {
@@ -175,7 +160,7 @@ func (d *density) log(eps float64) (lo, hi float64) {
 	wrong := d.wrong*weights + math.Abs(sum)*1e-12 + 1e-300
 	// The position of ε among bins of a large loss is itself rounded.
 	slack := d.kWrong + 8*ulp*(math.Abs(d.k)+(d.s+1)*(math.Abs(eps)+math.Abs(from))+(d.s+1)*math.Abs(d.first)+4)
-	hi = base + slack + math.Log(max(0, sum)+wrong+d.above*peak)
+	hi = base + slack + math.Log(max(0, sum)+wrong+rest+d.above*peak)
 	lo = base - slack + math.Log(max(0, sum-wrong-(d.above+d.below)*peak))
 	if eps < d.first { // losses between ε and the first bin count too, and the tilt made them small
 		hi = logAdd(hi, d.k-d.s*eps+slack+d.logBelow+excess(d.s))

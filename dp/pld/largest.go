@@ -51,7 +51,7 @@ func testAt(parts []*part, q question, c float64) float64 {
 	}
 	hitP, hitQ := -math.Expm1(missP)*(1-1e-13), -math.Expm1(missQ)*(1+1e-13)
 	if q.invert {
-		if delta := math.Exp(q.logDelta) * (1 + 4*ulp*(1+math.Abs(q.logDelta))); hitP > delta && hitQ > 0 {
+		if delta := math.Exp(q.logDelta) * (1 + q.slack + 4*ulp*(1+math.Abs(q.logDelta))); hitP > delta && hitQ > 0 {
 			if e := math.Log((hitP-delta)/hitQ) - 1e-13; e > 0 {
 				return e * (1 - 4*ulp)
 			}

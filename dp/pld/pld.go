@@ -69,7 +69,33 @@ func (a Accountant) delta(ctx context.Context, steps []pair.Step, eps, limit flo
 	return a.answer(ctx, steps, question{eps: eps, limit: limit})
 }
 
+// answer leaves out what is negligible, unless ε turns out to be so large that it is not.
 func (a Accountant) answer(ctx context.Context, steps []pair.Step, q question) (pair.Interval, error) {
+	goal, eps := q.logDelta, mostTrimmed
+	if !q.invert { // the composition is no more private than one of its steps
+		goal, eps = math.Inf(-1), q.eps
+		for _, s := range steps {
+			if s.Pair != nil {
+				goal = max(goal, s.Pair.LogDelta(eps)-s.Pair.RelErr())
+			}
+		}
+	}
+	less, cut := trimFor(steps, goal, eps).of(steps)
+	if cut {
+		q.slack = trimSlack
+		v, err := a.untrimmed(ctx, less, q)
+		if err == nil && (!q.invert || v.Upper <= mostTrimmed) || ctx.Err() != nil {
+			if !q.invert {
+				v = pair.Interval{Lower: v.Lower * (1 - trimSlack), Upper: min(1, v.Upper*(1+trimSlack))}
+			}
+			return v, err
+		}
+		q.slack = 0
+	}
+	return a.untrimmed(ctx, steps, q)
+}
+
+func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question) (pair.Interval, error) {
 	parts, err := a.parts(steps)
 	if err != nil {
 		return pair.Interval{}, err
@@ -112,7 +138,7 @@ func (a Accountant) answer(ctx context.Context, steps []pair.Step, q question) (
 // refine looks at finer and finer grids, of bins that are powers of two of unit, until the answer is as narrow as wanted.
 func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal, unit float64) (pair.Interval, error) {
 	for _, p := range parts {
-		p.high, p.low = measure{}, measure{}
+		p.high, p.low, p.rough = measure{}, measure{}, [2]measure{}
 		if err := p.prepare(goal, unit); err != nil {
 			return pair.Interval{}, err
 		}
@@ -126,9 +152,10 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 	if q.limit >= 0 { // mostly clear
 		n = 100
 	}
-	binned := 0
+	binned, work := 0, 0
+	bins := firstBins
 	for last := best; ; last = best {
-		got, high, err := a.look(ctx, parts, v, q, unit, n)
+		got, high, err := a.look(ctx, parts, v, q, unit, n, min(bins, a.bins()))
 		if errors.Is(err, ErrRange) && v.share > 0 { // the closer view has no window
 			v, tried = plain, true
 			continue
@@ -142,7 +169,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		binned += high.bins
 		best = pair.Interval{Lower: max(best.Lower, got.Lower), Upper: min(best.Upper, got.Upper)}
 		// Comparisons with NaN are false.
-		if best.Upper-best.Lower <= a.width()*best.Upper || best.Upper <= q.limit || best.Lower > q.limit {
+		if best.Upper-best.Lower <= enough*a.width()*best.Upper || best.Upper <= q.limit || best.Lower > q.limit {
 			return best, nil
 		}
 		if v.share > 0 && !(got.Upper < last.Upper) { // looking closer cost more than it gave
@@ -151,14 +178,32 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 			v = c
 			continue
 		}
-		left := a.work() - spent(parts, binned)
+		before := work
+		work = spent(parts, binned)
+		finer := a.growth(best, q)
+		left, next := float64(a.work()-work), finer*float64(work-before)
 		gained := best.Upper-best.Lower < 0.8*(last.Upper-last.Lower) || math.IsInf(last.Upper, 1)
-		if high.bins >= a.bins() && !gained || cells(parts) >= manyCells || left < 0 {
+		if high.bins >= a.bins() && !gained || cells(parts) >= manyCells || left < next && n > 400 || left < 0 {
 			return best, nil
 		}
-		n *= 4
-		v.most = max(leastCells, min(maxNodes, left/(2*dearest(parts)*len(parts))))
+		bins *= 4
+		n *= finer
+		v.most = max(leastCells, min(maxNodes, int(left)/(2*dearest(parts)*len(parts))))
 	}
+}
+
+// firstBins limits the first look's.
+const firstBins = 1 << 16
+
+// enough is how much wider an interval may be than is wanted: a look at a finer grid costs more than all before.
+const enough = 1.2
+
+// growth is by how much more cells the interval may become as narrow as wanted: its width falls with the square of their number.
+func (a Accountant) growth(got pair.Interval, q question) float64 {
+	if q.limit >= 0 || math.IsInf(got.Upper, 1) {
+		return 4
+	}
+	return max(1.5, min(4, 1.15*math.Sqrt((got.Upper-got.Lower)/(a.width()*got.Upper))))
 }
 
 // leastCells is what every half of a loss may be divided into.
@@ -226,7 +271,7 @@ func pure(parts []*part) pair.Interval {
 }
 
 // look divides the losses into about n cells each, composes and reads the answer off.
-func (a Accountant) look(ctx context.Context, parts []*part, v view, q question, unit, n float64) (got pair.Interval, high *density, err error) {
+func (a Accountant) look(ctx context.Context, parts []*part, v view, q question, unit, n float64, most int) (got pair.Interval, high *density, err error) {
 	goal := -34 - math.Log(v.s) - math.Log1p(v.s) - math.Log(v.scale()) - excess(v.s)
 	first, last := window(parts, v, goal)
 	if !(last > first) || math.IsInf(last-first, 0) {
@@ -236,7 +281,7 @@ func (a Accountant) look(ctx context.Context, parts []*part, v view, q question,
 	// Bins of the width of the finest cells, 1/n of eight standard deviations of a loss.
 	fine := 8 / n * math.Sqrt(math.Max(v.variance, 1e-300)/maxTimes(parts))
 	bins := 1 << 10
-	for bins < a.bins() && span/float64(bins) > fine {
+	for bins < most && span/float64(bins) > fine {
 		bins *= 2
 	}
 	l := lattice{width: math.Ldexp(unit, int(math.Ceil(math.Log2(span/float64(bins)/unit)))), bins: bins}
@@ -262,7 +307,7 @@ func (a Accountant) look(ctx context.Context, parts []*part, v view, q question,
 		lo, _ := low.log(q.eps)
 		return pair.Interval{Lower: math.Exp(lo) * (1 - 4*ulp), Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+4*ulp)))}, high, nil
 	}
-	round := 2 * ulp * (1 + math.Abs(q.logDelta))
+	round := 2*ulp*(1+math.Abs(q.logDelta)) + q.slack
 	_, upper, ok := crossing(q.logDelta-round, max(0, v.mean), 0.1*v.scale(), func(eps float64) float64 { _, hi := high.log(eps); return hi })
 	if !ok {
 		return pair.Interval{Upper: math.Inf(1)}, high, nil

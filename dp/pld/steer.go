@@ -10,9 +10,26 @@ import (
 type part struct {
 	loss
 	times       float64
-	right, left float64 // ends of the halves
-	high, low   measure // pessimistic and optimistic
+	right, left float64    // ends of the halves
+	high, low   measure    // pessimistic and optimistic
+	rough       [2]measure // the same on few cells, to see where things are
 }
+
+// side returns the pessimistic or the optimistic measure, or the sketch of it.
+func (p *part) side(low, sketch bool) *measure {
+	switch {
+	case low && sketch:
+		return &p.rough[1]
+	case low:
+		return &p.low
+	case sketch:
+		return &p.rough[0]
+	}
+	return &p.high
+}
+
+// mostSketched is how many losses a sketch may have.
+const mostSketched = 1 << 12
 
 // A question is ε for a δ, or δ at an ε.
 type question struct {
@@ -20,6 +37,7 @@ type question struct {
 	logDelta float64
 	invert   bool    // logDelta is known, eps is asked for
 	limit    float64 // when δ is asked for: what it is to be compared with, or NaN
+	slack    float64 // relative error of δ that was made before
 }
 
 // A view is where a composition is looked at: the tilt, and what ΣT·K and the composed tilted loss are there.
@@ -99,6 +117,9 @@ func divide(ctx context.Context, parts []*part, v view, n, floor float64) error 
 		r.sign = -1
 		left := p.loss.left.cells(max(p.left, floor), r)
 		p.high, p.low = p.dots(right, left)
+		if len(p.high.mass) <= mostSketched || len(p.rough[0].mass) == 0 {
+			p.rough = [2]measure{p.high, p.low}
+		}
 	}
 	return nil
 }
@@ -126,8 +147,8 @@ func settle(ctx context.Context, parts []*part, q question) (view, error) {
 	return v, nil
 }
 
-// window returns the first bin's loss and the width of a window outside which the tilted mass of either measure is
-// below e^logGoal.
+// window returns the first bin's loss and the width of a window outside which the tilted mass of either measure is about
+// below e^logGoal, as the sketches have it.
 func window(parts []*part, v view, logGoal float64) (first, last float64) {
 	first, last = math.Inf(1), math.Inf(-1)
 	for _, low := range [...]bool{false, true} {
@@ -138,26 +159,26 @@ func window(parts []*part, v view, logGoal float64) (first, last float64) {
 	return first, last
 }
 
-// chernoff minimises g(ΣT·(K(s+d) − K(s)), d) over d of one side: side 1 for the upper tail, −1 for the lower. It returns the d too.
-func chernoff(parts []*part, v view, low bool, side float64, g func(k, d float64) float64) (best, at float64) {
-	moment := func(s float64) float64 {
-		k := 0.0
-		for _, p := range parts {
-			m := &p.high
-			if low {
-				m = &p.low
-			}
-			l, _, _ := m.logMoment(s)
-			k += p.times * (l + 1e-14*math.Abs(l) + 4*ulp)
-		}
-		return k
+// total returns ΣT·K(s) of one side, of the measures or of their sketches, and a bound of its rounding. It is too large by no more.
+func (v view) total(parts []*part, low, sketch bool, s float64) (k, wrong float64) {
+	for _, p := range parts {
+		m := p.side(low, sketch)
+		a := m.moment(s)
+		k += p.times * a
+		wrong += p.times * (momentError(a) + float64(len(m.mass))*leastTerm)
 	}
-	base := moment(v.s)
+	return k, wrong
+}
+
+// chernoff minimises g(ΣT·(K(s+d) − K(s)), d) over d of one side of the sketches: side 1 for the upper tail, −1 for the lower. It
+// returns the d too.
+func chernoff(parts []*part, v view, low bool, side float64, g func(k, d float64) float64) (best, at float64) {
 	best = math.Inf(1)
 	worse := 0
+	base, _ := v.total(parts, low, true, v.s)
 	for d := 0.7 / math.Sqrt(v.variance); d < 1e18 && worse < 4; d *= 1.6 {
-		k := moment(v.s+side*d) - base
-		b := g(k+1e-14*math.Abs(base), d)
+		k, _ := v.total(parts, low, true, v.s+side*d)
+		b := g(k-base, d)
 		if math.IsNaN(b) || math.IsInf(k, 0) {
 			break
 		}
@@ -170,22 +191,29 @@ func chernoff(parts []*part, v view, low bool, side float64, g func(k, d float64
 	return best, at
 }
 
+// beyond bounds the log of the tilted mass of one side above x, for side 1, or below x, for side −1: by Chernoff's bound at the order that
+// serves the sketch best.
+func (v view) beyond(parts []*part, low bool, side, x float64) float64 {
+	_, d := chernoff(parts, v, low, side, func(k, d float64) float64 { return k - d*side*x })
+	if d == 0 {
+		return 0
+	}
+	a, wrongA := v.total(parts, low, false, v.s+side*d)
+	b, wrongB := v.total(parts, low, false, v.s)
+	return min(0, a-b+wrongA+wrongB-d*side*x+4*ulp*d*math.Abs(x))
+}
+
 // compose convolves one side, and bounds what lies beyond the window.
 func composeSide(ctx context.Context, parts []*part, v view, low bool, l lattice, first float64) *density {
-	var ms []measure
+	var ms []*measure
 	var times []float64
 	for _, p := range parts {
-		m := p.high
-		if low {
-			m = p.low
-		}
-		ms, times = append(ms, m), append(times, p.times)
+		ms, times = append(ms, p.side(low, false)), append(times, p.times)
 	}
 	d := compose(ctx, ms, times, v.s, l, first)
-	last := d.first + float64(l.bins)*l.width
-	up, _ := chernoff(parts, v, low, 1, func(k, t float64) float64 { return k - t*last })
-	down, _ := chernoff(parts, v, low, -1, func(k, t float64) float64 { return k + t*d.first })
-	d.above, d.below, d.logBelow = math.Exp(min(0, up))*(1+1e-9), math.Exp(min(0, down))*(1+1e-9), min(0, down)+1e-9
+	d.above = math.Exp(v.beyond(parts, low, 1, d.first+float64(l.bins)*l.width)) * (1 + 1e-9)
+	d.logBelow = v.beyond(parts, low, -1, d.first) + 1e-9
+	d.below = math.Exp(d.logBelow)
 	return d
 }
 
