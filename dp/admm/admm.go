@@ -24,7 +24,7 @@ type ADMM struct {
 	// MaxRounds limits the rounds of a phase; 0 means 100,000.
 	MaxRounds int `json:"max_rounds,omitzero"`
 	// Delay lets a node go on when messages are missing that are up to Delay of its steps old; 0 keeps all nodes in step. The answer is the
-	// same up to Tol, though not to the last bit. It applies to runs over a Transport.
+	// same up to Tol, though not to the last bit. It applies to runs over a Transport, where a node that dies cannot come back.
 	Delay int `json:"delay,omitzero"`
 	// Rounds is the number of private rounds, of which the plans of the last Tail (0: a half) are averaged and then projected; 0 means that
 	// nothing is private.
@@ -144,14 +144,14 @@ func (a ADMM) run(ctx context.Context, g Graph, specs []Spec) (*Result, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		phase, eta := judge.phase, judge.eta
+		phase, eta := judge.Phase, judge.Eta
 		report, err := w.round()
 		if err != nil {
 			return nil, err
 		}
 		verdict := judge.Decide(report)
 		if a.Trace != nil {
-			step := Step{Round: judge.total, Phase: phase, Eta: eta, FromTarget: w.shared[Target], FromSource: w.shared[Source], Primal: report.Primal(), Dual: report.Dual()}
+			step := Step{Round: judge.Total, Phase: phase, Eta: eta, FromTarget: w.shared[Target], FromSource: w.shared[Source], Primal: report.Primal(), Dual: report.Dual()}
 			step.Plan = w.gather(func(n *Node) []float64 { return n.state.Plan })
 			a.Trace(step)
 		}
@@ -161,7 +161,7 @@ func (a ADMM) run(ctx context.Context, g Graph, specs []Spec) (*Result, error) {
 		if verdict.Action == Stop {
 			return &Result{
 				Plan: w.gather(func(n *Node) []float64 { return n.state.Plan }), Price: w.gather(func(n *Node) []float64 { return n.state.Price }),
-				Average: average, Rounds: judge.total, Status: verdict.Status, Primal: report.Primal(), Dual: report.Dual(), Eta: eta,
+				Average: average, Rounds: judge.Total, Status: verdict.Status, Primal: report.Primal(), Dual: report.Dual(), Eta: eta,
 			}, nil
 		}
 		for _, n := range w.nodes {

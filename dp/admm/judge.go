@@ -52,16 +52,21 @@ type Verdict struct {
 
 // Judge decides after each round, from reports alone.
 type Judge struct {
-	rules   ADMM
-	eta     float64
-	phase   Phase
-	round   int // of the phase
-	total   int
-	adapted int // round of the last change of η
+	rules ADMM
+	JudgeState
 }
 
-// NewJudge returns the judge of a run by rules that were Filled.
-func NewJudge(rules ADMM) *Judge { return &Judge{rules: rules, eta: rules.Eta} }
+// JudgeState is what a judge must remember between rounds.
+type JudgeState struct {
+	Eta     float64 `json:"eta"`
+	Phase   Phase   `json:"phase"` // of the round that comes
+	Round   int     `json:"round"` // of the phase
+	Total   int     `json:"total"`
+	Adapted int     `json:"adapted"` // round of the last change of η
+}
+
+// NewJudge returns the judge of a run by rules that were Filled. What was kept of its JudgeState may be put in place between rounds.
+func NewJudge(rules ADMM) *Judge { return &Judge{rules: rules, JudgeState: JudgeState{Eta: rules.Eta}} }
 
 const (
 	// η changes at most every adaptEvery rounds, by adaptBy, when one residual is adaptAt times the other, and never after
@@ -72,31 +77,28 @@ const (
 
 // Decide is called with the sum of the reports of each round.
 func (j *Judge) Decide(r Report) Verdict {
-	j.round++
-	j.total++
+	j.Round++
+	j.Total++
 	settled := max(r.Primal(), r.Dual()) <= j.rules.Tol
 	switch {
-	case j.phase == Transporting && j.rules.Rounds > 0:
-		if j.round < j.rules.Rounds {
-			return Verdict{Eta: j.eta}
+	case j.Phase == Transporting && j.rules.Rounds > 0:
+		if j.Round < j.rules.Rounds {
+			return Verdict{Eta: j.Eta}
 		}
-		j.phase, j.round = Projecting, 0
-		return Verdict{Action: BeginProjecting, Eta: j.eta}
+		j.Phase, j.Round = Projecting, 0
+		return Verdict{Action: BeginProjecting, Eta: j.Eta}
 	case settled:
-		return Verdict{Action: Stop, Eta: j.eta, Status: Converged}
-	case j.round >= j.rules.MaxRounds:
-		return Verdict{Action: Stop, Eta: j.eta, Status: RoundLimit}
+		return Verdict{Action: Stop, Eta: j.Eta, Status: Converged}
+	case j.Round >= j.rules.MaxRounds:
+		return Verdict{Action: Stop, Eta: j.Eta, Status: RoundLimit}
 	}
-	if j.rules.Adapt && j.phase == Transporting && j.round-j.adapted >= adaptEvery && j.round <= adaptUntil {
+	if j.rules.Adapt && j.Phase == Transporting && j.Round-j.Adapted >= adaptEvery && j.Round <= adaptUntil {
 		switch p, d := r.Primal(), r.Dual(); {
 		case p > adaptAt*d:
-			j.eta, j.adapted = j.eta*adaptBy, j.round
+			j.Eta, j.Adapted = j.Eta*adaptBy, j.Round
 		case d > adaptAt*p:
-			j.eta, j.adapted = j.eta/adaptBy, j.round
+			j.Eta, j.Adapted = j.Eta/adaptBy, j.Round
 		}
 	}
-	return Verdict{Eta: j.eta}
+	return Verdict{Eta: j.Eta}
 }
-
-// Phase is that of the round that comes.
-func (j *Judge) Phase() Phase { return j.phase }

@@ -62,6 +62,7 @@ type State struct {
 	Price  []float64 `json:"price"` // α
 	Tail   []float64 `json:"tail,omitempty"`
 	Before []float64 `json:"before,omitempty"` // what was shared in the round before, for who asks again
+	Over   *Verdict  `json:"over,omitempty"`   // the last verdict, once the run is over for the node
 }
 
 // NewNode returns a node at the start: no amounts, no prices.

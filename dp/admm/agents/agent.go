@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -31,6 +32,7 @@ type Agent struct {
 	awaiting int         // the round whose verdict is awaited, 0: none
 	verdict  *admm.Verdict
 	begun    bool
+	let      bool        // go: all have the last verdict
 	edges    []edgeState // out of step only
 }
 
@@ -45,7 +47,7 @@ type Amounts struct {
 
 const (
 	usualPatience = time.Second
-	// lingering is for how many patiences a coordinator that has decided waits for those that have not said they heard.
+	// lingering is for how many patiences everybody stays when the last verdict is there, for those that do not have it yet.
 	lingering = 20
 )
 
@@ -58,19 +60,38 @@ func (a *Agent) Run(ctx context.Context) (Amounts, error) {
 	if err := a.prepare(); err != nil {
 		return Amounts{}, err
 	}
-	if err := a.join(ctx); err != nil {
-		return Amounts{}, a.fail(ctx, err)
+	s := a.node.State()
+	if s.Over == nil {
+		if err := a.join(ctx); err != nil {
+			return Amounts{}, a.fail(ctx, err)
+		}
+		run := a.inStep
+		if a.Rules.Delay > 0 {
+			run = a.outOfStep
+		}
+		v, err := run(ctx)
+		if err != nil {
+			return Amounts{}, a.fail(ctx, err)
+		}
+		s.Over = &v
+		if a.Save != nil {
+			if err := a.Save(*s); err != nil {
+				return Amounts{}, err
+			}
+		}
 	}
-	run := a.inStep
-	if a.Rules.Delay > 0 {
-		run = a.outOfStep
-	}
-	v, err := run(ctx)
-	if err != nil {
-		return Amounts{}, a.fail(ctx, err)
-	}
-	err = a.tell(ctx, Message{Kind: Done, Round: a.node.State().Round - 1})
-	return Amounts{ID: a.Spec.ID, Neighbours: a.Spec.Neighbours, Plan: slices.Clone(a.node.State().Plan), Rounds: a.node.State().Round - 1, Status: v.Status}, err
+	err := a.leave(ctx)
+	return Amounts{ID: a.Spec.ID, Neighbours: a.Spec.Neighbours, Plan: slices.Clone(s.Plan), Rounds: s.Round - 1, Status: s.Over.Status}, err
+}
+
+// leave says that the last verdict is here, and answers neighbours that are still in the last round until all have it. A coordinator that does
+// not answer is gone, and the node with it after a while.
+func (a *Agent) leave(ctx context.Context) error {
+	said := 0
+	return a.until(ctx, func() bool { return a.let || said > lingering }, func() error {
+		said++
+		return a.tell(ctx, Message{Kind: Done, Round: a.node.State().Round - 1})
+	})
 }
 
 func (a *Agent) prepare() error {
@@ -81,7 +102,7 @@ func (a *Agent) prepare() error {
 	}
 	d := len(a.Spec.Neighbours)
 	if s := a.Resume; s != nil {
-		if len(s.Plan) != d || len(s.Price) != d || s.Round < 1 || s.Tail != nil && len(s.Tail) != d || (s.Tail == nil) != (a.Rules.Rounds == 0) {
+		if len(s.Plan) != d || len(s.Price) != d || s.Round < 1 || len(s.Tail) != len(n.State().Tail) {
 			return fmt.Errorf("agents: %v: state of %d edges for %d: %w", a.Spec.ID, len(s.Plan), d, admm.ErrLost)
 		}
 		*n.State() = *s
@@ -109,16 +130,13 @@ func (a *Agent) fail(ctx context.Context, err error) error {
 // errFailed marks a run that was ended by somebody else.
 var errFailed = errors.New("run ended")
 
-// join says hello until the coordinator begins. A node that resumes is awaited and asks nothing.
+// join says hello until the coordinator begins, or answers that it knows nothing of the rounds that were before.
 func (a *Agent) join(ctx context.Context) error {
-	if a.Resume != nil {
-		return nil
-	}
 	rounds := account.Many
 	if a.Spec.Secret != nil && len(a.Spec.Neighbours) > 0 {
 		rounds = a.Spec.Secret.Affords()
 	}
-	return a.until(ctx, func() bool { return a.begun }, func() error { return a.tell(ctx, Message{Kind: Hello, Rounds: rounds}) })
+	return a.until(ctx, func() bool { return a.begun }, func() error { return a.tell(ctx, Message{Kind: Hello, Round: a.node.State().Round, Rounds: rounds}) })
 }
 
 // until handles messages until done, and does remind at the start and whenever patience ends.
@@ -148,26 +166,49 @@ func (a *Agent) until(ctx context.Context, done func() bool, remind func() error
 
 // handle takes one message; whatever comes twice, or too late to matter, changes nothing.
 func (a *Agent) handle(ctx context.Context, m Message) error {
-	switch m.Kind {
-	case Fail:
+	if m.From == Coordinator {
+		return a.hear(m)
+	}
+	k, ok := a.slot[m.From.Index]
+	if !ok || m.From.Side != 1-a.Spec.ID.Side {
+		return nil
+	}
+	if m.Kind == Share && (math.IsNaN(m.Value) || math.IsInf(m.Value, 0)) {
+		return fmt.Errorf("agents: %v: share of %v in round %d is %v: must be finite: %w", a.Spec.ID, m.From, m.Round, m.Value, admm.ErrParameter)
+	}
+	if a.Rules.Delay > 0 {
+		return a.handleOutOfStep(ctx, k, m)
+	}
+	return a.handleInStep(ctx, k, m)
+}
+
+// hear takes a message of the coordinator.
+func (a *Agent) hear(m Message) error {
+	switch {
+	case m.Kind == Fail:
 		return fmt.Errorf("agents: %w: %s", errFailed, m.Text)
-	case Begin:
+	case m.Kind == Begin:
 		a.begun = true
-	case Decide:
-		if m.Round == a.awaiting || a.Rules.Delay > 0 {
-			a.verdict = &m.Verdict
-		}
-	default:
-		k, ok := a.slot[m.From.Index]
-		if !ok || m.From.Side != 1-a.Spec.ID.Side {
-			return nil
-		}
-		if a.Rules.Delay > 0 {
-			return a.handleOutOfStep(ctx, k, m)
-		}
-		return a.handleInStep(ctx, k, m)
+	case m.Kind == Bye:
+		a.let = a.verdict != nil || a.node.State().Over != nil
+	case m.Kind == Over && m.Round == a.awaiting && m.Round > 0:
+		return fmt.Errorf("agents: %v: %w: it reports round %d, which is long over", a.Spec.ID, admm.ErrLost, m.Round)
+	case m.Kind == Decide && a.awaits(m):
+		a.verdict = &m.Verdict
 	}
 	return nil
+}
+
+// awaits reports whether m is the verdict that the node waits for: in step that on the round it has reported, out of step the last.
+func (a *Agent) awaits(m Message) bool {
+	v := m.Verdict
+	if !(v.Eta > 0) || math.IsInf(v.Eta, 0) || v.Action < admm.Continue || v.Action > admm.Stop {
+		return false
+	}
+	if a.Rules.Delay > 0 {
+		return a.begun && a.edges != nil && v.Action == admm.Stop
+	}
+	return a.awaiting > 0 && m.Round == a.awaiting
 }
 
 // send shares a value with the neighbour of an edge.

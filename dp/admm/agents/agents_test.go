@@ -187,6 +187,163 @@ func TestStateIsLost(t *testing.T) {
 	}
 }
 
+// A coordinator that dies, before and after it has told what it decided, comes back with what it had saved; nodes die too; nothing changes.
+func TestCoordinatorDies(t *testing.T) {
+	a := admm.ADMM{Rounds: 12, Tol: 1e-4}
+	p, specs, want := protected(t, a)
+	got, deaths, err := reign(t, a, p, specs, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want.Plan, got.Plan); d != "" || got.Rounds != want.Rounds || deaths < 4 {
+		t.Errorf("%d rounds for %d, %d deaths: %s", got.Rounds, want.Rounds, deaths, d)
+	}
+}
+
+// A coordinator that begins in the middle of a run says that it does not know it, and nobody waits for ever.
+func TestCoordinatorForgets(t *testing.T) {
+	a := admm.ADMM{Rounds: 12, Tol: 1e-4}
+	p, specs, _ := protected(t, a)
+	if _, _, err := reign(t, a, p, specs, true); !errors.Is(err, admm.ErrLost) {
+		t.Errorf("%v, want ErrLost", err)
+	}
+}
+
+// reign plays a problem under coordinators that die after every fifth verdict, in turn before and after it is told.
+func reign(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, forget bool) (*admm.Result, int, error) {
+	t.Helper()
+	line := &agents.Channels{}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	parts := make([]agents.Amounts, len(specs))
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for i, s := range specs {
+		deaths := 0
+		if i == 1 {
+			deaths = 3
+		}
+		wg.Go(func() { // whose error is the coordinator's
+			parts[i], _ = mortal(ctx, agents.Agent{Rules: a, Spec: s, Patience: patience}, line, deaths, false)
+		})
+	}
+	var minutes []byte
+	for deaths := 0; ; deaths++ {
+		life, die := context.WithCancel(ctx)
+		link, err := line.Join(ctx, agents.Coordinator)
+		if err != nil {
+			t.Fatal(err)
+		}
+		saves := 0
+		c := agents.Conductor{Rules: a, Nodes: p.Graph.Nodes(), Link: link, Patience: patience}
+		c.Save = func(m agents.Minutes) (err error) {
+			minutes, err = json.Marshal(m)
+			if saves++; saves == 5 && deaths%2 == 0 {
+				die()
+				return life.Err() // nobody is told
+			}
+			return err
+		}
+		c.Trace = func(admm.Step) {
+			if saves == 5 {
+				die()
+			}
+		}
+		if minutes != nil && !forget {
+			c.Resume = new(agents.Minutes)
+			if err := json.Unmarshal(minutes, c.Resume); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sum, err := c.Run(life)
+		dead := life.Err() != nil && ctx.Err() == nil
+		die()
+		if !dead {
+			if err != nil {
+				cancel()
+			}
+			wg.Wait()
+			return &admm.Result{Plan: agents.Assemble(p.Graph, parts), Rounds: sum.Rounds}, deaths, err
+		}
+		time.Sleep(3 * patience)
+		drain(link)
+	}
+}
+
+// What a coordinator would not say, or not now, or another says in its name, changes nothing.
+func TestForgedVerdicts(t *testing.T) {
+	p := problem(1, admmtest.Kind{Network: "complete", Utility: "linear"})
+	for _, a := range []admm.ADMM{{Tol: 1e-4}, {Tol: 1e-7, Delay: 2}} {
+		want, err := admm.ADMM{Tol: a.Tol}.Solve(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := admm.Verdict{Action: admm.Stop, Eta: 1}
+		var forged []agents.Message
+		neighbour, nobody := admm.ID{Side: admm.Source}, admm.ID{Side: admm.Source, Index: 99}
+		for _, from := range []admm.ID{agents.Coordinator, neighbour, nobody} {
+			for _, round := range []int{0, -1, 1 << 30} {
+				if from != agents.Coordinator || a.Delay == 0 {
+					forged = append(forged, agents.Message{Kind: agents.Decide, From: from, Round: round, Verdict: stop})
+				}
+			}
+			for _, v := range []admm.Verdict{{}, {Action: admm.Stop}, {Action: admm.Stop, Eta: -1}, {Action: admm.Stop, Eta: math.NaN()}, {Action: admm.Stop, Eta: math.Inf(1)}, {Action: 3, Eta: 1}, {Action: -1, Eta: 1}} {
+				for round := range 20 {
+					forged = append(forged, agents.Message{Kind: agents.Decide, From: from, Round: round, Verdict: v})
+				}
+			}
+			if from != agents.Coordinator {
+				for round := range 20 {
+					forged = append(forged, agents.Message{Kind: agents.Decide, From: from, Round: round, Verdict: stop})
+				}
+				forged = append(forged, agents.Message{Kind: agents.Fail, From: from, Text: "no"}, agents.Message{Kind: agents.Bye, From: from})
+			}
+		}
+		got, err := agents.Solve(t.Context(), a, &forger{Channels: &agents.Channels{}, messages: forged}, p.Graph, p.Specs(), patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, best := p.Utility(p.Repair(got.Plan)), p.Utility(p.Repair(want.Plan))
+		if a.Delay == 0 && cmp.Diff(want.Plan, got.Plan) != "" || got.Status != admm.Converged || math.Abs(u-best) > 1e-5*best {
+			t.Errorf("delay %d: %v rounds for %d, utility %v for %v", a.Delay, got.Rounds, want.Rounds, u, best)
+		}
+	}
+}
+
+// forger lets everybody receive forged messages among the true ones.
+type forger struct {
+	*agents.Channels
+	messages []agents.Message
+}
+
+func (f *forger) Join(ctx context.Context, id admm.ID) (agents.Link, error) {
+	l, err := f.Channels.Join(ctx, id)
+	return &forgedLink{Link: l, forger: f, coordinator: id == agents.Coordinator}, err
+}
+
+type forgedLink struct {
+	agents.Link
+	forger      *forger
+	coordinator bool
+	at          int
+}
+
+func (l *forgedLink) Receive(ctx context.Context) (agents.Message, error) {
+	if l.at++; l.at%2 == 0 && !l.coordinator && ctx.Err() == nil {
+		return l.forger.messages[l.at/2%len(l.forger.messages)], nil
+	}
+	return l.Link.Receive(ctx)
+}
+
+// A share that is no number ends the run with the reason.
+func TestShareIsNoNumber(t *testing.T) {
+	p := problem(1, admmtest.Kind{Network: "complete", Utility: "linear"})
+	line := &forger{Channels: &agents.Channels{}, messages: []agents.Message{{Kind: agents.Share, From: admm.ID{Side: admm.Source}, Round: 2, Value: math.NaN()}}}
+	if _, err := agents.Solve(t.Context(), admm.ADMM{}, line, p.Graph, p.Specs(), patience); !errors.Is(err, admm.ErrParameter) {
+		t.Errorf("%v, want ErrParameter", err)
+	}
+}
+
 // Out of step, over lines with and without faults, the optimum is the same to the tolerance.
 func TestOutOfStep(t *testing.T) {
 	for i, kind := range admmtest.Kinds() {

@@ -1,8 +1,10 @@
 package agents
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,20 +21,34 @@ type Conductor struct {
 	Link  Link
 	// Patience is how long to wait before saying again what may have been lost; 0 means a second.
 	Patience time.Duration
+	// Save stores the state before each verdict is told, so that a coordinator that dies can come back; nil stores nothing. Resume is the
+	// state that was stored last, nil for one that begins. Nodes go on telling it what it missed.
+	Save   func(Minutes) error
+	Resume *Minutes
 	// Trace is called after every round; Waiting, when patience ends, with those that have not come.
 	Trace   func(admm.Step)
 	Waiting func(round int, missing []admm.ID)
 
-	judge    *admm.Judge
-	place    map[admm.ID]int
-	reports  []admm.Report
-	newest   []int // the newest round that each node reported
-	came     []bool
-	missing  int
-	began    bool
-	verdicts []admm.Verdict // of rounds 1, 2, …
-	ended    int            // rounds that were judged
-	failure  error
+	judge   *admm.Judge
+	place   map[admm.ID]int
+	reports []admm.Report
+	newest  []int // the newest round that each node reported
+	came    []bool
+	missing int
+	began   bool
+	ended   int          // rounds that were judged
+	verdict admm.Verdict // of the last of these
+	last    admm.Report  // and its sum
+	failure error
+}
+
+// Minutes are what a coordinator must remember between rounds.
+type Minutes struct {
+	Rules   admm.ADMM       `json:"rules"`
+	Judge   admm.JudgeState `json:"judge"`
+	Rounds  int             `json:"rounds"`
+	Verdict admm.Verdict    `json:"verdict"` // on the last of the rounds
+	Last    admm.Report     `json:"last"`    // the sum of its reports
 }
 
 // Summary is what a coordinator knows at the end.
@@ -49,37 +65,69 @@ func (c *Conductor) Run(ctx context.Context) (Summary, error) {
 	if err := c.prepare(); err != nil {
 		return Summary{}, err
 	}
-	if err := c.gather(ctx, 0); err != nil {
-		return Summary{}, err
+	if !c.began {
+		if err := c.gather(ctx, 0); err != nil {
+			return Summary{}, err
+		}
+		c.began = true
+		if err := c.save(); err != nil {
+			return Summary{}, err
+		}
+		if err := c.all(ctx, Message{Kind: Begin}); err != nil {
+			return Summary{}, err
+		}
 	}
-	c.began = true
-	if err := c.all(ctx, Message{Kind: Begin}); err != nil {
-		return Summary{}, err
-	}
-	for {
+	for !c.over() {
 		if err := c.gather(ctx, c.ended+1); err != nil {
 			return Summary{}, err
 		}
-		r := c.sum()
-		phase := c.judge.Phase()
-		v := c.judge.Decide(r)
-		c.ended++
-		c.verdicts = append(c.verdicts, v)
-		if c.Trace != nil {
-			c.Trace(admm.Step{Round: c.ended, Phase: phase, Eta: v.Eta, Primal: r.Primal(), Dual: r.Dual()})
-		}
-		if v.Action == admm.Stop || c.Rules.Delay == 0 {
-			if err := c.all(ctx, Message{Kind: Decide, Round: c.ended, Verdict: v}); err != nil {
-				return Summary{}, err
-			}
-		}
-		if v.Action == admm.Stop {
-			out := Summary{Rounds: c.ended, Status: v.Status, Primal: r.Primal(), Dual: r.Dual()}
-			silent, err := c.linger(ctx)
-			out.Silent = silent
-			return out, err
+		if err := c.decide(ctx, c.sum()); err != nil {
+			return Summary{}, err
 		}
 	}
+	silent, err := c.linger(ctx)
+	return Summary{Rounds: c.ended, Status: c.verdict.Status, Primal: c.last.Primal(), Dual: c.last.Dual(), Silent: silent}, err
+}
+
+// over reports whether the last verdict was spoken.
+func (c *Conductor) over() bool { return c.ended > 0 && c.verdict.Action == admm.Stop }
+
+// decide ends a round, and tells its verdict to all whom it concerns.
+func (c *Conductor) decide(ctx context.Context, r admm.Report) error {
+	phase := c.judge.Phase
+	c.verdict, c.last = c.judge.Decide(r), r
+	c.ended++
+	if err := c.save(); err != nil {
+		return err
+	}
+	if c.Trace != nil {
+		c.Trace(admm.Step{Round: c.ended, Phase: phase, Eta: c.verdict.Eta, Primal: r.Primal(), Dual: r.Dual()})
+	}
+	if c.over() || c.Rules.Delay == 0 {
+		return c.all(ctx, Message{Kind: Decide, Round: c.ended, Verdict: c.verdict})
+	}
+	return nil
+}
+
+func (c *Conductor) save() error {
+	if c.Save == nil {
+		return nil
+	}
+	return c.Save(Minutes{Rules: c.Rules, Judge: c.judge.JudgeState, Rounds: c.ended, Verdict: c.verdict, Last: c.last})
+}
+
+// restore takes up a run where its coordinator left it.
+func (c *Conductor) restore(m Minutes) error {
+	now, err1 := json.Marshal(c.Rules)
+	then, err2 := json.Marshal(m.Rules)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	if !bytes.Equal(now, then) || m.Rounds < 0 {
+		return fmt.Errorf("agents: Resume: the run was begun by the rules %s, these are %s: %w", then, now, admm.ErrParameter)
+	}
+	c.judge.JudgeState, c.ended, c.verdict, c.last, c.began = m.Judge, m.Rounds, m.Verdict, m.Last, true
+	return nil
 }
 
 func (c *Conductor) prepare() error {
@@ -96,6 +144,9 @@ func (c *Conductor) prepare() error {
 	}
 	if len(c.place) != len(c.Nodes) || len(c.Nodes) == 0 {
 		return fmt.Errorf("agents: Nodes: %d, of which %d differ: must be at least one, each once: %w", len(c.Nodes), len(c.place), admm.ErrParameter)
+	}
+	if c.Resume != nil {
+		return c.restore(*c.Resume)
 	}
 	return nil
 }
@@ -155,7 +206,7 @@ func (c *Conductor) next(ctx context.Context) error {
 }
 
 func (c *Conductor) handle(ctx context.Context, i int, m Message) error {
-	over := len(c.verdicts) > 0 && c.verdicts[len(c.verdicts)-1].Action == admm.Stop
+	over, inStep := c.over(), c.Rules.Delay == 0
 	reply := Message{From: Coordinator, To: m.From}
 	switch {
 	case c.failure != nil:
@@ -163,18 +214,20 @@ func (c *Conductor) handle(ctx context.Context, i int, m Message) error {
 		return c.Link.Send(ctx, reply)
 	case m.Kind == Fail:
 		return c.fail(ctx, fmt.Errorf("agents: %v: %s", m.From, m.Text))
+	case inStep && m.Round > c.ended+1 && (m.Kind == Hello || m.Kind == Tell):
+		return c.fail(ctx, fmt.Errorf("agents: %v is in round %d of a run of which this coordinator knows %d: %w", m.From, m.Round, c.ended, admm.ErrLost))
 	case m.Kind == Hello && c.began:
 		reply.Kind = Begin
 		return c.Link.Send(ctx, reply)
 	case m.Kind == Hello && m.Rounds < c.Rules.Rounds:
 		return c.fail(ctx, fmt.Errorf("agents: Rounds = %d: %v: %w: it pays for %d", c.Rules.Rounds, m.From, admm.ErrBudget, m.Rounds))
-	case m.Kind == Tell && over && c.Rules.Delay > 0:
-		m.Round = c.ended
-		fallthrough
-	case m.Kind == Tell && m.Round <= c.ended && c.Rules.Delay == 0 && m.Round >= 1:
-		reply.Kind, reply.Round, reply.Verdict = Decide, m.Round, c.verdicts[m.Round-1]
+	case m.Kind == Tell && (over && !inStep || inStep && c.ended > 0 && m.Round == c.ended):
+		reply.Kind, reply.Round, reply.Verdict = Decide, c.ended, c.verdict
 		return c.Link.Send(ctx, reply)
-	case m.Kind == Tell && (m.Round == c.ended+1 || c.Rules.Delay > 0):
+	case m.Kind == Tell && inStep && m.Round < c.ended:
+		reply.Kind, reply.Round = Over, m.Round
+		return c.Link.Send(ctx, reply)
+	case m.Kind == Tell && (m.Round == c.ended+1 || !inStep):
 		if m.Round > c.newest[i] {
 			c.reports[i], c.newest[i] = m.Report, m.Round
 		}
@@ -216,7 +269,7 @@ func (c *Conductor) linger(ctx context.Context) ([]admm.ID, error) {
 			return nil, err
 		}
 	}
-	return slices.Clip(c.absent()), nil
+	return slices.Clip(c.absent()), c.all(ctx, Message{Kind: Bye})
 }
 
 // fail tells all why the run ends, and for some time those who did not hear it.
@@ -235,7 +288,7 @@ func (c *Conductor) fail(ctx context.Context, reason error) error {
 
 func (c *Conductor) remind(ctx context.Context) error {
 	for _, id := range c.absent() {
-		m := Message{Kind: Decide, From: Coordinator, To: id, Round: c.ended, Verdict: c.verdicts[c.ended-1]}
+		m := Message{Kind: Decide, From: Coordinator, To: id, Round: c.ended, Verdict: c.verdict}
 		if err := c.Link.Send(ctx, m); err != nil {
 			return err
 		}

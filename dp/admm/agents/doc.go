@@ -17,7 +17,8 @@
 // A Transport need not be reliable. A message belongs to a round, so that one that comes twice or too late is recognised and dropped; what does
 // not come is asked for again. A node that dies takes up its saved state, redoes the round that it was in, with the same
 // noise if it is private, and all go on: the answer is the same to the last bit. While it is away the others wait. A node that
-// comes back without its state is told so and ends the run (admm.ErrLost). The coordinator must live.
+// comes back without its state is told so and ends the run (admm.ErrLost). So it is with the coordinator: what it must remember are its
+// Minutes, and one that knows nothing of a run ends it. At the end all stay until everybody has the last verdict.
 //
 // Reports are added in the order of the nodes, whichever comes first. So the plan of a run in step has the same bits as that of
 // admm.ADMM.Solve.

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -126,6 +127,10 @@ func (a *Agent) handleOutOfStep(ctx context.Context, k int, m Message) error {
 			value = e.sent
 		}
 		return a.send(ctx, k, e.round-1, value)
+	case m.Kind == Ask && m.Round < e.round-1:
+		return a.over(ctx, k, m.Round)
+	case m.Kind == Over && m.Round == e.round:
+		return fmt.Errorf("agents: %v: %w: it begins round %d with %v, which is over", a.Spec.ID, admm.ErrLost, e.round, m.From)
 	}
 	return nil
 }

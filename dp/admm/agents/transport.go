@@ -15,14 +15,15 @@ type Kind string
 
 // The kinds of messages.
 const (
-	Hello  Kind = "hello"  // node → coordinator: I am here, and my budget pays for Rounds
+	Hello  Kind = "hello"  // node → coordinator: I am here, Round is what I do next, and my budget pays for Rounds
 	Begin  Kind = "begin"  // coordinator → node: all are here
 	Share  Kind = "share"  // node → neighbour: Value is my amount of our edge in Round
 	Ask    Kind = "ask"    // node → neighbour: your share of Round has not come
-	Over   Kind = "over"   // node → neighbour: what you ask for is long over; you have lost your state
+	Over   Kind = "over"   // to a node: the Round that you ask about is long over; you have lost your state
 	Tell   Kind = "tell"   // node → coordinator: my Report of Round
 	Decide Kind = "decide" // coordinator → node: the Verdict on Round
 	Done   Kind = "done"   // node → coordinator: I have the last verdict
+	Bye    Kind = "bye"    // coordinator → node: all have it, nobody will ask you any more
 	Fail   Kind = "fail"   // either way: the run cannot go on, for the reason in Text
 )
 
