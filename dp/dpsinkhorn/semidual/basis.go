@@ -14,7 +14,8 @@ type Basis struct {
 	C, H, W int
 	Size    int // coefficients a channel; 0 or more than H·W: all
 
-	at [][2]int // kept frequencies, lowest first
+	at   [][2]int // kept frequencies, lowest first
+	wave *mat.Dense
 }
 
 // coefficients is the number of coefficients of an image.
@@ -43,6 +44,9 @@ func (b *Basis) choose() {
 // matrix is one channel's H·W × Size basis.
 func (b *Basis) matrix() *mat.Dense {
 	b.choose()
+	if b.wave != nil {
+		return b.wave
+	}
 	wave := func(n, u, x int) float64 {
 		if u == 0 {
 			return math.Sqrt(1 / float64(n))
@@ -57,6 +61,7 @@ func (b *Basis) matrix() *mat.Dense {
 			}
 		}
 	}
+	b.wave = m
 	return m
 }
 

@@ -9,15 +9,30 @@ import (
 
 // denoise returns a positive semidefinite estimate of a covariance that was released with noise: s on the diagonal, s/√2
 // off it, a Wigner matrix whose eigenvalues reach ±ρ, ρ = s√(2d). An eigenvalue λ of the covariance shows as
-// λ + ρ²/4λ where λ > ρ/2 and drowns otherwise (Capitaine, Donati-Martin, Féral 2009); this is undone.
+// λ + ρ²/4λ where λ > ρ/2 and drowns otherwise (Capitaine, Donati-Martin, Féral 2009); this is undone. The directions
+// that drown share what is left of the trace, which noise hardly touches.
 func denoise(m *mat.SymDense, s float64) *mat.SymDense {
 	d := m.SymmetricDim()
 	rho := s * math.Sqrt(2*float64(d))
-	return spectral(m, func(v float64) float64 {
+	left, drowned := mat.Trace(m), 0
+	shrink := func(v float64) float64 {
 		if v <= rho || v <= 0 {
 			return 0
 		}
 		return (v + math.Sqrt(v*v-rho*rho)) / 2
+	}
+	spectral(m, func(v float64) float64 {
+		if left -= shrink(v); shrink(v) == 0 {
+			drowned++
+		}
+		return 0
+	})
+	rest := max(left, 0) / float64(max(drowned, 1))
+	return spectral(m, func(v float64) float64 {
+		if u := shrink(v); u > 0 {
+			return u
+		}
+		return min(rest, rho/2)
 	})
 }
 
