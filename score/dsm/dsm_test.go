@@ -10,6 +10,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
+	"coupling/lab/nn/train"
 	"coupling/score"
 
 	"gonum.org/v1/gonum/mat"
@@ -151,6 +152,19 @@ func TestResumesBitForBit(t *testing.T) {
 	}
 	if !mat.Equal(whole, resumed) {
 		t.Error("other numbers after a resume")
+	}
+	// What is stored is of this run, and of no other.
+	for name, tr := range map[string]Training{
+		"levels": {Sigmas: []float64{1, .2}, Steps: 40, Batch: 16, Path: path},
+		"batch":  {Sigmas: levels, Steps: 40, Batch: 17, Path: path},
+		"fewer":  {Sigmas: levels, Steps: 30, Batch: 16, Path: path},
+	} {
+		net := MLP(2, levels, 8)
+		_, err := tr.Run(t.Context(), dev, net, x, nil, rand.New(rand.NewPCG(3, 3)))
+		if !errors.Is(err, train.ErrMismatch) && !errors.Is(err, ErrParameter) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		nn.Free(net.Params())
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 	"coupling/score"
+	"coupling/score/internal/stamp"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -26,6 +27,7 @@ type Training struct {
 	// Schedule is a factor of the rate as a function of the step; nil is constant.
 	Schedule train.Schedule
 	// Path is where the run is stored every Every steps (0: 1000) and at its end, and from where it goes on if it is there.
+	// A stored run of other data, levels, rates or seed is refused with train.ErrMismatch; Steps may grow.
 	Path  string
 	Every int
 	// Trace hears the loss of each step; it costs a copy from the device.
@@ -52,7 +54,11 @@ func (t Training) Run(ctx context.Context, dev *device.Device, net nn.Layer, x *
 	r.sigmas = dev.New(f.Type, len(t.Sigmas), 1)
 	r.sigmas.SetFloats(t.Sigmas)
 	r.noise = dev.Stream(r.seed)
-	r.check = train.Checkpoint{Params: map[string][]*nn.Param{"net": net.Params(), "adam": r.opt.State()}}
+	r.check = train.Checkpoint{
+		Params: map[string][]*nn.Param{"net": net.Params(), "adam": r.opt.State()},
+		Sources: map[string]train.Source{"arguments": stamp.Of("seed ", r.seed, ", levels ", t.Sigmas, ", batch ", t.Batch, ", rate ", t.Rate,
+			", decay ", t.Decay, ", ", stamp.Points(x))},
+	}
 	if t.Decay > 0 {
 		r.average = train.NewEMA(t.Decay, net.Params())
 		r.check.Params["ema"] = r.average.State()

@@ -26,18 +26,22 @@ type Fit struct {
 	Bandwidth float64 // of the smoothed target; 0 means the median distance of a target to its nearest neighbour over √d
 	Most      int     // atoms at most on each side, drawn at random where there are more; 0 means 2000
 	Steps     int     // Metropolis-adjusted Langevin steps of a sample; 0 means 200
-	Solver    ot.LBFGS
+	// Solver finds the plan; its Eps is Lambda's. Its Trace hears of the solve.
+	Solver ot.LBFGS
+	// Trace hears of every step of a Sample.
+	Trace func(score.Progress)
 }
 
-// Fitted is a coupling that samples itself.
+// Fitted is a coupling that samples itself. One Sample at a time.
 type Fitted struct {
 	Coupling
 	FromPhi, ToPsi *Discrete // the same potentials: FromPhi's atoms are the targets, ToPsi's the sources
 	Plan           *ot.Plan  // between the atoms: its Status says whether to believe the rest
 	Bandwidth      float64
 	Steps          int
-	// Acceptance is the mean acceptance probability of the last Sample: where it is below a half, a smaller Bandwidth or λ
-	// than the step was made for is at work.
+	Trace          func(score.Progress)
+	// Acceptance is the mean acceptance probability of the last Sample: where it is far below a half, chains have hardly moved
+	// from the atoms at which they began.
 	Acceptance float64
 }
 
@@ -83,7 +87,7 @@ func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted,
 	}
 	return &Fitted{
 		Coupling: Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: f.Lambda}, Phi: phi, Psi: psi, Target: target, Mean: f.Mean},
-		FromPhi:  phi, ToPsi: psi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps,
+		FromPhi:  phi, ToPsi: psi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps, Trace: f.Trace,
 	}, nil
 }
 
@@ -148,6 +152,9 @@ func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand
 	if k < 1 {
 		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)
 	}
+	if err := checkPoints("x", x); err != nil {
+		return nil, err
+	}
 	xs := score.RepeatRows(x, k)
 	field, err := f.Given(xs)
 	if err != nil {
@@ -155,9 +162,11 @@ func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand
 	}
 	c := score.Start(f.FromPhi.DrawPoints(xs, rng), rng)
 	c.Jitter(f.Bandwidth)
-	// MALA's step for a density of this width in d dimensions (Roberts and Rosenthal 1998: 1.65²/2·v/d^⅓).
+	// MALA's step for a density of this width in d dimensions (Roberts and Rosenthal 1998: 1.65²/2·v/d^⅓). The width is that
+	// of the smoothed points times exp(−c/λ), which is what the plan's factor is at its narrowest.
 	_, d := x.Dims()
-	step := 1.36 * f.Bandwidth * f.Bandwidth / math.Cbrt(float64(d))
-	f.Acceptance, err = score.MALA{Steps: f.Steps, Step: step}.Run(ctx, field, c)
+	v := 1 / (1/(f.Bandwidth*f.Bandwidth) + 2*unit(d, f.Mean)/f.Lambda)
+	step := 1.36 * v / math.Cbrt(float64(d))
+	f.Acceptance, err = score.MALA{Steps: f.Steps, Step: step, Trace: f.Trace}.Run(ctx, field, c)
 	return c.X, err
 }

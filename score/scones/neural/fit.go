@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 
 	"coupling/lab/device"
@@ -33,8 +34,11 @@ type Fit struct {
 	Projection Projection // Steps: 0 means 1500; Coupling is filled in
 	// Sampler is the dynamics; zero Steps means 60 at each level, zero Step a fifth of the last level squared. Denoise is on.
 	Sampler score.Langevin
-	// Dir is where the three trainings are stored, and from where they go on.
+	// Dir is where the three trainings are stored, and from where they go on: a run that was killed and is begun again with
+	// the same arguments gives the same bits as one that was not.
 	Dir string
+	// Trace hears how far each of the trainings is; theirs are heard too.
+	Trace func(part string, step, steps int)
 }
 
 // Fitted is a coupling that samples itself.
@@ -60,7 +64,11 @@ func (f Fit) Run(ctx context.Context, dev *device.Device, x, y *mat.Dense, rng *
 	if f.Dir != "" {
 		f.Score.Path, f.Potentials.Path = filepath.Join(f.Dir, "score.ckpt"), filepath.Join(f.Dir, "potentials.ckpt")
 		f.Projection.Path = filepath.Join(f.Dir, "projection.ckpt")
+		if err := os.MkdirAll(f.Dir, 0o777); err != nil {
+			return nil, fmt.Errorf("neural: %w", err)
+		}
 	}
+	f.listen()
 	s, err := f.Score.Run(ctx, dev, f.Net, y, f.ScoreShape, rng)
 	if err != nil {
 		return nil, fmt.Errorf("score: %w", err)
@@ -75,6 +83,24 @@ func (f Fit) Run(ctx context.Context, dev *device.Device, x, y *mat.Dense, rng *
 	f.Projection.Coupling = out.Coupling
 	out.Projection, err = f.Projection.Run(ctx, dev, arch.MLP{Sizes: []int{d, 128, 128, d}}.Net(), scones.Cloud(x), scones.Cloud(y), rng)
 	return out, err
+}
+
+// listen hands what the parts tell on to Trace.
+func (f *Fit) listen() {
+	if f.Trace == nil {
+		return
+	}
+	with := func(part string, steps int, own func(int, float64)) func(int, float64) {
+		return func(step int, v float64) {
+			if own != nil {
+				own(step, v)
+			}
+			f.Trace(part, step, steps)
+		}
+	}
+	f.Score.Trace = with("score", f.Score.Steps, f.Score.Trace)
+	f.Potentials.Trace = with("potentials", f.Potentials.Steps, f.Potentials.Trace)
+	f.Projection.Trace = with("projection", f.Projection.Steps, f.Projection.Trace)
 }
 
 func (f Fit) defaults(y *mat.Dense) (Fit, error) {

@@ -9,6 +9,7 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
+	"coupling/score/internal/stamp"
 	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/mat"
@@ -25,7 +26,7 @@ type Projection struct {
 	Batch    int     // 0 means 256
 	Rate     float64 // of Adam; 0 means 1e-3
 	Schedule train.Schedule
-	Path     string // where the run is stored, and from where it goes on if it is there
+	Path     string // where the run is stored, and from where it goes on if it is there, as in Training
 	Every    int    // steps between stores; 0 means 500
 	Trace    func(step int, loss float64)
 }
@@ -53,7 +54,11 @@ func (t Projection) Run(ctx context.Context, dev *device.Device, net nn.Layer, x
 	defer opt.Free()
 	r := projecting{t, dev, net, opt}
 	seed := rng.Uint64()
-	stored := train.Checkpoint{Params: map[string][]*nn.Param{"net": net.Params(), "adam": opt.State()}}
+	stored := train.Checkpoint{
+		Params: map[string][]*nn.Param{"net": net.Params(), "adam": opt.State()},
+		Sources: map[string]train.Source{"arguments": stamp.Of("seed ", seed, ", ", t.Coupling.Compatibility, ", mean ", t.Coupling.Mean,
+			", batch ", t.Batch, ", rate ", t.Rate)},
+	}
 	if err := resume(&stored, t.Path, t.Steps); err != nil {
 		return nil, err
 	}

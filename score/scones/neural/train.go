@@ -12,6 +12,7 @@ import (
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
+	"coupling/score/internal/stamp"
 	"coupling/score/scones"
 )
 
@@ -21,8 +22,10 @@ type Training struct {
 	Hidden        []int   // hidden layers of each critic; nil is 256, 256. The paper: three of 4096 for synthetic data
 	Rate          float64 // of Adam; 0 means 1e-3. The paper: 1e-6·d for Gaussians, 1e-5 for the Swiss roll
 	Unscaled      bool    // networks put out the potential itself rather than that over λ
-	Path          string  // where the run is stored, and from where it goes on if it is there
-	Every         int     // steps between stores; 0 means 500
+	// Path is where the run is stored, and from where it goes on if it is there. A stored run with another seed or other
+	// settings is refused with train.ErrMismatch; Steps may grow, and Source is not compared.
+	Path  string
+	Every int // steps between stores; 0 means 500
 }
 
 // Potentials are a trained pair.
@@ -65,9 +68,13 @@ func (t Training) Run(ctx context.Context, dev *device.Device, d int, x, y scone
 	defer p.Phi.opt.Free()
 	defer p.Psi.opt.Free()
 	seed := rng.Uint64()
-	stored := train.Checkpoint{Params: map[string][]*nn.Param{
-		"phi": p.Phi.Params(), "psi": p.Psi.Params(), "phi-adam": p.Phi.State(), "psi-adam": p.Psi.State(),
-	}}
+	stored := train.Checkpoint{
+		Params: map[string][]*nn.Param{
+			"phi": p.Phi.Params(), "psi": p.Psi.Params(), "phi-adam": p.Phi.State(), "psi-adam": p.Psi.State(),
+		},
+		Sources: map[string]train.Source{"arguments": stamp.Of("seed ", seed, ", ", t.Compatibility, ", mean ", t.Mean, ", paired ", t.Paired,
+			", batch ", t.Batch, ", rate ", t.Rate, ", unscaled ", t.Unscaled)},
+	}
 	if err := resume(&stored, t.Path, t.Steps); err != nil {
 		return p, err
 	}
