@@ -29,9 +29,9 @@ import (
 // The arrays are made at the first use and live until Close. Where the device fails, Solve returns what it says; methods
 // of a plan, which return no error, do their work on the host.
 //
-// An OnDevice may be used by several goroutines, one of which has the device at a time; two of them on one device may
-// not, since a Device may not. Batch sees to that. Where a Scope of the device is open at the first use, the arrays end
-// with it, and the next use fails.
+// An OnDevice may be used by several goroutines, and so may several on one device: each locks the device for a pass at a
+// time. What else uses the device meanwhile must lock it too (device.Device.Lock). Where a Scope of the device is open
+// at the first use, the arrays end with it, and the next use fails.
 type OnDevice struct {
 	// Type is the element type of the passes that find the way, and of costs that are held: device.Float32, the zero
 	// value, or device.Float64. It is set before the first use.
@@ -134,7 +134,11 @@ func (o *OnDevice) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
-	o.free()
+	if o.at != nil {
+		o.dev.Lock()
+		defer o.dev.Unlock()
+		o.free()
+	}
 }
 
 // free gives the arrays back, which a closed device has done already.
@@ -159,6 +163,8 @@ func (o *OnDevice) use(call string, f func(r *resident) error) (err error) {
 	if o.closed {
 		return fmt.Errorf("ot: %s: %w", call, ErrClosed)
 	}
+	o.dev.Lock()
+	defer o.dev.Unlock()
 	defer func() {
 		if fault := deviceFault(recover()); fault != nil {
 			err = fault

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -278,6 +279,36 @@ func total(v []float64) (sum float64) {
 		sum += x
 	}
 	return sum
+}
+
+// Geometries on one device may be solved at the same time, each its own result: what the race detector looks at.
+func TestSharedOnDevice(t *testing.T) {
+	d := openDevice(t)
+	rng := rand.New(rand.NewPCG(46, 1))
+	x, y := cloud(rng, 40, 2, 1, 0), cloud(rng, 50, 2, 1, 1)
+	some := func() []*ot.OnDevice {
+		return []*ot.OnDevice{ot.PointsOn(d, x, y, ot.SqEuclidean), ot.DenseOn(d, ot.Cost(ot.Points(x, y, ot.L1))), ot.PointsOn(d, y, x, ot.Euclidean)}
+	}
+	solve := func(g *ot.OnDevice) []float64 {
+		defer g.Close()
+		p, err := ot.LBFGS{Eps: 0.1, Tol: 1e-9}.Solve(ctx, ot.Problem{Geometry: g})
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		return append(p.Apply(p.Beta), p.Beta...)
+	}
+	together := make([][]float64, len(some()))
+	var all sync.WaitGroup
+	for i, g := range some() {
+		all.Go(func() { together[i] = solve(g) })
+	}
+	all.Wait()
+	for i, g := range some() {
+		if alone := solve(g); !slices.Equal(alone, together[i]) {
+			t.Errorf("geometry %d: %v, together with others %v", i, alone, together[i])
+		}
+	}
 }
 
 // A device that has no memory for the costs says so, and is as it was.

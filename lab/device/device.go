@@ -19,7 +19,7 @@ import (
 type Info = backend.Info
 
 // Device is an open device and what lives on it. Operations on the arrays of one device are for one goroutine at a
-// time; different devices are independent.
+// time, of which Lock makes sure where several share it; different devices are independent.
 //
 // Operations do not return errors. Like a bufio.Writer a device keeps the first error, does nothing from then on, and
 // gives it back where results leave it: from the copies to the host, Sync and Err. Recover forgets it.
@@ -27,6 +27,7 @@ type Device struct {
 	b    backend.Backend
 	note string
 
+	turn   sync.Mutex // of who shares the device: Lock
 	mu     sync.Mutex
 	err    error
 	live   map[*Array]struct{}
@@ -111,6 +112,14 @@ func openAuto() (*Device, error) {
 	d.note = fmt.Sprintf("auto took the cpu: %v", gpuErr)
 	return d, nil
 }
+
+// Lock gives the device to the calling goroutine until Unlock, and waits while another has it. Operations do not lock:
+// goroutines that share a device lock it around each piece of work, which closes the scopes that it opens and leaves
+// alone what others made.
+func (d *Device) Lock() { d.turn.Lock() }
+
+// Unlock lets the next goroutine have the device.
+func (d *Device) Unlock() { d.turn.Unlock() }
 
 // Info describes the device.
 func (d *Device) Info() Info { return d.b.Info() }
