@@ -1,0 +1,143 @@
+package dpsinkhorn
+
+import (
+	"fmt"
+	"math"
+
+	"coupling/dp"
+	"coupling/dp/noise"
+	"coupling/lab/device"
+)
+
+// Sanitiser makes the gradient of a batch fit to be released: it bounds what a private image can do to it and adds
+// noise. There are two, and they are not the same mechanism: WholeBatch, which is what the published code runs and
+// whose accounting is right, and PerRow, which is what the paper prints and whose accounting is not.
+type Sanitiser interface {
+	// Clip bounds the gradient at n generated images, n×d, in place.
+	Clip(g *device.Array)
+	// Noise is the standard deviation of the noise for each entry.
+	Noise() float64
+	// Sensitivity bounds |Clip(g) − Clip(g′)|₂ for the gradients of any two batches of private images, n being the number of
+	// generated ones, which is fixed.
+	Sensitivity(n int) float64
+	// Event is what steps on Poisson batches of that rate release, joint over all rows: true of this mechanism.
+	Event(n int, rate float64, steps int) dp.Event
+	fmt.Stringer
+}
+
+// below is by how much Clip aims under its bound, against rounding in float32: ClipRows keeps norms to a few units of 2⁻²³.
+const below = 1 - 0x1p-18
+
+// WholeBatch clips the norm of the whole n×d gradient to Bound and adds noise of standard deviation 2·Bound·Multiplier.
+//
+// Sensitivity. The transport plan couples all images of a batch: one image more may turn every row of the gradient,
+// and nothing better is known than that both gradients lie in the ball of radius Bound. Two points of it are at most
+// 2·Bound apart, in every direction of change: inserted, removed or replaced; an empty batch has gradient 0, which lies
+// in the ball too. n is fixed, so that the shape of the release tells nothing. So on Poisson batches of rate q a step is
+// the sampled Gaussian mechanism of noise multiplier 2·Bound·Multiplier/(2·Bound) = Multiplier for the relation of one
+// record more or less. A larger batch does not lower the sensitivity: see package semidual for what does.
+type WholeBatch struct {
+	Bound      float64 // 0: .5, as published
+	Multiplier float64 // σ; 0: no noise, and no privacy
+}
+
+func (w WholeBatch) bound() float64 {
+	if w.Bound == 0 {
+		return .5
+	}
+	return w.Bound
+}
+
+// Clip scales the gradient.
+func (w WholeBatch) Clip(g *device.Array) {
+	flat := g.Reshape(1, -1)
+	device.ClipRows(flat, flat, w.bound()*below)
+}
+
+// Noise is 2·Bound·Multiplier.
+func (w WholeBatch) Noise() float64 { return 2 * w.bound() * w.Multiplier }
+
+// Sensitivity is 2·Bound.
+func (w WholeBatch) Sensitivity(int) float64 { return 2 * w.bound() }
+
+// Event is the Poisson-sampled Gaussian, repeated.
+func (w WholeBatch) Event(_ int, rate float64, steps int) dp.Event {
+	return dp.SGD(w.Multiplier*(1-1e-12), rate, steps) // noise on the grid: see package noise
+}
+
+// String names it.
+func (w WholeBatch) String() string { return fmt.Sprintf("whole batch clipped to %g", w.bound()) }
+
+// PerRow clips each row to Bound and adds noise of standard deviation 2·Bound·Multiplier to each entry: algorithm 1 of the
+// paper.
+//
+// Sensitivity. Each row moves by up to 2·Bound. The paper composes the n rows as if each were a mechanism on a Poisson
+// sample of its own, which takes the credit of sampling n times for one sample: all rows share one batch, so that a
+// record is in all of them or in none. The joint release moves by up to 2·Bound·√n, and so is the sampled Gaussian
+// mechanism of multiplier Multiplier/√n. The bound is attained: where an image of a class is inserted that the batch
+// had none of, each row of that class may turn round.
+type PerRow struct {
+	Bound      float64 // 0: .5, as published
+	Multiplier float64
+}
+
+func (r PerRow) bound() float64 { return WholeBatch(r).bound() }
+
+// Clip scales rows.
+func (r PerRow) Clip(g *device.Array) { device.ClipRows(g, g, r.bound()*below) }
+
+// Noise is 2·Bound·Multiplier.
+func (r PerRow) Noise() float64 { return WholeBatch(r).Noise() }
+
+// Sensitivity is 2·Bound·√n.
+func (r PerRow) Sensitivity(n int) float64 { return 2 * r.bound() * math.Sqrt(float64(n)) }
+
+// Event is the joint release: the Poisson-sampled Gaussian of multiplier Multiplier/√n.
+func (r PerRow) Event(n int, rate float64, steps int) dp.Event {
+	return dp.SGD(r.Multiplier/math.Sqrt(float64(n))*(1-1e-12), rate, steps)
+}
+
+// Published is what the paper takes the release for, n·steps row releases, each on a sample of its own. Its ε is not
+// justified: all rows share one batch. NotJustified goes with it wherever it is printed.
+func (r PerRow) Published(n int, rate float64, steps int) dp.Event {
+	return dp.SGD(r.Multiplier, rate, n*steps)
+}
+
+// NotJustified is the label of every ε of PerRow.Published.
+const NotJustified = "not justified: all rows share one batch"
+
+// String names it.
+func (r PerRow) String() string { return fmt.Sprintf("rows clipped to %g", r.bound()) }
+
+// release returns Clip(g) with noise from src, on the grid of package noise, and nil where the device or the source
+// failed. Entries that are not finite, which no finite image gives, count as 0.
+func release(s Sanitiser, g *device.Array, src noise.Source) (*device.Array, error) {
+	s.Clip(g)
+	values, err := g.Float64s()
+	if err != nil {
+		return nil, err
+	}
+	if !finite(values) {
+		clear(values)
+	}
+	if sigma := s.Noise(); sigma > 0 {
+		if values, err = (noise.Gaussian{Sigma: sigma}).Add(src, values); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]float32, len(values))
+	for i, v := range values {
+		out[i] = float32(v)
+	}
+	g.Set32(out)
+	return g, nil
+}
+
+func finite(v []float64) bool {
+	for _, u := range v {
+		if math.IsNaN(u) || math.IsInf(u, 0) {
+			return false
+		}
+	}
+	return true
+}
