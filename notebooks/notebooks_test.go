@@ -1,0 +1,97 @@
+package notebooks
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"coupling/lab/nb/headless"
+	"coupling/lab/nb/ipynb"
+	"coupling/lab/nb/kernel"
+)
+
+func TestInStep(t *testing.T) {
+	if err := ipynb.InStep("."); err != nil {
+		t.Error(err)
+	}
+}
+
+// Each notebook at the smallest sizes, from its first cell to its last, in the real kernel: no cell fails, and
+// each figure, film and table that a cell makes is there.
+func TestEveryNotebookRuns(t *testing.T) {
+	if os.Getenv("COUPLING_TEST_NOTEBOOKS") == "" {
+		t.Skip("needs minutes: make test-notebooks, or COUPLING_TEST_NOTEBOOKS=1")
+	}
+	c, err := kernel.Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Build(t.Context()); err != nil {
+		t.Skipf("the kernel cannot be built here: %v", err)
+	}
+	files, err := filepath.Glob("*.ipynb")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	store := os.Getenv("COUPLING_STORE")
+	if store == "" {
+		store = t.TempDir()
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(file, ".ipynb"), func(t *testing.T) { execute(t, c, file, store) })
+	}
+}
+
+// limit is generous: a warm run is told to take a minute at most, a cold one
+// compiles half of the project.
+const limit = 5 * time.Minute
+
+func execute(t *testing.T, c kernel.Checkout, file, store string) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nb, err := ipynb.Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	// No proxy: cells are built from what Go has.
+	s, err := headless.Start(ctx, c, headless.Options{Env: []string{"COUPLING_PRESET=smoke", "COUPLING_STORE=" + store, "GOPROXY=off"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	began := time.Now()
+	times, err := s.Notebook(ctx, nb)
+	if err != nil {
+		t.Errorf("%v", err)
+	}
+	for _, when := range times {
+		t.Logf("%6.2f s  %s", when.Elapsed.Seconds(), when.ID)
+	}
+	t.Logf("%6.2f s  in all, and %.2f s until the kernel answered", time.Since(began).Seconds(), s.Started.Seconds())
+	for _, cell := range nb.Cells {
+		if strings.Contains(cell.Source, "nb.Make(") && err == nil && !pictures(cell) {
+			t.Errorf("cell %s shows nothing", cell.ID)
+		}
+		for _, o := range cell.Outputs {
+			if o.Kind() == "error" {
+				t.Errorf("cell %s: %v", cell.ID, o)
+			}
+		}
+	}
+}
+
+func pictures(c ipynb.Cell) bool {
+	for _, o := range c.Outputs {
+		if o.Text("image/png") != "" || strings.Contains(o.Text("text/html"), "<table") {
+			return true
+		}
+	}
+	return false
+}
