@@ -27,5 +27,15 @@
 // taken in an order that depends on shapes alone. Devices differ from one another in rounding, except for random
 // numbers, which are equal bit for bit.
 //
+// # Programs
+//
+// A program that imports this package needs no library of a GPU to start: libcuda and cuBLAS are opened when a GPU is.
+// What opens them (purego) makes the program a dynamically linked one on Linux, which needs libc, libdl and libpthread. With
+//
+//	go build -tags nocuda
+//
+// it is a static one as other programs without cgo are, and opening a GPU is ErrNoDevice. With package ot either has
+// less than 8 MB.
+//
 // Package devicetest holds every device to a float64 reference.
 package device

@@ -20,7 +20,7 @@ func SquareWindow(k, stride, pad int) Window {
 }
 
 // Out is the size of the output for an input of h×w: ⌊(h + 2p − d(k−1) − 1)/s⌋ + 1. It panics where the window does
-// not fit once.
+// not fit once. There is no ceil mode: rows and columns that are too few for a last window are left out.
 func (w Window) Out(h, width int) (oh, ow int) {
 	f := w.full()
 	var out [2]int

@@ -6,7 +6,8 @@ import (
 	"coupling/lab/device"
 )
 
-// AvgPool is the mean of each window of x, N×C×H×W, padding counted as zeros.
+// AvgPool is the mean of each window of x, N×C×H×W, padding counted as zeros. As in convolutions, windows lie wholly
+// within the padded image (PyTorch's ceil_mode=False, there is no other): what is left over at the end is not pooled.
 type AvgPool struct {
 	Window device.Window
 }
@@ -32,7 +33,7 @@ func (a *AvgPool) VJP(p *Pass, dy *device.Array) *device.Array {
 	return dx
 }
 
-// MaxPool is the largest element in each window of x, N×C×H×W.
+// MaxPool is the largest element in each window of x, N×C×H×W; windows are those of AvgPool.
 type MaxPool struct {
 	Window device.Window
 }

@@ -7,6 +7,8 @@
 //   FAKE_CUDA_MEMORY=n       bytes of memory (4 GiB)
 //   FAKE_CUDA_FAIL=kernel    the kernel faults when it runs; launch:kernel: its launch is refused
 //   FAKE_CUDA_ORDER=n        threads of a block run in the reverse order (-1) or in one drawn from a seed (1, 2, …)
+//
+// All devices share one context and one memory: what belongs to one ordinal and is used on another is not found out.
 #include "fibre.h"
 
 #include <cstdio>
