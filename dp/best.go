@@ -21,6 +21,7 @@ type Best struct {
 
 	grid  float64 // the width of privacy-loss distributions, if Width is 0
 	cells int     // and their work
+	grids bool    // contours refuse
 }
 
 const (
@@ -105,6 +106,9 @@ func (b Best) candidates() []Accountant {
 	grid := pld.Accountant{Width: b.Width, Work: b.cells}
 	if b.Width == 0 {
 		grid.Width = b.grid
+	}
+	if b.grids {
+		return []Accountant{Profile{}, grid, RDP{}}
 	}
 	return []Accountant{Profile{}, c, grid, RDP{}}
 }

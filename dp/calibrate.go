@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"coupling/dp/pld"
 )
 
 // ErrUnreachable marks a budget that no value of the parameter meets.
@@ -31,193 +33,231 @@ func (b Budget) accountant() Accountant {
 	return b.Accountant
 }
 
-// quick is the accountant for the many questions of a search. Its bounds are no less safe.
-func (b Budget) quick() Accountant {
+// stages are the accountants that a search asks, the last one the budget's own: rough answers say where sharp ones are worth their time.
+// All are safe.
+func (b Budget) stages() []Accountant {
 	a, ok := b.accountant().(Best)
-	if !ok {
-		return b.Accountant
+	if !ok || a.Width > 0 {
+		return []Accountant{b.accountant()}
 	}
-	if a.grid == 0 {
-		a.grid, a.cells = roughGrid, gridWork/4
-	}
-	return a
+	rough, middle := a, a
+	rough.Width = 1e-2
+	middle.grid, middle.cells = roughGrid, gridWork/4
+	return []Accountant{rough, middle, a}
 }
 
-// excess returns log(ε/budget) of an event: at most 0 when it meets the budget, +Inf without a finite bound.
-func (b Budget) excess(ctx context.Context, e Event) (float64, error) {
-	g, err := EpsilonContext(ctx, b.quick(), e, b.Relation, b.Delta)
+// A trial is a value of the parameter with what was found there.
+type trial struct {
+	x      float64 // log of the value
+	excess float64 // log(ε/budget): at most 0 when it meets the budget, +Inf without a finite bound
+	blur   float64 // how far off ε may be, relatively
+	g      Guarantee
+}
+
+func (t trial) ok() bool { return t.excess <= 0 }
+
+// near is how little of the budget may be left over so that it is not worth looking further: the accountant could hardly tell.
+func (t trial) near(share float64) float64 { return max(1e-9, share*t.blur) }
+
+// A hunt looks for the value of a parameter at which a monotone budget is just met.
+type hunt struct {
+	Budget
+	event        func(float64) Event
+	safe, unsafe float64 // logs of the ends: at safe the budget is met if anywhere
+	whole        bool    // values are integers
+	slope        float64 // of the excess, at the last two trials
+	grids        *trial  // the last trial of this stage, if it took privacy-loss distributions
+}
+
+// try asks for the excess at a value, which it rounds if need be.
+func (h *hunt) try(ctx context.Context, a Accountant, x float64) (trial, error) {
+	value := math.Exp(x)
+	if h.whole {
+		value = math.Round(value)
+		x = math.Log(value)
+	}
+	t := trial{x: x}
+	if best, ok := a.(Best); ok && h.grids != nil && math.Abs(h.grids.x-x) < 0.2 {
+		best.grids = true
+		a = best
+	}
+	g, err := EpsilonContext(ctx, a, h.event(value), h.Relation, h.Delta)
 	switch {
 	case errors.Is(err, ErrUnbounded):
-		return math.Inf(1), nil
+		t.excess = math.Inf(1)
+		return t, nil
 	case err != nil:
-		return 0, err
-	case g.Epsilon == 0:
-		return math.Inf(-1), nil
-	case g.Epsilon <= b.Epsilon:
-		return min(0, math.Log(g.Epsilon/b.Epsilon)), nil
+		return t, err
 	}
-	return max(math.SmallestNonzeroFloat64, math.Log(g.Epsilon/b.Epsilon)), nil
+	t.g = g
+	h.grids = nil
+	if g.Accountant == (pld.Accountant{}).Name() {
+		h.grids = &trial{x: x}
+	}
+	switch {
+	case g.Epsilon == 0:
+		t.excess = math.Inf(-1)
+	case g.Epsilon <= h.Epsilon:
+		t.excess = min(0, math.Log(g.Epsilon/h.Epsilon))
+	default:
+		t.excess = max(math.SmallestNonzeroFloat64, math.Log(g.Epsilon/h.Epsilon))
+	}
+	t.blur = min(1, (g.Epsilon-g.Lower)/g.Epsilon)
+	return t, nil
 }
 
-// trial is a value with its excess.
-type trial struct{ x, excess float64 }
+// run goes through the stages, each from where the one before ended.
+func (h *hunt) run(ctx context.Context, start float64) (trial, error) {
+	stages := h.stages()
+	var t trial
+	var err error
+	for i, a := range stages {
+		share := 0.3
+		if i+1 < len(stages) {
+			share = 1
+		}
+		t, err = h.stage(ctx, a, start, share)
+		if err != nil && (i+1 == len(stages) || !errors.Is(err, ErrUnreachable)) {
+			return t, err
+		}
+		if err == nil && kindOf(t.g.Lower, t.g.Epsilon) == Exact && i > 0 {
+			break
+		}
+		start = t.x
+	}
+	return t, err
+}
 
-// between guesses where the excess is 0 between a value that meets the budget and one that does not: by the secant where both are finite
-// and it was not one-sided lately, else in the middle.
-func between(good, bad trial, bisect bool) float64 {
+// stage returns the last value that meets the budget; with ErrUnreachable there is none, and it is the safe end.
+func (h *hunt) stage(ctx context.Context, a Accountant, start, share float64) (trial, error) {
+	var good, bad *trial
+	stride := math.Ln2
+	h.grids = nil
+	for k := 0; ; k++ {
+		t, err := h.try(ctx, a, start)
+		if err != nil {
+			return t, err
+		}
+		h.learn(good, bad, t)
+		if t.ok() {
+			good = &t
+		} else {
+			bad = &t
+		}
+		switch {
+		case good == nil && bad.x == h.safe:
+			return *bad, ErrUnreachable
+		case good != nil && (-good.excess <= good.near(share) || good.x == h.unsafe):
+			return *good, nil
+		case good == nil || bad == nil:
+			start = h.beyond(t, stride, t.near(share)/2)
+			if k > 0 {
+				stride *= 2
+			}
+		default:
+			next, ok := h.inside(*good, *bad, k%3 == 2, good.near(share)/2)
+			if !ok {
+				return *good, nil
+			}
+			start = next
+		}
+	}
+}
+
+// learn notes the slope between a trial and the one before.
+func (h *hunt) learn(good, bad *trial, t trial) {
+	for _, o := range [...]*trial{good, bad} {
+		if o == nil || o.x == t.x {
+			continue
+		}
+		if v := (t.excess - o.excess) / (t.x - o.x); !math.IsInf(v, 0) && !math.IsNaN(v) && v*(h.unsafe-h.safe) > 0 {
+			h.slope = v
+		}
+	}
+}
+
+// beyond says where to look when only one side is known: where all but rest of the budget should be spent, or a stride away.
+func (h *hunt) beyond(t trial, stride, rest float64) float64 {
+	end := h.unsafe
+	if !t.ok() {
+		end = h.safe
+	}
+	step := stride
+	if h.slope != 0 && stride < 4 && !math.IsInf(t.excess, 0) {
+		step = min(step, math.Abs((t.excess+rest)/h.slope)+1e-10)
+	}
+	if h.whole { // to the next integer at least
+		if end > t.x {
+			step = max(step, math.Log1p(math.Exp(-t.x)))
+		} else {
+			step = max(step, -math.Log1p(-math.Exp(-t.x)))
+		}
+	}
+	if math.Abs(end-t.x) <= step {
+		return end
+	}
+	return t.x + math.Copysign(step, end-t.x)
+}
+
+// inside says where to look between a value that meets the budget and one that does not: where by the secant all but rest is spent, where
+// both are finite and it was not one-sided lately, else in the middle; and false when they are next to each other.
+func (h *hunt) inside(good, bad trial, bisect bool, rest float64) (float64, bool) {
 	w := 0.5
 	if d := bad.excess - good.excess; !bisect && !math.IsInf(d, 0) && !math.IsNaN(d) {
-		w = min(0.99, max(0.01, -good.excess/d))
+		w = min(0.99, max(0.01, -(good.excess+rest)/d))
 	}
-	return good.x + w*(bad.x-good.x)
+	x := good.x + w*(bad.x-good.x)
+	if !h.whole {
+		return x, math.Abs(bad.x-good.x) > 1e-9
+	}
+	a, b := math.Round(math.Exp(good.x)), math.Round(math.Exp(bad.x))
+	n := min(max(math.Round(math.Exp(x)), min(a, b)+1), max(a, b)-1)
+	return math.Log(n), math.Abs(a-b) > 1
 }
 
-// MinNoise returns the least x in [1e-4, 1e9], to 1e-9 relative and rounded to the safe side, such that event(x) meets the budget, for an
-// event whose ε falls with x: a noise multiplier or a scale. The guarantee is that of the event at x. Cost: some 50 accountings.
+// MinNoise returns the least x in [1e-4, 1e9] such that event(x) meets the budget, for an event whose ε falls with x: a noise multiplier or
+// a scale. It is rounded to the safe side, by 1e-9 relative, or by what a third of the accountant's blur of ε comes to. The guarantee is
+// that of the event at x. Cost: some 20 accountings, most of them rough.
 func MinNoise(ctx context.Context, b Budget, event func(noise float64) Event) (float64, Guarantee, error) {
 	return b.search(ctx, event, "noise", 1, 1e9, 1e-4)
 }
 
-// MaxRate returns the largest sampling rate in [1e-15, 1], to 1e-9 relative and rounded down, such that event(rate) meets the budget.
+// MaxRate returns the largest sampling rate in [1e-15, 1] such that event(rate) meets the budget, rounded down as MinNoise rounds up.
 func MaxRate(ctx context.Context, b Budget, event func(rate float64) Event) (float64, Guarantee, error) {
 	return b.search(ctx, event, "rate", 0.01, 1e-15, 1)
 }
 
-// search finds where a monotone budget is just met, in logs between safe, where it is met if anywhere, and unsafe.
 func (b Budget) search(ctx context.Context, event func(float64) Event, name string, start, safe, unsafe float64) (float64, Guarantee, error) {
 	if err := b.check(); err != nil {
 		return 0, Guarantee{}, err
 	}
-	at := func(logX float64) (trial, error) {
-		v, err := b.excess(ctx, event(math.Exp(logX)))
-		return trial{logX, v}, err
-	}
-	good, bad, err := bracket(at, math.Log(start), math.Log(safe), math.Log(unsafe))
+	h := hunt{Budget: b, event: event, safe: math.Log(safe), unsafe: math.Log(unsafe)}
+	t, err := h.run(ctx, math.Log(start))
 	if errors.Is(err, ErrUnreachable) {
 		err = fmt.Errorf("dp: %s up to %g: eps = %v at delta = %v: %w", name, safe, b.Epsilon, b.Delta, err)
 	}
 	if err != nil {
 		return 0, Guarantee{}, err
 	}
-	// Every third step bisects, so that a curved or jagged excess costs no more than three times bisection.
-	for k := 0; math.Abs(bad.x-good.x) > 1e-9 && good.excess < -1e-9; k++ {
-		mid, err := at(between(good, bad, k%3 == 2))
-		if err != nil {
-			return 0, Guarantee{}, err
-		}
-		if mid.excess <= 0 {
-			good = mid
-		} else {
-			bad = mid
-		}
-	}
-	x := math.Exp(good.x)
-	g, err := EpsilonContext(ctx, b.accountant(), event(x), b.Relation, b.Delta)
-	return x, g, err
-}
-
-// bracket walks from start, in growing steps, to a value that meets the budget and one that does not. Where even the unsafe end
-// meets it, both are that end.
-func bracket(at func(float64) (trial, error), start, safe, unsafe float64) (good, bad trial, err error) {
-	now, err := at(start)
-	if err != nil {
-		return now, now, err
-	}
-	ok := now.excess <= 0
-	end := safe
-	if ok {
-		end = unsafe
-	}
-	for step := math.Ln2; now.x != end; step *= 2 {
-		x := min(end, now.x+step)
-		if end < now.x {
-			x = max(end, now.x-step)
-		}
-		next, err := at(x)
-		switch {
-		case err != nil:
-			return now, next, err
-		case next.excess <= 0 && !ok:
-			return next, now, nil
-		case next.excess > 0 && ok:
-			return now, next, nil
-		}
-		now = next
-	}
-	if ok {
-		return now, now, nil
-	}
-	return now, now, ErrUnreachable
+	return math.Exp(t.x), t.g, nil
 }
 
 // maxSteps bounds the search for a number of steps.
 const maxSteps = 1_000_000_000_000
 
-// MaxSteps returns the largest T up to 1e12 such that event(T) meets the budget, 0 when not even one step does.
+// MaxSteps returns the largest T up to 1e12 such that event(T) meets the budget, 0 when not even one step does. Where the accountant's ε is
+// not exact, T is the largest up to what a third of its blur comes to.
 func MaxSteps(ctx context.Context, b Budget, event func(steps int) Event) (int, error) {
 	if err := b.check(); err != nil {
 		return 0, err
 	}
-	good, bad := trial{0, math.Inf(-1)}, trial{1, 0}
-	for {
-		v, err := b.excess(ctx, event(int(bad.x)))
-		if err != nil {
-			return 0, err
-		}
-		bad.excess = v
-		if v > 0 {
-			break
-		}
-		good = bad
-		if bad.x == maxSteps {
-			return maxSteps, nil
-		}
-		bad.x = min(maxSteps, 4*bad.x)
+	h := hunt{Budget: b, event: func(x float64) Event { return event(int(x)) }, unsafe: math.Log(maxSteps), whole: true}
+	t, err := h.run(ctx, 0)
+	if errors.Is(err, ErrUnreachable) {
+		return 0, nil
 	}
-	for k := 0; bad.x-good.x > 1; k++ {
-		x := min(bad.x-1, max(good.x+1, math.Floor(between(good, bad, k%3 == 2))))
-		v, err := b.excess(ctx, event(int(x)))
-		if err != nil {
-			return 0, err
-		}
-		if v <= 0 {
-			good = trial{x, v}
-		} else {
-			bad = trial{x, v}
-		}
-	}
-	return b.more(ctx, event, int(good.x))
+	return int(math.Round(math.Exp(t.x))), err
 }
-
-// more asks the accountant proper for the few steps that the quick one, which is less sharp, did not grant: in steps that double, and then
-// halve, with at most fullAnswers answers.
-func (b Budget) more(ctx context.Context, event func(steps int) Event, n int) (int, error) {
-	step, grow := 1, true
-	for range fullAnswers {
-		if step == 0 || n+step > maxSteps {
-			break
-		}
-		g, err := EpsilonContext(ctx, b.accountant(), event(n+step), b.Relation, b.Delta)
-		switch {
-		case err != nil && !errors.Is(err, ErrUnbounded):
-			return 0, err
-		case err == nil && g.Epsilon <= b.Epsilon:
-			n += step
-			if grow {
-				step *= 2
-			} else {
-				step /= 2
-			}
-		default:
-			grow = false
-			step /= 2
-		}
-	}
-	return n, nil
-}
-
-// fullAnswers may each take a second.
-const fullAnswers = 8
 
 // StepsLeft returns how many more times next may run after spent (nil: nothing was spent) within the budget.
 func StepsLeft(ctx context.Context, b Budget, spent, next Event) (int, error) {
