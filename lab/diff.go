@@ -50,12 +50,13 @@ func Diff(a, b Record) (Comparison, error) {
 
 // Change returns B−A and, unless A is 0, (B−A)/|A|, if both are numbers.
 func (d Difference) Change() (abs, rel float64, ok bool) {
-	a, okA := asFloat(d.A)
-	b, okB := asFloat(d.B)
+	a, okA := Number(d.A)
+	b, okB := Number(d.B)
 	return b - a, (b - a) / math.Abs(a), okA && okB
 }
 
-func asFloat(v any) (float64, bool) {
+// Number returns the number in a cell of a [Row], if it holds one.
+func Number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
 		return v, true

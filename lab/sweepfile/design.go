@@ -1,0 +1,199 @@
+package sweepfile
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// values are the parameters of a cell while a design is laid out: JSON values by
+// dotted name, with the lines that set them.
+type values struct {
+	v    map[string]any
+	line map[string]int
+}
+
+func (s values) with(name string, v any, line int) values {
+	out := values{maps.Clone(s.v), maps.Clone(s.line)}
+	out.v[name], out.line[name] = v, line
+	return out
+}
+
+// nested turns dotted names into objects.
+func (s values) nested() (map[string]any, error) {
+	out := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(s.v)) {
+		at, path := out, strings.Split(name, ".")
+		for _, part := range path[:len(path)-1] {
+			next, ok := at[part].(map[string]any)
+			if !ok && at[part] != nil {
+				return nil, fmt.Errorf("%s goes into %s, which is no object", name, part)
+			}
+			if next = maps.Clone(next); next == nil {
+				next = map[string]any{}
+			}
+			at[part], at = next, next
+		}
+		at[path[len(path)-1]] = s.v[name]
+	}
+	return out, nil
+}
+
+// A step turns one set of parameters into several.
+type step struct {
+	when   map[string][]any // nil: always
+	expand func(values) []values
+}
+
+func (s step) apply(in []values) []values {
+	var out []values
+	for _, v := range in {
+		if s.matches(v) {
+			out = append(out, s.expand(v)...)
+		} else {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func (s step) matches(v values) bool {
+	for name, allowed := range s.when {
+		have := v.v[name]
+		if !slices.ContainsFunc(allowed, func(want any) bool { return same(have, want) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// same compares scalars; 1 and 1.0 are the same number.
+func same(a, b any) bool {
+	x, okx := asReal(a)
+	y, oky := asReal(b)
+	if okx && oky {
+		return x == y
+	}
+	return fmt.Sprintf("%T %v", a, a) == fmt.Sprintf("%T %v", b, b)
+}
+
+func asReal(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case int64:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// An axis is one parameter and what it may be.
+type axis struct {
+	name     string
+	line     int
+	list     []any // or a range:
+	from, to float64
+	count    int
+	log      bool
+	integer  bool
+}
+
+// at returns the value at u in [0,1] of a range, or the entry of the list at u in [0,1).
+func (a axis) at(u float64) any {
+	if a.list != nil {
+		return a.list[min(int(u*float64(len(a.list))), len(a.list)-1)]
+	}
+	x := a.from + u*(a.to-a.from)
+	if a.log {
+		x = a.from * math.Pow(a.to/a.from, u)
+	}
+	switch { // the ends are met exactly
+	case u == 0:
+		x = a.from
+	case u == 1:
+		x = a.to
+	}
+	if a.integer {
+		return int64(math.Round(x))
+	}
+	return x
+}
+
+// integers at a random u are equally likely, the ends included.
+func (a axis) sample(u float64) any {
+	if a.integer && !a.log {
+		n := math.Round(a.to) - math.Round(a.from) + 1
+		return int64(math.Round(a.from) + math.Floor(u*n))
+	}
+	return a.at(u)
+}
+
+// all returns the values of a grid's axis, each once.
+func (a axis) all() []any {
+	if a.list != nil {
+		return a.list
+	}
+	var out []any
+	for i := range a.count {
+		u := 0.0
+		if a.count > 1 {
+			u = float64(i) / float64(a.count-1)
+		}
+		if v := a.at(u); len(out) == 0 || !same(out[len(out)-1], v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func grid(axes []axis) func(values) []values {
+	return func(v values) []values {
+		out := []values{v}
+		for _, a := range axes {
+			var next []values
+			for _, s := range out {
+				for _, x := range a.all() {
+					next = append(next, s.with(a.name, x, a.line))
+				}
+			}
+			out = next
+		}
+		return out
+	}
+}
+
+func list(sets []values) func(values) []values {
+	return func(v values) []values {
+		var out []values
+		for _, set := range sets {
+			s := v
+			for name, x := range set.v {
+				s = s.with(name, x, set.line[name])
+			}
+			out = append(out, s)
+		}
+		return out
+	}
+}
+
+// sample lays points over the axes.
+func sample(points [][]float64, axes []axis) func(values) []values {
+	return func(v values) []values {
+		out := make([]values, len(points))
+		for i, p := range points {
+			out[i] = v
+			for d, a := range axes {
+				out[i] = out[i].with(a.name, a.sample(p[d]), a.line)
+			}
+		}
+		return out
+	}
+}
+
+// stream is the random numbers of a step.
+func stream(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x73776565702d7631)) }

@@ -1,0 +1,33 @@
+// Package sweepfile reads sweeps that people write: a YAML file that names an
+// experiment and a design over its parameters, or a Go file with an experiment
+// of its own ([Main], [Build]).
+//
+//	experiment: analytic/gradient
+//	seed: 1
+//	replicates: 3              # seeds 1, 2, 3
+//	params: {n: 500, solver: lbfgs}
+//	design:                    # each step multiplies the cells
+//	- grid:
+//	    eps: {from: 1e-3, to: 1, count: 7, scale: log}
+//	    d: [2, 16, 64]
+//	- when: {solver: newton}   # cells that do not match pass unchanged
+//	  list: [{damping: 0}, {damping: 0.1, tol: 1e-9}]
+//	- sobol: {count: 32, over: {x: {from: 0, to: 1}, y: {from: 1, to: 1e4, scale: log}}}
+//	halving: {budget: steps, min: 100, max: 8100, factor: 3, metric: loss}
+//
+// Every key that is not known is an error with its line, and so is a parameter
+// that the experiment does not have. Steps:
+//
+//   - grid: the product of its parameters' values, the last varying fastest
+//   - list: one cell for each set of parameters
+//   - sobol: the first points of Sobol's sequence; with a seed, shifted
+//   - latin: a Latin hypercube
+//   - random: independent points
+//
+// A range is {from, to, scale: linear|log, integer: true}, and in a grid has a
+// count. In sobol, latin and random a parameter may also be a list to choose
+// from. A dot goes into an object: noise.sigma. Everything that is random takes
+// its numbers from the step's seed (1 unless given), never from the cells' seeds.
+//
+// [EstimateTime] foretells the time from the manifests of cells that are there.
+package sweepfile

@@ -1,0 +1,303 @@
+package sweepfile
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"coupling/lab"
+)
+
+// Halving stops sweeps early: all configurations run with a small budget (a
+// parameter such as the number of steps), and only the best 1/Factor of them go
+// on with Factor times as much, again and again.
+//
+// It is ASHA (Li et al., "A system for massively parallel hyperparameter tuning",
+// MLSys 2020, algorithm 2): a configuration is promoted as soon as it is among the
+// best ⌊k/Factor⌋ of the k that have finished its rung, without waiting for the
+// rung to fill, and the largest possible promotion comes first. In waves (see
+// [Halving.Run]) a rung is complete before it is judged, and the same cells run
+// every time; otherwise which ones do depends on which finish first. Either way
+// each cell is the result that it would be in any other sweep.
+//
+// If Checkpoint names an artifact, that of the smaller budget is put into the
+// scratch folder of the larger one under the same name, for the experiment to go
+// on from. The experiment must then give the same result as from the start.
+type Halving struct {
+	Budget     string  // parameter
+	Min, Max   int     // budgets of the first rung and the last
+	Factor     int     // 3 unless given
+	Metric     string  // of the result, dots into objects: "loss", "test.error"
+	Maximize   bool    // the largest metric is best, not the smallest
+	Checkpoint string  // artifact; may be empty
+	at         rebudge // a configuration at another budget
+}
+
+type rebudge = func(lab.Job, int) (lab.Job, error)
+
+func (p *reader) halve(n node) error {
+	h := &Halving{Factor: 3}
+	goal := "min"
+	p.halving, p.budget = h, n.line()
+	err := n.fields("halving", map[string]func(node) error{
+		"budget": text(&h.Budget, "budget"), "min": whole(&h.Min, "min", 1), "max": whole(&h.Max, "max", 1), "factor": whole(&h.Factor, "factor", 2),
+		"metric": text(&h.Metric, "metric"), "goal": text(&goal, "goal"), "checkpoint": text(&h.Checkpoint, "checkpoint"),
+	})
+	h.Maximize = goal == "max"
+	switch {
+	case err != nil:
+		return err
+	case h.Budget == "" || h.Metric == "" || h.Min == 0 || h.Max < h.Min:
+		return n.errorf("halving: budget %q from %d to %d, metric %q: want all four, and min ≤ max", h.Budget, h.Min, h.Max, h.Metric)
+	case goal != "min" && goal != "max":
+		return n.errorf("halving: goal %q: want min or max", goal)
+	}
+	return nil
+}
+
+// rebudget returns a job with another budget.
+func rebudget(d lab.Decoder, j lab.Job, name string, budget int) (lab.Job, error) {
+	id := j.Record()
+	var params map[string]any
+	if err := json.Unmarshal(id.Params, &params); err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	at, path := params, strings.Split(name, ".")
+	for _, part := range path[:len(path)-1] {
+		next, ok := at[part].(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("sweep: budget %q: %s is no object", name, part)
+		}
+		at = next
+	}
+	at[path[len(path)-1]] = budget
+	b, err := json.Marshal(params)
+	if err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	return d.Make(id.Seed, b)
+}
+
+// Budgets lists the rungs: Min, Min·Factor, … and at last Max.
+func (h Halving) Budgets() []int {
+	var out []int
+	for b := h.Min; b < h.Max; b *= h.Factor {
+		out = append(out, b)
+	}
+	return append(out, h.Max)
+}
+
+// A rung is what has finished with one budget, and what is under way.
+type rung struct {
+	done     []finished
+	promoted map[lab.Key]bool // under way above, or done there
+}
+
+type finished struct {
+	job    lab.Job
+	record lab.Record
+	metric float64 // smaller is better
+}
+
+// promotable returns a configuration of a rung that may go on: the first of the
+// best ⌊k/factor⌋ that has not.
+func (r *rung) promotable(factor int) (finished, bool) {
+	slices.SortStableFunc(r.done, func(a, b finished) int {
+		return cmp.Or(compare(a.metric, b.metric), cmp.Compare(a.record.Key, b.record.Key))
+	})
+	for _, f := range r.done[:len(r.done)/factor] {
+		if !r.promoted[f.record.Key] {
+			return f, true
+		}
+	}
+	return finished{}, false
+}
+
+// compare puts NaN, which is a run that diverged, last.
+func compare(a, b float64) int {
+	switch na, nb := math.IsNaN(a), math.IsNaN(b); {
+	case na && nb:
+		return 0
+	case na:
+		return 1
+	case nb:
+		return -1
+	}
+	return cmp.Compare(a, b)
+}
+
+// Run computes the sweep and yields every cell as it lands or fails; a failed
+// configuration goes no further. With waves of 0, a cell begins whenever one of
+// slots is free; else all that may run is handed to the executor at once, which
+// then waits for the whole wave: for clusters.
+func (h Halving) Run(ctx context.Context, s *lab.Store, ex lab.Executor, slots int, jobs []lab.Job) iter.Seq2[lab.Job, error] {
+	t := &tournament{Halving: h, store: s, budgets: h.Budgets(), fresh: slices.Clone(jobs), home: map[lab.Key]int{}}
+	for range t.budgets {
+		t.rungs = append(t.rungs, &rung{promoted: map[lab.Key]bool{}})
+	}
+	return func(yield func(lab.Job, error) bool) {
+		if slots <= 0 {
+			t.waves(ctx, ex, yield)
+		} else {
+			t.flow(ctx, ex, slots, yield)
+		}
+	}
+}
+
+// tournament is one run of a [Halving].
+type tournament struct {
+	Halving
+	store   *lab.Store
+	budgets []int
+	fresh   []lab.Job // of the first rung, not begun
+	rungs   []*rung
+	home    map[lab.Key]int // rung of each cell
+}
+
+// next returns a cell that may begin, the largest budget first, or nil.
+func (t *tournament) next() (lab.Job, error) {
+	for k := len(t.rungs) - 2; k >= 0; k-- {
+		f, ok := t.rungs[k].promotable(t.Factor)
+		if !ok {
+			continue
+		}
+		t.rungs[k].promoted[f.record.Key] = true
+		j, err := t.at(f.job, t.budgets[k+1])
+		if err != nil {
+			return nil, err
+		}
+		t.home[j.Record().Key] = k + 1
+		return j, t.prime(f, j)
+	}
+	if len(t.fresh) == 0 {
+		return nil, nil
+	}
+	j := t.fresh[0]
+	t.fresh = t.fresh[1:]
+	t.home[j.Record().Key] = 0
+	return j, nil
+}
+
+// prime hands the checkpoint on, if there is one.
+func (t *tournament) prime(from finished, to lab.Job) error {
+	if t.Checkpoint == "" {
+		return nil
+	}
+	err := t.store.Prime(to.Record(), t.Checkpoint, from.record, t.Checkpoint)
+	if errors.Is(err, lab.ErrMissing) { // it left none: from the start, then
+		return nil
+	}
+	return err
+}
+
+// finish notes a cell that has landed.
+func (t *tournament) finish(j lab.Job) error {
+	r, err := j.Recall(t.store)
+	if err != nil {
+		return err
+	}
+	row, err := r.Flatten()
+	if err != nil {
+		return err
+	}
+	m, ok := lab.Number(row["value."+t.Metric])
+	if !ok {
+		return fmt.Errorf("sweep: halving: metric %q of %s is %q, which is no number", t.Metric, r.Key, lab.FormatCell(row["value."+t.Metric]))
+	}
+	if t.Maximize {
+		m = -m
+	}
+	k := t.rungs[t.home[r.Key]]
+	k.done = append(k.done, finished{j, r, m})
+	return nil
+}
+
+// waves hands all that may run to the executor, until nothing may.
+func (t *tournament) waves(ctx context.Context, ex lab.Executor, yield func(lab.Job, error) bool) {
+	for ctx.Err() == nil {
+		var wave []lab.Job
+		for {
+			j, err := t.next()
+			if err != nil {
+				yield(j, err)
+				return
+			}
+			if j == nil {
+				break
+			}
+			wave = append(wave, j)
+		}
+		if len(wave) == 0 {
+			return
+		}
+		landed := 0
+		for j, err := range ex.Run(ctx, t.store, wave) {
+			if err == nil {
+				err = t.finish(j)
+				landed++
+			}
+			if !yield(j, err) {
+				return
+			}
+		}
+		if landed == 0 {
+			return // drained, or nothing but failures
+		}
+	}
+}
+
+// flow keeps slots cells running.
+func (t *tournament) flow(ctx context.Context, ex lab.Executor, slots int, yield func(lab.Job, error) bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	type outcome struct {
+		job lab.Job
+		err error
+	}
+	out := make(chan outcome, slots)
+	running := 0
+	defer func() {
+		cancel()
+		for ; running > 0; running-- {
+			<-out
+		}
+	}()
+	for {
+		for running < slots && ctx.Err() == nil {
+			j, err := t.next()
+			if err != nil && !yield(j, err) {
+				return
+			}
+			if j == nil {
+				break
+			}
+			running++
+			go func() {
+				last := outcome{nil, context.Canceled} // unless it is drained
+				for j, err := range ex.Run(ctx, t.store, []lab.Job{j}) {
+					last = outcome{j, err}
+				}
+				out <- last
+			}()
+		}
+		if running == 0 {
+			return
+		}
+		o := <-out
+		running--
+		if o.job == nil {
+			continue
+		}
+		if o.err == nil {
+			o.err = t.finish(o.job)
+		}
+		if !yield(o.job, o.err) {
+			return
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package sweepfile
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"coupling/lab"
+)
+
+// descent "trains": after n steps its loss is floor + exp(−rate·n), so that the
+// best rate at a small budget is not the best at a large one. It goes on from a
+// checkpoint if it has one.
+func descent(steps *atomic.Int64) lab.Experiment[params, result] {
+	return lab.Experiment[params, result]{Name: "test/descent", Version: 1, Run: func(_ context.Context, c *lab.Cell, p params) (result, error) {
+		dir, err := c.Scratch()
+		if err != nil {
+			return result{}, err
+		}
+		from := 0
+		if b, err := os.ReadFile(filepath.Join(dir, "checkpoint")); err == nil {
+			from, _ = strconv.Atoi(string(b))
+		}
+		steps.Add(int64(p.Steps - from))
+		file, err := c.Artifact("checkpoint")
+		if err != nil {
+			return result{}, err
+		}
+		loss := p.Noise.Sigma + math.Exp(-p.Eps*float64(p.Steps))
+		if p.N == 1 {
+			loss = math.NaN() // it diverges
+		}
+		return result{Loss: loss}, os.WriteFile(file, []byte(strconv.Itoa(p.Steps)), 0o666)
+	}}
+}
+
+func halvingSweep(t *testing.T, e lab.Experiment[params, result]) *Sweep {
+	t.Helper()
+	s, err := Parse("s.yaml", []byte(`
+experiment: test/descent
+design:
+- latin: {count: 27, seed: 2, over: {eps: {from: 0.01, to: 1, scale: log}, noise.sigma: {from: 0, to: 0.1}}}
+- list: [{n: 0}, {n: 1}]
+halving: {budget: steps, min: 1, max: 27, factor: 3, metric: loss, checkpoint: checkpoint}
+`), []lab.Decoder{e.Decoder()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestHalving(t *testing.T) {
+	var steps atomic.Int64
+	e := descent(&steps)
+	sweep := halvingSweep(t, e)
+	if got := sweep.Halving.Budgets(); !slices.Equal(got, []int{1, 3, 9, 27}) {
+		t.Fatalf("budgets %v", got)
+	}
+	full := float64(len(sweep.Jobs) * 27)
+	var winners []string
+	for _, slots := range []int{0, 1, 4} { // in waves, one after the other, at once
+		s := openStore(t)
+		steps.Store(0)
+		for _, err := range sweep.Halving.Run(t.Context(), s, lab.Local{Workers: 4}, slots, sweep.Jobs) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		rungs := map[int][]lab.Record{}
+		for r, err := range s.Records("") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			row, _ := r.Flatten()
+			n, _ := lab.Number(row["param.steps"])
+			rungs[int(n)] = append(rungs[int(n)], r)
+		}
+		t.Logf("slots %d: %d, %d, %d, %d cells; %d steps of %g", slots, len(rungs[1]), len(rungs[3]), len(rungs[9]), len(rungs[27]), steps.Load(), full)
+		if len(rungs[1]) != 54 || len(rungs[3]) < 18 || len(rungs[9]) < 6 || len(rungs[27]) < 2 {
+			t.Errorf("slots %d: %d, %d, %d, %d cells", slots, len(rungs[1]), len(rungs[3]), len(rungs[9]), len(rungs[27]))
+		}
+		if slots == 0 {
+			if len(rungs[3]) != 18 || len(rungs[9]) != 6 || len(rungs[27]) != 2 {
+				t.Errorf("in waves rungs are exact: %d, %d, %d", len(rungs[3]), len(rungs[9]), len(rungs[27]))
+			}
+			// Checkpoints are handed on: 54 of 1 step, 18 of 2 more, 6 of 6, 2 of 18.
+			if steps.Load() != 54+36+36+36 {
+				t.Errorf("%d steps, want 162", steps.Load())
+			}
+		}
+		best := slices.MinFunc(rungs[27], func(a, b lab.Record) int { return compare(loss(t, a), loss(t, b)) })
+		winners = append(winners, string(best.Params))
+		for _, r := range rungs[27] {
+			if math.IsNaN(loss(t, r)) {
+				t.Errorf("slots %d: a configuration that diverged was promoted to the end: %s", slots, r.Params)
+			}
+		}
+		again := steps.Load() // a second run finds all of it
+		for _, err := range sweep.Halving.Run(t.Context(), s, lab.Local{Workers: 4}, max(slots, 1), sweep.Jobs) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if slots == 1 && steps.Load() != again {
+			t.Errorf("a second run made %d steps", steps.Load()-again)
+		}
+	}
+	if winners[0] != winners[1] && winners[0] != winners[2] {
+		t.Logf("different winners, as may happen: %q", winners)
+	}
+}
+
+func loss(t *testing.T, r lab.Record) float64 {
+	row, err := r.Flatten()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, _ := lab.Number(row["value.loss"])
+	return v
+}
+
+// With checkpoints handed on, a cell's result is that of a run from the start.
+func TestPrimedCellIsTheSame(t *testing.T) {
+	var steps atomic.Int64
+	e := descent(&steps)
+	s, plain := openStore(t), openStore(t)
+	short, long := params{Eps: .1, Steps: 10}, params{Eps: .1, Steps: 30}
+	a, err := lab.Do(t.Context(), s, e, 1, short)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := s.Find(string(a.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Prime(e.Jobs(1, long)[0].Record(), "checkpoint", from, "checkpoint"); err != nil {
+		t.Fatal(err)
+	}
+	steps.Store(0)
+	b, err := lab.Do(t.Context(), s, e, 1, long)
+	if err != nil || steps.Load() != 20 {
+		t.Fatalf("%d steps, want 20: %v", steps.Load(), err)
+	}
+	c, err := lab.Do(t.Context(), plain, e, 1, long)
+	if err != nil || b.Value != c.Value || b.Artifacts[0] != c.Artifacts[0] {
+		t.Errorf("%v and %v: %v", b, c, err)
+	}
+	if err := s.Prime(from, "../x", from, "checkpoint"); err == nil {
+		t.Error("a name that leaves the scratch folder was accepted")
+	}
+}

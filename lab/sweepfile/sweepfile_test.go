@@ -1,0 +1,344 @@
+package sweepfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"coupling/lab"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+type noise struct {
+	Sigma float64 `json:"sigma"`
+}
+
+type params struct {
+	N       int     `json:"n"`
+	Eps     float64 `json:"eps"`
+	Solver  string  `json:"solver"`
+	Damping float64 `json:"damping,omitzero"`
+	Noise   noise   `json:"noise"`
+	Steps   int     `json:"steps,omitzero"`
+}
+
+type result struct {
+	Loss  float64 `json:"loss"`
+	Begun int     `json:"begun"` // steps that this run made itself
+}
+
+var toy = lab.Experiment[params, result]{Name: "test/toy", Version: 1, Run: func(_ context.Context, _ *lab.Cell, p params) (result, error) {
+	if p.N == 13 {
+		time.Sleep(30 * time.Millisecond)
+	}
+	return result{Loss: p.Eps * float64(p.N)}, nil
+}}
+
+var decoders = []lab.Decoder{toy.Decoder()}
+
+func cells(t *testing.T, text string) (out []string) {
+	t.Helper()
+	s, err := Parse("s.yaml", []byte(text), decoders)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range s.Jobs {
+		r := j.Record()
+		out = append(out, fmt.Sprintf("%d %s", r.Seed, r.Params))
+	}
+	return out
+}
+
+func TestDesigns(t *testing.T) {
+	got := cells(t, `
+experiment: test/toy
+seed: 5
+replicates: 2
+params: {n: 3, solver: lbfgs, noise.sigma: 0.5}
+design:
+- grid:
+    eps: {from: 0.01, to: 1, count: 3, scale: log}
+- list:
+  - {solver: lbfgs}
+  - {solver: newton, n: 4}
+- when: {solver: [newton]}
+  grid: {damping: [0.1, 2]}
+`)
+	var want []string
+	for _, eps := range []string{"0.01", "0.1", "1"} {
+		for _, rest := range []string{`"n":3,"noise":{"sigma":0.5},"solver":"lbfgs"`, `"n":4,"noise":{"sigma":0.5},"solver":"newton"`} {
+			if strings.Contains(rest, "newton") {
+				for _, damping := range []string{"0.1", "2"} {
+					for _, seed := range []int{5, 6} {
+						want = append(want, fmt.Sprintf(`%d {"damping":%s,"eps":%s,%s}`, seed, damping, eps, rest))
+					}
+				}
+				continue
+			}
+			for _, seed := range []int{5, 6} {
+				want = append(want, fmt.Sprintf(`%d {"eps":%s,%s}`, seed, eps, rest))
+			}
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// A cell that two steps arrive at is there once, and integers stay integers.
+func TestCellsAreUnique(t *testing.T) {
+	got := cells(t, `
+experiment: test/toy
+design:
+- list: [{n: 1}, {n: 2}, {n: 1}]
+`)
+	if len(got) != 2 {
+		t.Errorf("%d cells, want 2: %q", len(got), got)
+	}
+	got = cells(t, `
+experiment: test/toy
+design:
+- grid: {n: {from: 1, to: 1000, count: 4, scale: log, integer: true}}
+`)
+	if len(got) != 4 || !strings.Contains(got[3], `"n":1000`) || !strings.Contains(got[1], `"n":10,`) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestSamplesStayInTheirRanges(t *testing.T) {
+	for _, kind := range []string{"sobol", "latin", "random"} {
+		s, err := Parse("s.yaml", fmt.Appendf(nil, `
+experiment: test/toy
+design:
+- %s: {count: 50, seed: 3, over: {eps: {from: 0.001, to: 10, scale: log}, n: {from: -2, to: 2, integer: true}, solver: [a, b, c]}}
+`, kind), decoders)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[any]int{}
+		for _, j := range s.Jobs {
+			row, err := j.Record().Flatten()
+			if err != nil {
+				t.Fatal(err)
+			}
+			eps, _ := lab.Number(row["param.eps"])
+			n, _ := lab.Number(row["param.n"])
+			if eps < .001 || eps > 10 || n < -2 || n > 2 {
+				t.Errorf("%s: %s", kind, j.Record().Params)
+			}
+			seen[row["param.solver"]]++
+			seen[n]++
+		}
+		if len(s.Jobs) != 50 || len(seen) != 8 || kind != "random" && seen["a"] < 15 {
+			t.Errorf("%s: %d cells, %v", kind, len(s.Jobs), seen)
+		}
+	}
+}
+
+func TestFaultsHaveLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"experiment: test/toy\nsede: 3\n":                                                           `s.yaml:2: sweep: unknown key "sede"; seed was meant?`,
+		"experiment: test/toy\nparams:\n  n: 3\n  epz: 4\n":                                         "s.yaml:4: lab: test/toy has no parameter epz",
+		"experiment: test/toy\nparams:\n  n: three\n":                                               "s.yaml:3: lab: parameters of test/toy",
+		"experiment: test/toy\nparams:\n  noise.sigmo: 3\n":                                         "s.yaml:3: lab: test/toy has no parameter noise.sigmo",
+		"experiment: test/boy\n":                                                                    `s.yaml:1: experiment "test/boy": there is none; there are test/toy`,
+		"seed: 1\n":                                                                                 "s.yaml:1: no experiment",
+		"experiment: test/toy\ndesign:\n- gird: {n: [1]}\n":                                         `s.yaml:3: design: unknown key "gird"; grid was meant?`,
+		"experiment: test/toy\ndesign:\n- grid: {n: [1]}\n  list: [{n: 2}]\n":                       "s.yaml:3: design: 2 kinds in one step",
+		"experiment: test/toy\ndesign:\n- when: {n: 1}\n":                                           "s.yaml:3: design: 0 kinds in one step",
+		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, to: 1, count: 3, scale: log}\n": "s.yaml:4: eps: from 0 to 1: a logarithmic range is positive",
+		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, to: 1}\n":                       "s.yaml:4: eps: a range in a grid needs a count",
+		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, too: 1}\n":                      `s.yaml:4: eps: unknown key "too"; to was meant?`,
+		"experiment: test/toy\ndesign:\n- sobol: {count: 4}\n":                                      "s.yaml:3: sobol: want a count and over",
+		"experiment: test/toy\nreplicates: 0\n":                                                     "s.yaml:2: replicates: 0, want 1 or more",
+		"experiment: test/toy\nreplicates: 1.5\n":                                                   "s.yaml:2: replicates: want a whole number",
+		"experiment: test/toy\nseed: -1\n":                                                          "s.yaml:2: seed: -1, want 0 or more",
+		"experiment: test/toy\nparams: &a {n: 1}\n":                                                 "s.yaml:2: params: want a mapping, have an anchor",
+		"experiment: test/toy\nseed: 1\nseed: 2\n":                                                  "s.yaml:3:",
+		"experiment: [\n": "s.yaml:1:",
+		"":                "s.yaml:1:",
+		"experiment: test/toy\ndesign:\n- random: {count: 3000000, over: {eps: {from: 0, to: 1}}}\n": "s.yaml:3: random: count 3000000",
+		"experiment: test/toy\nhalving: {budget: steps, min: 4, max: 2, metric: loss}\n":             "s.yaml:2: halving:",
+		"experiment: test/toy\nhalving: {budget: stepz, min: 1, max: 2, metric: loss}\n":             "s.yaml:2: lab: test/toy has no parameter stepz",
+	} {
+		_, err := Parse("s.yaml", []byte(text), decoders)
+		var at *Error
+		if err == nil || !strings.HasPrefix(err.Error(), want) || !errors.As(err, &at) {
+			t.Errorf("%q\n gives %v\n want  %s", text, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("experiment: test/toy\ndesign:\n- grid: {n: [1, 2]}\n- sobol: {count: 3, over: {eps: {from: 0, to: 1}}}\n")
+	f.Add("experiment: test/toy\nparams: {n: .inf, noise: {sigma: .nan}}\nhalving: {budget: steps, min: 1, max: 9, metric: loss}")
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Count(text, "count") > 1 || len(text) > 400 { // large designs take long, which is no fault
+			t.Skip()
+		}
+		if _, err := Parse("f", []byte(text), decoders); err != nil && !strings.HasPrefix(err.Error(), "f:") {
+			t.Errorf("no line: %v", err)
+		}
+	})
+}
+
+// The first points of the sequence in three dimensions, as Joe and Kuo's notes
+// (2008, section 4) give them.
+func TestSobolFirstPoints(t *testing.T) {
+	want := [][]float64{
+		{0, 0, 0}, {.5, .5, .5}, {.75, .25, .25}, {.25, .75, .75}, {.375, .375, .625},
+		{.875, .875, .125}, {.625, .125, .875}, {.125, .625, .375}, {.1875, .3125, .9375}, {.6875, .8125, .4375},
+	}
+	if d := cmp.Diff(want, Sobol(10, 3, nil)); d != "" {
+		t.Error(d)
+	}
+}
+
+// Of the first 2^k points along each dimension every interval of length 2^-k
+// holds one, shifted or not; dimensions 1 and 2 are a (0,k,2)-net: so does every
+// dyadic box of area 2^-k.
+func TestSobolIsEven(t *testing.T) {
+	const k = 9
+	for _, shift := range []*rand.Rand{nil, stream(4)} {
+		pts := Sobol(1<<k, MaxSobol, shift)
+		for d := range MaxSobol {
+			seen := make([]bool, 1<<k)
+			for _, p := range pts {
+				seen[int(p[d]*(1<<k))] = true
+			}
+			if slices.Contains(seen, false) {
+				t.Errorf("dimension %d: an interval is empty", d+1)
+			}
+		}
+		for a := range k + 1 {
+			seen := make([]bool, 1<<k)
+			for _, p := range pts {
+				seen[int(p[0]*float64(int(1)<<a))<<(k-a)|int(p[1]*float64(int(1)<<(k-a)))] = true
+			}
+			if slices.Contains(seen, false) {
+				t.Errorf("a box of 2^-%d × 2^-%d is empty", a, k-a)
+			}
+		}
+	}
+}
+
+// The polynomials x^s + a_1 x^(s−1) + … + 1 are primitive: x has order 2^s − 1. And
+// the numbers m_i are odd and below 2^i.
+func TestDirectionNumbers(t *testing.T) {
+	for i, p := range joeKuo {
+		s := len(p.m)
+		poly, x, order := uint32(1<<s|1)|p.a<<1, uint32(1), 0
+		for {
+			if x <<= 1; x>>s&1 == 1 {
+				x ^= poly
+			}
+			if order++; x == 1 || order > 1<<s {
+				break
+			}
+		}
+		if order != 1<<s-1 {
+			t.Errorf("dimension %d: the order of x is %d, want %d", i+2, order, 1<<s-1)
+		}
+		for j, m := range p.m {
+			if m%2 == 0 || m >= 1<<(j+1) {
+				t.Errorf("dimension %d: m_%d = %d", i+2, j+1, m)
+			}
+		}
+	}
+}
+
+func TestLatinHypercube(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, dim := rapid.IntRange(1, 60).Draw(t, "n"), rapid.IntRange(1, 5).Draw(t, "dim")
+		pts := Latin(n, dim, stream(rapid.Uint64().Draw(t, "seed")))
+		for d := range dim {
+			seen := make([]bool, n)
+			for _, p := range pts {
+				seen[int(math.Floor(p[d]*float64(n)))] = true
+			}
+			if slices.Contains(seen, false) {
+				t.Fatalf("dimension %d: an interval is empty", d)
+			}
+		}
+	})
+}
+
+func TestEstimate(t *testing.T) {
+	s := openStore(t)
+	make := func(ns ...int) (jobs []lab.Job) {
+		for _, n := range ns {
+			jobs = append(jobs, toy.Jobs(1, params{N: n, Eps: 1})...)
+		}
+		return jobs
+	}
+	if e, err := EstimateTime(s, make(1)); err != nil || e.From != 0 || !strings.Contains(e.String(), "nothing like them") {
+		t.Errorf("%v, %v", e, err)
+	}
+	for _, j := range append(make(13), toy.Jobs(1, params{N: 13, Eps: 2}, params{N: 13, Eps: 3}, params{N: 1000, Eps: 1}, params{N: 1001, Eps: 1}, params{N: 1002, Eps: 1})...) {
+		if err := j.Do(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slow, err1 := EstimateTime(s, make(12, 14)) // nearest are those of 13, which take 30 ms
+	fast, err2 := EstimateTime(s, make(999, 998))
+	if err := errors.Join(err1, err2); err != nil || slow.Total < 60*time.Millisecond || slow.Total > 10*time.Second || fast.Total > slow.Total/2 || slow.From != 6 {
+		t.Errorf("slow %v, fast %v: %v", slow, fast, err)
+	}
+}
+
+func openStore(t *testing.T) *lab.Store {
+	t.Helper()
+	s, err := lab.OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A Go file is built, asked for its jobs, and computes them.
+func TestGoFile(t *testing.T) {
+	s := openStore(t)
+	p, err := Build(t.Context(), filepath.Join("testdata", "cubes.go"), filepath.Join(t.TempDir(), "bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Jobs) != 5 || len(s.Missing(p.Jobs)) != 5 {
+		t.Fatalf("%d jobs, %d missing", len(p.Jobs), len(s.Missing(p.Jobs)))
+	}
+	failed := 0
+	for j, err := range (lab.Local{Workers: 2}).Run(t.Context(), s, p.Jobs) {
+		if err != nil && strings.Contains(err.Error(), "three") {
+			failed++
+			continue
+		}
+		r, err := j.Recall(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, _ := r.Flatten()
+		n, _ := lab.Number(row["param.n"])
+		if v, _ := lab.Number(row["value.cube"]); v != n*n*n {
+			t.Errorf("%s: %s", r.Params, r.Value)
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d failed, want 1", failed)
+	}
+	bad := filepath.Join(t.TempDir(), "bad.go")
+	if err := os.WriteFile(bad, []byte("package main\nfunc main() {"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Build(t.Context(), bad, t.TempDir()); err == nil || !strings.Contains(err.Error(), "bad.go:2") {
+		t.Errorf("a broken file: %v", err)
+	}
+}
