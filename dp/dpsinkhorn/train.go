@@ -1,0 +1,313 @@
+package dpsinkhorn
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"coupling/data"
+	"coupling/dp"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
+)
+
+// Training is algorithm 1: a generator is moved along a sanitised gradient of the semi-debiased Sinkhorn loss.
+type Training struct {
+	Net       Net
+	Loss      Loss
+	Sanitiser Sanitiser // nil: neither clip nor noise, and no privacy
+	// Parameters clips and noises the gradient of all parameters together, rather than that at the images (the first row of
+	// the paper's table 2). The Sanitiser must be a WholeBatch: sensitivity 2·Bound holds of any vector that is clipped to
+	// Bound, and the event is the same.
+	Parameters bool
+	Images     int     // n, generated images of a step beside the fresh ones; 0: 50
+	Rate       float64 // probability of a private image to be in a step's batch
+	Steps      int
+	Adam       train.Adam
+	Schedule   train.Schedule // of the learning rate; nil: constant. It is not part of a run's identity.
+	// Dir is a folder for a checkpoint and the ledger: a run that is killed goes on from there with the same weights in
+	// the end, and spends no step twice. Empty: neither.
+	Dir   string
+	Every int                                   // steps between checkpoints; 0: 100
+	Trace func(step int, release *device.Array) // sees what each step releases; may be nil
+}
+
+// Net is the network of a generator.
+type Net struct {
+	DCGAN  *arch.DCGAN // one of the two
+	BigGAN *arch.BigGAN
+}
+
+func (n Net) build() (net nn.Layer, latent int, err error) {
+	switch {
+	case n.DCGAN != nil && n.BigGAN == nil:
+		return n.DCGAN.Net(), n.DCGAN.Latent, nil
+	case n.BigGAN != nil && n.DCGAN == nil:
+		return n.BigGAN.Net(), n.BigGAN.Latent, nil
+	}
+	return nil, 0, bad("Net: must have one network")
+}
+
+// Event is what the run releases, for dp.Epsilon under the relation of one record more or less.
+func (t Training) Event() (dp.Event, error) {
+	if t.Sanitiser == nil || t.Sanitiser.Noise() == 0 {
+		return nil, bad("Sanitiser: without noise there is no privacy")
+	}
+	return t.Sanitiser.Event(t.images(), t.Rate, t.Steps), nil
+}
+
+func (t Training) images() int {
+	if t.Images == 0 {
+		return 50
+	}
+	return t.Images
+}
+
+func (t Training) check(images *data.Images, classes int) error {
+	if images == nil || images.Len() == 0 || len(images.Labels) != images.Len() {
+		return bad("images: must have some, with labels")
+	}
+	for i, l := range images.Labels {
+		if l < 0 || l >= classes {
+			return bad("label %d of image %d: must be in [0, %d)", l, i, classes)
+		}
+	}
+	if _, whole := t.Sanitiser.(WholeBatch); t.Parameters && !whole {
+		return bad("Parameters: the sanitiser is %v: must be a WholeBatch", t.Sanitiser)
+	}
+	switch {
+	case t.Images < 0:
+		return bad("Images = %d: must not be negative", t.Images)
+	case t.Steps < 0:
+		return bad("Steps = %d: must not be negative", t.Steps)
+	case !(t.Rate > 0 && t.Rate <= 1):
+		return bad("Rate = %g: must be in (0, 1]", t.Rate)
+	}
+	return nil
+}
+
+// run is a training under way.
+type run struct {
+	Training
+	dev     *device.Device
+	images  *data.Images
+	classes int
+	key     Key
+	net     nn.Layer
+	latent  int
+	opt     *train.Optimiser
+	ck      train.Checkpoint
+	ledger  *Ledger
+}
+
+// Run trains on private images with labels in [0, classes), from where an earlier run in Dir was ended. Initial weights,
+// latent codes, batches and noise come from the key: give the same one to go on. Weights are the same bits in the end,
+// killed or not, on the same kind of device; another kind is refused in Dir, since a step that is played again with
+// other rounding would release something new. The error wraps ErrLedger where Dir holds another run.
+func (t Training) Run(ctx context.Context, dev *device.Device, images *data.Images, classes int, key Key) (*Generator, error) {
+	if err := t.check(images, classes); err != nil {
+		return nil, err
+	}
+	r := &run{Training: t, dev: dev, images: images, classes: classes, key: key}
+	if err := r.open(); err != nil {
+		return nil, err
+	}
+	if r.ledger != nil {
+		defer func() { _ = r.ledger.Close() }()
+	}
+	for r.ck.Step < int64(t.Steps) {
+		if err := ctx.Err(); err != nil {
+			return nil, errors.Join(err, r.save())
+		}
+		if err := r.step(int(r.ck.Step)); err != nil {
+			return nil, err
+		}
+		if r.ck.Step++; r.ck.Step%int64(orInt(t.Every, 100)) == 0 {
+			if err := r.save(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	_, c, h, w := images.Shape()
+	return &Generator{net: r.net, dev: dev, latent: r.latent, classes: classes, names: images.Classes, shape: [3]int{c, h, w}, batch: t.images() + t.Loss.fresh(t.images())}, r.save()
+}
+
+func orInt(v, def int) int {
+	if v == 0 {
+		return def
+	}
+	return v
+}
+
+// open builds the network and takes up what Dir holds.
+func (r *run) open() (err error) {
+	if r.net, r.latent, err = r.Net.build(); err != nil {
+		return err
+	}
+	r.net.Init(r.dev, device.Float32, r.key.Rand("weights", 0))
+	if r.Schedule == nil {
+		r.Schedule = train.Constant()
+	}
+	r.opt = r.Adam.For(r.net.Params())
+	r.ck.Params = map[string][]*nn.Param{"generator": r.net.Params(), "adam": r.opt.State()}
+	if r.Dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(r.Dir, 0o777); err != nil {
+		return err
+	}
+	of, err := r.identity()
+	if err != nil {
+		return err
+	}
+	if r.ledger, err = OpenLedger(filepath.Join(r.Dir, "ledger"), of); err != nil {
+		return err
+	}
+	if err := r.ck.Load(r.checkpoint()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if r.ck.Step > int64(r.ledger.Steps()) {
+		return fmt.Errorf("dpsinkhorn: a checkpoint of step %d, and %d steps in the ledger: %w", r.ck.Step, r.ledger.Steps(), ErrLedger)
+	}
+	return nil
+}
+
+func (r *run) checkpoint() string { return filepath.Join(r.Dir, "checkpoint") }
+
+func (r *run) save() error {
+	if r.Dir == "" {
+		return r.dev.Sync()
+	}
+	return r.ck.Save(r.checkpoint())
+}
+
+// identity is everything that a release depends on, the private images as their number and the key as a fingerprint.
+func (r *run) identity() (string, error) {
+	print := sha256.Sum256(append([]byte("fingerprint"), r.key[:]...))
+	_, c, h, w := r.images.Shape()
+	net := r.Net
+	if net.DCGAN != nil { // laws are functions; the weights that they drew say it all
+		g := *net.DCGAN
+		g.Weights, net.DCGAN = nil, &g
+	} else {
+		g := *net.BigGAN
+		g.Weights, net.BigGAN = nil, &g
+	}
+	start := sha256.New()
+	for _, p := range r.net.Params() {
+		v, err := p.Value.Float64s()
+		if err != nil {
+			return "", err
+		}
+		_ = binary.Write(start, binary.LittleEndian, v) // a hash takes everything
+	}
+	line, err := json.Marshal(map[string]any{
+		"net": fmt.Sprintf("%+v %+v", deref(net.DCGAN), deref(net.BigGAN)), "start": fmt.Sprintf("%x", start.Sum(nil)[:8]), "loss": r.Loss, "sanitiser": fmt.Sprintf("%#v", r.Sanitiser), "parameters": r.Parameters, "images": r.Training.images(),
+		"rate": r.Rate, "adam": r.Adam, "records": r.images.Len(), "shape": []int{c, h, w}, "classes": r.classes,
+		"device": r.dev.Info(), "key": fmt.Sprintf("%x", print[:8]),
+	})
+	return string(line), err
+}
+
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// step spends, and then does, step k.
+func (r *run) step(k int) error {
+	if r.ledger != nil {
+		if err := r.ledger.Spend(k); err != nil {
+			return err
+		}
+	}
+	defer r.dev.Scope().Close()
+	n := r.Training.images()
+	codes := r.key.Rand("codes", k)
+	p := &nn.Pass{Training: true}
+	x := generate(r.net, p, r.dev, codes, n+r.Loss.fresh(n), r.latent, r.classes)
+	y, err := r.batch(k)
+	if err != nil {
+		return err
+	}
+	private, public, err := r.Loss.Gradient(Labelled{X: x.X.Reshape(len(x.Labels), -1), Labels: x.Labels}, y, r.classes)
+	if err != nil {
+		return err
+	}
+	head := public.Rows(0, n)
+	device.Add(head, head, private)
+	nn.ZeroGrads(r.net.Params())
+	released := head
+	if r.Sanitiser != nil && !r.Parameters {
+		if _, err := release(r.Sanitiser, head, r.key.Source("noise", k)); err != nil {
+			return err
+		}
+		// Rows of fresh images know nothing of private ones; they are clipped so that they pull no harder than the others.
+		r.Sanitiser.Clip(public.Rows(n, public.Dim(0)))
+	}
+	r.net.VJP(p, public.Reshape(x.X.Shape()...))
+	if r.Sanitiser != nil && r.Parameters {
+		if released, err = r.releaseParameters(k); err != nil {
+			return err
+		}
+	}
+	r.opt.SetFactor(r.Schedule(k))
+	r.opt.Step()
+	if r.Trace != nil {
+		r.Trace(k, released)
+	}
+	return r.dev.Err()
+}
+
+// releaseParameters sanitises the gradients of all parameters as one vector.
+func (r *run) releaseParameters(k int) (*device.Array, error) {
+	all := r.dev.New(device.Float32, 1, nn.Count(r.net.Params()))
+	at := 0
+	each := func(f func(g *device.Array, at int)) {
+		at = 0
+		for _, p := range r.net.Params() {
+			if p.Grad != nil {
+				g := p.Grad.Reshape(1, -1)
+				f(g, at)
+				at += g.Len()
+			}
+		}
+	}
+	each(func(g *device.Array, at int) { device.Paste(all, g, 1, at) })
+	if _, err := release(r.Sanitiser, all, r.key.Source("noise", k)); err != nil {
+		return nil, err
+	}
+	each(func(g *device.Array, at int) { device.Cut(g, all, 1, at) })
+	return all, nil
+}
+
+// batch is the private images of step k, scaled to [−1, 1]; none at all is a batch too.
+func (r *run) batch(k int) (Labelled, error) {
+	indices, err := Poisson(r.key.Source("batch", k), r.images.Len(), r.Rate)
+	if err != nil || len(indices) == 0 {
+		return Labelled{}, err
+	}
+	rows := r.images.AppendRows(nil, indices)
+	lo, by := r.images.Lo, 2/(r.images.Hi-r.images.Lo)
+	for i, v := range rows {
+		u := (v-lo)*by - 1
+		if !(u >= -1) {
+			u = -1
+		}
+		rows[i] = min(u, 1)
+	}
+	labels := make([]int, len(indices))
+	for i, j := range indices {
+		labels[i] = r.images.Labels[j]
+	}
+	return Labelled{X: r.dev.From32(rows, len(indices), r.images.Dim()), Labels: labels}, nil
+}

@@ -1,0 +1,289 @@
+package dpsinkhorn
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"coupling/data"
+	"coupling/dp"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// bars is images of two classes: the upper or the lower half is bright.
+func bars(t testing.TB, n int) *data.Images {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(9, 9))
+	m, err := data.New(n, 1, 28, 28)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Labels = make([]int, n)
+	for i := range n {
+		m.Labels[i] = rng.IntN(2)
+		for j := range 392 {
+			m.Row(i)[m.Labels[i]*392+j] = .8 + .2*rng.Float32()
+		}
+	}
+	return m
+}
+
+func small(dir string) Training {
+	return Training{
+		Net: Net{DCGAN: &arch.DCGAN{Latent: 3, Classes: 2, Embed: 2, Hidden: 2}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{Multiplier: .5},
+		Images: 6, Rate: .1, Steps: 7, Adam: train.Adam{Rate: 1e-2, Decay: 1e-5}, Dir: dir, Every: 3,
+	}
+}
+
+func weights(t testing.TB, params []*nn.Param) []float32 {
+	t.Helper()
+	var out []float32
+	for _, p := range params {
+		v, err := p.Value.Get32()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, v...)
+	}
+	return out
+}
+
+func digest(a *device.Array) string {
+	v, err := a.Get32()
+	if err != nil {
+		return err.Error()
+	}
+	var b bytes.Buffer
+	_ = binary.Write(&b, binary.LittleEndian, v)
+	return fmt.Sprintf("%x", b.Bytes()[:40])
+}
+
+// killedEnv names the folder in which TestKilledProcess trains and kills itself.
+const killedEnv = "DPSINKHORN_KILLED_DIR"
+
+// TestKilledProcess is the process that TestKillAndResume kills: it does nothing by itself.
+func TestKilledProcess(t *testing.T) {
+	dir := os.Getenv(killedEnv)
+	if dir == "" {
+		t.Skip("the child of TestKillAndResume")
+	}
+	tr := small(dir)
+	at, _ := strconv.Atoi(os.Getenv(killedEnv + "_AT"))
+	tr.Trace = func(k int, release *device.Array) {
+		fmt.Printf("release %d %s\n", k, digest(release))
+		if k == at {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+	}
+	g, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("weights %x\n", weights(t, g.Params())[:20])
+}
+
+// A run that is killed, without warning, after releases that no checkpoint holds, ends in the same weights; it releases
+// the same again where it plays steps again, and its ledger has every step once.
+func TestKillAndResume(t *testing.T) {
+	dir := t.TempDir()
+	var log [3][]string
+	for i, at := range []int{4, 5, -1} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledProcess$")
+		cmd.Env = append(os.Environ(), killedEnv+"="+dir, killedEnv+"_AT="+strconv.Itoa(at))
+		out, err := cmd.Output()
+		if (err == nil) != (at < 0) {
+			t.Fatalf("run %d: %v\n%s", i, err, out)
+		}
+		for line := range strings.Lines(string(out)) {
+			if strings.HasPrefix(line, "release") || strings.HasPrefix(line, "weights") {
+				log[i] = append(log[i], line)
+			}
+		}
+	}
+	seen := map[string]string{}
+	for _, lines := range log {
+		for _, line := range lines {
+			if what, of, _ := strings.Cut(line, " "); what == "release" {
+				step, value, _ := strings.Cut(of, " ")
+				if old, ok := seen[step]; ok && old != value {
+					t.Errorf("step %s released %s and then %s", step, old, value)
+				}
+				seen[step] = value
+			}
+		}
+	}
+	if !strings.HasPrefix(log[1][0], "release 3 ") || len(seen) != 7 {
+		t.Errorf("the second run began with %q; %d steps were released", log[1][0], len(seen))
+	}
+	g, err := small("").Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := log[2][len(log[2])-1], fmt.Sprintf("weights %x\n", weights(t, g.Params())[:20]); got != want {
+		t.Errorf("resumed: %s never killed: %s", got, want)
+	}
+	ledger, err := os.ReadFile(filepath.Join(dir, "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(ledger), "step "); n != 7 {
+		t.Errorf("%d steps in the ledger, want 7", n)
+	}
+	other := small(dir)
+	other.Sanitiser = WholeBatch{Multiplier: .1}
+	if _, err := other.Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(1)); !errors.Is(err, ErrLedger) {
+		t.Errorf("less noise in the same folder: %v", err)
+	}
+}
+
+// A step is in the ledger before it touches a private image: a step whose spending fails releases nothing.
+func TestSpendingComesFirst(t *testing.T) {
+	dir := t.TempDir()
+	tr := small(dir)
+	tr.Trace = func(k int, _ *device.Array) {
+		b, err := os.ReadFile(filepath.Join(dir, "ledger"))
+		if err != nil || !strings.HasSuffix(string(b), stepLine(k)) {
+			t.Errorf("at the release of step %d the ledger ends in %q, %v", k, b[max(0, len(b)-20):], err)
+		}
+	}
+	if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(2)); err != nil {
+		t.Fatal(err)
+	}
+	// A ledger that forgot steps which a checkpoint holds is refused.
+	b, err := os.ReadFile(filepath.Join(dir, "ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ledger"), bytes.TrimSuffix(b, []byte(stepLine(6))), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(2)); !errors.Is(err, ErrLedger) {
+		t.Errorf("a forgotten step: %v", err)
+	}
+}
+
+// A line that was cut short is of a step that had not begun.
+func TestLedgerCutShort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger")
+	for cut := range len("run\n" + stepLine(0) + stepLine(1)) {
+		if err := os.WriteFile(path, []byte("run\n" + stepLine(0) + stepLine(1))[:cut], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		l, err := OpenLedger(path, "run")
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		want := max(0, (cut-len("run\n"))/len(stepLine(0)))
+		if l.Steps() != want {
+			t.Errorf("cut at %d: %d steps, want %d", cut, l.Steps(), want)
+		}
+		if err := l.Spend(l.Steps()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b, _ := os.ReadFile(path)
+		if !strings.HasSuffix(string(b), "\n"+stepLine(want)) {
+			t.Errorf("cut at %d: %q", cut, b)
+		}
+	}
+}
+
+// Without noise the generator learns which half is bright, by the gradient at images and by that of parameters.
+func TestLearns(t *testing.T) {
+	for _, parameters := range []bool{false, true} {
+		tr := small("")
+		tr.Steps, tr.Rate, tr.Images, tr.Parameters, tr.Sanitiser = 60, .5, 10, parameters, WholeBatch{Bound: 5}
+		tr.Net.DCGAN.Hidden = 4
+		g, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := g.Sample(rand.New(rand.NewPCG(1, 1)), 40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		right := 0.
+		for i, l := range m.Labels {
+			half := [2]float64{}
+			for j, v := range m.Row(i) {
+				half[j/392] += float64(v)
+			}
+			if half[l] > half[1-l] {
+				right += 1. / 40
+			}
+		}
+		if right < .9 {
+			t.Errorf("parameters %v: %g of the images are bright on the right side", parameters, right)
+		}
+	}
+}
+
+// The noise of a release is what the sanitiser says, and the release without it is the clipped gradient.
+func TestReleaseNoise(t *testing.T) {
+	dev := cpu(t)
+	s := WholeBatch{Bound: 2, Multiplier: 3}
+	g := dev.Zeros(device.Float32, 50, 400)
+	if _, err := release(s, g, SeededKey(4).Source("noise", 0)); err != nil {
+		t.Fatal(err)
+	}
+	v, err := g.Float64s()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 20,000 values: the estimate has a relative standard error of 1/√40000 = .005.
+	if sd := floats.Norm(v, 2) / math.Sqrt(float64(len(v))); math.Abs(sd/12-1) > .025 {
+		t.Errorf("noise of standard deviation %g, want 12", sd)
+	}
+	event, err := Training{Sanitiser: s, Rate: .01, Steps: 100}.Event()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := dp.Epsilon(event, dp.Relation{}, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := dp.Epsilon(dp.SGD(3, .01, 100), dp.Relation{}, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Epsilon < want.Epsilon || got.Epsilon > want.Epsilon*(1+1e-9) {
+		t.Errorf("ε = %g, want %g and no less", got.Epsilon, want.Epsilon)
+	}
+}
+
+// Batches hold each index with the probability that is asked for.
+func TestPoisson(t *testing.T) {
+	const n, rate, trials = 200, .3, 400
+	total := 0
+	for k := range trials {
+		got, err := Poisson(SeededKey(5).Source("batch", k), n, rate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += len(got)
+	}
+	mean, sd := n*rate*trials, math.Sqrt(n*rate*(1-rate)*trials)
+	if math.Abs(float64(total)-mean) > 5*sd {
+		t.Errorf("%d drawn, want %g ± %g", total, mean, sd)
+	}
+	if _, err := Poisson(SeededKey(5).Source("batch", 0), n, 1.5); !errors.Is(err, ErrParameter) {
+		t.Errorf("rate 1.5: %v", err)
+	}
+}
