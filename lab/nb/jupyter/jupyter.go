@@ -60,6 +60,14 @@ func (i Installation) Page(notebook string) string {
 	return "/notebooks/" + filepath.ToSlash(notebook)
 }
 
+// app is the prefix of the server's settings.
+func (i Installation) app() string {
+	if !i.Lab && strings.HasPrefix(i.Version, "6.") {
+		return "--NotebookApp"
+	}
+	return "--ServerApp"
+}
+
 // Options say how the server is started.
 type Options struct {
 	IP       string // to listen on; "" is 127.0.0.1
@@ -106,8 +114,8 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 	if os.Getuid() == 0 {
 		args = append(args, "--allow-root")
 	}
-	if o.Notebook != "" {
-		args = append(args, o.Notebook)
+	if o.Notebook != "" { // as an argument it would become the root of what is served
+		args = append(args, have.app()+".default_url="+s.page)
 	}
 	s.cmd = exec.CommandContext(ctx, have.Program, args...)
 	s.cmd.Dir = c.Root
