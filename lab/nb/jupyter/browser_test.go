@@ -181,7 +181,7 @@ func (b *browser) until(expression string) time.Duration {
 		time.Sleep(5 * time.Millisecond)
 	}
 	b.shot("failed")
-	b.Fatalf("not within a minute: %s\noutputs: %s", expression, b.text(`JSON.stringify(Jupyter.notebook.get_cells().map(c => c.output_area && c.output_area.outputs.map(o => o.text || Object.keys(o.data || o))))`))
+	b.Fatalf("not within a minute: %s\noutputs: %s", expression, b.text(`JSON.stringify(Jupyter.notebook.get_cells().map(c => c.output_area && c.output_area.outputs.map(o => o.text || o.evalue || Object.keys(o.data || o))))`))
 	return 0
 }
 
