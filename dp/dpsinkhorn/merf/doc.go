@@ -1,0 +1,19 @@
+// Package merf is DP-MERF (Harder, Adamczewski, Park, AISTATS 2021): one private release of the mean of random features
+// for each class, and a generator fitted to it, for DP-Sinkhorn and the semi-dual to compete with.
+//
+//	c, g, err := merf.Config{}.Calibrate(ctx, 1, 1e-5)
+//	gen, err := c.Train(ctx, dev, images, 10, key, nil)
+//	synthetic, err := gen.Sample(rng, 60000)
+//
+// With frequencies w_k ~ N(0, I/Length²) the features of an image x in [0, 1]^d are φ(x) = √(2/D)[cos w_k·x, sin w_k·x], a
+// vector of norm 1. What is released, once and on all records, is
+//
+//	Σ_y [ α·φ(y)⊗onehot(label),  β·onehot(label) ] + N(0, σ²),   α² + β² = 1.
+//
+// Sensitivity: one record more or less, image and label, moves the sum by its own bracket, of norm 1. The rest is
+// post-processing: the generator minimises Σ_c |μ_c − mean φ(generated of class c)|², μ_c being the noisy sum over the noisy
+// count. Sums are of coordinates rounded to a grid, so that no other record's part moves with them.
+//
+// The generator is that of the published code for 28×28 images; for other sizes dense. Frequencies, initial weights and
+// codes are public randomness.
+package merf

@@ -1,0 +1,331 @@
+package merf
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"coupling/data"
+	"coupling/dp"
+	"coupling/dp/dpsinkhorn"
+	"coupling/dp/noise"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/train"
+)
+
+// Config says what is released and how the generator is fitted. Zero fields mean the value in brackets.
+type Config struct {
+	Features int     // D, even [10000]
+	Length   float64 // [√105, as published for MNIST; √127 for Fashion-MNIST]
+	Count    float64 // β², the share of the counts [0.01]
+	Code     int     // columns of a code [5]
+	Batch    int     // generated images of a step [100]
+	Steps    int     // [3000]
+	Adam     train.Adam
+	Noise    float64 // σ; 0 is none, and no privacy. Calibrate sets it.
+}
+
+func (c Config) withDefaults() (Config, error) {
+	for _, f := range []struct {
+		name string
+		v    *int
+		def  int
+	}{{"Features", &c.Features, 10000}, {"Code", &c.Code, 5}, {"Batch", &c.Batch, 100}, {"Steps", &c.Steps, 3000}} {
+		if *f.v == 0 {
+			*f.v = f.def
+		}
+		if *f.v < 1 {
+			return c, bad("%s = %d: must be positive", f.name, *f.v)
+		}
+	}
+	if c.Length == 0 {
+		c.Length = math.Sqrt(105)
+	}
+	if c.Count == 0 {
+		c.Count = .01
+	}
+	if c.Adam.Rate == 0 {
+		c.Adam.Rate = .01
+	}
+	switch {
+	case c.Features%2 != 0:
+		return c, bad("Features = %d: must be even", c.Features)
+	case !(c.Length > 0) || math.IsInf(c.Length, 0):
+		return c, bad("Length = %g: must be positive and finite", c.Length)
+	case !(c.Count > 0 && c.Count < 1):
+		return c, bad("Count = %g: must be in (0, 1)", c.Count)
+	case !(c.Noise >= 0) || math.IsInf(c.Noise, 0):
+		return c, bad("Noise = %g: must be at least 0 and finite", c.Noise)
+	}
+	return c, nil
+}
+
+func bad(format string, args ...any) error {
+	return fmt.Errorf("merf: %s: %w", fmt.Sprintf(format, args...), dpsinkhorn.ErrParameter)
+}
+
+// Event is the Gaussian mechanism, once.
+func (c Config) Event() (dp.Event, error) {
+	if c.Noise == 0 {
+		return nil, bad("Noise = 0: without noise there is no privacy")
+	}
+	return event(c.Noise), nil
+}
+
+func event(sigma float64) dp.Event { return dp.Gaussian{Noise: sigma * (1 - 1e-12)} } // on the grid: see package noise
+
+// Calibrate returns the configuration with the least noise that is (eps, delta)-differentially private.
+func (c Config) Calibrate(ctx context.Context, eps, delta float64) (Config, dp.Guarantee, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return c, dp.Guarantee{}, err
+	}
+	var g dp.Guarantee
+	c.Noise, g, err = dp.MinNoise(ctx, dp.Budget{Epsilon: eps, Delta: delta}, event)
+	return c, g, err
+}
+
+// fit is a training under way.
+type fit struct {
+	Config
+	dev     *device.Device
+	classes int
+	w       *device.Array // D/2 × d
+	target  *device.Array // classes × D
+	net     nn.Layer
+	opt     *train.Optimiser
+}
+
+// Train releases the means and fits a generator to them. Labels are in [0, classes). trace sees each step; it may be nil.
+func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, classes int, key dpsinkhorn.Key, trace func(step, of int)) (*Generator, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if images == nil || images.Len() == 0 || len(images.Labels) != images.Len() {
+		return nil, bad("images: must have some, with labels")
+	}
+	_, ch, h, w := images.Shape()
+	f := &fit{Config: c, dev: dev, classes: classes, net: generatorNet(c.Code+classes, ch, h, w)}
+	f.net.Init(dev, device.Float32, key.Rand("weights", 0))
+	f.opt = c.Adam.For(f.net.Params())
+	defer f.opt.Free()
+	defer dev.Scope().Close()
+	f.w = frequencies(dev, key.Rand("frequencies", 0), c.Features/2, images.Dim(), c.Length)
+	if err := f.release(images, key.Source("release", 0)); err != nil {
+		return nil, err
+	}
+	codes, decay := key.Rand("codes", 0), train.Staircase(max(c.Steps/5, 1), .9)
+	for k := range c.Steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f.opt.SetFactor(decay(k))
+		f.step(codes)
+		if trace != nil {
+			trace(k+1, c.Steps)
+		}
+	}
+	return &Generator{f: f, names: images.Classes, shape: [3]int{ch, h, w}}, dev.Sync()
+}
+
+func frequencies(dev *device.Device, rng *rand.Rand, n, d int, length float64) *device.Array {
+	w := make([]float32, n*d)
+	for i := range w {
+		w[i] = float32(rng.NormFloat64() / length)
+	}
+	return dev.From32(w, n, d)
+}
+
+// grain is the step that features are rounded to, so that their sums are exact.
+const grain = 1. / (1 << 20)
+
+// sums is Σ φ⊗onehot, by class, and the counts: the exact value of the release but for α and β. A feature is rounded
+// towards 0, which keeps |φ| ≤ 1: cos² + sin² is 1 up to rounding in float32, and the factor leaves room for that.
+func (f *fit) sums(images *data.Images) (sum [][]float64, count []float64, err error) {
+	sum, count = make([][]float64, f.classes), make([]float64, f.classes)
+	for l := range sum {
+		sum[l] = make([]float64, f.Features)
+	}
+	scale := math.Sqrt(2/float64(f.Features)) * (1 - 0x1p-18)
+	const chunk = 500
+	for from := 0; from < images.Len(); from += chunk {
+		to := min(from+chunk, images.Len())
+		phi, err := f.rows(images, from, to)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := from; i < to; i++ {
+			l := images.Labels[i]
+			if l < 0 || l >= f.classes {
+				return nil, nil, bad("label %d of image %d: must be in [0, %d)", l, i, f.classes)
+			}
+			count[l]++
+			for k, v := range phi[(i-from)*f.Features : (i-from+1)*f.Features] {
+				sum[l][k] += math.Trunc(float64(v)*scale/grain) * grain
+			}
+		}
+	}
+	return sum, count, nil
+}
+
+// rows are cos and sin of the frequencies at images, clamped to [0, 1].
+func (f *fit) rows(images *data.Images, from, to int) ([]float32, error) {
+	defer f.dev.Scope().Close()
+	x := append([]float32(nil), images.Pixels()[from*images.Dim():to*images.Dim()]...)
+	for i, v := range x {
+		u := (v - images.Lo) / (images.Hi - images.Lo)
+		if !(u >= 0) {
+			u = 0
+		}
+		x[i] = min(u, 1)
+	}
+	phi, _ := f.phi(f.dev.From32(x, to-from, images.Dim()))
+	return phi.Get32()
+}
+
+// phi returns [cos, sin] of the phases at x, without the factor √(2/D), and the phases.
+func (f *fit) phi(x *device.Array) (phi, phase *device.Array) {
+	n, k := x.Dim(0), f.Features/2
+	phase = f.dev.New(device.Float32, n, k)
+	device.Gemm(phase, 1, x.N(), f.w.T(), 0)
+	phi = f.dev.New(device.Float32, n, 2*k)
+	wave := phase.Like()
+	for i, fn := range []device.Unary{device.Cos, device.Sin} {
+		device.Map(wave, phase, fn, 0)
+		device.Paste(phi, wave, 1, i*k)
+	}
+	return phi, phase
+}
+
+// release sets the target: noisy sums over noisy counts.
+func (f *fit) release(images *data.Images, src noise.Source) error {
+	sum, count, err := f.sums(images)
+	if err != nil {
+		return err
+	}
+	a, b := math.Sqrt(1-f.Count), math.Sqrt(f.Count)
+	var values []float64
+	for l := range sum {
+		for _, v := range sum[l] {
+			values = append(values, a*v)
+		}
+		values = append(values, b*count[l])
+	}
+	if f.Noise > 0 {
+		if values, err = (noise.Gaussian{Sigma: f.Noise}).Add(src, values); err != nil {
+			return err
+		}
+	}
+	target := make([]float32, 0, f.classes*f.Features)
+	for l := range sum {
+		part := values[l*(f.Features+1) : (l+1)*(f.Features+1)]
+		n := max(part[f.Features]/b, 1)
+		for _, v := range part[:f.Features] {
+			target = append(target, float32(v/a/n))
+		}
+	}
+	f.target = f.dev.From32(target, f.classes, f.Features)
+	return nil
+}
+
+// step moves the generator along the gradient of Σ_c |μ_c − mean φ|², classes in turn.
+func (f *fit) step(rng *rand.Rand) {
+	defer f.dev.Scope().Close()
+	labels := make([]int, f.Batch)
+	for i := range labels {
+		labels[i] = i % f.classes
+	}
+	p := &nn.Pass{Training: true}
+	images := f.generate(p, rng, labels)
+	x := images.Reshape(f.Batch, -1)
+	phi, phase := f.phi(x)
+	scale := math.Sqrt(2 / float64(f.Features))
+	mean := make([]float32, f.classes*f.Batch) // averages over a class
+	for i, l := range labels {
+		mean[l*f.Batch+i] = 1 / float32((f.Batch-l+f.classes-1)/f.classes)
+	}
+	m := f.dev.From32(mean, f.classes, f.Batch)
+	off := f.target.Clone()
+	device.Gemm(off, scale, m.N(), phi.N(), -1) // mean φ − μ
+	back := phi.Like()
+	device.Gemm(back, 2*scale, m.T(), off.N(), 0) // the gradient at φ
+	k := f.Features / 2
+	d := phase.Like()
+	cosine, sine, part := phase.Like(), phase.Like(), phase.Like()
+	device.Cut(cosine, phi, 1, 0)
+	device.Cut(sine, phi, 1, k)
+	device.Cut(part, back, 1, k)
+	device.Mul(d, cosine, part)
+	device.Cut(part, back, 1, 0)
+	device.Mul(part, sine, part)
+	device.Sub(d, d, part)
+	grad := x.Like()
+	device.Gemm(grad, 1, d.N(), f.w.N(), 0)
+	nn.ZeroGrads(f.net.Params())
+	f.net.VJP(p, grad.Reshape(images.Shape()...))
+	f.opt.Step()
+}
+
+func (f *fit) generate(p *nn.Pass, rng *rand.Rand, labels []int) *device.Array {
+	n, width := len(labels), f.Code+f.classes
+	in := make([]float32, n*width)
+	for i, l := range labels {
+		for j := range f.Code {
+			in[i*width+j] = float32(rng.NormFloat64())
+		}
+		in[i*width+f.Code+l] = 1
+	}
+	return f.net.Forward(p, f.dev.From32(in, n, width))
+}
+
+// generatorNet is the published one for 28×28: dense 200, dense to 16×7×7, twice as large with a convolution 5×5, again.
+func generatorNet(in, c, h, w int) nn.Layer {
+	if h%4 != 0 || w%4 != 0 {
+		return nn.Seq(&nn.Dense{In: in, Out: 200}, &nn.BatchNorm{Channels: 200, Batch: true}, nn.ReLU(), &nn.Dense{In: 200, Out: c * h * w}, nn.Sigmoid(), &nn.Reshape{Shape: []int{c, h, w}})
+	}
+	conv := func(in, out int) nn.Layer { return &nn.Conv2D{In: in, Out: out, Window: device.SquareWindow(5, 1, 2)} }
+	return nn.Seq(
+		&nn.Dense{In: in, Out: 200}, &nn.BatchNorm{Channels: 200, Batch: true}, nn.ReLU(),
+		&nn.Dense{In: 200, Out: 16 * (h / 4) * (w / 4)}, nn.ReLU(), &nn.Reshape{Shape: []int{16, h / 4, w / 4}},
+		&nn.Upsample{Factor: 2}, conv(16, 8), nn.ReLU(), &nn.Upsample{Factor: 2}, conv(8, c), nn.Sigmoid())
+}
+
+// Generator is the fitted network: post-processing of the release.
+type Generator struct {
+	f     *fit
+	names []string
+	shape [3]int
+}
+
+// Free frees the weights.
+func (g *Generator) Free() { nn.Free(g.f.net.Params()) }
+
+// Sample draws n images with values in [0, 1], the classes in turn, in batches as large as training's.
+func (g *Generator) Sample(rng *rand.Rand, n int) (*data.Images, error) {
+	if n < 1 {
+		return nil, bad("n = %d: must be at least 1", n)
+	}
+	out, err := data.New(n, g.shape[0], g.shape[1], g.shape[2])
+	if err != nil {
+		return nil, err
+	}
+	out.Name, out.Classes, out.Labels = "dp-merf", g.names, make([]int, n)
+	for from := 0; from < n; from += g.f.Batch {
+		labels := make([]int, g.f.Batch)
+		for i := range labels {
+			labels[i] = (from + i) % g.f.classes
+		}
+		copy(out.Labels[from:], labels)
+		scope := g.f.dev.Scope()
+		pixels, err := g.f.generate(&nn.Pass{ForwardOnly: true}, rng, labels).Get32()
+		scope.Close()
+		if err != nil {
+			return nil, err
+		}
+		copy(out.Pixels()[from*out.Dim():], pixels)
+	}
+	return out, nil
+}

@@ -1,0 +1,108 @@
+package merf
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"coupling/data"
+	"coupling/dp/dpsinkhorn"
+	"coupling/lab/device"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+func open(t testing.TB) *device.Device {
+	t.Helper()
+	dev, err := device.CPU{}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dev.Close() })
+	return dev
+}
+
+// halves is 8×8 images of two classes: the upper or lower half is bright.
+func halves(t testing.TB, n int) *data.Images {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 1))
+	m, err := data.New(n, 1, 8, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Labels = make([]int, n)
+	for i := range n {
+		m.Labels[i] = i % 2
+		for j := range 32 {
+			m.Row(i)[i%2*32+j] = .7 + .3*rng.Float32()
+		}
+	}
+	return m
+}
+
+// One record more moves what is released by at most 1, and nearly by 1: also one that is far out of its range.
+func TestSensitivity(t *testing.T) {
+	dev := open(t)
+	rng := rand.New(rand.NewPCG(2, 2))
+	c, err := Config{Features: 200, Length: 2}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fit{Config: c, dev: dev, classes: 2, w: frequencies(dev, rng, 100, 64, 2)}
+	a, b := math.Sqrt(1-c.Count), math.Sqrt(c.Count)
+	flat := func(m *data.Images) (out []float64) {
+		sum, count, err := f.sums(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for l := range sum {
+			for _, v := range sum[l] {
+				out = append(out, a*v)
+			}
+			out = append(out, b*count[l])
+		}
+		return out
+	}
+	for trial := range 100 {
+		m := halves(t, 1+rng.IntN(30))
+		last := m.Row(m.Len() - 1)
+		for j := range last {
+			last[j] = []float32{rng.Float32(), 0, 1, float32(math.NaN()), float32(1e30 * rng.NormFloat64())}[trial%5]
+		}
+		moved := floats.Distance(flat(m), append(make([]float64, 0), flat(m.Slice(0, m.Len()-1))...), 2)
+		// Sums are exact; the norm of 402 float64 rounds by 402·2⁻⁵³ at most.
+		if moved > 1+1e-13 || moved < .999 {
+			t.Fatalf("trial %d: moved by %.17g", trial, moved)
+		}
+	}
+}
+
+// With little noise the generator draws each class on its side.
+func TestLearns(t *testing.T) {
+	dev := open(t)
+	c, g, err := Config{Features: 400, Length: 3, Steps: 150, Batch: 40}.Calibrate(t.Context(), 5, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Epsilon > 5 || g.Epsilon < 4.999 {
+		t.Errorf("guarantee %v", g)
+	}
+	gen, err := c.Train(t.Context(), dev, halves(t, 400), 2, dpsinkhorn.SeededKey(1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gen.Free()
+	m, err := gen.Sample(rand.New(rand.NewPCG(3, 3)), 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range m.Labels {
+		half := [2]float64{}
+		for j, v := range m.Row(i) {
+			half[j/32] += float64(v)
+		}
+		if half[l] < 2*half[1-l] {
+			t.Errorf("image %d of class %d: %v", i, l, half)
+		}
+	}
+}
