@@ -75,7 +75,8 @@ func (a RDP) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
 }
 
 // Profile is the accountant of what has a known profile: a single step, unsampled Gaussian mechanisms, which compose to one (Dong,
-// Roth, Su 2022), and one mechanism on two points, such as randomised response, repeated, or several of which one outcome reveals all.
+// Roth, Su 2022), one mechanism on two points, such as randomised response, repeated, or on three of losses −a, 0 and a, and several of which
+// one outcome reveals all.
 type Profile struct{}
 
 // Name is "profile".
@@ -148,6 +149,9 @@ func single(steps []pair.Step) (lo, hi profile, err error) {
 		return r, r, nil
 	}
 	if lo, hi, ok := asRevealing(steps); ok {
+		return lo, hi, nil
+	}
+	if lo, hi, ok := asWalk(steps); ok {
 		return lo, hi, nil
 	}
 	sum := 0.0
