@@ -60,7 +60,8 @@ test-fake:
 	@set -e; export COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/fakedriver) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0; \
 	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./lab/nn/internal/conv ./lab/eval; \
 	  COUPLING_CUBLAS=$$COUPLING_CUDA_DRIVER $(GO) test -count=1 -short -run OnDevice ./lab/nn/arch; \
-	  $(GO) test -count=1 -run FakeOnDevice ./ot
+	  $(GO) test -count=1 -short -run '(Shared|Failures|DevicePlan)OnDevice' ./ot; \
+	  COUPLING_DEVICE= $(GO) test -count=1 -run FakeOnDevice ./ot
 
 fmt: bin/golangci-lint-$(LINTER)
 	$< fmt ./...

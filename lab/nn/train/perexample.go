@@ -8,14 +8,14 @@ import (
 	"coupling/lab/nn"
 )
 
-// NotFinite is the error of ClippedGrads for examples whose gradient has no norm: NaN or an infinity is in it, or its
+// NotFiniteError is the error of ClippedGrads for examples whose gradient has no norm: NaN or an infinity is in it, or its
 // square leaves the range of the type (in float32 a norm above 1.8e19).
-type NotFinite struct {
+type NotFiniteError struct {
 	Examples []int     // their rows in the batch
 	Norms    []float64 // NaN or +Inf, of each
 }
 
-func (e *NotFinite) Error() string {
+func (e *NotFiniteError) Error() string {
 	return fmt.Sprintf("train: norms of the gradients of examples %v = %v: must be finite", e.Examples, e.Norms)
 }
 
@@ -30,7 +30,7 @@ func (e *NotFinite) Error() string {
 // normalisation) panic.
 //
 // An example whose norm is not finite has no clipped gradient, and what passes through layers beside it (0·∞) could not
-// be bounded either: the error is then a *NotFinite, the gradients of parameters are as they were, and the norms are
+// be bounded either: the error is then a *NotFiniteError, the gradients of parameters are as they were, and the norms are
 // returned with it. There are two ways on. To stop; or to make the pass again without those examples, divided by the
 // same batch size as with them. Then each counts as zero, which is a function of that example alone and within the
 // bound: the sensitivity of the sum, and with it the privacy of its noise, are what they were. How many examples there
@@ -62,7 +62,7 @@ func finite(norms *device.Array) error {
 	if err != nil {
 		return fmt.Errorf("train: ClippedGrads: %w", err)
 	}
-	var bad NotFinite
+	var bad NotFiniteError
 	for i, x := range v {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			bad.Examples, bad.Norms = append(bad.Examples, i), append(bad.Norms, x)

@@ -126,7 +126,7 @@ func TestClippedGradsNotFiniteOnDevice(t *testing.T) {
 
 			spoil(x, dy)
 			norms, err := clip(x, dy)
-			var bad *train.NotFinite
+			var bad *train.NotFiniteError
 			if !errors.As(err, &bad) || !slices.Equal(bad.Examples, []int{2}) || norms[2]-norms[2] == 0 {
 				t.Fatalf("error %v, norms %v", err, norms)
 			}
