@@ -19,8 +19,8 @@ type Private struct {
 	// Slope is ρ: no slope of any utility that a node might have had exceeds it, u′(v) in [0, ρ] (Assumption 1). It must come
 	// from what is public, such as a range of parameters, not from the parameters. Utilities above it are refused.
 	Slope float64
-	// Range is the most by which a change of one parameter changes a slope; 0 means Slope, which always holds. Integers 1..5 have
-	// Slope 5 and Range 4.
+	// Range is the most by which a change of one parameter changes a slope, at any amount; 0 means Slope, which always holds. For parameters A
+	// in an interval of length r it is r times the Steepness: linear utilities with integers 1..5 have Slope 5 and Range 4.
 	Range float64
 	// Parameters is how many parameters of a node may change at once; 0 means 1.
 	Parameters int

@@ -82,6 +82,50 @@ func TestDensityRatio(t *testing.T) {
 	}
 }
 
+// What a change of one parameter A by no more than r does to a decision is within Private.Range = r·Steepness, for B below and above 1, and comes
+// close to it; taking r itself for the range of slopes would promise too much where B < 1.
+func TestRangeOfParameters(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 5))
+	for _, b := range []float64{.3, 2} {
+		for name, make := range map[string]func(a float64) admm.Utility{
+			"log":        func(a float64) admm.Utility { return admm.Log{A: a, B: b} },
+			"saturating": func(a float64) admm.Utility { return admm.Saturating{A: a, B: b} },
+			"quadratic":  func(a float64) admm.Utility { return admm.Quadratic{A: a, B: b} },
+		} {
+			const r = 2.0
+			per, _ := admm.Steepness(make(1))
+			bound, largest := admm.Private{Slope: 100, Range: r * per}.Sensitivity(), 0.0
+			for i := range 2000 {
+				us := []admm.Utility{make(5 * rng.Float64()), make(5 * rng.Float64()), make(5 * rng.Float64()), nil}
+				a, eta := 3*rng.Float64(), math.Exp(3+rng.NormFloat64())
+				seed := rng.Uint64()
+				var out [2][]float64
+				for world, a := range []float64{a, a + r} {
+					us[3] = make(a)
+					n := lone(t, us, admm.Bounds{Max: 20}, eta, rand.New(rand.NewPCG(seed, 1)), nil)
+					for k := range n.State().Plan { // near 0, where slopes are steepest, for half
+						if i%2 == 0 {
+							n.State().Plan[k], n.State().Price[k] = .01*n.State().Plan[k], .01*n.State().Price[k]
+						}
+					}
+					x, err := n.Propose()
+					if err != nil {
+						t.Fatal(err)
+					}
+					out[world] = slices.Clone(x)
+				}
+				moved := eta * floats.Distance(out[0], out[1], 2)
+				if largest = max(largest, moved); moved > bound*(1+1e-9) {
+					t.Fatalf("%s, B = %v, η = %v: A from %v to %v moves the decision by %v/η, more than %v/η", name, b, eta, a, a+r, moved, bound)
+				}
+			}
+			if largest < .5*bound {
+				t.Errorf("%s, B = %v: the largest move is %v of %v: the test asks too little", name, b, largest, bound)
+			}
+		}
+	}
+}
+
 // shared returns, for each round, how far what a node tells lies towards the world in which its fourth parameter is 5 and not 0: the worst case,
 // in which no bound is tight and the decision moves by all of ρ/η.
 func shared(rounds int, theta, zetaScale float64, key [32]byte) ([]float64, error) {
@@ -148,7 +192,7 @@ func TestAudit(t *testing.T) {
 					losses, err := shared(c.rounds, theta, c.scale, key)
 					return floats.Sum(losses), err
 				},
-				Score: func(loss float64) float64 { return loss }, Trials: 6000,
+				Score: func(loss float64) float64 { return loss }, Trials: 60_000 / (2 + c.rounds) * 3,
 			}
 			found, err := game.Epsilon(context.Background(), rand.New(rand.NewPCG(1, 2)), c.delta)
 			if err != nil {

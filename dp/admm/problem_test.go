@@ -170,6 +170,7 @@ func TestCheckNames(t *testing.T) {
 		"must join a target in 0..0":  {Graph: admm.Graph{Targets: 1, Sources: 1, Edges: []admm.Edge{{Target: 1}}}},
 		"2 for 1 edges":               {Graph: edge, TargetUtility: make([]admm.Utility, 2)},
 		"utility = nil":               {Graph: edge, TargetUtility: make([]admm.Utility, 1), TargetBounds: bound},
+		"utility = (*admm.Log)(nil)":  {Graph: edge, TargetUtility: []admm.Utility{(*admm.Log)(nil)}, TargetBounds: bound},
 		"Linear.A = -1":               {Graph: edge, TargetUtility: []admm.Utility{admm.Linear{A: -1}}, TargetBounds: bound},
 		"Log.B = 0":                   {Graph: edge, SourceUtility: []admm.Utility{admm.Log{A: 1}}, TargetBounds: bound},
 		"must be concave":             {Graph: edge, SourceUtility: []admm.Utility{admm.Func{F: math.Exp, D: math.Sqrt}}, TargetBounds: bound},

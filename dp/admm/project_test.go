@@ -88,6 +88,30 @@ func FuzzProject(f *testing.F) {
 	})
 }
 
+// Steepness holds at every amount, and is attained.
+func TestSteepness(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 2))
+	for range 200 {
+		a, r, b := 5*rng.Float64(), 5*rng.Float64(), .2+3*rng.Float64()
+		for _, us := range [][2]admm.Utility{
+			{admm.Linear{A: a}, admm.Linear{A: a + r}}, {admm.Log{A: a, B: b}, admm.Log{A: a + r, B: b}},
+			{admm.Saturating{A: a, B: b}, admm.Saturating{A: a + r, B: b}}, {admm.Quadratic{A: a, B: b}, admm.Quadratic{A: a + r, B: b}},
+		} {
+			per, known := admm.Steepness(us[0])
+			largest := 0.0
+			for _, v := range []float64{0, 1e-9, .1, 1, 3 * rng.Float64(), 10} {
+				largest = max(largest, us[1].Slope(v)-us[0].Slope(v))
+			}
+			if !known || math.Abs(largest-per*r) > 1e-12*(1+per*r) {
+				t.Errorf("%T: slopes of %v and %v differ by up to %v, want %v", us[0], us[0], us[1], largest, per*r)
+			}
+		}
+	}
+	if _, known := admm.Steepness(admm.Func{}); known {
+		t.Error("a function has a steepness")
+	}
+}
+
 // One node alone on a star is one subproblem: after many rounds against sources without bounds or utility the answer maximises its
 // own utility, and slopes at positive amounts are equal (water filling).
 func TestWaterFilling(t *testing.T) {

@@ -2,6 +2,7 @@ package admm
 
 import (
 	"math"
+	"reflect"
 )
 
 // Utility is what a node gains from an amount v ≥ 0 on one edge: concave, increasing and continuously differentiable
@@ -61,6 +62,21 @@ func (u Func) Value(v float64) float64 { return u.F(v) }
 // Slope is D(v).
 func (u Func) Slope(v float64) float64 { return u.D(v) }
 
+// Steepness is the most by which the slope of u changes, at any amount, when its parameter A changes by 1 and B stays: 1 for Linear, whose slope is
+// A, and for Quadratic, max(A − Bv, 0); 1/B for Log and Saturating, whose slopes A/(B + v) and A/B e^(−v/B) are in proportion to A
+// and steepest at v = 0. Other utilities have no such parameter.
+func Steepness(u Utility) (perUnit float64, known bool) {
+	switch u := u.(type) {
+	case Linear, Quadratic:
+		return 1, true
+	case Log:
+		return 1 / u.B, true
+	case Saturating:
+		return 1 / u.B, true
+	}
+	return 0, false
+}
+
 // checkUtility refuses parameters with which u is not concave and increasing. A Func is looked at in a few places only.
 func checkUtility(u Utility) error {
 	a, b := 0.0, 1.0
@@ -88,6 +104,9 @@ func checkUtility(u Utility) error {
 }
 
 func checkOther(u Utility) error {
+	if v := reflect.ValueOf(u); v.Kind() == reflect.Pointer && v.IsNil() {
+		return bad("utility = (%T)(nil)", u)
+	}
 	if f, ok := u.(Func); ok && (f.F == nil || f.D == nil) {
 		return bad("Func: F and D must both be given")
 	}

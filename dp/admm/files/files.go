@@ -309,15 +309,21 @@ func ReadProblem(dir string) (admm.Problem, []admm.Spec, admm.ADMM, error) {
 	return p, specs, n.Rules, p.Check()
 }
 
+// SaveJSON keeps a value in a file, as Replace does.
+func SaveJSON(path string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return Replace(path, b)
+}
+
+// LoadJSON reads what SaveJSON kept. Errors name the file.
+func LoadJSON(path string, to any) error { return read(path, to) }
+
 // SaveState returns a function that keeps a node's state in a file, for admm/agents.
 func SaveState(path string) func(admm.State) error {
-	return func(s admm.State) error {
-		b, err := json.Marshal(s)
-		if err != nil {
-			return err
-		}
-		return Replace(path, b)
-	}
+	return func(s admm.State) error { return SaveJSON(path, s) }
 }
 
 // LoadState reads what SaveState kept, nil if there is no file.

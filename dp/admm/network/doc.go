@@ -4,12 +4,13 @@
 //
 // The coordinator serves, on loopback unless told otherwise; whoever has the address, the token and the certificate joins:
 //
-//	server, err := network.Serve("127.0.0.1:0")                       // in the coordinator
+//	server, err := network.Serve("127.0.0.1:0", "")                   // in the coordinator
 //	line := network.Line{Access: server.Access(), Run: "vaccine"}     // in every process
 //	link, err := line.Join(ctx, id)
 //	amounts, err := (&agents.Agent{Rules: rules, Spec: spec, Link: link}).Run(ctx)
 //
-// Connections are TLS 1.3 with a certificate that is made for the run and whose key never leaves the server's memory; clients
+// Connections are TLS 1.3 with a certificate that is made for the run; its key stays with the server, whose Identity is to be kept as a
+// secret if the server is to come back after its process has died. Clients
 // trust that certificate and no other, and the server asks for the token. Who has the token is trusted as a party is in the paper:
 // it can listen to every message on the server, which is the eavesdropper that private rounds are made for, and could disturb the run.
 //

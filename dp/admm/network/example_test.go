@@ -11,7 +11,7 @@ import (
 
 // A server on loopback, and all nodes with connections of their own.
 func ExampleServe() {
-	server, err := network.Serve("127.0.0.1:0")
+	server, err := network.Serve("127.0.0.1:0", "")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -26,14 +27,16 @@ type Line struct {
 	Access
 	// Run keeps runs on one server apart: letters, digits, - and _.
 	Run string
+	// Wait is how long a server that is gone is waited for; 0 means five minutes.
+	Wait time.Duration
 }
 
 const (
 	// inbox is room for messages that were not looked at yet; more are lost, and asked for again.
 	inbox = 16384
-	// reconnect is how soon a broken connection is tried again, and tries how often: for five minutes.
+	// reconnect is how soon a broken connection is tried again, and usualWait for how long.
 	reconnect = 200 * time.Millisecond
-	tries     = 1500
+	usualWait = 5 * time.Minute
 	// leaving is how long the last messages may take to get out.
 	leaving = 10 * time.Second
 )
@@ -47,6 +50,7 @@ func (l Line) Join(_ context.Context, id admm.ID) (agents.Link, error) {
 	if !trusted.AppendCertsFromPEM(l.CA) {
 		return nil, fmt.Errorf("network: CA: no certificate in PEM: %w", ErrAccess)
 	}
+	tries := int(cmp.Or(l.Wait, usualWait)/reconnect) + 1
 	conn, err := nats.Connect(l.URL, nats.Token(l.Token), nats.Name(id.String()), nats.MaxReconnects(tries), nats.ReconnectWait(reconnect),
 		nats.ReconnectJitter(0, 0), nats.Timeout(20*time.Second), nats.NoEcho(),
 		nats.Secure(&tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS13}),
@@ -92,10 +96,14 @@ func (l *link) Send(_ context.Context, m agents.Message) error {
 	if err != nil {
 		return fmt.Errorf("network: message: %w", err)
 	}
-	if err := l.conn.Publish(l.line.subject(m.To), b); err != nil && !errors.Is(err, nats.ErrReconnectBufExceeded) {
+	switch err := l.conn.Publish(l.line.subject(m.To), b); {
+	case err == nil || errors.Is(err, nats.ErrReconnectBufExceeded):
+		return nil
+	case errors.Is(err, nats.ErrConnectionClosed):
+		return fmt.Errorf("network: %s: %w", l.line.URL, errGone)
+	default:
 		return fmt.Errorf("network: send: %w", err)
 	}
-	return nil
 }
 
 // Receive returns the next message; what is none is passed over.

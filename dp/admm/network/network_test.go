@@ -1,8 +1,12 @@
 package network_test
 
 import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +22,7 @@ import (
 
 func serve(t *testing.T) network.Line {
 	t.Helper()
-	s, err := network.Serve("127.0.0.1:0")
+	s, err := network.Serve("127.0.0.1:0", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +93,86 @@ func TestAccess(t *testing.T) {
 		t.Errorf("run a.b: %v", err)
 	}
 	for _, addr := range []string{"127.0.0.1", "127.0.0.1:x", "127.0.0.1:70000"} {
-		if s, err := network.Serve(addr); err == nil || !strings.Contains(err.Error(), addr) {
+		if s, err := network.Serve(addr, ""); err == nil || !strings.Contains(err.Error(), addr) {
 			t.Errorf("listen %s: %v", addr, err)
 			s.Close()
 		}
 	}
+}
+
+// A server that died comes back as what it was, and those who were joined are joined again; one that stays away is an error after a while.
+func TestServerComesBack(t *testing.T) {
+	s, err := network.Serve("127.0.0.1:0", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := network.Line{Access: s.Access(), Run: "test", Wait: time.Second}
+	a, b := admm.ID{Side: admm.Target}, admm.ID{Side: admm.Source}
+	var links []agents.Link
+	for _, id := range []admm.ID{a, b} {
+		l, err := line.Join(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		links = append(links, l)
+	}
+	identity := s.Identity()
+	s.Close()
+	if s, err = network.ServeAgain(identity); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Access(); got.URL != line.URL || got.Token != line.Token {
+		t.Errorf("%+v came back as %+v", line.Access, got)
+	}
+	within, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	heard := make(chan error)
+	go func() {
+		_, err := links[1].Receive(within)
+		heard <- err
+	}()
+	for said := false; !said; { // what was said before b is back is lost
+		if err := links[0].Send(within, agents.Message{Kind: agents.Ask, From: a, To: b}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-heard:
+			if said = true; err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	s.Close()
+	if _, err := links[0].Receive(within); err == nil || within.Err() != nil || !strings.Contains(err.Error(), "the server is gone") {
+		t.Errorf("%v: want that the server is gone", err)
+	}
+}
+
+// All addresses have no name of their own: without one the certificate would be of none that others use. With one it is.
+func TestListenOnAll(t *testing.T) {
+	for _, addr := range []string{"0.0.0.0:0", "[::]:0", ":0"} {
+		if s, err := network.Serve(addr, ""); err == nil || !strings.Contains(err.Error(), "by which nodes reach it") {
+			t.Errorf("%s: %v", addr, err)
+			s.Close()
+		}
+	}
+	s, err := network.Serve("0.0.0.0:0", "127.0.0.2") // loopback too, on Linux, and not in every certificate
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	block, _ := pem.Decode(s.Access().CA)
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil || certificate.VerifyHostname("127.0.0.2") != nil || !strings.HasPrefix(s.Access().URL, "tls://127.0.0.2:") {
+		t.Errorf("%v, %s: must be for 127.0.0.2", err, s.Access().URL)
+	}
+	l, err := network.Line{Access: s.Access(), Run: "test"}.Join(t.Context(), admm.ID{})
+	if runtime.GOOS != "linux" {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
 }

@@ -34,9 +34,19 @@ func (admmCmd) Help() string {
     coupling admm solve market --out here.csv
     coupling admm run market --spawn --out there.csv
     coupling admm new --out quiet --alpha 100 --rounds 100
+    coupling admm epsilon --alpha 100 --rounds 100 --degree 4
     coupling admm eavesdrop quiet
 
-Without --spawn, run waits and prints how nodes join, from this machine or others (--listen).`
+Without --spawn, run waits, and prints how nodes join: each where its data are, with its own file, state and ledger, and with a noise key that nobody
+else has (--own-keys). In another terminal, or on another machine (run --listen 0.0.0.0:4222 --advertise HOST):
+
+    coupling admm new --out true --targets 1 --sources 1 --alpha 0.5 --rounds 20 --budget 5 --own-keys
+    coupling admm run true
+    coupling admm node true/nodes/target-0.json --join $(cat true/join/url) --token-file true/join/token --ca true/join/ca.pem \
+        --state target-0.state --ledger target-0.ledger --out target-0.amounts
+
+solve and eavesdrop have all nodes' data in one place and send nothing: they are for experiments and keep no ledger. What they print is not
+for those from whom the data are kept.`
 }
 
 type admmNewCmd struct {
@@ -62,7 +72,7 @@ type admmNewCmd struct {
 	Rounds     int     `default:"100" help:"Private rounds."`
 	Tail       int     `help:"Last rounds to average; default a half."`
 	Slope      float64 `default:"5" help:"ρ: the steepest slope that any utility might have."`
-	Range      float64 `help:"How far a parameter may change; default --slope. Integers 1..5: 4."`
+	Range      float64 `help:"How far a parameter a may change: 4 for integers 1..5. Slopes change by as much, or by 1/b of it for log and saturating; default and at most --slope."`
 	Parameters int     `default:"1" help:"Parameters that may change at once."`
 	Budget     float64 `help:"Limit of ε for the whole run; default none." placeholder:"EPS"`
 	Delta      float64 `default:"1e-6" help:"δ of --budget."`
@@ -81,7 +91,7 @@ func (c admmNewCmd) Run(a *app) error {
 	if c.Alpha != 0 {
 		rules.Rounds, rules.Tail = c.Rounds, c.Tail
 		private = &admm.Private{
-			Budget: account.Budget{Alpha: c.Alpha, Epsilon: c.Budget, Delta: c.Delta}, Slope: c.Slope, Range: c.Range, Parameters: c.Parameters,
+			Budget: account.Budget{Alpha: c.Alpha, Epsilon: c.Budget, Delta: c.Delta}, Slope: c.Slope, Range: c.slopeRange(), Parameters: c.Parameters,
 		}
 		if c.Budget == 0 {
 			private.Budget.Delta = 0
@@ -99,6 +109,15 @@ func (c admmNewCmd) Run(a *app) error {
 		fmt.Fprintln(a.out, "noise keys come from --seed: fit for experiments only; see --own-keys")
 	}
 	return nil
+}
+
+// slopeRange is what --range of a parameter means for slopes, which change by no more than their bound.
+func (c admmNewCmd) slopeRange() float64 {
+	per, known := admm.Steepness(c.utility(1))
+	if !known || !(c.B > 0) || c.Range < 0 {
+		return c.Range // refused elsewhere
+	}
+	return min(c.Range*per, c.Slope)
 }
 
 // admmError marks what the request got wrong.

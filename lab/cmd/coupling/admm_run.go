@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,17 +17,29 @@ import (
 )
 
 type admmRunCmd struct {
-	Dir      string        `arg:"" help:"Folder that new wrote."`
-	Listen   string        `default:"127.0.0.1:0" help:"Address of the server; port 0 takes a free one."`
-	Spawn    bool          `help:"Start every node as a process of this machine, and again if it dies."`
-	Out      string        `help:"CSV of the plan (with --spawn): target, source, amount." placeholder:"FILE"`
-	Patience time.Duration `default:"1s" help:"How long to wait before asking again."`
+	Dir       string        `arg:"" help:"Folder that new wrote."`
+	Listen    string        `default:"127.0.0.1:0" help:"Address of the server; port 0 takes a free one."`
+	Advertise string        `help:"Name or address by which nodes reach the server, also in its certificate; needed with --listen 0.0.0.0:PORT." placeholder:"HOST"`
+	Resume    bool          `help:"Go on with the run of a coordinator that died, at the same address; nodes that live are waiting for it."`
+	Spawn     bool          `help:"Start every node as a process of this machine, and again if it dies."`
+	Out       string        `help:"CSV of the plan (with --spawn): target, source, amount." placeholder:"FILE"`
+	Patience  time.Duration `default:"1s" help:"How long to wait before asking again."`
 }
 
 // Help says what the coordinator sees.
 func (admmRunCmd) Help() string {
 	return `The coordinator reads network.json only: who takes part, and the rules. It hears sums of squares of each node and decides when to
-stop. It writes DIR/join/{url,token,ca.pem}: who has them can join, and listen.`
+stop. It writes DIR/join/{url,token,ca.pem}: who has them can join, and listen.
+
+What it must remember is in DIR/coordinator. If it dies, nodes wait for it for some minutes (node --wait):
+
+    coupling admm run DIR --resume
+
+goes on where it was, with the same plan in the end. Nodes of --spawn die with their coordinator, and --spawn --resume starts them
+again from their states. A coordinator without --resume begins a new run, which nodes of another one cannot join.
+
+Private nodes keep a ledger of all that they ever release, with --spawn in DIR/ledger. A run that is the same as one before costs nothing
+again; any other one costs anew, and nodes refuse it where their budget does not pay.`
 }
 
 // Run coordinates a run.
@@ -39,12 +52,12 @@ func (c admmRunCmd) Run(a *app) (err error) {
 	if err != nil {
 		return admmError(err)
 	}
-	s, err := network.Serve(c.Listen)
+	s, minutes, err := c.serve()
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if err := c.publish(s.Access()); err != nil {
+	if err := c.publish(s); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(a.run.ctx)
@@ -61,10 +74,15 @@ func (c admmRunCmd) Run(a *app) (err error) {
 		}
 		defer children.wait()
 	} else {
-		fmt.Fprintf(a.err, "listening on %s; each of %s joins with\n  coupling admm node %s --join %s --token-file %s --ca %s\n", s.Access().URL,
-			plural(g.Targets+g.Sources, "node"), files.NodePath(c.Dir, admm.ID{}), s.Access().URL, c.join("token"), c.join("ca.pem"))
+		ledger := ""
+		if n.Rules.Rounds > 0 {
+			ledger = " --ledger " + ledgerPath(c.Dir, admm.ID{})
+		}
+		fmt.Fprintf(a.err, "listening on %s; each of %s joins with\n  coupling admm node %s --join %s --token-file %s --ca %s%s\n", s.Access().URL,
+			plural(g.Targets+g.Sources, "node"), files.NodePath(c.Dir, admm.ID{}), s.Access().URL, c.join("token"), c.join("ca.pem"), ledger)
 	}
-	conductor := agents.Conductor{Rules: n.Rules, Nodes: g.Nodes(), Link: link, Patience: c.Patience}
+	conductor := agents.Conductor{Rules: n.Rules, Nodes: g.Nodes(), Link: link, Patience: c.Patience, Resume: minutes}
+	conductor.Save = func(m agents.Minutes) error { return files.SaveJSON(c.memory("minutes.json"), m) }
 	if !a.quiet {
 		said := ""
 		conductor.Waiting = func(round int, missing []admm.ID) {
@@ -102,8 +120,38 @@ const runName = "run"
 
 func (c admmRunCmd) join(name string) string { return filepath.Join(c.Dir, "join", name) }
 
-// publish writes what nodes need to join.
-func (c admmRunCmd) publish(access network.Access) error {
+// memory is a file of the coordinator.
+func (c admmRunCmd) memory(name string) string { return filepath.Join(c.Dir, "coordinator", name) }
+
+// serve starts the server: a new one, or with --resume the one that there was, with the minutes of its run if it had begun.
+func (c admmRunCmd) serve() (*network.Server, *agents.Minutes, error) {
+	if !c.Resume {
+		if err := os.RemoveAll(filepath.Join(c.Dir, "coordinator")); err != nil { // of another run
+			return nil, nil, err
+		}
+		s, err := network.Serve(c.Listen, c.Advertise)
+		return s, nil, err
+	}
+	var id network.Identity
+	if err := files.LoadJSON(c.memory("server.json"), &id); err != nil {
+		return nil, nil, fmt.Errorf("--resume: no run was begun in %s: %w", c.Dir, err)
+	}
+	minutes := new(agents.Minutes)
+	if err := files.LoadJSON(c.memory("minutes.json"), minutes); os.IsNotExist(err) {
+		minutes = nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	s, err := network.ServeAgain(id)
+	return s, minutes, err
+}
+
+// publish writes what nodes need to join, and what the server needs to come back.
+func (c admmRunCmd) publish(s *network.Server) error {
+	if err := files.SaveJSON(c.memory("server.json"), s.Identity()); err != nil {
+		return err
+	}
+	access := s.Access()
 	for name, text := range map[string][]byte{"url": []byte(access.URL), "token": []byte(access.Token), "ca.pem": access.CA} {
 		if err := files.Replace(c.join(name), text); err != nil {
 			return err
@@ -140,6 +188,10 @@ func statePath(dir string, id admm.ID) string {
 	return filepath.Join(dir, "state", fmt.Sprintf("%v-%d.json", id.Side, id.Index))
 }
 
+func ledgerPath(dir string, id admm.ID) string {
+	return filepath.Join(dir, "ledger", fmt.Sprintf("%v-%d.json", id.Side, id.Index))
+}
+
 // leave closes a link when all is said: an error then loses nothing.
 func leave(l agents.Link) { _ = l.Close() }
 
@@ -161,8 +213,18 @@ type admmNodeCmd struct {
 	TokenFile string        `required:"" help:"File with the token." placeholder:"FILE"`
 	CA        string        `name:"ca" required:"" help:"File with the server's certificate." placeholder:"FILE"`
 	State     string        `help:"File to keep the state in, so that the node can die and come back." placeholder:"FILE"`
+	Ledger    string        `help:"File to keep account in of all that a private node releases, over all its runs; private nodes must have one." placeholder:"FILE"`
 	Out       string        `help:"JSON file of the node's amounts." placeholder:"FILE"`
 	Patience  time.Duration `default:"1s" help:"How long to wait before asking again."`
+	Wait      time.Duration `default:"5m" help:"How long to wait for a coordinator that is gone."`
+	Tied      bool          `hidden:"" help:"End when standard input does."`
+}
+
+// Help says what a private node must have.
+func (admmNodeCmd) Help() string {
+	return `A private node needs a --ledger: in it every release stands before it is made, so that the node's budget is for all its runs and all
+its crashes. Releases of a run that is repeated exactly are the same messages and cost nothing. Keep the ledger with the data and their file:
+a node whose ledger is lost, damaged or in use by another process refuses to run.`
 }
 
 // Run is one node.
@@ -173,6 +235,25 @@ func (c admmNodeCmd) Run(a *app) error {
 	spec, rules, err := files.ReadNode(c.File)
 	if err != nil {
 		return admmError(err)
+	}
+	if spec.Secret != nil {
+		if c.Ledger == "" {
+			return usage(fmt.Errorf("%s: %v is private: --ledger FILE: must be given, to keep account of what it releases", c.File, spec.ID))
+		}
+		ledger, err := files.OpenLedger(c.Ledger, c.File)
+		if err != nil {
+			return admmError(err)
+		}
+		defer ledger.Close()
+		spec.Secret.Ledger = ledger
+	}
+	ctx, end := context.WithCancel(a.run.ctx)
+	defer end()
+	if c.Tied {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin) // ends when whoever started us does
+			end()
+		}()
 	}
 	token, err := os.ReadFile(c.TokenFile)
 	if err != nil {
@@ -189,12 +270,12 @@ func (c admmNodeCmd) Run(a *app) error {
 			return err
 		}
 	}
-	line := network.Line{Access: network.Access{URL: c.Join, Token: strings.TrimSpace(string(token)), CA: ca}, Run: runName}
-	if agent.Link, err = line.Join(a.run.ctx, spec.ID); err != nil {
+	line := network.Line{Access: network.Access{URL: c.Join, Token: strings.TrimSpace(string(token)), CA: ca}, Run: runName, Wait: c.Wait}
+	if agent.Link, err = line.Join(ctx, spec.ID); err != nil {
 		return err
 	}
 	defer leave(agent.Link)
-	amounts, err := agent.Run(a.run.ctx)
+	amounts, err := agent.Run(ctx)
 	if err != nil {
 		return admmError(err)
 	}

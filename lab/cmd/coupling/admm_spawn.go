@@ -36,11 +36,19 @@ func spawn(ctx context.Context, a *app, c admmRunCmd, ids []admm.ID, giveUp func
 	if program, err = filepath.Abs(program); err != nil {
 		return nil, err
 	}
-	if err := os.RemoveAll(filepath.Join(c.Dir, "state")); err != nil { // of another run
-		return nil, err
+	for _, folder := range []string{"state", "amounts"} { // of another run
+		if c.Resume {
+			break
+		}
+		if err := os.RemoveAll(filepath.Join(c.Dir, folder)); err != nil {
+			return nil, err
+		}
 	}
 	s := &spawned{}
 	for _, id := range ids {
+		if isDone(c.Dir, id) {
+			continue
+		}
 		s.wg.Go(func() {
 			if err := keepAlive(ctx, a, program, c, id); err != nil {
 				s.mu.Lock()
@@ -61,6 +69,12 @@ func (s *spawned) failed() error {
 	return errors.Join(s.errs...)
 }
 
+// isDone reports whether a node has written its amounts, the last that it does.
+func isDone(dir string, id admm.ID) bool {
+	_, err := os.Stat(amountsPath(dir, id))
+	return err == nil
+}
+
 // keepAlive runs one node until it is done.
 func keepAlive(ctx context.Context, a *app, program string, c admmRunCmd, id admm.ID) error {
 	for range mostDeaths {
@@ -69,10 +83,13 @@ func keepAlive(ctx context.Context, a *app, program string, c admmRunCmd, id adm
 			return err
 		}
 		cmd := exec.CommandContext(ctx, program, "admm", "node", files.NodePath(c.Dir, id), "--join", string(url), "--token-file", c.join("token"), "--ca", c.join("ca.pem"),
-			"--state", statePath(c.Dir, id), "--out", amountsPath(c.Dir, id), "--patience", c.Patience.String())
+			"--state", statePath(c.Dir, id), "--ledger", ledgerPath(c.Dir, id), "--out", amountsPath(c.Dir, id), "--patience", c.Patience.String(), "--tied")
 		cmd.Env = append(os.Environ(), "GOMAXPROCS=1") // a node is one thread of thought
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
+		if _, err := cmd.StdinPipe(); err != nil { // which ends when this process does, however it dies
+			return err
+		}
 		if err := cmd.Start(); err != nil {
 			return err
 		}
@@ -83,6 +100,8 @@ func keepAlive(ctx context.Context, a *app, program string, c admmRunCmd, id adm
 		err = cmd.Wait()
 		switch {
 		case err == nil:
+			return nil
+		case isDone(c.Dir, id): // killed when all was done
 			return nil
 		case ctx.Err() != nil: // it was told to end
 			return nil //nolint:nilerr // see above
