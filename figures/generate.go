@@ -1,0 +1,3 @@
+package figures
+
+//go:generate go run ./scripts/internal/generate

@@ -1,0 +1,130 @@
+// Package scripts writes, for each figure of the registry, what a reader may
+// start from: a short program that makes the figure, and a page of Markdown with the
+// notebook's cell that does.
+//
+//	go run figures/scripts/tour/digits.go -preset quick
+//
+// go generate ./figures writes the files, and a test demands that they are what
+// the registry says.
+package scripts
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"go/format"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"coupling/figures"
+	"coupling/lab"
+)
+
+var (
+	//go:embed program.go.tmpl
+	programText string
+	//go:embed cell.md.tmpl
+	cellText string
+
+	functions = template.FuncMap{"wrap": wrap}
+	program   = template.Must(template.New("program").Funcs(functions).Parse(programText))
+	cell      = template.Must(template.New("cell").Funcs(functions).Parse(cellText))
+)
+
+// entry is what the templates know of a figure.
+type entry struct {
+	Name, Title, Shows, Paper, File string
+	Sizes                           []size
+}
+
+type size struct{ Preset, Computes string }
+
+// Files returns the content of each generated file, by its path in this folder.
+func Files() (map[string][]byte, error) {
+	papers := map[string]string{}
+	for _, p := range figures.Papers() {
+		papers[p.Name] = p.Title
+	}
+	out := map[string][]byte{}
+	for _, f := range figures.All() {
+		e := entry{Name: f.Name, Title: f.Title, Shows: f.Shows, Paper: papers[f.Paper()], File: filepath.ToSlash(f.Name)}
+		for _, p := range lab.Presets {
+			if f.Sizes[p] != "" {
+				e.Sizes = append(e.Sizes, size{string(p), f.Sizes[p]})
+			}
+		}
+		var code, page bytes.Buffer
+		if err := errors.Join(program.Execute(&code, e), cell.Execute(&page, e)); err != nil {
+			return nil, fmt.Errorf("scripts: %s: %w", f.Name, err)
+		}
+		formatted, err := format.Source(code.Bytes())
+		if err != nil {
+			return nil, fmt.Errorf("scripts: %s: %w", f.Name, err)
+		}
+		out[f.Name+".go"], out[f.Name+".md"] = formatted, page.Bytes()
+	}
+	return out, nil
+}
+
+// Write writes the files into the folder dir, and removes those of figures that
+// are no more.
+func Write(dir string) error {
+	files, err := Files()
+	if err != nil {
+		return err
+	}
+	stale, err := generated(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range stale {
+		if files[name] == nil {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				return fmt.Errorf("scripts: %w", err)
+			}
+		}
+	}
+	for name, b := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return fmt.Errorf("scripts: %w", err)
+		}
+		if err := os.WriteFile(path, b, 0o666); err != nil {
+			return fmt.Errorf("scripts: %w", err)
+		}
+	}
+	return nil
+}
+
+// generated lists the generated files of dir, which are those in folders of papers.
+func generated(dir string) (names []string, err error) {
+	for _, p := range figures.Papers() {
+		files, err := os.ReadDir(filepath.Join(dir, p.Name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return nil, fmt.Errorf("scripts: %w", err)
+		}
+		for _, f := range files {
+			names = append(names, p.Name+"/"+f.Name())
+		}
+	}
+	return names, nil
+}
+
+// wrap breaks text into lines of comments.
+func wrap(prefix, text string) string {
+	var lines []string
+	line := prefix
+	for _, word := range strings.Fields(text) {
+		if len(line)+1+len(word) > 118 && line != prefix {
+			lines, line = append(lines, line), prefix
+		}
+		line += " " + word
+	}
+	return strings.Join(append(lines, line), "\n")
+}
