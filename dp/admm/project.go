@@ -19,7 +19,8 @@ func (b Bounds) check() error {
 }
 
 // Project writes to dst the point of {v ≥ 0, Min ≤ Σv ≤ Max} that is nearest to c, v = max(c − τ, 0), in O(d log d): after
-// sorting, the τ at which the sum is right is one division away. dst may be c.
+// sorting, the τ at which the sum is right is one division away. Sums are right up to rounding of their own size, however large c is. dst
+// may be c.
 func Project(dst, c []float64, b Bounds) { (&projector{}).project(dst, c, b) }
 
 // projector keeps the memory for sorting.
@@ -30,28 +31,31 @@ func (p *projector) project(dst, c []float64, b Bounds) {
 	for _, v := range c {
 		sum += max(v, 0)
 	}
-	tau := 0.0
+	top, tau := 0.0, 0.0
 	switch {
 	case sum > b.Max:
-		tau = p.threshold(c, b.Max)
+		top, tau = p.threshold(c, b.Max)
 	case sum < b.Min:
-		tau = p.threshold(c, b.Min)
+		top, tau = p.threshold(c, b.Min)
 	}
 	for i, v := range c {
-		dst[i] = max(v-tau, 0)
+		dst[i] = max(v-top-tau, 0)
 	}
 }
 
-// threshold returns τ with Σ max(c − τ, 0) = s (Held, Wolfe, Crowder 1974).
-func (p *projector) threshold(c []float64, s float64) float64 {
+// threshold returns the largest of c, and τ with Σ max(c − top − τ, 0) = s (Held, Wolfe, Crowder 1974). Amounts that count are within s of the
+// largest, so that less of them is lost in differences from it than in c itself.
+func (p *projector) threshold(c []float64, s float64) (top, tau float64) {
 	if len(c) == 0 {
-		return 0
+		return 0, 0
 	}
 	p.sorted = append(p.sorted[:0], c...)
 	slices.Sort(p.sorted)
-	sum, tau := 0.0, p.sorted[len(c)-1]-s
+	top = p.sorted[len(c)-1]
+	sum := 0.0
+	tau = -s
 	for k := 1; k <= len(c); k++ {
-		v := p.sorted[len(c)-k]
+		v := p.sorted[len(c)-k] - top
 		sum += v
 		t := (sum - s) / float64(k)
 		if v <= t {
@@ -59,7 +63,7 @@ func (p *projector) threshold(c []float64, s float64) float64 {
 		}
 		tau = t
 	}
-	return tau
+	return top, tau
 }
 
 // local solves a node's subproblem: argmin of Σ −uᵢ(vᵢ) + η/2 (vᵢ − cᵢ)² over the node's set.

@@ -66,6 +66,43 @@ func TestProject(t *testing.T) {
 	})
 }
 
+// However large or small the numbers are, and however far apart: amounts are not negative, their sum is right to its own precision, amounts that are
+// positive differ as c does, and nothing that is larger in c is smaller.
+func TestProjectAtExtremes(t *testing.T) {
+	magnitude := rapid.Custom(func(t *rapid.T) float64 {
+		v := math.Ldexp(rapid.Float64Range(.5, 1).Draw(t, "mantissa"), rapid.IntRange(-1000, 1000).Draw(t, "exponent"))
+		return v * rapid.SampledFrom([]float64{0, 1, -1}).Draw(t, "sign")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		base, s := magnitude.Draw(t, "base"), math.Abs(magnitude.Draw(t, "sum"))
+		c := []float64{base}
+		for range rapid.IntRange(0, 8).Draw(t, "more") {
+			c = append(c, rapid.SampledFrom([]float64{base, math.Nextafter(base, 0), base / 2, -base, magnitude.Draw(t, "c"), base - s/3}).Draw(t, "like"))
+		}
+		for _, b := range []admm.Bounds{{Max: s}, {Min: s, Max: s}, {Min: s, Max: math.Inf(1)}} {
+			v := make([]float64, len(c))
+			admm.Project(v, c, b)
+			sum := 0.0
+			for _, x := range v {
+				sum += x
+			}
+			if tol := 1e-14 * s * float64(len(c)); sum > b.Max+tol || sum < b.Min-tol || math.IsNaN(sum) {
+				t.Fatalf("Project(%v, %v) = %v: sum %v", c, b, v, sum)
+			}
+			for i := range v {
+				for j := range v {
+					if v[i] < 0 || c[i] > c[j] && v[i] < v[j] {
+						t.Fatalf("Project(%v, %v) = %v: wrong order", c, b, v)
+					}
+					if d := c[i] - c[j]; v[i] > 0 && v[j] > 0 && math.Abs(v[i]-v[j]-d) > 1e-14*(v[i]+v[j]+math.Abs(d)) {
+						t.Fatalf("Project(%v, %v) = %v: differences are not those of c", c, b, v)
+					}
+				}
+			}
+		}
+	})
+}
+
 func FuzzProject(f *testing.F) {
 	f.Add(1.0, 2.0, 3.0, 1.0, 2.0)
 	f.Add(-1.0, 0.0, 1e9, 0.0, 0.0)

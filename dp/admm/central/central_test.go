@@ -95,6 +95,26 @@ func TestConcaveByHand(t *testing.T) {
 	}
 }
 
+// Where nobody may give or receive anything the plan is zero, and so it is on edges of such a node.
+func TestNothingMoves(t *testing.T) {
+	zero, some := []admm.Bounds{{}, {}}, []admm.Bounds{{Max: 3}, {Max: 2}}
+	for _, bounds := range [][2][]admm.Bounds{{zero, zero}, {zero, some}, {some, zero}, {zero, nil}, {nil, zero}, {{{}, {Max: 2}}, some}} {
+		for _, u := range []admm.Utility{admm.Linear{A: 1}, admm.Log{A: 1, B: 1}} {
+			p := admm.Problem{Graph: admm.Complete(2, 2), TargetUtility: []admm.Utility{u, u, u, u}, TargetBounds: bounds[0], SourceBounds: bounds[1]}
+			want := 0.0
+			if bounds[0] != nil && bounds[0][1].Max > 0 && bounds[1] != nil && bounds[1][1].Max > 0 {
+				want = map[bool]float64{true: 2, false: 2 * math.Log(2)}[u == admm.Linear{A: 1}]
+			}
+			got, err := central.Solve(t.Context(), p)
+			if err != nil {
+				t.Errorf("%T, %v: %v", u, bounds, err)
+			} else if v := p.Violation(got.Plan); math.Abs(got.Value-want) > 1e-8 || v > 1e-9 {
+				t.Errorf("%T, %v: value %v of %v, want %v; misses a bound by %v", u, bounds, got.Value, got.Plan, want, v)
+			}
+		}
+	}
+}
+
 // The optimum of a linear program, with a proof: no plan is better by more than Gap.
 func ExampleSolve() {
 	p := admm.Problem{

@@ -8,6 +8,7 @@ import (
 	"coupling/dp/admm"
 	"coupling/ot/exact"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -53,6 +54,9 @@ func Linear(ctx context.Context, p admm.Problem) (Optimum, error) {
 	q.masses()
 	if err := q.costs(); err != nil {
 		return Optimum{}, err
+	}
+	if floats.Sum(q.a[:2*q.t]) == 0 || floats.Sum(q.b[:2*q.s]) == 0 { // nobody may give, or nobody receive
+		return Optimum{Plan: make([]float64, len(p.Graph.Edges))}, nil
 	}
 	solution, err := exact.Simplex{}.Solve(ctx, q.a, q.b, exact.Matrix(q.cost))
 	if err != nil {
