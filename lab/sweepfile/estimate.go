@@ -138,10 +138,10 @@ func (e Estimate) String() string {
 }
 
 func round(d time.Duration) time.Duration {
-	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond} {
+	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond} {
 		if d >= 10*unit {
 			return d.Round(unit)
 		}
 	}
-	return d.Round(time.Millisecond)
+	return d.Round(time.Microsecond)
 }

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"coupling/lab"
@@ -33,7 +34,7 @@ type Halving struct {
 	Budget     string  // parameter
 	Min, Max   int     // budgets of the first rung and the last
 	Factor     int     // 3 unless given
-	Metric     string  // of the result, dots into objects: "loss", "test.error"
+	Metric     string  // of the result, dots go into objects and lists: "loss", "errors.0"
 	Maximize   bool    // the largest metric is best, not the smallest
 	Checkpoint string  // artifact; may be empty
 	at         rebudge // a configuration at another budget
@@ -202,13 +203,9 @@ func (t *tournament) finish(j lab.Job) error {
 	if err != nil {
 		return err
 	}
-	row, err := r.Flatten()
+	m, err := metric(r.Value, t.Metric)
 	if err != nil {
-		return err
-	}
-	m, ok := lab.Number(row["value."+t.Metric])
-	if !ok {
-		return fmt.Errorf("sweep: halving: metric %q of %s is %q, which is no number", t.Metric, r.Key, lab.FormatCell(row["value."+t.Metric]))
+		return fmt.Errorf("sweep: halving: metric %q of %s: %w", t.Metric, r.Key, err)
 	}
 	if t.Maximize {
 		m = -m
@@ -216,6 +213,38 @@ func (t *tournament) finish(j lab.Job) error {
 	k := t.rungs[t.home[r.Key]]
 	k.done = append(k.done, finished{j, r, m})
 	return nil
+}
+
+// metric returns the number at a dotted path into a result: names of members,
+// and from 0 the places in lists.
+func metric(value []byte, path string) (float64, error) {
+	var v any
+	if err := json.Unmarshal(value, &v); err != nil {
+		return 0, err
+	}
+	for part := range strings.SplitSeq(path, ".") {
+		switch in := v.(type) {
+		case map[string]any:
+			v = in[part]
+		case []any:
+			i, err := strconv.Atoi(part)
+			if err != nil || i < 0 || i >= len(in) {
+				return 0, fmt.Errorf("%q is no place in a list of %d", part, len(in))
+			}
+			v = in[i]
+		default:
+			return 0, fmt.Errorf("%q goes into %v", part, v)
+		}
+	}
+	switch v := v.(type) {
+	case float64:
+		return v, nil
+	case string: // NaN and the infinities are stored so
+		if f, err := strconv.ParseFloat(v, 64); err == nil {
+			return f, nil
+		}
+	}
+	return 0, fmt.Errorf("%v is no number", v)
 }
 
 // waves hands all that may run to the executor, until nothing may.
@@ -300,4 +329,40 @@ func (t *tournament) flow(ctx context.Context, ex lab.Executor, slots int, yield
 			return
 		}
 	}
+}
+
+// A Ranked is a configuration and the metric of the largest budget that it got.
+type Ranked struct {
+	Record lab.Record
+	Metric float64 // as the experiment gave it
+}
+
+// Best returns the n best configurations of the last rung that has any.
+func (h Halving) Best(s *lab.Store, jobs []lab.Job, n int) ([]Ranked, error) {
+	budgets := h.Budgets()
+	for k := len(budgets) - 1; k >= 0; k-- {
+		t := &tournament{Halving: h, store: s, budgets: budgets, rungs: []*rung{{}}, home: map[lab.Key]int{}}
+		for _, j := range jobs {
+			j, err := h.at(j, budgets[k])
+			if err != nil {
+				return nil, err
+			}
+			if err := t.finish(j); err != nil && !errors.Is(err, lab.ErrMissing) {
+				return nil, err
+			}
+		}
+		if done := t.rungs[0].done; len(done) > 0 {
+			t.rungs[0].promotable(len(done) + 1) // sorts
+			var out []Ranked
+			for _, f := range done[:min(n, len(done))] {
+				m := f.metric
+				if h.Maximize {
+					m = -m
+				}
+				out = append(out, Ranked{f.record, m})
+			}
+			return out, nil
+		}
+	}
+	return nil, nil
 }

@@ -8,22 +8,25 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"coupling/lab/slurm"
 )
 
 // interrupts turns signals into two requests while cells are computed: the first
 // Ctrl-C closes drain, which lets running cells finish and begins no other; the
-// second, or SIGTERM at any time, ends ctx, which stops them; a third kills.
+// second, or SIGTERM at any time, ends ctx, which stops them; a third kills. What
+// was sent to a cluster goes on after SIGTERM: that was meant for this process.
 // At all other times signals end the program as usual: nothing is lost then.
 type interrupts struct {
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	drain  chan struct{}
 	stderr io.Writer
 }
 
 func newInterrupts(stderr io.Writer) *interrupts {
 	in := &interrupts{drain: make(chan struct{}), stderr: stderr}
-	in.ctx, in.cancel = context.WithCancel(context.Background())
+	in.ctx, in.cancel = context.WithCancelCause(context.Background())
 	return in
 }
 
@@ -51,6 +54,9 @@ func (in *interrupts) during(work func()) {
 
 func (in *interrupts) handle(s os.Signal, signals chan os.Signal) {
 	first := !in.drained()
+	if s != os.Interrupt {
+		in.cancel(slurm.ErrLeave)
+	}
 	if first {
 		close(in.drain)
 	}
@@ -58,7 +64,7 @@ func (in *interrupts) handle(s os.Signal, signals chan os.Signal) {
 		fmt.Fprintln(in.stderr, "\ncoupling: finishing the cells that run; Ctrl-C again stops them")
 		return
 	}
-	in.cancel()
+	in.cancel(nil)
 	signal.Stop(signals) // the next one kills
 }
 

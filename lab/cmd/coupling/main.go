@@ -39,7 +39,7 @@ type cli struct {
 	Quiet bool   `short:"q" help:"No progress."`
 
 	Fig       figCmd       `cmd:"" help:"List or make figures."`
-	Sweep     sweepCmd     `cmd:"" help:"Compute the cells of figures, without drawing."`
+	Sweep     sweepCmd     `cmd:"" help:"Compute the cells of figures or of a sweep file, here or on a cluster."`
 	Job       jobCmd       `cmd:"" help:"Compute one line of a job file, as written by sweep --jobs."`
 	Runs      runsCmd      `cmd:"" help:"Look into the store of results."`
 	Solve     solveCmd     `cmd:"" help:"Solve a transport problem from files."`

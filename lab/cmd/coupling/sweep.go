@@ -1,101 +1,111 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"os"
-	"slices"
 
 	"coupling/figures"
 	"coupling/lab"
+	"coupling/lab/jobfile"
+	"coupling/lab/sweepfile"
 )
 
 type sweepCmd struct {
-	Names   []string `arg:"" name:"figure" help:"Figures whose cells to compute: names, papers or patterns."`
-	Preset  string   `default:"quick" enum:"smoke,quick,paper" help:"Size."`
-	Workers int      `default:"0" help:"Cells at a time; 0: one a core."`
+	Names   []string `arg:"" name:"sweep" help:"Figures whose cells to compute (names, papers or patterns), or one sweep file: FILE.yaml or FILE.go."`
+	Preset  string   `default:"quick" enum:"smoke,quick,paper" help:"Size of figures."`
+	Workers int      `default:"0" help:"Cells at a time on this machine; 0: one a core."`
 	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N." env:"COUPLING_DEVICE"`
-	Seed    uint64   `default:"1" help:"Seed of all random streams."`
-	DryRun  bool     `help:"Only say how many cells are there and how many are missing."`
+	Seed    uint64   `default:"1" help:"Seed of all random streams of figures."`
+	DryRun  bool     `help:"Only say how many cells are there, how many are missing, and how long they may take."`
 	Jobs    string   `help:"Only write the missing cells to FILE, a line each, for coupling job." placeholder:"FILE"`
+	On      string   `default:"local" enum:"local,slurm,kubernetes,parallel" help:"What computes: local, slurm (an array, followed to its end), kubernetes (writes a manifest), parallel (writes a script for GNU parallel)."`
+
+	Cluster cluster `embed:"" group:"On a cluster"`
 }
 
-// Run computes the missing cells of figures.
+// Run computes the missing cells of figures or of a sweep file.
 func (c sweepCmd) Run(a *app) error {
 	if c.Workers < 0 {
 		return usage(fmt.Errorf("--workers %d: must be 0 or more", c.Workers))
-	}
-	figs, err := figures.Select(c.Names...)
-	if err != nil {
-		return usage(err)
-	}
-	device, err := chooseDevice(c.Device)
-	if err != nil {
-		return usage(err)
 	}
 	s, err := a.store()
 	if err != nil {
 		return err
 	}
-	var jobs []lab.Job
-	for _, f := range figs {
-		more, err := f.Jobs(lab.Setting{Preset: lab.Preset(c.Preset), Seed: c.Seed, Device: device})
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
-		}
-		jobs = append(jobs, more...)
+	device, err := c.device()
+	if err != nil {
+		return usage(err)
 	}
-	missing := s.Missing(jobs)
+	src, err := c.source(a, s, device)
+	if err != nil {
+		return err
+	}
 	switch {
 	case c.Jobs != "":
-		return c.writeJobs(a, missing)
+		return writeJobs(a, c.Jobs, s.Missing(src.jobs))
 	case c.DryRun:
-		fmt.Fprintf(a.out, "%s, %d stored, %d missing\n", plural(len(jobs), "cell"), len(jobs)-len(missing), len(missing))
+		return dryRun(a, s, src)
+	case c.On == "kubernetes":
+		return c.Cluster.kubernetes(a, s, src)
+	case c.On == "parallel":
+		return c.Cluster.parallel(a, s, src, c.Workers)
+	}
+	var ex lab.Executor = lab.Local{Workers: c.Workers, Drain: a.run.drain}
+	slots := c.Workers
+	if c.On == "slurm" {
+		slots = -1
+		if ex, err = c.Cluster.slurm(a, s, src); err != nil {
+			return err
+		}
+	}
+	if src.halving != nil {
+		return halve(a, s, ex, slots, src)
+	}
+	t := a.compute(s, ex, "sweep", src.jobs)
+	if c.On == "slurm" && c.Cluster.Detach {
+		fmt.Fprintf(a.out, "%s submitted; the same command without --detach follows them\n", plural(t.left, "cell"))
 		return nil
 	}
-	t := a.compute(s, lab.Local{Workers: c.Workers, Drain: a.run.drain}, "sweep", jobs)
 	fmt.Fprintln(a.out, t)
 	return t.err()
 }
 
-func (c sweepCmd) writeJobs(a *app, jobs []lab.Job) error {
-	err := lab.WriteFile(c.Jobs, func(w io.Writer) error {
-		for _, j := range jobs {
-			line, err := lab.EncodeJob(j)
-			if err != nil {
-				return err
-			}
-			if _, err := w.Write(append(line, '\n')); err != nil {
-				return err
-			}
+func dryRun(a *app, s *lab.Store, src source) error {
+	missing := s.Missing(src.jobs)
+	fmt.Fprintf(a.out, "%s, %d stored, %d missing\n", plural(len(src.jobs), "cell"), len(src.jobs)-len(missing), len(missing))
+	if len(missing) > 0 {
+		e, err := sweepfile.EstimateTime(s, missing)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
+		fmt.Fprintln(a.out, e)
+		id := missing[0].Record()
+		fmt.Fprintf(a.out, "the first: %s seed %d %s\n", id.Experiment, id.Seed, id.Params)
+	}
+	if src.halving != nil {
+		fmt.Fprintf(a.out, "and then the best 1/%d with %s of %v\n", src.halving.Factor, src.halving.Budget, src.halving.Budgets()[1:])
+	}
+	return nil
+}
+
+func writeJobs(a *app, path string, jobs []lab.Job) error {
+	if err := jobfile.Write(path, jobs); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s written to %s\n", plural(len(jobs), "job"), c.Jobs)
+	fmt.Fprintf(a.out, "%s written to %s\n", plural(len(jobs), "job"), path)
 	return nil
 }
 
 type jobCmd struct {
 	File   string `arg:"" help:"Job file."`
 	Line   int    `arg:"" help:"Line to do, from 0: what a cluster calls the index in an array."`
+	Stride int    `default:"0" help:"Do also the lines LINE+N, LINE+2N, …; 0: LINE alone." placeholder:"N"`
 	Device string `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N." env:"COUPLING_DEVICE"`
 }
 
-// Run does one job of a file.
+// Run does jobs of a file. SIGTERM ends it: the cell that runs leaves its
+// checkpoint, and its lock is free.
 func (c jobCmd) Run(a *app) error {
-	b, err := os.ReadFile(c.File)
-	if err != nil {
-		return usage(err)
-	}
-	lines := slices.DeleteFunc(bytes.Split(b, []byte("\n")), func(l []byte) bool { return len(bytes.TrimSpace(l)) == 0 })
-	if c.Line < 0 || c.Line >= len(lines) {
-		return usage(fmt.Errorf("line %d: %s holds %s", c.Line, c.File, plural(len(lines), "job")))
-	}
-	j, err := lab.DecodeJob(lines[c.Line], figures.Decoders())
+	jobs, err := jobfile.Jobs(c.File, c.Line, c.Stride, figures.Decoders())
 	if err != nil {
 		return usage(err)
 	}
@@ -106,7 +116,10 @@ func (c jobCmd) Run(a *app) error {
 	if _, err := chooseDevice(c.Device); err != nil {
 		return usage(err)
 	}
-	t := a.compute(s, lab.Local{Workers: 1, Drain: a.run.drain}, "job", []lab.Job{j})
-	fmt.Fprintf(a.out, "%s %s: %s\n", j.Record().Experiment, j.Record().Key, t)
+	t := a.compute(s, lab.Local{Workers: 1, Drain: a.run.drain}, "job", jobs)
+	if len(jobs) == 1 {
+		fmt.Fprintf(a.out, "%s %s: ", jobs[0].Record().Experiment, jobs[0].Record().Key)
+	}
+	fmt.Fprintln(a.out, t)
 	return t.err()
 }

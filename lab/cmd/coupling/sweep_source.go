@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"coupling/figures"
+	"coupling/lab"
+	"coupling/lab/sweepfile"
+)
+
+// source is what a sweep computes, and the program that does a line of it
+// somewhere else.
+type source struct {
+	jobs    []lab.Job
+	halving *sweepfile.Halving
+	command []string
+	env     []string
+}
+
+// source reads figures or one sweep file.
+func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return source{}, err
+	}
+	own := source{command: []string{exe, "--store", s.Dir, "job"}, env: []string{"COUPLING_DEVICE=" + os.Getenv("COUPLING_DEVICE")}}
+	for _, name := range c.Names {
+		ext := filepath.Ext(name)
+		if ext != ".yaml" && ext != ".yml" && ext != ".go" {
+			continue
+		}
+		if len(c.Names) > 1 {
+			return own, usage(fmt.Errorf("%s: a sweep file stands alone", name))
+		}
+		if ext == ".go" {
+			p, err := sweepfile.Build(a.run.ctx, name, filepath.Join(s.Dir, "bin"))
+			if err != nil {
+				return own, usage(err)
+			}
+			return source{jobs: p.Jobs, command: p.Command(), env: append(own.env, "COUPLING_STORE="+s.Dir)}, nil
+		}
+		sweep, err := sweepfile.Read(name, figures.Decoders())
+		if err != nil {
+			return own, usage(err)
+		}
+		own.jobs, own.halving = sweep.Jobs, sweep.Halving
+		return own, nil
+	}
+	figs, err := figures.Select(c.Names...)
+	if err != nil {
+		return own, usage(err)
+	}
+	for _, f := range figs {
+		more, err := f.Jobs(lab.Setting{Preset: lab.Preset(c.Preset), Seed: c.Seed, Device: device})
+		if err != nil {
+			return own, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		own.jobs = append(own.jobs, more...)
+	}
+	return own, nil
+}
+
+// device opens the device if this machine computes. For a cluster only its kind
+// is named: the login node need not have it.
+func (c sweepCmd) device() (kind string, err error) {
+	if c.On == "local" {
+		return chooseDevice(c.Device)
+	}
+	kind = c.Device
+	switch {
+	case kind == "auto" && c.Cluster.GPUs > 0, kind != "" && len(kind) >= 4 && kind[:4] == "cuda":
+		kind = "cuda"
+	case kind == "auto", kind == "", kind == "cpu":
+		kind = "cpu"
+	default:
+		return "", fmt.Errorf("--device %q: want auto, cpu or cuda", c.Device)
+	}
+	if kind == "cuda" && c.Cluster.GPUs == 0 && c.On != "parallel" {
+		return "", errors.New("--device cuda: ask for it with --gpus too")
+	}
+	return kind, os.Setenv("COUPLING_DEVICE", kind)
+}
+
+// halve runs a sweep with early stopping and says what was best.
+func halve(a *app, s *lab.Store, ex lab.Executor, slots int, src source) error {
+	if slots == 0 {
+		slots = runtime.GOMAXPROCS(0)
+	}
+	h := src.halving
+	planned := 0
+	for k := range h.Budgets() {
+		planned += int(float64(len(src.jobs)) / math.Pow(float64(h.Factor), float64(k)))
+	}
+	bar := newProgress(a.err, "halving", planned, a.quiet)
+	ctx := lab.WithSink(a.run.ctx, bar.event)
+	var t tally
+	a.run.during(func() {
+		for _, err := range h.Run(ctx, s, ex, slots, src.jobs) {
+			switch {
+			case err == nil:
+				t.computed++
+			case a.run.ctx.Err() == nil:
+				t.failed = append(t.failed, err)
+			}
+		}
+	})
+	bar.finish()
+	fmt.Fprintf(a.out, "%s landed, %d failed\n", plural(t.computed, "cell"), len(t.failed))
+	best, err := h.Best(s, src.jobs, 5)
+	for _, b := range best {
+		fmt.Fprintf(a.out, "%s %.6g  %s  %s\n", h.Metric, b.Metric, b.Record.Key.Short(), b.Record.Params)
+	}
+	return errors.Join(t.err(), err)
+}
