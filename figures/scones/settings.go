@@ -7,7 +7,7 @@ import (
 
 // Figures lists the figures of the paper, the quick ones first.
 func Figures() []lab.Figure {
-	return []lab.Figure{Divergences(), LogConcave(), MNISTGaussian(), Rate(), Width(), SwissRoll(), Gaussians(), Digits()}
+	return []lab.Figure{Divergences(), LogConcave(), MNISTGaussian(), Rate(), Width(), SwissRoll(), Gaussians(), Faces(), Digits()}
 }
 
 // badge marks what is smaller than the paper preset.
