@@ -3,8 +3,10 @@
 //
 // In words: gaussians is Table 2 with potentials that are exact, fitted by the paper's Algorithm 1 and fitted as LightSB,
 // beside the floor that finite samples set and the coupling that knows nothing; divergences is Table 3, checked; swissroll
-// is Figure 4 beside the discrete plan; digits is Figure 3, with a small score network at quick; logconcave is Lemma B.4,
-// rate is Appendix B.1 and width is Theorems 4.2 and 4.3, with what of them holds.
+// is Figure 4 beside the discrete plan; digits is Figure 3, with a small score network at quick and the exact score of the noised
+// digits beside it; faces is Figures 1 and 2 and Table 1, on CIFAR-10 until users bring CelebA; mnist-gaussian is Table 7, which the
+// paper leaves without a result; logconcave is Lemma B.4, rate is Appendix B.1 and width is Theorems 4.2 and 4.3, with what
+// of them holds.
 //
 // λ is the coefficient of D_f(π‖σ⊗τ) at the cost |x−y|². BW-UVP is in percent.
 package scones
