@@ -163,6 +163,9 @@ func (t *trainer) move(k, of int) error {
 		eta = 1 / float64(1+late)
 	}
 	t.apply(values, eta)
+	if eta == 1 {
+		t.revive(values)
+	}
 	t.step++
 	if t.trace != nil {
 		n, _ := t.x[0].Dims()
@@ -220,6 +223,32 @@ func (t *trainer) apply(values []float64, eta float64) {
 		}
 		floats.AddConst(-floats.Sum(t.v[l])/float64(n), t.v[l])
 		t.clamp(x)
+	}
+}
+
+// revive puts atoms that hold less than a quarter of what they should, by the noisy masses of the last release, beside
+// those that hold the most, which they then share: an atom that has drifted off would take many steps to be drawn back.
+func (t *trainer) revive(values []float64) {
+	fm, _ := t.factors()
+	for l, x := range t.x {
+		n, dim := x.Dims()
+		mass := append([]float64(nil), values[:n]...)
+		values = values[n+n*dim:]
+		floats.Scale(1/fm, mass)
+		want := max(t.count[l]/float64(t.counted)*t.Rate, 1) / float64(n)
+		for i, m := range mass {
+			big := floats.MaxIdx(mass)
+			if m > want/4 || mass[big] < want {
+				continue
+			}
+			copy(x.RawRowView(i), x.RawRowView(big))
+			for j := range min(dim, 16) {
+				x.Set(i, j, x.At(i, j)+.1*t.public.NormFloat64())
+			}
+			t.v[l][i] = t.v[l][big]
+			mass[big] /= 2
+			mass[i] = mass[big]
+		}
 	}
 }
 

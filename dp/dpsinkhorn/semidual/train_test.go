@@ -1,0 +1,309 @@
+package semidual
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"coupling/data"
+	"coupling/dp"
+	"coupling/dp/audit"
+	"coupling/dp/dpsinkhorn"
+	"coupling/lab/device"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+func open(t testing.TB) *device.Device {
+	t.Helper()
+	dev, err := device.CPU{}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dev.Close() })
+	return dev
+}
+
+// blobs is 8×8 images of two classes, each a bright square at one of two places.
+func blobs(t testing.TB, n int) *data.Images {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 1))
+	m, err := data.New(n, 1, 8, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Labels = make([]int, n)
+	for i := range n {
+		m.Labels[i] = i % 2
+		x, y := 4*rng.IntN(2), 4*m.Labels[i]
+		for a := range 4 {
+			for b := range 4 {
+				m.Row(i)[(y+a)*8+x+b] = .6 + .4*rng.Float32()
+			}
+		}
+	}
+	return m
+}
+
+// The basis is orthonormal: decoding is the inverse of encoding where all coefficients are kept, and a projection else.
+func TestBasis(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := Basis{C: rapid.IntRange(1, 3).Draw(t, "C"), H: rapid.IntRange(1, 9).Draw(t, "H"), W: rapid.IntRange(1, 9).Draw(t, "W")}
+		b.Size = rapid.IntRange(0, b.H*b.W).Draw(t, "Size")
+		seed := rapid.Uint64().Draw(t, "seed")
+		rng := rand.New(rand.NewPCG(seed, 0))
+		x := mat.NewDense(2, b.C*b.H*b.W, nil)
+		x.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, x)
+		y := b.Encode(x)
+		again := b.Encode(b.Decode(y))
+		if !mat.EqualApprox(y, again, 1e-12) {
+			t.Fatal("not a projection")
+		}
+		if (b.Size == 0 || b.Size == b.H*b.W) && !mat.EqualApprox(x, b.Decode(y), 1e-12) {
+			t.Fatal("not the identity")
+		}
+	})
+}
+
+// Every split of steps into sizes takes all of them, and ends at the number of atoms.
+func TestLevels(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := &trainer{Config: Config{PerClass: rapid.IntRange(1, 100).Draw(t, "atoms"), Steps: rapid.IntRange(2, 100).Draw(t, "steps")}}
+		sum, levels := 0, tr.levels()
+		for _, l := range levels {
+			sum += l.steps
+		}
+		if sum != tr.Steps || levels[len(levels)-1].atoms != tr.PerClass {
+			t.Fatalf("%v", levels)
+		}
+	})
+}
+
+// What noise does to a spectrum is undone: a covariance of a few directions comes back from its noisy release, better
+// than the release itself, and is positive semidefinite.
+func TestDenoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	const d, s = 60, .1
+	truth := mat.NewSymDense(d, nil)
+	for k := range 4 {
+		u := mat.NewVecDense(d, nil)
+		for i := range d {
+			u.SetVec(i, rng.NormFloat64()/math.Sqrt(d))
+		}
+		truth.SymRankOne(truth, float64(3+k), u)
+	}
+	noisy := pack(truth)
+	for i := range noisy {
+		noisy[i] += s * rng.NormFloat64()
+	}
+	released := unpack(noisy, d)
+	got := denoise(unpack(noisy, d), s)
+	off := func(m *mat.SymDense) float64 {
+		var diff mat.Dense
+		diff.Sub(m, truth)
+		return mat.Norm(&diff, 2)
+	}
+	if a, b := off(got), off(released); a > .6*b {
+		t.Errorf("off by %g, the release itself by %g", a, b)
+	}
+	var e mat.EigenSym
+	if !e.Factorize(got, false) {
+		t.Fatal("no eigenvalues")
+	}
+	for _, v := range e.Values(nil) {
+		if v < -1e-12 {
+			t.Errorf("eigenvalue %g", v)
+		}
+	}
+}
+
+// Atoms find the squares, at a sound ε, and the numbers of records are about right; the same key gives the same bits on
+// any number of processors, another key does not.
+func TestTrain(t *testing.T) {
+	dev := open(t)
+	images := blobs(t, 2000)
+	c, g, err := Config{PerClass: 4, Steps: 12, Basis: 40, Local: 10, Reg: .5, Clip: 3, LocalClip: 5, Rate: .5}.Calibrate(t.Context(), 2, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Epsilon > 2 || g.Epsilon < 1.999 {
+		t.Errorf("guarantee %v", g)
+	}
+	train := func(key dpsinkhorn.Key) *Model {
+		m, err := c.Train(t.Context(), dev, images, 2, key, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	m := train(dpsinkhorn.SeededKey(1))
+	atoms, err := m.Sample(rand.New(rand.NewPCG(1, 2)), 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	for i, l := range atoms.Labels {
+		var half, side [2]float64
+		for j, v := range atoms.Row(i) {
+			half[j/32] += float64(v)
+			side[j%8/4] += float64(v)
+		}
+		if half[l] < 2*half[1-l] {
+			t.Errorf("image %d of class %d: %v", i, l, half)
+		}
+		if side[0] > side[1] {
+			left++
+		}
+	}
+	if left < 50 || left > 150 { // half of 200: 7 standard deviations
+		t.Errorf("%d of 200 squares on the left", left)
+	}
+	for l, n := range m.Count {
+		if math.Abs(n-1000) > 200 { // Poisson sampling and noise of σ/β, averaged over 12 steps
+			t.Errorf("class %d has %g records, want 1000", l, n)
+		}
+	}
+	before := runtime.GOMAXPROCS(3)
+	again := train(dpsinkhorn.SeededKey(1))
+	runtime.GOMAXPROCS(before)
+	other := train(dpsinkhorn.SeededKey(2))
+	if !mat.Equal(m.Atoms[0], again.Atoms[0]) || !mat.Equal(m.Spread[1], again.Spread[1]) {
+		t.Error("the same key gave another model")
+	}
+	if mat.Equal(m.Atoms[0], other.Atoms[0]) {
+		t.Error("another key gave the same model")
+	}
+}
+
+// A class that nobody has is learnt as noise says, without an error that would tell.
+func TestEmptyClass(t *testing.T) {
+	images := blobs(t, 100)
+	clear(images.Labels)
+	c := Config{PerClass: 2, Steps: 4, Basis: 20, Local: 5, Noise: 3}
+	m, err := c.Train(t.Context(), open(t), images, 3, dpsinkhorn.SeededKey(3), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Sample(rand.New(rand.NewPCG(1, 2)), 9); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Debiasing spreads atoms: without it they shrink to the mean at large regularisation.
+func TestDebias(t *testing.T) {
+	images := blobs(t, 400)
+	spread := func(debias bool) float64 {
+		m, err := Config{PerClass: 4, Steps: 40, Local: -1, Reg: 8, Debias: debias}.Train(t.Context(), open(t), images, 2, dpsinkhorn.SeededKey(4), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var diff mat.VecDense
+		sum := 0.
+		for i := range 4 {
+			diff.SubVec(m.Atoms[0].RowView(i), m.Atoms[0].RowView((i+1)%4))
+			sum += mat.Norm(&diff, 2)
+		}
+		return sum
+	}
+	if with, without := spread(true), spread(false); with < 1.2*without {
+		t.Errorf("atoms are %g apart debiased and %g without", with, without)
+	}
+}
+
+// An attack on one step that knows everything but whether one record is in does not refute the accounting, and finds
+// a good part of the ε that there is.
+func TestAudit(t *testing.T) {
+	dev := open(t)
+	images := blobs(t, 40)
+	c, err := Config{PerClass: 1, Steps: 1, Local: -1, Basis: 20, Clip: .5, Noise: 1}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := []*mat.Dense{mat.NewDense(1, 20, nil), mat.NewDense(1, 20, nil)}
+	v := [][]float64{{0}, {0}}
+	tr := trainerOf(t, dev, c, images, x, v)
+	with, err := tr.answer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, err := trainerOf(t, dev, c, images.Slice(0, 39), x, v).answer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	event, err := c.Event()
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := dp.Epsilon(event, dp.Relation{}, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	game := audit.TwoWorlds[float64]{
+		Run: func(rng *rand.Rand, world bool) (float64, error) {
+			values := without
+			if world {
+				values = with
+			}
+			score := 0.
+			for i, u := range values {
+				score += (u + c.Noise*rng.NormFloat64()) * (with[i] - without[i])
+			}
+			return score, nil
+		},
+		Score: func(s float64) float64 { return s },
+	}
+	found, err := game.Epsilon(t.Context(), rand.New(rand.NewPCG(5, 5)), 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("claimed %g, found %g", claimed.Epsilon, found.Epsilon)
+	if found.Refutes(claimed.Epsilon) || found.Epsilon < 1 {
+		t.Errorf("claimed ε = %g, found %g", claimed.Epsilon, found.Epsilon)
+	}
+}
+
+func TestParameters(t *testing.T) {
+	images := blobs(t, 10)
+	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1}, {Noise: math.NaN()}, {LocalShare: 1}} {
+		if _, err := c.Train(t.Context(), open(t), images, 2, dpsinkhorn.Key{}, nil); !errors.Is(err, dpsinkhorn.ErrParameter) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	images.Labels[3] = 2
+	if _, err := (Config{}).Train(t.Context(), open(t), images, 2, dpsinkhorn.Key{}, nil); !errors.Is(err, dpsinkhorn.ErrParameter) {
+		t.Errorf("label out of range: %v", err)
+	}
+	if _, err := (Config{}).Event(); !errors.Is(err, dpsinkhorn.ErrParameter) {
+		t.Errorf("no noise: %v", err)
+	}
+}
+
+func BenchmarkStep(b *testing.B) {
+	images, err := data.New(60000, 1, 28, 28)
+	if err != nil {
+		b.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	images.Labels = make([]int, 60000)
+	for i := range images.Labels {
+		images.Labels[i] = i % 10
+	}
+	for i := range images.Pixels() {
+		images.Pixels()[i] = rng.Float32()
+	}
+	dev := open(b)
+	x, v := make([]*mat.Dense, 10), make([][]float64, 10)
+	for l := range x {
+		x[l], v[l] = mat.NewDense(20, 144, nil), make([]float64, 20)
+		x[l].Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, x[l])
+	}
+	tr := trainerOf(b, dev, Config{}, images, x, v)
+	for b.Loop() {
+		if _, err := tr.answer(nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
