@@ -7,11 +7,15 @@
 # make test-fake  the same through the whole CUDA path, on a fake driver (needs a C++20 compiler)
 # make fuzz       every fuzz target for FUZZTIME
 # make bench      the benchmarks, BENCH selects
+# make notebook   the notebooks in Jupyter, with a kernel of this checkout's own; NOTEBOOK names one
+# make docs       the notebooks executed at PRESET, as HTML in OUT/notebooks
+# make test-notebooks  each notebook in the real kernel at the smallest sizes, and two tests in Chromium
 # make gpu-check  devices, layers and solvers on a GPU, and one report (lab/device/gpucheck); gpu-bins only builds it
 # make ptx        the GPU kernels afresh (needs Debian's clang-19)
 
 GO       ?= go
 PRESET   ?= quick
+NOTEBOOK ?= 00-tour
 OUT      ?= out
 FUZZTIME ?= 20s
 BENCH    ?= .
@@ -21,13 +25,25 @@ LINTER   := 2.15.0
 
 export CGO_ENABLED = 0
 
-.PHONY: build figures test lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-check ptx clean
+.PHONY: build figures notebook docs test test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-check ptx clean
 
 build:
 	$(GO) build -buildvcs=auto -ldflags "-X main.version=$(VERSION)" -o bin/coupling ./lab/cmd/coupling
 
 figures: build
 	bin/coupling fig all --preset $(PRESET) --out $(OUT)
+
+# The kernel is built from the tool lines of go.mod and installed below .coupling/, not into the home folder. Offline
+# once Go has the modules.
+notebook: build
+	bin/coupling notebook $(NOTEBOOK) --preset $(PRESET)
+
+docs: build
+	bin/coupling notebook run --preset $(PRESET) --out $(OUT)/notebooks --html
+
+# Uses the checkout's store, so that `make figures PRESET=smoke` before it saves it the figures.
+test-notebooks:
+	COUPLING_TEST_NOTEBOOKS=1 COUPLING_STORE=$${COUPLING_STORE:-$(CURDIR)/.coupling} $(GO) test -v -count=1 -p 1 -timeout 15m ./notebooks ./lab/nb/...
 
 test:
 	$(GO) vet ./...

@@ -62,7 +62,7 @@ nb.Film("level", []int{0, 100, 200}, func(v int) any { return grey(float64(v)) }
 ` + "```\n```go" + `
 %%
 n := 0
-for range nb.Sweep(Slow, uint64(time.Now().UnixNano()), lab.Grid(square{}, lab.Vary(func(p *square, s int) { p.Side = s }, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)...)) {
+for range nb.Sweep(Slow, uint64(time.Now().UnixNano()), lab.Grid(square{}, lab.Vary(func(p *square, s int) { p.Side = s }, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))) {
     n++
 }
 fmt.Println("landed", n, nb.Context().Err())
