@@ -16,6 +16,7 @@ import (
 	"coupling/figures/admm"
 	"coupling/figures/amplification"
 	"coupling/figures/analytic"
+	"coupling/figures/dpsinkhorn"
 	"coupling/figures/scones"
 	"coupling/figures/tour"
 	"coupling/lab"
@@ -52,7 +53,7 @@ func All() []lab.Figure {
 		analytic.Flow(),
 		analytic.Convergence(),
 		analytic.Scaling(),
-	}, admm.Figures(), scones.Figures(), amplification.Figures())
+	}, admm.Figures(), scones.Figures(), dpsinkhorn.Figures(), amplification.Figures())
 }
 
 // Select returns the figures that match any of names: a figure's name, a paper's

@@ -1,0 +1,72 @@
+package dpsinkhorn
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"coupling/data"
+	"coupling/lab/device"
+	"coupling/lab/eval"
+	"coupling/lab/eval/distance"
+	"coupling/lab/eval/feature"
+	"coupling/lab/eval/membership"
+)
+
+// judgement says what synthetic images are worth: accuracies on real test images of classifiers that saw none, and distances
+// in the features of a LeNet that was trained on real images here.
+type judgement struct {
+	Logistic float64 `json:"logistic"`
+	MLP      float64 `json:"mlp"`
+	CNN      float64 `json:"cnn"`
+	FD       float64 `json:"fd"` // FD-LeNet, never FID
+	// Precision to Coverage are those of third neighbours in the same features.
+	Precision float64 `json:"precision"`
+	Recall    float64 `json:"recall"`
+	Density   float64 `json:"density"`
+	Coverage  float64 `json:"coverage"`
+	AUC       float64 `json:"auc"` // of a membership attack: ½ is none
+}
+
+// judge is how hard to look.
+type judge struct {
+	Width  int `json:"width"`  // channels of the CNN's first convolution
+	Epochs int `json:"epochs"` // 0: the protocol's
+	LeNet  int `json:"lenet"`  // real images that LeNet learns from
+	Images int `json:"images"` // for distances
+}
+
+// look judges images made of train by what test says.
+func (j judge) look(ctx context.Context, dev *device.Device, synthetic, train, test *data.Images, rng *rand.Rand) (out judgement, err error) {
+	for _, c := range []struct {
+		of   eval.Classifier
+		into *float64
+	}{
+		{eval.Classifier{Kind: eval.Logistic, Epochs: j.Epochs}, &out.Logistic},
+		{eval.Classifier{Kind: eval.MLP, Epochs: j.Epochs}, &out.MLP},
+		{eval.Classifier{Kind: eval.CNN, Width: j.Width, Epochs: j.Epochs}, &out.CNN},
+	} {
+		r, err := c.of.Evaluate(ctx, dev, synthetic, test, rng)
+		if err != nil {
+			return out, fmt.Errorf("%v: %w", c.of.Kind, err)
+		}
+		*c.into = r.Accuracy
+	}
+	lenet, err := eval.Classifier{Kind: eval.LeNet, Epochs: j.Epochs}.Fit(ctx, dev, train.Slice(0, min(j.LeNet, train.Len())), rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		return out, err
+	}
+	defer lenet.Free()
+	n := min(j.Images, synthetic.Len(), test.Len())
+	r, err := distance.Between(ctx, feature.Trained{Model: lenet}, synthetic.Slice(0, n), test.Slice(0, n))
+	if err != nil {
+		return out, err
+	}
+	out.FD, out.Precision, out.Recall, out.Density, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall, r.Coverage.Density, r.Coverage.Coverage
+	m, err := membership.Attack{}.Run(ctx, synthetic, train.Slice(0, min(n, train.Len())), test.Slice(0, n))
+	if err != nil {
+		return out, err
+	}
+	out.AUC = m.AUC
+	return out, nil
+}

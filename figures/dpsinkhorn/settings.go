@@ -1,0 +1,30 @@
+package dpsinkhorn
+
+import (
+	"coupling/figures/style"
+	"coupling/lab"
+)
+
+// Figures lists the figures, the quick ones first.
+func Figures() []lab.Figure {
+	return []lab.Figure{Accounting(), Utility()}
+}
+
+// badge marks what is smaller than the paper preset.
+func badge(set lab.Setting, sizes string) string {
+	if set.Preset == lab.Paper {
+		return ""
+	}
+	return style.SmallerThanPaper(string(set.Preset), sizes)
+}
+
+// pick returns the value of a preset.
+func pick[T any](p lab.Preset, smoke, quick, paper T) T {
+	switch p {
+	case lab.Smoke:
+		return smoke
+	case lab.Paper:
+		return paper
+	}
+	return quick
+}
