@@ -101,7 +101,8 @@ func drawTradeOff(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("Figure 2(c): social utility against α_p after %d rounds, ρ = 5; (a) η = 1, bands are one standard deviation over the noise; (b) the feasible plan for several η. The paper's η and ρ are lost; "+
+			Caption: fmt.Sprintf("Figure 2(c): social utility against α_p after %d rounds, ρ = 5; (a) η = 1, bands are one standard deviation over the noise; "+
+				"the last plan is shown as the paper shows it, as it is: noise can take it below 0 or beyond bounds, and so above the optimum; the average is projected onto the feasible plans; (b) the feasible plan for several η. The paper's η and ρ are lost; "+
 				"noise depends on ηα_p/ρ, so that ρ = 4 (integers 1..5 differ by 4) shifts both panels left by a fifth.", roundsOf(set.Preset)),
 			Drawing: style.Figure{Body: style.Panels{Items: []style.Drawer{both, etas}, Letters: true}, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d repeats", len(tradeGrid(set.Preset)[0][0])))},
 		}},

@@ -75,13 +75,14 @@ func drawTrajectory(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	}}
 	table := lab.Table{Name: "ends", Caption: "Where each run ends: the utility of the last plan and of the feasible plan, that is the projection of the average over the last half of the rounds.",
 		Header: []string{"run", "last", "feasible", "optimum", "below %"}}
+	series := []int{0, 1, 4, 5}           // colours that are far from each other and from the optimum's
 	for _, i := range []int{3, 2, 0, 1} { // the calm ones on top
 		c := cells[i]
 		x := make([]float64, len(c.Value.Social))
 		for k := range x {
 			x[k] = float64(k + 1)
 		}
-		items = append(items, style.Line{Name: alphaName(c.Params.Alpha), Series: i, X: x, Y: c.Value.Social, Solid: true})
+		items = append(items, style.Line{Name: alphaName(c.Params.Alpha), Series: series[i], X: x, Y: c.Value.Social, Solid: true})
 	}
 	whole.Items, near.Items = items, items[:1:1]
 	near.Items = append(near.Items, items[2:]...)
