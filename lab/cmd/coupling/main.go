@@ -48,6 +48,7 @@ type cli struct {
 	Calibrate calibrateCmd `cmd:"" help:"The noise, sampling rate or number of steps that spends a budget."`
 	ADMM      admmCmd      `cmd:"" name:"admm" help:"Distributed transport over a network of nodes, plain and private."`
 	Notebook  notebookCmd  `cmd:"" help:"Open the notebooks, or execute them without a browser."`
+	Private   privateCmd   `cmd:"" help:"A synthetic data set from private labelled images, with a privacy statement."`
 	Doctor    doctorCmd    `cmd:"" help:"Say what this machine has, and how to mend what is missing."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }

@@ -1,0 +1,83 @@
+package dpsinkhorn
+
+import (
+	"fmt"
+	"strings"
+
+	"coupling/dp"
+)
+
+// Statement says what a synthetic data set reveals of the private one: what goes with it to whoever gets it.
+type Statement struct {
+	Mechanism  string   `json:"mechanism"`
+	Event      string   `json:"event"` // as package dp accounts for it
+	Unit       string   `json:"unit"`
+	Epsilon    float64  `json:"epsilon"`
+	Delta      float64  `json:"delta"`
+	Kind       string   `json:"kind"` // exact or upper bound, for the event
+	Accountant string   `json:"accountant"`
+	Noise      string   `json:"noise"`
+	Private    bool     `json:"private"` // false where noise can be computed by others
+	Records    int      `json:"records"`
+	Classes    []string `json:"classes"`
+	Shape      []int    `json:"shape"` // channels, height, width
+	Synthetic  int      `json:"synthetic"`
+	Settings   string   `json:"settings"`
+
+	Protected    []string `json:"protected"`
+	NotProtected []string `json:"not_protected"`
+}
+
+// State fills in what follows from a guarantee. seeded says that noise comes from a seed.
+func State(mechanism string, e dp.Event, g dp.Guarantee, seeded bool) Statement {
+	s := Statement{
+		Mechanism: mechanism, Event: fmt.Sprint(e), Unit: "one labelled image more or less, the image and its label (" + g.Relation.String() + ")",
+		Epsilon: g.Epsilon, Delta: g.Delta, Kind: g.Kind.String(), Accountant: g.Accountant, Private: !seeded,
+		Noise: "discrete Gaussian on a grid, exact sampler, bits of a key from the operating system's cryptographic generator; the key is not kept",
+		Protected: []string{
+			"whether any one image is among the private ones, with which label, and what is on it, from whoever sees the synthetic images and all that was released on the way",
+			"the same after any further use of the synthetic images: it needs no more budget",
+		},
+		NotProtected: []string{
+			"what many images have in common: classes, styles, how often a class occurs roughly",
+			"a person with several images: k images of one person have about k times this ε",
+			"the number of private images, their size and the names of classes, which count as public",
+			"what other runs on the same images reveal, this command run again among them: their ε add up",
+			"what was learnt when settings were chosen by looking at results on these images",
+			"the running time, and this machine while it runs",
+		},
+	}
+	if seeded {
+		s.Noise = "discrete Gaussian on a grid, from a seed: whoever knows it can take the noise off"
+		s.Protected = nil
+		s.NotProtected = append([]string{"anything: noise from a seed is for experiments on public images"}, s.NotProtected...)
+	}
+	return s
+}
+
+// Text is the statement for people.
+func (s Statement) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Privacy statement\n\n")
+	if !s.Private {
+		fmt.Fprintf(&b, "NOT PRIVATE: the noise comes from a seed.\n\n")
+	}
+	fmt.Fprintf(&b, "ε = %.6g at δ = %.3g (%s, by %s)\n", s.Epsilon, s.Delta, s.Kind, s.Accountant)
+	for _, l := range [][2]string{{"Unit", s.Unit}, {"Mechanism", s.Mechanism}, {"Event", s.Event}, {"Noise", s.Noise}, {"Settings", s.Settings}} {
+		fmt.Fprintf(&b, "%s: %s\n", l[0], l[1])
+	}
+	fmt.Fprintf(&b, "Private: %d images of %d classes (%s), %v\nSynthetic: %d images\n", s.Records, len(s.Classes), strings.Join(s.Classes, ", "), s.Shape, s.Synthetic)
+	for _, l := range []struct {
+		title string
+		lines []string
+	}{{"Protected", s.Protected}, {"Not protected", s.NotProtected}} {
+		fmt.Fprintf(&b, "\n%s:\n", l.title)
+		for _, line := range l.lines {
+			fmt.Fprintf(&b, "  - %s\n", line)
+		}
+		if len(l.lines) == 0 {
+			fmt.Fprintf(&b, "  nothing\n")
+		}
+	}
+	return b.String()
+}
