@@ -426,7 +426,7 @@ func TestMake(t *testing.T) {
 		},
 	}
 	Make(fig, "one")
-	if len(p.puts) != 3 || !strings.Contains(p.puts[1].html, "<th>4</th>") || !strings.Contains(p.puts[2].html, "1 of 2 claims hold") {
+	if len(p.puts) != 4 || !strings.Contains(p.puts[2].html, "<th>4</th>") || !strings.Contains(p.puts[3].html, "1 of 2 claims hold") {
 		t.Errorf("%d outputs: %+v", len(p.puts), p.puts)
 	}
 	if err := compute(t.Context(), Store(), fig, lab.Setting{Preset: lab.Paper}); err == nil {

@@ -16,6 +16,14 @@ func jsString(s string) string {
 	return string(b)
 }
 
+// How a label, its slider and its number stand in a line: Notebook 6 would set
+// them below each other, JupyterLab would not.
+const (
+	labelStyle  = "display:inline-flex;align-items:center;gap:.5em;margin:0;font-weight:normal"
+	sliderStyle = "display:inline-block;width:18em;margin:0"
+	valueStyle  = "display:inline-block;padding:0;min-width:4em"
+)
+
 // page is the controls, the picture and the script that reports moves. A move is
 // "SEQ:CONTROL:POSITION"; while a slider is dragged at most some thirty a second
 // are sent, and the last position always.
@@ -24,11 +32,11 @@ func (s *session[P]) page(first view) string {
 	fmt.Fprintf(&b, `<div id="%s" class="nb-live" data-drawn="%s"><div style="display:flex;flex-wrap:wrap;gap:1.2em;align-items:center;margin-bottom:.4em">`, s.id, html.EscapeString(s.words(s.at)))
 	for i, c := range s.live.Controls {
 		if c.slider {
-			fmt.Fprintf(&b, `<label>%s <input type="range" data-control="%d" min="0" max="%d" value="%d" style="vertical-align:middle;width:18em"> <output style="display:inline-block;min-width:4em">%s</output></label>`,
-				html.EscapeString(c.label), i, len(c.names)-1, s.at[i], html.EscapeString(c.names[s.at[i]]))
+			fmt.Fprintf(&b, `<label style="%s">%s <input type="range" data-control="%d" min="0" max="%d" value="%d" style="%s"> <output style="%s">%s</output></label>`,
+				labelStyle, html.EscapeString(c.label), i, len(c.names)-1, s.at[i], sliderStyle, valueStyle, html.EscapeString(c.names[s.at[i]]))
 			continue
 		}
-		fmt.Fprintf(&b, `<label>%s <select data-control="%d">`, html.EscapeString(c.label), i)
+		fmt.Fprintf(&b, `<label style="%s">%s <select data-control="%d">`, labelStyle, html.EscapeString(c.label), i)
 		for k, name := range c.names {
 			selected := ""
 			if k == s.at[i] {

@@ -17,6 +17,9 @@ import (
 // cells that are asked for.
 func Progress(ctx context.Context, what string, total int) (context.Context, func()) {
 	b := &bar{id: "nb-progress-" + gonbui.UniqueId(), what: what, total: total, partial: map[lab.Key]float64{}, began: time.Now()}
+	if total > 0 {
+		screen.put(b.id, view{}) // its place, above what is shown meanwhile
+	}
 	return lab.WithSink(ctx, b.event), b.remove
 }
 

@@ -107,7 +107,7 @@ func openBrowser(t *testing.T, source string) *browser {
 		t.Fatalf("%v\n%s", err, log)
 	}
 	allocator, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.WindowSize(1180, 900), chromedp.Flag("force-device-scale-factor", "1"))...)
+		chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.WindowSize(1180, 1180), chromedp.Flag("force-device-scale-factor", "1"))...)
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
