@@ -49,12 +49,16 @@ func TestCPU(t *testing.T) {
 
 // TestWorkers demands the same bits of 1, 2 and 5 workers, and of as many as there are processors.
 func TestWorkers(t *testing.T) {
+	counts := []int{2, 5, 0}
+	if testing.Short() {
+		counts = []int{5}
+	}
 	for i, isa := range instructionSets() {
 		if testing.Short() && i > 0 {
 			break
 		}
 		one := opener(device.CPU{ISA: isa, Workers: 1})(t)
-		for _, workers := range []int{2, 5, 0} {
+		for _, workers := range counts {
 			t.Run(fmt.Sprintf("%v/%d", isa, workers), func(t *testing.T) {
 				many := opener(device.CPU{ISA: isa, Workers: workers})(t)
 				devicetest.Same(t, one, many)
