@@ -57,15 +57,27 @@ func compose(ctx context.Context, ms []*measure, times []float64, s float64, l l
 	total, wrong := out.into(spectrum)
 	n := float64(l.bins)
 	fft.Sequence(seq, spectrum)
-	d.mass = make([]float64, l.bins)
-	shift, most := l.index(d.first), 0.0
-	for r := range d.mass {
-		d.mass[r] = seq[(shift+r)&(l.bins-1)] / n
-		most += math.Abs(d.mass[r])
-	}
-	d.wrong = (wrong*(1+1e-9) + total*(16*math.Log2(n)+24)*ulp) / n
-	d.total = (most + n*d.wrong) * (1 + 1e-9)
+	d.place(seq)
+	d.finish((wrong*(1+1e-9) + total*(16*math.Log2(n)+24)*ulp) / n)
 	return d
+}
+
+// place takes over the masses, of a sequence that is to be divided by its length, in the order of the losses.
+func (d *density) place(seq []float64) {
+	d.mass = make([]float64, d.bins)
+	shift, n := d.index(d.first), float64(d.bins)
+	for r := range d.mass {
+		d.mass[r] = seq[(shift+r)&(d.bins-1)] / n
+	}
+}
+
+// finish notes by how much every mass may be wrong.
+func (d *density) finish(wrong float64) {
+	d.wrong, d.total = wrong, 0
+	for _, m := range d.mass {
+		d.total += math.Abs(m) + wrong
+	}
+	d.total *= 1 + 1e-9
 }
 
 // transforms keeps the tables of transforms, by size.
@@ -123,7 +135,7 @@ func (d *density) finite(eps float64) (sum, weights, rest, from float64) {
 	r := 0
 	from = max(eps, d.first)
 	if eps >= d.first {
-		r = min(d.bins, int((eps-d.first)/d.width)+1)
+		r = int(min(float64(d.bins), (eps-d.first)/d.width+1))
 	}
 	const block = 512
 	step, fall := math.Exp(-d.s*d.width), math.Exp(-d.width)

@@ -153,7 +153,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		n = 100
 	}
 	binned, work := 0, 0
-	bins := firstBins
+	bins, first := firstBins, true
 	for last := best; ; last = best {
 		got, high, err := a.look(ctx, parts, v, q, unit, n, min(bins, a.bins()))
 		if errors.Is(err, ErrRange) && v.share > 0 { // the closer view has no window
@@ -172,6 +172,14 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		if best.Upper-best.Lower <= enough*a.width()*best.Upper || best.Upper <= q.limit || best.Lower > q.limit {
 			return best, nil
 		}
+		if share := shareOf(v, q, got, high); first && share < splitShare {
+			apart, err := a.byJumps(ctx, parts, q, unit, best)
+			if err != nil || apart.Upper-apart.Lower <= 1e-3*apart.Upper || apart.Upper <= q.limit || apart.Lower > q.limit {
+				return apart, err
+			}
+			best = apart
+		}
+		first = false
 		if v.share > 0 && !(got.Upper < last.Upper) { // looking closer cost more than it gave
 			v, tried, last.Upper = plain, true, math.Inf(1)
 		} else if c, ok := closer(v, q, got, high); ok && !tried {
@@ -191,6 +199,9 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		v.most = max(leastCells, min(maxNodes, int(left)/(2*dearest(parts)*len(parts))))
 	}
 }
+
+// splitShare is the share of the tilted mass at the answer below which the composition is taken apart.
+const splitShare = 1e-3
 
 // firstBins limits the first look's.
 const firstBins = 1 << 16
