@@ -43,6 +43,7 @@ type cli struct {
 	Job       jobCmd       `cmd:"" help:"Compute one line of a job file, as written by sweep --jobs."`
 	Runs      runsCmd      `cmd:"" help:"Look into the store of results."`
 	Solve     solveCmd     `cmd:"" help:"Solve a transport problem from files."`
+	Sample    sampleCmd    `cmd:"" help:"Draw where an entropic plan sends points, or pictures."`
 	Epsilon   epsilonCmd   `cmd:"" help:"The ε of a mechanism at a δ."`
 	Delta     deltaCmd     `cmd:"" help:"The δ of a mechanism at an ε."`
 	Calibrate calibrateCmd `cmd:"" help:"The noise, sampling rate or number of steps that spends a budget."`

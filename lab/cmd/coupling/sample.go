@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"coupling/data"
+	"coupling/lab"
+	"coupling/ot"
+	"coupling/score"
+	"coupling/score/scones"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+type sampleCmd struct {
+	X         string `required:"" help:"Source points, a row each (NPY or CSV), or a folder of pictures (PNG, JPEG)." placeholder:"FILE|DIR"`
+	Y         string `required:"" help:"Target points, or a folder of pictures." placeholder:"FILE|DIR"`
+	Of        string `help:"What to send; default the sources." placeholder:"FILE|DIR"`
+	Each      int    `default:"1" help:"Samples of each."`
+	Lambda    number `help:"Coefficient of KL; default a twentieth of the mean cost." placeholder:"L"`
+	Bandwidth number `help:"Deviation of the noise that smooths the targets; default half-way between neighbours." placeholder:"H"`
+	Most      int    `default:"2000" help:"Atoms at most on each side."`
+	Steps     int    `default:"200" help:"Metropolis-adjusted Langevin steps of a sample."`
+	Size      int    `default:"32" help:"Pictures: side of the squares that are made of them."`
+	Grey      bool   `help:"Pictures: one channel."`
+	Seed      uint64 `default:"1" help:"Of all randomness."`
+	Out       string `required:"" help:"Folder to write samples.npy to, and pictures." placeholder:"DIR"`
+	JSON      bool   `help:"Print the summary as JSON."`
+}
+
+// Help says what is sampled.
+func (sampleCmd) Help() string {
+	return `Fits the entropic plan between two clouds of points, or of pictures, and draws from it where each source goes:
+pi(y|x) = exp((phi(x) + psi(y) - c(x,y))/lambda - 1) tau(y), with Sinkhorn's potentials off their points and tau the targets smoothed
+by a Gaussian. The cost c is |x-y|^2, or the mean of the squares over a picture's values in [0, 1].
+
+samples.npy has a row for each sample, those of one source one after the other; pictures are also written as 00000-0.png.
+Exit code 2: the request or the data are at fault. Exit code 3: the plan did not converge.`
+}
+
+// cloud is points, and how they are pictures where they are.
+type cloud struct {
+	x      *mat.Dense
+	images *data.Images // nil: points
+}
+
+func (c sampleCmd) read(ctx context.Context, path string) (cloud, error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		x, err := readMatrix(path)
+		return cloud{x: x}, err
+	}
+	m, err := data.Folder{Dir: path, Size: c.Size, Grey: c.Grey}.Load(ctx)
+	if err != nil {
+		return cloud{}, err
+	}
+	return cloud{m.Mat(), m}, nil
+}
+
+// clouds reads sources, targets, and what to send.
+func (c sampleCmd) clouds(ctx context.Context) (x, y, of cloud, err error) {
+	if c.Size < 1 || c.Most < 1 || c.Steps < 1 || c.Each < 1 {
+		return x, y, of, fmt.Errorf("--size %d, --most %d, --steps %d, --each %d: must be at least 1", c.Size, c.Most, c.Steps, c.Each)
+	}
+	if x, err = c.read(ctx, c.X); err != nil {
+		return x, y, of, err
+	}
+	if y, err = c.read(ctx, c.Y); err != nil {
+		return x, y, of, err
+	}
+	of = x
+	if c.Of != "" {
+		if of, err = c.read(ctx, c.Of); err != nil {
+			return x, y, of, err
+		}
+	}
+	if (x.images == nil) != (y.images == nil) || (of.images == nil) != (x.images == nil) {
+		err = errors.New("--x, --y and --of: give files of points or folders of pictures, not both")
+	}
+	return x, y, of, err
+}
+
+// sampled is what --json prints.
+type sampled struct {
+	Status     string  `json:"status"`
+	Samples    int     `json:"samples"`
+	Lambda     float64 `json:"lambda"`
+	Bandwidth  float64 `json:"bandwidth"`
+	Acceptance float64 `json:"acceptance"`
+	PerSecond  float64 `json:"per_second"`
+}
+
+// Run fits and samples.
+func (c sampleCmd) Run(a *app) error {
+	ctx, stop := interruptible(a)
+	defer stop()
+	x, y, of, err := c.clouds(ctx)
+	if err != nil {
+		return usage(err)
+	}
+	rng := rand.New(rand.NewPCG(c.Seed, 1))
+	trace, clear := stepLine(a)
+	fit := scones.Fit{Lambda: float64(c.Lambda), Bandwidth: float64(c.Bandwidth), Mean: x.images != nil, Most: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
+	fitted, err := fit.Run(ctx, x.x, y.x, rng)
+	clear()
+	if err != nil {
+		return blameSample(err)
+	}
+	begin := time.Now()
+	out, err := fitted.Sample(ctx, of.x, c.Each, rng)
+	if err != nil {
+		return blameSample(err)
+	}
+	n, _ := out.Dims()
+	s := sampled{fitted.Plan.Status.String(), n, fitted.Lambda, fitted.Bandwidth, fitted.Acceptance, float64(n) / time.Since(begin).Seconds()}
+	if err := c.write(out, of.images); err != nil {
+		return err
+	}
+	if c.JSON {
+		err = writeJSON(a, s)
+	} else {
+		_, err = fmt.Fprintf(a.out, "plan: %s at lambda %.4g\n%d samples, %.3g a second, acceptance %.2f at bandwidth %.3g\nwrote %s\n",
+			s.Status, s.Lambda, s.Samples, s.PerSecond, s.Acceptance, s.Bandwidth, c.Out)
+	}
+	if err == nil && fitted.Plan.Status != ot.Converged {
+		err = exitError{exitUnconverged, fmt.Errorf("sample: the plan is %s: samples are of potentials that are not the optimal ones", s.Status)}
+	}
+	return err
+}
+
+// blameSample tells what is wrong with the request from what went wrong with it.
+func blameSample(err error) error {
+	for _, kind := range []error{scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter} {
+		if errors.Is(err, kind) {
+			return usage(err)
+		}
+	}
+	return blame(err)
+}
+
+// write leaves the samples, and what they show.
+func (c sampleCmd) write(y *mat.Dense, like *data.Images) error {
+	if err := os.MkdirAll(c.Out, 0o777); err != nil {
+		return err
+	}
+	if err := writeMatrix(filepath.Join(c.Out, "samples.npy"), y); err != nil || like == nil {
+		return err
+	}
+	_, channels, h, w := like.Shape()
+	n, _ := y.Dims()
+	for i := range n {
+		p := picture(y.RawRowView(i), channels, h, w)
+		path := filepath.Join(c.Out, fmt.Sprintf("%05d-%d.png", i/c.Each, i%c.Each))
+		if err := lab.WriteFile(path, func(f io.Writer) error { return png.Encode(f, p) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// picture is a row of values in [0, 1] as an image; what lies outside is cut.
+func picture(row []float64, channels, h, w int) image.Image {
+	p := image.NewNRGBA(image.Rect(0, 0, w, h))
+	at := func(channel, k int) uint8 {
+		return uint8(255*min(max(row[channel%channels*h*w+k], 0), 1) + .5)
+	}
+	for k := range h * w {
+		p.SetNRGBA(k%w, k/w, color.NRGBA{at(0, k), at(1, k), at(2, k), 255})
+	}
+	return p
+}

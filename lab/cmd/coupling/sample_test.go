@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// sampledBy runs `coupling sample`.
+func sampledBy(t *testing.T, args ...string) (sampled, int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := run(append([]string{"sample", "--json"}, args...), &out, &errs)
+	var s sampled
+	if out.Len() > 0 {
+		if err := json.Unmarshal(out.Bytes(), &s); err != nil {
+			t.Fatalf("%v: %s", err, out.Bytes())
+		}
+	}
+	t.Logf("%s", errs.String())
+	return s, code
+}
+
+// Two far parts on the line go to two far parts, each to its own.
+func TestSamplePoints(t *testing.T) {
+	dir, rng := t.TempDir(), rand.New(rand.NewPCG(1, 1))
+	file := func(name string, at float64) string {
+		m := mat.NewDense(100, 1, nil)
+		for i := range 100 {
+			m.Set(i, 0, at*float64(1-2*(i%2))+.1*rng.NormFloat64())
+		}
+		path := filepath.Join(dir, name)
+		if err := writeMatrix(path, m); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	x, y := file("x.npy", 1), file("y.npy", 3)
+	s, code := sampledBy(t, "--x", x, "--y", y, "--lambda", ".3", "--each", "3", "--out", filepath.Join(dir, "out"))
+	if code != 0 || s.Samples != 300 || s.Status != "converged" || s.Acceptance < .3 || !(s.PerSecond > 0) {
+		t.Fatalf("code %d, %+v", code, s)
+	}
+	out, err := readMatrix(filepath.Join(dir, "out", "samples.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		if want := 3 * float64(1-2*(i/3%2)); math.Abs(out.At(i, 0)-want) > 1 {
+			t.Errorf("sample %d at %.2f, want about %g", i, out.At(i, 0), want)
+		}
+	}
+	wide := filepath.Join(dir, "wide.npy")
+	if err := writeMatrix(wide, mat.NewDense(5, 2, nil)); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"dimension": {"--x", x, "--y", wide},
+		"no file":   {"--x", x, "--y", filepath.Join(dir, "none.npy")},
+		"mixed":     {"--x", x, "--y", dir},
+		"each":      {"--x", x, "--y", y, "--each", "0"},
+		"lambda":    {"--x", x, "--y", y, "--lambda", "-1"},
+		"one place": {"--x", wide, "--y", wide},
+	} {
+		if _, code := sampledBy(t, append(args, "--out", filepath.Join(dir, "bad"))...); code != exitUsage {
+			t.Errorf("%s: code %d", name, code)
+		}
+	}
+}
+
+func TestSamplePictures(t *testing.T) {
+	dir := t.TempDir()
+	for side, light := range map[string]uint8{"dark": 30, "light": 220} {
+		folder := filepath.Join(dir, side)
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for k := range 8 {
+			p := image.NewGray(image.Rect(0, 0, 6, 6))
+			for i := range p.Pix {
+				p.Pix[i] = light + uint8((i*7+k*11)%30)
+			}
+			p.SetGray(0, 0, color.Gray{0})
+			var b bytes.Buffer
+			if err := png.Encode(&b, p); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, string(rune('a'+k))+".png"), b.Bytes(), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s, code := sampledBy(t, "--x", filepath.Join(dir, "dark"), "--y", filepath.Join(dir, "light"), "--size", "4", "--steps", "20", "--out", filepath.Join(dir, "out"))
+	if code != 0 || s.Samples != 8 {
+		t.Fatalf("code %d, %+v", code, s)
+	}
+	f, err := os.Open(filepath.Join(dir, "out", "00007-0.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := color.GrayModel.Convert(p.At(2, 2)).(color.Gray).Y; p.Bounds().Dx() != 4 || v < 180 {
+		t.Errorf("a picture of %v, grey %d in the middle", p.Bounds(), v)
+	}
+}
