@@ -270,23 +270,11 @@ func (r *run) step(k int) error {
 
 // releaseParameters sanitises the gradients of all parameters as one vector.
 func (r *run) releaseParameters(k int) (*device.Array, error) {
-	all := r.dev.New(device.Float32, 1, nn.Count(r.net.Params()))
-	at := 0
-	each := func(f func(g *device.Array, at int)) {
-		at = 0
-		for _, p := range r.net.Params() {
-			if p.Grad != nil {
-				g := p.Grad.Reshape(1, -1)
-				f(g, at)
-				at += g.Len()
-			}
-		}
-	}
-	each(func(g *device.Array, at int) { device.Paste(all, g, 1, at) })
+	all := gather(r.dev, r.net.Params())
 	if _, err := release(r.Sanitiser, all, r.key.Source("noise", k)); err != nil {
 		return nil, err
 	}
-	each(func(g *device.Array, at int) { device.Cut(g, all, 1, at) })
+	eachGrad(r.net.Params(), func(g *device.Array, at int) { device.Cut(g, all, 1, at) })
 	return all, nil
 }
 

@@ -18,12 +18,6 @@ type Basis struct {
 	wave *mat.Dense
 }
 
-// coefficients is the number of coefficients of an image.
-func (b *Basis) coefficients() int {
-	b.choose()
-	return b.C * len(b.at)
-}
-
 func (b *Basis) choose() {
 	if b.at != nil {
 		return

@@ -1,0 +1,192 @@
+package dpsinkhorn
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"coupling/data"
+	"coupling/dp/dpsinkhorn"
+	"coupling/figures/style"
+	"coupling/lab"
+	"coupling/lab/device"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/plot"
+)
+
+// Debias is Figure 4(c): bias and variance of the gradient against the share of fresh images.
+func Debias() lab.Figure {
+	return lab.Figure{
+		Name:  "dpsinkhorn/debias",
+		Title: "Figure 4(c): bias and variance of the semi-debiased gradient",
+		Shows: "The gradient of the semi-debiased loss with respect to the generator's parameters, over the share p of fresh images in the debiasing batch: how far its mean is from that of p = 1, which is unbiased, and its " +
+			"variance over that of p = 0. A line for each generator, trained without privacy at its own p. Without clipping; the paper does not say which.",
+		Sizes: map[lab.Preset]string{
+			lab.Smoke: "width 2, 4 batches of 10, 2 generators of 2 steps",
+			lab.Quick: "width 8, 60 batches of 50, 3 generators of 150 steps",
+			lab.Paper: "width 64, 300 batches of 50, 6 generators of 20,000 steps",
+		},
+		Decoders: []lab.Decoder{debiasOf.Decoder()},
+		Jobs:     func(set lab.Setting) ([]lab.Job, error) { return debiasOf.Jobs(set.Seed, debiasGrid(set)...), nil },
+		Draw:     drawDebias,
+		Claims:   claimDebias,
+	}
+}
+
+// debiasParams is a generator and the batches that look at it.
+type debiasParams struct {
+	P       float64 `json:"p"` // that it was trained at
+	Hidden  int     `json:"hidden"`
+	Steps   int     `json:"steps"`
+	Images  int     `json:"images"`
+	Batches int     `json:"batches"`
+	Device  string  `json:"device"`
+}
+
+// debiasOut is over the p of the estimator.
+type debiasOut struct {
+	P        []float64 `json:"p"`
+	Bias     []float64 `json:"bias"`     // |mean G_p − mean G_1|/|mean G_1|
+	Variance []float64 `json:"variance"` // tr var G_p / tr var G_0
+}
+
+var debiasOf = lab.Experiment[debiasParams, debiasOut]{Name: "dpsinkhorn/debias", Version: 1, Run: runDebias}
+
+func debiasGrid(set lab.Setting) []debiasParams {
+	p := set.Preset
+	base := debiasParams{Hidden: pick(p, 2, 8, 64), Steps: pick(p, 2, 150, 20_000), Images: pick(p, 10, 50, 50), Batches: pick(p, 4, 60, 300), Device: set.Device}
+	return lab.Grid(base, lab.Vary(func(p *debiasParams, v float64) { p.P = v }, pick(p, []float64{0, 1}, []float64{0, .4, 1}, []float64{0, .2, .4, .6, .8, 1})...))
+}
+
+func runDebias(ctx context.Context, c *lab.Cell, p debiasParams) (out debiasOut, err error) {
+	images, err := data.MNIST(ctx, data.From{}, data.Train)
+	if err != nil {
+		return out, err
+	}
+	dev, err := device.Open(p.Device)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = dev.Close() }() // frees what lives
+	t := dpsinkhorn.Training{
+		Net:  dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: p.Hidden}},
+		Loss: dpsinkhorn.Loss{L1: 1, Fresh: p.P}, Images: p.Images, Rate: float64(p.Images) / float64(images.Len()), Steps: p.Steps,
+		Adam: train.Adam{Rate: recipeRate(p.Steps)}, Trace: func(k int, _ *device.Array) { c.Progress(k, p.Steps+p.Batches) },
+	}
+	g, err := t.Run(ctx, dev, images, 10, dpsinkhorn.SeededKey(c.Seed))
+	if err != nil {
+		return out, err
+	}
+	out.P = []float64{0, .2, .4, .6, .8, 1}
+	losses := make([]dpsinkhorn.Loss, len(out.P))
+	for i, v := range out.P {
+		losses[i] = dpsinkhorn.Loss{L1: 1, Fresh: v}
+	}
+	rng := c.Rand("batches")
+	var sum, square [][]float64
+	for k := range p.Batches {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		y, free := someOf(dev, images, rng.Perm(images.Len())[:p.Images])
+		grads, err := g.Gradients(losses, y, p.Images, rng)
+		free()
+		if err != nil {
+			return out, err
+		}
+		sum, square = accumulate(sum, square, grads)
+		c.Progress(p.Steps+k+1, p.Steps+p.Batches)
+	}
+	out.Bias, out.Variance = biasVariance(sum, square, float64(p.Batches))
+	return out, nil
+}
+
+// someOf is real images on a device, in [−1, 1].
+func someOf(dev *device.Device, m *data.Images, at []int) (dpsinkhorn.Labelled, func()) {
+	rows := m.AppendRows(nil, at)
+	labels := make([]int, len(at))
+	for i, v := range rows {
+		rows[i] = 2*v - 1
+	}
+	for i, j := range at {
+		labels[i] = m.Labels[j]
+	}
+	x := dev.From32(rows, len(at), m.Dim())
+	return dpsinkhorn.Labelled{X: x, Labels: labels}, x.Free
+}
+
+func accumulate(sum, square [][]float64, grads [][]float32) (s, q [][]float64) {
+	if sum == nil {
+		for _, g := range grads {
+			sum, square = append(sum, make([]float64, len(g))), append(square, make([]float64, len(g)))
+		}
+	}
+	for i, g := range grads {
+		for j, v := range g {
+			sum[i][j] += float64(v)
+			square[i][j] += float64(v) * float64(v)
+		}
+	}
+	return sum, square
+}
+
+// biasVariance is of sums over n batches; the last p is 1 and the first 0.
+func biasVariance(sum, square [][]float64, n float64) (bias, variance []float64) {
+	last := sum[len(sum)-1]
+	for i, s := range sum {
+		v := 0.
+		for j, q := range square[i] {
+			v += q - s[j]*s[j]/n
+		}
+		bias = append(bias, floats.Distance(s, last, 2)/floats.Norm(last, 2))
+		variance = append(variance, v)
+	}
+	floats.Scale(1/variance[0], variance[1:])
+	variance[0] = 1
+	return bias, variance
+}
+
+func drawDebias(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
+	cells, err := lab.RecallAll(s, debiasOf, set.Seed, debiasGrid(set))
+	if err != nil {
+		return lab.Exhibit{}, err
+	}
+	var bias, variance []plot.Plotter
+	for k, c := range cells {
+		l := style.Line{Name: fmt.Sprintf("trained at p = %g", c.Params.P), Series: k, Marks: true, X: c.Value.P}
+		l.Y = c.Value.Bias
+		bias = append(bias, l)
+		l.Y = c.Value.Variance
+		variance = append(variance, l)
+	}
+	x := style.Axis{Label: "p"}
+	return lab.Exhibit{Pictures: []lab.Picture{{
+		Caption: "Bias and variance of the gradient over the share of fresh images. Means are over finitely many batches, so that the bias seen at small p holds some of their noise.",
+		Drawing: style.Figure{Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("width %d, %d batches", cells[0].Params.Hidden, cells[0].Params.Batches)), Body: style.Panels{Items: []style.Drawer{
+			style.Plot{Title: "bias", X: x, Y: style.Axis{Label: "distance to the mean of p = 1, relative"}, Items: bias},
+			style.Plot{Title: "variance", X: x, Y: style.Axis{Label: "over that of p = 0"}, Items: variance},
+		}}},
+	}}}, nil
+}
+
+func claimDebias(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
+	cells, err := lab.RecallAll(s, debiasOf, set.Seed, debiasGrid(set))
+	if err != nil {
+		return nil, err
+	}
+	small := pick(set.Preset, "4 batches", "", "")
+	for _, c := range cells {
+		v, what := c.Value, fmt.Sprintf("trained at p = %g: ", c.Params.P)
+		rises := math.Inf(-1)
+		for i := 1; i < len(v.P); i++ {
+			rises = max(rises, v.Bias[i]-v.Bias[i-1])
+		}
+		out = append(out,
+			lab.Claim{What: what + "largest rise of the bias from one p to the next", Source: "§5: as p rises, bias falls", Got: rises, Relation: lab.AtMost, AbsTol: .02, Why: "noise of the means", NotHere: small},
+			lab.Claim{What: what + "variance at p = 1 over that at p = 0", Source: "§5: as p rises, variance rises", Got: v.Variance[len(v.P)-1], Relation: lab.AtLeast, Want: 1, Why: "a comparison", NotHere: small})
+	}
+	return out, nil
+}
