@@ -194,11 +194,11 @@ func drawEavesdropper(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		errors.Items, right.Items = append(errors.Items, e), append(right.Items, r)
 	}
 	last := len(heard) - 1
-	errors.Items = append(errors.Items, style.Rule{At: points[0].likely[last], Label: fmt.Sprintf("no noise, %d rounds", heard[last]), Start: true})
-	right.Items = append(right.Items, style.Rule{At: points[0].right[last], Label: fmt.Sprintf("no noise, %d rounds", heard[last]), Start: true})
+	errors.Items = append(errors.Items, style.Rule{At: points[0].likely[last], Label: "no noise", Start: true})
+	right.Items = append(right.Items, style.Rule{At: points[0].right[last], Label: "no noise", Start: true})
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
-			Caption: "An eavesdropper who knows bounds and rules estimates all 240 utility parameters of the case study, by the likeliest fit to messages and range: (a) error, (b) parameters that are right when rounded. η = 1, ρ = 5." +
+			Caption: "An eavesdropper who knows bounds and rules estimates all 240 utility parameters of the case study, by the likeliest fit to messages and range: (a) error, (b) parameters that are right when rounded; dashed: guessing, and all rounds without noise. η = 1, ρ = 5." +
 				louderThanSilence(points, heard[last]),
 			Drawing: style.Figure{Body: style.Panels{Items: []style.Drawer{errors, right}, Letters: true}, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d repeats", len(spyGrid(set.Preset)[1])))},
 		}},

@@ -137,7 +137,7 @@ func TestLedgerRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for cut := range len(whole) {
+	for cut := range whole {
 		put(whole[:cut])
 		refused("cut off", "damaged")
 	}

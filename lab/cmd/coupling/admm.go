@@ -40,10 +40,10 @@ func (admmCmd) Help() string {
 Without --spawn, run waits, and prints how nodes join: each where its data are, with its own file, state and ledger, and with a noise key that nobody
 else has (--own-keys). In another terminal, or on another machine (run --listen 0.0.0.0:4222 --advertise HOST):
 
-    coupling admm new --out true --targets 1 --sources 1 --alpha 0.5 --rounds 20 --budget 5 --own-keys
-    coupling admm run true
-    coupling admm node true/nodes/target-0.json --join $(cat true/join/url) --token-file true/join/token --ca true/join/ca.pem \
-        --state target-0.state --ledger target-0.ledger --out target-0.amounts
+    coupling admm new --out real --targets 1 --sources 1 --alpha 0.5 --rounds 20 --budget 10 --own-keys
+    coupling admm run real
+    coupling admm node real/nodes/target-0.json --join $(cat real/join/url) --token-file real/join/token --ca real/join/ca.pem \
+        --state target-0.state --ledger target-0.ledger --out target-0.amounts   # and so for source-0
 
 solve and eavesdrop have all nodes' data in one place and send nothing: they are for experiments and keep no ledger. What they print is not
 for those from whom the data are kept.`

@@ -244,7 +244,7 @@ func (c admmNodeCmd) Run(a *app) error {
 		if err != nil {
 			return admmError(err)
 		}
-		defer ledger.Close()
+		defer func() { _ = ledger.Close() }() // what it has is on the disk
 		spec.Secret.Ledger = ledger
 	}
 	ctx, end := context.WithCancel(a.run.ctx)
