@@ -43,7 +43,7 @@
 // negative here: a mechanism with δ(0) ≤ δ has ε = 0. Numbers are rounded to the safe side, upwards for ε and δ.
 //
 // Amplification bounds that the literature compares with are functions of their own: CouplingBound, PartitionBound, GroupDelta,
-// AgnosticDelta, WangRDP, ZhuWangRDP, PostHocDelta, PostHocRenyi, AbadiGroup.
+// AgnosticDelta, WangRDP, ZhuWangRDP, PostHocDelta, PostHocCurve, PostHocRenyi, AbadiGroup.
 //
 // # Sources
 //

@@ -359,6 +359,30 @@ func TestAgnosticAbove(t *testing.T) {
 	})
 }
 
+// A profile that hardly falls: the bound at ε rises, the curve does not, and is never above the bound.
+func TestPostHocCurve(t *testing.T) {
+	flat := func(eps float64) float64 { return -20 - 0.01*eps }
+	eps := []float64{0, 0.5, 1, 4, 4, 9}
+	got, err := PostHocCurve(flat, 4, eps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rose := false
+	for i, e := range eps {
+		one, err := PostHocDelta(flat, 4, e)
+		if err != nil || got[i] > one || i > 0 && got[i] > got[i-1] {
+			t.Errorf("ε = %v: %v after %v, bound %v, %v", e, got[i], got[max(0, i-1)], one, err)
+		}
+		rose = rose || one > got[i]
+	}
+	if !rose {
+		t.Error("the bound never rose: nothing was tested")
+	}
+	if _, err := PostHocCurve(flat, 4, []float64{1, 0.5}); !errors.Is(err, ErrParameter) {
+		t.Errorf("falling eps: %v", err)
+	}
+}
+
 func TestPostHocRenyi(t *testing.T) {
 	// For the unsampled Gaussian ρ(α) = α/2σ²: the doubling rule gives more than the exact 4·α/2σ² for K = 2.
 	rho := func(a float64) float64 { return a / 2 }

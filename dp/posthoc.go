@@ -6,7 +6,7 @@ import "math"
 //
 //	δ_K(ε) ≤ δ₁(ε/K)·Σ_{k<K} e^{kε/K}.
 //
-// The sum grows with ε, so that the bound may rise again where δ₁ falls slowly; the least over ε′ ≤ ε holds at ε too.
+// The sum grows with ε, so that the bound may rise again where δ₁ falls slowly: PostHocCurve does not.
 //
 // logDelta returns log δ₁, of a whole composition if need be; the result is log δ_K, at most 0.
 //
@@ -26,6 +26,25 @@ func PostHocDelta(logDelta func(eps float64) float64, group int, eps float64) (f
 		sum = logAdd(sum, float64(k)*step)
 	}
 	return min(0, logDelta(step)+sum), nil
+}
+
+// PostHocCurve is PostHocDelta at increasing eps, and falls: what holds at ε′ ≤ ε holds at ε too, so that the least so far is taken.
+func PostHocCurve(logDelta func(eps float64) float64, group int, eps []float64) ([]float64, error) {
+	out := make([]float64, len(eps))
+	for i, e := range eps {
+		if i > 0 && !(e >= eps[i-1]) {
+			return nil, bad("eps[%d] = %v: must be at least the %v before", i, e, eps[i-1])
+		}
+		v, err := PostHocDelta(logDelta, group, e)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			v = min(v, out[i-1])
+		}
+		out[i] = v
+	}
+	return out, nil
 }
 
 // PostHocRenyi is group privacy for Rényi divergences applied afterwards (Mironov 2017, Proposition 11; SSKG, C.1.4), for a group of

@@ -173,7 +173,7 @@ func TestWidth(t *testing.T) {
 func TestContext(t *testing.T) {
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	slow := Repeat{1000, Poisson{.001, Laplace{5}}} // a second or more
+	slow := SGD(1, 1e-4, 100_000) // some seconds
 	for _, a := range []Accountant{Best{}, Best{Width: .1}} {
 		if _, err := EpsilonContext(done, a, slow, Relation{Group: 16}, 1e-50); !errors.Is(err, context.Canceled) {
 			t.Errorf("Epsilon by %v: %v", a, err)
@@ -185,12 +185,39 @@ func TestContext(t *testing.T) {
 	brief, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	_, err := DeltaContext(brief, Best{}, slow, Relation{Group: 16}, 2)
+	_, err := EpsilonContext(brief, Best{}, slow, Relation{Group: 16}, 1e-18)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("with 20 ms: %v", err)
 	}
 	if took := time.Since(start); took > 20*time.Second { // one transform, on however busy a machine
 		t.Errorf("stopped after %v", took)
+	}
+}
+
+// Accounting and calibration that take long end when they are cancelled, as by Ctrl-C.
+func TestCancelled(t *testing.T) {
+	slow := func(noise float64) Event { return SGD(noise, 1e-4, 100_000) }
+	r := Relation{Group: 16}
+	for name, ask := range map[string]func(ctx context.Context) error{
+		"Epsilon": func(ctx context.Context) error { _, err := EpsilonContext(ctx, Best{}, slow(1), r, 1e-18); return err },
+		"by grids": func(ctx context.Context) error {
+			_, err := EpsilonContext(ctx, pld.Accountant{}, slow(1), r, 1e-18)
+			return err
+		},
+		"MinNoise": func(ctx context.Context) error {
+			_, _, err := MinNoise(ctx, Budget{Epsilon: 9, Delta: 1e-18, Relation: r}, slow)
+			return err
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(60*time.Millisecond, cancel)
+		start := time.Now()
+		if err := ask(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(start); took > 20*time.Second { // one transform, on however busy a machine
+			t.Errorf("%s: stopped after %v", name, took)
+		}
 	}
 }
 
