@@ -62,7 +62,7 @@ func (w WholeBatch) Sensitivity(int) float64 { return 2 * w.bound() }
 
 // Event is the Poisson-sampled Gaussian, repeated.
 func (w WholeBatch) Event(_ int, rate float64, steps int) dp.Event {
-	return dp.SGD(w.Multiplier*(1-1e-12), rate, steps) // noise on the grid: see package noise
+	return dp.SGD(w.Multiplier*(1-GridMargin), rate, steps)
 }
 
 // String names it.
@@ -94,7 +94,7 @@ func (r PerRow) Sensitivity(n int) float64 { return 2 * r.bound() * math.Sqrt(fl
 
 // Event is the joint release: the Poisson-sampled Gaussian of multiplier Multiplier/√n.
 func (r PerRow) Event(n int, rate float64, steps int) dp.Event {
-	return dp.SGD(r.Multiplier/math.Sqrt(float64(n))*(1-1e-12), rate, steps)
+	return dp.SGD(r.Multiplier/math.Sqrt(float64(n))*(1-GridMargin), rate, steps)
 }
 
 // Published is what the paper takes the release for, n·steps row releases, each on a sample of its own. Its ε is not
@@ -121,7 +121,7 @@ func release(s Sanitiser, g *device.Array, src noise.Source) (*device.Array, err
 		clear(values)
 	}
 	if sigma := s.Noise(); sigma > 0 {
-		if values, err = (noise.Gaussian{Sigma: sigma}).Add(src, values); err != nil {
+		if values, err = AddNoise(src, values, sigma, s.Sensitivity(g.Dim(0))); err != nil {
 			return nil, err
 		}
 	}

@@ -74,7 +74,7 @@ func (c Config) Event() (dp.Event, error) {
 	return event(c.Noise), nil
 }
 
-func event(sigma float64) dp.Event { return dp.Gaussian{Noise: sigma * (1 - 1e-12)} } // on the grid: see package noise
+func event(sigma float64) dp.Event { return dp.Gaussian{Noise: sigma * (1 - dpsinkhorn.GridMargin)} }
 
 // Calibrate returns the configuration with the least noise that is (eps, delta)-differentially private.
 func (c Config) Calibrate(ctx context.Context, eps, delta float64) (Config, dp.Guarantee, error) {
@@ -215,7 +215,7 @@ func (f *fit) release(images *data.Images, src noise.Source) error {
 		values = append(values, b*count[l])
 	}
 	if f.Noise > 0 {
-		if values, err = (noise.Gaussian{Sigma: f.Noise}).Add(src, values); err != nil {
+		if values, err = dpsinkhorn.AddNoise(src, values, f.Noise, 1); err != nil {
 			return err
 		}
 	}

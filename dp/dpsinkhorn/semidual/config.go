@@ -83,8 +83,8 @@ func (c Config) localNoise() float64 {
 }
 
 // Event is what training releases of one record: for dp.Epsilon, with the relation of one record more or less. Each
-// step is the Gaussian mechanism on a Poisson batch, the covariances are on all records. The multipliers of noise on
-// the grid are lowered as package noise says, by a relative 1e-16.
+// step is the Gaussian mechanism on a Poisson batch, the covariances are on all records. The multipliers are lowered
+// by dpsinkhorn.GridMargin for the grid of the noise.
 func (c Config) Event() (dp.Event, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -97,7 +97,7 @@ func (c Config) Event() (dp.Event, error) {
 }
 
 func (c Config) event(sigma float64) dp.Event {
-	const grid = 1 - 1e-12
+	const grid = 1 - dpsinkhorn.GridMargin
 	step := dp.Event(dp.Gaussian{Noise: sigma * grid})
 	if c.Rate < 1 {
 		step = dp.Poisson{Rate: c.Rate, Event: step}

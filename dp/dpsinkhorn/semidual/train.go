@@ -7,7 +7,6 @@ import (
 
 	"coupling/data"
 	"coupling/dp/dpsinkhorn"
-	"coupling/dp/noise"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/floats"
@@ -140,7 +139,7 @@ func (t *trainer) release(stream string, step int, sigma float64, values []float
 	if t.Noise == 0 {
 		return values, nil
 	}
-	return noise.Gaussian{Sigma: sigma}.Add(t.key.Source(stream, step), values)
+	return dpsinkhorn.AddNoise(t.key.Source(stream, step), values, sigma, 1)
 }
 
 // move is one step: release [β w, √(1−β²) s⊗(y−x)/C] summed over a batch, and move potentials and atoms.
