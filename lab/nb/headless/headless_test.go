@@ -1,0 +1,136 @@
+package headless
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zeromq/zmq4"
+
+	"coupling/lab/nb/ipynb"
+	"coupling/lab/nb/kernel"
+)
+
+func TestWire(t *testing.T) {
+	w := &wire{key: []byte("k"), session: "s"}
+	id, m, err := w.encode("execute_request", map[string]any{"code": "1", "transient": map[string]any{"display_id": "d"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	withIdentity := zmq4.NewMsgFrom(append([][]byte{[]byte("peer")}, m.Frames...)...)
+	back, err := w.decode(withIdentity)
+	if err != nil || back.id != id || back.kind != "execute_request" || back.content["code"] != "1" || back.display != "d" {
+		t.Errorf("%+v, %v", back, err)
+	}
+	if next, _, _ := w.encode("x", nil); next == id {
+		t.Error("two messages have one id")
+	}
+	for name, bad := range map[string]zmq4.Msg{
+		"another key": must((&wire{key: []byte("other"), session: "s"}).encode("x", nil)),
+		"cut short":   zmq4.NewMsgFrom(m.Frames[:4]...),
+		"empty":       {},
+	} {
+		if _, err := w.decode(bad); !errors.Is(err, errForeign) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func must(_ string, m zmq4.Msg, _ error) zmq4.Msg { return m }
+
+func TestTranscript(t *testing.T) {
+	tr := transcript{at: map[string]int{}}
+	stream := func(name, text string) message {
+		return message{kind: "stream", content: map[string]any{"name": name, "text": text}}
+	}
+	show := func(id, html string) message {
+		return message{kind: "display_data", display: id, content: map[string]any{"data": map[string]any{"text/html": html}}}
+	}
+	for _, m := range []message{
+		stream("stdout", "a"), stream("stdout", "b\n"), show("x", "1"), show("", "plain"), show("x", "2"), stream("stderr", "oh"),
+		{kind: "error", content: map[string]any{"ename": "E", "evalue": "v", "traceback": []any{"line"}}},
+	} {
+		tr.add(m)
+	}
+	if len(tr.outputs) != 5 || tr.outputs[0].Text("text/plain") != "ab\n" || tr.outputs[1].Text("text/html") != "2" || tr.outputs[4].Kind() != "error" {
+		t.Errorf("%v", tr.outputs)
+	}
+	err := tr.failure(message{content: map[string]any{"status": "error", "ename": "E", "evalue": "v"}})
+	if err == nil || !strings.Contains(err.Error(), "oh") {
+		t.Error(err)
+	}
+	if tr.failure(message{content: map[string]any{"status": "ok"}}) != nil {
+		t.Error("a good cell fails")
+	}
+	if !empty(ipynb.Display(map[string]any{"text/html": " "}, nil)) || empty(tr.outputs[0]) || empty(tr.outputs[1]) {
+		t.Error("what is empty is kept, or the other way round")
+	}
+}
+
+func start(t *testing.T) *Session {
+	if os.Getenv("COUPLING_TEST_NOTEBOOKS") == "" {
+		t.Skip("needs the kernel: make test-notebooks, or COUPLING_TEST_NOTEBOOKS=1")
+	}
+	c, err := kernel.Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Build(t.Context()); err != nil {
+		t.Skipf("the kernel cannot be built here: %v", err)
+	}
+	s, err := Start(t.Context(), c, Options{Env: []string{"GOPROXY=off"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// How long a kernel takes to start, and a cell that imports the style and draws, the first and the second time.
+func TestTimes(t *testing.T) {
+	s := start(t)
+	if _, err := s.Execute(t.Context(), "%noautoget\nimport (\n\"coupling/figures/style\"\n\"coupling/lab/nb\"\n\"gonum.org/v1/gonum/mat\"\n)"); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the kernel answered after %.2f s", s.Started.Seconds())
+	for range 3 {
+		began := time.Now()
+		out, err := s.Execute(t.Context(), "%%\nnb.Show(style.Plan(mat.NewDense(2, 2, []float64{.4, .1, .1, .4})))")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out) != 1 || out[0].Text("image/png") == "" {
+			t.Fatalf("no picture: %v", out)
+		}
+		t.Logf("import and plot: %.2f s", time.Since(began).Seconds())
+	}
+}
+
+func TestFailuresAndInterrupts(t *testing.T) {
+	s := start(t)
+	var failed *CellError
+	for code, want := range map[string]string{
+		"%noautoget\n%%\nfmt.Println(undefined)": "undefined",
+		"%%\nos.Exit(3)":                         "exit status 3",
+		"%%\npanic(\"no\")":                      "panic: no",
+	} {
+		if _, err := s.Execute(t.Context(), code); !errors.As(err, &failed) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", code, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	began := time.Now()
+	if _, err := s.Execute(ctx, "%%\ntime.Sleep(time.Hour)"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("an interrupt took %v", took)
+	}
+	if out, err := s.Execute(t.Context(), "%%\nfmt.Println(\"still here\")"); err != nil || out[0].Text("text/plain") != "still here\n" {
+		t.Error(out, err)
+	}
+}

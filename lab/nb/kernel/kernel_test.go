@@ -1,0 +1,68 @@
+package kernel
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestFind(t *testing.T) {
+	c, err := Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(c.Root, "lab", "nb", "kernel")); err != nil {
+		t.Error(err)
+	}
+	if _, err := Find(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no checkout") {
+		t.Error(err)
+	}
+}
+
+// What Check says of a checkout, from nothing to all that is needed.
+func TestCheck(t *testing.T) {
+	c := Checkout{t.TempDir()}
+	wants := func(text string) {
+		t.Helper()
+		if err := c.Check(); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v: want %q", err, text)
+		}
+	}
+	put := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wants("not installed")
+	put(c.Spec(), "{")
+	wants("damaged")
+	put(c.Spec(), `{"argv": ["/elsewhere/bin/gonb"]}`)
+	wants("moved")
+	put(c.Spec(), `{"argv": ["`+c.GoNB()+`"]}`)
+	wants("gonb is not built")
+	put(c.GoNB(), "")
+	wants("goimports is not built")
+	put(filepath.Join(c.Bin(), "goimports"), "")
+	if err := c.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	t.Setenv("GOFLAGS", "-mod=mod -buildvcs=false -ldflags=-s")
+	if got := goFlags(t.Context(), "."); got != "-buildvcs=false -ldflags=-w" {
+		t.Errorf("%q", got)
+	}
+	c := Checkout{"/r"}
+	env := strings.Join(c.Env(), "\n")
+	for _, want := range []string{"PATH=/r/bin:", "JUPYTER_DATA_DIR=/r/.coupling/jupyter/data", "GOWORK=\n"} {
+		if !strings.Contains(env, want) {
+			t.Errorf("no %q in %s", want, env)
+		}
+	}
+}
