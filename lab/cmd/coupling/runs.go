@@ -22,6 +22,7 @@ type runsCmd struct {
 	Ls     runsLsCmd     `cmd:"" default:"withargs" help:"List finished cells."`
 	Show   runsShowCmd   `cmd:"" help:"Show one cell."`
 	Diff   runsDiffCmd   `cmd:"" help:"Compare two cells: parameters that differ, metrics side by side."`
+	Serve  runsServeCmd  `cmd:"" help:"Serve a page with live tables and plots of the store."`
 	Export runsExportCmd `cmd:"" help:"Write cells as a table."`
 	Rm     runsRmCmd     `cmd:"" help:"Remove cells."`
 	GC     runsGCCmd     `cmd:"" name:"gc" help:"Remove cells of old versions, and what killed runs left behind."`

@@ -69,7 +69,7 @@ func (c cluster) lines(a *app, s *lab.Store, src source) (name, file string, tas
 	}
 	h := sha256.New()
 	for _, j := range missing {
-		io.WriteString(h, string(j.Record().Key))
+		h.Write([]byte(j.Record().Key))
 	}
 	name = "coupling-" + hex.EncodeToString(h.Sum(nil)[:6])
 	file = filepath.Join(s.Dir, "jobs", name+".jsonl")

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"coupling/lab/runs"
+)
+
+type runsServeCmd struct {
+	Port    int    `default:"0" help:"Port on 127.0.0.1; 0: any that is free."`
+	Gallery string `default:"out" help:"Folder of figures to show, as coupling fig writes it." placeholder:"DIR"`
+}
+
+// Run serves the page of the store until it is interrupted.
+func (c runsServeCmd) Run(a *app) error {
+	if c.Port < 0 || c.Port > 65535 {
+		return usage(fmt.Errorf("--port %d: want 0 to 65535", c.Port))
+	}
+	s, err := a.existing()
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))
+	if err != nil {
+		return usage(fmt.Errorf("--port: %w", err))
+	}
+	page, err := runs.New(s, runs.Options{Gallery: c.Gallery})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "http://%s%s\n", l.Addr(), page.Path())
+	fmt.Fprintln(a.err, "coupling: for this machine only; from another: ssh -L, with the same port at both ends. Ctrl-C ends it")
+	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+	}
+	page.Close() // ends the streams
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	if err := server.Shutdown(limit); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return err
+}

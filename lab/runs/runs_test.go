@@ -1,0 +1,278 @@
+package runs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"coupling/lab"
+)
+
+type params struct {
+	Eps    float64 `json:"eps"`
+	N      int     `json:"n"`
+	Solver string  `json:"solver"`
+	Tol    float64 `json:"tol"`
+}
+
+type result struct {
+	Loss  float64 `json:"loss"`
+	Steps int     `json:"steps"`
+}
+
+// descent is an experiment whose loss depends on all of its parameters, and is
+// NaN where n is 13. At n of 14 it fails; at 15 it waits.
+var descent = lab.Experiment[params, result]{Name: "test/descent", Version: 1, Run: func(ctx context.Context, c *lab.Cell, p params) (result, error) {
+	switch p.N {
+	case 13:
+		return result{Loss: math.NaN()}, nil
+	case 14:
+		return result{}, errors.New("fourteen is <b>refused</b>")
+	case 15:
+		<-ctx.Done()
+		return result{}, context.Cause(ctx)
+	}
+	path, err := c.Artifact("note.txt")
+	if err != nil {
+		return result{}, err
+	}
+	return descend(c.Rand("x").NormFloat64(), p), os.WriteFile(path, []byte("so it went"), 0o666)
+}}
+
+func descend(noise float64, p params) result {
+	rate := 1.0
+	if p.Solver == "newton" {
+		rate = 3
+	}
+	return result{Loss: p.Eps*math.Exp(.1*noise) + math.Exp(-rate*float64(p.N)/300), Steps: int(40 / rate / math.Sqrt(p.Eps))}
+}
+
+// serve starts a server over a store, and a client that has its cookie.
+func serve(t *testing.T, o Options) (*lab.Store, *Server, *httptest.Server, *http.Client) {
+	t.Helper()
+	s, err := lab.OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Every == 0 {
+		o.Every = 20 * time.Millisecond
+	}
+	v, err := New(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(v)
+	t.Cleanup(func() { v.Close(); web.CloseClientConnections(); web.Close() })
+	jar, _ := cookiejar.New(nil)
+	client := &http.Client{Jar: jar}
+	resp, err := client.Get(web.URL + v.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || strings.Contains(resp.Request.URL.String(), "token") {
+		t.Fatalf("%s at %s", resp.Status, resp.Request.URL)
+	}
+	return s, v, web, client
+}
+
+func body(t *testing.T, client *http.Client, url string) (int, string) {
+	t.Helper()
+	resp, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+func TestStrangersAreKeptOut(t *testing.T) {
+	_, v, web, client := serve(t, Options{})
+	for _, path := range []string{"/", "/app.js", "/events", "/about", "/?token=wrong", "/about" + strings.TrimPrefix(v.Path(), "/")} {
+		if code, _ := body(t, http.DefaultClient, web.URL+path); code != http.StatusForbidden {
+			t.Errorf("%s without a cookie: %d", path, code)
+		}
+	}
+	req, _ := http.NewRequestWithContext(t.Context(), "GET", web.URL+v.Path(), nil)
+	req.Host = "evil.example"
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusForbidden {
+		t.Errorf("another host's name: %s", resp.Status)
+	}
+	resp, err = client.Get(web.URL + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if csp := resp.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") {
+		t.Errorf("policy %q", csp)
+	}
+}
+
+// next reads one message of the stream.
+func next(t *testing.T, r *bufio.Reader) (event, id string, rows []row) {
+	t.Helper()
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch name {
+		case "event":
+			event = value
+		case "id":
+			id = value
+		case "data":
+			var m struct{ Rows []row }
+			if err := json.Unmarshal([]byte(value), &m); err != nil {
+				t.Fatal(err)
+			}
+			rows = m.Rows
+		case "":
+			return event, id, rows
+		}
+	}
+}
+
+func stream(t *testing.T, client *http.Client, url, last string) *bufio.Reader {
+	t.Helper()
+	req, _ := http.NewRequestWithContext(t.Context(), "GET", url+"/events", nil)
+	req.Header.Set("Last-Event-ID", last)
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return bufio.NewReader(resp.Body)
+}
+
+// Cells are sent as they land, fail, run and go, and a page that lost the
+// connection goes on where it was.
+func TestEvents(t *testing.T) {
+	s, _, web, client := serve(t, Options{})
+	r := stream(t, client, web.URL, "")
+	if event, _, _ := next(t, r); event != "reset" {
+		t.Fatalf("the first event is %q", event)
+	}
+	await := func(r *bufio.Reader, p params, want lab.State) (row, string) {
+		t.Helper()
+		key := descent.Jobs(1, p)[0].Record().Key
+		for {
+			_, id, rows := next(t, r)
+			for _, x := range rows {
+				if x.Key == key && x.State == want {
+					return x, id
+				}
+			}
+		}
+	}
+	do := func(p params) {
+		t.Helper()
+		if _, err := lab.Do(t.Context(), s, descent, 1, p); err != nil && p.N != 14 {
+			t.Fatal(err)
+		}
+	}
+	do(params{Eps: .5, N: 3, Solver: "lbfgs"})
+	x, id := await(r, params{Eps: .5, N: 3, Solver: "lbfgs"}, lab.IsStored)
+	if x.Params["eps"] != .5 || x.Values["loss"] == nil || x.Seed != "1" || len(x.Artifacts) != 1 {
+		t.Errorf("%+v", x)
+	}
+	do(params{N: 13})
+	if x, _ := await(r, params{N: 13}, lab.IsStored); x.Values["loss"] != "NaN" {
+		t.Errorf("NaN came as %v", x.Values["loss"])
+	}
+	do(params{N: 14})
+	if x, _ := await(r, params{N: 14}, lab.IsFailed); !strings.Contains(x.Error, "fourteen") {
+		t.Errorf("%+v", x)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _, _ = lab.Do(ctx, s, descent, 1, params{N: 15}) }()
+	await(r, params{N: 15}, lab.IsRunning)
+	cancel()
+	<-done
+	await(r, params{N: 15}, lab.IsGone)
+
+	again := stream(t, client, web.URL, id)
+	if event, _, rows := next(t, again); event == "reset" || len(rows) == 0 || len(rows) > 3 {
+		t.Errorf("after %s: %q, %d rows", id, event, len(rows))
+	}
+	if event, _, _ := next(t, stream(t, client, web.URL, "of-before-17")); event != "reset" {
+		t.Errorf("after the id of another server: %q", event)
+	}
+}
+
+func TestCellsDiffsAndDownloads(t *testing.T) {
+	s, v, web, client := serve(t, Options{})
+	var keys []string
+	for _, p := range []params{{Eps: .5, N: 3, Solver: "lbfgs"}, {Eps: .25, N: 3, Solver: "newton"}} {
+		r, err := lab.Do(t.Context(), s, descent, 1, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, string(r.Key))
+	}
+	for range 200 {
+		if _, ok := v.index.record(lab.Key(keys[1])); ok {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	code, text := body(t, client, web.URL+"/diff?a="+keys[0]+"&b="+keys[1])
+	if code != 200 || !strings.Contains(text, `"column":"param.solver","a":"lbfgs","b":"newton"`) || !strings.Contains(text, "(-50.0 %)") {
+		t.Errorf("diff: %d %s", code, text)
+	}
+	if code, text := body(t, client, web.URL+"/cell/"+keys[0]); code != 200 || !strings.Contains(text, keys[0]) {
+		t.Errorf("cell: %d %s", code, text)
+	}
+	if code, text := body(t, client, web.URL+"/artifact/"+keys[0]+"/note.txt"); code != 200 || text != "so it went" {
+		t.Errorf("artifact: %d %s", code, text)
+	}
+	for _, path := range []string{"/cell/0", "/artifact/" + keys[0] + "/none.txt", "/artifact/" + keys[0] + "/..%2f..%2fx", "/diff?a=1&b=2", "/gallery/x"} {
+		if code, _ := body(t, client, web.URL+path); code != http.StatusNotFound {
+			t.Errorf("%s: %d, want 404", path, code)
+		}
+	}
+	post := func(format string) (int, []byte) {
+		b, _ := json.Marshal(map[string]any{"format": format, "keys": append(keys, "gone")})
+		resp, err := client.Post(web.URL+"/export", "application/json", bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		out, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode, out
+	}
+	if code, out := post("csv"); code != 200 {
+		t.Errorf("csv: %d %s", code, out)
+	} else if recs, err := csv.NewReader(bytes.NewReader(out)).ReadAll(); err != nil || len(recs) != 3 {
+		t.Errorf("csv: %d lines, %v", len(recs), err)
+	}
+	if code, out := post("parquet"); code != 200 || !bytes.HasPrefix(out, []byte("PAR1")) || !bytes.HasSuffix(out, []byte("PAR1")) {
+		t.Errorf("parquet: %d %.20q", code, out)
+	}
+	if code, _ := post("xls"); code != http.StatusBadRequest {
+		t.Errorf("xls: %d", code)
+	}
+}

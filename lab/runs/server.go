@@ -1,0 +1,287 @@
+package runs
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"coupling/lab"
+	"coupling/lab/export"
+	"coupling/lab/gallery"
+)
+
+//go:embed page
+var page embed.FS
+
+// Options of a server.
+type Options struct {
+	Gallery string        // folder of figures that coupling fig has written; may be empty
+	Every   time.Duration // between two looks at the store; 0: a second
+}
+
+// A Server is the page of one store. It is an [http.Handler].
+type Server struct {
+	store   *lab.Store
+	options Options
+	token   string
+	epoch   string // tells the changes of this server from those of an earlier one
+	index   *index
+	mux     *http.ServeMux
+	stop    context.CancelFunc
+	done    chan struct{}
+}
+
+// New begins to follow the store. Close ends it.
+func New(s *lab.Store, o Options) (*Server, error) {
+	if o.Every <= 0 {
+		o.Every = time.Second
+	}
+	static, err := fs.Sub(page, "page")
+	if err != nil {
+		return nil, fmt.Errorf("runs: %w", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	v := &Server{store: s, options: o, token: rand.Text(), epoch: rand.Text()[:8], index: newIndex(), mux: http.NewServeMux(), stop: stop, done: make(chan struct{})}
+	v.mux.Handle("GET /", http.FileServerFS(static))
+	v.mux.HandleFunc("GET /events", v.events)
+	v.mux.HandleFunc("GET /about", v.about)
+	v.mux.HandleFunc("GET /cell/{key}", v.cell)
+	v.mux.HandleFunc("GET /diff", v.diff)
+	v.mux.HandleFunc("GET /artifact/{key}/{name...}", v.artifact)
+	v.mux.HandleFunc("POST /export", v.export)
+	if o.Gallery != "" {
+		v.mux.Handle("GET /gallery/", http.StripPrefix("/gallery/", http.FileServer(http.Dir(o.Gallery))))
+	}
+	go func() {
+		defer close(v.done)
+		v.index.follow(ctx, s, o.Every)
+	}()
+	return v, nil
+}
+
+// Close ends the following of the store.
+func (v *Server) Close() { v.stop(); <-v.done }
+
+// Path is the page's, with the token.
+func (v *Server) Path() string { return "/?token=" + v.token }
+
+const cookie = "coupling-runs"
+
+// ServeHTTP lets in who has the token, in the address the first time and from
+// then on in a cookie.
+func (v *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	if !local(r.Host) {
+		http.Error(w, "this page answers to 127.0.0.1 and localhost only", http.StatusForbidden)
+		return
+	}
+	_, port, _ := net.SplitHostPort(r.Host)
+	name := cookie + port // cookies of all ports of a host are in one jar
+	if given := r.URL.Query().Get("token"); given != "" && r.URL.Path == "/" && v.isToken(given) {
+		http.SetCookie(w, &http.Cookie{Name: name, Value: v.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.Redirect(w, r, "/", http.StatusSeeOther) // out of the address bar
+		return
+	}
+	if c, err := r.Cookie(name); err != nil || !v.isToken(c.Value) {
+		http.Error(w, "open the address that coupling runs serve printed", http.StatusForbidden)
+		return
+	}
+	v.mux.ServeHTTP(w, r)
+}
+
+func (v *Server) isToken(s string) bool {
+	return subtle.ConstantTimeCompare([]byte(s), []byte(v.token)) == 1
+}
+
+// local keeps out pages that have their own name resolve to this machine.
+func local(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	return name == "127.0.0.1" || name == "localhost" || name == "::1" || name == "[::1]"
+}
+
+// events sends the rows that changed, the first time all of them. The id of an
+// event is EPOCH-CHANGES, from which a page that lost the connection goes on.
+func (v *Server) events(w http.ResponseWriter, r *http.Request) {
+	out := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	sent := 0
+	if epoch, n, ok := strings.Cut(r.Header.Get("Last-Event-ID"), "-"); ok && epoch == v.epoch {
+		sent, _ = strconv.Atoi(n)
+	} else {
+		fmt.Fprintf(w, "event: reset\ndata: {}\n\n")
+	}
+	for {
+		rows, covered, more, fault := v.index.since(sent, 1000)
+		if len(rows) > 0 || fault != "" {
+			b, err := json.Marshal(map[string]any{"rows": rows, "fault": fault})
+			if err != nil {
+				return
+			}
+			fmt.Fprintf(w, "id: %s-%d\ndata: %s\n\n", v.epoch, covered, b)
+		}
+		if err := out.Flush(); err != nil {
+			return
+		}
+		if sent != covered {
+			sent = covered
+			continue
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-v.done:
+			return
+		case <-more:
+		case <-time.After(15 * time.Second):
+			fmt.Fprint(w, ": still here\n\n")
+		}
+	}
+}
+
+// about says what is served.
+func (v *Server) about(w http.ResponseWriter, _ *http.Request) {
+	var pages []gallery.Page
+	if v.options.Gallery != "" {
+		pages, _ = gallery.ReadPages(v.options.Gallery) // a folder that is not there has none
+	}
+	reply(w, map[string]any{"store": v.store.Dir, "figures": pages}, nil)
+}
+
+func reply(w http.ResponseWriter, x any, err error) {
+	if err != nil {
+		code := http.StatusInternalServerError
+		if errors.Is(err, lab.ErrMissing) {
+			code = http.StatusNotFound
+		}
+		http.Error(w, err.Error(), code)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(x) // the page has gone
+}
+
+// lookup returns a finished or failed cell.
+func (v *Server) lookup(key string) (lab.Record, error) {
+	r, ok := v.index.record(lab.Key(key))
+	if !ok {
+		return r, fmt.Errorf("cell %q: %w", key, lab.ErrMissing)
+	}
+	return r, nil
+}
+
+func (v *Server) cell(w http.ResponseWriter, r *http.Request) {
+	rec, err := v.lookup(r.PathValue("key"))
+	if err != nil {
+		reply(w, nil, err)
+		return
+	}
+	b, err := rec.JSON()
+	reply(w, json.RawMessage(b), err)
+}
+
+// difference is a [lab.Difference] as text.
+type difference struct {
+	Column string `json:"column"`
+	A      string `json:"a"`
+	B      string `json:"b"`
+	Equal  bool   `json:"equal"`
+	Change string `json:"change"`
+}
+
+func (v *Server) diff(w http.ResponseWriter, r *http.Request) {
+	a, err1 := v.lookup(r.FormValue("a"))
+	b, err2 := v.lookup(r.FormValue("b"))
+	if err := errors.Join(err1, err2); err != nil {
+		reply(w, nil, err)
+		return
+	}
+	c, err := lab.Diff(a, b)
+	reply(w, map[string][]difference{"params": texts(c.Params), "metrics": texts(c.Metrics), "context": texts(c.Context)}, err)
+}
+
+func texts(ds []lab.Difference) []difference {
+	out := []difference{}
+	for _, d := range ds {
+		t := difference{Column: d.Column, A: lab.FormatCell(d.A), B: lab.FormatCell(d.B), Equal: d.Equal}
+		if abs, rel, ok := d.Change(); ok && !d.Equal {
+			t.Change = fmt.Sprintf("%+.4g (%+.1f %%)", abs, 100*rel)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// artifact sends a file of a cell; anything but a picture is a download.
+func (v *Server) artifact(w http.ResponseWriter, r *http.Request) {
+	rec, err := v.lookup(r.PathValue("key"))
+	if err != nil {
+		reply(w, nil, err)
+		return
+	}
+	name := r.PathValue("name")
+	f, err := v.store.OpenArtifact(rec, name)
+	if err != nil {
+		reply(w, nil, err)
+		return
+	}
+	defer f.Close()
+	if filepath.Ext(name) != ".png" {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Content-Disposition", "attachment")
+	}
+	http.ServeContent(w, r, name, rec.Manifest.Start, f)
+}
+
+// export writes the asked-for cells as a table.
+func (v *Server) export(w http.ResponseWriter, r *http.Request) {
+	var ask struct {
+		Format string    `json:"format"`
+		Keys   []lab.Key `json:"keys"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<20)).Decode(&ask); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	write, ok := map[string]func(io.Writer, []lab.Row) error{"csv": export.CSV, "parquet": export.Parquet}[ask.Format]
+	if !ok {
+		http.Error(w, fmt.Sprintf("format %q: want csv or parquet", ask.Format), http.StatusBadRequest)
+		return
+	}
+	rows := []lab.Row{}
+	for _, key := range ask.Keys {
+		rec, err := v.lookup(string(key))
+		if err != nil {
+			continue // gone since, or never finished
+		}
+		row, err := rec.Flatten()
+		if err != nil {
+			reply(w, nil, err)
+			return
+		}
+		rows = append(rows, row)
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if err := write(w, rows); err != nil {
+		panic(http.ErrAbortHandler) // so that the download fails, too
+	}
+}
