@@ -171,3 +171,52 @@ func TestRefusals(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// Where every square overflows or no exponential is left, the nearest point is all that is seen; ties are shared by weight.
+func TestEmpiricalFarAway(t *testing.T) {
+	points := mat.NewDense(3, 2, []float64{0, 0, 1, 0, 0, 1})
+	for _, d := range []int{2, 12} { // both ways to distances
+		y := mat.NewDense(3, d, nil)
+		for i := range 3 {
+			y.Set(i, 0, points.At(i, 0))
+			y.Set(i, 1, points.At(i, 1))
+		}
+		e := must(NewEmpirical(y, []float64{1, 2, 6}, 1))
+		x, s := mat.NewDense(3, d, nil), mat.NewDense(3, d, nil)
+		x.Set(0, 0, 1e200)                                              // nearest: the second
+		x.Set(1, 0, -1e200)                                             // the first and the third are as far to all digits, the first by less than one
+		x.SetRow(2, append([]float64{.4, .1}, make([]float64, d-2)...)) // near all
+		if err := e.Score(s, x, 0); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := s.At(0, 0), s.At(1, 0); a != -1e200 || b != 1e200 {
+			t.Errorf("d = %d: scores %g and %g", d, a, b)
+		}
+		sharp := must(NewEmpirical(y, nil, 1e-140))
+		if err := sharp.Score(s, x, 0); err != nil {
+			t.Fatal(err)
+		}
+		// The nearest point of (.4, .1) is the origin.
+		if got := s.At(2, 0) * 1e-280; math.Abs(got+.4) > 1e-12 {
+			t.Errorf("d = %d: goes by %g, want -0.4", d, got)
+		}
+	}
+}
+
+func TestDensityRefusals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	x := normals(rng, 3, 2)
+	for name, f := range randomFields(rng, 2) {
+		for _, n := range []int{2, 4} {
+			if err := f.LogDensity(make([]float64, n), x, .5); !errors.Is(err, ErrShape) {
+				t.Errorf("%s: %d values of 3 points: error %v", name, n, err)
+			}
+		}
+	}
+	if _, err := NewGaussian([]float64{math.Inf(1)}, mat.NewSymDense(1, []float64{1})); !errors.Is(err, ErrParameter) {
+		t.Errorf("infinite mean: error %v", err)
+	}
+	if err := must(NewEmpirical(x, nil, 1e-170)).Score(mat.NewDense(3, 2, nil), x, 0); !errors.Is(err, ErrParameter) {
+		t.Errorf("a variance that underflows: error %v", err)
+	}
+}

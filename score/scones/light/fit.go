@@ -37,7 +37,7 @@ func (f Fit) Run(ctx context.Context, x, y scones.Source, rng *rand.Rand) (*Plan
 	if err := (scones.Compatibility{Lambda: f.Lambda}).Check(); err != nil {
 		return nil, err
 	}
-	if f.Components < 1 || f.Batch < 2 || !(f.Rate > 0) || f.Steps < 0 {
+	if f.Components < 1 || f.Batch < 2 || !(f.Rate > 0) || math.IsInf(f.Rate, 1) || f.Steps < 0 {
 		return nil, fmt.Errorf("light: %d components, %d steps, batch %d, rate %g: %w", f.Components, f.Steps, f.Batch, f.Rate, scones.ErrParameter)
 	}
 	xs, err := x(rng, max(f.Batch, 1000))
@@ -67,6 +67,9 @@ func (f Fit) Run(ctx context.Context, x, y scones.Source, rng *rand.Rand) (*Plan
 		loss, g, err := l.gradient(xs, ys)
 		if err != nil {
 			return nil, fmt.Errorf("step %d: %w", k+1, err)
+		}
+		if math.IsNaN(loss) || math.IsInf(loss, 0) {
+			return nil, fmt.Errorf("light: the loss is %g at step %d: points are not finite, or the rate is too large: %w", loss, k+1, scones.ErrParameter)
 		}
 		floats.Scale(-1, g) // adam ascends
 		opt.Step(w, g, 1-float64(k)/float64(f.Steps))

@@ -1,6 +1,7 @@
 package light
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -60,6 +61,31 @@ func TestLightGradient(t *testing.T) {
 		}
 		if want := (at(h) - at(-h)) / (2 * h); math.Abs(g[k]-want) > 1e-7*(1+math.Abs(want)) {
 			t.Errorf("parameter %d: %g, difference quotient %g", k, g[k], want)
+		}
+	}
+}
+
+// What cannot be fitted is refused, and a fit never returns a plan that is not finite.
+func TestLightRefuses(t *testing.T) {
+	x := scones.Cloud(must(synth.Normal(seeded(1), 50, 2)))
+	far := func(rng *rand.Rand, n int) (*mat.Dense, error) {
+		m, err := synth.Normal(rng, n, 2)
+		m.Set(0, 0, math.NaN())
+		return m, err
+	}
+	line := scones.Cloud(must(synth.Normal(seeded(1), 50, 1)))
+	for name, c := range map[string]struct {
+		f Fit
+		y scones.Source
+	}{
+		"lambda":    {Fit{}, x},
+		"rate":      {Fit{Lambda: 1, Rate: math.Inf(1)}, x},
+		"NaN":       {Fit{Lambda: 1, Steps: 5}, far},
+		"dimension": {Fit{Lambda: 1}, line},
+		"empty":     {Fit{Lambda: 1}, scones.Cloud(&mat.Dense{})},
+	} {
+		if _, err := c.f.Run(t.Context(), x, c.y, seeded(2)); !errors.Is(err, scones.ErrParameter) && !errors.Is(err, scones.ErrShape) {
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }

@@ -1,0 +1,74 @@
+package scones
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"coupling/data/synth"
+	"coupling/ot/fdiv"
+	"coupling/score"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// What is no problem is refused by the argument's name, whichever door it comes through.
+func TestBadInputIsRefused(t *testing.T) {
+	rng := seeded(1)
+	x, line, empty := must(synth.Normal(rng, 6, 2)), must(synth.Normal(rng, 6, 1)), &mat.Dense{}
+	nan := mat.DenseCopyOf(x)
+	nan.Set(3, 1, math.NaN())
+	phi, psi, err := Potentials(pair(rng, 2, 3))
+	must(0, err)
+	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 3}, Phi: phi, Psi: psi, Target: must(score.NewGaussian(nil, mat.NewSymDense(2, []float64{1, 0, 0, 1})))}
+	chi := c
+	chi.F = fdiv.ChiSquare
+	ascend := func(a Ascent, x, y Source) error {
+		a.Compatibility, a.Steps = c.Compatibility, 1
+		p, q := must(NewQuadraticModel(2, nil, 3, .1)), must(NewQuadraticModel(2, nil, 3, .1))
+		return a.Run(t.Context(), p, q, x, y, 1, 0)
+	}
+	for name, err := range map[string]error{
+		"given NaN":         second(c.Given(nan)),
+		"given nothing":     second(c.Given(nil)),
+		"given a line":      second(c.Given(line)),
+		"chi2 without beta": second(chi.Given(x)),
+		"sample nothing":    second(c.Sample(t.Context(), nil, 1, score.Langevin{Step: .1, Steps: 1}, nil, rng)),
+		"sample none":       second(c.Sample(t.Context(), x, 0, score.Langevin{Step: .1, Steps: 1}, nil, rng)),
+		"densities":         second(c.Densities(x, line)),
+		"no densities":      second(c.Densities(x, empty)),
+		"ascent on nothing": ascend(Ascent{}, Cloud(x), Cloud(empty)),
+		"ascent on NaN":     ascend(Ascent{}, Cloud(nan), Cloud(x)),
+		"ascent on a line":  ascend(Ascent{}, Cloud(x), Cloud(line)),
+		"infinite lambda":   second(Fit{Lambda: math.Inf(1)}.Run(t.Context(), x, x, rng)),
+		"NaN lambda":        second(Fit{Lambda: math.NaN()}.Run(t.Context(), x, x, rng)),
+		"one target":        second(Fit{}.Run(t.Context(), x, mat.NewDense(1, 2, nil), rng)),
+		"no weight":         second(NewDiscrete(x, make([]float64, 6), make([]float64, 6), 1, false)),
+		"infinite weight":   second(NewDiscrete(x, []float64{1, 1, 1, 1, 1, math.Inf(1)}, make([]float64, 6), 1, false)),
+		"tiny lambda":       second(NewDiscrete(x, nil, []float64{1, 1, 1, 1, 1, 1}, 1e-310, false)),
+		"nil":               CheckClouds(nil, x),
+	} {
+		if !errors.Is(err, ErrParameter) && !errors.Is(err, ErrShape) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	pairs := Ascent{Paired: true}
+	if err := pairs.batch(x, mat.NewDense(5, 2, nil)); !errors.Is(err, ErrShape) {
+		t.Errorf("pairs of 6 and 5 points: error %v", err)
+	}
+}
+
+// One source and one target, the latter with a width that is given: everything goes there.
+func TestOnePoint(t *testing.T) {
+	one, there := mat.NewDense(1, 2, nil), mat.NewDense(1, 2, []float64{3, 4})
+	f := must(Fit{Bandwidth: .1, Trace: func(score.Progress) {}}.Run(t.Context(), one, there, seeded(1)))
+	y := must(f.Sample(t.Context(), one, 50, seeded(2)))
+	for i := range 50 {
+		if d := math.Hypot(y.At(i, 0)-3, y.At(i, 1)-4); d > .6 {
+			t.Errorf("sample at %v", y.RawRowView(i))
+		}
+	}
+	if f.Acceptance < .3 {
+		t.Errorf("acceptance %.2f", f.Acceptance)
+	}
+}
