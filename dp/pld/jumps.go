@@ -118,7 +118,9 @@ func (j jump) window(parts []*part, goal float64) (first, last float64) {
 	for _, low := range [...]bool{false, true} {
 		b, _ := j.reach(parts, low, -1, func(k, d float64) float64 { return (k - goal) / d })
 		a, _ := j.reach(parts, low, 1, func(k, d float64) float64 { return (k - goal) / d })
-		first, last = min(first, -b), max(last, a)
+		if !math.IsInf(a, 0) && !math.IsInf(b, 0) { // a measure without such a jump has no say
+			first, last = min(first, -b), max(last, a)
+		}
 	}
 	return first, last
 }

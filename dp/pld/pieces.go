@@ -74,7 +74,7 @@ func (a Accountant) byJumps(ctx context.Context, parts []*part, q question, unit
 			jumps[i].aim(parts, eps)
 		}
 		weigh(jumps)
-		h, err := divideJumps(ctx, parts, jumps, n, unit)
+		h, err := a.divideJumps(ctx, parts, jumps, n, unit)
 		if err != nil {
 			return best, err
 		}
@@ -134,7 +134,7 @@ func weigh(jumps []jump) {
 }
 
 // divideJumps divides losses as the jumps need it, and returns the width of a bin.
-func divideJumps(ctx context.Context, parts []*part, jumps []jump, n, unit float64) (float64, error) {
+func (a Accountant) divideJumps(ctx context.Context, parts []*part, jumps []jump, n, unit float64) (float64, error) {
 	steepest := 0.0
 	for _, j := range jumps {
 		if j.part > 1e-4 {
@@ -142,17 +142,18 @@ func divideJumps(ctx context.Context, parts []*part, jumps []jump, n, unit float
 		}
 	}
 	h := math.Ldexp(unit, int(math.Floor(math.Log2(8/(n*steepest*math.Sqrt(maxTimes(parts)))/unit))))
+	most := max(leastCells, min(maxNodes, a.work()/(16*dearest(parts)*len(parts))))
 	for _, p := range parts {
 		if err := ctx.Err(); err != nil {
 			return h, err
 		}
-		r := resolution{floor: h, sign: 1, most: maxNodes, worth: math.Inf(1)}
+		r := resolution{floor: h, sign: 1, most: most, worth: math.Inf(1)}
 		for _, j := range jumps {
 			if j.part < faint {
 				continue
 			}
-			a, b := j.prefix(&p.high)
-			under, over := p.high.part(0, a).moment(j.s), p.high.part(a, b).moment(j.s)
+			i, k := j.prefix(&p.high)
+			under, over := p.high.part(0, i).moment(j.s), p.high.part(i, k).moment(j.s)
 			all := logAdd(under, over)
 			hit := math.Log(p.times) + over - all
 			r.jumps = append(r.jumps, sight{
