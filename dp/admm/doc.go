@@ -35,7 +35,8 @@
 // # What the ε does not say
 //
 // See account.Caveats, which belong beside every number: ε is of one parameter of one node unless Private.Parameters says more, the
-// bounds and the network are not protected, and K rounds cost what account.Spend says and not α_p.
+// bounds and the network are not protected, and K rounds cost what account.Spend says and not α_p. Runs add up too: a Ledger in Secret keeps
+// account over all of them and refuses a release that the budget does not pay for, before it is made.
 //
 // # Sources
 //
