@@ -6,7 +6,7 @@
 //
 // Who hears all messages and knows bounds and rules fits the utility parameters to them. Without noise most are
 // found; the rest leave no trace, because their edges carry nothing. Strong noise takes the error to that of
-// guessing, and the more rounds are heard the stronger it must be. A little noise helps the eavesdropper: it makes
+// guessing, and the more rounds are heard the stronger it must be. Moderate noise can tell more than none: it makes
 // silent edges speak.
 //
 //	go run figures/scripts/admm/eavesdropper.go -preset quick -out out

@@ -103,11 +103,11 @@ func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
 	}
 	var out []string
 	for _, name := range names {
-		file := name
-		if !strings.HasSuffix(name, ".ipynb") {
-			file = filepath.Join(c.Root, "notebooks", name+".ipynb")
-		} else if file, err = filepath.Abs(name); err != nil {
-			return nil, err
+		file := filepath.Join(c.Root, "notebooks", name+".ipynb")
+		if strings.HasSuffix(name, ".ipynb") {
+			if file, err = filepath.Abs(name); err != nil {
+				return nil, err
+			}
 		}
 		rel, err := filepath.Rel(c.Root, file)
 		if err != nil || !filepath.IsLocal(rel) {

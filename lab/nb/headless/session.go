@@ -64,7 +64,7 @@ func newConnection() (connection, error) {
 		if err != nil {
 			return c, err
 		}
-		defer l.Close() // all are taken before any is given back
+		defer func() { _ = l.Close() }() // all are taken before any is given back
 		*port = l.Addr().(*net.TCPAddr).Port
 	}
 	return c, nil
@@ -180,7 +180,7 @@ func (s *Session) dial(ctx context.Context, socket zmq4.Socket, port int) error 
 		// zmq4 logs and retries by itself; a plain connection tells first whether someone listens.
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
-			conn.Close()
+			_ = conn.Close()
 			return socket.Dial(fmt.Sprintf("tcp://127.0.0.1:%d", port))
 		}
 		select {

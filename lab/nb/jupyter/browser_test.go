@@ -2,6 +2,7 @@ package jupyter
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,8 +136,9 @@ func place(t *testing.T, c kernel.Checkout, source string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(filepath.Join(c.Root, "notebooks"), "browser-")
-	if err != nil {
+	// Within the checkout, and not hidden, or Jupyter does not serve it.
+	dir := filepath.Join(c.Root, "notebooks", "browser-"+strings.ToLower(rand.Text()))
+	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
