@@ -287,3 +287,38 @@ func TestPoisson(t *testing.T) {
 		t.Errorf("rate 1.5: %v", err)
 	}
 }
+
+// Whatever is in the file, a ledger is refused or counts the steps that stand in it in order, and goes on from there.
+func FuzzLedger(f *testing.F) {
+	for _, seed := range []string{"", "run", "run\n", "run\nstep 0\n", "run\nstep 0\nstep 2\n", "run\nstep 0\nst", "walk\nstep 0\n", "run\nstep 00\n", "run\r\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := filepath.Join(t.TempDir(), "ledger")
+		if err := os.WriteFile(path, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		l, err := OpenLedger(path, "run")
+		if err != nil {
+			if !errors.Is(err, ErrLedger) {
+				t.Fatal(err)
+			}
+			return
+		}
+		k := l.Steps()
+		if err := l.Spend(k); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := OpenLedger(path, "run")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = again.Close() }()
+		if again.Steps() != k+1 {
+			t.Errorf("%q: %d steps, and after one more %d", content, k, again.Steps())
+		}
+	})
+}
