@@ -326,6 +326,9 @@ func openArtifact(dir string, list []Artifact, name string) (*os.File, error) {
 	return nil, fmt.Errorf("lab: artifact %q: %w", name, ErrMissing)
 }
 
+// ArtifactDir is the directory that holds the artifacts of r, if it has any.
+func (s *Store) ArtifactDir(r Record) string { return s.paths(r).files(r.Attempt) }
+
 // Verify reads the artifacts of r and compares their checksums, which recalling
 // a cell does not. Its error is [ErrCorrupt] and names the file.
 func (s *Store) Verify(r Record) error {

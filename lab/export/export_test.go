@@ -36,6 +36,11 @@ func rows(t *testing.T) []lab.Row {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rowsIn(t, s)
+}
+
+func rowsIn(t *testing.T, s *lab.Store) []lab.Row {
+	t.Helper()
 	e := lab.Experiment[params, value]{Name: "test/export", Version: 3, Run: func(_ context.Context, _ *lab.Cell, p params) (value, error) {
 		return value{Loss: math.Log(p.Eps), Path: []float64{1, p.Eps}, OK: p.Eps > 0}, nil
 	}}

@@ -198,8 +198,8 @@ func (c runsDiffCmd) Run(a *app) error {
 
 type runsExportCmd struct {
 	Prefix string `arg:"" optional:"" help:"Only experiments whose names begin so."`
-	Format string `default:"csv" enum:"csv,parquet,json" help:"csv, parquet or json (lines)."`
-	Output string `short:"o" help:"File to write; default standard output." placeholder:"FILE"`
+	Format string `default:"csv" enum:"csv,parquet,json,tensorboard,mlflow" help:"csv, parquet or json (lines); or tensorboard (event files) or mlflow (file store), for those dashboards."`
+	Output string `short:"o" help:"File to write, default standard output; or the folder of a dashboard." placeholder:"PATH"`
 }
 
 // Run exports cells.
@@ -218,12 +218,38 @@ func (c runsExportCmd) Run(a *app) error {
 		records = append(records, r)
 	}
 	write := func(w io.Writer) error { return exportRecords(w, c.Format, records) }
-	if c.Output == "" {
+	if c.Format == "tensorboard" || c.Format == "mlflow" {
+		err = c.dashboard(a, s, records)
+	} else if c.Output == "" {
 		err = write(a.out)
 	} else {
 		err = lab.WriteFile(c.Output, write)
 	}
 	return errors.Join(append(bad, err)...)
+}
+
+// dashboard writes the cells where a dashboard of people's own looks for them.
+func (c runsExportCmd) dashboard(a *app, s *lab.Store, records []lab.Record) error {
+	if c.Output == "" {
+		return usage(fmt.Errorf("--format %s: -o DIR is missing: the folder that the dashboard reads", c.Format))
+	}
+	for _, r := range records {
+		var err error
+		if c.Format == "mlflow" {
+			err = export.MLflow(c.Output, s, r)
+		} else {
+			err = export.TensorBoard(c.Output, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	hint := "tensorboard --logdir"
+	if c.Format == "mlflow" {
+		hint = "mlflow ui --backend-store-uri"
+	}
+	fmt.Fprintf(a.out, "%s: %s %s\n", plural(len(records), "cell"), hint, c.Output)
+	return nil
 }
 
 func exportRecords(w io.Writer, format string, records []lab.Record) error {
