@@ -277,4 +277,3 @@ func (t *transport) add(ctx context.Context, name string, make func() (*mat.Dens
 	t.out.Methods = append(t.out.Methods, m)
 	return artifact.Write(t.c, fmt.Sprintf("%d.npy", len(t.out.Methods)-1), mat.DenseCopyOf(y.Slice(0, min(shown, n), 0, pixels)))
 }
-
