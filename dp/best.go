@@ -28,7 +28,7 @@ const (
 	fullWork  = 10_000_000
 	leastWork = 1_500_000
 	// gridWork and leastGrid are the same for privacy-loss distributions.
-	gridWork  = 12_000_000
+	gridWork  = 8_000_000
 	leastGrid = 300_000
 	// fineGrid is the width that is wanted of them, roughGrid where many answers are wanted, or one is of many branches.
 	fineGrid  = 1e-6
@@ -62,10 +62,7 @@ func shareWork(a Accountant, r Relation) (first, other Accountant) {
 		}
 	}
 	if b.grid == 0 {
-		b.grid = fineGrid
-		if n > 8 { // the others will want some too
-			b.cells = gridWork / 2
-		}
+		b.grid, b.cells = fineGrid, gridWork
 	}
 	rest := b
 	rest.grid, rest.cells = max(b.grid, roughGrid), max(leastGrid, gridWork/4/n)

@@ -21,7 +21,8 @@ type Accountant struct {
 	Width float64
 	// Bins limits the bins of the grid, 2²⁰ if zero (about a second), rounded down to a power of two.
 	Bins int
-	// Work limits the evaluations of noise densities, and of a grid's bins, after which the interval is what it is; 2e7 (one or two
+	// Work limits the evaluations of noise densities, and of a grid's bins, after which the interval is what it is, or after twice as many if
+	// it is wider than 1e-4; 2e7 (one or two
 	// seconds) if zero. A first, rough grid is always composed.
 	Work int
 }
@@ -174,7 +175,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		}
 		if share := shareOf(v, q, got, high); first && share < splitShare {
 			apart, err := a.byJumps(ctx, parts, q, unit, best)
-			if err != nil || apart.Upper-apart.Lower <= 1e-3*apart.Upper || apart.Upper <= q.limit || apart.Lower > q.limit {
+			if err != nil || apart.Upper-apart.Lower <= wide*apart.Upper || apart.Upper <= q.limit || apart.Lower > q.limit {
 				return apart, err
 			}
 			best = apart
@@ -189,7 +190,11 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		before := work
 		work = spent(parts, binned)
 		finer := a.growth(best, q)
-		left, next := float64(a.work()-work), finer*float64(work-before)
+		limit := a.work()
+		if best.Upper-best.Lower > wide*best.Upper && !(q.limit >= 0) {
+			limit *= patience
+		}
+		left, next := float64(limit-work), finer*float64(work-before)
 		gained := best.Upper-best.Lower < 0.8*(last.Upper-last.Lower) || math.IsInf(last.Upper, 1)
 		if high.bins >= a.bins() && !gained || cells(parts) >= manyCells || left < next && n > 400 || left < 0 {
 			return best, nil
@@ -200,8 +205,14 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 	}
 }
 
+// An interval wider than wide, relatively, is worth patience times the work.
+const (
+	wide     = 1e-4
+	patience = 2
+)
+
 // splitShare is the share of the tilted mass at the answer below which the composition is taken apart.
-const splitShare = 1e-3
+const splitShare = 1e-2
 
 // firstBins limits the first look's.
 const firstBins = 1 << 16
