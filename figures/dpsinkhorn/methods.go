@@ -42,7 +42,7 @@ func (m method) train(ctx context.Context, dev *device.Device, images *data.Imag
 	const classes = 10
 	switch m.Name {
 	case semiDual:
-		c, g, err := semidual.Suggested(m.Epsilon, images.Len(), classes).Calibrate(ctx, m.Epsilon, delta)
+		c, g, err := semidual.Suggested(m.Epsilon, images.Len(), classes, images.Dim()).Calibrate(ctx, m.Epsilon, delta)
 		if err != nil {
 			return nil, g, err
 		}

@@ -124,9 +124,11 @@ func (c Config) Calibrate(ctx context.Context, eps, delta float64) (Config, dp.G
 
 // Suggested returns settings for a budget of eps at δ about 1e-5 on so many images of so many classes: the fewer images an ε
 // has to hide, the more atoms it carries. They were found on MNIST (6,000 images a class: 50 atoms a class at ε = 10, 10 at
-// 1, 5 at 0.3) and scale with eps times images a class. Only public numbers go in.
-func Suggested(eps float64, images, classes int) Config {
-	c := Config{Basis: 144, Local: 144, LocalShare: .5}
+// 1, 5 at 0.3) and scale with eps times images a class, lengths with the values of an image, C·H·W. Only public numbers
+// go in.
+func Suggested(eps float64, images, classes, values int) Config {
+	size := float64(values) / 784
+	c := Config{Basis: 144, Local: 144, LocalShare: .5, Clip: 5 * math.Sqrt(size), Reg: 2 * size, LocalClip: 30 * size}
 	switch strength := eps * float64(images) / float64(max(classes, 1)) / 6000; {
 	case strength >= 5:
 		c.PerClass, c.Steps = 50, 30

@@ -9,7 +9,7 @@ import (
 
 // What a budget allows on 60,000 images of ten classes, before any image is looked at.
 func ExampleConfig_Calibrate() {
-	c, g, err := semidual.Suggested(1, 60_000, 10).Calibrate(context.Background(), 1, 1e-5)
+	c, g, err := semidual.Suggested(1, 60_000, 10, 28*28).Calibrate(context.Background(), 1, 1e-5)
 	if err != nil {
 		fmt.Println(err)
 		return

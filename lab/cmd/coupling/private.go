@@ -149,7 +149,7 @@ func (c privateCmd) train(ctx context.Context, a *app, dev *device.Device, image
 	case "dp-sinkhorn":
 		return c.recipe(ctx, dev, images, key, tick)
 	}
-	conf, g, err := semidual.Suggested(c.Eps, images.Len(), classes).Calibrate(ctx, c.Eps, c.Delta)
+	conf, g, err := semidual.Suggested(c.Eps, images.Len(), classes, images.Dim()).Calibrate(ctx, c.Eps, c.Delta)
 	if err != nil {
 		return m, err
 	}
