@@ -5,6 +5,7 @@ import (
 
 	"coupling/data"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -14,6 +15,7 @@ type Model struct {
 	Name    string
 	Classes []string        // names of the classes; nil where the images had none
 	Atoms   []*mat.Dense    // of each class, coefficients
+	Weight  [][]float64     // of each atom in its class, summing to 1; 0 for atoms that hold next to nothing
 	Spread  []*mat.SymDense // covariance about the atoms of a class, of the Keep coefficients; nil without Local
 	Keep    []int
 	Count   []float64 // noisy number of records of each class
@@ -21,10 +23,47 @@ type Model struct {
 
 func (t *trainer) model(images *data.Images, spread []*mat.SymDense) *Model {
 	m := &Model{Basis: *t.basis, Name: "semi-dual", Classes: images.Classes, Atoms: t.x, Spread: spread, Keep: t.keep}
+	for _, h := range t.held {
+		m.Weight = append(m.Weight, weightsOf(h))
+	}
 	for _, c := range t.count {
 		m.Count = append(m.Count, max(0, c/float64(t.counted)))
 	}
 	return m
+}
+
+// weightsOf makes noisy masses weights: in the semi-dual all atoms hold the same, and what is left of differences after training
+// is kept within a factor of two of it. An atom that holds less than a third was lost on the way.
+func weightsOf(held []float64) []float64 {
+	want := max(floats.Sum(held), 0) / float64(len(held))
+	out := make([]float64, len(held))
+	for i, h := range held {
+		if h >= want/3 {
+			out[i] = min(max(h, want/2), 2*want)
+		}
+	}
+	sum := floats.Sum(out)
+	if sum == 0 { // nothing but noise
+		for i := range out {
+			out[i] = 1 / float64(len(out))
+		}
+		return out
+	}
+	floats.Scale(1/sum, out)
+	return out
+}
+
+// draw is an index with the probability of its weight.
+func draw(rng *rand.Rand, weight []float64) int {
+	u, last := rng.Float64(), 0
+	for i, w := range weight {
+		if u -= w; w > 0 {
+			if last = i; u < 0 {
+				break
+			}
+		}
+	}
+	return last
 }
 
 // Images returns the atoms as images, class by class.
@@ -56,9 +95,8 @@ func (m *Model) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 	for i := range n {
 		l := i % len(m.Atoms)
 		labels[i] = l
-		atoms, _ := m.Atoms[l].Dims()
 		row := x.RawRowView(i)
-		copy(row, m.Atoms[l].RawRowView(rng.IntN(atoms)))
+		copy(row, m.Atoms[l].RawRowView(draw(rng, m.Weight[l])))
 		if roots[l] != nil {
 			for j, u := range gaussian(rng, roots[l]) {
 				row[m.Keep[j]] += u

@@ -31,7 +31,8 @@ type trainer struct {
 	public  *rand.Rand
 	x       []*mat.Dense // atoms by class
 	v       [][]float64
-	count   []float64 // noisy numbers of records, summed over counted releases
+	held    [][]float64 // noisy masses of atoms, summed over the later steps at a size
+	count   []float64   // noisy numbers of records, summed over counted releases
 	counted int
 	step    int
 	keep    []int
@@ -50,7 +51,7 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	}
 	_, ch, h, w := images.Shape()
 	t := &trainer{Config: c, key: key, dev: dev, basis: &Basis{C: ch, H: h, W: w, Size: c.Basis}, public: key.Rand("public", 0), trace: trace,
-		x: make([]*mat.Dense, classes), v: make([][]float64, classes), count: make([]float64, classes)}
+		x: make([]*mat.Dense, classes), v: make([][]float64, classes), held: make([][]float64, classes), count: make([]float64, classes)}
 	t.rec = newRecords(images, classes, t.basis)
 	defer dev.Scope().Close()
 	t.table = t.rec.table(dev)
@@ -82,7 +83,7 @@ func checkImages(images *data.Images, classes int) error {
 // run grows the atoms: the mean of a class, then a quarter, a half and all of its atoms.
 func (t *trainer) run(ctx context.Context, images *data.Images) (*Model, error) {
 	for l := range t.x {
-		t.x[l], t.v[l] = t.start(), make([]float64, 1)
+		t.x[l], t.v[l], t.held[l] = t.start(), make([]float64, 1), make([]float64, 1)
 	}
 	levels := t.levels()
 	var spread []*mat.SymDense
@@ -161,7 +162,7 @@ func (t *trainer) move(k, of int) error {
 	if late := k - of/3; late > 0 {
 		eta = 1 / float64(1+late)
 	}
-	t.apply(values, eta)
+	t.apply(values, eta, 2*k >= of-1)
 	if eta == 1 {
 		t.revive(values)
 	}
@@ -200,7 +201,7 @@ func (t *trainer) answer(in []bool) (values []float64, err error) {
 // apply moves potentials and atoms by what was released: x_i by η times the mean of y − x_i over what it holds, v_i by
 // η·reg·log(wanted mass/mass), the step that Sinkhorn's algorithm takes. Masses are noisy: they count as no less than a
 // third of what is wanted and no more than thrice.
-func (t *trainer) apply(values []float64, eta float64) {
+func (t *trainer) apply(values []float64, eta float64, late bool) {
 	fm, fx := t.factors()
 	t.counted++
 	for l, x := range t.x {
@@ -208,6 +209,9 @@ func (t *trainer) apply(values []float64, eta float64) {
 		mass, move := values[:n], values[n:n+n*dim]
 		values = values[n+n*dim:]
 		total := floats.Sum(mass) / fm
+		if late {
+			floats.Add(t.held[l], mass)
+		}
 		t.count[l] += total / t.Rate
 		want := max(t.count[l]/float64(t.counted)*t.Rate, 1) / float64(n)
 		self := t.selfPull(x, t.v[l])

@@ -307,3 +307,29 @@ func BenchmarkStep(b *testing.B) {
 		}
 	}
 }
+
+// Weights are those of masses, without atoms that were lost; draws follow them.
+func TestWeights(t *testing.T) {
+	w := weightsOf([]float64{10, 9, 11, -3, 2, 30})
+	want := 59. / 6
+	sum := 10 + 9 + 11 + 2*want // the last is cut to twice what is wanted
+	for i, v := range []float64{10, 9, 11, 0, 0, 2 * want} {
+		if math.Abs(w[i]-v/sum) > 1e-12 {
+			t.Errorf("weight %d is %g, want %g", i, w[i], v/sum)
+		}
+	}
+	rng := rand.New(rand.NewPCG(6, 6))
+	const trials = 20_000
+	got := make([]float64, len(w))
+	for range trials {
+		got[draw(rng, w)]++
+	}
+	for i, n := range got {
+		if math.Abs(n/trials-w[i]) > 5*math.Sqrt(.25/trials) {
+			t.Errorf("atom %d was drawn with rate %g, want %g", i, n/trials, w[i])
+		}
+	}
+	if w := weightsOf([]float64{-1, -2}); w[0] != .5 || w[1] != .5 {
+		t.Errorf("nothing but noise: %v", w)
+	}
+}
