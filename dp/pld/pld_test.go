@@ -31,7 +31,7 @@ func repeat(p pair.Pair, n int) []pair.Step { return []pair.Step{{Pair: p, Times
 
 func TestConformance(t *testing.T) {
 	dptest.Run(t, dptest.Subject{
-		Accountant: pld.Accountant{Width: 5e-2, Bins: 1 << 12},
+		Accountant: pld.Accountant{Width: 5e-2, Bins: 1 << 12, Work: 1_000_000},
 		// Whoever asks for a narrow interval gets it from the grid that suits the question.
 		RelTol: 0.05,
 	})
@@ -60,7 +60,7 @@ func TestContourIsInside(t *testing.T) {
 			continue
 		}
 		compared++
-		a := pld.Accountant{Width: 2e-2, Bins: 1 << 14}
+		a := pld.Accountant{Width: 2e-2, Bins: 1 << 14, Work: 2_000_000}
 		got, err := a.Epsilon(steps, delta)
 		if err != nil {
 			t.Fatal(err)
@@ -200,7 +200,7 @@ func (c refCase) check(t *testing.T) {
 		if c.T > 10_000_000 {
 			bins = 1 << 18
 		}
-		got, err := pld.Accountant{Width: 1e-3, Bins: bins}.Epsilon(repeat(pr, c.T), number(e.Delta))
+		got, err := pld.Accountant{Width: 1e-3, Bins: bins, Work: 4_000_000}.Epsilon(repeat(pr, c.T), number(e.Delta))
 		want := number(e.Eps)
 		if err != nil || got.Lower > want*(1+1e-9) || got.Upper < want*(1-1e-9) || got.Upper > want*1.1 {
 			t.Errorf("%s %s δ=%s: ε in %v, %v; want %v", c.ID, e.Dir, e.Delta, got, err, want)
