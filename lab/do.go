@@ -198,8 +198,8 @@ func (s *Store) commit(r Record, lock *cellLock) error {
 	}
 	p, part := lock.paths, lock.paths.part(lock.generation)
 	if len(r.Artifacts) > 0 {
-		if err := os.Rename(filepath.Join(part, "artifacts"), p.files(r.Attempt)); err != nil {
-			return fmt.Errorf("lab: %w", err)
+		if err := move(filepath.Join(part, "artifacts"), p.files(r.Attempt)); err != nil {
+			return fmt.Errorf("lab: artifacts were not stored: %w", err)
 		}
 	}
 	if err := s.write(p.record, r); err != nil {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 )
@@ -191,19 +193,57 @@ func (j foreign) Recall(s *Store) (Record, error) {
 
 func (j foreign) Do(ctx context.Context, s *Store) error { return j.do(ctx, s) }
 
-// Missing returns the jobs whose cells s does not hold, each cell once.
+// Missing returns the jobs whose cells s does not hold, each cell once. Those
+// whose records are there are read, many at once, to see that they can be.
 func (s *Store) Missing(jobs []Job) []Job {
-	var out []Job
+	var once []Job
 	seen := make(map[Key]bool, len(jobs))
 	for _, j := range jobs {
-		key := j.Record().Key
-		if seen[key] {
-			continue
+		if key := j.Record().Key; !seen[key] {
+			seen[key] = true
+			once = append(once, j)
 		}
-		seen[key] = true
-		if _, err := j.Recall(s); err != nil {
+	}
+	there := s.there(once)
+	missing := make([]bool, len(once))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(readAhead, len(once)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(once); i = next.Add(1) - 1 {
+				key := once[i].Record().Key
+				if there != nil && !there[key].Stored {
+					missing[i] = true
+					continue
+				}
+				_, err := once[i].Recall(s)
+				missing[i] = err != nil
+			}
+		})
+	}
+	wg.Wait()
+	var out []Job
+	for i, j := range once {
+		if missing[i] {
 			out = append(out, j)
 		}
 	}
 	return out
+}
+
+// there looks by reading directories where that is less work than asking for
+// every cell; nil where it is not, or fails.
+func (s *Store) there(jobs []Job) map[Key]Presence {
+	if len(jobs) < 512 {
+		return nil
+	}
+	ids := make([]Record, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.Record()
+	}
+	p, err := s.Glance(ids)
+	if err != nil {
+		return nil
+	}
+	return p
 }

@@ -155,7 +155,7 @@ func (p cellPaths) tryLock(t lockTiming, seen sightings) (*cellLock, owner, erro
 		return nil, owner{}, err
 	}
 	if l.standing() != held {
-		return nil, owner{}, os.Remove(l.file())
+		return nil, owner{}, l.stepBack()
 	}
 	return l, owner{}, nil
 }
@@ -169,7 +169,7 @@ func (l *cellLock) file() string { return l.paths.lockFile(l.generation) }
 // numbered lists, ascending, the N for which base+infix+N exists. It reads the
 // directory: opening one makes the client of a network file system look again.
 func (p cellPaths) numbered(infix string) ([]int, error) {
-	entries, err := os.ReadDir(p.dir)
+	entries, err := disk.ReadDir(p.dir)
 	if err != nil {
 		return nil, fmt.Errorf("lab: lock: %w", err)
 	}
@@ -214,12 +214,12 @@ func (l *cellLock) create() (bool, error) {
 	}
 	tmp := filepath.Join(l.paths.dir, ".tmp-"+l.owner.Nonce)
 	defer os.Remove(tmp)
-	if err := os.WriteFile(tmp, b, 0o666); err != nil {
+	if err := writeNew(tmp, b); err != nil {
 		return false, fmt.Errorf("lab: lock: %w", err)
 	}
-	err = os.Link(tmp, l.file())
+	err = disk.Link(tmp, l.file())
 	if err != nil && !errors.Is(err, fs.ErrExist) { // no hard links here
-		err = createExclusive(l.file(), b)
+		err = writeNew(l.file(), b)
 	}
 	if errors.Is(err, fs.ErrExist) { // perhaps our own: the answer to an earlier try was lost
 		o, _, err := l.paths.readLock(l.generation)
@@ -230,8 +230,22 @@ func (l *cellLock) create() (bool, error) {
 	return true, nil
 }
 
-func createExclusive(path string, b []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+// stepBack removes l's own file, if it is there: a file system may have said that
+// it made one, and another owner's may be in its place.
+func (l *cellLock) stepBack() error {
+	o, _, err := l.paths.readLock(l.generation)
+	if err == nil && o.Nonce == l.owner.Nonce {
+		err = os.Remove(l.file())
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("lab: lock: %w", err)
+	}
+	return nil
+}
+
+// writeNew writes a file that must not be there yet.
+func writeNew(path string, b []byte) error {
+	f, err := disk.Create(path)
 	if err != nil {
 		return err
 	}
@@ -319,7 +333,5 @@ func (l *cellLock) release() {
 			}
 		}
 	}
-	if o, _, err := l.paths.readLock(l.generation); err == nil && o.Nonce == l.owner.Nonce {
-		_ = os.Remove(l.file())
-	}
+	_ = l.stepBack() // if it cannot, another finds the lock stale
 }

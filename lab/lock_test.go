@@ -22,7 +22,7 @@ func lockPaths(t *testing.T) cellPaths {
 	return cellPaths{dir, base, base + ".json", base + ".failed.json"}
 }
 
-var quickTiming = lockTiming{beat: 5 * time.Millisecond, stale: 60 * time.Millisecond, poll: time.Millisecond}
+var quickTiming = lockTiming{beat: 5 * time.Millisecond, stale: 400 * time.Millisecond, poll: time.Millisecond} // stale only if the machine is busy for that long
 
 func nobody(owner) {}
 func never() bool  { return false }

@@ -55,7 +55,7 @@ func (s *Store) create(p cellPaths) error {
 	if s.Dir == "" {
 		return errors.New("lab: store: Dir is empty; OpenStore finds one")
 	}
-	if err := os.MkdirAll(p.dir, 0o777); err != nil {
+	if err := disk.MkdirAll(p.dir, 0o777); err != nil {
 		return fmt.Errorf("lab: store: %w; $COUPLING_STORE may name another folder", err)
 	}
 	ignore := filepath.Join(s.Dir, ".gitignore") // results are not source
@@ -158,12 +158,12 @@ func WriteFile(path string, fill func(io.Writer) error) (err error) {
 		return errors.Join(fill(f), f.Close())
 	}
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := disk.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	// os.CreateTemp would make it unreadable for others, whatever the umask.
 	tmp := filepath.Join(dir, ".tmp-"+rand.Text())
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := disk.Create(tmp)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func WriteFile(path string, fill func(io.Writer) error) (err error) {
 		_ = os.Remove(tmp)
 		return err
 	}
-	if err := os.Rename(tmp, path); err != nil {
+	if err := move(tmp, path); err != nil {
 		_ = os.Remove(tmp)
 		return err
 	}
@@ -210,36 +210,79 @@ func (s *Store) failures(prefix string) recordSeq {
 	return s.walk(prefix, func(name string) bool { return strings.HasSuffix(name, ".failed.json") }, s.read)
 }
 
-func (s *Store) walk(prefix string, want func(name string) bool, read func(path string) (Record, error)) iter.Seq2[Record, error] {
+// walk yields what read makes of the files that want asks for, in the order of
+// their paths. Many are read at once: over a network the time of a read is
+// waiting.
+func (s *Store) walk(prefix string, want func(name string) bool, read func(path string) (Record, error)) recordSeq {
+	type answer struct {
+		r   Record
+		err error
+	}
 	return func(yield func(Record, error) bool) {
-		root := filepath.Join(s.Dir, "cells")
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case errors.Is(err, fs.ErrNotExist): // removed meanwhile
-				return nil
-			case err != nil:
-				return err
-			case d.IsDir():
-				if inCell(d.Name()) || !reaches(root, path, prefix) {
-					return fs.SkipDir
+		stop, order := make(chan struct{}), make(chan chan answer, readAhead)
+		var walkErr error
+		go func() {
+			defer close(order)
+			walkErr = s.files(prefix, want, func(path string) bool {
+				one := make(chan answer, 1)
+				select {
+				case order <- one: // as many as fit are under way
+				case <-stop:
+					return false
 				}
-				return nil
-			case strings.HasPrefix(d.Name(), ".tmp-") || !want(d.Name()):
-				return nil
+				go func() {
+					r, err := read(path)
+					one <- answer{r, err}
+				}()
+				return true
+			})
+		}()
+		defer func() {
+			close(stop)
+			for one := range order { // let every reader end
+				<-one
 			}
-			r, err := read(path)
-			if errors.Is(err, ErrMissing) || err == nil && !strings.HasPrefix(r.Experiment, prefix) {
-				return nil
+		}()
+		for one := range order {
+			a := <-one
+			if errors.Is(a.err, ErrMissing) || a.err == nil && !strings.HasPrefix(a.r.Experiment, prefix) {
+				continue
 			}
-			if !yield(r, err) {
-				return fs.SkipAll
+			if !yield(a.r, a.err) {
+				return
 			}
-			return nil
-		})
-		if err != nil {
-			yield(Record{}, fmt.Errorf("lab: store: %w", err))
+		}
+		if walkErr != nil {
+			yield(Record{}, fmt.Errorf("lab: store: %w", walkErr))
 		}
 	}
+}
+
+// readAhead is how many records are read at once.
+const readAhead = 32
+
+// files calls f with the files of experiments with the prefix, until it says no.
+func (s *Store) files(prefix string, want func(name string) bool, f func(path string) bool) error {
+	root := filepath.Join(s.Dir, "cells")
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
+			return nil
+		case err != nil:
+			return err
+		case d.IsDir():
+			if inCell(d.Name()) || !reaches(root, path, prefix) {
+				return fs.SkipDir
+			}
+			return nil
+		case strings.HasPrefix(d.Name(), ".tmp-") || !want(d.Name()):
+			return nil
+		}
+		if !f(path) {
+			return fs.SkipAll
+		}
+		return nil
+	})
 }
 
 // inCell reports whether a directory belongs to one cell (KEY.files, KEY.part.1).
