@@ -49,3 +49,43 @@ func writePictures(dir string) error {
 	}
 	return nil
 }
+
+// A folder with one colour picture is read as colour, in [0, 1]; sizes that differ are refused unless they are made equal.
+func TestImageFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := writePictures(dir); err != nil {
+		t.Fatal(err)
+	}
+	grey, err := imageFolder(dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, c, h, w := grey.Shape(); n != 80 || c != 1 || h != 8 || w != 8 || len(grey.Classes) != 2 {
+		t.Fatalf("%d×%d×%d×%d, classes %v", n, c, h, w, grey.Classes)
+	}
+	red := image.NewRGBA(image.Rect(0, 0, 12, 12))
+	for i := range 144 {
+		red.Set(i%12, i/12, color.RGBA{R: 255, A: 255})
+	}
+	f, err := os.Create(filepath.Join(dir, "top", "zz.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := png.Encode(f, red); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := imageFolder(dir, 0); err == nil {
+		t.Error("12×12 beside 8×8 was taken")
+	}
+	m, err := imageFolder(dir, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := m.Row(80)
+	if _, c, h, w := m.Shape(); c != 3 || h != 4 || w != 4 || m.Labels[80] != 1 || last[0] < .999 || last[16] != 0 {
+		t.Errorf("%d×%d×%d, label %d, red %g, green %g", c, h, w, m.Labels[80], last[0], last[16])
+	}
+}

@@ -1,0 +1,110 @@
+package dpsinkhorn
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
+)
+
+// The gradient of the loss at the paper's sizes, as published and converged.
+func BenchmarkGradient(b *testing.B) {
+	dev := cpu(b)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, scaling := range []float64{.5, Converged} {
+		b.Run(fmt.Sprintf("scaling=%g", scaling), func(b *testing.B) {
+			l := Loss{L1: 1, Fresh: .4, Scaling: scaling}
+			x, _ := randomLabelled(rng, dev, 70, 784, 10)
+			y, _ := randomLabelled(rng, dev, 50, 784, 10)
+			for b.Loop() {
+				scope := dev.Scope()
+				if _, _, err := l.Gradient(x, y, 10); err != nil {
+					b.Fatal(err)
+				}
+				if err := dev.Sync(); err != nil {
+					b.Fatal(err)
+				}
+				scope.Close()
+			}
+		})
+	}
+}
+
+// Ten steps of training at the paper's sizes.
+func BenchmarkTenSteps(b *testing.B) {
+	dev := cpu(b)
+	t := Training{Net: Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 2, Embed: 4}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{Multiplier: 1}, Rate: .05, Steps: 10, Adam: train.Adam{Rate: 1e-4}}
+	images := bars(b, 1000)
+	for b.Loop() {
+		g, err := t.Run(b.Context(), dev, images, 2, SeededKey(1))
+		if err != nil {
+			b.Fatal(err)
+		}
+		g.Free()
+	}
+}
+
+// The converged mode's rows are the optimal assignment: each row of the gradient is that of one image.
+func TestConverged(t *testing.T) {
+	dev := cpu(t)
+	rng := rand.New(rand.NewPCG(8, 8))
+	const n, d = 6, 9
+	x, hx := randomLabelled(rng, dev, n, d, 1)
+	y, hy := randomLabelled(rng, dev, n, d, 1)
+	private, _, err := Loss{Scaling: Converged, Blur: 1e-3, Label: 1}.Gradient(x, y, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := dense(t, private)
+	used := map[int]bool{}
+	for i := range n {
+		// 2·(1/n)·2(x_i − y_j): the j that it belongs to.
+		for j := range n {
+			off := 0.
+			for k := range d {
+				off = max(off, abs(hx.At(i, k)-hy.At(j, k)-g.At(i, k)*n/4))
+			}
+			if off < 1e-2 {
+				used[j] = true
+			}
+		}
+	}
+	if len(used) != n {
+		t.Errorf("rows go to %d of %d images", len(used), n)
+	}
+}
+
+func abs(v float64) float64 { return max(v, -v) }
+
+// What a probe returns for one loss is what training would go along: its gradient of parameters, and it moves nothing.
+func TestGradients(t *testing.T) {
+	dev := cpu(t)
+	tr := small("")
+	tr.Steps = 0
+	g, err := tr.Run(t.Context(), dev, bars(t, 10), 2, SeededKey(6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := weights(t, g.Params())
+	y := Labelled{X: dev.From32(bars(t, 4).Pixels(), 4, 784), Labels: bars(t, 4).Labels}
+	losses := []Loss{{L1: 1}, {L1: 1, Fresh: 1}, {L1: 1}}
+	got, err := g.Gradients(losses, y, 5, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, differ := true, false
+	for i := range got[0] {
+		same = same && got[0][i] == got[2][i]
+		differ = differ || got[0][i] != got[1][i]
+	}
+	if !same || !differ {
+		t.Errorf("equal losses agree: %v; others differ: %v", same, differ)
+	}
+	for i, v := range weights(t, g.Params()) {
+		if v != before[i] {
+			t.Fatalf("weight %d moved", i)
+		}
+	}
+}
