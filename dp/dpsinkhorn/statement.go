@@ -42,7 +42,7 @@ func State(mechanism string, e dp.Event, g dp.Guarantee, seeded bool) Statement 
 			"what many images have in common: classes, styles, how often a class occurs roughly",
 			"a person with several images: for k images of one person ε is up to k times as large, at a larger δ",
 			"the number of private images, their size and the names of classes, which count as public",
-			"what other runs on the same images reveal, this command run again among them: their ε add up",
+			"what other runs on the same images reveal, this command run again among them, finished or not: their ε add up",
 			"what was learnt when settings were chosen by looking at results on these images",
 			"the running time, and this machine while it runs",
 		},

@@ -49,7 +49,7 @@ func (privateCmd) Help() string {
     privacy.json, privacy.txt             the privacy statement: mechanism, unit, ε, δ, accountant, noise, what is protected and what is not
 
 Noise and batches come from the operating system's cryptographic generator, and what they came from is not kept. Every run spends its
-own budget: a folder that holds a statement is not written again. dp-sinkhorn keeps a checkpoint, a ledger and its key in OUT/run
+own budget, also one that was killed: a folder that holds a statement is not written again. dp-sinkhorn keeps a checkpoint, a ledger and its key in OUT/run
 while it runs, and goes on from there when it was killed; who has the key can take the noise off: guard the folder as the images.`
 }
 
@@ -68,6 +68,9 @@ func (c privateCmd) Run(a *app) error {
 	defer stop()
 	statement := filepath.Join(c.Out, "privacy.json")
 	if _, err := os.Stat(statement); !errors.Is(err, fs.ErrNotExist) {
+		if err := c.forget(); err != nil { // should the run have been killed just before
+			return err
+		}
 		return usage(fmt.Errorf("--out %s: holds the statement of another run: a new run spends its own budget; give it another folder", c.Out))
 	}
 	images, err := c.load(ctx)
@@ -100,6 +103,9 @@ func (c privateCmd) Run(a *app) error {
 	}
 	return c.write(a, m, images, key)
 }
+
+// forget removes the checkpoint, the ledger and the key of a run that is done.
+func (c privateCmd) forget() error { return os.RemoveAll(filepath.Join(c.Out, "run")) }
 
 // key is fresh, or of a seed; dp-sinkhorn finds the one that it began with.
 func (c privateCmd) key() (key dpsinkhorn.Key, err error) {
@@ -209,9 +215,6 @@ func (c privateCmd) write(a *app, m maker, images *data.Images, key dpsinkhorn.K
 	s := dpsinkhorn.State(m.what, m.event, m.g, c.Seed != nil)
 	_, ch, h, w := images.Shape()
 	s.Records, s.Classes, s.Shape, s.Synthetic, s.Settings = images.Len(), images.Classes, []int{ch, h, w}, synthetic.Len(), fmt.Sprintf("%+v", m.config)
-	if err := os.RemoveAll(filepath.Join(c.Out, "run")); err != nil { // the key among it
-		return err
-	}
 	if err := lab.WriteFile(filepath.Join(c.Out, "privacy.txt"), func(w io.Writer) error { _, err := io.WriteString(w, s.Text()); return err }); err != nil {
 		return err
 	}
@@ -221,6 +224,9 @@ func (c privateCmd) write(a *app, m maker, images *data.Images, key dpsinkhorn.K
 		return e.Encode(s)
 	})
 	if err != nil {
+		return err
+	}
+	if err := c.forget(); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "wrote %s: %s of %d classes\n\n%s", c.Out, plural(synthetic.Len(), "image"), len(images.Classes), s.Text())
