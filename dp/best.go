@@ -31,7 +31,7 @@ const (
 	gridWork  = 8_000_000
 	leastGrid = 300_000
 	// fineGrid is the width that is wanted of them, roughGrid where many answers are wanted, or one is of many branches.
-	fineGrid  = 1e-6
+	fineGrid  = 1.2e-6
 	roughGrid = 1e-4
 	// roughWork is what a distribution that is good to a few per cent costs.
 	roughWork = 300_000

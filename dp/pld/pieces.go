@@ -97,7 +97,7 @@ func (a Accountant) byJumps(ctx context.Context, parts []*part, q question, unit
 			eps = best.Upper
 		}
 		work := spent(parts, 0) + 8*high.bins() + 8*low.bins()
-		if best.Upper-best.Lower <= enough*a.width()*best.Upper || best.Upper <= q.limit || best.Lower > q.limit ||
+		if best.Upper-best.Lower <= a.width()*best.Upper || best.Upper <= q.limit || best.Lower > q.limit ||
 			work+4*(work-before) > jumpWork*a.work() || n > 500 && best.Upper-best.Lower > 0.8*(last.Upper-last.Lower) {
 			return best, nil
 		}

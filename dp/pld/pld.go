@@ -21,9 +21,8 @@ type Accountant struct {
 	Width float64
 	// Bins limits the bins of the grid, 2²⁰ if zero (about a second), rounded down to a power of two.
 	Bins int
-	// Work limits the evaluations of noise densities, and of a grid's bins, after which the interval is what it is, or after twice as many if
-	// it is wider than 1e-4; 2e7 (one or two
-	// seconds) if zero. A first, rough grid is always composed.
+	// Work limits the evaluations of noise densities, and of a grid's bins, after which the interval is what it is, or after twice as many
+	// if it is wider than 1e-4; 2e7 (one or two seconds) if zero. A first, rough grid is always composed.
 	Work int
 }
 
@@ -170,7 +169,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		binned += high.bins
 		best = pair.Interval{Lower: max(best.Lower, got.Lower), Upper: min(best.Upper, got.Upper)}
 		// Comparisons with NaN are false.
-		if best.Upper-best.Lower <= enough*a.width()*best.Upper || best.Upper <= q.limit || best.Lower > q.limit {
+		if best.Upper-best.Lower <= a.width()*best.Upper || best.Upper <= q.limit || best.Lower > q.limit {
 			return best, nil
 		}
 		if share := shareOf(v, q, got, high); first && share < splitShare {
@@ -216,9 +215,6 @@ const splitShare = 1e-2
 
 // firstBins limits the first look's.
 const firstBins = 1 << 16
-
-// enough is how much wider an interval may be than is wanted: a look at a finer grid costs more than all before.
-const enough = 1.2
 
 // growth is by how much more cells the interval may become as narrow as wanted: its width falls with the square of their number.
 func (a Accountant) growth(got pair.Interval, q question) float64 {
