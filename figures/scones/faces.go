@@ -19,7 +19,7 @@ func Faces() lab.Figure {
 			"pictures, under which samples end at pictures of the target's half: it is the plan that is seen, not what a network invents.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "300 pictures of CIFAR-10 at 16 × 16, networks of 3 steps",
-			lab.Quick: "CIFAR-10 (10,000 pictures where the subset is here) at 16 × 16, 200 sources; KL at two λ, 2000 atoms, exact score of 3000 pictures, no networks",
+			lab.Quick: "CIFAR-10 (10,000 pictures where the subset is here) at 16 × 16, 128 sources; KL at two λ, 1000 atoms, exact score of 2000 pictures, no networks",
 			lab.Paper: "CelebA at 64 × 64, 5000 sources; KL at the paper's three λ, critics of 8 × 2048, NCSNv2 of 128 features, 210,000 steps",
 		},
 		Decoders: []lab.Decoder{facesOf.Decoder()},
@@ -34,7 +34,7 @@ func Faces() lab.Figure {
 func facesGrid(set lab.Setting) []facesParams {
 	p := set.Preset
 	base := facesParams{
-		CelebA: p == lab.Paper, Side: pick(p, 16, 16, 64), Most: pick(p, 300, 0, 0), Sources: pick(p, 20, 200, 5000), Exact: pick(p, 150, 3000, 0), Atoms: pick(p, 100, 2000, 2000),
+		CelebA: p == lab.Paper, Side: pick(p, 16, 16, 64), Most: pick(p, 300, 0, 0), Sources: pick(p, 20, 128, 5000), Exact: pick(p, 150, 2000, 0), Atoms: pick(p, 100, 1000, 2000),
 		Device: set.Device,
 	}
 	if p != lab.Quick {
