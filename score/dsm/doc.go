@@ -10,13 +10,16 @@
 // level by an embedding, and Training{Steps: 2000}.Run fits it; the Network that comes back is a Field, and
 // score.Langevin{Levels: levels} samples it as it would the exact one. What it holds is the moving average of the weights.
 //
+// Where minutes count, DenoisingMLP, and DenoisingUNet for images, go further than MLP in as many: they leave to the network
+// what a Gaussian with the data's mean and variance does not know.
+//
 // # Conventions
 //
 // Networks take the number of a noise level in Pass.Class and return the score itself: arch.NCSN, arch.NCSNv2, or MLP here.
 // A field asked for a σ between levels answers for the level nearest in log σ. Batches, levels and noise of a step are
 // functions of the seed and the number of that step, so that a run that was killed and resumed gives the same bits on one
-// device.
+// device. A checkpoint says whose it is: data, levels, rates and seed; another run's is refused.
 //
-// Sources: Vincent, "A connection between score matching and denoising autoencoders" (2011); Song and Ermon (2019, 2020);
+// Sources: Karras et al., "Elucidating the design space of diffusion-based generative models" (2022); Vincent, "A connection between score matching and denoising autoencoders" (2011); Song and Ermon (2019, 2020);
 // the public code of SCONES for the weights of the loss.
 package dsm
