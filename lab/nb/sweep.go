@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 
 	"coupling/lab"
 
@@ -33,18 +34,23 @@ func Sweep[P, R any](e lab.Experiment[P, R], seed uint64, ps []P) iter.Seq2[lab.
 	}
 }
 
-// stopButton shows a button, where there is a page to press it on, that calls
-// stop once. The function that it returns removes the button.
+// stopButton shows a button, as soon as there is a page to press it on, that
+// calls stop once; nothing waits for the page. The function that it returns removes the button.
 func stopButton(ctx context.Context, label string, stop func()) (remove func()) {
-	address := "/nb/stop/" + gonbui.UniqueId()
-	heard, ok := screen.connect(ctx, address)
-	if !ok {
-		return func() {}
-	}
-	id := "nb-stop-" + gonbui.UniqueId()
-	screen.put(id, view{html: fmt.Sprintf(`<button type="button" class="nb-stop" onclick="globalThis.gonb_comm && gonb_comm.send('%s', 'stop')">%s</button>`, address, label)})
-	done := make(chan struct{})
+	id, address := "nb-stop-"+gonbui.UniqueId(), "/nb/stop/"+gonbui.UniqueId()
+	screen.put(id, view{}) // its place
+	ctx, cancel := context.WithCancel(ctx)
+	var mu sync.Mutex // a button does not appear after it was removed
 	go func() {
+		heard, ok := screen.connect(ctx, address)
+		if !ok {
+			return
+		}
+		mu.Lock()
+		if ctx.Err() == nil {
+			screen.put(id, view{html: fmt.Sprintf(`<button type="button" class="nb-stop" onclick="globalThis.gonb_comm && gonb_comm.send('%s', 'stop')">%s</button>`, address, label)})
+		}
+		mu.Unlock()
 		for {
 			select {
 			case m := <-heard:
@@ -52,13 +58,15 @@ func stopButton(ctx context.Context, label string, stop func()) (remove func()) 
 					stop()
 					return
 				}
-			case <-done:
+			case <-ctx.Done():
 				return
 			}
 		}
 	}()
 	return func() {
-		close(done)
+		cancel()
+		mu.Lock()
+		defer mu.Unlock()
 		screen.put(id, view{})
 		screen.sync()
 	}
