@@ -1,0 +1,68 @@
+package dpsinkhorn
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"coupling/data"
+	"coupling/lab/device"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
+)
+
+// The residual generator of colour images trains privately, by either gradient, and goes on where it was stopped with the
+// same bits, singular vectors and running statistics among them.
+func TestBigGAN(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	images, err := data.New(30, 3, 32, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images.Labels = make([]int, 30)
+	for i := range images.Labels {
+		images.Labels[i] = i % 2
+	}
+	for i := range images.Pixels() {
+		images.Pixels()[i] = rng.Float32()
+	}
+	for _, parameters := range []bool{false, true} {
+		tr := Training{
+			Net: Net{BigGAN: &arch.BigGAN{Latent: 3, Classes: 2, Embed: 2, Hidden: 4, Running: true}}, Loss: Loss{Fresh: .25}, Sanitiser: WholeBatch{Multiplier: .1},
+			Parameters: parameters, Images: 4, Rate: .2, Steps: 4, Adam: train.Adam{Rate: 1e-3}, Every: 10,
+		}
+		whole, err := tr.Run(t.Context(), cpu(t), images, 2, SeededKey(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.Dir = t.TempDir()
+		ctx, stop := context.WithCancel(t.Context())
+		tr.Trace = func(k int, _ *device.Array) {
+			if k == 1 {
+				stop()
+			}
+		}
+		if _, err := tr.Run(ctx, cpu(t), images, 2, SeededKey(1)); !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped: %v", err)
+		}
+		tr.Trace = nil
+		again, err := tr.Run(t.Context(), cpu(t), images, 2, SeededKey(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := weights(t, whole.Params()), weights(t, again.Params())
+		for i := range a {
+			if a[i] != b[i] {
+				t.Fatalf("parameters %v: weight %d is %g, and %g where it was stopped", parameters, i, a[i], b[i])
+			}
+		}
+		m, err := again.Sample(rng, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, c, h, w := m.Shape(); c != 3 || h != 32 || w != 32 {
+			t.Errorf("images of %d×%d×%d", c, h, w)
+		}
+	}
+}
