@@ -31,7 +31,7 @@ import (
 func main() {
 	preset := flag.String("preset", "quick", `size of the figure:
 smoke: 300 pictures of CIFAR-10 at 16 × 16, networks of 3 steps
-quick: CIFAR-10 (10,000 pictures where the subset is here) at 16 × 16, 200 sources; KL at two λ, 2000 atoms, exact score of 3000 pictures, no networks
+quick: CIFAR-10 (10,000 pictures where the subset is here) at 16 × 16, 128 sources; KL at two λ, 1000 atoms, exact score of 2000 pictures, no networks
 paper: CelebA at 64 × 64, 5000 sources; KL at the paper's three λ, critics of 8 × 2048, NCSNv2 of 128 features, 210,000 steps
 `)
 	seed := flag.Uint64("seed", 1, "seed of all random streams")
