@@ -77,17 +77,19 @@ type facesOut struct {
 	Cost    float64       `json:"cost"`  // of the plan of atoms
 }
 
-// ratio of two methods' Fréchet distances, NaN where one is missing.
-func (o facesOut) ratio(a, b string) float64 {
-	of := func(name string) float64 {
-		i := slices.IndexFunc(o.Methods, func(m facesMethod) bool { return m.Name == name })
-		if i < 0 {
-			return math.NaN()
-		}
-		return o.Methods[i].Frechet
+// method returns what was measured of one, NaN where it is missing.
+func (o facesOut) method(name string) facesMethod {
+	i := slices.IndexFunc(o.Methods, func(m facesMethod) bool { return m.Name == name })
+	if i < 0 {
+		return facesMethod{Frechet: math.NaN(), Cost: math.NaN()}
 	}
-	return of(a) / of(b)
+	return o.Methods[i]
 }
+
+// ratio of two methods' Fréchet distances.
+func (o facesOut) ratio(a, b string) float64 { return o.method(a).Frechet / o.method(b).Frechet }
+
+func (o facesOut) cost(name string) float64 { return o.method(name).Cost }
 
 var facesOf = lab.Experiment[facesParams, facesOut]{Name: "scones/faces", Version: 1, Run: runFaces}
 
