@@ -296,6 +296,15 @@ func TestInABrowser(t *testing.T) {
 			t.Errorf("exported HTML has no %q", want)
 		}
 	}
+	file := filepath.Join(t.TempDir(), "exported.html")
+	if err := os.WriteFile(file, []byte(html), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.Navigate("file://" + file))
+	b.js(`const f = document.querySelector(".nb-film input"); f.value = 1; f.dispatchEvent(new Event("input"))`)
+	if got := b.text(`[...document.querySelectorAll(".nb-frame")].map(f => f.style.display)`); got != "none,block,none" {
+		t.Errorf("the film in exported HTML: %s", got)
+	}
 }
 
 // Ten runs in a row, a kernel that is restarted, a page that is loaded again and a sweep that
