@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -325,12 +326,9 @@ func (l *cellLock) hold(ctx context.Context, every time.Duration) context.Contex
 // which one of them is on top.
 func (l *cellLock) release() {
 	l.stop()
-	gens, _ := l.paths.numbered(".lock.")
-	for _, g := range gens {
-		if g < l.generation {
-			if o, _, err := l.paths.readLock(g); err == nil && o.Nonce == l.judged[g] {
-				_ = os.Remove(l.paths.lockFile(g))
-			}
+	for _, g := range slices.Sorted(maps.Keys(l.judged)) {
+		if o, _, err := l.paths.readLock(g); err == nil && o.Nonce == l.judged[g] {
+			_ = os.Remove(l.paths.lockFile(g))
 		}
 	}
 	_ = l.stepBack() // if it cannot, another finds the lock stale

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -73,6 +74,40 @@ func BenchmarkTrivialCells(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// What a cell costs beside others: the lock reads the directory of the cell, which
+// holds 1/256 of the experiment, three times and more. 4,000 beside it are a
+// million cells in all.
+func BenchmarkCellBeside(b *testing.B) {
+	for _, others := range []int{0, 400, 4000, 40000} {
+		b.Run(strconv.Itoa(others), func(b *testing.B) {
+			s, err := OpenStore(b.TempDir())
+			if err != nil {
+				b.Fatal(err)
+			}
+			dir := filepath.Join(s.Dir, "cells", "test", "trivial", "00")
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				b.Fatal(err)
+			}
+			for i := range others {
+				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("00%030d.json", i)), nil, 0o666); err != nil {
+					b.Fatal(err)
+				}
+			}
+			n := 0
+			for b.Loop() {
+				var j Job
+				for j == nil || j.Record().Key[:2] != "00" {
+					n++
+					j = trivial.Jobs(1, point{N: n})[0] // some 250 tries of 10 µs
+				}
+				if err := j.Do(b.Context(), s); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 
