@@ -102,7 +102,7 @@ func drawDigits(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		}},
 		Tables: []lab.Table{table},
 		Notes: []string{"The paper shows this figure and gives no numbers for it.",
-			"Samples under the exact score lie nearer to training digits than test digits do: they are copies with little noise. A network that has learnt for long comes near to them, one that has learnt for minutes interpolates."},
+			"Samples under the exact score lie nearer to training digits than test digits do: they are copies with little noise. A network that learns for minutes draws sharp strokes of its own, many of them digits and some fragments; one that learns for long comes near to the exact score."},
 	}, nil
 }
 

@@ -327,10 +327,10 @@ func drawSwiss(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		}},
 		Tables: []lab.Table{{
 			Name: "conditional", Caption: fmt.Sprintf("W₁ between 200 samples of y given x and the discrete plan's conditional law, mean of %d sources at radius 1.2; and time", p.Tests),
-			Header: []string{"sampler", "W₁", "µs a sample"},
+			Header: []string{"sampler", "W₁", "samples a second"},
 			Rows: [][]string{
-				{"SCONES, the paper's annealed steps", fmt.Sprintf("%.2f", v.WS), micro(v.Seconds)},
-				{"atoms and 100 Metropolis steps", fmt.Sprintf("%.2f", v.WMALA), micro(v.SecondsM)},
+				{"SCONES, the paper's annealed steps", fmt.Sprintf("%.2f", v.WS), perSecond(v.Seconds)},
+				{"atoms and 100 Metropolis steps", fmt.Sprintf("%.2f", v.WMALA), perSecond(v.SecondsM)},
 				{"draws of the discrete plan itself", fmt.Sprintf("%.2f", v.WDraw), "–"},
 				{"draws of the target, whatever x", fmt.Sprintf("%.2f", v.WTarget), "–"},
 			},

@@ -243,13 +243,6 @@ func number(v float64) string {
 	return fmt.Sprintf("%.2g", v)
 }
 
-func micro(seconds float64) string {
-	if math.IsNaN(seconds) {
-		return "–"
-	}
-	return fmt.Sprintf("%.3g", 1e6*seconds)
-}
-
 func claimGaussians(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	t, err := recallTable2(s, set)
 	if err != nil {
