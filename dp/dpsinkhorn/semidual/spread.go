@@ -101,6 +101,36 @@ func gaussian(rng interface{ NormFloat64() float64 }, by *mat.SymDense) []float6
 	return out.RawVector().Data
 }
 
+// filter is Wiener's: with the covariance C of a class as the prior of its atoms about their mean, and noise of variance s²
+// in each coefficient, the best linear estimate of an atom is mean + C(C+s²)⁻¹(x−mean). s is that of the releases of the
+// last size: what is known of the noise, and no image.
+func (t *trainer) filter(prior []*mat.SymDense, steps int) {
+	for l, x := range t.x {
+		n, _ := x.Dims()
+		want := max(t.count[l]/float64(t.counted)*t.Rate, 1) / float64(n)
+		s := t.Noise * t.Clip / math.Sqrt(1-t.Split) / want
+		s2 := s * s / float64(steps-steps/3) // the later steps average
+		if s2 == 0 {
+			continue
+		}
+		gain := spectral(prior[l], func(v float64) float64 { return max(v, 0) / (max(v, 0) + s2) })
+		mean, off, to := make([]float64, len(t.keep)), mat.NewVecDense(len(t.keep), nil), mat.NewVecDense(len(t.keep), nil)
+		for i, k := range t.keep {
+			mean[i] = mat.Sum(x.ColView(k)) / float64(n)
+		}
+		for j := range n {
+			for i, k := range t.keep {
+				off.SetVec(i, x.At(j, k)-mean[i])
+			}
+			to.MulVec(gain, off)
+			for i, k := range t.keep {
+				x.Set(j, k, mean[i]+to.AtVec(i))
+			}
+		}
+		t.clamp(x)
+	}
+}
+
 // selfPull is what debiasing moves atoms by, per unit of mass: away from where the entropic plan of the atoms with
 // themselves sends them, x_i − Σ_j P_ij x_j. It is made of atoms alone and costs nothing. It is nil without Debias.
 func (t *trainer) selfPull(x *mat.Dense, _ []float64) *mat.Dense {

@@ -100,6 +100,9 @@ func (t *trainer) run(ctx context.Context, images *data.Images) (*Model, error) 
 			}
 		}
 		if t.Local > 0 && (i == 0 || i == len(levels)-1) {
+			if i > 0 {
+				t.filter(spread, level.steps)
+			}
 			var err error
 			if spread, err = t.spread(i); err != nil {
 				return nil, err

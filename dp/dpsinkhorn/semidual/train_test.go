@@ -333,3 +333,42 @@ func TestWeights(t *testing.T) {
 		t.Errorf("nothing but noise: %v", w)
 	}
 }
+
+// Wiener's filter brings noisy atoms nearer to what they were, where the prior is right, and leaves their mean.
+func TestFilter(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	b := &Basis{C: 1, H: 6, W: 6}
+	b.choose()
+	const atoms, noise = 40, .05
+	grey := mat.NewDense(1, 36, nil)
+	grey.Apply(func(_, _ int, _ float64) float64 { return .5 }, grey)
+	centre := b.Encode(grey).RawRowView(0)
+	truth, noisy := mat.NewDense(atoms, 36, nil), mat.NewDense(atoms, 36, nil)
+	prior := mat.NewSymDense(36, nil)
+	prior.SetSym(1, 1, .01) // all that atoms differ in
+	for i := range atoms {
+		for k, v := range centre {
+			truth.Set(i, k, v)
+			if k == 1 {
+				truth.Set(i, k, v+.1*rng.NormFloat64())
+			}
+			noisy.Set(i, k, truth.At(i, k)+noise*rng.NormFloat64())
+		}
+	}
+	tr := &trainer{Config: Config{Noise: noise * math.Sqrt2, Clip: 1, Rate: 1}, basis: b, keep: b.lowest(36), x: []*mat.Dense{mat.DenseCopyOf(noisy)}, count: []float64{atoms}, counted: 1}
+	tr.filter([]*mat.SymDense{prior}, 3) // three steps, of which two average: noise of variance noise² is left
+	off := func(m *mat.Dense) float64 {
+		var d mat.Dense
+		d.Sub(m, truth)
+		return mat.Norm(&d, 2)
+	}
+	// Of 36 noisy coefficients one is left, shrunk by 4/5, and the noise of the mean.
+	if got, before := off(tr.x[0]), off(noisy); got > .35*before {
+		t.Errorf("off by %g after the filter and %g before", got, before)
+	}
+	for k := range 36 {
+		if a, c := mat.Sum(tr.x[0].ColView(k)), mat.Sum(noisy.ColView(k)); math.Abs(a-c) > 1e-9*atoms {
+			t.Errorf("mean of coefficient %d moved from %g to %g", k, c/atoms, a/atoms)
+		}
+	}
+}
