@@ -266,6 +266,29 @@ func TestCancelOnARealCluster(t *testing.T) {
 	}
 }
 
+// Tasks that run into their time limit, of which a minute is the least, go on
+// from their checkpoints when they are submitted again.
+func TestTimeLimitOnARealCluster(t *testing.T) {
+	if os.Getenv("SLURM_TEST_LONG") == "" {
+		t.Skip("takes three minutes: SLURM_TEST_LONG=1 runs it")
+	}
+	startSlurm(t)
+	s := openStore(t)
+	resubmitted := 0
+	e := realExecutor(s.Dir, filepath.Join(t.TempDir(), "journal"), func(text string) {
+		t.Log(text)
+		if strings.Contains(text, "TIMEOUT; submitting it again") {
+			resubmitted++
+		}
+	})
+	e.Time = "1"
+	// The limit is looked at twice a minute: no task does 110 s from the start.
+	landed, errs := outcome(t, t.Context(), e, s, walks(2, 110, 1000))
+	if landed != 2 || len(errs) > 0 || resubmitted != 2 {
+		t.Errorf("%d landed, %d submitted again: %v", landed, resubmitted, errs)
+	}
+}
+
 func openStore(t *testing.T) *lab.Store {
 	t.Helper()
 	s, err := lab.OpenStore(t.TempDir())

@@ -45,7 +45,23 @@ func (s values) nested() (map[string]any, error) {
 // A step turns one set of parameters into several.
 type step struct {
 	when   map[string][]any // nil: always
+	size   int              // into how many
 	expand func(values) []values
+}
+
+// grows returns how many cells apply would make of in.
+func (s step) grows(in []values) (n int) {
+	for _, v := range in {
+		if s.matches(v) {
+			n += s.size // at most MostCells², which fits
+		} else {
+			n++
+		}
+		if n > MostCells {
+			break
+		}
+	}
+	return n
 }
 
 func (s step) apply(in []values) []values {

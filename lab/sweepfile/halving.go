@@ -90,6 +90,9 @@ func (h Halving) Budgets() []int {
 	var out []int
 	for b := h.Min; b < h.Max; b *= h.Factor {
 		out = append(out, b)
+		if b > h.Max/h.Factor { // and before the product overflows
+			break
+		}
 	}
 	return append(out, h.Max)
 }

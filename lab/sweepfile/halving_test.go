@@ -61,6 +61,11 @@ func TestHalving(t *testing.T) {
 	if got := sweep.Halving.Budgets(); !slices.Equal(got, []int{1, 3, 9, 27}) {
 		t.Fatalf("budgets %v", got)
 	}
+	for _, h := range []Halving{{Min: 2, Max: 2, Factor: 3}, {Min: 1, Max: math.MaxInt, Factor: 2}} {
+		if got := h.Budgets(); got[0] != h.Min || got[len(got)-1] != h.Max || !slices.IsSorted(got) || len(slices.Compact(got)) != len(h.Budgets()) {
+			t.Errorf("%+v: budgets %v", h, got)
+		}
+	}
 	full := float64(len(sweep.Jobs) * 27)
 	var winners []string
 	for _, slots := range []int{0, 1, 4} { // in waves, one after the other, at once

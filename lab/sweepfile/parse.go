@@ -24,7 +24,7 @@ type Sweep struct {
 }
 
 // MostCells is the largest design that is laid out.
-const MostCells = 2_000_000
+const MostCells = 1_000_000
 
 // Read reads a YAML file; see [Parse].
 func Read(path string, ds []lab.Decoder) (*Sweep, error) {
@@ -81,11 +81,15 @@ func (p *reader) sweep(ds []lab.Decoder) (*Sweep, error) {
 	if d == nil {
 		return nil, p.at.errorf("experiment %q: there is none; there are %s", p.experiment, names(ds))
 	}
+	if p.replicates > MostCells {
+		return nil, p.root.errorf("replicates %d: at most %d", p.replicates, MostCells)
+	}
 	cells := []values{p.base}
 	for _, s := range p.steps {
-		if cells = s.apply(cells); len(cells) > MostCells/p.replicates {
+		if s.grows(cells) > MostCells/p.replicates {
 			return nil, p.root.errorf("more than %d cells", MostCells)
 		}
+		cells = s.apply(cells)
 	}
 	out := &Sweep{Experiment: p.experiment, Halving: p.halving}
 	for i := range p.replicates {
@@ -195,10 +199,11 @@ func (p *reader) design(n node) error {
 func readStep(n node) (step, error) {
 	var s step
 	kinds := 0
-	as := func(read func(node) (func(values) []values, error)) func(node) error {
-		return func(n node) (err error) {
+	as := func(read func(node) (step, error)) func(node) error {
+		return func(n node) error {
 			kinds++
-			s.expand, err = read(n)
+			made, err := read(n)
+			s.size, s.expand = made.size, made.expand
 			return err
 		}
 	}
@@ -233,36 +238,41 @@ func condition(n node) (map[string][]any, error) {
 	return out, nil
 }
 
-func readList(n node) (func(values) []values, error) {
+func readList(n node) (step, error) {
 	items, err := n.items("list")
 	var sets []values
 	for _, item := range items {
 		s, err := set(item, "list")
 		if err != nil {
-			return nil, err
+			return step{}, err
 		}
 		sets = append(sets, s)
 	}
 	if err == nil && len(sets) == 0 {
 		err = n.errorf("list: it is empty")
 	}
-	return list(sets), err
+	return step{size: len(sets), expand: list(sets)}, err
 }
 
-func readGrid(n node) (func(values) []values, error) {
+func readGrid(n node) (step, error) {
 	ms, err := n.members("grid")
 	if err != nil {
-		return nil, err
+		return step{}, err
 	}
+	out := step{size: 1}
 	var axes []axis
 	for _, m := range ms {
 		a, err := readAxis(m, true)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		axes = append(axes, a)
+		if out.size *= len(a.all()); out.size > MostCells {
+			return out, m.value.errorf("grid: more than %d cells", MostCells)
+		}
 	}
-	return grid(axes), nil
+	out.expand = grid(axes)
+	return out, nil
 }
 
 // readAxis reads a list of values or a range.
@@ -293,6 +303,8 @@ func readAxis(m member, counted bool) (axis, error) {
 	switch {
 	case !from || !to:
 		return a, m.value.errorf("%s: a range needs from and to", m.name)
+	case a.count > MostCells:
+		return a, m.value.errorf("%s: count %d: at most %d", m.name, a.count, MostCells)
 	case counted && a.count == 0:
 		return a, m.value.errorf("%s: a range in a grid needs a count", m.name)
 	case scale != "linear" && scale != "log":
@@ -305,8 +317,8 @@ func readAxis(m member, counted bool) (axis, error) {
 
 // sampler reads {count, seed, over}. The points are drawn once, so that cells of
 // earlier steps share them.
-func sampler(kind string, points func(n, dim int, rnd *rand.Rand) [][]float64) func(node) (func(values) []values, error) {
-	return func(n node) (func(values) []values, error) {
+func sampler(kind string, points func(n, dim int, rnd *rand.Rand) [][]float64) func(node) (step, error) {
+	return func(n node) (step, error) {
 		var count int
 		var seed uint64 = 1
 		seeded := kind != "sobol"
@@ -328,18 +340,18 @@ func sampler(kind string, points func(n, dim int, rnd *rand.Rand) [][]float64) f
 		})
 		switch {
 		case err != nil:
-			return nil, err
+			return step{}, err
 		case count == 0 || len(axes) == 0:
-			return nil, n.errorf("%s: want a count and over", kind)
+			return step{}, n.errorf("%s: want a count and over", kind)
 		case count > MostCells:
-			return nil, n.errorf("%s: count %d: at most %d", kind, count, MostCells)
+			return step{}, n.errorf("%s: count %d: at most %d", kind, count, MostCells)
 		case kind == "sobol" && len(axes) > MaxSobol:
-			return nil, n.errorf("sobol: %d dimensions: at most %d", len(axes), MaxSobol)
+			return step{}, n.errorf("sobol: %d dimensions: at most %d", len(axes), MaxSobol)
 		}
 		var rnd *rand.Rand
 		if seeded {
 			rnd = stream(seed)
 		}
-		return sample(points(count, len(axes), rnd), axes), nil
+		return step{size: count, expand: sample(points(count, len(axes), rnd), axes)}, nil
 	}
 }

@@ -3,7 +3,9 @@
 //
 //	coupling fig list
 //	coupling fig tour/digits --preset quick --format png,pdf
+//	coupling sweep grid.yaml --on slurm --time 2:00:00 --array-limit 64
 //	coupling runs ls tour/ && coupling runs diff 3fa9 77c1
+//	coupling runs serve
 //	coupling doctor
 //
 // Results go to standard output, progress and errors to standard error. The
