@@ -1,9 +1,11 @@
 package ot
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -13,7 +15,7 @@ import (
 
 // What a device makes of a plan, asked for directly, so that no host stands in for it.
 func TestDevicePlanOnDevice(t *testing.T) {
-	dev, err := device.Open("cpu")
+	dev, err := device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu"))
 	if err != nil {
 		t.Fatal(err)
 	}
