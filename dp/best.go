@@ -12,7 +12,8 @@ import (
 
 // Best is the accountant that asks Profile and then the others, the sharpest first.
 type Best struct {
-	// Work limits the evaluations of the contour accountant, after which dp/pld takes over; 0 means 3e7 (about a second), shared among the
+	// Work limits the evaluations of the contour accountant, after which dp/pld takes over; 0 means 1e7 (a third of a second) and four
+	// times that where distributions then leave more than a part in 1e5 open, shared among the
 	// branches of a relation.
 	Work int
 	// Width is how wide, relative to the number, an enclosure may be; 0 means as narrow as can be had in about a second: 1e-11 from
@@ -107,11 +108,21 @@ func (b Best) candidates() []Accountant {
 	if b.grids {
 		return []Accountant{Profile{}, grid, RDP{}}
 	}
-	return []Accountant{Profile{}, c, grid, RDP{}}
+	if b.Width > 0 || b.grid != fineGrid {
+		return []Accountant{Profile{}, c, grid, RDP{}}
+	}
+	patient := c
+	patient.Work *= patience
+	return []Accountant{Profile{}, c, grid, patient, RDP{}}
 }
 
-// sharp is the relative width from which on no further accountant is asked.
-const sharp = 1e-3
+const (
+	// sharp is the relative width from which on no further accountant is asked, and rough that of a branch that is one of many.
+	sharp = 1e-5
+	rough = 1e-3
+	// patience is how much longer contours may take where distributions were not sharp.
+	patience = 4
+)
 
 // askBest asks one accountant, or for Best the candidates until the number is known sharply; the least upper bound is taken.
 func askBest(ctx context.Context, a Accountant, steps []pair.Step, ask func(Accountant) (pair.Interval, error)) (pair.Interval, string, error) {
@@ -125,6 +136,10 @@ func askBest(ctx context.Context, a Accountant, steps []pair.Step, ask func(Acco
 	}
 	var errs []error
 	best, name := pair.Interval{Upper: math.Inf(1)}, ""
+	wide := max(rough, auto.Width)
+	if auto.Width == 0 && auto.grid == fineGrid {
+		wide = sharp
+	}
 	for _, c := range auto.candidates() {
 		if err := ctx.Err(); err != nil {
 			return pair.Interval{}, a.Name(), err
@@ -138,7 +153,7 @@ func askBest(ctx context.Context, a Accountant, steps []pair.Step, ask func(Acco
 		if v.Upper < best.Upper {
 			best.Upper, name = v.Upper, c.Name()
 		}
-		if _, known := c.(Profile); known || best.Upper-best.Lower <= max(sharp, auto.Width)*best.Upper {
+		if _, known := c.(Profile); known || best.Upper-best.Lower <= wide*best.Upper {
 			break
 		}
 	}
