@@ -105,6 +105,8 @@ gpu-bins:
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/conv.test ./lab/nn/internal/conv
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/arch.test ./lab/nn/arch
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/ot.test ./ot
+	$(GO) test -c -ldflags "-s -w" -o bin/gpu/eval.test ./lab/eval
+	$(GO) test -c -ldflags "-s -w" -o bin/gpu/dsm.test ./score/dsm
 
 gpu-check: gpu-bins
 	bin/gpu/gpucheck -out lab/device/testdata/gpu

@@ -353,8 +353,11 @@ func noMemory(t *testing.T, d *device.Device) {
 }
 
 // Points lose nothing to float32, nor do costs that are held in float64: the reference cases ask for every digit of both.
+// A machine without the folder of references has those that travel with the package.
 func TestReferencesOnDevice(t *testing.T) {
-	referencesOn(t, openDevice(t), ottest.References(t))
+	d := openDevice(t)
+	t.Run("embedded", func(t *testing.T) { referencesOn(t, d, ottest.Embedded(t)) })
+	t.Run("folder", func(t *testing.T) { referencesOn(t, d, ottest.References(t)) })
 }
 
 func referencesOn(t *testing.T, d *device.Device, cases []*ottest.Case) {

@@ -151,6 +151,25 @@ func keptByRecord(t *testing.T, d *device.Device) {
 		t.Errorf("the array that outlived: %v, %v", x, err)
 	}
 	kept.Free()
+	before, _, err := d.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	panics(t, "half way", func() {
+		d.Record(func() {
+			s := d.Scope()
+			defer s.Close()
+			device.Fill(d.New(device.Float32, 1<<20), 1)
+			panic("half way")
+		})
+	})
+	after, _, err := d.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Info().Kind != "cpu" && after != before { // the host's free memory is everybody's
+		t.Errorf("a recording that panicked keeps %d bytes", before-after)
+	}
 	if x, err := a.Get32(); err != nil || x[0] != 2 {
 		t.Errorf("the array that was not freed: %v, %v", x, err)
 	}

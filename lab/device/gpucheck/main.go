@@ -7,8 +7,10 @@
 //	bin/gpu/gpucheck -out lab/device/testdata/gpu
 //
 // The suites are the operations of lab/device, the layers of lab/nn and the solvers of ot, each against its float64
-// reference, and then their benchmarks. The report is NAME.json and NAME.md, NAME being date and device. Exit status:
-// 0 all passed, 1 something failed, 2 there is no GPU.
+// reference, then what is trained on top of them, and after all tests the benchmarks. The report is NAME.json and
+// NAME.md, NAME being date and device; it is written anew after each suite, so that a check that is cut off, by a signal
+// or by -budget, has said what it knew. Products are those of cuBLAS, at COUPLING_CUBLAS or where it usually is; a report
+// without it says so at its head. Exit status: 0 all passed, 1 something failed or was cut off, 2 there is no GPU.
 package main
 
 import (
@@ -21,13 +23,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"coupling/lab/device"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	status, err := run(ctx, os.Args[1:])
 	if err != nil {
@@ -44,8 +47,14 @@ func run(ctx context.Context, args []string) (int, error) {
 	out := flags.String("out", ".", "folder for the report")
 	only := flags.String("suites", "", "comma-separated names of suites; empty: all")
 	benchTime := flags.String("benchtime", "1s", "time for each benchmark; 0 for none")
+	budget := flags.Duration("budget", 0, "time for everything, after which what is left is reported as not run; 0 is no limit")
 	if err := flags.Parse(args); err != nil {
 		return 1, err
+	}
+	if *budget > 0 {
+		limited, cancel := context.WithTimeout(ctx, *budget)
+		defer cancel()
+		ctx = limited
 	}
 	if *bin == "" {
 		self, err := os.Executable()
@@ -64,21 +73,61 @@ func run(ctx context.Context, args []string) (int, error) {
 	if about.Kind != "cuda" {
 		return 2, fmt.Errorf("this check needs a GPU: -device = %s is a %s: must be cuda:N", *name, about.Kind)
 	}
-	r := Report{Date: time.Now().UTC(), Device: about}
-	for _, s := range suites {
-		if *only != "" && !slices.Contains(strings.Split(*only, ","), s.Name) {
-			continue
-		}
-		fmt.Fprintf(os.Stdout, "== %s\n", s.Name)
-		r.Suites = append(r.Suites, s.run(ctx, *root, *bin, *name, *benchTime))
+	c := check{root: *root, bin: *bin, device: *name, benchTime: *benchTime, out: *out}
+	c.report = Report{Date: time.Now().UTC(), Device: about, Warnings: warnings(about)}
+	for _, w := range c.report.Warnings {
+		fmt.Fprintf(os.Stdout, "WARNING: %s\n", w)
 	}
-	if err := r.write(*out); err != nil {
+	for _, s := range suites {
+		if *only == "" || slices.Contains(strings.Split(*only, ","), s.Name) {
+			c.report.Suites = append(c.report.Suites, s)
+		}
+	}
+	if err := c.all(ctx); err != nil {
 		return 1, err
 	}
-	if n := r.failed(); n > 0 {
+	fmt.Fprintf(os.Stdout, "report: %s.json and .md\n", filepath.Join(*out, c.report.name()))
+	if n := c.report.failed(); n > 0 {
 		return 1, fmt.Errorf("%d failed", n)
 	}
 	return 0, nil
+}
+
+// check is a report that is being made, and how.
+type check struct {
+	root, bin, device, benchTime, out string
+	report                            Report
+}
+
+// all runs the tests of every suite and then the benchmarks of every suite, and writes the report after each.
+func (c *check) all(ctx context.Context) error {
+	if err := c.report.write(c.out); err != nil {
+		return err // now, not after an hour
+	}
+	parts := []func(*Suite, context.Context, *check){(*Suite).test}
+	if c.benchTime != "0" {
+		parts = append(parts, (*Suite).bench)
+	}
+	for _, part := range parts {
+		for i := range c.report.Suites {
+			part(&c.report.Suites[i], ctx, c)
+			if err := c.report.write(c.out); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// warnings is what makes the report less than it seems.
+func warnings(a About) (all []string) {
+	if strings.Contains(a.Detail, "products by own kernels") {
+		all = append(all, "cuBLAS was not found: every product below is by our own kernels. COUPLING_CUBLAS names its path.")
+	}
+	if a.TF32 {
+		all = append(all, "products round their factors to TF32 (NVIDIA_TF32_OVERRIDE): tolerances of float32 will not hold.")
+	}
+	return all
 }
 
 // describe opens the device and closes it again.

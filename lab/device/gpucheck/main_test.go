@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +56,7 @@ func TestReport(t *testing.T) {
 	if err := r.write(dir); err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(dir, "2026-01-02-0304-nvidia-test-1.md"))
+	page, err := os.ReadFile(filepath.Join(dir, "2026-01-02-030400-nvidia-test-1.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +67,141 @@ func TestReport(t *testing.T) {
 	}
 	if r.failed() != 2 {
 		t.Errorf("failed = %d: must be 2", r.failed())
+	}
+}
+
+// binary writes a test binary that is a script.
+func binary(t *testing.T, dir, name, script string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("scripts stand for test binaries")
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".test"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// scripted is a check of suites that scripts in bin stand for.
+func scripted(t *testing.T, names ...string) *check {
+	t.Helper()
+	c := &check{root: t.TempDir(), bin: t.TempDir(), device: "cpu", benchTime: "1x", out: t.TempDir()}
+	c.report = Report{Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Device: About{Name: "G"}}
+	for _, n := range names {
+		c.report.Suites = append(c.report.Suites, Suite{Name: n, Package: ".", Tests: "OnDevice", Bench: "OnDevice"})
+	}
+	return c
+}
+
+// written is the report as it lies on the disk.
+func written(t *testing.T, dir string) (r Report) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "2026-01-02-030405-g.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A check that is cut off in its second suite has written the first, says where it was, and starts nothing more. One whose
+// tests fail is benchmarked all the same, after the tests of all.
+func TestCutOff(t *testing.T) {
+	c := scripted(t, "first", "second", "third")
+	ctx, cut := context.WithCancelCause(t.Context())
+	reached := filepath.Join(c.root, "reached")
+	binary(t, c.bin, "first", "echo '--- PASS: TestOnDevice (0.1s)'")
+	binary(t, c.bin, "second", "echo '--- PASS: TestAOnDevice (0.1s)'; echo at work; touch "+reached+"; exec sleep 60")
+	binary(t, c.bin, "third", "touch "+filepath.Join(c.root, "third"))
+	early := make(chan Report)
+	go func() {
+		for {
+			if _, err := os.Stat(reached); err == nil {
+				early <- written(t, c.out)
+				cut(errors.New("the machine is wanted back"))
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	done := make(chan error)
+	go func() { done <- c.all(ctx) }()
+	if r := <-early; r.Suites[0].Passed != 1 {
+		t.Errorf("while the second suite ran: %+v", r.Suites)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	r := written(t, c.out)
+	if s := r.Suites[1]; s.Passed != 1 || len(s.Failed) == 0 || !strings.Contains(s.Failed[0].Output, "cut off: the machine is wanted back\nat work") {
+		t.Errorf("the suite that was cut off: %+v", s)
+	}
+	if s := r.Suites[2]; len(s.Failed) == 0 || !strings.Contains(s.Failed[0].Output, "not run") {
+		t.Errorf("the suite after it: %+v", s)
+	}
+	if _, err := os.Stat(filepath.Join(c.root, "third")); err == nil {
+		t.Error("the third suite ran")
+	}
+}
+
+func TestBenchmarksAfterFailures(t *testing.T) {
+	c := scripted(t, "first", "second")
+	note := `echo "$(basename $0) $1" >> ` + filepath.Join(c.root, "order") + "\n"
+	bench := `case "$1" in '-test.run=^$') echo 'BenchmarkOnDevice/Copy-4 10 100 ns/op'; exit 0;; esac` + "\n"
+	binary(t, c.bin, "first", note+bench+"echo wrong; echo '--- FAIL: TestOnDevice (0.1s)'; exit 1")
+	binary(t, c.bin, "second", note+bench+"echo '--- PASS: TestOnDevice (0.1s)'; echo 'panic: late'; exit 2")
+	if err := c.all(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := written(t, c.out)
+	for _, s := range r.Suites {
+		if len(s.Failed) != 1 || len(s.Benchmarks) != 1 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if said := r.Suites[1].Failed[0].Output; !strings.Contains(said, "panic: late") {
+		t.Errorf("a binary that ended otherwise: %q", said)
+	}
+	order, err := os.ReadFile(filepath.Join(c.root, "order"))
+	if want := "first.test -test.v\nsecond.test -test.v\nfirst.test -test.run=^$\nsecond.test -test.run=^$\n"; err != nil || string(order) != want {
+		t.Errorf("ran %s (%v)", order, err)
+	}
+	c = scripted(t, "first")
+	c.device = "cuda:999"
+	binary(t, c.bin, "first", bench+"echo '--- FAIL: TestOnDevice (0.1s)'; exit 1")
+	if err := c.all(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := written(t, c.out).Suites[0]; len(s.Benchmarks) != 0 || len(s.Failed) != 2 || !strings.Contains(s.Failed[1].Output, "device is lost") {
+		t.Errorf("without its device: %+v", s)
+	}
+}
+
+// A budget is what binaries get less than, and no binary is started for nothing.
+func TestLimit(t *testing.T) {
+	if got := limit(t.Context()); got != longest {
+		t.Errorf("without a budget: %v", got)
+	}
+	for _, c := range []struct{ budget, least, most time.Duration }{
+		{10 * time.Minute, 9 * time.Minute, 10*time.Minute - grace}, {2 * time.Hour, longest, longest}, {grace / 2, 0, 0}, {-1, 0, 0},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), c.budget)
+		if got := limit(ctx); got < c.least || got > c.most {
+			t.Errorf("budget %v: %v", c.budget, got)
+		}
+		cancel()
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	r := Report{Device: About{Detail: "x, products by own kernels", TF32: true}}
+	r.Warnings = warnings(r.Device)
+	if page := r.markdown(); len(r.Warnings) != 2 || !strings.Contains(page, "**WARNING: cuBLAS was not found") || !strings.Contains(page, "TF32") {
+		t.Errorf("%v\n%s", r.Warnings, page)
+	}
+	if w := warnings(About{Detail: "x, products by cuBLAS 120000 (libcublas.so.12)"}); w != nil {
+		t.Error(w)
 	}
 }
 

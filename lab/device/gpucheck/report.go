@@ -17,14 +17,16 @@ import (
 
 // Report is what gpucheck writes.
 type Report struct {
-	Date   time.Time `json:"date"`
-	Device About     `json:"device"`
-	Suites []Suite   `json:"suites"`
+	Date     time.Time `json:"date"`
+	Device   About     `json:"device"`
+	Warnings []string  `json:"warnings,omitempty"`
+	Suites   []Suite   `json:"suites"`
 }
 
 // About is the machine and the program.
 type About struct {
 	Kind, Name, Detail string
+	TF32               bool
 	MemoryFree         int64
 	MemoryTotal        int64
 	Go                 string
@@ -33,7 +35,7 @@ type About struct {
 
 func about(i device.Info, free, total int64) About {
 	return About{
-		Kind: i.Kind, Name: i.Name, Detail: i.Detail, MemoryFree: free, MemoryTotal: total,
+		Kind: i.Kind, Name: i.Name, Detail: i.Detail, TF32: i.TF32, MemoryFree: free, MemoryTotal: total,
 		Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH, Commit: commit(),
 	}
 }
@@ -68,7 +70,7 @@ var unsafe = regexp.MustCompile(`[^a-z0-9]+`)
 // name is the report's file name without its ending: date and device.
 func (r Report) name() string {
 	name := strings.Trim(unsafe.ReplaceAllString(strings.ToLower(r.Device.Name), "-"), "-")
-	return r.Date.Format("2006-01-02-1504") + "-" + name
+	return r.Date.Format("2006-01-02-150405") + "-" + name
 }
 
 // write writes both forms of the report.
@@ -81,14 +83,21 @@ func (r Report) write(dir string) error {
 		return err
 	}
 	path := filepath.Join(dir, r.name())
-	if err := os.WriteFile(path+".json", append(data, '\n'), 0o644); err != nil {
+	if err := replace(path+".json", append(data, '\n')); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".md", []byte(r.markdown()), 0o644); err != nil {
+	if err := replace(path+".md", []byte(r.markdown())); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stdout, "report: %s.json and .md\n", path)
 	return nil
+}
+
+// replace writes a file whole or not at all.
+func replace(path string, data []byte) error {
+	if err := os.WriteFile(path+".part", data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".part", path)
 }
 
 func (r Report) markdown() string {
@@ -96,6 +105,9 @@ func (r Report) markdown() string {
 	d := r.Device
 	fmt.Fprintf(&b, "# %s, %s\n\n", d.Name, r.Date.Format("2 January 2006, 15:04 MST"))
 	fmt.Fprintf(&b, "%s; %.1f of %.1f GiB free; %s; commit %s\n\n", d.Detail, gib(d.MemoryFree), gib(d.MemoryTotal), d.Go, d.Commit)
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "**WARNING: %s**\n\n", w)
+	}
 	b.WriteString("| suite | passed | failed | skipped | seconds |\n|--|--|--|--|--|\n")
 	for _, s := range r.Suites {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %.1f |\n", s.Package, s.Passed, len(s.Failed), len(s.Skipped), s.Seconds)

@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -19,7 +21,7 @@ type Suite struct {
 	Name    string `json:"name"`    // the binary is Name.test
 	Package string `json:"package"` // folder, from the root
 	Tests   string `json:"tests"`   // -test.run
-	Bench   string `json:"bench"`   // -test.bench
+	Bench   string `json:"bench"`   // -test.bench; empty: it has none
 
 	Passed     int         `json:"passed"`
 	Failed     []Failure   `json:"failed,omitempty"`
@@ -49,40 +51,94 @@ var suites = []Suite{
 	{Name: "train", Package: "lab/nn/train", Tests: "OnDevice", Bench: "OnDevice"},
 	{Name: "arch", Package: "lab/nn/arch", Tests: "OnDevice", Bench: "OnDevice"},
 	{Name: "ot", Package: "ot", Tests: "OnDevice", Bench: "OnDevice"},
+	{Name: "eval", Package: "lab/eval", Tests: "OnDevice"},
+	{Name: "dsm", Package: "score/dsm", Tests: "OnDevice"},
 }
 
-// run runs the tests and then, where they pass, the benchmarks.
-func (s Suite) run(ctx context.Context, root, bin, device, benchTime string) Suite {
+// test runs the tests.
+func (s *Suite) test(ctx context.Context, c *check) {
+	s.part(func() error {
+		before := len(s.Failed)
+		err := s.exec(ctx, c, "-test.v", "-test.run="+s.Tests)
+		if err == nil && len(s.Failed) == before && s.Passed == 0 {
+			err = errors.New("no test ran")
+		}
+		return err
+	})
+}
+
+// bench runs the benchmarks, also where a test failed, unless that took the device with it.
+func (s *Suite) bench(ctx context.Context, c *check) {
+	if s.Bench == "" {
+		return
+	}
+	s.part(func() error {
+		if len(s.Failed) > 0 {
+			if _, err := describe(c.device); err != nil {
+				return fmt.Errorf("no benchmarks: the device is lost: %w", err)
+			}
+		}
+		return s.exec(ctx, c, "-test.run=^$", "-test.bench="+s.Bench, "-test.benchtime="+c.benchTime)
+	})
+}
+
+// part does one of them; an error that no failed test stands for is a failure of the suite.
+func (s *Suite) part(do func() error) {
+	fmt.Fprintf(os.Stdout, "== %s\n", s.Name)
 	start := time.Now()
-	binary, err := filepath.Abs(filepath.Join(bin, s.Name+".test"))
-	if err == nil {
-		err = s.exec(ctx, root, binary, device, "-test.v", "-test.run="+s.Tests)
-	}
-	if err == nil && len(s.Failed) == 0 && s.Passed == 0 {
-		err = errors.New("no test ran")
-	}
-	if err == nil && len(s.Failed) == 0 && benchTime != "0" {
-		err = s.exec(ctx, root, binary, device, "-test.run=^$", "-test.bench="+s.Bench, "-test.benchtime="+benchTime)
-	}
-	if err != nil && len(s.Failed) == 0 {
+	if err := do(); err != nil {
 		s.Failed = append(s.Failed, Failure{Test: s.Name, Output: err.Error()})
 	}
-	s.Seconds = time.Since(start).Seconds()
-	return s
+	s.Seconds += time.Since(start).Seconds()
 }
 
-// exec runs the binary in its package's folder, shows what it prints and keeps what it says.
-func (s *Suite) exec(ctx context.Context, root, binary, device string, args ...string) error {
-	cmd := exec.CommandContext(ctx, binary, append(args, "-test.timeout=30m")...)
-	cmd.Dir = filepath.Join(root, filepath.FromSlash(s.Package))
-	cmd.Env = append(os.Environ(), "COUPLING_DEVICE="+device)
+// Times of a test binary: longest, what it has to say before the whole is over, and what it is not worth starting for.
+const (
+	longest = 30 * time.Minute
+	grace   = 5 * time.Second
+)
+
+// limit is how long a test binary may take, and 0 for not at all.
+func limit(ctx context.Context) time.Duration {
+	end, limited := ctx.Deadline()
+	switch {
+	case ctx.Err() != nil:
+		return 0
+	case limited:
+		return max(0, min(longest, time.Until(end)-grace))
+	}
+	return longest
+}
+
+// exec runs the binary in its package's folder, shows what it prints and keeps what it says. A binary whose time is
+// over says itself what it was at; one that is cut off keeps what it has printed.
+func (s *Suite) exec(ctx context.Context, c *check, args ...string) error {
+	time := limit(ctx)
+	if time == 0 {
+		return fmt.Errorf("not run: %w", cmp.Or(context.Cause(ctx), context.DeadlineExceeded))
+	}
+	binary, err := filepath.Abs(filepath.Join(c.bin, s.Name+".test"))
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, binary, append(args, "-test.timeout="+time.String())...)
+	cmd.WaitDelay = grace
+	cmd.Dir = filepath.Join(c.root, filepath.FromSlash(s.Package))
+	cmd.Env = append(os.Environ(), "COUPLING_DEVICE="+c.device)
 	var printed bytes.Buffer
 	cmd.Stdout = io.MultiWriter(os.Stdout, &printed)
 	cmd.Stderr = cmd.Stdout
-	err := cmd.Run()
-	s.read(&printed)
-	if exit := new(exec.ExitError); errors.As(err, &exit) && len(s.Failed) > 0 {
-		return nil // the failures say it
+	failed := len(s.Failed)
+	err = cmd.Run()
+	rest := s.read(&printed)
+	if ctx.Err() != nil {
+		return fmt.Errorf("cut off: %w\n%s", context.Cause(ctx), rest)
+	}
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		if len(s.Failed) > failed && !strings.Contains(rest, "panic: ") {
+			return nil // the failures say it
+		}
+		return fmt.Errorf("%w\n%s", err, rest)
 	}
 	return err
 }
@@ -90,8 +146,9 @@ func (s *Suite) exec(ctx context.Context, root, binary, device string, args ...s
 // tail is how much of a failed test's output the report keeps.
 const tail = 4000
 
-// read takes results from what a test binary prints with -test.v, and benchmarks.
-func (s *Suite) read(r io.Reader) {
+// read takes results from what a test binary prints with -test.v, and benchmarks. It returns the end of what was printed
+// after the last of them.
+func (s *Suite) read(r io.Reader) string {
 	var recent strings.Builder
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
@@ -111,12 +168,14 @@ func (s *Suite) read(r io.Reader) {
 		case verdict == "SKIP":
 			s.Skipped = append(s.Skipped, test)
 		case verdict == "FAIL":
-			text := recent.String()
-			s.Failed = append(s.Failed, Failure{Test: test, Output: text[max(0, len(text)-tail):]})
+			s.Failed = append(s.Failed, Failure{Test: test, Output: end(recent.String())})
 		}
 		recent.Reset()
 	}
+	return end(recent.String())
 }
+
+func end(text string) string { return text[max(0, len(text)-tail):] }
 
 // parseVerdict reads "    --- PASS: TestX/cuda (0.01s)".
 func parseVerdict(line string) (verdict, test string, ok bool) {

@@ -65,6 +65,7 @@ type Info struct {
 	Kind   string // "cpu" or "cuda"
 	Name   string // as the maker calls it, with the instruction set of a CPU
 	Detail string // driver, compute capability, libraries; number of workers
+	TF32   bool   // products of float32 round their factors to 10 bits
 }
 
 // Graph is a recorded sequence of operations.

@@ -23,8 +23,13 @@ type cublas struct {
 var cublasNames = []string{
 	"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
 	"/usr/local/cuda/lib64/libcublas.so.13", "/usr/local/cuda/lib64/libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.11",
-	"/usr/lib/x86_64-linux-gnu/libcublas.so.12", "/usr/lib/x86_64-linux-gnu/libcublas.so.11",
+	"/usr/lib/x86_64-linux-gnu/libcublas.so.13", "/usr/lib/x86_64-linux-gnu/libcublas.so.12", "/usr/lib/x86_64-linux-gnu/libcublas.so.11",
+	"/usr/lib/aarch64-linux-gnu/libcublas.so.13", "/usr/lib/aarch64-linux-gnu/libcublas.so.12", "/usr/lib/aarch64-linux-gnu/libcublas.so.11",
+	"/usr/lib64/libcublas.so.13", "/usr/lib64/libcublas.so.12", "/usr/lib64/libcublas.so.11",
 }
+
+// cublasAllocFailed is CUBLAS_STATUS_ALLOC_FAILED.
+const cublasAllocFailed = 3
 
 // Math modes: float32 as it is, or factors rounded to TF32 on tensor cores.
 const (
@@ -125,7 +130,25 @@ func (b *cublas) check(name string, status int32) error {
 	if status == 0 {
 		return nil
 	}
+	if status == cublasAllocFailed {
+		return fmt.Errorf("cuda: %s: cuBLAS status %d: %w", name, status, backend.ErrMemory)
+	}
 	return fmt.Errorf("cuda: %s: cuBLAS status %d", name, status)
+}
+
+// tf32 is whether products round their factors: because they were asked to, or because the library obeys its own
+// environment variable before its caller.
+func (b *cublas) tf32() bool {
+	if b == nil {
+		return false
+	}
+	switch os.Getenv("NVIDIA_TF32_OVERRIDE") {
+	case "0":
+		return false
+	case "":
+		return b.g.cfg.TF32
+	}
+	return true
 }
 
 // String says who multiplies.
@@ -134,7 +157,7 @@ func (b *cublas) String() string {
 		return "own kernels"
 	}
 	tf32 := ""
-	if b.g.cfg.TF32 {
+	if b.tf32() {
 		tf32 = " in TF32"
 	}
 	return fmt.Sprintf("cuBLAS %d%s (%s)", b.version, tf32, b.lib.path)

@@ -120,6 +120,11 @@ type driverError struct {
 
 func (e *driverError) Error() string { return fmt.Sprintf("%s: %s", e.call, e.text) }
 
+// Is makes every call that finds no memory ErrMemory: kernels, streams and graphs take some too.
+func (e *driverError) Is(target error) bool {
+	return e.code == cudaErrorMemory && target == backend.ErrMemory
+}
+
 // check turns a result into an error.
 func (d *driver) check(call string, code int32) error {
 	if code == cudaSuccess {

@@ -51,6 +51,7 @@ func (g *gpu) Record(f func() error) (backend.Graph, error) {
 	defer func() {
 		if g.record == rec { // f panicked
 			_ = g.do(func() error { return rec.end(false) })
+			_ = rec.Close()
 		}
 	}()
 	ferr := f()

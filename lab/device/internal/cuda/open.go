@@ -58,6 +58,7 @@ type gpu struct {
 	slots    *launchSlots
 	recent   []string // kernels since the last wait
 	pool     pool
+	total    int64  // bytes of the GPU's memory
 	record   *graph // the recording that is under way
 	faults   *memory
 	mayFault bool
@@ -133,6 +134,9 @@ func (g *gpu) prepare() (err error) {
 	if err := g.check("cuStreamCreate", call(g.cuStreamCreate, uintptr(unsafe.Pointer(&g.stream)), streamNonBlocking)); err != nil {
 		return err
 	}
+	if _, g.total, err = g.memInfo(); err != nil {
+		return err
+	}
 	if g.faults, err = g.alloc(int64(faultSize)); err != nil {
 		return err
 	}
@@ -146,6 +150,7 @@ func (g *gpu) prepare() (err error) {
 		return err
 	}
 	g.info.Detail += ", products by " + g.blas.String()
+	g.info.TF32 = g.blas.tf32()
 	return nil
 }
 

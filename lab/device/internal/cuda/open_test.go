@@ -2,6 +2,9 @@ package cuda
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -66,6 +69,52 @@ func TestInfo(t *testing.T) {
 	r.ok(err)
 	if free <= 0 || free > total || total != 4<<30 {
 		t.Errorf("%d of %d free", free, total)
+	}
+}
+
+// TestTF32 is in Info where products round, which cuBLAS may be told by the environment.
+func TestTF32(t *testing.T) {
+	path := fakecuda.Build(t)
+	for _, c := range []struct {
+		override, cublas string
+		asked, want      bool
+	}{
+		{"", path, false, false}, {"", path, true, true}, {"1", path, false, true}, {"0", path, true, false},
+		{"1", "none", true, false},
+	} {
+		t.Setenv("NVIDIA_TF32_OVERRIDE", c.override)
+		b, err := Open(Config{Driver: path, CuBLAS: c.cublas, TF32: c.asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := b.Info(); i.TF32 != c.want || strings.Contains(i.Detail, "in TF32") != c.want {
+			t.Errorf("%+v: %+v", c, i)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestEveryMemoryError is ErrMemory, whichever call found no memory; what the GPU could never hold is not asked for.
+func TestEveryMemoryError(t *testing.T) {
+	r := newRig(t, Config{})
+	wants(t, fmt.Errorf("x: %w", r.g.check("cuModuleLoadDataEx dense", cudaErrorMemory)), backend.ErrMemory, "CUDA_ERROR_OUT_OF_MEMORY")
+	if err := r.g.check("cuModuleLoadDataEx dense", 200); errors.Is(err, backend.ErrMemory) {
+		t.Error(err)
+	}
+	wants(t, (*cublas)(nil).check("cublasCreate", cublasAllocFailed), backend.ErrMemory, "cublasCreate")
+	if err := (*cublas)(nil).check("cublasCreate", 1); errors.Is(err, backend.ErrMemory) {
+		t.Error(err)
+	}
+	_, total, err := r.g.MemInfo()
+	r.ok(err)
+	for _, bytes := range []int64{total + 1, math.MaxInt64} {
+		_, err := r.g.Alloc(bytes)
+		wants(t, err, backend.ErrMemory, strconv.FormatInt(bytes, 10))
+		if strings.Contains(err.Error(), "cuMemAlloc") {
+			t.Errorf("the driver was asked: %v", err)
+		}
 	}
 }
 

@@ -72,6 +72,9 @@ func (g *gpu) alloc(bytes int64) (*memory, error) {
 	if bytes == 0 {
 		return &memory{}, nil
 	}
+	if bytes < 0 || bytes > g.total { // also before class, which rounds up
+		return nil, fmt.Errorf("%w: %d bytes asked for, the GPU has %d", backend.ErrMemory, bytes, g.total)
+	}
 	class := g.pool.class(bytes)
 	if g.record != nil {
 		if m := g.record.pool.take(class); m != nil {

@@ -12,8 +12,11 @@ import (
 func TestOutOfMemory(t *testing.T) {
 	t.Setenv("FAKE_CUDA_MEMORY", "10000000")
 	r := newCachingRig(t, Config{})
-	_, err := r.g.Alloc(20 << 20)
-	wants(t, err, backend.ErrMemory, "20971520 bytes asked for", "of 10000000 free", "cuMemAlloc", "CUDA_ERROR_OUT_OF_MEMORY")
+	held, err := r.g.Alloc(6 << 20)
+	r.ok(err)
+	_, err = r.g.Alloc(8 << 20)
+	wants(t, err, backend.ErrMemory, "8388608 bytes asked for", "of 10000000 free", "cuMemAlloc", "CUDA_ERROR_OUT_OF_MEMORY")
+	r.ok(r.g.Free(held))
 	for range 4 { // each of another class: without trimming the second would not fit
 		for _, size := range []int64{6 << 20, 7 << 20, 8 << 20} {
 			m, err := r.g.Alloc(size)
