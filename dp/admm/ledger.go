@@ -13,7 +13,7 @@ import (
 type Ledger interface {
 	// Pay records a release before it is made: when it returns nil, the record is safe and the release may be made. A release with the ID of
 	// an earlier one is the same message again and costs nothing. A new one is refused with ErrBudget, and nothing is recorded, unless the
-	// budget pays for rounds releases: it and those that follow it in the run.
+	// budget pays for rounds releases, and one at the least: it and those that follow it in the run.
 	Pay(r Release, rounds int) error
 	// Rounds is the most rounds that a run may have: as many as the budget still pays for, and as many again as were paid for, in case the
 	// run repeats them.
@@ -67,6 +67,9 @@ func (s Secret) digest(use string, source []byte) [32]byte {
 // pay asks the ledger, if there is one, for the release of this round.
 func (n *Node) pay(source []byte) error {
 	secret, round := n.spec.Secret, n.state.Round
+	if round > n.rules.Rounds { // whoever wants it
+		return fmt.Errorf("admm: %v in round %d: %w: the rules have %d private rounds", n.spec.ID, round, ErrBudget, n.rules.Rounds)
+	}
 	if secret.Ledger == nil {
 		if round > secret.Rounds {
 			return fmt.Errorf("admm: %v in round %d: %w: it pays for %d rounds", n.spec.ID, round, ErrBudget, secret.Rounds)

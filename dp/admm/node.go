@@ -1,7 +1,9 @@
 package admm
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"coupling/dp/noise"
@@ -22,6 +24,10 @@ type Secret struct {
 	// Alpha is the privacy of each round, α_p; Sensitivity bounds how far a change of the protected parameters moves the node's decision
 	// times η, in L2 norm: ρ for one parameter (see Private.Sensitivity). The noise is ∝ exp(−ζ‖ξ‖), ζ = η·Alpha/Sensitivity.
 	Alpha, Sensitivity float64
+	// Slope is Private.Slope, above which no utility of the node may be; 0 means Sensitivity.
+	Slope float64
+	// Epsilon and Delta limit a run, for accounts of it; Epsilon 0 is no limit.
+	Epsilon, Delta float64
 	// Rounds is how many rounds the node's budget pays for.
 	Rounds int
 	// Key seeds the noise of every round, so that a message that is sent again, or computed again after a crash, carries the same noise:
@@ -104,10 +110,22 @@ func (s Spec) check(rules ADMM) error {
 	switch {
 	case !(s.Secret.Alpha > 0 && s.Secret.Sensitivity > 0):
 		return bad("%v: Alpha = %v, Sensitivity = %v: must be positive", s.ID, s.Secret.Alpha, s.Secret.Sensitivity)
+	case !(s.Secret.Slope >= 0):
+		return bad("%v: Slope = %v: must be at least 0", s.ID, s.Secret.Slope)
 	case rules.Rounds < 1:
 		return bad("Rounds = %d: private nodes need a number of rounds", rules.Rounds)
 	case rules.Adapt || rules.Delay > 0:
 		return bad("Adapt = %v, Delay = %d: private rounds are accounted for with fixed η and in step only", rules.Adapt, rules.Delay)
+	}
+	return s.gentle(cmp.Or(s.Secret.Slope, s.Secret.Sensitivity))
+}
+
+// gentle refuses utilities that are steeper than the noise was made for.
+func (s Spec) gentle(slope float64) error {
+	for k, u := range s.Utilities {
+		if steep := u.Slope(0); !(steep <= slope*(1+rounding)) {
+			return bad("%v, edge to %v: slope %v is above Slope = %v", s.ID, s.ID.Peer(s.Neighbours[k]), steep, slope)
+		}
 	}
 	return nil
 }
@@ -147,8 +165,12 @@ func (n *Node) Propose() ([]float64, error) {
 // perturb pays for the round's release and adds its noise to out.
 func (n *Node) perturb() error {
 	secret := n.spec.Secret
-	norm := noise.Norm{Zeta: n.state.Eta * secret.Alpha / secret.Sensitivity}
-	source := n.source(norm.Zeta)
+	if err := n.precise(); err != nil {
+		return err
+	}
+	zeta := n.state.Eta * secret.Alpha / secret.Sensitivity
+	norm := noise.Norm{Zeta: zeta / (1 + 2*slack)} // either world's decision is off by slack
+	source := n.source(zeta)
 	if err := n.pay(source); err != nil {
 		return err
 	}
@@ -157,6 +179,26 @@ func (n *Node) perturb() error {
 		return err
 	}
 	n.out = shared
+	return nil
+}
+
+// slack is the part of Sensitivity/η by which rounding may move a decision.
+const slack = 1e-6
+
+// precise refuses a round in which amounts or prices are so large, as those of a false neighbour may be, that rounding moves the decision by
+// more than slack: what the utilities do to it would then not be bounded by Sensitivity/η. Whether it refuses depends on messages and bounds only; a tight
+// Max is within len(out) times the largest amount.
+func (n *Node) precise() error {
+	secret, eta := n.spec.Secret, n.state.Eta
+	size := n.spec.Bounds.Min
+	for i, v := range n.work {
+		size = max(size, math.Abs(v), math.Abs(n.state.Plan[i]), math.Abs(n.state.Price[i])/eta)
+	}
+	size += cmp.Or(secret.Slope, secret.Sensitivity) / eta
+	off, most := size*float64(len(n.out))*0x1p-50, slack*secret.Sensitivity/eta
+	if !(off <= most) {
+		return bad("%v in round %d: amounts of up to %.3g, rounded by up to %.3g: must be at most %.3g for the noise to hide a parameter", n.spec.ID, n.state.Round, size, off, most)
+	}
 	return nil
 }
 

@@ -74,10 +74,8 @@ func (p Private) Protect(rng *rand.Rand, specs []Spec) ([]Spec, error) {
 	out := make([]Spec, len(specs))
 	rounds := map[roundsKey]int{}
 	for i, s := range specs {
-		for k, u := range s.Utilities {
-			if steep := u.Slope(0); steep > p.Slope*(1+rounding) {
-				return nil, bad("%v, edge to %v: slope %v is above Slope = %v", s.ID, s.ID.Peer(s.Neighbours[k]), steep, p.Slope)
-			}
+		if err := s.gentle(p.Slope); err != nil {
+			return nil, err
 		}
 		b := p.Of(s.ID)
 		key := roundsKey{b, len(s.Neighbours)}
@@ -88,7 +86,7 @@ func (p Private) Protect(rng *rand.Rand, specs []Spec) ([]Spec, error) {
 			}
 			rounds[key] = n
 		}
-		s.Secret = &Secret{Alpha: b.Alpha, Sensitivity: p.Sensitivity(), Rounds: rounds[key]}
+		s.Secret = &Secret{Alpha: b.Alpha, Sensitivity: p.Sensitivity(), Slope: p.Slope, Epsilon: b.Epsilon, Delta: b.Delta, Rounds: rounds[key]}
 		id := binary.LittleEndian.AppendUint64(append(seed[:len(seed):len(seed)], byte(s.ID.Side)), uint64(s.ID.Index))
 		s.Secret.Key = sha256.Sum256(id)
 		out[i] = s

@@ -304,7 +304,7 @@ func (b *book) Pay(r admm.Release, rounds int) error {
 		return b.err
 	case b.known[r.ID]:
 		return nil
-	case b.left < rounds:
+	case b.left < max(rounds, 1):
 		return admm.ErrBudget
 	}
 	b.left--
@@ -354,6 +354,67 @@ func TestLedgerIsAskedFirst(t *testing.T) {
 	}
 }
 
+// A coordinator that never says that the private rounds are over gets no more releases than the rules have and the ledger pays for.
+func TestNoReleaseAfterTheRounds(t *testing.T) {
+	for _, ledger := range []*book{nil, {left: 3, known: map[[32]byte]bool{}}, {left: 1000, known: map[[32]byte]bool{}}} {
+		secret := &admm.Secret{Alpha: 2, Sensitivity: 5, Rounds: 1000}
+		if ledger != nil {
+			secret.Ledger = ledger
+		}
+		spec := admm.Spec{Neighbours: []int{0}, Utilities: []admm.Utility{admm.Linear{A: 1}}, Bounds: admm.Bounds{Max: 9}, Secret: secret}
+		n, err := admm.NewNode(spec, admm.ADMM{Rounds: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := 1; round <= 6; round++ {
+			_, err := n.Propose()
+			if (round > 3) != errors.Is(err, admm.ErrBudget) {
+				t.Errorf("%+v, round %d of 3: %v", ledger, round, err)
+			}
+			n.Accept([]float64{1})
+			n.Obey(admm.Verdict{Eta: 1})
+		}
+		if ledger != nil && len(ledger.releases) != 3 {
+			t.Errorf("%d releases of 3", len(ledger.releases))
+		}
+	}
+}
+
+// Neighbours that share huge amounts make decisions that rounding moves further than the noise hides: then nothing is told.
+func TestNoReleaseOfWhatIsRounded(t *testing.T) {
+	for _, huge := range []float64{.8 * 0x1p56, 1e12, 1e300} {
+		var out [2][]float64
+		for world, theta := range []float64{3.9, 4.1} {
+			b := &book{left: 9, known: map[[32]byte]bool{}}
+			spec := admm.Spec{ID: admm.ID{Side: admm.Source}, Neighbours: []int{0, 1}, Utilities: []admm.Utility{admm.Linear{A: theta}, admm.Linear{A: 3}}, Bounds: admm.Bounds{Max: 40}}
+			plain, err := admm.NewNode(spec, admm.ADMM{Rounds: 9})
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec.Secret = &admm.Secret{Alpha: 1, Sensitivity: 5, Ledger: b}
+			private, err := admm.NewNode(spec, admm.ADMM{Rounds: 9})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range []*admm.Node{plain, private} {
+				if _, err := n.Propose(); err != nil {
+					t.Fatal(err)
+				}
+				n.Accept([]float64{huge, huge})
+			}
+			if out[world], err = plain.Propose(); err != nil {
+				t.Fatal(err)
+			}
+			if shared, err := private.Propose(); !errors.Is(err, admm.ErrParameter) || shared != nil || len(b.releases) != 1 {
+				t.Errorf("huge = %v: %v, %v, %d releases: want a refusal before it is paid for", huge, shared, err, len(b.releases))
+			}
+		}
+		if moved := floats.Distance(out[0], out[1], 2); huge > 1e15 && huge < 1e20 && moved < 5 {
+			t.Errorf("huge = %v: decisions move by %v only: the test asks too little", huge, moved)
+		}
+	}
+}
+
 // Budgets, slopes and rules that do not fit are refused, with the node named.
 func TestPrivateRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -375,6 +436,13 @@ func TestPrivateRefuses(t *testing.T) {
 	} {
 		if _, err := c.a.SolvePrivate(t.Context(), p, c.q, rng); !errors.Is(err, c.is) {
 			t.Errorf("%d: %v, want %v", i, err, c.is)
+		}
+	}
+	steep := admm.Spec{Neighbours: []int{0}, Utilities: []admm.Utility{admm.Linear{A: 100}}, Bounds: admm.Bounds{Max: 9}}
+	for _, secret := range []admm.Secret{{Alpha: 1, Sensitivity: 5}, {Alpha: 1, Sensitivity: 100, Slope: 5}, {Alpha: 1, Sensitivity: 5, Slope: math.NaN()}} {
+		steep.Secret = &secret
+		if _, err := admm.NewNode(steep, admm.ADMM{Rounds: 10}); !errors.Is(err, admm.ErrParameter) {
+			t.Errorf("slope 100, %+v: %v", secret, err)
 		}
 	}
 	q := ok

@@ -56,7 +56,7 @@ type spyOut struct {
 }
 
 var spyOf = lab.Experiment[spyParams, spyOut]{
-	Name: "admm/eavesdrop", Version: 3,
+	Name: "admm/eavesdrop", Version: 4,
 	Run: func(ctx context.Context, c *lab.Cell, p spyParams) (spyOut, error) {
 		prob := caseStudy(c.Rand("market"))
 		a := admm.ADMM{Rounds: p.Rounds}

@@ -35,7 +35,7 @@ type runOut struct {
 }
 
 var runOf = lab.Experiment[runParams, runOut]{
-	Name: "admm/run", Version: 3,
+	Name: "admm/run", Version: 4,
 	Run: func(ctx context.Context, c *lab.Cell, p runParams) (runOut, error) {
 		prob := caseStudy(c.Rand("market"))
 		best, err := central.Linear(ctx, prob)

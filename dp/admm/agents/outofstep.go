@@ -3,7 +3,6 @@ package agents
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"coupling/dp/admm"
@@ -21,6 +20,9 @@ type edgeState struct {
 	change2     float64
 }
 
+// untold stands for the disagreement on an edge that has not moved yet: no residual of sums of it is small, and all are finite.
+const untold = 1e100
+
 // outOfStep plays rounds in which a node goes on as soon as one neighbour has answered and none is more than Delay of its steps behind
 // (a partial barrier, as of Zhang and Kwok 2014). Edges go on one by one when both ends have shared, so that both ends keep the same
 // amount and price, and where all rest the plan is optimal. That it gets there is proved for fixed η and bounded delay only for networks
@@ -28,7 +30,7 @@ type edgeState struct {
 func (a *Agent) outOfStep(ctx context.Context) (admm.Verdict, error) {
 	a.edges = make([]edgeState, len(a.in))
 	for k := range a.edges {
-		a.edges[k] = edgeState{round: 1, gap2: math.MaxFloat64}
+		a.edges[k] = edgeState{round: 1, gap2: untold}
 	}
 	for a.verdict == nil {
 		if err := a.step(ctx); err != nil {

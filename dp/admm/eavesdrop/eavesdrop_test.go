@@ -72,10 +72,14 @@ func TestWhatNoiseBuys(t *testing.T) {
 	}
 }
 
-// Knowing the noise helps.
+// Knowing the noise helps, on average over markets.
 func TestKnownNoiseIsBetter(t *testing.T) {
-	p := clinic(rand.New(rand.NewPCG(5, 6)), 6, 4)
-	if plain, known := rmse(t, p, 50, false), rmse(t, p, 50, true); known > plain {
+	plain, known := 0.0, 0.0
+	for seed := range uint64(10) {
+		p := clinic(rand.New(rand.NewPCG(seed, 6)), 6, 4)
+		plain, known = plain+rmse(t, p, 50, false)/10, known+rmse(t, p, 50, true)/10
+	}
+	if known > plain {
 		t.Errorf("knowing the noise %.3g, least squares %.3g", known, plain)
 	}
 }

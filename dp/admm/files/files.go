@@ -45,6 +45,7 @@ type utility struct {
 type secret struct {
 	Alpha       float64 `json:"alpha"`
 	Sensitivity float64 `json:"sensitivity"`
+	Slope       float64 `json:"slope"`
 	Epsilon     float64 `json:"epsilon,omitempty"` // the budget, 0: none
 	Delta       float64 `json:"delta,omitempty"`
 	Rounds      int     `json:"rounds,omitempty"` // that the budget pays for; 0: not worked out yet
@@ -136,7 +137,7 @@ func encode(s admm.Spec, rules admm.ADMM) (node, error) {
 		}
 	}
 	if s.Secret != nil {
-		f.Private = &secret{Alpha: s.Secret.Alpha, Sensitivity: s.Secret.Sensitivity, Key: hex.EncodeToString(s.Secret.Key[:])}
+		f.Private = &secret{Alpha: s.Secret.Alpha, Sensitivity: s.Secret.Sensitivity, Slope: s.Secret.Slope, Key: hex.EncodeToString(s.Secret.Key[:])}
 	}
 	return f, nil
 }
@@ -256,7 +257,12 @@ func (f node) spec() (admm.Spec, error) {
 	if err != nil || len(key) != 32 {
 		return s, fmt.Errorf("private key of %d bytes: must be 64 hexadecimal digits: %w", len(key), admm.ErrParameter)
 	}
-	s.Secret = &admm.Secret{Alpha: f.Private.Alpha, Sensitivity: f.Private.Sensitivity, Key: [32]byte(key)}
+	if !(f.Private.Slope > 0) {
+		return s, fmt.Errorf("private slope %v: must be positive: %w", f.Private.Slope, admm.ErrParameter)
+	}
+	s.Secret = &admm.Secret{
+		Alpha: f.Private.Alpha, Sensitivity: f.Private.Sensitivity, Slope: f.Private.Slope, Epsilon: f.Private.Epsilon, Delta: f.Private.Delta, Key: [32]byte(key),
+	}
 	if s.Secret.Rounds = f.Private.Rounds; s.Secret.Rounds > 0 {
 		return s, nil
 	}

@@ -66,6 +66,29 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
+// A parameter that was made steeper in a node's own file, than its noise was made for, is refused; and so is a file that does not say what that is.
+func TestReadNodeRefuses(t *testing.T) {
+	dir := t.TempDir()
+	p := admm.Problem{Graph: admm.Complete(1, 1), TargetUtility: []admm.Utility{admm.Linear{A: 2}}, TargetBounds: []admm.Bounds{{Max: 1}}}
+	private := &admm.Private{Budget: account.Budget{Alpha: 2}, Slope: 5}
+	if err := files.Write(dir, p, admm.ADMM{Rounds: 4}, private, rand.New(rand.NewPCG(1, 1))); err != nil {
+		t.Fatal(err)
+	}
+	path := files.NodePath(dir, admm.ID{})
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for old, c := range map[string][2]string{`"a": 2`: {`"a": 100`, "slope 100 is above Slope = 5"}, `"slope": 5`: {`"slope": 0`, "private slope 0"}} {
+		if err := os.WriteFile(path, []byte(strings.Replace(string(whole), old, c[0], 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := files.ReadNode(path); !errors.Is(err, admm.ErrParameter) || !strings.Contains(err.Error(), c[1]) {
+			t.Errorf("%s: %v, want %q", c[0], err, c[1])
+		}
+	}
+}
+
 // A node without a key draws its own once, and keeps it.
 func TestDrawKey(t *testing.T) {
 	dir := t.TempDir()

@@ -199,7 +199,7 @@ func (l *Ledger) Pay(r admm.Release, rounds int) error {
 	if l.known[id] {
 		return nil
 	}
-	if l.left < rounds {
+	if l.left < max(rounds, 1) {
 		return fmt.Errorf("%s: %w: this and later rounds are %d, after %d releases it pays for %d", l.path, admm.ErrBudget, rounds, len(l.page.Releases), l.left)
 	}
 	p := l.page

@@ -77,8 +77,10 @@ func TestLedgerPaysOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := l.Pay(release(t, node, 300), 1); !errors.Is(err, admm.ErrBudget) {
-		t.Errorf("nothing is left: %v", err)
+	for _, rounds := range []int{1, 0, -5} {
+		if err := l.Pay(release(t, node, 300), rounds); !errors.Is(err, admm.ErrBudget) {
+			t.Errorf("nothing is left, for %d rounds: %v", rounds, err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -66,6 +67,24 @@ func TestSameBits(t *testing.T) {
 		if d := cmp.Diff(want.Plan, got.Plan); d != "" || got.Rounds != want.Rounds {
 			t.Errorf("private: %d rounds for %d: %s", got.Rounds, want.Rounds, d)
 		}
+	}
+}
+
+// Out of step, over the network, with nodes of several edges: the optimum to the tolerance.
+func TestOutOfStep(t *testing.T) {
+	line := serve(t)
+	p := admmtest.Problem(rand.New(rand.NewPCG(1, 3)), admmtest.Kind{Network: "complete", Utility: "linear"})
+	want, err := admm.ADMM{}.Solve(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := agents.Solve(t.Context(), admm.ADMM{Delay: 1, Tol: 1e-5}, line, p.Graph, p.Specs(), 20*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, best := p.Utility(p.Repair(got.Plan)), p.Utility(p.Repair(want.Plan))
+	if got.Status != admm.Converged || math.Abs(u-best) > 1e-3*best {
+		t.Errorf("%v: utility %v, in step %v", got.Status, u, best)
 	}
 }
 
