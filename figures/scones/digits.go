@@ -110,9 +110,9 @@ func number3(v float64) string { return fmt.Sprintf("%.3g", v) }
 
 func percent(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) }
 
-// perSecond writes samples a second; less than a microsecond is not sampling.
+// perSecond writes samples a second; less than some nanoseconds is not sampling.
 func perSecond(seconds float64) string {
-	if !(seconds > 1e-6) {
+	if !(seconds > 1e-8) {
 		return "–"
 	}
 	return number3(1 / seconds)
