@@ -51,6 +51,7 @@ func clipRows(k *kit) {
 		rows := [][]float64{
 			k.normals(d, 1), k.normals(d, 1e-4), k.normals(d, 1e4), repeated(0, d), repeated(huge, d), repeated(small, d),
 			repeated(k.least(), d), repeated(-1, d), k.uniforms(d, 0, 1),
+			repeated(k.most(), d), k.uniforms(d, -k.most()/2, k.most()/2), // a norm beyond the range
 		}
 		var x []float64
 		for _, r := range rows {
@@ -97,12 +98,19 @@ func (k *kit) clipNonsense() {
 func clipped(x []float64, d int, bound float64) ref.Result {
 	r := ref.NewResult(len(x))
 	for i := 0; i < len(x); i += d {
-		factor := 1.0
-		if norm, _ := ref.ReduceAll(x[i:i+d], device.Norm); norm > bound {
+		row, unit := slices.Clone(x[i:i+d]), 1.0
+		if slices.ContainsFunc(row, func(v float64) bool { return math.Abs(v) > 0x1p600 }) {
+			unit = 0x1p-1000 // so that the norm is finite and bound/norm not 0
+			for j := range row {
+				row[j] *= unit
+			}
+		}
+		factor := 1 / unit
+		if norm, _ := ref.ReduceAll(row, device.Norm); norm/unit > bound {
 			factor = bound / norm
 		}
 		for j := i; j < i+d; j++ {
-			r.Value[j] = x[j] * factor
+			r.Value[j] = row[j-i] * factor
 			r.Scale[j] = math.Abs(r.Value[j])
 		}
 	}

@@ -39,37 +39,41 @@ func (e *engine[T]) ClipRows(dst, x tensor, bound float64) error {
 	e.each(n, per(d), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row, out := from[i*d:(i+1)*d], to[i*d:(i+1)*d]
-			norm := rowNorm(row)
-			if norm <= bound {
+			norm, unit := rowNorm(row)
+			if norm/unit <= bound {
 				copy(out, row)
 				continue
 			}
-			factor := bound / norm * down
+			factor, last := bound/norm*down, unit
+			if !(unit < 1 && factor <= 1) { // else factor·unit may be denormal
+				factor, last = factor*unit, 1
+			}
 			for j, v := range row {
-				out[j] = T(float64(v) * factor)
+				out[j] = T(float64(v) * factor * last)
 			}
 		}
 	})
 	return nil
 }
 
-// rowNorm is the norm of a row: of float64 in twice the precision, also where squares leave the range of float64.
-func rowNorm[T cpu.Float](x []T) float64 {
+// rowNorm is norm/unit, the norm of a row: of float64 in twice the precision, also where squares, or the norm itself,
+// leave the range of float64. The unit is a power of two.
+func rowNorm[T cpu.Float](x []T) (norm, unit float64) {
 	if !is64[T]() {
-		return math.Sqrt(dots(x, x))
+		return math.Sqrt(dots(x, x)), 1
 	}
 	if norm := math.Sqrt(squares(x, 1)); norm > 0x1p-480 && norm < math.Inf(1) {
-		return norm
+		return norm, 1
 	}
 	top := 0.0
 	for _, v := range x {
 		top = max(top, math.Abs(float64(v)))
 	}
 	if top == 0 || math.IsInf(top, 1) || math.IsNaN(top) {
-		return top
+		return top, 1
 	}
-	unit := math.Ldexp(1, min(-math.Ilogb(top), 1000))
-	return math.Sqrt(squares(x, unit)) / unit
+	unit = math.Ldexp(1, max(-1000, min(-math.Ilogb(top), 1000)))
+	return math.Sqrt(squares(x, unit)), unit
 }
 
 // squares is Σ (unit·x)² with the error of each product and sum carried along (Ogita, Rump and Oishi 2005, Dot2).

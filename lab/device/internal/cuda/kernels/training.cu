@@ -72,7 +72,7 @@ template <class T> DEV void clip_rows(Out<T> y, Arg<T> x, i64 rows, i64 d, doubl
     }
     i32 e = 0;
     if (sizeof(T) == 8 && top > 0 && top <= Real<double>::most) e = (i32)(double_bits(top) >> 52) - 1023;
-    if (e < -1000) e = -1000;
+    e = e < -1000 ? -1000 : e > 1000 ? 1000 : e; // both powers are normal
     double down = power_of_two<double>(-e), up = power_of_two<double>(e);
     for (i64 j = tid(); j < d; j += wide) {
       double v = (double)x[i * d + j] * down;
@@ -80,9 +80,9 @@ template <class T> DEV void clip_rows(Out<T> y, Arg<T> x, i64 rows, i64 d, doubl
     }
     double norm = root(join_row(sum, held));
     bool over = !(norm * up <= bound); // NaN is over
-    double by = over ? bound / norm * down : 1;
-    by *= sizeof(T) == 8 ? 1 - 0x1p-50 : 1 - 0x1p-30;
-    for (i64 j = tid(); j < d; j += wide) y[i * d + j] = over ? (T)((double)x[i * d + j] * by) : (T)x[i * d + j];
+    double by = bound / norm * (sizeof(T) == 8 ? 1 - 0x1p-50 : 1 - 0x1p-30), last = down;
+    if (!(down < 1 && by <= 1)) by *= down, last = 1; // else by·down may be denormal
+    for (i64 j = tid(); j < d; j += wide) y[i * d + j] = over ? (T)((double)x[i * d + j] * by * last) : (T)x[i * d + j];
   }
 }
 
