@@ -1,6 +1,7 @@
 package train
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -19,6 +20,10 @@ func (e *NotFiniteError) Error() string {
 	return fmt.Sprintf("train: norms of the gradients of examples %v = %v: must be finite", e.Examples, e.Norms)
 }
 
+// ErrTF32 is what ClippedGrads says on a device whose products of float32 round their factors to TF32 (device.Info): a
+// layer errs by 1e-3 then, and the two ways back by more the deeper the network is, so that no bound would hold.
+var ErrTF32 = errors.New("products of float32 are rounded to TF32: norms and bounds of gradients would not hold")
+
 // ClippedGrads adds to the gradients of a network's parameters Σ_n g_n·min(1, bound/|g_n|), where g_n is the gradient of
 // example n alone: what DP-SGD adds noise to (Abadi et al. 2016, algorithm 1). It returns the norms |g_n|, an array of
 // N. Call it after Forward, with the cotangent dy of the *sum* of the examples' losses, not their mean: row n of dy
@@ -26,21 +31,24 @@ func (e *NotFiniteError) Error() string {
 //
 // No example's gradient is held. A first way back gives the norms layer by layer, from outer products (Goodfellow
 // 2015), and a second one, with the rows of dy scaled, the sum; cost: two VJPs, and a copy of the norms to the host, so
-// that it cannot be recorded. Networks whose layers mix examples (batch statistics) or share a norm (spectral
-// normalisation) panic.
+// that it cannot be recorded. Networks whose layers mix examples (batch statistics), share a norm (spectral
+// normalisation) or use a parameter twice panic.
 //
 // An example whose norm is not finite has no clipped gradient, and what passes through layers beside it (0·∞) could not
 // be bounded either: the error is then a *NotFiniteError, the gradients of parameters are as they were, and the norms are
 // returned with it. There are two ways on. To stop; or to make the pass again without those examples, divided by the
 // same batch size as with them. Then each counts as zero, which is a function of that example alone and within the
 // bound: the sensitivity of the sum, and with it the privacy of its noise, are what they were. How many examples there
-// were is not covered by that noise, as the norms are not. Other errors are the device's.
+// were is not covered by that noise, as the norms are not. Other errors are ErrTF32, with nothing done, and the device's.
 //
 // Rounding: the norms have the relative error of the device's products and sums; the factor is lowered by Margin so
 // that this does not lift a contribution above bound.
 func ClippedGrads(p *nn.Pass, net nn.Layer, dy *device.Array, bound float64) (norms *device.Array, err error) {
 	if !(bound > 0) || math.IsInf(bound, 1) {
 		panic(fmt.Sprintf("train: ClippedGrads: bound = %v: must be > 0 and finite", bound))
+	}
+	if dy.Type() == device.Float32 && dy.Device().Info().TF32 {
+		return nil, fmt.Errorf("train: ClippedGrads: %w", ErrTF32)
 	}
 	n := dy.Dim(0)
 	norms = ExampleNorms(p, net, dy)
@@ -75,8 +83,16 @@ func finite(norms *device.Array) error {
 }
 
 // ExampleNorms returns the norms of the examples' own gradients, and leaves the gradients of parameters alone. Rewind
-// lets the pass be differentiated again.
+// lets the pass be differentiated again. A network that has a parameter twice panics: each use adds to a gradient, of
+// which the squares of the parts are not the square.
 func ExampleNorms(p *nn.Pass, net nn.Layer, dy *device.Array) *device.Array {
+	seen := map[*nn.Param]bool{}
+	for _, w := range nn.Trainable(net.Params()) {
+		if seen[w] {
+			panic(fmt.Sprintf("train: ExampleNorms: %s is in the network twice: its per-example norm is not that of its parts", w.Name))
+		}
+		seen[w] = true
+	}
 	norms := dy.Device().Zeros(dy.Type(), dy.Dim(0))
 	p.Squares = norms
 	net.VJP(p, dy)

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 
 	"coupling/lab/device"
@@ -134,6 +136,63 @@ func TestClippedGradsNotFiniteOnDevice(t *testing.T) {
 				t.Errorf("gradients changed from %v to %v", want, got)
 			}
 		})
+	}
+}
+
+// A layer that stands in two places adds both parts of its gradient up, and |g₁+g₂|² is not |g₁|² + |g₂|².
+func TestClippedGradsOfSharedLayer(t *testing.T) {
+	dev := open(t)
+	defer dev.Scope().Close()
+	l := &nn.Dense{In: 3, Out: 3}
+	net := nn.Seq(l, nn.Tanh(), l)
+	net.Init(dev, device.Float64, rand.New(rand.NewPCG(1, 1)))
+	p := &nn.Pass{}
+	y := net.Forward(p, dev.Zeros(device.Float64, 2, 3))
+	defer func() {
+		if said, _ := recover().(string); !strings.Contains(said, "twice") {
+			t.Errorf("panicked with %q: must say that a parameter is there twice", said)
+		}
+	}()
+	_, err := train.ClippedGrads(p, net, y, 1)
+	t.Errorf("clipped, and %v", err)
+}
+
+// Under TF32 nothing is clipped, whoever asked for it; float64 is not touched by it.
+func TestClippedGradsUnderTF32(t *testing.T) {
+	path, err := exec.Command("go", "run", "coupling/lab/device/fakedriver").Output()
+	if err != nil {
+		t.Skipf("the fake driver is built by go and a C++20 compiler: %v", err)
+	}
+	library := strings.TrimSpace(string(path))
+	for _, c := range []struct {
+		override string
+		asked    bool
+		want     error
+	}{{"", false, nil}, {"", true, train.ErrTF32}, {"1", false, train.ErrTF32}, {"0", true, nil}} {
+		t.Setenv("NVIDIA_TF32_OVERRIDE", c.override)
+		dev, err := device.CUDA{Driver: library, CuBLAS: library, TF32: c.asked}.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dtype := range []device.DType{device.Float32, device.Float64} {
+			func() {
+				defer dev.Scope().Close()
+				net := &nn.Dense{In: 2, Out: 2}
+				net.Init(dev, dtype, rand.New(rand.NewPCG(1, 1)))
+				p := &nn.Pass{}
+				y := net.Forward(p, dev.Zeros(dtype, 3, 2))
+				want := c.want
+				if dtype == device.Float64 {
+					want = nil
+				}
+				if _, err := train.ClippedGrads(p, net, y, 1); !errors.Is(err, want) {
+					t.Errorf("NVIDIA_TF32_OVERRIDE=%q, TF32 = %v, %v: %v, want %v", c.override, c.asked, dtype, err, want)
+				}
+			}()
+		}
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
