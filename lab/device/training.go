@@ -10,7 +10,8 @@ type Adam = backend.Adam
 type SGD = backend.SGD
 
 // CrossEntropy writes the N losses log Σ_k e^{x_ik} − x_{i,label_i} of logits x, N×K, and their gradients
-// softmax − onehot. A label out of range is ErrIndex.
+// softmax − onehot. A label out of range is ErrIndex, as every label is for K = 0; loss and grad then hold nothing that
+// is the same on all devices.
 func CrossEntropy(loss, grad, logits, labels *Array) {
 	c := check("CrossEntropy", loss).float(grad, logits).ints(labels)
 	c.shape("logits", logits, -1, -1)

@@ -149,6 +149,7 @@ func TestDefinitionOnDevice(t *testing.T) {
 // More examples than fit into one tile, with a last tile that is smaller, unfolding first and multiplying first.
 func TestTilesOnDevice(t *testing.T) {
 	dev := open(t)
+	defer conv.TileBytes(4 << 20)() // a GPU would take them whole
 	for _, p := range []*problem{
 		{n: 23, in: 8, out: 5, h: 24, w: 24, window: device.SquareWindow(3, 1, 1)},  // 332 kB each
 		{n: 19, in: 40, out: 4, h: 40, w: 24, window: device.SquareWindow(3, 1, 1)}, // 276 kB each

@@ -3,8 +3,8 @@ package conv
 import "coupling/lab/device"
 
 // tileBytes is how much of patches is held at once: on a CPU what stays in its caches between unfolding and product,
-// on other devices enough to fill them.
-func tileBytes(dev *device.Device) int {
+// on other devices enough to fill them. A variable for tests, so that small problems are cut on every device.
+var tileBytes = func(dev *device.Device) int {
 	if dev.Info().Kind == "cpu" {
 		return 4 << 20
 	}
