@@ -2,6 +2,8 @@ package device_test
 
 import (
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"coupling/lab/device"
@@ -17,19 +19,51 @@ func BenchmarkOpsOnDevice(b *testing.B) {
 	}
 	defer d.Close()
 	b.Logf("%v: %s", d, d.Info().Detail)
-	for _, group := range []func(*device.Device) []timed{copyOps, mapOps, reduceOps, productOps, imageOps, randomOps, trainingOps, transportOps} {
+	for _, group := range []func(*device.Device) []timed{peaks, copyOps, mapOps, reduceOps, productOps, imageOps, randomOps, trainingOps, transportOps} {
 		for _, op := range group(d) {
 			b.Run(op.name, func(b *testing.B) { op.run(b, d) })
 		}
 	}
 }
 
-// timed is a call with what one of it moves or computes.
+// timed is a call with what one of it moves and computes.
 type timed struct {
 	name  string
 	unit  string  // "GB/s", "GFLOP/s", "Gexp/s"
-	count float64 // bytes, operations or exponentials
+	count float64 // bytes, operations or exponentials: what is reported a second
+	work  work
 	setup func() (call func())
+}
+
+// work is what a call cannot do without: bytes between memory and processor, operations, exponentials. gpucheck divides
+// them by what the peaks reach.
+type work struct{ bytes, flop, exps float64 }
+
+// op is a call that moves, or multiplies and adds, or exponentiates, by its unit.
+func op(name, unit string, count float64, setup func() func()) timed {
+	t := timed{name: name, unit: unit, count: count, setup: setup}
+	switch unit {
+	case "GB/s":
+		t.work.bytes = count
+	case "GFLOP/s":
+		t.work.flop = count
+	default:
+		t.work.exps = count
+	}
+	return t
+}
+
+// beside adds what else it does.
+func (op timed) beside(bytes, flop float64) timed {
+	op.work.bytes += bytes
+	op.work.flop += flop
+	return op
+}
+
+// elsewhere is a call that the peaks say nothing about.
+func (op timed) elsewhere() timed {
+	op.work = work{}
+	return op
 }
 
 func (op timed) run(b *testing.B, d *device.Device) {
@@ -52,10 +86,45 @@ func (op timed) run(b *testing.B, d *device.Device) {
 	seconds := b.Elapsed().Seconds() / float64(b.N*round)
 	b.ReportMetric(op.count/seconds/1e9, op.unit)
 	b.ReportMetric(seconds*1e9, "ns/call")
+	for unit, n := range map[string]float64{"bytes/call": op.work.bytes, "flop/call": op.work.flop, "exp/call": op.work.exps} {
+		if n > 0 {
+			b.ReportMetric(n, unit)
+		}
+	}
 }
 
-// lengths are in the caches of a core, of a processor, and of none.
-var lengths = [...]int{1 << 12, 1 << 18, 1 << 23}
+// big is whether the device is a GPU, which the sizes of a processor leave idle. The fake one is a processor.
+func big(d *device.Device) bool {
+	return d.Info().Kind == "cuda" && !strings.HasPrefix(d.Info().Name, "Fake")
+}
+
+// lengths are in the caches of a core, of a processor, and of none; 50 MB are still in those of a big GPU.
+func lengths(d *device.Device) []int {
+	all := []int{1 << 12, 1 << 18, 1 << 23}
+	if big(d) {
+		all = append(all, 1<<27)
+	}
+	return all
+}
+
+// peaks is what the others are held to: the bandwidth of copies and the speed of large products.
+func peaks(d *device.Device) []timed {
+	n, side := 1<<23, 1024
+	if big(d) {
+		n, side = 1<<28, 8192
+	}
+	ops := []timed{op("Peak/copy", "GB/s", 8*float64(n), func() func() {
+		x, y := random(d, device.Float32, n), d.New(device.Float32, n)
+		return func() { device.Convert(y, x) }
+	})}
+	for _, t := range []device.DType{device.Float32, device.Float64} {
+		ops = append(ops, op("Peak/product "+t.String(), "GFLOP/s", 2*math.Pow(float64(side), 3), func() func() {
+			a, b, c := random(d, t, side, side), random(d, t, side, side), d.New(t, side, side)
+			return func() { device.Gemm(c, 1, a.N(), b.N(), 0) }
+		}))
+	}
+	return ops
+}
 
 func random(d *device.Device, t device.DType, shape ...int) *device.Array {
 	a, s := d.New(t, shape...), d.Stream(1)
@@ -65,54 +134,54 @@ func random(d *device.Device, t device.DType, shape ...int) *device.Array {
 }
 
 func copyOps(d *device.Device) (ops []timed) {
-	for _, n := range lengths {
+	for _, n := range lengths(d) {
 		size := fmt.Sprintf("/n=%d", n)
 		ops = append(ops,
-			timed{"Copy" + size, "GB/s", 8 * float64(n), func() func() {
+			op("Copy"+size, "GB/s", 8*float64(n), func() func() {
 				x, y := random(d, device.Float32, n), d.New(device.Float32, n)
 				return func() { device.Convert(y, x) }
-			}},
-			timed{"Upload" + size, "GB/s", 4 * float64(n), func() func() {
+			}),
+			op("Upload"+size, "GB/s", 4*float64(n), func() func() {
 				x, y := make([]float32, n), d.New(device.Float32, n)
 				return func() { y.Set32(x) }
-			}},
-			timed{"Download" + size, "GB/s", 4 * float64(n), func() func() {
+			}).elsewhere(),
+			op("Download"+size, "GB/s", 4*float64(n), func() func() {
 				y := random(d, device.Float32, n)
 				return func() { y.Get32() }
-			}})
+			}).elsewhere())
 	}
-	return append(ops, timed{"Permute/NCHW to NHWC", "GB/s", 8 * 64 * 128 * 1024, func() func() {
+	return append(ops, op("Permute/NCHW to NHWC", "GB/s", 8*64*128*1024, func() func() {
 		x, y := random(d, device.Float32, 64, 128, 32, 32), d.New(device.Float32, 64, 32, 32, 128)
 		return func() { device.Permute(y, x, 0, 2, 3, 1) }
-	}})
+	}))
 }
 
 func mapOps(d *device.Device) (ops []timed) {
-	for _, n := range lengths {
+	for _, n := range lengths(d) {
 		for _, f := range []struct {
 			name string
 			f    device.Unary
 		}{{"ReLU", device.ReLU}, {"Exp", device.Exp}, {"Tanh", device.Tanh}, {"SiLU", device.SiLU}} {
-			ops = append(ops, timed{fmt.Sprintf("%s/n=%d", f.name, n), "GB/s", 8 * float64(n), func() func() {
+			ops = append(ops, op(fmt.Sprintf("%s/n=%d", f.name, n), "GB/s", 8*float64(n), func() func() {
 				x, y := random(d, device.Float32, n), d.New(device.Float32, n)
 				return func() { device.Map(y, x, f.f, 0) }
-			}})
+			}))
 		}
 		ops = append(ops,
-			timed{fmt.Sprintf("TanhVJP/n=%d", n), "GB/s", 16 * float64(n), func() func() {
+			op(fmt.Sprintf("TanhVJP/n=%d", n), "GB/s", 16*float64(n), func() func() {
 				x, y, dy := random(d, device.Float32, n), random(d, device.Float32, n), random(d, device.Float32, n)
 				dx := d.New(device.Float32, n)
 				return func() { device.MapVJP(dx, x, y, dy, device.Tanh, 0) }
-			}},
-			timed{fmt.Sprintf("Add/n=%d", n), "GB/s", 12 * float64(n), func() func() {
+			}),
+			op(fmt.Sprintf("Add/n=%d", n), "GB/s", 12*float64(n), func() func() {
 				x, y, z := random(d, device.Float32, n), random(d, device.Float32, n), d.New(device.Float32, n)
 				return func() { device.Add(z, x, y) }
-			}})
+			}))
 	}
-	return append(ops, timed{"Add/bias of 64×128×32×32", "GB/s", 8 * 64 * 128 * 1024, func() func() {
+	return append(ops, op("Add/bias of 64×128×32×32", "GB/s", 8*64*128*1024, func() func() {
 		x, bias := random(d, device.Float32, 64, 128, 32, 32), random(d, device.Float32, 1, 128, 1, 1)
 		return func() { device.Add(x, x, bias) }
-	}})
+	}))
 }
 
 func reduceOps(d *device.Device) (ops []timed) {
@@ -133,10 +202,10 @@ func reduceOps(d *device.Device) (ops []timed) {
 			name string
 			f    device.Reduction
 		}{{"Sum", device.Sum}, {"LogSumExp", device.LogSumExp}} {
-			ops = append(ops, timed{"Reduce/" + f.name + " of " + c.name, "GB/s", n, func() func() {
+			ops = append(ops, op("Reduce/"+f.name+" of "+c.name, "GB/s", n, func() func() {
 				x, y := random(d, device.Float32, c.shape...), d.New(device.Float32, c.to...)
 				return func() { device.Reduce(y, x, f.f) }
-			}})
+			}))
 		}
 	}
 	return ops
@@ -145,7 +214,7 @@ func reduceOps(d *device.Device) (ops []timed) {
 func productOps(d *device.Device) (ops []timed) {
 	product := func(t device.DType, batch, m, n, k int, ta, tb bool) {
 		name := fmt.Sprintf("Gemm/%v %d×%d×%d×%d transposed %v %v", t, batch, m, n, k, ta, tb)
-		ops = append(ops, timed{name, "GFLOP/s", 2 * float64(batch) * float64(m) * float64(n) * float64(k), func() func() {
+		ops = append(ops, op(name, "GFLOP/s", 2*float64(batch)*float64(m)*float64(n)*float64(k), func() func() {
 			shape := func(r, c int, turned bool) []int {
 				if turned {
 					r, c = c, r
@@ -156,7 +225,7 @@ func productOps(d *device.Device) (ops []timed) {
 			b := device.Factor{Array: random(d, t, shape(k, n, tb)...), Transpose: tb}
 			c := d.New(t, batch, m, n)
 			return func() { device.Gemm(c, 1, a, b, 0) }
-		}})
+		}))
 	}
 	for _, n := range []int{64, 256, 1024} {
 		product(device.Float32, 1, n, n, n, false, false)
@@ -175,26 +244,26 @@ func imageOps(d *device.Device) []timed {
 	columns := []int{64, 64 * 16, 16 * 16}
 	shape := []int{64, 64, 32, 32}
 	return []timed{
-		{"Im2col/4×4", "GB/s", 4 * 5 * images, func() func() {
+		op("Im2col/4×4", "GB/s", 4*5*images, func() func() {
 			x, col := random(d, device.Float32, shape...), d.New(device.Float32, columns...)
 			return func() { device.Im2col(col, x, w) }
-		}},
-		{"Col2im/4×4", "GB/s", 4 * 5 * images, func() func() {
+		}),
+		op("Col2im/4×4", "GB/s", 4*5*images, func() func() {
 			x, col := d.New(device.Float32, shape...), random(d, device.Float32, columns...)
 			return func() { device.Col2im(x, col, w) }
-		}},
-		{"MaxPool/2×2", "GB/s", 4 * 1.5 * images, func() func() {
+		}),
+		op("MaxPool/2×2", "GB/s", 4*1.5*images, func() func() {
 			x, y, i := random(d, device.Float32, shape...), d.New(device.Float32, 64, 64, 16, 16), d.New(device.Int32, 64, 64, 16, 16)
 			return func() { device.MaxPool(y, i, x, device.SquareWindow(2, 2, 0)) }
-		}},
-		{"AvgPool/2×2", "GB/s", 4 * 1.25 * images, func() func() {
+		}),
+		op("AvgPool/2×2", "GB/s", 4*1.25*images, func() func() {
 			x, y := random(d, device.Float32, shape...), d.New(device.Float32, 64, 64, 16, 16)
 			return func() { device.AvgPool(y, x, device.SquareWindow(2, 2, 0)) }
-		}},
-		{"Bilinear/2×", "GB/s", 4 * 5 * images, func() func() {
+		}),
+		op("Bilinear/2×", "GB/s", 4*5*images, func() func() {
 			x, y := random(d, device.Float32, shape...), d.New(device.Float32, 64, 64, 64, 64)
 			return func() { device.Bilinear(y, x, false) }
-		}},
+		}),
 	}
 }
 
@@ -208,72 +277,88 @@ func randomOps(d *device.Device) []timed {
 		}
 	}
 	return []timed{
-		{"Uniform", "GB/s", 4 * n, draw(func(s *device.Stream, a *device.Array) { s.Uniform(a, 0, 1) })},
-		{"Normal", "GB/s", 4 * n, draw(func(s *device.Stream, a *device.Array) { s.Normal(a, 0, 1) })},
+		op("Uniform", "GB/s", 4*n, draw(func(s *device.Stream, a *device.Array) { s.Uniform(a, 0, 1) })),
+		op("Normal", "GB/s", 4*n, draw(func(s *device.Stream, a *device.Array) { s.Normal(a, 0, 1) })),
 	}
 }
 
 func trainingOps(d *device.Device) []timed {
 	const n = 1 << 22
 	return []timed{
-		{"StepAdam", "GB/s", 28 * n, func() func() {
+		op("StepAdam", "GB/s", 28*n, func() func() {
 			w, g, m, v := random(d, device.Float32, n), random(d, device.Float32, n), d.Zeros(device.Float32, n), d.Zeros(device.Float32, n)
 			t, one, a := d.FromInts([]int32{0}, 1), d.From32([]float32{1}, 1), device.Adam{Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
 			ws, gs, ms, vs := []*device.Array{w}, []*device.Array{g}, []*device.Array{m}, []*device.Array{v}
 			return func() { device.StepAdam(ws, gs, ms, vs, t, one, a) }
-		}},
-		{"ClipRows/256×16384", "GB/s", 8 * n, func() func() {
+		}),
+		op("ClipRows/256×16384", "GB/s", 8*n, func() func() {
 			x := random(d, device.Float32, 256, n/256)
 			y := x.Like()
 			return func() { device.ClipRows(y, x, 1) }
-		}},
-		{"CrossEntropy/4096×10", "Gexp/s", 40960, func() func() {
+		}),
+		op("CrossEntropy/4096×10", "Gexp/s", 40960, func() func() {
 			x := random(d, device.Float32, 4096, 10)
 			loss, grad, labels := d.New(device.Float32, 4096), x.Like(), d.Zeros(device.Int32, 4096)
 			return func() { device.CrossEntropy(loss, grad, x, labels) }
-		}},
+		}),
 	}
 }
 
 func transportOps(d *device.Device) (ops []timed) {
-	const n = 2048
-	vectors := func(t device.DType) (u, h, out *device.Array) {
-		return random(d, t, n), random(d, t, n), d.New(t, n)
+	dense, cloud := []int{2048}, []int{2048}
+	if big(d) {
+		dense, cloud = append(dense, 16384), append(cloud, 32768)
 	}
 	for _, t := range []device.DType{device.Float32, device.Float64} {
-		of := " " + t.String()
-		ops = append(ops,
-			timed{"LSERows/2048" + of, "Gexp/s", n * n, func() func() {
-				_, h, out := vectors(t)
-				c := random(d, t, n, n)
-				return func() { device.LSERows(out, c, h, 10) }
-			}},
-			timed{"LSECols/2048" + of, "Gexp/s", n * n, func() func() {
-				u, _, out := vectors(t)
-				c := random(d, t, n, n)
-				return func() { device.LSECols(out, c, u, 10) }
-			}})
-		for _, dim := range []int{2, 3, 64} {
-			points := func(f func(x, y, u, h, out *device.Array)) func() func() {
-				return func() func() {
-					u, h, out := vectors(t)
-					x, y := random(d, t, n, dim), random(d, t, n, dim)
-					return func() { f(x, y, u, h, out) }
-				}
+		for _, n := range dense {
+			ops = append(ops, denseOps(d, t, n)...)
+		}
+		for _, n := range cloud {
+			for _, dim := range []int{2, 3, 64} {
+				ops = append(ops, pointOps(d, t, n, dim)...)
 			}
-			size := fmt.Sprintf("/2048 d=%d%s", dim, of)
-			cost := device.Cost{Square: 1}
-			ops = append(ops,
-				timed{"PointLSE" + size, "Gexp/s", n * n, points(func(x, y, _, h, out *device.Array) {
-					device.PointLSE(out, x, y, h, cost, 1)
-				})},
-				timed{"PointApply" + size, "Gexp/s", n * n, points(func(x, y, u, h, out *device.Array) {
-					device.PointApply(out.Reshape(n, 1), x, y, u, h, h.Reshape(n, 1), cost, 1)
-				})})
 		}
 	}
-	return append(ops, timed{"LSERows/1024 of 32×32", "Gexp/s", 1 << 20, func() func() {
+	return append(ops, op("LSERows/1024 of 32×32", "Gexp/s", 1<<20, func() func() {
 		c, h, out := random(d, device.Float32, 1024, 32, 32), random(d, device.Float32, 1024, 32), d.New(device.Float32, 1024, 32)
 		return func() { device.LSERows(out, c, h, 10) }
-	}})
+	}).beside(4<<20, 0))
+}
+
+// denseOps read each cost once.
+func denseOps(d *device.Device, t device.DType, n int) []timed {
+	pairs := float64(n) * float64(n)
+	size := fmt.Sprintf("/%d %v", n, t)
+	setup := func(f func(out, c, h *device.Array)) func() func() {
+		return func() func() {
+			c, h, out := random(d, t, n, n), random(d, t, n), d.New(t, n)
+			return func() { f(out, c, h) }
+		}
+	}
+	return []timed{
+		op("LSERows"+size, "Gexp/s", pairs, setup(func(out, c, h *device.Array) { device.LSERows(out, c, h, 10) })).beside(float64(t.Size())*pairs, 0),
+		op("LSECols"+size, "Gexp/s", pairs, setup(func(out, c, h *device.Array) { device.LSECols(out, c, h, 10) })).beside(float64(t.Size())*pairs, 0),
+	}
+}
+
+// pointOps read next to nothing: a pair costs a product with sum in each dimension at least (|x|² and |y|² being known),
+// h − c/ε, and one exponential; PointApply a product with sum more.
+func pointOps(d *device.Device, t device.DType, n, dim int) []timed {
+	pairs, size, cost := float64(n)*float64(n), fmt.Sprintf("/%d d=%d %v", n, dim, t), device.Cost{Square: 1}
+	setup := func(f func(x, y, u, h, out *device.Array)) func() func() {
+		return func() func() {
+			u, h, out := random(d, t, n), random(d, t, n), d.New(t, n)
+			x, y := random(d, t, n, dim), random(d, t, n, dim)
+			return func() { f(x, y, u, h, out) }
+		}
+	}
+	flop := float64(2*dim+2) * pairs
+	return []timed{
+		op("PointLSE"+size, "Gexp/s", pairs, setup(func(x, y, _, h, out *device.Array) {
+			device.PointLSE(out, x, y, h, cost, 1)
+		})).beside(0, flop),
+		op("PointApply"+size, "Gexp/s", pairs, setup(func(x, y, u, h, out *device.Array) {
+			device.PointApply(out.Reshape(n, 1), x, y, u, h, h.Reshape(n, 1), cost, 1)
+		})).beside(0, flop+2*pairs),
+	}
 }
