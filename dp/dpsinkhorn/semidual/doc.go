@@ -3,7 +3,7 @@
 //
 // # In words
 //
-//	c, g, err := semidual.Config{}.Calibrate(ctx, 1, 1e-5)        // g: ε = 1 at δ = 1e-5, and which accountant says so
+//	c, g, err := semidual.Suggested(1, 60_000, 10, 784).Calibrate(ctx, 1, 1e-5) // g: ε = 1 at δ = 1e-5, and which accountant says so
 //	m, err := c.Train(ctx, dev, images, 10, key, nil)             // seconds on two cores
 //	synthetic, err := m.Sample(rng, 60000)                        // as often as one likes: post-processing
 //
@@ -41,7 +41,7 @@
 // Frobenius norm, at most 1. All of these compose to one exact ε in package dp.
 //
 // What is computed from releases is free: atoms are clamped to images, grown from the class mean by splitting along the
-// class's covariance so that none dies in the noise, debiased by their transport to themselves, and sampled with
+// class's covariance so that none dies in the noise, filtered by that covariance in the end, debiased by their transport to themselves, and sampled with
 // Gaussian steps of the local covariance, whose noise is taken out by what is known of the spectrum of noise.
 //
 // # Sources

@@ -158,8 +158,8 @@ func (r *records) transport(dev *device.Device, table *device.Array, l int, in [
 func triangle(d int) int { return d * (d + 1) / 2 }
 
 // scatter sums the outer products (y−x_j)(y−x_j)ᵀ of the batch's records of class l with their likeliest atom j, over
-// the first dim coefficients of each channel's block (all of them where dim is 0), each of Frobenius norm at most clip, as the upper
-// triangle with √2 off the diagonal, whose Euclidean norm is the Frobenius norm.
+// the coefficients keep, each of Frobenius norm at most clip, as the upper triangle with √2 off the diagonal, whose
+// Euclidean norm is the Frobenius norm.
 func (r *records) scatter(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, keep []int, clip float64) ([]float64, error) {
 	dim := len(keep)
 	sum := mat.NewSymDense(dim, nil)
