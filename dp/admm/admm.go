@@ -1,7 +1,11 @@
 package admm
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"math"
 	"runtime"
 	"sync"
@@ -119,6 +123,14 @@ func (a ADMM) Check() error {
 	return nil
 }
 
+// Digest is the same for rules by which nodes and a coordinator can run together: those that are equal after defaults are filled in. Workers and
+// Trace do not count.
+func (a ADMM) Digest() string {
+	a = a.Filled()
+	sum := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v %v", a.Eta, a.Relax, a.Adapt, a.Tol, a.MaxRounds, a.Delay, a.Rounds, a.Tail))
+	return hex.EncodeToString(sum[:16])
+}
+
 // Solve runs Algorithm 1 in this process, all nodes in step; a.Rounds and a.Delay do not apply. The same problem gives the same bits as a
 // run over a Transport. It checks the problem first (see Problem.Check). Cost: a round is O(edges · log degree); memory some 260 bytes an
 // edge beside the problem.
@@ -146,7 +158,7 @@ func (a ADMM) run(ctx context.Context, g Graph, specs []Spec) (*Result, error) {
 		}
 		phase, eta := judge.Phase, judge.Eta
 		report, err := w.round()
-		if err != nil {
+		if err = cmp.Or(err, report.Check()); err != nil {
 			return nil, err
 		}
 		verdict := judge.Decide(report)

@@ -1,6 +1,7 @@
 package admm_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -81,5 +82,37 @@ func TestWorkers(t *testing.T) {
 		if one.Plan[e] != many.Plan[e] {
 			t.Fatalf("edge %d: %v and %v", e, one.Plan[e], many.Plan[e])
 		}
+	}
+}
+
+// What float64 cannot hold is an error and no plan of NaN; a network without edges rests at once.
+func TestOverflowAndNothing(t *testing.T) {
+	huge := []admm.Utility{admm.Linear{A: 1e308}}
+	p := admm.Problem{Graph: admm.Complete(1, 1), TargetUtility: huge, SourceUtility: huge, SourceBounds: []admm.Bounds{{Max: 1}}}
+	if r, err := (admm.ADMM{}).Solve(t.Context(), p); !errors.Is(err, admm.ErrParameter) {
+		t.Errorf("utilities of 1e308: %+v, %v", r, err)
+	}
+	r, err := admm.ADMM{}.Solve(t.Context(), admm.Problem{Graph: admm.Graph{Targets: 2, Sources: 1}})
+	if err != nil || r.Rounds != 1 || r.Status != admm.Converged || r.Primal != 0 || r.Dual != 0 {
+		t.Errorf("no edges: %+v, %v", r, err)
+	}
+}
+
+// Rules have one digest as they are written and as they are filled, and another where anything differs that nodes must agree on.
+func TestDigest(t *testing.T) {
+	base := admm.ADMM{Rounds: 10}
+	if base.Digest() != base.Filled().Digest() || base.Digest() != (admm.ADMM{Rounds: 10, Workers: 3}).Digest() {
+		t.Error("the same rules have several digests")
+	}
+	seen := map[string]bool{base.Digest(): true}
+	others := []admm.ADMM{
+		{Rounds: 11}, {Rounds: 10, Tail: 6}, {Rounds: 10, Eta: 2}, {Rounds: 10, Relax: 1.5}, {Rounds: 10, Tol: 1e-7}, {Rounds: 10, MaxRounds: 9}, {Rounds: 10, Adapt: true},
+		{Rounds: 10, Delay: 1},
+	}
+	for _, a := range others {
+		seen[a.Digest()] = true
+	}
+	if len(seen) != len(others)+1 {
+		t.Errorf("%d digests of %d rules", len(seen), len(others)+1)
 	}
 }

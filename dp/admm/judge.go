@@ -21,14 +21,30 @@ func (r *Report) Add(o Report) {
 	r.Price2 += o.Price2
 }
 
+// Check refuses sums beyond float64, of which residuals would tell nothing. ErrParameter: what they came from is too large.
+func (r Report) Check() error {
+	if sum := r.Gap2 + r.Change2 + r.Plan2 + r.Price2; math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return bad("after a round squares of gaps, changes, amounts and prices sum to %v, %v, %v, %v: utilities, bounds or Eta are too large", r.Gap2, r.Change2, r.Plan2, r.Price2)
+	}
+	return nil
+}
+
 // Primal is the disagreement relative to the size of the plan (Boyd et al. 2011, 3.3.1). Each edge was reported by both ends, which cancels.
 func (r Report) Primal() float64 {
-	return math.Sqrt(r.Gap2) / (math.Sqrt(float64(r.Edges)) + math.Sqrt(r.Plan2))
+	return relative(r.Gap2, r.Edges, r.Plan2)
 }
 
 // Dual is η times the change of the plan relative to the size of the prices.
 func (r Report) Dual() float64 {
-	return math.Sqrt(r.Change2) / (math.Sqrt(float64(r.Edges)) + math.Sqrt(r.Price2))
+	return relative(r.Change2, r.Edges, r.Price2)
+}
+
+// relative is 0 for a network without edges, which rests.
+func relative(residual2 float64, edges int, norm2 float64) float64 {
+	if edges == 0 {
+		return 0
+	}
+	return math.Sqrt(residual2) / (math.Sqrt(float64(edges)) + math.Sqrt(norm2))
 }
 
 // Action is what happens after a round.

@@ -61,7 +61,8 @@ type Node struct {
 
 // State is what a node must remember between rounds, and nothing secret: it follows from the messages so far.
 type State struct {
-	Round  int       `json:"round"` // the round that is to be done, from 1
+	Run    string    `json:"run,omitempty"` // of which run, for who comes back
+	Round  int       `json:"round"`         // the round that is to be done, from 1
 	Phase  Phase     `json:"phase"`
 	Eta    float64   `json:"eta"`
 	Plan   []float64 `json:"plan"`  // π, an amount an edge

@@ -105,6 +105,9 @@ func (a *Agent) prepare() error {
 		if len(s.Plan) != d || len(s.Price) != d || s.Round < 1 || len(s.Tail) != len(n.State().Tail) {
 			return fmt.Errorf("agents: %v: state of %d edges for %d: %w", a.Spec.ID, len(s.Plan), d, admm.ErrLost)
 		}
+		if s.Eta <= 0 || math.IsInf(s.Eta, 0) || s.Phase != admm.Transporting && (s.Phase != admm.Projecting || a.Rules.Rounds == 0) || s.Round > 1 && a.Rules.Delay == 0 && len(s.Before) != d {
+			return fmt.Errorf("agents: %v: state of round %d: Eta = %v, Phase = %d, %d amounts before: cannot be: %w", a.Spec.ID, s.Round, s.Eta, s.Phase, len(s.Before), admm.ErrLost)
+		}
 		*n.State() = *s
 	}
 	a.node, a.in, a.have, a.slot = n, make([]float64, d), make([]bool, d), map[int]int{}
@@ -136,7 +139,9 @@ func (a *Agent) join(ctx context.Context) error {
 	if a.Spec.Secret != nil && len(a.Spec.Neighbours) > 0 {
 		rounds = a.Spec.Secret.Affords()
 	}
-	return a.until(ctx, func() bool { return a.begun }, func() error { return a.tell(ctx, Message{Kind: Hello, Round: a.node.State().Round, Rounds: rounds}) })
+	return a.until(ctx, func() bool { return a.begun }, func() error {
+		return a.tell(ctx, Message{Kind: Hello, Round: a.node.State().Round, Rounds: rounds, Rules: a.Rules.Digest()})
+	})
 }
 
 // until handles messages until done, and does remind at the start and whenever patience ends.
@@ -170,7 +175,7 @@ func (a *Agent) handle(ctx context.Context, m Message) error {
 		return a.hear(m)
 	}
 	k, ok := a.slot[m.From.Index]
-	if !ok || m.From.Side != 1-a.Spec.ID.Side {
+	if !ok || m.From.Side != 1-a.Spec.ID.Side || m.Round < 1 {
 		return nil
 	}
 	if m.Kind == Share && (math.IsNaN(m.Value) || math.IsInf(m.Value, 0)) {
@@ -188,7 +193,7 @@ func (a *Agent) hear(m Message) error {
 	case m.Kind == Fail:
 		return fmt.Errorf("agents: %w: %s", errFailed, m.Text)
 	case m.Kind == Begin:
-		a.begun = true
+		return a.begin(m.Run)
 	case m.Kind == Bye:
 		a.let = a.verdict != nil || a.node.State().Over != nil
 	case m.Kind == Over && m.Round == a.awaiting && m.Round > 0:
@@ -199,10 +204,30 @@ func (a *Agent) hear(m Message) error {
 	return nil
 }
 
+// begin takes part in a run. A state of another run is of no use, unless nothing was done in it; then the node begins as if it had none.
+func (a *Agent) begin(run string) error {
+	s := a.node.State()
+	if s.Run != "" && s.Run != run {
+		if a.begun || s.Round > 1 {
+			return fmt.Errorf("agents: %v: %w: what it has, of round %d, is of another run", a.Spec.ID, admm.ErrLost, s.Round)
+		}
+		fresh, err := admm.NewNode(a.Spec, a.Rules)
+		if err != nil {
+			return err
+		}
+		*s = *fresh.State()
+	}
+	s.Run, a.begun = run, true
+	return nil
+}
+
 // awaits reports whether m is the verdict that the node waits for: in step that on the round it has reported, out of step the last.
 func (a *Agent) awaits(m Message) bool {
 	v := m.Verdict
 	if !(v.Eta > 0) || math.IsInf(v.Eta, 0) || v.Action < admm.Continue || v.Action > admm.Stop {
+		return false
+	}
+	if v.Action == admm.BeginProjecting && (a.Rules.Rounds == 0 || a.node.State().Phase == admm.Projecting) {
 		return false
 	}
 	if a.Rules.Delay > 0 {

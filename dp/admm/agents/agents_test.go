@@ -402,3 +402,128 @@ func TestNodeWithoutEdges(t *testing.T) {
 		}
 	}
 }
+
+// conduct runs agents, each with what one makes of the rules of the run and of what it resumes.
+func conduct(t *testing.T, a admm.ADMM, line agents.Transport, p admm.Problem, change func(i int, n *agents.Agent)) (*admm.Result, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	parts := make([]agents.Amounts, len(p.Graph.Nodes()))
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for i, s := range p.Specs() {
+		link, err := line.Join(ctx, s.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := &agents.Agent{Rules: a, Spec: s, Link: link, Patience: patience}
+		change(i, n)
+		wg.Go(func() { parts[i], _ = n.Run(ctx) }) // whose error is the coordinator's
+	}
+	link, err := line.Join(ctx, agents.Coordinator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := (&agents.Conductor{Rules: a, Nodes: p.Graph.Nodes(), Link: link, Patience: patience}).Run(ctx)
+	if err != nil {
+		cancel()
+	}
+	wg.Wait()
+	return &admm.Result{Plan: agents.Assemble(p.Graph, parts), Rounds: sum.Rounds}, err
+}
+
+// A node by other rules, which would end with another plan or none, ends the run before its first round.
+func TestRulesDiffer(t *testing.T) {
+	p := problem(1, admmtest.Kind{Network: "complete", Utility: "linear"})
+	for _, other := range []admm.ADMM{{Rounds: 100}, {Eta: 2}, {Relax: 1.5}, {Tail: 3}} {
+		r, err := conduct(t, admm.ADMM{Rounds: 50}, &agents.Channels{}, p, func(i int, n *agents.Agent) {
+			if i == 1 {
+				n.Rules = other
+			}
+		})
+		if !errors.Is(err, admm.ErrParameter) || r.Rounds != 0 {
+			t.Errorf("%+v: %v after %d rounds", other, err, r.Rounds)
+		}
+	}
+}
+
+// A state that was kept before the first round of another run, by other rules, is forgotten; of a later round it is refused.
+func TestStateOfAnotherRun(t *testing.T) {
+	p := problem(1, admmtest.Kind{Network: "complete", Utility: "quadratic"})
+	a := admm.ADMM{Tol: 1e-4}
+	want, err := a.Solve(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, round := range []int{1, 2} {
+		got, err := conduct(t, a, &agents.Channels{}, p, func(i int, n *agents.Agent) {
+			if d := len(n.Spec.Neighbours); i == 0 {
+				n.Resume = &admm.State{Run: "another", Round: round, Eta: 7, Plan: make([]float64, d), Price: make([]float64, d), Before: make([]float64, d)}
+			}
+		})
+		if round == 1 && (err != nil || cmp.Diff(want.Plan, got.Plan) != "") || round > 1 && !errors.Is(err, admm.ErrLost) {
+			t.Errorf("round %d: %v, plan %v, want %v", round, err, got.Plan, want.Plan)
+		}
+	}
+}
+
+// Messages of rounds that no run has change nothing, in the first round above all.
+func TestMessagesOfNoRound(t *testing.T) {
+	p := problem(1, admmtest.Kind{Network: "complete", Utility: "linear"})
+	var odd []agents.Message
+	for _, side := range []admm.Side{admm.Target, admm.Source} {
+		for _, kind := range []agents.Kind{agents.Ask, agents.Share, agents.Over, agents.Tell, agents.Hello, "nonsense"} {
+			for _, round := range []int{0, -1, math.MinInt} {
+				odd = append(odd, agents.Message{Kind: kind, From: admm.ID{Side: side}, Round: round})
+			}
+		}
+	}
+	projecting := agents.Message{Kind: agents.Decide, From: agents.Coordinator, Verdict: admm.Verdict{Action: admm.BeginProjecting, Eta: 1}}
+	for projecting.Round = range 5 {
+		odd = append(odd, projecting)
+	}
+	for _, a := range []admm.ADMM{{Tol: 1e-4}, {Tol: 1e-6, Delay: 1}} {
+		want, err := admm.ADMM{Tol: a.Tol}.Solve(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := agents.Solve(t.Context(), a, &forger{Channels: &agents.Channels{}, messages: odd}, p.Graph, p.Specs(), patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Delay == 0 && cmp.Diff(want.Plan, got.Plan) != "" || got.Status != admm.Converged {
+			t.Errorf("delay %d: %v after %d rounds", a.Delay, got.Status, got.Rounds)
+		}
+	}
+}
+
+// A state that no run leaves is refused, and never indexed.
+func TestStateThatCannotBe(t *testing.T) {
+	spec := admm.Spec{Neighbours: []int{0}, Utilities: []admm.Utility{admm.Linear{A: 1}}, Bounds: admm.Bounds{Max: 1}}
+	one := []float64{1}
+	for i, s := range []admm.State{
+		{Round: 0, Eta: 1, Plan: one, Price: one},
+		{Round: 2, Eta: 1, Plan: one, Price: one},
+		{Round: 2, Eta: 0, Plan: one, Price: one, Before: one},
+		{Round: 2, Eta: 1, Phase: admm.Projecting, Plan: one, Price: one, Before: one},
+		{Round: 2, Eta: 1, Phase: -1, Plan: one, Price: one, Before: one},
+		{Round: 2, Eta: 1, Plan: one, Price: one, Before: one, Tail: one},
+	} {
+		link, err := (&agents.Channels{}).Join(t.Context(), spec.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (&agents.Agent{Spec: spec, Link: link, Resume: &s}).Run(t.Context()); !errors.Is(err, admm.ErrLost) {
+			t.Errorf("%d: %v, want ErrLost", i, err)
+		}
+	}
+}
+
+// What float64 cannot hold ends a run with the reason, over a transport too.
+func TestSumsOverflow(t *testing.T) {
+	huge := []admm.Utility{admm.Linear{A: 1e308}}
+	p := admm.Problem{Graph: admm.Complete(1, 1), TargetUtility: huge, SourceUtility: huge, SourceBounds: []admm.Bounds{{Max: 1}}}
+	if _, err := agents.Solve(t.Context(), admm.ADMM{}, &agents.Channels{}, p.Graph, p.Specs(), patience); !errors.Is(err, admm.ErrParameter) {
+		t.Errorf("%v, want ErrParameter", err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,10 +41,12 @@ type Conductor struct {
 	verdict admm.Verdict // of the last of these
 	last    admm.Report  // and its sum
 	failure error
+	run     string // by which nodes tell this run from others
 }
 
 // Minutes are what a coordinator must remember between rounds.
 type Minutes struct {
+	Run     string          `json:"run"`
 	Rules   admm.ADMM       `json:"rules"`
 	Judge   admm.JudgeState `json:"judge"`
 	Rounds  int             `json:"rounds"`
@@ -73,7 +76,7 @@ func (c *Conductor) Run(ctx context.Context) (Summary, error) {
 		if err := c.save(); err != nil {
 			return Summary{}, err
 		}
-		if err := c.all(ctx, Message{Kind: Begin}); err != nil {
+		if err := c.all(ctx, Message{Kind: Begin, Run: c.run}); err != nil {
 			return Summary{}, err
 		}
 	}
@@ -94,6 +97,9 @@ func (c *Conductor) over() bool { return c.ended > 0 && c.verdict.Action == admm
 
 // decide ends a round, and tells its verdict to all whom it concerns.
 func (c *Conductor) decide(ctx context.Context, r admm.Report) error {
+	if err := r.Check(); err != nil {
+		return c.fail(ctx, err)
+	}
 	phase := c.judge.Phase
 	c.verdict, c.last = c.judge.Decide(r), r
 	c.ended++
@@ -113,7 +119,7 @@ func (c *Conductor) save() error {
 	if c.Save == nil {
 		return nil
 	}
-	return c.Save(Minutes{Rules: c.Rules, Judge: c.judge.JudgeState, Rounds: c.ended, Verdict: c.verdict, Last: c.last})
+	return c.Save(Minutes{Run: c.run, Rules: c.Rules, Judge: c.judge.JudgeState, Rounds: c.ended, Verdict: c.verdict, Last: c.last})
 }
 
 // restore takes up a run where its coordinator left it.
@@ -126,7 +132,7 @@ func (c *Conductor) restore(m Minutes) error {
 	if !bytes.Equal(now, then) || m.Rounds < 0 {
 		return fmt.Errorf("agents: Resume: the run was begun by the rules %s, these are %s: %w", then, now, admm.ErrParameter)
 	}
-	c.judge.JudgeState, c.ended, c.verdict, c.last, c.began = m.Judge, m.Rounds, m.Verdict, m.Last, true
+	c.run, c.judge.JudgeState, c.ended, c.verdict, c.last, c.began = m.Run, m.Judge, m.Rounds, m.Verdict, m.Last, true
 	return nil
 }
 
@@ -137,6 +143,7 @@ func (c *Conductor) prepare() error {
 	if c.Patience == 0 {
 		c.Patience = usualPatience
 	}
+	c.run = rand.Text()
 	c.judge, c.place = admm.NewJudge(c.Rules), map[admm.ID]int{}
 	c.reports, c.newest, c.came = make([]admm.Report, len(c.Nodes)), make([]int, len(c.Nodes)), make([]bool, len(c.Nodes))
 	for i, id := range c.Nodes {
@@ -216,8 +223,10 @@ func (c *Conductor) handle(ctx context.Context, i int, m Message) error {
 		return c.fail(ctx, fmt.Errorf("agents: %v: %s", m.From, m.Text))
 	case inStep && m.Round > c.ended+1 && (m.Kind == Hello || m.Kind == Tell):
 		return c.fail(ctx, fmt.Errorf("agents: %v is in round %d of a run of which this coordinator knows %d: %w", m.From, m.Round, c.ended, admm.ErrLost))
+	case m.Kind == Hello && m.Rules != c.Rules.Digest():
+		return c.fail(ctx, fmt.Errorf("agents: %v has other rules than the coordinator: every node must have the same: %w", m.From, admm.ErrParameter))
 	case m.Kind == Hello && c.began:
-		reply.Kind = Begin
+		reply.Kind, reply.Run = Begin, c.run
 		return c.Link.Send(ctx, reply)
 	case m.Kind == Hello && m.Rounds < c.Rules.Rounds:
 		return c.fail(ctx, fmt.Errorf("agents: Rounds = %d: %v: %w: it pays for %d", c.Rules.Rounds, m.From, admm.ErrBudget, m.Rounds))

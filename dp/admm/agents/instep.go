@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,7 +14,7 @@ import (
 func (a *Agent) inStep(ctx context.Context) (admm.Verdict, error) {
 	for {
 		report, err := a.exchange(ctx)
-		if err != nil {
+		if err = cmp.Or(err, report.Check()); err != nil {
 			return admm.Verdict{}, err
 		}
 		a.awaiting = a.node.State().Round - 1

@@ -37,6 +37,9 @@ func (a *Agent) outOfStep(ctx context.Context) (admm.Verdict, error) {
 			return admm.Verdict{}, err
 		}
 		r := a.advance()
+		if err := r.Check(); err != nil {
+			return admm.Verdict{}, err
+		}
 		if a.verdict == nil {
 			if err := a.tell(ctx, Message{Kind: Tell, Round: a.node.State().Round - 1, Report: r}); err != nil {
 				return admm.Verdict{}, err

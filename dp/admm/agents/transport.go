@@ -15,8 +15,8 @@ type Kind string
 
 // The kinds of messages.
 const (
-	Hello  Kind = "hello"  // node → coordinator: I am here, Round is what I do next, and my budget pays for Rounds
-	Begin  Kind = "begin"  // coordinator → node: all are here
+	Hello  Kind = "hello"  // node → coordinator: I am here, Round is what I do next, my budget pays for Rounds, and Rules is the digest of mine
+	Begin  Kind = "begin"  // coordinator → node: all are here, and this is the Run
 	Share  Kind = "share"  // node → neighbour: Value is my amount of our edge in Round
 	Ask    Kind = "ask"    // node → neighbour: your share of Round has not come
 	Over   Kind = "over"   // to a node: the Round that you ask about is long over; you have lost your state
@@ -35,6 +35,8 @@ type Message struct {
 	Round   int          `json:"round,omitempty"`
 	Value   float64      `json:"value,omitempty"`
 	Rounds  int          `json:"rounds,omitempty"`
+	Rules   string       `json:"rules,omitempty"`
+	Run     string       `json:"run,omitempty"`
 	Report  admm.Report  `json:"report,omitzero"`
 	Verdict admm.Verdict `json:"verdict,omitzero"`
 	Text    string       `json:"text,omitempty"`

@@ -287,9 +287,12 @@ func ReadProblem(dir string) (admm.Problem, []admm.Spec, admm.ADMM, error) {
 	}
 	var specs []admm.Spec
 	for _, id := range g.Nodes() {
-		s, _, err := ReadNode(NodePath(dir, id))
+		s, rules, err := ReadNode(NodePath(dir, id))
 		if err != nil {
 			return p, nil, n.Rules, err
+		}
+		if rules.Digest() != n.Rules.Digest() {
+			return p, nil, n.Rules, fmt.Errorf("%s: its rules are not those of network.json: every node must have the same: %w", NodePath(dir, id), admm.ErrParameter)
 		}
 		if s.ID != id {
 			return p, nil, n.Rules, fmt.Errorf("%s: is of %v", NodePath(dir, id), s.ID)

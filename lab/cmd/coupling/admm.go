@@ -66,6 +66,7 @@ type admmNewCmd struct {
 	Relax float64 `default:"1" help:"Over-relaxation in (0, 2)."`
 	Adapt bool    `help:"Let η adapt."`
 	Tol   float64 `default:"1e-8" help:"Residual to stop at."`
+	Limit int     `name:"max-rounds" default:"100000" help:"Rounds after which a run that has not settled ends, with exit status 3."`
 	Delay int     `help:"Steps that a node may be out of step."`
 
 	Alpha      float64 `help:"Make nodes private: ε of each round." placeholder:"EPS"`
@@ -86,7 +87,7 @@ func (c admmNewCmd) Run(a *app) error {
 	if err != nil {
 		return usage(err)
 	}
-	rules := admm.ADMM{Eta: c.Eta, Relax: c.Relax, Adapt: c.Adapt, Tol: c.Tol, Delay: c.Delay}
+	rules := admm.ADMM{Eta: c.Eta, Relax: c.Relax, Adapt: c.Adapt, Tol: c.Tol, MaxRounds: c.Limit, Delay: c.Delay}
 	var private *admm.Private
 	if c.Alpha != 0 {
 		rules.Rounds, rules.Tail = c.Rounds, c.Tail
@@ -191,6 +192,9 @@ func square(rng *rand.Rand, n int) *mat.Dense {
 	return m
 }
 
+// sparseIndex is how far indices of a list of edges may be beyond ten times their number: each stands for a node with a file of its own.
+const sparseIndex = 1000
+
 func (c admmNewCmd) readEdges() (admm.Problem, error) {
 	rows, err := readMatrix(c.Edges)
 	if err != nil {
@@ -207,6 +211,9 @@ func (c admmNewCmd) readEdges() (admm.Problem, error) {
 		e := admm.Edge{Target: int(rows.At(i, 0)), Source: int(rows.At(i, 1))}
 		if float64(e.Target) != rows.At(i, 0) || float64(e.Source) != rows.At(i, 1) {
 			return admm.Problem{}, fmt.Errorf("%s: row %d: target %v, source %v: must be integers", c.Edges, i+1, rows.At(i, 0), rows.At(i, 1))
+		}
+		if most := 10*n + sparseIndex; e.Target > most || e.Source > most {
+			return admm.Problem{}, fmt.Errorf("%s: row %d: target %d, source %d: must be at most %d, for %s", c.Edges, i+1, e.Target, e.Source, most, plural(n, "row"))
 		}
 		edges, parameters[e] = append(edges, e), [2]float64{rows.At(i, 2), rows.At(i, 3)}
 		targets, sources = max(targets, e.Target+1), max(sources, e.Source+1)
@@ -237,7 +244,7 @@ func (c admmNewCmd) readBounds(p *admm.Problem) error {
 		return fmt.Errorf("%s: %w", c.Bounds, err)
 	}
 	sides := map[string][]admm.Bounds{"target": make([]admm.Bounds, p.Graph.Targets), "source": make([]admm.Bounds, p.Graph.Sources)}
-	seen := map[string]bool{}
+	seen := map[admm.ID]bool{}
 	for i, row := range rows {
 		if i == 0 && strings.EqualFold(row[0], "side") {
 			continue
@@ -251,7 +258,11 @@ func (c admmNewCmd) readBounds(p *admm.Problem) error {
 		if err := errors.Join(err1, err2); err != nil {
 			return fmt.Errorf("%s: line %d: %w", c.Bounds, i+1, err)
 		}
-		sides[row[0]][at], seen[row[0]+row[1]] = admm.Bounds{Min: low, Max: high}, true
+		id := admm.ID{Side: map[string]admm.Side{"source": admm.Source}[row[0]], Index: at}
+		if seen[id] {
+			return fmt.Errorf("%s: line %d: %v is there twice", c.Bounds, i+1, id)
+		}
+		sides[row[0]][at], seen[id] = admm.Bounds{Min: low, Max: high}, true
 	}
 	if len(seen) != p.Graph.Targets+p.Graph.Sources {
 		return fmt.Errorf("%s: bounds of %d nodes, the network has %d", c.Bounds, len(seen), p.Graph.Targets+p.Graph.Sources)

@@ -110,7 +110,12 @@ func (c admmRunCmd) Run(a *app) (err error) {
 	}
 	if children != nil {
 		children.wait()
-		return c.collect(g)
+		if err := c.collect(g); err != nil {
+			return err
+		}
+	}
+	if sum.Status != admm.Converged {
+		return exitError{exitUnconverged, fmt.Errorf("admm: %v after %d rounds: residuals %.3g and %.3g", sum.Status, sum.Rounds, sum.Primal, sum.Dual)}
 	}
 	return nil
 }
