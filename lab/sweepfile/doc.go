@@ -2,7 +2,7 @@
 // experiment and a design over its parameters, or a Go file with an experiment
 // of its own ([Main], [Build]).
 //
-//	experiment: analytic/gradient
+//	experiment: demo/fit       # a name of coupling's or of a Go file's
 //	seed: 1
 //	replicates: 3              # seeds 1, 2, 3
 //	params: {n: 500, solver: lbfgs}

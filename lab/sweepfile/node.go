@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // An Error is a fault of a file, with its line.
@@ -39,6 +42,18 @@ func (n node) line() int {
 func (n node) errorf(format string, args ...any) error {
 	return &Error{n.file, n.line(), fmt.Errorf(format, args...)}
 }
+
+// child is a part of n. The parser takes 1e-3 for text, which YAML 1.2 calls a number.
+func (n node) child(v ast.Node) node {
+	if s, ok := v.(*ast.StringNode); ok && s.Token.Type == token.StringType && scientific.MatchString(s.Value) {
+		if x, err := strconv.ParseFloat(s.Value, 64); err == nil {
+			v = &ast.FloatNode{BaseNode: s.BaseNode, Token: s.Token, Value: x}
+		}
+	}
+	return node{v, n.file}
+}
+
+var scientific = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$`)
 
 // parse returns the only document of a file.
 func parse(file string, b []byte) (node, error) {
@@ -97,7 +112,7 @@ func (n node) members(what string) ([]member, error) {
 			return nil, key.errorf("%s: %q is there twice", what, name.Value)
 		}
 		seen[name.Value] = true
-		out = append(out, member{name.Value, key, node{v.Value, n.file}})
+		out = append(out, member{name.Value, key, n.child(v.Value)})
 	}
 	return out, nil
 }
@@ -127,7 +142,7 @@ func (n node) items(what string) ([]node, error) {
 	}
 	var out []node
 	for _, v := range s.Values {
-		out = append(out, node{v, n.file})
+		out = append(out, n.child(v))
 	}
 	return out, nil
 }

@@ -1,0 +1,23 @@
+package sweepfile
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Numbers as people write them are numbers, and text in quotes stays text.
+func TestNumbersOfYAML(t *testing.T) {
+	n, err := parse("f.yaml", []byte("[1e-3, 1E3, -1.5e+2, .5e1, 2.e-1, 0.25, 3, '1e-3', e3, 1e]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := n.value("list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []any{1e-3, 1e3, -150., 5., .2, .25, uint64(3), "1e-3", "e3", "1e"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
