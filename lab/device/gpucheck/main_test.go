@@ -60,7 +60,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## Failed: TestOnDevice/Gemm", "| 9.5ms | 226 GFLOP/s |", "0.0 of 1.0 GiB free"} {
+	for _, want := range []string{"## Failed: TestOnDevice/Gemm", "| 9.5ms | 226 GFLOP/s |  |", "0.0 of 1.0 GiB free"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
@@ -191,6 +191,35 @@ func TestLimit(t *testing.T) {
 			t.Errorf("budget %v: %v", c.budget, got)
 		}
 		cancel()
+	}
+}
+
+// A share is the floor by whatever binds, over the time.
+func TestShare(t *testing.T) {
+	r := Report{Device: About{Units: 100, ClockMHz: 1000}} // 1600 Gexp/s
+	var s Suite
+	s.read(strings.NewReader(`
+BenchmarkOpsOnDevice/Peak/copy-16 	 1	 1 ns/op	 4000 GB/s
+BenchmarkOpsOnDevice/Peak/product_float32-16 	 1	 1 ns/op	 50000 GFLOP/s
+BenchmarkOpsOnDevice/Peak/product_float64-16 	 1	 1 ns/op	 25000 GFLOP/s
+BenchmarkOpsOnDevice/Add-16 	 1	 1 ns/op	 8000000 bytes/call	 4000 ns/call
+BenchmarkOpsOnDevice/PointLSE/d=2_float32-16 	 1	 1 ns/op	 1600000 exp/call	 9600000 flop/call	 2000 ns/call
+BenchmarkOpsOnDevice/PointLSE/d=64_float32-16 	 1	 1 ns/op	 1600000 exp/call	 200000000 flop/call	 5000 ns/call
+BenchmarkOpsOnDevice/PointLSE/d=64_float64-16 	 1	 1 ns/op	 1600000 exp/call	 200000000 flop/call	 10000 ns/call
+BenchmarkOpsOnDevice/Upload-16 	 1	 1 ns/op	 3 GB/s	 10000 ns/call
+`))
+	r.Suites = []Suite{s}
+	p := r.peaks()
+	var got []string
+	for _, m := range s.Benchmarks[3:] {
+		got = append(got, p.share(m))
+	}
+	want := []string{"50% (memory)", "50% (exponentials)", "80% (products)", "80% (products)", ""}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if page := r.markdown(); !strings.Contains(page, "| 50% (memory) |") || !strings.Contains(page, "1600 G/s, 16 a cycle of 100") {
+		t.Error(page)
 	}
 }
 

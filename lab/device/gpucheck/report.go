@@ -27,6 +27,7 @@ type Report struct {
 type About struct {
 	Kind, Name, Detail string
 	TF32               bool
+	Units, ClockMHz    int // multiprocessors and their highest clock
 	MemoryFree         int64
 	MemoryTotal        int64
 	Go                 string
@@ -35,7 +36,7 @@ type About struct {
 
 func about(i device.Info, free, total int64) About {
 	return About{
-		Kind: i.Kind, Name: i.Name, Detail: i.Detail, TF32: i.TF32, MemoryFree: free, MemoryTotal: total,
+		Kind: i.Kind, Name: i.Name, Detail: i.Detail, TF32: i.TF32, Units: i.Units, ClockMHz: i.ClockMHz, MemoryFree: free, MemoryTotal: total,
 		Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH, Commit: commit(),
 	}
 }
@@ -117,22 +118,23 @@ func (r Report) markdown() string {
 			fmt.Fprintf(&b, "\n## Failed: %s\n\n```\n%s\n```\n", f.Test, strings.TrimSpace(f.Output))
 		}
 	}
+	peaks := r.peaks()
 	for _, s := range r.Suites {
 		if len(s.Benchmarks) > 0 {
-			fmt.Fprintf(&b, "\n## Benchmarks: %s\n\n| benchmark | time | |\n|--|--|--|\n", s.Package)
+			fmt.Fprintf(&b, "\n## Benchmarks: %s\n\n| benchmark | time | | share |\n|--|--|--|--|\n", s.Package)
 		}
 		for _, m := range s.Benchmarks {
-			fmt.Fprintf(&b, "| %s | %v | %s |\n", m.Name, time.Duration(m.Metrics["ns/op"]), m.others())
+			fmt.Fprintf(&b, "| %s | %v | %s | %s |\n", m.Name, time.Duration(m.Metrics["ns/op"]), m.others(), peaks.share(m))
 		}
 	}
-	return b.String()
+	return b.String() + peaks.String()
 }
 
 // others lists what a benchmark reports beside its time.
 func (m Benchmark) others() string {
 	var list []string
 	for unit, v := range m.Metrics {
-		if unit != "ns/op" {
+		if unit != "ns/op" && !strings.HasSuffix(unit, "/call") {
 			list = append(list, fmt.Sprintf("%.4g %s", v, unit))
 		}
 	}

@@ -65,7 +65,12 @@ type Info struct {
 	Kind   string // "cpu" or "cuda"
 	Name   string // as the maker calls it, with the instruction set of a CPU
 	Detail string // driver, compute capability, libraries; number of workers
-	TF32   bool   // products of float32 round their factors to 10 bits
+
+	// Products of float32 round their factors to 10 bits.
+	TF32 bool `json:",omitempty"`
+	// Of a GPU, 0 where unknown: multiprocessors, and the most that they are clocked at.
+	Units    int `json:",omitempty"`
+	ClockMHz int `json:",omitempty"`
 }
 
 // Graph is a recorded sequence of operations.

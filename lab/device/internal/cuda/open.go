@@ -29,6 +29,7 @@ const (
 
 // Device attributes, as the driver numbers them.
 const (
+	attributeClock           = 13 // kHz
 	attributeMultiprocessors = 16
 	attributeMajor           = 75
 	attributeMinor           = 76
@@ -121,7 +122,17 @@ func (g *gpu) find() error {
 	if 10*major+minor < needCapability {
 		return fmt.Errorf("%s has compute capability %d.%d, too old: the kernels need %d.%d", name, major, minor, needCapability/10, needCapability%10)
 	}
+	var units, clock int32 // for who computes limits: unknown is no failure
+	if call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&units)), attributeMultiprocessors, uintptr(g.ordinal)) != cudaSuccess {
+		units = 0
+	}
+	if call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&clock)), attributeClock, uintptr(g.ordinal)) != cudaSuccess {
+		clock = 0
+	}
 	g.info = backend.Info{
+		Units:    int(units),
+		ClockMHz: int(clock) / 1000,
+
 		Kind:   "cuda",
 		Name:   string(name),
 		Detail: fmt.Sprintf("compute capability %d.%d, driver for CUDA %s", major, minor, cudaVersion(version)),

@@ -155,6 +155,7 @@ int cuDeviceGetAttribute(int* v, int attribute, int) {
     case 75: *v = capability / 10; return ok;
     case 76: *v = capability % 10; return ok;
     case 16: *v = 4; return ok;
+    case 13: *v = 1500000; return ok;
   }
   return invalid_value;
 }
