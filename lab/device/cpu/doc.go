@@ -71,6 +71,21 @@
 // second there (18 GB/s), which bounds ScaleRows, and RowExpAt at two thirds of
 // that. Gemm reaches 50 of 59 GFLOP/s in float64 and 107 of 118 in float32.
 //
+// The prototypes that these kernels grew from were measured on one core of
+// another machine, whose name was not noted; its float32 products, 234 GFLOP/s,
+// are those of two full 512-bit multipliers, twice what the EPYC above has. Not
+// measured side by side:
+//
+//	                         there            on the EPYC above
+//	                         AVX-512  AVX2    AVX-512  AVX2
+//	Exp, float32             14.1     6.3     6.8      4.8
+//	Exp, float64             3.3              2.5      1.6
+//	RowLSE, float32          7.4      4.1     4.8      3.2   (there 2048², here rows of 1024)
+//	Gemm, float32, GFLOP/s   234      123     107
+//
+// What is here on the machine of the prototypes, and they on this one, is not
+// known.
+//
 // # Assembly
 //
 // go generate writes the assembly with internal/gen (github.com/mmcloughlin/avo),
