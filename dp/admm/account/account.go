@@ -100,6 +100,7 @@ var caveats = []string{
 	"It protects utility parameters of one node, as many as Parameters says (the paper: one); bounds and who is joined to whom are not protected.",
 	"The sensitivity rests on Slope and Range, which must be known beforehand for all parameters that a node might have had.",
 	"Noise is computed in float64, whose low bits leak (Mironov 2012), from a key that must stay with the node: fit for experiments.",
+	"Rounds are accounted for as if their number, η and noise were fixed beforehand, as in one run they are; who chooses the rules of a later run by what earlier ones showed composes adaptively chosen mechanisms, for which only the sum is proved here.",
 	"It is the cost of one run; further runs with the same parameters add to it. A node of its own (Secret.Ledger) keeps account over all its runs and stops at its budget; nodes that are played in one process keep none.",
 }
 
@@ -149,7 +150,8 @@ type Past struct {
 func (b Budget) Rounds(degree int) (int, error) { return b.After(nil, degree) }
 
 // After is how many more rounds on degree edges the budget pays for when the past is paid for, by the same compositions of both; 0
-// where the past alone exceeds it. Errors: parameters out of range. Cost: seconds.
+// where the past alone exceeds it. The compositions are of mechanisms that were fixed beforehand: where α or the degree of later releases was
+// chosen by what earlier ones showed, only the sum holds (for which Delta = 0 asks), and the numerical composition is not proved. Errors: parameters out of range. Cost: seconds.
 func (b Budget) After(past []Past, degree int) (int, error) {
 	if !(b.Alpha > 0) || math.IsInf(b.Alpha, 0) {
 		return 0, bad("Alpha = %v: must be positive and finite", b.Alpha)

@@ -18,6 +18,8 @@ type Attack struct {
 	// ζ Σ‖residual‖ + ‖θ − middle‖²/2V, V being the variance of uniform parameters in the range; by reweighted least squares. Zero stands for
 	// no noise, Σ‖residual‖².
 	Zeta float64
+	// Zetas is the ζ of nodes that have one of their own; of those that are not listed it is Zeta.
+	Zetas map[admm.ID]float64
 	// Steps is the most steps of Gauss-Newton; 0 means 60.
 	Steps int
 }
@@ -30,6 +32,9 @@ func (a Attack) Node(r *Record, id admm.ID) ([]float64, error) {
 	}
 	if len(r.rounds) == 0 {
 		return nil, fmt.Errorf("eavesdrop: the record has no rounds: %w", admm.ErrParameter)
+	}
+	if zeta, ok := a.Zetas[id]; ok {
+		a.Zeta = zeta
 	}
 	f := newFit(a, r, id)
 	steps := a.Steps

@@ -48,9 +48,25 @@ type secret struct {
 	Slope       float64 `json:"slope"`
 	Epsilon     float64 `json:"epsilon,omitempty"` // the budget, 0: none
 	Delta       float64 `json:"delta,omitempty"`
-	Rounds      int     `json:"rounds,omitempty"` // that the budget pays for; 0: not worked out yet
+	Paid        paid    `json:"paid,omitzero"` // the rounds that the budget pays for
 	Key         string  `json:"key"`
 	Ledger      string  `json:"ledger,omitempty"` // the name of the ledger, once it has one
+}
+
+// paid is how many rounds a budget pays for, which takes seconds to work out, and what it was worked out for: who changes that in the file need
+// not know of the number.
+type paid struct {
+	Rounds  int     `json:"rounds"`
+	Alpha   float64 `json:"alpha"`
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	Degree  int     `json:"degree"`
+}
+
+// rounds is how many rounds the budget pays for, and ok whether that is known.
+func (s secret) rounds(degree int) (n int, ok bool) {
+	p := s.Paid
+	return p.Rounds, p == paid{p.Rounds, s.Alpha, s.Epsilon, s.Delta, degree} && p.Rounds > 0
 }
 
 func (s secret) budget() account.Budget {
@@ -91,6 +107,11 @@ func Write(dir string, p admm.Problem, rules admm.ADMM, private *admm.Private, r
 			return err
 		}
 	}
+	for _, s := range specs { // nothing is written that cannot run
+		if _, err := admm.NewNode(s, rules); err != nil {
+			return err
+		}
+	}
 	n := Network{Targets: p.Graph.Targets, Sources: p.Graph.Sources, Rules: rules}
 	for _, e := range p.Graph.Edges {
 		n.Edges = append(n.Edges, [2]int{e.Target, e.Source})
@@ -104,8 +125,7 @@ func Write(dir string, p admm.Problem, rules admm.ADMM, private *admm.Private, r
 			return err
 		}
 		if private != nil {
-			b := private.Of(s.ID)
-			f.Private.Epsilon, f.Private.Delta, f.Private.Rounds = b.Epsilon, b.Delta, s.Secret.Rounds
+			f.Private.Paid = paid{s.Secret.Rounds, s.Secret.Alpha, s.Secret.Epsilon, s.Secret.Delta, len(s.Neighbours)}
 			if rng == nil {
 				f.Private.Key = ""
 			}
@@ -137,7 +157,7 @@ func encode(s admm.Spec, rules admm.ADMM) (node, error) {
 		}
 	}
 	if s.Secret != nil {
-		f.Private = &secret{Alpha: s.Secret.Alpha, Sensitivity: s.Secret.Sensitivity, Slope: s.Secret.Slope, Key: hex.EncodeToString(s.Secret.Key[:])}
+		f.Private = &secret{Alpha: s.Secret.Alpha, Sensitivity: s.Secret.Sensitivity, Slope: s.Secret.Slope, Epsilon: s.Secret.Epsilon, Delta: s.Secret.Delta, Key: hex.EncodeToString(s.Secret.Key[:])}
 	}
 	return f, nil
 }
@@ -263,7 +283,8 @@ func (f node) spec() (admm.Spec, error) {
 	s.Secret = &admm.Secret{
 		Alpha: f.Private.Alpha, Sensitivity: f.Private.Sensitivity, Slope: f.Private.Slope, Epsilon: f.Private.Epsilon, Delta: f.Private.Delta, Key: [32]byte(key),
 	}
-	if s.Secret.Rounds = f.Private.Rounds; s.Secret.Rounds > 0 {
+	if n, ok := f.Private.rounds(len(f.Neighbours)); ok {
+		s.Secret.Rounds = n
 		return s, nil
 	}
 	s.Secret.Rounds, err = f.Private.budget().Rounds(len(f.Neighbours))

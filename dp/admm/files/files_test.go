@@ -163,3 +163,51 @@ func FuzzReadNode(f *testing.F) {
 		}
 	})
 }
+
+// A budget that is changed in a node's file pays for what it now pays for, whatever was worked out before.
+func TestBudgetIsChanged(t *testing.T) {
+	dir := t.TempDir()
+	p := admm.Problem{Graph: admm.Complete(1, 1), TargetBounds: []admm.Bounds{{Max: 1}}}
+	private := &admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 7}, Slope: 5}
+	if err := files.Write(dir, p, admm.ADMM{Rounds: 4}, private, rand.New(rand.NewPCG(1, 1))); err != nil {
+		t.Fatal(err)
+	}
+	path := files.NodePath(dir, admm.ID{})
+	for i, c := range []struct {
+		old, now string
+		rounds   int
+	}{{"", "", 7}, {`"epsilon": 7`, `"epsilon": 3`, 3}, {`"alpha": 1`, `"alpha": 0.5`, 6}} {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Replace(string(b), c.old, c.now, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := files.ReadNode(path)
+		if err != nil || s.Secret.Rounds != c.rounds {
+			t.Errorf("%d: %+v, %v: want %d rounds", i, s.Secret, err, c.rounds)
+		}
+		l, err := files.OpenLedger(filepath.Join(dir, "ledger.json"), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := l.Rounds(); n != c.rounds {
+			t.Errorf("%d: the ledger pays for %d rounds, want %d", i, n, c.rounds)
+		}
+		l.Close()
+	}
+}
+
+// What could not run is not written.
+func TestWriteRefusesWhatCannotRun(t *testing.T) {
+	p := admm.Problem{Graph: admm.Complete(1, 1), TargetBounds: []admm.Bounds{{Max: 1}}}
+	for _, a := range []admm.ADMM{{}, {Rounds: 9, Delay: 3}, {Rounds: 9, Adapt: true}} {
+		dir := t.TempDir()
+		private := &admm.Private{Budget: account.Budget{Alpha: 1}, Slope: 5}
+		err := files.Write(dir, p, a, private, rand.New(rand.NewPCG(1, 1)))
+		if left, _ := os.ReadDir(dir); !errors.Is(err, admm.ErrParameter) || len(left) > 0 {
+			t.Errorf("%+v: %v, and %d files", a, err, len(left))
+		}
+	}
+}

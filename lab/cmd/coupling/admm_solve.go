@@ -82,23 +82,31 @@ func playAll(a *app, p admm.Problem, specs []admm.Spec, rules admm.ADMM) (*admm.
 	return rules.Solve(a.run.ctx, p)
 }
 
-// admmDelta is the δ that whole runs are accounted at.
+// admmDelta is the δ at which runs are accounted for that have no budget; those that have one are at its δ.
 const admmDelta = 1e-6
 
-// costs accounts for a private run: one account for each α_p and degree that differ, the least ε first.
+// costs accounts for a private run: one account for each α_p, degree and δ that differ, the least ε first.
 func costs(specs []admm.Spec, rules admm.ADMM) ([]account.Account, error) {
 	type kind struct {
 		alpha  float64
 		degree int
+		delta  float64
 	}
 	seen := map[kind]bool{}
 	var out []account.Account
 	for _, s := range specs {
-		if s.Secret == nil || len(s.Neighbours) == 0 || seen[kind{s.Secret.Alpha, len(s.Neighbours)}] {
+		if s.Secret == nil || len(s.Neighbours) == 0 {
 			continue
 		}
-		seen[kind{s.Secret.Alpha, len(s.Neighbours)}] = true
-		c, err := account.Spend(s.Secret.Alpha, len(s.Neighbours), rules.Rounds, admmDelta)
+		k := kind{s.Secret.Alpha, len(s.Neighbours), admmDelta}
+		if s.Secret.Epsilon > 0 {
+			k.delta = s.Secret.Delta
+		}
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		c, err := account.Spend(k.alpha, k.degree, rules.Rounds, k.delta)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +120,11 @@ func costs(specs []admm.Spec, rules admm.ADMM) ([]account.Account, error) {
 
 func (s admmSummary) print(a *app, costs []account.Account) {
 	fmt.Fprintf(a.out, "%s after %s, residuals %.2g and %.2g\n", s.Status, plural(s.Rounds, "round"), s.Primal, s.Dual)
-	fmt.Fprintf(a.out, "social utility %.10g, optimum %.10g (proved to %.2g): %.3g%% below\n", s.Utility, s.Optimum, s.Gap, 100*(s.Optimum-s.Utility)/math.Abs(s.Optimum))
+	below := fmt.Sprintf("%.3g", s.Optimum-s.Utility)
+	if s.Optimum != 0 {
+		below = fmt.Sprintf("%.3g%%", 100*(s.Optimum-s.Utility)/math.Abs(s.Optimum))
+	}
+	fmt.Fprintf(a.out, "social utility %.10g, optimum %.10g (proved to %.2g): %s below\n", s.Utility, s.Optimum, s.Gap, below)
 	fmt.Fprintf(a.out, "the plan misses bounds by at most %.2g before it is repaired\n", s.Violation)
 	for _, c := range costs {
 		fmt.Fprintf(a.out, "\nprivacy: %v", c)
@@ -188,6 +200,13 @@ func (c admmEavesdropCmd) Run(a *app) error {
 	if err != nil {
 		return admmError(err)
 	}
+	for e, at := range p.Graph.Edges {
+		for side, u := range []admm.Utility{p.TargetUtility[e], p.SourceUtility[e]} {
+			if _, ok := u.(admm.Linear); !ok {
+				return usage(fmt.Errorf("%s: %v utility of target %d and source %d is %T: the attack is on linear ones", c.Dir, admm.Side(side), at.Target, at.Source, u))
+			}
+		}
+	}
 	record := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}, Rules: rules}
 	rules.Trace = record.Listen
 	if _, err := playAll(a, p, specs, rules); err != nil {
@@ -198,9 +217,11 @@ func (c admmEavesdropCmd) Run(a *app) error {
 		heard = c.Rounds
 	}
 	heard = min(heard, record.Rounds())
-	attack := eavesdrop.Attack{Lo: c.Lo, Hi: c.Hi}
-	if s := specs[0].Secret; s != nil {
-		attack.Zeta = rules.Filled().Eta * s.Alpha / s.Sensitivity
+	attack := eavesdrop.Attack{Lo: c.Lo, Hi: c.Hi, Zetas: map[admm.ID]float64{}}
+	for _, s := range specs {
+		if s.Secret != nil {
+			attack.Zetas[s.ID] = rules.Filled().Eta * s.Secret.Alpha / s.Secret.Sensitivity
+		}
 	}
 	target, source, err := attack.All(record.First(heard))
 	if err != nil {
