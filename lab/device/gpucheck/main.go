@@ -122,7 +122,7 @@ func (c *check) all(ctx context.Context) error {
 // warnings is what makes the report less than it seems.
 func warnings(a About) (all []string) {
 	if strings.Contains(a.Detail, "products by own kernels") {
-		all = append(all, "cuBLAS was not found: every product below is by our own kernels. COUPLING_CUBLAS names its path.")
+		all = append(all, "cuBLAS was not found or not wanted: every product below is by our own kernels. COUPLING_CUBLAS names its path.")
 	}
 	if a.TF32 {
 		all = append(all, "products round their factors to TF32 (NVIDIA_TF32_OVERRIDE): tolerances of float32 will not hold.")

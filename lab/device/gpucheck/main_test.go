@@ -207,6 +207,10 @@ BenchmarkOpsOnDevice/PointLSE/d=2_float32-16 	 1	 1 ns/op	 1600000 exp/call	 960
 BenchmarkOpsOnDevice/PointLSE/d=64_float32-16 	 1	 1 ns/op	 1600000 exp/call	 200000000 flop/call	 5000 ns/call
 BenchmarkOpsOnDevice/PointLSE/d=64_float64-16 	 1	 1 ns/op	 1600000 exp/call	 200000000 flop/call	 10000 ns/call
 BenchmarkOpsOnDevice/Upload-16 	 1	 1 ns/op	 3 GB/s	 10000 ns/call
+BenchmarkConvOnDevice/unfold-16 	 1	 1 ns/op	 5000 GFLOP/s
+BenchmarkOnDevice/half-step/float32/n=4096/d=2-16 	 1	 1 ns/op	 400 Gpairs/s
+BenchmarkOnDevice/half-step/float32/n=4096/d=64-16 	 1	 1 ns/op	 100 Gpairs/s
+BenchmarkOnDevice/solve-16 	 1	 1 ns/op	 100 Gpairs/s
 `))
 	r.Suites = []Suite{s}
 	p := r.peaks()
@@ -214,7 +218,8 @@ BenchmarkOpsOnDevice/Upload-16 	 1	 1 ns/op	 3 GB/s	 10000 ns/call
 	for _, m := range s.Benchmarks[3:] {
 		got = append(got, p.share(m))
 	}
-	want := []string{"50% (memory)", "50% (exponentials)", "80% (products)", "80% (products)", ""}
+	want := []string{"50% (memory)", "50% (exponentials)", "80% (products)", "80% (products)", "",
+		"10% (products)", "25% (exponentials)", "26% (products)", ""}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -226,7 +231,7 @@ BenchmarkOpsOnDevice/Upload-16 	 1	 1 ns/op	 3 GB/s	 10000 ns/call
 func TestWarnings(t *testing.T) {
 	r := Report{Device: About{Detail: "x, products by own kernels", TF32: true}}
 	r.Warnings = warnings(r.Device)
-	if page := r.markdown(); len(r.Warnings) != 2 || !strings.Contains(page, "**WARNING: cuBLAS was not found") || !strings.Contains(page, "TF32") {
+	if page := r.markdown(); len(r.Warnings) != 2 || !strings.Contains(page, "**WARNING: cuBLAS was not found or not wanted") || !strings.Contains(page, "TF32") {
 		t.Errorf("%v\n%s", r.Warnings, page)
 	}
 	if w := warnings(About{Detail: "x, products by cuBLAS 120000 (libcublas.so.12)"}); w != nil {

@@ -36,6 +36,9 @@ func (r Report) peaks() peaks {
 // exponentials are polynomials, and not counted.
 func (p peaks) share(m Benchmark) string {
 	took := m.Metrics["ns/call"]
+	if took == 0 {
+		m, took = m.rates(), 1
+	}
 	double := strings.Contains(m.Name, "float64")
 	flop, exps := p.flop32, p.exps32
 	if double {
@@ -54,6 +57,21 @@ func (p peaks) share(m Benchmark) string {
 		return ""
 	}
 	return fmt.Sprintf("%.0f%% (%s)", 100*floor/took, by)
+}
+
+// rates is the work of a nanosecond, of benchmarks that give it a second. A half-step of Sinkhorn has an exponential a
+// pair, and a product with sum in each dimension.
+func (m Benchmark) rates() Benchmark {
+	work := map[string]float64{"bytes/call": m.Metrics["GB/s"], "flop/call": m.Metrics["GFLOP/s"]}
+	if _, size, ok := strings.Cut(m.Name, "half-step/"); ok {
+		var d float64
+		if _, dim, ok := strings.Cut(size, "/d="); ok {
+			_, _ = fmt.Sscanf(dim, "%g", &d) // else without products
+		}
+		work["exp/call"] = m.Metrics["Gpairs/s"]
+		work["flop/call"] = (2*d + 2) * m.Metrics["Gpairs/s"]
+	}
+	return Benchmark{Name: m.Name, Metrics: work}
 }
 
 // String says what shares are of.
