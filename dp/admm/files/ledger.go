@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
@@ -21,6 +22,9 @@ import (
 var ErrLedger = errors.New("ledger cannot be used")
 
 var errBusy = errors.New("another process has it")
+
+// dying is how long a ledger that is in use is waited for: who had it may have been told to end just now.
+const dying = 2 * time.Second
 
 // Ledger is a node's admm.Ledger in a file. Each entry is on the disk before its release is made: the file is replaced whole, flushed, and
 // ends with a checksum, so that no crash leaves half of it. One process at a time has it.
@@ -73,7 +77,12 @@ func OpenLedger(path, nodePath string) (*Ledger, error) {
 	if l.lock, err = os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return nil, err
 	}
-	if err = lock(l.lock); err != nil {
+	for until := time.Now().Add(dying); ; time.Sleep(dying / 40) {
+		if err = lock(l.lock); err == nil || time.Now().After(until) {
+			break
+		}
+	}
+	if err != nil {
 		err = l.bad("%w", err)
 	} else {
 		err = l.open(f, nodePath)

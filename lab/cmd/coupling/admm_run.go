@@ -241,6 +241,7 @@ func (c admmNodeCmd) Run(a *app) error {
 	if err != nil {
 		return admmError(err)
 	}
+	account := func() {}
 	if spec.Secret != nil {
 		if c.Ledger == "" {
 			return usage(fmt.Errorf("%s: %v is private: --ledger FILE: must be given, to keep account of what it releases", c.File, spec.ID))
@@ -249,7 +250,8 @@ func (c admmNodeCmd) Run(a *app) error {
 		if err != nil {
 			return admmError(err)
 		}
-		defer func() { _ = ledger.Close() }() // what it has is on the disk
+		account = func() { _ = ledger.Close() } // what it has is on the disk
+		defer account()
 		spec.Secret.Ledger = ledger
 	}
 	ctx, end := context.WithCancel(a.run.ctx)
@@ -281,6 +283,7 @@ func (c admmNodeCmd) Run(a *app) error {
 	}
 	defer leave(agent.Link)
 	amounts, err := agent.Run(ctx)
+	account() // before leaving, which takes a while where the server is gone, and somebody may be waiting for the ledger
 	if err != nil {
 		return admmError(err)
 	}
