@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/dp/admm/internal/flow"
 )
@@ -180,24 +181,51 @@ func (p Problem) feasible() error {
 		}
 		f, nodes := p.network(side)
 		reached := f.Run()
-		cut := &InfeasibleError{Side: side}
-		for i := range p.size(side) {
-			if reached[nodes[side]+i] {
-				cut.Nodes = append(cut.Nodes, i)
-				cut.Need += p.Bounds(ID{side, i}).Min
+		for _, cut := range p.cuts(side, func(id ID) bool { return reached[nodes[id.Side]+id.Index] }) {
+			if cut.Need > cut.Have*(1+rounding) {
+				errs = append(errs, cut)
+				break
 			}
-		}
-		for i := range p.size(1 - side) {
-			if reached[nodes[1-side]+i] {
-				cut.Through = append(cut.Through, i)
-				cut.Have += p.Bounds(ID{1 - side, i}).Max
-			}
-		}
-		if cut.Need > cut.Have*(1+rounding) {
-			errs = append(errs, cut)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// cuts takes a cut apart into those that have no edge in common: the sums of one that is violated are not to drown in those of others.
+func (p Problem) cuts(side Side, reached func(ID) bool) []*InfeasibleError {
+	beside := [2][][]int{make([][]int, p.Graph.Targets), make([][]int, p.Graph.Sources)}
+	for _, e := range p.Graph.Edges {
+		beside[Target][e.Target] = append(beside[Target][e.Target], e.Source)
+		beside[Source][e.Source] = append(beside[Source][e.Source], e.Target)
+	}
+	var out []*InfeasibleError
+	seen := map[ID]bool{}
+	for i := range p.size(side) {
+		queue := []ID{{side, i}}
+		cut := &InfeasibleError{Side: side}
+		for len(queue) > 0 {
+			id := queue[len(queue)-1]
+			queue = queue[:len(queue)-1]
+			if seen[id] || !reached(id) {
+				continue
+			}
+			seen[id] = true
+			if id.Side == side {
+				cut.Nodes, cut.Need = append(cut.Nodes, id.Index), cut.Need+p.Bounds(id).Min
+			} else {
+				cut.Through, cut.Have = append(cut.Through, id.Index), cut.Have+p.Bounds(id).Max
+			}
+			for _, other := range beside[id.Side][id.Index] {
+				queue = append(queue, id.Peer(other))
+			}
+		}
+		if len(cut.Nodes) > 0 {
+			slices.Sort(cut.Nodes)
+			slices.Sort(cut.Through)
+			out = append(out, cut)
+		}
+	}
+	return out
 }
 
 // network is the flow problem of what side's nodes need, through its edges, from what the others have.

@@ -106,6 +106,29 @@ func TestFeasibilityOrCut(t *testing.T) {
 	}
 }
 
+// A violated cut is found and named beside one of far larger sums with which it has nothing to do.
+func TestCutBesideLargeSums(t *testing.T) {
+	g, err := admm.Edges(2, 2, []admm.Edge{{Target: 0, Source: 0}, {Target: 1, Source: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, excess := range []float64{0, 1} { // of target 1, which may hide in the rounding of the other's
+		p := admm.Problem{
+			Graph:        g,
+			TargetBounds: []admm.Bounds{{Min: 1e15 + 1, Max: 2e15}, {Min: 1, Max: 9}},
+			SourceBounds: []admm.Bounds{{Max: 1e15}, {Max: 1 - excess}},
+		}
+		var cut *admm.InfeasibleError
+		err := p.Check()
+		if excess == 0 && err != nil {
+			t.Errorf("%v: 1 of 1e15 is within rounding", err)
+		}
+		if excess > 0 && (!errors.As(err, &cut) || !slices.Equal(cut.Nodes, []int{1}) || !slices.Equal(cut.Through, []int{1})) {
+			t.Errorf("%v: want a cut of target 1 alone", err)
+		}
+	}
+}
+
 // A feasible plan is not changed, and an almost feasible one hardly.
 func TestRepairIsGentle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
