@@ -60,7 +60,7 @@ type CUDA struct {
 	Ordinal int    // which GPU, as the driver counts
 	Driver  string // path of libcuda.so.1; empty: COUPLING_CUDA_DRIVER, else where drivers are
 	CuBLAS  string // path of libcublas; empty: COUPLING_CUBLAS, else where it usually is; "none" for our own products
-	TF32    bool   // let matrix products round their factors to 10 bits
+	TF32    bool   // let matrix products round their factors to 10 bits; NVIDIA_TF32_OVERRIDE = 0 or 1 overrules it
 }
 
 // Open returns the device, or an error that wraps ErrNoDevice and names what was looked for.
