@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -478,6 +479,7 @@ func TestMessagesOfNoRound(t *testing.T) {
 			}
 		}
 	}
+	odd = slices.Concat(slices.Repeat([]agents.Message{{Kind: agents.Ask, From: admm.ID{Side: admm.Target}}, {Kind: agents.Ask, From: admm.ID{Side: admm.Source}}}, 2), odd)
 	projecting := agents.Message{Kind: agents.Decide, From: agents.Coordinator, Verdict: admm.Verdict{Action: admm.BeginProjecting, Eta: 1}}
 	for projecting.Round = range 5 {
 		odd = append(odd, projecting)
