@@ -56,8 +56,9 @@ type trial struct {
 
 func (t trial) ok() bool { return t.excess <= 0 }
 
-// near is how little of the budget may be left over so that it is not worth looking further: the accountant could hardly tell.
-func (t trial) near(share float64) float64 { return max(1e-9, share*t.blur) }
+// near is how little of the budget may be left over so that it is not worth looking further: the accountant could hardly tell, and
+// no more than a part in a thousand, however little is known from below.
+func (t trial) near(share float64) float64 { return max(1e-9, min(1e-3, share*t.blur)) }
 
 // A hunt looks for the value of a parameter at which a monotone budget is just met.
 type hunt struct {

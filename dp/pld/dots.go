@@ -43,15 +43,16 @@ func (l loss) dots(right, left []float64) (pessimistic, optimistic measure) {
 	}
 	// The kink between the halves may come out concave: a lower value there makes it convex.
 	optimistic, lack := lower(d)
-	if tol := 16 * ulp * float64(len(right)+len(left)); lack > tol {
+	if tol := 16 * ulp * float64(len(right)+len(left)); !(lack <= tol) { // NaN where cells are too narrow for differences
 		bad, good := d, 0.0
+		optimistic = measure{loss: []float64{0}, mass: []float64{1}} // the trivial one, should none be found
 		for range 40 {
 			mid := bad - (bad-good)/2
 			if bad-good < 1e-3*(d-good) { // near d, look nearer
 				mid = bad - (bad-good)/16
 			}
 			m, l := lower(mid)
-			if l > tol {
+			if !(l <= tol) {
 				bad = mid
 				continue
 			}
@@ -183,6 +184,9 @@ func (m *measure) center(extra float64) (lack float64) {
 		}
 		m.inf *= 1 + rest - 4*ulp
 	}
+	if slices.ContainsFunc(m.mass, func(p float64) bool { return !(p >= 0 && p <= 1+1e-9) }) {
+		return math.Inf(1)
+	}
 	return max(0, -rest)
 }
 
@@ -230,8 +234,9 @@ const (
 	leastTerm  = 1e-26
 )
 
-// momentError bounds the rounding of moment: of exponents, of which those that count are below 1,000 in size, and of k.
-func momentError(k float64) float64 { return 1e-13 * (2 + math.Abs(k)) }
+// momentError bounds the rounding of moment over n losses: of exponents, of which those that count are below 1,000 in size, of the
+// sum, and of k.
+func momentError(k float64, n int) float64 { return 1e-13*(2+math.Abs(k)) + float64(n)*ulp }
 
 // peak returns the largest s·loss + log mass.
 func (m *measure) peak(s float64) float64 {

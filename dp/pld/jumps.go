@@ -25,6 +25,17 @@ func (j jump) prefix(m *measure) (a, b int) {
 	return sort.Search(len(m.loss), func(i int) bool { return m.loss[i] > j.low }), sort.Search(len(m.loss), func(i int) bool { return m.loss[i] > j.high })
 }
 
+// size returns the greater size of two moments, of which those of nothing, −∞, are known exactly.
+func size(under, over float64) float64 {
+	s := 0.0
+	for _, k := range [...]float64{under, over} {
+		if !math.IsInf(k, -1) {
+			s = max(s, math.Abs(k))
+		}
+	}
+	return s
+}
+
 // moment returns an upper bound of log ∫ e^{sx} dν, and ΣT times the moments of the losses up to high.
 func (j jump) moment(parts []*part, low, sketch bool, s float64) (nu, all float64) {
 	below, gap, wrong := 0.0, 0.0, 0.0
@@ -37,7 +48,7 @@ func (j jump) moment(parts []*part, low, sketch bool, s float64) (nu, all float6
 			gap += p.times * log1pExp(over-under)
 		}
 		all += p.times * logAdd(under, over)
-		wrong += p.times * momentError(max(under, over))
+		wrong += p.times * momentError(size(under, over), b)
 	}
 	switch {
 	case math.IsInf(all, -1):

@@ -2,6 +2,7 @@ package pld
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -75,6 +76,9 @@ func (a Accountant) byJumps(ctx context.Context, parts []*part, q question, unit
 		}
 		weigh(jumps)
 		h, err := a.divideJumps(ctx, parts, jumps, n, unit)
+		if errors.Is(err, errUnit) { // what is known stands
+			return best, nil
+		}
 		if err != nil {
 			return best, err
 		}
@@ -133,7 +137,7 @@ func weigh(jumps []jump) {
 	}
 }
 
-// divideJumps divides losses as the jumps need it, and returns the width of a bin.
+// divideJumps divides losses as the jumps need it, and returns the width of a bin; errUnit if losses are too many bins apart.
 func (a Accountant) divideJumps(ctx context.Context, parts []*part, jumps []jump, n, unit float64) (float64, error) {
 	steepest := 0.0
 	for _, j := range jumps {
@@ -142,6 +146,11 @@ func (a Accountant) divideJumps(ctx context.Context, parts []*part, jumps []jump
 		}
 	}
 	h := math.Ldexp(unit, int(math.Floor(math.Log2(8/(n*steepest*math.Sqrt(maxTimes(parts)))/unit))))
+	for _, p := range parts {
+		if unit != 1 && max(p.right, p.left) > 0x1p28*h { // multiples of 24-bit numbers beyond would be rounded
+			return h, errUnit
+		}
+	}
 	most := max(leastCells, min(maxNodes, a.work()/(16*dearest(parts)*len(parts))))
 	for _, p := range parts {
 		if err := ctx.Err(); err != nil {

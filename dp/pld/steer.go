@@ -165,7 +165,7 @@ func (v view) total(parts []*part, low, sketch bool, s float64) (k, wrong float6
 		m := p.side(low, sketch)
 		a := m.moment(s)
 		k += p.times * a
-		wrong += p.times * (momentError(a) + float64(len(m.mass))*leastTerm)
+		wrong += p.times * (momentError(a, len(m.mass)) + float64(len(m.mass))*leastTerm)
 	}
 	return k, wrong
 }

@@ -1,0 +1,24 @@
+package pld
+
+import (
+	"math"
+	"testing"
+
+	"coupling/dp/pair"
+)
+
+// A response that is never wrong about one of two points has no optimistic measure but the trivial one, which is no reason to refuse.
+func TestTrivialLowerEnd(t *testing.T) {
+	r, err := pair.RandomizedResponse(1, 0, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, times := range []int{1, 5} {
+		v, err := Accountant{}.Delta([]pair.Step{{Pair: r, Times: times}}, 1e-6)
+		// P's one outcome has loss −T·log(1−1e-5), and mass 1.
+		exact := -math.Expm1(1e-6 + math.Log1p(-1e-5)*float64(times))
+		if err != nil || v.Lower > exact || v.Upper < exact || v.Upper > exact*(1+1e-3) {
+			t.Errorf("T = %d: %v, %v, want about %v", times, v, err, exact)
+		}
+	}
+}
