@@ -83,8 +83,17 @@ func execute(t *testing.T, c kernel.Checkout, file, store string) {
 			if o.Kind() == "error" {
 				t.Errorf("cell %s: %v", cell.ID, o)
 			}
+			if misprinted(o) {
+				t.Errorf("cell %s: fmt does not know what to do with a value: %v", cell.ID, o)
+			}
 		}
 	}
+}
+
+// misprinted reports whether a verb of fmt met a value that it does not take:
+// cells are not vetted.
+func misprinted(o ipynb.Output) bool {
+	return strings.Contains(o.Text("text/plain")+o.Text("text/html"), "%!")
 }
 
 // shows reports whether a cell leaves something to be seen or read.
