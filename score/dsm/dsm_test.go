@@ -168,6 +168,31 @@ func TestResumesBitForBit(t *testing.T) {
 	}
 }
 
+// The average of a run much shorter than 1/(1 − Decay) steps is of the weights that it reached, not of those at which it began.
+func TestAverageOfAShortRun(t *testing.T) {
+	dev := open(t)
+	x := sample(rand.New(rand.NewPCG(2, 2)), 100)
+	scores := func(steps int, decay float64) *mat.Dense {
+		net := MLP(2, []float64{1, .3}, 8)
+		defer func() { nn.Free(net.Params()) }()
+		f, err := Training{Sigmas: []float64{1, .3}, Steps: steps, Batch: 16, Rate: 1e-2, Decay: decay}.Run(t.Context(), dev, net, x, nil, rand.New(rand.NewPCG(3, 3)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := mat.NewDense(100, 2, nil)
+		if err := f.Score(s, x, .3); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	first, last, average := scores(0, 0), scores(60, -1), scores(60, 0)
+	average.Sub(average, last)
+	first.Sub(first, last)
+	if left := mat.Norm(average, 2) / mat.Norm(first, 2); left > .5 { // .94 with a decay of .999 from the first step on
+		t.Errorf("the average is %.2f of the way back to the first weights", left)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	dev := open(t)
 	x := mat.NewDense(3, 2, nil)

@@ -13,6 +13,7 @@ import (
 	"coupling/lab/nn/train"
 	"coupling/score"
 	"coupling/score/internal/stamp"
+	"coupling/score/internal/weights"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -23,7 +24,9 @@ type Training struct {
 	Steps  int
 	Batch  int     // 0 means 128
 	Rate   float64 // Adam's; 0 means 1e-3
-	Decay  float64 // of the moving average of the weights; 0 means .999, negative none
+	// Decay is that of the moving average of the weights: 0 means .999, negative none. Step t = 0, 1, … decays by
+	// min(Decay, (1+t)/(10+t)), so that a short run does not keep the random weights at which it began.
+	Decay float64
 	// Schedule is a factor of the rate as a function of the step; nil is constant.
 	Schedule train.Schedule
 	// Path is where the run is stored every Every steps (0: 1000) and at its end, and from where it goes on if it is there.
@@ -57,7 +60,7 @@ func (t Training) Run(ctx context.Context, dev *device.Device, net nn.Layer, x *
 	r.check = train.Checkpoint{
 		Params: map[string][]*nn.Param{"net": net.Params(), "adam": r.opt.State()},
 		Sources: map[string]train.Source{"arguments": stamp.Of("seed ", r.seed, ", levels ", t.Sigmas, ", batch ", t.Batch, ", rate ", t.Rate,
-			", decay ", t.Decay, ", ", stamp.Points(x))},
+			", decay ", t.Decay, " warmed up, ", stamp.Points(x))},
 	}
 	if t.Decay > 0 {
 		r.average = train.NewEMA(t.Decay, net.Params())
@@ -164,17 +167,8 @@ func (r *run) steps(ctx context.Context) error {
 
 // sound returns an error where a weight is no longer finite.
 func (r *run) sound() error {
-	for _, p := range r.f.Net.Params() {
-		sum := r.f.Device.New(p.Value.Type(), 1, 1)
-		device.Reduce(sum, p.Value.Reshape(1, p.Value.Len()), device.SumSquares)
-		v, err := sum.Float64s()
-		sum.Free()
-		if err != nil {
-			return err
-		}
-		if math.IsNaN(v[0]) || math.IsInf(v[0], 0) {
-			return fmt.Errorf("dsm: weights are not finite after %d steps, %s first: the rate %g is too large: %w", r.check.Step, p.Name, r.Rate, score.ErrDiverged)
-		}
+	if err := weights.Finite(r.f.Net.Params()); err != nil {
+		return fmt.Errorf("dsm: after %d steps %w: the rate %g is too large: %w", r.check.Step, err, r.Rate, score.ErrDiverged)
 	}
 	return nil
 }
@@ -226,7 +220,7 @@ func (r *run) step(k int) error {
 	r.f.Net.VJP(p, dy.Reshape(s.Shape()...))
 	r.opt.Step()
 	if r.average != nil {
-		r.average.Update()
+		r.average.UpdateBy(min(r.Decay, float64(1+k)/float64(10+k)))
 	}
 	if r.Trace == nil {
 		return dev.Err()

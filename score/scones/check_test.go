@@ -23,6 +23,8 @@ func TestBadInputIsRefused(t *testing.T) {
 	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 3}, Phi: phi, Psi: psi, Target: must(score.NewGaussian(nil, mat.NewSymDense(2, []float64{1, 0, 0, 1})))}
 	chi := c
 	chi.F = fdiv.ChiSquare
+	capped := c
+	capped.Phi, capped.Cap = nil, 50
 	ascend := func(a Ascent, x, y Source) error {
 		a.Compatibility, a.Steps = c.Compatibility, 1
 		p, q := must(NewQuadraticModel(2, nil, 3, .1)), must(NewQuadraticModel(2, nil, 3, .1))
@@ -33,6 +35,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		"given nothing":     second(c.Given(nil)),
 		"given a line":      second(c.Given(line)),
 		"chi2 without beta": second(chi.Given(x)),
+		"cap without phi":   second(capped.Given(x)),
 		"sample nothing":    second(c.Sample(t.Context(), nil, 1, score.Langevin{Step: .1, Steps: 1}, nil, rng)),
 		"sample none":       second(c.Sample(t.Context(), x, 0, score.Langevin{Step: .1, Steps: 1}, nil, rng)),
 		"densities":         second(c.Densities(x, line)),
@@ -52,16 +55,21 @@ func TestBadInputIsRefused(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
+	for _, limit := range []float64{0, math.Inf(1)} { // no cap
+		if capped.Cap = limit; second(capped.Given(x)) != nil {
+			t.Errorf("cap = %g without phi: error %v", limit, second(capped.Given(x)))
+		}
+	}
 	pairs := Ascent{Paired: true}
 	if err := pairs.batch(x, mat.NewDense(5, 2, nil)); !errors.Is(err, ErrShape) {
 		t.Errorf("pairs of 6 and 5 points: error %v", err)
 	}
 }
 
-// One source and one target, the latter with a width that is given: everything goes there.
+// One source and one target, λ and a width given, for which two places have no scale: everything goes there.
 func TestOnePoint(t *testing.T) {
 	one, there := mat.NewDense(1, 2, nil), mat.NewDense(1, 2, []float64{3, 4})
-	f := must(Fit{Bandwidth: .1, Trace: func(score.Progress) {}}.Run(t.Context(), one, there, seeded(1)))
+	f := must(Fit{Lambda: 1.25, Bandwidth: .1, Trace: func(score.Progress) {}}.Run(t.Context(), one, there, seeded(1)))
 	y := must(f.Sample(t.Context(), one, 50, seeded(2)))
 	for i := range 50 {
 		if d := math.Hypot(y.At(i, 0)-3, y.At(i, 1)-4); d > .6 {

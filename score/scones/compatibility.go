@@ -46,6 +46,15 @@ func (k Compatibility) Check() error {
 	return nil
 }
 
+// CheckSampling is Check, and refuses in addition what has no conditional score: a plan that is zero in places and not
+// smoothed, which is ChiSquare and Pearson with Beta = 0.
+func (k Compatibility) CheckSampling() error {
+	if k.Beta == 0 && (k.F == fdiv.ChiSquare || k.F == fdiv.Pearson) {
+		return fmt.Errorf("scones: beta = 0 with %v: log M has no slope where M is zero: %w", k.F, ErrParameter)
+	}
+	return k.Check()
+}
+
 // edge is the u = V/λ from which on f* is continued by a parabola; +Inf where it is not.
 func (k Compatibility) edge() float64 {
 	switch {

@@ -17,7 +17,7 @@ import (
 // A Coupling is a plan π(x, y) = M(V) σ(x) τ(y), known by its potentials and the score of τ.
 type Coupling struct {
 	Compatibility
-	Phi    Potential // may be nil with KL, whose conditional laws do not need it
+	Phi    Potential // may be nil with KL and no Cap, whose conditional laws do not need it
 	Psi    Potential
 	Target score.Field
 	Mean   bool // the cost is |x−y|²/d
@@ -39,12 +39,10 @@ func (c Coupling) Given(x *mat.Dense) (*Conditional, error) {
 		return nil, fmt.Errorf("scones: a coupling needs Psi and Target: %w", ErrParameter)
 	case c.Psi.Dim() != d || c.Target.Dim() != d || c.Phi != nil && c.Phi.Dim() != d:
 		return nil, fmt.Errorf("scones: sources are %d×%d, psi has dimension %d and the target %d: %w", n, d, c.Psi.Dim(), c.Target.Dim(), ErrShape)
-	case c.Phi == nil && c.F != fdiv.KL:
-		return nil, fmt.Errorf("scones: a coupling with %v needs Phi: %w", c.F, ErrParameter)
-	case c.Beta == 0 && (c.F == fdiv.ChiSquare || c.F == fdiv.Pearson):
-		return nil, fmt.Errorf("scones: beta = 0 with %v: log M has no slope where M is zero: %w", c.F, ErrParameter)
+	case c.Phi == nil && (c.F != fdiv.KL || !math.IsInf(c.edge(), 1)):
+		return nil, fmt.Errorf("scones: a coupling with %v and cap = %g needs Phi: %w", c.F, c.Cap, ErrParameter)
 	}
-	if err := c.Check(); err != nil {
+	if err := c.CheckSampling(); err != nil {
 		return nil, err
 	}
 	out := &Conditional{c: c, x: mat.DenseCopyOf(x), phi: make([]float64, n)}
@@ -141,7 +139,8 @@ func (f *Conditional) LogDensity(dst []float64, y *mat.Dense, sigma float64) err
 
 // Sample is Algorithm 2: it draws k points y for each row of x with l, from chains that begin at the rows of start plus
 // noise of l's first level. Rows of the result are in the order of x, the k of one source after each other; a nil start is
-// x itself. Costs k·N chains of l.Total() steps.
+// x itself. Costs k·N chains of l.Total() steps, none of which is stored: a process that was killed samples from the
+// beginning, and with the same rng to the same bits. Give score.Langevin a Chain of your own to store it on the way.
 func (c Coupling) Sample(ctx context.Context, x *mat.Dense, k int, l score.Langevin, start *mat.Dense, rng *rand.Rand) (*mat.Dense, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)

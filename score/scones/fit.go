@@ -21,7 +21,9 @@ import (
 //	fitted, err := scones.Fit{}.Run(ctx, x, y, rng)
 //	samples, err := fitted.Sample(ctx, sources, 10, rng)
 type Fit struct {
-	Lambda    float64 // coefficient of KL; 0 means a twentieth of the mean cost
+	// Lambda is the coefficient of KL; 0 means a twentieth of the mean cost once the two means lie on each other, which they may
+	// since no plan changes by a translation of a cloud: (E|x − x̄|² + E|y − ȳ|²)/20, in the unit of the cost.
+	Lambda    float64
 	Mean      bool    // the cost is the mean of squares, as for images, rather than the sum
 	Bandwidth float64 // of the smoothed target; 0 means the median distance of a target to its nearest neighbour over √d
 	Most      int     // atoms at most on each side, drawn at random where there are more; 0 means 2000
@@ -64,13 +66,16 @@ func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted,
 	sy.Scale(math.Sqrt(u), y)
 	geometry := ot.Points(&sx, &sy, ot.SqEuclidean)
 	if f.Lambda == 0 {
-		f.Lambda = u * meanSquare(x, y) / 20
+		f.Lambda = u * (variance(x) + variance(y)) / 20
 	}
 	if f.Bandwidth == 0 {
 		f.Bandwidth = nearest(y) / math.Sqrt(float64(d))
 	}
 	if !(f.Lambda > 0) || math.IsInf(f.Lambda, 1) || !(f.Bandwidth > 0) || math.IsInf(f.Bandwidth, 1) {
 		return nil, fmt.Errorf("scones: lambda = %g and bandwidth = %g: must be finite and > 0, set them where points coincide: %w", f.Lambda, f.Bandwidth, ErrParameter)
+	}
+	if f.Bandwidth*f.Bandwidth == 0 || math.IsInf(f.Bandwidth*f.Bandwidth, 1) {
+		return nil, fmt.Errorf("scones: bandwidth = %g: its square must be finite and > 0: %w", f.Bandwidth, ErrParameter)
 	}
 	f.Solver.Eps = f.Lambda
 	plan, err := f.Solver.Solve(ctx, ot.Problem{Geometry: geometry})
@@ -114,11 +119,21 @@ func thin(x *mat.Dense, n int, rng *rand.Rand) *mat.Dense {
 	return out
 }
 
-// meanSquare is the mean of |x_i − y_j|² over all pairs.
-func meanSquare(x, y *mat.Dense) float64 {
-	c := mat.NewDense(x.RawMatrix().Rows, y.RawMatrix().Rows, nil)
-	rows.Squares(c, x, y)
-	return mat.Sum(c) / float64(len(c.RawMatrix().Data))
+// variance is the mean square of a row's distance from the mean row; exactly 0 where all rows are at one place.
+func variance(x *mat.Dense) float64 {
+	n, d := x.Dims()
+	sum := 0.0
+	for j := range d {
+		mean, at := 0.0, x.At(0, j) // counted from the first row, so that coordinates far from 0 leave no rounding
+		for i := range n {
+			mean += (x.At(i, j) - at) / float64(n)
+		}
+		for i := range n {
+			r := x.At(i, j) - at - mean
+			sum += r * r / float64(n)
+		}
+	}
+	return sum
 }
 
 // nearest is the median distance from a point to the nearest that is not at the same place.
@@ -147,7 +162,9 @@ func nearest(y *mat.Dense) float64 {
 
 // Sample draws k targets of each row of x, which need not be one that was fitted. Rows of the result are in the order of
 // x, the k of one source after each other. Each begins at a draw from the conditional law of the atoms plus noise of the
-// bandwidth, which is close already, and takes Steps of MALA: exact in the limit, whatever the step.
+// bandwidth, which is close already, and takes Steps of MALA: exact in the limit, whatever the step. Nothing is stored on the
+// way: a process that was killed samples from the beginning, and with the same rng to the same bits. The error is ctx's
+// where ctx ended.
 func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand) (*mat.Dense, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)
@@ -168,5 +185,8 @@ func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand
 	v := 1 / (1/(f.Bandwidth*f.Bandwidth) + 2*unit(d, f.Mean)/f.Lambda)
 	step := 1.36 * v / math.Cbrt(float64(d))
 	f.Acceptance, err = score.MALA{Steps: f.Steps, Step: step, Trace: f.Trace}.Run(ctx, field, c)
-	return c.X, err
+	if err != nil {
+		return nil, err
+	}
+	return c.X, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"coupling/data/synth"
@@ -90,4 +91,38 @@ func ExampleFit() {
 	fmt.Println(fitted.Plan.Status, n, d)
 	// Output:
 	// converged 5 2
+}
+
+// A cloud that is moved as a whole leaves λ and the plan as they are, and moves the samples with it.
+func TestFitOfMovedClouds(t *testing.T) {
+	rng := seeded(3)
+	x, y := must(synth.Normal(rng, 60, 2)), must(synth.Moons(rng, 80, .05))
+	const by = 37.
+	far := mat.DenseCopyOf(y)
+	far.Apply(func(_, _ int, v float64) float64 { return v + by }, y)
+	a, b := must(Fit{Steps: 5}.Run(t.Context(), x, y, rng)), must(Fit{Steps: 5}.Run(t.Context(), x, far, rng))
+	if math.Abs(a.Lambda/b.Lambda-1) > 1e-12 {
+		t.Errorf("lambda = %g, and %g after a translation", a.Lambda, b.Lambda)
+	}
+	u, v := a.FromPhi.Conditional(x), b.FromPhi.Conditional(x)
+	u.Sub(u, v)
+	if off := mat.Norm(u, math.Inf(1)); off > 1e-3 { // two solves to the tolerance of the solver
+		t.Errorf("conditional laws differ by %g in total", off)
+	}
+	if whole := must(Fit{Mean: true, Steps: 5}.Run(t.Context(), x, y, rng)).Lambda; math.Abs(whole-a.Lambda/2) > 1e-12*whole {
+		t.Errorf("lambda = %g of the mean of two squares, %g of their sum", whole, a.Lambda)
+	}
+	// Both at one place, however far: there is no scale to take λ from.
+	place := mat.NewDense(3, 2, []float64{.1, .3, .1, .3, .1, .3})
+	if err := second(Fit{Bandwidth: 1}.Run(t.Context(), place, mat.NewDense(1, 2, nil), rng)); !errors.Is(err, ErrParameter) {
+		t.Errorf("two places: error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if out, err := a.Sample(ctx, x, 1, rng); out != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v, %v", out, err)
+	}
+	if err := second(Fit{Bandwidth: 1e-200}.Run(t.Context(), x, y, rng)); err == nil || !strings.Contains(err.Error(), "bandwidth = 1e-200") {
+		t.Errorf("bandwidth 1e-200: error %v", err)
+	}
 }

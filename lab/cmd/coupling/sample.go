@@ -27,7 +27,7 @@ type sampleCmd struct {
 	Y         string `required:"" help:"Target points, or a folder of pictures." placeholder:"FILE|DIR"`
 	Of        string `help:"What to send; default the sources." placeholder:"FILE|DIR"`
 	Each      int    `default:"1" help:"Samples of each."`
-	Lambda    number `help:"Coefficient of KL; default a twentieth of the mean cost." placeholder:"L"`
+	Lambda    number `help:"Coefficient of KL; default a twentieth of the mean cost once the clouds have one mean." placeholder:"L"`
 	Bandwidth number `help:"Deviation of the noise that smooths the targets; default half-way between neighbours." placeholder:"H"`
 	Most      int    `default:"2000" help:"Atoms at most on each side."`
 	Steps     int    `default:"200" help:"Metropolis-adjusted Langevin steps of a sample."`

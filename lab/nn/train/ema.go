@@ -29,12 +29,15 @@ func NewEMA(decay float64, params []*nn.Param) *EMA {
 }
 
 // Update takes in the parameters after a step: average = decay·average + (1 − decay)·w.
-func (e *EMA) Update() {
+func (e *EMA) Update() { e.UpdateBy(e.decay) }
+
+// UpdateBy is Update with a decay of its own, as for a warm-up. Never inside a recording where it changes with the step.
+func (e *EMA) UpdateBy(decay float64) {
 	if e.swapped.is() {
 		panic("train: EMA.Update: the averages are in the network; Swap them back first")
 	}
 	for i, p := range e.params {
-		device.EMA(e.averages[i].Value, p.Value, e.decay)
+		device.EMA(e.averages[i].Value, p.Value, decay)
 	}
 }
 
