@@ -70,7 +70,7 @@ func (o *notebookOpenCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	var log io.Writer
 	if !a.quiet {

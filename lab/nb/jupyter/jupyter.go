@@ -15,6 +15,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -85,14 +87,17 @@ type Server struct {
 	Dir   string // the notebooks' root
 	page  string
 	cmd   *exec.Cmd
-	ended chan error
+	ended chan struct{} // the process has, with err
+	err   error
 }
 
 // URL is the address of the notebook with the token.
 func (s *Server) URL() string { return s.Base + s.page + "?token=" + s.Token }
 
 // Start starts Jupyter in the checkout, whose kernel must be installed, and waits until it
-// answers. Access needs a token, which goes through the environment, where other users cannot see it. The server ends with ctx.
+// answers. Access needs a token, which goes through the environment, where other users cannot see it. The server ends with ctx:
+// it is asked to, once, and takes its kernels with it. A signal from the terminal does not reach it, for a second one that comes while it
+// ends its kernels would make it leave them. On Linux it also ends if this process is killed.
 func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 	have, err := Find(ctx)
 	if err != nil {
@@ -102,12 +107,16 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 		o.IP = "127.0.0.1"
 	}
 	if o.Port == 0 {
-		if o.Port, err = freePort(); err != nil {
+		if o.Port, err = freePort(o.IP); err != nil {
 			return nil, fmt.Errorf("jupyter: %w", err)
 		}
 	}
-	s := &Server{Base: fmt.Sprintf("http://127.0.0.1:%d", o.Port), Token: rand.Text(), Dir: c.Root, page: have.Page(o.Notebook), ended: make(chan error, 1)}
-	args := []string{"--ip=" + o.IP, fmt.Sprintf("--port=%d", o.Port)}
+	s := &Server{
+		Base: "http://" + net.JoinHostPort(host(o.IP), strconv.Itoa(o.Port)), Token: rand.Text(), Dir: c.Root,
+		page: have.Page(o.Notebook), ended: make(chan struct{}),
+	}
+	// Without another try a port that is taken is an error, not a server elsewhere.
+	args := []string{"--ip=" + o.IP, fmt.Sprintf("--port=%d", o.Port), have.app() + ".port_retries=0"}
 	if !o.Browser {
 		args = append(args, "--no-browser")
 	}
@@ -117,40 +126,77 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 	if o.Notebook != "" { // as an argument it would become the root of what is served
 		args = append(args, have.app()+".default_url="+s.page)
 	}
+	ctx, cancel := context.WithCancel(ctx)
 	s.cmd = exec.CommandContext(ctx, have.Program, args...)
 	s.cmd.Dir = c.Root
 	s.cmd.Env = append(append(append(os.Environ(), c.Env()...), "JUPYTER_TOKEN="+s.Token), o.Env...)
 	s.cmd.Stdout, s.cmd.Stderr = o.Output, o.Output
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(terminate) }
 	s.cmd.WaitDelay = 10 * time.Second
-	if err := s.cmd.Start(); err != nil {
+	s.cmd.SysProcAttr = apart()
+	if err := s.launch(cancel); err != nil {
 		return nil, fmt.Errorf("jupyter: %w", err)
 	}
-	go func() { s.ended <- s.cmd.Wait() }()
-	return s, s.ready(ctx)
+	if err := s.ready(ctx); err != nil {
+		cancel()
+		_ = s.Wait() // err says more
+		return nil, err
+	}
+	return s, nil
+}
+
+// launch starts the process and has it watched by the same thread of the system: Linux
+// ends the process with the thread that started it.
+func (s *Server) launch(cancel func()) error {
+	started := make(chan error)
+	go func() {
+		defer cancel()
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := s.cmd.Start()
+		started <- err
+		if err == nil {
+			s.err = s.cmd.Wait()
+			close(s.ended)
+		}
+	}()
+	return <-started
 }
 
 // Wait waits for the server's end.
-func (s *Server) Wait() error { return <-s.ended }
+func (s *Server) Wait() error {
+	<-s.ended
+	return s.err
+}
 
 func (s *Server) ready(ctx context.Context) error {
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); {
-		if resp, err := s.get(ctx, "/api/status"); err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
+		if status, err := s.status(ctx); err == nil {
+			if status == http.StatusOK {
 				return nil
 			}
-			return fmt.Errorf("jupyter: %s is another server's: %s", s.Base, resp.Status)
+			return fmt.Errorf("jupyter: %s is another server's: status %d", s.Base, status)
 		}
 		select {
-		case err := <-s.ended:
-			return fmt.Errorf("jupyter: the server ended at once: %w", err)
+		case <-s.ended:
+			return fmt.Errorf("jupyter: the server on %s ended at once (is the port taken?): %w", s.Base, s.err)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
 	return fmt.Errorf("jupyter: no answer from %s within a minute", s.Base)
+}
+
+// status asks whether the server is up, and does not wait long for one that says nothing.
+func (s *Server) status(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	resp, err := s.get(ctx, "/api/status")
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, resp.Body.Close()
 }
 
 func (s *Server) get(ctx context.Context, path string) (*http.Response, error) {
@@ -180,8 +226,22 @@ func (s *Server) Export(ctx context.Context, path string) (string, error) {
 	return string(b), nil
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// host is how a server that listens on ip is reached from this machine.
+func host(ip string) string {
+	if ip == "*" {
+		return "127.0.0.1"
+	}
+	if at := net.ParseIP(ip); at != nil && at.IsUnspecified() {
+		if at.To4() == nil {
+			return "::1"
+		}
+		return "127.0.0.1"
+	}
+	return ip
+}
+
+func freePort(ip string) (int, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(host(ip), "0"))
 	if err != nil {
 		return 0, err
 	}

@@ -2,7 +2,12 @@
 
 package jupyter
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
 // terminate ends Jupyter.
 var terminate = os.Kill
+
+func apart() *syscall.SysProcAttr { return nil }

@@ -4,5 +4,5 @@ package jupyter
 
 import "syscall"
 
-// terminate ends Jupyter and its kernels without asking.
+// terminate ends Jupyter and its kernels: it does not ask in return.
 const terminate = syscall.SIGTERM

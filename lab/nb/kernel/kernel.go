@@ -79,6 +79,7 @@ func (c Checkout) Env() []string {
 		"JUPYTER_DATA_DIR=" + filepath.Join(c.Jupyter(), "data"),
 		"JUPYTER_CONFIG_DIR=" + filepath.Join(c.Jupyter(), "config"),
 		"JUPYTER_RUNTIME_DIR=" + filepath.Join(c.Jupyter(), "runtime"),
+		"IPYTHONDIR=" + filepath.Join(c.Jupyter(), "ipython"), // or it makes one in the home
 	}
 }
 

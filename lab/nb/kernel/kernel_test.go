@@ -60,7 +60,7 @@ func TestFlags(t *testing.T) {
 	}
 	c := Checkout{"/r"}
 	env := strings.Join(c.Env(), "\n")
-	for _, want := range []string{"PATH=/r/bin:", "JUPYTER_DATA_DIR=/r/.coupling/jupyter/data", "GOWORK=\n"} {
+	for _, want := range []string{"PATH=/r/bin:", "JUPYTER_DATA_DIR=/r/.coupling/jupyter/data", "IPYTHONDIR=/r/.coupling/jupyter/ipython", "GOWORK=\n"} {
 		if !strings.Contains(env, want) {
 			t.Errorf("no %q in %s", want, env)
 		}
