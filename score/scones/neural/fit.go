@@ -14,6 +14,7 @@ import (
 	"coupling/lab/nn/train"
 	"coupling/score"
 	"coupling/score/dsm"
+	"coupling/score/internal/stamp"
 	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/mat"
@@ -35,7 +36,10 @@ type Fit struct {
 	// Sampler is the dynamics; zero Steps means 60 at each level, zero Step a fifth of the last level squared. Denoise is on.
 	Sampler score.Langevin
 	// Dir is where the three trainings are stored, and from where they go on: a run that was killed and is begun again with
-	// the same arguments gives the same bits as one that was not.
+	// the same arguments gives the same bits as one that was not. What is stored of other points, seeds or settings is refused
+	// with train.ErrMismatch. Steps may grow, with two limits: the default Schedule falls to 0 at the last step, so that a
+	// training that was continued is not the one that had as many steps from the start; and where Potentials were continued
+	// projection.ckpt, which is of the former ones, is refused: remove it. Sampling stores nothing and starts over.
 	Dir string
 	// Trace hears how far each of the trainings is; theirs are heard too.
 	Trace func(part string, step, steps int)
@@ -54,7 +58,7 @@ func (f Fit) Run(ctx context.Context, dev *device.Device, x, y *mat.Dense, rng *
 		return nil, err
 	}
 	_, d := x.Dims()
-	if err := f.Potentials.Check(); err != nil {
+	if err := f.Potentials.CheckSampling(); err != nil { // before hours of training rather than in Sample
 		return nil, err
 	}
 	f, err := f.defaults(y)
@@ -68,6 +72,8 @@ func (f Fit) Run(ctx context.Context, dev *device.Device, x, y *mat.Dense, rng *
 			return nil, fmt.Errorf("neural: %w", err)
 		}
 	}
+	of := stamp.Points(x) + " to " + stamp.Points(y)
+	f.Potentials.Stamp, f.Projection.Stamp = f.Potentials.Stamp+of, f.Projection.Stamp+of
 	f.listen()
 	s, err := f.Score.Run(ctx, dev, f.Net, y, f.ScoreShape, rng)
 	if err != nil {
@@ -82,7 +88,10 @@ func (f Fit) Run(ctx context.Context, dev *device.Device, x, y *mat.Dense, rng *
 	}}
 	f.Projection.Coupling = out.Coupling
 	out.Projection, err = f.Projection.Run(ctx, dev, arch.MLP{Sizes: []int{d, 128, 128, d}}.Net(), scones.Cloud(x), scones.Cloud(y), rng)
-	return out, err
+	if err != nil {
+		return nil, fmt.Errorf("projection: %w", err)
+	}
+	return out, nil
 }
 
 // listen hands what the parts tell on to Trace.
@@ -165,7 +174,8 @@ func (f Fit) gentle(d int) []float64 {
 }
 
 // Sample draws k targets of each row of x by Algorithm 2, from chains that begin at its projection plus noise of the first
-// level. Rows of the result are in the order of x, the k of one source after each other.
+// level. Rows of the result are in the order of x, the k of one source after each other. Only training is resumed: a
+// process that was killed here samples from the beginning, and with the same rng to the same bits.
 func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand) (*mat.Dense, error) {
 	start, err := f.Projection.Apply(x)
 	if err != nil {

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"coupling/data/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
 	"coupling/ot/fdiv"
 	"coupling/ot/gaussian"
 	"coupling/score"
@@ -211,5 +214,71 @@ func TestFit(t *testing.T) {
 	}
 	if _, err := (Fit{}).Run(t.Context(), dev, x, y, rng); !errors.Is(err, scones.ErrParameter) {
 		t.Errorf("lambda = 0: error %v", err)
+	}
+}
+
+// A folder with the trainings of other points, or a projection of potentials that have moved on, is refused by name.
+func TestFitOfOtherArguments(t *testing.T) {
+	dev, dir := open(t), t.TempDir()
+	x, y := must(synth.Normal(seeded(1), 40, 2)), must(synth.Normal(seeded(2), 50, 2))
+	run := func(x, y *mat.Dense, change func(*Fit)) error {
+		f := Fit{
+			Potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 2}, Steps: 10, Batch: 16}, Hidden: []int{8}},
+			Score:      dsm.Training{Steps: 10, Batch: 16}, Projection: Projection{Steps: 10, Batch: 16}, Dir: dir,
+		}
+		if change != nil {
+			change(&f)
+		}
+		_, err := f.Run(t.Context(), dev, x, y, seeded(3))
+		return err
+	}
+	must(0, run(x, y, nil))
+	must(0, run(x, y, nil))
+	moved := mat.DenseCopyOf(x)
+	moved.Set(0, 0, 9)
+	if err := run(moved, y, nil); !errors.Is(err, train.ErrMismatch) || !strings.Contains(err.Error(), "potentials") {
+		t.Errorf("other sources: error %v", err)
+	}
+	if err := run(x, moved, nil); !errors.Is(err, train.ErrMismatch) {
+		t.Errorf("other targets: error %v", err)
+	}
+	further := func(f *Fit) { f.Potentials.Steps = 20 }
+	if err := run(x, y, further); !errors.Is(err, train.ErrMismatch) || !strings.Contains(err.Error(), "projection") {
+		t.Errorf("potentials trained further: error %v", err)
+	}
+	must(0, os.Remove(filepath.Join(dir, "projection.ckpt")))
+	must(0, run(x, y, further))
+	// What could not be sampled is not trained.
+	for _, div := range []fdiv.Divergence{fdiv.ChiSquare, fdiv.Pearson} {
+		err := run(x, y, func(f *Fit) {
+			f.Potentials.F, f.Dir = div, ""
+			f.Trace = func(string, int, int) { t.Fatalf("%v with beta = 0 is trained", div) }
+		})
+		if !errors.Is(err, scones.ErrParameter) {
+			t.Errorf("%v with beta = 0: error %v", div, err)
+		}
+	}
+}
+
+// Weights that a last step threw away are neither stored nor returned.
+func TestBrokenWeightsAreNotStored(t *testing.T) {
+	x, y, plan := problem()
+	dev := open(t)
+	k := scones.Compatibility{F: fdiv.KL, Lambda: 4}
+	phi, psi, err := scones.Potentials(plan)
+	must(0, err)
+	for _, path := range []string{"", filepath.Join(t.TempDir(), "run")} {
+		_, err := Training{Ascent: scones.Ascent{Compatibility: k, Steps: 1, Batch: 16}, Hidden: []int{8}, Rate: 1e30, Path: path}.Run(t.Context(), dev, 2, x, y, seeded(1))
+		if !errors.Is(err, score.ErrDiverged) {
+			t.Errorf("potentials: error %v", err)
+		}
+		_, err = Projection{Coupling: scones.Coupling{Compatibility: k, Phi: phi, Psi: psi}, Steps: 1, Batch: 16, Rate: 1e30, Path: path}.
+			Run(t.Context(), dev, arch.MLP{Sizes: []int{2, 8, 2}}.Net(), x, y, seeded(1))
+		if !errors.Is(err, score.ErrDiverged) {
+			t.Errorf("projection: error %v", err)
+		}
+		if _, err := os.Stat(path); path != "" && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("something is stored: %v", err)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 	"coupling/score/internal/stamp"
+	"coupling/score/internal/weights"
 	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/mat"
@@ -26,9 +27,12 @@ type Projection struct {
 	Batch    int     // 0 means 256
 	Rate     float64 // of Adam; 0 means 1e-3
 	Schedule train.Schedule
-	Path     string // where the run is stored, and from where it goes on if it is there, as in Training
-	Every    int    // steps between stores; 0 means 500
-	Trace    func(step int, loss float64)
+	// Path is where the run is stored, and from where it goes on if it is there, as in Training. Weights of potentials that are
+	// Nets are compared too: where those were trained further, the stored projection is of others, and refused.
+	Path  string
+	Every int    // steps between stores; 0 means 500
+	Stamp string // as in Training
+	Trace func(step int, loss float64)
 }
 
 // Run trains net, not yet initialised, from N×d to N×d on points of x and y, and returns it as a function. A run that was
@@ -54,28 +58,33 @@ func (t Projection) Run(ctx context.Context, dev *device.Device, net nn.Layer, x
 	defer opt.Free()
 	r := projecting{t, dev, net, opt}
 	seed := rng.Uint64()
+	of, err := t.of()
+	if err != nil {
+		return nil, err
+	}
 	stored := train.Checkpoint{
 		Params: map[string][]*nn.Param{"net": net.Params(), "adam": opt.State()},
 		Sources: map[string]train.Source{"arguments": stamp.Of("seed ", seed, ", ", t.Coupling.Compatibility, ", mean ", t.Coupling.Mean,
-			", batch ", t.Batch, ", rate ", t.Rate)},
+			", batch ", t.Batch, ", rate ", t.Rate, ", ", t.Stamp, ", potentials ", of)},
 	}
-	if err := resume(&stored, t.Path, t.Steps); err != nil {
+	if err := r.run(ctx, &stored, x, y, seed); err != nil {
 		return nil, err
 	}
-	for k := int(stored.Step); k < t.Steps; k++ {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := r.step(k, x, y, rand.New(rand.NewPCG(seed, uint64(k)*0x9e3779b97f4a7c15+1))); err != nil {
-			return nil, fmt.Errorf("step %d: %w", k+1, err)
-		}
-		if stored.Step++; t.Path != "" && (int(stored.Step)%t.Every == 0 || int(stored.Step) == t.Steps) {
-			if err := stored.Save(t.Path); err != nil {
-				return nil, err
-			}
+	return &Map{Net: net, Device: dev, Dim: t.Coupling.Psi.Dim()}, nil
+}
+
+// of names the potentials by their weights: empty for those that are no Nets.
+func (t Projection) of() (string, error) {
+	var all []*nn.Param
+	for _, p := range []scones.Potential{t.Coupling.Phi, t.Coupling.Psi} {
+		if net, ok := p.(*Net); ok {
+			all = append(all, net.Params()...)
 		}
 	}
-	return &Map{Net: net, Device: dev, Dim: t.Coupling.Psi.Dim()}, nil
+	if all == nil {
+		return "", nil
+	}
+	return weights.Sum(all)
 }
 
 // projecting is a run under way.
@@ -84,6 +93,36 @@ type projecting struct {
 	dev *device.Device
 	net nn.Layer
 	opt *train.Optimiser
+}
+
+// run makes the steps that are left, and stores them.
+func (t projecting) run(ctx context.Context, stored *train.Checkpoint, x, y scones.Source, seed uint64) error {
+	if err := resume(stored, t.Path, t.Steps); err != nil {
+		return err
+	}
+	for k := int(stored.Step); k < t.Steps; k++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := t.step(k, x, y, rand.New(rand.NewPCG(seed, uint64(k)*0x9e3779b97f4a7c15+1))); err != nil {
+			return fmt.Errorf("step %d: %w", k+1, err)
+		}
+		stored.Step++
+		store := t.Path != "" && (k+1)%t.Every == 0
+		if !store && k+1 != t.Steps {
+			continue
+		}
+		if err := sound(t.net.Params(), k+1, t.Rate); err != nil {
+			return err // a broken run leaves its last good checkpoint
+		}
+		if t.Path == "" {
+			continue
+		}
+		if err := stored.Save(t.Path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // step moves the weights once, on a fresh batch.

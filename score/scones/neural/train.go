@@ -7,12 +7,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
+	"coupling/score"
 	"coupling/score/internal/stamp"
+	"coupling/score/internal/weights"
 	"coupling/score/scones"
 )
 
@@ -23,9 +26,13 @@ type Training struct {
 	Rate          float64 // of Adam; 0 means 1e-3. The paper: 1e-6·d for Gaussians, 1e-5 for the Swiss roll
 	Unscaled      bool    // networks put out the potential itself rather than that over λ
 	// Path is where the run is stored, and from where it goes on if it is there. A stored run with another seed or other
-	// settings is refused with train.ErrMismatch; Steps may grow, and Source is not compared.
+	// settings is refused with train.ErrMismatch, as is one with another Stamp. Steps may grow; the run is then not the one that
+	// had as many from the start where Schedule depends on them.
 	Path  string
 	Every int // steps between stores; 0 means 500
+	// Stamp says what is stored with a run to know it by, beside seed and settings: name the points here, since sources are
+	// functions, which cannot be compared.
+	Stamp string
 }
 
 // Potentials are a trained pair.
@@ -73,19 +80,33 @@ func (t Training) Run(ctx context.Context, dev *device.Device, d int, x, y scone
 			"phi": p.Phi.Params(), "psi": p.Psi.Params(), "phi-adam": p.Phi.State(), "psi-adam": p.Psi.State(),
 		},
 		Sources: map[string]train.Source{"arguments": stamp.Of("seed ", seed, ", ", t.Compatibility, ", mean ", t.Mean, ", paired ", t.Paired,
-			", batch ", t.Batch, ", rate ", t.Rate, ", unscaled ", t.Unscaled)},
+			", batch ", t.Batch, ", rate ", t.Rate, ", unscaled ", t.Unscaled, ", ", t.Stamp)},
 	}
 	if err := resume(&stored, t.Path, t.Steps); err != nil {
 		return p, err
 	}
 	t.After = func(step int) error {
-		if t.Path == "" || step%t.Every != 0 && step != t.Steps {
+		if (t.Path == "" || step%t.Every != 0) && step != t.Steps {
+			return nil
+		}
+		if err := sound(slices.Concat(p.Phi.Params(), p.Psi.Params()), step, t.Rate); err != nil {
+			return err // a broken run leaves its last good checkpoint
+		}
+		if t.Path == "" {
 			return nil
 		}
 		stored.Step = int64(step)
 		return stored.Save(t.Path)
 	}
 	return p, t.Ascent.Run(ctx, p.Phi, p.Psi, x, y, seed, int(stored.Step))
+}
+
+// sound returns an error where a weight is no longer finite.
+func sound(params []*nn.Param, step int, rate float64) error {
+	if err := weights.Finite(params); err != nil {
+		return fmt.Errorf("neural: after %d steps %w: the rate %g is too large: %w", step, err, rate, score.ErrDiverged)
+	}
+	return nil
 }
 
 // resume loads a stored run if there is one. One that is further than steps is of other arguments.
