@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"slices"
+	"strings"
 
 	"coupling/lab"
 )
@@ -28,13 +29,28 @@ func MakeAt(fig lab.Figure, set lab.Setting, names ...string) {
 	}
 	claims, err := fig.Claims(s, set)
 	Check(err)
-	met := 0
+	Show(HTML(fmt.Sprintf(`<details><summary>%s</summary>%s</details>`, html.EscapeString(verdicts(claims)), claimTable(claims))))
+}
+
+// verdicts sums claims up in a line: how many hold, how many are not asked at this size, and the
+// names of those that fail.
+func verdicts(claims []lab.Claim) string {
+	count := map[lab.Verdict]int{}
+	var differ []string
 	for _, c := range claims {
-		if c.Verdict() == lab.Holds {
-			met++
+		count[c.Verdict()]++
+		if c.Verdict() == lab.Differs {
+			differ = append(differ, c.What)
 		}
 	}
-	Show(HTML(fmt.Sprintf(`<details><summary>%d of %d claims hold</summary>%s</details>`, met, len(claims), claimTable(claims))))
+	line := fmt.Sprintf("%d of %d claims hold", count[lab.Holds], len(claims))
+	if n := count[lab.NotAsked]; n > 0 {
+		line += fmt.Sprintf(", %d not at this size", n)
+	}
+	if len(differ) > 0 {
+		line += fmt.Sprintf(", %d differ: %s", len(differ), strings.Join(differ, "; "))
+	}
+	return line
 }
 
 func heading(fig lab.Figure, set lab.Setting) string {

@@ -8,6 +8,7 @@ import (
 	"image"
 	"image/png"
 	"strings"
+	"unicode/utf8"
 
 	"coupling/lab"
 
@@ -179,12 +180,20 @@ func table(t lab.Table) string {
 		}
 		b.WriteString("<tr>")
 		for _, c := range row {
-			fmt.Fprintf(&b, "<td>%s</td>", html.EscapeString(c))
+			fmt.Fprintf(&b, "<td%s>%s</td>", unbroken(c), html.EscapeString(c))
 		}
 		b.WriteString("</tr>")
 	}
 	b.WriteString("</tbody></table>")
 	return b.String()
+}
+
+// unbroken keeps numbers and names in a line; sentences need several.
+func unbroken(cell string) string {
+	if utf8.RuneCountInString(cell) > 24 {
+		return ""
+	}
+	return ` style="white-space:nowrap"`
 }
 
 func claimTable(claims []lab.Claim) string {

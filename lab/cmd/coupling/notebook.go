@@ -173,7 +173,8 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string) error {
 		return err
 	}
 	began := time.Now()
-	s, err := headless.Start(ctx, c, headless.Options{Dir: filepath.Dir(filepath.Join(c.Root, file)), Env: []string{"COUPLING_PRESET=" + r.Preset}})
+	// The limit interrupts a cell; the kernel outlives it, to tell what there is.
+	s, err := headless.Start(a.run.ctx, c, headless.Options{Dir: filepath.Dir(filepath.Join(c.Root, file)), Env: []string{"COUPLING_PRESET=" + r.Preset}})
 	if err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string) error {
 	if r.Out == "" {
 		return failed
 	}
-	return errors.Join(failed, r.write(ctx, a, c, nb, filepath.Base(file)))
+	return errors.Join(failed, r.write(a.run.ctx, a, c, nb, filepath.Base(file)))
 }
 
 // write leaves the executed notebook, and its HTML, in the folder.
