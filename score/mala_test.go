@@ -46,6 +46,9 @@ func TestDetailedBalance(t *testing.T) {
 			}
 			forth, back := flow(x, y), flow(y, x)
 			for i := range forth {
+				if v := forth[i] + back[i]; math.IsNaN(v) || math.IsInf(v, 0) {
+					t.Errorf("%s: flow %g forth, %g back", name, forth[i], back[i]) // which compares equal to itself, or to nothing
+				}
 				if math.Abs(forth[i]-back[i]) > 1e-9*(1+math.Abs(back[i])) {
 					t.Errorf("%s: flow %g forth, %g back", name, forth[i], back[i])
 				}
