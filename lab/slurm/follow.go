@@ -31,7 +31,8 @@ type line struct {
 	job   lab.Job
 	sub   *submission
 	task  int
-	tries int // submissions of this run
+	place int // in the job file: a task does its lines in this order
+	tries int // tasks that died of it
 	ended int // looks in a row at which its task was at an end
 	state string
 }
@@ -94,14 +95,18 @@ func (f *follower) recall(ctx context.Context, jobs []lab.Job) {
 
 // pickUp finds lines in arrays that an earlier client submitted.
 func (f *follower) pickUp(q map[string]tasks) error {
+	known, err := f.store.Glance(f.ids())
+	if err != nil {
+		return err
+	}
 	return earlier(f.store, q, func(sub *submission, lines []lab.Record) {
 		n := 0
 		for i, id := range lines {
 			l, task := f.open[id.Key], i%sub.tasks
-			if l == nil || l.sub != nil || !live(q[sub.name].of(task)) {
-				continue
+			if l == nil || l.sub != nil || known[id.Key].Failed || !live(q[sub.name].of(task)) {
+				continue // a cell that failed there is not done a second time by the same task
 			}
-			l.sub, l.task, l.tries = sub, task, 1
+			l.sub, l.task, l.place = sub, task, i
 			n++
 		}
 		if n > 0 {
@@ -134,7 +139,7 @@ func (f *follower) submit(ctx context.Context, lines []*line) error {
 		return err
 	}
 	for i, l := range lines {
-		l.sub, l.task, l.ended, l.tries = sub, i%sub.tasks, 0, l.tries+1
+		l.sub, l.task, l.place, l.ended = sub, i%sub.tasks, i, 0
 	}
 	f.subs = append(f.subs, sub)
 	f.say("array %v submitted: %d cells in %d tasks, logs in %s", sub.ids, len(lines), sub.tasks, sub.dir)
@@ -177,7 +182,7 @@ func (f *follower) follow(ctx context.Context) error {
 }
 
 // look takes one look and returns the lines to submit again.
-func (f *follower) look(ctx context.Context) (again []*line) {
+func (f *follower) look(ctx context.Context) []*line {
 	q, qerr := queue(ctx) // before the store: who ends in between is seen as running, and next time as stored
 	landed, serr := f.store.Glance(f.ids())
 	f.trouble(ctx, errors.Join(qerr, serr))
@@ -185,6 +190,7 @@ func (f *follower) look(ctx context.Context) (again []*line) {
 		return nil
 	}
 	f.order = slices.DeleteFunc(f.order, func(l *line) bool { return f.open[l.job.Record().Key] == nil })
+	var dead []*line
 	for _, l := range f.order {
 		switch p := landed[l.job.Record().Key]; {
 		case f.broken:
@@ -193,15 +199,13 @@ func (f *follower) look(ctx context.Context) (again []*line) {
 		case p.Failed && f.fail(ctx, l):
 		case qerr != nil:
 		case l.dead(q):
-			if f.again(ctx, l) {
-				again = append(again, l)
-			}
+			dead = append(dead, l)
 		}
 	}
 	if qerr == nil {
 		f.tell(q)
 	}
-	return again
+	return f.again(ctx, dead)
 }
 
 func (f *follower) ids() []lab.Record {
@@ -220,6 +224,7 @@ func (f *follower) land(ctx context.Context, l *line) bool {
 	}
 	lab.Report(ctx, r, lab.Event{Kind: lab.Stored, Seconds: r.Manifest.Seconds})
 	delete(f.open, r.Key)
+	l.sub.progress(l.task)
 	f.yield(l.job, nil)
 	return true
 }
@@ -230,6 +235,7 @@ func (f *follower) fail(ctx context.Context, l *line) bool {
 	if err != nil {
 		return false
 	}
+	l.sub.progress(l.task)
 	f.giveUp(ctx, l, errors.New(r.Error))
 	return true
 }
@@ -262,22 +268,6 @@ func (l *line) dead(q map[string]tasks) bool {
 	}
 	l.ended++
 	return l.ended >= enough
-}
-
-// again decides what becomes of a line whose task died.
-func (f *follower) again(ctx context.Context, l *line) bool {
-	if f.draining {
-		delete(f.open, l.job.Record().Key) // left for another day
-		return false
-	}
-	hopeless := l.state == "OUT_OF_MEMORY" || l.state == "CANCELLED" || l.state == "DEADLINE"
-	if !hopeless && l.tries <= f.retries() {
-		f.say("%s %s: task ended as %s; submitting it again", l.job.Record().Experiment, l.job.Record().Key.Short(), l.state)
-		return true
-	}
-	log, tail := l.sub.tail(l.task)
-	f.giveUp(ctx, l, &Error{l.state, l.tries, log, tail})
-	return false
 }
 
 // trouble tells once of an error that may pass: a controller that restarts, a

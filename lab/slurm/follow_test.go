@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -84,6 +85,114 @@ func TestRetriesAreLimited(t *testing.T) {
 		var task *Error
 		if landed != 1 || len(errs) != 1 || !errors.As(errs[0], &task) || task.State != state || task.Tries != want {
 			t.Errorf("%s: %d landed, %v, want one error after %d tries", state, landed, errs, want)
+		}
+	}
+}
+
+// A cell that kills each of its tasks costs the others in them no try.
+func TestTheDeathOfATaskIsChargedToOneCell(t *testing.T) {
+	for _, state := range []string{"NODE_FAIL", "OUT_OF_MEMORY", failedByUsage} {
+		c := newCluster(t)
+		c.put("max", "3")
+		jobs := walks(12, 1, 0)
+		deadly := map[lab.Key]bool{jobs[0].Record().Key: true, jobs[4].Record().Key: true} // at a task's begin, and in the middle
+		c.shares = func(lines []lab.Job) string {
+			for _, j := range lines {
+				if deadly[j.Record().Key] {
+					return state
+				}
+				if err := j.Do(t.Context(), c.store); err != nil {
+					t.Error(err)
+				}
+			}
+			return "COMPLETED"
+		}
+		c.run()
+		e := c.executor()
+		e.Retries = 1
+		landed, errs := outcome(t, t.Context(), e, c.store, jobs)
+		if landed != 10 || len(errs) != 2 {
+			t.Errorf("%s: %d landed of 10: %v", state, landed, errs)
+		}
+		want := 1
+		if state == "NODE_FAIL" {
+			want = 2
+		}
+		for _, err := range errs {
+			var task *Error
+			var ce *lab.CellError
+			if !errors.As(err, &task) || task.Tries != want || task.State != state || !errors.As(err, &ce) || !deadly[ce.Key] {
+				t.Errorf("%s: %v, want that of a deadly cell after %d tries", state, err, want)
+			}
+		}
+	}
+}
+
+// A cell that failed in a task that is still at work is done by a new one.
+func TestFailedCellIsNotPickedUp(t *testing.T) {
+	c := newCluster(t)
+	c.does = func(n, _ int, do func() error) string {
+		if do() != nil && n == 1 {
+			return "RUNNING" // with other cells
+		}
+		return "COMPLETED"
+	}
+	c.run()
+	for range 2 {
+		landed, errs := outcome(t, t.Context(), c.executor(), c.store, walk.Jobs(3, steps{N: -1}))
+		if landed != 0 || len(errs) != 1 || !strings.Contains(errs[0].Error(), "a negative walk") {
+			t.Errorf("%d landed, %v", landed, errs)
+		}
+	}
+	if c.arrays() != 2 {
+		t.Errorf("%d arrays, want one a run", c.arrays())
+	}
+}
+
+// Old folders are removed if they are this user's, whose arrays the queue told.
+func TestFoldersOfOthersStay(t *testing.T) {
+	c := newCluster(t)
+	age := time.Now().Add(-2 * keep)
+	var dirs []string
+	for _, text := range []string{fmt.Sprintf(`{"tasks":1,"uid":%d}`, os.Getuid()), fmt.Sprintf(`{"tasks":1,"uid":%d}`, os.Getuid()+1), `{"tasks":1}`} {
+		dir := filepath.Join(root(c.store), namePrefix+string(rune('a'+len(dirs))))
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(writeText(filepath.Join(dir, arrayFile), text), os.Chtimes(dir, age, age)); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, dir)
+	}
+	if err := earlier(c.store, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, dir := range dirs {
+		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) != (i == 0) {
+			t.Errorf("folder %d: %v", i, err)
+		}
+	}
+}
+
+func TestStoreThatSbatchWouldMisread(t *testing.T) {
+	for _, name := range []string{`a"b`, `a\b`, "a\nb"} {
+		s := &lab.Store{Dir: filepath.Join(t.TempDir(), name)}
+		if _, err := (Executor{}).write(s, walks(1, 1, 0), 1); err == nil || !strings.Contains(err.Error(), "have no place") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	for text, want := range map[string]string{
+		`512`: failedByUsage, `256`: "FAILED", `2`: "FAILED", `null`: "FAILED",
+		`{"status":"ERROR","return_code":2}`:                                          failedByUsage,
+		`{"status":["ERROR"],"return_code":{"set":true,"infinite":false,"number":2}}`: failedByUsage,
+		`{"status":["ERROR"],"return_code":{"set":true,"infinite":false,"number":1}}`: "FAILED",
+	} {
+		q, err := parseQueue([]byte(`{"jobs":[{"name":"a","job_id":1,"array_task_id":0,"job_state":"FAILED","exit_code":` + text + `}]}`))
+		if err != nil || q["a"].of(0) != want {
+			t.Errorf("%s: %q, want %q: %v", text, q["a"].of(0), want, err)
 		}
 	}
 }

@@ -103,6 +103,37 @@ type entry struct {
 	TaskID     number   `json:"array_task_id"`
 	Tasks      string   `json:"array_task_string"`
 	State      jobState `json:"job_state"`
+	Exit       exitCode `json:"exit_code"`
+}
+
+// failedByUsage is the state of a task whose command refused what it was asked
+// for, or crashed: it would do so again.
+const failedByUsage = "FAILED with status 2"
+
+func (e entry) state() string {
+	if e.State == "FAILED" && e.Exit == 2 {
+		return failedByUsage
+	}
+	return string(e.State)
+}
+
+// exitCode is the status that a batch script returned: in older releases
+// wait(2)'s word, in later ones {"return_code":N} with a [number] for N. What has
+// another form counts as 0, since nothing but a hint hangs on it.
+type exitCode int
+
+func (c *exitCode) UnmarshalJSON(b []byte) error {
+	var word int
+	var wrapped struct {
+		Code number `json:"return_code"`
+	}
+	switch {
+	case json.Unmarshal(b, &word) == nil:
+		*c = exitCode(word >> 8 & 0xff)
+	case json.Unmarshal(b, &wrapped) == nil:
+		*c = exitCode(wrapped.Code.n)
+	}
+	return nil
 }
 
 // number is N, null, or {"set":true,"number":N}.
@@ -186,13 +217,13 @@ func (e entry) addTo(out map[string]tasks) error {
 			return err
 		}
 		for _, i := range list {
-			t.state[i] = string(e.State)
+			t.state[i] = e.state()
 		}
 		if !whole {
-			t.all = string(e.State)
+			t.all = e.state()
 		}
 	case e.TaskID.set:
-		t.state[e.TaskID.n] = string(e.State)
+		t.state[e.TaskID.n] = e.state()
 	}
 	out[e.Name] = t
 	return nil

@@ -10,7 +10,8 @@
 // A task that dies of its time limit, of preemption, with its node or by a
 // signal is submitted again, at most [Executor.Retries] times; the cell goes on
 // from its checkpoint (lab's Cell.Scratch). A task that ran out of memory or was
-// cancelled by a person is not. Slurm itself requeues what it preempts if the
+// cancelled by a person is not, nor one whose command refused. Of the cells that
+// share a task only the one at which it died is charged with that. Slurm itself requeues what it preempts if the
 // partition says so. A cell that failed by its own fault is reported once, with
 // its error.
 //
@@ -61,8 +62,8 @@ type Executor struct {
 	Modules    []string
 	Env        []string // NAME=VALUE, exported to the tasks
 
-	// Retries is how often a cell whose task died is submitted again; 0 means 3,
-	// negative never.
+	// Retries is how often a cell is submitted again of which a task died; 0 means
+	// 3, negative never.
 	Retries int
 	// Poll is the time between two looks; 0 means 5 s.
 	Poll time.Duration
@@ -77,7 +78,7 @@ type Executor struct {
 // Error is what became of a task, where the cell itself left no reason.
 type Error struct {
 	State string // Slurm's, or "VANISHED" where the queue no longer knows
-	Tries int
+	Tries int    // tasks that died of this cell
 	Log   string // the task's output, where there is any
 	Tail  string // its last lines
 }
@@ -97,6 +98,7 @@ var hints = map[string]string{
 	"OUT_OF_MEMORY": "--mem asks for more",
 	"TIMEOUT":       "--time asks for more, unless the experiment leaves no checkpoint",
 	"CANCELLED":     "by a person",
+	failedByUsage:   "the command refused it, or crashed",
 }
 
 // Run implements [lab.Executor]. Jobs whose cells are in the store are yielded

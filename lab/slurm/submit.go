@@ -20,7 +20,7 @@ import (
 // A submission is one array:
 //
 //	STORE/slurm/NAME/lines.jsonl  the job file
-//	STORE/slurm/NAME/array.json   how many tasks share it
+//	STORE/slurm/NAME/array.json   how many tasks share it, and whose it is
 //	STORE/slurm/NAME/batch.sh     what sbatch was given
 //	STORE/slurm/NAME/log/N.log    what task N printed
 //
@@ -29,6 +29,18 @@ type submission struct {
 	name, dir string
 	tasks     int
 	ids       []string // as the queue or sbatch told
+	// progressed are the tasks of which a cell has landed, or failed by itself.
+	progressed map[int]bool
+}
+
+func (sub *submission) progress(task int) {
+	if sub == nil {
+		return
+	}
+	if sub.progressed == nil {
+		sub.progressed = map[int]bool{}
+	}
+	sub.progressed[task] = true
 }
 
 const (
@@ -44,8 +56,8 @@ func root(s *lab.Store) string { return filepath.Join(s.Dir, "slurm") }
 func (e Executor) write(s *lab.Store, jobs []lab.Job, most int) (*submission, error) {
 	name := namePrefix + strings.ToLower(rand.Text()[:12])
 	sub := &submission{name: name, dir: filepath.Join(root(s), name), tasks: min(len(jobs), most)}
-	if strings.ContainsAny(sub.dir, "\"\n") {
-		return nil, fmt.Errorf("slurm: store %q: quotes and line ends have no place in an sbatch script", s.Dir)
+	if strings.ContainsAny(sub.dir, "\"\\\n") {
+		return nil, fmt.Errorf("slurm: store %q: quotes, backslashes and line ends have no place in an sbatch script", s.Dir)
 	}
 	if e.Tasks > 0 {
 		sub.tasks = min(sub.tasks, e.Tasks)
@@ -55,7 +67,7 @@ func (e Executor) write(s *lab.Store, jobs []lab.Job, most int) (*submission, er
 	}
 	err := errors.Join(
 		jobfile.Write(filepath.Join(sub.dir, linesFile), jobs),
-		writeText(filepath.Join(sub.dir, arrayFile), fmt.Sprintf("{\"tasks\":%d}\n", sub.tasks)),
+		writeText(filepath.Join(sub.dir, arrayFile), fmt.Sprintf("{\"tasks\":%d,\"uid\":%d}\n", sub.tasks, os.Getuid())),
 		writeText(filepath.Join(sub.dir, "batch.sh"), e.script(sub)),
 	)
 	if err != nil {
@@ -153,7 +165,7 @@ func earlier(s *lab.Store, q map[string]tasks, found func(*submission, []lab.Rec
 		}
 		t := q[sub.name]
 		if !t.anyLive() {
-			if fi, err := d.Info(); err == nil && time.Since(fi.ModTime()) > keep {
+			if fi, err := d.Info(); err == nil && time.Since(fi.ModTime()) > keep && sub.own() {
 				_ = os.RemoveAll(sub.dir) // of no use to anybody
 			}
 			continue
@@ -168,18 +180,36 @@ func earlier(s *lab.Store, q map[string]tasks, found func(*submission, []lab.Rec
 	return nil
 }
 
-func (sub *submission) read() ([]lab.Record, error) {
+// array is the content of array.json.
+type array struct {
+	Tasks int  `json:"tasks"`
+	UID   *int `json:"uid"`
+}
+
+func (sub *submission) array() (a array, err error) {
 	b, err := os.ReadFile(filepath.Join(sub.dir, arrayFile))
 	if err != nil {
-		return nil, fmt.Errorf("slurm: %w", err)
+		return a, fmt.Errorf("slurm: %w", err)
 	}
-	var array struct {
-		Tasks int `json:"tasks"`
+	if err := json.Unmarshal(b, &a); err != nil || a.Tasks < 1 {
+		return a, fmt.Errorf("slurm: %s in %s: %d tasks: %w", arrayFile, sub.dir, a.Tasks, errors.Join(err, lab.ErrCorrupt))
 	}
-	if err := json.Unmarshal(b, &array); err != nil || array.Tasks < 1 {
-		return nil, fmt.Errorf("slurm: %s in %s: %d tasks: %w", arrayFile, sub.dir, array.Tasks, errors.Join(err, lab.ErrCorrupt))
+	return a, nil
+}
+
+// own reports whether this user submitted it: the queue was asked for this user's
+// arrays alone, and those of others may be at work.
+func (sub *submission) own() bool {
+	a, err := sub.array()
+	return err == nil && a.UID != nil && *a.UID == os.Getuid()
+}
+
+func (sub *submission) read() ([]lab.Record, error) {
+	a, err := sub.array()
+	if err != nil {
+		return nil, err
 	}
-	sub.tasks = array.Tasks
+	sub.tasks = a.Tasks
 	return jobfile.Read(filepath.Join(sub.dir, linesFile))
 }
 
