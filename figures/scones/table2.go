@@ -261,7 +261,7 @@ func claimGaussians(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 		at := func(of func(gaussiansOut) float64) float64 { return t.mean(2, d, of) }
 		paper, floor := at(gaussiansRows[0].of), at(gaussiansRows[2].of)
 		if want, ok := predicted[d]; ok {
-			low := .02
+			low := lowD(d)
 			out = append(out,
 				lab.Claim{What: fmt.Sprintf("exact potentials, the paper's steps, d = %d", d), Source: "law of the sampler", Got: paper, Want: want[0], AbsTol: low, RelTol: .15, Why: spread},
 				lab.Claim{What: fmt.Sprintf("sample floor, d = %d", d), Source: "samples of the exact plan", Got: floor, Want: want[1], AbsTol: low, RelTol: .15, Why: spread},
@@ -277,8 +277,8 @@ func claimGaussians(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 			}
 		}
 		if better := at(gaussiansRows[1].of); !math.IsNaN(better) {
-			out = append(out, lab.Claim{What: fmt.Sprintf("longer steps against the floor, d = %d", d), Source: "sample floor", Got: better, Relation: lab.AtMost, Want: floor, AbsTol: .02, RelTol: .1,
-				Why: "the floor is random, and a step of 0.1 lengthens the shortest variances by 2.5 %"})
+			out = append(out, lab.Claim{What: fmt.Sprintf("longer steps against the floor, d = %d", d), Source: "sample floor", Got: better, Relation: lab.AtMost, Want: floor, AbsTol: lowD(d), RelTol: pickD(d, .1, .2, .1),
+				Why: "both are random, by some 30 % at d = 2 and 5 % at d = 16, and a step of 0.1 lengthens the shortest variances by 2.5 %"})
 		}
 		if ascent := at(func(o gaussiansOut) float64 { return o.AscentPlan }); !math.IsNaN(ascent) {
 			out = append(out, lab.Claim{What: fmt.Sprintf("plan of quadratic potentials by Algorithm 1, d = %d", d), Source: "Table 2, SCONES", Got: ascent, Relation: lab.AtMost,
@@ -298,6 +298,15 @@ func claimGaussians(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 		out[i].NotHere = small
 	}
 	return out, nil
+}
+
+// lowD is an absolute tolerance of numbers that have few variances behind them: less than what tells 0.0073 from the paper's
+// 0.025 at d = 2, and beyond it none.
+func lowD(d int) float64 {
+	if d <= 2 {
+		return .006
+	}
+	return 0
 }
 
 // pickD returns a tolerance by dimension: small dimensions differ more from pair to pair.

@@ -45,6 +45,7 @@ pi(y|x) = exp((phi(x) + psi(y) - c(x,y))/lambda - 1) tau(y), with Sinkhorn's pot
 by a Gaussian. The cost c is |x-y|^2, or the mean of the squares over a picture's values in [0, 1].
 
 samples.npy has a row for each sample, those of one source one after the other; pictures are also written as 00000-0.png.
+Nothing is stored on the way: a run that was killed starts over, and with the same seed ends with the same bits.
 Exit code 2: the request or the data are at fault. Exit code 3: the plan did not converge.`
 }
 
@@ -107,6 +108,9 @@ func (c sampleCmd) Run(a *app) error {
 	if err != nil {
 		return usage(err)
 	}
+	if err := os.MkdirAll(c.Out, 0o777); err != nil { // before the work rather than after it
+		return usage(fmt.Errorf("--out %s: %w", c.Out, err))
+	}
 	rng := rand.New(rand.NewPCG(c.Seed, 1))
 	trace, clear := stepLine(a)
 	fit := scones.Fit{Lambda: float64(c.Lambda), Bandwidth: float64(c.Bandwidth), Mean: x.images != nil, Most: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
@@ -120,6 +124,7 @@ func (c sampleCmd) Run(a *app) error {
 	if err != nil {
 		return blameSample(err)
 	}
+	warnSlow(a.err, fitted.Acceptance)
 	n, _ := out.Dims()
 	s := sampled{fitted.Plan.Status.String(), n, fitted.Lambda, fitted.Bandwidth, fitted.Acceptance, float64(n) / time.Since(begin).Seconds()}
 	if err := c.write(out, of.images); err != nil {
@@ -137,6 +142,13 @@ func (c sampleCmd) Run(a *app) error {
 	return err
 }
 
+// warnSlow says where samples are little else than atoms with noise.
+func warnSlow(w io.Writer, acceptance float64) {
+	if acceptance < .2 {
+		fmt.Fprintf(w, "acceptance %.2g: chains have hardly moved from the atoms at which they began; more --steps or a larger --bandwidth may help\n", acceptance)
+	}
+}
+
 // blameSample tells what is wrong with the request from what went wrong with it.
 func blameSample(err error) error {
 	for _, kind := range []error{scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter} {
@@ -149,9 +161,6 @@ func blameSample(err error) error {
 
 // write leaves the samples, and what they show.
 func (c sampleCmd) write(y *mat.Dense, like *data.Images) error {
-	if err := os.MkdirAll(c.Out, 0o777); err != nil {
-		return err
-	}
 	if err := writeMatrix(filepath.Join(c.Out, "samples.npy"), y); err != nil || like == nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -69,9 +70,29 @@ func TestSamplePoints(t *testing.T) {
 		"each":      {"--x", x, "--y", y, "--each", "0"},
 		"lambda":    {"--x", x, "--y", y, "--lambda", "-1"},
 		"one place": {"--x", wide, "--y", wide},
+		"bandwidth": {"--x", x, "--y", y, "--bandwidth", "1e-200"},
 	} {
 		if _, code := sampledBy(t, append(args, "--out", filepath.Join(dir, "bad"))...); code != exitUsage {
 			t.Errorf("%s: code %d", name, code)
+		}
+	}
+}
+
+// What cannot be written is said before anything is fitted, and a sampler that stands still says so.
+func TestSampleSays(t *testing.T) {
+	dir := t.TempDir()
+	points := filepath.Join(dir, "x.npy")
+	if err := writeMatrix(points, mat.NewDense(2, 1, []float64{1, 2})); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	if code := run([]string{"sample", "--x", points, "--y", points, "--out", points}, &out, &errs); code != exitUsage || !strings.Contains(errs.String(), "--out") {
+		t.Errorf("a file for a folder: code %d, %s", code, errs.String())
+	}
+	for acceptance, want := range map[float64]int{.19: 1, .2: 0, 1: 0} {
+		errs.Reset()
+		if warnSlow(&errs, acceptance); strings.Count(errs.String(), "\n") != want {
+			t.Errorf("acceptance %g: %q", acceptance, errs.String())
 		}
 	}
 }
