@@ -1,6 +1,7 @@
 package nb
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"strings"
@@ -10,12 +11,16 @@ import (
 
 // Film draws one frame for each value beforehand and shows them under a slider
 // that needs no kernel: it also works in exported HTML. Frames are part of the notebook, so keep
-// them to some twenty.
+// them to some twenty. Its Stop button and an interrupt leave the frames that there are.
 func Film[V any](label string, values []V, draw func(V) any) {
+	ctx, cancel := context.WithCancel(Context())
+	defer cancel()
+	removeStop := stopButton(ctx, "Stop the film", cancel)
+	defer removeStop()
 	var frames []frame
 	for _, v := range values {
-		if Context().Err() != nil {
-			break // interrupted: the frames that there are
+		if ctx.Err() != nil {
+			break
 		}
 		pic, err := viewOf(draw(v))
 		Check(err)

@@ -245,8 +245,31 @@ func TestWithoutABrowserThereIsAFilm(t *testing.T) {
 		t.Error(p.puts[1].html)
 	}
 	Film("n", []int{1, 2, 3}, func(n int) any { return n * n })
-	if !strings.Contains(p.puts[2].html, "<pre>9</pre>") {
-		t.Error(p.puts[2].html)
+	if !strings.Contains(p.puts[3].html, "<pre>9</pre>") { // after the place of its button
+		t.Error(p.puts[3].html)
+	}
+}
+
+func TestFilmStops(t *testing.T) {
+	heard := make(chan string, 1)
+	p := open(t, heard)
+	Film("n", make([]int, 1000), func(int) any {
+		select {
+		case heard <- "stop":
+		default:
+		}
+		time.Sleep(time.Millisecond)
+		return "frame"
+	})
+	at := slices.IndexFunc(p.puts, func(v view) bool { return strings.Contains(v.html, "nb-film") })
+	if at < 0 {
+		t.Fatal("after Stop there is no film")
+	}
+	if n := strings.Count(p.puts[at].html, "<pre>frame</pre>"); n < 1 || n > 900 {
+		t.Errorf("%d of 1000 frames after Stop at the first", n)
+	}
+	if last := len(p.puts) - 1; p.puts[last].html != "" {
+		t.Errorf("the button stays: %q", p.puts[last].html)
 	}
 }
 

@@ -38,17 +38,18 @@ func Sweep[P, R any](e lab.Experiment[P, R], seed uint64, ps []P) iter.Seq2[lab.
 // calls stop once; nothing waits for the page. The function that it returns removes the button.
 func stopButton(ctx context.Context, label string, stop func()) (remove func()) {
 	id, address := "nb-stop-"+gonbui.UniqueId(), "/nb/stop/"+gonbui.UniqueId()
-	screen.put(id, view{}) // its place
+	page := screen       // not another one's, if the goroutine outlives this one
+	page.put(id, view{}) // its place
 	ctx, cancel := context.WithCancel(ctx)
 	var mu sync.Mutex // a button does not appear after it was removed
 	go func() {
-		heard, ok := screen.connect(ctx, address)
+		heard, ok := page.connect(ctx, address)
 		if !ok {
 			return
 		}
 		mu.Lock()
 		if ctx.Err() == nil {
-			screen.put(id, view{html: fmt.Sprintf(`<button type="button" class="nb-stop" onclick="globalThis.gonb_comm && gonb_comm.send('%s', 'stop')">%s</button>`, address, label)})
+			page.put(id, view{html: fmt.Sprintf(`<button type="button" class="nb-stop" onclick="globalThis.gonb_comm && gonb_comm.send('%s', 'stop')">%s</button>`, address, label)})
 		}
 		mu.Unlock()
 		for {
@@ -67,8 +68,8 @@ func stopButton(ctx context.Context, label string, stop func()) (remove func()) 
 		cancel()
 		mu.Lock()
 		defer mu.Unlock()
-		screen.put(id, view{})
-		screen.sync()
+		page.put(id, view{})
+		page.sync()
 	}
 }
 
