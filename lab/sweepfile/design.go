@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -20,6 +21,33 @@ func (s values) with(name string, v any, line int) values {
 	out := values{maps.Clone(s.v), maps.Clone(s.line)}
 	out.v[name], out.line[name] = v, line
 	return out
+}
+
+// get returns the value of a dotted name, which may be inside an object that was
+// set as a whole.
+func (s values) get(name string) (any, bool) {
+	if v, ok := s.v[name]; ok {
+		return v, true
+	}
+	for i := len(name) - 1; i > 0; i-- {
+		if outer, ok := s.v[name[:i]]; ok && name[i] == '.' {
+			return inside(outer, name[i+1:])
+		}
+	}
+	return nil, false
+}
+
+// inside returns what is at a dotted name in an object.
+func inside(v any, name string) (any, bool) {
+	for part := range strings.SplitSeq(name, ".") {
+		m, _ := v.(map[string]any)
+		next, ok := m[part]
+		if !ok {
+			return nil, false
+		}
+		v = next
+	}
+	return v, true
 }
 
 // nested turns dotted names into objects.
@@ -45,14 +73,16 @@ func (s values) nested() (map[string]any, error) {
 // A step turns one set of parameters into several.
 type step struct {
 	when   map[string][]any // nil: always
+	lines  map[string]int   // of its names
+	drawn  []axis           // over which it samples
 	size   int              // into how many
 	expand func(values) []values
 }
 
 // grows returns how many cells apply would make of in.
-func (s step) grows(in []values) (n int) {
+func (s step) grows(in []values, defaults map[string]any) (n int) {
 	for _, v := range in {
-		if s.matches(v) {
+		if s.matches(v, defaults) {
 			n += s.size // at most MostCells², which fits
 		} else {
 			n++
@@ -64,10 +94,10 @@ func (s step) grows(in []values) (n int) {
 	return n
 }
 
-func (s step) apply(in []values) []values {
+func (s step) apply(in []values, defaults map[string]any) []values {
 	var out []values
 	for _, v := range in {
-		if s.matches(v) {
+		if s.matches(v, defaults) {
 			out = append(out, s.expand(v)...)
 		} else {
 			out = append(out, v)
@@ -76,9 +106,12 @@ func (s step) apply(in []values) []values {
 	return out
 }
 
-func (s step) matches(v values) bool {
+func (s step) matches(v values, defaults map[string]any) bool {
 	for name, allowed := range s.when {
-		have := v.v[name]
+		have, ok := v.get(name)
+		if !ok {
+			have = defaults[name]
+		}
 		if !slices.ContainsFunc(allowed, func(want any) bool { return same(have, want) }) {
 			return false
 		}
@@ -143,8 +176,8 @@ func (a axis) at(u float64) any {
 // integers at a random u are equally likely, the ends included.
 func (a axis) sample(u float64) any {
 	if a.integer && !a.log {
-		n := math.Round(a.to) - math.Round(a.from) + 1
-		return int64(math.Round(a.from) + math.Floor(u*n))
+		low, high := math.Round(min(a.from, a.to)), math.Round(max(a.from, a.to))
+		return int64(min(low+math.Floor(u*(high-low+1)), high))
 	}
 	return a.at(u)
 }
@@ -160,11 +193,25 @@ func (a axis) all() []any {
 		if a.count > 1 {
 			u = float64(i) / float64(a.count-1)
 		}
-		if v := a.at(u); len(out) == 0 || !same(out[len(out)-1], v) {
+		v := a.at(u)
+		if x, ok := v.(float64); ok && u > 0 && u < 1 {
+			v = rounded(x)
+		}
+		if len(out) == 0 || !same(out[len(out)-1], v) {
 			out = append(out, v)
 		}
 	}
 	return out
+}
+
+// rounded returns x to 14 digits, which the powers of a logarithmic range keep:
+// the decades of a grid are 0.01 and not 0.00999999999999999, another cell.
+func rounded(x float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 14, 64), 64)
+	if err != nil { // beyond the largest number
+		return x
+	}
+	return r
 }
 
 func grid(axes []axis) func(values) []values {

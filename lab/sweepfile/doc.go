@@ -13,6 +13,9 @@
 //	- when: {solver: newton}   # cells that do not match pass unchanged
 //	  list: [{damping: 0}, {damping: 0.1, tol: 1e-9}]
 //	- sobol: {count: 32, over: {x: {from: 0, to: 1}, y: {from: 1, to: 1e4, scale: log}}}
+//
+// Instead of replicates, a file may ask for early stopping ([Halving]):
+//
 //	halving: {budget: steps, min: 100, max: 8100, factor: 3, metric: loss}
 //
 // Every key that is not known is an error with its line, and so is a parameter
@@ -25,9 +28,11 @@
 //   - random: independent points
 //
 // A range is {from, to, scale: linear|log, integer: true}, and in a grid has a
-// count. In sobol, latin and random a parameter may also be a list to choose
+// count; a grid rounds what is between its ends to 14 digits. In sobol, latin and random a parameter may also be a list to choose
 // from. A dot goes into an object: noise.sigma. Everything that is random takes
-// its numbers from the step's seed (1 unless given), never from the cells' seeds.
+// its numbers from the step's seed (1 unless given), never from the cells' seeds. A
+// condition (when) asks for what earlier steps set, or else for the experiment's
+// default.
 //
 // [EstimateTime] foretells the time from the manifests of cells that are there.
 package sweepfile

@@ -3,6 +3,7 @@ package sweepfile
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -17,6 +18,10 @@ type Estimate struct {
 	From  int           // past cells that it rests on; 0: nothing is known
 	Total time.Duration // of computing, summed over cells
 	Worst time.Duration // the longest single cell
+	// Outside are the parameters of which some cell has a value that is outside
+	// the past's range, or no number and not in the past: the cells nearest to it,
+	// whose time it is given, may be far.
+	Outside []string
 }
 
 // EstimateTime foretells the time of jobs from the manifests of cells of the same
@@ -27,7 +32,8 @@ type Estimate struct {
 func EstimateTime(s *lab.Store, jobs []lab.Job) (Estimate, error) {
 	const most = 2000 // of each; beyond, samples
 	out := Estimate{Cells: len(jobs)}
-	past := map[string][]lab.Row{}
+	past, known := map[string][]lab.Row{}, map[string]map[string]*span{}
+	outside := map[string]bool{}
 	for _, j := range jobs {
 		past[j.Record().Experiment] = nil
 	}
@@ -36,10 +42,10 @@ func EstimateTime(s *lab.Store, jobs []lab.Job) (Estimate, error) {
 		if err != nil {
 			return out, err
 		}
-		past[name] = thin(rows, most)
+		past[name], known[name] = thin(rows, most), spans(rows)
 	}
 	asked := thin(jobs, most)
-	total, known := 0.0, 0
+	total, n := 0.0, 0
 	for _, j := range asked {
 		id := j.Record()
 		row, err := id.Flatten()
@@ -51,16 +57,20 @@ func EstimateTime(s *lab.Store, jobs []lab.Job) (Estimate, error) {
 		}
 		t := nearest(row, past[id.Experiment])
 		total += t
-		known++
+		n++
+		for _, name := range beyond(row, known[id.Experiment]) {
+			outside[name] = true
+		}
 		out.Worst = max(out.Worst, seconds(t))
 	}
-	if known == 0 {
+	if n == 0 {
 		return out, nil
 	}
 	for _, rows := range past {
 		out.From += len(rows)
 	}
-	out.Total = seconds(total / float64(known) * float64(len(jobs)))
+	out.Total = seconds(total / float64(n) * float64(len(jobs)))
+	out.Outside = slices.Sorted(maps.Keys(outside))
 	return out, nil
 }
 
@@ -80,6 +90,54 @@ func history(s *lab.Store, name string) ([]lab.Row, error) {
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// span is what the past has of a parameter.
+type span struct {
+	low, high float64
+	seen      map[string]bool // what is no number
+}
+
+// spans returns those of all parameters. One that a row lacks was left out
+// because it is zero.
+func spans(rows []lab.Row) map[string]*span {
+	out := map[string]*span{}
+	for _, row := range rows {
+		for name := range row {
+			if strings.HasPrefix(name, "param.") && out[name] == nil {
+				out[name] = &span{math.Inf(1), math.Inf(-1), map[string]bool{}}
+			}
+		}
+	}
+	for _, row := range rows {
+		for name, s := range out {
+			v, there := row[name]
+			x, number := lab.Number(v)
+			if number || !there {
+				s.low, s.high = min(s.low, x), max(s.high, x)
+			}
+			if !number {
+				s.seen[lab.FormatCell(v)] = true
+			}
+		}
+	}
+	return out
+}
+
+// beyond returns the parameters of a row whose values are outside the spans.
+func beyond(row lab.Row, past map[string]*span) (out []string) {
+	for name, v := range row {
+		short, ok := strings.CutPrefix(name, "param.")
+		if !ok {
+			continue
+		}
+		x, number := lab.Number(v)
+		s := past[name]
+		if s == nil || number && (x < s.low || x > s.high) || !number && !s.seen[lab.FormatCell(v)] {
+			out = append(out, short)
+		}
+	}
+	return out
 }
 
 // thin returns at most n of the entries, evenly spread.
@@ -133,8 +191,12 @@ func (e Estimate) String() string {
 	if e.From == 0 {
 		return fmt.Sprintf("%d to compute; nothing like them is in the store to tell how long that takes", e.Cells)
 	}
-	return fmt.Sprintf("%d to compute: about %s of computing, the longest %s, to judge by %d cells",
+	s := fmt.Sprintf("%d to compute: about %s of computing, the longest %s, to judge by %d cells",
 		e.Cells, round(e.Total), round(e.Worst), e.From)
+	if len(e.Outside) > 0 {
+		s += "; extrapolated: outside the past range of " + strings.Join(e.Outside, ", ")
+	}
+	return s
 }
 
 func round(d time.Duration) time.Duration {

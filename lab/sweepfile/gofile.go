@@ -3,6 +3,8 @@ package sweepfile
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"coupling/lab"
@@ -88,7 +91,10 @@ type Program struct {
 }
 
 // Build builds a Go file of [Main] into dir, where all who do its jobs must find
-// the program, and asks it for its jobs. They are computed by the program.
+// the program, and asks it for its jobs. They are computed by the program. Its
+// name ends in a digest of its content: another program of the same name, or a
+// later state of this one, does not take the place of one that tasks in a queue
+// will call.
 func Build(ctx context.Context, file, dir string) (*Program, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -97,7 +103,7 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
-	path := filepath.Join(dir, filepath.Base(file[:len(file)-len(filepath.Ext(file))]))
+	path := filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 	tmp := path + "." + strconv.Itoa(os.Getpid())
 	defer os.Remove(tmp)
 	build := exec.CommandContext(ctx, "go", "build", "-o", tmp, file)
@@ -105,7 +111,12 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("sweep: go build %s: %w\n%s", file, err, bytes.TrimSpace(out))
 	}
-	if err := os.Rename(tmp, path); err != nil { // one that runs keeps its own
+	digest, err := sha256File(tmp)
+	if err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	path += "-" + digest[:12]
+	if err := os.Rename(tmp, path); err != nil { // over itself, if it is there
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
 	list := exec.CommandContext(ctx, path, "list")
@@ -123,6 +134,19 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 		p.Jobs = append(p.Jobs, lab.Foreign(id, p.do(id)))
 	}
 	return p, nil
+}
+
+func sha256File(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // Command does a line of a job file; see package jobfile.

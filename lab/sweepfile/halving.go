@@ -1,6 +1,7 @@
 package sweepfile
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -25,7 +26,8 @@ import (
 // rung to fill, and the largest possible promotion comes first. In waves (see
 // [Halving.Run]) a rung is complete before it is judged, and the same cells run
 // every time; otherwise which ones do depends on which finish first. Either way
-// each cell is the result that it would be in any other sweep.
+// each cell is the result that it would be in any other sweep. Each job counts as
+// a configuration of its own, so that jobs should share one seed.
 //
 // If Checkpoint names an artifact, that of the smaller budget is put into the
 // scratch folder of the larger one under the same name, for the experiment to go
@@ -66,7 +68,9 @@ func (p *reader) halve(n node) error {
 func rebudget(d lab.Decoder, j lab.Job, name string, budget int) (lab.Job, error) {
 	id := j.Record()
 	var params map[string]any
-	if err := json.Unmarshal(id.Params, &params); err != nil {
+	exact := json.NewDecoder(bytes.NewReader(id.Params))
+	exact.UseNumber() // the other parameters stay as they are: a float64 does not hold every integer
+	if err := exact.Decode(&params); err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
 	at, path := params, strings.Split(name, ".")

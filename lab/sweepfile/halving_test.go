@@ -120,6 +120,29 @@ func TestHalving(t *testing.T) {
 	}
 }
 
+// Parameters that no float64 holds stay as they are at other budgets.
+func TestRebudgetKeepsIntegers(t *testing.T) {
+	type wide struct {
+		ID    uint64  `json:"id"`
+		Eps   float64 `json:"eps"`
+		Inner struct {
+			Steps int    `json:"steps"`
+			Salt  uint64 `json:"salt"`
+		} `json:"inner"`
+	}
+	e := lab.Experiment[wide, result]{Name: "test/wide", Version: 1, Run: func(context.Context, *lab.Cell, wide) (result, error) { return result{}, nil }}
+	p := wide{ID: math.MaxUint64, Eps: 1e-7}
+	p.Inner.Steps, p.Inner.Salt = 1, 1<<53+1
+	got, err := rebudget(e.Decoder(), e.Jobs(5, p)[0], "inner.steps", 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Inner.Steps = 9
+	if want := e.Jobs(5, p)[0].Record(); got.Record().Key != want.Key {
+		t.Errorf("%s, want %s", got.Record().Params, want.Params)
+	}
+}
+
 func loss(t *testing.T, r lab.Record) float64 {
 	row, err := r.Flatten()
 	if err != nil {

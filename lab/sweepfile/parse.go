@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -45,8 +46,8 @@ func Parse(file string, b []byte, ds []lab.Decoder) (*Sweep, error) {
 	p := reader{root: root, base: values{map[string]any{}, map[string]int{}}, seed: 1, replicates: 1}
 	err = root.fields("sweep", map[string]func(node) error{
 		"experiment": func(n node) error { p.at = n; return text(&p.experiment, "experiment")(n) },
-		"seed":       whole(&p.seed, "seed", 0),
-		"replicates": whole(&p.replicates, "replicates", 1),
+		"seed":       func(n node) error { p.seeds = n; return whole(&p.seed, "seed", 0)(n) },
+		"replicates": func(n node) error { p.times = n; return whole(&p.replicates, "replicates", 1)(n) },
 		"params":     func(n node) (err error) { p.base, err = set(n, "params"); return err },
 		"design":     p.design,
 		"halving":    p.halve,
@@ -59,6 +60,8 @@ func Parse(file string, b []byte, ds []lab.Decoder) (*Sweep, error) {
 
 type reader struct {
 	root, at   node // the whole; the experiment's name
+	seeds      node // seed
+	times      node // replicates
 	experiment string
 	seed       uint64
 	replicates int
@@ -81,15 +84,12 @@ func (p *reader) sweep(ds []lab.Decoder) (*Sweep, error) {
 	if d == nil {
 		return nil, p.at.errorf("experiment %q: there is none; there are %s", p.experiment, names(ds))
 	}
-	if p.replicates > MostCells {
-		return nil, p.root.errorf("replicates %d: at most %d", p.replicates, MostCells)
+	if err := p.checkSeeds(); err != nil {
+		return nil, err
 	}
-	cells := []values{p.base}
-	for _, s := range p.steps {
-		if s.grows(cells) > MostCells/p.replicates {
-			return nil, p.root.errorf("more than %d cells", MostCells)
-		}
-		cells = s.apply(cells)
+	cells, err := p.cells(d)
+	if err != nil {
+		return nil, err
 	}
 	out := &Sweep{Experiment: p.experiment, Halving: p.halving}
 	for i := range p.replicates {
@@ -115,6 +115,18 @@ func (p *reader) sweep(ds []lab.Decoder) (*Sweep, error) {
 		p.halving.at = func(j lab.Job, budget int) (lab.Job, error) { return rebudget(d, j, p.halving.Budget, budget) }
 	}
 	return out, nil
+}
+
+func (p *reader) checkSeeds() error {
+	switch {
+	case p.replicates > MostCells:
+		return p.times.errorf("replicates %d: at most %d", p.replicates, MostCells)
+	case p.replicates > 1 && p.halving != nil:
+		return p.times.errorf("replicates %d: halving judges single cells, and would promote lucky seeds: want 1", p.replicates)
+	case p.seed > math.MaxUint64-uint64(p.replicates-1):
+		return p.seeds.errorf("seed %d: %d replicates go beyond 2^64", p.seed, p.replicates)
+	}
+	return nil
 }
 
 func names(ds []lab.Decoder) string {
@@ -203,12 +215,12 @@ func readStep(n node) (step, error) {
 		return func(n node) error {
 			kinds++
 			made, err := read(n)
-			s.size, s.expand = made.size, made.expand
+			s.size, s.expand, s.drawn = made.size, made.expand, made.drawn
 			return err
 		}
 	}
 	err := n.fields("design", map[string]func(node) error{
-		"when":   func(n node) (err error) { s.when, err = condition(n); return err },
+		"when":   func(n node) (err error) { s.when, s.lines, err = condition(n); return err },
 		"grid":   as(readGrid),
 		"list":   as(readList),
 		"sobol":  as(sampler("sobol", func(n, dim int, r *rand.Rand) [][]float64 { return Sobol(n, dim, r) })),
@@ -222,10 +234,10 @@ func readStep(n node) (step, error) {
 }
 
 // condition reads {solver: newton, n: [1, 2]}.
-func condition(n node) (map[string][]any, error) {
+func condition(n node) (map[string][]any, map[string]int, error) {
 	set, err := set(n, "when")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := map[string][]any{}
 	for name, v := range set.v {
@@ -235,7 +247,7 @@ func condition(n node) (map[string][]any, error) {
 		}
 		out[name] = l
 	}
-	return out, nil
+	return out, set.line, nil
 }
 
 func readList(n node) (step, error) {
@@ -300,11 +312,14 @@ func readAxis(m member, counted bool) (axis, error) {
 		return a, err
 	}
 	a.log = scale == "log"
+	const exact = 1<<53 - 1 // the integers that a float64 tells from their neighbours
 	switch {
 	case !from || !to:
 		return a, m.value.errorf("%s: a range needs from and to", m.name)
 	case a.count > MostCells:
 		return a, m.value.errorf("%s: count %d: at most %d", m.name, a.count, MostCells)
+	case a.integer && max(math.Abs(a.from), math.Abs(a.to)) > exact:
+		return a, m.value.errorf("%s: from %.0f to %.0f: integers of a range are within ±(2^53 − 1)", m.name, a.from, a.to)
 	case counted && a.count == 0:
 		return a, m.value.errorf("%s: a range in a grid needs a count", m.name)
 	case scale != "linear" && scale != "log":
@@ -352,6 +367,6 @@ func sampler(kind string, points func(n, dim int, rnd *rand.Rand) [][]float64) f
 		if seeded {
 			rnd = stream(seed)
 		}
-		return step{size: count, expand: sample(points(count, len(axes), rnd), axes)}, nil
+		return step{size: count, drawn: axes, expand: sample(points(count, len(axes), rnd), axes)}, nil
 	}
 }

@@ -146,6 +146,70 @@ design:
 	}
 }
 
+// A condition on what is not set asks for the experiment's default, written as
+// an object or with dots.
+func TestConditionsOnDefaults(t *testing.T) {
+	for text, want := range map[string][]string{
+		"design:\n- when: {damping: 0, solver: \"\", noise.sigma: [0, 1]}\n  list: [{n: 2}]\n": {`"n":2,"noise":{"sigma":0}`},
+		"design:\n- when: {damping: 1}\n  list: [{n: 2}]\n":                                    {`"n":0,"noise":{"sigma":0}`},
+		"params: {noise: {sigma: 3}}\ndesign:\n- when: {noise.sigma: 3}\n  list: [{n: 2}]\n":   {`"n":2,"noise":{"sigma":3}`},
+		"design:\n- list: [{}, {damping: 1}]\n- when: {damping: 0}\n  list: [{n: 2}]\n":        {`"n":2,"noise":{"sigma":0}`, `{"damping":1,"eps":0,"n":0,`},
+	} {
+		got := cells(t, "experiment: test/toy\n"+text)
+		if len(got) != len(want) {
+			t.Fatalf("%q: %q", text, got)
+		}
+		for i := range got {
+			if !strings.Contains(got[i], want[i]) {
+				t.Errorf("%q: %s, want %s", text, got[i], want[i])
+			}
+		}
+	}
+}
+
+// Two branches may draw the same parameter, each its own way.
+func TestBranchesDrawTheSameParameter(t *testing.T) {
+	got := cells(t, `
+experiment: test/toy
+design:
+- grid: {solver: [a, b]}
+- when: {solver: a}
+  random: {count: 2, over: {eps: {from: 0, to: 1}}}
+- when: {solver: b}
+  random: {count: 3, over: {eps: {from: 5, to: 6}}}
+`)
+	if len(got) != 5 {
+		t.Errorf("%d cells, want 5: %q", len(got), got)
+	}
+}
+
+// A range may descend; every integer in it is as likely as in the ascending one.
+func TestDescendingIntegers(t *testing.T) {
+	a := axis{from: 3, to: -2, integer: true}
+	seen := map[any]int{}
+	for i := range 600 {
+		seen[a.sample((float64(i)+.5)/600)]++
+	}
+	if len(seen) != 6 || seen[int64(-2)] != 100 || seen[int64(3)] != 100 {
+		t.Errorf("%v", seen)
+	}
+}
+
+func TestGridsAreRounded(t *testing.T) {
+	for _, test := range []struct {
+		a    axis
+		want []any
+	}{
+		{axis{from: 1e-5, to: 1, count: 6, log: true}, []any{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0}},
+		{axis{from: 0, to: 1, count: 11}, []any{0.0, .1, .2, .3, .4, .5, .6, .7, .8, .9, 1.0}},
+		{axis{from: 1.0000000000000002, to: math.MaxFloat64, count: 2}, []any{1.0000000000000002, math.MaxFloat64}},
+	} {
+		if d := cmp.Diff(test.want, test.a.all()); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
 func TestFaultsHaveLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"experiment: test/toy\nsede: 3\n":                                                           `s.yaml:2: sweep: unknown key "sede"; seed was meant?`,
@@ -168,13 +232,19 @@ func TestFaultsHaveLines(t *testing.T) {
 		"experiment: test/toy\nseed: 1\nseed: 2\n":                                                  "s.yaml:3:",
 		"experiment: [\n": "s.yaml:1:",
 		"":                "s.yaml:1:",
-		"experiment: test/toy\ndesign:\n- random: {count: 3000000, over: {eps: {from: 0, to: 1}}}\n":                                   "s.yaml:3: random: count 3000000",
-		"experiment: test/toy\ndesign:\n- grid: {n: {from: 1, to: 2, count: 9000000000000}}\n":                                         "s.yaml:3: n: count 9000000000000: at most",
-		"experiment: test/toy\ndesign:\n- grid:\n    n: {from: 1, to: 9000, count: 9000}\n    eps: {from: 1, to: 9000, count: 9000}\n": "s.yaml:5: grid: more than",
-		"experiment: test/toy\ndesign:\n- grid: {n: {from: 1, to: 9000, count: 9000}}\n- grid: {eps: {from: 1, to: 9, count: 900}}\n":  "s.yaml:1: more than 1000000 cells",
-		"experiment: test/toy\nreplicates: 9000000\n":                                                                                  "s.yaml:1: replicates 9000000",
-		"experiment: test/toy\nhalving: {budget: steps, min: 4, max: 2, metric: loss}\n":                                               "s.yaml:2: halving:",
-		"experiment: test/toy\nhalving: {budget: stepz, min: 1, max: 2, metric: loss}\n":                                               "s.yaml:2: lab: test/toy has no parameter stepz",
+		"experiment: test/toy\ndesign:\n- random: {count: 3000000, over: {eps: {from: 0, to: 1}}}\n":                                                           "s.yaml:3: random: count 3000000",
+		"experiment: test/toy\ndesign:\n- grid: {n: {from: 1, to: 2, count: 9000000000000}}\n":                                                                 "s.yaml:3: n: count 9000000000000: at most",
+		"experiment: test/toy\ndesign:\n- grid:\n    n: {from: 1, to: 9000, count: 9000}\n    eps: {from: 1, to: 9000, count: 9000}\n":                         "s.yaml:5: grid: more than",
+		"experiment: test/toy\ndesign:\n- grid: {n: {from: 1, to: 9000, count: 9000}}\n- grid: {eps: {from: 1, to: 9, count: 900}}\n":                          "s.yaml:1: more than 1000000 cells",
+		"experiment: test/toy\nreplicates: 9000000\n":                                                                                                          "s.yaml:2: replicates 9000000",
+		"experiment: test/toy\ndesign:\n- grid:\n    n: {from: 0, to: 9007199254740993, count: 3, integer: true}\n":                                            "s.yaml:4: n: from 0 to 9007199254740992: integers of a range are within",
+		"experiment: test/toy\ndesign:\n- when: {n: 1, solvr: x}\n  list: [{n: 2}]\n":                                                                          "s.yaml:3: lab: test/toy has no parameter solvr",
+		"experiment: test/toy\ndesign:\n- when:\n    n: one\n  list: [{n: 2}]\n":                                                                               "s.yaml:4: lab: parameters of test/toy",
+		"experiment: test/toy\nreplicates: 2\nhalving: {budget: steps, min: 1, max: 2, metric: loss}\n":                                                        "s.yaml:2: replicates 2: halving judges single cells",
+		"experiment: test/toy\nreplicates: 2\nseed: 18446744073709551615\n":                                                                                    "s.yaml:3: seed 18446744073709551615: 2 replicates go beyond 2^64",
+		"experiment: test/toy\ndesign:\n- random: {count: 3, over: {eps: {from: 0, to: 1}}}\n- latin:\n    count: 3\n    over:\n      eps: {from: 0, to: 1}\n": "s.yaml:7: eps: line 3 has drawn it already",
+		"experiment: test/toy\nhalving: {budget: steps, min: 4, max: 2, metric: loss}\n":                                                                       "s.yaml:2: halving:",
+		"experiment: test/toy\nhalving: {budget: stepz, min: 1, max: 2, metric: loss}\n":                                                                       "s.yaml:2: lab: test/toy has no parameter stepz",
 	} {
 		_, err := Parse("s.yaml", []byte(text), decoders)
 		var at *Error
@@ -301,6 +371,14 @@ func TestEstimate(t *testing.T) {
 	if err := errors.Join(err1, err2); err != nil || slow.Total < 60*time.Millisecond || slow.Total > 10*time.Second || fast.Total > slow.Total/2 || slow.From != 6 {
 		t.Errorf("slow %v, fast %v: %v", slow, fast, err)
 	}
+	if strings.Contains(fast.String(), "extrapolated") || !slices.Equal(slow.Outside, []string{"n"}) {
+		t.Errorf("%v, which is within the past range, and %v, which is not", fast, slow)
+	}
+	odd := toy.Jobs(1, params{N: 5000, Eps: 1, Solver: "newton", Damping: .5})
+	e, err := EstimateTime(s, odd)
+	if err != nil || !strings.HasSuffix(e.String(), "extrapolated: outside the past range of damping, n, solver") {
+		t.Errorf("%v: %v", e, err)
+	}
 }
 
 func openStore(t *testing.T) *lab.Store {
@@ -341,11 +419,33 @@ func TestGoFile(t *testing.T) {
 	if failed != 1 {
 		t.Errorf("%d failed, want 1", failed)
 	}
+	goFilesOfOneName(t, p)
 	bad := filepath.Join(t.TempDir(), "bad.go")
 	if err := os.WriteFile(bad, []byte("package main\nfunc main() {"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Build(t.Context(), bad, t.TempDir()); err == nil || !strings.Contains(err.Error(), "bad.go:2") {
 		t.Errorf("a broken file: %v", err)
+	}
+}
+
+// Another file of the same name does not take the place of the first's program,
+// and the same file has the same one again.
+func goFilesOfOneName(t *testing.T, first *Program) {
+	t.Helper()
+	dir := filepath.Dir(first.Path)
+	other := filepath.Join(t.TempDir(), "cubes.go")
+	if err := os.WriteFile(other, []byte("package main\nfunc main() {}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	before, err1 := os.ReadFile(first.Path)
+	second, err2 := Build(t.Context(), filepath.Join("testdata", "cubes.go"), dir)
+	third, err3 := Build(t.Context(), other, dir)
+	after, err4 := os.ReadFile(first.Path)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		t.Fatal(err)
+	}
+	if len(third.Jobs) > 0 || second.Path != first.Path || third.Path == first.Path || !slices.Equal(before, after) {
+		t.Errorf("programs %s, %s and %s", first.Path, second.Path, third.Path)
 	}
 }
