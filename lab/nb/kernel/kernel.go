@@ -102,15 +102,23 @@ func goFlags(ctx context.Context, dir string) string {
 // checkout are importable from cells.
 func (c Checkout) Arguments() []string { return []string{"-go_work=" + c.Root} }
 
-// Build builds the tools, which is quick when they are there and up to date.
+// Build builds the tools, which is quick when they are there and up to date, and gets the modules that a cell may
+// need: its workspace looks at more of them than the build of the project does.
 func (c Checkout) Build(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "install", "tool")
-	cmd.Dir = c.Root
-	cmd.Env = append(os.Environ(), "GOBIN="+c.Bin(), "CGO_ENABLED=0", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := c.tool(ctx, "install", "tool"); err != nil {
 		return fmt.Errorf("kernel: cannot build GoNB (go install tool, in %s): %w\n%s", c.Root, err, out)
 	}
-	return nil
+	// Without a network a cell says itself what it lacks, if anything.
+	_, _ = c.tool(ctx, "mod", "download")
+	return ctx.Err()
+}
+
+// tool runs the go command in the checkout.
+func (c Checkout) tool(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = c.Root
+	cmd.Env = append(os.Environ(), "GOBIN="+c.Bin(), "CGO_ENABLED=0", "GOWORK=off")
+	return cmd.CombinedOutput()
 }
 
 // spec is a kernel.json; see "Kernel specs" in the manual of jupyter_client.
