@@ -1,17 +1,21 @@
 package dpsinkhorn
 
 import (
+	"crypto/hmac"
 	crand "crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 
 	"coupling/dp/noise"
 )
 
 // Key is the secret from which a run draws its batches and its noise. Each release draws from a source of its own, a
-// function of key, stream and step, so that a step which is played again after a crash releases the same numbers as
-// before: nothing new is learnt from it, and no budget is spent twice.
+// function of key, stream, step and the values that it hides, so that a step which is played again after a crash releases
+// the same numbers as before: nothing new is learnt from it, and no budget is spent twice. Values that are not the same,
+// of other images, settings or rounding, get other noise: two releases with the same noise would tell their difference.
+// They are two releases all the same, and cost twice.
 //
 // Who has the key can take the noise off: it is kept as the data is, and thrown away with it.
 type Key [32]byte
@@ -48,6 +52,31 @@ func (k Key) derive(stream string, step int) [32]byte {
 	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(step)))
 	h.Write([]byte(stream))
 	return [32]byte(h.Sum(nil))
+}
+
+// Mark is a code of the values that a release hides and of the noise on them, HMAC-SHA-256: it tells nothing to who has not
+// the key, and two marks are equal where the releases are. A ledger keeps it.
+func (k Key) Mark(stream string, step int, values []float64, sigma float64) [32]byte {
+	h := hmac.New(sha256.New, k[:])
+	line := make([]byte, 0, 4096)
+	line = binary.LittleEndian.AppendUint64(line, uint64(step))
+	line = binary.LittleEndian.AppendUint64(line, uint64(len(stream)))
+	line = append(line, stream...)
+	line = binary.LittleEndian.AppendUint64(line, math.Float64bits(sigma))
+	for _, v := range values {
+		if len(line)+8 > cap(line) {
+			h.Write(line)
+			line = line[:0]
+		}
+		line = binary.LittleEndian.AppendUint64(line, math.Float64bits(v))
+	}
+	h.Write(line)
+	return [32]byte(h.Sum(nil))
+}
+
+// Noisy returns AddNoise(values) with noise that comes of the key and of the release's Mark.
+func (k Key) Noisy(mark [32]byte, values []float64, sigma, sensitivity float64) ([]float64, error) {
+	return AddNoise(k.Source("noise "+string(mark[:]), 0), values, sigma, sensitivity)
 }
 
 // Poisson returns the indices below n, ascending, each present with probability rate and independently of the others:

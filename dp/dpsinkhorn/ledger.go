@@ -3,22 +3,26 @@ package dpsinkhorn
 import (
 	"bufio"
 	"bytes"
+	"crypto/hmac"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // ErrLedger marks a ledger that is not of this run, or that lacks steps which were taken.
 var ErrLedger = errors.New("ledger of another run")
 
-// Ledger is the file of what a run has spent: a line that says of which run, and a line for each step, synced to the
-// disk before the step looks at a private image. So it never tells less than what was released, whoever is killed when.
-// A step that is in it may be played again, with the same batch and noise, and costs nothing: see Key.
+// Ledger is the file of what a run has spent: a line that says of which run, and for each step a line with the mark of its
+// release (Key.Mark), synced to the disk before there is any noise to release it with. So it never tells less than what
+// was released, whoever is killed when. A step that is in it may be played again and costs nothing, if it has the same
+// mark; another one is refused, since it would be another release.
 type Ledger struct {
 	file  *os.File
-	steps int
+	marks [][32]byte
 }
 
 // OpenLedger opens or begins the ledger at path of the run that the line of identifies. The error wraps ErrLedger where
@@ -63,10 +67,11 @@ func (l *Ledger) read(path, of string) error {
 		if err != nil {
 			return err
 		}
-		if line != stepLine(l.steps) {
-			return fmt.Errorf("%s: line %d is %q: %w", path, l.steps+2, line, ErrLedger)
+		mark, ok := markOf(line, len(l.marks))
+		if !ok {
+			return fmt.Errorf("%s: line %d is %q: %w", path, len(l.marks)+2, line, ErrLedger)
 		}
-		l.steps++
+		l.marks = append(l.marks, mark)
 		at += int64(len(line))
 	}
 	if err := l.file.Truncate(at); err != nil {
@@ -97,27 +102,44 @@ func (l *Ledger) begin(path, of string) error {
 	return dir.Sync()
 }
 
-func stepLine(k int) string { return fmt.Sprintf("step %d\n", k) }
+func stepLine(k int, mark [32]byte) string { return fmt.Sprintf("step %d %x\n", k, mark) }
+
+// markOf reads the line of step k.
+func markOf(line string, k int) (mark [32]byte, ok bool) {
+	fields := strings.Fields(line)
+	if len(fields) != 3 {
+		return mark, false
+	}
+	b, err := hex.DecodeString(fields[2])
+	if err != nil || len(b) != len(mark) {
+		return mark, false
+	}
+	mark = [32]byte(b)
+	return mark, line == stepLine(k, mark)
+}
 
 // Steps is how many steps have been spent.
-func (l *Ledger) Steps() int { return l.steps }
+func (l *Ledger) Steps() int { return len(l.marks) }
 
 // Spend makes sure that step k is in the ledger and on the disk. Steps are spent in order; one that is there already
-// is not spent again.
-func (l *Ledger) Spend(k int) error {
-	if k < l.steps {
+// is not spent again. The error wraps ErrLedger where it is there with another mark.
+func (l *Ledger) Spend(k int, mark [32]byte) error {
+	if k < len(l.marks) {
+		if !hmac.Equal(mark[:], l.marks[k][:]) {
+			return fmt.Errorf("dpsinkhorn: step %d would release something other than it did before (other images, settings or rounding): %w", k, ErrLedger)
+		}
 		return nil
 	}
-	if k > l.steps {
-		return fmt.Errorf("dpsinkhorn: step %d after %d steps in the ledger: %w", k, l.steps, ErrLedger)
+	if k > len(l.marks) {
+		return fmt.Errorf("dpsinkhorn: step %d after %d steps in the ledger: %w", k, len(l.marks), ErrLedger)
 	}
-	if _, err := l.file.WriteString(stepLine(k)); err != nil {
+	if _, err := l.file.WriteString(stepLine(k, mark)); err != nil {
 		return err
 	}
 	if err := l.file.Sync(); err != nil {
 		return err
 	}
-	l.steps++
+	l.marks = append(l.marks, mark)
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"coupling/dp"
-	"coupling/dp/noise"
 	"coupling/lab/device"
 )
 
@@ -109,20 +108,27 @@ const NotJustified = "not justified: all rows share one batch"
 // String names it.
 func (r PerRow) String() string { return fmt.Sprintf("rows clipped to %g", r.bound()) }
 
-// release returns Clip(g) with noise from src, on the grid of package noise, and nil where the device or the source
-// failed. Entries that are not finite, which no finite image gives, count as 0.
-func release(s Sanitiser, g *device.Array, src noise.Source) (*device.Array, error) {
+// release makes g Clip(g) with noise, on the grid of package noise. Entries that are not finite, which no finite image
+// gives, count as 0. Spend, if not nil, is told of the release's mark before there is any noise, and can stop it.
+func release(s Sanitiser, g *device.Array, key Key, step int, spend func(mark [32]byte) error) error {
 	s.Clip(g)
 	values, err := g.Float64s()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !finite(values) {
 		clear(values)
 	}
-	if sigma := s.Noise(); sigma > 0 {
-		if values, err = AddNoise(src, values, sigma, s.Sensitivity(g.Dim(0))); err != nil {
-			return nil, err
+	sigma := s.Noise()
+	mark := key.Mark("gradient", step, values, sigma)
+	if spend != nil {
+		if err := spend(mark); err != nil {
+			return err
+		}
+	}
+	if sigma > 0 {
+		if values, err = key.Noisy(mark, values, sigma, s.Sensitivity(g.Dim(0))); err != nil {
+			return err
 		}
 	}
 	out := make([]float32, len(values))
@@ -130,7 +136,7 @@ func release(s Sanitiser, g *device.Array, src noise.Source) (*device.Array, err
 		out[i] = float32(v)
 	}
 	g.Set32(out)
-	return g, nil
+	return nil
 }
 
 func finite(v []float64) bool {

@@ -2,6 +2,7 @@ package dpsinkhorn
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -31,7 +32,7 @@ type Training struct {
 	Rate       float64 // probability of a private image to be in a step's batch
 	Steps      int
 	Adam       train.Adam
-	Schedule   train.Schedule // of the learning rate; nil: constant. It is not part of a run's identity.
+	Schedule   train.Schedule // of the learning rate; nil: constant
 	// Dir is a folder for a checkpoint and the ledger: a run that is killed goes on from there with the same weights in
 	// the end, and spends no step twice. Empty: neither.
 	Dir   string
@@ -110,7 +111,8 @@ type run struct {
 // Run trains on private images with labels in [0, classes), from where an earlier run in Dir was ended. Initial weights,
 // latent codes, batches and noise come from the key: give the same one to go on. Weights are the same bits in the end,
 // killed or not, on the same kind of device; another kind is refused in Dir, since a step that is played again with
-// other rounding would release something new. The error wraps ErrLedger where Dir holds another run.
+// other rounding would release something new. The error wraps ErrLedger where Dir holds another run, and where a step that
+// is played again would not release what the ledger says that it did.
 func (t Training) Run(ctx context.Context, dev *device.Device, images *data.Images, classes int, key Key) (*Generator, error) {
 	if err := t.check(images, classes); err != nil {
 		return nil, err
@@ -173,7 +175,7 @@ func (r *run) open() (err error) {
 	if err := r.ck.Load(r.checkpoint()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if r.ck.Step > int64(r.ledger.Steps()) {
+	if r.Sanitiser != nil && r.ck.Step > int64(r.ledger.Steps()) {
 		return fmt.Errorf("dpsinkhorn: a checkpoint of step %d, and %d steps in the ledger: %w", r.ck.Step, r.ledger.Steps(), ErrLedger)
 	}
 	return nil
@@ -188,9 +190,15 @@ func (r *run) save() error {
 	return r.ck.Save(r.checkpoint())
 }
 
-// identity is everything that a release depends on, the private images as their number and the key as a fingerprint.
+// identity is what a run is, the private images by a code that tells nothing to who has not the key, and the key by a
+// fingerprint. It refuses other runs at once; what it does not see, a Schedule or the rounding of a processor, the marks of
+// the ledger do.
 func (r *run) identity() (string, error) {
 	print := sha256.Sum256(append([]byte("fingerprint"), r.key[:]...))
+	data, err := r.dataCode()
+	if err != nil {
+		return "", err
+	}
 	_, c, h, w := r.images.Shape()
 	net := r.Net
 	if net.DCGAN != nil { // laws are functions; the weights that they drew say it all
@@ -210,10 +218,24 @@ func (r *run) identity() (string, error) {
 	}
 	line, err := json.Marshal(map[string]any{
 		"net": fmt.Sprintf("%+v %+v", deref(net.DCGAN), deref(net.BigGAN)), "start": fmt.Sprintf("%x", start.Sum(nil)[:8]), "loss": r.Loss, "sanitiser": fmt.Sprintf("%#v", r.Sanitiser), "parameters": r.Parameters, "images": r.Training.images(),
-		"rate": r.Rate, "adam": r.Adam, "records": r.images.Len(), "shape": []int{c, h, w}, "classes": r.classes,
+		"rate": r.Rate, "adam": r.Adam, "records": data, "shape": []int{c, h, w}, "classes": r.classes,
 		"device": r.dev.Info(), "key": fmt.Sprintf("%x", print[:8]),
 	})
 	return string(line), err
+}
+
+// dataCode authenticates images and labels with the key.
+func (r *run) dataCode() (string, error) {
+	code := hmac.New(sha256.New, r.key[:])
+	labels := make([]int64, len(r.images.Labels))
+	for i, l := range r.images.Labels {
+		labels[i] = int64(l)
+		if err := binary.Write(code, binary.LittleEndian, r.images.AppendRows(nil, []int{i})); err != nil {
+			return "", err
+		}
+	}
+	err := binary.Write(code, binary.LittleEndian, labels)
+	return fmt.Sprintf("%x", code.Sum(nil)[:16]), err
 }
 
 func deref[T any](p *T) (v T) {
@@ -223,13 +245,8 @@ func deref[T any](p *T) (v T) {
 	return v
 }
 
-// step spends, and then does, step k.
+// step does step k: the ledger is told between the gradient and its noise, when nothing has been released.
 func (r *run) step(k int) error {
-	if r.ledger != nil {
-		if err := r.ledger.Spend(k); err != nil {
-			return err
-		}
-	}
 	defer r.dev.Scope().Close()
 	n := r.Training.images()
 	codes := r.key.Rand("codes", k)
@@ -248,7 +265,7 @@ func (r *run) step(k int) error {
 	nn.ZeroGrads(r.net.Params())
 	released := head
 	if r.Sanitiser != nil && !r.Parameters {
-		if _, err := release(r.Sanitiser, head, r.key.Source("noise", k)); err != nil {
+		if err := release(r.Sanitiser, head, r.key, k, r.spend(k)); err != nil {
 			return err
 		}
 		// Rows of fresh images know nothing of private ones; they are clipped so that they pull no harder than the others.
@@ -268,10 +285,19 @@ func (r *run) step(k int) error {
 	return r.dev.Err()
 }
 
+// spend writes a release of step k to the ledger, if there is one. Without a sanitiser nothing calls it: there is no
+// privacy to keep account of.
+func (r *run) spend(k int) func(mark [32]byte) error {
+	if r.ledger == nil {
+		return nil
+	}
+	return func(mark [32]byte) error { return r.ledger.Spend(k, mark) }
+}
+
 // releaseParameters sanitises the gradients of all parameters as one vector.
 func (r *run) releaseParameters(k int) (*device.Array, error) {
 	all := gather(r.dev, r.net.Params())
-	if _, err := release(r.Sanitiser, all, r.key.Source("noise", k)); err != nil {
+	if err := release(r.Sanitiser, all, r.key, k, r.spend(k)); err != nil {
 		return nil, err
 	}
 	eachGrad(r.net.Params(), func(g *device.Array, at int) { device.Cut(g, all, 1, at) })

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -151,14 +152,15 @@ func TestKillAndResume(t *testing.T) {
 	}
 }
 
-// A step is in the ledger before it touches a private image: a step whose spending fails releases nothing.
+// A step is in the ledger before it is released.
 func TestSpendingComesFirst(t *testing.T) {
 	dir := t.TempDir()
 	tr := small(dir)
 	tr.Trace = func(k int, _ *device.Array) {
 		b, err := os.ReadFile(filepath.Join(dir, "ledger"))
-		if err != nil || !strings.HasSuffix(string(b), stepLine(k)) {
-			t.Errorf("at the release of step %d the ledger ends in %q, %v", k, b[max(0, len(b)-20):], err)
+		lines := strings.SplitAfter(string(b), "\n")
+		if err != nil || len(lines) != k+3 || !strings.HasPrefix(lines[k+1], fmt.Sprintf("step %d ", k)) {
+			t.Errorf("at the release of step %d the ledger is %q, %v", k, b, err)
 		}
 	}
 	if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(2)); err != nil {
@@ -169,7 +171,7 @@ func TestSpendingComesFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "ledger"), bytes.TrimSuffix(b, []byte(stepLine(6))), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "ledger"), b[:bytes.Index(b, []byte("step 6 "))], 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(2)); !errors.Is(err, ErrLedger) {
@@ -177,29 +179,77 @@ func TestSpendingComesFirst(t *testing.T) {
 	}
 }
 
+// Noise is never used twice: other images or labels are refused in the folder of a run, a step that would release something
+// else than before is refused too, and without a folder another gradient gets other noise.
+func TestNoiseIsUsedOnce(t *testing.T) {
+	dir := t.TempDir()
+	tr := small(dir)
+	tr.Every = 100 // the checkpoint is written at the end only
+	images := bars(t, 40)
+	if _, err := tr.Run(t.Context(), cpu(t), images, 2, SeededKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	pixel, label := bars(t, 40), bars(t, 40)
+	pixel.Pixels()[5] += .25
+	label.Labels[3] = 1 - label.Labels[3]
+	for name, other := range map[string]*data.Images{"pixel": pixel, "label": label} {
+		if _, err := tr.Run(t.Context(), cpu(t), other, 2, SeededKey(1)); !errors.Is(err, ErrLedger) {
+			t.Errorf("another %s in the same folder: %v", name, err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "checkpoint")); err != nil {
+		t.Fatal(err)
+	}
+	tr.Schedule = train.Staircase(1, .5)
+	if _, err := tr.Run(t.Context(), cpu(t), images, 2, SeededKey(1)); !errors.Is(err, ErrLedger) {
+		t.Errorf("steps played again with another schedule: %v", err)
+	}
+
+	s := WholeBatch{Bound: 1, Multiplier: 2}
+	noise := func(entry float32) []float64 {
+		g := cpu(t).From32([]float32{entry, 0, 0, 0}, 2, 2)
+		if err := release(s, g, SeededKey(4), 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		v, err := g.Float64s()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if a, b := noise(.5), noise(.5); !slices.Equal(a, b) {
+		t.Errorf("the same release twice: %v and %v", a, b)
+	}
+	if a, b := noise(.5), noise(.25); a[1] == b[1] || a[2] == b[2] || a[3] == b[3] {
+		t.Errorf("two gradients with the same noise: %v and %v", a, b)
+	}
+}
+
 // A line that was cut short is of a step that had not begun.
 func TestLedgerCutShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
-	for cut := range len("run\n" + stepLine(0) + stepLine(1)) {
-		if err := os.WriteFile(path, []byte("run\n" + stepLine(0) + stepLine(1))[:cut], 0o666); err != nil {
+	mark := [][32]byte{{1}, {2}, {3}}
+	whole := "run\n" + stepLine(0, mark[0]) + stepLine(1, mark[1])
+	for cut := range len(whole) {
+		if err := os.WriteFile(path, []byte(whole[:cut]), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		l, err := OpenLedger(path, "run")
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
-		want := max(0, (cut-len("run\n"))/len(stepLine(0)))
+		want := max(0, (cut-len("run\n"))/len(stepLine(0, mark[0])))
 		if l.Steps() != want {
 			t.Errorf("cut at %d: %d steps, want %d", cut, l.Steps(), want)
 		}
-		if err := l.Spend(l.Steps()); err != nil {
+		if err := l.Spend(want, mark[want]); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 		b, _ := os.ReadFile(path)
-		if !strings.HasSuffix(string(b), "\n"+stepLine(want)) {
+		if !strings.HasSuffix(string(b), "\n"+stepLine(want, mark[want])) {
 			t.Errorf("cut at %d: %q", cut, b)
 		}
 	}
@@ -240,7 +290,7 @@ func TestReleaseNoise(t *testing.T) {
 	dev := cpu(t)
 	s := WholeBatch{Bound: 2, Multiplier: 3}
 	g := dev.Zeros(device.Float32, 50, 400)
-	if _, err := release(s, g, SeededKey(4).Source("noise", 0)); err != nil {
+	if err := release(s, g, SeededKey(4), 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	v, err := g.Float64s()
@@ -290,7 +340,8 @@ func TestPoisson(t *testing.T) {
 
 // Whatever is in the file, a ledger is refused or counts the steps that stand in it in order, and goes on from there.
 func FuzzLedger(f *testing.F) {
-	for _, seed := range []string{"", "run", "run\n", "run\nstep 0\n", "run\nstep 0\nstep 2\n", "run\nstep 0\nst", "walk\nstep 0\n", "run\nstep 00\n", "run\r\n"} {
+	zero, two := stepLine(0, [32]byte{}), stepLine(2, [32]byte{7})
+	for _, seed := range []string{"", "run", "run\n", "run\n" + zero, "run\n" + zero + two, "run\n" + zero + "st", "walk\n" + zero, "run\nstep 0\n", "run\n" + strings.ToUpper(zero), "run\r\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -306,7 +357,7 @@ func FuzzLedger(f *testing.F) {
 			return
 		}
 		k := l.Steps()
-		if err := l.Spend(k); err != nil {
+		if err := l.Spend(k, [32]byte{9}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Close(); err != nil {

@@ -9,7 +9,6 @@ import (
 	"coupling/data"
 	"coupling/dp"
 	"coupling/dp/dpsinkhorn"
-	"coupling/dp/noise"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
@@ -114,7 +113,7 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	defer f.opt.Free()
 	defer dev.Scope().Close()
 	f.w = frequencies(dev, key.Rand("frequencies", 0), c.Features/2, images.Dim(), c.Length)
-	if err := f.release(images, key.Source("release", 0)); err != nil {
+	if err := f.release(images, key); err != nil {
 		return nil, err
 	}
 	codes, decay := key.Rand("codes", 0), train.Staircase(max(c.Steps/5, 1), .9)
@@ -201,7 +200,7 @@ func (f *fit) phi(x *device.Array) (phi, phase *device.Array) {
 }
 
 // release sets the target: noisy sums over noisy counts.
-func (f *fit) release(images *data.Images, src noise.Source) error {
+func (f *fit) release(images *data.Images, key dpsinkhorn.Key) error {
 	sum, count, err := f.sums(images)
 	if err != nil {
 		return err
@@ -215,7 +214,7 @@ func (f *fit) release(images *data.Images, src noise.Source) error {
 		values = append(values, b*count[l])
 	}
 	if f.Noise > 0 {
-		if values, err = dpsinkhorn.AddNoise(src, values, f.Noise, 1); err != nil {
+		if values, err = key.Noisy(key.Mark("merf", 0, values, f.Noise), values, f.Noise, 1); err != nil {
 			return err
 		}
 	}

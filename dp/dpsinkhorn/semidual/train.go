@@ -143,7 +143,7 @@ func (t *trainer) release(stream string, step int, sigma float64, values []float
 	if t.Noise == 0 {
 		return values, nil
 	}
-	return dpsinkhorn.AddNoise(t.key.Source(stream, step), values, sigma, 1)
+	return t.key.Noisy(t.key.Mark(stream, step, values, sigma), values, sigma, 1)
 }
 
 // move is one step: release [β w, √(1−β²) s⊗(y−x)/C] summed over a batch, and move potentials and atoms.
