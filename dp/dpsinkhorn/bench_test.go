@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"coupling/dp/release"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
 )
@@ -38,7 +39,7 @@ func BenchmarkTenSteps(b *testing.B) {
 	t := Training{Net: Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 2, Embed: 4}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{Multiplier: 1}, Rate: .05, Steps: 10, Adam: train.Adam{Rate: 1e-4}}
 	images := bars(b, 1000)
 	for b.Loop() {
-		g, err := t.Run(b.Context(), dev, images, 2, SeededKey(1))
+		g, err := t.Run(b.Context(), dev, images, 2, release.SeededKey(1))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -83,7 +84,7 @@ func TestGradients(t *testing.T) {
 	dev := cpu(t)
 	tr := small("")
 	tr.Steps = 0
-	g, err := tr.Run(t.Context(), dev, bars(t, 10), 2, SeededKey(6))
+	g, err := tr.Run(t.Context(), dev, bars(t, 10), 2, release.SeededKey(6))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coupling/data"
+	"coupling/dp/release"
 	"coupling/lab/device"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
@@ -32,7 +33,7 @@ func TestBigGAN(t *testing.T) {
 			Net: Net{BigGAN: &arch.BigGAN{Latent: 3, Classes: 2, Embed: 2, Hidden: 4, Running: true}}, Loss: Loss{Fresh: .25}, Sanitiser: WholeBatch{Multiplier: .1},
 			Parameters: parameters, Images: 4, Rate: .2, Steps: 4, Adam: train.Adam{Rate: 1e-3}, Every: 10,
 		}
-		whole, err := tr.Run(t.Context(), cpu(t), images, 2, SeededKey(1))
+		whole, err := tr.Run(t.Context(), cpu(t), images, 2, release.SeededKey(1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,11 +44,11 @@ func TestBigGAN(t *testing.T) {
 				stop()
 			}
 		}
-		if _, err := tr.Run(ctx, cpu(t), images, 2, SeededKey(1)); !errors.Is(err, context.Canceled) {
+		if _, err := tr.Run(ctx, cpu(t), images, 2, release.SeededKey(1)); !errors.Is(err, context.Canceled) {
 			t.Fatalf("stopped: %v", err)
 		}
 		tr.Trace = nil
-		again, err := tr.Run(t.Context(), cpu(t), images, 2, SeededKey(1))
+		again, err := tr.Run(t.Context(), cpu(t), images, 2, release.SeededKey(1))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,8 +28,8 @@
 //
 // # Noise and resuming
 //
-// All randomness of a run is a function of its key and the step (Key), noise is drawn on a grid by package noise. A
-// ledger is synced before each step. So a run that is killed ends in the same weights and spends nothing twice.
+// All randomness of a run is a function of its key and of what it hides; noise is drawn on a grid, and a ledger is synced
+// before each release: see package release. So a run that is killed ends in the same weights and spends nothing twice.
 //
 // # Cost
 //

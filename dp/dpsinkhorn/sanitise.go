@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"coupling/dp"
+	"coupling/dp/release"
 	"coupling/lab/device"
 )
 
@@ -61,7 +62,7 @@ func (w WholeBatch) Sensitivity(int) float64 { return 2 * w.bound() }
 
 // Event is the Poisson-sampled Gaussian, repeated.
 func (w WholeBatch) Event(_ int, rate float64, steps int) dp.Event {
-	return dp.SGD(w.Multiplier*(1-GridMargin), rate, steps)
+	return dp.SGD(w.Multiplier*(1-release.GridMargin), rate, steps)
 }
 
 // String names it.
@@ -93,7 +94,7 @@ func (r PerRow) Sensitivity(n int) float64 { return 2 * r.bound() * math.Sqrt(fl
 
 // Event is the joint release: the Poisson-sampled Gaussian of multiplier Multiplier/√n.
 func (r PerRow) Event(n int, rate float64, steps int) dp.Event {
-	return dp.SGD(r.Multiplier/math.Sqrt(float64(n))*(1-GridMargin), rate, steps)
+	return dp.SGD(r.Multiplier/math.Sqrt(float64(n))*(1-release.GridMargin), rate, steps)
 }
 
 // Published is what the paper takes the release for, n·steps row releases, each on a sample of its own. Its ε is not
@@ -108,9 +109,9 @@ const NotJustified = "not justified: all rows share one batch"
 // String names it.
 func (r PerRow) String() string { return fmt.Sprintf("rows clipped to %g", r.bound()) }
 
-// release makes g Clip(g) with noise, on the grid of package noise. Entries that are not finite, which no finite image
+// sanitise makes g Clip(g) with noise, on the grid of package noise. Entries that are not finite, which no finite image
 // gives, count as 0. Spend, if not nil, is told of the release's mark before there is any noise, and can stop it.
-func release(s Sanitiser, g *device.Array, key Key, step int, spend func(mark [32]byte) error) error {
+func sanitise(s Sanitiser, g *device.Array, key release.Key, step int, spend func(mark [32]byte) error) error {
 	s.Clip(g)
 	values, err := g.Float64s()
 	if err != nil {

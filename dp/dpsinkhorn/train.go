@@ -13,6 +13,7 @@ import (
 
 	"coupling/data"
 	"coupling/dp"
+	"coupling/dp/release"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
@@ -100,12 +101,12 @@ type run struct {
 	dev     *device.Device
 	images  *data.Images
 	classes int
-	key     Key
+	key     release.Key
 	net     nn.Layer
 	latent  int
 	opt     *train.Optimiser
 	ck      train.Checkpoint
-	ledger  *Ledger
+	ledger  *release.Ledger
 }
 
 // Run trains on private images with labels in [0, classes), from where an earlier run in Dir was ended. Initial weights,
@@ -113,7 +114,7 @@ type run struct {
 // killed or not, on the same kind of device; another kind is refused in Dir, since a step that is played again with
 // other rounding would release something new. The error wraps ErrLedger where Dir holds another run, and where a step that
 // is played again would not release what the ledger says that it did.
-func (t Training) Run(ctx context.Context, dev *device.Device, images *data.Images, classes int, key Key) (*Generator, error) {
+func (t Training) Run(ctx context.Context, dev *device.Device, images *data.Images, classes int, key release.Key) (*Generator, error) {
 	if err := t.check(images, classes); err != nil {
 		return nil, err
 	}
@@ -169,14 +170,14 @@ func (r *run) open() (err error) {
 	if err != nil {
 		return err
 	}
-	if r.ledger, err = OpenLedger(filepath.Join(r.Dir, "ledger"), of); err != nil {
+	if r.ledger, err = release.OpenLedger(filepath.Join(r.Dir, "ledger"), of); err != nil {
 		return err
 	}
 	if err := r.ck.Load(r.checkpoint()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	if r.Sanitiser != nil && r.ck.Step > int64(r.ledger.Steps()) {
-		return fmt.Errorf("dpsinkhorn: a checkpoint of step %d, and %d steps in the ledger: %w", r.ck.Step, r.ledger.Steps(), ErrLedger)
+		return fmt.Errorf("dpsinkhorn: a checkpoint of step %d, and %d steps in the ledger: %w", r.ck.Step, r.ledger.Steps(), release.ErrLedger)
 	}
 	return nil
 }
@@ -265,7 +266,7 @@ func (r *run) step(k int) error {
 	nn.ZeroGrads(r.net.Params())
 	released := head
 	if r.Sanitiser != nil && !r.Parameters {
-		if err := release(r.Sanitiser, head, r.key, k, r.spend(k)); err != nil {
+		if err := sanitise(r.Sanitiser, head, r.key, k, r.spend(k)); err != nil {
 			return err
 		}
 		// Rows of fresh images know nothing of private ones; they are clipped so that they pull no harder than the others.
@@ -297,7 +298,7 @@ func (r *run) spend(k int) func(mark [32]byte) error {
 // releaseParameters sanitises the gradients of all parameters as one vector.
 func (r *run) releaseParameters(k int) (*device.Array, error) {
 	all := gather(r.dev, r.net.Params())
-	if err := release(r.Sanitiser, all, r.key, k, r.spend(k)); err != nil {
+	if err := sanitise(r.Sanitiser, all, r.key, k, r.spend(k)); err != nil {
 		return nil, err
 	}
 	eachGrad(r.net.Params(), func(g *device.Array, at int) { device.Cut(g, all, 1, at) })
@@ -306,7 +307,7 @@ func (r *run) releaseParameters(k int) (*device.Array, error) {
 
 // batch is the private images of step k, scaled to [−1, 1]; none at all is a batch too.
 func (r *run) batch(k int) (Labelled, error) {
-	indices, err := Poisson(r.key.Source("batch", k), r.images.Len(), r.Rate)
+	indices, err := release.Poisson(r.key.Source("batch", k), r.images.Len(), r.Rate)
 	if err != nil || len(indices) == 0 {
 		return Labelled{}, err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"coupling/data"
 	"coupling/dp"
+	"coupling/dp/release"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
@@ -91,7 +92,7 @@ func TestKilledProcess(t *testing.T) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 	}
-	g, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(1))
+	g, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestKillAndResume(t *testing.T) {
 	if !strings.HasPrefix(log[1][0], "release 3 ") || len(seen) != 7 {
 		t.Errorf("the second run began with %q; %d steps were released", log[1][0], len(seen))
 	}
-	g, err := small("").Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(1))
+	g, err := small("").Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func TestKillAndResume(t *testing.T) {
 	}
 	other := small(dir)
 	other.Sanitiser = WholeBatch{Multiplier: .1}
-	if _, err := other.Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(1)); !errors.Is(err, ErrLedger) {
+	if _, err := other.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("less noise in the same folder: %v", err)
 	}
 }
@@ -163,7 +164,7 @@ func TestSpendingComesFirst(t *testing.T) {
 			t.Errorf("at the release of step %d the ledger is %q, %v", k, b, err)
 		}
 	}
-	if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(2)); err != nil {
+	if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(2)); err != nil {
 		t.Fatal(err)
 	}
 	// A ledger that forgot steps which a checkpoint holds is refused.
@@ -174,7 +175,7 @@ func TestSpendingComesFirst(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "ledger"), b[:bytes.Index(b, []byte("step 6 "))], 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(2)); !errors.Is(err, ErrLedger) {
+	if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(2)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("a forgotten step: %v", err)
 	}
 }
@@ -186,14 +187,14 @@ func TestNoiseIsUsedOnce(t *testing.T) {
 	tr := small(dir)
 	tr.Every = 100 // the checkpoint is written at the end only
 	images := bars(t, 40)
-	if _, err := tr.Run(t.Context(), cpu(t), images, 2, SeededKey(1)); err != nil {
+	if _, err := tr.Run(t.Context(), cpu(t), images, 2, release.SeededKey(1)); err != nil {
 		t.Fatal(err)
 	}
 	pixel, label := bars(t, 40), bars(t, 40)
 	pixel.Pixels()[5] += .25
 	label.Labels[3] = 1 - label.Labels[3]
 	for name, other := range map[string]*data.Images{"pixel": pixel, "label": label} {
-		if _, err := tr.Run(t.Context(), cpu(t), other, 2, SeededKey(1)); !errors.Is(err, ErrLedger) {
+		if _, err := tr.Run(t.Context(), cpu(t), other, 2, release.SeededKey(1)); !errors.Is(err, release.ErrLedger) {
 			t.Errorf("another %s in the same folder: %v", name, err)
 		}
 	}
@@ -201,14 +202,14 @@ func TestNoiseIsUsedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr.Schedule = train.Staircase(1, .5)
-	if _, err := tr.Run(t.Context(), cpu(t), images, 2, SeededKey(1)); !errors.Is(err, ErrLedger) {
+	if _, err := tr.Run(t.Context(), cpu(t), images, 2, release.SeededKey(1)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("steps played again with another schedule: %v", err)
 	}
 
 	s := WholeBatch{Bound: 1, Multiplier: 2}
 	noise := func(entry float32) []float64 {
 		g := cpu(t).From32([]float32{entry, 0, 0, 0}, 2, 2)
-		if err := release(s, g, SeededKey(4), 0, nil); err != nil {
+		if err := sanitise(s, g, release.SeededKey(4), 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		v, err := g.Float64s()
@@ -225,43 +226,13 @@ func TestNoiseIsUsedOnce(t *testing.T) {
 	}
 }
 
-// A line that was cut short is of a step that had not begun.
-func TestLedgerCutShort(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger")
-	mark := [][32]byte{{1}, {2}, {3}}
-	whole := "run\n" + stepLine(0, mark[0]) + stepLine(1, mark[1])
-	for cut := range len(whole) {
-		if err := os.WriteFile(path, []byte(whole[:cut]), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		l, err := OpenLedger(path, "run")
-		if err != nil {
-			t.Fatalf("cut at %d: %v", cut, err)
-		}
-		want := max(0, (cut-len("run\n"))/len(stepLine(0, mark[0])))
-		if l.Steps() != want {
-			t.Errorf("cut at %d: %d steps, want %d", cut, l.Steps(), want)
-		}
-		if err := l.Spend(want, mark[want]); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		b, _ := os.ReadFile(path)
-		if !strings.HasSuffix(string(b), "\n"+stepLine(want, mark[want])) {
-			t.Errorf("cut at %d: %q", cut, b)
-		}
-	}
-}
-
 // Without noise the generator learns which half is bright, by the gradient at images and by that of parameters.
 func TestLearns(t *testing.T) {
 	for _, parameters := range []bool{false, true} {
 		tr := small("")
 		tr.Steps, tr.Rate, tr.Images, tr.Parameters, tr.Sanitiser = 60, .5, 10, parameters, WholeBatch{Bound: 5}
 		tr.Net.DCGAN.Hidden = 4
-		g, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, SeededKey(3))
+		g, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(3))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +261,7 @@ func TestReleaseNoise(t *testing.T) {
 	dev := cpu(t)
 	s := WholeBatch{Bound: 2, Multiplier: 3}
 	g := dev.Zeros(device.Float32, 50, 400)
-	if err := release(s, g, SeededKey(4), 0, nil); err != nil {
+	if err := sanitise(s, g, release.SeededKey(4), 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	v, err := g.Float64s()
@@ -316,60 +287,4 @@ func TestReleaseNoise(t *testing.T) {
 	if got.Epsilon < want.Epsilon || got.Epsilon > want.Epsilon*(1+1e-3) {
 		t.Errorf("ε = %g, want %g and no less", got.Epsilon, want.Epsilon)
 	}
-}
-
-// Batches hold each index with the probability that is asked for.
-func TestPoisson(t *testing.T) {
-	const n, rate, trials = 200, .3, 400
-	total := 0
-	for k := range trials {
-		got, err := Poisson(SeededKey(5).Source("batch", k), n, rate)
-		if err != nil {
-			t.Fatal(err)
-		}
-		total += len(got)
-	}
-	mean, sd := n*rate*trials, math.Sqrt(n*rate*(1-rate)*trials)
-	if math.Abs(float64(total)-mean) > 5*sd {
-		t.Errorf("%d drawn, want %g ± %g", total, mean, sd)
-	}
-	if _, err := Poisson(SeededKey(5).Source("batch", 0), n, 1.5); !errors.Is(err, ErrParameter) {
-		t.Errorf("rate 1.5: %v", err)
-	}
-}
-
-// Whatever is in the file, a ledger is refused or counts the steps that stand in it in order, and goes on from there.
-func FuzzLedger(f *testing.F) {
-	zero, two := stepLine(0, [32]byte{}), stepLine(2, [32]byte{7})
-	for _, seed := range []string{"", "run", "run\n", "run\n" + zero, "run\n" + zero + two, "run\n" + zero + "st", "walk\n" + zero, "run\nstep 0\n", "run\n" + strings.ToUpper(zero), "run\r\n"} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, content []byte) {
-		path := filepath.Join(t.TempDir(), "ledger")
-		if err := os.WriteFile(path, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		l, err := OpenLedger(path, "run")
-		if err != nil {
-			if !errors.Is(err, ErrLedger) {
-				t.Fatal(err)
-			}
-			return
-		}
-		k := l.Steps()
-		if err := l.Spend(k, [32]byte{9}); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		again, err := OpenLedger(path, "run")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = again.Close() }()
-		if again.Steps() != k+1 {
-			t.Errorf("%q: %d steps, and after one more %d", content, k, again.Steps())
-		}
-	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"coupling/data"
 	"coupling/dp/dpsinkhorn"
+	"coupling/dp/release"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/lab/device"
@@ -76,7 +77,7 @@ func runDebias(ctx context.Context, c *lab.Cell, p debiasParams) (out debiasOut,
 		Loss: dpsinkhorn.Loss{L1: 1, Fresh: p.P}, Images: p.Images, Rate: float64(p.Images) / float64(images.Len()), Steps: p.Steps,
 		Adam: train.Adam{Rate: recipeRate(p.Steps)}, Trace: func(k int, _ *device.Array) { c.Progress(k, p.Steps+p.Batches) },
 	}
-	g, err := t.Run(ctx, dev, images, 10, dpsinkhorn.SeededKey(c.Seed))
+	g, err := t.Run(ctx, dev, images, 10, release.SeededKey(c.Seed))
 	if err != nil {
 		return out, err
 	}

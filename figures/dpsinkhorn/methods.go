@@ -10,6 +10,7 @@ import (
 	"coupling/dp/dpsinkhorn"
 	"coupling/dp/dpsinkhorn/merf"
 	"coupling/dp/dpsinkhorn/semidual"
+	"coupling/dp/release"
 	"coupling/lab/device"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
@@ -38,7 +39,7 @@ const delta = 1e-5
 type sampler func(rng *rand.Rand, n int) (*data.Images, error)
 
 // train makes the generator. scratch is where a run that is killed goes on.
-func (m method) train(ctx context.Context, dev *device.Device, images *data.Images, key dpsinkhorn.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
+func (m method) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
 	const classes = 10
 	switch m.Name {
 	case semiDual:
@@ -68,7 +69,7 @@ func (m method) train(ctx context.Context, dev *device.Device, images *data.Imag
 }
 
 // recipe is algorithm 1 with the paper's network, cost and p, and the clip that holds.
-func (m method) recipe(ctx context.Context, dev *device.Device, images *data.Images, key dpsinkhorn.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
+func (m method) recipe(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
 	rate := min(float64(m.Batch)/float64(images.Len()), 1)
 	event := func(sigma float64) dp.Event {
 		return dpsinkhorn.WholeBatch{Multiplier: sigma}.Event(m.Batch, rate, m.Steps)

@@ -9,6 +9,7 @@ import (
 
 	"coupling/data"
 	"coupling/dp/dpsinkhorn"
+	"coupling/dp/release"
 	"coupling/figures/artifact"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -56,7 +57,7 @@ type utilityOut struct {
 	Seconds    float64   `json:"seconds"` // of training
 }
 
-var utilityOf = lab.Experiment[utilityParams, utilityOut]{Name: "dpsinkhorn/utility", Version: 1, Run: runUtility}
+var utilityOf = lab.Experiment[utilityParams, utilityOut]{Name: "dpsinkhorn/utility", Version: 2, Run: runUtility}
 
 // shownImages is two of each class.
 const shownImages = 20
@@ -110,7 +111,7 @@ func runUtility(ctx context.Context, c *lab.Cell, p utilityParams) (out utilityO
 		return out, err
 	}
 	begin := time.Now()
-	sample, g, err := p.Method.train(ctx, dev, train, dpsinkhorn.SeededKey(c.Seed), scratch, c.Progress)
+	sample, g, err := p.Method.train(ctx, dev, train, release.SeededKey(c.Seed), scratch, c.Progress)
 	if err != nil {
 		return out, err
 	}

@@ -9,6 +9,7 @@ import (
 	"coupling/data"
 	"coupling/dp"
 	"coupling/dp/dpsinkhorn"
+	"coupling/dp/release"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
@@ -73,7 +74,7 @@ func (c Config) Event() (dp.Event, error) {
 	return event(c.Noise), nil
 }
 
-func event(sigma float64) dp.Event { return dp.Gaussian{Noise: sigma * (1 - dpsinkhorn.GridMargin)} }
+func event(sigma float64) dp.Event { return dp.Gaussian{Noise: sigma * (1 - release.GridMargin)} }
 
 // Calibrate returns the configuration with the least noise that is (eps, delta)-differentially private.
 func (c Config) Calibrate(ctx context.Context, eps, delta float64) (Config, dp.Guarantee, error) {
@@ -98,7 +99,7 @@ type fit struct {
 }
 
 // Train releases the means and fits a generator to them. Labels are in [0, classes). trace sees each step; it may be nil.
-func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, classes int, key dpsinkhorn.Key, trace func(step, of int)) (*Generator, error) {
+func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, classes int, key release.Key, trace func(step, of int)) (*Generator, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
@@ -200,7 +201,7 @@ func (f *fit) phi(x *device.Array) (phi, phase *device.Array) {
 }
 
 // release sets the target: noisy sums over noisy counts.
-func (f *fit) release(images *data.Images, key dpsinkhorn.Key) error {
+func (f *fit) release(images *data.Images, key release.Key) error {
 	sum, count, err := f.sums(images)
 	if err != nil {
 		return err

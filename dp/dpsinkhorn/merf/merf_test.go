@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"coupling/data"
-	"coupling/dp/dpsinkhorn"
+	"coupling/dp/release"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/floats"
@@ -87,7 +87,7 @@ func TestLearns(t *testing.T) {
 	if g.Epsilon > 5 || g.Epsilon < 4.999 {
 		t.Errorf("guarantee %v", g)
 	}
-	gen, err := c.Train(t.Context(), dev, halves(t, 400), 2, dpsinkhorn.SeededKey(1), nil)
+	gen, err := c.Train(t.Context(), dev, halves(t, 400), 2, release.SeededKey(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

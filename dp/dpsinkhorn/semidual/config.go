@@ -7,6 +7,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/dpsinkhorn"
+	"coupling/dp/release"
 )
 
 // Config says what is learnt and how the budget is split. Zero fields mean the value in brackets, which was found on
@@ -84,7 +85,7 @@ func (c Config) localNoise() float64 {
 
 // Event is what training releases of one record: for dp.Epsilon, with the relation of one record more or less. Each
 // step is the Gaussian mechanism on a Poisson batch, the covariances are on all records. The multipliers are lowered
-// by dpsinkhorn.GridMargin for the grid of the noise.
+// by release.GridMargin for the grid of the noise.
 func (c Config) Event() (dp.Event, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -97,7 +98,7 @@ func (c Config) Event() (dp.Event, error) {
 }
 
 func (c Config) event(sigma float64) dp.Event {
-	const grid = 1 - dpsinkhorn.GridMargin
+	const grid = 1 - release.GridMargin
 	step := dp.Event(dp.Gaussian{Noise: sigma * grid})
 	if c.Rate < 1 {
 		step = dp.Poisson{Rate: c.Rate, Event: step}

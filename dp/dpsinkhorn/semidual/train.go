@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"coupling/data"
-	"coupling/dp/dpsinkhorn"
+	"coupling/dp/release"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/floats"
@@ -23,7 +23,7 @@ type Step struct {
 // trainer is a training under way.
 type trainer struct {
 	Config
-	key     dpsinkhorn.Key
+	key     release.Key
 	rec     *records
 	dev     *device.Device
 	table   []*device.Array
@@ -41,7 +41,7 @@ type trainer struct {
 
 // Train learns atoms from private images, labelled 0 to classes−1. All randomness comes from the key, batches and
 // noise among them. The number of classes and the images' shape and range are public.
-func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, classes int, key dpsinkhorn.Key, trace func(Step)) (*Model, error) {
+func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, classes int, key release.Key, trace func(Step)) (*Model, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (t *trainer) release(stream string, step int, sigma float64, values []float
 
 // move is one step: release [β w, √(1−β²) s⊗(y−x)/C] summed over a batch, and move potentials and atoms.
 func (t *trainer) move(k, of int) error {
-	indices, err := dpsinkhorn.Poisson(t.key.Source("batch", t.step), t.rec.n, t.Rate)
+	indices, err := release.Poisson(t.key.Source("batch", t.step), t.rec.n, t.Rate)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/audit"
 	"coupling/dp/dpsinkhorn"
+	"coupling/dp/release"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/mat"
@@ -132,14 +133,14 @@ func TestTrain(t *testing.T) {
 	if g.Epsilon > 2 || g.Epsilon < 1.999 {
 		t.Errorf("guarantee %v", g)
 	}
-	train := func(key dpsinkhorn.Key) *Model {
+	train := func(key release.Key) *Model {
 		m, err := c.Train(t.Context(), dev, images, 2, key, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
-	m := train(dpsinkhorn.SeededKey(1))
+	m := train(release.SeededKey(1))
 	atoms, err := m.Sample(rand.New(rand.NewPCG(1, 2)), 200)
 	if err != nil {
 		t.Fatal(err)
@@ -167,9 +168,9 @@ func TestTrain(t *testing.T) {
 		}
 	}
 	before := runtime.GOMAXPROCS(3)
-	again := train(dpsinkhorn.SeededKey(1))
+	again := train(release.SeededKey(1))
 	runtime.GOMAXPROCS(before)
-	other := train(dpsinkhorn.SeededKey(2))
+	other := train(release.SeededKey(2))
 	if !mat.Equal(m.Atoms[0], again.Atoms[0]) || !mat.Equal(m.Spread[1], again.Spread[1]) {
 		t.Error("the same key gave another model")
 	}
@@ -183,7 +184,7 @@ func TestEmptyClass(t *testing.T) {
 	images := blobs(t, 100)
 	clear(images.Labels)
 	c := Config{PerClass: 2, Steps: 4, Basis: 20, Local: 5, Noise: 3}
-	m, err := c.Train(t.Context(), open(t), images, 3, dpsinkhorn.SeededKey(3), nil)
+	m, err := c.Train(t.Context(), open(t), images, 3, release.SeededKey(3), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func TestEmptyClass(t *testing.T) {
 func TestDebias(t *testing.T) {
 	images := blobs(t, 400)
 	spread := func(debias bool) float64 {
-		m, err := Config{PerClass: 4, Steps: 40, Local: -1, Reg: 8, Debias: debias}.Train(t.Context(), open(t), images, 2, dpsinkhorn.SeededKey(4), nil)
+		m, err := Config{PerClass: 4, Steps: 40, Local: -1, Reg: 8, Debias: debias}.Train(t.Context(), open(t), images, 2, release.SeededKey(4), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,12 +269,12 @@ func TestAudit(t *testing.T) {
 func TestParameters(t *testing.T) {
 	images := blobs(t, 10)
 	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1}, {Noise: math.NaN()}, {LocalShare: 1}} {
-		if _, err := c.Train(t.Context(), open(t), images, 2, dpsinkhorn.Key{}, nil); !errors.Is(err, dpsinkhorn.ErrParameter) {
+		if _, err := c.Train(t.Context(), open(t), images, 2, release.Key{}, nil); !errors.Is(err, dpsinkhorn.ErrParameter) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	images.Labels[3] = 2
-	if _, err := (Config{}).Train(t.Context(), open(t), images, 2, dpsinkhorn.Key{}, nil); !errors.Is(err, dpsinkhorn.ErrParameter) {
+	if _, err := (Config{}).Train(t.Context(), open(t), images, 2, release.Key{}, nil); !errors.Is(err, dpsinkhorn.ErrParameter) {
 		t.Errorf("label out of range: %v", err)
 	}
 	if _, err := (Config{}).Event(); !errors.Is(err, dpsinkhorn.ErrParameter) {

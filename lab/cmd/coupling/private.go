@@ -17,6 +17,7 @@ import (
 	"coupling/dp/dpsinkhorn"
 	"coupling/dp/dpsinkhorn/merf"
 	"coupling/dp/dpsinkhorn/semidual"
+	"coupling/dp/release"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/lab/device"
@@ -108,17 +109,17 @@ func (c privateCmd) Run(a *app) error {
 func (c privateCmd) forget() error { return os.RemoveAll(filepath.Join(c.Out, "run")) }
 
 // key is fresh, or of a seed; dp-sinkhorn finds the one that it began with.
-func (c privateCmd) key() (key dpsinkhorn.Key, err error) {
+func (c privateCmd) key() (key release.Key, err error) {
 	if c.Seed != nil {
-		return dpsinkhorn.SeededKey(*c.Seed), nil
+		return release.SeededKey(*c.Seed), nil
 	}
 	path := filepath.Join(c.Out, "run", "key")
 	if c.Method == "dp-sinkhorn" {
 		if b, err := os.ReadFile(path); err == nil && len(b) == len(key) {
-			return dpsinkhorn.Key(b), nil
+			return release.Key(b), nil
 		}
 	}
-	if key, err = dpsinkhorn.NewKey(); err != nil || c.Method != "dp-sinkhorn" {
+	if key, err = release.NewKey(); err != nil || c.Method != "dp-sinkhorn" {
 		return key, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -132,7 +133,7 @@ func (c privateCmd) key() (key dpsinkhorn.Key, err error) {
 	return key, errors.Join(err, f.Sync(), f.Close())
 }
 
-func (c privateCmd) train(ctx context.Context, a *app, dev *device.Device, images *data.Images, key dpsinkhorn.Key) (m maker, err error) {
+func (c privateCmd) train(ctx context.Context, a *app, dev *device.Device, images *data.Images, key release.Key) (m maker, err error) {
 	classes := len(images.Classes)
 	bar := newProgress(a.err, "learning", 1, a.quiet)
 	tick := func(done, of int) { bar.event(lab.Event{Kind: lab.Advanced, Key: "private", Done: done, Total: of}) }
@@ -171,7 +172,7 @@ func (c privateCmd) train(ctx context.Context, a *app, dev *device.Device, image
 }
 
 // recipe is DP-Sinkhorn with the clip that holds.
-func (c privateCmd) recipe(ctx context.Context, dev *device.Device, images *data.Images, key dpsinkhorn.Key, tick func(done, of int)) (m maker, err error) {
+func (c privateCmd) recipe(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, tick func(done, of int)) (m maker, err error) {
 	_, ch, h, w := images.Shape()
 	if h != w || h != 28 && h != 32 {
 		return m, fmt.Errorf("images of %d×%d: dp-sinkhorn takes 28×28 or 32×32, see --size: %w", h, w, dp.ErrParameter)
@@ -201,7 +202,7 @@ func (c privateCmd) recipe(ctx context.Context, dev *device.Device, images *data
 }
 
 // write draws the images and puts the statement beside them, last: where it is, all is.
-func (c privateCmd) write(a *app, m maker, images *data.Images, key dpsinkhorn.Key) error {
+func (c privateCmd) write(a *app, m maker, images *data.Images, key release.Key) error {
 	synthetic, err := m.sample(key.Rand("sample", 0), c.Count)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package dpsinkhorn
+package release
 
 import (
 	"crypto/hmac"

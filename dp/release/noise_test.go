@@ -1,4 +1,4 @@
-package dpsinkhorn
+package release
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ func TestGridMargin(t *testing.T) {
 			}
 			_, err = AddNoise(SeededKey(1).Source("x", 0), make([]float64, d)[:min(d, 1)], sigma, 1)
 			if math.Sqrt(float64(d))*sigma > .9*GridMargin*(1<<30) {
-				if _, err := AddNoise(nil, make([]float64, d), sigma, 1); !errors.Is(err, ErrParameter) {
+				if _, err := AddNoise(nil, make([]float64, d), sigma, 1); !errors.Is(err, dp.ErrParameter) {
 					t.Errorf("d = %d, σ = %g: %v", d, sigma, err)
 				}
 				continue

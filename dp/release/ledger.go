@@ -1,4 +1,4 @@
-package dpsinkhorn
+package release
 
 import (
 	"bufio"
@@ -126,12 +126,12 @@ func (l *Ledger) Steps() int { return len(l.marks) }
 func (l *Ledger) Spend(k int, mark [32]byte) error {
 	if k < len(l.marks) {
 		if !hmac.Equal(mark[:], l.marks[k][:]) {
-			return fmt.Errorf("dpsinkhorn: step %d would release something other than it did before (other images, settings or rounding): %w", k, ErrLedger)
+			return fmt.Errorf("release: step %d would release something other than it did before (other images, settings or rounding): %w", k, ErrLedger)
 		}
 		return nil
 	}
 	if k > len(l.marks) {
-		return fmt.Errorf("dpsinkhorn: step %d after %d steps in the ledger: %w", k, len(l.marks), ErrLedger)
+		return fmt.Errorf("release: step %d after %d steps in the ledger: %w", k, len(l.marks), ErrLedger)
 	}
 	if _, err := l.file.WriteString(stepLine(k, mark)); err != nil {
 		return err

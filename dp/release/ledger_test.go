@@ -1,0 +1,75 @@
+package release
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A line that was cut short is of a step that had not begun.
+func TestLedgerCutShort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger")
+	mark := [][32]byte{{1}, {2}, {3}}
+	whole := "run\n" + stepLine(0, mark[0]) + stepLine(1, mark[1])
+	for cut := range len(whole) {
+		if err := os.WriteFile(path, []byte(whole[:cut]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		l, err := OpenLedger(path, "run")
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		want := max(0, (cut-len("run\n"))/len(stepLine(0, mark[0])))
+		if l.Steps() != want {
+			t.Errorf("cut at %d: %d steps, want %d", cut, l.Steps(), want)
+		}
+		if err := l.Spend(want, mark[want]); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b, _ := os.ReadFile(path)
+		if !strings.HasSuffix(string(b), "\n"+stepLine(want, mark[want])) {
+			t.Errorf("cut at %d: %q", cut, b)
+		}
+	}
+}
+
+// Whatever is in the file, a ledger is refused or counts the steps that stand in it in order, and goes on from there.
+func FuzzLedger(f *testing.F) {
+	zero, two := stepLine(0, [32]byte{}), stepLine(2, [32]byte{7})
+	for _, seed := range []string{"", "run", "run\n", "run\n" + zero, "run\n" + zero + two, "run\n" + zero + "st", "walk\n" + zero, "run\nstep 0\n", "run\n" + strings.ToUpper(zero), "run\r\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := filepath.Join(t.TempDir(), "ledger")
+		if err := os.WriteFile(path, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		l, err := OpenLedger(path, "run")
+		if err != nil {
+			if !errors.Is(err, ErrLedger) {
+				t.Fatal(err)
+			}
+			return
+		}
+		k := l.Steps()
+		if err := l.Spend(k, [32]byte{9}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := OpenLedger(path, "run")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = again.Close() }()
+		if again.Steps() != k+1 {
+			t.Errorf("%q: %d steps, and after one more %d", content, k, again.Steps())
+		}
+	})
+}
