@@ -54,7 +54,7 @@ type debiasOut struct {
 	Variance []float64 `json:"variance"` // tr var G_p / tr var G_0
 }
 
-var debiasOf = lab.Experiment[debiasParams, debiasOut]{Name: "dpsinkhorn/debias", Version: 1, Run: runDebias}
+var debiasOf = lab.Experiment[debiasParams, debiasOut]{Name: "dpsinkhorn/debias", Version: 2, Run: runDebias}
 
 func debiasGrid(set lab.Setting) []debiasParams {
 	p := set.Preset
