@@ -7,6 +7,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/pld"
+	"coupling/figures/figtest"
 )
 
 // gaussianDelta is δ(ε) of N(d, 1) against N(0, 1).
@@ -17,7 +18,7 @@ func gaussianDelta(d, eps float64) float64 {
 
 // Steps without sampling compose to one Gaussian mechanism with a shift of √T·K/σ.
 func TestComposedGaussian(t *testing.T) {
-	s := store(t)
+	s := figtest.Store(t)
 	for _, k := range []int{1, 4} {
 		p := composedParams{Setting: setting{"gaussian", 20, 1}, Group: k, Eps: 1, Width: .1, Steps: []int{1, 10, 100, 1000}}
 		got := do(t, s, composedOf, p)
@@ -38,7 +39,7 @@ func TestComposedGaussian(t *testing.T) {
 
 // One step is the profile's; enclosures are no wider than asked; δ rises with steps and group; no split exceeds the worst.
 func TestComposedLaws(t *testing.T) {
-	s := store(t)
+	s := figtest.Store(t)
 	for _, at := range []setting{{"gaussian", 1, .01}, {"laplace", 1, .01}} {
 		var last []float64
 		for _, k := range []int{1, 4} {
@@ -130,7 +131,7 @@ func TestRoutes(t *testing.T) {
 
 // The steps allowed keep the budget, and one more does not.
 func TestAllowed(t *testing.T) {
-	s := store(t)
+	s := figtest.Store(t)
 	p := direct.allowed(setting{"gaussian", 1, .001}, 4, 1)
 	got := do(t, s, allowedOf, p)
 	b := math.Exp(p.LogDelta)

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/figures/figtest"
 )
 
 // A batch of all records: randomised response itself. Smaller batches never hurt; the bounds are in their order.
 func TestWithoutReplacement(t *testing.T) {
-	s := store(t)
+	s := figtest.Store(t)
 	orders := []int{2, 3, 5, 10, 50, 200, 1000}
 	var last []float64
 	for _, batch := range []int{10, 100, 500, 1000} {
@@ -33,7 +34,7 @@ func TestWithoutReplacement(t *testing.T) {
 
 // The optimal coupling of equal batch distributions is diagonal, so that its bound has a closed form; here with binomial coefficients.
 func TestTransportClosedForm(t *testing.T) {
-	s := store(t)
+	s := figtest.Store(t)
 	p := transportParams{Noise: 5, Batch: 10, Size: 100, Group: 4, Order: []int{2, 5, 20}}
 	got := do(t, s, transportOf, p)
 	choose := func(n, k int) float64 {
@@ -61,7 +62,7 @@ func TestTransportClosedForm(t *testing.T) {
 
 // One draw from N is one of N without replacement. The bounds are in their order, and δ falls with ε.
 func TestWithReplacement(t *testing.T) {
-	s := store(t)
+	s := figtest.Store(t)
 	eps := []float64{0, .5, 1, 2}
 	one := do(t, s, replacementOf, replacementParams{Noise: 1, Batch: 1, Size: 100, Eps: eps})
 	p, err := pair.Fixed(pair.Gaussian, 1, 1, 100, 1, 1)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"coupling/figures/figtest"
 )
 
 // adpCase is a row of ../shared/refs/dp/figures_adp.json.
@@ -43,7 +45,7 @@ func number(t *testing.T, s string) float64 {
 
 // The cells behind Figures 4, 5, 8 to 10 and 14 to 16 agree with all references. Those are good to 1e-14, package dp to 1e-12.
 func TestProfileReferences(t *testing.T) {
-	s := store(t)
+	s := figtest.Store(t)
 	kinds := map[string]string{"gauss": "gaussian", "laplace": "laplace", "rr": "response"}
 	for _, c := range adpCases(t) {
 		at := profileParams{Setting: setting{kinds[c.Mech], number(t, c.Scale), number(t, c.Rate)}, Group: c.K, Eps: []float64{number(t, c.Eps)}}
@@ -69,7 +71,7 @@ func TestProfileReferences(t *testing.T) {
 
 // δ falls with ε and rises with the group and the rate; the tight bound is below the others, and equal to them for one record.
 func TestProfileLaws(t *testing.T) {
-	s := store(t)
+	s := figtest.Store(t)
 	eps := space(.05, 4, 9)
 	const tol = 1e-11 // of log δ: 1e-12 each, and a few roundings
 	for _, at := range []setting{{"gaussian", 2, .2}, {"laplace", 1, .1}, {"response", .8, .2}} {

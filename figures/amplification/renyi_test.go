@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"coupling/dp"
+	"coupling/figures/figtest"
 )
 
 // Every record in every batch: ρ(α) = α K²/2σ² for the Gaussian mechanism, by the tight and by the agnostic bound.
 func TestRenyiWithoutSampling(t *testing.T) {
-	s := store(t)
+	s := figtest.Store(t)
 	for _, k := range rdpGroups {
 		for _, bound := range []string{"specific", "agnostic"} {
 			got := do(t, s, renyiOf, renyiParams{Setting: setting{"gaussian", 2, 1}, Group: k, Bound: bound, From: .5, To: 30, N: 6})
@@ -25,7 +26,7 @@ func TestRenyiWithoutSampling(t *testing.T) {
 
 // ρ rises with the order and the group; the tight bound is below the others, and equal to them for one record.
 func TestRenyiLaws(t *testing.T) {
-	s := store(t)
+	s := figtest.Store(t)
 	const tol = 1e-9 // quadrature adds its error bound
 	for _, at := range []setting{{"gaussian", 2, .1}, {"gaussian", 5, .001}, {"response", .6, .1}} {
 		var last []float64
@@ -55,7 +56,7 @@ func TestRenyiLaws(t *testing.T) {
 
 // The ε that Figures 22 and 23 draw, from a grid of orders, is just above that of the order search of dp/rdp, and rises with the steps.
 func TestSpent(t *testing.T) {
-	s := store(t)
+	s := figtest.Store(t)
 	at := setting{"gaussian", 5, .001}
 	curve := do(t, s, renyiOf, renyiParams{Setting: at, Group: 2, Bound: "specific", From: 1, To: 1e3, N: 501})
 	last := 0.0

@@ -2,25 +2,16 @@ package amplification
 
 import (
 	"context"
-	"io"
 	"math"
 	"slices"
 	"testing"
 
+	"coupling/figures/figtest"
 	"coupling/lab"
 )
 
 // smoke is the smallest size of every figure.
-var smoke = lab.Setting{Preset: lab.Smoke, Seed: 1, Device: "cpu"}
-
-func store(t *testing.T) *lab.Store {
-	t.Helper()
-	s, err := lab.OpenStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
+var smoke = figtest.Setting
 
 // do runs one cell.
 func do[P, R any](t *testing.T, s *lab.Store, e lab.Experiment[P, R], p P) R {
@@ -93,18 +84,11 @@ func lies(honest *lab.Store) map[string]lab.Decoder {
 // Every figure computes, draws and claims at the smallest size; what it claims there holds, and no longer does when the results behind it
 // are spoilt.
 func TestSmoke(t *testing.T) {
-	honest, spoilt := store(t), store(t)
+	honest, spoilt := figtest.Store(t), figtest.Store(t)
 	liars := lies(honest)
 	for _, f := range Figures() {
 		t.Run(f.Name, func(t *testing.T) {
-			jobs, err := f.Jobs(smoke)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, j := range jobs {
-				if err := j.Do(t.Context(), honest); err != nil {
-					t.Fatal(err)
-				}
+			for _, j := range figtest.Compute(t, honest, f) {
 				lie, err := liars[j.Record().Experiment].Decode(j.Record())
 				if err != nil {
 					t.Fatal(err)
@@ -113,25 +97,14 @@ func TestSmoke(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			exhibit, err := f.Draw(honest, smoke)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, p := range exhibit.Pictures {
-				if err := p.Drawing.Save(io.Discard, "svg"); err != nil {
-					t.Errorf("picture %q: %v", p.Name, err)
-				}
-			}
-			claims, err := f.Claims(honest, smoke)
-			if err != nil || len(claims) == 0 {
-				t.Fatalf("%d claims, %v", len(claims), err)
-			}
-			for _, c := range claims {
+			figtest.Draw(t, honest, f)
+			for _, c := range figtest.Claims(t, honest, f) {
 				if c.Verdict() == lab.Differs {
 					t.Errorf("%s: got %g, expected %s", c.What, c.Got, c.Expected())
 				}
 			}
-			if claims, err = f.Claims(spoilt, smoke); err != nil {
+			claims, err := f.Claims(spoilt, smoke)
+			if err != nil {
 				t.Fatal(err)
 			}
 			if !slices.ContainsFunc(claims, func(c lab.Claim) bool { return c.Verdict() == lab.Differs }) {

@@ -1,0 +1,87 @@
+// Package figtest tests figures: each computes, draws and claims at the smallest size.
+package figtest
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"coupling/data"
+	"coupling/lab"
+)
+
+// Setting is the smallest size, on the processor.
+var Setting = lab.Setting{Preset: lab.Smoke, Seed: 1, Device: "cpu"}
+
+// Store is an empty store that goes with the test.
+func Store(t *testing.T) *lab.Store {
+	t.Helper()
+	s, err := lab.OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Smoke computes and draws figures, and fails where a claim does not hold; but for those named in timed, whose claims depend on
+// how busy the machine is. Figures whose data set is not to be had are skipped.
+func Smoke(t *testing.T, figures []lab.Figure, timed ...string) {
+	t.Helper()
+	store := Store(t)
+	for _, f := range figures {
+		t.Run(f.Name, func(t *testing.T) {
+			Compute(t, store, f)
+			Draw(t, store, f)
+			for _, c := range Claims(t, store, f) {
+				if c.Verdict() == lab.Differs && !slices.Contains(timed, f.Name) {
+					t.Errorf("%s: got %g, expected %s", c.What, c.Got, c.Expected())
+				}
+			}
+		})
+	}
+}
+
+// Compute does the cells of a figure and returns them.
+func Compute(t *testing.T, store *lab.Store, f lab.Figure) []lab.Job {
+	t.Helper()
+	jobs, err := f.Jobs(Setting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range jobs {
+		if err := j.Do(t.Context(), store); errors.Is(err, data.ErrMissing) {
+			t.Skip(err)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return jobs
+}
+
+// Draw draws all pictures of a figure, and throws them away.
+func Draw(t *testing.T, store *lab.Store, f lab.Figure) {
+	t.Helper()
+	exhibit, err := f.Draw(store, Setting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(exhibit.Pictures)+len(exhibit.Tables) == 0 {
+		t.Error("neither pictures nor tables")
+	}
+	for _, p := range exhibit.Pictures {
+		if err := p.Drawing.Save(io.Discard, "png"); err != nil {
+			t.Errorf("picture %q: %v", p.Name, err)
+		}
+	}
+}
+
+// Claims returns the claims of a figure, of which there must be some.
+func Claims(t *testing.T, store *lab.Store, f lab.Figure) []lab.Claim {
+	t.Helper()
+	claims, err := f.Claims(store, Setting)
+	if err != nil || len(claims) == 0 {
+		t.Fatalf("%d claims, %v", len(claims), err)
+	}
+	return claims
+}
