@@ -5,8 +5,12 @@ import (
 	crand "crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"coupling/dp/noise"
 )
@@ -74,9 +78,33 @@ func (k Key) Mark(stream string, step int, values []float64, sigma float64) [32]
 	return [32]byte(h.Sum(nil))
 }
 
-// Noisy returns AddNoise(values) with noise that comes of the key and of the release's Mark.
+// chunk is how many values draw from one source, so that noise can be drawn on all processors, the same on any number.
+const chunk = 4096
+
+// Noisy returns AddNoise(values) with noise that comes of the key and of the release's Mark. Some 200 ns a value and core.
 func (k Key) Noisy(mark [32]byte, values []float64, sigma, sensitivity float64) ([]float64, error) {
-	return AddNoise(k.Source("noise "+string(mark[:]), 0), values, sigma, sensitivity)
+	if err := checkGrid(len(values), sigma, sensitivity); err != nil {
+		return nil, err
+	}
+	out, errs := make([]float64, len(values)), make([]error, (len(values)+chunk-1)/chunk)
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(errs)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(errs); i = int(next.Add(1)) - 1 {
+				part := values[i*chunk : min((i+1)*chunk, len(values))]
+				var noisy []float64
+				if noisy, errs[i] = (noise.Gaussian{Sigma: sigma}).Add(k.Source("noise "+string(mark[:]), i), part); errs[i] == nil {
+					copy(out[i*chunk:], noisy)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // Poisson returns the indices below n, ascending, each present with probability rate and independently of the others:

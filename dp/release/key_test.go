@@ -3,9 +3,13 @@ package release
 import (
 	"errors"
 	"math"
+	"runtime"
+	"slices"
 	"testing"
 
 	"coupling/dp"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Batches hold each index with the probability that is asked for.
@@ -25,5 +29,63 @@ func TestPoisson(t *testing.T) {
 	}
 	if _, err := Poisson(SeededKey(5).Source("batch", 0), n, 1.5); !errors.Is(err, dp.ErrParameter) {
 		t.Errorf("rate 1.5: %v", err)
+	}
+}
+
+// Noise has the law that is asked for, in every chunk another, and is the same for any number of workers.
+func TestNoisy(t *testing.T) {
+	values := make([]float64, 3*chunk+5)
+	for i := range values {
+		values[i] = 7
+	}
+	key := SeededKey(6)
+	draw := func(workers int) []float64 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
+		out, err := key.Noisy(key.Mark("x", 3, values, 2), values, 2, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	one, three := draw(1), draw(3)
+	if !slices.Equal(one, three) {
+		t.Error("noise depends on the number of workers")
+	}
+	if slices.Equal(one[:chunk], one[chunk:2*chunk]) {
+		t.Error("two chunks have the same noise")
+	}
+	mean, sd := stat.MeanStdDev(one, nil)
+	n := float64(len(one)) // five standard errors of each
+	if math.Abs(mean-7) > 5*2/math.Sqrt(n) || math.Abs(sd-2) > 5*2/math.Sqrt(2*n) {
+		t.Errorf("mean %g and deviation %g, want 7 and 2", mean, sd)
+	}
+	if out, err := key.Noisy([32]byte{}, nil, 2, 1); err != nil || len(out) != 0 {
+		t.Errorf("no values: %v, %v", out, err)
+	}
+	values[chunk] = math.NaN()
+	if _, err := key.Noisy([32]byte{}, values, 2, 1); !errors.Is(err, dp.ErrParameter) {
+		t.Errorf("NaN: %v", err)
+	}
+}
+
+// Marks tell releases apart that differ in anything, and in nothing else.
+func TestMark(t *testing.T) {
+	values := make([]float64, 2000)
+	of := func(key Key, stream string, step int, v []float64, sigma float64) [32]byte {
+		return key.Mark(stream, step, v, sigma)
+	}
+	same := of(SeededKey(1), "a", 1, values, 1)
+	if of(SeededKey(1), "a", 1, values, 1) != same {
+		t.Error("a mark is not a function")
+	}
+	other := slices.Clone(values)
+	other[1999] = math.Copysign(0, -1)
+	for i, m := range [][32]byte{
+		of(SeededKey(2), "a", 1, values, 1), of(SeededKey(1), "b", 1, values, 1), of(SeededKey(1), "a", 2, values, 1),
+		of(SeededKey(1), "a", 1, other, 1), of(SeededKey(1), "a", 1, values, 2), of(SeededKey(1), "a", 1, values[:1999], 1),
+	} {
+		if m == same {
+			t.Errorf("change %d is not seen", i)
+		}
 	}
 }

@@ -15,8 +15,16 @@ const GridMargin = 1e-4
 // AddNoise adds noise of standard deviation sigma to values of which one record moves sensitivity at most in L2 norm: the
 // Gaussian mechanism of multiplier sigma/sensitivity·(1−GridMargin) or a better one. It returns new values.
 func AddNoise(src noise.Source, values []float64, sigma, sensitivity float64) ([]float64, error) {
-	if moved := math.Sqrt(float64(len(values))) * sigma * 0x1p-30; moved > .9*GridMargin*sensitivity {
-		return nil, bad("%d values with noise %g times their sensitivity: rounding moves them by more than the accounting allows for", len(values), sigma/sensitivity)
+	if err := checkGrid(len(values), sigma, sensitivity); err != nil {
+		return nil, err
 	}
 	return noise.Gaussian{Sigma: sigma}.Add(src, values)
+}
+
+// checkGrid refuses what rounding to the grid moves by more than GridMargin.
+func checkGrid(values int, sigma, sensitivity float64) error {
+	if moved := math.Sqrt(float64(values)) * sigma * 0x1p-30; moved > .9*GridMargin*sensitivity {
+		return bad("%d values with noise %g times their sensitivity: rounding moves them by more than the accounting allows for", values, sigma/sensitivity)
+	}
+	return nil
 }

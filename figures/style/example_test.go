@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/plot"
-
 	"coupling/figures/style"
 	"coupling/figures/style/hue"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/plot"
 )
 
 // A line with an error band on a logarithmic axis, the legend outside on the right.

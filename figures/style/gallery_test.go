@@ -5,12 +5,12 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"coupling/figures/style"
+	"coupling/figures/style/hue"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
-
-	"coupling/figures/style"
-	"coupling/figures/style/hue"
 )
 
 // gallery shows every helper once; the golden pictures in testdata are its output.

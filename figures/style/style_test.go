@@ -13,15 +13,15 @@ import (
 	"strings"
 	"testing"
 
+	"coupling/figures/style"
+	"coupling/figures/style/hue"
+
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/cmpimg"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"pgregory.net/rapid"
-
-	"coupling/figures/style"
-	"coupling/figures/style/hue"
 )
 
 func save(t *testing.T, f style.Figure, format string) []byte {
