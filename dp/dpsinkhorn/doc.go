@@ -33,8 +33,8 @@
 //
 // # Cost
 //
-// At the paper's size a step is 22 GFLOP, .3 to .7 s on two cores. The gradient goes to the host and back for its noise,
-// some 10 ms.
+// At the paper's size a step is 22 GFLOP, .3 to .7 s on two cores. The gradient, 39,200 numbers, goes to the host and back for
+// its noise, which is exact and so made there: 200 ns a value and core.
 //
 // Source: T. Cao, A. Bie, A. Vahdat, S. Fidler, K. Kreis, "Don't generate me: training differentially private generative
 // models with Sinkhorn divergence" (NeurIPS 2021), and nv-tlabs/DP-Sinkhorn_code.
