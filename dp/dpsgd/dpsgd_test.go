@@ -1,0 +1,366 @@
+package dpsgd
+
+import (
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"coupling/data"
+	"coupling/dp"
+	"coupling/dp/release"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+func cpu(t testing.TB) *device.Device {
+	t.Helper()
+	dev, err := device.CPU{}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dev.Close() })
+	return dev
+}
+
+// bars are images of 6×6 that are bright on the left or on the right, by their label.
+func bars(t testing.TB, n int) *data.Images {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(8, 9))
+	m, err := data.New(n, 1, 6, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Labels, m.Classes = make([]int, n), []string{"left", "right"}
+	for i := range n {
+		m.Labels[i] = i % 2
+		for j := range m.Row(i) {
+			m.Row(i)[j] = .3 * rng.Float32()
+			if j%6/3 == m.Labels[i] {
+				m.Row(i)[j] += .6
+			}
+		}
+	}
+	return m
+}
+
+// small is a network with convolutions, normalisation of each example and dense layers.
+func small() nn.Layer {
+	return nn.Seq(&nn.Conv2D{In: 1, Out: 3, Window: device.SquareWindow(3, 1, 0)}, &nn.GroupNorm{Channels: 3, Groups: 1}, nn.ReLU(),
+		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.Flatten(), &nn.Dense{In: 12, Out: 5}, nn.Tanh(), &nn.Dense{In: 5, Out: 2})
+}
+
+// training is a short one.
+func training(t testing.TB, dir string) Training {
+	return Training{Net: small(), Objective: Classification{bars(t, 40)}, Clip: .5, Multiplier: .7, Rate: .2, Steps: 7, Optimiser: train.Adam{Rate: 1e-2}, Virtual: 4, Dir: dir, Every: 3}
+}
+
+// begin initialises the network and changes its weights by a factor.
+func begin(t testing.TB, tr Training, scale float64) *run {
+	t.Helper()
+	r := &run{Training: tr, dev: cpu(t), key: release.SeededKey(3)}
+	r.Net.Init(r.dev, r.Type, r.key.Rand("weights", 0))
+	for _, p := range r.Net.Params() {
+		device.Scale(p.Value, scale, p.Value)
+	}
+	return r
+}
+
+func sumOf(t testing.TB, r *run, batch []int) []float64 {
+	t.Helper()
+	v, err := r.sum(0, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func weights(t testing.TB, net nn.Layer) (out []float64) {
+	t.Helper()
+	for _, p := range net.Params() {
+		v, err := p.Value.Float64s()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, v...)
+	}
+	return out
+}
+
+// The sum over virtual batches is that of gradients taken and clipped one by one in float64.
+func TestSum(t *testing.T) {
+	tr := training(t, "")
+	tr.Type, tr.Clip = device.Float64, 1.2
+	r := begin(t, tr, 1)
+	batch := []int{0, 3, 4, 5, 19, 20, 21, 22, 39}
+	got, want, clipped := sumOf(t, r, batch), make([]float64, nn.Count(r.Net.Params())), 0
+	for _, i := range batch {
+		p := &nn.Pass{}
+		dy, err := r.Objective.Cotangent(Batch{Net: r.Net, Pass: p, Dev: r.dev, Type: r.Type, Records: []int{i}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nn.ZeroGrads(r.Net.Params())
+		r.Net.VJP(p, dy)
+		one := make([]float64, len(want))
+		if err := addGrads(one, r.Net.Params()); err != nil {
+			t.Fatal(err)
+		}
+		factor := min(1, tr.Clip/floats.Norm(one, 2))
+		if factor < 1 {
+			clipped++
+		}
+		floats.AddScaled(want, factor, one)
+	}
+	if clipped == 0 || clipped == len(batch) {
+		t.Fatalf("%d of %d gradients were clipped: the test tests little", clipped, len(batch))
+	}
+	// train.Margin of float64, for nine records.
+	if d := floats.Distance(got, want, 2); d > 1e-8 {
+		t.Errorf("off by %g of %g", d, floats.Norm(want, 2))
+	}
+}
+
+// adversary changes images and labels of m, of which record 0 is the one that comes and goes, into hard ones.
+var adversaries = map[string]func(rng *rand.Rand, m *data.Images){
+	"random": func(*rand.Rand, *data.Images) {},
+	"all the same": func(_ *rand.Rand, m *data.Images) { // all gradients add up
+		for i := range m.Len() {
+			copy(m.Row(i), m.Row(0))
+			m.Labels[i] = m.Labels[0]
+		}
+	},
+	"opposite labels": func(_ *rand.Rand, m *data.Images) { // and cancel
+		for i := range m.Len() {
+			copy(m.Row(i), m.Row(0))
+			m.Labels[i] = i % 2
+		}
+	},
+	"huge": func(rng *rand.Rand, m *data.Images) {
+		for j := range m.Row(0) {
+			m.Row(0)[j] = float32(1e30 * rng.NormFloat64())
+		}
+	},
+	"not finite": func(_ *rand.Rand, m *data.Images) {
+		m.Row(0)[0], m.Row(0)[1] = float32(math.NaN()), float32(math.Inf(-1))
+	},
+	"checkers": func(_ *rand.Rand, m *data.Images) {
+		for j := range m.Row(0) {
+			m.Row(0)[j] = float32((j + j/6) % 2)
+		}
+	},
+}
+
+// One record more or less moves the sum by no more than Clip, in the arithmetic that is released, and by about that
+// much: over adversarial records, sizes of weights, and virtual batches from one record to all.
+func TestSensitivity(t *testing.T) {
+	for name, change := range adversaries {
+		t.Run(name, func(t *testing.T) {
+			largest := 0.
+			for trial, scale := range []float64{1e-3, 1, 30, 1e4} {
+				tr := training(t, "")
+				m := bars(t, 400)
+				change(rand.New(rand.NewPCG(1, uint64(trial))), m)
+				tr.Objective, tr.Clip, tr.Virtual, tr.Rate = Classification{m}, []float64{1e-4, .5}[trial%2], []int{1, 16, 400, 64}[trial], 1
+				r := begin(t, tr, scale)
+				all := everybody(m.Len())
+				with := sumOf(t, r, all)
+				moved := floats.Distance(with, sumOf(t, r, all[1:]), 2)
+				largest = max(largest, moved/tr.Clip)
+				if moved > tr.sensitivity() {
+					t.Errorf("weights × %g: moved by %g, Clip = %g", scale, moved, tr.Clip)
+				}
+				// Gone from the data set, so that all others move up a place.
+				r.Objective = Classification{m.Slice(1, m.Len())}
+				if moved := floats.Distance(with, sumOf(t, r, all[:m.Len()-1]), 2); moved > tr.sensitivity() {
+					t.Errorf("weights × %g: moved by %g where others move up, Clip = %g", scale, moved, tr.Clip)
+				}
+				if n := floats.Norm(sumOf(t, r, []int{0}), 2); n > tr.Clip {
+					t.Errorf("weights × %g: one record alone has %g, Clip = %g", scale, n, tr.Clip)
+				}
+			}
+			t.Logf("moved by up to %.6f of Clip", largest)
+			if largest < .99 {
+				t.Errorf("moved by no more than %g of Clip: the test has no teeth", largest)
+			}
+		})
+	}
+}
+
+// What rounding does to a sum of many records in float32, against float64, is far below what noise is scaled up for.
+func TestRounding(t *testing.T) {
+	var sums [2][]float64
+	for k, typ := range []device.DType{device.Float32, device.Float64} {
+		tr := training(t, "")
+		tr.Objective, tr.Virtual, tr.Type, tr.Rate = Classification{bars(t, 400)}, 128, typ, 1
+		r := begin(t, tr, 1)
+		sums[k] = sumOf(t, r, everybody(128))
+	}
+	// train.Margin makes 3e-4 of a sum of up to 128 clips, in the direction of the sum; what is left is rounding.
+	scale := floats.Dot(sums[0], sums[1]) / floats.Dot(sums[1], sums[1])
+	floats.AddScaled(sums[0], -scale, sums[1])
+	d := floats.Norm(sums[0], 2) / .5
+	t.Logf("rounding: %.2g of Clip", d)
+	if d > Slack/5 {
+		t.Errorf("rounding moved the sum by %g of Clip, Slack is %g", d, Slack)
+	}
+}
+
+// spoilt is a loss whose cotangent is not finite for some records.
+type spoilt struct {
+	Classification
+	bad map[int]bool
+}
+
+func (s spoilt) Cotangent(b Batch) (*device.Array, error) {
+	dy, err := s.Classification.Cotangent(b)
+	if err != nil {
+		return nil, err
+	}
+	v, err := dy.Float64s()
+	for k, i := range b.Records {
+		if s.bad[i] {
+			v[2*k] = math.Inf(1)
+		}
+	}
+	dy.SetFloats(v)
+	return dy, err
+}
+
+// Records without a finite gradient count as zero, and nobody at all is a sum of zero.
+func TestNotFiniteAndEmpty(t *testing.T) {
+	tr := training(t, "")
+	want := sumOf(t, begin(t, tr, 1), []int{1, 4, 30})
+	tr.Objective = spoilt{tr.Objective.(Classification), map[int]bool{0: true, 5: true, 31: true, 32: true}}
+	r := begin(t, tr, 1)
+	got := sumOf(t, r, []int{0, 1, 4, 5, 30, 31, 32})
+	// The same records in smaller products: rounding in float32.
+	if d := floats.Distance(got, want, 2); d > 1e-5 {
+		t.Errorf("spoilt records move the sum by %g", d)
+	}
+	for _, v := range sumOf(t, r, nil) {
+		if v != 0 {
+			t.Fatalf("the sum of nobody has an entry %g", v)
+		}
+	}
+}
+
+// The noise has the standard deviation that Event accounts for, or more by at most a part in 500, and a budget is met.
+func TestNoise(t *testing.T) {
+	tr := training(t, "")
+	tr.Clip, tr.Multiplier = 2, 3
+	if least := tr.Clip * tr.Multiplier; tr.sigma() < least || tr.sigma() > least*1.002 {
+		t.Errorf("σ = %g, want %g or a little more", tr.sigma(), least)
+	}
+	r := begin(t, tr, 1)
+	v, err := r.release(0, make([]float64, 20_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The estimate has a relative standard error of 1/√40000 = .005.
+	if sd := floats.Norm(v, 2) / math.Sqrt(float64(len(v))); math.Abs(sd/6-1) > .025 {
+		t.Errorf("noise of standard deviation %g, want 6", sd)
+	}
+	event, err := tr.Event()
+	if err != nil || event != dp.SGD(3, .2, 7) {
+		t.Errorf("event %v, %v", event, err)
+	}
+	budget := dp.Budget{Epsilon: 2, Delta: 1e-5, Relation: dp.Relation{Group: 2}}
+	tr, g, err := tr.Calibrate(t.Context(), budget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	event, _ = tr.Event()
+	if again, err := dp.Epsilon(event, budget.Relation, budget.Delta); err != nil || g.Epsilon > 2 || again.Epsilon > 2*(1+1e-8) || again.Epsilon < 1.99 {
+		t.Errorf("calibrated to %v, its event has %v, %v", g, again, err)
+	}
+	tr.Multiplier = 0
+	if _, err := tr.Event(); !errors.Is(err, ErrParameter) {
+		t.Errorf("event without noise: %v", err)
+	}
+}
+
+// With little noise a network learns, with a lot it does not: noise does go in.
+func TestLearns(t *testing.T) {
+	accuracy := func(multiplier float64) float64 {
+		tr := training(t, "")
+		tr.Objective = Classification{bars(t, 400)}
+		tr.Net, tr.Steps, tr.Rate, tr.Multiplier, tr.Virtual = arch.Logistic(36, 2), 40, .25, multiplier, 0
+		dev := cpu(t)
+		if err := tr.Run(t.Context(), dev, release.SeededKey(4)); err != nil {
+			t.Fatal(err)
+		}
+		m, right := bars(t, 400), 0
+		p := &nn.Pass{ForwardOnly: true}
+		x, err := Pixels(Batch{Dev: dev, Records: everybody(400)}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		logits, err := tr.Net.Forward(p, x).Mat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, l := range m.Labels {
+			if logits.At(i, l) > logits.At(i, 1-l) {
+				right++
+			}
+		}
+		return float64(right) / 400
+	}
+	if a := accuracy(1); a < .95 {
+		t.Errorf("accuracy %g", a)
+	}
+	if a := accuracy(3e3); a > .95 {
+		t.Errorf("accuracy %g with noise that drowns all", a)
+	}
+}
+
+// Parameters out of range are refused by name.
+func TestRefusals(t *testing.T) {
+	for name, change := range map[string]func(*Training){
+		"net":        func(t *Training) { t.Net = nil },
+		"objective":  func(t *Training) { t.Objective = nil },
+		"optimiser":  func(t *Training) { t.Optimiser = nil },
+		"clip":       func(t *Training) { t.Clip = 0 },
+		"multiplier": func(t *Training) { t.Multiplier = math.NaN() },
+		"rate":       func(t *Training) { t.Rate = 1.1 },
+		"steps":      func(t *Training) { t.Steps = -1 },
+		"virtual":    func(t *Training) { t.Virtual = -1 },
+		"type":       func(t *Training) { t.Type = device.Int32 },
+		"label": func(t *Training) {
+			m := t.Objective.(Classification).Images
+			m.Labels = slices.Repeat([]int{2}, m.Len())
+		},
+	} {
+		tr := training(t, "")
+		change(&tr)
+		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Different records have different digests.
+func TestDigest(t *testing.T) {
+	digest := func(m *data.Images) string {
+		r, w := io.Pipe()
+		go func() { _ = w.CloseWithError(Classification{m}.Digest(w)) }()
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	a, b, c := bars(t, 4), bars(t, 4), bars(t, 4)
+	b.Row(2)[7] += .1
+	c.Labels[3] = 0
+	if digest(a) == digest(b) || digest(a) == digest(c) || digest(a) != digest(bars(t, 4)) {
+		t.Error("digests do not tell records apart")
+	}
+}

@@ -1,0 +1,171 @@
+package dpsgd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"coupling/dp/release"
+	"coupling/lab/nn/train"
+)
+
+// killedEnv names the folder in which TestKilledProcess trains and kills itself.
+const killedEnv = "DPSGD_KILLED_DIR"
+
+// TestKilledProcess is the process that TestKillAndResume kills: it does nothing by itself.
+func TestKilledProcess(t *testing.T) {
+	dir := os.Getenv(killedEnv)
+	if dir == "" {
+		t.Skip("the child of TestKillAndResume")
+	}
+	tr := training(t, dir)
+	at, _ := strconv.Atoi(os.Getenv(killedEnv + "_AT"))
+	tr.Trace = func(done int) error {
+		fmt.Printf("after %d %x\n", done, weights(t, tr.Net))
+		if done == at {
+			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+		return nil
+	}
+	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A run that is killed, without warning, after releases that no checkpoint holds, goes on with the same weights to the last
+// bit, and its ledger has every step once.
+func TestKillAndResume(t *testing.T) {
+	dir := t.TempDir()
+	seen, first := map[string]string{}, []string{}
+	for i, at := range []int{5, 5, -1} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledProcess$")
+		cmd.Env = append(os.Environ(), killedEnv+"="+dir, killedEnv+"_AT="+strconv.Itoa(at))
+		out, err := cmd.Output()
+		if (err == nil) != (at < 0) {
+			t.Fatalf("run %d: %v\n%s", i, err, out)
+		}
+		began := ""
+		for line := range strings.Lines(string(out)) {
+			what, of, _ := strings.Cut(line, " ")
+			if what != "after" {
+				continue
+			}
+			step, value, _ := strings.Cut(of, " ")
+			if began == "" {
+				began = step
+			}
+			if old, ok := seen[step]; ok && old != value {
+				t.Errorf("run %d: other weights after step %s", i, step)
+			}
+			seen[step] = value
+		}
+		first = append(first, began)
+	}
+	if !slices.Equal(first, []string{"1", "4", "4"}) || len(seen) != 7 {
+		t.Errorf("runs began after steps %v, %d steps were seen", first, len(seen))
+	}
+	tr := training(t, "")
+	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintf("%x\n", weights(t, tr.Net)); got != seen["7"] {
+		t.Error("killed and resumed, it ends in other weights than a run that never was")
+	}
+	ledger, err := os.ReadFile(filepath.Join(dir, "ledger"))
+	if err != nil || strings.Count(string(ledger), "step ") != 7 {
+		t.Errorf("ledger %q, %v", ledger, err)
+	}
+}
+
+// Other records, settings or keys are refused in the folder of a run, and so is a step that would release something else
+// than before, and a ledger that forgot.
+func TestOtherRunsAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	run := func(key uint64, change func(*Training)) error {
+		tr := training(t, dir)
+		tr.Every = 100 // the checkpoint is written at the end only
+		if change != nil {
+			change(&tr)
+		}
+		return tr.Run(t.Context(), cpu(t), release.SeededKey(key))
+	}
+	if err := run(1, nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Training){
+		"pixel":      func(tr *Training) { tr.Objective.(Classification).Images.Pixels()[7] += .1 },
+		"label":      func(tr *Training) { tr.Objective.(Classification).Images.Labels[7] = 0 },
+		"less noise": func(tr *Training) { tr.Multiplier = .1 },
+		"rate":       func(tr *Training) { tr.Rate = .3 },
+		"clip":       func(tr *Training) { tr.Clip = 1 },
+		"optimiser":  func(tr *Training) { tr.Optimiser = train.SGD{Rate: 1} },
+	} {
+		if err := run(1, change); !errors.Is(err, release.ErrLedger) {
+			t.Errorf("another %s: %v", name, err)
+		}
+	}
+	if err := run(2, nil); !errors.Is(err, release.ErrLedger) {
+		t.Errorf("another key: %v", err)
+	}
+	if err := run(1, nil); err != nil {
+		t.Errorf("the same run once more: %v", err)
+	}
+	ledger, checkpoint := filepath.Join(dir, "ledger"), filepath.Join(dir, "checkpoint")
+	whole, err := os.ReadFile(ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(ledger, whole[:strings.Index(string(whole), "step 6 ")], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(1, nil); !errors.Is(err, release.ErrLedger) {
+		t.Errorf("a ledger that forgot a step: %v", err)
+	}
+	if err := errors.Join(os.WriteFile(ledger, whole, 0o666), os.Remove(checkpoint)); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(1, func(tr *Training) { tr.Schedule = train.Staircase(1, .5) }); !errors.Is(err, release.ErrLedger) {
+		t.Errorf("steps played again with another schedule: %v", err)
+	}
+}
+
+// A step is in the ledger before the network has moved by it.
+func TestSpendingComesFirst(t *testing.T) {
+	dir := t.TempDir()
+	tr := training(t, dir)
+	tr.Trace = func(done int) error {
+		b, err := os.ReadFile(filepath.Join(dir, "ledger"))
+		if n := strings.Count(string(b), "\nstep "); err != nil || n != done {
+			t.Errorf("after %d steps the ledger has %d, %v", done, n, err)
+		}
+		return nil
+	}
+	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(2)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Noise is a function of what it hides: the same release twice has the same, another one another.
+func TestNoiseIsUsedOnce(t *testing.T) {
+	r := begin(t, training(t, ""), 1)
+	noise := func(entry float64) []float64 {
+		v, err := r.release(0, []float64{entry, 0, 0, 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if a, b := noise(.5), noise(.5); !slices.Equal(a, b) {
+		t.Errorf("the same release twice: %v and %v", a, b)
+	}
+	if a, b := noise(.5), noise(.25); a[1] == b[1] || a[2] == b[2] || a[3] == b[3] {
+		t.Errorf("two sums with the same noise: %v and %v", a, b)
+	}
+}

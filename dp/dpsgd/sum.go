@@ -1,0 +1,100 @@
+package dpsgd
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"coupling/lab/nn"
+	"coupling/lab/nn/train"
+)
+
+// sum is Σ_{i∈batch} g_i·min(1, Clip/|g_i|) at step k, over virtual batches: records of one stretch of the data set go
+// together, so that which records share a sum in the network's type is no matter of who else is in the batch.
+func (r *run) sum(k int, batch []int) ([]float64, error) {
+	total := make([]float64, nn.Count(r.Net.Params()))
+	stretch := max(int(math.Ceil(float64(orInt(r.Virtual, 128))/r.Rate)), 1)
+	for len(batch) > 0 {
+		end := (batch[0]/stretch + 1) * stretch
+		n, _ := slices.BinarySearch(batch, end)
+		if err := r.add(total, k, batch[:n]); err != nil {
+			return nil, err
+		}
+		batch = batch[n:]
+	}
+	return total, nil
+}
+
+// add adds the sum of a virtual batch. Records without a finite gradient are left out.
+func (r *run) add(total []float64, k int, records []int) error {
+	for len(records) > 0 {
+		err := r.gradients(k, records)
+		var not *train.NotFiniteError
+		if errors.As(err, &not) {
+			records = without(records, not.Examples)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return addGrads(total, r.Net.Params())
+	}
+	return nil
+}
+
+// gradients sets the gradients of parameters to the sum of the records' clipped ones.
+func (r *run) gradients(k int, records []int) error {
+	defer r.dev.Scope().Close()
+	p := &nn.Pass{Training: true}
+	dy, err := r.Objective.Cotangent(Batch{
+		Net: r.Net, Pass: p, Dev: r.dev, Type: r.Type, Records: records,
+		Rand: func(record int) *rand.Rand { return r.key.Rand(fmt.Sprintf("loss %d", record), k) },
+	})
+	if err != nil {
+		return err
+	}
+	if dy.Dim(0) != len(records) {
+		return bad("Objective: a cotangent of shape %v for %d records: must have a row for each", dy.Shape(), len(records))
+	}
+	nn.ZeroGrads(r.Net.Params())
+	_, err = train.ClippedGrads(p, r.Net, dy, r.Clip)
+	return err
+}
+
+// without returns records but for those at these places, ascending.
+func without(records, places []int) []int {
+	var out []int
+	for k, i := range records {
+		if _, drop := slices.BinarySearch(places, k); !drop {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// addGrads adds all gradients, one after the other, to total.
+func addGrads(total []float64, params []*nn.Param) error {
+	at := 0
+	for _, p := range nn.Trainable(params) {
+		g, err := p.Grad.Float64s()
+		if err != nil {
+			return err
+		}
+		for i, v := range g {
+			total[at+i] += v
+		}
+		at += len(g)
+	}
+	return nil
+}
+
+// setGrads is the way back.
+func setGrads(params []*nn.Param, values []float64) {
+	for _, p := range nn.Trainable(params) {
+		n := p.Grad.Len()
+		p.Grad.SetFloats(values[:n])
+		values = values[n:]
+	}
+}

@@ -1,0 +1,96 @@
+package dpsgd
+
+import (
+	"context"
+	"math"
+
+	"coupling/dp"
+	"coupling/dp/release"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/train"
+)
+
+// Training is DP-SGD with its settings.
+type Training struct {
+	Net       nn.Layer // not yet initialised; layers that mix examples, or drop out, panic
+	Objective Objective
+	Clip      float64 // bound of a record's gradient in L2, > 0
+	// Multiplier is the noise's standard deviation over Clip. 0: clipped gradients without noise, and no privacy. Calibrate sets it.
+	Multiplier float64
+	Rate       float64 // probability of a record to be in a step's batch, in (0, 1]
+	Steps      int
+	Optimiser  Optimiser      // such as train.Adam{Rate: 1e-3} or train.SGD{Rate: .1}
+	Schedule   train.Schedule // of the learning rate; nil: constant
+	Virtual    int            // records of a virtual batch that are expected; 0: 128. Memory grows with it, results do not but for rounding
+	Type       device.DType   // of the network; the zero value is Float32
+	// Dir is a folder for a checkpoint and the ledger: a run that is killed goes on from there with the same weights in
+	// the end, and spends no step twice. Empty: neither.
+	Dir   string
+	Every int // steps between checkpoints; 0: 100
+	// Trace sees the network after each step, with the number of those done; an error ends the run. May be nil.
+	Trace func(done int) error
+}
+
+// Optimiser is a value of package train that moves parameters.
+type Optimiser interface {
+	For(params []*nn.Param) *train.Optimiser
+}
+
+// Slack is by how much, relatively, noise is scaled up for the rounding of sums in float32.
+const Slack = 1e-3
+
+// Event is what the run releases, for dp.Epsilon: exact for sums that one record moves by Clip.
+func (t Training) Event() (dp.Event, error) {
+	if t.Multiplier == 0 {
+		return nil, bad("Multiplier = 0: without noise there is no privacy")
+	}
+	return dp.SGD(t.Multiplier, t.Rate, t.Steps), nil
+}
+
+// Calibrate returns the training with the least noise that meets the budget.
+func (t Training) Calibrate(ctx context.Context, b dp.Budget) (Training, dp.Guarantee, error) {
+	sigma, g, err := dp.MinNoise(ctx, b, func(sigma float64) dp.Event { return dp.SGD(sigma, t.Rate, t.Steps) })
+	t.Multiplier = sigma
+	return t, g, err
+}
+
+// check returns an error for what is out of range.
+func (t Training) check() error {
+	switch {
+	case t.Net == nil:
+		return bad("Net = nil: must be a network")
+	case t.Objective == nil || t.Objective.Len() < 1:
+		return bad("Objective: must have records")
+	case t.Optimiser == nil:
+		return bad("Optimiser = nil: must be one, such as train.Adam")
+	case !(t.Clip > 0) || math.IsInf(t.Clip, 0):
+		return bad("Clip = %g: must be positive and finite", t.Clip)
+	case !(t.Multiplier >= 0) || math.IsInf(t.Multiplier, 0):
+		return bad("Multiplier = %g: must be at least 0 and finite", t.Multiplier)
+	case !(t.Rate > 0 && t.Rate <= 1):
+		return bad("Rate = %g: must be in (0, 1]", t.Rate)
+	case t.Steps < 0:
+		return bad("Steps = %d: must not be negative", t.Steps)
+	case t.Virtual < 0 || t.Every < 0:
+		return bad("Virtual = %d, Every = %d: must not be negative", t.Virtual, t.Every)
+	case t.Type != device.Float32 && t.Type != device.Float64:
+		return bad("Type = %v: must be Float32 or Float64", t.Type)
+	}
+	return nil
+}
+
+func orInt(v, def int) int {
+	if v == 0 {
+		return def
+	}
+	return v
+}
+
+// sensitivity is what noise is scaled to.
+func (t Training) sensitivity() float64 { return t.Clip * (1 + Slack) }
+
+// sigma is the standard deviation of the noise: such that release.AddNoise has the multiplier that Event says.
+func (t Training) sigma() float64 {
+	return t.Multiplier * t.sensitivity() / (1 - release.GridMargin)
+}
