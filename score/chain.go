@@ -18,6 +18,8 @@ type Chain struct {
 	X    *mat.Dense // N×d, changed in place
 	Seed uint64
 	Done int // steps
+
+	begun *begun // of a run that was stored and interrupted, in this process
 }
 
 // Start begins chains at a copy of the rows of x, with a seed drawn from rng.

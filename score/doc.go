@@ -26,7 +26,8 @@
 //
 // A Chain is points, a seed and the number of steps done. The noise of a step is a function of the seed and the number of
 // that step, so a run that was cancelled, saved (MarshalBinary) and begun again gives the same bits as one that was not,
-// whatever the number of processors. Rows are independent chains.
+// whatever the number of processors. Rows are independent chains. Langevin and MALA with a Path store the chain on the way, and
+// a process that was killed goes on from there; a file of other arguments is refused.
 //
 // # Sources
 //

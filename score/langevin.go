@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
+	"coupling/score/internal/stamp"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -56,6 +58,12 @@ type Langevin struct {
 	Predict bool
 	// Denoise ends with the mean of what x is the noisy version of, x += σ² s_σ(x), σ the last level (Tweedie's formula).
 	Denoise bool
+	// Path is a file where the run is stored on its way and at its end, and from where it goes on if it is there; "" stores
+	// nothing. A process that was killed and is begun again with the same arguments gives the same bits as one that was not.
+	// A stored run of another seed, other settings or points, or of a field with another score where the chain begins is refused
+	// with train.ErrMismatch. Costs an evaluation of the field.
+	Path  string
+	Every int // steps between stores; 0 stores every ten seconds
 	// Trace hears of every step.
 	Trace func(Progress)
 }
@@ -143,9 +151,9 @@ func (l Langevin) check(f Field, c *Chain) error {
 	return checkFinite("chain", c.X)
 }
 
-// Run takes the chain from where it is to Total steps. When ctx ends it returns ctx's error; the chain is then between two
-// steps, and Run goes on from there as if nothing had happened. An error that wraps ErrDiverged says at which step chains
-// left for infinity.
+// Run takes the chain from where it is, or where Path has it, to Total steps. When ctx ends it returns ctx's error; the chain
+// is then between two steps, and stored, and Run goes on from there as if nothing had happened. An error that wraps ErrDiverged
+// says at which step chains left for infinity.
 //
 // Cost: an evaluation of the field and N·d normal numbers a step.
 func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
@@ -153,10 +161,17 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 		return err
 	}
 	n, d := c.X.Dims()
-	s := mat.NewDense(n, d, nil)
-	for total := l.Total(); c.Done < total; {
+	s, total := mat.NewDense(n, d, nil), l.Total()
+	if c.Done >= total {
+		return nil
+	}
+	kept, err := keep(l.Path, l.Every, l.stamp(), f, l.at(c.Done).sigma, c, new(tally))
+	if err != nil {
+		return err
+	}
+	for c.Done < total {
 		if err := ctx.Err(); err != nil {
-			return err
+			return kept.interrupted(err)
 		}
 		u := l.at(c.Done)
 		if err := f.Score(s, c.X, u.sigma); err != nil {
@@ -169,8 +184,16 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 		if l.Trace != nil {
 			l.Trace(Progress{Done: c.Done, Total: total, Sigma: u.sigma, Step: u.step, Score: rms(s)})
 		}
+		if err := kept.step(c.Done == total); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// stamp names the dynamics.
+func (l Langevin) stamp() stamp.Stamp {
+	return stamp.Of("Langevin, levels ", l.levels(), ", ", l.Steps, " steps of ", l.Step, ", convention ", int(l.Convention), ", predict ", l.Predict, ", denoise ", l.Denoise)
 }
 
 // move adds an update to all chains and reports whether they are finite.

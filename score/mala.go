@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"coupling/score/internal/stamp"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -21,15 +23,26 @@ type MALA struct {
 	Step       float64 // > 0, in the Convention
 	Convention Convention
 	Sigma      float64 // the noise level
-	Trace      func(Progress)
+	// Path and Every say where and when the run is stored, as in Langevin; Steps may grow.
+	Path  string
+	Every int
+	Trace func(Progress)
 }
 
 // Run takes the chain from where it is to Steps steps and returns the mean acceptance probability of the steps that it
-// made, NaN if none. It resumes as Langevin.Run does. Cost: one evaluation of the field and two of its density a step, six
-// of the field where there is no density.
+// made, those of a stored run included, NaN if none. It resumes as Langevin.Run does. Cost: one evaluation of the field and two
+// of its density a step, six of the field where there is no density.
 func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, err error) {
 	if err := m.check(f, c); err != nil {
 		return 0, err
+	}
+	t := new(tally)
+	kept, err := keep(m.Path, m.Every, m.stamp(), f, m.Sigma, c, t)
+	if err != nil {
+		return 0, err
+	}
+	if c.Done > m.Steps && m.Path != "" {
+		return 0, fmt.Errorf("score: %s is %d steps far, the run has %d: %w", m.Path, c.Done, m.Steps, ErrParameter)
 	}
 	n, d := c.X.Dims()
 	s, y, sy := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
@@ -38,23 +51,31 @@ func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, e
 	}
 	alpha := make([]float64, n)
 	drift := m.Convention.drift(m.Step)
-	sum, steps := 0.0, 0
-	for ; c.Done < m.Steps; steps++ {
+	for c.Done < m.Steps {
 		if err := ctx.Err(); err != nil {
-			return sum / float64(steps), err
+			return t.mean(), kept.interrupted(err)
 		}
 		propose(y, c, s, drift)
 		if err := m.weigh(alpha, f, c.X, s, y, sy); err != nil {
 			return 0, fmt.Errorf("step %d: %w", c.Done+1, err)
 		}
 		moved, mean := accept(c, s, y, sy, alpha)
-		sum += mean
+		t.sum += mean
+		t.steps++
 		c.Done++
 		if m.Trace != nil {
 			m.Trace(Progress{Done: c.Done, Total: m.Steps, Sigma: m.Sigma, Step: m.Step, Score: rms(s), Accepted: moved})
 		}
+		if err := kept.step(c.Done == m.Steps); err != nil {
+			return t.mean(), err
+		}
 	}
-	return sum / float64(steps), nil
+	return t.mean(), nil
+}
+
+// stamp names the dynamics.
+func (m MALA) stamp() stamp.Stamp {
+	return stamp.Of("MALA, steps of ", m.Step, ", convention ", int(m.Convention), " at noise level ", m.Sigma)
 }
 
 func (m MALA) check(f Field, c *Chain) error {

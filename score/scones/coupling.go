@@ -139,8 +139,8 @@ func (f *Conditional) LogDensity(dst []float64, y *mat.Dense, sigma float64) err
 
 // Sample is Algorithm 2: it draws k points y for each row of x with l, from chains that begin at the rows of start plus
 // noise of l's first level. Rows of the result are in the order of x, the k of one source after each other; a nil start is
-// x itself. Costs k·N chains of l.Total() steps, none of which is stored: a process that was killed samples from the
-// beginning, and with the same rng to the same bits. Give score.Langevin a Chain of your own to store it on the way.
+// x itself. Costs k·N chains of l.Total() steps. Where l has a Path the chains are stored on the way, and a process that was
+// killed and samples again with the same arguments and rng goes on from there, to the same bits: a Path for each call.
 func (c Coupling) Sample(ctx context.Context, x *mat.Dense, k int, l score.Langevin, start *mat.Dense, rng *rand.Rand) (*mat.Dense, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)

@@ -30,6 +30,8 @@ type Fit struct {
 	Steps     int     // Metropolis-adjusted Langevin steps of a sample; 0 means 200
 	// Solver finds the plan; its Eps is Lambda's. Its Trace hears of the solve.
 	Solver ot.LBFGS
+	// Path is where chains of a Sample are stored on the way, as in score.MALA; see Fitted.
+	Path string
 	// Trace hears of every step of a Sample.
 	Trace func(score.Progress)
 }
@@ -41,6 +43,7 @@ type Fitted struct {
 	Plan           *ot.Plan  // between the atoms: its Status says whether to believe the rest
 	Bandwidth      float64
 	Steps          int
+	Path           string // where the next Sample is stored and resumed, "" nowhere; a file for each call
 	Trace          func(score.Progress)
 	// Acceptance is the mean acceptance probability of the last Sample: where it is far below a half, chains have hardly moved
 	// from the atoms at which they began.
@@ -92,7 +95,7 @@ func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted,
 	}
 	return &Fitted{
 		Coupling: Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: f.Lambda}, Phi: phi, Psi: psi, Target: target, Mean: f.Mean},
-		FromPhi:  phi, ToPsi: psi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps, Trace: f.Trace,
+		FromPhi:  phi, ToPsi: psi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps, Path: f.Path, Trace: f.Trace,
 	}, nil
 }
 
@@ -162,9 +165,9 @@ func nearest(y *mat.Dense) float64 {
 
 // Sample draws k targets of each row of x, which need not be one that was fitted. Rows of the result are in the order of
 // x, the k of one source after each other. Each begins at a draw from the conditional law of the atoms plus noise of the
-// bandwidth, which is close already, and takes Steps of MALA: exact in the limit, whatever the step. Nothing is stored on the
-// way: a process that was killed samples from the beginning, and with the same rng to the same bits. The error is ctx's
-// where ctx ended.
+// bandwidth, which is close already, and takes Steps of MALA: exact in the limit, whatever the step. With a Path chains are
+// stored on the way, and a process that was killed and samples again with the same arguments and rng goes on from there, to the
+// same bits and Acceptance. The error is ctx's where ctx ended.
 func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand) (*mat.Dense, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)
@@ -184,7 +187,7 @@ func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand
 	_, d := x.Dims()
 	v := 1 / (1/(f.Bandwidth*f.Bandwidth) + 2*unit(d, f.Mean)/f.Lambda)
 	step := 1.36 * v / math.Cbrt(float64(d))
-	f.Acceptance, err = score.MALA{Steps: f.Steps, Step: step, Trace: f.Trace}.Run(ctx, field, c)
+	f.Acceptance, err = score.MALA{Steps: f.Steps, Step: step, Path: f.Path, Trace: f.Trace}.Run(ctx, field, c)
 	if err != nil {
 		return nil, err
 	}

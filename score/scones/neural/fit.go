@@ -39,7 +39,7 @@ type Fit struct {
 	// the same arguments gives the same bits as one that was not. What is stored of other points, seeds or settings is refused
 	// with train.ErrMismatch. Steps may grow, with two limits: the default Schedule falls to 0 at the last step, so that a
 	// training that was continued is not the one that had as many steps from the start; and where Potentials were continued
-	// projection.ckpt, which is of the former ones, is refused: remove it. Sampling stores nothing and starts over.
+	// projection.ckpt, which is of the former ones, is refused: remove it. Samples are stored where Sampler.Path says.
 	Dir string
 	// Trace hears how far each of the trainings is; theirs are heard too.
 	Trace func(part string, step, steps int)
@@ -174,8 +174,9 @@ func (f Fit) gentle(d int) []float64 {
 }
 
 // Sample draws k targets of each row of x by Algorithm 2, from chains that begin at its projection plus noise of the first
-// level. Rows of the result are in the order of x, the k of one source after each other. Only training is resumed: a
-// process that was killed here samples from the beginning, and with the same rng to the same bits.
+// level. Rows of the result are in the order of x, the k of one source after each other. Where Sampler.Path is set, to a file
+// for each call, a process that was killed here and samples again with the same arguments and rng goes on from where it was
+// stored, to the same bits.
 func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand) (*mat.Dense, error) {
 	start, err := f.Projection.Apply(x)
 	if err != nil {

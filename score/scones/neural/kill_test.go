@@ -9,7 +9,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"coupling/data/synth"
@@ -51,7 +54,7 @@ func fits(dir string) error {
 		Potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 1}, Steps: 40, Batch: 16}, Hidden: []int{8, 8}, Every: 7},
 		Score:      dsm.Training{Steps: 50, Batch: 16, Every: 9},
 		Projection: Projection{Steps: 40, Batch: 16, Every: 6},
-		Sampler:    score.Langevin{Steps: 2},
+		Sampler:    score.Langevin{Steps: 4, Path: filepath.Join(dir, "samples.ckpt"), Every: 5, Trace: sampling},
 		Dir:        dir,
 		Trace:      func(part string, step, steps int) { fmt.Println(part, step, steps) },
 	}.Run(context.Background(), dev, x, y, rng)
@@ -66,12 +69,22 @@ func fits(dir string) error {
 	return nil
 }
 
+// sampling says how far chains are, and at the step that NEURAL_TEST_DIES names has the system kill its own process.
+func sampling(p score.Progress) {
+	fmt.Println("sample", p.Done, p.Total)
+	if os.Getenv("NEURAL_TEST_DIES") == fmt.Sprint(p.Done) {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
 // child runs fits until it has said `most` lines (all, where negative), kills it then, and returns what it drew if it did and the
 // lines that it said.
-func child(t *testing.T, dir string, most int) (drew string, lines []string) {
+func child(t *testing.T, dir string, most int, env ...string) (drew string, lines []string) {
 	t.Helper()
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), "NEURAL_TEST_DIR="+dir, "GOMAXPROCS=1")
+	c.Env = append(c.Env, env...)
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	if err == nil {
@@ -89,18 +102,24 @@ func child(t *testing.T, dir string, most int) (drew string, lines []string) {
 			}
 		}
 	}
-	if err := c.Wait(); err != nil && most < 0 {
+	if err := c.Wait(); err != nil && most < 0 && env == nil {
 		t.Fatal(err)
 	}
 	return drew, lines
 }
 
 // A fit that is killed by the system at any moment, again and again, and begun again, ends with the same bits as one that
-// was not: score, potentials, projection and what they draw.
+// was not: score, potentials, projection, and the chains of what they draw, killed too. A resumed run says only the steps that were left.
 func TestKilledAndResumed(t *testing.T) {
 	want, all := child(t, t.TempDir(), -1)
-	if want == "" || len(all) != 130 {
-		t.Fatalf("%d steps, %q", len(all), want)
+	sampled := 0
+	for _, line := range all {
+		if strings.HasPrefix(line, "sample") {
+			sampled++
+		}
+	}
+	if want == "" || len(all)-sampled != 130 || sampled < 30 {
+		t.Fatalf("%d steps, %d of them samples', %q", len(all), sampled, want)
 	}
 	for seed := range uint64(2) {
 		rng, dir, killed := rand.New(rand.NewPCG(seed, 1)), t.TempDir(), 0
@@ -118,6 +137,22 @@ func TestKilledAndResumed(t *testing.T) {
 		}
 		if killed < 2 {
 			t.Errorf("seed %d: killed %d times", seed, killed)
+		}
+	}
+}
+
+// Chains that are killed go on from where they were stored, every fifth step here, and end with the same bits.
+func TestKilledWhileSampling(t *testing.T) {
+	want, _ := child(t, t.TempDir(), -1)
+	dir := t.TempDir()
+	for _, at := range []struct{ dies, first string }{{"7", "sample 1 "}, {"23", "sample 6 "}, {"", "sample 21 "}} {
+		got, lines := child(t, dir, -1, "NEURAL_TEST_DIES="+at.dies)
+		first := slices.IndexFunc(lines, func(s string) bool { return strings.HasPrefix(s, "sample") })
+		if first < 0 || !strings.HasPrefix(lines[first], at.first) {
+			t.Errorf("it begins sampling with %q, want %q", lines[max(first, 0):], at.first)
+		}
+		if at.dies != "" && got != "" || at.dies == "" && got != want {
+			t.Errorf("killed at step %q: it draws\n%s, want\n%s", at.dies, got, want)
 		}
 	}
 }

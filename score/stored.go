@@ -1,0 +1,153 @@
+package score
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"coupling/lab/nn/train"
+	"coupling/score/internal/stamp"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// pause is the time between stores where nothing else is asked for. When a run is stored does not change what it gives.
+const pause = 10 * time.Second
+
+// keeper stores a run of chains on its way. One without a path does nothing.
+type keeper struct {
+	path   string
+	every  int
+	chain  *Chain
+	file   train.Checkpoint
+	last   time.Time
+	saved  int // the step of the last store, or −1
+	origin string
+}
+
+// begun is where an interrupted run began, and where it was left.
+type begun struct {
+	path, origin string
+	left         string
+}
+
+// where is a chain's place.
+func (c *Chain) where() string {
+	return fmt.Sprint("seed ", c.Seed, ", ", c.Done, " steps done, at ", stamp.Points(c.X))
+}
+
+// from names where the run began: here, unless this process interrupted it here.
+func (k *keeper) from(f Field, sigma float64) (string, error) {
+	c, here := k.chain, k.chain.where()
+	if b := c.begun; b != nil && b.path == k.path && b.left == here {
+		k.origin = b.origin
+		return k.origin, nil
+	}
+	n, d := c.X.Dims()
+	s := mat.NewDense(n, d, nil)
+	if err := f.Score(s, c.X, sigma); err != nil {
+		return "", err
+	}
+	k.origin = here + ", of score " + stamp.Points(s)
+	return k.origin, nil
+}
+
+// keep makes the keeper of a run of c that is about to begin, and takes c to where a stored run of the same arguments is. what
+// names the sampler; the seed, where c is, and the field's score there at sigma name the rest.
+func keep(path string, every int, what stamp.Stamp, f Field, sigma float64, c *Chain, t *tally) (*keeper, error) {
+	k := &keeper{path: path, every: every, chain: c, last: time.Now(), saved: -1}
+	if every < 0 {
+		return nil, fmt.Errorf("score: stored every %d steps: must be ≥ 0: %w", every, ErrParameter)
+	}
+	if path == "" {
+		return k, nil
+	}
+	from, err := k.from(f, sigma)
+	if err != nil {
+		return nil, err
+	}
+	k.file.Sources = map[string]train.Source{"arguments": stamp.Of(what, ", ", from), "chain": inPlace{c}, "tally": t}
+	switch err := k.file.Load(path); {
+	case err == nil:
+		k.saved = c.Done
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	}
+	return k, nil
+}
+
+// step stores the run if it is time, or the end.
+func (k *keeper) step(end bool) error {
+	due := end || k.every > 0 && k.chain.Done%k.every == 0 || k.every == 0 && time.Since(k.last) > pause
+	if !due {
+		return nil
+	}
+	return k.save()
+}
+
+// save stores the run as it is.
+func (k *keeper) save() error {
+	if k.path == "" || k.saved == k.chain.Done {
+		return nil
+	}
+	k.file.Step = int64(k.chain.Done)
+	err := k.file.Save(k.path)
+	k.last, k.saved = time.Now(), k.chain.Done
+	return err
+}
+
+// interrupted stores a run whose context ended, and returns why it did.
+func (k *keeper) interrupted(why error) error {
+	if k.path == "" {
+		return why
+	}
+	if err := k.save(); err != nil {
+		return errors.Join(why, err)
+	}
+	k.chain.begun = &begun{k.path, k.origin, k.chain.where()}
+	return why
+}
+
+// inPlace is a chain whose stored points are read into the matrix that it has.
+type inPlace struct{ *Chain }
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (p inPlace) UnmarshalBinary(b []byte) error {
+	var c Chain
+	if err := c.UnmarshalBinary(b); err != nil {
+		return err
+	}
+	n, d := p.X.Dims()
+	if a, e := c.X.Dims(); a != n || e != d {
+		return fmt.Errorf("score: a stored chain is %d×%d, this one %d×%d: %w", a, e, n, d, ErrShape)
+	}
+	p.X.Copy(c.X)
+	p.Seed, p.Done = c.Seed, c.Done
+	return nil
+}
+
+// tally is the sum of the mean acceptance probabilities of so many steps.
+type tally struct {
+	sum   float64
+	steps int
+}
+
+// mean is NaN of no steps.
+func (t *tally) mean() float64 { return t.sum / float64(t.steps) }
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (t *tally) MarshalBinary() ([]byte, error) {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, math.Float64bits(t.sum)), uint64(t.steps)), nil
+}
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (t *tally) UnmarshalBinary(b []byte) error {
+	if len(b) != 16 {
+		return fmt.Errorf("score: a stored tally has %d bytes, want 16: %w", len(b), ErrShape)
+	}
+	t.sum, t.steps = math.Float64frombits(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint64(b[8:]))
+	return nil
+}
