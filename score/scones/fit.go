@@ -30,8 +30,6 @@ type Fit struct {
 	Steps     int     // Metropolis-adjusted Langevin steps of a sample; 0 means 200
 	// Solver finds the plan; its Eps is Lambda's. Its Trace hears of the solve.
 	Solver ot.LBFGS
-	// Path is where chains of a Sample are stored on the way, as in score.MALA; see Fitted.
-	Path string
 	// Trace hears of every step of a Sample.
 	Trace func(score.Progress)
 }
@@ -43,8 +41,10 @@ type Fitted struct {
 	Plan           *ot.Plan  // between the atoms: its Status says whether to believe the rest
 	Bandwidth      float64
 	Steps          int
-	Path           string // where the next Sample is stored and resumed, "" nowhere; a file for each call
-	Trace          func(score.Progress)
+	// Path is where chains are stored on the way and resumed, every Every steps, as in score.MALA; a file for each Sample.
+	Path  string
+	Every int
+	Trace func(score.Progress)
 	// Acceptance is the mean acceptance probability of the last Sample: where it is far below a half, chains have hardly moved
 	// from the atoms at which they began.
 	Acceptance float64
@@ -95,7 +95,7 @@ func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted,
 	}
 	return &Fitted{
 		Coupling: Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: f.Lambda}, Phi: phi, Psi: psi, Target: target, Mean: f.Mean},
-		FromPhi:  phi, ToPsi: psi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps, Path: f.Path, Trace: f.Trace,
+		FromPhi:  phi, ToPsi: psi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps, Trace: f.Trace,
 	}, nil
 }
 
@@ -187,7 +187,7 @@ func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand
 	_, d := x.Dims()
 	v := 1 / (1/(f.Bandwidth*f.Bandwidth) + 2*unit(d, f.Mean)/f.Lambda)
 	step := 1.36 * v / math.Cbrt(float64(d))
-	f.Acceptance, err = score.MALA{Steps: f.Steps, Step: step, Path: f.Path, Trace: f.Trace}.Run(ctx, field, c)
+	f.Acceptance, err = score.MALA{Steps: f.Steps, Step: step, Path: f.Path, Every: f.Every, Trace: f.Trace}.Run(ctx, field, c)
 	if err != nil {
 		return nil, err
 	}

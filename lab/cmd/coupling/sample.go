@@ -15,6 +15,7 @@ import (
 
 	"coupling/data"
 	"coupling/lab"
+	"coupling/lab/nn/train"
 	"coupling/ot"
 	"coupling/score"
 	"coupling/score/scones"
@@ -31,6 +32,7 @@ type sampleCmd struct {
 	Bandwidth number `help:"Deviation of the noise that smooths the targets; default half-way between neighbours." placeholder:"H"`
 	Most      int    `default:"2000" help:"Atoms at most on each side."`
 	Steps     int    `default:"200" help:"Metropolis-adjusted Langevin steps of a sample."`
+	Every     int    `default:"0" help:"Steps between stores of the chains; 0 stores every ten seconds."`
 	Size      int    `default:"32" help:"Pictures: side of the squares that are made of them."`
 	Grey      bool   `help:"Pictures: one channel."`
 	Seed      uint64 `default:"1" help:"Of all randomness."`
@@ -45,7 +47,8 @@ pi(y|x) = exp((phi(x) + psi(y) - c(x,y))/lambda - 1) tau(y), with Sinkhorn's pot
 by a Gaussian. The cost c is |x-y|^2, or the mean of the squares over a picture's values in [0, 1].
 
 samples.npy has a row for each sample, those of one source one after the other; pictures are also written as 00000-0.png.
-Nothing is stored on the way: a run that was killed starts over, and with the same seed ends with the same bits.
+Chains are stored in DIR/.chains.ckpt on the way. A run that was interrupted or killed and is given again with the same arguments
+fits anew, goes on sampling from there, and ends with the same bits; the file is gone then, and one of other arguments is refused.
 Exit code 2: the request or the data are at fault. Exit code 3: the plan did not converge.`
 }
 
@@ -69,8 +72,8 @@ func (c sampleCmd) read(ctx context.Context, path string) (cloud, error) {
 
 // clouds reads sources, targets, and what to send.
 func (c sampleCmd) clouds(ctx context.Context) (x, y, of cloud, err error) {
-	if c.Size < 1 || c.Most < 1 || c.Steps < 1 || c.Each < 1 {
-		return x, y, of, fmt.Errorf("--size %d, --most %d, --steps %d, --each %d: must be at least 1", c.Size, c.Most, c.Steps, c.Each)
+	if c.Size < 1 || c.Most < 1 || c.Steps < 1 || c.Each < 1 || c.Every < 0 {
+		return x, y, of, fmt.Errorf("--size %d, --most %d, --steps %d, --each %d: must be at least 1, --every %d at least 0", c.Size, c.Most, c.Steps, c.Each, c.Every)
 	}
 	if x, err = c.read(ctx, c.X); err != nil {
 		return x, y, of, err
@@ -119,15 +122,17 @@ func (c sampleCmd) Run(a *app) error {
 	if err != nil {
 		return blameSample(err)
 	}
-	begin := time.Now()
-	out, err := fitted.Sample(ctx, of.x, c.Each, rng)
+	out, rate, err := c.sample(ctx, fitted, of.x, rng)
 	if err != nil {
 		return blameSample(err)
 	}
 	warnSlow(a.err, fitted.Acceptance)
 	n, _ := out.Dims()
-	s := sampled{fitted.Plan.Status.String(), n, fitted.Lambda, fitted.Bandwidth, fitted.Acceptance, float64(n) / time.Since(begin).Seconds()}
+	s := sampled{fitted.Plan.Status.String(), n, fitted.Lambda, fitted.Bandwidth, fitted.Acceptance, rate}
 	if err := c.write(out, of.images); err != nil {
+		return err
+	}
+	if err := os.Remove(fitted.Path); err != nil {
 		return err
 	}
 	if c.JSON {
@@ -142,6 +147,20 @@ func (c sampleCmd) Run(a *app) error {
 	return err
 }
 
+// sample draws, with chains that are stored in the folder, and returns samples a second: of a run that went on, by the steps that
+// were left.
+func (c sampleCmd) sample(ctx context.Context, fitted *scones.Fitted, of *mat.Dense, rng *rand.Rand) (out *mat.Dense, rate float64, err error) {
+	fitted.Path, fitted.Every = filepath.Join(c.Out, ".chains.ckpt"), c.Every
+	steps := 0
+	fitted.Trace = func(score.Progress) { steps++ }
+	begin := time.Now()
+	if out, err = fitted.Sample(ctx, of, c.Each, rng); err != nil {
+		return nil, 0, err
+	}
+	n, _ := out.Dims()
+	return out, float64(n*steps) / float64(c.Steps) / time.Since(begin).Seconds(), nil
+}
+
 // warnSlow says where samples are little else than atoms with noise.
 func warnSlow(w io.Writer, acceptance float64) {
 	if acceptance < .2 {
@@ -151,6 +170,9 @@ func warnSlow(w io.Writer, acceptance float64) {
 
 // blameSample tells what is wrong with the request from what went wrong with it.
 func blameSample(err error) error {
+	if errors.Is(err, train.ErrMismatch) || errors.Is(err, train.ErrCorrupt) {
+		return usage(fmt.Errorf("%w: remove the file to begin anew", err))
+	}
 	for _, kind := range []error{scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter} {
 		if errors.Is(err, kind) {
 			return usage(err)

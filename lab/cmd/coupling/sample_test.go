@@ -9,9 +9,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -75,6 +77,61 @@ func TestSamplePoints(t *testing.T) {
 		if _, code := sampledBy(t, append(args, "--out", filepath.Join(dir, "bad"))...); code != exitUsage {
 			t.Errorf("%s: code %d", name, code)
 		}
+	}
+}
+
+// A run that is killed by the system while it samples goes on where it was stored, and writes the same bytes; with other
+// arguments it is refused.
+func TestSampleKilled(t *testing.T) {
+	dir, rng := t.TempDir(), rand.New(rand.NewPCG(1, 1))
+	points := filepath.Join(dir, "x.npy")
+	m := mat.NewDense(300, 2, nil)
+	m.Apply(func(int, int, float64) float64 { return rng.NormFloat64() }, m)
+	if err := writeMatrix(points, m); err != nil {
+		t.Fatal(err)
+	}
+	args := func(out string, more ...string) []string {
+		return append([]string{"--x", points, "--y", points, "--steps", "600", "--every", "20", "--out", filepath.Join(dir, out)}, more...)
+	}
+	whole, code := sampledBy(t, args("whole")...)
+	if code != 0 {
+		t.Fatalf("code %d", code)
+	}
+	killed := exec.Command("coupling", append([]string{"sample"}, args("killed")...)...)
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stored := filepath.Join(dir, "killed", ".chains.ckpt")
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(stored); err == nil {
+			break
+		} else if time.Now().After(end) {
+			t.Fatal("nothing is stored")
+		}
+	}
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait()
+	if _, err := os.Stat(stored); err != nil {
+		t.Fatalf("it was not killed while it sampled: %v", err)
+	}
+	if _, code := sampledBy(t, args("killed", "--seed", "2")...); code != exitUsage {
+		t.Errorf("another seed: code %d", code)
+	}
+	again, code := sampledBy(t, args("killed")...)
+	if code != 0 || again.Acceptance != whole.Acceptance {
+		t.Errorf("code %d, %+v, want %+v", code, again, whole)
+	}
+	want, err := os.ReadFile(filepath.Join(dir, "whole", "samples.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "killed", "samples.npy")); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("other samples: %v", err)
+	}
+	if _, err := os.Stat(stored); !os.IsNotExist(err) {
+		t.Errorf("the chains are still stored: %v", err)
 	}
 }
 
