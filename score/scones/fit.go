@@ -64,10 +64,6 @@ func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted,
 	_, d := x.Dims()
 	x, y = thin(x, f.Most, rng), thin(y, f.Most, rng)
 	u := unit(d, f.Mean)
-	var sx, sy mat.Dense // so that |x−y|² is the cost
-	sx.Scale(math.Sqrt(u), x)
-	sy.Scale(math.Sqrt(u), y)
-	geometry := ot.Points(&sx, &sy, ot.SqEuclidean)
 	if f.Lambda == 0 {
 		f.Lambda = u * (variance(x) + variance(y)) / 20
 	}
@@ -81,7 +77,7 @@ func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted,
 		return nil, fmt.Errorf("scones: bandwidth = %g: its square must be finite and > 0: %w", f.Bandwidth, ErrParameter)
 	}
 	f.Solver.Eps = f.Lambda
-	plan, err := f.Solver.Solve(ctx, ot.Problem{Geometry: geometry})
+	plan, err := f.Solver.Solve(ctx, squared(x, y, u))
 	if err != nil {
 		return nil, err
 	}
