@@ -127,7 +127,7 @@ func sanitise(s Sanitiser, g *device.Array, key release.Key, step int, spend fun
 			return err
 		}
 	}
-	if sigma > 0 {
+	if sigma != 0 {
 		if values, err = key.Noisy(mark, values, sigma, s.Sensitivity(g.Dim(0))); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -62,6 +63,9 @@ func (t Training) Event() (dp.Event, error) {
 	if t.Sanitiser == nil || t.Sanitiser.Noise() == 0 {
 		return nil, bad("Sanitiser: without noise there is no privacy")
 	}
+	if err := t.checkSanitiser(); err != nil {
+		return nil, err
+	}
 	return t.Sanitiser.Event(t.images(), t.Rate, t.Steps), nil
 }
 
@@ -72,9 +76,25 @@ func (t Training) images() int {
 	return t.Images
 }
 
+// checkSanitiser refuses bounds and noise that are not numbers of their kind: with noise that is negative or NaN there would be
+// none.
+func (t Training) checkSanitiser() error {
+	if t.Sanitiser == nil {
+		return nil
+	}
+	noise, moved := t.Sanitiser.Noise(), t.Sanitiser.Sensitivity(t.images())
+	if !(noise >= 0) || math.IsInf(noise, 0) || !(moved > 0) || math.IsInf(moved, 0) {
+		return bad("Sanitiser = %#v: sensitivity %g must be positive and noise %g not negative, both finite", t.Sanitiser, moved, noise)
+	}
+	return nil
+}
+
 func (t Training) check(images *data.Images, classes int) error {
 	if images == nil || images.Len() == 0 || len(images.Labels) != images.Len() {
 		return bad("images: must have some, with labels")
+	}
+	if !(images.Lo < images.Hi) {
+		return bad("images: range [%g, %g]", images.Lo, images.Hi)
 	}
 	for i, l := range images.Labels {
 		if l < 0 || l >= classes {
@@ -92,7 +112,7 @@ func (t Training) check(images *data.Images, classes int) error {
 	case !(t.Rate > 0 && t.Rate <= 1):
 		return bad("Rate = %g: must be in (0, 1]", t.Rate)
 	}
-	return nil
+	return t.checkSanitiser()
 }
 
 // run is a training under way.
@@ -112,18 +132,20 @@ type run struct {
 // Run trains on private images with labels in [0, classes), from where an earlier run in Dir was ended. Initial weights,
 // latent codes, batches and noise come from the key: give the same one to go on. Weights are the same bits in the end,
 // killed or not, on the same kind of device; another kind is refused in Dir, since a step that is played again with
-// other rounding would release something new. The error wraps ErrLedger where Dir holds another run, and where a step that
-// is played again would not release what the ledger says that it did.
+// other rounding would release something new. The error wraps ErrLedger where Dir holds another run or more than Steps steps,
+// which Event would not account for, and where a step that is played again would not release what the ledger says that it
+// did; and ErrBusy where another process trains in Dir.
 func (t Training) Run(ctx context.Context, dev *device.Device, images *data.Images, classes int, key release.Key) (*Generator, error) {
 	if err := t.check(images, classes); err != nil {
 		return nil, err
 	}
 	r := &run{Training: t, dev: dev, images: images, classes: classes, key: key}
-	if err := r.open(); err != nil {
-		return nil, err
-	}
+	err := r.open()
 	if r.ledger != nil {
 		defer func() { _ = r.ledger.Close() }()
+	}
+	if err != nil {
+		return nil, err
 	}
 	for r.ck.Step < int64(t.Steps) {
 		if err := ctx.Err(); err != nil {
@@ -176,8 +198,11 @@ func (r *run) open() (err error) {
 	if err := r.ck.Load(r.checkpoint()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if r.Sanitiser != nil && r.ck.Step > int64(r.ledger.Steps()) {
-		return fmt.Errorf("dpsinkhorn: a checkpoint of step %d, and %d steps in the ledger: %w", r.ck.Step, r.ledger.Steps(), release.ErrLedger)
+	if r.Sanitiser != nil {
+		return r.ledger.Covers(int(r.ck.Step), r.Steps)
+	}
+	if r.ck.Step > int64(r.Steps) {
+		return bad("Steps = %d: there is a checkpoint of step %d in Dir = %s", r.Steps, r.ck.Step, r.Dir)
 	}
 	return nil
 }
@@ -201,6 +226,7 @@ func (r *run) identity() (string, error) {
 		return "", err
 	}
 	_, c, h, w := r.images.Shape()
+	on := r.dev.Info() // without how many workers it has, which changes no bit
 	net := r.Net
 	if net.DCGAN != nil { // laws are functions; the weights that they drew say it all
 		g := *net.DCGAN
@@ -218,9 +244,10 @@ func (r *run) identity() (string, error) {
 		_ = binary.Write(start, binary.LittleEndian, v) // a hash takes everything
 	}
 	line, err := json.Marshal(map[string]any{
-		"net": fmt.Sprintf("%+v %+v", deref(net.DCGAN), deref(net.BigGAN)), "start": fmt.Sprintf("%x", start.Sum(nil)[:8]), "loss": r.Loss, "sanitiser": fmt.Sprintf("%#v", r.Sanitiser), "parameters": r.Parameters, "images": r.Training.images(),
+		"net": fmt.Sprintf("%+v %+v", deref(net.DCGAN), deref(net.BigGAN)), "start": fmt.Sprintf("%x", start.Sum(nil)[:8]), "loss": r.Loss,
+		"sanitiser": fmt.Sprintf("%#v", r.Sanitiser), "parameters": r.Parameters, "images": r.Training.images(),
 		"rate": r.Rate, "adam": r.Adam, "records": data, "shape": []int{c, h, w}, "classes": r.classes,
-		"device": r.dev.Info(), "key": fmt.Sprintf("%x", print[:8]),
+		"device": []any{on.Kind, on.Name, on.TF32}, "key": fmt.Sprintf("%x", print[:8]),
 	})
 	return string(line), err
 }

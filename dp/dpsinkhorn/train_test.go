@@ -180,6 +180,68 @@ func TestSpendingComesFirst(t *testing.T) {
 	}
 }
 
+// A folder that has more steps than the run accounts for is refused, with its checkpoint and without: what it holds cost more
+// than the event says. A longer run goes on from there. Nor is there room for two at once.
+func TestShorterRun(t *testing.T) {
+	dir := t.TempDir()
+	run := func(steps int) error {
+		tr := small(dir)
+		tr.Steps = steps
+		_, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1))
+		return err
+	}
+	if err := run(4); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(2); !errors.Is(err, release.ErrLedger) {
+		t.Errorf("2 steps where 4 were spent: %v", err)
+	}
+	if err := os.Rename(filepath.Join(dir, "checkpoint"), filepath.Join(dir, "aside")); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(2); !errors.Is(err, release.ErrLedger) {
+		t.Errorf("2 steps where 4 were spent, without the checkpoint: %v", err)
+	}
+	if err := os.Rename(filepath.Join(dir, "aside"), filepath.Join(dir, "checkpoint")); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(5); err != nil {
+		t.Errorf("a longer run: %v", err)
+	}
+	tr := small(dir)
+	tr.Trace = func(int, *device.Array) {
+		if err := run(7); !errors.Is(err, release.ErrBusy) {
+			t.Errorf("two at once: %v", err)
+		}
+	}
+	if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Noise and bounds that are not numbers of their kind are refused, by training and by its event: no noise must come of them.
+func TestSanitiserIsChecked(t *testing.T) {
+	for _, s := range []Sanitiser{
+		WholeBatch{Multiplier: -1}, WholeBatch{Multiplier: math.NaN()}, WholeBatch{Multiplier: math.Inf(1)}, WholeBatch{Bound: -1, Multiplier: 1},
+		WholeBatch{Bound: math.NaN(), Multiplier: 1}, WholeBatch{Bound: math.Inf(1), Multiplier: 1}, WholeBatch{Bound: -1, Multiplier: -1}, PerRow{Bound: -1, Multiplier: 1},
+	} {
+		tr := small("")
+		tr.Sanitiser = s
+		if _, err := tr.Run(t.Context(), cpu(t), bars(t, 10), 2, release.SeededKey(1)); !errors.Is(err, dp.ErrParameter) {
+			t.Errorf("%#v: trained: %v", s, err)
+		}
+		if _, err := tr.Event(); !errors.Is(err, dp.ErrParameter) {
+			t.Errorf("%#v: an event: %v", s, err)
+		}
+		g := cpu(t).From32([]float32{.1, 0}, 1, 2)
+		if w, ok := s.(WholeBatch); ok && w.Bound == 0 {
+			if err := sanitise(s, g, release.SeededKey(1), 0, nil); !errors.Is(err, dp.ErrParameter) {
+				t.Errorf("%#v: released: %v", s, err)
+			}
+		}
+	}
+}
+
 // Noise is never used twice: other images or labels are refused in the folder of a run, a step that would release something
 // else than before is refused too, and without a folder another gradient gets other noise.
 func TestNoiseIsUsedOnce(t *testing.T) {

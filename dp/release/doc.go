@@ -2,6 +2,8 @@
 // to the ledger that it spends, and add noise on a grid.
 //
 //	key, err := release.NewKey()                                            // one for each run: the operating system's generator
+//	ledger, err := release.OpenLedger(path, run)                            // of this run, and no other process has it open
+//	err = ledger.Covers(checkpoint, steps)                                  // else more was spent than the event says
 //	batch, err := release.Poisson(key.Source("batch", step), images, rate)  // each record on its own, to 2^-64
 //	mark := key.Mark("gradient", step, sum, sigma)                          // a code of what is about to be released
 //	err = ledger.Spend(step, mark)                                          // synced, before there is any noise

@@ -19,7 +19,8 @@ import (
 // function of key, stream, step and the values that it hides, so that a step which is played again after a crash releases
 // the same numbers as before: nothing new is learnt from it, and no budget is spent twice. Values that are not the same,
 // of other images, settings or rounding, get other noise: two releases with the same noise would tell their difference.
-// They are two releases all the same, and cost twice.
+// They are two releases all the same, and they share their batches: where batches are samples, two runs with one key reveal
+// more than their events composed. So a key serves one run, and a copy of its folder that goes on by itself is another run.
 //
 // Who has the key can take the noise off: it is kept as the data is, and thrown away with it.
 type Key [32]byte
@@ -58,11 +59,15 @@ func (k Key) derive(stream string, step int) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
+// scheme names how noise comes of a mark. It is raised with every change to that, here or in package noise: a ledger of the old
+// scheme then refuses to play a step again, which would release it with other noise.
+const scheme = "noise of release 2\n"
+
 // Mark is a code of the values that a release hides and of the noise on them, HMAC-SHA-256: it tells nothing to who has not
 // the key, and two marks are equal where the releases are. A ledger keeps it.
 func (k Key) Mark(stream string, step int, values []float64, sigma float64) [32]byte {
 	h := hmac.New(sha256.New, k[:])
-	line := make([]byte, 0, 4096)
+	line := append(make([]byte, 0, 4096), scheme...)
 	line = binary.LittleEndian.AppendUint64(line, uint64(step))
 	line = binary.LittleEndian.AppendUint64(line, uint64(len(stream)))
 	line = append(line, stream...)

@@ -16,6 +16,9 @@ import (
 // ErrLedger marks a ledger that is not of this run, or that lacks steps which were taken.
 var ErrLedger = errors.New("ledger of another run")
 
+// ErrBusy marks a ledger that another process, or another run in this one, has open.
+var ErrBusy = errors.New("ledger is in use")
+
 // Ledger is the file of what a run has spent: a line that says of which run, and for each step a line with the mark of its
 // release (Key.Mark), synced to the disk before there is any noise to release it with. So it never tells less than what
 // was released, whoever is killed when. A step that is in it may be played again and costs nothing, if it has the same
@@ -25,8 +28,9 @@ type Ledger struct {
 	marks [][32]byte
 }
 
-// OpenLedger opens or begins the ledger at path of the run that the line of identifies. The error wraps ErrLedger where
-// the file is another run's.
+// OpenLedger opens or begins the ledger at path of the run that the line of identifies, and keeps it from other processes until
+// Close: two that go on from the same step would write over each other's marks, and what they release adds up. The error
+// wraps ErrLedger where the file is another run's, and ErrBusy where somebody else has it open.
 func OpenLedger(path, of string) (*Ledger, error) {
 	if bytes.ContainsRune([]byte(of), '\n') {
 		return nil, bad("of = %q: must be one line", of)
@@ -36,7 +40,12 @@ func OpenLedger(path, of string) (*Ledger, error) {
 		return nil, err
 	}
 	l := &Ledger{file: f}
-	if err := l.read(path, of); err != nil {
+	if err = lock(f); err == nil {
+		err = l.read(path, of)
+	} else {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return l, nil
@@ -121,6 +130,19 @@ func markOf(line string, k int) (mark [32]byte, ok bool) {
 // Steps is how many steps have been spent.
 func (l *Ledger) Steps() int { return len(l.marks) }
 
+// Covers says whether a run that has a checkpoint of step done, and accounts for so many steps, may go on. The error wraps
+// ErrLedger where the ledger lacks steps of the checkpoint, and where it has more than are accounted for: whoever saw their
+// releases has seen more than the event of a shorter run says.
+func (l *Ledger) Covers(done, steps int) error {
+	switch {
+	case done > l.Steps():
+		return fmt.Errorf("release: a checkpoint of step %d, and %d steps in the ledger: %w", done, l.Steps(), ErrLedger)
+	case l.Steps() > steps:
+		return fmt.Errorf("release: %d steps in the ledger, and a run of %d, which would account for less than was spent: %w", l.Steps(), steps, ErrLedger)
+	}
+	return nil
+}
+
 // Spend makes sure that step k is in the ledger and on the disk. Steps are spent in order; one that is there already
 // is not spent again. The error wraps ErrLedger where it is there with another mark.
 func (l *Ledger) Spend(k int, mark [32]byte) error {
@@ -143,5 +165,5 @@ func (l *Ledger) Spend(k int, mark [32]byte) error {
 	return nil
 }
 
-// Close closes the file.
+// Close closes the file, and lets others open it.
 func (l *Ledger) Close() error { return l.file.Close() }

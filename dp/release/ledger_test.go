@@ -73,3 +73,41 @@ func FuzzLedger(f *testing.F) {
 		}
 	})
 }
+
+// Two processes, or two runs of one, never write to one ledger at once.
+func TestLedgerIsOnes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger")
+	one, err := OpenLedger(path, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenLedger(path, "run"); !errors.Is(err, ErrBusy) {
+		t.Errorf("opened twice: %v", err)
+	}
+	if err := errors.Join(one.Spend(0, [32]byte{1}), one.Close()); err != nil {
+		t.Fatal(err)
+	}
+	two, err := OpenLedger(path, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := two.Spend(0, [32]byte{2}); !errors.Is(err, ErrLedger) {
+		t.Errorf("another release in its place: %v", err)
+	}
+	if err := two.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A run goes on where the ledger has all steps of its checkpoint, and no more than it accounts for.
+func TestCovers(t *testing.T) {
+	l := &Ledger{marks: make([][32]byte, 5)}
+	for _, c := range []struct {
+		done, steps int
+		refused     bool
+	}{{0, 5, false}, {5, 5, false}, {3, 9, false}, {6, 9, true}, {0, 4, true}, {4, 4, true}} {
+		if err := l.Covers(c.done, c.steps); errors.Is(err, ErrLedger) != c.refused || (err != nil) != c.refused {
+			t.Errorf("a checkpoint of %d for %d steps: %v", c.done, c.steps, err)
+		}
+	}
+}

@@ -23,6 +23,9 @@ func AddNoise(src noise.Source, values []float64, sigma, sensitivity float64) ([
 
 // checkGrid refuses what rounding to the grid moves by more than GridMargin.
 func checkGrid(values int, sigma, sensitivity float64) error {
+	if !(sensitivity > 0) || math.IsInf(sensitivity, 0) {
+		return bad("sensitivity = %g: must be positive and finite", sensitivity)
+	}
 	if moved := math.Sqrt(float64(values)) * sigma * 0x1p-30; moved > .9*GridMargin*sensitivity {
 		return bad("%d values with noise %g times their sensitivity: rounding moves them by more than the accounting allows for", values, sigma/sensitivity)
 	}

@@ -33,3 +33,15 @@ func TestGridMargin(t *testing.T) {
 		}
 	}
 }
+
+// A sensitivity that is none is refused: it would pass every comparison.
+func TestSensitivityIsChecked(t *testing.T) {
+	for _, s := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		if _, err := AddNoise(SeededKey(1).Source("x", 0), []float64{1}, 1, s); !errors.Is(err, dp.ErrParameter) {
+			t.Errorf("sensitivity %g: %v", s, err)
+		}
+		if _, err := SeededKey(1).Noisy([32]byte{}, []float64{1}, 1, s); !errors.Is(err, dp.ErrParameter) {
+			t.Errorf("sensitivity %g: %v", s, err)
+		}
+	}
+}
