@@ -2,6 +2,8 @@ package dpsinkhorn
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"coupling/dp"
@@ -35,13 +37,14 @@ func State(mechanism string, e dp.Event, g dp.Guarantee, seeded bool) Statement 
 		Epsilon: g.Epsilon, Delta: g.Delta, Kind: g.Kind.String(), Accountant: g.Accountant, Private: !seeded,
 		Noise: "discrete Gaussian on a grid, exact sampler, bits of a key from the operating system's cryptographic generator; the key is not kept",
 		Protected: []string{
-			"whether any one image is among the private ones, with which label, and what is on it, from whoever sees the synthetic images and all that was released on the way",
+			"whether any one image is among the private ones, at this ε and δ, from whoever sees the synthetic images and all that was released on the way",
+			"what is on it and its label, from whoever knows that it is there: one removed and another put in its place, at up to twice ε and (1 + exp ε) times δ",
 			"the same after any further use of the synthetic images: it needs no more budget",
 		},
 		NotProtected: []string{
 			"what many images have in common: classes, styles, how often a class occurs roughly",
 			"a person with several images: for k images of one person ε is up to k times as large, at a larger δ",
-			"the number of private images, their size and the names of classes, which count as public",
+			"the number of private images, their size, whether all are grey, and the names of classes, also of empty ones: they count as public",
 			"what other runs on the same images reveal, this command run again among them, finished or not: their ε add up",
 			"what was learnt when settings were chosen by looking at results on these images",
 			"the running time, and this machine while it runs",
@@ -55,14 +58,24 @@ func State(mechanism string, e dp.Event, g dp.Guarantee, seeded bool) Statement 
 	return s
 }
 
-// Text is the statement for people.
+// upwards is v ≥ 0 to six digits, never less than it is.
+func upwards(v float64) string {
+	text := fmt.Sprintf("%.6g", v)
+	if u, err := strconv.ParseFloat(text, 64); err == nil && u < v {
+		digit := math.Pow10(int(math.Floor(math.Log10(v))) - 5)
+		text = fmt.Sprintf("%.6g", u+digit)
+	}
+	return text
+}
+
+// Text is the statement for people: ε is rounded upwards, δ not at all.
 func (s Statement) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Privacy statement\n\n")
 	if !s.Private {
 		fmt.Fprintf(&b, "NOT PRIVATE: the noise comes from a seed.\n\n")
 	}
-	fmt.Fprintf(&b, "ε = %.6g at δ = %.3g (%s, by %s)\n", s.Epsilon, s.Delta, s.Kind, s.Accountant)
+	fmt.Fprintf(&b, "ε = %s at δ = %g (%s, by %s)\n", upwards(s.Epsilon), s.Delta, s.Kind, s.Accountant)
 	for _, l := range [][2]string{{"Unit", s.Unit}, {"Mechanism", s.Mechanism}, {"Event", s.Event}, {"Noise", s.Noise}, {"Settings", s.Settings}} {
 		fmt.Fprintf(&b, "%s: %s\n", l[0], l[1])
 	}
