@@ -50,7 +50,7 @@ func (c Config) withDefaults() (Config, error) {
 		def, top float64
 	}{
 		{"Clip", &c.Clip, 5, math.Inf(1)}, {"Reg", &c.Reg, 2, math.Inf(1)}, {"Split", &c.Split, .05, 1}, {"LocalClip", &c.LocalClip, 30, math.Inf(1)},
-		{"LocalShare", &c.LocalShare, .3, 1}, {"Rate", &c.Rate, 1, math.Nextafter(1, 2)},
+		{"LocalShare", &c.LocalShare, .3, 1},
 	} {
 		if *f.v == 0 {
 			*f.v = f.def
@@ -58,6 +58,12 @@ func (c Config) withDefaults() (Config, error) {
 		if !(*f.v > 0 && *f.v < f.top) {
 			return c, bad("%s = %g: must be positive and below %g", f.name, *f.v, f.top)
 		}
+	}
+	if c.Rate == 0 {
+		c.Rate = 1
+	}
+	if !(c.Rate > 0 && c.Rate <= 1) {
+		return c, bad("Rate = %g: must be in (0, 1]", c.Rate)
 	}
 	if !(c.Noise >= 0) || math.IsInf(c.Noise, 0) {
 		return c, bad("Noise = %g: must be at least 0 and finite", c.Noise)

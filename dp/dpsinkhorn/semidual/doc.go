@@ -31,8 +31,8 @@
 // So the step is the Gaussian mechanism of multiplier σ, on a Poisson batch where Rate < 1, for the relation of one
 // record more or less; nothing about it is in dispute.
 //
-// In arithmetic: coefficients are rounded to a grid before anything else and weights downwards to another, so that the
-// sums are exact in float64, whatever the order; |y−x_i|² is an upper bound by the error of float32 products; noise is
+// In arithmetic: coefficients are rounded to a grid before anything else and weights downwards to another, so that inner
+// products and sums are exact in float64, whatever the order and the device: no record moves another's part by a bit. Noise is
 // drawn on a grid by package noise. An empty batch is a sum of 0 with noise like any other, and the release has the
 // same shape whatever the batch.
 //
@@ -40,9 +40,10 @@
 // atom j of y's label, as upper triangles with √2 off the diagonal, so that the Euclidean norm of a record's part is the
 // Frobenius norm, at most 1. All of these compose to one exact ε in package dp.
 //
-// What is computed from releases is free: atoms are clamped to images, grown from the class mean by splitting along the
-// class's covariance so that none dies in the noise, filtered by that covariance in the end, debiased by their transport to themselves, and sampled with
-// Gaussian steps of the local covariance, whose noise is taken out by what is known of the spectrum of noise.
+// What is computed from releases is free: atoms are clamped to images, grown from the class mean by splitting along the class's
+// covariance so that none dies in the noise, filtered by that covariance in the end, with Debias pushed apart by their transport
+// to themselves, and sampled with Gaussian steps of the local covariance, whose noise is taken out by what is known of the
+// spectrum of noise.
 //
 // # Sources
 //

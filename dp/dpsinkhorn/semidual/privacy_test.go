@@ -1,11 +1,14 @@
 package semidual
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"coupling/data"
+	"coupling/dp/dpsinkhorn"
+	"coupling/dp/release"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/floats"
@@ -143,37 +146,91 @@ func TestSensitivity(t *testing.T) {
 	}
 }
 
-// A record's distances do not depend on where it stands, to the last bit: its part of a sum is its own.
-func TestPlaceDoesNotMatter(t *testing.T) {
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = dev.Close() }()
+// A record's distances are exact, and so the same whoever else is there: at a tie, where the last bit of a distance decides
+// what a record pulls, one record more in its class moves nothing of its part. (Where it did, by products in float32, the sum
+// moved by 1.37.)
+func TestOthersDoNotMove(t *testing.T) {
+	dev := open(t)
 	rng := rand.New(rand.NewPCG(3, 4))
-	const n, k, d = 131, 23, 77
-	x, y := make([]float32, k*d), make([]float32, n*d)
-	for i := range x {
-		x[i] = rng.Float32()
+	const h, w = 20, 20
+	c := Config{Clip: .5, Reg: 1e-5, Split: .5, Local: 20, LocalClip: .5, Basis: h * w}
+	b := &Basis{C: 1, H: h, W: w, Size: h * w}
+	for trial := range 20 {
+		scope := dev.Scope()
+		atoms := mat.NewDense(2, h*w, nil)
+		atoms.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, atoms)
+		x := []*mat.Dense{b.Encode(atoms)}
+		images, err := data.New(2, 1, h, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		images.Labels = []int{0, 0}
+		for j := range images.Pixels() {
+			images.Pixels()[j] = rng.Float32()
+		}
+		one, y := newCloud(x[0], []float64{0, 0}, 1), newRecords(images, 1, b).y[0].RawRowView(0)
+		d := [2]float64{}
+		for i := range d {
+			for j, u := range y {
+				d[i] += (u - one.x.At(i, j)) * (u - one.x.At(i, j))
+			}
+		}
+		v := [][]float64{{0, d[1] - d[0] + 1e-5*rng.NormFloat64()}}
+		var answer, spread [3][]float64
+		for k, set := range []*data.Images{images, images.Take([]int{0}), images.Take([]int{1})} {
+			tr := trainerOf(t, dev, c, set, x, v)
+			if answer[k], err = tr.answer(nil); err != nil {
+				t.Fatal(err)
+			}
+			spread[k] = tr.spreadAnswer(t)
+		}
+		for _, s := range [][3][]float64{answer, spread} {
+			for i := range s[0] {
+				// The sums are exact; their factors round, by 2⁻⁵³ of at most 30.
+				if off := s[0][i] - s[1][i] - s[2][i]; math.Abs(off) > 1e-14 {
+					t.Fatalf("trial %d, value %d: two records make %g, by themselves %g and %g", trial, i, s[0][i], s[1][i], s[2][i])
+				}
+			}
+		}
+		scope.Close()
 	}
-	one := make([]float32, d)
-	for i := range one {
-		one[i] = rng.Float32()
-	}
-	for i := range y {
-		y[i] = one[i%d]
-	}
-	dots := dev.New(device.Float32, n, k)
-	defer dev.Scope().Close()
-	device.Gemm(dots, 1, dev.From32(y, n, d).N(), dev.From32(x, k, d).T(), 0)
-	got, err := dots.Get32()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range got {
-		if got[i] != got[i%k] {
-			t.Fatalf("row %d: %v, row 0: %v", i/k, got[i], got[i%k])
+}
+
+// Sums are exact up to mostRecords, and training refuses more: at the end of the range one outer product more, of a length that
+// is cut, changes the sum by itself and nothing else.
+func TestSumsAreExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	const dim = 30
+	for _, clip := range []float64{.5, 30, 470} {
+		most := mostRecords(1, 1, clip)
+		if most = min(most, mostRecords(64, 64, clip)); float64(most)*clip > 0x1p26 || float64(most)*64 > 0x1p25 {
+			t.Fatalf("clip %g: %d records", clip, most)
+		}
+		sum := mat.NewSymDense(dim, nil)
+		for i := range dim {
+			for j := i; j < dim; j++ {
+				sum.SetSym(i, j, float64(most-1)*clip-float64(rng.IntN(1000))*grain*grain*part)
+			}
+		}
+		for range 50 {
+			a, alone, more := make([]float64, dim), mat.NewSymDense(dim, nil), mat.NewSymDense(dim, nil)
+			for i := range a {
+				a[i] = roundTo(math.Sqrt(clip)*rng.NormFloat64(), grain)
+			}
+			more.CopySym(sum)
+			addOuter(more, a, clip)
+			addOuter(alone, a, clip)
+			for i := range dim {
+				for j := i; j < dim; j++ {
+					if more.At(i, j)-sum.At(i, j) != alone.At(i, j) {
+						t.Fatalf("clip %g: entry %d, %d moved by %g, alone %g", clip, i, j, more.At(i, j)-sum.At(i, j), alone.At(i, j))
+					}
+				}
+			}
 		}
 	}
-	dots.Free()
+	images := blobs(t, 70)
+	if _, err := (Config{LocalClip: 1e6}).Train(t.Context(), open(t), images, 2, release.Key{}, nil); !errors.Is(err, dpsinkhorn.ErrParameter) {
+		t.Errorf("70 images with covariances clipped at 1e6: %v", err)
+	}
 }

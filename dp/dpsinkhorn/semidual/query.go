@@ -3,7 +3,6 @@ package semidual
 import (
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 
 	"coupling/lab/device"
@@ -35,13 +34,10 @@ func newCloud(x *mat.Dense, v []float64, reg float64) *cloud {
 
 func roundTo(v, step float64) float64 { return math.Round(v/step) * step }
 
-// distances writes an upper bound of |y−x_i|² to d, from inner products in float32. A product of k terms, all exact in
-// float32, is off by no more than 1.01·k·2⁻²⁴·|y||x| (Higham 2002, §3.1), in any order of summation.
-func (c *cloud) distances(d []float64, dots []float32, norm2 float64) {
-	_, k := c.x.Dims()
-	off := 2 * 1.01 * float64(k) * 0x1p-24
+// distances writes |y−x_i|² to d, exactly: inner products and norms are of multiples of grain.
+func (c *cloud) distances(d, dots []float64, norm2 float64) {
 	for i, dot := range dots {
-		d[i] = max(0, norm2+c.norm2[i]-2*float64(dot)) + off*math.Sqrt(norm2*c.norm2[i])
+		d[i] = norm2 + c.norm2[i] - 2*dot
 	}
 }
 
@@ -87,14 +83,16 @@ type sums struct {
 type visitor func(part int, y, d []float64)
 
 // visit calls f for the records of a class that are in the batch (in nil: all), in parts that run in parallel. What f
-// is told of a record depends on that record and the cloud alone: inner products are taken for all records, in place.
+// is told of a record depends on that record and the cloud alone. Products in float32 would not do: a device chooses its way by
+// how many records there are, and another rounding of everybody's distances would be no matter of one record's part. In float64
+// those of multiples of grain are exact, on every device and in any order.
 func visit(dev *device.Device, table *device.Array, y *mat.Dense, norm2 []float64, at []int, in []bool, c *cloud, parts int, f visitor) error {
 	n, _ := y.Dims()
 	k, _ := c.x.Dims()
 	scope := dev.Scope()
-	dots := dev.New(device.Float32, n, k)
-	device.Gemm(dots, 1, table.N(), dev.FromDense(device.Float32, c.x).T(), 0)
-	host, err := dots.Get32()
+	dots := dev.New(device.Float64, n, k)
+	device.Gemm(dots, 1, table.N(), dev.FromDense(device.Float64, c.x).T(), 0)
+	host, err := dots.Get64()
 	scope.Close()
 	if err != nil {
 		return err
@@ -193,10 +191,10 @@ func (r *records) scatter(dev *device.Device, table *device.Array, l int, in []b
 	return pack(sum), nil
 }
 
-// addOuter adds min(1, clip/|a|²)·aaᵀ, the factor rounded down to 2⁻¹⁰: with a on the grain the sum is exact.
+// addOuter adds min(1, clip/|a|²)·aaᵀ, the factor rounded down to a multiple of part: with a on the grain the sum is exact.
 func addOuter(sum *mat.SymDense, a []float64, clip float64) {
 	if norm := floats.Dot(a, a); norm > clip {
-		f := math.Floor(clip/norm*1024) / 1024
+		f := math.Floor(clip/norm/part) * part
 		if f == 0 {
 			return
 		}
@@ -255,5 +253,5 @@ func inBatch(n int, indices []int) []bool {
 	for _, i := range indices {
 		in[i] = true
 	}
-	return slices.Clip(in)
+	return in
 }

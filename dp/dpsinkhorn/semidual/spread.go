@@ -133,7 +133,7 @@ func (t *trainer) filter(prior []*mat.SymDense, steps int) {
 
 // selfPull is what debiasing moves atoms by, per unit of mass: away from where the entropic plan of the atoms with
 // themselves sends them, x_i − Σ_j P_ij x_j. It is made of atoms alone and costs nothing. It is nil without Debias.
-func (t *trainer) selfPull(x *mat.Dense, _ []float64) *mat.Dense {
+func (t *trainer) selfPull(x *mat.Dense) *mat.Dense {
 	if n, _ := x.Dims(); !t.Debias || n < 2 {
 		return nil
 	}

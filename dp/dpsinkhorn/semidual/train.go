@@ -40,7 +40,8 @@ type trainer struct {
 }
 
 // Train learns atoms from private images, labelled 0 to classes−1. All randomness comes from the key, batches and
-// noise among them. The number of classes and the images' shape and range are public.
+// noise among them. The number of classes and the images' number, shape and range are public. Errors wrap
+// dpsinkhorn.ErrParameter where Config or images are out of range: a label that is no class, or so many records that sums of them would round.
 func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, classes int, key release.Key, trace func(Step)) (*Model, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -50,6 +51,9 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 		return nil, err
 	}
 	_, ch, h, w := images.Shape()
+	if most := mostRecords(h, w, c.LocalClip); images.Len() > most {
+		return nil, bad("images: %d of %d×%d: sums are exact, as their sensitivity needs, for at most %d", images.Len(), h, w, most)
+	}
 	t := &trainer{Config: c, key: key, dev: dev, basis: &Basis{C: ch, H: h, W: w, Size: c.Basis}, public: key.Rand("public", 0), trace: trace,
 		x: make([]*mat.Dense, classes), v: make([][]float64, classes), held: make([][]float64, classes), count: make([]float64, classes)}
 	t.rec = newRecords(images, classes, t.basis)
@@ -70,7 +74,7 @@ func checkImages(images *data.Images, classes int) error {
 	case len(images.Labels) != images.Len():
 		return bad("images: %d labels for %d images", len(images.Labels), images.Len())
 	case !(images.Lo < images.Hi):
-		return bad("images: range [%g, %g]", images.Lo, images.Hi)
+		return bad("images: range [%g, %g]: must be from less to more", images.Lo, images.Hi)
 	}
 	for i, l := range images.Labels {
 		if l < 0 || l >= classes {
@@ -131,7 +135,7 @@ func (t *trainer) levels() []level {
 	return out
 }
 
-// start is a grey image: half of white.
+// start is a dark grey image, .15 of white.
 func (t *trainer) start() *mat.Dense {
 	grey := mat.NewDense(1, t.basis.C*t.basis.H*t.basis.W, nil)
 	grey.Apply(func(_, _ int, _ float64) float64 { return .15 }, grey)
@@ -217,7 +221,7 @@ func (t *trainer) apply(values []float64, eta float64, late bool) {
 		}
 		t.count[l] += total / t.Rate
 		want := max(t.count[l]/float64(t.counted)*t.Rate, 1) / float64(n)
-		self := t.selfPull(x, t.v[l])
+		self := t.selfPull(x)
 		for i, m := range mass {
 			have := min(max(m/fm, want/3), want*3)
 			row := x.RawRowView(i)
