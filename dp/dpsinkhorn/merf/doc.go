@@ -12,7 +12,8 @@
 //
 // Sensitivity: one record more or less, image and label, moves the sum by its own bracket, of norm 1. The rest is
 // post-processing: the generator minimises Σ_c |μ_c − mean φ(generated of class c)|², μ_c being the noisy sum over the noisy
-// count. Sums are of coordinates rounded to a grid, so that no other record's part moves with them.
+// count. Sums are of coordinates rounded to a grid, and products have one shape whatever the number of images, so that no other
+// record's part moves with one: true where a device treats all rows of a product alike, as the CPU and the kernels here do.
 //
 // The generator is that of the published code for 28×28 images; for other sizes dense. Frequencies, initial weights and
 // codes are public randomness.

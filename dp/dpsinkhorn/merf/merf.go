@@ -18,10 +18,10 @@ import (
 // Config says what is released and how the generator is fitted. Zero fields mean the value in brackets.
 type Config struct {
 	Features int     // D, even [10000]
-	Length   float64 // [√105, as published for MNIST; √127 for Fashion-MNIST]
+	Length   float64 // at least 1e-30 [√105, as published for MNIST; √127 for Fashion-MNIST]
 	Count    float64 // β², the share of the counts [0.01]
 	Code     int     // columns of a code [5]
-	Batch    int     // generated images of a step [100]
+	Batch    int     // generated images of a step, no fewer than classes [100]
 	Steps    int     // [3000]
 	Adam     train.Adam
 	Noise    float64 // σ; 0 is none, and no privacy. Calibrate sets it.
@@ -52,8 +52,8 @@ func (c Config) withDefaults() (Config, error) {
 	switch {
 	case c.Features%2 != 0:
 		return c, bad("Features = %d: must be even", c.Features)
-	case !(c.Length > 0) || math.IsInf(c.Length, 0):
-		return c, bad("Length = %g: must be positive and finite", c.Length)
+	case !(c.Length >= 1e-30) || math.IsInf(c.Length, 0): // frequencies are float32
+		return c, bad("Length = %g: must be at least 1e-30 and finite", c.Length)
 	case !(c.Count > 0 && c.Count < 1):
 		return c, bad("Count = %g: must be in (0, 1)", c.Count)
 	case !(c.Noise >= 0) || math.IsInf(c.Noise, 0):
@@ -104,8 +104,8 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	if err != nil {
 		return nil, err
 	}
-	if images == nil || images.Len() == 0 || len(images.Labels) != images.Len() {
-		return nil, bad("images: must have some, with labels")
+	if err := c.check(images, classes); err != nil {
+		return nil, err
 	}
 	_, ch, h, w := images.Shape()
 	f := &fit{Config: c, dev: dev, classes: classes, net: generatorNet(c.Code+classes, ch, h, w)}
@@ -131,6 +131,23 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	return &Generator{f: f, names: images.Classes, shape: [3]int{ch, h, w}}, dev.Sync()
 }
 
+func (c Config) check(images *data.Images, classes int) error {
+	switch {
+	case images == nil || images.Len() == 0 || len(images.Labels) != images.Len():
+		return bad("images: must have some, with labels")
+	case !(images.Lo < images.Hi):
+		return bad("images: range [%g, %g]: must be from less to more", images.Lo, images.Hi)
+	case classes < 1 || classes > c.Batch:
+		return bad("classes = %d: must be at least 1 and at most Batch = %d", classes, c.Batch)
+	}
+	for i, l := range images.Labels {
+		if l < 0 || l >= classes {
+			return bad("label %d of image %d: must be in [0, %d)", l, i, classes)
+		}
+	}
+	return nil
+}
+
 func frequencies(dev *device.Device, rng *rand.Rand, n, d int, length float64) *device.Array {
 	w := make([]float32, n*d)
 	for i := range w {
@@ -150,7 +167,6 @@ func (f *fit) sums(images *data.Images) (sum [][]float64, count []float64, err e
 		sum[l] = make([]float64, f.Features)
 	}
 	scale := math.Sqrt(2/float64(f.Features)) * (1 - 0x1p-18)
-	const chunk = 500
 	for from := 0; from < images.Len(); from += chunk {
 		to := min(from+chunk, images.Len())
 		phi, err := f.rows(images, from, to)
@@ -159,9 +175,6 @@ func (f *fit) sums(images *data.Images) (sum [][]float64, count []float64, err e
 		}
 		for i := from; i < to; i++ {
 			l := images.Labels[i]
-			if l < 0 || l >= f.classes {
-				return nil, nil, bad("label %d of image %d: must be in [0, %d)", l, i, f.classes)
-			}
 			count[l]++
 			for k, v := range phi[(i-from)*f.Features : (i-from+1)*f.Features] {
 				sum[l][k] += math.Trunc(float64(v)*scale/grain) * grain
@@ -171,10 +184,15 @@ func (f *fit) sums(images *data.Images) (sum [][]float64, count []float64, err e
 	return sum, count, nil
 }
 
-// rows are cos and sin of the frequencies at images, clamped to [0, 1].
+// chunk is how many images have their features computed at once. The last ones are filled up to as many: a device chooses its
+// way, and so its rounding, by the shape of a product, and how many records there are must not move the features of any.
+const chunk = 500
+
+// rows are cos and sin of the frequencies at up to chunk images, clamped to [0, 1].
 func (f *fit) rows(images *data.Images, from, to int) ([]float32, error) {
 	defer f.dev.Scope().Close()
-	x := append([]float32(nil), images.Pixels()[from*images.Dim():to*images.Dim()]...)
+	x := make([]float32, chunk*images.Dim())
+	copy(x, images.Pixels()[from*images.Dim():to*images.Dim()])
 	for i, v := range x {
 		u := (v - images.Lo) / (images.Hi - images.Lo)
 		if !(u >= 0) {
@@ -182,7 +200,7 @@ func (f *fit) rows(images *data.Images, from, to int) ([]float32, error) {
 		}
 		x[i] = min(u, 1)
 	}
-	phi, _ := f.phi(f.dev.From32(x, to-from, images.Dim()))
+	phi, _ := f.phi(f.dev.From32(x, chunk, images.Dim()))
 	return phi.Get32()
 }
 

@@ -1,11 +1,15 @@
 package merf
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"coupling/data"
+	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/lab/device"
 
@@ -74,6 +78,49 @@ func TestSensitivity(t *testing.T) {
 		if moved > 1+1e-13 || moved < .999 {
 			t.Fatalf("trial %d: moved by %.17g", trial, moved)
 		}
+	}
+}
+
+// A record's features are the same bits whoever is there and wherever it stands.
+func TestOthersDoNotMove(t *testing.T) {
+	dev := open(t)
+	rng := rand.New(rand.NewPCG(5, 2))
+	const features, n = 202, 13
+	f := &fit{Config: Config{Features: features}, dev: dev, classes: 1, w: frequencies(dev, rng, features/2, 784, 3)}
+	m, err := data.New(n, 1, 28, 28)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Pixels() {
+		m.Pixels()[i] = rng.Float32()
+	}
+	all, err := f.rows(m, 0, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from := range n {
+		for _, to := range []int{from + 1, min(from+2, n), n} {
+			some, err := f.rows(m, from, to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(some[:(to-from)*features], all[from*features:to*features]) {
+				t.Errorf("images %d to %d have other features by themselves", from, to)
+			}
+		}
+	}
+}
+
+func TestParameters(t *testing.T) {
+	for name, c := range map[string]Config{"Length": {Length: 1e-38}, "Batch": {Batch: 1}, "Count": {Count: 1}, "Features": {Features: 3}, "Noise": {Noise: math.NaN()}} {
+		if _, err := c.Train(t.Context(), open(t), halves(t, 4), 2, release.Key{}, nil); !errors.Is(err, dp.ErrParameter) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	bad := halves(t, 4)
+	bad.Labels[1] = 2
+	if _, err := (Config{}).Train(t.Context(), open(t), bad, 2, release.Key{}, nil); !errors.Is(err, dp.ErrParameter) {
+		t.Errorf("a label that is no class: %v", err)
 	}
 }
 
