@@ -114,12 +114,18 @@ func (c privateCmd) key() (key release.Key, err error) {
 		return release.SeededKey(*c.Seed), nil
 	}
 	path := filepath.Join(c.Out, "run", "key")
-	if c.Method == "dp-sinkhorn" {
-		if b, err := os.ReadFile(path); err == nil && len(b) == len(key) {
-			return release.Key(b), nil
-		}
+	if c.Method != "dp-sinkhorn" {
+		return release.NewKey()
 	}
-	if key, err = release.NewKey(); err != nil || c.Method != "dp-sinkhorn" {
+	switch b, err := os.ReadFile(path); {
+	case err == nil && len(b) == len(key):
+		return release.Key(b), nil
+	case err == nil:
+		return key, fmt.Errorf("%s: %d bytes, want the %d of a key: remove %s to begin anew, which spends anew", path, len(b), len(key), filepath.Dir(path))
+	case !errors.Is(err, fs.ErrNotExist):
+		return key, err
+	}
+	if key, err = release.NewKey(); err != nil {
 		return key, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -22,6 +26,40 @@ func TestPrivate(t *testing.T) {
 			return writePictures(filepath.Join(e.WorkDir, "pictures"))
 		},
 	})
+}
+
+// dp-sinkhorn finds the key that it began with, which only its owner can read; what is no key is not taken for one, nor
+// written over. The other methods keep none.
+func TestPrivateKey(t *testing.T) {
+	c := privateCmd{Method: "dp-sinkhorn", Out: t.TempDir()}
+	one, err := c.key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(c.Out, "run", "key")
+	for of, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
+		if info, err := os.Stat(of); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v, want mode %v", of, info.Mode(), err, want)
+		}
+	}
+	if again, err := c.key(); err != nil || again != one {
+		t.Errorf("another key the second time: %v", err)
+	}
+	if err := os.WriteFile(path, one[:9], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.key(); err == nil || !strings.Contains(err.Error(), "9 bytes") {
+		t.Errorf("half a key: %v", err)
+	}
+	kept := privateCmd{Method: "semi-dual", Out: t.TempDir()}
+	first, err := kept.key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := kept.key()
+	if _, none := os.Stat(filepath.Join(kept.Out, "run")); err != nil || first == second || !errors.Is(none, fs.ErrNotExist) {
+		t.Errorf("semi-dual: equal keys %v, %v, %v", first == second, err, none)
+	}
 }
 
 // writePictures writes 8×8 pictures of two classes, bright at the bottom or at the top.
