@@ -58,7 +58,7 @@ type digitsOut struct {
 	Training float64  `json:"training"` // seconds
 }
 
-var digitsOf = lab.Experiment[digitsParams, digitsOut]{Name: "scones/digits", Version: 2, Run: runDigits}
+var digitsOf = lab.Experiment[digitsParams, digitsOut]{Name: "scones/digits", Version: 3, Run: runDigits}
 
 // cloud is digits as rows in [0, 1], and as images.
 type cloud struct {
@@ -225,10 +225,18 @@ func (t *transport) transport(ctx context.Context) error {
 		return err
 	}
 	mean := kl.FromPhi.Barycentric(t.sources.x)
+	dir, err := t.c.Scratch()
+	if err != nil {
+		return err
+	}
+	var run *stopwatch // of the chains of the method at hand
 	sample := func(c scones.Coupling, target score.Field, from *mat.Dense) func() (*mat.Dense, error) {
 		c.Target = target
 		return func() (*mat.Dense, error) {
-			y, err := c.Sample(ctx, t.sources.x, 1, t.sampler, from, t.c.Rand("chains"))
+			run = watch(t.c)
+			l := t.sampler
+			l.Path, l.Trace = fmt.Sprintf("%s/chains-%d.ckpt", dir, len(t.out.Methods)), run.hear
+			y, err := c.Sample(ctx, t.sources.x, 1, l, from, t.c.Rand("chains"))
 			if err == nil {
 				y.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, y)
 			}
@@ -250,7 +258,8 @@ func (t *transport) transport(ctx context.Context) error {
 		ofAtomsExact: {"KL of atoms, exact score", sample(kl.Coupling, t.exact, mean)},
 		ofDraws:      {"KL of atoms, draws of the plan", func() (*mat.Dense, error) { return kl.FromPhi.DrawPoints(t.sources.x, t.c.Rand("draws")), nil }},
 	} {
-		if err := t.add(ctx, m.name, m.make); err != nil {
+		run = nil
+		if err := t.add(ctx, m.name, m.make, func() *stopwatch { return run }); err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
@@ -260,14 +269,19 @@ func (t *transport) transport(ctx context.Context) error {
 // shown is how many digits a picture has.
 const shown = 20
 
-func (t *transport) add(ctx context.Context, name string, make func() (*mat.Dense, error)) error {
+// add judges a method. Where it has run chains, these say how long a sample takes.
+func (t *transport) add(ctx context.Context, name string, make func() (*mat.Dense, error), chains func() *stopwatch) error {
 	begin := time.Now()
 	y, err := make()
 	if err != nil {
 		return err
 	}
 	n, _ := y.Dims()
-	m := method{Name: name, Seconds: time.Since(begin).Seconds() / float64(n), Near: nearest(y, t.target.x)}
+	m := method{Name: name, Seconds: time.Since(begin).Seconds() / float64(n)}
+	if w := chains(); w != nil {
+		m.Seconds = w.seconds(n)
+	}
+	m.Near = nearest(y, t.target.x)
 	if m.Same, m.Frechet, err = t.judge.look(ctx, y, t.sources.images.Labels); err != nil {
 		return err
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"coupling/data"
@@ -26,18 +28,31 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// facesParams is one task at one λ of KL and the mean cost.
+// facesParams is one task at one λ of a divergence and the mean cost.
 type facesParams struct {
-	CelebA  bool      `json:"celeba"` // else CIFAR-10
-	Super   bool      `json:"super"`  // sources are blurred
-	Lambda  float64   `json:"lambda"`
-	Side    int       `json:"side"`
-	Most    int       `json:"most"` // pictures in all; 0: all
-	Sources int       `json:"sources"`
-	Exact   int       `json:"exact"` // pictures whose noised score is taken; 0: all of the target's half
-	Atoms   int       `json:"atoms"`
-	Nets    facesNets `json:"nets"`
-	Device  string    `json:"device"`
+	CelebA  bool            `json:"celeba"` // else CIFAR-10
+	Super   bool            `json:"super"`  // sources are blurred
+	F       fdiv.Divergence `json:"f"`      // KL or ChiSquare
+	Lambda  float64         `json:"lambda"`
+	Side    int             `json:"side"`
+	Most    int             `json:"most"` // pictures in all; 0: all
+	Sources int             `json:"sources"`
+	Exact   int             `json:"exact"` // pictures whose noised score is taken; 0: all of the target's half
+	Atoms   int             `json:"atoms"`
+	Nets    facesNets       `json:"nets"`
+	Device  string          `json:"device"`
+}
+
+// facesBeta is the sharpness of the soft-plus of the paper's χ² plans between faces.
+const facesBeta = 10
+
+// compatibility is what is sampled: under χ² the paper's, smoothed.
+func (p facesParams) compatibility() scones.Compatibility {
+	k := scones.Compatibility{F: p.F, Lambda: p.Lambda}
+	if p.F == fdiv.ChiSquare {
+		k.Beta = facesBeta
+	}
+	return k
 }
 
 // facesNets are the sizes of networks; Depth 0: none.
@@ -64,6 +79,8 @@ const (
 	facesSource        = "source"
 	facesProjection    = "barycentric projection"
 	facesSCONES        = "SCONES, exact score"
+	facesSharp         = "SCONES, β = 1/λ"
+	facesLoose         = "SCONES, β = 1"
 	facesDraws         = "draws of the plan"
 	facesNetProjection = "projection by a network"
 	facesNetwork       = "SCONES, networks"
@@ -91,7 +108,7 @@ func (o facesOut) ratio(a, b string) float64 { return o.method(a).Frechet / o.me
 
 func (o facesOut) cost(name string) float64 { return o.method(name).Cost }
 
-var facesOf = lab.Experiment[facesParams, facesOut]{Name: "scones/faces", Version: 1, Run: runFaces}
+var facesOf = lab.Experiment[facesParams, facesOut]{Name: "scones/faces", Version: 2, Run: runFaces}
 
 // faces is a task under way.
 type faces struct {
@@ -208,40 +225,129 @@ func (f *faces) features(ctx context.Context, m *data.Images) (*mat.Dense, error
 // facesLast is the last noise level, and facesStep its step.
 const facesLast, facesStep = .01, 5e-5
 
-// levels are noise levels from the width of the factor exp(−c/λ), √(λd/2), at which steps of σ²/2 are as long as it bears, to
-// the last, each two thirds of the one before.
-func (f *faces) levels() ([]float64, error) {
-	first := math.Sqrt(f.p.Lambda * float64(f.source.Dim()) / 2)
-	return score.Geometric(first, facesLast, 1+int(math.Ceil(math.Log(first/facesLast)/math.Log(1.5))))
+// width is that of the factor exp(−s·c) where s is the steepest slope of log M: 1/λ under KL, β under χ². Steps of σ²/2 there are as
+// long as the factor bears.
+func (f *faces) width(k scones.Compatibility) float64 {
+	lambda := k.Lambda
+	if k.Beta > 0 {
+		lambda = 1 / k.Beta
+	}
+	return math.Sqrt(lambda * float64(f.source.Dim()) / 2)
+}
+
+// sampler anneals from that width to the last level, each level two thirds of the one before.
+func (f *faces) sampler(k scones.Compatibility) (score.Langevin, error) {
+	first := f.width(k)
+	levels, err := score.Geometric(first, facesLast, 1+int(math.Ceil(math.Log(first/facesLast)/math.Log(1.5))))
+	return score.Langevin{Levels: levels, Steps: 5, Step: facesStep, Denoise: true}, err
+}
+
+// atoms is a plan between atoms, with its potentials off them.
+type atoms struct {
+	phi, psi scones.Potential
+	from     interface {
+		Barycentric(x *mat.Dense) *mat.Dense
+		DrawPoints(x *mat.Dense, rng *rand.Rand) *mat.Dense
+	}
+	cost float64
+}
+
+// plan solves the discrete problem.
+func (f *faces) plan(ctx context.Context) (atoms, error) {
+	p, rng := f.p, f.c.Rand("atoms")
+	if p.F == fdiv.KL {
+		fitted, err := scones.Fit{Lambda: p.Lambda, Mean: true, Most: p.Atoms}.Run(ctx, f.source.Mat(), f.target.Mat(), rng)
+		if err != nil {
+			return atoms{}, err
+		}
+		return atoms{fitted.Phi, fitted.Psi, fitted.FromPhi, fitted.Plan.Sharp()}, nil
+	}
+	from, err := f.source.Pick(rng, min(p.Atoms, f.source.Len()))
+	if err != nil {
+		return atoms{}, err
+	}
+	to, err := f.target.Pick(rng, min(p.Atoms, f.target.Len()))
+	if err != nil {
+		return atoms{}, err
+	}
+	plan, phi, psi, err := scones.FitRegularised(ctx, scones.Compatibility{F: p.F, Lambda: p.Lambda}, from.Mat(), to.Mat(), true)
+	if err != nil {
+		return atoms{}, err
+	}
+	return atoms{phi, psi, phi, plan.Sharp}, nil
 }
 
 // transport takes potentials of atoms, and the exact score of noised pictures.
 func (f *faces) transport(ctx context.Context) error {
 	x := f.sources.Mat()
-	fitted, err := scones.Fit{Lambda: f.p.Lambda, Mean: true, Most: f.p.Atoms}.Run(ctx, f.source.Mat(), f.target.Mat(), f.c.Rand("atoms"))
+	plan, err := f.plan(ctx)
 	if err != nil {
 		return err
 	}
-	f.out.Cost = fitted.Plan.Sharp()
+	f.out.Cost = plan.cost
 	known, err := f.target.Pick(f.c.Rand("known"), pickMost(f.target.Len(), f.p.Exact))
 	if err != nil {
 		return err
 	}
-	if fitted.Target, err = score.NewEmpirical(known.Mat(), nil, 0); err != nil {
-		return err
-	}
-	levels, err := f.levels()
+	target, err := score.NewEmpirical(known.Mat(), nil, 0)
 	if err != nil {
 		return err
 	}
-	l := score.Langevin{Levels: levels, Steps: 5, Step: facesStep, Denoise: true, Trace: func(s score.Progress) { f.c.Progress(s.Done, s.Total) }}
-	mean := fitted.FromPhi.Barycentric(x)
-	return f.addAll(ctx, x, []facesWay{
-		{facesSource, func() (*mat.Dense, error) { return x, nil }},
-		{facesProjection, func() (*mat.Dense, error) { return mean, nil }},
-		{facesSCONES, func() (*mat.Dense, error) { return fitted.Coupling.Sample(ctx, x, 1, l, mean, f.c.Rand("chains")) }},
-		{facesDraws, func() (*mat.Dense, error) { return fitted.FromPhi.DrawPoints(x, f.c.Rand("draws")), nil }},
-	})
+	mean := plan.from.Barycentric(x)
+	ways := []facesWay{
+		{name: facesSource, make: func() (*mat.Dense, error) { return x, nil }},
+		{name: facesProjection, make: func() (*mat.Dense, error) { return mean, nil }},
+	}
+	for _, s := range f.samplings() {
+		l, err := f.sampler(s.k)
+		if err != nil {
+			return err
+		}
+		c := scones.Coupling{Compatibility: s.k, Phi: plan.phi, Psi: plan.psi, Target: target, Mean: true}
+		if ways, err = f.sampled(ctx, ways, s.name, c, l, mean); err != nil {
+			return err
+		}
+	}
+	return f.addAll(ctx, x, append(ways, facesWay{name: facesDraws, make: func() (*mat.Dense, error) { return plan.from.DrawPoints(x, f.c.Rand("draws")), nil }}))
+}
+
+// samplings are what is sampled of the plan: itself under KL; under χ² with the soft-plus of the paper, with one as sharp as λ, and
+// with the one that its code ran.
+func (f *faces) samplings() []struct {
+	name string
+	k    scones.Compatibility
+} {
+	type sampling = struct {
+		name string
+		k    scones.Compatibility
+	}
+	k := f.p.compatibility()
+	out := []sampling{{facesSCONES, k}}
+	if f.p.F == fdiv.KL {
+		return out
+	}
+	if sharp := k; f.p.Lambda < 1./facesBeta {
+		sharp.Beta = 1 / f.p.Lambda
+		out = append(out, sampling{facesSharp, sharp})
+	}
+	k.Beta = 1
+	return append(out, sampling{facesLoose, k})
+}
+
+// sampled adds a way: chains from their start, which a killed run goes on with.
+func (f *faces) sampled(ctx context.Context, ways []facesWay, name string, c scones.Coupling, l score.Langevin, start *mat.Dense) ([]facesWay, error) {
+	dir, err := f.c.Scratch()
+	if err != nil {
+		return nil, err
+	}
+	l.Path = fmt.Sprintf("%s/chains-%s.ckpt", dir, strings.ReplaceAll(name, "/", " over "))
+	way := facesWay{name: name, watch: new(stopwatch)}
+	way.make = func() (*mat.Dense, error) {
+		*way.watch = *watch(f.c)
+		l.Trace = way.watch.hear
+		return c.Sample(ctx, f.sources.Mat(), 1, l, start, f.c.Rand("chains"))
+	}
+	return append(ways, way), nil
 }
 
 // networks is the paper's: critics, NCSNv2 and a projection of its architecture.
@@ -251,7 +357,12 @@ func (f *faces) networks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	levels, err := score.Geometric(90, facesLast, p.Levels)
+	k := f.p.compatibility()
+	highest := 90.
+	if k.F == fdiv.ChiSquare {
+		highest = 9
+	}
+	levels, err := score.Geometric(highest, facesLast, p.Levels)
 	if err != nil {
 		return err
 	}
@@ -264,8 +375,8 @@ func (f *faces) networks(ctx context.Context) error {
 		return err
 	}
 	hidden := slices.Repeat([]int{p.Width}, p.Depth)
-	k := scones.Compatibility{F: fdiv.KL, Lambda: f.p.Lambda}
-	critics, err := neural.Training{Ascent: scones.Ascent{Compatibility: k, Mean: true, Paired: true, Steps: p.Critic, Batch: 1000,
+	trainedBy := scones.Compatibility{F: k.F, Lambda: k.Lambda}
+	critics, err := neural.Training{Ascent: scones.Ascent{Compatibility: trainedBy, Mean: true, Paired: true, Steps: p.Critic, Batch: 1000,
 		Trace: func(k int, _ float64) { f.c.Progress(k, p.Critic) }}, Hidden: hidden, Rate: 1e-5, Unscaled: true, Path: dir + "/potentials.ckpt"}.
 		Run(ctx, f.dev, f.target.Dim(), scones.Cloud(from), scones.Cloud(to), rng)
 	if err != nil {
@@ -281,22 +392,27 @@ func (f *faces) networks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	first := math.Sqrt(f.p.Lambda * float64(f.source.Dim()) / 2)
+	first := f.width(k)
 	levels = slices.DeleteFunc(levels, func(s float64) bool { return s > first && s > facesLast })
-	l := score.Langevin{Levels: levels, Steps: 5, Step: 1.5e-6, Denoise: true, Trace: func(s score.Progress) { f.c.Progress(s.Done, s.Total) }}
-	return f.addAll(ctx, x, []facesWay{
-		{facesNetProjection, func() (*mat.Dense, error) { return mean, nil }},
-		{facesNetwork, func() (*mat.Dense, error) { return coupling.Sample(ctx, x, 1, l, mean, f.c.Rand("chains")) }},
-	})
+	ways := []facesWay{{name: facesNetProjection, make: func() (*mat.Dense, error) { return mean, nil }}}
+	l := score.Langevin{Levels: levels, Steps: 5, Step: 1.5e-6, Denoise: true}
+	if k.F == fdiv.KL && k.Lambda < .01 {
+		l.Steps, l.Step = 7, 1e-6
+	}
+	if ways, err = f.sampled(ctx, ways, facesNetwork, coupling, l, mean); err != nil {
+		return err
+	}
+	return f.addAll(ctx, x, ways)
 }
 
 // facesShown is how many pictures of a method are kept.
-const facesShown = 16
+const facesShown = 8
 
 // facesWay is a method before it is judged.
 type facesWay struct {
-	name string
-	make func() (*mat.Dense, error)
+	name  string
+	make  func() (*mat.Dense, error)
+	watch *stopwatch // of chains
 }
 
 func (f *faces) addAll(ctx context.Context, x *mat.Dense, ways []facesWay) error {
@@ -316,6 +432,9 @@ func (f *faces) add(ctx context.Context, x *mat.Dense, w facesWay) error {
 	}
 	n, d := y.Dims()
 	m := facesMethod{Name: w.name, Seconds: time.Since(begin).Seconds() / float64(n)}
+	if w.watch != nil {
+		m.Seconds = w.watch.seconds(n)
+	}
 	y = mat.DenseCopyOf(y)
 	y.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, y)
 	var moved mat.Dense

@@ -164,19 +164,23 @@ func (p *problem) coupling(psi scones.Potential) (scones.Coupling, error) {
 	return scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.plan.Eps}, Psi: psi, Target: target}, err
 }
 
-// sample runs l from start and returns the BW-UVP and the seconds a sample.
-func (p *problem) sample(ctx context.Context, c *lab.Cell, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) (uvp, seconds float64, err error) {
+// sample runs l from start, stored under a name on the way, and returns the BW-UVP and the seconds a sample.
+func (p *problem) sample(ctx context.Context, c *lab.Cell, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) (uvp, seconds float64, err error) {
 	k, err := p.coupling(psi)
 	if err != nil {
 		return 0, 0, err
 	}
-	l.Trace = func(s score.Progress) { c.Progress(s.Done, s.Total) }
-	begin := time.Now()
+	dir, err := c.Scratch()
+	if err != nil {
+		return 0, 0, err
+	}
+	w := watch(c)
+	l.Path, l.Trace = dir+"/chains-"+name+".ckpt", w.hear
 	y, err := k.Sample(ctx, p.x, 1, l, start, rng)
 	if err != nil {
 		return 0, 0, err
 	}
-	seconds = time.Since(begin).Seconds() / float64(p.p.Samples)
+	seconds = w.seconds(p.p.Samples)
 	uvp, err = p.uvp(y)
 	return uvp, seconds, err
 }
@@ -186,10 +190,10 @@ func (p *problem) langevin(ctx context.Context, c *lab.Cell, rng *rand.Rand, mea
 	if err != nil {
 		return err
 	}
-	if out.Paper, out.PaperTime, err = p.sample(ctx, c, psi, paperLangevin, mean, rng); err != nil {
+	if out.Paper, out.PaperTime, err = p.sample(ctx, c, "paper", psi, paperLangevin, mean, rng); err != nil {
 		return err
 	}
-	out.Better, out.BetterTime, err = p.sample(ctx, c, psi, betterLangevin, mean, rng)
+	out.Better, out.BetterTime, err = p.sample(ctx, c, "longer", psi, betterLangevin, mean, rng)
 	return err
 }
 
@@ -219,7 +223,7 @@ func (p *problem) fit(ctx context.Context, c *lab.Cell, out *gaussiansOut) error
 	if out.AscentPlan, err = gaussian.UVP(r.Joint(p.plan.P.Cov), p.plan.Joint().Cov); err != nil {
 		return err
 	}
-	if out.Ascent, _, err = p.sample(ctx, c, psi.Potential(), betterLangevin, r.Mean(p.x), rng); err != nil {
+	if out.Ascent, _, err = p.sample(ctx, c, "fitted", psi.Potential(), betterLangevin, r.Mean(p.x), rng); err != nil {
 		return err
 	}
 	fitted, err := light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: steps, Trace: func(k int, _ float64) { c.Progress(k, steps) }}.

@@ -2,11 +2,14 @@ package scones
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
+	"coupling/data/synth"
 	"coupling/ot/gaussian"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Sums over axes are what ot/gaussian makes of the whole matrices: the plan, and BW-UVPs of other couplings.
@@ -49,5 +52,49 @@ func TestMNISTRow(t *testing.T) {
 		if math.Abs(c.got-want) > 1e-6*(1+want) {
 			t.Errorf("%s: %g, want %g", c.name, c.got, want)
 		}
+	}
+}
+
+// The BW-UVP of samples along the axes is gaussian.UVP of their covariance, and draws have the covariance of the plan.
+func TestMNISTSampled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	cov, err := synth.RandomCovariance(rng, 4, .5, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := new(mnistProblem)
+	if w.plan, err = mnistPlan(gaussian.Normal{Mean: []float64{1, 2, 3, 4}, Cov: cov}, .3); err != nil {
+		t.Fatal(err)
+	}
+	if w.source, err = synth.NewGaussian(w.plan.P.Mean, cov); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.split(); err != nil {
+		t.Fatal(err)
+	}
+	x, err := w.source.Sample(rng, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := synth.Normal(rng, 50, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	joint, sampled := new(mat.Dense), new(mat.SymDense)
+	joint.Augment(x, y)
+	stat.CovarianceMatrix(sampled, joint, nil)
+	want, err := gaussian.UVP(sampled, w.plan.Joint().Cov)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.uvp(x, y); err != nil || math.Abs(got-want) > 1e-6*want {
+		t.Errorf("BW-UVP %g, %v, want %g", got, err, want)
+	}
+	if x, err = w.source.Sample(rng, 200000); err != nil {
+		t.Fatal(err)
+	}
+	// The floor of n samples is of the order d²/n, 1e-2 per cent here.
+	if got, err := w.uvp(x, w.draw(x, rng, func(v float64) float64 { return v })); err != nil || got > .02 {
+		t.Errorf("draws of the plan have a BW-UVP of %g %%, %v", got, err)
 	}
 }

@@ -71,7 +71,7 @@ var networksOf = lab.Experiment[networksParams, networksOut]{
 		if out.Projection, err = w.uvp(start); err != nil {
 			return out, err
 		}
-		out.UVP, out.Sample, err = w.sample(ctx, c, nets.Psi, betterLangevin, start, c.Rand("chains"))
+		out.UVP, out.Sample, err = w.sample(ctx, c, "networks", nets.Psi, betterLangevin, start, c.Rand("chains"))
 		return out, err
 	},
 }

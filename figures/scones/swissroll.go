@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
+	"os"
 
 	"coupling/data/synth"
 	"coupling/figures/artifact"
@@ -29,15 +29,16 @@ func SwissRoll() lab.Figure {
 		Title: "Figure 4: from a Gaussian to the Swiss roll",
 		Shows: "Where the entropic plan at λ = 2 sends sources of a unit Gaussian: the barycentric projection, which lies between the turns of the " +
 			"roll; SCONES with the exact score of the roll and Sinkhorn potentials off their points, by the paper's annealed Langevin dynamics; " +
-			"the same by Metropolis-adjusted steps from draws of the atoms; and the discrete plan, which is the truth that they are measured against.",
+			"the same by Metropolis-adjusted steps from draws of the atoms; projection and SCONES by networks that know samples alone, as the paper has them; " +
+			"and the discrete plan, which is the truth that they are measured against.",
 		Sizes: map[lab.Preset]string{
-			lab.Smoke: "150 atoms on each side, 10 sources × 10 samples, 30 steps a level",
-			lab.Quick: "1500 atoms on each side, 100 sources × 10 samples, the paper's 10 levels × 300 steps",
-			lab.Paper: "1500 atoms on each side, 400 sources × 100 samples, the paper's 10 levels × 300 steps",
+			lab.Smoke: "150 atoms on each side, 10 sources × 10 samples, 30 steps a level, networks of 10 steps",
+			lab.Quick: "1500 atoms on each side, 100 sources × 10 samples, the paper's 10 levels × 300 steps; critics 3 × 96, score 4 × 64, 50 sources × 10 samples",
+			lab.Paper: "1500 atoms on each side, 400 sources × 100 samples, the paper's 10 levels × 300 steps; critics 3 × 4096, score 4 × 2048",
 		},
-		Decoders: []lab.Decoder{swissOf.Decoder()},
+		Decoders: []lab.Decoder{swissOf.Decoder(), swissNetsOf.Decoder()},
 		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return swissOf.Jobs(set.Seed, swissSize(set.Preset)), nil
+			return append(swissNetsOf.Jobs(set.Seed, swissNets(set)), swissOf.Jobs(set.Seed, swissSize(set.Preset))...), nil
 		},
 		Draw:   drawSwiss,
 		Claims: claimSwiss,
@@ -150,12 +151,11 @@ func runSwiss(ctx context.Context, c *lab.Cell, p swissParams) (swissOut, error)
 		}
 		out.Effect += math.Exp(h) / float64(p.Sources)
 	}
-	annealed, err := w.anneal(ctx, c, w.sources, p.Each, &out)
-	if err != nil {
+	var annealed, mala *mat.Dense
+	if annealed, out.Seconds, err = w.anneal(ctx, c, "sources", w.coupling, w.sources, p.Each); err != nil {
 		return out, err
 	}
-	mala, err := w.adjusted(ctx, c, w.sources, p.Each, &out)
-	if err != nil {
+	if mala, err = w.adjusted(ctx, c, "sources", w.sources, p.Each, &out); err != nil {
 		return out, err
 	}
 	bp := w.phi.Barycentric(w.sources)
@@ -168,70 +168,97 @@ func runSwiss(ctx context.Context, c *lab.Cell, p swissParams) (swissOut, error)
 		artifact.Write(c, "scones.npy", annealed), artifact.Write(c, "mala.npy", mala), artifact.Write(c, "atoms.npy", atoms))
 }
 
-// anneal is the paper's sampler: ten levels from 3 to 0.01, a = 10⁻⁵(σ/0.01)², from the sources, a denoising step.
-func (w *swiss) anneal(ctx context.Context, c *lab.Cell, x *mat.Dense, each int, out *swissOut) (*mat.Dense, error) {
-	levels, err := score.Geometric(3, .01, 10)
+// anneal is the paper's sampler: ten levels from 3 to 0.01, a = 10⁻⁵(σ/0.01)², from the sources, a denoising step. Chains are
+// stored under a name on the way. It returns the seconds a sample too.
+func (w *swiss) anneal(ctx context.Context, c *lab.Cell, name string, coupling scones.Coupling, x *mat.Dense, each int) (y *mat.Dense, seconds float64, err error) {
+	levels, err := score.Geometric(rollFirst, rollLast, rollLevels)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	begin := time.Now()
-	y, err := w.coupling.Sample(ctx, x, each, score.Langevin{Levels: levels, Steps: w.p.Steps, Step: 1e-5, Denoise: true,
-		Trace: func(s score.Progress) { c.Progress(s.Done, s.Total) }}, nil, c.Rand("annealed"))
+	dir, err := c.Scratch()
+	if err != nil {
+		return nil, 0, err
+	}
 	n, _ := x.Dims()
-	out.Seconds = time.Since(begin).Seconds() / float64(n*each)
-	return y, err
+	run := watch(c)
+	y, err = coupling.Sample(ctx, x, each, score.Langevin{Levels: levels, Steps: w.p.Steps, Step: 1e-5, Denoise: true,
+		Path: dir + "/annealed-" + name + ".ckpt", Trace: run.hear}, nil, c.Rand("annealed"))
+	return y, run.seconds(n * each), err
 }
 
+// The paper's noise levels.
+const rollFirst, rollLast, rollLevels = 3, .01, 10
+
 // adjusted begins at draws of the atoms and takes Metropolis-adjusted steps on the exact field.
-func (w *swiss) adjusted(ctx context.Context, c *lab.Cell, x *mat.Dense, each int, out *swissOut) (*mat.Dense, error) {
+func (w *swiss) adjusted(ctx context.Context, c *lab.Cell, name string, x *mat.Dense, each int, out *swissOut) (*mat.Dense, error) {
 	rng := c.Rand("adjusted")
 	xs := score.RepeatRows(x, each)
 	f, err := w.coupling.Given(xs)
 	if err != nil {
 		return nil, err
 	}
-	begin := time.Now()
+	dir, err := c.Scratch()
+	if err != nil {
+		return nil, err
+	}
+	run := watch(c)
 	chain := score.Start(rowsOf(w.y, w.phi.Draw(xs, rng)), rng)
-	out.Accepted, err = score.MALA{Steps: 100, Step: .03}.Run(ctx, f, chain)
+	out.Accepted, err = score.MALA{Steps: 100, Step: .03, Path: dir + "/adjusted-" + name + ".ckpt", Trace: run.hear}.Run(ctx, f, chain)
 	n, _ := xs.Dims()
-	out.SecondsM = time.Since(begin).Seconds() / float64(n)
+	out.SecondsM = run.seconds(n)
 	return chain.X, err
 }
 
-// compare measures conditional laws at test sources, on a circle of radius 1.2, against the weights of the discrete plan.
-func (w *swiss) compare(ctx context.Context, c *lab.Cell, out *swissOut) error {
-	const each = 200
-	tests := mat.NewDense(w.p.Tests, 2, nil)
-	for i := range w.p.Tests {
-		s, cos := math.Sincos(2 * math.Pi * (float64(i) + .3) / float64(w.p.Tests))
+// tests are sources on a circle of radius 1.2 whose conditional laws are compared.
+func (p swissParams) tests() *mat.Dense {
+	tests := mat.NewDense(p.Tests, 2, nil)
+	for i := range p.Tests {
+		s, cos := math.Sincos(2 * math.Pi * (float64(i) + .3) / float64(p.Tests))
 		tests.SetRow(i, []float64{1.2 * cos, 1.2 * s})
 	}
+	return tests
+}
+
+// perTest is how many samples of a test source are compared.
+const perTest = 200
+
+// off is the mean, over test sources, of the W₁ of samples, perTest of each, from the discrete plan's conditional law.
+func (w *swiss) off(ctx context.Context, y *mat.Dense) (float64, error) {
+	law, sum := w.phi.Conditional(w.p.tests()), 0.
+	for i := range w.p.Tests {
+		d, err := wasserstein(ctx, y.Slice(i*perTest, (i+1)*perTest, 0, 2).(*mat.Dense), w.y, law.RawRowView(i))
+		if err != nil {
+			return 0, err
+		}
+		sum += d / float64(w.p.Tests)
+	}
+	return sum, nil
+}
+
+// compare measures conditional laws at test sources against the weights of the discrete plan.
+func (w *swiss) compare(ctx context.Context, c *lab.Cell, out *swissOut) error {
+	tests := w.p.tests()
 	var scratch swissOut
-	a, err := w.anneal(ctx, c, tests, each, &scratch)
+	a, _, err := w.anneal(ctx, c, "tests", w.coupling, tests, perTest)
 	if err != nil {
 		return err
 	}
-	m, err := w.adjusted(ctx, c, tests, each, &scratch)
+	m, err := w.adjusted(ctx, c, "tests", tests, perTest, &scratch)
 	if err != nil {
 		return err
 	}
 	rng := c.Rand("tests")
-	draws := rowsOf(w.y, w.phi.Draw(score.RepeatRows(tests, each), rng))
-	any, err := synth.SwissRoll(rng, w.p.Tests*each, rollNoise)
+	draws := rowsOf(w.y, w.phi.Draw(score.RepeatRows(tests, perTest), rng))
+	any, err := synth.SwissRoll(rng, w.p.Tests*perTest, rollNoise)
 	if err != nil {
 		return err
 	}
-	law := w.phi.Conditional(tests)
-	for i := range w.p.Tests {
-		for _, s := range []struct {
-			to *float64
-			of *mat.Dense
-		}{{&out.WS, a}, {&out.WMALA, m}, {&out.WDraw, draws}, {&out.WTarget, any}} {
-			d, err := wasserstein(ctx, s.of.Slice(i*each, (i+1)*each, 0, 2).(*mat.Dense), w.y, law.RawRowView(i))
-			if err != nil {
-				return err
-			}
-			*s.to += d / float64(w.p.Tests)
+	for _, s := range []struct {
+		to *float64
+		of *mat.Dense
+	}{{&out.WS, a}, {&out.WMALA, m}, {&out.WDraw, draws}, {&out.WTarget, any}} {
+		if *s.to, err = w.off(ctx, s.of); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -294,49 +321,80 @@ func drawSwiss(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	if err != nil {
 		return lab.Exhibit{}, err
 	}
-	read := map[string]*mat.Dense{}
-	for _, name := range []string{"sources", "target", "bp", "scones", "mala", "atoms"} {
-		if read[name], err = artifact.Read(c.Open, name+".npy"); err != nil {
+	n, err := lab.Recall(s, swissNetsOf, set.Seed, swissNets(set))
+	if err != nil {
+		return lab.Exhibit{}, err
+	}
+	target, err := artifact.Read(c.Open, "target.npy")
+	if err != nil {
+		return lab.Exhibit{}, err
+	}
+	panels := style.Panels{Columns: 3, ShareX: true, ShareY: true, Letters: true}
+	for k, item := range []struct {
+		title, name string
+		open        func(string) (*os.File, error)
+	}{
+		{fmt.Sprintf("projection, exact: %.0f %% far", 100*c.Value.FarBP), "bp", c.Open},
+		{fmt.Sprintf("SCONES, exact: %.1f %% far", 100*c.Value.FarS), "scones", c.Open},
+		{fmt.Sprintf("Metropolis, exact: %.1f %% far", 100*c.Value.FarMALA), "mala", c.Open},
+		{fmt.Sprintf("projection, networks: %.0f %% far", 100*n.Value.FarBP), "bp", n.Open},
+		{fmt.Sprintf("SCONES, networks: %.1f %% far", 100*n.Value.FarS), "scones", n.Open},
+		{"draws of the discrete plan", "atoms", c.Open},
+	} {
+		panel, err := swissPanel(item.title, item.name, item.open, target, k+1)
+		if err != nil {
 			return lab.Exhibit{}, err
 		}
+		panels.Items = append(panels.Items, panel)
 	}
-	panels := style.Panels{Columns: 2, ShareX: true, ShareY: true, Letters: true}
-	for k, item := range []struct{ title, name string }{
-		{fmt.Sprintf("barycentric projection, %.0f %% far", 100*c.Value.FarBP), "bp"},
-		{fmt.Sprintf("SCONES, the paper's steps, %.1f %% far", 100*c.Value.FarS), "scones"},
-		{fmt.Sprintf("atoms and Metropolis steps, %.1f %% far", 100*c.Value.FarMALA), "mala"},
-		{"draws of the discrete plan", "atoms"},
-	} {
-		target := style.Cloud("target", read["target"], 0)
-		target.Color, target.Radius, target.Opacity = style.LightGrey, 1, 1
-		points := style.Cloud(item.title, read[item.name], k+1)
-		points.Radius, points.Opacity = 1.1, .6
-		source := style.Cloud("sources", read["sources"], 0)
-		source.Color, source.Radius, source.Opacity = style.DarkGrey, .8, .6
-		panels.Items = append(panels.Items, style.Plot{
-			Title: item.title, X: style.Axis{Min: -12, Max: 16}, Y: style.Axis{Min: -15, Max: 16}, Square: true, Aspect: 1.1, Legend: style.Hidden,
-			Items: []plot.Plotter{target, source, points},
-		})
-	}
-	v := c.Value
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("The plan from N(0, I) (dark grey) to the Swiss roll (light grey) at λ = %g. “Far” is farther than 1 from every target. Potentials: discrete Sinkhorn (%d × %d), off their points by softmin; score: exact.",
+			Caption: fmt.Sprintf("The plan from N(0, I) (dark grey) to the Swiss roll (light grey) at λ = %g. “Far” is farther than 1 from every target. Exact: potentials of discrete Sinkhorn (%d × %d), off their points by softmin, and the roll's own score. Networks: potentials, score and projection learnt from samples.",
 				p.Lambda, p.Atoms, p.Atoms),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d sources × %d samples", p.Sources, p.Each))},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("critics 3 × %d, %d sources × %d samples", n.Params.Width, n.Params.Problem.Sources, n.Params.Problem.Each))},
 		}},
-		Tables: []lab.Table{{
-			Name: "conditional", Caption: fmt.Sprintf("W₁ between 200 samples of y given x and the discrete plan's conditional law, mean of %d sources at radius 1.2; and time", p.Tests),
-			Header: []string{"sampler", "W₁", "samples a second"},
-			Rows: [][]string{
-				{"SCONES, the paper's annealed steps", fmt.Sprintf("%.2f", v.WS), perSecond(v.Seconds)},
-				{"atoms and 100 Metropolis steps", fmt.Sprintf("%.2f", v.WMALA), perSecond(v.SecondsM)},
-				{"draws of the discrete plan itself", fmt.Sprintf("%.2f", v.WDraw), "–"},
-				{"draws of the target, whatever x", fmt.Sprintf("%.2f", v.WTarget), "–"},
-			},
-		}},
-		Notes: []string{"The paper trains networks for potentials and score; here both are exact up to the number of atoms, so what is seen is the plan and the sampler."},
+		Tables: []lab.Table{swissTable(p, c.Value, n.Value)},
+		Notes: []string{"Exact rows show the plan and the sampler alone; what networks add to that is their own error.",
+			fmt.Sprintf("Networks were trained for %.0f s. Their projection is %.2f from the discrete plan's, root mean square; that one's own spread is %.2f.", n.Value.Training, n.Value.OffBP, n.Value.Spread)},
 	}, nil
+}
+
+// swissPanel is points over the target and the sources.
+func swissPanel(title, name string, open func(string) (*os.File, error), roll *mat.Dense, series int) (style.Plot, error) {
+	xs, err := artifact.Read(open, "sources.npy")
+	if err != nil {
+		return style.Plot{}, err
+	}
+	ys, err := artifact.Read(open, name+".npy")
+	if err != nil {
+		return style.Plot{}, err
+	}
+	target, points, source := style.Cloud("target", roll, 0), style.Cloud(title, ys, series), style.Cloud("sources", xs, 0)
+	target.Color, target.Radius, target.Opacity = style.LightGrey, 1, 1
+	points.Radius, points.Opacity = 1.1, .6
+	source.Color, source.Radius, source.Opacity = style.DarkGrey, .8, .6
+	return style.Plot{
+		Title: title, X: style.Axis{Min: -12, Max: 16}, Y: style.Axis{Min: -15, Max: 16}, Square: true, Aspect: 1.1, Legend: style.Hidden,
+		Items: []plot.Plotter{target, source, points},
+	}, nil
+}
+
+// swissTable is what samplers are worth.
+func swissTable(p swissParams, v swissOut, n swissNetOut) lab.Table {
+	share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+	return lab.Table{
+		Name: "conditional", Caption: fmt.Sprintf("Share farther than 1 from every target; W₁ between %d samples of y given x and the discrete plan's conditional law, mean of %d sources at radius 1.2; and time", perTest, p.Tests),
+		Header: []string{"method", "far", "W₁", "samples a second"},
+		Rows: [][]string{
+			{"barycentric projection, exact", share(v.FarBP), "–", "–"},
+			{"SCONES, exact, the paper's annealed steps", share(v.FarS), fmt.Sprintf("%.2f", v.WS), perSecond(v.Seconds)},
+			{"atoms and 100 Metropolis steps, exact", share(v.FarMALA), fmt.Sprintf("%.2f", v.WMALA), perSecond(v.SecondsM)},
+			{"barycentric projection, network", share(n.FarBP), "–", "–"},
+			{"SCONES, networks, the paper's annealed steps", share(n.FarS), fmt.Sprintf("%.2f", n.WS), perSecond(n.Seconds)},
+			{"draws of the discrete plan itself", "0.0 %", fmt.Sprintf("%.2f", v.WDraw), "–"},
+			{"draws of the target, whatever x", "–", fmt.Sprintf("%.2f", v.WTarget), "–"},
+		},
+	}
 }
 
 func claimSwiss(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
@@ -353,7 +411,15 @@ func claimSwiss(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	if v.Status == ot.Converged.String() {
 		converged = 1
 	}
+	nets, err := lab.Recall(s, swissNetsOf, set.Seed, swissNets(set))
+	if err != nil {
+		return nil, err
+	}
+	n := nets.Value
 	return []lab.Claim{
+		{What: "share of networks' SCONES samples far from the target", Source: "Figure 4", Got: n.FarS, Relation: lab.AtMost, Want: .05, Why: "the roll's own noise is .25", NotHere: small},
+		{What: "W₁ of networks' SCONES samples from the conditional truth", Source: "draws of it", Got: n.WS, Relation: lab.AtMost, Want: v.WDraw + .2*(v.WTarget-v.WDraw), Why: "networks that were trained for minutes: a fifth of the way to draws that ignore the source", NotHere: small},
+		{What: "the network's projection from the discrete plan's, over that one's spread", Source: "it is that projection that is learnt", Got: n.OffBP / n.Spread, Relation: lab.AtMost, Want: .2, Why: "networks that were trained for minutes", NotHere: small},
 		{What: "the discrete plan is solved", Source: "marginals", Got: converged, Want: 1},
 		{What: "share of barycentric projections far from the target", Source: "Figure 4, discrete truth", Got: v.FarBP, Want: .24, AbsTol: .1, Why: "100 sources: a standard error of .04", NotHere: small},
 		{What: "share of SCONES samples far from the target", Source: "Figure 4", Got: v.FarS, Relation: lab.AtMost, Want: .05, Why: "the roll's own noise is .25", NotHere: small},

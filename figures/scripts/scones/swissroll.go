@@ -6,8 +6,9 @@
 //
 // Where the entropic plan at λ = 2 sends sources of a unit Gaussian: the barycentric projection, which lies between
 // the turns of the roll; SCONES with the exact score of the roll and Sinkhorn potentials off their points, by the
-// paper's annealed Langevin dynamics; the same by Metropolis-adjusted steps from draws of the atoms; and the discrete
-// plan, which is the truth that they are measured against.
+// paper's annealed Langevin dynamics; the same by Metropolis-adjusted steps from draws of the atoms; projection and
+// SCONES by networks that know samples alone, as the paper has them; and the discrete plan, which is the truth that
+// they are measured against.
 //
 //	go run figures/scripts/scones/swissroll.go -preset quick -out out
 package main
@@ -28,9 +29,9 @@ import (
 
 func main() {
 	preset := flag.String("preset", "quick", `size of the figure:
-smoke: 150 atoms on each side, 10 sources × 10 samples, 30 steps a level
-quick: 1500 atoms on each side, 100 sources × 10 samples, the paper's 10 levels × 300 steps
-paper: 1500 atoms on each side, 400 sources × 100 samples, the paper's 10 levels × 300 steps
+smoke: 150 atoms on each side, 10 sources × 10 samples, 30 steps a level, networks of 10 steps
+quick: 1500 atoms on each side, 100 sources × 10 samples, the paper's 10 levels × 300 steps; critics 3 × 96, score 4 × 64, 50 sources × 10 samples
+paper: 1500 atoms on each side, 400 sources × 100 samples, the paper's 10 levels × 300 steps; critics 3 × 4096, score 4 × 2048
 `)
 	seed := flag.Uint64("seed", 1, "seed of all random streams")
 	out := flag.String("out", "out", "folder to write to")

@@ -1,0 +1,285 @@
+package scones
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"coupling/data/synth"
+	"coupling/lab"
+	"coupling/lab/device"
+	"coupling/lab/nn/train"
+	"coupling/ot/fdiv"
+	"coupling/ot/gaussian"
+	"coupling/score"
+	"coupling/score/scones"
+	"coupling/score/scones/neural"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// mnistNetParams is Algorithm 1 at one λ, and chains of what it learnt.
+type mnistNetParams struct {
+	Side    int     `json:"side"`
+	Lambda  float64 `json:"lambda"`
+	Width   int     `json:"width"` // of four hidden layers
+	Steps   int     `json:"steps"`
+	Batch   int     `json:"batch"`
+	Samples int     `json:"samples"`
+	Device  string  `json:"device"`
+}
+
+// mnistNets are the paper's λ, one of them at quick, and one where there is a coupling to be learnt.
+func mnistNets(set lab.Setting) []mnistNetParams {
+	p := set.Preset
+	base := mnistNetParams{Side: pick(p, 7, 28, 28), Width: pick(p, 16, 256, 2048), Steps: pick(p, 10, 800, 5000), Batch: pick(p, 64, 256, 1000), Samples: pick(p, 100, 3000, 10000), Device: set.Device}
+	return lab.Grid(base, lab.Vary(func(p *mnistNetParams, v float64) { p.Lambda = v }, pick(p, []float64{.25}, []float64{.25, .01}, []float64{1, .5, .25, .01})...))
+}
+
+// mnistNetOut has BW-UVPs in percent, all of as many samples.
+type mnistNetOut struct {
+	// Error is that of the network's score relative to that of the plan's factor: |∇ψ_θ − ∇ψ|/|∇ψ − ∇c|, root mean squares at
+	// independent points.
+	Error       float64 `json:"error"`
+	Networks    float64 `json:"networks"`
+	Exact       float64 `json:"exact"`       // the law of the same sampler with exact potentials
+	Floor       float64 `json:"floor"`       // the plan
+	Independent float64 `json:"independent"` // y drawn whatever x is
+	Untrained   float64 `json:"untrained"`   // ψ = 0, in closed form
+	Training    float64 `json:"training"`    // seconds
+	Seconds     float64 `json:"seconds"`     // a sample
+}
+
+var mnistNetsOf = lab.Experiment[mnistNetParams, mnistNetOut]{Name: "scones/mnist-gaussian-networks", Version: 2, Run: trainMNIST}
+
+// mnistLonger has steps that forget where they began in a hundred, and lengthen no variance by more than 2.6 %.
+var mnistLonger = score.Langevin{Step: .1, Steps: 100, Convention: score.Halved}
+
+// mnistProblem is the pair at one λ, along the principal axes of its source.
+type mnistProblem struct {
+	plan           *gaussian.Plan
+	source, target *synth.Gaussian
+	vectors        mat.Dense // d×d, a column an axis
+	axes           []axis
+}
+
+func newMNISTProblem(ctx context.Context, side int, lambda float64) (*mnistProblem, error) {
+	normal, err := mnistSource(ctx, side)
+	if err != nil {
+		return nil, err
+	}
+	w := new(mnistProblem)
+	if w.plan, err = mnistPlan(normal, lambda); err != nil {
+		return nil, err
+	}
+	if w.source, err = synth.NewGaussian(w.plan.P.Mean, w.plan.P.Cov); err != nil {
+		return nil, err
+	}
+	if w.target, err = synth.NewGaussian(nil, w.plan.Q.Cov); err != nil {
+		return nil, err
+	}
+	return w, w.split()
+}
+
+// split finds the axes.
+func (w *mnistProblem) split() error {
+	var eig mat.EigenSym
+	if !eig.Factorize(w.plan.P.Cov, true) {
+		return errors.New("the eigenvalues of the source's covariance did not converge")
+	}
+	eig.VectorsTo(&w.vectors)
+	for _, v := range eig.Values(nil) {
+		w.axes = append(w.axes, axis{max(v, 0), w.plan.Eps})
+	}
+	return nil
+}
+
+// trainMNIST is Algorithm 1 at one λ, and what chains with its potential give.
+func trainMNIST(ctx context.Context, c *lab.Cell, p mnistNetParams) (out mnistNetOut, err error) {
+	w, err := newMNISTProblem(ctx, p.Side, p.Lambda)
+	if err != nil {
+		return out, err
+	}
+	dev, err := device.Open(p.Device)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = dev.Close() }() // frees the networks
+	nets, err := p.train(ctx, c, dev, w, &out)
+	if err != nil {
+		return out, err
+	}
+	rng := c.Rand("tests")
+	x, err := w.source.Sample(rng, 500)
+	if err != nil {
+		return out, err
+	}
+	y, err := w.target.Sample(rng, 500)
+	if err != nil {
+		return out, err
+	}
+	if out.Error, err = scoreError(w.plan, nets.Psi, x, y); err != nil {
+		return out, err
+	}
+	return out, p.sample(ctx, c, w, nets.Psi, &out)
+}
+
+// train is Algorithm 1. A killed run goes on.
+func (p mnistNetParams) train(ctx context.Context, c *lab.Cell, dev *device.Device, w *mnistProblem, out *mnistNetOut) (neural.Potentials, error) {
+	dir, err := c.Scratch()
+	if err != nil {
+		return neural.Potentials{}, err
+	}
+	begin, d := time.Now(), w.plan.P.Dim()
+	nets, err := neural.Training{
+		Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}, Mean: true, Steps: p.Steps, Batch: p.Batch,
+			Schedule: train.Linear(p.Steps, 0), Trace: func(k int, _ float64) { c.Progress(k, p.Steps) }},
+		Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: 1e-6 * float64(d), Path: dir + "/potentials.ckpt", Every: 100,
+	}.Run(ctx, dev, d, w.source.Sample, w.target.Sample, c.Rand("networks"))
+	out.Training = time.Since(begin).Seconds()
+	return nets, err
+}
+
+// sample runs chains from draws of the target, and measures them beside others of as many samples.
+func (p mnistNetParams) sample(ctx context.Context, c *lab.Cell, w *mnistProblem, psi scones.Potential, out *mnistNetOut) error {
+	rng := c.Rand("chains")
+	x, err := w.source.Sample(rng, p.Samples)
+	if err != nil {
+		return err
+	}
+	independent, err := w.target.Sample(rng, p.Samples)
+	if err != nil {
+		return err
+	}
+	target, err := score.NewGaussian(nil, w.plan.Q.Cov)
+	if err != nil {
+		return err
+	}
+	dir, err := c.Scratch()
+	if err != nil {
+		return err
+	}
+	l, run := mnistLonger, watch(c)
+	l.Path, l.Trace = dir+"/chains.ckpt", run.hear
+	y, err := scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}, Psi: psi, Target: target, Mean: true}.Sample(ctx, x, 1, l, independent, rng)
+	if err != nil {
+		return err
+	}
+	out.Seconds = run.seconds(p.Samples)
+	for _, row := range []struct {
+		to *float64
+		y  *mat.Dense
+	}{
+		{&out.Networks, y},
+		{&out.Independent, independent},
+		{&out.Floor, w.draw(x, rng, func(v float64) float64 { return v })},
+		{&out.Exact, w.draw(x, rng, func(v float64) float64 { return after(mnistLonger, v) })},
+	} {
+		if *row.to, err = w.uvp(x, row.y); err != nil {
+			return err
+		}
+	}
+	out.Untrained = w.untrained()
+	return nil
+}
+
+// draw returns y = E[y|x] plus noise that has f of the plan's conditional variance along each axis.
+func (w *mnistProblem) draw(x *mat.Dense, rng *rand.Rand, f func(variance float64) float64) *mat.Dense {
+	y := w.along(x)
+	n, _ := y.Dims()
+	for i := range n {
+		row := y.RawRowView(i)
+		for k, s := range w.axes {
+			row[k] = s.slope()*row[k] + math.Sqrt(f(s.variance()))*rng.NormFloat64()
+		}
+	}
+	y.Mul(y, w.vectors.T())
+	return y
+}
+
+// along returns the rows of x about their mean, in coordinates along the axes.
+func (w *mnistProblem) along(x *mat.Dense) *mat.Dense {
+	y := mat.DenseCopyOf(x)
+	n, d := y.Dims()
+	for j := range d {
+		mean := stat.Mean(mat.Col(nil, j, x), nil)
+		for i := range n {
+			y.Set(i, j, y.At(i, j)-mean)
+		}
+	}
+	y.Mul(y, &w.vectors)
+	return y
+}
+
+// uvp is gaussian.UVP of the covariance S of the rows (x, y) against the plan's, T, whose square root is one of 2×2 blocks: the
+// fidelity is the sum of the roots of the eigenvalues of T^½ S T^½.
+func (w *mnistProblem) uvp(x, y *mat.Dense) (float64, error) {
+	u, v := w.along(x), w.along(y)
+	n, d := u.Dims()
+	z := mat.NewDense(n, 2*d, nil)
+	for i := range n {
+		a, b, row := u.RawRowView(i), v.RawRowView(i), z.RawRowView(i)
+		for k, s := range w.axes {
+			xx, xy, yy := s.root()
+			row[2*k], row[2*k+1] = xx*a[k]+xy*b[k], xy*a[k]+yy*b[k]
+		}
+	}
+	gram := mat.NewSymDense(2*d, nil)
+	gram.SymOuterK(1/float64(n-1), z.T())
+	var eig mat.EigenSym
+	if !eig.Factorize(gram, false) {
+		return 0, errors.New("the eigenvalues of a covariance did not converge")
+	}
+	fidelity := 0.
+	for _, e := range eig.Values(nil) {
+		fidelity += math.Sqrt(max(e, 0))
+	}
+	trace := 0.
+	for _, s := range w.axes {
+		trace += s.a + 1
+	}
+	sampled := (mat.Norm(u, 2)*mat.Norm(u, 2) + mat.Norm(v, 2)*mat.Norm(v, 2)) / float64(n-1)
+	return 100 * max(sampled+trace-2*fidelity, 0) / trace, nil
+}
+
+// root is the square root of the covariance of (x, y) along an axis: (T + √det T)/√(tr T + 2√det T).
+func (s axis) root() (xx, xy, yy float64) {
+	k := s.slope()
+	det := math.Sqrt(s.a * s.variance())
+	scale := 1 / math.Sqrt(s.a+1+2*det)
+	return (s.a + det) * scale, k * s.a * scale, (1 + det) * scale
+}
+
+// untrained is the BW-UVP of exp(−c/λ)τ(y) as the law of y given x, which ψ = 0 has.
+func (w *mnistProblem) untrained() float64 {
+	distance, trace := 0., 0.
+	for _, s := range w.axes {
+		pull := 2 / s.lambda
+		distance += s.bures(pull/(1+pull), 1/(1+pull))
+		trace += s.a + 1
+	}
+	return 100 * distance / trace
+}
+
+// scoreError compares the gradient of a potential of the mean cost with the exact one, of |x−y|², which is d times that.
+func scoreError(plan *gaussian.Plan, net scones.Potential, x, y *mat.Dense) (float64, error) {
+	_, psi, err := scones.Potentials(plan)
+	if err != nil {
+		return 0, err
+	}
+	n, d := y.Dims()
+	got, want := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
+	if err := errors.Join(net.Eval(nil, got, y), psi.Eval(nil, want, y)); err != nil {
+		return 0, err
+	}
+	var factor mat.Dense // ∇ψ − ∇c
+	factor.Sub(x, y)
+	factor.Scale(2, &factor)
+	factor.Add(&factor, want)
+	got.Scale(float64(d), got)
+	got.Sub(got, want)
+	return mat.Norm(got, 2) / mat.Norm(&factor, 2), nil
+}

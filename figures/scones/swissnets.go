@@ -1,0 +1,161 @@
+package scones
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"coupling/data/synth"
+	"coupling/figures/artifact"
+	"coupling/lab"
+	"coupling/lab/device"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
+	"coupling/ot/fdiv"
+	"coupling/score"
+	"coupling/score/dsm"
+	"coupling/score/scones"
+	"coupling/score/scones/neural"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// swissNetParams is the roll with networks for potentials, score and projection.
+type swissNetParams struct {
+	Problem    swissParams `json:"problem"`
+	Width      int         `json:"width"` // of three hidden layers of a potential, two of the projection
+	Steps      int         `json:"steps"`
+	Batch      int         `json:"batch"`
+	Rate       float64     `json:"rate"`
+	ScoreWidth int         `json:"score_width"` // of the score's residual blocks
+	ScoreFor   int         `json:"score_for"`   // its steps
+	ScoreRate  float64     `json:"score_rate"`
+	Device     string      `json:"device"`
+}
+
+// swissNets is sized for minutes at quick; the atoms are swissSize's, whose plan is the truth.
+func swissNets(set lab.Setting) swissNetParams {
+	p := set.Preset
+	problem := swissSize(p)
+	problem.Sources, problem.Each = pick(p, 10, 50, 400), pick(p, 10, 10, 100)
+	return swissNetParams{Problem: problem, Width: pick(p, 8, 96, 4096), Steps: pick(p, 10, 4000, 5000), Batch: pick(p, 32, 256, 500),
+		Rate: pick(p, 1e-3, 1e-3, 1e-5), ScoreWidth: pick(p, 8, 64, 2048), ScoreFor: pick(p, 10, 5000, 10000), ScoreRate: pick(p, 1e-3, 1e-3, 1e-4), Device: set.Device}
+}
+
+// swissNetOut are measures as in swissOut. Artifacts: sources, bp and scones.
+type swissNetOut struct {
+	FarBP    float64 `json:"far_bp"`
+	FarS     float64 `json:"far_scones"`
+	WS       float64 `json:"w_scones"`
+	OffBP    float64 `json:"off_bp"`   // root mean square of the network's projection less the discrete plan's
+	Spread   float64 `json:"spread"`   // of the latter about its mean
+	Training float64 `json:"training"` // seconds
+	Seconds  float64 `json:"seconds"`  // a sample
+}
+
+var swissNetsOf = lab.Experiment[swissNetParams, swissNetOut]{Name: "scones/swissroll-networks", Version: 1, Run: runSwissNets}
+
+func runSwissNets(ctx context.Context, c *lab.Cell, p swissNetParams) (out swissNetOut, err error) {
+	w, err := newSwiss(ctx, c, p.Problem)
+	if err != nil {
+		return out, err
+	}
+	dev, err := device.Open(p.Device)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = dev.Close() }() // frees the networks
+	begin := time.Now()
+	coupling, projection, err := p.learn(ctx, c, dev)
+	if err != nil {
+		return out, err
+	}
+	out.Training = time.Since(begin).Seconds()
+	bp, err := projection.Apply(w.sources)
+	if err != nil {
+		return out, err
+	}
+	exact := w.phi.Barycentric(w.sources)
+	out.OffBP, out.Spread = apart(bp, exact), apart(exact, centred(exact))
+	y, seconds, err := w.anneal(ctx, c, "networks", coupling, w.sources, p.Problem.Each)
+	if err != nil {
+		return out, err
+	}
+	out.Seconds, out.FarBP, out.FarS = seconds, far(bp, w.y), far(y, w.y)
+	t, _, err := w.anneal(ctx, c, "networks-tests", coupling, p.Problem.tests(), perTest)
+	if err != nil {
+		return out, err
+	}
+	if out.WS, err = w.off(ctx, t); err != nil {
+		return out, err
+	}
+	return out, errors.Join(artifact.Write(c, "sources.npy", w.sources), artifact.Write(c, "bp.npy", bp), artifact.Write(c, "scones.npy", y))
+}
+
+// learn is the paper's method from samples alone: score, potentials, projection. A killed run goes on.
+func (p swissNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Device) (scones.Coupling, *neural.Map, error) {
+	dir, err := c.Scratch()
+	if err != nil {
+		return scones.Coupling{}, nil, err
+	}
+	rng := c.Rand("networks")
+	x := func(rng *rand.Rand, n int) (*mat.Dense, error) { return synth.Normal(rng, n, 2) }
+	y := func(rng *rand.Rand, n int) (*mat.Dense, error) { return synth.SwissRoll(rng, n, rollNoise) }
+	target, err := p.learnScore(ctx, c, dev, dir, y, rng)
+	if err != nil {
+		return scones.Coupling{}, nil, fmt.Errorf("score: %w", err)
+	}
+	k := scones.Compatibility{F: fdiv.KL, Lambda: p.Problem.Lambda}
+	nets, err := neural.Training{
+		Ascent: scones.Ascent{Compatibility: k, Steps: p.Steps, Batch: p.Batch, Schedule: train.Linear(p.Steps, 0), Trace: func(k int, _ float64) { c.Progress(k, p.Steps) }},
+		Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt",
+	}.Run(ctx, dev, 2, x, y, rng)
+	if err != nil {
+		return scones.Coupling{}, nil, fmt.Errorf("potentials: %w", err)
+	}
+	coupling := scones.Coupling{Compatibility: k, Phi: nets.Phi, Psi: nets.Psi, Target: target}
+	projection, err := neural.Projection{Coupling: coupling, Steps: p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Schedule: train.Linear(p.Steps/2, 0), Path: dir + "/projection.ckpt"}.
+		Run(ctx, dev, arch.MLP{Sizes: []int{2, p.Width, p.Width, 2}}.Net(), x, y, rng)
+	return coupling, projection, err
+}
+
+// learnScore fits a denoiser to points of the roll.
+func (p swissNetParams) learnScore(ctx context.Context, c *lab.Cell, dev *device.Device, dir string, y scones.Source, rng *rand.Rand) (*dsm.Network, error) {
+	levels, err := score.Geometric(rollFirst, rollLast, rollLevels)
+	if err != nil {
+		return nil, err
+	}
+	points, err := y(rng, 20000)
+	if err != nil {
+		return nil, err
+	}
+	mean, spread := moments(points)
+	return dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: 4 * p.Batch, Rate: p.ScoreRate, Schedule: train.Linear(p.ScoreFor, .02), Decay: .99, Path: dir + "/score.ckpt",
+		Trace: func(k int, _ float64) { c.Progress(k, p.ScoreFor) }}.
+		Run(ctx, dev, dsm.DenoisingMLP(mean, spread, levels, p.ScoreWidth, 2), points, nil, rng)
+}
+
+// apart is the root mean square distance of the rows of x from those of y.
+func apart(x, y *mat.Dense) float64 {
+	n, _ := x.Dims()
+	var d mat.Dense
+	d.Sub(x, y)
+	return mat.Norm(&d, 2) / math.Sqrt(float64(n))
+}
+
+// centred is the mean row of x, as often as x has rows.
+func centred(x *mat.Dense) *mat.Dense {
+	n, d := x.Dims()
+	out := mat.NewDense(n, d, nil)
+	for j := range d {
+		mean := stat.Mean(mat.Col(nil, j, x), nil)
+		for i := range n {
+			out.Set(i, j, mean)
+		}
+	}
+	return out
+}
