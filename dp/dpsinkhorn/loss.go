@@ -15,10 +15,12 @@ import (
 // Label·onehot(class)]: images of different classes are 2·Label² + 2m·Label farther apart. W is GeomLoss's: symmetrised
 // updates while ε falls from the diameter to Blur, and gradients with the potentials held still.
 type Loss struct {
-	L1    float64 // m: 1 or 3 in the paper
-	Label float64 // α_c; 0: 15
-	Fresh float64 // p: the share of fresh images in the debiasing batch; .4 in the paper, .2 in its code
-	Blur  float64 // the last ε; 0: .05
+	L1 float64 // m: 1 or 3 in the paper
+	// NoSquare leaves |x−y|² out of the cost: the paper's row of L1 alone. Label then weighs 2m·Label only.
+	NoSquare bool
+	Label    float64 // α_c; 0: 15
+	Fresh    float64 // p: the share of fresh images in the debiasing batch; .4 in the paper, .2 in its code
+	Blur     float64 // the last ε; 0: .05
 	// Scaling in (0, 1) is the ratio of one ε to the last; 0: ½, as published, which does not converge (some 13 updates).
 	// Converged is .99, with which the plan is the optimal assignment.
 	Scaling float64
@@ -48,6 +50,8 @@ func (l Loss) withDefaults(d, classes int) (Loss, error) {
 	switch {
 	case !(l.L1 >= 0) || math.IsInf(l.L1, 0):
 		return l, bad("Loss.L1 = %g: must be at least 0 and finite", l.L1)
+	case l.NoSquare && l.L1 == 0:
+		return l, bad("Loss.NoSquare with L1 = 0: there is no cost")
 	case !(l.Fresh >= 0 && l.Fresh <= 1):
 		return l, bad("Loss.Fresh = %g: must be in [0, 1]", l.Fresh)
 	case l.Scaling >= 1:
@@ -165,7 +169,7 @@ func (l Loss) solve(x, y *device.Array) *term {
 	dev := x.Device()
 	n, m := x.Dim(0), y.Dim(0)
 	vec := func(k int) *device.Array { return dev.Zeros(device.Float32, k) }
-	t := &term{x: x, y: y, c: dev.New(device.Float32, n, m), cost: device.Cost{Square: 1, Abs: l.L1}, f: vec(n), g: vec(m), lastF: vec(n), lastG: vec(m),
+	t := &term{x: x, y: y, c: dev.New(device.Float32, n, m), cost: l.cost(), f: vec(n), g: vec(m), lastF: vec(n), lastG: vec(m),
 		logN: math.Log(float64(n)), logM: math.Log(float64(m)), tmp: [2]*device.Array{vec(n), vec(m)}, arg: [2]*device.Array{vec(n), vec(m)}}
 	device.Costs(t.c, x, y, t.cost)
 	schedule := l.schedule()
@@ -178,6 +182,13 @@ func (l Loss) solve(x, y *device.Array) *term {
 	t.eps = schedule[len(schedule)-1]
 	t.update(t.eps, t.lastF, t.lastG)
 	return t
+}
+
+func (l Loss) cost() device.Cost {
+	if l.NoSquare {
+		return device.Cost{Abs: l.L1}
+	}
+	return device.Cost{Square: 1, Abs: l.L1}
 }
 
 // update writes the soft minima at ε of g to f and of f to g, both from what f and g hold before.

@@ -55,6 +55,7 @@ func TestGradientAgainstHost(t *testing.T) {
 		{9, 3, Loss{L1: 0, Fresh: 0, Diameter: 30, Blur: 1}},
 		{8, 8, Loss{L1: 3, Fresh: 1, Diameter: 25, Scaling: .9, Blur: 2}},
 		{5, 1, Loss{Fresh: .2, Label: 4, Diameter: 30}},
+		{10, 12, Loss{L1: 1, NoSquare: true, Fresh: .4, Diameter: 30}},
 	} {
 		const d, classes = 17, 3
 		x, hx := randomLabelled(rng, dev, c.n+c.l.fresh(c.n), d, classes)
@@ -70,8 +71,12 @@ func TestGradientAgainstHost(t *testing.T) {
 		if total > c.n {
 			fresh = mat.DenseCopyOf(fx.Slice(c.n, total, 0, d+classes))
 		}
+		var cost ot.PointCost = ot.SqEuclideanL1(c.l.L1)
+		if c.l.NoSquare {
+			cost = ot.L1
+		}
 		want, err := ot.SemiDebiased{Of: ot.Annealed{Blur: full.Blur, Scaling: full.Scaling, Diameter: full.Diameter}}.
-			Eval(t.Context(), mat.DenseCopyOf(fx.Slice(0, c.n, 0, d+classes)), fresh, fy, ot.SqEuclideanL1(c.l.L1), true)
+			Eval(t.Context(), mat.DenseCopyOf(fx.Slice(0, c.n, 0, d+classes)), fresh, fy, cost, true)
 		if err != nil {
 			t.Fatal(err)
 		}

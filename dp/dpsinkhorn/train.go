@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -19,6 +20,8 @@ import (
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // Training is algorithm 1: a generator is moved along a sanitised gradient of the semi-debiased Sinkhorn loss.
@@ -30,11 +33,19 @@ type Training struct {
 	// the paper's table 2). The Sanitiser must be a WholeBatch: sensitivity 2·Bound holds of any vector that is clipped to
 	// Bound, and the event is the same.
 	Parameters bool
-	Images     int     // n, generated images of a step beside the fresh ones; 0: 50
-	Rate       float64 // probability of a private image to be in a step's batch
-	Steps      int
-	Adam       train.Adam
-	Schedule   train.Schedule // of the learning rate; nil: constant
+	// Project, d×k and public, is what is released of the gradient at an image: its k inner products with the columns, clipped and
+	// noised in place of d pixels, and the image's gradient is then their sum along the columns. The low frequencies of
+	// semidual.Basis hold most of what images say and little of the noise. Sensitivity is that of the Sanitiser, which clips
+	// after it. Ours, not the paper's; nil: every pixel.
+	Project *mat.Dense
+	// Turns gives generated images the classes in turn, rather than at random.
+	Turns    bool
+	Images   int     // n, generated images of a step beside the fresh ones; 0: 50
+	Rate     float64 // probability of a private image to be in a step's batch
+	Steps    int
+	Adam     train.Adam
+	SGD      *train.SGD     // in place of Adam, if not nil
+	Schedule train.Schedule // of the learning rate; nil: constant
 	// Dir is a folder for a checkpoint and the ledger: a run that is killed goes on from there with the same weights in
 	// the end, and spends no step twice. Empty: neither.
 	Dir   string
@@ -112,6 +123,9 @@ func (t Training) check(images *data.Images, classes int) error {
 	case !(t.Rate > 0 && t.Rate <= 1):
 		return bad("Rate = %g: must be in (0, 1]", t.Rate)
 	}
+	if err := t.checkProject(images.Dim()); err != nil {
+		return err
+	}
 	return t.checkSanitiser()
 }
 
@@ -127,6 +141,7 @@ type run struct {
 	opt     *train.Optimiser
 	ck      train.Checkpoint
 	ledger  *release.Ledger
+	project *device.Array // Project; nil without
 }
 
 // Run trains on private images with labels in [0, classes), from where an earlier run in Dir was ended. Initial weights,
@@ -180,8 +195,13 @@ func (r *run) open() (err error) {
 	if r.Schedule == nil {
 		r.Schedule = train.Constant()
 	}
-	r.opt = r.Adam.For(r.net.Params())
-	r.ck.Params = map[string][]*nn.Param{"generator": r.net.Params(), "adam": r.opt.State()}
+	if r.SGD != nil {
+		r.opt = r.SGD.For(r.net.Params())
+	} else {
+		r.opt = r.Adam.For(r.net.Params())
+	}
+	r.loadProject()
+	r.ck.Params = map[string][]*nn.Param{"generator": r.net.Params(), "optimiser": r.opt.State()}
 	if r.Dir == "" {
 		return nil
 	}
@@ -246,7 +266,7 @@ func (r *run) identity() (string, error) {
 	line, err := json.Marshal(map[string]any{
 		"net": fmt.Sprintf("%+v %+v", deref(net.DCGAN), deref(net.BigGAN)), "start": fmt.Sprintf("%x", start.Sum(nil)[:8]), "loss": r.Loss,
 		"sanitiser": fmt.Sprintf("%#v", r.Sanitiser), "parameters": r.Parameters, "images": r.Training.images(),
-		"rate": r.Rate, "adam": r.Adam, "records": data, "shape": []int{c, h, w}, "classes": r.classes,
+		"rate": r.Rate, "adam": r.Adam, "sgd": r.SGD, "project": digestOf(r.Project), "turns": r.Turns, "records": data, "shape": []int{c, h, w}, "classes": r.classes,
 		"device": []any{on.Kind, on.Name, on.TF32}, "key": fmt.Sprintf("%x", print[:8]),
 	})
 	return string(line), err
@@ -279,7 +299,7 @@ func (r *run) step(k int) error {
 	n := r.Training.images()
 	codes := r.key.Rand("codes", k)
 	p := &nn.Pass{Training: true}
-	x := generate(r.net, p, r.dev, codes, n+r.Loss.fresh(n), r.latent, r.classes)
+	x := r.generate(p, codes, n+r.Loss.fresh(n))
 	y, err := r.batch(k)
 	if err != nil {
 		return err
@@ -293,7 +313,7 @@ func (r *run) step(k int) error {
 	nn.ZeroGrads(r.net.Params())
 	released := head
 	if r.Sanitiser != nil && !r.Parameters {
-		if err := sanitise(r.Sanitiser, head, r.key, k, r.spend(k)); err != nil {
+		if released, err = r.releaseImages(k, head); err != nil {
 			return err
 		}
 		// Rows of fresh images know nothing of private ones; they are clipped so that they pull no harder than the others.
@@ -330,6 +350,18 @@ func (r *run) releaseParameters(k int) (*device.Array, error) {
 	}
 	eachGrad(r.net.Params(), func(g *device.Array, at int) { device.Cut(g, all, 1, at) })
 	return all, nil
+}
+
+// generate makes total images for a step.
+func (r *run) generate(p *nn.Pass, codes *rand.Rand, total int) Labelled {
+	if !r.Turns {
+		return generate(r.net, p, r.dev, codes, total, r.latent, r.classes)
+	}
+	labels := make([]int, total)
+	for i := range labels {
+		labels[i] = i % r.classes
+	}
+	return generateLabels(r.net, p, r.dev, codes, labels, r.latent)
 }
 
 // batch is the private images of step k, scaled to [−1, 1]; none at all is a batch too.

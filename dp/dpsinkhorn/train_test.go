@@ -288,12 +288,19 @@ func TestNoiseIsUsedOnce(t *testing.T) {
 	}
 }
 
-// Without noise the generator learns which half is bright, by the gradient at images and by that of parameters.
+// Without noise the generator learns which half is bright, by the gradient at images, projected or not, by that of parameters,
+// and by plain descent.
 func TestLearns(t *testing.T) {
-	for _, parameters := range []bool{false, true} {
+	for name, change := range map[string]func(*Training){
+		"images":     func(*Training) {},
+		"parameters": func(tr *Training) { tr.Parameters = true },
+		"projected":  func(tr *Training) { tr.Project, tr.Turns = halves(), true },
+		"descent":    func(tr *Training) { tr.SGD = &train.SGD{Rate: 1e-3, Momentum: .9} },
+	} {
 		tr := small("")
-		tr.Steps, tr.Rate, tr.Images, tr.Parameters, tr.Sanitiser = 60, .5, 10, parameters, WholeBatch{Bound: 5}
+		tr.Steps, tr.Rate, tr.Images, tr.Sanitiser = 60, .5, 10, WholeBatch{Bound: 5}
 		tr.Net.DCGAN.Hidden = 4
+		change(&tr)
 		g, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(3))
 		if err != nil {
 			t.Fatal(err)
@@ -313,7 +320,7 @@ func TestLearns(t *testing.T) {
 			}
 		}
 		if right < .9 {
-			t.Errorf("parameters %v: %g of the images are bright on the right side", parameters, right)
+			t.Errorf("%s: %g of the images are bright on the right side", name, right)
 		}
 	}
 }

@@ -1,0 +1,93 @@
+package dpsinkhorn
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"coupling/dp/release"
+	"coupling/lab/device"
+	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// halves is two columns: the mean of the upper half, and of the lower.
+func halves() *mat.Dense {
+	m := mat.NewDense(784, 2, nil)
+	for i := range 784 {
+		m.Set(i, i/392, 1/math.Sqrt(392))
+	}
+	return m
+}
+
+// What a step releases is the projection: n×k, within the Bound of the clip whatever the columns are, so that its sensitivity
+// is the Sanitiser's.
+func TestProjectIsReleased(t *testing.T) {
+	long := halves()
+	long.Scale(1e4, long)
+	for _, columns := range []*mat.Dense{halves(), long} {
+		tr := small("")
+		tr.Project, tr.Sanitiser, tr.Steps = columns, WholeBatch{Bound: .25}, 3
+		seen := 0
+		tr.Trace = func(k int, released *device.Array) {
+			m := dense(t, released)
+			if r, c := m.Dims(); r != tr.Images || c != 2 {
+				t.Errorf("step %d released %d×%d, want %d×2", k, r, c, tr.Images)
+			}
+			if v := mat.Norm(m, 2); !(v > 0 && v <= .25) {
+				t.Errorf("step %d: norm %g, want in (0, .25]", k, v)
+			}
+			seen++
+		}
+		if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1)); err != nil {
+			t.Fatal(err)
+		}
+		if seen != 3 {
+			t.Errorf("%d releases, want 3", seen)
+		}
+	}
+}
+
+// The projection, the classes in turn and the optimiser are part of what a run is: another one is refused in its folder.
+func TestProjectIsPartOfTheRun(t *testing.T) {
+	dir := t.TempDir()
+	run := func(change func(*Training)) error {
+		tr := small(dir)
+		tr.Project, tr.Steps = halves(), 2
+		change(&tr)
+		_, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1))
+		return err
+	}
+	if err := run(func(*Training) {}); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Training){
+		"no projection": func(tr *Training) { tr.Project = nil },
+		"another one":   func(tr *Training) { tr.Project.Set(0, 0, 0) },
+		"turns":         func(tr *Training) { tr.Turns = true },
+		"descent":       func(tr *Training) { tr.SGD = &train.SGD{Rate: 1} },
+	} {
+		if err := run(change); !errors.Is(err, release.ErrLedger) {
+			t.Errorf("%s: %v, want ErrLedger", name, err)
+		}
+	}
+}
+
+func TestProjectRefusals(t *testing.T) {
+	for name, change := range map[string]func(*Training){
+		"rows":          func(tr *Training) { tr.Project = mat.NewDense(783, 2, nil) },
+		"not finite":    func(tr *Training) { tr.Project.Set(3, 1, math.NaN()) },
+		"parameters":    func(tr *Training) { tr.Parameters = true },
+		"no sanitiser":  func(tr *Training) { tr.Sanitiser = nil },
+		"no cost":       func(tr *Training) { tr.Loss = Loss{NoSquare: true} },
+		"infinite cost": func(tr *Training) { tr.Loss = Loss{L1: math.Inf(1)} },
+	} {
+		tr := small("")
+		tr.Project = halves()
+		change(&tr)
+		if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1)); !errors.Is(err, ErrParameter) {
+			t.Errorf("%s: %v, want ErrParameter", name, err)
+		}
+	}
+}
