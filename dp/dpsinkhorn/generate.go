@@ -25,7 +25,8 @@ func (g *Generator) Params() []*nn.Param { return g.net.Params() }
 // Free frees the weights.
 func (g *Generator) Free() { nn.Free(g.net.Params()) }
 
-// generate makes n images with codes uniform on [0, 1] and labels uniform, as the published code has them.
+// generate makes n images with codes uniform on [0, 1] and labels uniform, as the published code has them, but for those of fresh
+// images: there they are labels of the first ones again.
 func generate(net nn.Layer, p *nn.Pass, dev *device.Device, rng *rand.Rand, n, latent, classes int) Labelled {
 	labels := make([]int, n)
 	for i := range labels {

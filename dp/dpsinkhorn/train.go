@@ -266,7 +266,8 @@ func (r *run) identity() (string, error) {
 	line, err := json.Marshal(map[string]any{
 		"net": fmt.Sprintf("%+v %+v", deref(net.DCGAN), deref(net.BigGAN)), "start": fmt.Sprintf("%x", start.Sum(nil)[:8]), "loss": r.Loss,
 		"sanitiser": fmt.Sprintf("%#v", r.Sanitiser), "parameters": r.Parameters, "images": r.Training.images(),
-		"rate": r.Rate, "adam": r.Adam, "sgd": r.SGD, "project": digestOf(r.Project), "turns": r.Turns, "records": data, "shape": []int{c, h, w}, "classes": r.classes,
+		"rate": r.Rate, "adam": r.Adam, "sgd": r.SGD, "project": digestOf(r.Project), "turns": r.Turns, "records": data,
+		"shape": []int{c, h, w}, "range": []float32{r.images.Lo, r.images.Hi}, "classes": r.classes,
 		"device": []any{on.Kind, on.Name, on.TF32}, "key": fmt.Sprintf("%x", print[:8]),
 	})
 	return string(line), err
