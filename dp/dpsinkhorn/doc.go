@@ -29,7 +29,9 @@
 // # Noise and resuming
 //
 // All randomness of a run is a function of its key and of what it hides; noise is drawn on a grid, and a ledger is synced
-// before each release: see package release. So a run that is killed ends in the same weights and spends nothing twice.
+// before each release: see package release. So a run that is killed ends in the same weights and spends nothing twice. Dir serves
+// one process at a time, and no run of fewer steps than were spent there. One key serves one run: two with the same key share
+// their batches, and reveal more than their events composed.
 //
 // # Cost
 //
