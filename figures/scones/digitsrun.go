@@ -1,6 +1,7 @@
 package scones
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,7 +170,7 @@ func (t *transport) learnScore(ctx context.Context) error {
 		net, batch = arch.NCSN{Channels: 1, Features: p.Width, Levels: len(levels)}.Net(), 128
 	}
 	t.network, err = dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: batch, Rate: rate, Decay: .99, Schedule: train.Linear(p.ScoreFor, .05),
-		Path: dir + "/score.ckpt", Every: 250, Trace: func(k int, _ float64) { t.c.Progress(k, p.ScoreFor) }}.
+		Path: dir + "/score.ckpt", Every: cmp.Or(every, 250), Trace: func(k int, _ float64) { t.c.Progress(k, p.ScoreFor) }}.
 		Run(ctx, t.dev, net, t.target.x, []int{1, 16, 16}, rng)
 	t.out.Training += time.Since(begin).Seconds()
 	return err
@@ -199,14 +200,14 @@ func (t *transport) learnPlan(ctx context.Context) error {
 	potentials, err := neural.Training{
 		Ascent: scones.Ascent{Compatibility: k, Mean: true, Steps: p.Steps, Batch: p.Batch,
 			Schedule: train.Linear(p.Steps, 0), Trace: func(k int, _ float64) { t.c.Progress(k, p.Steps) }},
-		Hidden: []int{p.Critic, p.Critic}, Rate: p.Rate, Unscaled: true, Path: dir + "/potentials.ckpt",
+		Hidden: []int{p.Critic, p.Critic}, Rate: p.Rate, Unscaled: true, Path: dir + "/potentials.ckpt", Every: every,
 	}.Run(ctx, t.dev, pixels, scones.Cloud(t.source.x), scones.Cloud(t.target.x), rng)
 	if err != nil {
 		return err
 	}
 	k.Beta = 1000
 	t.coupling = scones.Coupling{Compatibility: k, Phi: potentials.Phi, Psi: potentials.Psi, Mean: true}
-	t.projection, err = neural.Projection{Coupling: t.coupling, Steps: p.ProjFor, Batch: p.Batch, Schedule: train.Linear(p.ProjFor, 0), Path: dir + "/projection.ckpt"}.
+	t.projection, err = neural.Projection{Coupling: t.coupling, Steps: p.ProjFor, Batch: p.Batch, Schedule: train.Linear(p.ProjFor, 0), Path: dir + "/projection.ckpt", Every: every}.
 		Run(ctx, t.dev, arch.BarycentricPixels(pixels, pixels, p.Critic, p.Critic), scones.Cloud(t.source.x), scones.Cloud(t.target.x), rng)
 	t.out.Training += time.Since(begin).Seconds()
 	return err
@@ -235,7 +236,7 @@ func (t *transport) transport(ctx context.Context) error {
 		return func() (*mat.Dense, error) {
 			run = watch(t.c)
 			l := t.sampler
-			l.Path, l.Trace = fmt.Sprintf("%s/chains-%d.ckpt", dir, len(t.out.Methods)), run.hear
+			l.Path, l.Every, l.Trace = fmt.Sprintf("%s/chains-%d.ckpt", dir, len(t.out.Methods)), every, run.hear
 			y, err := c.Sample(ctx, t.sources.x, 1, l, from, t.c.Rand("chains"))
 			if err == nil {
 				y.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, y)

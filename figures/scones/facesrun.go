@@ -340,7 +340,7 @@ func (f *faces) sampled(ctx context.Context, ways []facesWay, name string, c sco
 	if err != nil {
 		return nil, err
 	}
-	l.Path = fmt.Sprintf("%s/chains-%s.ckpt", dir, strings.ReplaceAll(name, "/", " over "))
+	l.Every, l.Path = every, fmt.Sprintf("%s/chains-%s.ckpt", dir, strings.ReplaceAll(name, "/", " over "))
 	way := facesWay{name: name, watch: new(stopwatch)}
 	way.make = func() (*mat.Dense, error) {
 		*way.watch = *watch(f.c)
@@ -368,7 +368,7 @@ func (f *faces) networks(ctx context.Context) error {
 	}
 	_, c, h, w := f.target.Shape()
 	from, to := f.source.Mat(), f.target.Mat()
-	trained, err := dsm.Training{Sigmas: levels, Steps: p.Score, Batch: 128, Rate: 1e-4, Path: dir + "/score.ckpt",
+	trained, err := dsm.Training{Sigmas: levels, Steps: p.Score, Batch: 128, Rate: 1e-4, Path: dir + "/score.ckpt", Every: every,
 		Trace: func(k int, _ float64) { f.c.Progress(k, p.Score) }}.
 		Run(ctx, f.dev, arch.NCSNv2{Channels: c, Features: p.Features, Sigmas: levels}.Net(), to, []int{c, h, w}, rng)
 	if err != nil {
@@ -377,13 +377,13 @@ func (f *faces) networks(ctx context.Context) error {
 	hidden := slices.Repeat([]int{p.Width}, p.Depth)
 	trainedBy := scones.Compatibility{F: k.F, Lambda: k.Lambda}
 	critics, err := neural.Training{Ascent: scones.Ascent{Compatibility: trainedBy, Mean: true, Paired: true, Steps: p.Critic, Batch: 1000,
-		Trace: func(k int, _ float64) { f.c.Progress(k, p.Critic) }}, Hidden: hidden, Rate: 1e-5, Unscaled: true, Path: dir + "/potentials.ckpt"}.
+		Trace: func(k int, _ float64) { f.c.Progress(k, p.Critic) }}, Hidden: hidden, Rate: 1e-5, Unscaled: true, Path: dir + "/potentials.ckpt", Every: every}.
 		Run(ctx, f.dev, f.target.Dim(), scones.Cloud(from), scones.Cloud(to), rng)
 	if err != nil {
 		return err
 	}
 	coupling := scones.Coupling{Compatibility: k, Phi: critics.Phi, Psi: critics.Psi, Target: trained, Mean: true}
-	project, err := neural.Projection{Coupling: coupling, Steps: p.Projection, Batch: 64, Rate: 1e-6, Schedule: train.Linear(p.Projection, .1), Path: dir + "/projection.ckpt"}.
+	project, err := neural.Projection{Coupling: coupling, Steps: p.Projection, Batch: 64, Rate: 1e-6, Schedule: train.Linear(p.Projection, .1), Path: dir + "/projection.ckpt", Every: every}.
 		Run(ctx, f.dev, flat(arch.BarycentricImages{Channels: c, Features: max(p.Features*3/8, 2)}.Net(), c, h, w), scones.Cloud(from), scones.Cloud(to), rng)
 	if err != nil {
 		return err

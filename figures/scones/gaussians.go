@@ -175,7 +175,7 @@ func (p *problem) sample(ctx context.Context, c *lab.Cell, name string, psi scon
 		return 0, 0, err
 	}
 	w := watch(c)
-	l.Path, l.Trace = dir+"/chains-"+name+".ckpt", w.hear
+	l.Path, l.Every, l.Trace = dir+"/chains-"+name+".ckpt", every, w.hear
 	y, err := k.Sample(ctx, p.x, 1, l, start, rng)
 	if err != nil {
 		return 0, 0, err

@@ -208,7 +208,7 @@ func checkLaw(ctx context.Context, c *lab.Cell, p mnistParams, source gaussian.N
 		return err
 	}
 	l, run := mnistLangevin, watch(c)
-	l.Path, l.Trace = dir+"/chains.ckpt", run.hear
+	l.Path, l.Every, l.Trace = dir+"/chains.ckpt", every, run.hear
 	y, err := scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: plan.Eps}, Psi: psi, Target: target}.Sample(ctx, x, 1, l, mean, rng)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package scones
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -137,7 +138,7 @@ func (p mnistNetParams) train(ctx context.Context, c *lab.Cell, dev *device.Devi
 	nets, err := neural.Training{
 		Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}, Mean: true, Steps: p.Steps, Batch: p.Batch,
 			Schedule: train.Linear(p.Steps, 0), Trace: func(k int, _ float64) { c.Progress(k, p.Steps) }},
-		Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: 1e-6 * float64(d), Path: dir + "/potentials.ckpt", Every: 100,
+		Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: 1e-6 * float64(d), Path: dir + "/potentials.ckpt", Every: cmp.Or(every, 100),
 	}.Run(ctx, dev, d, w.source.Sample, w.target.Sample, c.Rand("networks"))
 	out.Training = time.Since(begin).Seconds()
 	return nets, err
@@ -163,7 +164,7 @@ func (p mnistNetParams) sample(ctx context.Context, c *lab.Cell, w *mnistProblem
 		return err
 	}
 	l, run := mnistLonger, watch(c)
-	l.Path, l.Trace = dir+"/chains.ckpt", run.hear
+	l.Path, l.Every, l.Trace = dir+"/chains.ckpt", every, run.hear
 	y, err := scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}, Psi: psi, Target: target, Mean: true}.Sample(ctx, x, 1, l, independent, rng)
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ var networksOf = lab.Experiment[networksParams, networksOut]{
 		t := neural.Training{
 			Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: w.plan.Eps}, Steps: p.Steps, Batch: p.Batch,
 				Schedule: func(k int) float64 { return 1 - float64(k)/float64(p.Steps) }, Trace: func(k int, _ float64) { c.Progress(k, p.Steps) }},
-			Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt",
+			Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: every,
 		}
 		rng := c.Rand(fmt.Sprintf("networks %d", p.Problem.Pair))
 		nets, err := t.Run(ctx, dev, p.Problem.D, w.source.Sample, w.target.Sample, rng)
@@ -81,7 +81,7 @@ func (p networksParams) project(ctx context.Context, c *lab.Cell, dev *device.De
 	d := p.Problem.D
 	t := neural.Projection{
 		Coupling: scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: w.plan.Eps}, Phi: nets.Phi, Psi: nets.Psi},
-		Steps:    p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Path: dir + "/projection.ckpt",
+		Steps:    p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Path: dir + "/projection.ckpt", Every: every,
 		Schedule: func(k int) float64 { return 1 - 2*float64(k)/float64(p.Steps) }, Trace: func(k int, _ float64) { c.Progress(k, p.Steps/2) },
 	}
 	m, err := t.Run(ctx, dev, arch.MLP{Sizes: []int{d, p.Width, p.Width, d}}.Net(), w.source.Sample, w.target.Sample, rng)

@@ -10,6 +10,10 @@ func Figures() []lab.Figure {
 	return []lab.Figure{Divergences(), LogConcave(), MNISTGaussian(), Rate(), Width(), SwissRoll(), Gaussians(), Faces(), Digits()}
 }
 
+// every is how many steps trainings and chains make between stores; 0 leaves it to their packages. What comes out does not depend
+// on it.
+var every int
+
 // badge marks what is smaller than the paper preset.
 func badge(set lab.Setting, sizes string) string {
 	if set.Preset == lab.Paper {

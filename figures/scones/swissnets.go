@@ -112,13 +112,13 @@ func (p swissNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Devi
 	k := scones.Compatibility{F: fdiv.KL, Lambda: p.Problem.Lambda}
 	nets, err := neural.Training{
 		Ascent: scones.Ascent{Compatibility: k, Steps: p.Steps, Batch: p.Batch, Schedule: train.Linear(p.Steps, 0), Trace: func(k int, _ float64) { c.Progress(k, p.Steps) }},
-		Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt",
+		Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: every,
 	}.Run(ctx, dev, 2, x, y, rng)
 	if err != nil {
 		return scones.Coupling{}, nil, fmt.Errorf("potentials: %w", err)
 	}
 	coupling := scones.Coupling{Compatibility: k, Phi: nets.Phi, Psi: nets.Psi, Target: target}
-	projection, err := neural.Projection{Coupling: coupling, Steps: p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Schedule: train.Linear(p.Steps/2, 0), Path: dir + "/projection.ckpt"}.
+	projection, err := neural.Projection{Coupling: coupling, Steps: p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Schedule: train.Linear(p.Steps/2, 0), Path: dir + "/projection.ckpt", Every: every}.
 		Run(ctx, dev, arch.MLP{Sizes: []int{2, p.Width, p.Width, 2}}.Net(), x, y, rng)
 	return coupling, projection, err
 }
@@ -134,7 +134,7 @@ func (p swissNetParams) learnScore(ctx context.Context, c *lab.Cell, dev *device
 		return nil, err
 	}
 	mean, spread := moments(points)
-	return dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: 4 * p.Batch, Rate: p.ScoreRate, Schedule: train.Linear(p.ScoreFor, .02), Decay: .99, Path: dir + "/score.ckpt",
+	return dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: 4 * p.Batch, Rate: p.ScoreRate, Schedule: train.Linear(p.ScoreFor, .02), Decay: .99, Path: dir + "/score.ckpt", Every: every,
 		Trace: func(k int, _ float64) { c.Progress(k, p.ScoreFor) }}.
 		Run(ctx, dev, dsm.DenoisingMLP(mean, spread, levels, p.ScoreWidth, 2), points, nil, rng)
 }

@@ -182,7 +182,7 @@ func (w *swiss) anneal(ctx context.Context, c *lab.Cell, name string, coupling s
 	n, _ := x.Dims()
 	run := watch(c)
 	y, err = coupling.Sample(ctx, x, each, score.Langevin{Levels: levels, Steps: w.p.Steps, Step: 1e-5, Denoise: true,
-		Path: dir + "/annealed-" + name + ".ckpt", Trace: run.hear}, nil, c.Rand("annealed"))
+		Path: dir + "/annealed-" + name + ".ckpt", Every: every, Trace: run.hear}, nil, c.Rand("annealed"))
 	return y, run.seconds(n * each), err
 }
 
@@ -203,7 +203,7 @@ func (w *swiss) adjusted(ctx context.Context, c *lab.Cell, name string, x *mat.D
 	}
 	run := watch(c)
 	chain := score.Start(rowsOf(w.y, w.phi.Draw(xs, rng)), rng)
-	out.Accepted, err = score.MALA{Steps: 100, Step: .03, Path: dir + "/adjusted-" + name + ".ckpt", Trace: run.hear}.Run(ctx, f, chain)
+	out.Accepted, err = score.MALA{Steps: 100, Step: .03, Path: dir + "/adjusted-" + name + ".ckpt", Every: every, Trace: run.hear}.Run(ctx, f, chain)
 	n, _ := xs.Dims()
 	out.SecondsM = run.seconds(n)
 	return chain.X, err

@@ -1,0 +1,166 @@
+//go:build linux
+
+package scones
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"coupling/data"
+	"coupling/figures/figtest"
+	"coupling/lab"
+	"coupling/ot/fdiv"
+)
+
+// This test binary, told so, is a process that computes a cell and has the system kill it on the way.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("SCONES_TEST_STORE"); dir != "" {
+		every = 3
+		after, _ := strconv.Atoi(os.Getenv("SCONES_TEST_DIES"))
+		if err := compute(dir, os.Getenv("SCONES_TEST_CELL"), after); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// compute does the cell of that name, kills the process once it has heard of so many steps, if any, and else prints what came out.
+func compute(dir, name string, after int) error {
+	store, err := lab.OpenStore(dir)
+	if err != nil {
+		return err
+	}
+	heard := 0
+	ctx := lab.WithSink(context.Background(), func(e lab.Event) {
+		if e.Kind != lab.Advanced {
+			return
+		}
+		if heard++; heard == after {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	})
+	out, err := killable[name](ctx, store)
+	if errors.Is(err, data.ErrMissing) {
+		fmt.Println("missing")
+		return nil
+	}
+	if err == nil {
+		fmt.Println("heard", heard)
+		fmt.Println("out", out)
+	}
+	return err
+}
+
+// killable are cells as at paper, but for their sizes: networks of a few steps, stored every third.
+var killable = map[string]func(context.Context, *lab.Store) (string, error){
+	"gaussians": func(ctx context.Context, s *lab.Store) (string, error) {
+		p := networksGrid(figtest.Setting)[0]
+		p.Problem.Samples = 50
+		r, err := lab.Do(ctx, s, networksOf, 1, p)
+		return fmt.Sprint(r.Value.UVP, r.Value.Projection), err
+	},
+	"mnist": func(ctx context.Context, s *lab.Store) (string, error) {
+		r, err := lab.Do(ctx, s, mnistNetsOf, 1, mnistNets(figtest.Setting)[0])
+		return fmt.Sprint(r.Value.Error, r.Value.Networks, r.Value.Floor), err
+	},
+	"roll": func(ctx context.Context, s *lab.Store) (string, error) {
+		p := swissNets(figtest.Setting)
+		p.Problem.Steps = 5
+		r, err := lab.Do(ctx, s, swissNetsOf, 1, p)
+		return fmt.Sprint(r.Value.FarBP, r.Value.FarS, r.Value.WS, files(r)), err
+	},
+	"faces": func(ctx context.Context, s *lab.Store) (string, error) {
+		p := facesGrid(figtest.Setting)[0]
+		p.F, p.Most, p.Sources, p.Nets.Score, p.Nets.Critic = fdiv.ChiSquare, 100, 12, 8, 8
+		r, err := lab.Do(ctx, s, facesOf, 1, p)
+		for i := range r.Value.Methods {
+			r.Value.Methods[i].Seconds = 0
+		}
+		return fmt.Sprint(r.Value, files(r)), err
+	},
+	"digits": func(ctx context.Context, s *lab.Store) (string, error) {
+		p := digitsGrid(figtest.Setting)[0]
+		p.Most, p.Exact, p.Sources, p.ScoreFor, p.Steps, p.ProjFor = 100, 100, 12, 8, 8, 8
+		r, err := lab.Do(ctx, s, digitsOf, 1, p)
+		r.Value.Training = 0
+		for i := range r.Value.Methods {
+			r.Value.Methods[i].Seconds = 0
+		}
+		return fmt.Sprint(r.Value, files(r)), err
+	},
+}
+
+// files are checksums of what a cell has drawn.
+func files[P, R any](r lab.Result[P, R]) string {
+	var sums []string
+	for _, a := range r.Artifacts {
+		f, err := r.Open(a.Name)
+		if err != nil {
+			return err.Error()
+		}
+		h := sha256.New()
+		_, err = io.Copy(h, f)
+		sums = append(sums, fmt.Sprintf("%s %x %v", a.Name, h.Sum(nil), errors.Join(err, f.Close())))
+	}
+	slices.Sort(sums)
+	return strings.Join(sums, ", ")
+}
+
+// child runs compute in a process and returns what it printed; the empty string of one that was killed.
+func child(t *testing.T, dir, name string, after int) string {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "SCONES_TEST_STORE="+dir, "SCONES_TEST_CELL="+name, fmt.Sprint("SCONES_TEST_DIES=", after))
+	c.Stderr = os.Stderr
+	out, err := c.Output()
+	if status, ok := errors.AsType[*exec.ExitError](err); ok && status.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// Cells of networks and chains that the system kills again and again, each time a third of the way further, end with the same bits.
+func TestKilledCells(t *testing.T) {
+	const kills = 2
+	for name := range killable {
+		t.Run(name, func(t *testing.T) {
+			heard, want, _ := strings.Cut(child(t, t.TempDir(), name, 0), "\n")
+			if heard == "missing" {
+				t.Skip("its data set is not here")
+			}
+			steps, err := strconv.Atoi(strings.TrimPrefix(heard, "heard "))
+			if err != nil || steps < 16 {
+				t.Fatalf("%q: %v", heard, err)
+			}
+			dir := t.TempDir()
+			for range kills {
+				if out := child(t, dir, name, steps/(kills+1)); out != "" {
+					t.Fatalf("the system did not kill it: %s", out)
+				}
+			}
+			again, got, _ := strings.Cut(child(t, dir, name, 0), "\n")
+			if got != want {
+				t.Errorf("it ends with\n%s, want\n%s", got, want)
+			}
+			if n, err := strconv.Atoi(strings.TrimPrefix(again, "heard ")); err != nil || n >= steps {
+				t.Errorf("it heard of %q steps, as many as the %d of one that was not killed", again, steps)
+			}
+		})
+	}
+}
