@@ -33,5 +33,6 @@ func Figures() []lab.Figure {
 		step["fig21"],
 		spentFigure("fig22", "Rényi accounting: Gaussian", grid("gaussian", []float64{1, 5}, []float64{.001})),
 		spentFigure("fig23", "Rényi accounting: randomised response", grid("response", []float64{.6}, []float64{.1, .001})),
+		mnistFigure(),
 	}
 }

@@ -73,6 +73,8 @@ func lies(honest *lab.Store) map[string]lab.Decoder {
 		// Enclosures that are wider than they are said to be.
 		falsified(composedOf, honest, func(_ composedParams, o *composedOut) { o.Lower = scale(o.Lower, .5) }),
 		falsified(allowedOf, honest, func(p allowedParams, o *allowedOut) { o.Steps = o.Steps * 9 / 10 }),
+		// A network that learns nothing.
+		falsified(mnistOf, honest, func(_ mnistParams, o *mnistOut) { o.Accuracy = scale(o.Accuracy, .1) }),
 	}
 	out := map[string]lab.Decoder{}
 	for _, d := range list {

@@ -1,0 +1,169 @@
+package amplification
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"coupling/data"
+	"coupling/dp/dpsgd"
+	"coupling/dp/release"
+	"coupling/lab"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/train"
+)
+
+// mnistParams is DP-SGD on digits, looked at after some steps.
+type mnistParams struct {
+	Net    mnistNet `json:"net"`
+	Train  int      `json:"train"` // the first images of the training set; the last 5000 are the paper's validation set, which nobody looks at here
+	Test   int      `json:"test"`
+	Batch  int      `json:"batch"` // expected, of Poisson batches
+	Noise  float64  `json:"noise"`
+	Clip   float64  `json:"clip"`
+	Adam   float64  `json:"adam"`
+	Steps  []int    `json:"steps"` // increasing; training ends after the last
+	Repeat int      `json:"repeat"`
+	Device string   `json:"device"`
+}
+
+// mnistNet is two convolutions of 3×3 without padding, a maximum of windows, and two dense layers.
+type mnistNet struct {
+	Channels [2]int `json:"channels"`
+	Pool     int    `json:"pool"`
+	Hidden   int    `json:"hidden"`
+}
+
+func (m mnistNet) layers() nn.Layer {
+	side := (28 - 4) / m.Pool
+	return nn.Seq(
+		&nn.Conv2D{In: 1, Out: m.Channels[0], Window: device.SquareWindow(3, 1, 0)}, nn.ReLU(),
+		&nn.Conv2D{In: m.Channels[0], Out: m.Channels[1], Window: device.SquareWindow(3, 1, 0)}, nn.ReLU(),
+		&nn.MaxPool{Window: device.SquareWindow(m.Pool, m.Pool, 0)}, nn.Flatten(),
+		&nn.Dense{In: m.Channels[1] * side * side, Out: m.Hidden}, nn.ReLU(), &nn.Dense{In: m.Hidden, Out: 10},
+	)
+}
+
+// mnistOut is the accuracy on test images after each of Steps.
+type mnistOut struct {
+	Accuracy   []float64 `json:"accuracy"`
+	Parameters int       `json:"parameters"`
+}
+
+var mnistOf = lab.Experiment[mnistParams, mnistOut]{Name: "amplification/mnist", Version: 1, Run: runMNIST}
+
+func runMNIST(ctx context.Context, c *lab.Cell, p mnistParams) (out mnistOut, err error) {
+	images, err := data.MNIST(ctx, data.From{}, data.Train)
+	if err != nil {
+		return out, err
+	}
+	test, err := data.MNIST(ctx, data.From{}, data.Test)
+	if err != nil {
+		return out, err
+	}
+	images, test = images.Slice(0, p.Train), test.Slice(0, p.Test)
+	dev, err := device.Open(p.Device)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = dev.Close() }() // frees what lives
+	dir, err := c.Scratch()
+	if err != nil {
+		return out, err
+	}
+	l := looks{path: filepath.Join(dir, "looks"), Accuracy: map[int]float64{}}
+	if err := l.load(); err != nil {
+		return out, err
+	}
+	t := dpsgd.Training{
+		Net: p.Net.layers(), Objective: dpsgd.Classification{Images: images}, Clip: p.Clip, Multiplier: p.Noise, Rate: float64(p.Batch) / float64(p.Train),
+		Steps: slices.Max(p.Steps), Optimiser: train.Adam{Rate: p.Adam}, Dir: dir, Every: 500,
+	}
+	t.Trace = func(done int) error {
+		c.Progress(done, t.Steps)
+		if !slices.Contains(p.Steps, done) {
+			return nil
+		}
+		a, err := accuracy(dev, t.Net, test)
+		if err != nil {
+			return err
+		}
+		return l.note(done, a)
+	}
+	if err := t.Run(ctx, dev, release.SeededKey(c.Seed+uint64(p.Repeat)<<32)); err != nil {
+		return out, err
+	}
+	for _, k := range p.Steps {
+		out.Accuracy = append(out.Accuracy, l.Accuracy[k])
+	}
+	out.Parameters = nn.Count(t.Net.Params())
+	return out, nil
+}
+
+// looks are accuracies seen so far, which outlive a killed training as its checkpoint does.
+type looks struct {
+	path     string
+	Accuracy map[int]float64 `json:"accuracy"`
+}
+
+func (l *looks) load() error {
+	b, err := os.ReadFile(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, l)
+}
+
+func (l *looks) note(step int, accuracy float64) error {
+	l.Accuracy[step] = accuracy
+	return lab.WriteFile(l.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(l) })
+}
+
+// accuracy is that of a network on images.
+func accuracy(dev *device.Device, net nn.Layer, images *data.Images) (float64, error) {
+	right, all := 0, make([]int, images.Len())
+	for i := range all {
+		all[i] = i
+	}
+	for some := range slices.Chunk(all, 500) {
+		n, err := correct(dev, net, images, some)
+		if err != nil {
+			return 0, err
+		}
+		right += n
+	}
+	return float64(right) / float64(images.Len()), nil
+}
+
+func correct(dev *device.Device, net nn.Layer, images *data.Images, some []int) (right int, err error) {
+	defer dev.Scope().Close()
+	x, err := dpsgd.Pixels(dpsgd.Batch{Dev: dev, Records: some}, images)
+	if err != nil {
+		return 0, err
+	}
+	logits, err := net.Forward(&nn.Pass{ForwardOnly: true}, x).Mat()
+	if err != nil {
+		return 0, err
+	}
+	for k, i := range some {
+		best, at := math.Inf(-1), -1
+		for l := range 10 {
+			if v := logits.At(k, l); v > best {
+				best, at = v, l
+			}
+		}
+		if at == images.Labels[i] {
+			right++
+		}
+	}
+	return right, nil
+}
