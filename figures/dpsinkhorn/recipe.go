@@ -1,0 +1,203 @@
+package dpsinkhorn
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"coupling/data"
+	"coupling/dp"
+	"coupling/dp/dpsinkhorn"
+	"coupling/dp/dpsinkhorn/semidual"
+	"coupling/dp/release"
+	"coupling/figures/artifact"
+	"coupling/lab"
+	"coupling/lab/device"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// recipe is algorithm 1 with the paper's generator and the clip that holds. A step makes Images images beside the fresh ones.
+type recipe struct {
+	Hidden     int     `json:"hidden"` // width of the DCGAN
+	Images     int     `json:"images"`
+	Batch      int     `json:"batch"` // private images expected
+	Steps      int     `json:"steps"`
+	P          float64 `json:"p"`
+	L1         float64 `json:"l1"`
+	NoSquare   bool    `json:"no_square"`
+	Clip       float64 `json:"clip"`       // Δ
+	Parameters bool    `json:"parameters"` // perturbs their gradient, not that at the images
+	Low        int     `json:"low"`        // frequencies that are released; 0: every pixel, and classes at random, as published
+	Rate       float64 `json:"rate"`       // of learning
+	SGD        bool    `json:"sgd"`        // with momentum .9, rather than Adam
+	Fall       bool    `json:"fall"`       // to 0 along half a cosine, rather than constant
+	Epsilon    float64 `json:"epsilon"`    // that holds; 0: no noise, and no privacy
+}
+
+// event is what the recipe releases with a noise multiplier.
+func (r recipe) event(images int) func(sigma float64) dp.Event {
+	return func(sigma float64) dp.Event {
+		return dpsinkhorn.WholeBatch{Multiplier: sigma}.Event(r.Images, r.poisson(images), r.Steps)
+	}
+}
+
+// poisson is the rate of private images.
+func (r recipe) poisson(images int) float64 { return min(float64(r.Batch)/float64(images), 1) }
+
+// training is the recipe on images of a shape, with a noise multiplier.
+func (r recipe) training(images *data.Images, sigma float64) dpsinkhorn.Training {
+	t := dpsinkhorn.Training{
+		Net:       dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: r.Hidden}},
+		Loss:      dpsinkhorn.Loss{L1: r.L1, NoSquare: r.NoSquare, Fresh: r.P},
+		Sanitiser: dpsinkhorn.WholeBatch{Bound: r.Clip, Multiplier: sigma}, Parameters: r.Parameters,
+		Images: r.Images, Rate: r.poisson(images.Len()), Steps: r.Steps, Adam: train.Adam{Rate: r.Rate, Decay: 2e-5}, Every: 200,
+	}
+	if r.SGD {
+		t.SGD = &train.SGD{Rate: r.Rate, Momentum: .9, Decay: 2e-5}
+	}
+	if r.Fall {
+		t.Schedule = train.Cosine(r.Steps, 0)
+	}
+	if r.Low > 0 {
+		t.Project, t.Turns = lowFrequencies(images, r.Low), true
+	}
+	return t
+}
+
+// lowFrequencies are pixels × size: the lowest cosine waves, orthonormal.
+func lowFrequencies(images *data.Images, size int) *mat.Dense {
+	_, c, h, w := images.Shape()
+	one := mat.NewDense(c*size, c*size, nil)
+	for i := range c * size {
+		one.Set(i, i, 1)
+	}
+	b := semidual.Basis{C: c, H: h, W: w, Size: size}
+	return mat.DenseCopyOf(b.Decode(one).T())
+}
+
+// train makes the generator. scratch is where a run that is killed goes on.
+func (r recipe) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (gen *dpsinkhorn.Generator, sigma float64, g dp.Guarantee, err error) {
+	if r.Epsilon > 0 {
+		if sigma, g, err = dp.MinNoise(ctx, dp.Budget{Epsilon: r.Epsilon, Delta: delta}, r.event(images.Len())); err != nil {
+			return nil, 0, g, err
+		}
+	}
+	t := r.training(images, sigma)
+	t.Dir, t.Trace = scratch, func(k int, _ *device.Array) { progress(k+1, r.Steps) }
+	gen, err = t.Run(ctx, dev, images, 10, key)
+	return gen, sigma, g, err
+}
+
+// recipeParams is a recipe on a data set, and how its images are judged.
+type recipeParams struct {
+	Fashion   bool   `json:"fashion"`
+	Most      int    `json:"most"` // training and test images; 0: all
+	Recipe    recipe `json:"recipe"`
+	Judge     judge  `json:"judge"`
+	Synthetic int    `json:"synthetic"`
+	Device    string `json:"device"`
+}
+
+// recipeOut. Artifact: images.npy, the first rows, the classes in turn.
+type recipeOut struct {
+	Judged     judgement `json:"judged"`
+	Epsilon    float64   `json:"epsilon"` // of what ran; 0 without noise, which has none
+	Kind       string    `json:"kind"`
+	Multiplier float64   `json:"multiplier"`
+	Seconds    float64   `json:"seconds"` // of training
+}
+
+var recipeOf = lab.Experiment[recipeParams, recipeOut]{Name: "dpsinkhorn/recipe", Version: 1, Run: runRecipe}
+
+// keptImages is ten of each class.
+const keptImages = 100
+
+func runRecipe(ctx context.Context, c *lab.Cell, p recipeParams) (out recipeOut, err error) {
+	train, test, err := p.load(ctx)
+	if err != nil {
+		return out, err
+	}
+	dev, err := device.Open(p.Device)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = dev.Close() }() // frees what lives
+	scratch, err := c.Scratch()
+	if err != nil {
+		return out, err
+	}
+	begin := time.Now()
+	gen, sigma, g, err := p.Recipe.train(ctx, dev, train, release.SeededKey(c.Seed), scratch, c.Progress)
+	if err != nil {
+		return out, err
+	}
+	out.Seconds, out.Multiplier = time.Since(begin).Seconds(), sigma
+	if sigma > 0 {
+		out.Epsilon, out.Kind = g.Epsilon, g.Kind.String()
+	}
+	synthetic, err := gen.Sample(c.Rand("sample"), max(p.Synthetic, keptImages))
+	if err != nil {
+		return out, err
+	}
+	if err := artifact.Write(c, "images.npy", mat.DenseCopyOf(synthetic.Slice(0, keptImages).Mat())); err != nil {
+		return out, err
+	}
+	out.Judged, err = p.Judge.look(ctx, dev, synthetic, train, test, c.Rand("judge"))
+	return out, err
+}
+
+func (p recipeParams) load(ctx context.Context) (train, test *data.Images, err error) {
+	load := data.MNIST
+	if p.Fashion {
+		load = data.FashionMNIST
+	}
+	if train, err = load(ctx, data.From{}, data.Train); err != nil {
+		return nil, nil, err
+	}
+	if test, err = load(ctx, data.From{}, data.Test); err != nil {
+		return nil, nil, err
+	}
+	if p.Most > 0 {
+		train, test = train.Slice(0, min(p.Most, train.Len())), test.Slice(0, min(p.Most, test.Len()))
+	}
+	return train, test, nil
+}
+
+// baseRecipe is what the figures about the recipe vary: the paper's at its preset, and what two cores can learn something
+// with at the smaller ones.
+func baseRecipe(set lab.Setting) recipeParams {
+	p := set.Preset
+	return recipeParams{
+		Most: pick(p, 1000, 0, 0), Synthetic: pick(p, 200, 2000, 60_000), Device: set.Device,
+		Judge: judge{Width: pick(p, 4, 8, 32), Epochs: pick(p, 1, 15, 0), LeNet: pick(p, 200, 3000, 60_000), Images: pick(p, 100, 1000, 10_000)},
+		Recipe: recipe{Hidden: pick(p, 2, 4, 64), Images: pick(p, 10, 10, 50), Batch: pick(p, 10, 50, 50), Steps: pick(p, 3, 1000, 160_000), P: .4, L1: 1, Clip: .5,
+			Low: pick(p, 49, 49, 0), Rate: pick(p, 5e-4, 5e-4, 1e-4), Fall: p != lab.Paper, Epsilon: 10},
+	}
+}
+
+// tooShort says why the paper's numbers are not expected at a preset.
+func tooShort(p lab.Preset) string {
+	return pick(p, "3 steps on 1000 images", "a thousandth of the steps that the sound recipe needs, by a generator of width 4", "")
+}
+
+// soundness claims that nobody spent more than was asked for.
+func soundness(cells []lab.Result[recipeParams, recipeOut]) (out lab.Claim) {
+	out = lab.Claim{What: "largest ε of what ran over what was asked for", Source: "its accounting, δ = 1e-5", Relation: lab.AtMost, Want: 1, Why: "the budget"}
+	for _, c := range cells {
+		if c.Params.Recipe.Epsilon > 0 {
+			out.Got = max(out.Got, c.Value.Epsilon/c.Params.Recipe.Epsilon)
+		}
+	}
+	return out
+}
+
+// guarantee says what holds of a cell.
+func (o recipeOut) guarantee() string {
+	if o.Multiplier == 0 {
+		return "no privacy"
+	}
+	return fmt.Sprintf("%.3g (%s)", o.Epsilon, o.Kind)
+}
