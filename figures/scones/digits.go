@@ -57,7 +57,7 @@ func digitsGrid(set lab.Setting) []digitsParams {
 	base := digitsParams{
 		Most: pick(p, 300, 0, 0), Exact: pick(p, 300, 7291, 0), Lambda: .001, Critic: pick(p, 32, 256, 1024), Steps: pick(p, 20, 2000, 5000), Batch: pick(p, 64, 256, 1000),
 		Rate: pick(p, 1e-4, 1e-4, 1e-5), NCSN: p == lab.Paper, Width: pick(p, 2, 16, 64), ScoreFor: pick(p, 20, 1500, 40000),
-		ProjFor: pick(p, 20, 1000, 20000), Epochs: pick(p, 1, 2, 5), Sources: pick(p, 40, 250, 4000), Device: set.Device,
+		ProjFor: pick(p, 20, 1000, 20000), Epochs: pick(p, 1, 2, 5), Sources: pick(p, 24, 250, 4000), Device: set.Device,
 	}
 	return lab.Grid(base, lab.Vary(func(p *digitsParams, v bool) { p.ToMNIST = v }, false, true))
 }

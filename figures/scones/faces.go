@@ -43,7 +43,7 @@ var facesDivergences = []struct {
 func facesGrid(set lab.Setting) (out []facesParams) {
 	p := set.Preset
 	base := facesParams{
-		CelebA: p == lab.Paper, Side: pick(p, 16, 16, 64), Most: pick(p, 300, 0, 0), Sources: pick(p, 20, 128, 5000), Exact: pick(p, 150, 2000, 0), Atoms: pick(p, 100, 1000, 2000),
+		CelebA: p == lab.Paper, Side: pick(p, 16, 16, 64), Most: pick(p, 300, 0, 0), Sources: pick(p, 12, 128, 5000), Exact: pick(p, 150, 2000, 0), Atoms: pick(p, 100, 1000, 2000),
 		Device: set.Device,
 	}
 	if p != lab.Quick {
@@ -154,7 +154,7 @@ func claimFaces(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
 	}
 	if set.Preset == lab.Smoke {
 		for i := range out {
-			out[i].NotHere = "20 sources and networks of 3 steps"
+			out[i].NotHere = "12 sources and networks of 3 steps"
 		}
 	}
 	return out, nil

@@ -19,7 +19,6 @@ import (
 	"coupling/data"
 	"coupling/figures/figtest"
 	"coupling/lab"
-	"coupling/ot/fdiv"
 )
 
 // This test binary, told so, is a process that computes a cell and has the system kill it on the way.
@@ -64,7 +63,7 @@ func compute(dir, name string, after int) error {
 	return err
 }
 
-// killable are cells as at paper, but for their sizes: networks of a few steps, stored every third.
+// killable are cells as at paper, but for their sizes: networks of a few steps, stored every third: potentials, scores, projections and chains, of points and of pictures.
 var killable = map[string]func(context.Context, *lab.Store) (string, error){
 	"gaussians": func(ctx context.Context, s *lab.Store) (string, error) {
 		p := networksGrid(figtest.Setting)[0]
@@ -72,28 +71,15 @@ var killable = map[string]func(context.Context, *lab.Store) (string, error){
 		r, err := lab.Do(ctx, s, networksOf, 1, p)
 		return fmt.Sprint(r.Value.UVP, r.Value.Projection), err
 	},
-	"mnist": func(ctx context.Context, s *lab.Store) (string, error) {
-		r, err := lab.Do(ctx, s, mnistNetsOf, 1, mnistNets(figtest.Setting)[0])
-		return fmt.Sprint(r.Value.Error, r.Value.Networks, r.Value.Floor), err
-	},
 	"roll": func(ctx context.Context, s *lab.Store) (string, error) {
 		p := swissNets(figtest.Setting)
 		p.Problem.Steps = 5
 		r, err := lab.Do(ctx, s, swissNetsOf, 1, p)
 		return fmt.Sprint(r.Value.FarBP, r.Value.FarS, r.Value.WS, files(r)), err
 	},
-	"faces": func(ctx context.Context, s *lab.Store) (string, error) {
-		p := facesGrid(figtest.Setting)[0]
-		p.F, p.Most, p.Sources, p.Nets.Score, p.Nets.Critic = fdiv.ChiSquare, 100, 12, 8, 8
-		r, err := lab.Do(ctx, s, facesOf, 1, p)
-		for i := range r.Value.Methods {
-			r.Value.Methods[i].Seconds = 0
-		}
-		return fmt.Sprint(r.Value, files(r)), err
-	},
 	"digits": func(ctx context.Context, s *lab.Store) (string, error) {
 		p := digitsGrid(figtest.Setting)[0]
-		p.Most, p.Exact, p.Sources, p.ScoreFor, p.Steps, p.ProjFor = 100, 100, 12, 8, 8, 8
+		p.Most, p.Exact, p.Sources, p.ScoreFor, p.Steps, p.ProjFor = 100, 100, 12, 8, 8, 8 // what takes long is to read the digits
 		r, err := lab.Do(ctx, s, digitsOf, 1, p)
 		r.Value.Training = 0
 		for i := range r.Value.Methods {
