@@ -17,6 +17,7 @@ type Generator struct {
 	names   []string
 	shape   [3]int
 	batch   int
+	project *device.Array // of Training, or nil
 }
 
 // Params returns the weights.
@@ -78,7 +79,7 @@ func (g *Generator) some(rng *rand.Rand, out *data.Images, from int) error {
 		labels[i] = (from + i) % g.classes
 	}
 	x := generateLabels(g.net, &nn.Pass{ForwardOnly: true}, g.dev, rng, labels, g.latent)
-	pixels, err := x.X.Get32()
+	pixels, err := along(g.project, x.X.Reshape(g.batch, -1)).Get32()
 	if err != nil {
 		return err
 	}

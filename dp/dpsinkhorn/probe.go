@@ -14,7 +14,7 @@ func (g *Generator) Gradients(losses []Loss, y Labelled, n int, rng *rand.Rand) 
 	defer g.dev.Scope().Close()
 	p := &nn.Pass{}
 	x := generate(g.net, p, g.dev, rng, 2*n, g.latent, g.classes)
-	flat := x.X.Reshape(2*n, -1)
+	flat := along(g.project, x.X.Reshape(2*n, -1))
 	var out [][]float32
 	for _, l := range losses {
 		total := n + l.fresh(n)
@@ -28,7 +28,7 @@ func (g *Generator) Gradients(losses []Loss, y Labelled, n int, rng *rand.Rand) 
 		device.Paste(dy, public, 0, 0)
 		nn.ZeroGrads(g.net.Params())
 		p.Rewind()
-		g.net.VJP(p, dy.Reshape(x.X.Shape()...))
+		g.net.VJP(p, along(g.project, dy).Reshape(x.X.Shape()...))
 		grad, err := gather(g.dev, g.net.Params()).Get32()
 		if err != nil {
 			return nil, err

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"coupling/lab/device"
 
@@ -20,15 +19,31 @@ func (t Training) checkProject(d int) error {
 	switch {
 	case rows != d:
 		return bad("Project: %d×%d: must have a row for each of %d pixels", rows, k, d)
-	case t.Parameters || t.Sanitiser == nil:
-		return bad("Project: what is projected is the sanitised gradient at the images: there is none")
+	case k > d:
+		return bad("Project: %d×%d: more columns than pixels cannot be orthonormal", rows, k)
 	}
-	for _, v := range t.Project.RawMatrix().Data {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return bad("Project: holds %g: must be finite", v)
-		}
+	var gram mat.Dense
+	gram.Mul(t.Project.T(), t.Project)
+	for i := range k {
+		gram.Set(i, i, gram.At(i, i)-1)
+	}
+	// Rounding of the device's float32 is .6e-7: nearer than a few of them no basis can be to itself there.
+	if off := mat.Norm(&gram, 2); !(off < 1e-6) {
+		return bad("Project: columns are off from orthonormal by %g: must be orthonormal to 1e-6", off)
 	}
 	return nil
+}
+
+// along is x·P·Pᵀ, or x where there is no P.
+func along(project, x *device.Array) *device.Array {
+	if project == nil {
+		return x
+	}
+	low := x.Device().New(device.Float32, x.Dim(0), project.Dim(1))
+	out := x.Device().New(device.Float32, x.Shape()...)
+	device.Gemm(low, 1, x.N(), project.N(), 0)
+	device.Gemm(out, 1, low.N(), project.T(), 0)
+	return out
 }
 
 // loadProject brings Project to the device.

@@ -33,10 +33,10 @@ type Training struct {
 	// the paper's table 2). The Sanitiser must be a WholeBatch: sensitivity 2·Bound holds of any vector that is clipped to
 	// Bound, and the event is the same.
 	Parameters bool
-	// Project, d×k and public, is what is released of the gradient at an image: its k inner products with the columns, clipped and
-	// noised in place of d pixels, and the image's gradient is then their sum along the columns. The low frequencies of
-	// semidual.Basis hold most of what images say and little of the noise. Sensitivity is that of the Sanitiser, which clips
-	// after it. Ours, not the paper's; nil: every pixel.
+	// Project, d×k with orthonormal columns and public, makes the generator's images P·Pᵀx of what its network says, here and when
+	// it is sampled, so that their gradient lies along the columns: its k coordinates there are clipped and noised in place of d
+	// pixels. The low frequencies of semidual.Basis hold most of what images say and little of the noise. Sensitivity is that
+	// of the Sanitiser, which clips the coordinates. Ours, not the paper's; nil: every pixel.
 	Project *mat.Dense
 	// Turns gives generated images the classes in turn, rather than at random.
 	Turns    bool
@@ -176,7 +176,7 @@ func (t Training) Run(ctx context.Context, dev *device.Device, images *data.Imag
 		}
 	}
 	_, c, h, w := images.Shape()
-	return &Generator{net: r.net, dev: dev, latent: r.latent, classes: classes, names: images.Classes, shape: [3]int{c, h, w}, batch: t.images() + t.Loss.fresh(t.images())}, r.save()
+	return &Generator{net: r.net, dev: dev, latent: r.latent, classes: classes, project: r.project, names: images.Classes, shape: [3]int{c, h, w}, batch: t.images() + t.Loss.fresh(t.images())}, r.save()
 }
 
 func orInt(v, def int) int {
@@ -305,7 +305,7 @@ func (r *run) step(k int) error {
 	if err != nil {
 		return err
 	}
-	private, public, err := r.Loss.Gradient(Labelled{X: x.X.Reshape(len(x.Labels), -1), Labels: x.Labels}, y, r.classes)
+	private, public, err := r.Loss.Gradient(Labelled{X: along(r.project, x.X.Reshape(len(x.Labels), -1)), Labels: x.Labels}, y, r.classes)
 	if err != nil {
 		return err
 	}
@@ -320,7 +320,7 @@ func (r *run) step(k int) error {
 		// Rows of fresh images know nothing of private ones; they are clipped so that they pull no harder than the others.
 		r.Sanitiser.Clip(public.Rows(n, public.Dim(0)))
 	}
-	r.net.VJP(p, public.Reshape(x.X.Shape()...))
+	r.net.VJP(p, along(r.project, public).Reshape(x.X.Shape()...))
 	if r.Sanitiser != nil && r.Parameters {
 		if released, err = r.releaseParameters(k); err != nil {
 			return err
