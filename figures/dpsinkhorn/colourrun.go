@@ -1,0 +1,242 @@
+package dpsinkhorn
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"coupling/data"
+	"coupling/dp"
+	"coupling/dp/dpsinkhorn"
+	"coupling/dp/dpsinkhorn/merf"
+	"coupling/dp/dpsinkhorn/semidual"
+	"coupling/dp/release"
+	"coupling/figures/artifact"
+	"coupling/lab"
+	"coupling/lab/device"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// colourParams is a method on pictures of two classes.
+type colourParams struct {
+	CelebA    bool         `json:"celeba"` // else CIFAR-10, animals and vehicles
+	Most      int          `json:"most"`   // training and test pictures; 0: all
+	Method    colourMethod `json:"method"`
+	Epsilon   float64      `json:"epsilon"` // at colourDelta
+	Judge     judge        `json:"judge"`
+	Synthetic int          `json:"synthetic"`
+	Device    string       `json:"device"`
+}
+
+// colourMethod is a way to make pictures, and its sizes; the semi-dual has its own.
+type colourMethod struct {
+	Name    string `json:"name"`
+	Steps   int    `json:"steps"`
+	Batch   int    `json:"batch"`   // generated pictures of a step, and private ones expected
+	Hidden  int    `json:"hidden"`  // channels of a generator
+	Feature int    `json:"feature"` // of DP-MERF
+}
+
+// The methods that are of this figure alone, by their names.
+const (
+	colourDCGAN  = "whole batch, DCGAN"
+	colourBigGAN = "whole batch, BigGAN"
+	realPictures = "as many real pictures"
+)
+
+const (
+	colourDelta = 1e-6
+	colourSide  = 32
+)
+
+// colourOut. Artifact: images.npy, two lines of colourShown pictures of each class.
+type colourOut struct {
+	Name       string    `json:"name"` // of the data
+	Classes    []string  `json:"classes"`
+	Guess      float64   `json:"guess"` // share of the larger class among test pictures
+	Judged     judgement `json:"judged"`
+	Epsilon    float64   `json:"epsilon"`
+	Kind       string    `json:"kind"`
+	Accountant string    `json:"accountant"`
+	Seconds    float64   `json:"seconds"` // of training
+}
+
+var colourOf = lab.Experiment[colourParams, colourOut]{Name: "dpsinkhorn/colour", Version: 1, Run: runColour}
+
+func (p colourParams) sizes(name string) string {
+	if p.Most > 0 {
+		return fmt.Sprintf("%d pictures of CIFAR-10 in place of CelebA", p.Most)
+	}
+	return fmt.Sprintf("%s in place of CelebA, %d synthetic pictures, DP-Sinkhorn of few steps", name, p.Synthetic)
+}
+
+func runColour(ctx context.Context, c *lab.Cell, p colourParams) (out colourOut, err error) {
+	train, err := p.pictures(ctx, data.Train)
+	if err != nil {
+		return out, err
+	}
+	test, err := p.pictures(ctx, data.Test)
+	if err != nil {
+		return out, err
+	}
+	out.Name, out.Classes, out.Guess = train.Name, train.Classes, larger(test)
+	dev, err := device.Open(p.Device)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = dev.Close() }() // frees what lives
+	scratch, err := c.Scratch()
+	if err != nil {
+		return out, err
+	}
+	begin := time.Now()
+	sample, g, err := p.train(ctx, dev, train, release.SeededKey(c.Seed), scratch, c.Progress)
+	if err != nil {
+		return out, err
+	}
+	out.Seconds, out.Epsilon, out.Kind, out.Accountant = time.Since(begin).Seconds(), g.Epsilon, g.Kind.String(), g.Accountant
+	synthetic, err := sample(c.Rand("sample"), p.Synthetic)
+	if err != nil {
+		return out, err
+	}
+	if p.Method.Name != realPictures {
+		if err := artifact.Write(c, "images.npy", mat.DenseCopyOf(inTurn(synthetic).Mat())); err != nil {
+			return out, err
+		}
+	}
+	out.Judged, err = p.Judge.look(ctx, dev, synthetic, train, test, c.Rand("judge"))
+	return out, err
+}
+
+// pictures of two classes, 32 × 32.
+func (p colourParams) pictures(ctx context.Context, split data.Split) (*data.Images, error) {
+	if p.CelebA {
+		faces, err := data.CelebA{Split: split, Label: "Male", Size: colourSide}.Open()
+		if err != nil {
+			return nil, err
+		}
+		return faces.Load(ctx)
+	}
+	m, err := data.CIFAR10(ctx, data.From{}, split)
+	if err != nil {
+		return nil, err
+	}
+	if p.Most > 0 {
+		m = m.Slice(0, min(p.Most, m.Len()))
+	}
+	return vehicles(m), nil
+}
+
+// vehicles makes two classes of CIFAR-10's ten.
+func vehicles(m *data.Images) *data.Images {
+	out := *m
+	out.Labels, out.Classes = make([]int, m.Len()), []string{"animals", "vehicles"}
+	for i, l := range m.Labels {
+		if slices.Contains([]string{"airplane", "automobile", "ship", "truck"}, m.Classes[l]) {
+			out.Labels[i] = 1
+		}
+	}
+	return &out
+}
+
+// larger is the share of the larger of two classes.
+func larger(m *data.Images) float64 {
+	second := 0
+	for _, l := range m.Labels {
+		second += l
+	}
+	share := float64(second) / float64(m.Len())
+	return max(share, 1-share)
+}
+
+// inTurn is what is shown of pictures whose classes come in turn: the first class on the left, the second on the right.
+func inTurn(m *data.Images) *data.Images {
+	var order []int
+	for line := range 2 {
+		for class := range 2 {
+			for k := range colourShown {
+				order = append(order, 2*(line*colourShown+k)+class)
+			}
+		}
+	}
+	return m.Take(order)
+}
+
+// train makes what draws pictures. scratch is where a run that is killed goes on.
+func (p colourParams) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
+	const classes = 2
+	m := p.Method
+	switch m.Name {
+	case realPictures:
+		return func(rng *rand.Rand, n int) (*data.Images, error) { return images.Pick(rng, min(n, images.Len())) }, dp.Guarantee{}, nil
+	case semiDual:
+		c, g, err := semidual.Suggested(p.Epsilon, images.Len(), classes, images.Dim()).Calibrate(ctx, p.Epsilon, colourDelta)
+		if err != nil {
+			return nil, g, err
+		}
+		model, err := c.Train(ctx, dev, images, classes, key, func(s semidual.Step) { progress(s.Done, s.Of) })
+		if err != nil {
+			return nil, g, err
+		}
+		return model.Sample, g, nil
+	case dpMERF:
+		c, g, err := merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch, Length: length(images.Dim())}.Calibrate(ctx, p.Epsilon, colourDelta)
+		if err != nil {
+			return nil, g, err
+		}
+		gen, err := c.Train(ctx, dev, images, classes, key, progress)
+		if err != nil {
+			return nil, g, err
+		}
+		return gen.Sample, g, nil
+	}
+	return p.sinkhorn(ctx, dev, images, key, scratch, progress)
+}
+
+// length is that of DP-MERF's features, √105 for MNIST, for so many values of an image: distances grow as their square root.
+func length(values int) float64 { return math.Sqrt(105 * float64(values) / 784) }
+
+// sinkhorn is algorithm 1 with the paper's cost for CelebA, |x−y|², its λ = 5 and p, and the clip that holds.
+func (p colourParams) sinkhorn(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
+	const latent, embed = 32, 4
+	m := p.Method
+	var net dpsinkhorn.Net
+	switch m.Name {
+	case colourDCGAN:
+		net.DCGAN = &arch.DCGAN{Latent: latent, Classes: 2, Embed: embed, Hidden: m.Hidden, Channels: 3, Size: colourSide}
+	case colourBigGAN:
+		net.BigGAN = &arch.BigGAN{Latent: latent, Classes: 2, Embed: embed, Hidden: m.Hidden}
+	default:
+		return nil, dp.Guarantee{}, fmt.Errorf("method %q: there is none", m.Name)
+	}
+	rate := min(float64(m.Batch)/float64(images.Len()), 1)
+	sigma, g, err := dp.MinNoise(ctx, dp.Budget{Epsilon: p.Epsilon, Delta: colourDelta}, func(sigma float64) dp.Event {
+		return dpsinkhorn.WholeBatch{Multiplier: sigma}.Event(m.Batch, rate, m.Steps)
+	})
+	if err != nil {
+		return nil, g, err
+	}
+	gen, err := dpsinkhorn.Training{
+		Net: net, Loss: dpsinkhorn.Loss{Fresh: .4, Blur: 5}, Sanitiser: dpsinkhorn.WholeBatch{Multiplier: sigma},
+		Images: m.Batch, Rate: rate, Steps: m.Steps, Adam: train.Adam{Rate: colourRate(m.Steps), Decay: 2e-5}, Dir: scratch, Every: 200,
+		Trace: func(k int, _ *device.Array) { progress(k+1, m.Steps) },
+	}.Run(ctx, dev, images, 2, key)
+	if err != nil {
+		return nil, g, err
+	}
+	return gen.Sample, g, nil
+}
+
+// colourRate is the paper's 1e-5 for long runs, and a hundred times that for short ones.
+func colourRate(steps int) float64 {
+	if steps < 50_000 {
+		return 1e-3
+	}
+	return 1e-5
+}
