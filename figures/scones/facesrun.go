@@ -19,6 +19,7 @@ import (
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
+	"coupling/ot"
 	"coupling/ot/fdiv"
 	"coupling/score"
 	"coupling/score/dsm"
@@ -273,6 +274,9 @@ func (f *faces) plan(ctx context.Context) (atoms, error) {
 	plan, phi, psi, err := scones.FitRegularised(ctx, scones.Compatibility{F: p.F, Lambda: p.Lambda}, from.Mat(), to.Mat(), true)
 	if err != nil {
 		return atoms{}, err
+	}
+	if plan.Status != ot.Converged {
+		return atoms{}, fmt.Errorf("the plan of atoms is %v, of marginal error %g", plan.Status, plan.MarginalL1)
 	}
 	return atoms{phi, psi, phi, plan.Sharp}, nil
 }
