@@ -35,6 +35,7 @@ type trainer struct {
 	count   []float64   // noisy numbers of records, summed over counted releases
 	counted int
 	step    int
+	spent   int // releases
 	keep    []int
 	trace   func(Step)
 }
@@ -142,8 +143,11 @@ func (t *trainer) start() *mat.Dense {
 	return t.basis.Encode(grey)
 }
 
-// release adds noise of multiplier sigma to values of sensitivity 1.
+// release adds noise of multiplier sigma to values of sensitivity 1. It panics where there are more releases than Event says.
 func (t *trainer) release(stream string, step int, sigma float64, values []float64) ([]float64, error) {
+	if t.spent++; t.spent > t.Steps+t.spreads() {
+		panic("semidual: more releases than are accounted for")
+	}
 	if t.Noise == 0 {
 		return values, nil
 	}

@@ -207,6 +207,28 @@ func TestReleaseNoise(t *testing.T) {
 	}
 }
 
+// No training releases more often than its event says, whatever its numbers of steps and atoms; one release too many panics.
+func TestReleasesAreCounted(t *testing.T) {
+	images := blobs(t, 4)
+	for _, c := range []Config{{Steps: 1}, {Steps: 2, PerClass: 8}, {Steps: 3, Local: -1}, {Steps: 12, PerClass: 9}, {Steps: 16, PerClass: 8, Local: -1}, {Steps: 31, PerClass: 1}} {
+		c.Noise, c.Basis, c.Rate = 1, 4, .5
+		if _, err := c.Train(t.Context(), open(t), images, 2, release.SeededKey(5), nil); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("three releases where two are accounted for")
+		}
+	}()
+	tr := &trainer{Config: Config{Steps: 2, Local: -1, Noise: 1}}
+	for k := range 3 {
+		if _, err := tr.release("step", k, 1, []float64{0}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A class that nobody has is learnt as noise says, without an error that would tell.
 func TestEmptyClass(t *testing.T) {
 	images := blobs(t, 100)
