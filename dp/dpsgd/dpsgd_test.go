@@ -58,7 +58,7 @@ func small() nn.Layer {
 
 // training is a short one.
 func training(t testing.TB, dir string) Training {
-	return Training{Net: small(), Objective: Classification{bars(t, 40)}, Clip: .5, Multiplier: .7, Rate: .2, Steps: 7, Optimiser: train.Adam{Rate: 1e-2}, Virtual: 4, Dir: dir, Every: 3}
+	return Training{Net: small(), Objective: Classification{bars(t, 40)}, Clip: .5, Multiplier: .7, Rate: .2, Steps: 7, Optimiser: train.Adam{Rate: 1e-2}, Average: .8, Virtual: 4, Dir: dir, Every: 3}
 }
 
 // begin initialises the network and changes its weights by a factor.
@@ -321,6 +321,34 @@ func TestLearns(t *testing.T) {
 	}
 }
 
+// The network ends with the moving average of its weights, in which the first steps count less.
+func TestAverage(t *testing.T) {
+	tr := training(t, "")
+	tr.Net, tr.Type = small(), device.Float64
+	var mean, start []float64
+	tr.Trace = func(done int) error {
+		w := weights(t, tr.Net)
+		if mean == nil {
+			begun := begin(t, Training{Net: small(), Type: tr.Type}, 1)
+			begun.Net.Init(begun.dev, tr.Type, release.SeededKey(1).Rand("weights", 0))
+			mean = weights(t, begun.Net)
+			start = slices.Clone(mean)
+		}
+		decay := min(.8, float64(done)/float64(done+9))
+		for i := range mean {
+			mean[i] = decay*mean[i] + (1-decay)*w[i]
+		}
+		return nil
+	}
+	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	got := weights(t, tr.Net)
+	if d := floats.Distance(got, mean, 2); d > 1e-12*floats.Norm(mean, 2) || floats.Distance(got, start, 2) < 1e-3 { // rounding in float64
+		t.Errorf("off the average by %g, from the start by %g", d, floats.Distance(got, start, 2))
+	}
+}
+
 // Parameters out of range are refused by name.
 func TestRefusals(t *testing.T) {
 	for name, change := range map[string]func(*Training){
@@ -331,6 +359,7 @@ func TestRefusals(t *testing.T) {
 		"multiplier": func(t *Training) { t.Multiplier = math.NaN() },
 		"rate":       func(t *Training) { t.Rate = 1.1 },
 		"steps":      func(t *Training) { t.Steps = -1 },
+		"average":    func(t *Training) { t.Average = 1 },
 		"virtual":    func(t *Training) { t.Virtual = -1 },
 		"type":       func(t *Training) { t.Type = device.Int32 },
 		"label": func(t *Training) {

@@ -23,6 +23,7 @@ type run struct {
 	dev    *device.Device
 	key    release.Key
 	opt    *train.Optimiser
+	mean   *train.EMA // nil: none
 	ck     train.Checkpoint
 	ledger *release.Ledger
 }
@@ -42,6 +43,10 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 	r.Net.Init(dev, r.Type, key.Rand("weights", 0))
 	r.opt = t.Optimiser.For(r.Net.Params())
 	defer r.opt.Free()
+	if t.Average > 0 {
+		r.mean = train.NewEMA(t.Average, r.Net.Params())
+		defer r.mean.Free()
+	}
 	if err := r.open(); err != nil {
 		return err
 	}
@@ -66,12 +71,21 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 			}
 		}
 	}
-	return r.save()
+	if err := r.save(); err != nil {
+		return err
+	}
+	if r.mean != nil {
+		r.mean.Swap()
+	}
+	return dev.Sync()
 }
 
 // open takes up what Dir holds.
 func (r *run) open() error {
 	r.ck.Params = map[string][]*nn.Param{"net": r.Net.Params(), "optimiser": r.opt.State()}
+	if r.mean != nil {
+		r.ck.Params["mean"] = r.mean.State()
+	}
 	if r.Dir == "" {
 		return nil
 	}
@@ -127,7 +141,7 @@ func (r *run) identity() (string, error) {
 	}
 	line, err := json.Marshal(map[string]any{
 		"net": fmt.Sprintf("%x", start.Sum(nil)[:8]), "type": r.Type.String(), "objective": fmt.Sprintf("%T", r.Objective), "records": fmt.Sprintf("%x", code.Sum(nil)[:16]),
-		"clip": r.Clip, "multiplier": r.Multiplier, "rate": r.Rate, "virtual": orInt(r.Virtual, 128), "optimiser": fmt.Sprintf("%T%+v", r.Optimiser, r.Optimiser),
+		"clip": r.Clip, "multiplier": r.Multiplier, "rate": r.Rate, "virtual": orInt(r.Virtual, 128), "optimiser": fmt.Sprintf("%T%+v", r.Optimiser, r.Optimiser), "average": r.Average,
 		"device": r.dev.Info(), "key": fmt.Sprintf("%x", print[:8]),
 	})
 	return string(line), err
@@ -154,6 +168,9 @@ func (r *run) step(k int) error {
 	setGrads(r.Net.Params(), sum)
 	r.opt.SetFactor(r.Schedule(k))
 	r.opt.Step()
+	if r.mean != nil { // the first steps count less, for what the network begins with is noise
+		r.mean.UpdateBy(min(r.Average, float64(k+1)/float64(k+10)))
+	}
 	return r.dev.Err()
 }
 

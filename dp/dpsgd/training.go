@@ -22,8 +22,11 @@ type Training struct {
 	Steps      int
 	Optimiser  Optimiser      // such as train.Adam{Rate: 1e-3} or train.SGD{Rate: .1}
 	Schedule   train.Schedule // of the learning rate; nil: constant
-	Virtual    int            // records of a virtual batch that are expected; 0: 128. Memory grows with it, results do not but for rounding
-	Type       device.DType   // of the network; the zero value is Float32
+	// Average is the decay of a moving average of the weights, which the network holds in the end; 0: the last weights. It
+	// takes out noise at no cost in privacy.
+	Average float64
+	Virtual int          // records of a virtual batch that are expected; 0: 128. Memory grows with it, results do not but for rounding
+	Type    device.DType // of the network; the zero value is Float32
 	// Dir is a folder for a checkpoint and the ledger: a run that is killed goes on from there with the same weights in
 	// the end, and spends no step twice. Empty: neither.
 	Dir   string
@@ -72,6 +75,8 @@ func (t Training) check() error {
 		return bad("Rate = %g: must be in (0, 1]", t.Rate)
 	case t.Steps < 0:
 		return bad("Steps = %d: must not be negative", t.Steps)
+	case !(t.Average >= 0 && t.Average < 1):
+		return bad("Average = %g: must be in [0, 1)", t.Average)
 	case t.Virtual < 0 || t.Every < 0:
 		return bad("Virtual = %d, Every = %d: must not be negative", t.Virtual, t.Every)
 	case t.Type != device.Float32 && t.Type != device.Float64:
