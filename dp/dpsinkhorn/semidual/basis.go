@@ -35,6 +35,12 @@ func (b *Basis) choose() {
 	}
 }
 
+// Frequencies returns the pairs (u, v) of a channel's coefficients, in half periods over the height and the width.
+func (b *Basis) Frequencies() [][2]int {
+	b.choose()
+	return slices.Clone(b.at)
+}
+
 // matrix is one channel's H·W × Size basis.
 func (b *Basis) matrix() *mat.Dense {
 	b.choose()
