@@ -21,7 +21,7 @@ func Ablation() lab.Figure {
 			"share of fewer, and the whole-batch clip has the least noise that is sound at ε = 10 for them. Beside it stand the ε that the paper claims for the row, which is " + dpsinkhorn.NotJustified + ", and the one that its joint release has.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "MNIST, 1000 digits, 3 steps, 3 rows",
-			lab.Quick: "60,000 images, 1000 steps at σ = 1.5 of 10 images, width 4, 49 frequencies released, 2000 synthetic images",
+			lab.Quick: "60,000 images, 600 steps at σ = 1.5 of 10 images, width 4, 49 frequencies released, 1000 synthetic images",
 			lab.Paper: "60,000 images, the steps of the paper's accounting of 50 images, width 64, 60,000 synthetic images",
 		},
 		Decoders: []lab.Decoder{recipeOf.Decoder(), accountingOf.Decoder()},
@@ -152,7 +152,7 @@ func drawAblation(s *lab.Store, set lab.Setting) (out lab.Exhibit, err error) {
 		return out, err
 	}
 	out.Tables = append(out.Tables, costTable(known))
-	out.Notes = append(out.Notes,
+	out.Notes = append(out.Notes, signalNote,
 		"δ is 1e-5. What ran is the whole-batch clip with the least noise whose ε is at most 10; the paper clips rows and composes them as if each had a batch of its own. Its printed accuracies are at that ε, which is "+dpsinkhorn.NotJustified+".",
 		"Δ does not matter much to Adam: the gradient of a batch is many times as long as any Δ of the tables, so that Δ scales signal and noise alike, and what two rows of equal σ, p and m differ by is mostly the chance of one training.",
 		"FD is the Fréchet distance in features of a LeNet trained here, never FID: comparable within a table only.")
@@ -174,10 +174,10 @@ func costTable(known []lab.Result[accountingParams, accountingOut]) lab.Table {
 
 func (t ablationTable) table(cells []lab.Result[recipeParams, recipeOut]) lab.Table {
 	out := lab.Table{Name: t.name, Caption: t.caption + ". Accuracy in percent; in brackets the paper's, with its FID, at an ε that is " + dpsinkhorn.NotJustified,
-		Header: []string{"row", "steps", "σ that ran", "ε of what ran", "logistic", "MLP", "CNN", "FD-LeNet", "the paper's FID"}}
+		Header: []string{"row", "steps", "σ that ran", "ε of what ran", "signal over noise", "logistic", "MLP", "CNN", "FD-LeNet", "the paper's FID"}}
 	for i, c := range cells {
 		j := c.Value.Judged
-		row := []string{t.labels[i], fmt.Sprint(c.Params.Recipe.Steps), fmt.Sprintf("%.3f", c.Value.Multiplier), c.Value.guarantee()}
+		row := []string{t.labels[i], fmt.Sprint(c.Params.Recipe.Steps), fmt.Sprintf("%.3f", c.Value.Multiplier), c.Value.guarantee(), c.Params.Recipe.signal(c.Value.Multiplier)}
 		for k, a := range []float64{j.Logistic, j.MLP, j.CNN} {
 			cell := percent(a)
 			if t.acc[i][k] > 0 {

@@ -34,6 +34,8 @@ type judge struct {
 	Epochs int `json:"epochs"` // 0: the protocol's
 	LeNet  int `json:"lenet"`  // real images that LeNet learns from
 	Images int `json:"images"` // for distances
+	// Quick leaves out MLP, CNN and the membership attack; with no images for LeNet, distances too.
+	Quick bool `json:"quick,omitempty"`
 }
 
 // look judges images made of train by what test says.
@@ -46,11 +48,17 @@ func (j judge) look(ctx context.Context, dev *device.Device, synthetic, train, t
 		{eval.Classifier{Kind: eval.MLP, Epochs: j.Epochs}, &out.MLP},
 		{eval.Classifier{Kind: eval.CNN, Width: j.Width, Epochs: j.Epochs}, &out.CNN},
 	} {
+		if j.Quick && c.of.Kind != eval.Logistic {
+			continue
+		}
 		r, err := c.of.Evaluate(ctx, dev, synthetic, test, rng)
 		if err != nil {
 			return out, fmt.Errorf("%v: %w", c.of.Kind, err)
 		}
 		*c.into = r.Accuracy
+	}
+	if j.Quick && j.LeNet == 0 {
+		return out, nil
 	}
 	lenet, err := eval.Classifier{Kind: eval.LeNet, Epochs: j.Epochs}.Fit(ctx, dev, train.Slice(0, min(j.LeNet, train.Len())), rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
@@ -63,6 +71,9 @@ func (j judge) look(ctx context.Context, dev *device.Device, synthetic, train, t
 		return out, err
 	}
 	out.FD, out.Precision, out.Recall, out.Density, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall, r.Coverage.Density, r.Coverage.Coverage
+	if j.Quick {
+		return out, nil
+	}
 	m, err := membership.Attack{}.Run(ctx, synthetic, train.Slice(0, min(n, train.Len())), test.Slice(0, n))
 	if err != nil {
 		return out, err

@@ -52,7 +52,7 @@ type ablationRow struct {
 
 // ablationRows are Table 2, in its order, and the rows that are ours.
 var ablationRows = []ablationRow{
-	{"parameters", "L2", "none", 218.6, [3]float64{0, 79.9, 80.7}, func(r *recipe) { r.Parameters, r.Low, r.L1, r.P = true, 0, 0, 0 }},
+	{"parameters", "L2", "none", 218.6, [3]float64{0, 79.9, 80.7}, func(r *recipe) { r.Parameters, r.L1, r.P = true, 0, 0 }},
 	{"images", "L2", "none", 124.3, [3]float64{0, 82.0, 80.8}, func(r *recipe) { r.L1, r.P = 0, 0 }},
 	{"images", "L1", "none", 73.9, [3]float64{0, 68.4, 65.7}, func(r *recipe) { r.NoSquare, r.P = true, 0 }},
 	{"images", "L1 + L2", "none", 89.1, [3]float64{0, 80.8, 77.6}, func(r *recipe) { r.P = 0 }},

@@ -7,7 +7,7 @@ import (
 
 // Figures lists the figures, the quick ones first.
 func Figures() []lab.Figure {
-	return []lab.Figure{Accounting(), Debias(), Robustness(), Mixture(), Ablation(), Utility(), Colour()}
+	return []lab.Figure{Accounting(), Debias(), Robustness(), Mixture(), Samples(), Ablation(), Utility(), Colour()}
 }
 
 // badge marks what is smaller than the paper preset.
