@@ -18,7 +18,7 @@ func Colour() lab.Figure {
 		Shows: "Pictures of two classes, 32 × 32 in colour, made with differential privacy by mechanisms of the same (ε = 10, δ = 1e-6): semi-dual transport, DP-MERF, and DP-Sinkhorn with the clip that holds, by DCGAN and by BigGAN generators. " +
 			"At smoke and quick they are CIFAR-10's, animals and vehicles; at paper CelebA's faces, which users bring, by gender. The paper's own ε is not justified: all rows share one batch.",
 		Sizes: map[lab.Preset]string{
-			lab.Smoke: "CIFAR-10, 400 pictures, 100 synthetic ones, a few steps",
+			lab.Smoke: "CIFAR-10, 160 pictures, 60 synthetic ones, a few steps, no classifiers of real pictures",
 			lab.Quick: "CIFAR-10 (10,000 pictures where the subset is here) in two classes, 4000 synthetic ones, a CNN of half width; DP-MERF 2000 features, 400 steps; DP-Sinkhorn 60 steps of 20 with generators of 32 channels",
 			lab.Paper: "CelebA at 32 × 32, 162,770 faces by gender, 60,000 synthetic ones; DP-MERF 10,000 features; DP-Sinkhorn 160,000 steps of 50 (the paper: 1.7 million) with the paper's generators",
 		},
@@ -32,19 +32,23 @@ func Colour() lab.Figure {
 func colourGrid(set lab.Setting) []colourParams {
 	p := set.Preset
 	base := colourParams{
-		CelebA: p == lab.Paper, Most: pick(p, 400, 0, 0), Synthetic: pick(p, 100, 4000, 60000), Epsilon: 10, Device: set.Device,
-		Judge: judge{Width: pick(p, 4, 16, 32), Epochs: pick(p, 1, 0, 0), LeNet: pick(p, 100, 4000, 60000), Images: pick(p, 60, 2000, 10000)},
+		CelebA: p == lab.Paper, Most: pick(p, 160, 0, 0), Synthetic: pick(p, 60, 4000, 60000), Epsilon: 10, Device: set.Device,
+		Judge: judge{Width: pick(p, 4, 16, 32), Epochs: pick(p, 1, 0, 0), LeNet: pick(p, 60, 4000, 60000), Images: pick(p, 60, 2000, 10000)},
 	}
 	sinkhorn := colourMethod{Steps: pick(p, 2, 60, 160_000), Batch: pick(p, 5, 20, 50)}
 	dcgan, biggan := sinkhorn, sinkhorn
 	dcgan.Name, dcgan.Hidden = colourDCGAN, pick(p, 4, 32, 64)
 	biggan.Name, biggan.Hidden = colourBigGAN, pick(p, 4, 32, 256)
 	var out []colourParams
-	for _, m := range []colourMethod{
+	methods := []colourMethod{
 		{Name: semiDual},
 		{Name: dpMERF, Steps: pick(p, 5, 400, 3000), Batch: 100, Feature: pick(p, 100, 2000, 10000)},
-		dcgan, biggan, {Name: realPictures},
-	} {
+		dcgan, biggan,
+	}
+	if p != lab.Smoke {
+		methods = append(methods, colourMethod{Name: realPictures})
+	}
+	for _, m := range methods {
 		c := base
 		c.Method = m
 		out = append(out, c)
@@ -68,7 +72,7 @@ var colourPublished = []struct {
 }
 
 // colourShown is how many pictures of each class are shown of a method, in two lines.
-const colourShown = 10
+const colourShown = 14
 
 func drawColour(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	cells, err := lab.RecallAll(s, colourOf, set.Seed, colourGrid(set))
@@ -129,7 +133,7 @@ func claimColour(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
 	if err != nil {
 		return nil, err
 	}
-	small := pick(set.Preset, "400 pictures and a few steps", "", "")
+	small := pick(set.Preset, "160 pictures and a few steps", "", "")
 	faces := pick(set.Preset, small, "CIFAR-10 in place of CelebA", "")
 	ours := cells[0].Value.Judged
 	for _, c := range cells {

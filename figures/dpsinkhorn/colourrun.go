@@ -77,11 +77,7 @@ func (p colourParams) sizes(name string) string {
 }
 
 func runColour(ctx context.Context, c *lab.Cell, p colourParams) (out colourOut, err error) {
-	train, err := p.pictures(ctx, data.Train)
-	if err != nil {
-		return out, err
-	}
-	test, err := p.pictures(ctx, data.Test)
+	train, test, err := p.pictures(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -114,8 +110,20 @@ func runColour(ctx context.Context, c *lab.Cell, p colourParams) (out colourOut,
 	return out, err
 }
 
-// pictures of two classes, 32 × 32.
-func (p colourParams) pictures(ctx context.Context, split data.Split) (*data.Images, error) {
+// pictures of two classes, 32 × 32, to train on and to test with.
+func (p colourParams) pictures(ctx context.Context) (train, test *data.Images, err error) {
+	if train, err = p.split(ctx, data.Train); err != nil {
+		return nil, nil, err
+	}
+	if p.Most > 0 { // the archive is read but once
+		n := min(p.Most, train.Len()/2)
+		return train.Slice(0, n), train.Slice(n, 2*n), nil
+	}
+	test, err = p.split(ctx, data.Test)
+	return train, test, err
+}
+
+func (p colourParams) split(ctx context.Context, split data.Split) (*data.Images, error) {
 	if p.CelebA {
 		faces, err := data.CelebA{Split: split, Label: "Male", Size: colourSide}.Open()
 		if err != nil {
@@ -126,9 +134,6 @@ func (p colourParams) pictures(ctx context.Context, split data.Split) (*data.Ima
 	m, err := data.CIFAR10(ctx, data.From{}, split)
 	if err != nil {
 		return nil, err
-	}
-	if p.Most > 0 {
-		m = m.Slice(0, min(p.Most, m.Len()))
 	}
 	return vehicles(m), nil
 }
