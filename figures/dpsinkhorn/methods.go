@@ -7,13 +7,10 @@ import (
 
 	"coupling/data"
 	"coupling/dp"
-	"coupling/dp/dpsinkhorn"
 	"coupling/dp/dpsinkhorn/merf"
 	"coupling/dp/dpsinkhorn/semidual"
 	"coupling/dp/release"
 	"coupling/lab/device"
-	"coupling/lab/nn/arch"
-	"coupling/lab/nn/train"
 )
 
 // The methods, by their names in tables.
@@ -27,10 +24,10 @@ const (
 type method struct {
 	Name    string  `json:"name"`
 	Epsilon float64 `json:"epsilon"`
-	Steps   int     `json:"steps"`  // of the whole-batch recipe and of DP-MERF's generator; the semi-dual has its own
-	Batch   int     `json:"batch"`  // generated images of a step, and private ones expected
-	Hidden  int     `json:"hidden"` // width of the DCGAN
-	Feature int     `json:"feature"`
+	Steps   int     `json:"steps"`   // of DP-MERF's generator; the semi-dual has its own
+	Batch   int     `json:"batch"`   // of the same
+	Feature int     `json:"feature"` // and its random features
+	Recipe  recipe  `json:"recipe"`  // of the whole batch, at the method's Epsilon
 }
 
 const delta = 1e-5
@@ -63,32 +60,15 @@ func (m method) train(ctx context.Context, dev *device.Device, images *data.Imag
 		}
 		return gen.Sample, g, nil
 	case wholeBatch:
-		return m.recipe(ctx, dev, images, key, scratch, progress)
+		r := m.Recipe
+		r.Epsilon = m.Epsilon
+		gen, _, g, err := r.train(ctx, dev, images, key, scratch, progress)
+		if err != nil {
+			return nil, g, err
+		}
+		return gen.Sample, g, nil
 	}
 	return nil, dp.Guarantee{}, fmt.Errorf("method %q: there is none", m.Name)
-}
-
-// recipe is algorithm 1 with the paper's network, cost and p, and the clip that holds.
-func (m method) recipe(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
-	rate := min(float64(m.Batch)/float64(images.Len()), 1)
-	event := func(sigma float64) dp.Event {
-		return dpsinkhorn.WholeBatch{Multiplier: sigma}.Event(m.Batch, rate, m.Steps)
-	}
-	sigma, g, err := dp.MinNoise(ctx, dp.Budget{Epsilon: m.Epsilon, Delta: delta}, event)
-	if err != nil {
-		return nil, g, err
-	}
-	t := dpsinkhorn.Training{
-		Net:  dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: m.Hidden}},
-		Loss: dpsinkhorn.Loss{L1: 1, Fresh: .4}, Sanitiser: dpsinkhorn.WholeBatch{Multiplier: sigma},
-		Images: m.Batch, Rate: rate, Steps: m.Steps, Adam: train.Adam{Rate: recipeRate(m.Steps), Decay: 2e-5}, Dir: scratch, Every: 200,
-		Trace: func(k int, _ *device.Array) { progress(k+1, m.Steps) },
-	}
-	gen, err := t.Run(ctx, dev, images, 10, key)
-	if err != nil {
-		return nil, g, err
-	}
-	return gen.Sample, g, nil
 }
 
 // recipeRate is the paper's 1e-4 for runs of its length, and ten times that for short ones.

@@ -188,6 +188,16 @@ func quickBest(eps float64) recipe {
 	return recipe{Hidden: 4, Images: 10, Batch: 50, Steps: 6000, Clip: .5, Low: 49, Rate: 5e-4, Fall: true, Epsilon: eps}
 }
 
+// bestRecipe is quickBest at the quick preset and the base of the other two.
+func bestRecipe(set lab.Setting, eps float64) recipe {
+	if set.Preset == lab.Quick {
+		return quickBest(eps)
+	}
+	r := baseRecipe(set).Recipe
+	r.Epsilon = eps
+	return r
+}
+
 // tooShort says why the paper's numbers are not expected at a preset.
 func tooShort(p lab.Preset) string {
 	return pick(p, "3 steps on 1000 images", "600 steps rather than 160,000, by a generator of width 4", "")

@@ -30,10 +30,7 @@ func Samples() lab.Figure {
 func samplesGrid(set lab.Setting) (out []recipeParams) {
 	for _, fashion := range pick(set.Preset, []bool{false}, []bool{false, true}, []bool{false, true}) {
 		c := baseRecipe(set)
-		c.Fashion = fashion
-		if set.Preset == lab.Quick {
-			c.Recipe = quickBest(10)
-		}
+		c.Fashion, c.Recipe = fashion, bestRecipe(set, 10)
 		if fashion && set.Preset == lab.Paper {
 			c.Recipe.L1, c.Recipe.Rate = 3, 1e-5
 		}
