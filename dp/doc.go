@@ -8,7 +8,7 @@
 //
 //	event := dp.Repeat{Times: 10_000, Event: dp.Poisson{Rate: 0.01, Event: dp.Gaussian{Noise: 1.1}}}
 //	g, err := dp.Epsilon(event, dp.Relation{}, 1e-5)
-//	fmt.Println(g) // ε = 5.19258 at δ = 1e-05 …
+//	fmt.Println(g) // ε = 5.19259 at δ = 1e-05 …
 //
 // Mechanisms are [Gaussian], [Laplace], [RandomizedResponse], [NormNoise] and [Dominated]; [Poisson], [WithoutReplacement] and
 // [WithReplacement] sample a batch for them; [Repeat] and [Compose] run several on the same data, adaptively.

@@ -15,7 +15,7 @@ func ExampleEpsilon() {
 		return
 	}
 	fmt.Println(g)
-	// Output: ε = 5.19258 at δ = 1e-05 (exact, by contour, under add/remove)
+	// Output: ε = 5.19259 at δ = 1e-05 (exact, by contour, under add/remove)
 }
 
 // Groups of four: all ways to insert and remove four records.
@@ -26,7 +26,7 @@ func ExampleRelation() {
 		return
 	}
 	fmt.Printf("%v, worst with %d removed\n", g, g.Removed)
-	// Output: ε = 0.0934349 at δ = 1e-06 (exact, by contour, under add/remove, groups of 4), worst with 4 removed
+	// Output: ε = 0.093435 at δ = 1e-06 (exact, by contour, under add/remove, groups of 4), worst with 4 removed
 }
 
 // The least noise that keeps 1,000 steps within (2, 1e-6).

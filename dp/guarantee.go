@@ -1,6 +1,12 @@
 package dp
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
 
 // Kind says what a number is.
 type Kind int
@@ -42,9 +48,26 @@ type Guarantee struct {
 	Inserted, Removed int
 }
 
-// String explains the guarantee in a line.
+// String explains the guarantee in a line; ε is rounded upwards.
 func (g Guarantee) String() string {
-	return fmt.Sprintf("ε = %.6g at δ = %g (%v, by %s, under %v)", g.Epsilon, g.Delta, g.Kind, g.Accountant, g.Relation)
+	return fmt.Sprintf("ε = %s at δ = %g (%v, by %s, under %v)", Upwards(g.Epsilon, 6), g.Delta, g.Kind, g.Accountant, g.Relation)
+}
+
+// Upwards prints v ≥ 0 to so many significant digits, from 1 to 17, rounded upwards: an (ε, δ) that is printed for people
+// holds as it stands. What is above a short number by less than 1e-13 of itself counts as that number: accountants round up
+// by as little, and 1 would be printed as 1.0000001.
+func Upwards(v float64, digits int) string {
+	text := strconv.FormatFloat(v, 'g', digits, 64)
+	shown, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(shown < v*(1-1e-13)) || math.IsInf(v, 0) {
+		return text
+	}
+	// The last digit goes up by one; from a text, so that nothing is rounded again.
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e")
+	n, _ := new(big.Int).SetString(strings.Replace(mantissa, ".", "", 1), 10)
+	e, _ := strconv.Atoi(exponent)
+	up, _ := strconv.ParseFloat(fmt.Sprintf("%de%d", n.Add(n, big.NewInt(1)), e-digits+1), 64)
+	return strconv.FormatFloat(up, 'g', digits, 64)
 }
 
 // kindOf classifies an enclosure.

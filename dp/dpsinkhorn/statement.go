@@ -2,8 +2,6 @@ package dpsinkhorn
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"coupling/dp"
@@ -58,16 +56,6 @@ func State(mechanism string, e dp.Event, g dp.Guarantee, seeded bool) Statement 
 	return s
 }
 
-// upwards is v ≥ 0 to six digits, never less than it is.
-func upwards(v float64) string {
-	text := fmt.Sprintf("%.6g", v)
-	if u, err := strconv.ParseFloat(text, 64); err == nil && u < v {
-		digit := math.Pow10(int(math.Floor(math.Log10(v))) - 5)
-		text = fmt.Sprintf("%.6g", u+digit)
-	}
-	return text
-}
-
 // Text is the statement for people: ε is rounded upwards, δ not at all.
 func (s Statement) Text() string {
 	var b strings.Builder
@@ -75,7 +63,7 @@ func (s Statement) Text() string {
 	if !s.Private {
 		fmt.Fprintf(&b, "NOT PRIVATE: the noise comes from a seed.\n\n")
 	}
-	fmt.Fprintf(&b, "ε = %s at δ = %g (%s, by %s)\n", upwards(s.Epsilon), s.Delta, s.Kind, s.Accountant)
+	fmt.Fprintf(&b, "ε = %s at δ = %g (%s, by %s)\n", dp.Upwards(s.Epsilon, 6), s.Delta, s.Kind, s.Accountant)
 	for _, l := range [][2]string{{"Unit", s.Unit}, {"Mechanism", s.Mechanism}, {"Event", s.Event}, {"Noise", s.Noise}, {"Settings", s.Settings}} {
 		fmt.Fprintf(&b, "%s: %s\n", l[0], l[1])
 	}

@@ -167,7 +167,7 @@ func (f privacyFlags) print(a *app, e dp.Event, g dp.Guarantee) error {
 	if f.JSON {
 		return writeJSON(a, f.answer(g))
 	}
-	_, err := fmt.Fprintf(a.out, "%v\nε = %.8g at δ = %.8g: %s\n\n%s\n", e, g.Epsilon, g.Delta, kindInWords(g), f.meaning(g))
+	_, err := fmt.Fprintf(a.out, "%v\nε = %s at δ = %s: %s\n\n%s\n", e, dp.Upwards(g.Epsilon, 8), dp.Upwards(g.Delta, 8), kindInWords(g), f.meaning(g))
 	return err
 }
 
@@ -196,9 +196,9 @@ func (f privacyFlags) meaning(g dp.Guarantee) string {
 		change = who + " replaced by others"
 	}
 	return fmt.Sprintf("Whatever set of results one looks for, its probability on the data and on the data with %s\n"+
-		"differ by a factor of at most e^ε = %.4g, up to δ = %.4g. It holds for every data set and every observer who sees all\n"+
+		"differ by a factor of at most e^ε = %s, up to δ = %s. It holds for every data set and every observer who sees all\n"+
 		"steps, if the sampling and the noise are as said, %s, and nothing else about the data gets out.%s",
-		change, math.Exp(g.Epsilon), g.Delta, f.sensitivity(g), f.caution())
+		change, dp.Upwards(math.Exp(g.Epsilon), 4), dp.Upwards(g.Delta, 4), f.sensitivity(g), f.caution())
 }
 
 // sensitivity says what the number takes for granted of the value that noise is added to.
