@@ -1,0 +1,80 @@
+package denoise
+
+import (
+	"math"
+
+	"coupling/dp/dpsinkhorn/semidual"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+)
+
+// denoiser is D, a network with what surrounds it.
+type denoiser struct {
+	Config
+	basis   *semidual.Basis
+	classes int
+	spread  []float64 // d_k, of all channels
+	net     nn.Layer
+}
+
+func newDenoiser(c Config, classes, channels, height, width int) *denoiser {
+	d := &denoiser{Config: c, classes: classes, basis: &semidual.Basis{C: channels, H: height, W: width, Size: c.Basis}}
+	frequencies := d.basis.Frequencies()
+	for range channels {
+		for _, f := range frequencies {
+			r := math.Hypot(float64(f[0]), float64(f[1])) / c.Bend
+			d.spread = append(d.spread, c.Prior/(1+r*r))
+		}
+	}
+	body := nn.Seq(&nn.Dense{In: d.width(), Out: c.Hidden}, nn.SiLU(), &nn.Dense{In: c.Hidden, Out: c.Hidden}, nn.SiLU())
+	// The last layer sees the input too: what is linear in it, such as the mean of a class, is learnt at once.
+	d.net = nn.Seq(&nn.Concat{Branches: []nn.Layer{nil, body}}, &nn.Dense{In: d.width() + c.Hidden, Out: len(d.spread)})
+	return d
+}
+
+// times is the number of features of a noise level.
+const times = 5
+
+// width is that of the network's input: coefficients, the label as onehot, and features of the noise level.
+func (d *denoiser) width() int { return len(d.spread) + d.classes + times }
+
+// input fills a row of the network's input for noisy coefficients at noise level s.
+func (d *denoiser) input(row []float32, noisy []float64, s float64, label int) {
+	k := len(d.spread)
+	for j, v := range noisy {
+		row[j] = float32(v / math.Hypot(s, d.spread[j]))
+	}
+	clear(row[k:])
+	row[k+label] = 1
+	t := math.Log(s)
+	for j, v := range [times]float64{t / 2, math.Sin(t), math.Cos(t), math.Sin(2 * t), math.Cos(2 * t)} {
+		row[k+d.classes+j] = float32(v)
+	}
+}
+
+// around is skip and out of coefficient k.
+func (d *denoiser) around(k int, s float64) (skip, out float64) {
+	v, r := d.spread[k], math.Hypot(s, d.spread[k])
+	return v / r * v / r, s * v / r
+}
+
+// apply sets to to D(x, s), rows of coefficients.
+func (d *denoiser) apply(dev *device.Device, to, x []float64, s float64, labels []int) error {
+	defer dev.Scope().Close()
+	k, w := len(d.spread), d.width()
+	in := make([]float32, len(labels)*w)
+	for i, l := range labels {
+		d.input(in[i*w:(i+1)*w], x[i*k:(i+1)*k], s, l)
+	}
+	f, err := d.net.Forward(&nn.Pass{ForwardOnly: true}, dev.From32(in, len(labels), w)).Float64s()
+	if err != nil {
+		return err
+	}
+	for j := range k {
+		skip, out := d.around(j, s)
+		for i := j; i < len(x); i += k {
+			to[i] = skip*x[i] + out*f[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package denoise
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"coupling/data"
+	"coupling/dp"
+	"coupling/dp/dpsgd"
+	"coupling/dp/release"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+func cpu(t testing.TB) *device.Device {
+	t.Helper()
+	dev, err := device.CPU{}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dev.Close() })
+	return dev
+}
+
+// halves are images of 8×8 that are bright on the left or on the right, by their label.
+func halves(t testing.TB, n int) *data.Images {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(8, 9))
+	m, err := data.New(n, 1, 8, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Labels, m.Classes = make([]int, n), []string{"left", "right"}
+	for i := range n {
+		m.Labels[i] = i % 2
+		for j := range m.Row(i) {
+			m.Row(i)[j] = .2 * rng.Float32()
+			if j%8/4 == m.Labels[i] {
+				m.Row(i)[j] += .7
+			}
+		}
+	}
+	return m
+}
+
+func small() Config {
+	return Config{Basis: 16, Hidden: 24, Batch: 100, Steps: 150, Bend: 3, Adam: train.Adam{Rate: 1e-2}}
+}
+
+// brightRight is the share of images that are bright on the side of their label.
+func brightRight(m *data.Images) (share float64) {
+	for i, l := range m.Labels {
+		half := [2]float64{}
+		for j, v := range m.Row(i) {
+			half[j%8/4] += float64(v)
+		}
+		if half[l] > half[1-l] {
+			share += 1 / float64(m.Len())
+		}
+	}
+	return share
+}
+
+// With little noise the denoiser learns which half is bright, with a lot it does not.
+func TestLearns(t *testing.T) {
+	images := halves(t, 400)
+	for _, noise := range []float64{0, 1, 1000} {
+		c := small()
+		c.Noise = noise
+		g, err := c.Train(t.Context(), cpu(t), images, 2, release.SeededKey(3), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := g.Sample(rand.New(rand.NewPCG(1, 1)), 300)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := brightRight(m); (a > .85) != (noise < 10) {
+			t.Errorf("noise %g: %g of the images are bright on the right side", noise, a)
+		}
+	}
+}
+
+// A row of the cotangent depends on its own record and its own randomness: alone or among others, first or last, it is the
+// same. Privacy rests on it.
+func TestRowsAreOnTheirOwn(t *testing.T) {
+	dev, images := cpu(t), halves(t, 20)
+	c, err := small().withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDenoiser(c, 2, 1, 8, 8)
+	d.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
+	rows := func(images *data.Images, at ...int) [][]float64 {
+		dy, err := newRecords(d, images).Cotangent(dpsgd.Batch{
+			Net: d.net, Pass: &nn.Pass{}, Dev: dev, Records: at, Rand: func(record int) *rand.Rand { return rand.New(rand.NewPCG(7, uint64(record))) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := dy.Mat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out [][]float64
+		for i := range at {
+			out = append(out, m.RawRowView(i))
+		}
+		return out
+	}
+	near := func(what string, a, b []float64) {
+		for j := range a {
+			if math.Abs(a[j]-b[j]) > 1e-5 { // products of some 50 terms of size 1 in float32
+				t.Fatalf("%s: entry %d is %g and %g", what, j, a[j], b[j])
+			}
+		}
+	}
+	alone := rows(images, 5)[0]
+	near("first of three", rows(images, 5, 9, 2)[0], alone)
+	near("last of three", rows(images, 9, 2, 5)[2], alone)
+	other := halves(t, 20)
+	for i := range other.Len() {
+		if i != 5 {
+			clear(other.Row(i))
+			other.Labels[i] = 1
+		}
+	}
+	near("among other images", rows(other, 9, 2, 5)[2], alone)
+	other.Labels[5] = 1 - other.Labels[5]
+	if again := rows(other, 5)[0]; math.Abs(again[0]-alone[0]) < 1e-4 {
+		t.Error("another label changes nothing: the test has no teeth")
+	}
+}
+
+// A network that says 0 makes D the denoiser of independent Gaussians of the prior spread, and samples have that spread, less what
+// D takes away at the last level.
+func TestSamplerOnGaussians(t *testing.T) {
+	c, err := small().withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Draw = 60
+	g := &Generator{denoiser: newDenoiser(c, 2, 1, 8, 8), dev: cpu(t)}
+	g.net.Init(g.dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
+	for _, p := range g.Params() {
+		device.Fill(p.Value, 0)
+	}
+	const n = 4000
+	x, err := g.flow(rand.New(rand.NewPCG(3, 4)), make([]int, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, d := range g.spread {
+		column := make([]float64, n)
+		for i := range column {
+			column[i] = x[i*len(g.spread)+k]
+		}
+		skip, _ := g.around(k, c.Least)
+		want := skip * math.Hypot(d, c.Least)
+		// Standard error 1/√(2n) = 1.1 %, of which three; Heun's rule with 60 steps adds less than 1 %.
+		if got := stat.StdDev(column, nil); math.Abs(got/want-1) > .045 {
+			t.Errorf("coefficient %d: spread %g, want %g", k, got, want)
+		}
+	}
+}
+
+// A perfect F* gives back the image: skip and out belong together.
+func TestAround(t *testing.T) {
+	c, err := small().withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDenoiser(c, 2, 1, 8, 8)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for k := range d.spread {
+		s := c.Least * math.Pow(c.Most/c.Least, rng.Float64())
+		skip, out := d.around(k, s)
+		// F* of independent Gaussians has variance 1: out² = the variance of x given x + s·n.
+		if given := d.spread[k] * d.spread[k] * (1 - skip); math.Abs(out*out/given-1) > 1e-12 {
+			t.Errorf("coefficient %d at s = %g: out² = %g, variance %g", k, s, out*out, given)
+		}
+	}
+}
+
+// Calibrated noise meets the budget, with the event of what runs.
+func TestCalibrate(t *testing.T) {
+	c, g, err := Suggested(1, 60_000).Calibrate(t.Context(), 60_000, 1, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	event, err := c.Event(60_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := dp.Epsilon(event, dp.Relation{}, 1e-5)
+	if err != nil || g.Epsilon > 1 || again.Epsilon > 1+1e-8 || again.Epsilon < .999 {
+		t.Errorf("calibrated to %v, the event has %v, %v", g, again, err)
+	}
+	if c.rate(60_000) != 2048./60_000 || c.rate(100) != 1 {
+		t.Errorf("rates %g and %g", c.rate(60_000), c.rate(100))
+	}
+}
+
+// The same key gives the same weights, goes on in Dir, and other images are refused there.
+func TestDir(t *testing.T) {
+	c := small()
+	c.Steps, c.Noise, c.Dir = 5, 1, t.TempDir()
+	fit := func(images *data.Images) error {
+		_, err := c.Train(t.Context(), cpu(t), images, 2, release.SeededKey(1), nil)
+		return err
+	}
+	if err := fit(halves(t, 100)); err != nil {
+		t.Fatal(err)
+	}
+	if err := fit(halves(t, 100)); err != nil {
+		t.Errorf("the same run again: %v", err)
+	}
+	other := halves(t, 100)
+	other.Labels[7] = 1 - other.Labels[7]
+	if err := fit(other); !errors.Is(err, release.ErrLedger) {
+		t.Errorf("another label: %v", err)
+	}
+}
+
+// Bad parameters and images are refused.
+func TestRefusals(t *testing.T) {
+	images, label := halves(t, 10), halves(t, 10)
+	label.Labels[3] = 2
+	for name, c := range map[string]struct {
+		change func(*Config)
+		images *data.Images
+	}{
+		"basis":  {func(c *Config) { c.Basis = -1 }, images},
+		"clip":   {func(c *Config) { c.Clip = math.NaN() }, images},
+		"levels": {func(c *Config) { c.Least = 20 }, images},
+		"noise":  {func(c *Config) { c.Noise = -1 }, images},
+		"rate":   {func(c *Config) { c.Average = 1 }, images},
+		"label":  {func(*Config) {}, label},
+		"none":   {func(*Config) {}, nil},
+	} {
+		conf := small()
+		c.change(&conf)
+		if _, err := conf.Train(t.Context(), cpu(t), c.images, 2, release.SeededKey(1), nil); !errors.Is(err, dp.ErrParameter) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := small().Event(100); !errors.Is(err, dp.ErrParameter) {
+		t.Errorf("event without noise: %v", err)
+	}
+}

@@ -1,0 +1,30 @@
+// Package denoise trains a class-conditional denoiser of images by DP-SGD and draws from it: what plain DP-SGD makes of a
+// generator, as a competitor to mechanisms that are made for transport. Its loss is a sum over private images, each with
+// noise of its own, so that clipping an image's gradient bounds what it can do (package dp/dpsgd).
+//
+//	c, g, err := denoise.Suggested(1, images.Len()).Calibrate(ctx, images.Len(), 1, 1e-5)
+//	gen, err := c.Train(ctx, dev, images, 10, key, nil)           // half a minute on two cores
+//	synthetic, err := gen.Sample(rng, 6000)
+//
+// # The loss
+//
+// Images are coefficients x of low frequencies (semidual.Basis). With s, log-uniform on [Least, Most], and Gaussian n the
+// network F sees x + s·n, log s and the label as onehot, and
+//
+//	loss = ½ Σ_k w_k (F_k − F*_k)²,   D_k = skip_k (x + s·n)_k + out_k F_k,   F*_k the F with D = x,
+//	skip = d²/(s²+d²),   out = s·d/√(s²+d²),   d_k = Prior/(1 + (f_k/Bend)²),   w_k = d_k/Prior,
+//
+// (Karras et al. 2022, with a spread d_k for each coefficient, which is a guess about images in general and not a function
+// of these). Samples follow the ordinary differential equation dx/ds = (x − D(x, s))/s from s = Most down to Least by
+// Heun's rule, labels in turn: class proportions are not learnt, and need no budget.
+//
+// # Privacy
+//
+// That of dp/dpsgd: one image with its label more or less, Poisson batches, event dp.SGD(Noise, Batch/N, Steps). Noise
+// levels and n come from the key, for each image and step on their own. The number of images, their shape, range and
+// classes are public.
+//
+// Sources: Abadi et al. (2016); Karras, Aittala, Aila, Laine, "Elucidating the design space of diffusion-based generative
+// models" (2022); Dockhorn, Cao, Vahdat, Kreis, "Differentially private diffusion models" (2023), whose networks are much
+// larger and train for hours on GPUs.
+package denoise

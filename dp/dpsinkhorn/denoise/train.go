@@ -1,0 +1,103 @@
+package denoise
+
+import (
+	"context"
+	"io"
+	"math"
+
+	"coupling/data"
+	"coupling/dp/dpsgd"
+	"coupling/dp/release"
+	"coupling/lab/device"
+	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// records are private images as the loss sees them.
+type records struct {
+	*denoiser
+	images *data.Images
+	x      *mat.Dense // coefficients of each image in [0, 1]
+}
+
+// newRecords encodes images. Each row is a function of its own image.
+func newRecords(d *denoiser, images *data.Images) *records {
+	m := mat.NewDense(images.Len(), images.Dim(), nil)
+	scale := 1 / float64(images.Hi-images.Lo)
+	for i := range images.Len() {
+		row := m.RawRowView(i)
+		for j, v := range images.Row(i) {
+			u := float64(v-images.Lo) * scale
+			if !(u >= 0) { // NaN too
+				u = 0
+			}
+			row[j] = min(u, 1)
+		}
+	}
+	return &records{denoiser: d, images: images, x: d.basis.Encode(m)}
+}
+
+// Len is the number of images.
+func (r *records) Len() int { return r.images.Len() }
+
+// Digest writes images and labels.
+func (r *records) Digest(w io.Writer) error { return dpsgd.WriteImages(w, r.images) }
+
+// Cotangent is w·(F − F*), with a noise level and noise for each image.
+func (r *records) Cotangent(b dpsgd.Batch) (*device.Array, error) {
+	n, k, w := len(b.Records), len(r.spread), r.width()
+	in, want, noisy := make([]float32, n*w), make([]float32, n*k), make([]float64, k)
+	for i, record := range b.Records {
+		rng := b.Rand(record)
+		s := r.Least * math.Pow(r.Most/r.Least, rng.Float64())
+		for j, v := range r.x.RawRowView(record) {
+			noisy[j] = v + s*rng.NormFloat64()
+			skip, out := r.around(j, s)
+			want[i*k+j] = float32((v - skip*noisy[j]) / out)
+		}
+		r.input(in[i*w:(i+1)*w], noisy, s, r.images.Labels[record])
+	}
+	weight := make([]float32, k)
+	for j, v := range r.spread {
+		weight[j] = float32(v / r.Prior)
+	}
+	y := b.Net.Forward(b.Pass, b.Dev.From32(in, n, w))
+	dy := y.Like()
+	device.Sub(dy, y, b.Dev.From32(want, n, k))
+	device.Mul(dy, dy, b.Dev.From32(weight, 1, k))
+	return dy, nil
+}
+
+// Train fits a denoiser to private images, labelled 0 to classes−1. All randomness comes from the key. trace sees each step;
+// it may be nil. The error wraps release.ErrLedger where Dir holds another run.
+func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, classes int, key release.Key, trace func(step, of int)) (*Generator, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if images == nil || images.Len() == 0 || len(images.Labels) != images.Len() {
+		return nil, bad("images: must have some, with labels")
+	}
+	if !(images.Hi > images.Lo) {
+		return nil, bad("images: Lo = %g, Hi = %g: must be increasing", images.Lo, images.Hi)
+	}
+	for i, l := range images.Labels {
+		if l < 0 || l >= classes {
+			return nil, bad("label %d of image %d: must be in [0, %d)", l, i, classes)
+		}
+	}
+	_, ch, h, w := images.Shape()
+	d := newDenoiser(c, classes, ch, h, w)
+	t := dpsgd.Training{
+		Net: d.net, Objective: newRecords(d, images), Clip: c.Clip, Multiplier: c.Noise, Rate: c.rate(images.Len()), Steps: c.Steps,
+		Optimiser: c.Adam, Schedule: train.Warmup(min(10, c.Steps), train.Cosine(c.Steps, .1)), Average: c.Average, Virtual: 512, Dir: c.Dir, Every: 50,
+	}
+	if trace != nil {
+		t.Trace = func(done int) error { trace(done, c.Steps); return nil }
+	}
+	if err := t.Run(ctx, dev, key); err != nil {
+		return nil, err
+	}
+	return &Generator{denoiser: d, dev: dev, names: images.Classes, shape: [3]int{ch, h, w}}, nil
+}
