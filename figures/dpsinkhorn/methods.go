@@ -7,6 +7,7 @@ import (
 
 	"coupling/data"
 	"coupling/dp"
+	"coupling/dp/dpsinkhorn/denoise"
 	"coupling/dp/dpsinkhorn/merf"
 	"coupling/dp/dpsinkhorn/semidual"
 	"coupling/dp/release"
@@ -18,14 +19,15 @@ const (
 	semiDual   = "semi-dual"
 	wholeBatch = "whole-batch clip"
 	dpMERF     = "DP-MERF"
+	dpSGD      = "DP-SGD"
 )
 
 // method is one way to make images at a sound ε, and its sizes. δ is 1e-5 everywhere.
 type method struct {
 	Name    string  `json:"name"`
 	Epsilon float64 `json:"epsilon"`
-	Steps   int     `json:"steps"`   // of DP-MERF's generator; the semi-dual has its own
-	Batch   int     `json:"batch"`   // of the same
+	Steps   int     `json:"steps"`   // of DP-MERF's generator and of DP-SGD, 0 for the suggested ones; the semi-dual has its own
+	Batch   int     `json:"batch"`   // of DP-MERF
 	Feature int     `json:"feature"` // and its random features
 	Recipe  recipe  `json:"recipe"`  // of the whole batch, at the method's Epsilon
 }
@@ -51,6 +53,21 @@ func (m method) train(ctx context.Context, dev *device.Device, images *data.Imag
 		return model.Sample, g, nil
 	case dpMERF:
 		c, g, err := merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch}.Calibrate(ctx, m.Epsilon, delta)
+		if err != nil {
+			return nil, g, err
+		}
+		gen, err := c.Train(ctx, dev, images, classes, key, progress)
+		if err != nil {
+			return nil, g, err
+		}
+		return gen.Sample, g, nil
+	case dpSGD:
+		c := denoise.Suggested(m.Epsilon, images.Len())
+		if m.Steps > 0 {
+			c.Steps = m.Steps
+		}
+		c.Dir = scratch
+		c, g, err := c.Calibrate(ctx, images.Len(), m.Epsilon, delta)
 		if err != nil {
 			return nil, g, err
 		}
