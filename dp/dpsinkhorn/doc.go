@@ -4,6 +4,7 @@
 //	dpsinkhorn           algorithm 1: DCGAN or BigGAN, semi-debiased Sinkhorn loss, sanitised gradients at the images
 //	dpsinkhorn/semidual  private semi-dual transport: atoms, potentials and covariances, in seconds
 //	dpsinkhorn/merf      DP-MERF: one release of random features, as a competitor
+//	dpsinkhorn/denoise   a class-conditional denoiser by DP-SGD, as another
 //
 // # In words
 //
