@@ -100,8 +100,7 @@ func drawRobustness(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	}, nil
 }
 
-// leastErrors are the errors of logistic regression at the best rate: of Adam and SGD, private and not, and the largest difference
-// between neighbouring rates at the lower half of a grid.
+// leastErrors are the errors of logistic regression at the best rate of Adam and of SGD.
 func leastErrors(cells []lab.Result[recipeParams, recipeOut], eps float64) (best [2]float64) {
 	best = [2]float64{1, 1}
 	for _, c := range cells {
