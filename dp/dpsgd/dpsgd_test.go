@@ -354,6 +354,8 @@ func TestRefusals(t *testing.T) {
 	for name, change := range map[string]func(*Training){
 		"net":        func(t *Training) { t.Net = nil },
 		"objective":  func(t *Training) { t.Objective = nil },
+		"images":     func(t *Training) { t.Objective = Classification{} },
+		"labels":     func(t *Training) { t.Objective.(Classification).Images.Labels = nil },
 		"optimiser":  func(t *Training) { t.Optimiser = nil },
 		"clip":       func(t *Training) { t.Clip = 0 },
 		"multiplier": func(t *Training) { t.Multiplier = math.NaN() },

@@ -41,11 +41,19 @@ type Classification struct {
 	Images *data.Images
 }
 
-// Len is the number of images.
-func (c Classification) Len() int { return c.Images.Len() }
+// Len is the number of images; none without.
+func (c Classification) Len() int {
+	if c.Images == nil {
+		return 0
+	}
+	return c.Images.Len()
+}
 
 // Cotangent is softmax − onehot.
 func (c Classification) Cotangent(b Batch) (*device.Array, error) {
+	if len(c.Images.Labels) != c.Images.Len() {
+		return nil, bad("Images: %d labels for %d images: must be equal", len(c.Images.Labels), c.Images.Len())
+	}
 	x, err := Pixels(b, c.Images)
 	if err != nil {
 		return nil, err
