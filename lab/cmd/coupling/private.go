@@ -15,6 +15,7 @@ import (
 	"coupling/data"
 	"coupling/dp"
 	"coupling/dp/dpsinkhorn"
+	"coupling/dp/dpsinkhorn/denoise"
 	"coupling/dp/dpsinkhorn/merf"
 	"coupling/dp/dpsinkhorn/semidual"
 	"coupling/dp/release"
@@ -33,9 +34,9 @@ type privateCmd struct {
 	Grey   bool    `help:"Make images grey."`
 	Eps    float64 `required:"" help:"ε to spend."`
 	Delta  float64 `default:"1e-5" help:"δ; below one over the number of images."`
-	Method string  `default:"semi-dual" enum:"semi-dual,dp-merf,dp-sinkhorn" help:"semi-dual (private semi-dual transport: the best images), dp-merf (one release, a network), dp-sinkhorn (whole-batch clip, a DCGAN; 28x28 or 32x32)."`
+	Method string  `default:"semi-dual" enum:"semi-dual,dp-merf,dp-sgd,dp-sinkhorn" help:"semi-dual (private semi-dual transport: the best images), dp-merf (one release, a network), dp-sgd (DP-SGD on a small denoiser), dp-sinkhorn (whole-batch clip, a DCGAN; 28x28 or 32x32)."`
 	Count  int     `default:"10000" help:"Synthetic images to draw."`
-	Steps  int     `help:"Training steps of dp-merf and dp-sinkhorn; default 3000 and 2000."`
+	Steps  int     `help:"Training steps of dp-merf, dp-sgd and dp-sinkhorn; default 3000, 100 to 500 by ε, and 2000."`
 	Device string  `default:"" help:"cpu, cuda or auto."`
 	Seed   *uint64 `help:"Take all randomness from a seed: reproducible, and NOT private."`
 	Out    string  `required:"" help:"Folder to write synthetic.npy, grid.png and the privacy statement to." placeholder:"DIR"`
@@ -50,8 +51,8 @@ func (privateCmd) Help() string {
     privacy.json, privacy.txt             the privacy statement: mechanism, unit, ε, δ, accountant, noise, what is protected and what is not
 
 Noise and batches come from the operating system's cryptographic generator, and what they came from is not kept. Every run spends its
-own budget, also one that was killed: a folder that holds a statement is not written again. dp-sinkhorn keeps a checkpoint, a ledger and its key in OUT/run
-while it runs, and goes on from there when it was killed; who has the key can take the noise off: guard the folder as the images.`
+own budget, also one that was killed: a folder that holds a statement is not written again. dp-sgd and dp-sinkhorn keep a checkpoint, a ledger and their key in
+OUT/run while they run, and go on from there when they were killed; who has the key can take the noise off: guard the folder as the images.`
 }
 
 // maker is a method at work.
@@ -108,13 +109,13 @@ func (c privateCmd) Run(a *app) error {
 // forget removes the checkpoint, the ledger and the key of a run that is done.
 func (c privateCmd) forget() error { return os.RemoveAll(filepath.Join(c.Out, "run")) }
 
-// key is fresh, or of a seed; dp-sinkhorn finds the one that it began with.
+// key is fresh, or of a seed; dp-sgd and dp-sinkhorn find the one that they began with.
 func (c privateCmd) key() (key release.Key, err error) {
 	if c.Seed != nil {
 		return release.SeededKey(*c.Seed), nil
 	}
 	path := filepath.Join(c.Out, "run", "key")
-	if c.Method != "dp-sinkhorn" {
+	if c.Method != "dp-sinkhorn" && c.Method != "dp-sgd" {
 		return release.NewKey()
 	}
 	switch b, err := os.ReadFile(path); {
@@ -159,6 +160,8 @@ func (c privateCmd) train(ctx context.Context, a *app, dev *device.Device, image
 		}
 		m.what, m.config, m.sample = "DP-MERF: means of random features by class, released once, and a network fitted to them", conf, gen.Sample
 		return m, nil
+	case "dp-sgd":
+		return c.denoiser(ctx, dev, images, key, tick)
 	case "dp-sinkhorn":
 		return c.recipe(ctx, dev, images, key, tick)
 	}
@@ -174,6 +177,28 @@ func (c privateCmd) train(ctx context.Context, a *app, dev *device.Device, image
 		return m, err
 	}
 	m.g, m.what, m.config, m.sample = g, "private semi-dual transport: noisy sums of transport weights, clipped displacements and clipped outer products", conf, model.Sample
+	return m, nil
+}
+
+// denoiser is DP-SGD.
+func (c privateCmd) denoiser(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, tick func(done, of int)) (m maker, err error) {
+	conf := denoise.Suggested(c.Eps, images.Len())
+	if c.Steps > 0 {
+		conf.Steps = c.Steps
+	}
+	if conf, m.g, err = conf.Calibrate(ctx, images.Len(), c.Eps, c.Delta); err != nil {
+		return m, err
+	}
+	if m.event, err = conf.Event(images.Len()); err != nil {
+		return m, err
+	}
+	m.what, m.config = "DP-SGD on a class-conditional denoiser: sums of clipped gradients, one of each image", conf
+	conf.Dir = filepath.Join(c.Out, "run")
+	gen, err := conf.Train(ctx, dev, images, len(images.Classes), key, tick)
+	if err != nil {
+		return m, err
+	}
+	m.sample = gen.Sample
 	return m, nil
 }
 
