@@ -25,7 +25,7 @@ type Config struct {
 	Local      int     // coefficients of a channel that covariances are taken of [49]; negative: no covariances
 	LocalClip  float64 // bound of |a|² for an outer product aaᵀ [30]
 	LocalShare float64 // their share of the whole budget, as Σ 1/σ² [0.3]
-	Contrast   float64 // variance of a sample's pixels, over that of the frequencies released [1.4]; negative: no Tones
+	Contrast   float64 // variance of a sample's pixels, over that of the frequencies released [1.2]; negative: no Tone
 
 	// Noise is the noise multiplier σ of a step; 0 is none, and no privacy. Calibrate sets it.
 	Noise float64
@@ -61,7 +61,7 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	if c.Contrast == 0 {
-		c.Contrast = 1.4
+		c.Contrast = 1.2
 	}
 	if math.IsNaN(c.Contrast) || math.IsInf(c.Contrast, 0) {
 		return c, bad("Contrast = %g: must be finite", c.Contrast)

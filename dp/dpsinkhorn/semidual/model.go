@@ -18,7 +18,7 @@ type Model struct {
 	Weight  [][]float64     // of each atom in its class, summing to 1; 0 for atoms that hold next to nothing
 	Spread  []*mat.SymDense // covariance about the atoms of a class, of the Keep coefficients; nil without Local
 	Keep    []int
-	Tones   []Tone    // of each class, for samples; nil: they are clamped and no more
+	Tone    *Tone     // of samples; nil: they are clamped and no more
 	Count   []float64 // noisy number of records of each class
 }
 
@@ -31,7 +31,7 @@ func (t *trainer) model(images *data.Images, spread []*mat.SymDense) *Model {
 		m.Count = append(m.Count, max(0, c/float64(t.counted)))
 	}
 	if spread != nil && t.Contrast > 0 {
-		m.Tones = m.tones(t.Contrast)
+		m.Tone = m.tone(t.Contrast)
 	}
 	return m
 }
@@ -86,7 +86,7 @@ func (m *Model) Images() (*data.Images, error) {
 }
 
 // Sample draws n images, the classes in turn: an atom and, where covariances were learnt, a Gaussian step from it and what the
-// class's Tone makes of that.
+// Tone makes of that.
 func (m *Model) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 	if n < 1 {
 		return nil, bad("n = %d: must be at least 1", n)
@@ -109,9 +109,9 @@ func (m *Model) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 		}
 	}
 	pixels := m.Basis.Decode(x)
-	if m.Tones != nil {
-		for i, l := range labels {
-			m.Tones[l].apply(pixels.RawRowView(i))
+	if m.Tone != nil {
+		for i := range n {
+			m.Tone.apply(pixels.RawRowView(i))
 		}
 	}
 	return m.images(pixels, labels)
