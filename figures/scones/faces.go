@@ -105,6 +105,8 @@ func drawFaces(s *lab.Store, set lab.Setting) (out lab.Exhibit, err error) {
 		Header: []string{"divergence", "task", "λ", "method", "Fréchet distance", "mean cost", "samples a second"}}
 	for _, d := range facesDivergences {
 		panels := style.Panels{Columns: 2}
+		var grids []style.ImageGrid
+		most := 0
 		for _, c := range cells {
 			if c.Params.F != d.f {
 				continue
@@ -113,7 +115,13 @@ func drawFaces(s *lab.Store, set lab.Setting) (out lab.Exhibit, err error) {
 			if err != nil {
 				return out, err
 			}
-			panels.Items, table.Rows = append(panels.Items, grid), append(table.Rows, rows...)
+			grids, table.Rows, most = append(grids, grid), append(table.Rows, rows...), max(most, len(grid.RowLabels))
+		}
+		for _, g := range grids {
+			for len(g.RowLabels) < most { // so that all pictures are of one size
+				g.Images, g.RowLabels = append(g.Images, make([][]float32, facesShown)...), append(g.RowLabels, "")
+			}
+			panels.Items = append(panels.Items, g)
 		}
 		out.Pictures = append(out.Pictures, lab.Picture{
 			Name: d.f.String(),
@@ -160,7 +168,7 @@ func claimFaces(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
 			firsts[p.Super] = c.Value
 		default:
 			out = append(out, lab.Claim{What: fmt.Sprintf("%s, %s: mean cost of SCONES at β = 10, λ = %g over that at λ = 0.1", p.F, task(p.Super), p.Lambda), Source: "Table 1: χ² columns that hardly differ",
-				Got: c.Value.cost(facesSCONES) / largest.cost(facesSCONES), Want: 1, RelTol: .2, Why: "log softplus of potentials below 1/β is nearly linear, with a slope that λ does not change; the plans' own costs differ by a third and more"})
+				Got: c.Value.cost(facesSCONES) / largest.cost(facesSCONES), Want: 1, RelTol: .1, Why: "log softplus of potentials below 1/β is nearly linear, with a slope that λ does not change; the plans' own costs differ by a third and more"})
 		}
 	}
 	if set.Preset == lab.Smoke {
@@ -178,11 +186,14 @@ func claimFacesAt(p facesParams, v facesOut) (out []lab.Claim) {
 		source, why, most = "samples are nearer than their mean", "a comparison; between 1000 atoms of 16 × 16 a plan at this λ has few targets for a source, and its projection is not as blurred as Table 1's", 1
 	}
 	out = append(out, lab.Claim{What: at + "Fréchet distance of SCONES, exact score, over the projection's", Source: source, Got: v.ratio(facesSCONES, facesProjection), Relation: lab.AtMost, Want: most, Why: why})
-	sampled := facesSCONES
+	sampled, few := facesSCONES, ""
 	if p.F == fdiv.ChiSquare && p.Lambda < 1./facesBeta {
 		sampled = facesSharp
 	}
-	out = append(out, lab.Claim{What: at + "mean cost of " + sampled + " over that of the plan of atoms", Source: "it is that plan that is sampled", Got: v.cost(sampled) / v.Cost, Want: 1, RelTol: .25, Why: "sources that are not atoms, and potentials of few atoms"})
+	if p.F == fdiv.ChiSquare && p.Lambda < .01 && p.Nets.Depth == 0 {
+		few = "at this λ a source is linked with few of 1000 atoms; chains under the score of 2000 pictures end nearer than draws of the atoms do"
+	}
+	out = append(out, lab.Claim{What: at + "mean cost of " + sampled + " over that of the plan of atoms", Source: "it is that plan that is sampled", Got: v.cost(sampled) / v.Cost, Want: 1, RelTol: .25, Why: "sources that are not atoms, and potentials of few atoms", NotHere: few})
 	if p.Nets.Depth > 0 {
 		out = append(out, lab.Claim{What: at + "the same by networks", Source: "Table 1", Got: v.ratio(facesNetwork, facesNetProjection), Relation: lab.AtMost, Want: .3, Why: why})
 	}
