@@ -21,21 +21,26 @@ type records struct {
 	x      *mat.Dense // coefficients of each image in [0, 1]
 }
 
-// newRecords encodes images. Each row is a function of its own image.
+// newRecords encodes images, some at a time. Each row is a function of its own image.
 func newRecords(d *denoiser, images *data.Images) *records {
-	m := mat.NewDense(images.Len(), images.Dim(), nil)
-	scale := 1 / float64(images.Hi-images.Lo)
-	for i := range images.Len() {
-		row := m.RawRowView(i)
-		for j, v := range images.Row(i) {
-			u := float64(v-images.Lo) * scale
-			if !(u >= 0) { // NaN too
-				u = 0
+	n, scale := images.Len(), 1/float64(images.Hi-images.Lo)
+	r := &records{denoiser: d, images: images, x: mat.NewDense(n, len(d.spread), nil)}
+	const some = 500
+	for from := 0; from < n; from += some {
+		m := mat.NewDense(min(some, n-from), images.Dim(), nil)
+		for i := range m.RawMatrix().Rows {
+			row := m.RawRowView(i)
+			for j, v := range images.Row(from + i) {
+				u := float64(v-images.Lo) * scale
+				if !(u >= 0) { // NaN too
+					u = 0
+				}
+				row[j] = min(u, 1)
 			}
-			row[j] = min(u, 1)
 		}
+		r.x.Slice(from, min(from+some, n), 0, len(d.spread)).(*mat.Dense).Copy(d.basis.Encode(m))
 	}
-	return &records{denoiser: d, images: images, x: d.basis.Encode(m)}
+	return r
 }
 
 // Len is the number of images.
