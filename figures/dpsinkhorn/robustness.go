@@ -36,7 +36,7 @@ func robustnessGrid(set lab.Setting) (out []recipeParams) {
 	for _, sgd := range []bool{false, true} {
 		rates := pick(p, []float64{5e-4}, []float64{1e-4, 3e-4, 1e-3, 3e-3, 1e-2}, []float64{1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2})
 		if sgd {
-			rates = pick(p, []float64{1e-2}, []float64{1e-3, 1e-2, 1e-1, 1, 10}, []float64{1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 1, 10})
+			rates = pick(p, []float64{1e-3}, []float64{1e-6, 1e-5, 1e-4, 3e-4, 1e-3}, []float64{1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1})
 		}
 		for _, eps := range []float64{10, 0} {
 			for _, rate := range rates {
