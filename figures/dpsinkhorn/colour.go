@@ -19,7 +19,7 @@ func Colour() lab.Figure {
 			"At smoke and quick they are CIFAR-10's, animals and vehicles; at paper CelebA's faces, which users bring, by gender. The paper's own ε is not justified: all rows share one batch.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "CIFAR-10, 160 pictures, 60 synthetic ones, a few steps, no classifiers of real pictures",
-			lab.Quick: "CIFAR-10 (10,000 pictures where the subset is here) in two classes, 4000 synthetic ones, a CNN of half width; DP-MERF 2000 features, 400 steps; DP-Sinkhorn 60 steps of 20 with generators of 32 channels",
+			lab.Quick: "CIFAR-10 (10,000 pictures where the subset is here) in two classes, 3000 synthetic ones, a CNN of a quarter of the width; DP-MERF 2000 features, 400 steps; DP-Sinkhorn 60 steps of 20 with generators of 32 channels",
 			lab.Paper: "CelebA at 32 × 32, 162,770 faces by gender, 60,000 synthetic ones; DP-MERF 10,000 features; DP-Sinkhorn 160,000 steps of 50 (the paper: 1.7 million) with the paper's generators",
 		},
 		Decoders: []lab.Decoder{colourOf.Decoder()},
@@ -32,8 +32,8 @@ func Colour() lab.Figure {
 func colourGrid(set lab.Setting) []colourParams {
 	p := set.Preset
 	base := colourParams{
-		CelebA: p == lab.Paper, Most: pick(p, 160, 0, 0), Synthetic: pick(p, 60, 4000, 60000), Epsilon: 10, Device: set.Device,
-		Judge: judge{Width: pick(p, 4, 16, 32), Epochs: pick(p, 1, 0, 0), LeNet: pick(p, 60, 4000, 60000), Images: pick(p, 60, 2000, 10000)},
+		CelebA: p == lab.Paper, Most: pick(p, 160, 0, 0), Synthetic: pick(p, 60, 3000, 60000), Epsilon: 10, Device: set.Device,
+		Judge: judge{Width: pick(p, 4, 8, 32), Epochs: pick(p, 1, 0, 0), LeNet: pick(p, 60, 3000, 60000), Images: pick(p, 60, 1000, 10000)},
 	}
 	sinkhorn := colourMethod{Steps: pick(p, 2, 60, 160_000), Batch: pick(p, 5, 20, 50)}
 	dcgan, biggan := sinkhorn, sinkhorn

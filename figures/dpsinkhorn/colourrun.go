@@ -67,7 +67,7 @@ type colourOut struct {
 	Seconds    float64   `json:"seconds"` // of training
 }
 
-var colourOf = lab.Experiment[colourParams, colourOut]{Name: "dpsinkhorn/colour", Version: 1, Run: runColour}
+var colourOf = lab.Experiment[colourParams, colourOut]{Name: "dpsinkhorn/colour", Version: 2, Run: runColour}
 
 func (p colourParams) sizes(name string) string {
 	if p.Most > 0 {

@@ -30,7 +30,7 @@ import (
 func main() {
 	preset := flag.String("preset", "quick", `size of the figure:
 smoke: CIFAR-10, 160 pictures, 60 synthetic ones, a few steps, no classifiers of real pictures
-quick: CIFAR-10 (10,000 pictures where the subset is here) in two classes, 4000 synthetic ones, a CNN of half width; DP-MERF 2000 features, 400 steps; DP-Sinkhorn 60 steps of 20 with generators of 32 channels
+quick: CIFAR-10 (10,000 pictures where the subset is here) in two classes, 3000 synthetic ones, a CNN of a quarter of the width; DP-MERF 2000 features, 400 steps; DP-Sinkhorn 60 steps of 20 with generators of 32 channels
 paper: CelebA at 32 × 32, 162,770 faces by gender, 60,000 synthetic ones; DP-MERF 10,000 features; DP-Sinkhorn 160,000 steps of 50 (the paper: 1.7 million) with the paper's generators
 `)
 	seed := flag.Uint64("seed", 1, "seed of all random streams")
