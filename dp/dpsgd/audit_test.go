@@ -1,0 +1,79 @@
+package dpsgd
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+
+	"coupling/dp"
+	"coupling/dp/audit"
+	"coupling/dp/release"
+	"coupling/lab/nn/arch"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// stepWorlds is a step of a run, batch, sum and noise as they are released, in two worlds that differ in one record, seen
+// along that record's gradient: the strongest direction.
+func stepWorlds(t *testing.T, multiplier float64) audit.TwoWorlds[float64] {
+	tr := training(t, "")
+	m := bars(t, 4)
+	tr.Net, tr.Rate, tr.Multiplier, tr.Clip = arch.Logistic(36, 2), .5, multiplier, .1
+	tr.Objective = Classification{m}
+	r := begin(t, tr, 1)
+	direction := sumOf(t, r, []int{3})
+	floats.Scale(1/floats.Norm(direction, 2), direction)
+	sums := map[[4]bool][]float64{} // of each batch, since sums are always the same
+	return audit.TwoWorlds[float64]{
+		Run: func(rng *rand.Rand, world bool) (float64, error) {
+			var key release.Key
+			binary.LittleEndian.PutUint64(key[:], rng.Uint64())
+			r.key = key
+			n := 3
+			if world {
+				n = 4
+			}
+			batch, err := release.Poisson(key.Source("batch", 0), n, tr.Rate)
+			if err != nil {
+				return 0, err
+			}
+			var who [4]bool
+			for _, i := range batch {
+				who[i] = true
+			}
+			if sums[who] == nil {
+				if sums[who], err = r.sum(0, batch); err != nil {
+					return 0, err
+				}
+			}
+			v, err := r.release(0, sums[who])
+			if err != nil {
+				return 0, err
+			}
+			return floats.Dot(v, direction), nil
+		},
+		Score: func(v float64) float64 { return v }, Trials: 30_000,
+	}
+}
+
+// An audit of a step does not refute what Event claims, and refutes a claim of twice the noise.
+func TestAudit(t *testing.T) {
+	const delta = 1e-3
+	found, err := stepWorlds(t, 1).Epsilon(t.Context(), rand.New(rand.NewPCG(7, 8)), delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		multiplier float64
+		refute     bool
+	}{{1, false}, {2, true}} {
+		claimed, err := dp.Epsilon(dp.SGD(c.multiplier, .5, 1), dp.Relation{}, delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("multiplier %g: claimed %g, found at least %g", c.multiplier, claimed.Epsilon, found.Epsilon)
+		if found.Refutes(claimed.Epsilon) != c.refute {
+			t.Errorf("multiplier %g: claimed %g, found %g, refuted %v", c.multiplier, claimed.Epsilon, found.Epsilon, !c.refute)
+		}
+	}
+}
