@@ -111,11 +111,11 @@ func claimMixture(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
 			}
 			j, r := c.Value.Judged, c.Params.Recipe
 			if r.Epsilon == 0 {
-				noise[1] = min(noise[1], 1-j.CNN)
+				noise[1] = min(noise[1], 1-j.Logistic)
 				continue
 			}
-			fd[r.P], wrong[r.P] = j.FD, 1-j.CNN
-			least[0], least[1], noise[0] = min(least[0], j.FD), min(least[1], 1-j.CNN), min(noise[0], 1-j.CNN)
+			fd[r.P], wrong[r.P] = j.FD, 1-j.Logistic
+			least[0], least[1], noise[0] = min(least[0], j.FD), min(least[1], 1-j.Logistic), min(noise[0], 1-j.Logistic)
 		}
 		what := setName(fashion) + ": "
 		if set.Preset != lab.Smoke {
