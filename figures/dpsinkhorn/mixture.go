@@ -91,7 +91,7 @@ func drawMixture(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d steps of %d images", cells[0].Params.Recipe.Steps, cells[0].Params.Recipe.Images))},
 		}},
 		Tables: []lab.Table{table},
-		Notes:  []string{"δ is 1e-5, the whole batch is clipped. Lines without noise protect nobody. A point is one training of one generator."},
+		Notes:  []string{"δ is 1e-5, the whole batch is clipped. Lines without noise protect nobody. A point is one training of one generator: what two p differ by may be chance."},
 	}, nil
 }
 

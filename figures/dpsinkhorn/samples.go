@@ -61,13 +61,17 @@ func drawSamples(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		table.Rows = append(table.Rows, append(row, fmt.Sprintf("%.0f", c.Value.Seconds)))
 	}
 	r := cells[0].Params.Recipe
+	notes := []string{signalNote}
+	if set.Preset == lab.Quick {
+		notes = append(notes, chosenNote)
+	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: "A column for each class, in the data sets' order. No real image is shown.",
 			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d steps of %d images", r.Steps, r.Images))},
 		}},
 		Tables: []lab.Table{table},
-		Notes:  []string{signalNote},
+		Notes:  notes,
 	}, nil
 }
 

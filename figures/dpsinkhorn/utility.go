@@ -169,7 +169,7 @@ func drawUtility(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		out.Pictures, out.Tables = append(out.Pictures, pictures...), append(out.Tables, table)
 	}
 	if set.Preset != lab.Paper {
-		out.Notes = append(out.Notes, "The whole-batch recipe is the best setting that was found for a few minutes of two cores, not the paper's: "+bestSizes+", which is ours. "+signalNote)
+		out.Notes = append(out.Notes, "The whole-batch recipe is the best setting that was found for a few minutes of two cores, not the paper's: "+bestSizes+", which is ours. "+signalNote, chosenNote)
 	}
 	out.Notes = append(out.Notes,
 		"ε is for one image more or less, label included, of the mechanism that ran; the table says whether it is exact. Settings of the semi-dual were found on these data sets, those of DP-SGD on MNIST, which no ε counts.",
