@@ -34,11 +34,15 @@
 // # Arithmetic
 //
 // Batches are cut into virtual ones, so that memory is bounded whatever Rate·N: the records of one stretch of the data
-// set go together, so that one record more touches the sum of its own stretch only. These sums are in the network's
-// type, all else in float64. Rounding moves a sum by what float32 errs on one stretch: norms are kept a relative 3e-4
-// below Clip (train.Margin), and noise is scaled to a sensitivity of Clip·(1+Slack), and once more for its grid
-// (release.GridMargin). A gradient whose terms cancel to less than some 1e-4 of their size could err by more than that in
-// float32: Type Float64 is for who needs to exclude it, at twice the time.
+// set go together, so that one record more touches the sum of its own stretch only, if the others keep their places in the data
+// set; where they move up each stretch gives its first record away, and rounds anew. These sums are in the network's type,
+// all else in float64. What else is rounded is rounded for each record alone: on a processor a record's part is the same bits
+// whoever is in the batch, so that no other record sits on the other side of a ReLU or a maximum for it. (Other devices may
+// choose their way of multiplying by the size of the batch: there, networks without corners are the safe ones.) So rounding
+// moves a sum by what float32 errs on one stretch, and Slack says how much that can be: noise is scaled to a sensitivity of
+// Clip·(1+Slack), and once more for its grid (release.GridMargin). Norms are kept a relative 3e-4 below Clip (train.Margin). A
+// record whose gradient is itself a sum of terms that cancel to less than some 1e-4 of their size, as over the positions of a
+// convolution, could err by more than all that in float32: Type Float64 is for who needs to exclude it, at twice the time.
 //
 // A record without a finite gradient counts as zero, which is a function of that record alone.
 //

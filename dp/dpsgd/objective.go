@@ -29,7 +29,7 @@ type Batch struct {
 	Pass    *nn.Pass
 	Dev     *device.Device
 	Type    device.DType
-	Records []int // at least one
+	Records []int // at least two, not falling; one that is alone in its sum comes twice
 	// Rand is the randomness of a record's loss at this step, such as noise that it is to be denoised from: independent for
 	// each record and step, whoever else is in the batch.
 	Rand func(record int) *rand.Rand

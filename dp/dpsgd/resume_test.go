@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"coupling/dp/release"
+	"coupling/lab/device"
+	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 )
 
@@ -135,6 +137,55 @@ func TestOtherRunsAreRefused(t *testing.T) {
 	}
 	if err := run(1, func(tr *Training) { tr.Schedule = train.Staircase(1, .5) }); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("steps played again with another schedule: %v", err)
+	}
+}
+
+// A run of fewer steps than were spent would account for less than was released: it is refused, whether a checkpoint says so or
+// the ledger alone, and so is one without noise from a checkpoint further on. A run of more steps goes on.
+func TestFewerStepsAreRefused(t *testing.T) {
+	dir, plain := t.TempDir(), t.TempDir()
+	run := func(dir string, steps int, multiplier float64) error {
+		tr := training(t, dir)
+		tr.Steps, tr.Multiplier = steps, multiplier
+		return tr.Run(t.Context(), cpu(t), release.SeededKey(1))
+	}
+	if err := errors.Join(run(dir, 6, .7), run(plain, 6, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(dir, 5, .7); !errors.Is(err, release.ErrLedger) {
+		t.Errorf("five steps after six: %v", err)
+	}
+	if err := run(plain, 5, 0); !errors.Is(err, ErrParameter) {
+		t.Errorf("five steps after six, without noise: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "checkpoint")); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(dir, 5, .7); !errors.Is(err, release.ErrLedger) {
+		t.Errorf("five steps after six, without a checkpoint: %v", err)
+	}
+	if err := run(dir, 7, .7); err != nil {
+		t.Errorf("seven steps after six: %v", err)
+	}
+}
+
+// How many workers a device has is no matter of which run it is: they change no bit.
+func TestWorkersAreNotTheRun(t *testing.T) {
+	dir := t.TempDir()
+	for _, workers := range []int{1, 2} {
+		dev, err := device.CPU{Workers: workers}.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := training(t, dir)
+		tr.Steps = 3 * workers
+		if err := tr.Run(t.Context(), dev, release.SeededKey(1)); err != nil {
+			t.Errorf("%d workers: %v", workers, err)
+		}
+		nn.Free(tr.Net.Params())
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -31,7 +31,8 @@ type run struct {
 // Run initialises the network on the device and trains it, from where an earlier run in Dir was ended. Initial weights,
 // batches, the randomness of losses and noise come from the key: give the same one to go on. Weights are the same bits in
 // the end, killed or not, on the same kind of device; another kind is refused in Dir. The error wraps release.ErrLedger where Dir
-// holds another run, and where a step that is played again would not release what the ledger says that it did.
+// holds another run or more than Steps steps, which Event would not account for, and where a step that is played again
+// would not release what the ledger says that it did; and release.ErrBusy where another process trains in Dir.
 func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) error {
 	if err := t.check(); err != nil {
 		return err
@@ -60,13 +61,14 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 		if err := r.step(int(r.ck.Step)); err != nil {
 			return err
 		}
-		if r.ck.Step++; r.ck.Step%int64(orInt(t.Every, 100)) == 0 {
-			if err := r.save(); err != nil {
+		r.ck.Step++
+		if t.Trace != nil { // before the checkpoint: who is killed in between sees the step again, not never
+			if err := t.Trace(int(r.ck.Step)); err != nil {
 				return err
 			}
 		}
-		if t.Trace != nil {
-			if err := t.Trace(int(r.ck.Step)); err != nil {
+		if r.ck.Step%int64(orInt(t.Every, 100)) == 0 {
+			if err := r.save(); err != nil {
 				return err
 			}
 		}
@@ -99,17 +101,24 @@ func (r *run) open() error {
 	if r.ledger, err = release.OpenLedger(filepath.Join(r.Dir, "ledger"), of); err != nil {
 		return err
 	}
-	err = r.ck.Load(r.checkpoint())
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		err = nil
-	case err == nil && r.Multiplier > 0 && r.ck.Step > int64(r.ledger.Steps()):
-		err = fmt.Errorf("dpsgd: a checkpoint of step %d, and %d steps in the ledger: %w", r.ck.Step, r.ledger.Steps(), release.ErrLedger)
-	}
-	if err != nil {
+	if err = r.resume(); err != nil {
 		_ = r.ledger.Close()
 	}
 	return err
+}
+
+// resume loads the checkpoint, if there is one, and refuses to go on where Event would say less than what was released.
+func (r *run) resume() error {
+	if err := r.ck.Load(r.checkpoint()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if r.Multiplier > 0 {
+		return r.ledger.Covers(int(r.ck.Step), r.Steps)
+	}
+	if r.ck.Step > int64(r.Steps) {
+		return bad("Steps = %d: there is a checkpoint of step %d in Dir = %s", r.Steps, r.ck.Step, r.Dir)
+	}
+	return nil
 }
 
 func (r *run) checkpoint() string { return filepath.Join(r.Dir, "checkpoint") }
@@ -130,6 +139,7 @@ func (r *run) identity() (string, error) {
 	if err := r.Objective.Digest(code); err != nil {
 		return "", err
 	}
+	on := r.dev.Info() // without how many workers it has, which changes no bit
 	start := sha256.New()
 	for _, p := range r.Net.Params() {
 		v, err := p.Value.Float64s()
@@ -141,8 +151,8 @@ func (r *run) identity() (string, error) {
 	}
 	line, err := json.Marshal(map[string]any{
 		"net": fmt.Sprintf("%x", start.Sum(nil)[:8]), "type": r.Type.String(), "objective": fmt.Sprintf("%T", r.Objective), "records": fmt.Sprintf("%x", code.Sum(nil)[:16]),
-		"clip": r.Clip, "multiplier": r.Multiplier, "rate": r.Rate, "virtual": orInt(r.Virtual, 128), "optimiser": fmt.Sprintf("%T%+v", r.Optimiser, r.Optimiser), "average": r.Average,
-		"device": r.dev.Info(), "key": fmt.Sprintf("%x", print[:8]),
+		"clip": r.Clip, "multiplier": r.Multiplier, "rate": r.Rate, "virtual": r.virtual(), "optimiser": fmt.Sprintf("%T%+v", r.Optimiser, r.Optimiser), "average": r.Average,
+		"device": []any{on.Kind, on.Name, on.TF32}, "key": fmt.Sprintf("%x", print[:8]),
 	})
 	return string(line), err
 }

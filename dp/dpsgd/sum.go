@@ -7,20 +7,24 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 )
 
 // sum is Σ_{i∈batch} g_i·min(1, Clip/|g_i|) at step k, over virtual batches: records of one stretch of the data set go
-// together, so that which records share a sum in the network's type is no matter of who else is in the batch.
+// together, so that which records share a sum in the network's type is no matter of who else is in the batch; but of twice as
+// many as are expected at most, which chance does not reach.
 func (r *run) sum(k int, batch []int) ([]float64, error) {
 	total := make([]float64, nn.Count(r.Net.Params()))
-	stretch := max(int(math.Ceil(float64(orInt(r.Virtual, 128))/r.Rate)), 1)
+	stretch := max(int(math.Ceil(float64(r.virtual())/r.Rate)), 1)
 	for len(batch) > 0 {
 		end := (batch[0]/stretch + 1) * stretch
 		n, _ := slices.BinarySearch(batch, end)
-		if err := r.add(total, k, batch[:n]); err != nil {
-			return nil, err
+		for some := range slices.Chunk(batch[:n], 2*r.virtual()) {
+			if err := r.add(total, k, some); err != nil {
+				return nil, err
+			}
 		}
 		batch = batch[n:]
 	}
@@ -48,19 +52,35 @@ func (r *run) add(total []float64, k int, records []int) error {
 func (r *run) gradients(k int, records []int) error {
 	defer r.dev.Scope().Close()
 	p := &nn.Pass{Training: true}
+	dy, err := r.cotangent(p, k, records)
+	if err != nil {
+		return err
+	}
+	nn.ZeroGrads(r.Net.Params())
+	_, err = train.ClippedGrads(p, r.Net, dy, r.Clip)
+	return err
+}
+
+// cotangent takes records forward. A single one goes twice, the second time for nothing: a processor multiplies a vector with
+// a matrix in another order than the rows of a matrix, and a unit at the very corner of its ReLU would be off for a record that is alone
+// and on for the same record beside another. So what a record contributes is the same bits whoever is in the batch.
+func (r *run) cotangent(p *nn.Pass, k int, records []int) (*device.Array, error) {
+	n := len(records)
+	if n == 1 {
+		records = []int{records[0], records[0]}
+	}
 	dy, err := r.Objective.Cotangent(Batch{
 		Net: r.Net, Pass: p, Dev: r.dev, Type: r.Type, Records: records,
 		Rand: func(record int) *rand.Rand { return r.key.Rand(fmt.Sprintf("loss %d", record), k) },
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if dy.Dim(0) != len(records) {
-		return bad("Objective: a cotangent of shape %v for %d records: must have a row for each", dy.Shape(), len(records))
+		return nil, bad("Objective: a cotangent of shape %v for %d records: must have a row for each", dy.Shape(), len(records))
 	}
-	nn.ZeroGrads(r.Net.Params())
-	_, err = train.ClippedGrads(p, r.Net, dy, r.Clip)
-	return err
+	device.Fill(dy.Rows(n, len(records)), 0)
+	return dy, nil
 }
 
 // without returns records but for those at these places, ascending.

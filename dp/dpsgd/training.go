@@ -25,13 +25,14 @@ type Training struct {
 	// Average is the decay of a moving average of the weights, which the network holds in the end; 0: the last weights. It
 	// takes out noise at no cost in privacy.
 	Average float64
-	Virtual int          // records of a virtual batch that are expected; 0: 128. Memory grows with it, results do not but for rounding
+	Virtual int          // records of a virtual batch that are expected, half of the most; 0: 64, which Slack is for. Memory and rounding grow with it
 	Type    device.DType // of the network; the zero value is Float32
 	// Dir is a folder for a checkpoint and the ledger: a run that is killed goes on from there with the same weights in
 	// the end, and spends no step twice. Empty: neither.
 	Dir   string
 	Every int // steps between checkpoints; 0: 100
-	// Trace sees the network after each step, with the number of those done; an error ends the run. May be nil.
+	// Trace sees the network after each step, with the number of those done; a step that is played again is seen again. An
+	// error ends the run. May be nil.
 	Trace func(done int) error
 }
 
@@ -40,8 +41,12 @@ type Optimiser interface {
 	For(params []*nn.Param) *train.Optimiser
 }
 
-// Slack is by how much, relatively, noise is scaled up for the rounding of sums in float32.
+// Slack is by how much, relatively, noise is scaled up for the rounding of sums in float32. A sum of n vectors of norm Clip at
+// most, one after the other, is off by n²/2·2⁻²⁴·Clip in any case, and by as much without one of them: 128²·2⁻²⁴ = 9.8e-4 for
+// the largest virtual batch, of twice Virtual.
 const Slack = 1e-3
+
+func (t Training) virtual() int { return orInt(t.Virtual, 64) }
 
 // Event is what the run releases, for dp.Epsilon: exact for sums that one record moves by Clip.
 func (t Training) Event() (dp.Event, error) {

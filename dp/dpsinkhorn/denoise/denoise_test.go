@@ -225,6 +225,10 @@ func TestDir(t *testing.T) {
 	if err := fit(other); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("another label: %v", err)
 	}
+	c.Steps = 4 // whose event would be of less than was released
+	if err := fit(halves(t, 100)); !errors.Is(err, release.ErrLedger) {
+		t.Errorf("fewer steps than were spent: %v", err)
+	}
 }
 
 // Bad parameters and images are refused.

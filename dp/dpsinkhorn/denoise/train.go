@@ -96,7 +96,7 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	d := newDenoiser(c, classes, ch, h, w)
 	t := dpsgd.Training{
 		Net: d.net, Objective: newRecords(d, images), Clip: c.Clip, Multiplier: c.Noise, Rate: c.rate(images.Len()), Steps: c.Steps,
-		Optimiser: c.Adam, Schedule: train.Warmup(min(10, c.Steps), train.Cosine(c.Steps, .1)), Average: c.Average, Virtual: 512, Dir: c.Dir, Every: 50,
+		Optimiser: c.Adam, Schedule: train.Warmup(min(10, c.Steps), train.Cosine(c.Steps, .1)), Average: c.Average, Dir: c.Dir, Every: 50,
 	}
 	if trace != nil {
 		t.Trace = func(done int) error { trace(done, c.Steps); return nil }
