@@ -119,7 +119,7 @@ func drawAccounting(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		} else {
 			add(3, v.Whole)
 		}
-		table.Rows = append(table.Rows, []string{fmt.Sprint(p.Multiplier), fmt.Sprint(p.Steps), fmt.Sprintf("%.4g", v.Published), fmt.Sprintf("%.4g", v.Joint), fmt.Sprintf("%.4g", v.Whole), v.Kind})
+		table.Rows = append(table.Rows, []string{fmt.Sprint(p.Multiplier), fmt.Sprint(p.Steps), dp.Upwards(v.Published, 4), dp.Upwards(v.Joint, 4), dp.Upwards(v.Whole, 4), v.Kind})
 	}
 	for k := range lines {
 		sortLine(&lines[k])
@@ -158,7 +158,7 @@ func claimAccounting(s *lab.Store, set lab.Setting) (out []lab.Claim, err error)
 		case p.Multiplier == 1.5 && p.Steps == paperSteps:
 			out = append(out,
 				lab.Claim{What: "ε as published, σ = 1.5: " + dpsinkhorn.NotJustified, Source: "Table 4, ε = 10 at about 160k steps", Got: v.Published, Want: 10, RelTol: .1, Why: "a sharper conversion from Rényi divergences than the paper's, 8 % less"},
-				lab.Claim{What: "joint ε of the same release", Source: "sensitivity 2Δ√n", Got: v.Joint, Relation: lab.AtLeast, Want: 100, Why: "ten times the claim"},
+				lab.Claim{What: "joint ε of the same release (" + v.Kind + ")", Source: "sensitivity 2Δ√n", Got: v.Joint, Relation: lab.AtLeast, Want: 100, Why: "ten times the claim"},
 				lab.Claim{What: "whole-batch clip at the same σ and steps", Source: "notes to the paper: 1.23 by its accountant", Got: v.Whole, Relation: lab.AtMost, Want: 1.23, Why: "an accountant at least as sharp"})
 		case p.Multiplier == 1.1 && p.Steps == codeSteps:
 			out = append(out, lab.Claim{What: "whole-batch clip, σ = 1.1, 2872 epochs", Source: "the code's precomputed epochs at ε = 10", Got: v.Whole, Relation: lab.AtMost, Want: 10.0003, RelTol: 1e-4, Why: "an accountant at least as sharp"})

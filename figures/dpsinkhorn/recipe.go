@@ -215,12 +215,15 @@ func soundness(cells []lab.Result[recipeParams, recipeOut]) (out lab.Claim) {
 	return out
 }
 
+// spent prints an ε that holds, rounded upwards, and what it is.
+func spent(eps float64, kind string) string { return dp.Upwards(eps, 3) + " (" + kind + ")" }
+
 // guarantee says what holds of a cell.
 func (o recipeOut) guarantee() string {
 	if o.Multiplier == 0 {
 		return "no privacy"
 	}
-	return fmt.Sprintf("%.3g (%s)", o.Epsilon, o.Kind)
+	return spent(o.Epsilon, o.Kind)
 }
 
 // signal is the most that the sum of all clipped gradients can be over what the noise of their sum is: T·Δ of T steps that all

@@ -209,7 +209,7 @@ func drawSet(set lab.Setting, cells []lab.Result[utilityParams, utilityOut], fas
 		}
 		grid.Images, grid.RowLabels = append(grid.Images, style.Rows(rows)...), append(grid.RowLabels, m.Name)
 		j := v.Judged
-		table.Rows = append(table.Rows, []string{m.Name, fmt.Sprintf("%.3g (%s)", v.Epsilon, v.Kind), percent(j.Logistic), percent(j.MLP), percent(j.CNN),
+		table.Rows = append(table.Rows, []string{m.Name, spent(v.Epsilon, v.Kind), percent(j.Logistic), percent(j.MLP), percent(j.CNN),
 			fmt.Sprintf("%.1f", j.FD), fmt.Sprintf("%.2f", j.Precision), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage), fmt.Sprintf("%.3f", j.AUC), fmt.Sprintf("%.0f", v.Seconds)})
 		if lines[m.Name] == nil {
 			order = append(order, m.Name)
