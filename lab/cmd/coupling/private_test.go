@@ -28,10 +28,26 @@ func TestPrivate(t *testing.T) {
 	})
 }
 
-// dp-sinkhorn finds the key that it began with, which only its owner can read; what is no key is not taken for one, nor
-// written over. The other methods keep none.
+// What can be killed and go on finds the key that it began with, which only its owner can read; what is no key is not taken
+// for one, nor written over. The other methods keep none.
 func TestPrivateKey(t *testing.T) {
-	c := privateCmd{Method: "dp-sinkhorn", Out: t.TempDir()}
+	for _, method := range []string{"dp-sinkhorn", "dp-sgd"} {
+		t.Run(method, func(t *testing.T) { keptKey(t, privateCmd{Method: method, Out: t.TempDir()}) })
+	}
+	for _, method := range []string{"semi-dual", "dp-merf"} {
+		c := privateCmd{Method: method, Out: t.TempDir()}
+		first, err := c.key()
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := c.key()
+		if _, none := os.Stat(filepath.Join(c.Out, "run")); err != nil || first == second || !errors.Is(none, fs.ErrNotExist) {
+			t.Errorf("%s: equal keys %v, %v, %v", method, first == second, err, none)
+		}
+	}
+}
+
+func keptKey(t *testing.T, c privateCmd) {
 	one, err := c.key()
 	if err != nil {
 		t.Fatal(err)
@@ -50,15 +66,6 @@ func TestPrivateKey(t *testing.T) {
 	}
 	if _, err := c.key(); err == nil || !strings.Contains(err.Error(), "9 bytes") {
 		t.Errorf("half a key: %v", err)
-	}
-	kept := privateCmd{Method: "semi-dual", Out: t.TempDir()}
-	first, err := kept.key()
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := kept.key()
-	if _, none := os.Stat(filepath.Join(kept.Out, "run")); err != nil || first == second || !errors.Is(none, fs.ErrNotExist) {
-		t.Errorf("semi-dual: equal keys %v, %v, %v", first == second, err, none)
 	}
 }
 
