@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -101,7 +102,11 @@ func runMNIST(ctx context.Context, c *lab.Cell, p mnistParams) (out mnistOut, er
 		return out, err
 	}
 	for _, k := range p.Steps {
-		out.Accuracy = append(out.Accuracy, l.Accuracy[k])
+		a, ok := l.Accuracy[k]
+		if !ok {
+			return out, fmt.Errorf("no accuracy after step %d in %s", k, l.path)
+		}
+		out.Accuracy = append(out.Accuracy, a)
 	}
 	out.Parameters = nn.Count(t.Net.Params())
 	return out, nil
