@@ -57,7 +57,7 @@ type utilityOut struct {
 	Seconds    float64   `json:"seconds"` // of training
 }
 
-var utilityOf = lab.Experiment[utilityParams, utilityOut]{Name: "dpsinkhorn/utility", Version: 3, Run: runUtility}
+var utilityOf = lab.Experiment[utilityParams, utilityOut]{Name: "dpsinkhorn/utility", Version: 4, Run: runUtility}
 
 // shownImages is two of each class.
 const shownImages = 20
