@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"time"
 
 	"coupling/data/synth"
 	"coupling/lab"
@@ -134,13 +133,13 @@ func (p mnistNetParams) train(ctx context.Context, c *lab.Cell, dev *device.Devi
 	if err != nil {
 		return neural.Potentials{}, err
 	}
-	begin, d := time.Now(), w.plan.P.Dim()
+	clock, d := watch(c), w.plan.P.Dim()
 	nets, err := neural.Training{
 		Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}, Mean: true, Steps: p.Steps, Batch: p.Batch,
-			Schedule: train.Linear(p.Steps, 0), Trace: func(k int, _ float64) { c.Progress(k, p.Steps) }},
+			Schedule: train.Linear(p.Steps, 0), Trace: clock.train(p.Steps)},
 		Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: 1e-6 * float64(d), Path: dir + "/potentials.ckpt", Every: cmp.Or(every, 100),
 	}.Run(ctx, dev, d, w.source.Sample, w.target.Sample, c.Rand("networks"))
-	out.Training = time.Since(begin).Seconds()
+	out.Training = clock.seconds(1)
 	return nets, err
 }
 

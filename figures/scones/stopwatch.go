@@ -7,8 +7,8 @@ import (
 	"coupling/score"
 )
 
-// stopwatch tells a cell how far a sampler is, and times it by the steps that it hears of: where an earlier process made the
-// first ones, samples a second are those of the steps that were left.
+// stopwatch tells a cell how far a sampler or trainings are, and times them by the steps that it hears of: where an earlier process
+// made the first ones, what it says is the time of the steps that were left, times what there are in all.
 type stopwatch struct {
 	cell  *lab.Cell
 	begin time.Time
@@ -23,6 +23,15 @@ func watch(c *lab.Cell) *stopwatch { return &stopwatch{cell: c, begin: time.Now(
 func (w *stopwatch) hear(s score.Progress) {
 	w.steps, w.total = w.steps+1, s.Total
 	w.cell.Progress(s.Done, s.Total)
+}
+
+// train is the Trace of a training of so many steps.
+func (w *stopwatch) train(steps int) func(int, float64) {
+	w.total += steps
+	return func(k int, _ float64) {
+		w.steps++
+		w.cell.Progress(k, steps)
+	}
 }
 
 // seconds is the time of one of n samples; 0 where no step was left.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"time"
 
 	"coupling/data/synth"
 	"coupling/figures/artifact"
@@ -69,12 +68,12 @@ func runSwissNets(ctx context.Context, c *lab.Cell, p swissNetParams) (out swiss
 		return out, err
 	}
 	defer func() { _ = dev.Close() }() // frees the networks
-	begin := time.Now()
-	coupling, projection, err := p.learn(ctx, c, dev)
+	clock := watch(c)
+	coupling, projection, err := p.learn(ctx, c, dev, clock)
 	if err != nil {
 		return out, err
 	}
-	out.Training = time.Since(begin).Seconds()
+	out.Training = clock.seconds(1)
 	bp, err := projection.Apply(w.sources)
 	if err != nil {
 		return out, err
@@ -97,7 +96,7 @@ func runSwissNets(ctx context.Context, c *lab.Cell, p swissNetParams) (out swiss
 }
 
 // learn is the paper's method from samples alone: score, potentials, projection. A killed run goes on.
-func (p swissNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Device) (scones.Coupling, *neural.Map, error) {
+func (p swissNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Device, clock *stopwatch) (scones.Coupling, *neural.Map, error) {
 	dir, err := c.Scratch()
 	if err != nil {
 		return scones.Coupling{}, nil, err
@@ -105,26 +104,26 @@ func (p swissNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Devi
 	rng := c.Rand("networks")
 	x := func(rng *rand.Rand, n int) (*mat.Dense, error) { return synth.Normal(rng, n, 2) }
 	y := func(rng *rand.Rand, n int) (*mat.Dense, error) { return synth.SwissRoll(rng, n, rollNoise) }
-	target, err := p.learnScore(ctx, c, dev, dir, y, rng)
+	target, err := p.learnScore(ctx, dev, dir, y, clock, rng)
 	if err != nil {
 		return scones.Coupling{}, nil, fmt.Errorf("score: %w", err)
 	}
 	k := scones.Compatibility{F: fdiv.KL, Lambda: p.Problem.Lambda}
 	nets, err := neural.Training{
-		Ascent: scones.Ascent{Compatibility: k, Steps: p.Steps, Batch: p.Batch, Schedule: train.Linear(p.Steps, 0), Trace: func(k int, _ float64) { c.Progress(k, p.Steps) }},
+		Ascent: scones.Ascent{Compatibility: k, Steps: p.Steps, Batch: p.Batch, Schedule: train.Linear(p.Steps, 0), Trace: clock.train(p.Steps)},
 		Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: every,
 	}.Run(ctx, dev, 2, x, y, rng)
 	if err != nil {
 		return scones.Coupling{}, nil, fmt.Errorf("potentials: %w", err)
 	}
 	coupling := scones.Coupling{Compatibility: k, Phi: nets.Phi, Psi: nets.Psi, Target: target}
-	projection, err := neural.Projection{Coupling: coupling, Steps: p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Schedule: train.Linear(p.Steps/2, 0), Path: dir + "/projection.ckpt", Every: every}.
+	projection, err := neural.Projection{Coupling: coupling, Steps: p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Schedule: train.Linear(p.Steps/2, 0), Path: dir + "/projection.ckpt", Every: every, Trace: clock.train(p.Steps / 2)}.
 		Run(ctx, dev, arch.MLP{Sizes: []int{2, p.Width, p.Width, 2}}.Net(), x, y, rng)
 	return coupling, projection, err
 }
 
 // learnScore fits a denoiser to points of the roll.
-func (p swissNetParams) learnScore(ctx context.Context, c *lab.Cell, dev *device.Device, dir string, y scones.Source, rng *rand.Rand) (*dsm.Network, error) {
+func (p swissNetParams) learnScore(ctx context.Context, dev *device.Device, dir string, y scones.Source, clock *stopwatch, rng *rand.Rand) (*dsm.Network, error) {
 	levels, err := score.Geometric(rollFirst, rollLast, rollLevels)
 	if err != nil {
 		return nil, err
@@ -135,7 +134,7 @@ func (p swissNetParams) learnScore(ctx context.Context, c *lab.Cell, dev *device
 	}
 	mean, spread := moments(points)
 	return dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: 4 * p.Batch, Rate: p.ScoreRate, Schedule: train.Linear(p.ScoreFor, .02), Decay: .99, Path: dir + "/score.ckpt", Every: every,
-		Trace: func(k int, _ float64) { c.Progress(k, p.ScoreFor) }}.
+		Trace: clock.train(p.ScoreFor)}.
 		Run(ctx, dev, dsm.DenoisingMLP(mean, spread, levels, p.ScoreWidth, 2), points, nil, rng)
 }
 

@@ -355,7 +355,7 @@ func drawSwiss(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		}},
 		Tables: []lab.Table{swissTable(p, c.Value, n.Value)},
 		Notes: []string{"Exact rows show the plan and the sampler alone; what networks add to that is their own error.",
-			fmt.Sprintf("Networks were trained for %.0f s. Their projection is %.2f from the discrete plan's, root mean square; that one's own spread is %.2f.", n.Value.Training, n.Value.OffBP, n.Value.Spread)},
+			fmt.Sprintf("Networks are trained in %.0f s, by the steps that were heard of. Their projection is %.2f from the discrete plan's, root mean square; that one's own spread is %.2f.", n.Value.Training, n.Value.OffBP, n.Value.Spread)},
 	}, nil
 }
 
