@@ -206,6 +206,26 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
+// What is accounted for is what runs.
+func TestEventIsOfWhatRuns(t *testing.T) {
+	for _, batch := range []int{30, 100, 5000} {
+		c := small()
+		c.Batch, c.Noise = batch, .8
+		c, err := c.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := newDenoiser(c, 2, 1, 8, 8)
+		runs, err := d.training(newRecords(d, halves(t, 100))).Event()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said, err := c.Event(100); err != nil || said != runs {
+			t.Errorf("batches of %d: accounted for %v, %v, and %v runs", batch, said, err, runs)
+		}
+	}
+}
+
 // The same key gives the same weights, goes on in Dir, and other images are refused there.
 func TestDir(t *testing.T) {
 	c := small()

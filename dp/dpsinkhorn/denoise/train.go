@@ -74,6 +74,14 @@ func (r *records) Cotangent(b dpsgd.Batch) (*device.Array, error) {
 	return dy, nil
 }
 
+// training is DP-SGD on private images: what Event accounts for.
+func (d *denoiser) training(r *records) dpsgd.Training {
+	return dpsgd.Training{
+		Net: d.net, Objective: r, Clip: d.Clip, Multiplier: d.Noise, Rate: d.rate(r.Len()), Steps: d.Steps,
+		Optimiser: d.Adam, Schedule: train.Warmup(min(10, d.Steps), train.Cosine(d.Steps, .1)), Average: d.Average, Dir: d.Dir, Every: 50,
+	}
+}
+
 // Train fits a denoiser to private images, labelled 0 to classes−1. All randomness comes from the key. trace sees each step;
 // it may be nil. The error wraps release.ErrLedger where Dir holds another run.
 func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, classes int, key release.Key, trace func(step, of int)) (*Generator, error) {
@@ -94,10 +102,7 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	}
 	_, ch, h, w := images.Shape()
 	d := newDenoiser(c, classes, ch, h, w)
-	t := dpsgd.Training{
-		Net: d.net, Objective: newRecords(d, images), Clip: c.Clip, Multiplier: c.Noise, Rate: c.rate(images.Len()), Steps: c.Steps,
-		Optimiser: c.Adam, Schedule: train.Warmup(min(10, c.Steps), train.Cosine(c.Steps, .1)), Average: c.Average, Dir: c.Dir, Every: 50,
-	}
+	t := d.training(newRecords(d, images))
 	if trace != nil {
 		t.Trace = func(done int) error { trace(done, c.Steps); return nil }
 	}

@@ -225,11 +225,15 @@ func (c privateCmd) recipe(ctx context.Context, dev *device.Device, images *data
 		return m, err
 	}
 	t.Sanitiser = dpsinkhorn.WholeBatch{Multiplier: sigma}
+	if m.event, err = t.Event(); err != nil { // of what runs
+		return m, err
+	}
 	gen, err := t.Run(ctx, dev, images, len(images.Classes), key)
 	if err != nil {
 		return m, err
 	}
-	return maker{event: event(sigma), g: g, what: "DP-Sinkhorn, gradients at the generator's output clipped over the whole batch", config: t.Sanitiser, sample: gen.Sample}, nil
+	m.g, m.what, m.config, m.sample = g, "DP-Sinkhorn, gradients at the generator's output clipped over the whole batch", t.Sanitiser, gen.Sample
+	return m, nil
 }
 
 // write draws the images and puts the statement beside them, last: where it is, all is.
