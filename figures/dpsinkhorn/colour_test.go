@@ -49,3 +49,14 @@ func TestVehicles(t *testing.T) {
 		t.Errorf("the larger class has a share of %g", share)
 	}
 }
+
+// The paper's numbers are of faces: nothing else is compared with them.
+func TestFacesAlone(t *testing.T) {
+	for _, name := range []string{semiDual, realPictures} {
+		for celebA, want := range map[bool]int{false: 0, true: 2} {
+			if got := facesColour(colourParams{CelebA: celebA, Method: colourMethod{Name: name}}, colourOut{}); len(got) != want {
+				t.Errorf("%s, CelebA %v: %d claims, want %d", name, celebA, len(got), want)
+			}
+		}
+	}
+}
