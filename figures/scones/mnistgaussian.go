@@ -29,15 +29,17 @@ func MNISTGaussian() lab.Figure {
 			"axes of MNIST and is known in closed form, sampler included: how far the covariance of (x, y) is from the optimal plan's after the paper's 1000 steps, " +
 			"for the barycentric projection and for y drawn whatever x is. At the paper's λ, which times 784 is what multiplies KL where the cost is |x − y|², the plan is the " +
 			"independent coupling, to 0.001 per cent: nearer than the sampler is, and BW-UVP would not have seen whether anything was learnt. A coupling is to be learnt where λ is a hundredth of that. " +
-			"Potentials by networks are trained and sampled too, and stand beside the floor that as many samples of the plan itself have.",
+			"Potentials by networks are trained and sampled too. So is ψ = 0, which knows nothing: BW-UVP of so few samples puts all of them at the floor that samples of the plan have, " +
+			"and the error of the score says what was learnt, which at quick is next to nothing.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "digits of 7 × 7, 16 chains; networks of 10 steps, 100 samples",
 			lab.Quick: "R⁷⁸⁴ in closed form, 64 chains run to check it; networks of 4 × 256 at two λ, 800 steps, 3000 samples",
 			lab.Paper: "R⁷⁸⁴ in closed form, 1000 chains run to check it; networks of 4 × 2048 at the paper's λ and 0.01, 5000 steps, 10,000 samples",
 		},
-		Decoders: []lab.Decoder{mnistOf.Decoder(), mnistNetsOf.Decoder()},
+		Decoders: []lab.Decoder{mnistOf.Decoder(), mnistNetsOf.Decoder(), mnistUntrainedOf.Decoder()},
 		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return append(mnistOf.Jobs(set.Seed, mnistSize(set.Preset)), mnistNetsOf.Jobs(set.Seed, mnistNets(set)...)...), nil
+			jobs := append(mnistOf.Jobs(set.Seed, mnistSize(set.Preset)), mnistNetsOf.Jobs(set.Seed, mnistNets(set)...)...)
+			return append(jobs, mnistUntrainedOf.Jobs(set.Seed, mnistUntrained(set)...)...), nil
 		},
 		Draw:   drawMNIST,
 		Claims: claimMNIST,
@@ -230,7 +232,7 @@ func drawMNIST(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	if err != nil {
 		return lab.Exhibit{}, err
 	}
-	nets, err := lab.RecallAll(s, mnistNetsOf, set.Seed, mnistNets(set))
+	nets, err := recallMNISTNets(s, set)
 	if err != nil {
 		return lab.Exhibit{}, err
 	}
@@ -252,7 +254,7 @@ func drawMNIST(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	for _, p := range points {
 		items = append(items, p)
 	}
-	p := nets[0].Params
+	p := nets[0].net.Params
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("From N(m, S), the moments of MNIST's digits of %d × %d, to N(0, I), under KL at λ times the mean cost. The paper's λ are 1, ½ and ¼. Lines are closed forms, points are measured by %d samples.", size.Side, size.Side, p.Samples),
@@ -262,22 +264,46 @@ func drawMNIST(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		Tables: []lab.Table{table, sampled},
 		Notes: []string{"MNIST's border pixels are always black: the source's covariance is singular, which neither the closed form nor the sampler minds.",
 			"Covariances of so many dimensions take many samples: the floor is what as many samples of the plan itself have. Chains of networks begin at draws of the target and take a hundred steps of ε = 0.1, in place of the paper's thousand of 0.005.",
-			"Networks come to this floor though their score is several times as far from the plan's as the plan's factor is long: BW-UVP hardly sees what of this plan is learnt."},
+			"That points lie at this floor does not say that anything was learnt: those of ψ = 0 lie there too. Errors of the score do, of which ψ = 0 has the one beside the network's."},
 	}, nil
 }
 
+// mnistNet is a trained network, and what one that knows nothing has.
+type mnistNet struct {
+	net  lab.Result[mnistNetParams, mnistNetOut]
+	zero mnistUntrainedOut
+}
+
+func recallMNISTNets(s *lab.Store, set lab.Setting) (out []mnistNet, err error) {
+	nets, err := lab.RecallAll(s, mnistNetsOf, set.Seed, mnistNets(set))
+	if err != nil {
+		return nil, err
+	}
+	zeros, err := lab.RecallAll(s, mnistUntrainedOf, set.Seed, mnistUntrained(set))
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range nets {
+		out = append(out, mnistNet{n, zeros[i].Value})
+	}
+	return out, nil
+}
+
 // mnistSampled is what was measured of samples, as a table and as points.
-func mnistSampled(nets []lab.Result[mnistNetParams, mnistNetOut]) (lab.Table, []style.Points) {
-	table := lab.Table{Name: "sampled", Caption: "BW-UVP in percent, of the covariance of samples; ψ = 0 in closed form",
-		Header: []string{"λ of the mean cost", "networks", "exact potentials", "samples of the plan", "independent coupling", "ψ = 0", "error of the network's score", "samples a second"}}
+func mnistSampled(nets []mnistNet) (lab.Table, []style.Points) {
+	table := lab.Table{Name: "sampled", Caption: "BW-UVP in percent, of the covariance of samples; errors of the score ∇ψ relative to that of the plan's factor",
+		Header: []string{"λ of the mean cost", "networks", "exact potentials", "samples of the plan", "independent coupling", "ψ = 0", "ψ = 0 in closed form", "error of the network's score", "of ψ = 0", "samples a second"}}
 	learnt, floor := style.Points{Name: "networks, sampled", Series: 3, Radius: 4.5}, style.Points{Name: "samples of the plan", Series: 4, Radius: 2.5}
+	zero := style.Points{Name: "ψ = 0, sampled", Series: 5, Radius: 2.5}
 	for _, n := range nets {
-		l, v := n.Params.Lambda, n.Value
-		table.Rows = append(table.Rows, []string{number3(l), number3(v.Networks), number3(v.Exact), number3(v.Floor), number3(v.Independent), number3(v.Untrained), percent(v.Error), perSecond(v.Seconds)})
+		l, v := n.net.Params.Lambda, n.net.Value
+		table.Rows = append(table.Rows, []string{number3(l), number3(v.Networks), number3(v.Exact), number3(v.Floor), number3(v.Independent), number3(n.zero.Sampled), number3(v.Untrained),
+			percent(v.Error), percent(n.zero.Error), perSecond(v.Seconds)})
 		learnt.X, learnt.Y = append(learnt.X, l), append(learnt.Y, v.Networks)
 		floor.X, floor.Y = append(floor.X, l), append(floor.Y, v.Floor)
+		zero.X, zero.Y = append(zero.X, l), append(zero.Y, n.zero.Sampled)
 	}
-	return table, []style.Points{learnt, floor}
+	return table, []style.Points{learnt, floor, zero}
 }
 
 func claimMNIST(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
@@ -289,11 +315,11 @@ func claimMNIST(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	if set.Preset == lab.Smoke {
 		small = "49 pixels"
 	}
-	nets, err := lab.RecallAll(s, mnistNetsOf, set.Seed, mnistNets(set))
+	nets, err := recallMNISTNets(s, set)
 	if err != nil {
 		return nil, err
 	}
-	out := claimMNISTNets(nets, small)
+	out := claimMNISTNets(nets, set.Preset, small)
 	out = append(out, lab.Claim{What: "|y − E[y|x]|² of chains that were run at λ = ¼, less the law's, in standard errors", Source: "law of the sampler", Got: c.Value.Deviation, AbsTol: 4.5, Why: "a mistaken alarm in 150,000"})
 	for _, v := range c.Value.Rows {
 		if v.Lambda >= .25 {
@@ -306,15 +332,18 @@ func claimMNIST(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	return out, nil
 }
 
-// claimMNISTNets holds sampled networks to samples of the plan.
-func claimMNISTNets(nets []lab.Result[mnistNetParams, mnistNetOut], small string) (out []lab.Claim) {
+// claimMNISTNets holds the scores of networks to that of ψ = 0, since BW-UVP of samples does not tell the two apart.
+func claimMNISTNets(nets []mnistNet, p lab.Preset, small string) (out []lab.Claim) {
+	few := small
+	if p == lab.Quick {
+		few = "800 steps of networks of 4 × 256 have hardly begun to learn"
+	}
 	for _, n := range nets {
-		l, v := n.Params.Lambda, n.Value
-		out = append(out, lab.Claim{What: fmt.Sprintf("λ = %g: BW-UVP of networks, sampled, over that of as many samples of the plan", l), Source: "sample floor", Got: v.Networks / v.Floor, Relation: lab.AtMost, Want: 1, RelTol: .05,
-			Why: "the sampler's steps lengthen variances by 2.6 %, which exact potentials pay too", NotHere: small})
-		if l < .1 {
-			out = append(out, lab.Claim{What: fmt.Sprintf("λ = %g: what networks have above that floor, over the BW-UVP of ψ = 0", l), Source: "potentials are learnt", Got: (v.Networks - v.Floor) / v.Untrained, Relation: lab.AtMost, Want: .5, Why: "a comparison", NotHere: small})
-		}
+		l, v := n.net.Params.Lambda, n.net.Value
+		out = append(out,
+			lab.Claim{What: fmt.Sprintf("λ = %g: BW-UVP of ψ = 0, sampled, over that of as many samples of the plan", l), Source: "Table 7's measure hardly sees what is learnt", Got: n.zero.Sampled / v.Floor, Relation: lab.AtMost, Want: 1, RelTol: .05,
+				Why: "the sampler's steps lengthen variances by 2.6 %, ψ = 0 shortens them by a fifth at λ = 0.01, and the floor is seven per cent", NotHere: small},
+			lab.Claim{What: fmt.Sprintf("λ = %g: error of the networks' score over that of ψ = 0", l), Source: "potentials are learnt", Got: v.Error / n.zero.Error, Relation: lab.AtMost, Want: .5, Why: "a comparison", NotHere: few})
 	}
 	return out
 }

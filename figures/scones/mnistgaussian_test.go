@@ -7,6 +7,7 @@ import (
 
 	"coupling/data/synth"
 	"coupling/ot/gaussian"
+	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -96,5 +97,63 @@ func TestMNISTSampled(t *testing.T) {
 	// The floor of n samples is of the order d²/n, 1e-2 per cent here.
 	if got, err := w.uvp(x, w.draw(x, rng, func(v float64) float64 { return v })); err != nil || got > .02 {
 		t.Errorf("draws of the plan have a BW-UVP of %g %%, %v", got, err)
+	}
+	y = w.drawUntrained(x, rng)
+	stat.CovarianceMatrix(sampled, augmented(w.along(x), w.along(y)), nil)
+	for k, s := range w.axes {
+		pull := 2 / s.lambda
+		slope := pull / (1 + pull)
+		own := slope*slope*s.a + after(mnistLonger, 1/(1+pull))
+		// Standard errors of covariances of 200,000 samples are below 1/2 per cent of √(xx·yy).
+		tol := .02 * math.Max(s.a, own)
+		if xy, yy := sampled.At(k, 4+k), sampled.At(4+k, 4+k); math.Abs(xy-slope*s.a) > tol || math.Abs(yy-own) > tol {
+			t.Errorf("axis %d of ψ = 0: covariance %g, variance %g, want %g and %g", k, xy, yy, slope*s.a, own)
+		}
+	}
+}
+
+// augmented puts the columns of y beside those of x.
+func augmented(x, y *mat.Dense) *mat.Dense {
+	out := new(mat.Dense)
+	out.Augment(x, y)
+	return out
+}
+
+// The error of the exact gradient is 0, that of ψ = 0 the root mean square of ∇ψ over that of ∇ψ − ∇c.
+func TestMNISTScoreError(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	plan, err := mnistPlan(gaussian.Normal{Mean: []float64{1, 2}, Cov: mat.NewSymDense(2, []float64{2, 0, 0, 1})}, .3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, psi, err := scones.Potentials(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := synth.Normal(rng, 50, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := synth.Normal(rng, 50, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The potential of the mean cost is that of the sum over the dimension.
+	mean := *psi
+	mean.S, mean.B = mat.NewSymDense(2, nil), []float64{psi.B[0] / 2, psi.B[1] / 2}
+	mean.S.ScaleSym(.5, psi.S)
+	if got, err := scoreError(plan, &mean, x, y); err != nil || got > 1e-12 { // rounding of four digits' cancellation
+		t.Errorf("the exact potential is off by %g, %v", got, err)
+	}
+	grad, factor := mat.NewDense(50, 2, nil), new(mat.Dense)
+	if err := psi.Eval(nil, grad, y); err != nil {
+		t.Fatal(err)
+	}
+	factor.Sub(x, y)
+	factor.Scale(2, factor)
+	factor.Add(factor, grad)
+	want := mat.Norm(grad, 2) / mat.Norm(factor, 2)
+	if got, err := scoreError(plan, nothing(2), x, y); err != nil || math.Abs(got-want) > 1e-12*want {
+		t.Errorf("ψ = 0 is off by %g, %v, want %g", got, err, want)
 	}
 }
