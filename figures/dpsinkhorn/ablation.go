@@ -135,11 +135,13 @@ func drawAblation(s *lab.Store, set lab.Setting) (out lab.Exhibit, err error) {
 	if err != nil {
 		return out, err
 	}
+	chance := 0.
 	for _, t := range tables {
 		cells, err := lab.RecallAll(s, recipeOf, set.Seed, t.cells)
 		if err != nil {
 			return out, err
 		}
+		chance = max(chance, spread(cells))
 		out.Tables = append(out.Tables, t.table(cells))
 		out.Pictures = append(out.Pictures, lab.Picture{Name: t.name, Caption: t.caption + ". Accuracy on real test images; ticks are the paper's, at its own ε.", Drawing: style.Figure{Body: t.bars(cells), Width: style.TwoColumns,
 			Badge: badge(set, fmt.Sprintf("%d steps of %d images", t.cells[len(t.cells)-1].Recipe.Steps, t.cells[0].Recipe.Images))}})
@@ -157,10 +159,27 @@ func drawAblation(s *lab.Store, set lab.Setting) (out lab.Exhibit, err error) {
 		"δ is 1e-5. What ran is the whole-batch clip with the least noise whose ε is at most 10; the paper clips rows and composes them as if each had a batch of its own. Its printed accuracies are at that ε, which is "+dpsinkhorn.NotJustified+".",
 		"Δ does not matter much to Adam: the gradient of a batch is many times as long as any Δ of the tables, so that Δ scales signal and noise alike, and what two rows of equal σ, p and m differ by is mostly the chance of one training.",
 		"FD is the Fréchet distance in features of a LeNet trained here, never FID: comparable within a table only.")
+	if chance > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("Rows that differ in Δ alone are up to %.1f points apart in logistic regression: each is one training, and a difference that is not larger, between any two rows, says nothing.", 100*chance))
+	}
 	if set.Preset == lab.Quick {
 		out.Notes = append(out.Notes, "At this size the gradient is released in 49 low frequencies, which is ours, and the learning rate falls to 0: with every pixel released the same steps give what the row “every pixel” says.")
 	}
 	return out, nil
+}
+
+// spread is the largest difference in logistic regression between cells that differ in Δ alone.
+func spread(cells []lab.Result[recipeParams, recipeOut]) (most float64) {
+	for i, a := range cells {
+		for _, b := range cells[:i] {
+			p, q := a.Params, b.Params
+			p.Recipe.Clip, q.Recipe.Clip = 0, 0
+			if p == q {
+				most = max(most, math.Abs(a.Value.Judged.Logistic-b.Value.Judged.Logistic))
+			}
+		}
+	}
+	return most
 }
 
 // costTable says what the paper's rows cost.
