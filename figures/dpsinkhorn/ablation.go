@@ -143,7 +143,7 @@ func drawAblation(s *lab.Store, set lab.Setting) (out lab.Exhibit, err error) {
 		}
 		chance = max(chance, spread(cells))
 		out.Tables = append(out.Tables, t.table(cells))
-		out.Pictures = append(out.Pictures, lab.Picture{Name: t.name, Caption: t.caption + ". Accuracy on real test images; ticks are the paper's, at its own ε.", Drawing: style.Figure{Body: t.bars(cells), Width: style.TwoColumns,
+		out.Pictures = append(out.Pictures, lab.Picture{Name: t.name, Caption: t.caption + ". Accuracy on real test images; diamonds are the paper's, at its own ε.", Drawing: style.Figure{Body: t.bars(cells), Width: style.TwoColumns,
 			Badge: badge(set, fmt.Sprintf("%d steps of %d images", t.cells[len(t.cells)-1].Recipe.Steps, t.cells[0].Recipe.Images))}})
 	}
 	costs, err := publishedCosts(set)
@@ -235,7 +235,7 @@ func (t ablationTable) bars(cells []lab.Result[recipeParams, recipeOut]) style.P
 	if len(points.X) > 0 {
 		items = append(items, points)
 	}
-	return style.Plot{X: style.Axis{Names: t.short()}, Y: style.Axis{Label: "accuracy", Unit: "%"}, Items: items, Aspect: .4, Legend: style.Below}
+	return style.Plot{X: style.Axis{Label: "row of the table", Names: t.short()}, Y: style.Axis{Label: "accuracy", Unit: "%"}, Items: items, Aspect: .4, Legend: style.Below}
 }
 
 // short numbers the rows: their settings stand in the table.
