@@ -17,7 +17,8 @@ import (
 //	α(x, y) = min(1, p(y) q(y→x) / p(x) q(x→y)),     q(x→y) ∝ exp(−|y − x − a s(x)|²/4a),
 //
 // so that p is exactly stationary whatever the step (Roberts and Tweedie 1996). The ratio of densities is LogRatio's:
-// where the field has no density, an integral of its score.
+// where the field has no density, an integral of its score. A network's score is no gradient; then p is stationary only as
+// far as that integral does not depend on the way.
 type MALA struct {
 	Steps      int
 	Step       float64 // > 0, in the Convention

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// checkPoints returns an error that names what is wrong with a cloud of points: none, or an entry that is not finite.
+// checkPoints returns an error that names what is wrong with a cloud of points: none, or an entry that is not finite or has a
+// square, and so a cost, that is not.
 func checkPoints(name string, m *mat.Dense) error {
 	if m == nil || m.IsEmpty() {
 		return fmt.Errorf("scones: %s is empty: %w", name, ErrShape)
@@ -15,8 +16,8 @@ func checkPoints(name string, m *mat.Dense) error {
 	n, _ := m.Dims()
 	for i := range n {
 		for j, v := range m.RawRowView(i) {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("scones: %s[%d,%d] = %g: must be finite: %w", name, i, j, v, ErrParameter)
+			if s := v * v; math.IsNaN(s) || math.IsInf(s, 0) {
+				return fmt.Errorf("scones: %s[%d,%d] = %g: must be finite, and its square too: %w", name, i, j, v, ErrParameter)
 			}
 		}
 	}
@@ -24,7 +25,7 @@ func checkPoints(name string, m *mat.Dense) error {
 }
 
 // CheckClouds returns an error that names what is wrong with two clouds of points, as rows: empty, of different
-// dimensions, or with an entry that is not finite.
+// dimensions, or with an entry that is not finite or has no finite square.
 func CheckClouds(x, y *mat.Dense) error {
 	if err := checkPoints("x", x); err != nil {
 		return err

@@ -18,6 +18,8 @@ func TestBadInputIsRefused(t *testing.T) {
 	x, line, empty := must(synth.Normal(rng, 6, 2)), must(synth.Normal(rng, 6, 1)), &mat.Dense{}
 	nan := mat.DenseCopyOf(x)
 	nan.Set(3, 1, math.NaN())
+	far := mat.DenseCopyOf(x) // finite, but no cost from there is
+	far.Set(2, 0, 1e200)
 	phi, psi, err := Potentials(pair(rng, 2, 3))
 	must(0, err)
 	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 3}, Phi: phi, Psi: psi, Target: must(score.NewGaussian(nil, mat.NewSymDense(2, []float64{1, 0, 0, 1})))}
@@ -32,6 +34,8 @@ func TestBadInputIsRefused(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"given NaN":         second(c.Given(nan)),
+		"given far":         second(c.Given(far)),
+		"fit far":           second(Fit{Lambda: 1}.Run(t.Context(), far, x, rng)),
 		"given nothing":     second(c.Given(nil)),
 		"given a line":      second(c.Given(line)),
 		"chi2 without beta": second(chi.Given(x)),

@@ -21,7 +21,8 @@ type Compatibility struct {
 	F      fdiv.Divergence
 	Lambda float64 // > 0
 	// Beta smooths the M of ChiSquare and Pearson, which is zero below a kink, so that log M has a slope there:
-	// M = softplus_β(V)/2λ with softplus_β(v) = log(1 + e^βv)/β. 0 does not smooth. Training is not concerned.
+	// M = softplus_β(V)/2λ with softplus_β(v) = log(1 + e^βv)/β. 0 does not smooth. Training is not concerned, and what is
+	// smoothed has no Cap.
 	Beta float64
 	// Cap is the density above which f* goes on as its tangent parabola, so that it is finite for every V: 0 is 100 for the
 	// divergences whose f* ends at a bound, and no cap for the others. Plans whose density stays below are not changed.

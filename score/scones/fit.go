@@ -179,7 +179,8 @@ func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand
 	c := score.Start(f.FromPhi.DrawPoints(xs, rng), rng)
 	c.Jitter(f.Bandwidth)
 	// MALA's step for a density of this width in d dimensions (Roberts and Rosenthal 1998: 1.65²/2·v/d^⅓). The width is that
-	// of the smoothed points times exp(−c/λ), which is what the plan's factor is at its narrowest.
+	// of the smoothed points times exp(−c/λ). The plan's factor is narrower, of precision (4/λ²) Cov(X|y), where sources that
+	// are spread wider than √(λ/2) share a target; Acceptance shows it.
 	_, d := x.Dims()
 	v := 1 / (1/(f.Bandwidth*f.Bandwidth) + 2*unit(d, f.Mean)/f.Lambda)
 	step := 1.36 * v / math.Cbrt(float64(d))

@@ -29,7 +29,7 @@ type sampleCmd struct {
 	Of        string `help:"What to send; default the sources." placeholder:"FILE|DIR"`
 	Each      int    `default:"1" help:"Samples of each."`
 	Lambda    number `help:"Coefficient of KL; default a twentieth of the mean cost once the clouds have one mean." placeholder:"L"`
-	Bandwidth number `help:"Deviation of the noise that smooths the targets; default half-way between neighbours." placeholder:"H"`
+	Bandwidth number `help:"Deviation of the noise that smooths the targets; default the median distance of a target to its nearest neighbour over the root of the dimension." placeholder:"H"`
 	Most      int    `default:"2000" help:"Atoms at most on each side."`
 	Steps     int    `default:"200" help:"Metropolis-adjusted Langevin steps of a sample."`
 	Every     int    `default:"0" help:"Steps between stores of the chains; 0 stores every ten seconds."`
@@ -89,8 +89,25 @@ func (c sampleCmd) clouds(ctx context.Context) (x, y, of cloud, err error) {
 	}
 	if (x.images == nil) != (y.images == nil) || (of.images == nil) != (x.images == nil) {
 		err = errors.New("--x, --y and --of: give files of points or folders of pictures, not both")
+		return x, y, of, err
 	}
-	return x, y, of, err
+	return x, y, of, c.fits(x, of)
+}
+
+// mostSampled is how many values samples may have: 8 GiB a matrix, of which a run needs some.
+const mostSampled = 1 << 30
+
+// fits says what is wrong with what is to be sent to where the sources' points go.
+func (c sampleCmd) fits(x, of cloud) error {
+	_, d := x.x.Dims()
+	n, e := of.x.Dims()
+	if d != e {
+		return fmt.Errorf("--of has points of dimension %d, --x of %d", e, d)
+	}
+	if n*d > mostSampled/c.Each {
+		return fmt.Errorf("--each %d of %d points of dimension %d: more than %d values: send parts of them with --of", c.Each, n, d, mostSampled)
+	}
+	return nil
 }
 
 // sampled is what --json prints.

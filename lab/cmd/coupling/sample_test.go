@@ -65,6 +65,10 @@ func TestSamplePoints(t *testing.T) {
 	if err := writeMatrix(wide, mat.NewDense(5, 2, nil)); err != nil {
 		t.Fatal(err)
 	}
+	far := filepath.Join(dir, "far.npy")
+	if err := writeMatrix(far, mat.NewDense(2, 1, []float64{0, 1e200})); err != nil {
+		t.Fatal(err)
+	}
 	for name, args := range map[string][]string{
 		"dimension": {"--x", x, "--y", wide},
 		"no file":   {"--x", x, "--y", filepath.Join(dir, "none.npy")},
@@ -73,6 +77,9 @@ func TestSamplePoints(t *testing.T) {
 		"lambda":    {"--x", x, "--y", y, "--lambda", "-1"},
 		"one place": {"--x", wide, "--y", wide},
 		"bandwidth": {"--x", x, "--y", y, "--bandwidth", "1e-200"},
+		"of":        {"--x", x, "--y", y, "--of", wide},
+		"too many":  {"--x", x, "--y", y, "--each", "1000000000000"},
+		"far":       {"--x", x, "--y", y, "--of", far},
 	} {
 		if _, code := sampledBy(t, append(args, "--out", filepath.Join(dir, "bad"))...); code != exitUsage {
 			t.Errorf("%s: code %d", name, code)

@@ -37,7 +37,8 @@ type Fit struct {
 	Sampler score.Langevin
 	// Dir is where the three trainings are stored, and from where they go on: a run that was killed and is begun again with
 	// the same arguments gives the same bits as one that was not. What is stored of other points, seeds or settings is refused
-	// with train.ErrMismatch. Steps may grow, with two limits: the default Schedule falls to 0 at the last step, so that a
+	// with train.ErrMismatch, but for what has no name: a Schedule, and the kind of layers that hold no weights. Steps may
+	// grow, with two limits: the default Schedule falls to 0 at the last step, so that a
 	// training that was continued is not the one that had as many steps from the start; and where Potentials were continued
 	// projection.ckpt, which is of the former ones, is refused: remove it. Samples are stored where Sampler.Path says.
 	Dir string
