@@ -87,7 +87,11 @@ func drawDigits(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 			}
 			grid.Images = append(grid.Images, rows...)
 			grid.RowLabels = append(grid.RowLabels, m.Name)
-			table.Rows = append(table.Rows, []string{title, m.Name, number3(m.Frechet), percent(m.Same), number3(m.Moved), number3(m.Near), perSecond(m.Seconds)})
+			rate := perSecond(m.Seconds)
+			if k == ofSource || k == ofProjection || k == ofAtoms { // which were there already
+				rate = perSecond(0)
+			}
+			table.Rows = append(table.Rows, []string{title, m.Name, number3(m.Frechet), percent(m.Same), number3(m.Moved), number3(m.Near), rate})
 		}
 		table.Rows = append(table.Rows, []string{title, "other digits of the target", number3(c.Value.Floor), fmt.Sprintf("(classifier right: %s)", percent(c.Value.Accuracy)), "", number3(c.Value.Fresh), ""})
 		panels.Items = append(panels.Items, grid)
@@ -110,9 +114,9 @@ func number3(v float64) string { return fmt.Sprintf("%.3g", v) }
 
 func percent(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) }
 
-// perSecond writes samples a second; less than some nanoseconds is not sampling.
+// perSecond writes samples a second; no seconds are those of what was not timed.
 func perSecond(seconds float64) string {
-	if !(seconds > 1e-8) {
+	if !(seconds > 0) {
 		return "–"
 	}
 	return number3(1 / seconds)

@@ -147,7 +147,11 @@ func facesPanel(c lab.Result[facesParams, facesOut], divergence string) (grid st
 			return grid, nil, err
 		}
 		grid.Images, grid.RowLabels = append(grid.Images, style.Rows(y)...), append(grid.RowLabels, m.Name)
-		rows = append(rows, append(slices.Clone(at), m.Name, number3(m.Frechet)+p.printedFID(m.Name), number3(m.Cost), perSecond(m.Seconds)))
+		rate := perSecond(m.Seconds)
+		if slices.Contains([]string{facesSource, facesProjection, facesNetProjection}, m.Name) { // which were there already
+			rate = perSecond(0)
+		}
+		rows = append(rows, append(slices.Clone(at), m.Name, number3(m.Frechet)+p.printedFID(m.Name), number3(m.Cost), rate))
 	}
 	return grid, append(rows, append(at, "training pictures of the target", number3(v.Floor), fmt.Sprintf("%.3g (of the plan of atoms)", v.Cost), "")), nil
 }

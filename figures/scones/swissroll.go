@@ -168,7 +168,7 @@ func runSwiss(ctx context.Context, c *lab.Cell, p swissParams) (swissOut, error)
 		artifact.Write(c, "scones.npy", annealed), artifact.Write(c, "mala.npy", mala), artifact.Write(c, "atoms.npy", atoms))
 }
 
-// anneal is the paper's sampler: ten levels from 3 to 0.01, a = 10⁻⁵(σ/0.01)², from the sources, a denoising step. Chains are
+// anneal is the paper's sampler: ten levels from 3 to 0.01, a = 10⁻⁵(σ/0.01)², from the sources plus noise of the first, a denoising step. Chains are
 // stored under a name on the way. It returns the seconds a sample too.
 func (w *swiss) anneal(ctx context.Context, c *lab.Cell, name string, coupling scones.Coupling, x *mat.Dense, each int) (y *mat.Dense, seconds float64, err error) {
 	levels, err := score.Geometric(rollFirst, rollLast, rollLevels)

@@ -30,7 +30,7 @@ func Width() lab.Figure {
 		Shows: "Gradient ascent of the dual of a discrete problem by networks of growing width, at a rate that falls with the width as the theorem " +
 			"says: the gap to the optimum, which is known with a certificate. Wide networks go down steadily and alike, as their tangent kernel is " +
 			"hardly trained; narrower ones that do train it may be faster, and the narrowest gets stuck. On the right the L^{1} distance of the pseudo-plan from the optimal plan " +
-			"against the bound √(2·gap/λ) along the same runs: below it where the mass is set to one first. As printed, for any potentials, the theorem is false.",
+			"against the bound √(2·gap/λ) along the same runs: below it where the mass is set to one first. As printed the theorem is false: potentials of twice the mass, which these runs do not meet, break it.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "8 + 8 points, widths 8 and 32, 200 steps",
 			lab.Quick: "20 + 20 points, widths 4 to 512, 3000 steps",

@@ -10,7 +10,8 @@
 // whatever x is. At the paper's λ, which times 784 is what multiplies KL where the cost is |x − y|², the plan is
 // the independent coupling, to 0.001 per cent: nearer than the sampler is, and BW-UVP would not have seen whether
 // anything was learnt. A coupling is to be learnt where λ is a hundredth of that. Potentials by networks are trained
-// and sampled too, and stand beside the floor that as many samples of the plan itself have.
+// and sampled too. So is ψ = 0, which knows nothing: BW-UVP of so few samples puts all of them at the floor that
+// samples of the plan have, and the error of the score says what was learnt, which at quick is next to nothing.
 //
 //	go run figures/scripts/scones/mnist-gaussian.go -preset quick -out out
 package main

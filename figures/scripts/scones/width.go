@@ -8,8 +8,8 @@
 // as the theorem says: the gap to the optimum, which is known with a certificate. Wide networks go down steadily and
 // alike, as their tangent kernel is hardly trained; narrower ones that do train it may be faster, and the narrowest
 // gets stuck. On the right the L^{1} distance of the pseudo-plan from the optimal plan against the bound
-// √(2·gap/λ) along the same runs: below it where the mass is set to one first. As printed, for any potentials,
-// the theorem is false.
+// √(2·gap/λ) along the same runs: below it where the mass is set to one first. As printed the theorem is false:
+// potentials of twice the mass, which these runs do not meet, break it.
 //
 //	go run figures/scripts/scones/width.go -preset quick -out out
 package main
