@@ -197,7 +197,14 @@ func claimFacesAt(p facesParams, v facesOut) (out []lab.Claim) {
 	if p.F == fdiv.ChiSquare && p.Lambda < .01 && p.Nets.Depth == 0 {
 		few = "at this λ a source is linked with few of 1000 atoms; chains under the score of 2000 pictures end nearer than draws of the atoms do"
 	}
-	out = append(out, lab.Claim{What: at + "mean cost of " + sampled + " over that of the plan of atoms", Source: "it is that plan that is sampled", Got: v.cost(sampled) / v.Cost, Want: 1, RelTol: .25, Why: "sources that are not atoms, and potentials of few atoms", NotHere: few})
+	off, because := .25, "sources that are not atoms, and potentials of few atoms"
+	if p.Lambda >= .1 { // where pairs at random are within .25: 0.0955 and 0.1088 on CIFAR-10, of standard deviation 0.06
+		off, because = .1, "two standard errors of the mean of 128 costs; pairs at random cost a fifth more than KL's plan"
+		if p.F == fdiv.ChiSquare && p.Nets.Depth == 0 {
+			few = "pairs at random cost a tenth more, which is two standard errors of 128 sources"
+		}
+	}
+	out = append(out, lab.Claim{What: at + "mean cost of " + sampled + " over that of the plan of atoms", Source: "it is that plan that is sampled", Got: v.cost(sampled) / v.Cost, Want: 1, RelTol: off, Why: because, NotHere: few})
 	if p.Nets.Depth > 0 {
 		out = append(out, lab.Claim{What: at + "the same by networks", Source: "Table 1", Got: v.ratio(facesNetwork, facesNetProjection), Relation: lab.AtMost, Want: .3, Why: why})
 	}

@@ -257,7 +257,7 @@ func drawMNIST(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	p := nets[0].net.Params
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("From N(m, S), the moments of MNIST's digits of %d × %d, to N(0, I), under KL at λ times the mean cost. The paper's λ are 1, ½ and ¼. Lines are closed forms, points are measured by %d samples.", size.Side, size.Side, p.Samples),
+			Caption: fmt.Sprintf("From N(m, S), the moments of MNIST's digits of %d × %d, to N(0, I), under KL at λ times the mean cost. The paper's λ are 1, ½ and ¼. Lines are closed forms, points are measured by %d samples and lie on each other.", size.Side, size.Side, p.Samples),
 			Drawing: style.Figure{Body: style.Plot{X: style.Axis{Label: "λ", Log: true}, Y: style.Axis{Label: "BW-UVP", Unit: "%", Log: true}, Items: items, Aspect: .7},
 				Width: style.OneColumn, Badge: badge(set, fmt.Sprintf("networks of 4 × %d", p.Width))},
 		}},
@@ -293,8 +293,8 @@ func recallMNISTNets(s *lab.Store, set lab.Setting) (out []mnistNet, err error) 
 func mnistSampled(nets []mnistNet) (lab.Table, []style.Points) {
 	table := lab.Table{Name: "sampled", Caption: "BW-UVP in percent, of the covariance of samples; errors of the score ∇ψ relative to that of the plan's factor",
 		Header: []string{"λ of the mean cost", "networks", "exact potentials", "samples of the plan", "independent coupling", "ψ = 0", "ψ = 0 in closed form", "error of the network's score", "of ψ = 0", "samples a second"}}
-	learnt, floor := style.Points{Name: "networks, sampled", Series: 3, Radius: 4.5}, style.Points{Name: "samples of the plan", Series: 4, Radius: 2.5}
-	zero := style.Points{Name: "ψ = 0, sampled", Series: 5, Radius: 2.5}
+	learnt, floor := style.Points{Name: "networks, sampled", Series: 3, Radius: 4.5}, style.Points{Name: "samples of the plan", Series: 4, Radius: 3.5}
+	zero := style.Points{Name: "ψ = 0, sampled", Series: 5, Radius: 2}
 	for _, n := range nets {
 		l, v := n.net.Params.Lambda, n.net.Value
 		table.Rows = append(table.Rows, []string{number3(l), number3(v.Networks), number3(v.Exact), number3(v.Floor), number3(v.Independent), number3(n.zero.Sampled), number3(v.Untrained),
