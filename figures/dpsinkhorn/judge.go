@@ -28,6 +28,9 @@ type judgement struct {
 	AUC       float64 `json:"auc"` // of a membership attack: ½ is none
 }
 
+// accuracies are those of logistic regression, MLP and CNN.
+func (j judgement) accuracies() [3]float64 { return [3]float64{j.Logistic, j.MLP, j.CNN} }
+
 // judge is how hard to look.
 type judge struct {
 	Width  int `json:"width"`  // channels of the CNN's first convolution
