@@ -3,6 +3,7 @@ package dpsgd
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"coupling/dp"
@@ -23,11 +24,12 @@ func stepWorlds(t *testing.T, multiplier float64) audit.TwoWorlds[float64] {
 	r := begin(t, tr, 1)
 	direction := sumOf(t, r, []int{3})
 	floats.Scale(1/floats.Norm(direction, 2), direction)
-	sums := map[[4]bool][]float64{} // of each batch, since sums are always the same
+	sums := sumsOfAll(t, r, 4)
 	return audit.TwoWorlds[float64]{
 		Run: func(rng *rand.Rand, world bool) (float64, error) {
 			var key release.Key
 			binary.LittleEndian.PutUint64(key[:], rng.Uint64())
+			r := *r // worlds are played at the same time
 			r.key = key
 			n := 3
 			if world {
@@ -37,16 +39,11 @@ func stepWorlds(t *testing.T, multiplier float64) audit.TwoWorlds[float64] {
 			if err != nil {
 				return 0, err
 			}
-			var who [4]bool
+			who := 0
 			for _, i := range batch {
-				who[i] = true
+				who |= 1 << i
 			}
-			if sums[who] == nil {
-				if sums[who], err = r.sum(0, batch); err != nil {
-					return 0, err
-				}
-			}
-			v, err := r.release(0, sums[who])
+			v, err := r.release(0, slices.Clone(sums[who]))
 			if err != nil {
 				return 0, err
 			}
@@ -54,6 +51,21 @@ func stepWorlds(t *testing.T, multiplier float64) audit.TwoWorlds[float64] {
 		},
 		Score: func(v float64) float64 { return v }, Trials: 30_000,
 	}
+}
+
+// sumsOfAll lists the sums of all batches of n records, by the set of records as bits: a sum is always the same.
+func sumsOfAll(t *testing.T, r *run, n int) (out [][]float64) {
+	t.Helper()
+	for who := range 1 << n {
+		var batch []int
+		for i := range n {
+			if who>>i&1 == 1 {
+				batch = append(batch, i)
+			}
+		}
+		out = append(out, sumOf(t, r, batch))
+	}
+	return out
 }
 
 // An audit of a step does not refute what Event claims, and refutes a claim of twice the noise.
