@@ -112,16 +112,7 @@ func trainMNIST(ctx context.Context, c *lab.Cell, p mnistNetParams) (out mnistNe
 	if err != nil {
 		return out, err
 	}
-	rng := c.Rand("tests")
-	x, err := w.source.Sample(rng, 500)
-	if err != nil {
-		return out, err
-	}
-	y, err := w.target.Sample(rng, 500)
-	if err != nil {
-		return out, err
-	}
-	if out.Error, err = scoreError(w.plan, nets.Psi, x, y); err != nil {
+	if out.Error, err = w.heldOut(c.Rand("tests"), nets.Psi); err != nil {
 		return out, err
 	}
 	return out, p.sample(ctx, c, w, nets.Psi, &out)
@@ -262,6 +253,19 @@ func (w *mnistProblem) untrained() float64 {
 		trace += s.a + 1
 	}
 	return 100 * distance / trace
+}
+
+// heldOut is the scoreError of a potential at 500 pairs that it was not trained on.
+func (w *mnistProblem) heldOut(rng *rand.Rand, psi scones.Potential) (float64, error) {
+	x, err := w.source.Sample(rng, 500)
+	if err != nil {
+		return 0, err
+	}
+	y, err := w.target.Sample(rng, 500)
+	if err != nil {
+		return 0, err
+	}
+	return scoreError(w.plan, psi, x, y)
 }
 
 // scoreError compares the gradient of a potential of the mean cost with the exact one, of |x−y|², which is d times that.

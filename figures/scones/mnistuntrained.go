@@ -38,20 +38,12 @@ func runUntrained(ctx context.Context, c *lab.Cell, p mnistUntrainedParams) (out
 	if err != nil {
 		return out, err
 	}
-	rng := c.Rand("tests")
-	x, err := w.source.Sample(rng, 500)
+	if out.Error, err = w.heldOut(c.Rand("tests"), nothing(w.plan.P.Dim())); err != nil {
+		return out, err
+	}
+	rng := c.Rand("chains")
+	x, err := w.source.Sample(rng, p.Samples)
 	if err != nil {
-		return out, err
-	}
-	y, err := w.target.Sample(rng, 500)
-	if err != nil {
-		return out, err
-	}
-	if out.Error, err = scoreError(w.plan, nothing(w.plan.P.Dim()), x, y); err != nil {
-		return out, err
-	}
-	rng = c.Rand("chains")
-	if x, err = w.source.Sample(rng, p.Samples); err != nil {
 		return out, err
 	}
 	out.Sampled, err = w.uvp(x, w.drawUntrained(x, rng))

@@ -138,10 +138,9 @@ func (c Config) Calibrate(ctx context.Context, eps, delta float64) (Config, dp.G
 
 // Suggested returns settings for a budget of eps at δ about 1e-5 on so many images of so many classes: the fewer images an ε
 // has to hide, the more atoms it carries. They were found on MNIST (6,000 images a class: 50 atoms a class at ε = 10, 10 at
-// 1, 5 at 0.3) and scale with eps times images a class, lengths with the values of an image, C·H·W. In colour, on
-// 10,000 images of CIFAR-10 in two classes at ε = 10, accuracy was no better by more than chance with 1 to 100 atoms, twice the clips,
-// other bases and shares. Contrast makes up for frequencies that are left out where noise is small; where it is not, some of the
-// variance released is noise, and MLPs lost half a point by more than 1. Only public numbers go in.
+// 1, 5 at 0.3) and scale with eps times images a class, lengths with the values of an image, C·H·W. Contrast
+// makes up for frequencies that are left out where noise is small; where it is not, some of the variance released is noise, and
+// it is 1. Only public numbers go in.
 func Suggested(eps float64, images, classes, values int) Config {
 	size := float64(values) / 784
 	c := Config{Basis: 144, Local: 144, LocalShare: .5, Clip: 5 * math.Sqrt(size), Reg: 2 * size, LocalClip: 30 * size}

@@ -16,7 +16,7 @@ import (
 // with a gain in [1, 8]. For MNIST this makes nearly black and white of nearly everything, for other images less.
 //
 // It is the same for all classes: with lines of its own for each, a CNN told classes by where they began, which real images do
-// not show (on Fashion-MNIST at ε = 10 its accuracy fell by 2 points).
+// not show.
 //
 // It is made of the model alone, and so post-processing: it costs no budget.
 type Tone struct{ Gain, Dark []float64 }
