@@ -1,0 +1,57 @@
+package lab
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Nearest returns the n names of known that are nearest to name by edit distance, nearest first.
+// The last word of a path may stand for the path: "rate" is near "scones/rate".
+func Nearest(name string, known []string, n int) []string {
+	name = strings.ToLower(name)
+	distance := func(k string) int {
+		k = strings.ToLower(k)
+		return min(editDistance(name, k), 1+editDistance(name, path.Base(k)))
+	}
+	out := slices.Clone(known)
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Or(cmp.Compare(distance(a), distance(b)), cmp.Compare(a, b))
+	})
+	return out[:min(n, len(out))]
+}
+
+// DidYouMean asks for the three names of known that are nearest to name: "did you mean a, b or c?".
+// It is empty if nothing is known.
+func DidYouMean(name string, known []string) string {
+	near := Nearest(name, known, 3)
+	if len(near) == 0 {
+		return ""
+	}
+	last := len(near) - 1
+	if last == 0 {
+		return "did you mean " + near[0] + "?"
+	}
+	return "did you mean " + strings.Join(near[:last], ", ") + " or " + near[last] + "?"
+}
+
+// editDistance is Levenshtein's, in bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
