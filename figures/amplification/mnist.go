@@ -13,8 +13,8 @@ import (
 	"slices"
 
 	"coupling/data"
-	"coupling/dp/dpsgd"
 	"coupling/dp/release"
+	"coupling/dp/sgd"
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/nn"
@@ -83,8 +83,8 @@ func runMNIST(ctx context.Context, c *lab.Cell, p mnistParams) (out mnistOut, er
 	if err := l.load(); err != nil {
 		return out, err
 	}
-	t := dpsgd.Training{
-		Net: p.Net.layers(), Objective: dpsgd.Classification{Images: images}, Clip: p.Clip, Multiplier: p.Noise, Rate: float64(p.Batch) / float64(p.Train),
+	t := sgd.Training{
+		Net: p.Net.layers(), Objective: sgd.Classification{Images: images}, Clip: p.Clip, Multiplier: p.Noise, Rate: float64(p.Batch) / float64(p.Train),
 		Steps: slices.Max(p.Steps), Optimiser: train.Adam{Rate: p.Adam}, Dir: dir, Every: 500,
 	}
 	t.Trace = func(done int) error {
@@ -151,7 +151,7 @@ func accuracy(dev *device.Device, net nn.Layer, images *data.Images) (float64, e
 
 func correct(dev *device.Device, net nn.Layer, images *data.Images, some []int) (right int, err error) {
 	defer dev.Scope().Close()
-	x, err := dpsgd.Pixels(dpsgd.Batch{Dev: dev, Records: some}, images)
+	x, err := sgd.Pixels(sgd.Batch{Dev: dev, Records: some}, images)
 	if err != nil {
 		return 0, err
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"coupling/dp"
-	"coupling/dp/dpsinkhorn"
+	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/style"
 	"coupling/lab"
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"coupling/dp"
-	"coupling/dp/dpsinkhorn"
+	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -134,7 +134,7 @@ func drawAccounting(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 			Drawing: style.Figure{Body: style.Plot{X: style.Axis{Label: "steps", Log: true}, Y: style.Axis{Label: "ε at δ = 1e-5", Log: true}, Items: items}, Badge: badge(set, "fewer points")},
 		}},
 		Tables: []lab.Table{table},
-		Notes:  []string{"The paper's accounting fails by test too: an audit of one step with σ = 1.5 and rate 0.05 finds more than the ε that it claims (package dp/dpsinkhorn, TestAudit)."},
+		Notes:  []string{"The paper's accounting fails by test too: an audit of one step with σ = 1.5 and rate 0.05 finds more than the ε that it claims (package dp/synth/dpsinkhorn, TestAudit)."},
 	}, nil
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"coupling/dp/dpsinkhorn"
+	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/artifact"
 	"coupling/figures/style"
 	"coupling/lab"

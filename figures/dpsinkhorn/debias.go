@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"coupling/data"
-	"coupling/dp/dpsinkhorn"
 	"coupling/dp/release"
+	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/lab/device"

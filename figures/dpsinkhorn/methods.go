@@ -7,10 +7,10 @@ import (
 
 	"coupling/data"
 	"coupling/dp"
-	"coupling/dp/dpsinkhorn/denoise"
-	"coupling/dp/dpsinkhorn/merf"
-	"coupling/dp/dpsinkhorn/semidual"
 	"coupling/dp/release"
+	"coupling/dp/synth/denoise"
+	"coupling/dp/synth/merf"
+	"coupling/dp/synth/semidual"
 	"coupling/lab/device"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"coupling/data"
 	"coupling/dp"
-	"coupling/dp/dpsinkhorn"
-	"coupling/dp/dpsinkhorn/semidual"
 	"coupling/dp/release"
+	"coupling/dp/synth/dpsinkhorn"
+	"coupling/dp/synth/semidual"
 	"coupling/figures/artifact"
 	"coupling/lab"
 	"coupling/lab/device"

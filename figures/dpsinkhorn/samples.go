@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"coupling/dp"
-	"coupling/dp/dpsinkhorn"
+	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/artifact"
 	"coupling/figures/style"
 	"coupling/lab"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"coupling/dp/dpsinkhorn"
+	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/artifact"
 	"coupling/figures/style"
 	"coupling/lab"

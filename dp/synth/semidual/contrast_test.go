@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"coupling/dp/dpsinkhorn"
 	"coupling/dp/release"
+	"coupling/dp/synth/dpsinkhorn"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"coupling/data"
-	"coupling/dp/dpsinkhorn"
 	"coupling/dp/release"
+	"coupling/dp/synth/dpsinkhorn"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/floats"

@@ -1,4 +1,4 @@
-package dpsgd
+package sgd
 
 import (
 	"fmt"
@@ -11,5 +11,5 @@ var ErrParameter = dp.ErrParameter
 
 // bad builds an error about a parameter.
 func bad(format string, args ...any) error {
-	return fmt.Errorf("dpsgd: %s: %w", fmt.Sprintf(format, args...), ErrParameter)
+	return fmt.Errorf("sgd: %s: %w", fmt.Sprintf(format, args...), ErrParameter)
 }

@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"coupling/dp"
-	"coupling/dp/dpsinkhorn"
 	"coupling/dp/release"
+	"coupling/dp/synth/dpsinkhorn"
 )
 
 // Config says what is learnt and how the budget is split. Zero fields mean the value in brackets, which was found on

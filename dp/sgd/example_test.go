@@ -1,4 +1,4 @@
-package dpsgd_test
+package sgd_test
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 
 	"coupling/data"
 	"coupling/dp"
-	"coupling/dp/dpsgd"
 	"coupling/dp/release"
+	"coupling/dp/sgd"
 	"coupling/lab/device"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
@@ -28,8 +28,8 @@ func ExampleTraining() {
 		}
 	}
 	ctx := context.Background()
-	t := dpsgd.Training{
-		Net: arch.Logistic(16, 2), Objective: dpsgd.Classification{Images: images},
+	t := sgd.Training{
+		Net: arch.Logistic(16, 2), Objective: sgd.Classification{Images: images},
 		Clip: 1, Rate: .2, Steps: 50, Optimiser: train.SGD{Rate: 1},
 	}
 	t, g, err := t.Calibrate(ctx, dp.Budget{Epsilon: 4, Delta: 1e-3, Relation: dp.Relation{Group: 2}})

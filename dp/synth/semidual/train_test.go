@@ -10,8 +10,8 @@ import (
 	"coupling/data"
 	"coupling/dp"
 	"coupling/dp/audit"
-	"coupling/dp/dpsinkhorn"
 	"coupling/dp/release"
+	"coupling/dp/synth/dpsinkhorn"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/floats"

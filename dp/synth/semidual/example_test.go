@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"coupling/dp/dpsinkhorn/semidual"
+	"coupling/dp/synth/semidual"
 )
 
 // What a budget allows on 60,000 images of ten classes, before any image is looked at.

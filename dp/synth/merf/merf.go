@@ -8,8 +8,8 @@ import (
 
 	"coupling/data"
 	"coupling/dp"
-	"coupling/dp/dpsinkhorn"
 	"coupling/dp/release"
+	"coupling/dp/synth/dpsinkhorn"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"coupling/dp"
-	"coupling/dp/dpsinkhorn"
+	"coupling/dp/synth/dpsinkhorn"
 	"coupling/lab/nn/train"
 )
 

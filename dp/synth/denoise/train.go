@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"coupling/data"
-	"coupling/dp/dpsgd"
 	"coupling/dp/release"
+	"coupling/dp/sgd"
 	"coupling/lab/device"
 	"coupling/lab/nn/train"
 
@@ -47,10 +47,10 @@ func newRecords(d *denoiser, images *data.Images) *records {
 func (r *records) Len() int { return r.images.Len() }
 
 // Digest writes images and labels.
-func (r *records) Digest(w io.Writer) error { return dpsgd.WriteImages(w, r.images) }
+func (r *records) Digest(w io.Writer) error { return sgd.WriteImages(w, r.images) }
 
 // Cotangent is w·(F − F*), with a noise level and noise for each image.
-func (r *records) Cotangent(b dpsgd.Batch) (*device.Array, error) {
+func (r *records) Cotangent(b sgd.Batch) (*device.Array, error) {
 	n, k, w := len(b.Records), len(r.spread), r.width()
 	in, want, noisy := make([]float32, n*w), make([]float32, n*k), make([]float64, k)
 	for i, record := range b.Records {
@@ -75,8 +75,8 @@ func (r *records) Cotangent(b dpsgd.Batch) (*device.Array, error) {
 }
 
 // training is DP-SGD on private images: what Event accounts for.
-func (d *denoiser) training(r *records) dpsgd.Training {
-	return dpsgd.Training{
+func (d *denoiser) training(r *records) sgd.Training {
+	return sgd.Training{
 		Net: d.net, Objective: r, Clip: d.Clip, Multiplier: d.Noise, Rate: d.rate(r.Len()), Steps: d.Steps,
 		Optimiser: d.Adam, Schedule: train.Warmup(min(10, d.Steps), train.Cosine(d.Steps, .1)), Average: d.Average, Dir: d.Dir, Every: 50,
 	}

@@ -8,8 +8,8 @@ import (
 
 	"coupling/data"
 	"coupling/dp"
-	"coupling/dp/dpsgd"
 	"coupling/dp/release"
+	"coupling/dp/sgd"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
@@ -97,7 +97,7 @@ func TestRowsAreOnTheirOwn(t *testing.T) {
 	d := newDenoiser(c, 2, 1, 8, 8)
 	d.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 	rows := func(images *data.Images, at ...int) [][]float64 {
-		dy, err := newRecords(d, images).Cotangent(dpsgd.Batch{
+		dy, err := newRecords(d, images).Cotangent(sgd.Batch{
 			Net: d.net, Pass: &nn.Pass{}, Dev: dev, Records: at, Rand: func(record int) *rand.Rand { return rand.New(rand.NewPCG(7, uint64(record))) },
 		})
 		if err != nil {

@@ -1,8 +1,8 @@
-// Package dpsgd trains any network of package lab/nn by DP-SGD (Abadi et al. 2016): each private record's gradient is
+// Package sgd trains any network of package lab/nn by DP-SGD (Abadi et al. 2016): each private record's gradient is
 // clipped, their sum over a Poisson batch is released with Gaussian noise, and an optimiser does the rest.
 //
-//	t := dpsgd.Training{
-//		Net: arch.CNN{}.Net(), Objective: dpsgd.Classification{Images: digits},
+//	t := sgd.Training{
+//		Net: arch.CNN{}.Net(), Objective: sgd.Classification{Images: digits},
 //		Clip: 1e-4, Multiplier: .6, Rate: 64. / 55000, Steps: 6880, Optimiser: train.Adam{Rate: 1e-3}, Dir: "run",
 //	}
 //	event, err := t.Event()                                      // what dp.Epsilon and dp.MaxSteps ask for
@@ -56,4 +56,4 @@
 // Two ways back for each record, and some 250 ns of noise for each parameter and step.
 //
 // Source: M. Abadi et al., "Deep learning with differential privacy" (CCS 2016), algorithm 1.
-package dpsgd
+package sgd

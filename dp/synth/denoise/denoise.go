@@ -3,7 +3,7 @@ package denoise
 import (
 	"math"
 
-	"coupling/dp/dpsinkhorn/semidual"
+	"coupling/dp/synth/semidual"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 )

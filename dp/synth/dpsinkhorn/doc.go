@@ -1,10 +1,10 @@
 // Package dpsinkhorn trains generators of images from private ones by transport, with differential privacy: the method
-// of Cao et al. (2021), its two accountings kept apart, and below it mechanisms that get more out of the same ε.
+// of Cao et al. (2021), its two accountings kept apart, and beside it mechanisms that get more out of the same ε.
 //
-//	dpsinkhorn           algorithm 1: DCGAN or BigGAN, semi-debiased Sinkhorn loss, sanitised gradients at the images
-//	dpsinkhorn/semidual  private semi-dual transport: atoms, potentials and covariances, in seconds
-//	dpsinkhorn/merf      DP-MERF: one release of random features, as a competitor
-//	dpsinkhorn/denoise   a class-conditional denoiser by DP-SGD, as another
+//	synth/dpsinkhorn     algorithm 1: DCGAN or BigGAN, semi-debiased Sinkhorn loss, sanitised gradients at the images
+//	synth/semidual       private semi-dual transport: atoms, potentials and covariances, in seconds
+//	synth/merf           DP-MERF: one release of random features, as a competitor
+//	synth/denoise        a class-conditional denoiser by DP-SGD, as another
 //
 // # In words
 //

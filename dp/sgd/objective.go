@@ -1,4 +1,4 @@
-package dpsgd
+package sgd
 
 import (
 	"encoding/binary"

@@ -1,6 +1,6 @@
 // Package denoise trains a class-conditional denoiser of images by DP-SGD and draws from it: what plain DP-SGD makes of a
 // generator, as a competitor to mechanisms that are made for transport. Its loss is a sum over private images, each with
-// noise of its own, so that clipping an image's gradient bounds what it can do (package dp/dpsgd).
+// noise of its own, so that clipping an image's gradient bounds what it can do (package dp/sgd).
 //
 //	c, g, err := denoise.Suggested(1, images.Len()).Calibrate(ctx, images.Len(), 1, 1e-5)
 //	gen, err := c.Train(ctx, dev, images, 10, key, nil)           // half a minute on two cores
@@ -20,7 +20,7 @@
 //
 // # Privacy
 //
-// That of dp/dpsgd: one image with its label more or less, Poisson batches, event dp.SGD(Noise, Batch/N, Steps). Noise
+// That of dp/sgd: one image with its label more or less, Poisson batches, event dp.SGD(Noise, Batch/N, Steps). Noise
 // levels and n come from the key, for each image and step on their own. The number of images, their shape, range and
 // classes are public.
 //
