@@ -35,6 +35,9 @@ func TestEveryFigureIsWellFormed(t *testing.T) {
 			t.Errorf("README.md does not give the command of %s", f.Name)
 		}
 		for _, p := range lab.Presets {
+			if p == lab.Full && f.Constructor == "" {
+				continue // not a study yet
+			}
 			if f.Sizes[p] == "" {
 				t.Errorf("%s does not say what preset %s computes", f.Name, p)
 				continue

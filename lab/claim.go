@@ -28,9 +28,12 @@ type Claim struct {
 	AbsTol   float64 // the tolerance is the larger of AbsTol and RelTol·|Want|
 	RelTol   float64
 	Why      string // where the tolerance comes from
-	// NotHere says why the claim is not expected to hold at this preset; empty
-	// where it is.
-	NotHere string
+	// SkipReason says why the claim is not asked at this preset, whatever its
+	// value; empty where it is asked. It is decided by the setting alone and
+	// never by a result.
+	SkipReason string
+	// Null names the garbage result of the study on which the claim must fail.
+	Null string
 }
 
 // Tolerance returns max(AbsTol, RelTol·|Want|).
@@ -53,19 +56,19 @@ type Verdict string
 
 // The verdicts.
 const (
-	Holds    Verdict = "holds"
-	Differs  Verdict = "differs"
-	NotAsked Verdict = "not at this size"
+	Holds   Verdict = "holds"
+	Differs Verdict = "differs"
+	Skipped Verdict = "not asked"
 )
 
-// Verdict returns [Holds] if the claim is met, else [NotAsked] if it was not
-// expected at this preset, else [Differs].
+// Verdict returns [Skipped] if the claim is not asked at this preset, else
+// [Holds] or [Differs].
 func (c Claim) Verdict() Verdict {
 	switch {
+	case c.SkipReason != "":
+		return Skipped
 	case c.Holds():
 		return Holds
-	case c.NotHere != "":
-		return NotAsked
 	}
 	return Differs
 }

@@ -11,13 +11,14 @@ type Preset string
 
 // The presets.
 const (
-	Smoke Preset = "smoke" // seconds: shows that the code runs
-	Quick Preset = "quick" // minutes on two cores
+	Smoke Preset = "smoke" // a minute for all figures: shows that the code runs
+	Quick Preset = "quick" // a minute a figure: shows each paper's message
+	Full  Preset = "full"  // an hour or two on two cores for all figures
 	Paper Preset = "paper" // the paper's sizes
 )
 
 // Presets lists them, the smallest first.
-var Presets = []Preset{Smoke, Quick, Paper}
+var Presets = []Preset{Smoke, Quick, Full, Paper}
 
 // ParsePreset returns the preset called name.
 func ParsePreset(name string) (Preset, error) {
@@ -26,7 +27,20 @@ func ParsePreset(name string) (Preset, error) {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("lab: preset %q: want smoke, quick or paper", name)
+	return "", fmt.Errorf("lab: preset %q: want smoke, quick, full or paper", name)
+}
+
+// Pick returns the value that belongs to preset p.
+func Pick[T any](p Preset, smoke, quick, full, paper T) T {
+	switch p {
+	case Smoke:
+		return smoke
+	case Full:
+		return full
+	case Paper:
+		return paper
+	}
+	return quick
 }
 
 // A Setting is what a figure is asked for with.
@@ -36,7 +50,7 @@ type Setting struct {
 	Device string // the kind, "cpu" or "cuda"; figures put its kind into their parameters where it matters
 }
 
-// A Figure is one figure or table of a paper: cells to compute, a drawing made
+// A Figure is a [Study] whose types are erased: cells to compute, a drawing made
 // from them, and claims checked against them.
 type Figure struct {
 	// Name is PAPER/FIGURE: "analytic/fig1", "scones/tab2", "tour/digits".
@@ -47,6 +61,9 @@ type Figure struct {
 	// Sizes says for each preset what is computed: "n = 500, five ε". Presets
 	// without an entry are not offered.
 	Sizes map[Preset]string
+	// Seconds and Ours are as in [Study].
+	Seconds map[Preset]float64
+	Ours    bool
 	// Decoders knows the experiments behind the figure.
 	Decoders []Decoder
 	// Jobs lists the cells. It returns an error if they cannot even be named.
@@ -55,6 +72,14 @@ type Figure struct {
 	Draw func(*Store, Setting) (Exhibit, error)
 	// Claims compares what the cells say with what was expected of them.
 	Claims func(*Store, Setting) ([]Claim, error)
+	// ClaimsOnNull checks the same claims on the garbage result called null, one of Nulls.
+	ClaimsOnNull func(s *Store, set Setting, null string) ([]Claim, error)
+	Nulls        []string
+	// Grid returns the parameters of the study's own cells: a []P.
+	Grid func(Setting) any
+	// Constructor is the full name of the function that makes the study,
+	// "coupling/figures/scones.Rate"; empty if it is not known.
+	Constructor string
 }
 
 // Paper returns the part of the name before the slash.

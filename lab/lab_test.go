@@ -559,7 +559,7 @@ func TestClaims(t *testing.T) {
 	}{
 		{Claim{Got: 1.04, Want: 1, RelTol: .05}, Holds},
 		{Claim{Got: 1.06, Want: 1, RelTol: .05}, Differs},
-		{Claim{Got: 1.06, Want: 1, RelTol: .05, NotHere: "n = 10"}, NotAsked},
+		{Claim{Got: 1.06, Want: 1, RelTol: .05, SkipReason: "n = 10"}, Skipped},
 		{Claim{Got: math.NaN(), Want: 1, AbsTol: 10}, Differs},
 		{Claim{Got: math.NaN(), Want: 1, Relation: AtMost}, Differs},
 		{Claim{Got: math.Inf(1), Want: math.Inf(1)}, Holds},

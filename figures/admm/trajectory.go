@@ -120,6 +120,6 @@ func claimTrajectory(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 		{What: "utility at α_p = 1000 over the optimum", Source: "section IV: “when α is large, the social utility is close to the one returned by Algorithm 1”", Got: loud.Feasible / loud.Optimum, Want: 1, AbsTol: .01,
 			Why: "close is taken as 1%"},
 		{What: "utility of the last plan at α_p = 1000 over the optimum", Source: "Figure 2(a): converges approximately", Got: loud.Last / loud.Optimum, Want: 1, AbsTol: .01,
-			Why: "close is taken as 1%", NotHere: tooFew(set.Preset)},
+			Why: "close is taken as 1%", SkipReason: tooFew(set.Preset)},
 	}, nil
 }

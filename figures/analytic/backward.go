@@ -303,7 +303,7 @@ func claimBackward(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 		{What: "largest difference between the analytic and implicit methods", Source: "one gradient", Got: agree, Relation: lab.AtMost, Want: 1e-9,
 			Why: "conjugate gradients stop at a residual of 1e-13, times the condition of D"},
 		{What: "growth of the unrolled time over iterations, log–log", Source: "“costly when the number of iterations [is] large”: introduction", Got: slope(x, y), Want: 1, AbsTol: 0.25,
-			Why: "proportional but for set-up; measured", NotHere: notHere},
+			Why: "proportional but for set-up; measured", SkipReason: notHere},
 		{What: "memory of the tape over that of the Cholesky way, the least over n ≥ 64", Source: "2 n² an iteration against a few n²", Got: memory, Relation: lab.AtLeast,
 			Want: float64(cell.Params.Unroll) / 10, Why: "some ten n×n matrices at most; other cells in the same process can only add to what is measured"},
 	}, nil

@@ -255,12 +255,12 @@ func claimFlow(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	return []lab.Claim{
 		{What: "steps whose plan did not converge", Source: "every gradient is that of a solved problem", Got: unsolved, Want: 0, Why: "counted"},
 		{What: "variance of the points by the regularised loss at the large ε, over the data's", Source: "its minimiser is too narrow: the plan adds ε/2 a coordinate (Gaussians: Janati et al. 2020)",
-			Got: reg.Value.Spread, Relation: lab.AtMost, Want: 0.9, Why: "ε/2 a coordinate against the variance of the data", NotHere: notHere},
+			Got: reg.Value.Spread, Relation: lab.AtMost, Want: 0.9, Why: "ε/2 a coordinate against the variance of the data", SkipReason: notHere},
 		{What: "variance by the divergence at the large ε, over the data's", Source: "the divergence is 0 only at the data (Feydy et al. 2019)", Got: div.Value.Spread, Want: 1, AbsTol: 0.1,
-			Why: "steps are finite", NotHere: notHere},
+			Why: "steps are finite", SkipReason: notHere},
 		{What: "distance left by the divergence over that left by the regularised loss, large ε", Source: "debiasing", Got: last(div) / last(reg), Relation: lab.AtMost, Want: 0.5,
-			Why: "generous", NotHere: notHere},
+			Why: "generous", SkipReason: notHere},
 		{What: "distance left by the sharp loss at the small ε over that at the large one", Source: "Proposition 1: S approaches W", Got: last(cells[4]) / last(sharp), Relation: lab.AtMost, Want: 0.5,
-			Why: "generous", NotHere: notHere},
+			Why: "generous", SkipReason: notHere},
 	}, nil
 }

@@ -286,7 +286,7 @@ func (t ablationTable) printed(cells []lab.Result[recipeParams, recipeOut], p la
 		for k, a := range []float64{j.Logistic, j.MLP, j.CNN} {
 			if t.acc[i][k] > 0 {
 				out = append(out, lab.Claim{What: fmt.Sprintf("%s, %s: %s", t.name, t.labels[i], []string{"logistic regression", "MLP", "CNN"}[k]), Source: "the paper's row, at an ε that does not hold", Got: a,
-					Relation: lab.AtLeast, Want: t.acc[i][k] / 100, AbsTol: .03, Why: "rows of Table 4 that differ in Δ alone differ by up to 3 points", NotHere: tooShort(p)})
+					Relation: lab.AtLeast, Want: t.acc[i][k] / 100, AbsTol: .03, Why: "rows of Table 4 that differ in Δ alone differ by up to 3 points", SkipReason: tooShort(p)})
 			}
 		}
 	}
@@ -310,8 +310,8 @@ func ablationLaws(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	}
 	small := pick(set.Preset, "3 steps", "", "")
 	return []lab.Claim{
-		{What: "logistic regression with 49 frequencies released, less that with every pixel", Source: "ours: less noise for what images say", Got: acc["low"] - acc["pixels"], Relation: lab.AtLeast, Why: "a comparison", NotHere: small},
+		{What: "logistic regression with 49 frequencies released, less that with every pixel", Source: "ours: less noise for what images say", Got: acc["low"] - acc["pixels"], Relation: lab.AtLeast, Why: "a comparison", SkipReason: small},
 		{What: "logistic regression, semi-debiased less fully debiased", Source: "Table 2: full debiasing is detrimental", Got: acc["semi"] - acc["full"], Relation: lab.AtLeast, Why: "a comparison",
-			NotHere: pick(set.Preset, "3 steps", "where noise rules, the variance of debiasing is not what matters", "")},
+			SkipReason: pick(set.Preset, "3 steps", "where noise rules, the variance of debiasing is not what matters", "")},
 	}, nil
 }

@@ -149,10 +149,10 @@ func claimColour(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
 		}
 		what := "semi-dual: %s, less that of " + strings.ReplaceAll(m.Name, "%", "%%")
 		out = append(out,
-			lab.Claim{What: fmt.Sprintf(what, "MLP"), Source: "who wins at the same ε", Got: ours.MLP - v.Judged.MLP, Relation: lab.AtLeast, Why: "a comparison", NotHere: small},
-			lab.Claim{What: fmt.Sprintf(what, "CNN"), Source: "who wins at the same ε", Got: ours.CNN - v.Judged.CNN, Relation: lab.AtLeast, Why: "a comparison", NotHere: small},
-			lab.Claim{What: fmt.Sprintf(what, "recall"), Source: "who is more diverse at the same ε", Got: ours.Recall - v.Judged.Recall, Relation: lab.AtLeast, Why: "a comparison", NotHere: small},
-			lab.Claim{What: "semi-dual: FD-LeNet over that of " + m.Name, Source: "who is nearer at the same ε", Got: ours.FD / v.Judged.FD, Relation: lab.AtMost, Want: 1, Why: "a comparison", NotHere: small})
+			lab.Claim{What: fmt.Sprintf(what, "MLP"), Source: "who wins at the same ε", Got: ours.MLP - v.Judged.MLP, Relation: lab.AtLeast, Why: "a comparison", SkipReason: small},
+			lab.Claim{What: fmt.Sprintf(what, "CNN"), Source: "who wins at the same ε", Got: ours.CNN - v.Judged.CNN, Relation: lab.AtLeast, Why: "a comparison", SkipReason: small},
+			lab.Claim{What: fmt.Sprintf(what, "recall"), Source: "who is more diverse at the same ε", Got: ours.Recall - v.Judged.Recall, Relation: lab.AtLeast, Why: "a comparison", SkipReason: small},
+			lab.Claim{What: "semi-dual: FD-LeNet over that of " + m.Name, Source: "who is nearer at the same ε", Got: ours.FD / v.Judged.FD, Relation: lab.AtMost, Want: 1, Why: "a comparison", SkipReason: small})
 	}
 	return out, nil
 }
@@ -160,7 +160,7 @@ func claimColour(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
 // semiDualColour is what the semi-dual has to be worth.
 func semiDualColour(v colourOut, small string) (out []lab.Claim) {
 	for k, a := range []float64{v.Judged.MLP, v.Judged.CNN} {
-		out = append(out, lab.Claim{What: "semi-dual: " + []string{"MLP", "CNN"}[k] + " over a guess of the larger class", Source: "what a private set should be worth", Got: a - v.Guess, Relation: lab.AtLeast, Want: .1, Why: "a bound", NotHere: small})
+		out = append(out, lab.Claim{What: "semi-dual: " + []string{"MLP", "CNN"}[k] + " over a guess of the larger class", Source: "what a private set should be worth", Got: a - v.Guess, Relation: lab.AtLeast, Want: .1, Why: "a bound", SkipReason: small})
 	}
 	return out
 }

@@ -186,10 +186,10 @@ func claimDebias(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
 			rises = max(rises, v.Bias[i]-v.Bias[i-1])
 		}
 		out = append(out,
-			lab.Claim{What: what + "largest rise of the bias from one p to the next", Source: "§5: as p rises, bias falls", Got: rises, Relation: lab.AtMost, AbsTol: .02, Why: "noise of the means", NotHere: small},
-			lab.Claim{What: what + "variance at p = 1 over that at p = 0", Source: "§5: as p rises, variance rises", Got: v.Variance[len(v.P)-1], Relation: lab.AtLeast, Want: 1, Why: "a comparison", NotHere: small})
+			lab.Claim{What: what + "largest rise of the bias from one p to the next", Source: "§5: as p rises, bias falls", Got: rises, Relation: lab.AtMost, AbsTol: .02, Why: "noise of the means", SkipReason: small},
+			lab.Claim{What: what + "variance at p = 1 over that at p = 0", Source: "§5: as p rises, variance rises", Got: v.Variance[len(v.P)-1], Relation: lab.AtLeast, Want: 1, Why: "a comparison", SkipReason: small})
 	}
 	first, last := cells[0], cells[len(cells)-1]
 	return append(out, lab.Claim{What: "bias at p = 0 of the generator trained at p = 0, over that of the one trained at p = 1", Source: "§5: flatter curves for generators trained with smaller p",
-		Got: first.Value.Bias[0] / last.Value.Bias[0], Relation: lab.AtMost, Want: 1, Why: "a comparison", NotHere: small}), nil
+		Got: first.Value.Bias[0] / last.Value.Bias[0], Relation: lab.AtMost, Want: 1, Why: "a comparison", SkipReason: small}), nil
 }

@@ -120,10 +120,10 @@ func claimMixture(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
 		what := setName(fashion) + ": "
 		if set.Preset != lab.Smoke {
 			out = append(out,
-				lab.Claim{What: what + "FD-LeNet at p = 0.4 over the least", Source: "appendix D.3: best overall", Got: fd[.4] / least[0], Relation: lab.AtMost, Want: 1.1, Why: "read off a figure", NotHere: tooShort(set.Preset)},
-				lab.Claim{What: what + "error at p = 0.4 over the least", Source: "appendix D.3: best overall", Got: wrong[.4] / least[1], Relation: lab.AtMost, Want: 1.1, Why: "read off a figure", NotHere: tooShort(set.Preset)})
+				lab.Claim{What: what + "FD-LeNet at p = 0.4 over the least", Source: "appendix D.3: best overall", Got: fd[.4] / least[0], Relation: lab.AtMost, Want: 1.1, Why: "read off a figure", SkipReason: tooShort(set.Preset)},
+				lab.Claim{What: what + "error at p = 0.4 over the least", Source: "appendix D.3: best overall", Got: wrong[.4] / least[1], Relation: lab.AtMost, Want: 1.1, Why: "read off a figure", SkipReason: tooShort(set.Preset)})
 		}
-		out = append(out, lab.Claim{What: what + "least error without noise, less that with it", Source: "noise only hurts", Got: noise[1] - noise[0], Relation: lab.AtMost, Why: "a comparison", NotHere: pick(set.Preset, "3 steps", "", "")})
+		out = append(out, lab.Claim{What: what + "least error without noise, less that with it", Source: "noise only hurts", Got: noise[1] - noise[0], Relation: lab.AtMost, Why: "a comparison", SkipReason: pick(set.Preset, "3 steps", "", "")})
 	}
 	return out, nil
 }

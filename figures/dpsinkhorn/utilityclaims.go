@@ -32,11 +32,11 @@ func claimWorth(c utilityCell, what, small string) (out []lab.Claim) {
 	for k, a := range c.Value.Judged.accuracies() {
 		if want := worth[eps][k]; want > 0 {
 			out = append(out, lab.Claim{What: what + []string{"logistic regression", "MLP", "CNN"}[k], Source: "plain images as atoms, and what a private set should be worth", Got: a,
-				Relation: lab.AtLeast, Want: want, Why: "a bound", NotHere: small})
+				Relation: lab.AtLeast, Want: want, Why: "a bound", SkipReason: small})
 		}
 	}
 	if eps == 10 {
-		out = append(out, lab.Claim{What: what + "CNN against the paper's 83.2 % at an ε that does not hold", Source: "Table 1", Got: c.Value.Judged.CNN, Relation: lab.AtLeast, Want: .832, Why: "a comparison", NotHere: small})
+		out = append(out, lab.Claim{What: what + "CNN against the paper's 83.2 % at an ε that does not hold", Source: "Table 1", Got: c.Value.Judged.CNN, Relation: lab.AtLeast, Want: .832, Why: "a comparison", SkipReason: small})
 	}
 	return out
 }
@@ -50,9 +50,9 @@ func claimBest(c utilityCell, cells []utilityCell, what, small string) (out []la
 			continue
 		}
 		out = append(out,
-			lab.Claim{What: what + "CNN, less that of " + o.Method.Name, Source: "who wins at the same ε", Got: mine.CNN - their.CNN, Relation: lab.AtLeast, Why: "a comparison", NotHere: small},
-			lab.Claim{What: what + "recall, less that of " + o.Method.Name, Source: "who is more diverse at the same ε", Got: mine.Recall - their.Recall, Relation: lab.AtLeast, Why: "a comparison", NotHere: small},
-			lab.Claim{What: what + "FD-LeNet over that of " + o.Method.Name, Source: "who is nearer at the same ε", Got: mine.FD / their.FD, Relation: lab.AtMost, Want: 1, Why: "a comparison", NotHere: small})
+			lab.Claim{What: what + "CNN, less that of " + o.Method.Name, Source: "who wins at the same ε", Got: mine.CNN - their.CNN, Relation: lab.AtLeast, Why: "a comparison", SkipReason: small},
+			lab.Claim{What: what + "recall, less that of " + o.Method.Name, Source: "who is more diverse at the same ε", Got: mine.Recall - their.Recall, Relation: lab.AtLeast, Why: "a comparison", SkipReason: small},
+			lab.Claim{What: what + "FD-LeNet over that of " + o.Method.Name, Source: "who is nearer at the same ε", Got: mine.FD / their.FD, Relation: lab.AtMost, Want: 1, Why: "a comparison", SkipReason: small})
 	}
 	return out
 }

@@ -42,6 +42,39 @@ func Smoke(t *testing.T, figures []lab.Figure, timed ...string) {
 	}
 }
 
+// Nulls demands that each claim of figures, computed at the smallest size, names a null of its figure and fails on it, be it asked
+// at that size or not.
+func Nulls(t *testing.T, figures []lab.Figure) {
+	t.Helper()
+	store := Store(t)
+	for _, f := range figures {
+		t.Run(f.Name, func(t *testing.T) {
+			Compute(t, store, f)
+			for _, c := range Claims(t, store, f) {
+				if !slices.Contains(f.Nulls, c.Null) {
+					t.Errorf("%s: null %q is not one of %q", c.What, c.Null, f.Nulls)
+				}
+			}
+			for _, null := range f.Nulls {
+				claims, err := f.ClaimsOnNull(store, Setting, null)
+				if err != nil {
+					t.Fatal(err)
+				}
+				named := false
+				for _, c := range claims {
+					named = named || c.Null == null
+					if c.Null == null && c.Holds() {
+						t.Errorf("%s holds for garbage (%s): got %g, expected %s", c.What, null, c.Got, c.Expected())
+					}
+				}
+				if !named {
+					t.Errorf("no claim names the null %q", null)
+				}
+			}
+		})
+	}
+}
+
 // Compute does the cells of a figure and returns them.
 func Compute(t *testing.T, store *lab.Store, f lab.Figure) []lab.Job {
 	t.Helper()

@@ -177,7 +177,7 @@ func claimFaces(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
 	}
 	if set.Preset == lab.Smoke {
 		for i := range out {
-			out[i].NotHere = "12 sources and networks of 3 steps"
+			out[i].SkipReason = "12 sources and networks of 3 steps"
 		}
 	}
 	return out, nil
@@ -204,7 +204,7 @@ func claimFacesAt(p facesParams, v facesOut) (out []lab.Claim) {
 			few = "pairs at random cost a tenth more, which is two standard errors of 128 sources"
 		}
 	}
-	out = append(out, lab.Claim{What: at + "mean cost of " + sampled + " over that of the plan of atoms", Source: "it is that plan that is sampled", Got: v.cost(sampled) / v.Cost, Want: 1, RelTol: off, Why: because, NotHere: few})
+	out = append(out, lab.Claim{What: at + "mean cost of " + sampled + " over that of the plan of atoms", Source: "it is that plan that is sampled", Got: v.cost(sampled) / v.Cost, Want: 1, RelTol: off, Why: because, SkipReason: few})
 	if p.Nets.Depth > 0 {
 		out = append(out, lab.Claim{What: at + "the same by networks", Source: "Table 1", Got: v.ratio(facesNetwork, facesNetProjection), Relation: lab.AtMost, Want: .3, Why: why})
 	}

@@ -324,9 +324,9 @@ func claimMNIST(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	for _, v := range c.Value.Rows {
 		if v.Lambda >= .25 {
 			out = append(out,
-				lab.Claim{What: fmt.Sprintf("λ = %g: BW-UVP of the independent coupling, percent", v.Lambda), Source: "Table 7's λ leaves little to couple", Got: v.Independent, Relation: lab.AtMost, Want: .001, Why: "closed form", NotHere: small},
-				lab.Claim{What: fmt.Sprintf("λ = %g: the same over that of the paper's steps", v.Lambda), Source: "Table 7's λ leaves little to couple", Got: v.Independent / v.Sampler, Relation: lab.AtMost, Want: 1, Why: "a comparison", NotHere: small},
-				lab.Claim{What: fmt.Sprintf("λ = %g: BW-UVP of the paper's steps, percent", v.Lambda), Source: "law of the sampler", Got: v.Sampler, Relation: lab.AtMost, Want: .1, Why: "nearly converged: (1 − a/v)²⁰⁰⁰ is below a hundredth", NotHere: small})
+				lab.Claim{What: fmt.Sprintf("λ = %g: BW-UVP of the independent coupling, percent", v.Lambda), Source: "Table 7's λ leaves little to couple", Got: v.Independent, Relation: lab.AtMost, Want: .001, Why: "closed form", SkipReason: small},
+				lab.Claim{What: fmt.Sprintf("λ = %g: the same over that of the paper's steps", v.Lambda), Source: "Table 7's λ leaves little to couple", Got: v.Independent / v.Sampler, Relation: lab.AtMost, Want: 1, Why: "a comparison", SkipReason: small},
+				lab.Claim{What: fmt.Sprintf("λ = %g: BW-UVP of the paper's steps, percent", v.Lambda), Source: "law of the sampler", Got: v.Sampler, Relation: lab.AtMost, Want: .1, Why: "nearly converged: (1 − a/v)²⁰⁰⁰ is below a hundredth", SkipReason: small})
 		}
 	}
 	return out, nil
@@ -342,8 +342,8 @@ func claimMNISTNets(nets []mnistNet, p lab.Preset, small string) (out []lab.Clai
 		l, v := n.net.Params.Lambda, n.net.Value
 		out = append(out,
 			lab.Claim{What: fmt.Sprintf("λ = %g: BW-UVP of ψ = 0, sampled, over that of as many samples of the plan", l), Source: "Table 7's measure hardly sees what is learnt", Got: n.zero.Sampled / v.Floor, Relation: lab.AtMost, Want: 1, RelTol: .05,
-				Why: "the sampler's steps lengthen variances by 2.6 %, ψ = 0 shortens them by a fifth at λ = 0.01, and the floor is seven per cent", NotHere: small},
-			lab.Claim{What: fmt.Sprintf("λ = %g: error of the networks' score over that of ψ = 0", l), Source: "potentials are learnt", Got: v.Error / n.zero.Error, Relation: lab.AtMost, Want: .5, Why: "a comparison", NotHere: few})
+				Why: "the sampler's steps lengthen variances by 2.6 %, ψ = 0 shortens them by a fifth at λ = 0.01, and the floor is seven per cent", SkipReason: small},
+			lab.Claim{What: fmt.Sprintf("λ = %g: error of the networks' score over that of ψ = 0", l), Source: "potentials are learnt", Got: v.Error / n.zero.Error, Relation: lab.AtMost, Want: .5, Why: "a comparison", SkipReason: few})
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/figures/style"
 	"coupling/lab"
@@ -20,8 +21,8 @@ import (
 type plotter = plot.Plotter
 
 // Rate is Appendix B.1: how fast estimated plans come near the true one.
-func Rate() lab.Figure {
-	return lab.Figure{
+func Rate() lab.Study[RateParams, RateOut] {
+	return lab.Study[RateParams, RateOut]{
 		Name:  "scones/rate",
 		Title: "Appendix B.1: how fast Sinkhorn plans are estimated",
 		Shows: "The entropic plan between samples of two Gaussians against the closed form, over the number of samples. The potential and the plan " +
@@ -30,41 +31,45 @@ func Rate() lab.Figure {
 			"The proof takes the Lipschitz function that depends on the sample for one that does not.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "n = 20 to 80, d = 2 and 8, 3 samples",
-			lab.Quick: "n = 50 to 1600, d = 1, 2 and 8, 20 samples",
+			lab.Quick: "n = 50 to 800, d = 1, 2 and 8, 20 samples",
+			lab.Full:  "n = 50 to 1600, d = 1, 2 and 8, 20 samples",
 			lab.Paper: "n = 50 to 6400, d = 1, 2 and 8, 50 samples",
 		},
-		Decoders: []lab.Decoder{rateOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return rateOf.Jobs(set.Seed, rateGrid(set.Preset)...), nil
-		},
-		Draw:   drawRate,
-		Claims: claimRate,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 12, lab.Full: 60, lab.Paper: 3000},
+		Ours:       true,
+		Experiment: rateOf,
+		Grid:       rateGrid,
+		Draw:       drawRate,
+		Claims:     claimRate,
+		Nulls:      []lab.Null{{Name: "errors that no sample size reduces", Spoil: []lab.Spoiler{lab.Spoil(rateOf, flatRate)}}},
 	}
 }
 
-type rateParams struct {
+// RateParams are one dimension and sample size.
+type RateParams struct {
 	D    int `json:"d"`
 	N    int `json:"n"`
 	Runs int `json:"runs"`
 	W1   int `json:"w1"` // runs of exact transport; 0: none
 }
 
-// rateOut are root mean squares over runs; Marginal is half the mean W₁ of two samples, a lower bound of that of one from
+// RateOut are root mean squares over runs. Marginal is half the mean W₁ of two samples, a lower bound of that of one from
 // the distribution.
-type rateOut struct {
+type RateOut struct {
 	Potential float64 `json:"potential"` // of ψ, at fresh points of the target, its mean taken off, over λ
 	Function  float64 `json:"function"`  // of E⟨x,y⟩, relative
 	Marginal  float64 `json:"marginal"`
 }
 
-var rateOf = lab.Experiment[rateParams, rateOut]{Name: "scones/rate", Version: 1, Run: runRate}
+var rateOf = lab.Experiment[RateParams, RateOut]{Name: "scones/rate", Version: 1, Run: runRate}
 
-func rateGrid(p lab.Preset) (out []rateParams) {
-	for _, d := range pick(p, []int{2, 8}, []int{1, 2, 8}, []int{1, 2, 8}) {
-		for n := pick(p, 20, 50, 50); n <= pick(p, 80, 1600, 6400); n *= 2 {
-			r := rateParams{D: d, N: n, Runs: pick(p, 3, 20, 50)}
+func rateGrid(set lab.Setting) (out []RateParams) {
+	p := set.Preset
+	for _, d := range lab.Pick(p, []int{2, 8}, []int{1, 2, 8}, []int{1, 2, 8}, []int{1, 2, 8}) {
+		for n := lab.Pick(p, 20, 50, 50, 50); n <= lab.Pick(p, 80, 800, 1600, 6400); n *= 2 {
+			r := RateParams{D: d, N: n, Runs: lab.Pick(p, 3, 20, 20, 50)}
 			if n <= 400 {
-				r.W1 = pick(p, 3, 10, 20)
+				r.W1 = lab.Pick(p, 3, 10, 10, 20)
 			}
 			out = append(out, r)
 		}
@@ -72,7 +77,17 @@ func rateGrid(p lab.Preset) (out []rateParams) {
 	return out
 }
 
-func runRate(ctx context.Context, c *lab.Cell, p rateParams) (out rateOut, err error) {
+// flatRate gives every sample size the errors of the smallest, and the marginal a rate of n^{−1/2}, which it has not.
+func flatRate(cells []lab.Result[RateParams, RateOut]) {
+	for i := range cells {
+		first := slices.IndexFunc(cells, func(r lab.Result[RateParams, RateOut]) bool { return r.Params.D == cells[i].Params.D })
+		v := cells[first].Value
+		v.Marginal *= math.Sqrt(float64(cells[first].Params.N) / float64(cells[i].Params.N))
+		cells[i].Value = v
+	}
+}
+
+func runRate(ctx context.Context, c *lab.Cell, p RateParams) (out RateOut, err error) {
 	eye, wide := mat.NewSymDense(p.D, nil), mat.NewSymDense(p.D, nil)
 	for i := range p.D {
 		eye.SetSym(i, i, 1)
@@ -180,11 +195,7 @@ type rateSeries struct {
 	potential, function, marginal []float64
 }
 
-func recallRate(s *lab.Store, set lab.Setting) (out []rateSeries, err error) {
-	cells, err := lab.RecallAll(s, rateOf, set.Seed, rateGrid(set.Preset))
-	if err != nil {
-		return nil, err
-	}
+func rateSeriesOf(cells []lab.Result[RateParams, RateOut]) (out []rateSeries) {
 	for _, c := range cells {
 		if len(out) == 0 || out[len(out)-1].d != c.Params.D {
 			out = append(out, rateSeries{d: c.Params.D})
@@ -193,14 +204,11 @@ func recallRate(s *lab.Store, set lab.Setting) (out []rateSeries, err error) {
 		r.n = append(r.n, float64(c.Params.N))
 		r.potential, r.function, r.marginal = append(r.potential, c.Value.Potential), append(r.function, c.Value.Function), append(r.marginal, c.Value.Marginal)
 	}
-	return out, nil
+	return out
 }
 
-func drawRate(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	all, err := recallRate(s, set)
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
+func drawRate(v lab.View[RateParams, RateOut]) (lab.Exhibit, error) {
+	all := rateSeriesOf(v.Cells)
 	panels := style.Panels{}
 	for _, kind := range []struct {
 		title, label string
@@ -227,33 +235,28 @@ func drawRate(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	for _, r := range all {
 		table.Rows = append(table.Rows, []string{fmt.Sprint(r.d), fmt.Sprintf("%.2f", slope(r.n, r.potential)), fmt.Sprintf("%.2f", slope(r.n, r.function)), fmt.Sprintf("%.2f", slope(r.n, r.marginal))})
 	}
-	p := rateGrid(set.Preset)[0]
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: "Plans between n samples each of N(0, I) and N(0, 2I) at λ = 3d, the mean cost, against the closed form. Right: half of W₁ between two samples of the source, " +
 				"on average at most the W₁ of one from the distribution, which is at most that of the plans.",
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d samples", p.Runs))},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("%d samples", v.Cells[0].Params.Runs))},
 		}},
 		Tables: []lab.Table{table},
 	}, nil
 }
 
-func claimRate(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
-	all, err := recallRate(s, set)
-	if err != nil {
-		return nil, err
-	}
-	small := ""
-	if set.Preset == lab.Smoke {
+func claimRate(v lab.View[RateParams, RateOut]) (out []lab.Claim, err error) {
+	small, null := "", "errors that no sample size reduces"
+	if v.Preset == lab.Smoke {
 		small = "three samples of at most 80 points"
 	}
-	for _, r := range all {
+	for _, r := range rateSeriesOf(v.Cells) {
 		out = append(out,
-			lab.Claim{What: fmt.Sprintf("rate of the potential, d = %d", r.d), Source: "Proposition B.3", Got: slope(r.n, r.potential), Want: -.5, AbsTol: .1, Why: "root mean squares of 20 runs have an error of 16 % each", NotHere: small},
-			lab.Claim{What: fmt.Sprintf("rate of E⟨x,y⟩, d = %d", r.d), Source: "Appendix B.1, for a fixed function", Got: slope(r.n, r.function), Want: -.5, AbsTol: .15, Why: "the same", NotHere: small})
+			lab.Claim{What: fmt.Sprintf("rate of the potential, d = %d", r.d), Source: "Proposition B.3", Got: slope(r.n, r.potential), Want: -.5, AbsTol: .1, Why: "root mean squares of 20 runs have an error of 16 % each", SkipReason: small, Null: null},
+			lab.Claim{What: fmt.Sprintf("rate of E⟨x,y⟩, d = %d", r.d), Source: "Appendix B.1, for a fixed function", Got: slope(r.n, r.function), Want: -.5, AbsTol: .15, Why: "the same", SkipReason: small, Null: null})
 		if r.d > 2 {
 			out = append(out, lab.Claim{What: fmt.Sprintf("rate of W₁ of the marginal, d = %d", r.d), Source: "Appendix B.1 claims −1/2 for W₁ of the plans", Got: slope(r.n, r.marginal), Relation: lab.AtLeast, Want: -.25,
-				Why: "an erratum: W₁ of samples in d > 2 dimensions is n^{−1/d} (Dudley 1969)"})
+				Why: "an erratum: W₁ of samples in d > 2 dimensions is n^{−1/d} (Dudley 1969)", Null: null})
 		}
 	}
 	return out, nil

@@ -417,15 +417,15 @@ func claimSwiss(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	}
 	n := nets.Value
 	return []lab.Claim{
-		{What: "share of networks' SCONES samples far from the target", Source: "Figure 4", Got: n.FarS, Relation: lab.AtMost, Want: .05, Why: "the roll's own noise is .25", NotHere: small},
-		{What: "W₁ of networks' SCONES samples from the conditional truth", Source: "draws of it", Got: n.WS, Relation: lab.AtMost, Want: v.WDraw + .2*(v.WTarget-v.WDraw), Why: "networks that were trained for minutes: a fifth of the way to draws that ignore the source", NotHere: small},
-		{What: "the network's projection from the discrete plan's, over that one's spread", Source: "it is that projection that is learnt", Got: n.OffBP / n.Spread, Relation: lab.AtMost, Want: .2, Why: "networks that were trained for minutes", NotHere: small},
+		{What: "share of networks' SCONES samples far from the target", Source: "Figure 4", Got: n.FarS, Relation: lab.AtMost, Want: .05, Why: "the roll's own noise is .25", SkipReason: small},
+		{What: "W₁ of networks' SCONES samples from the conditional truth", Source: "draws of it", Got: n.WS, Relation: lab.AtMost, Want: v.WDraw + .2*(v.WTarget-v.WDraw), Why: "networks that were trained for minutes: a fifth of the way to draws that ignore the source", SkipReason: small},
+		{What: "the network's projection from the discrete plan's, over that one's spread", Source: "it is that projection that is learnt", Got: n.OffBP / n.Spread, Relation: lab.AtMost, Want: .2, Why: "networks that were trained for minutes", SkipReason: small},
 		{What: "the discrete plan is solved", Source: "marginals", Got: converged, Want: 1},
-		{What: "share of barycentric projections far from the target", Source: "Figure 4, discrete truth", Got: v.FarBP, Want: .24, AbsTol: .1, Why: "100 sources: a standard error of .04", NotHere: small},
-		{What: "share of SCONES samples far from the target", Source: "Figure 4", Got: v.FarS, Relation: lab.AtMost, Want: .05, Why: "the roll's own noise is .25", NotHere: small},
-		{What: "share of Metropolis samples far from the target", Source: "Figure 4", Got: v.FarMALA, Relation: lab.AtMost, Want: .05, Why: "the same", NotHere: small},
-		{What: "mean cost of the plan", Source: "discrete truth of 1500 atoms", Got: v.Cost, Want: 74.5, RelTol: .05, Why: "other atoms", NotHere: small},
-		{What: "W₁ of Metropolis samples from the conditional truth, over that of draws of it", Source: "law of the sampler", Got: v.WMALA / v.WDraw, Relation: lab.AtMost, Want: 1.25, Why: "200 samples a source; the truth has atoms where the target has a density", NotHere: small},
-		{What: "W₁ of SCONES samples from the conditional truth, over that of draws of it", Source: "it is that law that is sampled", Got: v.WS / v.WDraw, Relation: lab.AtMost, Want: 1.25, Why: "200 samples a source, and annealing that smooths the target but not the plan's factor, so that shares of the turns are a little off; draws that ignore the source have 22", NotHere: small},
+		{What: "share of barycentric projections far from the target", Source: "Figure 4, discrete truth", Got: v.FarBP, Want: .24, AbsTol: .1, Why: "100 sources: a standard error of .04", SkipReason: small},
+		{What: "share of SCONES samples far from the target", Source: "Figure 4", Got: v.FarS, Relation: lab.AtMost, Want: .05, Why: "the roll's own noise is .25", SkipReason: small},
+		{What: "share of Metropolis samples far from the target", Source: "Figure 4", Got: v.FarMALA, Relation: lab.AtMost, Want: .05, Why: "the same", SkipReason: small},
+		{What: "mean cost of the plan", Source: "discrete truth of 1500 atoms", Got: v.Cost, Want: 74.5, RelTol: .05, Why: "other atoms", SkipReason: small},
+		{What: "W₁ of Metropolis samples from the conditional truth, over that of draws of it", Source: "law of the sampler", Got: v.WMALA / v.WDraw, Relation: lab.AtMost, Want: 1.25, Why: "200 samples a source; the truth has atoms where the target has a density", SkipReason: small},
+		{What: "W₁ of SCONES samples from the conditional truth, over that of draws of it", Source: "it is that law that is sampled", Got: v.WS / v.WDraw, Relation: lab.AtMost, Want: 1.25, Why: "200 samples a source, and annealing that smooths the target but not the plan's factor, so that shares of the turns are a little off; draws that ignore the source have 22", SkipReason: small},
 	}, nil
 }

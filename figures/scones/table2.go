@@ -295,7 +295,7 @@ func claimGaussians(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 		}
 	}
 	for i := range out {
-		out[i].NotHere = small
+		out[i].SkipReason = small
 	}
 	return out, nil
 }

@@ -50,7 +50,7 @@ func figure() lab.Figure {
 			return []lab.Claim{
 				{What: "3²", Source: "arithmetic", Got: r.Value.X, Want: 9, Why: "exact"},
 				{What: "3² again", Source: "a misprint", Got: r.Value.X, Want: 8},
-				{What: "3² at infinity", Source: "a limit", Got: r.Value.X, Want: math.Inf(1), NotHere: "x is too small"},
+				{What: "3² at infinity", Source: "a limit", Got: r.Value.X, Want: math.Inf(1), SkipReason: "x is too small"},
 			}, err
 		},
 	}
@@ -77,7 +77,7 @@ func TestPageAndIndex(t *testing.T) {
 	for _, c := range page.Claims {
 		verdicts = append(verdicts, c.Verdict)
 	}
-	if d := cmp.Diff([]lab.Verdict{lab.Holds, lab.Differs, lab.NotAsked}, verdicts); d != "" {
+	if d := cmp.Diff([]lab.Verdict{lab.Holds, lab.Differs, lab.Skipped}, verdicts); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff([]string{"test/square@2"}, page.Cells.Versions); d != "" || page.Cells.Count != 1 {

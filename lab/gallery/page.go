@@ -190,8 +190,8 @@ func claims(s *lab.Store, fig lab.Figure, set lab.Setting) ([]Claim, error) {
 	var out []Claim
 	for _, c := range list {
 		why := c.Why
-		if c.Verdict() == lab.NotAsked {
-			why = c.NotHere
+		if c.Verdict() == lab.Skipped {
+			why = c.SkipReason
 		}
 		tolerance := ""
 		if tol := c.Tolerance(); tol > 0 {

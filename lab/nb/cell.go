@@ -23,7 +23,7 @@ var Context = sync.OnceValue(func() context.Context {
 var Store = sync.OnceValue(func() *lab.Store { return Must(lab.OpenStore("")) })
 
 // Setting is the size, seed and device that this notebook asks figures for:
-// $COUPLING_PRESET (smoke, quick or paper; default quick), $COUPLING_SEED (default 1)
+// $COUPLING_PRESET (smoke, quick, full or paper; default quick), $COUPLING_SEED (default 1)
 // and $COUPLING_DEVICE (default cpu). In a notebook, %env sets them.
 func Setting() lab.Setting {
 	set, err := settingOf(os.Getenv)
@@ -54,15 +54,9 @@ func settingOf(env func(string) string) (lab.Setting, error) {
 }
 
 // AtPreset returns the value for the notebook's preset, so that a cell by hand has
-// sizes too: nb.AtPreset(50, 500, 2000).
-func AtPreset[T any](smoke, quick, paper T) T {
-	switch Setting().Preset {
-	case lab.Smoke:
-		return smoke
-	case lab.Paper:
-		return paper
-	}
-	return quick
+// sizes too: nb.AtPreset(50, 500, 2000). The paper preset takes the full one.
+func AtPreset[T any](smoke, quick, full T) T {
+	return lab.Pick(Setting().Preset, smoke, quick, full, full)
 }
 
 // Check ends the cell with err's message if err is not nil. The cell fails, and what it has

@@ -44,8 +44,8 @@ func verdicts(claims []lab.Claim) string {
 		}
 	}
 	line := fmt.Sprintf("%d of %d claims hold", count[lab.Holds], len(claims))
-	if n := count[lab.NotAsked]; n > 0 {
-		line += fmt.Sprintf(", %d not at this size", n)
+	if n := count[lab.Skipped]; n > 0 {
+		line += fmt.Sprintf(", %d not asked", n)
 	}
 	if len(differ) > 0 {
 		line += fmt.Sprintf(", %d differ: %s", len(differ), strings.Join(differ, "; "))

@@ -445,12 +445,12 @@ func TestMake(t *testing.T) {
 			return lab.Exhibit{Tables: []lab.Table{{Name: "one", Header: []string{fmt.Sprint(r.Value)}}, {Name: "two"}}}, err
 		},
 		Claims: func(*lab.Store, lab.Setting) ([]lab.Claim, error) {
-			return []lab.Claim{{Got: 1, Want: 1}, {What: "a < b", Got: 1, Want: 2}, {Got: 1, Want: 2, NotHere: "small"}}, nil
+			return []lab.Claim{{Got: 1, Want: 1}, {What: "a < b", Got: 1, Want: 2}, {Got: 1, Want: 2, SkipReason: "small"}}, nil
 		},
 	}
 	Make(fig, "one")
 	shown := slices.DeleteFunc(slices.Clone(p.puts), func(v view) bool { return v.html == "" }) // the bar's place
-	if len(shown) != 3 || !strings.Contains(shown[1].html, "<th>4</th>") || !strings.Contains(shown[2].html, "1 of 3 claims hold, 1 not at this size, 1 differ: a &lt; b<") {
+	if len(shown) != 3 || !strings.Contains(shown[1].html, "<th>4</th>") || !strings.Contains(shown[2].html, "1 of 3 claims hold, 1 not asked, 1 differ: a &lt; b<") {
 		t.Errorf("%d outputs: %+v", len(shown), shown)
 	}
 	if err := compute(t.Context(), Store(), fig, lab.Setting{Preset: lab.Paper}); err == nil {

@@ -1,0 +1,222 @@
+package lab
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+)
+
+// A Study is one figure or table: an experiment, the cells that each preset
+// asks of it, a drawing made from the finished cells, and claims about them.
+// The list of jobs, their decoders and the recall of the cells follow from it.
+//
+//	func Bias() lab.Study[BiasParams, BiasOut] {
+//		return lab.Study[BiasParams, BiasOut]{
+//			Name: "tour/bias", Title: "…", Shows: "…",
+//			Sizes:      map[lab.Preset]string{lab.Smoke: "n = 20", …},
+//			Experiment: lab.Experiment[BiasParams, BiasOut]{Name: "tour/bias", Version: 1, Run: runBias},
+//			Grid:       biasGrid,
+//			Draw:       drawBias,
+//			Claims:     claimBias,
+//		}
+//	}
+//
+// All fields are exported so that a program can start from a study of the
+// project and change it: another grid, another drawing, the same store.
+type Study[P, R any] struct {
+	// Name is PAPER/FIGURE, "scones/tab2": the number in the paper, or a
+	// descriptive word where the paper has no such figure.
+	Name  string
+	Title string
+	// Shows says in a sentence or two what is to be seen.
+	Shows string
+	// Sizes says for each preset what is computed: "n = 500, five ε".
+	Sizes map[Preset]string
+	// Seconds estimates for each preset the CPU seconds of computing all cells,
+	// as measured once on two cores. It is what the command says before a first run.
+	Seconds map[Preset]float64
+	// Ours says that no paper has this figure, so that no preset can be smaller
+	// than the paper's.
+	Ours bool
+
+	Experiment Experiment[P, R]
+	// Grid lists the parameters of the cells. The drawing and the claims take
+	// what they need from the cells, so that another grid gives another figure.
+	Grid func(Setting) []P
+	// Also names cells of further experiments that the figure is made from,
+	// such as trainings that several figures share. [Part.View] recalls them.
+	Also []Cells
+
+	Draw   func(View[P, R]) (Exhibit, error)
+	Claims func(View[P, R]) ([]Claim, error)
+	// Nulls are the garbage results on which the claims must fail; see [Claim.Null].
+	Nulls []Null
+}
+
+// Cells are the cells of one experiment that a study needs. [Part] implements it.
+type Cells interface {
+	jobs(Setting) []Job
+	decoder() Decoder
+}
+
+// A Part is an experiment with a grid: cells that studies share.
+type Part[P, R any] struct {
+	Experiment Experiment[P, R]
+	Grid       func(Setting) []P
+}
+
+func (p Part[P, R]) jobs(set Setting) []Job { return p.Experiment.Jobs(set.Seed, p.Grid(set)...) }
+func (p Part[P, R]) decoder() Decoder       { return p.Experiment.Decoder() }
+
+// A Source is where finished cells come from: a store, at a setting.
+type Source struct {
+	Setting
+	store *Store
+	ours  bool
+	null  []Spoiler
+}
+
+// Badge returns the remark that a picture shows at a preset below the paper's:
+// "quick: n = 500; smaller than the paper's". It is empty at the paper's sizes.
+// Further remarks, such as the data that were used, come behind it.
+func (s Source) Badge(sizes string, remarks ...string) string {
+	text := ""
+	switch {
+	case s.Preset == Paper:
+	case s.ours:
+		text = fmt.Sprintf("%s: %s", s.Preset, sizes)
+	default:
+		text = fmt.Sprintf("%s: %s; smaller than the paper's", s.Preset, sizes)
+	}
+	for _, r := range remarks {
+		if r != "" && text != "" {
+			text += "; "
+		}
+		text += r
+	}
+	return text
+}
+
+// A View is the finished cells of a study or part, in the order of the grid.
+type View[P, R any] struct {
+	Source
+	Cells []Result[P, R]
+
+	experiment Experiment[P, R]
+}
+
+// View recalls the cells of the part.
+func (p Part[P, R]) View(s Source) (View[P, R], error) {
+	cells, err := RecallAll(s.store, p.Experiment, s.Seed, p.Grid(s.Setting))
+	if err != nil {
+		return View[P, R]{}, err
+	}
+	for _, n := range s.null {
+		if spoil, ok := n.spoil.(func([]Result[P, R])); ok && n.experiment == p.Experiment.Name {
+			spoil(cells)
+		}
+	}
+	return View[P, R]{s, cells, p.Experiment}, nil
+}
+
+// At returns the cell with parameters p. It panics if the grid has no such cell.
+func (v View[P, R]) At(p P) Result[P, R] {
+	key, err := v.experiment.Key(v.Seed, p)
+	if err != nil {
+		panic(err)
+	}
+	i := slices.IndexFunc(v.Cells, func(r Result[P, R]) bool { return r.Key == key })
+	if i < 0 {
+		panic(fmt.Sprintf("lab: the grid of %s has no cell %+v", v.experiment.Name, p))
+	}
+	return v.Cells[i]
+}
+
+// Where returns the cells whose parameters satisfy keep, in the order of the grid.
+func (v View[P, R]) Where(keep func(P) bool) []Result[P, R] {
+	var out []Result[P, R]
+	for _, r := range v.Cells {
+		if keep(r.Params) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// A Null is a garbage result: what an untrained network, independent pairs, a
+// copy of the data or chance would give. A claim names the null on which it
+// must fail, and a test demands that it does.
+type Null struct {
+	Name  string // "independent pairs"
+	Spoil []Spoiler
+}
+
+// A Spoiler overwrites the results of one experiment with garbage; [Spoil] makes it.
+type Spoiler struct {
+	experiment string
+	spoil      any // func([]Result[P, R])
+}
+
+// Spoil returns the spoiler of e's cells. Its function changes values in place;
+// the stored cells stay as they are.
+func Spoil[P, R any](e Experiment[P, R], spoil func([]Result[P, R])) Spoiler {
+	return Spoiler{e.Name, spoil}
+}
+
+// Figure returns the study with its types erased.
+func (s Study[P, R]) Figure() Figure {
+	main := Part[P, R]{s.Experiment, s.Grid}
+	parts := append([]Cells{main}, s.Also...)
+	view := func(store *Store, set Setting, null []Spoiler) (View[P, R], error) {
+		return main.View(Source{set, store, s.Ours, null})
+	}
+	claims := func(store *Store, set Setting, null []Spoiler) ([]Claim, error) {
+		v, err := view(store, set, null)
+		if err != nil || s.Claims == nil {
+			return nil, err
+		}
+		return s.Claims(v)
+	}
+	f := Figure{
+		Name: s.Name, Title: s.Title, Shows: s.Shows, Sizes: s.Sizes, Seconds: s.Seconds, Ours: s.Ours,
+		Jobs: func(set Setting) ([]Job, error) {
+			var jobs []Job
+			for _, p := range parts {
+				jobs = append(jobs, p.jobs(set)...)
+			}
+			return jobs, nil
+		},
+		Draw: func(store *Store, set Setting) (Exhibit, error) {
+			v, err := view(store, set, nil)
+			if err != nil {
+				return Exhibit{}, err
+			}
+			return s.Draw(v)
+		},
+		Claims: func(store *Store, set Setting) ([]Claim, error) { return claims(store, set, nil) },
+		ClaimsOnNull: func(store *Store, set Setting, null string) ([]Claim, error) {
+			i := slices.IndexFunc(s.Nulls, func(n Null) bool { return n.Name == null })
+			if i < 0 {
+				return nil, fmt.Errorf("lab: %s has no null %q", s.Name, null)
+			}
+			return claims(store, set, s.Nulls[i].Spoil)
+		},
+		Grid: func(set Setting) any { return s.Grid(set) },
+	}
+	for _, p := range parts {
+		f.Decoders = append(f.Decoders, p.decoder())
+	}
+	for _, n := range s.Nulls {
+		f.Nulls = append(f.Nulls, n.Name)
+	}
+	return f
+}
+
+// FigureOf returns the figure of the study that construct makes, and remembers
+// the constructor's name for programs that are generated from it.
+func FigureOf[P, R any](construct func() Study[P, R]) Figure {
+	f := construct().Figure()
+	f.Constructor = runtime.FuncForPC(reflect.ValueOf(construct).Pointer()).Name()
+	return f
+}
