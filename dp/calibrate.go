@@ -230,7 +230,7 @@ func MaxRate(ctx context.Context, b Budget, event func(rate float64) Event) (flo
 
 func (b Budget) search(ctx context.Context, event func(float64) Event, name string, start, safe, unsafe float64) (float64, Guarantee, error) {
 	if err := b.check(); err != nil {
-		return 0, Guarantee{}, err
+		return 0, nothing(), err
 	}
 	h := hunt{Budget: b, event: event, safe: math.Log(safe), unsafe: math.Log(unsafe)}
 	t, err := h.run(ctx, math.Log(start))
@@ -238,7 +238,7 @@ func (b Budget) search(ctx context.Context, event func(float64) Event, name stri
 		err = fmt.Errorf("dp: %s up to %g: eps = %v at delta = %v: %w", name, safe, b.Epsilon, b.Delta, err)
 	}
 	if err != nil {
-		return 0, Guarantee{}, err
+		return 0, nothing(), err
 	}
 	return math.Exp(t.x), t.g, nil
 }
@@ -257,7 +257,10 @@ func MaxSteps(ctx context.Context, b Budget, event func(steps int) Event) (int, 
 	if errors.Is(err, ErrUnreachable) {
 		return 0, nil
 	}
-	return int(math.Round(math.Exp(t.x))), err
+	if err != nil {
+		return 0, err
+	}
+	return int(math.Round(math.Exp(t.x))), nil
 }
 
 // StepsLeft returns how many more times next may run after spent (nil: nothing was spent) within the budget.

@@ -31,12 +31,12 @@ func DeltaBy(a Accountant, e Event, r Relation, eps float64) (Guarantee, error) 
 // worst branch, some seconds at most where privacy-loss distributions are needed.
 func EpsilonContext(ctx context.Context, a Accountant, e Event, r Relation, delta float64) (Guarantee, error) {
 	if err := checkDelta(delta); err != nil {
-		return Guarantee{}, err
+		return nothing(), err
 	}
 	first, other := shareWork(a, r)
 	branches, err := Branches(e, r)
 	if err != nil {
-		return Guarantee{}, err
+		return nothing(), err
 	}
 	w := search{branches: branches}
 	w.ask = func(steps []pair.Step, i int) (pair.Interval, string, error) {
@@ -52,7 +52,7 @@ func EpsilonContext(ctx context.Context, a Accountant, e Event, r Relation, delt
 	}
 	g, v, err := w.worst(ctx)
 	if err != nil {
-		return Guarantee{}, err
+		return nothing(), err
 	}
 	g.Epsilon, g.Delta, g.Relation = v, delta, r
 	return g, nil
@@ -61,12 +61,12 @@ func EpsilonContext(ctx context.Context, a Accountant, e Event, r Relation, delt
 // DeltaContext is DeltaBy, ended with the error of ctx when that is done. Its cost is that of EpsilonContext.
 func DeltaContext(ctx context.Context, a Accountant, e Event, r Relation, eps float64) (Guarantee, error) {
 	if err := checkEpsilon(eps); err != nil {
-		return Guarantee{}, err
+		return nothing(), err
 	}
 	first, other := shareWork(a, r)
 	branches, err := Branches(e, r)
 	if err != nil {
-		return Guarantee{}, err
+		return nothing(), err
 	}
 	w := search{branches: branches}
 	w.ask = func(steps []pair.Step, i int) (pair.Interval, string, error) {
@@ -82,7 +82,7 @@ func DeltaContext(ctx context.Context, a Accountant, e Event, r Relation, eps fl
 	}
 	g, v, err := w.worst(ctx)
 	if err != nil {
-		return Guarantee{}, err
+		return nothing(), err
 	}
 	g.Epsilon, g.Delta, g.Relation = eps, v, r
 	return g, nil

@@ -12,8 +12,10 @@ import (
 type Kind int
 
 const (
+	// None is no guarantee at all: what a Guarantee{} is, and what comes with an error.
+	None Kind = iota
 	// Exact is within 1e-8 relative of the value for the dominating pairs, and on the safe side of it.
-	Exact Kind = iota
+	Exact
 	// UpperBound is at least the value.
 	UpperBound
 	// Estimate is not certified. Epsilon and Delta never return one.
@@ -23,6 +25,8 @@ const (
 // String names the kind.
 func (k Kind) String() string {
 	switch k {
+	case None:
+		return "no guarantee"
 	case Exact:
 		return "exact"
 	case UpperBound:
@@ -36,9 +40,9 @@ func (k Kind) String() string {
 // exactWidth is the relative width up to which an enclosure counts as exact.
 const exactWidth = 1e-8
 
-// Guarantee says that an event is (Epsilon, Delta)-differentially private under Relation.
+// Guarantee says that an event is (Epsilon, Delta)-differentially private under Relation. The zero value promises nothing.
 type Guarantee struct {
-	Epsilon, Delta float64
+	Epsilon, Delta float64 // NaN beside an error
 	// Lower is a certified lower bound of the number that was asked for, for the dominating pairs; 0 when there is none.
 	Lower      float64
 	Kind       Kind
@@ -48,15 +52,35 @@ type Guarantee struct {
 	Inserted, Removed int
 }
 
-// String explains the guarantee in a line; ε is rounded upwards.
+// nothing is what comes with an error.
+func nothing() Guarantee { return Guarantee{Epsilon: math.NaN(), Delta: math.NaN()} }
+
+// String is the guarantee in a line; ε is rounded upwards.
 func (g Guarantee) String() string {
-	return fmt.Sprintf("ε = %s at δ = %g (%v, by %s, under %v)", Upwards(g.Epsilon, 6), g.Delta, g.Kind, g.Accountant, g.Relation)
+	if g.Kind == None {
+		return "no guarantee"
+	}
+	return fmt.Sprintf("ε = %s at δ = %g (%v, by %s, under %v)", FormatUp(g.Epsilon, 6), g.Delta, g.Kind, g.Accountant, g.Relation)
 }
 
-// Upwards prints v ≥ 0 to so many significant digits, from 1 to 17, rounded upwards: an (ε, δ) that is printed for people
+// Sentence says in a sentence what the guarantee promises. unit names one record, such as "record" or "labelled image"; numbers are
+// rounded upwards. Whether the sampling, the noise and the sensitivity are as the event says is for the caller to add.
+func (g Guarantee) Sentence(unit string) string {
+	if g.Kind == None || g.Kind == Estimate {
+		return "No guarantee: nothing is promised."
+	}
+	delta := ""
+	if g.Delta > 0 {
+		delta = " + " + FormatUp(g.Delta, 4)
+	}
+	return fmt.Sprintf("For every set S of outputs: P(S | data) ≤ %s · P(S | data with %s)%s.",
+		FormatUp(math.Exp(g.Epsilon), 4), g.Relation.Change(unit), delta)
+}
+
+// FormatUp prints v ≥ 0 to so many significant digits, from 1 to 17, rounded upwards: an (ε, δ) that is printed for people
 // holds as it stands. What is above a short number by less than 1e-13 of itself counts as that number: accountants round up
 // by as little, and 1 would be printed as 1.0000001.
-func Upwards(v float64, digits int) string {
+func FormatUp(v float64, digits int) string {
 	text := strconv.FormatFloat(v, 'g', digits, 64)
 	shown, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(shown < v*(1-1e-13)) || math.IsInf(v, 0) {

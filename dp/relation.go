@@ -42,6 +42,22 @@ func (r Relation) String() string {
 	return fmt.Sprintf("%s, groups of %d", name[r.Kind], r.size())
 }
 
+// Change says in words how a neighbouring data set differs. unit names one record, such as "record" or "labelled image".
+func (r Relation) Change(unit string) string {
+	one, many := "one "+unit, fmt.Sprintf("up to %d %ss", r.size(), unit)
+	change := [...][2]string{
+		AddRemove:    {one + " added or removed", many + " added or removed, in any mixture"},
+		Substitution: {one + " replaced by another", many + " replaced by others"},
+		Insertion:    {one + " added (not removed)", many + " added (not removed)"},
+		Removal:      {one + " removed (not added)", many + " removed (not added)"},
+		Exchange:     {one + " exchanged for any other", many + " exchanged for any others"},
+	}
+	if r.Kind < 0 || int(r.Kind) >= len(change) {
+		return fmt.Sprintf("a change of an unknown kind, %v", r)
+	}
+	return change[r.Kind][min(r.size(), 2)-1]
+}
+
 // split is a number of inserted and of removed records.
 type split struct{ inserted, removed int }
 

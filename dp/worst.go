@@ -33,14 +33,14 @@ func (w search) worst(ctx context.Context) (g Guarantee, v float64, err error) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return Guarantee{}, 0, err
+			return nothing(), 0, err
 		}
 		in, name, err := w.ask(b.Steps, i)
 		if err == nil && (math.IsNaN(in.Upper) || math.IsInf(in.Upper, 0) || in.Upper < 0) {
 			err = fmt.Errorf("dp: %s answered %v: %w", name, in.Upper, ErrUnbounded)
 		}
 		if err != nil {
-			return Guarantee{}, 0, fmt.Errorf("dp: %v inserted, %v removed: %w", b.Inserted, b.Removed, err)
+			return nothing(), 0, fmt.Errorf("dp: %v inserted, %v removed: %w", b.Inserted, b.Removed, err)
 		}
 		g.Lower = max(g.Lower, in.Lower)
 		if in.Upper > v {

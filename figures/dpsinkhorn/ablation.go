@@ -187,7 +187,7 @@ func costTable(known []lab.Result[accountingParams, accountingOut]) lab.Table {
 	t := lab.Table{Name: "epsilon", Caption: "What the rows of the paper cost at δ = 1e-5: 50 rows of a step, Poisson batches of 50 of 60,000",
 		Header: []string{"σ", "steps", "ε as published (" + dpsinkhorn.NotJustified + ")", "ε of its joint release", "ε of the whole-batch clip at that σ", "both are"}}
 	for _, c := range known {
-		t.Rows = append(t.Rows, []string{fmt.Sprint(c.Params.Multiplier), fmt.Sprint(c.Params.Steps), dp.Upwards(c.Value.Published, 4), dp.Upwards(c.Value.Joint, 4), dp.Upwards(c.Value.Whole, 4), c.Value.Kind})
+		t.Rows = append(t.Rows, []string{fmt.Sprint(c.Params.Multiplier), fmt.Sprint(c.Params.Steps), dp.FormatUp(c.Value.Published, 4), dp.FormatUp(c.Value.Joint, 4), dp.FormatUp(c.Value.Whole, 4), c.Value.Kind})
 	}
 	return t
 }

@@ -119,7 +119,7 @@ func drawAccounting(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		} else {
 			add(3, v.Whole)
 		}
-		table.Rows = append(table.Rows, []string{fmt.Sprint(p.Multiplier), fmt.Sprint(p.Steps), dp.Upwards(v.Published, 4), dp.Upwards(v.Joint, 4), dp.Upwards(v.Whole, 4), v.Kind})
+		table.Rows = append(table.Rows, []string{fmt.Sprint(p.Multiplier), fmt.Sprint(p.Steps), dp.FormatUp(v.Published, 4), dp.FormatUp(v.Joint, 4), dp.FormatUp(v.Whole, 4), v.Kind})
 	}
 	for k := range lines {
 		sortLine(&lines[k])

@@ -216,7 +216,7 @@ func soundness(cells []lab.Result[recipeParams, recipeOut]) (out lab.Claim) {
 }
 
 // spent prints an ε that holds, rounded upwards, and what it is.
-func spent(eps float64, kind string) string { return dp.Upwards(eps, 3) + " (" + kind + ")" }
+func spent(eps float64, kind string) string { return dp.FormatUp(eps, 3) + " (" + kind + ")" }
 
 // guarantee says what holds of a cell.
 func (o recipeOut) guarantee() string {

@@ -53,7 +53,7 @@ func drawSamples(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		if err != nil {
 			return lab.Exhibit{}, err
 		}
-		panels.Items = append(panels.Items, &style.ImageGrid{C: 1, H: 28, W: 28, Columns: 10, Title: setName(c.Params.Fashion) + ", ε = " + dp.Upwards(c.Value.Epsilon, 3), Invert: true, Images: style.Rows(rows)})
+		panels.Items = append(panels.Items, &style.ImageGrid{C: 1, H: 28, W: 28, Columns: 10, Title: setName(c.Params.Fashion) + ", ε = " + dp.FormatUp(c.Value.Epsilon, 3), Invert: true, Images: style.Rows(rows)})
 		j := c.Value.Judged
 		row := []string{setName(c.Params.Fashion), fmt.Sprint(c.Params.Recipe.Steps), fmt.Sprintf("%.3f", c.Value.Multiplier), c.Value.guarantee(), c.Params.Recipe.signal(c.Value.Multiplier)}
 		for k, a := range []float64{j.Logistic, j.MLP, j.CNN} {

@@ -31,7 +31,7 @@ type Statement struct {
 // State fills in what follows from a guarantee. seeded says that noise comes from a seed.
 func State(mechanism string, e dp.Event, g dp.Guarantee, seeded bool) Statement {
 	s := Statement{
-		Mechanism: mechanism, Event: fmt.Sprint(e), Unit: "one labelled image more or less, the image and its label (" + g.Relation.String() + ")",
+		Mechanism: mechanism, Event: fmt.Sprint(e), Unit: g.Relation.Change("labelled image") + ", the image and its label (" + g.Relation.String() + ")",
 		Epsilon: g.Epsilon, Delta: g.Delta, Kind: g.Kind.String(), Accountant: g.Accountant, Private: !seeded,
 		Noise: "discrete Gaussian on a grid, exact sampler, bits of a key from the operating system's cryptographic generator; the key is not kept",
 		Protected: []string{
@@ -63,7 +63,7 @@ func (s Statement) Text() string {
 	if !s.Private {
 		fmt.Fprintf(&b, "NOT PRIVATE: the noise comes from a seed.\n\n")
 	}
-	fmt.Fprintf(&b, "ε = %s at δ = %g (%s, by %s)\n", dp.Upwards(s.Epsilon, 6), s.Delta, s.Kind, s.Accountant)
+	fmt.Fprintf(&b, "ε = %s at δ = %g (%s, by %s)\n", dp.FormatUp(s.Epsilon, 6), s.Delta, s.Kind, s.Accountant)
 	for _, l := range [][2]string{{"Unit", s.Unit}, {"Mechanism", s.Mechanism}, {"Event", s.Event}, {"Noise", s.Noise}, {"Settings", s.Settings}} {
 		fmt.Fprintf(&b, "%s: %s\n", l[0], l[1])
 	}

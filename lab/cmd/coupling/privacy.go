@@ -167,7 +167,7 @@ func (f privacyFlags) print(a *app, e dp.Event, g dp.Guarantee) error {
 	if f.JSON {
 		return writeJSON(a, f.answer(g))
 	}
-	_, err := fmt.Fprintf(a.out, "%v\nε = %s at δ = %s: %s\n\n%s\n", e, dp.Upwards(g.Epsilon, 8), dp.Upwards(g.Delta, 8), kindInWords(g), f.meaning(g))
+	_, err := fmt.Fprintf(a.out, "%v\nε = %s at δ = %s: %s\n\n%s\n", e, dp.FormatUp(g.Epsilon, 8), dp.FormatUp(g.Delta, 8), kindInWords(g), f.meaning(g))
 	return err
 }
 
@@ -182,32 +182,23 @@ func kindInWords(g dp.Guarantee) string {
 		}
 		return s
 	}
-	return "an estimate, which proves nothing"
+	return "no guarantee"
 }
 
-// meaning says what (ε, δ) promises.
+// meaning says what (ε, δ) promises, and what it takes for granted.
 func (f privacyFlags) meaning(g dp.Guarantee) string {
-	who := "one record"
-	if g.Relation.Group > 1 {
-		who = fmt.Sprintf("up to %d records", g.Relation.Group)
-	}
-	change := who + " more or fewer"
-	if g.Relation.Kind == dp.Substitution {
-		change = who + " replaced by others"
-	}
-	return fmt.Sprintf("Whatever set of results one looks for, its probability on the data and on the data with %s\n"+
-		"differ by a factor of at most e^ε = %s, up to δ = %s. It holds for every data set and every observer who sees all\n"+
-		"steps, if the sampling and the noise are as said, %s, and nothing else about the data gets out.%s",
-		change, dp.Upwards(math.Exp(g.Epsilon), 4), dp.Upwards(g.Delta, 4), f.sensitivity(g), f.caution())
+	return fmt.Sprintf("%s\nIt holds for every data set and for an observer of all steps, provided that the sampling and the noise are as said,\n"+
+		"that %s,\nand that nothing else about the data is released.%s",
+		g.Sentence("record"), f.sensitivity(g), f.caution())
 }
 
-// sensitivity says what the number takes for granted of the value that noise is added to.
+// sensitivity says what the number assumes of the value that noise is added to.
 func (f privacyFlags) sensitivity(g dp.Guarantee) string {
 	switch f.unit() {
 	case "bit":
 		return "the value is one bit"
 	case "record":
-		return "one record more or fewer in a batch moves the value by at most 1"
+		return "one record added to or removed from a batch moves the value by at most 1"
 	}
 	s := fmt.Sprintf("exchanging one record of a batch for another moves the value by at most %g", f.Exchange)
 	if g.Relation.Kind == dp.Substitution {
