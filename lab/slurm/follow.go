@@ -49,12 +49,12 @@ func (f *follower) run(ctx context.Context, jobs []lab.Job) error {
 	if err != nil {
 		return err
 	}
-	if err := f.pickUp(q); err != nil {
+	if err := f.pickUp(ctx, q); err != nil || f.broken {
 		return err
 	}
 	var todo []*line
 	for _, l := range f.order {
-		if l.sub == nil {
+		if l.sub == nil && f.open[l.job.Record().Key] != nil {
 			todo = append(todo, l)
 		}
 	}
@@ -93,11 +93,21 @@ func (f *follower) recall(ctx context.Context, jobs []lab.Job) {
 	}
 }
 
-// pickUp finds lines in arrays that an earlier client submitted.
-func (f *follower) pickUp(q map[string]tasks) error {
+// pickUp finds lines in arrays that an earlier client submitted. It reads the
+// store after the queue answered: a task that has ended by then has stored its
+// cell, and that cell must not be submitted again.
+func (f *follower) pickUp(ctx context.Context, q map[string]tasks) error {
 	known, err := f.store.Glance(f.ids())
 	if err != nil {
 		return err
+	}
+	for _, l := range f.order {
+		if f.broken {
+			return nil
+		}
+		if known[l.job.Record().Key].Stored {
+			f.land(ctx, l)
+		}
 	}
 	return earlier(f.store, q, func(sub *submission, lines []lab.Record) {
 		n := 0

@@ -214,7 +214,9 @@ func TestFailedCellIsReported(t *testing.T) {
 	}
 }
 
-// A later client finds the array of one that was killed.
+// A later client finds the array of one that was killed. A task that ends after
+// the client has looked for stored cells, and before the queue answers, is not
+// submitted again.
 func TestEarlierArrayIsPickedUp(t *testing.T) {
 	c := newCluster(t)
 	c.hold.Store(true)
@@ -230,7 +232,7 @@ func TestEarlierArrayIsPickedUp(t *testing.T) {
 	if landed, errs := outcome(t, ctx, first, c.store, jobs[:6]); landed != 0 || len(errs) != 6 || !errors.Is(errs[0], ErrLeave) {
 		t.Fatalf("%d landed, %v", landed, errs)
 	}
-	c.hold.Store(false)
+	c.put("late", "")
 	landed, errs := outcome(t, t.Context(), c.executor(), c.store, jobs)
 	if landed != 10 || len(errs) > 0 || c.arrays() != 2 || c.ran.Load() != 10 {
 		t.Errorf("%d landed of 10 by %d arrays and %d tasks: %v", landed, c.arrays(), c.ran.Load(), errs)

@@ -121,7 +121,7 @@ type cluster struct {
 	// shares, if set, is told the lines of a task instead.
 	shares func([]lab.Job) string
 	ran    atomic.Int64
-	hold   atomic.Bool // tasks wait
+	hold   atomic.Bool // tasks wait, until a client has asked for the queue where the file "late" is there
 }
 
 type fakeTask struct {
@@ -134,7 +134,7 @@ type fakeTask struct {
 
 var scripts = map[string]string{
 	"sbatch":   `test -e "$F/full" && { echo "sbatch: error: Batch job submission failed: no room" >&2; exit 1; }` + "\n" + `n=$(($(cat "$F/n")+1)); echo $n >"$F/n"; cp "$2" "$F/new"; mv "$F/new" "$F/script.$n"; until test -e "$F/accepted.$n"; do sleep 0.005; done; test -e "$F/mute" && { rm "$F/mute"; exit 1; }; echo "$n;here"`,
-	"squeue":   `test -e "$F/down" && { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }; cat "$F/queue.json"`,
+	"squeue":   `test -e "$F/down" && { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }; if test -e "$F/late"; then : >"$F/asked"; until grep -q COMPLETED "$F/queue.json"; do sleep 0.005; done; fi; cat "$F/queue.json"`,
 	"scancel":  `echo "$@" >>"$F/cancelled"`,
 	"scontrol": `echo "MaxArraySize            = $(cat "$F/max")"`,
 }
@@ -205,7 +205,7 @@ func (c *cluster) step() {
 			t.state, changed = "CANCELLED", true
 			continue
 		}
-		if c.hold.Load() {
+		if _, err := os.Stat(filepath.Join(c.dir, "asked")); c.hold.Load() && err != nil {
 			continue
 		}
 		c.ran.Add(1)
