@@ -47,7 +47,7 @@ func TestPotentialsOfSmallWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantA, wantB := grad.Weights()
-		for name, s := range map[string]ot.Solver{"lbfgs": ot.LBFGS{Eps: eps}, "newton": ot.Newton{Eps: eps}, "auto": ot.Auto{Eps: eps}} {
+		for name, s := range map[string]ot.Solver{"lbfgs": ot.LBFGS{Eps: eps}, "newton": ot.Newton{Eps: eps}} {
 			got, err := s.Solve(ctx, p)
 			if err != nil {
 				t.Fatal(err)
@@ -118,7 +118,7 @@ func TestWideRangeOfWeights(t *testing.T) {
 		}, c)
 		eps := math.Pow(10, -float64(2+rng.IntN(5)))
 		p := ot.Problem{Geometry: ot.Dense(c), A: spreadWeights(rng, n, 12), B: spreadWeights(rng, m, 12)}
-		for name, s := range map[string]ot.Solver{"lbfgs": ot.LBFGS{Eps: eps}, "newton": ot.Newton{Eps: eps}, "auto": ot.Auto{Eps: eps}} {
+		for name, s := range map[string]ot.Solver{"lbfgs": ot.LBFGS{Eps: eps}, "newton": ot.Newton{Eps: eps}} {
 			t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) {
 				plan, err := s.Solve(ctx, p)
 				if err != nil {

@@ -74,7 +74,7 @@ func TestLawsOnDevice(t *testing.T) {
 	for name, s := range map[string]ottest.New{
 		"lbfgs":    func(eps, tol float64) ot.Solver { return ot.LBFGS{Eps: eps, Tol: tol} },
 		"sinkhorn": func(eps, tol float64) ot.Solver { return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: 300} },
-		"auto":     func(eps, tol float64) ot.Solver { return ot.Auto{Eps: eps, Tol: tol} }, // Newton and Scaling
+		"newton":   func(eps, tol float64) ot.Solver { return ot.Newton{Eps: eps, Tol: tol} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := &inDevice{dev: d}

@@ -43,7 +43,7 @@ func ExampleSolve() {
 	fmt.Println(plan.Solver)
 	fmt.Printf("%.4f\n", mat.Formatted(plan.Matrix()))
 	// Output:
-	// scaling (auto: costs spread over 1 ε)
+	// lbfgs
 	// ⎡0.2879  0.0121⎤
 	// ⎣0.2121  0.4879⎦
 }

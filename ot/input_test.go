@@ -78,7 +78,7 @@ func TestBadInput(t *testing.T) {
 func allSolvers(eps float64) map[string]ot.Solver {
 	return map[string]ot.Solver{
 		"sinkhorn": ot.Sinkhorn{Eps: eps}, "scaling": ot.Scaling{Eps: eps}, "lbfgs": ot.LBFGS{Eps: eps},
-		"newton": ot.Newton{Eps: eps}, "auto": ot.Auto{Eps: eps},
+		"newton": ot.Newton{Eps: eps},
 	}
 }
 
@@ -125,7 +125,6 @@ func TestStatusIsHonest(t *testing.T) {
 		"scaling":    ot.Scaling{Eps: 0.05, MaxIter: 2},
 		"lbfgs":      ot.LBFGS{Eps: 0.01, MaxIter: 3},
 		"newton":     ot.Newton{Eps: 0.01, MaxIter: 3},
-		"auto":       ot.Auto{Eps: 0.01, MaxIter: 3},
 		"unbalanced": ot.Unbalanced{Eps: 0.01, RhoA: 1, RhoB: 1, MaxIter: 2},
 	} {
 		plan, err := s.Solve(ctx, p)
@@ -298,23 +297,13 @@ func TestWarmStart(t *testing.T) {
 	}
 }
 
-func TestAutoSaysWhat(t *testing.T) {
+func TestSolve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 9))
 	g := ot.Points(cloud(rng, 30, 2, 1, 0), cloud(rng, 20, 2, 1, 1), ot.SqEuclidean)
-	for _, tc := range []struct {
-		eps, tol float64
-		want     string
-	}{{100, 1e-9, "scaling (auto: "}, {0.05, 1e-6, "lbfgs (auto: "}, {0.05, 1e-12, "newton (auto: "}} {
-		p, err := ot.Auto{Eps: tc.eps, Tol: tc.tol}.Solve(ctx, ot.Problem{Geometry: g})
-		if err != nil {
-			t.Fatal(err)
+	for _, eps := range []float64{100, 0.05} {
+		if p, err := ot.Solve(ctx, ot.Problem{Geometry: g}, eps); err != nil || p.Status != ot.Converged || p.MarginalL1 > 1e-9 {
+			t.Errorf("Eps %g: %v, %v", eps, p, err)
 		}
-		if !strings.HasPrefix(p.Solver, tc.want) || p.Status != ot.Converged {
-			t.Errorf("Eps %g, Tol %g: %q %v, want %q", tc.eps, tc.tol, p.Solver, p.Status, tc.want)
-		}
-	}
-	if p, err := ot.Solve(ctx, ot.Problem{Geometry: g}, 0.1); err != nil || p.MarginalL1 > 1e-9 {
-		t.Errorf("Solve: %v, %v", p, err)
 	}
 }
 

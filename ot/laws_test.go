@@ -18,7 +18,6 @@ func TestLaws(t *testing.T) {
 		"scaling": func(eps, tol float64) ot.Solver { return ot.Scaling{Eps: eps, Tol: tol, MaxIter: few} },
 		"lbfgs":   func(eps, tol float64) ot.Solver { return ot.LBFGS{Eps: eps, Tol: tol} },
 		"newton":  func(eps, tol float64) ot.Solver { return ot.Newton{Eps: eps, Tol: tol} },
-		"auto":    func(eps, tol float64) ot.Solver { return ot.Auto{Eps: eps, Tol: tol} },
 	} {
 		t.Run(name, func(t *testing.T) { ottest.Solver(t, s) })
 	}

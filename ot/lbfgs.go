@@ -62,6 +62,7 @@ type quasiNewton struct {
 	hist          history
 	dir, grad     []float64
 	next, oldGrad []float64
+	contracts     bool // the last step was Sinkhorn's, and better than L-BFGS's would be
 	rescues       int  // how often Newton steps have been tried where L-BFGS was slow
 	restarted     bool // from the exact potentials
 }
@@ -151,6 +152,10 @@ func (q *quasiNewton) conclude(tol float64) error {
 	return q.certify()
 }
 
+// contraction is the factor of the error in a Sinkhorn step below which the next is one too: where atoms are coupled so
+// closely, a few pairs of L-BFGS are no better.
+const contraction = 0.1
+
 const (
 	// rescueRegion is the L1 error below which a slow L-BFGS is given Newton steps, freeRescues how often before
 	// the exact potentials are asked, and maxRescues how often at most.
@@ -183,7 +188,7 @@ func (p *pace) slow(err float64) bool {
 func (q *quasiNewton) step() error {
 	s := q.s
 	s.gradient(q.grad)
-	if q.hist.empty() || q.far() {
+	if q.hist.empty() || q.far() || q.contracts {
 		return q.sinkhornStep()
 	}
 	q.hist.direction(q.dir, q.grad)
@@ -212,10 +217,12 @@ func (q *quasiNewton) far() bool { return q.err > 0.5 }
 func (q *quasiNewton) sinkhornStep() error {
 	copy(q.oldGrad, q.grad)
 	copy(q.next, q.beta)
+	before := q.err
 	q.s.sinkhorn(q.beta, 1)
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
+	q.contracts = q.err < contraction*before
 	q.learn()
 	return nil
 }

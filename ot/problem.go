@@ -28,12 +28,6 @@ type instance struct {
 	cost costStats
 }
 
-// checked stands for the geometry of a problem that was checked before.
-type checked struct {
-	Geometry
-	*instance
-}
-
 // costStats summarises the costs between atoms of positive weight.
 type costStats struct {
 	min, max, mean float64 // mean under a⊗b
@@ -44,9 +38,6 @@ func (c costStats) spread() float64 { return c.mean - c.min }
 
 // check validates p and normalises its weights; one pass over the costs, without exponentials.
 func (p Problem) check(workers int) (*instance, error) {
-	if c, ok := p.Geometry.(checked); ok {
-		return c.instance, nil
-	}
 	in, err := p.checkShape()
 	if err != nil {
 		return nil, err

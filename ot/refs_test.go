@@ -22,7 +22,6 @@ func solvers(eps, tol float64) map[string]ot.Solver {
 	return map[string]ot.Solver{
 		"lbfgs":  ot.LBFGS{Eps: eps, Tol: tol},
 		"newton": ot.Newton{Eps: eps, Tol: tol},
-		"auto":   ot.Auto{Eps: eps, Tol: tol},
 	}
 }
 

@@ -9,11 +9,6 @@ import (
 // other, and no product of them with the kernel under- or overflows.
 const kernelSpan = 300
 
-// kernelFits reports whether kernel scaling can be used at s.eps.
-func (s *semidual) kernelFits() bool {
-	return s.cost.max-s.cost.min <= kernelSpan*s.eps && s.n <= holdLimit/s.m
-}
-
 // Scaling solves by kernel scaling (Cuturi 2013): products with exp(−c/ε), no exponentials in the loop. It is the
 // fastest at large ε and refuses, with ErrUnderflow, where the costs span more than 300 ε: there plain scaling loses
 // entries of the kernel to underflow, and sooner or later returns nonsense. Steps are over-relaxed as Sinkhorn's are,
@@ -50,7 +45,7 @@ func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if n, m := r.s.n, r.s.m; n > holdLimit/m {
 		return nil, bad(ErrParameter, "Scaling: a kernel of %d×%d exceeds 1 GiB: use LBFGS", n, m)
 	}
-	if !r.s.kernelFits() {
+	if r.s.cost.max-r.s.cost.min > kernelSpan*r.s.eps {
 		return nil, bad(ErrUnderflow, "Scaling: Eps = %g: the costs span %g ε, more than %d: use LBFGS", o.Eps, (r.s.cost.max-r.s.cost.min)/o.Eps, kernelSpan)
 	}
 	r.s.store = true

@@ -29,7 +29,6 @@ func TestLawsInFloat32(t *testing.T) {
 		"newton":   func(eps, tol float64) ot.Solver { return inFloat32{ot.Newton{Eps: eps, Tol: tol}} },
 		"sinkhorn": func(eps, tol float64) ot.Solver { return inFloat32{ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: 3000}} },
 		"scaling":  func(eps, tol float64) ot.Solver { return inFloat32{ot.Scaling{Eps: eps, Tol: tol, MaxIter: 3000}} },
-		"auto":     func(eps, tol float64) ot.Solver { return inFloat32{ot.Auto{Eps: eps, Tol: tol}} },
 	} {
 		t.Run(name, func(t *testing.T) { ottest.Float32Solver(t, s) })
 	}

@@ -143,9 +143,7 @@ func (p *problem) answer(q request) (reply, error) {
 	prob := ot.Problem{Geometry: ot.Dense(p.cost), A: p.a, B: p.b}
 	var s ot.Solver
 	switch q.Method {
-	case "auto":
-		s = ot.Auto{Eps: eps, Tol: q.Knob, Workers: workers}
-	case "lbfgs":
+	case "auto", "lbfgs":
 		s = ot.LBFGS{Eps: eps, Tol: q.Knob, Workers: workers}
 	case "newton":
 		s = ot.Newton{Eps: eps, Tol: q.Knob, Workers: workers}
@@ -154,7 +152,7 @@ func (p *problem) answer(q request) (reply, error) {
 	case "scaling":
 		s = ot.Scaling{Eps: eps, Tol: q.Knob, Workers: workers}
 	case "free":
-		s = ot.Auto{Eps: eps, Tol: q.Knob, Workers: workers}
+		s = ot.LBFGS{Eps: eps, Tol: q.Knob, Workers: workers}
 		prob.Geometry = ot.MatrixFree(p.x, p.y, ot.SqEuclidean)
 	default:
 		return reply{}, fmt.Errorf("method = %q: unknown", q.Method)

@@ -26,9 +26,9 @@ type solveCmd struct {
 	Cost       string `default:"sqeuclidean" enum:"sqeuclidean,l1,l2sq+l1,euclidean,cosine" help:"Cost between points: sqeuclidean |x-y|^2, l1, l2sq+l1 |x-y|^2 + mix |x-y|_1, euclidean, cosine."`
 	Mix        number `default:"1" help:"Weight of the L1 part of l2sq+l1."`
 	Eps        number `help:"Regularisation, in units of cost; not used by exact." placeholder:"EPS"`
-	Solver     string `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact" help:"auto, scaling, log (Sinkhorn in the log domain), lbfgs, newton, exact (network simplex)."`
+	Solver     string `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact" help:"auto (lbfgs), scaling, log (Sinkhorn in the log domain), lbfgs, newton, exact (network simplex)."`
 	Tol        number `default:"1e-9" help:"L1 error of the marginals to stop at."`
-	MaxIter    int    `help:"Most iterations, of a solver other than auto; default the solver's."`
+	MaxIter    int    `help:"Most iterations; default 100,000, for exact no limit."`
 	MatrixFree bool   `help:"Never hold the n×m costs."`
 	NoPlan     bool   `help:"Do not write plan.npy, which is n×m."`
 	Grad       string `enum:",M,x,y" default:"" help:"Also write the gradient of the sharp loss with respect to the costs (M), the sources (x) or the targets (y)."`
@@ -151,8 +151,6 @@ func (c solveCmd) check() error {
 		return fmt.Errorf("--mix %g: must be finite", c.Mix)
 	case c.MaxIter < 0:
 		return fmt.Errorf("--max-iter %d: must be >= 0", c.MaxIter)
-	case c.MaxIter > 0 && c.Solver == "auto":
-		return fmt.Errorf("--max-iter %d: iterations of different solvers are no measure; name one with --solver", c.MaxIter)
 	}
 	return nil
 }
@@ -211,7 +209,7 @@ func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {
 	defer clear()
 	eps, tol := float64(c.Eps), float64(c.Tol)
 	solvers := map[string]ot.Solver{
-		"auto":    ot.Auto{Eps: eps, Tol: tol, Trace: trace},
+		"auto":    ot.LBFGS{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
 		"scaling": ot.Scaling{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
 		"log":     ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
 		"lbfgs":   ot.LBFGS{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
