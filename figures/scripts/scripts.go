@@ -2,7 +2,7 @@
 // start from: a short program that makes the figure, and a page of Markdown with the
 // notebook's cell that does.
 //
-//	go run figures/scripts/tour/digits.go -preset quick
+//	go run figures/scripts/tour/digits.go -out out
 //
 // go generate ./figures writes the files, and a test demands that they are what
 // the registry says.
@@ -16,7 +16,9 @@ import (
 	"go/format"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -39,6 +41,9 @@ var (
 type entry struct {
 	Name, Title, Shows, Paper, File string
 	Sizes                           []size
+	// Imports, Constructor and Grid are what the program spells out: see [grid].
+	Imports           []string
+	Constructor, Grid string
 }
 
 type size struct{ Preset, Computes string }
@@ -51,7 +56,11 @@ func Files() (map[string][]byte, error) {
 	}
 	out := map[string][]byte{}
 	for _, f := range figures.All() {
+		if f.Constructor == "" {
+			continue
+		}
 		e := entry{Name: f.Name, Title: f.Title, Shows: f.Shows, Paper: papers[f.Paper()], File: filepath.ToSlash(f.Name)}
+		e.spell(f)
 		for _, p := range lab.Presets {
 			if f.Sizes[p] != "" {
 				e.Sizes = append(e.Sizes, size{string(p), f.Sizes[p]})
@@ -68,6 +77,19 @@ func Files() (map[string][]byte, error) {
 		out[f.Name+".go"], out[f.Name+".md"] = formatted, page.Bytes()
 	}
 	return out, nil
+}
+
+// spell fills what a reader may edit: the constructor of the study, and its quick grid.
+func (e *entry) spell(f lab.Figure) {
+	pkg, name, _ := strings.Cut(path.Base(f.Constructor), ".")
+	e.Constructor = pkg + "." + name
+	e.Grid, e.Imports = grid(f.Grid(lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"}))
+	e.Imports = append(e.Imports, path.Dir(f.Constructor)+"/"+pkg)
+	if e.Grid != "" {
+		e.Imports = append(e.Imports, "coupling/lab")
+	}
+	slices.Sort(e.Imports)
+	e.Imports = slices.Compact(e.Imports)
 }
 
 // Write writes the files into the folder dir, and removes those of figures that

@@ -5,9 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"testing"
 
-	"coupling/figures"
+	"coupling/lab"
 	"coupling/lab/nb/ipynb"
 )
 
@@ -16,8 +17,10 @@ func TestInStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 2*len(figures.All()) {
-		t.Errorf("%d files for %d figures", len(files), len(figures.All()))
+	for name, b := range files {
+		if lines := bytes.Count(b, []byte("\n")); filepath.Ext(name) == ".go" && lines > 40 {
+			t.Errorf("%s has %d lines: a program spells out its parameters in at most 40", name, lines)
+		}
 	}
 	for name, want := range files {
 		if got, err := os.ReadFile(filepath.FromSlash(name)); err != nil || !bytes.Equal(got, want) {
@@ -68,12 +71,49 @@ func TestAProgramRuns(t *testing.T) {
 		t.Skip("links the whole project")
 	}
 	out := t.TempDir()
-	cmd := exec.Command("go", "run", "admm/cost.go", "-preset", "smoke", "-out", out)
+	cmd := exec.Command("go", "run", "scones/rate.go", "-preset", "smoke", "-out", out)
 	cmd.Env = append(os.Environ(), "COUPLING_STORE="+t.TempDir())
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if pictures, err := filepath.Glob(filepath.Join(out, "admm", "cost*.png")); err != nil || len(pictures) == 0 {
+	if pictures, err := filepath.Glob(filepath.Join(out, "scones", "rate*.png")); err != nil || len(pictures) == 0 {
 		t.Errorf("%v, %v", pictures, err)
+	}
+}
+
+// Every program compiles.
+func TestProgramsCompile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("type-checks every program")
+	}
+	files, err := filepath.Glob("*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if text, err := exec.Command("go", "vet", f).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", f, err, text)
+		}
+	}
+}
+
+func TestGridsAreSpelled(t *testing.T) {
+	type point struct {
+		A int
+		B float64
+		C []int
+	}
+	product := lab.Grid(point{C: []int{1, 2}}, lab.Vary(func(p *point, v int) { p.A = v }, 1, 2, 3), lab.Vary(func(p *point, v float64) { p.B = v }, .1, .2, .3, .4, .5, .6))
+	s := &speller{map[string]bool{}}
+	base, axes := s.axes(reflect.ValueOf(product))
+	if len(axes) != 2 || axes[0].field != 0 || axes[1].field != 1 || len(axes[0].values)*len(axes[1].values) != len(product) {
+		t.Errorf("axes of a product: %v", axes)
+	}
+	if got := base.Interface().(point); got.A != 0 || got.B != 0 || len(got.C) != 2 {
+		t.Errorf("base of a product: %+v", got)
+	}
+	product[3], product[4] = product[4], product[3]
+	if _, axes := s.axes(reflect.ValueOf(product)); axes != nil {
+		t.Errorf("a grid in another order was taken for a product: %v", axes)
 	}
 }

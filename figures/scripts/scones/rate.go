@@ -3,70 +3,38 @@
 //go:build ignore
 
 // This program makes scones/rate: Appendix B.1: how fast Sinkhorn plans are estimated.
+// The parameters are those of the preset quick: change them, add values, draw something else. What the store holds
+// already is not computed again.
 //
-// The entropic plan between samples of two Gaussians against the closed form, over the number of samples. The
-// potential and the plan seen by one fixed function, E⟨x,y⟩, have errors of n^{−1/2} in every dimension. The
-// distance W_{1} of the plans, which is what the appendix bounds by n^{−1/2}, has not: it is at least that of the
-// sampled marginal from the true one, drawn here from below, and that is n^{−1/d}. The proof takes the Lipschitz
-// function that depends on the sample for one that does not.
-//
-//	go run figures/scripts/scones/rate.go -preset quick -out out
+//	go run figures/scripts/scones/rate.go -out out
 package main
 
 import (
-	"context"
-	"flag"
-	"fmt"
-	"log"
-	"os"
-	"os/signal"
-	"path/filepath"
-
-	"coupling/figures"
+	"coupling/figures/scones"
 	"coupling/lab"
 	"coupling/lab/gallery"
 )
 
 func main() {
-	preset := flag.String("preset", "quick", `size of the figure:
-smoke: n = 20 to 80, d = 2 and 8, 3 samples
-quick: n = 50 to 1600, d = 1, 2 and 8, 20 samples
-paper: n = 50 to 6400, d = 1, 2 and 8, 50 samples
-`)
-	seed := flag.Uint64("seed", 1, "seed of all random streams")
-	out := flag.String("out", "out", "folder to write to")
-	flag.Parse()
-
-	fig := must(figures.Select("scones/rate"))[0]
-	set := lab.Setting{Preset: must(lab.ParsePreset(*preset)), Seed: *seed, Device: "cpu"}
-	store := must(lab.OpenStore(""))
-
-	// The cells that the store lacks, one a core; an interrupt ends them, and the next run goes on.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	for job, err := range (lab.Local{}).Run(ctx, store, store.Missing(must(fig.Jobs(set)))) {
-		check(err)
-		fmt.Println("computed", job.Record().Experiment, job.Record().Key.Short())
-	}
-
-	page := must(gallery.Write(store, fig, set, gallery.Options{Dir: *out, Formats: []string{"png", "pdf"}}))
-	for _, p := range page.Pictures {
-		for _, file := range p.Files {
-			fmt.Println("wrote", filepath.Join(*out, file))
+	study := scones.Rate()
+	study.Grid = func(lab.Setting) []scones.RateParams {
+		return []scones.RateParams{
+			{D: 1, N: 50, Runs: 20, W1: 10},
+			{D: 1, N: 100, Runs: 20, W1: 10},
+			{D: 1, N: 200, Runs: 20, W1: 10},
+			{D: 1, N: 400, Runs: 20, W1: 10},
+			{D: 1, N: 800, Runs: 20},
+			{D: 2, N: 50, Runs: 20, W1: 10},
+			{D: 2, N: 100, Runs: 20, W1: 10},
+			{D: 2, N: 200, Runs: 20, W1: 10},
+			{D: 2, N: 400, Runs: 20, W1: 10},
+			{D: 2, N: 800, Runs: 20},
+			{D: 8, N: 50, Runs: 20, W1: 10},
+			{D: 8, N: 100, Runs: 20, W1: 10},
+			{D: 8, N: 200, Runs: 20, W1: 10},
+			{D: 8, N: 400, Runs: 20, W1: 10},
+			{D: 8, N: 800, Runs: 20},
 		}
 	}
-	for _, c := range page.Claims {
-		fmt.Printf("%s: %s: %s (%s)\n", c.Verdict, c.What, c.Got, c.Expected)
-	}
-}
-
-func check(err error) {
-	if err != nil {
-		log.Fatal(err)
-	}
-}
-
-func must[T any](v T, err error) T {
-	check(err)
-	return v
+	gallery.Main(study.Figure())
 }

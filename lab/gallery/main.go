@@ -1,0 +1,70 @@
+package gallery
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"coupling/lab"
+)
+
+// Main is the whole of a program that makes one figure: it reads the flags
+// -preset, -seed and -out, computes the cells that the store lacks, writes the
+// pictures and tables, and prints the claims. An interrupt ends it; the next run
+// goes on from there.
+func Main(fig lab.Figure) {
+	log.SetFlags(0)
+	preset := flag.String("preset", string(lab.Quick), "smoke, quick, full or paper")
+	seed := flag.Uint64("seed", 1, "seed of all random streams")
+	out := flag.String("out", "out", "folder to write to")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	p, err := lab.ParsePreset(*preset)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := run(ctx, os.Stdout, fig, lab.Setting{Preset: p, Seed: *seed, Device: "cpu"}, *out); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir string) error {
+	store, err := lab.OpenStore("")
+	if err != nil {
+		return err
+	}
+	jobs, err := fig.Jobs(set)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for job, err := range (lab.Local{}).Run(ctx, store, store.Missing(jobs)) {
+		errs = append(errs, err)
+		if err == nil {
+			fmt.Fprintln(w, "computed", job.Record().Experiment, job.Record().Key.Short())
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	page, err := Write(store, fig, set, Options{Dir: dir, Formats: []string{"png", "pdf"}})
+	if err != nil {
+		return err
+	}
+	for _, p := range page.Pictures {
+		for _, file := range p.Files {
+			fmt.Fprintln(w, "wrote", filepath.Join(dir, file))
+		}
+	}
+	for _, c := range page.Claims {
+		fmt.Fprintf(w, "%s: %s: %s (%s)\n", c.Verdict, c.What, c.Got, c.Expected)
+	}
+	return nil
+}
