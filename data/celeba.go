@@ -92,8 +92,8 @@ func (c CelebA) Open() (*Faces, error) {
 	}
 	images := c.From.find("celeba", celebaFolder)
 	if images == "" {
-		return nil, fmt.Errorf("data: celeba: %w: looked for celeba/%s in\n  %s\nto mend it: %s",
-			ErrMissing, celebaFolder, strings.Join(c.From.roots(), "\n  "), mendCelebA(c.From))
+		return nil, fmt.Errorf("data: celeba: %w: looked for celeba/%s in\n  %s\nfix: %s",
+			ErrMissing, celebaFolder, strings.Join(c.From.roots(), "\n  "), fixCelebA(c.From))
 	}
 	dir := filepath.Dir(images)
 	attributes, err := readList(c.From, filepath.Join(dir, celebaAttrFile), celebaAttrMD5, format.ReadCelebAAttributes,
@@ -129,7 +129,7 @@ func (c CelebA) check() error {
 	return nil
 }
 
-func mendCelebA(from From) string {
+func fixCelebA(from From) string {
 	return fmt.Sprintf("from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html get img_align_celeba.zip (unpacked), %s and %s into %s",
 		celebaAttrFile, celebaPartFile, filepath.Join(from.home(), "celeba"))
 }
@@ -139,7 +139,7 @@ func readList[T any](from From, path, sum string, parse func(io.Reader, int) (T,
 	var none T
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return none, fmt.Errorf("data: celeba: %w: %w\nto mend it: %s", ErrMissing, err, mendCelebA(from))
+		return none, fmt.Errorf("data: celeba: %w: %w\nfix: %s", ErrMissing, err, fixCelebA(from))
 	}
 	if err != nil {
 		return none, fmt.Errorf("data: celeba: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"coupling/data/format"
 )
@@ -50,25 +51,32 @@ func cifarFiles() map[Split][]cifarFile {
 // (Krizhevsky 2009), 3×32×32 in [0, 1]. There is no Valid split.
 //
 // It takes, in this order, the official archive cifar10/cifar-10-binary.tar.gz,
-// its unpacked files cifar10/cifar-10-batches-bin/*.bin, the subset that lies in
-// a folder cifar10-subset (unless from.Full), or a download. The name of images
-// from the subset begins with "cifar10-subset"; it is not pinned by a checksum
-// of its own, only by its layout and by gzip's. Errors are those of [MNIST].
+// its unpacked files cifar10/cifar-10-batches-bin/*.bin, or a download; with
+// Origin Subset the archive in a folder cifar10-subset, which is not pinned by a
+// checksum of its own, only by its layout and by gzip's. The name of its images
+// begins with "cifar10-subset". Errors are those of [MNIST].
 func CIFAR10(ctx context.Context, from From, split Split) (*Images, error) {
 	files, ok := cifarFiles()[split]
 	if !ok {
 		return nil, fmt.Errorf("data: cifar10: split = %v: must be train or test", split)
 	}
 	official := cifar10()
+	switch from.Origin {
+	case Sample:
+		return from.sample("cifar10", split, cifarClasses())
+	case Subset:
+		path := from.find("cifar10-subset", cifarSubset)
+		if path == "" {
+			return nil, fmt.Errorf("data: cifar10: %w: no %s in %s", ErrMissing, filepath.Join("cifar10-subset", cifarSubset), strings.Join(from.roots(), ", "))
+		}
+		return readCIFARArchive(ctx, path, "", "cifar10-subset/"+split.String(), split)
+	}
 	name := "cifar10/" + split.String()
 	if path := from.find(official.set, cifarArchive); path != "" {
 		return readCIFARArchive(ctx, path, official.sha256, name, split)
 	}
 	if folder := from.find(official.set, cifarFolder); folder != "" {
 		return readCIFARFolder(ctx, folder, files, name)
-	}
-	if path := from.find("cifar10-subset", cifarSubset); path != "" && !from.Full {
-		return readCIFARArchive(ctx, path, "", "cifar10-subset/"+split.String(), split)
 	}
 	path, err := from.get(ctx, official)
 	if err != nil {
@@ -121,8 +129,11 @@ func readCIFARFolder(ctx context.Context, folder string, files []cifarFile, name
 		}
 		batches = append(batches, batch)
 	}
-	classes := []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
-	return joinCIFAR(name, classes, batches)
+	return joinCIFAR(name, cifarClasses(), batches)
+}
+
+func cifarClasses() []string {
+	return []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
 }
 
 func readCIFARFile(ctx context.Context, path, sum string) (*format.CIFAR, error) {

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -67,13 +68,13 @@ func TestCIFAR10Choice(t *testing.T) {
 	dir := t.TempDir()
 	subset := tinyCIFAR(t, "data_batch_1.bin", "test_batch.bin")
 	put(t, filepath.Join(dir, "cifar10-subset", cifarSubset), subset)
-	m, err := CIFAR10(t.Context(), From{Dir: dir}, Train)
+	m, err := CIFAR10(t.Context(), From{Dir: dir, Origin: Subset}, Train)
 	if err != nil || m.Name != "cifar10-subset/train" || m.Len() != 2 {
 		t.Fatalf("the subset: %v", err)
 	}
-	_, err = CIFAR10(t.Context(), From{Dir: dir, Full: true}, Train)
+	_, err = CIFAR10(t.Context(), From{Dir: dir}, Train)
 	if !errors.Is(err, ErrMissing) {
-		t.Errorf("Full accepted a subset, or: %v", err)
+		t.Errorf("a subset in place of the official files, or: %v", err)
 	}
 	_, err = CIFAR10(t.Context(), From{Dir: dir}, Valid)
 	wantError(t, err, "split = valid")
@@ -91,9 +92,22 @@ func TestCIFAR10Choice(t *testing.T) {
 	wantError(t, err, "test_batch.bin", "SHA-256")
 }
 
+// realCIFAR is Subset where only that is here.
+func realCIFAR() Origin {
+	for _, p := range Status(From{}) {
+		if p.Subset {
+			return Subset
+		}
+	}
+	return Official
+}
+
 func TestRealCIFAR10(t *testing.T) {
 	for split, n := range map[Split]int{Train: 50_000, Test: 10_000} {
-		m := realData(t, CIFAR10, split)
+		m := realData(t, func(ctx context.Context, from From, split Split) (*Images, error) {
+			from.Origin = realCIFAR()
+			return CIFAR10(ctx, from, split)
+		}, split)
 		switch m.Name {
 		case "cifar10/" + split.String():
 		case "cifar10-subset/" + split.String():

@@ -2,6 +2,7 @@ package data
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -15,20 +16,25 @@ import (
 // order, in
 //
 //  1. the folder that the environment variable COUPLING_DATA names,
-//  2. ../shared/data, seen from the working directory or the nearest folder
+//  2. the cache, coupling in the user's cache folder ([os.UserCacheDir]),
+//  3. ../shared/data, seen from the working directory or the nearest folder
 //     above it that has it,
-//  3. the cache, coupling in the user's cache folder ([os.UserCacheDir]),
 //
 // and downloads what is in none of them, to COUPLING_DATA where that is set and
 // to the cache otherwise. Each data set has its own folder there, e.g. mnist/.
+// COUPLING_DATA=sample names no folder, see [Choose].
 type From struct {
 	// Dir, when set, is the only place to look at: a folder of data sets, or that
 	// of the one data set. Nothing is downloaded then.
 	Dir string
 	// Offline forbids downloads.
 	Offline bool
-	// Full refuses a subset of CIFAR-10 and rather downloads all of it.
-	Full bool
+	// Origin says which images are read: the official files, or fewer, which no
+	// function here takes unless it is asked to.
+	Origin Origin
+	// Samples reads what Origin Sample asks for: set it by sample.From of package
+	// data/sample, which carries the files.
+	Samples func(set string, split Split) (*Images, error)
 	// Mirrors are base URLs to try before the official servers; each holds
 	// mnist/train-images-idx3-ubyte.gz and so on.
 	Mirrors []string
@@ -67,16 +73,25 @@ func (f From) roots() []string {
 		return []string{f.Dir}
 	}
 	var roots []string
-	if dir := os.Getenv("COUPLING_DATA"); dir != "" {
-		roots = append(roots, dir)
-	}
-	if dir := shared(); dir != "" {
+	if dir := userFolder(); dir != "" {
 		roots = append(roots, dir)
 	}
 	if dir, err := cache(); err == nil {
 		roots = append(roots, dir)
 	}
+	if dir := shared(); dir != "" {
+		roots = append(roots, dir)
+	}
 	return roots
+}
+
+// userFolder is the folder that COUPLING_DATA names, empty where there is none.
+func userFolder() string {
+	dir := os.Getenv("COUPLING_DATA")
+	if dir == string(Sample) {
+		return ""
+	}
+	return dir
 }
 
 // shared returns the nearest ../shared/data, going up from the working
@@ -103,7 +118,7 @@ func cache() (string, error) {
 
 // target returns the folder that downloads go to.
 func (f From) target() (string, error) {
-	if dir := os.Getenv("COUPLING_DATA"); dir != "" {
+	if dir := userFolder(); dir != "" {
 		return dir, nil
 	}
 	dir, err := cache()
@@ -175,6 +190,9 @@ func (f From) get(ctx context.Context, r remote) (string, error) {
 	if f.Dir != "" || f.Offline {
 		return "", f.missing(r, nil)
 	}
+	if f.HTTP == nil && len(f.Mirrors) == 0 && !reachable()[r.set] {
+		return "", f.missing(r, errors.New("no server answers"))
+	}
 	root, err := f.target()
 	if err != nil {
 		return "", err
@@ -200,21 +218,17 @@ func (f From) get(ctx context.Context, r remote) (string, error) {
 	return path, nil
 }
 
-// missing says what was tried and how to mend it.
+// missing says in one line where r was looked for, why it was not downloaded, and what to do.
 func (f From) missing(r remote, reason error) error {
-	var s strings.Builder
-	fmt.Fprintf(&s, "looked for %s in", filepath.Join(r.set, r.name))
-	for _, root := range f.roots() {
-		fmt.Fprintf(&s, "\n  %s", root)
-	}
-	mend := "to mend it: " + curl(f, r) + "\nor set COUPLING_DATA to a folder that holds " + filepath.Join(r.set, r.name)
 	switch {
 	case reason != nil:
-		return fmt.Errorf("data: %s: %w: %s\n%w\n%s", r.set, ErrMissing, s.String(), reason, mend)
 	case f.Dir != "":
-		return fmt.Errorf("data: %s: %w: %s\n(the only place to look at, as From.Dir was given)\n%s", r.set, ErrMissing, s.String(), mend)
+		reason = errors.New("From.Dir is the only place to look at")
+	default:
+		reason = errors.New("From.Offline forbids the download")
 	}
-	return fmt.Errorf("data: %s: %w: %s\nand From.Offline forbids to download it\n%s", r.set, ErrMissing, s.String(), mend)
+	return fmt.Errorf("data: %s: %w: no %s in %s; %w; fix: %s, or set COUPLING_DATA to a folder that holds it",
+		r.set, ErrMissing, filepath.Join(r.set, r.name), strings.Join(f.roots(), ", "), reason, curl(f, r))
 }
 
 // curl is the command line that puts files in their place.

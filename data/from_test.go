@@ -29,7 +29,7 @@ func TestSearchOrder(t *testing.T) {
 	for _, step := range []struct {
 		folder string
 		from   From
-	}{{root, From{}}, {shared, From{}}, {env, From{}}, {dir, From{Dir: dir}}} {
+	}{{shared, From{}}, {root, From{}}, {env, From{}}, {dir, From{Dir: dir}}} {
 		want := filepath.Join(step.folder, "set", "file.gz")
 		put(t, want, nil)
 		if got := step.from.find("set", "file.gz", "file"); !sameFile(t, got, want) {
@@ -104,7 +104,7 @@ func TestDownloadFails(t *testing.T) {
 		t.Errorf("error %v: want ErrMissing", err)
 	}
 	wantError(t, err, "train-labels.gz", root, bad+"/tiny/train-labels.gz: what arrived is not the file",
-		official+"/x/train-labels.gz: 404", "to mend it: curl", "COUPLING_DATA")
+		official+"/x/train-labels.gz: 404", "fix: curl", "COUPLING_DATA")
 
 	m, err := set.load(t.Context(), From{Mirrors: []string{bad, good}}, Train)
 	checkTinyMNIST(t, m, err)
@@ -177,8 +177,8 @@ func TestStatus(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, p := range all {
-		if p.Complete() || len(p.Found) != 0 || p.Mend == "" || !strings.Contains(p.Mend, root) {
-			t.Errorf("%+v: want it lacking, with the line that mends it", p)
+		if p.Complete() || len(p.Found) != 0 || p.Fix == "" || !strings.Contains(p.Fix, root) {
+			t.Errorf("%+v: want it missing, with the line that gets it", p)
 		}
 	}
 
@@ -192,16 +192,13 @@ func TestStatus(t *testing.T) {
 	}
 	all = Status(From{Dir: dir})
 	lacks := filepath.Join("mnist", "t10k-labels-idx1-ubyte.gz")
-	if p := all[0]; len(p.Found) != 3 || !cmp.Equal(p.Lacks, []string{lacks}) || strings.Count(p.Mend, "-o") != 1 {
-		t.Errorf("mnist %+v: want it to lack %s", p, lacks)
+	if p := all[0]; len(p.Found) != 3 || !cmp.Equal(p.Missing, []string{lacks}) || strings.Count(p.Fix, "-o") != 1 {
+		t.Errorf("mnist %+v: want %s to be missing", p, lacks)
 	}
 	for _, i := range []int{2, 3, 4} {
-		if p := all[i]; !p.Complete() || p.Mend != "" || p.Subset != (p.Name == "cifar10") {
-			t.Errorf("%+v: want it complete", p)
+		if p := all[i]; p.Complete() != (p.Name != "cifar10") || (p.Fix == "") != p.Complete() || p.Subset == p.Complete() {
+			t.Errorf("%+v: want it complete, or CIFAR-10's subset", p)
 		}
-	}
-	if p := Status(From{Dir: dir, Full: true})[3]; p.Complete() || p.Subset {
-		t.Errorf("%+v: want the subset not to count", p)
 	}
 	put(t, filepath.Join(dir, "cifar10", cifarArchive), nil)
 	if p := Status(From{Dir: dir})[3]; !p.Complete() || p.Subset {

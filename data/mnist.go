@@ -83,6 +83,9 @@ func (s idxSet) load(ctx context.Context, from From, split Split) (*Images, erro
 	if !ok {
 		return nil, fmt.Errorf("data: %s: split = %v: must be train or test", s.name, split)
 	}
+	if from.Origin == Sample {
+		return from.sample(s.name, split, s.classes)
+	}
 	labels, err := s.read(ctx, from, s.labels[split])
 	if err != nil {
 		return nil, err

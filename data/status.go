@@ -4,18 +4,18 @@ import "path/filepath"
 
 // Presence says where a data set lies.
 type Presence struct {
-	Name   string   // "mnist", "fashion-mnist", "usps", "cifar10", "celeba"
-	Found  []string // files and folders that are there
-	Lacks  []string // files that are not, as folder/name
-	Subset bool     // only a subset of CIFAR-10 was found
-	// Mend is the line that gets what is lacking, empty when nothing is. All but
+	Name    string   // "mnist", "fashion-mnist", "usps", "cifar10", "celeba"
+	Found   []string // files and folders that are there
+	Missing []string // files that are not, as folder/name
+	Subset  bool     // the official files of CIFAR-10 are missing, its subset is there
+	// Fix is the line that gets what is missing, empty when nothing is. All but
 	// CelebA is also downloaded when it is first used.
-	Mend string
+	Fix string
 }
 
 // Complete reports whether the data set can be read without a download. What
 // was found may still be damaged: checksums are compared when it is read.
-func (p Presence) Complete() bool { return len(p.Lacks) == 0 }
+func (p Presence) Complete() bool { return len(p.Missing) == 0 }
 
 // Status looks for every data set where its loader would, without a download
 // and without opening a file.
@@ -34,25 +34,25 @@ func Status(from From) []Presence {
 
 func presence(from From, name string, files []remote) Presence {
 	p := Presence{Name: name}
-	var lacking []remote
+	var missing []remote
 	for _, r := range files {
 		if path := from.find(r.set, r.names()...); path != "" {
 			p.Found = append(p.Found, path)
 		} else {
-			p.Lacks = append(p.Lacks, filepath.Join(r.set, r.name))
-			lacking = append(lacking, r)
+			p.Missing = append(p.Missing, filepath.Join(r.set, r.name))
+			missing = append(missing, r)
 		}
 	}
-	if len(lacking) > 0 {
-		p.Mend = curl(from, lacking...)
+	if len(missing) > 0 {
+		p.Fix = curl(from, missing...)
 	}
 	return p
 }
 
 func statusCIFAR(from From) Presence {
 	p := presence(from, "cifar10", []remote{cifar10()})
-	if subset := from.find("cifar10-subset", cifarSubset); subset != "" && !from.Full && !p.Complete() {
-		return Presence{Name: p.Name, Found: []string{subset}, Subset: true}
+	if subset := from.find("cifar10-subset", cifarSubset); subset != "" && !p.Complete() {
+		p.Found, p.Subset = []string{subset}, true
 	}
 	return p
 }
@@ -63,8 +63,8 @@ func statusCelebA(from From) Presence {
 		if path := from.find("celeba", name); path != "" {
 			p.Found = append(p.Found, path)
 		} else {
-			p.Lacks = append(p.Lacks, filepath.Join("celeba", name))
-			p.Mend = mendCelebA(from)
+			p.Missing = append(p.Missing, filepath.Join("celeba", name))
+			p.Fix = fixCelebA(from)
 		}
 	}
 	return p

@@ -38,6 +38,9 @@ func USPS(ctx context.Context, from From, split Split) (*Images, error) {
 	if !ok {
 		return nil, fmt.Errorf("data: usps: split = %v: must be train or test", split)
 	}
+	if from.Origin == Sample {
+		return from.sample("usps", split, digits())
+	}
 	return f.load(ctx, from, "usps/"+split.String())
 }
 

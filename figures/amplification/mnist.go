@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"coupling/data"
+	"coupling/data/sample"
 	"coupling/dp/release"
 	"coupling/dp/sgd"
 	"coupling/lab"
@@ -23,16 +24,17 @@ import (
 
 // mnistParams is DP-SGD on digits, looked at after some steps.
 type mnistParams struct {
-	Net    mnistNet `json:"net"`
-	Train  int      `json:"train"` // the first images of the training set; the last 5000 are the paper's validation set, which nobody looks at here
-	Test   int      `json:"test"`
-	Batch  int      `json:"batch"` // expected, of Poisson batches
-	Noise  float64  `json:"noise"`
-	Clip   float64  `json:"clip"`
-	Adam   float64  `json:"adam"`
-	Steps  []int    `json:"steps"` // increasing; training ends after the last
-	Repeat int      `json:"repeat"`
-	Device string   `json:"device"`
+	Net    mnistNet    `json:"net"`
+	Train  int         `json:"train"` // the first images of the training set; the last 5000 are the paper's validation set, which nobody looks at here
+	Test   int         `json:"test"`  // images at most
+	Batch  int         `json:"batch"` // expected, of Poisson batches
+	Noise  float64     `json:"noise"`
+	Clip   float64     `json:"clip"`
+	Adam   float64     `json:"adam"`
+	Steps  []int       `json:"steps"` // increasing; training ends after the last
+	Repeat int         `json:"repeat"`
+	Device string      `json:"device"`
+	Data   data.Origin `json:"data,omitzero"`
 }
 
 // mnistNet is two convolutions of 3×3 without padding, a maximum of windows, and two dense layers.
@@ -61,15 +63,15 @@ type mnistOut struct {
 var mnistOf = lab.Experiment[mnistParams, mnistOut]{Name: "amplification/mnist", Version: 1, Run: runMNIST}
 
 func runMNIST(ctx context.Context, c *lab.Cell, p mnistParams) (out mnistOut, err error) {
-	images, err := data.MNIST(ctx, data.From{}, data.Train)
+	images, err := data.MNIST(ctx, sample.From(p.Data), data.Train)
 	if err != nil {
 		return out, err
 	}
-	test, err := data.MNIST(ctx, data.From{}, data.Test)
+	test, err := data.MNIST(ctx, sample.From(p.Data), data.Test)
 	if err != nil {
 		return out, err
 	}
-	images, test = images.Slice(0, p.Train), test.Slice(0, p.Test)
+	images, test = images.Slice(0, p.Train), test.Slice(0, min(p.Test, test.Len()))
 	dev, err := device.Open(p.Device)
 	if err != nil {
 		return out, err

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"coupling/data"
+	"coupling/data/sample"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -74,9 +76,10 @@ func mnistGrid(set lab.Setting) (out []mnistParams) {
 			Channels: pick(p, [2]int{2, 3}, [2]int{6, 12}, [2]int{32, 64}),
 			Pool:     pick(p, 12, 4, 2), Hidden: pick(p, 6, 32, 128),
 		},
-		Train: pick(p, 1500, 55_000, 55_000), Test: pick(p, 300, 10_000, 10_000), Batch: 64, Noise: mnistNoise, Clip: 1e-4, Adam: 1e-3, Device: set.Device,
+		Train: pick(p, 1500, 55_000, 55_000), Test: pick(p, 300, 10_000, 10_000), Data: data.Choose("mnist"), Batch: 64, Noise: mnistNoise, Clip: 1e-4, Adam: 1e-3, Device: set.Device,
 		Steps: pick(p, []int{3, 6}, mnistLooks(), mnistLooks()),
 	}
+	base.Train = sample.Most(base.Data, "mnist", base.Train)
 	for k := range pick(p, 1, 1, 3) {
 		base.Repeat = k
 		out = append(out, base)
@@ -158,7 +161,7 @@ func drawMNIST(s *lab.Store, set lab.Setting) (ex lab.Exhibit, err error) {
 			Caption: fmt.Sprintf("(a) δ at ε = 8 for groups of 2 over the steps of DP-SGD with σ = 0.6 and Poisson batches of 64 of 55,000, and where each accountant reaches δ = 1e-5: %s steps by the post-hoc bound as published, %s by the corrected one, "+
 				"%s by the specific one. (b) Accuracy of the network, which is the same whoever counts, until training ends after %s steps; the same stops. Level lines: the paper's numbers, for a larger network than here unless the preset is paper.",
 				grouped(stops[asPublished]), grouped(stops[corrected]), grouped(stops[direct]), grouped(mnistEpochs)),
-			Drawing: style.Figure{Body: style.Panels{Letters: true, Items: []style.Drawer{privacy, utility}}, Width: style.TwoColumns, Badge: badge(set, mnistSizes(trainings))},
+			Drawing: style.Figure{Body: style.Panels{Letters: true, Items: []style.Drawer{privacy, utility}}, Width: style.TwoColumns, Badge: badge(set, mnistSizes(trainings), sample.Note(trainings[0].Params.Data, "mnist"))},
 		}},
 		Tables: []lab.Table{table},
 		Notes: []string{
@@ -218,8 +221,8 @@ func claimMNIST(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	_, early := accuracyAt(trainings, mnistStop)
 	_, late := accuracyAt(trainings, mnistEpochs)
 	_, mended := accuracyAt(trainings, stops[corrected])
-	smaller := pick(set.Preset, "a tiny network and 6 steps", "a smaller network than the paper's", "")
-	barely := pick(set.Preset, "6 steps", "", "")
+	smaller := pick(set.Preset, "a tiny network and 6 steps", "a smaller network than the paper's", sample.Note(trainings[0].Params.Data, "mnist"))
+	barely := pick(set.Preset, "6 steps", sample.Note(trainings[0].Params.Data, "mnist"), sample.Note(trainings[0].Params.Data, "mnist"))
 	return []lab.Claim{
 		{What: "steps, post-hoc as published", Source: "the authors' code with its settings, recomputed with Google's dp_accounting: 283", Got: float64(stops[asPublished]), Want: mnistStop, RelTol: .02,
 			Why: "a pessimistic distribution on a grid; a certified enclosure allows a little more"},

@@ -66,11 +66,11 @@ func sizes(format string, smoke, quick, paper int) map[lab.Preset]string {
 }
 
 // badge marks what is smaller than the paper's.
-func badge(set lab.Setting, sizes string) string {
+func badge(set lab.Setting, sizes string, samples ...string) string {
 	if set.Preset == lab.Paper {
-		return ""
+		return style.Remarks(samples...)
 	}
-	return style.SmallerThanPaper(string(set.Preset), sizes)
+	return style.SmallerThanPaper(string(set.Preset), style.Remarks(append([]string{sizes}, samples...)...))
 }
 
 // space returns n points from a to b at equal distances.

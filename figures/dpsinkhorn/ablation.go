@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"coupling/data/sample"
 	"coupling/dp"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/style"
@@ -144,7 +145,7 @@ func drawAblation(s *lab.Store, set lab.Setting) (out lab.Exhibit, err error) {
 		chance = max(chance, spread(cells))
 		out.Tables = append(out.Tables, t.table(cells))
 		out.Pictures = append(out.Pictures, lab.Picture{Name: t.name, Caption: t.caption + ". Accuracy on real test images; diamonds are the paper's, at its own ε.", Drawing: style.Figure{Body: t.bars(cells), Width: style.TwoColumns,
-			Badge: badge(set, fmt.Sprintf("%d steps of %d images", t.cells[len(t.cells)-1].Recipe.Steps, t.cells[0].Recipe.Images))}})
+			Badge: badge(set, fmt.Sprintf("%d steps of %d images", t.cells[len(t.cells)-1].Recipe.Steps, t.cells[0].Recipe.Images), sample.Note(t.cells[0].Data, "mnist"))}})
 	}
 	costs, err := publishedCosts(set)
 	if err != nil {

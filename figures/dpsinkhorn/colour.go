@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"coupling/data"
+	"coupling/data/sample"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/artifact"
 	"coupling/figures/style"
@@ -34,6 +36,9 @@ func colourGrid(set lab.Setting) []colourParams {
 	base := colourParams{
 		CelebA: p == lab.Paper, Most: pick(p, 160, 0, 0), Synthetic: pick(p, 60, 3000, 60000), Epsilon: 10, Device: set.Device,
 		Judge: judge{Width: pick(p, 4, 8, 32), Epochs: pick(p, 1, 0, 0), LeNet: pick(p, 60, 3000, 60000), Images: pick(p, 60, 1000, 10000)},
+	}
+	if !base.CelebA {
+		base.Data = data.Choose("cifar10")
 	}
 	sinkhorn := colourMethod{Steps: pick(p, 2, 60, 160_000), Batch: pick(p, 5, 20, 50)}
 	dcgan, biggan := sinkhorn, sinkhorn
@@ -109,7 +114,7 @@ func drawColour(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{Caption: fmt.Sprintf("Pictures as they were drawn, of %s. No real picture is shown.", first.Name),
-			Drawing: style.Figure{Body: grid, Width: style.TwoColumns, Badge: badge(set, cells[0].Params.sizes(first.Name))}}},
+			Drawing: style.Figure{Body: grid, Width: style.TwoColumns, Badge: badge(set, cells[0].Params.sizes(first.Name), sample.Note(cells[0].Params.Data, "cifar10"))}}},
 		Tables: []lab.Table{table},
 		Notes:  colourNotes(set),
 	}, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coupling/data"
+	"coupling/data/sample"
 	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/dp/synth/dpsinkhorn"
@@ -32,6 +33,7 @@ type colourParams struct {
 	Judge     judge        `json:"judge"`
 	Synthetic int          `json:"synthetic"`
 	Device    string       `json:"device"`
+	Data      data.Origin  `json:"data,omitzero"`
 }
 
 // colourMethod is a way to make pictures, and its sizes; the semi-dual has its own.
@@ -131,7 +133,7 @@ func (p colourParams) split(ctx context.Context, split data.Split) (*data.Images
 		}
 		return faces.Load(ctx)
 	}
-	m, err := data.CIFAR10(ctx, data.From{}, split)
+	m, err := data.CIFAR10(ctx, sample.From(p.Data), split)
 	if err != nil {
 		return nil, err
 	}

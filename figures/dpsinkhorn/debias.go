@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"coupling/data"
+	"coupling/data/sample"
 	"coupling/dp/release"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/style"
@@ -39,12 +40,13 @@ func Debias() lab.Figure {
 
 // debiasParams is a generator and the batches that look at it.
 type debiasParams struct {
-	P       float64 `json:"p"` // that it was trained at
-	Hidden  int     `json:"hidden"`
-	Steps   int     `json:"steps"`
-	Images  int     `json:"images"`
-	Batches int     `json:"batches"`
-	Device  string  `json:"device"`
+	P       float64     `json:"p"` // that it was trained at
+	Hidden  int         `json:"hidden"`
+	Steps   int         `json:"steps"`
+	Images  int         `json:"images"`
+	Batches int         `json:"batches"`
+	Device  string      `json:"device"`
+	Data    data.Origin `json:"data,omitzero"`
 }
 
 // debiasOut is over the p of the estimator.
@@ -58,12 +60,12 @@ var debiasOf = lab.Experiment[debiasParams, debiasOut]{Name: "dpsinkhorn/debias"
 
 func debiasGrid(set lab.Setting) []debiasParams {
 	p := set.Preset
-	base := debiasParams{Hidden: pick(p, 2, 8, 64), Steps: pick(p, 2, 150, 20_000), Images: pick(p, 10, 50, 50), Batches: pick(p, 4, 60, 300), Device: set.Device}
+	base := debiasParams{Hidden: pick(p, 2, 8, 64), Steps: pick(p, 2, 150, 20_000), Images: pick(p, 10, 50, 50), Batches: pick(p, 4, 60, 300), Device: set.Device, Data: data.Choose("mnist")}
 	return lab.Grid(base, lab.Vary(func(p *debiasParams, v float64) { p.P = v }, pick(p, []float64{0, 1}, []float64{0, .4, 1}, []float64{0, .2, .4, .6, .8, 1})...))
 }
 
 func runDebias(ctx context.Context, c *lab.Cell, p debiasParams) (out debiasOut, err error) {
-	images, err := data.MNIST(ctx, data.From{}, data.Train)
+	images, err := data.MNIST(ctx, sample.From(p.Data), data.Train)
 	if err != nil {
 		return out, err
 	}
@@ -166,7 +168,7 @@ func drawDebias(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	x := style.Axis{Label: "p"}
 	return lab.Exhibit{Pictures: []lab.Picture{{
 		Caption: "Bias and variance of the gradient over the share of fresh images. Means are over finitely many batches, so that the bias seen at small p holds some of their noise.",
-		Drawing: style.Figure{Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("width %d, %d batches", cells[0].Params.Hidden, cells[0].Params.Batches)), Body: style.Panels{Items: []style.Drawer{
+		Drawing: style.Figure{Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("width %d, %d batches", cells[0].Params.Hidden, cells[0].Params.Batches), sample.Note(cells[0].Params.Data, "mnist")), Body: style.Panels{Items: []style.Drawer{
 			style.Plot{Title: "bias", X: x, Y: style.Axis{Label: "distance to the mean of p = 1, relative"}, Items: bias},
 			style.Plot{Title: "variance", X: x, Y: style.Axis{Label: "over that of p = 0"}, Items: variance},
 		}}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/data/sample"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -88,7 +89,7 @@ func drawMixture(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: "Distance to real images, and error of what was learnt from synthetic ones, over p. FD-LeNet compares within a data set only, and is not the paper's FID.",
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d steps of %d images", cells[0].Params.Recipe.Steps, cells[0].Params.Recipe.Images))},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d steps of %d images", cells[0].Params.Recipe.Steps, cells[0].Params.Recipe.Images), sample.Note(cells[0].Params.Data, "mnist"))},
 		}},
 		Tables: []lab.Table{table},
 		Notes:  []string{"δ is 1e-5, the whole batch is clipped. Lines without noise protect nobody. A point is one training of one generator: what two p differ by may be chance."},

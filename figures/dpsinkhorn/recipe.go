@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coupling/data"
+	"coupling/data/sample"
 	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/dp/synth/dpsinkhorn"
@@ -94,12 +95,13 @@ func (r recipe) train(ctx context.Context, dev *device.Device, images *data.Imag
 
 // recipeParams is a recipe on a data set, and how its images are judged.
 type recipeParams struct {
-	Fashion   bool   `json:"fashion"`
-	Most      int    `json:"most"` // training and test images; 0: all
-	Recipe    recipe `json:"recipe"`
-	Judge     judge  `json:"judge"`
-	Synthetic int    `json:"synthetic"`
-	Device    string `json:"device"`
+	Fashion   bool        `json:"fashion"`
+	Most      int         `json:"most"` // training and test images; 0: all
+	Recipe    recipe      `json:"recipe"`
+	Judge     judge       `json:"judge"`
+	Synthetic int         `json:"synthetic"`
+	Device    string      `json:"device"`
+	Data      data.Origin `json:"data,omitzero"`
 }
 
 // recipeOut. Artifact: images.npy, the first rows, the classes in turn.
@@ -155,10 +157,10 @@ func (p recipeParams) load(ctx context.Context) (train, test *data.Images, err e
 	if p.Fashion {
 		load = data.FashionMNIST
 	}
-	if train, err = load(ctx, data.From{}, data.Train); err != nil {
+	if train, err = load(ctx, sample.From(p.Data), data.Train); err != nil {
 		return nil, nil, err
 	}
-	if test, err = load(ctx, data.From{}, data.Test); err != nil {
+	if test, err = load(ctx, sample.From(p.Data), data.Test); err != nil {
 		return nil, nil, err
 	}
 	if p.Most > 0 {
@@ -172,7 +174,7 @@ func (p recipeParams) load(ctx context.Context) (train, test *data.Images, err e
 func baseRecipe(set lab.Setting) recipeParams {
 	p := set.Preset
 	return recipeParams{
-		Most: pick(p, 1000, 0, 0), Synthetic: pick(p, 200, 1000, 60_000), Device: set.Device,
+		Most: pick(p, 1000, 0, 0), Synthetic: pick(p, 200, 1000, 60_000), Device: set.Device, Data: data.Choose("mnist", "fashion-mnist"),
 		Judge: judge{Width: pick(p, 4, 8, 32), Epochs: pick(p, 1, 15, 0), LeNet: pick(p, 200, 1000, 60_000), Images: pick(p, 100, 1000, 10_000)},
 		Recipe: recipe{Hidden: pick(p, 2, 4, 64), Images: pick(p, 10, 10, 50), Batch: pick(p, 10, 50, 50), Steps: pick(p, 3, 600, 160_000), P: .4, L1: 1, Clip: .5,
 			Low: pick(p, 49, 49, 0), Rate: pick(p, 5e-4, 5e-4, 1e-4), Fall: p != lab.Paper, Epsilon: 10},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/data/sample"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -93,7 +94,7 @@ func drawRobustness(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: "Error of logistic regression on real digits over the learning rate. Chance is 90 %. The two optimisers measure rates in units of their own.",
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d steps of %d images", cells[0].Params.Recipe.Steps, cells[0].Params.Recipe.Images))},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d steps of %d images", cells[0].Params.Recipe.Steps, cells[0].Params.Recipe.Images), sample.Note(cells[0].Params.Data, "mnist"))},
 		}},
 		Tables: []lab.Table{table},
 		Notes:  []string{"δ is 1e-5, the whole batch is clipped. The right panel has the same clip and no noise: it protects nobody and says what the optimiser alone does."},

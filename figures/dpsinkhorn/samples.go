@@ -3,6 +3,7 @@ package dpsinkhorn
 import (
 	"fmt"
 
+	"coupling/data/sample"
 	"coupling/dp"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/artifact"
@@ -69,7 +70,7 @@ func drawSamples(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: "A column for each class, in the data sets' order. No real image is shown.",
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d steps of %d images", r.Steps, r.Images))},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d steps of %d images", r.Steps, r.Images), sample.Note(cells[0].Params.Data, "mnist"))},
 		}},
 		Tables: []lab.Table{table},
 		Notes:  notes,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"coupling/data"
+	"coupling/data/sample"
 	"coupling/dp/release"
 	"coupling/figures/artifact"
 	"coupling/lab"
@@ -35,12 +36,13 @@ func Utility() lab.Figure {
 
 // utilityParams is a method on a data set.
 type utilityParams struct {
-	Fashion   bool   `json:"fashion"`
-	Most      int    `json:"most"` // training and test images; 0: all
-	Method    method `json:"method"`
-	Judge     judge  `json:"judge"`
-	Synthetic int    `json:"synthetic"`
-	Device    string `json:"device"`
+	Fashion   bool        `json:"fashion"`
+	Most      int         `json:"most"` // training and test images; 0: all
+	Method    method      `json:"method"`
+	Judge     judge       `json:"judge"`
+	Synthetic int         `json:"synthetic"`
+	Device    string      `json:"device"`
+	Data      data.Origin `json:"data,omitzero"`
 }
 
 // utilityOut. Artifact: images.npy, the first rows, the classes in turn.
@@ -60,7 +62,7 @@ const shownImages = 20
 func utilityGrid(set lab.Setting) []utilityParams {
 	p := set.Preset
 	base := utilityParams{
-		Most: pick(p, 1500, 0, 0), Synthetic: pick(p, 300, 6000, 60000), Device: set.Device,
+		Most: pick(p, 1500, 0, 0), Synthetic: pick(p, 300, 6000, 60000), Device: set.Device, Data: data.Choose("mnist", "fashion-mnist"),
 		Judge: judge{Width: pick(p, 4, 16, 32), Epochs: pick(p, 1, 0, 0), LeNet: pick(p, 300, 6000, 60000), Images: pick(p, 100, 2000, 10000)},
 	}
 	var out []utilityParams
@@ -89,11 +91,11 @@ func runUtility(ctx context.Context, c *lab.Cell, p utilityParams) (out utilityO
 	if p.Fashion {
 		load = data.FashionMNIST
 	}
-	train, err := load(ctx, data.From{}, data.Train)
+	train, err := load(ctx, sample.From(p.Data), data.Train)
 	if err != nil {
 		return out, err
 	}
-	test, err := load(ctx, data.From{}, data.Test)
+	test, err := load(ctx, sample.From(p.Data), data.Test)
 	if err != nil {
 		return out, err
 	}

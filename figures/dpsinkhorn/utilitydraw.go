@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"coupling/data/sample"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/artifact"
 	"coupling/figures/style"
@@ -81,7 +82,7 @@ func drawSet(set lab.Setting, cells []utilityCell, fashion bool) ([]lab.Picture,
 	if err != nil {
 		return nil, lab.Table{}, err
 	}
-	remark := badge(set, cells[0].Params.sizes())
+	remark := badge(set, cells[0].Params.sizes(), sample.Note(cells[0].Params.Data, name))
 	pictures := []lab.Picture{{Name: name + "-images", Caption: "Two of each class, as they were drawn. No real image is shown.", Drawing: style.Figure{Body: images, Width: style.TwoColumns, Badge: remark}}}
 	if len(images.Items) > 1 {
 		pictures = append(pictures, lab.Picture{Name: name + "-accuracy", Caption: "Accuracy on real test images against ε, at δ = 1e-5. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " + dpsinkhorn.NotJustified + ".",

@@ -3,6 +3,8 @@ package scones
 import (
 	"fmt"
 
+	"coupling/data"
+	"coupling/data/sample"
 	"coupling/figures/artifact"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -35,21 +37,22 @@ func Digits() lab.Figure {
 
 // digitsParams is one direction.
 type digitsParams struct {
-	ToMNIST  bool    `json:"to_mnist"`
-	Most     int     `json:"most"`  // training digits of each set; 0: all
-	Exact    int     `json:"exact"` // of which the exact score is; 0: all
-	Lambda   float64 `json:"lambda"`
-	Critic   int     `json:"critic"` // width of two hidden layers
-	Steps    int     `json:"steps"`
-	Batch    int     `json:"batch"`
-	Rate     float64 `json:"rate"`
-	NCSN     bool    `json:"ncsn"` // the paper's score network, else a preconditioned U-Net
-	Width    int     `json:"width"`
-	ScoreFor int     `json:"score_for"` // its steps
-	ProjFor  int     `json:"projection_for"`
-	Epochs   int     `json:"epochs"` // of the judge
-	Sources  int     `json:"sources"`
-	Device   string  `json:"device"`
+	ToMNIST  bool        `json:"to_mnist"`
+	Most     int         `json:"most"`  // training digits of each set; 0: all
+	Exact    int         `json:"exact"` // of which the exact score is; 0: all
+	Lambda   float64     `json:"lambda"`
+	Critic   int         `json:"critic"` // width of two hidden layers
+	Steps    int         `json:"steps"`
+	Batch    int         `json:"batch"`
+	Rate     float64     `json:"rate"`
+	NCSN     bool        `json:"ncsn"` // the paper's score network, else a preconditioned U-Net
+	Width    int         `json:"width"`
+	ScoreFor int         `json:"score_for"` // its steps
+	ProjFor  int         `json:"projection_for"`
+	Epochs   int         `json:"epochs"` // of the judge
+	Sources  int         `json:"sources"`
+	Device   string      `json:"device"`
+	Data     data.Origin `json:"data,omitzero"`
 }
 
 func digitsGrid(set lab.Setting) []digitsParams {
@@ -57,7 +60,7 @@ func digitsGrid(set lab.Setting) []digitsParams {
 	base := digitsParams{
 		Most: pick(p, 300, 0, 0), Exact: pick(p, 300, 7291, 0), Lambda: .001, Critic: pick(p, 32, 256, 1024), Steps: pick(p, 20, 2000, 5000), Batch: pick(p, 64, 256, 1000),
 		Rate: pick(p, 1e-4, 1e-4, 1e-5), NCSN: p == lab.Paper, Width: pick(p, 2, 16, 64), ScoreFor: pick(p, 20, 1500, 40000),
-		ProjFor: pick(p, 20, 1000, 20000), Epochs: pick(p, 1, 2, 5), Sources: pick(p, 24, 250, 4000), Device: set.Device,
+		ProjFor: pick(p, 20, 1000, 20000), Epochs: pick(p, 1, 2, 5), Sources: pick(p, 24, 250, 4000), Device: set.Device, Data: data.Choose("usps", "mnist"),
 	}
 	return lab.Grid(base, lab.Vary(func(p *digitsParams, v bool) { p.ToMNIST = v }, false, true))
 }
@@ -102,7 +105,7 @@ func drawDigits(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		Pictures: []lab.Picture{{
 			Caption: "Test digits at 16 × 16, the same in each column. Chains of SCONES begin at the projection above them plus noise of σ = 0.2154. “Exact” is " +
 				"the score of the noised training digits themselves. β = 1 is what the paper's code ran.",
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, net)},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, net, sample.Note(p.Data, "mnist"))},
 		}},
 		Tables: []lab.Table{table},
 		Notes: []string{"The paper shows this figure and gives no numbers for it.",

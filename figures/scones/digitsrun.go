@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coupling/data"
+	"coupling/data/sample"
 	"coupling/figures/artifact"
 	"coupling/lab"
 	"coupling/lab/device"
@@ -67,8 +68,8 @@ type cloud struct {
 	images *data.Images
 }
 
-func loadDigits(ctx context.Context, load func(context.Context, data.From, data.Split) (*data.Images, error), split data.Split, most int, rng *rand.Rand) (cloud, error) {
-	m, err := load(ctx, data.From{}, split)
+func loadDigits(ctx context.Context, files data.From, load func(context.Context, data.From, data.Split) (*data.Images, error), split data.Split, most int, rng *rand.Rand) (cloud, error) {
+	m, err := load(ctx, files, split)
 	if err != nil {
 		return cloud{}, err
 	}
@@ -127,12 +128,12 @@ func (t *transport) load(ctx context.Context) error {
 	if t.p.ToMNIST {
 		from, to = to, from
 	}
-	rng := t.c.Rand("digits")
+	rng, files := t.c.Rand("digits"), sample.From(t.p.Data)
 	var errs [4]error
-	t.source, errs[0] = loadDigits(ctx, from, data.Train, t.p.Most, rng)
-	t.target, errs[1] = loadDigits(ctx, to, data.Train, t.p.Most, rng)
-	t.sources, errs[2] = loadDigits(ctx, from, data.Test, t.p.Sources, rng)
-	t.test, errs[3] = loadDigits(ctx, to, data.Test, t.p.Sources, rng)
+	t.source, errs[0] = loadDigits(ctx, files, from, data.Train, t.p.Most, rng)
+	t.target, errs[1] = loadDigits(ctx, files, to, data.Train, t.p.Most, rng)
+	t.sources, errs[2] = loadDigits(ctx, files, from, data.Test, t.p.Sources, rng)
+	t.test, errs[3] = loadDigits(ctx, files, to, data.Test, t.p.Sources, rng)
 	err := errors.Join(errs[:]...)
 	if err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"coupling/data"
+	"coupling/data/sample"
 	"coupling/figures/artifact"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -45,6 +47,9 @@ func facesGrid(set lab.Setting) (out []facesParams) {
 	base := facesParams{
 		CelebA: p == lab.Paper, Side: pick(p, 16, 16, 64), Most: pick(p, 300, 0, 0), Sources: pick(p, 12, 128, 5000), Exact: pick(p, 150, 2000, 0), Atoms: pick(p, 100, 1000, 2000),
 		Device: set.Device,
+	}
+	if !base.CelebA {
+		base.Data = data.Choose("cifar10")
 	}
 	if p != lab.Quick {
 		base.Nets = facesNets{Depth: pick(p, 1, 0, 8), Width: pick(p, 8, 0, 2048), Features: pick(p, 2, 0, 128), Levels: pick(p, 5, 0, 500),
@@ -127,7 +132,7 @@ func drawFaces(s *lab.Store, set lab.Setting) (out lab.Exhibit, err error) {
 			Name: d.f.String(),
 			Caption: fmt.Sprintf("%s at λ times the mean of squares. Sources are pictures of one half of %s, targets the other half; potentials are those of %d atoms of each. Chains begin at the projection plus noise as wide as the plan's factor.%s",
 				d.name, cells[0].Value.Name, p.Atoms, map[bool]string{true: " SCONES has the soft-plus of the paper, β = 10, where none is named."}[d.f == fdiv.ChiSquare]),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, label)},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, label, sample.Note(p.Data, "cifar10"))},
 		})
 	}
 	out.Tables = []lab.Table{table}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coupling/data"
+	"coupling/data/sample"
 	"coupling/figures/artifact"
 	"coupling/lab"
 	"coupling/lab/device"
@@ -42,6 +43,7 @@ type facesParams struct {
 	Atoms   int             `json:"atoms"`
 	Nets    facesNets       `json:"nets"`
 	Device  string          `json:"device"`
+	Data    data.Origin     `json:"data,omitzero"`
 }
 
 // facesBeta is the sharpness of the soft-plus of the paper's χ² plans between faces.
@@ -152,7 +154,7 @@ func (f *faces) pictures(ctx context.Context) (*data.Images, error) {
 		}
 		return m.Take(ctx, rng.Perm(m.Len())[:pickMost(m.Len(), f.p.Most)])
 	}
-	m, err := data.CIFAR10(ctx, data.From{}, data.Train)
+	m, err := data.CIFAR10(ctx, sample.From(f.p.Data), data.Train)
 	if err != nil {
 		return nil, err
 	}

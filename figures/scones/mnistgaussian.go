@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"coupling/data"
+	"coupling/data/sample"
 	"coupling/data/synth"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -48,13 +49,14 @@ func MNISTGaussian() lab.Figure {
 
 // mnistParams is the problem at several λ of the mean cost.
 type mnistParams struct {
-	Side    int       `json:"side"` // of a digit
-	Lambdas []float64 `json:"lambdas"`
-	Chains  int       `json:"chains"` // that are run at ¼
+	Side    int         `json:"side"` // of a digit
+	Lambdas []float64   `json:"lambdas"`
+	Chains  int         `json:"chains"` // that are run at ¼
+	Data    data.Origin `json:"data,omitzero"`
 }
 
 func mnistSize(p lab.Preset) mnistParams {
-	return mnistParams{Side: pick(p, 7, 28, 28), Lambdas: []float64{1, .5, .25, .1, .03, .01, .003, .001}, Chains: pick(p, 16, 64, 1000)}
+	return mnistParams{Side: pick(p, 7, 28, 28), Lambdas: []float64{1, .5, .25, .1, .03, .01, .003, .001}, Chains: pick(p, 16, 64, 1000), Data: data.Choose("mnist")}
 }
 
 // mnistOut has a row for each λ.
@@ -81,8 +83,8 @@ var mnistOf = lab.Experiment[mnistParams, mnistOut]{Name: "scones/mnist-gaussian
 var mnistLangevin = score.Langevin{Step: 5e-3, Steps: 1000, Convention: score.Halved}
 
 // mnistSource is the normal law with the moments of MNIST's training digits in [0, 1].
-func mnistSource(ctx context.Context, side int) (gaussian.Normal, error) {
-	m, err := data.MNIST(ctx, data.From{}, data.Train)
+func mnistSource(ctx context.Context, o data.Origin, side int) (gaussian.Normal, error) {
+	m, err := data.MNIST(ctx, sample.From(o), data.Train)
 	if err != nil {
 		return gaussian.Normal{}, err
 	}
@@ -124,7 +126,7 @@ func after(l score.Langevin, v float64) float64 {
 }
 
 func runMNIST(ctx context.Context, c *lab.Cell, p mnistParams) (out mnistOut, err error) {
-	source, err := mnistSource(ctx, p.Side)
+	source, err := mnistSource(ctx, p.Data, p.Side)
 	if err != nil {
 		return out, err
 	}
@@ -259,7 +261,7 @@ func drawMNIST(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("From N(m, S), the moments of MNIST's digits of %d × %d, to N(0, I), under KL at λ times the mean cost. The paper's λ are 1, ½ and ¼. Lines are closed forms, points are measured by %d samples and lie on each other.", size.Side, size.Side, p.Samples),
 			Drawing: style.Figure{Body: style.Plot{X: style.Axis{Label: "λ", Log: true}, Y: style.Axis{Label: "BW-UVP", Unit: "%", Log: true}, Items: items, Aspect: .7},
-				Width: style.OneColumn, Badge: badge(set, fmt.Sprintf("networks of 4 × %d", p.Width))},
+				Width: style.OneColumn, Badge: badge(set, fmt.Sprintf("networks of 4 × %d", p.Width), sample.Note(p.Data, "mnist"))},
 		}},
 		Tables: []lab.Table{table, sampled},
 		Notes: []string{"MNIST's border pixels are always black: the source's covariance is singular, which neither the closed form nor the sampler minds.",

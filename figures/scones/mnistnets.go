@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"coupling/data"
 	"coupling/data/synth"
 	"coupling/lab"
 	"coupling/lab/device"
@@ -23,19 +24,20 @@ import (
 
 // mnistNetParams is Algorithm 1 at one λ, and chains of what it learnt.
 type mnistNetParams struct {
-	Side    int     `json:"side"`
-	Lambda  float64 `json:"lambda"`
-	Width   int     `json:"width"` // of four hidden layers
-	Steps   int     `json:"steps"`
-	Batch   int     `json:"batch"`
-	Samples int     `json:"samples"`
-	Device  string  `json:"device"`
+	Side    int         `json:"side"`
+	Lambda  float64     `json:"lambda"`
+	Width   int         `json:"width"` // of four hidden layers
+	Steps   int         `json:"steps"`
+	Batch   int         `json:"batch"`
+	Samples int         `json:"samples"`
+	Device  string      `json:"device"`
+	Data    data.Origin `json:"data,omitzero"`
 }
 
 // mnistNets are the paper's λ, one of them at quick, and one where there is a coupling to be learnt.
 func mnistNets(set lab.Setting) []mnistNetParams {
 	p := set.Preset
-	base := mnistNetParams{Side: pick(p, 7, 28, 28), Width: pick(p, 16, 256, 2048), Steps: pick(p, 10, 800, 5000), Batch: pick(p, 64, 256, 1000), Samples: pick(p, 100, 3000, 10000), Device: set.Device}
+	base := mnistNetParams{Side: pick(p, 7, 28, 28), Width: pick(p, 16, 256, 2048), Steps: pick(p, 10, 800, 5000), Batch: pick(p, 64, 256, 1000), Samples: pick(p, 100, 3000, 10000), Device: set.Device, Data: data.Choose("mnist")}
 	return lab.Grid(base, lab.Vary(func(p *mnistNetParams, v float64) { p.Lambda = v }, pick(p, []float64{.25}, []float64{.25, .01}, []float64{1, .5, .25, .01})...))
 }
 
@@ -66,8 +68,8 @@ type mnistProblem struct {
 	axes           []axis
 }
 
-func newMNISTProblem(ctx context.Context, side int, lambda float64) (*mnistProblem, error) {
-	normal, err := mnistSource(ctx, side)
+func newMNISTProblem(ctx context.Context, o data.Origin, side int, lambda float64) (*mnistProblem, error) {
+	normal, err := mnistSource(ctx, o, side)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func (w *mnistProblem) split() error {
 
 // trainMNIST is Algorithm 1 at one λ, and what chains with its potential give.
 func trainMNIST(ctx context.Context, c *lab.Cell, p mnistNetParams) (out mnistNetOut, err error) {
-	w, err := newMNISTProblem(ctx, p.Side, p.Lambda)
+	w, err := newMNISTProblem(ctx, p.Data, p.Side, p.Lambda)
 	if err != nil {
 		return out, err
 	}

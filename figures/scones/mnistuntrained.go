@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"coupling/data"
 	"coupling/lab"
 
 	"gonum.org/v1/gonum/mat"
@@ -12,9 +13,10 @@ import (
 
 // mnistUntrainedParams is ψ = 0 in the place of a network's potential.
 type mnistUntrainedParams struct {
-	Side    int     `json:"side"`
-	Lambda  float64 `json:"lambda"`
-	Samples int     `json:"samples"`
+	Side    int         `json:"side"`
+	Lambda  float64     `json:"lambda"`
+	Samples int         `json:"samples"`
+	Data    data.Origin `json:"data,omitzero"`
 }
 
 // mnistUntrainedOut is what a network that has learnt nothing is measured to be.
@@ -28,13 +30,13 @@ var mnistUntrainedOf = lab.Experiment[mnistUntrainedParams, mnistUntrainedOut]{N
 // mnistUntrained has a cell for each of mnistNets.
 func mnistUntrained(set lab.Setting) (out []mnistUntrainedParams) {
 	for _, p := range mnistNets(set) {
-		out = append(out, mnistUntrainedParams{p.Side, p.Lambda, p.Samples})
+		out = append(out, mnistUntrainedParams{p.Side, p.Lambda, p.Samples, p.Data})
 	}
 	return out
 }
 
 func runUntrained(ctx context.Context, c *lab.Cell, p mnistUntrainedParams) (out mnistUntrainedOut, err error) {
-	w, err := newMNISTProblem(ctx, p.Side, p.Lambda)
+	w, err := newMNISTProblem(ctx, p.Data, p.Side, p.Lambda)
 	if err != nil {
 		return out, err
 	}

@@ -15,11 +15,11 @@ func Figures() []lab.Figure {
 var every int
 
 // badge marks what is smaller than the paper preset.
-func badge(set lab.Setting, sizes string) string {
+func badge(set lab.Setting, sizes string, samples ...string) string {
 	if set.Preset == lab.Paper {
-		return ""
+		return style.Remarks(samples...)
 	}
-	return style.SmallerThanPaper(string(set.Preset), sizes)
+	return style.SmallerThanPaper(string(set.Preset), style.Remarks(append([]string{sizes}, samples...)...))
 }
 
 // pick returns the value of a preset.

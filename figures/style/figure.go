@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -148,6 +150,11 @@ func SmallerThanPaper(preset, sizes string) string {
 		s += ", " + sizes
 	}
 	return s
+}
+
+// Remarks joins the parts of a badge that are not empty by commas.
+func Remarks(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
 // badge draws a remark in a pale box in the lower right corner.

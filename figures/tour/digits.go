@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"coupling/data"
+	"coupling/data/sample"
 	"coupling/figures/artifact"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -42,7 +43,8 @@ func Digits() lab.Figure {
 
 // sampleParams choose n digits of each set.
 type sampleParams struct {
-	N int `json:"n"`
+	N    int         `json:"n"`
+	Data data.Origin `json:"data,omitzero"`
 }
 
 // sampleOut is what was chosen, ordered by class. The images are the artifacts
@@ -55,7 +57,7 @@ type sampleOut struct {
 var digitsSample = lab.Experiment[sampleParams, sampleOut]{
 	Name: "tour/digits-sample", Version: 1,
 	Run: func(ctx context.Context, c *lab.Cell, p sampleParams) (sampleOut, error) {
-		u, m, err := sampleDigits(ctx, c, p.N)
+		u, m, err := sampleDigits(ctx, c, p.N, p.Data)
 		if err != nil {
 			return sampleOut{}, err
 		}
@@ -70,9 +72,10 @@ type digits struct {
 	labels []int
 }
 
-func sampleDigits(ctx context.Context, c *lab.Cell, n int) (usps, mnist digits, err error) {
+func sampleDigits(ctx context.Context, c *lab.Cell, n int, o data.Origin) (usps, mnist digits, err error) {
 	rng := c.Rand("digits")
-	from := data.From{Progress: func(_ string, done, total int64) { c.Progress(int(done), int(total)) }}
+	from := sample.From(o)
+	from.Progress = func(_ string, done, total int64) { c.Progress(int(done), int(total)) }
 	u, err := data.USPS(ctx, from, data.Train)
 	if err != nil {
 		return usps, mnist, err
@@ -94,9 +97,10 @@ func sampleDigits(ctx context.Context, c *lab.Cell, n int) (usps, mnist digits, 
 
 // planParams is one plan: n digits of each set at ε = Ratio times the mean cost.
 type planParams struct {
-	N     int     `json:"n"`
-	Ratio float64 `json:"ratio"`
-	Tol   float64 `json:"tol"`
+	N     int         `json:"n"`
+	Ratio float64     `json:"ratio"`
+	Tol   float64     `json:"tol"`
+	Data  data.Origin `json:"data,omitzero"`
 }
 
 // planOut is what is known of one plan. Artifacts: plan.npy (n×n) and
@@ -119,7 +123,7 @@ type planOut struct {
 var digitsPlan = lab.Experiment[planParams, planOut]{
 	Name: "tour/digits-plan", Version: 1,
 	Run: func(ctx context.Context, c *lab.Cell, p planParams) (planOut, error) {
-		u, m, err := sampleDigits(ctx, c, p.N)
+		u, m, err := sampleDigits(ctx, c, p.N, p.Data)
 		if err != nil {
 			return planOut{}, err
 		}
@@ -188,12 +192,13 @@ func digitsGrid(p lab.Preset) (sampleParams, []planParams) {
 	case lab.Paper:
 		n = 2000
 	}
-	return sampleParams{n}, lab.Grid(planParams{N: n, Tol: 1e-8}, lab.Vary(func(p *planParams, r float64) { p.Ratio = r }, ratios...))
+	o := data.Choose("usps", "mnist")
+	return sampleParams{n, o}, lab.Grid(planParams{N: n, Tol: 1e-8, Data: o}, lab.Vary(func(p *planParams, r float64) { p.Ratio = r }, ratios...))
 }
 
 func digitsJobs(set lab.Setting) ([]lab.Job, error) {
-	sample, plans := digitsGrid(set.Preset)
-	return append(digitsSample.Jobs(set.Seed, sample), digitsPlan.Jobs(set.Seed, plans...)...), nil
+	digits, plans := digitsGrid(set.Preset)
+	return append(digitsSample.Jobs(set.Seed, digits), digitsPlan.Jobs(set.Seed, plans...)...), nil
 }
 
 // digitsCells is all that the figure is drawn from.
@@ -204,8 +209,8 @@ type digitsCells struct {
 }
 
 func recallDigits(s *lab.Store, set lab.Setting) (c digitsCells, err error) {
-	sample, plans := digitsGrid(set.Preset)
-	if c.sample, err = lab.Recall(s, digitsSample, set.Seed, sample); err != nil {
+	digits, plans := digitsGrid(set.Preset)
+	if c.sample, err = lab.Recall(s, digitsSample, set.Seed, digits); err != nil {
 		return c, err
 	}
 	if c.plans, err = lab.RecallAll(s, digitsPlan, set.Seed, plans); err != nil {
@@ -223,9 +228,9 @@ func drawDigits(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	if err != nil {
 		return lab.Exhibit{}, err
 	}
-	badge := ""
+	badge := sample.Note(c.sample.Params.Data, "mnist")
 	if set.Preset == lab.Smoke {
-		badge = style.SmallerThanPaper(string(set.Preset), fmt.Sprintf("n = %d", c.sample.Params.N))
+		badge = style.SmallerThanPaper(string(set.Preset), style.Remarks(fmt.Sprintf("n = %d", c.sample.Params.N), badge))
 	}
 	heat, err := drawPlans(c, badge)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"coupling/data"
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
@@ -211,6 +212,9 @@ func (f *figFlags) make(a *app, figs []lab.Figure) error {
 	}
 	if f.Check && differ > 0 && len(errs) == 0 {
 		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(differ, "claim"))})
+	}
+	if notice := data.Notice(); notice != "" {
+		fmt.Fprintf(a.err, "coupling: %s\n", notice)
 	}
 	if len(pages) > 0 {
 		errs = append(errs, f.writeIndex(a, pages))

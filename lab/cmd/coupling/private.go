@@ -29,7 +29,7 @@ import (
 // privateCmd makes a synthetic data set from a private one.
 type privateCmd struct {
 	Images string  `help:"Folder of private images: a subfolder for each class with PNG or JPEG files." placeholder:"DIR" xor:"source"`
-	Data   string  `help:"Or a known data set: mnist, fashion-mnist, usps or cifar10 (its training images)." placeholder:"NAME" xor:"source"`
+	Data   string  `help:"Or a known data set: mnist, fashion-mnist, usps or cifar10 (its training images), or mnist-sample and so on for the few inside the program." placeholder:"NAME" xor:"source"`
 	Size   int     `help:"Side to resize images to; default: as they are, which must be all of one size."`
 	Grey   bool    `help:"Make images grey."`
 	Eps    float64 `required:"" help:"ε to spend."`

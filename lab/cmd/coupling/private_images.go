@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"coupling/data"
+	"coupling/data/sample"
 )
 
 // load returns the private images, in [0, 1], with class names.
@@ -37,13 +38,15 @@ func (c privateCmd) source(ctx context.Context) (*data.Images, error) {
 	if c.Images != "" {
 		return imageFolder(c.Images, c.Size)
 	}
-	load := map[string]func(context.Context, data.From, data.Split) (*data.Images, error){
-		"mnist": data.MNIST, "fashion-mnist": data.FashionMNIST, "usps": data.USPS, "cifar10": data.CIFAR10,
-	}[c.Data]
-	if load == nil {
-		return nil, fmt.Errorf("--images DIR, or --data mnist, fashion-mnist, usps or cifar10: must be given (--data %q)", c.Data)
+	set, small := strings.CutSuffix(c.Data, "-sample")
+	if !slices.Contains([]string{"mnist", "fashion-mnist", "usps", "cifar10"}, set) {
+		return nil, fmt.Errorf("--images DIR, or --data mnist, fashion-mnist, usps or cifar10, or mnist-sample and so on: must be given (--data %q)", c.Data)
 	}
-	m, err := load(ctx, data.From{}, data.Train)
+	origin := data.Official
+	if small {
+		origin = data.Sample
+	}
+	m, err := data.LoadNamed(ctx, sample.From(origin), set, data.Train)
 	if err == nil && m.Classes == nil {
 		for l := range m.ByClass() {
 			m.Classes = append(m.Classes, fmt.Sprint(l))

@@ -1,0 +1,76 @@
+package data
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// probeTime bounds how long a process waits to learn whether the servers of data sets answer.
+const probeTime = 2 * time.Second
+
+// reachable says of each data set whether one of its servers answers. It asks once in a process, all servers at the same
+// time, through the proxy that the environment names.
+var reachable = sync.OnceValue(func() map[string]bool {
+	urls := map[string][]string{}
+	for _, r := range []remote{mnist().remote(mnist().labels[Test]), fashionMNIST().remote(fashionMNIST().labels[Test]), usps()[Test].remote(), cifar10()} {
+		for _, base := range r.bases {
+			urls[r.set] = append(urls[r.set], base+r.name)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
+	return probe(ctx, http.DefaultClient, urls)
+})
+
+// probe asks for the head of every URL and returns the names of which one is there. It returns early once every name has
+// an answer.
+func probe(ctx context.Context, client *http.Client, urls map[string][]string) map[string]bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		name  string
+		there bool
+	}
+	answers, asked := make(chan answer), 0
+	for name, list := range urls {
+		for _, url := range list {
+			asked++
+			go func() { answers <- answer{name, serves(ctx, client, url)} }()
+		}
+	}
+	out := map[string]bool{}
+	for range asked {
+		a := <-answers
+		out[a.name] = out[a.name] || a.there
+		if yes(out) == len(urls) {
+			cancel() // the others need not be waited for; they still answer, with false
+		}
+	}
+	return out
+}
+
+func yes(m map[string]bool) (n int) {
+	for _, v := range m {
+		if v {
+			n++
+		}
+	}
+	return n
+}
+
+// serves reports whether a server has a file at url. A web page is not one: it is what a login page of a network sends.
+func serves(ctx context.Context, client *http.Client, url string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, url, nil)
+	if err != nil {
+		return false
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK && !strings.HasPrefix(response.Header.Get("Content-Type"), "text/html")
+}

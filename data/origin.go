@@ -1,0 +1,110 @@
+package data
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Origin says which images of a data set are read. It changes results, so an experiment keeps it among its parameters,
+// as `json:"data,omitzero"`.
+type Origin string
+
+// The origins.
+const (
+	Official Origin = ""       // the complete official files
+	Subset   Origin = "subset" // of CIFAR-10: the 12,000 images of folder cifar10-subset; of other sets: the official files
+	Sample   Origin = "sample" // the few thousand images of package data/sample
+)
+
+// Choose returns the origin for work that may use less than the official files, such as a figure. It is Official where
+// each of the named sets lies in a folder that [From] describes, or can be downloaded; Subset where only CIFAR-10's
+// subset is there; otherwise Sample. COUPLING_DATA=sample asks for Sample.
+//
+// The sets are "mnist", "fashion-mnist", "usps" and "cifar10". At its first call that finds a set missing, Choose asks
+// the servers whether they answer; this takes at most two seconds, once in a process.
+func Choose(sets ...string) Origin {
+	if os.Getenv("COUPLING_DATA") == string(Sample) {
+		return Sample
+	}
+	chosen := Official
+	for _, p := range Status(From{}) {
+		if !slices.Contains(sets, p.Name) || p.Complete() {
+			continue
+		}
+		switch {
+		case p.Subset:
+			chosen = Subset
+		case !reachable()[p.Name]:
+			unreachable.add(p.Name)
+			return Sample
+		}
+	}
+	return chosen
+}
+
+// LoadNamed reads a data set by its name: "mnist", "fashion-mnist", "usps" or "cifar10".
+func LoadNamed(ctx context.Context, from From, set string, split Split) (*Images, error) {
+	switch set {
+	case "mnist":
+		return MNIST(ctx, from, split)
+	case "fashion-mnist":
+		return FashionMNIST(ctx, from, split)
+	case "usps":
+		return USPS(ctx, from, split)
+	case "cifar10":
+		return CIFAR10(ctx, from, split)
+	}
+	return nil, fmt.Errorf("data: set %q: want mnist, fashion-mnist, usps or cifar10", set)
+}
+
+// unreachable are the sets for which Choose returned Sample because they are neither here nor to be downloaded.
+var unreachable names
+
+// names is a set of names that several goroutines add to.
+type names struct {
+	sync.Mutex
+	list []string
+}
+
+func (n *names) add(name string) {
+	n.Lock()
+	defer n.Unlock()
+	if !slices.Contains(n.list, name) {
+		n.list = append(n.list, name)
+	}
+}
+
+// Notice is one sentence for the user of a process in which [Choose] fell back to samples: which sets are missing, and
+// the line that gets them. It is empty where it did not.
+func Notice() string {
+	unreachable.Lock()
+	defer unreachable.Unlock()
+	if len(unreachable.list) == 0 {
+		return ""
+	}
+	var lines []string
+	for _, p := range Status(From{}) {
+		if slices.Contains(unreachable.list, p.Name) && p.Fix != "" {
+			lines = append(lines, p.Fix)
+		}
+	}
+	return fmt.Sprintf("%s: not on this machine, and no server answers: the samples inside the program are used; fix: %s",
+		strings.Join(unreachable.list, ", "), strings.Join(lines, " && "))
+}
+
+// sample reads a sample of a data set.
+func (f From) sample(set string, split Split, classes []string) (*Images, error) {
+	if f.Samples == nil {
+		return nil, fmt.Errorf("data: %s: From.Origin = %q needs From.Samples: use sample.From of package data/sample", set, f.Origin)
+	}
+	m, err := f.Samples(set, split)
+	if err != nil {
+		return nil, err
+	}
+	m.Name, m.Classes = set+"-sample/"+split.String(), classes
+	return m, nil
+}
