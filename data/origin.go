@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -36,11 +35,12 @@ func Choose(sets ...string) Origin {
 			continue
 		}
 		switch {
-		case p.Subset:
+		case p.Subset && chosen == Official:
 			chosen = Subset
+		case p.Subset:
 		case !reachable()[p.Name]:
 			unreachable.add(p.Name)
-			return Sample
+			chosen = Sample
 		}
 	}
 	return chosen
@@ -78,22 +78,12 @@ func (n *names) add(name string) {
 	}
 }
 
-// Notice is one sentence for the user of a process in which [Choose] fell back to samples: which sets are missing, and
-// the line that gets them. It is empty where it did not.
-func Notice() string {
+// Missing returns the data sets for which [Choose] has returned Sample in this process because they are neither on this
+// machine nor to be downloaded, so that a command can say so once.
+func Missing() []string {
 	unreachable.Lock()
 	defer unreachable.Unlock()
-	if len(unreachable.list) == 0 {
-		return ""
-	}
-	var lines []string
-	for _, p := range Status(From{}) {
-		if slices.Contains(unreachable.list, p.Name) && p.Fix != "" {
-			lines = append(lines, p.Fix)
-		}
-	}
-	return fmt.Sprintf("%s: not on this machine, and no server answers: the samples inside the program are used; fix: %s",
-		strings.Join(unreachable.list, ", "), strings.Join(lines, " && "))
+	return slices.Clone(unreachable.list)
 }
 
 // sample reads a sample of a data set.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,14 +24,14 @@ func TestChoose(t *testing.T) {
 	old := reachable
 	t.Cleanup(func() { reachable, unreachable = old, names{} })
 	reachable = func() map[string]bool { return map[string]bool{"mnist": true} }
-	if got := Choose("mnist"); got != Official || Notice() != "" {
-		t.Errorf("Choose = %q, notice %q: want a download", got, Notice())
+	if got := Choose("mnist"); got != Official || Missing() != nil {
+		t.Errorf("Choose = %q, %q missing: want a download", got, Missing())
 	}
 	if got := Choose("mnist", "usps"); got != Sample {
 		t.Errorf("Choose = %q where USPS cannot be had", got)
 	}
-	if got := Notice(); !strings.HasPrefix(got, "usps: ") || !strings.Contains(got, "zip.train.gz") || strings.Contains(got, "\n") {
-		t.Errorf("notice %q: want one line that gets USPS", got)
+	if got := Missing(); !slices.Equal(got, []string{"usps"}) {
+		t.Errorf("%q missing: want usps", got)
 	}
 	put(t, filepath.Join(root, "usps", "zip.train.gz"), nil)
 	put(t, filepath.Join(root, "usps", "zip.test"), nil)

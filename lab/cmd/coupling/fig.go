@@ -213,8 +213,9 @@ func (f *figFlags) make(a *app, figs []lab.Figure) error {
 	if f.Check && differ > 0 && len(errs) == 0 {
 		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(differ, "claim"))})
 	}
-	if notice := data.Notice(); notice != "" {
-		fmt.Fprintf(a.err, "coupling: %s\n", notice)
+	if missing := data.Missing(); missing != nil {
+		fmt.Fprintf(a.err, "coupling: %s: not on this machine, and no server answers: drawn from the samples inside the program; fix: coupling doctor prints the line that downloads each\n",
+			strings.Join(missing, ", "))
 	}
 	if len(pages) > 0 {
 		errs = append(errs, f.writeIndex(a, pages))
