@@ -317,9 +317,7 @@ func centre(v, t []float64, mass float64) float64 {
 	var total float64
 	for range 2 {
 		mean := dot(v, t) / mass
-		for j := range v {
-			v[j] -= mean
-		}
+		subtract(v, mean)
 		total += mean
 	}
 	return total
@@ -335,7 +333,7 @@ func (p *Plan) entriesToHold() int {
 
 // iterate solves by conjugate gradients over the entries of T that matter, preconditioned by the column sums.
 func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
-	h, rhs := p.sparse(v, p.entriesToHold())
+	h, rhs := p.system(v, p.entriesToHold())
 	if q != nil {
 		axpy(rhs, q, 1)
 	}
@@ -371,8 +369,6 @@ func (a *adjoint) derivative(i int, dst, t, logT []float64, v field) {
 		return
 	}
 	a.centred(i, dst, t, logT, v)
-	for j, s := range a.v {
-		dst[j] = s - dst[j]
-	}
+	kern.RowLogits(dst, a.v, dst, 1)
 	centre(dst, t, mass)
 }

@@ -3,7 +3,10 @@ package ot_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"syscall"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
@@ -197,4 +200,51 @@ func BenchmarkBatch(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/16, "µs/problem")
+}
+
+// BenchmarkTraining times steps of a training loop in multiples of the solve they contain: the loss with its gradient by the
+// sources, and the divergence with its gradient, to 1e-6 at a tenth of the mean cost, points moving from step to step.
+func BenchmarkTraining(b *testing.B) {
+	for _, size := range []struct{ n, d int }{{256, 64}, {1024, 2}} {
+		rng := rand.New(rand.NewPCG(7, uint64(size.n)))
+		x, y := cloud(rng, size.n, size.d, 1, 0), cloud(rng, size.n, size.d, 1, 0.5)
+		eps := 0.1 * mat.Sum(ot.Cost(ot.Points(x, y, ot.SqEuclidean))) / float64(size.n*size.n)
+		solver := ot.LBFGS{Eps: eps, Tol: 1e-6, Workers: 1}
+		problem := func() ot.Problem { return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)} }
+		var solve float64
+		run := func(name string, step func() error) {
+			b.Run(fmt.Sprintf("%s/n=%d/d=%d", name, size.n, size.d), func(b *testing.B) {
+				began := processor()
+				for b.Loop() {
+					if err := step(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				each := (processor() - began).Seconds() / float64(b.N)
+				if name == "solve" {
+					solve = each
+				}
+				b.ReportMetric(each*1e3, "cpu-ms/op")
+				b.ReportMetric(each/solve, "solves")
+			})
+		}
+		run("solve", func() error { _, err := solver.Solve(ctx, problem()); return err })
+		for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
+			of := ot.Solved{Solver: solver, Loss: loss}
+			run("loss-"+loss.String(), func() error { _, err := of.Eval(ctx, problem(), true); return err })
+			run("divergence-"+loss.String(), func() error {
+				_, err := ot.Divergence{Of: of}.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, true)
+				return err
+			})
+		}
+	}
+}
+
+// processor returns the processor time that this process has used.
+func processor() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

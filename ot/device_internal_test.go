@@ -39,7 +39,7 @@ func TestDevicePlanOnDevice(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.g = g.onHost()
-		h, rhs := p.sparse(entropyField, n*m)
+		h, rhs := p.system(entropyField, n*m)
 		v := p.sums()
 		var hostX, hostY *mat.Dense
 		if g.matrixFree() {

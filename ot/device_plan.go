@@ -248,16 +248,21 @@ func (d *devicePlan) points(s []float64, transposed bool) (*mat.Dense, error) {
 	return out.Mat()
 }
 
-// pointsOnDevice is X, or Y where transposed, where the device can.
-func (g *Gradient) pointsOnDevice(transposed bool) (out *mat.Dense, ok bool) {
+// pointsOnDevice is points where the device can.
+func (g *Gradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool) {
 	if o, here := g.p.g.(*OnDevice); !here || !o.matrixFree() {
-		return nil, false
+		return nil, nil, false
 	}
 	ok = g.p.onDevice("a gradient", g.ad != nil, func(d *devicePlan) (err error) {
-		out, err = d.points(g.slopes(), transposed)
+		if wantX {
+			dx, err = d.points(g.slopes(), false)
+		}
+		if wantY && err == nil {
+			dy, err = d.points(g.slopes(), true)
+		}
 		return err
 	})
-	return out, ok
+	return dx, dy, ok
 }
 
 // slopes is β/ε + v, 0 where the weight is 0, and nil for the regularised losses.

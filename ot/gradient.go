@@ -85,9 +85,7 @@ func (b Backward) Gradient(ctx context.Context, p *Plan, loss Loss) (*Gradient, 
 
 // entropyField is −log T, which differs from c/ε by what potentials take up.
 func entropyField(_ int, dst, _, logT []float64) {
-	for j, v := range logT {
-		dst[j] = -v
-	}
+	kern.Scale(dst, -1, logT)
 }
 
 // Grad is Backward{}.Gradient without a context.
@@ -128,87 +126,120 @@ func (p *Plan) gradPoints(b Backward, which func(*Gradient) (*mat.Dense, error))
 	return d
 }
 
-// row writes row i of ∂loss/∂c.
-func (g *Gradient) row(i int, dst, t, logT []float64) {
-	if g.ad == nil {
-		copy(dst, t)
+// rows is how rows of ∂loss/∂c are made: for the sharp loss T∘(1 + (β + εv − c − ref)/ε), less its mean under T but for the 1.
+type lossRows struct {
+	g     *Gradient
+	slope []float64 // β + εv, 0 where the weight is 0; nil for the regularised losses
+}
+
+func (g *Gradient) rows() lossRows {
+	r := lossRows{g: g}
+	if g.ad != nil {
+		r.slope = make([]float64, len(g.p.B))
+		for j, b := range g.p.B {
+			if b > 0 {
+				r.slope[j] = g.p.beta[j] + g.p.Eps*g.ad.v[j]
+			}
+		}
+	}
+	return r
+}
+
+// row writes row i of ∂loss/∂c to dst.
+func (r lossRows) row(i int, dst []float64, w *worker) {
+	p := r.g.p
+	if r.slope == nil {
+		p.row(i, dst, w.cost)
 		return
 	}
-	g.ad.derivative(i, dst, t, logT, entropyField)
-	for j := range dst {
-		dst[j] = t[j] * (1 + dst[j])
+	mass := p.mass[i]
+	c, ref, _ := p.row(i, w.exp, w.cost)
+	if mass == 0 {
+		clear(dst)
+		return
 	}
+	kern.RowLogits(dst, r.slope, c, 1)
+	subtract(dst, ref)
+	for range 2 { // the second mean is the rounding of the first
+		subtract(dst, dot(dst, w.exp)/mass)
+	}
+	kern.Mul(dst, dst, w.exp)
+	kern.Scale(dst, 1/p.Eps, dst)
+	axpy(dst, w.exp, 1)
 }
 
 // Cost returns ∂loss/∂c, n×m.
 func (g *Gradient) Cost() *mat.Dense {
 	n, m := g.p.Dims()
 	out := mat.NewDense(n, m, nil)
-	g.p.eachLog(func(i int, t, logT []float64) { g.row(i, out.RawRowView(i), t, logT) })
+	rows := g.rows()
+	newSweep(g.p.g, 0).each(func(w *worker, _ int, s span) {
+		for i := s.lo; i < s.hi; i++ {
+			rows.row(i, out.RawRowView(i), w)
+		}
+	})
 	return out
 }
 
-// X returns ∂loss/∂x, n×d, by the chain rule through the cost of a Points geometry.
+// X returns ∂loss/∂x, n×d, by the chain rule through the cost of a Points geometry: one pass.
 func (g *Gradient) X() (*mat.Dense, error) {
-	pc, err := g.points()
+	x, _, err := g.points(true, false)
+	return x, err
+}
+
+// Y returns ∂loss/∂y, m×d, by the chain rule through the cost of a Points geometry: one pass.
+func (g *Gradient) Y() (*mat.Dense, error) {
+	_, y, err := g.points(false, true)
+	return y, err
+}
+
+// XY returns X and Y by one pass.
+func (g *Gradient) XY() (x, y *mat.Dense, err error) { return g.points(true, true) }
+
+// maxGradientSpans bounds the m×d sums that are kept apart for the gradient by targets.
+const maxGradientSpans = 16
+
+// points returns the gradients with respect to the points that are asked for.
+func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
+	pc, err := g.cloud()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if out, ok := g.pointsOnDevice(false); ok {
-		return out, nil
+	if dx, dy, ok := g.pointsOnDevice(wantX, wantY); ok {
+		return dx, dy, nil
 	}
 	n, m := g.p.Dims()
-	out := mat.NewDense(n, pc.d, nil)
-	newSweep(g.p.g, 0).each(func(w *worker, _ int, s span) {
-		logT, row := make([]float64, m), make([]float64, m)
-		for i := s.lo; i < s.hi; i++ {
-			g.p.logRow(i, w.exp, logT, w.cost)
-			g.row(i, row, w.exp, logT)
-			x, dx := pc.x.RawRowView(i), out.RawRowView(i)
-			for j, v := range row {
-				if v != 0 {
-					pc.Kind.Grad(dx, nil, v, x, pc.y.RawRowView(j))
-				}
-			}
-		}
-	})
-	return out, nil
-}
-
-// Y returns ∂loss/∂y, m×d, by the chain rule through the cost of a Points geometry.
-func (g *Gradient) Y() (*mat.Dense, error) {
-	pc, err := g.points()
-	if err != nil {
-		return nil, err
-	}
-	if out, ok := g.pointsOnDevice(true); ok {
-		return out, nil
-	}
-	_, m := g.p.Dims()
 	sw := newSweep(g.p.g, 0)
-	parts := make([]*mat.Dense, len(sw.spans))
-	sw.each(func(w *worker, k int, s span) {
-		logT, row := make([]float64, m), make([]float64, m)
-		parts[k] = mat.NewDense(m, pc.d, nil)
-		for i := s.lo; i < s.hi; i++ {
-			g.p.logRow(i, w.exp, logT, w.cost)
-			g.row(i, row, w.exp, logT)
-			x := pc.x.RawRowView(i)
-			for j, v := range row {
-				if v != 0 {
-					pc.Kind.Grad(nil, parts[k].RawRowView(j), v, x, pc.y.RawRowView(j))
-				}
-			}
-		}
-	})
-	for _, q := range parts[1:] {
-		parts[0].Add(parts[0], q)
+	if wantX {
+		dx = mat.NewDense(n, pc.d, nil)
 	}
-	return parts[0], nil
+	parts := make([]*mat.Dense, len(sw.spans))
+	if wantY {
+		sw.spans = merge(sw.spans, maxGradientSpans)
+		for k := range sw.spans {
+			parts[k] = mat.NewDense(m, pc.d, nil)
+		}
+	}
+	chain, rows := newChain(pc), g.rows()
+	g.p.blocks(sw, func(w *worker, k, lo, hi int) {
+		block := w.block[:(hi-lo)*m]
+		for i := lo; i < hi; i++ {
+			rows.row(i, block[(i-lo)*m:(i-lo+1)*m], w)
+		}
+		chain.add(w, dx, parts[k], block, lo, hi)
+	})
+	dy = parts[0]
+	for _, q := range parts[1:] {
+		if q != nil {
+			dy.Add(dy, q)
+		}
+	}
+	chain.finish(dx, dy)
+	return dx, dy, nil
 }
 
-// points returns the geometry that the chain rule goes through.
-func (g *Gradient) points() (*PointCloud, error) {
+// cloud returns the geometry that the chain rule goes through.
+func (g *Gradient) cloud() (*PointCloud, error) {
 	geometry := g.p.Geometry
 	switch s := geometry.(type) {
 	case *Single:
@@ -243,17 +274,15 @@ func (g *Gradient) Weights() (da, db []float64) {
 	da, db = make([]float64, n), make([]float64, m)
 	// c = (α ⊕ β) − ε log T, and the system maps α ⊕ β to (α, β): u(c) = α + ε u(−log T), and the same for v.
 	if !g.sourcesOnDevice(da) {
+		slope := g.rows().slope
 		newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
+			rel := make([]float64, m)
 			for i := s.lo; i < s.hi; i++ {
 				c := p.g.Row(i, w.cost)
-				mx, sum := softmaxRow(w.exp, p.beta, c, 1/p.Eps)
-				var u float64
-				for j, e := range w.exp {
-					if e > 0 && p.B[j] > 0 {
-						u -= e / sum * ((p.beta[j]-c[j]-mx)/p.Eps + g.ad.v[j])
-					}
-				}
-				da[i] = -mx + p.Eps*u
+				ref, sum := p.exponentials(i, w.exp, c)
+				kern.RowLogits(rel, slope, c, 1)
+				subtract(rel, ref)
+				da[i] = -ref - dot(w.exp, rel)/sum
 			}
 		})
 	}

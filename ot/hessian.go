@@ -10,8 +10,11 @@ import (
 // hessian is D over the larger entries of T, with the marginals of those entries, so that it is a graph Laplacian
 // whatever is left out.
 type hessian struct {
-	dense      bool  // solve by elimination
-	free       *Plan // products by passes over this plan, the entries being too many to hold; nil where they are held
+	dense      bool      // solve by elimination
+	full       []float64 // the plan itself, n×m, where its entries are not listed
+	sw         *sweep    // of its rows
+	part       []float64 // spans × m, scratch of its products
+	free       *Plan     // products by passes over this plan, the entries being too many to hold; nil where they are held
 	ptr        []int
 	idx        []int32
 	val        []float64
@@ -63,8 +66,12 @@ func (h *hessian) take(s *semidual, cut float64) {
 
 // mul writes D v.
 func (h *hessian) mul(dst, v []float64) {
-	if h.free != nil {
+	switch {
+	case h.free != nil:
 		h.free.laplacian(dst, v, h.col)
+		return
+	case h.full != nil:
+		h.products(dst, v)
 		return
 	}
 	for j, c := range h.col {
@@ -79,6 +86,33 @@ func (h *hessian) mul(dst, v []float64) {
 		t := gather(val, v, idx) / r
 		h.u[i] = t
 		scatter(dst, val, -t, idx)
+	}
+}
+
+// products is mul with the plan held as a matrix, four rows at a time: they stay in cache from one product to the other.
+func (h *hessian) products(dst, v []float64) {
+	m := len(v)
+	if h.part == nil {
+		h.part = make([]float64, len(h.sw.spans)*m)
+	}
+	clear(h.part)
+	h.sw.each(func(_ *worker, k int, r span) {
+		var four [4]float64
+		for lo := r.lo; lo < r.hi; lo += len(four) {
+			hi := min(r.hi, lo+len(four))
+			w, rows := four[:hi-lo], h.full[lo*m:hi*m]
+			kern.Gemv(w, rows, m, v)
+			for l := range w {
+				if w[l] = 0 - w[l]; h.row[lo+l] > 0 {
+					w[l] /= h.row[lo+l]
+				}
+			}
+			kern.GemvT(h.part[k*m:(k+1)*m], rows, m, w)
+		}
+	})
+	kern.Mul(dst, h.col, v)
+	for k := range h.sw.spans {
+		axpy(dst, h.part[k*m:(k+1)*m], 1)
 	}
 }
 

@@ -337,7 +337,7 @@ func TestConjugateMatrixFree(t *testing.T) {
 	}
 	var got [2][]float64
 	for k, most := range []int{1 << 20, 100} {
-		h, rhs := plan.sparse(entropyField, most)
+		h, rhs := plan.system(entropyField, most)
 		if (h.free != nil) != (most == 100) {
 			t.Fatalf("at most %d entries: held = %v", most, h.free == nil)
 		}

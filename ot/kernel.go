@@ -16,20 +16,28 @@ var mixed cpu.Mixed
 // the sum of dst, which lies in [1, m]. Differences are taken before dividing by ε, so that what cancels, cancels
 // exactly however large the costs are against ε. beta[j] = −Inf gives 0.
 func softmaxRow(dst, beta, c []float64, inv float64) (mx, sum float64) {
-	mx = kern.RowLogits(dst, beta, c, 1)
-	return mx, expRow(dst, mx, inv)
-}
-
-// expRow replaces t[j] by exp((t[j]−mx)·inv) and returns the sum.
-func expRow(t []float64, mx, inv float64) float64 {
-	for j, v := range t {
-		t[j] = (v - mx) * inv
-	}
-	return kern.ExpAt(t, t, 0)
+	mx = kern.RowMax(beta, c, 1)
+	return mx, kern.RowExpScaled(dst, beta, c, mx, inv)
 }
 
 // axpy adds w·x to dst.
 func axpy(dst, x []float64, w float64) { kern.Axpy(dst, w, x) }
+
+// constant is a vector of ones, for subtract.
+var constant = func() (v [256]float64) {
+	for i := range v {
+		v[i] = 1
+	}
+	return v
+}()
+
+// subtract subtracts by from every element of v.
+func subtract(v []float64, by float64) {
+	for lo := 0; lo < len(v); lo += len(constant) {
+		w := v[lo:min(lo+len(constant), len(v))]
+		kern.RowLogits(w, w, constant[:len(w)], by)
+	}
+}
 
 // dot returns Σ xⱼ yⱼ.
 func dot(x, y []float64) float64 { return kern.Dot(x, y) }

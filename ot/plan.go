@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device/cpu"
 )
 
 // Plan is the entropic transport plan of a problem,
@@ -38,7 +40,9 @@ type Plan struct {
 	MarginalL1 float64
 
 	beta       []float64 // β in the solver's own gauge, relative to reduced costs where rebased
+	lse        []float64 // ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) in that gauge; nil for unbalanced plans
 	mass       []float64 // T1
+	zeroB      []int     // where b is 0
 	unbalanced bool      // T1 is not a, and the prices of that are:
 	rhoA, rhoB float64
 	g          Geometry // the geometry that beta belongs to
@@ -65,7 +69,7 @@ func (s *semidual) finish(beta []float64, out *Plan) *Plan {
 func (p *Plan) potentials(s *semidual) {
 	n, m := s.n, s.m
 	p.Alpha, p.Beta = slices.Clone(s.alpha), slices.Clone(p.beta)
-	p.F, p.G = make([]float64, n), make([]float64, m)
+	p.F, p.G, p.zeroB = make([]float64, n), make([]float64, m), s.zeroB
 	for i, a := range s.a {
 		if a > 0 {
 			p.F[i] = p.Alpha[i] - s.eps*math.Log(a)
@@ -92,6 +96,10 @@ func (p *Plan) potentials(s *semidual) {
 				p.Beta[j] = p.beta[j]
 			}
 		})
+	}
+	if !p.unbalanced {
+		p.lse = make([]float64, n)
+		kern.Scale(p.lse, -1, p.F)
 	}
 	if r, ok := s.g.(*reduced); ok {
 		r.addBase(p.Alpha, p.Beta)
@@ -134,47 +142,42 @@ func dotPositive(w, v []float64) float64 {
 // Dims returns the number of sources and of targets.
 func (p *Plan) Dims() (n, m int) { return len(p.A), len(p.B) }
 
-// row writes row i of T to dst and returns the costs of the row, relative to the plan's base. cost is scratch.
-func (p *Plan) row(i int, dst, cost []float64) []float64 {
-	c := p.g.Row(i, cost)
-	if p.mass[i] == 0 {
-		clear(dst)
-		return c
-	}
-	_, sum := softmaxRow(dst, p.beta, c, 1/p.Eps)
-	w := p.mass[i] / sum
-	for j, b := range p.B {
-		if b == 0 {
-			dst[j] = 0
-			continue
+// exponentials writes exp((βⱼ−cⱼ−ref)/ε) to dst, of row i's costs c, and returns ref and the sum.
+func (p *Plan) exponentials(i int, dst, c []float64) (ref, sum float64) {
+	if p.lse != nil {
+		ref = p.lse[i]
+		if sum = kern.RowExpScaled(dst, p.beta, c, ref, 1/p.Eps); sum > 0.5 && sum < 2 {
+			return ref, sum
 		}
-		dst[j] *= w
 	}
-	return c
+	return softmaxRow(dst, p.beta, c, 1/p.Eps)
 }
 
-// logRow writes row i of T and of log T relative to the row's largest entry, and returns the largest β−c of the row.
-func (p *Plan) logRow(i int, t, logT, cost []float64) (mx float64) {
+// row writes row i of T to dst and returns the costs of the row, relative to the plan's base, and ref and scale with
+// T_ij = scale·exp((βⱼ−cᵢⱼ−ref)/ε). cost is scratch.
+func (p *Plan) row(i int, dst, cost []float64) (c []float64, ref, scale float64) {
+	c = p.g.Row(i, cost)
+	if p.mass[i] == 0 {
+		clear(dst)
+		return c, 0, 0
+	}
+	ref, sum := p.exponentials(i, dst, c)
+	scale = p.mass[i] / sum
+	kern.Scale(dst, scale, dst)
+	return c, ref, scale
+}
+
+// logRow writes row i of T and of log T relative to a common factor of the row, 0 where T is 0 for want of weight.
+func (p *Plan) logRow(i int, t, logT, cost []float64) {
 	c := p.g.Row(i, cost)
-	mx = math.Inf(-1)
-	for j, b := range p.beta {
-		logT[j] = b - c[j]
-		mx = max(mx, logT[j])
+	ref, sum := p.exponentials(i, t, c)
+	kern.Scale(t, p.mass[i]/sum, t)
+	kern.RowLogits(logT, p.beta, c, 1)
+	subtract(logT, ref)
+	kern.Scale(logT, 1/p.Eps, logT)
+	for _, j := range p.zeroB {
+		logT[j] = 0
 	}
-	for j, v := range logT {
-		if p.B[j] == 0 {
-			logT[j], t[j] = 0, math.Inf(-1)
-			continue
-		}
-		logT[j] = (v - mx) / p.Eps
-		t[j] = logT[j]
-	}
-	sum := expRow(t, 0, 1)
-	w := p.mass[i] / sum
-	for j := range t {
-		t[j] *= w
-	}
-	return mx
 }
 
 // eachLog calls f with every row of T and of log T, from several goroutines.
@@ -252,18 +255,43 @@ func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
 		return out
 	}
 	out = mat.NewDense(n, d, nil)
-	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
-		for i := s.lo; i < s.hi; i++ {
-			_, sum := softmaxRow(w.exp, p.beta, p.g.Row(i, w.cost), 1/p.Eps)
-			dst := out.RawRowView(i)
-			for j, t := range w.exp {
-				if t != 0 {
-					axpy(dst, y.RawRowView(j), t/sum)
-				}
-			}
+	target := denseOf(y)
+	p.blocks(nil, func(w *worker, _, lo, hi int) {
+		t := w.block[:(hi-lo)*m]
+		for i := lo; i < hi; i++ {
+			row := t[(i-lo)*m : (i-lo+1)*m]
+			_, sum := p.exponentials(i, row, p.g.Row(i, w.cost))
+			kern.Scale(row, 1/sum, row)
 		}
+		w.gemm.Add(denseOf(out).Slice(lo, hi), 1, cpu.Dense(t, hi-lo, m), target)
 	})
 	return out
+}
+
+// blockRows is how many rows of T are made for one matrix product.
+const blockRows = 32
+
+// blocks calls f with every block of at most blockRows rows [lo, hi), from several goroutines, each with room for the
+// block in its worker. The k-th span's blocks come in order, from one goroutine; sw is nil for a sweep of the plan's own.
+func (p *Plan) blocks(sw *sweep, f func(w *worker, k, lo, hi int)) {
+	if sw == nil {
+		sw = newSweep(p.g, 0)
+	}
+	_, m := p.Dims()
+	sw.each(func(w *worker, k int, s span) {
+		if w.block == nil {
+			w.block = make([]float64, blockRows*m)
+		}
+		for lo := s.lo; lo < s.hi; lo += blockRows {
+			f(w, k, lo, min(s.hi, lo+blockRows))
+		}
+	})
+}
+
+// denseOf is a matrix as the matrix products take it.
+func denseOf(a *mat.Dense) cpu.Matrix[float64] {
+	r := a.RawMatrix()
+	return cpu.Matrix[float64]{Data: r.Data, Rows: r.Rows, Cols: r.Cols, RowStride: r.Stride, ColStride: 1}
 }
 
 // Sample draws k pairs (i, j) from T, independently. Cost k log n, and a row for every source drawn.

@@ -174,19 +174,14 @@ func (p *PointCloud) fill(dst []float64, i int) {
 		kern.PointCosts(dst, x, p.yt, c)
 		return
 	}
-	switch c := p.Kind.(type) {
-	case Metric:
-		if c == Euclidean {
-			kern.PointCosts(dst, x, p.yt, cpu.Cost[float64]{Square: 1})
-			for j, v := range dst {
-				dst[j] = math.Sqrt(v)
-			}
-			return
-		}
-	case Power:
+	if k, ok := p.Kind.(kernelCost); ok && k.form().Power > 0 {
 		kern.PointCosts(dst, x, p.yt, cpu.Cost[float64]{Square: 1})
 		for j, v := range dst {
-			dst[j] = math.Pow(v, float64(c)/2)
+			if power := k.form().Power; power == 1 {
+				dst[j] = math.Sqrt(v)
+			} else {
+				dst[j] = math.Pow(v, power/2)
+			}
 		}
 		return
 	}
@@ -197,18 +192,12 @@ func (p *PointCloud) fill(dst []float64, i int) {
 
 // vector returns the cost as the vector kernels know it.
 func (p *PointCloud) vector() (cpu.Cost[float64], bool) {
-	switch c := p.Kind.(type) {
-	case Metric:
-		switch c {
-		case SqEuclidean:
-			return cpu.Cost[float64]{Square: 1}, true
-		case L1:
-			return cpu.Cost[float64]{Abs: 1}, true
-		}
-	case SqEuclideanL1:
-		return cpu.Cost[float64]{Square: 1, Abs: float64(c)}, true
+	k, ok := p.Kind.(kernelCost)
+	if !ok {
+		return cpu.Cost[float64]{}, false
 	}
-	return cpu.Cost[float64]{}, false
+	f := k.form()
+	return cpu.Cost[float64]{Square: f.Square, Abs: f.Abs}, f.Square != 0 || f.Abs != 0
 }
 
 // expRow makes a row of exponentials with the costs in registers where the kernels can, else from the costs.

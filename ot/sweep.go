@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"coupling/lab/device/cpu"
 )
 
 // span is a range of rows [lo, hi).
@@ -13,6 +15,8 @@ type span struct{ lo, hi int }
 type worker struct {
 	cost, exp []float64
 	exp32     []float32 // made when first wanted
+	block     []float64 // rows of a matrix product, made when first wanted
+	gemm      cpu.Gemm[float64]
 }
 
 // sweep runs over the rows of a geometry in parallel. The rows are cut into spans that depend on n and m only; what a
@@ -58,6 +62,16 @@ func spans(n, m int) []span {
 	at := func(i int) int { return (3*min(i, k-small) + max(0, i-(k-small))) * n / units }
 	for i := range out {
 		out[i] = span{at(i), at(i + 1)}
+	}
+	return out
+}
+
+// merge joins neighbours among spans until there are at most most.
+func merge(spans []span, most int) []span {
+	k := min(most, len(spans))
+	out := make([]span, k)
+	for i := range out {
+		out[i] = span{spans[i*len(spans)/k].lo, spans[(i+1)*len(spans)/k-1].hi}
 	}
 	return out
 }

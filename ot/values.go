@@ -28,14 +28,24 @@ func (p *Plan) Value() Values {
 	return p.values
 }
 
-// Sharp returns <T,c>, the sharp Sinkhorn loss.
+// Sharp returns <T,c>, the sharp Sinkhorn loss. One pass, at the first call.
 func (p *Plan) Sharp() float64 { return p.Value().Sharp }
 
-// RegKL returns the value of min <T,c> + ε KL(T|abᵀ).
-func (p *Plan) RegKL() float64 { return p.Value().RegKL }
+// RegKL returns the value of min <T,c> + ε KL(T|abᵀ), from the potentials alone for a balanced plan.
+func (p *Plan) RegKL() float64 {
+	if p.unbalanced {
+		return p.Value().RegKL
+	}
+	return dotPositive(p.A, p.F) + dotPositive(p.B, p.G)
+}
 
-// RegEntropy returns the value of min <T,c> + ε Σ T log T.
-func (p *Plan) RegEntropy() float64 { return p.Value().RegEntropy }
+// RegEntropy returns the value of min <T,c> + ε Σ T log T, from the potentials alone.
+func (p *Plan) RegEntropy() float64 {
+	if p.unbalanced {
+		return math.NaN()
+	}
+	return p.RegKL() + p.Eps*(negEntropy(p.A)+negEntropy(p.B))
+}
 
 func (p *Plan) computeValues() {
 	v := p.sums()
@@ -43,9 +53,7 @@ func (p *Plan) computeValues() {
 		p.unbalancedValues(v)
 		return
 	}
-	entropy := negEntropy(p.A) + negEntropy(p.B)
-	v.RegKL = dotPositive(p.A, p.F) + dotPositive(p.B, p.G)
-	v.RegEntropy = v.RegKL + p.Eps*entropy
+	v.RegKL, v.RegEntropy = p.RegKL(), p.RegEntropy()
 	v.RegEntropyMinus1 = v.RegEntropy - p.Eps
 	p.values = v
 }
@@ -56,56 +64,61 @@ func (p *Plan) sums() Values {
 	if p.onDevice("Value", true, func(d *devicePlan) (err error) { v, err = d.values(); return err }) {
 		return v
 	}
+	_, m := p.Dims()
+	// log(T/ab) = (g − c − ref)/ε + a constant of the row, with g the KL potentials in the gauge of β: small where T is near ab.
+	g, logB := make([]float64, m), make([]float64, m)
+	for j, b := range p.B {
+		if b > 0 {
+			logB[j] = math.Log(b)
+			g[j] = p.beta[j] - p.Eps*logB[j]
+		}
+	}
 	sw := newSweep(p.g, 0)
 	parts := make([]tally, len(sw.spans))
-	logB := make([]float64, len(p.B))
-	for j, b := range p.B {
-		logB[j] = math.Log(b)
-	}
 	sw.each(func(w *worker, k int, s span) {
-		var orig []float64
+		orig, rel := []float64(nil), make([]float64, m)
 		if p.g != p.Geometry {
-			orig = make([]float64, len(p.B))
+			orig = make([]float64, m)
 		}
+		q := &parts[k]
 		for i := s.lo; i < s.hi; i++ {
-			if p.mass[i] == 0 {
+			mass := p.mass[i]
+			if mass == 0 {
 				continue
 			}
-			c := p.row(i, w.exp, w.cost)
+			c, ref, scale := p.row(i, w.exp, w.cost)
+			kern.RowLogits(rel, g, c, 1)
+			subtract(rel, ref)
 			if orig != nil {
 				c = p.Geometry.Row(i, orig)
 			}
-			parts[k].add(w.exp, c, math.Log(p.A[i]), logB)
+			logA := math.Log(p.A[i])
+			kl := dot(w.exp, rel)/p.Eps + mass*(math.Log(scale)-logA)
+			q.sharp.add(dot(w.exp, c))
+			q.kl.add(kl)
+			q.tlogt.add(kl + mass*logA + dot(w.exp, logB))
+			q.mass.add(mass)
 		}
 	})
-	var sc, kc float64
+	var all tally
 	for _, q := range parts {
-		v.Sharp, sc = addKahan(v.Sharp, sc, q.sharp)
-		v.KL, kc = addKahan(v.KL, kc, q.kl)
-		sc, kc = sc+q.sharpC, kc+q.klC
-		v.SumPlogP += q.tlogt
-		v.Mass += q.mass
+		all.sharp.join(q.sharp)
+		all.kl.join(q.kl)
+		all.tlogt.join(q.tlogt)
+		all.mass.join(q.mass)
 	}
-	v.Sharp, v.KL = v.Sharp+sc, v.KL+kc
-	return v
+	return Values{Sharp: all.sharp.value(), KL: all.kl.value(), SumPlogP: all.tlogt.value(), Mass: all.mass.value()}
 }
 
-// tally adds up rows of T; sharp and kl are compensated.
-type tally struct{ sharp, sharpC, kl, klC, tlogt, mass float64 }
+// tally is sums over T.
+type tally struct{ sharp, kl, tlogt, mass compensated }
 
-// add adds a row of T with its costs, given log aᵢ and log b.
-func (q *tally) add(row, cost []float64, logA float64, logB []float64) {
-	for j, t := range row {
-		if t == 0 {
-			continue
-		}
-		q.sharp, q.sharpC = addKahan(q.sharp, q.sharpC, t*cost[j])
-		l := math.Log(t)
-		q.kl, q.klC = addKahan(q.kl, q.klC, t*(l-logA-logB[j]))
-		q.tlogt += t * l
-		q.mass += t
-	}
-}
+// compensated is a sum with its rounding (Neumaier 1974).
+type compensated struct{ sum, rest float64 }
+
+func (s *compensated) add(v float64)      { s.sum, s.rest = addKahan(s.sum, s.rest, v) }
+func (s *compensated) join(o compensated) { s.add(o.sum); s.rest += o.rest }
+func (s compensated) value() float64      { return s.sum + s.rest }
 
 // negEntropy returns Σ w log w.
 func negEntropy(w []float64) float64 {

@@ -1,0 +1,261 @@
+package ot
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/lab/device/cpu"
+)
+
+// A form is a cost that there are kernels for:
+//
+//	Square·|x−y|² + Abs·|x−y|₁,   or |x−y|^Power where Power > 0,   or 1 − x·y/(|x||y|) where Angle is true.
+type form struct {
+	Square, Abs, Power float64
+	Angle              bool
+}
+
+// kernelCost is a point cost that has a form; any other is called for every pair.
+type kernelCost interface {
+	form() form
+}
+
+func (c Metric) form() form {
+	switch c {
+	case L1:
+		return form{Abs: 1}
+	case Euclidean:
+		return form{Power: 1}
+	case Cosine:
+		return form{Angle: true}
+	}
+	return form{Square: 1}
+}
+
+func (c SqEuclideanL1) form() form { return form{Square: 1, Abs: float64(c)} }
+
+func (c Power) form() form { return form{Power: float64(c)} }
+
+// chain carries ∂ℓ/∂c, given by blocks of rows, to the points: ∂ℓ/∂xᵢ = Σⱼ G_ij ∂c_ij/∂xᵢ and the same for y, by matrix
+// products where the cost has a form.
+//
+// For |x−y|², Σⱼ G_ij·2(xᵢ−yⱼ) = 2((G1)ᵢ xᵢ − (G y)ᵢ). Points are taken relative to the mean of the targets, so that what
+// cancels is of the size of the clouds and not of their distance from the origin.
+type chain struct {
+	cost   PointCost
+	form   form
+	known  bool
+	x, y   *mat.Dense // centred, or of length 1 for Angle, where the cost has a form
+	nx, ny []float64  // their lengths for Angle
+	xt, yt []float64  // the same, coordinate by coordinate, for Abs
+	reach  float64    // the largest distance from the centre, for Power
+}
+
+func newChain(p *PointCloud) *chain {
+	c := &chain{cost: p.Kind, x: p.x, y: p.y}
+	k, ok := p.Kind.(kernelCost)
+	if !ok {
+		return c
+	}
+	c.form, c.known = k.form(), true
+	if c.form.Angle {
+		c.x, c.nx = unit(p.x)
+		c.y, c.ny = unit(p.y)
+		return c
+	}
+	mid := make([]float64, p.d)
+	for k := range mid {
+		mid[k] = kern.Sum(p.yt[k*p.m:(k+1)*p.m]) / float64(p.m)
+	}
+	c.x, c.y = centred(p.x, mid), centred(p.y, mid)
+	if c.form.Abs != 0 {
+		c.xt, c.yt = coordinates(c.x), coordinates(c.y)
+	}
+	if c.form.Power > 0 {
+		c.reach = max(mat.Norm(c.x, math.Inf(1)), mat.Norm(c.y, math.Inf(1)))
+	}
+	return c
+}
+
+// centred returns the rows of a less mid.
+func centred(a *mat.Dense, mid []float64) *mat.Dense {
+	out := mat.DenseCopyOf(a)
+	n, _ := out.Dims()
+	for i := range n {
+		axpy(out.RawRowView(i), mid, -1)
+	}
+	return out
+}
+
+// unit returns the rows of a divided by their lengths, and the lengths; rows of zeros stay.
+func unit(a *mat.Dense) (*mat.Dense, []float64) {
+	out := mat.DenseCopyOf(a)
+	n, _ := out.Dims()
+	length := make([]float64, n)
+	for i := range length {
+		row := out.RawRowView(i)
+		if length[i] = math.Sqrt(dot(row, row)); length[i] > 0 {
+			for k, v := range row {
+				row[k] = v / length[i]
+			}
+		}
+	}
+	return out, length
+}
+
+// coordinates returns aᵀ, row after row.
+func coordinates(a *mat.Dense) []float64 { return mat.DenseCopyOf(a.T()).RawMatrix().Data }
+
+// add adds what the rows [lo, hi) of G, which it may overwrite, come to in dx (n×d) and dy (m×d); either may be nil.
+func (c *chain) add(w *worker, dx, dy *mat.Dense, g []float64, lo, hi int) {
+	block := cpu.Dense(g, hi-lo, len(g)/(hi-lo))
+	switch {
+	case !c.known:
+		c.eachPair(dx, dy, g, lo, hi)
+	case c.form.Angle:
+		// −Σⱼ G_ij ŷⱼ; finish takes off what is along x̂ and divides by the lengths.
+		c.products(w, dx, dy, block, lo, hi, 1)
+	case c.form.Power == 2:
+		c.squares(w, dx, dy, block, lo, hi, 2)
+	case c.form.Power > 0:
+		c.powers(dx, dy, g, lo, hi)
+		c.squares(w, dx, dy, block, lo, hi, 1)
+	default:
+		if c.form.Abs != 0 {
+			c.signs(dx, dy, g, lo, hi)
+		}
+		if c.form.Square != 0 {
+			c.squares(w, dx, dy, block, lo, hi, 2*c.form.Square)
+		}
+	}
+}
+
+// products subtracts weight·G y from dx and weight·Gᵀx from dy.
+func (c *chain) products(w *worker, dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int, weight float64) {
+	if dx != nil {
+		w.gemm.Add(denseOf(dx).Slice(lo, hi), -weight, block, denseOf(c.y))
+	}
+	if dy != nil {
+		w.gemm.Add(denseOf(dy), -weight, block.T(), denseOf(c.x).Slice(lo, hi))
+	}
+}
+
+// squares is add for weight·½|x−y|².
+func (c *chain) squares(w *worker, dx, dy *mat.Dense, block cpu.Matrix[float64], lo, hi int, weight float64) {
+	c.products(w, dx, dy, block, lo, hi, weight)
+	m := block.Cols
+	if dx != nil {
+		for i := lo; i < hi; i++ {
+			axpy(dx.RawRowView(i), c.x.RawRowView(i), weight*kern.Sum(block.Data[(i-lo)*m:(i-lo+1)*m]))
+		}
+	}
+	if dy != nil {
+		col := w.cost[:m] // the block was made from it
+		clear(col)
+		for i := range hi - lo {
+			axpy(col, block.Data[i*m:(i+1)*m], weight)
+		}
+		for j, s := range col {
+			axpy(dy.RawRowView(j), c.y.RawRowView(j), s)
+		}
+	}
+}
+
+// signs is add for Abs·|x−y|₁.
+func (c *chain) signs(dx, dy *mat.Dense, g []float64, lo, hi int) {
+	n, d := c.x.Dims()
+	m := len(g) / (hi - lo)
+	if dx != nil {
+		for i := lo; i < hi; i++ {
+			row, x := dx.RawRowView(i), c.x.RawRowView(i)
+			for k := range d {
+				row[k] += c.form.Abs * kern.DotSign(g[(i-lo)*m:(i-lo+1)*m], c.yt[k*m:(k+1)*m], x[k])
+			}
+		}
+	}
+	if dy == nil {
+		return
+	}
+	var col [blockRows]float64
+	for j := range m {
+		for i := range hi - lo {
+			col[i] = g[i*m+j]
+		}
+		row, y := dy.RawRowView(j), c.y.RawRowView(j)
+		for k := range d {
+			row[k] += c.form.Abs * kern.DotSign(col[:hi-lo], c.xt[k*n+lo:k*n+hi], y[k])
+		}
+	}
+}
+
+// closePair is the distance, over that of the points from the centre, below which the gradient of |x−y|^p is formed from x−y
+// itself: from the products, it would err by 2⁻⁵² over this.
+const closePair = 0x1p-12
+
+// powers turns G into G·p|x−y|^(p−2), after which the gradient is that of ½|x−y|², and adds pairs that are close by themselves.
+func (c *chain) powers(dx, dy *mat.Dense, g []float64, lo, hi int) {
+	m, p := len(g)/(hi-lo), c.form.Power
+	for i := lo; i < hi; i++ {
+		x := c.x.RawRowView(i)
+		for j, v := range g[(i-lo)*m : (i-lo+1)*m] {
+			if v == 0 {
+				continue
+			}
+			y, at := c.y.RawRowView(j), &g[(i-lo)*m+j]
+			r := distance(x, y)
+			if r > closePair*c.reach {
+				*at = v * p * math.Pow(r, p-2)
+				continue
+			}
+			*at = 0
+			c.cost.Grad(rowOf(dx, i), rowOf(dy, j), v, x, y)
+		}
+	}
+}
+
+// rowOf is row i, nil of nil.
+func rowOf(a *mat.Dense, i int) []float64 {
+	if a == nil {
+		return nil
+	}
+	return a.RawRowView(i)
+}
+
+// eachPair is add by the cost's own gradient.
+func (c *chain) eachPair(dx, dy *mat.Dense, g []float64, lo, hi int) {
+	m := len(g) / (hi - lo)
+	for i := lo; i < hi; i++ {
+		for j, v := range g[(i-lo)*m : (i-lo+1)*m] {
+			if v != 0 {
+				c.cost.Grad(rowOf(dx, i), rowOf(dy, j), v, c.x.RawRowView(i), c.y.RawRowView(j))
+			}
+		}
+	}
+}
+
+// finish completes gradients after all rows were added.
+func (c *chain) finish(dx, dy *mat.Dense) {
+	if c.form.Angle {
+		project(dx, c.x, c.nx)
+		project(dy, c.y, c.ny)
+	}
+}
+
+// project takes from each row of d what is along the unit vector, and divides by the length; 0 where the length is.
+func project(d, unit *mat.Dense, length []float64) {
+	if d == nil {
+		return
+	}
+	for i, l := range length {
+		row, u := d.RawRowView(i), unit.RawRowView(i)
+		if l == 0 {
+			clear(row)
+			continue
+		}
+		axpy(row, u, -dot(row, u))
+		for k, v := range row {
+			row[k] = v / l
+		}
+	}
+}
