@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"coupling/figures/admm"
 	"coupling/figures/amplification"
@@ -56,31 +55,38 @@ func All() []lab.Figure {
 	}, admm.Figures(), scones.Figures(), dpsinkhorn.Figures(), amplification.Figures())
 }
 
+// Of lists the figures of a paper.
+func Of(paper string) []lab.Figure {
+	return slices.DeleteFunc(All(), func(f lab.Figure) bool { return f.Paper() != paper })
+}
+
 // Select returns the figures that match any of names: a figure's name, a paper's
 // name, or a pattern as in [path.Match]. The error names the first that matches
-// nothing and what there is.
+// nothing, and the figures with the nearest names.
 func Select(names ...string) ([]lab.Figure, error) {
 	all := All()
 	var out []lab.Figure
+	seen := map[string]bool{}
 	for _, name := range names {
-		var found []lab.Figure
+		found := false
 		for _, f := range all {
-			if ok, err := path.Match(name, f.Name); err != nil {
+			ok, err := path.Match(name, f.Name)
+			if err != nil {
 				return nil, fmt.Errorf("figure %q: %w", name, err)
-			} else if ok || f.Paper() == name {
-				found = append(found, f)
+			}
+			if !ok && f.Paper() != name {
+				continue
+			}
+			if found = true; !seen[f.Name] {
+				seen[f.Name] = true
+				out = append(out, f)
 			}
 		}
-		if len(found) == 0 {
-			return nil, fmt.Errorf("figure %q: there is none; there are %s", name, strings.Join(namesOf(all), ", "))
+		if !found {
+			return nil, fmt.Errorf("figure %q: there is none; %s coupling fig list shows all", name, lab.DidYouMean(name, namesOf(all)))
 		}
-		out = append(out, found...)
 	}
-	seen := map[string]bool{}
-	return slices.DeleteFunc(out, func(f lab.Figure) bool {
-		defer func() { seen[f.Name] = true }()
-		return seen[f.Name]
-	}), nil
+	return out, nil
 }
 
 func namesOf(figs []lab.Figure) []string {

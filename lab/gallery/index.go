@@ -2,6 +2,7 @@ package gallery
 
 import (
 	_ "embed"
+	"fmt"
 	"html/template"
 	"io"
 	"path"
@@ -16,11 +17,14 @@ import (
 var indexSource string
 
 var index = template.Must(template.New("index").Funcs(template.FuncMap{
-	"anchor":  func(name string) string { return strings.ReplaceAll(name, "/", "-") },
-	"ext":     func(file string) string { return strings.TrimPrefix(path.Ext(file), ".") },
-	"class":   func(v lab.Verdict) string { return strings.ReplaceAll(string(v), " ", "-") },
-	"verdict": verdict,
-	"long":    func(t Table) bool { return len(t.Rows) > 20 }, // folded
+	"anchor":   anchor,
+	"thumb":    thumbName,
+	"plain":    plain,
+	"ext":      func(file string) string { return strings.TrimPrefix(path.Ext(file), ".") },
+	"class":    func(v lab.Verdict) string { return strings.ReplaceAll(string(v), " ", "-") },
+	"verdict":  verdict,
+	"failures": failures,
+	"long":     func(t Table) bool { return len(t.Rows) > 20 }, // folded
 }).Parse(indexSource))
 
 // A Chapter gathers the figures whose names begin with Name and a slash.
@@ -57,6 +61,28 @@ func verdict(p Page) string {
 		case lab.Holds:
 			out = "holds"
 		}
+	}
+	return out
+}
+
+// failures folds the errors of pages into one line each, with the figures that
+// they stopped.
+func failures(chapters []Chapter) (out []string) {
+	figures := map[string][]string{}
+	var reasons []string
+	for _, c := range chapters {
+		for _, p := range c.Pages {
+			if p.Error == "" {
+				continue
+			}
+			if figures[p.Error] == nil {
+				reasons = append(reasons, p.Error)
+			}
+			figures[p.Error] = append(figures[p.Error], p.Name)
+		}
+	}
+	for _, r := range reasons {
+		out = append(out, fmt.Sprintf("Not made: %s: %s", strings.Join(figures[r], ", "), r))
 	}
 	return out
 }

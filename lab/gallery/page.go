@@ -33,6 +33,7 @@ type Page struct {
 	Claims   []Claim   `json:"claims"`
 	Cells    Cells     `json:"cells"`
 	Error    string    `json:"error,omitzero"` // why there is no figure
+	Thumb    string    `json:"-"`              // the thumbnail beside a README
 	Made     string    `json:"made,omitzero"`  // fingerprint of all that the page was made from
 }
 
@@ -69,6 +70,7 @@ type Claim struct {
 	Got       string      `json:"got"`
 	Verdict   lab.Verdict `json:"verdict"`
 	Why       string      `json:"why"`
+	Null      string      `json:"null"` // the garbage on which the claim fails
 }
 
 // Cells sums up the manifests of the cells behind a figure.
@@ -199,7 +201,7 @@ func claims(s *lab.Store, fig lab.Figure, set lab.Setting) ([]Claim, error) {
 		}
 		out = append(out, Claim{
 			What: c.What, Source: c.Source, Expected: c.Expected(), Tolerance: tolerance,
-			Got: fmt.Sprintf("%.4g", c.Got), Verdict: c.Verdict(), Why: why,
+			Got: fmt.Sprintf("%.4g", c.Got), Verdict: c.Verdict(), Why: why, Null: c.Null,
 		})
 	}
 	return out, nil

@@ -4,12 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
-	"coupling/data"
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
@@ -27,13 +24,14 @@ type figCmd struct {
 
 // figFlags are common to making one figure and all.
 type figFlags struct {
-	Preset  string   `default:"quick" enum:"smoke,quick,paper" help:"Size: smoke (seconds), quick (minutes on two cores), paper (the paper's)."`
+	Preset  string   `default:"quick" enum:"smoke,quick,full,paper" help:"Size: smoke (a minute for all), quick (a minute a figure), full (an hour or two for all on two cores), paper (the paper's)."`
 	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N." env:"COUPLING_DEVICE"`
 	Workers int      `default:"0" help:"Cells at a time; 0: one a core."`
 	Seed    uint64   `default:"1" help:"Seed of all random streams."`
 	Out     string   `default:"out" help:"Folder to write to." placeholder:"DIR"`
 	Format  []string `default:"png" help:"Formats of pictures: png, svg, pdf."`
 	Check   bool     `help:"Exit with code 4 if a claim differs."`
+	DryRun  bool     `help:"Only say what is to be computed, and about how long that takes."`
 }
 
 func (f *figFlags) setting() (lab.Setting, error) {
@@ -83,37 +81,29 @@ type figListCmd struct {
 
 // listed is a figure in `fig list --json`.
 type listed struct {
-	Name    string                `json:"name"`
-	Paper   string                `json:"paper"`
-	Title   string                `json:"title"`
-	Shows   string                `json:"shows"`
-	Presets map[lab.Preset]string `json:"presets"`
+	Name    string                 `json:"name"`
+	Paper   string                 `json:"paper"`
+	Title   string                 `json:"title"`
+	Shows   string                 `json:"shows"`
+	Presets map[lab.Preset]string  `json:"presets"`
+	Seconds map[lab.Preset]float64 `json:"seconds"` // CPU seconds, estimated
 }
 
-// Run lists the figures.
+// Run lists the figures by paper, in the order of the paper.
 func (c figListCmd) Run(a *app) error {
-	titles := map[string]string{}
-	for _, p := range figures.Papers() {
-		titles[p.Name] = p.Title
-	}
 	var list []listed
-	for _, f := range figures.All() {
-		list = append(list, listed{f.Name, titles[f.Paper()], f.Title, f.Shows, f.Sizes})
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, p := range figures.Papers() {
+		fmt.Fprintf(w, "%s\n", p.Title)
+		for _, f := range figures.Of(p.Name) {
+			list = append(list, listed{f.Name, p.Title, f.Title, f.Shows, f.Sizes, f.Seconds})
+			fmt.Fprintf(w, "  %s\t%s\t%s\tquick: %s\n", f.Name, duration(f.Seconds[lab.Quick]), f.Title, f.Sizes[lab.Quick])
+		}
 	}
 	if c.JSON {
 		return writeJSON(a, list)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tPRESETS\tSHOWS")
-	for _, f := range list {
-		var presets []string
-		for _, p := range lab.Presets {
-			if _, ok := f.Presets[p]; ok {
-				presets = append(presets, string(p))
-			}
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, strings.Join(presets, ","), f.Title)
-	}
+	fmt.Fprintln(w, "Seconds are CPU seconds at quick, estimated.")
 	return w.Flush()
 }
 
@@ -126,7 +116,7 @@ func writeJSON(a *app, v any) error {
 }
 
 type figMakeCmd struct {
-	Names []string `arg:"" name:"name" help:"Figures: tour/digits, a paper (tour), or a pattern ('scones/tab*')."`
+	Names []string `arg:"" name:"name" help:"Figures: scones/tab2, a paper (admm), or a pattern ('scones/tab*')."`
 	figFlags
 }
 
@@ -136,155 +126,43 @@ func (c *figMakeCmd) Run(a *app) error {
 	if err != nil {
 		return usage(err)
 	}
-	return c.make(a, figs)
+	return c.make(a, figs, printPage)
 }
 
 type figAllCmd struct {
+	Readme string `help:"Also write the gallery for a code host: README.md and thumbnails, into this folder." placeholder:"DIR"`
 	figFlags
 }
 
 // Run makes every figure and the gallery.
 func (c *figAllCmd) Run(a *app) error {
-	if !strings.Contains(strings.Join(c.Format, " "), "png") {
+	if !slices.Contains(c.Format, "png") {
 		c.Format = append(c.Format, "png") // what the gallery shows
 	}
-	return c.make(a, figures.All())
-}
-
-// writeIndex writes the gallery over the pages of this run and those that earlier
-// runs left in the folder.
-func (f *figFlags) writeIndex(a *app, pages []gallery.Page) error {
-	earlier, err := gallery.ReadPages(f.Out)
-	if err != nil {
+	err := c.make(a, figures.All(), printLine)
+	if c.Readme == "" || c.DryRun {
 		return err
 	}
-	byName := map[string]gallery.Page{}
-	for _, p := range append(earlier, pages...) {
-		byName[p.Name] = p
+	pages, readErr := gallery.ReadPages(c.Out)
+	if readErr != nil {
+		return errors.Join(err, readErr)
 	}
-	var ordered []gallery.Page
-	for _, fig := range figures.All() {
-		if p, ok := byName[fig.Name]; ok {
-			ordered = append(ordered, p)
-		}
-	}
-	var chapters []gallery.Chapter
+	return errors.Join(err, gallery.WriteReadme(c.Readme, c.Out, arrange(pages), chapters()))
+}
+
+func chapters() (out []gallery.Chapter) {
 	for _, p := range figures.Papers() {
-		chapters = append(chapters, gallery.Chapter{Name: p.Name, Title: p.Title})
+		out = append(out, gallery.Chapter{Name: p.Name, Title: p.Title})
 	}
-	if err := gallery.WriteIndex(f.Out, ordered, chapters); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "gallery: %s\n", filepath.Join(f.Out, "index.html"))
-	return nil
+	return out
 }
 
-// make computes, draws and writes figs. One that fails does not stop the
-// others: its page says why.
-func (f *figFlags) make(a *app, figs []lab.Figure) error {
-	set, err := f.setting()
-	if err != nil {
-		return err
-	}
-	s, err := a.store()
-	if err != nil {
-		return err
-	}
-	var pages []gallery.Page
-	var errs []error
-	differ := 0
-	for _, fig := range figs {
-		if a.run.drained() {
-			break
-		}
-		page, err := f.makeOne(a, s, fig, set)
-		if err != nil && a.run.drained() {
-			errs = append(errs, err)
-			break // an earlier page of this figure stays
-		}
-		if err != nil {
-			page = gallery.Describe(fig, set)
-			page.Error = err.Error()
-			errs = append(errs, err)
-		}
-		pages = append(pages, page)
-		differ += countDiffering(page)
-	}
-	if f.Check && differ > 0 && len(errs) == 0 {
-		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(differ, "claim"))})
-	}
-	if missing := data.Missing(); missing != nil {
-		fmt.Fprintf(a.err, "coupling: %s: not on this machine, and no server answers: drawn from the samples inside the program; fix: coupling doctor prints the line that downloads each\n",
-			strings.Join(missing, ", "))
-	}
-	if len(pages) > 0 {
-		errs = append(errs, f.writeIndex(a, pages))
-	}
-	return errors.Join(errs...)
-}
-
-func (f *figFlags) makeOne(a *app, s *lab.Store, fig lab.Figure, set lab.Setting) (gallery.Page, error) {
-	if _, ok := fig.Sizes[set.Preset]; !ok {
-		return gallery.Page{}, usage(fmt.Errorf("%s has no preset %q", fig.Name, set.Preset))
-	}
-	jobs, err := fig.Jobs(set)
-	if err != nil {
-		return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)
-	}
-	for again := false; ; again = true {
-		t := a.compute(s, lab.Local{Workers: f.Workers, Drain: a.run.drain}, fig.Name, jobs)
-		fmt.Fprintf(a.out, "%s (%s): %s\n", fig.Name, set.Preset, t)
-		if err := t.err(); err != nil {
-			return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)
-		}
-		page, err := gallery.Write(s, fig, set, gallery.Options{Dir: f.Out, Formats: f.Format})
-		if errors.Is(err, lab.ErrCorrupt) && !again && dropCorrupt(a, s, jobs) {
-			continue // an artifact has changed since it was stored: compute its cell again
-		}
-		if err != nil {
-			return page, err
-		}
-		printPage(a, f.Out, page)
-		return page, nil
-	}
-}
-
-// dropCorrupt removes the cells whose artifacts do not have their checksums.
-func dropCorrupt(a *app, s *lab.Store, jobs []lab.Job) (dropped bool) {
-	for _, j := range jobs {
-		r, err := j.Recall(s)
-		if err == nil {
-			err = s.Verify(r)
-		}
-		if errors.Is(err, lab.ErrCorrupt) {
-			fmt.Fprintf(a.err, "coupling: %v; computing it again\n", err)
-			dropped = s.Remove(j.Record()) == nil || dropped
+// arrange puts pages into the order of the papers, and drops those of figures that are no more.
+func arrange(pages []gallery.Page) (out []gallery.Page) {
+	for _, f := range figures.All() {
+		if i := slices.IndexFunc(pages, func(p gallery.Page) bool { return p.Name == f.Name }); i >= 0 {
+			out = append(out, pages[i])
 		}
 	}
-	return dropped
-}
-
-func printPage(a *app, dir string, page gallery.Page) {
-	for _, p := range page.Pictures {
-		for _, file := range p.Files {
-			fmt.Fprintf(a.out, "  wrote %s\n", filepath.Join(dir, filepath.FromSlash(file)))
-		}
-	}
-	for _, t := range page.Tables {
-		fmt.Fprintf(a.out, "  wrote %s\n", filepath.Join(dir, filepath.FromSlash(t.File)))
-	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, c := range page.Claims {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t(%s)\n", c.Verdict, c.What, c.Got, strings.TrimSpace(c.Expected+" "+c.Tolerance))
-	}
-	_ = w.Flush()
-}
-
-func countDiffering(p gallery.Page) (n int) {
-	for _, c := range p.Claims {
-		if c.Verdict == lab.Differs {
-			n++
-		}
-	}
-	return n
+	return out
 }

@@ -54,7 +54,7 @@ type notebookOpenCmd struct {
 	IP        string `name:"ip" default:"127.0.0.1" help:"Address to listen on."`
 	Port      int    `default:"0" help:"Port; 0: a free one."`
 	NoBrowser bool   `help:"Only print the address."`
-	Preset    string `default:"quick" enum:"smoke,quick,paper" help:"Size of the figures in notebooks."`
+	Preset    string `default:"quick" enum:"smoke,quick,full,paper" help:"Size of the figures in notebooks."`
 }
 
 // Run opens the notebook and stays until Jupyter ends.
@@ -127,7 +127,7 @@ func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
 
 type notebookRunCmd struct {
 	Names  []string `arg:"" optional:"" help:"Notebooks by name or path; default all."`
-	Preset string   `default:"smoke" enum:"smoke,quick,paper" help:"Size of the figures."`
+	Preset string   `default:"smoke" enum:"smoke,quick,full,paper" help:"Size of the figures."`
 	Out    string   `help:"Folder for the executed notebooks." placeholder:"DIR"`
 	HTML   bool     `name:"html" help:"Also convert them to HTML (needs Jupyter)."`
 	Limit  float64  `default:"3600" help:"Seconds that one notebook may take."`

@@ -11,7 +11,7 @@ import (
 
 type sweepCmd struct {
 	Names   []string `arg:"" name:"sweep" help:"Figures whose cells to compute (names, papers or patterns), or one sweep file: FILE.yaml or FILE.go."`
-	Preset  string   `default:"quick" enum:"smoke,quick,paper" help:"Size of figures."`
+	Preset  string   `default:"quick" enum:"smoke,quick,full,paper" help:"Size of figures."`
 	Workers int      `default:"0" help:"Cells at a time on this machine; 0: one a core."`
 	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N." env:"COUPLING_DEVICE"`
 	Seed    uint64   `default:"1" help:"Seed of all random streams of figures."`

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"coupling/data"
+	"coupling/lab"
+	"coupling/lab/gallery"
+)
+
+// A plan says what making figures will compute.
+type plan struct {
+	figs    []lab.Figure // the cheapest first
+	cells   int
+	missing int
+	seconds float64 // CPU seconds, estimated
+}
+
+// planFigures counts the cells that figs lack, each once, and puts the cheapest figures first.
+func planFigures(s *lab.Store, figs []lab.Figure, set lab.Setting) (plan, error) {
+	p := plan{figs: slices.Clone(figs)}
+	cost := map[string]float64{}
+	var all []lab.Job
+	seen := map[lab.Key]bool{}
+	for _, f := range figs {
+		if _, ok := f.Sizes[set.Preset]; !ok {
+			return p, usage(fmt.Errorf("%s has no preset %q", f.Name, set.Preset))
+		}
+		jobs, err := f.Jobs(set)
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		var fresh []lab.Job // cells that no earlier figure has
+		for _, j := range jobs {
+			if key := j.Record().Key; !seen[key] {
+				seen[key] = true
+				fresh = append(fresh, j)
+			}
+		}
+		missing := len(s.Missing(fresh))
+		cost[f.Name] = f.Seconds[set.Preset] * float64(missing) / float64(max(len(jobs), 1))
+		p.seconds += cost[f.Name]
+		p.missing += missing
+		all = append(all, fresh...)
+	}
+	p.cells = len(all)
+	slices.SortStableFunc(p.figs, func(a, b lab.Figure) int {
+		switch {
+		case cost[a.Name] < cost[b.Name]:
+			return -1
+		case cost[a.Name] > cost[b.Name]:
+			return 1
+		}
+		return 0
+	})
+	return p, nil
+}
+
+func (p plan) String() string {
+	text := fmt.Sprintf("%s, %s, %d to compute", plural(len(p.figs), "figure"), plural(p.cells, "cell"), p.missing)
+	if p.seconds > 0 {
+		text += fmt.Sprintf(", about %s of one core", duration(p.seconds))
+	}
+	return text
+}
+
+// duration words seconds for people: "12 s", "4 min", "3 h".
+func duration(seconds float64) string {
+	switch {
+	case seconds <= 0:
+		return ""
+	case seconds < 1:
+		return "< 1 s"
+	case seconds < 100:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 100*60:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	}
+	return fmt.Sprintf("%.0f h", seconds/3600)
+}
+
+// make computes, draws and writes figs. One that fails does not stop the
+// others: its page says why.
+func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gallery.Page)) error {
+	set, err := f.setting()
+	if err != nil {
+		return err
+	}
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	p, err := planFigures(s, figs, set)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s: %s\n", set.Preset, p)
+	if f.DryRun {
+		return nil
+	}
+	began := time.Now()
+	var pages []gallery.Page
+	var errs []error
+	for _, fig := range p.figs {
+		if a.run.drained() {
+			break
+		}
+		page, err := f.makeOne(a, s, fig, set, print)
+		if err != nil && a.run.drained() {
+			errs = append(errs, err)
+			break // an earlier page of this figure stays
+		}
+		if err != nil {
+			page = gallery.Describe(fig, set)
+			page.Error = strings.TrimPrefix(err.Error(), fig.Name+": ")
+			errs = append(errs, err)
+		}
+		pages = append(pages, page)
+	}
+	sum := summarise(pages)
+	if len(figs) > 1 {
+		fmt.Fprintf(a.out, "%s; %.0f s\n", sum, time.Since(began).Seconds())
+	}
+	if f.Check && sum.differ > 0 && len(errs) == 0 {
+		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(sum.differ, "claim"))})
+	}
+	if missing := data.Missing(); missing != nil {
+		fmt.Fprintf(a.err, "coupling: %s: not on this machine, and no server answers: drawn from the samples inside the program; fix: coupling doctor prints the line that downloads each\n",
+			strings.Join(missing, ", "))
+	}
+	if len(pages) > 0 {
+		errs = append(errs, f.writeIndex(a, pages))
+	}
+	return errors.Join(errs...)
+}
+
+// An outcome counts what came of figures and their claims.
+type outcome struct{ drawn, failed, hold, differ, skipped int }
+
+func summarise(pages []gallery.Page) (s outcome) {
+	for _, p := range pages {
+		if p.Error != "" {
+			s.failed++
+			continue
+		}
+		s.drawn++
+		for _, c := range p.Claims {
+			switch c.Verdict {
+			case lab.Holds:
+				s.hold++
+			case lab.Differs:
+				s.differ++
+			default:
+				s.skipped++
+			}
+		}
+	}
+	return s
+}
+
+func (s outcome) String() string {
+	text := plural(s.drawn, "figure") + " drawn"
+	if s.failed > 0 {
+		text += fmt.Sprintf(", %d failed", s.failed)
+	}
+	return text + "; " + s.claims()
+}
+
+func (s outcome) claims() string {
+	text := fmt.Sprintf("of %s %d hold", plural(s.hold+s.differ+s.skipped, "claim"), s.hold)
+	if s.differ > 0 {
+		text += fmt.Sprintf(", %d differ", s.differ)
+	}
+	if s.skipped > 0 {
+		text += fmt.Sprintf(", %d are not asked at this size", s.skipped)
+	}
+	return text
+}
+
+// writeIndex writes the gallery over the pages of this run and those that earlier
+// runs left in the folder.
+func (f *figFlags) writeIndex(a *app, pages []gallery.Page) error {
+	earlier, err := gallery.ReadPages(f.Out)
+	if err != nil {
+		return err
+	}
+	if err := gallery.WriteIndex(f.Out, arrange(append(pages, earlier...)), chapters()); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "gallery: %s\n", filepath.Join(f.Out, "index.html"))
+	return nil
+}
+
+func (f *figFlags) makeOne(a *app, s *lab.Store, fig lab.Figure, set lab.Setting, print func(*app, string, gallery.Page)) (gallery.Page, error) {
+	jobs, err := fig.Jobs(set)
+	if err != nil {
+		return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)
+	}
+	for again := false; ; again = true {
+		t := a.compute(s, lab.Local{Workers: f.Workers, Drain: a.run.drain}, fig.Name, jobs)
+		fmt.Fprintf(a.out, "%s: %s\n", fig.Name, t)
+		if err := t.err(); err != nil {
+			return gallery.Page{}, fmt.Errorf("%s: %w", fig.Name, err)
+		}
+		page, err := gallery.Write(s, fig, set, gallery.Options{Dir: f.Out, Formats: f.Format})
+		if errors.Is(err, lab.ErrCorrupt) && !again && dropCorrupt(a, s, jobs) {
+			continue // an artifact has changed since it was stored: compute its cell again
+		}
+		if err != nil {
+			return page, err
+		}
+		print(a, f.Out, page)
+		return page, nil
+	}
+}
+
+// dropCorrupt removes the cells whose artifacts do not have their checksums.
+func dropCorrupt(a *app, s *lab.Store, jobs []lab.Job) (dropped bool) {
+	for _, j := range jobs {
+		r, err := j.Recall(s)
+		if err == nil {
+			err = s.Verify(r)
+		}
+		if errors.Is(err, lab.ErrCorrupt) {
+			fmt.Fprintf(a.err, "coupling: %v; computing it again\n", err)
+			dropped = s.Remove(j.Record()) == nil || dropped
+		}
+	}
+	return dropped
+}
+
+func printPage(a *app, dir string, page gallery.Page) {
+	for _, p := range page.Pictures {
+		for _, file := range p.Files {
+			fmt.Fprintf(a.out, "  wrote %s\n", filepath.Join(dir, filepath.FromSlash(file)))
+		}
+	}
+	for _, t := range page.Tables {
+		fmt.Fprintf(a.out, "  wrote %s\n", filepath.Join(dir, filepath.FromSlash(t.File)))
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, c := range page.Claims {
+		fmt.Fprintf(w, "  %s\t%s\t%s\t(%s)\n", c.Verdict, c.What, c.Got, strings.TrimSpace(c.Expected+" "+c.Tolerance))
+	}
+	_ = w.Flush()
+}
+
+// printLine prints one line on the claims of a page, and those that differ.
+func printLine(a *app, _ string, page gallery.Page) {
+	if s := summarise([]gallery.Page{page}); s.hold+s.differ+s.skipped > 0 {
+		fmt.Fprintf(a.out, "  %s\n", s.claims())
+	}
+	for _, c := range page.Claims {
+		if c.Verdict == lab.Differs {
+			fmt.Fprintf(a.out, "  differs: %s: %s (%s)\n", c.What, c.Got, strings.TrimSpace(c.Expected+" "+c.Tolerance))
+		}
+	}
+}

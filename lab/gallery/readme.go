@@ -1,0 +1,147 @@
+package gallery
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"coupling/lab"
+
+	"golang.org/x/image/draw"
+)
+
+//go:embed readme.md.tmpl
+var readmeSource string
+
+var readme = template.Must(template.New("readme").Funcs(template.FuncMap{
+	"plain": plain, "sentence": sentence, "thumb": thumbName, "verdict": verdict, "cell": tableCell, "anchor": anchor,
+}).Parse(readmeSource))
+
+const (
+	thumbWidth = 480   // pixels
+	thumbBytes = 60000 // at most
+	thumbs     = "thumbs"
+)
+
+// WriteReadme writes dir/README.md, which shows each page by a thumbnail, a
+// sentence, its claims and its command, and dir/thumbs. The pictures are read
+// from the gallery's folder out. Thumbnails of figures that are no more are removed.
+func WriteReadme(dir, out string, pages []Page, chapters []Chapter) error {
+	kept := map[string]bool{}
+	for i, p := range pages {
+		if len(p.Pictures) == 0 || p.Error != "" {
+			continue
+		}
+		b, ext, err := thumbnail(filepath.Join(out, filepath.FromSlash(p.Pictures[0].Shown())))
+		if err != nil {
+			return fmt.Errorf("gallery: thumbnail of %s: %w", p.Name, err)
+		}
+		name := anchor(p.Name) + ext
+		pages[i].Thumb = path.Join(thumbs, name)
+		kept[name] = true
+		err = lab.WriteFile(filepath.Join(dir, thumbs, name), func(w io.Writer) error { _, err := w.Write(b); return err })
+		if err != nil {
+			return err
+		}
+	}
+	if err := removeOthers(filepath.Join(dir, thumbs), kept); err != nil {
+		return err
+	}
+	return lab.WriteFile(filepath.Join(dir, "README.md"), func(w io.Writer) error { return readme.Execute(w, arrange(pages, chapters)) })
+}
+
+// removeOthers removes the thumbnails of dir that are not kept.
+func removeOthers(dir string, kept map[string]bool) error {
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, f := range files {
+		if ext := path.Ext(f.Name()); !kept[f.Name()] && (ext == ".png" || ext == ".jpg") {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, f.Name())))
+		}
+	}
+	return err
+}
+
+// thumbnail returns a PNG of the picture in a file, or a JPEG where that is too large.
+func thumbnail(file string) (b []byte, ext string, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.Close()
+	img, err := png.Decode(f)
+	if err != nil {
+		return nil, "", err
+	}
+	size := img.Bounds().Size()
+	small := image.NewRGBA(image.Rect(0, 0, thumbWidth, max(1, size.Y*thumbWidth/size.X)))
+	draw.CatmullRom.Scale(small, small.Bounds(), img, img.Bounds(), draw.Src, nil)
+	var buf bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&buf, small); err != nil || buf.Len() <= thumbBytes {
+		return buf.Bytes(), ".png", err
+	}
+	for quality := 90; quality > 0; quality -= 10 {
+		buf.Reset()
+		if err := jpeg.Encode(&buf, small, &jpeg.Options{Quality: quality}); err != nil || buf.Len() <= thumbBytes {
+			return buf.Bytes(), ".jpg", err
+		}
+	}
+	return nil, "", fmt.Errorf("%s: not below %d bytes", file, thumbBytes)
+}
+
+func anchor(name string) string { return strings.ReplaceAll(name, "/", "-") }
+
+// thumbName is the thumbnail of a page, or else the picture itself.
+func thumbName(p Page) string {
+	if p.Thumb != "" || len(p.Pictures) == 0 {
+		return p.Thumb
+	}
+	return p.Pictures[0].Shown()
+}
+
+var script = regexp.MustCompile(`[_^]\{([^}]*)\}`)
+
+// plain removes the marks of subscripts and superscripts: "W_{1}" becomes "W1".
+func plain(text string) string { return script.ReplaceAllString(text, "$1") }
+
+var sentenceEnd = regexp.MustCompile(`[.:!?] [A-Z]`)
+
+// sentence returns the first sentence of a text.
+func sentence(text string) string {
+	if at := sentenceEnd.FindStringIndex(text); at != nil {
+		text = text[:at[0]] + "."
+	}
+	return plain(text)
+}
+
+// tableCell makes text safe within a Markdown table.
+func tableCell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(plain(text))
+}
+
+// ReadmeNames returns the figures that a README of [WriteReadme] shows, in its order.
+func ReadmeNames(r io.Reader) ([]string, error) {
+	b, err := io.ReadAll(r)
+	var names []string
+	for _, m := range readmeHeading.FindAllStringSubmatch(string(b), -1) {
+		names = append(names, m[1])
+	}
+	return slices.Clip(names), err
+}
+
+var readmeHeading = regexp.MustCompile("(?m)^### `([^`]+)`")
