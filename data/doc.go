@@ -4,7 +4,7 @@
 //	MNIST, FashionMNIST, USPS, CIFAR10   found or downloaded, checked, loaded
 //	CelebA                               read from a folder, chosen by split, parity and attribute
 //	Folder                               a user's own pictures, PNG and JPEG
-//	Images                               N×C×H×W float32 with labels; rows, tensor and matrix views
+//	Images                               N×C×H×W float32 with labels; rows and matrix (tensors: package data/tensors)
 //	Resize, Scale, FlipH, CenterCrop …   new images, with the range and labels kept
 //	Pick, PickBalanced, Partition …      parts of a set, drawn by an explicit *rand.Rand
 //	Save, Load                           NPY files that belong together or are refused

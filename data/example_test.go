@@ -29,10 +29,10 @@ func ExampleImages_Resize() {
 		return
 	}
 	fmt.Println(wide.Row(0), wide.Row(1))
-	fmt.Println(wide.Tensor().Shape(), wide.Rows().Shape())
+	fmt.Println(wide.Shape())
 	// Output:
 	// [0 0.25 0.75 1] [0.5 0.5 0.5 0.5]
-	// (2, 1, 1, 4) (2, 4)
+	// 2 1 1 4
 }
 
 func ExampleImages_PickBalanced() {

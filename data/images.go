@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
-	"gorgonia.org/tensor"
 )
 
 // Images is a set of N images of C channels, H rows and W columns, float32 in
@@ -46,18 +45,19 @@ func checkShape(n, c, h, w int) error {
 	return nil
 }
 
-// FromTensor returns the images that t holds, without a copy: t must be a
-// contiguous row-major N×C×H×W tensor of float32. Black is lo, white is hi.
-func FromTensor(t *tensor.Dense, lo, hi float32) (*Images, error) {
-	shape := t.Shape()
-	pixels, ok := t.Data().([]float32)
-	if !ok || len(shape) != 4 || len(pixels) != shape.TotalSize() || t.RequiresIterator() || t.DataOrder().IsColMajor() {
-		return nil, fmt.Errorf("data: t is a %v tensor of %v: want a contiguous row-major N×C×H×W tensor of float32", shape, t.Dtype())
+// FromPixels returns the n·c·h·w values of pixels, in row-major order, as images
+// that share their memory. Black is lo, white is hi.
+func FromPixels(pixels []float32, n, c, h, w int, lo, hi float32) (*Images, error) {
+	if err := checkShape(n, c, h, w); err != nil {
+		return nil, err
+	}
+	if len(pixels) != n*c*h*w {
+		return nil, fmt.Errorf("data: %d pixels: want %d·%d·%d·%d = %d", len(pixels), n, c, h, w, n*c*h*w)
 	}
 	if err := checkRange(lo, hi); err != nil {
 		return nil, err
 	}
-	return &Images{Lo: lo, Hi: hi, pixels: pixels, n: shape[0], c: shape[1], h: shape[2], w: shape[3]}, nil
+	return &Images{Lo: lo, Hi: hi, pixels: pixels, n: n, c: c, h: h, w: w}, nil
 }
 
 // FromMat returns a copy of the rows of x [n, c·h·w] as images, rounded to
@@ -107,24 +107,6 @@ func (m *Images) Row(i int) []float32 {
 
 // Pixels returns all N·C·H·W values, without a copy.
 func (m *Images) Pixels() []float32 { return m.pixels }
-
-// Tensor returns an N×C×H×W tensor that shares the images' memory; nil when
-// there are no images, since tensors cannot be empty.
-func (m *Images) Tensor() *tensor.Dense {
-	if m.n == 0 {
-		return nil
-	}
-	return tensor.New(tensor.WithShape(m.n, m.c, m.h, m.w), tensor.WithBacking(m.pixels))
-}
-
-// Rows returns an N×(C·H·W) tensor that shares the images' memory; nil when
-// there are no images.
-func (m *Images) Rows() *tensor.Dense {
-	if m.n == 0 {
-		return nil
-	}
-	return tensor.New(tensor.WithShape(m.n, m.Dim()), tensor.WithBacking(m.pixels))
-}
 
 // Mat returns a float64 copy [N, C·H·W] with an image in each row, as package
 // ot takes points. It is empty when there are no images.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
-	"gorgonia.org/tensor"
 	"pgregory.net/rapid"
 )
 
@@ -56,16 +55,6 @@ func TestViewsShareMemory(t *testing.T) {
 		t.Errorf("shape %d×%d×%d×%d, length %d, dimension %d", n, c, h, w, m.Len(), m.Dim())
 	}
 	m.Row(1)[3] = -7
-	at, err := m.Tensor().At(1, 0, 0, 3)
-	if err != nil || at.(float32) != -7 {
-		t.Errorf("Tensor()[1, 0, 0, 3] = %v, %v: want -7", at, err)
-	}
-	if at, err = m.Rows().At(1, 3); err != nil || at.(float32) != -7 {
-		t.Errorf("Rows()[1, 3] = %v, %v: want -7", at, err)
-	}
-	if err := m.Rows().SetAt(float32(8), 2, 19); err != nil || m.Pixels()[59] != 8 {
-		t.Errorf("setting the last value through Rows: %v", err)
-	}
 	if cap(m.Row(1)) != 20 {
 		t.Error("appending to a row would overwrite the next")
 	}
@@ -78,30 +67,20 @@ func TestViewsShareMemory(t *testing.T) {
 	}
 }
 
-func TestFromTensor(t *testing.T) {
+func TestFromPixels(t *testing.T) {
 	backing := []float32{1, 2, 3, 4, 5, 6}
-	m, err := FromTensor(tensor.New(tensor.WithShape(1, 1, 2, 3), tensor.WithBacking(backing)), -1, 1)
+	m, err := FromPixels(backing, 1, 1, 2, 3, -1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if backing[5] = 60; m.Row(0)[5] != 60 || m.Lo != -1 {
-		t.Error("the images do not share the tensor's memory")
+		t.Error("the images do not share the memory of their pixels")
 	}
-	turned := tensor.New(tensor.WithShape(1, 1, 2, 3), tensor.WithBacking(slices.Clone(backing)))
-	if err := turned.T(0, 1, 3, 2); err != nil {
-		t.Fatal(err)
-	}
-	for name, bad := range map[string]*tensor.Dense{
-		"rank 2":     tensor.New(tensor.WithShape(2, 3), tensor.WithBacking(backing)),
-		"float64":    tensor.New(tensor.WithShape(1, 1, 2, 3), tensor.Of(tensor.Float64)),
-		"transposed": turned,
-		"columns":    tensor.New(tensor.WithShape(1, 1, 2, 3), tensor.AsFortran(slices.Clone(backing))),
-	} {
-		if _, err := FromTensor(bad, 0, 1); err == nil {
-			t.Errorf("%s was accepted", name)
-		}
-	}
-	_, err = FromTensor(m.Tensor(), 1, 1)
+	_, err = FromPixels(backing, 2, 1, 2, 3, 0, 1)
+	wantError(t, err, "6 pixels", "2·1·2·3 = 12")
+	_, err = FromPixels(backing, 6, 0, 1, 1, 0, 1)
+	wantError(t, err, "6×0×1×1")
+	_, err = FromPixels(backing, 1, 1, 2, 3, 1, 1)
 	wantError(t, err, "range [1, 1]")
 }
 
@@ -125,7 +104,7 @@ func TestFromMat(t *testing.T) {
 // An empty batch of Poisson sampling is a set like any other.
 func TestEmpty(t *testing.T) {
 	m := numbered(t, 3, 1, 2, 2, 2).Take(nil)
-	if m.Len() != 0 || m.Tensor() != nil || m.Rows() != nil || !m.Mat().IsEmpty() || m.Labels == nil {
+	if m.Len() != 0 || !m.Mat().IsEmpty() || m.Labels == nil {
 		t.Errorf("an empty set: %+v", m)
 	}
 	for name, f := range map[string]func() (*Images, error){

@@ -1,6 +1,6 @@
 // Package tensors copies between arrays of a device and tensors of gorgonia, of any rank:
 //
-//	x, err := tensors.From(dev, images.Tensor())   // N×C×H×W float32
+//	x, err := tensors.From(dev, t)   // N×C×H×W float32
 //	…
 //	t, err := tensors.To(y)                        // waits for the device
 //
