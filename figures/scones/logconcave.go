@@ -16,8 +16,8 @@ import (
 )
 
 // LogConcave is Lemma B.4: the Sinkhorn factor is log-concave in y.
-func LogConcave() lab.Figure {
-	return lab.Figure{
+func LogConcave() lab.Study[ConcaveParams, ConcaveOut] {
+	return lab.Study[ConcaveParams, ConcaveOut]{
 		Name:  "scones/logconcave",
 		Title: "Lemma B.4: the Sinkhorn factor is log-concave",
 		Shows: "The larger eigenvalue of λ∇² log h(y), h the factor exp(V(x,y)/λ) of the plan from a Gaussian to the Swiss roll, over the plane: never " +
@@ -26,40 +26,56 @@ func LogConcave() lab.Figure {
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "100 atoms, 15 × 15 points, λ = 2",
 			lab.Quick: "1000 atoms, 60 × 60 points, λ = 0.5, 2 and 8",
+			lab.Full:  "1500 atoms, 120 × 120 points, λ = 0.5, 2 and 8",
 			lab.Paper: "1500 atoms, 120 × 120 points, λ = 0.5, 2 and 8",
 		},
-		Decoders: []lab.Decoder{concaveOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return concaveOf.Jobs(set.Seed, concaveGrid(set.Preset)...), nil
-		},
-		Draw:   drawConcave,
-		Claims: claimConcave,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 4, lab.Full: 20, lab.Paper: 20},
+		Ours:       true,
+		Experiment: concaveOf,
+		Grid:       concaveGrid,
+		Draw:       drawConcave,
+		Claims:     claimConcave,
+		Nulls:      []lab.Null{{Name: "the factor of −V", Spoil: []lab.Spoiler{lab.Spoil(concaveOf, turnConcave)}}},
 	}
 }
 
-type concaveParams struct {
+// ConcaveParams are a plan and the points where its factor is looked at.
+type ConcaveParams struct {
 	Atoms  int     `json:"atoms"`
-	Grid   int     `json:"grid"`
+	Grid   int     `json:"grid"` // points of an edge of the square
 	Lambda float64 `json:"lambda"`
 }
 
-// concaveOut is over the points of the grid. Artifact: largest.npy, the larger eigenvalue, first row lowest.
-type concaveOut struct {
+// ConcaveOut is over the points of the grid. Artifact: largest.npy, the larger eigenvalue, first row lowest.
+type ConcaveOut struct {
 	Largest float64 `json:"largest"` // of λ∇² log h, by differences of gradients
 	Off     float64 `json:"off"`     // of the same from −(4/λ) Cov(X|y), relative to 1 + its size
 }
 
-var concaveOf = lab.Experiment[concaveParams, concaveOut]{Name: "scones/logconcave", Version: 1, Run: runConcave}
+var concaveOf = lab.Experiment[ConcaveParams, ConcaveOut]{Name: "scones/logconcave", Version: 1, Run: runConcave}
 
-func concaveGrid(p lab.Preset) []concaveParams {
-	base := concaveParams{Atoms: pick(p, 100, 1000, 1500), Grid: pick(p, 15, 60, 120)}
-	return lab.Grid(base, lab.Vary(func(p *concaveParams, v float64) { p.Lambda = v }, pick(p, []float64{2}, []float64{.5, 2, 8}, []float64{.5, 2, 8})...))
+func concaveGrid(set lab.Setting) []ConcaveParams {
+	p := set.Preset
+	base := ConcaveParams{Atoms: lab.Pick(p, 100, 1000, 1500, 1500), Grid: lab.Pick(p, 15, 60, 120, 120)}
+	return lab.Grid(base, lab.Vary(func(p *ConcaveParams, v float64) { p.Lambda = v }, lab.Pick(p, []float64{2}, []float64{.5, 2, 8}, []float64{.5, 2, 8}, []float64{.5, 2, 8})...))
+}
+
+// turnConcave turns the sign of V. Both eigenvalues change theirs, so that the larger is at least what the larger was below zero, and is
+// compared with its negative.
+func turnConcave(cells []lab.Result[ConcaveParams, ConcaveOut]) {
+	for i := range cells {
+		most := 0. // of the larger eigenvalue below zero
+		if m, err := artifact.Read(cells[i].Open, "largest.npy"); err == nil {
+			most = -mat.Min(m)
+		}
+		cells[i].Value = ConcaveOut{Largest: most, Off: 2 * most / (1 + most)}
+	}
 }
 
 // half is how far the picture reaches.
 const half = 15.
 
-func runConcave(ctx context.Context, c *lab.Cell, p concaveParams) (out concaveOut, err error) {
+func runConcave(ctx context.Context, c *lab.Cell, p ConcaveParams) (out ConcaveOut, err error) {
 	rng := c.Rand("atoms")
 	x, err := synth.Normal(rng, p.Atoms, 2)
 	if err != nil {
@@ -144,38 +160,31 @@ func covariance2(x *mat.Dense, w []float64) (xx, xy, yy float64) {
 	return xx, xy, yy
 }
 
-func drawConcave(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	cells, err := lab.RecallAll(s, concaveOf, set.Seed, concaveGrid(set.Preset))
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
+func drawConcave(v lab.View[ConcaveParams, ConcaveOut]) (lab.Exhibit, error) {
 	scale := style.Scale{Lo: -1, Hi: 0}
 	panels := style.Panels{ShareY: true, Bar: &style.ColorBar{Scale: scale, Label: "larger eigenvalue of λ∇² log h"}}
-	for _, c := range cells {
+	for _, c := range v.Cells {
 		m, err := artifact.Read(c.Open, "largest.npy")
 		if err != nil {
 			return lab.Exhibit{}, err
 		}
 		heat := style.Heat{M: m, X0: -half, X1: half, Y0: -half, Y1: half, Scale: scale}
 		panels.Items = append(panels.Items, style.Plot{Title: fmt.Sprintf("λ = %g, largest %.0e", c.Params.Lambda, c.Value.Largest),
-			X: style.Axis{Min: -half, Max: half}, Y: style.Axis{Min: -half, Max: half}, Square: true, NoGrid: true, Aspect: 1, Items: []plotter{heat}})
+			X: style.Axis{Label: "y_{1}", Min: -half, Max: half}, Y: style.Axis{Label: "y_{2}", Min: -half, Max: half}, Square: true, NoGrid: true, Aspect: 1, Items: []plotter{heat}})
 	}
-	first := cells[0].Params
+	first := v.Cells[0].Params
 	return lab.Exhibit{Pictures: []lab.Picture{{
 		Caption: "Curvature of the factor exp(V(x,y)/λ) of the plan from N(0, I) to the Swiss roll, in its flattest direction. It does not depend on x. −2 is the curvature that the cost alone has.",
-		Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d atoms", first.Atoms))},
+		Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("%d atoms", first.Atoms))},
 	}}}, nil
 }
 
-func claimConcave(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
-	cells, err := lab.RecallAll(s, concaveOf, set.Seed, concaveGrid(set.Preset))
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range cells {
+func claimConcave(v lab.View[ConcaveParams, ConcaveOut]) (out []lab.Claim, err error) {
+	const null = "the factor of −V"
+	for _, c := range v.Cells {
 		out = append(out,
-			lab.Claim{What: fmt.Sprintf("largest curvature of the factor, λ = %g", c.Params.Lambda), Source: "Lemma B.4", Got: c.Value.Largest, Relation: lab.AtMost, AbsTol: 1e-6, Why: "differences of gradients of size 30 over 2e-4"},
-			lab.Claim{What: fmt.Sprintf("curvature against −(4/λ) Cov(X|y), λ = %g", c.Params.Lambda), Source: "proof of Lemma B.4", Got: c.Value.Off, Relation: lab.AtMost, AbsTol: 1e-4, Why: "the difference quotient's h²/6 times fourth derivatives, up to λ⁻³ times fourth powers of the atoms' distances"})
+			lab.Claim{What: fmt.Sprintf("largest curvature of the factor, λ = %g", c.Params.Lambda), Source: "Lemma B.4", Got: c.Value.Largest, Relation: lab.AtMost, AbsTol: 1e-6, Why: "differences of gradients of size 30 over 2e-4", Null: null},
+			lab.Claim{What: fmt.Sprintf("curvature against −(4/λ) Cov(X|y), λ = %g", c.Params.Lambda), Source: "proof of Lemma B.4", Got: c.Value.Off, Relation: lab.AtMost, AbsTol: 1e-4, Why: "the difference quotient's h²/6 times fourth derivatives, up to λ⁻³ times fourth powers of the atoms' distances", Null: null})
 	}
 	return out, nil
 }

@@ -9,4 +9,6 @@ import (
 
 func TestSmoke(t *testing.T) { figtest.Smoke(t, Figures()) }
 
-func TestNulls(t *testing.T) { figtest.Nulls(t, []lab.Figure{lab.FigureOf(Rate)}) }
+func TestNulls(t *testing.T) {
+	figtest.Nulls(t, []lab.Figure{lab.FigureOf(Rate), lab.FigureOf(Tab3), lab.FigureOf(LogConcave), lab.FigureOf(Width)})
+}
