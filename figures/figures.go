@@ -104,8 +104,8 @@ func Decoders() []lab.Decoder {
 	seen := map[string]bool{}
 	for _, f := range All() {
 		for _, d := range f.Decoders {
-			if !seen[d.Experiment()] {
-				seen[d.Experiment()] = true
+			if !seen[d.Experiment] {
+				seen[d.Experiment] = true
 				out = append(out, d)
 			}
 		}

@@ -20,7 +20,7 @@ func TestEveryFigureIsWellFormed(t *testing.T) {
 	}
 	known := map[string]bool{}
 	for _, d := range Decoders() {
-		known[d.Experiment()] = true
+		known[d.Experiment] = true
 	}
 	seen := map[string]bool{}
 	for _, f := range All() {

@@ -76,7 +76,7 @@ func (c *Cell) Scratch() (dir string, err error) {
 // fences the earlier owner off should it still be alive.
 func (p cellPaths) adoptPart(generation int) (dir string, err error) {
 	dir = p.part(generation)
-	old, err := p.numbered(".part.")
+	old, err := p.numbered(partSuffix)
 	if err != nil {
 		return "", err
 	}

@@ -27,28 +27,22 @@ func (e *CellError) Error() string {
 // Unwrap returns the cause.
 func (e *CellError) Unwrap() error { return e.Err }
 
+// cellError names the cell of r; nil stays nil.
+func (r Record) cellError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &CellError{Experiment: r.Experiment, Key: r.Key, Seed: r.Seed, Params: r.Params, Err: err}
+}
+
 // Recall returns the cell at (seed, p) if the store holds it. Otherwise the
 // error is [ErrMissing], or [ErrCorrupt] with the file's name.
 func Recall[P, R any](s *Store, e Experiment[P, R], seed uint64, p P) (Result[P, R], error) {
-	id, err := e.identify(seed, p)
+	j, err := e.job(seed, p)
 	if err != nil {
 		return Result[P, R]{Params: p}, err
 	}
-	return recall[P, R](s, id, p)
-}
-
-func recall[P, R any](s *Store, id Record, p P) (Result[P, R], error) {
-	none := Result[P, R]{Key: id.Key, Seed: id.Seed, Params: p}
-	r, err := s.read(s.paths(id).record)
-	if err != nil {
-		return none, err
-	}
-	out, err := typed[P, R](s, r)
-	if err != nil {
-		return none, fmt.Errorf("lab: %s: %w", s.paths(id).record, err)
-	}
-	out.Recalled = true
-	return out, nil
+	return typed[P, R](s, j, p, true)(j.recall(s))
 }
 
 // RecallAll returns the cells at ps in their order. Its error names the first
@@ -58,7 +52,8 @@ func RecallAll[P, R any](s *Store, e Experiment[P, R], seed uint64, ps []P) ([]R
 	for i, p := range ps {
 		var err error
 		if out[i], err = Recall(s, e, seed, p); err != nil {
-			return nil, cellError(e.Name, out[i].Key, seed, p, err)
+			params, _ := marshal(p) // it has been marshalled, or err says that it cannot be
+			return nil, Record{Experiment: e.Name, Key: out[i].Key, Seed: seed, Params: params}.cellError(err)
 		}
 	}
 	return out, nil
@@ -69,112 +64,142 @@ func RecallAll[P, R any](s *Store, e Experiment[P, R], seed uint64, ps []P) ([]R
 // [*CellError]. A failed cell leaves a record of its failure, which is never
 // recalled; a cancelled one leaves nothing but its [Cell.Scratch].
 func Do[P, R any](ctx context.Context, s *Store, e Experiment[P, R], seed uint64, p P) (Result[P, R], error) {
-	id, err := e.identify(seed, p)
-	out := Result[P, R]{Key: id.Key, Seed: seed, Params: p}
-	for err == nil {
-		out, err = attempt(ctx, s, e, id, p)
-		if !errors.Is(err, errLost) || ctx.Err() != nil {
-			break
+	for r, err := range SweepAsLanded(ctx, s, e, 1, seed, []P{p}) {
+		return r, err
+	}
+	panic("lab: a sweep of one cell yielded none")
+}
+
+// typed returns a function that gives what a job returned its types.
+func typed[P, R any](s *Store, j Job, p P, recalled bool) func(Record, error) (Result[P, R], error) {
+	return func(r Record, err error) (Result[P, R], error) {
+		out := Result[P, R]{Key: j.id.Key, Seed: j.id.Seed, Params: p}
+		if err == nil {
+			out, err = typedRecord[P, R](s, r)
 		}
-		err = nil // another process took over: recall what it stores
-	}
-	if err != nil {
-		return out, cellError(e.Name, id.Key, seed, p, err)
-	}
-	return out, nil
-}
-
-func cellError(name string, key Key, seed uint64, p any, err error) error {
-	params, _ := marshal(p) // identify has marshalled it, or err says that it cannot
-	return &CellError{Experiment: name, Key: key, Seed: seed, Params: params, Err: err}
-}
-
-// attempt is Do without taking over from a lost lock.
-func attempt[P, R any](ctx context.Context, s *Store, e Experiment[P, R], id Record, p P) (Result[P, R], error) {
-	watch := watcher(ctx, id)
-	paths := s.paths(id)
-	var out Result[P, R]
-	var stored error
-	finished := func() bool {
-		out, stored = recall[P, R](s, id, p)
-		return stored == nil || !errors.Is(stored, ErrMissing) && !errors.Is(stored, ErrCorrupt)
-	}
-	lock, err := s.lock(ctx, paths, finished, func(o owner) {
-		watch(Event{Kind: Waiting, Note: fmt.Sprintf("process %d on %s", o.PID, o.Host)})
-	})
-	if err != nil {
+		out.Recalled = err == nil && recalled
 		return out, err
 	}
-	if lock != nil {
-		ctx = lock.hold(ctx, s.timing.orDefault().beat)
-		defer lock.release()
+}
+
+// busyError is an [ErrBusy] that may know who computes the cell.
+type busyError struct{ holder *owner }
+
+func (busyError) Error() string { return ErrBusy.Error() }
+func (busyError) Unwrap() error { return ErrBusy }
+
+// recall returns the finished cell.
+func (j Job) recall(s *Store) (Record, error) {
+	path := s.paths(j.id).record
+	r, err := s.read(path)
+	if err == nil && j.check != nil {
+		if err = j.check(r); err != nil {
+			err = fmt.Errorf("lab: %s: %w", path, err)
+		}
 	}
-	if lock == nil || finished() { // it landed before our lock, or between a look and our lock
-		if stored == nil {
+	return r, err
+}
+
+// try recalls the cell, or computes and stores it. The error is [ErrBusy] if
+// another process is at work on it.
+func (j Job) try(ctx context.Context, s *Store, seen observed) (r Record, recalled bool, err error) {
+	if ctx.Err() != nil {
+		return j.id, false, context.Cause(ctx)
+	}
+	watch := watcher(ctx, j.id)
+	found := func() bool {
+		r, err = j.recall(s)
+		if err == nil {
 			watch(Event{Kind: Recalled})
 		}
-		return out, stored
+		return err == nil || !errors.Is(err, ErrMissing) && !errors.Is(err, ErrCorrupt)
 	}
+	if found() {
+		return r, true, err
+	}
+	paths := s.paths(j.id)
+	if err := s.create(paths); err != nil {
+		return j.id, false, err
+	}
+	if j.elsewhere != nil {
+		if _, err := paths.staleLocks(s.timing.orDefault(), seen); err != nil {
+			return j.id, false, err
+		}
+		recalled, err = j.elsewhere(ctx, s)
+		return j.id, recalled, err
+	}
+	lock, err := paths.tryLock(s.timing.orDefault(), seen)
+	if err != nil {
+		return j.id, false, err
+	}
+	held := lock.hold(ctx, s.timing.orDefault().beat)
+	defer lock.release()
+	if found() { // it landed between the look and our lock
+		return r, true, err
+	}
+	r, err = j.attempt(held, s, lock, watch)
+	if errors.Is(err, errLost) && ctx.Err() == nil { // another process took over: recall what it stores
+		err = busyError{}
+	}
+	return r, false, err
+}
+
+// attempt computes the cell under its lock and stores it.
+func (j Job) attempt(ctx context.Context, s *Store, lock *cellLock, watch func(Event)) (Record, error) {
 	watch(Event{Kind: Started})
-	rec, out, err := compute(ctx, e, id, p, lock, watch)
+	r, err := j.compute(ctx, lock, watch)
 	if err == nil {
-		err = s.commit(rec, lock)
+		err = s.commit(r, lock)
 	}
 	switch {
 	case err == nil:
-		out.dir = paths.files(rec.Attempt)
-		watch(Event{Kind: Stored, Seconds: rec.Manifest.Seconds})
+		watch(Event{Kind: Stored, Seconds: r.Manifest.Seconds})
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
-	case errors.Is(err, errLost) || lock.standing() == lost: // what it met is not its own failure
+	case errors.Is(err, errLost) || lock.state() == lost: // what it met is not its own failure
 		err = errLost
 	default:
 		watch(Event{Kind: Failed, Err: err})
-		err = errors.Join(err, s.fail(rec, err, lock))
+		err = errors.Join(err, s.fail(r, err, lock))
 	}
-	return out, err
+	return r, err
 }
 
-// compute runs the cell in its working directory. The value that it returns has
-// been through the form in which it is stored, so that a computed result and a
-// recalled one are the same.
-func compute[P, R any](ctx context.Context, e Experiment[P, R], id Record, p P, lock *cellLock, watch func(Event)) (Record, Result[P, R], error) {
-	out := Result[P, R]{Key: id.Key, Seed: id.Seed, Params: p}
+// compute runs the cell in its working directory. The value is kept in the form
+// in which it is stored, so that a computed result and a recalled one are the same.
+func (j Job) compute(ctx context.Context, lock *cellLock, watch func(Event)) (Record, error) {
+	r := j.id
 	part, err := lock.paths.adoptPart(lock.generation)
 	if err != nil {
-		return id, out, err
+		return r, err
 	}
-	id.Manifest = newManifest()
-	cell := &Cell{Key: id.Key, Seed: id.Seed, part: part, progress: func(done, total int) {
+	r.Manifest = newManifest()
+	cell := &Cell{Key: r.Key, Seed: r.Seed, part: part, progress: func(done, total int) {
 		watch(Event{Kind: Advanced, Done: done, Total: total})
 	}}
-	value, err := run(ctx, e, cell, p)
-	id.Manifest.Seconds = time.Since(id.Manifest.Start).Seconds()
+	value, err := j.call(ctx, cell)
+	r.Manifest.Seconds = time.Since(r.Manifest.Start).Seconds()
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // a cut-short result may look like a whole one
 	}
 	if err == nil {
-		id.Artifacts, err = cell.collect()
+		r.Artifacts, err = cell.collect()
 	}
 	if err == nil {
-		id.Value, err = marshal(value)
+		r.Value, err = marshal(value)
 	}
 	if err == nil {
-		err = errors.Join(unmarshal(id.Value, &out.Value), unmarshal(id.Params, &out.Params))
+		err = j.check(r)
 	}
-	if len(id.Artifacts) > 0 {
-		id.Attempt = lock.owner.Nonce
+	if len(r.Artifacts) > 0 {
+		r.Attempt = lock.owner.Nonce
 	}
-	out.Manifest, out.Artifacts = id.Manifest, id.Artifacts
-	return id, out, err
+	return r, err
 }
 
-// run turns a panic or the end of the goroutine into an error, so that one bad
+// call turns a panic or the end of the goroutine into an error, so that one bad
 // cell does not end a sweep.
-func run[P, R any](ctx context.Context, e Experiment[P, R], c *Cell, p P) (r R, err error) {
-	if e.Run == nil {
-		return r, errors.New("the experiment's Run is nil")
-	}
+func (j Job) call(ctx context.Context, c *Cell) (value any, err error) {
 	err = errors.New("the cell ended its goroutine")
 	done := make(chan struct{})
 	go func() {
@@ -184,16 +209,16 @@ func run[P, R any](ctx context.Context, e Experiment[P, R], c *Cell, p P) (r R, 
 				err = fmt.Errorf("panic: %v\n%s", x, debug.Stack())
 			}
 		}()
-		r, err = e.Run(ctx, c, p)
+		value, err = j.run(ctx, c)
 	}()
 	<-done
-	return r, err
+	return value, err
 }
 
 // commit makes the cell finished: artifacts into a directory of this attempt's
 // own, then the record, whose appearance is the moment at which the cell exists.
 func (s *Store) commit(r Record, lock *cellLock) error {
-	if lock.standing() == lost {
+	if lock.state() == lost {
 		return errLost
 	}
 	p, part := lock.paths, lock.paths.part(lock.generation)

@@ -56,21 +56,15 @@ func ExampleDo() {
 	// mean 0.96, recalled: true
 }
 
-// A grid of parameters, computed on all cores, read back in order.
+// A grid of parameters, computed on all cores, in the grid's order.
 func ExampleSweep() {
 	store := exampleStore()
 	defer os.RemoveAll(store.Dir)
 	grid := lab.Grid(params{N: 1000}, lab.Vary(func(p *params, v float64) { p.Scale = v }, 1, 2, 4))
-	for _, err := range lab.Sweep(context.Background(), store, Mean, 0, 1, grid) {
+	for r, err := range lab.Sweep(context.Background(), store, Mean, 0, 1, grid) {
 		if err != nil {
 			log.Fatal(err) // or go on: the other cells do
 		}
-	}
-	results, err := lab.RecallAll(store, Mean, 1, grid)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, r := range results {
 		fmt.Printf("scale %g: %.2f\n", r.Params.Scale, r.Value.Mean)
 	}
 	// Output:

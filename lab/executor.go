@@ -22,7 +22,11 @@ type Local struct {
 
 // Run implements [Executor].
 func (l Local) Run(ctx context.Context, s *Store, jobs []Job) iter.Seq2[Job, error] {
-	return pool(ctx, l.Drain, l.Workers, jobs, func(ctx context.Context, j Job) (Job, error) {
-		return j, j.Do(ctx, s)
-	})
+	return func(yield func(Job, error) bool) {
+		for l := range share(ctx, s, l.Drain, l.Workers, jobs) {
+			if !yield(l.job, l.err) {
+				return
+			}
+		}
+	}
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,17 +26,17 @@ func (s *Store) GC(ds []Decoder, age time.Duration, dry bool) (GC, error) {
 	var out GC
 	current := map[string]Decoder{}
 	for _, d := range ds {
-		current[d.Experiment()] = d
+		current[d.Experiment] = d
 	}
-	for _, records := range []func(string) recordSeq{s.records, s.failures} {
-		for r, err := range records("") {
+	for _, records := range []iter.Seq2[Record, error]{s.Records(""), s.Failures("")} {
+		for r, err := range records {
 			if errors.Is(err, ErrCorrupt) {
 				continue // for a person to see: `runs ls` lists it, and Do replaces it
 			} else if err != nil {
 				return out, err
 			}
 			d, ok := current[r.Experiment]
-			if !ok || r.Version > d.Version() || r.Version == d.Version() && r.Shape == d.Shape() || s.busy(s.paths(r).base, age) {
+			if !ok || r.Version > d.Version || r.Version == d.Version && r.Shape == d.Shape || s.busy(s.paths(r), age) {
 				continue
 			}
 			out.Cells = append(out.Cells, r)
@@ -57,10 +58,9 @@ func (s *Store) GC(ds []Decoder, age time.Duration, dry bool) (GC, error) {
 	return out, err
 }
 
-// busy reports whether the cell at base has a lock whose owner may be alive.
-func (s *Store) busy(base string, age time.Duration) bool {
-	p := cellPaths{dir: filepath.Dir(base), base: base}
-	gens, err := p.numbered(".lock.")
+// busy reports whether the cell has a lock whose owner may be alive.
+func (s *Store) busy(p cellPaths, age time.Duration) bool {
+	gens, err := p.numbered(lockSuffix)
 	if err != nil {
 		return true // cannot tell
 	}
@@ -76,48 +76,46 @@ func (s *Store) busy(base string, age time.Duration) bool {
 
 // leftover calls f with what killed processes left and nobody has touched for age.
 func (s *Store) leftover(age time.Duration, f func(path string) error) error {
-	return filepath.WalkDir(filepath.Join(s.Dir, "cells"), func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		} else if err != nil {
+	for sh, err := range s.shards("") {
+		if err != nil {
 			return err
 		}
-		skip := error(nil)
-		if d.IsDir() && inCell(d.Name()) {
-			skip = fs.SkipDir
-		}
-		if !s.isLeftover(path, d.Name()) {
-			return skip
-		}
-		if touched, err := lastTouched(path); err == nil && time.Since(touched) < age {
-			return skip
-		}
-		if err := f(path); err != nil {
+		entries, err := sh.list()
+		if err != nil {
 			return err
 		}
-		return skip
-	})
+		for _, e := range entries {
+			path := filepath.Join(sh.path, e.Name())
+			if !s.isLeftover(sh, e.Name()) {
+				continue
+			}
+			if touched, err := lastTouched(path); err == nil && time.Since(touched) < age {
+				continue
+			}
+			if err := f(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-// isLeftover reports whether a file or directory belongs to no finished cell
-// and to no living owner.
-func (s *Store) isLeftover(path, name string) bool {
-	if strings.HasPrefix(name, ".tmp-") {
+// isLeftover reports whether a file or directory of a shard belongs to no
+// finished cell and to no living owner.
+func (s *Store) isLeftover(sh shard, name string) bool {
+	if strings.HasPrefix(name, tmpPrefix) {
 		return true
 	}
-	key, rest, _ := strings.Cut(name, ".")
-	if len(key) != 32 {
+	key, suffix, ok := keyOf(name)
+	if !ok {
 		return false
 	}
-	base := filepath.Join(filepath.Dir(path), key)
-	switch kind, id, _ := strings.Cut(rest, "."); kind {
-	case "lock", "part":
-		return !s.busy(base, 0)
-	case "files": // of a commit that was cut short, or of a record that was replaced
-		r, err := s.read(base + ".json")
-		return (errors.Is(err, ErrMissing) || err == nil && r.Attempt != id) && !s.busy(base, 0)
+	p := sh.paths(key)
+	if attempt, ok := strings.CutPrefix(suffix, filesSuffix); ok { // of a commit that was cut short, or of a record that was replaced
+		r, err := s.read(p.record)
+		return (errors.Is(err, ErrMissing) || err == nil && r.Attempt != attempt) && !s.busy(p, 0)
 	}
-	return false
+	return (strings.HasPrefix(suffix, lockSuffix) || strings.HasPrefix(suffix, partSuffix)) && !s.busy(p, 0)
 }
 
 // lastTouched is the newest modification time at or below path.

@@ -5,6 +5,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,50 +14,56 @@ import (
 )
 
 // A Job is a cell whose types are erased: what figures list and executors ship.
-type Job interface {
-	// Record returns the cell's identity: all of a record but its value.
-	Record() Record
-	// Recall returns the finished cell; see [Recall].
-	Recall(s *Store) (Record, error)
-	// Do recalls the cell or computes and stores it; see [Do].
-	Do(ctx context.Context, s *Store) error
+type Job struct {
+	id        Record
+	run       func(ctx context.Context, c *Cell) (value any, err error)
+	check     func(Record) error // that its value has the result's type; nil: not known here
+	elsewhere func(ctx context.Context, s *Store) (recalled bool, err error)
 }
 
-// A Decoder finds a job again from its identity, in another process.
-type Decoder interface {
-	// Experiment and Version say whose jobs it decodes, and Shape of which result.
-	Experiment() string
-	Version() int
-	Shape() string
-	// Decode returns the job with the seed and parameters of id, whose key it checks.
-	Decode(id Record) (Job, error)
-	// Make returns the job with a seed and parameters that a person wrote: a
-	// member that the parameter type does not have is an [*UnknownParamError].
-	Make(seed uint64, params []byte) (Job, error)
-}
+// Record returns the cell's identity: all of a record but its value.
+func (j Job) Record() Record { return j.id }
 
-type job[P, R any] struct {
-	e  Experiment[P, R]
-	id Record
-	p  P
-}
-
-func (j job[P, R]) Record() Record { return j.id }
-
-func (j job[P, R]) Recall(s *Store) (Record, error) {
-	r, err := s.read(s.paths(j.id).record)
-	if err == nil {
-		_, err = typed[P, R](s, r)
-	}
+// Recall returns the finished cell; see [Recall].
+func (j Job) Recall(s *Store) (Record, error) {
+	r, err := j.recall(s)
 	if err != nil {
 		return r, fmt.Errorf("cell %s of %s: %w", j.id.Key, j.id.Experiment, err)
 	}
 	return r, nil
 }
 
-func (j job[P, R]) Do(ctx context.Context, s *Store) error {
-	_, err := Do(ctx, s, j.e, j.id.Seed, j.p)
-	return err
+// Do recalls the cell or computes and stores it; see [Do].
+func (j Job) Do(ctx context.Context, s *Store) error {
+	for l := range share(ctx, s, nil, 1, []Job{j}) {
+		return l.err
+	}
+	return context.Cause(ctx)
+}
+
+// Try is Do without waiting: if another process is at work on the cell, the
+// error is [ErrBusy]. It reports whether the store held the cell.
+func (j Job) Try(ctx context.Context, s *Store) (recalled bool, err error) {
+	_, recalled, err = j.try(ctx, s, observed{})
+	return recalled, j.id.cellError(err)
+}
+
+// job returns the cell at (seed, p).
+func (e Experiment[P, R]) job(seed uint64, p P) (Job, error) {
+	id, err := e.identify(seed, p)
+	return Job{
+		id: id,
+		run: func(ctx context.Context, c *Cell) (any, error) {
+			if e.Run == nil {
+				return nil, errors.New("the experiment's Run is nil")
+			}
+			return e.Run(ctx, c, p)
+		},
+		check: func(r Record) error {
+			_, err := typedRecord[P, R](nil, r)
+			return err
+		},
+	}, err
 }
 
 // Jobs returns the cells at ps as jobs. It panics if a key cannot be formed,
@@ -65,40 +72,47 @@ func (j job[P, R]) Do(ctx context.Context, s *Store) error {
 func (e Experiment[P, R]) Jobs(seed uint64, ps ...P) []Job {
 	jobs := make([]Job, len(ps))
 	for i, p := range ps {
-		id, err := e.identify(seed, p)
-		if err != nil {
+		var err error
+		if jobs[i], err = e.job(seed, p); err != nil {
 			panic(err)
 		}
-		jobs[i] = job[P, R]{e, id, p}
 	}
 	return jobs
 }
 
-type decoder[P, R any] struct{ e Experiment[P, R] }
-
-// Decoder returns the decoder of e's jobs.
-func (e Experiment[P, R]) Decoder() Decoder { return decoder[P, R]{e} }
-
-func (d decoder[P, R]) Experiment() string { return d.e.Name }
-func (d decoder[P, R]) Version() int       { return d.e.Version }
-
-func (d decoder[P, R]) Shape() string {
-	var p P
-	id, err := d.e.identify(0, p)
-	if err != nil {
-		panic(err)
-	}
-	return id.Shape
+// A Decoder is an experiment whose types are erased: it finds a job again from
+// its identity, in another process, or from parameters that a person wrote.
+type Decoder struct {
+	Experiment string
+	Version    int
+	Shape      string       // fingerprint of the result type
+	Params     reflect.Type // a struct
+	job        func(seed uint64, params []byte, options ...json.Options) (Job, error)
 }
 
-func (d decoder[P, R]) Decode(id Record) (Job, error) {
-	var p P
-	if err := unmarshal(id.Params, &p); err != nil {
-		return nil, fmt.Errorf("lab: job of %s: parameters %s: %w", d.e.Name, id.Params, err)
+// Decoder returns the decoder of e's jobs.
+func (e Experiment[P, R]) Decoder() Decoder {
+	return Decoder{
+		Experiment: e.Name, Version: e.Version,
+		Shape: shape(reflect.TypeFor[R]()), Params: reflect.TypeFor[P](),
+		job: func(seed uint64, params []byte, options ...json.Options) (Job, error) {
+			var p P
+			if err := unmarshal(params, &p, options...); err != nil {
+				return Job{}, err
+			}
+			return e.job(seed, p)
+		},
 	}
-	j := d.e.Jobs(id.Seed, p)[0]
-	if got := j.Record().Key; got != id.Key {
-		return nil, fmt.Errorf("lab: job of %s: key %s, but this program makes it %s: version %d or the types differ", d.e.Name, id.Key, got, d.e.Version)
+}
+
+// Decode returns the job with the seed and parameters of id, whose key it checks.
+func (d Decoder) Decode(id Record) (Job, error) {
+	j, err := d.job(id.Seed, id.Params)
+	if err != nil {
+		return Job{}, fmt.Errorf("lab: job of %s: parameters %s: %w", d.Experiment, id.Params, err)
+	}
+	if j.id.Key != id.Key {
+		return Job{}, fmt.Errorf("lab: job of %s: key %s, but this program makes it %s: version %d or the types differ", d.Experiment, id.Key, j.id.Key, d.Version)
 	}
 	return j, nil
 }
@@ -113,20 +127,17 @@ func (e *UnknownParamError) Error() string {
 	return fmt.Sprintf("lab: %s has no parameter %s", e.Experiment, strings.ReplaceAll(strings.TrimPrefix(e.Path, "/"), "/", "."))
 }
 
-func (d decoder[P, R]) Make(seed uint64, params []byte) (Job, error) {
-	var p P
-	err := unmarshal(params, &p, json.RejectUnknownMembers(true))
-	if e := (*json.SemanticError)(nil); errors.As(err, &e) && errors.Is(err, json.ErrUnknownName) {
-		return nil, &UnknownParamError{d.e.Name, string(e.JSONPointer)}
+// Make returns the job with a seed and parameters that a person wrote: a
+// member that the parameter type does not have is an [*UnknownParamError].
+func (d Decoder) Make(seed uint64, params []byte) (Job, error) {
+	j, err := d.job(seed, params, json.RejectUnknownMembers(true))
+	if e := (*json.SemanticError)(nil); errors.As(err, &e) {
+		if errors.Is(err, json.ErrUnknownName) {
+			return Job{}, &UnknownParamError{d.Experiment, string(e.JSONPointer)}
+		}
+		return Job{}, fmt.Errorf("lab: parameters of %s: %s: %w", d.Experiment, params, err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("lab: parameters of %s: %s: %w", d.e.Name, params, err)
-	}
-	id, err := d.e.identify(seed, p)
-	if err != nil {
-		return nil, err
-	}
-	return job[P, R]{d.e, id, p}, nil
+	return j, err
 }
 
 // jobLine is how a job travels.
@@ -140,7 +151,7 @@ type jobLine struct {
 
 // EncodeJob returns j as one line of JSON, for [DecodeJob] in another process.
 func EncodeJob(j Job) ([]byte, error) {
-	id := j.Record()
+	id := j.id
 	return marshal(jobLine{id.Experiment, id.Version, id.Key, id.Seed, id.Params})
 }
 
@@ -149,14 +160,14 @@ func EncodeJob(j Job) ([]byte, error) {
 func DecodeJob(line []byte, ds []Decoder) (Job, error) {
 	id, err := ParseJob(line)
 	if err != nil {
-		return nil, err
+		return Job{}, err
 	}
 	for _, d := range ds {
-		if d.Experiment() == id.Experiment {
+		if d.Experiment == id.Experiment {
 			return d.Decode(id)
 		}
 	}
-	return nil, fmt.Errorf("lab: job of %q: this program does not know that experiment", id.Experiment)
+	return Job{}, fmt.Errorf("lab: job of %q: this program does not know that experiment", id.Experiment)
 }
 
 // ParseJob returns the identity in a line of [EncodeJob], without knowing the
@@ -172,26 +183,12 @@ func ParseJob(line []byte) (Record, error) {
 	return Record{Key: l.Key, Experiment: l.Experiment, Version: l.Version, Seed: l.Seed, Params: l.Params}, nil
 }
 
-// Foreign returns the job of a cell whose experiment only another program
-// knows; do has that program compute it.
-func Foreign(id Record, do func(ctx context.Context, s *Store) error) Job { return foreign{id, do} }
-
-type foreign struct {
-	id Record
-	do func(context.Context, *Store) error
+// ExternalJob returns the job of a cell whose experiment only another program
+// knows. do has that program compute it, unless the store holds it or another
+// process is at work on it ([ErrBusy]), and reports which.
+func ExternalJob(id Record, do func(ctx context.Context, s *Store) (recalled bool, err error)) Job {
+	return Job{id: id, elsewhere: do}
 }
-
-func (j foreign) Record() Record { return j.id }
-
-func (j foreign) Recall(s *Store) (Record, error) {
-	r, err := s.read(s.paths(j.id).record)
-	if err != nil {
-		return r, fmt.Errorf("cell %s of %s: %w", j.id.Key, j.id.Experiment, err)
-	}
-	return r, nil
-}
-
-func (j foreign) Do(ctx context.Context, s *Store) error { return j.do(ctx, s) }
 
 // Missing returns the jobs whose cells s does not hold, each cell once. Those
 // whose records are there are read, many at once, to see that they can be.
@@ -199,8 +196,8 @@ func (s *Store) Missing(jobs []Job) []Job {
 	var once []Job
 	seen := make(map[Key]bool, len(jobs))
 	for _, j := range jobs {
-		if key := j.Record().Key; !seen[key] {
-			seen[key] = true
+		if !seen[j.id.Key] {
+			seen[j.id.Key] = true
 			once = append(once, j)
 		}
 	}
@@ -211,12 +208,11 @@ func (s *Store) Missing(jobs []Job) []Job {
 	for range min(readAhead, len(once)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(once); i = next.Add(1) - 1 {
-				key := once[i].Record().Key
-				if there != nil && !there[key].Stored {
+				if there != nil && !there[once[i].id.Key].Stored {
 					missing[i] = true
 					continue
 				}
-				_, err := once[i].Recall(s)
+				_, err := once[i].recall(s)
 				missing[i] = err != nil
 			}
 		})
@@ -233,17 +229,17 @@ func (s *Store) Missing(jobs []Job) []Job {
 
 // there looks by reading directories where that is less work than asking for
 // every cell; nil where it is not, or fails.
-func (s *Store) there(jobs []Job) map[Key]Presence {
+func (s *Store) there(jobs []Job) map[Key]Status {
 	if len(jobs) < 512 {
 		return nil
 	}
 	ids := make([]Record, len(jobs))
 	for i, j := range jobs {
-		ids[i] = j.Record()
+		ids[i] = j.id
 	}
-	p, err := s.Glance(ids)
+	there, err := s.Statuses(ids)
 	if err != nil {
 		return nil
 	}
-	return p
+	return there
 }

@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -85,106 +83,72 @@ type cellLock struct {
 	stop       func()         // ends the heartbeat; see hold
 }
 
-// sightings is what a watcher knows of the locks it has met, by nonce.
-type sightings map[string]sighting
+// observed is what a watcher knows of the locks it has met, by nonce.
+type observed map[string]observation
 
-type sighting struct {
+type observation struct {
 	beat time.Time // the file's time: compared for change only
 	at   time.Time // our clock when beat was first seen
 }
 
-// quiet returns for how long, on our clock, a lock's time has not changed.
-func (s sightings) quiet(nonce string, beat time.Time) time.Duration {
-	if seen, ok := s[nonce]; ok && seen.beat.Equal(beat) {
+// unchangedFor returns for how long, on our clock, a lock's time has not changed.
+func (o observed) unchangedFor(nonce string, beat time.Time) time.Duration {
+	if seen, ok := o[nonce]; ok && seen.beat.Equal(beat) {
 		return time.Since(seen.at)
 	}
-	s[nonce] = sighting{beat, time.Now()}
+	o[nonce] = observation{beat, time.Now()}
 	return 0
 }
 
-// lock waits for the cell's lock, or returns nil as soon as finished says that
-// there is nothing left to do. waiting is called once if another holds it.
-func (s *Store) lock(ctx context.Context, p cellPaths, finished func() bool, waiting func(owner)) (*cellLock, error) {
-	t := s.timing.orDefault()
-	if err := s.create(p); err != nil {
+// tryLock takes the cell's lock. The error is [ErrBusy] if another has it.
+func (p cellPaths) tryLock(t lockTiming, seen observed) (*cellLock, error) {
+	judged, err := p.staleLocks(t, seen)
+	if err != nil {
 		return nil, err
 	}
-	seen, told := sightings{}, false
-	for pause := t.poll; ; pause = min(2*pause, 2*time.Second) {
-		if err := ctx.Err(); err != nil {
-			return nil, context.Cause(ctx)
-		}
-		if finished() {
-			return nil, nil
-		}
-		l, holder, err := p.tryLock(t, seen)
-		if err != nil || l != nil {
-			return l, err
-		}
-		if holder.Nonce != "" && !told {
-			told = true
-			waiting(holder)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(min(pause, max(t.stale/4, t.poll))):
-		}
+	top := 0
+	for g := range judged {
+		top = max(top, g)
 	}
+	l := &cellLock{paths: p, generation: top + 1, owner: self(), judged: judged}
+	if ok, err := l.create(); err != nil {
+		return nil, err
+	} else if !ok {
+		return nil, busyError{}
+	}
+	if l.state() != held {
+		if err := l.stepBack(); err != nil {
+			return nil, err
+		}
+		return nil, busyError{}
+	}
+	return l, nil
 }
 
-// tryLock makes one attempt. It returns the lock, or who holds it if known.
-func (p cellPaths) tryLock(t lockTiming, seen sightings) (*cellLock, owner, error) {
-	gens, err := p.numbered(".lock.")
+// staleLocks returns the nonces of the cell's locks, all of which are stale. The
+// error is [ErrBusy] if one is not.
+func (p cellPaths) staleLocks(t lockTiming, seen observed) (map[int]string, error) {
+	gens, err := p.numbered(lockSuffix)
 	if err != nil {
-		return nil, owner{}, err
+		return nil, err
 	}
-	judged, top := map[int]string{}, 0
+	judged := map[int]string{}
 	for _, g := range gens {
 		o, beat, err := p.readLock(g)
 		if errors.Is(err, fs.ErrNotExist) { // released meanwhile: look again later
-			return nil, owner{}, nil
+			return nil, busyError{}
 		} else if err != nil {
-			return nil, owner{}, fmt.Errorf("lab: lock: %w", err)
+			return nil, fmt.Errorf("lab: lock: %w", err)
 		}
-		if !o.dead() && seen.quiet(o.Nonce, beat) < t.stale {
-			return nil, o, nil
+		if !o.dead() && seen.unchangedFor(o.Nonce, beat) < t.stale {
+			return nil, busyError{&o}
 		}
-		judged[g], top = o.Nonce, g
+		judged[g] = o.Nonce
 	}
-	l := &cellLock{paths: p, generation: top + 1, owner: self(), judged: judged}
-	if ok, err := l.create(); !ok || err != nil {
-		return nil, owner{}, err
-	}
-	if l.standing() != held {
-		return nil, owner{}, l.stepBack()
-	}
-	return l, owner{}, nil
-}
-
-func (p cellPaths) lockFile(generation int) string {
-	return fmt.Sprintf("%s.lock.%d", p.base, generation)
+	return judged, nil
 }
 
 func (l *cellLock) file() string { return l.paths.lockFile(l.generation) }
-
-// numbered lists, ascending, the N for which base+infix+N exists. It reads the
-// directory: opening one makes the client of a network file system look again.
-func (p cellPaths) numbered(infix string) ([]int, error) {
-	entries, err := disk.ReadDir(p.dir)
-	if err != nil {
-		return nil, fmt.Errorf("lab: lock: %w", err)
-	}
-	var out []int
-	for _, e := range entries {
-		if rest, ok := strings.CutPrefix(e.Name(), filepath.Base(p.base)+infix); ok {
-			if n, err := strconv.Atoi(rest); err == nil {
-				out = append(out, n)
-			}
-		}
-	}
-	slices.Sort(out)
-	return out, nil
-}
 
 // readLock opens the file before it asks for its time, which makes a network
 // client ask the server. A lock without readable content belongs to nobody we
@@ -213,7 +177,7 @@ func (l *cellLock) create() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("lab: lock: %w", err)
 	}
-	tmp := filepath.Join(l.paths.dir, ".tmp-"+l.owner.Nonce)
+	tmp := filepath.Join(l.paths.dir, tmpPrefix+l.owner.Nonce)
 	defer os.Remove(tmp)
 	if err := writeNew(tmp, b); err != nil {
 		return false, fmt.Errorf("lab: lock: %w", err)
@@ -257,18 +221,18 @@ func writeNew(path string, b []byte) error {
 	return err
 }
 
-// standing says how a lock stands, as far as the file system tells.
-type standing int
+// lockState is the state of a lock, as far as the file system tells.
+type lockState int
 
 const (
-	unclear standing = iota // it could not be seen
+	unclear lockState = iota // it could not be seen
 	held
 	lost
 )
 
-// standing looks whether l still owns the cell.
-func (l *cellLock) standing() standing {
-	gens, err := l.paths.numbered(".lock.")
+// state looks whether l still owns the cell.
+func (l *cellLock) state() lockState {
+	gens, err := l.paths.numbered(lockSuffix)
 	if err != nil {
 		return unclear
 	}
@@ -310,12 +274,12 @@ func (l *cellLock) hold(ctx context.Context, every time.Duration) context.Contex
 			}
 			now := time.Now()
 			_ = os.Chtimes(l.file(), now, now) // if it fails for long, another takes over
-			standing := l.standing()
-			if standing == lost && before == lost { // once may be another's step forward and back
+			state := l.state()
+			if state == lost && before == lost { // once may be another's step forward and back
 				cancel(errLost)
 				return
 			}
-			before = standing
+			before = state
 		}
 	})
 	l.stop = func() { close(done); wg.Wait(); cancel(nil) }

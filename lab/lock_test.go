@@ -24,8 +24,16 @@ func lockPaths(t *testing.T) cellPaths {
 
 var quickTiming = lockTiming{beat: 5 * time.Millisecond, stale: 400 * time.Millisecond, poll: time.Millisecond} // stale only if the machine is busy for that long
 
-func nobody(owner) {}
-func never() bool  { return false }
+// await waits for the lock.
+func (s *Store) await(ctx context.Context, p cellPaths) (*cellLock, error) {
+	for seen := (observed{}); ; time.Sleep(time.Millisecond) {
+		l, err := p.tryLock(s.timing.orDefault(), seen)
+		if !errors.Is(err, ErrBusy) || ctx.Err() != nil {
+			return l, err
+		}
+	}
+}
+
 func put(t *testing.T, p cellPaths, generation int, o owner) {
 	t.Helper()
 	b, err := marshal(o)
@@ -45,7 +53,7 @@ func TestLockExcludes(t *testing.T) {
 	for range 16 {
 		wg.Go(func() {
 			for range 5 {
-				l, err := s.lock(t.Context(), p, never, nobody)
+				l, err := s.await(t.Context(), p)
 				if err != nil {
 					t.Error(err)
 					return
@@ -80,7 +88,7 @@ func TestDeadOwnerIsReplacedAtOnce(t *testing.T) {
 	o.Proc.Start = "1" // a process of this machine that is gone
 	put(t, p, 1, o)
 	began := time.Now()
-	l, err := s.lock(t.Context(), p, never, nobody)
+	l, err := s.await(t.Context(), p)
 	if err != nil || l.generation != 2 || time.Since(began) > 10*time.Second {
 		t.Fatalf("%+v after %v, %v", l, time.Since(began), err)
 	}
@@ -102,12 +110,12 @@ func TestOwnerElsewhereIsJudgedByItsHeartbeat(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), quickTiming.stale/3)
-		if l, err := s.lock(ctx, p, never, nobody); l != nil || err == nil {
+		if l, err := s.await(ctx, p); l != nil || err == nil {
 			t.Fatal("took over from a living owner")
 		}
 		cancel()
 	}
-	l, err := s.lock(t.Context(), p, never, nobody) // it has stopped
+	l, err := s.await(t.Context(), p) // it has stopped
 	if err != nil || l.generation != 2 {
 		t.Fatal(err)
 	}
@@ -118,7 +126,7 @@ func TestOwnerElsewhereIsJudgedByItsHeartbeat(t *testing.T) {
 func TestOwnerThatWasPausedLosesAndKnows(t *testing.T) {
 	p := lockPaths(t)
 	s := &Store{Dir: p.dir, timing: quickTiming}
-	l, err := s.lock(t.Context(), p, never, nobody)
+	l, err := s.await(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +151,7 @@ func TestEmptyLockIsJudgedByItsHeartbeat(t *testing.T) {
 	if err := os.WriteFile(p.lockFile(1), nil, 0o666); err != nil { // its writer was killed
 		t.Fatal(err)
 	}
-	l, err := s.lock(t.Context(), p, never, nobody)
+	l, err := s.await(t.Context(), p)
 	if err != nil || l.generation != 2 {
 		t.Fatalf("%+v %v", l, err)
 	}

@@ -16,6 +16,8 @@ var (
 	// ErrCorrupt says that a stored file cannot be trusted: cut short, edited,
 	// or not matching its artifacts. [Do] computes such a cell again.
 	ErrCorrupt = errors.New("corrupt")
+	// ErrBusy says that another process computes the cell; see [Job.Try].
+	ErrBusy = errors.New("another process computes the cell")
 )
 
 // A Result is a finished cell with its types.
@@ -98,11 +100,13 @@ func decodeRecord(b []byte) (Record, error) {
 	return r, nil
 }
 
-// typed gives a record its types.
-func typed[P, R any](s *Store, r Record) (Result[P, R], error) {
+// typedRecord gives a record its types.
+func typedRecord[P, R any](s *Store, r Record) (Result[P, R], error) {
 	out := Result[P, R]{
 		Key: r.Key, Seed: r.Seed, Artifacts: r.Artifacts, Manifest: r.Manifest,
-		dir: s.paths(r).files(r.Attempt),
+	}
+	if s != nil {
+		out.dir = s.ArtifactDir(r)
 	}
 	if err := unmarshal(r.Params, &out.Params); err != nil {
 		return out, fmt.Errorf("%w: parameters: %w", ErrCorrupt, err)

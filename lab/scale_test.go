@@ -98,8 +98,8 @@ func BenchmarkCellBeside(b *testing.B) {
 			}
 			n := 0
 			for b.Loop() {
-				var j Job
-				for j == nil || j.Record().Key[:2] != "00" {
+				j := trivial.Jobs(1, point{N: n})[0]
+				for j.Record().Key[:2] != "00" {
 					n++
 					j = trivial.Jobs(1, point{N: n})[0] // some 250 tries of 10 µs
 				}
@@ -165,14 +165,14 @@ func BenchmarkResume(b *testing.B) {
 }
 
 // One look of the Slurm executor at what has landed.
-func BenchmarkGlance(b *testing.B) {
+func BenchmarkStatuses(b *testing.B) {
 	s, jobs := scale(b)
 	ids := make([]Record, len(jobs))
 	for i, j := range jobs {
 		ids[i] = j.Record()
 	}
 	for b.Loop() {
-		if seen, err := s.Glance(ids); err != nil || len(seen) != len(ids) {
+		if seen, err := s.Statuses(ids); err != nil || len(seen) != len(ids) {
 			b.Fatalf("%d of %d: %v", len(seen), len(ids), err)
 		}
 	}

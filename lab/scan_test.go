@@ -10,17 +10,17 @@ func TestScannerSeesEveryChangeOnce(t *testing.T) {
 	var runs atomic.Int64
 	s, e := testStore(t), sampler(&runs)
 	sc := s.Scan()
-	look := func() map[State]int {
+	look := func() map[string]int {
 		t.Helper()
-		out := map[State]int{}
+		out := map[string]int{}
 		for c, err := range sc.Look() {
 			if err = errors.Join(err, c.Err); err != nil {
 				t.Fatal(err)
 			}
-			if c.State == IsStored && c.Record.Key != c.Key || c.Experiment != e.Name {
+			if c.Status.Stored && c.Record.Key != c.Key || c.Experiment != e.Name {
 				t.Errorf("%s of %s holds %s", c.Key, c.Experiment, c.Record.Key)
 			}
-			out[c.State]++
+			out[c.Status.String()]++
 		}
 		return out
 	}
@@ -35,7 +35,7 @@ func TestScannerSeesEveryChangeOnce(t *testing.T) {
 			look()
 		}
 	}
-	if got := look(); got[IsStored] != 9 || len(got) != 1 {
+	if got := look(); got["stored"] != 9 || len(got) != 1 {
 		t.Errorf("nine are new: %v", got)
 	}
 	if got := look(); len(got) != 0 {
@@ -45,7 +45,7 @@ func TestScannerSeesEveryChangeOnce(t *testing.T) {
 	if err := s.Remove(id); err != nil {
 		t.Fatal(err)
 	}
-	if got := look(); got[IsGone] != 1 || len(got) != 1 {
+	if got := look(); got["gone"] != 1 || len(got) != 1 {
 		t.Errorf("one is gone: %v", got)
 	}
 	for range sc.Look() {

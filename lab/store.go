@@ -16,12 +16,6 @@ import (
 
 // A Store is a directory of finished cells, safe to share between goroutines,
 // processes and, over a network file system, machines.
-//
-//	DIR/cells/EXPERIMENT/ab/abcdef….json         the record: present means finished
-//	DIR/cells/EXPERIMENT/ab/abcdef….files.ID/    its artifacts
-//	DIR/cells/EXPERIMENT/ab/abcdef….failed.json  why the last attempt failed
-//	DIR/cells/EXPERIMENT/ab/abcdef….part.N/      work in progress, kept for a resume
-//	DIR/cells/EXPERIMENT/ab/abcdef….lock.N       who is at work
 type Store struct {
 	Dir string
 
@@ -88,24 +82,6 @@ func findStore() (string, error) {
 	return filepath.Join(wd, ".coupling"), nil
 }
 
-// cellPaths names the files of one cell.
-type cellPaths struct {
-	dir     string // the directory that holds them all
-	base    string // dir/KEY, which every name below begins with
-	record  string
-	failure string
-}
-
-func (s *Store) paths(r Record) cellPaths {
-	dir := filepath.Join(s.Dir, "cells", filepath.FromSlash(r.Experiment), string(r.Key[:2]))
-	base := filepath.Join(dir, string(r.Key))
-	return cellPaths{dir, base, base + ".json", base + ".failed.json"}
-}
-
-func (p cellPaths) files(attempt string) string { return p.base + ".files." + attempt }
-
-func (p cellPaths) part(generation int) string { return fmt.Sprintf("%s.part.%d", p.base, generation) }
-
 // read returns the finished record at path. The error is [ErrMissing],
 // [ErrCorrupt], or what the file system said.
 func (s *Store) read(path string) (Record, error) {
@@ -162,7 +138,7 @@ func WriteFile(path string, fill func(io.Writer) error) (err error) {
 		return err
 	}
 	// os.CreateTemp would make it unreadable for others, whatever the umask.
-	tmp := filepath.Join(dir, ".tmp-"+rand.Text())
+	tmp := filepath.Join(dir, tmpPrefix+rand.Text())
 	f, err := disk.Create(tmp)
 	if err != nil {
 		return err
@@ -189,125 +165,40 @@ func syncDir(dir string) error {
 	return d.Close()
 }
 
-type recordSeq = iter.Seq2[Record, error]
-
 // Records yields every finished cell of the experiments whose names begin with
 // prefix ("" for all), ordered by path. A file that cannot be trusted is yielded
 // as an error and does not end the walk.
-func (s *Store) Records(prefix string) iter.Seq2[Record, error] { return s.records(prefix) }
+func (s *Store) Records(prefix string) iter.Seq2[Record, error] {
+	return s.walk(prefix, recordSuffix)
+}
 
 // Failures yields the last failure of every cell that failed and has not
 // succeeded since.
-func (s *Store) Failures(prefix string) iter.Seq2[Record, error] { return s.failures(prefix) }
-
-func (s *Store) records(prefix string) recordSeq {
-	return s.walk(prefix, func(name string) bool {
-		return strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, ".failed.json")
-	}, s.read)
-}
-
-func (s *Store) failures(prefix string) recordSeq {
-	return s.walk(prefix, func(name string) bool { return strings.HasSuffix(name, ".failed.json") }, s.read)
-}
-
-// walk yields what read makes of the files that want asks for, in the order of
-// their paths. Many are read at once: over a network the time of a read is
-// waiting.
-func (s *Store) walk(prefix string, want func(name string) bool, read func(path string) (Record, error)) recordSeq {
-	type answer struct {
-		r   Record
-		err error
-	}
-	return func(yield func(Record, error) bool) {
-		stop, order := make(chan struct{}), make(chan chan answer, readAhead)
-		var walkErr error
-		go func() {
-			defer close(order)
-			walkErr = s.files(prefix, want, func(path string) bool {
-				one := make(chan answer, 1)
-				select {
-				case order <- one: // as many as fit are under way
-				case <-stop:
-					return false
-				}
-				go func() {
-					r, err := read(path)
-					one <- answer{r, err}
-				}()
-				return true
-			})
-		}()
-		defer func() {
-			close(stop)
-			for one := range order { // let every reader end
-				<-one
-			}
-		}()
-		for one := range order {
-			a := <-one
-			if errors.Is(a.err, ErrMissing) || a.err == nil && !strings.HasPrefix(a.r.Experiment, prefix) {
-				continue
-			}
-			if !yield(a.r, a.err) {
-				return
-			}
-		}
-		if walkErr != nil {
-			yield(Record{}, fmt.Errorf("lab: store: %w", walkErr))
-		}
-	}
-}
-
-// readAhead is how many records are read at once.
-const readAhead = 32
-
-// files calls f with the files of experiments with the prefix, until it says no.
-func (s *Store) files(prefix string, want func(name string) bool, f func(path string) bool) error {
-	root := filepath.Join(s.Dir, "cells")
-	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
-			return nil
-		case err != nil:
-			return err
-		case d.IsDir():
-			if inCell(d.Name()) || !reaches(root, path, prefix) {
-				return fs.SkipDir
-			}
-			return nil
-		case strings.HasPrefix(d.Name(), ".tmp-") || !want(d.Name()):
-			return nil
-		}
-		if !f(path) {
-			return fs.SkipAll
-		}
-		return nil
-	})
-}
-
-// inCell reports whether a directory belongs to one cell (KEY.files, KEY.part.1).
-func inCell(name string) bool {
-	_, rest, ok := strings.Cut(name, ".")
-	return ok && (strings.HasPrefix(rest, "files.") || strings.HasPrefix(rest, "part.")) && len(name) > 32
-}
-
-// reaches reports whether the walk must enter path to find names with prefix.
-func reaches(root, path, prefix string) bool {
-	rel, err := filepath.Rel(root, path)
-	if err != nil || rel == "." {
-		return true
-	}
-	rel = filepath.ToSlash(rel)
-	return strings.HasPrefix(rel, prefix) || strings.HasPrefix(prefix, rel)
+func (s *Store) Failures(prefix string) iter.Seq2[Record, error] {
+	return s.walk(prefix, failureSuffix)
 }
 
 // Find returns the finished cell whose key begins with prefix. It fails when
 // there is none, or more than one.
 func (s *Store) Find(prefix string) (Record, error) {
 	var found []Record
-	for r, err := range s.Records("") {
-		if err == nil && strings.HasPrefix(string(r.Key), prefix) {
-			found = append(found, r)
+	for sh, err := range s.shards("") {
+		if err != nil {
+			return Record{}, err
+		}
+		if sh2 := filepath.Base(sh.path); !strings.HasPrefix(prefix, sh2) && !strings.HasPrefix(sh2, prefix) {
+			continue
+		}
+		entries, err := sh.list()
+		if err != nil {
+			return Record{}, err
+		}
+		for _, e := range entries {
+			if key, suffix, ok := keyOf(e.Name()); ok && suffix == recordSuffix && strings.HasPrefix(string(key), prefix) {
+				if r, err := s.read(sh.paths(key).record); err == nil {
+					found = append(found, r)
+				}
+			}
 		}
 	}
 	switch {
@@ -331,7 +222,7 @@ func (s *Store) Remove(r Record) error {
 	beside, err := os.ReadDir(p.dir)
 	errs = append(errs, err)
 	for _, e := range beside {
-		if strings.HasPrefix(e.Name(), string(r.Key)+".") {
+		if strings.HasPrefix(e.Name(), filepath.Base(p.base)+".") {
 			errs = append(errs, os.RemoveAll(filepath.Join(p.dir, e.Name())))
 		}
 	}

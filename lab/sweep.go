@@ -3,79 +3,206 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"runtime"
 	"sync"
+	"time"
 )
 
-// Sweep asks for the cells at ps and yields each as it lands: first those that
-// the store holds, in order, then the others as workers goroutines (0: one a
-// core) finish them. A cell that fails is yielded with its parameters and a
-// [*CellError], and the others go on. Breaking out of the loop stops the sweep:
-// running cells are cancelled, and Sweep returns when they have ended. What was
-// stored stays, so the next Sweep goes on from there. A cell that ps asks for twice
-// is yielded once. When ctx ends, the cells
+// Sweep asks for the cells at ps, computes the missing ones on workers goroutines
+// (0: one a core), and yields all in the order of ps, so that a loop over it may
+// draw: each as soon as it and those before it have landed. A cell that fails is
+// yielded with its parameters and a [*CellError], and the others go on. Breaking
+// out of the loop stops the sweep: running cells are cancelled, and Sweep returns
+// when they have ended. What was stored stays, so the next Sweep goes on from
+// there. A cell that ps asks for twice is yielded once. When ctx ends, the cells
 // that did not land are yielded with its error.
+//
+// A cell that another process computes is left to it while others are missing;
+// so processes that sweep the same cells share them.
 func Sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P) iter.Seq2[Result[P, R], error] {
+	type outcome struct {
+		r   Result[P, R]
+		err error
+	}
 	return func(yield func(Result[P, R], error) bool) {
-		var todo []P
-		seen := map[Key]bool{}
-		for _, p := range ps {
-			r, err := Recall(s, e, seed, p)
-			if r.Key != "" && seen[r.Key] {
-				continue
-			}
-			seen[r.Key] = true
-			if errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) {
-				todo = append(todo, p)
-				continue
-			}
-			if err != nil {
-				err = cellError(e.Name, r.Key, seed, p, err)
-			} else {
-				watcher(ctx, Record{Experiment: e.Name, Key: r.Key})(Event{Kind: Recalled})
-			}
-			if !yield(r, err) {
-				return
+		early, next := map[int]outcome{}, 0
+		for i, land := range sweep(ctx, s, e, workers, seed, ps) {
+			r, err := land()
+			early[i] = outcome{r, err}
+			for o, ok := early[next]; ok; o, ok = early[next] {
+				if !yield(o.r, o.err) {
+					return
+				}
+				delete(early, next)
+				next++
 			}
 		}
-		do := func(ctx context.Context, p P) (Result[P, R], error) { return Do(ctx, s, e, seed, p) }
-		for r, err := range pool(ctx, nil, workers, todo, do) {
-			if !yield(r, err) {
+	}
+}
+
+// SweepAsLanded is [Sweep] in the order in which cells land, which differs from
+// run to run: for boards that show what there is. First come those that the
+// store holds, in order.
+func SweepAsLanded[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P) iter.Seq2[Result[P, R], error] {
+	return func(yield func(Result[P, R], error) bool) {
+		for _, land := range sweep(ctx, s, e, workers, seed, ps) {
+			if !yield(land()) {
 				return
 			}
 		}
 	}
 }
 
-// pool applies do to every item on workers goroutines and yields what it
-// returns, in order of completion. Once drain is closed no further item begins.
-// No goroutine outlives the loop.
-func pool[T, U any](ctx context.Context, drain <-chan struct{}, workers int, items []T, do func(context.Context, T) (U, error)) iter.Seq2[U, error] {
-	type outcome struct {
-		u   U
-		err error
+// sweep yields cells as they land, with their places among the distinct ones of ps.
+func sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P) iter.Seq2[int, func() (Result[P, R], error)] {
+	return func(yield func(int, func() (Result[P, R], error)) bool) {
+		var todo []Job
+		var params []P  // of todo
+		var place []int // of todo
+		seen, n := map[Key]bool{}, 0
+		for _, p := range ps {
+			j, err := e.job(seed, p)
+			if err == nil && seen[j.id.Key] {
+				continue
+			}
+			seen[j.id.Key] = true
+			var r Record
+			if err == nil {
+				r, err = j.recall(s)
+				if canCompute(err) {
+					todo, params, place = append(todo, j), append(params, p), append(place, n)
+					n++
+					continue
+				}
+			} else if j.id.Params == nil {
+				j.id = Record{Experiment: e.Name, Seed: seed}
+			}
+			if err == nil {
+				watcher(ctx, j.id)(Event{Kind: Recalled})
+			}
+			if !yield(n, func() (Result[P, R], error) { return typed[P, R](s, j, p, true)(r, j.id.cellError(err)) }) {
+				return
+			}
+			n++
+		}
+		for l := range share(ctx, s, nil, workers, todo) {
+			if !yield(place[l.place], func() (Result[P, R], error) {
+				return typed[P, R](s, l.job, params[l.place], l.recalled)(l.record, l.err)
+			}) {
+				return
+			}
+		}
 	}
-	return func(yield func(U, error) bool) {
+}
+
+// canCompute reports whether a cell that was not recalled because of err may be computed.
+func canCompute(err error) bool { return errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) }
+
+// A turn is a job in a [queue].
+type turn struct {
+	job    Job
+	place  int // in the list of jobs
+	seen   observed
+	pause  time.Duration // after a try
+	after  time.Time     // of the next try
+	holder *owner        // who computes it, for whoever watches; told once
+	told   bool
+}
+
+// A queue hands out jobs. One whose cell another process computes goes to its
+// end, and nobody waits for it before nothing else is left.
+type queue struct {
+	mu    sync.Mutex
+	turns []*turn
+}
+
+// next returns the first turn when its time has come; nil if there is none, or
+// when stop or drain is closed.
+func (q *queue) next(ctx context.Context, stop, drain <-chan struct{}) *turn {
+	q.mu.Lock()
+	var t *turn
+	if len(q.turns) > 0 {
+		t, q.turns = q.turns[0], q.turns[1:]
+	}
+	q.mu.Unlock()
+	select { // a closed drain wins over a job
+	case <-drain:
+		return nil
+	case <-stop:
+		return nil
+	default:
+	}
+	if t == nil || time.Until(t.after) <= 0 {
+		return t
+	}
+	if t.holder != nil && !t.told {
+		t.told = true
+		watcher(ctx, t.job.id)(Event{Kind: Waiting, Note: fmt.Sprintf("process %d on %s", t.holder.PID, t.holder.Host)})
+	}
+	select {
+	case <-time.After(time.Until(t.after)):
+	case <-ctx.Done(): // it is yielded with ctx's error
+	case <-stop:
+		return nil
+	case <-drain:
+		return nil
+	}
+	return t
+}
+
+// putBack puts a turn at the end, because of err.
+func (q *queue) putBack(t *turn, err error, timing lockTiming) {
+	if b := (busyError{}); errors.As(err, &b) {
+		t.holder = b.holder
+	}
+	t.pause = max(t.pause, timing.poll)
+	t.after = time.Now().Add(t.pause)
+	t.pause = min(2*t.pause, 2*time.Second, max(timing.stale/4, timing.poll))
+	q.mu.Lock()
+	q.turns = append(q.turns, t)
+	q.mu.Unlock()
+}
+
+// landed is what became of a job.
+type landed struct {
+	job      Job
+	place    int
+	record   Record
+	recalled bool // another process was quicker
+	err      error
+}
+
+// share has workers goroutines do jobs and yields each when it has landed or
+// failed. Once drain is closed no further job begins. No goroutine outlives the loop.
+func share(ctx context.Context, s *Store, drain <-chan struct{}, workers int, jobs []Job) iter.Seq[landed] {
+	return func(yield func(landed) bool) {
 		if workers <= 0 {
 			workers = runtime.GOMAXPROCS(0)
 		}
 		ctx, cancel := context.WithCancel(ctx)
-		in, out := make(chan T), make(chan outcome)
+		q, out := &queue{}, make(chan landed)
+		for i, j := range jobs {
+			q.turns = append(q.turns, &turn{job: j, place: i, seen: observed{}})
+		}
+		stop := make(chan struct{}) // the loop was broken out of
 		var wg sync.WaitGroup
-		for range min(workers, len(items)) {
+		for range min(workers, len(jobs)) {
 			wg.Go(func() {
-				for item := range in {
-					u, err := do(ctx, item)
-					out <- outcome{u, err}
+				for t := q.next(ctx, stop, drain); t != nil; t = q.next(ctx, stop, drain) {
+					r, recalled, err := t.job.try(ctx, s, t.seen)
+					if errors.Is(err, ErrBusy) {
+						q.putBack(t, err, s.timing.orDefault())
+						continue
+					}
+					out <- landed{t.job, t.place, r, recalled, t.job.id.cellError(err)}
 				}
 			})
 		}
-		stop := make(chan struct{}) // the loop was broken out of
 		go func() {
-			defer close(out)
-			feed(items, in, stop, drain)
 			wg.Wait()
+			close(out)
 		}()
 		defer func() {
 			cancel()
@@ -83,29 +210,10 @@ func pool[T, U any](ctx context.Context, drain <-chan struct{}, workers int, ite
 			for range out { // let every worker end
 			}
 		}()
-		for o := range out {
-			if !yield(o.u, o.err) {
+		for l := range out {
+			if !yield(l) {
 				return
 			}
-		}
-	}
-}
-
-// feed sends items until they or the patience of whoever listens are at an end.
-func feed[T any](items []T, in chan<- T, stop, drain <-chan struct{}) {
-	defer close(in)
-	for _, item := range items {
-		select { // a closed drain wins over a waiting worker
-		case <-drain:
-			return
-		default:
-		}
-		select {
-		case in <- item:
-		case <-stop:
-			return
-		case <-drain:
-			return
 		}
 	}
 }

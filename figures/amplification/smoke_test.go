@@ -78,7 +78,7 @@ func lies(honest *lab.Store) map[string]lab.Decoder {
 	}
 	out := map[string]lab.Decoder{}
 	for _, d := range list {
-		out[d.Experiment()] = d
+		out[d.Experiment] = d
 	}
 	return out
 }

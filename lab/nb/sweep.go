@@ -13,9 +13,21 @@ import (
 )
 
 // Sweep is [lab.Sweep] in this notebook's store, one cell a core, under a bar
-// with a Stop button. It ends early, without an error, when the button is pressed or the notebook's
+// with a Stop button: it yields in the order of ps. It ends early, without an error, when the button is pressed or the notebook's
 // cell is interrupted: Context().Err() tells the latter. What was stored stays, so the same sweep goes on from there.
 func Sweep[P, R any](e lab.Experiment[P, R], seed uint64, ps []P) iter.Seq2[lab.Result[P, R], error] {
+	return under(lab.Sweep[P, R], e, seed, ps)
+}
+
+// SweepAsLanded is [Sweep] in the order in which cells land: for a [Board] that shows what there is.
+func SweepAsLanded[P, R any](e lab.Experiment[P, R], seed uint64, ps []P) iter.Seq2[lab.Result[P, R], error] {
+	return under(lab.SweepAsLanded[P, R], e, seed, ps)
+}
+
+type sweeper[P, R any] = func(context.Context, *lab.Store, lab.Experiment[P, R], int, uint64, []P) iter.Seq2[lab.Result[P, R], error]
+
+// under runs a sweep under a bar with a Stop button.
+func under[P, R any](sweep sweeper[P, R], e lab.Experiment[P, R], seed uint64, ps []P) iter.Seq2[lab.Result[P, R], error] {
 	return func(yield func(lab.Result[P, R], error) bool) {
 		ctx, cancel := context.WithCancel(Context())
 		defer cancel()
@@ -23,7 +35,7 @@ func Sweep[P, R any](e lab.Experiment[P, R], seed uint64, ps []P) iter.Seq2[lab.
 		defer removeStop()
 		ctx, done := Progress(ctx, e.Name, len(ps))
 		defer done()
-		for r, err := range lab.Sweep(ctx, Store(), e, 0, seed, ps) {
+		for r, err := range sweep(ctx, Store(), e, 0, seed, ps) {
 			if err != nil && ctx.Err() != nil {
 				return // stopped: the rest did not land
 			}

@@ -15,7 +15,7 @@ import (
 type row struct {
 	Key        lab.Key        `json:"key"`
 	Experiment string         `json:"experiment"`
-	State      lab.State      `json:"state"`
+	State      string         `json:"state"` // of lab.Status
 	Version    int            `json:"version,omitempty"`
 	Seed       string         `json:"seed,omitempty"` // text: a browser's numbers are too short
 	Params     map[string]any `json:"params,omitempty"`
@@ -90,7 +90,7 @@ func (x *index) add(portion []lab.Change) {
 	defer x.mu.Unlock()
 	for i, c := range portion {
 		x.rows[c.Key] = rows[i]
-		if delete(x.records, c.Key); c.State == lab.IsStored && c.Err == nil {
+		if delete(x.records, c.Key); c.Status.Stored && c.Err == nil {
 			x.records[c.Key] = c.Record
 		}
 		x.changes = append(x.changes, c.Key)
@@ -125,12 +125,12 @@ func (x *index) record(key lab.Key) (lab.Record, bool) {
 }
 
 func toRow(c lab.Change) row {
-	out := row{Key: c.Key, Experiment: c.Experiment, State: c.State}
+	out := row{Key: c.Key, Experiment: c.Experiment, State: c.Status.String()}
 	if c.Err != nil {
-		out.State, out.Error = lab.IsFailed, c.Err.Error()
+		out.State, out.Error = "failed", c.Err.Error()
 		return out
 	}
-	if c.State != lab.IsStored && c.State != lab.IsFailed {
+	if out.State != "stored" && out.State != "failed" {
 		return out
 	}
 	r := c.Record
@@ -139,7 +139,7 @@ func toRow(c lab.Change) row {
 	out.Artifacts = r.Artifacts
 	flat, err := r.Flatten()
 	if err != nil {
-		out.State, out.Error = lab.IsFailed, err.Error()
+		out.State, out.Error = "failed", err.Error()
 		return out
 	}
 	out.Params, out.Values = map[string]any{}, map[string]any{}

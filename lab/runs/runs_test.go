@@ -175,7 +175,7 @@ func TestEvents(t *testing.T) {
 	if event, _, _ := next(t, r); event != "reset" {
 		t.Fatalf("the first event is %q", event)
 	}
-	await := func(r *bufio.Reader, p params, want lab.State) (row, string) {
+	await := func(r *bufio.Reader, p params, want string) (row, string) {
 		t.Helper()
 		key := descent.Jobs(1, p)[0].Record().Key
 		for {
@@ -194,25 +194,25 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	do(params{Eps: .5, N: 3, Solver: "lbfgs"})
-	x, id := await(r, params{Eps: .5, N: 3, Solver: "lbfgs"}, lab.IsStored)
+	x, id := await(r, params{Eps: .5, N: 3, Solver: "lbfgs"}, "stored")
 	if x.Params["eps"] != .5 || x.Values["loss"] == nil || x.Seed != "1" || len(x.Artifacts) != 1 {
 		t.Errorf("%+v", x)
 	}
 	do(params{N: 13})
-	if x, _ := await(r, params{N: 13}, lab.IsStored); x.Values["loss"] != "NaN" {
+	if x, _ := await(r, params{N: 13}, "stored"); x.Values["loss"] != "NaN" {
 		t.Errorf("NaN came as %v", x.Values["loss"])
 	}
 	do(params{N: 14})
-	if x, _ := await(r, params{N: 14}, lab.IsFailed); !strings.Contains(x.Error, "fourteen") {
+	if x, _ := await(r, params{N: 14}, "failed"); !strings.Contains(x.Error, "fourteen") {
 		t.Errorf("%+v", x)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _, _ = lab.Do(ctx, s, descent, 1, params{N: 15}) }()
-	await(r, params{N: 15}, lab.IsRunning)
+	await(r, params{N: 15}, "running")
 	cancel()
 	<-done
-	await(r, params{N: 15}, lab.IsGone)
+	await(r, params{N: 15}, "gone")
 
 	again := stream(t, client, web.URL, id)
 	if event, _, rows := next(t, again); event == "reset" || len(rows) == 0 || len(rows) > 3 {

@@ -97,7 +97,7 @@ func (f *follower) recall(ctx context.Context, jobs []lab.Job) {
 // store after the queue answered: a task that has ended by then has stored its
 // cell, and that cell must not be submitted again.
 func (f *follower) pickUp(ctx context.Context, q map[string]tasks) error {
-	known, err := f.store.Glance(f.ids())
+	known, err := f.store.Statuses(f.ids())
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (f *follower) submit(ctx context.Context, lines []*line) error {
 	jobs := make([]lab.Job, len(lines))
 	for i, l := range lines {
 		jobs[i] = l.job
-		if err := f.store.Forgive(l.job.Record()); err != nil { // so that a failure that is there later is a new one
+		if err := f.store.ClearFailure(l.job.Record()); err != nil { // so that a failure that is there later is a new one
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ func (f *follower) follow(ctx context.Context) error {
 // look takes one look and returns the lines to submit again.
 func (f *follower) look(ctx context.Context) []*line {
 	q, qerr := queue(ctx) // before the store: who ends in between is seen as running, and next time as stored
-	landed, serr := f.store.Glance(f.ids())
+	landed, serr := f.store.Statuses(f.ids())
 	f.trouble(ctx, errors.Join(qerr, serr))
 	if serr != nil {
 		return nil
@@ -328,7 +328,7 @@ func (f *follower) stop(ctx context.Context) error {
 	for limit.Err() == nil && f.anyLive(limit) {
 		time.Sleep(min(f.poll(), time.Second))
 	}
-	if landed, err := f.store.Glance(f.ids()); err == nil { // what was finished in time
+	if landed, err := f.store.Statuses(f.ids()); err == nil { // what was finished in time
 		for _, l := range f.order {
 			if key := l.job.Record().Key; f.open[key] != nil && landed[key].Stored && !f.broken {
 				f.land(ctx, l)
@@ -367,7 +367,7 @@ func (f *follower) tidy() {
 		if err != nil {
 			continue
 		}
-		landed, err := f.store.Glance(lines)
+		landed, err := f.store.Statuses(lines)
 		if err != nil {
 			continue
 		}

@@ -28,26 +28,36 @@ import (
 //	}
 //
 // Without arguments the program computes the cells that are missing, one a core.
-// The command uses two more:
+// The command uses three more:
 //
 //	PROGRAM list                         prints the jobs, a line each
 //	PROGRAM job FILE N --stride M        does lines N, N+M, … of a job file
+//	PROGRAM try LINE                     does one job unless another process does, and prints what it did
 func Main(jobs []lab.Job, ds ...lab.Decoder) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := program(ctx, os.Stdout, os.Args[1:], jobs, ds); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code := 1
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			code = 130
-		} else if errors.Is(err, errUsage) {
+		case errors.Is(err, errUsage):
 			code = 2
+		case errors.Is(err, lab.ErrBusy):
+			code = exitBusy
 		}
 		os.Exit(code)
 	}
 }
 
-var errUsage = errors.New("want no argument, list, or job FILE N --stride M")
+var errUsage = errors.New("want no argument, list, job FILE N --stride M, or try LINE")
+
+const (
+	exitBusy = 75 // EX_TEMPFAIL of sysexits.h
+	recalled = "recalled"
+	stored   = "stored"
+)
 
 func program(ctx context.Context, out io.Writer, args []string, jobs []lab.Job, ds []lab.Decoder) error {
 	if len(args) == 1 && args[0] == "list" {
@@ -80,8 +90,26 @@ func program(ctx context.Context, out io.Writer, args []string, jobs []lab.Job, 
 			return fmt.Errorf("%w: %w", errUsage, err)
 		}
 		return jobfile.Do(ctx, s, args[1], first, stride, ds)
+	case len(args) == 2 && args[0] == "try":
+		return tryLine(ctx, s, out, args[1], ds)
 	}
 	return fmt.Errorf("%q: %w", args, errUsage)
+}
+
+func tryLine(ctx context.Context, s *lab.Store, out io.Writer, line string, ds []lab.Decoder) error {
+	j, err := lab.DecodeJob([]byte(line), ds)
+	if err != nil {
+		return err
+	}
+	did := stored
+	held, err := j.Try(ctx, s)
+	if held {
+		did = recalled
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(out, did)
+	}
+	return err
 }
 
 // A Program is a Go file that was built.
@@ -131,7 +159,7 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 		if err != nil {
 			return nil, fmt.Errorf("sweep: %s list: does its main call sweepfile.Main? %w", path, err)
 		}
-		p.Jobs = append(p.Jobs, lab.Foreign(id, p.do(id)))
+		p.Jobs = append(p.Jobs, lab.ExternalJob(id, p.try(id, string(bytes.TrimSpace(line)))))
 	}
 	return p, nil
 }
@@ -152,30 +180,27 @@ func sha256File(path string) (string, error) {
 // Command does a line of a job file; see package jobfile.
 func (p *Program) Command() []string { return []string{p.Path, "job"} }
 
-// do computes one cell by running the program, which is told to end when ctx does.
-func (p *Program) do(id lab.Record) func(context.Context, *lab.Store) error {
-	return func(ctx context.Context, s *lab.Store) error {
-		dir, err := os.MkdirTemp("", "coupling")
-		if err != nil {
-			return fmt.Errorf("sweep: %w", err)
-		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		file := filepath.Join(dir, "line")
-		if err := jobfile.Write(file, []lab.Job{lab.Foreign(id, nil)}); err != nil {
-			return err
-		}
-		cmd := exec.CommandContext(ctx, p.Path, "job", file, "0", "--stride", "1")
+// try computes one cell by running the program, which is told to end when ctx does.
+func (p *Program) try(id lab.Record, line string) func(context.Context, *lab.Store) (bool, error) {
+	return func(ctx context.Context, s *lab.Store) (bool, error) {
+		cmd := exec.CommandContext(ctx, p.Path, "try", line)
 		cmd.Env = append(os.Environ(), "COUPLING_STORE="+s.Dir)
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-		out, err := cmd.CombinedOutput()
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			return &lab.CellError{Experiment: id.Experiment, Key: id.Key, Seed: id.Seed, Params: id.Params,
-				Err: fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))}
+		var out, failure bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &failure
+		err := cmd.Run()
+		switch {
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitBusy:
+			return false, lab.ErrBusy
+		case err != nil:
+			return false, fmt.Errorf("%w: %s", err, bytes.TrimSpace(failure.Bytes()))
+		case strings.HasSuffix(out.String(), recalled+"\n"): // after what the experiment may have printed
+			lab.Report(ctx, id, lab.Event{Kind: lab.Recalled})
+			return true, nil
 		}
 		lab.Report(ctx, id, lab.Event{Kind: lab.Stored})
-		return nil
+		return false, nil
 	}
 }

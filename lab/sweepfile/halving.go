@@ -71,20 +71,20 @@ func rebudget(d lab.Decoder, j lab.Job, name string, budget int) (lab.Job, error
 	exact := json.NewDecoder(bytes.NewReader(id.Params))
 	exact.UseNumber() // the other parameters stay as they are: a float64 does not hold every integer
 	if err := exact.Decode(&params); err != nil {
-		return nil, fmt.Errorf("sweep: %w", err)
+		return lab.Job{}, fmt.Errorf("sweep: %w", err)
 	}
 	at, path := params, strings.Split(name, ".")
 	for _, part := range path[:len(path)-1] {
 		next, ok := at[part].(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("sweep: budget %q: %s is no object", name, part)
+			return lab.Job{}, fmt.Errorf("sweep: budget %q: %s is no object", name, part)
 		}
 		at = next
 	}
 	at[path[len(path)-1]] = budget
 	b, err := json.Marshal(params)
 	if err != nil {
-		return nil, fmt.Errorf("sweep: %w", err)
+		return lab.Job{}, fmt.Errorf("sweep: %w", err)
 	}
 	return d.Make(id.Seed, b)
 }
@@ -168,8 +168,8 @@ type tournament struct {
 	home    map[lab.Key]int // rung of each cell
 }
 
-// next returns a cell that may begin, the largest budget first, or nil.
-func (t *tournament) next() (lab.Job, error) {
+// next returns a cell that may begin, the largest budget first; ok is false if none may.
+func (t *tournament) next() (j lab.Job, ok bool, err error) {
 	for k := len(t.rungs) - 2; k >= 0; k-- {
 		f, ok := t.rungs[k].promotable(t.Factor)
 		if !ok {
@@ -178,26 +178,26 @@ func (t *tournament) next() (lab.Job, error) {
 		t.rungs[k].promoted[f.record.Key] = true
 		j, err := t.at(f.job, t.budgets[k+1])
 		if err != nil {
-			return nil, err
+			return j, false, err
 		}
 		t.home[j.Record().Key] = k + 1
-		return j, t.prime(f, j)
+		return j, true, t.warmStart(f, j)
 	}
 	if len(t.fresh) == 0 {
-		return nil, nil
+		return j, false, nil
 	}
-	j := t.fresh[0]
+	j = t.fresh[0]
 	t.fresh = t.fresh[1:]
 	t.home[j.Record().Key] = 0
-	return j, nil
+	return j, true, nil
 }
 
-// prime hands the checkpoint on, if there is one.
-func (t *tournament) prime(from finished, to lab.Job) error {
+// warmStart hands the checkpoint on, if there is one.
+func (t *tournament) warmStart(from finished, to lab.Job) error {
 	if t.Checkpoint == "" {
 		return nil
 	}
-	err := t.store.Prime(to.Record(), t.Checkpoint, from.record, t.Checkpoint)
+	err := t.store.WarmStart(to.Record(), t.Checkpoint, from.record, t.Checkpoint)
 	if errors.Is(err, lab.ErrMissing) { // it left none: from the start, then
 		return nil
 	}
@@ -259,12 +259,12 @@ func (t *tournament) waves(ctx context.Context, ex lab.Executor, yield func(lab.
 	for ctx.Err() == nil {
 		var wave []lab.Job
 		for {
-			j, err := t.next()
+			j, ok, err := t.next()
 			if err != nil {
 				yield(j, err)
 				return
 			}
-			if j == nil {
+			if !ok {
 				break
 			}
 			wave = append(wave, j)
@@ -292,8 +292,9 @@ func (t *tournament) waves(ctx context.Context, ex lab.Executor, yield func(lab.
 func (t *tournament) flow(ctx context.Context, ex lab.Executor, slots int, yield func(lab.Job, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	type outcome struct {
-		job lab.Job
-		err error
+		job   lab.Job
+		begun bool // unless it is drained
+		err   error
 	}
 	out := make(chan outcome, slots)
 	running := 0
@@ -305,18 +306,18 @@ func (t *tournament) flow(ctx context.Context, ex lab.Executor, slots int, yield
 	}()
 	for {
 		for running < slots && ctx.Err() == nil {
-			j, err := t.next()
+			j, ok, err := t.next()
 			if err != nil && !yield(j, err) {
 				return
 			}
-			if j == nil {
+			if !ok {
 				break
 			}
 			running++
 			go func() {
-				last := outcome{nil, context.Canceled} // unless it is drained
+				last := outcome{}
 				for j, err := range ex.Run(ctx, t.store, []lab.Job{j}) {
-					last = outcome{j, err}
+					last = outcome{j, true, err}
 				}
 				out <- last
 			}()
@@ -326,7 +327,7 @@ func (t *tournament) flow(ctx context.Context, ex lab.Executor, slots int, yield
 		}
 		o := <-out
 		running--
-		if o.job == nil {
+		if !o.begun {
 			continue
 		}
 		if o.err == nil {

@@ -166,7 +166,7 @@ func TestPrimedCellIsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Prime(e.Jobs(1, long)[0].Record(), "checkpoint", from, "checkpoint"); err != nil {
+	if err := s.WarmStart(e.Jobs(1, long)[0].Record(), "checkpoint", from, "checkpoint"); err != nil {
 		t.Fatal(err)
 	}
 	steps.Store(0)
@@ -178,7 +178,7 @@ func TestPrimedCellIsTheSame(t *testing.T) {
 	if err != nil || b.Value != c.Value || b.Artifacts[0] != c.Artifacts[0] {
 		t.Errorf("%v and %v: %v", b, c, err)
 	}
-	if err := s.Prime(from, "../x", from, "checkpoint"); err == nil {
+	if err := s.WarmStart(from, "../x", from, "checkpoint"); err == nil {
 		t.Error("a name that leaves the scratch folder was accepted")
 	}
 }

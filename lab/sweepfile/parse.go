@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 
 	"coupling/lab"
@@ -73,17 +74,13 @@ type reader struct {
 
 func (p *reader) sweep(ds []lab.Decoder) (*Sweep, error) {
 	if p.experiment == "" {
-		return nil, p.root.errorf("no experiment: want one of %s", names(ds))
+		return nil, p.root.errorf("no experiment: coupling experiments lists them")
 	}
-	var d lab.Decoder
-	for _, have := range ds {
-		if have.Experiment() == p.experiment {
-			d = have
-		}
+	i := slices.IndexFunc(ds, func(d lab.Decoder) bool { return d.Experiment == p.experiment })
+	if i < 0 {
+		return nil, p.at.errorf("experiment %q: there is none; %s", p.experiment, lab.DidYouMean(p.experiment, names(ds)))
 	}
-	if d == nil {
-		return nil, p.at.errorf("experiment %q: there is none; there are %s", p.experiment, names(ds))
-	}
+	d := ds[i]
 	if err := p.checkSeeds(); err != nil {
 		return nil, err
 	}
@@ -129,12 +126,11 @@ func (p *reader) checkSeeds() error {
 	return nil
 }
 
-func names(ds []lab.Decoder) string {
-	var out []string
+func names(ds []lab.Decoder) (out []string) {
 	for _, d := range ds {
-		out = append(out, d.Experiment())
+		out = append(out, d.Experiment)
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 // job makes a cell; what the experiment says against its parameters gets the
@@ -142,20 +138,20 @@ func names(ds []lab.Decoder) string {
 func (p *reader) job(d lab.Decoder, seed uint64, c values) (lab.Job, error) {
 	params, err := c.nested()
 	if err != nil {
-		return nil, p.root.errorf("%w", err)
+		return lab.Job{}, p.root.errorf("%w", err)
 	}
 	b, err := json.Marshal(params)
 	if err != nil {
-		return nil, p.root.errorf("params: %w", err)
+		return lab.Job{}, p.root.errorf("params: %w", err)
 	}
 	j, err := d.Make(seed, b)
 	var unknown *lab.UnknownParamError
 	if errors.As(err, &unknown) {
 		name := strings.ReplaceAll(strings.TrimPrefix(unknown.Path, "/"), "/", ".")
-		return nil, &Error{p.root.file, c.lineOf(name, p.root.line()), err}
+		return lab.Job{}, &Error{p.root.file, c.lineOf(name, p.root.line()), err}
 	}
 	if err != nil {
-		return nil, &Error{p.root.file, c.lineOf(pointed(err), p.root.line()), err}
+		return lab.Job{}, &Error{p.root.file, c.lineOf(pointed(err), p.root.line()), err}
 	}
 	return j, nil
 }

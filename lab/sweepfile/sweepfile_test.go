@@ -216,7 +216,7 @@ func TestFaultsHaveLines(t *testing.T) {
 		"experiment: test/toy\nparams:\n  n: 3\n  epz: 4\n":                                         "s.yaml:4: lab: test/toy has no parameter epz",
 		"experiment: test/toy\nparams:\n  n: three\n":                                               "s.yaml:3: lab: parameters of test/toy",
 		"experiment: test/toy\nparams:\n  noise.sigmo: 3\n":                                         "s.yaml:3: lab: test/toy has no parameter noise.sigmo",
-		"experiment: test/boy\n":                                                                    `s.yaml:1: experiment "test/boy": there is none; there are test/toy`,
+		"experiment: test/boy\n":                                                                    `s.yaml:1: experiment "test/boy": there is none; did you mean test/toy?`,
 		"seed: 1\n":                                                                                 "s.yaml:1: no experiment",
 		"experiment: test/toy\ndesign:\n- gird: {n: [1]}\n":                                         `s.yaml:3: design: unknown key "gird"; grid was meant?`,
 		"experiment: test/toy\ndesign:\n- grid: {n: [1]}\n  list: [{n: 2}]\n":                       "s.yaml:3: design: 2 kinds in one step",

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-func TestGlance(t *testing.T) {
+func TestStatuses(t *testing.T) {
 	s := testStore(t)
-	e := Experiment[point, stats]{Name: "test/glance", Version: 1, Run: func(_ context.Context, _ *Cell, p point) (stats, error) {
+	e := Experiment[point, stats]{Name: "test/statuses", Version: 1, Run: func(_ context.Context, _ *Cell, p point) (stats, error) {
 		if p.N == 2 {
 			return stats{}, errors.New("two")
 		}
@@ -29,8 +29,8 @@ func TestGlance(t *testing.T) {
 	for _, j := range jobs {
 		ids = append(ids, j.Record())
 	}
-	got, err := s.Glance(ids)
-	want := []Presence{{Stored: true}, {Failed: true}, {Locked: true}, {}}
+	got, err := s.Statuses(ids)
+	want := []Status{{Stored: true}, {Failed: true}, {Locked: true}, {}}
 	for i, id := range ids {
 		if got[id.Key] != want[i] {
 			t.Errorf("cell %d: %+v, want %+v", i+1, got[id.Key], want[i])
@@ -42,11 +42,11 @@ func TestGlance(t *testing.T) {
 	if r, err := s.Failure(ids[1]); err != nil || r.Error != "two" {
 		t.Errorf("failure %q, %v", r.Error, err)
 	}
-	if err := errors.Join(s.Forgive(ids[1]), s.Forgive(ids[1])); err != nil {
+	if err := errors.Join(s.ClearFailure(ids[1]), s.ClearFailure(ids[1])); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Failure(ids[1]); !errors.Is(err, ErrMissing) {
-		t.Errorf("forgiven, and yet: %v", err)
+		t.Errorf("cleared, and yet: %v", err)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestMakeIsStrict(t *testing.T) {
 	}
 }
 
-func TestForeignJob(t *testing.T) {
+func TestExternalJob(t *testing.T) {
 	var runs atomic.Int64
 	s, e := testStore(t), sampler(&runs)
 	mine := e.Jobs(1, point{1, 2})[0]
@@ -78,7 +78,7 @@ func TestForeignJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := Foreign(id, mine.Do)
+	j := ExternalJob(id, mine.Try)
 	if _, err := j.Recall(s); !errors.Is(err, ErrMissing) {
 		t.Errorf("before: %v", err)
 	}

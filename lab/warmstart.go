@@ -10,17 +10,17 @@ import (
 	"slices"
 )
 
-// Prime puts an artifact of one finished cell into the [Cell.Scratch] of
+// WarmStart puts an artifact of one finished cell into the [Cell.Scratch] of
 // another that nobody has begun, under name: a checkpoint from which a longer run
 // of the same configuration goes on. It does nothing if that cell is finished or has
 // scratch of its own. The error is [ErrMissing] if from has no such artifact.
 //
 // A key does not know of its cell's scratch, so the experiment must give the same
 // result with it and without.
-func (s *Store) Prime(id Record, name string, from Record, artifact string) error {
+func (s *Store) WarmStart(id Record, name string, from Record, artifact string) error {
 	p := s.paths(id)
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return fmt.Errorf("lab: prime: name %q: want a relative slash-separated path", name)
+		return fmt.Errorf("lab: warm start: name %q: want a relative slash-separated path", name)
 	}
 	if !slices.ContainsFunc(from.Artifacts, func(a Artifact) bool { return a.Name == artifact }) {
 		return fmt.Errorf("lab: artifact %q: %w", artifact, ErrMissing)
@@ -28,7 +28,7 @@ func (s *Store) Prime(id Record, name string, from Record, artifact string) erro
 	if err := s.create(p); err != nil {
 		return err
 	}
-	begun, err := p.numbered(".part.")
+	begun, err := p.numbered(partSuffix)
 	if _, stored := os.Stat(p.record); err != nil || stored == nil || len(begun) > 0 {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *Store) Prime(id Record, name string, from Record, artifact string) erro
 		return err
 	}
 	if err := os.Rename(tmp, p.part(0)); err != nil && !errors.Is(err, fs.ErrExist) { // another was quicker
-		return fmt.Errorf("lab: prime: %w", err)
+		return fmt.Errorf("lab: warm start: %w", err)
 	}
 	return nil
 }

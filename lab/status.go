@@ -1,0 +1,262 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Status says what the store holds for a cell, as far as file names tell.
+type Status struct {
+	Stored bool // it has a record; whether that is whole, [Job.Recall] tells
+	Failed bool // its last attempt failed
+	Locked bool // a process computes it, or died while it did
+}
+
+// String is the first that holds of stored, running, failed and gone.
+func (s Status) String() string {
+	switch {
+	case s.Stored:
+		return "stored"
+	case s.Locked:
+		return "running"
+	case s.Failed:
+		return "failed"
+	}
+	return "gone"
+}
+
+// with adds what a file says, given the rest of its name after the key.
+func (s Status) with(suffix string) Status {
+	s.Stored = s.Stored || suffix == recordSuffix
+	s.Failed = s.Failed || suffix == failureSuffix
+	s.Locked = s.Locked || strings.HasPrefix(suffix, lockSuffix)
+	return s
+}
+
+// Statuses returns the status of each cell. Cells without any file are not in
+// the map. It reads directories, at most 256 an experiment, instead of looking
+// for each cell: opening a directory makes the client of a network file system
+// ask the server again, where it may go on believing for a minute that a file is
+// not there.
+func (s *Store) Statuses(ids []Record) (map[Key]Status, error) {
+	asked, shards := make(map[Key]bool, len(ids)), map[shard]bool{}
+	for _, id := range ids {
+		asked[id.Key] = true
+		shards[shard{path: s.paths(id).dir}] = true
+	}
+	out := map[Key]Status{}
+	for sh := range shards {
+		entries, err := sh.list()
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if key, suffix, ok := keyOf(e.Name()); ok && asked[key] {
+				out[key] = out[key].with(suffix)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Failure returns the record of the cell's last attempt if that failed, or
+// [ErrMissing].
+func (s *Store) Failure(id Record) (Record, error) { return s.read(s.paths(id).failure) }
+
+// ClearFailure removes the record of a failure, so that one that is there later
+// is of a later attempt.
+func (s *Store) ClearFailure(id Record) error {
+	if err := os.Remove(s.paths(id).failure); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("lab: failure of %s: %w", id.Key, err)
+	}
+	return nil
+}
+
+// A Change is a cell whose status differs from that at the look before.
+type Change struct {
+	Key        Key
+	Experiment string
+	Status     Status // the zero value: it was there and is gone
+	Record     Record // of a stored cell, or of a failed one
+	Err        error  // why a file cannot be trusted
+}
+
+// A Scanner follows a store: each look costs one stat a directory, and reads only
+// what is new. It is not safe for concurrent use.
+type Scanner struct {
+	store *Store
+	seen  map[string]*scanned // by path of the shard
+}
+
+// scanned is a shard as it was last read.
+type scanned struct {
+	changed time.Time // of the directory
+	read    time.Time // our clock
+	cells   map[Key]observedCell
+}
+
+type observedCell struct {
+	status Status
+	time   time.Time // of its newest record
+}
+
+// Scan returns a scanner that has not looked yet.
+func (s *Store) Scan() *Scanner { return &Scanner{s, map[string]*scanned{}} }
+
+// Look yields what has changed since the look before: everything, the first
+// time. A look that is broken off is continued by the next.
+func (c *Scanner) Look() iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		for sh, err := range c.store.shards("") {
+			if err != nil {
+				yield(Change{}, err)
+				return
+			}
+			if !c.look(sh, yield) {
+				return
+			}
+		}
+	}
+}
+
+// look yields the changes in one shard.
+func (c *Scanner) look(sh shard, yield func(Change, error) bool) bool {
+	fi, err := os.Stat(sh.path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) || yield(Change{}, err)
+	}
+	old := c.seen[sh.path]
+	if old == nil {
+		old = &scanned{cells: map[Key]observedCell{}}
+		c.seen[sh.path] = old
+	}
+	// Times of files are coarse: what changed just before it was read is read again.
+	if fi.ModTime().Equal(old.changed) && old.read.Sub(old.changed) > 3*time.Second {
+		return true
+	}
+	now := time.Now()
+	entries, err := sh.list()
+	if err != nil {
+		return yield(Change{}, err)
+	}
+	cells := observe(entries)
+	for key, cell := range cells {
+		before := old.cells[key]
+		if before.status.String() == cell.status.String() && before.time.Equal(cell.time) {
+			continue
+		}
+		if !yield(c.change(sh, key, cell.status), nil) {
+			return false
+		}
+		old.cells[key] = cell
+	}
+	for key := range old.cells {
+		if _, ok := cells[key]; !ok {
+			delete(old.cells, key)
+			if !yield(Change{Key: key, Experiment: sh.experiment}, nil) {
+				return false
+			}
+		}
+	}
+	old.changed, old.read = fi.ModTime(), now
+	return true
+}
+
+func observe(entries []fs.DirEntry) map[Key]observedCell {
+	out := map[Key]observedCell{}
+	for _, e := range entries {
+		key, suffix, ok := keyOf(e.Name())
+		if !ok {
+			continue
+		}
+		cell := out[key]
+		if cell.status = cell.status.with(suffix); cell.status == (Status{}) {
+			continue
+		}
+		if suffix == recordSuffix || suffix == failureSuffix {
+			if fi, err := e.Info(); err == nil && fi.ModTime().After(cell.time) {
+				cell.time = fi.ModTime()
+			}
+		}
+		out[key] = cell
+	}
+	return out
+}
+
+// change reads the record that a status speaks of.
+func (c *Scanner) change(sh shard, key Key, status Status) Change {
+	out, p := Change{Key: key, Experiment: sh.experiment, Status: status}, sh.paths(key)
+	switch {
+	case status.Stored:
+		out.Record, out.Err = c.store.read(p.record)
+	case status.Failed && !status.Locked:
+		out.Record, out.Err = c.store.read(p.failure)
+	}
+	if errors.Is(out.Err, ErrMissing) {
+		out.Status, out.Err = Status{}, nil
+	}
+	return out
+}
+
+// A walk reads the records in the files with a suffix, in the order of their paths. Many are read at once: over a
+// network the time of a read is waiting.
+func (s *Store) walk(prefix, suffix string) iter.Seq2[Record, error] {
+	type answer struct {
+		r   Record
+		err error
+	}
+	return func(yield func(Record, error) bool) {
+		stop, order := make(chan struct{}), make(chan chan answer, readAhead)
+		go func() {
+			defer close(order)
+			begin := func(read func() (Record, error)) bool {
+				one := make(chan answer, 1)
+				select {
+				case order <- one: // as many as fit are under way
+				case <-stop:
+					return false
+				}
+				go func() {
+					r, err := read()
+					one <- answer{r, err}
+				}()
+				return true
+			}
+			for sh, err := range s.shards(prefix) {
+				var entries []fs.DirEntry
+				if err == nil {
+					entries, err = sh.list()
+				}
+				if err != nil && !begin(func() (Record, error) { return Record{}, err }) {
+					return
+				}
+				for _, e := range entries {
+					_, have, ok := keyOf(e.Name())
+					if ok && have == suffix && !begin(func() (Record, error) { return s.read(filepath.Join(sh.path, e.Name())) }) {
+						return
+					}
+				}
+			}
+		}()
+		defer func() {
+			close(stop)
+			for one := range order { // let every reader end
+				<-one
+			}
+		}()
+		for one := range order {
+			if a := <-one; !errors.Is(a.err, ErrMissing) && !yield(a.r, a.err) {
+				return
+			}
+		}
+	}
+}
+
+// readAhead is how many records are read at once.
+const readAhead = 32
