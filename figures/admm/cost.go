@@ -13,8 +13,8 @@ import (
 const costDelta = 1e-6
 
 // Cost is the ε of many rounds by three compositions.
-func Cost() lab.Figure {
-	return lab.Figure{
+func Cost() lab.Study[CostParams, CostOut] {
+	return lab.Study[CostParams, CostOut]{
 		Name:  "admm/cost",
 		Title: "What private rounds cost, by three compositions",
 		Shows: "The theorem of the paper is for one round. The sum over rounds holds always; knowing only the ε of a round one can prove less than the sum; knowing the noise, less again, and the less the more edges a " +
@@ -22,24 +22,28 @@ func Cost() lab.Figure {
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "nodes of 4 and 30 edges, 4 numbers of rounds",
 			lab.Quick: "nodes of 4 and 30 edges, 10 numbers of rounds",
+			lab.Full:  "nodes of 4 and 30 edges, 16 numbers of rounds",
 			lab.Paper: "nodes of 4 and 30 edges, 16 numbers of rounds",
 		},
-		Decoders: []lab.Decoder{costOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return costOf.Jobs(set.Seed, costGrid(set.Preset)...), nil
-		},
-		Draw:   drawCost,
-		Claims: claimCost,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 1, lab.Full: 2, lab.Paper: 2},
+		Ours:       true,
+		Experiment: costOf,
+		Grid:       costGrid,
+		Draw:       drawCost,
+		Claims:     claimCost,
+		Nulls:      []lab.Null{confused},
 	}
 }
 
-type costParams struct {
+// CostParams are rounds of one α_p at a node with some edges.
+type CostParams struct {
 	Alpha  float64 `json:"alpha"`
 	Degree int     `json:"degree"`
 	Rounds int     `json:"rounds"`
 }
 
-type costOut struct {
+// CostOut is the ε of all rounds at δ = 1e-6, by three compositions.
+type CostOut struct {
 	Basic         float64 `json:"basic"`
 	Optimal       float64 `json:"optimal"`
 	Numerical     float64 `json:"numerical"`
@@ -47,29 +51,35 @@ type costOut struct {
 	Accountant    string  `json:"accountant"`
 }
 
-var costOf = lab.Experiment[costParams, costOut]{
+var costOf = lab.Experiment[CostParams, CostOut]{
 	Name: "admm/cost", Version: 1,
-	Run: func(_ context.Context, _ *lab.Cell, p costParams) (costOut, error) {
+	Run: func(_ context.Context, _ *lab.Cell, p CostParams) (CostOut, error) {
 		a, err := account.Spend(p.Alpha, p.Degree, p.Rounds, costDelta)
 		if err != nil {
-			return costOut{}, err
+			return CostOut{}, err
 		}
-		return costOut{a.Basic.Epsilon, a.Optimal.Epsilon, a.Numerical.Epsilon, a.Numerical.Kind.String(), a.Numerical.Accountant}, nil
+		return CostOut{a.Basic.Epsilon, a.Optimal.Epsilon, a.Numerical.Epsilon, a.Numerical.Kind.String(), a.Numerical.Accountant}, nil
 	},
 }
 
 // costGrid has the notes' case, 100 rounds of 0.1 on 4 edges, in every preset.
-func costGrid(p lab.Preset) []costParams {
-	rounds := pick(p, []int{1, 10, 100, 1000}, []int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}, []int{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200, 300, 500, 1000})
-	return lab.Grid(costParams{Alpha: .1}, lab.Vary(func(p *costParams, d int) { p.Degree = d }, sources, targets),
-		lab.Vary(func(p *costParams, k int) { p.Rounds = k }, rounds...))
+func costGrid(set lab.Setting) []CostParams {
+	many := []int{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200, 300, 500, 1000}
+	rounds := lab.Pick(set.Preset, []int{1, 10, 100, 1000}, []int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}, many, many)
+	return lab.Grid(CostParams{Alpha: .1}, lab.Vary(func(p *CostParams, d int) { p.Degree = d }, sources, targets),
+		lab.Vary(func(p *CostParams, k int) { p.Rounds = k }, rounds...))
 }
 
-func drawCost(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	cells, err := lab.RecallAll(s, costOf, set.Seed, costGrid(set.Preset))
-	if err != nil {
-		return lab.Exhibit{}, err
+// confused is the null in which the compositions stand in each other's places.
+var confused = lab.Null{Name: "compositions in each other's places", Spoil: []lab.Spoiler{lab.Spoil(costOf, func(cells []lab.Result[CostParams, CostOut]) {
+	for i := range cells {
+		v := &cells[i].Value
+		v.Basic, v.Optimal, v.Numerical = v.Numerical, v.Basic, v.Basic
 	}
+})}}
+
+func drawCost(v lab.View[CostParams, CostOut]) (lab.Exhibit, error) {
+	cells := v.Cells
 	basic, optimal := style.Line{Name: "basic: the sum", Series: 0}, style.Line{Name: "optimal for ε = 0.1 a round", Series: 1}
 	numerical := map[int]*style.Line{
 		sources: {Name: fmt.Sprintf("norm noise, %d edges", sources), Series: 2, Marks: true},
@@ -92,7 +102,7 @@ func drawCost(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: "ε of many rounds with α_p = 0.1 each, for one parameter of one node, at δ = 1e-6.",
-			Drawing: style.Figure{Body: plot, Badge: badge(set, fmt.Sprintf("%d numbers of rounds", len(cells)/2))},
+			Drawing: style.Figure{Body: plot, Badge: v.Badge(fmt.Sprintf("%d numbers of rounds", len(cells)/2))},
 		}},
 		Tables: []lab.Table{table},
 		Notes: []string{"Basic and optimal are upper bounds for this noise; optimal is exact for mechanisms of which no more than α_p is known (Kairouz, Oh, Viswanath 2015). The numerical composition is of the norm noise " +
@@ -100,22 +110,18 @@ func drawCost(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	}, nil
 }
 
-func claimCost(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-	cells, err := lab.RecallAll(s, costOf, set.Seed, costGrid(set.Preset))
-	if err != nil {
-		return nil, err
-	}
+func claimCost(view lab.View[CostParams, CostOut]) ([]lab.Claim, error) {
 	out, disorder := []lab.Claim(nil), 0.0
-	for _, c := range cells {
+	for _, c := range view.Cells {
 		v := c.Value
 		disorder = max(disorder, v.Numerical/v.Optimal, v.Optimal/v.Basic)
 		if c.Params.Rounds == 100 && c.Params.Degree == sources {
 			out = append(out,
-				lab.Claim{What: "numerical ε of 100 rounds on 4 edges", Source: "notes to the paper", Got: v.Numerical, Want: 2.23, AbsTol: .01, Why: "printed to three digits"},
-				lab.Claim{What: "optimal ε of 100 rounds", Source: "notes to the paper", Got: v.Optimal, Want: 4.78, AbsTol: .01, Why: "printed to three digits"},
-				lab.Claim{What: "basic ε of 100 rounds", Source: "notes to the paper", Got: v.Basic, Want: 10, RelTol: 1e-12, Why: "a sum"})
+				lab.Claim{What: "numerical ε of 100 rounds on 4 edges", Source: "notes to the paper", Got: v.Numerical, Want: 2.23, AbsTol: .01, Why: "printed to three digits", Null: confused.Name},
+				lab.Claim{What: "optimal ε of 100 rounds", Source: "notes to the paper", Got: v.Optimal, Want: 4.78, AbsTol: .01, Why: "printed to three digits", Null: confused.Name},
+				lab.Claim{What: "basic ε of 100 rounds", Source: "notes to the paper", Got: v.Basic, Want: 10, RelTol: 1e-12, Why: "a sum", Null: confused.Name})
 		}
 	}
 	return append(out, lab.Claim{What: "largest of numerical over optimal and optimal over basic", Source: "each knows more than the next", Got: disorder, Relation: lab.AtMost, Want: 1, AbsTol: 1e-3,
-		Why: "upper bounds, rounded up by different accountants"}), nil
+		Why: "upper bounds, rounded up by different accountants", Null: confused.Name}), nil
 }

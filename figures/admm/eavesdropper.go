@@ -15,8 +15,8 @@ import (
 )
 
 // Eavesdropper is what the noise buys: the error of estimated utility parameters against the privacy parameter.
-func Eavesdropper() lab.Figure {
-	return lab.Figure{
+func Eavesdropper() lab.Study[SpyParams, SpyOut] {
+	return lab.Study[SpyParams, SpyOut]{
 		Name:  "admm/eavesdropper",
 		Title: "What an eavesdropper learns",
 		Shows: "Who hears all messages and knows bounds and rules fits the utility parameters to them. Without noise most are found; the rest leave no trace, because their edges carry nothing. Strong noise takes the error to that " +
@@ -24,40 +24,39 @@ func Eavesdropper() lab.Figure {
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "the paper's network, 4 values of α_p, 60 rounds, 1 repeat",
 			lab.Quick: "the paper's network, 9 values of α_p, 200 rounds, 3 repeats",
+			lab.Full:  "the paper's network, 9 values of α_p, 200 rounds, 20 repeats",
 			lab.Paper: "the paper's network, 9 values of α_p, 200 rounds, 20 repeats",
 		},
-		Decoders: []lab.Decoder{spyOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			var jobs []lab.Job
-			for _, point := range spyGrid(set.Preset) {
-				jobs = append(jobs, spyOf.Jobs(set.Seed, point...)...)
-			}
-			return jobs, nil
-		},
-		Draw:   drawEavesdropper,
-		Claims: claimEavesdropper,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 10, lab.Full: 60, lab.Paper: 60},
+		Ours:       true,
+		Experiment: spyOf,
+		Grid:       spyGrid,
+		Draw:       drawEavesdropper,
+		Claims:     claimEavesdropper,
+		Nulls:      []lab.Null{guessing, thinNoise},
 	}
 }
 
-type spyParams struct {
+// SpyParams are one run that an eavesdropper hears.
+type SpyParams struct {
 	Alpha  float64 `json:"alpha"` // 0: no noise
 	Rounds int     `json:"rounds"`
 	Heard  []int   `json:"heard"` // rounds that are listened to
 	Repeat int     `json:"repeat"`
 }
 
-// spyOut has a value for each of Heard: mean squared errors of least squares and of the likeliest parameters given the noise and the range, and the part of parameters
+// SpyOut has a value for each of Heard: mean squared errors of least squares and of the likeliest parameters given the noise and the range, and the part of parameters
 // that the latter, rounded, gets right; and the mean squared error of guessing 3.
-type spyOut struct {
+type SpyOut struct {
 	Squares []float64 `json:"squares"`
 	Likely  []float64 `json:"likely"`
 	Right   []float64 `json:"right"`
 	Guess   float64   `json:"guess"`
 }
 
-var spyOf = lab.Experiment[spyParams, spyOut]{
+var spyOf = lab.Experiment[SpyParams, SpyOut]{
 	Name: "admm/eavesdrop", Version: 4,
-	Run: func(ctx context.Context, c *lab.Cell, p spyParams) (spyOut, error) {
+	Run: func(ctx context.Context, c *lab.Cell, p SpyParams) (SpyOut, error) {
 		prob := caseStudy(c.Rand("market"))
 		a := admm.ADMM{Rounds: p.Rounds}
 		record := eavesdrop.Record{Problem: public(prob), Rules: a}
@@ -71,9 +70,9 @@ var spyOf = lab.Experiment[spyParams, spyOut]{
 			_, err = a.SolvePrivate(ctx, prob, private, c.Rand(fmt.Sprintf("noise/%d", p.Repeat)))
 		}
 		if err != nil {
-			return spyOut{}, err
+			return SpyOut{}, err
 		}
-		var out spyOut
+		var out SpyOut
 		for i, heard := range p.Heard {
 			heard := record.First(heard)
 			squares, _, err := attack(prob, heard, 0)
@@ -123,57 +122,69 @@ func score(p admm.Problem, target, source []float64) (mse, right float64) {
 	return mse, right
 }
 
-func spyGrid(p lab.Preset) [][]spyParams {
-	alphas := pick(p, []float64{0, 1, 30, 1000}, []float64{0, 1, 3, 10, 30, 100, 300, 1000, 3000}, []float64{0, 1, 3, 10, 30, 100, 300, 1000, 3000})
-	rounds := roundsOf(p)
-	var out [][]spyParams
-	for _, a := range alphas {
-		var point []spyParams
-		for i := range pick(p, 1, 3, 20) {
+func spyGrid(set lab.Setting) (out []SpyParams) {
+	many := []float64{0, 1, 3, 10, 30, 100, 300, 1000, 3000}
+	rounds := roundsOf(set.Preset)
+	for _, a := range lab.Pick(set.Preset, []float64{0, 1, 30, 1000}, many, many, many) {
+		for i := range lab.Pick(set.Preset, 1, 3, 20, 20) {
 			if a > 0 || i == 0 {
-				point = append(point, spyParams{Alpha: a, Rounds: rounds, Heard: []int{1, 10, rounds}, Repeat: i})
+				out = append(out, SpyParams{Alpha: a, Rounds: rounds, Heard: []int{1, 10, rounds}, Repeat: i})
 			}
 		}
-		out = append(out, point)
 	}
 	return out
 }
+
+// guessing is the null of an eavesdropper who learns nothing: always 3, right for one parameter of five.
+var guessing = lab.Null{Name: "guessing", Spoil: []lab.Spoiler{lab.Spoil(spyOf, func(cells []lab.Result[SpyParams, SpyOut]) {
+	for i := range cells {
+		v := &cells[i].Value
+		for h := range v.Likely {
+			v.Likely[h], v.Squares[h], v.Right[h] = v.Guess, v.Guess, .2
+		}
+	}
+})}}
+
+// thinNoise is the null of noise that hides nothing: every run tells what the first tells, which has no noise.
+var thinNoise = lab.Null{Name: "noise that hides nothing", Spoil: []lab.Spoiler{lab.Spoil(spyOf, func(cells []lab.Result[SpyParams, SpyOut]) {
+	for i := range cells {
+		cells[i].Value = cells[0].Value
+	}
+})}}
 
 // spied is one point: root mean squares over the repeats, for each number of rounds heard.
 type spied struct {
 	alpha                         float64
 	squares, likely, right, guess []float64
+	repeats                       int
 }
 
-func recallSpied(s *lab.Store, set lab.Setting) ([]spied, error) {
-	var out []spied
-	for _, point := range spyGrid(set.Preset) {
-		cells, err := lab.RecallAll(s, spyOf, set.Seed, point)
-		if err != nil {
-			return nil, err
+// spiedPoints are the points by α_p, in the order of the grid.
+func spiedPoints(all []lab.Result[SpyParams, SpyOut]) (out []spied) {
+	for i := 0; i < len(all); {
+		p, j := all[i].Params, i
+		for j < len(all) && all[j].Params.Alpha == p.Alpha {
+			j++
 		}
-		x := spied{alpha: point[0].Alpha}
-		for h := range point[0].Heard {
-			mean := func(of func(spyOut) float64) float64 {
+		cells := all[i:j]
+		x := spied{alpha: p.Alpha, repeats: j - i}
+		for h := range p.Heard {
+			mean := func(of func(SpyOut) float64) float64 {
 				m, _ := spread(pluck(cells, of))
 				return m
 			}
-			x.squares = append(x.squares, math.Sqrt(mean(func(o spyOut) float64 { return o.Squares[h] })))
-			x.likely = append(x.likely, math.Sqrt(mean(func(o spyOut) float64 { return o.Likely[h] })))
-			x.right = append(x.right, mean(func(o spyOut) float64 { return o.Right[h] }))
-			x.guess = append(x.guess, math.Sqrt(mean(func(o spyOut) float64 { return o.Guess })))
+			x.squares = append(x.squares, math.Sqrt(mean(func(o SpyOut) float64 { return o.Squares[h] })))
+			x.likely = append(x.likely, math.Sqrt(mean(func(o SpyOut) float64 { return o.Likely[h] })))
+			x.right = append(x.right, mean(func(o SpyOut) float64 { return o.Right[h] }))
+			x.guess = append(x.guess, math.Sqrt(mean(func(o SpyOut) float64 { return o.Guess })))
 		}
-		out = append(out, x)
+		out, i = append(out, x), j
 	}
-	return out, nil
+	return out
 }
 
-func drawEavesdropper(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	points, err := recallSpied(s, set)
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
-	heard := spyGrid(set.Preset)[0][0].Heard
+func drawEavesdropper(v lab.View[SpyParams, SpyOut]) (lab.Exhibit, error) {
+	points, heard := spiedPoints(v.Cells), v.Cells[0].Params.Heard
 	axis := style.Axis{Label: "privacy of a round α_{p}", Log: true}
 	errors := style.Plot{X: axis, Y: style.Axis{Label: "root mean squared error", Min: 0, Max: 1.1 * points[0].guess[0]}, Aspect: 1}
 	right := style.Plot{X: axis, Y: style.Axis{Label: "parameters found", Min: 0, Max: 1}, Aspect: 1}
@@ -200,7 +211,7 @@ func drawEavesdropper(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		Pictures: []lab.Picture{{
 			Caption: "An eavesdropper who knows bounds and rules estimates all 240 utility parameters of the case study, by the likeliest fit to messages and range: (a) error, (b) parameters that are right when rounded; dashed: guessing, and all rounds without noise. η = 1, ρ = 5." +
 				louderThanSilence(points, heard[last]),
-			Drawing: style.Figure{Body: style.Panels{Items: []style.Drawer{errors, right}, Letters: true}, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d repeats", len(spyGrid(set.Preset)[1])))},
+			Drawing: style.Figure{Body: style.Panels{Items: []style.Drawer{errors, right}, Letters: true}, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("%d repeats", points[1].repeats))},
 		}},
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote, "An attack shows what can be learnt at least, not what cannot: that is the guarantee's part."},
@@ -219,11 +230,8 @@ func louderThanSilence(points []spied, rounds int) string {
 		rounds, best.likely[last], best.alpha, points[0].likely[last])
 }
 
-func claimEavesdropper(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-	points, err := recallSpied(s, set)
-	if err != nil {
-		return nil, err
-	}
+func claimEavesdropper(v lab.View[SpyParams, SpyOut]) ([]lab.Claim, error) {
+	points := spiedPoints(v.Cells)
 	last := len(points[0].right) - 1
 	at := map[float64]spied{}
 	for _, x := range points {
@@ -231,9 +239,9 @@ func claimEavesdropper(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	}
 	return []lab.Claim{
 		{What: "parameters found without noise, of all", Source: "section III-A: the adversary can infer the parameters", Got: points[0].right[last], Relation: lab.AtLeast, Want: .5,
-			Why: "those of edges that never carry anything leave no trace"},
+			Why: "those of edges that never carry anything leave no trace", Null: guessing.Name},
 		{What: "error at α_p = 1 over guessing", Source: "Theorem 1: little noise is not to be told from much", Got: at[1].likely[last] / at[1].guess[last], Want: 1, AbsTol: .2,
-			Why: "within a fifth of guessing"},
-		{What: "error at α_p = 1000 over that at α_p = 1", Source: "the noise is 1000 times smaller", Got: at[1000].likely[last] / at[1].likely[last], Relation: lab.AtMost, Want: .8, Why: "an effect that can be seen"},
+			Why: "within a fifth of guessing", Null: thinNoise.Name},
+		{What: "error at α_p = 1000 over that at α_p = 1", Source: "the noise is 1000 times smaller", Got: at[1000].likely[last] / at[1].likely[last], Relation: lab.AtMost, Want: .8, Why: "an effect that can be seen", Null: guessing.Name},
 	}, nil
 }

@@ -1,11 +1,9 @@
 package admm
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"coupling/dp/admm"
-	"coupling/figures/style"
 	"coupling/lab"
 )
 
@@ -50,34 +48,10 @@ func public(p admm.Problem) admm.Problem {
 	return admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}
 }
 
-// pick returns the value of a preset.
-func pick[T any](p lab.Preset, smoke, quick, paper T) T {
-	switch p {
-	case lab.Smoke:
-		return smoke
-	case lab.Paper:
-		return paper
-	}
-	return quick
-}
-
-// badge marks what is smaller than the paper's.
-func badge(set lab.Setting, sizes string) string {
-	if set.Preset == lab.Paper {
-		return ""
-	}
-	return style.SmallerThanPaper(string(set.Preset), sizes)
-}
-
-// sizeBadge marks a run that is shorter than the one at the paper's size.
-func sizeBadge(set lab.Setting) string {
-	if roundsOf(set.Preset) == roundsOf(lab.Paper) {
-		return ""
-	}
-	return badge(set, fmt.Sprintf("%d rounds", roundsOf(set.Preset)))
-}
-
 // Figures lists the figures of the paper, and then those beyond it.
 func Figures() []lab.Figure {
-	return []lab.Figure{Trajectory(), Plan(), TradeOff(), Eavesdropper(), Cost(), Convergence()}
+	return []lab.Figure{
+		lab.FigureOf(Trajectory), lab.FigureOf(Plan), lab.FigureOf(TradeOff),
+		lab.FigureOf(Eavesdropper), lab.FigureOf(Cost), lab.FigureOf(Convergence),
+	}
 }

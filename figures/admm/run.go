@@ -11,15 +11,16 @@ import (
 	"coupling/lab"
 )
 
-// runParams is one run on the case study.
-type runParams struct {
+// RunParams are those of one run on the case study.
+type RunParams struct {
 	Alpha  float64 `json:"alpha"` // α_p; 0: Algorithm 1
 	Eta    float64 `json:"eta"`
 	Rounds int     `json:"rounds"` // shown; Algorithm 1 goes on until it converges
 	Repeat int     `json:"repeat"` // of the noise
 }
 
-type runOut struct {
+// RunOut is what came of a run.
+type RunOut struct {
 	Optimum   float64   `json:"optimum"`  // by the network simplex
 	Gap       float64   `json:"gap"`      // what that can be wrong by
 	Social    []float64 `json:"social"`   // utility after each round
@@ -34,15 +35,15 @@ type runOut struct {
 	Held      float64   `json:"held"`   // upper bounds of all sources together
 }
 
-var runOf = lab.Experiment[runParams, runOut]{
+var runOf = lab.Experiment[RunParams, RunOut]{
 	Name: "admm/run", Version: 4,
-	Run: func(ctx context.Context, c *lab.Cell, p runParams) (runOut, error) {
+	Run: func(ctx context.Context, c *lab.Cell, p RunParams) (RunOut, error) {
 		prob := caseStudy(c.Rand("market"))
 		best, err := central.Linear(ctx, prob)
 		if err != nil {
-			return runOut{}, err
+			return RunOut{}, err
 		}
-		out := runOut{Optimum: best.Value, Gap: best.Gap}
+		out := RunOut{Optimum: best.Value, Gap: best.Gap}
 		a := admm.ADMM{Eta: p.Eta}
 		a.Trace = func(s admm.Step) {
 			if s.Phase == admm.Transporting && s.Round <= p.Rounds {
@@ -74,28 +75,27 @@ var runOf = lab.Experiment[runParams, runOut]{
 	},
 }
 
-// within is the first round from which on the utility stays within a part of the optimum, 0 if it never does.
-func (o runOut) within(part float64) int {
-	at := 0
+// within is the first round from which on the utility stays within a part of the optimum, +Inf if it never does.
+func (o RunOut) within(part float64) float64 {
+	at := math.Inf(1)
 	for k, u := range o.Social {
 		if math.Abs(u-o.Optimum) > part*o.Optimum {
-			at = 0
-		} else if at == 0 {
-			at = k + 1
+			at = math.Inf(1)
+		} else if math.IsInf(at, 1) {
+			at = float64(k + 1)
 		}
 	}
 	return at
 }
 
-// repeats is the same run with several noises.
-func repeats(base runParams, n int) []runParams {
-	out := make([]runParams, n)
-	for i := range out {
-		out[i] = base
-		out[i].Repeat = i
+// nothingCarried is the null of a run whose plans are empty, with a certificate that certifies nothing.
+var nothingCarried = lab.Null{Name: "nothing is carried", Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
+	for i := range cells {
+		v := &cells[i].Value
+		v.Gap, v.Last, v.Feasible = v.Optimum, 0, 0
+		v.Social, v.Served, v.Plan = make([]float64, len(v.Social)), make([]float64, len(v.Served)), make([]float64, len(v.Plan))
 	}
-	return out
-}
+})}}
 
 // spread is the mean and the standard deviation.
 func spread(x []float64) (mean, sd float64) {

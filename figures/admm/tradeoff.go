@@ -3,14 +3,15 @@ package admm
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/figures/style"
 	"coupling/lab"
 )
 
 // TradeOff is Figure 2(c): utility against the privacy parameter, for several η.
-func TradeOff() lab.Figure {
-	return lab.Figure{
+func TradeOff() lab.Study[RunParams, RunOut] {
+	return lab.Study[RunParams, RunOut]{
 		Name:  "admm/fig2c",
 		Title: "Social utility against the privacy of a round",
 		Shows: "The less noise the more utility, up to the optimum. The last plan, which the paper shows, scatters about its mean and may lie above the optimum, because it is not feasible; the projected average is " +
@@ -18,67 +19,80 @@ func TradeOff() lab.Figure {
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "the paper's network, 5 values of α_p, one η, 4 repeats",
 			lab.Quick: "the paper's network, 9 values of α_p, 3 η, 20 repeats",
+			lab.Full:  "the paper's network, 9 values of α_p, 3 η, 100 repeats",
 			lab.Paper: "the paper's network, 9 values of α_p, 3 η, 100 repeats",
 		},
-		Decoders: []lab.Decoder{runOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			var jobs []lab.Job
-			for _, line := range tradeGrid(set.Preset) {
-				for _, point := range line {
-					jobs = append(jobs, runOf.Jobs(set.Seed, point...)...)
-				}
-			}
-			return jobs, nil
-		},
-		Draw:   drawTradeOff,
-		Claims: claimTradeOff,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 8, lab.Full: 40, lab.Paper: 40},
+		Experiment: runOf,
+		Grid:       tradeGrid,
+		Draw:       drawTradeOff,
+		Claims:     claimTradeOff,
+		Nulls:      []lab.Null{reversed, beyondBounds, nothingCarried},
 	}
 }
 
-// tradeGrid is a line for each η, of points for each α_p, of repeats.
-func tradeGrid(p lab.Preset) [][][]runParams {
-	alphas := pick(p, []float64{1, 10, 100, 1000, 10000}, []float64{1, 3, 10, 30, 100, 300, 1000, 3000, 10000}, []float64{1, 3, 10, 30, 100, 300, 1000, 3000, 10000})
-	var out [][][]runParams
-	for _, eta := range pick(p, []float64{1}, []float64{1, .3, 3}, []float64{1, .3, 3}) {
-		var line [][]runParams
-		for _, a := range alphas {
-			line = append(line, repeats(runParams{Alpha: a, Eta: eta, Rounds: roundsOf(p)}, pick(p, 4, 20, 100)))
-		}
-		out = append(out, line)
+// tradeGrid varies η, α_p and, fastest, the noise.
+func tradeGrid(set lab.Setting) []RunParams {
+	p := set.Preset
+	many := []float64{1, 3, 10, 30, 100, 300, 1000, 3000, 10000}
+	repeats := make([]int, lab.Pick(p, 4, 20, 100, 100))
+	for i := range repeats {
+		repeats[i] = i
 	}
-	return out
+	return lab.Grid(RunParams{Rounds: roundsOf(p)},
+		lab.Vary(func(p *RunParams, v float64) { p.Eta = v }, lab.Pick(p, []float64{1}, []float64{1, .3, 3}, []float64{1, .3, 3}, []float64{1, .3, 3})...),
+		lab.Vary(func(p *RunParams, v float64) { p.Alpha = v }, lab.Pick(p, []float64{1, 10, 100, 1000, 10000}, many, many, many)...),
+		lab.Vary(func(p *RunParams, v int) { p.Repeat = v }, repeats...))
 }
+
+// reversed is the null in which utility falls with α_p: the values of the largest α_p stand at the smallest.
+var reversed = lab.Null{Name: "values in reverse order", Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
+	alphas := 1
+	for alphas < len(cells) && cells[alphas].Params.Eta == cells[0].Params.Eta {
+		alphas++
+	}
+	for line := range slices.Chunk(cells, alphas) {
+		for i, j := 0, len(line)-1; i < j; i, j = i+1, j-1 {
+			line[i].Value, line[j].Value = line[j].Value, line[i].Value
+		}
+	}
+})}}
+
+// beyondBounds is the null of plans that promise a tenth more than there is.
+var beyondBounds = lab.Null{Name: "plans beyond their bounds", Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
+	for i := range cells {
+		cells[i].Value.Feasible *= 1.1
+	}
+})}}
 
 // trade is one point of the figure: parts of the optimum.
 type trade struct {
 	alpha, eta                         float64
 	last, lastSD, feasible, feasibleSD float64
+	repeats                            int
 }
 
-func recallTrades(s *lab.Store, set lab.Setting) ([][]trade, error) {
-	var out [][]trade
-	for _, line := range tradeGrid(set.Preset) {
-		var points []trade
-		for _, point := range line {
-			cells, err := lab.RecallAll(s, runOf, set.Seed, point)
-			if err != nil {
-				return nil, err
-			}
-			t := trade{alpha: point[0].Alpha, eta: point[0].Eta}
-			t.last, t.lastSD = spread(pluck(cells, func(o runOut) float64 { return o.Last / o.Optimum }))
-			t.feasible, t.feasibleSD = spread(pluck(cells, func(o runOut) float64 { return o.Feasible / o.Optimum }))
-			points = append(points, t)
+// trades are the points by η and α_p, in the order of the grid.
+func trades(cells []lab.Result[RunParams, RunOut]) (out [][]trade) {
+	for i := 0; i < len(cells); {
+		p, j := cells[i].Params, i
+		for j < len(cells) && cells[j].Params.Eta == p.Eta && cells[j].Params.Alpha == p.Alpha {
+			j++
 		}
-		out = append(out, points)
+		t := trade{alpha: p.Alpha, eta: p.Eta, repeats: j - i}
+		t.last, t.lastSD = spread(pluck(cells[i:j], func(o RunOut) float64 { return o.Last / o.Optimum }))
+		t.feasible, t.feasibleSD = spread(pluck(cells[i:j], func(o RunOut) float64 { return o.Feasible / o.Optimum }))
+		if len(out) == 0 || out[len(out)-1][0].eta != p.Eta {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], t)
+		i = j
 	}
-	return out, nil
+	return out
 }
 
-func drawTradeOff(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	lines, err := recallTrades(s, set)
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
+func drawTradeOff(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
+	lines := trades(v.Cells)
 	axis := style.Axis{Label: "privacy of a round α_{p}", Log: true}
 	both := style.Plot{X: axis, Y: style.Axis{Label: "utility / optimum", Min: 0, Max: 1.6}, Legend: style.BottomRight, Aspect: 1}
 	etas := style.Plot{X: axis, Y: style.Axis{Label: "feasible utility / optimum", Min: .6, Max: 1.02}, Legend: style.BottomRight, Aspect: 1}
@@ -103,19 +117,24 @@ func drawTradeOff(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("Figure 2(c): social utility against α_p after %d rounds, ρ = 5; (a) η = 1, bands are one standard deviation over the noise; "+
 				"the last plan is shown as the paper shows it, as it is: noise can take it below 0 or beyond bounds, and so above the optimum; the average is projected onto the feasible plans; (b) the feasible plan for several η. The paper's η and ρ are lost; "+
-				"noise depends on ηα_p/ρ, so that ρ = 4 (integers 1..5 differ by 4) shifts both panels left by a fifth.", roundsOf(set.Preset)),
-			Drawing: style.Figure{Body: style.Panels{Items: []style.Drawer{both, etas}, Letters: true}, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d repeats", len(tradeGrid(set.Preset)[0][0])))},
+				"noise depends on ηα_p/ρ, so that ρ = 4 (integers 1..5 differ by 4) shifts both panels left by a fifth.", v.Cells[0].Params.Rounds),
+			Drawing: style.Figure{Body: style.Panels{Items: []style.Drawer{both, etas}, Letters: true}, Width: style.TwoColumns, Badge: tradeBadge(v, lines)},
 		}},
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote},
 	}, nil
 }
 
-func claimTradeOff(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-	lines, err := recallTrades(s, set)
-	if err != nil {
-		return nil, err
+// tradeBadge marks what has fewer repeats than the paper preset.
+func tradeBadge(v lab.View[RunParams, RunOut], lines [][]trade) string {
+	if v.Preset == lab.Full {
+		return ""
 	}
+	return v.Badge(fmt.Sprintf("%d repeats", lines[0][0].repeats))
+}
+
+func claimTradeOff(v lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
+	lines := trades(v.Cells)
 	at, fall, over := map[float64]trade{}, 0.0, 0.0
 	for _, line := range lines {
 		for i, t := range line {
@@ -128,15 +147,15 @@ func claimTradeOff(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 			}
 		}
 	}
-	n := math.Sqrt(float64(len(tradeGrid(set.Preset)[0][0])))
+	n := math.Sqrt(float64(lines[0][0].repeats))
 	return []lab.Claim{
 		{What: "most by which utility falls from one α_p to the next larger", Source: "Figure 2(c): utility rises with α_p", Got: fall, Relation: lab.AtMost, Want: 0,
-			AbsTol: 4 * max(at[1].feasibleSD, at[10].feasibleSD) / n, Why: "four standard errors of the mean at the strongest noise"},
-		{What: "utility at α_p = 1000 over the optimum", Source: "section IV: close to Algorithm 1", Got: at[1000].feasible, Want: 1, AbsTol: .01, Why: "close is taken as 1%"},
-		{What: "last plan at α_p = 1000 over the optimum", Source: "notes to the paper: 688.4 ± 1.4 of 688", Got: at[1000].last, Want: 1, AbsTol: .01, Why: "a run of the reconstruction on another draw had 0.2%", SkipReason: tooFew(set.Preset)},
+			AbsTol: 4 * max(at[1].feasibleSD, at[10].feasibleSD) / n, Why: "four standard errors of the mean at the strongest noise", Null: reversed.Name},
+		{What: "utility at α_p = 1000 over the optimum", Source: "section IV: close to Algorithm 1", Got: at[1000].feasible, Want: 1, AbsTol: .01, Why: "close is taken as 1%", Null: reversed.Name},
+		{What: "last plan at α_p = 1000 over the optimum", Source: "notes to the paper: 688.4 ± 1.4 of 688", Got: at[1000].last, Want: 1, AbsTol: .01, Why: "a run of the reconstruction on another draw had 0.2%", SkipReason: tooFew(v.Preset), Null: nothingCarried.Name},
 		{What: "utility at α_p = 10 over the optimum, at most", Source: "Figure 2(c): small α_p costs utility; notes: 616 of 688", Got: at[10].feasible, Relation: lab.AtMost, Want: .98,
-			Why: "a loss of at least 2%; a run of the reconstruction lost 10%"},
-		{What: "utility at α_p = 1 over that at 1000, at most", Source: "Figure 2(c)", Got: at[1].feasible / at[1000].feasible, Relation: lab.AtMost, Want: .9, Why: "“useless” in the notes: more than a tenth is lost"},
-		{What: "the largest feasible utility over the optimum", Source: "optimality", Got: over, Relation: lab.AtMost, Want: 1, AbsTol: 1e-9, Why: "rounding of the repaired plan"},
+			Why: "a loss of at least 2%; a run of the reconstruction lost 10%", Null: reversed.Name},
+		{What: "utility at α_p = 1 over that at 1000, at most", Source: "Figure 2(c)", Got: at[1].feasible / at[1000].feasible, Relation: lab.AtMost, Want: .9, Why: "“useless” in the notes: more than a tenth is lost", Null: reversed.Name},
+		{What: "the largest feasible utility over the optimum", Source: "optimality", Got: over, Relation: lab.AtMost, Want: 1, AbsTol: 1e-9, Why: "rounding of the repaired plan", Null: beyondBounds.Name},
 	}, nil
 }
