@@ -1,18 +1,14 @@
-// Package export writes rows of finished cells ([lab.Record.Flatten]) as CSV and
-// Parquet, for the tools in which people look at sweeps. It is apart from lab so
-// that a program that exports nothing does not carry a Parquet library.
+// Package export writes finished cells for the tools in which people look at sweeps:
+// rows ([lab.Record.Flatten]) as CSV, and records for TensorBoard and MLflow. The
+// command coupling-parquet writes Parquet, so that coupling does not carry its library.
 package export
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
-	"sort"
 
 	"coupling/lab"
-
-	"github.com/parquet-go/parquet-go"
 )
 
 // CSV writes rows under a header of [lab.Columns]. A cell that a row lacks is
@@ -37,112 +33,4 @@ func CSV(w io.Writer, rows []lab.Row) error {
 		return fmt.Errorf("export: csv: %w", err)
 	}
 	return nil
-}
-
-// Parquet writes rows as one row group with an optional column for each of
-// [lab.Columns]: INT64, DOUBLE, BOOLEAN, or else text. A column whose rows
-// disagree on the type is DOUBLE if all are numbers, else text.
-func Parquet(w io.Writer, rows []lab.Row) error {
-	cols := lab.Columns(rows)
-	sort.Strings(cols) // the order in which Parquet lays out the fields of a group
-	group := parquet.Group{}
-	kinds := make([]kind, len(cols))
-	for i, c := range cols {
-		kinds[i] = columnKind(rows, c)
-		group[c] = parquet.Optional(kinds[i].node())
-	}
-	out := parquet.NewWriter(w, parquet.NewSchema("cells", group), parquet.Compression(&parquet.Zstd))
-	for _, r := range rows {
-		row := make(parquet.Row, len(cols))
-		for i, c := range cols {
-			if r[c] == nil {
-				row[i] = parquet.NullValue().Level(0, 0, i)
-			} else {
-				row[i] = kinds[i].value(r[c]).Level(0, 1, i)
-			}
-		}
-		if _, err := out.WriteRows([]parquet.Row{row}); err != nil {
-			return fmt.Errorf("export: parquet: %w", err)
-		}
-	}
-	if err := out.Close(); err != nil {
-		return fmt.Errorf("export: parquet: %w", err)
-	}
-	return nil
-}
-
-// kind is the type of a column, ordered so that the wider one is larger.
-type kind int
-
-const (
-	unknown kind = iota
-	boolean
-	integer
-	double
-	text
-)
-
-func columnKind(rows []lab.Row, col string) kind {
-	k := unknown
-	for _, r := range rows {
-		have := cellKind(r[col])
-		if have == boolean && k > boolean || k == boolean && have > boolean {
-			return text
-		}
-		k = max(k, have)
-	}
-	if k == unknown {
-		return text
-	}
-	return k
-}
-
-func cellKind(v any) kind {
-	switch v := v.(type) {
-	case nil:
-		return unknown
-	case bool:
-		return boolean
-	case float64:
-		return double
-	case json.Number:
-		if _, err := v.Int64(); err == nil {
-			return integer
-		}
-		return text // a 64-bit seed does not fit a signed integer, nor a double exactly
-	}
-	return text
-}
-
-func (k kind) node() parquet.Node {
-	switch k {
-	case boolean:
-		return parquet.Leaf(parquet.BooleanType)
-	case integer:
-		return parquet.Int(64)
-	case double:
-		return parquet.Leaf(parquet.DoubleType)
-	}
-	return parquet.String()
-}
-
-func (k kind) value(v any) parquet.Value {
-	switch n := v.(type) {
-	case bool:
-		if k == boolean {
-			return parquet.BooleanValue(n)
-		}
-	case float64:
-		if k == double {
-			return parquet.DoubleValue(n)
-		}
-	case json.Number:
-		if i, err := n.Int64(); err == nil && k == integer {
-			return parquet.Int64Value(i)
-		}
-		if f, err := n.Float64(); err == nil && k == double {
-			return parquet.DoubleValue(f)
-		}
-	}
-	return parquet.ByteArrayValue([]byte(lab.FormatCell(v)))
 }

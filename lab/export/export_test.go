@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"errors"
-	"io"
 	"math"
 	"testing"
 
 	"coupling/lab"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/parquet-go/parquet-go"
 )
 
 type params struct {
@@ -93,53 +90,9 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-func TestParquet(t *testing.T) {
-	var b bytes.Buffer
-	in := rows(t)
-	if err := Parquet(&b, in); err != nil {
-		t.Fatal(err)
-	}
-	r := parquet.NewReader(bytes.NewReader(b.Bytes()))
-	kinds := map[string]string{}
-	for _, f := range r.Schema().Fields() {
-		kinds[f.Name()] = f.Type().String()
-	}
-	for col, want := range map[string]string{
-		"param.eps": "DOUBLE", "param.deep.n": "INT(64,true)", "param.name": "STRING",
-		"value.loss": "DOUBLE", "value.ok": "BOOLEAN", "seed": "STRING", "version": "INT(64,true)",
-	} {
-		if kinds[col] != want {
-			t.Errorf("column %s is %s, want %s", col, kinds[col], want)
-		}
-	}
-	buf := make([]parquet.Row, 5)
-	n, err := r.ReadRows(buf)
-	if err != nil && !errors.Is(err, io.EOF) || n != len(in) {
-		t.Fatalf("%d rows, %v", n, err)
-	}
-	cols := r.Schema().Columns()
-	for i, row := range buf[:n] {
-		for _, v := range row {
-			name := cols[v.Column()][0]
-			want := in[i][name]
-			switch {
-			case v.IsNull() != (want == nil):
-				t.Errorf("row %d %s: %v, want %v", i, name, v, want)
-			case want == nil:
-			case kinds[name] == "DOUBLE":
-				if got := v.Double(); lab.FormatCell(got) != lab.FormatCell(want) {
-					t.Errorf("row %d %s: %v, want %v", i, name, got, want)
-				}
-			case v.String() != lab.FormatCell(want):
-				t.Errorf("row %d %s: %s, want %v", i, name, v, want)
-			}
-		}
-	}
-}
-
 func TestNoRows(t *testing.T) {
 	var b bytes.Buffer
-	if err := errors.Join(CSV(&b, nil), Parquet(&b, nil)); err != nil {
+	if err := CSV(&b, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -252,19 +251,13 @@ func (v *Server) artifact(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, name, rec.Manifest.Start, f)
 }
 
-// export writes the asked-for cells as a table.
+// export writes the asked-for cells as CSV.
 func (v *Server) export(w http.ResponseWriter, r *http.Request) {
 	var ask struct {
-		Format string    `json:"format"`
-		Keys   []lab.Key `json:"keys"`
+		Keys []lab.Key `json:"keys"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<20)).Decode(&ask); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	write, ok := map[string]func(io.Writer, []lab.Row) error{"csv": export.CSV, "parquet": export.Parquet}[ask.Format]
-	if !ok {
-		http.Error(w, fmt.Sprintf("format %q: want csv or parquet", ask.Format), http.StatusBadRequest)
 		return
 	}
 	rows := []lab.Row{}
@@ -281,7 +274,7 @@ func (v *Server) export(w http.ResponseWriter, r *http.Request) {
 		rows = append(rows, row)
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	if err := write(w, rows); err != nil {
+	if err := export.CSV(w, rows); err != nil {
 		panic(http.ErrAbortHandler) // so that the download fails, too
 	}
 }

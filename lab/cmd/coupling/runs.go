@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -198,7 +200,7 @@ func (c runsDiffCmd) Run(a *app) error {
 
 type runsExportCmd struct {
 	Prefix string `arg:"" optional:"" help:"Only experiments whose names begin so."`
-	Format string `default:"csv" enum:"csv,parquet,json,tensorboard,mlflow" help:"csv, parquet or json (lines); or tensorboard (event files) or mlflow (file store), for those dashboards."`
+	Format string `default:"csv" enum:"csv,parquet,json,tensorboard,mlflow" help:"csv, json (lines) or parquet (by the program coupling-parquet); or tensorboard (event files) or mlflow (file store), for those dashboards."`
 	Output string `short:"o" help:"File to write, default standard output; or the folder of a dashboard." placeholder:"PATH"`
 }
 
@@ -217,7 +219,12 @@ func (c runsExportCmd) Run(a *app) error {
 		}
 		records = append(records, r)
 	}
-	write := func(w io.Writer) error { return exportRecords(w, c.Format, records) }
+	write := func(w io.Writer) error {
+		if c.Format == "parquet" {
+			return exportParquet(w, a.err, s, c.Prefix)
+		}
+		return exportRecords(w, c.Format, records)
+	}
 	if c.Format == "tensorboard" || c.Format == "mlflow" {
 		err = c.dashboard(a, s, records)
 	} else if c.Output == "" {
@@ -267,13 +274,28 @@ func exportRecords(w io.Writer, format string, records []lab.Record) error {
 		}
 		rows = append(rows, row)
 	}
-	switch format {
-	case "csv":
+	if format == "csv" {
 		return export.CSV(w, rows)
-	case "parquet":
-		return export.Parquet(w, rows)
 	}
 	return nil
+}
+
+// exportParquet runs coupling-parquet, which is beside this program or on PATH.
+func exportParquet(w, stderr io.Writer, s *lab.Store, prefix string) error {
+	const name = "coupling-parquet"
+	program := name
+	if own, err := os.Executable(); err == nil {
+		if beside, err := exec.LookPath(filepath.Join(filepath.Dir(own), name)); err == nil {
+			program = beside
+		}
+	}
+	cmd := exec.Command(program, s.Dir, prefix)
+	cmd.Stdout, cmd.Stderr = w, stderr
+	err := cmd.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("--format parquet: the program %s is neither beside coupling nor on PATH: go build -o bin/ ./lab/cmd/%s", name, name)
+	}
+	return err
 }
 
 type runsGCCmd struct {

@@ -201,11 +201,11 @@ async function detail(key) {
   $("detail").showModal();
 }
 
-async function download(format) {
+async function download() {
   const keys = view.table.flatMap(l => l.group ? l.group.keys : [l.row.key]);
-  const answer = await fetch("export", {method: "POST", body: JSON.stringify({format, keys})});
+  const answer = await fetch("export", {method: "POST", body: JSON.stringify({keys})});
   if (!answer.ok) { $("fault").textContent = await answer.text(); return; }
-  const a = el("a", {href: URL.createObjectURL(await answer.blob()), download: `cells.${format}`});
+  const a = el("a", {href: URL.createObjectURL(await answer.blob()), download: "cells.csv"});
   a.click();
   setTimeout(() => URL.revokeObjectURL(a.href), 1000);
 }
@@ -234,8 +234,7 @@ $("py").onchange = e => { state.y = e.target.value; setLog("py", state.y); drawT
 $("pc").onchange = e => { state.colour = e.target.value; state.touched = true; drawTab(); };
 $("cc").onchange = e => { state.pcolour = e.target.value; drawTab(); };
 $("pxlog").onchange = $("pylog").onchange = drawTab;
-$("csv").onclick = () => download("csv");
-$("parquet").onclick = () => download("parquet");
+$("csv").onclick = download;
 $("close").onclick = () => $("detail").close();
 $("tabs").onclick = e => {
   const tab = e.target.dataset.tab;
