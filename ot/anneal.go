@@ -61,7 +61,7 @@ func (r *run) schedule() []float64 {
 		factor = 0.25
 	}
 	var up []float64
-	if factor < 1 {
+	if factor < 1 && !r.s.self { // the potentials of a measure with itself are near 0 at any ε
 		for e := r.Eps / factor; e < r.s.cost.spread(); e /= factor {
 			up = append(up, e)
 		}

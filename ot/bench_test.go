@@ -230,10 +230,11 @@ func BenchmarkTraining(b *testing.B) {
 		}
 		run("solve", func() error { _, err := solver.Solve(ctx, problem()); return err })
 		for _, loss := range []ot.Loss{ot.RegKL, ot.Sharp} {
-			of := ot.Solved{Solver: solver, Loss: loss}
-			run("loss-"+loss.String(), func() error { _, err := of.Eval(ctx, problem(), true); return err })
+			of := ot.Objective{Solver: solver, Loss: loss}
+			run("loss-"+loss.String(), func() error { _, err := of.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX); return err })
+			div := ot.Divergence{Of: of}
 			run("divergence-"+loss.String(), func() error {
-				_, err := ot.Divergence{Of: of}.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, true)
+				_, err := div.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX)
 				return err
 			})
 		}

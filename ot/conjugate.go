@@ -21,7 +21,7 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 	s := &systemRows{p: p, v: v, cols: make([]float64, len(h.sw.spans)*m), rhs: make([]float64, len(h.sw.spans)*m)}
 	list := p.listShare() < maxListShare
 	if !list && n <= most/m {
-		h.full = make([]float64, n*m)
+		h.full = p.memory.floats(n * m)
 	}
 	lists := make([]activeSpan, len(h.sw.spans))
 	h.sw.each(func(w *worker, k int, r span) {

@@ -51,8 +51,8 @@ func ExampleSolve() {
 func ExampleDivergence() {
 	x := mat.NewDense(2, 1, []float64{0, 1})
 	y := mat.NewDense(2, 1, []float64{3, 4})
-	of := ot.Solved{Solver: ot.LBFGS{Eps: 0.1}, Loss: ot.RegKL}
-	d, err := ot.Divergence{Of: of}.Eval(context.Background(), x, y, nil, nil, ot.SqEuclidean, true)
+	of := ot.Divergence{Of: ot.Objective{Solver: ot.LBFGS{Eps: 0.1}, Loss: ot.RegKL}}
+	d, err := of.Eval(context.Background(), x, y, nil, nil, ot.SqEuclidean, ot.ByX)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -312,30 +312,6 @@ func TestGradientIsVJP(t *testing.T) {
 	}
 }
 
-// With enough iterations, differentiating through them is the analytic gradient.
-func TestUnrolledConverges(t *testing.T) {
-	rng := rand.New(rand.NewPCG(11, 1))
-	p := ot.Problem{Geometry: ot.Points(cloud(rng, 9, 2, 1, 0), cloud(rng, 6, 2, 1, 0), ot.SqEuclidean), A: simplex(rng, 9), B: simplex(rng, 6)}
-	want := solveTight(t, p, 0.5)
-	var last float64
-	for _, k := range []int{10, 100, 1000} {
-		u, err := ot.Unrolled{Eps: 0.5, Iterations: k}.Eval(ctx, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var d mat.Dense
-		d.Sub(u.Cost, want.GradCost())
-		last = mat.Norm(&d, math.Inf(1))
-		t.Logf("%d iterations: gradient off by %.2g", k, last)
-		if u.Taped != 2*k*54 {
-			t.Errorf("Taped = %d, want %d", u.Taped, 2*k*54)
-		}
-	}
-	if last > 1e-12 {
-		t.Errorf("after 1000 iterations the gradient is off by %g", last)
-	}
-}
-
 // Large enough for the automatic choice to leave elimination, on a plan with weak pivots for Cholesky to find.
 func TestMethodsAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 1))

@@ -193,12 +193,6 @@ func TestNilGeometry(t *testing.T) {
 		if _, err := (ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: 1}).Solve(ctx, p); !errors.Is(err, ot.ErrShape) {
 			t.Errorf("%s, unbalanced: err = %v, want ErrShape", name, err)
 		}
-		if _, err := (ot.Annealed{}).Eval(ctx, p, true); !errors.Is(err, ot.ErrShape) {
-			t.Errorf("%s, annealed: err = %v, want ErrShape", name, err)
-		}
-		if _, err := (ot.Unrolled{Eps: 1}).Eval(ctx, p); !errors.Is(err, ot.ErrShape) {
-			t.Errorf("%s, unrolled: err = %v, want ErrShape", name, err)
-		}
 	}
 }
 

@@ -14,20 +14,6 @@ import (
 	"coupling/ot/internal/network"
 )
 
-// The published settings of DP-Sinkhorn (blur 0.05, scaling ½) make 13 updates at the diameters of its features.
-func TestAnnealedThirteenUpdates(t *testing.T) {
-	pc := Points(mat.NewDense(1, 1, nil), mat.NewDense(1, 1, []float64{1}), SqEuclidean)
-	for _, d := range []float64{55, 60, 70} {
-		s, err := Annealed{Diameter: d}.schedule(pc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(s) != 13 || s[0] != d || math.Abs(s[1]-d) > 1e-12*d || math.Abs(s[2]-d/2) > 1e-12*d || s[12] != 0.05 {
-			t.Errorf("diameter %g: schedule %v, want 13 values: %g twice, halving, then 0.05", d, s, d)
-		}
-	}
-}
-
 func testProblem(rng *rand.Rand, n, m int) Problem {
 	c := mat.NewDense(n, m, nil)
 	c.Apply(func(i, j int, _ float64) float64 {

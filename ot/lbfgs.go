@@ -34,6 +34,12 @@ type LBFGS struct {
 	Trace func(Step)
 }
 
+// From returns the solver that starts from the KL potentials g.
+func (o LBFGS) From(g []float64) Solver {
+	o.Start = g
+	return o
+}
+
 // Solve returns the plan of p. Errors are for bad input and for a context that ended; a solve that did not reach Tol
 // returns its plan with a Status that says so.
 func (o LBFGS) Solve(ctx context.Context, p Problem) (*Plan, error) {
@@ -62,6 +68,7 @@ type quasiNewton struct {
 	hist          history
 	dir, grad     []float64
 	next, oldGrad []float64
+	uneven        bool // symmetric steps did not get on
 	contracts     bool // the last step was Sinkhorn's, and better than L-BFGS's would be
 	rescues       int  // how often Newton steps have been tried where L-BFGS was slow
 	restarted     bool // from the exact potentials
@@ -187,6 +194,9 @@ func (p *pace) slow(err float64) bool {
 // step takes one L-BFGS step, or a Sinkhorn step where there is no history or the line search fails.
 func (q *quasiNewton) step() error {
 	s := q.s
+	if s.self && !q.uneven {
+		return q.symmetricStep()
+	}
 	s.gradient(q.grad)
 	if q.hist.empty() || q.far() || q.contracts {
 		return q.sinkhornStep()
@@ -209,6 +219,33 @@ func (q *quasiNewton) step() error {
 	}
 	return nil
 }
+
+// symmetricStep is for the transport of a measure to itself, whose potentials are equal: it moves g by ⅔ of f − g, f being the
+// soft minimum of g. Where the kernel exp(−c/ε) is positive definite, the derivative of f by −g has its eigenvalues in [0, 1],
+// so that the distance falls to a third in a step near the solution; where it does not fall, L-BFGS takes over.
+func (q *quasiNewton) symmetricStep() error {
+	s, before := q.s, q.err
+	copy(q.next, q.beta)
+	for j, b := range s.b {
+		if b > 0 {
+			q.beta[j] += 2. / 3 * (s.alpha[j] - q.beta[j]) // ε log a = ε log b
+		}
+	}
+	if err := q.eval(q.beta, 1); err != nil {
+		return err
+	}
+	if q.err > symmetricContraction*before {
+		q.uneven = true
+		if q.err > before {
+			copy(q.beta, q.next)
+			return q.eval(q.beta, 1)
+		}
+	}
+	return nil
+}
+
+// symmetricContraction is the factor of the error above which symmetric steps give way.
+const symmetricContraction = 0.8
 
 // far reports column sums so far off that the gradient says nothing about how far to go.
 func (q *quasiNewton) far() bool { return q.err > 0.5 }

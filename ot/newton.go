@@ -37,6 +37,12 @@ const newtonRegion = 3e-3
 // blocks of atoms that hardly exchange mass from flying apart.
 const newtonRadius = 3
 
+// From returns the solver that starts from the KL potentials g.
+func (o Newton) From(g []float64) Solver {
+	o.Start = g
+	return o
+}
+
 // Solve returns the plan of p. Errors are for bad input and for a context that ended; a solve that did not reach Tol
 // returns its plan with a Status that says so.
 func (o Newton) Solve(ctx context.Context, p Problem) (*Plan, error) {

@@ -40,6 +40,7 @@ type Plan struct {
 	MarginalL1 float64
 
 	beta       []float64 // β in the solver's own gauge, relative to reduced costs where rebased
+	memory     *memory
 	lse        []float64 // ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) in that gauge; nil for unbalanced plans
 	mass       []float64 // T1
 	zeroB      []int     // where b is 0
@@ -69,7 +70,7 @@ func (s *semidual) finish(beta []float64, out *Plan) *Plan {
 func (p *Plan) potentials(s *semidual) {
 	n, m := s.n, s.m
 	p.Alpha, p.Beta = slices.Clone(s.alpha), slices.Clone(p.beta)
-	p.F, p.G, p.zeroB = make([]float64, n), make([]float64, m), s.zeroB
+	p.F, p.G, p.zeroB, p.memory = make([]float64, n), make([]float64, m), s.zeroB, s.memory
 	for i, a := range s.a {
 		if a > 0 {
 			p.F[i] = p.Alpha[i] - s.eps*math.Log(a)

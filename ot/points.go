@@ -21,9 +21,13 @@ type PointCloud struct {
 	frugal     bool      // and solvers are to keep memory of the order of n + m
 	invalid    error
 
-	once sync.Once
-	held []float64 // n×m, where held
+	once   sync.Once
+	held   []float64 // n×m, where held
+	memory *memory   // of an Objective; nil for none
 }
+
+// symmetric reports whether both clouds are the same.
+func (p *PointCloud) symmetric() bool { return p.x == p.y }
 
 // holdLimit is the number of costs (1 GiB of float64) above which Points stops holding its matrix.
 const holdLimit = 1 << 27
@@ -37,8 +41,13 @@ const quickDim = 4
 //
 // Cost of the first use where held: n·m·d.
 func Points(x, y *mat.Dense, c PointCost) *PointCloud {
+	return points(x, y, c, nil)
+}
+
+// points is Points in the memory of an Objective.
+func points(x, y *mat.Dense, c PointCost, of *memory) *PointCloud {
 	p := MatrixFree(x, y, c)
-	if p.invalid == nil {
+	if p.memory = of; p.invalid == nil {
 		_, vector := p.vector()
 		p.frugal = p.n > holdLimit/p.m
 		p.matrixFree = p.frugal || vector && p.d <= quickDim
@@ -157,9 +166,19 @@ func (p *PointCloud) Row(i int, buf []float64) []float64 {
 }
 
 func (p *PointCloud) hold() {
-	held := make([]float64, p.n*p.m)
-	sw := &sweep{workers: defaultWorkers(0), spans: spans(p.n, p.m), bufs: make([]*worker, defaultWorkers(0))}
-	sw.each(func(_ *worker, _ int, s span) {
+	held := p.memory.floats(p.n * p.m)
+	sw := newSweep(p, 0)
+	square, ok := p.vector()
+	sw.each(func(w *worker, _ int, s span) {
+		if ok && square.Abs == 0 && p.d > quickDim {
+			block := held[s.lo*p.m : s.hi*p.m]
+			clear(block)
+			w.gemm.AddSquares(cpu.Dense(block, s.hi-s.lo, p.m), denseOf(p.x).Slice(s.lo, s.hi), denseOf(p.y))
+			if square.Square != 1 {
+				kern.Scale(block, square.Square, block)
+			}
+			return
+		}
 		for i := s.lo; i < s.hi; i++ {
 			p.fill(held[i*p.m:(i+1)*p.m], i)
 		}

@@ -14,6 +14,15 @@ type Problem struct {
 	Geometry Geometry
 	// A holds the n source weights and B the m target weights; nil is uniform.
 	A, B []float64
+
+	memory *memory // of an Objective; nil for none
+}
+
+// symmetric reports whether the problem is that of a measure with itself.
+func (p Problem) symmetric() bool {
+	g, ok := p.Geometry.(interface{ symmetric() bool })
+	same := len(p.A) == len(p.B) && (len(p.A) == 0 || &p.A[0] == &p.B[0])
+	return ok && same && g.symmetric()
 }
 
 // massTolerance is the largest relative difference between the totals of A and B that is taken for rounding: float32
@@ -26,6 +35,9 @@ type instance struct {
 	n, m int
 	a, b []float64
 	cost costStats
+
+	self   bool // the transport of a measure to itself
+	memory *memory
 }
 
 // costStats summarises the costs between atoms of positive weight.
@@ -65,7 +77,7 @@ func (p Problem) checkShape() (*instance, error) {
 	if p.A != nil && p.B != nil && math.Abs(sa-sb) > massTolerance*max(sa, sb) {
 		return nil, bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal (unbalanced transport: ot.Unbalanced)", sb, sa)
 	}
-	return &instance{g: p.Geometry, n: n, m: m, a: a, b: b}, nil
+	return &instance{g: p.Geometry, n: n, m: m, a: a, b: b, self: p.symmetric(), memory: p.memory}, nil
 }
 
 // weights returns w divided by its sum, uniform for nil, and the sum.

@@ -174,7 +174,8 @@ func TestReferenceDivergences(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			s := ot.Newton{Eps: c.Eps, Tol: 1e-13}
 			x, y := ottest.Dense(c.X), ottest.Dense(c.Y)
-			reg, err := ot.Divergence{Of: ot.Solved{Solver: s, Loss: ot.RegKL}}.Eval(ctx, x, y, c.A, c.B, c.PointCost(), true)
+			regKL := ot.Divergence{Of: ot.Objective{Solver: s, Loss: ot.RegKL}}
+			reg, err := regKL.Eval(ctx, x, y, c.A, c.B, c.PointCost(), ot.ByX)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +196,8 @@ func TestReferenceDivergences(t *testing.T) {
 			if d := maxDiff(reg.X, want.GradX); !(d <= 2e-12*(1+maxAbs(want.GradX))) {
 				t.Errorf("gradient is off by %g of %g", d, maxAbs(want.GradX))
 			}
-			sharp, err := ot.Divergence{Of: ot.Solved{Solver: s}}.Eval(ctx, x, y, c.A, c.B, c.PointCost(), false)
+			ofSharp := ot.Divergence{Of: ot.Objective{Solver: s}}
+			sharp, err := ofSharp.Eval(ctx, x, y, c.A, c.B, c.PointCost(), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,18 +234,15 @@ func TestReferenceSemiDebiased(t *testing.T) {
 	if err := json.Unmarshal(data, &c); err != nil {
 		t.Fatal(err)
 	}
-	loss := ot.SemiDebiased{Of: ot.Solved{Solver: ot.Newton{Eps: c.Eps, Tol: 1e-13}, Loss: ot.RegKL}}
+	loss := ot.Objective{Solver: ot.Newton{Eps: c.Eps, Tol: 1e-13}, Loss: ot.RegKL}
 	for _, v := range c.Variants {
 		var fresh *mat.Dense
 		if v.K > 0 {
 			fresh = ottest.Dense(c.Fresh[:v.K])
 		}
-		got, err := loss.Eval(ctx, ottest.Dense(c.X), fresh, ottest.Dense(c.Y), ot.SqEuclideanL1(c.Mix), true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if math.Abs(got.XY.Value-v.XY) > 1e-13 || math.Abs(got.XZ.Value-v.XZ) > 1e-13 || math.Abs(got.Value-v.Value) > 1e-13 {
-			t.Errorf("k=%d: 2·%v − %v = %v, want 2·%v − %v = %v", v.K, got.XY.Value, got.XZ.Value, got.Value, v.XY, v.XZ, v.Value)
+		got := evalSemiDebiased(t, &loss, ottest.Dense(c.X), fresh, ottest.Dense(c.Y), ot.SqEuclideanL1(c.Mix))
+		if math.Abs(got.XY-v.XY) > 1e-13 || math.Abs(got.XZ-v.XZ) > 1e-13 || math.Abs(got.Value-v.Value) > 1e-13 {
+			t.Errorf("k=%d: 2·%v − %v = %v, want 2·%v − %v = %v", v.K, got.XY, got.XZ, got.Value, v.XY, v.XZ, v.Value)
 		}
 		if d := maxDiff(got.X, v.GradX); !(d <= 1e-12) {
 			t.Errorf("k=%d: gradient is off by %g", v.K, d)

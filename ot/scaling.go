@@ -32,6 +32,12 @@ type Scaling struct {
 	Trace func(Step)
 }
 
+// From returns the solver that starts from the KL potentials g.
+func (o Scaling) From(g []float64) Solver {
+	o.Start = g
+	return o
+}
+
 // Solve returns the plan of p. Errors are for bad input, for a kernel that would underflow and for a context that ended.
 func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if err := checkRelax(o.Relax); err != nil {

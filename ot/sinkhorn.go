@@ -28,6 +28,12 @@ type Sinkhorn struct {
 	Trace func(Step)
 }
 
+// From returns the solver that starts from the KL potentials g.
+func (o Sinkhorn) From(g []float64) Solver {
+	o.Start = g
+	return o
+}
+
 // Solve returns the plan of p. Errors are for bad input and for a context that ended; a solve that did not reach Tol
 // returns its plan with a Status that says so.
 func (o Sinkhorn) Solve(ctx context.Context, p Problem) (*Plan, error) {

@@ -121,11 +121,24 @@ func (s *semidual) newKernel(beta []float64) *storedKernel {
 	switch {
 	case k.single && k.data32 == nil:
 		k.data32 = make([][]float32, len(s.sw.spans))
+		if s.memory != nil {
+			cut(k.data32, s.memory.floats32(s.n*s.m), s.sw.spans, s.m)
+		}
 	case !k.single && k.data == nil:
 		k.data = make([][]float64, len(s.sw.spans))
+		if s.memory != nil {
+			cut(k.data, s.memory.floats(s.n*s.m), s.sw.spans, s.m)
+		}
 	}
 	k.base = append(k.base[:0], beta...)
 	return k
+}
+
+// cut deals the rows of all to the spans.
+func cut[T any](dst [][]T, all []T, spans []span, m int) {
+	for k, r := range spans {
+		dst[k] = all[r.lo*m : r.hi*m]
+	}
 }
 
 // judge drops a kernel in float32 that a column is all but missing from.

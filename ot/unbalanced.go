@@ -33,6 +33,12 @@ type Unbalanced struct {
 	Trace func(Step)
 }
 
+// From returns the solver that starts from the KL potentials g.
+func (o Unbalanced) From(g []float64) Solver {
+	o.Start = g
+	return o
+}
+
 // Solve returns the plan of p. Errors are for bad input and for a context that ended.
 func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	for _, r := range []struct {

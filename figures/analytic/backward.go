@@ -119,9 +119,9 @@ func (out *backwardOut) add(ctx context.Context, c *lab.Cell, p backwardParams, 
 		out.Costs = append(out.Costs, backwardCost{Over: over, Method: m.name, N: n, Forward: forward.Seconds, Cost: took, Error: errorOf(g, want, want).Max})
 	}
 	for _, k := range iterations {
-		var u *ot.Unrolling
+		var u *unrolling
 		took, err := measure(p.Budget, func() (err error) {
-			u, err = ot.Unrolled{Eps: eps, Iterations: k}.Eval(ctx, prob)
+			u, err = logUnrolled{Eps: eps, Iterations: k}.Eval(ctx, prob)
 			return err
 		})
 		if err != nil {

@@ -101,7 +101,8 @@ var flowOf = lab.Experiment[flowParams, flowOut]{
 func (p flowParams) gradient(ctx context.Context, x, y *mat.Dense, eps float64) (*mat.Dense, ot.Status, error) {
 	solver := ot.LBFGS{Eps: eps, Tol: 1e-8}
 	if p.Loss == flowDivergence {
-		d, err := ot.Divergence{Of: ot.Solved{Solver: solver, Loss: ot.RegKL}}.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, true)
+		of := ot.Divergence{Of: ot.Objective{Solver: solver, Loss: ot.RegKL}}
+		d, err := of.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -111,7 +112,8 @@ func (p flowParams) gradient(ctx context.Context, x, y *mat.Dense, eps float64) 
 	if p.Loss == flowReg {
 		loss = ot.RegKL
 	}
-	t, err := ot.Solved{Solver: solver, Loss: loss}.Eval(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}, true)
+	of := ot.Objective{Solver: solver, Loss: loss}
+	t, err := of.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -151,7 +151,7 @@ func compareGradients(ctx context.Context, plan *ot.Plan, want *mat.Dense, itera
 	}
 	v.Cost.Add(v.Cost, t)
 	out.Implicit = errorOf(v.Cost, want, t)
-	u, err := ot.Unrolled{Eps: plan.Eps, Iterations: iterations}.Eval(ctx, ot.Problem{Geometry: plan.Geometry, A: plan.A, B: plan.B})
+	u, err := logUnrolled{Eps: plan.Eps, Iterations: iterations}.Eval(ctx, ot.Problem{Geometry: plan.Geometry, A: plan.A, B: plan.B})
 	if err != nil {
 		return out, err
 	}

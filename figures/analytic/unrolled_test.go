@@ -13,7 +13,7 @@ func TestUnrolledScaling(t *testing.T) {
 	c := ot.Cost(prob.Geometry)
 	eps := 0.1 * meanCost(c, prob.A, prob.B)
 	for _, k := range []int{1, 2, 7, 400} {
-		want, err := ot.Unrolled{Eps: eps, Iterations: k}.Eval(t.Context(), prob)
+		want, err := logUnrolled{Eps: eps, Iterations: k}.Eval(t.Context(), prob)
 		if err != nil {
 			t.Fatal(err)
 		}

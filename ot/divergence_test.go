@@ -1,0 +1,181 @@
+package ot_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot"
+)
+
+// semiDebiased is DP-Sinkhorn's loss 2 OT(X,Y) − OT(X,Z), where Z is X without its first k points followed by k fresh ones,
+// with its gradients.
+type semiDebiased struct {
+	Value, XY, XZ float64
+	X, Fresh      *mat.Dense
+}
+
+func evalSemiDebiased(t *testing.T, of *ot.Objective, x, fresh, y *mat.Dense, c ot.PointCost) semiDebiased {
+	t.Helper()
+	n, d := x.Dims()
+	z, k := mat.DenseCopyOf(x), 0
+	if fresh != nil {
+		k, _ = fresh.Dims()
+	}
+	for i := range n {
+		if i < n-k {
+			z.SetRow(i, x.RawRowView(i+k))
+		} else {
+			z.SetRow(i, fresh.RawRowView(i-(n-k)))
+		}
+	}
+	xy, err := of.Eval(ctx, x, y, nil, nil, c, ot.ByX)
+	if err != nil {
+		t.Fatal(err)
+	}
+	xz, err := of.Eval(ctx, x, z, nil, nil, c, ot.ByX|ot.ByY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := semiDebiased{Value: 2*xy.Value - xz.Value, XY: xy.Value, XZ: xz.Value, X: mat.NewDense(n, d, nil)}
+	out.X.Scale(2, xy.X)
+	out.X.Sub(out.X, xz.X)
+	xz.Y.Scale(-1, xz.Y)
+	for i := k; i < n; i++ {
+		row := out.X.RawRowView(i)
+		for j, v := range xz.Y.RawRowView(i - k) {
+			row[j] += v
+		}
+	}
+	if k > 0 {
+		out.Fresh = mat.DenseCopyOf(xz.Y.Slice(n-k, n, 0, d))
+	}
+	return out
+}
+
+// The gradient of every debiased loss is that of its value.
+func TestDivergenceGradients(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	x, y, fresh := cloud(rng, 5, 2, 1, 0), cloud(rng, 4, 2, 1, 1), cloud(rng, 2, 2, 1, 0)
+	a, b := simplex(rng, 5), simplex(rng, 4)
+	for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL} {
+		of := ot.Objective{Solver: ot.Newton{Eps: 0.4, Tol: 1e-14}, Loss: loss}
+		pair := ot.Divergence{Of: of}
+		div := func() *ot.Divergences {
+			d, err := pair.Eval(ctx, x, y, a, b, ot.SqEuclidean, ot.ByX|ot.ByY)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		semi := func() semiDebiased { return evalSemiDebiased(t, &of, x, fresh, y, ot.SqEuclidean) }
+		d, s := div(), semi()
+		if loss == ot.RegKL && d.Value < 0 || d.Status == ot.IterationLimit {
+			t.Errorf("%v: divergence %v, %v", loss, d.Value, d.Status)
+		}
+		for _, c := range []struct {
+			name  string
+			at, d *mat.Dense
+			value func() float64
+		}{
+			{"divergence by x", x, d.X, func() float64 { return div().Value }},
+			{"divergence by y", y, d.Y, func() float64 { return div().Value }},
+			{"semi-debiased by x", x, s.X, func() float64 { return semi().Value }},
+			{"semi-debiased by fresh", fresh, s.Fresh, func() float64 { return semi().Value }},
+		} {
+			n, dim := c.at.Dims()
+			for i := range n {
+				for k := range dim {
+					v := c.at.At(i, k)
+					fd := central(func(h float64) float64 { c.at.Set(i, k, v+h); return c.value() })
+					c.at.Set(i, k, v)
+					if math.Abs(c.d.At(i, k)-fd) > fdTol {
+						t.Errorf("%v, %s[%d,%d]: %v, finite differences say %v", loss, c.name, i, k, c.d.At(i, k), fd)
+					}
+				}
+			}
+		}
+	}
+	for _, loss := range []ot.Loss{ot.Sharp, ot.RegKL, ot.RegEntropy} {
+		of := ot.Divergence{Of: ot.Objective{Solver: ot.Newton{Eps: 0.4, Tol: 1e-14}, Loss: loss}}
+		d, err := of.Eval(ctx, x, y, a, b, ot.SqEuclidean, ot.ByWeights)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, w := range map[string]struct{ at, grad, dir []float64 }{
+			"divergence by a": {a, d.A, change(rng, a)}, "divergence by b": {b, d.B, change(rng, b)},
+		} {
+			at := append([]float64(nil), w.at...)
+			fd := central(func(h float64) float64 {
+				copy(w.at, plus(at, h, w.dir))
+				e, err := of.Eval(ctx, x, y, a, b, ot.SqEuclidean, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e.Value
+			})
+			copy(w.at, at)
+			var got float64
+			for i, v := range w.dir {
+				got += v * w.grad[i]
+			}
+			if math.Abs(got-fd) > fdTol {
+				t.Errorf("%v, %s: %v along %v, finite differences say %v", loss, name, got, w.dir, fd)
+			}
+		}
+	}
+	if _, err := new(ot.Divergence).Eval(ctx, x, y, nil, nil, ot.L1, 0); !errors.Is(err, ot.ErrParameter) {
+		t.Errorf("Divergence without Of: err = %v, want ErrParameter", err)
+	}
+}
+
+// Warm starts and memory used again change nothing but the way there; every Eval returns matrices of its own.
+func TestObjectiveAgain(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 1))
+	x, y := cloud(rng, 40, 6, 1, 0), cloud(rng, 30, 6, 1, 1)
+	warm := ot.Divergence{Of: ot.Objective{Solver: ot.LBFGS{Eps: 0.4, Tol: 1e-12}, Loss: ot.Sharp, Warm: true}}
+	for step := range 4 {
+		x.Set(step, 0, x.At(step, 0)+0.1)
+		cold := ot.Divergence{Of: ot.Objective{Solver: ot.LBFGS{Eps: 0.4, Tol: 1e-12}, Loss: ot.Sharp}}
+		want, err := cold.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX|ot.ByY)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := warm.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX|ot.ByY)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(got.Value-want.Value) > 1e-11 || !mat.EqualApprox(got.X, want.X, 1e-10) || !mat.EqualApprox(got.Y, want.Y, 1e-10) {
+			t.Errorf("step %d: %v, want %v", step, got.Value, want.Value)
+		}
+		if step > 0 && got.AB.Plan.Evaluations > want.AB.Plan.Evaluations {
+			t.Errorf("step %d: a warm start took %d evaluations, a cold one %d", step, got.AB.Plan.Evaluations, want.AB.Plan.Evaluations)
+		}
+	}
+}
+
+// The transport of a measure to itself is found as fast as it is symmetric, and is that of the general problem.
+func TestSymmetric(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	x := cloud(rng, 60, 3, 1, 0)
+	a := simplex(rng, 60)
+	for _, c := range []ot.PointCost{ot.SqEuclidean, ot.L1, ot.Euclidean, ot.Power(3)} {
+		for _, eps := range []float64{1, 0.1, 0.01} {
+			self, err := ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, x, c), A: a, B: a})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, mat.DenseCopyOf(x), c), A: a, B: a})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if self.Status != ot.Converged || !mat.EqualApprox(self.Matrix(), want.Matrix(), 1e-12) {
+				t.Errorf("%v at ε = %g: %v, or not the same plan", c, eps, self.Status)
+			}
+			t.Logf("%v at ε = %g: %d evaluations, %d as two clouds", c, eps, self.Evaluations, want.Evaluations)
+		}
+	}
+}
