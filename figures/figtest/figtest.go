@@ -2,7 +2,6 @@
 package figtest
 
 import (
-	"errors"
 	"io"
 	"slices"
 	"testing"
@@ -14,9 +13,11 @@ import (
 // Setting is the smallest size, on the processor.
 var Setting = lab.Setting{Preset: lab.Smoke, Seed: 1, Device: "cpu"}
 
-// Store is an empty store that goes with the test.
+// Store is an empty store that goes with the test. Figures of the test draw on the samples of package data/sample, so that
+// it sees the same images on every machine.
 func Store(t *testing.T) *lab.Store {
 	t.Helper()
+	t.Setenv("COUPLING_DATA", string(data.Sample))
 	s, err := lab.OpenStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +26,7 @@ func Store(t *testing.T) *lab.Store {
 }
 
 // Smoke computes and draws figures, and fails where a claim does not hold, or holds for its null; claims of the figures named in timed
-// need not hold, for they depend on how busy the machine is. Figures whose data set is not to be had are skipped.
+// need not hold, for they depend on how busy the machine is.
 func Smoke(t *testing.T, figures []lab.Figure, timed ...string) {
 	t.Helper()
 	store := Store(t)
@@ -79,9 +80,7 @@ func Compute(t *testing.T, store *lab.Store, f lab.Figure) []lab.Job {
 		t.Fatal(err)
 	}
 	for _, j := range jobs {
-		if err := j.Do(t.Context(), store); errors.Is(err, data.ErrMissing) {
-			t.Skip(err)
-		} else if err != nil {
+		if err := j.Do(t.Context(), store); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"testing"
 
-	"coupling/data"
 	"coupling/figures/figtest"
 	"coupling/lab"
 )
@@ -52,10 +51,6 @@ func compute(dir, name string, after int) error {
 		}
 	})
 	out, err := killable[name](ctx, store)
-	if errors.Is(err, data.ErrMissing) {
-		fmt.Println("missing")
-		return nil
-	}
 	if err == nil {
 		fmt.Println("heard", heard)
 		fmt.Println("out", out)
@@ -79,7 +74,7 @@ var killable = map[string]func(context.Context, *lab.Store) (string, error){
 	},
 	"digits": func(ctx context.Context, s *lab.Store) (string, error) {
 		p := digitsGrid(figtest.Setting)[0]
-		p.Most, p.Exact, p.Sources, p.ScoreFor, p.Steps, p.ProjFor = 100, 100, 12, 8, 8, 8 // what takes long is to read the digits
+		p.Most, p.Exact, p.Sources, p.ScoreFor, p.Steps, p.ProjFor = 100, 100, 12, 8, 8, 8
 		r, err := lab.Do(ctx, s, digitsOf, 1, p)
 		r.Value.Training = 0
 		for i := range r.Value.Methods {
@@ -109,7 +104,7 @@ func files[P, R any](r lab.Result[P, R]) string {
 func child(t *testing.T, dir, name string, after int) string {
 	t.Helper()
 	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), "SCONES_TEST_STORE="+dir, "SCONES_TEST_CELL="+name, fmt.Sprint("SCONES_TEST_DIES=", after))
+	c.Env = append(os.Environ(), "COUPLING_DATA=sample", "SCONES_TEST_STORE="+dir, "SCONES_TEST_CELL="+name, fmt.Sprint("SCONES_TEST_DIES=", after))
 	c.Stderr = os.Stderr
 	out, err := c.Output()
 	if status, ok := errors.AsType[*exec.ExitError](err); ok && status.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
@@ -127,9 +122,6 @@ func TestKilledCells(t *testing.T) {
 	for name := range killable {
 		t.Run(name, func(t *testing.T) {
 			heard, want, _ := strings.Cut(child(t, t.TempDir(), name, 0), "\n")
-			if heard == "missing" {
-				t.Skip("its data set is not here")
-			}
 			steps, err := strconv.Atoi(strings.TrimPrefix(heard, "heard "))
 			if err != nil || steps < 16 {
 				t.Fatalf("%q: %v", heard, err)

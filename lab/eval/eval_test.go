@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"coupling/data"
+	"coupling/data/sample"
 	"coupling/lab/device"
 	"coupling/lab/eval"
 	"coupling/lab/nn/nntest"
@@ -282,16 +283,13 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Real digits: a CNN of half the width, trained on the first 2,000 images of MNIST. Measured: see the log.
+// Real digits: a CNN of half the width, trained on the first 2,000 images of the sample. Measured: see the log.
 func TestMNIST(t *testing.T) {
-	fit, err := data.MNIST(t.Context(), data.From{Offline: true}, data.Train)
-	if errors.Is(err, data.ErrMissing) {
-		t.Skipf("MNIST is not here: %v", err)
-	}
+	fit, err := data.MNIST(t.Context(), sample.From(data.Sample), data.Train)
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, err := data.MNIST(t.Context(), data.From{Offline: true}, data.Test)
+	real, err := data.MNIST(t.Context(), sample.From(data.Sample), data.Test)
 	if err != nil {
 		t.Fatal(err)
 	}

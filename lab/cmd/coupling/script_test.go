@@ -18,17 +18,13 @@ func TestMain(m *testing.M) {
 
 // The scripts use the command as a person would.
 func TestScripts(t *testing.T) {
-	folder := dataFolder(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("COUPLING_DATA", folder)
+			e.Setenv("COUPLING_DATA", "sample")
 			e.Setenv("COUPLING_STORE", filepath.Join(e.WorkDir, "store"))
 			e.Setenv("HOME", e.WorkDir)
 			return nil
-		},
-		Condition: func(cond string) (bool, error) {
-			return cond == "data" && folder != "", nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,
@@ -38,23 +34,6 @@ func TestScripts(t *testing.T) {
 			"flip":     flip,
 		},
 	})
-}
-
-// dataFolder is ../shared/data beside the checkout, or empty.
-func dataFolder(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		folder := filepath.Join(dir, "..", "shared", "data")
-		if _, err := os.Stat(filepath.Join(folder, "usps", "zip.train.gz")); err == nil {
-			return folder
-		}
-	}
-	t.Log("no ../shared/data: what needs digits is skipped")
-	return ""
 }
 
 // exits CODE COMMAND… runs a command and demands its exit code.
