@@ -25,6 +25,9 @@ type Folder struct {
 	Size int  // side of the images returned: the central square of a picture, resized; 0: pictures as they are, of one size
 	Grey bool // one channel, else red, green and blue
 	Most int  // at most so many, the first ones; 0: all
+	// Empty makes classes of folders without pictures too: where classes count as public, which they are must not depend on one
+	// picture.
+	Empty bool
 }
 
 const (
@@ -102,7 +105,7 @@ func (f Folder) list() (files []pictureFile, classes []string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if len(inside) == 0 {
+		if len(inside) == 0 && !f.Empty {
 			continue
 		}
 		for _, file := range inside {

@@ -43,12 +43,17 @@ func SeededKey(seed uint64) (k Key) {
 // Source returns the random bits of one release: ChaCha8 keyed by SHA-256 of key, stream and step. Different streams
 // and steps are independent as far as anybody without the key can tell.
 func (k Key) Source(stream string, step int) noise.Source {
-	return noise.Reader(rand.NewChaCha8(k.derive(stream, step)))
+	return noise.Reader(k.ChaCha(stream, step))
 }
 
 // Rand returns a generator for what needs no protection, such as latent codes, of the same derivation.
 func (k Key) Rand(stream string, step int) *rand.Rand {
-	return rand.New(rand.NewChaCha8(k.derive(stream, step)))
+	return rand.New(k.ChaCha(stream, step))
+}
+
+// ChaCha is the source of Rand, which a checkpoint can hold.
+func (k Key) ChaCha(stream string, step int) *rand.ChaCha8 {
+	return rand.NewChaCha8(k.derive(stream, step))
 }
 
 func (k Key) derive(stream string, step int) [32]byte {
@@ -86,7 +91,8 @@ func (k Key) Mark(stream string, step int, values []float64, sigma float64) [32]
 // chunk is how many values draw from one source, so that noise can be drawn on all processors, the same on any number.
 const chunk = 4096
 
-// Noisy returns AddNoise(values) with noise that comes of the key and of the release's Mark. Some 200 ns a value and core.
+// Noisy adds noise of standard deviation sigma, which comes of the key and of the release's Mark, to values of which one record
+// moves at most sensitivity in L2 norm. It returns new values. Some 200 ns a value and core.
 func (k Key) Noisy(mark [32]byte, values []float64, sigma, sensitivity float64) ([]float64, error) {
 	if err := checkGrid(len(values), sigma, sensitivity); err != nil {
 		return nil, err

@@ -35,17 +35,12 @@ func OpenLedger(path, of string) (*Ledger, error) {
 	if bytes.ContainsRune([]byte(of), '\n') {
 		return nil, bad("of = %q: must be one line", of)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := Lock(path)
 	if err != nil {
 		return nil, err
 	}
 	l := &Ledger{file: f}
-	if err = lock(f); err == nil {
-		err = l.read(path, of)
-	} else {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
-	if err != nil {
+	if err := l.read(path, of); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return l, nil
@@ -130,15 +125,15 @@ func markOf(line string, k int) (mark [32]byte, ok bool) {
 // Steps is how many steps have been spent.
 func (l *Ledger) Steps() int { return len(l.marks) }
 
-// Covers says whether a run that has a checkpoint of step done, and accounts for so many steps, may go on. The error wraps
-// ErrLedger where the ledger lacks steps of the checkpoint, and where it has more than are accounted for: whoever saw their
-// releases has seen more than the event of a shorter run says.
-func (l *Ledger) Covers(done, steps int) error {
+// CanResume checks that a run may go on from a checkpoint after done releases, when its event accounts for so many in all. The
+// error wraps ErrLedger where the ledger lacks releases of the checkpoint, and where it has more than are accounted for: whoever
+// saw those has seen more than the event of a shorter run says.
+func (l *Ledger) CanResume(done, releases int) error {
 	switch {
 	case done > l.Steps():
-		return fmt.Errorf("release: a checkpoint of step %d, and %d steps in the ledger: %w", done, l.Steps(), ErrLedger)
-	case l.Steps() > steps:
-		return fmt.Errorf("release: %d steps in the ledger, and a run of %d, which would account for less than was spent: %w", l.Steps(), steps, ErrLedger)
+		return fmt.Errorf("release: a checkpoint after %d releases, and %d in the ledger: %w", done, l.Steps(), ErrLedger)
+	case l.Steps() > releases:
+		return fmt.Errorf("release: %d releases in the ledger, and a run of %d, which would account for less than was spent: %w", l.Steps(), releases, ErrLedger)
 	}
 	return nil
 }

@@ -100,13 +100,13 @@ func TestLedgerIsOnes(t *testing.T) {
 }
 
 // A run goes on where the ledger has all steps of its checkpoint, and no more than it accounts for.
-func TestCovers(t *testing.T) {
+func TestCanResume(t *testing.T) {
 	l := &Ledger{marks: make([][32]byte, 5)}
 	for _, c := range []struct {
 		done, steps int
 		refused     bool
 	}{{0, 5, false}, {5, 5, false}, {3, 9, false}, {6, 9, true}, {0, 4, true}, {4, 4, true}} {
-		if err := l.Covers(c.done, c.steps); errors.Is(err, ErrLedger) != c.refused || (err != nil) != c.refused {
+		if err := l.CanResume(c.done, c.steps); errors.Is(err, ErrLedger) != c.refused || (err != nil) != c.refused {
 			t.Errorf("a checkpoint of %d for %d steps: %v", c.done, c.steps, err)
 		}
 	}

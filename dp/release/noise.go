@@ -1,28 +1,18 @@
 package release
 
-import (
-	"math"
-
-	"coupling/dp/noise"
-)
+import "math"
 
 // GridMargin is by how much, relatively, the events of this package and those below it take noise for smaller than it is: for
 // what rounding to the grid of package noise does. A value of d coordinates moves by up to √d steps of the grid more than it
 // did before, steps are at most 2⁻³⁰ of the noise, and the discrete law is dominated by a continuous one that is smaller by a
-// relative 1e-16. AddNoise refuses what is not within the margin.
+// relative 1e-16. What is not within the margin is refused.
 const GridMargin = 1e-4
 
-// AddNoise adds noise of standard deviation sigma to values of which one record moves sensitivity at most in L2 norm: the
-// Gaussian mechanism of multiplier sigma/sensitivity·(1−GridMargin) or a better one. It returns new values.
-func AddNoise(src noise.Source, values []float64, sigma, sensitivity float64) ([]float64, error) {
-	if err := checkGrid(len(values), sigma, sensitivity); err != nil {
-		return nil, err
-	}
-	return noise.Gaussian{Sigma: sigma}.Add(src, values)
-}
-
-// checkGrid refuses what rounding to the grid moves by more than GridMargin.
+// checkGrid refuses noise that is no standard deviation, and what rounding to the grid moves by more than GridMargin.
 func checkGrid(values int, sigma, sensitivity float64) error {
+	if !(sigma >= 0) || math.IsInf(sigma, 0) {
+		return bad("sigma = %g: must be at least 0 and finite", sigma)
+	}
 	if !(sensitivity > 0) || math.IsInf(sensitivity, 0) {
 		return bad("sensitivity = %g: must be positive and finite", sensitivity)
 	}

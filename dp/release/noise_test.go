@@ -17,9 +17,9 @@ func TestGridMargin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = AddNoise(SeededKey(1).Source("x", 0), make([]float64, d)[:min(d, 1)], sigma, 1)
+			err = checkGrid(d, sigma, 1)
 			if math.Sqrt(float64(d))*sigma > .9*GridMargin*(1<<30) {
-				if _, err := AddNoise(nil, make([]float64, d), sigma, 1); !errors.Is(err, dp.ErrParameter) {
+				if !errors.Is(err, dp.ErrParameter) {
 					t.Errorf("d = %d, σ = %g: %v", d, sigma, err)
 				}
 				continue
@@ -34,14 +34,15 @@ func TestGridMargin(t *testing.T) {
 	}
 }
 
-// A sensitivity that is none is refused: it would pass every comparison.
-func TestSensitivityIsChecked(t *testing.T) {
-	for _, s := range []float64{0, -1, math.NaN(), math.Inf(1)} {
-		if _, err := AddNoise(SeededKey(1).Source("x", 0), []float64{1}, 1, s); !errors.Is(err, dp.ErrParameter) {
-			t.Errorf("sensitivity %g: %v", s, err)
+// A sensitivity or a noise that is none is refused, before anything is spent: it would pass every comparison.
+func TestReleaseIsChecked(t *testing.T) {
+	for _, c := range [][2]float64{{1, 0}, {1, -1}, {1, math.NaN()}, {1, math.Inf(1)}, {-1, 1}, {math.NaN(), 1}, {math.Inf(1), 1}} {
+		r := Run{Key: SeededKey(1), Releases: 1}
+		if _, err := r.Release("x", 0, []float64{1}, c[0], c[1]); !errors.Is(err, dp.ErrParameter) || r.spent != 0 {
+			t.Errorf("noise %g at sensitivity %g: %v", c[0], c[1], err)
 		}
-		if _, err := SeededKey(1).Noisy([32]byte{}, []float64{1}, 1, s); !errors.Is(err, dp.ErrParameter) {
-			t.Errorf("sensitivity %g: %v", s, err)
+		if _, err := SeededKey(1).Noisy([32]byte{}, []float64{1}, c[0], c[1]); !errors.Is(err, dp.ErrParameter) {
+			t.Errorf("noise %g at sensitivity %g: %v", c[0], c[1], err)
 		}
 	}
 }

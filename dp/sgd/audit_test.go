@@ -20,7 +20,7 @@ func stepWorlds(t *testing.T, multiplier float64) audit.TwoWorlds[float64] {
 	tr := training(t, "")
 	m := bars(t, 4)
 	tr.Net, tr.Rate, tr.Multiplier, tr.Clip = arch.Logistic(36, 2), .5, multiplier, .1
-	tr.Objective = Classification{m}
+	tr.Objective = classes(m)
 	r := begin(t, tr, 1)
 	direction := sumOf(t, r, []int{3})
 	floats.Scale(1/floats.Norm(direction, 2), direction)
@@ -30,7 +30,7 @@ func stepWorlds(t *testing.T, multiplier float64) audit.TwoWorlds[float64] {
 			var key release.Key
 			binary.LittleEndian.PutUint64(key[:], rng.Uint64())
 			r := *r // worlds are played at the same time
-			r.key = key
+			r.out = release.Run{Key: key, Releases: 1}
 			n := 3
 			if world {
 				n = 4

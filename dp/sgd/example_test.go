@@ -3,47 +3,56 @@ package sgd_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 
-	"coupling/data"
 	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/dp/sgd"
 	"coupling/lab/device"
-	"coupling/lab/nn/arch"
+	"coupling/lab/nn"
 	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
-// Logistic regression on 500 images, with the least noise that is (4, 1e-3)-differentially private for two records of one
-// person.
+// A small network learns, from 2,000 points of a plane, which lie inside a circle: with the least noise that is (2, 1e-5)-differentially
+// private for two points of one person.
 func ExampleTraining() {
-	images, err := data.New(500, 1, 4, 4)
-	if err != nil {
-		panic(err)
-	}
-	images.Labels = make([]int, images.Len())
-	for i := range images.Labels { // the bright half tells the class
-		images.Labels[i] = i % 2
-		for j := range 8 {
-			images.Row(i)[8*images.Labels[i]+j] = 1
+	rng := rand.New(rand.NewPCG(1, 1))
+	x, labels := mat.NewDense(2000, 2, nil), make([]int, 2000)
+	for i := range labels {
+		x.SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64()})
+		if floats.Norm(x.RawRowView(i), 2) < 1.2 {
+			labels[i] = 1
 		}
 	}
 	ctx := context.Background()
 	t := sgd.Training{
-		Net: arch.Logistic(16, 2), Objective: sgd.Classification{Images: images},
-		Clip: 1, Rate: .2, Steps: 50, Optimiser: train.SGD{Rate: 1},
+		Net:       nn.Seq(&nn.Dense{In: 2, Out: 16}, nn.Tanh(), &nn.Dense{In: 16, Out: 2}),
+		Objective: sgd.Classification{X: sgd.Rows(x), Labels: labels},
+		Clip:      1, Rate: .1, Steps: 200, Optimiser: train.Adam{Rate: .02},
 	}
-	t, g, err := t.Calibrate(ctx, dp.Budget{Epsilon: 4, Delta: 1e-3, Relation: dp.Relation{Group: 2}})
-	if err != nil {
-		panic(err)
-	}
+	t, g, err := t.Calibrate(ctx, dp.Budget{Epsilon: 2, Delta: 1e-5, Relation: dp.Relation{Group: 2}})
+	check(err)
 	dev, err := device.CPU{}.Open()
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 	defer dev.Close()
-	if err := t.Run(ctx, dev, release.SeededKey(1)); err != nil { // release.NewKey() for real data
-		panic(err)
+	check(t.Run(ctx, dev, release.SeededKey(1))) // release.NewKey() for real data
+	logits, err := sgd.Predict(t.Net, sgd.Rows(mat.NewDense(2, 2, []float64{0, .1, 2, -1.5})))
+	check(err)
+	for i := range 2 {
+		fmt.Println("inside:", logits.At(i, 1) > logits.At(i, 0))
 	}
 	fmt.Printf("noise multiplier %.2f, ε ≤ %.0f for groups of %d\n", t.Multiplier, g.Epsilon, g.Relation.Group)
-	// Output: noise multiplier 2.53, ε ≤ 4 for groups of 2
+	// Output:
+	// inside: true
+	// inside: false
+	// noise multiplier 5.79, ε ≤ 2 for groups of 2
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

@@ -2,15 +2,17 @@ package sgd
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"math/rand/v2"
 
-	"coupling/data"
 	"coupling/lab/device"
 	"coupling/lab/nn"
+
+	"gonum.org/v1/gonum/mat"
 )
 
-// Objective is a sum of losses, one of each private record.
+// Objective is a sum of losses, one of each private record: Classification, Regression, or a type of one's own.
 type Objective interface {
 	// Len is the number of records N, which counts as public.
 	Len() int
@@ -35,91 +37,93 @@ type Batch struct {
 	Rand func(record int) *rand.Rand
 }
 
-// Classification is the cross-entropy of images with labels. The network takes images N×C×H×W, scaled to [−1, 1], to
-// N×K logits; labels are in [0, K).
-type Classification struct {
-	Images *data.Images
+// forward is the network's output, which must be N×K.
+func (b Batch) forward(x Inputs) (*device.Array, error) {
+	in, err := x.Batch(b.Dev, b.Type, b.Records)
+	if err != nil {
+		return nil, err
+	}
+	y := b.Net.Forward(b.Pass, in)
+	if shape := y.Shape(); len(shape) != 2 || shape[0] != len(b.Records) {
+		return nil, bad("Net: its output has shape %v for %d records: must be [%d K]", shape, len(b.Records), len(b.Records))
+	}
+	return y, nil
 }
 
-// Len is the number of images; none without.
-func (c Classification) Len() int {
-	if c.Images == nil {
+// Classification is the cross-entropy of labels in [0, K), one for each record; the network's output is N×K logits.
+type Classification struct {
+	X      Inputs
+	Labels []int
+}
+
+// Len is the number of records.
+func (c Classification) Len() int { return length(c.X) }
+
+func length(x Inputs) int {
+	if x == nil {
 		return 0
 	}
-	return c.Images.Len()
+	return x.Len()
 }
 
 // Cotangent is softmax − onehot.
 func (c Classification) Cotangent(b Batch) (*device.Array, error) {
-	if len(c.Images.Labels) != c.Images.Len() {
-		return nil, bad("Images: %d labels for %d images: must be equal", len(c.Images.Labels), c.Images.Len())
+	if len(c.Labels) != c.Len() {
+		return nil, bad("Classification: %d labels for %d records: must be equal", len(c.Labels), c.Len())
 	}
-	x, err := Pixels(b, c.Images)
+	logits, err := b.forward(c.X)
 	if err != nil {
 		return nil, err
 	}
-	logits := b.Net.Forward(b.Pass, x)
+	for i, l := range c.Labels { // all of them: an error must not wait for the step that has drawn record i
+		if l < 0 || l >= logits.Dim(1) {
+			return nil, bad("Classification: label %d of record %d: must be in [0, %d), the columns of the network's output", l, i, logits.Dim(1))
+		}
+	}
 	labels := make([]int32, len(b.Records))
 	for k, i := range b.Records {
-		l := c.Images.Labels[i]
-		if l < 0 || l >= logits.Dim(1) {
-			return nil, bad("label %d of image %d: must be in [0, %d)", l, i, logits.Dim(1))
-		}
-		labels[k] = int32(l)
+		labels[k] = int32(c.Labels[i])
 	}
 	loss, dy := b.Dev.New(b.Type, len(labels)), logits.Like()
 	device.CrossEntropy(loss, dy, logits, b.Dev.FromInts(labels, len(labels)))
 	return dy, nil
 }
 
-// Digest writes pixels and labels.
-func (c Classification) Digest(w io.Writer) error { return WriteImages(w, c.Images) }
-
-// Pixels is the images of a batch, N×C×H×W, scaled from [Lo, Hi] to [−1, 1]; what is outside goes to the nearer end, and
-// NaN to −1.
-func Pixels(b Batch, m *data.Images) (*device.Array, error) {
-	if !(m.Hi > m.Lo) {
-		return nil, bad("Images: Lo = %g, Hi = %g: must be increasing", m.Lo, m.Hi)
-	}
-	rows := m.AppendRows(nil, b.Records)
-	by := 2 / (m.Hi - m.Lo)
-	for i, v := range rows {
-		u := (v-m.Lo)*by - 1
-		if !(u >= -1) {
-			u = -1
-		}
-		rows[i] = min(u, 1)
-	}
-	_, c, h, w := m.Shape()
-	x := b.Dev.From32(rows, len(b.Records), c, h, w)
-	if b.Type == device.Float32 {
-		return x, nil
-	}
-	y := b.Dev.New(b.Type, x.Shape()...)
-	device.Convert(y, x)
-	return y, nil
+// Digest writes inputs and labels.
+func (c Classification) Digest(w io.Writer) error {
+	return errors.Join(c.X.Digest(w), binary.Write(w, binary.LittleEndian, integers(c.Labels)))
 }
 
-// WriteImages writes shape, range, pixels and labels.
-func WriteImages(w io.Writer, m *data.Images) error {
-	n, c, h, wide := m.Shape()
-	labels := make([]int64, len(m.Labels))
-	for i, l := range m.Labels {
-		labels[i] = int64(l)
-	}
-	head := []int64{int64(n), int64(c), int64(h), int64(wide)}
-	for _, part := range []any{head, []float32{m.Lo, m.Hi}, m.AppendRows(nil, everybody(n)), labels} {
-		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
-			return err
-		}
-	}
-	return nil
+// Regression is ½|f(x) − y|², y being a row of Y, N×K, for each record; the network's output is N×K.
+type Regression struct {
+	X Inputs
+	Y *mat.Dense
 }
 
-func everybody(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
+// Len is the number of records.
+func (r Regression) Len() int { return length(r.X) }
+
+// Cotangent is f(x) − y.
+func (r Regression) Cotangent(b Batch) (*device.Array, error) {
+	y := Rows(r.Y)
+	if y.Len() != r.Len() {
+		return nil, bad("Regression: Y has %d rows for %d records: must be equal", y.Len(), r.Len())
 	}
-	return out
+	out, err := b.forward(r.X)
+	if err != nil {
+		return nil, err
+	}
+	if _, k := r.Y.Dims(); k != out.Dim(1) {
+		return nil, bad("Regression: Y has %d columns, the network's output %d: must be equal", k, out.Dim(1))
+	}
+	want, err := y.Batch(b.Dev, b.Type, b.Records)
+	if err != nil {
+		return nil, err
+	}
+	dy := out.Like()
+	device.Sub(dy, out, want)
+	return dy, nil
 }
+
+// Digest writes inputs and targets.
+func (r Regression) Digest(w io.Writer) error { return errors.Join(r.X.Digest(w), writeMatrix(w, r.Y)) }

@@ -103,8 +103,8 @@ func TestOtherRunsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Training){
-		"pixel":      func(tr *Training) { tr.Objective.(Classification).Images.Pixels()[7] += .1 },
-		"label":      func(tr *Training) { tr.Objective.(Classification).Images.Labels[7] = 0 },
+		"pixel":      func(tr *Training) { tr.Objective.(Classification).X.(pixels).Images.Pixels()[7] += .1 },
+		"label":      func(tr *Training) { tr.Objective.(Classification).Labels[7] = 0 },
 		"less noise": func(tr *Training) { tr.Multiplier = .1 },
 		"rate":       func(tr *Training) { tr.Rate = .3 },
 		"clip":       func(tr *Training) { tr.Clip = 1 },
@@ -140,35 +140,6 @@ func TestOtherRunsAreRefused(t *testing.T) {
 	}
 }
 
-// A run of fewer steps than were spent would account for less than was released: it is refused, whether a checkpoint says so or
-// the ledger alone, and so is one without noise from a checkpoint further on. A run of more steps goes on.
-func TestFewerStepsAreRefused(t *testing.T) {
-	dir, plain := t.TempDir(), t.TempDir()
-	run := func(dir string, steps int, multiplier float64) error {
-		tr := training(t, dir)
-		tr.Steps, tr.Multiplier = steps, multiplier
-		return tr.Run(t.Context(), cpu(t), release.SeededKey(1))
-	}
-	if err := errors.Join(run(dir, 6, .7), run(plain, 6, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if err := run(dir, 5, .7); !errors.Is(err, release.ErrLedger) {
-		t.Errorf("five steps after six: %v", err)
-	}
-	if err := run(plain, 5, 0); !errors.Is(err, ErrParameter) {
-		t.Errorf("five steps after six, without noise: %v", err)
-	}
-	if err := os.Remove(filepath.Join(dir, "checkpoint")); err != nil {
-		t.Fatal(err)
-	}
-	if err := run(dir, 5, .7); !errors.Is(err, release.ErrLedger) {
-		t.Errorf("five steps after six, without a checkpoint: %v", err)
-	}
-	if err := run(dir, 7, .7); err != nil {
-		t.Errorf("seven steps after six: %v", err)
-	}
-}
-
 // How many workers a device has is no matter of which run it is: they change no bit.
 func TestWorkersAreNotTheRun(t *testing.T) {
 	dir := t.TempDir()
@@ -186,39 +157,5 @@ func TestWorkersAreNotTheRun(t *testing.T) {
 		if err := dev.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// A step is in the ledger before the network has moved by it.
-func TestSpendingComesFirst(t *testing.T) {
-	dir := t.TempDir()
-	tr := training(t, dir)
-	tr.Trace = func(done int) error {
-		b, err := os.ReadFile(filepath.Join(dir, "ledger"))
-		if n := strings.Count(string(b), "\nstep "); err != nil || n != done {
-			t.Errorf("after %d steps the ledger has %d, %v", done, n, err)
-		}
-		return nil
-	}
-	if err := tr.Run(t.Context(), cpu(t), release.SeededKey(2)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Noise is a function of what it hides: the same release twice has the same, another one another.
-func TestNoiseIsUsedOnce(t *testing.T) {
-	r := begin(t, training(t, ""), 1)
-	noise := func(entry float64) []float64 {
-		v, err := r.release(0, []float64{entry, 0, 0, 0})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	if a, b := noise(.5), noise(.5); !slices.Equal(a, b) {
-		t.Errorf("the same release twice: %v and %v", a, b)
-	}
-	if a, b := noise(.5), noise(.25); a[1] == b[1] || a[2] == b[2] || a[3] == b[3] {
-		t.Errorf("two sums with the same noise: %v and %v", a, b)
 	}
 }

@@ -1,8 +1,8 @@
 package sgd
 
 import (
+	"bytes"
 	"errors"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -17,6 +17,7 @@ import (
 	"coupling/lab/nn/train"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 func cpu(t testing.TB) *device.Device {
@@ -56,16 +57,18 @@ func small() nn.Layer {
 		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.Flatten(), &nn.Dense{In: 12, Out: 5}, nn.Tanh(), &nn.Dense{In: 5, Out: 2})
 }
 
+func classes(m *data.Images) Classification { return Classification{X: Pixels(m), Labels: m.Labels} }
+
 // training is a short one.
 func training(t testing.TB, dir string) Training {
-	return Training{Net: small(), Objective: Classification{bars(t, 40)}, Clip: .5, Multiplier: .7, Rate: .2, Steps: 7, Optimiser: train.Adam{Rate: 1e-2}, Average: .8, Virtual: 4, Dir: dir, Every: 3}
+	return Training{Net: small(), Objective: classes(bars(t, 40)), Clip: .5, Multiplier: .7, Rate: .2, Steps: 7, Optimiser: train.Adam{Rate: 1e-2}, Average: .8, Virtual: 4, Dir: dir, Every: 3}
 }
 
 // begin initialises the network and changes its weights by a factor.
 func begin(t testing.TB, tr Training, scale float64) *run {
 	t.Helper()
-	r := &run{Training: tr, dev: cpu(t), key: release.SeededKey(3)}
-	r.Net.Init(r.dev, r.Type, r.key.Rand("weights", 0))
+	r := &run{Training: tr, dev: cpu(t), out: release.Run{Key: release.SeededKey(3), Releases: 1}}
+	r.Net.Init(r.dev, r.Type, r.out.Key.Rand("weights", 0))
 	for _, p := range r.Net.Params() {
 		device.Scale(p.Value, scale, p.Value)
 	}
@@ -167,7 +170,7 @@ func TestSensitivity(t *testing.T) {
 				tr := training(t, "")
 				m := bars(t, 400)
 				change(rand.New(rand.NewPCG(1, uint64(trial))), m)
-				tr.Objective, tr.Clip, tr.Virtual, tr.Rate = Classification{m}, []float64{1e-4, .5}[trial%2], []int{1, 16, 400, 64}[trial], 1
+				tr.Objective, tr.Clip, tr.Virtual, tr.Rate = classes(m), []float64{1e-4, .5}[trial%2], []int{1, 16, 400, 64}[trial], 1
 				r := begin(t, tr, scale)
 				all := everybody(m.Len())
 				with := sumOf(t, r, all)
@@ -177,7 +180,7 @@ func TestSensitivity(t *testing.T) {
 					t.Errorf("weights × %g: moved by %g, Clip = %g", scale, moved, tr.Clip)
 				}
 				// Gone from the data set, so that all others move up a place.
-				r.Objective = Classification{m.Slice(1, m.Len())}
+				r.Objective = classes(m.Slice(1, m.Len()))
 				if moved := floats.Distance(with, sumOf(t, r, all[:m.Len()-1]), 2); moved > tr.sensitivity() {
 					t.Errorf("weights × %g: moved by %g where others move up, Clip = %g", scale, moved, tr.Clip)
 				}
@@ -210,7 +213,7 @@ var nets = map[string]func() nn.Layer{
 func TestRecordsAreOnTheirOwn(t *testing.T) {
 	for name, net := range nets {
 		tr := training(t, "")
-		tr.Net, tr.Objective = net(), Classification{bars(t, 300)}
+		tr.Net, tr.Objective = net(), classes(bars(t, 300))
 		r := begin(t, tr, 1)
 		look := func(records []int) (dy, norms []float64) {
 			p := &nn.Pass{Training: true}
@@ -248,7 +251,7 @@ func TestRounding(t *testing.T) {
 			tr := training(t, "")
 			m := bars(t, 128)
 			change(rand.New(rand.NewPCG(1, 1)), m)
-			tr.Objective, tr.Virtual, tr.Type, tr.Rate, tr.Clip = Classification{m}, 128, typ, 1, .05
+			tr.Objective, tr.Virtual, tr.Type, tr.Rate, tr.Clip = classes(m), 128, typ, 1, .05
 			r := begin(t, tr, 1)
 			sums[k] = sumOf(t, r, everybody(128))
 		}
@@ -268,7 +271,7 @@ func TestRounding(t *testing.T) {
 func TestVirtualBatchesAreBounded(t *testing.T) {
 	tr := training(t, "")
 	sizes := []int{}
-	tr.Objective, tr.Virtual, tr.Rate = counted{Classification{bars(t, 40)}, &sizes}, 3, .1
+	tr.Objective, tr.Virtual, tr.Rate = counted{classes(bars(t, 40)), &sizes}, 3, .1
 	sumOf(t, begin(t, tr, 1), everybody(40))
 	if !slices.Equal(sizes, []int{6, 6, 6, 6, 6, 6, 4}) { // stretches of 30
 		t.Errorf("virtual batches of %v", sizes)
@@ -364,19 +367,14 @@ func TestNoise(t *testing.T) {
 func TestLearns(t *testing.T) {
 	accuracy := func(multiplier float64) float64 {
 		tr := training(t, "")
-		tr.Objective = Classification{bars(t, 400)}
+		tr.Objective = classes(bars(t, 400))
 		tr.Net, tr.Steps, tr.Rate, tr.Multiplier, tr.Virtual = arch.Logistic(36, 2), 40, .25, multiplier, 0
 		dev := cpu(t)
 		if err := tr.Run(t.Context(), dev, release.SeededKey(4)); err != nil {
 			t.Fatal(err)
 		}
 		m, right := bars(t, 400), 0
-		p := &nn.Pass{ForwardOnly: true}
-		x, err := Pixels(Batch{Dev: dev, Records: everybody(400)}, m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		logits, err := tr.Net.Forward(p, x).Mat()
+		logits, err := Predict(tr.Net, Pixels(m))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -428,8 +426,8 @@ func TestRefusals(t *testing.T) {
 	for name, change := range map[string]func(*Training){
 		"net":        func(t *Training) { t.Net = nil },
 		"objective":  func(t *Training) { t.Objective = nil },
-		"images":     func(t *Training) { t.Objective = Classification{} },
-		"labels":     func(t *Training) { t.Objective.(Classification).Images.Labels = nil },
+		"records":    func(t *Training) { t.Objective = Classification{} },
+		"labels":     func(t *Training) { t.Objective = Classification{X: t.Objective.(Classification).X} },
 		"optimiser":  func(t *Training) { t.Optimiser = nil },
 		"clip":       func(t *Training) { t.Clip = 0 },
 		"multiplier": func(t *Training) { t.Multiplier = math.NaN() },
@@ -438,34 +436,106 @@ func TestRefusals(t *testing.T) {
 		"average":    func(t *Training) { t.Average = 1 },
 		"virtual":    func(t *Training) { t.Virtual = -1 },
 		"type":       func(t *Training) { t.Type = device.Int32 },
-		"label": func(t *Training) {
-			m := t.Objective.(Classification).Images
-			m.Labels = slices.Repeat([]int{2}, m.Len())
+		"label":      func(t *Training) { t.Objective.(Classification).Labels[39] = 2 },
+		"targets": func(t *Training) {
+			t.Objective = Regression{X: t.Objective.(Classification).X, Y: mat.NewDense(3, 2, nil)}
 		},
+		"columns": func(t *Training) {
+			t.Objective = Regression{X: t.Objective.(Classification).X, Y: mat.NewDense(40, 3, nil)}
+		},
+		"shape":  func(t *Training) { t.Net = nn.Seq(&nn.Dense{In: 36, Out: 2}) },
+		"width":  func(t *Training) { t.Net = nn.Seq(nn.Flatten(), &nn.Dense{In: 35, Out: 2}) },
+		"sizes":  func(t *Training) { t.Net = nn.Seq(nn.Flatten(), &nn.Dense{In: 36, Out: -2}) },
+		"output": func(t *Training) { t.Net = nn.Seq(&nn.Conv2D{In: 1, Out: 2, Window: device.SquareWindow(3, 1, 0)}) },
+		"mixing": func(t *Training) {
+			t.Net = nn.Seq(nn.Flatten(), &nn.Dense{In: 36, Out: 2}, &nn.BatchNorm{Channels: 2, Batch: true})
+		},
+		"dropout": func(t *Training) { t.Net = nn.Seq(nn.Flatten(), &nn.Dropout{Rate: .5}, &nn.Dense{In: 36, Out: 2}) },
 	} {
 		tr := training(t, "")
 		change(&tr)
 		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: run: %v", name, err)
+		}
+		if _, _, err := tr.Calibrate(t.Context(), dp.Budget{Epsilon: 1, Delta: 1e-5}); !errors.Is(err, ErrParameter) {
+			t.Errorf("%s: calibrated: %v", name, err)
+		}
+	}
+	for name, x := range map[string]Inputs{"rank": Rows(mat.NewDense(3, 36, nil)), "width": Pixels(mustImages(t))} {
+		net := small()
+		net.Init(cpu(t), device.Float32, rand.New(rand.NewPCG(1, 1)))
+		if _, err := Predict(net, x); !errors.Is(err, ErrParameter) {
+			t.Errorf("prediction, %s: %v", name, err)
+		}
+	}
+	if _, err := Predict(small(), Pixels(bars(t, 2))); !errors.Is(err, ErrParameter) {
+		t.Errorf("prediction before training: %v", err)
+	}
+}
+
+func mustImages(t *testing.T) *data.Images {
+	m, err := data.New(2, 1, 9, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// A network learns a line from rows of numbers, in both types, and little of it where noise drowns it.
+func TestRegression(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, y := mat.NewDense(600, 2, nil), mat.NewDense(600, 1, nil)
+	for i := range 600 {
+		a, b := 2*rng.Float64()-1, 2*rng.Float64()-1
+		x.SetRow(i, []float64{a, b})
+		y.Set(i, 0, .7*a-.4*b+.1)
+	}
+	residual := func(typ device.DType, multiplier float64) (mean float64) {
+		tr := Training{Net: nn.Seq(&nn.Dense{In: 2, Out: 1}), Objective: Regression{X: Rows(x), Y: y}, Type: typ, Clip: 1, Multiplier: multiplier, Rate: .5, Steps: 60, Optimiser: train.SGD{Rate: 1}}
+		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(4)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Predict(tr.Net, Rows(x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 600 {
+			d := got.At(i, 0) - y.At(i, 0)
+			mean += d * d / 600
+		}
+		return mean
+	}
+	for _, typ := range []device.DType{device.Float32, device.Float64} {
+		// Noise of 1/(.5·600) in a gradient is what three weights err by; y has variance .22.
+		if r := residual(typ, 1); r > 1e-3 {
+			t.Errorf("%v: residual %g", typ, r)
+		}
+		if r := residual(typ, 300); r < .05 {
+			t.Errorf("%v: residual %g with noise that drowns all", typ, r)
 		}
 	}
 }
 
-// Different records have different digests.
+// Different records have different digests, of all parts.
 func TestDigest(t *testing.T) {
-	digest := func(m *data.Images) string {
-		r, w := io.Pipe()
-		go func() { _ = w.CloseWithError(Classification{m}.Digest(w)) }()
-		b, err := io.ReadAll(r)
-		if err != nil {
+	seen := map[string]int{}
+	pixel, label, targets := bars(t, 4), bars(t, 4), mat.NewDense(4, 1, nil)
+	pixel.Row(2)[7] += .1
+	label.Labels[3] = 0
+	x := bars(t, 4).Mat()
+	moved := mat.DenseCopyOf(x)
+	moved.Set(3, 35, 2)
+	for i, o := range []Objective{
+		classes(bars(t, 4)), classes(pixel), classes(label), classes(bars(t, 3)), Classification{Pixels(pixel), label.Labels}, Classification{Rows(x), label.Labels},
+		Regression{Rows(x), targets}, Regression{Rows(moved), targets}, Regression{Rows(x), mat.NewDense(4, 1, []float64{0, 0, 0, 1})}, Regression{Rows(x), mat.NewDense(2, 2, nil)},
+	} {
+		var b bytes.Buffer
+		if err := o.Digest(&b); err != nil {
 			t.Fatal(err)
 		}
-		return string(b)
-	}
-	a, b, c := bars(t, 4), bars(t, 4), bars(t, 4)
-	b.Row(2)[7] += .1
-	c.Labels[3] = 0
-	if digest(a) == digest(b) || digest(a) == digest(c) || digest(a) != digest(bars(t, 4)) {
-		t.Error("digests do not tell records apart")
+		if k, ok := seen[b.String()]; ok {
+			t.Errorf("objectives %d and %d have one digest", k, i)
+		}
+		seen[b.String()] = i
 	}
 }

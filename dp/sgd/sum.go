@@ -71,7 +71,7 @@ func (r *run) cotangent(p *nn.Pass, k int, records []int) (*device.Array, error)
 	}
 	dy, err := r.Objective.Cotangent(Batch{
 		Net: r.Net, Pass: p, Dev: r.dev, Type: r.Type, Records: records,
-		Rand: func(record int) *rand.Rand { return r.key.Rand(fmt.Sprintf("loss %d", record), k) },
+		Rand: func(record int) *rand.Rand { return r.out.Key.Rand(fmt.Sprintf("loss %d", record), k) },
 	})
 	if err != nil {
 		return nil, err

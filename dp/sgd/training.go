@@ -13,7 +13,7 @@ import (
 
 // Training is DP-SGD with its settings.
 type Training struct {
-	Net       nn.Layer // not yet initialised; layers that mix examples, or drop out, panic
+	Net       nn.Layer // not initialised; layers that mix examples or drop out are refused
 	Objective Objective
 	Clip      float64 // bound of a record's gradient in L2, > 0
 	// Multiplier is the noise's standard deviation over Clip. 0: clipped gradients without noise, and no privacy. Calibrate sets it.
@@ -46,7 +46,12 @@ type Optimiser interface {
 // the largest virtual batch, of twice Virtual.
 const Slack = 1e-3
 
-func (t Training) virtual() int { return orInt(t.Virtual, 64) }
+func (t Training) virtual() int {
+	if t.Virtual == 0 {
+		return 64
+	}
+	return t.Virtual
+}
 
 // Event is what the run releases, for dp.Epsilon: exact for sums that one record moves by Clip.
 func (t Training) Event() (dp.Event, error) {
@@ -56,8 +61,20 @@ func (t Training) Event() (dp.Event, error) {
 	return dp.SGD(t.Multiplier, t.Rate, t.Steps), nil
 }
 
-// Calibrate returns the training with the least noise that meets the budget.
+// Calibrate returns the training with the least noise that meets the budget, for Run. It tries the network on the first record, on
+// the CPU: the error wraps ErrParameter where shapes do not fit together, as it does for fields out of range.
 func (t Training) Calibrate(ctx context.Context, b dp.Budget) (Training, dp.Guarantee, error) {
+	if err := t.check(); err != nil {
+		return t, dp.Guarantee{}, err
+	}
+	dev, err := device.CPU{}.Open()
+	if err != nil {
+		return t, dp.Guarantee{}, err
+	}
+	defer func() { _ = dev.Close() }()
+	if err := t.fit(dev); err != nil {
+		return t, dp.Guarantee{}, err
+	}
 	sigma, g, err := dp.MinNoise(ctx, b, func(sigma float64) dp.Event { return dp.SGD(sigma, t.Rate, t.Steps) })
 	t.Multiplier = sigma
 	return t, g, err
@@ -90,17 +107,10 @@ func (t Training) check() error {
 	return nil
 }
 
-func orInt(v, def int) int {
-	if v == 0 {
-		return def
-	}
-	return v
-}
-
 // sensitivity is what noise is scaled to.
 func (t Training) sensitivity() float64 { return t.Clip * (1 + Slack) }
 
-// sigma is the standard deviation of the noise: such that release.AddNoise has the multiplier that Event says.
+// sigma is the standard deviation of the noise: such that release.Run.Release has the multiplier that Event says.
 func (t Training) sigma() float64 {
 	return t.Multiplier * t.sensitivity() / (1 - release.GridMargin)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,7 +85,7 @@ func runMNIST(ctx context.Context, c *lab.Cell, p mnistParams) (out mnistOut, er
 		return out, err
 	}
 	t := sgd.Training{
-		Net: p.Net.layers(), Objective: sgd.Classification{Images: images}, Clip: p.Clip, Multiplier: p.Noise, Rate: float64(p.Batch) / float64(p.Train),
+		Net: p.Net.layers(), Objective: sgd.Classification{X: sgd.Pixels(images), Labels: images.Labels}, Clip: p.Clip, Multiplier: p.Noise, Rate: float64(p.Batch) / float64(p.Train),
 		Steps: slices.Max(p.Steps), Optimiser: train.Adam{Rate: p.Adam}, Dir: dir, Every: 500,
 	}
 	t.Trace = func(done int) error {
@@ -94,7 +93,7 @@ func runMNIST(ctx context.Context, c *lab.Cell, p mnistParams) (out mnistOut, er
 		if !slices.Contains(p.Steps, done) {
 			return nil
 		}
-		a, err := accuracy(dev, t.Net, test)
+		a, err := accuracy(t.Net, test)
 		if err != nil {
 			return err
 		}
@@ -136,41 +135,16 @@ func (l *looks) note(step int, accuracy float64) error {
 }
 
 // accuracy is that of a network on images.
-func accuracy(dev *device.Device, net nn.Layer, images *data.Images) (float64, error) {
-	right, all := 0, make([]int, images.Len())
-	for i := range all {
-		all[i] = i
-	}
-	for some := range slices.Chunk(all, 500) {
-		n, err := correct(dev, net, images, some)
-		if err != nil {
-			return 0, err
-		}
-		right += n
-	}
-	return float64(right) / float64(images.Len()), nil
-}
-
-func correct(dev *device.Device, net nn.Layer, images *data.Images, some []int) (right int, err error) {
-	defer dev.Scope().Close()
-	x, err := sgd.Pixels(sgd.Batch{Dev: dev, Records: some}, images)
+func accuracy(net nn.Layer, images *data.Images) (float64, error) {
+	logits, err := sgd.Predict(net, sgd.Pixels(images))
 	if err != nil {
 		return 0, err
 	}
-	logits, err := net.Forward(&nn.Pass{ForwardOnly: true}, x).Mat()
-	if err != nil {
-		return 0, err
-	}
-	for k, i := range some {
-		best, at := math.Inf(-1), -1
-		for l := range 10 {
-			if v := logits.At(k, l); v > best {
-				best, at = v, l
-			}
-		}
-		if at == images.Labels[i] {
+	right := 0
+	for i, label := range images.Labels {
+		if row := logits.RawRowView(i); row[label] == slices.Max(row) {
 			right++
 		}
 	}
-	return right, nil
+	return float64(right) / float64(images.Len()), nil
 }

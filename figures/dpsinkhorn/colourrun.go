@@ -12,6 +12,7 @@ import (
 	"coupling/data/sample"
 	"coupling/dp"
 	"coupling/dp/release"
+	"coupling/dp/synth"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/dp/synth/merf"
 	"coupling/dp/synth/semidual"
@@ -177,68 +178,43 @@ func inTurn(m *data.Images) *data.Images {
 
 // train makes what draws pictures. scratch is where a run that is killed goes on.
 func (p colourParams) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
-	const classes = 2
-	m := p.Method
-	switch m.Name {
-	case realPictures:
+	if p.Method.Name == realPictures {
 		return func(rng *rand.Rand, n int) (*data.Images, error) { return images.Pick(rng, min(n, images.Len())) }, dp.Guarantee{}, nil
-	case semiDual:
-		c, g, err := semidual.Suggested(p.Epsilon, images.Len(), classes, images.Dim()).Calibrate(ctx, p.Epsilon, colourDelta)
-		if err != nil {
-			return nil, g, err
-		}
-		model, err := c.Train(ctx, dev, images, classes, key, func(s semidual.Step) { progress(s.Done, s.Of) })
-		if err != nil {
-			return nil, g, err
-		}
-		return model.Sample, g, nil
-	case dpMERF:
-		c, g, err := merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch, Length: length(images.Dim())}.Calibrate(ctx, p.Epsilon, colourDelta)
-		if err != nil {
-			return nil, g, err
-		}
-		gen, err := c.Train(ctx, dev, images, classes, key, progress)
-		if err != nil {
-			return nil, g, err
-		}
-		return gen.Sample, g, nil
 	}
-	return p.sinkhorn(ctx, dev, images, key, scratch, progress)
+	m, err := p.method(images)
+	if err != nil {
+		return nil, dp.Guarantee{}, err
+	}
+	return learn(ctx, dev, images, m, dp.Budget{Epsilon: p.Epsilon, Delta: colourDelta}, synth.Run{Key: key, Dir: scratch, Every: 200, Progress: progress})
+}
+
+// method is what makes the pictures. DP-Sinkhorn is algorithm 1 with the paper's cost for CelebA, |x−y|², its λ = 5 and p, and the
+// clip that holds.
+func (p colourParams) method(images *data.Images) (synth.Method, error) {
+	const latent, embed = 32, 4
+	m := p.Method
+	t := dpsinkhorn.Training{
+		Loss: dpsinkhorn.Loss{Fresh: .4, Blur: 5}, Images: m.Batch, Rate: min(float64(m.Batch)/float64(images.Len()), 1), Steps: m.Steps,
+		Adam: train.Adam{Rate: colourRate(m.Steps), Decay: 2e-5},
+	}
+	switch m.Name {
+	case semiDual:
+		public, err := synth.PublicOf(images)
+		return semidual.Suggested(p.Epsilon, public), err
+	case dpMERF:
+		return merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch, Length: length(images.Dim())}, nil
+	case colourDCGAN:
+		t.Net.DCGAN = &arch.DCGAN{Latent: latent, Embed: embed, Hidden: m.Hidden}
+	case colourBigGAN:
+		t.Net.BigGAN = &arch.BigGAN{Latent: latent, Embed: embed, Hidden: m.Hidden}
+	default:
+		return nil, fmt.Errorf("method %q: there is none", m.Name)
+	}
+	return t, nil
 }
 
 // length is that of DP-MERF's features, √105 for MNIST, for so many values of an image: distances grow as their square root.
 func length(values int) float64 { return math.Sqrt(105 * float64(values) / 784) }
-
-// sinkhorn is algorithm 1 with the paper's cost for CelebA, |x−y|², its λ = 5 and p, and the clip that holds.
-func (p colourParams) sinkhorn(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
-	const latent, embed = 32, 4
-	m := p.Method
-	var net dpsinkhorn.Net
-	switch m.Name {
-	case colourDCGAN:
-		net.DCGAN = &arch.DCGAN{Latent: latent, Classes: 2, Embed: embed, Hidden: m.Hidden, Channels: 3, Size: colourSide}
-	case colourBigGAN:
-		net.BigGAN = &arch.BigGAN{Latent: latent, Classes: 2, Embed: embed, Hidden: m.Hidden}
-	default:
-		return nil, dp.Guarantee{}, fmt.Errorf("method %q: there is none", m.Name)
-	}
-	rate := min(float64(m.Batch)/float64(images.Len()), 1)
-	sigma, g, err := dp.MinNoise(ctx, dp.Budget{Epsilon: p.Epsilon, Delta: colourDelta}, func(sigma float64) dp.Event {
-		return dpsinkhorn.WholeBatch{Multiplier: sigma}.Event(m.Batch, rate, m.Steps)
-	})
-	if err != nil {
-		return nil, g, err
-	}
-	gen, err := dpsinkhorn.Training{
-		Net: net, Loss: dpsinkhorn.Loss{Fresh: .4, Blur: 5}, Sanitiser: dpsinkhorn.WholeBatch{Multiplier: sigma},
-		Images: m.Batch, Rate: rate, Steps: m.Steps, Adam: train.Adam{Rate: colourRate(m.Steps), Decay: 2e-5}, Dir: scratch, Every: 200,
-		Trace: func(k int, _ *device.Array) { progress(k+1, m.Steps) },
-	}.Run(ctx, dev, images, 2, key)
-	if err != nil {
-		return nil, g, err
-	}
-	return gen.Sample, g, nil
-}
 
 // colourRate is the paper's 1e-5 for long runs, and a hundred times that for short ones.
 func colourRate(steps int) float64 {

@@ -8,6 +8,7 @@ import (
 	"coupling/data"
 	"coupling/data/sample"
 	"coupling/dp/release"
+	"coupling/dp/synth"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -77,12 +78,13 @@ func runDebias(ctx context.Context, c *lab.Cell, p debiasParams) (out debiasOut,
 	t := dpsinkhorn.Training{
 		Net:  dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: p.Hidden}},
 		Loss: dpsinkhorn.Loss{L1: 1, Fresh: p.P}, Images: p.Images, Rate: float64(p.Images) / float64(images.Len()), Steps: p.Steps,
-		Adam: train.Adam{Rate: recipeRate(p.Steps)}, Trace: func(k int, _ *device.Array) { c.Progress(k, p.Steps+p.Batches) },
+		Adam: train.Adam{Rate: recipeRate(p.Steps)},
 	}
-	g, err := t.Run(ctx, dev, images, 10, release.SeededKey(c.Seed))
+	made, err := t.Train(ctx, dev, images, synth.Run{Key: release.SeededKey(c.Seed), Progress: func(done, _ int) { c.Progress(done, p.Steps+p.Batches) }})
 	if err != nil {
 		return out, err
 	}
+	g := made.(*dpsinkhorn.Generator)
 	out.P = []float64{0, .2, .4, .6, .8, 1}
 	losses := make([]dpsinkhorn.Loss, len(out.P))
 	for i, v := range out.P {

@@ -8,6 +8,7 @@ import (
 	"coupling/data"
 	"coupling/dp"
 	"coupling/dp/release"
+	"coupling/dp/synth"
 	"coupling/dp/synth/denoise"
 	"coupling/dp/synth/merf"
 	"coupling/dp/synth/semidual"
@@ -39,53 +40,45 @@ type sampler func(rng *rand.Rand, n int) (*data.Images, error)
 
 // train makes the generator. scratch is where a run that is killed goes on.
 func (m method) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
-	const classes = 10
+	p, err := synth.PublicOf(images)
+	if err != nil {
+		return nil, dp.Guarantee{}, err
+	}
+	var of synth.Method
 	switch m.Name {
 	case semiDual:
-		c, g, err := semidual.Suggested(m.Epsilon, images.Len(), classes, images.Dim()).Calibrate(ctx, m.Epsilon, delta)
-		if err != nil {
-			return nil, g, err
-		}
-		model, err := c.Train(ctx, dev, images, classes, key, func(s semidual.Step) { progress(s.Done, s.Of) })
-		if err != nil {
-			return nil, g, err
-		}
-		return model.Sample, g, nil
+		of = semidual.Suggested(m.Epsilon, p)
 	case dpMERF:
-		c, g, err := merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch}.Calibrate(ctx, m.Epsilon, delta)
-		if err != nil {
-			return nil, g, err
-		}
-		gen, err := c.Train(ctx, dev, images, classes, key, progress)
-		if err != nil {
-			return nil, g, err
-		}
-		return gen.Sample, g, nil
+		of = merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch}
 	case dpSGD:
-		c := denoise.Suggested(m.Epsilon, images.Len())
+		c := denoise.Suggested(m.Epsilon, p)
 		if m.Steps > 0 {
 			c.Steps = m.Steps
 		}
-		c.Dir = scratch
-		c, g, err := c.Calibrate(ctx, images.Len(), m.Epsilon, delta)
-		if err != nil {
-			return nil, g, err
-		}
-		gen, err := c.Train(ctx, dev, images, classes, key, progress)
-		if err != nil {
-			return nil, g, err
-		}
-		return gen.Sample, g, nil
+		of = c
 	case wholeBatch:
-		r := m.Recipe
-		r.Epsilon = m.Epsilon
-		gen, _, g, err := r.train(ctx, dev, images, key, scratch, progress)
-		if err != nil {
-			return nil, g, err
-		}
-		return gen.Sample, g, nil
+		of = m.Recipe.training(images, 0)
+	default:
+		return nil, dp.Guarantee{}, fmt.Errorf("method %q: there is none", m.Name)
 	}
-	return nil, dp.Guarantee{}, fmt.Errorf("method %q: there is none", m.Name)
+	return learn(ctx, dev, images, of, dp.Budget{Epsilon: m.Epsilon, Delta: delta}, synth.Run{Key: key, Dir: scratch, Every: 200, Progress: progress})
+}
+
+// learn trains a method with the least noise that meets the budget.
+func learn(ctx context.Context, dev *device.Device, images *data.Images, m synth.Method, b dp.Budget, r synth.Run) (sampler, dp.Guarantee, error) {
+	p, err := synth.PublicOf(images)
+	if err != nil {
+		return nil, dp.Guarantee{}, err
+	}
+	m, g, err := synth.Calibrate(ctx, m, p, b)
+	if err != nil {
+		return nil, g, err
+	}
+	gen, err := m.Train(ctx, dev, images, r)
+	if err != nil {
+		return nil, g, err
+	}
+	return gen.Sample, g, nil
 }
 
 // recipeRate is the paper's 1e-4 for runs of its length, and ten times that for short ones.

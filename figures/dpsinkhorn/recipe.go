@@ -10,6 +10,7 @@ import (
 	"coupling/data/sample"
 	"coupling/dp"
 	"coupling/dp/release"
+	"coupling/dp/synth"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/dp/synth/semidual"
 	"coupling/figures/artifact"
@@ -39,13 +40,6 @@ type recipe struct {
 	Epsilon    float64 `json:"epsilon"`    // that holds; 0: no noise, and no privacy
 }
 
-// event is what the recipe releases with a noise multiplier.
-func (r recipe) event(images int) func(sigma float64) dp.Event {
-	return func(sigma float64) dp.Event {
-		return dpsinkhorn.WholeBatch{Multiplier: sigma}.Event(r.Images, r.poisson(images), r.Steps)
-	}
-}
-
 // poisson is the rate of private images.
 func (r recipe) poisson(images int) float64 { return min(float64(r.Batch)/float64(images), 1) }
 
@@ -55,7 +49,7 @@ func (r recipe) training(images *data.Images, sigma float64) dpsinkhorn.Training
 		Net:       dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: r.Hidden}},
 		Loss:      dpsinkhorn.Loss{L1: r.L1, NoSquare: r.NoSquare, Fresh: r.P},
 		Sanitiser: dpsinkhorn.WholeBatch{Bound: r.Clip, Multiplier: sigma}, Parameters: r.Parameters,
-		Images: r.Images, Rate: r.poisson(images.Len()), Steps: r.Steps, Adam: train.Adam{Rate: r.Rate, Decay: 2e-5}, Every: 200,
+		Images: r.Images, Rate: r.poisson(images.Len()), Steps: r.Steps, Adam: train.Adam{Rate: r.Rate, Decay: 2e-5},
 	}
 	if r.SGD {
 		t.SGD = &train.SGD{Rate: r.Rate, Momentum: .9, Decay: 2e-5}
@@ -81,15 +75,19 @@ func lowFrequencies(images *data.Images, size int) *mat.Dense {
 }
 
 // train makes the generator. scratch is where a run that is killed goes on.
-func (r recipe) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (gen *dpsinkhorn.Generator, sigma float64, g dp.Guarantee, err error) {
+func (r recipe) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (gen synth.Sampler, sigma float64, g dp.Guarantee, err error) {
+	t := r.training(images, 0)
 	if r.Epsilon > 0 {
-		if sigma, g, err = dp.MinNoise(ctx, dp.Budget{Epsilon: r.Epsilon, Delta: delta}, r.event(images.Len())); err != nil {
+		p, err := synth.PublicOf(images)
+		if err != nil {
 			return nil, 0, g, err
 		}
+		if t, g, err = synth.Calibrate(ctx, t, p, dp.Budget{Epsilon: r.Epsilon, Delta: delta}); err != nil {
+			return nil, 0, g, err
+		}
+		sigma = t.Sanitiser.(dpsinkhorn.WholeBatch).Multiplier
 	}
-	t := r.training(images, sigma)
-	t.Dir, t.Trace = scratch, func(k int, _ *device.Array) { progress(k+1, r.Steps) }
-	gen, err = t.Run(ctx, dev, images, 10, key)
+	gen, err = t.Train(ctx, dev, images, synth.Run{Key: key, Dir: scratch, Every: 200, Progress: progress})
 	return gen, sigma, g, err
 }
 

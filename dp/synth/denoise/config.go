@@ -1,16 +1,15 @@
 package denoise
 
 import (
-	"context"
 	"fmt"
 	"math"
 
 	"coupling/dp"
-	"coupling/dp/synth/dpsinkhorn"
+	"coupling/dp/synth"
 	"coupling/lab/nn/train"
 )
 
-// Config says how the denoiser is trained. Zero fields mean the value in brackets, which was found on MNIST; choosing
+// Config says how the denoiser is trained; it is a synth.Method. Zero fields mean the value in brackets, which was found on MNIST; choosing
 // settings on private data itself costs budget that no accountant here sees.
 type Config struct {
 	Basis   int        // coefficients of a channel [100]; see semidual.Basis
@@ -25,15 +24,13 @@ type Config struct {
 	Prior   float64    // spread of the lowest frequency [1.6]
 	Bend    float64    // frequency at which the spread is half of it, in half periods over the image [6]
 	Draw    int        // steps of Heun's rule for a sample [18]
-	// Noise is the noise multiplier σ; 0 is none, and no privacy. Calibrate sets it.
+	// Noise is the noise multiplier σ; 0 is none, and no privacy. synth.Calibrate sets it.
 	Noise float64
-	// Dir is a folder for a checkpoint and the ledger, from which a killed training goes on; empty: neither.
-	Dir string
 }
 
 // Suggested is what did best on MNIST within half a minute on two cores, by ε: the less there is, the fewer and larger the
 // steps and the smaller the network.
-func Suggested(eps float64, records int) Config {
+func Suggested(eps float64, p synth.Public) Config {
 	c := Config{Batch: 2048, Steps: 250, Adam: train.Adam{Rate: .015}}
 	switch {
 	case eps >= 5:
@@ -41,7 +38,7 @@ func Suggested(eps float64, records int) Config {
 	case eps < .7:
 		c.Batch, c.Steps, c.Adam.Rate, c.Hidden, c.Basis = 4096, 100, .04, 48, 64
 	}
-	c.Batch = min(c.Batch, records)
+	c.Batch = min(c.Batch, p.Records)
 	return c
 }
 
@@ -80,37 +77,36 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func bad(format string, args ...any) error {
-	return fmt.Errorf("denoise: %s: %w", fmt.Sprintf(format, args...), dpsinkhorn.ErrParameter)
+	return fmt.Errorf("denoise: %s: %w", fmt.Sprintf(format, args...), synth.ErrParameter)
 }
 
 // rate is the probability of an image to be in a step's batch.
 func (c Config) rate(records int) float64 { return min(float64(c.Batch)/float64(records), 1) }
 
-// Event is what training on so many images releases, for dp.Epsilon under the relation of one record more or less.
-func (c Config) Event(records int) (dp.Event, error) {
-	c, err := c.withDefaults()
-	if err != nil {
-		return nil, err
+// Describe names the mechanism and its settings.
+func (c Config) Describe() (mechanism, settings string) {
+	if full, err := c.withDefaults(); err == nil {
+		c = full
 	}
-	if records < 1 {
-		return nil, bad("records = %d: must be positive", records)
-	}
-	if c.Noise == 0 {
-		return nil, bad("Noise = 0: without noise there is no privacy")
-	}
-	return dp.SGD(c.Noise, c.rate(records), c.Steps), nil
+	return "DP-SGD on a class-conditional denoiser: sums of clipped gradients, one of each image", fmt.Sprintf("%+v", c)
 }
 
-// Calibrate returns the configuration with the least noise that is (eps, delta)-differentially private on so many images.
-func (c Config) Calibrate(ctx context.Context, records int, eps, delta float64) (Config, dp.Guarantee, error) {
+// WithNoise sets Noise.
+func (c Config) WithNoise(sigma float64) synth.Method {
+	c.Noise = sigma
+	return c
+}
+
+// Event is what training on so many images releases, for dp.Epsilon under the relation of one record more or less.
+func (c Config) Event(p synth.Public) (dp.Event, error) {
 	c, err := c.withDefaults()
-	if err != nil {
-		return c, dp.Guarantee{}, err
+	switch {
+	case err != nil:
+		return nil, err
+	case p.Records < 1:
+		return nil, bad("%d images: must be at least 1", p.Records)
+	case c.Noise == 0:
+		return nil, bad("Noise = 0: without noise there is no privacy")
 	}
-	if records < 1 {
-		return c, dp.Guarantee{}, bad("records = %d: must be positive", records)
-	}
-	var g dp.Guarantee
-	c.Noise, g, err = dp.MinNoise(ctx, dp.Budget{Epsilon: eps, Delta: delta}, func(sigma float64) dp.Event { return dp.SGD(sigma, c.rate(records), c.Steps) })
-	return c, g, err
+	return dp.SGD(c.Noise, c.rate(p.Records), c.Steps), nil
 }

@@ -3,6 +3,7 @@ package denoise
 import (
 	"math"
 
+	"coupling/dp/synth"
 	"coupling/dp/synth/semidual"
 	"coupling/lab/device"
 	"coupling/lab/nn"
@@ -11,16 +12,16 @@ import (
 // denoiser is D, a network with what surrounds it.
 type denoiser struct {
 	Config
-	basis   *semidual.Basis
-	classes int
-	spread  []float64 // d_k, of all channels
-	net     nn.Layer
+	public synth.Public
+	basis  *semidual.Basis
+	spread []float64 // d_k, of all channels
+	net    nn.Layer
 }
 
-func newDenoiser(c Config, classes, channels, height, width int) *denoiser {
-	d := &denoiser{Config: c, classes: classes, basis: &semidual.Basis{C: channels, H: height, W: width, Size: c.Basis}}
+func newDenoiser(c Config, p synth.Public) *denoiser {
+	d := &denoiser{Config: c, public: p, basis: &semidual.Basis{C: p.Channels, H: p.Height, W: p.Width, Size: c.Basis}}
 	frequencies := d.basis.Frequencies()
-	for range channels {
+	for range p.Channels {
 		for _, f := range frequencies {
 			r := math.Hypot(float64(f[0]), float64(f[1])) / c.Bend
 			d.spread = append(d.spread, c.Prior/(1+r*r))
@@ -36,7 +37,7 @@ func newDenoiser(c Config, classes, channels, height, width int) *denoiser {
 const times = 5
 
 // width is that of the network's input: coefficients, the label as onehot, and features of the noise level.
-func (d *denoiser) width() int { return len(d.spread) + d.classes + times }
+func (d *denoiser) width() int { return len(d.spread) + len(d.public.Classes) + times }
 
 // input fills a row of the network's input for noisy coefficients at noise level s.
 func (d *denoiser) input(row []float32, noisy []float64, s float64, label int) {
@@ -48,7 +49,7 @@ func (d *denoiser) input(row []float32, noisy []float64, s float64, label int) {
 	row[k+label] = 1
 	t := math.Log(s)
 	for j, v := range [times]float64{t / 2, math.Sin(t), math.Cos(t), math.Sin(2 * t), math.Cos(2 * t)} {
-		row[k+d.classes+j] = float32(v)
+		row[k+len(d.public.Classes)+j] = float32(v)
 	}
 }
 

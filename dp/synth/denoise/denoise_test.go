@@ -10,6 +10,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/dp/sgd"
+	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
@@ -48,6 +49,8 @@ func halves(t testing.TB, n int) *data.Images {
 	return m
 }
 
+var eights = synth.Public{Records: 100, Classes: []string{"left", "right"}, Channels: 1, Height: 8, Width: 8}
+
 func small() Config {
 	return Config{Basis: 16, Hidden: 24, Batch: 100, Steps: 150, Bend: 3, Adam: train.Adam{Rate: 1e-2}}
 }
@@ -72,7 +75,7 @@ func TestLearns(t *testing.T) {
 	for _, noise := range []float64{0, 1, 1000} {
 		c := small()
 		c.Noise = noise
-		g, err := c.Train(t.Context(), cpu(t), images, 2, release.SeededKey(3), nil)
+		g, err := c.Train(t.Context(), cpu(t), images, synth.Run{Key: release.SeededKey(3)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +97,7 @@ func TestRowsAreOnTheirOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := newDenoiser(c, 2, 1, 8, 8)
+	d := newDenoiser(c, eights)
 	d.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 	rows := func(images *data.Images, at ...int) [][]float64 {
 		dy, err := newRecords(d, images).Cotangent(sgd.Batch{
@@ -145,9 +148,9 @@ func TestSamplerOnGaussians(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Draw = 60
-	g := &Generator{denoiser: newDenoiser(c, 2, 1, 8, 8), dev: cpu(t)}
+	g := &Generator{denoiser: newDenoiser(c, eights), dev: cpu(t)}
 	g.net.Init(g.dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
-	for _, p := range g.Params() {
+	for _, p := range g.net.Params() {
 		device.Fill(p.Value, 0)
 	}
 	const n = 4000
@@ -175,7 +178,7 @@ func TestAround(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := newDenoiser(c, 2, 1, 8, 8)
+	d := newDenoiser(c, eights)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for k := range d.spread {
 		s := c.Least * math.Pow(c.Most/c.Least, rng.Float64())
@@ -189,11 +192,13 @@ func TestAround(t *testing.T) {
 
 // Calibrated noise meets the budget, with the event of what runs.
 func TestCalibrate(t *testing.T) {
-	c, g, err := Suggested(1, 60_000).Calibrate(t.Context(), 60_000, 1, 1e-5)
+	p := eights
+	p.Records = 60_000
+	c, g, err := synth.Calibrate(t.Context(), Suggested(1, p), p, dp.Budget{Epsilon: 1, Delta: 1e-5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	event, err := c.Event(60_000)
+	event, err := c.Event(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,23 +220,23 @@ func TestEventIsOfWhatRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := newDenoiser(c, 2, 1, 8, 8)
+		d := newDenoiser(c, eights)
 		runs, err := d.training(newRecords(d, halves(t, 100))).Event()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said, err := c.Event(100); err != nil || said != runs {
+		if said, err := c.Event(eights); err != nil || said != runs {
 			t.Errorf("batches of %d: accounted for %v, %v, and %v runs", batch, said, err, runs)
 		}
 	}
 }
 
-// The same key gives the same weights, goes on in Dir, and other images are refused there.
+// A run goes on in its folder; other images, and fewer steps than were spent, are refused there.
 func TestDir(t *testing.T) {
-	c := small()
-	c.Steps, c.Noise, c.Dir = 5, 1, t.TempDir()
+	c, dir := small(), t.TempDir()
+	c.Steps, c.Noise = 5, 1
 	fit := func(images *data.Images) error {
-		_, err := c.Train(t.Context(), cpu(t), images, 2, release.SeededKey(1), nil)
+		_, err := c.Train(t.Context(), cpu(t), images, synth.Run{Key: release.SeededKey(1), Dir: dir})
 		return err
 	}
 	if err := fit(halves(t, 100)); err != nil {
@@ -245,7 +250,7 @@ func TestDir(t *testing.T) {
 	if err := fit(other); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("another label: %v", err)
 	}
-	c.Steps = 4 // whose event would be of less than was released
+	c.Steps = 4
 	if err := fit(halves(t, 100)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("fewer steps than were spent: %v", err)
 	}
@@ -269,11 +274,11 @@ func TestRefusals(t *testing.T) {
 	} {
 		conf := small()
 		c.change(&conf)
-		if _, err := conf.Train(t.Context(), cpu(t), c.images, 2, release.SeededKey(1), nil); !errors.Is(err, dp.ErrParameter) {
+		if _, err := conf.Train(t.Context(), cpu(t), c.images, synth.Run{Key: release.SeededKey(1)}); !errors.Is(err, dp.ErrParameter) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := small().Event(100); !errors.Is(err, dp.ErrParameter) {
+	if _, err := small().Event(eights); !errors.Is(err, dp.ErrParameter) {
 		t.Errorf("event without noise: %v", err)
 	}
 }

@@ -2,8 +2,8 @@
 // generator, as a competitor to mechanisms that are made for transport. Its loss is a sum over private images, each with
 // noise of its own, so that clipping an image's gradient bounds what it can do (package dp/sgd).
 //
-//	c, g, err := denoise.Suggested(1, images.Len()).Calibrate(ctx, images.Len(), 1, 1e-5)
-//	gen, err := c.Train(ctx, dev, images, 10, key, nil)           // half a minute on two cores
+//	c, g, err := synth.Calibrate(ctx, denoise.Suggested(1, public), public, dp.Budget{Epsilon: 1, Delta: 1e-5})
+//	gen, err := c.Train(ctx, dev, images, synth.Run{Key: key})           // half a minute on two cores
 //	synthetic, err := gen.Sample(rng, 6000)
 //
 // # The loss

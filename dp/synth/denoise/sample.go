@@ -14,9 +14,7 @@ import (
 // Generator is a trained denoiser: post-processing of what training released.
 type Generator struct {
 	*denoiser
-	dev   *device.Device
-	names []string
-	shape [3]int
+	dev *device.Device
 }
 
 // Params returns the weights.
@@ -30,29 +28,17 @@ const together = 1000
 
 // Sample draws n images with values in [0, 1], the classes in turn. It costs 2·Draw passes of the network for each.
 func (g *Generator) Sample(rng *rand.Rand, n int) (*data.Images, error) {
-	if n < 1 {
-		return nil, bad("n = %d: must be at least 1", n)
-	}
-	out, err := data.New(n, g.shape[0], g.shape[1], g.shape[2])
-	if err != nil {
-		return nil, err
-	}
-	out.Name, out.Classes, out.Labels = "dp-sgd", g.names, make([]int, n)
-	for i := range out.Labels {
-		out.Labels[i] = i % g.classes
-	}
-	for from := 0; from < n; from += together {
-		labels := out.Labels[from:min(from+together, n)]
+	return g.public.Draw("dp-sgd", n, min(max(n, 1), together), func(labels []int) ([]float32, error) {
 		x, err := g.flow(rng, labels)
 		if err != nil {
 			return nil, err
 		}
-		pixels := out.Pixels()[from*out.Dim():]
-		for i, v := range g.basis.Decode(mat.NewDense(len(labels), len(g.spread), x)).RawMatrix().Data {
-			pixels[i] = float32(min(max(v, 0), 1))
+		var pixels []float32
+		for _, v := range g.basis.Decode(mat.NewDense(len(labels), len(g.spread), x)).RawMatrix().Data {
+			pixels = append(pixels, float32(v))
 		}
-	}
-	return out, nil
+		return pixels, nil
+	})
 }
 
 // bent bends the noise levels of the steps: their cube roots are at equal distances.

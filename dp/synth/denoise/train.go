@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"coupling/data"
-	"coupling/dp/release"
 	"coupling/dp/sgd"
+	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn/train"
 
@@ -47,7 +47,7 @@ func newRecords(d *denoiser, images *data.Images) *records {
 func (r *records) Len() int { return r.images.Len() }
 
 // Digest writes images and labels.
-func (r *records) Digest(w io.Writer) error { return sgd.WriteImages(w, r.images) }
+func (r *records) Digest(w io.Writer) error { return sgd.Pixels(r.images).Digest(w) }
 
 // Cotangent is w·(F − F*), with a noise level and noise for each image.
 func (r *records) Cotangent(b sgd.Batch) (*device.Array, error) {
@@ -78,36 +78,27 @@ func (r *records) Cotangent(b sgd.Batch) (*device.Array, error) {
 func (d *denoiser) training(r *records) sgd.Training {
 	return sgd.Training{
 		Net: d.net, Objective: r, Clip: d.Clip, Multiplier: d.Noise, Rate: d.rate(r.Len()), Steps: d.Steps,
-		Optimiser: d.Adam, Schedule: train.Warmup(min(10, d.Steps), train.Cosine(d.Steps, .1)), Average: d.Average, Dir: d.Dir, Every: 50,
+		Optimiser: d.Adam, Schedule: train.Warmup(min(10, d.Steps), train.Cosine(d.Steps, .1)), Average: d.Average,
 	}
 }
 
-// Train fits a denoiser to private images, labelled 0 to classes−1. All randomness comes from the key. trace sees each step;
-// it may be nil. The error wraps release.ErrLedger where Dir holds another run.
-func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, classes int, key release.Key, trace func(step, of int)) (*Generator, error) {
+// Train fits a denoiser to private images and returns a *Generator. All randomness comes from the key. The error wraps
+// release.ErrLedger where r.Dir holds another run.
+func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if images == nil || images.Len() == 0 || len(images.Labels) != images.Len() {
-		return nil, bad("images: must have some, with labels")
-	}
-	if !(images.Hi > images.Lo) {
-		return nil, bad("images: Lo = %g, Hi = %g: must be increasing", images.Lo, images.Hi)
-	}
-	for i, l := range images.Labels {
-		if l < 0 || l >= classes {
-			return nil, bad("label %d of image %d: must be in [0, %d)", l, i, classes)
-		}
-	}
-	_, ch, h, w := images.Shape()
-	d := newDenoiser(c, classes, ch, h, w)
-	t := d.training(newRecords(d, images))
-	if trace != nil {
-		t.Trace = func(done int) error { trace(done, c.Steps); return nil }
-	}
-	if err := t.Run(ctx, dev, key); err != nil {
+	p, err := synth.PublicOf(images)
+	if err != nil {
 		return nil, err
 	}
-	return &Generator{denoiser: d, dev: dev, names: images.Classes, shape: [3]int{ch, h, w}}, nil
+	d := newDenoiser(c, p)
+	t := d.training(newRecords(d, images))
+	t.Dir, t.Every = r.Dir, r.Every
+	t.Trace = func(done int) error { r.Step(done, c.Steps); return nil }
+	if err := t.Run(ctx, dev, r.Key); err != nil {
+		return nil, err
+	}
+	return &Generator{d, dev}, nil
 }

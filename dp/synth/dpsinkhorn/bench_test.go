@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/dp/release"
+	"coupling/dp/synth"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
 )
@@ -39,11 +40,11 @@ func BenchmarkTenSteps(b *testing.B) {
 	t := Training{Net: Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 2, Embed: 4}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{Multiplier: 1}, Rate: .05, Steps: 10, Adam: train.Adam{Rate: 1e-4}}
 	images := bars(b, 1000)
 	for b.Loop() {
-		g, err := t.Run(b.Context(), dev, images, 2, release.SeededKey(1))
+		g, err := t.Train(b.Context(), dev, images, synth.Run{Key: release.SeededKey(1)})
 		if err != nil {
 			b.Fatal(err)
 		}
-		g.Free()
+		g.(*Generator).Free()
 	}
 }
 
@@ -82,12 +83,13 @@ func abs(v float64) float64 { return max(v, -v) }
 // What a probe returns for one loss is what training would go along: its gradient of parameters, and it moves nothing.
 func TestGradients(t *testing.T) {
 	dev := cpu(t)
-	tr := small("")
+	tr := small()
 	tr.Steps = 0
-	g, err := tr.Run(t.Context(), dev, bars(t, 10), 2, release.SeededKey(6))
+	made, err := tr.Train(t.Context(), dev, bars(t, 10), synth.Run{Key: release.SeededKey(6)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	g := made.(*Generator)
 	before := weights(t, g.Params())
 	y := Labelled{X: dev.From32(bars(t, 4).Pixels(), 4, 784), Labels: bars(t, 4).Labels}
 	losses := []Loss{{L1: 1}, {L1: 1, Fresh: 1}, {L1: 1}}

@@ -8,6 +8,7 @@ import (
 
 	"coupling/data"
 	"coupling/dp/release"
+	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
@@ -21,7 +22,7 @@ func TestBigGAN(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	images.Labels = make([]int, 30)
+	images.Labels, images.Classes = make([]int, 30), []string{"a", "b"}
 	for i := range images.Labels {
 		images.Labels[i] = i % 2
 	}
@@ -31,24 +32,24 @@ func TestBigGAN(t *testing.T) {
 	for _, parameters := range []bool{false, true} {
 		tr := Training{
 			Net: Net{BigGAN: &arch.BigGAN{Latent: 3, Classes: 2, Embed: 2, Hidden: 4, Running: true}}, Loss: Loss{Fresh: .25}, Sanitiser: WholeBatch{Multiplier: .1},
-			Parameters: parameters, Images: 4, Rate: .2, Steps: 4, Adam: train.Adam{Rate: 1e-3}, Every: 10,
+			Parameters: parameters, Images: 4, Rate: .2, Steps: 4, Adam: train.Adam{Rate: 1e-3},
 		}
-		whole, err := tr.Run(t.Context(), cpu(t), images, 2, release.SeededKey(1))
+		whole, err := fit(t, tr, images, synth.Run{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr.Dir = t.TempDir()
+		r := synth.Run{Key: release.SeededKey(1), Dir: t.TempDir(), Every: 10}
 		ctx, stop := context.WithCancel(t.Context())
 		tr.Trace = func(k int, _ *device.Array) {
 			if k == 1 {
 				stop()
 			}
 		}
-		if _, err := tr.Run(ctx, cpu(t), images, 2, release.SeededKey(1)); !errors.Is(err, context.Canceled) {
+		if _, err := tr.Train(ctx, cpu(t), images, r); !errors.Is(err, context.Canceled) {
 			t.Fatalf("stopped: %v", err)
 		}
 		tr.Trace = nil
-		again, err := tr.Run(t.Context(), cpu(t), images, 2, release.SeededKey(1))
+		again, err := fit(t, tr, images, r)
 		if err != nil {
 			t.Fatal(err)
 		}

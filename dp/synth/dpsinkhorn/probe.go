@@ -13,12 +13,12 @@ import (
 func (g *Generator) Gradients(losses []Loss, y Labelled, n int, rng *rand.Rand) ([][]float32, error) {
 	defer g.dev.Scope().Close()
 	p := &nn.Pass{}
-	x := generate(g.net, p, g.dev, rng, 2*n, g.latent, g.classes)
+	x := g.generate(p, rng, 2*n)
 	flat := along(g.project, x.X.Reshape(2*n, -1))
 	var out [][]float32
 	for _, l := range losses {
 		total := n + l.fresh(n)
-		private, public, err := l.Gradient(Labelled{X: flat.Rows(0, total), Labels: x.Labels[:total]}, y, g.classes)
+		private, public, err := l.Gradient(Labelled{X: flat.Rows(0, total), Labels: x.Labels[:total]}, y, len(g.public.Classes))
 		if err != nil {
 			return nil, err
 		}

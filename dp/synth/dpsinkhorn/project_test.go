@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coupling/dp/release"
+	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn/train"
 
@@ -25,7 +26,7 @@ func halves() *mat.Dense {
 // What a step releases is coordinates: n×k, within the Bound of the clip, so that its sensitivity is the Sanitiser's; and images
 // lie along the columns.
 func TestProjectIsReleased(t *testing.T) {
-	tr := small("")
+	tr := small()
 	tr.Project, tr.Sanitiser, tr.Steps = halves(), WholeBatch{Bound: .25}, 3
 	seen := 0
 	tr.Trace = func(k int, released *device.Array) {
@@ -38,7 +39,7 @@ func TestProjectIsReleased(t *testing.T) {
 		}
 		seen++
 	}
-	g, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1))
+	g, err := fit(t, tr, bars(t, 40), synth.Run{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,10 +65,10 @@ func TestProjectIsReleased(t *testing.T) {
 func TestProjectIsPartOfTheRun(t *testing.T) {
 	dir := t.TempDir()
 	run := func(change func(*Training)) error {
-		tr := small(dir)
+		tr := small()
 		tr.Project, tr.Steps = halves(), 2
 		change(&tr)
-		_, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1))
+		_, err := fit(t, tr, bars(t, 40), synth.Run{Dir: dir})
 		return err
 	}
 	if err := run(func(*Training) {}); err != nil {
@@ -95,10 +96,10 @@ func TestProjectRefusals(t *testing.T) {
 		"no cost":       func(tr *Training) { tr.Loss = Loss{NoSquare: true} },
 		"infinite cost": func(tr *Training) { tr.Loss = Loss{L1: math.Inf(1)} },
 	} {
-		tr := small("")
+		tr := small()
 		tr.Project = halves()
 		change(&tr)
-		if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1)); !errors.Is(err, ErrParameter) {
+		if _, err := fit(t, tr, bars(t, 40), synth.Run{}); !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: %v, want ErrParameter", name, err)
 		}
 	}

@@ -17,6 +17,8 @@ type Sanitiser interface {
 	Clip(g *device.Array)
 	// Noise is the standard deviation of the noise for each entry.
 	Noise() float64
+	// WithNoise returns the sanitiser with another noise multiplier.
+	WithNoise(multiplier float64) Sanitiser
 	// Sensitivity bounds |Clip(g) − Clip(g′)|₂ for the gradients of any two batches of private images, n being the number of
 	// generated ones, which is fixed.
 	Sensitivity(n int) float64
@@ -57,6 +59,12 @@ func (w WholeBatch) Clip(g *device.Array) {
 // Noise is 2·Bound·Multiplier.
 func (w WholeBatch) Noise() float64 { return 2 * w.bound() * w.Multiplier }
 
+// WithNoise sets the Multiplier.
+func (w WholeBatch) WithNoise(multiplier float64) Sanitiser {
+	w.Multiplier = multiplier
+	return w
+}
+
 // Sensitivity is 2·Bound.
 func (w WholeBatch) Sensitivity(int) float64 { return 2 * w.bound() }
 
@@ -89,6 +97,12 @@ func (r PerRow) Clip(g *device.Array) { device.ClipRows(g, g, r.bound()*below) }
 // Noise is 2·Bound·Multiplier.
 func (r PerRow) Noise() float64 { return WholeBatch(r).Noise() }
 
+// WithNoise sets the Multiplier.
+func (r PerRow) WithNoise(multiplier float64) Sanitiser {
+	r.Multiplier = multiplier
+	return r
+}
+
 // Sensitivity is 2·Bound·√n.
 func (r PerRow) Sensitivity(n int) float64 { return 2 * r.bound() * math.Sqrt(float64(n)) }
 
@@ -109,9 +123,8 @@ const NotJustified = "not justified: all rows share one batch"
 // String names it.
 func (r PerRow) String() string { return fmt.Sprintf("rows clipped to %g", r.bound()) }
 
-// sanitise makes g Clip(g) with noise, on the grid of package noise. Entries that are not finite, which no finite image
-// gives, count as 0. Spend, if not nil, is told of the release's mark before there is any noise, and can stop it.
-func sanitise(s Sanitiser, g *device.Array, key release.Key, step int, spend func(mark [32]byte) error) error {
+// sanitise makes g Clip(g) with noise: the release of a step. Entries that are not finite, which no finite image gives, count as 0.
+func sanitise(s Sanitiser, g *device.Array, out *release.Run, step int) error {
 	s.Clip(g)
 	values, err := g.Float64s()
 	if err != nil {
@@ -120,23 +133,14 @@ func sanitise(s Sanitiser, g *device.Array, key release.Key, step int, spend fun
 	if !finite(values) {
 		clear(values)
 	}
-	sigma := s.Noise()
-	mark := key.Mark("gradient", step, values, sigma)
-	if spend != nil {
-		if err := spend(mark); err != nil {
-			return err
-		}
+	if values, err = out.Release("gradient", step, values, s.Noise(), s.Sensitivity(g.Dim(0))); err != nil {
+		return err
 	}
-	if sigma != 0 {
-		if values, err = key.Noisy(mark, values, sigma, s.Sensitivity(g.Dim(0))); err != nil {
-			return err
-		}
-	}
-	out := make([]float32, len(values))
+	noisy := make([]float32, len(values))
 	for i, v := range values {
-		out[i] = float32(v)
+		noisy[i] = float32(v)
 	}
-	g.Set32(out)
+	g.Set32(noisy)
 	return nil
 }
 

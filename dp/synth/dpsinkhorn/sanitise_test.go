@@ -147,7 +147,7 @@ func turned(t *testing.T, s Sanitiser, rate float64, n int) audit.TwoWorlds[floa
 			}
 			a := dev.From32(g[k], n, d)
 			defer a.Free()
-			if err := sanitise(s, a, release.SeededKey(rng.Uint64()), 0, nil); err != nil {
+			if err := sanitise(s, a, &release.Run{Key: release.SeededKey(rng.Uint64()), Releases: 1}, 0); err != nil {
 				return 0, err
 			}
 			v, err := a.Float64s()

@@ -19,6 +19,7 @@ import (
 	"coupling/data"
 	"coupling/dp"
 	"coupling/dp/release"
+	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
@@ -35,7 +36,7 @@ func bars(t testing.TB, n int) *data.Images {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Labels = make([]int, n)
+	m.Labels, m.Classes = make([]int, n), []string{"upper", "lower"}
 	for i := range n {
 		m.Labels[i] = rng.IntN(2)
 		for j := range 392 {
@@ -45,10 +46,28 @@ func bars(t testing.TB, n int) *data.Images {
 	return m
 }
 
-func small(dir string) Training {
+var digits = synth.Public{Records: 40, Classes: []string{"upper", "lower"}, Channels: 1, Height: 28, Width: 28}
+
+// fit trains under key 1 and returns the generator.
+func fit(t testing.TB, tr Training, images *data.Images, r synth.Run) (*Generator, error) {
+	t.Helper()
+	if r.Key == (release.Key{}) {
+		r.Key = release.SeededKey(1)
+	}
+	if r.Every == 0 {
+		r.Every = 3
+	}
+	g, err := tr.Train(t.Context(), cpu(t), images, r)
+	if err != nil {
+		return nil, err
+	}
+	return g.(*Generator), nil
+}
+
+func small() Training {
 	return Training{
 		Net: Net{DCGAN: &arch.DCGAN{Latent: 3, Classes: 2, Embed: 2, Hidden: 2}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{Multiplier: .5},
-		Images: 6, Rate: .1, Steps: 7, Adam: train.Adam{Rate: 1e-2, Decay: 1e-5}, Dir: dir, Every: 3,
+		Images: 6, Rate: .1, Steps: 7, Adam: train.Adam{Rate: 1e-2, Decay: 1e-5},
 	}
 }
 
@@ -84,7 +103,7 @@ func TestKilledProcess(t *testing.T) {
 	if dir == "" {
 		t.Skip("the child of TestKillAndResume")
 	}
-	tr := small(dir)
+	tr := small()
 	at, _ := strconv.Atoi(os.Getenv(killedEnv + "_AT"))
 	tr.Trace = func(k int, release *device.Array) {
 		fmt.Printf("release %d %s\n", k, digest(release))
@@ -92,7 +111,7 @@ func TestKilledProcess(t *testing.T) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 	}
-	g, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1))
+	g, err := fit(t, tr, bars(t, 40), synth.Run{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +151,7 @@ func TestKillAndResume(t *testing.T) {
 	if !strings.HasPrefix(log[1][0], "release 3 ") || len(seen) != 7 {
 		t.Errorf("the second run began with %q; %d steps were released", log[1][0], len(seen))
 	}
-	g, err := small("").Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1))
+	g, err := fit(t, small(), bars(t, 40), synth.Run{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,76 +165,10 @@ func TestKillAndResume(t *testing.T) {
 	if n := strings.Count(string(ledger), "step "); n != 7 {
 		t.Errorf("%d steps in the ledger, want 7", n)
 	}
-	other := small(dir)
+	other := small()
 	other.Sanitiser = WholeBatch{Multiplier: .1}
-	if _, err := other.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1)); !errors.Is(err, release.ErrLedger) {
+	if _, err := fit(t, other, bars(t, 40), synth.Run{Dir: dir}); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("less noise in the same folder: %v", err)
-	}
-}
-
-// A step is in the ledger before it is released.
-func TestSpendingComesFirst(t *testing.T) {
-	dir := t.TempDir()
-	tr := small(dir)
-	tr.Trace = func(k int, _ *device.Array) {
-		b, err := os.ReadFile(filepath.Join(dir, "ledger"))
-		lines := strings.SplitAfter(string(b), "\n")
-		if err != nil || len(lines) != k+3 || !strings.HasPrefix(lines[k+1], fmt.Sprintf("step %d ", k)) {
-			t.Errorf("at the release of step %d the ledger is %q, %v", k, b, err)
-		}
-	}
-	if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(2)); err != nil {
-		t.Fatal(err)
-	}
-	// A ledger that forgot steps which a checkpoint holds is refused.
-	b, err := os.ReadFile(filepath.Join(dir, "ledger"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "ledger"), b[:bytes.Index(b, []byte("step 6 "))], 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(2)); !errors.Is(err, release.ErrLedger) {
-		t.Errorf("a forgotten step: %v", err)
-	}
-}
-
-// A folder that has more steps than the run accounts for is refused, with its checkpoint and without: what it holds cost more
-// than the event says. A longer run goes on from there. Nor is there room for two at once.
-func TestShorterRun(t *testing.T) {
-	dir := t.TempDir()
-	run := func(steps int) error {
-		tr := small(dir)
-		tr.Steps = steps
-		_, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1))
-		return err
-	}
-	if err := run(4); err != nil {
-		t.Fatal(err)
-	}
-	if err := run(2); !errors.Is(err, release.ErrLedger) {
-		t.Errorf("2 steps where 4 were spent: %v", err)
-	}
-	if err := os.Rename(filepath.Join(dir, "checkpoint"), filepath.Join(dir, "aside")); err != nil {
-		t.Fatal(err)
-	}
-	if err := run(2); !errors.Is(err, release.ErrLedger) {
-		t.Errorf("2 steps where 4 were spent, without the checkpoint: %v", err)
-	}
-	if err := os.Rename(filepath.Join(dir, "aside"), filepath.Join(dir, "checkpoint")); err != nil {
-		t.Fatal(err)
-	}
-	if err := run(5); err != nil {
-		t.Errorf("a longer run: %v", err)
-	}
-	tr := small(dir)
-	tr.Trace = func(int, *device.Array) {
-		if err := run(7); !errors.Is(err, release.ErrBusy) {
-			t.Errorf("two at once: %v", err)
-		}
-	}
-	if _, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(1)); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -225,17 +178,17 @@ func TestSanitiserIsChecked(t *testing.T) {
 		WholeBatch{Multiplier: -1}, WholeBatch{Multiplier: math.NaN()}, WholeBatch{Multiplier: math.Inf(1)}, WholeBatch{Bound: -1, Multiplier: 1},
 		WholeBatch{Bound: math.NaN(), Multiplier: 1}, WholeBatch{Bound: math.Inf(1), Multiplier: 1}, WholeBatch{Bound: -1, Multiplier: -1}, PerRow{Bound: -1, Multiplier: 1},
 	} {
-		tr := small("")
+		tr := small()
 		tr.Sanitiser = s
-		if _, err := tr.Run(t.Context(), cpu(t), bars(t, 10), 2, release.SeededKey(1)); !errors.Is(err, dp.ErrParameter) {
+		if _, err := fit(t, tr, bars(t, 10), synth.Run{}); !errors.Is(err, dp.ErrParameter) {
 			t.Errorf("%#v: trained: %v", s, err)
 		}
-		if _, err := tr.Event(); !errors.Is(err, dp.ErrParameter) {
+		if _, err := tr.Event(digits); !errors.Is(err, dp.ErrParameter) {
 			t.Errorf("%#v: an event: %v", s, err)
 		}
 		g := cpu(t).From32([]float32{.1, 0}, 1, 2)
 		if w, ok := s.(WholeBatch); ok && w.Bound == 0 {
-			if err := sanitise(s, g, release.SeededKey(1), 0, nil); !errors.Is(err, dp.ErrParameter) {
+			if err := sanitise(s, g, &release.Run{Key: release.SeededKey(1), Releases: 1}, 0); !errors.Is(err, dp.ErrParameter) {
 				t.Errorf("%#v: released: %v", s, err)
 			}
 		}
@@ -246,17 +199,16 @@ func TestSanitiserIsChecked(t *testing.T) {
 // else than before is refused too, and without a folder another gradient gets other noise.
 func TestNoiseIsUsedOnce(t *testing.T) {
 	dir := t.TempDir()
-	tr := small(dir)
-	tr.Every = 100 // the checkpoint is written at the end only
+	tr := small()
 	images := bars(t, 40)
-	if _, err := tr.Run(t.Context(), cpu(t), images, 2, release.SeededKey(1)); err != nil {
+	if _, err := fit(t, tr, images, synth.Run{Dir: dir, Every: 100}); err != nil {
 		t.Fatal(err)
 	}
 	pixel, label := bars(t, 40), bars(t, 40)
 	pixel.Pixels()[5] += .25
 	label.Labels[3] = 1 - label.Labels[3]
 	for name, other := range map[string]*data.Images{"pixel": pixel, "label": label} {
-		if _, err := tr.Run(t.Context(), cpu(t), other, 2, release.SeededKey(1)); !errors.Is(err, release.ErrLedger) {
+		if _, err := fit(t, tr, other, synth.Run{Dir: dir}); !errors.Is(err, release.ErrLedger) {
 			t.Errorf("another %s in the same folder: %v", name, err)
 		}
 	}
@@ -264,14 +216,14 @@ func TestNoiseIsUsedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr.Schedule = train.Staircase(1, .5)
-	if _, err := tr.Run(t.Context(), cpu(t), images, 2, release.SeededKey(1)); !errors.Is(err, release.ErrLedger) {
+	if _, err := fit(t, tr, images, synth.Run{Dir: dir, Every: 100}); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("steps played again with another schedule: %v", err)
 	}
 
 	s := WholeBatch{Bound: 1, Multiplier: 2}
 	noise := func(entry float32) []float64 {
 		g := cpu(t).From32([]float32{entry, 0, 0, 0}, 2, 2)
-		if err := sanitise(s, g, release.SeededKey(4), 0, nil); err != nil {
+		if err := sanitise(s, g, &release.Run{Key: release.SeededKey(4), Releases: 1}, 0); err != nil {
 			t.Fatal(err)
 		}
 		v, err := g.Float64s()
@@ -297,11 +249,11 @@ func TestLearns(t *testing.T) {
 		"projected":  func(tr *Training) { tr.Project, tr.Turns = halves(), true },
 		"descent":    func(tr *Training) { tr.SGD = &train.SGD{Rate: 1e-3, Momentum: .9} },
 	} {
-		tr := small("")
+		tr := small()
 		tr.Steps, tr.Rate, tr.Images, tr.Sanitiser = 60, .5, 10, WholeBatch{Bound: 5}
 		tr.Net.DCGAN.Hidden = 4
 		change(&tr)
-		g, err := tr.Run(t.Context(), cpu(t), bars(t, 40), 2, release.SeededKey(3))
+		g, err := fit(t, tr, bars(t, 40), synth.Run{Key: release.SeededKey(3)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +282,7 @@ func TestReleaseNoise(t *testing.T) {
 	dev := cpu(t)
 	s := WholeBatch{Bound: 2, Multiplier: 3}
 	g := dev.Zeros(device.Float32, 50, 400)
-	if err := sanitise(s, g, release.SeededKey(4), 0, nil); err != nil {
+	if err := sanitise(s, g, &release.Run{Key: release.SeededKey(4), Releases: 1}, 0); err != nil {
 		t.Fatal(err)
 	}
 	v, err := g.Float64s()
@@ -341,7 +293,7 @@ func TestReleaseNoise(t *testing.T) {
 	if sd := floats.Norm(v, 2) / math.Sqrt(float64(len(v))); math.Abs(sd/12-1) > .025 {
 		t.Errorf("noise of standard deviation %g, want 12", sd)
 	}
-	event, err := Training{Sanitiser: s, Rate: .01, Steps: 100}.Event()
+	event, err := Training{Net: small().Net, Sanitiser: s, Rate: .01, Steps: 100}.Event(digits)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
 // Package merf is DP-MERF (Harder, Adamczewski, Park, AISTATS 2021): one private release of the mean of random features
 // for each class, and a generator fitted to it, for DP-Sinkhorn and the semi-dual to compete with.
 //
-//	c, g, err := merf.Config{}.Calibrate(ctx, 1, 1e-5)
-//	gen, err := c.Train(ctx, dev, images, 10, key, nil)
+//	c, g, err := synth.Calibrate(ctx, merf.Config{}, public, dp.Budget{Epsilon: 1, Delta: 1e-5})
+//	gen, err := c.Train(ctx, dev, images, synth.Run{Key: key})
 //	synthetic, err := gen.Sample(rng, 60000)
 //
 // With frequencies w_k ~ N(0, I/Length²) the features of an image x in [0, 1]^d are φ(x) = √(2/D)[cos w_k·x, sin w_k·x], a

@@ -9,13 +9,13 @@ import (
 	"coupling/data"
 	"coupling/dp"
 	"coupling/dp/release"
-	"coupling/dp/synth/dpsinkhorn"
+	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 )
 
-// Config says what is released and how the generator is fitted. Zero fields mean the value in brackets.
+// Config says what is released and how the generator is fitted; it is a synth.Method. Zero fields mean the value in brackets.
 type Config struct {
 	Features int     // D, even [10000]
 	Length   float64 // at least 1e-30 [√105, as published for MNIST; √127 for Fashion-MNIST]
@@ -24,7 +24,7 @@ type Config struct {
 	Batch    int     // generated images of a step, no fewer than classes [100]
 	Steps    int     // [3000]
 	Adam     train.Adam
-	Noise    float64 // σ; 0 is none, and no privacy. Calibrate sets it.
+	Noise    float64 // σ; 0 is none, and no privacy. synth.Calibrate sets it.
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -63,89 +63,92 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func bad(format string, args ...any) error {
-	return fmt.Errorf("merf: %s: %w", fmt.Sprintf(format, args...), dpsinkhorn.ErrParameter)
+	return fmt.Errorf("merf: %s: %w", fmt.Sprintf(format, args...), synth.ErrParameter)
+}
+
+// Describe names the mechanism and its settings.
+func (c Config) Describe() (mechanism, settings string) {
+	if full, err := c.withDefaults(); err == nil {
+		c = full
+	}
+	return "DP-MERF: means of random features by class, released once, and a network fitted to them", fmt.Sprintf("%+v", c)
+}
+
+// WithNoise sets Noise.
+func (c Config) WithNoise(sigma float64) synth.Method {
+	c.Noise = sigma
+	return c
 }
 
 // Event is the Gaussian mechanism, once.
-func (c Config) Event() (dp.Event, error) {
-	if c.Noise == 0 {
-		return nil, bad("Noise = 0: without noise there is no privacy")
-	}
-	return event(c.Noise), nil
-}
-
-func event(sigma float64) dp.Event { return dp.Gaussian{Noise: sigma * (1 - release.GridMargin)} }
-
-// Calibrate returns the configuration with the least noise that is (eps, delta)-differentially private.
-func (c Config) Calibrate(ctx context.Context, eps, delta float64) (Config, dp.Guarantee, error) {
+func (c Config) Event(p synth.Public) (dp.Event, error) {
 	c, err := c.withDefaults()
-	if err != nil {
-		return c, dp.Guarantee{}, err
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Noise == 0:
+		return nil, bad("Noise = 0: without noise there is no privacy")
+	case len(p.Classes) > c.Batch:
+		return nil, bad("Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
 	}
-	var g dp.Guarantee
-	c.Noise, g, err = dp.MinNoise(ctx, dp.Budget{Epsilon: eps, Delta: delta}, event)
-	return c, g, err
+	return dp.Gaussian{Noise: c.Noise * (1 - release.GridMargin)}, nil
 }
 
-// fit is a training under way.
+// fit is a training under way, and what it leaves.
 type fit struct {
 	Config
-	dev     *device.Device
-	classes int
-	w       *device.Array // D/2 × d
-	target  *device.Array // classes × D
-	net     nn.Layer
-	opt     *train.Optimiser
+	dev    *device.Device
+	public synth.Public
+	w      *device.Array // D/2 × d
+	target *device.Array // classes × D
+	net    nn.Layer
+	opt    *train.Optimiser
 }
 
-// Train releases the means and fits a generator to them. Labels are in [0, classes). trace sees each step; it may be nil.
-func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, classes int, key release.Key, trace func(step, of int)) (*Generator, error) {
+// Train releases the means and fits a generator to them; it returns a *Generator. With r.Dir it goes on from a checkpoint; what it
+// releases is the same again.
+func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.check(images, classes); err != nil {
+	p, err := synth.PublicOf(images)
+	if err != nil {
 		return nil, err
 	}
-	_, ch, h, w := images.Shape()
-	f := &fit{Config: c, dev: dev, classes: classes, net: generatorNet(c.Code+classes, ch, h, w)}
-	f.net.Init(dev, device.Float32, key.Rand("weights", 0))
+	if len(p.Classes) > c.Batch {
+		return nil, bad("Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
+	}
+	run, err := r.Begin(dev, images, 1, map[string]any{"mechanism": "DP-MERF", "settings": c})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = run.Close() }()
+	f := &fit{Config: c, dev: dev, public: p, net: generatorNet(c.Code+len(p.Classes), p.Channels, p.Height, p.Width)}
+	f.net.Init(dev, device.Float32, r.Key.Rand("weights", 0))
 	f.opt = c.Adam.For(f.net.Params())
 	defer f.opt.Free()
 	defer dev.Scope().Close()
-	f.w = frequencies(dev, key.Rand("frequencies", 0), c.Features/2, images.Dim(), c.Length)
-	if err := f.release(images, key); err != nil {
+	f.w = frequencies(dev, r.Key.Rand("frequencies", 0), c.Features/2, images.Dim(), c.Length)
+	if err := f.release(images, run); err != nil {
 		return nil, err
 	}
-	codes, decay := key.Rand("codes", 0), train.Staircase(max(c.Steps/5, 1), .9)
-	for k := range c.Steps {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+	codes := r.Key.ChaCha("codes", 0)
+	ck := train.Checkpoint{
+		Params:  map[string][]*nn.Param{"generator": f.net.Params(), "optimiser": f.opt.State()},
+		Sources: map[string]train.Source{"codes": codes},
+	}
+	rng, decay := rand.New(codes), train.Staircase(max(c.Steps/5, 1), .9)
+	err = run.Loop(ctx, release.Loop{Steps: c.Steps, State: &ck, Done: &ck.Step, Every: r.Every, Step: func(k int) error {
 		f.opt.SetFactor(decay(k))
-		f.step(codes)
-		if trace != nil {
-			trace(k+1, c.Steps)
-		}
+		f.step(rng)
+		r.Step(k+1, c.Steps)
+		return dev.Err()
+	}})
+	if err != nil {
+		return nil, err
 	}
-	return &Generator{f: f, names: images.Classes, shape: [3]int{ch, h, w}}, dev.Sync()
-}
-
-func (c Config) check(images *data.Images, classes int) error {
-	switch {
-	case images == nil || images.Len() == 0 || len(images.Labels) != images.Len():
-		return bad("images: must have some, with labels")
-	case !(images.Lo < images.Hi):
-		return bad("images: range [%g, %g]: must be from less to more", images.Lo, images.Hi)
-	case classes < 1 || classes > c.Batch:
-		return bad("classes = %d: must be at least 1 and at most Batch = %d", classes, c.Batch)
-	}
-	for i, l := range images.Labels {
-		if l < 0 || l >= classes {
-			return bad("label %d of image %d: must be in [0, %d)", l, i, classes)
-		}
-	}
-	return nil
+	return &Generator{f}, dev.Sync()
 }
 
 func frequencies(dev *device.Device, rng *rand.Rand, n, d int, length float64) *device.Array {
@@ -162,7 +165,7 @@ const grain = 1. / (1 << 20)
 // sums is Σ φ⊗onehot, by class, and the counts: the exact value of the release but for α and β. A feature is rounded
 // towards 0, which keeps |φ| ≤ 1: cos² + sin² is 1 up to rounding in float32, and the factor leaves room for that.
 func (f *fit) sums(images *data.Images) (sum [][]float64, count []float64, err error) {
-	sum, count = make([][]float64, f.classes), make([]float64, f.classes)
+	sum, count = make([][]float64, len(f.public.Classes)), make([]float64, len(f.public.Classes))
 	for l := range sum {
 		sum[l] = make([]float64, f.Features)
 	}
@@ -219,7 +222,7 @@ func (f *fit) phi(x *device.Array) (phi, phase *device.Array) {
 }
 
 // release sets the target: noisy sums over noisy counts.
-func (f *fit) release(images *data.Images, key release.Key) error {
+func (f *fit) release(images *data.Images, run *release.Run) error {
 	sum, count, err := f.sums(images)
 	if err != nil {
 		return err
@@ -232,12 +235,10 @@ func (f *fit) release(images *data.Images, key release.Key) error {
 		}
 		values = append(values, b*count[l])
 	}
-	if f.Noise > 0 {
-		if values, err = key.Noisy(key.Mark("merf", 0, values, f.Noise), values, f.Noise, 1); err != nil {
-			return err
-		}
+	if values, err = run.Release("merf", 0, values, f.Noise, 1); err != nil {
+		return err
 	}
-	target := make([]float32, 0, f.classes*f.Features)
+	target := make([]float32, 0, len(f.public.Classes)*f.Features)
 	for l := range sum {
 		part := values[l*(f.Features+1) : (l+1)*(f.Features+1)]
 		n := max(part[f.Features]/b, 1)
@@ -245,7 +246,7 @@ func (f *fit) release(images *data.Images, key release.Key) error {
 			target = append(target, float32(v/a/n))
 		}
 	}
-	f.target = f.dev.From32(target, f.classes, f.Features)
+	f.target = f.dev.From32(target, len(f.public.Classes), f.Features)
 	return nil
 }
 
@@ -254,18 +255,18 @@ func (f *fit) step(rng *rand.Rand) {
 	defer f.dev.Scope().Close()
 	labels := make([]int, f.Batch)
 	for i := range labels {
-		labels[i] = i % f.classes
+		labels[i] = i % len(f.public.Classes)
 	}
 	p := &nn.Pass{Training: true}
 	images := f.generate(p, rng, labels)
 	x := images.Reshape(f.Batch, -1)
 	phi, phase := f.phi(x)
 	scale := math.Sqrt(2 / float64(f.Features))
-	mean := make([]float32, f.classes*f.Batch) // averages over a class
+	mean := make([]float32, len(f.public.Classes)*f.Batch) // averages over a class
 	for i, l := range labels {
-		mean[l*f.Batch+i] = 1 / float32((f.Batch-l+f.classes-1)/f.classes)
+		mean[l*f.Batch+i] = 1 / float32((f.Batch-l+len(f.public.Classes)-1)/len(f.public.Classes))
 	}
-	m := f.dev.From32(mean, f.classes, f.Batch)
+	m := f.dev.From32(mean, len(f.public.Classes), f.Batch)
 	off := f.target.Clone()
 	device.Gemm(off, scale, m.N(), phi.N(), -1) // mean φ − μ
 	back := phi.Like()
@@ -288,7 +289,7 @@ func (f *fit) step(rng *rand.Rand) {
 }
 
 func (f *fit) generate(p *nn.Pass, rng *rand.Rand, labels []int) *device.Array {
-	n, width := len(labels), f.Code+f.classes
+	n, width := len(labels), f.Code+len(f.public.Classes)
 	in := make([]float32, n*width)
 	for i, l := range labels {
 		for j := range f.Code {
@@ -312,38 +313,15 @@ func generatorNet(in, c, h, w int) nn.Layer {
 }
 
 // Generator is the fitted network: post-processing of the release.
-type Generator struct {
-	f     *fit
-	names []string
-	shape [3]int
-}
+type Generator struct{ f *fit }
 
 // Free frees the weights.
 func (g *Generator) Free() { nn.Free(g.f.net.Params()) }
 
 // Sample draws n images with values in [0, 1], the classes in turn, in batches as large as training's.
 func (g *Generator) Sample(rng *rand.Rand, n int) (*data.Images, error) {
-	if n < 1 {
-		return nil, bad("n = %d: must be at least 1", n)
-	}
-	out, err := data.New(n, g.shape[0], g.shape[1], g.shape[2])
-	if err != nil {
-		return nil, err
-	}
-	out.Name, out.Classes, out.Labels = "dp-merf", g.names, make([]int, n)
-	for from := 0; from < n; from += g.f.Batch {
-		labels := make([]int, g.f.Batch)
-		for i := range labels {
-			labels[i] = (from + i) % g.f.classes
-		}
-		copy(out.Labels[from:], labels)
-		scope := g.f.dev.Scope()
-		pixels, err := g.f.generate(&nn.Pass{ForwardOnly: true}, rng, labels).Get32()
-		scope.Close()
-		if err != nil {
-			return nil, err
-		}
-		copy(out.Pixels()[from*out.Dim():], pixels)
-	}
-	return out, nil
+	return g.f.public.Draw("dp-merf", n, g.f.Batch, func(labels []int) ([]float32, error) {
+		defer g.f.dev.Scope().Close()
+		return g.f.generate(&nn.Pass{ForwardOnly: true}, rng, labels).Get32()
+	})
 }

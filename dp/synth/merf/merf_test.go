@@ -1,9 +1,12 @@
 package merf
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 	"coupling/data"
 	"coupling/dp"
 	"coupling/dp/release"
+	"coupling/dp/synth"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/floats"
@@ -34,7 +38,7 @@ func halves(t testing.TB, n int) *data.Images {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Labels = make([]int, n)
+	m.Labels, m.Classes = make([]int, n), []string{"upper", "lower"}
 	for i := range n {
 		m.Labels[i] = i % 2
 		for j := range 32 {
@@ -52,7 +56,7 @@ func TestSensitivity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fit{Config: c, dev: dev, classes: 2, w: frequencies(dev, rng, 100, 64, 2)}
+	f := &fit{Config: c, dev: dev, public: synth.Public{Classes: []string{"a", "b"}}, w: frequencies(dev, rng, 100, 64, 2)}
 	a, b := math.Sqrt(1-c.Count), math.Sqrt(c.Count)
 	flat := func(m *data.Images) (out []float64) {
 		sum, count, err := f.sums(m)
@@ -86,7 +90,7 @@ func TestOthersDoNotMove(t *testing.T) {
 	dev := open(t)
 	rng := rand.New(rand.NewPCG(5, 2))
 	const features, n = 202, 13
-	f := &fit{Config: Config{Features: features}, dev: dev, classes: 1, w: frequencies(dev, rng, features/2, 784, 3)}
+	f := &fit{Config: Config{Features: features}, dev: dev, public: synth.Public{Classes: []string{"a"}}, w: frequencies(dev, rng, features/2, 784, 3)}
 	m, err := data.New(n, 1, 28, 28)
 	if err != nil {
 		t.Fatal(err)
@@ -113,13 +117,13 @@ func TestOthersDoNotMove(t *testing.T) {
 
 func TestParameters(t *testing.T) {
 	for name, c := range map[string]Config{"Length": {Length: 1e-38}, "Batch": {Batch: 1}, "Count": {Count: 1}, "Features": {Features: 3}, "Noise": {Noise: math.NaN()}} {
-		if _, err := c.Train(t.Context(), open(t), halves(t, 4), 2, release.Key{}, nil); !errors.Is(err, dp.ErrParameter) || !strings.Contains(err.Error(), name) {
+		if _, err := c.Train(t.Context(), open(t), halves(t, 4), synth.Run{}); !errors.Is(err, dp.ErrParameter) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	bad := halves(t, 4)
 	bad.Labels[1] = 2
-	if _, err := (Config{}).Train(t.Context(), open(t), bad, 2, release.Key{}, nil); !errors.Is(err, dp.ErrParameter) {
+	if _, err := (Config{}).Train(t.Context(), open(t), bad, synth.Run{}); !errors.Is(err, dp.ErrParameter) {
 		t.Errorf("a label that is no class: %v", err)
 	}
 }
@@ -127,18 +131,18 @@ func TestParameters(t *testing.T) {
 // With little noise the generator draws each class on its side.
 func TestLearns(t *testing.T) {
 	dev := open(t)
-	c, g, err := Config{Features: 400, Length: 3, Steps: 150, Batch: 40}.Calibrate(t.Context(), 5, 1e-5)
+	c, g, err := synth.Calibrate(t.Context(), Config{Features: 400, Length: 3, Steps: 150, Batch: 40}, synth.Public{}, dp.Budget{Epsilon: 5, Delta: 1e-5})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if g.Epsilon > 5 || g.Epsilon < 4.999 {
 		t.Errorf("guarantee %v", g)
 	}
-	gen, err := c.Train(t.Context(), dev, halves(t, 400), 2, release.SeededKey(1), nil)
+	gen, err := c.Train(t.Context(), dev, halves(t, 400), synth.Run{Key: release.SeededKey(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer gen.Free()
+	defer gen.(*Generator).Free()
 	m, err := gen.Sample(rand.New(rand.NewPCG(3, 3)), 50)
 	if err != nil {
 		t.Fatal(err)
@@ -155,5 +159,50 @@ func TestLearns(t *testing.T) {
 	}
 	if right < 45 {
 		t.Errorf("%d of 50 images are bright on their side", right)
+	}
+}
+
+// A run that is stopped goes on with the same codes, and ends in the same images; its one release is spent once.
+func TestGoesOn(t *testing.T) {
+	c := Config{Features: 200, Length: 3, Steps: 9, Batch: 20, Noise: 1}
+	images := halves(t, 100)
+	draw := func(ctx context.Context, r synth.Run) ([]float32, error) {
+		r.Key, r.Every = release.SeededKey(1), 2
+		gen, err := c.Train(ctx, open(t), images, r)
+		if err != nil {
+			return nil, err
+		}
+		m, err := gen.Sample(rand.New(rand.NewPCG(3, 3)), 20)
+		if err != nil {
+			return nil, err
+		}
+		return m.Pixels(), nil
+	}
+	want, err := draw(t.Context(), synth.Run{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	r := synth.Run{Dir: t.TempDir(), Progress: func(done, _ int) {
+		if done == 5 {
+			stop()
+		}
+	}}
+	if _, err := draw(ctx, r); !errors.Is(err, context.Canceled) {
+		t.Fatalf("stopped: %v", err)
+	}
+	first := 0
+	r.Progress = func(done, _ int) {
+		if first == 0 {
+			first = done
+		}
+	}
+	got, err := draw(t.Context(), r)
+	if err != nil || !slices.Equal(got, want) || first != 6 {
+		t.Errorf("went on with step %d: %v", first, err)
+	}
+	b, err := os.ReadFile(filepath.Join(r.Dir, "ledger"))
+	if err != nil || strings.Count(string(b), "\nstep ") != 1 {
+		t.Errorf("ledger %q, %v", b, err)
 	}
 }

@@ -1,16 +1,15 @@
 package semidual
 
 import (
-	"context"
 	"fmt"
 	"math"
 
 	"coupling/dp"
 	"coupling/dp/release"
-	"coupling/dp/synth/dpsinkhorn"
+	"coupling/dp/synth"
 )
 
-// Config says what is learnt and how the budget is split. Zero fields mean the value in brackets, which was found on
+// Config says what is learnt and how the budget is split; it is a synth.Method. Zero fields mean the value in brackets, which was found on
 // MNIST and Fashion-MNIST; choosing settings on private data itself costs budget that no accountant here sees.
 type Config struct {
 	PerClass int     // atoms of a class [20]
@@ -27,7 +26,7 @@ type Config struct {
 	LocalShare float64 // their share of the whole budget, as Σ 1/σ² [0.3]
 	Contrast   float64 // variance of a sample's pixels, over that of the frequencies released [1]; negative: no Tone
 
-	// Noise is the noise multiplier σ of a step; 0 is none, and no privacy. Calibrate sets it.
+	// Noise is the noise multiplier σ of a step; 0 is none, and no privacy. synth.Calibrate sets it.
 	Noise float64
 }
 
@@ -79,7 +78,7 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 func bad(format string, args ...any) error {
-	return fmt.Errorf("semidual: %s: %w", fmt.Sprintf(format, args...), dpsinkhorn.ErrParameter)
+	return fmt.Errorf("semidual: %s: %w", fmt.Sprintf(format, args...), synth.ErrParameter)
 }
 
 // spreads is the number of releases of covariances: about the means of classes, to grow atoms from, and about atoms.
@@ -96,10 +95,24 @@ func (c Config) localNoise() float64 {
 	return c.Noise * math.Sqrt((1-c.LocalShare)/c.LocalShare*float64(c.spreads())/steps)
 }
 
+// Describe names the mechanism and its settings.
+func (c Config) Describe() (mechanism, settings string) {
+	if full, err := c.withDefaults(); err == nil {
+		c = full
+	}
+	return "private semi-dual transport: noisy sums of transport weights, clipped displacements and clipped outer products", fmt.Sprintf("%+v", c)
+}
+
+// WithNoise sets Noise.
+func (c Config) WithNoise(sigma float64) synth.Method {
+	c.Noise = sigma
+	return c
+}
+
 // Event is what training releases of one record: for dp.Epsilon, with the relation of one record more or less. Each
 // step is the Gaussian mechanism on a Poisson batch, the covariances are on all records. The multipliers are lowered
 // by release.GridMargin for the grid of the noise.
-func (c Config) Event() (dp.Event, error) {
+func (c Config) Event(p synth.Public) (dp.Event, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
@@ -107,44 +120,37 @@ func (c Config) Event() (dp.Event, error) {
 	if c.Noise == 0 {
 		return nil, bad("Noise = 0: without noise there is no privacy")
 	}
-	return c.event(c.Noise), nil
-}
-
-func (c Config) event(sigma float64) dp.Event {
+	if err := c.checkRecords(p); err != nil {
+		return nil, err
+	}
 	const grid = 1 - release.GridMargin
-	step := dp.Event(dp.Gaussian{Noise: sigma * grid})
+	step := dp.Event(dp.Gaussian{Noise: c.Noise * grid})
 	if c.Rate < 1 {
 		step = dp.Poisson{Rate: c.Rate, Event: step}
 	}
-	c.Noise = sigma
 	e := dp.Compose{dp.Repeat{Times: c.Steps, Event: step}}
 	if n := c.spreads(); n > 0 {
 		e = append(e, dp.Repeat{Times: n, Event: dp.Gaussian{Noise: c.localNoise() * grid}})
 	}
-	return e
+	return e, nil
 }
 
-// Calibrate returns the configuration with the least noise that is (eps, delta)-differentially private, and its
-// guarantee.
-func (c Config) Calibrate(ctx context.Context, eps, delta float64) (Config, dp.Guarantee, error) {
-	c, err := c.withDefaults()
-	if err != nil {
-		return c, dp.Guarantee{}, err
+func (c Config) checkRecords(p synth.Public) error {
+	if most := mostRecords(p.Height, p.Width, c.LocalClip); p.Records > most {
+		return bad("%d images of %d×%d: sums are exact, as their sensitivity needs, for at most %d", p.Records, p.Height, p.Width, most)
 	}
-	var g dp.Guarantee
-	c.Noise, g, err = dp.MinNoise(ctx, dp.Budget{Epsilon: eps, Delta: delta}, c.event)
-	return c, g, err
+	return nil
 }
 
-// Suggested returns settings for a budget of eps at δ about 1e-5 on so many images of so many classes: the fewer images an ε
+// Suggested returns settings for a budget of eps at δ about 1e-5 on images of that kind: the fewer images an ε
 // has to hide, the more atoms it carries. They were found on MNIST (6,000 images a class: 50 atoms a class at ε = 10, 10 at
 // 1, 5 at 0.3) and scale with eps times images a class, lengths with the values of an image, C·H·W. Contrast
 // makes up for frequencies that are left out where noise is small; where it is not, some of the variance released is noise, and
 // it is 1. Only public numbers go in.
-func Suggested(eps float64, images, classes, values int) Config {
-	size := float64(values) / 784
+func Suggested(eps float64, p synth.Public) Config {
+	size := float64(p.Values()) / 784
 	c := Config{Basis: 144, Local: 144, LocalShare: .5, Clip: 5 * math.Sqrt(size), Reg: 2 * size, LocalClip: 30 * size}
-	switch strength := eps * float64(images) / float64(max(classes, 1)) / 6000; {
+	switch strength := eps * float64(p.Records) / float64(max(len(p.Classes), 1)) / 6000; {
 	case strength >= 5:
 		c.PerClass, c.Steps, c.Contrast = 50, 30, 1.2
 	case strength >= 2:

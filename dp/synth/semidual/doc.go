@@ -3,8 +3,8 @@
 //
 // # In words
 //
-//	c, g, err := semidual.Suggested(1, 60_000, 10, 784).Calibrate(ctx, 1, 1e-5) // g: ε = 1 at δ = 1e-5, and which accountant says so
-//	m, err := c.Train(ctx, dev, images, 10, key, nil)             // seconds on two cores
+//	c, g, err := synth.Calibrate(ctx, semidual.Suggested(1, public), public, dp.Budget{Epsilon: 1, Delta: 1e-5})
+//	m, err := c.Train(ctx, dev, images, synth.Run{Key: key})      // seconds on two cores
 //	synthetic, err := m.Sample(rng, 60000)                        // as often as one likes: post-processing
 //
 // # The mechanism

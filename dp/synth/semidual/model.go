@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"coupling/data"
+	"coupling/dp/synth"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -11,19 +12,18 @@ import (
 
 // Model is what was learnt: post-processing of releases, and so as private as they are, however often it is drawn from.
 type Model struct {
-	Basis   Basis
-	Name    string
-	Classes []string        // names of the classes; nil where the images had none
-	Atoms   []*mat.Dense    // of each class, coefficients
-	Weight  [][]float64     // of each atom in its class, summing to 1; 0 for atoms that hold next to nothing
-	Spread  []*mat.SymDense // covariance about the atoms of a class, of the Keep coefficients; nil without Local
-	Keep    []int
-	Tone    *Tone     // of samples; nil: they are clamped and no more
-	Count   []float64 // noisy number of records of each class
+	Public synth.Public
+	Basis  Basis
+	Atoms  []*mat.Dense    // of each class, coefficients
+	Weight [][]float64     // of each atom in its class, summing to 1; 0 for atoms that hold next to nothing
+	Spread []*mat.SymDense // covariance about the atoms of a class, of the Keep coefficients; nil without Local
+	Keep   []int
+	Tone   *Tone     // of samples; nil: they are clamped and no more
+	Count  []float64 // noisy number of records of each class
 }
 
-func (t *trainer) model(images *data.Images, spread []*mat.SymDense) *Model {
-	m := &Model{Basis: *t.basis, Name: "semi-dual", Classes: images.Classes, Atoms: t.x, Spread: spread, Keep: t.keep}
+func (t *trainer) model(p synth.Public, spread []*mat.SymDense) *Model {
+	m := &Model{Public: p, Basis: *t.basis, Atoms: t.x, Spread: spread, Keep: t.keep}
 	for _, h := range t.held {
 		m.Weight = append(m.Weight, weightsOf(h))
 	}
@@ -82,47 +82,50 @@ func (m *Model) Images() (*data.Images, error) {
 			labels = append(labels, l)
 		}
 	}
-	return m.images(mat.NewDense(len(labels), len(rows)/len(labels), rows), labels)
+	for i, v := range rows {
+		rows[i] = min(max(v, 0), 1)
+	}
+	out, err := data.FromMat(mat.NewDense(len(labels), len(rows)/len(labels), rows), m.Basis.C, m.Basis.H, m.Basis.W, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	out.Name, out.Labels, out.Classes = "semi-dual", labels, m.Public.Classes
+	return out, nil
 }
 
 // Sample draws n images, the classes in turn: an atom and, where covariances were learnt, a Gaussian step from it and what the
 // Tone makes of that.
 func (m *Model) Sample(rng *rand.Rand, n int) (*data.Images, error) {
-	if n < 1 {
-		return nil, bad("n = %d: must be at least 1", n)
-	}
 	roots := make([]*mat.SymDense, len(m.Atoms))
 	for l, s := range m.Spread {
 		roots[l] = root(s)
 	}
 	_, dim := m.Atoms[0].Dims()
-	x, labels := mat.NewDense(n, dim, nil), make([]int, n)
-	for i := range n {
-		l := i % len(m.Atoms)
-		labels[i] = l
-		row := x.RawRowView(i)
-		copy(row, m.Atoms[l].RawRowView(draw(rng, m.Weight[l])))
-		if roots[l] != nil {
-			for j, u := range gaussian(rng, roots[l]) {
-				row[m.Keep[j]] += u
+	return m.Public.Draw("semi-dual", n, min(max(n, 1), together), func(labels []int) ([]float32, error) {
+		x := mat.NewDense(len(labels), dim, nil)
+		for i, l := range labels {
+			row := x.RawRowView(i)
+			copy(row, m.Atoms[l].RawRowView(draw(rng, m.Weight[l])))
+			if roots[l] != nil {
+				for j, u := range gaussian(rng, roots[l]) {
+					row[m.Keep[j]] += u
+				}
 			}
 		}
-	}
-	pixels := m.Basis.Decode(x)
-	if m.Tone != nil {
-		for i := range n {
-			m.Tone.apply(pixels.RawRowView(i))
+		pixels := m.Basis.Decode(x)
+		out := make([]float32, 0, len(pixels.RawMatrix().Data))
+		for i := range labels {
+			row := pixels.RawRowView(i)
+			if m.Tone != nil {
+				m.Tone.apply(row)
+			}
+			for _, v := range row {
+				out = append(out, float32(v))
+			}
 		}
-	}
-	return m.images(pixels, labels)
+		return out, nil
+	})
 }
 
-func (m *Model) images(rows *mat.Dense, labels []int) (*data.Images, error) {
-	rows.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, rows)
-	out, err := data.FromMat(rows, m.Basis.C, m.Basis.H, m.Basis.W, 0, 1)
-	if err != nil {
-		return nil, err
-	}
-	out.Name, out.Labels, out.Classes = m.Name, labels, m.Classes
-	return out, nil
-}
+// together is how many images are drawn at a time.
+const together = 1000

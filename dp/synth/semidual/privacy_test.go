@@ -7,8 +7,7 @@ import (
 	"testing"
 
 	"coupling/data"
-	"coupling/dp/release"
-	"coupling/dp/synth/dpsinkhorn"
+	"coupling/dp/synth"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/floats"
@@ -230,7 +229,7 @@ func TestSumsAreExact(t *testing.T) {
 		}
 	}
 	images := blobs(t, 70)
-	if _, err := (Config{LocalClip: 1e6}).Train(t.Context(), open(t), images, 2, release.Key{}, nil); !errors.Is(err, dpsinkhorn.ErrParameter) {
+	if _, err := (Config{LocalClip: 1e6}).Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
 		t.Errorf("70 images with covariances clipped at 1e6: %v", err)
 	}
 }

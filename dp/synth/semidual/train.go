@@ -7,23 +7,18 @@ import (
 
 	"coupling/data"
 	"coupling/dp/release"
+	"coupling/dp/synth"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-// Step is the state of training after a release.
-type Step struct {
-	Done, Of int
-	Atoms    int // of a class
-	Noise    float64
-}
-
 // trainer is a training under way.
 type trainer struct {
 	Config
-	key     release.Key
+	synth.Run
+	out     *release.Run
 	rec     *records
 	dev     *device.Device
 	table   []*device.Array
@@ -35,63 +30,50 @@ type trainer struct {
 	count   []float64   // noisy numbers of records, summed over counted releases
 	counted int
 	step    int
-	spent   int // releases
 	keep    []int
-	trace   func(Step)
 }
 
-// Train learns atoms from private images, labelled 0 to classes−1. All randomness comes from the key, batches and
-// noise among them. The number of classes and the images' number, shape and range are public. Errors wrap
-// dpsinkhorn.ErrParameter where Config or images are out of range: a label that is no class, or so many records that sums of them would round.
-func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, classes int, key release.Key, trace func(Step)) (*Model, error) {
+// Train learns atoms from private images and returns a *Model. All randomness comes from the key, batches and noise among them. A run
+// that was killed in r.Dir plays its steps again, to the same releases. Errors wrap synth.ErrParameter where Config or images are out
+// of range: a label that is no class, or so many records that sums of them would round.
+func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if err := checkImages(images, classes); err != nil {
+	p, err := synth.PublicOf(images)
+	if err != nil {
 		return nil, err
 	}
-	_, ch, h, w := images.Shape()
-	if most := mostRecords(h, w, c.LocalClip); images.Len() > most {
-		return nil, bad("images: %d of %d×%d: sums are exact, as their sensitivity needs, for at most %d", images.Len(), h, w, most)
+	if err := c.checkRecords(p); err != nil {
+		return nil, err
 	}
-	t := &trainer{Config: c, key: key, dev: dev, basis: &Basis{C: ch, H: h, W: w, Size: c.Basis}, public: key.Rand("public", 0), trace: trace,
+	classes := len(p.Classes)
+	t := &trainer{Config: c, Run: r, dev: dev, basis: &Basis{C: p.Channels, H: p.Height, W: p.Width, Size: c.Basis}, public: r.Key.Rand("public", 0),
 		x: make([]*mat.Dense, classes), v: make([][]float64, classes), held: make([][]float64, classes), count: make([]float64, classes)}
+	if t.out, err = r.Begin(dev, images, c.Steps+c.spreads(), map[string]any{"mechanism": "semi-dual", "settings": c}); err != nil {
+		return nil, err
+	}
+	defer func() { _ = t.out.Close() }()
 	t.rec = newRecords(images, classes, t.basis)
 	defer dev.Scope().Close()
 	t.table = t.rec.table(dev)
 	if t.Local > 0 {
 		t.keep = t.basis.lowest(t.Local)
 	}
-	return t.run(ctx, images)
+	spread, err := t.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t.model(p, spread), nil
 }
 
-func checkImages(images *data.Images, classes int) error {
-	switch {
-	case images == nil || images.Len() == 0:
-		return bad("images: there are none")
-	case classes < 1:
-		return bad("classes = %d: must be at least 1", classes)
-	case len(images.Labels) != images.Len():
-		return bad("images: %d labels for %d images", len(images.Labels), images.Len())
-	case !(images.Lo < images.Hi):
-		return bad("images: range [%g, %g]: must be from less to more", images.Lo, images.Hi)
-	}
-	for i, l := range images.Labels {
-		if l < 0 || l >= classes {
-			return bad("images: label %d of image %d: must be in [0, %d)", l, i, classes)
-		}
-	}
-	return nil
-}
-
-// run grows the atoms: the mean of a class, then a quarter, a half and all of its atoms.
-func (t *trainer) run(ctx context.Context, images *data.Images) (*Model, error) {
+// run grows the atoms: the mean of a class, then a quarter, a half and all of its atoms. It returns covariances about them.
+func (t *trainer) run(ctx context.Context) (spread []*mat.SymDense, err error) {
 	for l := range t.x {
 		t.x[l], t.v[l], t.held[l] = t.start(), make([]float64, 1), make([]float64, 1)
 	}
 	levels := t.levels()
-	var spread []*mat.SymDense
 	for i, level := range levels {
 		if i > 0 {
 			t.grow(level.atoms, spread)
@@ -108,13 +90,12 @@ func (t *trainer) run(ctx context.Context, images *data.Images) (*Model, error) 
 			if i > 0 {
 				t.filter(spread, level.steps)
 			}
-			var err error
 			if spread, err = t.spread(i); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return t.model(images, spread), nil
+	return spread, nil
 }
 
 // level is a number of atoms of a class and the steps that they are moved for.
@@ -143,20 +124,9 @@ func (t *trainer) start() *mat.Dense {
 	return t.basis.Encode(grey)
 }
 
-// release adds noise of multiplier sigma to values of sensitivity 1. It panics where there are more releases than Event says.
-func (t *trainer) release(stream string, step int, sigma float64, values []float64) ([]float64, error) {
-	if t.spent++; t.spent > t.Steps+t.spreads() {
-		panic("semidual: more releases than are accounted for")
-	}
-	if t.Noise == 0 {
-		return values, nil
-	}
-	return t.key.Noisy(t.key.Mark(stream, step, values, sigma), values, sigma, 1)
-}
-
 // move is one step: release [β w, √(1−β²) s⊗(y−x)/C] summed over a batch, and move potentials and atoms.
 func (t *trainer) move(k, of int) error {
-	indices, err := release.Poisson(t.key.Source("batch", t.step), t.rec.n, t.Rate)
+	indices, err := release.Poisson(t.Key.Source("batch", t.step), t.rec.n, t.Rate)
 	if err != nil {
 		return err
 	}
@@ -165,7 +135,7 @@ func (t *trainer) move(k, of int) error {
 	if err != nil {
 		return err
 	}
-	if values, err = t.release("step", t.step, t.Noise, values); err != nil {
+	if values, err = t.out.Release("step", t.step, values, t.Noise, 1); err != nil {
 		return err
 	}
 	// The first third of the steps at a size goes all the way, the later ones average.
@@ -178,10 +148,7 @@ func (t *trainer) move(k, of int) error {
 		t.revive(values)
 	}
 	t.step++
-	if t.trace != nil {
-		n, _ := t.x[0].Dims()
-		t.trace(Step{Done: t.step, Of: t.Steps, Atoms: n, Noise: t.Noise})
-	}
+	t.Step(t.step, t.Steps)
 	return nil
 }
 
@@ -284,7 +251,7 @@ func (t *trainer) spread(which int) ([]*mat.SymDense, error) {
 		values = append(values, v...)
 	}
 	floats.Scale(1/t.LocalClip, values)
-	values, err := t.release("spread", which, t.localNoise(), values)
+	values, err := t.out.Release("spread", which, values, t.localNoise(), 1)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package semidual
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -11,7 +12,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/audit"
 	"coupling/dp/release"
-	"coupling/dp/synth/dpsinkhorn"
+	"coupling/dp/synth"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/floats"
@@ -29,6 +30,26 @@ func open(t testing.TB) *device.Device {
 	return dev
 }
 
+// fit is Train under a seeded key.
+func fit(t testing.TB, c Config, images *data.Images, seed uint64) *Model {
+	t.Helper()
+	m, err := c.Train(t.Context(), open(t), images, synth.Run{Key: release.SeededKey(seed)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.(*Model)
+}
+
+// calibrated has the least noise that is (eps, 1e-5)-differentially private.
+func calibrated(t testing.TB, c Config, eps float64) (Config, dp.Guarantee) {
+	t.Helper()
+	c, g, err := synth.Calibrate(t.Context(), c, synth.Public{Records: 1000, Classes: []string{"top", "bottom"}, Channels: 1, Height: 8, Width: 8}, dp.Budget{Epsilon: eps, Delta: 1e-5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, g
+}
+
 // blobs is 8×8 images of two classes, each a bright square at one of two places.
 func blobs(t testing.TB, n int) *data.Images {
 	t.Helper()
@@ -37,7 +58,7 @@ func blobs(t testing.TB, n int) *data.Images {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Labels = make([]int, n)
+	m.Labels, m.Classes = make([]int, n), []string{"top", "bottom"}
 	for i := range n {
 		m.Labels[i] = i % 2
 		x, y := 4*rng.IntN(2), 4*m.Labels[i]
@@ -125,23 +146,12 @@ func TestDenoise(t *testing.T) {
 // Atoms find the squares, at a sound ε, and the numbers of records are about right; the same key gives the same bits on
 // any number of processors, another key does not.
 func TestTrain(t *testing.T) {
-	dev := open(t)
 	images := blobs(t, 2000)
-	c, g, err := Config{PerClass: 4, Steps: 12, Basis: 40, Local: 10, Reg: .5, Clip: 3, LocalClip: 5, Rate: .5}.Calibrate(t.Context(), 2, 1e-5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, g := calibrated(t, Config{PerClass: 4, Steps: 12, Basis: 40, Local: 10, Reg: .5, Clip: 3, LocalClip: 5, Rate: .5}, 2)
 	if g.Epsilon > 2 || g.Epsilon < 1.999 {
 		t.Errorf("guarantee %v", g)
 	}
-	train := func(key release.Key) *Model {
-		m, err := c.Train(t.Context(), dev, images, 2, key, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
-	m := train(release.SeededKey(1))
+	m := fit(t, c, images, 1)
 	atoms, err := m.Sample(rand.New(rand.NewPCG(1, 2)), 200)
 	if err != nil {
 		t.Fatal(err)
@@ -169,9 +179,9 @@ func TestTrain(t *testing.T) {
 		}
 	}
 	before := runtime.GOMAXPROCS(3)
-	again := train(release.SeededKey(1))
+	again := fit(t, c, images, 1)
 	runtime.GOMAXPROCS(before)
-	other := train(release.SeededKey(2))
+	other := fit(t, c, images, 2)
 	if !mat.Equal(m.Atoms[0], again.Atoms[0]) || !mat.Equal(m.Spread[1], again.Spread[1]) {
 		t.Error("the same key gave another model")
 	}
@@ -186,14 +196,18 @@ func TestReleaseNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := &trainer{Config: c, key: release.SeededKey(9)}
-	said := c.event(c.Noise).(dp.Compose)
+	tr := &trainer{Config: c, out: &release.Run{Key: release.SeededKey(9), Releases: 2}}
+	event, err := c.Event(synth.Public{Records: 100, Height: 8, Width: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := event.(dp.Compose)
 	const grid = 1 - release.GridMargin
 	for i, sigma := range []float64{
 		said[0].(dp.Repeat).Event.(dp.Poisson).Event.(dp.Gaussian).Noise / grid, said[1].(dp.Repeat).Event.(dp.Gaussian).Noise / grid,
 	} {
 		stream, at := []string{"step", "spread"}[i], []float64{tr.Noise, tr.localNoise()}[i]
-		noisy, err := tr.release(stream, 0, at, make([]float64, 20_000))
+		noisy, err := tr.out.Release(stream, 0, make([]float64, 20_000), at, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,24 +221,29 @@ func TestReleaseNoise(t *testing.T) {
 	}
 }
 
-// No training releases more often than its event says, whatever its numbers of steps and atoms; one release too many panics.
+// No training releases more often than its event says, whatever its numbers of steps and atoms; a run that was stopped plays its
+// releases again, and ends in the same atoms.
 func TestReleasesAreCounted(t *testing.T) {
 	images := blobs(t, 4)
 	for _, c := range []Config{{Steps: 1}, {Steps: 2, PerClass: 8}, {Steps: 3, Local: -1}, {Steps: 12, PerClass: 9}, {Steps: 16, PerClass: 8, Local: -1}, {Steps: 31, PerClass: 1}} {
 		c.Noise, c.Basis, c.Rate = 1, 4, .5
-		if _, err := c.Train(t.Context(), open(t), images, 2, release.SeededKey(5), nil); err != nil {
-			t.Errorf("%+v: %v", c, err)
+		want := fit(t, c, images, 5)
+		ctx, stop := context.WithCancel(t.Context())
+		r := synth.Run{Key: release.SeededKey(5), Dir: t.TempDir(), Progress: func(done, of int) {
+			if 2*done >= of {
+				stop()
+			}
+		}}
+		if _, err := c.Train(ctx, open(t), images, r); err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatalf("%+v: %v", c, err)
 		}
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("three releases where two are accounted for")
+		got, err := c.Train(t.Context(), open(t), images, r)
+		if err != nil || !mat.Equal(got.(*Model).Atoms[1], want.Atoms[1]) {
+			t.Errorf("%+v: resumed: %v", c, err)
 		}
-	}()
-	tr := &trainer{Config: Config{Steps: 2, Local: -1, Noise: 1}}
-	for k := range 3 {
-		if _, err := tr.release("step", k, 1, []float64{0}); err != nil {
-			t.Fatal(err)
+		c.Noise = 2
+		if _, err := c.Train(t.Context(), open(t), images, r); !errors.Is(err, release.ErrLedger) {
+			t.Errorf("%+v: other noise: %v", c, err)
 		}
 	}
 }
@@ -234,10 +253,8 @@ func TestEmptyClass(t *testing.T) {
 	images := blobs(t, 100)
 	clear(images.Labels)
 	c := Config{PerClass: 2, Steps: 4, Basis: 20, Local: 5, Noise: 3}
-	m, err := c.Train(t.Context(), open(t), images, 3, release.SeededKey(3), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	images.Classes = []string{"top", "bottom", "nowhere"}
+	m := fit(t, c, images, 3)
 	if _, err := m.Sample(rand.New(rand.NewPCG(1, 2)), 9); err != nil {
 		t.Fatal(err)
 	}
@@ -247,10 +264,7 @@ func TestEmptyClass(t *testing.T) {
 func TestDebias(t *testing.T) {
 	images := blobs(t, 400)
 	spread := func(debias bool) float64 {
-		m, err := Config{PerClass: 4, Steps: 40, Local: -1, Reg: 8, Debias: debias}.Train(t.Context(), open(t), images, 2, release.SeededKey(4), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := fit(t, Config{PerClass: 4, Steps: 40, Local: -1, Reg: 8, Debias: debias}, images, 4)
 		var diff mat.VecDense
 		sum := 0.
 		for i := range 4 {
@@ -284,7 +298,7 @@ func TestAudit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	event, err := c.Event()
+	event, err := c.Event(synth.Public{Records: 100, Height: 8, Width: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,8 +312,8 @@ func TestAudit(t *testing.T) {
 			if world {
 				values = with
 			}
-			one := &trainer{Config: c, key: release.SeededKey(rng.Uint64())}
-			noisy, err := one.release("step", 0, c.Noise, values)
+			one := release.Run{Key: release.SeededKey(rng.Uint64()), Releases: 1}
+			noisy, err := one.Release("step", 0, values, c.Noise, 1)
 			return floats.Dot(noisy, with) - floats.Dot(noisy, without), err
 		},
 		Score: func(s float64) float64 { return s },
@@ -317,15 +331,15 @@ func TestAudit(t *testing.T) {
 func TestParameters(t *testing.T) {
 	images := blobs(t, 10)
 	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1}, {Noise: math.NaN()}, {LocalShare: 1}} {
-		if _, err := c.Train(t.Context(), open(t), images, 2, release.Key{}, nil); !errors.Is(err, dpsinkhorn.ErrParameter) {
+		if _, err := c.Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	images.Labels[3] = 2
-	if _, err := (Config{}).Train(t.Context(), open(t), images, 2, release.Key{}, nil); !errors.Is(err, dpsinkhorn.ErrParameter) {
+	if _, err := (Config{}).Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
 		t.Errorf("label out of range: %v", err)
 	}
-	if _, err := (Config{}).Event(); !errors.Is(err, dpsinkhorn.ErrParameter) {
+	if _, err := (Config{}).Event(synth.Public{}); !errors.Is(err, synth.ErrParameter) {
 		t.Errorf("no noise: %v", err)
 	}
 }

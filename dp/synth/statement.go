@@ -1,4 +1,4 @@
-package dpsinkhorn
+package synth
 
 import (
 	"fmt"
@@ -28,10 +28,12 @@ type Statement struct {
 	NotProtected []string `json:"not_protected"`
 }
 
-// State fills in what follows from a guarantee. seeded says that noise comes from a seed.
-func State(mechanism string, e dp.Event, g dp.Guarantee, seeded bool) Statement {
+// state says what so many synthetic images reveal. seeded says that noise comes from a seed.
+func state(m Method, p Public, e dp.Event, g dp.Guarantee, synthetic int, seeded bool) Statement {
+	mechanism, settings := m.Describe()
 	s := Statement{
-		Mechanism: mechanism, Event: fmt.Sprint(e), Unit: g.Relation.Change("labelled image") + ", the image and its label (" + g.Relation.String() + ")",
+		Records: p.Records, Classes: p.Classes, Shape: []int{p.Channels, p.Height, p.Width}, Synthetic: synthetic,
+		Mechanism: mechanism, Settings: settings, Event: fmt.Sprint(e), Unit: g.Relation.Change("labelled image") + ", the image and its label (" + g.Relation.String() + ")",
 		Epsilon: g.Epsilon, Delta: g.Delta, Kind: g.Kind.String(), Accountant: g.Accountant, Private: !seeded,
 		Noise: "discrete Gaussian on a grid, exact sampler, bits of a key from the operating system's cryptographic generator; the key is not kept",
 		Protected: []string{

@@ -1,0 +1,108 @@
+package sgd
+
+import (
+	"encoding/binary"
+	"io"
+
+	"coupling/data"
+	"coupling/lab/device"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Inputs are what a network sees of the records: Pixels of images, Rows of numbers, or a type of one's own.
+type Inputs interface {
+	Len() int // N, the number of records
+	// Batch brings records to a device: row k of the array is a function of record records[k] alone.
+	Batch(dev *device.Device, t device.DType, records []int) (*device.Array, error)
+	// Digest writes all records, so that other ones are told from them.
+	Digest(w io.Writer) error
+}
+
+// Rows are the rows of x, N×D, as they are.
+func Rows(x *mat.Dense) Inputs { return rows{x} }
+
+type rows struct{ *mat.Dense }
+
+func (r rows) Len() int {
+	if r.Dense == nil {
+		return 0
+	}
+	return r.RawMatrix().Rows
+}
+
+func (r rows) Batch(dev *device.Device, t device.DType, records []int) (*device.Array, error) {
+	out := mat.NewDense(len(records), r.RawMatrix().Cols, nil)
+	for k, i := range records {
+		out.SetRow(k, r.RawRowView(i))
+	}
+	return dev.FromDense(t, out), nil
+}
+
+func (r rows) Digest(w io.Writer) error { return writeMatrix(w, r.Dense) }
+
+// writeMatrix writes shape and values.
+func writeMatrix(w io.Writer, m *mat.Dense) error {
+	n, d := m.Dims()
+	for _, part := range []any{[]int64{int64(n), int64(d)}, mat.DenseCopyOf(m).RawMatrix().Data} {
+		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Pixels are images, N×C×H×W, scaled from [Lo, Hi] to [−1, 1]; values outside go to the nearer end, and NaN to −1.
+func Pixels(m *data.Images) Inputs { return pixels{m} }
+
+type pixels struct{ *data.Images }
+
+func (p pixels) Len() int {
+	if p.Images == nil {
+		return 0
+	}
+	return p.Images.Len()
+}
+
+func (p pixels) Batch(dev *device.Device, t device.DType, records []int) (*device.Array, error) {
+	if !(p.Hi > p.Lo) {
+		return nil, bad("images: Lo = %g, Hi = %g: must be increasing", p.Lo, p.Hi)
+	}
+	values := p.AppendRows(nil, records)
+	by := 2 / (p.Hi - p.Lo)
+	for i, v := range values {
+		u := (v-p.Lo)*by - 1
+		if !(u >= -1) {
+			u = -1
+		}
+		values[i] = min(u, 1)
+	}
+	_, c, h, w := p.Shape()
+	x := dev.From32(values, len(records), c, h, w)
+	if t == device.Float32 {
+		return x, nil
+	}
+	y := dev.New(t, x.Shape()...)
+	device.Convert(y, x)
+	return y, nil
+}
+
+// Digest writes shape, range, pixels and the images' labels.
+func (p pixels) Digest(w io.Writer) error {
+	n, c, h, wide := p.Shape()
+	head := []int64{int64(n), int64(c), int64(h), int64(wide)}
+	for _, part := range []any{head, []float32{p.Lo, p.Hi}, p.Images.Pixels(), integers(p.Labels)} {
+		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func integers(labels []int) []int64 {
+	out := make([]int64, len(labels))
+	for i, l := range labels {
+		out[i] = int64(l)
+	}
+	return out
+}

@@ -1,0 +1,87 @@
+package sgd
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Predict returns the output of a trained network for each record, N×K: logits for Classification, values for Regression. Layers
+// work as they do outside training. Records go some hundred at a time through the device that the network was trained on.
+func Predict(net nn.Layer, x Inputs) (out *mat.Dense, err error) {
+	defer shapes(&err)
+	var w *device.Array
+	for _, p := range net.Params() {
+		w = p.Value
+	}
+	if w == nil {
+		return nil, bad("net: it has no weights: train it first")
+	}
+	const some = 500
+	for from := 0; from < x.Len(); from += some {
+		to := min(from+some, x.Len())
+		b := Batch{Net: net, Pass: &nn.Pass{ForwardOnly: true}, Dev: w.Device(), Type: w.Type(), Records: everybody(x.Len())[from:to]}
+		if err := b.fill(&out, x, from); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// fill puts the outputs of a batch into the rows of out that begin at from.
+func (b Batch) fill(out **mat.Dense, x Inputs, from int) error {
+	defer b.Dev.Scope().Close()
+	y, err := b.forward(x)
+	if err != nil {
+		return err
+	}
+	values, err := y.Mat()
+	if err != nil {
+		return err
+	}
+	n, k := values.Dims()
+	if *out == nil {
+		*out = mat.NewDense(x.Len(), k, nil)
+	}
+	(*out).Slice(from, from+n, 0, k).(*mat.Dense).Copy(values)
+	return nil
+}
+
+// fit takes the first record through the network and back, with weights that are thrown away: what does not fit together is an
+// error before anything is spent.
+func (t Training) fit(dev *device.Device) (err error) {
+	defer shapes(&err)
+	r := &run{Training: t, dev: dev}
+	r.Net.Init(dev, r.Type, rand.New(rand.NewPCG(0, 0)))
+	defer nn.Free(r.Net.Params())
+	var not *train.NotFiniteError
+	if err := r.gradients(0, []int{0}); !errors.As(err, &not) {
+		return err
+	}
+	return nil
+}
+
+// shapes makes an error of the panic of a layer or a device, whose text names the layer and the shape.
+func shapes(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case string:
+		*err = bad("Net: %s", strings.TrimPrefix(p, "nn: "))
+	default:
+		panic(p)
+	}
+}
+
+func everybody(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}

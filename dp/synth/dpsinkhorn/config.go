@@ -1,0 +1,201 @@
+package dpsinkhorn
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"coupling/dp"
+	"coupling/dp/synth"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Training is algorithm 1: a generator is moved along a sanitised gradient of the semi-debiased Sinkhorn loss. It is a synth.Method.
+type Training struct {
+	Net       Net
+	Loss      Loss
+	Sanitiser Sanitiser // nil: neither clip nor noise, and no privacy
+	// Parameters clips and noises the gradient of all parameters together, rather than that at the images (the first row of
+	// the paper's table 2). The Sanitiser must be a WholeBatch: sensitivity 2·Bound holds of any vector that is clipped to
+	// Bound, and the event is the same.
+	Parameters bool
+	// Project, d×k with orthonormal columns and public, makes the generator's images P·Pᵀx of what its network says, here and when
+	// it is sampled, so that their gradient lies along the columns: its k coordinates there are clipped and noised in place of d
+	// pixels. The low frequencies of semidual.Basis hold most of what images say and little of the noise. Sensitivity is that
+	// of the Sanitiser, which clips the coordinates. Ours, not the paper's; nil: every pixel.
+	Project *mat.Dense
+	// Turns gives generated images the classes in turn, rather than at random.
+	Turns    bool
+	Images   int     // n, generated images of a step beside the fresh ones; 0: 50
+	Rate     float64 // probability of a private image to be in a step's batch
+	Steps    int
+	Adam     train.Adam
+	SGD      *train.SGD                            // in place of Adam, if not nil
+	Schedule train.Schedule                        // of the learning rate; nil: constant
+	Trace    func(step int, release *device.Array) // sees what each step releases; may be nil
+}
+
+// Net is the network of a generator: one of the two. Channels, Size and Classes are those of the private images.
+type Net struct {
+	DCGAN  *arch.DCGAN
+	BigGAN *arch.BigGAN
+}
+
+// String is the network's settings, without the law of its first weights, which is a function.
+func (n Net) String() string {
+	switch {
+	case n.DCGAN != nil:
+		g := *n.DCGAN
+		g.Weights = nil
+		return fmt.Sprintf("DCGAN%+v", g)
+	case n.BigGAN != nil:
+		g := *n.BigGAN
+		g.Weights = nil
+		return fmt.Sprintf("BigGAN%+v", g)
+	}
+	return "no network"
+}
+
+func (n Net) build(p synth.Public) (net nn.Layer, latent int, err error) {
+	switch {
+	case n.DCGAN != nil && n.BigGAN == nil:
+		g := *n.DCGAN
+		g.Channels, g.Size, g.Classes = p.Channels, p.Height, len(p.Classes)
+		if p.Height != p.Width || p.Height != 28 && p.Height != 32 {
+			return nil, 0, bad("images of %d×%d: DCGAN makes 28×28 or 32×32", p.Height, p.Width)
+		}
+		return g.Net(), g.Latent, nil
+	case n.BigGAN != nil && n.DCGAN == nil:
+		g := *n.BigGAN
+		g.Channels, g.Classes = p.Channels, len(p.Classes)
+		blocks := g.Blocks
+		if blocks == 0 {
+			blocks = 3
+		}
+		if side := 4 << blocks; p.Height != side || p.Width != side {
+			return nil, 0, bad("images of %d×%d: BigGAN of %d blocks makes %d×%d", p.Height, p.Width, blocks, side, side)
+		}
+		return g.Net(), g.Latent, nil
+	}
+	return nil, 0, bad("Net: must have one network")
+}
+
+// Suggested is the recipe for small machines: a DCGAN, batches of 50, 2000 steps, with the clip whose accounting holds.
+func Suggested(p synth.Public) Training {
+	return Training{
+		Net: Net{DCGAN: &arch.DCGAN{Latent: 12, Embed: 4}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{},
+		Images: 50, Rate: min(50/float64(max(p.Records, 1)), 1), Steps: 2000, Adam: train.Adam{Rate: 1e-3, Decay: 2e-5},
+	}
+}
+
+// Describe names the mechanism and its settings.
+func (t Training) Describe() (mechanism, settings string) {
+	return fmt.Sprint("DP-Sinkhorn: the gradient of a transport loss at generated images, ", t.Sanitiser),
+		fmt.Sprintf("%v, loss %+v, %d generated images a step, rate %g, %d steps", t.Net, t.Loss, t.images(), t.Rate, t.Steps)
+}
+
+// WithNoise sets the multiplier of the Sanitiser; without one it takes a WholeBatch.
+func (t Training) WithNoise(sigma float64) synth.Method {
+	if t.Sanitiser == nil {
+		t.Sanitiser = WholeBatch{}
+	}
+	t.Sanitiser = t.Sanitiser.WithNoise(sigma)
+	return t
+}
+
+// Event is what training releases, for dp.Epsilon under the relation of one record more or less.
+func (t Training) Event(p synth.Public) (dp.Event, error) {
+	if t.Sanitiser == nil || t.Sanitiser.Noise() == 0 {
+		return nil, bad("Sanitiser: without noise there is no privacy")
+	}
+	if err := t.check(p); err != nil {
+		return nil, err
+	}
+	return t.Sanitiser.Event(t.images(), t.Rate, t.Steps), nil
+}
+
+func (t Training) images() int {
+	if t.Images == 0 {
+		return 50
+	}
+	return t.Images
+}
+
+func (t Training) check(p synth.Public) error {
+	if _, _, err := t.Net.build(p); err != nil {
+		return err
+	}
+	if _, whole := t.Sanitiser.(WholeBatch); t.Parameters && !whole {
+		return bad("Parameters: the sanitiser is %v: must be a WholeBatch", t.Sanitiser)
+	}
+	switch {
+	case t.Images < 0:
+		return bad("Images = %d: must not be negative", t.Images)
+	case t.Steps < 0:
+		return bad("Steps = %d: must not be negative", t.Steps)
+	case !(t.Rate > 0 && t.Rate <= 1):
+		return bad("Rate = %g: must be in (0, 1]", t.Rate)
+	}
+	if _, err := t.Loss.withDefaults(p.Values(), len(p.Classes)); err != nil {
+		return err
+	}
+	if err := t.checkProject(p.Values()); err != nil {
+		return err
+	}
+	return t.checkSanitiser()
+}
+
+// checkSanitiser refuses bounds and noise that are not numbers of their kind: with noise that is negative or NaN there would be
+// none.
+func (t Training) checkSanitiser() error {
+	if t.Sanitiser == nil {
+		return nil
+	}
+	noise, moved := t.Sanitiser.Noise(), t.Sanitiser.Sensitivity(t.images())
+	if !(noise >= 0) || math.IsInf(noise, 0) || !(moved > 0) || math.IsInf(moved, 0) {
+		return bad("Sanitiser = %#v: sensitivity %g must be positive and noise %g not negative, both finite", t.Sanitiser, moved, noise)
+	}
+	return nil
+}
+
+// checkProject is for images of d pixels.
+func (t Training) checkProject(d int) error {
+	if t.Project == nil {
+		return nil
+	}
+	rows, k := t.Project.Dims()
+	switch {
+	case rows != d:
+		return bad("Project: %d×%d: must have a row for each of %d pixels", rows, k, d)
+	case k > d:
+		return bad("Project: %d×%d: more columns than pixels cannot be orthonormal", rows, k)
+	}
+	var gram mat.Dense
+	gram.Mul(t.Project.T(), t.Project)
+	for i := range k {
+		gram.Set(i, i, gram.At(i, i)-1)
+	}
+	// The device's float32 rounds by .6e-7, and no basis is orthonormal there to less than a few of that.
+	if off := mat.Norm(&gram, 2); !(off < 1e-6) {
+		return bad("Project: columns are off from orthonormal by %g: must be orthonormal to 1e-6", off)
+	}
+	return nil
+}
+
+// digestOf names a matrix.
+func digestOf(m *mat.Dense) string {
+	if m == nil {
+		return ""
+	}
+	rows, cols := m.Dims()
+	h := sha256.New()
+	_ = binary.Write(h, binary.LittleEndian, []int64{int64(rows), int64(cols)}) // a hash takes everything
+	_ = binary.Write(h, binary.LittleEndian, mat.DenseCopyOf(m).RawMatrix().Data)
+	return fmt.Sprintf("%x", h.Sum(nil)[:16])
+}

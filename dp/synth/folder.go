@@ -1,0 +1,230 @@
+package synth
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coupling/dp/release"
+)
+
+// The files that a run makes: of a data set, and of the folder OUT.state. Temporary ones begin with the same names.
+var (
+	dataFiles  = []string{"synthetic.npy", "synthetic.labels.npy", "synthetic.json", "grid.png", "privacy.json", "privacy.txt"}
+	stateFiles = []string{"key", "ledger", "checkpoint", ".checkpoint.partial", "published", "lock"}
+)
+
+// folder is OUT.state, locked.
+type folder struct {
+	out, dir string
+	lock     *os.File // nil: not locked
+}
+
+// openState makes or takes up the folder of an unfinished data set, and refuses an Out that holds anything.
+func openState(out string) (*folder, error) {
+	out, err := filepath.Abs(out)
+	if err != nil {
+		return nil, err
+	}
+	s := &folder{out: out, dir: out + ".state"}
+	occupied := s.occupied()
+	if _, err := os.Lstat(s.dir); errors.Is(err, os.ErrNotExist) && occupied != nil {
+		return nil, occupied
+	}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	published, err := s.isPublished()
+	if published { // by a run that was killed before it removed its files
+		err = s.forget()
+	}
+	if occupied := s.occupied(); err != nil || occupied != nil {
+		s.leave()
+		return nil, errors.Join(err, occupied)
+	}
+	if published {
+		return openState(out)
+	}
+	return s, nil
+}
+
+// occupied is an error unless a folder can be renamed to Out.
+func (s *folder) occupied() error {
+	info, err := os.Lstat(s.out)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s: %w: must not exist, or be an empty folder", s.out, ErrOccupied)
+	}
+	entries, err := os.ReadDir(s.out)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(s.out, "privacy.json")); err == nil {
+		return fmt.Errorf("%s: %w: it holds the statement of another run, and a new run spends its own budget: give another folder", s.out, ErrOccupied)
+	}
+	return fmt.Errorf("%s: %w: it holds %s: give another folder", s.out, ErrOccupied, entries[0].Name())
+}
+
+// open makes the folder, which only its owner can read, and locks it.
+func (s *folder) open() error {
+	if err := os.MkdirAll(filepath.Dir(s.dir), 0o777); err != nil {
+		return err
+	}
+	if err := os.Mkdir(s.dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != "data" && !isOwn(e.Name(), stateFiles) {
+			return fmt.Errorf("%s: %w: it holds %s, which no run makes: move it, or give another folder", s.dir, ErrOccupied, e.Name())
+		}
+	}
+	if err := os.Chmod(s.dir, 0o700); err != nil {
+		return err
+	}
+	if s.lock, err = release.Lock(filepath.Join(s.dir, "lock")); err != nil {
+		return fmt.Errorf("another process works on %s: %w", s.out, err)
+	}
+	return nil
+}
+
+// data is the folder of the unfinished data set.
+func (s *folder) data() string { return filepath.Join(s.dir, "data") }
+
+// key is that of a seed, or the one that the run began with, or a fresh one, which only its owner can read.
+func (s *folder) key(seed *uint64) (key release.Key, err error) {
+	if seed != nil {
+		return release.SeededKey(*seed), nil
+	}
+	path := filepath.Join(s.dir, "key")
+	switch b, err := os.ReadFile(path); {
+	case err == nil && len(b) == len(key):
+		return release.Key(b), nil
+	case err == nil:
+		return key, fmt.Errorf("%s: %d bytes, want the %d of a key: the run cannot go on; remove %s to begin another, which spends anew", path, len(b), len(key), s.dir)
+	case !errors.Is(err, os.ErrNotExist):
+		return key, err
+	}
+	if key, err = release.NewKey(); err != nil {
+		return key, err
+	}
+	return key, writeFile(path, 0o600, func(w io.Writer) error { _, err := w.Write(key[:]); return err })
+}
+
+// publish renames the data set to Out, which ends the run, and removes its files. The file published says that a data set is whole;
+// without the folder data beside it, that it has been renamed.
+func (s *folder) publish() error {
+	if err := writeFile(filepath.Join(s.dir, "published"), 0o600, func(io.Writer) error { return nil }); err != nil {
+		return err
+	}
+	err := os.Remove(s.out) // an empty folder, on which os.Rename puts none; one that is not empty stays
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		err = os.Rename(s.data(), s.out)
+	}
+	if err != nil {
+		return fmt.Errorf("the data set is whole, in %s, but was not renamed: %w", s.data(), err)
+	}
+	syncFolder(filepath.Dir(s.out))
+	if err := s.forget(); err != nil {
+		return fmt.Errorf("the data set is in %s, but the run's key was not removed: remove %s: %w", s.out, s.dir, err)
+	}
+	return nil
+}
+
+func (s *folder) isPublished() (bool, error) {
+	_, marked := os.Lstat(filepath.Join(s.dir, "published"))
+	_, waiting := os.Lstat(s.data())
+	for _, err := range []error{marked, waiting} {
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return false, err
+		}
+	}
+	return marked == nil && waiting != nil, nil
+}
+
+// leave unlocks the folder, and removes it where nothing was spent: where there is no ledger.
+func (s *folder) leave() {
+	if s.lock == nil {
+		return
+	}
+	if _, err := os.Lstat(filepath.Join(s.dir, "ledger")); errors.Is(err, os.ErrNotExist) {
+		_ = s.forget() // what stays behind is a key that nothing was released with
+		return
+	}
+	s.unlock()
+}
+
+func (s *folder) unlock() {
+	_ = s.lock.Close()
+	s.lock = nil
+}
+
+// forget removes the files of runs, the lock last, the folder if nothing else is in it, and unlocks it.
+func (s *folder) forget() error {
+	defer s.unlock()
+	return removeOwn(s.dir, stateFiles)
+}
+
+// isOwn says whether a file is one of names, or a temporary one of them.
+func isOwn(name string, names []string) bool {
+	return slices.ContainsFunc(names, func(own string) bool {
+		return name == own || strings.HasPrefix(name, own+".") && strings.HasSuffix(name, ".tmp") || own == ".checkpoint.partial" && strings.HasPrefix(name, own)
+	})
+}
+
+// removeOwn removes a folder that holds nothing but the files names, in this order. Other files stay, and are an error.
+func removeOwn(dir string, names []string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, own := range names {
+		for _, e := range entries {
+			if isOwn(e.Name(), []string{own}) {
+				if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return os.Remove(dir)
+}
+
+// writeFile puts a file at path, whole or not at all.
+func writeFile(path string, mode os.FileMode, fill func(w io.Writer) error) error {
+	temporary := path + ".tmp"
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(fill(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return err
+	}
+	syncFolder(filepath.Dir(path))
+	return nil
+}
+
+// syncFolder makes the names in a folder last. Not every system can; a rename is whole all the same.
+func syncFolder(dir string) {
+	if f, err := os.Open(dir); err == nil {
+		_ = f.Sync()
+		_ = f.Close()
+	}
+}

@@ -1,0 +1,121 @@
+package synth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"coupling/data"
+	"coupling/dp"
+	"coupling/lab/device"
+)
+
+// Publication makes a synthetic data set of private images in a folder that can be given away, whole or not at all:
+//
+//	synthetic.npy, synthetic.labels.npy, synthetic.json   images in [0, 1] as data.Images.Save writes them
+//	grid.png                                              with Picture
+//	privacy.json, privacy.txt                             the Statement
+//
+// Until it is finished, all is in a folder beside it, OUT.state: the key, the ledger, a checkpoint and the unfinished data set. Run takes
+// a lock there, renames the data set to Out at the end, and then removes its own files. A run that was killed, at any point, goes on
+// there when it is asked for with the same images, method and budget, and spends nothing twice; for anything else the folder is
+// refused, since what was spent in it counts.
+type Publication struct {
+	Method Method
+	Budget dp.Budget
+	Count  int     // synthetic images, at least 1
+	Seed   *uint64 // of the key, for experiments on public images: NOT private; nil: the operating system's generator
+	Out    string  // must not exist, or be an empty folder
+	// Picture writes a picture of synthetic images, a PNG; nil: none.
+	Picture func(w io.Writer, synthetic *data.Images) error
+}
+
+// ErrOccupied marks an Out that holds something, and a folder OUT.state that a run did not make. Neither is touched.
+var ErrOccupied = errors.New("folder is in use")
+
+// Run learns from the images, draws, states and publishes. progress may be nil. The error wraps ErrOccupied; ErrParameter and
+// dp.ErrUnreachable for what is out of range, before anything is spent; release.ErrBusy where another process works on Out; and
+// release.ErrLedger where a run of other images, another method or another budget was killed.
+func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.Images, progress func(done, of int)) (Statement, error) {
+	public, err := PublicOf(images)
+	if err != nil {
+		return Statement{}, err
+	}
+	if err := p.check(public); err != nil {
+		return Statement{}, err
+	}
+	m, g, err := Calibrate(ctx, p.Method, public, p.Budget)
+	if err != nil {
+		return Statement{}, err
+	}
+	event, err := m.Event(public) // of what runs
+	if err != nil {
+		return Statement{}, err
+	}
+	s, err := openState(p.Out)
+	if err != nil {
+		return Statement{}, err
+	}
+	defer s.leave()
+	key, err := s.key(p.Seed)
+	if err != nil {
+		return Statement{}, err
+	}
+	sampler, err := m.Train(ctx, dev, images, Run{Key: key, Dir: s.dir, Every: 50, Progress: progress})
+	if err != nil {
+		return Statement{}, err
+	}
+	synthetic, err := sampler.Sample(key.Rand("sample", 0), p.Count)
+	if err != nil {
+		return Statement{}, err
+	}
+	statement := state(m, public, event, g, synthetic.Len(), p.Seed != nil)
+	if err := p.write(s.data(), synthetic, statement); err != nil {
+		return Statement{}, err
+	}
+	return statement, s.publish()
+}
+
+func (p Publication) check(public Public) error {
+	switch b := p.Budget; {
+	case p.Method == nil:
+		return bad("Method = nil: must be one")
+	case !(b.Epsilon > 0):
+		return bad("Epsilon = %g: must be > 0", b.Epsilon)
+	case !(b.Delta > 0) || b.Delta*float64(public.Records) >= 1:
+		return bad("Delta = %g: must be > 0 and below 1/%d, one over the number of images: else an image may be given away whole", b.Delta, public.Records)
+	case p.Count < 1:
+		return bad("Count = %d: must be at least 1", p.Count)
+	}
+	return nil
+}
+
+// write makes the unfinished data set, in place of one of an earlier attempt.
+func (p Publication) write(dir string, synthetic *data.Images, statement Statement) error {
+	if err := errors.Join(removeOwn(dir, dataFiles), os.Mkdir(dir, 0o777)); err != nil {
+		return err
+	}
+	if err := synthetic.Save(filepath.Join(dir, "synthetic.npy")); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(statement, "", "  ")
+	if err != nil {
+		return err
+	}
+	files := map[string]func(w io.Writer) error{
+		"privacy.json": func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err },
+		"privacy.txt":  func(w io.Writer) error { _, err := io.WriteString(w, statement.Text()); return err },
+	}
+	if p.Picture != nil {
+		files["grid.png"] = func(w io.Writer) error { return p.Picture(w, synthetic) }
+	}
+	for name, fill := range files {
+		if err := writeFile(filepath.Join(dir, name), 0o666, fill); err != nil {
+			return err
+		}
+	}
+	return nil
+}

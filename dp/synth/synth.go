@@ -1,0 +1,146 @@
+package synth
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"coupling/data"
+	"coupling/dp"
+	"coupling/dp/release"
+	"coupling/dp/sgd"
+	"coupling/lab/device"
+)
+
+// ErrParameter marks a parameter outside its range, for errors.Is. It is the one of package dp.
+var ErrParameter = dp.ErrParameter
+
+// Method is one way to learn a generator of labelled images from private ones: a value of settings, of which package dp can say
+// what training releases.
+type Method interface {
+	// Describe returns the mechanism in words, and its settings, for the statement of privacy.
+	Describe() (mechanism, settings string)
+	// WithNoise returns the method with a noise multiplier; 0 is no noise, and no privacy.
+	WithNoise(sigma float64) Method
+	// Event is what training on such images releases of one record. It wraps ErrParameter for settings out of range or no noise.
+	Event(p Public) (dp.Event, error)
+	// Train learns from private images. All that it releases goes through Run.Begin, by which it can be resumed.
+	Train(ctx context.Context, dev *device.Device, images *data.Images, r Run) (Sampler, error)
+}
+
+// Sampler draws labelled images with values in [0, 1], the classes in turn: post-processing of what training released, which costs
+// no budget, however often it is done.
+type Sampler interface {
+	Sample(rng *rand.Rand, n int) (*data.Images, error)
+}
+
+// Public is what a synthetic data set tells of the private one whatever ε is.
+type Public struct {
+	Records                 int      // number of private images
+	Classes                 []string // their names, also of classes without an image
+	Channels, Height, Width int
+}
+
+// Values is the number of values of an image.
+func (p Public) Values() int { return p.Channels * p.Height * p.Width }
+
+// PublicOf returns the public part of labelled images. The error wraps ErrParameter where there are none, their classes have no
+// names, a label is no class, or their range is empty.
+func PublicOf(m *data.Images) (Public, error) {
+	switch {
+	case m == nil || m.Len() == 0:
+		return Public{}, bad("images: there are none")
+	case len(m.Classes) == 0:
+		return Public{}, bad("images.Classes: must name the classes, which are public; labels are not")
+	case len(m.Labels) != m.Len():
+		return Public{}, bad("images: %d labels for %d images: must be equal", len(m.Labels), m.Len())
+	case !(m.Lo < m.Hi) || math.IsInf(float64(m.Hi-m.Lo), 0):
+		return Public{}, bad("images: range [%g, %g]: must be increasing and finite", m.Lo, m.Hi)
+	}
+	for i, l := range m.Labels {
+		if l < 0 || l >= len(m.Classes) {
+			return Public{}, bad("images: label %d of image %d: must be in [0, %d)", l, i, len(m.Classes))
+		}
+	}
+	n, c, h, w := m.Shape()
+	return Public{Records: n, Classes: m.Classes, Channels: c, Height: h, Width: w}, nil
+}
+
+func bad(format string, args ...any) error {
+	return fmt.Errorf("synth: %s: %w", fmt.Sprintf(format, args...), ErrParameter)
+}
+
+// Calibrate returns the method with the least noise that meets the budget on images of that kind, and its guarantee. The error wraps
+// dp.ErrUnreachable where no noise does.
+func Calibrate[M Method](ctx context.Context, m M, p Public, b dp.Budget) (M, dp.Guarantee, error) {
+	if _, err := m.WithNoise(1).Event(p); err != nil {
+		return m, dp.Guarantee{}, err
+	}
+	sigma, g, err := dp.MinNoise(ctx, b, func(sigma float64) dp.Event {
+		e, err := m.WithNoise(sigma).Event(p)
+		if err != nil {
+			return dp.Gaussian{Noise: math.NaN()} // which dp refuses
+		}
+		return e
+	})
+	if err != nil {
+		return m, g, err
+	}
+	return m.WithNoise(sigma).(M), g, nil
+}
+
+// Run says under which key a training runs, where it can be resumed, and who hears of its progress.
+type Run struct {
+	Key      release.Key
+	Dir      string             // folder of the ledger and a checkpoint; empty: neither
+	Every    int                // steps between checkpoints; 0: 100
+	Progress func(done, of int) // may be nil
+}
+
+// Begin opens the run of a training that makes so many releases, which settings tell from others. The caller closes it.
+func (r Run) Begin(dev *device.Device, images *data.Images, releases int, settings any) (*release.Run, error) {
+	on := dev.Info() // without how many workers it has, which changes no bit
+	run := &release.Run{
+		Key: r.Key, Dir: r.Dir, Releases: releases, Records: sgd.Pixels(images).Digest,
+		Settings: map[string]any{"method": settings, "classes": images.Classes, "device": []any{on.Kind, on.Name, on.TF32}},
+	}
+	return run, run.Open()
+}
+
+// Step tells Progress.
+func (r Run) Step(done, of int) {
+	if r.Progress != nil {
+		r.Progress(done, of)
+	}
+}
+
+// Draw makes n images of the public shape, the classes in turn, for a Sampler. fill is told the labels of batch images at a time and
+// returns their values in order, of which those above 1 or below 0 go to the nearer end; what is more than n in the last batch is
+// dropped.
+func (p Public) Draw(name string, n, batch int, fill func(labels []int) ([]float32, error)) (*data.Images, error) {
+	if n < 1 {
+		return nil, bad("n = %d: must be at least 1", n)
+	}
+	out, err := data.New(n, p.Channels, p.Height, p.Width)
+	if err != nil {
+		return nil, err
+	}
+	out.Name, out.Classes, out.Labels = name, p.Classes, make([]int, n)
+	labels := make([]int, batch)
+	for from := 0; from < n; from += batch {
+		for i := range labels {
+			labels[i] = (from + i) % len(p.Classes)
+		}
+		values, err := fill(labels)
+		if err != nil {
+			return nil, err
+		}
+		copy(out.Labels[from:], labels)
+		to := out.Pixels()[from*out.Dim():]
+		for i := range min(len(to), len(values)) {
+			to[i] = min(max(values[i], 0), 1)
+		}
+	}
+	return out, nil
+}
