@@ -1,0 +1,151 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/internal/conv"
+	"coupling/lab/nn/train"
+)
+
+// gemm is one product of square matrices.
+func gemm(dev *device.Device, q request) func() {
+	t := device.Float32
+	if q.Type == "float64" {
+		t = device.Float64
+	}
+	stream := dev.Stream(1)
+	a, b, c := dev.New(t, q.N, q.N), dev.New(t, q.N, q.N), dev.New(t, q.N, q.N)
+	stream.Normal(a, 0, 1)
+	stream.Normal(b, 0, 1)
+	fa, fb := a.N(), b.N()
+	if q.Trans == "T" {
+		fb = b.T()
+	}
+	return func() { device.Gemm(c, 1, fa, fb, 0) }
+}
+
+// convolution is one of the three products of a convolution that keeps the size, or with Stride 2 halves it.
+func convolution(dev *device.Device, q request) (func(), error) {
+	l := &nn.Conv2D{In: q.In, Out: q.Out, NoBias: true, Window: device.SquareWindow(q.Kernel, q.Stride, (q.Kernel-1)/2)}
+	l.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
+	stream := dev.Stream(1)
+	x := dev.New(device.Float32, q.N, q.In, q.Side, q.Side)
+	oh, ow := l.Window.Out(q.Side, q.Side)
+	y := dev.New(device.Float32, q.N, q.Out, oh, ow)
+	stream.Normal(x, 0, 1)
+	stream.Normal(y, 0, 1)
+	switch q.Pass {
+	case "forward":
+		return func() { conv.Apply(y, x, l.W.Value, l.Window) }, nil
+	case "weight":
+		return func() { conv.Weight(l.W.Grad, x, y, l.Window) }, nil
+	case "input":
+		return func() { conv.Input(x, y, l.W.Value, l.Window) }, nil
+	}
+	return nil, fmt.Errorf("pass = %q: must be forward, weight or input", q.Pass)
+}
+
+// A network with the shape of an example. Classes is the number of logits, 0 for a regression to Target.
+type network struct {
+	layer   nn.Layer
+	in, out []int
+	levels  int
+}
+
+func networks(name string) (network, error) {
+	switch name {
+	case "lenet":
+		return network{layer: lenet(), in: []int{1, 28, 28}, out: []int{10}}, nil
+	case "cnn":
+		return network{layer: arch.CNN{}.Net(), in: []int{1, 28, 28}, out: []int{10}}, nil
+	case "dcgan":
+		return network{layer: arch.DCGAN{Latent: 100}.Net(), in: []int{100}, out: []int{1, 28, 28}}, nil
+	case "unet":
+		return network{layer: unet(16), in: []int{1, 16, 16}, out: []int{1, 16, 16}}, nil
+	case "unet32":
+		return network{layer: unet(16), in: []int{1, 32, 32}, out: []int{1, 32, 32}}, nil
+	case "ncsn":
+		return network{layer: scoreNet(64), in: []int{1, 32, 32}, out: []int{1, 32, 32}}, nil
+	}
+	return network{}, fmt.Errorf("net = %q: must be lenet, cnn, dcgan, unet, unet32 or ncsn", name)
+}
+
+// step is a training step with Adam on a batch, or one sum of clipped gradients.
+func step(dev *device.Device, q request) (func(), error) {
+	net, err := networks(q.Net)
+	if err != nil {
+		return nil, err
+	}
+	net.layer.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
+	params := net.layer.Params()
+	opt := train.Adam{Rate: 1e-4}.For(params)
+	stream := dev.Stream(1)
+	x, dy := dev.New(device.Float32, append([]int{q.N}, net.in...)...), dev.New(device.Float32, append([]int{q.N}, net.out...)...)
+	stream.Normal(x, 0, 1)
+	stream.Normal(dy, 0, 1)
+	labels := dev.FromInts(make([]int32, q.N), q.N)
+	return func() {
+		defer dev.Scope().Close()
+		nn.ZeroGrads(params)
+		p := &nn.Pass{Training: true}
+		y := net.layer.Forward(p, x)
+		grad := dy
+		if len(net.out) == 1 {
+			grad = y.Like()
+			device.CrossEntropy(dev.New(device.Float32, q.N), grad, y, labels)
+		}
+		if q.Kind == "clip" {
+			if _, err := train.ClippedGrads(p, net.layer, grad, 1); err != nil {
+				panic(err)
+			}
+			return
+		}
+		net.layer.VJP(p, grad)
+		opt.Step()
+	}, nil
+}
+
+// lenet is that of LeCun et al. (1998) with ReLU and maxima, as lab/eval has it.
+func lenet() nn.Layer {
+	pool := func() nn.Layer { return &nn.MaxPool{Window: device.SquareWindow(2, 2, 0)} }
+	return nn.Seq(
+		&nn.Conv2D{In: 1, Out: 6, Window: device.SquareWindow(5, 1, 2)}, nn.ReLU(), pool(),
+		&nn.Conv2D{In: 6, Out: 16, Window: device.SquareWindow(5, 1, 0)}, nn.ReLU(), pool(), nn.Flatten(),
+		&nn.Dense{In: 400, Out: 120}, nn.ReLU(), &nn.Dense{In: 120, Out: 84}, nn.ReLU(), &nn.Dense{In: 84, Out: 10},
+	)
+}
+
+func conv3(in, out int) nn.Layer {
+	return &nn.Conv2D{In: in, Out: out, Window: device.SquareWindow(3, 1, 1)}
+}
+
+// unet is the network of score/dsm's DenoisingUNet.
+func unet(width int) nn.Layer {
+	stage := func(in, out int) []nn.Layer {
+		block := nn.Seq(conv3(out, out), nn.SiLU(), conv3(out, out))
+		return []nn.Layer{conv3(in, out), nn.SiLU(), &nn.Residual{Body: block}, nn.SiLU()}
+	}
+	join := func(c, below int, down []nn.Layer, inner nn.Layer) nn.Layer {
+		around := nn.Seq(&nn.AvgPool{Window: device.SquareWindow(2, 2, 0)}, inner, &nn.Upsample{Factor: 2})
+		return nn.Seq(append(down, &nn.Concat{Branches: []nn.Layer{nil, around}}, conv3(c+below, c), nn.SiLU())...)
+	}
+	middle := join(2*width, 4*width, stage(width, 2*width), nn.Seq(stage(2*width, 4*width)...))
+	return nn.Seq(join(width, 2*width, stage(1, width), middle), conv3(width, 1))
+}
+
+// scoreNet is two resolutions of residual blocks like NCSN's: InstanceNorm++, ELU, convolution, twice.
+func scoreNet(width int) nn.Layer {
+	block := func(c int) nn.Layer {
+		norm := func() nn.Layer { return &nn.InstanceNormPlus{Channels: c} }
+		return &nn.Residual{Body: nn.Seq(norm(), nn.ELU(), conv3(c, c), norm(), nn.ELU(), conv3(c, c))}
+	}
+	around := nn.Seq(&nn.AvgPool{Window: device.SquareWindow(2, 2, 0)}, conv3(width, 2*width), block(2*width), &nn.Upsample{Factor: 2})
+	return nn.Seq(conv3(1, width), block(width), &nn.Concat{Branches: []nn.Layer{nil, around}}, conv3(3*width, width),
+		&nn.InstanceNormPlus{Channels: width}, nn.ELU(), conv3(width, 1))
+}
