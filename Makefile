@@ -75,7 +75,7 @@ test-cpu: build
 # itself. Products are our own, but for the networks the fake cuBLAS's. Networks learn nothing by heart there.
 test-fake:
 	@set -e; export COUPLING_CUDA_DRIVER=$$($(GO) run ./lab/device/fakedriver) COUPLING_CUBLAS=none COUPLING_DEVICE=cuda:0; \
-	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./lab/nn/internal/conv ./lab/eval; \
+	  $(GO) test -count=1 -short -run OnDevice ./lab/nn ./lab/nn/train ./lab/eval; \
 	  COUPLING_CUBLAS=$$COUPLING_CUDA_DRIVER $(GO) test -count=1 -short -run OnDevice ./lab/nn/arch; \
 	  $(GO) test -count=1 -short -run '(Shared|Failures|DevicePlan)OnDevice' ./ot; \
 	  COUPLING_DEVICE= $(GO) test -count=1 -run FakeOnDevice ./ot
@@ -102,7 +102,6 @@ gpu-bins:
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/device.test ./lab/device
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/nn.test ./lab/nn
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/train.test ./lab/nn/train
-	$(GO) test -c -ldflags "-s -w" -o bin/gpu/conv.test ./lab/nn/internal/conv
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/arch.test ./lab/nn/arch
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/ot.test ./ot
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/eval.test ./lab/eval

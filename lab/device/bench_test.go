@@ -241,16 +241,18 @@ func productOps(d *device.Device) (ops []timed) {
 func imageOps(d *device.Device) []timed {
 	w := device.SquareWindow(4, 2, 1)
 	const images = 64 * 64 * 32 * 32
-	columns := []int{64, 64 * 16, 16 * 16}
+	const multiplies = 2 * 64 * 64 * 64 * 16 * 16 * 16
 	shape := []int{64, 64, 32, 32}
+	x, y, weight := random(d, device.Float32, shape...), random(d, device.Float32, 64, 64, 16, 16), random(d, device.Float32, 64, 64, 4, 4)
 	return []timed{
-		op("Im2col/4×4", "GB/s", 4*5*images, func() func() {
-			x, col := random(d, device.Float32, shape...), d.New(device.Float32, columns...)
-			return func() { device.Im2col(col, x, w) }
+		op("Conv/4×4", "GFLOP/s", multiplies, func() func() {
+			return func() { device.Conv(y, x, weight, w) }
 		}),
-		op("Col2im/4×4", "GB/s", 4*5*images, func() func() {
-			x, col := d.New(device.Float32, shape...), random(d, device.Float32, columns...)
-			return func() { device.Col2im(x, col, w) }
+		op("ConvInput/4×4", "GFLOP/s", multiplies, func() func() {
+			return func() { device.ConvInput(x, y, weight, w) }
+		}),
+		op("ConvWeight/4×4", "GFLOP/s", multiplies, func() func() {
+			return func() { device.ConvWeight(weight, x, y, w) }
 		}),
 		op("MaxPool/2×2", "GB/s", 4*1.5*images, func() func() {
 			x, y, i := random(d, device.Float32, shape...), d.New(device.Float32, 64, 64, 16, 16), d.New(device.Int32, 64, 64, 16, 16)

@@ -68,18 +68,14 @@ func ExampleDevice_Recover() {
 	// [0 0] <nil>
 }
 
-// Convolution is Im2col and a product. Here one 2×2 filter sums what it sees.
-func ExampleIm2col() {
+// One 2×2 filter sums what it sees.
+func ExampleConv() {
 	dev, _ := device.CPU{}.Open()
 	defer dev.Close()
 	defer dev.Scope().Close()
 	image := dev.From32([]float32{1, 2, 3, 4, 5, 6, 7, 8, 9}, 1, 1, 3, 3)
-	filter := dev.From32([]float32{1, 1, 1, 1}, 1, 1, 4)
-	w := device.SquareWindow(2, 1, 0)
-	oh, ow := w.Out(3, 3)
-	columns, y := dev.New(device.Float32, 1, 4, oh*ow), dev.New(device.Float32, 1, 1, oh*ow)
-	device.Im2col(columns, image, w)
-	device.Gemm(y, 1, filter.N(), columns.N(), 0)
+	filter, y := dev.From32([]float32{1, 1, 1, 1}, 1, 1, 2, 2), dev.New(device.Float32, 1, 1, 2, 2)
+	device.Conv(y, image, filter, device.SquareWindow(2, 1, 0))
 	fmt.Println(y.Get32())
 	// Output: [12 16 24 28] <nil>
 }

@@ -78,9 +78,9 @@ func TestWrongArguments(t *testing.T) {
 			func() { device.Gemm(f(2, 2), 1, f(1, 2, 2).N(), f(2, 2).N(), 0) },
 			func() { device.Gemm(f(2, 2), 1, device.Factor{}, f(2, 2).N(), 0) },
 		},
-		"Im2col": {func() { device.Im2col(f(1, 9, 8), f(1, 1, 3, 3), window) }},
-		"Col2im": {func() { device.Col2im(f(1, 1, 3), f(1, 9, 9), window) }},
-		"window": {func() { device.SquareWindow(4, 1, 0).Out(3, 5) }, func() { device.SquareWindow(2, 1, -1).Out(3, 5) }},
+		"Conv":       {func() { device.Conv(f(1, 1, 3, 3), f(1, 1, 3, 4), f(1, 1, 3, 3), window) }},
+		"ConvWeight": {func() { device.ConvWeight(f(1, 2, 3, 3), f(1, 1, 3, 3), f(1, 1, 3, 3), window) }},
+		"window":     {func() { device.SquareWindow(4, 1, 0).Out(3, 5) }, func() { device.SquareWindow(2, 1, -1).Out(3, 5) }},
 		"MaxPool": {
 			func() { device.MaxPool(f(1, 1, 3, 3), i(1, 1, 3, 2), f(1, 1, 3, 3), window) },
 			func() { device.MaxPool(f(1, 1, 7, 7), i(1, 1, 7, 7), f(1, 1, 3, 3), device.SquareWindow(3, 1, 3)) },

@@ -47,25 +47,51 @@ func (w Window) full() backend.Window {
 	return f
 }
 
-// Im2col writes the patches of x, N×C×H×W, as columns: col[n, (c·kh+i)·kw+j, oy·OW+ox] = x[n, c, oy·s−p+i·d, ox·s−p+j·d],
-// 0 outside. A convolution is Gemm of the weights, Cout × C·kh·kw, with col.
-func Im2col(col, x *Array, w Window) {
-	c := check("Im2col", col).float(x)
-	c.patches(col, x, w)
-	c.do(func() error { return col.d.b.Im2col(col.t, x.t, w.full()) })
+// Conv is the cross-correlation y = W ⋆ x of x, N×In×H×W, with weight, Out×In×kh×kw:
+//
+//	y[n, o, a, b] = Σ_{c,i,j} weight[o, c, i, j]·x[n, c, a·stride − pad + i·dilation, b·stride − pad + j·dilation],
+//
+// x being 0 outside. y is N×Out×OH×OW. Cost: 2·N·OH·OW·Out·In·kh·kw.
+func Conv(y, x, weight *Array, w Window) {
+	c := check("Conv", y).float(x, weight)
+	c.conv(y, x, weight, w)
+	c.do(func() error { return y.d.b.Conv(y.t, x.t, weight.t, w.full()) })
 }
 
-// Col2im adds patches up, the transpose of Im2col. x is overwritten.
-func Col2im(x, col *Array, w Window) {
-	c := check("Col2im", x).float(col)
-	c.patches(col, x, w)
-	c.do(func() error { return x.d.b.Col2im(x.t, col.t, w.full()) })
+// ConvInput is dx = Wᵀ dy, the transpose of Conv in x, which is the transposed convolution from Out to In. dx is
+// overwritten.
+func ConvInput(dx, dy, weight *Array, w Window) {
+	c := check("ConvInput", dx).float(dy, weight)
+	c.conv(dy, dx, weight, w)
+	c.do(func() error { return dx.d.b.ConvInput(dx.t, dy.t, weight.t, w.full()) })
 }
 
-func (c args) patches(col, x *Array, w Window) {
-	c.shape("x", x, -1, -1, -1, -1)
+// ConvWeight is dw += Σ_n dy_n ⋆ x_n, the transpose of Conv in the weight.
+func ConvWeight(dw, x, dy *Array, w Window) {
+	c := check("ConvWeight", dw).float(x, dy)
+	c.conv(dy, x, dw, w)
+	c.do(func() error { return dw.d.b.ConvWeight(dw.t, x.t, dy.t, w.full()) })
+}
+
+// ConvSquares is squares_n += |dy_n ⋆ x_n|², the squared norm of each example's part of ConvWeight. squares is N.
+func ConvSquares(squares, x, dy *Array, w Window) {
+	c := check("ConvSquares", squares).float(x, dy).shape("squares", squares, x.t.Shape[0])
+	c.shape("x", x, -1, -1, -1, -1).shape("dy", dy, -1, -1, -1, -1)
+	c.slides(dy, x, w)
+	c.do(func() error { return squares.d.b.ConvSquares(squares.t, x.t, dy.t, w.full()) })
+}
+
+// conv checks the shapes of a convolution of x to y.
+func (c args) conv(y, x, weight *Array, w Window) {
+	c.shape("x", x, -1, -1, -1, -1).shape("y", y, -1, -1, -1, -1)
+	c.shape("weight", weight, y.t.Shape[1], x.t.Shape[1], w.Kernel[0], w.Kernel[1])
+	c.slides(y, x, w)
+}
+
+// slides checks that the window brings x to the size of y.
+func (c args) slides(y, x *Array, w Window) {
 	oh, ow := w.Out(x.t.Shape[2], x.t.Shape[3])
-	c.shape("col", col, x.t.Shape[0], x.t.Shape[1]*w.Kernel[0]*w.Kernel[1], oh*ow)
+	c.shape("y", y, x.t.Shape[0], -1, oh, ow)
 }
 
 // MaxPool is the largest element in each window, and its flat index in the plane. Padding never wins; of equals the

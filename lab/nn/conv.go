@@ -5,11 +5,10 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/nn/initial"
-	"coupling/lab/nn/internal/conv"
 )
 
-// Conv2D is the cross-correlation of x, N×In×H×W, with a weight of Out×In×kh×kw, plus a bias for each channel. Patches
-// are unfolded for a few examples at a time, and again in VJP. Cost of a forward pass: 2·N·OH·OW·Out·In·kh·kw.
+// Conv2D is the cross-correlation of x, N×In×H×W, with a weight of Out×In×kh×kw, plus a bias for each channel. Cost
+// of a forward pass: 2·N·OH·OW·Out·In·kh·kw.
 type Conv2D struct {
 	In, Out  int
 	Window   device.Window
@@ -41,7 +40,7 @@ func (c *Conv2D) Forward(p *Pass, x *device.Array) *device.Array {
 	oh, ow := c.Window.Out(x.Dim(2), x.Dim(3))
 	y := x.Device().New(x.Type(), x.Dim(0), c.Out, oh, ow)
 	w, vectors := c.Spectral.apply(p, c.W.Value)
-	conv.Apply(y, x, w, c.Window)
+	device.Conv(y, x, c.shaped(w), c.Window)
 	if c.B != nil {
 		device.Add(y, y, c.B.Value.Reshape(1, c.Out, 1, 1))
 	}
@@ -49,12 +48,12 @@ func (c *Conv2D) Forward(p *Pass, x *device.Array) *device.Array {
 	return y
 }
 
-// VJP returns the transposed convolution of dy; dW += Σ_n dy_n·patches_nᵀ and db is the sum of dy.
+// VJP returns the transposed convolution of dy; dW += Σ_n dy_n ⋆ x_n and db is the sum of dy.
 func (c *Conv2D) VJP(p *Pass, dy *device.Array) *device.Array {
 	saved := p.Pop(c)
 	x, w := saved[0], saved[1]
 	if p.params() {
-		c.Spectral.grad(c.W, saved[1:], func(dw *device.Array) { conv.Weight(dw, x, dy, c.Window) })
+		c.Spectral.grad(c.W, saved[1:], func(dw *device.Array) { device.ConvWeight(c.shaped(dw), x, dy, c.Window) })
 		if c.B != nil {
 			addSum(c.B.Grad, dy, 1, c.Out, 1, 1)
 		}
@@ -63,12 +62,17 @@ func (c *Conv2D) VJP(p *Pass, dy *device.Array) *device.Array {
 		if c.Spectral != nil {
 			p.noSquares(c, "spectral normalisation shares the weight's norm")
 		}
-		conv.Squares(p.Squares, x, dy, c.Window)
+		device.ConvSquares(p.Squares, x, dy, c.Window)
 		biasSquares(p, c.B, dy)
 	}
 	dx := x.Like()
-	conv.Input(dx, dy, w, c.Window)
+	device.ConvInput(dx, dy, c.shaped(w), c.Window)
 	return dx
+}
+
+// shaped is a weight, or its gradient, in its own shape: spectral normalisation knows matrices.
+func (c *Conv2D) shaped(w *device.Array) *device.Array {
+	return w.Reshape(c.Out, c.In, c.Window.Kernel[0], c.Window.Kernel[1])
 }
 
 // biasSquares adds |Σ_positions dy_n|², the squared norms of the examples' gradients of a bias.

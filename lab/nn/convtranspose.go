@@ -5,7 +5,6 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/nn/initial"
-	"coupling/lab/nn/internal/conv"
 )
 
 // ConvTranspose2D is the transpose of a Conv2D from Out to In channels, plus a bias: x is N×In×H×W, y N×Out×OH×OW with
@@ -54,7 +53,7 @@ func (c *ConvTranspose2D) Forward(p *Pass, x *device.Array) *device.Array {
 	must(x.Rank() == 4 && x.Dim(1) == c.In, c, "shape of x = %v: must be [N %d H W]", x.Shape(), c.In)
 	oh, ow := c.size(x.Dim(2), x.Dim(3))
 	y := x.Device().New(x.Type(), x.Dim(0), c.Out, oh, ow)
-	conv.Input(y, x, c.W.Value, c.Window)
+	device.ConvInput(y, x, c.W.Value, c.Window)
 	if c.B != nil {
 		device.Add(y, y, c.B.Value.Reshape(1, c.Out, 1, 1))
 	}
@@ -62,20 +61,20 @@ func (c *ConvTranspose2D) Forward(p *Pass, x *device.Array) *device.Array {
 	return y
 }
 
-// VJP returns the convolution of dy; dW += Σ_n x_n·patches(dy)_nᵀ and db is the sum of dy.
+// VJP returns the convolution of dy; dW += Σ_n x_n ⋆ dy_n and db is the sum of dy.
 func (c *ConvTranspose2D) VJP(p *Pass, dy *device.Array) *device.Array {
 	x := p.Pop(c)[0]
 	if p.params() {
-		conv.Weight(c.W.Grad, dy, x, c.Window)
+		device.ConvWeight(c.W.Grad, dy, x, c.Window)
 		if c.B != nil {
 			addSum(c.B.Grad, dy, 1, c.Out, 1, 1)
 		}
 	}
 	if p.squares() {
-		conv.Squares(p.Squares, dy, x, c.Window)
+		device.ConvSquares(p.Squares, dy, x, c.Window)
 		biasSquares(p, c.B, dy)
 	}
 	dx := x.Like()
-	conv.Apply(dx, dy, c.W.Value, c.Window)
+	device.Conv(dx, dy, c.W.Value, c.Window)
 	return dx
 }

@@ -632,6 +632,54 @@ func asmTileAbs[T Float](isa ISA, c, a, b *T, depth, stride, rowStep, depthStep 
 	}
 }
 
+func asmTapsTall[T Float](isa ISA, c, a, b *T, groups, steps *int, depth, step int) {
+	if unsafe.Sizeof(T(0)) == 8 {
+		if isa == AVX512 {
+			tapsTall64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
+		} else {
+			tapsTall64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
+		}
+	} else {
+		if isa == AVX512 {
+			tapsTall32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
+		} else {
+			tapsTall32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
+		}
+	}
+}
+
+func asmTapsWide[T Float](isa ISA, c, a, b *T, groups, steps *int, depth, step int) {
+	if unsafe.Sizeof(T(0)) == 8 {
+		if isa == AVX512 {
+			tapsWide64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
+		} else {
+			tapsWide64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
+		}
+	} else {
+		if isa == AVX512 {
+			tapsWide32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
+		} else {
+			tapsWide32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
+		}
+	}
+}
+
+func asmTransposeStrip[T Float](isa ISA, dst, src *T, dstStride, srcStride, blocks int) {
+	if unsafe.Sizeof(T(0)) == 8 {
+		if isa == AVX512 {
+			transposeStrip64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(src)), dstStride, srcStride, blocks)
+		} else {
+			transposeStrip64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(src)), dstStride, srcStride, blocks)
+		}
+	} else {
+		if isa == AVX512 {
+			transposeStrip32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(src)), dstStride, srcStride, blocks)
+		} else {
+			transposeStrip32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(src)), dstStride, srcStride, blocks)
+		}
+	}
+}
+
 func asmMixedDot4(isa ISA, out *float64, m *float32, x *float64, n, stride int) {
 	if isa == AVX512 {
 		mixedDot464AVX512(out, m, x, n, stride)

@@ -146,6 +146,18 @@ func asmTileAbs[T Float](_ ISA, c, a, b *T, depth, stride, rowStep, depthStep in
 	panic("cpu: no assembly for this architecture")
 }
 
+func asmTapsTall[T Float](_ ISA, c, a, b *T, groups, steps *int, depth, step int) {
+	panic("cpu: no assembly for this architecture")
+}
+
+func asmTapsWide[T Float](_ ISA, c, a, b *T, groups, steps *int, depth, step int) {
+	panic("cpu: no assembly for this architecture")
+}
+
+func asmTransposeStrip[T Float](_ ISA, dst, src *T, dstStride, srcStride, blocks int) {
+	panic("cpu: no assembly for this architecture")
+}
+
 func asmMixedDot4(_ ISA, out *float64, m *float32, x *float64, n, stride int) {
 	panic("cpu: no assembly for this architecture")
 }

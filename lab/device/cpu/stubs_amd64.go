@@ -762,6 +762,66 @@ func tileAbs32AVX512(c *float32, a *float32, b *float32, depth int, stride int, 
 //go:noescape
 func tileAbs32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 
+// tapsTall64AVX512 adds sums over taps to groups of rows of one vector.
+//
+//go:noescape
+func tapsTall64AVX512(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+
+// tapsTall64AVX2 adds sums over taps to groups of rows of one vector.
+//
+//go:noescape
+func tapsTall64AVX2(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+
+// tapsTall32AVX512 adds sums over taps to groups of rows of one vector.
+//
+//go:noescape
+func tapsTall32AVX512(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+
+// tapsTall32AVX2 adds sums over taps to groups of rows of one vector.
+//
+//go:noescape
+func tapsTall32AVX2(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+
+// tapsWide64AVX512 adds sums over taps to groups of wide rows.
+//
+//go:noescape
+func tapsWide64AVX512(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+
+// tapsWide64AVX2 adds sums over taps to groups of wide rows.
+//
+//go:noescape
+func tapsWide64AVX2(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+
+// tapsWide32AVX512 adds sums over taps to groups of wide rows.
+//
+//go:noescape
+func tapsWide32AVX512(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+
+// tapsWide32AVX2 adds sums over taps to groups of wide rows.
+//
+//go:noescape
+func tapsWide32AVX2(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+
+// transposeStrip64AVX512 writes strips of eight (float64: four) rows of src as columns of dst.
+//
+//go:noescape
+func transposeStrip64AVX512(dst *float64, src *float64, dstStride int, srcStride int, blocks int)
+
+// transposeStrip64AVX2 writes strips of eight (float64: four) rows of src as columns of dst.
+//
+//go:noescape
+func transposeStrip64AVX2(dst *float64, src *float64, dstStride int, srcStride int, blocks int)
+
+// transposeStrip32AVX512 writes strips of eight (float64: four) rows of src as columns of dst.
+//
+//go:noescape
+func transposeStrip32AVX512(dst *float32, src *float32, dstStride int, srcStride int, blocks int)
+
+// transposeStrip32AVX2 writes strips of eight (float64: four) rows of src as columns of dst.
+//
+//go:noescape
+func transposeStrip32AVX2(dst *float32, src *float32, dstStride int, srcStride int, blocks int)
+
 // mixedDot464AVX512 writes the products of four rows of m, stride elements apart, with x to out.
 //
 //go:noescape

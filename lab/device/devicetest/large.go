@@ -56,7 +56,7 @@ func largeMaps(k *kit) {
 		k.near(reductionNames[f]+" of columns", columns, 2*k.sumsOf(61),
 			func() ref.Result { return ref.Reduce([]int{1, 3001}, []int{61, 3001}, x[:61*3001], f) })
 	}
-	k.patches(plane{13, 5, 33, 35, device.SquareWindow(4, 2, 1)})
+	k.convolution(plane{13, 5, 33, 35, device.SquareWindow(4, 2, 1)}, 3)
 }
 
 func largeProducts(k *kit) {

@@ -133,7 +133,7 @@ func windowProperty(k *kit, d draw) {
 		w.Pad[i], w.Dilation[i], w.Stride[i] = d(0, 3), d(1, 3), d(1, 4)
 		w.Kernel[i] = d(1, min(6, (size+2*w.Pad[i]-1)/w.Dilation[i]+1))
 	}
-	k.patches(p)
+	k.convolution(p, d(1, 20))
 }
 
 func resampleProperty(k *kit, d draw) {

@@ -9,7 +9,7 @@ import (
 )
 
 func windows() []scenario {
-	return []scenario{{"Im2col", im2col}, {"MaxPool", maxPool}, {"AvgPool", avgPool}}
+	return []scenario{{"Conv", convolutions}, {"MaxPool", maxPool}, {"AvgPool", avgPool}}
 }
 
 // images are random pixels.
@@ -63,27 +63,42 @@ func (k *kit) planes(pooling bool) []plane {
 	return all
 }
 
-func im2col(k *kit) {
+func convolutions(k *kit) {
 	for _, p := range k.planes(false) {
-		k.patches(p)
+		k.convolution(p, 1+k.rng.IntN(5))
 	}
+	// Strips of channels and groups of windows of every length, whole and not.
+	for _, c := range [][3]int{{33, 70, 5}, {16, 48, 8}, {5, 64, 3}, {8, 17, 13}} {
+		k.convolution(plane{2, c[0], c[2], c[2], device.SquareWindow(3, 1, 1)}, c[1])
+	}
+	k.convolution(plane{3, 9, 1, 1, device.SquareWindow(1, 1, 0)}, 20)
+	k.convolution(plane{2, 12, 9, 10, device.SquareWindow(7, 2, 3)}, 6)
+	k.convolution(plane{2, 6, 40, 39, device.SquareWindow(5, 1, 2)}, 3)
 }
 
-// patches: Im2col copies, its transpose adds up to kh·kw elements. Both are tried on data and on one another:
-// <Im2col x, c> = <x, Col2im c>.
-func (k *kit) patches(p plane) {
+// convolution holds Conv and its transposes to the definition. The gradient of the weight adds to what is there.
+func (k *kit) convolution(p plane, out int) {
 	k.Helper()
 	x := k.images(p.n, p.c, p.h, p.w)
-	shape, want := ref.Im2col(x, p.win)
-	col, ax := k.dst(shape...), k.put(x.Data, x.Shape()...)
-	device.Im2col(col, ax, p.win)
-	k.exact("Im2col "+p.String(), col, func() []float64 { return want })
+	oh, ow := p.win.Out(p.h, p.w)
+	dy := k.images(p.n, out, oh, ow)
+	area := p.win.Kernel[0] * p.win.Kernel[1]
+	shape := []int{out, p.c, p.win.Kernel[0], p.win.Kernel[1]}
+	weight, before := k.normals(ref.Len(shape), 1), k.normals(ref.Len(shape), 1)
+	ax, ay, aw := k.put(x.Data, x.Shape()...), k.put(dy.Data, dy.Shape()...), k.put(weight, shape...)
 
-	c := k.normals(len(want), 1)
-	dx, ac := k.dst(x.Shape()...), k.put(c, shape...)
-	device.Col2im(dx, ac, p.win)
-	k.near("Col2im "+p.String(), dx, sums(p.win.Kernel[0]*p.win.Kernel[1]), func() ref.Result { return ref.Col2im(x, c, p.win) })
-	k.adjoint("Im2col "+p.String(), col, ac, ax, dx)
+	y, dx, dw, squares := k.dst(dy.Shape()...), k.dst(x.Shape()...), k.put(before, shape...), k.put(make([]float64, p.n), p.n)
+	device.Conv(y, ax, aw, p.win)
+	device.ConvInput(dx, ay, aw, p.win)
+	device.ConvWeight(dw, ax, ay, p.win)
+	device.ConvSquares(squares, ax, ay, p.win)
+	c := ref.NewConvolution(x, dy, weight, before, p.win)
+	what := fmt.Sprintf(" %v to %d channels", p, out)
+	k.near("Conv"+what, y, sums(p.c*area), func() ref.Result { return c.Y })
+	k.near("ConvInput"+what, dx, sums(out*area), func() ref.Result { return c.DX })
+	k.near("ConvWeight"+what, dw, sums(1+p.n*oh*ow), func() ref.Result { return c.DW })
+	k.near("ConvSquares"+what, squares, sums(oh*ow), func() ref.Result { return c.Squares })
+	k.adjoint("Conv"+what, y, ay, ax, dx)
 }
 
 // adjoint is <A x, c> = <x, Aᵀ c> as the device sees it, to the roundings of two sums.

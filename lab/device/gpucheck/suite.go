@@ -47,7 +47,6 @@ type Benchmark struct {
 var suites = []Suite{
 	{Name: "device", Package: "lab/device", Tests: "OnDevice", Bench: "OnDevice"},
 	{Name: "nn", Package: "lab/nn", Tests: "OnDevice", Bench: "OnDevice"},
-	{Name: "conv", Package: "lab/nn/internal/conv", Tests: "OnDevice", Bench: "OnDevice"},
 	{Name: "train", Package: "lab/nn/train", Tests: "OnDevice", Bench: "OnDevice"},
 	{Name: "arch", Package: "lab/nn/arch", Tests: "OnDevice", Bench: "OnDevice"},
 	{Name: "ot", Package: "ot", Tests: "OnDevice", Bench: "OnDevice"},

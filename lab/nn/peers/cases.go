@@ -9,7 +9,6 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
-	"coupling/lab/nn/internal/conv"
 	"coupling/lab/nn/train"
 )
 
@@ -42,11 +41,11 @@ func convolution(dev *device.Device, q request) (func(), error) {
 	stream.Normal(y, 0, 1)
 	switch q.Pass {
 	case "forward":
-		return func() { conv.Apply(y, x, l.W.Value, l.Window) }, nil
+		return func() { device.Conv(y, x, l.W.Value, l.Window) }, nil
 	case "weight":
-		return func() { conv.Weight(l.W.Grad, x, y, l.Window) }, nil
+		return func() { device.ConvWeight(l.W.Grad, x, y, l.Window) }, nil
 	case "input":
-		return func() { conv.Input(x, y, l.W.Value, l.Window) }, nil
+		return func() { device.ConvInput(x, y, l.W.Value, l.Window) }, nil
 	}
 	return nil, fmt.Errorf("pass = %q: must be forward, weight or input", q.Pass)
 }

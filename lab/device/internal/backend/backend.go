@@ -233,10 +233,14 @@ type linear interface {
 
 // images are operations on N×C×H×W.
 type images interface {
-	// Im2col writes patches: col[n, (c·kh+i)·kw+j, oy·OW+ox] = x[n, c, oy·s−p+i·d, ox·s−p+j·d], 0 outside.
-	Im2col(col, x Tensor, w Window) error
-	// Col2im adds patches up, the transpose of Im2col; x is overwritten.
-	Col2im(x, col Tensor, w Window) error
+	// Conv is y = W ⋆ x, the cross-correlation of x, N×In×H×W, with weight, Out×In×kh×kw; y is N×Out×OH×OW.
+	Conv(y, x, weight Tensor, w Window) error
+	// ConvInput is dx = Wᵀ dy, its transpose in x.
+	ConvInput(dx, dy, weight Tensor, w Window) error
+	// ConvWeight is dw += Σ_n dy_n ⋆ x_n, its transpose in the weight.
+	ConvWeight(dw, x, dy Tensor, w Window) error
+	// ConvSquares is squares_n += |dy_n ⋆ x_n|².
+	ConvSquares(squares, x, dy Tensor, w Window) error
 	// MaxPool also writes where each maximum was, as the flat index in its H×W plane. Padding never wins.
 	MaxPool(y, index, x Tensor, w Window) error
 	MaxPoolVJP(dx, dy, index Tensor, w Window) error

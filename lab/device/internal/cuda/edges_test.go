@@ -88,19 +88,21 @@ func TestCuts(t *testing.T) {
 	all := func() (results [][]float64) {
 		win := backend.Window{Kernel: [2]int{3, 2}, Stride: [2]int{2, 1}, Pad: [2]int{1, 0}, Dilation: [2]int{1, 1}}
 		col, back := r.new(backend.Float32, 10, 3*6, 10*34), r.new(backend.Float32, 10, 3, 20, 35)
-		r.ok(r.g.Im2col(col, image, win))
-		r.ok(r.g.Col2im(back, col, win))
+		r.ok(r.g.im2col(col, image, win))
+		r.ok(r.g.col2im(back, col, win))
+		conv := r.new(backend.Float32, 10, 4, 10, 34)
+		r.ok(r.g.Conv(conv, image, r.set(backend.Float32, p.x[:72], 4, 3, 3, 2), win))
 		apply, grad, lse := r.new(backend.Float32, p.n, p.k), r.new(backend.Float32, p.n, p.d), r.new(backend.Float32, p.n)
 		r.ok(r.g.PointApply(apply, x, y, u, h, v, p.cost, p.inv))
 		r.ok(r.g.PointGrad(grad, x, y, u, h, u, h, p.cost, p.inv, true))
 		r.ok(r.g.PointLSE(lse, x, y, h, p.cost, p.inv))
 		cols := r.new(backend.Float32, p.m, 2)
 		r.ok(r.g.PlanCols(cols, cost, u, h, w, p.inv))
-		return [][]float64{r.get(col), r.get(back), r.get(apply), r.get(lse), r.get(cols)}
+		return [][]float64{r.get(col), r.get(back), r.get(conv), r.get(apply), r.get(lse), r.get(cols)}
 	}
 	whole := all()
 	r.g.limits = limits{flat: 5000, chunk: 1}
-	names := []string{"Im2col", "Col2im", "PointApply", "PointLSE", "PlanCols"}
+	names := []string{"im2col", "col2im", "Conv", "PointApply", "PointLSE", "PlanCols"}
 	for i, got := range all() {
 		rel := 0.0
 		if names[i] == "PlanCols" {
@@ -109,7 +111,7 @@ func TestCuts(t *testing.T) {
 		r.near(names[i], got, whole[i], rel, rel)
 	}
 	r.g.limits.flat = 600
-	if err := r.g.Im2col(r.new(backend.Float32, 10, 3, 700), image, backend.Window{Kernel: [2]int{1, 1}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}); err == nil {
+	if err := r.g.im2col(r.new(backend.Float32, 10, 3, 700), image, backend.Window{Kernel: [2]int{1, 1}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}); err == nil {
 		t.Error("a plane that is too large was taken")
 	}
 }

@@ -87,14 +87,14 @@ func convolution(col, x backend.Tensor, b backend.Window) (w window, planes, pix
 	return windowOf(s[2], s[3], oh, ow, b), s[0] * s[1], s[2] * s[3], b.Kernel[0] * b.Kernel[1] * oh * ow
 }
 
-// Im2col writes patches.
-func (g *gpu) Im2col(col, x backend.Tensor, b backend.Window) error {
+// im2col writes patches: col[n, (c·kh+i)·kw+j, oy·OW+ox] = x[n, c, oy·s−p+i·d, ox·s−p+j·d], 0 outside.
+func (g *gpu) im2col(col, x backend.Tensor, b backend.Window) error {
 	w, planes, pixels, patches := convolution(col, x, b)
 	return g.planewise("im2col", w, planes, col, patches, []part{{x, pixels}})
 }
 
-// Col2im adds patches up.
-func (g *gpu) Col2im(x, col backend.Tensor, b backend.Window) error {
+// col2im adds patches up.
+func (g *gpu) col2im(x, col backend.Tensor, b backend.Window) error {
 	w, planes, pixels, patches := convolution(col, x, b)
 	return g.planewise("col2im", w, planes, x, pixels, []part{{col, patches}})
 }

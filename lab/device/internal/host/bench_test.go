@@ -107,31 +107,6 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkPatches reports G elements of columns a second: 3×3 and 4×4 with stride 2, as in the networks of the papers.
-func BenchmarkPatches(b *testing.B) {
-	h := open(b, cpu.Auto, 0)
-	for _, w := range []backend.Window{
-		{Kernel: [2]int{3, 3}, Stride: [2]int{1, 1}, Pad: [2]int{1, 1}, Dilation: [2]int{1, 1}},
-		{Kernel: [2]int{4, 4}, Stride: [2]int{2, 2}, Pad: [2]int{1, 1}, Dilation: [2]int{1, 1}},
-	} {
-		x := array(b, h, noise[float32](1, 10*64*28*28), 10, 64, 28, 28)
-		out := output(w, x.Shape)
-		patch := 64 * w.Kernel[0] * w.Kernel[1] * out[0] * out[1]
-		col := array(b, h, noise[float32](2, 10*patch), 10, patch/(out[0]*out[1]), out[0]*out[1])
-		for name, f := range map[string]func() error{
-			"Im2col": func() error { return h.Im2col(col, x, w) },
-			"Col2im": func() error { return h.Col2im(x, col, w) },
-		} {
-			b.Run(fmt.Sprintf("%s/kernel=%d", name, w.Kernel[0]), func(b *testing.B) {
-				for b.Loop() {
-					must(b, f())
-				}
-				b.ReportMetric(1e-9*float64(10*patch)*float64(b.N)/b.Elapsed().Seconds(), "G/s")
-			})
-		}
-	}
-}
-
 // BenchmarkTransport reports G pairs of points a second.
 func BenchmarkTransport(b *testing.B) {
 	const n, d = 1024, 2

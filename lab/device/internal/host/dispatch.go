@@ -54,11 +54,25 @@ func (d *Host) Gemm(c tensor, alpha float64, a tensor, transA bool, b tensor, tr
 	return d.of(c).Gemm(c, alpha, a, transA, b, transB, beta)
 }
 
-// Im2col is the operation of backend.Backend.
-func (d *Host) Im2col(col, x tensor, w backend.Window) error { return d.of(col).Im2col(col, x, w) }
+// Conv is the operation of backend.Backend.
+func (d *Host) Conv(y, x, weight tensor, w backend.Window) error {
+	return d.of(y).Conv(y, x, weight, w)
+}
 
-// Col2im is the operation of backend.Backend.
-func (d *Host) Col2im(x, col tensor, w backend.Window) error { return d.of(x).Col2im(x, col, w) }
+// ConvInput is the operation of backend.Backend.
+func (d *Host) ConvInput(dx, dy, weight tensor, w backend.Window) error {
+	return d.of(dx).ConvInput(dx, dy, weight, w)
+}
+
+// ConvWeight is the operation of backend.Backend.
+func (d *Host) ConvWeight(dw, x, dy tensor, w backend.Window) error {
+	return d.of(dw).ConvWeight(dw, x, dy, w)
+}
+
+// ConvSquares is the operation of backend.Backend.
+func (d *Host) ConvSquares(squares, x, dy tensor, w backend.Window) error {
+	return d.of(squares).ConvSquares(squares, x, dy, w)
+}
 
 // MaxPool is the operation of backend.Backend.
 func (d *Host) MaxPool(y, index, x tensor, w backend.Window) error {

@@ -58,6 +58,7 @@ func families() []family {
 		{"reduce", reduceKernels()},
 		{"tile", tileKernels()},
 		{"gemm", gemmKernels()},
+		{"taps", tapKernels()},
 		{"mixed", mixedKernels()},
 	}
 }

@@ -49,26 +49,45 @@ func OutSize(n int, w device.Window, axis int) int {
 	return count
 }
 
-// Im2col is N × C·kh·kw × OH·OW.
-func Im2col(m Images, w device.Window) (shape []int, col []float64) {
-	oh, ow := OutSize(m.H, w, 0), OutSize(m.W, w, 1)
-	k := w.Kernel[0] * w.Kernel[1]
-	col = make([]float64, m.N*m.C*k*oh*ow)
-	taps(m, w, func(plane, out, tap, at int) {
-		if at >= 0 {
-			col[(plane*k+tap)*oh*ow+out] = m.Data[plane*m.H*m.W+at]
+// Convolution is a convolution of x with a weight and its transposes at dy, by the definition.
+type Convolution struct{ Y, DX, DW, Squares Result }
+
+// NewConvolution computes it; DW starts at before, Squares at 0.
+func NewConvolution(x, dy Images, weight, before []float64, w device.Window) Convolution {
+	y, dx, dw := make([]Sum, len(dy.Data)), make([]Sum, len(x.Data)), make([]Sum, len(weight))
+	each := make([]Sum, x.N*len(weight))
+	for i, v := range before {
+		dw[i].Add(v)
+	}
+	area, positions, pixels := w.Kernel[0]*w.Kernel[1], dy.H*dy.W, x.H*x.W
+	taps(x, w, func(plane, out, tap, at int) {
+		if at < 0 {
+			return
+		}
+		n, c := plane/x.C, plane%x.C
+		for o := range dy.C {
+			i, j, k := (n*dy.C+o)*positions+out, plane*pixels+at, (o*x.C+c)*area+tap
+			y[i].AddProduct(weight[k], x.Data[j])
+			dx[j].AddProduct(weight[k], dy.Data[i])
+			dw[k].AddProduct(dy.Data[i], x.Data[j])
+			each[n*len(weight)+k].AddProduct(dy.Data[i], x.Data[j])
 		}
 	})
-	return []int{m.N, m.C * k, oh * ow}, col
+	r := Convolution{results(y), results(dx), results(dw), NewResult(x.N)}
+	for i := range each { // an error of g moves g² by 2|g| of it
+		n, g := i/len(weight), each[i].Value()
+		r.Squares.Value[n] += g * g
+		r.Squares.Scale[n] += g*g + 2*math.Abs(g)*each[i].Size()
+	}
+	return r
 }
 
-// Col2im adds patches up to images of m's size.
-func Col2im(m Images, col []float64, w device.Window) Result {
-	n := OutSize(m.H, w, 0) * OutSize(m.W, w, 1)
-	k := w.Kernel[0] * w.Kernel[1]
-	return m.collect(func(add func(plane, at int, v float64)) {
-		taps(m, w, func(plane, out, tap, at int) { add(plane, at, col[(plane*k+tap)*n+out]) })
-	})
+func results(sums []Sum) Result {
+	r := NewResult(len(sums))
+	for i := range sums {
+		r.set(i, &sums[i])
+	}
+	return r
 }
 
 // collect sums into images of m's size; what falls into the padding is dropped.
@@ -79,11 +98,7 @@ func (m Images) collect(each func(add func(plane, at int, v float64))) Result {
 			sums[plane*m.H*m.W+at].Add(v)
 		}
 	})
-	r := NewResult(len(sums))
-	for i := range sums {
-		r.set(i, &sums[i])
-	}
-	return r
+	return results(sums)
 }
 
 // MaxPool is the largest element of each window and where it is in its plane, the first of equals.

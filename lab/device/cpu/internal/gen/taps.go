@@ -1,0 +1,199 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The inner loops of convolutions: sums over the taps of a window, for groups of four pixels and one or more vectors of
+// channels, read from the image as it lies. For each k, the elements a[groups[g] + i*step], i < 4, meet the row of b of
+// that k, and a moves on by steps[k] bytes.
+func tapKernels() []kernel {
+	const sig = "c, a, b *T, groups, steps *int, depth, step int"
+	return []kernel{
+		{
+			name: "tapsTall", doc: "adds sums over taps to groups of rows of one vector.", sig: sig,
+			emit: func(a *asm) { a.taps(a.tallGroups(), 1) },
+		},
+		{
+			name: "tapsWide", doc: "adds sums over taps to groups of wide rows.", sig: sig,
+			emit: func(a *asm) {
+				if a.wide {
+					a.taps(3, 2)
+				} else {
+					a.taps(1, 3)
+				}
+			},
+		},
+		{
+			name: "transposeStrip", doc: "writes strips of eight (float64: four) rows of src as columns of dst.",
+			sig: "dst, src *T, dstStride, srcStride, blocks int", emit: transposeStrip,
+		},
+	}
+}
+
+func (t target) tallGroups() int {
+	if t.wide {
+		return 6
+	}
+	return 3
+}
+
+func (a *asm) taps(groups, vectors int) {
+	base, pb, table, steps, depth, step := a.ptr("a"), a.ptr("b"), a.ptr("groups"), a.ptr("steps"), a.ptr("depth"), a.bytes("step")
+	rows := make([][4]operand.Mem, groups)
+	thrice := a.GP64()
+	a.LEAQ(operand.Mem{Base: step, Index: step, Scale: 2}, thrice)
+	pointers := make([]reg.GPVirtual, groups)
+	for g := range pointers {
+		p := a.GP64()
+		a.MOVQ(operand.Mem{Base: table, Disp: 8 * g}, p)
+		a.LEAQ(operand.Mem{Base: base, Index: p, Scale: uint8(a.size())}, p)
+		pointers[g] = p
+		rows[g] = [4]operand.Mem{{Base: p}, {Base: p, Index: step, Scale: 1}, {Base: p, Index: step, Scale: 2}, {Base: p, Index: thrice, Scale: 1}}
+	}
+	sums := make([][]vec, 4*groups)
+	for i := range sums {
+		sums[i] = a.zeros(vectors)
+	}
+	loop, done := a.label("taps"), a.label("tapsDone")
+	a.TESTQ(depth, depth)
+	a.JE(operand.LabelRef(done))
+	a.Label(loop)
+	a.tapsOnce(sums, rows, pb)
+	move := a.GP64()
+	a.MOVQ(operand.Mem{Base: steps}, move)
+	for _, p := range pointers {
+		a.ADDQ(move, p)
+	}
+	a.ADDQ(operand.U32(uint32(vectors*a.lanes()*a.size())), pb)
+	a.ADDQ(operand.Imm(8), steps)
+	a.DECQ(depth)
+	a.JNZ(operand.LabelRef(loop))
+	a.Label(done)
+	c := a.ptr("c")
+	for i, row := range sums {
+		for j, v := range row {
+			m := operand.Mem{Base: c, Disp: (i*vectors + j) * a.lanes() * a.size()}
+			a.add(v, v, m)
+			a.pick(a.VMOVUPD, a.VMOVUPS)(v, m)
+		}
+	}
+}
+
+// tapsOnce is the products of one tap.
+func (a *asm) tapsOnce(sums [][]vec, rows [][4]operand.Mem, pb reg.Register) {
+	y := a.vecs(len(sums[0]))
+	for j, v := range y {
+		a.mov(v, operand.Mem{Base: pb, Disp: j * a.lanes() * a.size()})
+	}
+	for i, row := range sums {
+		m := rows[i/4][i%4]
+		if a.wide && len(y) == 1 {
+			a.pick(a.VFMADD231PD_BCST, a.VFMADD231PS_BCST)(m, y[0], row[0])
+			continue
+		}
+		x := a.vec()
+		a.broadcastAny(x, m)
+		for j, v := range y {
+			a.fma(row[j], x, v)
+		}
+	}
+}
+
+// transposeStrip turns squares of eight float32 or four float64, in vectors of 256 bits on every target.
+func transposeStrip(a *asm) {
+	dst, src, dstStride, srcStride, blocks := a.ptr("dst"), a.ptr("src"), a.bytes("dstStride"), a.bytes("srcStride"), a.ptr("blocks")
+	side := 32 / a.size()
+	from, to := a.eight(src, srcStride, side), a.eight(dst, dstStride, side)
+	move := a.GP64()
+	a.MOVQ(dstStride, move)
+	a.SHLQ(operand.Imm(map[int]uint64{8: 3, 4: 2}[side]), move)
+	loop, done := a.label("squares"), a.label("squaresDone")
+	a.TESTQ(blocks, blocks)
+	a.JE(operand.LabelRef(done))
+	a.Label(loop)
+	r := make([]vec, side)
+	for i := range r {
+		r[i] = a.YMM()
+		a.VMOVUPS(from[i], r[i])
+	}
+	if a.double {
+		r = a.turn4(r)
+	} else {
+		r = a.turn8(r)
+	}
+	for i, v := range r {
+		a.VMOVUPS(v, to[i])
+	}
+	for _, rows := range [][]operand.Mem{from, to} {
+		for i := 0; i < side; i += 4 {
+			if base := rows[i].Base; i == 0 || base != rows[0].Base {
+				if &rows[0] == &from[0] {
+					a.ADDQ(operand.Imm(32), base)
+				} else {
+					a.ADDQ(move, base)
+				}
+			}
+		}
+	}
+	a.DECQ(blocks)
+	a.JNZ(operand.LabelRef(loop))
+	a.Label(done)
+}
+
+// eight is the addresses of rows, four from each pointer.
+func (a *asm) eight(base, stride reg.GPVirtual, rows int) []operand.Mem {
+	thrice := a.GP64()
+	a.LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, thrice)
+	var out []operand.Mem
+	for i := 0; i < rows; i += 4 {
+		p := a.GP64()
+		if i == 0 {
+			a.MOVQ(base, p)
+		} else {
+			a.LEAQ(operand.Mem{Base: base, Index: stride, Scale: 4}, p)
+		}
+		out = append(out, operand.Mem{Base: p}, operand.Mem{Base: p, Index: stride, Scale: 1},
+			operand.Mem{Base: p, Index: stride, Scale: 2}, operand.Mem{Base: p, Index: thrice, Scale: 1})
+	}
+	return out
+}
+
+func (a *asm) turn8(r []vec) []vec {
+	t, u, out := make([]vec, 8), make([]vec, 8), make([]vec, 8)
+	for i := range 8 {
+		t[i], u[i], out[i] = a.YMM(), a.YMM(), a.YMM()
+	}
+	for i := 0; i < 8; i += 2 {
+		a.VUNPCKLPS(r[i+1], r[i], t[i])
+		a.VUNPCKHPS(r[i+1], r[i], t[i+1])
+	}
+	for i := 0; i < 8; i += 4 { // the columns i … i+3 of each half
+		for j := range 2 {
+			a.VSHUFPS(operand.Imm(0x44), t[i+j+2], t[i+j], u[i+2*j])
+			a.VSHUFPS(operand.Imm(0xee), t[i+j+2], t[i+j], u[i+2*j+1])
+		}
+	}
+	for i := range 4 {
+		a.VPERM2F128(operand.Imm(0x20), u[i+4], u[i], out[i])
+		a.VPERM2F128(operand.Imm(0x31), u[i+4], u[i], out[i+4])
+	}
+	return out
+}
+
+func (a *asm) turn4(r []vec) []vec {
+	t, out := make([]vec, 4), make([]vec, 4)
+	for i := range 4 {
+		t[i], out[i] = a.YMM(), a.YMM()
+	}
+	for i := 0; i < 4; i += 2 {
+		a.VUNPCKLPD(r[i+1], r[i], t[i])
+		a.VUNPCKHPD(r[i+1], r[i], t[i+1])
+	}
+	for i := range 2 {
+		a.VPERM2F128(operand.Imm(0x20), t[i+2], t[i], out[i])
+		a.VPERM2F128(operand.Imm(0x31), t[i+2], t[i], out[i+2])
+	}
+	return out
+}

@@ -1,0 +1,182 @@
+package cpu
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Convolutions without a matrix of patches: a tap is an element under a window, and groups of four windows meet its
+// weights of many channels at once. The image is read where it lies; weights are packed in strips of channels.
+
+// Group is the number of windows, or of what else reads an image at equal distances, that are summed together.
+const Group = 4
+
+// Offsets is where the taps of a window lie from its first element on.
+type Offsets struct {
+	at    []int // in elements
+	steps []int // from each to the next, in bytes
+	most  int
+}
+
+// NewOffsets makes the offsets of taps for elements of type T. They are at least 0.
+func NewOffsets[T Float](at []int) Offsets {
+	o := Offsets{at: at, steps: make([]int, len(at))}
+	for k, v := range at {
+		if v < 0 {
+			panic(fmt.Sprintf("cpu: NewOffsets: offset %d = %d: must be at least 0", k, v))
+		}
+		o.most = max(o.most, v)
+		if k > 0 {
+			o.steps[k-1] = (v - at[k-1]) * int(unsafe.Sizeof(T(0)))
+		}
+	}
+	return o
+}
+
+// Strips cuts channels into strips whose width the kernels have. The last one may be wider than what is left.
+func (k Kernels[T]) Strips(channels int) (widths []int) {
+	lanes, wide := k.tapLanes()
+	for channels > 0 {
+		width := lanes
+		if channels > (wide-1)*lanes {
+			width = wide * lanes
+		}
+		widths = append(widths, width)
+		channels -= width
+	}
+	return widths
+}
+
+// tapLanes is the elements of a vector and the vectors of a wide strip.
+func (k Kernels[T]) tapLanes() (lanes, wide int) {
+	per := 8 / int(unsafe.Sizeof(T(0)))
+	switch k.isa() {
+	case AVX512:
+		return 8 * per, 2
+	case AVX2:
+		return 4 * per, 3
+	default:
+		return 4, 1
+	}
+}
+
+// TapGroups is how many groups SumTaps does at once for strips of a width: acc has room for a multiple of them.
+func (k Kernels[T]) TapGroups(width int) int {
+	lanes, _ := k.tapLanes()
+	switch isa := k.isa(); {
+	case isa == Generic:
+		return 1
+	case isa == AVX512 && width == lanes:
+		return 6
+	case isa == AVX512 || width == lanes:
+		return 3
+	default:
+		return 1
+	}
+}
+
+// tapDepth is the taps that are summed before the sum is added to acc.
+const tapDepth = 256
+
+// SumTaps adds to acc, rows of width elements, four to a group,
+//
+//	acc[4g+r, j] += Σ_k image[groups[g] + r·step + offset_k] · b[k·width + j],
+//
+// in blocks of 256 taps in their order. width is one of Strips. len(acc) is that of a multiple of TapGroups groups;
+// what it holds beyond len(groups) of them is of no account. b has a row for each offset.
+func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offsets, b []T, width int) {
+	team := k.TapGroups(width)
+	k.checkTaps(acc, image, groups, step, offsets, b, width, team)
+	lanes, _ := k.tapLanes()
+	var few [6]int
+	for lo := 0; lo < len(offsets.at); lo += tapDepth {
+		depth := min(tapDepth, len(offsets.at)-lo)
+		from, rows := image[offsets.at[lo]:], at(b[lo*width:])
+		for g := 0; g < len(groups); g += team {
+			c, table := &acc[g*Group*width], &groups[g]
+			if g+team > len(groups) { // the rest reads what the last group reads
+				n := copy(few[:], groups[g:])
+				for ; n < team; n++ {
+					few[n] = groups[len(groups)-1]
+				}
+				table = &few[0]
+			}
+			switch isa := k.isa(); {
+			case isa == Generic:
+				plainTaps(acc[g*Group*width:], image, *table, step, offsets.at[lo:lo+depth], b[lo*width:])
+			case width == lanes:
+				asmTapsTall(isa, c, at(from), rows, table, &offsets.steps[lo], depth, step)
+			default:
+				asmTapsWide(isa, c, at(from), rows, table, &offsets.steps[lo], depth, step)
+			}
+		}
+	}
+}
+
+// checkTaps panics where the kernels would leave the slices.
+func (k Kernels[T]) checkTaps(acc, image []T, groups []int, step int, offsets Offsets, b []T, width, team int) {
+	most := 0
+	for _, g := range groups {
+		if g < 0 {
+			panic(fmt.Sprintf("cpu: SumTaps: a group starts at %d", g))
+		}
+		most = max(most, g)
+	}
+	if len(offsets.at) > 0 && len(groups) > 0 && (step < 0 || most+(Group-1)*step+offsets.most >= len(image)) {
+		panic(fmt.Sprintf("cpu: SumTaps: element %d of an image of %d", most+(Group-1)*step+offsets.most, len(image)))
+	}
+	if need := ceil(len(groups), team) * Group * width; len(acc) < need || len(b) < len(offsets.at)*width {
+		panic(fmt.Sprintf("cpu: SumTaps: len(acc) = %d, must be at least %d; len(b) = %d, at least %d", len(acc), need, len(b), len(offsets.at)*width))
+	}
+}
+
+// plainTaps is one group in Go, of four channels.
+func plainTaps[T Float](acc, image []T, group, step int, offsets []int, b []T) {
+	for r := range Group {
+		var s [4]T
+		for k, o := range offsets {
+			x, row := image[group+r*step+o], b[4*k:4*k+4]
+			s[0] += x * row[0]
+			s[1] += x * row[1]
+			s[2] += x * row[2]
+			s[3] += x * row[3]
+		}
+		for j, v := range s {
+			acc[4*r+j] += v
+		}
+	}
+}
+
+// Transpose writes src, rows×cols with rows srcStride apart, as the columns of dst: dst[j·dstStride + i] = src[i·srcStride + j].
+func (k Kernels[T]) Transpose(dst []T, dstStride int, src []T, srcStride, rows, cols int) {
+	if rows == 0 || cols == 0 {
+		return
+	}
+	if srcStride < cols || dstStride < rows || len(src) < (rows-1)*srcStride+cols || len(dst) < (cols-1)*dstStride+rows {
+		panic(fmt.Sprintf("cpu: Transpose: %d×%d with strides %d and %d do not fit %d and %d elements", rows, cols, srcStride, dstStride, len(src), len(dst)))
+	}
+	i, isa := 0, k.isa()
+	side := 32 / int(unsafe.Sizeof(T(0)))
+	whole := cols / side * side
+	if isa != Generic && whole > 0 {
+		for ; i+side <= rows; i += side {
+			asmTransposeStrip(isa, &dst[i], &src[i*srcStride], dstStride, srcStride, cols/side)
+			if whole < cols {
+				plainTranspose(dst[whole*dstStride+i:], dstStride, src[i*srcStride+whole:], srcStride, side, cols-whole)
+			}
+		}
+	}
+	if i < rows {
+		plainTranspose(dst[i:], dstStride, src[i*srcStride:], srcStride, rows-i, cols)
+	}
+}
+
+// plainTranspose is Transpose in Go.
+func plainTranspose[T Float](dst []T, dstStride int, src []T, srcStride, rows, cols int) {
+	for i := range rows {
+		to := dst[i:]
+		for j, v := range src[i*srcStride:][:cols] {
+			to[j*dstStride] = v
+		}
+	}
+}

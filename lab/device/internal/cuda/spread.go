@@ -1,0 +1,101 @@
+package cuda
+
+import "coupling/lab/device/internal/backend"
+
+// Where channels become fewer, at stride 1, y is a sum of shifted images W_i·x. Shifts by i·d − p gather; col2im
+// scatters by o + i'·d − p': the same with the kernel turned round, i' = k − 1 − i, and p' = d(k−1) − p.
+
+// narrows says that multiplying first holds less than half of what unfolding first does, and can be done.
+func (s geometry) narrowsOf() bool {
+	w := s.turned()
+	return 2*s.out*s.before <= s.in*s.after && !s.pointwise() && s.w.Stride == [2]int{1, 1} && min(w.Pad[0], w.Pad[1]) >= 0
+}
+
+// turned is the window from y to x.
+func (s geometry) turned() backend.Window {
+	w := s.w
+	for i := range 2 {
+		w.Pad[i] = w.Dilation[i]*(w.Kernel[i]-1) - w.Pad[i]
+	}
+	return w
+}
+
+// spread is Conv.
+func (s geometry) spread(y, x, weight backend.Tensor) error {
+	return s.turn(weight, func(m backend.Tensor) error {
+		return s.tiles(x, s.out*s.taps()*s.before, func(lo, hi int) error {
+			return s.g.scratchTensor(x.Type, []int{hi - lo, s.out * s.taps(), s.before}, func(col backend.Tensor) error {
+				err := s.g.Gemm(col, 1, m, true, as(rowsOf(x, lo, hi), hi-lo, s.in, s.before), false, 0)
+				return firstOf([]error{err, s.g.col2im(rowsOf(y, lo, hi), col, s.turned())})
+			})
+		})
+	})
+}
+
+// spreadInput is ConvInput.
+func (s geometry) spreadInput(dx, dy, weight backend.Tensor) error {
+	return s.turn(weight, func(m backend.Tensor) error {
+		return s.gather(dy, func(lo, hi int, col backend.Tensor) error {
+			return s.g.Gemm(as(rowsOf(dx, lo, hi), hi-lo, s.in, s.before), 1, m, false, col, false, 0)
+		})
+	})
+}
+
+// spreadWeight is ConvWeight.
+func (s geometry) spreadWeight(dw, x, dy backend.Tensor) error {
+	return s.g.scratchTensor(dw.Type, []int{s.in, s.out * s.taps()}, func(turned backend.Tensor) error {
+		if err := s.g.Fill(turned, 0); err != nil {
+			return err
+		}
+		err := s.gather(dy, func(lo, hi int, col backend.Tensor) error {
+			return s.addProducts(turned, as(rowsOf(x, lo, hi), hi-lo, s.in, s.before), col)
+		})
+		if err != nil {
+			return err
+		}
+		return s.turnBack(dw, turned)
+	})
+}
+
+// gather calls f with the patches of dy that each pixel of x went to, some examples at a time.
+func (s geometry) gather(dy backend.Tensor, f func(lo, hi int, col backend.Tensor) error) error {
+	return s.tiles(dy, s.out*s.taps()*s.before, func(lo, hi int) error {
+		return s.g.scratchTensor(dy.Type, []int{hi - lo, s.out * s.taps(), s.before}, func(col backend.Tensor) error {
+			if err := s.g.im2col(col, rowsOf(dy, lo, hi), s.turned()); err != nil {
+				return err
+			}
+			return f(lo, hi, col)
+		})
+	})
+}
+
+// turn calls f with a weight Out×In×taps as 1 × In × Out·taps with the taps reversed.
+func (s geometry) turn(weight backend.Tensor, f func(m backend.Tensor) error) error {
+	t := weight.Type
+	return s.g.scratchTensor(t, []int{1, s.in, s.out * s.taps()}, func(m backend.Tensor) error {
+		err := s.g.scratchTensor(t, []int{s.out, s.in, s.taps()}, func(reversed backend.Tensor) error {
+			return firstOf([]error{
+				s.g.Reverse(reversed, as(weight, s.out, s.in, s.taps())),
+				s.g.Permute(as(m, s.in, s.out, s.taps()), reversed, []int{1, 0, 2}),
+			})
+		})
+		if err != nil {
+			return err
+		}
+		return f(m)
+	})
+}
+
+// turnBack adds a turned gradient to one of the weight's own order.
+func (s geometry) turnBack(dw, turned backend.Tensor) error {
+	shape := []int{s.out, s.in, s.taps()}
+	return s.g.scratchTensor(dw.Type, shape, func(ordered backend.Tensor) error {
+		return s.g.scratchTensor(dw.Type, shape, func(reversed backend.Tensor) error {
+			flat := as(reversed, s.out, s.patch)
+			return firstOf([]error{
+				s.g.Permute(ordered, as(turned, s.in, s.out, s.taps()), []int{1, 0, 2}),
+				s.g.Reverse(reversed, ordered), s.g.Combine(dw, dw, flat, backend.Add),
+			})
+		})
+	})
+}

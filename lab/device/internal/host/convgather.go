@@ -1,0 +1,232 @@
+package host
+
+import (
+	"unsafe"
+
+	"coupling/lab/device/cpu"
+)
+
+// gathering is dst[n, o, p] = Σ over channels c and taps t of W[o, c, t]·src[n, c, p + t], phase by phase.
+type gathering[T cpu.Float] struct {
+	e          *engine[T]
+	n, in, out int
+	h, w       int // of the result
+	src, dst   []T
+	pad        padding
+	weights    tapWeights[T]
+
+	widths []int // of the strips of channels
+	phases []gatherPhase[T]
+	batch  int // images at a time
+}
+
+// gatherPhase is what all images of a batch need of one phase.
+type gatherPhase[T cpu.Float] struct {
+	rows, cols phase
+	offsets    cpu.Offsets
+	taps       int
+	packed     [][]T // weights of each strip, a row for each tap
+	starts     []int // groups of a row of windows
+	groups     []int // of all rows of a batch
+}
+
+// tapWeights is a weight with the strides of the channels that are made and read.
+type tapWeights[T cpu.Float] struct {
+	data            []T
+	outStep, inStep int
+	across, area    int // taps of a row of the kernel, and of all rows
+}
+
+const (
+	gatherWindows = 512       // results of a channel at a time: what is accumulated stays in the second-level cache
+	gatherBytes   = 256 << 10 // padded images at a time
+)
+
+func (g *gathering[T]) run() {
+	size := g.in * g.pad.plane()
+	bytes := max(1, size*int(unsafe.Sizeof(T(0))))
+	g.batch = max(1, min(g.n, (gatherWindows+g.h*g.w-1)/max(1, g.h*g.w), gatherBytes/bytes))
+	g.widths = g.e.k.Strips(g.out)
+	g.prepare()
+	batches, parts := (g.n+g.batch-1)/g.batch, 1
+	if team := g.e.workers(); batches < 2*team {
+		parts = max(1, min(len(g.widths), 2*team/batches))
+	}
+	g.e.eachPad(batches*parts, 1, func(pad *pad[T], lo, hi int) {
+		for i := lo; i < hi; i++ {
+			first := i / parts * g.batch
+			g.images(pad, first, min(first+g.batch, g.n), i%parts, parts)
+		}
+	})
+}
+
+// prepare makes the tables and packs the weights of each phase.
+func (g *gathering[T]) prepare() {
+	for _, r := range g.pad.rows.phases {
+		for _, c := range g.pad.cols.phases {
+			p := gatherPhase[T]{rows: r, cols: c, taps: g.in * len(r.taps) * len(c.taps), starts: startsOf(c.count)}
+			p.offsets = cpu.NewOffsets[T](g.offsets(r, c))
+			for b := range g.batch {
+				for y := range r.count {
+					at := b*g.in*g.pad.plane() + y*r.stride*g.pad.cols.size
+					for _, x := range p.starts {
+						p.groups = append(p.groups, at+x*c.stride)
+					}
+				}
+			}
+			g.phases = append(g.phases, p)
+		}
+	}
+	total := 0
+	for _, p := range g.phases {
+		for _, width := range g.widths {
+			total += p.taps * width
+		}
+	}
+	packed := g.e.hold(0, total)
+	for i := range g.phases {
+		p := &g.phases[i]
+		for _, width := range g.widths {
+			p.packed, packed = append(p.packed, packed[:p.taps*width]), packed[p.taps*width:]
+		}
+	}
+	strips := len(g.widths)
+	g.e.each(len(g.phases)*strips, 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			g.pack(&g.phases[i/max(1, strips)], i%strips)
+		}
+	})
+}
+
+// offsets is where the taps of a phase read, channel by channel.
+func (g *gathering[T]) offsets(r, c phase) []int {
+	at := make([]int, 0, g.in*len(r.taps)*len(c.taps))
+	for channel := range g.in {
+		for _, y := range r.offsets {
+			for _, x := range c.offsets {
+				at = append(at, channel*g.pad.plane()+y*g.pad.cols.size+x)
+			}
+		}
+	}
+	return at
+}
+
+// strip is the channels of strip s.
+func (g *gathering[T]) strip(s int) (from, n int) {
+	for _, w := range g.widths[:s] {
+		from += w
+	}
+	return from, min(g.widths[s], g.out-from)
+}
+
+// pack writes the weights of a strip of channels, a row for each tap.
+func (g *gathering[T]) pack(p *gatherPhase[T], s int) {
+	if p.taps == 0 {
+		return
+	}
+	from, n := g.strip(s)
+	to, width, w := p.packed[s], g.widths[s], g.weights
+	if n < width {
+		clear(to)
+	}
+	every := len(p.rows.taps)*len(p.cols.taps) == w.area
+	if every && w.outStep == p.taps {
+		g.e.k.Transpose(to, width, w.data[from*w.outStep:], w.outStep, n, p.taps)
+		return
+	}
+	for c := range g.in {
+		at := w.data[c*w.inStep+from*w.outStep:]
+		if every {
+			g.e.k.Transpose(to[c*w.area*width:], width, at, w.outStep, n, w.area)
+			continue
+		}
+		for _, i := range p.rows.taps {
+			for _, j := range p.cols.taps {
+				for o, k := 0, i*w.across+j; o < n; o, k = o+1, k+w.outStep {
+					to[o] = at[k]
+				}
+				to = to[width:]
+			}
+		}
+	}
+}
+
+// images does some strips of the images from lo to hi.
+func (g *gathering[T]) images(pad *pad[T], lo, hi, part, parts int) {
+	source := g.in * g.pad.h * g.pad.w
+	images := g.src[lo*source : hi*source]
+	last := g.pad.cols.phases[len(g.pad.cols.phases)-1]
+	if !g.pad.none() || last.count < cpu.Group { // a group alone in its row reads beyond it
+		size := g.in * g.pad.plane()
+		images = pad.buf(0, (hi-lo)*size+cpu.Group*last.stride)
+		clear(images)
+		copyPlanes(g.pad, images, g.src[lo*source:], (hi-lo)*g.in)
+	}
+	for i := range g.phases {
+		p := &g.phases[i]
+		rows := (hi - lo) * p.rows.count
+		step := max(1, gatherWindows/max(1, p.cols.count))
+		for s := part; s < len(g.widths); s += parts {
+			for r := 0; r < rows; r += step {
+				g.block(pad, p, s, images, lo, r, min(r+step, rows))
+			}
+		}
+	}
+}
+
+// block does a strip for rows r0 to r1 of windows, counted through the images from lo on.
+func (g *gathering[T]) block(pad *pad[T], p *gatherPhase[T], s int, images []T, lo, r0, r1 int) {
+	width, across := g.widths[s], len(p.starts)
+	team := g.e.k.TapGroups(width)
+	groups := p.groups[r0*across : r1*across]
+	acc := pad.buf(1, (len(groups)+team-1)/team*team*cpu.Group*width)
+	clear(acc)
+	if p.taps > 0 {
+		g.e.k.SumTaps(acc, images, groups, p.cols.stride, p.offsets, p.packed[s], width)
+	}
+	compact(acc, r1-r0, p.cols.count, across, width)
+	from, n := g.strip(s)
+	count := p.cols.count
+	for r := r0; r < r1; { // an image's rows at a time
+		b, y := r/p.rows.count, r%p.rows.count
+		rows := min(p.rows.count-y, r1-r)
+		g.write(pad, p, acc[(r-r0)*count*width:], width, ((lo+b)*g.out+from)*g.h*g.w, n, y, rows)
+		r += rows
+	}
+}
+
+// compact closes the gaps where the last group of a row overlaps or overhangs.
+func compact[T any](acc []T, rows, count, across, width int) {
+	if count%cpu.Group == 0 {
+		return
+	}
+	for r := range rows {
+		for i := range count {
+			at := i // within the groups of a row
+			if i >= (across-1)*cpu.Group && across > 1 {
+				at += across*cpu.Group - count
+			}
+			copy(acc[(r*count+i)*width:][:width], acc[(r*across*cpu.Group+at)*width:][:width])
+		}
+	}
+}
+
+// write turns rows of windows, n channels of each, into the planes from at on.
+func (g *gathering[T]) write(pad *pad[T], p *gatherPhase[T], acc []T, width, at, n, y, rows int) {
+	count, plane := p.cols.count, g.h*g.w
+	if p.rows.step == 1 && p.cols.step == 1 {
+		g.e.k.Transpose(g.dst[at+y*count:], plane, acc, width, rows*count, n)
+		return
+	}
+	turned := pad.buf(2, n*rows*count)
+	g.e.k.Transpose(turned, rows*count, acc, width, rows*count, n)
+	for o := range n {
+		for r := range rows {
+			from := turned[(o*rows+r)*count:][:count]
+			to := g.dst[at+o*plane+(p.rows.first+(y+r)*p.rows.step)*g.w+p.cols.first:]
+			for x, v := range from {
+				to[x*p.cols.step] = v
+			}
+		}
+	}
+}

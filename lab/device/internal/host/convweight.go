@@ -1,0 +1,217 @@
+package host
+
+import (
+	"coupling/lab/device/cpu"
+	"coupling/lab/device/internal/backend"
+)
+
+// correlation is acc[c, t, o] = Σ over examples and positions p of x[n, c, p + t]·dy[n, o, p]: sums over positions, in
+// which the elements of x that four channels or four neighbouring taps read stand in for windows.
+type correlation[T cpu.Float] struct {
+	e          *engine[T]
+	n, in, out int
+	x, dy      []T
+	pad        padding
+	positions  int
+	widths     []int // strips of channels of dy
+	batch      int   // examples at a time
+}
+
+func newCorrelation[T cpu.Float](e *engine[T], x, dy tensor, w backend.Window) correlation[T] {
+	c := correlation[T]{e: e, n: x.Shape[0], in: x.Shape[1], out: dy.Shape[1], x: view[T](x), dy: view[T](dy)}
+	c.pad = padding{forwardAxis(w, 0, x.Shape[2], dy.Shape[2]), forwardAxis(w, 1, x.Shape[3], dy.Shape[3]), x.Shape[2], x.Shape[3]}
+	c.positions = dy.Shape[2] * dy.Shape[3]
+	c.widths = e.k.Strips(c.out)
+	c.batch = max(1, min(c.n, (gatherWindows+c.positions-1)/max(1, c.positions)))
+	return c
+}
+
+// tapRows is the rows of acc for channels lo to hi: where each group reads, and which element of the weight, as channel
+// and tap, each row is; −1 for rows that are there twice or not at all.
+type tapRows struct {
+	groups, of []int
+	step       int
+}
+
+func (c correlation[T]) rows(lo, hi int) tapRows {
+	down, across := c.pad.rows.phases[0], c.pad.cols.phases[0]
+	area, channels := len(down.taps)*len(across.taps), hi-lo
+	var r tapRows
+	seen := make([]bool, channels*area)
+	add := func(at, element, elementStep, n int) {
+		r.groups = append(r.groups, at)
+		for i := range cpu.Group {
+			k := element + i*elementStep
+			if i >= n || seen[k] {
+				r.of = append(r.of, -1)
+				continue
+			}
+			seen[k] = true
+			r.of = append(r.of, k)
+		}
+	}
+	byChannel, byTap := startsOf(channels), startsOf(len(across.taps))
+	if len(byChannel)*area <= channels*len(down.taps)*len(byTap) {
+		r.step = c.pad.plane()
+		for _, first := range byChannel {
+			for i, y := range down.offsets {
+				for j, x := range across.offsets {
+					add(first*c.pad.plane()+y*c.pad.cols.size+x, first*area+i*len(across.taps)+j, area, min(cpu.Group, channels-first))
+				}
+			}
+		}
+		return r
+	}
+	if len(across.offsets) > 1 {
+		r.step = across.offsets[1]
+	}
+	for channel := range channels {
+		for i, y := range down.offsets {
+			for _, j := range byTap {
+				add(channel*c.pad.plane()+y*c.pad.cols.size+across.offsets[j], channel*area+i*len(across.taps)+j, 1, min(cpu.Group, len(across.taps)-j))
+			}
+		}
+	}
+	return r
+}
+
+// reads is where the positions of a batch's results read.
+func (c correlation[T]) reads(channels, batch int) []int {
+	down, across := c.pad.rows.phases[0], c.pad.cols.phases[0]
+	at := make([]int, 0, batch*c.positions)
+	for b := range batch {
+		for y := range down.count {
+			for x := range across.count {
+				at = append(at, b*channels*c.pad.plane()+y*down.stride*c.pad.cols.size+x*across.stride)
+			}
+		}
+	}
+	return at
+}
+
+// images is the channels lo to hi of some examples, with zeros around and room behind for groups that overhang.
+func (c correlation[T]) images(buf []T, first, n, lo, hi int) {
+	clear(buf)
+	source, size := c.pad.h*c.pad.w, (hi-lo)*c.pad.plane()
+	for i := range n {
+		copyPlanes(c.pad, buf[i*size:], c.x[((first+i)*c.in+lo)*source:], hi-lo)
+	}
+}
+
+// cotangents is a strip of dy, a row of channels for each position.
+func (c correlation[T]) cotangents(buf []T, first, n, from, width int) {
+	channels := min(width, c.out-from)
+	if channels < width {
+		clear(buf[:n*c.positions*width])
+	}
+	for i := range n {
+		at := ((first+i)*c.out + from) * c.positions
+		c.e.k.Transpose(buf[i*c.positions*width:], width, c.dy[at:], c.positions, channels, c.positions)
+	}
+}
+
+// accumulator is room for the rows of all strips.
+func (c correlation[T]) accumulator(p *pad[T], groups int) (acc []T, strips [][]T) {
+	sizes, total := make([]int, len(c.widths)), 0
+	for s, width := range c.widths {
+		team := c.e.k.TapGroups(width)
+		sizes[s] = (groups + team - 1) / team * team * cpu.Group * width
+		total += sizes[s]
+	}
+	acc = p.buf(1, total)
+	rest := acc
+	for _, n := range sizes {
+		strips, rest = append(strips, rest[:n]), rest[n:]
+	}
+	return acc, strips
+}
+
+// sum adds the examples first … first+n−1 to the strips.
+func (c correlation[T]) sum(p *pad[T], strips [][]T, r tapRows, offsets cpu.Offsets, first, n, lo, hi int) {
+	image := p.buf(0, c.batch*(hi-lo)*c.pad.plane()+cpu.Group*max(r.step, 1))
+	c.images(image, first, n, lo, hi)
+	from := 0
+	for s, width := range c.widths {
+		d := p.buf(2, n*c.positions*width)
+		c.cotangents(d, first, n, from, width)
+		c.e.k.SumTaps(strips[s], image, r.groups, r.step, offsets, d, width)
+		from += width
+	}
+}
+
+// ConvWeight is dW += Σ_n dy_n ⋆ x_n. Channels of x are dealt out; each element's sum goes through the examples in order.
+func (e *engine[T]) ConvWeight(dw, x, dy tensor, w backend.Window) error {
+	if dw.Len() == 0 || x.Shape[0] == 0 {
+		return nil
+	}
+	if whole(x, dy, w) {
+		return e.Gemm(matrix(dw, dw.Shape[0]), 1, matrix(dy, x.Shape[0]), true, matrix(x, x.Shape[0]), false, 1)
+	}
+	c := newCorrelation(e, x, dy, w)
+	share := c.in
+	if team := e.workers(); team > 1 {
+		share = max(cpu.Group, roundUp((c.in+2*team-1)/(2*team), cpu.Group))
+	}
+	to := view[T](dw)
+	e.eachPad(c.in, share, func(p *pad[T], lo, hi int) {
+		r := c.rows(lo, hi)
+		acc, strips := c.accumulator(p, len(r.groups))
+		clear(acc)
+		for first := 0; first < c.n; first += c.batch {
+			n := min(c.batch, c.n-first)
+			c.sum(p, strips, r, cpu.NewOffsets[T](c.reads(hi-lo, n)), first, n, lo, hi)
+		}
+		c.addTo(to, strips, r, lo)
+	})
+	return nil
+}
+
+// addTo adds the rows to dw, whose channels of x begin at lo.
+func (c correlation[T]) addTo(dw []T, strips [][]T, r tapRows, lo int) {
+	area := len(c.pad.rows.phases[0].taps) * len(c.pad.cols.phases[0].taps)
+	from := 0
+	for s, width := range c.widths {
+		for o := range min(width, c.out-from) {
+			to := dw[((from+o)*c.in+lo)*area:]
+			for row, k := range r.of {
+				if k >= 0 {
+					to[k] += strips[s][row*width+o]
+				}
+			}
+		}
+		from += width
+	}
+}
+
+// ConvSquares is s_n += |dy_n ⋆ x_n|².
+func (e *engine[T]) ConvSquares(squares, x, dy tensor, w backend.Window) error {
+	to := view[T](squares)
+	if len(to) == 0 || x.Shape[1]*dy.Shape[1] == 0 {
+		return nil
+	}
+	c := newCorrelation(e, x, dy, w)
+	c.batch = 1
+	r, offsets := c.rows(0, c.in), cpu.NewOffsets[T](c.reads(c.in, 1))
+	e.eachPad(c.n, 1, func(p *pad[T], lo, hi int) {
+		for i := lo; i < hi; i++ {
+			acc, strips := c.accumulator(p, len(r.groups))
+			clear(acc)
+			c.sum(p, strips, r, offsets, i, 1, 0, c.in)
+			to[i] += T(c.norm(strips, r))
+		}
+	})
+	return nil
+}
+
+// norm is the sum of the squares of the rows.
+func (c correlation[T]) norm(strips [][]T, r tapRows) (sum float64) {
+	for s, width := range c.widths {
+		for row, k := range r.of {
+			if k >= 0 {
+				v := strips[s][row*width : (row+1)*width]
+				sum += dots(v, v)
+			}
+		}
+	}
+	return sum
+}
