@@ -19,7 +19,7 @@ import (
 func stepWorlds(t *testing.T, multiplier float64) audit.TwoWorlds[float64] {
 	tr := training(t, "")
 	m := bars(t, 4)
-	tr.Net, tr.Rate, tr.Multiplier, tr.Clip = arch.Logistic(36, 2), .5, multiplier, .1
+	tr.Net, tr.Rate, tr.NoiseMultiplier, tr.Clip = arch.Logistic(36, 2), .5, multiplier, .1
 	tr.Objective = classes(m)
 	r := begin(t, tr, 1)
 	direction := sumOf(t, r, []int{3})

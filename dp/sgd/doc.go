@@ -3,7 +3,7 @@
 //
 //	t := sgd.Training{
 //		Net: arch.CNN{}.Net(), Objective: sgd.Classification{Images: digits},
-//		Clip: 1e-4, Multiplier: .6, Rate: 64. / 55000, Steps: 6880, Optimiser: train.Adam{Rate: 1e-3}, Dir: "run",
+//		Clip: 1e-4, NoiseMultiplier: .6, Rate: 64. / 55000, Steps: 6880, Optimiser: train.Adam{Rate: 1e-3}, Dir: "run",
 //	}
 //	event, err := t.Event()                                      // what dp.Epsilon and dp.MaxSteps ask for
 //	g, err := dp.Epsilon(event, dp.Relation{Group: 2}, 1e-5)     // two records of one person
@@ -13,7 +13,7 @@
 //
 // Step k draws a batch B that holds each of N records with probability Rate, independently, and releases
 //
-//	Σ_{i∈B} g_i·min(1, Clip/|g_i|₂) + N(0, σ²),   g_i = ∇_w loss_i(w),   σ = Multiplier·Clip
+//	Σ_{i∈B} g_i·min(1, Clip/|g_i|₂) + N(0, σ²),   g_i = ∇_w loss_i(w),   σ = NoiseMultiplier·Clip
 //
 // (a little more: see below). Divided by Rate·N, the expected size and not the one that was drawn, it is the gradient
 // that the optimiser sees. All that follows is post-processing.
@@ -24,7 +24,7 @@
 // kind AddRemove. A loss depends on its own record, the weights and public or fresh randomness (Objective says what that
 // asks for), so one record more moves the sum by its own clipped gradient, of norm at most Clip, and an empty batch is a
 // sum of zero with noise like any other. So a step is the Poisson-sampled Gaussian mechanism of noise multiplier
-// Multiplier, whatever the network, and steps compose adaptively: Event is dp.SGD(Multiplier, Rate, Steps), and a group
+// NoiseMultiplier, whatever the network, and steps compose adaptively: Event is dp.SGD(NoiseMultiplier, Rate, Steps), and a group
 // of K moves a sum by at most K·Clip, which is what package dp takes for granted. Replacing a record is one removal and
 // one insertion.
 //

@@ -44,7 +44,7 @@ func ExampleTraining() {
 	for i := range 2 {
 		fmt.Println("inside:", logits.At(i, 1) > logits.At(i, 0))
 	}
-	fmt.Printf("noise multiplier %.2f, ε ≤ %.0f for groups of %d\n", t.Multiplier, g.Epsilon, g.Relation.Group)
+	fmt.Printf("noise multiplier %.2f, ε ≤ %.0f for groups of %d\n", t.NoiseMultiplier, g.Epsilon, g.Relation.Group)
 	// Output:
 	// inside: true
 	// inside: false

@@ -105,7 +105,7 @@ func TestOtherRunsAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*Training){
 		"pixel":      func(tr *Training) { tr.Objective.(Classification).X.(pixels).Images.Pixels()[7] += .1 },
 		"label":      func(tr *Training) { tr.Objective.(Classification).Labels[7] = 0 },
-		"less noise": func(tr *Training) { tr.Multiplier = .1 },
+		"less noise": func(tr *Training) { tr.NoiseMultiplier = .1 },
 		"rate":       func(tr *Training) { tr.Rate = .3 },
 		"clip":       func(tr *Training) { tr.Clip = 1 },
 		"average":    func(tr *Training) { tr.Average = .5 },

@@ -52,7 +52,7 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 	}
 	on := dev.Info() // without how many workers it has, which changes no bit
 	r.out.Settings = map[string]any{
-		"mechanism": "DP-SGD", "net": start, "type": r.Type.String(), "objective": fmt.Sprintf("%T", r.Objective), "clip": r.Clip, "multiplier": r.Multiplier, "rate": r.Rate,
+		"mechanism": "DP-SGD", "net": start, "type": r.Type.String(), "objective": fmt.Sprintf("%T", r.Objective), "clip": r.Clip, "multiplier": r.NoiseMultiplier, "rate": r.Rate,
 		"virtual": r.virtual(), "optimiser": fmt.Sprintf("%T%+v", r.Optimiser, r.Optimiser), "average": r.Average, "device": []any{on.Kind, on.Name, on.TF32},
 	}
 	if err := r.out.Open(); err != nil {

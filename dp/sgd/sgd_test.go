@@ -61,7 +61,7 @@ func classes(m *data.Images) Classification { return Classification{X: Pixels(m)
 
 // training is a short one.
 func training(t testing.TB, dir string) Training {
-	return Training{Net: small(), Objective: classes(bars(t, 40)), Clip: .5, Multiplier: .7, Rate: .2, Steps: 7, Optimiser: train.Adam{Rate: 1e-2}, Average: .8, Virtual: 4, Dir: dir, Every: 3}
+	return Training{Net: small(), Objective: classes(bars(t, 40)), Clip: .5, NoiseMultiplier: .7, Rate: .2, Steps: 7, Optimiser: train.Adam{Rate: 1e-2}, Average: .8, Virtual: 4, Dir: dir, Every: 3}
 }
 
 // begin initialises the network and changes its weights by a factor.
@@ -331,8 +331,8 @@ func TestNotFiniteAndEmpty(t *testing.T) {
 // The noise has the standard deviation that Event accounts for, or more by at most a part in 500, and a budget is met.
 func TestNoise(t *testing.T) {
 	tr := training(t, "")
-	tr.Clip, tr.Multiplier = 2, 3
-	if least := tr.Clip * tr.Multiplier; tr.sigma() < least || tr.sigma() > least*1.002 {
+	tr.Clip, tr.NoiseMultiplier = 2, 3
+	if least := tr.Clip * tr.NoiseMultiplier; tr.sigma() < least || tr.sigma() > least*1.002 {
 		t.Errorf("σ = %g, want %g or a little more", tr.sigma(), least)
 	}
 	r := begin(t, tr, 1)
@@ -357,7 +357,7 @@ func TestNoise(t *testing.T) {
 	if again, err := dp.Epsilon(event, budget.Relation, budget.Delta); err != nil || g.Epsilon > 2 || again.Epsilon > 2*(1+1e-8) || again.Epsilon < 1.99 {
 		t.Errorf("calibrated to %v, its event has %v, %v", g, again, err)
 	}
-	tr.Multiplier = 0
+	tr.NoiseMultiplier = 0
 	if _, err := tr.Event(); !errors.Is(err, ErrParameter) {
 		t.Errorf("event without noise: %v", err)
 	}
@@ -368,7 +368,7 @@ func TestLearns(t *testing.T) {
 	accuracy := func(multiplier float64) float64 {
 		tr := training(t, "")
 		tr.Objective = classes(bars(t, 400))
-		tr.Net, tr.Steps, tr.Rate, tr.Multiplier, tr.Virtual = arch.Logistic(36, 2), 40, .25, multiplier, 0
+		tr.Net, tr.Steps, tr.Rate, tr.NoiseMultiplier, tr.Virtual = arch.Logistic(36, 2), 40, .25, multiplier, 0
 		dev := cpu(t)
 		if err := tr.Run(t.Context(), dev, release.SeededKey(4)); err != nil {
 			t.Fatal(err)
@@ -430,7 +430,7 @@ func TestRefusals(t *testing.T) {
 		"labels":     func(t *Training) { t.Objective = Classification{X: t.Objective.(Classification).X} },
 		"optimiser":  func(t *Training) { t.Optimiser = nil },
 		"clip":       func(t *Training) { t.Clip = 0 },
-		"multiplier": func(t *Training) { t.Multiplier = math.NaN() },
+		"multiplier": func(t *Training) { t.NoiseMultiplier = math.NaN() },
 		"rate":       func(t *Training) { t.Rate = 1.1 },
 		"steps":      func(t *Training) { t.Steps = -1 },
 		"average":    func(t *Training) { t.Average = 1 },
@@ -491,7 +491,7 @@ func TestRegression(t *testing.T) {
 		y.Set(i, 0, .7*a-.4*b+.1)
 	}
 	residual := func(typ device.DType, multiplier float64) (mean float64) {
-		tr := Training{Net: nn.Seq(&nn.Dense{In: 2, Out: 1}), Objective: Regression{X: Rows(x), Y: y}, Type: typ, Clip: 1, Multiplier: multiplier, Rate: .5, Steps: 60, Optimiser: train.SGD{Rate: 1}}
+		tr := Training{Net: nn.Seq(&nn.Dense{In: 2, Out: 1}), Objective: Regression{X: Rows(x), Y: y}, Type: typ, Clip: 1, NoiseMultiplier: multiplier, Rate: .5, Steps: 60, Optimiser: train.SGD{Rate: 1}}
 		if err := tr.Run(t.Context(), cpu(t), release.SeededKey(4)); err != nil {
 			t.Fatal(err)
 		}

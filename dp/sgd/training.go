@@ -16,12 +16,12 @@ type Training struct {
 	Net       nn.Layer // not initialised; layers that mix examples or drop out are refused
 	Objective Objective
 	Clip      float64 // bound of a record's gradient in L2, > 0
-	// Multiplier is the noise's standard deviation over Clip. 0: clipped gradients without noise, and no privacy. Calibrate sets it.
-	Multiplier float64
-	Rate       float64 // probability of a record to be in a step's batch, in (0, 1]
-	Steps      int
-	Optimiser  Optimiser      // such as train.Adam{Rate: 1e-3} or train.SGD{Rate: .1}
-	Schedule   train.Schedule // of the learning rate; nil: constant
+	// NoiseMultiplier is the noise's standard deviation over Clip. 0: clipped gradients without noise, and no privacy. Calibrate sets it.
+	NoiseMultiplier float64
+	Rate            float64 // probability of a record to be in a step's batch, in (0, 1]
+	Steps           int
+	Optimiser       Optimiser      // such as train.Adam{Rate: 1e-3} or train.SGD{Rate: .1}
+	Schedule        train.Schedule // of the learning rate; nil: constant
 	// Average is the decay of a moving average of the weights, which the network holds in the end; 0: the last weights. It
 	// takes out noise at no cost in privacy.
 	Average float64
@@ -55,10 +55,10 @@ func (t Training) virtual() int {
 
 // Event is what the run releases, for dp.Epsilon: exact for sums that one record moves by Clip.
 func (t Training) Event() (dp.Event, error) {
-	if t.Multiplier == 0 {
-		return nil, bad("Multiplier = 0: without noise there is no privacy")
+	if t.NoiseMultiplier == 0 {
+		return nil, bad("NoiseMultiplier = 0: without noise there is no privacy")
 	}
-	return dp.SGD(t.Multiplier, t.Rate, t.Steps), nil
+	return dp.SGD(t.NoiseMultiplier, t.Rate, t.Steps), nil
 }
 
 // Calibrate returns the training with the least noise that meets the budget, for Run. It tries the network on the first record, on
@@ -76,7 +76,7 @@ func (t Training) Calibrate(ctx context.Context, b dp.Budget) (Training, dp.Guar
 		return t, dp.Guarantee{}, err
 	}
 	sigma, g, err := dp.MinNoise(ctx, b, func(sigma float64) dp.Event { return dp.SGD(sigma, t.Rate, t.Steps) })
-	t.Multiplier = sigma
+	t.NoiseMultiplier = sigma
 	return t, g, err
 }
 
@@ -91,8 +91,8 @@ func (t Training) check() error {
 		return bad("Optimiser = nil: must be one, such as train.Adam")
 	case !(t.Clip > 0) || math.IsInf(t.Clip, 0):
 		return bad("Clip = %g: must be positive and finite", t.Clip)
-	case !(t.Multiplier >= 0) || math.IsInf(t.Multiplier, 0):
-		return bad("Multiplier = %g: must be at least 0 and finite", t.Multiplier)
+	case !(t.NoiseMultiplier >= 0) || math.IsInf(t.NoiseMultiplier, 0):
+		return bad("NoiseMultiplier = %g: must be at least 0 and finite", t.NoiseMultiplier)
 	case !(t.Rate > 0 && t.Rate <= 1):
 		return bad("Rate = %g: must be in (0, 1]", t.Rate)
 	case t.Steps < 0:
@@ -112,5 +112,5 @@ func (t Training) sensitivity() float64 { return t.Clip * (1 + Slack) }
 
 // sigma is the standard deviation of the noise: such that release.Run.Release has the multiplier that Event says.
 func (t Training) sigma() float64 {
-	return t.Multiplier * t.sensitivity() / (1 - release.GridMargin)
+	return t.NoiseMultiplier * t.sensitivity() / (1 - release.GridMargin)
 }

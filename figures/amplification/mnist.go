@@ -85,7 +85,7 @@ func runMNIST(ctx context.Context, c *lab.Cell, p mnistParams) (out mnistOut, er
 		return out, err
 	}
 	t := sgd.Training{
-		Net: p.Net.layers(), Objective: sgd.Classification{X: sgd.Pixels(images), Labels: images.Labels}, Clip: p.Clip, Multiplier: p.Noise, Rate: float64(p.Batch) / float64(p.Train),
+		Net: p.Net.layers(), Objective: sgd.Classification{X: sgd.Pixels(images), Labels: images.Labels}, Clip: p.Clip, NoiseMultiplier: p.Noise, Rate: float64(p.Batch) / float64(p.Train),
 		Steps: slices.Max(p.Steps), Optimiser: train.Adam{Rate: p.Adam}, Dir: dir, Every: 500,
 	}
 	t.Trace = func(done int) error {

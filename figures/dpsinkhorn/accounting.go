@@ -57,7 +57,7 @@ const (
 var accountingOf = lab.Experiment[accountingParams, accountingOut]{
 	Name: "dpsinkhorn/accounting", Version: 2,
 	Run: func(ctx context.Context, _ *lab.Cell, p accountingParams) (out accountingOut, err error) {
-		row, whole := dpsinkhorn.PerRow{Multiplier: p.Multiplier}, dpsinkhorn.WholeBatch{Multiplier: p.Multiplier}
+		row, whole := dpsinkhorn.PerRow{NoiseMultiplier: p.Multiplier}, dpsinkhorn.WholeBatch{NoiseMultiplier: p.Multiplier}
 		for _, e := range []struct {
 			event dp.Event
 			into  *float64

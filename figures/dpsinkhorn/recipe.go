@@ -48,7 +48,7 @@ func (r recipe) training(images *data.Images, sigma float64) dpsinkhorn.Training
 	t := dpsinkhorn.Training{
 		Net:       dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: r.Hidden}},
 		Loss:      dpsinkhorn.Loss{L1: r.L1, NoSquare: r.NoSquare, Fresh: r.P},
-		Sanitiser: dpsinkhorn.WholeBatch{Bound: r.Clip, Multiplier: sigma}, Parameters: r.Parameters,
+		Sanitiser: dpsinkhorn.WholeBatch{Bound: r.Clip, NoiseMultiplier: sigma}, Parameters: r.Parameters,
 		Images: r.Images, Rate: r.poisson(images.Len()), Steps: r.Steps, Adam: train.Adam{Rate: r.Rate, Decay: 2e-5},
 	}
 	if r.SGD {
@@ -85,7 +85,7 @@ func (r recipe) train(ctx context.Context, dev *device.Device, images *data.Imag
 		if t, g, err = synth.Calibrate(ctx, t, p, dp.Budget{Epsilon: r.Epsilon, Delta: delta}); err != nil {
 			return nil, 0, g, err
 		}
-		sigma = t.Sanitiser.(dpsinkhorn.WholeBatch).Multiplier
+		sigma = t.Sanitiser.(dpsinkhorn.WholeBatch).NoiseMultiplier
 	}
 	gen, err = t.Train(ctx, dev, images, synth.Run{Key: key, Dir: scratch, Every: 200, Progress: progress})
 	return gen, sigma, g, err

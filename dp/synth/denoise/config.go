@@ -24,8 +24,8 @@ type Config struct {
 	Prior   float64    // spread of the lowest frequency [1.6]
 	Bend    float64    // frequency at which the spread is half of it, in half periods over the image [6]
 	Draw    int        // steps of Heun's rule for a sample [18]
-	// Noise is the noise multiplier σ; 0 is none, and no privacy. synth.Calibrate sets it.
-	Noise float64
+	// NoiseMultiplier is σ; 0 is none, and no privacy. synth.Calibrate sets it.
+	NoiseMultiplier float64
 }
 
 // Suggested is what did best on MNIST within half a minute on two cores, by ε: the less there is, the fewer and larger the
@@ -70,8 +70,8 @@ func (c Config) withDefaults() (Config, error) {
 	if !(c.Least < c.Most) {
 		return c, bad("Least = %g, Most = %g: must be increasing", c.Least, c.Most)
 	}
-	if !(c.Noise >= 0) || math.IsInf(c.Noise, 0) {
-		return c, bad("Noise = %g: must be at least 0 and finite", c.Noise)
+	if !(c.NoiseMultiplier >= 0) || math.IsInf(c.NoiseMultiplier, 0) {
+		return c, bad("NoiseMultiplier = %g: must be at least 0 and finite", c.NoiseMultiplier)
 	}
 	return c, nil
 }
@@ -91,9 +91,9 @@ func (c Config) Describe() (mechanism, settings string) {
 	return "DP-SGD on a class-conditional denoiser: sums of clipped gradients, one of each image", fmt.Sprintf("%+v", c)
 }
 
-// WithNoise sets Noise.
+// WithNoise sets NoiseMultiplier.
 func (c Config) WithNoise(sigma float64) synth.Method {
-	c.Noise = sigma
+	c.NoiseMultiplier = sigma
 	return c
 }
 
@@ -105,8 +105,8 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 		return nil, err
 	case p.Records < 1:
 		return nil, bad("%d images: must be at least 1", p.Records)
-	case c.Noise == 0:
-		return nil, bad("Noise = 0: without noise there is no privacy")
+	case c.NoiseMultiplier == 0:
+		return nil, bad("NoiseMultiplier = 0: without noise there is no privacy")
 	}
-	return dp.SGD(c.Noise, c.rate(p.Records), c.Steps), nil
+	return dp.SGD(c.NoiseMultiplier, c.rate(p.Records), c.Steps), nil
 }

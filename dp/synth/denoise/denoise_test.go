@@ -74,7 +74,7 @@ func TestLearns(t *testing.T) {
 	images := halves(t, 400)
 	for _, noise := range []float64{0, 1, 1000} {
 		c := small()
-		c.Noise = noise
+		c.NoiseMultiplier = noise
 		g, err := c.Train(t.Context(), cpu(t), images, synth.Run{Key: release.SeededKey(3)})
 		if err != nil {
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func TestCalibrate(t *testing.T) {
 func TestEventIsOfWhatRuns(t *testing.T) {
 	for _, batch := range []int{30, 100, 5000} {
 		c := small()
-		c.Batch, c.Noise = batch, .8
+		c.Batch, c.NoiseMultiplier = batch, .8
 		c, err := c.withDefaults()
 		if err != nil {
 			t.Fatal(err)
@@ -234,7 +234,7 @@ func TestEventIsOfWhatRuns(t *testing.T) {
 // A run goes on in its folder; other images, and fewer steps than were spent, are refused there.
 func TestDir(t *testing.T) {
 	c, dir := small(), t.TempDir()
-	c.Steps, c.Noise = 5, 1
+	c.Steps, c.NoiseMultiplier = 5, 1
 	fit := func(images *data.Images) error {
 		_, err := c.Train(t.Context(), cpu(t), images, synth.Run{Key: release.SeededKey(1), Dir: dir})
 		return err
@@ -267,7 +267,7 @@ func TestRefusals(t *testing.T) {
 		"basis":  {func(c *Config) { c.Basis = -1 }, images},
 		"clip":   {func(c *Config) { c.Clip = math.NaN() }, images},
 		"levels": {func(c *Config) { c.Least = 20 }, images},
-		"noise":  {func(c *Config) { c.Noise = -1 }, images},
+		"noise":  {func(c *Config) { c.NoiseMultiplier = -1 }, images},
 		"rate":   {func(c *Config) { c.Average = 1 }, images},
 		"label":  {func(*Config) {}, label},
 		"none":   {func(*Config) {}, nil},

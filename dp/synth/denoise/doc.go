@@ -20,7 +20,7 @@
 //
 // # Privacy
 //
-// That of dp/sgd: one image with its label more or less, Poisson batches, event dp.SGD(Noise, Batch/N, Steps). Noise
+// That of dp/sgd: one image with its label more or less, Poisson batches, event dp.SGD(NoiseMultiplier, Batch/N, Steps). Noise
 // levels and n come from the key, for each image and step on their own. The number of images, their shape, range and
 // classes are public.
 //

@@ -77,7 +77,7 @@ func (r *records) Cotangent(b sgd.Batch) (*device.Array, error) {
 // training is DP-SGD on private images: what Event accounts for.
 func (d *denoiser) training(r *records) sgd.Training {
 	return sgd.Training{
-		Net: d.net, Objective: r, Clip: d.Clip, Multiplier: d.Noise, Rate: d.rate(r.Len()), Steps: d.Steps,
+		Net: d.net, Objective: r, Clip: d.Clip, NoiseMultiplier: d.NoiseMultiplier, Rate: d.rate(r.Len()), Steps: d.Steps,
 		Optimiser: d.Adam, Schedule: train.Warmup(min(10, d.Steps), train.Cosine(d.Steps, .1)), Average: d.Average,
 	}
 }

@@ -31,7 +31,7 @@ func TestBigGAN(t *testing.T) {
 	}
 	for _, parameters := range []bool{false, true} {
 		tr := Training{
-			Net: Net{BigGAN: &arch.BigGAN{Latent: 3, Classes: 2, Embed: 2, Hidden: 4, Running: true}}, Loss: Loss{Fresh: .25}, Sanitiser: WholeBatch{Multiplier: .1},
+			Net: Net{BigGAN: &arch.BigGAN{Latent: 3, Classes: 2, Embed: 2, Hidden: 4, Running: true}}, Loss: Loss{Fresh: .25}, Sanitiser: WholeBatch{NoiseMultiplier: .1},
 			Parameters: parameters, Images: 4, Rate: .2, Steps: 4, Adam: train.Adam{Rate: 1e-3},
 		}
 		whole, err := fit(t, tr, images, synth.Run{})

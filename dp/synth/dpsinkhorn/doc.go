@@ -3,7 +3,7 @@
 //
 //	t := dpsinkhorn.Training{
 //		Net:  dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Embed: 4}},
-//		Loss: dpsinkhorn.Loss{L1: 1, Fresh: .4}, Sanitiser: dpsinkhorn.WholeBatch{Multiplier: 1.1},
+//		Loss: dpsinkhorn.Loss{L1: 1, Fresh: .4}, Sanitiser: dpsinkhorn.WholeBatch{NoiseMultiplier: 1.1},
 //		Rate: 50./60000, Steps: 160_000, Adam: train.Adam{Rate: 1e-4, Decay: 2e-5},
 //	}
 //	event, err := t.Event(public)                               // what dp.Epsilon asks for

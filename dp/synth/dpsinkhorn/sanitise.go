@@ -30,17 +30,17 @@ type Sanitiser interface {
 // below is by how much Clip aims under its bound, against rounding in float32: ClipRows keeps norms to a few units of 2⁻²³.
 const below = 1 - 0x1p-18
 
-// WholeBatch clips the norm of the whole n×d gradient to Bound and adds noise of standard deviation 2·Bound·Multiplier.
+// WholeBatch clips the norm of the whole n×d gradient to Bound and adds noise of standard deviation 2·Bound·NoiseMultiplier.
 //
 // Sensitivity. The transport plan couples all images of a batch: one image more may turn every row of the gradient,
 // and nothing better is known than that both gradients lie in the ball of radius Bound. Two points of it are at most
 // 2·Bound apart, in every direction of change: inserted, removed or replaced; an empty batch has gradient 0, which lies
 // in the ball too. n is fixed, so that the shape of the release tells nothing. So on Poisson batches of rate q a step is
-// the sampled Gaussian mechanism of noise multiplier 2·Bound·Multiplier/(2·Bound) = Multiplier for the relation of one
+// the sampled Gaussian mechanism of noise multiplier 2·Bound·NoiseMultiplier/(2·Bound) = NoiseMultiplier for the relation of one
 // record more or less. A larger batch does not lower the sensitivity: see package semidual for what does.
 type WholeBatch struct {
-	Bound      float64 // 0: .5, as published
-	Multiplier float64 // σ; 0: no noise, and no privacy
+	Bound           float64 // 0: .5, as published
+	NoiseMultiplier float64 // σ; 0: no noise, and no privacy
 }
 
 func (w WholeBatch) bound() float64 {
@@ -56,12 +56,12 @@ func (w WholeBatch) Clip(g *device.Array) {
 	device.ClipRows(flat, flat, w.bound()*below)
 }
 
-// Noise is 2·Bound·Multiplier.
-func (w WholeBatch) Noise() float64 { return 2 * w.bound() * w.Multiplier }
+// Noise is 2·Bound·NoiseMultiplier.
+func (w WholeBatch) Noise() float64 { return 2 * w.bound() * w.NoiseMultiplier }
 
-// WithNoise sets the Multiplier.
+// WithNoise sets the NoiseMultiplier.
 func (w WholeBatch) WithNoise(multiplier float64) Sanitiser {
-	w.Multiplier = multiplier
+	w.NoiseMultiplier = multiplier
 	return w
 }
 
@@ -70,23 +70,23 @@ func (w WholeBatch) Sensitivity(int) float64 { return 2 * w.bound() }
 
 // Event is the Poisson-sampled Gaussian, repeated.
 func (w WholeBatch) Event(_ int, rate float64, steps int) dp.Event {
-	return dp.SGD(w.Multiplier*(1-release.GridMargin), rate, steps)
+	return dp.SGD(w.NoiseMultiplier*(1-release.GridMargin), rate, steps)
 }
 
 // String names it.
 func (w WholeBatch) String() string { return fmt.Sprintf("whole batch clipped to %g", w.bound()) }
 
-// PerRow clips each row to Bound and adds noise of standard deviation 2·Bound·Multiplier to each entry: algorithm 1 of the
+// PerRow clips each row to Bound and adds noise of standard deviation 2·Bound·NoiseMultiplier to each entry: algorithm 1 of the
 // paper.
 //
 // Sensitivity. Each row moves by up to 2·Bound. The paper composes the n rows as if each were a mechanism on a Poisson
 // sample of its own, which takes the credit of sampling n times for one sample: all rows share one batch, so that a
 // record is in all of them or in none. The joint release moves by up to 2·Bound·√n, and so is the sampled Gaussian
-// mechanism of multiplier Multiplier/√n. The bound is attained: where an image of a class is inserted that the batch
+// mechanism of multiplier NoiseMultiplier/√n. The bound is attained: where an image of a class is inserted that the batch
 // had none of, each row of that class may turn round.
 type PerRow struct {
-	Bound      float64 // 0: .5, as published
-	Multiplier float64
+	Bound           float64 // 0: .5, as published
+	NoiseMultiplier float64
 }
 
 func (r PerRow) bound() float64 { return WholeBatch(r).bound() }
@@ -94,27 +94,27 @@ func (r PerRow) bound() float64 { return WholeBatch(r).bound() }
 // Clip scales rows.
 func (r PerRow) Clip(g *device.Array) { device.ClipRows(g, g, r.bound()*below) }
 
-// Noise is 2·Bound·Multiplier.
+// Noise is 2·Bound·NoiseMultiplier.
 func (r PerRow) Noise() float64 { return WholeBatch(r).Noise() }
 
-// WithNoise sets the Multiplier.
+// WithNoise sets the NoiseMultiplier.
 func (r PerRow) WithNoise(multiplier float64) Sanitiser {
-	r.Multiplier = multiplier
+	r.NoiseMultiplier = multiplier
 	return r
 }
 
 // Sensitivity is 2·Bound·√n.
 func (r PerRow) Sensitivity(n int) float64 { return 2 * r.bound() * math.Sqrt(float64(n)) }
 
-// Event is the joint release: the Poisson-sampled Gaussian of multiplier Multiplier/√n.
+// Event is the joint release: the Poisson-sampled Gaussian of multiplier NoiseMultiplier/√n.
 func (r PerRow) Event(n int, rate float64, steps int) dp.Event {
-	return dp.SGD(r.Multiplier/math.Sqrt(float64(n))*(1-release.GridMargin), rate, steps)
+	return dp.SGD(r.NoiseMultiplier/math.Sqrt(float64(n))*(1-release.GridMargin), rate, steps)
 }
 
 // Published is what the paper takes the release for, n·steps row releases, each on a sample of its own. Its ε is not
 // justified: all rows share one batch. NotJustified goes with it wherever it is printed.
 func (r PerRow) Published(n int, rate float64, steps int) dp.Event {
-	return dp.SGD(r.Multiplier, rate, n*steps)
+	return dp.SGD(r.NoiseMultiplier, rate, n*steps)
 }
 
 // NotJustified is the label of every ε of PerRow.Published.

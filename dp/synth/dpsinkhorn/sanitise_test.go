@@ -20,7 +20,7 @@ func TestSensitivity(t *testing.T) {
 	dev := cpu(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	const n, d, classes = 12, 20, 2
-	for _, s := range []Sanitiser{WholeBatch{Multiplier: 1}, WholeBatch{Bound: 1e3, Multiplier: 1}, PerRow{Multiplier: 1}, PerRow{Bound: 7, Multiplier: 1}} {
+	for _, s := range []Sanitiser{WholeBatch{NoiseMultiplier: 1}, WholeBatch{Bound: 1e3, NoiseMultiplier: 1}, PerRow{NoiseMultiplier: 1}, PerRow{Bound: 7, NoiseMultiplier: 1}} {
 		t.Run(s.String(), func(t *testing.T) {
 			largest := 0.
 			for trial := range 60 {
@@ -91,7 +91,7 @@ func neighbour(rng *rand.Rand, dev *device.Device, trial int, y Labelled, hy *ma
 // the joint release's is in the hundreds, and the whole-batch clip at the same noise has 1.2.
 func TestTwoAccountings(t *testing.T) {
 	const n, rate, steps, delta = 50, 1. / 1200, 158_517, 1e-5
-	row := PerRow{Multiplier: 1.5}
+	row := PerRow{NoiseMultiplier: 1.5}
 	published, err := dp.EpsilonBy(dp.RDP{}, row.Published(n, rate, steps), dp.Relation{}, delta)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestTwoAccountings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := dp.EpsilonBy(dp.RDP{}, WholeBatch{Multiplier: 1.5}.Event(n, rate, steps), dp.Relation{}, delta)
+	whole, err := dp.EpsilonBy(dp.RDP{}, WholeBatch{NoiseMultiplier: 1.5}.Event(n, rate, steps), dp.Relation{}, delta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func difference(t *testing.T, s Sanitiser, dev *device.Device, n int, g [2][]flo
 // refuted; the joint accounting and the whole-batch clip are not, of which a good part is found.
 func TestAudit(t *testing.T) {
 	const n, delta = 50, 1e-5
-	row, whole := PerRow{Multiplier: 1.5}, WholeBatch{Multiplier: 1}
+	row, whole := PerRow{NoiseMultiplier: 1.5}, WholeBatch{NoiseMultiplier: 1}
 	for _, c := range []struct {
 		s         Sanitiser
 		rate      float64

@@ -66,7 +66,7 @@ func fit(t testing.TB, tr Training, images *data.Images, r synth.Run) (*Generato
 
 func small() Training {
 	return Training{
-		Net: Net{DCGAN: &arch.DCGAN{Latent: 3, Classes: 2, Embed: 2, Hidden: 2}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{Multiplier: .5},
+		Net: Net{DCGAN: &arch.DCGAN{Latent: 3, Classes: 2, Embed: 2, Hidden: 2}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{NoiseMultiplier: .5},
 		Images: 6, Rate: .1, Steps: 7, Adam: train.Adam{Rate: 1e-2, Decay: 1e-5},
 	}
 }
@@ -166,7 +166,7 @@ func TestKillAndResume(t *testing.T) {
 		t.Errorf("%d steps in the ledger, want 7", n)
 	}
 	other := small()
-	other.Sanitiser = WholeBatch{Multiplier: .1}
+	other.Sanitiser = WholeBatch{NoiseMultiplier: .1}
 	if _, err := fit(t, other, bars(t, 40), synth.Run{Dir: dir}); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("less noise in the same folder: %v", err)
 	}
@@ -175,8 +175,8 @@ func TestKillAndResume(t *testing.T) {
 // Noise and bounds that are not numbers of their kind are refused, by training and by its event: no noise must come of them.
 func TestSanitiserIsChecked(t *testing.T) {
 	for _, s := range []Sanitiser{
-		WholeBatch{Multiplier: -1}, WholeBatch{Multiplier: math.NaN()}, WholeBatch{Multiplier: math.Inf(1)}, WholeBatch{Bound: -1, Multiplier: 1},
-		WholeBatch{Bound: math.NaN(), Multiplier: 1}, WholeBatch{Bound: math.Inf(1), Multiplier: 1}, WholeBatch{Bound: -1, Multiplier: -1}, PerRow{Bound: -1, Multiplier: 1},
+		WholeBatch{NoiseMultiplier: -1}, WholeBatch{NoiseMultiplier: math.NaN()}, WholeBatch{NoiseMultiplier: math.Inf(1)}, WholeBatch{Bound: -1, NoiseMultiplier: 1},
+		WholeBatch{Bound: math.NaN(), NoiseMultiplier: 1}, WholeBatch{Bound: math.Inf(1), NoiseMultiplier: 1}, WholeBatch{Bound: -1, NoiseMultiplier: -1}, PerRow{Bound: -1, NoiseMultiplier: 1},
 	} {
 		tr := small()
 		tr.Sanitiser = s
@@ -220,7 +220,7 @@ func TestNoiseIsUsedOnce(t *testing.T) {
 		t.Errorf("steps played again with another schedule: %v", err)
 	}
 
-	s := WholeBatch{Bound: 1, Multiplier: 2}
+	s := WholeBatch{Bound: 1, NoiseMultiplier: 2}
 	noise := func(entry float32) []float64 {
 		g := cpu(t).From32([]float32{entry, 0, 0, 0}, 2, 2)
 		if err := sanitise(s, g, &release.Run{Key: release.SeededKey(4), Releases: 1}, 0); err != nil {
@@ -280,7 +280,7 @@ func TestLearns(t *testing.T) {
 // The noise of a release is what the sanitiser says, and the release without it is the clipped gradient.
 func TestReleaseNoise(t *testing.T) {
 	dev := cpu(t)
-	s := WholeBatch{Bound: 2, Multiplier: 3}
+	s := WholeBatch{Bound: 2, NoiseMultiplier: 3}
 	g := dev.Zeros(device.Float32, 50, 400)
 	if err := sanitise(s, g, &release.Run{Key: release.SeededKey(4), Releases: 1}, 0); err != nil {
 		t.Fatal(err)

@@ -17,14 +17,14 @@ import (
 
 // Config says what is released and how the generator is fitted; it is a synth.Method. Zero fields mean the value in brackets.
 type Config struct {
-	Features int     // D, even [10000]
-	Length   float64 // at least 1e-30 [√105, as published for MNIST; √127 for Fashion-MNIST]
-	Count    float64 // β², the share of the counts [0.01]
-	Code     int     // columns of a code [5]
-	Batch    int     // generated images of a step, no fewer than classes [100]
-	Steps    int     // [3000]
-	Adam     train.Adam
-	Noise    float64 // σ; 0 is none, and no privacy. synth.Calibrate sets it.
+	Features        int     // D, even [10000]
+	Length          float64 // at least 1e-30 [√105, as published for MNIST; √127 for Fashion-MNIST]
+	Count           float64 // β², the share of the counts [0.01]
+	Code            int     // columns of a code [5]
+	Batch           int     // generated images of a step, no fewer than classes [100]
+	Steps           int     // [3000]
+	Adam            train.Adam
+	NoiseMultiplier float64 // σ; 0 is none, and no privacy. synth.Calibrate sets it.
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -56,8 +56,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, bad("Length = %g: must be at least 1e-30 and finite", c.Length)
 	case !(c.Count > 0 && c.Count < 1):
 		return c, bad("Count = %g: must be in (0, 1)", c.Count)
-	case !(c.Noise >= 0) || math.IsInf(c.Noise, 0):
-		return c, bad("Noise = %g: must be at least 0 and finite", c.Noise)
+	case !(c.NoiseMultiplier >= 0) || math.IsInf(c.NoiseMultiplier, 0):
+		return c, bad("NoiseMultiplier = %g: must be at least 0 and finite", c.NoiseMultiplier)
 	}
 	return c, nil
 }
@@ -74,9 +74,9 @@ func (c Config) Describe() (mechanism, settings string) {
 	return "DP-MERF: means of random features by class, released once, and a network fitted to them", fmt.Sprintf("%+v", c)
 }
 
-// WithNoise sets Noise.
+// WithNoise sets NoiseMultiplier.
 func (c Config) WithNoise(sigma float64) synth.Method {
-	c.Noise = sigma
+	c.NoiseMultiplier = sigma
 	return c
 }
 
@@ -86,12 +86,12 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case c.Noise == 0:
-		return nil, bad("Noise = 0: without noise there is no privacy")
+	case c.NoiseMultiplier == 0:
+		return nil, bad("NoiseMultiplier = 0: without noise there is no privacy")
 	case len(p.Classes) > c.Batch:
 		return nil, bad("Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
 	}
-	return dp.Gaussian{Noise: c.Noise * (1 - release.GridMargin)}, nil
+	return dp.Gaussian{Noise: c.NoiseMultiplier * (1 - release.GridMargin)}, nil
 }
 
 // fit is a training under way, and what it leaves.
@@ -235,7 +235,7 @@ func (f *fit) release(images *data.Images, run *release.Run) error {
 		}
 		values = append(values, b*count[l])
 	}
-	if values, err = run.Release("merf", 0, values, f.Noise, 1); err != nil {
+	if values, err = run.Release("merf", 0, values, f.NoiseMultiplier, 1); err != nil {
 		return err
 	}
 	target := make([]float32, 0, len(f.public.Classes)*f.Features)

@@ -116,7 +116,7 @@ func TestOthersDoNotMove(t *testing.T) {
 }
 
 func TestParameters(t *testing.T) {
-	for name, c := range map[string]Config{"Length": {Length: 1e-38}, "Batch": {Batch: 1}, "Count": {Count: 1}, "Features": {Features: 3}, "Noise": {Noise: math.NaN()}} {
+	for name, c := range map[string]Config{"Length": {Length: 1e-38}, "Batch": {Batch: 1}, "Count": {Count: 1}, "Features": {Features: 3}, "Noise": {NoiseMultiplier: math.NaN()}} {
 		if _, err := c.Train(t.Context(), open(t), halves(t, 4), synth.Run{}); !errors.Is(err, dp.ErrParameter) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -164,7 +164,7 @@ func TestLearns(t *testing.T) {
 
 // A run that is stopped goes on with the same codes, and ends in the same images; its one release is spent once.
 func TestGoesOn(t *testing.T) {
-	c := Config{Features: 200, Length: 3, Steps: 9, Batch: 20, Noise: 1}
+	c := Config{Features: 200, Length: 3, Steps: 9, Batch: 20, NoiseMultiplier: 1}
 	images := halves(t, 100)
 	draw := func(ctx context.Context, r synth.Run) ([]float32, error) {
 		r.Key, r.Every = release.SeededKey(1), 2

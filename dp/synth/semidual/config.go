@@ -26,8 +26,8 @@ type Config struct {
 	LocalShare float64 // their share of the whole budget, as Σ 1/σ² [0.3]
 	Contrast   float64 // variance of a sample's pixels, over that of the frequencies released [1]; negative: no Tone
 
-	// Noise is the noise multiplier σ of a step; 0 is none, and no privacy. synth.Calibrate sets it.
-	Noise float64
+	// NoiseMultiplier is σ of a step; 0 is none, and no privacy. synth.Calibrate sets it.
+	NoiseMultiplier float64
 }
 
 // withDefaults checks and fills in.
@@ -71,8 +71,8 @@ func (c Config) withDefaults() (Config, error) {
 	if !(c.Rate > 0 && c.Rate <= 1) {
 		return c, bad("Rate = %g: must be in (0, 1]", c.Rate)
 	}
-	if !(c.Noise >= 0) || math.IsInf(c.Noise, 0) {
-		return c, bad("Noise = %g: must be at least 0 and finite", c.Noise)
+	if !(c.NoiseMultiplier >= 0) || math.IsInf(c.NoiseMultiplier, 0) {
+		return c, bad("NoiseMultiplier = %g: must be at least 0 and finite", c.NoiseMultiplier)
 	}
 	return c, nil
 }
@@ -92,7 +92,7 @@ func (c Config) spreads() int {
 // localNoise is the multiplier of a release of covariances: 1/σ² is its part of LocalShare of the whole Σ 1/σ².
 func (c Config) localNoise() float64 {
 	steps := float64(c.Steps) * c.Rate * c.Rate
-	return c.Noise * math.Sqrt((1-c.LocalShare)/c.LocalShare*float64(c.spreads())/steps)
+	return c.NoiseMultiplier * math.Sqrt((1-c.LocalShare)/c.LocalShare*float64(c.spreads())/steps)
 }
 
 // Describe names the mechanism and its settings.
@@ -103,9 +103,9 @@ func (c Config) Describe() (mechanism, settings string) {
 	return "private semi-dual transport: noisy sums of transport weights, clipped displacements and clipped outer products", fmt.Sprintf("%+v", c)
 }
 
-// WithNoise sets Noise.
+// WithNoise sets NoiseMultiplier.
 func (c Config) WithNoise(sigma float64) synth.Method {
-	c.Noise = sigma
+	c.NoiseMultiplier = sigma
 	return c
 }
 
@@ -117,14 +117,14 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Noise == 0 {
-		return nil, bad("Noise = 0: without noise there is no privacy")
+	if c.NoiseMultiplier == 0 {
+		return nil, bad("NoiseMultiplier = 0: without noise there is no privacy")
 	}
 	if err := c.checkRecords(p); err != nil {
 		return nil, err
 	}
 	const grid = 1 - release.GridMargin
-	step := dp.Event(dp.Gaussian{Noise: c.Noise * grid})
+	step := dp.Event(dp.Gaussian{Noise: c.NoiseMultiplier * grid})
 	if c.Rate < 1 {
 		step = dp.Poisson{Rate: c.Rate, Event: step}
 	}

@@ -112,7 +112,7 @@ func meanOff(t *testing.T, m *Model) (sum float64) {
 
 func TestContrastChecked(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if _, err := (Config{Noise: 1, Contrast: v}).Event(synth.Public{Records: 100, Height: 8, Width: 8}); !errors.Is(err, synth.ErrParameter) {
+		if _, err := (Config{NoiseMultiplier: 1, Contrast: v}).Event(synth.Public{Records: 100, Height: 8, Width: 8}); !errors.Is(err, synth.ErrParameter) {
 			t.Errorf("Contrast = %g: %v", v, err)
 		}
 	}

@@ -135,7 +135,7 @@ func (t *trainer) move(k, of int) error {
 	if err != nil {
 		return err
 	}
-	if values, err = t.out.Release("step", t.step, values, t.Noise, 1); err != nil {
+	if values, err = t.out.Release("step", t.step, values, t.NoiseMultiplier, 1); err != nil {
 		return err
 	}
 	// The first third of the steps at a size goes all the way, the later ones average.

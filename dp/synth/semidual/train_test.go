@@ -192,7 +192,7 @@ func TestTrain(t *testing.T) {
 
 // The noise of steps and of covariances is what the event says, relative to their sensitivity of 1.
 func TestReleaseNoise(t *testing.T) {
-	c, err := Config{Steps: 7, Rate: .5, LocalShare: .2, Noise: 3}.withDefaults()
+	c, err := Config{Steps: 7, Rate: .5, LocalShare: .2, NoiseMultiplier: 3}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestReleaseNoise(t *testing.T) {
 	for i, sigma := range []float64{
 		said[0].(dp.Repeat).Event.(dp.Poisson).Event.(dp.Gaussian).Noise / grid, said[1].(dp.Repeat).Event.(dp.Gaussian).Noise / grid,
 	} {
-		stream, at := []string{"step", "spread"}[i], []float64{tr.Noise, tr.localNoise()}[i]
+		stream, at := []string{"step", "spread"}[i], []float64{tr.NoiseMultiplier, tr.localNoise()}[i]
 		noisy, err := tr.out.Release(stream, 0, make([]float64, 20_000), at, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -226,7 +226,7 @@ func TestReleaseNoise(t *testing.T) {
 func TestReleasesAreCounted(t *testing.T) {
 	images := blobs(t, 4)
 	for _, c := range []Config{{Steps: 1}, {Steps: 2, PerClass: 8}, {Steps: 3, Local: -1}, {Steps: 12, PerClass: 9}, {Steps: 16, PerClass: 8, Local: -1}, {Steps: 31, PerClass: 1}} {
-		c.Noise, c.Basis, c.Rate = 1, 4, .5
+		c.NoiseMultiplier, c.Basis, c.Rate = 1, 4, .5
 		want := fit(t, c, images, 5)
 		ctx, stop := context.WithCancel(t.Context())
 		r := synth.Run{Key: release.SeededKey(5), Dir: t.TempDir(), Progress: func(done, of int) {
@@ -241,7 +241,7 @@ func TestReleasesAreCounted(t *testing.T) {
 		if err != nil || !mat.Equal(got.(*Model).Atoms[1], want.Atoms[1]) {
 			t.Errorf("%+v: resumed: %v", c, err)
 		}
-		c.Noise = 2
+		c.NoiseMultiplier = 2
 		if _, err := c.Train(t.Context(), open(t), images, r); !errors.Is(err, release.ErrLedger) {
 			t.Errorf("%+v: other noise: %v", c, err)
 		}
@@ -252,7 +252,7 @@ func TestReleasesAreCounted(t *testing.T) {
 func TestEmptyClass(t *testing.T) {
 	images := blobs(t, 100)
 	clear(images.Labels)
-	c := Config{PerClass: 2, Steps: 4, Basis: 20, Local: 5, Noise: 3}
+	c := Config{PerClass: 2, Steps: 4, Basis: 20, Local: 5, NoiseMultiplier: 3}
 	images.Classes = []string{"top", "bottom", "nowhere"}
 	m := fit(t, c, images, 3)
 	if _, err := m.Sample(rand.New(rand.NewPCG(1, 2)), 9); err != nil {
@@ -283,7 +283,7 @@ func TestDebias(t *testing.T) {
 func TestAudit(t *testing.T) {
 	dev := open(t)
 	images := blobs(t, 40)
-	c, err := Config{PerClass: 1, Steps: 1, Local: -1, Basis: 20, Clip: .5, Noise: 1}.withDefaults()
+	c, err := Config{PerClass: 1, Steps: 1, Local: -1, Basis: 20, Clip: .5, NoiseMultiplier: 1}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func TestAudit(t *testing.T) {
 				values = with
 			}
 			one := release.Run{Key: release.SeededKey(rng.Uint64()), Releases: 1}
-			noisy, err := one.Release("step", 0, values, c.Noise, 1)
+			noisy, err := one.Release("step", 0, values, c.NoiseMultiplier, 1)
 			return floats.Dot(noisy, with) - floats.Dot(noisy, without), err
 		},
 		Score: func(s float64) float64 { return s },
@@ -330,7 +330,7 @@ func TestAudit(t *testing.T) {
 
 func TestParameters(t *testing.T) {
 	images := blobs(t, 10)
-	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1}, {Noise: math.NaN()}, {LocalShare: 1}} {
+	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1}, {NoiseMultiplier: math.NaN()}, {LocalShare: 1}} {
 		if _, err := c.Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -418,7 +418,7 @@ func TestFilter(t *testing.T) {
 			noisy.Set(i, k, truth.At(i, k)+noise*rng.NormFloat64())
 		}
 	}
-	tr := &trainer{Config: Config{Noise: noise * math.Sqrt2, Clip: 1, Rate: 1}, basis: b, keep: b.lowest(36), x: []*mat.Dense{mat.DenseCopyOf(noisy)}, count: []float64{atoms}, counted: 1}
+	tr := &trainer{Config: Config{NoiseMultiplier: noise * math.Sqrt2, Clip: 1, Rate: 1}, basis: b, keep: b.lowest(36), x: []*mat.Dense{mat.DenseCopyOf(noisy)}, count: []float64{atoms}, counted: 1}
 	tr.filter([]*mat.SymDense{prior}, 3) // three steps, of which two average: noise of variance noise² is left
 	off := func(m *mat.Dense) float64 {
 		var d mat.Dense
