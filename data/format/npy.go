@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,11 +42,17 @@ func dtype[T Element]() string {
 // little-endian and in C order. It refuses other types and orders, more than
 // limit values, and a file that does not end where its header says.
 func ReadNPY[T Element](r io.Reader, limit int64) (*NPY[T], error) {
-	shape, err := readNPYHeader(r, dtype[T]())
+	h, err := readNPYHeader(r)
 	if err != nil {
 		return nil, err
 	}
-	n, err := product(shape, limit)
+	if want := dtype[T](); h.descr != want {
+		return nil, badf("NPY values have the type %s: want %q", clip(h.descr), want)
+	}
+	if h.fortran {
+		return nil, badf("NPY fortran_order is True: want False")
+	}
+	n, err := product(h.shape, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +63,69 @@ func ReadNPY[T Element](r io.Reader, limit int64) (*NPY[T], error) {
 	if err := expectEnd(r); err != nil {
 		return nil, err
 	}
-	return &NPY[T]{Shape: shape, Data: data}, nil
+	return &NPY[T]{Shape: h.shape, Data: data}, nil
+}
+
+// npyKinds are the types that ReadNPYMatrix takes, by NumPy's names without the byte order.
+var npyKinds = map[string]struct {
+	size int64
+	at   func(o binary.ByteOrder, b []byte) float64
+}{
+	"f8": {8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }},
+	"f4": {4, func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
+	"i8": {8, func(o binary.ByteOrder, b []byte) float64 { return float64(int64(o.Uint64(b))) }},
+	"i4": {4, func(o binary.ByteOrder, b []byte) float64 { return float64(int32(o.Uint32(b))) }},
+	"i2": {2, func(o binary.ByteOrder, b []byte) float64 { return float64(int16(o.Uint16(b))) }},
+	"i1": {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(int8(b[0])) }},
+	"u8": {8, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint64(b)) }},
+	"u4": {4, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint32(b)) }},
+	"u2": {2, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint16(b)) }},
+	"u1": {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(b[0]) }},
+	"b1": {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(min(b[0], 1)) }},
+}
+
+// ReadNPYMatrix reads an NPY file of real numbers or truth values, of either
+// byte order and in C or Fortran order, as a matrix in row-major order. A vector
+// is one column. Integers beyond 2^53 are rounded. It refuses other types and
+// shapes, no values, more than limit, and a file that does not end where its
+// header says.
+func ReadNPYMatrix(r io.Reader, limit int64) (rows, cols int, x []float64, err error) {
+	h, err := readNPYHeader(r)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	kind, ok := npyKinds[strings.TrimLeft(h.descr, "<>|=")]
+	if !ok {
+		return 0, 0, nil, badf("NPY values have the type %s: want float32, float64, an integer or bool", clip(h.descr))
+	}
+	n, err := product(h.shape, limit)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	if n == 0 || len(h.shape) < 1 || len(h.shape) > 2 {
+		return 0, 0, nil, badf("NPY shape %v: want a vector or a matrix that is not empty", h.shape)
+	}
+	b, err := readN(r, n*kind.size, "NPY values")
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	if err := expectEnd(r); err != nil {
+		return 0, 0, nil, err
+	}
+	rows, cols = h.shape[0], int(n)/h.shape[0]
+	x = make([]float64, n)
+	var order binary.ByteOrder = binary.LittleEndian
+	if h.descr[0] == '>' {
+		order = binary.BigEndian
+	}
+	for k := range x {
+		at := k
+		if h.fortran {
+			at = k%rows*cols + k/rows
+		}
+		x[at] = kind.at(order, b[int64(k)*kind.size:])
+	}
+	return rows, cols, x, nil
 }
 
 // readValues reads n little-endian values; the result grows as they arrive.
@@ -81,13 +151,20 @@ func readValues[T Element](r io.Reader, n int64) ([]T, error) {
 	return data, nil
 }
 
-func readNPYHeader(r io.Reader, want string) ([]int, error) {
+// npyHead is what the header of a file says.
+type npyHead struct {
+	descr   string
+	fortran bool
+	shape   []int
+}
+
+func readNPYHeader(r io.Reader) (npyHead, error) {
 	head, err := readN(r, 8, "NPY magic number")
 	if err != nil {
-		return nil, err
+		return npyHead{}, err
 	}
 	if string(head[:6]) != npyMagic || head[6] < 1 || head[6] > 3 || head[7] != 0 {
-		return nil, badf("NPY magic number %q: want \\x93NUMPY and version 1.0, 2.0 or 3.0", head)
+		return npyHead{}, badf("NPY magic number %q: want \\x93NUMPY and version 1.0, 2.0 or 3.0", head)
 	}
 	width := int64(4)
 	if head[6] == 1 {
@@ -95,135 +172,55 @@ func readNPYHeader(r io.Reader, want string) ([]int, error) {
 	}
 	size, err := readN(r, width, "NPY header length")
 	if err != nil {
-		return nil, err
+		return npyHead{}, err
 	}
 	length := int64(binary.LittleEndian.Uint32(append(size, 0, 0)))
 	const longest = 1 << 16
 	if length > longest {
-		return nil, badf("NPY header of %d bytes: want at most %d", length, longest)
+		return npyHead{}, badf("NPY header of %d bytes: want at most %d", length, longest)
 	}
 	header, err := readN(r, length, "NPY header")
 	if err != nil {
-		return nil, err
+		return npyHead{}, err
 	}
-	return parseNPYHeader(string(header), want)
+	return parseNPYHeader(string(header))
 }
+
+// npyEntry is one entry of the Python dictionary that a header is.
+var npyEntry = regexp.MustCompile(`['"](descr|fortran_order|shape)['"]\s*:\s*(?:['"]([^'"\\\n]*)['"]|(True|False)|(\([0-9, ]*\)))`)
 
 // parseNPYHeader reads the Python dictionary
 //
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
-func parseNPYHeader(header, want string) ([]int, error) {
-	p := &literal{rest: header}
-	var descr, fortran string
-	var shape []int
-	seen := map[string]bool{}
-	p.token("{")
-	for p.ok() && !p.accept("}") {
-		key := p.text()
-		p.token(":")
-		if seen[key] {
-			return nil, badf("NPY header names %s twice", clip(key))
-		}
-		seen[key] = true
-		switch key {
+func parseNPYHeader(header string) (npyHead, error) {
+	bad := badf("NPY header %s: want a dictionary of descr, fortran_order and shape", clip(header))
+	entries := npyEntry.FindAllStringSubmatch(header, -1)
+	if rest := strings.Join(strings.Fields(npyEntry.ReplaceAllString(header, "")), ""); rest != "{,,}" && rest != "{,,,}" {
+		return npyHead{}, bad
+	}
+	var descr, fortran, shape string
+	for _, e := range entries {
+		switch e[1] {
 		case "descr":
-			descr = p.text()
+			descr = e[2]
 		case "fortran_order":
-			fortran = p.word()
+			fortran = e[3]
 		case "shape":
-			shape = p.tuple()
-		default:
-			return nil, badf("NPY header has the unknown key %s", clip(key))
-		}
-		if !p.accept(",") {
-			p.token("}")
-			break
+			shape = e[4]
 		}
 	}
-	switch {
-	case !p.ok() || strings.TrimSpace(p.rest) != "" || len(seen) != 3:
-		return nil, badf("NPY header %s: want a dictionary of descr, fortran_order and shape", clip(header))
-	case descr != want:
-		return nil, badf("NPY values have the type %s: want %q", clip(descr), want)
-	case fortran != "False":
-		return nil, badf("NPY fortran_order is %s: want False", clip(fortran))
+	if len(entries) != 3 || descr == "" || fortran == "" || shape == "" {
+		return npyHead{}, bad
 	}
-	return shape, nil
-}
-
-// literal takes a Python literal apart, token by token; after a mistake every
-// call does nothing.
-type literal struct {
-	rest   string
-	broken bool
-}
-
-func (p *literal) ok() bool { return !p.broken }
-
-func (p *literal) accept(token string) bool {
-	rest, found := strings.CutPrefix(strings.TrimLeft(p.rest, " \t\n"), token)
-	if found && !p.broken {
-		p.rest = rest
-		return true
-	}
-	return false
-}
-
-func (p *literal) token(token string) {
-	if !p.accept(token) {
-		p.broken = true
-	}
-}
-
-// text reads a string between single or double quotes, without escapes.
-func (p *literal) text() string {
-	quote := "'"
-	if !p.accept(quote) {
-		quote = `"`
-		p.token(quote)
-	}
-	s, rest, found := strings.Cut(p.rest, quote)
-	if !found || p.broken || strings.ContainsAny(s, "\\\n") {
-		p.broken = true
-		return ""
-	}
-	p.rest = rest
-	return s
-}
-
-// word reads letters.
-func (p *literal) word() string {
-	p.token("") // blanks
-	end := strings.IndexFunc(p.rest, func(c rune) bool { return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') })
-	if end < 1 {
-		p.broken = true
-		return ""
-	}
-	w := p.rest[:end]
-	p.rest = p.rest[end:]
-	return w
-}
-
-// tuple reads numbers between parentheses, at most 32 of them, as NumPy does.
-func (p *literal) tuple() []int {
-	p.token("(")
 	dims := []int{}
-	for p.ok() && !p.accept(")") {
-		p.token("") // blanks
-		end := strings.IndexFunc(p.rest, func(c rune) bool { return c < '0' || c > '9' })
-		d, err := strconv.ParseInt(p.rest[:max(end, 0)], 10, 64)
-		if err != nil || len(dims) == 32 {
-			p.broken = true
-			break
+	for _, d := range strings.FieldsFunc(shape, func(c rune) bool { return strings.ContainsRune("(), ", c) }) {
+		k, err := strconv.Atoi(d)
+		if err != nil || len(dims) == 32 { // as many as NumPy has
+			return npyHead{}, bad
 		}
-		dims = append(dims, int(d))
-		p.rest = p.rest[end:]
-		if !p.accept(",") {
-			p.token(")")
-			break
-		}
+		dims = append(dims, k)
 	}
-	return dims
+	return npyHead{descr, fortran == "True", dims}, nil
 }
 
 // WriteNPY writes values in row-major order as NPY version 1.0, padded so that

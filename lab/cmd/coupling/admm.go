@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"coupling/data"
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/files"
@@ -196,7 +197,7 @@ func square(rng *rand.Rand, n int) *mat.Dense {
 const sparseIndex = 1000
 
 func (c admmNewCmd) readEdges() (admm.Problem, error) {
-	rows, err := readMatrix(c.Edges)
+	rows, err := data.ReadPoints(c.Edges)
 	if err != nil {
 		return admm.Problem{}, err
 	}

@@ -3,37 +3,17 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"strings"
 
+	"coupling/data"
 	"coupling/data/format"
 	"coupling/lab"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// readMatrix reads a matrix of numbers from NPY or CSV. A vector is one column.
-func readMatrix(path string) (*mat.Dense, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var m *mat.Dense
-	if strings.EqualFold(filepath.Ext(path), ".npy") {
-		m, err = parseNPY(b)
-	} else {
-		m, err = parseCSV(b)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
-}
-
 // readVector reads weights: a row or a column of numbers.
 func readVector(path string) ([]float64, error) {
-	m, err := readMatrix(path)
+	m, err := data.ReadPoints(path)
 	if err != nil {
 		return nil, err
 	}

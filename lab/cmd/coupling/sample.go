@@ -60,7 +60,7 @@ type cloud struct {
 
 func (c sampleCmd) read(ctx context.Context, path string) (cloud, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		x, err := readMatrix(path)
+		x, err := data.ReadPoints(path)
 		return cloud{x: x}, err
 	}
 	m, err := data.Folder{Dir: path, Size: c.Size, Grey: c.Grey}.Load(ctx)

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coupling/data"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -52,7 +54,7 @@ func TestSamplePoints(t *testing.T) {
 	if code != 0 || s.Samples != 300 || s.Status != "converged" || s.Acceptance < .3 || !(s.PerSecond > 0) {
 		t.Fatalf("code %d, %+v", code, s)
 	}
-	out, err := readMatrix(filepath.Join(dir, "out", "samples.npy"))
+	out, err := data.ReadPoints(filepath.Join(dir, "out", "samples.npy"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"coupling/data"
 	"coupling/ot"
 	"coupling/ot/exact"
 
@@ -160,7 +161,7 @@ func (c solveCmd) problem() (ot.Problem, error) {
 	var p ot.Problem
 	var err error
 	if c.CostMatrix != "" {
-		m, err := readMatrix(c.CostMatrix)
+		m, err := data.ReadPoints(c.CostMatrix)
 		if err != nil {
 			return p, err
 		}
@@ -186,11 +187,11 @@ func (c solveCmd) problem() (ot.Problem, error) {
 }
 
 func (c solveCmd) points() (ot.Geometry, error) {
-	x, err := readMatrix(c.X)
+	x, err := data.ReadPoints(c.X)
 	if err != nil {
 		return nil, err
 	}
-	y, err := readMatrix(c.Y)
+	y, err := data.ReadPoints(c.Y)
 	if err != nil {
 		return nil, err
 	}

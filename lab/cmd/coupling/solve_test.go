@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"coupling/data"
 	"coupling/ot/ottest"
 
 	"gonum.org/v1/gonum/mat"
@@ -176,7 +177,7 @@ func TestSolveSaysWhenItDidNotConverge(t *testing.T) {
 
 func matrixOf(t *testing.T, dir, name string) *mat.Dense {
 	t.Helper()
-	m, err := readMatrix(filepath.Join(dir, name+".npy"))
+	m, err := data.ReadPoints(filepath.Join(dir, name+".npy"))
 	if err != nil {
 		t.Fatal(err)
 	}

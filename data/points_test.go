@@ -1,0 +1,35 @@
+package data
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+func TestReadPoints(t *testing.T) {
+	dir := t.TempDir()
+	want := mat.NewDense(2, 2, []float64{1, 2, 3, 4})
+	const header = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2), }"
+	for name, b := range map[string]string{
+		"a.csv": "x,y\n1,2\n3,4\n", "a.tsv": "1\t2\n3\t4\n", "a.txt": "1 2\n3 4\n",
+		"npy without a name": "\x93NUMPY\x01\x00v\x00" + header + strings.Repeat(" ", 117-len(header)) + "\n\x01\x03\x02\x04",
+	} {
+		path := filepath.Join(dir, name)
+		put(t, path, []byte(b))
+		if got, err := ReadPoints(path); err != nil || !mat.Equal(got, want) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	path := filepath.Join(dir, "x.npz")
+	put(t, path, []byte("PK\x03\x04"))
+	_, err := ReadPoints(path)
+	wantError(t, err, path, "unzip")
+	put(t, path, []byte("1,2\n3,x\n"))
+	if _, err = ReadPoints(path); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("error %v: want ErrCorrupt", err)
+	}
+	wantError(t, err, path+": ", `line 2: column 2: "x" is not a number`)
+}
