@@ -2,7 +2,6 @@ package ot
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -103,7 +102,7 @@ func (b Backward) JVP(ctx context.Context, p *Plan, dc *mat.Dense, da, db []floa
 		return nil, err
 	}
 	if ad.status != Converged {
-		return nil, fmt.Errorf("ot: JVP: conjugate gradients stopped at relative residual %g", ad.resid)
+		return nil, unconverged("JVP", ad.resid)
 	}
 	out := mat.NewDense(n, m, nil)
 	p.eachLog(func(i int, t, logT []float64) {

@@ -224,10 +224,10 @@ func TestFailuresOnDevice(t *testing.T) {
 		"memory": func(d *device.Device) { d.New(device.Float32, 1<<30, 1<<30, 1<<2) },
 		"closed": func(d *device.Device) { _ = d.Close() }, // which says that there are arrays
 	} {
-		for solver, s := range map[string]func(trace func(ot.Step)) ot.Solver{
-			"lbfgs":      func(f func(ot.Step)) ot.Solver { return ot.LBFGS{Eps: 0.05, Trace: f} },
-			"sinkhorn":   func(f func(ot.Step)) ot.Solver { return ot.Sinkhorn{Eps: 0.05, Trace: f} },
-			"unbalanced": func(f func(ot.Step)) ot.Solver { return ot.Unbalanced{Eps: 0.05, RhoA: 1, RhoB: 1, Trace: f} },
+		for solver, s := range map[string]func(trace func(ot.Step) error) ot.Solver{
+			"lbfgs":      func(f func(ot.Step) error) ot.Solver { return ot.LBFGS{Eps: 0.05, Trace: f} },
+			"sinkhorn":   func(f func(ot.Step) error) ot.Solver { return ot.Sinkhorn{Eps: 0.05, Trace: f} },
+			"unbalanced": func(f func(ot.Step) error) ot.Solver { return ot.Unbalanced{Eps: 0.05, RhoA: 1, RhoB: 1, Trace: f} },
 		} {
 			d, err := device.Open(cmp.Or(os.Getenv("COUPLING_DEVICE"), "cpu"))
 			if err != nil {
@@ -238,10 +238,11 @@ func TestFailuresOnDevice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = s(func(st ot.Step) {
+			_, err = s(func(st ot.Step) error {
 				if st.Evaluation == 3 {
 					fail(d)
 				}
+				return nil
 			}).Solve(ctx, ot.Problem{Geometry: g})
 			if err == nil || name == "memory" && !errors.Is(err, device.ErrMemory) {
 				t.Errorf("%s, %s: %v", name, solver, err)

@@ -13,7 +13,8 @@
 //
 //	prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 //	plan, err := ot.LBFGS{Eps: 0.01}.Solve(ctx, prob)
-//	loss, grad := plan.Sharp(), plan.GradX()
+//	loss := plan.Sharp()
+//	grad, err := plan.GradX()
 //
 // # Which solver
 //

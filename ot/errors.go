@@ -3,23 +3,27 @@ package ot
 import (
 	"errors"
 	"fmt"
+
+	"coupling/ot/internal/fault"
 )
 
-// The kinds of bad input, for errors.Is. Every error of this package that is the caller's to mend wraps one of them
-// and names the argument and its value.
+// The kinds of bad input, for errors.Is. Every error that is the caller's to correct wraps one of them and names the argument
+// and its value. Packages exact, gaussian and freg return the same ones.
 var (
 	// ErrShape marks sizes that do not fit together, or are empty.
-	ErrShape = errors.New("sizes do not match")
+	ErrShape = fault.Shape
 	// ErrWeights marks weights that are not a measure: NaN, negative, of zero total, or of unequal totals.
-	ErrWeights = errors.New("weights are not a measure")
+	ErrWeights = fault.Weights
 	// ErrCost marks a cost, or a point, that is NaN or infinite.
-	ErrCost = errors.New("cost is not finite")
-	// ErrParameter marks a solver's parameter outside its range.
-	ErrParameter = errors.New("parameter out of range")
+	ErrCost = fault.Cost
+	// ErrParameter marks a parameter outside its range.
+	ErrParameter = fault.Parameter
 	// ErrUnderflow marks a problem that kernel scaling cannot represent.
 	ErrUnderflow = errors.New("kernel underflows")
 	// ErrUnsupported marks a request that the plan's geometry cannot answer.
 	ErrUnsupported = errors.New("not supported by this geometry")
+	// ErrUnconverged marks a derivative whose linear system was not solved to its tolerance.
+	ErrUnconverged = errors.New("the linear system did not converge")
 )
 
 // inputError is a message that belongs to one of the kinds above.

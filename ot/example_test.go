@@ -21,7 +21,12 @@ func Example() {
 	fmt.Println(plan.Status)
 	fmt.Printf("%.3f\n", mat.Formatted(plan.Matrix()))
 	fmt.Printf("sharp loss %.4f, KL value %.4f\n", plan.Sharp(), plan.RegKL())
-	fmt.Printf("%.4f\n", mat.Formatted(plan.GradX()))
+	grad, err := plan.GradX()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.4f\n", mat.Formatted(grad))
 	// Output:
 	// converged
 	// ⎡0.333  0.000⎤

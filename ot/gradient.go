@@ -93,37 +93,47 @@ func (p *Plan) Grad(loss Loss) (*Gradient, error) {
 	return Backward{}.Gradient(context.Background(), p, loss)
 }
 
-// GradCost returns the gradient of the sharp loss with respect to the n×m costs.
-// It is nil for a plan that Grad refuses, and where conjugate gradients did not converge; Grad tells why, and gives what
-// they came to.
-func (p *Plan) GradCost() *mat.Dense { return p.gradCost(Backward{}) }
-
-func (p *Plan) gradCost(b Backward) *mat.Dense {
-	g, err := b.Gradient(context.Background(), p, Sharp)
-	if err != nil || g.Status != Converged {
-		return nil
+// GradCost returns the gradient of the sharp loss with respect to the n×m costs. The error is Grad's, or ErrUnconverged where
+// conjugate gradients did not converge; Grad gives what they came to.
+func (p *Plan) GradCost() (*mat.Dense, error) {
+	g, err := p.convergedGrad()
+	if err != nil {
+		return nil, err
 	}
-	return g.Cost()
+	return g.Cost(), nil
 }
 
-// GradX returns the gradient, n×d, of the sharp loss with respect to the sources of a Points geometry. It is nil for a
-// geometry without points, for a cost without a gradient, for a plan that Grad refuses, and where conjugate gradients
-// did not converge; Grad(Sharp) and X tell why.
-func (p *Plan) GradX() *mat.Dense { return p.gradPoints(Backward{}, (*Gradient).X) }
+// GradX returns the gradient, n×d, of the sharp loss with respect to the sources of a Points geometry. The error is Grad's or
+// X's, or ErrUnconverged.
+func (p *Plan) GradX() (*mat.Dense, error) {
+	g, err := p.convergedGrad()
+	if err != nil {
+		return nil, err
+	}
+	return g.X()
+}
 
 // GradY is GradX for the targets, m×d.
-func (p *Plan) GradY() *mat.Dense { return p.gradPoints(Backward{}, (*Gradient).Y) }
-
-func (p *Plan) gradPoints(b Backward, which func(*Gradient) (*mat.Dense, error)) *mat.Dense {
-	g, err := b.Gradient(context.Background(), p, Sharp)
-	if err != nil || g.Status != Converged {
-		return nil
-	}
-	d, err := which(g)
+func (p *Plan) GradY() (*mat.Dense, error) {
+	g, err := p.convergedGrad()
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return d
+	return g.Y()
+}
+
+// convergedGrad is the gradient of the sharp loss, and an error where its system did not converge.
+func (p *Plan) convergedGrad() (*Gradient, error) {
+	g, err := p.Grad(Sharp)
+	if err == nil && g.Status != Converged {
+		err = unconverged("gradient of the sharp loss", g.Residual)
+	}
+	return g, err
+}
+
+// unconverged is the error of conjugate gradients that stopped at a residual.
+func unconverged(what string, residual float64) error {
+	return bad(ErrUnconverged, "%s: conjugate gradients stopped at the relative residual %g: raise Backward.MaxIter or Tol", what, residual)
 }
 
 // rows is how rows of ∂loss/∂c are made: for the sharp loss T∘(1 + (β + εv − c − ref)/ε), less its mean under T but for the 1.
@@ -240,7 +250,19 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 
 // cloud returns the geometry that the chain rule goes through.
 func (g *Gradient) cloud() (*PointCloud, error) {
-	geometry := g.p.Geometry
+	pc, err := g.p.cloud()
+	if err != nil {
+		return nil, err
+	}
+	if f, ok := pc.Kind.(CostFunc); ok && f.Gradient == nil {
+		return nil, bad(ErrUnsupported, "gradient with respect to points: CostFunc.Gradient is nil")
+	}
+	return pc, nil
+}
+
+// cloud returns the points of the plan's geometry.
+func (p *Plan) cloud() (*PointCloud, error) {
+	geometry := p.Geometry
 	switch s := geometry.(type) {
 	case *Single:
 		geometry = s.of
@@ -249,10 +271,7 @@ func (g *Gradient) cloud() (*PointCloud, error) {
 	}
 	pc, ok := geometry.(*PointCloud)
 	if !ok {
-		return nil, bad(ErrUnsupported, "gradient with respect to points: the geometry is %T, want one of ot.Points", g.p.Geometry)
-	}
-	if f, ok := pc.Kind.(CostFunc); ok && f.Gradient == nil {
-		return nil, bad(ErrUnsupported, "gradient with respect to points: CostFunc.Gradient is nil")
+		return nil, bad(ErrUnsupported, "the geometry is %T, want one of ot.Points", p.Geometry)
 	}
 	return pc, nil
 }

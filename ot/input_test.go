@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/exact"
+	"coupling/ot/gaussian"
 )
 
 // Every bad input is an error of the right kind that names the argument.
@@ -201,22 +203,36 @@ func TestCancel(t *testing.T) {
 	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 30, 30, 1, 0))}
 	stop, cancel := context.WithCancel(ctx)
 	n := 0
-	s := ot.Sinkhorn{Eps: 0.001, Trace: func(ot.Step) {
+	s := ot.Sinkhorn{Eps: 0.001, Trace: func(ot.Step) error {
 		if n++; n == 5 {
 			cancel()
 		}
+		return nil
 	}}
 	plan, err := s.Solve(stop, p)
-	if !errors.Is(err, context.Canceled) || plan != nil {
-		t.Errorf("plan %v, err = %v, want context.Canceled", plan != nil, err)
+	if !errors.Is(err, context.Canceled) || plan == nil || plan.Status != ot.Interrupted || plan.Eps != 0.001 {
+		t.Fatalf("plan %v, err = %v, want an interrupted plan beside context.Canceled", plan, err)
+	}
+	if got := l1Error(plan); math.Abs(got-plan.MarginalL1) > 1e-12 {
+		t.Errorf("MarginalL1 = %g, the matrix's is %g", plan.MarginalL1, got)
 	}
 	if n != 5 {
 		t.Errorf("%d evaluations after a cancel at the fifth", n)
 	}
 	for name, s := range allSolvers(0.05) {
-		if _, err := s.Solve(stop, p); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s on a cancelled context: err = %v", name, err)
+		if plan, err := s.Solve(stop, p); !errors.Is(err, context.Canceled) || plan.Status != ot.Interrupted {
+			t.Errorf("%s on a cancelled context: %v, err = %v", name, plan, err)
 		}
+	}
+	enough := errors.New("enough")
+	plan, err = ot.LBFGS{Eps: 0.001, Trace: func(s ot.Step) error {
+		if s.Evaluation == 7 {
+			return enough
+		}
+		return nil
+	}}.Solve(ctx, p)
+	if !errors.Is(err, enough) || plan.Status != ot.Interrupted || math.Abs(l1Error(plan)-plan.MarginalL1) > 1e-12 {
+		t.Errorf("stopped by Trace: %v, err = %v", plan, err)
 	}
 }
 
@@ -224,7 +240,7 @@ func TestTrace(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	p := ot.Problem{Geometry: ot.Dense(cloud(rng, 30, 25, 1, 0))}
 	var steps []ot.Step
-	plan, err := ot.LBFGS{Eps: 0.01, Trace: func(s ot.Step) { steps = append(steps, s) }}.Solve(ctx, p)
+	plan, err := ot.LBFGS{Eps: 0.01, Trace: func(s ot.Step) error { steps = append(steps, s); return nil }}.Solve(ctx, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,9 +366,19 @@ func FuzzSolve(f *testing.F) {
 			if plan.Status == ot.Converged && got > 1.01e-9+1e-12 {
 				t.Fatalf("%s: converged at L1 error %g", name, got)
 			}
-			if g := plan.GradCost(); g == nil || g.At(0, 0) != g.At(0, 0) {
-				t.Fatalf("%s: gradient %v", name, g)
+			if g, err := plan.GradCost(); err == nil && g.At(0, 0) != g.At(0, 0) || err != nil && !errors.Is(err, ot.ErrUnconverged) {
+				t.Fatalf("%s: gradient %v, %v", name, g, err)
 			}
 		}
 	})
+}
+
+// One set of kinds: errors.Is knows those of ot in the packages beside it.
+func TestOneSetOfErrors(t *testing.T) {
+	_, err := exact.Simplex{}.Solve(ctx, []float64{-1, 2}, nil, exact.Matrix(mat.NewDense(2, 2, nil)))
+	_, unequal := exact.Simplex{}.Solve(ctx, []float64{1, 2}, nil, exact.Matrix(mat.NewDense(2, 2, nil)))
+	_, covariance := gaussian.Entropic{Eps: 1}.Solve(gaussian.Normal{Cov: mat.NewSymDense(1, []float64{-1})}, gaussian.Normal{Cov: mat.NewSymDense(1, []float64{1})})
+	if !errors.Is(err, ot.ErrWeights) || !errors.Is(unequal, ot.ErrWeights) || !errors.Is(covariance, ot.ErrParameter) {
+		t.Errorf("%v, %v, %v: want kinds of package ot", err, unequal, covariance)
+	}
 }

@@ -30,8 +30,8 @@ type LBFGS struct {
 	Start []float64
 	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
 	Workers int
-	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve.
-	Trace func(Step)
+	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve. An error ends the solve.
+	Trace func(Step) error
 }
 
 // From returns the solver that starts from the KL potentials g.
@@ -40,8 +40,8 @@ func (o LBFGS) From(g []float64) Solver {
 	return o
 }
 
-// Solve returns the plan of p. Errors are for bad input and for a context that ended; a solve that did not reach Tol
-// returns its plan with a Status that says so.
+// Solve returns the plan of p. A solve that did not reach Tol returns its plan with a Status that says so; errors are for bad
+// input, and, with the plan so far, for a context that ended.
 func (o LBFGS) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	if o.Memory < 0 {
 		return nil, bad(ErrParameter, "Memory = %d: must be ≥ 0 (0 is 20)", o.Memory)
@@ -56,10 +56,7 @@ func (o LBFGS) Solve(ctx context.Context, p Problem) (*Plan, error) {
 		memory = 20
 	}
 	q := newQuasiNewton(r, memory)
-	if err := r.anneal(q.stage); err != nil {
-		return nil, err
-	}
-	return r.finish("lbfgs"), nil
+	return r.finish("lbfgs", r.anneal(q.stage))
 }
 
 // quasiNewton is the L-BFGS state of one run.

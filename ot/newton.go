@@ -23,8 +23,8 @@ type Newton struct {
 	Start []float64
 	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
 	Workers int
-	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve.
-	Trace func(Step)
+	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve. An error ends the solve.
+	Trace func(Step) error
 }
 
 // newtonRegion is the L1 error below which Newton steps are taken. Measured on the timing problems: above it a step is
@@ -43,18 +43,15 @@ func (o Newton) From(g []float64) Solver {
 	return o
 }
 
-// Solve returns the plan of p. Errors are for bad input and for a context that ended; a solve that did not reach Tol
-// returns its plan with a Status that says so.
+// Solve returns the plan of p. A solve that did not reach Tol returns its plan with a Status that says so; errors are for bad
+// input, and, with the plan so far, for a context that ended.
 func (o Newton) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	r, err := controls(o).begin(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	q := newQuasiNewton(r, 20)
-	if err := r.anneal(q.newtonStage); err != nil {
-		return nil, err
-	}
-	return r.finish("newton"), nil
+	return r.finish("newton", r.anneal(q.newtonStage))
 }
 
 // newtonStage is quasiNewton.stage with Newton steps at the last ε.

@@ -1,6 +1,8 @@
 package ot
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -51,6 +53,67 @@ type Plan struct {
 
 	once   sync.Once
 	values Values
+}
+
+// NewPlan returns the plan of p at ε that has the KL potentials g of the m targets (finite), for solvers that live outside
+// this package: its rows sum to A whatever g, and MarginalL1 says by how much its columns miss B. The solver fills Status,
+// Solver and Iterations. Cost: two passes.
+func NewPlan(p Problem, eps float64, g []float64) (*Plan, error) {
+	r, err := controls{Eps: eps, Anneal: 1, Start: g}.begin(context.Background(), p)
+	if err != nil {
+		return nil, err
+	}
+	r.evalOnce()
+	return r.finish("", r.s.deviceFailure())
+}
+
+// At returns the plan from new sources, the rows of z (k×d), of equal weights, with the potentials of this plan's targets: its
+// F are the potentials at z, its Barycentric is where they go on average, its Matrix the conditional laws over k, and Sample
+// draws from them. The geometry must be one of points, and the plan balanced.
+func (p *Plan) At(z *mat.Dense) (*Plan, error) {
+	c, err := p.cloud()
+	if err != nil {
+		return nil, err
+	}
+	return p.extend(MatrixFree(z, c.y, c.Kind), p.B, p.G)
+}
+
+// AtTargets is At for new targets: the plan from the rows of z, of equal weights, to this plan's sources.
+func (p *Plan) AtTargets(z *mat.Dense) (*Plan, error) {
+	c, err := p.cloud()
+	if err != nil {
+		return nil, err
+	}
+	kind := c.Kind
+	if _, symmetric := kind.(kernelCost); !symmetric {
+		kind = CostFunc{
+			Value:    func(x, y []float64) float64 { return c.Kind.Cost(y, x) },
+			Gradient: func(dx, dy []float64, w float64, x, y []float64) { c.Kind.Grad(dy, dx, w, y, x) },
+		}
+	}
+	return p.extend(MatrixFree(z, c.x, kind), p.A, p.F)
+}
+
+func (p *Plan) extend(g *PointCloud, b, potential []float64) (*Plan, error) {
+	if p.unbalanced {
+		return nil, bad(ErrUnsupported, "extension of an unbalanced plan: only balanced plans are extended")
+	}
+	q, err := NewPlan(Problem{Geometry: g, B: b}, p.Eps, potential)
+	if err != nil {
+		return nil, err
+	}
+	j := slices.IndexFunc(q.B, func(b float64) bool { return b > 0 })
+	by := potential[j] - q.G[j] // to the gauge of p
+	shift(q.G, by)
+	shift(q.F, -by)
+	q.Solver = p.Solver
+	return q, nil
+}
+
+// String says how the solve ended, on one line.
+func (p *Plan) String() string {
+	return fmt.Sprintf("%s: %v, %d×%d, ε = %.4g, L1 error %.3g after %d iterations, %d evaluations",
+		p.Solver, p.Status, len(p.A), len(p.B), p.Eps, p.MarginalL1, p.Iterations, p.Evaluations)
 }
 
 // finish makes the plan of the last eval(beta, 1).

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
@@ -391,5 +392,60 @@ func TestUnbalancedHighPrices(t *testing.T) {
 		if best := objective(T, c, a, b, 0.1, rho); math.Abs(p.RegKL()-best) > 1e-12*math.Abs(best)+1e-9 {
 			t.Errorf("ρ = %v: RegKL = %v, the matrix's objective is %v", rho, p.RegKL(), best)
 		}
+	}
+}
+
+// must returns a matrix, or ends the test.
+func must(t testing.TB) func(*mat.Dense, error) *mat.Dense {
+	return func(m *mat.Dense, err error) *mat.Dense {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+}
+
+// A plan at its own points is itself, and elsewhere it is what its definition says.
+func TestAt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 1))
+	x, y := cloud(rng, 12, 2, 1, 0), cloud(rng, 9, 2, 1, 1)
+	b := simplex(rng, 9)
+	b[4] = 0
+	plan := solveTight(t, ot.Problem{Geometry: ot.Points(x, y, ot.L1), B: b}, 0.3)
+	same, err := plan.At(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !mat.EqualApprox(same.Matrix(), plan.Matrix(), 1e-13) || !floats.EqualApprox(same.F, plan.F, 1e-12) {
+		t.Error("at its own sources a plan is not itself")
+	}
+	back, err := plan.AtTargets(y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !floats.EqualApprox(back.F, plan.G, 1e-12) {
+		t.Error("at its own targets a plan does not have its potentials")
+	}
+	z := cloud(rng, 5, 2, 2, 0)
+	ext, err := plan.At(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	T := ext.Matrix()
+	for i := range 5 {
+		var s float64
+		for j, w := range plan.B {
+			s += w * math.Exp((plan.G[j]-ot.L1.Cost(z.RawRowView(i), y.RawRowView(j)))/0.3)
+		}
+		if f := -0.3 * math.Log(s); math.Abs(f-ext.F[i]) > 1e-12 {
+			t.Errorf("f(z[%d]) = %v, want %v", i, ext.F[i], f)
+		}
+		if s := floats.Sum(T.RawRowView(i)); math.Abs(s-0.2) > 1e-14 {
+			t.Errorf("row %d sums to %v", i, s)
+		}
+	}
+	if _, err := solveTight(t, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 2, nil))}, 1).At(z); !errors.Is(err, ot.ErrUnsupported) {
+		t.Errorf("a plan without points: err = %v, want ErrUnsupported", err)
 	}
 }

@@ -20,7 +20,7 @@ type controls struct {
 	Anneal   float64
 	Start    []float64
 	Workers  int
-	Trace    func(Step)
+	Trace    func(Step) error
 }
 
 // run is the state of a solve.
@@ -36,6 +36,7 @@ type run struct {
 	err    float64 // L1 error of the last eval
 	judged bool    // the user's start was good, and was evaluated
 	began  time.Time
+	halt   error // what Trace returned
 }
 
 // begin checks everything and sets up the first ε.
@@ -105,9 +106,15 @@ func (r *run) eval(beta []float64, relax float64) error {
 		return err
 	}
 	if r.Trace != nil {
-		r.Trace(Step{Iteration: r.iter, Evaluation: r.s.evals, Eps: r.s.eps, MarginalL1: r.err, Elapsed: time.Since(r.began)})
+		return r.trace()
 	}
 	return nil
+}
+
+// trace calls Trace and keeps the error that it returned.
+func (r *run) trace() error {
+	r.halt = r.Trace(Step{Iteration: r.iter, Evaluation: r.s.evals, Eps: r.s.eps, MarginalL1: r.err, Elapsed: time.Since(r.began)})
+	return r.halt
 }
 
 // endSingle ends the use of float32 where the next digits of the stage are beyond it.
@@ -142,9 +149,27 @@ func (r *run) refine() bool {
 	return true
 }
 
-// finish returns the plan.
-func (r *run) finish(solver string) *Plan {
-	return r.s.finish(r.beta, &Plan{Status: r.status, Solver: solver, Iterations: r.iter, MarginalL1: r.err})
+// finish returns the plan of a solve that ended with err: the plan so far where it was interrupted, none where it failed.
+func (r *run) finish(solver string, err error) (*Plan, error) {
+	if err != nil {
+		if r.ctx.Err() == nil && r.halt == nil {
+			return nil, err
+		}
+		r.evalOnce()
+		if err := r.s.deviceFailure(); err != nil {
+			return nil, err
+		}
+		r.status = Interrupted
+	}
+	return r.s.finish(r.beta, &Plan{Status: r.status, Solver: solver, Iterations: r.iter, MarginalL1: r.err}), err
+}
+
+// evalOnce evaluates over every cost at the problem's ε, whatever the context.
+func (r *run) evalOnce() {
+	r.s.setEps(r.beta, r.Eps)
+	r.s.forget()
+	r.s.pass, r.s.sparse, r.s.final = min(r.s.pass, fusedPass), false, true
+	r.err = r.s.eval(r.beta, 1)
 }
 
 // stagnation tells when an error has stopped falling.

@@ -28,8 +28,8 @@ type Scaling struct {
 	Start []float64
 	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
 	Workers int
-	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve.
-	Trace func(Step)
+	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve. An error ends the solve.
+	Trace func(Step) error
 }
 
 // From returns the solver that starts from the KL potentials g.
@@ -56,10 +56,7 @@ func (o Scaling) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	}
 	r.s.store = true
 	r.s.choosePass(r.tol)
-	if err := r.sinkhornStage(r.tol, o.Relax, true); err != nil {
-		return nil, err
-	}
-	return r.finish("scaling"), nil
+	return r.finish("scaling", r.sinkhornStage(r.tol, o.Relax, true))
 }
 
 // checkRelax reports an over-relaxation out of range.

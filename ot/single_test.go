@@ -107,7 +107,7 @@ func TestFloat32Points(t *testing.T) {
 			t.Fatal(err, want.Status)
 		}
 		var steps int
-		got, err := ot.LBFGS{Eps: 0.1, Tol: 1e-12, Trace: func(ot.Step) { steps++ }}.Solve(ctx, ot.Problem{Geometry: ot.InFloat32(g), A: a, B: b})
+		got, err := ot.LBFGS{Eps: 0.1, Tol: 1e-12, Trace: func(ot.Step) error { steps++; return nil }}.Solve(ctx, ot.Problem{Geometry: ot.InFloat32(g), A: a, B: b})
 		if err != nil || got.Status != ot.Converged {
 			t.Fatal(err, got.Status)
 		}
@@ -116,7 +116,7 @@ func TestFloat32Points(t *testing.T) {
 			t.Errorf("%v: %d evaluations, float64 takes %d", kind, steps, want.Evaluations)
 		}
 		var d mat.Dense
-		d.Sub(got.GradX(), want.GradX())
+		d.Sub(must(t)(got.GradX()), must(t)(want.GradX()))
 		if off := mat.Max(&d) - mat.Min(&d); !(off < 1e-9) {
 			t.Errorf("%v: the gradient is off by %g", kind, off)
 		}

@@ -24,8 +24,8 @@ type Sinkhorn struct {
 	Start []float64
 	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
 	Workers int
-	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve.
-	Trace func(Step)
+	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve. An error ends the solve.
+	Trace func(Step) error
 }
 
 // From returns the solver that starts from the KL potentials g.
@@ -34,8 +34,8 @@ func (o Sinkhorn) From(g []float64) Solver {
 	return o
 }
 
-// Solve returns the plan of p. Errors are for bad input and for a context that ended; a solve that did not reach Tol
-// returns its plan with a Status that says so.
+// Solve returns the plan of p. A solve that did not reach Tol returns its plan with a Status that says so; errors are for bad
+// input, and, with the plan so far, for a context that ended.
 func (o Sinkhorn) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Anneal: o.Anneal, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
 	if err := checkRelax(o.Relax); err != nil {
@@ -46,10 +46,7 @@ func (o Sinkhorn) Solve(ctx context.Context, p Problem) (*Plan, error) {
 		return nil, err
 	}
 	stage := func(tol float64, last bool) error { return r.sinkhornStage(tol, o.Relax, last) }
-	if err := r.anneal(stage); err != nil {
-		return nil, err
-	}
-	return r.finish("sinkhorn"), nil
+	return r.finish("sinkhorn", r.anneal(stage))
 }
 
 // sinkhornStage iterates at the present ε until the error is at most tol.

@@ -22,6 +22,8 @@ const (
 	// With MarginalL1 ≤ Tol, all but the potentials of very small weights is right. Sinkhorn and Scaling are slow above
 	// rounding, never stuck: they end by IterationLimit.
 	Stagnated
+	// Interrupted means that the context ended or Trace returned an error, which Solve returns beside the plan.
+	Interrupted
 )
 
 // String returns the name of the status.
@@ -35,6 +37,8 @@ func (s Status) String() string {
 		return "iteration limit"
 	case Stagnated:
 		return "stagnated"
+	case Interrupted:
+		return "interrupted"
 	}
 	return fmt.Sprintf("Status(%d)", int(s))
 }
@@ -51,7 +55,9 @@ type Step struct {
 	Elapsed time.Duration
 }
 
-// Solver is anything that solves a Problem; every solver of this package is one.
+// Solver is anything that solves a Problem; every solver of this package is one. NewPlan makes the plan of a solver that lives
+// elsewhere. An error comes without a plan, or, where the context ended or Trace stopped the solve, with the plan so far,
+// whose Status is Interrupted.
 type Solver interface {
 	Solve(ctx context.Context, p Problem) (*Plan, error)
 }

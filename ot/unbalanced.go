@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"time"
 )
 
 // Unbalanced solves transport whose marginals are not constraints but costs (Chizat et al. 2018):
@@ -29,8 +28,8 @@ type Unbalanced struct {
 	Start []float64
 	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
 	Workers int
-	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve.
-	Trace func(Step)
+	// Trace, where not nil, is called after every evaluation, from the goroutine that called Solve. An error ends the solve.
+	Trace func(Step) error
 }
 
 // From returns the solver that starts from the KL potentials g.
@@ -39,7 +38,7 @@ func (o Unbalanced) From(g []float64) Solver {
 	return o
 }
 
-// Solve returns the plan of p. Errors are for bad input and for a context that ended.
+// Solve returns the plan of p. Errors are for bad input, and, with the plan so far, for a context that ended.
 func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	for _, r := range []struct {
 		name string
@@ -71,7 +70,12 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	r.beta = r.s.start(o.Start)
 	u := &unbalanced{run: r, rhoA: o.RhoA, rhoB: o.RhoB, mass: make([]float64, r.s.n), massB: massB}
 	if err := r.anneal(u.stage); err != nil {
-		return nil, err
+		if ctx.Err() == nil && r.halt == nil {
+			return nil, err
+		}
+		r.s.setEps(r.beta, r.Eps)
+		u.err, u.status = u.eval(), Interrupted
+		return u.finish(), err
 	}
 	return u.finish(), nil
 }
@@ -148,7 +152,9 @@ func (u *unbalanced) stage(tol float64, last bool) error {
 			return err
 		}
 		if u.Trace != nil {
-			u.Trace(Step{Iteration: u.iter, Evaluation: u.s.evals, Eps: u.s.eps, MarginalL1: u.err, Elapsed: time.Since(u.began)})
+			if err := u.trace(); err != nil {
+				return err
+			}
 		}
 		switch {
 		case u.err <= tol*u.massB:

@@ -75,9 +75,14 @@ var colourOf = lab.Experiment[colourParams, colourOut]{
 			return out, err
 		}
 		out.Status, out.Iterations = plan.Status.String(), plan.Iterations
-		toB := softmin{points: y, potential: plan.G, weight: plan.B, eps: out.Eps}
-		toA := softmin{points: x, potential: plan.F, weight: plan.A, eps: out.Eps}
-		ab, ba := a.recoloured(toB), b.recoloured(toA)
+		ab, err := a.recoloured(plan.At, y)
+		if err != nil {
+			return out, err
+		}
+		ba, err := b.recoloured(plan.AtTargets, x)
+		if err != nil {
+			return out, err
+		}
 
 		moved := plan.Barycentric(y)
 		out.MeanShift, out.Spread = meanDistance(moved, y), variance(moved)/variance(y)
@@ -101,47 +106,23 @@ var colourOf = lab.Experiment[colourParams, colourOut]{
 	},
 }
 
-// softmin extends a plan to points that were not in it: a point x goes to the average of the targets with weights
-// bⱼ exp((gⱼ − |x−yⱼ|²)/ε), which is the barycentric projection for the points that were.
-type softmin struct {
-	points            *mat.Dense
-	potential, weight []float64
-	eps               float64
-}
-
-func (s softmin) at(x [3]float64) (out [3]float64) {
-	top := math.Inf(-1)
-	e := make([]float64, len(s.weight))
-	for j := range e {
-		y := s.points.RawRowView(j)
-		d := 0.0
-		for k, v := range x {
-			d += (v - y[k]) * (v - y[k])
-		}
-		e[j] = (s.potential[j] - d) / s.eps
-		top = max(top, e[j])
-	}
-	total := 0.0
-	for j, v := range e {
-		w := s.weight[j] * math.Exp(v-top)
-		total += w
-		for k, y := range s.points.RawRowView(j) {
-			out[k] += w * y
-		}
-	}
-	for k := range out {
-		out[k] /= total
-	}
-	return out
-}
-
-// recoloured sends every pixel through the map.
-func (l landscape) recoloured(m softmin) landscape {
-	out := landscape{l.w, l.h, make([]rgb, len(l.at))}
+// recoloured sends every pixel to where the plan sends it on average, of points.
+func (l landscape) recoloured(extend func(*mat.Dense) (*ot.Plan, error), points *mat.Dense) (landscape, error) {
+	at := mat.NewDense(len(l.at), 3, nil)
 	for i, c := range l.at {
-		out.at[i] = fromOKLab(m.at(c.oklab()))
+		lab := c.oklab()
+		at.SetRow(i, lab[:])
 	}
-	return out
+	plan, err := extend(at)
+	if err != nil {
+		return l, err
+	}
+	moved := plan.Barycentric(points)
+	out := landscape{l.w, l.h, make([]rgb, len(l.at))}
+	for i := range out.at {
+		out.at[i] = fromOKLab([3]float64(moved.RawRowView(i)))
+	}
+	return out, nil
 }
 
 // sample draws pixels with replacement, as rows in OKLab.

@@ -83,7 +83,7 @@ type timedSolver struct {
 	name   string
 	series int
 	// with makes the solver; nil is the textbook's kernel scaling.
-	with func(eps, tol float64, trace func(ot.Step)) ot.Solver
+	with func(eps, tol float64, trace func(ot.Step) error) ot.Solver
 }
 
 // manyIterations is more than the time limit allows.
@@ -91,19 +91,19 @@ const manyIterations = 1 << 30
 
 var timedSolvers = []timedSolver{
 	{"kernel scaling, textbook", 2, nil},
-	{"kernel scaling, over-relaxed", 1, func(eps, tol float64, t func(ot.Step)) ot.Solver {
+	{"kernel scaling, over-relaxed", 1, func(eps, tol float64, t func(ot.Step) error) ot.Solver {
 		return ot.Scaling{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
 	}},
-	{"log-domain Sinkhorn", 3, func(eps, tol float64, t func(ot.Step)) ot.Solver {
+	{"log-domain Sinkhorn", 3, func(eps, tol float64, t func(ot.Step) error) ot.Solver {
 		return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: manyIterations, Anneal: 1, Relax: 1, Workers: 1, Trace: t}
 	}},
-	{"log-domain, annealed, over-relaxed", 4, func(eps, tol float64, t func(ot.Step)) ot.Solver {
+	{"log-domain, annealed, over-relaxed", 4, func(eps, tol float64, t func(ot.Step) error) ot.Solver {
 		return ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
 	}},
-	{"L-BFGS", 0, func(eps, tol float64, t func(ot.Step)) ot.Solver {
+	{"L-BFGS", 0, func(eps, tol float64, t func(ot.Step) error) ot.Solver {
 		return ot.LBFGS{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
 	}},
-	{"Newton", 5, func(eps, tol float64, t func(ot.Step)) ot.Solver {
+	{"Newton", 5, func(eps, tol float64, t func(ot.Step) error) ot.Solver {
 		return ot.Newton{Eps: eps, Tol: tol, MaxIter: manyIterations, Workers: 1, Trace: t}
 	}},
 }
@@ -119,11 +119,12 @@ const (
 func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64, params convergenceParams) (convergenceRun, error) {
 	limit := seconds(params.Limit)
 	out := convergenceRun{Solver: s.name}
-	trace := func(st ot.Step) {
+	trace := func(st ot.Step) error {
 		out.Passes = st.Evaluation
 		if st.Eps == eps && !math.IsNaN(st.MarginalL1) {
 			out.Seconds, out.Error = append(out.Seconds, st.Elapsed.Seconds()), append(out.Error, st.MarginalL1)
 		}
+		return nil
 	}
 	if s.with == nil {
 		r := textbook{Eps: eps, Tol: params.Tol, MaxIter: manyIterations, MaxTime: limit, Trace: trace}.solve(cost, p.A, p.B)

@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"coupling/ot"
 )
 
 func TestOKLab(t *testing.T) {
@@ -20,26 +18,6 @@ func TestOKLab(t *testing.T) {
 		for k := range c {
 			if math.Abs(back[k]-c[k]) > 2e-5 { // the two matrices, as printed, are inverse to 1e-6, and the dark end is steep
 				t.Fatalf("%v comes back as %v", c, back)
-			}
-		}
-	}
-}
-
-// At the sources, the softmin that extends the plan is the barycentric projection.
-func TestSoftminExtendsTheProjection(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	x, y := sunset(rng, 20, 12).sample(rng, 30), forest(rng, 20, 12).sample(rng, 40)
-	plan, err := ot.LBFGS{Eps: 0.01, Tol: 1e-11}.Solve(t.Context(), ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := plan.Barycentric(y)
-	f := softmin{points: y, potential: plan.G, weight: plan.B, eps: plan.Eps}
-	for i := range 30 {
-		got := f.at([3]float64(x.RawRowView(i)))
-		for k, v := range got {
-			if math.Abs(v-want.At(i, k)) > 1e-12 { // roundings of a sum of 40
-				t.Errorf("source %d goes to %v, want %v", i, got, want.RawRowView(i))
 			}
 		}
 	}

@@ -24,7 +24,7 @@ type textbook struct {
 	MaxIter int           // and at this many iterations
 	MaxTime time.Duration // and after this time; 0 is no limit
 	Single  bool          // float32
-	Trace   func(ot.Step)
+	Trace   func(ot.Step) error
 }
 
 // textbookResult is what the iterations left.
@@ -54,7 +54,9 @@ func (o textbook) solve(c *mat.Dense, a, b []float64) textbookResult {
 			}
 			out.Iterations, out.Seconds = it-1, time.Since(start).Seconds()
 			if o.Trace != nil {
-				o.Trace(ot.Step{Iteration: it - 1, Evaluation: it - 1, Eps: o.Eps, MarginalL1: out.MarginalL1, Elapsed: time.Since(start)})
+				if o.Trace(ot.Step{Iteration: it - 1, Evaluation: it - 1, Eps: o.Eps, MarginalL1: out.MarginalL1, Elapsed: time.Since(start)}) != nil {
+					break
+				}
 			}
 			if math.IsNaN(out.MarginalL1) || out.MarginalL1 <= o.Tol || o.MaxTime > 0 && time.Since(start) > o.MaxTime {
 				break

@@ -26,7 +26,11 @@ func TestUnrolledScaling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := errorOf(unrolledScaling(c, prob.A, prob.B, eps, 400), plan.GradCost(), plan.GradCost()).Max; !(e < 1e-11) {
+	want, err := plan.GradCost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := errorOf(unrolledScaling(c, prob.A, prob.B, eps, 400), want, want).Max; !(e < 1e-11) {
 		t.Errorf("400 iterations differ from the analytic gradient by %g", e)
 	}
 }

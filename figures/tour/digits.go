@@ -130,8 +130,9 @@ var digitsPlan = lab.Experiment[planParams, planOut]{
 		x, y := scaled(u.x), scaled(m.x) // so that |x−y|² is the mean over pixels
 		prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 		mean := mat.Sum(ot.Cost(prob.Geometry)) / float64(p.N*p.N)
-		plan, err := ot.LBFGS{Eps: p.Ratio * mean, Tol: p.Tol, Trace: func(s ot.Step) {
+		plan, err := ot.LBFGS{Eps: p.Ratio * mean, Tol: p.Tol, Trace: func(s ot.Step) error {
 			c.Progress(progressOf(s.MarginalL1, p.Tol), 100)
+			return nil
 		}}.Solve(ctx, prob)
 		if err != nil {
 			return planOut{}, fmt.Errorf("ε = %g of the mean cost: %w", p.Ratio, err)

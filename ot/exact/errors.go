@@ -1,21 +1,22 @@
 package exact
 
 import (
-	"errors"
 	"fmt"
 	"math"
+
+	"coupling/ot/internal/fault"
 )
 
-// What the errors of this package wrap, for errors.Is.
+// What the errors of this package wrap, for errors.Is: the kinds of package ot.
 var (
 	// ErrShape reports lengths that do not fit each other or are zero.
-	ErrShape = errors.New("shape mismatch")
+	ErrShape = fault.Shape
 	// ErrWeights reports a weight that is negative or not finite, or weights that sum to zero.
-	ErrWeights = errors.New("weights must be finite, non-negative and not all zero")
-	// ErrUnbalanced reports total masses that differ by more than rounding.
-	ErrUnbalanced = errors.New("total masses must agree to 1e-9")
+	ErrWeights = fault.Weights
+	// ErrUnbalanced reports total masses that differ by more than 1e-9 of their size. It is an ErrWeights.
+	ErrUnbalanced = fault.Sub("total masses must agree to 1e-9", fault.Weights)
 	// ErrCost reports a cost, a point or an exponent that is not finite or out of range.
-	ErrCost = errors.New("cost out of range")
+	ErrCost = fault.Cost
 )
 
 // weights returns w checked, or uniform weights where w is nil.
@@ -33,12 +34,12 @@ func weights(name string, w []float64, n int) ([]float64, error) {
 	total := 0.
 	for i, v := range w {
 		if !(v >= 0) || math.IsInf(v, 1) {
-			return nil, fmt.Errorf("ot/exact: %s[%d] = %v: %w", name, i, v, ErrWeights)
+			return nil, fmt.Errorf("ot/exact: %s[%d] = %v: must be finite and >= 0: %w", name, i, v, ErrWeights)
 		}
 		total += v
 	}
 	if total == 0 || math.IsInf(total, 1) {
-		return nil, fmt.Errorf("ot/exact: %s: total mass = %v: %w", name, total, ErrWeights)
+		return nil, fmt.Errorf("ot/exact: %s: total mass = %v: must be > 0 and finite: %w", name, total, ErrWeights)
 	}
 	return w, nil
 }

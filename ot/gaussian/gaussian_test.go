@@ -527,9 +527,9 @@ func TestErrors(t *testing.T) {
 		is   error
 		text string
 	}{
-		{solve(ok, gaussian.Normal{}), gaussian.ErrShape, "ot/gaussian: q.Cov is 0×0: shape mismatch"},
-		{solve(ok, gaussian.Normal{Cov: diag(1)}), gaussian.ErrShape, "ot/gaussian: p has dimension 2, q 1: shape mismatch"},
-		{solve(gaussian.Normal{Mean: []float64{1}, Cov: diag(1, 1)}, ok), gaussian.ErrShape, "ot/gaussian: len(p.Mean) = 1, want 2: shape mismatch"},
+		{solve(ok, gaussian.Normal{}), gaussian.ErrShape, "ot/gaussian: q.Cov is 0×0: sizes do not match"},
+		{solve(ok, gaussian.Normal{Cov: diag(1)}), gaussian.ErrShape, "ot/gaussian: p has dimension 2, q 1: sizes do not match"},
+		{solve(gaussian.Normal{Mean: []float64{1}, Cov: diag(1, 1)}, ok), gaussian.ErrShape, "ot/gaussian: len(p.Mean) = 1, want 2: sizes do not match"},
 		{solve(gaussian.Normal{Mean: []float64{1, math.Inf(1)}, Cov: diag(1, 1)}, ok), gaussian.ErrParameter, "ot/gaussian: p.Mean[1] = +Inf: parameter out of range"},
 		{solve(nan, ok), gaussian.ErrCovariance, "ot/gaussian: p.Cov[1][1] = NaN: not a covariance"},
 		{solve(ok, neg), gaussian.ErrCovariance, "ot/gaussian: q.Cov has the eigenvalue -1 (largest 1): not a covariance"},
@@ -538,8 +538,8 @@ func TestErrors(t *testing.T) {
 		{second(gaussian.UVP(diag(1), diag(0))), gaussian.ErrSingular, "ot/gaussian: reference: trace = 0: singular covariance"},
 		{second(gaussian.Barycentre{}.Solve(t.Context(), nil, []gaussian.Normal{flat, flat})), gaussian.ErrSingular, "ot/gaussian: ps: no covariance of positive weight is invertible: singular covariance"},
 		{second(gaussian.Barycentre{}.Solve(t.Context(), []float64{1, -1}, []gaussian.Normal{ok, ok})), gaussian.ErrParameter, "ot/gaussian: w[1] = -1: must be finite and non-negative: parameter out of range"},
-		{second(gaussian.Barycentre{}.Solve(t.Context(), nil, nil)), gaussian.ErrShape, "ot/gaussian: len(ps) = 0: shape mismatch"},
-		{second(gaussian.Empirical(mat.NewDense(1, 2, nil))), gaussian.ErrShape, "ot/gaussian: x is 1×2: needs two rows and a column: shape mismatch"},
+		{second(gaussian.Barycentre{}.Solve(t.Context(), nil, nil)), gaussian.ErrShape, "ot/gaussian: len(ps) = 0: sizes do not match"},
+		{second(gaussian.Empirical(mat.NewDense(1, 2, nil))), gaussian.ErrShape, "ot/gaussian: x is 1×2: needs two rows and a column: sizes do not match"},
 		{second(ok.Sample(nil, 0)), gaussian.ErrParameter, "ot/gaussian: n = 0: must be positive: parameter out of range"},
 	} {
 		if !errors.Is(k.err, k.is) || k.err.Error() != k.text {

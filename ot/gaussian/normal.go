@@ -8,18 +8,20 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"coupling/ot/internal/fault"
 )
 
-// What the errors of this package wrap, for errors.Is.
+// What the errors of this package wrap, for errors.Is; all are kinds of package ot.
 var (
 	// ErrShape reports dimensions that do not fit each other or are zero.
-	ErrShape = errors.New("shape mismatch")
+	ErrShape = fault.Shape
 	// ErrCovariance reports a covariance that is not finite or not positive semidefinite.
-	ErrCovariance = errors.New("not a covariance")
+	ErrCovariance = fault.Sub("not a covariance", fault.Parameter)
 	// ErrSingular reports a covariance that must be invertible and is not.
-	ErrSingular = errors.New("singular covariance")
+	ErrSingular = fault.Sub("singular covariance", fault.Parameter)
 	// ErrParameter reports another argument out of range.
-	ErrParameter = errors.New("parameter out of range")
+	ErrParameter = fault.Parameter
 )
 
 // Normal is a Gaussian N(Mean, Cov) on ℝᵈ. A nil Mean is zero.

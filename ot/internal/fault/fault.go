@@ -1,0 +1,26 @@
+// Package fault has the kinds of error of package ot and the packages below and beside it, so that errors.Is knows one set.
+package fault
+
+import "errors"
+
+var (
+	// Shape marks sizes that do not fit together, or are empty.
+	Shape = errors.New("sizes do not match")
+	// Weights marks weights that are not a measure: NaN, negative, of zero total, or of unequal totals.
+	Weights = errors.New("weights are not a measure")
+	// Cost marks a cost, or a point, that is NaN or infinite or too large.
+	Cost = errors.New("cost out of range")
+	// Parameter marks a parameter outside its range.
+	Parameter = errors.New("parameter out of range")
+)
+
+// Sub returns a kind of its own text that is also of another kind.
+func Sub(text string, of error) error { return sub{text, of} }
+
+type sub struct {
+	text string
+	of   error
+}
+
+func (s sub) Error() string { return s.text }
+func (s sub) Unwrap() error { return s.of }
