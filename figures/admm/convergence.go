@@ -25,7 +25,7 @@ func Convergence() lab.Study[SpeedParams, SpeedOut] {
 			lab.Full:  "up to 100,000 edges, 3 draws",
 			lab.Paper: "up to 100,000 edges, 5 draws",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 10, lab.Full: 200, lab.Paper: 330},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 5, lab.Full: 200, lab.Paper: 330},
 		Ours:       true,
 		Experiment: speedOf,
 		Grid:       func(set lab.Setting) []SpeedParams { return speedGrid(set, "size") },

@@ -20,12 +20,12 @@ func Cost() lab.Study[CostParams, CostOut] {
 		Shows: "The theorem of the paper is for one round. The sum over rounds holds always; knowing only the ε of a round one can prove less than the sum; knowing the noise, less again, and the less the more edges a " +
 			"node has.",
 		Sizes: map[lab.Preset]string{
-			lab.Smoke: "nodes of 4 and 30 edges, 4 numbers of rounds",
+			lab.Smoke: "nodes of 4 and 30 edges, 2 numbers of rounds",
 			lab.Quick: "nodes of 4 and 30 edges, 10 numbers of rounds",
 			lab.Full:  "nodes of 4 and 30 edges, 16 numbers of rounds",
 			lab.Paper: "nodes of 4 and 30 edges, 16 numbers of rounds",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 1, lab.Full: 2, lab.Paper: 2},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 10, lab.Full: 16, lab.Paper: 16},
 		Ours:       true,
 		Experiment: costOf,
 		Grid:       costGrid,
@@ -65,7 +65,7 @@ var costOf = lab.Experiment[CostParams, CostOut]{
 // costGrid has the notes' case, 100 rounds of 0.1 on 4 edges, in every preset.
 func costGrid(set lab.Setting) []CostParams {
 	many := []int{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200, 300, 500, 1000}
-	rounds := lab.Pick(set.Preset, []int{1, 10, 100, 1000}, []int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}, many, many)
+	rounds := lab.Pick(set.Preset, []int{1, 100}, []int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}, many, many)
 	return lab.Grid(CostParams{Alpha: .1}, lab.Vary(func(p *CostParams, d int) { p.Degree = d }, sources, targets),
 		lab.Vary(func(p *CostParams, k int) { p.Rounds = k }, rounds...))
 }

@@ -27,7 +27,7 @@ func Eavesdropper() lab.Study[SpyParams, SpyOut] {
 			lab.Full:  "the paper's network, 9 values of α_p, 200 rounds, 20 repeats",
 			lab.Paper: "the paper's network, 9 values of α_p, 200 rounds, 20 repeats",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 10, lab.Full: 60, lab.Paper: 60},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .8, lab.Quick: 11, lab.Full: 70, lab.Paper: 70},
 		Ours:       true,
 		Experiment: spyOf,
 		Grid:       spyGrid,

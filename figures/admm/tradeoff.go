@@ -22,7 +22,7 @@ func TradeOff() lab.Study[RunParams, RunOut] {
 			lab.Full:  "the paper's network, 9 values of α_p, 3 η, 100 repeats",
 			lab.Paper: "the paper's network, 9 values of α_p, 3 η, 100 repeats",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 8, lab.Full: 40, lab.Paper: 40},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 11, lab.Full: 55, lab.Paper: 55},
 		Experiment: runOf,
 		Grid:       tradeGrid,
 		Draw:       drawTradeOff,

@@ -23,7 +23,7 @@ func Trajectory() lab.Study[RunParams, RunOut] {
 			lab.Full:  "the paper's network, 200 rounds",
 			lab.Paper: "the paper's network, 200 rounds",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: .2, lab.Full: .2, lab.Paper: .2},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: .5, lab.Full: .5, lab.Paper: .5},
 		Experiment: runOf,
 		Grid:       trajectoryGrid,
 		Draw:       drawTrajectory,
