@@ -9,17 +9,17 @@ import (
 	"coupling/lab"
 )
 
-// composedParams asks for δ(ε) of many steps for a group, the worst over all splits.
-type composedParams struct {
-	Setting setting `json:"setting"`
-	Group   int     `json:"group"`
-	Eps     float64 `json:"eps"`
-	Width   float64 `json:"width"` // of the enclosures wanted, relative
-	Steps   []int   `json:"steps"` // increasing
+// ComposedParams asks for δ(ε) of many steps for a group, the worst over all splits.
+type ComposedParams struct {
+	Setting Mechanism `json:"setting"`
+	Group   int       `json:"group"`
+	Eps     float64   `json:"eps"`
+	Width   float64   `json:"width"` // of the enclosures wanted, relative
+	Steps   []int     `json:"steps"` // increasing
 }
 
-// composedOut encloses δ for each number of steps. Where δ is below floor no more is known.
-type composedOut struct {
+// ComposedOut encloses δ for each number of steps. Where δ is below floor no more is known.
+type ComposedOut struct {
 	Upper   []float64 `json:"upper"`
 	Lower   []float64 `json:"lower"`
 	Removed []int     `json:"removed"` // of the group, in the worst split
@@ -28,11 +28,11 @@ type composedOut struct {
 // floor is the least δ that figures show.
 const floor = 1e-13
 
-var composedOf = lab.Experiment[composedParams, composedOut]{
+var composedOf = lab.Experiment[ComposedParams, ComposedOut]{
 	Name: "amplification/composed", Version: 2,
-	Run: func(ctx context.Context, c *lab.Cell, p composedParams) (composedOut, error) {
+	Run: func(ctx context.Context, c *lab.Cell, p ComposedParams) (ComposedOut, error) {
 		n := len(p.Steps)
-		out := composedOut{Upper: make([]float64, n), Lower: make([]float64, n), Removed: make([]int, n)}
+		out := ComposedOut{Upper: make([]float64, n), Lower: make([]float64, n), Removed: make([]int, n)}
 		below := false
 		for i := n - 1; i >= 0; i-- { // δ rises with the number of steps: once below the floor it stays there
 			out.Upper[i], out.Removed[i] = floor, p.Group
@@ -53,7 +53,7 @@ var composedOf = lab.Experiment[composedParams, composedOut]{
 }
 
 // worst encloses the largest δ over all splits, and does no work for a δ that no figure shows.
-func (p composedParams) worst(ctx context.Context, steps int) (pair.Interval, int, error) {
+func (p ComposedParams) worst(ctx context.Context, steps int) (pair.Interval, int, error) {
 	event, relation := dp.Repeat{Times: steps, Event: p.Setting.event()}, dp.Relation{Group: p.Group}
 	branches, err := dp.Branches(event, relation)
 	if err != nil {

@@ -20,7 +20,7 @@ func gaussianDelta(d, eps float64) float64 {
 func TestComposedGaussian(t *testing.T) {
 	s := figtest.Store(t)
 	for _, k := range []int{1, 4} {
-		p := composedParams{Setting: setting{"gaussian", 20, 1}, Group: k, Eps: 1, Width: .1, Steps: []int{1, 10, 100, 1000}}
+		p := ComposedParams{Setting: Mechanism{"gaussian", 20, 1}, Group: k, Eps: 1, Width: .1, Steps: []int{1, 10, 100, 1000}}
 		got := do(t, s, composedOf, p)
 		for i, steps := range p.Steps {
 			want := gaussianDelta(math.Sqrt(float64(steps))*float64(k)/20, 1)
@@ -40,12 +40,12 @@ func TestComposedGaussian(t *testing.T) {
 // One step is the profile's; enclosures are no wider than asked; δ rises with steps and group; no split exceeds the worst.
 func TestComposedLaws(t *testing.T) {
 	s := figtest.Store(t)
-	for _, at := range []setting{{"gaussian", 1, .01}, {"laplace", 1, .01}} {
+	for _, at := range []Mechanism{{"gaussian", 1, .01}, {"laplace", 1, .01}} {
 		var last []float64
 		for _, k := range []int{1, 4} {
-			p := composedParams{Setting: at, Group: k, Eps: .5, Width: .05, Steps: []int{1, 4, 40, 400, 4000}}
+			p := ComposedParams{Setting: at, Group: k, Eps: .5, Width: .05, Steps: []int{1, 4, 40, 400, 4000}}
 			got := do(t, s, composedOf, p)
-			one := do(t, s, profileOf, profileParams{at, k, []float64{p.Eps}})
+			one := do(t, s, profileOf, ProfileParams{at, k, []float64{p.Eps}})
 			if want := math.Exp(one.Specific[0]); want > floor && math.Abs(got.Upper[0]/want-1) > 1e-9 {
 				t.Errorf("%v, K = %d: one step has δ = %v, want %v", at, k, got.Upper[0], want)
 			}
@@ -80,7 +80,7 @@ func TestComposedLaws(t *testing.T) {
 
 // What is called negligible has a δ below the bound given for it.
 func TestNegligible(t *testing.T) {
-	branches, err := dp.Branches(dp.Repeat{Times: 300, Event: setting{"gaussian", 5, .001}.event()}, dp.Relation{Group: 4})
+	branches, err := dp.Branches(dp.Repeat{Times: 300, Event: Mechanism{"gaussian", 5, .001}.event()}, dp.Relation{Group: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestRoutes(t *testing.T) {
 // The steps allowed keep the budget, and one more does not.
 func TestAllowed(t *testing.T) {
 	s := figtest.Store(t)
-	p := direct.allowed(setting{"gaussian", 1, .001}, 4, 1)
+	p := direct.allowed(Mechanism{"gaussian", 1, .001}, 4, 1)
 	got := do(t, s, allowedOf, p)
 	b := math.Exp(p.LogDelta)
 	for _, c := range []struct {

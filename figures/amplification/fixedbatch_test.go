@@ -14,7 +14,7 @@ func TestWithoutReplacement(t *testing.T) {
 	orders := []int{2, 3, 5, 10, 50, 200, 1000}
 	var last []float64
 	for _, batch := range []int{10, 100, 500, 1000} {
-		got := do(t, s, worOf, worParams{Truth: .75, Batch: batch, Size: 1000, Order: orders})
+		got := do(t, s, worOf, WORParams{Truth: .75, Batch: batch, Size: 1000, Order: orders})
 		rising(t, "ρ over orders", got.Specific, 1e-12)
 		atMost(t, "specific against refined", got.Specific, got.Refined, 1e-9)
 		atMost(t, "refined against published", got.Refined, got.Published, 1e-9)
@@ -35,7 +35,7 @@ func TestWithoutReplacement(t *testing.T) {
 // The optimal coupling of equal batch distributions is diagonal, so that its bound has a closed form; here with binomial coefficients.
 func TestTransportClosedForm(t *testing.T) {
 	s := figtest.Store(t)
-	p := transportParams{Noise: 5, Batch: 10, Size: 100, Group: 4, Order: []int{2, 5, 20}}
+	p := TransportParams{Noise: 5, Batch: 10, Size: 100, Group: 4, Order: []int{2, 5, 20}}
 	got := do(t, s, transportOf, p)
 	choose := func(n, k int) float64 {
 		out := 1.0
@@ -64,7 +64,7 @@ func TestTransportClosedForm(t *testing.T) {
 func TestWithReplacement(t *testing.T) {
 	s := figtest.Store(t)
 	eps := []float64{0, .5, 1, 2}
-	one := do(t, s, replacementOf, replacementParams{Noise: 1, Batch: 1, Size: 100, Eps: eps})
+	one := do(t, s, replacementOf, ReplacementParams{Noise: 1, Batch: 1, Size: 100, Eps: eps})
 	p, err := pair.Fixed(pair.Gaussian, 1, 1, 100, 1, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -75,12 +75,12 @@ func TestWithReplacement(t *testing.T) {
 		}
 	}
 	eps = space(.5, 8, 9)
-	got := do(t, s, replacementOf, replacementParams{Noise: 1, Batch: 8, Size: 100, Eps: eps})
+	got := do(t, s, replacementOf, ReplacementParams{Noise: 1, Batch: 8, Size: 100, Eps: eps})
 	atMost(t, "specific against agnostic", exps(got.Specific), exps(got.Agnostic), 1e-11)
 	for i := 1; i < len(eps); i++ {
 		if got.Specific[i] > got.Specific[i-1] {
 			t.Errorf("δ rises from ε = %v to %v", eps[i-1], eps[i])
 		}
 	}
-	atMost(t, "fewer draws", exps(do(t, s, replacementOf, replacementParams{Noise: 1, Batch: 4, Size: 100, Eps: eps}).Specific), exps(got.Specific), 1e-11)
+	atMost(t, "fewer draws", exps(do(t, s, replacementOf, ReplacementParams{Noise: 1, Batch: 4, Size: 100, Eps: eps}).Specific), exps(got.Specific), 1e-11)
 }

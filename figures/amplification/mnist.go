@@ -21,9 +21,9 @@ import (
 	"coupling/lab/nn/train"
 )
 
-// mnistParams is DP-SGD on digits, looked at after some steps.
-type mnistParams struct {
-	Net    mnistNet    `json:"net"`
+// MNISTParams is DP-SGD on digits, looked at after some steps.
+type MNISTParams struct {
+	Net    MNISTNet    `json:"net"`
 	Train  int         `json:"train"` // the first images of the training set; the last 5000 are the paper's validation set, which nobody looks at here
 	Test   int         `json:"test"`  // images at most
 	Batch  int         `json:"batch"` // expected, of Poisson batches
@@ -36,14 +36,14 @@ type mnistParams struct {
 	Data   data.Origin `json:"data,omitzero"`
 }
 
-// mnistNet is two convolutions of 3×3 without padding, a maximum of windows, and two dense layers.
-type mnistNet struct {
+// MNISTNet is two convolutions of 3×3 without padding, a maximum of windows, and two dense layers.
+type MNISTNet struct {
 	Channels [2]int `json:"channels"`
 	Pool     int    `json:"pool"`
 	Hidden   int    `json:"hidden"`
 }
 
-func (m mnistNet) layers() nn.Layer {
+func (m MNISTNet) layers() nn.Layer {
 	side := (28 - 4) / m.Pool
 	return nn.Seq(
 		&nn.Conv2D{In: 1, Out: m.Channels[0], Window: device.SquareWindow(3, 1, 0)}, nn.ReLU(),
@@ -53,15 +53,15 @@ func (m mnistNet) layers() nn.Layer {
 	)
 }
 
-// mnistOut is the accuracy on test images after each of Steps.
-type mnistOut struct {
+// MNISTOut is the accuracy on test images after each of Steps.
+type MNISTOut struct {
 	Accuracy   []float64 `json:"accuracy"`
 	Parameters int       `json:"parameters"`
 }
 
-var mnistOf = lab.Experiment[mnistParams, mnistOut]{Name: "amplification/mnist", Version: 1, Run: runMNIST}
+var mnistOf = lab.Experiment[MNISTParams, MNISTOut]{Name: "amplification/mnist", Version: 1, Run: runMNIST}
 
-func runMNIST(ctx context.Context, c *lab.Cell, p mnistParams) (out mnistOut, err error) {
+func runMNIST(ctx context.Context, c *lab.Cell, p MNISTParams) (out MNISTOut, err error) {
 	images, err := data.MNIST(ctx, sample.From(p.Data), data.Train)
 	if err != nil {
 		return out, err

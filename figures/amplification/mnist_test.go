@@ -29,13 +29,13 @@ func TestLooks(t *testing.T) {
 
 // The accuracy at a stop is that of the last look before it, over all trainings.
 func TestAccuracyAt(t *testing.T) {
-	p := mnistParams{Steps: mnistLooks()}
+	p := MNISTParams{Steps: mnistLooks(mnistEpochs)}
 	if !slices.IsSorted(p.Steps) || !slices.Contains(p.Steps, mnistStop) || slices.Max(p.Steps) != mnistEpochs {
 		t.Fatalf("looks after %v steps", p.Steps)
 	}
-	var two []lab.Result[mnistParams, mnistOut]
+	var two []lab.Result[MNISTParams, MNISTOut]
 	for range 2 {
-		r := lab.Result[mnistParams, mnistOut]{Params: p}
+		r := lab.Result[MNISTParams, MNISTOut]{Params: p}
 		for i := range p.Steps {
 			r.Value.Accuracy = append(r.Value.Accuracy, float64(i+10*len(two)))
 		}

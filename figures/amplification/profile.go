@@ -12,25 +12,25 @@ import (
 	"coupling/lab"
 )
 
-// profileParams asks for δ(ε) of one step for a group.
-type profileParams struct {
-	Setting setting   `json:"setting"`
+// ProfileParams asks for δ(ε) of one step for a group.
+type ProfileParams struct {
+	Setting Mechanism `json:"setting"`
 	Group   int       `json:"group"`
 	Eps     []float64 `json:"eps"`
 }
 
-// profileOut holds log δ at each ε.
-type profileOut struct {
+// ProfileOut holds log δ at each ε.
+type ProfileOut struct {
 	Specific []float64 `json:"specific"`
 	Agnostic []float64 `json:"agnostic"`
 	PostHoc  []float64 `json:"post_hoc"`
 	Removed  []int     `json:"removed"` // of the group, in the worst split
 }
 
-var profileOf = lab.Experiment[profileParams, profileOut]{
+var profileOf = lab.Experiment[ProfileParams, ProfileOut]{
 	Name: "amplification/profile", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p profileParams) (profileOut, error) {
-		var out profileOut
+	Run: func(ctx context.Context, c *lab.Cell, p ProfileParams) (ProfileOut, error) {
+		var out ProfileOut
 		step := p.Setting.event()
 		base, err := dp.BaseProfile(p.Setting.mechanism())
 		if err != nil {
@@ -76,7 +76,7 @@ const (
 	postHoc  against = "post-hoc"
 )
 
-func (o profileOut) baseline(a against) []float64 {
+func (o ProfileOut) baseline(a against) []float64 {
 	if a == postHoc {
 		return o.PostHoc
 	}
@@ -87,8 +87,8 @@ func (o profileOut) baseline(a against) []float64 {
 type profileFigure struct {
 	name, title, shows string
 	against            against
-	settings           []setting
-	last               map[setting]float64 // the right end of each panel
+	settings           []Mechanism
+	last               map[Mechanism]float64 // the right end of each panel
 }
 
 // The right ends of the paper's panels.
@@ -99,8 +99,8 @@ var (
 	rrPost  = []float64{2, 2, 6, 6, 4, 10, 6, 10, 10}
 )
 
-func panelEnds(s []setting, ends []float64) map[setting]float64 {
-	m := map[setting]float64{}
+func panelEnds(s []Mechanism, ends []float64) map[Mechanism]float64 {
+	m := map[Mechanism]float64{}
 	for i, v := range s {
 		m[v] = ends[i]
 	}
@@ -135,60 +135,130 @@ const (
 )
 
 // params lists the cells of one panel by group size.
-func (f profileFigure) params(s setting, p lab.Preset) []profileParams {
-	eps := append(space(0, f.last[s], pick(p, profileSmoke, profileQuick, profilePaper)), .5, 1, 2) // the ε of the references
+func (f profileFigure) params(s Mechanism, p lab.Preset) []ProfileParams {
+	eps := append(space(0, f.last[s], lab.Pick(p, profileSmoke, profileQuick, profilePaper, profilePaper)), .5, 1, 2) // the ε of the references
 	slices.Sort(eps)
-	base := profileParams{Setting: s, Eps: slices.Compact(eps)}
-	return lab.Grid(base, lab.Vary(func(p *profileParams, k int) { p.Group = k }, adpGroups...))
+	base := ProfileParams{Setting: s, Eps: slices.Compact(eps)}
+	return lab.Grid(base, lab.Vary(func(p *ProfileParams, k int) { p.Group = k }, adpGroups...))
 }
 
-func (f profileFigure) all(p lab.Preset) (out []profileParams) {
+func (f profileFigure) grid(set lab.Setting) (out []ProfileParams) {
 	for _, s := range f.settings {
-		out = append(out, f.params(s, p)...)
+		out = append(out, f.params(s, set.Preset)...)
 	}
 	return out
 }
 
-func (f profileFigure) figure() lab.Figure {
-	return lab.Figure{
+func profileStudy(name string) lab.Study[ProfileParams, ProfileOut] {
+	all := profileFigures()
+	f := all[slices.IndexFunc(all, func(f profileFigure) bool { return f.name == name })]
+	n := float64(len(f.settings))
+	nulls := []lab.Null{slightlyOff, allTheSame}
+	if name == "fig10" { // whose two bounds are the same by right
+		nulls = nulls[:1]
+	}
+	return lab.Study[ProfileParams, ProfileOut]{
 		Name: "amplification/" + f.name, Title: f.title, Shows: f.shows,
-		Sizes:    sizes("%d values of ε a curve, K = 1 to 16", profileSmoke, profileQuick, profilePaper),
-		Decoders: []lab.Decoder{profileOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return profileOf.Jobs(set.Seed, f.all(set.Preset)...), nil
-		},
-		Draw:   f.draw,
-		Claims: f.claims,
+		Sizes:      sizes("%d values of ε a curve, K = 1 to 16", profileSmoke, profileQuick, profilePaper),
+		Seconds:    seconds(.03*n, .08*n, .15*n),
+		Experiment: profileOf,
+		Grid:       f.grid,
+		Draw:       f.draw,
+		Claims:     f.claims,
+		Nulls:      nulls,
 	}
 }
 
-func (f profileFigure) draw(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	panels := style.Panels{Columns: min(3, len(f.settings)), ShareY: true, Letters: len(f.settings) > 1}
+// Figures 4, 5, 8 to 10 and 14 to 16: δ(ε) of one step.
+func Fig4() lab.Study[ProfileParams, ProfileOut]  { return profileStudy("fig4") }
+func Fig5() lab.Study[ProfileParams, ProfileOut]  { return profileStudy("fig5") }
+func Fig8() lab.Study[ProfileParams, ProfileOut]  { return profileStudy("fig8") }
+func Fig9() lab.Study[ProfileParams, ProfileOut]  { return profileStudy("fig9") }
+func Fig10() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig10") }
+func Fig14() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig14") }
+func Fig15() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig15") }
+func Fig16() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig16") }
+
+// slightlyOff is the null of bounds that are too large by a thousandth, and baselines by half of that.
+var slightlyOff = lab.Null{Name: "bounds off by a thousandth", Spoil: []lab.Spoiler{
+	lab.Spoil(profileOf, func(cells []lab.Result[ProfileParams, ProfileOut]) {
+		for i := range cells {
+			v := &cells[i].Value
+			v.Specific, v.Agnostic, v.PostHoc = shift(v.Specific, 1e-3), shift(v.Agnostic, 5e-4), shift(v.PostHoc, 5e-4)
+		}
+	}),
+	lab.Spoil(renyiOf, func(cells []lab.Result[RenyiParams, RenyiOut]) {
+		for i := range cells {
+			by := 1.0005
+			if cells[i].Params.Bound == "specific" {
+				by = 1.001
+			}
+			cells[i].Value.Rho = scale(cells[i].Value.Rho, by)
+		}
+	}),
+}}
+
+// allTheSame is the null of a figure in which every bound is the specific one.
+var allTheSame = lab.Null{Name: "one bound under two names", Spoil: []lab.Spoiler{
+	lab.Spoil(profileOf, func(cells []lab.Result[ProfileParams, ProfileOut]) {
+		for i := range cells {
+			v := &cells[i].Value
+			v.Agnostic, v.PostHoc = v.Specific, v.Specific
+		}
+	}),
+	lab.Spoil(renyiOf, func(cells []lab.Result[RenyiParams, RenyiOut]) {
+		for i := 1; i < len(cells); i += 2 {
+			cells[i].Value = cells[i-1].Value
+		}
+	}),
+}}
+
+// shift adds to all of a list.
+func shift(list []float64, by float64) []float64 {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i] += by
+	}
+	return out
+}
+
+// scale multiplies all of a list.
+func scale(list []float64, by float64) []float64 {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i] *= by
+	}
+	return out
+}
+
+func (f profileFigure) draw(v lab.View[ProfileParams, ProfileOut]) (lab.Exhibit, error) {
+	parts := panelsOf(v.Cells, func(a, b ProfileParams) bool { return a.Setting == b.Setting })
+	panels := style.Panels{Columns: min(3, len(parts)), ShareY: true, Letters: len(parts) > 1}
 	table := lab.Table{Name: "delta", Caption: "δ at ε = 1.", Header: []string{"setting", "K", "specific", string(f.against), "removed in the worst split"}}
-	for i, at := range f.settings {
-		cells, err := lab.RecallAll(s, profileOf, set.Seed, f.params(at, set.Preset))
-		if err != nil {
-			return lab.Exhibit{}, err
-		}
+	for i, cells := range parts {
+		at, eps := cells[0].Params.Setting, cells[0].Params.Eps
 		plot := style.Plot{
-			Title: at.String(), X: style.Axis{Min: 0, Max: f.last[at]}, Y: style.Axis{Label: "δ(ε)", Min: 0, Max: 1}, Aspect: .75,
+			Title: at.String(), X: style.Axis{Min: 0, Max: slices.Max(eps)}, Y: style.Axis{Label: "δ(ε)", Min: 0, Max: 1}, Aspect: .75,
 		}
-		if i >= len(f.settings)-panels.Columns {
+		if i >= len(parts)-panels.Columns {
 			plot.X.Label = "ε"
 		}
+		var groups []int
 		for k, c := range cells {
+			groups = append(groups, c.Params.Group)
 			plot.Items = append(plot.Items, curve(k, dashed, c.Params.Eps, exps(c.Value.baseline(f.against))), curve(k, full, c.Params.Eps, exps(c.Value.Specific)))
-			one := slices.Index(c.Params.Eps, 1)
-			table.Rows = append(table.Rows, []string{at.String(), fmt.Sprint(c.Params.Group), fmt.Sprintf("%.4g", math.Exp(c.Value.Specific[one])),
-				fmt.Sprintf("%.4g", math.Exp(c.Value.baseline(f.against)[one])), fmt.Sprint(c.Value.Removed[one])})
+			if one := slices.Index(c.Params.Eps, 1); one >= 0 {
+				table.Rows = append(table.Rows, []string{at.String(), fmt.Sprint(c.Params.Group), fmt.Sprintf("%.4g", math.Exp(c.Value.Specific[one])),
+					fmt.Sprintf("%.4g", math.Exp(c.Value.baseline(f.against)[one])), fmt.Sprint(c.Value.Removed[one])})
+			}
 		}
 		if i == 0 {
-			plot.Items = append(plot.Items, groupKey(adpGroups, dashKey("specific (exact)", full), dashKey(string(f.against)+" (upper bound)", dashed))...)
+			plot.Items = append(plot.Items, groupKey(groups, dashKey("specific (exact)", full), dashKey(string(f.against)+" (upper bound)", dashed))...)
 		}
 		panels.Items = append(panels.Items, plot)
 	}
-	fig := style.Figure{Body: panels, Badge: badge(set, fmt.Sprintf("%d values of ε", pick(set.Preset, profileSmoke, profileQuick, profilePaper)))}
-	if len(f.settings) > 1 {
+	fig := style.Figure{Body: panels, Badge: badge(v, fmt.Sprintf("%d values of ε", len(v.Cells[0].Params.Eps)))}
+	if len(parts) > 1 {
 		fig.Width = style.TwoColumns
 	}
 	return lab.Exhibit{

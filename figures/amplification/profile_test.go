@@ -48,7 +48,7 @@ func TestProfileReferences(t *testing.T) {
 	s := figtest.Store(t)
 	kinds := map[string]string{"gauss": "gaussian", "laplace": "laplace", "rr": "response"}
 	for _, c := range adpCases(t) {
-		at := profileParams{Setting: setting{kinds[c.Mech], number(t, c.Scale), number(t, c.Rate)}, Group: c.K, Eps: []float64{number(t, c.Eps)}}
+		at := ProfileParams{Setting: Mechanism{kinds[c.Mech], number(t, c.Scale), number(t, c.Rate)}, Group: c.K, Eps: []float64{number(t, c.Eps)}}
 		got := do(t, s, profileOf, at)
 		for _, v := range []struct {
 			what string
@@ -74,10 +74,10 @@ func TestProfileLaws(t *testing.T) {
 	s := figtest.Store(t)
 	eps := space(.05, 4, 9)
 	const tol = 1e-11 // of log δ: 1e-12 each, and a few roundings
-	for _, at := range []setting{{"gaussian", 2, .2}, {"laplace", 1, .1}, {"response", .8, .2}} {
+	for _, at := range []Mechanism{{"gaussian", 2, .2}, {"laplace", 1, .1}, {"response", .8, .2}} {
 		var last []float64
 		for _, k := range adpGroups {
-			got := do(t, s, profileOf, profileParams{at, k, eps})
+			got := do(t, s, profileOf, ProfileParams{at, k, eps})
 			falling := slices.Clone(got.Specific)
 			slices.Reverse(falling)
 			finite := slices.DeleteFunc(falling, func(v float64) bool { return math.IsInf(v, -1) })
@@ -99,6 +99,6 @@ func TestProfileLaws(t *testing.T) {
 		}
 		more := at
 		more.Rate *= 1.5
-		atMost(t, at.String()+": a smaller rate", exps(do(t, s, profileOf, profileParams{at, 4, eps}).Specific), exps(do(t, s, profileOf, profileParams{more, 4, eps}).Specific), tol)
+		atMost(t, at.String()+": a smaller rate", exps(do(t, s, profileOf, ProfileParams{at, 4, eps}).Specific), exps(do(t, s, profileOf, ProfileParams{more, 4, eps}).Specific), tol)
 	}
 }

@@ -11,26 +11,26 @@ import (
 	"coupling/lab"
 )
 
-// renyiParams asks for ρ(α) of one step for a group, by one bound, at N orders from From to To, α − 1 at equal ratios.
-type renyiParams struct {
-	Setting setting `json:"setting"`
-	Group   int     `json:"group"`
-	Bound   string  `json:"bound"` // "specific", "agnostic" or "post-hoc"
-	From    float64 `json:"from"`  // least α − 1
-	To      float64 `json:"to"`
-	N       int     `json:"n"`
+// RenyiParams asks for ρ(α) of one step for a group, by one bound, at N orders from From to To, α − 1 at equal ratios.
+type RenyiParams struct {
+	Setting Mechanism `json:"setting"`
+	Group   int       `json:"group"`
+	Bound   string    `json:"bound"` // "specific", "agnostic" or "post-hoc"
+	From    float64   `json:"from"`  // least α − 1
+	To      float64   `json:"to"`
+	N       int       `json:"n"`
 }
 
-// renyiOut is a curve.
-type renyiOut struct {
+// RenyiOut is a curve.
+type RenyiOut struct {
 	Order []float64 `json:"order"`
 	Rho   []float64 `json:"rho"`
 }
 
-var renyiOf = lab.Experiment[renyiParams, renyiOut]{
+var renyiOf = lab.Experiment[RenyiParams, RenyiOut]{
 	Name: "amplification/renyi", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p renyiParams) (renyiOut, error) {
-		var out renyiOut
+	Run: func(ctx context.Context, c *lab.Cell, p RenyiParams) (RenyiOut, error) {
+		var out RenyiOut
 		for i, beta := range logSpace(p.From, p.To, p.N) {
 			if err := ctx.Err(); err != nil {
 				return out, err
@@ -49,7 +49,7 @@ var renyiOf = lab.Experiment[renyiParams, renyiOut]{
 	},
 }
 
-func (p renyiParams) bound(alpha float64) (float64, error) {
+func (p RenyiParams) bound(alpha float64) (float64, error) {
 	step := p.Setting.event()
 	switch p.Bound {
 	case string(agnostic):
@@ -72,7 +72,7 @@ var rdpGroups = []int{1, 2, 4, 8}
 
 // renyiPanel is a setting with the range of orders that the paper shows.
 type renyiPanel struct {
-	setting
+	Mechanism
 	from, to float64
 }
 
@@ -90,91 +90,114 @@ const (
 	renyiSmoke, renyiQuick, renyiPaper = 15, 81, 121
 )
 
-// renyiFigure is a figure of ρ(α) for groups, the paper's bound against another.
-func renyiFigure(name string, base against) lab.Figure {
-	cells := func(at renyiPanel, p lab.Preset) []renyiParams {
-		return lab.Grid(renyiParams{Setting: at.setting, From: at.from - 1, To: at.to - 1, N: pick(p, renyiSmoke, renyiQuick, renyiPaper)},
-			lab.Vary(func(p *renyiParams, k int) { p.Group = k }, rdpGroups...),
-			lab.Vary(func(p *renyiParams, b string) { p.Bound = b }, "specific", string(base)))
+// renyiGrid pairs the specific bound with another for each group of each panel.
+func renyiGrid(set lab.Setting, base against) (out []RenyiParams) {
+	for _, at := range renyiPanels() {
+		out = append(out, renyiPairs(RenyiParams{Setting: at.Mechanism, From: at.from - 1, To: at.to - 1, N: lab.Pick(set.Preset, renyiSmoke, renyiQuick, renyiPaper, renyiPaper)}, base)...)
 	}
-	f := lab.Figure{
+	return out
+}
+
+func renyiPairs(p RenyiParams, base against) []RenyiParams {
+	return lab.Grid(p, lab.Vary(func(p *RenyiParams, k int) { p.Group = k }, rdpGroups...),
+		lab.Vary(func(p *RenyiParams, b string) { p.Bound = b }, "specific", string(base)))
+}
+
+// sameSetting splits curves into panels.
+func sameSetting(a, b RenyiParams) bool { return a.Setting == b.Setting }
+
+// Fig11 is ρ(α) of groups against the agnostic bound.
+func Fig11() lab.Study[RenyiParams, RenyiOut] { return renyiStudy("fig11", agnostic) }
+
+// Fig17 is ρ(α) of groups against group privacy.
+func Fig17() lab.Study[RenyiParams, RenyiOut] { return renyiStudy("fig17", postHoc) }
+
+// renyiStudy is a figure of ρ(α) for groups, the paper's bound against another.
+func renyiStudy(name string, base against) lab.Study[RenyiParams, RenyiOut] {
+	return lab.Study[RenyiParams, RenyiOut]{
 		Name: "amplification/" + name, Title: "Rényi divergences of groups: specific against " + string(base),
 		Shows: "Gaussian mechanism on Poisson samples, ρ(α) of one step for groups of K. The specific bound (full lines) is below the " + string(base) +
 			" one (dashed), by orders of magnitude where the order is large and the mechanism private.",
-		Sizes:    sizes("%d orders a curve, K = 1 to 8", renyiSmoke, renyiQuick, renyiPaper),
-		Decoders: []lab.Decoder{renyiOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			var jobs []lab.Job
-			for _, at := range renyiPanels() {
-				jobs = append(jobs, renyiOf.Jobs(set.Seed, cells(at, set.Preset)...)...)
-			}
-			return jobs, nil
-		},
+		Sizes:      sizes("%d orders a curve, K = 1 to 8", renyiSmoke, renyiQuick, renyiPaper),
+		Seconds:    seconds(.5, 3, 5),
+		Experiment: renyiOf,
+		Grid:       func(set lab.Setting) []RenyiParams { return renyiGrid(set, base) },
+		Draw:       func(v lab.View[RenyiParams, RenyiOut]) (lab.Exhibit, error) { return drawRenyi(v, base) },
+		Claims:     func(v lab.View[RenyiParams, RenyiOut]) ([]lab.Claim, error) { return claimRenyi(v, base), nil },
+		Nulls:      renyiNulls(base),
 	}
-	f.Draw = func(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-		panels := style.Panels{Columns: 2, Letters: true}
-		for i, at := range renyiPanels() {
-			got, err := lab.RecallAll(s, renyiOf, set.Seed, cells(at, set.Preset))
-			if err != nil {
-				return lab.Exhibit{}, err
-			}
-			p := style.Plot{Title: at.String(), X: style.Axis{Log: true}, Y: style.Axis{Log: true}, Aspect: .55}
-			if i%2 == 0 {
-				p.Y.Label = "ρ(α)"
-			}
-			if i >= 4 {
-				p.X.Label = "order α"
-			}
-			for k := 0; k < len(got); k += 2 {
-				p.Items = append(p.Items, curve(k/2, dashed, got[k+1].Value.Order, got[k+1].Value.Rho), curve(k/2, full, got[k].Value.Order, got[k].Value.Rho))
-			}
-			if i == 0 {
-				p.Items = append(p.Items, groupKey(rdpGroups, dashKey("specific (exact)", full), dashKey(string(base)+" (upper bound)", dashed))...)
-			}
-			panels.Items = append(panels.Items, p)
+}
+
+func renyiNulls(base against) []lab.Null {
+	if base == postHoc {
+		return []lab.Null{slightlyOff, allTheSame, tenfold}
+	}
+	return []lab.Null{slightlyOff, allTheSame}
+}
+
+// tenfold is the null of a post-hoc bound that is never close.
+var tenfold = lab.Null{Name: "post-hoc ten times as large", Spoil: []lab.Spoiler{lab.Spoil(renyiOf, func(cells []lab.Result[RenyiParams, RenyiOut]) {
+	for i := 1; i < len(cells); i += 2 {
+		cells[i].Value.Rho = scale(cells[i].Value.Rho, 10)
+	}
+})}}
+
+func drawRenyi(v lab.View[RenyiParams, RenyiOut], base against) (lab.Exhibit, error) {
+	panels := style.Panels{Columns: 2, Letters: true}
+	for i, got := range panelsOf(v.Cells, sameSetting) {
+		p := style.Plot{Title: got[0].Params.Setting.String(), X: style.Axis{Log: true}, Y: style.Axis{Log: true}, Aspect: .55}
+		if i%2 == 0 {
+			p.Y.Label = "ρ(α)"
 		}
-		return lab.Exhibit{
-			Pictures: []lab.Picture{{
-				Caption: fmt.Sprintf("Rényi divergence of one step for a group of K records, Poisson sampling: specific (full lines) against %s (dashed).", base),
-				Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d orders", pick(set.Preset, renyiSmoke, renyiQuick, renyiPaper)))},
-			}},
-			Notes: []string{"Specific: the largest Rényi divergence over all splits of the group (SSKG, Theorem 3.8), by quadrature with its error bound added.", renyiNote(base)},
-		}, nil
+		if i >= 4 {
+			p.X.Label = "order α"
+		}
+		for k := 0; k < len(got); k += 2 {
+			p.Items = append(p.Items, curve(k/2, dashed, got[k+1].Value.Order, got[k+1].Value.Rho), curve(k/2, full, got[k].Value.Order, got[k].Value.Rho))
+		}
+		if i == 0 {
+			p.Items = append(p.Items, groupKey(rdpGroups, dashKey("specific (exact)", full), dashKey(string(base)+" (upper bound)", dashed))...)
+		}
+		panels.Items = append(panels.Items, p)
 	}
-	f.Claims = func(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-		above, single, gain, private := math.Inf(-1), 0.0, 0.0, 0.0
-		for _, at := range renyiPanels() {
-			got, err := lab.RecallAll(s, renyiOf, set.Seed, cells(at, set.Preset))
-			if err != nil {
-				return nil, err
-			}
-			for k := 0; k < len(got); k += 2 {
-				for i, specific := range got[k].Value.Rho {
-					ratio := specific / got[k+1].Value.Rho[i]
-					above, gain = max(above, ratio), max(gain, 1/ratio)
-					if got[k].Params.Group == 1 {
-						single = max(single, math.Abs(ratio-1))
-					}
-					if at.Scale == 5 && at.Rate == .001 && got[k].Value.Order[i] >= 2 && got[k].Value.Order[i] <= 30 {
-						private = max(private, 1/ratio)
-					}
+	return lab.Exhibit{
+		Pictures: []lab.Picture{{
+			Caption: fmt.Sprintf("Rényi divergence of one step for a group of K records, Poisson sampling: specific (full lines) against %s (dashed).", base),
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(v, fmt.Sprintf("%d orders", v.Cells[0].Params.N))},
+		}},
+		Notes: []string{"Specific: the largest Rényi divergence over all splits of the group (SSKG, Theorem 3.8), by quadrature with its error bound added.", renyiNote(base)},
+	}, nil
+}
+
+func claimRenyi(v lab.View[RenyiParams, RenyiOut], base against) []lab.Claim {
+	above, single, gain, private := math.Inf(-1), 0.0, 0.0, 0.0
+	for _, got := range panelsOf(v.Cells, sameSetting) {
+		at := got[0].Params.Setting
+		for k := 0; k < len(got); k += 2 {
+			for i, specific := range got[k].Value.Rho {
+				ratio := specific / got[k+1].Value.Rho[i]
+				above, gain = max(above, ratio), max(gain, 1/ratio)
+				if got[k].Params.Group == 1 {
+					single = max(single, math.Abs(ratio-1))
+				}
+				if at.Scale == 5 && at.Rate == .001 && got[k].Value.Order[i] >= 2 && got[k].Value.Order[i] <= 30 {
+					private = max(private, 1/ratio)
 				}
 			}
 		}
-		claims := []lab.Claim{
-			{What: "specific over " + string(base) + " ρ(α), the largest over all curves", Source: "SSKG, Theorem 3.8 is tight", Got: above, Relation: lab.AtMost, Want: 1, AbsTol: 1e-9,
-				Why: "quadrature adds its error bound to both"},
-			{What: "K = 1: largest relative difference of the two bounds", Source: "SSKG, section 3.2", Got: single, Want: 0, AbsTol: 1e-9, Why: "quadrature adds its error bound to both"},
-			{What: string(base) + " over specific ρ(α), the largest, at least", Source: "SSKG, section 4: “stronger privacy guarantees” for K ≥ 2", Got: gain, Relation: lab.AtLeast, Want: 2,
-				Why: "a gap that can be seen on a logarithmic axis; the paper gives no number"},
-		}
-		if base == postHoc {
-			claims = append(claims, lab.Claim{What: "post-hoc over specific ρ(α) at σ = 5, r = 0.001, 2 ≤ α ≤ 30, the largest", Source: "SSKG, section 4: “increasingly tight upper bounds” for private mechanisms and small rates",
-				Got: private, Relation: lab.AtMost, Want: 2, Why: "the lines lie on each other in a figure of twelve decades; at some order above 30 both rise steeply, at slightly different places"})
-		}
-		return claims, nil
 	}
-	return f
+	claims := []lab.Claim{
+		{What: "specific over " + string(base) + " ρ(α), the largest over all curves", Source: "SSKG, Theorem 3.8 is tight", Got: above, Relation: lab.AtMost, Want: 1, AbsTol: 1e-9,
+			Why: "quadrature adds its error bound to both", Null: slightlyOff.Name},
+		{What: "K = 1: largest relative difference of the two bounds", Source: "SSKG, section 3.2", Got: single, Want: 0, AbsTol: 1e-9, Why: "quadrature adds its error bound to both", Null: slightlyOff.Name},
+		{What: string(base) + " over specific ρ(α), the largest, at least", Source: "SSKG, section 4: “stronger privacy guarantees” for K ≥ 2", Got: gain, Relation: lab.AtLeast, Want: 2,
+			Why: "a gap that can be seen on a logarithmic axis; the paper gives no number", Null: allTheSame.Name},
+	}
+	if base == postHoc {
+		claims = append(claims, lab.Claim{What: "post-hoc over specific ρ(α) at σ = 5, r = 0.001, 2 ≤ α ≤ 30, the largest", Source: "SSKG, section 4: “increasingly tight upper bounds” for private mechanisms and small rates",
+			Got: private, Relation: lab.AtMost, Want: 2, Why: "the lines lie on each other in a figure of twelve decades; at some order above 30 both rise steeply, at slightly different places", Null: tenfold.Name})
+	}
+	return claims
 }
 
 func renyiNote(a against) string {

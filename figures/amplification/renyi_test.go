@@ -13,7 +13,7 @@ func TestRenyiWithoutSampling(t *testing.T) {
 	s := figtest.Store(t)
 	for _, k := range rdpGroups {
 		for _, bound := range []string{"specific", "agnostic"} {
-			got := do(t, s, renyiOf, renyiParams{Setting: setting{"gaussian", 2, 1}, Group: k, Bound: bound, From: .5, To: 30, N: 6})
+			got := do(t, s, renyiOf, RenyiParams{Setting: Mechanism{"gaussian", 2, 1}, Group: k, Bound: bound, From: .5, To: 30, N: 6})
 			for i, alpha := range got.Order {
 				want := alpha * float64(k*k) / 8
 				if !(math.Abs(got.Rho[i]/want-1) <= 1e-10) { // quadrature adds its error bound
@@ -28,11 +28,11 @@ func TestRenyiWithoutSampling(t *testing.T) {
 func TestRenyiLaws(t *testing.T) {
 	s := figtest.Store(t)
 	const tol = 1e-9 // quadrature adds its error bound
-	for _, at := range []setting{{"gaussian", 2, .1}, {"gaussian", 5, .001}, {"response", .6, .1}} {
+	for _, at := range []Mechanism{{"gaussian", 2, .1}, {"gaussian", 5, .001}, {"response", .6, .1}} {
 		var last []float64
 		for _, k := range rdpGroups {
 			curve := func(bound string) []float64 {
-				return do(t, s, renyiOf, renyiParams{Setting: at, Group: k, Bound: bound, From: .1, To: 20, N: 8}).Rho
+				return do(t, s, renyiOf, RenyiParams{Setting: at, Group: k, Bound: bound, From: .1, To: 20, N: 8}).Rho
 			}
 			specific := curve("specific")
 			rising(t, at.String(), specific, 0)
@@ -57,8 +57,8 @@ func TestRenyiLaws(t *testing.T) {
 // The ε that Figures 22 and 23 draw, from a grid of orders, is just above that of the order search of dp/rdp, and rises with the steps.
 func TestSpent(t *testing.T) {
 	s := figtest.Store(t)
-	at := setting{"gaussian", 5, .001}
-	curve := do(t, s, renyiOf, renyiParams{Setting: at, Group: 2, Bound: "specific", From: 1, To: 1e3, N: 501})
+	at := Mechanism{"gaussian", 5, .001}
+	curve := do(t, s, renyiOf, RenyiParams{Setting: at, Group: 2, Bound: "specific", From: 1, To: 1e3, N: 501})
 	last := 0.0
 	for _, steps := range []int{100, 1000, 10_000, 100_000} {
 		got, _ := curve.spent(float64(steps))

@@ -2,6 +2,7 @@ package amplification
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"coupling/dp"
@@ -10,25 +11,25 @@ import (
 	"coupling/lab"
 )
 
-// replacementParams asks for δ(ε) of the Gaussian mechanism on batches drawn with replacement, one substitution.
-type replacementParams struct {
+// ReplacementParams asks for δ(ε) of the Gaussian mechanism on batches drawn with replacement, one substitution.
+type ReplacementParams struct {
 	Noise float64   `json:"noise"`
 	Batch int       `json:"batch"`
 	Size  int       `json:"size"`
 	Eps   []float64 `json:"eps"`
 }
 
-// replacementOut holds log δ at each ε. A draw of the substituted record moves the value by 2 in Agnostic, as in the specific
+// ReplacementOut holds log δ at each ε. A draw of the substituted record moves the value by 2 in Agnostic, as in the specific
 // bound, and by 1 in Single.
-type replacementOut struct {
+type ReplacementOut struct {
 	Specific []float64 `json:"specific"`
 	Agnostic []float64 `json:"agnostic"`
 	Single   []float64 `json:"single"`
 }
 
-var replacementOf = lab.Experiment[replacementParams, replacementOut]{
+var replacementOf = lab.Experiment[ReplacementParams, ReplacementOut]{
 	Name: "amplification/replacement", Version: 1,
-	Run: func(_ context.Context, _ *lab.Cell, p replacementParams) (out replacementOut, err error) {
+	Run: func(_ context.Context, _ *lab.Cell, p ReplacementParams) (out ReplacementOut, err error) {
 		step := dp.WithReplacement{Batch: p.Batch, Size: p.Size, Event: dp.Gaussian{Noise: p.Noise}}
 		single, err := dp.BaseProfile(step.Event)
 		if err != nil {
@@ -59,61 +60,68 @@ const (
 	replacementSmoke, replacementQuick, replacementPaper = 11, 61, 121
 )
 
-// replacementFigure is Figure 13.
-func replacementFigure() lab.Figure {
-	at := func(p lab.Preset) replacementParams {
-		return replacementParams{Noise: 1, Batch: 8, Size: 100, Eps: logSpace(1, 10, pick(p, replacementSmoke, replacementQuick, replacementPaper))}
-	}
-	return lab.Figure{
+// Fig13 is δ(ε) of batches drawn with replacement.
+func Fig13() lab.Study[ReplacementParams, ReplacementOut] {
+	return lab.Study[ReplacementParams, ReplacementOut]{
 		Name: "amplification/fig13", Title: "Sampling with replacement: specific against agnostic",
 		Shows: "Gaussian mechanism, σ = 1, batches of 8 draws with replacement from 100 records, one substituted. The specific bound knows how many of the draws hit the record, " +
 			"and is below the agnostic one by orders of magnitude even for a single record.",
-		Sizes:    sizes("%d values of ε", replacementSmoke, replacementQuick, replacementPaper),
-		Decoders: []lab.Decoder{replacementOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return replacementOf.Jobs(set.Seed, at(set.Preset)), nil
+		Sizes:      sizes("%d values of ε", replacementSmoke, replacementQuick, replacementPaper),
+		Seconds:    seconds(.1, .1, .2),
+		Experiment: replacementOf,
+		Grid: func(set lab.Setting) []ReplacementParams {
+			n := lab.Pick(set.Preset, replacementSmoke, replacementQuick, replacementPaper, replacementPaper)
+			return []ReplacementParams{{Noise: 1, Batch: 8, Size: 100, Eps: logSpace(1, 10, n)}}
 		},
-		Draw: func(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-			cell, err := lab.Recall(s, replacementOf, set.Seed, at(set.Preset))
-			if err != nil {
-				return lab.Exhibit{}, err
-			}
-			line := func(name string, colour, dashes int, logs []float64) style.Line {
-				l := curve(colour, dashes, cell.Params.Eps, exps(logs))
-				l.Name = name
-				return l
-			}
-			body := style.Plot{X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "δ(ε)", Log: true}}
-			body.Items = append(body.Items,
-				line("agnostic, a draw moves by 2 (upper bound)", 1, dashed, cell.Value.Agnostic),
-				line("agnostic, a draw moves by 1 (upper bound, as published)", 4, dotted, cell.Value.Single),
-				line("specific, a draw moves by 2 (exact for its pair)", 0, full, cell.Value.Specific))
-			return lab.Exhibit{
-				Pictures: []lab.Picture{{
-					Caption: "Privacy profile of the Gaussian mechanism (σ = 1) on 8 draws with replacement from N = 100 records, one substituted.",
-					Drawing: style.Figure{Body: body, Width: style.OneColumn, Badge: badge(set, sizes("%d values of ε", replacementSmoke, replacementQuick, replacementPaper)[set.Preset])},
-				}},
-				Notes: []string{"Specific: the dominating pair of SSKG, Theorem L.5, weights Bin(k|n, 1/N), means +k against −k, so that a draw of the record moves the value by up to 2 (one record out, one in). " +
-					"Agnostic: δ(ε) = Σ_k Bin(k|n, 1/N) δ_k(ε₀) (Balle, Barthe, Gaboardi 2018). The published figure gives the agnostic bound a move of 1 for a draw, and so half the distance that it gives the specific one; " +
-					"drawn with equal distances the gap is larger than published."},
-			}, nil
-		},
-		Claims: func(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-			cell, err := lab.Recall(s, replacementOf, set.Seed, at(set.Preset))
-			if err != nil {
-				return nil, err
-			}
-			above, single := math.Inf(-1), math.Inf(-1)
-			for i, v := range cell.Value.Specific {
-				above, single = max(above, v-cell.Value.Agnostic[i]), max(single, v-cell.Value.Single[i])
-			}
-			last := len(cell.Value.Specific) - 1
-			return []lab.Claim{
-				{What: "log of specific over agnostic δ at equal distances, the largest", Source: "SSKG, section 4: joint convexity", Got: above, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly},
-				{What: "log of specific over agnostic δ as published, the largest", Source: "SSKG, Figure 13: the specific line is the lower one", Got: single, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly},
-				{What: "agnostic δ as published over specific δ at ε = 10, at least", Source: "SSKG, section 3.5: “much stronger”", Got: math.Exp(cell.Value.Single[last] - cell.Value.Specific[last]), Relation: lab.AtLeast, Want: 100,
-					Why: "two decades; the paper gives no number"},
-			}, nil
-		},
+		Draw:   drawReplacement,
+		Claims: claimReplacement,
+		Nulls:  []lab.Null{agnosticAsSpecific},
 	}
+}
+
+// agnosticAsSpecific is the null in which the agnostic bound, a percent larger, is taken for the specific one.
+var agnosticAsSpecific = lab.Null{Name: "the agnostic bound, a percent larger, as specific", Spoil: []lab.Spoiler{
+	lab.Spoil(replacementOf, func(cells []lab.Result[ReplacementParams, ReplacementOut]) {
+		for i := range cells {
+			cells[i].Value.Specific = shift(cells[i].Value.Agnostic, .01)
+		}
+	}),
+}}
+
+func drawReplacement(v lab.View[ReplacementParams, ReplacementOut]) (lab.Exhibit, error) {
+	cell := v.Cells[0]
+	line := func(name string, colour, dashes int, logs []float64) style.Line {
+		l := curve(colour, dashes, cell.Params.Eps, exps(logs))
+		l.Name = name
+		return l
+	}
+	body := style.Plot{X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "δ(ε)", Log: true}}
+	body.Items = append(body.Items,
+		line("agnostic, a draw moves by 2 (upper bound)", 1, dashed, cell.Value.Agnostic),
+		line("agnostic, a draw moves by 1 (upper bound, as published)", 4, dotted, cell.Value.Single),
+		line("specific, a draw moves by 2 (exact for its pair)", 0, full, cell.Value.Specific))
+	return lab.Exhibit{
+		Pictures: []lab.Picture{{
+			Caption: "Privacy profile of the Gaussian mechanism (σ = 1) on 8 draws with replacement from N = 100 records, one substituted.",
+			Drawing: style.Figure{Body: body, Width: style.OneColumn, Badge: badge(v, fmt.Sprintf("%d values of ε", len(cell.Params.Eps)))},
+		}},
+		Notes: []string{"Specific: the dominating pair of SSKG, Theorem L.5, weights Bin(k|n, 1/N), means +k against −k, so that a draw of the record moves the value by up to 2 (one record out, one in). " +
+			"Agnostic: δ(ε) = Σ_k Bin(k|n, 1/N) δ_k(ε₀) (Balle, Barthe, Gaboardi 2018). The published figure gives the agnostic bound a move of 1 for a draw, and so half the distance that it gives the specific one; " +
+			"drawn with equal distances the gap is larger than published."},
+	}, nil
+}
+
+func claimReplacement(v lab.View[ReplacementParams, ReplacementOut]) ([]lab.Claim, error) {
+	cell := v.Cells[0]
+	above, single := math.Inf(-1), math.Inf(-1)
+	for i, v := range cell.Value.Specific {
+		above, single = max(above, v-cell.Value.Agnostic[i]), max(single, v-cell.Value.Single[i])
+	}
+	last := len(cell.Value.Specific) - 1
+	return []lab.Claim{
+		{What: "log of specific over agnostic δ at equal distances, the largest", Source: "SSKG, section 4: joint convexity", Got: above, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: agnosticAsSpecific.Name},
+		{What: "log of specific over agnostic δ as published, the largest", Source: "SSKG, Figure 13: the specific line is the lower one", Got: single, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: agnosticAsSpecific.Name},
+		{What: "agnostic δ as published over specific δ at ε = 10, at least", Source: "SSKG, section 3.5: “much stronger”", Got: math.Exp(cell.Value.Single[last] - cell.Value.Specific[last]), Relation: lab.AtLeast, Want: 100,
+			Why: "two decades; the paper gives no number", Null: agnosticAsSpecific.Name},
+	}, nil
 }

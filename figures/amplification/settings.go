@@ -11,15 +11,15 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// setting is a mechanism on a Poisson sample.
-type setting struct {
+// A Mechanism on a Poisson sample.
+type Mechanism struct {
 	Kind  string  `json:"kind"`  // "gaussian", "laplace" or "response"
 	Scale float64 `json:"scale"` // σ, λ or the probability of a true answer
 	Rate  float64 `json:"rate"`
 }
 
 // mechanism is the setting without the sample.
-func (s setting) mechanism() dp.Event {
+func (s Mechanism) mechanism() dp.Event {
 	switch s.Kind {
 	case "laplace":
 		return dp.Laplace{Scale: s.Scale}
@@ -29,48 +29,55 @@ func (s setting) mechanism() dp.Event {
 	return dp.Gaussian{Noise: s.Scale}
 }
 
-func (s setting) event() dp.Event { return dp.Poisson{Rate: s.Rate, Event: s.mechanism()} }
+func (s Mechanism) event() dp.Event { return dp.Poisson{Rate: s.Rate, Event: s.mechanism()} }
 
 // String is the title of a panel.
-func (s setting) String() string {
+func (s Mechanism) String() string {
 	return fmt.Sprintf("%s = %g, r = %g", map[string]string{"gaussian": "σ", "laplace": "λ", "response": "θ"}[s.Kind], s.Scale, s.Rate)
 }
 
 // grid returns the settings row by row.
-func grid(kind string, scales, rates []float64) []setting {
-	var out []setting
+func grid(kind string, scales, rates []float64) []Mechanism {
+	var out []Mechanism
 	for _, x := range scales {
 		for _, r := range rates {
-			out = append(out, setting{kind, x, r})
+			out = append(out, Mechanism{kind, x, r})
 		}
 	}
 	return out
 }
 
-// pick returns the value of a preset.
-func pick[T any](p lab.Preset, smoke, quick, paper T) T {
-	switch p {
-	case lab.Smoke:
-		return smoke
-	case lab.Paper:
-		return paper
-	}
-	return quick
-}
-
 // sizes says how many points of a curve each preset computes.
 func sizes(format string, smoke, quick, paper int) map[lab.Preset]string {
 	return map[lab.Preset]string{
-		lab.Smoke: fmt.Sprintf(format, smoke), lab.Quick: fmt.Sprintf(format, quick), lab.Paper: fmt.Sprintf(format, paper),
+		lab.Smoke: fmt.Sprintf(format, smoke), lab.Quick: fmt.Sprintf(format, quick),
+		lab.Full: fmt.Sprintf(format, paper), lab.Paper: fmt.Sprintf(format, paper),
 	}
 }
 
-// badge marks what is smaller than the paper's.
-func badge(set lab.Setting, sizes string, samples ...string) string {
-	if set.Preset == lab.Paper {
-		return style.Remarks(samples...)
+// seconds are CPU seconds of a figure; curves are as fine in the full preset as in the paper's.
+func seconds(smoke, quick, full float64) map[lab.Preset]float64 {
+	return map[lab.Preset]float64{lab.Smoke: smoke, lab.Quick: quick, lab.Full: full, lab.Paper: full}
+}
+
+// badge marks what has fewer points than the paper preset.
+func badge[P, R any](v lab.View[P, R], sizes string) string {
+	if v.Preset == lab.Full {
+		return ""
 	}
-	return style.SmallerThanPaper(string(set.Preset), style.Remarks(append([]string{sizes}, samples...)...))
+	return v.Badge(sizes)
+}
+
+// panelsOf splits cells, which lie in the order of the grid, where same is false.
+func panelsOf[P, R any](cells []lab.Result[P, R], same func(a, b P) bool) (out [][]lab.Result[P, R]) {
+	for i := 0; i < len(cells); {
+		j := i
+		for j < len(cells) && same(cells[i].Params, cells[j].Params) {
+			j++
+		}
+		out, i = append(out, cells[i:j]), j
+	}
+	return out
 }
 
 // space returns n points from a to b at equal distances.

@@ -42,72 +42,76 @@ func (r route) at(group int, eps float64) (composed int, at, logW float64) {
 	return group, eps, 0
 }
 
-// allowedParams asks how many steps a budget of ε at δ allows.
-type allowedParams struct {
-	Setting  setting `json:"setting"`
-	Group    int     `json:"group"`
-	Eps      float64 `json:"eps"`
-	LogDelta float64 `json:"log_delta"`
+// AllowedParams asks how many steps a budget of ε at δ allows.
+type AllowedParams struct {
+	Setting  Mechanism `json:"setting"`
+	Group    int       `json:"group"`
+	Eps      float64   `json:"eps"`
+	LogDelta float64   `json:"log_delta"`
 }
 
-type allowedOut struct {
+// AllowedOut is the number of steps.
+type AllowedOut struct {
 	Steps int `json:"steps"`
 }
 
-var allowedOf = lab.Experiment[allowedParams, allowedOut]{
+var allowedOf = lab.Experiment[AllowedParams, AllowedOut]{
 	Name: "amplification/allowed", Version: 1,
-	Run: func(ctx context.Context, _ *lab.Cell, p allowedParams) (allowedOut, error) {
+	Run: func(ctx context.Context, _ *lab.Cell, p AllowedParams) (AllowedOut, error) {
 		b := dp.Budget{Epsilon: p.Eps, Delta: math.Exp(p.LogDelta), Relation: dp.Relation{Group: p.Group}}
 		n, err := dp.MaxSteps(ctx, b, func(steps int) dp.Event { return dp.Repeat{Times: steps, Event: p.Setting.event()} })
-		return allowedOut{n}, err
+		return AllowedOut{n}, err
 	},
 }
 
 // allowed returns the cell for the steps that stepsBudget allows a group by a route.
-func (r route) allowed(s setting, group int, eps float64) allowedParams {
+func (r route) allowed(s Mechanism, group int, eps float64) AllowedParams {
 	k, at, logW := r.at(group, eps)
-	return allowedParams{Setting: s, Group: k, Eps: at, LogDelta: math.Log(stepsBudget) - logW}
+	return AllowedParams{Setting: s, Group: k, Eps: at, LogDelta: math.Log(stepsBudget) - logW}
 }
 
 // stepsPanel is δ over steps at one setting and ε.
 type stepsPanel struct {
-	setting  setting
+	setting  Mechanism
 	eps      float64
 	from, to float64 // steps
 	finer    int     // a factor on their number
 }
 
 const (
-	stepsSmoke, stepsQuick, stepsPaper = 3, 10, 31
+	stepsSmoke, stepsQuick, stepsFull, stepsPaper = 3, 13, 16, 31
 )
 
 // cell returns the cell behind a line.
-func (p stepsPanel) cell(r route, group int, preset lab.Preset) composedParams {
+func (p stepsPanel) cell(r route, group int, preset lab.Preset) ComposedParams {
 	k, at, _ := r.at(group, p.eps)
 	var steps []int
-	for _, t := range logSpace(p.from, p.to, p.finer*pick(preset, stepsSmoke, stepsQuick, stepsPaper)) {
+	for _, t := range logSpace(p.from, p.to, p.finer*lab.Pick(preset, stepsSmoke, stepsQuick, stepsFull, stepsPaper)) {
 		steps = append(steps, int(math.Round(t)))
 	}
-	return composedParams{Setting: p.setting, Group: k, Eps: at, Width: pick(preset, .1, .1, .05), Steps: slices.Compact(steps)}
+	return ComposedParams{Setting: p.setting, Group: k, Eps: at, Width: lab.Pick(preset, .1, .1, .1, .05), Steps: slices.Compact(steps)}
 }
 
-// groups of a preset.
-func stepsGroups(p lab.Preset) []int { return pick(p, []int{1, 4}, []int{1, 4, 16}, adpGroups) }
+// stepsGroups are the groups of a preset.
+func stepsGroups(p lab.Preset) []int {
+	return lab.Pick(p, []int{1, 4}, []int{1, 4, 16}, adpGroups, adpGroups)
+}
 
 func stepsSizes() map[lab.Preset]string {
 	return map[lab.Preset]string{
 		lab.Smoke: fmt.Sprintf("some %d numbers of steps, K = 1, 4", stepsSmoke),
 		lab.Quick: fmt.Sprintf("some %d numbers of steps, K = 1, 4, 16", stepsQuick),
+		lab.Full:  fmt.Sprintf("some %d numbers of steps, K = 1 to 16", stepsFull),
 		lab.Paper: fmt.Sprintf("some %d numbers of steps, K = 1 to 16", stepsPaper),
 	}
 }
 
 // cells lists all cells of a panel, each once.
-func (p stepsPanel) cells(preset lab.Preset) (out []composedParams) {
+func (p stepsPanel) cells(preset lab.Preset) (out []ComposedParams) {
 	for _, r := range []route{direct, corrected, asPublished} {
 		for _, k := range stepsGroups(preset) {
 			c := p.cell(r, k, preset)
-			if !slices.ContainsFunc(out, func(o composedParams) bool { return o.Group == c.Group && o.Eps == c.Eps }) {
+			if !slices.ContainsFunc(out, func(o ComposedParams) bool { return o.Group == c.Group && o.Eps == c.Eps }) {
 				out = append(out, c)
 			}
 		}
@@ -115,36 +119,60 @@ func (p stepsPanel) cells(preset lab.Preset) (out []composedParams) {
 	return out
 }
 
-// line returns the steps and log δ of a group by a route, at most 0; NaN below the floor.
-func (p stepsPanel) line(s *lab.Store, set lab.Setting, r route, group int) (x, logDelta []float64, err error) {
-	got, err := lab.Recall(s, composedOf, set.Seed, p.cell(r, group, set.Preset))
-	if err != nil {
-		return nil, nil, err
+// A composedView is what the figures of many steps are drawn from.
+type composedView = lab.View[ComposedParams, ComposedOut]
+
+// find returns the cell of a panel behind a line.
+func (p stepsPanel) find(v composedView, r route, group int) (lab.Result[ComposedParams, ComposedOut], bool) {
+	k, at, _ := r.at(group, p.eps)
+	i := slices.IndexFunc(v.Cells, func(c lab.Result[ComposedParams, ComposedOut]) bool {
+		return c.Params.Setting == p.setting && c.Params.Group == k && c.Params.Eps == at
+	})
+	if i < 0 {
+		return lab.Result[ComposedParams, ComposedOut]{}, false
 	}
+	return v.Cells[i], true
+}
+
+// groups are those whose lines the cells hold.
+func (p stepsPanel) groups(v composedView) (out []int) {
+	for _, k := range adpGroups {
+		all := true
+		for _, r := range []route{direct, corrected, asPublished} {
+			_, ok := p.find(v, r, k)
+			all = all && ok
+		}
+		if all {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// line returns the steps and log δ of a group by a route, at most 0; NaN below the floor.
+func (p stepsPanel) line(v composedView, r route, group int) (x, logDelta []float64) {
+	got, _ := p.find(v, r, group)
 	_, _, logW := r.at(group, p.eps)
 	for i, t := range got.Params.Steps {
-		v := min(0, math.Log(got.Value.Upper[i])+logW)
-		if got.Value.Upper[i] <= floor || v < math.Log(1e-12) {
-			v = math.NaN()
+		y := min(0, math.Log(got.Value.Upper[i])+logW)
+		if got.Value.Upper[i] <= floor || y < math.Log(1e-12) {
+			y = math.NaN()
 		}
-		x, logDelta = append(x, float64(t)), append(logDelta, v)
+		x, logDelta = append(x, float64(t)), append(logDelta, y)
 	}
-	return x, logDelta, nil
+	return x, logDelta
 }
 
 // plot draws the specific bound against a post-hoc one.
-func (p stepsPanel) plot(s *lab.Store, set lab.Setting, title string, base route) (style.Plot, error) {
+func (p stepsPanel) plot(v composedView, title string, base route) style.Plot {
 	out := style.Plot{
 		Title: title, Aspect: .75,
 		X: style.Axis{Label: "steps t", Log: true, Min: p.from, Max: p.to}, Y: style.Axis{Label: "δ", Log: true, Min: 1e-12, Max: 1},
 		Items: []plot.Plotter{style.Rule{At: stepsBudget}, style.Rule{At: stepsShown, Vertical: true}},
 	}
 	for _, r := range []route{base, direct} {
-		for _, k := range stepsGroups(set.Preset) {
-			x, y, err := p.line(s, set, r, k)
-			if err != nil {
-				return out, err
-			}
+		for _, k := range p.groups(v) {
+			x, y := p.line(v, r, k)
 			dashes := full
 			if r != direct {
 				dashes = dashed
@@ -152,38 +180,30 @@ func (p stepsPanel) plot(s *lab.Store, set lab.Setting, title string, base route
 			out.Items = append(out.Items, curve(slices.Index(adpGroups, k), dashes, x, exps(y)))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // key names the groups of which some panel shows something, and the kinds of lines.
-func (f stepsFigure) key(s *lab.Store, set lab.Setting, bases []route, kinds ...plot.Plotter) ([]plot.Plotter, error) {
+func (f stepsFigure) key(v composedView, bases []route, kinds ...plot.Plotter) []plot.Plotter {
 	var out []plot.Plotter
-	for _, k := range stepsGroups(set.Preset) {
-		shown, err := f.shown(s, set, bases, k)
-		if err != nil {
-			return nil, err
-		}
-		if shown {
-			out = append(out, key(fmt.Sprintf("K = %d", k), slices.Index(adpGroups, k)))
+	for i, k := range adpGroups {
+		if f.shown(v, bases, k) {
+			out = append(out, key(fmt.Sprintf("K = %d", k), i))
 		}
 	}
-	return append(out, kinds...), nil
+	return append(out, kinds...)
 }
 
 // shown reports whether any line of a group is above the floor.
-func (f stepsFigure) shown(s *lab.Store, set lab.Setting, bases []route, group int) (bool, error) {
+func (f stepsFigure) shown(v composedView, bases []route, group int) bool {
 	for _, p := range f.panels {
 		for _, r := range append([]route{direct}, bases...) {
-			_, y, err := p.line(s, set, r, group)
-			if err != nil {
-				return false, err
-			}
-			if slices.ContainsFunc(y, func(v float64) bool { return !math.IsNaN(v) }) {
-				return true, nil
+			if _, y := p.line(v, r, group); slices.ContainsFunc(y, func(v float64) bool { return !math.IsNaN(v) }) {
+				return true
 			}
 		}
 	}
-	return false, nil
+	return false
 }
 
 // stepsFigure describes Figures 6 and 18 to 21.
@@ -197,7 +217,7 @@ func stepsFigures() map[string]stepsFigure {
 	all := func(kind string, scale float64) (out []stepsPanel) {
 		for _, r := range []float64{.01, .001} {
 			for _, eps := range []float64{.5, 1, 2} {
-				out = append(out, stepsPanel{setting{kind, scale, r}, eps, 1, 1e5, 1})
+				out = append(out, stepsPanel{Mechanism{kind, scale, r}, eps, 1, 1e5, 1})
 			}
 		}
 		return out
@@ -205,14 +225,14 @@ func stepsFigures() map[string]stepsFigure {
 	const shows = "δ over the number of steps at fixed ε, groups of K. As published, the post-hoc baseline (dashed) is decades above the specific bound; corrected, it follows it closely for private " +
 		"mechanisms and large numbers of steps, and parts from it for strong mechanisms and few steps. Thin lines: the paper's last step and δ = 1e-6."
 	example := func(noise, from, to float64) stepsPanel {
-		return stepsPanel{setting{"gaussian", noise, .001}, 2, from, to, 2}
+		return stepsPanel{Mechanism{"gaussian", noise, .001}, 2, from, to, 2}
 	}
 	list := []stepsFigure{
 		{"fig6", "Steps that a budget allows: the post-hoc baseline as published and corrected",
 			"Gaussian mechanism, σ = 5, r = 0.001, ε = 2. The published baseline (a) makes group privacy look hopeless: some 65 steps for K = 16 at δ = 1e-6. Corrected (b), it allows nearly as many as the tight bound.",
 			[]stepsPanel{example(5, 10, 1e6)}, []stepsPanel{example(5, 10, 1e6)}},
-		{"fig18", "Composition: Gaussian, σ = 1", shows, all("gaussian", 1), []stepsPanel{{setting{"gaussian", 1, .001}, 2, 1, 1e5, 1}}},
-		{"fig19", "Composition: Gaussian, σ = 5", shows, all("gaussian", 5), []stepsPanel{{setting{"gaussian", 5, .001}, 2, 1, 1e5, 1}}},
+		{"fig18", "Composition: Gaussian, σ = 1", shows, all("gaussian", 1), []stepsPanel{{Mechanism{"gaussian", 1, .001}, 2, 1, 1e5, 1}}},
+		{"fig19", "Composition: Gaussian, σ = 5", shows, all("gaussian", 5), []stepsPanel{{Mechanism{"gaussian", 5, .001}, 2, 1, 1e5, 1}}},
 		{"fig20", "Composition: Laplace, λ = 1", shows, all("laplace", 1), nil},
 		{"fig21", "Composition: Laplace, λ = 5", shows, all("laplace", 5), nil},
 	}
@@ -232,46 +252,97 @@ func (f stepsFigure) asked(set lab.Setting) []stepsPanel {
 	return f.budget
 }
 
-func (f stepsFigure) figure() lab.Figure {
-	out := lab.Figure{
+// allowed are the cells of the steps that the budget allows.
+func (f stepsFigure) allowed() lab.Part[AllowedParams, AllowedOut] {
+	return lab.Part[AllowedParams, AllowedOut]{Experiment: allowedOf, Grid: func(set lab.Setting) (out []AllowedParams) {
+		for _, p := range f.asked(set) {
+			for _, r := range []route{direct, corrected, asPublished} {
+				out = append(out, r.allowed(p.setting, 16, p.eps))
+			}
+		}
+		return out
+	}}
+}
+
+// Figures 6 and 18 to 21: δ of many steps.
+func Fig6() lab.Study[ComposedParams, ComposedOut]  { return stepsStudy("fig6", seconds(3, 10, 15)) }
+func Fig18() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig18", seconds(1, 15, 40)) }
+func Fig19() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig19", seconds(1, 15, 40)) }
+func Fig20() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig20", seconds(1, 15, 40)) }
+func Fig21() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig21", seconds(1, 15, 40)) }
+
+func stepsStudy(name string, cost map[lab.Preset]float64) lab.Study[ComposedParams, ComposedOut] {
+	f := stepsFigures()[name]
+	s := lab.Study[ComposedParams, ComposedOut]{
 		Name: "amplification/" + f.name, Title: f.title, Shows: f.shows,
-		Sizes: stepsSizes(), Decoders: []lab.Decoder{composedOf.Decoder(), allowedOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			var jobs []lab.Job
-			for _, p := range f.asked(set) {
-				for _, r := range []route{direct, corrected, asPublished} {
-					jobs = append(jobs, allowedOf.Jobs(set.Seed, r.allowed(p.setting, 16, p.eps))...)
-				}
-			}
+		Sizes: stepsSizes(), Seconds: cost,
+		Experiment: composedOf,
+		Grid: func(set lab.Setting) (out []ComposedParams) {
 			for _, p := range f.panels {
-				jobs = append(jobs, composedOf.Jobs(set.Seed, p.cells(set.Preset)...)...)
+				out = append(out, p.cells(set.Preset)...)
 			}
-			return jobs, nil
+			return out
 		},
 		Draw:   f.draw,
 		Claims: f.claims,
+		Nulls:  []lab.Null{trivialBound, nothingDrawn},
 	}
 	if f.name == "fig6" {
-		out.Draw = f.drawBoth
+		s.Draw = f.drawBoth
 	}
-	return out
+	if f.budget != nil {
+		s.Also = []lab.Cells{f.allowed()}
+		s.Nulls = append(s.Nulls, anyBudget, cheapCorrection)
+	}
+	return s
 }
 
+// trivialBound is the null of a specific bound of 1, of which nothing is known from below.
+var trivialBound = lab.Null{Name: "δ = 1 for every group", Spoil: []lab.Spoiler{lab.Spoil(composedOf, func(cells []lab.Result[ComposedParams, ComposedOut]) {
+	for i := range cells {
+		if v := &cells[i].Value; cells[i].Params.Group > 1 {
+			v.Upper, v.Lower = scale(v.Upper, 0), scale(v.Lower, 0)
+			v.Upper, v.Lower = shift(v.Upper, 1), shift(v.Lower, 1e-3)
+		}
+	}
+})}}
+
+// nothingDrawn is the null of curves that all lie below the floor.
+var nothingDrawn = lab.Null{Name: "curves below the floor", Spoil: []lab.Spoiler{lab.Spoil(composedOf, func(cells []lab.Result[ComposedParams, ComposedOut]) {
+	for i := range cells {
+		cells[i].Value.Upper = shift(scale(cells[i].Value.Upper, 0), floor)
+	}
+})}}
+
+// anyBudget is the null in which every accountant allows 500 steps.
+var anyBudget = lab.Null{Name: "500 steps by every accountant", Spoil: []lab.Spoiler{lab.Spoil(allowedOf, func(cells []lab.Result[AllowedParams, AllowedOut]) {
+	for i := range cells {
+		cells[i].Value.Steps = 500
+	}
+})}}
+
+// cheapCorrection is the null in which the corrected baseline, which composes one record, allows far more steps than the tight bound.
+var cheapCorrection = lab.Null{Name: "the corrected baseline allows a hundred times the steps", Spoil: []lab.Spoiler{lab.Spoil(allowedOf, func(cells []lab.Result[AllowedParams, AllowedOut]) {
+	for i := range cells {
+		if cells[i].Params.Group == 1 {
+			cells[i].Value.Steps *= 100
+		}
+	}
+})}}
+
 // drawBoth is Figure 6: both baselines beside each other, with the steps that the budget allows.
-func (f stepsFigure) drawBoth(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
+func (f stepsFigure) drawBoth(v composedView) (lab.Exhibit, error) {
+	allowed, err := f.allowed().View(v.Source)
+	if err != nil {
+		return lab.Exhibit{}, err
+	}
 	panels := style.Panels{Letters: true, ShareY: true}
 	at := f.panels[0]
 	for i, base := range []route{asPublished, corrected} {
-		p, err := at.plot(s, set, string(base), base)
-		if err != nil {
-			return lab.Exhibit{}, err
-		}
+		p := at.plot(v, string(base), base)
 		marks := style.Points{Color: style.Black, Radius: 2.5}
 		for _, r := range []route{direct, base} {
-			got, err := lab.Recall(s, allowedOf, set.Seed, r.allowed(at.setting, 16, at.eps))
-			if err != nil {
-				return lab.Exhibit{}, err
-			}
+			got := allowed.At(r.allowed(at.setting, 16, at.eps))
 			marks.X, marks.Y = append(marks.X, float64(got.Value.Steps)), append(marks.Y, stepsBudget)
 			note := style.Note{X: float64(got.Value.Steps), Y: stepsBudget, Text: "specific " + grouped(got.Value.Steps), DX: -3, DY: -8}
 			switch r {
@@ -284,23 +355,18 @@ func (f stepsFigure) drawBoth(s *lab.Store, set lab.Setting) (lab.Exhibit, error
 		}
 		p.Items = append(p.Items, marks)
 		if i == 0 {
-			entries, err := f.key(s, set, []route{asPublished, corrected}, dashKey("specific (exact)", full), dashKey("post-hoc (upper bound)", dashed))
-			if err != nil {
-				return lab.Exhibit{}, err
-			}
-			p.Items = append(p.Items, entries...)
+			p.Items = append(p.Items, f.key(v, []route{asPublished, corrected}, dashKey("specific (exact)", full), dashKey("post-hoc (upper bound)", dashed))...)
 		}
 		panels.Items = append(panels.Items, p)
 	}
-	table, err := f.table(s, set)
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: "δ over the number of steps at ε = 2, Gaussian mechanism with σ = 5 and r = 0.001: (a) the post-hoc baseline as published, (b) corrected. Black dots with numbers: steps that δ = 1e-6 allows for K = 16, by the specific and by the post-hoc bound. " +
 				"Thin lines: that δ, and t = 1000, where the paper's figure ends.",
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, stepsSizes()[set.Preset])},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(v, stepsSizes()[v.Preset])},
 		}},
-		Tables: []lab.Table{table}, Notes: []string{stepsDefect, stepsCertify},
-	}, err
+		Tables: []lab.Table{f.table(allowed)}, Notes: []string{stepsDefect, stepsCertify},
+	}, nil
 }
 
 // grouped writes an integer with commas.
@@ -312,20 +378,13 @@ func grouped(n int) string {
 }
 
 // draw is Figures 18 to 21: one picture for each form of the baseline.
-func (f stepsFigure) draw(s *lab.Store, set lab.Setting) (ex lab.Exhibit, err error) {
+func (f stepsFigure) draw(v composedView) (ex lab.Exhibit, err error) {
 	for _, base := range []route{corrected, asPublished} {
 		panels := style.Panels{Columns: 3, Letters: true, ShareX: true, ShareY: true}
 		for i, at := range f.panels {
-			p, err := at.plot(s, set, fmt.Sprintf("r = %g, ε = %g", at.setting.Rate, at.eps), base)
-			if err != nil {
-				return ex, err
-			}
+			p := at.plot(v, fmt.Sprintf("r = %g, ε = %g", at.setting.Rate, at.eps), base)
 			if i == 0 {
-				entries, err := f.key(s, set, []route{base}, dashKey("specific (exact)", full), dashKey(string(base)+" (upper bound)", dashed))
-				if err != nil {
-					return ex, err
-				}
-				p.Items = append(p.Items, entries...)
+				p.Items = append(p.Items, f.key(v, []route{base}, dashKey("specific (exact)", full), dashKey("post-hoc (upper bound)", dashed))...)
 			}
 			panels.Items = append(panels.Items, p)
 		}
@@ -333,31 +392,27 @@ func (f stepsFigure) draw(s *lab.Store, set lab.Setting) (ex lab.Exhibit, err er
 		ex.Pictures = append(ex.Pictures, lab.Picture{
 			Name:    name,
 			Caption: fmt.Sprintf("%s. δ over the number of steps, specific (full lines) against %s (dashed). Thin lines: δ = 1e-6, and t = 1000, where the paper's panels end.", f.title, base),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, stepsSizes()[set.Preset])},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(v, stepsSizes()[v.Preset])},
 		})
 	}
 	ex.Notes = []string{stepsDefect, stepsCertify}
-	if len(f.asked(set)) == 0 {
+	if len(f.asked(v.Setting)) == 0 {
 		return ex, nil
 	}
-	table, err := f.table(s, set)
-	ex.Tables = []lab.Table{table}
+	allowed, err := f.allowed().View(v.Source)
+	ex.Tables = []lab.Table{f.table(allowed)}
 	return ex, err
 }
 
 // table lists the steps allowed.
-func (f stepsFigure) table(s *lab.Store, set lab.Setting) (lab.Table, error) {
+func (f stepsFigure) table(allowed lab.View[AllowedParams, AllowedOut]) lab.Table {
 	t := lab.Table{Name: "allowed", Caption: "Steps that ε at δ = 1e-6 allows a group of 16, as certified.", Header: []string{"setting", "ε", "specific", "post-hoc, corrected", "post-hoc, as published"}}
-	for _, p := range f.asked(set) {
-		row := []string{p.setting.String(), fmt.Sprint(p.eps)}
-		for _, r := range []route{direct, corrected, asPublished} {
-			got, err := lab.Recall(s, allowedOf, set.Seed, r.allowed(p.setting, 16, p.eps))
-			if err != nil {
-				return t, err
-			}
-			row = append(row, grouped(got.Value.Steps))
+	for cells := range slices.Chunk(allowed.Cells, 3) {
+		row := []string{cells[0].Params.Setting.String(), fmt.Sprint(cells[0].Params.Eps)}
+		for _, c := range cells {
+			row = append(row, grouped(c.Value.Steps))
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t, nil
+	return t
 }

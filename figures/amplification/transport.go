@@ -16,9 +16,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// transportParams asks for ρ(α) of the Gaussian mechanism without replacement, Group records substituted, without
+// TransportParams asks for ρ(α) of the Gaussian mechanism without replacement, Group records substituted, without
 // conditioning (SSKG, Theorem 3.3) and post-hoc.
-type transportParams struct {
+type TransportParams struct {
 	Noise float64 `json:"noise"`
 	Batch int     `json:"batch"`
 	Size  int     `json:"size"`
@@ -26,8 +26,8 @@ type transportParams struct {
 	Order []int   `json:"order"`
 }
 
-// transportOut holds ρ at each order.
-type transportOut struct {
+// TransportOut holds ρ at each order.
+type TransportOut struct {
 	Transport []float64 `json:"transport"`
 	PostHoc   []float64 `json:"post_hoc"`
 	// Gap is the largest certificate of optimality of the couplings, relative to their cost.
@@ -36,9 +36,9 @@ type transportOut struct {
 	OffDiagonal float64 `json:"off_diagonal"`
 }
 
-var transportOf = lab.Experiment[transportParams, transportOut]{
+var transportOf = lab.Experiment[TransportParams, TransportOut]{
 	Name: "amplification/transport", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p transportParams) (out transportOut, err error) {
+	Run: func(ctx context.Context, c *lab.Cell, p TransportParams) (out TransportOut, err error) {
 		base, err := pair.Poisson(pair.Gaussian, p.Noise, 1, 0, 1)
 		if err != nil {
 			return out, err
@@ -70,7 +70,7 @@ var transportOf = lab.Experiment[transportParams, transportOut]{
 // transport adds the bound at one order. Batches fall into classes by how many of the group's records they hold; a batch with i of the
 // old ones and one with j of the new ones are max(i, j) substitutions apart, at a moment of exp(α(α−1) max(i, j)²/2σ²). Costs are
 // divided by the largest term of the sum, which may not fit a float64.
-func (o *transportOut) transport(ctx context.Context, p transportParams, alpha float64) error {
+func (o *TransportOut) transport(ctx context.Context, p TransportParams, alpha float64) error {
 	logW := pair.Hypergeometric(p.Size, p.Group, p.Batch)
 	w := exps(logW)
 	logCost := func(i, j int) float64 {
@@ -105,91 +105,92 @@ const (
 	transportSmoke, transportQuick, transportPaper = 13, 61, 121
 )
 
-// transportFigure is Figure 12.
-func transportFigure() lab.Figure {
-	noises, fractions, records := []float64{.5, 5}, []float64{.1, .01, .001}, []int{1e3, 1e4, 1e5}
-	cells := func(noise, fraction float64, size int, p lab.Preset) []transportParams {
-		var orders []int
-		for _, a := range logSpace(2, 1e4, pick(p, transportSmoke, transportQuick, transportPaper)) {
-			orders = append(orders, int(math.Round(a)))
-		}
-		base := transportParams{Noise: noise, Batch: int(math.Round(fraction * float64(size))), Size: size, Order: slices.Compact(orders)}
-		return lab.Grid(base, lab.Vary(func(p *transportParams, k int) { p.Group = k }, transportGroups...))
-	}
-	all := func(p lab.Preset) (out []transportParams) {
-		for _, size := range records {
-			for _, noise := range noises {
-				for _, f := range fractions {
-					out = append(out, cells(noise, f, size, p)...)
-				}
-			}
-		}
-		return out
-	}
-	f := lab.Figure{
+// Fig12 is what conditioning is worth.
+func Fig12() lab.Study[TransportParams, TransportOut] {
+	return lab.Study[TransportParams, TransportOut]{
 		Name: "amplification/fig12", Title: "The benefit of conditioning: transport without it",
 		Shows: "Gaussian mechanism without replacement. Theorem 3.3 with an optimal coupling and no conditioning (full lines) is far above group privacy applied to the older bound " +
 			"for one substitution (dashed) where the order is small: joint convexity down to single batches loses the amplification of ε.",
-		Sizes:    sizes("some %d orders up to 10,000, N = 1e3, 1e4, 1e5", transportSmoke, transportQuick, transportPaper),
-		Decoders: []lab.Decoder{transportOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return transportOf.Jobs(set.Seed, all(set.Preset)...), nil
-		},
+		Sizes:      sizes("some %d orders up to 10,000, N = 1e3, 1e4, 1e5", transportSmoke, transportQuick, transportPaper),
+		Seconds:    seconds(1, 5, 10),
+		Experiment: transportOf,
+		Grid:       transportGrid,
+		Draw:       drawTransport,
+		Claims:     claimTransport,
+		Nulls:      []lab.Null{looseCoupling},
 	}
-	f.Draw = func(s *lab.Store, set lab.Setting) (ex lab.Exhibit, err error) {
-		for _, size := range records {
-			panels := style.Panels{Columns: 3, Letters: true, ShareX: true}
-			for i, noise := range noises {
-				for j, fraction := range fractions {
-					got, err := lab.RecallAll(s, transportOf, set.Seed, cells(noise, fraction, size, set.Preset))
-					if err != nil {
-						return ex, err
-					}
-					p := style.Plot{Title: fmt.Sprintf("σ = %g, n / N = %g", noise, fraction), X: style.Axis{Label: "order α", Log: true}, Y: style.Axis{Log: true}, Aspect: .75}
-					if j == 0 {
-						p.Y.Label = "ρ(α)"
-					}
-					for k, c := range got {
-						x := floats(c.Params.Order)
-						p.Items = append(p.Items, curve(k, dashed, x, c.Value.PostHoc), curve(k, full, x, c.Value.Transport))
-					}
-					if i+j == 0 {
-						p.Items = append(p.Items, groupKey(transportGroups, dashKey("no conditioning, optimal coupling (upper bound)", full), dashKey("post-hoc of agnostic (upper bound)", dashed))...)
-					}
-					panels.Items = append(panels.Items, p)
-				}
+}
+
+// transportGrid varies the number of records, the noise, the batch and, fastest, the group.
+func transportGrid(set lab.Setting) (out []TransportParams) {
+	var orders []int
+	for _, a := range logSpace(2, 1e4, lab.Pick(set.Preset, transportSmoke, transportQuick, transportPaper, transportPaper)) {
+		orders = append(orders, int(math.Round(a)))
+	}
+	return lab.Grid(TransportParams{Order: slices.Compact(orders)},
+		lab.Vary(func(p *TransportParams, n int) { p.Size = n }, 1e3, 1e4, 1e5),
+		lab.Vary(func(p *TransportParams, s float64) { p.Noise = s }, .5, 5),
+		lab.Vary(func(p *TransportParams, f float64) { p.Batch = int(math.Round(f * float64(p.Size))) }, .1, .01, .001),
+		lab.Vary(func(p *TransportParams, k int) { p.Group = k }, transportGroups...))
+}
+
+// looseCoupling is the null of a coupling that is not optimal, drawn against its own bound.
+var looseCoupling = lab.Null{Name: "a coupling that is not optimal, against itself", Spoil: []lab.Spoiler{
+	lab.Spoil(transportOf, func(cells []lab.Result[TransportParams, TransportOut]) {
+		for i := range cells {
+			v := &cells[i].Value
+			v.Gap, v.OffDiagonal, v.PostHoc = .1, 1e-6, v.Transport
+		}
+	}),
+}}
+
+func drawTransport(v lab.View[TransportParams, TransportOut]) (ex lab.Exhibit, err error) {
+	for _, all := range panelsOf(v.Cells, func(a, b TransportParams) bool { return a.Size == b.Size }) {
+		size := all[0].Params.Size
+		panels := style.Panels{Columns: 3, Letters: true, ShareX: true}
+		for i, got := range panelsOf(all, func(a, b TransportParams) bool { return a.Noise == b.Noise && a.Batch == b.Batch }) {
+			at := got[0].Params
+			p := style.Plot{Title: fmt.Sprintf("σ = %g, n / N = %g", at.Noise, float64(at.Batch)/float64(size)), X: style.Axis{Label: "order α", Log: true}, Y: style.Axis{Log: true}, Aspect: .75}
+			if i%panels.Columns == 0 {
+				p.Y.Label = "ρ(α)"
 			}
-			ex.Pictures = append(ex.Pictures, lab.Picture{
-				Name:    fmt.Sprintf("N%d", size),
-				Caption: fmt.Sprintf("Rényi divergence for K substituted records of N = %d, batches of n without replacement: transport without conditioning (full lines) against post-hoc group privacy (dashed).", size),
-				Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d orders", pick(set.Preset, transportSmoke, transportQuick, transportPaper)))},
-			})
+			var groups []int
+			for k, c := range got {
+				x := floats(c.Params.Order)
+				groups = append(groups, c.Params.Group)
+				p.Items = append(p.Items, curve(k, dashed, x, c.Value.PostHoc), curve(k, full, x, c.Value.Transport))
+			}
+			if i == 0 {
+				p.Items = append(p.Items, groupKey(groups, dashKey("no conditioning, optimal coupling (upper bound)", full), dashKey("post-hoc of agnostic (upper bound)", dashed))...)
+			}
+			panels.Items = append(panels.Items, p)
 		}
-		ex.Notes = []string{
-			"No conditioning: SSKG, Theorem 3.3. Batches are classed by the number of group records in them (hypergeometric), and the coupling of the two batch distributions is the optimal one, " +
-				"found by the network simplex of ot/exact with a certificate. It is diagonal: a batch is coupled with one that holds as many group records.",
-			"Post-hoc: Wang, Balle, Kasiviswanathan 2019, Theorem 9 for one substitution, then group privacy (Mironov 2017, Proposition 11). The paper draws the self-consistent version of that theorem, " +
-				"which is smaller in part of the range; package dp has it for mechanisms with finitely many outputs only.",
-			"The code published with the paper divides the logarithm of the moment without conditioning by α + 1; the Rényi divergence has α − 1, as here. At α = 2 its line is three times too low, and so the paper's gap is smaller than the true one.",
-		}
-		return ex, nil
+		ex.Pictures = append(ex.Pictures, lab.Picture{
+			Name:    fmt.Sprintf("N%d", size),
+			Caption: fmt.Sprintf("Rényi divergence for K substituted records of N = %d, batches of n without replacement: transport without conditioning (full lines) against post-hoc group privacy (dashed).", size),
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(v, fmt.Sprintf("%d orders", len(all[0].Params.Order)))},
+		})
 	}
-	f.Claims = func(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-		got, err := lab.RecallAll(s, transportOf, set.Seed, all(set.Preset))
-		if err != nil {
-			return nil, err
-		}
-		gap, off, gain := 0.0, 0.0, 0.0
-		for _, c := range got {
-			gap, off = max(gap, c.Value.Gap), max(off, c.Value.OffDiagonal)
-			gain = max(gain, c.Value.Transport[0]/c.Value.PostHoc[0])
-		}
-		return []lab.Claim{
-			{What: "duality gap of the optimal couplings relative to their cost, the largest", Source: "strong duality", Got: gap, Relation: lab.AtMost, Want: 1e-3,
-				Why: "a class of weight 1e-12 may cost 1e12 times the bound, so that rounding of costs alone leaves 1e-4; the next claim shows the coupling itself"},
-			{What: "mass off the diagonal of the optimal couplings, the largest", Source: "max(i, j) is at least i, so the diagonal is optimal for equal marginals", Got: off, Relation: lab.AtMost, Want: 1e-12, Why: "rounding of weights"},
-			{What: "no conditioning over post-hoc ρ(2), the largest, at least", Source: "SSKG, section 3: “much weaker than those from prior work”", Got: gain, Relation: lab.AtLeast, Want: 10, Why: "a decade; the paper gives no number"},
-		}, nil
+	ex.Notes = []string{
+		"No conditioning: SSKG, Theorem 3.3. Batches are classed by the number of group records in them (hypergeometric), and the coupling of the two batch distributions is the optimal one, " +
+			"found by the network simplex of ot/exact with a certificate. It is diagonal: a batch is coupled with one that holds as many group records.",
+		"Post-hoc: Wang, Balle, Kasiviswanathan 2019, Theorem 9 for one substitution, then group privacy (Mironov 2017, Proposition 11). The paper draws the self-consistent version of that theorem, " +
+			"which is smaller in part of the range; package dp has it for mechanisms with finitely many outputs only.",
+		"The code published with the paper divides the logarithm of the moment without conditioning by α + 1; the Rényi divergence has α − 1, as here. At α = 2 its line is three times too low, and so the paper's gap is smaller than the true one.",
 	}
-	return f
+	return ex, nil
+}
+
+func claimTransport(v lab.View[TransportParams, TransportOut]) ([]lab.Claim, error) {
+	gap, off, gain := 0.0, 0.0, 0.0
+	for _, c := range v.Cells {
+		gap, off = max(gap, c.Value.Gap), max(off, c.Value.OffDiagonal)
+		gain = max(gain, c.Value.Transport[0]/c.Value.PostHoc[0])
+	}
+	return []lab.Claim{
+		{What: "duality gap of the optimal couplings relative to their cost, the largest", Source: "strong duality", Got: gap, Relation: lab.AtMost, Want: 1e-3,
+			Why: "a class of weight 1e-12 may cost 1e12 times the bound, so that rounding of costs alone leaves 1e-4; the next claim shows the coupling itself", Null: looseCoupling.Name},
+		{What: "mass off the diagonal of the optimal couplings, the largest", Source: "max(i, j) is at least i, so the diagonal is optimal for equal marginals", Got: off, Relation: lab.AtMost, Want: 1e-12, Why: "rounding of weights", Null: looseCoupling.Name},
+		{What: "no conditioning over post-hoc ρ(2), the largest, at least", Source: "SSKG, section 3: “much weaker than those from prior work”", Got: gain, Relation: lab.AtLeast, Want: 10, Why: "a decade; the paper gives no number", Null: looseCoupling.Name},
+	}, nil
 }
