@@ -61,15 +61,15 @@ func compute(dir, name string, after int) error {
 // killable are cells as at paper, but for their sizes: networks of a few steps, stored every third: potentials, scores, projections and chains, of points and of pictures.
 var killable = map[string]func(context.Context, *lab.Store) (string, error){
 	"gaussians": func(ctx context.Context, s *lab.Store) (string, error) {
-		p := networksGrid(figtest.Setting)[0]
+		p := networks.Grid(figtest.Setting)[0]
 		p.Problem.Samples = 50
 		r, err := lab.Do(ctx, s, networksOf, 1, p)
 		return fmt.Sprint(r.Value.UVP, r.Value.Projection), err
 	},
 	"roll": func(ctx context.Context, s *lab.Store) (string, error) {
-		p := swissNets(figtest.Setting)
+		p := rollNets.Grid(figtest.Setting)[0]
 		p.Problem.Steps = 5
-		r, err := lab.Do(ctx, s, swissNetsOf, 1, p)
+		r, err := lab.Do(ctx, s, rollNetsOf, 1, p)
 		return fmt.Sprint(r.Value.FarBP, r.Value.FarS, r.Value.WS, files(r)), err
 	},
 	"digits": func(ctx context.Context, s *lab.Store) (string, error) {

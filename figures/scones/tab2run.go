@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// gaussiansParams is one pair of Gaussians.
-type gaussiansParams struct {
+// GaussiansParams are one pair of Gaussians.
+type GaussiansParams struct {
 	D       int     `json:"d"`
 	Pair    int     `json:"pair"`
 	PerDim  float64 `json:"per_dim"` // λ/d
@@ -31,8 +31,8 @@ type gaussiansParams struct {
 	Fit int `json:"fit"`
 }
 
-// gaussiansOut are BW-UVPs in percent of the covariance of (x, y), and seconds a sample. NaN: not computed.
-type gaussiansOut struct {
+// GaussiansOut are BW-UVPs in percent of the covariance of (x, y), and seconds a sample. NaN: not computed.
+type GaussiansOut struct {
 	Floor       float64 `json:"floor"`       // samples of the exact plan
 	Independent float64 `json:"independent"` // y drawn from the target whatever x is
 	Barycentric float64 `json:"barycentric"` // y = E[y|x]
@@ -47,7 +47,7 @@ type gaussiansOut struct {
 	LightTime   float64 `json:"light_time"`
 }
 
-var gaussiansOf = lab.Experiment[gaussiansParams, gaussiansOut]{Name: "scones/gaussians", Version: 1, Run: runGaussians}
+var gaussiansOf = lab.Experiment[GaussiansParams, GaussiansOut]{Name: "scones/gaussians", Version: 1, Run: runGaussians}
 
 // settings of the two samplers, in the paper's halved convention.
 var (
@@ -57,14 +57,14 @@ var (
 
 // problem is one row of the table.
 type problem struct {
-	p    gaussiansParams
+	p    GaussiansParams
 	plan *gaussian.Plan
 	x    *mat.Dense // the sources that all methods share
 	// source and target draw fresh points.
 	source, target *synth.Gaussian
 }
 
-func newProblem(c *lab.Cell, p gaussiansParams) (*problem, error) {
+func newProblem(c *lab.Cell, p GaussiansParams) (*problem, error) {
 	source, target, err := synth.GaussianPair(c.Rand(fmt.Sprintf("pair %d", p.Pair)), p.D)
 	if err != nil {
 		return nil, err
@@ -85,13 +85,13 @@ func (p *problem) uvp(y *mat.Dense) (float64, error) {
 	return gaussian.UVP(cov, p.plan.Joint().Cov)
 }
 
-func runGaussians(ctx context.Context, c *lab.Cell, params gaussiansParams) (out gaussiansOut, err error) {
+func runGaussians(ctx context.Context, c *lab.Cell, params GaussiansParams) (out GaussiansOut, err error) {
 	p, err := newProblem(c, params)
 	if err != nil {
 		return out, err
 	}
 	nan := math.NaN()
-	out = gaussiansOut{Paper: nan, Better: nan, Ascent: nan, AscentPlan: nan, Light: nan, PaperTime: nan, BetterTime: nan, LightTime: nan}
+	out = GaussiansOut{Paper: nan, Better: nan, Ascent: nan, AscentPlan: nan, Light: nan, PaperTime: nan, BetterTime: nan, LightTime: nan}
 	rng := c.Rand(fmt.Sprintf("noise %d", params.Pair))
 	mean := p.barycentric()
 	independent, err := p.target.Sample(rng, params.Samples)
@@ -185,7 +185,7 @@ func (p *problem) sample(ctx context.Context, c *lab.Cell, name string, psi scon
 	return uvp, seconds, err
 }
 
-func (p *problem) langevin(ctx context.Context, c *lab.Cell, rng *rand.Rand, mean *mat.Dense, out *gaussiansOut) error {
+func (p *problem) langevin(ctx context.Context, c *lab.Cell, rng *rand.Rand, mean *mat.Dense, out *GaussiansOut) error {
 	_, psi, err := scones.Potentials(p.plan)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (p *problem) langevin(ctx context.Context, c *lab.Cell, rng *rand.Rand, mea
 }
 
 // fit fits potentials from samples: Algorithm 1 with quadratic potentials, and LightSB.
-func (p *problem) fit(ctx context.Context, c *lab.Cell, out *gaussiansOut) error {
+func (p *problem) fit(ctx context.Context, c *lab.Cell, out *GaussiansOut) error {
 	steps := p.p.Fit
 	rng := c.Rand(fmt.Sprintf("fit %d", p.p.Pair))
 	phi, err := scones.NewQuadraticModel(p.p.D, nil, p.plan.Eps, .01)

@@ -23,30 +23,29 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// swissNetParams is the roll with networks for potentials, score and projection.
-type swissNetParams struct {
-	Problem    swissParams `json:"problem"`
-	Width      int         `json:"width"` // of three hidden layers of a potential, two of the projection
-	Steps      int         `json:"steps"`
-	Batch      int         `json:"batch"`
-	Rate       float64     `json:"rate"`
-	ScoreWidth int         `json:"score_width"` // of the score's residual blocks
-	ScoreFor   int         `json:"score_for"`   // its steps
-	ScoreRate  float64     `json:"score_rate"`
-	Device     string      `json:"device"`
+// RollNetParams are the roll with networks for potentials, score and projection.
+type RollNetParams struct {
+	Problem    RollParams `json:"problem"`
+	Width      int        `json:"width"` // of three hidden layers of a potential, two of the projection
+	Steps      int        `json:"steps"`
+	Batch      int        `json:"batch"`
+	Rate       float64    `json:"rate"`
+	ScoreWidth int        `json:"score_width"` // of the score's residual blocks
+	ScoreFor   int        `json:"score_for"`   // its steps
+	ScoreRate  float64    `json:"score_rate"`
+	Device     string     `json:"device"`
 }
 
-// swissNets is sized for minutes at quick; the atoms are swissSize's, whose plan is the truth.
-func swissNets(set lab.Setting) swissNetParams {
-	p := set.Preset
-	problem := swissSize(p)
-	problem.Sources, problem.Each = pick(p, 10, 50, 400), pick(p, 10, 10, 100)
-	return swissNetParams{Problem: problem, Width: pick(p, 8, 96, 4096), Steps: pick(p, 10, 4000, 5000), Batch: pick(p, 32, 256, 500),
-		Rate: pick(p, 1e-3, 1e-3, 1e-5), ScoreWidth: pick(p, 8, 64, 2048), ScoreFor: pick(p, 10, 5000, 10000), ScoreRate: pick(p, 1e-3, 1e-3, 1e-4), Device: set.Device}
-}
+// rollNets are sized for minutes at quick; the atoms are rollGrid's, whose plan is the truth.
+var rollNets = lab.Part[RollNetParams, RollNetOut]{Experiment: rollNetsOf, Grid: func(set lab.Setting) []RollNetParams {
+	p, problem := set.Preset, rollGrid(set)[0]
+	problem.Sources, problem.Each = lab.Pick(p, 10, 50, 50, 400), lab.Pick(p, 10, 10, 20, 100)
+	return []RollNetParams{{Problem: problem, Width: lab.Pick(p, 8, 64, 96, 4096), Steps: lab.Pick(p, 10, 3000, 4000, 5000), Batch: lab.Pick(p, 32, 256, 256, 500),
+		Rate: lab.Pick(p, 1e-3, 1e-3, 1e-3, 1e-5), ScoreWidth: lab.Pick(p, 8, 64, 64, 2048), ScoreFor: lab.Pick(p, 10, 5000, 5000, 10000), ScoreRate: lab.Pick(p, 1e-3, 1e-3, 1e-3, 1e-4), Device: set.Device}}
+}}
 
-// swissNetOut are measures as in swissOut. Artifacts: sources, bp and scones.
-type swissNetOut struct {
+// RollNetOut are measures as in RollOut. Artifacts: sources, bp and scones.
+type RollNetOut struct {
 	FarBP    float64 `json:"far_bp"`
 	FarS     float64 `json:"far_scones"`
 	WS       float64 `json:"w_scones"`
@@ -56,9 +55,9 @@ type swissNetOut struct {
 	Seconds  float64 `json:"seconds"`  // a sample
 }
 
-var swissNetsOf = lab.Experiment[swissNetParams, swissNetOut]{Name: "scones/swissroll-networks", Version: 1, Run: runSwissNets}
+var rollNetsOf = lab.Experiment[RollNetParams, RollNetOut]{Name: "scones/swissroll-networks", Version: 1, Run: runRollNets}
 
-func runSwissNets(ctx context.Context, c *lab.Cell, p swissNetParams) (out swissNetOut, err error) {
+func runRollNets(ctx context.Context, c *lab.Cell, p RollNetParams) (out RollNetOut, err error) {
 	w, err := newSwiss(ctx, c, p.Problem)
 	if err != nil {
 		return out, err
@@ -96,7 +95,7 @@ func runSwissNets(ctx context.Context, c *lab.Cell, p swissNetParams) (out swiss
 }
 
 // learn is the paper's method from samples alone: score, potentials, projection. A killed run goes on.
-func (p swissNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Device, clock *stopwatch) (scones.Coupling, *neural.Map, error) {
+func (p RollNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Device, clock *stopwatch) (scones.Coupling, *neural.Map, error) {
 	dir, err := c.Scratch()
 	if err != nil {
 		return scones.Coupling{}, nil, err
@@ -123,7 +122,7 @@ func (p swissNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Devi
 }
 
 // learnScore fits a denoiser to points of the roll.
-func (p swissNetParams) learnScore(ctx context.Context, dev *device.Device, dir string, y scones.Source, clock *stopwatch, rng *rand.Rand) (*dsm.Network, error) {
+func (p RollNetParams) learnScore(ctx context.Context, dev *device.Device, dir string, y scones.Source, clock *stopwatch, rng *rand.Rand) (*dsm.Network, error) {
 	levels, err := score.Geometric(rollFirst, rollLast, rollLevels)
 	if err != nil {
 		return nil, err

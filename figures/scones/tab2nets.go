@@ -16,9 +16,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// networksParams is one pair of Gaussians with potentials that are networks.
-type networksParams struct {
-	Problem gaussiansParams `json:"problem"`
+// NetworksParams are one pair of Gaussians with potentials that are networks.
+type NetworksParams struct {
+	Problem GaussiansParams `json:"problem"`
 	Width   int             `json:"width"` // of three hidden layers
 	Steps   int             `json:"steps"`
 	Batch   int             `json:"batch"`
@@ -26,8 +26,8 @@ type networksParams struct {
 	Device  string          `json:"device"`
 }
 
-// networksOut are BW-UVPs in percent and seconds.
-type networksOut struct {
+// NetworksOut are BW-UVPs in percent and seconds.
+type NetworksOut struct {
 	UVP        float64 `json:"uvp"`
 	Projection float64 `json:"projection"` // of a network that learns the barycentric projection of the trained potentials
 	Training   float64 `json:"training"`
@@ -36,9 +36,9 @@ type networksOut struct {
 
 // networksOf trains critics by Algorithm 1 and samples with the longer steps, from the projection of a network. A run that is killed goes on from its
 // checkpoint.
-var networksOf = lab.Experiment[networksParams, networksOut]{
+var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
 	Name: "scones/gaussians-networks", Version: 2,
-	Run: func(ctx context.Context, c *lab.Cell, p networksParams) (out networksOut, err error) {
+	Run: func(ctx context.Context, c *lab.Cell, p NetworksParams) (out NetworksOut, err error) {
 		w, err := newProblem(c, p.Problem)
 		if err != nil {
 			return out, err
@@ -77,7 +77,7 @@ var networksOf = lab.Experiment[networksParams, networksOut]{
 }
 
 // project learns where sources go on average, with as many steps as the potentials, and returns where those of w go.
-func (p networksParams) project(ctx context.Context, c *lab.Cell, dev *device.Device, w *problem, nets neural.Potentials, dir string, rng *rand.Rand) (*mat.Dense, error) {
+func (p NetworksParams) project(ctx context.Context, c *lab.Cell, dev *device.Device, w *problem, nets neural.Potentials, dir string, rng *rand.Rand) (*mat.Dense, error) {
 	d := p.Problem.D
 	t := neural.Projection{
 		Coupling: scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: w.plan.Eps}, Phi: nets.Phi, Psi: nets.Psi},
@@ -91,18 +91,22 @@ func (p networksParams) project(ctx context.Context, c *lab.Cell, dev *device.De
 	return m.Apply(w.x)
 }
 
-// networksGrid is a subset of the pairs at the paper's λ.
-func networksGrid(set lab.Setting) (out []networksParams) {
+// networks are trained on a pair at the paper's λ.
+var networks = lab.Part[NetworksParams, NetworksOut]{Experiment: networksOf, Grid: func(set lab.Setting) (out []NetworksParams) {
 	p := set.Preset
-	for _, g := range gaussiansGrid(p) {
-		if g.PerDim != 2 || p == lab.Quick && (g.D > 16 || g.Pair > 0) || p == lab.Smoke && g.D > 2 {
+	for _, g := range gaussiansGrid(set) {
+		if g.PerDim != 2 || g.D > lab.Pick(p, 2, 16, 64, 256) || g.Pair > 0 && p != lab.Paper {
 			continue
 		}
-		g.Run, g.Fit = false, 0
-		out = append(out, networksParams{
-			Problem: g, Width: pick(p, 16, 96, 4096), Steps: pick(p, 20, 4000, 5000), Batch: pick(p, 64, 256, 500),
-			Rate: pick(p, 1e-3, 1e-3, 1e-6*float64(g.D)), Device: set.Device,
+		g.Run, g.Fit, g.Samples = false, 0, lab.Pick(p, 500, 4000, 10000, 10000)
+		wide := 96
+		if g.D > 16 {
+			wide = 256
+		}
+		out = append(out, NetworksParams{
+			Problem: g, Width: lab.Pick(p, 16, 64, wide, 4096), Steps: lab.Pick(p, 20, 2500, 4000, 5000), Batch: lab.Pick(p, 64, 256, 256, 500),
+			Rate: lab.Pick(p, 1e-3, 1e-3, 1e-3, 1e-6*float64(g.D)), Device: set.Device,
 		})
 	}
 	return out
-}
+}}

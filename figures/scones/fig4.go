@@ -22,10 +22,10 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// SwissRoll is Figure 4: from a Gaussian to the Swiss roll.
-func SwissRoll() lab.Figure {
-	return lab.Figure{
-		Name:  "scones/swissroll",
+// Fig4 is Figure 4: from a Gaussian to the Swiss roll.
+func Fig4() lab.Study[RollParams, RollOut] {
+	return lab.Study[RollParams, RollOut]{
+		Name:  "scones/fig4",
 		Title: "Figure 4: from a Gaussian to the Swiss roll",
 		Shows: "Where the entropic plan at λ = 2 sends sources of a unit Gaussian: the barycentric projection, which lies between the turns of the " +
 			"roll; SCONES with the exact score of the roll and Sinkhorn potentials off their points, by the paper's annealed Langevin dynamics; " +
@@ -33,20 +33,38 @@ func SwissRoll() lab.Figure {
 			"and the discrete plan, which is the truth that they are measured against.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "150 atoms on each side, 10 sources × 10 samples, 30 steps a level, networks of 10 steps",
-			lab.Quick: "1500 atoms on each side, 100 sources × 10 samples, the paper's 10 levels × 300 steps; critics 3 × 96, score 4 × 64, 50 sources × 10 samples",
+			lab.Quick: "1500 atoms on each side, 60 sources × 8 samples, 150 steps at each of the paper's 10 levels; critics 3 × 64, score 4 × 64, 50 sources × 10 samples",
+			lab.Full:  "1500 atoms on each side, 200 sources × 20 samples, the paper's 10 levels × 300 steps; critics 3 × 96, score 4 × 64, 50 sources × 20 samples",
 			lab.Paper: "1500 atoms on each side, 400 sources × 100 samples, the paper's 10 levels × 300 steps; critics 3 × 4096, score 4 × 2048",
 		},
-		Decoders: []lab.Decoder{swissOf.Decoder(), swissNetsOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return append(swissNetsOf.Jobs(set.Seed, swissNets(set)), swissOf.Jobs(set.Seed, swissSize(set.Preset))...), nil
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 55, lab.Full: 250, lab.Paper: 20000},
+		Experiment: rollOf,
+		Grid:       rollGrid,
+		Also:       []lab.Cells{rollNets},
+		Draw:       drawFig4,
+		Claims:     claimFig4,
+		Nulls: []lab.Null{
+			{Name: independentRoll, Spoil: []lab.Spoiler{lab.Spoil(rollOf, ignoreSource), lab.Spoil(rollNetsOf, ignoreSourceNets)}},
+			{Name: projectedRoll, Spoil: []lab.Spoiler{
+				lab.Spoil(rollOf, func(cells []lab.Result[RollParams, RollOut]) {
+					for i := range cells {
+						v := &cells[i].Value
+						v.FarS, v.FarMALA = v.FarBP, v.FarBP
+					}
+				}),
+				lab.Spoil(rollNetsOf, func(cells []lab.Result[RollNetParams, RollNetOut]) {
+					for i := range cells {
+						cells[i].Value.FarS = cells[i].Value.FarBP
+					}
+				}),
+			}},
 		},
-		Draw:   drawSwiss,
-		Claims: claimSwiss,
 	}
 }
 
-type swissParams struct {
-	Atoms   int     `json:"atoms"`
+// RollParams are a discrete plan from the Gaussian to the roll, and what is sampled of it.
+type RollParams struct {
+	Atoms   int     `json:"atoms"` // on each side
 	Sources int     `json:"sources"`
 	Each    int     `json:"each"`  // samples of a source
 	Steps   int     `json:"steps"` // at each of ten levels
@@ -54,16 +72,39 @@ type swissParams struct {
 	Tests   int     `json:"tests"` // sources whose conditional law is compared
 }
 
-func swissSize(p lab.Preset) swissParams {
-	return pick(p,
-		swissParams{150, 10, 10, 30, 2, 2},
-		swissParams{1500, 100, 10, 300, 2, 5},
-		swissParams{1500, 400, 100, 300, 2, 5})
+func rollGrid(set lab.Setting) []RollParams {
+	return []RollParams{lab.Pick(set.Preset,
+		RollParams{150, 10, 10, 30, 2, 2},
+		RollParams{1500, 60, 8, 150, 2, 3},
+		RollParams{1500, 200, 20, 300, 2, 5},
+		RollParams{1500, 400, 100, 300, 2, 5})}
 }
 
-// swissOut are measures of the samples. Artifacts: sources, target, and the pictures' points bp, scones, mala, atoms.
-type swissOut struct {
-	Status  string  `json:"status"`
+// The garbage on which claims fail.
+const (
+	independentRoll = "draws that ignore the source"
+	projectedRoll   = "the projection in place of samples"
+)
+
+// ignoreSource is what y drawn from the roll whatever x is gives: E|x − y|² is the sum of the second moments, 2 and
+// ((9π/2)³ − (3π/2)³)/9π + 2·0.25²; the projection is the roll's mean, (2, 0.2), which is far from all of the roll.
+func ignoreSource(cells []lab.Result[RollParams, RollOut]) {
+	for i := range cells {
+		v := &cells[i].Value
+		v.Cost, v.FarBP, v.WS, v.WMALA = 98.4, 1, v.WTarget, v.WTarget
+	}
+}
+
+// ignoreSourceNets has the W₁ of such draws from the law at radius 1.2, some 10 at the plan of 1500 atoms.
+func ignoreSourceNets(cells []lab.Result[RollNetParams, RollNetOut]) {
+	for i := range cells {
+		v := &cells[i].Value
+		v.WS, v.OffBP = 10, v.Spread
+	}
+}
+
+// RollOut are measures of the samples. Artifacts: sources, target, and the pictures' points bp, scones, mala, atoms.
+type RollOut struct {
 	Cost    float64 `json:"cost"`   // E c under the discrete plan
 	Effect  float64 `json:"effect"` // perplexity of a row
 	FarBP   float64 `json:"far_bp"` // share farther than 1 from the roll's points
@@ -80,7 +121,7 @@ type swissOut struct {
 	SecondsM float64 `json:"seconds_mala"`
 }
 
-var swissOf = lab.Experiment[swissParams, swissOut]{Name: "scones/swissroll", Version: 1, Run: runSwiss}
+var rollOf = lab.Experiment[RollParams, RollOut]{Name: "scones/swissroll", Version: 1, Run: runRoll}
 
 // roll is the Swiss roll as a field: its curve by the midpoint rule, smoothed by its own noise, which is exact to all
 // digits since the points of the rule are closer than the noise is wide.
@@ -99,7 +140,7 @@ const rollNoise = .25
 
 // swiss is the problem and its discrete solution.
 type swiss struct {
-	p        swissParams
+	p        RollParams
 	x, y     *mat.Dense // atoms
 	sources  *mat.Dense
 	coupling scones.Coupling
@@ -107,7 +148,7 @@ type swiss struct {
 	plan     *ot.Plan
 }
 
-func newSwiss(ctx context.Context, c *lab.Cell, p swissParams) (*swiss, error) {
+func newSwiss(ctx context.Context, c *lab.Cell, p RollParams) (*swiss, error) {
 	rng := c.Rand("atoms")
 	x, err := synth.Normal(rng, p.Atoms, 2)
 	if err != nil {
@@ -125,6 +166,9 @@ func newSwiss(ctx context.Context, c *lab.Cell, p swissParams) (*swiss, error) {
 	if err != nil {
 		return nil, err
 	}
+	if plan.Status != ot.Converged {
+		return nil, fmt.Errorf("the plan of %d atoms is %v, of marginal error %g", p.Atoms, plan.Status, plan.MarginalL1)
+	}
 	phi, psi, err := scones.FromPlan(plan, x, y, false)
 	if err != nil {
 		return nil, err
@@ -135,12 +179,12 @@ func newSwiss(ctx context.Context, c *lab.Cell, p swissParams) (*swiss, error) {
 	}}, err
 }
 
-func runSwiss(ctx context.Context, c *lab.Cell, p swissParams) (swissOut, error) {
+func runRoll(ctx context.Context, c *lab.Cell, p RollParams) (RollOut, error) {
 	w, err := newSwiss(ctx, c, p)
 	if err != nil {
-		return swissOut{}, err
+		return RollOut{}, err
 	}
-	out := swissOut{Status: w.plan.Status.String(), Cost: w.plan.Sharp()}
+	out := RollOut{Cost: w.plan.Sharp()}
 	weights := w.phi.Conditional(w.sources)
 	for i := range p.Sources {
 		h := 0.
@@ -190,7 +234,7 @@ func (w *swiss) anneal(ctx context.Context, c *lab.Cell, name string, coupling s
 const rollFirst, rollLast, rollLevels = 3, .01, 10
 
 // adjusted begins at draws of the atoms and takes Metropolis-adjusted steps on the exact field.
-func (w *swiss) adjusted(ctx context.Context, c *lab.Cell, name string, x *mat.Dense, each int, out *swissOut) (*mat.Dense, error) {
+func (w *swiss) adjusted(ctx context.Context, c *lab.Cell, name string, x *mat.Dense, each int, out *RollOut) (*mat.Dense, error) {
 	rng := c.Rand("adjusted")
 	xs := score.RepeatRows(x, each)
 	f, err := w.coupling.Given(xs)
@@ -210,7 +254,7 @@ func (w *swiss) adjusted(ctx context.Context, c *lab.Cell, name string, x *mat.D
 }
 
 // tests are sources on a circle of radius 1.2 whose conditional laws are compared.
-func (p swissParams) tests() *mat.Dense {
+func (p RollParams) tests() *mat.Dense {
 	tests := mat.NewDense(p.Tests, 2, nil)
 	for i := range p.Tests {
 		s, cos := math.Sincos(2 * math.Pi * (float64(i) + .3) / float64(p.Tests))
@@ -236,9 +280,9 @@ func (w *swiss) off(ctx context.Context, y *mat.Dense) (float64, error) {
 }
 
 // compare measures conditional laws at test sources against the weights of the discrete plan.
-func (w *swiss) compare(ctx context.Context, c *lab.Cell, out *swissOut) error {
+func (w *swiss) compare(ctx context.Context, c *lab.Cell, out *RollOut) error {
 	tests := w.p.tests()
-	var scratch swissOut
+	var scratch RollOut
 	a, _, err := w.anneal(ctx, c, "tests", w.coupling, tests, perTest)
 	if err != nil {
 		return err
@@ -315,16 +359,13 @@ func far(x, atoms *mat.Dense) float64 {
 	return float64(count) / float64(n)
 }
 
-func drawSwiss(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	p := swissSize(set.Preset)
-	c, err := lab.Recall(s, swissOf, set.Seed, p)
+func drawFig4(v lab.View[RollParams, RollOut]) (lab.Exhibit, error) {
+	nets, err := rollNets.View(v.Source)
 	if err != nil {
 		return lab.Exhibit{}, err
 	}
-	n, err := lab.Recall(s, swissNetsOf, set.Seed, swissNets(set))
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
+	c, n := v.Cells[0], nets.Cells[0]
+	p := c.Params
 	target, err := artifact.Read(c.Open, "target.npy")
 	if err != nil {
 		return lab.Exhibit{}, err
@@ -341,7 +382,7 @@ func drawSwiss(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		{fmt.Sprintf("SCONES, networks: %.1f %% far", 100*n.Value.FarS), "scones", n.Open},
 		{"draws of the discrete plan", "atoms", c.Open},
 	} {
-		panel, err := swissPanel(item.title, item.name, item.open, target, k+1)
+		panel, err := rollPanel(item.title, item.name, item.open, target, k+1)
 		if err != nil {
 			return lab.Exhibit{}, err
 		}
@@ -351,16 +392,16 @@ func drawSwiss(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("The plan from N(0, I) (dark grey) to the Swiss roll (light grey) at λ = %g. “Far” is farther than 1 from every target. Exact: potentials of discrete Sinkhorn (%d × %d), off their points by softmin, and the roll's own score. Networks: potentials, score and projection learnt from samples.",
 				p.Lambda, p.Atoms, p.Atoms),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("critics 3 × %d, %d sources × %d samples", n.Params.Width, n.Params.Problem.Sources, n.Params.Problem.Each))},
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("critics 3 × %d, %d sources × %d samples", n.Params.Width, n.Params.Problem.Sources, n.Params.Problem.Each))},
 		}},
-		Tables: []lab.Table{swissTable(p, c.Value, n.Value)},
+		Tables: []lab.Table{rollTable(p, c.Value, n.Value)},
 		Notes: []string{"Exact rows show the plan and the sampler alone; what networks add to that is their own error.",
 			fmt.Sprintf("Networks are trained in %.0f s, by the steps that were heard of. Their projection is %.2f from the discrete plan's, root mean square; that one's own spread is %.2f.", n.Value.Training, n.Value.OffBP, n.Value.Spread)},
 	}, nil
 }
 
-// swissPanel is points over the target and the sources.
-func swissPanel(title, name string, open func(string) (*os.File, error), roll *mat.Dense, series int) (style.Plot, error) {
+// rollPanel is points over the target and the sources.
+func rollPanel(title, name string, open func(string) (*os.File, error), roll *mat.Dense, series int) (style.Plot, error) {
 	xs, err := artifact.Read(open, "sources.npy")
 	if err != nil {
 		return style.Plot{}, err
@@ -379,8 +420,8 @@ func swissPanel(title, name string, open func(string) (*os.File, error), roll *m
 	}, nil
 }
 
-// swissTable is what samplers are worth.
-func swissTable(p swissParams, v swissOut, n swissNetOut) lab.Table {
+// rollTable is what samplers are worth.
+func rollTable(p RollParams, v RollOut, n RollNetOut) lab.Table {
 	share := func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 	return lab.Table{
 		Name: "conditional", Caption: fmt.Sprintf("Share farther than 1 from every target; W₁ between %d samples of y given x and the discrete plan's conditional law, mean of %d sources at radius 1.2; and time", perTest, p.Tests),
@@ -397,35 +438,26 @@ func swissTable(p swissParams, v swissOut, n swissNetOut) lab.Table {
 	}
 }
 
-func claimSwiss(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-	c, err := lab.Recall(s, swissOf, set.Seed, swissSize(set.Preset))
+func claimFig4(view lab.View[RollParams, RollOut]) ([]lab.Claim, error) {
+	nets, err := rollNets.View(view.Source)
 	if err != nil {
 		return nil, err
 	}
-	v := c.Value
+	v, n := view.Cells[0].Value, nets.Cells[0].Value
 	small := ""
-	if set.Preset == lab.Smoke {
+	if view.Preset == lab.Smoke {
 		small = "150 atoms and a tenth of the steps"
 	}
-	converged := 0.
-	if v.Status == ot.Converged.String() {
-		converged = 1
-	}
-	nets, err := lab.Recall(s, swissNetsOf, set.Seed, swissNets(set))
-	if err != nil {
-		return nil, err
-	}
-	n := nets.Value
+	const noise = "the roll's own noise is .25"
 	return []lab.Claim{
-		{What: "share of networks' SCONES samples far from the target", Source: "Figure 4", Got: n.FarS, Relation: lab.AtMost, Want: .05, Why: "the roll's own noise is .25", SkipReason: small},
-		{What: "W₁ of networks' SCONES samples from the conditional truth", Source: "draws of it", Got: n.WS, Relation: lab.AtMost, Want: v.WDraw + .2*(v.WTarget-v.WDraw), Why: "networks that were trained for minutes: a fifth of the way to draws that ignore the source", SkipReason: small},
-		{What: "the network's projection from the discrete plan's, over that one's spread", Source: "it is that projection that is learnt", Got: n.OffBP / n.Spread, Relation: lab.AtMost, Want: .2, Why: "networks that were trained for minutes", SkipReason: small},
-		{What: "the discrete plan is solved", Source: "marginals", Got: converged, Want: 1},
-		{What: "share of barycentric projections far from the target", Source: "Figure 4, discrete truth", Got: v.FarBP, Want: .24, AbsTol: .1, Why: "100 sources: a standard error of .04", SkipReason: small},
-		{What: "share of SCONES samples far from the target", Source: "Figure 4", Got: v.FarS, Relation: lab.AtMost, Want: .05, Why: "the roll's own noise is .25", SkipReason: small},
-		{What: "share of Metropolis samples far from the target", Source: "Figure 4", Got: v.FarMALA, Relation: lab.AtMost, Want: .05, Why: "the same", SkipReason: small},
-		{What: "mean cost of the plan", Source: "discrete truth of 1500 atoms", Got: v.Cost, Want: 74.5, RelTol: .05, Why: "other atoms", SkipReason: small},
-		{What: "W₁ of Metropolis samples from the conditional truth, over that of draws of it", Source: "law of the sampler", Got: v.WMALA / v.WDraw, Relation: lab.AtMost, Want: 1.25, Why: "200 samples a source; the truth has atoms where the target has a density", SkipReason: small},
-		{What: "W₁ of SCONES samples from the conditional truth, over that of draws of it", Source: "it is that law that is sampled", Got: v.WS / v.WDraw, Relation: lab.AtMost, Want: 1.25, Why: "200 samples a source, and annealing that smooths the target but not the plan's factor, so that shares of the turns are a little off; draws that ignore the source have 22", SkipReason: small},
+		{What: "share of networks' SCONES samples far from the target", Source: "Figure 4", Got: n.FarS, Relation: lab.AtMost, Want: .05, Why: noise, SkipReason: small, Null: projectedRoll},
+		{What: "W₁ of networks' SCONES samples from the conditional truth", Source: "draws of it", Got: n.WS, Relation: lab.AtMost, Want: v.WDraw + .2*(v.WTarget-v.WDraw), Why: "networks that were trained for minutes: a fifth of the way to draws that ignore the source", SkipReason: small, Null: independentRoll},
+		{What: "the network's projection from the discrete plan's, over that one's spread", Source: "it is that projection that is learnt", Got: n.OffBP / n.Spread, Relation: lab.AtMost, Want: .2, Why: "networks that were trained for minutes", SkipReason: small, Null: independentRoll},
+		{What: "share of barycentric projections far from the target", Source: "Figure 4, discrete truth", Got: v.FarBP, Want: .24, AbsTol: .1, Why: "60 sources: a standard error of .055", SkipReason: small, Null: independentRoll},
+		{What: "share of SCONES samples far from the target", Source: "Figure 4", Got: v.FarS, Relation: lab.AtMost, Want: .05, Why: noise, SkipReason: small, Null: projectedRoll},
+		{What: "share of Metropolis samples far from the target", Source: "Figure 4", Got: v.FarMALA, Relation: lab.AtMost, Want: .05, Why: noise, SkipReason: small, Null: projectedRoll},
+		{What: "mean cost of the plan", Source: "discrete truth of 1500 atoms", Got: v.Cost, Want: 74.5, RelTol: .05, Why: "other atoms", SkipReason: small, Null: independentRoll},
+		{What: "W₁ of Metropolis samples from the conditional truth, over that of draws of it", Source: "law of the sampler", Got: v.WMALA / v.WDraw, Relation: lab.AtMost, Want: 1.25, Why: "200 samples a source; the truth has atoms where the target has a density", SkipReason: small, Null: independentRoll},
+		{What: "W₁ of SCONES samples from the conditional truth", Source: "it is that law that is sampled", Got: v.WS, Relation: lab.AtMost, Want: v.WDraw + .03*(v.WTarget-v.WDraw), Why: "200 samples a source, and annealing that smooths the target but not the plan's factor, so that shares of the turns are a little off: by .03 of what draws that ignore the source are", SkipReason: small, Null: independentRoll},
 	}, nil
 }
