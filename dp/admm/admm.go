@@ -27,9 +27,6 @@ type ADMM struct {
 	Tol float64 `json:"tol,omitzero"`
 	// MaxRounds limits the rounds of a phase; 0 means 100,000.
 	MaxRounds int `json:"max_rounds,omitzero"`
-	// Delay lets a node go on when messages are missing that are up to Delay of its steps old; 0 keeps all nodes in step. The answer is the
-	// same up to Tol, though not to the last bit. It applies to runs over a Transport, where a node that dies cannot come back.
-	Delay int `json:"delay,omitzero"`
 	// Rounds is the number of private rounds, of which the plans of the last Tail (0: a half) are averaged and then projected; 0 means that
 	// nothing is private.
 	Rounds int `json:"rounds,omitzero"`
@@ -113,12 +110,10 @@ func (a ADMM) Check() error {
 		return bad("Tol = %v: must be positive", a.Tol)
 	case a.MaxRounds < 1:
 		return bad("MaxRounds = %d: must be at least 1", a.MaxRounds)
-	case a.Delay < 0 || a.Rounds < 0:
-		return bad("Delay = %d, Rounds = %d: must be at least 0", a.Delay, a.Rounds)
+	case a.Rounds < 0:
+		return bad("Rounds = %d: must be at least 0", a.Rounds)
 	case a.Rounds > 0 && (a.Tail < 1 || a.Tail > a.Rounds):
 		return bad("Tail = %d: must be in 1..%d", a.Tail, a.Rounds)
-	case a.Delay > 0 && a.Adapt:
-		return bad("Adapt with Delay = %d: η can change only when nodes are in step", a.Delay)
 	}
 	return nil
 }
@@ -127,15 +122,15 @@ func (a ADMM) Check() error {
 // Trace do not count.
 func (a ADMM) Digest() string {
 	a = a.Filled()
-	sum := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v %v", a.Eta, a.Relax, a.Adapt, a.Tol, a.MaxRounds, a.Delay, a.Rounds, a.Tail))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", a.Eta, a.Relax, a.Adapt, a.Tol, a.MaxRounds, a.Rounds, a.Tail))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Solve runs Algorithm 1 in this process, all nodes in step; a.Rounds and a.Delay do not apply. The same problem gives the same bits as a
+// Solve runs Algorithm 1 in this process, all nodes in step; a.Rounds does not apply. The same problem gives the same bits as a
 // run over a Transport. It checks the problem first (see Problem.Check). Cost: a round is O(edges · log degree); memory some 260 bytes an
 // edge beside the problem.
 func (a ADMM) Solve(ctx context.Context, p Problem) (*Result, error) {
-	a.Rounds, a.Tail, a.Delay = 0, 0, 0
+	a.Rounds, a.Tail = 0, 0
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -150,34 +145,34 @@ func (a ADMM) run(ctx context.Context, g Graph, specs []Spec) (*Result, error) {
 		return nil, err
 	}
 	defer w.stop()
-	judge := NewJudge(a)
+	stopping := NewStoppingRule(a)
 	var average []float64
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		phase, eta := judge.Phase, judge.Eta
+		phase, eta := stopping.Phase, stopping.Eta
 		report, err := w.round()
 		if err = cmp.Or(err, report.Check()); err != nil {
 			return nil, err
 		}
-		verdict := judge.Decide(report)
+		decision := stopping.Decide(report)
 		if a.Trace != nil {
-			step := Step{Round: judge.Total, Phase: phase, Eta: eta, FromTarget: w.shared[Target], FromSource: w.shared[Source], Primal: report.Primal(), Dual: report.Dual()}
+			step := Step{Round: stopping.Total, Phase: phase, Eta: eta, FromTarget: w.shared[Target], FromSource: w.shared[Source], Primal: report.Primal(), Dual: report.Dual()}
 			step.Plan = w.gather(func(n *Node) []float64 { return n.state.Plan })
 			a.Trace(step)
 		}
-		if verdict.Action == BeginProjecting {
+		if decision.Action == BeginProjecting {
 			average = w.gather(func(n *Node) []float64 { return n.state.Tail })
 		}
-		if verdict.Action == Stop {
+		if decision.Action == Stop {
 			return &Result{
 				Plan: w.gather(func(n *Node) []float64 { return n.state.Plan }), Price: w.gather(func(n *Node) []float64 { return n.state.Price }),
-				Average: average, Rounds: judge.Total, Status: verdict.Status, Primal: report.Primal(), Dual: report.Dual(), Eta: eta,
+				Average: average, Rounds: stopping.Total, Status: decision.Status, Primal: report.Primal(), Dual: report.Dual(), Eta: eta,
 			}, nil
 		}
 		for _, n := range w.nodes {
-			n.Obey(verdict)
+			n.Apply(decision)
 		}
 	}
 }

@@ -107,7 +107,6 @@ func TestDigest(t *testing.T) {
 	seen := map[string]bool{base.Digest(): true}
 	others := []admm.ADMM{
 		{Rounds: 11}, {Rounds: 10, Tail: 6}, {Rounds: 10, Eta: 2}, {Rounds: 10, Relax: 1.5}, {Rounds: 10, Tol: 1e-7}, {Rounds: 10, MaxRounds: 9}, {Rounds: 10, Adapt: true},
-		{Rounds: 10, Delay: 1},
 	}
 	for _, a := range others {
 		seen[a.Digest()] = true

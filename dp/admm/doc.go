@@ -24,8 +24,8 @@
 // # Where things are
 //
 // Problem, Graph and Utility are the problem, with an error that names the cut where bounds cannot be met. Node is one agent's arithmetic
-// and Judge the coordinator's; ADMM.Solve plays all of them in one process, package agents over messages, package network between
-// processes. Package account says what rounds cost, package central finds the optimum with all utilities in one place, for comparison.
+// and StoppingRule the coordinator's. ADMM.Solve plays all of them in one process, package agents over messages, and package network carries
+// messages between processes by HTTP: the standard library has it, where a message broker brought eight modules for the same guarantee. Package account says what rounds cost, package central finds the optimum with all utilities in one place, for comparison.
 //
 // # Conventions
 //

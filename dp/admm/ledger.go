@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// Ledger remembers what a private node has released, over all its runs and crashes: with it a budget is one of the data, without it one of a
-// run. Package files keeps one in a file. A ledger is asked by one node at a time.
+// Ledger records what a private node has released, over all its runs and crashes. With a ledger the budget is one of the data, without it one
+// of each run. Package files keeps one in a file. One node at a time uses a ledger.
 type Ledger interface {
 	// Pay records a release before it is made: when it returns nil, the record is safe and the release may be made. A release with the ID of
 	// an earlier one is the same message again and costs nothing. A new one is refused with ErrBudget, and nothing is recorded, unless the
@@ -38,9 +38,9 @@ func (s Secret) Affords() int {
 	return s.Rounds
 }
 
-// source lists all that a release comes of: the node, the noise's law, the state and the decision. What repeats all of it is the same
-// message; where anything differs the noise is drawn afresh, for two decisions with one noise, or one direction with two
-// radii, would betray the decisions.
+// source lists all that determines a release: the node, the noise's law, the state and the decision. A release with the same source is the
+// same message; where anything differs the noise is drawn afresh, because two decisions with one noise, or one direction with two radii,
+// would reveal the decisions.
 func (n *Node) source(zeta float64) []byte {
 	s := &n.state
 	b := make([]byte, 0, 8*(6+3*len(n.out)))
@@ -67,7 +67,7 @@ func (s Secret) digest(use string, source []byte) [32]byte {
 // pay asks the ledger, if there is one, for the release of this round.
 func (n *Node) pay(source []byte) error {
 	secret, round := n.spec.Secret, n.state.Round
-	if round > n.rules.Rounds { // whoever wants it
+	if round > n.rules.Rounds { // whatever the ledger says
 		return fmt.Errorf("admm: %v in round %d: %w: the rules have %d private rounds", n.spec.ID, round, ErrBudget, n.rules.Rounds)
 	}
 	if secret.Ledger == nil {

@@ -61,15 +61,15 @@ type Node struct {
 
 // State is what a node must remember between rounds, and nothing secret: it follows from the messages so far.
 type State struct {
-	Run    string    `json:"run,omitempty"` // of which run, for who comes back
+	Run    string    `json:"run,omitempty"` // of which run, to resume
 	Round  int       `json:"round"`         // the round that is to be done, from 1
 	Phase  Phase     `json:"phase"`
 	Eta    float64   `json:"eta"`
 	Plan   []float64 `json:"plan"`  // π, an amount an edge
 	Price  []float64 `json:"price"` // α
 	Tail   []float64 `json:"tail,omitempty"`
-	Before []float64 `json:"before,omitempty"` // what was shared in the round before, for who asks again
-	Over   *Verdict  `json:"over,omitempty"`   // the last verdict, once the run is over for the node
+	Before []float64 `json:"before,omitempty"` // what was shared in the round before, for neighbours that ask again
+	Final  *Decision `json:"final,omitempty"`  // the last decision, once the run has ended for the node
 }
 
 // NewNode returns a node at the start: no amounts, no prices.
@@ -115,14 +115,14 @@ func (s Spec) check(rules ADMM) error {
 		return bad("%v: Slope = %v: must be at least 0", s.ID, s.Secret.Slope)
 	case rules.Rounds < 1:
 		return bad("Rounds = %d: private nodes need a number of rounds", rules.Rounds)
-	case rules.Adapt || rules.Delay > 0:
-		return bad("Adapt = %v, Delay = %d: private rounds are accounted for with fixed η and in step only", rules.Adapt, rules.Delay)
+	case rules.Adapt:
+		return bad("Adapt: private rounds are accounted for with a fixed η only")
 	}
-	return s.gentle(cmp.Or(s.Secret.Slope, s.Secret.Sensitivity))
+	return s.checkSlopes(cmp.Or(s.Secret.Slope, s.Secret.Sensitivity))
 }
 
-// gentle refuses utilities that are steeper than the noise was made for.
-func (s Spec) gentle(slope float64) error {
+// checkSlopes refuses utilities that are steeper than the slope for which the noise was scaled.
+func (s Spec) checkSlopes(slope float64) error {
 	for k, u := range s.Utilities {
 		if steep := u.Slope(0); !(steep <= slope*(1+rounding)) {
 			return bad("%v, edge to %v: slope %v is above Slope = %v", s.ID, s.ID.Peer(s.Neighbours[k]), steep, slope)
@@ -157,7 +157,7 @@ func (n *Node) Propose() ([]float64, error) {
 		return n.out, nil
 	}
 	if err := n.perturb(); err != nil {
-		clear(n.out) // nobody is to see the bare decision
+		clear(n.out) // so that nobody sees the decision without noise
 		return nil, err
 	}
 	return n.out, nil
@@ -166,7 +166,7 @@ func (n *Node) Propose() ([]float64, error) {
 // perturb pays for the round's release and adds its noise to out.
 func (n *Node) perturb() error {
 	secret := n.spec.Secret
-	if err := n.precise(); err != nil {
+	if err := n.checkMagnitude(); err != nil {
 		return err
 	}
 	zeta := n.state.Eta * secret.Alpha / secret.Sensitivity
@@ -186,10 +186,10 @@ func (n *Node) perturb() error {
 // slack is the part of Sensitivity/η by which rounding may move a decision.
 const slack = 1e-6
 
-// precise refuses a round in which amounts or prices are so large, as those of a false neighbour may be, that rounding moves the decision by
-// more than slack: what the utilities do to it would then not be bounded by Sensitivity/η. Whether it refuses depends on messages and bounds only; a tight
-// Max is within len(out) times the largest amount.
-func (n *Node) precise() error {
+// checkMagnitude refuses a round in which amounts or prices are so large, as those of a dishonest neighbour may be, that rounding moves the
+// decision by more than slack: the effect of the utilities on it would then not be bounded by Sensitivity/η. Whether it refuses depends on
+// messages and bounds only. A tight Max is within len(out) times the largest amount.
+func (n *Node) checkMagnitude() error {
 	secret, eta := n.spec.Secret, n.state.Eta
 	size := n.spec.Bounds.Min
 	for i, v := range n.work {
@@ -211,9 +211,9 @@ func (n *Node) nearest() {
 	n.local.projector.project(n.out, n.work, n.spec.Bounds)
 }
 
-// Update is (11) and (12) of the paper on edge i with over-relaxation λ: π ← λ(π^t + π^s)/2 + (1−λ)π and α += λη/2 (π^t − π^s), the same
+// update is (11) and (12) of the paper on edge i with over-relaxation λ: π ← λ(π^t + π^s)/2 + (1−λ)π and α += λη/2 (π^t − π^s), the same
 // at both ends. It returns the disagreement π^t − π^s and the change of π.
-func (n *Node) Update(i int, other float64) (gap, change float64) {
+func (n *Node) update(i int, other float64) (gap, change float64) {
 	s, t := other, n.out[i]
 	if n.spec.ID.Side == Source {
 		s, t = t, s
@@ -236,7 +236,7 @@ func (n *Node) Accept(in []float64) Report {
 		eta = 1
 	}
 	for i, v := range in {
-		gap, change := n.Update(i, v)
+		gap, change := n.update(i, v)
 		r.Gap2 += gap * gap
 		r.Change2 += eta * eta * change * change
 		r.Plan2 += n.state.Plan[i] * n.state.Plan[i]
@@ -252,8 +252,8 @@ func (n *Node) Accept(in []float64) Report {
 	return r
 }
 
-// Obey prepares the next round as the coordinator has decided.
-func (n *Node) Obey(v Verdict) {
+// Apply prepares the next round by the coordinator's decision.
+func (n *Node) Apply(v Decision) {
 	if v.Action == BeginProjecting {
 		n.state.Phase = Projecting
 		copy(n.state.Plan, n.state.Tail)
@@ -262,12 +262,9 @@ func (n *Node) Obey(v Verdict) {
 	n.state.Eta = v.Eta
 }
 
-// State is the node's memory, of which the node goes on to use the slices. Who keeps it must copy it; what was kept may be put in its
-// place before a round.
+// State is the node's memory. The node goes on to use its slices, so a caller that stores it must copy it. To resume, put a stored state in
+// its place before a round.
 func (n *Node) State() *State { return &n.state }
-
-// Share replaces what the node shares on edge i in this round: a node that is out of step keeps to what it has said.
-func (n *Node) Share(i int, v float64) { n.out[i] = v }
 
 // Shared is what the node shares on edge i in this round, after Propose.
 func (n *Node) Shared(i int) float64 { return n.out[i] }

@@ -74,7 +74,7 @@ func (p Private) Protect(rng *rand.Rand, specs []Spec) ([]Spec, error) {
 	out := make([]Spec, len(specs))
 	rounds := map[roundsKey]int{}
 	for i, s := range specs {
-		if err := s.gentle(p.Slope); err != nil {
+		if err := s.checkSlopes(p.Slope); err != nil {
 			return nil, err
 		}
 		b := p.Of(s.ID)

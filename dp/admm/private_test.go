@@ -372,7 +372,7 @@ func TestNoReleaseAfterTheRounds(t *testing.T) {
 				t.Errorf("%+v, round %d of 3: %v", ledger, round, err)
 			}
 			n.Accept([]float64{1})
-			n.Obey(admm.Verdict{Eta: 1})
+			n.Apply(admm.Decision{Eta: 1})
 		}
 		if ledger != nil && len(ledger.releases) != 3 {
 			t.Errorf("%d releases of 3", len(ledger.releases))

@@ -128,8 +128,8 @@ func (a Account) String() string {
 	return b.String()
 }
 
-// Many is more rounds than any run has: what a budget without a limit pays for.
-const Many = 1 << 20
+// UnlimitedRounds is more rounds than any run has: what a budget without a limit pays for.
+const UnlimitedRounds = 1 << 20
 
 // Budget is what a node may spend.
 type Budget struct {
@@ -145,7 +145,7 @@ type Past struct {
 	Degree, Times int
 }
 
-// Rounds is how many rounds on degree edges the budget pays for: 0 if it does not pay for one, Many if it sets no limit. Errors:
+// Rounds is how many rounds on degree edges the budget pays for: 0 if it does not pay for one, UnlimitedRounds if it sets no limit. Errors:
 // parameters out of range. Cost: seconds.
 func (b Budget) Rounds(degree int) (int, error) { return b.After(nil, degree) }
 
@@ -157,7 +157,7 @@ func (b Budget) After(past []Past, degree int) (int, error) {
 		return 0, bad("Alpha = %v: must be positive and finite", b.Alpha)
 	}
 	if b.Epsilon == 0 || degree == 0 {
-		return Many, nil
+		return UnlimitedRounds, nil
 	}
 	if !(b.Epsilon > 0) || !(b.Delta >= 0 && b.Delta < 1) {
 		return 0, bad("Epsilon = %v, Delta = %v: must be at least 0, and Delta below 1", b.Epsilon, b.Delta)
@@ -174,8 +174,8 @@ func (b Budget) After(past []Past, degree int) (int, error) {
 			before = append(before, dp.Repeat{Times: p.Times, Event: dp.NormNoise{Zeta: p.Alpha, Dim: p.Degree}})
 		}
 	}
-	pays := int(max(0, min(Many, (b.Epsilon-spent)/b.Alpha*(1+1e-15)))) // basic composition pays for these, alike among them
-	if b.Delta == 0 || pays == Many {
+	pays := int(max(0, min(UnlimitedRounds, (b.Epsilon-spent)/b.Alpha*(1+1e-15)))) // basic composition pays for these, alike among them
+	if b.Delta == 0 || pays == UnlimitedRounds {
 		return max(0, pays-alike), nil
 	}
 	event := func(k int) dp.Event {
@@ -189,5 +189,5 @@ func (b Budget) After(past []Past, degree int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("account: rounds: %w", err)
 	}
-	return min(max(0, max(pays, k)-alike), Many), nil
+	return min(max(0, max(pays, k)-alike), UnlimitedRounds), nil
 }

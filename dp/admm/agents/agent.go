@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,23 +18,22 @@ type Agent struct {
 	Rules admm.ADMM
 	Spec  admm.Spec
 	Link  Link
-	// Patience is how long to wait before asking again for what has not come; 0 means a second. A node that has died is waited for.
-	Patience time.Duration
-	// Save stores the state before each round, so that a node that dies can come back; nil stores nothing. Resume is the
-	// state that was stored last, nil for a node that begins. State holds nothing secret.
+	// Retry is the time after which a missing message is asked for again; 0 means a second. A node that was killed is waited for.
+	Retry time.Duration
+	// Save stores the state before each round, so that a node that was killed can resume; nil stores nothing. Resume is the last stored
+	// state, or nil to begin. A state holds nothing secret.
 	Save   func(admm.State) error
 	Resume *admm.State
 
 	node     *admm.Node
 	slot     map[int]int // edge of a neighbour's index
-	in       []float64   // neighbours' shares of the round that is to be done
+	in       []float64   // neighbours' shares of the current round
 	have     []bool      // which have come
-	proposed int         // the newest round that the node's own share is ready for
-	awaiting int         // the round whose verdict is awaited, 0: none
-	verdict  *admm.Verdict
+	proposed int         // the newest round for which the node's own share is ready
+	awaiting int         // the round whose decision is awaited, 0: none
+	decision *admm.Decision
 	begun    bool
-	let      bool        // go: all have the last verdict
-	edges    []edgeState // out of step only
+	released bool // all nodes have the last decision
 }
 
 // Amounts is a node's part of the plan at the end.
@@ -46,49 +46,40 @@ type Amounts struct {
 }
 
 const (
-	usualPatience = time.Second
-	// lingering is for how many patiences everybody stays when the last verdict is there, for those that do not have it yet.
-	lingering = 20
+	defaultRetry = time.Second
+	// finalRetries is how often nodes and coordinator repeat their last messages before they leave without an answer.
+	finalRetries = 20
 )
 
-// Run takes part in a run. It returns the error of ctx when that ends, admm.ErrBudget or admm.ErrLost where the node cannot go on, and what the
-// coordinator gives as a reason when another cannot.
+// Run takes part in a run. It returns the error of ctx, admm.ErrBudget or admm.ErrLost where the node cannot go on, and the coordinator's
+// reason where another node cannot.
 func (a *Agent) Run(ctx context.Context) (Amounts, error) {
-	if a.Patience == 0 {
-		a.Patience = usualPatience
-	}
+	a.Retry = cmp.Or(a.Retry, defaultRetry)
 	if err := a.prepare(); err != nil {
 		return Amounts{}, err
 	}
 	s := a.node.State()
-	if s.Over == nil {
-		if err := a.join(ctx); err != nil {
-			return Amounts{}, a.fail(ctx, err)
+	if s.Final == nil {
+		err := a.join(ctx)
+		if err == nil {
+			err = a.rounds(ctx)
 		}
-		run := a.inStep
-		if a.Rules.Delay > 0 {
-			run = a.outOfStep
-		}
-		v, err := run(ctx)
 		if err != nil {
 			return Amounts{}, a.fail(ctx, err)
 		}
-		s.Over = &v
-		if a.Save != nil {
-			if err := a.Save(*s); err != nil {
-				return Amounts{}, err
-			}
+		if err := a.save(); err != nil {
+			return Amounts{}, err
 		}
 	}
 	err := a.leave(ctx)
-	return Amounts{ID: a.Spec.ID, Neighbours: a.Spec.Neighbours, Plan: slices.Clone(s.Plan), Rounds: s.Round - 1, Status: s.Over.Status}, err
+	return Amounts{ID: a.Spec.ID, Neighbours: a.Spec.Neighbours, Plan: slices.Clone(s.Plan), Rounds: s.Round - 1, Status: s.Final.Status}, err
 }
 
-// leave says that the last verdict is here, and answers neighbours that are still in the last round until all have it. A coordinator that does
-// not answer is gone, and the node with it after a while.
+// leave confirms the last decision, and answers neighbours that are still in the last round until all nodes have it. A coordinator that
+// does not answer is given up after finalRetries.
 func (a *Agent) leave(ctx context.Context) error {
 	said := 0
-	return a.until(ctx, func() bool { return a.let || said > lingering }, func() error {
+	return a.until(ctx, func() bool { return a.released || said > finalRetries }, func() error {
 		said++
 		return a.tell(ctx, Message{Kind: Done, Round: a.node.State().Round - 1})
 	})
@@ -105,7 +96,7 @@ func (a *Agent) prepare() error {
 		if len(s.Plan) != d || len(s.Price) != d || s.Round < 1 || len(s.Tail) != len(n.State().Tail) {
 			return fmt.Errorf("agents: %v: state of %d edges for %d: %w", a.Spec.ID, len(s.Plan), d, admm.ErrLost)
 		}
-		if s.Eta <= 0 || math.IsInf(s.Eta, 0) || s.Phase != admm.Transporting && (s.Phase != admm.Projecting || a.Rules.Rounds == 0) || s.Round > 1 && a.Rules.Delay == 0 && len(s.Before) != d {
+		if s.Eta <= 0 || math.IsInf(s.Eta, 0) || s.Phase != admm.Transporting && (s.Phase != admm.Projecting || a.Rules.Rounds == 0) || s.Round > 1 && len(s.Before) != d {
 			return fmt.Errorf("agents: %v: state of round %d: Eta = %v, Phase = %d, %d amounts before: cannot be: %w", a.Spec.ID, s.Round, s.Eta, s.Phase, len(s.Before), admm.ErrLost)
 		}
 		*n.State() = *s
@@ -117,12 +108,25 @@ func (a *Agent) prepare() error {
 	return nil
 }
 
+func (a *Agent) save() error {
+	if a.Save == nil {
+		return nil
+	}
+	return a.Save(*a.node.State())
+}
+
 func (a *Agent) tell(ctx context.Context, m Message) error {
-	m.From, m.To = a.Spec.ID, Coordinator
+	m.From, m.To = a.Spec.ID, CoordinatorID
 	return a.Link.Send(ctx, m)
 }
 
-// fail lets the coordinator know why this node ends, if it is not because it was told to.
+// toNeighbour sends a message along an edge.
+func (a *Agent) toNeighbour(ctx context.Context, edge int, m Message) error {
+	m.From, m.To = a.Spec.ID, a.Spec.ID.Peer(a.Spec.Neighbours[edge])
+	return a.Link.Send(ctx, m)
+}
+
+// fail tells the coordinator why this node ends, unless the node was told to end.
 func (a *Agent) fail(ctx context.Context, err error) error {
 	if ctx.Err() == nil && !errors.Is(err, errFailed) {
 		err = errors.Join(err, a.tell(ctx, Message{Kind: Fail, Text: err.Error()}))
@@ -130,12 +134,12 @@ func (a *Agent) fail(ctx context.Context, err error) error {
 	return err
 }
 
-// errFailed marks a run that was ended by somebody else.
+// errFailed marks a run that was ended by another node or the coordinator.
 var errFailed = errors.New("run ended")
 
-// join says hello until the coordinator begins, or answers that it knows nothing of the rounds that were before.
+// join says hello until the coordinator begins, or answers that it does not know the node's earlier rounds.
 func (a *Agent) join(ctx context.Context) error {
-	rounds := account.Many
+	rounds := account.UnlimitedRounds
 	if a.Spec.Secret != nil && len(a.Spec.Neighbours) > 0 {
 		rounds = a.Spec.Secret.Affords()
 	}
@@ -144,13 +148,13 @@ func (a *Agent) join(ctx context.Context) error {
 	})
 }
 
-// until handles messages until done, and does remind at the start and whenever patience ends.
+// until handles messages until done, and calls remind first and after every Retry.
 func (a *Agent) until(ctx context.Context, done func() bool, remind func() error) error {
 	for !done() {
 		if err := remind(); err != nil {
 			return err
 		}
-		within, stop := context.WithTimeout(ctx, a.Patience)
+		within, stop := context.WithTimeout(ctx, a.Retry)
 		for !done() {
 			m, err := a.Link.Receive(within)
 			if err == nil {
@@ -169,10 +173,10 @@ func (a *Agent) until(ctx context.Context, done func() bool, remind func() error
 	return nil
 }
 
-// handle takes one message; whatever comes twice, or too late to matter, changes nothing.
+// handle takes one message. A message that comes twice, or too late to matter, changes nothing.
 func (a *Agent) handle(ctx context.Context, m Message) error {
-	if m.From == Coordinator {
-		return a.hear(m)
+	if m.From == CoordinatorID {
+		return a.handleCoordinator(m)
 	}
 	k, ok := a.slot[m.From.Index]
 	if !ok || m.From.Side != 1-a.Spec.ID.Side || m.Round < 1 {
@@ -181,35 +185,32 @@ func (a *Agent) handle(ctx context.Context, m Message) error {
 	if m.Kind == Share && (math.IsNaN(m.Value) || math.IsInf(m.Value, 0)) {
 		return fmt.Errorf("agents: %v: share of %v in round %d is %v: must be finite: %w", a.Spec.ID, m.From, m.Round, m.Value, admm.ErrParameter)
 	}
-	if a.Rules.Delay > 0 {
-		return a.handleOutOfStep(ctx, k, m)
-	}
-	return a.handleInStep(ctx, k, m)
+	return a.handleNeighbour(ctx, k, m)
 }
 
-// hear takes a message of the coordinator.
-func (a *Agent) hear(m Message) error {
+func (a *Agent) handleCoordinator(m Message) error {
 	switch {
 	case m.Kind == Fail:
 		return fmt.Errorf("agents: %w: %s", errFailed, m.Text)
 	case m.Kind == Begin:
 		return a.begin(m.Run)
 	case m.Kind == Bye:
-		a.let = a.verdict != nil || a.node.State().Over != nil
-	case m.Kind == Over && m.Round == a.awaiting && m.Round > 0:
-		return fmt.Errorf("agents: %v: %w: it reports round %d, which is long over", a.Spec.ID, admm.ErrLost, m.Round)
+		a.released = a.node.State().Final != nil
+	case m.Kind == Lost && m.Round == a.awaiting && m.Round > 0:
+		return fmt.Errorf("agents: %v: %w: it reports round %d, which ended long ago", a.Spec.ID, admm.ErrLost, m.Round)
 	case m.Kind == Decide && a.awaits(m):
-		a.verdict = &m.Verdict
+		a.decision = &m.Decision
 	}
 	return nil
 }
 
-// begin takes part in a run. A state of another run is of no use, unless nothing was done in it; then the node begins as if it had none.
+// begin takes part in a run. The state of another run is refused, unless it is from before that run's first round: then the node begins
+// as if it had none.
 func (a *Agent) begin(run string) error {
 	s := a.node.State()
 	if s.Run != "" && s.Run != run {
 		if a.begun || s.Round > 1 {
-			return fmt.Errorf("agents: %v: %w: what it has, of round %d, is of another run", a.Spec.ID, admm.ErrLost, s.Round)
+			return fmt.Errorf("agents: %v: %w: its state, of round %d, is of another run", a.Spec.ID, admm.ErrLost, s.Round)
 		}
 		fresh, err := admm.NewNode(a.Spec, a.Rules)
 		if err != nil {
@@ -221,33 +222,14 @@ func (a *Agent) begin(run string) error {
 	return nil
 }
 
-// awaits reports whether m is the verdict that the node waits for: in step that on the round it has reported, out of step the last.
+// awaits reports whether m is a possible decision on the round that the node has reported.
 func (a *Agent) awaits(m Message) bool {
-	v := m.Verdict
-	if !(v.Eta > 0) || math.IsInf(v.Eta, 0) || v.Action < admm.Continue || v.Action > admm.Stop {
+	d := m.Decision
+	if !(d.Eta > 0) || math.IsInf(d.Eta, 0) || d.Action < admm.Continue || d.Action > admm.Stop {
 		return false
 	}
-	if v.Action == admm.BeginProjecting && (a.Rules.Rounds == 0 || a.node.State().Phase == admm.Projecting) {
+	if d.Action == admm.BeginProjecting && (a.Rules.Rounds == 0 || a.node.State().Phase == admm.Projecting) {
 		return false
-	}
-	if a.Rules.Delay > 0 {
-		return a.begun && a.edges != nil && v.Action == admm.Stop
 	}
 	return a.awaiting > 0 && m.Round == a.awaiting
-}
-
-// send shares a value with the neighbour of an edge.
-func (a *Agent) send(ctx context.Context, k, round int, value float64) error {
-	to := a.Spec.ID.Peer(a.Spec.Neighbours[k])
-	return a.Link.Send(ctx, Message{Kind: Share, From: a.Spec.ID, To: to, Round: round, Value: value})
-}
-
-// ask asks the neighbour of an edge for its share.
-func (a *Agent) ask(ctx context.Context, k, round int) error {
-	return a.Link.Send(ctx, Message{Kind: Ask, From: a.Spec.ID, To: a.Spec.ID.Peer(a.Spec.Neighbours[k]), Round: round})
-}
-
-// over tells the neighbour of an edge that the round it asks about is long over.
-func (a *Agent) over(ctx context.Context, k, round int) error {
-	return a.Link.Send(ctx, Message{Kind: Over, From: a.Spec.ID, To: a.Spec.ID.Peer(a.Spec.Neighbours[k]), Round: round})
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const patience = 5 * time.Millisecond
+const retry = 5 * time.Millisecond
 
 func problem(seed uint64, kind admmtest.Kind) admm.Problem {
 	return admmtest.Problem(rand.New(rand.NewPCG(seed, 1)), kind)
@@ -61,7 +61,7 @@ func TestSameBitsOverFaultyLines(t *testing.T) {
 					t.Fatal(err)
 				}
 				line := &admmtest.Faulty{Transport: &agents.Channels{}, Seed: 7, Lose: f.Lose, Duplicate: f.Duplicate, Late: f.Late}
-				got, err := agents.Solve(t.Context(), a, line, p.Graph, p.Specs(), patience)
+				got, err := agents.Solve(t.Context(), a, line, p.Graph, p.Specs(), retry)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -72,7 +72,7 @@ func TestSameBitsOverFaultyLines(t *testing.T) {
 			a := admm.ADMM{Rounds: 20, Tol: 1e-4}
 			p, specs, want := protected(t, a)
 			line := &admmtest.Faulty{Transport: &agents.Channels{}, Seed: 8, Lose: f.Lose, Duplicate: f.Duplicate, Late: f.Late}
-			got, err := agents.Solve(t.Context(), a, line, p.Graph, specs, patience)
+			got, err := agents.Solve(t.Context(), a, line, p.Graph, specs, retry)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func mortal(ctx context.Context, a agents.Agent, line agents.Transport, deaths i
 			return agents.Amounts{}, err
 		}
 		saves := 0
-		b := agents.Agent{Rules: a.Rules, Spec: a.Spec, Link: link, Patience: a.Patience}
+		b := agents.Agent{Rules: a.Rules, Spec: a.Spec, Link: link, Retry: a.Retry}
 		b.Save = func(s admm.State) (err error) {
 			if saved, err = json.Marshal(s); err != nil {
 				return err
@@ -117,7 +117,7 @@ func mortal(ctx context.Context, a agents.Agent, line agents.Transport, deaths i
 		if !dead {
 			return out, err
 		}
-		time.Sleep(3 * patience) // away for a while: its messages are lost
+		time.Sleep(3 * retry) // away for a while: its messages are lost
 		drain(link)
 	}
 }
@@ -147,14 +147,14 @@ func play(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, lose boo
 			deaths = 3
 		}
 		wg.Go(func() {
-			parts[i], errs[i] = mortal(ctx, agents.Agent{Rules: a, Spec: s, Patience: patience}, line, deaths, lose)
+			parts[i], errs[i] = mortal(ctx, agents.Agent{Rules: a, Spec: s, Retry: retry}, line, deaths, lose)
 		})
 	}
-	link, err := line.Join(ctx, agents.Coordinator)
+	link, err := line.Join(ctx, agents.CoordinatorID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := (&agents.Conductor{Rules: a, Nodes: p.Graph.Nodes(), Link: link, Patience: patience}).Run(ctx)
+	sum, err := (&agents.Coordinator{Rules: a, Nodes: p.Graph.Nodes(), Link: link, Retry: retry}).Run(ctx)
 	if err != nil {
 		cancel()
 	}
@@ -210,7 +210,7 @@ func TestCoordinatorForgets(t *testing.T) {
 	}
 }
 
-// reign plays a problem under coordinators that die after every fifth verdict, in turn before and after it is told.
+// reign plays a problem under coordinators that die after every fifth decision, in turn before and after it is told.
 func reign(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, forget bool) (*admm.Result, int, error) {
 	t.Helper()
 	line := &agents.Channels{}
@@ -225,20 +225,20 @@ func reign(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, forget 
 			deaths = 3
 		}
 		wg.Go(func() { // whose error is the coordinator's
-			parts[i], _ = mortal(ctx, agents.Agent{Rules: a, Spec: s, Patience: patience}, line, deaths, false)
+			parts[i], _ = mortal(ctx, agents.Agent{Rules: a, Spec: s, Retry: retry}, line, deaths, false)
 		})
 	}
-	var minutes []byte
+	var checkpoint []byte
 	for deaths := 0; ; deaths++ {
 		life, die := context.WithCancel(ctx)
-		link, err := line.Join(ctx, agents.Coordinator)
+		link, err := line.Join(ctx, agents.CoordinatorID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		saves := 0
-		c := agents.Conductor{Rules: a, Nodes: p.Graph.Nodes(), Link: link, Patience: patience}
-		c.Save = func(m agents.Minutes) (err error) {
-			minutes, err = json.Marshal(m)
+		c := agents.Coordinator{Rules: a, Nodes: p.Graph.Nodes(), Link: link, Retry: retry}
+		c.Save = func(m agents.Checkpoint) (err error) {
+			checkpoint, err = json.Marshal(m)
 			if saves++; saves == 5 && deaths%2 == 0 {
 				die()
 				return life.Err() // nobody is told
@@ -250,9 +250,9 @@ func reign(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, forget 
 				die()
 			}
 		}
-		if minutes != nil && !forget {
-			c.Resume = new(agents.Minutes)
-			if err := json.Unmarshal(minutes, c.Resume); err != nil {
+		if checkpoint != nil && !forget {
+			c.Resume = new(agents.Checkpoint)
+			if err := json.Unmarshal(checkpoint, c.Resume); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -266,7 +266,7 @@ func reign(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, forget 
 			wg.Wait()
 			return &admm.Result{Plan: agents.Assemble(p.Graph, parts), Rounds: sum.Rounds}, deaths, err
 		}
-		time.Sleep(3 * patience)
+		time.Sleep(3 * retry)
 		drain(link)
 	}
 }
@@ -274,40 +274,36 @@ func reign(t *testing.T, a admm.ADMM, p admm.Problem, specs []admm.Spec, forget 
 // What a coordinator would not say, or not now, or another says in its name, changes nothing.
 func TestForgedVerdicts(t *testing.T) {
 	p := problem(1, admmtest.Kind{Network: "complete", Utility: "linear"})
-	for _, a := range []admm.ADMM{{Tol: 1e-4}, {Tol: 1e-7, Delay: 2}} {
-		want, err := admm.ADMM{Tol: a.Tol}.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
+	a := admm.ADMM{Tol: 1e-4}
+	want, err := a.Solve(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := admm.Decision{Action: admm.Stop, Eta: 1}
+	var forged []agents.Message
+	neighbour, nobody := admm.ID{Side: admm.Source}, admm.ID{Side: admm.Source, Index: 99}
+	for _, from := range []admm.ID{agents.CoordinatorID, neighbour, nobody} {
+		for _, round := range []int{0, -1, 1 << 30} {
+			forged = append(forged, agents.Message{Kind: agents.Decide, From: from, Round: round, Decision: stop})
 		}
-		stop := admm.Verdict{Action: admm.Stop, Eta: 1}
-		var forged []agents.Message
-		neighbour, nobody := admm.ID{Side: admm.Source}, admm.ID{Side: admm.Source, Index: 99}
-		for _, from := range []admm.ID{agents.Coordinator, neighbour, nobody} {
-			for _, round := range []int{0, -1, 1 << 30} {
-				if from != agents.Coordinator || a.Delay == 0 {
-					forged = append(forged, agents.Message{Kind: agents.Decide, From: from, Round: round, Verdict: stop})
-				}
-			}
-			for _, v := range []admm.Verdict{{}, {Action: admm.Stop}, {Action: admm.Stop, Eta: -1}, {Action: admm.Stop, Eta: math.NaN()}, {Action: admm.Stop, Eta: math.Inf(1)}, {Action: 3, Eta: 1}, {Action: -1, Eta: 1}} {
-				for round := range 20 {
-					forged = append(forged, agents.Message{Kind: agents.Decide, From: from, Round: round, Verdict: v})
-				}
-			}
-			if from != agents.Coordinator {
-				for round := range 20 {
-					forged = append(forged, agents.Message{Kind: agents.Decide, From: from, Round: round, Verdict: stop})
-				}
-				forged = append(forged, agents.Message{Kind: agents.Fail, From: from, Text: "no"}, agents.Message{Kind: agents.Bye, From: from})
+		for _, v := range []admm.Decision{{}, {Action: admm.Stop}, {Action: admm.Stop, Eta: -1}, {Action: admm.Stop, Eta: math.NaN()}, {Action: admm.Stop, Eta: math.Inf(1)}, {Action: 3, Eta: 1}, {Action: -1, Eta: 1}} {
+			for round := range 20 {
+				forged = append(forged, agents.Message{Kind: agents.Decide, From: from, Round: round, Decision: v})
 			}
 		}
-		got, err := agents.Solve(t.Context(), a, &forger{Channels: &agents.Channels{}, messages: forged}, p.Graph, p.Specs(), patience)
-		if err != nil {
-			t.Fatal(err)
+		if from != agents.CoordinatorID {
+			for round := range 20 {
+				forged = append(forged, agents.Message{Kind: agents.Decide, From: from, Round: round, Decision: stop})
+			}
+			forged = append(forged, agents.Message{Kind: agents.Fail, From: from, Text: "no"}, agents.Message{Kind: agents.Bye, From: from})
 		}
-		u, best := p.Utility(p.Repair(got.Plan)), p.Utility(p.Repair(want.Plan))
-		if a.Delay == 0 && cmp.Diff(want.Plan, got.Plan) != "" || got.Status != admm.Converged || math.Abs(u-best) > 1e-5*best {
-			t.Errorf("delay %d: %v rounds for %d, utility %v for %v", a.Delay, got.Rounds, want.Rounds, u, best)
-		}
+	}
+	got, err := agents.Solve(t.Context(), a, &forger{Channels: &agents.Channels{}, messages: forged}, p.Graph, p.Specs(), retry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want.Plan, got.Plan); d != "" || got.Status != admm.Converged {
+		t.Errorf("%v rounds for %d: %s", got.Rounds, want.Rounds, d)
 	}
 }
 
@@ -319,7 +315,7 @@ type forger struct {
 
 func (f *forger) Join(ctx context.Context, id admm.ID) (agents.Link, error) {
 	l, err := f.Channels.Join(ctx, id)
-	return &forgedLink{Link: l, forger: f, coordinator: id == agents.Coordinator}, err
+	return &forgedLink{Link: l, forger: f, coordinator: id == agents.CoordinatorID}, err
 }
 
 type forgedLink struct {
@@ -340,34 +336,8 @@ func (l *forgedLink) Receive(ctx context.Context) (agents.Message, error) {
 func TestShareIsNoNumber(t *testing.T) {
 	p := problem(1, admmtest.Kind{Network: "complete", Utility: "linear"})
 	line := &forger{Channels: &agents.Channels{}, messages: []agents.Message{{Kind: agents.Share, From: admm.ID{Side: admm.Source}, Round: 2, Value: math.NaN()}}}
-	if _, err := agents.Solve(t.Context(), admm.ADMM{}, line, p.Graph, p.Specs(), patience); !errors.Is(err, admm.ErrParameter) {
+	if _, err := agents.Solve(t.Context(), admm.ADMM{}, line, p.Graph, p.Specs(), retry); !errors.Is(err, admm.ErrParameter) {
 		t.Errorf("%v, want ErrParameter", err)
-	}
-}
-
-// Out of step, over lines with and without faults, the optimum is the same to the tolerance.
-func TestOutOfStep(t *testing.T) {
-	for i, kind := range admmtest.Kinds() {
-		if kind.Utility == "func" || kind.Utility == "saturating" {
-			continue // as the others, and slow
-		}
-		p := problem(uint64(i), kind)
-		want, err := admm.ADMM{}.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var line agents.Transport = &agents.Channels{}
-		if i%3 == 0 {
-			line = &admmtest.Faulty{Transport: line, Seed: uint64(i), Lose: 0.02, Duplicate: 0.1, Late: 0.02}
-		}
-		got, err := agents.Solve(t.Context(), admm.ADMM{Delay: 1 + i%4, Tol: 1e-7}, line, p.Graph, p.Specs(), patience)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u, best := p.Utility(p.Repair(got.Plan)), p.Utility(p.Repair(want.Plan))
-		if d := (u - best) / best; d > 1e-6 || d < -1e-5 || got.Status != admm.Converged {
-			t.Errorf("%v: utility %v, in step %v: differ by %.2g relative", kind, u, best, d)
-		}
 	}
 }
 
@@ -380,27 +350,25 @@ func TestBudgetIsAsked(t *testing.T) {
 	}
 	rounds := 0
 	a := admm.ADMM{Rounds: 6, Trace: func(admm.Step) { rounds++ }}
-	if _, err = agents.Solve(t.Context(), a, &agents.Channels{}, p.Graph, specs, patience); !errors.Is(err, admm.ErrBudget) || rounds > 0 {
+	if _, err = agents.Solve(t.Context(), a, &agents.Channels{}, p.Graph, specs, retry); !errors.Is(err, admm.ErrBudget) || rounds > 0 {
 		t.Errorf("%v after %d rounds, want ErrBudget", err, rounds)
 	}
 	a.Rounds = 5
-	if _, err = agents.Solve(t.Context(), a, &agents.Channels{}, p.Graph, specs, patience); err != nil {
+	if _, err = agents.Solve(t.Context(), a, &agents.Channels{}, p.Graph, specs, retry); err != nil {
 		t.Error(err)
 	}
 }
 
-// A node without edges takes part, in step and out of it.
+// A node without edges takes part.
 func TestNodeWithoutEdges(t *testing.T) {
 	g, err := admm.Edges(2, 1, []admm.Edge{{Target: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := admm.Problem{Graph: g, TargetUtility: []admm.Utility{admm.Linear{A: 1}}, SourceBounds: []admm.Bounds{{Max: 2}}}
-	for _, delay := range []int{0, 2} {
-		r, err := agents.Solve(t.Context(), admm.ADMM{Delay: delay}, &agents.Channels{}, p.Graph, p.Specs(), patience)
-		if err != nil || r.Status != admm.Converged || math.Abs(r.Plan[0]-2) > 1e-6 {
-			t.Errorf("delay %d: %v, %v", delay, r, err)
-		}
+	r, err := agents.Solve(t.Context(), admm.ADMM{}, &agents.Channels{}, p.Graph, p.Specs(), retry)
+	if err != nil || r.Status != admm.Converged || math.Abs(r.Plan[0]-2) > 1e-6 {
+		t.Errorf("%v, %v", r, err)
 	}
 }
 
@@ -417,15 +385,15 @@ func conduct(t *testing.T, a admm.ADMM, line agents.Transport, p admm.Problem, c
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := &agents.Agent{Rules: a, Spec: s, Link: link, Patience: patience}
+		n := &agents.Agent{Rules: a, Spec: s, Link: link, Retry: retry}
 		change(i, n)
 		wg.Go(func() { parts[i], _ = n.Run(ctx) }) // whose error is the coordinator's
 	}
-	link, err := line.Join(ctx, agents.Coordinator)
+	link, err := line.Join(ctx, agents.CoordinatorID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := (&agents.Conductor{Rules: a, Nodes: p.Graph.Nodes(), Link: link, Patience: patience}).Run(ctx)
+	sum, err := (&agents.Coordinator{Rules: a, Nodes: p.Graph.Nodes(), Link: link, Retry: retry}).Run(ctx)
 	if err != nil {
 		cancel()
 	}
@@ -473,29 +441,28 @@ func TestMessagesOfNoRound(t *testing.T) {
 	p := problem(1, admmtest.Kind{Network: "complete", Utility: "linear"})
 	var odd []agents.Message
 	for _, side := range []admm.Side{admm.Target, admm.Source} {
-		for _, kind := range []agents.Kind{agents.Ask, agents.Share, agents.Over, agents.Tell, agents.Hello, "nonsense"} {
+		for _, kind := range []agents.Kind{agents.Ask, agents.Share, agents.Lost, agents.Report, agents.Hello, "nonsense"} {
 			for _, round := range []int{0, -1, math.MinInt} {
 				odd = append(odd, agents.Message{Kind: kind, From: admm.ID{Side: side}, Round: round})
 			}
 		}
 	}
 	odd = slices.Concat(slices.Repeat([]agents.Message{{Kind: agents.Ask, From: admm.ID{Side: admm.Target}}, {Kind: agents.Ask, From: admm.ID{Side: admm.Source}}}, 2), odd)
-	projecting := agents.Message{Kind: agents.Decide, From: agents.Coordinator, Verdict: admm.Verdict{Action: admm.BeginProjecting, Eta: 1}}
+	projecting := agents.Message{Kind: agents.Decide, From: agents.CoordinatorID, Decision: admm.Decision{Action: admm.BeginProjecting, Eta: 1}}
 	for projecting.Round = range 5 {
 		odd = append(odd, projecting)
 	}
-	for _, a := range []admm.ADMM{{Tol: 1e-4}, {Tol: 1e-6, Delay: 1}} {
-		want, err := admm.ADMM{Tol: a.Tol}.Solve(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := agents.Solve(t.Context(), a, &forger{Channels: &agents.Channels{}, messages: odd}, p.Graph, p.Specs(), patience)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if a.Delay == 0 && cmp.Diff(want.Plan, got.Plan) != "" || got.Status != admm.Converged {
-			t.Errorf("delay %d: %v after %d rounds", a.Delay, got.Status, got.Rounds)
-		}
+	a := admm.ADMM{Tol: 1e-4}
+	want, err := a.Solve(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := agents.Solve(t.Context(), a, &forger{Channels: &agents.Channels{}, messages: odd}, p.Graph, p.Specs(), retry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want.Plan, got.Plan); d != "" || got.Status != admm.Converged {
+		t.Errorf("%v after %d rounds: %s", got.Status, got.Rounds, d)
 	}
 }
 
@@ -525,7 +492,7 @@ func TestStateThatCannotBe(t *testing.T) {
 func TestSumsOverflow(t *testing.T) {
 	huge := []admm.Utility{admm.Linear{A: 1e308}}
 	p := admm.Problem{Graph: admm.Complete(1, 1), TargetUtility: huge, SourceUtility: huge, SourceBounds: []admm.Bounds{{Max: 1}}}
-	if _, err := agents.Solve(t.Context(), admm.ADMM{}, &agents.Channels{}, p.Graph, p.Specs(), patience); !errors.Is(err, admm.ErrParameter) {
+	if _, err := agents.Solve(t.Context(), admm.ADMM{}, &agents.Channels{}, p.Graph, p.Specs(), retry); !errors.Is(err, admm.ErrParameter) {
 		t.Errorf("%v, want ErrParameter", err)
 	}
 }

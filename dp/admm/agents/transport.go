@@ -7,60 +7,60 @@ import (
 	"coupling/dp/admm"
 )
 
-// Coordinator is where nodes send their reports.
-var Coordinator = admm.ID{Side: -1}
+// CoordinatorID is the address to which nodes report.
+var CoordinatorID = admm.ID{Side: -1}
 
 // Kind of a message.
 type Kind string
 
 // The kinds of messages.
 const (
-	Hello  Kind = "hello"  // node → coordinator: I am here, Round is what I do next, my budget pays for Rounds, and Rules is the digest of mine
-	Begin  Kind = "begin"  // coordinator → node: all are here, and this is the Run
+	Hello  Kind = "hello"  // node → coordinator: I am here, Round is my next round, my budget pays for Rounds, Rules is the digest of my rules
+	Begin  Kind = "begin"  // coordinator → node: all nodes are here, and this is the Run
 	Share  Kind = "share"  // node → neighbour: Value is my amount of our edge in Round
 	Ask    Kind = "ask"    // node → neighbour: your share of Round has not come
-	Over   Kind = "over"   // to a node: the Round that you ask about is long over; you have lost your state
-	Tell   Kind = "tell"   // node → coordinator: my Report of Round
-	Decide Kind = "decide" // coordinator → node: the Verdict on Round
-	Done   Kind = "done"   // node → coordinator: I have the last verdict
-	Bye    Kind = "bye"    // coordinator → node: all have it, nobody will ask you any more
+	Lost   Kind = "lost"   // to a node: the Round that you ask about ended long ago, so you have lost your state
+	Report Kind = "report" // node → coordinator: my Report of Round
+	Decide Kind = "decide" // coordinator → node: the Decision on Round
+	Done   Kind = "done"   // node → coordinator: I have the last decision
+	Bye    Kind = "bye"    // coordinator → node: all nodes have the last decision, nobody will ask you again
 	Fail   Kind = "fail"   // either way: the run cannot go on, for the reason in Text
 )
 
 // Message is what travels. Shares pass between the two ends of an edge and no further; the coordinator sees sums of squares.
 type Message struct {
-	Kind    Kind         `json:"kind"`
-	From    admm.ID      `json:"from"`
-	To      admm.ID      `json:"to"`
-	Round   int          `json:"round,omitempty"`
-	Value   float64      `json:"value,omitempty"`
-	Rounds  int          `json:"rounds,omitempty"`
-	Rules   string       `json:"rules,omitempty"`
-	Run     string       `json:"run,omitempty"`
-	Report  admm.Report  `json:"report,omitzero"`
-	Verdict admm.Verdict `json:"verdict,omitzero"`
-	Text    string       `json:"text,omitempty"`
+	Kind     Kind          `json:"kind"`
+	From     admm.ID       `json:"from"`
+	To       admm.ID       `json:"to"`
+	Round    int           `json:"round,omitempty"`
+	Value    float64       `json:"value,omitempty"`
+	Rounds   int           `json:"rounds,omitempty"`
+	Rules    string        `json:"rules,omitempty"`
+	Run      string        `json:"run,omitempty"`
+	Report   admm.Report   `json:"report,omitzero"`
+	Decision admm.Decision `json:"decision,omitzero"`
+	Text     string        `json:"text,omitempty"`
 }
 
-// Transport connects nodes. A transport may lose messages, deliver them twice, late or in another order: agents ask again for what does
-// not come and know what they have seen.
+// Transport connects nodes. It may lose messages, deliver them twice, late or in another order: agents recognise what they have seen and
+// ask again for what does not come.
 type Transport interface {
-	// Join returns the link of one node, or of the Coordinator.
+	// Join returns the link of one node, or of the coordinator.
 	Join(ctx context.Context, id admm.ID) (Link, error)
 }
 
-// Link is a node's end of a transport.
+// Link is a node's end of a transport. One goroutine at a time may use it.
 type Link interface {
-	// Send puts a message on its way without waiting for the receiver. One goroutine at a time may use a link.
+	// Send accepts a message for delivery without waiting for the receiver. Messages travel at the latest with the next Receive or Close.
 	Send(ctx context.Context, m Message) error
-	// Receive returns the next message, or the error of ctx.
+	// Receive returns the next message. It returns the error of ctx when that ends and no message is there.
 	Receive(ctx context.Context) (Message, error)
-	// Close leaves.
+	// Close delivers what was sent, and leaves.
 	Close() error
 }
 
-// Channels is the transport in one process: a channel for each node. What finds a channel full is lost, and asked for again. The zero value
-// is ready, and must not be copied after use.
+// Channels is the transport in one process: a mailbox for each node. A message to a full mailbox is lost. The zero value is ready, and must
+// not be copied after use.
 type Channels struct {
 	mu    sync.Mutex
 	boxes map[admm.ID]chan Message
@@ -86,6 +86,18 @@ func (c *Channels) Join(_ context.Context, id admm.ID) (Link, error) {
 	return &channelLink{own: c.box(id), all: c, known: map[admm.ID]chan Message{}}, nil
 }
 
+// Pending is the number of messages to nodes that have not been received.
+func (c *Channels) Pending() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, box := range c.boxes {
+		if id != CoordinatorID {
+			n += len(box)
+		}
+	}
+	return n
+}
+
 type channelLink struct {
 	own   chan Message
 	all   *Channels
@@ -106,6 +118,11 @@ func (l *channelLink) Send(_ context.Context, m Message) error {
 }
 
 func (l *channelLink) Receive(ctx context.Context) (Message, error) {
+	select {
+	case m := <-l.own:
+		return m, nil
+	default:
+	}
 	select {
 	case m := <-l.own:
 		return m, nil

@@ -53,8 +53,8 @@ type secret struct {
 	Ledger      string  `json:"ledger,omitempty"` // the name of the ledger, once it has one
 }
 
-// paid is how many rounds a budget pays for, which takes seconds to work out, and what it was worked out for: who changes that in the file need
-// not know of the number.
+// paid caches the number of rounds that a budget pays for, which takes seconds to compute, with the values that it was computed from: it
+// is ignored when they have been edited.
 type paid struct {
 	Rounds  int     `json:"rounds"`
 	Alpha   float64 `json:"alpha"`
@@ -63,7 +63,7 @@ type paid struct {
 	Degree  int     `json:"degree"`
 }
 
-// rounds is how many rounds the budget pays for, and ok whether that is known.
+// rounds is how many rounds the budget pays for; ok reports whether the cached number holds.
 func (s secret) rounds(degree int) (n int, ok bool) {
 	p := s.Paid
 	return p.Rounds, p == paid{p.Rounds, s.Alpha, s.Epsilon, s.Delta, degree} && p.Rounds > 0

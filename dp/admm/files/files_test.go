@@ -202,7 +202,7 @@ func TestBudgetIsChanged(t *testing.T) {
 // What could not run is not written.
 func TestWriteRefusesWhatCannotRun(t *testing.T) {
 	p := admm.Problem{Graph: admm.Complete(1, 1), TargetBounds: []admm.Bounds{{Max: 1}}}
-	for _, a := range []admm.ADMM{{}, {Rounds: 9, Delay: 3}, {Rounds: 9, Adapt: true}} {
+	for _, a := range []admm.ADMM{{}, {Rounds: 9, Adapt: true}} {
 		dir := t.TempDir()
 		private := &admm.Private{Budget: account.Budget{Alpha: 1}, Slope: 5}
 		err := files.Write(dir, p, a, private, rand.New(rand.NewPCG(1, 1)))

@@ -23,17 +23,14 @@ var ErrLedger = errors.New("ledger cannot be used")
 
 var errBusy = errors.New("another process has it")
 
-// dying is how long a ledger that is in use is waited for: who had it may have been told to end just now.
-const dying = 2 * time.Second
+// lockTimeout is how long to wait for a ledger in use: its process may be about to end.
+const lockTimeout = 2 * time.Second
 
 // Ledger is a node's admm.Ledger in a file. Each entry is on the disk before its release is made: the file is replaced whole, flushed, and
-// ends with a checksum, so that no crash leaves half of it. One process at a time has it.
+// ends with a checksum, so that no crash leaves half of it. One process at a time has it. A release costs time in proportion to the entries.
 //
-// Replacing costs time in proportion to what is in it: some 30 ms a release after 4000, so that 4000 releases take a minute in all; budgets that
-// protect anything pay for fewer.
-//
-// The node's file names its ledger, so that one that was lost is not silently begun again. What no file can notice is that an old copy of
-// both was put back.
+// The node's file names its ledger, so that a lost ledger is not silently begun again. No file can notice that an old copy of both was put
+// back.
 type Ledger struct {
 	path  string
 	lock  *os.File
@@ -77,7 +74,7 @@ func OpenLedger(path, nodePath string) (*Ledger, error) {
 	if l.lock, err = os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return nil, err
 	}
-	for until := time.Now().Add(dying); ; time.Sleep(dying / 40) {
+	for until := time.Now().Add(lockTimeout); ; time.Sleep(lockTimeout / 40) {
 		if err = lock(l.lock); err == nil || time.Now().After(until) {
 			break
 		}
@@ -94,7 +91,7 @@ func OpenLedger(path, nodePath string) (*Ledger, error) {
 	return l, nil
 }
 
-// Close lets others have the ledger.
+// Close unlocks the ledger.
 func (l *Ledger) Close() error { return l.lock.Close() }
 
 func (l *Ledger) bad(format string, args ...any) error {
@@ -108,7 +105,7 @@ func (l *Ledger) open(f node, nodePath string) error {
 	case err == nil:
 		err = l.parse(b)
 	case os.IsNotExist(err) && f.Private.Ledger != "":
-		err = l.bad("it is not there, but %s has one: without it nobody knows what was released", nodePath)
+		err = l.bad("it is not there, but %s names one: without it nobody knows what was released", nodePath)
 	case os.IsNotExist(err):
 		err = l.begin(f.ID)
 	}
@@ -226,7 +223,7 @@ func (l *Ledger) Pay(r admm.Release, rounds int) error {
 }
 
 // Rounds is the most rounds that a run may have; see admm.Ledger.
-func (l *Ledger) Rounds() int { return min(account.Many, l.left+len(l.page.Releases)) }
+func (l *Ledger) Rounds() int { return min(account.UnlimitedRounds, l.left+len(l.page.Releases)) }
 
 // Releases is how many releases were paid for.
 func (l *Ledger) Releases() int { return len(l.page.Releases) }

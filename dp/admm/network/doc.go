@@ -1,24 +1,29 @@
-// Package network is the transport between processes and machines: NATS, with a server that runs inside the coordinator's process.
+// Package network is the transport between processes: HTTP, with a mailbox for each node in the coordinator's process.
 //
-// # In words
-//
-// The coordinator serves, on loopback unless told otherwise; whoever has the address, the token and the certificate joins:
-//
-//	server, err := network.Serve("127.0.0.1:0", "")                   // in the coordinator
-//	line := network.Line{Access: server.Access(), Run: "vaccine"}     // in every process
-//	link, err := line.Join(ctx, id)
+//	server, err := network.Serve("127.0.0.1:0", "")                 // in the coordinator
+//	link, err := network.Line{Access: server.Access()}.Join(ctx, id) // in a node
 //	amounts, err := (&agents.Agent{Rules: rules, Spec: spec, Link: link}).Run(ctx)
 //
-// Connections are TLS 1.3 with a certificate that is made for the run; its key stays with the server, whose Identity is to be kept as a
-// secret if the server is to come back after its process has died. Clients
-// trust that certificate and no other, and the server asks for the token. Who has the token is trusted as a party is in the paper:
-// it can listen to every message on the server, which is the eavesdropper that private rounds are made for, and could disturb the run.
+// A node posts the messages that it has for others, and the answer brings those that have come for it; the server holds the answer back
+// until there is one. So a node needs one outgoing connection, whatever its number of neighbours, and no address of its own.
 //
-// NATS delivers at most once: what is sent to a node that is away is lost. Package agents asks again.
+// # Who may take part
 //
-// # Why NATS
+// The server listens on a loopback address only, and asks for a token. Messages are not encrypted: nodes on other machines reach the server
+// through a tunnel that is, for example
 //
-// Nodes come and go, know each other by name and not by address, and one node may have a thousand neighbours. A broker
-// with subjects makes each of them one outgoing connection; with gRPC every pair of neighbours would be a server and a client, each to be found and
-// certified. The server is a library in Go: there is nothing to install.
+//	ssh -N -L 4222:127.0.0.1:4222 coordinator.example.org
+//
+// Who has the token is trusted as a party is in the paper: it can read every message on the server, which is the eavesdropper against whom
+// private rounds protect, and could disturb the run.
+//
+// # Faults
+//
+// Messages may be lost, as when a request breaks off; package agents asks again. A server that comes back at the same address with the
+// same token goes on serving its nodes, whose links wait for it (Line.Wait).
+//
+// # Why HTTP
+//
+// The standard library has it, a user can look at it with curl, and it passes tunnels and proxies. A message broker (NATS, which this
+// package once embedded) does as much with eight modules and a tenth of the command, and its guarantee is the same: at most once.
 package network

@@ -22,7 +22,7 @@ func ExampleServe() {
 		TargetUtility: []admm.Utility{admm.Log{A: 1, B: 1}, admm.Log{A: 2, B: 1}},
 		TargetBounds:  []admm.Bounds{{Max: 3}},
 	}
-	line := network.Line{Access: server.Access(), Run: "example"}
+	line := network.Line{Access: server.Access()}
 	result, err := agents.Solve(context.Background(), admm.ADMM{}, line, prob.Graph, prob.Specs(), 0)
 	if err != nil {
 		fmt.Println(err)

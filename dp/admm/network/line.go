@@ -1,131 +1,135 @@
 package network
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"io"
+	"net/http"
 	"time"
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/agents"
-
-	"github.com/nats-io/nats.go"
 )
-
-// ErrAccess marks an access that the server did not accept, or that cannot be one.
-var ErrAccess = errors.New("no access")
 
 var errGone = errors.New("the server is gone")
 
-// Line is the transport of one run; every node that joins has a connection of its own.
+// Line is the transport between a server and its nodes.
 type Line struct {
 	Access
-	// Run keeps runs on one server apart: letters, digits, - and _.
-	Run string
-	// Wait is how long a server that is gone is waited for; 0 means five minutes.
+	// Wait is how long a server that does not answer is waited for; 0 means five minutes.
 	Wait time.Duration
 }
 
 const (
-	// inbox is room for messages that were not looked at yet; more are lost, and asked for again.
-	inbox = 16384
-	// reconnect is how soon a broken connection is tried again, and usualWait for how long.
+	defaultWait = 5 * time.Minute
+	// reconnect is the time between two requests to a server that does not answer.
 	reconnect = 200 * time.Millisecond
-	usualWait = 5 * time.Minute
-	// leaving is how long the last messages may take to get out.
+	// leaving is how long the last messages may take.
 	leaving = 10 * time.Second
+	// maxUnsent bounds the messages that wait for a request; more are lost, and asked for again.
+	maxUnsent = 16384
 )
 
-// Join connects a node. Errors: a server that is not there, or ErrAccess.
-func (l Line) Join(_ context.Context, id admm.ID) (agents.Link, error) {
-	if l.Run == "" || strings.Trim(strings.ToLower(l.Run), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-		return nil, fmt.Errorf("network: Run = %q: must be letters, digits, - and _: %w", l.Run, ErrAccess)
-	}
-	trusted := x509.NewCertPool()
-	if !trusted.AppendCertsFromPEM(l.CA) {
-		return nil, fmt.Errorf("network: CA: no certificate in PEM: %w", ErrAccess)
-	}
-	tries := int(cmp.Or(l.Wait, usualWait)/reconnect) + 1
-	conn, err := nats.Connect(l.URL, nats.Token(l.Token), nats.Name(id.String()), nats.MaxReconnects(tries), nats.ReconnectWait(reconnect),
-		nats.ReconnectJitter(0, 0), nats.Timeout(20*time.Second), nats.NoEcho(),
-		nats.Secure(&tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS13}),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // slow consumers: what is lost is asked for again
-	if errors.Is(err, nats.ErrAuthorization) {
-		return nil, fmt.Errorf("network: join %s: the token is not the server's: %w", l.URL, ErrAccess)
-	}
-	if err != nil {
+// Join connects a node. Errors: a server that does not answer; ErrAccess for another token than the server's.
+func (l Line) Join(ctx context.Context, id admm.ID) (agents.Link, error) {
+	out := &link{line: l, id: id, client: http.Client{Transport: &http.Transport{}}}
+	if err := out.exchange(ctx, 0); err != nil {
 		return nil, fmt.Errorf("network: join %s: %w", l.URL, err)
-	}
-	out := &link{conn: conn, gone: make(chan struct{}), line: l, messages: make(chan *nats.Msg, inbox)}
-	conn.SetClosedHandler(func(*nats.Conn) { close(out.gone) })
-	if _, err := conn.ChanSubscribe(l.subject(id), out.messages); err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("network: subscribe: %w", err)
-	}
-	if err := conn.FlushTimeout(leaving); err != nil { // from here on nothing that is sent to id is missed
-		conn.Close()
-		return nil, fmt.Errorf("network: subscribe: %w", err)
 	}
 	return out, nil
 }
 
-// subject is where a node listens.
-func (l Line) subject(id admm.ID) string {
-	if id == agents.Coordinator {
-		return "coupling.admm." + l.Run + ".coordinator"
-	}
-	return fmt.Sprintf("coupling.admm.%s.%v.%d", l.Run, id.Side, id.Index)
-}
-
-// link is a node's connection.
+// link is a node's end of a line.
 type link struct {
-	conn     *nats.Conn
 	line     Line
-	messages chan *nats.Msg
-	gone     chan struct{}
+	id       admm.ID
+	client   http.Client
+	out, in  []agents.Message // not sent yet, and not looked at yet
+	silentAt time.Time        // when the server ceased to answer, zero while it does
 }
 
-// Send publishes a message. While the connection is broken messages are kept for it, up to a limit beyond which they are lost.
+// Send keeps a message for the next request.
 func (l *link) Send(_ context.Context, m agents.Message) error {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return fmt.Errorf("network: message: %w", err)
+	if len(l.out) < maxUnsent {
+		l.out = append(l.out, m)
 	}
-	switch err := l.conn.Publish(l.line.subject(m.To), b); {
-	case err == nil || errors.Is(err, nats.ErrReconnectBufExceeded):
-		return nil
-	case errors.Is(err, nats.ErrConnectionClosed):
-		return fmt.Errorf("network: %s: %w", l.line.URL, errGone)
-	default:
-		return fmt.Errorf("network: send: %w", err)
-	}
+	return nil
 }
 
-// Receive returns the next message; what is none is passed over.
+// Receive returns the next message. A server that does not answer is asked again until Wait is over.
 func (l *link) Receive(ctx context.Context) (agents.Message, error) {
-	for {
-		select {
-		case m := <-l.messages:
-			var out agents.Message
-			if json.Unmarshal(m.Data, &out) == nil {
-				return out, nil
-			}
-		case <-l.gone:
-			return agents.Message{}, fmt.Errorf("network: %s: %w", l.line.URL, errGone)
-		case <-ctx.Done():
+	for len(l.in) == 0 {
+		err := l.exchange(ctx, maxWait)
+		if err == nil {
+			l.silentAt = time.Time{}
+			continue
+		}
+		if ctx.Err() != nil {
 			return agents.Message{}, ctx.Err()
 		}
+		if l.silentAt.IsZero() {
+			l.silentAt = time.Now()
+		}
+		if time.Since(l.silentAt) > cmp.Or(l.line.Wait, defaultWait) {
+			err = fmt.Errorf("%w: %w", errGone, err)
+		}
+		if errors.Is(err, errGone) || errors.Is(err, ErrAccess) {
+			return agents.Message{}, fmt.Errorf("network: %s: %w", l.line.URL, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(reconnect):
+		}
 	}
+	m := l.in[0]
+	l.in = l.in[1:]
+	return m, nil
 }
 
-// Close sends what is still on its way and leaves.
+// Close sends what has not been sent, and leaves.
 func (l *link) Close() error {
-	err := l.conn.FlushTimeout(leaving)
-	l.conn.Close()
-	return err
+	defer l.client.CloseIdleConnections()
+	if len(l.out) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaving)
+	defer cancel()
+	return l.exchange(ctx, 0)
+}
+
+// exchange posts the messages that wait, and takes those that have come. It lets the server answer before the end of ctx, because a request
+// that is broken off may lose messages.
+func (l *link) exchange(ctx context.Context, wait time.Duration) error {
+	if end, ok := ctx.Deadline(); ok {
+		wait = min(wait, max(time.Millisecond, time.Until(end)*3/4))
+	}
+	body, err := json.Marshal(request{Node: l.id, Messages: l.out, WaitMS: wait.Milliseconds()})
+	if err != nil {
+		return fmt.Errorf("message: %w", err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.line.URL, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+l.line.Token)
+	r.Header["Idempotency-Key"] = nil // lets net/http repeat it: messages may come twice
+	answer, err := l.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	l.out = l.out[:0]
+	if answer.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
+		err := fmt.Errorf("%s: %s", answer.Status, bytes.TrimSpace(text))
+		if answer.StatusCode == http.StatusUnauthorized {
+			err = fmt.Errorf("%w: %w", err, ErrAccess)
+		}
+		return err
+	}
+	return json.NewDecoder(answer.Body).Decode(&l.in)
 }

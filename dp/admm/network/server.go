@@ -1,178 +1,116 @@
 package network
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
+	"cmp"
+	"context"
 	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/hex"
-	"encoding/pem"
+	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
-	"strconv"
+	"net/http"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
+	"coupling/dp/admm"
+	"coupling/dp/admm/agents"
 )
 
-// Access is what a node needs in order to join.
+// ErrAccess marks an address that is not allowed, or a token that is not the server's.
+var ErrAccess = errors.New("no access")
+
+// Access is what a node needs in order to join. The token is secret.
 type Access struct {
-	URL   string // tls://host:port
-	Token string
-	CA    []byte // the server's certificate, PEM
+	URL   string `json:"url"` // http://host:port
+	Token string `json:"token"`
 }
 
-// Identity is what makes a server the same after its process has died: nodes that wait for it join again by themselves. It is secret.
-type Identity struct {
-	Listen      string `json:"listen"` // host:port
-	Host        string `json:"host"`   // by which nodes reach it
-	Token       string `json:"token"`
-	Certificate []byte `json:"certificate"` // PEM
-	Key         []byte `json:"key"`         // PEM
-}
-
-// Server is a NATS server in this process.
+// Server keeps a mailbox for each node.
 type Server struct {
-	identity Identity
-	nats     *server.Server
+	access Access
+	boxes  agents.Channels
+	http   http.Server
 }
 
 const (
-	// startup is how long a server may take to listen.
-	startup = 30 * time.Second
-	// validity of the certificate: longer than a run.
-	validity = 30 * 24 * time.Hour
-	// payload bounds a message; ours have some 200 bytes.
-	payload = 64 << 10
+	// maxBody bounds a request, of messages of some 200 bytes.
+	maxBody = 16 << 20
+	// maxWait is how long an answer is held back.
+	maxWait = 30 * time.Second
 )
 
-// Serve starts a server that listens on addr, such as "127.0.0.1:0", with a new certificate and a new token. Nodes reach it as host, which the
-// certificate names beside localhost and the loopback addresses; "" is the host of addr. Errors: an address that cannot be listened on; one
-// that means all addresses, such as "0.0.0.0:0", without a host.
-func Serve(addr, host string) (*Server, error) {
-	listen, _, err := split(addr)
-	if err != nil {
-		return nil, err
-	}
-	if host == "" {
-		if ip := net.ParseIP(listen); listen == "" || ip != nil && ip.IsUnspecified() {
-			return nil, fmt.Errorf("network: listen %q: means all addresses of this machine: say by which nodes reach it: %w", addr, errHost)
-		}
-		host = listen
-	}
-	certificate, key, err := certify(host)
-	if err != nil {
-		return nil, fmt.Errorf("network: certificate: %w", err)
-	}
-	token := make([]byte, 32)
-	if _, err := rand.Read(token); err != nil {
-		return nil, fmt.Errorf("network: token: %w", err)
-	}
-	return ServeAgain(Identity{Listen: addr, Host: host, Token: hex.EncodeToString(token), Certificate: certificate, Key: key})
+// request is what a node posts. The answer is a list of messages.
+type request struct {
+	Node     admm.ID          `json:"node"`
+	Messages []agents.Message `json:"messages"` // from it
+	WaitMS   int64            `json:"wait_ms"`  // how long to wait for a message to it
 }
 
-// split takes an address apart.
-func split(addr string) (host string, port int, err error) {
-	host, text, err := net.SplitHostPort(addr)
+// Serve starts a server on a loopback address, such as "127.0.0.1:0" for any free port. An empty token draws a new one; a server that is to
+// come back needs its earlier address and token. Errors: ErrAccess for another address; a port that is taken.
+func Serve(addr, token string) (*Server, error) {
+	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return "", 0, fmt.Errorf("network: listen %q: %w", addr, err)
+		return nil, fmt.Errorf("network: listen %q: %w", addr, err)
 	}
-	port, err = strconv.Atoi(text)
-	if err != nil || port < 0 || port > 65535 {
-		return "", 0, fmt.Errorf("network: listen %q: port %q: must be in 0..65535", addr, text)
+	if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
+		return nil, fmt.Errorf("network: listen %q: must be a loopback address, such as 127.0.0.1:0, as messages are not encrypted; other machines come through ssh -L: %w", addr, ErrAccess)
 	}
-	return host, port, nil
-}
-
-// ServeAgain starts a server that was there before, under the same address, certificate and token. Errors: an identity that is none, an
-// address that cannot be listened on.
-func ServeAgain(id Identity) (*Server, error) {
-	host, port, err := split(id.Listen)
+	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("network: %w", err)
 	}
-	if port == 0 {
-		port = server.RANDOM_PORT
-	}
-	certificate, err := tls.X509KeyPair(id.Certificate, id.Key)
-	if err != nil {
-		return nil, fmt.Errorf("network: certificate: %w", err)
-	}
-	s := &Server{identity: id}
-	s.nats, err = server.NewServer(&server.Options{
-		Host: host, Port: port, Authorization: id.Token, NoLog: true, NoSigs: true, MaxPayload: payload,
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13}, TLSTimeout: 20,
-		AuthTimeout: 20,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("network: listen %q: %w", id.Listen, err)
-	}
-	go s.nats.Start()
-	at, ok := (*net.TCPAddr)(nil), s.nats.ReadyForConnections(startup)
-	if ok {
-		at, ok = s.nats.Addr().(*net.TCPAddr)
-	}
-	if !ok {
-		s.Close()
-		return nil, fmt.Errorf("network: listen %q: %w", id.Listen, errListen)
-	}
-	s.identity.Listen = net.JoinHostPort(host, strconv.Itoa(at.Port))
+	s := &Server{access: Access{URL: "http://" + l.Addr().String(), Token: cmp.Or(token, rand.Text())}}
+	s.http = http.Server{Handler: http.HandlerFunc(s.exchange), ReadHeaderTimeout: maxWait}
+	go func() { _ = s.http.Serve(l) }() // which ends with Close
 	return s, nil
 }
 
-var (
-	errListen = errors.New("the server does not listen: is the port taken?")
-	errHost   = errors.New("no host")
-)
-
-// Identity is what ServeAgain needs, with the port that is listened on.
-func (s *Server) Identity() Identity { return s.identity }
-
 // Access is what nodes need.
-func (s *Server) Access() Access {
-	_, port, _ := net.SplitHostPort(s.identity.Listen) // it was listened on
-	return Access{URL: "tls://" + net.JoinHostPort(s.identity.Host, port), Token: s.identity.Token, CA: s.identity.Certificate}
+func (s *Server) Access() Access { return s.access }
+
+// Join returns a link in this process, for the coordinator.
+func (s *Server) Join(ctx context.Context, id admm.ID) (agents.Link, error) {
+	return s.boxes.Join(ctx, id)
 }
 
-// Close stops the server.
+// Drain waits until nodes have received all their messages, or until timeout.
+func (s *Server) Drain(timeout time.Duration) {
+	for until := time.Now().Add(timeout); s.boxes.Pending() > 0 && time.Now().Before(until); {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Close ends the server when it has given the answers that are ready.
 func (s *Server) Close() {
-	s.nats.Shutdown()
-	s.nats.WaitForShutdown()
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if s.http.Shutdown(ctx) != nil { // requests are waiting
+		_ = s.http.Close()
+	}
 }
 
-// certify makes a certificate that it signs itself, and its key.
-func certify(host string) (certificate, private []byte, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
+// exchange takes a node's messages, and answers with those to it.
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request) {
+	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+s.access.Token)) != 1 {
+		http.Error(w, "the token is not the server's", http.StatusUnauthorized)
+		return
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return nil, nil, err
+	var ask request
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&ask); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
 	}
-	now := time.Now()
-	template := x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "coupling admm"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(validity),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		BasicConstraintsValid: true, IsCA: true,
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	link, _ := s.boxes.Join(r.Context(), ask.Node) // which cannot fail
+	for _, m := range ask.Messages {
+		_ = link.Send(r.Context(), m) // nor can this
 	}
-	if ip := net.ParseIP(host); ip != nil {
-		template.IPAddresses = append(template.IPAddresses, ip)
-	} else if host != "" {
-		template.DNSNames = append(template.DNSNames, host)
+	ctx, cancel := context.WithTimeout(r.Context(), min(time.Duration(ask.WaitMS)*time.Millisecond, maxWait))
+	defer cancel()
+	out := []agents.Message{}
+	for m, err := link.Receive(ctx); err == nil; m, err = link.Receive(ctx) {
+		out = append(out, m)
+		cancel() // what is there already is still received
 	}
-	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
-	if err != nil {
-		return nil, nil, err
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, nil, err
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), nil
+	_ = json.NewEncoder(w).Encode(out)
 }

@@ -39,12 +39,15 @@ func (admmCmd) Help() string {
     coupling admm eavesdrop quiet
 
 Without --spawn, run waits, and prints how nodes join: each where its data are, with its own file, state and ledger, and with a noise key that nobody
-else has (--own-keys). In another terminal, or on another machine (run --listen 0.0.0.0:4222 --advertise HOST):
+else has (--own-keys), in another terminal:
 
     coupling admm new --out real --targets 1 --sources 1 --alpha 0.5 --rounds 20 --budget 10 --own-keys
     coupling admm run real
-    coupling admm node real/nodes/target-0.json --join $(cat real/join/url) --token-file real/join/token --ca real/join/ca.pem \
+    coupling admm node real/nodes/target-0.json --join real/join.json \
         --state target-0.state --ledger target-0.ledger --out target-0.amounts   # and so for source-0
+
+A node on another machine has a copy of join.json and a tunnel to the coordinator's: run --listen 127.0.0.1:4222 here,
+ssh -N -L 4222:127.0.0.1:4222 HOST there.
 
 solve and eavesdrop have all nodes' data in one place and send nothing: they are for experiments and keep no ledger. What they print is not
 for those from whom the data are kept.`
@@ -68,7 +71,6 @@ type admmNewCmd struct {
 	Adapt bool    `help:"Let η adapt."`
 	Tol   float64 `default:"1e-8" help:"Residual to stop at."`
 	Limit int     `name:"max-rounds" default:"100000" help:"Rounds after which a run that has not settled ends, with exit status 3."`
-	Delay int     `help:"Steps that a node may be out of step."`
 
 	Alpha      float64 `help:"Make nodes private: ε of each round." placeholder:"EPS"`
 	Rounds     int     `default:"100" help:"Private rounds."`
@@ -88,7 +90,7 @@ func (c admmNewCmd) Run(a *app) error {
 	if err != nil {
 		return usage(err)
 	}
-	rules := admm.ADMM{Eta: c.Eta, Relax: c.Relax, Adapt: c.Adapt, Tol: c.Tol, MaxRounds: c.Limit, Delay: c.Delay}
+	rules := admm.ADMM{Eta: c.Eta, Relax: c.Relax, Adapt: c.Adapt, Tol: c.Tol, MaxRounds: c.Limit}
 	var private *admm.Private
 	if c.Alpha != 0 {
 		rules.Rounds, rules.Tail = c.Rounds, c.Tail

@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,33 +16,32 @@ import (
 )
 
 type admmRunCmd struct {
-	Dir       string        `arg:"" help:"Folder that new wrote."`
-	Listen    string        `default:"127.0.0.1:0" help:"Address of the server; port 0 takes a free one."`
-	Advertise string        `help:"Name or address by which nodes reach the server, also in its certificate; needed with --listen 0.0.0.0:PORT." placeholder:"HOST"`
-	Resume    bool          `help:"Go on with the run of a coordinator that died, at the same address; nodes that live are waiting for it."`
-	Spawn     bool          `help:"Start every node as a process of this machine, and again if it dies."`
-	Out       string        `help:"CSV of the plan (with --spawn): target, source, amount." placeholder:"FILE"`
-	Patience  time.Duration `default:"1s" help:"How long to wait before asking again."`
+	Dir    string        `arg:"" help:"Folder that new wrote."`
+	Listen string        `default:"127.0.0.1:0" help:"Loopback address of the server; port 0 takes a free one."`
+	Resume bool          `help:"Go on with the run of a coordinator that was killed, at the same address; nodes that live wait for it."`
+	Spawn  bool          `help:"Start every node as a process of this machine."`
+	Out    string        `help:"CSV of the plan (with --spawn): target, source, amount." placeholder:"FILE"`
+	Retry  time.Duration `default:"1s" help:"Time after which a message that may be lost is sent again."`
 }
 
 // Help says what the coordinator sees.
 func (admmRunCmd) Help() string {
-	return `The coordinator reads network.json only: who takes part, and the rules. It hears sums of squares of each node and decides when to
-stop. It writes DIR/join/{url,token,ca.pem}: who has them can join, and listen.
+	return `The coordinator reads network.json only: who takes part, and the rules. It receives sums of squares from each node and decides when
+to stop. It writes DIR/join.json, address and token: who has it can join, and read all messages.
 
-What it must remember is in DIR/coordinator. If it dies, nodes wait for it for some minutes (node --wait):
+What it must remember is in DIR/coordinator.json. If it is killed, nodes wait for it for some minutes (node --wait):
 
     coupling admm run DIR --resume
 
-goes on where it was, with the same plan in the end. Nodes of --spawn die with their coordinator, and --spawn --resume starts them
-again from their states. A coordinator without --resume begins a new run, which nodes of another one cannot join.
+goes on where it was, with the same plan in the end. The nodes of --spawn end with their coordinator, and --spawn --resume starts them
+again from their states. A coordinator without --resume begins a new run, which nodes of another run cannot join.
 
-Private nodes keep a ledger of all that they ever release, with --spawn in DIR/ledger. A run that is the same as one before costs nothing
-again; any other one costs anew, and nodes refuse it where their budget does not pay.`
+Private nodes keep a ledger of all that they ever release, with --spawn in DIR/ledger. A run that is the same as an earlier one costs
+nothing again; any other run costs anew, and nodes refuse it where their budget does not pay.`
 }
 
 // Run coordinates a run.
-func (c admmRunCmd) Run(a *app) (err error) {
+func (c admmRunCmd) Run(a *app) error {
 	n, err := files.ReadNetwork(c.Dir)
 	if err != nil {
 		return admmError(err)
@@ -52,64 +50,51 @@ func (c admmRunCmd) Run(a *app) (err error) {
 	if err != nil {
 		return admmError(err)
 	}
-	s, minutes, err := c.serve()
+	s, checkpoint, err := c.serve()
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if err := c.publish(s); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancel(a.run.ctx)
 	defer cancel()
-	link, err := network.Line{Access: s.Access(), Run: runName}.Join(ctx, agents.Coordinator)
+	link, err := s.Join(ctx, agents.CoordinatorID)
 	if err != nil {
 		return err
 	}
-	defer leave(link)
-	var children *spawned
+	wait := func() error { return nil }
 	if c.Spawn {
-		if children, err = spawn(ctx, a, c, g.Nodes(), cancel); err != nil {
+		if wait, err = spawn(ctx, c, g.Nodes(), cancel); err != nil {
 			return err
 		}
-		defer children.wait()
 	} else {
 		ledger := ""
 		if n.Rules.Rounds > 0 {
-			ledger = " --ledger " + ledgerPath(c.Dir, admm.ID{})
+			ledger = " --ledger " + nodePath(c.Dir, "ledger", admm.ID{})
 		}
-		fmt.Fprintf(a.err, "listening on %s; each of %s joins with\n  coupling admm node %s --join %s --token-file %s --ca %s%s\n", s.Access().URL,
-			plural(g.Targets+g.Sources, "node"), files.NodePath(c.Dir, admm.ID{}), s.Access().URL, c.join("token"), c.join("ca.pem"), ledger)
+		fmt.Fprintf(a.err, "listening on %s; each of %s joins with\n  coupling admm node %s --join %s%s\n", s.Access().URL,
+			plural(g.Targets+g.Sources, "node"), files.NodePath(c.Dir, admm.ID{}), c.joinFile(), ledger)
 	}
-	conductor := agents.Conductor{Rules: n.Rules, Nodes: g.Nodes(), Link: link, Patience: c.Patience, Resume: minutes}
-	conductor.Save = func(m agents.Minutes) error { return files.SaveJSON(c.memory("minutes.json"), m) }
-	if !a.quiet {
-		said := ""
-		conductor.Waiting = func(round int, missing []admm.ID) {
-			if text := fmt.Sprintf("round %d: waiting for %s\n", round, some(missing)); text != said {
-				said = text
-				fmt.Fprint(a.err, text)
-			}
-		}
-	}
+	coordinator := agents.Coordinator{Rules: n.Rules, Nodes: g.Nodes(), Link: link, Retry: c.Retry, Resume: checkpoint, Waiting: c.waiting(a)}
+	coordinator.Save = func(m agents.Checkpoint) error { return files.SaveJSON(c.checkpointFile(), m) }
 	began := time.Now()
-	sum, err := conductor.Run(ctx)
+	sum, err := coordinator.Run(ctx)
 	if err != nil {
 		cancel()
-		if children != nil {
-			if why := children.failed(); why != nil {
-				err = why
-			}
+		if why := wait(); why != nil {
+			err = why
 		}
 		return admmError(err)
 	}
+	s.Drain(drainTimeout)
 	fmt.Fprintf(a.out, "%v after %s of %d nodes, %.3g s, residuals %.2g and %.2g\n", sum.Status, plural(sum.Rounds, "round"), g.Targets+g.Sources,
 		time.Since(began).Seconds(), sum.Primal, sum.Dual)
-	if len(sum.Silent) > 0 {
-		fmt.Fprintf(a.err, "not known to have heard the end: %s\n", some(sum.Silent))
+	if len(sum.Unconfirmed) > 0 {
+		fmt.Fprintf(a.err, "these nodes have not confirmed the end: %s\n", some(sum.Unconfirmed))
 	}
-	if children != nil {
-		children.wait()
+	if err := wait(); err != nil {
+		return admmError(err)
+	}
+	if c.Spawn && c.Out != "" {
 		if err := c.collect(g); err != nil {
 			return err
 		}
@@ -120,85 +105,68 @@ func (c admmRunCmd) Run(a *app) (err error) {
 	return nil
 }
 
-// runName is the run on the server, of which there is one.
-const runName = "run"
+// drainTimeout is how long the server stays at the end for nodes that have not received their last messages.
+const drainTimeout = 2 * time.Second
 
-func (c admmRunCmd) join(name string) string { return filepath.Join(c.Dir, "join", name) }
+// joinFile is what nodes need in order to join, and what the server needs in order to come back.
+func (c admmRunCmd) joinFile() string { return filepath.Join(c.Dir, "join.json") }
 
-// memory is a file of the coordinator.
-func (c admmRunCmd) memory(name string) string { return filepath.Join(c.Dir, "coordinator", name) }
+func (c admmRunCmd) checkpointFile() string { return filepath.Join(c.Dir, "coordinator.json") }
 
-// serve starts the server: a new one, or with --resume the one that there was, with the minutes of its run if it had begun.
-func (c admmRunCmd) serve() (*network.Server, *agents.Minutes, error) {
-	if !c.Resume {
-		if err := os.RemoveAll(filepath.Join(c.Dir, "coordinator")); err != nil { // of another run
+// serve starts the server: a new one, or with --resume the earlier one, with the checkpoint of its run if that had begun.
+func (c admmRunCmd) serve() (s *network.Server, checkpoint *agents.Checkpoint, err error) {
+	addr, token := c.Listen, ""
+	if c.Resume {
+		var access network.Access
+		if err := files.LoadJSON(c.joinFile(), &access); err != nil {
+			return nil, nil, fmt.Errorf("--resume: no run was begun in %s: %w", c.Dir, err)
+		}
+		u, err := url.Parse(access.URL)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", c.joinFile(), err)
+		}
+		addr, token = u.Host, access.Token
+		checkpoint = new(agents.Checkpoint)
+		if err := files.LoadJSON(c.checkpointFile(), checkpoint); os.IsNotExist(err) {
+			checkpoint = nil
+		} else if err != nil {
 			return nil, nil, err
 		}
-		s, err := network.Serve(c.Listen, c.Advertise)
-		return s, nil, err
-	}
-	var id network.Identity
-	if err := files.LoadJSON(c.memory("server.json"), &id); err != nil {
-		return nil, nil, fmt.Errorf("--resume: no run was begun in %s: %w", c.Dir, err)
-	}
-	minutes := new(agents.Minutes)
-	if err := files.LoadJSON(c.memory("minutes.json"), minutes); os.IsNotExist(err) {
-		minutes = nil
-	} else if err != nil {
+	} else if err := os.Remove(c.checkpointFile()); err != nil && !os.IsNotExist(err) { // of another run
 		return nil, nil, err
 	}
-	s, err := network.ServeAgain(id)
-	return s, minutes, err
+	if s, err = network.Serve(addr, token); err != nil {
+		return nil, nil, err
+	}
+	return s, checkpoint, files.SaveJSON(c.joinFile(), s.Access())
 }
 
-// publish writes what nodes need to join, and what the server needs to come back.
-func (c admmRunCmd) publish(s *network.Server) error {
-	if err := files.SaveJSON(c.memory("server.json"), s.Identity()); err != nil {
-		return err
-	}
-	access := s.Access()
-	for name, text := range map[string][]byte{"url": []byte(access.URL), "token": []byte(access.Token), "ca.pem": access.CA} {
-		if err := files.Replace(c.join(name), text); err != nil {
-			return err
+// waiting says who is waited for, when that changes.
+func (c admmRunCmd) waiting(a *app) func(int, []admm.ID) {
+	said := ""
+	return func(round int, missing []admm.ID) {
+		if text := fmt.Sprintf("round %d: waiting for %s\n", round, some(missing)); text != said && !a.quiet {
+			said = text
+			fmt.Fprint(a.err, text)
 		}
 	}
-	return nil
 }
 
-// collect puts the amounts that nodes wrote together.
+// collect puts together the amounts that nodes wrote.
 func (c admmRunCmd) collect(g admm.Graph) error {
-	if c.Out == "" {
-		return nil
-	}
-	var parts []agents.Amounts
-	for _, id := range g.Nodes()[:g.Targets] {
-		b, err := os.ReadFile(amountsPath(c.Dir, id))
-		if err != nil {
+	parts := make([]agents.Amounts, g.Targets)
+	for i, id := range g.Nodes()[:g.Targets] {
+		if err := files.LoadJSON(nodePath(c.Dir, "amounts", id), &parts[i]); err != nil {
 			return err
 		}
-		var part agents.Amounts
-		if err := json.Unmarshal(b, &part); err != nil {
-			return fmt.Errorf("%s: %w", amountsPath(c.Dir, id), err)
-		}
-		parts = append(parts, part)
 	}
 	return writePlan(c.Out, g, agents.Assemble(g, parts))
 }
 
-func amountsPath(dir string, id admm.ID) string {
-	return filepath.Join(dir, "amounts", fmt.Sprintf("%v-%d.json", id.Side, id.Index))
+// nodePath is a spawned node's file in one of DIR/{state,ledger,amounts}.
+func nodePath(dir, folder string, id admm.ID) string {
+	return filepath.Join(dir, folder, fmt.Sprintf("%v-%d.json", id.Side, id.Index))
 }
-
-func statePath(dir string, id admm.ID) string {
-	return filepath.Join(dir, "state", fmt.Sprintf("%v-%d.json", id.Side, id.Index))
-}
-
-func ledgerPath(dir string, id admm.ID) string {
-	return filepath.Join(dir, "ledger", fmt.Sprintf("%v-%d.json", id.Side, id.Index))
-}
-
-// leave closes a link when all is said: an error then loses nothing.
-func leave(l agents.Link) { _ = l.Close() }
 
 // some names a few nodes.
 func some(ids []admm.ID) string {
@@ -210,97 +178,4 @@ func some(ids []admm.ID) string {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(names, ", ")
-}
-
-type admmNodeCmd struct {
-	File      string        `arg:"" help:"The node's file."`
-	Join      string        `required:"" help:"Address of the server, as in DIR/join/url." placeholder:"URL"`
-	TokenFile string        `required:"" help:"File with the token." placeholder:"FILE"`
-	CA        string        `name:"ca" required:"" help:"File with the server's certificate." placeholder:"FILE"`
-	State     string        `help:"File to keep the state in, so that the node can die and come back." placeholder:"FILE"`
-	Ledger    string        `help:"File to keep account in of all that a private node releases, over all its runs; private nodes must have one." placeholder:"FILE"`
-	Out       string        `help:"JSON file of the node's amounts." placeholder:"FILE"`
-	Patience  time.Duration `default:"1s" help:"How long to wait before asking again."`
-	Wait      time.Duration `default:"5m" help:"How long to wait for a coordinator that is gone."`
-	Tied      bool          `hidden:"" help:"End when standard input does."`
-}
-
-// Help says what a private node must have.
-func (admmNodeCmd) Help() string {
-	return `A private node needs a --ledger: in it every release stands before it is made, so that the node's budget is for all its runs and all
-its crashes. Releases of a run that is repeated exactly are the same messages and cost nothing. Keep the ledger with the data and their file:
-a node whose ledger is lost, damaged or in use by another process refuses to run.`
-}
-
-// Run is one node.
-func (c admmNodeCmd) Run(a *app) error {
-	if err := files.DrawKey(c.File); err != nil {
-		return admmError(err)
-	}
-	spec, rules, err := files.ReadNode(c.File)
-	if err != nil {
-		return admmError(err)
-	}
-	account := func() {}
-	if spec.Secret != nil {
-		if c.Ledger == "" {
-			return usage(fmt.Errorf("%s: %v is private: --ledger FILE: must be given, to keep account of what it releases", c.File, spec.ID))
-		}
-		ledger, err := files.OpenLedger(c.Ledger, c.File)
-		if err != nil {
-			return admmError(err)
-		}
-		account = func() { _ = ledger.Close() } // what it has is on the disk
-		defer account()
-		spec.Secret.Ledger = ledger
-	}
-	ctx, end := context.WithCancel(a.run.ctx)
-	defer end()
-	if c.Tied {
-		go func() {
-			_, _ = io.Copy(io.Discard, os.Stdin) // ends when whoever started us does
-			end()
-		}()
-	}
-	token, err := os.ReadFile(c.TokenFile)
-	if err != nil {
-		return err
-	}
-	ca, err := os.ReadFile(c.CA)
-	if err != nil {
-		return err
-	}
-	agent := agents.Agent{Rules: rules, Spec: spec, Patience: c.Patience}
-	if c.State != "" {
-		agent.Save = files.SaveState(c.State)
-		if agent.Resume, err = files.LoadState(c.State); err != nil {
-			return err
-		}
-	}
-	line := network.Line{Access: network.Access{URL: c.Join, Token: strings.TrimSpace(string(token)), CA: ca}, Run: runName, Wait: c.Wait}
-	if agent.Link, err = line.Join(ctx, spec.ID); err != nil {
-		return err
-	}
-	defer leave(agent.Link)
-	amounts, err := agent.Run(ctx)
-	account() // before leaving, which takes a while where the server is gone, and somebody may be waiting for the ledger
-	if err != nil {
-		return admmError(err)
-	}
-	if c.Out != "" {
-		b, err := json.Marshal(amounts)
-		if err != nil {
-			return err
-		}
-		if err := files.Replace(c.Out, b); err != nil {
-			return err
-		}
-	}
-	if c.State != "" {
-		if err := os.Remove(c.State); err != nil && !os.IsNotExist(err) {
-			return err
-		}
-	}
-	fmt.Fprintf(a.out, "%v: %v after %s\n", spec.ID, amounts.Status, plural(amounts.Rounds, "round"))
-	return nil
 }

@@ -8,30 +8,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/files"
 )
 
-// spawned are the nodes of a run as processes of this machine.
-type spawned struct {
-	wg   sync.WaitGroup
-	mu   sync.Mutex
-	errs []error
-}
-
-// mostDeaths is how often a node is started again after it was killed.
-const mostDeaths = 20
-
-// spawn starts a process for each node. A node that is killed by a signal is started again; one that gives up ends the run.
-func spawn(ctx context.Context, a *app, c admmRunCmd, ids []admm.ID, giveUp func()) (*spawned, error) {
+// spawn starts a process for each node that has not finished, and returns a function that waits for them and says which failed. It calls
+// giveUp when one fails. The processes end with ctx, and with this process.
+func spawn(ctx context.Context, c admmRunCmd, ids []admm.ID, giveUp func()) (wait func() error, err error) {
 	program, err := exec.LookPath(os.Args[0])
 	if err != nil {
-		if program, err = os.Executable(); err != nil {
-			return nil, err
-		}
+		return nil, err
 	}
 	if program, err = filepath.Abs(program); err != nil {
 		return nil, err
@@ -40,75 +28,43 @@ func spawn(ctx context.Context, a *app, c admmRunCmd, ids []admm.ID, giveUp func
 		if c.Resume {
 			break
 		}
-		if err := os.RemoveAll(filepath.Join(c.Dir, folder)); err != nil {
-			return nil, err
+		for _, id := range ids {
+			if err := os.Remove(nodePath(c.Dir, folder, id)); err != nil && !os.IsNotExist(err) {
+				return nil, err
+			}
 		}
 	}
-	s := &spawned{}
-	for _, id := range ids {
-		if isDone(c.Dir, id) {
-			continue
+	errs := make([]error, len(ids))
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		if _, err := os.Stat(nodePath(c.Dir, "amounts", id)); err == nil {
+			continue // the last that a node writes
 		}
-		s.wg.Go(func() {
-			if err := keepAlive(ctx, a, program, c, id); err != nil {
-				s.mu.Lock()
-				s.errs = append(s.errs, err)
-				s.mu.Unlock()
+		wg.Go(func() {
+			if errs[i] = runNode(ctx, program, c, id); errs[i] != nil {
 				giveUp()
 			}
 		})
 	}
-	return s, nil
+	return func() error { wg.Wait(); return errors.Join(errs...) }, nil
 }
 
-func (s *spawned) wait() { s.wg.Wait() }
-
-// failed returns why nodes gave up.
-func (s *spawned) failed() error {
-	s.wg.Wait()
-	return errors.Join(s.errs...)
-}
-
-// isDone reports whether a node has written its amounts, the last that it does.
-func isDone(dir string, id admm.ID) bool {
-	_, err := os.Stat(amountsPath(dir, id))
-	return err == nil
-}
-
-// keepAlive runs one node until it is done.
-func keepAlive(ctx context.Context, a *app, program string, c admmRunCmd, id admm.ID) error {
-	for range mostDeaths {
-		url, err := os.ReadFile(c.join("url"))
-		if err != nil {
-			return err
-		}
-		cmd := exec.CommandContext(ctx, program, "admm", "node", files.NodePath(c.Dir, id), "--join", string(url), "--token-file", c.join("token"), "--ca", c.join("ca.pem"),
-			"--state", statePath(c.Dir, id), "--ledger", ledgerPath(c.Dir, id), "--out", amountsPath(c.Dir, id), "--patience", c.Patience.String(), "--tied")
-		cmd.Env = append(os.Environ(), "GOMAXPROCS=1") // a node is one thread of thought
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		if _, err := cmd.StdinPipe(); err != nil { // which ends when this process does, however it dies
-			return err
-		}
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		pid := statePath(c.Dir, id) + ".pid"
-		if err := files.Replace(pid, []byte(strconv.Itoa(cmd.Process.Pid)+"\n")); err != nil {
-			return err
-		}
-		err = cmd.Wait()
-		switch {
-		case err == nil:
-			return nil
-		case isDone(c.Dir, id): // killed when all was done
-			return nil
-		case ctx.Err() != nil: // it was told to end
-			return nil //nolint:nilerr // see above
-		case cmd.ProcessState.ExitCode() >= 0:
-			return fmt.Errorf("%v: %w: %s", id, err, bytes.TrimSpace(stderr.Bytes()))
-		}
-		fmt.Fprintf(a.err, "%v died (%v) and is started again\n", id, err)
+// runNode runs one node to its end.
+func runNode(ctx context.Context, program string, c admmRunCmd, id admm.ID) error {
+	cmd := exec.CommandContext(ctx, program, "admm", "node", files.NodePath(c.Dir, id), "--join", c.joinFile(), "--state", nodePath(c.Dir, "state", id),
+		"--ledger", nodePath(c.Dir, "ledger", id), "--out", nodePath(c.Dir, "amounts", id), "--retry", c.Retry.String(), "--tied")
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1") // a node computes in one thread
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if _, err := cmd.StdinPipe(); err != nil { // which closes when this process ends, however it does
+		return err
 	}
-	return fmt.Errorf("%v died %d times", id, mostDeaths)
+	err := cmd.Run()
+	switch {
+	case err == nil || ctx.Err() != nil: // which tells it to end
+		return nil
+	case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() < 0:
+		return fmt.Errorf("%v was killed (%w): coupling admm run %s --spawn --resume goes on", id, err, filepath.Clean(c.Dir))
+	}
+	return fmt.Errorf("%v: %w: %s", id, err, bytes.TrimSpace(stderr.Bytes()))
 }

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"coupling/dp/admm"
+	"coupling/dp/admm/agents"
+	"coupling/dp/admm/files"
 )
 
 // admmSession is a private problem in a folder, and the plan of a run in one process.
@@ -46,25 +47,110 @@ func same(t *testing.T, here, there string) {
 	}
 }
 
-// Nodes of a run are killed with SIGKILL in the middle of it; started again they go on, and the plan has the same bits.
-func TestNodesAreKilled(t *testing.T) {
+// nodes are processes of their own, which are started again with the same command after they were killed.
+type nodes struct {
+	market  string
+	command func(args ...string) *exec.Cmd
+	running map[string]*exec.Cmd
+	says    map[string]*bytes.Buffer
+}
+
+var names = []string{"target-0", "target-1", "target-2", "target-3", "source-0", "source-1"}
+
+func (n *nodes) start(t *testing.T, name, wait string) {
+	t.Helper()
+	in := func(folder string) string { return filepath.Join(n.market, folder, name+".json") }
+	cmd := n.command("node", in("nodes"), "--join", filepath.Join(n.market, "join.json"), "--state", in("state"), "--ledger", in("ledger"), "--out", in("amounts"), "--retry", "200ms", "--wait", wait)
+	n.says[name] = new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = n.says[name], n.says[name]
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	n.running[name] = cmd
+}
+
+// begin starts a coordinator and its nodes.
+func begin(t *testing.T, wait string) (run *exec.Cmd, n *nodes, here string) {
+	t.Helper()
 	market, here, command := admmSession(t)
-	there := market + ".csv"
-	run := command("run", market, "--spawn", "--out", there, "--patience", "200ms")
+	n = &nodes{market, command, map[string]*exec.Cmd{}, map[string]*bytes.Buffer{}}
+	run = command("run", market, "--retry", "200ms")
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "join.json", func() bool { _, err := os.Stat(filepath.Join(market, "join.json")); return err == nil })
+	for _, name := range names {
+		n.start(t, name, wait)
+	}
+	return run, n, here
+}
+
+// plan puts together what the nodes wrote.
+func (n *nodes) plan(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	b.WriteString("target,source,amount\n")
+	for i := range 4 {
+		var part agents.Amounts
+		if err := files.LoadJSON(filepath.Join(n.market, "amounts", names[i]+".json"), &part); err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range part.Plan {
+			fmt.Fprintf(&b, "%d,%d,%s\n", i, part.Neighbours[k], strconv.FormatFloat(v, 'g', -1, 64))
+		}
+	}
+	return b.Bytes()
+}
+
+// Nodes are killed with SIGKILL in the middle of a run. Started again they go on, and the plan has the same bits.
+func TestNodesAreKilled(t *testing.T) {
+	run, n, here := begin(t, "1m")
+	for _, name := range []string{"target-0", "source-1", "source-0"} {
+		awaitRound(t, n.market, name)
+		if err := n.running[name].Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = n.running[name].Wait() // it was killed
+		n.start(t, name, "1m")
+	}
+	for name, cmd := range n.running {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, n.says[name])
+		}
+	}
+	if err := run.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(here)
+	if got := n.plan(t); err != nil || !bytes.Equal(want, got) {
+		t.Errorf("%v: plans differ\n%s\n%s", err, want, got)
+	}
+}
+
+// A spawned node that was killed ends the run with the command that goes on; so does that command.
+func TestSpawnedNodeIsKilled(t *testing.T) {
+	market, here, command := admmSession(t)
+	run := command("run", market, "--spawn", "--retry", "200ms", "--quiet")
 	var stderr bytes.Buffer
 	run.Stderr = &stderr
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	killed := 0
-	for _, node := range []string{"target-0", "source-1", "source-0"} {
-		killed += kill(t, market, node)
+	awaitRound(t, market, "target-1")
+	child, err := exec.Command("pgrep", "-P", strconv.Itoa(run.Process.Pid), "-f", "target-2.json").Output()
+	pid, notPID := strconv.Atoi(strings.TrimSpace(string(child)))
+	if err != nil || notPID != nil {
+		t.Skipf("pgrep: %v, %q", err, child)
 	}
-	if err := run.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
 	}
-	if killed == 0 || strings.Count(stderr.String(), "is started again") != killed {
-		t.Errorf("%d were killed:\n%s", killed, stderr.String())
+	if err := run.Wait(); err == nil || !strings.Contains(stderr.String(), "target 2 was killed") || !strings.Contains(stderr.String(), "--spawn --resume goes on") {
+		t.Errorf("%v\n%s", err, stderr.String())
+	}
+	there := market + ".csv"
+	if out, err := command("run", market, "--spawn", "--resume", "--out", there, "--retry", "200ms").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	same(t, here, there)
 }
@@ -74,7 +160,7 @@ func TestNodesAreKilled(t *testing.T) {
 func TestCoordinatorIsKilled(t *testing.T) {
 	market, here, command := admmSession(t)
 	there := market + ".csv"
-	run := command("run", market, "--spawn", "--patience", "200ms", "--quiet")
+	run := command("run", market, "--spawn", "--retry", "200ms", "--quiet")
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -83,11 +169,11 @@ func TestCoordinatorIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = run.Wait() // it was killed
-	if out, err := command("run", market, "--spawn", "--resume", "--out", there, "--patience", "200ms").CombinedOutput(); err != nil {
+	if out, err := command("run", market, "--spawn", "--resume", "--out", there, "--retry", "200ms").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	same(t, here, there)
-	if out, err := command("run", market, "--spawn", "--out", there, "--patience", "200ms").CombinedOutput(); err != nil {
+	if out, err := command("run", market, "--spawn", "--out", there, "--retry", "200ms").CombinedOutput(); err != nil {
 		t.Fatalf("the same run again: %v\n%s", err, out)
 	}
 	same(t, here, there)
@@ -95,114 +181,53 @@ func TestCoordinatorIsKilled(t *testing.T) {
 	if out, err := command(again...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	out, err := command("run", market, "--spawn", "--patience", "200ms").CombinedOutput()
+	out, err := command("run", market, "--spawn", "--retry", "200ms").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "after 150 releases it pays for 0") {
 		t.Errorf("a run by other rules: %v\n%s", err, out)
 	}
 }
 
-// Nodes that were started by themselves wait for a coordinator that was killed, and go on when it comes back; if it does not, they end.
+// Nodes wait for a coordinator that was killed, and go on when it comes back; if it does not, they end.
 func TestNodesWaitForTheCoordinator(t *testing.T) {
-	market, _, command := admmSession(t)
 	for _, back := range []bool{true, false} {
-		run := command("run", market, "--patience", "200ms")
-		if err := run.Start(); err != nil {
-			t.Fatal(err)
-		}
-		url := awaitFile(t, filepath.Join(market, "join", "ca.pem"), filepath.Join(market, "join", "token"), filepath.Join(market, "join", "url"))
-		state := filepath.Join(market, "state")
-		if err := os.RemoveAll(state); err != nil {
-			t.Fatal(err)
-		}
-		var nodes []*exec.Cmd
-		var says []*bytes.Buffer
-		for _, node := range []string{"target-0", "target-1", "target-2", "target-3", "source-0", "source-1"} {
-			wait := map[bool]string{true: "1m", false: "1s"}[back]
-			cmd := command("node", filepath.Join(market, "nodes", node+".json"), "--join", url, "--token-file", filepath.Join(market, "join", "token"),
-				"--ca", filepath.Join(market, "join", "ca.pem"), "--state", filepath.Join(state, node+".json"), "--ledger", filepath.Join(market, "ledger", node), "--patience", "200ms", "--wait", wait)
-			text := new(bytes.Buffer)
-			cmd.Stdout, cmd.Stderr = text, text
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			nodes, says = append(nodes, cmd), append(says, text)
-		}
-		awaitRound(t, market, "target-0")
+		run, n, _ := begin(t, map[bool]string{true: "1m", false: "1s"}[back])
+		awaitRound(t, n.market, "target-0")
 		if err := run.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = run.Wait() // it was killed
 		if back {
-			if out, err := command("run", market, "--resume", "--patience", "200ms").CombinedOutput(); err != nil {
+			if out, err := n.command("run", n.market, "--resume", "--retry", "200ms").CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		}
-		for i, cmd := range nodes {
+		for name, cmd := range n.running {
 			err := cmd.Wait()
-			text := says[i].String()
+			text := n.says[name].String()
 			if back && (err != nil || !strings.Contains(text, "converged")) || !back && (err == nil || !strings.Contains(text, "the server is gone")) {
 				t.Errorf("coordinator comes back: %v: %v\n%s", back, err, text)
 			}
 		}
-		if err := os.Remove(filepath.Join(market, "join", "url")); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
-// awaitFile waits for files and returns what is in the last.
-func awaitFile(t *testing.T, paths ...string) string {
+// await waits for a condition, up to a minute on a busy machine.
+func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	var b []byte
-	for _, path := range paths {
-		var err error
-		for range 2000 {
-			if b, err = os.ReadFile(path); err == nil {
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
+	for range 12_000 {
+		if done() {
+			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		time.Sleep(5 * time.Millisecond)
 	}
-	return string(b)
+	t.Fatalf("%s: not within a minute", what)
 }
 
 // awaitRound waits until a node is a few rounds on.
 func awaitRound(t *testing.T, market, node string) {
 	t.Helper()
-	for range 4000 {
-		var s admm.State
-		if b, err := os.ReadFile(filepath.Join(market, "state", node+".json")); err == nil && json.Unmarshal(b, &s) == nil && s.Round > 5 {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Fatalf("%s is not there", node)
-}
-
-// kill ends a node that is a few rounds on, and counts it.
-func kill(t *testing.T, market, node string) int {
-	t.Helper()
-	state := filepath.Join(market, "state", node+".json")
-	for range 2000 {
-		var s admm.State
-		if b, err := os.ReadFile(state); err == nil && json.Unmarshal(b, &s) == nil && s.Round > 5 {
-			b, err := os.ReadFile(state + ".pid")
-			if err != nil {
-				t.Fatal(err)
-			}
-			pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-			if err != nil || pid < 2 {
-				t.Fatalf("%q: %v", b, err)
-			}
-			if syscall.Kill(pid, syscall.SIGKILL) == nil {
-				return 1
-			}
-			return 0 // it is done
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	return 0
+	await(t, node, func() bool {
+		s, err := files.LoadState(filepath.Join(market, "state", node+".json"))
+		return err == nil && s != nil && s.Round > 5
+	})
 }

@@ -10,9 +10,8 @@ import (
 )
 
 // Solve runs all nodes as agents, a goroutine each, and a coordinator over a transport. The nodes may be protected
-// (Private.Protect). In step, the result has the same bits as that of Solve and SolvePrivate, whatever the transport loses, repeats or
-// delays. Price and Average are not gathered. The problem the specs came from must have passed Check.
-func Solve(ctx context.Context, a admm.ADMM, t Transport, g admm.Graph, specs []admm.Spec, patience time.Duration) (*admm.Result, error) {
+// (Private.Protect). The result has the same bits as that of Solve and SolvePrivate, whatever the transport loses, repeats or delays. Price and Average are not gathered. The problem the specs came from must have passed Check.
+func Solve(ctx context.Context, a admm.ADMM, t Transport, g admm.Graph, specs []admm.Spec, retry time.Duration) (*admm.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	parts, errs := make([]Amounts, len(specs)), make([]error, len(specs)+1)
@@ -26,17 +25,17 @@ func Solve(ctx context.Context, a admm.ADMM, t Transport, g admm.Graph, specs []
 		}
 		wg.Go(func() {
 			defer leave(link)
-			parts[i], errs[i] = (&Agent{Rules: a, Spec: s, Link: link, Patience: patience}).Run(ctx)
+			parts[i], errs[i] = (&Agent{Rules: a, Spec: s, Link: link, Retry: retry}).Run(ctx)
 		})
 	}
-	link, err := t.Join(ctx, Coordinator)
+	link, err := t.Join(ctx, CoordinatorID)
 	if err != nil {
 		cancel()
 		wg.Wait()
 		return nil, err
 	}
-	defer leave(link)
-	sum, err := (&Conductor{Rules: a, Nodes: g.Nodes(), Link: link, Patience: patience, Trace: a.Trace}).Run(ctx)
+	sum, err := (&Coordinator{Rules: a, Nodes: g.Nodes(), Link: link, Retry: retry, Trace: a.Trace}).Run(ctx)
+	leave(link) // which sends the last messages
 	if err != nil {
 		cancel()
 	}
@@ -47,7 +46,7 @@ func Solve(ctx context.Context, a admm.ADMM, t Transport, g admm.Graph, specs []
 	return &admm.Result{Plan: Assemble(g, parts), Rounds: sum.Rounds, Status: sum.Status, Primal: sum.Primal, Dual: sum.Dual}, nil
 }
 
-// leave closes a link when all is said: an error then loses nothing.
+// leave closes a link at the end of a run, when an error loses nothing.
 func leave(l Link) { _ = l.Close() }
 
 // firstOf returns the error that says most: one that is not an end by cancellation or by another's failure.

@@ -2,8 +2,8 @@ package admm
 
 import "math"
 
-// Report is what the coordinator hears of a node after a round: sums of squares over its edges. They follow from messages that
-// travelled in the round; no utility enters but through these.
+// Report is what a node reports to the coordinator after a round: sums of squares over its edges. They follow from the messages of the
+// round; utilities enter through these only.
 type Report struct {
 	Edges   int     `json:"edges"`
 	Gap2    float64 `json:"gap2"`    // of π^t − π^s
@@ -59,21 +59,21 @@ const (
 	Stop
 )
 
-// Verdict is the coordinator's answer to the reports of a round.
-type Verdict struct {
+// Decision is the coordinator's answer to the reports of a round.
+type Decision struct {
 	Action Action  `json:"action"`
 	Eta    float64 `json:"eta"`
 	Status Status  `json:"status"` // where the run stops
 }
 
-// Judge decides after each round, from reports alone.
-type Judge struct {
+// StoppingRule decides after each round, from reports alone.
+type StoppingRule struct {
 	rules ADMM
-	JudgeState
+	StoppingState
 }
 
-// JudgeState is what a judge must remember between rounds.
-type JudgeState struct {
+// StoppingState is what the rule remembers between rounds.
+type StoppingState struct {
 	Eta     float64 `json:"eta"`
 	Phase   Phase   `json:"phase"` // of the round that comes
 	Round   int     `json:"round"` // of the phase
@@ -81,8 +81,10 @@ type JudgeState struct {
 	Adapted int     `json:"adapted"` // round of the last change of η
 }
 
-// NewJudge returns the judge of a run by rules that were Filled. What was kept of its JudgeState may be put in place between rounds.
-func NewJudge(rules ADMM) *Judge { return &Judge{rules: rules, JudgeState: JudgeState{Eta: rules.Eta}} }
+// NewStoppingRule returns the rule of a run by rules that were Filled. To resume, put a stored StoppingState in place between rounds.
+func NewStoppingRule(rules ADMM) *StoppingRule {
+	return &StoppingRule{rules: rules, StoppingState: StoppingState{Eta: rules.Eta}}
+}
 
 const (
 	// η changes at most every adaptEvery rounds, by adaptBy, when one residual is adaptAt times the other, and never after
@@ -91,22 +93,22 @@ const (
 	adaptBy, adaptAt       = 2, 5
 )
 
-// Decide is called with the sum of the reports of each round.
-func (j *Judge) Decide(r Report) Verdict {
+// Decide must be called with the sum of the reports of each round.
+func (j *StoppingRule) Decide(r Report) Decision {
 	j.Round++
 	j.Total++
 	settled := max(r.Primal(), r.Dual()) <= j.rules.Tol
 	switch {
 	case j.Phase == Transporting && j.rules.Rounds > 0:
 		if j.Round < j.rules.Rounds {
-			return Verdict{Eta: j.Eta}
+			return Decision{Eta: j.Eta}
 		}
 		j.Phase, j.Round = Projecting, 0
-		return Verdict{Action: BeginProjecting, Eta: j.Eta}
+		return Decision{Action: BeginProjecting, Eta: j.Eta}
 	case settled:
-		return Verdict{Action: Stop, Eta: j.Eta, Status: Converged}
+		return Decision{Action: Stop, Eta: j.Eta, Status: Converged}
 	case j.Round >= j.rules.MaxRounds:
-		return Verdict{Action: Stop, Eta: j.Eta, Status: RoundLimit}
+		return Decision{Action: Stop, Eta: j.Eta, Status: RoundLimit}
 	}
 	if j.rules.Adapt && j.Phase == Transporting && j.Round-j.Adapted >= adaptEvery && j.Round <= adaptUntil {
 		switch p, d := r.Primal(), r.Dual(); {
@@ -116,5 +118,5 @@ func (j *Judge) Decide(r Report) Verdict {
 			j.Eta, j.Adapted = j.Eta/adaptBy, j.Round
 		}
 	}
-	return Verdict{Eta: j.Eta}
+	return Decision{Eta: j.Eta}
 }
