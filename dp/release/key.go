@@ -6,12 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
+	"coupling/dp"
 	"coupling/dp/noise"
 )
 
@@ -142,4 +144,9 @@ func Poisson(src noise.Source, n int, rate float64) ([]int, error) {
 		}
 	}
 	return out, nil
+}
+
+// bad builds an error about a parameter.
+func bad(format string, args ...any) error {
+	return fmt.Errorf("release: %s: %w", fmt.Sprintf(format, args...), dp.ErrParameter)
 }

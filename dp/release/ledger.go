@@ -1,15 +1,17 @@
 package release
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/hmac"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +19,7 @@ import (
 var ErrLedger = errors.New("ledger of another run")
 
 // ErrBusy marks a ledger that another process, or another run in this one, has open.
-var ErrBusy = errors.New("ledger is in use")
+var ErrBusy = errors.New("in use by another process")
 
 // Ledger is the file of what a run has spent: a line that says of which run, and for each step a line with the mark of its
 // release (Key.Mark), synced to the disk before there is any noise to release it with. So it never tells less than what
@@ -32,7 +34,7 @@ type Ledger struct {
 // Close: two that go on from the same step would write over each other's marks, and what they release adds up. The error
 // wraps ErrLedger where the file is another run's, and ErrBusy where somebody else has it open.
 func OpenLedger(path, of string) (*Ledger, error) {
-	if bytes.ContainsRune([]byte(of), '\n') {
+	if strings.Contains(of, "\n") {
 		return nil, bad("of = %q: must be one line", of)
 	}
 	f, err := Lock(path)
@@ -48,41 +50,49 @@ func OpenLedger(path, of string) (*Ledger, error) {
 
 // read counts the steps; a last line that was cut short was of a step that had not begun.
 func (l *Ledger) read(path, of string) error {
-	r := bufio.NewReader(l.file)
-	head, err := r.ReadString('\n')
-	if errors.Is(err, io.EOF) {
-		if head != "" && !bytes.HasPrefix([]byte(of+"\n"), []byte(head)) {
-			return fmt.Errorf("%s: %w", path, ErrLedger)
-		}
-		return l.begin(path, of)
-	}
+	content, err := io.ReadAll(l.file)
 	if err != nil {
 		return err
 	}
-	if head != of+"\n" {
-		return fmt.Errorf("%s: it says %q, this run is %q: %w", path, bytes.TrimSpace([]byte(head)), of, ErrLedger)
+	head, rest, whole := strings.Cut(string(content), "\n")
+	switch {
+	case !whole && strings.HasPrefix(of, head):
+		return l.begin(path, of)
+	case !whole || head != of:
+		return fmt.Errorf("%s: it is of another run, of other %s: %w", path, differences(head, of), ErrLedger)
 	}
-	at := int64(len(head))
-	for {
-		line, err := r.ReadString('\n')
-		if errors.Is(err, io.EOF) {
+	at := len(head) + 1
+	for line := range strings.SplitAfterSeq(rest, "\n") {
+		if !strings.HasSuffix(line, "\n") {
 			break
-		}
-		if err != nil {
-			return err
 		}
 		mark, ok := markOf(line, len(l.marks))
 		if !ok {
 			return fmt.Errorf("%s: line %d is %q: %w", path, len(l.marks)+2, line, ErrLedger)
 		}
 		l.marks = append(l.marks, mark)
-		at += int64(len(line))
+		at += len(line)
 	}
-	if err := l.file.Truncate(at); err != nil {
+	if err := l.file.Truncate(int64(at)); err != nil {
 		return err
 	}
-	_, err = l.file.Seek(at, io.SeekStart)
+	_, err = l.file.Seek(int64(at), io.SeekStart)
 	return err
+}
+
+// differences names the members of two JSON objects that differ.
+func differences(a, b string) string {
+	var one, two map[string]any
+	if json.Unmarshal([]byte(a), &one) != nil || json.Unmarshal([]byte(b), &two) != nil {
+		return "settings"
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(two)) {
+		if !reflect.DeepEqual(one[name], two[name]) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func (l *Ledger) begin(path, of string) error {

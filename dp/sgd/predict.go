@@ -3,6 +3,7 @@ package sgd
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"coupling/lab/device"
@@ -20,37 +21,28 @@ func Predict(net nn.Layer, x Inputs) (out *mat.Dense, err error) {
 	for _, p := range net.Params() {
 		w = p.Value
 	}
-	if w == nil {
-		return nil, bad("net: it has no weights: train it first")
+	if w == nil || length(x) == 0 {
+		return nil, bad("Predict: a network of %d parameters, %d records: must be trained, and at least 1", len(net.Params()), length(x))
 	}
-	const some = 500
-	for from := 0; from < x.Len(); from += some {
-		to := min(from+some, x.Len())
-		b := Batch{Net: net, Pass: &nn.Pass{ForwardOnly: true}, Dev: w.Device(), Type: w.Type(), Records: everybody(x.Len())[from:to]}
-		if err := b.fill(&out, x, from); err != nil {
+	var values []float64
+	for some := range slices.Chunk(everybody(x.Len()), 500) {
+		y, err := Batch{Net: net, Pass: &nn.Pass{ForwardOnly: true}, Dev: w.Device(), Type: w.Type(), Records: some}.output(x)
+		if err != nil {
 			return nil, err
 		}
+		values = append(values, y...)
 	}
-	return out, nil
+	return mat.NewDense(x.Len(), len(values)/x.Len(), values), nil
 }
 
-// fill puts the outputs of a batch into the rows of out that begin at from.
-func (b Batch) fill(out **mat.Dense, x Inputs, from int) error {
+// output is forward on the host.
+func (b Batch) output(x Inputs) ([]float64, error) {
 	defer b.Dev.Scope().Close()
 	y, err := b.forward(x)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	values, err := y.Mat()
-	if err != nil {
-		return err
-	}
-	n, k := values.Dims()
-	if *out == nil {
-		*out = mat.NewDense(x.Len(), k, nil)
-	}
-	(*out).Slice(from, from+n, 0, k).(*mat.Dense).Copy(values)
-	return nil
+	return y.Float64s()
 }
 
 // fit takes the first record through the network and back, with weights that are thrown away: what does not fit together is an

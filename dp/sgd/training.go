@@ -2,6 +2,7 @@ package sgd
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"coupling/dp"
@@ -10,6 +11,14 @@ import (
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 )
+
+// ErrParameter marks a parameter outside its range, for errors.Is. It is the one of package dp.
+var ErrParameter = dp.ErrParameter
+
+// bad builds an error about a parameter.
+func bad(format string, args ...any) error {
+	return fmt.Errorf("sgd: %s: %w", fmt.Sprintf(format, args...), ErrParameter)
+}
 
 // Training is DP-SGD with its settings.
 type Training struct {

@@ -93,10 +93,8 @@ func (s *folder) open() error {
 	if err := os.Chmod(s.dir, 0o700); err != nil {
 		return err
 	}
-	if s.lock, err = release.Lock(filepath.Join(s.dir, "lock")); err != nil {
-		return fmt.Errorf("another process works on %s: %w", s.out, err)
-	}
-	return nil
+	s.lock, err = release.Lock(filepath.Join(s.dir, "lock"))
+	return err
 }
 
 // data is the folder of the unfinished data set.

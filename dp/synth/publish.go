@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"coupling/data"
 	"coupling/dp"
+	"coupling/dp/release"
 	"coupling/lab/device"
 )
 
@@ -65,7 +67,12 @@ func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.I
 		return Statement{}, err
 	}
 	sampler, err := m.Train(ctx, dev, images, Run{Key: key, Dir: s.dir, Every: 50, Progress: progress})
-	if err != nil {
+	switch {
+	case errors.Is(err, release.ErrLedger):
+		return Statement{}, fmt.Errorf("%s holds an unfinished run that is not this one: finish it with its own images, method and budget, or take another folder; what it spent counts: %w", s.dir, err)
+	case errors.Is(err, context.Canceled):
+		return Statement{}, fmt.Errorf("%w: the same request resumes it; protect %s, which has the key, like the images", err, s.dir)
+	case err != nil:
 		return Statement{}, err
 	}
 	synthetic, err := sampler.Sample(key.Rand("sample", 0), p.Count)

@@ -67,8 +67,46 @@ func PublicOf(m *data.Images) (Public, error) {
 	return Public{Records: n, Classes: m.Classes, Channels: c, Height: h, Width: w}, nil
 }
 
-func bad(format string, args ...any) error {
-	return fmt.Errorf("synth: %s: %w", fmt.Sprintf(format, args...), ErrParameter)
+// Bad is the error about a parameter of a method, which wraps ErrParameter.
+func Bad(format string, args ...any) error {
+	return fmt.Errorf(format+": %w", append(args, ErrParameter)...)
+}
+
+func bad(format string, args ...any) error { return Bad("synth: "+format, args...) }
+
+// Default gives a setting that is 0 its default. The error, for one that is then not positive and finite, wraps ErrParameter.
+func Default[T int | float64](name string, v *T, def T) error {
+	if *v == 0 {
+		*v = def
+	}
+	if !(*v > 0) || math.IsInf(float64(*v), 0) {
+		return Bad("%s = %v: must be positive and finite", name, *v)
+	}
+	return nil
+}
+
+// CheckNoise returns an error for what is no noise multiplier; 0 is one.
+func CheckNoise(sigma float64) error {
+	if !(sigma >= 0) || math.IsInf(sigma, 0) {
+		return Bad("NoiseMultiplier = %g: must be at least 0 and finite", sigma)
+	}
+	return nil
+}
+
+// NoNoise is the error of an Event without noise.
+func NoNoise() error { return Bad("NoiseMultiplier = 0: without noise there is no privacy") }
+
+// Unit writes image i to row, with values in [0, 1]: those outside of the images' range go to the nearer end, and NaN to 0. A row is a
+// function of its own image.
+func Unit(row []float64, m *data.Images, i int) {
+	lo, scale := float64(m.Lo), 1/float64(m.Hi-m.Lo)
+	for j, v := range m.Row(i) {
+		u := (float64(v) - lo) * scale
+		if !(u >= 0) {
+			u = 0
+		}
+		row[j] = min(u, 1)
+	}
 }
 
 // Calibrate returns the method with the least noise that meets the budget on images of that kind, and its guarantee. The error wraps

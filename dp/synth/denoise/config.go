@@ -1,8 +1,8 @@
 package denoise
 
 import (
+	"errors"
 	"fmt"
-	"math"
 
 	"coupling/dp"
 	"coupling/dp/synth"
@@ -43,41 +43,16 @@ func Suggested(eps float64, p synth.Public) Config {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	for _, f := range []struct {
-		name string
-		v    *int
-		def  int
-	}{{"Basis", &c.Basis, 100}, {"Hidden", &c.Hidden, 128}, {"Batch", &c.Batch, 2048}, {"Steps", &c.Steps, 250}, {"Draw", &c.Draw, 18}} {
-		if *f.v == 0 {
-			*f.v = f.def
-		}
-		if *f.v < 1 {
-			return c, bad("%s = %d: must be positive", f.name, *f.v)
-		}
+	err := errors.Join(
+		synth.Default("denoise: Basis", &c.Basis, 100), synth.Default("denoise: Hidden", &c.Hidden, 128), synth.Default("denoise: Batch", &c.Batch, 2048),
+		synth.Default("denoise: Steps", &c.Steps, 250), synth.Default("denoise: Draw", &c.Draw, 18), synth.Default("denoise: Clip", &c.Clip, 1),
+		synth.Default("denoise: Adam.Rate", &c.Adam.Rate, 5e-3), synth.Default("denoise: Average", &c.Average, .95), synth.Default("denoise: Least", &c.Least, .15),
+		synth.Default("denoise: Most", &c.Most, 6), synth.Default("denoise: Prior", &c.Prior, 1.6), synth.Default("denoise: Bend", &c.Bend, 6),
+		synth.CheckNoise(c.NoiseMultiplier))
+	if err == nil && !(c.Least < c.Most) {
+		err = synth.Bad("denoise: Least = %g, Most = %g: must be increasing", c.Least, c.Most)
 	}
-	for _, f := range []struct {
-		name string
-		v    *float64
-		def  float64
-	}{{"Clip", &c.Clip, 1}, {"Adam.Rate", &c.Adam.Rate, 5e-3}, {"Average", &c.Average, .95}, {"Least", &c.Least, .15}, {"Most", &c.Most, 6}, {"Prior", &c.Prior, 1.6}, {"Bend", &c.Bend, 6}} {
-		if *f.v == 0 {
-			*f.v = f.def
-		}
-		if !(*f.v > 0) || math.IsInf(*f.v, 0) {
-			return c, bad("%s = %g: must be positive and finite", f.name, *f.v)
-		}
-	}
-	if !(c.Least < c.Most) {
-		return c, bad("Least = %g, Most = %g: must be increasing", c.Least, c.Most)
-	}
-	if !(c.NoiseMultiplier >= 0) || math.IsInf(c.NoiseMultiplier, 0) {
-		return c, bad("NoiseMultiplier = %g: must be at least 0 and finite", c.NoiseMultiplier)
-	}
-	return c, nil
-}
-
-func bad(format string, args ...any) error {
-	return fmt.Errorf("denoise: %s: %w", fmt.Sprintf(format, args...), synth.ErrParameter)
+	return c, err
 }
 
 // rate is the probability of an image to be in a step's batch.
@@ -104,9 +79,9 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 	case err != nil:
 		return nil, err
 	case p.Records < 1:
-		return nil, bad("%d images: must be at least 1", p.Records)
+		return nil, synth.Bad("denoise: %d images: must be at least 1", p.Records)
 	case c.NoiseMultiplier == 0:
-		return nil, bad("NoiseMultiplier = 0: without noise there is no privacy")
+		return nil, synth.NoNoise()
 	}
 	return dp.SGD(c.NoiseMultiplier, c.rate(p.Records), c.Steps), nil
 }

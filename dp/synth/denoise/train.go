@@ -23,20 +23,13 @@ type records struct {
 
 // newRecords encodes images, some at a time. Each row is a function of its own image.
 func newRecords(d *denoiser, images *data.Images) *records {
-	n, scale := images.Len(), 1/float64(images.Hi-images.Lo)
+	n := images.Len()
 	r := &records{denoiser: d, images: images, x: mat.NewDense(n, len(d.spread), nil)}
 	const some = 500
 	for from := 0; from < n; from += some {
 		m := mat.NewDense(min(some, n-from), images.Dim(), nil)
 		for i := range m.RawMatrix().Rows {
-			row := m.RawRowView(i)
-			for j, v := range images.Row(from + i) {
-				u := float64(v-images.Lo) * scale
-				if !(u >= 0) { // NaN too
-					u = 0
-				}
-				row[j] = min(u, 1)
-			}
+			synth.Unit(m.RawRowView(i), images, from+i)
 		}
 		r.x.Slice(from, min(from+some, n), 0, len(d.spread)).(*mat.Dense).Copy(d.basis.Encode(m))
 	}

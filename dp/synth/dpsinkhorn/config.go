@@ -16,6 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+func bad(format string, args ...any) error { return synth.Bad("dpsinkhorn: "+format, args...) }
+
 // Training is algorithm 1: a generator is moved along a sanitised gradient of the semi-debiased Sinkhorn loss. It is a synth.Method.
 type Training struct {
 	Net       Net

@@ -1,9 +1,11 @@
 package dpsinkhorn
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
+	"coupling/dp/synth"
 	"coupling/lab/device"
 )
 
@@ -32,17 +34,9 @@ type Loss struct {
 const Converged = .99
 
 func (l Loss) withDefaults(d, classes int) (Loss, error) {
-	for _, f := range []struct {
-		name string
-		v    *float64
-		def  float64
-	}{{"Label", &l.Label, 15}, {"Blur", &l.Blur, .05}, {"Scaling", &l.Scaling, .5}} {
-		if *f.v == 0 {
-			*f.v = f.def
-		}
-		if !(*f.v > 0) || math.IsInf(*f.v, 0) {
-			return l, bad("Loss.%s = %g: must be positive and finite", f.name, *f.v)
-		}
+	err := errors.Join(synth.Default("dpsinkhorn: Loss.Label", &l.Label, 15), synth.Default("dpsinkhorn: Loss.Blur", &l.Blur, .05), synth.Default("dpsinkhorn: Loss.Scaling", &l.Scaling, .5))
+	if err != nil {
+		return l, err
 	}
 	if l.Diameter == 0 {
 		l.Diameter = math.Sqrt(4*float64(d) + l.Label*l.Label*float64(classes))

@@ -99,8 +99,8 @@ func TestProjectRefusals(t *testing.T) {
 		tr := small()
 		tr.Project = halves()
 		change(&tr)
-		if _, err := fit(t, tr, bars(t, 40), synth.Run{}); !errors.Is(err, ErrParameter) {
-			t.Errorf("%s: %v, want ErrParameter", name, err)
+		if _, err := fit(t, tr, bars(t, 40), synth.Run{}); !errors.Is(err, synth.ErrParameter) {
+			t.Errorf("%s: %v, want synth.ErrParameter", name, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package merf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -28,42 +29,20 @@ type Config struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	for _, f := range []struct {
-		name string
-		v    *int
-		def  int
-	}{{"Features", &c.Features, 10000}, {"Code", &c.Code, 5}, {"Batch", &c.Batch, 100}, {"Steps", &c.Steps, 3000}} {
-		if *f.v == 0 {
-			*f.v = f.def
-		}
-		if *f.v < 1 {
-			return c, bad("%s = %d: must be positive", f.name, *f.v)
-		}
-	}
-	if c.Length == 0 {
-		c.Length = math.Sqrt(105)
-	}
-	if c.Count == 0 {
-		c.Count = .01
-	}
-	if c.Adam.Rate == 0 {
-		c.Adam.Rate = .01
-	}
+	err := errors.Join(
+		synth.Default("merf: Features", &c.Features, 10000), synth.Default("merf: Code", &c.Code, 5), synth.Default("merf: Batch", &c.Batch, 100),
+		synth.Default("merf: Steps", &c.Steps, 3000), synth.Default("merf: Length", &c.Length, math.Sqrt(105)), synth.Default("merf: Count", &c.Count, .01),
+		synth.Default("merf: Adam.Rate", &c.Adam.Rate, .01), synth.CheckNoise(c.NoiseMultiplier))
 	switch {
+	case err != nil:
 	case c.Features%2 != 0:
-		return c, bad("Features = %d: must be even", c.Features)
-	case !(c.Length >= 1e-30) || math.IsInf(c.Length, 0): // frequencies are float32
-		return c, bad("Length = %g: must be at least 1e-30 and finite", c.Length)
-	case !(c.Count > 0 && c.Count < 1):
-		return c, bad("Count = %g: must be in (0, 1)", c.Count)
-	case !(c.NoiseMultiplier >= 0) || math.IsInf(c.NoiseMultiplier, 0):
-		return c, bad("NoiseMultiplier = %g: must be at least 0 and finite", c.NoiseMultiplier)
+		err = synth.Bad("merf: Features = %d: must be even", c.Features)
+	case c.Length < 1e-30: // frequencies are float32
+		err = synth.Bad("merf: Length = %g: must be at least 1e-30", c.Length)
+	case c.Count >= 1:
+		err = synth.Bad("merf: Count = %g: must be in (0, 1)", c.Count)
 	}
-	return c, nil
-}
-
-func bad(format string, args ...any) error {
-	return fmt.Errorf("merf: %s: %w", fmt.Sprintf(format, args...), synth.ErrParameter)
+	return c, err
 }
 
 // Describe names the mechanism and its settings.
@@ -87,9 +66,9 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 	case err != nil:
 		return nil, err
 	case c.NoiseMultiplier == 0:
-		return nil, bad("NoiseMultiplier = 0: without noise there is no privacy")
+		return nil, synth.NoNoise()
 	case len(p.Classes) > c.Batch:
-		return nil, bad("Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
+		return nil, synth.Bad("merf: Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
 	}
 	return dp.Gaussian{Noise: c.NoiseMultiplier * (1 - release.GridMargin)}, nil
 }
@@ -117,7 +96,7 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 		return nil, err
 	}
 	if len(p.Classes) > c.Batch {
-		return nil, bad("Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
+		return nil, synth.Bad("merf: Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
 	}
 	run, err := r.Begin(dev, images, 1, map[string]any{"mechanism": "DP-MERF", "settings": c})
 	if err != nil {

@@ -1,6 +1,7 @@
 package semidual
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -32,53 +33,28 @@ type Config struct {
 
 // withDefaults checks and fills in.
 func (c Config) withDefaults() (Config, error) {
-	for _, f := range []struct {
-		name string
-		v    *int
-		def  int
-	}{{"PerClass", &c.PerClass, 20}, {"Basis", &c.Basis, 144}, {"Steps", &c.Steps, 30}, {"Local", &c.Local, 49}} {
-		if *f.v == 0 {
-			*f.v = f.def
-		}
-		if *f.v < 0 && f.name != "Local" {
-			return c, bad("%s = %d: must not be negative", f.name, *f.v)
-		}
-	}
-	for _, f := range []struct {
-		name     string
-		v        *float64
-		def, top float64
-	}{
-		{"Clip", &c.Clip, 5, math.Inf(1)}, {"Reg", &c.Reg, 2, math.Inf(1)}, {"Split", &c.Split, .05, 1}, {"LocalClip", &c.LocalClip, 30, math.Inf(1)},
-		{"LocalShare", &c.LocalShare, .3, 1},
-	} {
-		if *f.v == 0 {
-			*f.v = f.def
-		}
-		if !(*f.v > 0 && *f.v < f.top) {
-			return c, bad("%s = %g: must be positive and below %g", f.name, *f.v, f.top)
-		}
+	local := max(c.Local, 0) // negative: none
+	err := errors.Join(
+		synth.Default("semidual: PerClass", &c.PerClass, 20), synth.Default("semidual: Basis", &c.Basis, 144), synth.Default("semidual: Steps", &c.Steps, 30),
+		synth.Default("semidual: Local", &local, 49), synth.Default("semidual: Clip", &c.Clip, 5), synth.Default("semidual: Reg", &c.Reg, 2),
+		synth.Default("semidual: Split", &c.Split, .05), synth.Default("semidual: Rate", &c.Rate, 1), synth.Default("semidual: LocalClip", &c.LocalClip, 30),
+		synth.Default("semidual: LocalShare", &c.LocalShare, .3), synth.CheckNoise(c.NoiseMultiplier))
+	if c.Local == 0 {
+		c.Local = local
 	}
 	if c.Contrast == 0 {
 		c.Contrast = 1
 	}
-	if math.IsNaN(c.Contrast) || math.IsInf(c.Contrast, 0) {
-		return c, bad("Contrast = %g: must be finite", c.Contrast)
+	switch {
+	case err != nil:
+	case c.Split >= 1 || c.LocalShare >= 1:
+		err = synth.Bad("semidual: Split = %g, LocalShare = %g: must be below 1", c.Split, c.LocalShare)
+	case c.Rate > 1:
+		err = synth.Bad("semidual: Rate = %g: must be in (0, 1]", c.Rate)
+	case math.IsNaN(c.Contrast) || math.IsInf(c.Contrast, 0):
+		err = synth.Bad("semidual: Contrast = %g: must be finite", c.Contrast)
 	}
-	if c.Rate == 0 {
-		c.Rate = 1
-	}
-	if !(c.Rate > 0 && c.Rate <= 1) {
-		return c, bad("Rate = %g: must be in (0, 1]", c.Rate)
-	}
-	if !(c.NoiseMultiplier >= 0) || math.IsInf(c.NoiseMultiplier, 0) {
-		return c, bad("NoiseMultiplier = %g: must be at least 0 and finite", c.NoiseMultiplier)
-	}
-	return c, nil
-}
-
-func bad(format string, args ...any) error {
-	return fmt.Errorf("semidual: %s: %w", fmt.Sprintf(format, args...), synth.ErrParameter)
+	return c, err
 }
 
 // spreads is the number of releases of covariances: about the means of classes, to grow atoms from, and about atoms.
@@ -118,7 +94,7 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 		return nil, err
 	}
 	if c.NoiseMultiplier == 0 {
-		return nil, bad("NoiseMultiplier = 0: without noise there is no privacy")
+		return nil, synth.NoNoise()
 	}
 	if err := c.checkRecords(p); err != nil {
 		return nil, err
@@ -137,7 +113,7 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 
 func (c Config) checkRecords(p synth.Public) error {
 	if most := mostRecords(p.Height, p.Width, c.LocalClip); p.Records > most {
-		return bad("%d images of %d×%d: sums are exact, as their sensitivity needs, for at most %d", p.Records, p.Height, p.Width, most)
+		return synth.Bad("semidual: %d images of %d×%d: sums are exact, as their sensitivity needs, for at most %d", p.Records, p.Height, p.Width, most)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/data"
+	"coupling/dp/synth"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/mat"
@@ -36,7 +37,6 @@ type records struct {
 // newRecords encodes images. Each row is a function of its own image alone.
 func newRecords(images *data.Images, classes int, b *Basis) *records {
 	r := &records{n: images.Len(), y: make([]*mat.Dense, classes), norm2: make([][]float64, classes), at: make([][]int, classes)}
-	lo, scale := float64(images.Lo), 1/float64(images.Hi-images.Lo)
 	m := b.matrix()
 	for i, l := range images.Labels {
 		r.at[l] = append(r.at[l], i)
@@ -47,14 +47,7 @@ func newRecords(images *data.Images, classes int, b *Basis) *records {
 		}
 		rows := mat.NewDense(len(at), images.Dim(), nil)
 		for k, i := range at {
-			row := rows.RawRowView(k)
-			for j, v := range images.Row(i) {
-				u := (float64(v) - lo) * scale
-				if !(u >= 0) { // NaN too
-					u = 0
-				}
-				row[j] = min(u, 1)
-			}
+			synth.Unit(rows.RawRowView(k), images, i)
 		}
 		r.y[l] = b.apply(rows, m)
 		r.norm2[l] = make([]float64, len(at))

@@ -1,9 +1,11 @@
 package semidual
 
 import (
+	"context"
 	"math"
 
-	"gonum.org/v1/gonum/floats"
+	"coupling/ot"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -133,50 +135,16 @@ func (t *trainer) filter(prior []*mat.SymDense, steps int) {
 
 // selfPull is what debiasing moves atoms by, per unit of mass: away from where the entropic plan of the atoms with
 // themselves sends them, x_i − Σ_j P_ij x_j. It is made of atoms alone and costs nothing. It is nil without Debias.
-func (t *trainer) selfPull(x *mat.Dense) *mat.Dense {
-	if n, _ := x.Dims(); !t.Debias || n < 2 {
-		return nil
-	}
+func (t *trainer) selfPull(ctx context.Context, x *mat.Dense) (*mat.Dense, error) {
 	n, dim := x.Dims()
-	p := selfPlan(x, t.Reg)
+	if !t.Debias || n < 2 {
+		return nil, nil
+	}
+	plan, err := ot.LBFGS{Eps: t.Reg}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)})
+	if err != nil {
+		return nil, err
+	}
 	out := mat.NewDense(n, dim, nil)
-	out.Mul(p, x)
-	out.Sub(x, out)
-	return out
-}
-
-// selfPlan is the row-stochastic entropic plan of a cloud with itself, by symmetric Sinkhorn steps (Feydy et al. 2019,
-// §3.1), which take a dozen steps.
-func selfPlan(x *mat.Dense, reg float64) *mat.Dense {
-	n, _ := x.Dims()
-	cost := mat.NewDense(n, n, nil)
-	for i := range n {
-		for j := range n {
-			d := floats.Distance(x.RawRowView(i), x.RawRowView(j), 2)
-			cost.Set(i, j, d*d)
-		}
-	}
-	f, z := make([]float64, n), make([]float64, n)
-	soft := func(i int) float64 {
-		for j := range z {
-			z[j] = (f[j] - cost.At(i, j)) / reg
-		}
-		return -reg * (floats.LogSumExp(z) - math.Log(float64(n)))
-	}
-	next := make([]float64, n)
-	for range 20 {
-		for i := range n {
-			next[i] = (f[i] + soft(i)) / 2
-		}
-		copy(f, next)
-	}
-	p := mat.NewDense(n, n, nil)
-	for i := range n {
-		soft(i)
-		top := floats.LogSumExp(z)
-		for j, u := range z {
-			p.Set(i, j, math.Exp(u-top))
-		}
-	}
-	return p
+	out.Sub(x, plan.Barycentric(x))
+	return out, nil
 }
