@@ -27,8 +27,10 @@ export CGO_ENABLED = 0
 
 .PHONY: build figures notebook docs test test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-check ptx clean
 
+# The digests of the experiments' code go into the command: it tells cells that other code computed.
 build:
-	$(GO) build -buildvcs=auto -ldflags "-X main.version=$(VERSION)" -o bin/coupling ./lab/cmd/coupling
+	$(GO) build -buildvcs=auto -ldflags "-X main.version=$(VERSION) -X coupling/lab.codes=$$($(GO) run ./lab/cmd/codes figures)" \
+	  -o bin/coupling ./lab/cmd/coupling
 
 figures: build
 	bin/coupling fig all --preset $(PRESET) --out $(OUT)

@@ -36,7 +36,8 @@ func (r Record) cellError(err error) error {
 }
 
 // Recall returns the cell at (seed, p) if the store holds it. Otherwise the
-// error is [ErrMissing], or [ErrCorrupt] with the file's name.
+// error is [ErrMissing], [ErrCorrupt] or [ErrFormat] with the file's name, or
+// [ErrOtherCode].
 func Recall[P, R any](s *Store, e Experiment[P, R], seed uint64, p P) (Result[P, R], error) {
 	j, err := e.job(seed, p)
 	if err != nil {
@@ -78,6 +79,7 @@ func typed[P, R any](s *Store, j Job, p P, recalled bool) func(Record, error) (R
 			out, err = typedRecord[P, R](s, r)
 		}
 		out.Recalled = err == nil && recalled
+		out.OtherCode = out.Recalled && j.otherCode(r)
 		return out, err
 	}
 }
@@ -97,7 +99,18 @@ func (j Job) recall(s *Store) (Record, error) {
 			err = fmt.Errorf("lab: %s: %w", path, err)
 		}
 	}
+	if err == nil && (s.SameCode || j.interactive) && j.otherCode(r) {
+		err = ErrOtherCode
+	}
 	return r, err
+}
+
+// otherCode reports whether a stored cell was computed by other code than j would run.
+func (j Job) otherCode(r Record) bool { return j.id.Code != "" && r.Code != j.id.Code }
+
+// canCompute reports whether a cell that was not recalled because of err may be computed.
+func canCompute(err error) bool {
+	return errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrOtherCode)
 }
 
 // try recalls the cell, or computes and stores it. The error is [ErrBusy] if
@@ -110,9 +123,9 @@ func (j Job) try(ctx context.Context, s *Store, seen observed) (r Record, recall
 	found := func() bool {
 		r, err = j.recall(s)
 		if err == nil {
-			watch(Event{Kind: Recalled})
+			watch(Event{Kind: Recalled, OtherCode: j.otherCode(r)})
 		}
-		return err == nil || !errors.Is(err, ErrMissing) && !errors.Is(err, ErrCorrupt)
+		return !canCompute(err)
 	}
 	if found() {
 		return r, true, err

@@ -19,6 +19,8 @@ type Job struct {
 	run       func(ctx context.Context, c *Cell) (value any, err error)
 	check     func(Record) error // that its value has the result's type; nil: not known here
 	elsewhere func(ctx context.Context, s *Store) (recalled bool, err error)
+
+	interactive bool // a person is writing its code: nothing else is recalled
 }
 
 // Record returns the cell's identity: all of a record but its value.
@@ -51,8 +53,10 @@ func (j Job) Try(ctx context.Context, s *Store) (recalled bool, err error) {
 // job returns the cell at (seed, p).
 func (e Experiment[P, R]) job(seed uint64, p P) (Job, error) {
 	id, err := e.identify(seed, p)
+	var interactive bool
+	id.Code, interactive = codeOf(e.Name, e.Run)
 	return Job{
-		id: id,
+		id: id, interactive: interactive,
 		run: func(ctx context.Context, c *Cell) (any, error) {
 			if e.Run == nil {
 				return nil, errors.New("the experiment's Run is nil")
@@ -147,12 +151,13 @@ type jobLine struct {
 	Key        Key                `json:"key"`
 	Seed       uint64             `json:"seed"`
 	Params     stdjson.RawMessage `json:"params"`
+	Code       string             `json:"code,omitzero"`
 }
 
 // EncodeJob returns j as one line of JSON, for [DecodeJob] in another process.
 func EncodeJob(j Job) ([]byte, error) {
 	id := j.id
-	return marshal(jobLine{id.Experiment, id.Version, id.Key, id.Seed, id.Params})
+	return marshal(jobLine{id.Experiment, id.Version, id.Key, id.Seed, id.Params, id.Code})
 }
 
 // DecodeJob returns the job that line describes. The error names the experiment
@@ -180,19 +185,27 @@ func ParseJob(line []byte) (Record, error) {
 	if len(l.Key) != keyDigits || !namePattern.MatchString(l.Experiment) {
 		return Record{}, fmt.Errorf("lab: job %.80q: experiment %q, key %q: want a name and %d digits", line, l.Experiment, l.Key, keyDigits)
 	}
-	return Record{Key: l.Key, Experiment: l.Experiment, Version: l.Version, Seed: l.Seed, Params: l.Params}, nil
+	return Record{Key: l.Key, Experiment: l.Experiment, Version: l.Version, Seed: l.Seed, Params: l.Params, Code: l.Code}, nil
 }
 
 // ExternalJob returns the job of a cell whose experiment only another program
 // knows. do has that program compute it, unless the store holds it or another
 // process is at work on it ([ErrBusy]), and reports which.
 func ExternalJob(id Record, do func(ctx context.Context, s *Store) (recalled bool, err error)) Job {
-	return Job{id: id, elsewhere: do}
+	return Job{id: id, elsewhere: do, interactive: true}
 }
 
-// Missing returns the jobs whose cells s does not hold, each cell once. Those
-// whose records are there are read, many at once, to see that they can be.
+// Missing returns the jobs whose cells must be computed, each cell once; see
+// [Store.Survey].
 func (s *Store) Missing(jobs []Job) []Job {
+	missing, _ := s.Survey(jobs)
+	return missing
+}
+
+// Survey returns the jobs whose cells must be computed, each once, and those
+// whose cells are recalled though other code computed them. Records that are
+// there are read, many at once, to see that they can be.
+func (s *Store) Survey(jobs []Job) (missing, otherCode []Job) {
 	var once []Job
 	seen := make(map[Key]bool, len(jobs))
 	for _, j := range jobs {
@@ -202,29 +215,33 @@ func (s *Store) Missing(jobs []Job) []Job {
 		}
 	}
 	there := s.there(once)
-	missing := make([]bool, len(once))
+	const isMissing, isOther = 1, 2
+	found := make([]int, len(once))
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(readAhead, len(once)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(once); i = next.Add(1) - 1 {
 				if there != nil && !there[once[i].id.Key].Stored {
-					missing[i] = true
-					continue
+					found[i] = isMissing
+				} else if r, err := once[i].recall(s); err != nil {
+					found[i] = isMissing
+				} else if once[i].otherCode(r) {
+					found[i] = isOther
 				}
-				_, err := once[i].recall(s)
-				missing[i] = err != nil
 			}
 		})
 	}
 	wg.Wait()
-	var out []Job
 	for i, j := range once {
-		if missing[i] {
-			out = append(out, j)
+		switch found[i] {
+		case isMissing:
+			missing = append(missing, j)
+		case isOther:
+			otherCode = append(otherCode, j)
 		}
 	}
-	return out
+	return missing, otherCode
 }
 
 // there looks by reading directories where that is less work than asking for

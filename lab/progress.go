@@ -26,6 +26,7 @@ type Event struct {
 	Key         Key
 	Done, Total int
 	Seconds     float64
+	OtherCode   bool // a recalled cell was computed by other code than this program's
 	Note        string
 	Err         error
 }

@@ -16,6 +16,12 @@ var (
 	// ErrCorrupt says that a stored file cannot be trusted: cut short, edited,
 	// or not matching its artifacts. [Do] computes such a cell again.
 	ErrCorrupt = errors.New("corrupt")
+	// ErrOtherCode says that a cell was computed by other code than this program's;
+	// see [Store.SameCode]. [Do] computes such a cell again.
+	ErrOtherCode = errors.New("computed by other code")
+	// ErrFormat says that another version of the lab wrote the record. It is
+	// neither read nor computed again.
+	ErrFormat = errors.New("written by a newer version of coupling: use that, or another store (--store, $COUPLING_STORE)")
 	// ErrBusy says that another process computes the cell; see [Job.Try].
 	ErrBusy = errors.New("another process computes the cell")
 )
@@ -29,16 +35,19 @@ type Result[P, R any] struct {
 	Artifacts []Artifact
 	Manifest  Manifest
 	Recalled  bool // found in the store rather than computed by this call
+	OtherCode bool // recalled, and computed by other code than this program's
 
 	dir string // where the artifacts are
 }
 
 // A Record is a finished cell as it is stored, types erased: one JSON file.
 type Record struct {
+	Format     int             `json:"format"` // of records: 1, also where it is absent
 	Key        Key             `json:"key"`
 	Experiment string          `json:"experiment"`
 	Version    int             `json:"version"`
-	Shape      string          `json:"shape"` // fingerprint of the result type
+	Shape      string          `json:"shape"`         // fingerprint of the result type
+	Code       string          `json:"code,omitzero"` // digest of what Run reached; not part of the key
 	Seed       uint64          `json:"seed"`
 	Params     json.RawMessage `json:"params"`
 	Value      json.RawMessage `json:"value,omitzero"`
@@ -65,8 +74,12 @@ func (r Record) sum() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// recordFormat is raised when the rules of keys, sums or JSON change.
+const recordFormat = 1
+
 // encode returns the file that holds r.
 func (r Record) encode() ([]byte, error) {
+	r.Format = recordFormat
 	var err error
 	if r.Params, err = canonical(r.Params); err != nil {
 		return nil, err
@@ -82,10 +95,13 @@ func (r Record) encode() ([]byte, error) {
 }
 
 // decodeRecord reads a record and checks that it is whole and is what its key
-// says. Every failure is an [ErrCorrupt].
+// says. Every failure is an [ErrCorrupt] or an [ErrFormat].
 func decodeRecord(b []byte) (Record, error) {
 	var r Record
-	if err := unmarshal(b, &r); err != nil {
+	err := unmarshal(b, &r)
+	if r.Format > recordFormat {
+		return Record{}, fmt.Errorf("format %d of records, this program knows %d: %w", r.Format, recordFormat, ErrFormat)
+	} else if err != nil {
 		return Record{}, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if strings.ContainsAny(r.Attempt, `/\.`) || !namePattern.MatchString(r.Experiment) {

@@ -70,10 +70,17 @@ func (s *Store) Statuses(ids []Record) (map[Key]Status, error) {
 func (s *Store) Failure(id Record) (Record, error) { return s.read(s.paths(id).failure) }
 
 // ClearFailure removes the record of a failure, so that one that is there later
-// is of a later attempt.
-func (s *Store) ClearFailure(id Record) error {
-	if err := os.Remove(s.paths(id).failure); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("lab: failure of %s: %w", id.Key, err)
+// is of a later attempt, and a record that is there and must be computed again.
+func (s *Store) ClearFailure(j Job) error {
+	p := s.paths(j.id)
+	files := []string{p.failure}
+	if _, err := j.recall(s); canCompute(err) {
+		files = append(files, p.record)
+	}
+	for _, f := range files {
+		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("lab: failure of %s: %w", j.id.Key, err)
+		}
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func TestStatuses(t *testing.T) {
 	if r, err := s.Failure(ids[1]); err != nil || r.Error != "two" {
 		t.Errorf("failure %q, %v", r.Error, err)
 	}
-	if err := errors.Join(s.ClearFailure(ids[1]), s.ClearFailure(ids[1])); err != nil {
+	if err := errors.Join(s.ClearFailure(jobs[1]), s.ClearFailure(jobs[1])); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Failure(ids[1]); !errors.Is(err, ErrMissing) {

@@ -18,6 +18,11 @@ import (
 // processes and, over a network file system, machines.
 type Store struct {
 	Dir string
+	// SameCode recalls only what the code of this program computed; anything else
+	// is computed again. It is never otherwise for experiments of a notebook's
+	// cells and of main packages. Where the code is not known (see [Record]), cells
+	// are recalled.
+	SameCode bool
 
 	timing lockTiming // zero: the defaults
 }
@@ -26,7 +31,8 @@ type Store struct {
 // computed. If dir is empty it is $COUPLING_STORE, else the nearest .coupling going up
 // from the working directory, else a new .coupling beside the nearest go.mod or
 // .git, else a new one here; so notebooks, scripts and the command that run in
-// one checkout share one store.
+// one checkout share one store. $COUPLING_RECALL is any (the default) or same; see
+// [Store.SameCode].
 func OpenStore(dir string) (*Store, error) {
 	if dir == "" {
 		dir = os.Getenv("COUPLING_STORE")
@@ -41,7 +47,11 @@ func OpenStore(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab: store: %w", err)
 	}
-	return &Store{Dir: dir}, nil
+	recall := os.Getenv("COUPLING_RECALL")
+	if recall != "" && recall != "any" && recall != "same" {
+		return nil, fmt.Errorf("lab: $COUPLING_RECALL %q: want any or same", recall)
+	}
+	return &Store{Dir: dir, SameCode: recall == "same"}, nil
 }
 
 // create makes the directories for a cell.

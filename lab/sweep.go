@@ -80,7 +80,7 @@ func sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers 
 				j.id = Record{Experiment: e.Name, Seed: seed}
 			}
 			if err == nil {
-				watcher(ctx, j.id)(Event{Kind: Recalled})
+				watcher(ctx, j.id)(Event{Kind: Recalled, OtherCode: j.otherCode(r)})
 			}
 			if !yield(n, func() (Result[P, R], error) { return typed[P, R](s, j, p, true)(r, j.id.cellError(err)) }) {
 				return
@@ -96,9 +96,6 @@ func sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers 
 		}
 	}
 }
-
-// canCompute reports whether a cell that was not recalled because of err may be computed.
-func canCompute(err error) bool { return errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) }
 
 // A turn is a job in a [queue].
 type turn struct {

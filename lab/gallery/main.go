@@ -44,8 +44,12 @@ func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir 
 	if err != nil {
 		return err
 	}
+	missing, other := store.Survey(jobs)
+	if len(other) > 0 {
+		fmt.Fprintf(w, "%d cells were computed by other code; COUPLING_RECALL=same computes them again\n", len(other))
+	}
 	var errs []error
-	for job, err := range (lab.Local{}).Run(ctx, store, store.Missing(jobs)) {
+	for job, err := range (lab.Local{}).Run(ctx, store, missing) {
 		errs = append(errs, err)
 		if err == nil {
 			fmt.Fprintln(w, "computed", job.Record().Experiment, job.Record().Key.Short())

@@ -67,7 +67,8 @@ func compute(ctx context.Context, s *lab.Store, fig lab.Figure, set lab.Setting)
 	if err != nil {
 		return fmt.Errorf("%s: %w", fig.Name, err)
 	}
-	todo := s.Missing(jobs)
+	todo, other := s.Survey(jobs)
+	defer sayOtherCode(len(other))
 	ctx, done := Progress(ctx, fig.Name, len(todo))
 	defer done()
 	var errs []error

@@ -35,14 +35,26 @@ func under[P, R any](sweep sweeper[P, R], e lab.Experiment[P, R], seed uint64, p
 		defer removeStop()
 		ctx, done := Progress(ctx, e.Name, len(ps))
 		defer done()
+		other := 0
+		defer func() { sayOtherCode(other) }()
 		for r, err := range sweep(ctx, Store(), e, 0, seed, ps) {
 			if err != nil && ctx.Err() != nil {
 				return // stopped: the rest did not land
+			}
+			if r.OtherCode {
+				other++
 			}
 			if !yield(r, err) {
 				return
 			}
 		}
+	}
+}
+
+// sayOtherCode says that n cells were recalled which other code computed.
+func sayOtherCode(n int) {
+	if n > 0 {
+		fmt.Printf("%d of the recalled cells were computed by other code; with %%env COUPLING_RECALL=same they are computed again\n", n)
 	}
 }
 

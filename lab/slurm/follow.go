@@ -137,7 +137,7 @@ func (f *follower) submit(ctx context.Context, lines []*line) error {
 	jobs := make([]lab.Job, len(lines))
 	for i, l := range lines {
 		jobs[i] = l.job
-		if err := f.store.ClearFailure(l.job.Record()); err != nil { // so that a failure that is there later is a new one
+		if err := f.store.ClearFailure(l.job); err != nil { // so that a failure that is there later is a new one
 			return err
 		}
 	}

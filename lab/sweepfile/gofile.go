@@ -134,7 +134,8 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 	path := filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 	tmp := path + "." + strconv.Itoa(os.Getpid())
 	defer os.Remove(tmp)
-	build := exec.CommandContext(ctx, "go", "build", "-o", tmp, file)
+	codes, _ := lab.EncodeCodes(file) // what is wrong with the file, go build says better
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-X coupling/lab.codes="+codes, "-o", tmp, file)
 	build.Dir = filepath.Dir(file)
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("sweep: go build %s: %w\n%s", file, err, bytes.TrimSpace(out))

@@ -15,6 +15,7 @@ type tally struct {
 	recalled, computed int
 	failed             []error
 	left               int // not begun, or stopped, because of an interrupt
+	otherCode          int // of recalled
 	seconds            float64
 }
 
@@ -25,6 +26,9 @@ func (t tally) String() string {
 	}
 	if t.left > 0 {
 		s += fmt.Sprintf(", %d left", t.left)
+	}
+	if t.otherCode > 0 {
+		s += fmt.Sprintf("; %s computed by other code (--recall=same computes them again)", plural(t.otherCode, "cell"))
 	}
 	return s
 }
@@ -67,7 +71,7 @@ func failures(errs []error) error {
 // bar. A failed job does not stop the others.
 func (a *app) compute(s *lab.Store, ex lab.Executor, what string, jobs []lab.Job) tally {
 	began := time.Now()
-	todo := s.Missing(jobs)
+	todo, other := s.Survey(jobs)
 	bar := newProgress(a.err, what, len(todo), a.quiet)
 	var computed, recalled atomic.Int64
 	ctx := lab.WithSink(a.run.ctx, func(e lab.Event) {
@@ -91,6 +95,7 @@ func (a *app) compute(s *lab.Store, ex lab.Executor, what string, jobs []lab.Job
 	t.computed = int(computed.Load())
 	t.recalled = len(jobs) - len(todo) + int(recalled.Load())
 	t.left = len(jobs) - t.recalled - t.computed - len(t.failed)
+	t.otherCode = len(other)
 	t.seconds = time.Since(began).Seconds()
 	return t
 }

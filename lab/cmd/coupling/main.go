@@ -37,8 +37,9 @@ const (
 
 // cli is the command line.
 type cli struct {
-	Store string `help:"Folder of results; default $$COUPLING_STORE, else the nearest .coupling going up." placeholder:"DIR"`
-	Quiet bool   `short:"q" help:"No progress."`
+	Store  string `help:"Folder of results; default $$COUPLING_STORE, else the nearest .coupling going up." placeholder:"DIR"`
+	Recall string `default:"any" enum:"any,same" env:"COUPLING_RECALL" help:"Stored cells to use: any, or those that the same code computed (same); the others are computed again."`
+	Quiet  bool   `short:"q" help:"No progress."`
 
 	Fig       figCmd       `cmd:"" help:"List or make figures."`
 	Sweep     sweepCmd     `cmd:"" help:"Compute the cells of figures or of a sweep file, here or on a cluster."`
@@ -101,7 +102,12 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	out := &checkedWriter{w: stdout}
 	a := &app{
 		out: out, err: stderr, quiet: c.Quiet, run: newInterrupts(stderr),
-		store: func() (*lab.Store, error) { return lab.OpenStore(c.Store) },
+		store: func() (*lab.Store, error) {
+			if err := os.Setenv("COUPLING_RECALL", c.Recall); err != nil { // for the programs that this one starts
+				return nil, err
+			}
+			return lab.OpenStore(c.Store)
+		},
 	}
 	return report(errors.Join(kctx.Run(a), out.err), stderr, a.run)
 }

@@ -28,7 +28,7 @@ func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	own := source{command: []string{exe, "--store", s.Dir, "job"}, env: []string{"COUPLING_DEVICE=" + os.Getenv("COUPLING_DEVICE")}}
+	own := source{command: []string{exe, "--store", s.Dir, "job"}, env: []string{"COUPLING_DEVICE=" + os.Getenv("COUPLING_DEVICE"), "COUPLING_RECALL=" + os.Getenv("COUPLING_RECALL")}}
 	for _, name := range c.Names {
 		ext := filepath.Ext(name)
 		if ext != ".yaml" && ext != ".yml" && ext != ".go" {

@@ -1,0 +1,142 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"coupling/lab/device/cpu"
+	"coupling/lab/internal/code"
+)
+
+// The code of an experiment is a digest of the declarations that its Run reaches,
+// with the instruction set behind it where these are assembly; see package
+// lab/internal/code. The Makefile writes the digests of all figures into the
+// command. Elsewhere they are computed from the source files, if those are at
+// hand and not newer than the program. It is empty where it is not known.
+
+// codes is set by the linker: NAME=DIGEST,NAME=DIGEST,…
+var codes string
+
+// EncodeCodes returns the digests of the experiments that a Go file declares, or
+// a folder and those below it, for the linker's -X coupling/lab.codes=….
+func EncodeCodes(path string) (string, error) {
+	t, err := code.Open(filepath.Dir(path))
+	var table map[string]string
+	if err == nil && filepath.Ext(path) == ".go" {
+		table, err = t.Experiments("main", path)
+	} else if err == nil {
+		table, err = t.Below(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("lab: code of %s: %w", path, err)
+	}
+	var out []string
+	for name, digest := range table {
+		out = append(out, name+"="+digest)
+	}
+	return strings.Join(out, ","), nil
+}
+
+// linked are the digests in codes.
+var linked = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for entry := range strings.SplitSeq(codes, ",") {
+		if name, digest, ok := strings.Cut(entry, "="); ok {
+			out[name] = digest
+		}
+	}
+	return out
+})
+
+// codeOf returns the digest of an experiment's code, and whether a person is
+// writing that code now: in a notebook's cell or a program of their own.
+func codeOf(name string, run any) (digest string, interactive bool) {
+	v := reflect.ValueOf(run)
+	if v.IsNil() {
+		return "", false
+	}
+	f := runtime.FuncForPC(v.Pointer())
+	symbol := f.Name()
+	dir, last := filepath.Split(symbol)
+	last, _, _ = strings.Cut(last, ".")
+	pkg := dir + last
+	digest, ok := linked()[name]
+	if !ok {
+		file, _ := f.FileLine(f.Entry())
+		digest = sourceCodes(pkg, file)[name]
+	}
+	if plain, ok := strings.CutSuffix(digest, code.Assembly); ok {
+		digest = plain + "+" + cpu.Name()
+	}
+	return digest, pkg == "main"
+}
+
+// sourceCodes returns the digests of the experiments of a package from its
+// source. file is the one that has the experiment's Run; it tells main packages apart.
+func sourceCodes(pkg, file string) map[string]string {
+	if pkg != "main" {
+		file = ""
+	}
+	type place struct{ pkg, file string }
+	if known, ok := computed.Load(place{pkg, file}); ok {
+		return known.(map[string]string)
+	}
+	table, err := readCodes(pkg, file)
+	if err != nil { // the source is not at hand
+		table = nil
+	}
+	computed.Store(place{pkg, file}, table)
+	return table
+}
+
+var computed sync.Map // of sourceCodes
+
+func readCodes(pkg, file string) (map[string]string, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	places := []string{wd}
+	var files []string
+	if pkg == "main" {
+		if dir := os.Getenv("GONB_TMP_DIR"); dir != "" { // a cell of a notebook
+			file = filepath.Join(dir, "main.go")
+		}
+		if !filepath.IsAbs(file) {
+			return nil, fmt.Errorf("%s: built with -trimpath", file)
+		}
+		files = []string{file}
+		if info, ok := debug.ReadBuildInfo(); ok && info.Path != "command-line-arguments" {
+			if files, err = filepath.Glob(filepath.Join(filepath.Dir(file), "*.go")); err != nil {
+				return nil, err
+			}
+		}
+		places = []string{filepath.Dir(file), wd}
+	}
+	t, err := code.Open(places...)
+	if err != nil {
+		return nil, err
+	}
+	table, err := t.Experiments(pkg, files...)
+	if err != nil {
+		return nil, err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	fi, err := os.Stat(exe)
+	if err != nil {
+		return nil, err
+	}
+	if t.Newest.After(fi.ModTime()) {
+		return nil, fmt.Errorf("the source of %s is newer than this program", pkg)
+	}
+	return table, nil
+}
