@@ -10,7 +10,7 @@ import (
 )
 
 // maxCells is the longest grid that a program spells cell by cell.
-const maxCells = 16
+const maxCells = 14
 
 // A speller writes parameters as Go source and notes what must be imported.
 type speller struct{ imports map[string]bool }

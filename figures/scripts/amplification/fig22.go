@@ -18,24 +18,11 @@ import (
 func main() {
 	study := amplification.Fig22()
 	study.Grid = func(lab.Setting) []amplification.RenyiParams {
-		return []amplification.RenyiParams{
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 1, Rate: 0.001}, Group: 1, Bound: "specific", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 1, Rate: 0.001}, Group: 1, Bound: "post-hoc", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 1, Rate: 0.001}, Group: 2, Bound: "specific", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 1, Rate: 0.001}, Group: 2, Bound: "post-hoc", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 1, Rate: 0.001}, Group: 4, Bound: "specific", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 1, Rate: 0.001}, Group: 4, Bound: "post-hoc", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 1, Rate: 0.001}, Group: 8, Bound: "specific", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 1, Rate: 0.001}, Group: 8, Bound: "post-hoc", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 5, Rate: 0.001}, Group: 1, Bound: "specific", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 5, Rate: 0.001}, Group: 1, Bound: "post-hoc", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 5, Rate: 0.001}, Group: 2, Bound: "specific", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 5, Rate: 0.001}, Group: 2, Bound: "post-hoc", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 5, Rate: 0.001}, Group: 4, Bound: "specific", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 5, Rate: 0.001}, Group: 4, Bound: "post-hoc", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 5, Rate: 0.001}, Group: 8, Bound: "specific", From: 0.01, To: 1000, N: 200},
-			{Setting: amplification.Mechanism{Kind: "gaussian", Scale: 5, Rate: 0.001}, Group: 8, Bound: "post-hoc", From: 0.01, To: 1000, N: 200},
-		}
+		return lab.Grid(amplification.RenyiParams{From: 0.01, To: 1000, N: 200},
+			lab.Vary(func(p *amplification.RenyiParams, v amplification.Mechanism) { p.Setting = v }, amplification.Mechanism{Kind: "gaussian", Scale: 1, Rate: 0.001}, amplification.Mechanism{Kind: "gaussian", Scale: 5, Rate: 0.001}),
+			lab.Vary(func(p *amplification.RenyiParams, v int) { p.Group = v }, 1, 2, 4, 8),
+			lab.Vary(func(p *amplification.RenyiParams, v string) { p.Bound = v }, "specific", "post-hoc"),
+		)
 	}
 	gallery.Main(study.Figure())
 }

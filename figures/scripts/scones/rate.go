@@ -17,24 +17,13 @@ import (
 
 func main() {
 	study := scones.Rate()
-	study.Grid = func(lab.Setting) []scones.RateParams {
-		return []scones.RateParams{
-			{D: 1, N: 50, Runs: 20, W1: 10},
-			{D: 1, N: 100, Runs: 20, W1: 10},
-			{D: 1, N: 200, Runs: 20, W1: 10},
-			{D: 1, N: 400, Runs: 20, W1: 10},
-			{D: 1, N: 800, Runs: 20},
-			{D: 2, N: 50, Runs: 20, W1: 10},
-			{D: 2, N: 100, Runs: 20, W1: 10},
-			{D: 2, N: 200, Runs: 20, W1: 10},
-			{D: 2, N: 400, Runs: 20, W1: 10},
-			{D: 2, N: 800, Runs: 20},
-			{D: 8, N: 50, Runs: 20, W1: 10},
-			{D: 8, N: 100, Runs: 20, W1: 10},
-			{D: 8, N: 200, Runs: 20, W1: 10},
-			{D: 8, N: 400, Runs: 20, W1: 10},
-			{D: 8, N: 800, Runs: 20},
+	grid := study.Grid
+	study.Grid = func(set lab.Setting) []scones.RateParams {
+		cells := grid(set)
+		for i := range cells {
+			cells[i].Runs = 20
 		}
+		return cells
 	}
 	gallery.Main(study.Figure())
 }
