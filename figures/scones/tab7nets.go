@@ -22,45 +22,51 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// mnistNetParams is Algorithm 1 at one λ, and chains of what it learnt.
-type mnistNetParams struct {
+// MomentsNetParams are Algorithm 1 at one λ, and chains of what it learnt.
+type MomentsNetParams struct {
 	Side    int         `json:"side"`
+	Axes    int         `json:"axes"` // the leading axes of the source to which the problem is restricted; 0: all
 	Lambda  float64     `json:"lambda"`
 	Width   int         `json:"width"` // of four hidden layers
 	Steps   int         `json:"steps"`
 	Batch   int         `json:"batch"`
+	Rate    float64     `json:"rate"`
 	Samples int         `json:"samples"`
 	Device  string      `json:"device"`
 	Data    data.Origin `json:"data,omitzero"`
 }
 
-// mnistNets are the paper's λ, one of them at quick, and one where there is a coupling to be learnt.
-func mnistNets(set lab.Setting) []mnistNetParams {
+// momentsNets are at the paper's λ, one of them at quick, and one where there is a coupling to be learnt.
+var momentsNets = lab.Part[MomentsNetParams, MomentsNetOut]{Experiment: momentsNetsOf, Grid: func(set lab.Setting) []MomentsNetParams {
 	p := set.Preset
-	base := mnistNetParams{Side: pick(p, 7, 28, 28), Width: pick(p, 16, 256, 2048), Steps: pick(p, 10, 800, 5000), Batch: pick(p, 64, 256, 1000), Samples: pick(p, 100, 3000, 10000), Device: set.Device, Data: data.Choose("mnist")}
-	return lab.Grid(base, lab.Vary(func(p *mnistNetParams, v float64) { p.Lambda = v }, pick(p, []float64{.25}, []float64{.25, .01}, []float64{1, .5, .25, .01})...))
-}
+	base := MomentsNetParams{Side: lab.Pick(p, 7, 28, 28, 28), Axes: lab.Pick(p, 4, 16, 32, 0), Width: lab.Pick(p, 16, 64, 256, 2048), Steps: lab.Pick(p, 10, 3000, 8000, 5000), Batch: lab.Pick(p, 64, 256, 512, 1000),
+		Rate: lab.Pick(p, 1e-3, 1e-3, 1e-3, 1e-6*784), Samples: lab.Pick(p, 100, 4000, 10000, 10000), Device: set.Device, Data: data.Choose("mnist")}
+	return lab.Grid(base, lab.Vary(func(p *MomentsNetParams, v float64) { p.Lambda = v }, lab.Pick(p, []float64{.25}, []float64{.25, .01}, []float64{1, .5, .25, .01}, []float64{1, .5, .25, .01})...))
+}}
 
-// mnistNetOut has BW-UVPs in percent, all of as many samples.
-type mnistNetOut struct {
+// MomentsNetOut has BW-UVPs in percent, all of as many samples.
+type MomentsNetOut struct {
 	// Error is that of the network's score relative to that of the plan's factor: |∇ψ_θ − ∇ψ|/|∇ψ − ∇c|, root mean squares at
-	// independent points.
+	// independent points. Quadratic is that of a quadratic potential by Algorithm 1, ZeroError that of ψ = 0.
 	Error       float64 `json:"error"`
+	Quadratic   float64 `json:"quadratic"`
+	ZeroError   float64 `json:"zero_error"`
 	Networks    float64 `json:"networks"`
 	Exact       float64 `json:"exact"`       // the law of the same sampler with exact potentials
 	Floor       float64 `json:"floor"`       // the plan
 	Independent float64 `json:"independent"` // y drawn whatever x is
+	Zero        float64 `json:"zero"`        // the law of the same sampler with ψ = 0
 	Untrained   float64 `json:"untrained"`   // ψ = 0, in closed form
 	Training    float64 `json:"training"`    // seconds
 	Seconds     float64 `json:"seconds"`     // a sample
 }
 
-var mnistNetsOf = lab.Experiment[mnistNetParams, mnistNetOut]{Name: "scones/mnist-gaussian-networks", Version: 2, Run: trainMNIST}
+var momentsNetsOf = lab.Experiment[MomentsNetParams, MomentsNetOut]{Name: "scones/mnist-gaussian-networks", Version: 3, Run: runMomentsNets}
 
-// mnistLonger has steps that forget where they began in a hundred, and lengthen no variance by more than 2.6 %.
-var mnistLonger = score.Langevin{Step: .1, Steps: 100, Convention: score.Halved}
+// momentsLonger has steps that forget where they began in a hundred, and lengthen no variance by more than 2.6 %.
+var momentsLonger = score.Langevin{Step: .1, Steps: 100, Convention: score.Halved}
 
-// mnistProblem is the pair at one λ, along the principal axes of its source.
+// mnistProblem is the pair at one λ, along the principal axes of its source. The cost is |x − y|².
 type mnistProblem struct {
 	plan           *gaussian.Plan
 	source, target *synth.Gaussian
@@ -68,13 +74,26 @@ type mnistProblem struct {
 	axes           []axis
 }
 
-func newMNISTProblem(ctx context.Context, o data.Origin, side int, lambda float64) (*mnistProblem, error) {
-	normal, err := mnistSource(ctx, o, side)
+// newMNISTProblem splits the problem, and restricts it to the leading axes, in which its plan is the restriction of the plan.
+func newMNISTProblem(ctx context.Context, p MomentsNetParams) (*mnistProblem, error) {
+	normal, err := momentsSource(ctx, p.Data, p.Side)
 	if err != nil {
 		return nil, err
 	}
+	d := normal.Dim()
+	if p.Axes > 0 {
+		var eig mat.EigenSym
+		if !eig.Factorize(normal.Cov, false) {
+			return nil, errors.New("the eigenvalues of the source's covariance did not converge")
+		}
+		leading := mat.NewSymDense(p.Axes, nil)
+		for k, v := range eig.Values(nil)[d-p.Axes:] {
+			leading.SetSym(k, k, v)
+		}
+		normal = gaussian.Normal{Mean: make([]float64, p.Axes), Cov: leading}
+	}
 	w := new(mnistProblem)
-	if w.plan, err = mnistPlan(normal, lambda); err != nil {
+	if w.plan, err = (gaussian.Entropic{Eps: p.Lambda * float64(d)}).Solve(normal, gaussian.Normal{Cov: unitCovariance(normal.Dim())}); err != nil {
 		return nil, err
 	}
 	if w.source, err = synth.NewGaussian(w.plan.P.Mean, w.plan.P.Cov); err != nil {
@@ -99,9 +118,9 @@ func (w *mnistProblem) split() error {
 	return nil
 }
 
-// trainMNIST is Algorithm 1 at one λ, and what chains with its potential give.
-func trainMNIST(ctx context.Context, c *lab.Cell, p mnistNetParams) (out mnistNetOut, err error) {
-	w, err := newMNISTProblem(ctx, p.Data, p.Side, p.Lambda)
+// runMomentsNets is Algorithm 1 at one λ, and what chains with its potential give.
+func runMomentsNets(ctx context.Context, c *lab.Cell, p MomentsNetParams) (out MomentsNetOut, err error) {
+	w, err := newMNISTProblem(ctx, p)
 	if err != nil {
 		return out, err
 	}
@@ -114,30 +133,56 @@ func trainMNIST(ctx context.Context, c *lab.Cell, p mnistNetParams) (out mnistNe
 	if err != nil {
 		return out, err
 	}
-	if out.Error, err = w.heldOut(c.Rand("tests"), nets.Psi); err != nil {
+	quadratic, err := p.fit(ctx, c, w)
+	if err != nil {
 		return out, err
+	}
+	for _, row := range []struct {
+		to  *float64
+		psi scones.Potential
+	}{{&out.Error, nets.Psi}, {&out.Quadratic, quadratic}, {&out.ZeroError, nothing(len(w.axes))}} {
+		if *row.to, err = w.heldOut(c.Rand("tests"), row.psi); err != nil {
+			return out, err
+		}
 	}
 	return out, p.sample(ctx, c, w, nets.Psi, &out)
 }
 
-// train is Algorithm 1. A killed run goes on.
-func (p mnistNetParams) train(ctx context.Context, c *lab.Cell, dev *device.Device, w *mnistProblem, out *mnistNetOut) (neural.Potentials, error) {
+// ascent is Algorithm 1 for the problem.
+func (p MomentsNetParams) ascent(w *mnistProblem, trace func(int, float64)) scones.Ascent {
+	return scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: w.plan.Eps}, Steps: p.Steps, Batch: p.Batch,
+		Schedule: train.Linear(p.Steps, 0), Trace: trace}
+}
+
+// train is Algorithm 1 with networks. A killed run goes on.
+func (p MomentsNetParams) train(ctx context.Context, c *lab.Cell, dev *device.Device, w *mnistProblem, out *MomentsNetOut) (neural.Potentials, error) {
 	dir, err := c.Scratch()
 	if err != nil {
 		return neural.Potentials{}, err
 	}
-	clock, d := watch(c), w.plan.P.Dim()
-	nets, err := neural.Training{
-		Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}, Mean: true, Steps: p.Steps, Batch: p.Batch,
-			Schedule: train.Linear(p.Steps, 0), Trace: clock.train(p.Steps)},
-		Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: 1e-6 * float64(d), Path: dir + "/potentials.ckpt", Every: cmp.Or(every, 100),
-	}.Run(ctx, dev, d, w.source.Sample, w.target.Sample, c.Rand("networks"))
+	clock := watch(c)
+	nets, err := neural.Training{Ascent: p.ascent(w, clock.train(p.Steps)), Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: cmp.Or(every, 100)}.
+		Run(ctx, dev, len(w.axes), w.source.Sample, w.target.Sample, c.Rand("networks"))
 	out.Training = clock.seconds(1)
 	return nets, err
 }
 
+// fit is Algorithm 1 with quadratic potentials, which the exact ones are.
+func (p MomentsNetParams) fit(ctx context.Context, c *lab.Cell, w *mnistProblem) (*scones.Quadratic, error) {
+	phi, err := scones.NewQuadraticModel(len(w.axes), w.plan.P.Mean, w.plan.Eps, .01)
+	if err != nil {
+		return nil, err
+	}
+	psi, err := scones.NewQuadraticModel(len(w.axes), nil, w.plan.Eps, .01)
+	if err != nil {
+		return nil, err
+	}
+	err = p.ascent(w, func(k int, _ float64) { c.Progress(k, p.Steps) }).Run(ctx, phi, psi, w.source.Sample, w.target.Sample, c.Rand("quadratic").Uint64(), 0)
+	return psi.Potential(), err
+}
+
 // sample runs chains from draws of the target, and measures them beside others of as many samples.
-func (p mnistNetParams) sample(ctx context.Context, c *lab.Cell, w *mnistProblem, psi scones.Potential, out *mnistNetOut) error {
+func (p MomentsNetParams) sample(ctx context.Context, c *lab.Cell, w *mnistProblem, psi scones.Potential, out *MomentsNetOut) error {
 	rng := c.Rand("chains")
 	x, err := w.source.Sample(rng, p.Samples)
 	if err != nil {
@@ -155,9 +200,9 @@ func (p mnistNetParams) sample(ctx context.Context, c *lab.Cell, w *mnistProblem
 	if err != nil {
 		return err
 	}
-	l, run := mnistLonger, watch(c)
+	l, run := momentsLonger, watch(c)
 	l.Path, l.Every, l.Trace = dir+"/chains.ckpt", every, run.hear
-	y, err := scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}, Psi: psi, Target: target, Mean: true}.Sample(ctx, x, 1, l, independent, rng)
+	y, err := scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: w.plan.Eps}, Psi: psi, Target: target}.Sample(ctx, x, 1, l, independent, rng)
 	if err != nil {
 		return err
 	}
@@ -169,7 +214,8 @@ func (p mnistNetParams) sample(ctx context.Context, c *lab.Cell, w *mnistProblem
 		{&out.Networks, y},
 		{&out.Independent, independent},
 		{&out.Floor, w.draw(x, rng, func(v float64) float64 { return v })},
-		{&out.Exact, w.draw(x, rng, func(v float64) float64 { return after(mnistLonger, v) })},
+		{&out.Exact, w.draw(x, rng, func(v float64) float64 { return after(momentsLonger, v) })},
+		{&out.Zero, w.drawUntrained(x, rng)},
 	} {
 		if *row.to, err = w.uvp(x, row.y); err != nil {
 			return err
@@ -270,7 +316,7 @@ func (w *mnistProblem) heldOut(rng *rand.Rand, psi scones.Potential) (float64, e
 	return scoreError(w.plan, psi, x, y)
 }
 
-// scoreError compares the gradient of a potential of the mean cost with the exact one, of |x−y|², which is d times that.
+// scoreError compares the gradient of a potential with the exact one.
 func scoreError(plan *gaussian.Plan, net scones.Potential, x, y *mat.Dense) (float64, error) {
 	_, psi, err := scones.Potentials(plan)
 	if err != nil {
@@ -285,7 +331,36 @@ func scoreError(plan *gaussian.Plan, net scones.Potential, x, y *mat.Dense) (flo
 	factor.Sub(x, y)
 	factor.Scale(2, &factor)
 	factor.Add(&factor, want)
-	got.Scale(float64(d), got)
 	got.Sub(got, want)
 	return mat.Norm(got, 2) / mat.Norm(&factor, 2), nil
+}
+
+// drawUntrained draws from what momentsLonger makes of exp(−c/λ)τ(y), where its start is forgotten.
+func (w *mnistProblem) drawUntrained(x *mat.Dense, rng *rand.Rand) *mat.Dense {
+	y := w.along(x)
+	n, _ := y.Dims()
+	for i := range n {
+		row := y.RawRowView(i)
+		for k, s := range w.axes {
+			pull := 2 / s.lambda
+			row[k] = pull/(1+pull)*row[k] + math.Sqrt(after(momentsLonger, 1/(1+pull)))*rng.NormFloat64()
+		}
+	}
+	y.Mul(y, w.vectors.T())
+	return y
+}
+
+// nothing is the potential 0 of points of so many dimensions.
+type nothing int
+
+// Dim implements scones.Potential.
+func (d nothing) Dim() int { return int(d) }
+
+// Eval implements scones.Potential.
+func (nothing) Eval(value []float64, grad, _ *mat.Dense) error {
+	clear(value)
+	if grad != nil {
+		grad.Zero()
+	}
+	return nil
 }

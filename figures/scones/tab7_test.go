@@ -37,7 +37,7 @@ func TestMNISTRow(t *testing.T) {
 	}{
 		{"barycentric", row.Barycentric, func(s axis) (k, v float64) { return s.slope(), 0 }},
 		{"independent", row.Independent, func(axis) (k, v float64) { return 0, 1 }},
-		{"sampler", row.Sampler, func(s axis) (k, v float64) { return s.slope(), after(mnistLangevin, s.variance()) }},
+		{"sampler", row.Sampler, func(s axis) (k, v float64) { return s.slope(), after(momentsLangevin, s.variance()) }},
 	} {
 		joint := mat.NewSymDense(8, nil)
 		for i, a := range values {
@@ -103,7 +103,7 @@ func TestMNISTSampled(t *testing.T) {
 	for k, s := range w.axes {
 		pull := 2 / s.lambda
 		slope := pull / (1 + pull)
-		own := slope*slope*s.a + after(mnistLonger, 1/(1+pull))
+		own := slope*slope*s.a + after(momentsLonger, 1/(1+pull))
 		// Standard errors of covariances of 200,000 samples are below 1/2 per cent of √(xx·yy).
 		tol := .02 * math.Max(s.a, own)
 		if xy, yy := sampled.At(k, 4+k), sampled.At(4+k, 4+k); math.Abs(xy-slope*s.a) > tol || math.Abs(yy-own) > tol {
@@ -138,11 +138,7 @@ func TestMNISTScoreError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The potential of the mean cost is that of the sum over the dimension.
-	mean := *psi
-	mean.S, mean.B = mat.NewSymDense(2, nil), []float64{psi.B[0] / 2, psi.B[1] / 2}
-	mean.S.ScaleSym(.5, psi.S)
-	if got, err := scoreError(plan, &mean, x, y); err != nil || got > 1e-12 { // rounding of four digits' cancellation
+	if got, err := scoreError(plan, psi, x, y); err != nil || got > 1e-12 { // rounding of four digits' cancellation
 		t.Errorf("the exact potential is off by %g, %v", got, err)
 	}
 	grad, factor := mat.NewDense(50, 2, nil), new(mat.Dense)
