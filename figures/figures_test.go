@@ -1,7 +1,6 @@
 package figures
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,10 +9,6 @@ import (
 )
 
 func TestEveryFigureIsWellFormed(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var papers []string
 	for _, p := range Papers() {
 		papers = append(papers, p.Name)
@@ -30,9 +25,6 @@ func TestEveryFigureIsWellFormed(t *testing.T) {
 		seen[f.Name] = true
 		if f.Title == "" || f.Shows == "" || f.Jobs == nil || f.Draw == nil || f.Claims == nil {
 			t.Errorf("%s is incomplete", f.Name)
-		}
-		if !strings.Contains(string(readme), "fig "+f.Name+"`") {
-			t.Errorf("README.md does not give the command of %s", f.Name)
 		}
 		for _, p := range lab.Presets {
 			if p == lab.Full && f.Constructor == "" {
