@@ -72,14 +72,13 @@ type Faces struct {
 }
 
 const (
-	celebaImages    = 202_599 // in the official data set
-	celebaMost      = 1 << 20 // rows that a list may have
-	celebaAttrMD5   = "75e246fa4810816ffd6ee81facbd244c"
-	celebaPartMD5   = "d32c9cbf5e040fd4025c592c306e6668"
-	celebaFolder    = "img_align_celeba"
-	celebaAttrFile  = "list_attr_celeba.txt"
-	celebaPartFile  = "list_eval_partition.txt"
-	celebaMaxPixels = 1 << 24 // in an image; CelebA's have 178×218
+	celebaImages   = 202_599 // in the official data set
+	celebaMost     = 1 << 20 // rows that a list may have
+	celebaAttrMD5  = "75e246fa4810816ffd6ee81facbd244c"
+	celebaPartMD5  = "d32c9cbf5e040fd4025c592c306e6668"
+	celebaFolder   = "img_align_celeba"
+	celebaAttrFile = "list_attr_celeba.txt"
+	celebaPartFile = "list_eval_partition.txt"
 )
 
 // Open reads the lists and returns the faces they select; no image is opened.
@@ -279,4 +278,35 @@ func (f *Faces) Chunks(ctx context.Context, size int) iter.Seq2[*Images, error] 
 			}
 		}
 	}
+}
+
+// face reads one JPEG file, crops and resizes it, and puts it into row.
+//
+// Go's decoder and libjpeg differ in the rounding of the cosine transform and in
+// smoothing subsampled colours. After the resize to 64×64 their images agree to
+// 3 of 255 levels, half a level on average (compared with Pillow 9.4).
+func (c CelebA) face(row []float32, path string) error {
+	picture, err := readPicture(path)
+	if err != nil {
+		return err
+	}
+	bounds, side := picture.Bounds(), cmp.Or(c.Crop, 140)
+	if bounds.Dx() < side || bounds.Dy() < side {
+		return corrupt(path, "it has %d×%d pixels: want at least %d×%d", bounds.Dx(), bounds.Dy(), side, side)
+	}
+	filter := c.Filter
+	if filter == Bilinear {
+		filter = Bilinear8
+	}
+	m := fromPicture(picture, centre(bounds, side))
+	for _, size := range []int{c.Blur, cmp.Or(c.Size, 64)} {
+		if size == 0 {
+			continue
+		}
+		if m, err = m.Resize(size, size, filter); err != nil {
+			return err
+		}
+	}
+	copy(row, m.pixels)
+	return nil
 }

@@ -5,7 +5,7 @@
 //	CelebA                               read from a folder, chosen by split, parity and attribute
 //	Folder                               a user's own pictures, PNG and JPEG
 //	Images                               N×C×H×W float32 with labels; rows and matrix (tensors: package data/tensors)
-//	Resize, Scale, FlipH, CenterCrop …   new images, with the range and labels kept
+//	Resize, Scale, CenterCrop, Grey …   new images, with the range and labels kept
 //	Pick, PickBalanced, Partition …      parts of a set, drawn by an explicit *rand.Rand
 //	Save, Load                           NPY files that belong together or are refused
 //	Status                               where each data set is, and the line that gets it

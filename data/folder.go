@@ -1,13 +1,9 @@
 package data
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"image"
-	"image/jpeg"
-	"image/png"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,11 +26,7 @@ type Folder struct {
 	Empty bool
 }
 
-const (
-	folderMaxFile   = 1 << 28 // bytes
-	folderMaxPixels = 1 << 26
-	folderMaxSide   = 1 << 12 // of the images returned
-)
+const folderMaxSide = 1 << 12 // of the images returned
 
 // pictureFile is a file and its class.
 type pictureFile struct {
@@ -155,14 +147,11 @@ func (f Folder) prepare(row []float32, path string, h, w int) error {
 	}
 	b := p.Bounds()
 	if f.Size > 0 {
-		side := min(b.Dx(), b.Dy())
-		top, left := b.Min.Y+margin(b.Dy(), side), b.Min.X+margin(b.Dx(), side)
-		b = image.Rect(left, top, left+side, top+side)
+		b = centre(b, min(b.Dx(), b.Dy()))
 	} else if b.Dy() != h || b.Dx() != w {
 		return corrupt(path, "it has %d×%d pixels, the first picture %d×%d: want one size, or set Size", b.Dx(), b.Dy(), w, h)
 	}
-	m := &Images{Hi: 1, n: 1, c: 3, h: b.Dy(), w: b.Dx(), pixels: make([]float32, 3*b.Dx()*b.Dy())}
-	m.fromBytes(m.pixels, planes(p, b))
+	m := fromPicture(p, b)
 	if f.Grey {
 		if m, err = m.Grey(); err != nil {
 			return err
@@ -173,33 +162,4 @@ func (f Folder) prepare(row []float32, path string, h, w int) error {
 	}
 	copy(row, m.pixels)
 	return nil
-}
-
-// readPicture reads a PNG or JPEG file, whatever it is called, and refuses what would need too much memory before it is allocated.
-func readPicture(path string) (image.Image, error) {
-	if info, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("data: folder: %w", err)
-	} else if info.Size() > folderMaxFile {
-		return nil, corrupt(path, "%d bytes: want at most %d", info.Size(), folderMaxFile)
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("data: folder: %w", err)
-	}
-	config, decode := jpeg.DecodeConfig, jpeg.Decode
-	if bytes.HasPrefix(content, []byte("\x89PNG")) {
-		config, decode = png.DecodeConfig, png.Decode
-	}
-	header, err := config(bytes.NewReader(content))
-	if err != nil {
-		return nil, corrupt(path, "%v", err)
-	}
-	if header.Width < 1 || header.Height < 1 || header.Width > folderMaxPixels/header.Height {
-		return nil, corrupt(path, "%d×%d pixels: want at most %d in all", header.Width, header.Height, folderMaxPixels)
-	}
-	p, err := decode(bytes.NewReader(content))
-	if err != nil {
-		return nil, corrupt(path, "%v", err)
-	}
-	return p, nil
 }

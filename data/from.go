@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"coupling/data/fetch"
+	"coupling/data/internal/fetch"
 )
 
 // From says where data sets are looked for. The zero value looks, in this

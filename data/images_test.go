@@ -110,7 +110,6 @@ func TestEmpty(t *testing.T) {
 	for name, f := range map[string]func() (*Images, error){
 		"resize": func() (*Images, error) { return m.Resize(5, 5, Bilinear) },
 		"scale":  func() (*Images, error) { return m.Scale(-1, 1) },
-		"flip":   func() (*Images, error) { return m.FlipH(newRand(1), 0.5) },
 		"crop":   func() (*Images, error) { return m.CenterCrop(1, 1) },
 		"pad":    func() (*Images, error) { return m.Pad(1, 1) },
 		"RGB":    m.RGB,

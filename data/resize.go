@@ -21,9 +21,6 @@ const (
 	// values are rounded to 256 levels between Lo and Hi at the start and after
 	// each of the two passes, with weights of 22 bits. It is bit-exact.
 	Bilinear8
-	// BilinearSharp does not stretch the triangle when shrinking:
-	// torch.nn.functional.interpolate with mode="bilinear", antialias=False.
-	BilinearSharp
 	// Nearest takes the input pixel that holds the position, exactly as Pillow does.
 	// (interpolate with mode="nearest" looks at i·N/n, without the half pixel;
 	// its "nearest-exact" is this one.)
@@ -37,8 +34,6 @@ func (f Filter) String() string {
 		return "bilinear"
 	case Bilinear8:
 		return "bilinear, 8-bit"
-	case BilinearSharp:
-		return "bilinear, not antialiased"
 	case Nearest:
 		return "nearest"
 	}
@@ -82,10 +77,7 @@ type kernel struct {
 func newKernel(in, out int, filter Filter) kernel {
 	k := kernel{in: in, first: make([]int, out), taps: make([][]float64, out), taps8: make([][]int32, out)}
 	ratio := float64(in) / float64(out)
-	reach := 1.0
-	if filter == Bilinear || filter == Bilinear8 {
-		reach = max(ratio, 1)
-	}
+	reach := max(ratio, 1)
 	if filter == Nearest {
 		// Added up, not multiplied, as in Pillow: where a position falls on the
 		// edge of two pixels the rounding of the sum decides.

@@ -3,7 +3,6 @@ package data
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 )
 
 // Scale returns a copy in which black is lo and white is hi: each value v
@@ -22,32 +21,6 @@ func (m *Images) Scale(lo, hi float32) (*Images, error) {
 		out.pixels[i] = float32(float64(lo) + (float64(v)-float64(m.Lo))*slope)
 	}
 	return out, nil
-}
-
-// FlipH returns a copy in which each image is mirrored left to right with
-// probability p, independently. It returns an error when p is not in [0, 1].
-func (m *Images) FlipH(rng *rand.Rand, p float64) (*Images, error) {
-	if !(p >= 0 && p <= 1) {
-		return nil, fmt.Errorf("data: p = %v: must be in [0, 1]", p)
-	}
-	out := m.shaped(m.n, m.c, m.h, m.w)
-	copy(out.pixels, m.pixels)
-	for i := range m.n {
-		if rng.Float64() < p {
-			mirror(out.Row(i), m.w)
-		}
-	}
-	return out, nil
-}
-
-// mirror reverses each line of w values.
-func mirror(pixels []float32, w int) {
-	for at := 0; at < len(pixels); at += w {
-		line := pixels[at : at+w]
-		for i, j := 0, w-1; i < j; i, j = i+1, j-1 {
-			line[i], line[j] = line[j], line[i]
-		}
-	}
 }
 
 // CenterCrop returns copies of the middle h rows and w columns. Where the

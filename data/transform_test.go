@@ -35,39 +35,6 @@ func TestScale(t *testing.T) {
 	wantError(t, err, "range [-1, -1]")
 }
 
-func TestFlipH(t *testing.T) {
-	m := numbered(t, 1000, 2, 1, 3, 1)
-	all, err := m.FlipH(newRand(1), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]float32{2, 1, 0, 5, 4, 3}, all.Row(0)); diff != "" {
-		t.Error(diff)
-	}
-	some, err := m.FlipH(newRand(1), 0.3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	flipped := 0
-	for i := range m.Len() {
-		switch {
-		case slices.Equal(some.Row(i), all.Row(i)):
-			flipped++
-		case !slices.Equal(some.Row(i), m.Row(i)):
-			t.Fatalf("image %d is neither as it was nor mirrored", i)
-		}
-	}
-	if z := (float64(flipped) - 300) / math.Sqrt(1000*0.3*0.7); math.Abs(z) > 6 {
-		t.Errorf("%d of 1000 mirrored with probability 0.3", flipped)
-	}
-	none, err := m.FlipH(newRand(1), 0)
-	if err != nil || !slices.Equal(none.pixels, m.pixels) {
-		t.Errorf("probability 0 changed something: %v", err)
-	}
-	_, err = m.FlipH(newRand(1), 1.1)
-	wantError(t, err, "p = 1.1")
-}
-
 func TestCropAndPad(t *testing.T) {
 	m := numbered(t, 1, 1, 4, 5, 1)
 	crop, err := m.CenterCrop(2, 3)

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,12 +23,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) {
-	if url := os.Getenv("FETCH_TEST_URL"); url != "" {
-		os.Exit(fetchInProcess(url, os.Getenv("FETCH_TEST_PATH")))
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // content is 300 kB that compress badly, so that cut connections leave parts.
 var content = func() []byte {
@@ -46,11 +40,11 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// server counts requests and remembers their Range headers.
+// server remembers the requests that it had.
 type server struct {
 	*httptest.Server
-	mu     sync.Mutex
-	ranges []string
+	mu    sync.Mutex
+	paths []string
 }
 
 func serve(t *testing.T, handler http.HandlerFunc) *server {
@@ -58,7 +52,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *server {
 	s := &server{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
-		s.ranges = append(s.ranges, r.Header.Get("Range"))
+		s.paths = append(s.paths, r.URL.Path)
 		s.mu.Unlock()
 		handler(w, r)
 	}))
@@ -69,10 +63,10 @@ func serve(t *testing.T, handler http.HandlerFunc) *server {
 func (s *server) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.ranges)
+	return slices.Clone(s.paths)
 }
 
-// whole serves b properly: ranges, If-Range, an ETag.
+// whole serves b properly.
 func whole(b []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"`+digest(b)[:8]+`"`)
@@ -202,159 +196,6 @@ func TestGetPacked(t *testing.T) {
 	wantError(t, quick.Get(t.Context(), f), ErrChecksum, "more than 299999 bytes")
 }
 
-func TestResumeAfterCut(t *testing.T) {
-	s := serve(t, cutting(120_000, whole(content)))
-	f := target(t, s.URL)
-	if err := quick.Get(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
-	wantFile(t, f)
-	// How much of the 120,000 bytes reaches us before the reset is up to TCP.
-	if got := s.requests(); len(got) < 3 || got[0] != "" || !strings.HasPrefix(got[1], "bytes=") {
-		t.Errorf("ranges %q: want the whole, then rests", got)
-	}
-}
-
-func TestServerIgnoresRange(t *testing.T) {
-	tries := atomic.Int32{}
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Del("Range")
-		if tries.Add(1) < 3 {
-			cutting(100_000, whole(content))(w, r)
-			return
-		}
-		whole(content)(w, r)
-	})
-	f := target(t, s.URL)
-	if err := quick.Get(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
-	wantFile(t, f)
-	if n := len(s.requests()); n != 3 {
-		t.Errorf("%d requests: want 3", n)
-	}
-}
-
-// A server that has another version now sends all of it: no mixture.
-func TestFileChangesBetweenAttempts(t *testing.T) {
-	tries := atomic.Int32{}
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if tries.Add(1) == 1 {
-			cutting(100_000, whole(bytes.Repeat([]byte("old"), 100_000)))(w, r)
-			return
-		}
-		whole(content)(w, r)
-	})
-	f := target(t, s.URL)
-	if err := quick.Get(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
-	wantFile(t, f)
-	if got := s.requests(); len(got) != 2 || got[1] == "" {
-		t.Errorf("ranges %q: want a second request for the rest, answered by the whole", got)
-	}
-}
-
-func TestWrongRest(t *testing.T) {
-	for name, contentRange := range map[string]string{
-		"other start": "bytes 7-299999/300000", "none": "", "nonsense": "bytes */*",
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if r.Header.Get("Range") == "" {
-					whole(content)(w, r)
-					return
-				}
-				w.Header().Set("Content-Range", contentRange)
-				w.WriteHeader(http.StatusPartialContent)
-				w.Write(content)
-			})
-			f := target(t, s.URL)
-			leavePart(t, f, origin{URL: s.URL}, content[:1000])
-			if err := quick.Get(t.Context(), f); err != nil {
-				t.Fatal(err)
-			}
-			wantFile(t, f)
-		})
-	}
-}
-
-// leavePart does what a killed process leaves behind.
-func leavePart(t *testing.T, f File, from origin, b []byte) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	p := openPart(f.Path + ".part")
-	if err := p.restart(from); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.write(b); err != nil {
-		t.Fatal(err)
-	}
-	p.close()
-}
-
-func TestLeftOverParts(t *testing.T) {
-	etag := `"` + digest(content)[:8] + `"`
-	other := bytes.Repeat([]byte("x"), 1000)
-	for _, test := range []struct {
-		name   string
-		part   []byte
-		etag   string
-		ranges []string
-	}{
-		{"good", content[:1000], etag, []string{"bytes=1000-"}},
-		{"complete", content, etag, nil},
-		{"too long", append(slices.Clone(content), 'x'), etag, []string{"bytes=300001-", ""}},
-		{"of another version", content[:1000], `"other"`, []string{"bytes=1000-"}},
-		{"damaged", other, etag, []string{"bytes=1000-", ""}},
-		{"without a validator", content[:1000], "", []string{"bytes=1000-"}},
-		{"weak validator", content[:1000], `W/"x"`, []string{"bytes=1000-", ""}},
-		{"empty", nil, etag, []string{""}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := serve(t, whole(content))
-			f := target(t, s.URL)
-			leavePart(t, f, origin{URL: s.URL, ETag: test.etag}, test.part)
-			if err := quick.Get(t.Context(), f); err != nil {
-				t.Fatal(err)
-			}
-			wantFile(t, f)
-			if got := s.requests(); !slices.Equal(got, test.ranges) {
-				t.Errorf("ranges %q: want %q", got, test.ranges)
-			}
-		})
-	}
-	t.Run("of unknown origin", func(t *testing.T) {
-		s := serve(t, whole(content))
-		f := target(t, s.URL)
-		leavePart(t, f, origin{URL: s.URL}, content[:1000])
-		if err := os.WriteFile(f.Path+".part.json", []byte(`{"url": "htt`), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if err := quick.Get(t.Context(), f); err != nil {
-			t.Fatal(err)
-		}
-		wantFile(t, f)
-		if got := s.requests(); !slices.Equal(got, []string{""}) {
-			t.Errorf("ranges %q: want a fresh start", got)
-		}
-	})
-	t.Run("of the second server", func(t *testing.T) {
-		first, second := serve(t, whole(content)), serve(t, whole(content))
-		f := target(t, first.URL, second.URL)
-		leavePart(t, f, origin{URL: second.URL, ETag: etag}, content[:1000])
-		if err := quick.Get(t.Context(), f); err != nil {
-			t.Fatal(err)
-		}
-		wantFile(t, f)
-		if a, b := first.requests(), second.requests(); len(a) != 0 || !slices.Equal(b, []string{"bytes=1000-"}) {
-			t.Errorf("first server %q, second %q: want the second to be asked for the rest", a, b)
-		}
-	})
-}
-
 func TestNextServer(t *testing.T) {
 	wrong := bytes.Clone(content)
 	wrong[5] ^= 1
@@ -375,7 +216,7 @@ func TestNextServer(t *testing.T) {
 	}{
 		{"404", status(404), "404 Not Found", 1},
 		{"403", status(403), "403 Forbidden", 1},
-		{"503", status(503), "503 Service Unavailable", 3},
+		{"503", status(503), "503 Service Unavailable", 2},
 		{"wrong checksum", whole(wrong), "wrong checksum", 1},
 		{"short file", whole(content[:1000]), "wrong checksum", 1},
 		{"web page", func(w http.ResponseWriter, r *http.Request) {
@@ -389,22 +230,16 @@ func TestNextServer(t *testing.T) {
 		{"announces more than it sends", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "300000")
 			w.Write(content[:1000])
-		}, "broke after 1000 bytes", 4}, // the first brings 1000 bytes, then three bring nothing
+		}, "broke after 1000 bytes", 2},
 		{"endless", endless, "more than 300000 bytes", 1},
-		{"cut at once", cutting(0, func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }), "EOF", 3},
+		{"cut at once", cutting(0, func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }), "EOF", 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			bad, good := serve(t, test.handler), serve(t, whole(content))
 			f := target(t, bad.URL)
 			err := quick.Get(t.Context(), f)
 			wantError(t, err, nil, "could not download file.bin", bad.URL, test.text)
-			var failure *Error
-			if !errors.As(err, &failure) || len(failure.Tried) != 1 {
-				t.Errorf("error %v: want an Error with one attempt", err)
-			}
-			if _, err := os.Stat(f.Path); err == nil {
-				t.Error("a bad file has the final name")
-			}
+			wantFolder(t, f)
 			if n := len(bad.requests()); n != test.tries {
 				t.Errorf("%d requests: want %d", n, test.tries)
 			}
@@ -428,7 +263,7 @@ func TestAllFail(t *testing.T) {
 func TestServerRecovers(t *testing.T) {
 	tries := atomic.Int32{}
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if tries.Add(1) < 3 {
+		if tries.Add(1) < 2 {
 			status(503)(w, r)
 			return
 		}
@@ -459,7 +294,7 @@ func TestStall(t *testing.T) {
 	s, good := serve(t, hanging(1000, nil)), serve(t, whole(content))
 	f := target(t, s.URL, good.URL)
 	client := quick
-	client.Stall, client.Tries = 50*time.Millisecond, 1
+	client.Stall = 50 * time.Millisecond
 	if err := client.Get(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
@@ -468,34 +303,58 @@ func TestStall(t *testing.T) {
 	wantError(t, client.Get(t.Context(), f), nil, "nothing arrived for 50ms")
 }
 
-// A cancelled call keeps the part; the next one goes on from there.
-func TestCancelAndResume(t *testing.T) {
+// A cancelled call leaves nothing, and does not keep another call for the same file waiting.
+func TestCancel(t *testing.T) {
 	told := make(chan bool, 1)
-	var handler atomic.Value
-	handler.Store(hanging(150_000, told))
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) { handler.Load().(http.HandlerFunc)(w, r) })
+	s := serve(t, hanging(150_000, told))
 	f := target(t, s.URL)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-told
-		for {
-			if info, err := os.Stat(f.Path + ".part"); err == nil && info.Size() == 150_000 {
-				cancel()
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	wantError(t, quick.Get(ctx, f), context.Canceled, s.URL)
-	wantFolder(t, f, "file.bin.part", "file.bin.part.json")
+	done := make(chan error)
+	go func() { done <- quick.Get(ctx, f) }()
+	<-told
+	waiting, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer stop()
+	wantError(t, quick.Get(waiting, f), context.DeadlineExceeded)
+	cancel()
+	wantError(t, <-done, context.Canceled, s.URL)
+	wantFolder(t, f)
 
-	handler.Store(whole(content))
+	good := serve(t, whole(content))
+	f.URLs = []string{good.URL}
 	if err := quick.Get(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
 	wantFile(t, f)
-	if got := s.requests(); !slices.Equal(got, []string{"", "bytes=150000-"}) {
-		t.Errorf("ranges %q: want the second call to ask for the rest", got)
+}
+
+// A connection that breaks is asked for again, from the beginning.
+func TestCut(t *testing.T) {
+	tries := atomic.Int32{}
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if tries.Add(1) == 1 {
+			cutting(120_000, whole(content))(w, r)
+			return
+		}
+		whole(content)(w, r)
+	})
+	f := target(t, s.URL)
+	if err := quick.Get(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, f)
+}
+
+// A full or read-only disk is not blamed on the servers.
+func TestDisk(t *testing.T) {
+	s := serve(t, whole(content))
+	f := target(t, s.URL)
+	f.Path = filepath.Join(t.TempDir(), "file", "file.bin")
+	if err := os.WriteFile(filepath.Dir(f.Path), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, quick.Get(t.Context(), f), nil, filepath.Dir(f.Path))
+	if len(s.requests()) != 0 {
+		t.Error("a server was asked")
 	}
 }
 
@@ -517,100 +376,6 @@ func TestConcurrent(t *testing.T) {
 	wantFile(t, f)
 	if n := len(s.requests()); n != 1 {
 		t.Errorf("%d requests by %d callers: want 1", n, len(errs))
-	}
-}
-
-func fetchInProcess(url, path string) int {
-	f := File{Path: path, URLs: []string{url}, SHA256: digest(content), MaxBytes: int64(len(content))}
-	if err := quick.Get(context.Background(), f); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
-
-// Three processes want the file; one of them is killed while it downloads.
-func TestProcesses(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	told := make(chan bool, 1)
-	first := atomic.Bool{}
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if first.CompareAndSwap(false, true) {
-			hanging(100_000, told)(w, r)
-			return
-		}
-		whole(content)(w, r)
-	})
-	f := target(t, s.URL)
-	start := func() (*exec.Cmd, *bytes.Buffer) {
-		command, out := exec.Command(self), &bytes.Buffer{}
-		command.Env = append(os.Environ(), "FETCH_TEST_URL="+s.URL, "FETCH_TEST_PATH="+f.Path)
-		command.Stderr = out
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return command, out
-	}
-	killed, _ := start()
-	<-told // it holds the lock and hangs
-	second, secondOut := start()
-	third, thirdOut := start()
-	if err := killed.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	killed.Wait()
-	if err := errors.Join(second.Wait(), third.Wait()); err != nil {
-		t.Fatalf("%v\n%s%s", err, secondOut, thirdOut)
-	}
-	wantFile(t, f)
-	if n := len(s.requests()); n != 2 {
-		t.Errorf("%d requests: want 2, of the killed process and of one that went on", n)
-	}
-}
-
-func TestCancelWhileWaiting(t *testing.T) {
-	f := target(t, "http://localhost:1")
-	if err := os.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	unlock, err := lock(t.Context(), f.Path+".lock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unlock()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	wantError(t, quick.Get(ctx, f), context.DeadlineExceeded, "lock")
-}
-
-// The lock excludes, also across the removal of its file by each owner.
-func TestLockExcludes(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	var inside, turns atomic.Int32
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			for range 25 {
-				unlock, err := lock(t.Context(), path)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if inside.Add(1) != 1 {
-					t.Error("two owners at once")
-				}
-				turns.Add(1)
-				inside.Add(-1)
-				unlock()
-			}
-		})
-	}
-	group.Wait()
-	if turns.Load() != 200 {
-		t.Errorf("%d turns: want 200", turns.Load())
 	}
 }
 

@@ -1,0 +1,79 @@
+package data
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"os"
+)
+
+// What a picture may have, so that no file claims more memory than there is.
+const (
+	pictureMaxFile   = 1 << 28 // bytes
+	pictureMaxPixels = 1 << 26
+)
+
+// readPicture reads a PNG or JPEG file, whatever its name. It refuses a picture
+// that is too large before it allocates memory for it.
+func readPicture(path string) (image.Image, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	} else if info.Size() > pictureMaxFile {
+		return nil, corrupt(path, "%d bytes: want at most %d", info.Size(), pictureMaxFile)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	config, decode := jpeg.DecodeConfig, jpeg.Decode
+	if bytes.HasPrefix(content, []byte("\x89PNG")) {
+		config, decode = png.DecodeConfig, png.Decode
+	}
+	header, err := config(bytes.NewReader(content))
+	if err != nil {
+		return nil, corrupt(path, "%v", err)
+	}
+	if header.Width < 1 || header.Height < 1 || header.Width > pictureMaxPixels/header.Height || header.ColorModel == color.CMYKModel {
+		return nil, corrupt(path, "%d×%d pixels in %v: want RGB or grey values and at most %d pixels",
+			header.Width, header.Height, header.ColorModel, pictureMaxPixels)
+	}
+	picture, err := decode(bytes.NewReader(content))
+	if err != nil {
+		return nil, corrupt(path, "%v", err)
+	}
+	return picture, nil
+}
+
+// centre is the central square of b.
+func centre(b image.Rectangle, side int) image.Rectangle {
+	top, left := b.Min.Y+margin(b.Dy(), side), b.Min.X+margin(b.Dx(), side)
+	return image.Rect(left, top, left+side, top+side)
+}
+
+// fromPicture returns a part of a picture as one RGB image in [0, 1].
+func fromPicture(picture image.Image, part image.Rectangle) *Images {
+	size := part.Dx() * part.Dy()
+	bytes := make([]uint8, 3*size)
+	at := 0
+	for y := part.Min.Y; y < part.Max.Y; y++ {
+		for x := part.Min.X; x < part.Max.X; x++ {
+			bytes[at], bytes[size+at], bytes[2*size+at] = rgb(picture, x, y)
+			at++
+		}
+	}
+	m := &Images{Hi: 1, n: 1, c: 3, h: part.Dy(), w: part.Dx(), pixels: make([]float32, 3*size)}
+	m.fromBytes(m.pixels, bytes)
+	return m
+}
+
+func rgb(picture image.Image, x, y int) (r, g, b uint8) {
+	if p, ok := picture.(*image.YCbCr); ok { // most JPEG files
+		yi, ci := p.YOffset(x, y), p.COffset(x, y)
+		return color.YCbCrToRGB(p.Y[yi], p.Cb[ci], p.Cr[ci])
+	}
+	r16, g16, b16, _ := picture.At(x, y).RGBA()
+	return uint8(r16 >> 8), uint8(g16 >> 8), uint8(b16 >> 8)
+}
