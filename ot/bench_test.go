@@ -247,3 +247,19 @@ func processor() time.Duration {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// BenchmarkOffset adds a constant to the costs, which changes nothing but the last digits of potentials.
+func BenchmarkOffset(b *testing.B) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	costs := ot.Cost(ot.Points(cloud(rng, 185, 2, 1, 0), cloud(rng, 185, 2, 1, 0.5), ot.SqEuclidean))
+	span := mat.Max(costs) - mat.Min(costs)
+	for _, ratio := range []float64{0.1, 0.01} {
+		for _, offset := range []float64{0, 1e4, -1e4, 1e7, -1e7} {
+			shifted := mat.DenseCopyOf(costs)
+			shifted.Apply(func(_, _ int, v float64) float64 { return v + offset*span }, costs)
+			b.Run(fmt.Sprintf("ratio=%g/offset=%g", ratio, offset), func(b *testing.B) {
+				solveLoop(b, ot.LBFGS{Eps: ratio * span, Tol: 1e-12, Workers: 1}, ot.Problem{Geometry: ot.Dense(shifted)})
+			})
+		}
+	}
+}

@@ -334,7 +334,7 @@ func (g *Gradient) emptyColumn(j int, da []float64) float64 {
 		}
 		c, al := p.g.Row(i, buf)[j], alpha[i]
 		if rebased {
-			al -= base.u[i]
+			al -= base.source(i)
 		}
 		v := (al - c) / p.Eps
 		if v > mx {

@@ -191,3 +191,44 @@ func TestHugeCostsExactPlan(t *testing.T) {
 		}
 	}
 }
+
+// A constant in the costs takes no digits and no evaluations of a balanced problem, and is no constant of an unbalanced one.
+func TestOffset(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 1))
+	c := cloud(rng, 60, 50, 1, 0)
+	s := ot.LBFGS{Eps: 0.05, Tol: 1e-12}
+	want, err := s.Solve(ctx, ot.Problem{Geometry: ot.Dense(c)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []float64{1 << 14, -1 << 14, 1 << 24, -1 << 24} {
+		shifted := mat.DenseCopyOf(c)
+		shifted.Apply(func(_, _ int, v float64) float64 { return v + by }, c)
+		p, err := s.Solve(ctx, ot.Problem{Geometry: ot.Dense(shifted)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Costs themselves are rounded to 2⁻⁵³ of the offset.
+		tol := 1e-12 + math.Abs(by)*0x1p-52/0.05
+		if p.Status != ot.Converged || p.Evaluations > want.Evaluations+2 || !mat.EqualApprox(p.Matrix(), want.Matrix(), tol) {
+			t.Errorf("costs + %g: %v, want %v", by, p, want)
+		}
+		if d := math.Abs(p.Sharp() - want.Sharp() - by); d > 10*math.Abs(by)*0x1p-52 {
+			t.Errorf("costs + %g: the sharp loss is off by %g", by, d)
+		}
+	}
+	shifted := mat.DenseCopyOf(c)
+	shifted.Apply(func(_, _ int, v float64) float64 { return v + 100 }, c)
+	u, err := ot.Unbalanced{Eps: 20, RhoA: 30, RhoB: 40}.Solve(ctx, ot.Problem{Geometry: ot.Dense(shifted)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	T := u.Matrix()
+	for i, f := range u.F {
+		for j, g := range u.G {
+			if w := u.A[i] * u.B[j] * math.Exp((f+g-shifted.At(i, j))/20); math.Abs(w-T.At(i, j)) > 1e-12*w {
+				t.Fatalf("unbalanced T[%d,%d] = %v, the potentials say %v", i, j, T.At(i, j), w)
+			}
+		}
+	}
+}

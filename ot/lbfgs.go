@@ -67,6 +67,7 @@ type quasiNewton struct {
 	next, oldGrad []float64
 	uneven        bool // symmetric steps did not get on
 	contracts     bool // the last step was Sinkhorn's, and better than L-BFGS's would be
+	budget        int  // evaluations after which there are no more rescues; 0 before the first
 	rescues       int  // how often Newton steps have been tried where L-BFGS was slow
 	restarted     bool // from the exact potentials
 }
@@ -133,6 +134,12 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 // below the rounding of potentials.
 func (q *quasiNewton) rescue(tol float64) (bool, error) {
 	defer q.hist.clear()
+	if q.budget == 0 {
+		q.budget = rescueFactor * max(q.s.evals, leastRescue)
+	}
+	if q.s.evals > q.budget {
+		return false, nil
+	}
 	if q.err > tol && (q.rescues < freeRescues || q.restarted && q.rescues < maxRescues) {
 		q.rescues++
 		return true, q.newtonPhase(tol)
@@ -161,6 +168,8 @@ func (q *quasiNewton) conclude(tol float64) error {
 const contraction = 0.1
 
 const (
+	// rescueFactor times the evaluations before the first rescue, or leastRescue, are all that a solve gets.
+	rescueFactor, leastRescue = 10, 500
 	// rescueRegion is the L1 error below which a slow L-BFGS is given Newton steps, freeRescues how often before
 	// the exact potentials are asked, and maxRescues how often at most.
 	rescueRegion = 0.1

@@ -128,7 +128,7 @@ func checkCost(c PointCost) error {
 
 // frugal reports whether a geometry promises that memory does not grow with n·m.
 func frugal(g Geometry) bool {
-	switch g := g.(type) {
+	switch g := underneath(g).(type) {
 	case *PointCloud:
 		return g.frugal
 	case *Single:

@@ -7,14 +7,34 @@ import "math"
 // last place of 1e-10. The costs that matter are small in the reduced geometry, and so are its potentials.
 type reduced struct {
 	of   Geometry
-	u, v []float64
+	u, v []float64 // nil where only by is subtracted
+	by   float64   // a constant, which every difference with is exact
+}
+
+// centreCosts subtracts the least cost from all where costs are a constant with small differences: the plan is the same, and
+// potentials need not hold the constant. Such differences are exact (Sterbenz).
+func (s *semidual) centreCosts() {
+	c := &s.cost
+	if by := c.min; s.dev == nil && math.Abs(by) > 2*(c.max-by) {
+		s.g = &reduced{of: s.g, by: by}
+		c.min, c.max, c.mean = 0, c.max-by, c.mean-by
+	}
+}
+
+// underneath is a geometry without what was subtracted.
+func underneath(g Geometry) Geometry {
+	if r, ok := g.(*reduced); ok {
+		return r.of
+	}
+	return g
 }
 
 // rebase makes the present potentials the base of the costs and restarts from β = 0.
 func (s *semidual) rebase(beta []float64) {
-	r, ok := s.g.(*reduced)
-	if !ok {
-		r = &reduced{of: s.g, u: make([]float64, s.n), v: make([]float64, s.m)}
+	r := &reduced{of: s.g, u: make([]float64, s.n), v: make([]float64, s.m)}
+	if old, ok := s.g.(*reduced); ok {
+		r.of = old.of
+		old.addBase(r.u, r.v)
 	}
 	next := &reduced{of: r.of, u: make([]float64, s.n), v: make([]float64, s.m)}
 	for i, x := range s.alpha {
@@ -38,6 +58,11 @@ func (r *reduced) Dims() (n, m int) { return r.of.Dims() }
 
 // Row fills buf with c_ij − u_i − v_j; the errors of both subtractions are kept (Knuth's two-sum) and added at the end.
 func (r *reduced) Row(i int, buf []float64) []float64 {
+	if r.u == nil {
+		copy(buf, r.of.Row(i, buf))
+		subtract(buf, r.by)
+		return buf
+	}
 	c, u := r.of.Row(i, buf), r.u[i]
 	for j, x := range c {
 		s, e1 := twoDiff(x, r.v[j])
@@ -49,12 +74,24 @@ func (r *reduced) Row(i int, buf []float64) []float64 {
 
 // addBase turns potentials of the reduced costs into potentials of the costs.
 func (r *reduced) addBase(alpha, beta []float64) {
+	if r.u == nil {
+		shift(alpha, r.by)
+		return
+	}
 	for i := range alpha {
 		alpha[i] += r.u[i]
 	}
 	for j := range beta {
 		beta[j] += r.v[j]
 	}
+}
+
+// source is what was subtracted from the costs of source i.
+func (r *reduced) source(i int) float64 {
+	if r.u == nil {
+		return r.by
+	}
+	return r.u[i]
 }
 
 // twoDiff returns a−b rounded and the rounding error.

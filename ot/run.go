@@ -39,8 +39,22 @@ type run struct {
 	halt   error // what Trace returned
 }
 
-// begin checks everything and sets up the first ε.
+// begin checks everything and sets up the first ε, with the costs centred, which changes no plan of a balanced problem.
 func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
+	r, err := c.beginAsIs(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if r.s.centreCosts(); c.Start != nil {
+		if g, ok := r.s.g.(*reduced); ok {
+			shift(r.beta, -g.by/2) // of which a balanced potential has half
+		}
+	}
+	return r, nil
+}
+
+// beginAsIs is begin with the costs as they are.
+func (c controls) beginAsIs(ctx context.Context, p Problem) (*run, error) {
 	began := time.Now()
 	if err := checkEps(c.Eps); err != nil {
 		return nil, err
@@ -139,7 +153,7 @@ func (r *run) certify() error {
 // refine moves to reduced costs, once, where costs are so large against ε that the potentials' rounding can be what
 // holds the error up. It reports whether it did.
 func (r *run) refine() bool {
-	if _, done := r.s.g.(*reduced); done {
+	if g, ok := r.s.g.(*reduced); ok && g.u != nil {
 		return false
 	}
 	if c := r.s.cost; max(math.Abs(c.max), math.Abs(c.min), c.max-c.min) < 100*r.s.eps {

@@ -45,7 +45,7 @@ func (s *semidual) mayStore() bool {
 	if s.single {
 		most = storedFree
 	}
-	switch g := s.g.(type) {
+	switch g := underneath(s.g).(type) {
 	case *CostMatrix:
 		most = holdLimit
 	case *PointCloud:

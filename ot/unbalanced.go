@@ -54,7 +54,7 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 	}
 	normal := Problem{Geometry: p.Geometry, A: p.A, B: scaled(p.B, massA/massB)}
 	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Start: o.Start, Workers: o.Workers, Trace: o.Trace}
-	r, err := c.begin(ctx, normal)
+	r, err := c.beginAsIs(ctx, normal)
 	if err != nil {
 		return nil, err
 	}
