@@ -48,7 +48,7 @@ func (a *active) usable(beta []float64, eps float64) bool {
 // budget is the number of entries a list may have.
 func (s *semidual) activeBudget() int {
 	most := activeMost
-	if frugal(s.g) {
+	if isFrugal(s.g) {
 		most = activeMostFree
 	}
 	share := s.share

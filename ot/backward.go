@@ -325,7 +325,7 @@ func centre(v, t []float64, mass float64) float64 {
 
 // entriesToHold is how many entries of T conjugate gradients may hold, as for lists in a solve.
 func (p *Plan) entriesToHold() int {
-	if frugal(p.Geometry) {
+	if isFrugal(p.Geometry) {
 		return activeMostFree
 	}
 	return activeMost

@@ -133,6 +133,9 @@ func (o *OnDevice) matrixFree() bool {
 	return ok
 }
 
+// Frugal reports whether the device makes costs from points.
+func (o *OnDevice) Frugal() bool { return o.matrixFree() }
+
 // Close frees the arrays. Closing twice does no harm; solves afterwards fail with ErrClosed. A plan keeps working, on
 // the host.
 func (o *OnDevice) Close() {

@@ -7,13 +7,42 @@ import (
 // Geometry is the cost c(i, j) of moving a unit of mass from source i to target j. It is where speed lives: solvers
 // read costs only row by row, so a geometry may hold its matrix or make each row when it is asked.
 //
-// Dense, Points and MatrixFree make geometries; any other type with these two methods works with every solver.
+// Dense, Points and MatrixFree make geometries; any other type with these two methods works with every solver, as fast as Dense
+// where its rows are. Methods of Fused and Frugal are optional and make more of a geometry that has them; a type that embeds
+// one of this package's has those of that one, and gradients with respect to points.
 type Geometry interface {
 	// Dims returns the number of sources n and of targets m.
 	Dims() (n, m int)
 	// Row returns the m costs of source i. It may fill and return buf, which has length m, or return storage of its
 	// own, which the caller does not change. It is called from several goroutines at once, each with its own buf.
 	Row(i int, buf []float64) []float64
+}
+
+// Fused is a Geometry that makes a row of exponentials faster than from its costs: without storing them.
+type Fused interface {
+	Geometry
+	// ExpRow writes dst[j] = exp(h[j] − c_ij·inv − shift) and returns the sum. cost is scratch, of length m.
+	ExpRow(dst, cost []float64, i int, h []float64, inv, shift float64) float64
+	// Quick reports whether that is as fast as reading costs from memory, so that storing a kernel in float64 does not pay.
+	Quick() bool
+}
+
+// Frugal is a Geometry that can ask for memory that does not grow with n·m: then solvers keep at most 170 MB.
+type Frugal interface {
+	Geometry
+	Frugal() bool
+}
+
+// isFrugal reports whether a geometry asks for little memory.
+func isFrugal(g Geometry) bool {
+	f, ok := underneath(g).(Frugal)
+	return ok && f.Frugal()
+}
+
+// isQuick reports whether a geometry makes exponentials as fast as memory delivers costs.
+func isQuick(g Geometry) bool {
+	f, ok := underneath(g).(interface{ Quick() bool })
+	return ok && f.Quick()
 }
 
 // validator is a geometry that can find fault with itself, or with being nil, before anything else is asked of it.

@@ -262,18 +262,10 @@ func (g *Gradient) cloud() (*PointCloud, error) {
 
 // cloud returns the points of the plan's geometry.
 func (p *Plan) cloud() (*PointCloud, error) {
-	geometry := p.Geometry
-	switch s := geometry.(type) {
-	case *Single:
-		geometry = s.of
-	case *OnDevice:
-		geometry = s.of
+	if g, ok := p.Geometry.(interface{ cloud() *PointCloud }); ok && g.cloud() != nil {
+		return g.cloud(), nil
 	}
-	pc, ok := geometry.(*PointCloud)
-	if !ok {
-		return nil, bad(ErrUnsupported, "the geometry is %T, want one of ot.Points", p.Geometry)
-	}
-	return pc, nil
+	return nil, bad(ErrUnsupported, "the geometry is %T, want one of ot.Points", p.Geometry)
 }
 
 // Weights returns ∂loss/∂a and ∂loss/∂b, each up to a constant since masses stay equal, shifted so that

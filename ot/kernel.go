@@ -42,12 +42,6 @@ func subtract(v []float64, by float64) {
 // dot returns Σ xⱼ yⱼ.
 func dot(x, y []float64) float64 { return kern.Dot(x, y) }
 
-// expRower is a geometry that can go from potentials to a row of exponentials without showing its costs: dst[j] =
-// exp(h[j] − c_ij·inv − shift), returning the sum. cost is scratch.
-type expRower interface {
-	expRow(dst, cost []float64, i int, h []float64, inv, shift float64) float64
-}
-
 // A rowPass is a way to make the rows of T from costs and potentials.
 type rowPass int
 
@@ -113,8 +107,8 @@ func (s *semidual) row(w *worker, dst []float64, i int, beta []float64) (sum, re
 	}
 	var c []float64
 	shift := s.shift[i]
-	if r, ok := s.g.(expRower); ok && shift == shift {
-		sum = r.expRow(dst, w.cost, i, s.h, inv, shift)
+	if r, ok := s.g.(Fused); ok && shift == shift {
+		sum = r.ExpRow(dst, w.cost, i, s.h, inv, shift)
 	} else {
 		c = s.g.Row(i, w.cost)
 		if shift == shift {

@@ -126,18 +126,16 @@ func checkCost(c PointCost) error {
 	return nil
 }
 
-// frugal reports whether a geometry promises that memory does not grow with n·m.
-func frugal(g Geometry) bool {
-	switch g := underneath(g).(type) {
-	case *PointCloud:
-		return g.frugal
-	case *Single:
-		return g.cloud != nil && g.cloud.frugal
-	case *OnDevice:
-		return g.matrixFree()
-	}
-	return false
+// Frugal reports whether solvers are to keep memory of the order of n + m.
+func (p *PointCloud) Frugal() bool { return p.frugal }
+
+// Quick reports whether costs are made on the way by a vector kernel.
+func (p *PointCloud) Quick() bool {
+	_, ok := p.vector()
+	return ok && p.matrixFree
 }
+
+func (p *PointCloud) cloud() *PointCloud { return p }
 
 func (p *PointCloud) validate() error {
 	if p == nil {
@@ -219,8 +217,8 @@ func (p *PointCloud) vector() (cpu.Cost[float64], bool) {
 	return cpu.Cost[float64]{Square: f.Square, Abs: f.Abs}, f.Square != 0 || f.Abs != 0
 }
 
-// expRow makes a row of exponentials with the costs in registers where the kernels can, else from the costs.
-func (p *PointCloud) expRow(dst, cost []float64, i int, h []float64, inv, shift float64) float64 {
+// ExpRow makes a row of exponentials with the costs in registers where the kernels can, else from the costs.
+func (p *PointCloud) ExpRow(dst, cost []float64, i int, h []float64, inv, shift float64) float64 {
 	if p.matrixFree {
 		if c, ok := p.vector(); ok {
 			return kern.PointRowExpAt(dst, h, p.x.RawRowView(i), p.yt, c, inv, shift)

@@ -29,10 +29,10 @@ type Single struct {
 	n, m    int
 	invalid error
 
-	cloud *PointCloud // where costs are made on the way, from
-	x, yt []float32   // the points less their middle, n×d and d×m, and
-	cost  cpu.Cost[float32]
-	reach float64 // a bound on those costs
+	points *PointCloud // where costs are made on the way, from
+	x, yt  []float32   // the points less their middle, n×d and d×m, and
+	cost   cpu.Cost[float32]
+	reach  float64 // a bound on those costs
 
 	once sync.Once
 	held []float32 // n×m, where held
@@ -49,7 +49,7 @@ func InFloat32(g Geometry) *Single {
 	s.n, s.m = g.Dims()
 	if p, ok := g.(*PointCloud); ok && p.matrixFree {
 		if c, ok := p.vector(); ok {
-			s.cloud = p
+			s.points = p
 			s.cost = cpu.Cost[float32]{Square: float32(c.Square), Abs: float32(c.Abs)}
 			s.roundPoints(c)
 		}
@@ -68,7 +68,7 @@ func DenseFloat32(n, m int, cost []float32) *Single {
 // roundPoints fills x and yt: points less the middle of the targets, which changes no cost, and is what float32 needs
 // where clouds lie far from the origin.
 func (s *Single) roundPoints(c cpu.Cost[float64]) {
-	p := s.cloud
+	p := s.points
 	s.x, s.yt = make([]float32, p.n*p.d), make([]float32, p.d*p.m)
 	var side float64 // the largest distance that any coordinate can be apart
 	for k := range p.d {
@@ -107,12 +107,24 @@ func (s *Single) Dims() (n, m int) { return s.n, s.m }
 
 // Row fills buf with the costs of source i: those that are held, or the float64 ones of points.
 func (s *Single) Row(i int, buf []float64) []float64 {
-	if s.cloud != nil {
-		return s.cloud.Row(i, buf)
+	if s.points != nil {
+		return s.points.Row(i, buf)
 	}
 	mixed.Widen(buf[:s.m], s.row(i))
 	return buf[:s.m]
 }
+
+// cloud is the points that costs are of, nil where there are none.
+func (s *Single) cloud() *PointCloud {
+	p, _ := s.of.(*PointCloud)
+	return p
+}
+
+// Frugal is that of the points, where costs are made on the way.
+func (s *Single) Frugal() bool { return s.points != nil && s.points.frugal }
+
+// Quick reports whether costs are made on the way.
+func (s *Single) Quick() bool { return s.points != nil }
 
 // row returns the costs of source i as they are held.
 func (s *Single) row(i int) []float32 {
@@ -144,7 +156,7 @@ func (s *Single) hold() {
 
 // expRow writes dst[j] = exp(h[j] − c_ij·inv − shift) and returns the sum.
 func (s *Single) expRow(dst []float32, i int, h []float32, inv, shift float32) float32 {
-	if p := s.cloud; p != nil {
+	if p := s.points; p != nil {
 		return kern32.PointRowExpAt(dst, h, s.x[i*p.d:(i+1)*p.d], s.yt, s.cost, inv, shift)
 	}
 	return kern32.RowExpAt(dst, h, s.row(i), inv, shift)
@@ -152,7 +164,7 @@ func (s *Single) expRow(dst []float32, i int, h []float32, inv, shift float32) f
 
 // expRowTop is expRow with the largest argument for the shift, which it returns.
 func (s *Single) expRowTop(dst []float32, i int, h []float32, inv float32) (top, sum float32) {
-	if p := s.cloud; p != nil {
+	if p := s.points; p != nil {
 		return kern32.PointRowExp(dst, h, s.x[i*p.d:(i+1)*p.d], s.yt, s.cost, inv)
 	}
 	return kern32.RowExp(dst, h, s.row(i), inv)

@@ -26,8 +26,7 @@ const (
 	// storedCached is the number of float64 (8 MB) that stay in cache: up to there products with K beat making costs
 	// and exponentials afresh even where those are quick.
 	storedCached = 1 << 20
-	// storedFree is the number of float32 (64 MiB) that a frugal geometry, or one of the user, may have:
-	// half as many bytes are worth waiting for.
+	// storedFree is the number of float32 (64 MiB) that a frugal geometry may have: half as many bytes are worth waiting for.
 	storedFree = 1 << 24
 	// singleTol is the tolerance, eight times what float32 changes, down to which K is held in float32.
 	singleTol = 0x1p-20
@@ -42,20 +41,11 @@ func (s *semidual) mayStore() bool {
 		return true
 	}
 	most := storedCached
-	if s.single {
-		most = storedFree
-	}
-	switch g := underneath(s.g).(type) {
-	case *CostMatrix:
+	switch frugal := isFrugal(s.g); {
+	case !frugal && (s.single || !isQuick(s.g)):
 		most = holdLimit
-	case *PointCloud:
-		if !g.frugal && (s.single || !g.matrixFree) {
-			most = holdLimit
-		}
-	case *Single:
-		if g.cloud == nil || !g.cloud.frugal && s.single {
-			most = holdLimit
-		}
+	case s.single:
+		most = storedFree
 	}
 	return s.n <= most/s.m
 }

@@ -1,0 +1,86 @@
+package ot_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coupling/ot"
+	"coupling/ot/ottest"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A solver and a geometry in a module of their own compile and do what ours do.
+func TestForeignModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module")
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	read := func(name string) string {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	mod := strings.Replace(read(filepath.Join(root, "go.mod")), "module coupling", "module foreign", 1)
+	mod += "\nrequire coupling v0.0.0\nreplace coupling => " + root + "\n"
+	for name, text := range map[string]string{
+		"go.mod": mod, "go.sum": read(filepath.Join(root, "go.sum")), "main.go": read("testdata/foreign/main.go"),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("go", "run", "-mod=mod", ".")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-trimpath", "GOPROXY=off")
+	out, err := cmd.CombinedOutput()
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if err != nil || len(lines) != 2 || lines[0] != lines[1] || !strings.HasPrefix(lines[0], "converged") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// plain has the two methods of a geometry and nothing else of what it is made from.
+type plain struct{ of ot.Geometry }
+
+func (p plain) Dims() (n, m int)                   { return p.of.Dims() }
+func (p plain) Row(i int, buf []float64) []float64 { return p.of.Row(i, buf) }
+
+// BenchmarkWrapped solves with a matrix as it is and in a type of the user's own.
+func BenchmarkWrapped(b *testing.B) {
+	tm := ottest.LoadTiming(b, 4096, 2)
+	dense := ot.Dense(ot.Cost(ot.Points(tm.X, tm.Y, ot.SqEuclidean)))
+	for name, g := range map[string]ot.Geometry{"dense": dense, "wrapped": plain{dense}} {
+		b.Run(name, func(b *testing.B) {
+			began := processor()
+			solveLoop(b, ot.LBFGS{Eps: 0.1 * tm.MeanCost, Tol: 1e-6, Workers: 1}, ot.Problem{Geometry: g, A: tm.A, B: tm.B})
+			b.ReportMetric((processor()-began).Seconds()*1e3/float64(b.N), "cpu-ms/op")
+		})
+	}
+}
+
+// One conditional law of a plan in a type of the user's own is the plan's.
+func TestWrappedGeometry(t *testing.T) {
+	x, y := mat.NewDense(4, 1, []float64{0, 1, 2, 3}), mat.NewDense(3, 1, []float64{0, 2, 4})
+	g := ot.Points(x, y, ot.SqEuclidean)
+	want, err := ot.Solve(ctx, ot.Problem{Geometry: g}, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What embeds a geometry has its gradients.
+	got, err := ot.Solve(ctx, ot.Problem{Geometry: struct{ *ot.PointCloud }{g}}, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !mat.Equal(must(t)(got.GradX()), must(t)(want.GradX())) {
+		t.Error("the gradient of an embedded geometry is not that of the geometry")
+	}
+}
