@@ -1,0 +1,114 @@
+package score
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Two clusters along a line in R³ with thin noise across: weights, means and variances come out, and the field agrees with the
+// mixture they were drawn from.
+func TestFitMixture(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	const n, across = 4000, .05
+	axis := []float64{.6, .8, 0}
+	y, parts := mat.NewDense(n, 3, nil), []*Gaussian{}
+	for i := range n {
+		at, sd := 2., .5
+		if i%4 == 0 {
+			at, sd = -2, .3
+		}
+		v := at + sd*rng.NormFloat64()
+		for j := range 3 {
+			y.Set(i, j, 1+v*axis[j]+across*rng.NormFloat64())
+		}
+	}
+	for _, p := range []struct{ at, sd float64 }{{2, .5}, {-2, .3}} {
+		mean, cov := make([]float64, 3), mat.NewSymDense(3, nil)
+		for a := range 3 {
+			mean[a] = 1 + p.at*axis[a]
+			for b := range a + 1 {
+				cov.SetSym(a, b, p.sd*p.sd*axis[a]*axis[b])
+			}
+			cov.SetSym(a, a, cov.At(a, a)+across*across)
+		}
+		g, err := NewGaussian(mean, cov)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, g)
+	}
+	truth, err := NewMixture([]float64{.75, .25}, parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	previous := math.Inf(-1)
+	got, err := FitMixture{Parts: 2, Axes: 1, Steps: 20, Shrink: 1e-9, Trace: func(_ int, l float64) {
+		if l < previous-1e-9 {
+			t.Errorf("the likelihood falls from %g to %g", previous, l)
+		}
+		previous = l
+	}}.Run(t.Context(), y, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sigma := range []float64{0, .3, 2} {
+		a, b := mat.NewDense(n, 3, nil), mat.NewDense(n, 3, nil)
+		p, q := make([]float64, n), make([]float64, n)
+		if err := errors.Join(got.Score(a, y, sigma), truth.Score(b, y, sigma), got.LogDensity(p, y, sigma), truth.LogDensity(q, y, sigma)); err != nil {
+			t.Fatal(err)
+		}
+		mean := 0.
+		for i := range p {
+			mean += (p[i] - q[i]) / n
+		}
+		size := mat.Norm(b, 2)
+		a.Sub(a, b)
+		// Parameters of 1000 points are within some per cent; a wrong axis, weight or variance is off by far more.
+		if off := mat.Norm(a, 2) / size; off > .06 || math.Abs(mean) > .01 {
+			t.Errorf("sigma = %g: the score is off by %.3f, the log-density by %.4f", sigma, off, mean)
+		}
+	}
+}
+
+// The score is the gradient of the log-density, with and without other axes.
+func TestSubspaceGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	y := mat.NewDense(200, 4, nil)
+	y.Apply(func(i, j int, _ float64) float64 { return rng.NormFloat64()*float64(j+1) + float64(i%2*3) }, y)
+	for _, axes := range []int{2, 4} {
+		f, err := FitMixture{Parts: 3, Axes: axes}.Run(t.Context(), y, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, s := mat.DenseCopyOf(y.Slice(0, 5, 0, 4)), mat.NewDense(5, 4, nil)
+		if err := f.Score(s, x, .7); err != nil {
+			t.Fatal(err)
+		}
+		const h = 1e-5
+		for j := range 4 {
+			up, down := mat.DenseCopyOf(x), mat.DenseCopyOf(x)
+			for i := range 5 {
+				up.Set(i, j, x.At(i, j)+h)
+				down.Set(i, j, x.At(i, j)-h)
+			}
+			a, b := make([]float64, 5), make([]float64, 5)
+			if err := errors.Join(f.LogDensity(a, up, .7), f.LogDensity(b, down, .7)); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 5 {
+				if want := (a[i] - b[i]) / (2 * h); math.Abs(s.At(i, j)-want) > 1e-6*(1+math.Abs(want)) {
+					t.Errorf("%d axes: derivative %d at %d: %g, want %g", axes, j, i, s.At(i, j), want)
+				}
+			}
+		}
+	}
+	for name, f := range map[string]FitMixture{"parts": {Parts: 201}, "axes": {Axes: 5}, "shrink": {Shrink: math.NaN()}} {
+		if _, err := f.Run(t.Context(), y, rng); !errors.Is(err, ErrParameter) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
