@@ -42,7 +42,7 @@ func Papers() []Paper {
 // All lists the figures, those that are quick to make first.
 func All() []lab.Figure {
 	return slices.Concat([]lab.Figure{
-		tour.Digits(),
+		lab.FigureOf(tour.Digits),
 		analytic.Proposition1(),
 		analytic.Plans(),
 		analytic.Precision(),

@@ -22,8 +22,8 @@ import (
 const pixels = 16 * 16
 
 // Digits is entropic transport between USPS and MNIST digits over ε.
-func Digits() lab.Figure {
-	return lab.Figure{
+func Digits() lab.Study[PlanParams, PlanOut] {
+	return lab.Study[PlanParams, PlanOut]{
 		Name:  "tour/digits",
 		Title: "Entropic transport between USPS and MNIST digits",
 		Shows: "Two sets of handwritten digits, drawn at random and scaled to 16×16, coupled by entropic optimal transport " +
@@ -32,36 +32,41 @@ func Digits() lab.Figure {
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "100 + 100 digits, 3 values of ε",
 			lab.Quick: "500 + 500 digits, 6 values of ε",
+			lab.Full:  "1000 + 1000 digits, 6 values of ε",
 			lab.Paper: "2000 + 2000 digits, 6 values of ε",
 		},
-		Decoders: []lab.Decoder{digitsSample.Decoder(), digitsPlan.Decoder()},
-		Jobs:     digitsJobs,
-		Draw:     drawDigits,
-		Claims:   claimDigits,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 12, lab.Paper: 50},
+		Ours:       true,
+		Experiment: digitsPlan,
+		Grid:       digitsGrid,
+		Also:       []lab.Cells{digitsDrawn},
+		Draw:       drawDigits,
+		Claims:     claimDigits,
+		Nulls:      []lab.Null{unsolved, independentPairs},
 	}
 }
 
-// sampleParams choose n digits of each set.
-type sampleParams struct {
+// SampleParams choose n digits of each set.
+type SampleParams struct {
 	N    int         `json:"n"`
 	Data data.Origin `json:"data,omitzero"`
 }
 
-// sampleOut is what was chosen, ordered by class. The images are the artifacts
+// SampleOut is what was chosen, ordered by class. The images are the artifacts
 // usps.npy and mnist.npy, float32 in [0, 1].
-type sampleOut struct {
+type SampleOut struct {
 	USPS  []int `json:"usps"` // labels
 	MNIST []int `json:"mnist"`
 }
 
-var digitsSample = lab.Experiment[sampleParams, sampleOut]{
+var digitsSample = lab.Experiment[SampleParams, SampleOut]{
 	Name: "tour/digits-sample", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p sampleParams) (sampleOut, error) {
+	Run: func(ctx context.Context, c *lab.Cell, p SampleParams) (SampleOut, error) {
 		u, m, err := sampleDigits(ctx, c, p.N, p.Data)
 		if err != nil {
-			return sampleOut{}, err
+			return SampleOut{}, err
 		}
-		return sampleOut{USPS: u.labels, MNIST: m.labels},
+		return SampleOut{USPS: u.labels, MNIST: m.labels},
 			errors.Join(artifact.Write(c, "usps.npy", u.x), artifact.Write(c, "mnist.npy", m.x))
 	},
 }
@@ -71,6 +76,12 @@ type digits struct {
 	x      *mat.Dense
 	labels []int
 }
+
+// digitsDrawn is the sample of digits that all plans couple.
+var digitsDrawn = lab.Part[SampleParams, SampleOut]{Experiment: digitsSample, Grid: func(set lab.Setting) []SampleParams {
+	p := digitsGrid(set)[0]
+	return []SampleParams{{p.N, p.Data}}
+}}
 
 func sampleDigits(ctx context.Context, c *lab.Cell, n int, o data.Origin) (usps, mnist digits, err error) {
 	rng := c.Rand("digits")
@@ -95,17 +106,17 @@ func sampleDigits(ctx context.Context, c *lab.Cell, n int, o data.Origin) (usps,
 	return usps, mnist, err
 }
 
-// planParams is one plan: n digits of each set at ε = Ratio times the mean cost.
-type planParams struct {
+// PlanParams is one plan: n digits of each set at ε = Ratio times the mean cost.
+type PlanParams struct {
 	N     int         `json:"n"`
 	Ratio float64     `json:"ratio"`
 	Tol   float64     `json:"tol"`
 	Data  data.Origin `json:"data,omitzero"`
 }
 
-// planOut is what is known of one plan. Artifacts: plan.npy (n×n) and
+// PlanOut is what is known of one plan. Artifacts: plan.npy (n×n) and
 // projection.npy (n×256), the barycentric projection of each USPS digit.
-type planOut struct {
+type PlanOut struct {
 	Eps        float64     `json:"eps"`
 	MeanCost   float64     `json:"mean_cost"`
 	Status     string      `json:"status"`
@@ -120,12 +131,12 @@ type planOut struct {
 	Match      []int       `json:"match"` // the likeliest target of each source
 }
 
-var digitsPlan = lab.Experiment[planParams, planOut]{
+var digitsPlan = lab.Experiment[PlanParams, PlanOut]{
 	Name: "tour/digits-plan", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p planParams) (planOut, error) {
+	Run: func(ctx context.Context, c *lab.Cell, p PlanParams) (PlanOut, error) {
 		u, m, err := sampleDigits(ctx, c, p.N, p.Data)
 		if err != nil {
-			return planOut{}, err
+			return PlanOut{}, err
 		}
 		x, y := scaled(u.x), scaled(m.x) // so that |x−y|² is the mean over pixels
 		prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
@@ -135,7 +146,7 @@ var digitsPlan = lab.Experiment[planParams, planOut]{
 			return nil
 		}}.Solve(ctx, prob)
 		if err != nil {
-			return planOut{}, fmt.Errorf("ε = %g of the mean cost: %w", p.Ratio, err)
+			return PlanOut{}, fmt.Errorf("ε = %g of the mean cost: %w", p.Ratio, err)
 		}
 		out := describePlan(plan, u.labels, m.labels)
 		out.MeanCost = mean
@@ -154,12 +165,12 @@ func scaled(x *mat.Dense) *mat.Dense {
 	return &y
 }
 
-func describePlan(plan *ot.Plan, source, target []int) planOut {
+func describePlan(plan *ot.Plan, source, target []int) PlanOut {
 	t := plan.Matrix()
 	n, m := t.Dims()
 	v := plan.Value()
 	primal := v.Sharp + plan.Eps*v.KL
-	out := planOut{
+	out := PlanOut{
 		Eps: plan.Eps, Status: plan.Status.String(), Iterations: plan.Iterations, MarginalL1: plan.MarginalL1,
 		Sharp: v.Sharp, Gap: math.Abs(primal-v.RegKL) / math.Abs(primal),
 		Effective: float64(m) * math.Exp(-v.KL), ClassMass: make([][]float64, 10), Match: make([]int, n),
@@ -185,38 +196,46 @@ func describePlan(plan *ot.Plan, source, target []int) planOut {
 	return out
 }
 
-func digitsGrid(p lab.Preset) (sampleParams, []planParams) {
-	n, ratios := 500, []float64{.003, .01, .03, .1, .3, 1}
-	switch p {
-	case lab.Smoke:
-		n, ratios = 100, []float64{.01, .1, 1}
-	case lab.Paper:
-		n = 2000
+func digitsGrid(set lab.Setting) []PlanParams {
+	ratios := []float64{.003, .01, .03, .1, .3, 1}
+	if set.Preset == lab.Smoke {
+		ratios = []float64{.01, .1, 1}
 	}
-	o := data.Choose("usps", "mnist")
-	return sampleParams{n, o}, lab.Grid(planParams{N: n, Tol: 1e-8, Data: o}, lab.Vary(func(p *planParams, r float64) { p.Ratio = r }, ratios...))
+	base := PlanParams{N: lab.Pick(set.Preset, 100, 500, 1000, 2000), Tol: 1e-8, Data: data.Choose("usps", "mnist")}
+	return lab.Grid(base, lab.Vary(func(p *PlanParams, r float64) { p.Ratio = r }, ratios...))
 }
 
-func digitsJobs(set lab.Setting) ([]lab.Job, error) {
-	digits, plans := digitsGrid(set.Preset)
-	return append(digitsSample.Jobs(set.Seed, digits), digitsPlan.Jobs(set.Seed, plans...)...), nil
-}
+// unsolved is the null of plans with the wrong marginals, in the order of falling ε.
+var unsolved = lab.Null{Name: "unsolved plans in reverse order", Spoil: []lab.Spoiler{lab.Spoil(digitsPlan, func(cells []lab.Result[PlanParams, PlanOut]) {
+	for i, j := 0, len(cells)-1; i < j; i, j = i+1, j-1 {
+		cells[i].Value, cells[j].Value = cells[j].Value, cells[i].Value
+	}
+	for i := range cells {
+		cells[i].Value.MarginalL1, cells[i].Value.Gap = .1, .1
+	}
+})}}
+
+// independentPairs is the null of digits that are coupled at random.
+var independentPairs = lab.Null{Name: "independent pairs", Spoil: []lab.Spoiler{lab.Spoil(digitsPlan, func(cells []lab.Result[PlanParams, PlanOut]) {
+	for i := range cells {
+		cells[i].Value.SameClass = cells[i].Value.Chance
+	}
+})}}
 
 // digitsCells is all that the figure is drawn from.
 type digitsCells struct {
-	sample      lab.Result[sampleParams, sampleOut]
-	plans       []lab.Result[planParams, planOut]
+	sample      lab.Result[SampleParams, SampleOut]
+	plans       []lab.Result[PlanParams, PlanOut]
 	usps, mnist *mat.Dense
 }
 
-func recallDigits(s *lab.Store, set lab.Setting) (c digitsCells, err error) {
-	digits, plans := digitsGrid(set.Preset)
-	if c.sample, err = lab.Recall(s, digitsSample, set.Seed, digits); err != nil {
+func recallDigits(v lab.View[PlanParams, PlanOut]) (c digitsCells, err error) {
+	c.plans = v.Cells
+	drawn, err := digitsDrawn.View(v.Source)
+	if err != nil {
 		return c, err
 	}
-	if c.plans, err = lab.RecallAll(s, digitsPlan, set.Seed, plans); err != nil {
-		return c, err
-	}
+	c.sample = drawn.Cells[0]
 	if c.usps, err = artifact.Read(c.sample.Open, "usps.npy"); err != nil {
 		return c, err
 	}
@@ -224,15 +243,12 @@ func recallDigits(s *lab.Store, set lab.Setting) (c digitsCells, err error) {
 	return c, err
 }
 
-func drawDigits(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	c, err := recallDigits(s, set)
+func drawDigits(v lab.View[PlanParams, PlanOut]) (lab.Exhibit, error) {
+	c, err := recallDigits(v)
 	if err != nil {
 		return lab.Exhibit{}, err
 	}
-	badge := sample.Note(c.sample.Params.Data, "mnist")
-	if set.Preset == lab.Smoke {
-		badge = style.SmallerThanPaper(string(set.Preset), style.Remarks(fmt.Sprintf("n = %d", c.sample.Params.N), badge))
-	}
+	badge := v.Badge(fmt.Sprintf("n = %d", c.sample.Params.N), sample.Note(c.sample.Params.Data, "mnist"))
 	heat, err := drawPlans(c, badge)
 	if err != nil {
 		return lab.Exhibit{}, err
@@ -384,26 +400,23 @@ func massTable(c digitsCells) lab.Table {
 }
 
 // claimDigits states laws of entropic transport: no paper prints these numbers.
-func claimDigits(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-	c, err := recallDigits(s, set)
-	if err != nil {
-		return nil, err
-	}
+func claimDigits(v lab.View[PlanParams, PlanOut]) ([]lab.Claim, error) {
+	plans := v.Cells
 	marginal, gap, sharp, effective := 0.0, 0.0, math.Inf(1), math.Inf(1)
-	for i, r := range c.plans {
+	for i, r := range plans {
 		marginal, gap = max(marginal, r.Value.MarginalL1), max(gap, r.Value.Gap)
 		if i > 0 {
-			sharp = min(sharp, r.Value.Sharp-c.plans[i-1].Value.Sharp)
-			effective = min(effective, r.Value.Effective-c.plans[i-1].Value.Effective)
+			sharp = min(sharp, r.Value.Sharp-plans[i-1].Value.Sharp)
+			effective = min(effective, r.Value.Effective-plans[i-1].Value.Effective)
 		}
 	}
-	first := c.plans[0]
+	first := plans[0]
 	return []lab.Claim{
-		{What: "largest L1 error of the marginals", Source: "T1 = a, Tᵀ1 = b", Got: marginal, Relation: lab.AtMost, Want: first.Params.Tol, Why: "the solver's tolerance"},
-		{What: "largest relative duality gap", Source: "⟨T,c⟩ + ε KL(T|abᵀ) = ⟨a,f⟩ + ⟨b,g⟩", Got: gap, Relation: lab.AtMost, AbsTol: 1e-7, Why: "a marginal error of 1e-8 times potentials of some mean costs"},
-		{What: "least increase of ⟨T,c⟩ from one ε to the next", Source: "⟨T,c⟩ grows with ε", Got: sharp, Relation: lab.AtLeast, Why: "a law"},
-		{What: "least increase of the effective targets", Source: "KL(T|abᵀ) falls with ε", Got: effective, Relation: lab.AtLeast, Why: "a law"},
-		{What: "mass that stays in its class at the smallest ε", Source: "more than the independent coupling's", Got: first.Value.SameClass, Relation: lab.AtLeast, Want: first.Value.Chance, Why: "pixels tell digits apart"},
+		{What: "largest L1 error of the marginals", Source: "T1 = a, Tᵀ1 = b", Got: marginal, Relation: lab.AtMost, Want: first.Params.Tol, Why: "the solver's tolerance", Null: unsolved.Name},
+		{What: "largest relative duality gap", Source: "⟨T,c⟩ + ε KL(T|abᵀ) = ⟨a,f⟩ + ⟨b,g⟩", Got: gap, Relation: lab.AtMost, AbsTol: 1e-7, Why: "a marginal error of 1e-8 times potentials of some mean costs", Null: unsolved.Name},
+		{What: "least increase of ⟨T,c⟩ from one ε to the next", Source: "⟨T,c⟩ grows with ε", Got: sharp, Relation: lab.AtLeast, Why: "a law", Null: unsolved.Name},
+		{What: "least increase of the effective targets", Source: "KL(T|abᵀ) falls with ε", Got: effective, Relation: lab.AtLeast, Why: "a law", Null: unsolved.Name},
+		{What: "mass that stays in its class at the smallest ε", Source: "more than the independent coupling's", Got: first.Value.SameClass, Relation: lab.AtLeast, Want: 2 * first.Value.Chance, Why: "twice chance, which is some .11: pixels tell digits apart", Null: independentPairs.Name},
 	}, nil
 }
 

@@ -3,7 +3,7 @@
 // the parameters of anything that can be drawn.
 //
 //	nb.Show(style.Plan(plan.Matrix()))
-//	nb.Make(tour.Digits())
+//	nb.Make(tour.Digits().Figure())
 //	nb.Slider("ε", nb.LogSteps(1e-3, 1, 31), func(eps float64) any { … })
 //
 // # What a cell is
