@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -256,28 +255,6 @@ func (f *Faces) Load(ctx context.Context) (*Images, error) {
 		indices[i] = i
 	}
 	return f.Take(ctx, indices)
-}
-
-// Chunks reads all faces in order, size at a time (the last chunk may be
-// smaller), so that they need not fit in memory. The sequence ends at the first
-// error. A size that is not positive is an error.
-func (f *Faces) Chunks(ctx context.Context, size int) iter.Seq2[*Images, error] {
-	return func(yield func(*Images, error) bool) {
-		if size < 1 {
-			yield(nil, fmt.Errorf("data: celeba: chunks of size = %d: must be positive", size))
-			return
-		}
-		for at := 0; at < f.Len(); at += size {
-			indices := make([]int, min(size, f.Len()-at))
-			for i := range indices {
-				indices[i] = at + i
-			}
-			m, err := f.Take(ctx, indices)
-			if !yield(m, err) || err != nil {
-				return
-			}
-		}
-	}
 }
 
 // face reads one JPEG file, crops and resizes it, and puts it into row.

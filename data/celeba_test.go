@@ -2,7 +2,6 @@ package data
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -175,50 +174,6 @@ func TestCelebAPreparation(t *testing.T) {
 		if !slices.Equal(got.pixels, test.want) {
 			t.Errorf("%+v differs from its steps", test.c)
 		}
-	}
-}
-
-func TestCelebAChunks(t *testing.T) {
-	faces, err := CelebA{From: From{Dir: tinyCelebA(t)}, Label: "Young"}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := faces.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var sizes []int
-	var pixels []float32
-	var labels []int
-	for chunk, err := range faces.Chunks(t.Context(), 2) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		sizes = append(sizes, chunk.Len())
-		pixels, labels = append(pixels, chunk.pixels...), append(labels, chunk.Labels...)
-	}
-	if !slices.Equal(sizes, []int{2, 2, 1}) || !slices.Equal(pixels, all.pixels) || !slices.Equal(labels, all.Labels) {
-		t.Errorf("chunks of %v, labels %v: want those of Load, %v", sizes, labels, all.Labels)
-	}
-	for _, err := range faces.Chunks(t.Context(), 0) {
-		wantError(t, err, "size = 0")
-	}
-	faces.Files[2] += "x"
-	var good, bad int
-	for _, err := range faces.Chunks(t.Context(), 1) {
-		if err == nil {
-			good++
-		} else {
-			bad++
-		}
-	}
-	if good != 2 || bad != 1 {
-		t.Errorf("%d chunks and %d errors: want 2 and an end at the first error", good, bad)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := faces.Take(ctx, []int{0}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v: want context.Canceled", err)
 	}
 }
 

@@ -99,12 +99,11 @@ func ExampleCelebA() {
 			fmt.Println(err)
 			return
 		}
-		for chunk, err := range faces.Chunks(context.Background(), 1000) {
-			if err != nil {
-				fmt.Println(err)
-				return
-			}
-			fmt.Println(chunk.Shape())
+		first, err := faces.Take(context.Background(), []int{0, 1, 2})
+		if err != nil {
+			fmt.Println(err)
+			return
 		}
+		fmt.Println(first.Shape())
 	}
 }

@@ -207,7 +207,7 @@ func (f From) get(ctx context.Context, r remote) (string, error) {
 	path := filepath.Join(root, r.set, r.name)
 	client := fetch.Client{HTTP: f.HTTP, Progress: f.Progress}
 	err = client.Get(ctx, fetch.File{
-		Path: path, URLs: urls, SHA256: r.sha256, Unpacked: r.content, MaxBytes: r.maxBytes, MaxUnpacked: r.size,
+		Path: path, URLs: urls, MaxBytes: r.maxBytes, Check: func(path string) error { return r.check(ctx, path) },
 	})
 	if ctx.Err() != nil {
 		return "", err
@@ -216,6 +216,16 @@ func (f From) get(ctx context.Context, r remote) (string, error) {
 		return "", f.missing(r, err)
 	}
 	return path, nil
+}
+
+// check reads the file at path and compares its checksums.
+func (r remote) check(ctx context.Context, path string) error {
+	file, err := open(ctx, path, r.size)
+	if err != nil {
+		return err
+	}
+	defer file.close()
+	return file.done(r.sha256, r.content)
 }
 
 // missing says in one line where r was looked for, why it was not downloaded, and what to do.

@@ -146,11 +146,9 @@ func TestDownloadIsCancelled(t *testing.T) {
 
 // Every data set's files carry a checksum and a size, and an https or http URL.
 func TestRemotes(t *testing.T) {
-	remotes := []remote{cifar10(), usps()[Train].remote(), usps()[Test].remote()}
-	for _, set := range []idxSet{mnist(), fashionMNIST()} {
-		for _, split := range []Split{Train, Test} {
-			remotes = append(remotes, set.remote(set.images[split]), set.remote(set.labels[split]))
-		}
+	var remotes []remote
+	for _, s := range sets() {
+		remotes = append(remotes, s.files...)
 	}
 	for _, r := range remotes {
 		if len(r.sha256)+len(r.content) != 64 || r.maxBytes <= 0 || r.size <= 0 || len(r.bases) < 2 || r.unpacked == "" {

@@ -131,6 +131,14 @@ func (s idxSet) remote(f idxFile) remote {
 	return packed(s.name, f.name, s.bases, f.content, f.size())
 }
 
+// remotes are the files of both splits.
+func (s idxSet) remotes() (out []remote) {
+	for _, split := range []Split{Train, Test} {
+		out = append(out, s.remote(s.images[split]), s.remote(s.labels[split]))
+	}
+	return out
+}
+
 // fromBytes makes images in [0, 1] of bytes whose checksum was right.
 func fromBytes(name string, classes []string, labels, pixels []byte, n, c, h, w int) (*Images, error) {
 	if len(labels) != n || len(pixels) != n*c*h*w {

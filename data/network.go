@@ -15,9 +15,10 @@ const probeTime = 2 * time.Second
 // time, through the proxy that the environment names.
 var reachable = sync.OnceValue(func() map[string]bool {
 	urls := map[string][]string{}
-	for _, r := range []remote{mnist().remote(mnist().labels[Test]), fashionMNIST().remote(fashionMNIST().labels[Test]), usps()[Test].remote(), cifar10()} {
-		for _, base := range r.bases {
-			urls[r.set] = append(urls[r.set], base+r.name)
+	for _, s := range sets() {
+		last := s.files[len(s.files)-1]
+		for _, base := range last.bases {
+			urls[s.name] = append(urls[s.name], base+last.name)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)

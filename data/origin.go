@@ -1,7 +1,6 @@
 package data
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -44,21 +43,6 @@ func Choose(sets ...string) Origin {
 		}
 	}
 	return chosen
-}
-
-// LoadNamed reads a data set by its name: "mnist", "fashion-mnist", "usps" or "cifar10".
-func LoadNamed(ctx context.Context, from From, set string, split Split) (*Images, error) {
-	switch set {
-	case "mnist":
-		return MNIST(ctx, from, split)
-	case "fashion-mnist":
-		return FashionMNIST(ctx, from, split)
-	case "usps":
-		return USPS(ctx, from, split)
-	case "cifar10":
-		return CIFAR10(ctx, from, split)
-	}
-	return nil, fmt.Errorf("data: set %q: want mnist, fashion-mnist, usps or cifar10", set)
 }
 
 // unreachable are the sets for which Choose returned Sample because they are neither here nor to be downloaded.

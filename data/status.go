@@ -21,15 +21,14 @@ func (p Presence) Complete() bool { return len(p.Missing) == 0 }
 // and without opening a file.
 func Status(from From) []Presence {
 	var all []Presence
-	for _, set := range []idxSet{mnist(), fashionMNIST()} {
-		var files []remote
-		for _, split := range []Split{Train, Test} {
-			files = append(files, set.remote(set.images[split]), set.remote(set.labels[split]))
+	for _, s := range sets() {
+		p := presence(from, s.name, s.files)
+		if subset := from.find("cifar10-subset", cifarSubset); s.name == "cifar10" && subset != "" && !p.Complete() {
+			p.Found, p.Subset = []string{subset}, true
 		}
-		all = append(all, presence(from, set.name, files))
+		all = append(all, p)
 	}
-	digits := []remote{usps()[Train].remote(), usps()[Test].remote()}
-	return append(all, presence(from, "usps", digits), statusCIFAR(from), statusCelebA(from))
+	return append(all, statusCelebA(from))
 }
 
 func presence(from From, name string, files []remote) Presence {
@@ -45,14 +44,6 @@ func presence(from From, name string, files []remote) Presence {
 	}
 	if len(missing) > 0 {
 		p.Fix = curl(from, missing...)
-	}
-	return p
-}
-
-func statusCIFAR(from From) Presence {
-	p := presence(from, "cifar10", []remote{cifar10()})
-	if subset := from.find("cifar10-subset", cifarSubset); subset != "" && !p.Complete() {
-		p.Found, p.Subset = []string{subset}, true
 	}
 	return p
 }

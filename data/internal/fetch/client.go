@@ -13,6 +13,14 @@ import (
 	"time"
 )
 
+// File says what to download and where to put it.
+type File struct {
+	Path     string                  // where the file shall lie
+	URLs     []string                // servers that hold it, tried in turn
+	MaxBytes int64                   // refuse more than this; must be positive
+	Check    func(path string) error // says whether the file at path is the right one
+}
+
 // Client downloads files. The zero value works.
 type Client struct {
 	HTTP *http.Client // nil: http.DefaultClient
@@ -32,8 +40,8 @@ var busy sync.Map // of chan struct{}
 // broken connection, silence, a status of 5xx. The error lists every server with
 // its last reason.
 func (c Client) Get(ctx context.Context, f File) error {
-	if err := f.check(); err != nil {
-		return err
+	if f.Path == "" || len(f.URLs) == 0 || f.MaxBytes <= 0 || f.Check == nil {
+		return fmt.Errorf("fetch: %+v: Path, URLs, MaxBytes and Check must be set", f)
 	}
 	token, _ := busy.LoadOrStore(f.Path, make(chan struct{}, 1))
 	select {
@@ -43,7 +51,7 @@ func (c Client) Get(ctx context.Context, f File) error {
 		return context.Cause(ctx)
 	}
 	if _, err := os.Stat(f.Path); err == nil {
-		return f.Verify(f.Path)
+		return f.Check(f.Path)
 	}
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
 		return err
@@ -140,7 +148,7 @@ func (c Client) download(ctx context.Context, f File, url string) (err error) {
 	if err := errors.Join(file.Chmod(0o644), file.Sync(), file.Close()); err != nil {
 		return fmt.Errorf("fetch: %w: %w", errDisk, err)
 	}
-	if err := f.Verify(file.Name()); err != nil {
+	if err := f.Check(file.Name()); err != nil {
 		return fmt.Errorf("what arrived is not the file: %w", err)
 	}
 	return os.Rename(file.Name(), f.Path)
