@@ -92,6 +92,9 @@ func (busyError) Unwrap() error { return ErrBusy }
 
 // recall returns the finished cell.
 func (j Job) recall(s *Store) (Record, error) {
+	if j.invalid != nil {
+		return j.id, j.invalid
+	}
 	path := s.paths(j.id).record
 	r, err := s.read(path)
 	if err == nil && j.check != nil {

@@ -20,7 +20,8 @@ type Job struct {
 	check     func(Record) error // that its value has the result's type; nil: not known here
 	elsewhere func(ctx context.Context, s *Store) (recalled bool, err error)
 
-	interactive bool // a person is writing its code: nothing else is recalled
+	invalid     error // why it is not to be computed
+	interactive bool  // a person is writing its code: nothing else is recalled
 }
 
 // Record returns the cell's identity: all of a record but its value.
@@ -55,8 +56,11 @@ func (e Experiment[P, R]) job(seed uint64, p P) (Job, error) {
 	id, err := e.identify(seed, p)
 	var interactive bool
 	id.Code, interactive = codeOf(e.Name, e.Run)
+	if err == nil {
+		err = checkParams(e.Name, p)
+	}
 	return Job{
-		id: id, interactive: interactive,
+		id: id, invalid: err, interactive: interactive,
 		run: func(ctx context.Context, c *Cell) (any, error) {
 			if e.Run == nil {
 				return nil, errors.New("the experiment's Run is nil")
@@ -72,12 +76,12 @@ func (e Experiment[P, R]) job(seed uint64, p P) (Job, error) {
 
 // Jobs returns the cells at ps as jobs. It panics if a key cannot be formed,
 // which is a fault of the experiment's declaration: a bad name, or parameters
-// that have no JSON form.
+// that have no JSON form. A job whose parameters are refused fails when it is done.
 func (e Experiment[P, R]) Jobs(seed uint64, ps ...P) []Job {
 	jobs := make([]Job, len(ps))
 	for i, p := range ps {
 		var err error
-		if jobs[i], err = e.job(seed, p); err != nil {
+		if jobs[i], err = e.job(seed, p); err != nil && jobs[i].id.Key == "" {
 			panic(err)
 		}
 	}
@@ -112,7 +116,7 @@ func (e Experiment[P, R]) Decoder() Decoder {
 // Decode returns the job with the seed and parameters of id, whose key it checks.
 func (d Decoder) Decode(id Record) (Job, error) {
 	j, err := d.job(id.Seed, id.Params)
-	if err != nil {
+	if err != nil && j.id.Key == "" {
 		return Job{}, fmt.Errorf("lab: job of %s: parameters %s: %w", d.Experiment, id.Params, err)
 	}
 	if j.id.Key != id.Key {
@@ -125,10 +129,12 @@ func (d Decoder) Decode(id Record) (Job, error) {
 type UnknownParamError struct {
 	Experiment string
 	Path       string // a JSON pointer, "/noise/epz"
+	Known      []string
 }
 
 func (e *UnknownParamError) Error() string {
-	return fmt.Sprintf("lab: %s has no parameter %s", e.Experiment, strings.ReplaceAll(strings.TrimPrefix(e.Path, "/"), "/", "."))
+	name := strings.ReplaceAll(strings.TrimPrefix(e.Path, "/"), "/", ".")
+	return fmt.Sprintf("lab: %s has no parameter %s; %s", e.Experiment, name, DidYouMean(name, e.Known))
 }
 
 // Make returns the job with a seed and parameters that a person wrote: a
@@ -137,7 +143,11 @@ func (d Decoder) Make(seed uint64, params []byte) (Job, error) {
 	j, err := d.job(seed, params, json.RejectUnknownMembers(true))
 	if e := (*json.SemanticError)(nil); errors.As(err, &e) {
 		if errors.Is(err, json.ErrUnknownName) {
-			return Job{}, &UnknownParamError{d.Experiment, string(e.JSONPointer)}
+			unknown := &UnknownParamError{Experiment: d.Experiment, Path: string(e.JSONPointer)}
+			for _, p := range Params(d.Params) {
+				unknown.Known = append(unknown.Known, p.Name)
+			}
+			return Job{}, unknown
 		}
 		return Job{}, fmt.Errorf("lab: parameters of %s: %s: %w", d.Experiment, params, err)
 	}

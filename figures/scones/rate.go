@@ -47,10 +47,10 @@ func Rate() lab.Study[RateParams, RateOut] {
 
 // RateParams are one dimension and sample size.
 type RateParams struct {
-	D    int `json:"d"`
-	N    int `json:"n"`
-	Runs int `json:"runs"`
-	W1   int `json:"w1"` // runs of exact transport; 0: none
+	D    int `json:"d" min:"1" doc:"dimension"`
+	N    int `json:"n" min:"2" doc:"points of each side"`
+	Runs int `json:"runs" min:"1" doc:"draws of the points, over which errors are averaged"`
+	W1   int `json:"w1" min:"0" doc:"runs of exact transport; 0: none"`
 }
 
 // RateOut are root mean squares over runs. Marginal is half the mean W₁ of two samples, a lower bound of that of one from

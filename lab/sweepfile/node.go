@@ -3,10 +3,14 @@ package sweepfile
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"coupling/lab"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -126,7 +130,7 @@ func (n node) fields(what string, set map[string]func(node) error) error {
 	for _, m := range ms {
 		f := set[m.name]
 		if f == nil {
-			return m.key.errorf("%s: unknown key %q%s", what, m.name, suggestion(m.name, set))
+			return m.key.errorf("%s: unknown key %q; %s", what, m.name, lab.DidYouMean(m.name, slices.Sorted(maps.Keys(set))))
 		}
 		if err := f(m.value); err != nil {
 			return err

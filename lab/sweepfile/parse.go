@@ -150,14 +150,21 @@ func (p *reader) job(d lab.Decoder, seed uint64, c values) (lab.Job, error) {
 		name := strings.ReplaceAll(strings.TrimPrefix(unknown.Path, "/"), "/", ".")
 		return lab.Job{}, &Error{p.root.file, c.lineOf(name, p.root.line()), err}
 	}
+	name := pointed(err)
+	if refused := (*lab.ParamError)(nil); errors.As(err, &refused) {
+		name = refused.Param
+	}
 	if err != nil {
-		return lab.Job{}, &Error{p.root.file, c.lineOf(pointed(err), p.root.line()), err}
+		return lab.Job{}, &Error{p.root.file, c.lineOf(name, p.root.line()), err}
 	}
 	return j, nil
 }
 
 // pointed returns the parameter that an error of the JSON decoder is about.
 func pointed(err error) string {
+	if err == nil {
+		return ""
+	}
 	_, rest, ok := strings.Cut(err.Error(), `within "/`)
 	if !ok {
 		return ""

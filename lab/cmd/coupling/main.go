@@ -41,20 +41,21 @@ type cli struct {
 	Recall string `default:"any" enum:"any,same" env:"COUPLING_RECALL" help:"Stored cells to use: any, or those that the same code computed (same); the others are computed again."`
 	Quiet  bool   `short:"q" help:"No progress."`
 
-	Fig       figCmd       `cmd:"" help:"List or make figures."`
-	Sweep     sweepCmd     `cmd:"" help:"Compute the cells of figures or of a sweep file, here or on a cluster."`
-	Job       jobCmd       `cmd:"" help:"Compute one line of a job file, as written by sweep --jobs."`
-	Runs      runsCmd      `cmd:"" help:"Look into the store of results."`
-	Solve     solveCmd     `cmd:"" help:"Solve a transport problem from files."`
-	Sample    sampleCmd    `cmd:"" help:"Draw where an entropic plan sends points, or pictures."`
-	Epsilon   epsilonCmd   `cmd:"" help:"The ε of a mechanism at a δ."`
-	Delta     deltaCmd     `cmd:"" help:"The δ of a mechanism at an ε."`
-	Calibrate calibrateCmd `cmd:"" help:"The noise, sampling rate or number of steps that spends a budget."`
-	ADMM      admmCmd      `cmd:"" name:"admm" help:"Distributed transport over a network of nodes, plain and private."`
-	Notebook  notebookCmd  `cmd:"" help:"Open the notebooks, or execute them without a browser."`
-	Private   privateCmd   `cmd:"" help:"A synthetic data set from private labelled images, with a privacy statement."`
-	Doctor    doctorCmd    `cmd:"" help:"Say what this machine has, and how to mend what is missing."`
-	Version   versionCmd   `cmd:"" help:"Print the version."`
+	Fig         figCmd         `cmd:"" help:"List or make figures."`
+	Sweep       sweepCmd       `cmd:"" help:"Compute the cells of figures or of a sweep file, here or on a cluster."`
+	Experiments experimentsCmd `cmd:"" help:"List the experiments that a sweep file may ask for, or the parameters of one."`
+	Job         jobCmd         `cmd:"" help:"Compute one line of a job file, as written by sweep --jobs."`
+	Runs        runsCmd        `cmd:"" help:"Look into the store of results."`
+	Solve       solveCmd       `cmd:"" help:"Solve a transport problem from files."`
+	Sample      sampleCmd      `cmd:"" help:"Draw where an entropic plan sends points, or pictures."`
+	Epsilon     epsilonCmd     `cmd:"" help:"The ε of a mechanism at a δ."`
+	Delta       deltaCmd       `cmd:"" help:"The δ of a mechanism at an ε."`
+	Calibrate   calibrateCmd   `cmd:"" help:"The noise, sampling rate or number of steps that spends a budget."`
+	ADMM        admmCmd        `cmd:"" name:"admm" help:"Distributed transport over a network of nodes, plain and private."`
+	Notebook    notebookCmd    `cmd:"" help:"Open the notebooks, or execute them without a browser."`
+	Private     privateCmd     `cmd:"" help:"A synthetic data set from private labelled images, with a privacy statement."`
+	Doctor      doctorCmd      `cmd:"" help:"Say what this machine has, and how to mend what is missing."`
+	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 
 // app is what the commands share.

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"coupling/figures"
+	"coupling/lab"
+)
+
+type experimentsCmd struct {
+	Name string `arg:"" optional:"" help:"Experiment whose parameters to list, with an example of a sweep file."`
+}
+
+// Run lists the experiments, or the parameters of one.
+func (c experimentsCmd) Run(a *app) error {
+	ds := figures.Decoders()
+	if c.Name != "" {
+		return c.one(a.out, ds)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tPARAMETERS")
+	for _, d := range ds {
+		var params []string
+		for _, p := range lab.Params(d.Params) {
+			params = append(params, p.Name)
+		}
+		fmt.Fprintf(w, "%s\t%s\n", d.Experiment, clip(strings.Join(params, ", "), 90))
+	}
+	return w.Flush()
+}
+
+func (c experimentsCmd) one(out io.Writer, ds []lab.Decoder) error {
+	var names []string
+	for _, d := range ds {
+		names = append(names, d.Experiment)
+	}
+	i := slices.Index(names, c.Name)
+	if i < 0 {
+		return usage(fmt.Errorf("experiment %q: there is none; %s", c.Name, lab.DidYouMean(c.Name, names)))
+	}
+	used, err := usedValues(c.Name)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PARAMETER\tTYPE\tALLOWED\tIN QUICK FIGURES\tMEANING")
+	for _, p := range lab.Params(ds[i].Params) {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Type, p.Range(), clip(strings.Join(used[p.Name], ", "), 40), p.Doc)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return example(out, c.Name, lab.Params(ds[i].Params), used)
+}
+
+// usedValues returns what the quick figures ask of each parameter of an
+// experiment: what differs from cell to cell has more than one value.
+func usedValues(experiment string) (map[string][]string, error) {
+	out := map[string][]string{}
+	for _, f := range figures.All() {
+		jobs, err := f.Jobs(lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		for _, j := range jobs {
+			if j.Record().Experiment != experiment {
+				continue
+			}
+			var params any
+			if err := json.Unmarshal(j.Record().Params, &params); err != nil {
+				return nil, err
+			}
+			addValues(out, "", params)
+		}
+	}
+	return out, nil
+}
+
+func addValues(out map[string][]string, name string, v any) {
+	if m, ok := v.(map[string]any); ok {
+		for k, inner := range m {
+			addValues(out, strings.TrimPrefix(name+"."+k, "."), inner)
+		}
+		return
+	}
+	b, err := json.Marshal(v)
+	if err == nil && !slices.Contains(out[name], string(b)) {
+		out[name] = append(out[name], string(b))
+	}
+}
+
+// example prints a sweep file: one cell of the figures', with a grid over a
+// parameter that they vary.
+func example(out io.Writer, experiment string, params []lab.Param, used map[string][]string) error {
+	vary := ""
+	text := ""
+	for _, p := range params {
+		switch values := used[p.Name]; {
+		case len(values) == 0:
+		case len(values) > 1 && vary == "":
+			vary = fmt.Sprintf("design:\n- grid:\n    %s: [%s]\n", p.Name, strings.Join(values[:min(4, len(values))], ", "))
+		default:
+			text += fmt.Sprintf("  %s: %s\n", p.Name, values[0])
+		}
+	}
+	if text != "" {
+		text = "params:\n" + text
+	}
+	_, err := fmt.Fprintf(out, "\n# coupling sweep FILE.yaml\nexperiment: %s\nseed: 1\n%s%s", experiment, text, vary)
+	return err
+}
