@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"coupling/data"
 	"coupling/data/format"
 	"coupling/lab"
 
@@ -13,7 +12,7 @@ import (
 
 // readVector reads weights: a row or a column of numbers.
 func readVector(path string) ([]float64, error) {
-	m, err := data.ReadPoints(path)
+	m, err := readInput(path)
 	if err != nil {
 		return nil, err
 	}

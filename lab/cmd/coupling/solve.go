@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"coupling/data"
+	"coupling/lab/device"
 	"coupling/ot"
 	"coupling/ot/exact"
 
@@ -30,6 +30,7 @@ type solveCmd struct {
 	Solver     string `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact" help:"auto (lbfgs), scaling, log (Sinkhorn in the log domain), lbfgs, newton, exact (network simplex)."`
 	Tol        number `default:"1e-9" help:"L1 error of the marginals to stop at."`
 	MaxIter    int    `help:"Most iterations; default 100,000, for exact no limit."`
+	Device     string `default:"" help:"Where the passes over the costs run: cpu, cuda, cuda:N or auto; default the processor's own faster passes. Not for exact."`
 	MatrixFree bool   `help:"Never hold the n×m costs."`
 	NoPlan     bool   `help:"Do not write plan.npy, which is n×m."`
 	Grad       string `enum:",M,x,y" default:"" help:"Also write the gradient of the sharp loss with respect to the costs (M), the sources (x) or the targets (y)."`
@@ -46,7 +47,8 @@ weight is 0, <a,f> = <b,g>, and alpha and beta are -inf where the weight is 0. W
 alpha and beta are the same in their convention. Weights are divided by their sum; sums may differ by 1e-5 of their size.
 
 NPY files hold real numbers or truth values of any type and order, CSV files a row a line after at most one header line, in which no
-field is a number. Files of an earlier run in --out are removed.
+field is a number. FILE may also be a member of an NPZ archive: archive.npz:name. Files of an earlier run in --out are removed, and
+summary.json beside them holds what --json prints: statuses, values and the digests of what was read.
 
 Exit code 2: the request or the data are at fault. Exit code 3: the solver, or the system of the gradient, did not converge; the files hold
 what there is. seconds is the time of the solve, without files and gradient.`
@@ -66,8 +68,12 @@ func (n *number) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// summary is what --json prints.
+// summary is what --json prints and summary.json holds.
 type summary struct {
+	Sources    int     `json:"sources"`
+	Targets    int     `json:"targets"`
+	Eps        float64 `json:"eps"` // 0 for exact
+	Tol        float64 `json:"tol"`
 	Solver     string  `json:"solver"`
 	Status     string  `json:"status"`
 	Iterations int     `json:"iterations"`
@@ -77,6 +83,8 @@ type summary struct {
 	RegKL      float64 `json:"reg_kl"`
 	RegEntropy float64 `json:"reg_entropy"`
 	Gradient   string  `json:"gradient,omitempty"` // the status of its linear system
+	// Inputs holds the SHA-256 of each file read, by flag.
+	Inputs map[string]string `json:"inputs"`
 
 	residual float64 // of it
 }
@@ -90,14 +98,26 @@ func (c solveCmd) Run(a *app) error {
 	if err != nil {
 		return usage(err)
 	}
+	if g, ok := prob.Geometry.(*ot.OnDevice); ok {
+		defer g.Close()
+	}
+	c.warn(a, prob)
 	var s summary
 	if c.Solver == "exact" {
 		s, err = c.exact(a.run.ctx, prob)
 	} else {
 		s, err = c.entropic(a, prob)
 	}
-	if err != nil {
+	if err != nil && s.Status == "" {
 		return blame(err)
+	}
+	s.Sources, s.Targets = prob.Geometry.Dims()
+	s.Tol = float64(c.Tol)
+	if c.Solver != "exact" {
+		s.Eps = float64(c.Eps)
+	}
+	if err := errors.Join(err, c.writeSummary(&s)); err != nil {
+		return err // an interrupted solve, the files of which are written
 	}
 	if err := c.print(a, s); err != nil {
 		return err
@@ -142,6 +162,10 @@ func (c solveCmd) check() error {
 		return fmt.Errorf("--grad %s: there are no points, only a cost matrix", c.Grad)
 	case c.CostMatrix != "" && c.MatrixFree:
 		return errors.New("--matrix-free: the costs are given as a matrix")
+	case c.Solver == "exact" && c.Device != "":
+		return errors.New("--device: exact runs on the processor")
+	case c.Device != "" && c.MatrixFree:
+		return errors.New("--device: devices make costs on the way wherever they can; leave out --matrix-free")
 	case c.Solver == "exact" && (c.Grad == "x" || c.Grad == "y"):
 		return fmt.Errorf("--grad %s: the exact loss is not differentiable in the points; use a solver with --eps", c.Grad)
 	case c.Solver != "exact" && !(c.Eps > 0 && finite(c.Eps)):
@@ -161,11 +185,18 @@ func (c solveCmd) problem() (ot.Problem, error) {
 	var p ot.Problem
 	var err error
 	if c.CostMatrix != "" {
-		m, err := data.ReadPoints(c.CostMatrix)
+		m, err := readInput(c.CostMatrix)
 		if err != nil {
 			return p, err
 		}
 		p.Geometry = ot.Dense(m)
+		if c.Device != "" {
+			dev, err := device.Open(c.Device)
+			if err != nil {
+				return p, err
+			}
+			p.Geometry = ot.DenseOn(dev, m)
+		}
 	} else if p.Geometry, err = c.points(); err != nil {
 		return p, err
 	}
@@ -187,17 +218,24 @@ func (c solveCmd) problem() (ot.Problem, error) {
 }
 
 func (c solveCmd) points() (ot.Geometry, error) {
-	x, err := data.ReadPoints(c.X)
+	x, err := readInput(c.X)
 	if err != nil {
 		return nil, err
 	}
-	y, err := data.ReadPoints(c.Y)
+	y, err := readInput(c.Y)
 	if err != nil {
 		return nil, err
 	}
 	costs := map[string]ot.PointCost{
 		"sqeuclidean": ot.SqEuclidean, "l1": ot.L1, "euclidean": ot.Euclidean, "cosine": ot.Cosine,
 		"l2sq+l1": ot.SqEuclideanL1(float64(c.Mix)),
+	}
+	if c.Device != "" {
+		dev, err := device.Open(c.Device)
+		if err != nil {
+			return nil, err
+		}
+		return ot.PointsOn(dev, x, y, costs[c.Cost]), nil
 	}
 	if c.MatrixFree {
 		return ot.MatrixFree(x, y, costs[c.Cost]), nil
@@ -217,9 +255,9 @@ func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {
 		"newton":  ot.Newton{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
 	}
 	began := time.Now()
-	plan, err := solvers[c.Solver].Solve(a.run.ctx, p)
-	if err != nil {
-		return summary{}, err
+	plan, stopped := solvers[c.Solver].Solve(a.run.ctx, p)
+	if plan == nil {
+		return summary{}, stopped
 	}
 	seconds := time.Since(began).Seconds()
 	clear()
@@ -232,7 +270,7 @@ func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {
 	if !c.NoPlan {
 		out.plan = plan.Matrix()
 	}
-	if err := c.write(out); err != nil || c.Grad == "" {
+	if err := errors.Join(stopped, c.write(out)); err != nil || c.Grad == "" {
 		return s, err
 	}
 	g, err := ot.Backward{}.Gradient(a.run.ctx, plan, ot.Sharp)

@@ -1,17 +1,20 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"coupling/data"
+	"coupling/data/format"
 	"coupling/ot/ottest"
 
 	"gonum.org/v1/gonum/mat"
@@ -199,4 +202,51 @@ func absolute(m *mat.Dense) *mat.Dense {
 	var out mat.Dense
 	out.Apply(func(_, _ int, v float64) float64 { return math.Abs(v) }, m)
 	return &out
+}
+
+// What was solved, from which files and how it ended stays beside the results; inputs may be members of an archive; a device
+// gives the plan of the host.
+func TestSolveSummaryArchiveAndDevice(t *testing.T) {
+	dir := t.TempDir()
+	archive, err := os.Create(filepath.Join(dir, "clouds.npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(archive)
+	for name, rows := range map[string][][]float64{"x.npy": {{0, 0}, {1, 0}, {0, 1}}, "y.npy": {{1, 1}, {2, 0}}} {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := ottest.Dense(rows)
+		r, c := m.Dims()
+		if err := format.WriteNPY(w, []int{r, c}, m.RawMatrix().Data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(z.Close(), archive.Close()); err != nil {
+		t.Fatal(err)
+	}
+	args := func(out string) []string {
+		return []string{"--x", archive.Name() + ":x", "--y", archive.Name() + ":y", "--eps", "0.5", "--out", filepath.Join(dir, out)}
+	}
+	s, code := solved(t, args("host")...)
+	b, err := os.ReadFile(filepath.Join(dir, "host", summaryFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept summary
+	if err := json.Unmarshal(b, &kept); err != nil {
+		t.Fatal(err)
+	}
+	if code != 0 || kept.Status != "converged" || kept.Sharp != s.Sharp || kept.Eps != 0.5 || kept.Sources != 3 || kept.Targets != 2 || len(kept.Inputs["x"]) != 64 {
+		t.Errorf("exit %d, summary.json holds %+v", code, kept)
+	}
+	if _, code := solved(t, append(args("device"), "--device", "cpu")...); code != 0 {
+		t.Fatalf("exit %d on a device", code)
+	}
+	near(t, "plan on a device", matrixOf(t, filepath.Join(dir, "device"), "plan"), rowsOf(matrixOf(t, filepath.Join(dir, "host"), "plan")), 1e-9, 0)
+	if _, code := solved(t, "--x", archive.Name()+":z", "--y", archive.Name()+":y", "--eps", "1", "--out", dir); code != exitUsage {
+		t.Errorf("a member that is not there: exit %d, want %d", code, exitUsage)
+	}
 }

@@ -1,13 +1,24 @@
 package main
 
 import (
+	"archive/zip"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"coupling/data"
+	"coupling/data/format"
+	"coupling/lab"
 	"coupling/ot"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -23,11 +34,99 @@ var resultFiles = []string{"plan", "alpha", "beta", "f", "g", "grad_sharp_M", "g
 // file is the path of a result.
 func (c solveCmd) file(name string) string { return filepath.Join(c.Out, name+".npy") }
 
+// files are the paths of all that any solve writes.
+func (c solveCmd) files() []string {
+	out := []string{filepath.Join(c.Out, summaryFile)}
+	for _, name := range resultFiles {
+		out = append(out, c.file(name))
+	}
+	return out
+}
+
+const summaryFile = "summary.json"
+
+// writeSummary writes the summary with the digests of the inputs.
+func (c solveCmd) writeSummary(s *summary) error {
+	s.Inputs = map[string]string{}
+	for flag, path := range map[string]string{"x": c.X, "y": c.Y, "cost-matrix": c.CostMatrix, "a": c.A, "b": c.B} {
+		if path == "" {
+			continue
+		}
+		archive, _, _ := splitMember(path)
+		f, err := os.Open(archive)
+		if err != nil {
+			return err
+		}
+		h := sha256.New()
+		_, err = io.Copy(h, f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		s.Inputs[flag] = hex.EncodeToString(h.Sum(nil))
+	}
+	return lab.WriteFile(filepath.Join(c.Out, summaryFile), func(w io.Writer) error {
+		return json.MarshalWrite(w, s, jsontext.WithIndent("  "), json.Deterministic(true))
+	})
+}
+
+// largePlan is the size of plan.npy from which the command says how large it is before it begins: 1 GiB.
+const largePlan = 1 << 30
+
+// warn says what will take gigabytes.
+func (c solveCmd) warn(a *app, p ot.Problem) {
+	n, m := p.Geometry.Dims()
+	if size := 8 * float64(n) * float64(m); !c.NoPlan && size >= largePlan {
+		fmt.Fprintf(a.err, "solve: plan.npy will be %.1f GB, in memory and in %s; --no-plan leaves it out\n", size/1e9, c.Out)
+	}
+}
+
+// splitMember splits archive.npz:name.
+func splitMember(path string) (archive, member string, ok bool) {
+	at := strings.LastIndex(strings.ToLower(path), ".npz:")
+	if at < 0 {
+		return path, "", false
+	}
+	return path[:at+4], path[at+5:], true
+}
+
+// maxMember is the largest member of an archive that is read.
+const maxMember = 1 << 36
+
+// readInput reads a matrix from a file that data.ReadPoints reads, or from a member of an NPZ archive.
+func readInput(path string) (*mat.Dense, error) {
+	archive, member, ok := splitMember(path)
+	if !ok {
+		return data.ReadPoints(path)
+	}
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", archive, err)
+	}
+	defer func() { _ = z.Close() }()
+	var names []string
+	for _, f := range z.File {
+		name := strings.TrimSuffix(f.Name, ".npy")
+		if names = append(names, name); name != member {
+			continue
+		}
+		r, err := f.Open()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		rows, cols, v, err := format.ReadNPYMatrix(r, maxMember)
+		if err := errors.Join(err, r.Close()); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return mat.NewDense(rows, cols, v), nil
+	}
+	return nil, fmt.Errorf("%s has no member %q: it has %s", archive, member, strings.Join(names, ", "))
+}
+
 // write writes results in place of those of any earlier solve, all of which it removes first: what is in the folder
 // belongs together.
 func (c solveCmd) write(r results) error {
-	for _, name := range resultFiles {
-		if err := os.Remove(c.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, path := range c.files() {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
