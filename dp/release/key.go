@@ -17,14 +17,15 @@ import (
 	"coupling/dp/noise"
 )
 
-// Key is the secret from which a run draws its batches and its noise. Each release draws from a source of its own, a
-// function of key, stream, step and the values that it hides, so that a step which is played again after a crash releases
-// the same numbers as before: nothing new is learnt from it, and no budget is spent twice. Values that are not the same,
-// of other images, settings or rounding, get other noise: two releases with the same noise would tell their difference.
-// They are two releases all the same, and they share their batches: where batches are samples, two runs with one key reveal
-// more than their events composed. So a key serves one run, and a copy of its folder that goes on by itself is another run.
+// Key is the secret from which a run draws its batches and its noise. The noise of a release is a function of key, stream, step and
+// the values that it hides. So a step that is repeated after a crash releases the same numbers: nothing new is learnt from it, and no
+// budget is spent twice. Other values (other images, settings or rounding) get other noise, since two releases with the same
+// noise would tell their difference.
 //
-// Who has the key can take the noise off: it is kept as the data is, and thrown away with it.
+// A key serves one run. Two runs with one key share their batches, and reveal more than their events composed; a copy of a run's
+// folder that is resumed by itself is a second run.
+//
+// Anyone with the key can remove the noise: protect it like the data, and delete it after the run.
 type Key [32]byte
 
 // NewKey draws a key from the operating system's cryptographic generator: the one for real data.
@@ -66,12 +67,12 @@ func (k Key) derive(stream string, step int) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// scheme names how noise comes of a mark. It is raised with every change to that, here or in package noise: a ledger of the old
-// scheme then refuses to play a step again, which would release it with other noise.
+// scheme is the version of the map from marks to noise. Raise it with every change to that map, here or in package noise: a ledger
+// of the old scheme then refuses to repeat a step, which would release it with other noise.
 const scheme = "noise of release 2\n"
 
-// Mark is a code of the values that a release hides and of the noise on them, HMAC-SHA-256: it tells nothing to who has not
-// the key, and two marks are equal where the releases are. A ledger keeps it.
+// Mark is a code of the values that a release hides and of the noise on them, HMAC-SHA-256: it tells nothing to those
+// without the key, and two marks are equal where the releases are. A ledger keeps it.
 func (k Key) Mark(stream string, step int, values []float64, sigma float64) [32]byte {
 	h := hmac.New(sha256.New, k[:])
 	line := append(make([]byte, 0, 4096), scheme...)

@@ -15,24 +15,24 @@ import (
 	"strings"
 )
 
-// ErrLedger marks a ledger that is not of this run, or that lacks steps which were taken.
+// ErrLedger marks a ledger that belongs to another run, or does not have all steps that were taken.
 var ErrLedger = errors.New("ledger of another run")
 
 // ErrBusy marks a ledger that another process, or another run in this one, has open.
 var ErrBusy = errors.New("in use by another process")
 
-// Ledger is the file of what a run has spent: a line that says of which run, and for each step a line with the mark of its
-// release (Key.Mark), synced to the disk before there is any noise to release it with. So it never tells less than what
-// was released, whoever is killed when. A step that is in it may be played again and costs nothing, if it has the same
-// mark; another one is refused, since it would be another release.
+// Ledger is the file of what a run has spent: a line that identifies the run, and for each release a line with its mark
+// (Key.Mark), synced to the disk before its noise is drawn. So it never has less than what was released, at whatever point the
+// process is killed. A release that is in it may be repeated at no cost if it has the same mark; with another mark it would
+// be another release, and is refused.
 type Ledger struct {
 	file  *os.File
 	marks [][32]byte
 }
 
-// OpenLedger opens or begins the ledger at path of the run that the line of identifies, and keeps it from other processes until
-// Close: two that go on from the same step would write over each other's marks, and what they release adds up. The error
-// wraps ErrLedger where the file is another run's, and ErrBusy where somebody else has it open.
+// OpenLedger opens or creates the ledger at path of the run that the line of identifies, and locks it until Close: two processes
+// that resume from the same step would overwrite each other's marks, and their releases add up. The error wraps ErrLedger where
+// the file belongs to another run, and ErrBusy where another process has it open.
 func OpenLedger(path, of string) (*Ledger, error) {
 	if strings.Contains(of, "\n") {
 		return nil, bad("of = %q: must be one line", of)
@@ -48,7 +48,7 @@ func OpenLedger(path, of string) (*Ledger, error) {
 	return l, nil
 }
 
-// read counts the steps; a last line that was cut short was of a step that had not begun.
+// read reads the marks. An incomplete last line is dropped: its release had not been made.
 func (l *Ledger) read(path, of string) error {
 	content, err := io.ReadAll(l.file)
 	if err != nil {
@@ -136,8 +136,8 @@ func markOf(line string, k int) (mark [32]byte, ok bool) {
 func (l *Ledger) Steps() int { return len(l.marks) }
 
 // CanResume checks that a run may go on from a checkpoint after done releases, when its event accounts for so many in all. The
-// error wraps ErrLedger where the ledger lacks releases of the checkpoint, and where it has more than are accounted for: whoever
-// saw those has seen more than the event of a shorter run says.
+// error wraps ErrLedger where the ledger has fewer releases than the checkpoint, and where it has more than are accounted for: the
+// event of a shorter run would not cover them.
 func (l *Ledger) CanResume(done, releases int) error {
 	switch {
 	case done > l.Steps():

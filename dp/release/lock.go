@@ -22,7 +22,7 @@ func Lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// isNamed says whether f is the file at path: between opening and locking, who had it may have removed it.
+// isNamed says whether f is the file at path: between opening and locking, the last owner may have removed it.
 func isNamed(f *os.File, path string) bool {
 	own, err := f.Stat()
 	if err != nil {

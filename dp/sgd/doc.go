@@ -2,12 +2,13 @@
 // clipped, their sum over a Poisson batch is released with Gaussian noise, and an optimiser does the rest.
 //
 //	t := sgd.Training{
-//		Net: arch.CNN{}.Net(), Objective: sgd.Classification{Images: digits},
-//		Clip: 1e-4, NoiseMultiplier: .6, Rate: 64. / 55000, Steps: 6880, Optimiser: train.Adam{Rate: 1e-3}, Dir: "run",
+//		Net:       nn.Seq(&nn.Dense{In: 2, Out: 16}, nn.Tanh(), &nn.Dense{In: 16, Out: 2}),
+//		Objective: sgd.Classification{X: sgd.Rows(x), Labels: labels},              // or sgd.Pixels(images), sgd.Regression
+//		Clip:      1, Rate: .1, Steps: 200, Optimiser: train.Adam{Rate: .02}, Dir: "run",
 //	}
-//	event, err := t.Event()                                      // what dp.Epsilon and dp.MaxSteps ask for
-//	g, err := dp.Epsilon(event, dp.Relation{Group: 2}, 1e-5)     // two records of one person
-//	err = t.Run(ctx, dev, key)                                   // goes on where it was killed
+//	t, g, err := t.Calibrate(ctx, dp.Budget{Epsilon: 2, Delta: 1e-5, Relation: dp.Relation{Group: 2}}) // two records of one person
+//	err = t.Run(ctx, dev, key)                                                    // resumes where it was killed
+//	logits, err := sgd.Predict(t.Net, sgd.Rows(new))
 //
 // # The mechanism
 //
@@ -15,45 +16,42 @@
 //
 //	Σ_{i∈B} g_i·min(1, Clip/|g_i|₂) + N(0, σ²),   g_i = ∇_w loss_i(w),   σ = NoiseMultiplier·Clip
 //
-// (a little more: see below). Divided by Rate·N, the expected size and not the one that was drawn, it is the gradient
-// that the optimiser sees. All that follows is post-processing.
+// (a little more: see below). Divided by Rate·N, the expected batch size and not the drawn one, it is the gradient
+// that the optimiser sees. Everything after that is post-processing.
 //
 // # Sensitivity and neighbours
 //
-// Data sets are neighbours where one has a record more, or K records more or less for a group: dp.Relation{Group: K} of
-// kind AddRemove. A loss depends on its own record, the weights and public or fresh randomness (Objective says what that
-// asks for), so one record more moves the sum by its own clipped gradient, of norm at most Clip, and an empty batch is a
-// sum of zero with noise like any other. So a step is the Poisson-sampled Gaussian mechanism of noise multiplier
-// NoiseMultiplier, whatever the network, and steps compose adaptively: Event is dp.SGD(NoiseMultiplier, Rate, Steps), and a group
-// of K moves a sum by at most K·Clip, which is what package dp takes for granted. Replacing a record is one removal and
-// one insertion.
+// Data sets are neighbours if one has one record more, or K records more or fewer for a group: dp.Relation{Group: K} of
+// kind AddRemove. A loss depends on its own record, the weights, and public or fresh randomness (Objective states the
+// condition). So one more record moves the sum by its own clipped gradient, of norm at most Clip. An empty batch is a
+// sum of zero with noise like any other. Each step is therefore the Poisson-sampled Gaussian mechanism of noise multiplier
+// NoiseMultiplier, whatever the network, and steps compose adaptively: Event is dp.SGD(NoiseMultiplier, Rate, Steps). A group
+// of K moves a sum by at most K·Clip, as package dp assumes. Replacing a record is one removal and one insertion.
 //
 // N, the settings and the network are public. Choosing settings by looking at private results spends budget that no
-// accountant here sees; the time that a step takes is not protected.
+// accountant here sees. The running time is not protected.
 //
 // # Arithmetic
 //
-// Batches are cut into virtual ones, so that memory is bounded whatever Rate·N: the records of one stretch of the data
-// set go together, so that one record more touches the sum of its own stretch only, if the others keep their places in the data
-// set; where they move up each stretch gives its first record away, and rounds anew. These sums are in the network's type,
-// all else in float64. What else is rounded is rounded for each record alone: on a processor a record's part is the same bits
-// whoever is in the batch, so that no other record sits on the other side of a ReLU or a maximum for it. (Other devices may
-// choose their way of multiplying by the size of the batch: there, networks without corners are the safe ones.) So rounding
-// moves a sum by what float32 errs on one stretch, and Slack says how much that can be: noise is scaled to a sensitivity of
-// Clip·(1+Slack), and once more for its grid (release.GridMargin). Norms are kept a relative 3e-4 below Clip (train.Margin). A
-// record whose gradient is itself a sum of terms that cancel to less than some 1e-4 of their size, as over the positions of a
-// convolution, could err by more than all that in float32: Type Float64 is for who needs to exclude it, at twice the time.
+// Batches are cut into virtual batches, so that memory is bounded whatever Rate·N. The records of one stretch of the data
+// set are summed together, so one more record changes the rounding of its own stretch only, if the others keep their places. If
+// the others move up a place, each stretch gives its first record to the one before, and every stretch rounds anew.
+//
+// These sums are in the network's type; everything else is in float64. All other rounding is of one record at a time: on the CPU a
+// record's part has the same bits whoever is in the batch, so no other record can push it over the corner of a ReLU or a
+// maximum. (Other devices may choose their products by the batch size; use networks without corners there.) Rounding
+// therefore moves a sum by the float32 error of one stretch, which Slack bounds: noise is scaled to a sensitivity of
+// Clip·(1+Slack), and once more for its grid (release.GridMargin). Norms are kept a relative 3e-4 below Clip (train.Margin).
+//
+// One hole is left: a record whose gradient is a sum of terms that cancel to less than some 1e-4 of their size, as over the
+// positions of a convolution, could exceed these margins in float32. Type Float64 excludes it, at twice the time.
 //
 // A record without a finite gradient counts as zero, which is a function of that record alone.
 //
-// # Noise and resuming
-//
-// As in package dp/release: noise is a function of the key and of what it hides, a ledger is synced before each release,
-// and a run that is killed ends in the same weights and spends nothing twice.
-//
 // # Cost
 //
-// Two ways back for each record, and some 250 ns of noise for each parameter and step.
+// Two backward passes for each record, and some 250 ns of noise for each parameter and step.
 //
-// Source: M. Abadi et al., "Deep learning with differential privacy" (CCS 2016), algorithm 1.
+// Source: M. Abadi et al., "Deep learning with differential privacy" (CCS 2016), algorithm 1. Noise and resuming: package
+// dp/release.
 package sgd

@@ -21,11 +21,11 @@ type run struct {
 	mean *train.EMA // nil: none
 }
 
-// Run initialises the network on the device and trains it, from where an earlier run in Dir was killed. Initial weights,
-// batches, the randomness of losses and noise come from the key: give the same one to go on. Weights are the same bits in
-// the end, killed or not, on the same kind of device; another kind is refused in Dir. The error wraps release.ErrLedger where Dir
-// holds another run or more than Steps steps, which Event would not account for, and where a step that is played again
-// would not release what the ledger says that it did; and release.ErrBusy where another process trains in Dir.
+// Run initialises the network on the device and trains it; it resumes an earlier run in Dir. Initial weights, batches, the
+// randomness of losses and noise come from the key, which must be the same to resume. The final weights are the same bits, killed or
+// not, on the same kind of device; Dir refuses another kind. The error wraps ErrParameter for shapes that do not fit together, before
+// anything is spent; release.ErrLedger where Dir holds another run or more than Steps steps, or a repeated step would release
+// something else; and release.ErrBusy where another process trains in Dir.
 func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) error {
 	if err := t.check(); err != nil {
 		return err

@@ -12,9 +12,9 @@ import (
 	"coupling/lab/nn/train"
 )
 
-// sum is Σ_{i∈batch} g_i·min(1, Clip/|g_i|) at step k, over virtual batches: records of one stretch of the data set go
-// together, so that which records share a sum in the network's type is no matter of who else is in the batch; but of twice as
-// many as are expected at most, which chance does not reach.
+// sum is Σ_{i∈batch} g_i·min(1, Clip/|g_i|) at step k, over virtual batches. Records of one stretch of the data set go together, so
+// that who else is in the batch does not decide which records share a sum in the network's type. A virtual batch has at most twice
+// as many records as are expected.
 func (r *run) sum(k int, batch []int) ([]float64, error) {
 	total := make([]float64, nn.Count(r.Net.Params()))
 	stretch := max(int(math.Ceil(float64(r.virtual())/r.Rate)), 1)
@@ -61,9 +61,9 @@ func (r *run) gradients(k int, records []int) error {
 	return err
 }
 
-// cotangent takes records forward. A single one goes twice, the second time for nothing: a processor multiplies a vector with
-// a matrix in another order than the rows of a matrix, and a unit at the very corner of its ReLU would be off for a record that is alone
-// and on for the same record beside another. So what a record contributes is the same bits whoever is in the batch.
+// cotangent takes records forward. A single record goes in twice, and the second copy counts zero: the product of a vector and a matrix
+// rounds in another order than that of two matrices, and a unit at the corner of its ReLU could be off for the record alone and on beside
+// another. So a record contributes the same bits whoever is in the batch.
 func (r *run) cotangent(p *nn.Pass, k int, records []int) (*device.Array, error) {
 	n := len(records)
 	if n == 1 {

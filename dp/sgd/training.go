@@ -31,17 +31,17 @@ type Training struct {
 	Steps           int
 	Optimiser       Optimiser      // such as train.Adam{Rate: 1e-3} or train.SGD{Rate: .1}
 	Schedule        train.Schedule // of the learning rate; nil: constant
-	// Average is the decay of a moving average of the weights, which the network holds in the end; 0: the last weights. It
-	// takes out noise at no cost in privacy.
+	// Average is the decay of a moving average of the weights, which the network has in the end; 0: the last weights. It
+	// reduces noise at no cost in privacy.
 	Average float64
-	Virtual int          // records of a virtual batch that are expected, half of the most; 0: 64, which Slack is for. Memory and rounding grow with it
+	Virtual int          // expected records of a virtual batch, half of the maximum; 0: 64, for which Slack is computed. Memory and rounding grow with it
 	Type    device.DType // of the network; the zero value is Float32
-	// Dir is a folder for a checkpoint and the ledger: a run that is killed goes on from there with the same weights in
-	// the end, and spends no step twice. Empty: neither.
+	// Dir is a folder for a checkpoint and the ledger: a killed run resumes from there, ends in the same weights, and spends no
+	// step twice. Empty: neither.
 	Dir   string
 	Every int // steps between checkpoints; 0: 100
-	// Trace sees the network after each step, with the number of those done; a step that is played again is seen again. An
-	// error ends the run. May be nil.
+	// Trace is called after each step with the number of steps done, also for a step that is repeated. An error ends the run.
+	// May be nil.
 	Trace func(done int) error
 }
 
@@ -50,9 +50,9 @@ type Optimiser interface {
 	For(params []*nn.Param) *train.Optimiser
 }
 
-// Slack is by how much, relatively, noise is scaled up for the rounding of sums in float32. A sum of n vectors of norm Clip at
-// most, one after the other, is off by n²/2·2⁻²⁴·Clip in any case, and by as much without one of them: 128²·2⁻²⁴ = 9.8e-4 for
-// the largest virtual batch, of twice Virtual.
+// Slack is the relative factor by which noise is scaled up for the rounding of sums in float32. A sequential sum of n vectors of norm
+// at most Clip errs by at most n²/2·2⁻²⁴·Clip, and so does the sum without one of them: 128²·2⁻²⁴ = 9.8e-4 in all for the
+// largest virtual batch, of twice Virtual.
 const Slack = 1e-3
 
 func (t Training) virtual() int {

@@ -94,6 +94,8 @@ func (p Publication) check(public Public) error {
 		return bad("Epsilon = %g: must be > 0", b.Epsilon)
 	case !(b.Delta > 0) || b.Delta*float64(public.Records) >= 1:
 		return bad("Delta = %g: must be > 0 and below 1/%d, one over the number of images: else an image may be given away whole", b.Delta, public.Records)
+	case b.Relation.Kind != dp.AddRemove:
+		return bad("Relation = %v: the statement is for images added or removed", b.Relation)
 	case p.Count < 1:
 		return bad("Count = %d: must be at least 1", p.Count)
 	}

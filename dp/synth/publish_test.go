@@ -258,6 +258,7 @@ func TestPublicationIsChecked(t *testing.T) {
 		"epsilon": func(p *synth.Publication) { p.Budget.Epsilon = 0 },
 		"NaN":     func(p *synth.Publication) { p.Budget.Epsilon = math.NaN() },
 		"delta":   func(p *synth.Publication) { p.Budget.Delta = 1. / 400 },
+		"kind":    func(p *synth.Publication) { p.Budget.Relation.Kind = dp.Substitution },
 		"count":   func(p *synth.Publication) { p.Count = 0 },
 	} {
 		p := of(filepath.Join(dir, "out"), 1)

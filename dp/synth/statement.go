@@ -51,7 +51,7 @@ func state(m Method, p Public, e dp.Event, g dp.Guarantee, synthetic int, seeded
 		},
 	}
 	if seeded {
-		s.Noise = "discrete Gaussian on a grid, from a seed: whoever knows it can take the noise off"
+		s.Noise = "discrete Gaussian on a grid, from a seed: anyone who knows it can remove the noise"
 		s.Protected = nil
 		s.NotProtected = append([]string{"anything: noise from a seed is for experiments on public images"}, s.NotProtected...)
 	}

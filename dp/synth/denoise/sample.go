@@ -6,7 +6,6 @@ import (
 
 	"coupling/data"
 	"coupling/lab/device"
-	"coupling/lab/nn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -16,12 +15,6 @@ type Generator struct {
 	*denoiser
 	dev *device.Device
 }
-
-// Params returns the weights.
-func (g *Generator) Params() []*nn.Param { return g.net.Params() }
-
-// Free frees the weights.
-func (g *Generator) Free() { nn.Free(g.net.Params()) }
 
 // together is how many images are drawn at a time.
 const together = 1000

@@ -7,6 +7,7 @@ import (
 
 	"coupling/dp/release"
 	"coupling/dp/synth"
+	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
 )
@@ -44,7 +45,7 @@ func BenchmarkTenSteps(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		g.(*Generator).Free()
+		nn.Free(g.(*Generator).Params())
 	}
 }
 

@@ -19,11 +19,8 @@ type Generator struct {
 	project *device.Array // of Training, or nil
 }
 
-// Params returns the weights.
+// Params returns the weights; nn.Free frees them.
 func (g *Generator) Params() []*nn.Param { return g.net.Params() }
-
-// Free frees the weights.
-func (g *Generator) Free() { nn.Free(g.net.Params()) }
 
 // generate makes n images with codes uniform on [0, 1] and labels uniform, as the published code has them, but for those of fresh
 // images: there they are labels of the first ones again.

@@ -24,12 +24,7 @@ type run struct {
 	out  *release.Run
 }
 
-// Train trains on private images, from where an earlier run in r.Dir was killed, and returns a *Generator. Initial weights,
-// latent codes, batches and noise come from the key: give the same one to go on. Weights are the same bits in the end,
-// killed or not, on the same kind of device; another kind is refused in Dir, since a step that is played again with
-// other rounding would release something new. The error wraps release.ErrLedger where Dir holds another run or more than Steps steps,
-// which Event would not account for, and where a step that is played again would not release what the ledger says that it
-// did; and release.ErrBusy where another process trains in Dir.
+// Train trains on private images and returns a *Generator; it resumes an earlier run in on.Dir, as sgd.Training.Run does.
 func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Images, on synth.Run) (synth.Sampler, error) {
 	p, err := synth.PublicOf(images)
 	if err != nil {

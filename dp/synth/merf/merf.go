@@ -294,9 +294,6 @@ func generatorNet(in, c, h, w int) nn.Layer {
 // Generator is the fitted network: post-processing of the release.
 type Generator struct{ f *fit }
 
-// Free frees the weights.
-func (g *Generator) Free() { nn.Free(g.f.net.Params()) }
-
 // Sample draws n images with values in [0, 1], the classes in turn, in batches as large as training's.
 func (g *Generator) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 	return g.f.public.Draw("dp-merf", n, g.f.Batch, func(labels []int) ([]float32, error) {

@@ -142,7 +142,6 @@ func TestLearns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer gen.(*Generator).Free()
 	m, err := gen.Sample(rand.New(rand.NewPCG(3, 3)), 50)
 	if err != nil {
 		t.Fatal(err)

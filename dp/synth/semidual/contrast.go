@@ -9,16 +9,16 @@ import (
 
 // Tone is what the pixels of samples are mapped by, each by its own line: u → min(1, max(0, Gain·(u − Dark))).
 //
-// A sample as it is drawn, an atom and a Gaussian step, is flat and noisy: strokes and edges live in frequencies that the
-// basis leaves out, and a pixel that is always black is drawn on both sides of 0, of which clamping keeps the bright one. What
-// was released says more: the mean m and the variance v of a pixel over all classes. The line is the one after which the pixel has
-// that mean again, and Contrast times that variance, as far as images in [0, 1] can, whose variance is m(1−m) at most, and
-// with a gain in [1, 8]. For MNIST this makes nearly black and white of nearly everything, for other images less.
+// A raw sample, an atom and a Gaussian step, is flat and noisy: strokes and edges are in frequencies that the basis omits, and
+// a pixel that is always black is drawn on both sides of 0, of which clamping keeps the bright side. The releases give
+// the mean m and the variance v of a pixel over all classes. After its line the pixel has that mean again, and Contrast times that
+// variance, within the limits of images in [0, 1], whose variance is at most m(1−m), and of a gain in [1, 8]. MNIST becomes nearly
+// black and white; other images change less.
 //
-// It is the same for all classes: with lines of its own for each, a CNN told classes by where they began, which real images do
-// not show.
+// The line is the same for all classes: with a line for each class, a CNN told classes by where the lines begin, which real images
+// do not show.
 //
-// It is made of the model alone, and so post-processing: it costs no budget.
+// It is computed from the model alone, so it is post-processing and costs no budget.
 type Tone struct{ Gain, Dark []float64 }
 
 const (

@@ -27,7 +27,7 @@
 //
 // Inserting or removing one record, image and label, changes the sum by one bracket, whose squared norm is at most
 // β²|w|₂² + (1−β²)/C²·|s⊗(y−x)|₂² ≤ β² + (1−β²) = 1: |w|₂ ≤ |w|₁ ≤ 1 without any clipping, and the second part is
-// clipped over the whole n×d tensor. Of another label's atoms an example moves nothing, so this holds whatever the label is.
+// clipped over the whole n×d tensor. An example does not move atoms of other labels, so this holds whatever the label is.
 // So the step is the Gaussian mechanism of multiplier σ, on a Poisson batch where Rate < 1, for the relation of one
 // record more or less; nothing about it is in dispute.
 //
@@ -40,11 +40,10 @@
 // atom j of y's label, as upper triangles with √2 off the diagonal, so that the Euclidean norm of a record's part is the
 // Frobenius norm, at most 1. All of these compose to one exact ε in package dp.
 //
-// What is computed from releases is free: atoms are clamped to images, grown from the class mean by splitting along the class's
-// covariance so that none dies in the noise, filtered by that covariance in the end, with Debias pushed apart by their transport
-// to themselves, and sampled with Gaussian steps of the local covariance, whose noise is taken out by what is known of the
-// spectrum of noise. Samples then get the contrast of images (Tone), which takes noise out of what is always black and makes
-// strokes of blurs; the figure dpsinkhorn/utility measures what samples are worth with it.
+// What is computed from releases is free. Atoms are clamped to images, and grown from the class mean by splitting along the class's
+// covariance, so that none is lost in the noise; at the end they are filtered by that covariance. Debias pushes them apart by their
+// transport to themselves. Samples are atoms with Gaussian steps of the local covariance, from which noise is removed by what is known
+// of its spectrum. Samples then get the contrast of images (Tone); the figure dpsinkhorn/utility measures what samples are worth.
 //
 // # Sources
 //

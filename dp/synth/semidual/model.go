@@ -36,8 +36,8 @@ func (t *trainer) model(p synth.Public, spread []*mat.SymDense) *Model {
 	return m
 }
 
-// weightsOf makes noisy masses weights: in the semi-dual all atoms hold the same, and what is left of differences after training
-// is kept within a factor of two of it. An atom that holds less than a third was lost on the way.
+// weightsOf turns noisy masses into weights. At the optimum of the semi-dual all atoms have the same mass; the differences that are left
+// after training are kept within a factor of two. An atom with less than a third of that mass was lost in training, and has weight 0.
 func weightsOf(held []float64) []float64 {
 	want := max(floats.Sum(held), 0) / float64(len(held))
 	out := make([]float64, len(held))
@@ -68,29 +68,6 @@ func draw(rng *rand.Rand, weight []float64) int {
 		}
 	}
 	return last
-}
-
-// Images returns the atoms as images, class by class.
-func (m *Model) Images() (*data.Images, error) {
-	var rows []float64
-	var labels []int
-	for l, x := range m.Atoms {
-		pixels := m.Basis.Decode(x)
-		rows = append(rows, pixels.RawMatrix().Data...)
-		n, _ := x.Dims()
-		for range n {
-			labels = append(labels, l)
-		}
-	}
-	for i, v := range rows {
-		rows[i] = min(max(v, 0), 1)
-	}
-	out, err := data.FromMat(mat.NewDense(len(labels), len(rows)/len(labels), rows), m.Basis.C, m.Basis.H, m.Basis.W, 0, 1)
-	if err != nil {
-		return nil, err
-	}
-	out.Name, out.Labels, out.Classes = "semi-dual", labels, m.Public.Classes
-	return out, nil
 }
 
 // Sample draws n images, the classes in turn: an atom and, where covariances were learnt, a Gaussian step from it and what the
