@@ -212,6 +212,14 @@ func (a *Array) release() {
 	a.t.Mem = nil
 }
 
+// Owner is the array whose memory this is: itself, or the one that it views.
+func (a *Array) Owner() *Array {
+	if a.owner != nil {
+		return a.owner
+	}
+	return a
+}
+
 // Device is where the array lives.
 func (a *Array) Device() *Device { return a.d }
 

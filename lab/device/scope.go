@@ -21,10 +21,7 @@ func (d *Device) Scope() *Scope {
 
 // Keep hands a, or the array that it views, to the scope outside, or to the caller where there is none, and returns it.
 func (s *Scope) Keep(a *Array) *Array {
-	owner := a
-	if a.owner != nil {
-		owner = a.owner
-	}
+	owner := a.Owner()
 	i := slices.Index(s.arrays, owner)
 	if i < 0 {
 		return a
@@ -36,6 +33,9 @@ func (s *Scope) Keep(a *Array) *Array {
 	}
 	return a
 }
+
+// Owns tells whether Close would free a, or the array that it views.
+func (s *Scope) Owns(a *Array) bool { return slices.Contains(s.arrays, a.Owner()) }
 
 // Close frees what the scope still owns, the latest first. Scopes are closed in the reverse order of opening.
 func (s *Scope) Close() {

@@ -96,7 +96,7 @@ func (t *trainer) step(fit, indices []int) float64 {
 		t.labels = append(t.labels, int32(t.images.Labels[fit[i]]))
 	}
 	rescale(t.rows, t.images.Lo, t.images.Hi)
-	p := &nn.Pass{Training: true, Random: t.random}
+	p := &nn.Pass{Training: true, ParamsOnly: true, Random: t.random}
 	nn.ZeroGrads(t.Params())
 	loss := t.back(p, t.rows, t.labels, 1/float64(len(indices)))
 	t.opt.Step()

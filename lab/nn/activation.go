@@ -41,17 +41,36 @@ func (a *Activation) Params() []*Param { return nil }
 
 // Forward returns f(x).
 func (a *Activation) Forward(p *Pass, x *device.Array) *device.Array {
+	if a.ofOutput() {
+		y := p.into(x)
+		device.Map(y, x, a.Func, a.P)
+		p.Push(a, y)
+		return y
+	}
 	y := x.Like()
 	device.Map(y, x, a.Func, a.P)
 	p.Push(a, x, y)
 	return y
 }
 
+// ofOutput says that the derivative is a function of the output: of its value, or of its sign, which is the input's.
+func (a *Activation) ofOutput() bool {
+	switch a.Func {
+	case device.ReLU, device.ELU, device.Tanh, device.Sigmoid, device.Exp:
+		return true
+	case device.LeakyReLU:
+		return a.P > 0
+	}
+	return false
+}
+
+func (a *Activation) leaf() {}
+
 // VJP returns f'(x)·dy.
 func (a *Activation) VJP(p *Pass, dy *device.Array) *device.Array {
 	saved := p.Pop(a)
-	dx := dy.Like()
-	device.MapVJP(dx, saved[0], saved[1], dy, a.Func, a.P)
+	dx := p.into(dy)
+	device.MapVJP(dx, saved[0], saved[len(saved)-1], dy, a.Func, a.P)
 	return dx
 }
 

@@ -31,6 +31,8 @@ func (b *BatchNorm) Init(dev *device.Device, t device.DType, _ *rand.Rand) {
 	}
 }
 
+func (b *BatchNorm) leaf() {}
+
 // Params returns gamma, beta and the running statistics.
 func (b *BatchNorm) Params() []*Param { return present(b.Gamma, b.Beta, b.Mean, b.Var) }
 
@@ -52,11 +54,11 @@ func (b *BatchNorm) normalise(p *Pass, x *device.Array) (y, rstd *device.Array) 
 	must(x.Rank() >= 2 && x.Dim(1) == b.Channels, b, "shape of x = %v: must be [N %d …]", x.Shape(), b.Channels)
 	eps := or(b.Eps, 1e-5)
 	if !b.batch(p) {
-		y, rstd = planes(x.Device().New(x.Type(), x.Shape()...)), inverseRoot(b.Var.Value.Reshape(1, b.Channels, 1), eps)
+		y, rstd = p.into(planes(x)), inverseRoot(b.Var.Value.Reshape(1, b.Channels, 1), eps)
 		device.Normalise(y, planes(x), b.Mean.Value.Reshape(1, b.Channels, 1), rstd)
 		return y, rstd
 	}
-	y, mean, variance, rstd := standardise(planes(x), eps, 1, b.Channels, 1)
+	y, mean, variance, rstd := standardise(p, planes(x), eps, 1, b.Channels, 1)
 	if b.Mean != nil && p.Training {
 		b.remember(mean, variance, x.Len()/b.Channels)
 	}
@@ -100,7 +102,7 @@ func (b *BatchNorm) inputVJP(p *Pass, dy, y, scale, sum, along *device.Array) *d
 	if p.squares() {
 		p.noSquares(b, "batch statistics mix them")
 	}
-	return standardiseVJP(dy, y, scale, sum, along)
+	return standardiseVJP(p, dy, y, scale, sum, along)
 }
 
 // squares is the norms of examples' gradients of gamma and beta, which running statistics do not mix.

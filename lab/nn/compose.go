@@ -7,8 +7,9 @@ import (
 	"coupling/lab/device"
 )
 
-// Sequential applies layers one after the other. A pass that is ForwardOnly frees what a layer made
-// beside its output when the layer is done, and what lies between layers when all are.
+// Sequential applies layers one after the other. When a layer is done, what it made beside its output and what it keeps
+// for VJP is freed; a pass that is ForwardOnly frees what lies between layers too. Activations and normalisations
+// overwrite what nobody else will read.
 type Sequential struct {
 	Layers []Layer
 }
@@ -35,10 +36,7 @@ func (s *Sequential) Params() []*Param {
 // Forward applies the layers.
 func (s *Sequential) Forward(p *Pass, x *device.Array) *device.Array {
 	if !p.ForwardOnly {
-		for _, l := range s.Layers {
-			x = l.Forward(p, x)
-		}
-		return x
+		return s.keeping(p, x)
 	}
 	between := x.Device().Scope()
 	defer between.Close()
@@ -50,10 +48,50 @@ func (s *Sequential) Forward(p *Pass, x *device.Array) *device.Array {
 	return between.Keep(x)
 }
 
-// VJP goes back through the layers.
+// keeping is Forward with a VJP to come.
+func (s *Sequential) keeping(p *Pass, x *device.Array) *device.Array {
+	first := p.next
+	var fresh *device.Array // the owner of x, if that was made here
+	for _, l := range s.Layers {
+		inside, depth := x.Device().Scope(), p.next
+		p.lend(l, x, fresh != nil && p.uses[fresh] == 0)
+		y := l.Forward(p, x)
+		p.spare = nil
+		p.keep(inside, depth, fresh)
+		if inside.Owns(y) {
+			p.drop(fresh)
+			fresh = y.Owner()
+		} else if y.Owner() != fresh {
+			fresh = nil
+		}
+		x = inside.Keep(y)
+		inside.Close()
+	}
+	if first == 0 {
+		delete(p.made, x.Owner()) // is the caller's
+	}
+	return x
+}
+
+// VJP goes back through the layers. Cotangents between them are freed.
 func (s *Sequential) VJP(p *Pass, dy *device.Array) *device.Array {
+	given := dy
 	for i := len(s.Layers) - 1; i >= 0; i-- {
-		dy = s.Layers[i].VJP(p, dy)
+		inside, popped := given.Device().Scope(), len(p.popped)
+		p.lend(s.Layers[i], dy, dy.Owner() != given.Owner())
+		dx := s.Layers[i].VJP(p, dy)
+		p.spare = nil
+		if dx != nil {
+			inside.Keep(dx)
+		}
+		inside.Close()
+		p.release(popped)
+		if dy.Owner() != given.Owner() && (dx == nil || dx.Owner() != dy.Owner()) {
+			dy.Owner().Free()
+		}
+		if dy = dx; dy == nil {
+			break // the bottom
+		}
 	}
 	return dy
 }
@@ -96,7 +134,15 @@ func (r *Residual) VJP(p *Pass, dy *device.Array) *device.Array {
 	if r.Shortcut != nil {
 		skip = r.Shortcut.VJP(p, dy)
 	}
-	return sum(r.Body.VJP(p, dy), skip)
+	return sumOrNil(r.Body.VJP(p, dy), skip)
+}
+
+// sumOrNil is a + b, nil where one of them is: see Pass.ParamsOnly.
+func sumOrNil(a, b *device.Array) *device.Array {
+	if a == nil || b == nil {
+		return nil
+	}
+	return sum(a, b)
 }
 
 func sum(a, b *device.Array) *device.Array {
@@ -157,15 +203,15 @@ func (c *Concat) VJP(p *Pass, dy *device.Array) *device.Array {
 	var dx *device.Array
 	for i := len(parts) - 1; i >= 0; i-- {
 		at -= parts[i].Dim(1)
-		d := parts[i].Like()
+		d := dy.Device().New(dy.Type(), parts[i].Shape()...)
 		device.Cut(d, dy, 1, at)
 		if l := c.Branches[i]; l != nil {
 			d = l.VJP(p, d)
 		}
-		if dx == nil {
+		if i == len(parts)-1 {
 			dx = d
 		} else {
-			dx = sum(dx, d)
+			dx = sumOrNil(dx, d)
 		}
 	}
 	return dx
@@ -187,11 +233,11 @@ func (r *Reshape) Params() []*Param { return nil }
 
 // Forward is a view of x.
 func (r *Reshape) Forward(p *Pass, x *device.Array) *device.Array {
-	p.Push(r, x)
+	p.PushShape(r, x)
 	return x.Reshape(append([]int{x.Dim(0)}, r.Shape...)...)
 }
 
 // VJP is a view of dy.
 func (r *Reshape) VJP(p *Pass, dy *device.Array) *device.Array {
-	return dy.Reshape(p.Pop(r)[0].Shape()...)
+	return dy.Reshape(p.PopShape(r)...)
 }

@@ -42,6 +42,7 @@ func (b *ConditionalBatchNorm) Params() []*Param {
 // Forward normalises.
 func (b *ConditionalBatchNorm) Forward(p *Pass, x *device.Array) *device.Array {
 	must(p.Condition != nil && p.Condition.Dim(0) == x.Dim(0), b, "Pass.Condition: must be a vector for each of %d examples", x.Dim(0))
+	p.Push(b) // below Gain and Bias, whose cotangent is the condition's and not that of the network's input
 	gamma := b.Gain.Forward(p, p.Condition).Reshape(x.Dim(0), b.Channels, 1)
 	device.Map(gamma, gamma, device.AddConst, 1)
 	beta := b.Bias.Forward(p, p.Condition).Reshape(x.Dim(0), b.Channels, 1)
@@ -58,6 +59,7 @@ func (b *ConditionalBatchNorm) VJP(p *Pass, dy *device.Array) *device.Array {
 	n, c := d.Dim(0), b.Channels
 	p.addCondition(b.Bias.VJP(p, reduce(d, device.Sum, n, c, 1).Reshape(n, c)))
 	p.addCondition(b.Gain.VJP(p, dot(d, y, n, c, 1).Reshape(n, c)))
+	p.Pop(b)
 	g := mul(d, gamma)
 	return b.Norm.inputVJP(p, g, y, rstd, reduce(g, device.Sum, 1, c, 1), dot(g, y, 1, c, 1)).Reshape(dy.Shape()...)
 }

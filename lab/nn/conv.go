@@ -65,6 +65,9 @@ func (c *Conv2D) VJP(p *Pass, dy *device.Array) *device.Array {
 		device.ConvSquares(p.Squares, x, dy, c.Window)
 		biasSquares(p, c.B, dy)
 	}
+	if p.bottom() {
+		return nil
+	}
 	dx := x.Like()
 	device.ConvInput(dx, dy, c.shaped(w), c.Window)
 	return dx

@@ -74,6 +74,9 @@ func (c *ConvTranspose2D) VJP(p *Pass, dy *device.Array) *device.Array {
 		device.ConvSquares(p.Squares, dy, x, c.Window)
 		biasSquares(p, c.B, dy)
 	}
+	if p.bottom() {
+		return nil
+	}
 	dx := x.Like()
 	device.Conv(dx, dy, c.W.Value, c.Window)
 	return dx

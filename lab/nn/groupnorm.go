@@ -23,6 +23,8 @@ func (g *GroupNorm) Init(dev *device.Device, t device.DType, _ *rand.Rand) {
 	g.Gamma, g.Beta = newParam(dev, t, "gamma", constants(c, 1), c), newParam(dev, t, "beta", constants(c, 0), c)
 }
 
+func (g *GroupNorm) leaf() {}
+
 // Params returns gamma and beta.
 func (g *GroupNorm) Params() []*Param { return present(g.Gamma, g.Beta) }
 
@@ -30,7 +32,7 @@ func (g *GroupNorm) Params() []*Param { return present(g.Gamma, g.Beta) }
 func (g *GroupNorm) Forward(p *Pass, x *device.Array) *device.Array {
 	must(x.Rank() >= 2 && x.Dim(1) == g.Channels, g, "shape of x = %v: must be [N %d …]", x.Shape(), g.Channels)
 	n, c := x.Dim(0), g.Channels
-	grouped, _, _, rstd := standardise(x.Reshape(n, g.Groups, -1), or(g.Eps, 1e-5), n, g.Groups, 1)
+	grouped, _, _, rstd := standardise(p, x.Reshape(n, g.Groups, -1), or(g.Eps, 1e-5), n, g.Groups, 1)
 	y := grouped.Reshape(n, c, -1)
 	p.Push(g, y, rstd)
 	return affine(y, g.Gamma.Value.Reshape(1, c, 1), g.Beta.Value.Reshape(1, c, 1)).Reshape(x.Shape()...)
@@ -52,6 +54,6 @@ func (g *GroupNorm) VJP(p *Pass, dy *device.Array) *device.Array {
 	}
 	dn := mul(d, g.Gamma.Value.Reshape(1, c, 1)).Reshape(n, g.Groups, -1)
 	yn := y.Reshape(n, g.Groups, -1)
-	dx := standardiseVJP(dn, yn, rstd, reduce(dn, device.Sum, n, g.Groups, 1), dot(dn, yn, n, g.Groups, 1))
+	dx := standardiseVJP(p, dn, yn, rstd, reduce(dn, device.Sum, n, g.Groups, 1), dot(dn, yn, n, g.Groups, 1))
 	return dx.Reshape(dy.Shape()...)
 }

@@ -48,6 +48,8 @@ func (l *InstanceNormPlus) rows(rng *rand.Rand, w []float64, shape []int) {
 	}
 }
 
+func (l *InstanceNormPlus) leaf() {}
+
 // Params returns gamma, alpha and beta, or the table.
 func (l *InstanceNormPlus) Params() []*Param {
 	if l.Table != nil {
@@ -76,7 +78,7 @@ func (l *InstanceNormPlus) Forward(p *Pass, x *device.Array) *device.Array {
 	must(x.Rank() == 4 && x.Dim(1) == l.Channels, l, "shape of x = %v: must be [N %d H W]", x.Shape(), l.Channels)
 	n, c := x.Dim(0), l.Channels
 	gamma, alpha, beta := l.coefficients(p, n)
-	y, mean, _, rstd := standardise(planes(x), l.eps(), n, c, 1)
+	y, mean, _, rstd := standardise(p, planes(x), l.eps(), n, c, 1)
 	means, spread := l.acrossChannels(mean)
 	shift := y.Device().New(y.Type(), n, c, 1)
 	device.Mul(shift, means, alpha)
@@ -114,7 +116,7 @@ func (l *InstanceNormPlus) VJP(p *Pass, dy *device.Array) *device.Array {
 		device.Add(dgamma, dgamma, along)
 		l.paramGrads(p, dgamma, dalpha, sum)
 	}
-	dx := standardiseVJP(d, y, mul(rstd, gamma), sum, along)
+	dx := standardiseVJP(p, d, y, mul(rstd, gamma), sum, along)
 	dmeans := mul(gammaSum, alpha)
 	dmean := dmeans.Like()
 	device.NormaliseVJP(dmean, dmeans, means, spread,

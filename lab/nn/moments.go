@@ -10,9 +10,9 @@ func planes(x *device.Array) *device.Array { return x.Reshape(x.Dim(0), x.Dim(1)
 
 // standardise returns mean, variance (the mean of squared deviations), 1/√(variance + eps) and (x − mean) times that.
 // Deviations are squared after the mean was taken off: E x² − (E x)² would lose what float32 has where means are large.
-func standardise(x *device.Array, eps float64, shape ...int) (y, mean, variance, rstd *device.Array) {
+func standardise(p *Pass, x *device.Array, eps float64, shape ...int) (y, mean, variance, rstd *device.Array) {
 	mean = reduce(x, device.Mean, shape...)
-	y = x.Like()
+	y = p.into(x)
 	device.Sub(y, x, mean)
 	variance = reduce(y, device.SumSquares, shape...)
 	device.Scale(variance, float64(variance.Len())/float64(max(1, x.Len())), variance)
@@ -39,9 +39,9 @@ func affine(y, gamma, beta *device.Array) *device.Array {
 // standardiseVJP is the cotangent of x for y = standardise(x) and the cotangent gamma·dy of y, where gamma does not
 // vary over the axes that were normalised: rstd·gamma·(dy − mean(dy) − y·mean(dy·y)). sum and along are Σ dy and
 // Σ dy·y over those axes, which the gradients of an affine map need too.
-func standardiseVJP(dy, y, scale, sum, along *device.Array) *device.Array {
+func standardiseVJP(p *Pass, dy, y, scale, sum, along *device.Array) *device.Array {
 	count := float64(max(1, dy.Len())) / float64(max(1, sum.Len()))
-	dx := dy.Like()
+	dx := p.into(dy)
 	device.NormaliseVJP(dx, dy, y, scale, scaled(1/count, sum), scaled(1/count, along))
 	return dx
 }

@@ -15,6 +15,9 @@ type Pass struct {
 	ForwardOnly bool
 	// InputsOnly makes VJP leave the gradients of parameters alone: for ∇ₓ.
 	InputsOnly bool
+	// ParamsOnly is for steps of training: VJP, called once, frees what layers kept as soon as no other layer will ask
+	// for it, and may return nil, as nobody reads the cotangent of the input.
+	ParamsOnly bool
 
 	// Random is what dropout draws from.
 	Random *device.Stream
@@ -25,17 +28,42 @@ type Pass struct {
 	Condition, ConditionGrad *device.Array
 
 	// Squares, of shape [N], makes VJP add the squared norm of each example's own gradient to it, and nothing to the
-	// gradients of parameters. Layers that mix examples panic.
+	// gradients of parameters, and it may return nil. Layers that mix examples panic.
 	Squares *device.Array
 
 	frames []frame
 	next   int // frames below are still to be undone
+	// uses counts the frames that hold an array. Those that layers of a Sequential made are its own to free.
+	uses   map[*device.Array]int
+	made   map[*device.Array]bool
+	popped []*device.Array
+	spare  *device.Array // what the layer that is called may overwrite
 }
 
-// frame is what one layer kept.
+// A leaf asks Pass.into where its results may go. Sequential lets it overwrite what nobody else will read.
+type leaf interface{ leaf() }
+
+// into is x, where the layer that is called may overwrite it, or a new array like it.
+func (p *Pass) into(x *device.Array) *device.Array {
+	if p.spare != nil && p.spare == x.Owner() {
+		return x
+	}
+	return x.Like()
+}
+
+// lend lets l, if it is a leaf, overwrite a where spare says so.
+func (p *Pass) lend(l Layer, a *device.Array, spare bool) {
+	p.spare = nil
+	if _, ok := l.(leaf); ok && spare {
+		p.spare = a.Owner()
+	}
+}
+
+// frame is what one layer kept: arrays, or the shape of one alone.
 type frame struct {
 	layer any
 	saved []*device.Array
+	shape []int
 }
 
 // Push keeps arrays for the VJP of a layer.
@@ -43,12 +71,34 @@ func (p *Pass) Push(layer any, saved ...*device.Array) {
 	if p.ForwardOnly {
 		return
 	}
-	p.frames = append(p.frames[:p.next], frame{layer, saved})
+	p.push(frame{layer: layer, saved: saved})
+}
+
+// PushShape keeps the shape of x for the VJP of a layer that needs no more of it.
+func (p *Pass) PushShape(layer any, x *device.Array) {
+	if !p.ForwardOnly {
+		p.push(frame{layer: layer, shape: x.Shape()})
+	}
+}
+
+func (p *Pass) push(f frame) {
+	p.frames = append(p.frames[:p.next], f)
 	p.next++
+	if p.uses == nil {
+		p.uses, p.made = map[*device.Array]int{}, map[*device.Array]bool{}
+	}
+	for _, a := range f.saved {
+		p.uses[a.Owner()]++
+	}
 }
 
 // Pop returns what the last layer kept. It panics unless that is the layer that asks.
-func (p *Pass) Pop(layer any) []*device.Array {
+func (p *Pass) Pop(layer any) []*device.Array { return p.pop(layer).saved }
+
+// PopShape returns the shape that the last layer kept.
+func (p *Pass) PopShape(layer any) []int { return p.pop(layer).shape }
+
+func (p *Pass) pop(layer any) frame {
 	if p.next == 0 {
 		panic(fmt.Sprintf("nn: VJP of %T: no Forward is left to undo on this pass", layer))
 	}
@@ -57,11 +107,58 @@ func (p *Pass) Pop(layer any) []*device.Array {
 		panic(fmt.Sprintf("nn: VJP of %T: the last Forward was of %T", layer, f.layer))
 	}
 	p.next--
-	return f.saved
+	if p.ParamsOnly {
+		for _, a := range f.saved {
+			p.popped = append(p.popped, a.Owner())
+		}
+	}
+	return f
 }
 
-// Rewind puts back what VJP took off, so that the same forward pass can be differentiated once more.
-func (p *Pass) Rewind() { p.next = len(p.frames) }
+// bottom says, in the VJP of a layer that has popped its frame, that nobody reads its cotangent.
+func (p *Pass) bottom() bool { return (p.ParamsOnly || p.Squares != nil) && p.next == 0 }
+
+// keep hands what the frames from a depth on hold from a scope that will close to the one outside. fresh, unless nil, is
+// an array of the scope outside that may be freed as well.
+func (p *Pass) keep(inside *device.Scope, depth int, fresh *device.Array) {
+	for _, f := range p.frames[depth:p.next] {
+		for _, a := range f.saved {
+			if inside.Owns(a) {
+				p.made[a.Owner()] = true
+				inside.Keep(a)
+			} else if a.Owner() == fresh {
+				p.made[fresh] = true
+			}
+		}
+	}
+}
+
+// drop frees an array, unless nil, that no frame holds.
+func (p *Pass) drop(a *device.Array) {
+	if a != nil && p.uses[a] == 0 {
+		a.Free()
+	}
+}
+
+// release frees what was popped since there were n, where no other frame holds it.
+func (p *Pass) release(n int) {
+	for _, a := range p.popped[n:] {
+		if p.uses[a]--; p.uses[a] == 0 && p.made[a] {
+			delete(p.made, a)
+			a.Free()
+		}
+	}
+	p.popped = p.popped[:n]
+}
+
+// Rewind puts back what VJP took off, so that the same forward pass can be differentiated once more. It panics where
+// ParamsOnly has let VJP free it.
+func (p *Pass) Rewind() {
+	if p.ParamsOnly && p.next < len(p.frames) {
+		panic("nn: Rewind: the pass is ParamsOnly: VJP has freed what the layers kept")
+	}
+	p.next = len(p.frames)
+}
 
 // Depth is the number of layers that are still to be undone: 0 after a complete VJP.
 func (p *Pass) Depth() int { return p.next }

@@ -22,13 +22,13 @@ func (a *AvgPool) Params() []*Param { return nil }
 func (a *AvgPool) Forward(p *Pass, x *device.Array) *device.Array {
 	y := pooled(a, x, a.Window)
 	device.AvgPool(y, x, a.Window)
-	p.Push(a, x)
+	p.PushShape(a, x)
 	return y
 }
 
 // VJP spreads dy evenly.
 func (a *AvgPool) VJP(p *Pass, dy *device.Array) *device.Array {
-	dx := p.Pop(a)[0].Like()
+	dx := dy.Device().New(dy.Type(), p.PopShape(a)...)
 	device.AvgPoolVJP(dx, dy, a.Window)
 	return dx
 }
@@ -49,15 +49,15 @@ func (m *MaxPool) Forward(p *Pass, x *device.Array) *device.Array {
 	y := pooled(m, x, m.Window)
 	index := x.Device().New(device.Int32, y.Shape()...)
 	device.MaxPool(y, index, x, m.Window)
-	p.Push(m, x, index)
+	p.Push(m, index)
+	p.PushShape(m, x)
 	return y
 }
 
 // VJP gives each dy to the element that won.
 func (m *MaxPool) VJP(p *Pass, dy *device.Array) *device.Array {
-	saved := p.Pop(m)
-	dx := saved[0].Like()
-	device.MaxPoolVJP(dx, dy, saved[1], m.Window)
+	dx := dy.Device().New(dy.Type(), p.PopShape(m)...)
+	device.MaxPoolVJP(dx, dy, p.Pop(m)[0], m.Window)
 	return dx
 }
 

@@ -34,13 +34,13 @@ func (u *Upsample) Forward(p *Pass, x *device.Array) *device.Array {
 	} else {
 		device.Nearest(y, x)
 	}
-	p.Push(u, x)
+	p.PushShape(u, x)
 	return y
 }
 
 // VJP is the transpose.
 func (u *Upsample) VJP(p *Pass, dy *device.Array) *device.Array {
-	dx := p.Pop(u)[0].Like()
+	dx := dy.Device().New(dy.Type(), p.PopShape(u)...)
 	if u.Bilinear {
 		device.BilinearVJP(dx, dy, u.Align)
 	} else {

@@ -94,6 +94,9 @@ func (l *Denoiser) VJP(p *nn.Pass, dy *device.Array) *device.Array {
 	df := dy.Like()
 	device.Mul(df.Reshape(n, -1), dy.Reshape(n, -1), out)
 	du := l.Body.VJP(p, df)
+	if du == nil { // nn.Pass.ParamsOnly
+		return nil
+	}
 	dx := combine(du, nil, dy, in)
 	device.Mul(dx.Reshape(n, -1), dx.Reshape(n, -1), in)
 	return dx

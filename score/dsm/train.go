@@ -208,7 +208,7 @@ func (r *run) step(k int) error {
 	device.Add(y, y, x)
 
 	nn.ZeroGrads(r.f.Net.Params())
-	p := &nn.Pass{Training: true, Class: class}
+	p := &nn.Pass{Training: true, ParamsOnly: true, Class: class}
 	s := r.f.Net.Forward(p, y.Reshape(append([]int{r.Batch}, r.f.Shape...)...))
 	// The residual σs + z has half its mean square norm as the loss, and σ(σs + z)/batch as its cotangent.
 	res := x.Like()

@@ -82,7 +82,7 @@ func (r *run) settings() (any, error) {
 func (r *run) step(k int) error {
 	defer r.dev.Scope().Close()
 	n := r.images()
-	p := &nn.Pass{Training: true}
+	p := &nn.Pass{Training: true, ParamsOnly: true}
 	x := r.batchOf(p, r.on.Key.Rand("codes", k), n+r.Loss.fresh(n))
 	y, err := r.private(k)
 	if err != nil {

@@ -236,7 +236,7 @@ func (f *fit) step(rng *rand.Rand) {
 	for i := range labels {
 		labels[i] = i % len(f.public.Classes)
 	}
-	p := &nn.Pass{Training: true}
+	p := &nn.Pass{Training: true, ParamsOnly: true}
 	images := f.generate(p, rng, labels)
 	x := images.Reshape(f.Batch, -1)
 	phi, phase := f.phi(x)

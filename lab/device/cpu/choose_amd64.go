@@ -648,6 +648,22 @@ func asmTapsTall[T Float](isa ISA, c, a, b *T, groups, steps *int, depth, step i
 	}
 }
 
+func asmTapsShort[T Float](isa ISA, c, a, b *T, groups, steps *int, depth, step int) {
+	if unsafe.Sizeof(T(0)) == 8 {
+		if isa == AVX512 {
+			tapsShort64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
+		} else {
+			tapsShort64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
+		}
+	} else {
+		if isa == AVX512 {
+			tapsShort32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
+		} else {
+			tapsShort32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
+		}
+	}
+}
+
 func asmTapsWide[T Float](isa ISA, c, a, b *T, groups, steps *int, depth, step int) {
 	if unsafe.Sizeof(T(0)) == 8 {
 		if isa == AVX512 {

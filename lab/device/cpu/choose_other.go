@@ -150,6 +150,10 @@ func asmTapsTall[T Float](_ ISA, c, a, b *T, groups, steps *int, depth, step int
 	panic("cpu: no assembly for this architecture")
 }
 
+func asmTapsShort[T Float](_ ISA, c, a, b *T, groups, steps *int, depth, step int) {
+	panic("cpu: no assembly for this architecture")
+}
+
 func asmTapsWide[T Float](_ ISA, c, a, b *T, groups, steps *int, depth, step int) {
 	panic("cpu: no assembly for this architecture")
 }

@@ -782,6 +782,26 @@ func tapsTall32AVX512(c *float32, a *float32, b *float32, groups *int, steps *in
 //go:noescape
 func tapsTall32AVX2(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 
+// tapsShort64AVX512 is tapsTall for half as many groups.
+//
+//go:noescape
+func tapsShort64AVX512(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+
+// tapsShort64AVX2 is tapsTall for half as many groups.
+//
+//go:noescape
+func tapsShort64AVX2(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+
+// tapsShort32AVX512 is tapsTall for half as many groups.
+//
+//go:noescape
+func tapsShort32AVX512(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+
+// tapsShort32AVX2 is tapsTall for half as many groups.
+//
+//go:noescape
+func tapsShort32AVX2(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+
 // tapsWide64AVX512 adds sums over taps to groups of wide rows.
 //
 //go:noescape

@@ -38,13 +38,25 @@ func (k Kernels[T]) Strips(channels int) (widths []int) {
 	lanes, wide := k.tapLanes()
 	for channels > 0 {
 		width := lanes
-		if channels > (wide-1)*lanes {
+		switch {
+		case channels > (wide-1)*lanes:
 			width = wide * lanes
+		case k.isa() == AVX512 && channels <= lanes/2:
+			width = lanes / 2 // the vectors of AVX2
 		}
 		widths = append(widths, width)
 		channels -= width
 	}
 	return widths
+}
+
+// tapISA is the instruction set for strips of a width: AVX2 for half vectors.
+func (k Kernels[T]) tapISA(width int) ISA {
+	isa := k.isa()
+	if lanes, _ := k.tapLanes(); isa == AVX512 && width < lanes {
+		return AVX2
+	}
+	return isa
 }
 
 // tapLanes is the elements of a vector and the vectors of a wide strip.
@@ -62,13 +74,14 @@ func (k Kernels[T]) tapLanes() (lanes, wide int) {
 
 // TapGroups is how many groups SumTaps does at once for strips of a width: acc has room for a multiple of them.
 func (k Kernels[T]) TapGroups(width int) int {
+	k.ISA = k.tapISA(width)
 	lanes, _ := k.tapLanes()
-	switch isa := k.isa(); {
-	case isa == Generic:
+	switch {
+	case k.ISA == Generic:
 		return 1
-	case isa == AVX512 && width == lanes:
+	case k.ISA == AVX512 && width == lanes:
 		return 6
-	case isa == AVX512 || width == lanes:
+	case k.ISA == AVX512 || width == lanes:
 		return 3
 	default:
 		return 1
@@ -87,27 +100,29 @@ const tapDepth = 256
 func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offsets, b []T, width int) {
 	team := k.TapGroups(width)
 	k.checkTaps(acc, image, groups, step, offsets, b, width, team)
+	k.ISA = k.tapISA(width)
 	lanes, _ := k.tapLanes()
 	var few [6]int
-	for lo := 0; lo < len(offsets.at); lo += tapDepth {
+	for lo := 0; lo < len(offsets.at) && len(groups) > 0; lo += tapDepth {
 		depth := min(tapDepth, len(offsets.at)-lo)
 		from, rows := image[offsets.at[lo]:], at(b[lo*width:])
 		for g := 0; g < len(groups); g += team {
-			c, table := &acc[g*Group*width], &groups[g]
-			if g+team > len(groups) { // the rest reads what the last group reads
-				n := copy(few[:], groups[g:])
-				for ; n < team; n++ {
-					few[n] = groups[len(groups)-1]
+			c, table, n := &acc[g*Group*width], &groups[g], len(groups)-g
+			if n < team { // the rest reads what the last group reads
+				for i := copy(few[:], groups[g:]); i < team; i++ {
+					few[i] = groups[len(groups)-1]
 				}
 				table = &few[0]
 			}
-			switch isa := k.isa(); {
-			case isa == Generic:
+			switch {
+			case k.ISA == Generic:
 				plainTaps(acc[g*Group*width:], image, *table, step, offsets.at[lo:lo+depth], b[lo*width:])
-			case width == lanes:
-				asmTapsTall(isa, c, at(from), rows, table, &offsets.steps[lo], depth, step)
+			case width != lanes:
+				asmTapsWide(k.ISA, c, at(from), rows, table, &offsets.steps[lo], depth, step)
+			case n <= (team+1)/2:
+				asmTapsShort(k.ISA, c, at(from), rows, table, &offsets.steps[lo], depth, step)
 			default:
-				asmTapsWide(isa, c, at(from), rows, table, &offsets.steps[lo], depth, step)
+				asmTapsTall(k.ISA, c, at(from), rows, table, &offsets.steps[lo], depth, step)
 			}
 		}
 	}

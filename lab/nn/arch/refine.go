@@ -83,7 +83,7 @@ func (r *refine) vjp(p *nn.Pass, dy *device.Array) []*device.Array {
 
 // resized brings h to the height and width of like.
 func resized(p *nn.Pass, layer any, h, like *device.Array) *device.Array {
-	p.Push(layer, h)
+	p.PushShape(layer, h)
 	if h.Dim(2) == like.Dim(2) && h.Dim(3) == like.Dim(3) {
 		return h
 	}
@@ -93,11 +93,11 @@ func resized(p *nn.Pass, layer any, h, like *device.Array) *device.Array {
 }
 
 func resizedVJP(p *nn.Pass, layer any, dy *device.Array) *device.Array {
-	h := p.Pop(layer)[0]
-	if h.Dim(2) == dy.Dim(2) && h.Dim(3) == dy.Dim(3) {
+	shape := p.PopShape(layer)
+	if shape[2] == dy.Dim(2) && shape[3] == dy.Dim(3) {
 		return dy
 	}
-	dx := h.Like()
+	dx := dy.Device().New(dy.Type(), shape...)
 	device.BilinearVJP(dx, dy, true)
 	return dx
 }

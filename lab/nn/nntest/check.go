@@ -22,13 +22,14 @@ type Case struct {
 }
 
 // Check holds a layer to its contract on a device: gradients against finite differences in float64, in random
-// directions and for single elements; float32 against float64; gradients that add up; per-example gradients against
-// those of single examples; and no arrays left over.
+// directions and for single elements; float32 against float64; gradients that add up, and are the same where VJP frees
+// and overwrites; per-example gradients against those of single examples; and no arrays left over.
 func Check(t *testing.T, dev *device.Device, c Case) {
 	t.Helper()
 	clean(t, dev, "finite differences", func(t *testing.T) { c.differences(t, dev) })
 	clean(t, dev, "float32", func(t *testing.T) { c.precision(t, dev) })
 	clean(t, dev, "accumulation", func(t *testing.T) { c.accumulation(t, dev) })
+	clean(t, dev, "parameters only", func(t *testing.T) { c.paramsOnly(t, dev) })
 	if !c.Mixes {
 		clean(t, dev, "examples", func(t *testing.T) { c.examples(t, dev) })
 	}

@@ -197,6 +197,28 @@ func (c Case) accumulation(t testing.TB, dev *device.Device) {
 	}
 }
 
+// paramsOnly demands the same bits of a pass that is ParamsOnly, with the layer by itself and between others, so that
+// there are arrays to overwrite and to free.
+func (c Case) paramsOnly(t testing.TB, dev *device.Device) {
+	b := c.set(t, dev, device.Float64)
+	around := nn.Seq(&nn.Affine{By: 1.5, Plus: .25}, b.layer, &nn.Affine{By: -2}, nn.Tanh())
+	for _, net := range []nn.Layer{b.layer, around} {
+		var want []float64
+		for _, only := range []bool{false, true} {
+			p := b.pass()
+			p.ParamsOnly = only
+			nn.ZeroGrads(b.layer.Params())
+			y := net.Forward(p, b.x)
+			net.VJP(p, round(b, draw(rand.New(rand.NewPCG(3, 5)), y.Len()), y.Shape()))
+			if got := b.grads(); !only {
+				want = got
+			} else if !equal(got, want) {
+				t.Error("ParamsOnly: other gradients")
+			}
+		}
+	}
+}
+
 // grads is all gradients in one row.
 func (b *bench) grads() (all []float64) {
 	for _, w := range nn.Trainable(b.layer.Params()) {

@@ -92,7 +92,7 @@ func step(dev *device.Device, q request) (func(), error) {
 	return func() {
 		defer dev.Scope().Close()
 		nn.ZeroGrads(params)
-		p := &nn.Pass{Training: true}
+		p := &nn.Pass{Training: true, ParamsOnly: q.Kind == "step"}
 		y := net.layer.Forward(p, x)
 		grad := dy
 		if len(net.out) == 1 {

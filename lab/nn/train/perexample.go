@@ -31,7 +31,7 @@ var ErrTF32 = errors.New("products of float32 are rounded to TF32: norms and bou
 //
 // No example's gradient is held. A first way back gives the norms layer by layer, from outer products (Goodfellow
 // 2015), and a second one, with the rows of dy scaled, the sum; cost: two VJPs, and a copy of the norms to the host, so
-// that it cannot be recorded. Networks whose layers mix examples (batch statistics), share a norm (spectral
+// that it cannot be recorded. It is the last use of the pass, which becomes ParamsOnly. Networks whose layers mix examples (batch statistics), share a norm (spectral
 // normalisation) or use a parameter twice panic.
 //
 // An example whose norm is not finite has no clipped gradient, and what passes through layers beside it (0·∞) could not
@@ -60,6 +60,7 @@ func ClippedGrads(p *nn.Pass, net nn.Layer, dy *device.Array, bound float64) (no
 	clipped := dy.Like()
 	device.Mul(clipped.Reshape(n, -1), dy.Reshape(n, -1), factor.Reshape(n, 1))
 	p.Rewind()
+	p.ParamsOnly = true
 	net.VJP(p, clipped)
 	return norms, nil
 }

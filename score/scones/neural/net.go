@@ -114,7 +114,7 @@ func (p *Net) Values(x *mat.Dense) ([]float64, error) {
 		return nil, err
 	}
 	p.scope = p.dev.Scope()
-	p.pass = &nn.Pass{Training: true}
+	p.pass = &nn.Pass{Training: true, ParamsOnly: true}
 	p.out = p.net.Forward(p.pass, p.dev.FromDense(device.Float32, x))
 	v, err := p.out.Float64s()
 	for i := range v {

@@ -162,7 +162,7 @@ func (t projecting) descend(x, y *mat.Dense) (float64, error) {
 	n, d := y.Dims()
 	means := new(mat.Dense)
 	means.Mul(density, y)
-	pass := &nn.Pass{Training: true}
+	pass := &nn.Pass{Training: true, ParamsOnly: true}
 	out := t.net.Forward(pass, t.dev.FromDense(device.Float32, x))
 	at, err := out.Mat()
 	if err != nil {

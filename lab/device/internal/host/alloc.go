@@ -44,12 +44,14 @@ func (h *heap) Alloc(n int64) (backend.Memory, error) {
 		return nil, fmt.Errorf("%d bytes: %w", n, backend.ErrMemory)
 	}
 	size := class(n)
-	if free := h.kept[size]; len(free) > 0 {
-		b := free[len(free)-1]
-		h.kept[size] = free[:len(free)-1]
-		h.spare -= size
-		h.use(size)
-		return b, nil
+	for fit := size; fit <= size+size/2; fit = class(fit + 1) { // one that is a little larger does as well
+		if free := h.kept[fit]; len(free) > 0 {
+			b := free[len(free)-1]
+			h.kept[fit] = free[:len(free)-1]
+			h.spare -= fit
+			h.use(fit)
+			return b, nil
+		}
 	}
 	if h.used+h.spare > h.peak+h.peak/2+slack {
 		h.trim() // sizes have changed

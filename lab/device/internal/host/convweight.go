@@ -17,12 +17,15 @@ type correlation[T cpu.Float] struct {
 	batch      int   // examples at a time
 }
 
+// correlatePositions is how many rows of cotangents are turned at a time: they stay in the first-level cache.
+const correlatePositions = 256
+
 func newCorrelation[T cpu.Float](e *engine[T], x, dy tensor, w backend.Window) correlation[T] {
 	c := correlation[T]{e: e, n: x.Shape[0], in: x.Shape[1], out: dy.Shape[1], x: view[T](x), dy: view[T](dy)}
 	c.pad = padding{forwardAxis(w, 0, x.Shape[2], dy.Shape[2]), forwardAxis(w, 1, x.Shape[3], dy.Shape[3]), x.Shape[2], x.Shape[3]}
 	c.positions = dy.Shape[2] * dy.Shape[3]
 	c.widths = e.k.Strips(c.out)
-	c.batch = max(1, min(c.n, (gatherWindows+c.positions-1)/max(1, c.positions)))
+	c.batch = max(1, min(c.n, correlatePositions/max(1, c.positions)))
 	return c
 }
 

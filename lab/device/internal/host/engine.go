@@ -28,7 +28,6 @@ func (e *engine[T]) hold(i, n int) []T {
 type pad[T cpu.Float] struct {
 	gemm cpu.Gemm[T]
 	bufs [4][]T
-	ints []int32
 }
 
 // eachPad is each for work that needs scratch memory: a worker lends its own.

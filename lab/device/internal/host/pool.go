@@ -2,7 +2,7 @@ package host
 
 import (
 	"math"
-	"slices"
+	"unsafe"
 
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/internal/backend"
@@ -43,68 +43,78 @@ func (p pooling) each(visit func(o, at, n int)) {
 	}
 }
 
-// MaxPool is the largest element of each window and its index in the plane: first along rows, then of rows. Of equals
-// the first one wins both times, so the first in the window does.
+// MaxPool is the largest element of each window and its index in the plane, the first of equals.
 func (e *engine[T]) MaxPool(y, index, x tensor, w backend.Window) error {
 	p := newPooling(w, x, y)
 	ys, is, xs := view[T](y), view[int32](index), view[T](x)
-	e.eachPad(x.Shape[0]*x.Shape[1], per(p.in), func(pad *pad[T], lo, hi int) {
-		n := p.rows.in * p.cols.out
-		pad.ints = slices.Grow(pad.ints[:0], n)[:n]
-		for i := lo; i < hi; i++ {
-			t, at := pad.buf(0, n), pad.ints
-			alongRows(p, t, at, xs[i*p.in:(i+1)*p.in])
-			ofRows(p, ys[i*p.out:(i+1)*p.out], is[i*p.out:(i+1)*p.out], t, at)
-		}
+	e.planes(x, p.in, p.out, func(i int) {
+		largestOf(p, ys[i*p.out:(i+1)*p.out], is[i*p.out:(i+1)*p.out], xs[i*p.in:(i+1)*p.in])
 	})
 	return nil
 }
 
-// alongRows writes the largest of each window's part of a row, for all rows of the plane x, and where it is.
-func alongRows[T cpu.Float](p pooling, top []T, at []int32, x []T) {
-	fill(top, T(math.Inf(-1)))
-	fill(at, -1)
-	for r := range p.rows.in {
-		for _, c := range p.cols.taps {
-			o, i := r*p.cols.out, r*p.cols.in+c.from+c.lo*p.cols.stride
-			if c.hi > c.lo {
-				raise(top[o+c.lo:o+c.hi], at[o+c.lo:o+c.hi], x, i, p.cols.stride)
+// largestOf does a plane. Windows that lie inside know where their elements are; the others look.
+func largestOf[T cpu.Float](p pooling, y []T, index []int32, x []T) {
+	inner, edge := p.offsets(), []int(nil)
+	for oy := range p.rows.out {
+		rowInside := p.rows.inside(oy)
+		for ox := range p.cols.out {
+			offsets := inner
+			if !rowInside || !p.cols.inside(ox) {
+				edge = p.window(edge[:0], oy, ox)
+				offsets = edge
 			}
-		}
-	}
-}
-
-// raise replaces top by the elements of x from i on, in steps, that are larger, or the first ones.
-func raise[T cpu.Float](top []T, at []int32, x []T, i, step int) {
-	at = at[:len(top)]
-	for o, t := range top {
-		if v := x[i]; beats(v, t) || at[o] < 0 {
-			top[o], at[o] = v, int32(i)
-		}
-		i += step
-	}
-}
-
-// beats tells whether v wins over t: it is larger, or NaN where t is not.
-func beats[T cpu.Float](v, t T) bool { return v > t || v != v && t == t }
-
-// ofRows writes the largest of the rows of each window.
-func ofRows[T cpu.Float](p pooling, y []T, index []int32, top []T, at []int32) {
-	fill(y, T(math.Inf(-1)))
-	fill(index, -1)
-	n := p.cols.out
-	for _, r := range p.rows.taps {
-		for o := r.lo; o < r.hi; o++ {
-			row, best := y[o*n:(o+1)*n], index[o*n:(o+1)*n]
-			from := (r.from + o*p.rows.stride) * n
-			where := at[from : from+n]
-			for c, v := range top[from : from+n] {
-				if beats(v, row[c]) || best[c] < 0 {
-					row[c], best[c] = v, where[c]
+			first := oy*p.rows.stride*p.cols.in + ox*p.cols.stride
+			best, at := int64(math.MinInt64), 0
+			for _, o := range offsets {
+				if k := rank(x[first+o]); k > best {
+					best, at = k, first+o
 				}
 			}
+			y[oy*p.cols.out+ox], index[oy*p.cols.out+ox] = x[at], int32(at)
 		}
 	}
+}
+
+// inside tells whether all taps of output o read inside.
+func (a axis) inside(o int) bool {
+	first, last := a.taps[0], a.taps[len(a.taps)-1]
+	return first.lo <= o && o < first.hi && last.lo <= o && o < last.hi
+}
+
+// offsets is where the elements of a window lie from its origin, which is where it would start without padding.
+func (p pooling) offsets() (at []int) {
+	for _, r := range p.rows.taps {
+		for _, c := range p.cols.taps {
+			at = append(at, r.from*p.cols.in+c.from)
+		}
+	}
+	return at
+}
+
+// window appends the offsets of those that are inside.
+func (p pooling) window(at []int, oy, ox int) []int {
+	for _, r := range p.rows.taps {
+		for _, c := range p.cols.taps {
+			if r.lo <= oy && oy < r.hi && c.lo <= ox && ox < c.hi {
+				at = append(at, r.from*p.cols.in+c.from)
+			}
+		}
+	}
+	return at
+}
+
+// rank orders numbers as integers, −0 as 0 and NaN above all: comparing random floats mispredicts half of the branches.
+func rank[T cpu.Float](v T) int64 {
+	if v != v {
+		return math.MaxInt64
+	}
+	if v += 0; !is64[T]() {
+		b := *(*int32)(unsafe.Pointer(&v))
+		return int64(b ^ b>>31&math.MaxInt32)
+	}
+	b := *(*int64)(unsafe.Pointer(&v))
+	return b ^ b>>63&math.MaxInt64
 }
 
 // MaxPoolVJP adds each dy to the element that won.

@@ -16,6 +16,10 @@ func tapKernels() []kernel {
 			emit: func(a *asm) { a.taps(a.tallGroups(), 1) },
 		},
 		{
+			name: "tapsShort", doc: "is tapsTall for half as many groups.", sig: sig,
+			emit: func(a *asm) { a.taps((a.tallGroups()+1)/2, 1) },
+		},
+		{
 			name: "tapsWide", doc: "adds sums over taps to groups of wide rows.", sig: sig,
 			emit: func(a *asm) {
 				if a.wide {
@@ -105,7 +109,7 @@ func (a *asm) tapsOnce(sums [][]vec, rows [][4]operand.Mem, pb reg.Register) {
 func transposeStrip(a *asm) {
 	dst, src, dstStride, srcStride, blocks := a.ptr("dst"), a.ptr("src"), a.bytes("dstStride"), a.bytes("srcStride"), a.ptr("blocks")
 	side := 32 / a.size()
-	from, to := a.eight(src, srcStride, side), a.eight(dst, dstStride, side)
+	from, to := a.squareRows(src, srcStride, side), a.squareRows(dst, dstStride, side)
 	move := a.GP64()
 	a.MOVQ(dstStride, move)
 	a.SHLQ(operand.Imm(map[int]uint64{8: 3, 4: 2}[side]), move)
@@ -126,24 +130,17 @@ func transposeStrip(a *asm) {
 	for i, v := range r {
 		a.VMOVUPS(v, to[i])
 	}
-	for _, rows := range [][]operand.Mem{from, to} {
-		for i := 0; i < side; i += 4 {
-			if base := rows[i].Base; i == 0 || base != rows[0].Base {
-				if &rows[0] == &from[0] {
-					a.ADDQ(operand.Imm(32), base)
-				} else {
-					a.ADDQ(move, base)
-				}
-			}
-		}
+	for i := 0; i < side; i += 4 {
+		a.ADDQ(operand.Imm(32), from[i].Base)
+		a.ADDQ(move, to[i].Base)
 	}
 	a.DECQ(blocks)
 	a.JNZ(operand.LabelRef(loop))
 	a.Label(done)
 }
 
-// eight is the addresses of rows, four from each pointer.
-func (a *asm) eight(base, stride reg.GPVirtual, rows int) []operand.Mem {
+// squareRows is the addresses of rows, four from each pointer.
+func (a *asm) squareRows(base, stride reg.GPVirtual, rows int) []operand.Mem {
 	thrice := a.GP64()
 	a.LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, thrice)
 	var out []operand.Mem
