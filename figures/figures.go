@@ -41,18 +41,7 @@ func Papers() []Paper {
 
 // All lists the figures, those that are quick to make first.
 func All() []lab.Figure {
-	return slices.Concat([]lab.Figure{
-		lab.FigureOf(tour.Digits),
-		analytic.Proposition1(),
-		analytic.Plans(),
-		analytic.Precision(),
-		analytic.Colour(),
-		analytic.Backward(),
-		analytic.GradientError(),
-		analytic.Flow(),
-		analytic.Convergence(),
-		analytic.Scaling(),
-	}, admm.Figures(), scones.Figures(), dpsinkhorn.Figures(), amplification.Figures())
+	return slices.Concat([]lab.Figure{lab.FigureOf(tour.Digits)}, analytic.Figures(), admm.Figures(), scones.Figures(), dpsinkhorn.Figures(), amplification.Figures())
 }
 
 // Of lists the figures of a paper.

@@ -14,28 +14,30 @@ import (
 )
 
 // Backward is what the gradient of the sharp loss costs: analytic, implicit and unrolled.
-func Backward() lab.Figure {
-	return lab.Figure{
+func Backward() lab.Study[BackwardParams, BackwardOut] {
+	return lab.Study[BackwardParams, BackwardOut]{
 		Name:  "analytic/backward",
 		Title: "Time and memory of the backward pass",
 		Shows: "Unrolled differentiation costs more the more iterations are run, and is wrong unless they are hundreds; the analytic gradient " +
 			"costs one linear system once the plan is known, however it was found, and is right.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "n = 32 with up to 100 iterations; n up to 64",
-			lab.Quick: "n = 128 with up to 3000 iterations; n up to 512",
+			lab.Quick: "n = 128 with up to 1000 iterations; n up to 256",
+			lab.Full:  "n = 128 with up to 3000 iterations; n up to 512",
 			lab.Paper: "n = 512 with up to 10000 iterations; n up to 2048",
 		},
-		Decoders: []lab.Decoder{backwardOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return backwardOf.Jobs(set.Seed, backwardGrid(set.Preset)), nil
-		},
-		Draw:   drawBackward,
-		Claims: claimBackward,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 25, lab.Full: 60, lab.Paper: 2000},
+		Ours:       true,
+		Experiment: backwardOf,
+		Grid:       backwardGrid,
+		Draw:       drawBackward,
+		Claims:     claimBackward,
+		Nulls:      []lab.Null{freeAndWrong},
 	}
 }
 
-// backwardParams is one run of all methods: over Iterations at N, and over Ns with Unroll iterations.
-type backwardParams struct {
+// BackwardParams is one run of all methods: over Iterations at N, and over Ns with Unroll iterations.
+type BackwardParams struct {
 	Ratio      float64 `json:"ratio"`
 	N          int     `json:"n"`
 	Iterations []int   `json:"iterations"`
@@ -44,18 +46,19 @@ type backwardParams struct {
 	Budget     float64 `json:"budget"` // seconds to repeat a measurement in
 }
 
-type backwardOut struct {
-	Costs []backwardCost `json:"costs"`
+// BackwardOut holds the cost of every method on every problem.
+type BackwardOut struct {
+	Costs []BackwardCost `json:"costs"`
 }
 
-// backwardCost is one method on one problem.
-type backwardCost struct {
+// BackwardCost is one method on one problem.
+type BackwardCost struct {
 	Over       string   `json:"over"` // "iterations" or "n"
 	Method     string   `json:"method"`
 	N          int      `json:"n"`
 	Iterations int      `json:"iterations"` // unrolled
 	Forward    float64  `json:"forward"`    // seconds to the plan; unrolled: 0, it is part of Cost
-	Cost       measured `json:"cost"`
+	Cost       Measured `json:"cost"`
 	Tape       float64  `json:"tape"`  // bytes that automatic differentiation would hold, unrolled
 	Error      float64  `json:"error"` // max |G − G*| / max |G*|
 }
@@ -70,10 +73,10 @@ const (
 	byScaling     = "unrolled, kernel"
 )
 
-var backwardOf = lab.Experiment[backwardParams, backwardOut]{
+var backwardOf = lab.Experiment[BackwardParams, BackwardOut]{
 	Name: "analytic/backward", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p backwardParams) (backwardOut, error) {
-		var out backwardOut
+	Run: func(ctx context.Context, c *lab.Cell, p BackwardParams) (BackwardOut, error) {
+		var out BackwardOut
 		done, steps := 0, len(p.Ns)+1
 		if err := out.add(ctx, c, p, "iterations", p.N, p.Iterations); err != nil {
 			return out, err
@@ -90,7 +93,7 @@ var backwardOf = lab.Experiment[backwardParams, backwardOut]{
 }
 
 // add measures every method at the plan of one problem.
-func (out *backwardOut) add(ctx context.Context, c *lab.Cell, p backwardParams, over string, n int, iterations []int) error {
+func (out *BackwardOut) add(ctx context.Context, c *lab.Cell, p BackwardParams, over string, n int, iterations []int) error {
 	prob := clouds(c.Rand("clouds"), n)
 	cost := ot.Cost(prob.Geometry)
 	eps := p.Ratio * meanCost(cost, prob.A, prob.B)
@@ -116,7 +119,7 @@ func (out *backwardOut) add(ctx context.Context, c *lab.Cell, p backwardParams, 
 		if err != nil {
 			return fmt.Errorf("%s, n = %d: %w", m.name, n, err)
 		}
-		out.Costs = append(out.Costs, backwardCost{Over: over, Method: m.name, N: n, Forward: forward.Seconds, Cost: took, Error: errorOf(g, want, want).Max})
+		out.Costs = append(out.Costs, BackwardCost{Over: over, Method: m.name, N: n, Forward: forward.Seconds, Cost: took, Error: errorOf(g, want, want).Max})
 	}
 	for _, k := range iterations {
 		var u *unrolling
@@ -127,7 +130,7 @@ func (out *backwardOut) add(ctx context.Context, c *lab.Cell, p backwardParams, 
 		if err != nil {
 			return fmt.Errorf("unrolled, n = %d: %w", n, err)
 		}
-		out.Costs = append(out.Costs, backwardCost{
+		out.Costs = append(out.Costs, BackwardCost{
 			Over: over, Method: byUnrolling, N: n, Iterations: k, Cost: took, Tape: 8 * float64(u.Taped), Error: errorOf(u.Cost, want, want).Max,
 		})
 		if kernelUnderflows(prob, eps) {
@@ -141,7 +144,7 @@ func (out *backwardOut) add(ctx context.Context, c *lab.Cell, p backwardParams, 
 		if err != nil {
 			return err
 		}
-		out.Costs = append(out.Costs, backwardCost{Over: over, Method: byScaling, N: n, Iterations: k, Cost: took, Error: errorOf(g, want, want).Max})
+		out.Costs = append(out.Costs, BackwardCost{Over: over, Method: byScaling, N: n, Iterations: k, Cost: took, Error: errorOf(g, want, want).Max})
 	}
 	return nil
 }
@@ -177,28 +180,39 @@ func gradientBy(m ot.Method) func(context.Context, *ot.Plan, *mat.Dense) (*mat.D
 	}
 }
 
-func backwardGrid(p lab.Preset) backwardParams {
-	return backwardParams{
-		Ratio: 0.01, N: pick(p, 32, 128, 512),
-		Iterations: pick(p, []int{10, 30, 100}, []int{10, 30, 100, 300, 1000, 3000}, []int{10, 30, 100, 300, 1000, 3000, 10000}),
-		Ns:         pick(p, []int{16, 32, 64}, []int{16, 32, 64, 128, 256, 512}, []int{32, 64, 128, 256, 512, 1024, 2048}),
-		Unroll:     pick(p, 30, 100, 100), Budget: pick(p, 0.02, 0.3, 1),
-	}
+func backwardGrid(set lab.Setting) []BackwardParams {
+	p := set.Preset
+	iterations := []int{10, 30, 100, 300, 1000, 3000, 10000}
+	ns := []int{16, 32, 64, 128, 256, 512, 1024, 2048}
+	return []BackwardParams{{
+		Ratio: 0.01, N: lab.Pick(p, 32, 128, 128, 512),
+		Iterations: iterations[:lab.Pick(p, 3, 5, 6, 7)],
+		Ns:         lab.Pick(p, ns[:3], ns[:5], ns[:6], ns[1:]),
+		Unroll:     lab.Pick(p, 30, 100, 100, 100), Budget: lab.Pick(p, 0.02, 0.2, 0.3, 1),
+	}}
 }
 
-func drawBackward(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	cell, err := lab.Recall(s, backwardOf, set.Seed, backwardGrid(set.Preset))
-	if err != nil {
-		return lab.Exhibit{}, err
+// freeAndWrong is the null of gradients that are wrong, unrolled in the same time for any number of iterations and without a tape.
+var freeAndWrong = lab.Null{Name: "wrong gradients that cost nothing", Spoil: []lab.Spoiler{lab.Spoil(backwardOf, func(cells []lab.Result[BackwardParams, BackwardOut]) {
+	for i := range cells {
+		cells[i].Value.Costs = slices.Clone(cells[i].Value.Costs)
+		for k := range cells[i].Value.Costs {
+			c := &cells[i].Value.Costs[k]
+			c.Error, c.Tape, c.Cost.Seconds = .1, 0, 1
+		}
 	}
+})}}
+
+func drawBackward(v lab.View[BackwardParams, BackwardOut]) (lab.Exhibit, error) {
+	cell := v.Cells[0]
 	p, out := cell.Params, cell.Value
 	panels := style.Panels{Columns: 2, Letters: true, Items: []style.Drawer{
-		out.overIterations("time of loss and gradient", "s", func(c backwardCost) float64 { return c.Forward + c.Cost.Seconds }),
-		out.overIterations("relative error of the gradient", "", func(c backwardCost) float64 { return c.Error }),
-		out.overN("time of the backward pass", "s", func(c backwardCost) float64 { return c.Cost.Seconds }),
-		out.overN("memory of the backward pass", "bytes", func(c backwardCost) float64 { return max(c.Tape, c.Cost.Bytes) }),
+		out.overIterations("time of loss and gradient", "s", func(c BackwardCost) float64 { return c.Forward + c.Cost.Seconds }),
+		out.overIterations("relative error of the gradient", "", func(c BackwardCost) float64 { return c.Error }),
+		out.overN("time of the backward pass", "s", func(c BackwardCost) float64 { return c.Cost.Seconds }),
+		out.overN("memory of the backward pass", "bytes", func(c BackwardCost) float64 { return max(c.Tape, c.Cost.Bytes) }),
 	}}
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("n ≤ %d", p.Ns[len(p.Ns)-1]))}
+	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("n ≤ %d", p.Ns[len(p.Ns)-1]))}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("Gradient of the sharp loss, ε = %g × mean cost. (a, b) n = %d: time of loss and gradient together, and the gradient's error, over the "+
@@ -220,16 +234,16 @@ func drawBackward(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 var unrolledMethods = []analyticMethod{{name: byUnrolling, series: 2}, {name: byScaling, series: 5}}
 
 // overIterations draws the unrolled methods over their iterations, and the others as levels.
-func (out backwardOut) overIterations(label, unit string, of func(backwardCost) float64) style.Plot {
+func (out BackwardOut) overIterations(label, unit string, of func(BackwardCost) float64) style.Plot {
 	p := style.Plot{X: style.Axis{Label: "iterations unrolled", Log: true}, Y: style.Axis{Label: label, Unit: unit, Log: true}}
 	var reach []float64
 	for _, m := range unrolledMethods {
-		l := out.line(m, "iterations", func(c backwardCost) float64 { return float64(c.Iterations) }, of)
+		l := out.line(m, "iterations", func(c BackwardCost) float64 { return float64(c.Iterations) }, of)
 		reach = append(reach, l.X...)
 		p.Items = append(p.Items, l)
 	}
 	for _, m := range analyticMethods {
-		for _, v := range out.line(m, "iterations", func(backwardCost) float64 { return 0 }, of).Y {
+		for _, v := range out.line(m, "iterations", func(BackwardCost) float64 { return 0 }, of).Y {
 			p.Items = append(p.Items, style.Line{Name: m.name, Series: m.series, X: []float64{slices.Min(reach), slices.Max(reach)}, Y: []float64{v, v}})
 		}
 	}
@@ -237,15 +251,15 @@ func (out backwardOut) overIterations(label, unit string, of func(backwardCost) 
 }
 
 // overN draws every method over n.
-func (out backwardOut) overN(label, unit string, of func(backwardCost) float64) style.Plot {
+func (out BackwardOut) overN(label, unit string, of func(BackwardCost) float64) style.Plot {
 	p := style.Plot{X: style.Axis{Label: "n", Log: true}, Y: style.Axis{Label: label, Unit: unit, Log: true}}
 	for _, m := range slices.Concat(unrolledMethods, analyticMethods) {
-		p.Items = append(p.Items, out.line(m, "n", func(c backwardCost) float64 { return float64(c.N) }, of))
+		p.Items = append(p.Items, out.line(m, "n", func(c BackwardCost) float64 { return float64(c.N) }, of))
 	}
 	return p
 }
 
-func (out backwardOut) line(m analyticMethod, over string, x, y func(backwardCost) float64) style.Line {
+func (out BackwardOut) line(m analyticMethod, over string, x, y func(BackwardCost) float64) style.Line {
 	l := style.Line{Name: m.name, Series: m.series, Marks: true}
 	for _, c := range out.Costs {
 		if c.Over == over && c.Method == m.name {
@@ -255,7 +269,7 @@ func (out backwardOut) line(m analyticMethod, over string, x, y func(backwardCos
 	return l
 }
 
-func backwardTable(out backwardOut) lab.Table {
+func backwardTable(out BackwardOut) lab.Table {
 	t := lab.Table{Name: "costs", Caption: "Each method: seconds forward and back, MB allocated or taped, and the relative error of the gradient.",
 		Header: []string{"n", "method", "iterations", "forward", "backward", "MB", "error"}}
 	for _, c := range out.Costs {
@@ -268,11 +282,8 @@ func backwardTable(out backwardOut) lab.Table {
 	return t
 }
 
-func claimBackward(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-	cell, err := lab.Recall(s, backwardOf, set.Seed, backwardGrid(set.Preset))
-	if err != nil {
-		return nil, err
-	}
+func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error) {
+	cell := v.Cells[0]
 	agree, memory := 0.0, math.Inf(1)
 	tape := map[int]float64{}
 	var x, y []float64
@@ -295,16 +306,16 @@ func claimBackward(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 			memory = min(memory, tape[c.N]/c.Cost.Bytes)
 		}
 	}
-	notHere := ""
-	if set.Preset == lab.Smoke {
-		notHere = "times of milliseconds, and few iterations"
+	tooShort := ""
+	if v.Preset == lab.Smoke {
+		tooShort = "times of milliseconds, and few iterations"
 	}
 	return []lab.Claim{
 		{What: "largest difference between the analytic and implicit methods", Source: "one gradient", Got: agree, Relation: lab.AtMost, Want: 1e-9,
-			Why: "conjugate gradients stop at a residual of 1e-13, times the condition of D"},
+			Why: "conjugate gradients stop at a residual of 1e-13, times the condition of D", Null: freeAndWrong.Name},
 		{What: "growth of the unrolled time over iterations, log–log", Source: "“costly when the number of iterations [is] large”: introduction", Got: slope(x, y), Want: 1, AbsTol: 0.25,
-			Why: "proportional but for set-up; measured", SkipReason: notHere},
+			Why: "proportional but for set-up; Measured", SkipReason: tooShort, Null: freeAndWrong.Name},
 		{What: "memory of the tape over that of the Cholesky way, the least over n ≥ 64", Source: "2 n² an iteration against a few n²", Got: memory, Relation: lab.AtLeast,
-			Want: float64(cell.Params.Unroll) / 10, Why: "some ten n×n matrices at most; other cells in the same process can only add to what is measured"},
+			Want: float64(cell.Params.Unroll) / 10, Why: "some ten n×n matrices at most; other cells in the same process can only add to what is Measured", Null: freeAndWrong.Name},
 	}, nil
 }

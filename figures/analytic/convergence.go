@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/figures/style"
 	"coupling/lab"
@@ -14,40 +15,43 @@ import (
 )
 
 // Convergence is the marginal error of every solver over time.
-func Convergence() lab.Figure {
-	return lab.Figure{
+func Convergence() lab.Study[ConvergenceParams, ConvergenceOut] {
+	return lab.Study[ConvergenceParams, ConvergenceOut]{
 		Name:  "analytic/convergence",
 		Title: "Error against time for every solver",
 		Shows: "Points in the plane, squared cost. At large ε all solvers converge at once; as ε falls, the alternate updates of Sinkhorn's " +
 			"algorithm, by the kernel or in the log domain, crawl, and L-BFGS and Newton's method on the semi-dual hardly notice.",
 		Sizes: map[lab.Preset]string{
-			lab.Smoke: "n = 100, 3 values of ε, at most 0.3 s a solver",
-			lab.Quick: "n = 1000, 3 values of ε, at most 8 s a solver",
+			lab.Smoke: "n = 100, 3 values of ε, at most 0.2 s a solver",
+			lab.Quick: "n = 400, 3 values of ε, at most 2 s a solver",
+			lab.Full:  "n = 1000, 3 values of ε, at most 8 s a solver",
 			lab.Paper: "n = 4000, 3 values of ε, at most 120 s a solver",
 		},
-		Decoders: []lab.Decoder{convergenceOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return convergenceOf.Jobs(set.Seed, convergenceGrid(set.Preset)), nil
-		},
-		Draw:   drawConvergence,
-		Claims: claimConvergence,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 30, lab.Full: 120, lab.Paper: 2000},
+		Ours:       true,
+		Experiment: convergenceOf,
+		Grid:       convergenceGrid,
+		Draw:       drawConvergence,
+		Claims:     claimConvergence,
+		Nulls:      []lab.Null{nobodyArrives},
 	}
 }
 
-// convergenceParams is one run of all solvers, one after the other on one thread.
-type convergenceParams struct {
+// ConvergenceParams is one run of all solvers, one after the other on one thread.
+type ConvergenceParams struct {
 	N      int       `json:"n"`
 	Ratios []float64 `json:"ratios"` // ε over the mean cost
 	Tol    float64   `json:"tol"`
 	Limit  float64   `json:"limit"` // seconds a solver
 }
 
-type convergenceOut struct {
-	Runs []convergenceRun `json:"runs"`
+// ConvergenceOut holds a run for each solver and ε.
+type ConvergenceOut struct {
+	Runs []ConvergenceRun `json:"runs"`
 }
 
-// convergenceRun is one solver at one ε: the error over time at the problem's own ε, time spent annealing included.
-type convergenceRun struct {
+// ConvergenceRun is one solver at one ε: the error over time at the problem's own ε, time spent annealing included.
+type ConvergenceRun struct {
 	Solver  string    `json:"solver"`
 	Ratio   float64   `json:"ratio"`
 	Seconds []float64 `json:"seconds"`
@@ -56,12 +60,12 @@ type convergenceRun struct {
 	Status  string    `json:"status"`
 }
 
-var convergenceOf = lab.Experiment[convergenceParams, convergenceOut]{
+var convergenceOf = lab.Experiment[ConvergenceParams, ConvergenceOut]{
 	Name: "analytic/convergence", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p convergenceParams) (convergenceOut, error) {
+	Run: func(ctx context.Context, c *lab.Cell, p ConvergenceParams) (ConvergenceOut, error) {
 		prob := clouds(c.Rand("clouds"), p.N)
 		cost := ot.Cost(prob.Geometry)
-		var out convergenceOut
+		var out ConvergenceOut
 		for i, r := range p.Ratios {
 			eps := r * meanCost(cost, prob.A, prob.B)
 			for k, s := range timedSolvers {
@@ -116,9 +120,9 @@ const (
 )
 
 // traceSolver runs one solver until it converges or its time is over.
-func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64, params convergenceParams) (convergenceRun, error) {
+func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64, params ConvergenceParams) (ConvergenceRun, error) {
 	limit := seconds(params.Limit)
-	out := convergenceRun{Solver: s.name}
+	out := ConvergenceRun{Solver: s.name}
 	trace := func(st ot.Step) error {
 		out.Passes = st.Evaluation
 		if st.Eps == eps && !math.IsNaN(st.MarginalL1) {
@@ -169,15 +173,24 @@ func thin(x, y []float64) (tx, ty []float64) {
 	return tx, ty
 }
 
-func convergenceGrid(p lab.Preset) convergenceParams {
-	return convergenceParams{N: pick(p, 100, 1000, 4000), Ratios: []float64{.1, .01, .001}, Tol: 1e-12, Limit: pick(p, 0.3, 8, 120)}
+func convergenceGrid(set lab.Setting) []ConvergenceParams {
+	p := set.Preset
+	return []ConvergenceParams{{N: lab.Pick(p, 100, 400, 1000, 4000), Ratios: []float64{.1, .01, .001}, Tol: 1e-12, Limit: lab.Pick(p, 0.2, 2, 8, 120)}}
 }
 
-func drawConvergence(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	cell, err := lab.Recall(s, convergenceOf, set.Seed, convergenceGrid(set.Preset))
-	if err != nil {
-		return lab.Exhibit{}, err
+// nobodyArrives is the null of solvers that all stop after a second, with three digits.
+var nobodyArrives = lab.Null{Name: "no solver arrives", Spoil: []lab.Spoiler{lab.Spoil(convergenceOf, func(cells []lab.Result[ConvergenceParams, ConvergenceOut]) {
+	for i := range cells {
+		cells[i].Value.Runs = slices.Clone(cells[i].Value.Runs)
+		for k := range cells[i].Value.Runs {
+			r := &cells[i].Value.Runs[k]
+			r.Seconds, r.Error = []float64{1}, []float64{1e-3}
+		}
 	}
+})}}
+
+func drawConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) (lab.Exhibit, error) {
+	cell := v.Cells[0]
 	p := cell.Params
 	panels := style.Panels{Letters: true, ShareY: true, ShareX: true}
 	for _, r := range p.Ratios {
@@ -202,7 +215,7 @@ func drawConvergence(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		}
 		panels.Items = append(panels.Items, plot)
 	}
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("n = %d", p.N))}
+	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("n = %d", p.N))}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("L1 error of both marginals over time, %d + %d points in the plane, float64, costs in memory. %s A line begins when the solver is done "+
@@ -225,7 +238,7 @@ func seriesOf(solver string) int {
 }
 
 // reached is the time at which a run's error first is at most e; infinite if never.
-func (r convergenceRun) reached(e float64) float64 {
+func (r ConvergenceRun) reached(e float64) float64 {
 	for k, v := range r.Error {
 		if v <= e {
 			return r.Seconds[k]
@@ -234,7 +247,7 @@ func (r convergenceRun) reached(e float64) float64 {
 	return math.Inf(1)
 }
 
-func convergenceTable(cell lab.Result[convergenceParams, convergenceOut]) lab.Table {
+func convergenceTable(cell lab.Result[ConvergenceParams, ConvergenceOut]) lab.Table {
 	t := lab.Table{
 		Name:    "times",
 		Caption: "Seconds to an L1 marginal error, and how each run ended.",
@@ -255,13 +268,10 @@ func convergenceTable(cell lab.Result[convergenceParams, convergenceOut]) lab.Ta
 }
 
 // claimConvergence asks no times of a machine, only who arrives and who does not while another does.
-func claimConvergence(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-	cell, err := lab.Recall(s, convergenceOf, set.Seed, convergenceGrid(set.Preset))
-	if err != nil {
-		return nil, err
-	}
+func claimConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) ([]lab.Claim, error) {
+	cell := v.Cells[0]
 	smallest := cell.Params.Ratios[len(cell.Params.Ratios)-1]
-	runs, worst := map[string]convergenceRun{}, 0.0
+	runs, worst := map[string]ConvergenceRun{}, 0.0
 	for _, r := range cell.Value.Runs {
 		if r.Ratio == smallest {
 			runs[r.Solver] = r
@@ -271,20 +281,20 @@ func claimConvergence(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 		}
 	}
 	const e = 1e-6
-	notHere := ""
-	if set.Preset == lab.Smoke {
-		notHere = "times of milliseconds"
+	tooShort := ""
+	if v.Preset == lab.Smoke {
+		tooShort = "times of milliseconds"
 	}
 	behind := func(solver string) float64 {
 		return min(runs[solver].reached(e), cell.Params.Limit) / runs["L-BFGS"].reached(e)
 	}
-	why := "measured; a lower bound where the former ran out of time, and generous so as to hold on a busy machine"
+	why := "a lower bound where the former ran out of time; a third of what the slowest machine so far gives"
 	return []lab.Claim{
 		{What: "marginal error that L-BFGS reaches, the largest over ε", Source: "“efficient and stable”: introduction", Got: worst, Relation: lab.AtMost, Want: 1e-10,
-			Why: "asked for 1e-12; the time limit leaves it two decades"},
+			Why: "asked for 1e-12; the time limit leaves it two decades", Null: nobodyArrives.Name},
 		{What: "time of log-domain Sinkhorn over that of L-BFGS, to 1e-6 at the smallest ε, at least", Source: "“slow convergence”: introduction",
-			Got: behind("log-domain Sinkhorn"), Relation: lab.AtLeast, Want: 3, Why: why, SkipReason: notHere},
+			Got: behind("log-domain Sinkhorn"), Relation: lab.AtLeast, Want: 3, Why: why, SkipReason: tooShort, Null: nobodyArrives.Name},
 		{What: "time of kernel scaling over that of L-BFGS, to 1e-6 at the smallest ε, at least", Source: "“L-BFGS is a better candidate”: abstract",
-			Got: behind("kernel scaling, textbook"), Relation: lab.AtLeast, Want: 3, Why: why, SkipReason: notHere},
+			Got: behind("kernel scaling, textbook"), Relation: lab.AtLeast, Want: 3, Why: why, SkipReason: tooShort, Null: nobodyArrives.Name},
 	}, nil
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // GradientError is the error of each way to differentiate the sharp loss, against references of many bits.
-func GradientError() lab.Figure {
-	return lab.Figure{
+func GradientError() lab.Study[FamilyParams, GradientErrors] {
+	return lab.Study[FamilyParams, GradientErrors]{
 		Name:  "analytic/gradient-error",
 		Title: "Error of the gradient of the sharp loss",
 		Shows: "Where the paper's own formula breaks: a constant added to all costs, which changes neither plan nor gradient, costs it " +
@@ -26,19 +26,24 @@ func GradientError() lab.Figure {
 			"subtractions loses nothing. Last, the shared reference cases.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "two clusters of 4 points, 5 distances, 5 shifts, 2 draws; 8 reference cases",
-			lab.Quick: "two clusters of 8 points, 11 distances, 6 shifts, 9 draws; all reference cases",
+			lab.Quick: "two clusters of 8 points, 9 distances, 6 shifts, 5 draws; all reference cases",
+			lab.Full:  "two clusters of 8 points, 11 distances, 6 shifts, 9 draws; all reference cases",
 			lab.Paper: "two clusters of 16 points, 15 distances, 11 shifts, 25 draws; all reference cases",
 		},
-		Decoders: []lab.Decoder{gradientFamily.Decoder(), gradientRefs.Decoder()},
-		Jobs:     gradientJobs,
-		Draw:     drawGradientError,
-		Claims:   claimGradientError,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 30, lab.Full: 60, lab.Paper: 1500},
+		Ours:       true,
+		Experiment: gradientFamily,
+		Grid:       apartGrid,
+		Also:       []lab.Cells{shiftedClusters, referenceCases},
+		Draw:       drawGradientError,
+		Claims:     claimGradientError,
+		Nulls:      []lab.Null{paperEverywhere, stableEverywhere, unrolledEverywhere},
 	}
 }
 
-// familyParams is one pair of clusters of N points each, a distance apart, as sources and as targets; Shift is added to
+// FamilyParams is one pair of clusters of N points each, a distance apart, as sources and as targets; Shift is added to
 // all costs.
-type familyParams struct {
+type FamilyParams struct {
 	N          int     `json:"n"`
 	Distance   float64 `json:"distance"`
 	Shift      float64 `json:"shift"`
@@ -47,14 +52,14 @@ type familyParams struct {
 	Draw       int     `json:"draw"`
 }
 
-// gradientErrors are those of each method, all from the same plan; the unrolled one makes its own.
-type gradientErrors struct {
-	Paper     gradientError `json:"paper"`
-	Implicit  gradientError `json:"implicit"`
-	Unrolled  gradientError `json:"unrolled"`
-	Eliminate gradientError `json:"eliminate"`
-	Cholesky  gradientError `json:"cholesky"`
-	CG        gradientError `json:"cg"`
+// GradientErrors are those of each method, all from the same plan; the unrolled one makes its own.
+type GradientErrors struct {
+	Paper     Deviation `json:"paper"`
+	Implicit  Deviation `json:"implicit"`
+	Unrolled  Deviation `json:"unrolled"`
+	Eliminate Deviation `json:"eliminate"`
+	Cholesky  Deviation `json:"cholesky"`
+	CG        Deviation `json:"cg"`
 
 	Used       string  `json:"used"`   // what Cholesky came down to
 	Lambda     float64 `json:"lambda"` // smallest eigenvalue of D
@@ -62,15 +67,15 @@ type gradientErrors struct {
 	Status     string  `json:"status"`
 }
 
-// gradientError is the error of one gradient G against G*; NaN where there was no answer.
-type gradientError struct {
+// Deviation is the error of one gradient G against G*; NaN where there was no answer.
+type Deviation struct {
 	Max   float64 `json:"max"`   // max |G − G*| / max |G*|
 	Entry float64 `json:"entry"` // max |G − G*| / (|G*| + T): entries that are small count as much
 }
 
-var gradientFamily = lab.Experiment[familyParams, gradientErrors]{
+var gradientFamily = lab.Experiment[FamilyParams, GradientErrors]{
 	Name: "analytic/gradient-family", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p familyParams) (gradientErrors, error) {
+	Run: func(ctx context.Context, c *lab.Cell, p FamilyParams) (GradientErrors, error) {
 		prob := clusters(c.Rand(fmt.Sprintf("clusters %d", p.Draw)), p.N, p.Distance)
 		if p.Shift != 0 {
 			cost := ot.Cost(prob.Geometry)
@@ -79,11 +84,11 @@ var gradientFamily = lab.Experiment[familyParams, gradientErrors]{
 		}
 		plan, want, err := reference(ctx, prob, p.Eps)
 		if err != nil {
-			return gradientErrors{}, err
+			return GradientErrors{}, err
 		}
 		if p.Shift == 0 { // shifted, costs leave the potentials no digits for this, and no need of it
 			if plan, err = want.planOf(ctx, prob, plan); err != nil {
-				return gradientErrors{}, err
+				return GradientErrors{}, err
 			}
 		}
 		out, err := compareGradients(ctx, plan, want.grad, p.Iterations)
@@ -92,16 +97,16 @@ var gradientFamily = lab.Experiment[familyParams, gradientErrors]{
 	},
 }
 
-var gradientRefs = lab.Experiment[refParams, gradientErrors]{
+var gradientRefs = lab.Experiment[RefParams, GradientErrors]{
 	Name: "analytic/gradient-refs", Version: 1,
-	Run: func(ctx context.Context, _ *lab.Cell, p refParams) (gradientErrors, error) {
+	Run: func(ctx context.Context, _ *lab.Cell, p RefParams) (GradientErrors, error) {
 		ref, err := openRef(p)
 		if err != nil {
-			return gradientErrors{}, err
+			return GradientErrors{}, err
 		}
 		plan, err := ot.Newton{Eps: ref.Eps, Tol: 1e-14}.Solve(ctx, ref.problem())
 		if err != nil {
-			return gradientErrors{}, err
+			return GradientErrors{}, err
 		}
 		out, err := compareGradients(ctx, plan, dense(ref.Expected.Grad), 1000)
 		out.Lambda = ref.Expected.DMin
@@ -123,18 +128,18 @@ func clusters(rng *rand.Rand, n int, distance float64) ot.Problem {
 }
 
 // compareGradients measures every method at the plan.
-func compareGradients(ctx context.Context, plan *ot.Plan, want *mat.Dense, iterations int) (gradientErrors, error) {
-	out := gradientErrors{MarginalL1: plan.MarginalL1, Status: plan.Status.String()}
+func compareGradients(ctx context.Context, plan *ot.Plan, want *mat.Dense, iterations int) (GradientErrors, error) {
+	out := GradientErrors{MarginalL1: plan.MarginalL1, Status: plan.Status.String()}
 	t, c := plan.Matrix(), ot.Cost(plan.Geometry)
 	g, err := paperFormula(t, c, plan.A, plan.B, plan.Eps)
 	if err == nil {
 		out.Paper = errorOf(g, want, t)
 	} else { // the system cannot be solved at all
-		out.Paper = gradientError{math.NaN(), math.NaN()}
+		out.Paper = Deviation{math.NaN(), math.NaN()}
 	}
 	for _, m := range []struct {
 		method ot.Method
-		err    *gradientError
+		err    *Deviation
 	}{{ot.CG, &out.CG}, {ot.Cholesky, &out.Cholesky}, {ot.Eliminate, &out.Eliminate}} {
 		g, err := ot.Backward{Method: m.method}.Gradient(ctx, plan, ot.Sharp)
 		if err != nil {
@@ -160,7 +165,7 @@ func compareGradients(ctx context.Context, plan *ot.Plan, want *mat.Dense, itera
 }
 
 // errorOf compares a gradient with the true one, t the plan.
-func errorOf(got, want, t *mat.Dense) gradientError {
+func errorOf(got, want, t *mat.Dense) Deviation {
 	n, m := want.Dims()
 	var diff, size, entry float64
 	for i := range n {
@@ -172,40 +177,69 @@ func errorOf(got, want, t *mat.Dense) gradientError {
 			}
 		}
 	}
-	return gradientError{Max: diff / size, Entry: entry}
+	return Deviation{Max: diff / size, Entry: entry}
 }
 
-// familyGrid returns the clusters over their distance, and over the shift of their costs.
-func familyGrid(p lab.Preset) (apart, shifted []familyParams) {
-	base := familyParams{N: pick(p, 4, 8, 16), Eps: 0.7, Iterations: 1000}
-	distances, shifts, draws := make([]float64, pick(p, 5, 11, 15)), make([]float64, pick(p, 5, 6, 11)), make([]int, pick(p, 2, 9, 25))
-	for i := range distances {
-		distances[i] = 1 + 7*float64(i)/float64(len(distances)-1)
-	}
-	for i := range shifts {
-		shifts[i] = math.Pow(10, 10*float64(i)/float64(len(shifts)-1))
-	}
+// family varies one thing of the clusters and, fastest, the draw.
+func family(p lab.Preset, base FamilyParams, axis lab.Axis[FamilyParams]) []FamilyParams {
+	base.N, base.Eps, base.Iterations = lab.Pick(p, 4, 8, 8, 16), 0.7, 1000
+	draws := make([]int, lab.Pick(p, 2, 5, 9, 25))
 	for i := range draws {
 		draws[i] = i
 	}
-	draw := lab.Vary(func(p *familyParams, v int) { p.Draw = v }, draws...)
-	apart = lab.Grid(base, lab.Vary(func(p *familyParams, v float64) { p.Distance = v }, distances...), draw)
-	base.Distance = 1
-	return apart, lab.Grid(base, lab.Vary(func(p *familyParams, v float64) { p.Shift = v }, shifts...), draw)
+	return lab.Grid(base, axis, lab.Vary(func(p *FamilyParams, v int) { p.Draw = v }, draws...))
 }
 
-func gradientJobs(set lab.Setting) ([]lab.Job, error) {
-	refs, err := refCases(pick(set.Preset, 8, 0, 0))
-	if err != nil {
-		return nil, err
+// apartGrid is the clusters over their distance.
+func apartGrid(set lab.Setting) []FamilyParams {
+	distances := make([]float64, lab.Pick(set.Preset, 5, 9, 11, 15))
+	for i := range distances {
+		distances[i] = 1 + 7*float64(i)/float64(len(distances)-1)
 	}
-	apart, shifted := familyGrid(set.Preset)
-	return slices.Concat(gradientFamily.Jobs(set.Seed, shifted...), gradientFamily.Jobs(set.Seed, apart...), gradientRefs.Jobs(set.Seed, refs...)), nil
+	return family(set.Preset, FamilyParams{}, lab.Vary(func(p *FamilyParams, v float64) { p.Distance = v }, distances...))
+}
+
+// shiftedClusters are the clusters at distance 1 over the shift of their costs, and referenceCases those of the shared references
+// that are on this machine.
+var (
+	shiftedClusters = lab.Part[FamilyParams, GradientErrors]{Experiment: gradientFamily, Grid: func(set lab.Setting) []FamilyParams {
+		shifts := make([]float64, lab.Pick(set.Preset, 5, 6, 6, 11))
+		for i := range shifts {
+			shifts[i] = math.Pow(10, 10*float64(i)/float64(len(shifts)-1))
+		}
+		return family(set.Preset, FamilyParams{Distance: 1}, lab.Vary(func(p *FamilyParams, v float64) { p.Shift = v }, shifts...))
+	}}
+	referenceCases = lab.Part[RefParams, GradientErrors]{Experiment: gradientRefs, Grid: func(set lab.Setting) []RefParams {
+		return refCases(lab.Pick(set.Preset, 8, 0, 0, 0))
+	}}
+)
+
+// paperEverywhere is the null in which the paper's formula stands in every place.
+var paperEverywhere = lab.Null{Name: "the paper's formula in every place", Spoil: []lab.Spoiler{
+	spoilGradients(gradientFamily, func(e *GradientErrors) { e.Eliminate, e.Cholesky = e.Paper, e.Paper }),
+}}
+
+// unrolledEverywhere is the null in which unrolled differentiation stands in the place of the analytic one.
+var unrolledEverywhere = lab.Null{Name: "unrolled differentiation in every place", Spoil: []lab.Spoiler{
+	spoilGradients(gradientRefs, func(e *GradientErrors) { e.Eliminate = e.Unrolled }),
+}}
+
+// stableEverywhere is the null in which the form without subtractions stands in the place of the paper's formula.
+var stableEverywhere = lab.Null{Name: "the form without subtractions in every place", Spoil: []lab.Spoiler{
+	spoilGradients(gradientFamily, func(e *GradientErrors) { e.Paper = e.Eliminate }),
+}}
+
+func spoilGradients[P any](e lab.Experiment[P, GradientErrors], spoil func(*GradientErrors)) lab.Spoiler {
+	return lab.Spoil(e, func(cells []lab.Result[P, GradientErrors]) {
+		for i := range cells {
+			spoil(&cells[i].Value)
+		}
+	})
 }
 
 type (
-	familyResult = lab.Result[familyParams, gradientErrors]
-	refResult    = lab.Result[refParams, gradientErrors]
+	familyResult = lab.Result[FamilyParams, GradientErrors]
+	refResult    = lab.Result[RefParams, GradientErrors]
 )
 
 // gradientCells is all that the figure is drawn from; refs is ordered from regular to singular, and may be empty.
@@ -214,19 +248,13 @@ type gradientCells struct {
 	refs           []refResult
 }
 
-func recallGradients(s *lab.Store, set lab.Setting) (c gradientCells, err error) {
-	apart, shifted := familyGrid(set.Preset)
-	if c.apart, err = lab.RecallAll(s, gradientFamily, set.Seed, apart); err != nil {
-		return c, err
-	}
-	if c.shifted, err = lab.RecallAll(s, gradientFamily, set.Seed, shifted); err != nil {
-		return c, err
-	}
-	cases, err := refCases(pick(set.Preset, 8, 0, 0))
+func recallGradients(v lab.View[FamilyParams, GradientErrors]) (c gradientCells, err error) {
+	shifted, err := shiftedClusters.View(v.Source)
 	if err != nil {
 		return c, err
 	}
-	c.refs, err = lab.RecallAll(s, gradientRefs, set.Seed, cases)
+	refs, err := referenceCases.View(v.Source)
+	c = gradientCells{v.Cells, shifted.Cells, refs.Cells}
 	slices.SortStableFunc(c.refs, func(a, b refResult) int { return -cmp.Compare(a.Value.Lambda, b.Value.Lambda) })
 	return c, err
 }
@@ -235,31 +263,31 @@ func recallGradients(s *lab.Store, set lab.Setting) (c gradientCells, err error)
 type gradientMethod struct {
 	name   string
 	series int
-	of     func(gradientErrors) gradientError
+	of     func(GradientErrors) Deviation
 }
 
 func gradientMethods(iterations int) []gradientMethod {
 	return []gradientMethod{
-		{"paper's formula", 1, func(e gradientErrors) gradientError { return e.Paper }},
-		{fmt.Sprintf("unrolled, %d iterations", iterations), 2, func(e gradientErrors) gradientError { return e.Unrolled }},
-		{"conjugate gradients", 3, func(e gradientErrors) gradientError { return e.CG }},
-		{"implicit, subtraction-free", 4, func(e gradientErrors) gradientError { return e.Implicit }},
-		{"analytic, subtraction-free", 0, func(e gradientErrors) gradientError { return e.Eliminate }},
+		{"paper's formula", 1, func(e GradientErrors) Deviation { return e.Paper }},
+		{fmt.Sprintf("unrolled, %d iterations", iterations), 2, func(e GradientErrors) Deviation { return e.Unrolled }},
+		{"conjugate gradients", 3, func(e GradientErrors) Deviation { return e.CG }},
+		{"implicit, subtraction-free", 4, func(e GradientErrors) Deviation { return e.Implicit }},
+		{"analytic, subtraction-free", 0, func(e GradientErrors) Deviation { return e.Eliminate }},
 	}
 }
 
 // floor is drawn where an error is 0 exactly: half the rounding unit of float64.
 const floor = 0x1p-54
 
-func drawGradientError(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	c, err := recallGradients(s, set)
+func drawGradientError(v lab.View[FamilyParams, GradientErrors]) (lab.Exhibit, error) {
+	c, err := recallGradients(v)
 	if err != nil {
 		return lab.Exhibit{}, err
 	}
 	first := c.apart[0].Params
-	shift := familyPlot(c.shifted, func(r familyResult) float64 { return r.Params.Shift / r.Params.Eps }, func(e gradientError) float64 { return e.Max })
+	shift := familyPlot(c.shifted, func(r familyResult) float64 { return r.Params.Shift / r.Params.Eps }, func(e Deviation) float64 { return e.Max })
 	shift.Title, shift.X.Label, shift.Y.Label = "costs shifted by a constant", "shift / ε", "relative error of the gradient"
-	apart := familyPlot(c.apart, func(r familyResult) float64 { return r.Value.Lambda }, func(e gradientError) float64 { return e.Entry })
+	apart := familyPlot(c.apart, func(r familyResult) float64 { return r.Value.Lambda }, func(e Deviation) float64 { return e.Entry })
 	apart.Title, apart.X.Label, apart.X.Invert = "clusters moved apart", "smallest eigenvalue of \\i{D}", true
 	apart.Y.Label = "relative error of its worst entry"
 	panels := style.Panels{Items: []style.Drawer{shift, apart}, Letters: true, Columns: 2}
@@ -278,7 +306,7 @@ func drawGradientError(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	} else {
 		notes = append(notes, "The shared reference cases (../shared/refs/ot) are not on this machine; their panel is left out.")
 	}
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("n = %d", 2*first.N))}
+	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("n = %d", 2*first.N))}
 	return lab.Exhibit{Pictures: []lab.Picture{{Caption: caption, Drawing: fig}}, Tables: refsTable(c.refs), Notes: notes}, nil
 }
 
@@ -301,7 +329,7 @@ func lottery(apart []familyResult) string {
 const errorFloor, errorCeiling = 1e-17, 1e3
 
 // familyPlot draws an error over a quantity, by groups of draws.
-func familyPlot(family []familyResult, at func(familyResult) float64, of func(gradientError) float64) style.Plot {
+func familyPlot(family []familyResult, at func(familyResult) float64, of func(Deviation) float64) style.Plot {
 	p := style.Plot{X: style.Axis{Log: true}, Y: style.Axis{Log: true, Min: errorFloor, Max: errorCeiling}, Aspect: 1}
 	for _, m := range gradientMethods(family[0].Params.Iterations) {
 		l := style.Line{Name: m.name, Series: m.series, Marks: true}
@@ -361,7 +389,7 @@ func refsTable(refs []refResult) []lab.Table {
 	for _, r := range refs {
 		v := r.Value
 		row := []string{r.Params.Case, fmt.Sprintf("%.1e", v.Lambda)}
-		for _, e := range []gradientError{v.Paper, v.Unrolled, v.Implicit, v.CG, v.Cholesky, v.Eliminate} {
+		for _, e := range []Deviation{v.Paper, v.Unrolled, v.Implicit, v.CG, v.Cholesky, v.Eliminate} {
 			row = append(row, fmt.Sprintf("%.1e", e.Max))
 		}
 		t.Rows = append(t.Rows, append(row, v.Used, fmt.Sprintf("%.1e", v.MarginalL1)))
@@ -369,8 +397,8 @@ func refsTable(refs []refResult) []lab.Table {
 	return []lab.Table{t}
 }
 
-func claimGradientError(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-	c, err := recallGradients(s, set)
+func claimGradientError(v lab.View[FamilyParams, GradientErrors]) ([]lab.Claim, error) {
+	c, err := recallGradients(v)
 	if err != nil {
 		return nil, err
 	}
@@ -393,15 +421,15 @@ func claimGradientError(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	}
 	claims := []lab.Claim{
 		{What: "largest error of the form without subtractions", Source: "all its terms add up with one sign", Got: worst, Relation: lab.AtMost, Want: 1e-12,
-			Why: "some n² roundings in a row, and the plan's own error"},
+			Why: "some n² roundings in a row, and the plan's own error", Null: paperEverywhere.Name},
 		{What: "largest relative error of an entry of it", Source: "as above", Got: entry, Relation: lab.AtMost, Want: 1e-12,
-			Why: "as above; entries can be the difference of larger ones"},
+			Why: "as above; entries can be the difference of larger ones", Null: paperEverywhere.Name},
 		{What: "largest error of Cholesky with its fall-back", Source: "pivots below 1e-4 of their diagonal are not trusted", Got: automatic, Relation: lab.AtMost, Want: 1e-10,
-			Why: "2⁻⁵³ over the weakest trusted pivot, times n"},
+			Why: "2⁻⁵³ over the weakest trusted pivot, times n", Null: paperEverywhere.Name},
 		{What: "digits the paper's formula loses per digit of the shift", Source: "s_u ⊕ s_v − c cancels", Got: slope(x, y), Want: 1, AbsTol: 0.15,
-			Why: "a rounding of size shift·2⁻⁵³; draws scatter by a factor of some units over eight decades"},
+			Why: "a rounding of size shift·2⁻⁵³; draws scatter by a factor of some units over eight decades", Null: stableEverywhere.Name},
 		{What: "the paper's formula, least error of its worst entry at λ_min(D) < 1e-20", Source: "2⁻⁵³ / λ_min(D) > 1", Got: lost, Relation: lab.AtLeast, Want: 1e-6,
-			Why: "no digit should be left; luck in the rounding may spare a few"},
+			Why: "no digit should be left; luck in the rounding may spare a few", Null: stableEverywhere.Name},
 	}
 	if len(c.refs) > 0 {
 		worst := 0.0
@@ -409,7 +437,7 @@ func claimGradientError(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 			worst = nanMax(worst, r.Value.Eliminate.Max)
 		}
 		claims = append(claims, lab.Claim{What: "largest error of the form without subtractions, reference cases", Source: "113-bit reference cases", Got: worst,
-			Relation: lab.AtMost, Want: 1e-12, Why: "the plan is solved to 1e-14"})
+			Relation: lab.AtMost, Want: 1e-12, Why: "the plan is solved to 1e-14", Null: unrolledEverywhere.Name})
 	}
 	return claims, nil
 }

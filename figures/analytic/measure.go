@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// measured is what one run of a function took: the least of some runs, since all that disturbs it adds.
-type measured struct {
+// Measured is what one run of a function took: the least of some runs, since all that disturbs it adds.
+type Measured struct {
 	Seconds float64 `json:"seconds"`
 	Bytes   float64 `json:"bytes"` // allocated
 }
 
 // measure runs f a few times, as long as that takes less than the given seconds, and at least once.
-func measure(seconds float64, f func() error) (measured, error) {
-	var best measured
+func measure(seconds float64, f func() error) (Measured, error) {
+	var best Measured
 	begin := time.Now()
 	for k := 0; k < 5 && (k == 0 || time.Since(begin).Seconds() < seconds); k++ {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
 		if err := f(); err != nil {
-			return measured{}, err
+			return Measured{}, err
 		}
 		s := time.Since(start).Seconds()
 		runtime.ReadMemStats(&after)
 		b := float64(after.TotalAlloc - before.TotalAlloc)
 		if k == 0 {
-			best = measured{s, b}
+			best = Measured{s, b}
 		}
 		best.Seconds, best.Bytes = min(best.Seconds, s), min(best.Bytes, b)
 	}

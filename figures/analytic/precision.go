@@ -15,8 +15,8 @@ import (
 )
 
 // Precision is how far each solver's plan is from the right one, over ε, after a fixed number of iterations.
-func Precision() lab.Figure {
-	return lab.Figure{
+func Precision() lab.Study[PrecisionParams, PrecisionOut] {
+	return lab.Study[PrecisionParams, PrecisionOut]{
 		Name:  "analytic/precision",
 		Title: "Loss of precision of Sinkhorn's algorithm",
 		Shows: "An exponential density against a mixture of two normals. As ε falls, kernel scaling underflows, first in float32 and " +
@@ -25,19 +25,21 @@ func Precision() lab.Figure {
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "60 × 50 atoms, 5 values of ε, 1000 iterations",
 			lab.Quick: "200 × 160 atoms, 13 values of ε, 1000 iterations",
+			lab.Full:  "200 × 160 atoms, 13 values of ε, 1000 iterations",
 			lab.Paper: "1000 × 800 atoms, 17 values of ε, 2000 iterations",
 		},
-		Decoders: []lab.Decoder{precisionOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return precisionOf.Jobs(set.Seed, precisionGrid(set.Preset)...), nil
-		},
-		Draw:   drawPrecision,
-		Claims: claimPrecision,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 4, lab.Full: 4, lab.Paper: 100},
+		Ours:       true,
+		Experiment: precisionOf,
+		Grid:       precisionGrid,
+		Draw:       drawPrecision,
+		Claims:     claimPrecision,
+		Nulls:      []lab.Null{wrongPlans, rightPlans},
 	}
 }
 
-// precisionParams is one ε, as a fraction of the mean cost.
-type precisionParams struct {
+// PrecisionParams is one ε, as a fraction of the mean cost.
+type PrecisionParams struct {
 	N          int     `json:"n"`
 	M          int     `json:"m"`
 	Ratio      float64 `json:"ratio"`
@@ -45,40 +47,41 @@ type precisionParams struct {
 	Plans      bool    `json:"plans,omitzero"` // keep the plans as artifacts NAME.npy
 }
 
-// precisionOut holds one error for each solver of solvers. The reference is a plan by Newton's method.
-type precisionOut struct {
+// PrecisionOut holds one error for each solver of solvers. The reference is a plan by Newton's method.
+type PrecisionOut struct {
 	Eps    float64                `json:"eps"`
-	Solver map[string]solverError `json:"solver"`
+	Solver map[string]SolverError `json:"solver"`
 	// Reference is the marginal error of the reference plan, which bounds the error of each of its entries.
 	Reference float64 `json:"reference"`
 }
 
-// solverError is what a solver's plan is worth; NaN where it is not a number.
-type solverError struct {
+// SolverError is what a solver's plan is worth; NaN where it is not a number.
+type SolverError struct {
 	Plan       float64 `json:"plan"`     // Σ|T − T*|, between 0 and 2 for plans
 	Sharp      float64 `json:"sharp"`    // |<T,c> − <T*,c>| / <T*,c>
 	MarginalL1 float64 `json:"marginal"` // of T as it is
+	Fall       float64 `json:"fall"`     // the largest step back of the barycentric projection, in atoms
 	Iterations int     `json:"iterations"`
 	Status     string  `json:"status"`
 }
 
-var precisionOf = lab.Experiment[precisionParams, precisionOut]{
-	Name: "analytic/precision", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p precisionParams) (precisionOut, error) {
+var precisionOf = lab.Experiment[PrecisionParams, PrecisionOut]{
+	Name: "analytic/precision", Version: 2,
+	Run: func(ctx context.Context, c *lab.Cell, p PrecisionParams) (PrecisionOut, error) {
 		prob := exponential(p.N, p.M)
 		cost := ot.Cost(prob.Geometry)
 		eps := p.Ratio * meanCost(cost, prob.A, prob.B)
 		best, err := ot.Newton{Eps: eps, Tol: 1e-13}.Solve(ctx, prob)
 		if err != nil {
-			return precisionOut{}, err
+			return PrecisionOut{}, err
 		}
 		want := best.Matrix()
-		out := precisionOut{Eps: eps, Solver: map[string]solverError{}, Reference: marginalL1(want, best.A, best.B)}
+		out := PrecisionOut{Eps: eps, Solver: map[string]SolverError{}, Reference: marginalL1(want, best.A, best.B)}
 		plans := map[string]*mat.Dense{"reference": want}
 		for _, s := range precisionSolvers {
 			t, e, err := s.run(ctx, prob, cost, eps, p.Iterations)
 			if err != nil {
-				return precisionOut{}, fmt.Errorf("%s: %w", s.key, err)
+				return PrecisionOut{}, fmt.Errorf("%s: %w", s.key, err)
 			}
 			e.compare(t, want, cost, best.A, best.B)
 			out.Solver[s.key], plans[s.key] = e, t
@@ -86,7 +89,7 @@ var precisionOf = lab.Experiment[precisionParams, precisionOut]{
 		if p.Plans {
 			for name, t := range plans {
 				if err := artifact.Write(c, name+".npy", t); err != nil {
-					return precisionOut{}, err
+					return PrecisionOut{}, err
 				}
 			}
 		}
@@ -95,7 +98,7 @@ var precisionOf = lab.Experiment[precisionParams, precisionOut]{
 }
 
 // compare fills in the errors of t.
-func (e *solverError) compare(t, want, cost *mat.Dense, a, b []float64) {
+func (e *SolverError) compare(t, want, cost *mat.Dense, a, b []float64) {
 	var diff mat.Dense
 	diff.Sub(t, want)
 	e.Plan = 0
@@ -107,7 +110,41 @@ func (e *solverError) compare(t, want, cost *mat.Dense, a, b []float64) {
 	}
 	right := dot(want, cost)
 	e.Sharp = math.Abs(dot(t, cost)-right) / right
-	e.MarginalL1 = marginalL1(t, a, b)
+	e.MarginalL1, e.Fall = marginalL1(t, a, b), stepBack(t)
+}
+
+// stepBack is the largest step back of where sources go on average: on the line the optimal plan is monotone, and it never falls.
+func stepBack(t *mat.Dense) (fall float64) {
+	before := math.Inf(-1)
+	n, m := t.Dims()
+	for i := range n {
+		var mass, sum float64
+		for j := range m {
+			mass += t.At(i, j)
+			sum += t.At(i, j) * float64(j)
+		}
+		fall = max(fall, before-sum/mass)
+		before = sum / mass
+	}
+	return fall
+}
+
+// wrongPlans is the null of solvers that put half of the mass in the wrong place, beside an unsolved reference.
+var wrongPlans = lab.Null{Name: "wrong plans", Spoil: []lab.Spoiler{spoilSolvers(SolverError{Plan: 1, Sharp: 1, MarginalL1: 1, Fall: 10}, 1e-3)}}
+
+// rightPlans is the null of solvers that are all right.
+var rightPlans = lab.Null{Name: "right plans by every solver", Spoil: []lab.Spoiler{spoilSolvers(SolverError{Plan: 1e-13}, 1e-14)}}
+
+func spoilSolvers(e SolverError, reference float64) lab.Spoiler {
+	return lab.Spoil(precisionOf, func(cells []lab.Result[PrecisionParams, PrecisionOut]) {
+		for i := range cells {
+			v := &cells[i].Value
+			v.Reference, v.Solver = reference, map[string]SolverError{}
+			for _, s := range precisionSolvers {
+				v.Solver[s.key] = e
+			}
+		}
+	})
 }
 
 // dot is Σ xy.
@@ -134,7 +171,7 @@ func marginalL1(t *mat.Dense, a, b []float64) float64 {
 type precisionSolver struct {
 	key, name string
 	series    int
-	run       func(ctx context.Context, p ot.Problem, cost *mat.Dense, eps float64, iterations int) (*mat.Dense, solverError, error)
+	run       func(ctx context.Context, p ot.Problem, cost *mat.Dense, eps float64, iterations int) (*mat.Dense, SolverError, error)
 }
 
 var precisionSolvers = []precisionSolver{
@@ -147,45 +184,43 @@ var precisionSolvers = []precisionSolver{
 	{"lbfgs", "L-BFGS on the semi-dual", 0, runSolver(func(eps float64, k int) ot.Solver { return ot.LBFGS{Eps: eps, Tol: 1e-13, MaxIter: k} })},
 }
 
-type runner = func(context.Context, ot.Problem, *mat.Dense, float64, int) (*mat.Dense, solverError, error)
+type runner = func(context.Context, ot.Problem, *mat.Dense, float64, int) (*mat.Dense, SolverError, error)
 
 func runTextbook(single bool) runner {
-	return func(_ context.Context, p ot.Problem, cost *mat.Dense, eps float64, k int) (*mat.Dense, solverError, error) {
+	return func(_ context.Context, p ot.Problem, cost *mat.Dense, eps float64, k int) (*mat.Dense, SolverError, error) {
 		r := textbook{Eps: eps, MaxIter: k, Single: single}.solve(cost, p.A, p.B)
-		return r.T, solverError{Iterations: r.Iterations, Status: "not checked"}, nil
+		return r.T, SolverError{Iterations: r.Iterations, Status: "not checked"}, nil
 	}
 }
 
 func runSolver(with func(eps float64, k int) ot.Solver) runner {
-	return func(ctx context.Context, p ot.Problem, _ *mat.Dense, eps float64, k int) (*mat.Dense, solverError, error) {
+	return func(ctx context.Context, p ot.Problem, _ *mat.Dense, eps float64, k int) (*mat.Dense, SolverError, error) {
 		plan, err := with(eps, k).Solve(ctx, p)
 		if err != nil {
-			return nil, solverError{}, err
+			return nil, SolverError{}, err
 		}
-		return plan.Matrix(), solverError{Iterations: plan.Iterations, Status: plan.Status.String()}, nil
+		return plan.Matrix(), SolverError{Iterations: plan.Iterations, Status: plan.Status.String()}, nil
 	}
 }
 
-func precisionGrid(p lab.Preset) []precisionParams {
-	ratios := make([]float64, pick(p, 5, 13, 17))
+func precisionGrid(set lab.Setting) []PrecisionParams {
+	p := set.Preset
+	ratios := make([]float64, lab.Pick(p, 5, 13, 13, 17))
 	for i := range ratios {
 		ratios[i] = math.Pow(10, -4*float64(i)/float64(len(ratios)-1))
 	}
-	base := precisionParams{N: pick(p, 60, 200, 1000), M: pick(p, 50, 160, 800), Iterations: pick(p, 1000, 1000, 2000)}
-	return lab.Grid(base, lab.Vary(func(p *precisionParams, r float64) { p.Ratio = r }, ratios...))
+	base := PrecisionParams{N: lab.Pick(p, 60, 200, 200, 1000), M: lab.Pick(p, 50, 160, 160, 800), Iterations: lab.Pick(p, 1000, 1000, 1000, 2000)}
+	return lab.Grid(base, lab.Vary(func(p *PrecisionParams, r float64) { p.Ratio = r }, ratios...))
 }
 
-func drawPrecision(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	cells, err := lab.RecallAll(s, precisionOf, set.Seed, precisionGrid(set.Preset))
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
+func drawPrecision(v lab.View[PrecisionParams, PrecisionOut]) (lab.Exhibit, error) {
+	cells := v.Cells
 	first := cells[0].Params
 	panels := style.Panels{Letters: true, Items: []style.Drawer{
-		precisionPlot(cells, "error of the plan, Σ|T − T*|", func(e solverError) float64 { return e.Plan }),
-		precisionPlot(cells, "relative error of the sharp loss", func(e solverError) float64 { return e.Sharp }),
+		precisionPlot(cells, "error of the plan, Σ|T − T*|", func(e SolverError) float64 { return e.Plan }),
+		precisionPlot(cells, "relative error of the sharp loss", func(e SolverError) float64 { return e.Sharp }),
 	}}
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d × %d atoms", first.N, first.M))}
+	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("%d × %d atoms", first.N, first.M))}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("Error after at most %d iterations, over ε, %d × %d atoms. Marks at the top: the result is not a number.", first.Iterations, first.N, first.M),
@@ -198,7 +233,7 @@ func drawPrecision(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 }
 
 // precisionPlot draws an error over ε.
-func precisionPlot(cells []lab.Result[precisionParams, precisionOut], label string, of func(solverError) float64) style.Plot {
+func precisionPlot(cells []lab.Result[PrecisionParams, PrecisionOut], label string, of func(SolverError) float64) style.Plot {
 	const top = 1e2 // where results that are not numbers are marked
 	p := style.Plot{
 		X: style.Axis{Label: "ε / mean cost", Log: true},
@@ -224,7 +259,7 @@ func precisionPlot(cells []lab.Result[precisionParams, precisionOut], label stri
 	return p
 }
 
-func precisionTable(cells []lab.Result[precisionParams, precisionOut]) lab.Table {
+func precisionTable(cells []lab.Result[PrecisionParams, PrecisionOut]) lab.Table {
 	t := lab.Table{
 		Name:    "precision",
 		Caption: "Error of the plan, Σ|T − T*|, and the status that the solver reports (kernel scaling checks nothing).",
@@ -244,11 +279,8 @@ func precisionTable(cells []lab.Result[precisionParams, precisionOut]) lab.Table
 	return t
 }
 
-func claimPrecision(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-	cells, err := lab.RecallAll(s, precisionOf, set.Seed, precisionGrid(set.Preset))
-	if err != nil {
-		return nil, err
-	}
+func claimPrecision(v lab.View[PrecisionParams, PrecisionOut]) ([]lab.Claim, error) {
+	cells := v.Cells
 	worst, reference := 0.0, 0.0
 	for _, c := range cells {
 		worst, reference = nanMax(worst, c.Value.Solver["lbfgs"].Plan), max(reference, c.Value.Reference)
@@ -262,12 +294,12 @@ func claimPrecision(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	}
 	return []lab.Claim{
 		{What: "marginal error of the reference plans, the largest", Source: "T1 = a, Tᵀ1 = b", Got: reference, Relation: lab.AtMost, Want: 1e-11,
-			Why: "asked for 1e-13; rounding of n + m sums of the matrix"},
+			Why: "asked for 1e-13; rounding of n + m sums of the matrix", Null: wrongPlans.Name},
 		{What: "error of L-BFGS's plan, the largest over ε", Source: "“accurate”: abstract", Got: worst, Relation: lab.AtMost, Want: 1e-6,
-			Why: "an L1 marginal error t bounds entries by t/2, not their sum; some hundred entries along the ridge matter at the smallest ε"},
+			Why: "an L1 marginal error t bounds entries by t/2, not their sum; some hundred entries along the ridge matter at the smallest ε", Null: wrongPlans.Name},
 		{What: "error of kernel scaling's plan in float64 at the smallest ε", Source: "“can quickly lose precision”: introduction", Got: wrong("scaling64"), Relation: lab.AtLeast, Want: 1e-2,
-			Why: "exp(−c/ε) underflows for c > 745 ε"},
+			Why: "exp(−c/ε) underflows for c > 745 ε", Null: rightPlans.Name},
 		{What: "error of log-domain Sinkhorn's plan at the smallest ε", Source: "“still suffer from slow convergence”: introduction", Got: wrong("log"), Relation: lab.AtLeast, Want: 1e-2,
-			Why: "its error falls no faster than 1/iterations before the linear phase, which is some c/ε iterations away"},
+			Why: "its error falls no faster than 1/iterations before the linear phase, which is some c/ε iterations away", Null: rightPlans.Name},
 	}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
 
@@ -68,25 +67,6 @@ func normalise(w []float64) {
 // meanCost is the mean cost under a⊗b.
 func meanCost(c *mat.Dense, a, b []float64) float64 {
 	return mat.Inner(mat.NewVecDense(len(a), a), c, mat.NewVecDense(len(b), b))
-}
-
-// badge marks what is smaller than the paper preset.
-func badge(set lab.Setting, sizes string) string {
-	if set.Preset == lab.Paper {
-		return ""
-	}
-	return style.SmallerThanPaper(string(set.Preset), sizes)
-}
-
-// pick returns the value of a preset.
-func pick[T any](p lab.Preset, smoke, quick, paper T) T {
-	switch p {
-	case lab.Smoke:
-		return smoke
-	case lab.Paper:
-		return paper
-	}
-	return quick
 }
 
 // onMachine says in a caption where times come from.

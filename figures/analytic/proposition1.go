@@ -15,8 +15,8 @@ import (
 )
 
 // Proposition1 is how the sharp and the regularised loss approach the Wasserstein distance.
-func Proposition1() lab.Figure {
-	return lab.Figure{
+func Proposition1() lab.Study[RatesParams, RatesOut] {
+	return lab.Study[RatesParams, RatesOut]{
 		Name:  "analytic/proposition1",
 		Title: "Sharp and regularised loss against the exact distance",
 		Shows: "As λ = 1/ε grows, the regularised loss approaches W like 1/λ, with the entropy of the optimal plan as its constant, and " +
@@ -25,26 +25,29 @@ func Proposition1() lab.Figure {
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "3 problems of 5 × 6 atoms, 12 values of λ",
 			lab.Quick: "12 problems of 8 × 9 atoms, 29 values of λ",
+			lab.Full:  "40 problems of 8 × 9 atoms, 43 values of λ",
 			lab.Paper: "40 problems of 12 × 13 atoms, 43 values of λ",
 		},
-		Decoders: []lab.Decoder{ratesOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return ratesOf.Jobs(set.Seed, ratesGrid(set.Preset)...), nil
-		},
-		Draw:   drawProposition1,
-		Claims: claimProposition1,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 1, lab.Full: 3, lab.Paper: 20},
+		Ours:       true,
+		Experiment: ratesOf,
+		Grid:       ratesGrid,
+		Draw:       drawProposition1,
+		Claims:     claimProposition1,
+		Nulls:      []lab.Null{slowLosses, exchangedLosses},
 	}
 }
 
-// ratesParams is one random problem, n×(n+1) points of the unit square with random weights, over λ = Scaled/δ, where δ
+// RatesParams is one random problem, n×(n+1) points of the unit square with random weights, over λ = Scaled/δ, where δ
 // is its own smallest reduced cost.
-type ratesParams struct {
+type RatesParams struct {
 	N      int       `json:"n"`
 	Draw   int       `json:"draw"`
 	Scaled []float64 `json:"scaled"`
 }
 
-type ratesOut struct {
+// RatesOut is what is known of the losses of one problem at each λ.
+type RatesOut struct {
 	W       float64   `json:"w"`       // exact
 	Gap     float64   `json:"gap"`     // smallest reduced cost δ of an arc that the optimal plan does not use
 	Entropy float64   `json:"entropy"` // h(P*) = Σ P*(1 − log P*)
@@ -56,9 +59,9 @@ type ratesOut struct {
 	L1      []float64 `json:"marginal_l1"`
 }
 
-var ratesOf = lab.Experiment[ratesParams, ratesOut]{
+var ratesOf = lab.Experiment[RatesParams, RatesOut]{
 	Name: "analytic/rates", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p ratesParams) (ratesOut, error) {
+	Run: func(ctx context.Context, c *lab.Cell, p RatesParams) (RatesOut, error) {
 		rng := c.Rand(fmt.Sprintf("problem %d", p.Draw))
 		n, m := p.N, p.N+1
 		x, y := mat.NewDense(n, 2, nil), mat.NewDense(m, 2, nil)
@@ -69,9 +72,9 @@ var ratesOf = lab.Experiment[ratesParams, ratesOut]{
 		cost := ot.Cost(prob.Geometry)
 		w, err := exact.Simplex{}.Solve(ctx, prob.A, prob.B, exact.Matrix(cost))
 		if err != nil {
-			return ratesOut{}, err
+			return RatesOut{}, err
 		}
-		out := ratesOut{W: w.Value, Arcs: len(w.Plan.Arcs), Proof: w.Certificate.Bound()}
+		out := RatesOut{W: w.Value, Arcs: len(w.Plan.Arcs), Proof: w.Certificate.Bound()}
 		for _, a := range w.Plan.Arcs {
 			out.Entropy += a.Mass * (1 - math.Log(a.Mass))
 		}
@@ -86,7 +89,7 @@ var ratesOf = lab.Experiment[ratesParams, ratesOut]{
 			lambda := s / out.Gap
 			plan, err := ot.Newton{Eps: 1 / lambda, Tol: 1e-14}.Solve(ctx, prob)
 			if err != nil {
-				return ratesOut{}, err
+				return RatesOut{}, err
 			}
 			out.Lambda = append(out.Lambda, lambda)
 			out.Sharp = append(out.Sharp, dot(plan.Matrix(), reduced))
@@ -110,29 +113,50 @@ func reducedCosts(cost *mat.Dense, w *exact.Solution) *mat.Dense {
 	return r
 }
 
-func ratesGrid(p lab.Preset) []ratesParams {
-	scaled := make([]float64, pick(p, 12, 29, 43))
+func ratesGrid(set lab.Setting) []RatesParams {
+	p := set.Preset
+	scaled := make([]float64, lab.Pick(p, 12, 29, 43, 43))
 	for i := range scaled { // from 1/100 to 100, evenly in the logarithm
 		scaled[i] = math.Pow(10, 4*float64(i)/float64(len(scaled)-1)-2)
 	}
-	draws := make([]int, pick(p, 3, 12, 40))
+	draws := make([]int, lab.Pick(p, 3, 12, 40, 40))
 	for i := range draws {
 		draws[i] = i
 	}
-	return lab.Grid(ratesParams{N: pick(p, 5, 8, 12), Scaled: scaled}, lab.Vary(func(p *ratesParams, d int) { p.Draw = d }, draws...))
+	return lab.Grid(RatesParams{N: lab.Pick(p, 5, 8, 8, 12), Scaled: scaled}, lab.Vary(func(p *RatesParams, d int) { p.Draw = d }, draws...))
 }
 
-func drawProposition1(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	cells, err := lab.RecallAll(s, ratesOf, set.Seed, ratesGrid(set.Preset))
-	if err != nil {
-		return lab.Exhibit{}, err
+// slowLosses is the null of a sharp loss that falls like 1/λ, a regularised one with twice its constant, and an uncertified distance.
+var slowLosses = lab.Null{Name: "losses that fall like 1/λ", Spoil: []lab.Spoiler{lab.Spoil(ratesOf, func(cells []lab.Result[RatesParams, RatesOut]) {
+	for i := range cells {
+		v := &cells[i].Value
+		v.Proof, v.Sharp, v.Reg = 1e-3*v.W, nil, nil
+		for _, lambda := range v.Lambda {
+			v.Sharp, v.Reg = append(v.Sharp, 1/lambda), append(v.Reg, 2*v.Entropy/lambda)
+		}
 	}
+})}}
+
+// exchangedLosses is the null in which the regularised loss is taken for the sharp one.
+var exchangedLosses = lab.Null{Name: "the two losses exchanged", Spoil: []lab.Spoiler{lab.Spoil(ratesOf, func(cells []lab.Result[RatesParams, RatesOut]) {
+	for i := range cells {
+		v := &cells[i].Value
+		sharp, reg := v.Sharp, v.Reg
+		v.Sharp, v.Reg = nil, nil
+		for k := range sharp {
+			v.Sharp, v.Reg = append(v.Sharp, -reg[k]), append(v.Reg, -sharp[k])
+		}
+	}
+})}}
+
+func drawProposition1(v lab.View[RatesParams, RatesOut]) (lab.Exhibit, error) {
+	cells := v.Cells
 	first := cells[0]
-	sharp := bandOver(cells, func(v ratesOut, k int) float64 { return v.Sharp[k] / v.W })
+	sharp := bandOver(cells, func(v RatesOut, k int) float64 { return v.Sharp[k] / v.W })
 	sharp.Name, sharp.Series = "sharp, S_{sharp} − W", 0
-	reg := bandOver(cells, func(v ratesOut, k int) float64 { return v.Reg[k] / v.W })
+	reg := bandOver(cells, func(v RatesOut, k int) float64 { return v.Reg[k] / v.W })
 	reg.Name, reg.Series = "regularised, W − S_{reg}", 1
-	law := bandOver(cells, func(v ratesOut, k int) float64 { return v.Entropy / v.Lambda[k] / v.W })
+	law := bandOver(cells, func(v RatesOut, k int) float64 { return v.Entropy / v.Lambda[k] / v.W })
 	law.Name, law.Series, law.Lo, law.Hi, law.Color = "h(P*)/λ", 2, nil, nil, style.DarkGrey
 	size := style.Plot{
 		X:     style.Axis{Label: "λδ", Log: true},
@@ -162,7 +186,7 @@ func drawProposition1(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 	decay.X.Max = 80
 	panels := style.Panels{Items: []style.Drawer{size, decay}, Letters: true}
 	n := first.Params.N
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d × %d atoms", n, n+1))}
+	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("%d × %d atoms", n, n+1))}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("%d random problems of %d × %d points of the unit square, λ in units of 1/δ. (a) Median and range over the problems. "+
@@ -180,7 +204,7 @@ func drawProposition1(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 }
 
 // bandOver is the median and range over problems of a value at each λ.
-func bandOver(cells []lab.Result[ratesParams, ratesOut], of func(ratesOut, int) float64) style.Line {
+func bandOver(cells []lab.Result[RatesParams, RatesOut], of func(RatesOut, int) float64) style.Line {
 	l := style.Line{X: cells[0].Params.Scaled}
 	for k := range l.X {
 		var v []float64
@@ -205,7 +229,7 @@ func interpolate(xs, ys []float64, x float64) float64 {
 }
 
 // exponentNote says what the proposition's e^{−λ} would need.
-func exponentNote(cells []lab.Result[ratesParams, ratesOut]) string {
+func exponentNote(cells []lab.Result[RatesParams, RatesOut]) string {
 	small := 0
 	for _, c := range cells {
 		if c.Value.Gap < 1 {
@@ -216,7 +240,7 @@ func exponentNote(cells []lab.Result[ratesParams, ratesOut]) string {
 		"the statement needs costs in units in which δ ≥ 1.", small, len(cells))
 }
 
-func ratesTable(cells []lab.Result[ratesParams, ratesOut]) lab.Table {
+func ratesTable(cells []lab.Result[RatesParams, RatesOut]) lab.Table {
 	t := lab.Table{
 		Name:    "problems",
 		Caption: "Each problem: exact distance and the bound that its certificate proves, the smallest reduced cost δ, the rate that S − W is measured to fall at, and the constant of 1/λ, measured and h(P*).",
@@ -232,7 +256,7 @@ func ratesTable(cells []lab.Result[ratesParams, ratesOut]) lab.Table {
 }
 
 // rateOf is the rate at which S − W falls where λδ is above 40, in units of δ.
-func rateOf(c lab.Result[ratesParams, ratesOut]) float64 {
+func rateOf(c lab.Result[RatesParams, RatesOut]) float64 {
 	var x, y []float64
 	for k, s := range c.Params.Scaled {
 		if s >= 40 {
@@ -242,11 +266,8 @@ func rateOf(c lab.Result[ratesParams, ratesOut]) float64 {
 	return -slope(x, y)
 }
 
-func claimProposition1(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-	cells, err := lab.RecallAll(s, ratesOf, set.Seed, ratesGrid(set.Preset))
-	if err != nil {
-		return nil, err
-	}
+func claimProposition1(v lab.View[RatesParams, RatesOut]) ([]lab.Claim, error) {
+	cells := v.Cells
 	var rates []float64
 	var constant, negative, proof float64
 	for _, c := range cells {
@@ -261,13 +282,13 @@ func claimProposition1(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	}
 	_, rate, worst := spread(rates)
 	return []lab.Claim{
-		{What: "exact distances, the largest proved relative error", Source: "duality", Got: proof, Relation: lab.AtMost, Want: 1e-13, Why: "rounding of potentials"},
-		{What: "S − W and W − S̃, the most negative", Source: "S̃ ≤ W ≤ S", Got: negative, Relation: lab.AtMost, Why: "a law; the values are far above rounding"},
+		{What: "exact distances, the largest proved relative error", Source: "duality", Got: proof, Relation: lab.AtMost, Want: 1e-13, Why: "rounding of potentials", Null: slowLosses.Name},
+		{What: "S − W and W − S̃, the most negative", Source: "S̃ ≤ W ≤ S", Got: negative, Relation: lab.AtMost, Why: "a law; the values are far above rounding", Null: exchangedLosses.Name},
 		{What: "rate of the sharp loss over δ, the median distance from 1", Source: "Proposition 1, with its exponent made precise", Got: rate, Relation: lab.AtMost, Want: 0.01,
-			Why: "measured on λδ from 40 to 100, where a second reduced cost of 1.2 δ has died out to e^{−8}"},
+			Why: "measured on λδ from 40 to 100, where a second reduced cost of 1.2 δ has died out to e^{−8}", Null: slowLosses.Name},
 		{What: "rate of the sharp loss over δ, the largest distance from 1", Source: "as above", Got: worst, Relation: lab.AtMost, Want: 0.2,
-			Why: "a second reduced cost that is closer to δ still mixes in"},
+			Why: "a second reduced cost that is closer to δ still mixes in", Null: slowLosses.Name},
 		{What: "λ(W − S̃) over h(P*), the largest distance from 1 at λδ = 100", Source: "Proposition 1, regularised loss", Got: constant, Relation: lab.AtMost, Want: 1e-6,
-			Why: "what is left is exponentially small, and rounding of W times λ"},
+			Why: "what is left is exponentially small, and rounding of W times λ", Null: slowLosses.Name},
 	}, nil
 }

@@ -17,28 +17,30 @@ import (
 )
 
 // Scaling is the time that each solver takes to a fixed accuracy, over the size of the problem and over ε.
-func Scaling() lab.Figure {
-	return lab.Figure{
+func Scaling() lab.Study[ScalingParams, ScalingOut] {
+	return lab.Study[ScalingParams, ScalingOut]{
 		Name:  "analytic/scaling",
 		Title: "Time to a fixed accuracy, over n and over ε",
 		Shows: "Every solver takes about n² a pass, and L-BFGS takes few passes; over ε, the passes of Sinkhorn's algorithm grow like 1/ε " +
 			"while those of L-BFGS and Newton's method hardly grow, until exact transport by the network simplex is as fast.",
 		Sizes: map[lab.Preset]string{
-			lab.Smoke: "n up to 128, 4 values of ε, at most 0.2 s a solver",
-			lab.Quick: "n up to 1024, 7 values of ε at n = 512, at most 4 s a solver",
+			lab.Smoke: "n up to 128, 4 values of ε, at most 0.1 s a solver",
+			lab.Quick: "n up to 512, 7 values of ε at n = 256, at most 1 s a solver",
+			lab.Full:  "n up to 1024, 7 values of ε at n = 512, at most 4 s a solver",
 			lab.Paper: "n up to 4096, 10 values of ε at n = 2048, at most 60 s a solver",
 		},
-		Decoders: []lab.Decoder{scalingOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return scalingOf.Jobs(set.Seed, scalingGrid(set.Preset)), nil
-		},
-		Draw:   drawScaling,
-		Claims: claimScaling,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 30, lab.Full: 120, lab.Paper: 2000},
+		Ours:       true,
+		Experiment: scalingOf,
+		Grid:       scalingGrid,
+		Draw:       drawScaling,
+		Claims:     claimScaling,
+		Nulls:      []lab.Null{likeSinkhorn},
 	}
 }
 
-// scalingParams is one run of all solvers on all problems, on one thread: over Ns at Ratio, and over Ratios at N.
-type scalingParams struct {
+// ScalingParams is one run of all solvers on all problems, on one thread: over Ns at Ratio, and over Ratios at N.
+type ScalingParams struct {
 	Ns     []int     `json:"ns"`
 	Ratio  float64   `json:"ratio"`
 	N      int       `json:"n"`
@@ -47,12 +49,13 @@ type scalingParams struct {
 	Limit  float64   `json:"limit"` // seconds a solve
 }
 
-type scalingOut struct {
-	Times []scalingTime `json:"times"`
+// ScalingOut holds the time of every solver on every problem.
+type ScalingOut struct {
+	Times []ScalingTime `json:"times"`
 }
 
-// scalingTime is one solver on one problem.
-type scalingTime struct {
+// ScalingTime is one solver on one problem.
+type ScalingTime struct {
 	Over    string  `json:"over"` // "n" or "eps"
 	Solver  string  `json:"solver"`
 	N       int     `json:"n"`
@@ -65,10 +68,10 @@ type scalingTime struct {
 // simplexName is the exact solver in the figure; it has no ε.
 const simplexName = "network simplex (exact)"
 
-var scalingOf = lab.Experiment[scalingParams, scalingOut]{
+var scalingOf = lab.Experiment[ScalingParams, ScalingOut]{
 	Name: "analytic/scaling", Version: 1,
-	Run: func(ctx context.Context, c *lab.Cell, p scalingParams) (scalingOut, error) {
-		var out scalingOut
+	Run: func(ctx context.Context, c *lab.Cell, p ScalingParams) (ScalingOut, error) {
+		var out ScalingOut
 		steps, done := len(p.Ns)+len(p.Ratios), 0
 		for _, n := range p.Ns {
 			if err := out.add(ctx, c, p, "n", n, []float64{p.Ratio}); err != nil {
@@ -86,7 +89,7 @@ var scalingOf = lab.Experiment[scalingParams, scalingOut]{
 }
 
 // add times every solver on the problem of size n.
-func (out *scalingOut) add(ctx context.Context, c *lab.Cell, p scalingParams, over string, n int, ratios []float64) error {
+func (out *ScalingOut) add(ctx context.Context, c *lab.Cell, p ScalingParams, over string, n int, ratios []float64) error {
 	prob := clouds(c.Rand("clouds"), n)
 	cost := ot.Cost(prob.Geometry)
 	mean := meanCost(cost, prob.A, prob.B)
@@ -102,7 +105,7 @@ func (out *scalingOut) add(ctx context.Context, c *lab.Cell, p scalingParams, ov
 	}
 	within, stop := context.WithTimeout(ctx, seconds(p.Limit))
 	defer stop()
-	t := scalingTime{Over: over, Solver: simplexName, N: n, Status: timeLimit, Seconds: math.NaN()}
+	t := ScalingTime{Over: over, Solver: simplexName, N: n, Status: timeLimit, Seconds: math.NaN()}
 	m, err := measure(p.Limit/4, func() error {
 		w, err := exact.Simplex{}.Solve(within, prob.A, prob.B, exact.Matrix(cost))
 		if err == nil {
@@ -121,8 +124,8 @@ func (out *scalingOut) add(ctx context.Context, c *lab.Cell, p scalingParams, ov
 }
 
 // timeSolver measures one solve; the time is NaN where it did not reach the tolerance.
-func timeSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64, params scalingParams) (scalingTime, error) {
-	out := scalingTime{Solver: s.name, Seconds: math.NaN()}
+func timeSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64, params ScalingParams) (ScalingTime, error) {
+	out := ScalingTime{Solver: s.name, Seconds: math.NaN()}
 	solve := func() error {
 		if s.with == nil {
 			r := textbook{Eps: eps, Tol: params.Tol, MaxIter: manyIterations, MaxTime: seconds(params.Limit)}.solve(cost, p.A, p.B)
@@ -155,23 +158,33 @@ func timeSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dens
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-func scalingGrid(p lab.Preset) scalingParams {
-	g := scalingParams{
-		Ns: pick(p, []int{16, 32, 64, 128}, []int{32, 64, 128, 256, 512, 1024}, []int{64, 128, 256, 512, 1024, 2048, 4096}),
-		N:  pick(p, 128, 512, 2048), Ratio: 0.01, Tol: 1e-6, Limit: pick(p, 0.2, 4, 60),
+func scalingGrid(set lab.Setting) []ScalingParams {
+	p := set.Preset
+	ns := []int{16, 32, 64, 128, 256, 512, 1024, 2048, 4096}
+	g := ScalingParams{
+		Ns: lab.Pick(p, ns[:4], ns[1:6], ns[1:7], ns[2:]),
+		N:  lab.Pick(p, 128, 256, 512, 2048), Ratio: 0.01, Tol: 1e-6, Limit: lab.Pick(p, 0.1, 1, 4, 60),
 	}
-	g.Ratios = make([]float64, pick(p, 4, 7, 10))
+	g.Ratios = make([]float64, lab.Pick(p, 4, 7, 7, 10))
 	for i := range g.Ratios {
 		g.Ratios[i] = math.Pow(10, -3*float64(i)/float64(len(g.Ratios)-1))
 	}
-	return g
+	return []ScalingParams{g}
 }
 
-func drawScaling(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	cell, err := lab.Recall(s, scalingOf, set.Seed, scalingGrid(set.Preset))
-	if err != nil {
-		return lab.Exhibit{}, err
+// likeSinkhorn is the null of solvers whose passes grow like 1/ε, and which do not converge in time.
+var likeSinkhorn = lab.Null{Name: "passes that grow like 1/ε", Spoil: []lab.Spoiler{lab.Spoil(scalingOf, func(cells []lab.Result[ScalingParams, ScalingOut]) {
+	for i := range cells {
+		cells[i].Value.Times = slices.Clone(cells[i].Value.Times)
+		for k := range cells[i].Value.Times {
+			t := &cells[i].Value.Times[k]
+			t.Passes, t.Status = int(10/max(t.Ratio, 1e-6)), timeLimit
+		}
 	}
+})}}
+
+func drawScaling(v lab.View[ScalingParams, ScalingOut]) (lab.Exhibit, error) {
+	cell := v.Cells[0]
 	p := cell.Params
 	overN := style.Plot{
 		Title: fmt.Sprintf("ε = %g × mean cost", p.Ratio),
@@ -182,18 +195,18 @@ func drawScaling(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		X:     style.Axis{Label: "ε / mean cost", Log: true}, Y: style.Axis{Log: true},
 	}
 	for _, s := range timedSolvers {
-		overN.Items = append(overN.Items, cell.Value.line(s, "n", func(t scalingTime) float64 { return float64(t.N) }))
-		overEps.Items = append(overEps.Items, cell.Value.line(s, "eps", func(t scalingTime) float64 { return t.Ratio }))
+		overN.Items = append(overN.Items, cell.Value.line(s, "n", func(t ScalingTime) float64 { return float64(t.N) }))
+		overEps.Items = append(overEps.Items, cell.Value.line(s, "eps", func(t ScalingTime) float64 { return t.Ratio }))
 	}
 	exactly := timedSolver{name: simplexName}
-	simplex := cell.Value.line(exactly, "n", func(t scalingTime) float64 { return float64(t.N) })
+	simplex := cell.Value.line(exactly, "n", func(t ScalingTime) float64 { return float64(t.N) })
 	simplex.Color, simplex.Marks, simplex.Solid = style.DarkGrey, false, true
-	for _, t := range cell.Value.line(exactly, "eps", func(t scalingTime) float64 { return t.Ratio }).Y {
+	for _, t := range cell.Value.line(exactly, "eps", func(t ScalingTime) float64 { return t.Ratio }).Y {
 		overEps.Items = append(overEps.Items, style.Rule{At: t, Label: "exact"})
 	}
 	overN.Items = append(overN.Items, simplex)
 	panels := style.Panels{Items: []style.Drawer{overN, overEps}, Letters: true, ShareY: true}
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("n ≤ %d", slices.Max(p.Ns)))}
+	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("n ≤ %d", slices.Max(p.Ns)))}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: fmt.Sprintf("Time to an L1 marginal error of %g, costs in memory, float64, points in the plane. %s Points are missing where a solver did not "+
@@ -205,7 +218,7 @@ func drawScaling(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 }
 
 // line is a solver's time over a quantity.
-func (out scalingOut) line(s timedSolver, over string, at func(scalingTime) float64) style.Line {
+func (out ScalingOut) line(s timedSolver, over string, at func(ScalingTime) float64) style.Line {
 	l := style.Line{Name: s.name, Series: s.series, Marks: true}
 	for _, t := range out.Times {
 		if t.Solver == s.name && t.Over == over {
@@ -215,7 +228,7 @@ func (out scalingOut) line(s timedSolver, over string, at func(scalingTime) floa
 	return l
 }
 
-func scalingTable(out scalingOut) lab.Table {
+func scalingTable(out ScalingOut) lab.Table {
 	t := lab.Table{Name: "times", Caption: "Each run: seconds, passes over the costs (pivots for the simplex), and how it ended.",
 		Header: []string{"n", "ε / mean cost", "solver", "seconds", "passes", "status"}}
 	for _, r := range out.Times {
@@ -228,11 +241,8 @@ func scalingTable(out scalingOut) lab.Table {
 	return t
 }
 
-func claimScaling(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
-	cell, err := lab.Recall(s, scalingOf, set.Seed, scalingGrid(set.Preset))
-	if err != nil {
-		return nil, err
-	}
+func claimScaling(v lab.View[ScalingParams, ScalingOut]) ([]lab.Claim, error) {
+	cell := v.Cells[0]
 	p := cell.Params
 	unconverged := 0.0
 	passes := map[string]map[float64]float64{}
@@ -251,8 +261,8 @@ func claimScaling(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	grows := passes["L-BFGS"][last] / passes["L-BFGS"][p.Ratios[0]]
 	return []lab.Claim{
 		{What: "solves in which L-BFGS or Newton's method did not converge in time", Source: "“efficient and stable”: introduction", Got: unconverged, Want: 0,
-			Why: "counted over all sizes and ε"},
+			Why: "counted over all sizes and ε", Null: likeSinkhorn.Name},
 		{What: "passes of L-BFGS at the smallest ε over those at the largest", Source: "passes of Sinkhorn's algorithm grow like 1/ε: Franklin and Lorenz 1989; Dvurechensky et al. 2018", Got: grows, Relation: lab.AtMost,
-			Want: 0.2 * p.Ratios[0] / last, Why: "far from a growth like 1/ε; counted, not timed"},
+			Want: 0.2 * p.Ratios[0] / last, Why: "far from a growth like 1/ε; counted, not timed", Null: likeSinkhorn.Name},
 	}, nil
 }
