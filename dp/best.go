@@ -4,224 +4,149 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
+	"coupling/dp/closed"
 	"coupling/dp/contour"
 	"coupling/dp/pair"
 	"coupling/dp/pld"
+	"coupling/dp/rdp"
 )
 
-// Best is the accountant that asks Profile and then the others, the sharpest first.
+// Accountant bounds ε and δ of a composition of dominating pairs: see pair.Accountant.
+type Accountant = pair.Accountant
+
+// FirstOf asks accountants in turn; the first that answers is believed.
+type FirstOf []Accountant
+
+// Name is that of the first.
+func (f FirstOf) Name() string {
+	if len(f) == 0 {
+		return "none"
+	}
+	return f[0].Name()
+}
+
+// Bound returns the first answer, or all errors.
+func (f FirstOf) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
+	if len(f) == 0 {
+		return pair.Answer{}, bad("FirstOf: must have an accountant")
+	}
+	var errs []error
+	for _, a := range f {
+		v, err := a.Bound(ctx, steps, q)
+		if err == nil || ctx.Err() != nil {
+			return v, err
+		}
+		errs = append(errs, err)
+	}
+	return pair.Answer{}, errors.Join(errs...)
+}
+
+// Best is the accountant that asks the others, the sharpest first, until the number is known sharply: closed forms, contours (exact),
+// privacy-loss distributions (an interval) and Rényi divergences (an upper bound).
 type Best struct {
-	// Work limits the evaluations of the contour accountant, after which dp/pld takes over; 0 means 1e7 (a third of a second) and four
-	// times that where distributions then leave more than a part in 1e5 open, shared among the
-	// branches of a relation.
-	Work int
 	// Width is how wide, relative to the number, an enclosure may be; 0 means as narrow as can be had in about a second: 1e-11 from
 	// contours, 1e-6 or so from privacy-loss distributions. Widths of a per cent take some ten milliseconds.
 	Width float64
-
-	grid  float64 // the width of privacy-loss distributions, if Width is 0
-	cells int     // and their work
-	grids bool    // contours refuse
-}
-
-const (
-	fullWork  = 10_000_000
-	leastWork = 1_500_000
-	// gridWork and leastGrid are the same for privacy-loss distributions.
-	gridWork  = 8_000_000
-	leastGrid = 300_000
-	// fineGrid is the width that is wanted of them, roughGrid where many answers are wanted, or one is of many branches.
-	fineGrid  = 1.2e-6
-	roughGrid = 1e-4
-	// roughWork is what a distribution that is good to a few per cent costs.
-	roughWork = 300_000
-)
-
-// shareWork gives every branch its part of the work: the first, mostly the worst, as much as all others together, where
-// distributions are needed.
-func shareWork(a Accountant, r Relation) (first, other Accountant) {
-	n := 1
-	if r.Kind == AddRemove {
-		n = r.size() + 1
-	}
-	if p, ok := a.(pld.Accountant); ok && p.Work == 0 {
-		first := p
-		p.Work = max(leastGrid, gridWork/n)
-		if n > 16 && (p.Bins == 0 || p.Bins > 1<<16) {
-			p.Bins = 1 << 16
-		}
-		return first, p
-	}
-	b, ok := a.(Best)
-	if !ok {
-		return a, a
-	}
-	if b.Work == 0 {
-		if b.Work = max(leastWork, fullWork/n); b.Width > 0 {
-			b.Work = roughWork
-		}
-	}
-	if b.grid == 0 {
-		b.grid, b.cells = fineGrid, gridWork
-	}
-	rest := b
-	rest.grid, rest.cells = max(b.grid, roughGrid), max(leastGrid, gridWork/4/n)
-	return b, rest
 }
 
 // Name is "auto".
 func (Best) Name() string { return "auto" }
 
-// Epsilon asks the accountants in turn.
-func (b Best) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
-	return b.EpsilonContext(context.Background(), steps, delta)
-}
-
-// EpsilonContext is Epsilon, ended with the error of ctx when that is done.
-func (b Best) EpsilonContext(ctx context.Context, steps []pair.Step, delta float64) (pair.Interval, error) {
-	v, _, err := askBest(ctx, b, steps, func(a Accountant) (pair.Interval, error) { return epsilonOf(ctx, a, steps, delta) })
-	return v, err
-}
-
-// Delta asks the accountants in turn.
-func (b Best) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
-	return b.DeltaContext(context.Background(), steps, eps)
-}
-
-// DeltaContext is Delta, ended with the error of ctx when that is done.
-func (b Best) DeltaContext(ctx context.Context, steps []pair.Step, eps float64) (pair.Interval, error) {
-	v, _, err := askBest(ctx, b, steps, func(a Accountant) (pair.Interval, error) { return deltaOf(ctx, a, steps, eps) })
-	return v, err
-}
-
-// candidates lists accountants by sharpness.
-func (b Best) candidates() []Accountant {
-	c := contour.Accountant{Work: b.Work}
-	if b.Width > 0 { // of log δ the contour's tolerance is a part
-		c.Tol = b.Width / 8
-	}
-	grid := pld.Accountant{Width: b.Width, Work: b.cells}
-	if b.Width == 0 {
-		grid.Width = b.grid
-	}
-	if b.grids {
-		return []Accountant{Profile{}, grid, RDP{}}
-	}
-	if b.Width > 0 || b.grid != fineGrid {
-		return []Accountant{Profile{}, c, grid, RDP{}}
-	}
-	patient := c
-	patient.Work *= patience
-	return []Accountant{Profile{}, c, grid, patient, RDP{}}
-}
-
 const (
-	// sharp is the relative width from which on no further accountant is asked, and rough that of a branch that is one of many.
+	// contourWork and gridWork are the usual work of contours (a third of a second) and of distributions; patience is how much longer
+	// contours may take where distributions were not sharp.
+	contourWork = 10_000_000
+	gridWork    = 8_000_000
+	patience    = 4
+	// fineGrid is the width that is wanted of distributions, roughGrid that for one of many branches.
+	fineGrid  = 1.2e-6
+	roughGrid = 1e-4
+	// sharp is the relative width from which on no further accountant is asked, and rough that for one of many branches.
 	sharp = 1e-5
 	rough = 1e-3
-	// patience is how much longer contours may take where distributions were not sharp.
-	patience = 4
 )
 
-// askBest asks one accountant, or for Best the candidates until the number is known sharply; the least upper bound is taken.
-func askBest(ctx context.Context, a Accountant, steps []pair.Step, ask func(Accountant) (pair.Interval, error)) (pair.Interval, string, error) {
-	auto, ok := a.(Best)
-	if !ok {
-		v, err := ask(a)
-		return v, a.Name(), err
+// stage is an accountant with the question as it is put to it.
+type stage struct {
+	by Accountant
+	q  pair.Question
+}
+
+// stages lists the accountants by sharpness, and how wide an answer ends the list.
+func (b Best) stages(q pair.Question) (list []stage, enough float64) {
+	if q.Width == 0 {
+		q.Width = b.Width
 	}
-	if !(auto.Width >= 0 && auto.Width < 1) {
-		return pair.Interval{}, a.Name(), bad("Best.Width = %v: must be in [0, 1)", auto.Width)
-	}
-	var errs []error
-	best, name := pair.Interval{Upper: math.Inf(1)}, ""
-	wide := max(rough, auto.Width)
-	if auto.Width == 0 && auto.grid == fineGrid {
-		wide = sharp
-	}
-	for _, c := range auto.candidates() {
-		if err := ctx.Err(); err != nil {
-			return pair.Interval{}, a.Name(), err
+	exact, grid := q, q
+	enough = max(rough, q.Width)
+	patient := false
+	switch {
+	case q.Against > 0:
+		exact.Effort, grid.Effort, grid.Width = 0.03, 0.0375, 1e-3
+		enough = roughGrid // closer, distributions can hardly tell
+	case q.Width > 0:
+		exact.Effort = 0.03
+		if q.Effort > 0 {
+			grid.Effort = q.Effort / 4
 		}
-		v, err := ask(c)
-		if err != nil {
+	case q.Effort > 0 && q.Effort < 1:
+		exact.Effort, grid.Effort, grid.Width = max(0.15, q.Effort), q.Effort/4, roughGrid
+	default:
+		grid.Width, enough, patient = fineGrid, sharp, true
+	}
+	list = []stage{{closed.Accountant{}, q}, {contour.Accountant{Work: contourWork}, exact}, {pld.Accountant{Work: gridWork}, grid}}
+	if patient {
+		list = append(list, stage{contour.Accountant{Work: patience * contourWork}, exact})
+	}
+	list = append(list, stage{rdp.Accountant{}, q})
+	if by := q.Like.By; by != "" { // others would take longer, and hardly tell more
+		list = slices.DeleteFunc(list, func(s stage) bool { return s.by.Name() != by && s.by != (closed.Accountant{}) })
+	}
+	return list, enough
+}
+
+// Bound asks the accountants in turn; the least upper bound is taken. Those that refused a similar question are not asked.
+func (b Best) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
+	if !(b.Width >= 0 && b.Width < 1) {
+		return pair.Answer{}, bad("Best.Width = %v: must be in [0, 1)", b.Width)
+	}
+	list, enough := b.stages(q)
+	best := pair.Answer{Interval: pair.Interval{Upper: math.Inf(1)}}
+	var errs []error
+	for _, s := range list {
+		name := s.by.Name()
+		if slices.Contains(q.Like.Refused, name) {
+			if !slices.Contains(best.Refused, name) {
+				best.Refused = append(best.Refused, name)
+			}
+			continue
+		}
+		v, err := s.by.Bound(ctx, steps, s.q)
+		switch {
+		case ctx.Err() != nil:
+			return pair.Answer{}, ctx.Err()
+		case err != nil:
 			errs = append(errs, err)
+			best.Refused = append(best.Refused, name)
 			continue
 		}
 		best.Lower = max(best.Lower, v.Lower)
 		if v.Upper < best.Upper {
-			best.Upper, name = v.Upper, c.Name()
+			best.Upper, best.By, best.Order = v.Upper, v.By, v.Order
 		}
-		if _, known := c.(Profile); known || best.Upper-best.Lower <= wide*best.Upper {
+		if q.Decides(best.Interval, enough) {
 			break
 		}
 	}
-	if name != "" {
-		best.Lower = min(best.Lower, best.Upper)
-		return best, name, nil
+	switch {
+	case best.By == "" && len(q.Like.Refused) > 0: // the question was not that similar
+		q.Like.Refused = nil
+		return b.Bound(ctx, steps, q)
+	case best.By == "":
+		return pair.Answer{}, errors.Join(errs...)
 	}
-	return pair.Interval{}, a.Name(), errors.Join(errs...)
-}
-
-// A decider can tell whether δ(eps) ≤ delta with less work than it takes to know δ. It says no when in doubt.
-type decider interface {
-	below(ctx context.Context, steps []pair.Step, eps, delta float64, like likeness) bool
-}
-
-// deciderOf returns how an accountant compares, if it can.
-func deciderOf(a Accountant) (decider, bool) {
-	if p, ok := a.(pld.Accountant); ok {
-		return comparer{p}, true
-	}
-	d, ok := a.(decider)
-	return d, ok
-}
-
-// A comparer asks for distributions no finer than the comparison needs.
-type comparer struct{ pld.Accountant }
-
-func (c comparer) below(ctx context.Context, steps []pair.Step, eps, delta float64, _ likeness) bool {
-	v, err := c.DeltaAgainst(ctx, steps, eps, min(1, delta))
-	return err == nil && v.Upper <= delta
-}
-
-// A likeness is what is known of a similar composition.
-type likeness struct {
-	accountant string  // that answered
-	order      float64 // of its saddle point, 0 if unknown
-}
-
-// likenessOf finds the order where the contour accountant answered.
-func likenessOf(steps []pair.Step, accountant string, eps float64) likeness {
-	like := likeness{accountant: accountant}
-	if accountant == (contour.Accountant{}).Name() {
-		if s, err := (contour.Accountant{}).Saddle(steps, eps); err == nil {
-			like.order = s
-		}
-	}
-	return like
-}
-
-// below asks for rougher and then sharper enclosures of δ(eps) until delta is on one side.
-func (b Best) below(ctx context.Context, steps []pair.Step, eps, delta float64, like likeness) bool {
-	if delta >= 1 {
-		return true
-	}
-	if v, err := (Profile{}).Delta(steps, eps); err == nil {
-		return v.Upper <= delta
-	}
-	if like.accountant != (pld.Accountant{}).Name() {
-		for _, tol := range [...]float64{1e-2, 1e-5} {
-			v, err := contour.Accountant{Tol: tol, Work: roughWork, Order: like.order}.DeltaContext(ctx, steps, eps)
-			if err != nil {
-				break
-			}
-			if v.Upper <= delta || v.Lower > delta || tol == 1e-5 { // too close for a distribution to tell
-				return v.Upper <= delta
-			}
-		}
-	}
-	v, err := pld.Accountant{Width: 1e-3, Bins: 1 << 17, Work: leastGrid}.DeltaAgainst(ctx, steps, eps, delta)
-	return err == nil && v.Upper <= delta
+	best.Lower = min(best.Lower, best.Upper)
+	return best, nil
 }

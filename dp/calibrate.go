@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"coupling/dp/pld"
+	"coupling/dp/pair"
 )
 
 // ErrUnreachable marks a budget that no value of the parameter meets.
@@ -20,10 +20,10 @@ type Budget struct {
 }
 
 func (b Budget) check() error {
-	if err := checkDelta(b.Delta); err != nil {
+	if err := in.Delta(b.Delta); err != nil {
 		return err
 	}
-	return checkEpsilon(b.Epsilon)
+	return in.Epsilon(b.Epsilon)
 }
 
 func (b Budget) accountant() Accountant {
@@ -33,130 +33,124 @@ func (b Budget) accountant() Accountant {
 	return b.Accountant
 }
 
-// stages are the accountants that a search asks, the last one the budget's own: rough answers say where sharp ones are worth their time.
-// All are safe.
-func (b Budget) stages() []Accountant {
-	a, ok := b.accountant().(Best)
-	if !ok || a.Width > 0 {
-		return []Accountant{b.accountant()}
+// stages are how sharp the answers are that a search asks for, the last one as the budget's accountant has it: rough answers say where
+// sharp ones are worth their time. All are safe.
+func (b Budget) stages() []pair.Question {
+	q := pair.EpsilonAt(b.Delta)
+	if a, ok := b.accountant().(Best); !ok || a.Width > 0 {
+		return []pair.Question{q}
 	}
-	rough, middle := a, a
-	rough.Width = 1e-2
-	middle.grid, middle.cells = roughGrid, gridWork/4
-	return []Accountant{rough, middle, a}
+	coarse, middle := q, q
+	coarse.Width, middle.Effort = 1e-2, 0.99
+	return []pair.Question{coarse, middle, q}
 }
 
-// A trial is a value of the parameter with what was found there.
-type trial struct {
-	x      float64 // log of the value
-	excess float64 // log(ε/budget): at most 0 when it meets the budget, +Inf without a finite bound
-	blur   float64 // how far off ε may be, relatively
-	g      Guarantee
+// A probe is a value of the parameter with what was found there.
+type probe struct {
+	x        float64 // log of the value
+	excess   float64 // log(ε/budget): at most 0 when it meets the budget, +Inf without a finite bound
+	relWidth float64 // how far off ε may be, relatively
+	g        Guarantee
+	first    pair.Answer
 }
 
-func (t trial) ok() bool { return t.excess <= 0 }
+func (p probe) ok() bool { return p.excess <= 0 }
 
-// near is how little of the budget may be left over so that it is not worth looking further: the accountant could hardly tell, and
-// no more than a part in a thousand, however little is known from below.
-func (t trial) near(share float64) float64 { return max(1e-9, min(1e-3, share*t.blur)) }
+// stopTol is the unspent share of the budget at which the search stops: the accountant could not resolve a smaller one, and a part
+// in a thousand is enough however little is known from below.
+func (p probe) stopTol(share float64) float64 { return max(1e-9, min(1e-3, share*p.relWidth)) }
 
-// A hunt looks for the value of a parameter at which a monotone budget is just met.
-type hunt struct {
+// A calibration searches for the value of a parameter at which a monotone budget is just met.
+type calibration struct {
 	Budget
 	event        func(float64) Event
 	safe, unsafe float64 // logs of the ends: at safe the budget is met if anywhere
 	whole        bool    // values are integers
-	slope        float64 // of the excess, at the last two trials
-	grids        *trial  // the last trial of this stage, if it took privacy-loss distributions
+	slope        float64 // of the excess, at the last two probes
+	last         *probe  // of this stage
 }
 
-// try asks for the excess at a value, which it rounds if need be.
-func (h *hunt) try(ctx context.Context, a Accountant, x float64) (trial, error) {
+// probe asks for the excess at a value, which it rounds if need be.
+func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (probe, error) {
 	value := math.Exp(x)
-	if h.whole {
+	if c.whole {
 		value = math.Round(value)
 		x = math.Log(value)
 	}
-	t := trial{x: x}
-	if best, ok := a.(Best); ok && h.grids != nil && math.Abs(h.grids.x-x) < 0.2 {
-		best.grids = true
-		a = best
+	p := probe{x: x}
+	if c.last != nil && math.Abs(c.last.x-x) < 0.2 {
+		q.Like = pair.Answer{Refused: c.last.first.Refused}
 	}
-	g, err := EpsilonContext(ctx, a, h.event(value), h.Relation, h.Delta)
+	var err error
+	p.g, p.first, err = guarantee(ctx, c.accountant(), c.event(value), c.Relation, q)
 	switch {
 	case errors.Is(err, ErrUnbounded):
-		t.excess = math.Inf(1)
-		return t, nil
+		p.excess = math.Inf(1)
+		return p, nil
 	case err != nil:
-		return t, err
+		return p, err
 	}
-	t.g = g
-	h.grids = nil
-	if g.Accountant == (pld.Accountant{}).Name() {
-		h.grids = &trial{x: x}
-	}
-	switch {
-	case g.Epsilon == 0:
-		t.excess = math.Inf(-1)
-	case g.Epsilon <= h.Epsilon:
-		t.excess = min(0, math.Log(g.Epsilon/h.Epsilon))
+	c.last = &p
+	switch eps := p.g.Epsilon; {
+	case eps == 0:
+		p.excess = math.Inf(-1)
+	case eps <= c.Epsilon:
+		p.excess = min(0, math.Log(eps/c.Epsilon))
 	default:
-		t.excess = max(math.SmallestNonzeroFloat64, math.Log(g.Epsilon/h.Epsilon))
+		p.excess = max(math.SmallestNonzeroFloat64, math.Log(eps/c.Epsilon))
 	}
-	t.blur = min(1, (g.Epsilon-g.Lower)/g.Epsilon)
-	return t, nil
+	p.relWidth = min(1, (p.g.Epsilon-p.g.Lower)/p.g.Epsilon)
+	return p, nil
 }
 
 // run goes through the stages, each from where the one before ended.
-func (h *hunt) run(ctx context.Context, start float64) (trial, error) {
-	stages := h.stages()
-	var t trial
-	var err error
-	for i, a := range stages {
+func (c *calibration) run(ctx context.Context, start float64) (p probe, err error) {
+	stages := c.stages()
+	for i, q := range stages {
 		share := 0.3
 		if i+1 < len(stages) {
 			share = 1
 		}
-		t, err = h.stage(ctx, a, start, share)
+		p, err = c.stage(ctx, q, start, share)
 		if err != nil && (i+1 == len(stages) || !errors.Is(err, ErrUnreachable)) {
-			return t, err
+			return p, err
 		}
-		if err == nil && kindOf(t.g.Lower, t.g.Epsilon) == Exact && i > 0 {
+		if err == nil && p.g.Kind == Exact && i > 0 {
 			break
 		}
-		start = t.x
+		start = p.x
 	}
-	return t, err
+	return p, err
 }
 
 // stage returns the last value that meets the budget; with ErrUnreachable there is none, and it is the safe end.
-func (h *hunt) stage(ctx context.Context, a Accountant, start, share float64) (trial, error) {
-	var good, bad *trial
+func (c *calibration) stage(ctx context.Context, q pair.Question, start, share float64) (probe, error) {
+	var good, bad *probe
 	stride := math.Ln2
-	h.grids = nil
+	c.last = nil
 	for k := 0; ; k++ {
-		t, err := h.try(ctx, a, start)
+		p, err := c.probe(ctx, q, start)
 		if err != nil {
-			return t, err
+			return p, err
 		}
-		h.learn(good, bad, t)
-		if t.ok() {
-			good = &t
+		c.learn(good, bad, p)
+		if p.ok() {
+			good = &p
 		} else {
-			bad = &t
+			bad = &p
 		}
 		switch {
-		case good == nil && bad.x == h.safe:
+		case good == nil && bad.x == c.safe:
 			return *bad, ErrUnreachable
-		case good != nil && (-good.excess <= good.near(share) || good.x == h.unsafe):
+		case good != nil && (-good.excess <= good.stopTol(share) || good.x == c.unsafe):
 			return *good, nil
 		case good == nil || bad == nil:
-			start = h.beyond(t, stride, t.near(share)/2)
+			start = c.extrapolate(p, stride, p.stopTol(share)/2)
 			if k > 0 {
 				stride *= 2
 			}
 		default:
-			next, ok := h.inside(*good, *bad, k%3 == 2, good.near(share)/2)
+			next, ok := c.interpolate(*good, *bad, k%3 == 2, good.stopTol(share)/2)
 			if !ok {
 				return *good, nil
 			}
@@ -165,50 +159,50 @@ func (h *hunt) stage(ctx context.Context, a Accountant, start, share float64) (t
 	}
 }
 
-// learn notes the slope between a trial and the one before.
-func (h *hunt) learn(good, bad *trial, t trial) {
-	for _, o := range [...]*trial{good, bad} {
-		if o == nil || o.x == t.x {
+// learn notes the slope between a probe and the one before.
+func (c *calibration) learn(good, bad *probe, p probe) {
+	for _, o := range [...]*probe{good, bad} {
+		if o == nil || o.x == p.x {
 			continue
 		}
-		if v := (t.excess - o.excess) / (t.x - o.x); !math.IsInf(v, 0) && !math.IsNaN(v) && v*(h.unsafe-h.safe) > 0 {
-			h.slope = v
+		if v := (p.excess - o.excess) / (p.x - o.x); !math.IsInf(v, 0) && !math.IsNaN(v) && v*(c.unsafe-c.safe) > 0 {
+			c.slope = v
 		}
 	}
 }
 
-// beyond says where to look when only one side is known: where all but rest of the budget should be spent, or a stride away.
-func (h *hunt) beyond(t trial, stride, rest float64) float64 {
-	end := h.unsafe
-	if !t.ok() {
-		end = h.safe
+// extrapolate says where to look when only one side is known: where all but rest of the budget should be spent, or a stride away.
+func (c *calibration) extrapolate(p probe, stride, rest float64) float64 {
+	end := c.unsafe
+	if !p.ok() {
+		end = c.safe
 	}
 	step := stride
-	if h.slope != 0 && stride < 4 && !math.IsInf(t.excess, 0) {
-		step = min(step, math.Abs((t.excess+rest)/h.slope)+1e-10)
+	if c.slope != 0 && stride < 4 && !math.IsInf(p.excess, 0) {
+		step = min(step, math.Abs((p.excess+rest)/c.slope)+1e-10)
 	}
-	if h.whole { // to the next integer at least
-		if end > t.x {
-			step = max(step, math.Log1p(math.Exp(-t.x)))
+	if c.whole { // to the next integer at least
+		if end > p.x {
+			step = max(step, math.Log1p(math.Exp(-p.x)))
 		} else {
-			step = max(step, -math.Log1p(-math.Exp(-t.x)))
+			step = max(step, -math.Log1p(-math.Exp(-p.x)))
 		}
 	}
-	if math.Abs(end-t.x) <= step {
+	if math.Abs(end-p.x) <= step {
 		return end
 	}
-	return t.x + math.Copysign(step, end-t.x)
+	return p.x + math.Copysign(step, end-p.x)
 }
 
-// inside says where to look between a value that meets the budget and one that does not: where by the secant all but rest is spent, where
-// both are finite and it was not one-sided lately, else in the middle; and false when they are next to each other.
-func (h *hunt) inside(good, bad trial, bisect bool, rest float64) (float64, bool) {
+// interpolate says where to look between a value that meets the budget and one that does not: where by the secant all but rest is spent,
+// where both are finite and it was not one-sided lately, else in the middle; and false when they are next to each other.
+func (c *calibration) interpolate(good, bad probe, bisect bool, rest float64) (float64, bool) {
 	w := 0.5
 	if d := bad.excess - good.excess; !bisect && !math.IsInf(d, 0) && !math.IsNaN(d) {
 		w = min(0.99, max(0.01, -(good.excess+rest)/d))
 	}
 	x := good.x + w*(bad.x-good.x)
-	if !h.whole {
+	if !c.whole {
 		return x, math.Abs(bad.x-good.x) > 1e-9
 	}
 	a, b := math.Round(math.Exp(good.x)), math.Round(math.Exp(bad.x))
@@ -217,7 +211,7 @@ func (h *hunt) inside(good, bad trial, bisect bool, rest float64) (float64, bool
 }
 
 // MinNoise returns the least x in [1e-4, 1e9] such that event(x) meets the budget, for an event whose ε falls with x: a noise multiplier or
-// a scale. It is rounded to the safe side, by 1e-9 relative, or by what a third of the accountant's blur of ε comes to. The guarantee is
+// a scale. It is rounded to the safe side, by 1e-9 relative, or by what a third of the uncertainty of ε comes to. The guarantee is
 // that of the event at x. Cost: some 20 accountings, most of them rough.
 func MinNoise(ctx context.Context, b Budget, event func(noise float64) Event) (float64, Guarantee, error) {
 	return b.search(ctx, event, "noise", 1, 1e9, 1e-4)
@@ -232,7 +226,7 @@ func (b Budget) search(ctx context.Context, event func(float64) Event, name stri
 	if err := b.check(); err != nil {
 		return 0, nothing(), err
 	}
-	h := hunt{Budget: b, event: event, safe: math.Log(safe), unsafe: math.Log(unsafe)}
+	h := calibration{Budget: b, event: event, safe: math.Log(safe), unsafe: math.Log(unsafe)}
 	t, err := h.run(ctx, math.Log(start))
 	if errors.Is(err, ErrUnreachable) {
 		err = fmt.Errorf("dp: %s up to %g: eps = %v at delta = %v: %w", name, safe, b.Epsilon, b.Delta, err)
@@ -247,12 +241,12 @@ func (b Budget) search(ctx context.Context, event func(float64) Event, name stri
 const maxSteps = 1_000_000_000_000
 
 // MaxSteps returns the largest T up to 1e12 such that event(T) meets the budget, 0 when not even one step does. Where the accountant's ε is
-// not exact, T is the largest up to what a third of its blur comes to.
+// not exact, T is the largest up to what a third of its uncertainty comes to.
 func MaxSteps(ctx context.Context, b Budget, event func(steps int) Event) (int, error) {
 	if err := b.check(); err != nil {
 		return 0, err
 	}
-	h := hunt{Budget: b, event: func(x float64) Event { return event(int(x)) }, unsafe: math.Log(maxSteps), whole: true}
+	h := calibration{Budget: b, event: func(x float64) Event { return event(int(x)) }, unsafe: math.Log(maxSteps), whole: true}
 	t, err := h.run(ctx, 0)
 	if errors.Is(err, ErrUnreachable) {
 		return 0, nil

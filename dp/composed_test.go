@@ -1,11 +1,14 @@
 package dp
 
 import (
+	"context"
 	"math"
 	"strconv"
 	"testing"
 
+	"coupling/dp/internal/refs"
 	"coupling/dp/pair"
+	"coupling/dp/rdp"
 )
 
 type composedCase struct {
@@ -23,11 +26,11 @@ func (c composedCase) pair(t *testing.T) pair.Pair {
 	list := func(w, m []string) []pair.Component {
 		var out []pair.Component
 		for i := range w {
-			out = append(out, pair.Component{LogWeight: math.Log(number(t, w[i])), Mean: number(t, m[i])})
+			out = append(out, pair.Component{LogWeight: math.Log(refs.Number(t, w[i])), Mean: refs.Number(t, m[i])})
 		}
 		return out
 	}
-	p, err := pair.NewMixture(pair.Gaussian, number(t, c.Scale), list(c.P.W, c.P.Mean), list(c.Q.W, c.Q.Mean))
+	p, err := pair.NewMixture(pair.Gaussian, refs.Number(t, c.Scale), list(c.P.W, c.P.Mean), list(c.Q.W, c.Q.Mean))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +43,7 @@ func TestReferenceCompositions(t *testing.T) {
 	for _, file := range []string{"composed_A.json", "composed_A2.json", "composed_B.json"} {
 		var ref struct{ Cases []composedCase }
 		t.Run(file, func(t *testing.T) {
-			reference(t, file, &ref)
+			refs.Load(t, file, &ref)
 			for _, c := range ref.Cases {
 				checkComposed(t, c)
 			}
@@ -56,7 +59,7 @@ func checkComposed(t *testing.T, c composedCase) {
 		if e.Dir == "reverse" {
 			p = p.Swap()
 		}
-		delta := number(t, e.Delta)
+		delta := refs.Number(t, e.Delta)
 		steps := []pair.Step{{Pair: p, Times: c.T}}
 		want, err := strconv.ParseFloat(e.Eps, 64)
 		est, ok := e.ErrEst.(float64)
@@ -65,8 +68,8 @@ func checkComposed(t *testing.T, c composedCase) {
 			// The reference's contours did not agree: two of our own, independent of package contour, must.
 			want, tol = recompute(t, c, p, delta)
 		}
-		for _, a := range []Accountant{Best{}, RDP{}} {
-			got, err := a.Epsilon(steps, delta)
+		for _, a := range []Accountant{Best{}, rdp.Accountant{}} {
+			got, err := a.Bound(context.Background(), steps, pair.EpsilonAt(delta))
 			if err != nil {
 				t.Errorf("%s %s δ=%s by %s: %v", c.ID, e.Dir, e.Delta, a.Name(), err)
 				continue
@@ -84,11 +87,11 @@ func checkComposed(t *testing.T, c composedCase) {
 // recompute stands in for a reference, with a tolerance.
 func recompute(t *testing.T, c composedCase, p pair.Pair, delta float64) (eps, tol float64) {
 	t.Helper()
-	near, err := Best{}.Epsilon([]pair.Step{{Pair: p, Times: c.T}}, delta) // where to look, within a fifth
+	near, err := Best{}.Bound(context.Background(), []pair.Step{{Pair: p, Times: c.T}}, pair.EpsilonAt(delta)) // where to look, within a fifth
 	if err != nil {
 		t.Fatal(err)
 	}
-	eps, apart, ok := independent(t, p, number(t, c.Scale), c.T, delta, near.Upper*.95)
+	eps, apart, ok := independent(t, p, refs.Number(t, c.Scale), c.T, delta, near.Upper*.95)
 	if !ok || apart > 1e-7 {
 		t.Fatalf("%s at δ = %v: independent contours give ε = %v and are apart by %v (%v)", c.ID, delta, eps, apart, ok)
 	}

@@ -6,7 +6,7 @@
 // DP-SGD with noise multiplier 1.1, Poisson sampling at rate 0.01 and 10,000 steps is an event. A relation says which data
 // sets are neighbours; the zero value is one record more or less:
 //
-//	event := dp.Repeat{Times: 10_000, Event: dp.Poisson{Rate: 0.01, Event: dp.Gaussian{Noise: 1.1}}}
+//	event := dp.Repeat{Times: 10_000, Event: dp.Poisson{Rate: 0.01, Event: dp.Gaussian{NoiseMultiplier: 1.1}}}
 //	g, err := dp.Epsilon(event, dp.Relation{}, 1e-5)
 //	fmt.Println(g) // ε = 5.19259 at δ = 1e-05 …
 //

@@ -7,29 +7,19 @@ import (
 	"coupling/dp/pair"
 )
 
-// Event is a part of a computation on private data: a mechanism, a mechanism on a sampled batch, or several of these.
-// The types of this file are the events there are.
-type Event interface{ event() }
+// Event is a part of a computation on private data: a Mechanism, a mechanism on a sampled batch (Poisson, WithoutReplacement,
+// WithReplacement), or several of these (Repeat, Compose).
+type Event interface{ String() string }
 
-// Gaussian adds normal noise of standard deviation Noise to a vector, in units of the L2 sensitivity: see Conventions for what that is
-// the sensitivity to.
-type Gaussian struct{ Noise float64 }
-
-// Laplace adds to every coordinate Laplace noise of scale Scale, in units of the L1 sensitivity.
-type Laplace struct{ Scale float64 }
-
-// RandomizedResponse tells a bit truthfully with probability Truth in [1/2, 1], else its opposite.
-type RandomizedResponse struct{ Truth float64 }
-
-// NormNoise adds to a vector of dimension Dim noise with density ∝ exp(−Zeta·‖v‖₂) (L2 sensitivity 1).
-type NormNoise struct {
-	Zeta float64
-	Dim  int
+// Mechanism is an event that reads data and releases something. This package has Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace,
+// RandomizedResponse, NormNoise, Pure, Approximate, ZCDP and FromPair; another package may have its own, and then they can be sampled,
+// grouped, composed and calibrated as these.
+type Mechanism interface {
+	Event
+	// Pair returns a pair that dominates the mechanism on the batches of all x and x′ that b describes, in the direction M(x) against
+	// M(x′). What has none is refused with an error that wraps ErrNoPair, as Batch.Refuse makes.
+	Pair(b Batch) (pair.Pair, error)
 }
-
-// Dominated is any mechanism with a dominating pair of its own: Removal dominates the removal of one record, its swap
-// the insertion.
-type Dominated struct{ Removal pair.Pair }
 
 // Poisson runs Event on a batch that holds every record with probability Rate, independently.
 type Poisson struct {
@@ -42,7 +32,7 @@ type Poisson struct {
 //
 // All batches have the same size, so that a record comes into one in the place of another. The unit of the noise is therefore an
 // exchange: the most that replacing one record of the batch by any other moves the value. For a sum of records clipped to norm C
-// that is 2C, not C: noise of standard deviation σC is Gaussian{Noise: σ/2} here. FixedSGD makes that event.
+// that is 2C, not C: noise of standard deviation σC is Gaussian{NoiseMultiplier: σ/2} here. FixedSGD makes that event.
 //
 // Under Substitution the pair is that of SSKG, with relaxed distances; it bounds the mechanism and is not attained. Under Exchange it is
 // the tight one, for one record.
@@ -67,45 +57,17 @@ type Repeat struct {
 // Compose runs several events on the same data.
 type Compose []Event
 
-func (Gaussian) event()           {}
-func (Laplace) event()            {}
-func (RandomizedResponse) event() {}
-func (NormNoise) event()          {}
-func (Dominated) event()          {}
-func (Poisson) event()            {}
-func (WithoutReplacement) event() {}
-func (WithReplacement) event()    {}
-func (Repeat) event()             {}
-func (Compose) event()            {}
-
 // SGD is DP-SGD: steps of the Gaussian mechanism on Poisson batches.
-func SGD(noise, rate float64, steps int) Event {
-	return Repeat{Times: steps, Event: Poisson{Rate: rate, Event: Gaussian{Noise: noise}}}
+func SGD(noiseMultiplier, rate float64, steps int) Event {
+	return Repeat{Times: steps, Event: Poisson{Rate: rate, Event: Gaussian{noiseMultiplier}}}
 }
 
-// FixedSGD is DP-SGD on batches of fixed size without replacement: steps of the Gaussian mechanism, whose standard deviation is noise
-// times the norm that gradients are clipped to, on a sum of batch of the size records. An exchange moves such a sum by twice that norm,
-// and so the noise counts half.
-func FixedSGD(noise float64, batch, size, steps int) Event {
-	return Repeat{Times: steps, Event: WithoutReplacement{Batch: batch, Size: size, Event: Gaussian{Noise: noise / 2}}}
+// FixedSGD is DP-SGD on batches of fixed size without replacement: steps of the Gaussian mechanism, whose standard deviation is
+// noiseMultiplier times the norm that gradients are clipped to, on a sum of batch of the size records. An exchange moves such a sum by
+// twice that norm, and so the noise counts half.
+func FixedSGD(noiseMultiplier float64, batch, size, steps int) Event {
+	return Repeat{Times: steps, Event: WithoutReplacement{Batch: batch, Size: size, Event: Gaussian{noiseMultiplier / 2}}}
 }
-
-// String shows the event.
-func (e Gaussian) String() string { return fmt.Sprintf("Gaussian(noise %g)", e.Noise) }
-
-// String shows the event.
-func (e Laplace) String() string { return fmt.Sprintf("Laplace(scale %g)", e.Scale) }
-
-// String shows the event.
-func (e RandomizedResponse) String() string {
-	return fmt.Sprintf("RandomizedResponse(truth %g)", e.Truth)
-}
-
-// String shows the event.
-func (e NormNoise) String() string { return fmt.Sprintf("NormNoise(zeta %g, dim %d)", e.Zeta, e.Dim) }
-
-// String shows the event.
-func (e Dominated) String() string { return fmt.Sprintf("Dominated(%v)", e.Removal) }
 
 // String shows the event.
 func (e Poisson) String() string { return fmt.Sprintf("Poisson(rate %g, %v)", e.Rate, e.Event) }

@@ -43,7 +43,7 @@ func ExampleMinNoise() {
 
 // A step of one mechanism cannot be sampled as a whole when it is itself a composition: the error names the part.
 func ExampleBranches() {
-	_, err := dp.Branches(dp.Poisson{Rate: 0.1, Event: dp.Repeat{Times: 3, Event: dp.Gaussian{Noise: 1}}}, dp.Relation{})
+	_, err := dp.Branches(dp.Poisson{Rate: 0.1, Event: dp.Repeat{Times: 3, Event: dp.Gaussian{NoiseMultiplier: 1}}}, dp.Relation{})
 	fmt.Println(err)
-	// Output: dp: 3 × Gaussian(noise 1): several runs on one sampled batch; sample inside Repeat: no dominating pair is known
+	// Output: dp: 3 × Gaussian(noise multiplier 1): several runs on one sampled batch; sample inside Repeat: no dominating pair is known
 }

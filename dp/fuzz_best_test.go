@@ -11,8 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"coupling/dp/closed"
 	"coupling/dp/pair"
 	"coupling/dp/pld"
+	"coupling/dp/rdp"
 )
 
 // perCall is how long one question may take before it counts as a hang. It is generous: machines are shared, and what is meant is
@@ -61,8 +63,8 @@ func (q question) ask(t interface {
 	e, r := q.event(), q.relation()
 	ctx, cancel := context.WithTimeout(context.Background(), perCall)
 	defer cancel()
-	g, err := EpsilonContext(ctx, a, e, r, q.x)
-	d, err2 := DeltaContext(ctx, a, e, r, q.x)
+	g, err := EpsilonBy(ctx, a, e, r, q.x)
+	d, err2 := DeltaBy(ctx, a, e, r, q.x)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err2, context.DeadlineExceeded) {
 		t.Fatalf("%s: %v under %v at %v: no answer in %v", a.Name(), e, r, q.x, perCall)
 	}
@@ -78,10 +80,10 @@ func (q question) ask(t interface {
 	}
 	for _, b := range branches {
 		one := []pair.Step{{Pair: b.Steps[0].Pair, Times: 1}}
-		if v, err4 := (Profile{}).Epsilon(one, max(q.x, math.SmallestNonzeroFloat64)); err == nil && err4 == nil && v.Lower > g.Epsilon {
+		if v, err4 := (closed.Accountant{}).Bound(context.Background(), one, pair.EpsilonAt(max(q.x, math.SmallestNonzeroFloat64))); err == nil && err4 == nil && v.Lower > g.Epsilon {
 			t.Errorf("%s: %v under %v at δ = %v: %v, but one step has %v", a.Name(), e, r, q.x, g, v)
 		}
-		if v, err4 := (Profile{}).Delta(one, q.x); err2 == nil && err4 == nil && v.Lower > d.Delta {
+		if v, err4 := (closed.Accountant{}).Bound(context.Background(), one, pair.DeltaAt(q.x)); err2 == nil && err4 == nil && v.Lower > d.Delta {
 			t.Errorf("%s: %v under %v at ε = %v: δ = %v, but one step has %v", a.Name(), e, r, q.x, d.Delta, v)
 		}
 	}
@@ -141,12 +143,12 @@ func TestPostProcessing(t *testing.T) {
 		}
 		times := rapid.SampledFrom([]int{1, 3, 40}).Draw(t, "times")
 		eps := rapid.Float64Range(0, 3).Draw(t, "eps")
-		for _, a := range []Accountant{Best{Width: 1e-3}, RDP{}} {
-			before, err := a.Delta([]pair.Step{{Pair: full, Times: times}}, eps)
+		for _, a := range []Accountant{Best{Width: 1e-3}, rdp.Accountant{}} {
+			before, err := a.Bound(context.Background(), []pair.Step{{Pair: full, Times: times}}, pair.DeltaAt(eps))
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, err := a.Delta([]pair.Step{{Pair: merged, Times: times}}, eps)
+			after, err := a.Bound(context.Background(), []pair.Step{{Pair: merged, Times: times}}, pair.DeltaAt(eps))
 			if err != nil {
 				t.Fatal(err)
 			}

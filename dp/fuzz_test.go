@@ -1,11 +1,14 @@
 package dp
 
 import (
+	"context"
 	"math"
 	"testing"
 	"time"
 
+	"coupling/dp/closed"
 	"coupling/dp/pair"
+	"coupling/dp/rdp"
 )
 
 // event builds any event from numbers.
@@ -54,7 +57,7 @@ func FuzzEpsilon(f *testing.F) {
 		e := anyEvent(mechanism, sampling, noise, rate, steps)
 		r := Relation{Group: int(group % 4), Kind: RelationKind(group / 4 % 4)}
 		start := time.Now()
-		g, err := EpsilonBy(RDP{}, e, r, delta)
+		g, err := EpsilonBy(context.Background(), rdp.Accountant{}, e, r, delta)
 		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%v: took %v", e, took)
 		}
@@ -69,7 +72,7 @@ func FuzzEpsilon(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, b := range branches {
-			one, err := Profile{}.Epsilon([]pair.Step{{Pair: b.Steps[0].Pair, Times: 1}}, max(delta, math.SmallestNonzeroFloat64))
+			one, err := closed.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: b.Steps[0].Pair, Times: 1}}, pair.EpsilonAt(max(delta, math.SmallestNonzeroFloat64)))
 			if err == nil && one.Lower > g.Epsilon {
 				t.Fatalf("%v under %v at %v: %v, but one step has %v", e, r, delta, g, one)
 			}

@@ -66,7 +66,7 @@ func TestSentence(t *testing.T) {
 
 // What comes with an error, and what was never filled in, promises nothing.
 func TestNoGuarantee(t *testing.T) {
-	failed, err := Epsilon(Gaussian{Noise: -1}, Relation{}, 1e-5)
+	failed, err := Epsilon(Gaussian{NoiseMultiplier: -1}, Relation{}, 1e-5)
 	if err == nil || failed.Kind != None || !math.IsNaN(failed.Epsilon) || !math.IsNaN(failed.Delta) {
 		t.Errorf("%+v, %v", failed, err)
 	}

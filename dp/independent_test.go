@@ -145,11 +145,11 @@ func TestIndependentQuadrature(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := gaussianShift(10. / 4)
+	known, err := Epsilon(Gaussian{4. / 10}, Relation{}, 1e-7)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := invert(one, math.Log(1e-7), 0)
+	want := known.Epsilon
 	eps, apart, ok := independent(t, p, 4, 100, 1e-7, want)
 	if !ok || apart > 1e-10 || math.Abs(eps/want-1) > 1e-10 {
 		t.Errorf("ε = %v (apart by %.2g, %v), want %v", eps, apart, ok, want)

@@ -58,29 +58,54 @@ func (r Relation) Change(unit string) string {
 	return change[r.Kind][min(r.size(), 2)-1]
 }
 
-// split is a number of inserted and of removed records.
-type split struct{ inserted, removed int }
+// span is a range of the ways in which x′ may differ from x: from least to most of the total records are removed and the others inserted.
+type span struct{ total, least, most int }
 
-// splits lists the ways in which x′ may differ from x. Both directions of a pair are among them: exchanging x and x′
+// maxGroup is the largest group that is accounted for.
+const maxGroup = 1_000_000
+
+// spans returns all the ways in which x′ may differ from x. Both directions of a pair are among them: exchanging x and x′
 // exchanges insertion and removal.
-func (r Relation) splits() ([]split, error) {
-	if r.Group < 0 || r.Group > 1_000_000 {
-		return nil, bad("group = %d: must be in 1..1,000,000", r.Group)
-	}
+func (r Relation) spans() (span, error) {
 	k := r.size()
+	if r.Group < 0 || k > maxGroup {
+		return span{}, bad("group = %d: must be in 1..1,000,000", r.Group)
+	}
 	switch r.Kind {
 	case AddRemove:
-		out := make([]split, 0, k+1)
-		for removed := k; removed >= 0; removed-- {
-			out = append(out, split{k - removed, removed})
-		}
-		return out, nil
+		return span{total: k, most: k}, nil
 	case Substitution, Exchange:
-		return []split{{k, k}}, nil
+		return span{total: 2 * k, least: k, most: k}, nil
 	case Insertion:
-		return []split{{k, 0}}, nil
+		return span{total: k}, nil
 	case Removal:
-		return []split{{0, k}}, nil
+		return span{total: k, least: k, most: k}, nil
 	}
-	return nil, bad("relation = %d: unknown", int(r.Kind))
+	return span{}, bad("relation = %d: unknown", int(r.Kind))
+}
+
+// single reports whether it is one split.
+func (s span) single() bool { return s.least == s.most }
+
+// halved cuts spans in two, but for single splits.
+func halved(spans []span) (out []span) {
+	for _, s := range spans {
+		if mid := s.least + (s.most-s.least)/2; !s.single() {
+			out = append(out, span{s.total, s.least, mid})
+			s.least = mid + 1
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// singles lists the splits, that with the most removed records first.
+func (s span) singles() []span {
+	var out []span
+	for k := s.most; k >= s.least; k-- {
+		one := s
+		one.least, one.most = k, k
+		out = append(out, one)
+	}
+	return out
 }

@@ -5,75 +5,185 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
+	"coupling/dp/closed"
 	"coupling/dp/pair"
 )
 
 // A search looks for the largest number over the branches of a relation.
 type search struct {
-	branches []Branch
-	ask      func(steps []pair.Step, branch int) (pair.Interval, string, error)
-	// within reports whether a branch is certain not to exceed v, given what like says of the first branch and its answer. It may say no
-	// when in doubt; nil always does.
-	within func(steps []pair.Step, v float64, like likeness) bool
-	like   func(steps []pair.Step, v float64, accountant string) likeness
+	by       Accountant
+	event    Event
+	relation Relation
+	q        pair.Question
+
+	v     float64     // the largest upper end so far
+	g     Guarantee   // of the branch that has it
+	first pair.Answer // for the first branch
+	share float64     // of the usual work, for each other branch
 }
 
-// worst takes the largest answer over all branches. Those that are certain not to exceed the first one's (all records removed: mostly the
-// worst) are passed over; they are found in parallel, and what remains is asked in turn, each passed over if it does not exceed what
-// became known since. The result does not depend on the number of processors.
-func (w search) worst(ctx context.Context) (g Guarantee, v float64, err error) {
-	v = -1
-	var passed []bool
-	first, like := 0.0, likeness{}
-	for i, b := range w.branches {
-		if i > 0 && (passed[i] || v > first && w.within != nil && w.within(b.Steps, v, like)) {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return nothing(), 0, err
-		}
-		in, name, err := w.ask(b.Steps, i)
-		if err == nil && (math.IsNaN(in.Upper) || math.IsInf(in.Upper, 0) || in.Upper < 0) {
-			err = fmt.Errorf("dp: %s answered %v: %w", name, in.Upper, ErrUnbounded)
-		}
+const (
+	// firstSpans is into how many spans the splits are cut first, and maxSpans how many are compared, some milliseconds each.
+	firstSpans = 32
+	maxSpans   = 512
+)
+
+// worst takes the largest answer over all branches. First comes that with all records removed, mostly the worst. The others are passed
+// over in spans: if a branch that dominates all of a span is certain not to exceed what is known, none of them does; else the span is
+// halved, and a single split asked. Where there are too many spans for that, what dominates each of them is asked, and the answer is an upper
+// bound. The result does not depend on the number of processors.
+//
+// What dominates a span from a to b removed records of K is the pair with b removed and K − a inserted ones: a threshold on the loss is the
+// best test at every ε, and P puts the more above it, and Q the less, the more records are in their batches (in stochastic
+// order, which grows with the number of records and falls with the size of the data set). So every step is dominated, and with it
+// their composition.
+func (s *search) worst(ctx context.Context) error {
+	all, err := s.relation.spans()
+	if err != nil {
+		return err
+	}
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	one := all
+	one.least = all.most
+	b, directed, err := branch(s.event, s.relation, one)
+	if err != nil {
+		return err
+	}
+	s.share = 1 / float64(all.most-all.least+1)
+	s.v = -1
+	if err := s.ask(ctx, one, b); err != nil || all.single() || !directed {
+		return err
+	}
+	if s.relation.size() > maxSpans && kindOf(s.first.Lower, s.v) != Exact {
+		return bad("group = %d: must be at most %d where %s, which is not exact, answers for a branch; Removal and Insertion alone are quick", s.relation.size(), maxSpans, s.first.By)
+	}
+	return s.others(ctx, span{all.total, all.least, all.most - 1})
+}
+
+// others goes through the other branches.
+func (s *search) others(ctx context.Context, rest span) error {
+	live := []span{rest}
+	for len(live) < firstSpans && slices.ContainsFunc(live, func(k span) bool { return !k.single() }) {
+		live = halved(live)
+	}
+	for seen := 0; len(live) > 0; {
+		seen += len(live)
+		left, err := s.pass(ctx, live, seen+2*len(live) > maxSpans)
 		if err != nil {
-			return nothing(), 0, fmt.Errorf("dp: %v inserted, %v removed: %w", b.Inserted, b.Removed, err)
+			return err
 		}
-		g.Lower = max(g.Lower, in.Lower)
-		if in.Upper > v {
-			v = in.Upper + 0 // no −0
-			g.Accountant, g.Inserted, g.Removed = name, b.Inserted, b.Removed
-		}
-		if i == 0 {
-			first = v
-			if w.within != nil && len(w.branches) > 1 {
-				like = w.like(b.Steps, v, name)
-			}
-			passed = w.pass(v, like)
-		}
+		live = halved(left)
 	}
-	g.Lower = min(g.Lower, v)
-	g.Kind = kindOf(g.Lower, v)
-	return g, v, nil
+	return nil
 }
 
-// pass asks of all branches but the first whether they are within v, on all processors.
-func (w search) pass(v float64, like likeness) []bool {
-	out := make([]bool, len(w.branches))
-	if w.within == nil {
-		return out
+// prepare checks the question, so that the first error is about it.
+func (s *search) prepare() error {
+	if s.q.Delta {
+		return in.Epsilon(s.q.At)
 	}
+	if s.q.At == 0 {
+		s.by = closed.Accountant{}
+	}
+	return in.Delta(s.q.At)
+}
+
+// ask takes the answer for the branch of a split, or for one that dominates a span, into account.
+func (s *search) ask(ctx context.Context, k span, b Branch) error {
+	in, err := s.by.Bound(ctx, b.Steps, s.q)
+	if err == nil && s.q.Delta && in.Upper > 1-1e-9 { // no branch exceeds 1
+		in.Upper = 1
+	}
+	if err == nil && (math.IsNaN(in.Upper) || math.IsInf(in.Upper, 0) || in.Upper < 0) {
+		err = fmt.Errorf("dp: %s answered %v: %w", in.By, in.Upper, ErrUnbounded)
+	}
+	if err != nil {
+		return fmt.Errorf("dp: %v inserted, %v removed: %w", b.Inserted, b.Removed, err)
+	}
+	if s.v < 0 { // the first
+		s.first = in
+	}
+	if k.single() { // what dominates a span need not be attained
+		s.g.Lower = max(s.g.Lower, in.Lower)
+	}
+	if in.Upper > s.v {
+		s.v = in.Upper + 0 // no −0
+		s.g.Accountant, s.g.Inserted, s.g.Removed = in.By, b.Inserted, b.Removed
+	}
+	s.g.Lower = min(s.g.Lower, s.v)
+	return nil
+}
+
+// pass compares the live spans with what is known, asks single splits that may exceed it, or if it is the last time all that may, and returns
+// the others.
+func (s *search) pass(ctx context.Context, live []span, last bool) (left []span, err error) {
+	passed := make([]bool, len(live))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := 1; i < len(w.branches); i++ {
+	for i := range live {
 		group.Go(func() error {
-			out[i] = w.within(w.branches[i].Steps, v, like)
+			passed[i] = s.within(ctx, live[i])
 			return nil
 		})
 	}
-	_ = group.Wait() // no question fails
-	return out
+	_ = group.Wait() // no comparison fails
+	known := s.v
+	for i, k := range live {
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case passed[i]:
+			continue
+		case !k.single() && !last:
+			left = append(left, k)
+			continue
+		case s.v > known && s.within(ctx, k): // what is known has grown since
+			continue
+		}
+		s.q.Effort, s.q.Like = s.share, pair.Answer{}
+		if !k.single() { // whom the first branch took longer for, if at all, would take as long for each of many
+			s.q.Like.By = s.first.By
+		}
+		b, _, err := branch(s.event, s.relation, k)
+		if err == nil {
+			err = s.ask(ctx, k, b)
+		}
+		if err != nil && !k.single() && ctx.Err() == nil {
+			err = fmt.Errorf("dp: group = %d: too many splits to bound all of them; ask for a smaller group, or for Removal and Insertion alone: %w", s.relation.size(), err)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
+// within reports whether all branches of a span are certain not to exceed what is known. It says no when in doubt.
+func (s *search) within(ctx context.Context, k span) bool {
+	if s.q.Delta && s.v >= 1 {
+		return true
+	}
+	b, _, err := branch(s.event, s.relation, k)
+	if err != nil {
+		return false
+	}
+	at, most := s.q.At, s.v
+	if !s.q.Delta { // a branch with δ(v) ≤ δ has ε ≤ v
+		at, most = s.v, s.q.At
+	}
+	q := pair.Question{Delta: true, At: at, Against: most, Effort: s.share, Like: s.first}
+	if k.single() { // worth asking everybody
+		q.Like.By = ""
+	}
+	if !s.q.Delta && s.q.At == 0 {
+		q, most = pair.EpsilonAt(0), s.v
+	}
+	v, err := s.by.Bound(ctx, b.Steps, q)
+	return err == nil && v.Upper <= most
 }

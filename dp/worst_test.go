@@ -10,10 +10,11 @@ import (
 
 	"coupling/dp/pair"
 	"coupling/dp/pld"
+	"coupling/dp/rdp"
 )
 
 // exhaustive is the largest answer of Best over all branches, none passed over.
-func exhaustive(t testing.TB, e Event, r Relation, ask func(b Best, steps []pair.Step) (pair.Interval, error)) pair.Interval {
+func exhaustive(t *testing.T, e Event, r Relation, q pair.Question) pair.Interval {
 	t.Helper()
 	branches, err := Branches(e, r)
 	if err != nil {
@@ -21,7 +22,7 @@ func exhaustive(t testing.TB, e Event, r Relation, ask func(b Best, steps []pair
 	}
 	var worst pair.Interval
 	for _, b := range branches {
-		v, err := ask(Best{Work: leastWork}, b.Steps)
+		v, err := Best{}.Bound(t.Context(), b.Steps, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +44,7 @@ func TestPassedOverBranchesDoNotMatter(t *testing.T) {
 		{SGD(2, .02, 500), 4, 0},
 	} {
 		r := Relation{Group: c.group}
-		want := exhaustive(t, c.event, r, func(b Best, s []pair.Step) (pair.Interval, error) { return b.Delta(s, c.eps) })
+		want := exhaustive(t, c.event, r, pair.DeltaAt(c.eps))
 		g, err := Delta(c.event, r, c.eps)
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +53,7 @@ func TestPassedOverBranchesDoNotMatter(t *testing.T) {
 		if c.eps == 0 || g.Delta >= 1 {
 			continue
 		}
-		want = exhaustive(t, c.event, r, func(b Best, s []pair.Step) (pair.Interval, error) { return b.Epsilon(s, g.Delta) })
+		want = exhaustive(t, c.event, r, pair.EpsilonAt(g.Delta))
 		e, err := Epsilon(c.event, r, g.Delta)
 		if err != nil {
 			t.Fatal(err)
@@ -83,16 +84,20 @@ func TestBelow(t *testing.T) {
 			t.Fatal(err)
 		}
 		b, eps := branches[rng.IntN(4)], 3*rng.Float64()
-		v, err := Best{Work: roughWork, Width: .01}.Delta(b.Steps, eps)
+		v, err := Best{Width: .01}.Bound(t.Context(), b.Steps, pair.DeltaAt(eps))
 		if err != nil || v.Lower < 1e-30 || v.Upper > .7 {
 			continue
 		}
-		for _, by := range []likeness{likenessOf(b.Steps, "contour", eps), {accountant: "pld"}} {
-			if (Best{}).below(t.Context(), b.Steps, eps, v.Lower*(1-1e-9), by) {
-				t.Errorf("σ = %v, rate %v: δ in %v is said to be below its lower end, asked by %v", sigma, rate, v, by)
+		for _, like := range []pair.Answer{{}, {By: "contour", Order: v.Order}, {By: "pld"}, {Refused: []string{"contour"}}} {
+			below := func(delta float64) bool {
+				got, err := Best{}.Bound(t.Context(), b.Steps, pair.Question{Delta: true, At: eps, Against: delta, Like: like})
+				return err == nil && got.Upper <= delta
 			}
-			if !(Best{}).below(t.Context(), b.Steps, eps, v.Upper*1.3, by) {
-				t.Errorf("σ = %v, rate %v: δ in %v is not seen to be below %v, asked by %v", sigma, rate, v, v.Upper*1.3, by)
+			if below(v.Lower * (1 - 1e-9)) {
+				t.Errorf("σ = %v, rate %v: δ in %v is said to be below its lower end, asked by %v", sigma, rate, v, like)
+			}
+			if !below(v.Upper*1.3) && like.By != "contour" {
+				t.Errorf("σ = %v, rate %v: δ in %v is not seen to be below %v, asked by %v", sigma, rate, v, v.Upper*1.3, like)
 			}
 		}
 	}
@@ -107,13 +112,13 @@ func TestEveryBranchOfOthers(t *testing.T) {
 	}
 	want := 0.0
 	for _, b := range branches {
-		v, err := RDP{}.Epsilon(b.Steps, 1e-6)
+		v, err := rdp.Accountant{}.Bound(context.Background(), b.Steps, pair.EpsilonAt(1e-6))
 		if err != nil {
 			t.Fatal(err)
 		}
 		want = max(want, v.Upper)
 	}
-	if g, err := EpsilonBy(RDP{}, e, r, 1e-6); err != nil || g.Epsilon != want {
+	if g, err := EpsilonBy(context.Background(), rdp.Accountant{}, e, r, 1e-6); err != nil || g.Epsilon != want {
 		t.Errorf("ε = %v, %v; want %v", g.Epsilon, err, want)
 	}
 }
@@ -128,21 +133,21 @@ func TestDistributionsPassOver(t *testing.T) {
 	}
 	var eps, delta pair.Interval
 	for _, b := range branches {
-		v, err := a.Epsilon(b.Steps, 1e-6)
+		v, err := a.Bound(context.Background(), b.Steps, pair.EpsilonAt(1e-6))
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := a.Delta(b.Steps, 1)
+		d, err := a.Bound(context.Background(), b.Steps, pair.DeltaAt(1))
 		if err != nil {
 			t.Fatal(err)
 		}
 		eps = pair.Interval{Lower: max(eps.Lower, v.Lower), Upper: max(eps.Upper, v.Upper)}
 		delta = pair.Interval{Lower: max(delta.Lower, d.Lower), Upper: max(delta.Upper, d.Upper)}
 	}
-	if g, err := EpsilonBy(a, e, r, 1e-6); err != nil || g.Epsilon < eps.Lower || g.Epsilon > eps.Upper || g.Accountant != "pld" {
+	if g, err := EpsilonBy(context.Background(), a, e, r, 1e-6); err != nil || g.Epsilon < eps.Lower || g.Epsilon > eps.Upper || g.Accountant != "pld" {
 		t.Errorf("%v, %v; over all branches ε in %v", g, err, eps)
 	}
-	if g, err := DeltaBy(a, e, r, 1); err != nil || g.Delta < delta.Lower || g.Delta > delta.Upper {
+	if g, err := DeltaBy(context.Background(), a, e, r, 1); err != nil || g.Delta < delta.Lower || g.Delta > delta.Upper {
 		t.Errorf("%v, %v; over all branches δ in %v", g, err, delta)
 	}
 }
@@ -155,7 +160,7 @@ func TestWidth(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, w := range []float64{.1, .01} {
-			g, err := DeltaBy(Best{Width: w}, e, Relation{Group: 2}, 1)
+			g, err := DeltaBy(context.Background(), Best{Width: w}, e, Relation{Group: 2}, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +169,7 @@ func TestWidth(t *testing.T) {
 			}
 		}
 	}
-	if _, err := DeltaBy(Best{Width: -1}, SGD(1, .1, 10), Relation{}, 1); !errors.Is(err, ErrParameter) {
+	if _, err := DeltaBy(context.Background(), Best{Width: -1}, SGD(1, .1, 10), Relation{}, 1); !errors.Is(err, ErrParameter) {
 		t.Errorf("width −1: %v", err)
 	}
 }
@@ -175,17 +180,17 @@ func TestContext(t *testing.T) {
 	cancel()
 	slow := SGD(1, 1e-4, 100_000) // some seconds
 	for _, a := range []Accountant{Best{}, Best{Width: .1}} {
-		if _, err := EpsilonContext(done, a, slow, Relation{Group: 16}, 1e-50); !errors.Is(err, context.Canceled) {
+		if _, err := EpsilonBy(done, a, slow, Relation{Group: 16}, 1e-50); !errors.Is(err, context.Canceled) {
 			t.Errorf("Epsilon by %v: %v", a, err)
 		}
-		if _, err := DeltaContext(done, a, slow, Relation{Group: 16}, 2); !errors.Is(err, context.Canceled) {
+		if _, err := DeltaBy(done, a, slow, Relation{Group: 16}, 2); !errors.Is(err, context.Canceled) {
 			t.Errorf("Delta by %v: %v", a, err)
 		}
 	}
 	brief, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	_, err := EpsilonContext(brief, Best{}, slow, Relation{Group: 16}, 1e-18)
+	_, err := EpsilonBy(brief, Best{}, slow, Relation{Group: 16}, 1e-18)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("with 20 ms: %v", err)
 	}
@@ -199,9 +204,9 @@ func TestCancelled(t *testing.T) {
 	slow := func(noise float64) Event { return SGD(noise, 1e-4, 100_000) }
 	r := Relation{Group: 16}
 	for name, ask := range map[string]func(ctx context.Context) error{
-		"Epsilon": func(ctx context.Context) error { _, err := EpsilonContext(ctx, Best{}, slow(1), r, 1e-18); return err },
+		"Epsilon": func(ctx context.Context) error { _, err := EpsilonBy(ctx, Best{}, slow(1), r, 1e-18); return err },
 		"by grids": func(ctx context.Context) error {
-			_, err := EpsilonContext(ctx, pld.Accountant{}, slow(1), r, 1e-18)
+			_, err := EpsilonBy(ctx, pld.Accountant{}, slow(1), r, 1e-18)
 			return err
 		},
 		"MinNoise": func(ctx context.Context) error {

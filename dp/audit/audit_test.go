@@ -171,7 +171,7 @@ func TestFindingsAreMonotone(t *testing.T) {
 // One canary a coordinate, Gaussian noise: the claim holds with one run, and half the noise is caught by one.
 func TestOneRunOnGaussianNoise(t *testing.T) {
 	const delta = 1e-5
-	claim, err := dp.Epsilon(dp.Gaussian{Noise: 1}, dp.Relation{}, delta)
+	claim, err := dp.Epsilon(dp.Gaussian{NoiseMultiplier: 1}, dp.Relation{}, delta)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,23 +1,10 @@
 package audit
 
-import (
-	"fmt"
+import "coupling/dp/internal/check"
 
-	"coupling/dp"
-)
+const in = check.In("audit")
 
-// bad builds an error about a parameter.
-func bad(format string, args ...any) error {
-	return fmt.Errorf("audit: %s: %w", fmt.Sprintf(format, args...), dp.ErrParameter)
-}
-
-// checkDelta accepts δ in [0, 1).
-func checkDelta(delta float64) error {
-	if !(delta >= 0 && delta < 1) {
-		return bad("delta = %v: must be in [0, 1)", delta)
-	}
-	return nil
-}
+var bad = in.Bad
 
 // usualConfidence is the confidence where none is given.
 const usualConfidence = 0.95

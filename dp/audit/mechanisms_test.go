@@ -47,10 +47,10 @@ func released(m interface {
 
 func games() []game {
 	return []game{
-		{"gaussian", dp.Gaussian{Noise: 1}, dp.Relation{}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+		{"gaussian", dp.Gaussian{NoiseMultiplier: 1}, dp.Relation{}, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
 			return released(noise.Gaussian{Sigma: real}, 1, 1)(rng, world)
 		}, 0.55},
-		{"gaussian at small δ", dp.Gaussian{Noise: 1}, dp.Relation{}, 1e-5, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+		{"gaussian at small δ", dp.Gaussian{NoiseMultiplier: 1}, dp.Relation{}, 1e-5, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
 			return released(noise.Gaussian{Sigma: real}, 1, 1)(rng, world)
 		}, 0.3},
 		{"laplace", dp.Laplace{Scale: 1}, dp.Relation{}, 0, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
@@ -66,10 +66,10 @@ func games() []game {
 			return released(noise.Gaussian{Sigma: 1.5 * real, Granularity: 1}, 1, 1)(rng, world)
 		}, 0.5},
 		// Fixed batches, in the unit of an exchange: ordinary records are 0, one that is 1 is replaced by one that is −1.
-		{"without replacement", dp.WithoutReplacement{Batch: 50, Size: 100, Event: dp.Gaussian{Noise: 1}}, exchanged, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+		{"without replacement", dp.WithoutReplacement{Batch: 50, Size: 100, Event: dp.Gaussian{NoiseMultiplier: 1}}, exchanged, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
 			return noise.Gaussian{Sigma: real}.Add(noise.Seeded(rng), []float64{special(rng, world, 0, 1, -1)})
 		}, 0.5},
-		{"with replacement", dp.WithReplacement{Batch: 100, Size: 100, Event: dp.Gaussian{Noise: 2}}, exchanged, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
+		{"with replacement", dp.WithReplacement{Batch: 100, Size: 100, Event: dp.Gaussian{NoiseMultiplier: 2}}, exchanged, 1e-2, func(rng *rand.Rand, world bool, real float64) ([]float64, error) {
 			return noise.Gaussian{Sigma: 2 * real}.Add(noise.Seeded(rng), []float64{draws(rng, world, 100, 100)})
 		}, 0.5},
 		// A sum of clipped records: ordinary ones are −1, and so is the one that replaces a record of 1.
@@ -211,7 +211,7 @@ func TestTheUnitOfFixedBatchesMatters(t *testing.T) {
 		if g.name != "clipped sum without replacement" {
 			continue
 		}
-		g.event, g.under = dp.WithoutReplacement{Batch: 50, Size: 100, Event: dp.Gaussian{Noise: 1}}, exchanged
+		g.event, g.under = dp.WithoutReplacement{Batch: 50, Size: 100, Event: dp.Gaussian{NoiseMultiplier: 1}}, exchanged
 		found, claim := play(t, g, 1)
 		t.Logf("claimed in the wrong unit %.4f, found %v", claim, found)
 		if !found.Refutes(claim) {

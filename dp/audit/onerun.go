@@ -86,7 +86,7 @@ func (a OneRun) check(rng *rand.Rand, guesses int, delta float64) (confidence fl
 	case guesses < 1 || guesses > a.Canaries:
 		return 0, bad("Guesses = %d: must be in [1, Canaries = %d], or 0", guesses, a.Canaries)
 	}
-	if err := checkDelta(delta); err != nil {
+	if err := in.Delta(delta); err != nil {
 		return 0, err
 	}
 	return confident(a.Confidence)
@@ -106,7 +106,7 @@ func PValue(m, r, v int, eps, delta float64) (float64, error) {
 	if !(eps >= 0) || math.IsInf(eps, 0) {
 		return 0, bad("eps = %v: must be at least 0 and finite", eps)
 	}
-	if err := checkDelta(delta); err != nil {
+	if err := in.Delta(delta); err != nil {
 		return 0, err
 	}
 	p := atLeast(v, r, 1/(1+math.Exp(-eps)))

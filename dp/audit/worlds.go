@@ -97,7 +97,7 @@ func (g TwoWorlds[O]) check(rng *rand.Rand, delta float64) (confidence float64, 
 	case g.Workers < 0:
 		return 0, bad("Workers = %d: must be at least 0", g.Workers)
 	}
-	if err := checkDelta(delta); err != nil {
+	if err := in.Delta(delta); err != nil {
 		return 0, err
 	}
 	return confident(g.Confidence)

@@ -14,66 +14,94 @@ import (
 // and safe for concurrent use.
 type Accountant struct {
 	// Tol is the relative width wanted of a certified δ, 1e-11 if zero, and at least 1e-13. It steers where the
-	// contour is cut off; rounding is always counted, and widens the bounds beyond Tol where it must.
+	// contour is cut off; rounding is always counted, and widens the bounds beyond Tol where it must. A question's Width widens it.
 	Tol float64
 	// Work limits the evaluations of the integrand, 3e7 (about one second) if zero. Beyond it the answer is ErrDecay.
 	Work int
-	// Order is where to look for the saddle point first, 1 if zero: that of a similar composition, see Accountant.Saddle. It saves time only.
-	Order float64
 }
+
+// leastWork is what a question's Effort leaves at least.
+const leastWork = 300_000
 
 // Name is "contour".
 func (Accountant) Name() string { return "contour" }
 
-// Delta returns certified bounds of δ(ε) = H_{exp(ε)}(P‖Q) of the composition of steps, for finite ε ≥ 0, in the
-// direction of the pairs: the guarantee of a symmetric relation is the larger of the two directions.
+// Bound returns certified bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for δ > 0, or of δ(ε) = H_{exp(ε)}(P‖Q). The composition is (Upper, δ)-DP
+// in the direction of the pairs, and not (ε, δ)-DP for any 0 ≤ ε < Lower. Where δ underflows, Upper is the smallest positive number.
 //
-// Where δ underflows, Upper is the smallest positive number. Errors: ErrInvalid, ErrUnsupported, ErrAtoms, ErrDecay, ErrCost.
+// Errors: pair.ErrParameter, ErrUnsupported, ErrAtoms, ErrDecay, ErrCost; the last four are pair.ErrNotApplicable.
 // Cost: some 50 to 1,000 nodes of the contour, each a sum over 100 to 1,000 nodes in x per distinct step,
 // independent of Times.
-func (a Accountant) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
-	return a.DeltaContext(context.Background(), steps, eps)
+func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
+	if err := q.Check("contour", steps); err != nil {
+		return pair.Answer{}, err
+	}
+	a.Tol = max(a.Tol, q.Width/8) // of log δ the tolerance is a part
+	a.Work = q.Share(a.work(), leastWork)
+	out := pair.Answer{By: a.Name()}
+	var err error
+	switch {
+	case !q.Delta && q.At == 0:
+		return out, fmt.Errorf("contour: losses of Gaussian mixtures at delta = 0: %w", pair.ErrNotApplicable)
+	case !q.Delta:
+		out.Interval, out.Order, err = a.epsilonAt(ctx, steps, q)
+		return out, err
+	}
+	tols := []float64{a.tol()}
+	if q.Against > 0 {
+		tols = []float64{1e-2, 1e-5}
+	}
+	for _, a.Tol = range tols {
+		if out.Interval, out.Order, err = a.deltaAt(ctx, steps, q); err != nil || q.Against > 0 && q.Decides(out.Interval, 0) {
+			break
+		}
+	}
+	return out, err
 }
 
-// DeltaContext is Delta, ended with the error of ctx when that is done.
-func (a Accountant) DeltaContext(ctx context.Context, steps []pair.Step, eps float64) (pair.Interval, error) {
-	if eps < 0 {
-		return pair.Interval{}, fmt.Errorf("contour: eps = %v: must be at least 0 (LogDelta takes any): %w", eps, ErrInvalid)
+func (a Accountant) deltaAt(ctx context.Context, steps []pair.Step, q pair.Question) (v pair.Interval, order float64, err error) {
+	leave, left := negligibleAt(steps, q.At), 0.0
+	if q.Against > 0 { // what is left out need only be little of what δ is compared with
+		slack := max(trimSlack, min(1e-3, a.tol()/10))
+		leave, left = negligibleTo(steps, math.Log(q.Against), slack, q.At), slack*q.Against
 	}
-	lo, hi, err := a.logDelta(ctx, steps, eps)
+	lo, hi, order, err := a.logDelta(ctx, steps, leave, q.At, q.Like.Order)
 	if err != nil {
-		return pair.Interval{}, err
+		return v, 0, err
 	}
 	return pair.Interval{
-		Lower: min(1, math.Exp(lo)*(1-4*ulp)),
-		Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+4*ulp))),
-	}, nil
+		Lower: max(0, min(1, math.Exp(lo)*(1-4*ulp))-left),
+		Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+4*ulp)+left)),
+	}, order, nil
 }
 
-// LogDelta is Delta in logarithms, for δ below the range of float64, and for any finite ε, negative too. Lower may be −Inf.
+// LogDelta bounds log δ(ε), for δ below the range of float64, and for any finite ε, negative too. Lower may be −Inf.
 func (a Accountant) LogDelta(steps []pair.Step, eps float64) (pair.Interval, error) {
-	lo, hi, err := a.logDelta(context.Background(), steps, eps)
+	if err := pair.DeltaAt(0).Check("contour", steps); err != nil {
+		return pair.Interval{}, err
+	}
+	lo, hi, _, err := a.logDelta(context.Background(), steps, negligibleAt(steps, eps), eps, 0)
 	return pair.Interval{Lower: lo, Upper: min(hi, 0)}, err
 }
 
-func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, eps float64) (lo, hi float64, err error) {
+// logDelta leaves out what is negligible, looks for the saddle point from the order start, if it is not 0, and returns the one that it took.
+func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, n negligible, eps, start float64) (lo, hi, order float64, err error) {
 	if math.IsNaN(eps) || math.IsInf(eps, 0) {
-		return 0, 0, fmt.Errorf("contour: eps = %v: must be finite: %w", eps, ErrInvalid)
+		return 0, 0, 0, bad("eps = %v: must be finite", eps)
 	}
-	parts, err := a.parts(steps, negligibleAt(steps, eps))
+	parts, err := a.parts(steps, n)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
-	s, err := a.saddle(parts, eps)
-	if err != nil {
-		return 0, 0, err
+	if order, err = a.saddle(parts, eps, start); err != nil {
+		return 0, 0, 0, err
 	}
-	c, err := newContour(ctx, parts, s, eps, a.tol(), a.work())
+	c, err := newContour(ctx, parts, order, eps, a.tol(), a.work())
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	lo, hi = c.log(eps)
-	return lo, hi, checkBounds(lo, hi)
+	return lo, hi, order, checkBounds(lo, hi)
 }
 
 // checkBounds refuses what rounding has made meaningless.
@@ -84,49 +112,35 @@ func checkBounds(lo, hi float64) error {
 	return nil
 }
 
-// Epsilon returns certified bounds of the least ε ≥ 0 with δ(ε) ≤ delta of the composition of steps, for delta in (0, 1).
-// The composition is (Upper, delta)-DP in the direction of the pairs, and not (ε, delta)-DP for any 0 ≤ ε < Lower.
-//
-// Errors and cost are those of Delta.
-func (a Accountant) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
-	return a.EpsilonContext(context.Background(), steps, delta)
-}
-
-// EpsilonContext is Epsilon, ended with the error of ctx when that is done.
-func (a Accountant) EpsilonContext(ctx context.Context, steps []pair.Step, delta float64) (pair.Interval, error) {
-	if !(delta > 0 && delta < 1) {
-		return pair.Interval{}, fmt.Errorf("contour: delta = %v: must be in (0, 1): %w", delta, ErrInvalid)
-	}
-	want := math.Log(delta)
-	parts, err := a.parts(steps, negligibleFor(steps, want))
+// epsilonAt leaves out what is negligible, unless ε turns out to be so large that it is not.
+func (a Accountant) epsilonAt(ctx context.Context, steps []pair.Step, q pair.Question) (v pair.Interval, order float64, err error) {
+	want := math.Log(q.At)
+	parts, err := a.parts(steps, negligibleTo(steps, want, trimSlack, mostTrimmed))
 	if err != nil {
-		return pair.Interval{}, err
+		return v, 0, err
 	}
-	v, err := a.epsilon(ctx, parts, want)
+	v, order, err = a.epsilon(ctx, parts, want)
 	if trimmed(parts) && (err != nil || v.Upper > mostTrimmed) {
 		if parts, err = a.parts(steps, nothing); err != nil {
-			return pair.Interval{}, err
+			return v, 0, err
 		}
 		return a.epsilon(ctx, parts, want)
 	}
-	return v, err
+	return v, order, err
 }
+
+// maxTimes is how often a step may be repeated.
+const maxTimes = 1_000_000_000_000
 
 func (a Accountant) parts(steps []pair.Step, n negligible) ([]part, error) {
 	if !(a.Tol >= 0) || a.Tol >= 1 || a.Work < 0 {
-		return nil, fmt.Errorf("contour: Tol = %v, Work = %v: Tol must be in [0, 1), Work at least 0: %w", a.Tol, a.Work, ErrInvalid)
-	}
-	if !(a.Order >= 0) || math.IsInf(a.Order, 1) {
-		return nil, fmt.Errorf("contour: Order = %v: must be at least 0 and finite: %w", a.Order, ErrInvalid)
-	}
-	if len(steps) == 0 {
-		return nil, fmt.Errorf("contour: steps is empty: %w", ErrInvalid)
+		return nil, bad("Tol = %v, Work = %v: Tol must be in [0, 1), Work at least 0", a.Tol, a.Work)
 	}
 	var parts []part
 	var failed []error
 	for i, t := range steps {
-		if t.Times < 1 || t.Times > 1e12 {
-			return nil, fmt.Errorf("contour: steps[%d].Times = %d: must be in [1, 1e12]: %w", i, t.Times, ErrInvalid)
+		if t.Times > maxTimes {
+			return nil, bad("steps[%d].Times = %d: must be at most 1e12", i, t.Times)
 		}
 		p, err := newScaled(t.Pair, n)
 		if err != nil {
@@ -140,6 +154,7 @@ func (a Accountant) parts(steps []pair.Step, n negligible) ([]part, error) {
 		parts = append(parts, part{pair: p, times: float64(t.Times)})
 	}
 	for i := range parts {
+		parts[i].pair.ratios = float64(a.work())
 		parts[i].digits = a.digits() + math.Log(parts[i].times)
 	}
 	return parts, errors.Join(failed...)
@@ -160,21 +175,8 @@ func (a Accountant) tol() float64 {
 	return max(a.Tol, 1e-13)
 }
 
-// Saddle returns the order at which the contour for δ(ε) crosses the real axis, to a third of a standard deviation of the tilted loss.
-func (a Accountant) Saddle(steps []pair.Step, eps float64) (float64, error) {
-	if math.IsNaN(eps) || math.IsInf(eps, 0) {
-		return 0, fmt.Errorf("contour: eps = %v: must be finite: %w", eps, ErrInvalid)
-	}
-	a.Tol = max(a.Tol, 1e-2)
-	parts, err := a.parts(steps, negligibleAt(steps, eps))
-	if err != nil {
-		return 0, err
-	}
-	return a.saddle(parts, eps)
-}
-
-// near is how many standard deviations the contour may be off the saddle point: a rough answer needs no sharp aim.
-func (a Accountant) near() float64 {
+// saddleTol is how many standard deviations the contour may be off the saddle point: a rough answer needs no sharp aim.
+func (a Accountant) saddleTol() float64 {
 	if a.Tol >= 1e-4 {
 		return 0.3
 	}

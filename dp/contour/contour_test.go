@@ -1,6 +1,7 @@
 package contour_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -106,7 +107,7 @@ func TestInverse(t *testing.T) {
 			{{Pair: poisson(t, 0.8, 0.004, 1, 0), Times: 15_000}, {Pair: gaussian(t, 5), Times: 3}},
 		} {
 			a := contour.Accountant{}
-			b, err := a.Epsilon(terms, delta)
+			b, err := a.Bound(context.Background(), terms, pair.EpsilonAt(delta))
 			if err != nil {
 				t.Errorf("δ=%v: %v", delta, err)
 				continue
@@ -133,11 +134,11 @@ func TestComposition(t *testing.T) {
 		n, m := rapid.IntRange(200, 100_000).Draw(rt, "n"), rapid.IntRange(1, 20).Draw(rt, "m")
 		delta := math.Exp(-rapid.Float64Range(3, 60).Draw(rt, "-log δ"))
 		eps := func(terms ...pair.Step) pair.Interval {
-			v, err := contour.Accountant{}.Epsilon(terms, delta)
+			v, err := contour.Accountant{}.Bound(context.Background(), terms, pair.EpsilonAt(delta))
 			if err != nil {
 				rt.Skip(err)
 			}
-			return v
+			return v.Interval
 		}
 		x := eps(pair.Step{Pair: a, Times: n}, pair.Step{Pair: b, Times: m})
 		y := eps(pair.Step{Pair: b, Times: m}, pair.Step{Pair: a, Times: n / 3}, pair.Step{Pair: a, Times: n - n/3})
@@ -173,22 +174,22 @@ func TestRefusals(t *testing.T) {
 		{terms: repeat(rr, 10), delta: 1e-5, want: contour.ErrAtoms},
 		{terms: []pair.Step{{Pair: g, Times: 1}, {Pair: rr, Times: 1}}, delta: 1e-5, want: contour.ErrAtoms},
 		{terms: repeat(poisson(t, 0.5, 1e-9, 0, 1), 3), delta: 1e-30, want: contour.ErrDecay},
-		{terms: nil, delta: 1e-5, want: contour.ErrInvalid},
-		{terms: repeat(nil, 1), delta: 1e-5, want: contour.ErrInvalid},
-		{terms: repeat(g, 0), delta: 1e-5, want: contour.ErrInvalid},
-		{terms: repeat(g, -3), delta: 1e-5, want: contour.ErrInvalid},
-		{terms: repeat(g, 1), delta: 0, want: contour.ErrInvalid},
-		{terms: repeat(g, 1), delta: 1, want: contour.ErrInvalid},
-		{terms: repeat(g, 1), delta: math.NaN(), want: contour.ErrInvalid},
-		{terms: repeat(g, 1), delta: 1e-5, a: contour.Accountant{Tol: math.NaN()}, want: contour.ErrInvalid},
+		{terms: nil, delta: 1e-5, want: pair.ErrParameter},
+		{terms: repeat(nil, 1), delta: 1e-5, want: pair.ErrParameter},
+		{terms: repeat(g, 0), delta: 1e-5, want: pair.ErrParameter},
+		{terms: repeat(g, -3), delta: 1e-5, want: pair.ErrParameter},
+		{terms: repeat(g, 1), delta: 0, want: pair.ErrNotApplicable},
+		{terms: repeat(g, 1), delta: 1, want: pair.ErrParameter},
+		{terms: repeat(g, 1), delta: math.NaN(), want: pair.ErrParameter},
+		{terms: repeat(g, 1), delta: 1e-5, a: contour.Accountant{Tol: math.NaN()}, want: pair.ErrParameter},
 	} {
-		b, err := c.a.Epsilon(c.terms, c.delta)
+		b, err := c.a.Bound(context.Background(), c.terms, pair.EpsilonAt(c.delta))
 		if !errors.Is(err, c.want) {
 			t.Errorf("%v, δ=%v: got %v, %v; want %v", c.terms, c.delta, b, err, c.want)
 		}
 	}
 	for _, eps := range []float64{math.NaN(), math.Inf(1)} {
-		if _, err := (contour.Accountant{}).Delta(repeat(g, 1), eps); !errors.Is(err, contour.ErrInvalid) {
+		if _, err := (contour.Accountant{}).Bound(context.Background(), repeat(g, 1), pair.DeltaAt(eps)); !errors.Is(err, pair.ErrParameter) {
 			t.Errorf("ε=%v: %v", eps, err)
 		}
 	}
@@ -218,7 +219,7 @@ func FuzzSafe(f *testing.F) {
 			pr = p.Swap()
 		}
 		a := contour.Accountant{Work: 1e6}
-		b, err := a.Epsilon(repeat(pr, times), math.Exp(-logDelta))
+		b, err := a.Bound(context.Background(), repeat(pr, times), pair.EpsilonAt(math.Exp(-logDelta)))
 		if err != nil {
 			for _, e := range []error{contour.ErrDecay, contour.ErrCost, contour.ErrUnsupported} {
 				if errors.Is(err, e) {
@@ -244,25 +245,25 @@ func FuzzSafe(f *testing.F) {
 	})
 }
 
-func ExampleAccountant_Epsilon() {
+func ExampleAccountant_Bound() {
 	p, err := pair.Poisson(pair.Gaussian, 1.5, 1.0/1200, 0, 1)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	removed, _ := contour.Accountant{}.Epsilon([]pair.Step{{Pair: p, Times: 160_000}}, 1e-5)
-	inserted, _ := contour.Accountant{}.Epsilon([]pair.Step{{Pair: p.Swap(), Times: 160_000}}, 1e-5)
+	removed, _ := contour.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: p, Times: 160_000}}, pair.EpsilonAt(1e-5))
+	inserted, _ := contour.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: p.Swap(), Times: 160_000}}, pair.EpsilonAt(1e-5))
 	fmt.Printf("%.9f %.9f, width below 1e-11: %v\n", removed.Upper, inserted.Upper, removed.Upper-removed.Lower < 1e-11)
 	// Output: 0.927491105 0.919190707, width below 1e-11: true
 }
 
-func ExampleAccountant_Delta() {
+func ExampleAccountant_Bound_delta() {
 	p, err := pair.Poisson(pair.Gaussian, 1.1, 0.01, 0, 1)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	b, err := contour.Accountant{}.Delta([]pair.Step{{Pair: p, Times: 10_000}}, 20)
+	b, err := contour.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: p, Times: 10_000}}, pair.DeltaAt(20))
 	fmt.Printf("%.6e %v\n", b.Upper, err)
 	// Output: 1.633538e-50 <nil>
 }
@@ -291,10 +292,10 @@ func BenchmarkEpsilon(b *testing.B) {
 		{"sparse/T=1000", repeat(poisson(b, 0.4, 1e-3, 0, 1), 1000), 1e-5},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			var e pair.Interval
+			var e pair.Answer
 			for b.Loop() {
 				var err error
-				if e, err = (contour.Accountant{}).Epsilon(c.terms, c.delta); err != nil {
+				if e, err = (contour.Accountant{}).Bound(context.Background(), c.terms, pair.EpsilonAt(c.delta)); err != nil {
 					b.Fatal(err)
 				}
 			}

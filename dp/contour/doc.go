@@ -13,7 +13,7 @@
 // each a sum over a hundred nodes, give eleven digits of δ for T = 1 000 and for T = 85 000 000:
 //
 //	p, _ := pair.Poisson(pair.Gaussian, 1.5, 1.0/1200, 0, 1)
-//	b, err := contour.Accountant{}.Epsilon([]pair.Step{{Pair: p, Times: 160_000}}, 1e-5)
+//	b, err := contour.Accountant{}.Bound(ctx, []pair.Step{{Pair: p, Times: 160_000}}, pair.EpsilonAt(1e-5))
 //	// b.Lower ≤ ε ≤ b.Upper, here 0.92749110535…; the width is 1e-12.
 //
 // # What is certified
@@ -26,7 +26,7 @@
 //   - The end of the sum in y, by upper bounds of the characteristic function of the tilted loss up to infinity,
 //     from the spread and the smoothness of the loss (decay.go).
 //   - The trapezoidal rule in x of each K(z), by the growth of the integrand in a strip about the real axis and by
-//     Mills' ratio beyond its ends (line.go, turn.go).
+//     Mills' ratio beyond its ends (line.go, phase.go).
 //   - Rounding, to first order with constants that are generous: of the loss, the densities, the sums, of T·K and of
 //     the phase of each node.
 //

@@ -64,7 +64,7 @@ func newLine(pair *scaled, s, reach, digits float64, fewest int) (*line, error) 
 		l.h = fewBits((hi - lo) / float64(fewest))
 	}
 	n := (hi - lo) / l.h
-	if !(n < maxNodes && n*float64(len(pair.p.m)+len(pair.q.m)) < maxRatios) {
+	if !(n < maxNodes && n*float64(len(pair.p.m)+len(pair.q.m)) < min(maxRatios, pair.ratios)) {
 		return nil, fmt.Errorf("contour: %.3g quadrature nodes at order %.3g and frequency %.3g: %w", n, s, reach, ErrCost)
 	}
 	l.nodes(lo, int(n)+2)

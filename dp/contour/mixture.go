@@ -25,14 +25,12 @@ type scaled struct {
 	p, q    side
 	trimmed bool // components were left out
 	memo    map[float64]rows
+	ratios  float64 // evaluations of components at the nodes of a line that may be made
 	reach   float64 // largest mean of P less smallest mean of Q: the Lipschitz constant of the loss
 }
 
 // newScaled brings a pair of Gaussian mixtures to normal form.
 func newScaled(pr pair.Pair, n negligible) (*scaled, error) {
-	if pr == nil {
-		return nil, fmt.Errorf("contour: pair is nil: %w", ErrInvalid)
-	}
 	if sup := pr.Support(); len(sup.Atoms) > 0 {
 		return nil, fmt.Errorf("contour: %v: %w", pr, ErrAtoms)
 	}
@@ -46,7 +44,7 @@ func newScaled(pr pair.Pair, n negligible) (*scaled, error) {
 	for _, c := range q {
 		origin = max(origin, c.Mean)
 	}
-	var s scaled
+	s := scaled{ratios: maxRatios}
 	s.trimmed = len(p) < len(all) || len(q) < len(allQ)
 	s.p, s.q = newSide(p, origin, m.Scale()), newSide(q, origin, m.Scale())
 	s.reach = s.p.max - s.q.min

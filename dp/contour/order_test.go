@@ -3,7 +3,6 @@ package contour
 import (
 	"context"
 	"errors"
-	"math"
 	"testing"
 
 	"coupling/dp/pair"
@@ -18,33 +17,32 @@ func TestOrderOnlySavesTime(t *testing.T) {
 		}
 		steps := []pair.Step{{Pair: p, Times: 3000}}
 		for _, eps := range []float64{.2, 1} {
-			want, err := Accountant{}.Delta(steps, eps)
+			want, err := Accountant{}.Bound(context.Background(), steps, pair.DeltaAt(eps))
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := Accountant{}.Saddle(steps, eps)
-			if err != nil || !(s > 0) {
-				t.Fatalf("saddle point at %v, %v", s, err)
+			s := want.Order
+			if !(s > 0) {
+				t.Fatalf("saddle point at %v", s)
 			}
-			for _, a := range []Accountant{{Order: s}, {Order: s / 50}, {Order: 50 * s}, {Order: s, Tol: 1e-2}, {Tol: 1e-2}} {
-				got, err := a.Delta(steps, eps)
+			for _, q := range []pair.Question{{Like: pair.Answer{Order: s}}, {Like: pair.Answer{Order: s / 50}}, {Like: pair.Answer{Order: 50 * s}},
+				{Like: pair.Answer{Order: s}, Width: 8e-2}, {Width: 8e-2}, {Against: want.Upper * 1.1}, {Against: want.Lower * .9, Like: pair.Answer{Order: s}}} {
+				q.Delta, q.At = true, eps
+				got, err := Accountant{}.Bound(t.Context(), steps, q)
 				if err != nil {
-					t.Errorf("%+v: %v", a, err)
+					t.Errorf("%+v: %v", q, err)
 					continue
 				}
 				if got.Lower > want.Upper || got.Upper < want.Lower {
-					t.Errorf("%+v: δ in %v, otherwise %v", a, got, want)
+					t.Errorf("%+v: δ in %v, otherwise %v", q, got, want)
 				}
-				if room := max(1e-9, 10*a.Tol); got.Upper-got.Lower > room*got.Upper {
-					t.Errorf("%+v: δ in %v", a, got)
+				if room := max(1e-9, 2*q.Width); q.Against == 0 && got.Upper-got.Lower > room*got.Upper {
+					t.Errorf("%+v: δ in %v", q, got)
+				}
+				if q.Against > 0 && (q.Against > want.Upper) != (got.Upper <= q.Against) {
+					t.Errorf("%+v: δ in %v, otherwise %v", q, got, want)
 				}
 			}
-		}
-		if _, err := (Accountant{Order: -1}).Delta(steps, 1); !errors.Is(err, ErrInvalid) {
-			t.Errorf("order −1: %v", err)
-		}
-		if _, err := (Accountant{}).Saddle(steps, math.NaN()); !errors.Is(err, ErrInvalid) {
-			t.Errorf("saddle point of ε = NaN: %v", err)
 		}
 	}
 }
@@ -55,16 +53,16 @@ func TestRefusesAndEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := (Accountant{}).Delta([]pair.Step{{Pair: p, Times: 2}}, .1); !errors.Is(err, ErrDecay) && !errors.Is(err, ErrCost) {
+	if v, err := (Accountant{}).Bound(context.Background(), []pair.Step{{Pair: p, Times: 2}}, pair.DeltaAt(.1)); !errors.Is(err, ErrDecay) && !errors.Is(err, ErrCost) {
 		t.Errorf("two steps: %v, %v", v, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	steps := []pair.Step{{Pair: p, Times: 100_000}}
-	if _, err := (Accountant{}).DeltaContext(ctx, steps, .1); !errors.Is(err, context.Canceled) {
+	if _, err := (Accountant{}).Bound(ctx, steps, pair.DeltaAt(.1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Delta: %v", err)
 	}
-	if _, err := (Accountant{}).EpsilonContext(ctx, steps, 1e-6); !errors.Is(err, context.Canceled) {
+	if _, err := (Accountant{}).Bound(ctx, steps, pair.EpsilonAt(1e-6)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Epsilon: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package contour_test
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"os"
@@ -81,7 +82,7 @@ func checkRefs(t *testing.T, cases []refCase) {
 				t.Logf("%s %s δ=%s: the reference (%s) has error estimate %s, not compared", c.ID, e.Dir, e.Delta, e.Eps, e.Err)
 				continue
 			}
-			b, err := contour.Accountant{}.Epsilon([]pair.Step{{Pair: c.pairOf(t, e.Dir), Times: c.T}}, number(t, e.Delta))
+			b, err := contour.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: c.pairOf(t, e.Dir), Times: c.T}}, pair.EpsilonAt(number(t, e.Delta)))
 			if err != nil {
 				t.Errorf("%s %s δ=%s: %v", c.ID, e.Dir, e.Delta, err)
 				continue

@@ -11,24 +11,23 @@ import (
 // saddle returns the s > 0 that minimises e^{ΣT·K(s) − sε}/(s(s+1)), where the contour crosses the real axis. The
 // exponent is convex, so there is one. It is found within some part of
 // a standard deviation of the loss; a few digits suffice: any s > 0 gives certified bounds.
-func (a Accountant) saddle(parts []part, eps float64) (float64, error) {
-	start := 1.0
-	if a.Order > 0 {
-		start = a.Order
+func (a Accountant) saddle(parts []part, eps, start float64) (float64, error) {
+	if start == 0 {
+		start = 1
 	}
-	return rising(start, func(s float64) (float64, error) {
+	return bracketRoot(start, func(s float64) (float64, error) {
 		_, mean, variance, err := axis(parts, s)
 		if err != nil {
 			return 0, err
 		}
 		g := mean - eps - 1/s - 1/(s+1)
 		return g / math.Sqrt(variance+1/(s*s)+1/((s+1)*(s+1))), nil
-	}, a.near())
+	}, a.saddleTol())
 }
 
-// rising finds s > 0 where an increasing f vanishes within tol, from start, by bracketing and Illinois steps in log s. Where f cannot
+// bracketRoot finds s > 0 where an increasing f vanishes within tol, from start, by bracketing and Illinois steps in log s. Where f cannot
 // be evaluated, s was too large.
-func rising(start float64, f func(s float64) (float64, error), tol float64) (float64, error) {
+func bracketRoot(start float64, f func(s float64) (float64, error), tol float64) (float64, error) {
 	a, b := math.Inf(-1), math.Inf(1) // logarithms of a bracket
 	fa, fb := 0.0, 0.0
 	t, stride := math.Log(start), 1.0
@@ -79,35 +78,34 @@ func rising(start float64, f func(s float64) (float64, error), tol float64) (flo
 	return 0, fmt.Errorf("contour: no saddle point up to order %.3g: %w", math.Exp(t), ErrCost)
 }
 
-// epsilon finds the bounds of the least ε ≥ 0 with log δ(ε) ≤ want.
-func (a Accountant) epsilon(ctx context.Context, parts []part, want float64) (pair.Interval, error) {
+// epsilon finds the bounds of the least ε ≥ 0 with log δ(ε) ≤ want, and the order of the contour that gave them.
+func (a Accountant) epsilon(ctx context.Context, parts []part, want float64) (best pair.Interval, order float64, err error) {
 	guess, s, err := estimate(parts, want)
 	if err != nil {
-		return pair.Interval{}, err
+		return best, 0, err
 	}
 	if guess <= 0 {
 		guess = 0
-		if s, err = a.saddle(parts, 0); err != nil {
-			return pair.Interval{}, err
+		if s, err = a.saddle(parts, 0, 0); err != nil {
+			return best, 0, err
 		}
 	}
-	var best pair.Interval
 	best.Upper = math.Inf(1)
 	for try := range 3 {
 		c, err := newContour(ctx, parts, s, guess, a.tol(), a.work())
 		if err != nil {
-			return pair.Interval{}, err
+			return best, 0, err
 		}
 		if lo, hi := c.log(0); try == 0 && guess < 1/s && checkBounds(lo, hi) == nil && hi <= want {
-			return pair.Interval{}, nil
+			return pair.Interval{}, s, nil
 		}
 		eps, slope, err := c.solve(guess, want)
 		if err != nil {
-			return pair.Interval{}, err
+			return best, 0, err
 		}
 		b, err := c.enclose(eps, slope, want)
 		if err != nil {
-			return pair.Interval{}, err
+			return best, 0, err
 		}
 		best = pair.Interval{Lower: max(best.Lower, b.Lower), Upper: min(best.Upper, b.Upper)}
 		// Where the saddle-point estimate was far off, so is the contour: go through the saddle of the answer.
@@ -115,13 +113,13 @@ func (a Accountant) epsilon(ctx context.Context, parts []part, want float64) (pa
 			break
 		}
 		guess = max(eps, 0)
-		next, err := a.saddle(parts, guess)
+		next, err := a.saddle(parts, guess, 0)
 		if err != nil {
 			next = s // the bounds hold all the same
 		}
 		s = next
 	}
-	return best, nil
+	return best, s, nil
 }
 
 // estimate solves the saddle-point approximation of δ(ε) = e^want for ε, by way of s: ε(s) puts the saddle at s.
@@ -135,7 +133,7 @@ func estimate(parts []part, want float64) (eps, s float64, err error) {
 		second := variance + 1/(s*s) + 1/((s+1)*(s+1))
 		return eps, k - s*eps - math.Log(s) - math.Log1p(s) - 0.5*math.Log(2*math.Pi*second), nil
 	}
-	s, err = rising(1, func(s float64) (float64, error) {
+	s, err = bracketRoot(1, func(s float64) (float64, error) {
 		_, ld, err := at(s)
 		return want - ld, err
 	}, 1e-2)

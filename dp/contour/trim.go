@@ -24,25 +24,22 @@ const mostTrimmed = 64.0
 // nothing is negligible.
 var nothing = negligible{math.Inf(-1), math.Inf(-1)}
 
-// negligibleFor is what may be left out where δ is e^want and ε at most mostTrimmed.
-func negligibleFor(steps []pair.Step, want float64) negligible {
-	cut := want + math.Log(trimSlack/4) - math.Log(components(steps))
-	return negligible{cut, cut - mostTrimmed}
+// negligibleTo is what may be left out for an error of δ of slack·e^want, at ε up to most.
+func negligibleTo(steps []pair.Step, want, slack, most float64) negligible {
+	cut := want + math.Log(slack/4) - math.Log(components(steps))
+	return negligible{cut, cut - most}
 }
 
 // negligibleAt is what may be left out at ε: the composition is no more private than one of its steps.
 func negligibleAt(steps []pair.Step, eps float64) negligible {
-	if eps < 0 {
+	if !(eps >= 0) {
 		return nothing
 	}
 	least := math.Inf(-1)
 	for _, s := range steps {
-		if s.Pair != nil {
-			least = max(least, s.Pair.LogDelta(eps)-s.Pair.RelErr())
-		}
+		least = max(least, s.Pair.LogDelta(eps)-s.Pair.RelErr())
 	}
-	cut := least + math.Log(trimSlack/4) - math.Log(components(steps))
-	return negligible{cut, cut - eps}
+	return negligibleTo(steps, least, trimSlack, eps)
 }
 
 // components counts the components of all steps, as often as they are composed.

@@ -1,6 +1,7 @@
 package contour
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestTrimmed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := a.saddle(all, eps)
+			s, err := a.saddle(all, eps, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +52,7 @@ func TestTrimmed(t *testing.T) {
 				t.Errorf("%+v at ε = %v: log δ in %v, with all components in [%v, %v]", c, eps, got, lo, hi)
 			}
 			want := math.Exp((lo + hi) / 2)
-			if v, err := a.Epsilon(steps, want); err != nil || v.Lower > eps*(1+1e-9) || v.Upper < eps*(1-1e-9) {
+			if v, err := a.Bound(context.Background(), steps, pair.EpsilonAt(want)); err != nil || v.Lower > eps*(1+1e-9) || v.Upper < eps*(1-1e-9) {
 				t.Errorf("%+v at δ = %v: ε in %v, want %v: %v", c, want, v, eps, err)
 			}
 		}
@@ -72,11 +73,11 @@ func TestDrop(t *testing.T) {
 // Draws with replacement have hundreds of components, of which the last holds the forgotten rest, far out: with it the moments are out of
 // range.
 func TestDrawsWithReplacement(t *testing.T) {
-	pr, err := pair.Replacement(pair.Gaussian, 2, 5000, 10_000, 1, 1)
+	pr, err := pair.WithReplacement(pair.Gaussian, 2, 5000, 10_000, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := Accountant{}.Epsilon([]pair.Step{{Pair: pr, Times: 100}}, 1e-6)
+	v, err := Accountant{}.Bound(context.Background(), []pair.Step{{Pair: pr, Times: 100}}, pair.EpsilonAt(1e-6))
 	if err != nil || v.Upper-v.Lower > 1e-10*v.Upper || v.Lower < 0.9*v.Upper {
 		t.Errorf("ε in %v: %v", v, err)
 	}

@@ -27,7 +27,7 @@ func (s Subject) knownAnswers(t *testing.T) {
 
 func (s Subject) checkEpsilon(t *testing.T, a answer) {
 	t.Helper()
-	got, err := s.Accountant.Epsilon(a.steps, a.delta)
+	got, err := s.epsilon(a.steps, a.delta)
 	if s.refused(t, a.steps, err) {
 		return
 	}
@@ -42,7 +42,7 @@ func (s Subject) checkEpsilon(t *testing.T, a answer) {
 
 func (s Subject) checkDelta(t *testing.T, a answer) {
 	t.Helper()
-	got, err := s.Accountant.Delta(a.steps, a.eps)
+	got, err := s.delta(a.steps, a.eps)
 	if s.refused(t, a.steps, err) {
 		return
 	}
@@ -53,7 +53,7 @@ func (s Subject) checkDelta(t *testing.T, a answer) {
 		return
 	}
 	// And back: the ε of that δ.
-	e, err := s.Accountant.Epsilon(a.steps, a.delta)
+	e, err := s.epsilon(a.steps, a.delta)
 	if s.refused(t, a.steps, err) {
 		return
 	}

@@ -9,7 +9,7 @@
 // The kit composes pairs whose exact δ it knows by other means (unsampled Gaussians, randomised response by enumeration, single steps
 // by their profile, published compositions), and checks that every interval holds the exact number; that δ falls with ε, and ε rises
 // with the number of steps; that composition does not depend on the order of the steps, nor on how a repetition is written; that
-// Epsilon and Delta agree; and that extreme parameters give a number on the safe side or an error, never NaN and never a hang.
+// ε and δ agree; that errors are the sentinels of package dp; and that extreme parameters give a number on the safe side or an error, never NaN and never a hang.
 //
 // An accountant may refuse a composition with an error, and must for what it cannot bound. A Subject says what it must answer.
 package dptest

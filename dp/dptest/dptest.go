@@ -1,7 +1,9 @@
 package dptest
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -33,6 +35,14 @@ func Run(t *testing.T, s Subject) {
 	t.Run("Extremes", func(t *testing.T) { s.extremes(t) })
 }
 
+func (s Subject) epsilon(steps []pair.Step, delta float64) (pair.Answer, error) {
+	return s.Accountant.Bound(context.Background(), steps, pair.EpsilonAt(delta))
+}
+
+func (s Subject) delta(steps []pair.Step, eps float64) (pair.Answer, error) {
+	return s.Accountant.Bound(context.Background(), steps, pair.DeltaAt(eps))
+}
+
 func (s Subject) tol() float64 {
 	if s.RelTol == 0 {
 		return 1e-9
@@ -52,26 +62,53 @@ func (s Subject) refused(t testing.TB, steps []pair.Step, err error) bool {
 	return true
 }
 
-// badInput asks what has no answer.
+// badInput asks what has no answer; the errors are those that dp documents.
 func (s Subject) badInput(t *testing.T) {
 	g := gaussian(t, 1, 0.1, 0, 1)
 	good := []pair.Step{{Pair: g, Times: 10}}
-	for _, steps := range [][]pair.Step{nil, {{Pair: g, Times: 0}}, {{Pair: g, Times: -1}}} {
-		if v, err := s.Accountant.Epsilon(steps, 1e-5); err == nil {
-			t.Errorf("Epsilon of %v: %v, want an error", steps, v)
+	refuse := func(what string, steps []pair.Step, q pair.Question) {
+		t.Helper()
+		if v, err := s.Accountant.Bound(t.Context(), steps, q); !errors.Is(err, dp.ErrParameter) {
+			t.Errorf("%s: %v, %v; want dp.ErrParameter", what, v, err)
 		}
-		if v, err := s.Accountant.Delta(steps, 1); err == nil {
-			t.Errorf("Delta of %v: %v, want an error", steps, v)
-		}
+	}
+	for _, steps := range [][]pair.Step{nil, {{Pair: g, Times: 0}}, {{Pair: g, Times: -1}}, {{Times: 1}}} {
+		refuse(fmt.Sprint("Epsilon of ", steps), steps, pair.EpsilonAt(1e-5))
+		refuse(fmt.Sprint("Delta of ", steps), steps, pair.DeltaAt(1))
 	}
 	for _, delta := range []float64{-0.1, 1, 2, math.NaN()} {
-		if v, err := s.Accountant.Epsilon(good, delta); err == nil {
-			t.Errorf("Epsilon at δ = %v: %v, want an error", delta, v)
-		}
+		refuse(fmt.Sprint("Epsilon at ", delta), good, pair.EpsilonAt(delta))
 	}
 	for _, eps := range []float64{-1, math.NaN(), math.Inf(1)} {
-		if v, err := s.Accountant.Delta(good, eps); err == nil {
-			t.Errorf("Delta at ε = %v: %v, want an error", eps, v)
+		refuse(fmt.Sprint("Delta at ", eps), good, pair.DeltaAt(eps))
+	}
+	for _, q := range []pair.Question{{At: .1, Width: 1}, {At: .1, Effort: 2}, {At: .1, Against: .5}, {Delta: true, Against: math.NaN()}, {At: .1, Like: pair.Answer{Order: -1}}} {
+		refuse(fmt.Sprintf("%+v", q), good, q)
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	if v, err := s.Accountant.Bound(done, good, pair.EpsilonAt(1e-5)); err == nil {
+		t.Errorf("with a context that is done: %v", v)
+	}
+	s.unbounded(t)
+}
+
+// unbounded: a loss that is infinite with more than δ has no ε; what is not refused as beyond the accountant is refused as that. At δ = 0
+// a loss without bound has none either.
+func (s Subject) unbounded(t *testing.T) {
+	leaky, err := pair.NewDiscrete([]float64{0.5, 0.4, 0.1}, []float64{0.6, 0.4, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		p     pair.Pair
+		delta float64
+	}{{leaky, 0.05}, {leaky, 0}, {gaussian(t, 1, 1, 0, 1), 0}} {
+		for _, times := range []int{1, 7} {
+			v, err := s.epsilon([]pair.Step{{Pair: c.p, Times: times}}, c.delta)
+			if !errors.Is(err, dp.ErrUnbounded) && !errors.Is(err, dp.ErrNotApplicable) {
+				t.Errorf("%d × %v at δ = %v: %v, %v; want dp.ErrUnbounded or dp.ErrNotApplicable", times, c.p, c.delta, v, err)
+			}
 		}
 	}
 }
@@ -81,7 +118,7 @@ func (s Subject) laws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := drawSteps(t)
 		delta := math.Exp(rapid.Float64Range(-30, -1).Draw(t, "log delta"))
-		e, err := s.Accountant.Epsilon(steps, delta)
+		e, err := s.epsilon(steps, delta)
 		if err != nil {
 			if s.Answers == nil || s.Answers(steps) {
 				if !errors.Is(err, dp.ErrUnbounded) {
@@ -94,20 +131,20 @@ func (s Subject) laws(t *testing.T) {
 			t.Fatalf("Epsilon: %v", e)
 		}
 		// At ε the δ must not exceed delta, by the accountant's own word.
-		d, err := s.Accountant.Delta(steps, e.Upper)
+		d, err := s.delta(steps, e.Upper)
 		if err != nil || math.IsNaN(d.Upper) || d.Lower > d.Upper || d.Lower > delta*(1+s.tol()) {
 			t.Fatalf("Delta at %v: %v, %v; want at most %v", e.Upper, d, err, delta)
 		}
 		// Smaller δ, larger ε; δ falls with ε.
-		if e2, err := s.Accountant.Epsilon(steps, delta/3); err == nil && e2.Upper < e.Lower {
+		if e2, err := s.epsilon(steps, delta/3); err == nil && e2.Upper < e.Lower {
 			t.Fatalf("ε falls from %v to %v as δ falls to a third", e, e2)
 		}
-		if d2, err := s.Accountant.Delta(steps, e.Upper+0.5); err == nil && d2.Lower > d.Upper {
+		if d2, err := s.delta(steps, e.Upper+0.5); err == nil && d2.Lower > d.Upper {
 			t.Fatalf("δ rises from %v to %v with ε", d, d2)
 		}
 		// Order, and writing T as two steps, change nothing beyond the enclosures.
 		other := reorder(steps)
-		o, err := s.Accountant.Epsilon(other, delta)
+		o, err := s.epsilon(other, delta)
 		if err != nil && s.Answers != nil && !s.Answers(other) {
 			return
 		}
@@ -116,7 +153,7 @@ func (s Subject) laws(t *testing.T) {
 		}
 		// One more step never helps.
 		more := append(append([]pair.Step{}, steps...), pair.Step{Pair: steps[0].Pair, Times: 1})
-		if m, err := s.Accountant.Epsilon(more, delta); err == nil && m.Upper < e.Lower {
+		if m, err := s.epsilon(more, delta); err == nil && m.Upper < e.Lower {
 			t.Fatalf("one more step: ε falls from %v to %v", e, m)
 		}
 	})
@@ -144,11 +181,11 @@ func (s Subject) swap(t *testing.T) {
 		{{Pair: gaussian(t, 2, 0.05, 1, 1), Times: 100}}, {{Pair: gaussian(t, 2, 1, 0, 1), Times: 10}}, {{Pair: response(t, 0.7, 1), Times: 30}},
 	} {
 		back := []pair.Step{{Pair: steps[0].Pair.Swap(), Times: steps[0].Times}}
-		a, err := s.Accountant.Epsilon(steps, 1e-6)
+		a, err := s.epsilon(steps, 1e-6)
 		if s.refused(t, steps, err) {
 			continue
 		}
-		b, err := s.Accountant.Epsilon(back, 1e-6)
+		b, err := s.epsilon(back, 1e-6)
 		if s.refused(t, back, err) {
 			continue
 		}

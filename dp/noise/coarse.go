@@ -57,5 +57,5 @@ func dominated(p, q []float64) (dp.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dp.Dominated{Removal: d}, nil
+	return dp.FromPair{Removal: d}, nil
 }

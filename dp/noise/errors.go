@@ -5,15 +5,15 @@ import (
 	"fmt"
 
 	"coupling/dp"
+	"coupling/dp/internal/check"
 )
 
 // ErrSource marks a failure of the source of random bits. Nothing was released.
 var ErrSource = errors.New("source of random bits failed")
 
-// bad builds an error about a parameter.
-func bad(format string, args ...any) error {
-	return fmt.Errorf("noise: %s: %w", fmt.Sprintf(format, args...), dp.ErrParameter)
-}
+const in = check.In("noise")
+
+var bad = in.Bad
 
 // noPair builds an error about a mechanism that has no certified event.
 func noPair(format string, args ...any) error {

@@ -86,7 +86,7 @@ const (
 // same proof gives the mixture's δ times e^(da) for each step, less than 1 + 1e-26, which lies below the rounding of all
 // accountants.
 //
-// One value on a grid coarser than Sigma/64 has dp.Dominated with its exact pair instead. Errors: several values on
+// One value on a grid coarser than Sigma/64 has dp.FromPair with its exact pair instead. Errors: several values on
 // a grid so coarse that r² > σ²/2 (some Sigma/3), which no certified event is known for (wraps dp.ErrNoPair), and
 // parameters out of range.
 func (m Gaussian) Event(q Query) (dp.Event, error) {
@@ -109,7 +109,7 @@ func (m Gaussian) Event(q Query) (dp.Event, error) {
 	if !(r2 <= s*s/2) {
 		return nil, noPair("Granularity = %v is coarse for Sigma = %v, Dim = %d, Sensitivity = %v", g.Step, m.Sigma, q.Dim, q.Sensitivity)
 	}
-	return dp.Gaussian{Noise: math.Sqrt(s*s-r2) / shift * (1 - rounding)}, nil
+	return dp.Gaussian{NoiseMultiplier: math.Sqrt(s*s-r2) / shift * (1 - rounding)}, nil
 }
 
 // Event returns an event that dominates the mechanism on values of the query, for every δ. It is dp.Laplace with scale
@@ -124,7 +124,7 @@ func (m Gaussian) Event(q Query) (dp.Event, error) {
 // by the inequality of the means, which is the profile of continuous Laplace noise at the shift s/b + 2 log cosh(1/2b);
 // each coordinate that moves adds such a term. At the default granularity it is of the order 1e-19.
 //
-// One value on a grid coarser than Scale/64 has dp.Dominated with its exact pair instead.
+// One value on a grid coarser than Scale/64 has dp.FromPair with its exact pair instead.
 func (m Laplace) Event(q Query) (dp.Event, error) {
 	g, b, err := gridFor("Scale", m.Scale, m.Granularity)
 	if err != nil {

@@ -87,7 +87,7 @@ func TestGaussianEventDominates(t *testing.T) {
 			if got := claimed(t, e, eps); exact > got*(1+1e-9) { // the enumeration's relative rounding there
 				t.Errorf("s = %v, shift %v: δ(%v) = %v, claimed %v", c.s, c.shift, eps, exact, got)
 			}
-			if exact > claimed(t, dp.Gaussian{Noise: c.s / norm}, eps)*(1+1e-9) {
+			if exact > claimed(t, dp.Gaussian{NoiseMultiplier: c.s / norm}, eps)*(1+1e-9) {
 				tooSmall++
 			}
 		}
@@ -104,7 +104,7 @@ func TestGaussianEventIsTight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		noise := e.(dp.Gaussian).Noise
+		noise := e.(dp.Gaussian).NoiseMultiplier
 		// Granularity ≤ σ·2^-30: √d steps are √d·2^-30·σ/Δ of the sensitivity.
 		if least := 1.1 * (1 - 1.2*math.Sqrt(float64(d))*0x1p-30); noise > 1.1 || noise < least {
 			t.Errorf("d = %d: noise %v, want between %v and 1.1", d, noise, least)

@@ -26,7 +26,7 @@ func ExampleGaussian() {
 		return
 	}
 	fmt.Printf("%d values released: %v\n", len(out), bound)
-	// Output: 3 values released: ε = 1.06071 at δ = 1e-06 (exact, by profile, under add/remove)
+	// Output: 3 values released: ε = 1.06071 at δ = 1e-06 (exact, by closed form, under add/remove)
 }
 
 // A count with integer noise: the guarantee is pure, and that of the integers.

@@ -1,6 +1,10 @@
 package pair
 
-import "math"
+import (
+	"math"
+
+	"coupling/dp/internal/logspace"
+)
 
 // LogDelta returns log δ(ε). With x* the threshold, c the centre and a, b the exponents of the components relative to it,
 //
@@ -37,14 +41,14 @@ func (m *Mixture) deltaAt(eps, x float64) float64 {
 		return math.Inf(-1)
 	}
 	t := (x - m.centre) / m.scale
-	s := newLogSum()
+	s := logspace.Zero()
 	for i := range m.pOut {
-		s.add(m.pOut[i].logW + m.gainP(t, m.pOut[i].d))
+		s.Add(m.pOut[i].logW + m.gainP(t, m.pOut[i].d))
 	}
 	for i := range m.qOut {
-		s.add(eps + m.qOut[i].logW + m.gainQ(t, -m.qOut[i].d))
+		s.Add(eps + m.qOut[i].logW + m.gainQ(t, -m.qOut[i].d))
 	}
-	return min(0, s.log())
+	return min(0, s.Log())
 }
 
 // gainP returns log ∫_{t}^∞ f(u) (e^a(u) − e^a(t)) du for the exponent a of a shift d ≥ 0.
@@ -55,12 +59,12 @@ func (m *Mixture) gainP(t, d float64) float64 {
 		if s >= d {
 			return math.Inf(-1)
 		}
-		return a - s + logExpm1(d-s)
+		return a - s + logspace.Expm1(d-s)
 	}
 	if diff, ok := logMillsDiff(t, d); ok {
 		return a - t*t/2 - logSqrt2Pi + diff
 	}
-	return logSub(logNormalTail(t-d), a+logNormalTail(t))
+	return logspace.Sub(logNormalTail(t-d), a+logNormalTail(t))
 }
 
 // gainQ returns log ∫_{t}^∞ f(u) (e^b(t) − e^b(u)) du for the exponent b of a shift −e ≤ 0.
@@ -71,10 +75,10 @@ func (m *Mixture) gainQ(t, e float64) float64 {
 		if s >= 0 {
 			return math.Inf(-1)
 		}
-		return b + log1mExp(s)
+		return b + logspace.OneMinusExp(s)
 	}
 	if diff, ok := logMillsDiff(t+e, e); ok {
 		return b - t*t/2 - logSqrt2Pi + diff
 	}
-	return logSub(b+logNormalTail(t), logNormalTail(t+e))
+	return logspace.Sub(b+logNormalTail(t), logNormalTail(t+e))
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"coupling/dp/internal/logspace"
 )
 
 // Discrete is a pair of distributions on finitely many points. It is Atomic.
@@ -141,18 +143,18 @@ func (d *Discrete) LogMoment(alpha float64) (k, errBound float64) {
 	case alpha == 1:
 		return 0, 0
 	}
-	s := newLogSum()
+	s := logspace.Zero()
 	for _, a := range d.points {
 		switch {
 		case a.q == 0:
 			return math.Inf(1), 0
 		case a.p == 0:
-			s.add(math.Log(a.q) + math.Log(alpha-1)) // h(−∞) = α − 1
+			s.Add(math.Log(a.q) + math.Log(alpha-1)) // h(−∞) = α − 1
 		default:
-			s.add(math.Log(a.q) + logExcess(alpha-1, a.loss))
+			s.Add(math.Log(a.q) + logExcess(alpha-1, a.loss))
 		}
 	}
-	return momentFromExcess(s.log(), 1e-13)
+	return momentFromExcess(s.Log(), 1e-13)
 }
 
 // Support returns the range of the loss; all mass is in atoms.

@@ -57,7 +57,7 @@ func fuzzPair(kind uint8, scale, rate float64, inserted, removed int) (Pair, err
 	case 2:
 		return NewNorm(1/scale, 2+inserted, 1, rate)
 	case 3:
-		return FixedSubstitution(Gaussian, scale, 1+removed, 40)
+		return OneExchanged(Gaussian, scale, 1+removed, 40)
 	}
-	return Fixed(Laplace, scale, 1+inserted, 100, inserted, removed)
+	return WithoutReplacement(Laplace, scale, 1+inserted, 100, inserted, removed)
 }

@@ -1,6 +1,10 @@
 package pair
 
-import "math"
+import (
+	"math"
+
+	"coupling/dp/internal/logspace"
+)
 
 // rule holds the positive nodes and the weights of a symmetric Gauss-Legendre rule with an even number of nodes on [−1, 1].
 type rule struct{ x, w []float64 }
@@ -32,12 +36,12 @@ func legendre(n int) rule {
 
 // logIntegral returns the log of the integral over [a, b] of exp(f).
 func (r rule) logIntegral(f func(float64) float64, a, b float64) float64 {
-	s := newLogSum()
+	s := logspace.Zero()
 	mid, half := a+(b-a)/2, (b-a)/2
 	for i, x := range r.x {
 		lw := math.Log(r.w[i])
-		s.add(lw + f(mid-half*x))
-		s.add(lw + f(mid+half*x))
+		s.Add(lw + f(mid-half*x))
+		s.Add(lw + f(mid+half*x))
 	}
-	return s.log() + math.Log(half)
+	return s.Log() + math.Log(half)
 }

@@ -1,9 +1,12 @@
 package pair
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+
+	"coupling/dp/internal/logspace"
 )
 
 // Noise is a family of noise on the real line, log-concave and symmetric.
@@ -93,7 +96,7 @@ func (m *Mixture) mirror() *Mixture {
 
 // components checks, merges equal means, sorts by mean and normalises.
 func components(name string, in []Component) ([]Component, error) {
-	total := newLogSum()
+	total := logspace.Zero()
 	var out []Component
 	for _, c := range in {
 		if math.IsNaN(c.Mean) || math.IsInf(c.Mean, 0) {
@@ -105,24 +108,23 @@ func components(name string, in []Component) ([]Component, error) {
 		if math.IsInf(c.LogWeight, -1) {
 			continue
 		}
-		total.add(c.LogWeight)
-		if i := slices.IndexFunc(out, func(o Component) bool { return o.Mean == c.Mean }); i >= 0 {
-			out[i].LogWeight = logAdd(out[i].LogWeight, c.LogWeight)
-			continue
-		}
+		total.Add(c.LogWeight)
 		out = append(out, c)
 	}
-	sum := math.Exp(total.log())
+	sum := math.Exp(total.Log())
 	if !(math.Abs(sum-1) <= 1e-9) {
 		return nil, bad("weights of %s sum to %v: must sum to 1", name, sum)
 	}
-	slices.SortFunc(out, func(a, b Component) int {
-		if a.Mean < b.Mean {
-			return -1
+	slices.SortStableFunc(out, func(a, b Component) int { return cmp.Compare(a.Mean, b.Mean) })
+	merged := out[:0]
+	for _, c := range out {
+		if n := len(merged); n > 0 && merged[n-1].Mean == c.Mean {
+			merged[n-1].LogWeight = logspace.Add(merged[n-1].LogWeight, c.LogWeight)
+			continue
 		}
-		return 1
-	})
-	return out, nil
+		merged = append(merged, c)
+	}
+	return merged, nil
 }
 
 func reflectMeans(c []Component) {
@@ -159,9 +161,9 @@ func (m *Mixture) prepare() {
 // shifts splits off the component at the centre, whose weight becomes one minus the others.
 func (m *Mixture) shifts(c []Component) (at float64, out, all []shift) {
 	at = math.Inf(-1)
-	rest, total := 0.0, newLogSum()
+	rest, total := 0.0, logspace.Zero()
 	for _, c := range c {
-		total.add(c.LogWeight)
+		total.Add(c.LogWeight)
 		if c.Mean == m.centre {
 			at = c.LogWeight
 			continue
@@ -171,7 +173,7 @@ func (m *Mixture) shifts(c []Component) (at float64, out, all []shift) {
 	}
 	if math.IsInf(at, -1) {
 		for i := range out { // no component takes up the rounding: normalise
-			out[i].logW -= total.log()
+			out[i].logW -= total.Log()
 		}
 	} else if rest < 0.5 {
 		at = math.Log1p(-rest)
@@ -258,11 +260,11 @@ func (m *Mixture) logRatio(out, all []shift, t float64) float64 {
 }
 
 func (m *Mixture) logRatioFar(all []shift, t float64) float64 {
-	s := newLogSum()
+	s := logspace.Zero()
 	for i := range all {
-		s.add(all[i].logW + m.exponent(t, all[i].d))
+		s.Add(all[i].logW + m.exponent(t, all[i].d))
 	}
-	return s.log()
+	return s.Log()
 }
 
 // At returns log q(x) and the loss at x.
@@ -305,19 +307,19 @@ func (m *Mixture) mass(x, side float64) (p, q float64) {
 }
 
 func (m *Mixture) logMass(c []Component, x, side float64) float64 {
-	s := newLogSum()
+	s := logspace.Zero()
 	for _, c := range c {
 		t := side * (x - c.Mean) / m.scale
 		switch {
 		case m.noise == Gaussian:
-			s.add(c.LogWeight + logNormalTail(t))
+			s.Add(c.LogWeight + logNormalTail(t))
 		case t > 0:
-			s.add(c.LogWeight - t - math.Ln2)
+			s.Add(c.LogWeight - t - math.Ln2)
 		default:
-			s.add(c.LogWeight + math.Log1p(-math.Exp(t)/2))
+			s.Add(c.LogWeight + math.Log1p(-math.Exp(t)/2))
 		}
 	}
-	return min(0, s.log())
+	return min(0, s.Log())
 }
 
 // LogTails returns log P(L > ε) and log Q(L > ε).

@@ -1,6 +1,10 @@
 package pair
 
-import "math"
+import (
+	"math"
+
+	"coupling/dp/internal/logspace"
+)
 
 // logExcess returns log h(L), h(L) = e^(αL) − 1 − α(e^L − 1) = e^L(e^(βL) − 1) − β(e^L − 1) ≥ 0 with β = α − 1 > 0.
 // E_Q[h(L)] is the moment minus one, because E_Q[e^L] = 1; it keeps its relative accuracy when the loss is tiny.
@@ -36,7 +40,7 @@ func logExcessSeries(beta, loss float64) float64 {
 
 // momentFromExcess turns log of E_Q[h] with its relative error into K = log(1 + E_Q[h]) with an absolute one.
 func momentFromExcess(logM, relErr float64) (k, errBound float64) {
-	k = log1pExp(logM)
+	k = logspace.OnePlusExp(logM)
 	// dK = dM/(1+M) ≤ min(M, 1)·relErr, plus rounding of the exponents.
 	share := math.Exp(min(0, logM))
 	return k, share*relErr + 1e-15*k
@@ -78,7 +82,7 @@ func (m *Mixture) furthest(alpha float64) float64 {
 	if alpha*d > 1 {
 		a := math.Log(alpha/(2*alpha-1)) + (alpha-1)*d
 		b := math.Log((alpha-1)/(2*alpha-1)) - alpha*d
-		return logAdd(a, b)
+		return logspace.Add(a, b)
 	}
 	return math.Log1p(alpha * (alpha - 1) / (2*alpha - 1) * laplaceSeries(alpha, d))
 }
@@ -220,17 +224,17 @@ func (m *Mixture) logExcessMoment(beta float64) (logM, relErr float64, ok bool) 
 	}
 	logM, relErr, ok = integrateLoss(m, beta, span, func(l float64) float64 { return logExcess(beta, l) })
 	if m.noise == Laplace {
-		logM = logAdd(logM, m.logMass(m.q, m.left, -1)+logExcess(beta, m.min))
-		logM = logAdd(logM, m.logMass(m.q, m.right, 1)+logExcess(beta, m.max))
+		logM = logspace.Add(logM, m.logMass(m.q, m.left, -1)+logExcess(beta, m.min))
+		logM = logspace.Add(logM, m.logMass(m.q, m.right, 1)+logExcess(beta, m.max))
 	}
 	return logM, relErr, ok
 }
 
 // logDensityBound bounds log q from above on [a, b].
 func (m *Mixture) logDensityBound(a, b float64) float64 {
-	s := newLogSum()
+	s := logspace.Zero()
 	for _, c := range m.q {
-		s.add(c.LogWeight + m.logNoise(max(a-c.Mean, c.Mean-b, 0)/m.scale))
+		s.Add(c.LogWeight + m.logNoise(max(a-c.Mean, c.Mean-b, 0)/m.scale))
 	}
-	return s.log() + 1e-9
+	return s.Log() + 1e-9
 }

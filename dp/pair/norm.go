@@ -3,6 +3,8 @@ package pair
 import (
 	"fmt"
 	"math"
+
+	"coupling/dp/internal/logspace"
 )
 
 // Norm is the pair of norm noise, whose density in d dimensions is ∝ exp(−ζ‖v‖₂):
@@ -158,10 +160,10 @@ func (n *Norm) baseLogDelta(eps float64) float64 {
 	end := 2 * math.Asin(math.Sqrt(min(1, (n.kappa-eps)/(2*n.kappa))))
 	logI, _, _ := positive{
 		log: func(phi float64) float64 {
-			return n.logQ(math.Cos(phi), math.Sin(phi)) + logExpm1(2*n.kappa*math.Sin((end-phi)/2)*math.Sin((end+phi)/2))
+			return n.logQ(math.Cos(phi), math.Sin(phi)) + logspace.Expm1(2*n.kappa*math.Sin((end-phi)/2)*math.Sin((end+phi)/2))
 		},
 		bound: func(a, b float64) float64 {
-			return n.logQ(math.Cos(b), math.Sin(min(b, math.Pi/2))) + logExpm1(2*n.kappa*math.Sin((end-a)/2)*math.Sin((end+a)/2)) + 1e-9
+			return n.logQ(math.Cos(b), math.Sin(min(b, math.Pi/2))) + logspace.Expm1(2*n.kappa*math.Sin((end-a)/2)*math.Sin((end+a)/2)) + 1e-9
 		},
 		width: 0.25,
 		slack: 60,
@@ -171,43 +173,20 @@ func (n *Norm) baseLogDelta(eps float64) float64 {
 
 // LogDelta returns log δ(ε): the sampled pair's profile is the base profile at a changed ε.
 func (n *Norm) LogDelta(eps float64) float64 {
-	stay := math.Log1p(-n.rate) // the least loss of (P, Q)
-	switch {
-	case math.IsNaN(eps):
-		return math.NaN()
-	case !n.swapped && eps <= stay:
-		return math.Log(-math.Expm1(eps))
-	case !n.swapped:
-		return math.Log(n.rate) + n.baseLogDelta(n.unsample(eps))
-	case eps >= -stay:
-		return math.Inf(-1)
-	}
-	// q − e^ε((1−r)q + r p) = c(q − e^ε″ p), c = 1 − e^ε(1−r), e^ε″ = e^ε r/c.
-	logC := log1mExp(eps + stay)
-	return min(0, logC+n.baseLogDelta(eps+math.Log(n.rate)-logC))
+	return sampledDelta(eps, n.rate, n.swapped, shiftedNorm{n})
 }
 
-// unsample returns the base loss at which the sampled loss log(1 + r(e^l − 1)) is ε.
-func (n *Norm) unsample(eps float64) float64 {
-	if n.rate == 1 {
-		return eps
-	}
-	if eps > 30 {
-		return logSub(eps, math.Log1p(-n.rate)) - math.Log(n.rate)
-	}
-	return math.Log1p(max(-1, math.Expm1(eps)/n.rate))
-}
+// shiftedNorm is the plain shift.
+type shiftedNorm struct{ *Norm }
+
+func (s shiftedNorm) LogDelta(eps float64) float64 { return s.baseLogDelta(eps) }
+func (s shiftedNorm) Swap() Pair                   { return s }
+
+// unsample returns the base loss at which the sampled loss is ε.
+func (n *Norm) unsample(eps float64) float64 { return unsampleLoss(eps, n.rate) }
 
 // sample is the inverse of unsample.
-func (n *Norm) sample(loss float64) float64 {
-	if n.rate == 1 {
-		return loss
-	}
-	if loss > 30 {
-		return logAdd(loss+math.Log(n.rate), math.Log1p(-n.rate))
-	}
-	return math.Log1p(n.rate * math.Expm1(loss))
-}
+func (n *Norm) sample(loss float64) float64 { return sampleLoss(loss, n.rate) }
 
 // At returns log q and the loss at the angle x.
 func (n *Norm) At(x float64) (logQ, loss float64) {

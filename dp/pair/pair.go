@@ -1,13 +1,27 @@
 package pair
 
 import (
-	"errors"
-	"fmt"
 	"math"
+
+	"coupling/dp/internal/check"
+	"coupling/dp/internal/logspace"
 )
 
-// ErrParameter marks a parameter outside its range, for errors.Is.
-var ErrParameter = errors.New("parameter out of range")
+// Errors of all packages under dp, for errors.Is.
+var (
+	// ErrParameter marks a parameter outside its range.
+	ErrParameter = check.ErrParameter
+	// ErrNoPair marks a part of an event for which no dominating pair is known under the relation.
+	ErrNoPair = check.ErrNoPair
+	// ErrUnbounded marks a question whose only certified answer is infinite.
+	ErrUnbounded = check.ErrUnbounded
+	// ErrNotApplicable marks a composition that an accountant does not handle; another one may.
+	ErrNotApplicable = check.ErrNotApplicable
+)
+
+const in = check.In("pair")
+
+var bad = in.Bad
 
 // Pair is a dominating pair (P, Q), seen through its privacy loss L = log p/q.
 type Pair interface {
@@ -148,12 +162,7 @@ func TradeOff(p Pair, a float64) float64 {
 	return min(1, max(0, 1-Delta(p, eps)-math.Exp(eps)*a))
 }
 
-// bad builds an error about a parameter; the message gets the package's prefix.
-func bad(format string, args ...any) error {
-	return fmt.Errorf("pair: %s: %w", fmt.Sprintf(format, args...), ErrParameter)
-}
-
 // reflectDelta turns log δ of (Q, P) at −ε into log δ of (P, Q) at ε < 0: δ(ε) = 1 − e^ε + e^ε δ′(−ε).
 func reflectDelta(eps, logOther float64) float64 {
-	return min(0, logAdd(math.Log(-math.Expm1(eps)), eps+logOther))
+	return min(0, logspace.Add(math.Log(-math.Expm1(eps)), eps+logOther))
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"container/heap"
 	"math"
+
+	"coupling/dp/internal/logspace"
 )
 
 // positive is a positive integrand exp(log(x)) that can be bounded on an interval.
@@ -54,14 +56,14 @@ func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 	for i := range len(breaks) - 1 {
 		push(breaks[i], breaks[i+1])
 	}
-	total, errs := newLogSum(), newLogSum()
+	total, errs := logspace.Zero(), logspace.Zero()
 	for range cmp.Or(f.most, maxCells) {
 		if len(queue) == 0 {
 			break
 		}
 		c := heap.Pop(&queue).(cell)
 		// All the rest together is below the tolerance.
-		if c.bound+math.Log(float64(len(queue)+1)) < total.log()+math.Log(quadratureTol/4) {
+		if c.bound+math.Log(float64(len(queue)+1)) < total.Log()+math.Log(quadratureTol/4) {
 			heap.Push(&queue, c)
 			break
 		}
@@ -74,11 +76,11 @@ func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 			}
 			diff := math.Abs(math.Expm1(gauss12.logIntegral(f.log, c.a, c.b)-fine)) + rounding
 			small := fine + math.Log(diff)
-			done := diff < quadratureTol+2*rounding || small < total.log()+math.Log(quadratureTol)-3
+			done := diff < quadratureTol+2*rounding || small < total.Log()+math.Log(quadratureTol)-3
 			hidden := c.bound-fine > f.slack && c.b-c.a > f.peak
 			if mid <= c.a || mid >= c.b || !hidden && (done || math.IsInf(fine, -1)) {
-				total.add(fine)
-				errs.add(small)
+				total.Add(fine)
+				errs.Add(small)
 				continue
 			}
 		}
@@ -86,13 +88,13 @@ func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 		push(mid, c.b)
 	}
 	for _, c := range queue {
-		errs.add(c.bound)
+		errs.Add(c.bound)
 	}
-	logI = total.log()
-	relErr = math.Exp(errs.log() - logI)
+	logI = total.Log()
+	relErr = math.Exp(errs.Log() - logI)
 	if math.IsInf(logI, -1) {
 		relErr = 0
-		ok = math.IsInf(errs.log(), -1)
+		ok = math.IsInf(errs.Log(), -1)
 		return logI, relErr, ok
 	}
 	return logI, relErr, relErr < 1e-6

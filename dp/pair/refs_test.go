@@ -1,31 +1,13 @@
 package pair
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"math/big"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-)
 
-// reference reads a file of reference values, or skips. A handful of its cases are in testdata.
-func reference(t *testing.T, name string, into any) {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "refs", "dp", name))
-	if err != nil {
-		b, err = os.ReadFile(filepath.Join("testdata", name))
-	}
-	if err != nil {
-		t.Skipf("no reference values: neither ../shared/refs/dp/%s nor testdata/%s", name, name)
-	}
-	if err := json.Unmarshal(b, into); err != nil {
-		t.Fatal(err)
-	}
-}
+	"coupling/dp/internal/refs"
+)
 
 type refMixture struct{ W, Mean []string }
 
@@ -33,34 +15,9 @@ func (m refMixture) components(t *testing.T) []Component {
 	t.Helper()
 	var out []Component
 	for i := range m.W {
-		out = append(out, Component{LogWeight: math.Log(number(t, m.W[i])), Mean: number(t, m.Mean[i])})
+		out = append(out, Component{LogWeight: math.Log(refs.Number(t, m.W[i])), Mean: refs.Number(t, m.Mean[i])})
 	}
 	return out
-}
-
-func number(t *testing.T, s string) float64 {
-	t.Helper()
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
-
-// logOf returns the log of a decimal that may underflow.
-func logOf(t *testing.T, s string) float64 {
-	t.Helper()
-	f, _, err := big.ParseFloat(s, 10, 200, big.ToNearestEven)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f.Sign() == 0 {
-		return math.Inf(-1)
-	}
-	m := new(big.Float)
-	e := f.MantExp(m)
-	x, _ := m.Float64()
-	return math.Log(x) + float64(e)*math.Ln2
 }
 
 type baseCase struct {
@@ -78,7 +35,7 @@ func (c baseCase) pair(t *testing.T) *Mixture {
 	if c.Noise == "laplace" {
 		noise = Laplace
 	}
-	m, err := NewMixture(noise, number(t, c.Scale), c.P.components(t), c.Q.components(t))
+	m, err := NewMixture(noise, refs.Number(t, c.Scale), c.P.components(t), c.Q.components(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +45,7 @@ func (c baseCase) pair(t *testing.T) *Mixture {
 // The references are quadratures with 40 digits.
 func TestReferencePairs(t *testing.T) {
 	var ref struct{ Cases []baseCase }
-	reference(t, "single_base.json", &ref)
+	refs.Load(t, "single_base.json", &ref)
 	for _, c := range ref.Cases {
 		t.Run(c.ID, func(t *testing.T) {
 			m := c.pair(t)
@@ -124,11 +81,11 @@ func (c baseCase) sampled(t *testing.T) *Mixture {
 	var err error
 	switch {
 	case strings.HasPrefix(c.ID, "wr-sub-laplace"):
-		m, err = Replacement(Laplace, 1, 8, 100, 1, 1)
+		m, err = WithReplacement(Laplace, 1, 8, 100, 1, 1)
 	case kind == "wo":
-		m, err = Fixed(family, scale, n, size, 1, 1)
+		m, err = WithoutReplacement(family, scale, n, size, 1, 1)
 	case kind == "wr":
-		m, err = Replacement(family, scale, n, size, 1, 1)
+		m, err = WithReplacement(family, scale, n, size, 1, 1)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +96,7 @@ func (c baseCase) sampled(t *testing.T) *Mixture {
 func checkDelta(t *testing.T, p Pair, want map[string]string) {
 	t.Helper()
 	for e, s := range want {
-		got, want := p.LogDelta(number(t, e)), logOf(t, s)
+		got, want := p.LogDelta(refs.Number(t, e)), refs.Log(t, s)
 		if want < math.Log(1e-35) && p.(*Mixture).Noise() == Laplace { // noise of the reference where δ = 0
 			continue
 		}
@@ -153,8 +110,8 @@ func checkDelta(t *testing.T, p Pair, want map[string]string) {
 func checkRenyi(t *testing.T, p Pair, want map[string]string) {
 	t.Helper()
 	for a, s := range want {
-		got, bound := Renyi(p, number(t, a))
-		want := number(t, s)
+		got, bound := Renyi(p, refs.Number(t, a))
+		want := refs.Number(t, s)
 		if !(math.Abs(got-want) <= 1e-12*want) {
 			t.Errorf("D_%s = %.17g, want %.17g: relative error %.2g", a, got, want, got/want-1)
 		}

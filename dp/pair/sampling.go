@@ -1,6 +1,10 @@
 package pair
 
-import "math"
+import (
+	"math"
+
+	"coupling/dp/internal/logspace"
+)
 
 // Poisson returns the pair of a mechanism with the given noise (sensitivity 1 per record of the batch) on a Poisson
 // sample at the given rate, when inserted records were added to and removed ones taken out of the data set x to make x′:
@@ -9,21 +13,27 @@ import "math"
 //
 // (SSKG, Theorem 3.8 and M.2; it is tight). Rate 1 is no sampling. A substitution is one removal and one insertion.
 func Poisson(noise Noise, scale, rate float64, inserted, removed int) (*Mixture, error) {
-	if !(rate > 0 && rate <= 1) {
-		return nil, bad("rate = %v: must be in (0, 1]", rate)
+	if err := in.Rate(rate); err != nil {
+		return nil, err
 	}
 	if err := checkSplit(inserted, removed); err != nil {
 		return nil, err
 	}
-	return NewMixture(noise, scale, shifted(Binomial(removed, rate), 1), shifted(Binomial(inserted, rate), -1))
+	return Shifted(noise, scale, Binomial(removed, rate), Binomial(inserted, rate))
 }
 
-// Fixed returns the pair for batches of fixed size n without replacement. size counts the records of the larger of the two data
+// Shifted returns the pair P = Σ w_i f(x − i), Q = Σ v_j f(x + j) from log w and log v: noise of sensitivity 1 for each record of a
+// batch, with i removed and j inserted ones.
+func Shifted(noise Noise, scale float64, logW, logV []float64) (*Mixture, error) {
+	return NewMixture(noise, scale, shifted(logW, 1), shifted(logV, -1))
+}
+
+// WithoutReplacement returns the pair for batches of fixed size n without replacement. size counts the records of the larger of the two data
 // sets x and x′, of which x has the removed records and x′ the inserted ones. The weights are Hypergeometric(k; N, K, n), with the N of
 // either set. The unit is an exchange: replacing an ordinary record of the batch by a removed or inserted one moves the value by at
 // most 1 (for a sum of records clipped to norm C that is 2C). Distances are relaxed: replacing a removed record by an inserted one may
 // move it by 2 (SSKG, Theorem 3.7 with its coupling for fixed batches). n must not exceed the smaller data set.
-func Fixed(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture, error) {
+func WithoutReplacement(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture, error) {
 	x, x2, err := sizes(n, size, inserted, removed)
 	if err != nil {
 		return nil, err
@@ -31,14 +41,13 @@ func Fixed(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture
 	if n > min(x, x2) {
 		return nil, bad("batch = %d: must be at most the smaller data set's %d", n, min(x, x2))
 	}
-	return NewMixture(noise, scale,
-		shifted(Hypergeometric(x, removed, n), 1), shifted(Hypergeometric(x2, inserted, n), -1))
+	return Shifted(noise, scale, Hypergeometric(x, removed, n), Hypergeometric(x2, inserted, n))
 }
 
-// Replacement returns the pair for batches of n draws with replacement, with weights Bin(k | n, K/N): K = removed of the N records of x,
+// WithReplacement returns the pair for batches of n draws with replacement, with weights Bin(k | n, K/N): K = removed of the N records of x,
 // K = inserted of those of x′ (SSKG, Theorem L.5, which has one of each). size counts the larger of the two data sets. The unit is
-// an exchange, as for Fixed.
-func Replacement(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture, error) {
+// an exchange, as for WithoutReplacement.
+func WithReplacement(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture, error) {
 	x, x2, err := sizes(n, size, inserted, removed)
 	if err != nil {
 		return nil, err
@@ -46,9 +55,7 @@ func Replacement(noise Noise, scale float64, n, size, inserted, removed int) (*M
 	if min(x, x2) < 1 {
 		return nil, bad("size = %d: the smaller data set is empty", size)
 	}
-	p := Binomial(n, float64(removed)/float64(x))
-	q := Binomial(n, float64(inserted)/float64(x2))
-	return NewMixture(noise, scale, shifted(p, 1), shifted(q, -1))
+	return Shifted(noise, scale, Binomial(n, float64(removed)/float64(x)), Binomial(n, float64(inserted)/float64(x2)))
 }
 
 // sizes returns the numbers of records of x and x′, of which size is the larger.
@@ -65,10 +72,10 @@ func sizes(n, size, inserted, removed int) (x, x2 int, err error) {
 	return size - max(0, inserted-removed), size - max(0, removed-inserted), nil
 }
 
-// FixedSubstitution returns the tight pair for one substitution under sampling n of size without replacement when
+// OneExchanged returns the tight pair for one substitution under sampling n of size without replacement when
 // replacing any record of the batch by any other moves the value by at most 1: ((1−w)A + wB, A) for ε ≥ 0 and swapped
 // for ε < 0, w = n/size (advanced joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 11).
-func FixedSubstitution(noise Noise, scale float64, n, size int) (*Symmetric, error) {
+func OneExchanged(noise Noise, scale float64, n, size int) (Pair, error) {
 	if n < 1 || n > size {
 		return nil, bad("batch = %d: must be in 1..%d", n, size)
 	}
@@ -134,14 +141,14 @@ func Hypergeometric(size, group, n int) []float64 {
 	}
 	first := max(0, n+group-size)
 	// Unnormalised by the recurrence, then normalised: few terms, all of one sign.
-	w, total := 0.0, newLogSum()
+	w, total := 0.0, logspace.Zero()
 	for k := first; k <= last; k++ {
 		out[k] = w
-		total.add(w)
+		total.Add(w)
 		w += math.Log(float64(group-k)) + math.Log(float64(n-k)) - math.Log(float64(k+1)) - math.Log(float64(size-group-n+k+1))
 	}
 	for k := first; k <= last; k++ {
-		out[k] -= total.log()
+		out[k] -= total.Log()
 	}
 	return out
 }

@@ -1,19 +1,36 @@
 package pair
 
-import "math"
+import (
+	"math"
+
+	"coupling/dp/internal/logspace"
+)
 
 // Symmetric is the pair whose profile is that of a given pair for ε ≥ 0 and of its swap for ε < 0: it dominates a
 // mechanism for which the given pair dominates at ε ≥ 0 in both directions. Its loss has an atom at 0. The one use is
 // sampling without replacement under substitution (advanced joint convexity).
 type Symmetric struct{ half integrable }
 
-// NewSymmetric returns the symmetric pair of a Gaussian or Laplace mixture or of norm noise.
-func NewSymmetric(half Pair) (*Symmetric, error) {
-	h, ok := half.(integrable)
-	if !ok {
-		return nil, bad("half = %T: must be a *Mixture or a *Norm", half)
+// NewSymmetric returns the symmetric pair of a Gaussian or Laplace mixture, of norm noise, or of a finite pair.
+func NewSymmetric(half Pair) (Pair, error) {
+	switch h := half.(type) {
+	case integrable:
+		return &Symmetric{h}, nil
+	case *Discrete:
+		rest := 1.0
+		var pts []point
+		for _, a := range h.points {
+			if a.loss > 0 {
+				rest -= a.p + a.q
+				pts = append(pts, a, point{p: a.q, q: a.p, diff: -a.diff})
+			}
+		}
+		if rest < -1e-9 {
+			return nil, bad("half = %v: its losses are positive too often for a symmetric pair", h)
+		}
+		return discrete(append(pts, point{p: max(0, rest), q: max(0, rest)})), nil
 	}
-	return &Symmetric{h}, nil
+	return nil, bad("half = %T: must be a *Mixture, a *Norm or a *Discrete", half)
 }
 
 // LogDelta returns log δ(ε).
@@ -53,7 +70,7 @@ func (s *Symmetric) LogMoment(alpha float64) (k, errBound float64) {
 		if l <= 0 {
 			return math.Inf(-1)
 		}
-		return logExpm1(beta*l) + l + log1mExp(-alpha*l)
+		return logspace.Expm1(beta*l) + l + logspace.OneMinusExp(-alpha*l)
 	}
 	zero := s.half.Threshold(0)
 	breaks := []float64{zero}
@@ -65,13 +82,13 @@ func (s *Symmetric) LogMoment(alpha float64) (k, errBound float64) {
 	logM, relErr, ok := integrateLoss(s.half, beta, breaks, logH)
 	for _, a := range s.half.Support().Atoms {
 		if a.Loss > 0 {
-			logM = logAdd(logM, math.Log(a.Q)+logH(a.Loss))
+			logM = logspace.Add(logM, math.Log(a.Q)+logH(a.Loss))
 		}
 	}
 	if !ok { // the two halves together
 		a, ea := s.half.LogMoment(alpha)
 		b, eb := s.half.Swap().LogMoment(alpha)
-		return logAdd(a, b), ea + eb
+		return logspace.Add(a, b), ea + eb
 	}
 	return momentFromExcess(logM, relErr+s.RelErr())
 }

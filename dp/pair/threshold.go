@@ -1,6 +1,10 @@
 package pair
 
-import "math"
+import (
+	"math"
+
+	"coupling/dp/internal/logspace"
+)
 
 // Threshold returns the smallest x with L(x) ≥ ε: −Inf at or below the smallest loss, +Inf above the largest.
 func (m *Mixture) Threshold(eps float64) float64 {
@@ -28,7 +32,7 @@ func (m *Mixture) closedThreshold(eps float64) float64 {
 	}
 	a := math.Log1p(math.Expm1(eps) / s.w)
 	if !(a > -0.5 && a < 600) { // near the lower end, or out of range: e^ε − (1−r) as a difference of logs
-		a = logSub(eps, m.pAt) - s.logW
+		a = logspace.Sub(eps, m.pAt) - s.logW
 	}
 	return a/s.d + s.d/2
 }

@@ -7,7 +7,7 @@
 // transform back.
 //
 //	p, _ := pair.Poisson(pair.Laplace, 2, 0.01, 0, 1)
-//	b, err := pld.Accountant{}.Epsilon([]pair.Step{{Pair: p, Times: 10_000}}, 1e-6)
+//	b, err := pld.Accountant{}.Bound(ctx, []pair.Step{{Pair: p, Times: 10_000}}, pair.EpsilonAt(1e-6))
 //	// the exact ε is in [b.Lower, b.Upper]
 //
 // # Two grids

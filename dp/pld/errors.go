@@ -1,15 +1,16 @@
 package pld
 
-import "errors"
+import (
+	"fmt"
 
-var (
-	// ErrInvalid marks an argument outside its range.
-	ErrInvalid = errors.New("invalid argument")
-	// ErrRange marks a composition whose numbers leave the range of float64, or of the grids that are permitted.
-	ErrRange = errors.New("out of range")
-	// ErrUnbounded marks a δ that no ε reaches: the loss is infinite with a larger probability.
-	ErrUnbounded = errors.New("no finite epsilon")
+	"coupling/dp/internal/check"
+	"coupling/dp/internal/logspace"
+	"coupling/dp/pair"
 )
 
-// ulp is the unit round-off of float64.
-const ulp = 1.0 / (1 << 53)
+// ErrRange marks a composition whose numbers leave the range of float64, or of the grids that are permitted. It is pair.ErrNotApplicable.
+var ErrRange = fmt.Errorf("out of range: %w", pair.ErrNotApplicable)
+
+var bad = check.In("pld").Bad
+
+const ulp = logspace.Ulp

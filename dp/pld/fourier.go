@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/dsp/fourier"
+
+	"coupling/dp/internal/logspace"
 )
 
 // A lattice is a grid of bins multiples of width, taken modulo bins·width.
@@ -175,24 +177,14 @@ func (d *density) log(eps float64) (lo, hi float64) {
 	hi = base + slack + math.Log(max(0, sum)+wrong+rest+d.above*peak)
 	lo = base - slack + math.Log(max(0, sum-wrong-(d.above+d.below)*peak))
 	if eps < d.first { // losses between ε and the first bin count too, and the tilt made them small
-		hi = logAdd(hi, d.k-d.s*eps+slack+d.logBelow+excess(d.s))
+		hi = logspace.Add(hi, d.k-d.s*eps+slack+d.logBelow+excess(d.s))
 	}
 	if d.inf > 0 {
 		i := math.Log(d.inf)
-		hi, lo = logAdd(hi, i)+4*ulp, logAdd(lo, i-4*ulp)
+		hi, lo = logspace.Add(hi, i)+4*ulp, logspace.Add(lo, i-4*ulp)
 	}
 	if math.IsNaN(lo) || math.IsNaN(hi) {
 		return math.Inf(-1), math.Inf(1)
 	}
 	return lo, hi
-}
-
-func logAdd(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if math.IsInf(b, -1) {
-		return a
-	}
-	return a + math.Log1p(math.Exp(b-a))
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"sort"
+
+	"coupling/dp/internal/logspace"
 )
 
 // A jump is the part of a composition in which the largest loss of a step is in (low, high]. Its measure is positive,
@@ -45,9 +47,9 @@ func (j jump) moment(parts []*part, low, sketch bool, s float64) (nu, all float6
 		under, over := m.part(0, a).moment(s), m.part(a, b).moment(s)
 		below += p.times * under
 		if !math.IsInf(over, -1) {
-			gap += p.times * log1pExp(over-under)
+			gap += p.times * logspace.OnePlusExp(over-under)
 		}
-		all += p.times * logAdd(under, over)
+		all += p.times * logspace.Add(under, over)
 		wrong += p.times * momentError(size(under, over), b)
 	}
 	switch {
@@ -56,26 +58,12 @@ func (j jump) moment(parts []*part, low, sketch bool, s float64) (nu, all float6
 	case math.IsInf(below, -1): // nothing is as low
 		return all + wrong, all
 	}
-	return below + logExpm1(gap*(1+1e-12)) + wrong, all
+	return below + logspace.Expm1(gap*(1+1e-12)) + wrong, all
 }
 
 // part returns some of the losses of a measure.
 func (m *measure) part(a, b int) *measure {
 	return &measure{loss: m.loss[a:b], mass: m.mass[a:b], logs: m.logMass()[a:b]}
-}
-
-func log1pExp(x float64) float64 {
-	if x > 36 {
-		return x
-	}
-	return math.Log1p(math.Exp(x))
-}
-
-func logExpm1(x float64) float64 {
-	if x > 36 {
-		return x
-	}
-	return math.Log(math.Expm1(x))
 }
 
 // aim tilts for ε: the order of the least of Chernoff's bounds, which is convex in the order.

@@ -67,7 +67,7 @@ func TestRareSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, times := range []int{30, 300} {
-		v, err := Accountant{}.Epsilon([]pair.Step{{Pair: p, Times: times}}, 1e-9)
+		v, err := Accountant{}.Bound(context.Background(), []pair.Step{{Pair: p, Times: times}}, pair.EpsilonAt(1e-9))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,13 +86,13 @@ func TestContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	steps := []pair.Step{{Pair: p, Times: 1000}}
-	if _, err := (Accountant{}).EpsilonContext(ctx, steps, 1e-9); !errors.Is(err, context.Canceled) {
+	if _, err := (Accountant{}).Bound(ctx, steps, pair.EpsilonAt(1e-9)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Epsilon: %v", err)
 	}
-	if _, err := (Accountant{}).DeltaContext(ctx, steps, 1); !errors.Is(err, context.Canceled) {
+	if _, err := (Accountant{}).Bound(ctx, steps, pair.DeltaAt(1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Delta: %v", err)
 	}
-	if _, err := (Accountant{}).DeltaAgainst(ctx, steps, 1, 1e-9); !errors.Is(err, context.Canceled) {
+	if _, err := (Accountant{}).Bound(ctx, steps, pair.Question{Delta: true, At: 1, Against: 1e-9}); !errors.Is(err, context.Canceled) {
 		t.Errorf("DeltaAgainst: %v", err)
 	}
 }
@@ -104,13 +104,13 @@ func TestDeltaAgainst(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := []pair.Step{{Pair: p, Times: 100}}
-	sharp, err := Accountant{}.Delta(steps, 1)
+	sharp, err := Accountant{}.Bound(context.Background(), steps, pair.DeltaAt(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, by := range []float64{.01, .9, .99, 1.01, 1.1, 100} {
 		limit := min(1, sharp.Upper*by)
-		v, err := Accountant{}.DeltaAgainst(t.Context(), steps, 1, limit)
+		v, err := Accountant{}.Bound(t.Context(), steps, pair.Question{Delta: true, At: 1, Against: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestDeltaAgainst(t *testing.T) {
 		}
 	}
 	for _, limit := range []float64{-1, 2, math.NaN()} {
-		if _, err := (Accountant{}).DeltaAgainst(t.Context(), steps, 1, limit); !errors.Is(err, ErrInvalid) {
+		if _, err := (Accountant{}).Bound(t.Context(), steps, pair.Question{Delta: true, At: 1, Against: limit}); !errors.Is(err, pair.ErrParameter) {
 			t.Errorf("limit %v: %v", limit, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"coupling/dp/internal/logspace"
 	"coupling/dp/pair"
 )
 
@@ -38,7 +39,7 @@ func (p pieces) log(eps float64) (lo, hi float64) {
 	}
 	for i := range p.jumps {
 		a, b := p.one(i, eps)
-		lo, hi = logAdd(lo, a), logAdd(hi, b)
+		lo, hi = logspace.Add(lo, a), logspace.Add(hi, b)
 	}
 	return lo, hi + 8*ulp*float64(len(p.jumps))
 }
@@ -128,7 +129,7 @@ func (p pieces) bins() (n int) {
 func weigh(jumps []jump) {
 	all := math.Inf(-1)
 	for _, j := range jumps {
-		all = logAdd(all, j.bound)
+		all = logspace.Add(all, j.bound)
 	}
 	for i, j := range jumps {
 		if j.part == 0 {
@@ -145,7 +146,7 @@ func (a Accountant) divideJumps(ctx context.Context, parts []*part, jumps []jump
 			steepest = max(steepest, j.s)
 		}
 	}
-	h := math.Ldexp(unit, int(math.Floor(math.Log2(8/(n*steepest*math.Sqrt(maxTimes(parts)))/unit))))
+	h := math.Ldexp(unit, int(math.Floor(math.Log2(8/(n*steepest*math.Sqrt(mostTimes(parts)))/unit))))
 	for _, p := range parts {
 		if unit != 1 && max(p.right, p.left) > 0x1p28*h { // multiples of 24-bit numbers beyond would be rounded
 			return h, errUnit
@@ -163,7 +164,7 @@ func (a Accountant) divideJumps(ctx context.Context, parts []*part, jumps []jump
 			}
 			i, k := j.prefix(&p.high)
 			under, over := p.high.part(0, i).moment(j.s), p.high.part(i, k).moment(j.s)
-			all := logAdd(under, over)
+			all := logspace.Add(under, over)
 			hit := math.Log(p.times) + over - all
 			r.jumps = append(r.jumps, sight{
 				tilt: j.s, low: j.low, high: j.high, below: all, above: all + min(0, hit),
@@ -233,7 +234,7 @@ func (a Accountant) compose(ctx context.Context, parts []*part, jumps []jump, q 
 	all := math.Inf(-1)
 	for i, j := range jumps {
 		p.nu[i], _ = j.moment(parts, low, false, j.s)
-		all = logAdd(all, p.nu[i]-j.s*eps+excess(j.s))
+		all = logspace.Add(all, p.nu[i]-j.s*eps+excess(j.s))
 	}
 	want := all // of δ
 	if q.invert {

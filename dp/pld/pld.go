@@ -29,45 +29,41 @@ type Accountant struct {
 // Name is "pld".
 func (Accountant) Name() string { return "pld" }
 
-// Epsilon returns bounds of the least ε ≥ 0 with δ(ε) ≤ delta, for delta in (0, 1). Upper is the pessimistic value, Lower the
-// optimistic one; a Lower of 0 may mean that nothing is known. Errors: ErrInvalid, ErrRange, ErrUnbounded.
-func (a Accountant) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
-	return a.EpsilonContext(context.Background(), steps, delta)
-}
-
-// EpsilonContext is Epsilon, ended with the error of ctx when that is done.
-func (a Accountant) EpsilonContext(ctx context.Context, steps []pair.Step, delta float64) (pair.Interval, error) {
-	if !(delta > 0 && delta < 1) {
-		return pair.Interval{}, fmt.Errorf("pld: delta = %v: must be in (0, 1): %w", delta, ErrInvalid)
+// Bound returns bounds of the least ε ≥ 0 with δ(ε) ≤ δ, for δ > 0, or of δ(ε). Upper is the pessimistic value, Lower the
+// optimistic one; a Lower of 0 may mean that nothing is known. Where δ is to be compared with a value the grid is refined no further
+// than until the interval leaves that out. Errors: pair.ErrParameter, pair.ErrUnbounded, ErrRange, which is pair.ErrNotApplicable.
+func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
+	out := pair.Answer{By: a.Name()}
+	if err := q.Check("pld", steps); err != nil {
+		return out, err
 	}
-	return a.answer(ctx, steps, question{logDelta: math.Log(delta), invert: true, limit: math.NaN()})
-}
-
-// Delta returns bounds of δ(ε) for finite ε ≥ 0. Errors: ErrInvalid, ErrRange.
-func (a Accountant) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
-	return a.DeltaContext(context.Background(), steps, eps)
-}
-
-// DeltaContext is Delta, ended with the error of ctx when that is done.
-func (a Accountant) DeltaContext(ctx context.Context, steps []pair.Step, eps float64) (pair.Interval, error) {
-	return a.delta(ctx, steps, eps, math.NaN())
-}
-
-// DeltaAgainst is Delta for the question on which side of limit δ(ε) is: the grid is refined no further than until the interval
-// leaves limit out.
-func (a Accountant) DeltaAgainst(ctx context.Context, steps []pair.Step, eps, limit float64) (pair.Interval, error) {
-	if !(limit >= 0 && limit <= 1) {
-		return pair.Interval{}, fmt.Errorf("pld: limit = %v: must be in [0, 1]: %w", limit, ErrInvalid)
+	a.Work = q.Share(a.work(), leastWork)
+	if q.Width > 0 {
+		a.Width = q.Width
 	}
-	return a.delta(ctx, steps, eps, limit)
+	at := question{eps: q.At, limit: math.NaN()}
+	switch {
+	case !q.Delta && q.At == 0:
+		return out, fmt.Errorf("pld: losses on a grid at delta = 0: %w", pair.ErrNotApplicable)
+	case !q.Delta:
+		at = question{logDelta: math.Log(q.At), invert: true, limit: math.NaN()}
+	case q.Against > 0:
+		at.limit = q.Against
+		a.Bins = min(a.bins(), comparedBins)
+	}
+	var err error
+	out.Interval, err = a.answer(ctx, steps, at)
+	return out, err
 }
 
-func (a Accountant) delta(ctx context.Context, steps []pair.Step, eps, limit float64) (pair.Interval, error) {
-	if !(eps >= 0) || math.IsInf(eps, 0) {
-		return pair.Interval{}, fmt.Errorf("pld: eps = %v: must be at least 0 and finite: %w", eps, ErrInvalid)
-	}
-	return a.answer(ctx, steps, question{eps: eps, limit: limit})
-}
+const (
+	// leastWork is what a question's Effort leaves at least.
+	leastWork = 300_000
+	// comparedBins limits the grid where δ is only compared.
+	comparedBins = 1 << 17
+	// maxTimes is how often a step may be repeated.
+	maxTimes = 1_000_000_000_000
+)
 
 // answer leaves out what is negligible, unless ε turns out to be so large that it is not.
 func (a Accountant) answer(ctx context.Context, steps []pair.Step, q question) (pair.Interval, error) {
@@ -75,9 +71,7 @@ func (a Accountant) answer(ctx context.Context, steps []pair.Step, q question) (
 	if !q.invert { // the composition is no more private than one of its steps
 		goal, eps = math.Inf(-1), q.eps
 		for _, s := range steps {
-			if s.Pair != nil {
-				goal = max(goal, s.Pair.LogDelta(eps)-s.Pair.RelErr())
-			}
+			goal = max(goal, s.Pair.LogDelta(eps)-s.Pair.RelErr())
 		}
 	}
 	less, cut := trimFor(steps, goal, eps).of(steps)
@@ -115,8 +109,12 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 		return pair.Interval{}, err
 	}
 	best := pure(parts)
+	flat := !slices.ContainsFunc(parts, func(p *part) bool { return !p.loss.right.flat })
+	if flat && q.invert { // reachable
+		return pair.Interval{}, nil
+	}
 	if !q.invert {
-		if _, inf := infinite(parts); q.eps >= best.Upper {
+		if _, inf := infinite(parts); flat || q.eps >= best.Upper {
 			return pair.Interval{Lower: inf * (1 - 1e-12), Upper: inf * (1 + 1e-12)}, nil
 		}
 		best.Upper = 1
@@ -271,7 +269,7 @@ func infinite(parts []*part) (log, inf float64) {
 // reachable refuses a δ below the probability of an infinite loss.
 func reachable(parts []*part, q question) error {
 	if log, inf := infinite(parts); log >= q.logDelta {
-		return fmt.Errorf("pld: delta = %.3g: the loss is infinite with probability %.3g: %w", math.Exp(q.logDelta), inf, ErrUnbounded)
+		return fmt.Errorf("pld: delta = %.3g: the loss is infinite with probability %.3g: %w", math.Exp(q.logDelta), inf, pair.ErrUnbounded)
 	}
 	return nil
 }
@@ -297,7 +295,7 @@ func (a Accountant) look(ctx context.Context, parts []*part, v view, q question,
 	}
 	span := (last - first) * 1.02
 	// Bins of the width of the finest cells, 1/n of eight standard deviations of a loss.
-	fine := 8 / n * math.Sqrt(math.Max(v.variance, 1e-300)/maxTimes(parts))
+	fine := 8 / n * math.Sqrt(math.Max(v.variance, 1e-300)/mostTimes(parts))
 	bins := 1 << 10
 	for bins < most && span/float64(bins) > fine {
 		bins *= 2
@@ -334,7 +332,7 @@ func (a Accountant) look(ctx context.Context, parts []*part, v view, q question,
 	return pair.Interval{Lower: max(0, lower), Upper: upper}, high, nil
 }
 
-func maxTimes(parts []*part) float64 {
+func mostTimes(parts []*part) float64 {
 	t := 0.0
 	for _, p := range parts {
 		t = max(t, p.times)
@@ -397,18 +395,15 @@ func crossing(want, start, step float64, f func(eps float64) float64) (a, b floa
 
 func (a Accountant) parts(steps []pair.Step) ([]*part, error) {
 	if !(a.Width >= 0) || a.Width >= 1 || a.Bins < 0 || a.Work < 0 {
-		return nil, fmt.Errorf("pld: Width = %v, Bins = %v, Work = %v: Width must be in [0, 1), Bins and Work at least 0: %w", a.Width, a.Bins, a.Work, ErrInvalid)
-	}
-	if len(steps) == 0 {
-		return nil, fmt.Errorf("pld: steps is empty: %w", ErrInvalid)
+		return nil, bad("Width = %v, Bins = %v, Work = %v: Width must be in [0, 1), Bins and Work at least 0", a.Width, a.Bins, a.Work)
 	}
 	var parts []*part
 	for i, s := range steps {
-		if s.Times < 1 || s.Times > 1e12 {
-			return nil, fmt.Errorf("pld: steps[%d].Times = %d: must be in [1, 1e12]: %w", i, s.Times, ErrInvalid)
+		if s.Times > maxTimes {
+			return nil, bad("steps[%d].Times = %d: must be at most 1e12", i, s.Times)
 		}
-		if s.Pair == nil {
-			return nil, fmt.Errorf("pld: steps[%d].Pair is nil: %w", i, ErrInvalid)
+		if !(s.Pair.RelErr() < 1) {
+			return nil, fmt.Errorf("pld: %v is known by its moments only: %w", s.Pair, pair.ErrNotApplicable)
 		}
 		if known := find(parts, s.Pair); known != nil {
 			known.times += float64(s.Times)

@@ -1,6 +1,7 @@
 package pld_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,13 +56,13 @@ func TestContourIsInside(t *testing.T) {
 			steps = append(steps, pair.Step{Pair: poisson(t, pair.Gaussian, 4, 1, 0, 1), Times: 3})
 		}
 		delta := math.Exp(-between(1, 300))
-		exact, err := contour.Accountant{Work: 1e6}.Epsilon(steps, delta)
+		exact, err := contour.Accountant{Work: 1e6}.Bound(context.Background(), steps, pair.EpsilonAt(delta))
 		if err != nil {
 			continue
 		}
 		compared++
 		a := pld.Accountant{Width: 2e-2, Bins: 1 << 14, Work: 2_000_000}
-		got, err := a.Epsilon(steps, delta)
+		got, err := a.Bound(context.Background(), steps, pair.EpsilonAt(delta))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +72,7 @@ func TestContourIsInside(t *testing.T) {
 		if got.Upper > 1.5*exact.Upper+1e-3 {
 			t.Errorf("%v: ε in %v is far above %v", steps, got, exact)
 		}
-		d, err := a.Delta(steps, exact.Upper)
+		d, err := a.Bound(context.Background(), steps, pair.DeltaAt(exact.Upper))
 		if err != nil || d.Lower > delta || d.Upper < delta*(1-1e-6) {
 			t.Errorf("%v: δ(%v) in %v, %v: must hold %v", steps, exact.Upper, d, err, delta)
 		}
@@ -99,7 +100,7 @@ func TestRandomizedResponse(t *testing.T) {
 						want += math.Exp(p) * -math.Expm1(-l)
 					}
 				}
-				got, err := pld.Accountant{}.Delta(repeat(rr, n), eps)
+				got, err := pld.Accountant{}.Bound(context.Background(), repeat(rr, n), pair.DeltaAt(eps))
 				// Lgamma is good to some 1e-14 of its size.
 				if err != nil || got.Lower > want*(1+1e-10) || got.Upper < want*(1-1e-10) || got.Upper-got.Lower > 0.02*want+1e-5*theta {
 					t.Errorf("θ=%v T=%d: δ(%v) in [%.12g, %.12g], %v, want %.12g", theta, n, eps, got.Lower, got.Upper, err, want)
@@ -111,11 +112,11 @@ func TestRandomizedResponse(t *testing.T) {
 
 // One step has the profile of its pair, whatever the pair.
 func TestOneStep(t *testing.T) {
-	fixed, err := pair.FixedSubstitution(pair.Gaussian, 0.8, 100, 1000)
+	fixed, err := pair.OneExchanged(pair.Gaussian, 0.8, 100, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	laplaceFixed, err := pair.FixedSubstitution(pair.Laplace, 0.8, 100, 1000)
+	laplaceFixed, err := pair.OneExchanged(pair.Laplace, 0.8, 100, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestOneStep(t *testing.T) {
 	} {
 		for _, eps := range []float64{0, 0.1, 0.5, 2, 10} {
 			want := pair.Delta(p, eps)
-			got, err := pld.Accountant{Width: 1e-2, Bins: 1 << 14}.Delta(repeat(p, 1), eps)
+			got, err := pld.Accountant{Width: 1e-2, Bins: 1 << 14}.Bound(context.Background(), repeat(p, 1), pair.DeltaAt(eps))
 			if err != nil || got.Lower > want*(1+1e-11) || got.Upper < want*(1-1e-11) || got.Upper-got.Lower > 0.03*want+1e-12 {
 				t.Errorf("%v: δ(%v) in %v, %v; want %v", p, eps, got, err, want)
 			}
@@ -200,7 +201,7 @@ func (c refCase) check(t *testing.T) {
 		if c.T > 10_000_000 {
 			bins = 1 << 18
 		}
-		got, err := pld.Accountant{Width: 1e-3, Bins: bins, Work: 4_000_000}.Epsilon(repeat(pr, c.T), number(e.Delta))
+		got, err := pld.Accountant{Width: 1e-3, Bins: bins, Work: 4_000_000}.Bound(context.Background(), repeat(pr, c.T), pair.EpsilonAt(number(e.Delta)))
 		want := number(e.Eps)
 		if err != nil || got.Lower > want*(1+1e-9) || got.Upper < want*(1-1e-9) || got.Upper > want*1.1 {
 			t.Errorf("%s %s δ=%s: ε in %v, %v; want %v", c.ID, e.Dir, e.Delta, got, err, want)
@@ -220,24 +221,24 @@ func TestRefusals(t *testing.T) {
 		a     pld.Accountant
 		want  error
 	}{
-		{steps: nil, delta: 1e-5, want: pld.ErrInvalid},
-		{steps: repeat(nil, 1), delta: 1e-5, want: pld.ErrInvalid},
-		{steps: repeat(g, 0), delta: 1e-5, want: pld.ErrInvalid},
-		{steps: repeat(g, 1), delta: 0, want: pld.ErrInvalid},
-		{steps: repeat(g, 1), delta: 1, want: pld.ErrInvalid},
-		{steps: repeat(g, 1), delta: math.NaN(), want: pld.ErrInvalid},
-		{steps: repeat(g, 1), delta: 1e-5, a: pld.Accountant{Width: -1}, want: pld.ErrInvalid},
-		{steps: repeat(leaky, 10), delta: 1e-5, want: pld.ErrUnbounded},
+		{steps: nil, delta: 1e-5, want: pair.ErrParameter},
+		{steps: repeat(nil, 1), delta: 1e-5, want: pair.ErrParameter},
+		{steps: repeat(g, 0), delta: 1e-5, want: pair.ErrParameter},
+		{steps: repeat(g, 1), delta: 0, want: pair.ErrNotApplicable},
+		{steps: repeat(g, 1), delta: 1, want: pair.ErrParameter},
+		{steps: repeat(g, 1), delta: math.NaN(), want: pair.ErrParameter},
+		{steps: repeat(g, 1), delta: 1e-5, a: pld.Accountant{Width: -1}, want: pair.ErrParameter},
+		{steps: repeat(leaky, 10), delta: 1e-5, want: pair.ErrUnbounded},
 	} {
-		if b, err := c.a.Epsilon(c.steps, c.delta); !errors.Is(err, c.want) {
+		if b, err := c.a.Bound(context.Background(), c.steps, pair.EpsilonAt(c.delta)); !errors.Is(err, c.want) {
 			t.Errorf("%v, δ=%v: got %v, %v; want %v", c.steps, c.delta, b, err, c.want)
 		}
 	}
-	if b, err := (pld.Accountant{}).Epsilon(repeat(leaky, 10), 0.02); err != nil || b.Upper > 1 {
+	if b, err := (pld.Accountant{}).Bound(context.Background(), repeat(leaky, 10), pair.EpsilonAt(0.02)); err != nil || b.Upper > 1 {
 		t.Errorf("above the infinite part: %v, %v", b, err)
 	}
 	for _, eps := range []float64{-1, math.NaN(), math.Inf(1)} {
-		if _, err := (pld.Accountant{}).Delta(repeat(g, 1), eps); !errors.Is(err, pld.ErrInvalid) {
+		if _, err := (pld.Accountant{}).Bound(context.Background(), repeat(g, 1), pair.DeltaAt(eps)); !errors.Is(err, pair.ErrParameter) {
 			t.Errorf("ε=%v: %v", eps, err)
 		}
 	}
@@ -266,7 +267,7 @@ func FuzzSafe(f *testing.F) {
 		if shape&1 == 1 {
 			pr = p.Swap()
 		}
-		b, err := pld.Accountant{Bins: 1 << 13}.Epsilon(repeat(pr, times), math.Exp(-logDelta))
+		b, err := pld.Accountant{Bins: 1 << 13}.Bound(context.Background(), repeat(pr, times), pair.EpsilonAt(math.Exp(-logDelta)))
 		if errors.Is(err, pld.ErrRange) {
 			return
 		}
@@ -290,13 +291,13 @@ func FuzzSafe(f *testing.F) {
 	})
 }
 
-func ExampleAccountant_Epsilon() {
+func ExampleAccountant_Bound() {
 	p, err := pair.Poisson(pair.Laplace, 2, 0.01, 0, 1)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	b, err := pld.Accountant{Width: 1e-3}.Epsilon([]pair.Step{{Pair: p, Times: 10_000}}, 1e-6)
+	b, err := pld.Accountant{Width: 1e-3}.Bound(context.Background(), []pair.Step{{Pair: p, Times: 10_000}}, pair.EpsilonAt(1e-6))
 	fmt.Printf("ε = %.2f, known to 0.1%%: %v, %v\n", b.Upper, b.Upper-b.Lower < 1e-3*b.Upper, err)
 	// Output: ε = 2.12, known to 0.1%: true, <nil>
 }
@@ -314,10 +315,10 @@ func BenchmarkEpsilon(b *testing.B) {
 		{"laplace/T=1000", repeat(poisson(b, pair.Laplace, 2, 0.01, 0, 1), 1000), 1e-6},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			var e pair.Interval
+			var e pair.Answer
 			for b.Loop() {
 				var err error
-				if e, err = (pld.Accountant{}).Epsilon(c.steps, c.delta); err != nil {
+				if e, err = (pld.Accountant{}).Bound(context.Background(), c.steps, pair.EpsilonAt(c.delta)); err != nil {
 					b.Fatal(err)
 				}
 			}

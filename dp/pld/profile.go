@@ -14,6 +14,7 @@ type profile struct {
 	inf    float64 // probability of an infinite loss
 	logInf float64
 	top    float64 // the largest finite loss with an atom
+	flat   bool    // no finite loss is positive: δ(ε) = inf for all ε ≥ 0
 	rel    float64
 	seen   map[float64]knot
 	cost   int // of a knot, in evaluations of the noise
@@ -32,7 +33,7 @@ func newProfile(p pair.Pair) *profile {
 			top = max(top, a.Loss)
 		}
 	}
-	return &profile{top: top, pair: p, max: sup.Max, inf: sup.Infinite(), logInf: math.Log(sup.Infinite()), rel: p.RelErr(), seen: map[float64]knot{}, cost: costOf(p)}
+	return &profile{top: top, flat: sup.Discrete && top == 0, pair: p, max: sup.Max, inf: sup.Infinite(), logInf: math.Log(sup.Infinite()), rel: p.RelErr(), seen: map[float64]knot{}, cost: costOf(p)}
 }
 
 // costOf is about how many evaluations of the noise it takes to find a threshold of a pair and the probabilities beyond it.

@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -14,7 +15,7 @@ func TestTrivialLowerEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, times := range []int{1, 5} {
-		v, err := Accountant{}.Delta([]pair.Step{{Pair: r, Times: times}}, 1e-6)
+		v, err := Accountant{}.Bound(context.Background(), []pair.Step{{Pair: r, Times: times}}, pair.DeltaAt(1e-6))
 		// P's one outcome has loss −T·log(1−1e-5), and mass 1.
 		exact := -math.Expm1(1e-6 + math.Log1p(-1e-5)*float64(times))
 		if err != nil || v.Lower > exact || v.Upper < exact || v.Upper > exact*(1+1e-3) {

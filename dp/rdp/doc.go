@@ -7,8 +7,8 @@
 // a valid ε at δ; the accountant searches for the best:
 //
 //	p, err := pair.Poisson(pair.Gaussian, 1.1, 0.01, 0, 1)
-//	r, err := rdp.Accountant{}.Epsilon([]pair.Step{{Pair: p, Times: 10_000}}, 1e-5)
-//	r.Epsilon, r.Order // 5.6318…, at order 4.67…
+//	r, err := rdp.Accountant{}.Search(ctx, []pair.Step{{Pair: p, Times: 10_000}}, pair.EpsilonAt(1e-5))
+//	r.Upper, r.Order // 5.6318…, at order 4.67…
 //
 // # The search
 //

@@ -1,6 +1,7 @@
 package rdp_test
 
 import (
+	"context"
 	"fmt"
 
 	"coupling/dp/pair"
@@ -16,12 +17,12 @@ func ExampleAccountant() {
 	}
 	steps := []pair.Step{{Pair: p, Times: 10_000}}
 	for _, a := range []rdp.Accountant{{}, {Conversion: rdp.Classical}} {
-		r, err := a.Epsilon(steps, 1e-5)
+		r, err := a.Search(context.Background(), steps, pair.EpsilonAt(1e-5))
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("ε = %.4f at order %.2f\n", r.Epsilon, r.Order)
+		fmt.Printf("ε = %.4f at order %.2f\n", r.Upper, r.Order)
 	}
 	// Output:
 	// ε = 5.6318 at order 4.67

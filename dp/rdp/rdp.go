@@ -1,15 +1,14 @@
 package rdp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 
+	"coupling/dp/internal/check"
 	"coupling/dp/pair"
 )
-
-// ErrUnbounded marks a composition without a finite bound.
-var ErrUnbounded = errors.New("no finite Rényi bound")
 
 // Conversion turns a Rényi divergence into ε at δ.
 type Conversion int
@@ -39,81 +38,81 @@ type Accountant struct {
 
 // Result is an upper bound with the order it was found at.
 type Result struct {
-	Epsilon, Delta float64
-	Order          float64 // +Inf for pure differential privacy; 1 where no order is needed
-	AtEdge         bool    // the best of the given Orders is the first or the last: a better one may lie outside
+	Upper  float64 // of ε or of δ
+	Order  float64 // +Inf for pure differential privacy
+	AtEdge bool    // the best of the given Orders is the first or the last: a better one may lie outside
 }
 
-// Epsilon returns an upper bound, at least 0, of the ε of the composition at delta in (0, 1). Cost: some 60 moments of each
-// step's pair, whatever the number of times.
-func (a Accountant) Epsilon(steps []pair.Step, delta float64) (Result, error) {
-	if !(delta > 0 && delta < 1) {
-		return Result{}, fmt.Errorf("rdp: delta = %v: must be in (0, 1): %w", delta, pair.ErrParameter)
-	}
-	m, err := a.moments(steps)
-	if err != nil {
+// Name is "rdp".
+func (Accountant) Name() string { return "rdp" }
+
+// Bound returns an upper bound, and no lower one, of ε or of δ. Cost: some 60 moments of each step's pair, whatever the number of times.
+// Errors: pair.ErrParameter, pair.ErrUnbounded.
+func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
+	r, err := a.Search(ctx, steps, q)
+	return pair.Answer{Interval: pair.Interval{Upper: r.Upper}, By: a.Name()}, err
+}
+
+// Search is Bound with the order of the best bound.
+func (a Accountant) Search(ctx context.Context, steps []pair.Step, q pair.Question) (Result, error) {
+	if err := errors.Join(q.Check("rdp", steps), a.check(), ctx.Err()); err != nil {
 		return Result{}, err
 	}
+	if q.Delta {
+		return a.delta(moments(steps), q.At), nil
+	}
+	r := a.epsilon(moments(steps), q.At)
+	if math.IsInf(r.Upper, 1) || math.IsNaN(r.Upper) {
+		return Result{}, fmt.Errorf("rdp: eps at delta = %v: %w", q.At, pair.ErrUnbounded)
+	}
+	return r, nil
+}
+
+// epsilon minimises ε(α), which at δ = 0 is the sum of the largest losses.
+func (a Accountant) epsilon(m moments, delta float64) Result {
+	pure := Result{Upper: m.largest(), Order: math.Inf(1)}
+	if delta == 0 {
+		return pure
+	}
 	logDelta := math.Log(delta) - 1e-15
-	objective := func(beta float64) float64 {
+	r := a.best(func(beta float64) float64 {
 		k := m.at(1 + beta)
 		num := k + a.Conversion.offset(beta) - logDelta
 		// Rounding of the sum, in units of its terms.
 		return (num + 1e-15*(k+math.Abs(logDelta)+1+beta)) / beta
+	})
+	if a.Orders == nil && pure.Upper < r.Upper {
+		r = pure
 	}
-	r := a.best(objective)
-	if pure := m.largest(); a.Orders == nil && pure < r.Epsilon {
-		r = Result{Epsilon: pure, Order: math.Inf(1)}
-	}
-	r.Delta = delta
-	r.Epsilon = max(0, r.Epsilon)
-	if math.IsInf(r.Epsilon, 1) || math.IsNaN(r.Epsilon) {
-		return Result{}, fmt.Errorf("rdp: eps at delta = %v: %w", delta, ErrUnbounded)
-	}
-	return r, nil
+	r.Upper = max(0, r.Upper)
+	return r
 }
 
-// Delta returns an upper bound of δ(ε) of the composition for finite ε ≥ 0.
-func (a Accountant) Delta(steps []pair.Step, eps float64) (Result, error) {
-	if !(eps >= 0) || math.IsInf(eps, 0) {
-		return Result{}, fmt.Errorf("rdp: eps = %v: must be at least 0 and finite: %w", eps, pair.ErrParameter)
+// delta minimises δ(α): log δ(α) = K − βε + c(α) is convex in α.
+func (a Accountant) delta(m moments, eps float64) Result {
+	if a.Orders == nil && m.largest() <= eps {
+		return Result{Order: math.Inf(1)}
 	}
-	m, err := a.moments(steps)
-	if err != nil {
-		return Result{}, err
-	}
-	// log δ(α) = K − βε + c(α) is convex in α.
-	objective := func(beta float64) float64 {
+	r := a.best(func(beta float64) float64 {
 		k := m.at(1 + beta)
 		return k - beta*eps + a.Conversion.offset(beta) + 1e-15*(k+beta*eps+1+beta)
+	})
+	r.Upper = min(1, math.Exp(r.Upper)*(1+1e-15))
+	if math.IsNaN(r.Upper) {
+		r.Upper = 1
 	}
-	r := a.best(objective)
-	r.Delta = min(1, math.Exp(r.Epsilon)*(1+1e-15))
-	if math.IsNaN(r.Delta) {
-		r.Delta = 1
-	}
-	r.Epsilon = eps
-	if a.Orders == nil && m.largest() <= eps {
-		r = Result{Epsilon: eps, Delta: 0, Order: math.Inf(1)}
-	}
-	if r.Delta == 0 && !math.IsInf(r.Order, 1) {
-		r.Delta = math.SmallestNonzeroFloat64 // δ underflows
-	}
-	return r, nil
+	r.Upper = max(r.Upper, math.SmallestNonzeroFloat64) // δ underflows
+	return r
 }
 
 // Curve returns ρ(α) of the composition, an upper bound, for orders α > 1; +Inf where it diverges.
 func (a Accountant) Curve(steps []pair.Step, orders []float64) ([]float64, error) {
-	m, err := a.moments(steps)
-	if err != nil {
+	if err := errors.Join(pair.DeltaAt(0).Check("rdp", steps), a.check(), checkOrders(orders)); err != nil {
 		return nil, err
 	}
 	out := make([]float64, len(orders))
 	for i, alpha := range orders {
-		if !(alpha > 1) || math.IsInf(alpha, 1) {
-			return nil, fmt.Errorf("rdp: order = %v: must be above 1 and finite: %w", alpha, pair.ErrParameter)
-		}
-		out[i] = m.at(alpha) / (alpha - 1)
+		out[i] = moments(steps).at(alpha) / (alpha - 1)
 	}
 	return out, nil
 }
@@ -121,24 +120,15 @@ func (a Accountant) Curve(steps []pair.Step, orders []float64) ([]float64, error
 // moments are the steps, checked.
 type moments []pair.Step
 
-func (a Accountant) moments(steps []pair.Step) (moments, error) {
-	if len(steps) == 0 {
-		return nil, fmt.Errorf("rdp: steps: must not be empty: %w", pair.ErrParameter)
-	}
-	for i, s := range steps {
-		if s.Pair == nil {
-			return nil, fmt.Errorf("rdp: steps[%d].Pair = nil: %w", i, pair.ErrParameter)
-		}
-		if s.Times < 1 {
-			return nil, fmt.Errorf("rdp: steps[%d].Times = %d: must be at least 1: %w", i, s.Times, pair.ErrParameter)
+func (a Accountant) check() error { return checkOrders(a.Orders) }
+
+func checkOrders(orders []float64) error {
+	for _, alpha := range orders {
+		if err := check.In("rdp").Order(alpha); err != nil {
+			return err
 		}
 	}
-	for _, alpha := range a.Orders {
-		if !(alpha > 1) || math.IsInf(alpha, 1) {
-			return nil, fmt.Errorf("rdp: order = %v: must be above 1 and finite: %w", alpha, pair.ErrParameter)
-		}
-	}
-	return steps, nil
+	return nil
 }
 
 // at returns an upper bound of K(α) of the composition.

@@ -1,18 +1,18 @@
 package rdp_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"testing"
 
-	"coupling/dp"
 	"coupling/dp/dptest"
 	"coupling/dp/pair"
 	"coupling/dp/rdp"
 )
 
 func TestConformance(t *testing.T) {
-	dptest.Run(t, dptest.Subject{Accountant: dp.RDP{}})
+	dptest.Run(t, dptest.Subject{Accountant: rdp.Accountant{}})
 }
 
 func gaussian(t *testing.T, sigma float64, times int) []pair.Step {
@@ -30,11 +30,11 @@ func TestClassical(t *testing.T) {
 		sigma, delta float64
 		times        int
 	}{{1, 1e-5, 1}, {50, 1e-9, 1000}, {1e-2, 1e-5, 100}, {1e6, 1e-200, 1}} {
-		r, err := rdp.Accountant{Conversion: rdp.Classical}.Epsilon(gaussian(t, c.sigma, c.times), c.delta)
+		r, err := rdp.Accountant{Conversion: rdp.Classical}.Search(context.Background(), gaussian(t, c.sigma, c.times), pair.EpsilonAt(c.delta))
 		a := float64(c.times) / (2 * c.sigma * c.sigma)
 		l := -math.Log(c.delta)
 		want, order := a+2*math.Sqrt(a*l), 1+math.Sqrt(l/a)
-		if err != nil || math.Abs(r.Epsilon/want-1) > 1e-9 || math.Abs((r.Order-1)/(order-1)-1) > 1e-3 {
+		if err != nil || math.Abs(r.Upper/want-1) > 1e-9 || math.Abs((r.Order-1)/(order-1)-1) > 1e-3 {
 			t.Errorf("%+v: %+v, %v; want %v at %v", c, r, err, want, order)
 		}
 	}
@@ -48,7 +48,7 @@ func TestSearch(t *testing.T) {
 	}
 	for _, times := range []int{1, 1000, 1_000_000} {
 		steps := []pair.Step{{Pair: p, Times: times}}
-		got, err := rdp.Accountant{}.Epsilon(steps, 1e-7)
+		got, err := rdp.Accountant{}.Search(context.Background(), steps, pair.EpsilonAt(1e-7))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,8 +56,8 @@ func TestSearch(t *testing.T) {
 		for b := 0.1; b < 1e4; b *= 1.01 {
 			orders = append(orders, 1+b)
 		}
-		scan, err := rdp.Accountant{Orders: orders}.Epsilon(steps, 1e-7)
-		if err != nil || scan.AtEdge || got.Epsilon > scan.Epsilon*(1+1e-10) || got.Epsilon < scan.Epsilon*(1-5e-3) {
+		scan, err := rdp.Accountant{Orders: orders}.Search(context.Background(), steps, pair.EpsilonAt(1e-7))
+		if err != nil || scan.AtEdge || got.Upper > scan.Upper*(1+1e-10) || got.Upper < scan.Upper*(1-5e-3) {
 			t.Errorf("T=%d: search %+v, scan %+v (%v)", times, got, scan, err)
 		}
 	}
@@ -70,12 +70,12 @@ func TestEdge(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := []pair.Step{{Pair: p, Times: 1000}}
-	grid, err := rdp.Accountant{Orders: []float64{1.5, 2, 4, 8, 16, 32, 64}}.Epsilon(steps, 1e-6)
+	grid, err := rdp.Accountant{Orders: []float64{1.5, 2, 4, 8, 16, 32, 64}}.Search(context.Background(), steps, pair.EpsilonAt(1e-6))
 	if err != nil || !grid.AtEdge {
 		t.Errorf("grid: %+v, %v", grid, err)
 	}
-	free, err := rdp.Accountant{}.Epsilon(steps, 1e-6)
-	if err != nil || free.Epsilon > grid.Epsilon/4 {
+	free, err := rdp.Accountant{}.Search(context.Background(), steps, pair.EpsilonAt(1e-6))
+	if err != nil || free.Upper > grid.Upper/4 {
 		t.Errorf("free search %+v, %v; grid %+v", free, err, grid)
 	}
 }
@@ -86,17 +86,17 @@ func TestInfinite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := (rdp.Accountant{}).Epsilon([]pair.Step{{Pair: p, Times: 1}}, 1e-3); !errors.Is(err, rdp.ErrUnbounded) {
+	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}}, pair.EpsilonAt(1e-3)); !errors.Is(err, pair.ErrUnbounded) {
 		t.Errorf("an infinite loss: %+v, %v", r, err)
 	}
-	if r, err := (rdp.Accountant{}).Delta([]pair.Step{{Pair: p, Times: 1}}, 1); err != nil || r.Delta != 1 {
+	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}}, pair.DeltaAt(1)); err != nil || r.Upper != 1 {
 		t.Errorf("δ of an infinite loss: %+v, %v", r, err)
 	}
 }
 
 func TestBadOrders(t *testing.T) {
 	for _, order := range []float64{1, 0, -2, math.NaN(), math.Inf(1)} {
-		if _, err := (rdp.Accountant{Orders: []float64{2, order}}).Epsilon(gaussian(t, 1, 1), 1e-5); !errors.Is(err, pair.ErrParameter) {
+		if _, err := (rdp.Accountant{Orders: []float64{2, order}}).Search(context.Background(), gaussian(t, 1, 1), pair.EpsilonAt(1e-5)); !errors.Is(err, pair.ErrParameter) {
 			t.Errorf("order %v: %v", order, err)
 		}
 		if _, err := (rdp.Accountant{}).Curve(gaussian(t, 1, 1), []float64{order}); !errors.Is(err, pair.ErrParameter) {

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// best minimises a quasi-convex objective of β = α − 1, over the given orders or over all. The value is left in Epsilon.
+// best minimises a quasi-convex objective of β = α − 1, over the given orders or over all. The value is left in Upper.
 func (a Accountant) best(f func(beta float64) float64) Result {
 	if len(a.Orders) > 0 {
 		return bestOf(a.Orders, f)
 	}
 	t, v := minimise(func(t float64) float64 { return f(math.Exp(t)) }, math.Log(8))
-	return Result{Epsilon: v, Order: 1 + math.Exp(t)}
+	return Result{Upper: v, Order: 1 + math.Exp(t)}
 }
 
 // bestOf tries given orders.
 func bestOf(orders []float64, f func(beta float64) float64) Result {
 	sorted := slices.Sorted(slices.Values(orders))
-	r := Result{Epsilon: math.Inf(1), Order: sorted[0]}
+	r := Result{Upper: math.Inf(1), Order: sorted[0]}
 	for i, alpha := range sorted {
-		if v := f(alpha - 1); v < r.Epsilon {
-			r = Result{Epsilon: v, Order: alpha, AtEdge: i == 0 || i == len(sorted)-1}
+		if v := f(alpha - 1); v < r.Upper {
+			r = Result{Upper: v, Order: alpha, AtEdge: i == 0 || i == len(sorted)-1}
 		}
 	}
 	return r

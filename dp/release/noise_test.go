@@ -27,7 +27,7 @@ func TestGridMargin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if g, ok := e.(dp.Gaussian); !ok || g.Noise < sigma*(1-GridMargin) {
+			if g, ok := e.(dp.Gaussian); !ok || g.NoiseMultiplier < sigma*(1-GridMargin) {
 				t.Errorf("d = %d, σ = %g: the event is %v", d, sigma, e)
 			}
 		}

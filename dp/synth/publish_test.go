@@ -44,7 +44,7 @@ func (a average) Event(p synth.Public) (dp.Event, error) {
 	if !(a.Sigma > 0) {
 		return nil, fmt.Errorf("average: Sigma = %g: %w", a.Sigma, dp.ErrParameter)
 	}
-	return dp.Repeat{Times: a.Steps, Event: dp.Gaussian{Noise: a.Sigma * (1 - release.GridMargin)}}, nil
+	return dp.Repeat{Times: a.Steps, Event: dp.Gaussian{NoiseMultiplier: a.Sigma * (1 - release.GridMargin)}}, nil
 }
 
 func (a average) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {

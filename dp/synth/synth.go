@@ -118,7 +118,7 @@ func Calibrate[M Method](ctx context.Context, m M, p Public, b dp.Budget) (M, dp
 	sigma, g, err := dp.MinNoise(ctx, b, func(sigma float64) dp.Event {
 		e, err := m.WithNoise(sigma).Event(p)
 		if err != nil {
-			return dp.Gaussian{Noise: math.NaN()} // which dp refuses
+			return dp.Gaussian{NoiseMultiplier: math.NaN()} // which dp refuses
 		}
 		return e
 	})

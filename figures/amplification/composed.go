@@ -6,6 +6,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/pair"
+	"coupling/dp/rdp"
 	"coupling/lab"
 )
 
@@ -62,7 +63,7 @@ func (p ComposedParams) worst(ctx context.Context, steps int) (pair.Interval, in
 	if v, ok := negligible(branches, p.Eps); ok {
 		return v, branches[0].Removed, nil
 	}
-	g, err := dp.DeltaContext(ctx, dp.Best{Width: p.Width}, event, relation, p.Eps)
+	g, err := dp.DeltaBy(ctx, dp.Best{Width: p.Width}, event, relation, p.Eps)
 	return pair.Interval{Lower: g.Lower, Upper: g.Delta}, g.Removed, err
 }
 
@@ -72,7 +73,7 @@ var coarseOrders = logSpace(1.25, 1e4, 14)
 // negligible bounds δ by Rényi divergences and reports whether it is below the floor at every split.
 func negligible(branches []dp.Branch, eps float64) (worst pair.Interval, ok bool) {
 	for _, b := range branches {
-		v, err := dp.RDP{Orders: coarseOrders}.Delta(b.Steps, eps)
+		v, err := rdp.Accountant{Orders: coarseOrders}.Bound(context.Background(), b.Steps, pair.DeltaAt(eps))
 		if err != nil || v.Upper >= floor {
 			return worst, false
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/dp"
+	"coupling/dp/pair"
 	"coupling/dp/pld"
 	"coupling/figures/figtest"
 )
@@ -66,7 +67,7 @@ func TestComposedLaws(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, b := range branches {
-				v, err := pld.Accountant{Width: .05}.Delta(b.Steps, p.Eps)
+				v, err := pld.Accountant{Width: .05}.Bound(context.Background(), b.Steps, pair.DeltaAt(p.Eps))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,7 +94,7 @@ func TestNegligible(t *testing.T) {
 			t.Errorf("ε = %v: δ of at most %v is called negligible", eps, v.Upper)
 		}
 		for _, b := range branches {
-			d, err := pld.Accountant{Bins: 1 << 14}.Delta(b.Steps, eps)
+			d, err := pld.Accountant{Bins: 1 << 14}.Bound(context.Background(), b.Steps, pair.DeltaAt(eps))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +140,7 @@ func TestAllowed(t *testing.T) {
 		steps int
 		keeps bool
 	}{{got.Steps, true}, {got.Steps + 1, false}} {
-		g, err := dp.EpsilonContext(context.Background(), dp.Best{}, dp.Repeat{Times: c.steps, Event: p.Setting.event()}, dp.Relation{Group: p.Group}, b)
+		g, err := dp.EpsilonBy(context.Background(), dp.Best{}, dp.Repeat{Times: c.steps, Event: p.Setting.event()}, dp.Relation{Group: p.Group}, b)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"coupling/dp"
+	"coupling/dp/bounds"
 	"coupling/dp/pair"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -32,7 +33,7 @@ var profileOf = lab.Experiment[ProfileParams, ProfileOut]{
 	Run: func(ctx context.Context, c *lab.Cell, p ProfileParams) (ProfileOut, error) {
 		var out ProfileOut
 		step := p.Setting.event()
-		base, err := dp.BaseProfile(p.Setting.mechanism())
+		base, err := bounds.BaseProfile(p.Setting.mechanism())
 		if err != nil {
 			return out, err
 		}
@@ -41,19 +42,19 @@ var profileOf = lab.Experiment[ProfileParams, ProfileOut]{
 			if err := ctx.Err(); err != nil {
 				return out, err
 			}
-			specific, err := dp.GroupDelta(step, dp.Relation{Group: p.Group}, eps)
+			specific, err := bounds.GroupDelta(step, dp.Relation{Group: p.Group}, eps)
 			if err != nil {
 				return out, err
 			}
-			agnostic, err := dp.AgnosticDelta(base, weights, eps)
+			agnostic, err := bounds.AgnosticDelta(base, weights, eps)
 			if err != nil {
 				return out, err
 			}
-			one, err := dp.GroupDelta(step, dp.Relation{}, eps/float64(p.Group))
+			one, err := bounds.GroupDelta(step, dp.Relation{}, eps/float64(p.Group))
 			if err != nil {
 				return out, err
 			}
-			postHoc, err := dp.PostHocDelta(func(float64) float64 { return one.LogDelta }, p.Group, eps)
+			postHoc, err := bounds.PostHocDelta(func(float64) float64 { return one.LogDelta }, p.Group, eps)
 			if err != nil {
 				return out, err
 			}

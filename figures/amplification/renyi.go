@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"coupling/dp"
+	"coupling/dp/bounds"
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -53,18 +54,18 @@ func (p RenyiParams) bound(alpha float64) (float64, error) {
 	step := p.Setting.event()
 	switch p.Bound {
 	case string(agnostic):
-		return dp.AgnosticGroupRDP(p.Setting.mechanism(), p.Setting.Rate, p.Group, alpha)
+		return bounds.AgnosticGroupRDP(p.Setting.mechanism(), p.Setting.Rate, p.Group, alpha)
 	case string(postHoc):
 		var errs error
 		one := func(order float64) float64 {
-			v, err := dp.GroupRenyi(step, dp.Relation{}, order)
+			v, err := bounds.GroupRenyi(step, dp.Relation{}, order)
 			errs = errors.Join(errs, err)
 			return v
 		}
-		v, err := dp.PostHocRenyi(one, p.Group, alpha)
+		v, err := bounds.PostHocRenyi(one, p.Group, alpha)
 		return v, errors.Join(errs, err)
 	}
-	return dp.GroupRenyi(step, dp.Relation{Group: p.Group}, alpha)
+	return bounds.GroupRenyi(step, dp.Relation{Group: p.Group}, alpha)
 }
 
 // rdpGroups are the group sizes of the figures of ρ(α).

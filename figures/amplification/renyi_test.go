@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"coupling/dp"
+	"coupling/dp/rdp"
 	"coupling/figures/figtest"
 )
 
@@ -62,7 +63,7 @@ func TestSpent(t *testing.T) {
 	last := 0.0
 	for _, steps := range []int{100, 1000, 10_000, 100_000} {
 		got, _ := curve.spent(float64(steps))
-		best, err := dp.EpsilonBy(dp.RDP{}, dp.Repeat{Times: steps, Event: at.event()}, dp.Relation{Group: 2}, spentDelta)
+		best, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, dp.Repeat{Times: steps, Event: at.event()}, dp.Relation{Group: 2}, spentDelta)
 		if err != nil {
 			t.Fatal(err)
 		}

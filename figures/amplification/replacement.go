@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"coupling/dp"
+	"coupling/dp/bounds"
 	"coupling/dp/pair"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -30,23 +31,23 @@ type ReplacementOut struct {
 var replacementOf = lab.Experiment[ReplacementParams, ReplacementOut]{
 	Name: "amplification/replacement", Version: 1,
 	Run: func(_ context.Context, _ *lab.Cell, p ReplacementParams) (out ReplacementOut, err error) {
-		step := dp.WithReplacement{Batch: p.Batch, Size: p.Size, Event: dp.Gaussian{Noise: p.Noise}}
-		single, err := dp.BaseProfile(step.Event)
+		step := dp.WithReplacement{Batch: p.Batch, Size: p.Size, Event: dp.Gaussian{NoiseMultiplier: p.Noise}}
+		single, err := bounds.BaseProfile(step.Event)
 		if err != nil {
 			return out, err
 		}
 		double := func(k int, eps float64) float64 { return single(2*k, eps) }
 		weights := pair.Binomial(p.Batch, 1/float64(p.Size))
 		for _, eps := range p.Eps {
-			specific, err := dp.GroupDelta(step, dp.Relation{Kind: dp.Substitution}, eps)
+			specific, err := bounds.GroupDelta(step, dp.Relation{Kind: dp.Substitution}, eps)
 			if err != nil {
 				return out, err
 			}
-			two, err := dp.AgnosticDelta(double, weights, eps)
+			two, err := bounds.AgnosticDelta(double, weights, eps)
 			if err != nil {
 				return out, err
 			}
-			one, err := dp.AgnosticDelta(single, weights, eps)
+			one, err := bounds.AgnosticDelta(single, weights, eps)
 			if err != nil {
 				return out, err
 			}

@@ -26,7 +26,7 @@ func (s Mechanism) mechanism() dp.Event {
 	case "response":
 		return dp.RandomizedResponse{Truth: s.Scale}
 	}
-	return dp.Gaussian{Noise: s.Scale}
+	return dp.Gaussian{NoiseMultiplier: s.Scale}
 }
 
 func (s Mechanism) event() dp.Event { return dp.Poisson{Rate: s.Rate, Event: s.mechanism()} }

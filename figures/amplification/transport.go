@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"coupling/dp"
+	"coupling/dp/bounds"
 	"coupling/dp/pair"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -49,11 +49,11 @@ var transportOf = lab.Experiment[TransportParams, TransportOut]{
 			}
 			var errs error
 			one := func(order float64) float64 {
-				v, err := dp.WangRDP(base, p.Batch, p.Size, int(order), dp.Published)
+				v, err := bounds.WangRDP(base, p.Batch, p.Size, int(order), bounds.Published)
 				errs = errors.Join(errs, err)
 				return v
 			}
-			v, err := dp.PostHocRenyi(one, p.Group, float64(a))
+			v, err := bounds.PostHocRenyi(one, p.Group, float64(a))
 			if err := errors.Join(err, errs); err != nil {
 				return out, err
 			}
@@ -89,7 +89,7 @@ func (o *TransportOut) transport(ctx context.Context, p TransportParams, alpha f
 		return err
 	}
 	plan := best.Plan.Dense()
-	bound, err := dp.CouplingBound(plan, w, w, cost)
+	bound, err := bounds.CouplingBound(plan, w, w, cost)
 	if err != nil {
 		return err
 	}

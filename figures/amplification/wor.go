@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"coupling/dp"
+	"coupling/dp/bounds"
 	"coupling/dp/pair"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -39,15 +39,15 @@ var worOf = lab.Experiment[WORParams, WOROut]{
 			if err := ctx.Err(); err != nil {
 				return out, err
 			}
-			specific, err := dp.ResponseWOR(p.Truth, p.Batch, p.Size, float64(a))
+			specific, err := bounds.ResponseWOR(p.Truth, p.Batch, p.Size, float64(a))
 			if err != nil {
 				return out, err
 			}
-			published, err := dp.WangRDP(base, p.Batch, p.Size, a, dp.Published)
+			published, err := bounds.WangRDP(base, p.Batch, p.Size, a, bounds.Published)
 			if err != nil {
 				return out, err
 			}
-			refined, err := dp.WangRDP(base, p.Batch, p.Size, a, dp.Refined)
+			refined, err := bounds.WangRDP(base, p.Batch, p.Size, a, bounds.Refined)
 			if err != nil {
 				return out, err
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"coupling/dp"
+	"coupling/dp/rdp"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/style"
 	"coupling/lab"
@@ -63,11 +64,11 @@ var accountingOf = lab.Experiment[accountingParams, accountingOut]{
 			into  *float64
 			by    dp.Accountant
 		}{
-			{row.Published(rows, paperRate, p.Steps), &out.Published, dp.RDP{}},
+			{row.Published(rows, paperRate, p.Steps), &out.Published, rdp.Accountant{}},
 			{row.Event(rows, paperRate, p.Steps), &out.Joint, by(p.Exact)},
 			{whole.Event(rows, paperRate, p.Steps), &out.Whole, by(p.Exact)},
 		} {
-			g, err := dp.EpsilonContext(ctx, e.by, e.event, dp.Relation{}, delta)
+			g, err := dp.EpsilonBy(ctx, e.by, e.event, dp.Relation{}, delta)
 			if err != nil {
 				return out, err
 			}
@@ -84,7 +85,7 @@ func by(exact bool) dp.Accountant {
 	if exact {
 		return dp.Best{Width: 1e-3}
 	}
-	return dp.RDP{}
+	return rdp.Accountant{}
 }
 
 func accountingGrid(p lab.Preset) (out []accountingParams) {

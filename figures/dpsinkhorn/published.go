@@ -1,6 +1,7 @@
 package dpsinkhorn
 
 import (
+	"context"
 	"sync"
 
 	"coupling/dp/pair"
@@ -23,11 +24,11 @@ func publishedSteps(sigma float64) (int, error) {
 	lo, hi := 1, 1<<22
 	for hi-lo > 1 {
 		mid := (lo + hi) / 2
-		got, err := rdp.Accountant{Conversion: rdp.Classical}.Epsilon([]pair.Step{{Pair: p, Times: rows * mid}}, delta)
+		got, err := rdp.Accountant{Conversion: rdp.Classical}.Bound(context.Background(), []pair.Step{{Pair: p, Times: rows * mid}}, pair.EpsilonAt(delta))
 		if err != nil {
 			return 0, err
 		}
-		if got.Epsilon <= 10 {
+		if got.Upper <= 10 {
 			lo = mid
 		} else {
 			hi = mid

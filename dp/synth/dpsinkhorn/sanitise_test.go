@@ -7,6 +7,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/audit"
+	"coupling/dp/rdp"
 	"coupling/dp/release"
 	"coupling/lab/device"
 
@@ -92,15 +93,15 @@ func neighbour(rng *rand.Rand, dev *device.Device, trial int, y Labelled, hy *ma
 func TestTwoAccountings(t *testing.T) {
 	const n, rate, steps, delta = 50, 1. / 1200, 158_517, 1e-5
 	row := PerRow{NoiseMultiplier: 1.5}
-	published, err := dp.EpsilonBy(dp.RDP{}, row.Published(n, rate, steps), dp.Relation{}, delta)
+	published, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, row.Published(n, rate, steps), dp.Relation{}, delta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	joint, err := dp.EpsilonBy(dp.RDP{}, row.Event(n, rate, steps), dp.Relation{}, delta)
+	joint, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, row.Event(n, rate, steps), dp.Relation{}, delta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := dp.EpsilonBy(dp.RDP{}, WholeBatch{NoiseMultiplier: 1.5}.Event(n, rate, steps), dp.Relation{}, delta)
+	whole, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, WholeBatch{NoiseMultiplier: 1.5}.Event(n, rate, steps), dp.Relation{}, delta)
 	if err != nil {
 		t.Fatal(err)
 	}

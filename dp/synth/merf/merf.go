@@ -70,7 +70,7 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 	case len(p.Classes) > c.Batch:
 		return nil, synth.Bad("merf: Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
 	}
-	return dp.Gaussian{Noise: c.NoiseMultiplier * (1 - release.GridMargin)}, nil
+	return dp.Gaussian{NoiseMultiplier: c.NoiseMultiplier * (1 - release.GridMargin)}, nil
 }
 
 // fit is a training under way, and what it leaves.

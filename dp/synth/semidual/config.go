@@ -100,13 +100,13 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 		return nil, err
 	}
 	const grid = 1 - release.GridMargin
-	step := dp.Event(dp.Gaussian{Noise: c.NoiseMultiplier * grid})
+	step := dp.Event(dp.Gaussian{NoiseMultiplier: c.NoiseMultiplier * grid})
 	if c.Rate < 1 {
 		step = dp.Poisson{Rate: c.Rate, Event: step}
 	}
 	e := dp.Compose{dp.Repeat{Times: c.Steps, Event: step}}
 	if n := c.spreads(); n > 0 {
-		e = append(e, dp.Repeat{Times: n, Event: dp.Gaussian{Noise: c.localNoise() * grid}})
+		e = append(e, dp.Repeat{Times: n, Event: dp.Gaussian{NoiseMultiplier: c.localNoise() * grid}})
 	}
 	return e, nil
 }

@@ -20,5 +20,5 @@ func ExampleSuggested() {
 	fmt.Printf("%d atoms a class, %d steps of noise %.1f\n%v\n", c.PerClass, c.Steps, c.NoiseMultiplier, g)
 	// Output:
 	// 10 atoms a class, 15 steps of noise 20.4
-	// ε = 1 at δ = 1e-05 (exact, by profile, under add/remove)
+	// ε = 1 at δ = 1e-05 (exact, by closed form, under add/remove)
 }

@@ -204,7 +204,7 @@ func TestReleaseNoise(t *testing.T) {
 	said := event.(dp.Compose)
 	const grid = 1 - release.GridMargin
 	for i, sigma := range []float64{
-		said[0].(dp.Repeat).Event.(dp.Poisson).Event.(dp.Gaussian).Noise / grid, said[1].(dp.Repeat).Event.(dp.Gaussian).Noise / grid,
+		said[0].(dp.Repeat).Event.(dp.Poisson).Event.(dp.Gaussian).NoiseMultiplier / grid, said[1].(dp.Repeat).Event.(dp.Gaussian).NoiseMultiplier / grid,
 	} {
 		stream, at := []string{"step", "spread"}[i], []float64{tr.NoiseMultiplier, tr.localNoise()}[i]
 		noisy, err := tr.out.Release(stream, 0, make([]float64, 20_000), at, 1)

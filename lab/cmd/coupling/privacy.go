@@ -9,9 +9,10 @@ import (
 	"os/signal"
 
 	"coupling/dp"
+	"coupling/dp/closed"
 	"coupling/dp/contour"
-	"coupling/dp/pair"
 	"coupling/dp/pld"
+	"coupling/dp/rdp"
 )
 
 // privacyFlags describe a mechanism and who must not be told apart.
@@ -34,7 +35,7 @@ func (f privacyFlags) event(noise, rate float64, steps int) (dp.Event, error) {
 	noise /= f.Exchange // which is 1 for poisson
 	switch f.Mechanism {
 	case "gaussian":
-		e = dp.Gaussian{Noise: noise}
+		e = dp.Gaussian{NoiseMultiplier: noise}
 	case "laplace":
 		e = dp.Laplace{Scale: noise}
 	default:
@@ -67,55 +68,12 @@ func (f privacyFlags) relation() dp.Relation {
 	return r
 }
 
-func (f privacyFlags) accountant() dp.Accountant {
-	switch f.Accountant {
-	case "rdp":
-		return dp.RDP{}
-	case "pld":
-		return pld.Accountant{}
-	case "exact":
-		return exactAccountant{}
-	}
-	return dp.Best{}
-}
-
-// exactAccountant asks those accountants whose answers are exact, and no other.
-type exactAccountant struct{}
-
-func (exactAccountant) Name() string { return "exact" }
-
-func (e exactAccountant) Epsilon(steps []pair.Step, delta float64) (pair.Interval, error) {
-	return e.EpsilonContext(context.Background(), steps, delta)
-}
-
-func (exactAccountant) EpsilonContext(ctx context.Context, steps []pair.Step, delta float64) (pair.Interval, error) {
-	v, err := dp.Profile{}.Epsilon(steps, delta)
-	if err == nil {
-		return v, nil
-	}
-	v, other := contour.Accountant{}.EpsilonContext(ctx, steps, delta)
-	return v, unless(other, err)
-}
-
-func (e exactAccountant) Delta(steps []pair.Step, eps float64) (pair.Interval, error) {
-	return e.DeltaContext(context.Background(), steps, eps)
-}
-
-func (exactAccountant) DeltaContext(ctx context.Context, steps []pair.Step, eps float64) (pair.Interval, error) {
-	v, err := dp.Profile{}.Delta(steps, eps)
-	if err == nil {
-		return v, nil
-	}
-	v, other := contour.Accountant{}.DeltaContext(ctx, steps, eps)
-	return v, unless(other, err)
-}
-
-// unless is the last error with those before it, or none.
-func unless(last, before error) error {
-	if last == nil {
-		return nil
-	}
-	return errors.Join(before, last)
+// accountants are those that --accountant names.
+var accountants = map[string]dp.Accountant{
+	"auto":  dp.Best{},
+	"exact": dp.FirstOf{closed.Accountant{}, contour.Accountant{}},
+	"pld":   pld.Accountant{},
+	"rdp":   rdp.Accountant{},
 }
 
 func (f privacyFlags) check(noise *float64, rate float64, steps int) error {
@@ -246,7 +204,7 @@ func (c epsilonCmd) Run(a *app) error {
 	}
 	ctx, stop := interruptible(a)
 	defer stop()
-	g, err := dp.EpsilonContext(ctx, c.accountant(), e, c.relation(), c.Delta)
+	g, err := dp.EpsilonBy(ctx, accountants[c.Accountant], e, c.relation(), c.Delta)
 	if err != nil {
 		return privacyError(err)
 	}
@@ -284,7 +242,7 @@ func (c deltaCmd) Run(a *app) error {
 	}
 	ctx, stop := interruptible(a)
 	defer stop()
-	g, err := dp.DeltaContext(ctx, c.accountant(), e, c.relation(), c.Eps)
+	g, err := dp.DeltaBy(ctx, accountants[c.Accountant], e, c.relation(), c.Eps)
 	if err != nil {
 		return privacyError(err)
 	}
@@ -336,7 +294,7 @@ func (c calibrateCmd) Run(a *app) error {
 }
 
 func (c calibrateCmd) search(a *app, noise *float64) (value float64, e dp.Event, g dp.Guarantee, err error) {
-	b := dp.Budget{Epsilon: c.Eps, Delta: c.Delta, Relation: c.relation(), Accountant: c.accountant()}
+	b := dp.Budget{Epsilon: c.Eps, Delta: c.Delta, Relation: c.relation(), Accountant: accountants[c.Accountant]}
 	ctx, stop := interruptible(a)
 	defer stop()
 	sigma := 0.0
@@ -360,7 +318,7 @@ func (c calibrateCmd) search(a *app, noise *float64) (value float64, e dp.Event,
 		return 0, nil, g, errors.Join(err, nothing(steps, c))
 	}
 	e = at(sigma, c.Rate, steps)
-	g, err = dp.EpsilonContext(ctx, c.accountant(), e, c.relation(), c.Delta)
+	g, err = dp.EpsilonBy(ctx, accountants[c.Accountant], e, c.relation(), c.Delta)
 	return float64(steps), e, g, err
 }
 

@@ -1,29 +1,44 @@
-package dp
+package bounds
 
 import (
+	"fmt"
 	"math"
 
+	"coupling/dp"
+	"coupling/dp/internal/logspace"
 	"coupling/dp/pair"
 )
 
 // GroupProfile returns log δ_k(ε) of a base mechanism without sampling, for batches that differ in k records.
 type GroupProfile func(k int, eps float64) float64
 
-// BaseProfile returns the group profiles of Gaussian, Laplace, RandomizedResponse and NormNoise.
-func BaseProfile(mechanism Event) (GroupProfile, error) {
-	if _, err := leaf(mechanism, sampling{}, split{0, 1}); err != nil {
+// BaseProfile returns the group profiles of a mechanism such as dp.Gaussian, dp.Laplace, dp.RandomizedResponse and dp.NormNoise.
+func BaseProfile(mechanism dp.Event) (GroupProfile, error) {
+	if _, err := removed(mechanism, 1); err != nil {
 		return nil, err
 	}
 	return func(k int, eps float64) float64 {
 		if k == 0 {
 			return math.Log(max(0, -math.Expm1(eps)))
 		}
-		p, err := leaf(mechanism, sampling{}, split{0, k})
+		p, err := removed(mechanism, k)
 		if err != nil {
 			return 0 // δ = 1: cannot happen for a mechanism that has a pair at k = 1
 		}
 		return p.LogDelta(eps)
 	}, nil
+}
+
+// removed returns the pair of a single step of which k records are removed.
+func removed(e dp.Event, k int) (pair.Pair, error) {
+	b, err := dp.Branches(e, dp.Relation{Kind: dp.Removal, Group: k})
+	if err != nil {
+		return nil, err
+	}
+	if len(b[0].Steps) != 1 || b[0].Steps[0].Times != 1 {
+		return nil, bad("%v: must be a single mechanism", e)
+	}
+	return b[0].Steps[0].Pair, nil
 }
 
 // AgnosticDelta is the mechanism-agnostic bound of Balle, Barthe and Gaboardi (2018), for groups (SSKG, section 3.2): with
@@ -34,7 +49,7 @@ func BaseProfile(mechanism Event) (GroupProfile, error) {
 // logW are log w_k: pair.Binomial(K, r) for Poisson sampling of a group of K inserted or removed records, pair.Hypergeometric(N, K, n)
 // without replacement, pair.Binomial(n, 1/N) with replacement. It returns log δ.
 func AgnosticDelta(base GroupProfile, logW []float64, eps float64) (float64, error) {
-	if err := checkEpsilon(eps); err != nil {
+	if err := in.Epsilon(eps); err != nil {
 		return 0, err
 	}
 	if len(logW) < 2 {
@@ -42,13 +57,13 @@ func AgnosticDelta(base GroupProfile, logW []float64, eps float64) (float64, err
 	}
 	hit := math.Inf(-1)
 	for _, w := range logW[1:] {
-		hit = logAdd(hit, w)
+		hit = logspace.Add(hit, w)
 	}
 	inner := unamplify(eps, min(0, hit))
 	sum := math.Inf(-1)
 	for k, w := range logW {
 		if k > 0 && !math.IsInf(w, -1) {
-			sum = logAdd(sum, w+base(k, inner))
+			sum = logspace.Add(sum, w+base(k, inner))
 		}
 	}
 	return min(0, sum), nil
@@ -65,17 +80,6 @@ func unamplify(eps, logP float64) float64 {
 		return math.Log(math.Expm1(eps)) - logP // the ratio overflows
 	}
 	return eps + math.Log1p(math.Expm1(logP)*math.Exp(-eps)) - logP
-}
-
-// logAdd returns log(e^a + e^b).
-func logAdd(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if math.IsInf(b, -1) {
-		return a
-	}
-	return a + math.Log1p(math.Exp(b-a))
 }
 
 // Variant chooses between versions of a published bound.
@@ -98,7 +102,7 @@ const (
 // self-consistent version): it is smaller for large α and may be larger for small ones. SSKG draw both in Figures 3 and 7. base is
 // the pair of the unsampled mechanism under substitution, in the worse of its two directions. The result is rounded up.
 func WangRDP(base pair.Pair, n, size, alpha int, v Variant) (float64, error) {
-	if err := checkBatch(n, size); err != nil {
+	if err := in.Batch(n, size); err != nil {
 		return 0, err
 	}
 	if n > size {
@@ -112,7 +116,7 @@ func WangRDP(base pair.Pair, n, size, alpha int, v Variant) (float64, error) {
 	sum := 0.0 // log(1 + …)
 	for j := 2; j <= alpha; j++ {
 		k, e := base.LogMoment(float64(j))
-		zeta := k + e + math.Min(math.Ln2, float64(j)*logExpm1(pure))
+		zeta := k + e + math.Min(math.Ln2, float64(j)*logspace.Expm1(pure))
 		switch {
 		case j == 2:
 			chi2 := math.Log(math.Expm1(k + e)) // E_Q(p/q−1)² = e^{ρ(2)} − 1
@@ -124,7 +128,7 @@ func WangRDP(base pair.Pair, n, size, alpha int, v Variant) (float64, error) {
 			}
 			zeta = math.Log(4) + vajda
 		}
-		sum = logAdd(sum, logBinomial(alpha, j)+float64(j)*logGamma+zeta)
+		sum = logspace.Add(sum, pair.LogBinomial(alpha, j)+float64(j)*logGamma+zeta)
 	}
 	return sum / float64(alpha-1) * (1 + 1e-11), nil
 }
@@ -138,7 +142,7 @@ func logVajda(p pair.Pair, j float64) (float64, error) {
 	sum := math.Inf(-1)
 	for _, x := range a.Points() {
 		if x.Q > 0 {
-			sum = logAdd(sum, math.Log(x.Q)+j*math.Log(math.Abs(math.Expm1(x.Loss))))
+			sum = logspace.Add(sum, math.Log(x.Q)+j*math.Log(math.Abs(math.Expm1(x.Loss))))
 		} else if x.P > 0 {
 			return math.Inf(1), nil
 		}
@@ -154,34 +158,23 @@ func logVajda(p pair.Pair, j float64) (float64, error) {
 // and Laplace mechanisms (their Theorem 6; the caller asserts it). rho returns ρ(j) of the unsampled mechanism. The result is
 // rounded up.
 func ZhuWangRDP(rho func(order float64) float64, rate float64, alpha int, v Variant) (float64, error) {
-	if !(rate > 0 && rate <= 1) {
-		return 0, bad("rate = %v: must be in (0, 1]", rate)
+	if err := in.Rate(rate); err != nil {
+		return 0, err
 	}
 	if alpha < 2 {
 		return 0, bad("alpha = %d: must be an integer of at least 2", alpha)
 	}
-	if rate == 1 {
-		return rho(float64(alpha)), nil
-	}
-	stay, hit := math.Log1p(-rate), math.Log(rate)
-	constant := math.Log(3)
-	if v == Refined {
-		constant = 0
-	}
-	// Σ_j C(α,j)(1−r)^{α−j} r^j = 1, so the bound is log(1 + Σ_{j≥2} … (c e^{(j−1)ρ(j)} − 1)): no cancellation for small rates.
-	sum := math.Inf(-1)
 	for j := 2; j <= alpha; j++ {
-		k := float64(j-1) * rho(float64(j))
-		if j > 2 {
-			k += constant
+		if r := rho(float64(j)); !(r >= 0) {
+			return 0, bad("rho(%d) = %v: must be at least 0", j, r)
 		}
-		if math.IsNaN(k) || k < 0 {
-			return 0, bad("rho(%d) = %v: must be at least 0", j, rho(float64(j)))
-		}
-		sum = logAdd(sum, logBinomial(alpha, j)+float64(alpha-j)*stay+float64(j)*hit+logExpm1(k))
 	}
-	total := logAdd(0, sum)
-	return total / float64(alpha-1) * (1 + 1e-11), nil
+	constant := 3.0
+	if v == Refined {
+		constant = 1
+	}
+	moment := func(order float64) float64 { return (order - 1) * rho(order) }
+	return pair.SampledMoment(moment, rate, alpha, constant) / float64(alpha-1), nil
 }
 
 // AgnosticGroupRDP is the mechanism-agnostic Rényi bound for groups under Poisson sampling (SSKG, appendix N):
@@ -189,15 +182,15 @@ func ZhuWangRDP(rho func(order float64) float64, rate float64, alpha int, v Vari
 //	e^{(α−1)ρ(α)} ≤ Σ_{k=1}^K Bin(k|K,r)/p₀ · Ψ_α((1−p₀)Q + p₀P_k ‖ Q),   p₀ = 1 − (1−r)^K,
 //
 // with (P_k, Q) the unsampled mechanism at distance k. It is the larger of the two directions, rounded up.
-func AgnosticGroupRDP(mechanism Event, rate float64, group int, alpha float64) (float64, error) {
-	if !(rate > 0 && rate <= 1) {
-		return 0, bad("rate = %v: must be in (0, 1]", rate)
+func AgnosticGroupRDP(mechanism dp.Event, rate float64, group int, alpha float64) (float64, error) {
+	if err := in.Rate(rate); err != nil {
+		return 0, err
 	}
 	if group < 1 {
 		return 0, bad("group = %d: must be at least 1", group)
 	}
-	if !(alpha > 1) || math.IsInf(alpha, 1) {
-		return 0, bad("alpha = %v: must be above 1 and finite", alpha)
+	if err := in.Order(alpha); err != nil {
+		return 0, err
 	}
 	weights := pair.Binomial(group, rate)
 	hit := -math.Expm1(float64(group) * math.Log1p(-rate))
@@ -210,42 +203,23 @@ func AgnosticGroupRDP(mechanism Event, rate float64, group int, alpha float64) (
 		w := weights[k] - math.Log(hit)
 		a, ea := p.LogMoment(alpha)
 		b, eb := p.Swap().LogMoment(alpha)
-		out, back = logAdd(out, w+a+ea), logAdd(back, w+b+eb)
+		out, back = logspace.Add(out, w+a+ea), logspace.Add(back, w+b+eb)
 	}
 	return max(out, back) / (alpha - 1) * (1 + 1e-13), nil
 }
 
 // atDistance returns the pair ((1−w)Q + wP_k, Q) of a mechanism whose sensitivity is k.
-func atDistance(mechanism Event, k int, w float64) (pair.Pair, error) {
-	s := sampling{kind: poisson, rate: w}
+func atDistance(mechanism dp.Event, k int, w float64) (pair.Pair, error) {
 	switch e := mechanism.(type) {
-	case Gaussian:
-		return leaf(Gaussian{e.Noise / float64(k)}, s, split{0, 1})
-	case Laplace:
-		return leaf(Laplace{e.Scale / float64(k)}, s, split{0, 1})
-	case NormNoise:
-		return leaf(NormNoise{e.Zeta * float64(k), e.Dim}, s, split{0, 1})
-	case RandomizedResponse:
-		return leaf(e, s, split{0, 1})
+	case dp.Gaussian:
+		mechanism = dp.Gaussian{NoiseMultiplier: e.NoiseMultiplier / float64(k)}
+	case dp.Laplace:
+		mechanism = dp.Laplace{Scale: e.Scale / float64(k)}
+	case dp.NormNoise:
+		mechanism = dp.NormNoise{Zeta: e.Zeta * float64(k), Dim: e.Dim}
+	case dp.RandomizedResponse:
+	default:
+		return nil, fmt.Errorf("bounds: %v: a group bound for it: %w", mechanism, dp.ErrNoPair)
 	}
-	return nil, noPair(mechanism, "a group bound for it")
-}
-
-// logBinomial returns log C(n, k).
-func logBinomial(n, k int) float64 {
-	if k == 2 {
-		return math.Log(float64(n)) + math.Log(float64(n-1)) - math.Ln2
-	}
-	a, _ := math.Lgamma(float64(n) + 1)
-	b, _ := math.Lgamma(float64(k) + 1)
-	c, _ := math.Lgamma(float64(n-k) + 1)
-	return a - b - c
-}
-
-// logExpm1 returns log(e^x − 1).
-func logExpm1(x float64) float64 {
-	if x > 36 {
-		return x - math.Exp(-x)
-	}
-	return math.Log(math.Expm1(x))
+	return removed(dp.Poisson{Rate: w, Event: mechanism}, 1)
 }

@@ -1,16 +1,10 @@
-package dp
+package closed
 
 import (
 	"math"
 
 	"coupling/dp/pair"
 )
-
-// profile is what a known δ(ε) offers.
-type profile interface {
-	LogDelta(eps float64) float64
-	RelErr() float64
-}
 
 // repeated is the composition of one pair on two points with itself, such as randomised response: the number k of outcomes with the larger
 // loss is binomial, and

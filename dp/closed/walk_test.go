@@ -1,13 +1,11 @@
-package dp
+package closed
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"testing"
 
 	"coupling/dp/pair"
-	"coupling/dp/pld"
 )
 
 // bigWalk multiplies the polynomial out with 400 bits.
@@ -55,32 +53,6 @@ func TestWalk(t *testing.T) {
 			if !(math.Abs(got-want) <= w.RelErr()+1e-13*math.Abs(want)) {
 				t.Errorf("%+v at %v: log δ = %.16g, want %.16g", c, eps, got, want)
 			}
-		}
-	}
-}
-
-// Randomised response on batches of fixed size, under substitution, is such a walk; distributions on a grid agree.
-func TestWalkOfSubstitution(t *testing.T) {
-	for _, times := range []int{2, 77, 3000} {
-		for _, event := range []Event{
-			WithoutReplacement{10, 1000, RandomizedResponse{0.75}},
-			WithReplacement{40, 300, RandomizedResponse{0.95}},
-		} {
-			t.Run(fmt.Sprint(times, event), func(t *testing.T) {
-				r := Relation{Kind: Substitution, Group: 3}
-				g, err := Epsilon(Repeat{times, event}, r, 1e-7)
-				if err != nil || g.Accountant != "profile" || g.Kind != Exact {
-					t.Fatalf("%v, %v: want an exact profile", g, err)
-				}
-				p, err := EpsilonBy(pld.Accountant{Bins: 1 << 14}, Repeat{times, event}, r, 1e-7)
-				if err != nil || p.Epsilon < g.Lower || p.Lower > g.Epsilon || p.Epsilon > g.Epsilon*1.01 {
-					t.Errorf("ε in [%v, %v], on a grid [%v, %v], %v", g.Lower, g.Epsilon, p.Lower, p.Epsilon, err)
-				}
-				d, err := Delta(Repeat{times, event}, r, g.Epsilon)
-				if err != nil || math.Abs(d.Delta/1e-7-1) > 1e-6 {
-					t.Errorf("δ(%v) = %v, %v: want 1e-7", g.Epsilon, d.Delta, err)
-				}
-			})
 		}
 	}
 }

@@ -1,6 +1,10 @@
-package dp
+package bounds
 
-import "math"
+import (
+	"math"
+
+	"coupling/dp/internal/logspace"
+)
 
 // PostHocDelta is group privacy applied afterwards (SSKG, C.1.4): a mechanism with profile δ₁ for one record has for K
 //
@@ -17,13 +21,13 @@ func PostHocDelta(logDelta func(eps float64) float64, group int, eps float64) (f
 	if group < 1 {
 		return 0, bad("group = %d: must be at least 1", group)
 	}
-	if err := checkEpsilon(eps); err != nil {
+	if err := in.Epsilon(eps); err != nil {
 		return 0, err
 	}
 	step := eps / float64(group)
 	sum := math.Inf(-1)
 	for k := range group {
-		sum = logAdd(sum, float64(k)*step)
+		sum = logspace.Add(sum, float64(k)*step)
 	}
 	return min(0, logDelta(step)+sum), nil
 }
@@ -53,8 +57,8 @@ func PostHocRenyi(rho func(order float64) float64, group int, alpha float64) (fl
 	if group < 1 || group&(group-1) != 0 || group > 1<<20 {
 		return 0, bad("group = %d: must be a power of 2 up to 2^20", group)
 	}
-	if !(alpha > 1) || math.IsInf(alpha, 1) {
-		return 0, bad("alpha = %v: must be above 1 and finite", alpha)
+	if err := in.Order(alpha); err != nil {
+		return 0, err
 	}
 	return postHocRenyi(rho, group, alpha), nil
 }

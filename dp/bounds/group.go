@@ -1,9 +1,10 @@
-package dp
+package bounds
 
 import (
 	"fmt"
 	"math"
 
+	"coupling/dp"
 	"coupling/dp/pair"
 )
 
@@ -19,11 +20,11 @@ func (g Group) Delta() float64 { return math.Exp(g.LogDelta) }
 // GroupDelta is the mechanism-specific bound of one step for groups, Theorems 3.7 and 3.8 of SSKG (Gaussian), M.2 (Laplace and
 // randomised response), their version for batches without replacement, and L.5 (with replacement): the largest δ(ε) over the
 // splits of the relation. It is tight for Poisson samples. The event must be one step; any real ε is allowed.
-func GroupDelta(step Event, r Relation, eps float64) (Group, error) {
+func GroupDelta(step dp.Event, r dp.Relation, eps float64) (Group, error) {
 	if math.IsNaN(eps) {
 		return Group{}, bad("eps = %v: must be a number", eps)
 	}
-	branches, err := Branches(step, r)
+	branches, err := dp.Branches(step, r)
 	if err != nil {
 		return Group{}, err
 	}
@@ -42,14 +43,14 @@ func GroupDelta(step Event, r Relation, eps float64) (Group, error) {
 
 // GroupRenyi is the Rényi divergence ρ(α) of one step for groups, from the same theorems: the largest over the splits, rounded
 // up. For randomised response without replacement under substitution it is Theorem I.3 of SSKG.
-func GroupRenyi(step Event, r Relation, alpha float64) (float64, error) {
-	if !(alpha > 1) || math.IsInf(alpha, 1) {
-		return 0, bad("alpha = %v: must be above 1 and finite", alpha)
+func GroupRenyi(step dp.Event, r dp.Relation, alpha float64) (float64, error) {
+	if err := in.Order(alpha); err != nil {
+		return 0, err
 	}
-	if rr, n, size, ok := responseWOR(step); ok && r.Kind == Substitution && r.size() == 1 {
+	if rr, n, size, ok := responseWOR(step); ok && r.Kind == dp.Substitution && r.Group <= 1 {
 		return ResponseWOR(rr.Truth, n, size, alpha)
 	}
-	branches, err := Branches(step, r)
+	branches, err := dp.Branches(step, r)
 	if err != nil {
 		return 0, err
 	}
@@ -64,12 +65,12 @@ func GroupRenyi(step Event, r Relation, alpha float64) (float64, error) {
 	return worst, nil
 }
 
-func responseWOR(e Event) (rr RandomizedResponse, n, size int, ok bool) {
-	s, is := e.(WithoutReplacement)
+func responseWOR(e dp.Event) (rr dp.RandomizedResponse, n, size int, ok bool) {
+	s, is := e.(dp.WithoutReplacement)
 	if !is {
 		return rr, 0, 0, false
 	}
-	rr, ok = s.Event.(RandomizedResponse)
+	rr, ok = s.Event.(dp.RandomizedResponse)
 	return rr, s.Batch, s.Size, ok
 }
 
@@ -78,18 +79,18 @@ func responseWOR(e Event) (rr RandomizedResponse, n, size int, ok bool) {
 //
 //	ρ(α) = log[f^α θ^(1−α) + (1−f)^α (1−θ)^(1−α)]/(α−1),   f = (1−w)θ + w(1−θ), w = n/size.
 func ResponseWOR(truth float64, n, size int, alpha float64) (float64, error) {
-	if err := checkBatch(n, size); err != nil {
+	if err := in.Batch(n, size); err != nil {
 		return 0, err
 	}
 	if n > size {
 		return 0, bad("batch = %d: must be at most size = %d", n, size)
 	}
-	if !(alpha > 1) || math.IsInf(alpha, 1) {
-		return 0, bad("alpha = %v: must be above 1 and finite", alpha)
+	if err := in.Order(alpha); err != nil {
+		return 0, err
 	}
 	p, err := pair.RandomizedResponse(truth, float64(n)/float64(size), 0)
 	if err != nil {
-		return 0, fmt.Errorf("dp: %w", err)
+		return 0, fmt.Errorf("bounds: %w", err)
 	}
 	v, e := pair.Renyi(p, alpha)
 	return v + e, nil

@@ -1,11 +1,16 @@
-package dp_test
+package closed_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
 	"coupling/dp"
+	"coupling/dp/closed"
+	"coupling/dp/pair"
+	"coupling/dp/pld"
 )
 
 // A bit that is told truthfully, from a sample: one record's removal shows with probability 1 − (1−r)^T and is hidden otherwise, its
@@ -61,13 +66,39 @@ func TestTruthfulBitsOfSeveralRates(t *testing.T) {
 				}
 				want += max(0, p-math.Exp(eps)*q)
 			}
-			v, err := dp.Profile{}.Delta(b.Steps, eps)
+			v, err := closed.Accountant{}.Bound(context.Background(), b.Steps, pair.DeltaAt(eps))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !(v.Lower <= want+1e-15 && want-1e-15 <= v.Upper && v.Upper-v.Lower <= 1e-11) {
 				t.Errorf("removed %d: δ(%v) in [%v, %v], want %v", b.Removed, eps, v.Lower, v.Upper, want)
 			}
+		}
+	}
+}
+
+// Randomised response on batches of fixed size, under substitution, is such a walk; distributions on a grid agree.
+func TestWalkOfSubstitution(t *testing.T) {
+	for _, times := range []int{2, 77, 3000} {
+		for _, event := range []dp.Event{
+			dp.WithoutReplacement{Batch: 10, Size: 1000, Event: dp.RandomizedResponse{Truth: 0.75}},
+			dp.WithReplacement{Batch: 40, Size: 300, Event: dp.RandomizedResponse{Truth: 0.95}},
+		} {
+			t.Run(fmt.Sprint(times, event), func(t *testing.T) {
+				r := dp.Relation{Kind: dp.Substitution, Group: 3}
+				g, err := dp.Epsilon(dp.Repeat{Times: times, Event: event}, r, 1e-7)
+				if err != nil || g.Accountant != "closed form" || g.Kind != dp.Exact {
+					t.Fatalf("%v, %v: want an exact profile", g, err)
+				}
+				p, err := dp.EpsilonBy(t.Context(), pld.Accountant{Bins: 1 << 14}, dp.Repeat{Times: times, Event: event}, r, 1e-7)
+				if err != nil || p.Epsilon < g.Lower || p.Lower > g.Epsilon || p.Epsilon > g.Epsilon*1.01 {
+					t.Errorf("ε in [%v, %v], on a grid [%v, %v], %v", g.Lower, g.Epsilon, p.Lower, p.Epsilon, err)
+				}
+				d, err := dp.Delta(dp.Repeat{Times: times, Event: event}, r, g.Epsilon)
+				if err != nil || math.Abs(d.Delta/1e-7-1) > 1e-6 {
+					t.Errorf("δ(%v) = %v, %v: want 1e-7", g.Epsilon, d.Delta, err)
+				}
+			})
 		}
 	}
 }

@@ -1,0 +1,171 @@
+package dp
+
+import (
+	"fmt"
+	"math"
+
+	"coupling/dp/pair"
+)
+
+// Batch describes what a mechanism sees of two neighbouring data sets: x, which has some records that x′ lacks (the removed ones), and x′,
+// which has some that x lacks (the inserted ones). It may stand for several such pairs of data sets at once, of which Removed and
+// Inserted are then the largest; a pair for it must dominate for all of them.
+type Batch struct {
+	sampling          sampling
+	inserted, removed int
+	total             int // inserted + removed of every pair of data sets
+	x, x2             int // records of x and x′, for batches of fixed size
+	exchange          bool
+	directed          *bool // set when a mechanism asks for more than Distance
+}
+
+// sampling is what lies between a mechanism and the data. The zero value is all of the data.
+type sampling struct {
+	kind        samplingKind
+	rate        float64
+	batch, size int
+}
+
+type samplingKind int
+
+const (
+	everything samplingKind = iota
+	poisson
+	without
+	with
+)
+
+// newBatch checks that batches of fixed size can be drawn.
+func newBatch(s sampling, k span, exchange bool, directed *bool) (Batch, error) {
+	b := Batch{sampling: s, inserted: k.total - k.least, removed: k.most, total: k.total, exchange: exchange, directed: directed}
+	if s.kind != without && s.kind != with {
+		return b, nil
+	}
+	most := max(b.inserted, b.removed)
+	b.x, b.x2 = s.size-max(0, k.total-2*k.least), s.size-max(0, 2*k.most-k.total)
+	switch {
+	case most > s.size || b.removed > b.x || b.inserted > b.x2:
+		return b, bad("size = %d: must be at least the group's %d", s.size, most)
+	case s.kind == without && s.batch > min(b.x, b.x2):
+		return b, bad("batch = %d: must be at most the smaller data set's %d", s.batch, min(b.x, b.x2))
+	case min(b.x, b.x2) < 1:
+		return b, bad("size = %d: the smaller data set is empty", s.size)
+	}
+	return b, nil
+}
+
+// Sampled reports whether the batch is a sample. If not, it is all of the data, and only Distance matters to most mechanisms.
+func (b Batch) Sampled() bool { return b.sampling.kind != everything }
+
+// Distance is the most units that the data sets are apart when all of the data is used: the number of removed and of inserted records, or
+// under Exchange that of the exchanged ones.
+func (b Batch) Distance() int {
+	if b.exchange {
+		return b.total / 2
+	}
+	return b.total
+}
+
+// Exchange reports whether removed records are exchanged for inserted ones at a distance of one unit, and not two: see Relation.
+func (b Batch) Exchange() bool { return b.exchange }
+
+// Removed returns log P(k of the removed records are in the batch of x) for k = 0, 1, …; a record that is drawn twice counts twice.
+func (b Batch) Removed() []float64 { return b.weights(b.removed, b.x) }
+
+// Inserted returns log P(k of the inserted records are in the batch of x′) for k = 0, 1, ….
+func (b Batch) Inserted() []float64 { return b.weights(b.inserted, b.x2) }
+
+func (b Batch) weights(records, size int) []float64 {
+	*b.directed = true
+	switch b.sampling.kind {
+	case poisson:
+		return pair.Binomial(records, b.sampling.rate)
+	case without:
+		return pair.Hypergeometric(size, records, b.sampling.batch)
+	case with:
+		return pair.Binomial(b.sampling.batch, float64(records)/float64(size))
+	}
+	return pair.Binomial(records, 1)
+}
+
+// Hit returns the probabilities that the batch of x has at least one removed record, and that of x′ at least one inserted one.
+func (b Batch) Hit() (removed, inserted float64) {
+	*b.directed = true
+	return b.hit(b.removed, b.x), b.hit(b.inserted, b.x2)
+}
+
+func (b Batch) hit(records, size int) float64 {
+	s := b.sampling
+	switch {
+	case records == 0:
+		return 0
+	case s.kind == poisson:
+		return -math.Expm1(float64(records) * math.Log1p(-s.rate))
+	case s.kind == with:
+		return -math.Expm1(float64(s.batch) * math.Log1p(-float64(records)/float64(size)))
+	case s.kind == everything:
+		return 1
+	}
+	miss := 0.0 // log of Π (N−n−i)/(N−i)
+	for i := range records {
+		if size-i <= s.batch {
+			return 1
+		}
+		miss += math.Log1p(-float64(s.batch) / float64(size-i))
+	}
+	return -math.Expm1(miss)
+}
+
+// Refuse is the error of a mechanism that has no pair for the batch.
+func (b Batch) Refuse(m Mechanism, format string, args ...any) error {
+	return noPair(m, format, args...)
+}
+
+// Additive returns the pair of noise that is added to a value which each record moves by one unit: Theorem 3.8 and M.2 of SSKG for Poisson
+// samples, its hypergeometric version and L.5 for batches of fixed size, and under Exchange the tight pair of one record.
+func (b Batch) Additive(m Mechanism, noise pair.Noise, scale float64) (p pair.Pair, err error) {
+	switch {
+	case !b.Sampled():
+		p, err = pair.Poisson(noise, scale, 1, 0, b.Distance())
+	case !b.exchange:
+		p, err = pair.Shifted(noise, scale, b.Removed(), b.Inserted())
+	case b.sampling.kind == without && b.removed == 1:
+		p, err = pair.OneExchanged(noise, scale, b.sampling.batch, b.sampling.size)
+	default:
+		return nil, b.Refuse(m, "exchanges in a sample, but for one record without replacement; substitution bounds it")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dp: %v: %w", m, err)
+	}
+	return p, nil
+}
+
+// OneRecord returns the pair of a mechanism of which only the pair p is known, which dominates the removal of one record of the batch, and
+// its swap the insertion; for batches of fixed size, and under Exchange, p dominates the exchange of one record for any other. A sample
+// holds the record or not: advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2).
+func (b Batch) OneRecord(m Mechanism, p pair.Pair) (pair.Pair, error) {
+	*b.directed = true
+	s := b.sampling.kind
+	if b.exchange && b.removed == 1 && (s == everything || s == without) {
+		if s == everything {
+			return p, nil
+		}
+		half, err := pair.Sampled(p, float64(b.sampling.batch)/float64(b.sampling.size))
+		if err != nil {
+			return nil, err
+		}
+		return pair.NewSymmetric(half)
+	}
+	switch {
+	case b.total != 1 || b.inserted+b.removed != 1:
+		return nil, b.Refuse(m, "more than one inserted or removed record")
+	case s == with:
+		return nil, b.Refuse(m, "a sample in which a record may be drawn twice")
+	}
+	removed, inserted := b.Hit()
+	out, err := pair.Sampled(p, removed+inserted)
+	if err == nil && b.inserted == 1 {
+		out = out.Swap()
+	}
+	return out, err
+}

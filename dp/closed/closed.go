@@ -1,0 +1,183 @@
+// Package closed accounts for compositions whose δ(ε) has a closed form or a short sum: a single step, unsampled Gaussian mechanisms, which
+// compose to one (Dong, Roth, Su 2022), one mechanism on two points, such as randomised response, repeated, or on three of losses −a, 0
+// and a, and several of which one outcome reveals all. At δ = 0 it answers for everything: ε is the sum of the largest losses.
+package closed
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"coupling/dp/pair"
+)
+
+// Accountant is the accountant of closed forms. It is stateless and safe for concurrent use.
+type Accountant struct{}
+
+// Name is "closed form".
+func (Accountant) Name() string { return "closed form" }
+
+// Bound evaluates δ(ε), or inverts it. Errors: pair.ErrParameter, pair.ErrUnbounded, pair.ErrNotApplicable. Cost: microseconds, and for
+// repeated mechanisms up to half a second.
+func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
+	out := pair.Answer{By: a.Name()}
+	err := q.Check("closed", steps)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return out, err
+	}
+	if !q.Delta && q.At == 0 {
+		out.Interval, err = pure(steps)
+		return out, err
+	}
+	lo, hi, err := curves(steps)
+	switch {
+	case err != nil:
+	case q.Delta:
+		// The curve is that at an ε which is off by rounding.
+		out.Lower = expRounded(lo.LogDelta(q.At*(1+1e-15)), -lo.RelErr())
+		out.Upper = min(1, expRounded(hi.LogDelta(q.At*(1-1e-15)), hi.RelErr()))
+	default:
+		out.Interval, err = inverse(lo, hi, q.At)
+	}
+	return out, err
+}
+
+// inverse bounds the least ε at which δ is reached.
+func inverse(lo, hi deltaCurve, delta float64) (pair.Interval, error) {
+	logDelta := math.Log(delta)
+	upper, ok := invert(hi, logDelta-2e-16*(1+math.Abs(logDelta)), hi.RelErr())
+	if !ok {
+		return pair.Interval{}, fmt.Errorf("closed: eps at delta = %v: %w", delta, pair.ErrUnbounded)
+	}
+	lower, _ := invert(lo, logDelta+2e-16*(1+math.Abs(logDelta)), -lo.RelErr())
+	return pair.Interval{Lower: lower * (1 - 1e-15), Upper: upper * (1 + 1e-15)}, nil
+}
+
+// pure is the sum of the largest losses, rounded up.
+func pure(steps []pair.Step) (pair.Interval, error) {
+	sum := 0.0
+	for _, s := range steps {
+		sum += float64(s.Times) * max(0, s.Pair.Support().Max)
+	}
+	if math.IsInf(sum, 1) {
+		return pair.Interval{}, fmt.Errorf("closed: eps at delta = 0: the loss is unbounded: %w", pair.ErrUnbounded)
+	}
+	room := 1e-14 + 4e-16*float64(len(steps))
+	return pair.Interval{Lower: sum * (1 - room), Upper: sum * (1 + room)}, nil
+}
+
+// refused says of what there is no closed form.
+func refused(what string) error {
+	return fmt.Errorf("closed: no closed form of %s: %w", what, pair.ErrNotApplicable)
+}
+
+// deltaCurve is a known δ(ε).
+type deltaCurve interface {
+	LogDelta(eps float64) float64
+	RelErr() float64
+}
+
+// expRounded returns e^(x + room), moved further in the direction of room by the rounding of x. Only e^−∞ is 0 when rounding up.
+func expRounded(x, room float64) float64 {
+	if math.IsInf(x, -1) {
+		return 0
+	}
+	v := math.Exp(x + room + math.Copysign(4e-16*math.Abs(x), room))
+	if room > 0 {
+		return max(v, math.SmallestNonzeroFloat64)
+	}
+	return v
+}
+
+// curves returns two privacy curves between which that of the composition lies.
+func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
+	steps = dropTrivial(steps)
+	if len(steps) == 1 && steps[0].Times == 1 && steps[0].Pair.RelErr() < 1 {
+		return steps[0].Pair, steps[0].Pair, nil
+	}
+	if r, ok := asRepeated(steps); ok {
+		return r, r, nil
+	}
+	if lo, hi, ok := asRevealing(steps); ok {
+		return lo, hi, nil
+	}
+	if lo, hi, ok := asWalk(steps); ok {
+		return lo, hi, nil
+	}
+	sum := 0.0
+	for _, s := range steps {
+		m, ok := s.Pair.(*pair.Mixture)
+		if !ok || m.Noise() != pair.Gaussian {
+			return nil, nil, refused("several steps")
+		}
+		p, q := m.Components()
+		if len(p) != 1 || len(q) != 1 {
+			return nil, nil, refused("several sampled steps")
+		}
+		d := (p[0].Mean - q[0].Mean) / m.Scale()
+		sum += float64(s.Times) * d * d
+	}
+	room := 2e-15 * float64(len(steps)+1)
+	low, err := gaussianShift(math.Sqrt(sum) * (1 - room))
+	if err != nil {
+		return nil, nil, err
+	}
+	high, err := gaussianShift(math.Sqrt(sum) * (1 + room))
+	if err != nil {
+		return nil, nil, err
+	}
+	return low, high, nil
+}
+
+// dropTrivial leaves out steps that reveal nothing, P = Q; if all do, one of them remains, once.
+func dropTrivial(steps []pair.Step) []pair.Step {
+	var out []pair.Step
+	for _, s := range steps {
+		if sup := s.Pair.Support(); sup.Min != 0 || sup.Max != 0 {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return []pair.Step{{Pair: steps[0].Pair, Times: 1}}
+	}
+	return out
+}
+
+// gaussianShift is N(d, 1) against N(0, 1).
+func gaussianShift(d float64) (pair.Pair, error) {
+	m, err := pair.NewMixture(pair.Gaussian, 1, []pair.Component{{Mean: d}}, []pair.Component{{}})
+	if err != nil {
+		return nil, refused(fmt.Sprintf("a composed shift of %v", d))
+	}
+	return m, nil
+}
+
+// invert returns the least ε ≥ 0 with log δ(ε) + room ≤ target, and false when there is none. By bisection to the last digit; the end
+// at which the condition holds is returned.
+func invert(p deltaCurve, target, room float64) (float64, bool) {
+	holds := func(eps float64) bool { return p.LogDelta(eps)+room <= target }
+	if holds(0) {
+		return 0, true
+	}
+	lo, hi := 0.0, 1.0
+	for !holds(hi) {
+		if lo, hi = hi, 2*hi; hi > 1e300 {
+			return 0, false
+		}
+	}
+	for hi-lo > 1e-300 {
+		mid := lo + (hi-lo)/2
+		if mid <= lo || mid >= hi {
+			break
+		}
+		if holds(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi, true
+}

@@ -1,0 +1,150 @@
+package pair
+
+import (
+	"fmt"
+	"math"
+
+	"coupling/dp/internal/logspace"
+)
+
+// Loss is an (ε, δ): all of the privacy loss but δ of the mass is at most ε.
+type Loss struct{ Epsilon, Delta float64 }
+
+// Bounded returns the pair that dominates all mechanisms with H_{exp(a)}(M(x)‖M(x′)) ≤ δ_a and H_{exp(b)}(M(x′)‖M(x)) ≤ δ_b for there =
+// (a, δ_a) and back = (b, δ_b). As a function of e^ε its δ is the chords between what is known at 0, e^−b, e^a and ∞, which no convex
+// function that is known there exceeds; with there = back it is that of Kairouz, Oh, Viswanath (2015). It has an atom at each corner.
+func Bounded(there, back Loss) (*Discrete, error) {
+	for _, l := range [...]Loss{there, back} {
+		if !(l.Epsilon >= 0) || math.IsInf(l.Epsilon, 0) {
+			return nil, bad("eps = %v: must be at least 0 and finite", l.Epsilon)
+		}
+		if err := in.Delta(l.Delta); err != nil {
+			return nil, err
+		}
+	}
+	a, b, da, db := there.Epsilon, back.Epsilon, there.Delta, back.Delta
+	if a+b == 0 {
+		d := min(da, db) // the total variation, seen from either side
+		return discrete([]point{{p: d, diff: d}, {p: 1 - d, q: 1 - d}, {q: d, diff: -d}}), nil
+	}
+	// δ falls, and so does that of the other direction.
+	da = min(da, -math.Expm1(-b)+math.Exp(-b)*db)
+	db = min(db, -math.Expm1(-a)+math.Exp(-a)*da)
+	all := -math.Expm1(-(a + b))
+	p := max(0, -math.Expm1(-b)-da+math.Exp(-b)*db) / all
+	q := max(0, -math.Expm1(-a)-db+math.Exp(-a)*da) / all
+	return discrete([]point{
+		{p: da, diff: da},
+		{p: p, q: p * math.Exp(-a), diff: p * -math.Expm1(-a)},
+		{p: q * math.Exp(-b), q: q, diff: q * math.Expm1(-b)},
+		{q: db, diff: -db},
+	}), nil
+}
+
+// Moments is a pair of which only bounds of its Rényi divergences are known, the same in both directions. Its RelErr is infinite: nothing
+// is said of δ but that it is at most one.
+type Moments struct {
+	name string
+	k    func(alpha float64) float64 // log ∫ p^α q^(1−α), an upper bound
+}
+
+// Concentrated returns the pair of ρ-zero-concentrated differential privacy: D_α ≤ ρα (Bun, Steinke 2016).
+func Concentrated(rho float64) (*Moments, error) {
+	if !(rho >= 0) || math.IsInf(rho, 0) {
+		return nil, bad("rho = %v: must be at least 0 and finite", rho)
+	}
+	return &Moments{fmt.Sprintf("concentrated, ρ = %g", rho), func(alpha float64) float64 { return rho * alpha * (alpha - 1) }}, nil
+}
+
+// SampledMoments returns the pair of a mechanism on a Poisson sample, one record inserted or removed, by Theorem 5 of Zhu and Wang (2019):
+// see SampledMoment. Orders between integers take the chord, as the log moment is convex.
+func SampledMoments(m *Moments, rate float64) (*Moments, error) {
+	if err := in.Rate(rate); err != nil {
+		return nil, err
+	}
+	if rate == 1 {
+		return m, nil
+	}
+	at := func(alpha float64) float64 {
+		if alpha > mostOrders { // joint convexity alone
+			return mixedMoment(rate, m.k(alpha))
+		}
+		return SampledMoment(m.k, rate, int(alpha), 3)
+	}
+	return &Moments{fmt.Sprintf("%v at rate %g", m, rate), func(alpha float64) float64 {
+		low := math.Floor(alpha)
+		if alpha > mostOrders || low == alpha {
+			return at(alpha)
+		}
+		return (at(low)*(low+1-alpha) + at(low+1)*(alpha-low)) * (1 + 1e-14)
+	}}, nil
+}
+
+// mostOrders bounds the terms of a moment of a sampled mechanism.
+const mostOrders = 10_000
+
+// SampledMoment bounds the log moment of integer order alpha ≥ 1 of a mechanism on a Poisson sample (Zhu, Wang 2019, Theorem 5),
+//
+//	log[(1−r)^{α−1}(αr−r+1) + C(α,2) r²(1−r)^{α−2} e^{k(2)} + c Σ_{j≥3} C(α,j)(1−r)^{α−j} r^j e^{k(j)}],
+//
+// with k the log moments of the mechanism and c = 3, or 1 where the odd moments of p/q − 1 are not negative. Rounded up.
+func SampledMoment(k func(order float64) float64, rate float64, alpha int, c float64) float64 {
+	if alpha < 2 {
+		return 0
+	}
+	if rate == 1 {
+		return k(float64(alpha))
+	}
+	stay, hit := math.Log1p(-rate), math.Log(rate)
+	// Σ_j C(α,j)(1−r)^{α−j} r^j = 1, so the bound is log(1 + Σ_{j≥2} … (c e^{k(j)} − 1)): no cancellation for small rates.
+	sum := logspace.Zero()
+	for j := 2; j <= alpha; j++ {
+		v := k(float64(j))
+		if j > 2 {
+			v += math.Log(c)
+		}
+		sum.Add(LogBinomial(alpha, j) + float64(alpha-j)*stay + float64(j)*hit + logspace.Expm1(v))
+	}
+	return logspace.OnePlusExp(sum.Log()) * (1 + 1e-11)
+}
+
+// LogBinomial returns log C(n, k).
+func LogBinomial(n, k int) float64 {
+	if k == 2 {
+		return math.Log(float64(n)) + math.Log(float64(n-1)) - math.Ln2
+	}
+	a, _ := math.Lgamma(float64(n) + 1)
+	b, _ := math.Lgamma(float64(k) + 1)
+	c, _ := math.Lgamma(float64(n-k) + 1)
+	return a - b - c
+}
+
+// LogDelta is 0: δ is at most one.
+func (m *Moments) LogDelta(float64) float64 { return 0 }
+
+// LogTails are those of δ = 1.
+func (m *Moments) LogTails(float64) (logP, logQ float64) { return 0, math.Inf(-1) }
+
+// LogMoment returns the bound of log ∫ p^α q^(1−α).
+func (m *Moments) LogMoment(alpha float64) (k, errBound float64) {
+	switch {
+	case !(alpha >= 1):
+		return math.NaN(), 0
+	case alpha == 1:
+		return 0, 0
+	}
+	k = m.k(alpha)
+	return k, 1e-14 * k
+}
+
+// Support is not known.
+func (m *Moments) Support() Support { return Support{Min: math.Inf(-1), Max: math.Inf(1)} }
+
+// RelErr is +Inf.
+func (m *Moments) RelErr() float64 { return math.Inf(1) }
+
+// Swap returns the pair itself.
+func (m *Moments) Swap() Pair { return m }
+
+// String shows the pair.
+func (m *Moments) String() string { return m.name }

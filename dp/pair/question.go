@@ -1,0 +1,105 @@
+package pair
+
+import (
+	"context"
+	"math"
+
+	"coupling/dp/internal/check"
+)
+
+// Step is a pair that is composed with itself Times times, and with the other steps of a list.
+type Step struct {
+	Pair  Pair
+	Times int
+}
+
+// Accountant bounds ε and δ of a composition of pairs, in their direction: a symmetric relation takes the worse of the pairs and their
+// swaps. It refuses, with an error, what it cannot bound. It is safe for concurrent use. dp/dptest checks an implementation.
+type Accountant interface {
+	// Name is what guarantees call the accountant.
+	Name() string
+	// Bound answers a question about the composition of steps, or returns the error of ctx once that is done. Other errors wrap
+	// ErrParameter (the question is out of range), ErrUnbounded (the only certified answer is infinite) or ErrNotApplicable
+	// (another accountant may answer).
+	Bound(ctx context.Context, steps []Step, q Question) (Answer, error)
+}
+
+// Question asks for ε at a δ or for δ at an ε: see EpsilonAt and DeltaAt.
+type Question struct {
+	Delta bool    // δ is asked for, not ε
+	At    float64 // the other one: δ in [0, 1), or finite ε ≥ 0
+	// Width is how wide, relative to the number, the answer may be; 0 leaves it to the accountant.
+	Width float64
+	// Effort is the share of the usual work that may be spent on the answer, in [0, 1]; 0 means 1.
+	Effort float64
+	// Against, if not 0, says that δ is only to be compared with this value: the answer may be as wide as that allows.
+	Against float64
+	// Like is the answer to a question about a similar composition, where there is one. It can save time and changes nothing else.
+	Like Answer
+}
+
+// EpsilonAt asks for the least ε ≥ 0 at which the composition is (ε, delta)-differentially private.
+func EpsilonAt(delta float64) Question { return Question{At: delta} }
+
+// DeltaAt asks for δ(eps).
+func DeltaAt(eps float64) Question { return Question{Delta: true, At: eps} }
+
+// Interval encloses a number: Lower ≤ value ≤ Upper. What knows no lower bound leaves Lower 0.
+type Interval struct{ Lower, Upper float64 }
+
+// Within reports whether the interval is at most so wide, relative to its upper end.
+func (v Interval) Within(width float64) bool { return v.Upper-v.Lower <= width*v.Upper }
+
+// Answer is an enclosure of the number that was asked for.
+type Answer struct {
+	Interval
+	By    string  // the accountant's name
+	Order float64 // of the saddle point, where the accountant knows it
+	// Refused names the accountants that were asked before and refused, where several are.
+	Refused []string
+}
+
+// Decides reports whether an interval answers the question: it is as narrow as wanted, or on one side of Against.
+func (q Question) Decides(v Interval, width float64) bool {
+	return v.Within(width) || q.Against > 0 && (v.Upper <= q.Against || v.Lower > q.Against)
+}
+
+// Share is the work that may be spent: Effort times the usual, but no less than least.
+func (q Question) Share(usual, least int) int {
+	if q.Effort == 0 {
+		return usual
+	}
+	return max(min(least, usual), int(q.Effort*float64(usual)))
+}
+
+// Check returns an error that wraps ErrParameter where steps or the question are out of range. by is the accountant's name.
+func (q Question) Check(by string, steps []Step) error {
+	in := check.In(by)
+	err := in.Epsilon(q.At)
+	if !q.Delta {
+		err = in.Delta(q.At)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !(q.Width >= 0 && q.Width < 1):
+		return in.Bad("Width = %v: must be in [0, 1)", q.Width)
+	case !(q.Effort >= 0 && q.Effort <= 1):
+		return in.Bad("Effort = %v: must be in [0, 1]", q.Effort)
+	case !(q.Against >= 0 && q.Against <= 1) || q.Against > 0 && !q.Delta:
+		return in.Bad("Against = %v: must be in [0, 1], and 0 where ε is asked for", q.Against)
+	case !(q.Like.Order >= 0) || math.IsInf(q.Like.Order, 1):
+		return in.Bad("Like.Order = %v: must be at least 0 and finite", q.Like.Order)
+	case len(steps) == 0:
+		return in.Bad("steps: must not be empty")
+	}
+	for i, s := range steps {
+		if s.Pair == nil {
+			return in.Bad("steps[%d].Pair = nil: must be a pair", i)
+		}
+		if s.Times < 1 {
+			return in.Bad("steps[%d].Times = %d: must be at least 1", i, s.Times)
+		}
+	}
+	return nil
+}
