@@ -1,6 +1,7 @@
 # make            build the command
 # make figures    every figure at PRESET (smoke, quick, paper), gallery in OUT/index.html
-# make test       vet and the tests
+# make test       vet, and of each test what is short
+# make test-long  the tests at length
 # make lint       the linter, which also enforces the import rules
 # make race       the race detector (needs a C compiler)
 # make test-cpu   the kernels on every instruction set that this machine has
@@ -25,7 +26,7 @@ LINTER   := 2.15.0
 
 export CGO_ENABLED = 0
 
-.PHONY: build parquet figures notebook docs test test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-check ptx clean
+.PHONY: build parquet figures notebook docs test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-check ptx clean
 
 # The digests of the experiments' code go into the command: it tells cells that other code computed. Symbol tables, which only
 # debuggers read, are left out (-s -w): stack traces and profiles keep names and lines.
@@ -54,7 +55,10 @@ test-notebooks:
 
 test:
 	$(GO) vet ./...
-	$(GO) test ./...
+	$(GO) test -short ./...
+
+test-long:
+	$(GO) test -timeout 40m ./...
 
 bin/golangci-lint-$(LINTER):
 	GOBIN="$(CURDIR)/bin" $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINTER)

@@ -386,6 +386,9 @@ func referencesOn(t *testing.T, d *device.Device, cases []*ottest.Case) {
 
 // The whole CUDA path without a GPU: the fake driver, whose GPU is the host and slow.
 func TestFakeOnDevice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the solvers on the fake GPU")
+	}
 	if os.Getenv("COUPLING_DEVICE") != "" {
 		t.Skip("COUPLING_DEVICE names a device, which the other tests use")
 	}

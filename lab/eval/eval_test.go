@@ -63,6 +63,9 @@ func TestEveryProtocolLearns(t *testing.T) {
 	few, many, real := bars(t, seed(1), 300, 18, 0, 1), bars(t, seed(1), 1600, 18, 0, 1), bars(t, seed(2), 100, 18, -1, 1)
 	for _, p := range []eval.Protocol{eval.Quick, eval.Code, eval.Paper} {
 		for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.CNN, eval.LeNet} {
+			if testing.Short() && p != eval.Quick && k != eval.Logistic {
+				continue
+			}
 			c, fit, want := eval.Classifier{Kind: k, Protocol: p, Epochs: 30}, few, .95
 			switch {
 			case p == eval.Code && k == eval.CNN:
@@ -285,6 +288,9 @@ func TestRefusals(t *testing.T) {
 
 // Real digits: a CNN of half the width, trained on the first 2,000 images of the sample. Measured: see the log.
 func TestMNIST(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains on 2,000 images")
+	}
 	fit, err := data.MNIST(t.Context(), sample.From(data.Sample), data.Train)
 	if err != nil {
 		t.Fatal(err)

@@ -30,6 +30,9 @@ func fake(cublas bool) func(testing.TB) *device.Device {
 // never reused, so that each array is a block of its own whose ends are checked and whose fresh contents are NaN, and
 // threads start in the reverse order.
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("every operation on the fake GPU; TestConformanceAsUsed runs its behaviour")
+	}
 	t.Setenv("COUPLING_CUDA_NO_CACHE", "1")
 	t.Setenv("FAKE_CUDA_ORDER", "-1")
 	devicetest.Run(t, fake(false))
