@@ -15,7 +15,7 @@ import (
 // works with it unchanged; what moves between the device and the host is vectors of n and m, a few for each pass.
 //
 // What is rounded. Points are on the device in both types, and no digit of them is lost. Costs that are held (DenseOn,
-// and PointsOn for costs that the kernels do not know) are rounded to Type, once, as Single does; the problem that is
+// and PointsOn for costs that the kernels do not know) are rounded to Type, once; the problem that is
 // solved is the one of the rounded costs, and Row returns those.
 //
 // What is not. Float32 only finds the way: its passes give way to float64 passes on the device where the L1 error comes
@@ -109,12 +109,21 @@ func (o *OnDevice) onHost() Geometry {
 		switch {
 		case o.matrixFree():
 		case o.Type == device.Float32:
-			o.host = InFloat32(o.of)
+			o.host = Dense(rounded(Cost(o.of)))
 		case o.cloud() != nil:
 			o.host = Dense(Cost(o.of))
 		}
 	})
 	return o.host
+}
+
+// rounded rounds the elements of c to float32.
+func rounded(c *mat.Dense) *mat.Dense {
+	data := c.RawMatrix().Data
+	for k, v := range data {
+		data[k] = float64(float32(v))
+	}
+	return c
 }
 
 // cloud returns the points, nil where there are none.

@@ -52,7 +52,8 @@ func planOn(t *testing.T, d *device.Device, dim int, kind ot.PointCost) {
 	g := ot.PointsOn(d, x, y, kind)
 	var host ot.Geometry = ot.MatrixFree(x, y, kind)
 	if _, held := kind.(ot.Power); held {
-		host = ot.InFloat32(host)
+		p := ot.MatrixFree(x, y, kind)
+		host = roundedCloud{p, rounded(ot.Cost(p))}
 	}
 	p := ot.Problem{Geometry: host, A: withZeros(simplex(rng, n)), B: withZeros(simplex(rng, m))}
 	s := ot.LBFGS{Eps: 0.1 * mat.Sum(ot.Cost(host)) / (n * m), Tol: 1e-11}
@@ -183,4 +184,26 @@ func TestUnbalancedOnDevice(t *testing.T) {
 			g.Close()
 		}
 	}
+}
+
+// roundedCloud is a cloud with its costs rounded to float32.
+type roundedCloud struct {
+	*ot.PointCloud
+	cost *mat.Dense
+}
+
+func (r roundedCloud) Row(i int, _ []float64) []float64 { return r.cost.RawRowView(i) }
+
+func (r roundedCloud) ExpRow(dst, _ []float64, i int, h []float64, inv, shift float64) (sum float64) {
+	for j, v := range h {
+		dst[j] = math.Exp(v - r.cost.At(i, j)*inv - shift)
+		sum += dst[j]
+	}
+	return sum
+}
+
+// rounded rounds the elements of c to float32.
+func rounded(c *mat.Dense) *mat.Dense {
+	c.Apply(func(_, _ int, v float64) float64 { return float64(float32(v)) }, c)
+	return c
 }

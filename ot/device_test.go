@@ -156,7 +156,7 @@ func TestLargeOnDevice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(46, 1))
 	const n, m = 2900, 3000 // more than 1<<23
 	x, y := cloud(rng, n, 2, 1, 0), cloud(rng, m, 2, 1, 1)
-	host := ot.InFloat32(ot.Dense(ot.Cost(ot.Points(x, y, ot.SqEuclidean))))
+	host := ot.Dense(rounded(ot.Cost(ot.Points(x, y, ot.SqEuclidean))))
 	g := ot.DenseOn(d, ot.Cost(host))
 	defer g.Close()
 	s := ot.LBFGS{Eps: 0.5, Tol: 1e-9}

@@ -34,11 +34,9 @@
 // linear system is solved by an elimination in which nothing is subtracted, so that they are as exact as the plan on
 // singular systems too.
 //
-// Costs and points are float64 unless a geometry says otherwise: InFloat32 and DenseFloat32 hold costs in float32, half
-// the memory, and make their first passes in float32; Single says what that does to a plan. Whatever the geometry,
-// stored kernels, which no plan is certified by, are float32 until the error is down to some 1e-6, below what that
-// changes. Measured (one thread, clouds in the plane): where a kernel is stored, which is nearly always, float32 takes
-// the time of float64 to within a tenth; MatrixFree with 6000 points, too many to store one, 0.6 to 0.7 of it.
+// Costs, points and results are float64. Passes that need not be, are float32: stored kernels, until the error is down to some
+// 1e-6, below what that changes, and the first passes over MatrixFree clouds too large to store one for. No plan is certified
+// by them.
 //
 // A cost carries the rounding of its own size: |x−y|² between clouds that lie far apart is known to 1e-16|x−y|², and log T
 // to that over ε, whatever the solver. Subtract from each cloud its own mean first: |x−y|² changes by potentials u ⊕ v

@@ -183,8 +183,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 // A nil geometry is an error, of every type and by every way in.
 func TestNilGeometry(t *testing.T) {
 	for name, g := range map[string]ot.Geometry{
-		"nil": nil, "points": (*ot.PointCloud)(nil), "matrix": (*ot.CostMatrix)(nil), "float32": (*ot.Single)(nil),
-		"float32 of nil points": ot.InFloat32((*ot.PointCloud)(nil)),
+		"nil": nil, "points": (*ot.PointCloud)(nil), "matrix": (*ot.CostMatrix)(nil),
 	} {
 		p := ot.Problem{Geometry: g}
 		for solver, s := range allSolvers(0.1) {
@@ -352,7 +351,6 @@ func FuzzSolve(f *testing.F) {
 		for name, s := range map[string]ot.Solver{
 			"sinkhorn": ot.Sinkhorn{Eps: eps, MaxIter: 300}, "scaling": ot.Scaling{Eps: eps, MaxIter: 300},
 			"lbfgs": ot.LBFGS{Eps: eps, MaxIter: 1000}, "newton": ot.Newton{Eps: eps, MaxIter: 1000},
-			"float32": inFloat32{ot.LBFGS{Eps: eps, MaxIter: 1000}}, "scaling in float32": inFloat32{ot.Scaling{Eps: eps, MaxIter: 300}},
 		} {
 			plan, err := s.Solve(ctx, p)
 			if err != nil {

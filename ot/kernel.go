@@ -51,7 +51,7 @@ const (
 	// fusedPass works with β/ε and c/ε and scales by the row's last sum: one pass instead of three, and an error of
 	// |c|/ε units in the last place.
 	fusedPass
-	// singlePass is fusedPass in float32, for geometries that ask for it.
+	// singlePass is fusedPass in float32, for clouds of points too large for a stored kernel.
 	singlePass
 )
 

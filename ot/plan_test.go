@@ -36,12 +36,6 @@ func TestGeometries(t *testing.T) {
 				ottest.Geometry(t, ot.Points(x, y, kind), want)
 				ottest.Geometry(t, ot.MatrixFree(x, y, kind), want)
 				ottest.Geometry(t, ot.Dense(want), want)
-				if _, sum := kind.(ot.SqEuclideanL1); sum || name == "sqeuclidean" || name == "l1" {
-					ottest.Geometry(t, ot.InFloat32(ot.MatrixFree(x, y, kind)), want)
-				}
-				rounded := mat.DenseCopyOf(want)
-				rounded.Apply(func(_, _ int, v float64) float64 { return float64(float32(v)) }, rounded)
-				ottest.Geometry(t, ot.InFloat32(ot.Dense(want)), rounded)
 				ottest.Geometry(t, ot.Dense(want.T().T()), want)
 				if !mat.EqualApprox(ot.Cost(ot.Points(x, y, kind)), want, 1e-12) {
 					t.Error("Cost differs")

@@ -24,6 +24,10 @@ type PointCloud struct {
 	once   sync.Once
 	held   []float64 // n×m, where held
 	memory *memory   // of an Objective; nil for none
+
+	storable   int // the n·m up to which kernels are stored, in float32
+	narrowOnce sync.Once
+	narrow     *narrowCloud
 }
 
 // symmetric reports whether both clouds are the same.
@@ -58,7 +62,7 @@ func points(x, y *mat.Dense, c PointCost, of *memory) *PointCloud {
 // MatrixFree is Points that makes each row of costs when it is asked, at n·m·d more work a pass. Memory does not grow
 // with n·m: beside vectors of n and m, solvers keep at most 170 MB of what they have computed.
 func MatrixFree(x, y *mat.Dense, c PointCost) *PointCloud {
-	p := &PointCloud{Kind: c, x: x, y: y, matrixFree: true, frugal: true}
+	p := &PointCloud{Kind: c, x: x, y: y, matrixFree: true, frugal: true, storable: storedFree}
 	p.invalid = p.build()
 	return p
 }

@@ -16,7 +16,7 @@ type reduced struct {
 func (s *semidual) centreCosts() {
 	c := &s.cost
 	if by := c.min; s.dev == nil && math.Abs(by) > 2*(c.max-by) {
-		s.g = &reduced{of: s.g, by: by}
+		s.g, s.narrow = &reduced{of: s.g, by: by}, nil
 		c.min, c.max, c.mean = 0, c.max-by, c.mean-by
 	}
 }
@@ -48,7 +48,7 @@ func (s *semidual) rebase(beta []float64) {
 			beta[j] = 0
 		}
 	}
-	s.g = next
+	s.g, s.narrow = next, nil
 	s.forget()
 	s.shiftEps = 0
 }

@@ -27,15 +27,16 @@ type semidual struct {
 	zeroB []int // where b is 0
 
 	pass     rowPass
-	single   bool      // float32 is good enough for what is stored
-	full     bool      // the last eval looked at every cost
-	h        []float64 // m, scratch: β/ε, or scalings
-	h32      []float32 // m, scratch: (β−middle)/ε
-	hMax     float64   // max |h32|
-	shift    []float64 // n, log of the row's last sum
-	shiftEps float64   // the ε of shift
-	store    bool      // store kernels whatever mayStore says
-	final    bool      // the evaluation is as a rule the last, and a kernel not worth storing
+	single   bool         // float32 is good enough for what is stored
+	full     bool         // the last eval looked at every cost
+	h        []float64    // m, scratch: β/ε, or scalings
+	h32      []float32    // m, scratch: (β−middle)/ε
+	hMax     float64      // max |h32|
+	narrow   *narrowCloud // nil where costs are not made in float32
+	shift    []float64    // n, log of the row's last sum
+	shiftEps float64      // the ε of shift
+	store    bool         // store kernels whatever mayStore says
+	final    bool         // the evaluation is as a rule the last, and a kernel not worth storing
 	kernel   *storedKernel
 
 	bMin     float64 // the least positive b
@@ -63,6 +64,9 @@ func newSemidual(in *instance, workers int) *semidual {
 	s.part = make([][]float64, len(s.sw.spans))
 	s.rowL1 = make([]float64, len(s.sw.spans))
 	s.left = make([]atomic.Int32, (len(s.sw.spans)+groupSpans-1)/groupSpans)
+	if p, ok := in.g.(interface{ inFloat32() *narrowCloud }); ok {
+		s.narrow = p.inFloat32()
+	}
 	if o, ok := in.g.(*OnDevice); ok {
 		s.dev = &devicePasses{o: o, reach: o.reach(), trust: 1}
 	}
@@ -122,7 +126,7 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 	}
 	store := s.mayStore() && !s.final
 	if s.pass == singlePass && (!s.sparse || s.noActive == s.eps || relax != 1) {
-		return s.evalSingle(beta, relax, store)
+		return s.evalSingle(beta, relax)
 	}
 	return s.evalFull(beta, relax, store)
 }

@@ -1,0 +1,110 @@
+package ot_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot"
+)
+
+// float32Problem is one of points in the plane, d apart, with uneven weights.
+func float32Problem(rng *rand.Rand, n, m int, apart float64) (x, y *mat.Dense, a, b []float64) {
+	return cloud(rng, n, 2, 1, 0), cloud(rng, m, 2, 1, apart), simplex(rng, n), simplex(rng, m)
+}
+
+// Whatever Tol, the error that a plan reports is that of its float64 matrix, Converged is not said above Tol, and the plan is
+// that of float64.
+func TestFloat32IsHonest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(32, 1))
+	const n, m, shift = 150, 130, 3
+	x, y, a, b := float32Problem(rng, n, m, shift)
+	free := ot.MatrixFree(x, y, ot.SqEuclidean)
+	narrow := ot.Narrow(ot.MatrixFree(x, y, ot.SqEuclidean))
+	for _, eps := range []float64{1, 0.05, 0.002} {
+		want, err := ot.Newton{Eps: eps, Tol: 1e-11}.Solve(ctx, ot.Problem{Geometry: free, A: a, B: b})
+		if err != nil || want.Status != ot.Converged {
+			t.Fatal(err, want.Status)
+		}
+		for _, tol := range []float64{1e-3, 1e-6, 1e-9, 1e-13, 1e-18} {
+			for name, s := range map[string]ot.Solver{
+				"lbfgs": ot.LBFGS{Eps: eps, Tol: tol, MaxIter: 2000}, "sinkhorn": ot.Sinkhorn{Eps: eps, Tol: tol, MaxIter: 300},
+				"newton": ot.Newton{Eps: eps, Tol: tol},
+			} {
+				got, err := s.Solve(ctx, ot.Problem{Geometry: narrow, A: a, B: b})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l1 := l1Error(got)
+				if math.Abs(l1-got.MarginalL1) > 1e-12+1e-9*l1 {
+					t.Errorf("%s, ε = %g, Tol = %g: reports an error of %g, has %g", name, eps, tol, got.MarginalL1, l1)
+				}
+				if got.Status == ot.Converged && got.MarginalL1 > tol {
+					t.Errorf("%s, ε = %g, Tol = %g: %v at %g", name, eps, tol, got.Status, got.MarginalL1)
+				}
+				if name != "sinkhorn" && tol >= 1e-9 && got.Status != ot.Converged {
+					t.Errorf("%s, ε = %g, Tol = %g: %v", name, eps, tol, got.Status)
+				}
+				if tol != 1e-9 || got.Status != ot.Converged {
+					continue
+				}
+				var d mat.Dense
+				d.Sub(got.Matrix(), want.Matrix())
+				if off := mat.Norm(mat.NewVecDense(n*m, d.RawMatrix().Data), 1); off > 1e-7 { // of the tolerance, at these conditions
+					t.Errorf("%s, ε = %g: the plan is off by %g in L1", name, eps, off)
+				}
+			}
+		}
+	}
+}
+
+// Clouds far from the origin, and gradients, lose nothing to float32 where costs are made on the way.
+func TestFloat32Points(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 1))
+	x, y, a, b := float32Problem(rng, 90, 70, 1)
+	for _, m := range []*mat.Dense{x, y} {
+		m.Apply(func(_, k int, v float64) float64 { return v + 4096*float64(k+1) }, m)
+	}
+	for _, kind := range []ot.PointCost{ot.SqEuclidean, ot.L1, ot.SqEuclideanL1(0.5)} {
+		g := ot.MatrixFree(x, y, kind)
+		want, err := ot.LBFGS{Eps: 0.1, Tol: 1e-12}.Solve(ctx, ot.Problem{Geometry: g, A: a, B: b})
+		if err != nil || want.Status != ot.Converged {
+			t.Fatal(err, want.Status)
+		}
+		var steps int
+		got, err := ot.LBFGS{Eps: 0.1, Tol: 1e-12, Trace: func(ot.Step) error { steps++; return nil }}.Solve(ctx, ot.Problem{Geometry: ot.Narrow(ot.MatrixFree(x, y, kind)), A: a, B: b})
+		if err != nil || got.Status != ot.Converged {
+			t.Fatal(err, got.Status)
+		}
+		// A few evaluations are taken again in float64.
+		if steps > want.Evaluations+want.Evaluations/4+5 {
+			t.Errorf("%v: %d evaluations, float64 takes %d", kind, steps, want.Evaluations)
+		}
+		var d mat.Dense
+		d.Sub(must(t)(got.GradX()), must(t)(want.GradX()))
+		if off := mat.Max(&d) - mat.Min(&d); !(off < 1e-9) {
+			t.Errorf("%v: the gradient is off by %g", kind, off)
+		}
+		warm, err := ot.LBFGS{Eps: 0.1, Start: want.G}.Solve(ctx, ot.Problem{Geometry: ot.Narrow(ot.MatrixFree(x, y, kind)), A: a, B: b})
+		if err != nil || warm.Status != ot.Converged || warm.Evaluations > 6 {
+			t.Errorf("%v: from its own solution %v after %d evaluations, %v", kind, warm.Status, warm.Evaluations, err)
+		}
+	}
+}
+
+// BenchmarkFloat32 times a cloud with more points than a kernel is stored for, which begins in float32.
+func BenchmarkFloat32(b *testing.B) {
+	const n = 6000
+	rng := rand.New(rand.NewPCG(1, 1))
+	free := ot.MatrixFree(cloud(rng, n, 2, 1, 0), cloud(rng, n, 2, 1, 1), ot.SqEuclidean)
+	for _, tol := range []float64{1e-3, 1e-6} {
+		b.Run(fmt.Sprintf("tol=%g", tol), func(b *testing.B) {
+			began := processor()
+			solveLoop(b, ot.LBFGS{Eps: .04, Tol: tol, Workers: 1}, ot.Problem{Geometry: free})
+			b.ReportMetric((processor()-began).Seconds()/float64(b.N), "cpu-s/op")
+		})
+	}
+}
