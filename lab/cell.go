@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"coupling/lab/device"
 )
 
 // A Cell is what a running experiment may use of the outside world. Its methods
@@ -24,6 +26,7 @@ type Cell struct {
 	part     string // the directory for work in progress
 	mu       sync.Mutex
 	asked    []string // names of artifacts
+	devices  []*device.Device
 	progress func(done, total int)
 }
 
@@ -41,6 +44,39 @@ func (c *Cell) Progress(done, total int) {
 	if c.progress != nil {
 		c.progress(done, total)
 	}
+}
+
+// Device opens the device on which the cell computes, given by what of it changes
+// numbers: "cpu", "cuda" or "cuda,tf32", a parameter, so that it is in the key.
+// Which GPU it is says $COUPLING_DEVICE. The cell's end closes it and frees what
+// lives there. The manifest names it.
+func (c *Cell) Device(key string) (*device.Device, error) {
+	d, err := device.OpenKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("lab: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.devices = append(c.devices, d)
+	return d, nil
+}
+
+// closeDevices returns what the manifest says of the devices that were opened,
+// and their first error.
+func (c *Cell) closeDevices() (names string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, d := range c.devices {
+		if i := d.Info(); !strings.Contains(names, i.Name) {
+			names = strings.TrimPrefix(names+"; "+d.Key()+" ("+i.Name+")", "; ")
+		}
+		err = errors.Join(err, d.Err())
+		_ = d.Close() // frees what lives there; that there was something is no fault
+	}
+	if names == "" {
+		names = "cpu"
+	}
+	return names, err
 }
 
 // Artifact returns a path at which the experiment may write the artifact called

@@ -195,6 +195,10 @@ func (j Job) compute(ctx context.Context, lock *cellLock, watch func(Event)) (Re
 	}}
 	value, err := j.call(ctx, cell)
 	r.Manifest.Seconds = time.Since(r.Manifest.Start).Seconds()
+	var closing error
+	if r.Manifest.Device, closing = cell.closeDevices(); err == nil {
+		err = closing
+	}
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // a cut-short result may look like a whole one
 	}

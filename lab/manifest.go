@@ -29,7 +29,7 @@ type Manifest struct {
 	CPU     string    `json:"cpu,omitzero"`
 	ISA     string    `json:"isa,omitzero"` // instruction set of the kernels: last digits differ between them
 	Cores   int       `json:"cores"`        // GOMAXPROCS
-	Device  string    `json:"device"`
+	Device  string    `json:"device"`       // that the cell opened, with its precision
 	Host    string    `json:"host,omitzero"`
 }
 
@@ -37,9 +37,6 @@ func newManifest() Manifest {
 	m := environment()
 	m.Start = time.Now().UTC()
 	m.Cores = runtime.GOMAXPROCS(0)
-	if m.Device = os.Getenv("COUPLING_DEVICE"); m.Device == "" {
-		m.Device = "cpu"
-	}
 	return m
 }
 

@@ -71,11 +71,10 @@ func runMNIST(ctx context.Context, c *lab.Cell, p MNISTParams) (out MNISTOut, er
 		return out, err
 	}
 	images, test = images.Slice(0, p.Train), test.Slice(0, min(p.Test, test.Len()))
-	dev, err := device.Open(p.Device)
+	dev, err := c.Device(p.Device)
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = dev.Close() }() // frees what lives
 	dir, err := c.Scratch()
 	if err != nil {
 		return out, err

@@ -85,11 +85,10 @@ func runColour(ctx context.Context, c *lab.Cell, p colourParams) (out colourOut,
 		return out, err
 	}
 	out.Name, out.Classes, out.Guess = train.Name, train.Classes, larger(test)
-	dev, err := device.Open(p.Device)
+	dev, err := c.Device(p.Device)
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = dev.Close() }() // frees what lives
 	scratch, err := c.Scratch()
 	if err != nil {
 		return out, err

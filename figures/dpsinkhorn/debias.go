@@ -70,11 +70,10 @@ func runDebias(ctx context.Context, c *lab.Cell, p debiasParams) (out debiasOut,
 	if err != nil {
 		return out, err
 	}
-	dev, err := device.Open(p.Device)
+	dev, err := c.Device(p.Device)
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = dev.Close() }() // frees what lives
 	t := dpsinkhorn.Training{
 		Net:  dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: p.Hidden}},
 		Loss: dpsinkhorn.Loss{L1: 1, Fresh: p.P}, Images: p.Images, Rate: float64(p.Images) / float64(images.Len()), Steps: p.Steps,

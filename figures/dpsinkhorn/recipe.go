@@ -121,11 +121,10 @@ func runRecipe(ctx context.Context, c *lab.Cell, p recipeParams) (out recipeOut,
 	if err != nil {
 		return out, err
 	}
-	dev, err := device.Open(p.Device)
+	dev, err := c.Device(p.Device)
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = dev.Close() }() // frees what lives
 	scratch, err := c.Scratch()
 	if err != nil {
 		return out, err

@@ -10,7 +10,6 @@ import (
 	"coupling/dp/release"
 	"coupling/figures/artifact"
 	"coupling/lab"
-	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -102,11 +101,10 @@ func runUtility(ctx context.Context, c *lab.Cell, p utilityParams) (out utilityO
 	if p.Most > 0 {
 		train, test = train.Slice(0, min(p.Most, train.Len())), test.Slice(0, min(p.Most, test.Len()))
 	}
-	dev, err := device.Open(p.Device)
+	dev, err := c.Device(p.Device)
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = dev.Close() }() // frees what lives
 	scratch, err := c.Scratch()
 	if err != nil {
 		return out, err

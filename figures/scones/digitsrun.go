@@ -110,10 +110,9 @@ type transport struct {
 func runDigits(ctx context.Context, c *lab.Cell, p digitsParams) (digitsOut, error) {
 	t := &transport{p: p, c: c}
 	var err error
-	if t.dev, err = device.Open(p.Device); err != nil {
+	if t.dev, err = c.Device(p.Device); err != nil {
 		return t.out, err
 	}
-	defer func() { _ = t.dev.Close() }() // frees the networks
 	for _, step := range []func(context.Context) error{t.load, t.learnScore, t.learnPlan, t.transport} {
 		if err := step(ctx); err != nil {
 			return t.out, err

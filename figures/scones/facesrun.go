@@ -128,10 +128,9 @@ type faces struct {
 func runFaces(ctx context.Context, c *lab.Cell, p facesParams) (facesOut, error) {
 	f := &faces{p: p, c: c}
 	var err error
-	if f.dev, err = device.Open(p.Device); err != nil {
+	if f.dev, err = c.Device(p.Device); err != nil {
 		return f.out, err
 	}
-	defer func() { _ = f.dev.Close() }() // frees the networks
 	steps := []func(context.Context) error{f.load, f.appoint, f.transport}
 	if p.Nets.Depth > 0 {
 		steps = append(steps, f.networks)

@@ -62,11 +62,10 @@ func runRollNets(ctx context.Context, c *lab.Cell, p RollNetParams) (out RollNet
 	if err != nil {
 		return out, err
 	}
-	dev, err := device.Open(p.Device)
+	dev, err := c.Device(p.Device)
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = dev.Close() }() // frees the networks
 	clock := watch(c)
 	coupling, projection, err := p.learn(ctx, c, dev, clock)
 	if err != nil {

@@ -43,11 +43,10 @@ var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
 		if err != nil {
 			return out, err
 		}
-		dev, err := device.Open(p.Device)
+		dev, err := c.Device(p.Device)
 		if err != nil {
 			return out, err
 		}
-		defer func() { _ = dev.Close() }() // frees the networks
 		dir, err := c.Scratch()
 		if err != nil {
 			return out, err

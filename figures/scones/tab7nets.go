@@ -124,11 +124,10 @@ func runMomentsNets(ctx context.Context, c *lab.Cell, p MomentsNetParams) (out M
 	if err != nil {
 		return out, err
 	}
-	dev, err := device.Open(p.Device)
+	dev, err := c.Device(p.Device)
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = dev.Close() }() // frees the networks
 	nets, err := p.train(ctx, c, dev, w, &out)
 	if err != nil {
 		return out, err

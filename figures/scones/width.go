@@ -98,11 +98,10 @@ func runWidth(ctx context.Context, c *lab.Cell, p WidthParams) (out WidthOut, er
 	if err != nil {
 		return out, err
 	}
-	dev, err := device.Open(p.Device)
+	dev, err := c.Device(p.Device)
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = dev.Close() }() // frees the networks
 	k := scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}
 	prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 	draw := c.Rand("networks")

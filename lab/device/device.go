@@ -76,28 +76,88 @@ func newDevice(b backend.Backend) *Device {
 	return &Device{b: b, live: map[*Array]struct{}{}}
 }
 
-// Open opens a device by name: "cpu", "cuda" or "cuda:N", or "auto", which is the first GPU where there is a driver
-// and the processor otherwise; Note then says why. The empty name is the environment variable COUPLING_DEVICE, or
-// "auto" where that is not set.
+// Open opens a device by name: "cpu", "cuda" or "cuda:N", either with ",tf32" behind it (see CUDA.TF32), or "auto",
+// which is the first GPU where there is a driver and the processor otherwise; Note then says why. The empty name is the
+// environment variable COUPLING_DEVICE, or "auto" where that is not set.
 func Open(name string) (*Device, error) {
 	if name == "" {
 		name = os.Getenv("COUPLING_DEVICE")
 	}
-	kind, ordinal, numbered := strings.Cut(name, ":")
-	switch {
-	case name == "cpu":
-		return CPU{}.Open()
-	case name == "" || name == "auto":
+	if name == "" || name == "auto" {
 		return openAuto()
-	case kind == "cuda" && !numbered:
-		return CUDA{}.Open()
-	case kind == "cuda":
-		n, err := strconv.Atoi(ordinal)
-		if err == nil && n >= 0 {
-			return CUDA{Ordinal: n}.Open()
-		}
 	}
-	return nil, fmt.Errorf("device: %q: must be auto, cpu, cuda or cuda:N", name)
+	n, err := parseName(name)
+	if err != nil {
+		return nil, err
+	}
+	if n.kind == "cpu" {
+		return CPU{}.Open()
+	}
+	return CUDA{Ordinal: n.ordinal, TF32: n.tf32}.Open()
+}
+
+// name is a device's name taken apart.
+type name struct {
+	kind    string
+	ordinal int
+	tf32    bool
+}
+
+func parseName(s string) (n name, err error) {
+	rest, tf32 := strings.CutSuffix(s, ",tf32")
+	kind, ordinal, numbered := strings.Cut(rest, ":")
+	n = name{kind: kind, tf32: tf32}
+	if numbered {
+		n.ordinal, err = strconv.Atoi(ordinal)
+	}
+	if err != nil || n.ordinal < 0 || rest != "cpu" && kind != "cuda" || rest == "cpu" && tf32 {
+		return name{}, fmt.Errorf("device: %q: must be auto, cpu, cuda or cuda:N, the last two perhaps with ,tf32", s)
+	}
+	return n, nil
+}
+
+func (n name) key() string {
+	if n.tf32 {
+		return n.kind + ",tf32"
+	}
+	return n.kind
+}
+
+// KeyOf returns what of a name changes numbers, without opening the device: "cuda,tf32" of "cuda:1,tf32".
+func KeyOf(name string) (string, error) {
+	n, err := parseName(name)
+	return n.key(), err
+}
+
+// Key is what of the device changes numbers: "cpu", "cuda" or "cuda,tf32". Which GPU it is does not.
+func (d *Device) Key() string { return name{kind: d.Info().Kind, tf32: d.Info().TF32}.key() }
+
+// OpenKey opens a device with a Key. Which GPU it is says COUPLING_DEVICE if that names one; else it is the first.
+func OpenKey(key string) (*Device, error) {
+	n, err := parseName(key)
+	if err != nil {
+		return nil, err
+	}
+	if n.kind == "cpu" {
+		return CPU{}.Open()
+	}
+	n.ordinal = ordinalFor(n.kind, os.Getenv("COUPLING_DEVICE"))
+	d, err := CUDA{Ordinal: n.ordinal, TF32: n.tf32}.Open()
+	if err == nil && d.Key() != key {
+		err = errors.Join(fmt.Errorf("device: %s was asked for and this is %s: is NVIDIA_TF32_OVERRIDE set?", key, d.Key()), d.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// ordinalFor returns which device of a kind a name chooses.
+func ordinalFor(kind, chosen string) int {
+	if n, err := parseName(chosen); err == nil && n.kind == kind {
+		return n.ordinal
+	}
+	return 0
 }
 
 func openAuto() (*Device, error) {

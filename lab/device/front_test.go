@@ -146,7 +146,7 @@ func panicOf(f func()) (message string) {
 }
 
 func TestOpen(t *testing.T) {
-	for _, name := range []string{"gpu", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "CPU"} {
+	for _, name := range []string{"gpu", "cuda:", "cuda:x", "cuda:-1", "cpu:0", "CPU", "cpu,tf32", "cuda:1,fp8"} {
 		if d, err := device.Open(name); err == nil || !strings.Contains(err.Error(), "must be auto, cpu, cuda or cuda:N") {
 			t.Errorf("%q: %v, %v", name, d, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"coupling/lab"
+	"coupling/lab/device"
 )
 
 // Context returns the context of this cell, which ends when the cell is interrupted.
@@ -47,8 +48,12 @@ func settingOf(env func(string) string) (lab.Setting, error) {
 		}
 		set.Seed = n
 	}
-	if strings.HasPrefix(env("COUPLING_DEVICE"), "cuda") {
-		set.Device = "cuda"
+	if v := env("COUPLING_DEVICE"); strings.HasPrefix(v, "cuda") {
+		key, err := device.KeyOf(v)
+		if err != nil {
+			return set, fmt.Errorf("COUPLING_DEVICE: %w", err)
+		}
+		set.Device = key
 	}
 	return set, nil
 }

@@ -355,8 +355,8 @@ func TestSetting(t *testing.T) {
 	if s, err := settingOf(get); err != nil || s != (lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"}) {
 		t.Error(s, err)
 	}
-	env["COUPLING_PRESET"], env["COUPLING_SEED"], env["COUPLING_DEVICE"] = "smoke", "7", "cuda:1"
-	if s, err := settingOf(get); err != nil || s != (lab.Setting{Preset: lab.Smoke, Seed: 7, Device: "cuda"}) {
+	env["COUPLING_PRESET"], env["COUPLING_SEED"], env["COUPLING_DEVICE"] = "smoke", "7", "cuda:1,tf32"
+	if s, err := settingOf(get); err != nil || s != (lab.Setting{Preset: lab.Smoke, Seed: 7, Device: "cuda,tf32"}) {
 		t.Error(s, err)
 	}
 	for k, v := range map[string]string{"COUPLING_PRESET": "tiny", "COUPLING_SEED": "-1"} {

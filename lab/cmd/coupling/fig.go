@@ -25,7 +25,7 @@ type figCmd struct {
 // figFlags are common to making one figure and all.
 type figFlags struct {
 	Preset  string   `default:"quick" enum:"smoke,quick,full,paper" help:"Size: smoke (a minute for all), quick (a minute a figure), full (an hour or two for all on two cores), paper (the paper's)."`
-	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N." env:"COUPLING_DEVICE"`
+	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
 	Workers int      `default:"0" help:"Cells at a time; 0: one a core."`
 	Seed    uint64   `default:"1" help:"Seed of all random streams."`
 	Out     string   `default:"out" help:"Folder to write to." placeholder:"DIR"`
@@ -58,14 +58,14 @@ func (f *figFlags) setting() (lab.Setting, error) {
 }
 
 // chooseDevice opens what name stands for, to see that it is there, and
-// returns its kind, which figures put into their parameters where networks are
-// trained. Cells find the device by COUPLING_DEVICE.
+// returns its key, which figures put into their parameters where networks are
+// trained. Cells find the device by that and COUPLING_DEVICE.
 func chooseDevice(name string) (kind string, err error) {
 	dev, err := device.Open(name)
 	if err != nil {
 		return "", fmt.Errorf("--device %q: %w", name, err)
 	}
-	kind = dev.Info().Kind
+	kind = dev.Key()
 	if err := dev.Close(); err != nil {
 		return "", fmt.Errorf("--device %q: %w", name, err)
 	}

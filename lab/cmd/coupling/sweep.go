@@ -13,7 +13,7 @@ type sweepCmd struct {
 	Names   []string `arg:"" name:"sweep" help:"Figures whose cells to compute (names, papers or patterns), or one sweep file: FILE.yaml or FILE.go."`
 	Preset  string   `default:"quick" enum:"smoke,quick,full,paper" help:"Size of figures."`
 	Workers int      `default:"0" help:"Cells at a time on this machine; 0: one a core."`
-	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N." env:"COUPLING_DEVICE"`
+	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
 	Seed    uint64   `default:"1" help:"Seed of all random streams of figures."`
 	DryRun  bool     `help:"Only say how many cells are there, how many are missing, and how long they may take."`
 	Jobs    string   `help:"Only write the missing cells to FILE, a line each, for coupling job." placeholder:"FILE"`
@@ -99,7 +99,7 @@ type jobCmd struct {
 	File   string `arg:"" help:"Job file."`
 	Line   int    `arg:"" help:"Line to do, from 0: what a cluster calls the index in an array."`
 	Stride int    `default:"0" help:"Do also the lines LINE+N, LINE+2N, …; 0: LINE alone." placeholder:"N"`
-	Device string `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N." env:"COUPLING_DEVICE"`
+	Device string `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
 }
 
 // Run does jobs of a file. SIGTERM ends it: the cell that runs leaves its

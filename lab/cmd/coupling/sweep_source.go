@@ -10,6 +10,7 @@ import (
 
 	"coupling/figures"
 	"coupling/lab"
+	"coupling/lab/device"
 	"coupling/lab/sweepfile"
 )
 
@@ -72,15 +73,16 @@ func (c sweepCmd) device() (kind string, err error) {
 		return chooseDevice(c.Device)
 	}
 	kind = c.Device
-	switch {
-	case kind == "auto" && c.Cluster.GPUs > 0, kind != "" && len(kind) >= 4 && kind[:4] == "cuda":
-		kind = "cuda"
-	case kind == "auto", kind == "", kind == "cpu":
+	if kind == "" || kind == "auto" {
 		kind = "cpu"
-	default:
-		return "", fmt.Errorf("--device %q: want auto, cpu or cuda", c.Device)
+		if c.Cluster.GPUs > 0 {
+			kind = "cuda"
+		}
 	}
-	if kind == "cuda" && c.Cluster.GPUs == 0 && c.On != "parallel" {
+	if kind, err = device.KeyOf(kind); err != nil {
+		return "", fmt.Errorf("--device: %w", err)
+	}
+	if kind != "cpu" && c.Cluster.GPUs == 0 && c.On != "parallel" {
 		return "", errors.New("--device cuda: ask for it with --gpus too")
 	}
 	return kind, os.Setenv("COUPLING_DEVICE", kind)
