@@ -90,8 +90,8 @@ func (c CelebA) Open() (*Faces, error) {
 	}
 	images := c.From.find("celeba", celebaFolder)
 	if images == "" {
-		return nil, fmt.Errorf("data: celeba: %w: looked for celeba/%s in\n  %s\nfix: %s",
-			ErrMissing, celebaFolder, strings.Join(c.From.roots(), "\n  "), fixCelebA(c.From))
+		return nil, fmt.Errorf("data: celeba: %w: no celeba/%s in %s; fix: %s",
+			ErrMissing, celebaFolder, strings.Join(c.From.roots(), ", "), fixCelebA(c.From))
 	}
 	dir := filepath.Dir(images)
 	attributes, err := readList(c.From, filepath.Join(dir, celebaAttrFile), celebaAttrMD5, format.ReadCelebAAttributes,
@@ -137,7 +137,7 @@ func readList[T any](from From, path, sum string, parse func(io.Reader, int) (T,
 	var none T
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return none, fmt.Errorf("data: celeba: %w: %w\nfix: %s", ErrMissing, err, fixCelebA(from))
+		return none, fmt.Errorf("data: celeba: %w: %w; fix: %s", ErrMissing, err, fixCelebA(from))
 	}
 	if err != nil {
 		return none, fmt.Errorf("data: celeba: %w", err)
@@ -185,9 +185,9 @@ func (c CelebA) choose(dir string, attributes *format.CelebAAttributes, partitio
 		if (c.Parity == EvenFaces && position%2 == 0) || (c.Parity == OddFaces && position%2 == 1) {
 			continue
 		}
-		lacks := func(j int) bool { return !attributes.Has(i, j) }
+		hasNot := func(j int) bool { return !attributes.Has(i, j) }
 		has := func(j int) bool { return attributes.Has(i, j) }
-		if slices.ContainsFunc(with, lacks) || slices.ContainsFunc(without, has) {
+		if slices.ContainsFunc(with, hasNot) || slices.ContainsFunc(without, has) {
 			continue
 		}
 		faces.Files = append(faces.Files, filepath.Join(dir, name))

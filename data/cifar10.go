@@ -61,6 +61,9 @@ func CIFAR10(ctx context.Context, from From, split Split) (*Images, error) {
 		return nil, fmt.Errorf("data: cifar10: split = %v: must be train or test", split)
 	}
 	official := cifar10()
+	if err := from.Origin.check(official.set); err != nil {
+		return nil, err
+	}
 	switch from.Origin {
 	case Sample:
 		return from.sample("cifar10", split, cifarClasses())
@@ -106,7 +109,7 @@ func readCIFARArchive(ctx context.Context, path, sum, name string, split Split) 
 	}
 	classes := archive.Classes
 	if len(classes) == 0 {
-		return nil, corrupt(path, "it lacks batches.meta.txt")
+		return nil, corrupt(path, "batches.meta.txt is missing")
 	}
 	var present []*format.CIFAR
 	for _, batch := range batches {

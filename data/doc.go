@@ -4,38 +4,40 @@
 //	MNIST, FashionMNIST, USPS, CIFAR10   found or downloaded, checked, loaded
 //	CelebA                               read from a folder, chosen by split, parity and attribute
 //	Folder                               a user's own pictures, PNG and JPEG
-//	Images                               N×C×H×W float32 with labels; rows and matrix (tensors: package data/tensors)
-//	Resize, Scale, CenterCrop, Grey …   new images, with the range and labels kept
-//	Pick, PickBalanced, Partition …      parts of a set, drawn by an explicit *rand.Rand
-//	Save, Load                           NPY files that belong together or are refused
+//	ReadPoints                           a matrix from CSV, other text or NPY
+//	Images                               N×C×H×W float32 with labels; rows and a matrix for package ot
+//	Resize, Scale, CenterCrop, Grey …    new images, with the range and labels kept
+//	Pick, Partition, Slice …             parts of a set, drawn by an explicit *rand.Rand
+//	Save, Load                           NPY files that are refused unless they were written together
 //	Status                               where each data set is, and the line that gets it
+//	Choose                               official files or samples, for what may use either
 //
-// Below it lie format (bytes of files), fetch (downloads), batch (indices of
-// training batches) and synth (synthetic distributions), each of which can be
-// imported without the rest.
+// Packages below it can be imported alone: format (file formats), batch (indices
+// of training batches), synth (synthetic distributions), tensors (Images as
+// gorgonia's tensors). Package sample carries small samples in the program.
 //
 // # A worked example
 //
-// SCONES transports USPS digits to MNIST digits at 16×16. The test images of
-// both come from the functions [USPS] and [MNIST]; USPS has 16×16 values in
-// [-1, 1], which Scale(0, 1) brings to the range of MNIST, and MNIST has 28×28,
-// which Resize(16, 16, Nearest) brings to the size of USPS. PickBalanced(rng, 500)
-// then takes fifty images of each digit, sorted by digit, and Mat gives them as
-// the rows of a 500×256 matrix for package ot.
+// SCONES transports USPS digits to MNIST digits at 16×16. The functions [USPS]
+// and [MNIST] return the test images. USPS has 16×16 values in [-1, 1]: Scale(0, 1)
+// gives them the range of MNIST. MNIST has 28×28 pixels: Resize(16, 16, Nearest)
+// gives them the size of USPS. Pick(rng, 500) draws 500 images, and Mat returns
+// them as the rows of a 500×256 matrix for package ot.
 //
 // # Conventions
 //
 // Pixels are in N×C×H×W row-major order; channels are red, green, blue. Values
 // lie in [Lo, Hi], black to white, which every transformation keeps up to date;
 // loaders return the range that the files state: [0, 1] for bytes, [-1, 1] for
-// USPS. A transformation returns new images and leaves its receiver alone;
+// USPS. A transformation returns new images and does not change its receiver;
 // labels, classes and names are shared. Pixel centres are at half-integers, see
-// [Filter]. The result of nothing depends on the number of processors.
+// [Filter]. No result depends on the number of processors.
 //
 // A file is used only when all of it has been read and its SHA-256 is the
-// published one; otherwise the error wraps [ErrCorrupt] and names the file.
-// What is nowhere and cannot be downloaded gives an error that wraps
-// [ErrMissing], lists the places and servers tried, and says what to do.
+// published one; otherwise the error wraps [ErrCorrupt] and names the file. For a
+// data set that is not found and cannot be downloaded, the error wraps
+// [ErrMissing], lists where it was looked for, and says what to do. No loader
+// returns fewer images than it was asked for: see [Origin].
 //
 // Sources: Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten
 // digits" (1998); H. Xiao, K. Rasul, R. Vollgraf, "Fashion-MNIST" (2017);

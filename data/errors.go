@@ -22,7 +22,7 @@ func corrupt(path, text string, args ...any) error {
 	return fmt.Errorf("data: %s: %w: "+text, append([]any{path, ErrCorrupt}, args...)...)
 }
 
-// inFile adds the file's name to an error of its reader, and what mends it.
+// inFile adds the file's name to an error of its reader, and what to do.
 func inFile(path string, err error) error {
 	if errors.Is(err, ErrCorrupt) {
 		return fmt.Errorf("data: %s: %w; remove it to have it downloaded again", path, err)

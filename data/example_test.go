@@ -35,29 +35,7 @@ func ExampleImages_Resize() {
 	// 2 1 1 4
 }
 
-func ExampleImages_PickBalanced() {
-	images, err := data.New(100, 1, 16, 16)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	images.Labels = make([]int, 100)
-	for i := range images.Labels {
-		images.Labels[i] = i % 10
-	}
-	picked, err := images.PickBalanced(rand.New(rand.NewPCG(1, 2)), 20)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(picked.Labels)
-	fmt.Println(picked.Mat().Dims())
-	// Output:
-	// [0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9]
-	// 20 256
-}
-
-// MNIST and USPS as points of the same space: fifty of each digit, 16×16, in
+// MNIST and USPS as points of the same space: 500 digits of each, 16×16, in
 // [0, 1]. (Not run by the tests, since it may download.)
 func ExampleMNIST() {
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(1, 2))
@@ -80,7 +58,7 @@ func ExampleMNIST() {
 		return
 	}
 	for _, set := range []*data.Images{mnist, usps} {
-		picked, err := set.PickBalanced(rng, 500)
+		picked, err := set.Pick(rng, 500)
 		if err != nil {
 			fmt.Println(err)
 			return

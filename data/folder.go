@@ -15,7 +15,7 @@ import (
 )
 
 // Folder is a user's own pictures: PNG and JPEG files in a folder, or in folders of it whose names are then the classes.
-// Other files and hidden ones are passed over. Pictures are in the order of their names.
+// Other files and hidden ones are skipped. Pictures are in the order of their names.
 type Folder struct {
 	Dir  string
 	Size int  // side of the images returned: the central square of a picture, resized; 0: pictures as they are, of one size

@@ -177,8 +177,11 @@ func packed(set, name string, bases []string, content string, size int64) remote
 
 func (r remote) names() []string { return []string{r.name, r.unpacked} }
 
-// place returns the path of r where it lies already, and downloads it otherwise.
+// place returns the path of r, downloaded if it is in none of the folders.
 func (f From) place(ctx context.Context, r remote) (string, error) {
+	if err := f.Origin.check(r.set); err != nil {
+		return "", err
+	}
 	if path := f.find(r.set, r.names()...); path != "" {
 		return path, nil
 	}

@@ -195,41 +195,20 @@ func TestPick(t *testing.T) {
 				rt.Fatalf("image %v has label %d", v, picked.Labels[i])
 			}
 		}
-
-		balanced, err := m.PickBalanced(rng, n)
-		if n/classes+min(n%classes, 1) > total/classes { // a class may be too small
-			return
-		}
-		if err != nil {
-			rt.Fatal(err)
-		}
-		if balanced.Len() != n || !slices.IsSorted(balanced.Labels) {
-			rt.Fatalf("balanced labels %v: want %d, sorted", balanced.Labels, n)
-		}
-		for k, members := range balanced.ByClass() {
-			if len(members) != n/classes && len(members) != n/classes+1 {
-				rt.Fatalf("class %d has %d of %d images and %d classes", k, len(members), n, classes)
-			}
-		}
 	})
 	m := numbered(t, 5, 1, 1, 1, 2)
 	_, tooMany := m.Pick(newRand(1), 6)
 	wantError(t, tooMany, "n = 6", "[0, 5]")
-	_, tooFew := m.PickBalanced(newRand(1), 6)
-	wantError(t, tooFew, "class 1 has 2 images: want at least 3")
-	m.Labels, m.Classes = nil, nil
-	_, unlabelled := m.PickBalanced(newRand(1), 2)
-	wantError(t, unlabelled, "0 classes")
 }
 
-// Which classes give one image more is random, and so are the images.
-func TestPickBalancedIsFair(t *testing.T) {
+// Each image is as likely as any other.
+func TestPickIsFair(t *testing.T) {
 	const draws = 6000
 	m := numbered(t, 9, 1, 1, 1, 3)
 	rng := newRand(2)
 	counts := make([]int, 9)
 	for range draws {
-		picked, err := m.PickBalanced(rng, 4)
+		picked, err := m.Pick(rng, 4)
 		if err != nil {
 			t.Fatal(err)
 		}

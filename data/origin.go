@@ -18,6 +18,14 @@ const (
 	Sample   Origin = "sample" // the few thousand images of package data/sample
 )
 
+func (o Origin) check(set string) error {
+	switch o {
+	case Official, Subset, Sample:
+		return nil
+	}
+	return fmt.Errorf("data: %s: origin = %q: must be %q or %q, or empty for the official files", set, o, Subset, Sample)
+}
+
 // Choose returns the origin for work that may use less than the official files, such as a figure. It is Official where
 // each of the named sets lies in a folder that [From] describes, or can be downloaded; Subset where only CIFAR-10's
 // subset is there; otherwise Sample. COUPLING_DATA=sample asks for Sample.

@@ -69,6 +69,10 @@ func TestNoSilentSample(t *testing.T) {
 		}
 		calls = 0
 	}
+	for _, set := range []string{"mnist", "usps", "cifar10"} {
+		_, err := LoadNamed(t.Context(), From{Origin: "samples"}, set, Train)
+		wantError(t, err, set, `origin = "samples"`)
+	}
 	if _, err := LoadNamed(t.Context(), From{}, "minst", Train); err == nil {
 		t.Error("an unknown set")
 	}

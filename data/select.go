@@ -72,37 +72,6 @@ func (m *Images) Pick(rng *rand.Rand, n int) (*Images, error) {
 	return m.Take(indices), nil
 }
 
-// PickBalanced returns copies of n different images, as many of each class as
-// the next, in the order of their labels. Within a class each set is equally
-// likely; when n is no multiple of the number of classes, the classes that give
-// one more are drawn at random. It returns an error when there are no labels, n
-// is negative, or a class has too few images.
-func (m *Images) PickBalanced(rng *rand.Rand, n int) (*Images, error) {
-	classes := m.ByClass()
-	if n < 0 || len(classes) == 0 {
-		return nil, fmt.Errorf("data: pick n = %d from %s with %d classes: want n ≥ 0 and labels", n, m.Name, len(classes))
-	}
-	extra, err := batch.Subset(rng, len(classes), n%len(classes))
-	if err != nil {
-		return nil, err
-	}
-	var indices []int
-	for k, members := range classes {
-		want := n / len(classes)
-		if slices.Contains(extra, k) {
-			want++
-		}
-		chosen, err := batch.Subset(rng, len(members), want)
-		if err != nil {
-			return nil, fmt.Errorf("data: pick n = %d from %s: class %d has %d images: want at least %d", n, m.Name, k, len(members), want)
-		}
-		for _, i := range chosen {
-			indices = append(indices, members[i])
-		}
-	}
-	return m.Take(indices), nil
-}
-
 // Partition deals the images at random into disjoint sets of the given sizes,
 // copied; what remains is left out. It returns an error when a size is negative
 // or the sum exceeds Len.

@@ -2,7 +2,7 @@ package data
 
 import "path/filepath"
 
-// Presence says where a data set lies.
+// Presence says where the files of a data set are.
 type Presence struct {
 	Name    string   // "mnist", "fashion-mnist", "usps", "cifar10", "celeba"
 	Found   []string // files and folders that are there

@@ -52,7 +52,7 @@ func TestRealUSPS(t *testing.T) {
 	}
 }
 
-// What a figure of MNIST beside USPS needs: one size, one range, balanced rows.
+// What a figure of MNIST beside USPS needs: one size, one range.
 func TestRealMNISTBesideUSPS(t *testing.T) {
 	mnist, usps := realData(t, MNIST, Test), realData(t, USPS, Test)
 	small, err := mnist.Resize(16, 16, Bilinear)
@@ -64,16 +64,13 @@ func TestRealMNISTBesideUSPS(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range []*Images{small, unit} {
-		picked, err := m.PickBalanced(newRand(1), 500)
+		picked, err := m.Pick(newRand(1), 500)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x := picked.Mat()
 		if n, d := x.Dims(); n != 500 || d != 256 {
 			t.Errorf("%s: %d×%d points: want 500×256", m.Name, n, d)
-		}
-		if diff := cmp.Diff([]int{50, 50, 50, 50, 50, 50, 50, 50, 50, 50}, counts(picked)); diff != "" {
-			t.Error(diff)
 		}
 		for _, v := range picked.Pixels() {
 			if !(v >= 0 && v <= 1) {

@@ -49,7 +49,7 @@ func ReadCIFAR(r io.Reader, limit int) (*CIFAR, error) {
 }
 
 // CIFARArchive is the content of the tar file of CIFAR-10's binary version.
-// Batches that the archive lacks are nil.
+// Batches that are not in the archive are nil.
 type CIFARArchive struct {
 	Train   [5]*CIFAR // data_batch_1.bin to data_batch_5.bin
 	Test    *CIFAR    // test_batch.bin
