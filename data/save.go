@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"coupling/data/format"
+	"coupling/lab/durable"
 )
 
 // about is what an NPY file cannot say, kept beside it as JSON.
@@ -59,12 +60,12 @@ func (m *Images) Save(path string) error {
 	if err != nil {
 		return fmt.Errorf("data: save %s: %w", m.Name, err)
 	}
-	err = writeFile(stem+".json", func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
+	err = durable.WriteFile(stem+".json", 0o666, func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
 	if err == nil && m.Labels != nil {
-		err = writeFile(stem+".labels.npy", writeLabels)
+		err = durable.WriteFile(stem+".labels.npy", 0o666, writeLabels)
 	}
 	if err == nil {
-		err = writeFile(path, writePixels)
+		err = durable.WriteFile(path, 0o666, writePixels)
 	}
 	return err
 }
@@ -74,33 +75,6 @@ func digest(write func(io.Writer) error) string {
 	hash := sha256.New()
 	_ = write(hash) // a hash accepts everything
 	return hex.EncodeToString(hash.Sum(nil))
-}
-
-// writeFile puts what write writes at path, all of it or nothing.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	temporary := file.Name()
-	defer func() {
-		file.Close()
-		if err != nil {
-			os.Remove(temporary)
-		}
-	}()
-	buffered := bufio.NewWriterSize(file, 1<<18)
-	if err = errors.Join(write(buffered), buffered.Flush(), file.Chmod(0o644), file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(temporary, path); err != nil {
-		return err
-	}
-	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		dir.Sync() // not every system can; the rename is atomic all the same
-		dir.Close()
-	}
-	return nil
 }
 
 // maxValues bounds what Load reads: 2³³ values, 32 GiB of pixels.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"coupling/data/format"
+	"coupling/lab/durable"
 )
 
 var allFields = cmp.AllowUnexported(Images{})
@@ -77,7 +78,7 @@ func TestWriteFileIsAtomic(t *testing.T) {
 		t.Fatal(err)
 	}
 	full := errors.New("disk full")
-	err := writeFile(path, func(w io.Writer) error {
+	err := durable.WriteFile(path, 0o666, func(w io.Writer) error {
 		if _, err := io.WriteString(w, strings.Repeat("new", 1<<20)); err != nil {
 			return err
 		}
@@ -163,7 +164,7 @@ func TestLoadBare(t *testing.T) {
 	path := filepath.Join(dir, "bare.npy")
 	array := func(name string, shape []int, values []float32) {
 		t.Helper()
-		err := writeFile(filepath.Join(dir, name), func(w io.Writer) error { return format.WriteNPY(w, shape, values) })
+		err := durable.WriteFile(filepath.Join(dir, name), 0o666, func(w io.Writer) error { return format.WriteNPY(w, shape, values) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +180,7 @@ func TestLoadBare(t *testing.T) {
 	}
 	labels := func(values ...int64) {
 		t.Helper()
-		err := writeFile(filepath.Join(dir, "bare.labels.npy"), func(w io.Writer) error {
+		err := durable.WriteFile(filepath.Join(dir, "bare.labels.npy"), 0o666, func(w io.Writer) error {
 			return format.WriteNPY(w, []int{len(values)}, values)
 		})
 		if err != nil {

@@ -13,19 +13,22 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"coupling/lab/durable"
 )
 
 // ErrLedger marks a ledger that belongs to another run, or does not have all steps that were taken.
 var ErrLedger = errors.New("ledger of another run")
 
 // ErrBusy marks a ledger that another process, or another run in this one, has open.
-var ErrBusy = errors.New("in use by another process")
+var ErrBusy = durable.ErrLocked
 
 // Ledger is the file of what a run has spent: a line that identifies the run, and for each release a line with its mark
 // (Key.Mark), synced to the disk before its noise is drawn. So it never has less than what was released, at whatever point the
 // process is killed. A release that is in it may be repeated at no cost if it has the same mark; with another mark it would
 // be another release, and is refused.
 type Ledger struct {
+	lock  io.Closer // of the file PATH.lock
 	file  *os.File
 	marks [][32]byte
 }
@@ -37,13 +40,17 @@ func OpenLedger(path, of string) (*Ledger, error) {
 	if strings.Contains(of, "\n") {
 		return nil, bad("of = %q: must be one line", of)
 	}
-	f, err := Lock(path)
+	lock, err := durable.TryLock(path + ".lock")
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{file: f}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	l := &Ledger{lock: lock, file: file}
 	if err := l.read(path, of); err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
@@ -108,12 +115,8 @@ func (l *Ledger) begin(path, of string) error {
 	if err := l.file.Sync(); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(path)) // so that the file's name survives too
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	durable.SyncFolder(filepath.Dir(path)) // so that the file's name survives too
+	return nil
 }
 
 func stepLine(k int, mark [32]byte) string { return fmt.Sprintf("step %d %x\n", k, mark) }
@@ -171,4 +174,4 @@ func (l *Ledger) Spend(k int, mark [32]byte) error {
 }
 
 // Close closes the file, and lets others open it.
-func (l *Ledger) Close() error { return l.file.Close() }
+func (l *Ledger) Close() error { return errors.Join(l.file.Close(), l.lock.Close()) }

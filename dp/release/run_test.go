@@ -154,7 +154,7 @@ func TestReleaseIsSpentFirst(t *testing.T) {
 		return r
 	}
 	r := open(2)
-	r.ledger.file.Close() // the disk fails
+	_ = r.ledger.Close() // the disk fails
 	if v, err := r.Release("x", 0, []float64{1, 2}, 1, 1); err == nil || v != nil {
 		t.Errorf("released %v without a line in the ledger: %v", v, err)
 	}

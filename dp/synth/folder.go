@@ -10,18 +10,19 @@ import (
 	"strings"
 
 	"coupling/dp/release"
+	"coupling/lab/durable"
 )
 
 // The files that a run makes: of a data set, and of the folder OUT.state. Temporary ones begin with the same names.
 var (
 	dataFiles  = []string{"synthetic.npy", "synthetic.labels.npy", "synthetic.json", "grid.png", "privacy.json", "privacy.txt"}
-	stateFiles = []string{"key", "ledger", "checkpoint", ".checkpoint.partial", "published", "lock"}
+	stateFiles = []string{"key", "ledger", "ledger.lock", "checkpoint", ".checkpoint.partial", "published", "lock"}
 )
 
 // folder is OUT.state, locked.
 type folder struct {
 	out, dir string
-	lock     *os.File // nil: not locked
+	lock     io.Closer // nil: not locked
 }
 
 // openState makes or takes up the folder of an unfinished data set, and refuses an Out that holds anything.
@@ -93,7 +94,7 @@ func (s *folder) open() error {
 	if err := os.Chmod(s.dir, 0o700); err != nil {
 		return err
 	}
-	s.lock, err = release.Lock(filepath.Join(s.dir, "lock"))
+	s.lock, err = durable.TryLock(filepath.Join(s.dir, "lock"))
 	return err
 }
 
@@ -117,13 +118,13 @@ func (s *folder) key(seed *uint64) (key release.Key, err error) {
 	if key, err = release.NewKey(); err != nil {
 		return key, err
 	}
-	return key, writeFile(path, 0o600, func(w io.Writer) error { _, err := w.Write(key[:]); return err })
+	return key, durable.WriteFile(path, 0o600, func(w io.Writer) error { _, err := w.Write(key[:]); return err })
 }
 
 // publish renames the data set to Out, which ends the run, and removes its files. The file published says that a data set is whole;
 // without the folder data beside it, that it has been renamed.
 func (s *folder) publish() error {
-	if err := writeFile(filepath.Join(s.dir, "published"), 0o600, func(io.Writer) error { return nil }); err != nil {
+	if err := durable.WriteFile(filepath.Join(s.dir, "published"), 0o600, func(io.Writer) error { return nil }); err != nil {
 		return err
 	}
 	err := os.Remove(s.out) // an empty folder, on which os.Rename puts none; one that is not empty stays
@@ -133,7 +134,7 @@ func (s *folder) publish() error {
 	if err != nil {
 		return fmt.Errorf("the data set is whole, in %s, but was not renamed: %w", s.data(), err)
 	}
-	syncFolder(filepath.Dir(s.out))
+	durable.SyncFolder(filepath.Dir(s.out))
 	if err := s.forget(); err != nil {
 		return fmt.Errorf("the data set is in %s, but the run's key was not removed: remove %s: %w", s.out, s.dir, err)
 	}
@@ -200,29 +201,4 @@ func removeOwn(dir string, names []string) error {
 		}
 	}
 	return os.Remove(dir)
-}
-
-// writeFile puts a file at path, whole or not at all.
-func writeFile(path string, mode os.FileMode, fill func(w io.Writer) error) error {
-	temporary := path + ".tmp"
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(fill(f), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		return err
-	}
-	syncFolder(filepath.Dir(path))
-	return nil
-}
-
-// syncFolder makes the names in a folder last. Not every system can; a rename is whole all the same.
-func syncFolder(dir string) {
-	if f, err := os.Open(dir); err == nil {
-		_ = f.Sync()
-		_ = f.Close()
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/lab/device"
+	"coupling/lab/durable"
 )
 
 // Publication makes a synthetic data set of private images in a folder that can be given away, whole or not at all:
@@ -122,7 +123,7 @@ func (p Publication) write(dir string, synthetic *data.Images, statement Stateme
 		files["grid.png"] = func(w io.Writer) error { return p.Picture(w, synthetic) }
 	}
 	for name, fill := range files {
-		if err := writeFile(filepath.Join(dir, name), 0o666, fill); err != nil {
+		if err := durable.WriteFile(filepath.Join(dir, name), 0o666, fill); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,65 @@
+package durable
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gofrs/flock"
+)
+
+// A file is the old one until the new one is whole; a failure leaves nothing beside it.
+func TestWriteFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	text := func(s string) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := io.WriteString(w, s)
+			if b, _ := os.ReadFile(path); s == "two" && string(b) != "one" {
+				t.Errorf("half way: %q", b)
+			}
+			return err
+		}
+	}
+	broken := errors.New("broken")
+	err := errors.Join(WriteFile(path, 0o600, text("one")), WriteFile(path, 0o600, text("two")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(path, 0o600, func(w io.Writer) error { _ = text("thr")(w); return broken }); !errors.Is(err, broken) {
+		t.Errorf("a failure: %v", err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || string(b) != "two" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+	if err := WriteFile(filepath.Join(path, "below"), 0o600, text("x")); err == nil {
+		t.Error("a file below a file")
+	}
+}
+
+// One at a time, and a new file in the place of a removed one is another lock.
+func TestTryLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	one, err := TryLock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := TryLock(path); !errors.Is(err, ErrLocked) {
+		t.Errorf("locked twice: %v", err)
+	}
+	if f := one.(*flock.Flock); isNamed(f, path+"x") || !isNamed(f, path) {
+		t.Error("the lock does not know its file")
+	}
+	if err := errors.Join(one.Close(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	two, err := TryLock(path)
+	if err := errors.Join(err, two.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
