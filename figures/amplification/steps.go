@@ -197,6 +197,9 @@ func (f stepsFigure) key(v composedView, bases []route, kinds ...plot.Plotter) [
 // shown reports whether any line of a group is above the floor.
 func (f stepsFigure) shown(v composedView, bases []route, group int) bool {
 	for _, p := range f.panels {
+		if !slices.Contains(p.groups(v), group) {
+			continue
+		}
 		for _, r := range append([]route{direct}, bases...) {
 			if _, y := p.line(v, r, group); slices.ContainsFunc(y, func(v float64) bool { return !math.IsNaN(v) }) {
 				return true
@@ -265,11 +268,11 @@ func (f stepsFigure) allowed() lab.Part[AllowedParams, AllowedOut] {
 }
 
 // Figures 6 and 18 to 21: δ of many steps.
-func Fig6() lab.Study[ComposedParams, ComposedOut]  { return stepsStudy("fig6", seconds(3, 10, 15)) }
-func Fig18() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig18", seconds(1, 15, 40)) }
-func Fig19() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig19", seconds(1, 15, 40)) }
-func Fig20() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig20", seconds(1, 15, 40)) }
-func Fig21() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig21", seconds(1, 15, 40)) }
+func Fig6() lab.Study[ComposedParams, ComposedOut]  { return stepsStudy("fig6", seconds(5, 6, 15)) }
+func Fig18() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig18", seconds(2, 28, 60)) }
+func Fig19() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig19", seconds(1, 13, 40)) }
+func Fig20() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig20", seconds(2, 24, 60)) }
+func Fig21() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig21", seconds(2, 25, 60)) }
 
 func stepsStudy(name string, cost map[lab.Preset]float64) lab.Study[ComposedParams, ComposedOut] {
 	f := stepsFigures()[name]
