@@ -22,6 +22,22 @@
 // (workers, paths, verbosity) stays out. Raise Version when the code changes
 // the meaning of a result; [Store.GC] removes the cells of older versions.
 //
+// # Code
+//
+// A digest of the code that Run reaches stands in each record, beside the key:
+// declarations without comments and layout, the versions of other modules, and
+// the instruction set if assembly is among it. A cell that other code computed is
+// computed again if the experiment is declared in a notebook's cell or a main
+// package, where people edit. Elsewhere it is recalled and said ([Result.OtherCode],
+// [Event], [Store.Survey]), since much that a digest sees changes no number, and a
+// cell may have cost a day; [Store.SameCode] computes it again. A program knows
+// the digests if make built it, or if its source is at hand and not newer than it.
+//
+// # Bounds
+//
+// Parameters may have bounds, as tags or by [Checker]; what is outside is neither
+// computed nor recalled.
+//
 // # Randomness
 //
 // [Cell.Rand] derives a named stream from the seed alone, so the cells of a

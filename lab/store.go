@@ -72,6 +72,24 @@ func (s *Store) create(p cellPaths) error {
 	return nil
 }
 
+// Writable returns an error if cells cannot be stored: nobody may write there, or
+// the disk is full. It tries to, and leaves nothing behind.
+func (s *Store) Writable() error {
+	dir := s.Dir
+	for _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist); _, err = os.Lstat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	tmp := filepath.Join(dir, tmpPrefix+rand.Text())
+	err := writeNew(tmp, make([]byte, 64<<10))
+	if err == nil {
+		err = os.Remove(tmp)
+	}
+	if err != nil {
+		return fmt.Errorf("lab: store %s cannot be written: %w; --store or $COUPLING_STORE names another folder", s.Dir, err)
+	}
+	return nil
+}
+
 func findStore() (string, error) {
 	wd, err := os.Getwd()
 	if err != nil {

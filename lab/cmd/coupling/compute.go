@@ -72,6 +72,11 @@ func failures(errs []error) error {
 func (a *app) compute(s *lab.Store, ex lab.Executor, what string, jobs []lab.Job) tally {
 	began := time.Now()
 	todo, other := s.Survey(jobs)
+	if len(todo) > 0 {
+		if err := s.Writable(); err != nil { // once, and not for every cell
+			return tally{recalled: len(jobs) - len(todo), left: len(todo), failed: []error{err}}
+		}
+	}
 	bar := newProgress(a.err, what, len(todo), a.quiet)
 	var computed, recalled atomic.Int64
 	ctx := lab.WithSink(a.run.ctx, func(e lab.Event) {

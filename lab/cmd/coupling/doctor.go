@@ -34,7 +34,7 @@ type doctorCmd struct {
 	JSON bool `help:"As JSON."`
 }
 
-// Run looks at this machine and never changes it.
+// Run looks at this machine and leaves nothing behind.
 func (c doctorCmd) Run(a *app) error {
 	checks := []check{checkGo(), checkGit(), checkCPU(), checkGPU(), checkStore(a)}
 	checks = append(checks, checkData()...)
@@ -111,6 +111,9 @@ func checkGPU() check {
 func checkStore(a *app) check {
 	s, err := a.store()
 	if err != nil {
+		return check{"store", broken, err.Error(), "set COUPLING_STORE or --store to a folder that can be written"}
+	}
+	if err := s.Writable(); err != nil {
 		return check{"store", broken, err.Error(), "set COUPLING_STORE or --store to a folder that can be written"}
 	}
 	if _, err := os.Stat(s.Dir); errors.Is(err, fs.ErrNotExist) {
