@@ -26,7 +26,7 @@ func Backward() lab.Study[BackwardParams, BackwardOut] {
 			lab.Full:  "n = 128 with up to 3000 iterations; n up to 512",
 			lab.Paper: "n = 512 with up to 10000 iterations; n up to 2048",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 25, lab.Full: 60, lab.Paper: 2000},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .8, lab.Quick: 5, lab.Full: 20, lab.Paper: 2000},
 		Ours:       true,
 		Experiment: backwardOf,
 		Grid:       backwardGrid,

@@ -27,7 +27,7 @@ func Convergence() lab.Study[ConvergenceParams, ConvergenceOut] {
 			lab.Full:  "n = 1000, 3 values of ε, at most 8 s a solver",
 			lab.Paper: "n = 4000, 3 values of ε, at most 120 s a solver",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 30, lab.Full: 120, lab.Paper: 2000},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 5, lab.Full: 40, lab.Paper: 2000},
 		Ours:       true,
 		Experiment: convergenceOf,
 		Grid:       convergenceGrid,

@@ -29,7 +29,7 @@ func Flow() lab.Study[FlowParams, FlowOut] {
 			lab.Full:  "300 points, 2 values of ε, 60 steps",
 			lab.Paper: "1000 points, 2 values of ε, 150 steps",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 20, lab.Full: 60, lab.Paper: 1500},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 12, lab.Paper: 1500},
 		Ours:       true,
 		Experiment: flowOf,
 		Grid:       flowGrid,

@@ -30,7 +30,7 @@ func GradientError() lab.Study[FamilyParams, GradientErrors] {
 			lab.Full:  "two clusters of 8 points, 11 distances, 6 shifts, 9 draws; all reference cases",
 			lab.Paper: "two clusters of 16 points, 15 distances, 11 shifts, 25 draws; all reference cases",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 30, lab.Full: 60, lab.Paper: 1500},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 1.3, lab.Quick: 13, lab.Full: 30, lab.Paper: 1500},
 		Ours:       true,
 		Experiment: gradientFamily,
 		Grid:       apartGrid,

@@ -28,7 +28,7 @@ func Precision() lab.Study[PrecisionParams, PrecisionOut] {
 			lab.Full:  "200 × 160 atoms, 13 values of ε, 1000 iterations",
 			lab.Paper: "1000 × 800 atoms, 17 values of ε, 2000 iterations",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 4, lab.Full: 4, lab.Paper: 100},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 1.5, lab.Full: 1.5, lab.Paper: 100},
 		Ours:       true,
 		Experiment: precisionOf,
 		Grid:       precisionGrid,
@@ -66,7 +66,7 @@ type SolverError struct {
 }
 
 var precisionOf = lab.Experiment[PrecisionParams, PrecisionOut]{
-	Name: "analytic/precision", Version: 2,
+	Name: "analytic/precision", Version: 3,
 	Run: func(ctx context.Context, c *lab.Cell, p PrecisionParams) (PrecisionOut, error) {
 		prob := exponential(p.N, p.M)
 		cost := ot.Cost(prob.Geometry)
@@ -178,10 +178,10 @@ var precisionSolvers = []precisionSolver{
 	{"scaling32", "kernel scaling, float32", 2, runTextbook(true)},
 	{"scaling64", "kernel scaling, float64", 1, runTextbook(false)},
 	{"log", "log-domain Sinkhorn", 3, runSolver(func(eps float64, k int) ot.Solver {
-		return ot.Sinkhorn{Eps: eps, Tol: 1e-13, MaxIter: k, Anneal: 1, Relax: 1}
+		return ot.Sinkhorn{Eps: eps, Tol: 1e-12, MaxIter: k, Anneal: 1, Relax: 1}
 	})},
-	{"annealed", "log-domain, annealed and over-relaxed", 4, runSolver(func(eps float64, k int) ot.Solver { return ot.Sinkhorn{Eps: eps, Tol: 1e-13, MaxIter: k} })},
-	{"lbfgs", "L-BFGS on the semi-dual", 0, runSolver(func(eps float64, k int) ot.Solver { return ot.LBFGS{Eps: eps, Tol: 1e-13, MaxIter: k} })},
+	{"annealed", "log-domain, annealed and over-relaxed", 4, runSolver(func(eps float64, k int) ot.Solver { return ot.Sinkhorn{Eps: eps, Tol: 1e-12, MaxIter: k} })},
+	{"lbfgs", "L-BFGS on the semi-dual", 0, runSolver(func(eps float64, k int) ot.Solver { return ot.LBFGS{Eps: eps, Tol: 1e-12, MaxIter: k} })},
 }
 
 type runner = func(context.Context, ot.Problem, *mat.Dense, float64, int) (*mat.Dense, SolverError, error)

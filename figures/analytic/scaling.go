@@ -29,7 +29,7 @@ func Scaling() lab.Study[ScalingParams, ScalingOut] {
 			lab.Full:  "n up to 1024, 7 values of ε at n = 512, at most 4 s a solver",
 			lab.Paper: "n up to 4096, 10 values of ε at n = 2048, at most 60 s a solver",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 30, lab.Full: 120, lab.Paper: 2000},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 5, lab.Full: 40, lab.Paper: 2000},
 		Ours:       true,
 		Experiment: scalingOf,
 		Grid:       scalingGrid,
