@@ -78,7 +78,7 @@ func (s *semidual) newActive(beta []float64) *active {
 		sp.full, sp.ptr = false, append(sp.ptr[:0], 0)
 		sp.idx, sp.val = sp.idx[:0], sp.val[:0]
 		if sp.u == nil {
-			sp.u, sp.ref = make([]float64, r.hi-r.lo), make([]float64, r.hi-r.lo)
+			sp.u, sp.ref = make([]float64, r.Hi-r.Lo), make([]float64, r.Hi-r.Lo)
 		}
 	}
 	return a
@@ -169,16 +169,16 @@ func (s *semidual) evalActive(beta []float64) float64 {
 	v := act.v
 	s.columns(func(_ *worker, k int, r span, part []float64) {
 		sp := &act.spans[k]
-		for i := r.lo; i < r.hi; i++ {
-			p, q := sp.ptr[i-r.lo], sp.ptr[i-r.lo+1]
+		for i := r.Lo; i < r.Hi; i++ {
+			p, q := sp.ptr[i-r.Lo], sp.ptr[i-r.Lo+1]
 			if p == q {
 				s.alpha[i] = math.Inf(-1)
 				continue
 			}
 			idx, val := sp.idx[p:q], sp.val[p:q]
 			sum := gather(val, v, idx)
-			u := s.setAlpha(k, i, sp.ref[i-r.lo]+mid+s.eps*math.Log(sum), 1) / sum
-			sp.u[i-r.lo] = u
+			u := s.setAlpha(k, i, sp.ref[i-r.Lo]+mid+s.eps*math.Log(sum), 1) / sum
+			sp.u[i-r.Lo] = u
 			scatter(part, val, u, idx)
 		}
 	})

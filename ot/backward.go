@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"coupling/ot/internal/network"
+	"coupling/ot/internal/laplacian"
+	"coupling/ot/internal/rows"
 )
 
 // Method is a way of solving the linear system of a derivative.
@@ -151,8 +152,8 @@ func takeOff(row, base, t []float64, mass float64) {
 	}
 	mean /= mass
 	for j, x := range row {
-		d, e1 := twoDiff(x, base[j])
-		d, e2 := twoDiff(d, mean)
+		d, e1 := rows.TwoDiff(x, base[j])
+		d, e2 := rows.TwoDiff(d, mean)
 		row[j] = d + (e1 + e2)
 	}
 }
@@ -165,7 +166,7 @@ func (a *adjoint) sizes(v field) (all, left float64) {
 	part := make([][2]float64, len(sw.spans))
 	sw.each(func(w *worker, k int, s span) {
 		logT, row, sq := make([]float64, m), make([]float64, m), make([]float64, m)
-		for i := s.lo; i < s.hi; i++ {
+		for i := s.Lo; i < s.Hi; i++ {
 			if p.mass[i] == 0 {
 				continue
 			}
@@ -233,7 +234,7 @@ func direct(ctx context.Context, p *Plan, v field, q []float64, method Method) (
 	if n < m {
 		return directTransposed(ctx, p, t, f, q, method)
 	}
-	net, err := network.Assemble(ctx, t, f, p.mass, m)
+	net, err := laplacian.Assemble(ctx, t, f, p.mass, m)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +249,7 @@ func direct(ctx context.Context, p *Plan, v field, q []float64, method Method) (
 }
 
 // solveNetwork uses Cholesky if asked to and trustworthy, else elimination.
-func solveNetwork(ctx context.Context, net *network.Network, method Method) ([]float64, Method, error) {
+func solveNetwork(ctx context.Context, net *laplacian.Network, method Method) ([]float64, Method, error) {
 	if method == Cholesky {
 		if s, ok := net.Cholesky(); ok {
 			return s, Cholesky, nil
@@ -289,7 +290,7 @@ func directTransposed(ctx context.Context, p *Plan, t, f, q []float64, method Me
 		}
 	}
 	plain := append([]float64(nil), tt...)
-	net, err := network.Assemble(ctx, tt, ft, col, n)
+	net, err := laplacian.Assemble(ctx, tt, ft, col, n)
 	if err != nil {
 		return nil, err
 	}

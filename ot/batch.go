@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"coupling/ot/internal/rows"
 )
 
 // Batch solves many problems at once, one goroutine a problem: the way to use every core on problems that are too
@@ -27,7 +29,7 @@ func (b Batch) Solve(ctx context.Context, problems []Problem) ([]*Plan, error) {
 	var next atomic.Int64
 	var failed atomic.Bool
 	var wg sync.WaitGroup
-	workers := min(defaultWorkers(b.Workers), len(problems))
+	workers := min(rows.Workers(b.Workers), len(problems))
 	if slices.ContainsFunc(problems, func(p Problem) bool { _, ok := p.Geometry.(*OnDevice); return ok }) {
 		workers = 1 // a device is for one goroutine
 	}

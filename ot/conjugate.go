@@ -2,7 +2,8 @@ package ot
 
 import (
 	"context"
-	"math"
+
+	"coupling/ot/internal/laplacian"
 )
 
 // negligible is the share of its row and its column below which an entry of T is left out of products in CG: below
@@ -26,7 +27,7 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 	lists := make([]activeSpan, len(h.sw.spans))
 	h.sw.each(func(w *worker, k int, r span) {
 		logT, f, sq := make([]float64, m), make([]float64, m), make([]float64, m)
-		for i := r.lo; i < r.hi; i++ {
+		for i := r.Lo; i < r.Hi; i++ {
 			t := w.exp
 			if h.full != nil {
 				t = h.full[i*m : (i+1)*m]
@@ -144,7 +145,7 @@ func (p *Plan) laplacian(dst, v, col []float64) {
 	sw := newSweep(p.g, 0)
 	part := make([]float64, len(sw.spans)*m)
 	sw.each(func(w *worker, k int, s span) {
-		for i := s.lo; i < s.hi; i++ {
+		for i := s.Lo; i < s.Hi; i++ {
 			if p.mass[i] > 0 {
 				p.row(i, w.exp, w.cost)
 				axpy(part[k*m:(k+1)*m], w.exp, dot(w.exp, v)/p.mass[i])
@@ -161,44 +162,7 @@ func (p *Plan) laplacian(dst, v, col []float64) {
 // where that is larger.
 func (h *hessian) conjugate(ctx context.Context, rhs []float64, tol, scale float64, most int) ([]float64, float64, error) {
 	s := make([]float64, len(rhs))
-	var rz float64
-	for j, c := range h.col {
-		h.r[j], h.z[j] = 0, 0
-		if c > 0 {
-			h.r[j] = rhs[j]
-			h.z[j] = rhs[j] / c
-			rz += h.r[j] * h.z[j]
-		}
-	}
-	if rz == 0 {
-		return s, 0, nil
-	}
-	first := max(rz, scale*scale)
-	copy(h.p, h.z)
-	for it := 0; it < most && rz > first*tol*tol; it++ {
-		if it%64 == 0 && ctx.Err() != nil {
-			return nil, 0, ctx.Err()
-		}
-		h.mul(h.w, h.p)
-		curv := dot(h.p, h.w)
-		if !(curv > 0) {
-			break
-		}
-		step := rz / curv
-		axpy(s, h.p, step)
-		axpy(h.r, h.w, -step)
-		next := 0.0
-		for j, c := range h.col {
-			if c > 0 {
-				h.z[j] = h.r[j] / c
-				next += h.r[j] * h.z[j]
-			}
-		}
-		ratio := next / rz
-		for j := range h.p {
-			h.p[j] = h.z[j] + ratio*h.p[j]
-		}
-		rz = next
-	}
-	return s, math.Sqrt(rz / first), nil
+	cg := laplacian.CG{Mul: h.mul, Diag: h.col}
+	_, residual, err := cg.Solve(ctx, s, rhs, tol, scale, most)
+	return s, residual, err
 }

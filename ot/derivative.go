@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/internal/rows"
 )
 
 // VJP is the derivative of a function ℓ(T) through the plan.
@@ -195,7 +197,7 @@ func wantField(name string, v *mat.Dense, n, m int) error {
 
 // balance shifts u and v oppositely so that <a,u> = <b,v>.
 func balance(a, u, b, v []float64) {
-	d := (dotPositive(a, u) - dotPositive(b, v)) / 2
+	d := (rows.Dot(a, u) - rows.Dot(b, v)) / 2
 	shift(u, -d)
 	shift(v, d)
 }

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
+	"coupling/ot/internal/rows"
 )
 
 // devicePlan is a plan on its geometry's device during one call: T = exp(u ⊕ h − c/ε) in float64.
@@ -143,7 +144,7 @@ func (d *devicePlan) values() (Values, error) {
 	if err != nil {
 		return Values{}, err
 	}
-	rows, err := d.times(ones(d.m))
+	rowSums, err := d.times(ones(d.m))
 	if err != nil {
 		return Values{}, err
 	}
@@ -152,22 +153,22 @@ func (d *devicePlan) values() (Values, error) {
 		return Values{}, err
 	}
 	var v Values
-	v.Sharp, v.Mass = dotPositive(ones(d.n), sharp), dotPositive(ones(d.n), rows)
+	v.Sharp, v.Mass = rows.Dot(ones(d.n), sharp), rows.Dot(ones(d.n), rowSums)
 	p := d.p
-	v.SumPlogP = (dotPositive(rows, p.Alpha) + dotPositive(cols, p.Beta) - v.Sharp) / p.Eps
+	v.SumPlogP = (rows.Dot(rowSums, p.Alpha) + rows.Dot(cols, p.Beta) - v.Sharp) / p.Eps
 	// T log (T/ab), with KL potentials for logarithms of weights: nothing is subtracted that was added before.
-	var kl, c float64
-	for i, r := range rows {
+	var kl rows.Sum
+	for i, r := range rowSums {
 		if r > 0 {
-			kl, c = addKahan(kl, c, r*(p.Alpha[i]/p.Eps-math.Log(p.A[i])))
+			kl.Add(r * (p.Alpha[i]/p.Eps - math.Log(p.A[i])))
 		}
 	}
 	for j, r := range cols {
 		if r > 0 {
-			kl, c = addKahan(kl, c, r*(p.Beta[j]/p.Eps-math.Log(p.B[j])))
+			kl.Add(r * (p.Beta[j]/p.Eps - math.Log(p.B[j])))
 		}
 	}
-	v.KL = kl + c - v.Sharp/p.Eps
+	v.KL = kl.Value() - v.Sharp/p.Eps
 	return v, nil
 }
 

@@ -129,7 +129,7 @@ func (s *semidual) evalSingle(beta []float64, relax float64) float64 {
 		if w.exp32 == nil {
 			w.exp32 = make([]float32, s.m)
 		}
-		for i := r.lo; i < r.hi; i++ {
+		for i := r.Lo; i < r.Hi; i++ {
 			if s.a[i] == 0 {
 				s.alpha[i] = math.Inf(-1)
 				continue

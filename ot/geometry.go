@@ -122,7 +122,7 @@ func Cost(g Geometry) *mat.Dense {
 	data := make([]float64, n*m)
 	sw := newSweep(g, 0)
 	sw.each(func(w *worker, _ int, s span) {
-		for i := s.lo; i < s.hi; i++ {
+		for i := s.Lo; i < s.Hi; i++ {
 			copy(data[i*m:(i+1)*m], g.Row(i, w.cost))
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/internal/rows"
 )
 
 // Loss is one of the numbers that the literature calls the Sinkhorn loss; see Values.
@@ -184,7 +186,7 @@ func (g *Gradient) Cost() *mat.Dense {
 	out := mat.NewDense(n, m, nil)
 	rows := g.rows()
 	newSweep(g.p.g, 0).each(func(w *worker, _ int, s span) {
-		for i := s.lo; i < s.hi; i++ {
+		for i := s.Lo; i < s.Hi; i++ {
 			rows.row(i, out.RawRowView(i), w)
 		}
 	})
@@ -225,7 +227,7 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 	}
 	parts := make([]*mat.Dense, len(sw.spans))
 	if wantY {
-		sw.spans = merge(sw.spans, maxGradientSpans)
+		sw.spans = rows.Merge(sw.spans, maxGradientSpans)
 		for k := range sw.spans {
 			parts[k] = mat.NewDense(m, pc.d, nil)
 		}
@@ -288,7 +290,7 @@ func (g *Gradient) Weights() (da, db []float64) {
 		slope := g.rows().slope
 		newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
 			rel := make([]float64, m)
-			for i := s.lo; i < s.hi; i++ {
+			for i := s.Lo; i < s.Hi; i++ {
 				c := p.g.Row(i, w.cost)
 				ref, sum := p.exponentials(i, w.exp, c)
 				kern.RowLogits(rel, slope, c, 1)

@@ -4,30 +4,32 @@ import (
 	"context"
 	"math"
 
-	"coupling/ot/internal/network"
+	"coupling/ot/internal/laplacian"
+	"coupling/ot/internal/rows"
 )
 
 // hessian is D over the larger entries of T, with the marginals of those entries, so that it is a graph Laplacian
 // whatever is left out.
 type hessian struct {
-	dense      bool      // solve by elimination
-	full       []float64 // the plan itself, n×m, where its entries are not listed
-	sw         *sweep    // of its rows
-	part       []float64 // spans × m, scratch of its products
-	free       *Plan     // products by passes over this plan, the entries being too many to hold; nil where they are held
-	ptr        []int
-	idx        []int32
-	val        []float64
-	share      []float64 // min(0, log max(T/a, T/b)): how much of its row or column the entry is
-	row, col   []float64
-	own        []float64 // the sums of the entries by column; col is that or more
-	u, tx      []float64 // n: T v/T1 for the last product and for the solution
-	r, z, p, w []float64 // m, scratch
+	dense    bool      // solve by elimination
+	full     []float64 // the plan itself, n×m, where its entries are not listed
+	sw       *sweep    // of its rows
+	part     []float64 // spans × m, scratch of its products
+	free     *Plan     // products by passes over this plan, the entries being too many to hold; nil where they are held
+	ptr      []int
+	idx      []int32
+	val      []float64
+	share    []float64 // min(0, log max(T/a, T/b)): how much of its row or column the entry is
+	row, col []float64
+	own      []float64 // the sums of the entries by column; col is that or more
+	u, tx    []float64 // n: T v/T1 for the last product and for the solution
+	rhs      []float64 // m, scratch
+	cg       laplacian.CG
 }
 
 func newHessian(n, m int) *hessian {
 	v := func(k int) []float64 { return make([]float64, k) }
-	return &hessian{row: v(n), col: v(m), own: v(m), u: v(n), tx: v(n), r: v(m), z: v(m), p: v(m), w: v(m)}
+	return &hessian{row: v(n), col: v(m), own: v(m), u: v(n), tx: v(n), rhs: v(m)}
 }
 
 // take copies the entries with T_ij ≥ cut·aᵢ or ≥ cut·bⱼ from the active list.
@@ -37,10 +39,10 @@ func (h *hessian) take(s *semidual, cut float64) {
 	clear(h.col)
 	for k, r := range s.sw.spans {
 		sp := &s.act.spans[k]
-		for i := r.lo; i < r.hi; i++ {
-			u := sp.u[i-r.lo]
+		for i := r.Lo; i < r.Hi; i++ {
+			u := sp.u[i-r.Lo]
 			var sum float64
-			for l := sp.ptr[i-r.lo]; l < sp.ptr[i-r.lo+1]; l++ {
+			for l := sp.ptr[i-r.Lo]; l < sp.ptr[i-r.Lo+1]; l++ {
 				j := sp.idx[l]
 				t := u * sp.val[l] * s.act.v[j]
 				if t >= cut*s.a[i] || t >= cut*s.b[j] {
@@ -98,8 +100,8 @@ func (h *hessian) products(dst, v []float64) {
 	clear(h.part)
 	h.sw.each(func(_ *worker, k int, r span) {
 		var four [4]float64
-		for lo := r.lo; lo < r.hi; lo += len(four) {
-			hi := min(r.hi, lo+len(four))
+		for lo := r.Lo; lo < r.Hi; lo += len(four) {
+			hi := min(r.Hi, lo+len(four))
 			w, rows := four[:hi-lo], h.full[lo*m:hi*m]
 			kern.Gemv(w, rows, m, v)
 			for l := range w {
@@ -136,50 +138,24 @@ func (h *hessian) rise(x []float64, eps float64) float64 {
 // solve writes dst = −ε D⁺ g to the relative precision given, by conjugate gradients with the column sums for a
 // preconditioner, or to newtonRadius. D is singular along the constants, of which conjugate gradients started from 0 stay
 // clear, and nearly so where the entries left out cut the graph.
-func (h *hessian) solve(dst, g []float64, eps, precision float64) {
-	clear(dst)
+func (h *hessian) solve(ctx context.Context, dst, g []float64, eps, precision float64) error {
 	clear(h.tx)
 	clear(h.u)
-	var rz float64
-	for j, c := range h.col {
-		h.r[j], h.z[j] = 0, 0
-		if c > 0 {
-			h.r[j] = -eps * g[j]
-			h.z[j] = h.r[j] / c
-			rz += h.r[j] * h.z[j]
-		}
-	}
-	copy(h.p, h.z)
-	goal := rz * precision * precision
-	for it := 0; it < 1000 && rz > goal; it++ {
-		h.mul(h.w, h.p)
-		curv := dot(h.p, h.w)
-		if !(curv > 1e-14*rz) {
-			if it == 0 {
-				copy(dst, h.p)
-			}
-			return
-		}
-		step := rz / curv
-		axpy(dst, h.p, step)
+	h.cg.Mul, h.cg.Diag = h.mul, h.col
+	h.cg.Stop = func(it int, step float64, x []float64) bool {
 		axpy(h.tx, h.u, step)
-		if (it < 4 || it%8 == 0) && h.rise(dst, eps) > newtonRadius {
-			return
-		}
-		axpy(h.r, h.w, -step)
-		next := 0.0
+		return (it < 4 || it%8 == 0) && h.rise(x, eps) > newtonRadius
+	}
+	kern.Scale(h.rhs, -eps, g)
+	steps, _, err := h.cg.Solve(ctx, dst, h.rhs, precision, 0, 1000)
+	if steps == 0 { // no curvature to go by: the preconditioned gradient
 		for j, c := range h.col {
 			if c > 0 {
-				h.z[j] = h.r[j] / c
-				next += h.r[j] * h.z[j]
+				dst[j] = h.rhs[j] / c
 			}
 		}
-		ratio := next / rz
-		for j := range h.p {
-			h.p[j] = h.z[j] + ratio*h.p[j]
-		}
-		rz = next
 	}
+	return err
 }
 
 // solveDense writes dst = −ε (D + μ Diag(b))⁻¹ g by elimination, with the least of a few μ that keeps the rise of log T
@@ -191,7 +167,7 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual)
 	// in which differences are lost.
 	excess := kern.Sum(g)
 	for mu := 0.0; mu <= 1; mu = max(mu*100, 1e-14) {
-		net := network.Network{M: m, W: append([]float64(nil), w...), R: make([]float64, m), Ground: make([]float64, m)}
+		net := laplacian.Network{M: m, W: append([]float64(nil), w...), R: make([]float64, m), Ground: make([]float64, m)}
 		for j, b := range s.b {
 			net.R[j] = -s.eps * (g[j] - excess*s.b[j])
 			net.Ground[j] = mu * b
@@ -207,7 +183,7 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual)
 		}
 		copy(dst, x)
 		for range 2 { // the second mean is the rounding of the first
-			shift(dst, -dotPositive(s.b, dst))
+			shift(dst, -rows.Dot(s.b, dst))
 		}
 		h.follow(dst)
 		if h.rise(dst, s.eps) <= newtonRadius {
@@ -220,14 +196,13 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual)
 // conductances returns the upper triangle of W over the entries.
 func (h *hessian) conductances(m int) []float64 {
 	w := make([]float64, m*m)
-	for i, r := range h.row {
-		for p := h.ptr[i]; p < h.ptr[i+1]; p++ {
-			j, f := int(h.idx[p]), h.val[p]/r
-			for q := p + 1; q < h.ptr[i+1]; q++ {
-				w[j*m+int(h.idx[q])] += f * h.val[q]
-			}
+	laplacian.Conductances(w, m, len(h.row), func(i int) laplacian.Row {
+		r := laplacian.Row{Idx: h.idx[h.ptr[i]:h.ptr[i+1]], Val: h.val[h.ptr[i]:h.ptr[i+1]], Sum: h.row[i]}
+		if len(r.Idx) == m {
+			r.Idx = nil
 		}
-	}
+		return r
+	})
 	return w
 }
 

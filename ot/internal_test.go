@@ -11,7 +11,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"coupling/ot/internal/network"
+	"coupling/ot/internal/laplacian"
+	"coupling/ot/internal/rows"
 )
 
 func testProblem(rng *rand.Rand, n, m int) Problem {
@@ -27,13 +28,13 @@ func testProblem(rng *rand.Rand, n, m int) Problem {
 func TestSpans(t *testing.T) {
 	for _, d := range [][2]int{{1, 1}, {3, 1 << 20}, {64, 1 << 14}, {65, 40000}, {255, 4096}, {2048, 2048}, {4096, 4096}, {100_003, 7}, {1 << 20, 1}} {
 		n, m := d[0], d[1]
-		out := spans(n, m)
+		out := rows.Spans(n, m)
 		next := 0
 		for _, r := range out {
-			if r.lo != next || r.hi <= r.lo || r.hi-r.lo > 2*n/len(out)+1 {
-				t.Errorf("%d×%d: span [%d,%d) after %d, of %d spans", n, m, r.lo, r.hi, next, len(out))
+			if r.Lo != next || r.Hi <= r.Lo || r.Hi-r.Lo > 2*n/len(out)+1 {
+				t.Errorf("%d×%d: span [%d,%d) after %d, of %d spans", n, m, r.Lo, r.Hi, next, len(out))
 			}
-			next = r.hi
+			next = r.Hi
 		}
 		if next != n || len(out) > 64 {
 			t.Errorf("%d×%d: %d spans end at %d", n, m, len(out), next)
@@ -233,7 +234,7 @@ func TestConjugate(t *testing.T) {
 	for k := range v {
 		v[k] = rng.NormFloat64()
 	}
-	net, err := network.Assemble(context.Background(), T, v, h.row, m)
+	net, err := laplacian.Assemble(context.Background(), T, v, h.row, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,9 @@ func (q *quasiNewton) newtonStep(h *hessian) error {
 		}
 	} else {
 		h.take(s, min(1e-5, 1e-3*q.err))
-		h.solve(q.dir, q.grad, s.eps, max(1e-6, min(0.02, q.err)))
+		if err := h.solve(q.ctx, q.dir, q.grad, s.eps, max(1e-6, min(0.02, q.err))); err != nil {
+			return err
+		}
 	}
 	slope := dot(q.dir, q.grad)
 	if !(slope < 0) {

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device/cpu"
+	"coupling/ot/internal/rows"
 )
 
 // Plan is the entropic transport plan of a problem,
@@ -181,7 +182,7 @@ func (p *Plan) gauge() {
 	}
 	shift(p.Alpha, last)
 	shift(p.Beta, -last)
-	d := (dotPositive(p.A, p.F) - dotPositive(p.B, p.G)) / 2
+	d := (rows.Dot(p.A, p.F) - rows.Dot(p.B, p.G)) / 2
 	shift(p.F, -d)
 	shift(p.G, d)
 }
@@ -190,17 +191,6 @@ func shift(v []float64, by float64) {
 	for i := range v {
 		v[i] += by
 	}
-}
-
-// dotPositive is Σ w v over positive weights, compensated.
-func dotPositive(w, v []float64) float64 {
-	var s, c float64
-	for i, wi := range w {
-		if wi > 0 {
-			s, c = addKahan(s, c, wi*v[i])
-		}
-	}
-	return s + c
 }
 
 // Dims returns the number of sources and of targets.
@@ -249,7 +239,7 @@ func (p *Plan) eachLog(f func(i int, t, logT []float64)) {
 	_, m := p.Dims()
 	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
 		logT := make([]float64, m)
-		for i := s.lo; i < s.hi; i++ {
+		for i := s.Lo; i < s.Hi; i++ {
 			p.logRow(i, w.exp, logT, w.cost)
 			f(i, w.exp, logT)
 		}
@@ -261,7 +251,7 @@ func (p *Plan) Matrix() *mat.Dense {
 	n, m := p.Dims()
 	data := make([]float64, n*m)
 	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
-		for i := s.lo; i < s.hi; i++ {
+		for i := s.Lo; i < s.Hi; i++ {
 			p.row(i, data[i*m:(i+1)*m], w.cost)
 		}
 	})
@@ -278,7 +268,7 @@ func (p *Plan) Apply(v []float64) []float64 {
 	}
 	out = make([]float64, n)
 	newSweep(p.g, 0).each(func(w *worker, _ int, s span) {
-		for i := s.lo; i < s.hi; i++ {
+		for i := s.Lo; i < s.Hi; i++ {
 			p.row(i, w.exp, w.cost)
 			out[i] = dot(w.exp, v)
 		}
@@ -297,7 +287,7 @@ func (p *Plan) ApplyT(u []float64) []float64 {
 	sw := newSweep(p.g, 0)
 	part := make([]float64, len(sw.spans)*m)
 	sw.each(func(w *worker, k int, s span) {
-		for i := s.lo; i < s.hi; i++ {
+		for i := s.Lo; i < s.Hi; i++ {
 			p.row(i, w.exp, w.cost)
 			axpy(part[k*m:(k+1)*m], w.exp, u[i])
 		}
@@ -346,8 +336,8 @@ func (p *Plan) blocks(sw *sweep, f func(w *worker, k, lo, hi int)) {
 		if w.block == nil {
 			w.block = make([]float64, blockRows*m)
 		}
-		for lo := s.lo; lo < s.hi; lo += blockRows {
-			f(w, k, lo, min(s.hi, lo+blockRows))
+		for lo := s.Lo; lo < s.Hi; lo += blockRows {
+			f(w, k, lo, min(s.Hi, lo+blockRows))
 		}
 	})
 }

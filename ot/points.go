@@ -173,15 +173,15 @@ func (p *PointCloud) hold() {
 	square, ok := p.vector()
 	sw.each(func(w *worker, _ int, s span) {
 		if ok && square.Abs == 0 && p.d > quickDim {
-			block := held[s.lo*p.m : s.hi*p.m]
+			block := held[s.Lo*p.m : s.Hi*p.m]
 			clear(block)
-			w.gemm.AddSquares(cpu.Dense(block, s.hi-s.lo, p.m), denseOf(p.x).Slice(s.lo, s.hi), denseOf(p.y))
+			w.gemm.AddSquares(cpu.Dense(block, s.Hi-s.Lo, p.m), denseOf(p.x).Slice(s.Lo, s.Hi), denseOf(p.y))
 			if square.Square != 1 {
 				kern.Scale(block, square.Square, block)
 			}
 			return
 		}
-		for i := s.lo; i < s.hi; i++ {
+		for i := s.Lo; i < s.Hi; i++ {
 			p.fill(held[i*p.m:(i+1)*p.m], i)
 		}
 	})

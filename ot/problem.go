@@ -2,6 +2,8 @@ package ot
 
 import (
 	"math"
+
+	"coupling/ot/internal/rows"
 )
 
 // Problem is a transport problem between the measures Σ aᵢ δ(xᵢ) and Σ bⱼ δ(yⱼ).
@@ -24,10 +26,6 @@ func (p Problem) symmetric() bool {
 	same := len(p.A) == len(p.B) && (len(p.A) == 0 || &p.A[0] == &p.B[0])
 	return ok && same && g.symmetric()
 }
-
-// massTolerance is the largest relative difference between the totals of A and B that is taken for rounding: float32
-// weights normalised by a naive sum are off by up to about n·6e-8.
-const massTolerance = 1e-5
 
 // instance is a checked problem: normalised weights, and what one look at every cost tells.
 type instance struct {
@@ -66,64 +64,18 @@ func (p Problem) checkShape() (*instance, error) {
 		return nil, err
 	}
 	n, m := p.Geometry.Dims()
-	a, sa, err := weights("Problem.A", p.A, n, "sources")
+	a, sa, err := rows.Weights("Problem.A", p.A, n, "sources", bad)
 	if err != nil {
 		return nil, err
 	}
-	b, sb, err := weights("Problem.B", p.B, m, "targets")
+	b, sb, err := rows.Weights("Problem.B", p.B, m, "targets", bad)
 	if err != nil {
 		return nil, err
 	}
-	if p.A != nil && p.B != nil && math.Abs(sa-sb) > massTolerance*max(sa, sb) {
+	if p.A != nil && p.B != nil && math.Abs(sa-sb) > rows.MassTolerance*max(sa, sb) {
 		return nil, bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal (unbalanced transport: ot.Unbalanced)", sb, sa)
 	}
 	return &instance{g: p.Geometry, n: n, m: m, a: a, b: b, self: p.symmetric(), memory: p.memory}, nil
-}
-
-// weights returns w divided by its sum, uniform for nil, and the sum.
-func weights(name string, w []float64, n int, of string) ([]float64, float64, error) {
-	out := make([]float64, n)
-	if w == nil {
-		for i := range out {
-			out[i] = 1 / float64(n)
-		}
-		return out, 1, nil
-	}
-	if len(w) != n {
-		return nil, 0, bad(ErrShape, "%s has %d weights for %d %s", name, len(w), n, of)
-	}
-	var largest float64
-	for i, v := range w {
-		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			return nil, 0, bad(ErrWeights, "%s[%d] = %g: must be finite and ≥ 0", name, i, v)
-		}
-		largest = max(largest, v)
-	}
-	if largest == 0 {
-		return nil, 0, bad(ErrWeights, "%s sums to 0: must be > 0", name)
-	}
-	// Scaling by the largest first keeps the sum finite and normal for weights near the ends of the float64 range.
-	var sum, comp float64
-	for i, v := range w {
-		out[i] = v / largest
-		sum, comp = addKahan(sum, comp, out[i])
-	}
-	sum += comp
-	for i := range out {
-		out[i] /= sum
-	}
-	return out, sum * largest, nil
-}
-
-// addKahan adds v to a compensated sum (Neumaier); the total is sum+comp.
-func addKahan(sum, comp, v float64) (float64, float64) {
-	t := sum + v
-	if math.Abs(sum) >= math.Abs(v) {
-		comp += (sum - t) + v
-	} else {
-		comp += (v - t) + sum
-	}
-	return t, comp
 }
 
 // scan looks at every cost once: all must be finite; min, max and mean are kept.
@@ -144,7 +96,7 @@ func (in *instance) scan(workers int) error {
 	}
 	sw.each(func(w *worker, k int, s span) {
 		p := costStats{min: math.Inf(1), max: math.Inf(-1)}
-		for i := s.lo; i < s.hi; i++ {
+		for i := s.Lo; i < s.Hi; i++ {
 			c := in.g.Row(i, w.cost)
 			// NaN and infinities reach the mean, also through a weight of 0.
 			mean := dot(in.b, c)

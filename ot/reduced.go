@@ -1,6 +1,10 @@
 package ot
 
-import "math"
+import (
+	"math"
+
+	"coupling/ot/internal/rows"
+)
 
 // reduced is a geometry seen from potentials u, v: its costs are c_ij − u_i − v_j, rounded once. Where costs are many
 // orders of magnitude above ε, potentials in float64 are too coarse to make the marginals right: 1e6 has a unit in the
@@ -63,12 +67,8 @@ func (r *reduced) Row(i int, buf []float64) []float64 {
 		subtract(buf, r.by)
 		return buf
 	}
-	c, u := r.of.Row(i, buf), r.u[i]
-	for j, x := range c {
-		s, e1 := twoDiff(x, r.v[j])
-		t, e2 := twoDiff(s, u)
-		buf[j] = t + (e1 + e2)
-	}
+	c := r.of.Row(i, buf)
+	rows.Reduce(buf, c, r.u[i], r.v)
 	return buf[:len(c)]
 }
 
@@ -92,15 +92,4 @@ func (r *reduced) source(i int) float64 {
 		return r.by
 	}
 	return r.u[i]
-}
-
-// twoDiff returns a−b rounded and the rounding error.
-func twoDiff(a, b float64) (d, err float64) {
-	d = a - b
-	bb := a - d
-	err = (a - (d + bb)) + (bb - b)
-	if math.IsNaN(err) { // an overflow has no error worth keeping
-		err = 0
-	}
-	return d, err
 }

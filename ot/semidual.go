@@ -147,9 +147,9 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 	s.prepare(beta)
 	s.columns(func(w *worker, k int, r span, part []float64) {
 		if kernel != nil {
-			kernel.room(k, (r.hi-r.lo)*s.m)
+			kernel.room(k, (r.Hi-r.Lo)*s.m)
 		}
-		for i := r.lo; i < r.hi; i++ {
+		for i := r.Lo; i < r.Hi; i++ {
 			if s.a[i] == 0 {
 				s.alpha[i] = math.Inf(-1)
 				if list != nil {
@@ -159,13 +159,13 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 			}
 			e := w.exp
 			if kernel != nil && !kernel.single {
-				e = kernel.data[k][(i-r.lo)*s.m : (i-r.lo+1)*s.m]
+				e = kernel.data[k][(i-r.Lo)*s.m : (i-r.Lo+1)*s.m]
 			}
 			sum, ref := s.row(w, e, i, beta)
 			mass := s.setAlpha(k, i, ref+s.eps*math.Log(sum), relax)
 			axpy(part, e, mass/sum)
 			if kernel != nil {
-				kernel.put(k, i-r.lo, i, e, sum, ref)
+				kernel.put(k, i-r.Lo, i, e, sum, ref)
 			}
 			if list != nil {
 				list.spans[k].collect(e, s.b, s.bMin, sum, mass, ref, list.cut, limit)

@@ -127,7 +127,7 @@ func (s *semidual) newKernel(beta []float64) *storedKernel {
 // cut deals the rows of all to the spans.
 func cut[T any](dst [][]T, all []T, spans []span, m int) {
 	for k, r := range spans {
-		dst[k] = all[r.lo*m : r.hi*m]
+		dst[k] = all[r.Lo*m : r.Hi*m]
 	}
 }
 
@@ -193,9 +193,9 @@ func (s *semidual) evalKernel(beta []float64, mid, relax float64) float64 {
 	s.scalings(s.h, beta, kernel.base, mid)
 	s.columns(func(_ *worker, k int, r span, part []float64) {
 		var four [4]float64
-		for lo := r.lo; lo < r.hi; lo += len(four) {
-			w := four[:min(len(four), r.hi-lo)]
-			kernel.sums(w, k, lo-r.lo, s.h)
+		for lo := r.Lo; lo < r.Hi; lo += len(four) {
+			w := four[:min(len(four), r.Hi-lo)]
+			kernel.sums(w, k, lo-r.Lo, s.h)
 			for l, sum := range w {
 				i := lo + l
 				if s.a[i] == 0 {
@@ -204,7 +204,7 @@ func (s *semidual) evalKernel(beta []float64, mid, relax float64) float64 {
 				}
 				w[l] = s.setAlpha(k, i, kernel.ref[i]+mid+s.eps*math.Log(sum), relax) / sum
 			}
-			kernel.add(part, k, lo-r.lo, w)
+			kernel.add(part, k, lo-r.Lo, w)
 		}
 	})
 	return s.rowError() + s.reduce(s.h)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"coupling/ot/internal/rows"
 )
 
 // Unbalanced solves transport whose marginals are not constraints but costs (Chizat et al. 2018):
@@ -86,14 +88,14 @@ func masses(p Problem, exact bool) (a, b float64, err error) {
 		return 0, 0, err
 	}
 	n, m := p.Geometry.Dims()
-	_, a, err = weights("Problem.A", p.A, n, "sources")
+	_, a, err = rows.Weights("Problem.A", p.A, n, "sources", bad)
 	if err != nil {
 		return 0, 0, err
 	}
-	if _, b, err = weights("Problem.B", p.B, m, "targets"); err != nil {
+	if _, b, err = rows.Weights("Problem.B", p.B, m, "targets", bad); err != nil {
 		return 0, 0, err
 	}
-	if exact && math.Abs(a-b) > massTolerance*max(a, b) {
+	if exact && math.Abs(a-b) > rows.MassTolerance*max(a, b) {
 		return 0, 0, bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal where RhoA and RhoB are +Inf", b, a)
 	}
 	return a, b, nil
@@ -186,7 +188,7 @@ func (u *unbalanced) eval() float64 {
 		s.dev.softColumns(s, u.beta, row)
 	} else {
 		s.columns(func(w *worker, _ int, r span, part []float64) {
-			for i := r.lo; i < r.hi; i++ {
+			for i := r.Lo; i < r.Hi; i++ {
 				if s.a[i] == 0 {
 					s.alpha[i], u.mass[i] = math.Inf(-1), 0
 					continue

@@ -1,6 +1,10 @@
 package ot
 
-import "math"
+import (
+	"math"
+
+	"coupling/ot/internal/rows"
+)
 
 // Values are the numbers that the literature calls the Sinkhorn loss, of one plan; h(T) = Σ T(1−log T).
 type Values struct {
@@ -36,7 +40,7 @@ func (p *Plan) RegKL() float64 {
 	if p.unbalanced {
 		return p.Value().RegKL
 	}
-	return dotPositive(p.A, p.F) + dotPositive(p.B, p.G)
+	return rows.Dot(p.A, p.F) + rows.Dot(p.B, p.G)
 }
 
 // RegEntropy returns the value of min <T,c> + ε Σ T log T, from the potentials alone.
@@ -81,7 +85,7 @@ func (p *Plan) sums() Values {
 			orig = make([]float64, m)
 		}
 		q := &parts[k]
-		for i := s.lo; i < s.hi; i++ {
+		for i := s.Lo; i < s.Hi; i++ {
 			mass := p.mass[i]
 			if mass == 0 {
 				continue
@@ -94,41 +98,34 @@ func (p *Plan) sums() Values {
 			}
 			logA := math.Log(p.A[i])
 			kl := dot(w.exp, rel)/p.Eps + mass*(math.Log(scale)-logA)
-			q.sharp.add(dot(w.exp, c))
-			q.kl.add(kl)
-			q.tlogt.add(kl + mass*logA + dot(w.exp, logB))
-			q.mass.add(mass)
+			q.sharp.Add(dot(w.exp, c))
+			q.kl.Add(kl)
+			q.tlogt.Add(kl + mass*logA + dot(w.exp, logB))
+			q.mass.Add(mass)
 		}
 	})
 	var all tally
 	for _, q := range parts {
-		all.sharp.join(q.sharp)
-		all.kl.join(q.kl)
-		all.tlogt.join(q.tlogt)
-		all.mass.join(q.mass)
+		all.sharp.Join(q.sharp)
+		all.kl.Join(q.kl)
+		all.tlogt.Join(q.tlogt)
+		all.mass.Join(q.mass)
 	}
-	return Values{Sharp: all.sharp.value(), KL: all.kl.value(), SumPlogP: all.tlogt.value(), Mass: all.mass.value()}
+	return Values{Sharp: all.sharp.Value(), KL: all.kl.Value(), SumPlogP: all.tlogt.Value(), Mass: all.mass.Value()}
 }
 
 // tally is sums over T.
-type tally struct{ sharp, kl, tlogt, mass compensated }
-
-// compensated is a sum with its rounding (Neumaier 1974).
-type compensated struct{ sum, rest float64 }
-
-func (s *compensated) add(v float64)      { s.sum, s.rest = addKahan(s.sum, s.rest, v) }
-func (s *compensated) join(o compensated) { s.add(o.sum); s.rest += o.rest }
-func (s compensated) value() float64      { return s.sum + s.rest }
+type tally struct{ sharp, kl, tlogt, mass rows.Sum }
 
 // negEntropy returns Σ w log w.
 func negEntropy(w []float64) float64 {
-	var s, c float64
+	var s rows.Sum
 	for _, v := range w {
 		if v > 0 {
-			s, c = addKahan(s, c, v*math.Log(v))
+			s.Add(v * math.Log(v))
 		}
 	}
-	return s + c
+	return s.Value()
 }
 
 // unbalancedValues completes v for an unbalanced plan: KL with its mass terms, and the whole objective.
@@ -149,12 +146,12 @@ func price(rho float64, p, q []float64) float64 {
 	if math.IsInf(rho, 1) {
 		return 0
 	}
-	var s, c float64
+	var s rows.Sum
 	for i, v := range p {
 		if v > 0 {
-			s, c = addKahan(s, c, v*math.Log(v/q[i]))
+			s.Add(v * math.Log(v/q[i]))
 		}
-		s, c = addKahan(s, c, q[i]-v)
+		s.Add(q[i] - v)
 	}
-	return rho * (s + c)
+	return rho * s.Value()
 }

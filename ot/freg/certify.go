@@ -1,6 +1,10 @@
 package freg
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/internal/rows"
+)
 
 // rounding makes a plan feasible (Altschuler, Weed and Rigollet 2017, algorithm 2): rows and then columns that have too
 // much are scaled down, and what is then missing, er in the rows and ec in the columns, is added as er ecᵀ/Σ er. In
@@ -49,7 +53,7 @@ func newRounding(p *Plan) rounding {
 	}
 	p.each(func(r *row, l int) { t.er[l] = max(0, 1-t.rho[l]*kern.Dot(r.t, t.gamma)) })
 	// The two sums differ by rounding, which may be all of the one: the larger leaves no row or column too much.
-	t.missing = max(dot(a, t.er), dot(b, t.ec))
+	t.missing = max(rows.Dot(a, t.er), rows.Dot(b, t.ec))
 	return t
 }
 
@@ -72,7 +76,7 @@ func (p *Plan) certify() {
 	p.round = newRounding(p)
 	s, in := p.s, p.s.instance
 	k := len(s.sw.spans)
-	sharp, div, gap, below := make([]sum, k), make([]sum, k), make([]sum, k), make([]sum, k)
+	sharp, div, gap, below := make([]rows.Sum, k), make([]rows.Sum, k), make([]rows.Sum, k), make([]rows.Sum, k)
 	p.eachIn(func(r *row, span, l int) {
 		v := r.p // scratch
 		p.round.density(v, r.v, l)
@@ -86,10 +90,10 @@ func (p *Plan) certify() {
 			sb += b * s.f.excess(1, r.v[j], x)
 		}
 		a := in.a[l]
-		sharp[span].add(a * st)
-		div[span].add(a * sd)
-		gap[span].add(a * sg)
-		below[span].add(a * sb)
+		sharp[span].Add(a * st)
+		div[span].Add(a * sd)
+		gap[span].Add(a * sg)
+		below[span].Add(a * sb)
 	})
 	p.Sharp = total(sharp)
 	p.Primal = p.Sharp + p.Lambda*total(div)
@@ -98,13 +102,12 @@ func (p *Plan) certify() {
 }
 
 // total adds up the sums of the spans.
-func total(parts []sum) float64 {
-	var t sum
+func total(parts []rows.Sum) float64 {
+	var t rows.Sum
 	for _, s := range parts {
-		t.add(s.hi)
-		t.add(s.lo)
+		t.Join(s)
 	}
-	return t.value()
+	return t.Value()
 }
 
 // Feasible returns the plan, n×m, that Primal, Sharp and Gap are of: T rounded to have the right marginals, by the

@@ -1,7 +1,6 @@
 package freg
 
 import (
-	"context"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -78,7 +77,7 @@ func (p *Plan) extend(g *ot.PointCloud, at func([]float64) float64) ([]float64, 
 	k, m := g.Dims()
 	if k == 0 {
 		// The geometry knows what is wrong with its points.
-		_, err := check(context.Background(), ot.Problem{Geometry: g})
+		_, err := check(ot.Problem{Geometry: g})
 		return nil, err
 	}
 	out, buf := make([]float64, k), make([]float64, m)

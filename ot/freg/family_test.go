@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/ot/fdiv"
+	"coupling/ot/internal/rows"
 )
 
 // near reports |got−want| ≤ tol·(1+|want|).
@@ -119,15 +120,15 @@ func TestRowEquation(t *testing.T) {
 		if f != exponential && f != ramp && !(r.x < 0) {
 			t.Fatalf("%v: x = %g is outside the domain", d, r.x)
 		}
-		var s sum
+		var s rows.Sum
 		for j := range b {
 			if !(r.v[j] >= 0) || math.IsInf(r.v[j], 1) {
 				t.Fatalf("%v: density %g", d, r.v[j])
 			}
-			s.add(r.t[j])
+			s.Add(r.t[j])
 		}
-		if math.Abs(s.value()-1) > 1e-14 { // 40 terms
-			t.Fatalf("%v: Σ b v − 1 = %g at x = %g", d, s.value()-1, r.x)
+		if math.Abs(s.Value()-1) > 1e-14 { // 40 terms
+			t.Fatalf("%v: Σ b v − 1 = %g at x = %g", d, s.Value()-1, r.x)
 		}
 	})
 }
@@ -142,19 +143,19 @@ func TestExcessFar(t *testing.T) {
 		}
 		v, v0 := math.Exp(lv), math.Exp(lv0)
 		const steps = 1000
-		var want sum
+		var want rows.Sum
 		h := math.Log(v/v0) / steps
 		at := func(k int) float64 {
 			s := v0 * math.Exp(h*float64(k)/2)
 			return (v - s) / (1 + s)
 		}
 		for k := 0; k < 2*steps; k += 2 { // Simpson, in log s
-			want.add(h / 6 * (at(k) + 4*at(k+1) + at(k+2)))
+			want.Add(h / 6 * (at(k) + 4*at(k+1) + at(k+2)))
 		}
 		// Steps are at most 0.08 long: (0.08)⁴/2880, and the rounding of v − s where v is near v0.
 		tol := 1e-7 + 1e-13/math.Max(math.Abs(lv-lv0), 1e-13)
-		if got := logistic.excess(v, v0, logistic.inverse(v0)); !(got >= 0) || math.Abs(got-want.value()) > tol*want.value() {
-			t.Fatalf("excess(%g, %g) = %g, want %g", v, v0, got, want.value())
+		if got := logistic.excess(v, v0, logistic.inverse(v0)); !(got >= 0) || math.Abs(got-want.Value()) > tol*want.Value() {
+			t.Fatalf("excess(%g, %g) = %g, want %g", v, v0, got, want.Value())
 		}
 	})
 	densities := []float64{0, 1e-300, 1e-280, 1e-150, 1e-10, 1e-3, 1, 1e3, 1e10, 1e100, 1e150}

@@ -4,6 +4,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
+	"coupling/ot/internal/rows"
 )
 
 // GradCost returns the gradient of the optimal value with respect to the n×m costs, which is T (Danskin): Matrix by
@@ -95,7 +96,7 @@ func (p *Plan) GradWeights() (da, db []float64) {
 
 // centre shifts v such that ⟨w,v⟩ is the mean given.
 func centre(v, w []float64, mean float64) {
-	by := mean - dot(w, v)
+	by := mean - rows.Dot(w, v)
 	for i := range v {
 		v[i] += by
 	}

@@ -10,6 +10,7 @@ import (
 	"coupling/ot"
 	"coupling/ot/fdiv"
 	"coupling/ot/freg"
+	"coupling/ot/internal/rows"
 )
 
 // central is the central difference of the optimal value for a change h of a problem. Steps of 1e-4 leave h² = 1e-8
@@ -80,8 +81,8 @@ func TestGradients(t *testing.T) {
 			if math.Abs(fa-(da[5]-da[0])) > tol*mean || math.Abs(fb-(db[3]-db[1])) > tol*mean {
 				t.Errorf("%v, λ = %g mean: weights %g, %g, by differences %g, %g", d, rel, da[5]-da[0], db[3]-db[1], fa, fb)
 			}
-			if math.Abs(dot(plan.A, da)-plan.Dual/2) > 1e-12*mean || math.Abs(dot(plan.B, db)-plan.Dual/2) > 1e-12*mean {
-				t.Errorf("%v: ⟨a,∂a⟩ = %g, ⟨b,∂b⟩ = %g, want half of %g", d, dot(plan.A, da), dot(plan.B, db), plan.Dual)
+			if math.Abs(rows.Dot(plan.A, da)-plan.Dual/2) > 1e-12*mean || math.Abs(rows.Dot(plan.B, db)-plan.Dual/2) > 1e-12*mean {
+				t.Errorf("%v: ⟨a,∂a⟩ = %g, ⟨b,∂b⟩ = %g, want half of %g", d, rows.Dot(plan.A, da), rows.Dot(plan.B, db), plan.Dual)
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func TestBadInput(t *testing.T) {
 		{"iterations", freg.Solver{Lambda: 1, MaxIter: -1}, ok, ot.ErrParameter, "MaxIter = -1"},
 		{"start length", freg.Solver{Lambda: 1, Start: []float64{1}}, ok, ot.ErrShape, "Start has 1"},
 		{"start NaN", freg.Solver{Lambda: 1, Start: []float64{0, 0, nan}}, ok, ot.ErrParameter, "Start[2] = NaN"},
-		{"no geometry", one, ot.Problem{}, ot.ErrShape, "Geometry is nil"},
+		{"no geometry", one, ot.Problem{}, ot.ErrShape, "geometry is nil"},
 		{"nil matrix", one, ot.Problem{Geometry: ot.Dense(nil)}, ot.ErrShape, "cost is nil"},
 		{"bad points", one, ot.Problem{Geometry: ot.Points(mat.NewDense(1, 1, []float64{nan}), c, ot.L1)}, ot.ErrShape, "columns"},
 		{"cost NaN", one, cost(nan), ot.ErrCost, "cost[1,2] = NaN"},

@@ -1,10 +1,10 @@
 package freg
 
 import (
-	"context"
 	"math"
 
 	"coupling/ot"
+	"coupling/ot/internal/rows"
 )
 
 // instance is a checked problem without its atoms of weight zero: n×m are those that are left.
@@ -20,18 +20,11 @@ type instance struct {
 }
 
 // check validates p and drops what has no weight; one pass over the costs.
-func check(ctx context.Context, p ot.Problem) (*instance, error) {
-	if p.Geometry == nil {
-		return nil, bad(ot.ErrShape, "Problem.Geometry is nil")
+func check(p ot.Problem) (*instance, error) {
+	if err := ot.Check(p.Geometry); err != nil {
+		return nil, err
 	}
 	n, m := p.Geometry.Dims()
-	if n < 1 || m < 1 {
-		// The geometries of package ot know what is wrong with them and tell its solvers.
-		if _, err := (ot.Sinkhorn{Eps: 1}).Solve(ctx, p); err != nil {
-			return nil, err
-		}
-		return nil, bad(ot.ErrShape, "Problem.Geometry is %d×%d: must have a source and a target", n, m)
-	}
 	a, sa, err := weights("Problem.A", p.A, n, "sources")
 	if err != nil {
 		return nil, err
@@ -40,7 +33,7 @@ func check(ctx context.Context, p ot.Problem) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.A != nil && p.B != nil && math.Abs(sa-sb) > massTolerance*max(sa, sb) {
+	if p.A != nil && p.B != nil && math.Abs(sa-sb) > rows.MassTolerance*max(sa, sb) {
 		return nil, bad(ot.ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal", sb, sa)
 	}
 	in := &instance{g: p.Geometry}
@@ -54,44 +47,15 @@ func check(ctx context.Context, p ot.Problem) (*instance, error) {
 // largest is the size of costs and of λ up to which their sums and quotients are numbers.
 const largest = 1e300
 
-// massTolerance is the relative difference between the totals of A and B that package ot takes for rounding.
-const massTolerance = 1e-5
-
-// weights returns w divided by its sum, uniform for nil, and the sum.
+// weights returns w divided by its sum, uniform for nil, and the sum; weights below leastWeight are 0.
 func weights(name string, w []float64, n int, of string) ([]float64, float64, error) {
-	out := make([]float64, n)
-	if w == nil {
-		for i := range out {
-			out[i] = 1 / float64(n)
-		}
-		return out, 1, nil
-	}
-	if len(w) != n {
-		return nil, 0, bad(ot.ErrShape, "%s has %d weights for %d %s", name, len(w), n, of)
-	}
-	var top float64
-	for i, v := range w {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			return nil, 0, bad(ot.ErrWeights, "%s[%d] = %g: must be finite and ≥ 0", name, i, v)
-		}
-		top = max(top, v)
-	}
-	if top == 0 {
-		return nil, 0, bad(ot.ErrWeights, "%s sums to 0: must be > 0", name)
-	}
-	// Scaling by the largest first keeps the sum finite and normal for weights near the ends of the float64 range.
-	var total sum
-	for i, v := range w {
-		out[i] = v / top
-		total.add(out[i])
-	}
-	for i := range out {
-		out[i] /= total.value()
-		if out[i] < leastWeight {
+	out, total, err := rows.Weights(name, w, n, of, bad)
+	for i, v := range out {
+		if v < leastWeight {
 			out[i] = 0
 		}
 	}
-	return out, total.value() * top, nil
+	return out, total, err
 }
 
 // leastWeight is the share of the mass below which an atom counts as weightless: densities are up to the inverse of a
@@ -112,7 +76,7 @@ func positive(w []float64) (idx []int, val []float64) {
 func (in *instance) scan(n, m int) error {
 	in.min, in.max = math.Inf(1), math.Inf(-1)
 	buf, pack := make([]float64, m), make([]float64, len(in.b))
-	var mean sum
+	var mean rows.Sum
 	next := 0 // of in.rows
 	for i := range n {
 		for j, v := range in.g.Row(i, buf) {
@@ -127,10 +91,10 @@ func (in *instance) scan(n, m int) error {
 		for _, v := range c {
 			in.min, in.max = min(in.min, v), max(in.max, v)
 		}
-		mean.add(in.a[next] * kern.Dot(in.b, c))
+		mean.Add(in.a[next] * kern.Dot(in.b, c))
 		next++
 	}
-	in.mean = mean.value()
+	in.mean = mean.Value()
 	if !(in.max <= largest && in.min >= -largest) {
 		return bad(ot.ErrCost, "costs from %g to %g: must be at most %g in size", in.min, in.max, largest)
 	}
@@ -142,7 +106,7 @@ func (in *instance) scan(n, m int) error {
 func (in *instance) costs(i int, full, pack []float64) []float64 {
 	c := in.pack(in.g.Row(in.rows[i], full), pack)
 	if in.u != nil {
-		reduce(pack, c, in.u[i], in.v)
+		rows.Reduce(pack, c, in.u[i], in.v)
 		c = pack
 	}
 	return c
@@ -178,20 +142,4 @@ func (in *instance) rebase(phi, psi []float64) {
 		v[j] = in.v[j] + psi[j]
 	}
 	in.u, in.v = u, v
-}
-
-// reduce writes c_j − u − v_j, rounded once: the errors of both subtractions are kept and added at the end.
-func reduce(dst, c []float64, u float64, v []float64) {
-	for j, x := range c {
-		s, e1 := twoDiff(x, v[j])
-		t, e2 := twoDiff(s, u)
-		dst[j] = t + (e1 + e2)
-	}
-}
-
-// twoDiff returns a−b rounded and the rounding error (Knuth).
-func twoDiff(a, b float64) (d, err float64) {
-	d = a - b
-	bb := a - d
-	return d, (a - (d + bb)) + (bb - b)
 }

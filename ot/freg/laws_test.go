@@ -11,6 +11,7 @@ import (
 	"coupling/ot"
 	"coupling/ot/fdiv"
 	"coupling/ot/freg"
+	"coupling/ot/internal/rows"
 	"coupling/ot/ottest"
 )
 
@@ -63,7 +64,7 @@ func TestLawCertificate(t *testing.T) {
 		c := ot.Cost(p.Geometry)
 		var product float64
 		for i, a := range plan.A {
-			product += a * dot(plan.B, c.RawRowView(i))
+			product += a * rows.Dot(plan.B, c.RawRowView(i))
 		}
 		if product += s.Lambda * s.F.F(1); plan.Dual > product+1e-12*z {
 			t.Fatalf("value %g above that of a⊗b, %g", plan.Dual, product)
@@ -97,7 +98,7 @@ func TestLawAffine(t *testing.T) {
 		moved.Lambda *= scale
 		got := must(t, moved, ot.Problem{Geometry: ot.Dense(c), A: p.A, B: p.B})
 		samePlan(t, "shift and scale", got.Matrix(), want.Matrix())
-		value := scale * (want.Dual + dot(want.A, r) + dot(want.B, q))
+		value := scale * (want.Dual + rows.Dot(want.A, r) + rows.Dot(want.B, q))
 		if z := scale * (size(p, s.Lambda) + 4); math.Abs(got.Dual-value) > 1e-9*z {
 			t.Fatalf("value %g, want %g", got.Dual, value)
 		}

@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"coupling/ot"
+	"coupling/ot/internal/rows"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// laplacian is a hessian at random potentials, and its matrix.
-func laplacian(t *testing.T, f family, n, m int, lambda float64) (*hessian, *mat.SymDense, []float64) {
+// denseLaplacian is a hessian at random potentials, and its matrix.
+func denseLaplacian(t *testing.T, f family, n, m int, lambda float64) (*hessian, *mat.SymDense, []float64) {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(m)))
 	c := mat.NewDense(n, m, nil)
 	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
-	in, err := check(t.Context(), ot.Problem{Geometry: ot.Dense(c)})
+	in, err := check(ot.Problem{Geometry: ot.Dense(c)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func laplacian(t *testing.T, f family, n, m int, lambda float64) (*hessian, *mat
 func TestLinearSystems(t *testing.T) {
 	for _, f := range []family{exponential, inverse, ramp, square, logistic} {
 		for _, lambda := range []float64{1, 0.01} {
-			h, want, g := laplacian(t, f, 50, 30, lambda)
+			h, want, g := denseLaplacian(t, f, 50, 30, lambda)
 			var chol mat.Cholesky
 			if !chol.Factorize(want) {
 				t.Fatalf("family %d: the matrix is not definite", f)
@@ -68,8 +69,10 @@ func TestLinearSystems(t *testing.T) {
 				t.Fatal(err)
 			}
 			direct, iterated := make([]float64, len(g)), make([]float64, len(g))
-			(&network{}).solve(h, direct, g)
-			if !h.conjugate(iterated, g, 1e-13, 2000) {
+			if err := h.eliminate(t.Context(), direct, g); err != nil {
+				t.Fatal(err)
+			}
+			if ok, err := h.conjugate(t.Context(), iterated, g, 1e-13, 2000); !ok || err != nil {
 				t.Errorf("family %d, λ = %g: conjugate gradients did not converge", f, lambda)
 			}
 			tol := 1e-9 * mat.Norm(&x, math.Inf(1)) // the condition is at most some 1e4
@@ -85,11 +88,11 @@ func TestLinearSystems(t *testing.T) {
 // Reduced costs are rounded once.
 func TestReduce(t *testing.T) {
 	dst := make([]float64, 1)
-	reduce(dst, []float64{1e16 + 2}, 1e16, []float64{1})
+	rows.Reduce(dst, []float64{1e16 + 2}, 1e16, []float64{1})
 	if dst[0] != 1 {
 		t.Errorf("1e16+2 − 1e16 − 1 = %g, want 1", dst[0])
 	}
-	reduce(dst, []float64{1}, 1e16, []float64{-1e16})
+	rows.Reduce(dst, []float64{1}, 1e16, []float64{-1e16})
 	if dst[0] != 1 {
 		t.Errorf("1 − 1e16 + 1e16 = %g, want 1", dst[0])
 	}

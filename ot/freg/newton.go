@@ -16,7 +16,6 @@ type run struct {
 	begun time.Time
 	s     *semidual
 	h     *hessian
-	net   network
 
 	psi, old  []float64
 	best      []float64 // of the stage
@@ -188,7 +187,9 @@ func (r *run) step() error {
 	s := r.s
 	s.gradient(r.grad)
 	r.h.take(r.psi, r.damp*min(1, s.err), min(0.1, 10*r.damp), min(1e-6, 1e-3*s.err))
-	r.direction()
+	if err := r.direction(); err != nil {
+		return err
+	}
 	slope := kern.Dot(r.dir, r.grad)
 	if !(slope < 0) || math.IsInf(slope, 0) {
 		one := s.f.slope(1)
@@ -220,16 +221,17 @@ const (
 )
 
 // direction writes −λ (D + Diag(ground))⁻¹ g, or near enough.
-func (r *run) direction() {
-	m := len(r.psi)
+func (r *run) direction() (err error) {
+	m, converged := len(r.psi), false
 	switch {
 	case m > rescues:
-		r.h.conjugate(r.dir, r.grad, r.forcing(), 1000)
+		_, err = r.h.conjugate(r.ctx, r.dir, r.grad, r.forcing(), 1000)
 	case m > eliminates && !r.direct:
-		r.direct = !r.h.conjugate(r.dir, r.grad, r.forcing(), 60)
+		converged, err = r.h.conjugate(r.ctx, r.dir, r.grad, r.forcing(), 60)
+		r.direct = !converged
 	}
-	if m <= eliminates || r.direct {
-		r.net.solve(r.h, r.dir, r.grad)
+	if err == nil && (m <= eliminates || r.direct) {
+		err = r.h.eliminate(r.ctx, r.dir, r.grad)
 	}
 	kern.Scale(r.dir, r.s.lambda, r.dir)
 	// Along the constants D is zero and the gradient is rounding, which hardly any ground would hold.
@@ -237,6 +239,7 @@ func (r *run) direction() {
 	for j := range r.dir {
 		r.dir[j] -= shift
 	}
+	return err
 }
 
 // forcing is the relative precision that a linear system deserves.

@@ -5,6 +5,7 @@ import (
 
 	"coupling/ot"
 	"coupling/ot/fdiv"
+	"coupling/ot/internal/rows"
 )
 
 // Plan is the optimal plan of a Solver, up to MarginalL1, with its potentials and the certificate of how good it is:
@@ -72,7 +73,7 @@ func (p *Plan) potentials() {
 		kern.Axpy(phi, 1, in.u)
 		kern.Axpy(psi, 1, in.v)
 	}
-	shift := (dot(in.a, phi) - dot(in.b, psi)) / 2
+	shift := (rows.Dot(in.a, phi) - rows.Dot(in.b, psi)) / 2
 	p.Phi, p.Psi = make([]float64, len(p.A)), make([]float64, len(p.B))
 	for l, i := range in.rows {
 		p.Phi[i] = phi[l] - shift
@@ -94,8 +95,8 @@ func (p *Plan) each(f func(r *row, l int)) { p.eachIn(func(r *row, _, l int) { f
 
 // eachIn is each with the index of the span that the source is in.
 func (p *Plan) eachIn(f func(r *row, k, l int)) {
-	newSweep(p.s.instance, 0).each(func(r *row, k int, sp span) {
-		for l := sp.lo; l < sp.hi; l++ {
+	newSweep(p.s.instance, 0).each(func(r *row, k int, sp rows.Span) {
+		for l := sp.Lo; l < sp.Hi; l++ {
 			p.s.again(r, l, p.psi)
 			f(r, k, l)
 		}

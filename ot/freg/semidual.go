@@ -1,6 +1,10 @@
 package freg
 
-import "math"
+import (
+	"math"
+
+	"coupling/ot/internal/rows"
+)
 
 // semidual evaluates the dual with φ eliminated: for any ψ the φ that is best makes the rows of the plan exact, and what
 // is left is a concave function of ψ, finite everywhere whatever the divergence, with gradient b − Tᵀ1.
@@ -31,11 +35,11 @@ func newSemidual(in *instance, f family, workers int) *semidual {
 func (s *semidual) eval(psi []float64) {
 	s.evals++
 	m := len(s.b)
-	s.sw.each(func(r *row, k int, sp span) {
+	s.sw.each(func(r *row, k int, sp rows.Span) {
 		col := s.part[k*m : (k+1)*m]
 		clear(col)
 		var off float64
-		for i := sp.lo; i < sp.hi; i++ {
+		for i := sp.Lo; i < sp.Hi; i++ {
 			r.load(s.f, s.lambda, psi, s.costs(i, r.full, r.pack))
 			r.solve(s.f, s.b, s.x[i])
 			s.top[i], s.x[i] = r.top, r.x

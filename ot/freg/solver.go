@@ -48,7 +48,7 @@ const (
 // Memory: the n×m Hessian factor K, its zeros and negligible entries left out, and 16 m² bytes for m ≤ 2048.
 func (o Solver) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	begun := time.Now()
-	in, err := o.check(ctx, p)
+	in, err := o.check(p)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (o Solver) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 }
 
 // check validates the parameters and the problem.
-func (o Solver) check(ctx context.Context, p ot.Problem) (*instance, error) {
+func (o Solver) check(p ot.Problem) (*instance, error) {
 	if err := o.F.Check(); err != nil {
 		return nil, bad(ot.ErrParameter, "F: %v", err)
 	}
@@ -79,7 +79,7 @@ func (o Solver) check(ctx context.Context, p ot.Problem) (*instance, error) {
 	if o.MaxIter < 0 {
 		return nil, bad(ot.ErrParameter, "MaxIter = %d: must be ≥ 0 (0 is %d)", o.MaxIter, defaultMaxIter)
 	}
-	in, err := check(ctx, p)
+	in, err := check(p)
 	if err != nil {
 		return nil, err
 	}

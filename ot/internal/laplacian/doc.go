@@ -1,4 +1,4 @@
-// Package network solves the linear systems of transport plans as networks of conductances, without subtracting any.
+// Package laplacian solves the linear systems of transport plans as networks of conductances, without subtracting any.
 //
 // The system behind every derivative of a plan T, and every Newton step towards one, is
 //
@@ -12,4 +12,4 @@
 //
 // In words: Assemble makes the network of a plan; Eliminate solves it to a few units in the last place whatever the
 // plan, at m³/2 multiplications; Cholesky does it at the speed of BLAS, and reports where it is not to be trusted.
-package network
+package laplacian

@@ -1,0 +1,171 @@
+// Package rows has what every solver that works row by row needs, once: rows in spans, goroutines over them, compensated sums,
+// differences with their rounding, and normalised weights.
+package rows
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"coupling/ot/internal/fault"
+)
+
+// Span is a range of rows [Lo, Hi).
+type Span struct{ Lo, Hi int }
+
+// Spans cuts n rows of m entries, by n and m alone: at least 32k entries a span, so that starting a goroutine is lost in the
+// work, and at most 64 spans, so that adding up their sums is. Where there are many, the last ones are a third as long as the
+// first, so that goroutines end together.
+func Spans(n, m int) []Span {
+	const minEntries, maxSpans, manySpans = 1 << 15, 64, 32
+	k := max(1, min(maxSpans, n, n*m/minEntries))
+	small := 0
+	if k >= manySpans && n >= 2*k { // a row for each, at least
+		small = k / 2
+	}
+	units := 3*k - 2*small // a small span is one
+	out := make([]Span, k)
+	at := func(i int) int { return (3*min(i, k-small) + max(0, i-(k-small))) * n / units }
+	for i := range out {
+		out[i] = Span{at(i), at(i + 1)}
+	}
+	return out
+}
+
+// Merge joins neighbours among spans until there are at most most.
+func Merge(spans []Span, most int) []Span {
+	out := make([]Span, min(most, len(spans)))
+	for i := range out {
+		out[i] = Span{spans[i*len(spans)/len(out)].Lo, spans[(i+1)*len(spans)/len(out)-1].Hi}
+	}
+	return out
+}
+
+// Workers returns w, or GOMAXPROCS for 0.
+func Workers(w int) int {
+	if w <= 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return w
+}
+
+// Each calls f once for every span k, with the scratch of the goroutine that runs it; there are as many goroutines as scratch.
+// What a span computes is to be kept apart and added up in the order of the spans, so that results do not depend on the number
+// of goroutines.
+func Each[W any](spans []Span, scratch []W, f func(w W, k int, s Span)) {
+	if len(scratch) == 1 || len(spans) == 1 {
+		for k, s := range spans {
+			f(scratch[0], k, s)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	run := func(w W) {
+		for {
+			k := int(next.Add(1)) - 1
+			if k >= len(spans) {
+				return
+			}
+			f(w, k, spans[k])
+		}
+	}
+	for _, w := range scratch[1:min(len(scratch), len(spans))] {
+		wg.Go(func() { run(w) })
+	}
+	run(scratch[0])
+	wg.Wait()
+}
+
+// Sum is a compensated sum (Neumaier 1974).
+type Sum struct{ hi, lo float64 }
+
+// Add adds v.
+func (s *Sum) Add(v float64) {
+	t := s.hi + v
+	if math.Abs(s.hi) >= math.Abs(v) {
+		s.lo += (s.hi - t) + v
+	} else {
+		s.lo += (v - t) + s.hi
+	}
+	s.hi = t
+}
+
+// Join adds another sum.
+func (s *Sum) Join(o Sum) {
+	s.Add(o.hi)
+	s.lo += o.lo
+}
+
+// Value returns the sum.
+func (s Sum) Value() float64 { return s.hi + s.lo }
+
+// Dot returns Σ w v over the positive weights, compensated.
+func Dot(w, v []float64) float64 {
+	var s Sum
+	for i, wi := range w {
+		if wi > 0 {
+			s.Add(wi * v[i])
+		}
+	}
+	return s.Value()
+}
+
+// TwoDiff returns a−b rounded and the rounding error (Knuth).
+func TwoDiff(a, b float64) (d, err float64) {
+	d = a - b
+	bb := a - d
+	err = (a - (d + bb)) + (bb - b)
+	if math.IsNaN(err) { // an overflow has no error worth keeping
+		err = 0
+	}
+	return d, err
+}
+
+// Reduce writes c_j − u − v_j, rounded once: the errors of both subtractions are kept and added at the end.
+func Reduce(dst, c []float64, u float64, v []float64) {
+	for j, x := range c {
+		s, e1 := TwoDiff(x, v[j])
+		t, e2 := TwoDiff(s, u)
+		dst[j] = t + (e1 + e2)
+	}
+}
+
+// MassTolerance is the largest relative difference between the totals of two weights that is taken for rounding: float32
+// weights normalised by a naive sum are off by up to about n·6e-8.
+const MassTolerance = 1e-5
+
+// Weights returns w divided by its sum, uniform for nil, and the sum; bad makes the package's errors.
+func Weights(name string, w []float64, n int, of string, bad func(kind error, format string, args ...any) error) ([]float64, float64, error) {
+	out := make([]float64, n)
+	if w == nil {
+		for i := range out {
+			out[i] = 1 / float64(n)
+		}
+		return out, 1, nil
+	}
+	if len(w) != n {
+		return nil, 0, bad(fault.Shape, "%s has %d weights for %d %s", name, len(w), n, of)
+	}
+	var largest float64
+	for i, v := range w {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			return nil, 0, bad(fault.Weights, "%s[%d] = %g: must be finite and ≥ 0", name, i, v)
+		}
+		largest = max(largest, v)
+	}
+	if largest == 0 {
+		return nil, 0, bad(fault.Weights, "%s sums to 0: must be > 0", name)
+	}
+	// Scaling by the largest first keeps the sum finite and normal for weights near the ends of the float64 range.
+	var sum Sum
+	for i, v := range w {
+		out[i] = v / largest
+		sum.Add(out[i])
+	}
+	for i := range out {
+		out[i] /= sum.Value()
+	}
+	return out, sum.Value() * largest, nil
+}
