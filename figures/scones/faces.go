@@ -2,6 +2,7 @@ package scones
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"coupling/data"
@@ -12,60 +13,267 @@ import (
 	"coupling/ot/fdiv"
 )
 
-// Faces is Figures 1 and 2 and Table 1: pictures to sharper pictures, and to others.
-func Faces() lab.Figure {
-	return lab.Figure{
-		Name:  "scones/faces",
-		Title: "Figures 1–2 and Table 1: blurred pictures to sharp ones",
-		Shows: "Pictures of one half of a data set, blurred to half their resolution (the task ‘super-res.’) or as they are (‘identity’), and where regularised plans " +
-			"send them in the other half, under KL and under χ²: on average (barycentric projection) and by samples of SCONES. At smoke and quick the pictures are CIFAR-10's, at paper CelebA's, which users bring. Table 1's " +
-			"finding is checked: samples are nearer to the target than projections are, in the features of a classifier of these pictures. At the paper's soft-plus, β = 10, what is sampled of a χ² plan hardly depends on λ, " +
-			"as Table 1's χ² columns hardly do: the soft-plus is wider than the potentials. Where no network is trained the score is the exact one of the noised " +
-			"pictures, under which samples end at pictures of the target's half: it is the plan that is seen, not what a network invents.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "300 pictures of CIFAR-10 at 16 × 16, KL on one task and χ² on the other, at one λ, networks of 3 steps",
-			lab.Quick: "CIFAR-10 (10,000 pictures where the subset is here) at 16 × 16, 128 sources; KL and χ² at the paper's three λ each, 1000 atoms, exact score of 2000 pictures, no networks",
-			lab.Paper: "CelebA at 64 × 64, 5000 sources; KL and χ² at the paper's three λ each, critics of 8 × 2048, NCSNv2 of 128 features, 210,000 steps",
-		},
-		Decoders: []lab.Decoder{facesOf.Decoder()},
-		Jobs: func(set lab.Setting) ([]lab.Job, error) {
-			return facesOf.Jobs(set.Seed, facesGrid(set)...), nil
-		},
-		Draw:   drawFaces,
-		Claims: claimFaces,
+// FacesParams are the plans of one divergence, for both tasks and several λ of the mean cost. They share data, judge and scores.
+type FacesParams struct {
+	CelebA  bool            `json:"celeba"` // else Fashion-MNIST
+	F       fdiv.Divergence `json:"f"`      // KL or ChiSquare
+	Lambdas []float64       `json:"lambdas"`
+	Side    int             `json:"side"`
+	Most    int             `json:"most"` // pictures in all; 0: all
+	Sources int             `json:"sources"`
+	Exact   int             `json:"exact"` // pictures whose noised score is taken
+	Atoms   int             `json:"atoms"`
+	Parts   int             `json:"parts"` // Gaussians of the mixture score; 0: none is fitted
+	Nets    FacesNets       `json:"nets"`
+	Device  string          `json:"device"`
+	Data    data.Origin     `json:"data,omitzero"`
+}
+
+// FacesNets are the sizes of networks; Depth 0: none.
+type FacesNets struct {
+	Depth      int `json:"depth"` // of critics
+	Width      int `json:"width"`
+	Features   int `json:"features"` // of the score network
+	Levels     int `json:"levels"`
+	Critic     int `json:"critic"` // steps
+	Score      int `json:"score"`
+	Projection int `json:"projection"`
+}
+
+// FacesMethod is a way to transport and what comes of it.
+type FacesMethod struct {
+	Name    string  `json:"name"`
+	Frechet float64 `json:"frechet"`
+	Cost    float64 `json:"cost"`    // mean square of y − x
+	Own     float64 `json:"own"`     // share whose nearest source is their own
+	Seconds float64 `json:"seconds"` // a sample; 0: it was not sampled
+}
+
+// The methods.
+const (
+	facesSource        = "source"
+	facesProjection    = "barycentric projection"
+	facesExact         = "SCONES, exact score"
+	facesMixture       = "SCONES, mixture score"
+	facesSharp         = "SCONES, β = 1/λ"
+	facesLoose         = "SCONES, β = 1"
+	facesDraws         = "draws of the plan"
+	facesRandom        = "targets at random"
+	facesNetProjection = "projection by a network"
+	facesNetwork       = "SCONES, networks"
+)
+
+// FacesPlan is what comes of one task at one λ.
+type FacesPlan struct {
+	Super   bool          `json:"super"` // sources are blurred
+	Lambda  float64       `json:"lambda"`
+	Cost    float64       `json:"cost"` // of the plan of atoms
+	Methods []FacesMethod `json:"methods"`
+}
+
+// FacesOut has the plans. Artifacts: the first results of each method, by the numbers of plan and method.
+type FacesOut struct {
+	Name  string      `json:"name"`  // of the data
+	Floor float64     `json:"floor"` // Fréchet distance of as many other pictures of the target's half
+	Plans []FacesPlan `json:"plans"`
+}
+
+// method returns what was measured of one, NaN where it is missing.
+func (p FacesPlan) method(name string) FacesMethod {
+	i := slices.IndexFunc(p.Methods, func(m FacesMethod) bool { return m.Name == name })
+	if i < 0 {
+		return FacesMethod{Frechet: math.NaN(), Cost: math.NaN(), Own: math.NaN()}
+	}
+	return p.Methods[i]
+}
+
+// pair returns the methods that stand for SCONES and for its projection: those of networks where there are, else the mixture's, else
+// the exact score's.
+func (p FacesPlan) pair() (sampled, projected string) {
+	for _, m := range p.Methods {
+		if m.Name == facesNetwork {
+			return facesNetwork, facesNetProjection
+		}
+	}
+	if math.IsNaN(p.method(facesMixture).Cost) {
+		return facesExact, facesProjection
+	}
+	return facesMixture, facesProjection
+}
+
+var facesOf = lab.Experiment[FacesParams, FacesOut]{Name: "scones/faces", Version: 3, Run: runFaces}
+
+// facesGrid has a cell for each divergence.
+func facesGrid(fs ...fdiv.Divergence) func(lab.Setting) []FacesParams {
+	return func(set lab.Setting) (out []FacesParams) {
+		p := set.Preset
+		base := FacesParams{
+			CelebA: p == lab.Paper, Side: lab.Pick(p, 16, 32, 32, 64), Most: lab.Pick(p, 300, 5000, 20000, 0), Sources: lab.Pick(p, 12, 64, 250, 5000), Exact: lab.Pick(p, 100, 1000, 2000, 2000),
+			Atoms: lab.Pick(p, 60, 500, 1000, 2000), Parts: lab.Pick(p, 4, 40, 120, 0), Device: set.Device,
+		}
+		if !base.CelebA {
+			base.Data = data.Choose("fashion-mnist")
+		}
+		if p == lab.Smoke || p == lab.Paper {
+			base.Nets = FacesNets{Depth: lab.Pick(p, 1, 0, 0, 8), Width: lab.Pick(p, 8, 0, 0, 2048), Features: lab.Pick(p, 2, 0, 0, 128), Levels: lab.Pick(p, 5, 0, 0, 500),
+				Critic: lab.Pick(p, 3, 0, 0, 5000), Score: lab.Pick(p, 3, 0, 0, 30000), Projection: lab.Pick(p, 3, 0, 0, 20000)}
+		}
+		for _, f := range fs {
+			base.F, base.Lambdas = f, []float64{.1, .01, .005}
+			if f == fdiv.ChiSquare {
+				base.Lambdas = []float64{.1, .01, .001}
+			}
+			base.Lambdas = base.Lambdas[:lab.Pick(p, 2, 3, 3, 3)]
+			out = append(out, base)
+		}
+		return out
 	}
 }
 
-// facesDivergences are those of Table 1, by their names in pictures.
-var facesDivergences = []struct {
-	f    fdiv.Divergence
-	name string
-}{{fdiv.KL, "KL"}, {fdiv.ChiSquare, "χ²"}}
+// facesStudy is what Figures 1 and 2 and Table 1 have in common.
+func facesStudy(fs ...fdiv.Divergence) lab.Study[FacesParams, FacesOut] {
+	seconds := float64(len(fs))
+	return lab.Study[FacesParams, FacesOut]{
+		Sizes: map[lab.Preset]string{
+			lab.Smoke: "300 pictures of Fashion-MNIST at 16 × 16, two λ, networks of 3 steps",
+			lab.Quick: "5000 pictures of Fashion-MNIST at 32 × 32, 64 sources; the paper's three λ, 500 atoms, score a mixture of 40 Gaussians, exact score of 1000 pictures, no networks",
+			lab.Full:  "20,000 pictures of Fashion-MNIST at 32 × 32, 250 sources; the paper's three λ, 1000 atoms, score a mixture of 120 Gaussians, exact score of 2000 pictures, no networks",
+			lab.Paper: "CelebA at 64 × 64, 5000 sources; the paper's three λ, critics of 8 × 2048, one NCSNv2 of 128 features a divergence, 30,000 steps (the paper: 210,000)",
+		},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 3 * seconds, lab.Quick: 25 * seconds, lab.Full: 300 * seconds, lab.Paper: 1e7 * seconds},
+		Experiment: facesOf,
+		Grid:       facesGrid(fs...),
+		Nulls: []lab.Null{
+			{Name: averages, Spoil: []lab.Spoiler{lab.Spoil(facesOf, spoilFaces(func(m *FacesMethod, p FacesPlan) {
+				_, projected := p.pair()
+				m.Frechet = p.method(projected).Frechet
+			}))}},
+			{Name: randomTargets, Spoil: []lab.Spoiler{lab.Spoil(facesOf, spoilFaces(func(m *FacesMethod, p FacesPlan) {
+				*m = FacesMethod{Name: m.Name, Frechet: m.Frechet, Cost: p.method(facesRandom).Cost, Own: p.method(facesRandom).Own}
+			}))}},
+		},
+	}
+}
 
-func facesGrid(set lab.Setting) (out []facesParams) {
-	p := set.Preset
-	base := facesParams{
-		CelebA: p == lab.Paper, Side: pick(p, 16, 16, 64), Most: pick(p, 300, 0, 0), Sources: pick(p, 12, 128, 5000), Exact: pick(p, 150, 2000, 0), Atoms: pick(p, 100, 1000, 2000),
-		Device: set.Device,
+// randomTargets is garbage on which claims fail: pictures of the target whatever the source is.
+const randomTargets = "pictures of the target at random"
+
+// spoilFaces changes each method of cells but the random targets.
+func spoilFaces(spoil func(*FacesMethod, FacesPlan)) func([]lab.Result[FacesParams, FacesOut]) {
+	return func(cells []lab.Result[FacesParams, FacesOut]) {
+		for i := range cells {
+			plans := slices.Clone(cells[i].Value.Plans)
+			for j, before := range plans {
+				plans[j].Methods = slices.Clone(before.Methods)
+				for k := range before.Methods {
+					if before.Methods[k].Name != facesRandom {
+						spoil(&plans[j].Methods[k], before)
+					}
+				}
+			}
+			cells[i].Value.Plans = plans
+		}
 	}
-	if !base.CelebA {
-		base.Data = data.Choose("cifar10")
+}
+
+// Fig1 is Figure 1: blurred pictures and what SCONES makes of them.
+func Fig1() lab.Study[FacesParams, FacesOut] {
+	s := facesStudy(fdiv.KL)
+	s.Name, s.Title = "scones/fig1", "Figure 1: blurred pictures to sharp ones"
+	s.Shows = "Blurred pictures of one half of a data set, and where the KL plan at the smallest λ sends them in the other half: on average (barycentric projection), and by samples of SCONES, in which the source is to be seen. " +
+		"Below the paper's size the pictures are Fashion-MNIST's and the score is that of a mixture of Gaussians; under the exact score of the noised pictures samples end at pictures of the target's half."
+	s.Draw = func(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
+		c := v.Cells[0]
+		smallest := c.Params.Lambdas[len(c.Params.Lambdas)-1]
+		var rows []facesRow
+		for i, p := range c.Value.Plans {
+			if p.Super && p.Lambda == smallest {
+				sampled, projected := p.pair()
+				for _, name := range slices.Compact([]string{facesSource, projected, sampled, facesExact, facesDraws}) {
+					rows = append(rows, facesRow{i, name, name})
+				}
+			}
+		}
+		return facesExhibit(v, c, fmt.Sprintf("Blurred pictures of one half of %s, and what the KL plan at λ = %g times the mean of squares makes of them.", c.Value.Name, smallest), rows)
 	}
-	if p != lab.Quick {
-		base.Nets = facesNets{Depth: pick(p, 1, 0, 8), Width: pick(p, 8, 0, 2048), Features: pick(p, 2, 0, 128), Levels: pick(p, 5, 0, 500),
-			Critic: pick(p, 3, 0, 5000), Score: pick(p, 3, 0, 210000), Projection: pick(p, 3, 0, 20000)}
+	s.Claims = func(v lab.View[FacesParams, FacesOut]) ([]lab.Claim, error) {
+		return claimFaces(v, func(c FacesParams, p FacesPlan) bool { return p.Super && p.Lambda == c.Lambdas[len(c.Lambdas)-1] }), nil
 	}
-	all := map[fdiv.Divergence][]float64{fdiv.KL: {.1, .01, .005}, fdiv.ChiSquare: {.1, .01, .001}}
-	for _, d := range facesDivergences {
-		base.F = d.f
-		out = append(out, lab.Grid(base,
-			lab.Vary(func(p *facesParams, v float64) { p.Lambda = v }, all[d.f][:pick(p, 1, 3, 3)]...),
-			lab.Vary(func(p *facesParams, v bool) { p.Super = v }, true, false))...)
+	return s
+}
+
+// Fig2 is Figure 2: the same at several λ.
+func Fig2() lab.Study[FacesParams, FacesOut] {
+	s := facesStudy(fdiv.KL)
+	s.Name, s.Title = "scones/fig2", "Figure 2: what λ does to samples"
+	s.Shows = "Blurred pictures and samples of SCONES under KL at the paper's three λ, from the same noise. At the smallest the source is to be seen in the sample; at λ = 0.1 the plan is nearly the independent coupling, and it is not."
+	s.Draw = func(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
+		c := v.Cells[0]
+		rows := []facesRow{{0, facesSource, facesSource}}
+		for i, p := range c.Value.Plans {
+			if p.Super {
+				sampled, _ := p.pair()
+				rows = append(rows, facesRow{i, sampled, fmt.Sprintf("λ = %g: %s own", p.Lambda, percent(p.method(sampled).Own))})
+			}
+		}
+		return facesExhibit(v, c, fmt.Sprintf("Blurred pictures of one half of %s and samples of KL plans to the other, the same noise at each λ. “Own” is the share of samples whose nearest source is their own; of pairs at random it is %s.",
+			c.Value.Name, percent(1/float64(c.Params.Sources))), rows)
 	}
-	if p == lab.Smoke { // super-res. under KL, identity under χ²
-		out = slices.DeleteFunc(out, func(p facesParams) bool { return p.Super == (p.F == fdiv.ChiSquare) })
+	s.Claims = func(v lab.View[FacesParams, FacesOut]) ([]lab.Claim, error) {
+		out := claimFaces(v, func(_ FacesParams, p FacesPlan) bool { return p.Super })
+		plans := v.Cells[0].Value.Plans
+		first, last := plans[0], plans[len(v.Cells[0].Params.Lambdas)-1]
+		sampled, _ := first.pair()
+		return append(out, lab.Claim{What: "share of samples whose nearest source is their own, the smallest λ over λ = 0.1", Source: "Figure 2", Got: last.method(sampled).Own / max(first.method(sampled).Own, 1/float64(v.Cells[0].Params.Sources)),
+			Relation: lab.AtLeast, Want: 2, Why: "“This effect diminishes at increased regularization”", SkipReason: out[0].SkipReason, Null: randomTargets}), nil
 	}
-	return out
+	return s
+}
+
+// Tab1 is Table 1: distances of samples and of projections.
+func Tab1() lab.Study[FacesParams, FacesOut] {
+	s := facesStudy(fdiv.KL, fdiv.ChiSquare)
+	s.Name, s.Title = "scones/tab1", "Table 1: distances of samples and projections"
+	s.Shows = "Two tasks, blurred pictures to sharp ones (‘super-res.’) and pictures to pictures (‘identity’), under KL and under χ². Table 1's finding is checked: samples are nearer to the target than projections are, here in the features of a classifier of these pictures, which is another scale than FID. " +
+		"At the paper's soft-plus, β = 10, what is sampled of a χ² plan hardly depends on λ, as Table 1's χ² columns hardly do: the soft-plus is wider than the potentials."
+	s.Draw = drawTab1
+	s.Claims = func(v lab.View[FacesParams, FacesOut]) ([]lab.Claim, error) {
+		return claimFaces(v, func(FacesParams, FacesPlan) bool { return true }), nil
+	}
+	s.Nulls = append(s.Nulls, lab.Null{Name: planItself, Spoil: []lab.Spoiler{lab.Spoil(facesOf, spoilFaces(func(m *FacesMethod, p FacesPlan) { m.Cost = p.Cost }))}})
+	return s
+}
+
+// planItself is garbage on which a claim about the soft-plus fails: samples that have the plan's own cost, which depends on λ.
+const planItself = "samples of the χ² plan itself"
+
+// facesRow is a row of pictures: a method of a plan, and its name.
+type facesRow struct {
+	plan         int
+	method, name string
+}
+
+// facesExhibit draws rows of pictures.
+func facesExhibit(v lab.View[FacesParams, FacesOut], c lab.Result[FacesParams, FacesOut], caption string, rows []facesRow) (lab.Exhibit, error) {
+	p := c.Params
+	channels := 1
+	if p.CelebA {
+		channels = 3
+	}
+	grid := style.ImageGrid{C: channels, H: p.Side, W: p.Side, Columns: facesShown, Invert: !p.CelebA}
+	for _, r := range rows {
+		methods := c.Value.Plans[r.plan].Methods
+		y, err := artifact.Read(c.Open, facesFile(r.plan, slices.IndexFunc(methods, func(m FacesMethod) bool { return m.Name == r.method })))
+		if err != nil {
+			return lab.Exhibit{}, err
+		}
+		grid.Images, grid.RowLabels = append(grid.Images, style.Rows(y)...), append(grid.RowLabels, r.name)
+	}
+	return lab.Exhibit{Pictures: []lab.Picture{{Caption: caption, Drawing: style.Figure{Body: grid, Width: style.TwoColumns, Badge: v.Badge(p.badge(c.Value.Name), sample.Note(p.Data, "fashion-mnist"))}}}}, nil
+}
+
+func (p FacesParams) badge(name string) string {
+	return fmt.Sprintf("%s at %d × %d in place of CelebA at 64 × 64", name, p.Side, p.Side)
 }
 
 // table1 is what the paper prints: FIDs on CelebA of SCONES and of the barycentric projection.
@@ -87,131 +295,104 @@ func task(super bool) string {
 	return "identity"
 }
 
-// printedFID is what Table 1 has beside a method, in brackets.
-func (p facesParams) printedFID(method string) string {
-	row := table1[p.F][p.Super][p.Lambda]
-	switch method {
-	case facesSCONES, facesNetwork:
-		return fmt.Sprintf(" (%.4g)", row[0])
-	case facesProjection, facesNetProjection:
-		return fmt.Sprintf(" (%.4g)", row[1])
+func drawTab1(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
+	picture := style.Table{Header: []string{""}, Left: []int{0}}
+	all := lab.Table{Name: "methods", Caption: "All methods; Fréchet distances in the 84 features of a LeNet trained on the target's pictures, of equal numbers", Header: []string{"divergence", "task", "λ", "method", "Fréchet distance", "mean cost", "own", "samples a second"}}
+	rows := map[string][]string{}
+	var names []string
+	add := func(name string, value float64) {
+		if rows[name] == nil {
+			names = append(names, name)
+		}
+		rows[name] = append(rows[name], number3(value))
 	}
-	return ""
+	for _, c := range v.Cells {
+		divergence := map[fdiv.Divergence]string{fdiv.KL: "KL", fdiv.ChiSquare: "χ^{2}"}[c.Params.F]
+		for _, l := range c.Params.Lambdas {
+			picture.Header = append(picture.Header, fmt.Sprintf("%s, λ = %g", divergence, l))
+		}
+		for _, p := range c.Value.Plans {
+			sampled, projected := p.pair()
+			printed := table1[c.Params.F][p.Super][p.Lambda]
+			for k, name := range []string{sampled, projected} {
+				short := []string{"SCONES, ", "projection, "}[k] + task(p.Super)
+				add(short+": here", p.method(name).Frechet)
+				add(short+": the paper's FID", printed[k])
+			}
+			for _, m := range p.Methods {
+				all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), m.Name, number3(m.Frechet), number3(m.Cost), percent(m.Own), perSecond(m.Seconds)})
+			}
+			all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), "plan of atoms, and training pictures of the target", number3(c.Value.Floor), number3(p.Cost), "", ""})
+		}
+	}
+	for _, name := range names {
+		picture.Rows = append(picture.Rows, append([]string{name}, rows[name]...))
+	}
+	c := v.Cells[0]
+	return lab.Exhibit{
+		Pictures: []lab.Picture{{
+			Caption: fmt.Sprintf("Here: Fréchet distances in the 84 features of a LeNet trained on the target's pictures (training pictures of the target: %s). The paper: FID on CelebA, another scale.", number3(c.Value.Floor)),
+			Drawing: style.Figure{Body: picture, Width: style.TwoColumns, Badge: v.Badge(c.Params.badge(c.Value.Name), sample.Note(c.Params.Data, "fashion-mnist"))},
+		}},
+		Tables: []lab.Table{all, c.Params.settings()},
+		Notes: []string{"FID needs the Inception network's weights, which users bring; a LeNet trained here takes their place, and its distances are comparable within this table alone. The paper's rows of W₂ GAN (55.77, 32.617) and W₂ Gen (32.80, 20.57) are of other methods, which are not trained here.",
+			"At β = 10 and mean cost |V| is far below 1/β for λ ≤ 0.01, so that log softplus(V) has nearly one slope, 0.72 β, and what is sampled is close to KL at λ = 1/(0.72 β) = 0.14, whatever the χ² plan's λ. β = 1, which the code ran, makes it 1.4: nearly the target alone. β = 1/λ samples the plan."},
+	}, nil
 }
 
-func drawFaces(s *lab.Store, set lab.Setting) (out lab.Exhibit, err error) {
-	cells, err := lab.RecallAll(s, facesOf, set.Seed, facesGrid(set))
-	if err != nil {
-		return out, err
+// settings are the paper's Tables 5 and 6 beside what its code does and what ran.
+func (p FacesParams) settings() lab.Table {
+	network, trained, critics, criticsFor, projection, chains := "none", "–", fmt.Sprintf("of a plan of %d atoms", p.Atoms), "–", "of that plan", "from the width of the factor to 0.046 (mixture) or 0.01 (exact), each level 2/3 of the one before; ε = 5e-5 at 0.01; 5"
+	if n := p.Nets; n.Depth > 0 {
+		network, trained = fmt.Sprintf("NCSNv2, %d features", n.Features), fmt.Sprintf("rate 1e-4, average .999, %d steps, batch 128", n.Score)
+		critics, criticsFor = fmt.Sprintf("%d layers of %d", n.Depth, n.Width), fmt.Sprintf("rate 1e-5, %d steps, batch 1000", n.Critic)
+		projection = fmt.Sprintf("NCSNv2, %d features; rate 1e-6 falling, %d steps, batch 64", max(n.Features*3/8, 2), n.Projection)
+		chains = fmt.Sprintf("%d levels from 90 (χ²: 9) to 0.01, those below the width of the factor; 15e-7, 5 (KL at 0.005: 1e-6, 7)", n.Levels)
 	}
-	p := cells[0].Params
-	label := fmt.Sprintf("%s at %d × %d in place of CelebA at 64 × 64", cells[0].Value.Name, p.Side, p.Side)
-	table := lab.Table{Name: "table1", Caption: "Fréchet distances in the 84 features of a LeNet trained on the target's pictures, of equal numbers; in brackets the FID that the paper prints for CelebA, which is another scale",
-		Header: []string{"divergence", "task", "λ", "method", "Fréchet distance", "mean cost", "samples a second"}}
-	for _, d := range facesDivergences {
-		panels := style.Panels{Columns: 2}
-		var grids []style.ImageGrid
-		most := 0
-		for _, c := range cells {
-			if c.Params.F != d.f {
+	return lab.Table{Name: "settings", Caption: "Tables 5 and 6 of the paper, its code, and what ran", Header: []string{"setting", "paper", "its code", "here"}, Rows: [][]string{
+		{"pictures", "CelebA, centre crop of 140, 64 × 64", "the same", fmt.Sprintf("%d × %d", p.Side, p.Side)},
+		{"resize", "nearest neighbour", "bilinear", "bilinear"},
+		{"halves", "equal", "even and odd numbers", "at random"},
+		{"horizontal flips", "p = 0.5", "p = 0.5", "none"},
+		{"score", "NCSNv2, 128 features", "the same", network},
+		{"its training", "rate 1e-4, average .999, 210,000 steps, batch 128", "the same", trained},
+		{"potentials", "8 layers of 2048", "the same", critics},
+		{"their training", "rate 1e-6, 5000 steps, batch 1000", "rate 1e-5, 5001 steps", criticsFor},
+		{"projection", "NCSNv2; rate 1e-7, 20,000 steps, batch 64", "48 features; rate 1e-6", projection},
+		{"noise levels; ε, steps a level", "KL (90, 0.1), χ² (9, 0.01); 15e-7, 500 levels", "KL (90, 0.01), χ² (9, 0.01), 500 levels; 15e-7, 5 (KL at 0.005: 1e-6, 7)", chains},
+		{"sharpness β of the soft-plus", "10", "1 (10 is read from the wrong place)", "10, and 1 and 1/λ"},
+	}}
+}
+
+// claimFaces holds the plans that keep says.
+func claimFaces(v lab.View[FacesParams, FacesOut], keep func(FacesParams, FacesPlan) bool) (out []lab.Claim) {
+	small := ""
+	if v.Preset == lab.Smoke {
+		small = "12 sources and networks of 3 steps"
+	}
+	for _, c := range v.Cells {
+		kl := c.Params.F == fdiv.KL
+		for _, p := range c.Value.Plans {
+			if !keep(c.Params, p) {
 				continue
 			}
-			grid, rows, err := facesPanel(c, d.name)
-			if err != nil {
-				return out, err
+			at := fmt.Sprintf("%s, %s, λ = %g: ", c.Params.F, task(p.Super), p.Lambda)
+			sampled, projected := p.pair()
+			out = append(out, lab.Claim{What: at + "Fréchet distance of SCONES over the projection's", Source: "Table 1", Got: p.method(sampled).Frechet / p.method(projected).Frechet, Relation: lab.AtMost, Want: .75,
+				Why: "Table 1 has ratios of 0.12 to 0.2, for faces; between hundreds of atoms a plan at the smallest λ has few targets for a source, and its projection is sharper", SkipReason: small, Null: averages})
+			random := p.method(facesRandom)
+			if p.Lambda < .1 && kl {
+				out = append(out,
+					lab.Claim{What: at + "mean cost of SCONES above the plan's, over that of pairs at random", Source: "Figure 1", Got: (p.method(sampled).Cost - p.Cost) / (random.Cost - p.Cost), Relation: lab.AtMost, Want: .5, Why: "half of the way to pairs that know nothing of each other", SkipReason: small, Null: randomTargets},
+					lab.Claim{What: at + "share of samples whose nearest source is their own, over that of pairs at random", Source: "Figure 1", Got: p.method(sampled).Own / max(random.Own, 1/float64(c.Params.Sources)), Relation: lab.AtLeast, Want: 4, Why: "two of 64 at random are within three standard errors of one", SkipReason: small, Null: randomTargets})
 			}
-			grids, table.Rows, most = append(grids, grid), append(table.Rows, rows...), max(most, len(grid.RowLabels))
-		}
-		for _, g := range grids {
-			for len(g.RowLabels) < most { // so that all pictures are of one size
-				g.Images, g.RowLabels = append(g.Images, make([][]float32, facesShown)...), append(g.RowLabels, "")
+			if !kl && p.Lambda < c.Params.Lambdas[0] {
+				i := slices.IndexFunc(c.Value.Plans, func(q FacesPlan) bool { return q.Super == p.Super })
+				first := c.Value.Plans[i]
+				out = append(out, lab.Claim{What: at + "mean cost of SCONES at β = 10 over that at λ = 0.1", Source: "Table 1: χ² columns that hardly differ", Got: p.method(sampled).Cost / first.method(sampled).Cost, Want: 1, RelTol: .1,
+					Why: "log softplus of potentials below 1/β is nearly linear, with a slope that λ does not change; the plans' own costs differ by a third and more", SkipReason: small, Null: planItself})
 			}
-			panels.Items = append(panels.Items, g)
 		}
-		out.Pictures = append(out.Pictures, lab.Picture{
-			Name: d.f.String(),
-			Caption: fmt.Sprintf("%s at λ times the mean of squares. Sources are pictures of one half of %s, targets the other half; potentials are those of %d atoms of each. Chains begin at the projection plus noise as wide as the plan's factor.%s",
-				d.name, cells[0].Value.Name, p.Atoms, map[bool]string{true: " SCONES has the soft-plus of the paper, β = 10, where none is named."}[d.f == fdiv.ChiSquare]),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, label, sample.Note(p.Data, "cifar10"))},
-		})
-	}
-	out.Tables = []lab.Table{table}
-	out.Notes = []string{"FID needs Inception weights, which users bring (lab/eval/inception); a LeNet trained here takes their place, and its distances are comparable within this table alone.",
-		"At β = 10 and mean cost |V| is far below 1/β for λ ≤ 0.01, so that log softplus(V) has nearly one slope, 0.72 β, and what is sampled is close to KL at λ = 1/(0.72 β) = 0.14, whatever the χ² plan's λ. β = 1, which the code ran, makes it 1.4: nearly the target alone. β = 1/λ samples the plan."}
-	return out, nil
-}
-
-// facesPanel is the pictures of a cell, and its rows of the table.
-func facesPanel(c lab.Result[facesParams, facesOut], divergence string) (grid style.ImageGrid, rows [][]string, err error) {
-	p, v := c.Params, c.Value
-	grid = style.ImageGrid{C: 3, H: p.Side, W: p.Side, Columns: facesShown, Title: fmt.Sprintf("%s, %s, λ = %g", divergence, task(p.Super), p.Lambda)}
-	at := []string{divergence, task(p.Super), fmt.Sprint(p.Lambda)}
-	for k, m := range v.Methods {
-		y, err := artifact.Read(c.Open, fmt.Sprintf("%d.npy", k))
-		if err != nil {
-			return grid, nil, err
-		}
-		grid.Images, grid.RowLabels = append(grid.Images, style.Rows(y)...), append(grid.RowLabels, m.Name)
-		rate := perSecond(m.Seconds)
-		if slices.Contains([]string{facesSource, facesProjection, facesNetProjection}, m.Name) { // which were there already
-			rate = perSecond(0)
-		}
-		rows = append(rows, append(slices.Clone(at), m.Name, number3(m.Frechet)+p.printedFID(m.Name), number3(m.Cost), rate))
-	}
-	return grid, append(rows, append(at, "training pictures of the target", number3(v.Floor), fmt.Sprintf("%.3g (of the plan of atoms)", v.Cost), "")), nil
-}
-
-func claimFaces(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
-	cells, err := lab.RecallAll(s, facesOf, set.Seed, facesGrid(set))
-	if err != nil {
-		return nil, err
-	}
-	firsts := map[bool]facesOut{} // of each task under χ²: the cell of the largest λ
-	for _, c := range cells {
-		p := c.Params
-		out = append(out, claimFacesAt(p, c.Value)...)
-		largest, ok := firsts[p.Super]
-		switch {
-		case p.F != fdiv.ChiSquare:
-		case !ok:
-			firsts[p.Super] = c.Value
-		default:
-			out = append(out, lab.Claim{What: fmt.Sprintf("%s, %s: mean cost of SCONES at β = 10, λ = %g over that at λ = 0.1", p.F, task(p.Super), p.Lambda), Source: "Table 1: χ² columns that hardly differ",
-				Got: c.Value.cost(facesSCONES) / largest.cost(facesSCONES), Want: 1, RelTol: .1, Why: "log softplus of potentials below 1/β is nearly linear, with a slope that λ does not change; the plans' own costs differ by a third and more"})
-		}
-	}
-	if set.Preset == lab.Smoke {
-		for i := range out {
-			out[i].SkipReason = "12 sources and networks of 3 steps"
-		}
-	}
-	return out, nil
-}
-
-func claimFacesAt(p facesParams, v facesOut) (out []lab.Claim) {
-	at := fmt.Sprintf("%s, %s, λ = %g: ", p.F, task(p.Super), p.Lambda)
-	source, why, most := "Table 1", "Table 1 has ratios of 0.12 to 0.2", .3
-	if p.F == fdiv.KL && p.Lambda < .01 && p.Nets.Depth == 0 {
-		source, why, most = "samples are nearer than their mean", "a comparison; between 1000 atoms of 16 × 16 a plan at this λ has few targets for a source, and its projection is not as blurred as Table 1's", 1
-	}
-	out = append(out, lab.Claim{What: at + "Fréchet distance of SCONES, exact score, over the projection's", Source: source, Got: v.ratio(facesSCONES, facesProjection), Relation: lab.AtMost, Want: most, Why: why})
-	sampled, few := facesSCONES, ""
-	if p.F == fdiv.ChiSquare && p.Lambda < 1./facesBeta {
-		sampled = facesSharp
-	}
-	if p.F == fdiv.ChiSquare && p.Lambda < .01 && p.Nets.Depth == 0 {
-		few = "at this λ a source is linked with few of 1000 atoms; chains under the score of 2000 pictures end nearer than draws of the atoms do"
-	}
-	off, because := .25, "sources that are not atoms, and potentials of few atoms"
-	if p.Lambda >= .1 { // where pairs at random are within .25: 0.0955 and 0.1088 on CIFAR-10, of standard deviation 0.06
-		off, because = .1, "two standard errors of the mean of 128 costs; pairs at random cost a fifth more than KL's plan"
-		if p.F == fdiv.ChiSquare && p.Nets.Depth == 0 {
-			few = "pairs at random cost a tenth more, which is two standard errors of 128 sources"
-		}
-	}
-	out = append(out, lab.Claim{What: at + "mean cost of " + sampled + " over that of the plan of atoms", Source: "it is that plan that is sampled", Got: v.cost(sampled) / v.Cost, Want: 1, RelTol: off, Why: because, SkipReason: few})
-	if p.Nets.Depth > 0 {
-		out = append(out, lab.Claim{What: at + "the same by networks", Source: "Table 1", Got: v.ratio(facesNetwork, facesNetProjection), Relation: lab.AtMost, Want: .3, Why: why})
 	}
 	return out
 }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"time"
 
 	"coupling/data"
 	"coupling/data/sample"
@@ -30,114 +29,51 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// facesParams is one task at one λ of a divergence and the mean cost.
-type facesParams struct {
-	CelebA  bool            `json:"celeba"` // else CIFAR-10
-	Super   bool            `json:"super"`  // sources are blurred
-	F       fdiv.Divergence `json:"f"`      // KL or ChiSquare
-	Lambda  float64         `json:"lambda"`
-	Side    int             `json:"side"`
-	Most    int             `json:"most"` // pictures in all; 0: all
-	Sources int             `json:"sources"`
-	Exact   int             `json:"exact"` // pictures whose noised score is taken; 0: all of the target's half
-	Atoms   int             `json:"atoms"`
-	Nets    facesNets       `json:"nets"`
-	Device  string          `json:"device"`
-	Data    data.Origin     `json:"data,omitzero"`
-}
-
 // facesBeta is the sharpness of the soft-plus of the paper's χ² plans between faces.
 const facesBeta = 10
 
 // compatibility is what is sampled: under χ² the paper's, smoothed.
-func (p facesParams) compatibility() scones.Compatibility {
-	k := scones.Compatibility{F: p.F, Lambda: p.Lambda}
+func (p FacesParams) compatibility(lambda float64) scones.Compatibility {
+	k := scones.Compatibility{F: p.F, Lambda: lambda}
 	if p.F == fdiv.ChiSquare {
 		k.Beta = facesBeta
 	}
 	return k
 }
 
-// facesNets are the sizes of networks; Depth 0: none.
-type facesNets struct {
-	Depth      int `json:"depth"` // of critics
-	Width      int `json:"width"`
-	Features   int `json:"features"` // of the score network
-	Levels     int `json:"levels"`
-	Critic     int `json:"critic"` // steps
-	Score      int `json:"score"`
-	Projection int `json:"projection"`
-}
-
-// facesMethod is a way to transport and what comes of it.
-type facesMethod struct {
-	Name    string  `json:"name"`
-	Frechet float64 `json:"frechet"`
-	Cost    float64 `json:"cost"` // mean square of y − x
-	Seconds float64 `json:"seconds"`
-}
-
-// The methods.
-const (
-	facesSource        = "source"
-	facesProjection    = "barycentric projection"
-	facesSCONES        = "SCONES, exact score"
-	facesSharp         = "SCONES, β = 1/λ"
-	facesLoose         = "SCONES, β = 1"
-	facesDraws         = "draws of the plan"
-	facesNetProjection = "projection by a network"
-	facesNetwork       = "SCONES, networks"
-)
-
-// facesOut. Artifacts: the first results of each method by number.
-type facesOut struct {
-	Name    string        `json:"name"` // of the data
-	Methods []facesMethod `json:"methods"`
-	Floor   float64       `json:"floor"` // Fréchet distance of as many other pictures of the target's half
-	Cost    float64       `json:"cost"`  // of the plan of atoms
-}
-
-// method returns what was measured of one, NaN where it is missing.
-func (o facesOut) method(name string) facesMethod {
-	i := slices.IndexFunc(o.Methods, func(m facesMethod) bool { return m.Name == name })
-	if i < 0 {
-		return facesMethod{Frechet: math.NaN(), Cost: math.NaN()}
-	}
-	return o.Methods[i]
-}
-
-// ratio of two methods' Fréchet distances.
-func (o facesOut) ratio(a, b string) float64 { return o.method(a).Frechet / o.method(b).Frechet }
-
-func (o facesOut) cost(name string) float64 { return o.method(name).Cost }
-
-var facesOf = lab.Experiment[facesParams, facesOut]{Name: "scones/faces", Version: 2, Run: runFaces}
-
-// faces is a task under way.
+// faces is a divergence under way: what its plans share.
 type faces struct {
-	p               facesParams
+	p               FacesParams
 	c               *lab.Cell
 	dev             *device.Device
-	source, target  *data.Images // for training
-	sources, others *data.Images // held out
+	target          *data.Images           // for training
+	others          *data.Images           // held out
+	source, sources map[bool]*data.Images  // of each task, true for super-res.: for training and held out
+	fields          map[string]score.Field // scores of the target
+	levels          []float64              // of the score network
 	judge           *eval.Model
 	real            *mat.Dense // features of others
-	out             facesOut
+	out             FacesOut
 }
 
-func runFaces(ctx context.Context, c *lab.Cell, p facesParams) (facesOut, error) {
+func runFaces(ctx context.Context, c *lab.Cell, p FacesParams) (FacesOut, error) {
 	f := &faces{p: p, c: c}
 	var err error
 	if f.dev, err = c.Device(p.Device); err != nil {
 		return f.out, err
 	}
-	steps := []func(context.Context) error{f.load, f.appoint, f.transport}
-	if p.Nets.Depth > 0 {
-		steps = append(steps, f.networks)
-	}
-	for _, step := range steps {
+	for _, step := range []func(context.Context) error{f.load, f.appoint, f.learnScores} {
 		if err := step(ctx); err != nil {
 			return f.out, err
+		}
+	}
+	for _, super := range []bool{true, false} {
+		for _, lambda := range p.Lambdas {
+			plan := &facesPlan{faces: f, x: f.sources[super].Mat(), Plan: FacesPlan{Super: super, Lambda: lambda}}
+			if err := plan.run(ctx); err != nil {
+				return f.out, fmt.Errorf("%s, λ = %g: %w", task(super), lambda, err)
+			}
+			f.out.Plans = append(f.out.Plans, plan.Plan)
 		}
 	}
 	return f.out, nil
@@ -153,17 +89,23 @@ func (f *faces) pictures(ctx context.Context) (*data.Images, error) {
 		}
 		return m.Take(ctx, rng.Perm(m.Len())[:pickMost(m.Len(), f.p.Most)])
 	}
-	m, err := data.CIFAR10(ctx, sample.From(f.p.Data), data.Train)
+	m, err := data.FashionMNIST(ctx, sample.From(f.p.Data), data.Train)
 	if err != nil {
 		return nil, err
 	}
 	if m, err = m.Pick(rng, pickMost(m.Len(), f.p.Most)); err != nil {
 		return nil, err
 	}
+	if m, err = m.Scale(0, 1); err != nil {
+		return nil, err
+	}
+	if m, err = m.Pad(2, 2); err != nil || f.p.Side == 32 {
+		return m, err
+	}
 	return m.Resize(f.p.Side, f.p.Side, data.Bilinear)
 }
 
-// load deals the pictures into two halves, of which some are held out, and blurs the sources.
+// load deals the pictures into two halves, of which some are held out, and blurs the sources of one task.
 func (f *faces) load(ctx context.Context) error {
 	m, err := f.pictures(ctx)
 	if err != nil {
@@ -176,25 +118,31 @@ func (f *faces) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.source, f.target, f.sources, f.others = parts[0], parts[1], parts[2], parts[3]
-	if !f.p.Super {
-		return nil
-	}
-	for _, m := range []**data.Images{&f.source, &f.sources} {
-		small, err := (*m).Resize(f.p.Side/2, f.p.Side/2, data.Bilinear)
+	f.target, f.others = parts[1], parts[3]
+	f.source, f.sources = map[bool]*data.Images{false: parts[0]}, map[bool]*data.Images{false: parts[2]}
+	for _, tasks := range []map[bool]*data.Images{f.source, f.sources} {
+		small, err := tasks[false].Resize(f.p.Side/2, f.p.Side/2, data.Bilinear)
 		if err != nil {
 			return err
 		}
-		if *m, err = small.Resize(f.p.Side, f.p.Side, data.Bilinear); err != nil {
+		if tasks[true], err = small.Resize(f.p.Side, f.p.Side, data.Bilinear); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// judged are images as LeNet wants them, of at least 20 × 20.
+func judged(m *data.Images) (*data.Images, error) {
+	if _, _, h, _ := m.Shape(); h < 20 {
+		return padded(m)
+	}
+	return m, nil
+}
+
 // appoint trains the classifier whose features are looked at, on the target's half.
 func (f *faces) appoint(ctx context.Context) error {
-	big, err := padded(f.target)
+	big, err := judged(f.target)
 	if err != nil {
 		return err
 	}
@@ -217,31 +165,85 @@ func (f *faces) appoint(ctx context.Context) error {
 }
 
 func (f *faces) features(ctx context.Context, m *data.Images) (*mat.Dense, error) {
-	m, err := padded(m)
+	m, err := judged(m)
 	if err != nil {
 		return nil, err
 	}
 	return feature.Trained{Model: f.judge}.Of(ctx, m)
 }
 
+// The scores of the target: of its noised pictures, of a mixture, of a network.
+const exactScore, mixtureScore, networkScore = "exact score", "mixture score", "networks"
+
+// learnScores sets up the exact score, fits the mixture, and trains the one score network of all plans.
+func (f *faces) learnScores(ctx context.Context) error {
+	known, err := f.target.Pick(f.c.Rand("known"), pickMost(f.target.Len(), f.p.Exact))
+	if err != nil {
+		return err
+	}
+	exact, err := score.NewEmpirical(known.Mat(), nil, 0)
+	if err != nil {
+		return err
+	}
+	f.fields = map[string]score.Field{exactScore: exact}
+	if f.p.Parts > 0 {
+		mixture, err := score.FitMixture{Parts: f.p.Parts, Axes: min(60, f.target.Len()/2)}.Run(ctx, f.target.Mat(), f.c.Rand("mixture"))
+		if err != nil {
+			return err
+		}
+		f.fields[mixtureScore] = mixture
+	}
+	if f.p.Nets.Depth == 0 {
+		return nil
+	}
+	highest := 90.
+	if f.p.F == fdiv.ChiSquare {
+		highest = 9
+	}
+	if f.levels, err = score.Geometric(highest, facesLast, f.p.Nets.Levels); err != nil {
+		return err
+	}
+	dir, err := f.c.Scratch()
+	if err != nil {
+		return err
+	}
+	_, c, h, w := f.target.Shape()
+	f.fields[networkScore], err = dsm.Training{Sigmas: f.levels, Steps: f.p.Nets.Score, Batch: 128, Rate: 1e-4, Decay: .999, Path: dir + "/score.ckpt", Every: every,
+		Trace: func(k int, _ float64) { f.c.Progress(k, f.p.Nets.Score) }}.
+		Run(ctx, f.dev, arch.NCSNv2{Channels: c, Features: f.p.Nets.Features, Sigmas: f.levels}.Net(), f.target.Mat(), []int{c, h, w}, f.c.Rand("score"))
+	return err
+}
+
 // facesLast is the last noise level, and facesStep its step.
 const facesLast, facesStep = .01, 5e-5
 
+// facesPlan is a plan under way.
+type facesPlan struct {
+	*faces
+	x    *mat.Dense // sources
+	Plan FacesPlan
+}
+
 // width is that of the factor exp(−s·c) where s is the steepest slope of log M: 1/λ under KL, β under χ². Steps of σ²/2 there are as
 // long as the factor bears.
-func (f *faces) width(k scones.Compatibility) float64 {
+func (f *facesPlan) width(k scones.Compatibility) float64 {
 	lambda := k.Lambda
 	if k.Beta > 0 {
 		lambda = 1 / k.Beta
 	}
-	return math.Sqrt(lambda * float64(f.source.Dim()) / 2)
+	return math.Sqrt(lambda * float64(f.target.Dim()) / 2)
 }
 
-// sampler anneals from that width to the last level, each level two thirds of the one before.
-func (f *faces) sampler(k scones.Compatibility) (score.Langevin, error) {
-	first := f.width(k)
-	levels, err := score.Geometric(first, facesLast, 1+int(math.Ceil(math.Log(first/facesLast)/math.Log(1.5))))
-	return score.Langevin{Levels: levels, Steps: 5, Step: facesStep, Denoise: true}, err
+// sampler anneals from that width to the last level, each level two thirds of the one before. Under the mixture it ends at σ = 0.046,
+// below which that knows no more of a picture, and the denoising step takes the rest off.
+func (f *facesPlan) sampler(k scones.Compatibility, field string) (score.Langevin, error) {
+	first, last := f.width(k), facesLast
+	if field == mixtureScore {
+		last = .046
+	}
+	first = max(first, last)
+	levels, err := score.Geometric(first, last, 2+int(math.Ceil(math.Log(first/last)/math.Log(1.5))))
+	return score.Langevin{Levels: levels, Steps: 5, Step: facesStep * math.Pow(last/facesLast, 2), Denoise: true}, err
 }
 
 // atoms is a plan between atoms, with its potentials off them.
@@ -254,17 +256,18 @@ type atoms struct {
 	cost float64
 }
 
-// plan solves the discrete problem.
-func (f *faces) plan(ctx context.Context) (atoms, error) {
-	p, rng := f.p, f.c.Rand("atoms")
+// solve solves the discrete problem.
+func (f *facesPlan) solve(ctx context.Context) (atoms, error) {
+	p, lambda, rng := f.p, f.Plan.Lambda, f.c.Rand("atoms")
+	source := f.source[f.Plan.Super]
 	if p.F == fdiv.KL {
-		fitted, err := scones.Fit{Lambda: p.Lambda, Mean: true, Most: p.Atoms}.Run(ctx, f.source.Mat(), f.target.Mat(), rng)
+		fitted, err := scones.Fit{Lambda: lambda, Mean: true, Most: p.Atoms}.Run(ctx, source.Mat(), f.target.Mat(), rng)
 		if err != nil {
 			return atoms{}, err
 		}
 		return atoms{fitted.Phi, fitted.Psi, fitted.FromPhi, fitted.Plan.Sharp()}, nil
 	}
-	from, err := f.source.Pick(rng, min(p.Atoms, f.source.Len()))
+	from, err := source.Pick(rng, min(p.Atoms, source.Len()))
 	if err != nil {
 		return atoms{}, err
 	}
@@ -272,7 +275,7 @@ func (f *faces) plan(ctx context.Context) (atoms, error) {
 	if err != nil {
 		return atoms{}, err
 	}
-	plan, phi, psi, err := scones.FitRegularised(ctx, scones.Compatibility{F: p.F, Lambda: p.Lambda}, from.Mat(), to.Mat(), true)
+	plan, phi, psi, err := scones.FitRegularised(ctx, scones.Compatibility{F: p.F, Lambda: lambda}, from.Mat(), to.Mat(), true)
 	if err != nil {
 		return atoms{}, err
 	}
@@ -282,170 +285,146 @@ func (f *faces) plan(ctx context.Context) (atoms, error) {
 	return atoms{phi, psi, phi, plan.Sharp}, nil
 }
 
-// transport takes potentials of atoms, and the exact score of noised pictures.
-func (f *faces) transport(ctx context.Context) error {
-	x := f.sources.Mat()
-	plan, err := f.plan(ctx)
+// run takes potentials of atoms, with the scores that are known, and networks, if any.
+func (f *facesPlan) run(ctx context.Context) error {
+	plan, err := f.solve(ctx)
 	if err != nil {
 		return err
 	}
-	f.out.Cost = plan.cost
-	known, err := f.target.Pick(f.c.Rand("known"), pickMost(f.target.Len(), f.p.Exact))
+	f.Plan.Cost = plan.cost
+	mean := plan.from.Barycentric(f.x)
+	random, err := f.target.Pick(f.c.Rand("random"), min(f.x.RawMatrix().Rows, f.target.Len()))
 	if err != nil {
 		return err
 	}
-	target, err := score.NewEmpirical(known.Mat(), nil, 0)
-	if err != nil {
-		return err
-	}
-	mean := plan.from.Barycentric(x)
-	ways := []facesWay{
-		{name: facesSource, make: func() (*mat.Dense, error) { return x, nil }},
-		{name: facesProjection, make: func() (*mat.Dense, error) { return mean, nil }},
+	for _, m := range []struct {
+		name string
+		y    *mat.Dense
+	}{{facesSource, f.x}, {facesProjection, mean}, {facesDraws, plan.from.DrawPoints(f.x, f.c.Rand("draws"))}, {facesRandom, random.Mat()}} {
+		if err := f.add(ctx, m.name, m.y, 0); err != nil {
+			return err
+		}
 	}
 	for _, s := range f.samplings() {
-		l, err := f.sampler(s.k)
+		if f.fields[s.field] == nil {
+			continue
+		}
+		l, err := f.sampler(s.k, s.field)
 		if err != nil {
 			return err
 		}
-		c := scones.Coupling{Compatibility: s.k, Phi: plan.phi, Psi: plan.psi, Target: target, Mean: true}
-		if ways, err = f.sampled(ctx, ways, s.name, c, l, mean); err != nil {
+		c := scones.Coupling{Compatibility: s.k, Phi: plan.phi, Psi: plan.psi, Target: f.fields[s.field], Mean: true}
+		if err := f.sampled(ctx, s.name, c, l, mean); err != nil {
 			return err
 		}
 	}
-	return f.addAll(ctx, x, append(ways, facesWay{name: facesDraws, make: func() (*mat.Dense, error) { return plan.from.DrawPoints(x, f.c.Rand("draws")), nil }}))
-}
-
-// samplings are what is sampled of the plan: itself under KL; under χ² with the soft-plus of the paper, with one as sharp as λ, and
-// with the one that its code ran.
-func (f *faces) samplings() []struct {
-	name string
-	k    scones.Compatibility
-} {
-	type sampling = struct {
-		name string
-		k    scones.Compatibility
-	}
-	k := f.p.compatibility()
-	out := []sampling{{facesSCONES, k}}
-	if f.p.F == fdiv.KL {
-		return out
-	}
-	if sharp := k; f.p.Lambda < 1./facesBeta {
-		sharp.Beta = 1 / f.p.Lambda
-		out = append(out, sampling{facesSharp, sharp})
-	}
-	k.Beta = 1
-	return append(out, sampling{facesLoose, k})
-}
-
-// sampled adds a way: chains from their start, which a killed run goes on with.
-func (f *faces) sampled(ctx context.Context, ways []facesWay, name string, c scones.Coupling, l score.Langevin, start *mat.Dense) ([]facesWay, error) {
-	dir, err := f.c.Scratch()
-	if err != nil {
-		return nil, err
-	}
-	l.Every, l.Path = every, fmt.Sprintf("%s/chains-%s.ckpt", dir, strings.ReplaceAll(name, "/", " over "))
-	way := facesWay{name: name, watch: new(stopwatch)}
-	way.make = func() (*mat.Dense, error) {
-		*way.watch = *watch(f.c)
-		l.Trace = way.watch.hear
-		return c.Sample(ctx, f.sources.Mat(), 1, l, start, f.c.Rand("chains"))
-	}
-	return append(ways, way), nil
-}
-
-// networks is the paper's: critics, NCSNv2 and a projection of its architecture.
-func (f *faces) networks(ctx context.Context) error {
-	p, rng, x := f.p.Nets, f.c.Rand("networks"), f.sources.Mat()
-	dir, err := f.c.Scratch()
-	if err != nil {
-		return err
-	}
-	k := f.p.compatibility()
-	highest := 90.
-	if k.F == fdiv.ChiSquare {
-		highest = 9
-	}
-	levels, err := score.Geometric(highest, facesLast, p.Levels)
-	if err != nil {
-		return err
-	}
-	_, c, h, w := f.target.Shape()
-	from, to := f.source.Mat(), f.target.Mat()
-	trained, err := dsm.Training{Sigmas: levels, Steps: p.Score, Batch: 128, Rate: 1e-4, Path: dir + "/score.ckpt", Every: every,
-		Trace: func(k int, _ float64) { f.c.Progress(k, p.Score) }}.
-		Run(ctx, f.dev, arch.NCSNv2{Channels: c, Features: p.Features, Sigmas: levels}.Net(), to, []int{c, h, w}, rng)
-	if err != nil {
-		return err
-	}
-	hidden := slices.Repeat([]int{p.Width}, p.Depth)
-	trainedBy := scones.Compatibility{F: k.F, Lambda: k.Lambda}
-	critics, err := neural.Training{Ascent: scones.Ascent{Compatibility: trainedBy, Mean: true, Paired: true, Steps: p.Critic, Batch: 1000,
-		Trace: func(k int, _ float64) { f.c.Progress(k, p.Critic) }}, Hidden: hidden, Rate: 1e-5, Unscaled: true, Path: dir + "/potentials.ckpt", Every: every}.
-		Run(ctx, f.dev, f.target.Dim(), scones.Cloud(from), scones.Cloud(to), rng)
-	if err != nil {
-		return err
-	}
-	coupling := scones.Coupling{Compatibility: k, Phi: critics.Phi, Psi: critics.Psi, Target: trained, Mean: true}
-	project, err := neural.Projection{Coupling: coupling, Steps: p.Projection, Batch: 64, Rate: 1e-6, Schedule: train.Linear(p.Projection, .1), Path: dir + "/projection.ckpt", Every: every}.
-		Run(ctx, f.dev, flat(arch.BarycentricImages{Channels: c, Features: max(p.Features*3/8, 2)}.Net(), c, h, w), scones.Cloud(from), scones.Cloud(to), rng)
-	if err != nil {
-		return err
-	}
-	mean, err := project.Apply(x)
-	if err != nil {
-		return err
-	}
-	first := f.width(k)
-	levels = slices.DeleteFunc(levels, func(s float64) bool { return s > first && s > facesLast })
-	ways := []facesWay{{name: facesNetProjection, make: func() (*mat.Dense, error) { return mean, nil }}}
-	l := score.Langevin{Levels: levels, Steps: 5, Step: 1.5e-6, Denoise: true}
-	if k.F == fdiv.KL && k.Lambda < .01 {
-		l.Steps, l.Step = 7, 1e-6
-	}
-	if ways, err = f.sampled(ctx, ways, facesNetwork, coupling, l, mean); err != nil {
-		return err
-	}
-	return f.addAll(ctx, x, ways)
-}
-
-// facesShown is how many pictures of a method are kept.
-const facesShown = 8
-
-// facesWay is a method before it is judged.
-type facesWay struct {
-	name  string
-	make  func() (*mat.Dense, error)
-	watch *stopwatch // of chains
-}
-
-func (f *faces) addAll(ctx context.Context, x *mat.Dense, ways []facesWay) error {
-	for _, w := range ways {
-		if err := f.add(ctx, x, w); err != nil {
-			return fmt.Errorf("%s: %w", w.name, err)
-		}
+	if f.p.Nets.Depth > 0 {
+		return f.networks(ctx)
 	}
 	return nil
 }
 
-func (f *faces) add(ctx context.Context, x *mat.Dense, w facesWay) error {
-	begin := time.Now()
-	y, err := w.make()
+// A sampling is what is sampled of a plan, and by which score.
+type sampling struct {
+	name, field string
+	k           scones.Compatibility
+}
+
+// samplings are the plan itself under KL; under χ² with the soft-plus of the paper, with one as sharp as λ, and with the one that its
+// code ran.
+func (f *facesPlan) samplings() []sampling {
+	k := f.p.compatibility(f.Plan.Lambda)
+	out := []sampling{{facesExact, exactScore, k}, {facesMixture, mixtureScore, k}}
+	if f.p.F == fdiv.KL {
+		return out
+	}
+	field := exactScore
+	if f.fields[mixtureScore] != nil {
+		field = mixtureScore
+	}
+	if sharp := k; f.Plan.Lambda < 1./facesBeta {
+		sharp.Beta = 1 / f.Plan.Lambda
+		out = append(out, sampling{facesSharp, field, sharp})
+	}
+	k.Beta = 1
+	return append(out, sampling{facesLoose, field, k})
+}
+
+// sampled adds chains from their start, which a killed run goes on with.
+func (f *facesPlan) sampled(ctx context.Context, name string, c scones.Coupling, l score.Langevin, start *mat.Dense) error {
+	path, err := f.scratch("chains " + name)
 	if err != nil {
 		return err
 	}
-	n, d := y.Dims()
-	m := facesMethod{Name: w.name, Seconds: time.Since(begin).Seconds() / float64(n)}
-	if w.watch != nil {
-		m.Seconds = w.watch.seconds(n)
+	run := watch(f.c)
+	l.Path, l.Every, l.Trace = path, every, run.hear
+	y, err := c.Sample(ctx, f.x, 1, l, start, f.c.Rand("chains"))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
+	return f.add(ctx, name, y, run.seconds(y.RawMatrix().Rows))
+}
+
+// scratch is a file for what this plan stores on the way.
+func (f *facesPlan) scratch(name string) (string, error) {
+	dir, err := f.c.Scratch()
+	return fmt.Sprintf("%s/%s-%g-%s.ckpt", dir, task(f.Plan.Super), f.Plan.Lambda, strings.NewReplacer("/", " over ", " ", "-").Replace(name)), err
+}
+
+// networks is the paper's: critics and a projection of NCSNv2's architecture, with the score network of all plans.
+func (f *facesPlan) networks(ctx context.Context) error {
+	p, k, rng := f.p.Nets, f.p.compatibility(f.Plan.Lambda), f.c.Rand("networks")
+	critic, err := f.scratch("potentials")
+	if err != nil {
+		return err
+	}
+	projection, err := f.scratch("projection")
+	if err != nil {
+		return err
+	}
+	_, c, h, w := f.target.Shape()
+	from, to := scones.Cloud(f.source[f.Plan.Super].Mat()), scones.Cloud(f.target.Mat())
+	critics, err := neural.Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: k.F, Lambda: k.Lambda}, Mean: true, Paired: true, Steps: p.Critic, Batch: 1000,
+		Trace: func(k int, _ float64) { f.c.Progress(k, p.Critic) }}, Hidden: slices.Repeat([]int{p.Width}, p.Depth), Rate: 1e-5, Unscaled: true, Path: critic, Every: every}.
+		Run(ctx, f.dev, f.target.Dim(), from, to, rng)
+	if err != nil {
+		return err
+	}
+	coupling := scones.Coupling{Compatibility: k, Phi: critics.Phi, Psi: critics.Psi, Target: f.fields[networkScore], Mean: true}
+	project, err := neural.Projection{Coupling: coupling, Steps: p.Projection, Batch: 64, Rate: 1e-6, Schedule: train.Linear(p.Projection, .1), Path: projection, Every: every}.
+		Run(ctx, f.dev, flat(arch.BarycentricImages{Channels: c, Features: max(p.Features*3/8, 2)}.Net(), c, h, w), from, to, rng)
+	if err != nil {
+		return err
+	}
+	mean, err := project.Apply(f.x)
+	if err != nil {
+		return err
+	}
+	if err := f.add(ctx, facesNetProjection, mean, 0); err != nil {
+		return err
+	}
+	first := f.width(k)
+	l := score.Langevin{Levels: slices.DeleteFunc(slices.Clone(f.levels), func(s float64) bool { return s > first && s > facesLast }), Steps: 5, Step: 1.5e-6, Denoise: true}
+	if k.F == fdiv.KL && k.Lambda < .01 {
+		l.Steps, l.Step = 7, 1e-6
+	}
+	return f.sampled(ctx, facesNetwork, coupling, l, mean)
+}
+
+// facesShown is how many pictures of a method are kept.
+const facesShown = 10
+
+// add judges a method and keeps its first pictures.
+func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense, seconds float64) error {
+	n, d := y.Dims()
+	m := FacesMethod{Name: name, Seconds: seconds}
 	y = mat.DenseCopyOf(y)
 	y.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, y)
 	var moved mat.Dense
-	moved.Sub(y, x)
+	moved.Sub(y, f.x)
 	m.Cost = mat.Norm(&moved, 2) * mat.Norm(&moved, 2) / float64(n*d)
-	_, c, h, wide := f.sources.Shape()
+	m.Own = own(y, f.x)
+	_, c, h, wide := f.target.Shape()
 	images, err := data.FromMat(y, c, h, wide, 0, 1)
 	if err != nil {
 		return err
@@ -457,8 +436,32 @@ func (f *faces) add(ctx context.Context, x *mat.Dense, w facesWay) error {
 	if m.Frechet, err = distance.Frechet(seen, f.real); err != nil {
 		return err
 	}
-	f.out.Methods = append(f.out.Methods, m)
-	return artifact.Write(f.c, fmt.Sprintf("%d.npy", len(f.out.Methods)-1), mat.DenseCopyOf(y.Slice(0, min(facesShown, n), 0, d)))
+	f.Plan.Methods = append(f.Plan.Methods, m)
+	return artifact.Write(f.c, facesFile(len(f.out.Plans), len(f.Plan.Methods)-1), mat.DenseCopyOf(y.Slice(0, min(facesShown, n), 0, d)))
+}
+
+// facesFile is the artifact of a method of a plan, by number.
+func facesFile(plan, method int) string { return fmt.Sprintf("%d-%d.npy", plan, method) }
+
+// own is the share of rows of y whose nearest source is their own; pairs at random have 1/n.
+func own(y, x *mat.Dense) float64 {
+	n, _ := y.Dims()
+	var products mat.Dense
+	products.Mul(y, x.T())
+	right := 0
+	for i := range n {
+		best, at := math.Inf(1), -1
+		for j := range n {
+			row := x.RawRowView(j)
+			if v := mat.Dot(mat.NewVecDense(len(row), row), mat.NewVecDense(len(row), row)) - 2*products.At(i, j); v < best {
+				best, at = v, j
+			}
+		}
+		if at == i {
+			right++
+		}
+	}
+	return float64(right) / float64(n)
 }
 
 // flat lets a network of images take and give rows.

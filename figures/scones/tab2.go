@@ -23,7 +23,7 @@ func Tab2() lab.Study[GaussiansParams, GaussiansOut] {
 			"at a tenth of that λ it is not, and potentials fitted from samples are what counts.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "d = 2 and 4, one pair, 500 samples, networks of 3 × 16",
-			lab.Quick: "three pairs of Gaussians for d = 2 to 64, one for d = 128 and 256, 10,000 samples; Langevin dynamics run and potentials fitted for one pair up to d = 16, beyond drawn from its law; networks of 3 × 64 up to d = 16, 4000 samples",
+			lab.Quick: "three pairs of Gaussians for d = 2 to 64, one for d = 128 and 256 at λ = 2d, 10,000 samples; Langevin dynamics run and potentials fitted for one pair up to d = 16, beyond drawn from its law; networks of 3 × 64 up to d = 16, 3000 samples",
 			lab.Full:  "five pairs of Gaussians for d = 2 to 256, 10,000 samples; Langevin dynamics run for two pairs up to d = 128; potentials fitted up to d = 16, networks of 3 × 96 up to d = 16 and of 3 × 256 at d = 64",
 			lab.Paper: "ten pairs of Gaussians for d = 2 to 256, 10,000 samples, all run and fitted, networks of 3 × 4096",
 		},
@@ -91,16 +91,18 @@ func gaussiansGrid(set lab.Setting) (out []GaussiansParams) {
 		for _, d := range lab.Pick(p, []int{2, 4}, []int{2, 16, 64, 128, 256}, []int{2, 16, 64, 128, 256}, []int{2, 16, 64, 128, 256}) {
 			pairs := lab.Pick(p, 1, 3, 5, 10)
 			if p == lab.Quick && d > 64 {
-				pairs = 1
+				if pairs = 1; per != 2 {
+					continue
+				}
 			}
 			for pair := range pairs {
-				fit := lab.Pick(p, 100, 1000, 2000, 2000)
+				fit := lab.Pick(p, 100, 500, 2000, 2000)
 				if p != lab.Paper && (d > 16 || pair > 0) {
 					fit = 0
 				}
 				out = append(out, GaussiansParams{
 					D: d, Pair: pair, PerDim: per, Samples: lab.Pick(p, 500, 10000, 10000, 10000),
-					Run: runsChains(p, d) && pair < lab.Pick(p, 1, 1, 2, 10), Fit: fit,
+					Run: runsChains(p, d) && pair < lab.Pick(p, 1, 1, 2, 10) && (per == 2 || d == 2 || p != lab.Quick), Fit: fit,
 				})
 			}
 		}
@@ -321,6 +323,10 @@ func claimTab2(v lab.View[GaussiansParams, GaussiansOut]) (out []lab.Claim, err 
 func (t table2) claimLaws(d int) []lab.Claim {
 	const spread = "pairs of random Gaussians differ by some 10 %; at d = 2 the number is that of three random variances"
 	at := func(row int) float64 { v, _ := t.estimate(2, d, tab2Rows[row].of); return v }
+	_, sem := t.estimate(2, d, tab2Rows[5].of)
+	if math.IsNaN(sem) {
+		sem = 0
+	}
 	want, small := predicted[d], ""
 	if t.Preset == lab.Smoke { // whose floor is that of 500 samples; at d = 4 nothing is predicted, and d = 16 stands in
 		small = "500 samples"
@@ -335,7 +341,7 @@ func (t table2) claimLaws(d int) []lab.Claim {
 	out := []lab.Claim{
 		{What: fmt.Sprintf("law of the paper's steps, d = %d", d), Source: "closed form", Got: at(1), Want: want.paper, AbsTol: low, RelTol: .15, Why: spread, SkipReason: small, Null: independentPairs},
 		{What: fmt.Sprintf("sample floor, d = %d", d), Source: "closed form", Got: at(3), Want: want.floor, AbsTol: low, RelTol: .15, Why: spread, SkipReason: small, Null: halfSamples},
-		{What: fmt.Sprintf("exact barycentric projection, d = %d", d), Source: "closed form", Got: at(5), Want: want.projection, AbsTol: 1, RelTol: pickD(d, .5, .15, .06), Why: spread, SkipReason: small, Null: independentPairs},
+		{What: fmt.Sprintf("exact barycentric projection, d = %d", d), Source: "closed form", Got: at(5), Want: want.projection, AbsTol: max(1, 3*sem), RelTol: pickD(d, .5, .15, .06), Why: spread, SkipReason: small, Null: independentPairs},
 		{What: fmt.Sprintf("independent coupling, d = %d", d), Source: "closed form", Got: at(4), Want: want.independent, AbsTol: low, RelTol: pickD(d, .6, .25, .15), Why: spread, SkipReason: small, Null: convergedSampler},
 	}
 	i, chains := slices.Index(printed.d, d), small

@@ -97,7 +97,7 @@ var networks = lab.Part[NetworksParams, NetworksOut]{Experiment: networksOf, Gri
 		if g.PerDim != 2 || g.D > lab.Pick(p, 2, 16, 64, 256) || g.Pair > 0 && p != lab.Paper {
 			continue
 		}
-		g.Run, g.Fit, g.Samples = false, 0, lab.Pick(p, 500, 4000, 10000, 10000)
+		g.Run, g.Fit, g.Samples = false, 0, lab.Pick(p, 500, 3000, 10000, 10000)
 		wide := 96
 		if g.D > 16 {
 			wide = 256

@@ -39,8 +39,8 @@ type MomentsNetParams struct {
 // momentsNets are at the paper's λ, one of them at quick, and one where there is a coupling to be learnt.
 var momentsNets = lab.Part[MomentsNetParams, MomentsNetOut]{Experiment: momentsNetsOf, Grid: func(set lab.Setting) []MomentsNetParams {
 	p := set.Preset
-	base := MomentsNetParams{Side: lab.Pick(p, 7, 28, 28, 28), Axes: lab.Pick(p, 4, 16, 32, 0), Width: lab.Pick(p, 16, 64, 256, 2048), Steps: lab.Pick(p, 10, 3000, 8000, 5000), Batch: lab.Pick(p, 64, 256, 512, 1000),
-		Rate: lab.Pick(p, 1e-3, 1e-3, 1e-3, 1e-6*784), Samples: lab.Pick(p, 100, 4000, 10000, 10000), Device: set.Device, Data: data.Choose("mnist")}
+	base := MomentsNetParams{Side: lab.Pick(p, 7, 28, 28, 28), Axes: lab.Pick(p, 4, 16, 32, 0), Width: lab.Pick(p, 16, 64, 256, 2048), Steps: lab.Pick(p, 10, 2500, 8000, 5000), Batch: lab.Pick(p, 64, 256, 512, 1000),
+		Rate: lab.Pick(p, 1e-3, 1e-3, 1e-3, 1e-6*784), Samples: lab.Pick(p, 100, 3000, 10000, 10000), Device: set.Device, Data: data.Choose("mnist")}
 	return lab.Grid(base, lab.Vary(func(p *MomentsNetParams, v float64) { p.Lambda = v }, lab.Pick(p, []float64{.25}, []float64{.25, .01}, []float64{1, .5, .25, .01}, []float64{1, .5, .25, .01})...))
 }}
 

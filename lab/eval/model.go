@@ -93,6 +93,23 @@ func (m *Model) Predict(ctx context.Context, images *data.Images) ([]int, error)
 	return out, err
 }
 
+// Certainty returns the probability that the model gives to the most probable class of each image: the largest softmax of
+// its logits.
+func (m *Model) Certainty(ctx context.Context, images *data.Images) ([]float64, error) {
+	out := make([]float64, 0, images.Len())
+	err := m.each(ctx, images, true, func(logits []float32, width int) {
+		for at := 0; at < len(logits); at += width {
+			row := logits[at : at+width]
+			top, sum := row[largest(row)], 0.
+			for _, l := range row {
+				sum += math.Exp(float64(l - top))
+			}
+			out = append(out, 1/sum)
+		}
+	})
+	return out, err
+}
+
 // Features returns what the last layer sees of each image, a row each: 100 numbers for the MLP, 128 for the CNN, 84 for
 // LeNet.
 func (m *Model) Features(ctx context.Context, images *data.Images) (*mat.Dense, error) {

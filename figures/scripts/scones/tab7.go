@@ -19,7 +19,7 @@ func main() {
 	study := scones.Tab7()
 	study.Grid = func(lab.Setting) []scones.MomentsParams {
 		return []scones.MomentsParams{
-			{Side: 28, Lambdas: []float64{1, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001}, Chains: 32},
+			{Side: 28, Lambdas: []float64{1, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001}, Chains: 16},
 		}
 	}
 	gallery.Main(study.Figure())

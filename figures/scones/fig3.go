@@ -1,0 +1,222 @@
+package scones
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"coupling/data"
+	"coupling/data/sample"
+	"coupling/figures/artifact"
+	"coupling/figures/style"
+	"coupling/lab"
+)
+
+const pixels = 16 * 16
+
+// Fig3 is Figure 3: USPS digits to MNIST digits and back.
+func Fig3() lab.Study[DigitsParams, DigitsOut] {
+	return lab.Study[DigitsParams, DigitsOut]{
+		Name:  "scones/fig3",
+		Title: "Figure 3: transport between USPS and MNIST digits",
+		Shows: "Handwritten digits of one set, and where entropic plans send them: on average (barycentric projection) and by samples. Potentials are " +
+			"the paper's (χ² at λ = 0.001, networks), with the soft-plus at the sharpness that the paper states and at the one that its code ran, or those of " +
+			"the KL plan between atoms. Scores are that of a mixture of Gaussians, fitted in seconds, a network's where one is trained, and the exact score of the noised training digits, which a " +
+			"network approaches as it grows, and by which samples come to lie on training digits. A classifier of the target's digits says what they are worth.",
+		Sizes: map[lab.Preset]string{
+			lab.Smoke: "300 digits a set, every network trained for 20 steps",
+			lab.Quick: "4000 digits a set; critics 2 × 128, 1500 steps; score a mixture of 60 Gaussians; 120 sources, 800 atoms; exact score of 1000 digits",
+			lab.Full:  "all digits; critics 2 × 256, 3000 steps; scores a mixture of 120 Gaussians and a U-Net of width 16, 2000 steps; 250 sources, 2000 atoms; exact score of at most 7291 digits",
+			lab.Paper: "all digits; critics 2 × 1024, 5000 steps, batch 1000; scores a mixture of 150 Gaussians and the paper's NCSN of 64 features, 40,000 steps; 4000 sources, 2000 atoms; exact score of all digits",
+		},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 4, lab.Quick: 50, lab.Full: 900, lab.Paper: 100000},
+		Experiment: digitsOf,
+		Grid:       digitsGrid,
+		Draw:       drawFig3,
+		Claims:     claimFig3,
+		Nulls: []lab.Null{
+			{Name: averages, Spoil: []lab.Spoiler{lab.Spoil(digitsOf, spoilDigits(func(m *DigitsMethod, o DigitsOut) {
+				p, _ := o.method(ofProjection)
+				if strings.HasPrefix(m.Name, "KL") {
+					p, _ = o.method(ofAtoms)
+				}
+				m.Frechet = p.Frechet
+			}))}},
+			{Name: otherDigits, Spoil: []lab.Spoiler{lab.Spoil(digitsOf, spoilDigits(func(m *DigitsMethod, _ DigitsOut) { m.Same = .1 }))}},
+			{Name: storedDigits, Spoil: []lab.Spoiler{lab.Spoil(digitsOf, spoilDigits(func(m *DigitsMethod, o DigitsOut) {
+				d, _ := o.method(ofDraws)
+				m.Copies = d.Copies
+			}))}},
+			{Name: guesses, Spoil: []lab.Spoiler{lab.Spoil(digitsOf, func(cells []lab.Result[DigitsParams, DigitsOut]) {
+				for i := range cells {
+					cells[i].Value.Accuracy, cells[i].Value.Sure = .1, 1
+					spoilDigits(func(m *DigitsMethod, _ DigitsOut) { m.Sure = .1 })(cells[i : i+1])
+				}
+			})}},
+		},
+	}
+}
+
+// The garbage on which claims fail.
+const (
+	averages     = "averages in place of samples"
+	otherDigits  = "digits that ignore their source"
+	storedDigits = "stored training digits"
+	guesses      = "pictures on which the judge guesses"
+)
+
+// spoilDigits changes each method of cells.
+func spoilDigits(spoil func(*DigitsMethod, DigitsOut)) func([]lab.Result[DigitsParams, DigitsOut]) {
+	return func(cells []lab.Result[DigitsParams, DigitsOut]) {
+		for i := range cells {
+			before := cells[i].Value
+			cells[i].Value.Methods = slices.Clone(before.Methods)
+			for k := range before.Methods {
+				spoil(&cells[i].Value.Methods[k], before)
+			}
+		}
+	}
+}
+
+// DigitsParams are one direction.
+type DigitsParams struct {
+	ToMNIST  bool        `json:"to_mnist"`
+	Most     int         `json:"most"`  // training digits of each set; 0: all
+	Exact    int         `json:"exact"` // of which the exact score is; 0: all
+	Lambda   float64     `json:"lambda"`
+	Critic   int         `json:"critic"` // width of two hidden layers
+	Steps    int         `json:"steps"`
+	Batch    int         `json:"batch"`
+	Rate     float64     `json:"rate"`
+	Parts    int         `json:"parts"` // Gaussians of the mixture score
+	Atoms    int         `json:"atoms"` // of the KL plan
+	NCSN     bool        `json:"ncsn"`  // the paper's score network, else a preconditioned U-Net
+	Width    int         `json:"width"`
+	ScoreFor int         `json:"score_for"` // its steps; 0: none is trained
+	ProjFor  int         `json:"projection_for"`
+	Epochs   int         `json:"epochs"` // of the judge
+	Sources  int         `json:"sources"`
+	Device   string      `json:"device"`
+	Data     data.Origin `json:"data,omitzero"`
+}
+
+func digitsGrid(set lab.Setting) []DigitsParams {
+	p := set.Preset
+	base := DigitsParams{
+		Most: lab.Pick(p, 300, 4000, 0, 0), Exact: lab.Pick(p, 300, 1000, 7291, 0), Lambda: .001, Critic: lab.Pick(p, 32, 128, 256, 1024), Steps: lab.Pick(p, 20, 1500, 3000, 5000), Batch: lab.Pick(p, 64, 128, 256, 1000),
+		Rate: lab.Pick(p, 1e-4, 3e-4, 1e-4, 1e-5), Parts: lab.Pick(p, 5, 60, 120, 150), Atoms: lab.Pick(p, 300, 800, 2000, 2000), NCSN: p == lab.Paper, Width: lab.Pick(p, 2, 16, 16, 64), ScoreFor: lab.Pick(p, 20, 0, 2000, 40000),
+		ProjFor: lab.Pick(p, 20, 1000, 1500, 20000), Epochs: lab.Pick(p, 1, 10, 4, 5), Sources: lab.Pick(p, 24, 120, 250, 4000), Device: set.Device, Data: data.Choose("usps", "mnist"),
+	}
+	return lab.Grid(base, lab.Vary(func(p *DigitsParams, v bool) { p.ToMNIST = v }, false, true))
+}
+
+// direction is how a picture calls a cell.
+func (p DigitsParams) direction() string {
+	if p.ToMNIST {
+		return "USPS to MNIST"
+	}
+	return "MNIST to USPS"
+}
+
+func drawFig3(v lab.View[DigitsParams, DigitsOut]) (lab.Exhibit, error) {
+	panels := style.Panels{Columns: 1}
+	table := lab.Table{Name: "judged", Caption: "What a LeNet that was trained on the target's digits says; Fréchet distances in its 84 features, of equal numbers of images",
+		Header: []string{"direction", "method", "Fréchet distance", "taken for the source's digit", "for a digit with p > 0.9", "copies of training digits", "moved", "to the nearest training digit", "samples a second"}}
+	for _, c := range v.Cells {
+		title := c.Params.direction()
+		grid := style.ImageGrid{C: 1, H: 16, W: 16, Columns: shown, Title: title, Invert: true}
+		for k, m := range c.Value.Methods {
+			table.Rows = append(table.Rows, []string{title, m.Name, number3(m.Frechet), percent(m.Same), percent(m.Sure), percent(m.Copies), number3(m.Moved), number3(m.Near), perSecond(m.Seconds)})
+			if m.Name == ofNoise {
+				continue
+			}
+			y, err := artifact.Read(c.Open, fmt.Sprintf("%d.npy", k))
+			if err != nil {
+				return lab.Exhibit{}, err
+			}
+			rows := style.Rows(y)
+			for len(rows) < shown {
+				rows = append(rows, nil)
+			}
+			grid.Images, grid.RowLabels = append(grid.Images, rows...), append(grid.RowLabels, m.Name)
+		}
+		table.Rows = append(table.Rows, []string{title, "other digits of the target", number3(c.Value.Floor), fmt.Sprintf("(classifier right: %s)", percent(c.Value.Accuracy)), percent(c.Value.Sure), "", "", number3(c.Value.Fresh), ""})
+		panels.Items = append(panels.Items, grid)
+	}
+	p := v.Cells[0].Params
+	net := fmt.Sprintf("critics 2 × %d, mixture of %d Gaussians", p.Critic, p.Parts)
+	if p.ScoreFor > 0 {
+		net += fmt.Sprintf(", score network of width %d, %d steps", p.Width, p.ScoreFor)
+	}
+	return lab.Exhibit{
+		Pictures: []lab.Picture{{
+			Caption: "Test digits at 16 × 16, the same in each column. Chains of SCONES begin at the projection above them plus noise of σ = 0.2154. “Exact” is " +
+				"the score of the noised training digits themselves. β = 1 is what the paper's code ran.",
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(net, sample.Note(p.Data, "mnist"))},
+		}},
+		Tables: []lab.Table{table, p.settings()},
+		Notes: []string{"The paper shows this figure and gives no numbers for it.",
+			"Samples under the exact score lie nearer to training digits than test digits do: they are copies with little noise. The mixture draws digits of its own."},
+	}, nil
+}
+
+// settings is the paper's Table 4 beside what its code does and what ran here.
+func (p DigitsParams) settings() lab.Table {
+	network, trained := "none", "–"
+	if p.ScoreFor > 0 {
+		network, trained = fmt.Sprintf("U-Net of width %d", p.Width), fmt.Sprintf("rate %g falling, %d steps, batch %d, average of weights %g", digitsScoreRate, p.ScoreFor, p.scoreBatch(), digitsDecay)
+		if p.NCSN {
+			network = fmt.Sprintf("NCSN, %d features", p.Width)
+		}
+	}
+	return lab.Table{Name: "settings", Caption: "Table 4 of the paper, its code, and what ran", Header: []string{"setting", "paper", "its code", "here"}, Rows: [][]string{
+		{"resize to 16 × 16", "nearest neighbour", "bilinear", "bilinear"},
+		{"score", "NCSN, 64 features", "NCSN, 64 features", fmt.Sprintf("mixture of %d Gaussians; network: %s", p.Parts, network)},
+		{"its training", "rate 1e-4, 40,000 steps, batch 128, no average", "rate 1e-3, 40,001 steps, batch 128, no average", trained},
+		{"potentials", "256–1024–1024–1", "256–1024–1024–1", fmt.Sprintf("256–%d–%d–1", p.Critic, p.Critic)},
+		{"regularisation", "χ², λ = 0.001", "χ², λ = 0.001", fmt.Sprintf("χ², λ = %g", p.Lambda)},
+		{"their training", "rate 1e-6, 5000 steps, batch 1000", "rate 1e-5, 5001 steps, batch 1000", fmt.Sprintf("rate %g falling to 0, %d steps, batch %d", p.Rate, p.Steps, p.Batch)},
+		{"projection", "256–1024–1024–256", "256–2048–2048–2048–2048–256", fmt.Sprintf("256–%d–%d–256", p.Critic, p.Critic)},
+		{"its training", "rate 1e-6, 5000 steps", "rate 1e-5, 20,001 steps", fmt.Sprintf("rate 1e-3 falling to 0, %d steps, batch %d", p.ProjFor, p.Batch)},
+		{"noise levels of chains", "7, 0.2154 to 0.01", "7, 0.2154 to 0.01", fmt.Sprintf("%d, 0.2154 to %g; mixture: 3, to 0.0774", digitsLevels-digitsSkipped, digitsLast)},
+		{"step ε, steps a level", "5e-6, 20", "5e-5, 10", "5e-5, 10"},
+		{"sharpness β of the soft-plus", "1000", "1 (1000 is read from the wrong place)", "1000, and 1"},
+	}}
+}
+
+func number3(v float64) string { return fmt.Sprintf("%.3g", v) }
+
+func percent(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) }
+
+// perSecond writes samples a second; no seconds are those of what was not timed.
+func perSecond(seconds float64) string {
+	if !(seconds > 0) {
+		return "–"
+	}
+	return number3(1 / seconds)
+}
+
+func claimFig3(v lab.View[DigitsParams, DigitsOut]) (out []lab.Claim, err error) {
+	small := ""
+	if v.Preset == lab.Smoke {
+		small = "networks of 20 steps"
+	}
+	for _, c := range v.Cells {
+		at := c.Params.direction()
+		out = append(out, lab.Claim{What: at + ": classifier on test digits of the target", Source: "a sound judge", Got: c.Value.Accuracy, Relation: lab.AtLeast, Want: .88, Why: "a LeNet of few epochs on 4000 digits; USPS's test digits are hard", SkipReason: small, Null: guesses})
+		for _, pair := range [][2]string{{ofMixture, ofProjection}, {ofNet, ofProjection}, {ofAtomsMixture, ofAtoms}, {ofAtomsNet, ofAtoms}} {
+			m, ok := c.Value.method(pair[0])
+			if !ok {
+				continue
+			}
+			average, _ := c.Value.method(pair[1])
+			name := at + ", " + m.Name + ": "
+			out = append(out,
+				lab.Claim{What: name + "share taken for a digit with p > 0.9, over that of test digits", Source: "Figure 3: digits", Got: m.Sure / c.Value.Sure, Relation: lab.AtLeast, Want: .75, Why: "three quarters of what real digits have", SkipReason: small, Null: guesses},
+				lab.Claim{What: name + "Fréchet distance over the projection's", Source: "Figure 3: sharper", Got: m.Frechet / average.Frechet, Relation: lab.AtMost, Want: .5, Why: "half of what averages are off", SkipReason: small, Null: averages},
+				lab.Claim{What: name + "copies of training digits", Source: "samples, not stored digits", Got: m.Copies, Relation: lab.AtMost, Want: .1, Why: "test digits are nearer than half their mean distance in some per cent of cases", SkipReason: small, Null: storedDigits},
+				lab.Claim{What: name + "share taken for the source's digit", Source: "chance is 0.1", Got: m.Same, Relation: lab.AtLeast, Want: .3, Why: "half of the mass stays in its class in tour/digits", SkipReason: small, Null: otherDigits})
+		}
+	}
+	return out, nil
+}
