@@ -29,8 +29,8 @@ type FitMixture struct {
 	Trace func(step int, logDensity float64)
 }
 
-// Run fits the rows of y, n×d. The mixture is exact in the leading coordinates; along the others points are N(0, vI)
-// with v their mean variance. Cost O(d³) and Steps·n·Parts·Axes².
+// Run fits the rows of y, n×d. Along the other coordinates points are normal with the variances that they have there, taken for at least
+// 1e-12 of the largest. Cost O(d³) and Steps·n·Parts·Axes².
 func (f FitMixture) Run(ctx context.Context, y *mat.Dense, rng *rand.Rand) (*Subspace, error) {
 	n, d := y.Dims()
 	if n < 2 || d == 0 {
@@ -57,7 +57,7 @@ func (f FitMixture) Run(ctx context.Context, y *mat.Dense, rng *rand.Rand) (*Sub
 	if f.Shrink == 0 {
 		f.Shrink = float64(q) / 2
 	}
-	u := s.coordinates(y)
+	u := s.coordinates(y, s.axes)
 	shares := f.means(u, rng)
 	for step := range f.Steps + 1 { // the first makes Gaussians of the clusters of k-means
 		if err := ctx.Err(); err != nil {
@@ -115,7 +115,10 @@ func (f FitMixture) principal(y *mat.Dense) (*Subspace, error) {
 	eig.VectorsTo(&vectors)
 	s.axes = mat.DenseCopyOf(vectors.Slice(0, d, d-q, d))
 	if q < d {
-		s.rest = max(floats.Sum(values[:d-q])/float64(d-q), 1e-12*values[d-1])
+		s.others, s.rest = mat.DenseCopyOf(vectors.Slice(0, d, 0, d-q)), values[:d-q]
+		for j, v := range s.rest {
+			s.rest[j] = max(v, 1e-12*values[d-1])
+		}
 	}
 	return s, nil
 }
@@ -201,12 +204,13 @@ func (f FitMixture) maximise(u *mat.Dense, shares [][]float64) (*Mixture, error)
 	return NewMixture(weights, parts...)
 }
 
-// A Subspace is the exact field of points that are a mixture along some axes about their mean and N(0, vI) along the
-// others. Immutable and safe for concurrent use.
+// A Subspace is the exact field of points that are a mixture along some axes about their mean and, independently, normal
+// along the others. Immutable and safe for concurrent use.
 type Subspace struct {
 	mean   []float64
 	axes   *mat.Dense // d×q, orthonormal columns
-	rest   float64    // v; 0 if there are no others
+	others *mat.Dense // d×(d−q); nil if there are none
+	rest   []float64  // variances along the others
 	inside *Mixture
 }
 
@@ -219,47 +223,34 @@ func (s *Subspace) Axes() int { _, q := s.axes.Dims(); return q }
 // Parts returns the number of Gaussians.
 func (s *Subspace) Parts() int { return len(s.inside.parts) }
 
-// centred returns the rows of x less the mean.
-func (s *Subspace) centred(x *mat.Dense) *mat.Dense {
-	c := mat.DenseCopyOf(x)
+// coordinates returns those of the rows of x along axes.
+func (s *Subspace) coordinates(x, axes *mat.Dense) *mat.Dense {
+	c, u := mat.DenseCopyOf(x), new(mat.Dense)
 	for i := range c.RawMatrix().Rows {
 		floats.Sub(c.RawRowView(i), s.mean)
 	}
-	return c
-}
-
-// coordinates returns those of the rows of x along the axes.
-func (s *Subspace) coordinates(x *mat.Dense) *mat.Dense {
-	u := new(mat.Dense)
-	u.Mul(s.centred(x), s.axes)
+	u.Mul(c, axes)
 	return u
 }
 
-// Score implements Field. Cost 4·N·q·(d + K·q) for K parts.
+// Score implements Field. Cost 4·N·(d² + K·q²) for K parts in q axes.
 func (s *Subspace) Score(dst, x *mat.Dense, sigma float64) error {
 	if err := checkBatch(s.Dim(), dst, x, sigma); err != nil {
 		return err
 	}
-	u := s.coordinates(x)
+	u := s.coordinates(x, s.axes)
 	g := mat.NewDense(u.RawMatrix().Rows, u.RawMatrix().Cols, nil)
 	if err := s.inside.Score(g, u, sigma); err != nil {
 		return err
 	}
-	if s.rest == 0 {
-		dst.Mul(g, s.axes.T())
+	dst.Mul(g, s.axes.T())
+	if s.others == nil {
 		return nil
 	}
-	// A g − (x̃ − A u)/(v + σ²)
-	pull := 1 / (s.rest + sigma*sigma)
-	u.Scale(pull, u)
-	g.Add(g, u)
-	dst.Mul(g, s.axes.T())
-	for i := range g.RawMatrix().Rows {
-		to, from := dst.RawRowView(i), x.RawRowView(i)
-		for j := range to {
-			to[j] -= pull * (from[j] - s.mean[j])
-		}
-	}
+	w, pull := s.coordinates(x, s.others), new(mat.Dense)
+	w.Apply(func(_, j int, v float64) float64 { return v / (s.rest[j] + sigma*sigma) }, w)
+	pull.Mul(w, s.others.T())
+	dst.Sub(dst, pull)
 	return nil
 }
 
@@ -268,15 +259,15 @@ func (s *Subspace) LogDensity(dst []float64, x *mat.Dense, sigma float64) error 
 	if err := checkDensity(s.Dim(), dst, x, sigma); err != nil {
 		return err
 	}
-	c, u := s.centred(x), new(mat.Dense)
-	u.Mul(c, s.axes)
-	if err := s.inside.LogDensity(dst, u, sigma); err != nil || s.rest == 0 {
+	if err := s.inside.LogDensity(dst, s.coordinates(x, s.axes), sigma); err != nil || s.others == nil {
 		return err
 	}
-	v := s.rest + sigma*sigma
+	w := s.coordinates(x, s.others)
 	for i := range dst {
-		a, b := c.RawRowView(i), u.RawRowView(i)
-		dst[i] -= (floats.Dot(a, a)-floats.Dot(b, b))/(2*v) + float64(len(a)-len(b))/2*math.Log(2*math.Pi*v)
+		for j, v := range w.RawRowView(i) {
+			all := s.rest[j] + sigma*sigma
+			dst[i] -= (v*v/all + math.Log(2*math.Pi*all)) / 2
+		}
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func (f *faces) learnScores(ctx context.Context) error {
 	}
 	f.fields = map[string]score.Field{exactScore: exact}
 	if f.p.Parts > 0 {
-		mixture, err := score.FitMixture{Parts: f.p.Parts, Axes: min(60, f.target.Len()/2)}.Run(ctx, f.target.Mat(), f.c.Rand("mixture"))
+		mixture, err := score.FitMixture{Parts: f.p.Parts, Axes: min(60, f.target.Len()/2), Steps: 10}.Run(ctx, f.target.Mat(), f.c.Rand("mixture"))
 		if err != nil {
 			return err
 		}
