@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"coupling/data"
@@ -464,6 +465,14 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: calibrated: %v", name, err)
 		}
 	}
+	// The message names the layer and what it wants, and the device is as it was.
+	tr, dev := training(t, ""), cpu(t)
+	tr.Net = nn.Seq(&nn.Dense{In: 36, Out: 2})
+	outer := dev.Scope()
+	if err := tr.Run(t.Context(), dev, release.SeededKey(1)); err == nil || !strings.Contains(err.Error(), "Dense: shape of x = [2 1 6 6]: must be [N 36]") {
+		t.Errorf("a dense layer on images: %v", err)
+	}
+	outer.Close()
 	for name, x := range map[string]Inputs{"rank": Rows(mat.NewDense(3, 36, nil)), "width": Pixels(mustImages(t))} {
 		net := small()
 		net.Init(cpu(t), device.Float32, rand.New(rand.NewPCG(1, 1)))

@@ -37,17 +37,20 @@ func (s *Scope) Keep(a *Array) *Array {
 // Owns tells whether Close would free a, or the array that it views.
 func (s *Scope) Owns(a *Array) bool { return slices.Contains(s.arrays, a.Owner()) }
 
-// Close frees what the scope still owns, the latest first. Scopes are closed in the reverse order of opening.
+// Close frees what the scope still owns, the latest first. Scopes are closed in the reverse order of opening; one that a panic left
+// open inside goes with it.
 func (s *Scope) Close() {
-	n := len(s.d.scopes)
-	if n == 0 || s.d.scopes[n-1] != s {
+	at := slices.Index(s.d.scopes, s)
+	if at < 0 {
 		panic("device: Scope.Close: scopes must be closed in the reverse order of opening")
 	}
-	s.d.scopes = s.d.scopes[:n-1]
-	for _, a := range slices.Backward(s.arrays) {
-		if !a.freed {
-			a.release()
+	for _, inner := range slices.Backward(s.d.scopes[at:]) {
+		for _, a := range slices.Backward(inner.arrays) {
+			if !a.freed {
+				a.release()
+			}
 		}
+		inner.arrays = nil
 	}
-	s.arrays = nil
+	s.d.scopes = s.d.scopes[:at]
 }
