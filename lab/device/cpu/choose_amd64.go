@@ -488,6 +488,38 @@ func asmDiv[T Float](isa ISA, dst, x, y *T, n int) {
 	}
 }
 
+func asmSilu[T Float](isa ISA, dst, x *T, n int) {
+	if unsafe.Sizeof(T(0)) == 8 {
+		if isa == AVX512 {
+			silu64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n)
+		} else {
+			silu64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n)
+		}
+	} else {
+		if isa == AVX512 {
+			silu32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n)
+		} else {
+			silu32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n)
+		}
+	}
+}
+
+func asmSiluSlope[T Float](isa ISA, dst, x, dy *T, n int) {
+	if unsafe.Sizeof(T(0)) == 8 {
+		if isa == AVX512 {
+			siluSlope64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(dy)), n)
+		} else {
+			siluSlope64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(dy)), n)
+		}
+	} else {
+		if isa == AVX512 {
+			siluSlope32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(dy)), n)
+		} else {
+			siluSlope32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(dy)), n)
+		}
+	}
+}
+
 func asmSum[T Float](isa ISA, x *T, n int) (sum T) {
 	if unsafe.Sizeof(T(0)) == 8 {
 		if isa == AVX512 {

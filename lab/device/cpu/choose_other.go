@@ -114,6 +114,12 @@ func asmMul[T Float](_ ISA, dst, x, y *T, n int) { panic("cpu: no assembly for t
 
 func asmDiv[T Float](_ ISA, dst, x, y *T, n int) { panic("cpu: no assembly for this architecture") }
 
+func asmSilu[T Float](_ ISA, dst, x *T, n int) { panic("cpu: no assembly for this architecture") }
+
+func asmSiluSlope[T Float](_ ISA, dst, x, dy *T, n int) {
+	panic("cpu: no assembly for this architecture")
+}
+
 func asmSum[T Float](_ ISA, x *T, n int) (sum T) { panic("cpu: no assembly for this architecture") }
 
 func asmDot[T Float](_ ISA, x, y *T, n int) (sum T) { panic("cpu: no assembly for this architecture") }

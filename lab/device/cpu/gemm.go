@@ -48,8 +48,8 @@ type Gemm[T Float] struct {
 // A's block stays in the second-level cache, a strip of B's in the first.
 const (
 	gemmDepth = 256
-	gemmRows  = 120
-	gemmCols  = 2048
+	gemmRows  = 240
+	gemmCols  = 1024
 )
 
 // An operation says what a Gemm sums over k.
@@ -121,7 +121,7 @@ func (g *Gemm[T]) run(j job[T]) {
 		kn := min(gemmDepth, j.a.Cols-k)
 		for n := 0; n < j.b.Cols; n += gemmCols {
 			nn := min(gemmCols, j.b.Cols-n)
-			packWide(g.b, j.b, k, kn, n, nn, t.cols)
+			g.packWide(g.b, j.b, k, kn, n, nn, t.cols)
 			for m := 0; m < j.a.Rows; m += gemmRows {
 				mn := min(gemmRows, j.a.Rows-m)
 				if j.lower && m+mn <= n {

@@ -3,49 +3,85 @@
 #include "textflag.h"
 
 // func tileMul64AVX512(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tileMul64AVX512(SB), NOSPLIT, $0-56
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   depth+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	MOVQ   rowStep+40(FP), DI
-	SHLQ   $0x03, DI
-	MOVQ   depthStep+48(FP), R8
-	SHLQ   $0x03, R8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	VXORPS Z8, Z8, Z8
-	VXORPS Z9, Z9, Z9
-	VXORPS Z10, Z10, Z10
-	VXORPS Z11, Z11, Z11
-	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
-	VXORPS Z16, Z16, Z16
-	VXORPS Z17, Z17, Z17
-	VXORPS Z18, Z18, Z18
-	VXORPS Z19, Z19, Z19
-	VXORPS Z20, Z20, Z20
-	VXORPS Z21, Z21, Z21
-	VXORPS Z22, Z22, Z22
-	VXORPS Z23, Z23, Z23
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	LEAQ   (R9)(DI*2), R10
-	ADDQ   DI, R10
-	LEAQ   (R10)(DI*2), R11
-	ADDQ   DI, R11
-	TESTQ  BX, BX
-	JE     depths2
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       depth+24(FP), BX
+	MOVQ       stride+32(FP), SI
+	MOVQ       rowStep+40(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       depthStep+48(FP), R8
+	SHLQ       $0x03, R8
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
+	LEAQ       (CX)(DI*2), R9
+	ADDQ       DI, R9
+	LEAQ       (R9)(DI*2), R10
+	ADDQ       DI, R10
+	LEAQ       (R10)(DI*2), R11
+	ADDQ       DI, R11
+	MOVQ       AX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	TESTQ      BX, BX
+	JE         depths2
 
 depth1:
 	VMOVUPD      (DX), Z24
@@ -158,33 +194,45 @@ depths2:
 	RET
 
 // func tileMul64AVX2(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tileMul64AVX2(SB), NOSPLIT, $0-56
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   depth+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	MOVQ   rowStep+40(FP), DI
-	SHLQ   $0x03, DI
-	MOVQ   depthStep+48(FP), R8
-	SHLQ   $0x03, R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	TESTQ  BX, BX
-	JE     depths2
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       depth+24(FP), BX
+	MOVQ       stride+32(FP), SI
+	MOVQ       rowStep+40(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       depthStep+48(FP), R8
+	SHLQ       $0x03, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	LEAQ       (CX)(DI*2), R9
+	ADDQ       DI, R9
+	MOVQ       AX, R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	TESTQ      BX, BX
+	JE         depths2
 
 depth1:
 	VMOVUPD      (DX), Y12
@@ -247,49 +295,85 @@ depths2:
 	RET
 
 // func tileMul32AVX512(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tileMul32AVX512(SB), NOSPLIT, $0-56
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   depth+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	MOVQ   rowStep+40(FP), DI
-	SHLQ   $0x02, DI
-	MOVQ   depthStep+48(FP), R8
-	SHLQ   $0x02, R8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	VXORPS Z8, Z8, Z8
-	VXORPS Z9, Z9, Z9
-	VXORPS Z10, Z10, Z10
-	VXORPS Z11, Z11, Z11
-	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
-	VXORPS Z16, Z16, Z16
-	VXORPS Z17, Z17, Z17
-	VXORPS Z18, Z18, Z18
-	VXORPS Z19, Z19, Z19
-	VXORPS Z20, Z20, Z20
-	VXORPS Z21, Z21, Z21
-	VXORPS Z22, Z22, Z22
-	VXORPS Z23, Z23, Z23
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	LEAQ   (R9)(DI*2), R10
-	ADDQ   DI, R10
-	LEAQ   (R10)(DI*2), R11
-	ADDQ   DI, R11
-	TESTQ  BX, BX
-	JE     depths2
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       depth+24(FP), BX
+	MOVQ       stride+32(FP), SI
+	MOVQ       rowStep+40(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       depthStep+48(FP), R8
+	SHLQ       $0x02, R8
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
+	LEAQ       (CX)(DI*2), R9
+	ADDQ       DI, R9
+	LEAQ       (R9)(DI*2), R10
+	ADDQ       DI, R10
+	LEAQ       (R10)(DI*2), R11
+	ADDQ       DI, R11
+	MOVQ       AX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	TESTQ      BX, BX
+	JE         depths2
 
 depth1:
 	VMOVUPS      (DX), Z24
@@ -402,33 +486,45 @@ depths2:
 	RET
 
 // func tileMul32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tileMul32AVX2(SB), NOSPLIT, $0-56
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   depth+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	MOVQ   rowStep+40(FP), DI
-	SHLQ   $0x02, DI
-	MOVQ   depthStep+48(FP), R8
-	SHLQ   $0x02, R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	TESTQ  BX, BX
-	JE     depths2
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       depth+24(FP), BX
+	MOVQ       stride+32(FP), SI
+	MOVQ       rowStep+40(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       depthStep+48(FP), R8
+	SHLQ       $0x02, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	LEAQ       (CX)(DI*2), R9
+	ADDQ       DI, R9
+	MOVQ       AX, R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	TESTQ      BX, BX
+	JE         depths2
 
 depth1:
 	VMOVUPS      (DX), Y12
@@ -491,49 +587,85 @@ depths2:
 	RET
 
 // func tileSquare64AVX512(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tileSquare64AVX512(SB), NOSPLIT, $0-56
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   depth+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	MOVQ   rowStep+40(FP), DI
-	SHLQ   $0x03, DI
-	MOVQ   depthStep+48(FP), R8
-	SHLQ   $0x03, R8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	VXORPS Z8, Z8, Z8
-	VXORPS Z9, Z9, Z9
-	VXORPS Z10, Z10, Z10
-	VXORPS Z11, Z11, Z11
-	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
-	VXORPS Z16, Z16, Z16
-	VXORPS Z17, Z17, Z17
-	VXORPS Z18, Z18, Z18
-	VXORPS Z19, Z19, Z19
-	VXORPS Z20, Z20, Z20
-	VXORPS Z21, Z21, Z21
-	VXORPS Z22, Z22, Z22
-	VXORPS Z23, Z23, Z23
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	LEAQ   (R9)(DI*2), R10
-	ADDQ   DI, R10
-	LEAQ   (R10)(DI*2), R11
-	ADDQ   DI, R11
-	TESTQ  BX, BX
-	JE     depths2
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       depth+24(FP), BX
+	MOVQ       stride+32(FP), SI
+	MOVQ       rowStep+40(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       depthStep+48(FP), R8
+	SHLQ       $0x03, R8
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
+	LEAQ       (CX)(DI*2), R9
+	ADDQ       DI, R9
+	LEAQ       (R9)(DI*2), R10
+	ADDQ       DI, R10
+	LEAQ       (R10)(DI*2), R11
+	ADDQ       DI, R11
+	MOVQ       AX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	TESTQ      BX, BX
+	JE         depths2
 
 depth1:
 	VMOVUPD      (DX), Z24
@@ -670,33 +802,45 @@ depths2:
 	RET
 
 // func tileSquare64AVX2(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tileSquare64AVX2(SB), NOSPLIT, $0-56
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   depth+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	MOVQ   rowStep+40(FP), DI
-	SHLQ   $0x03, DI
-	MOVQ   depthStep+48(FP), R8
-	SHLQ   $0x03, R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	TESTQ  BX, BX
-	JE     depths2
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       depth+24(FP), BX
+	MOVQ       stride+32(FP), SI
+	MOVQ       rowStep+40(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       depthStep+48(FP), R8
+	SHLQ       $0x03, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	LEAQ       (CX)(DI*2), R9
+	ADDQ       DI, R9
+	MOVQ       AX, R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	TESTQ      BX, BX
+	JE         depths2
 
 depth1:
 	VMOVUPD      (DX), Y12
@@ -771,49 +915,85 @@ depths2:
 	RET
 
 // func tileSquare32AVX512(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tileSquare32AVX512(SB), NOSPLIT, $0-56
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   depth+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	MOVQ   rowStep+40(FP), DI
-	SHLQ   $0x02, DI
-	MOVQ   depthStep+48(FP), R8
-	SHLQ   $0x02, R8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	VXORPS Z8, Z8, Z8
-	VXORPS Z9, Z9, Z9
-	VXORPS Z10, Z10, Z10
-	VXORPS Z11, Z11, Z11
-	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
-	VXORPS Z16, Z16, Z16
-	VXORPS Z17, Z17, Z17
-	VXORPS Z18, Z18, Z18
-	VXORPS Z19, Z19, Z19
-	VXORPS Z20, Z20, Z20
-	VXORPS Z21, Z21, Z21
-	VXORPS Z22, Z22, Z22
-	VXORPS Z23, Z23, Z23
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	LEAQ   (R9)(DI*2), R10
-	ADDQ   DI, R10
-	LEAQ   (R10)(DI*2), R11
-	ADDQ   DI, R11
-	TESTQ  BX, BX
-	JE     depths2
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       depth+24(FP), BX
+	MOVQ       stride+32(FP), SI
+	MOVQ       rowStep+40(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       depthStep+48(FP), R8
+	SHLQ       $0x02, R8
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
+	LEAQ       (CX)(DI*2), R9
+	ADDQ       DI, R9
+	LEAQ       (R9)(DI*2), R10
+	ADDQ       DI, R10
+	LEAQ       (R10)(DI*2), R11
+	ADDQ       DI, R11
+	MOVQ       AX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	TESTQ      BX, BX
+	JE         depths2
 
 depth1:
 	VMOVUPS      (DX), Z24
@@ -950,33 +1130,45 @@ depths2:
 	RET
 
 // func tileSquare32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tileSquare32AVX2(SB), NOSPLIT, $0-56
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   depth+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	MOVQ   rowStep+40(FP), DI
-	SHLQ   $0x02, DI
-	MOVQ   depthStep+48(FP), R8
-	SHLQ   $0x02, R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	TESTQ  BX, BX
-	JE     depths2
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       depth+24(FP), BX
+	MOVQ       stride+32(FP), SI
+	MOVQ       rowStep+40(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       depthStep+48(FP), R8
+	SHLQ       $0x02, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	LEAQ       (CX)(DI*2), R9
+	ADDQ       DI, R9
+	MOVQ       AX, R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	TESTQ      BX, BX
+	JE         depths2
 
 depth1:
 	VMOVUPS      (DX), Y12
@@ -1051,49 +1243,85 @@ depths2:
 	RET
 
 // func tileAbs64AVX512(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tileAbs64AVX512(SB), NOSPLIT, $0-56
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   depth+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	MOVQ   rowStep+40(FP), DI
-	SHLQ   $0x03, DI
-	MOVQ   depthStep+48(FP), R8
-	SHLQ   $0x03, R8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	VXORPS Z8, Z8, Z8
-	VXORPS Z9, Z9, Z9
-	VXORPS Z10, Z10, Z10
-	VXORPS Z11, Z11, Z11
-	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
-	VXORPS Z16, Z16, Z16
-	VXORPS Z17, Z17, Z17
-	VXORPS Z18, Z18, Z18
-	VXORPS Z19, Z19, Z19
-	VXORPS Z20, Z20, Z20
-	VXORPS Z21, Z21, Z21
-	VXORPS Z22, Z22, Z22
-	VXORPS Z23, Z23, Z23
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	LEAQ   (R9)(DI*2), R10
-	ADDQ   DI, R10
-	LEAQ   (R10)(DI*2), R11
-	ADDQ   DI, R11
-	TESTQ  BX, BX
-	JE     depths2
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       depth+24(FP), BX
+	MOVQ       stride+32(FP), SI
+	MOVQ       rowStep+40(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       depthStep+48(FP), R8
+	SHLQ       $0x03, R8
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
+	LEAQ       (CX)(DI*2), R9
+	ADDQ       DI, R9
+	LEAQ       (R9)(DI*2), R10
+	ADDQ       DI, R10
+	LEAQ       (R10)(DI*2), R11
+	ADDQ       DI, R11
+	MOVQ       AX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*8), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	TESTQ      BX, BX
+	JE         depths2
 
 depth1:
 	VMOVUPD      (DX), Z24
@@ -1264,33 +1492,45 @@ DATA absMask64<>+56(SB)/8, $0x7fffffffffffffff
 GLOBL absMask64<>(SB), RODATA|NOPTR, $64
 
 // func tileAbs64AVX2(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·tileAbs64AVX2(SB), NOSPLIT, $0-56
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   depth+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	MOVQ   rowStep+40(FP), DI
-	SHLQ   $0x03, DI
-	MOVQ   depthStep+48(FP), R8
-	SHLQ   $0x03, R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	TESTQ  BX, BX
-	JE     depths2
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       depth+24(FP), BX
+	MOVQ       stride+32(FP), SI
+	MOVQ       rowStep+40(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       depthStep+48(FP), R8
+	SHLQ       $0x03, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	LEAQ       (CX)(DI*2), R9
+	ADDQ       DI, R9
+	MOVQ       AX, R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	TESTQ      BX, BX
+	JE         depths2
 
 depth1:
 	VMOVUPD      (DX), Y12
@@ -1377,49 +1617,85 @@ depths2:
 	RET
 
 // func tileAbs32AVX512(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·tileAbs32AVX512(SB), NOSPLIT, $0-56
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   depth+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	MOVQ   rowStep+40(FP), DI
-	SHLQ   $0x02, DI
-	MOVQ   depthStep+48(FP), R8
-	SHLQ   $0x02, R8
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	VXORPS Z8, Z8, Z8
-	VXORPS Z9, Z9, Z9
-	VXORPS Z10, Z10, Z10
-	VXORPS Z11, Z11, Z11
-	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
-	VXORPS Z16, Z16, Z16
-	VXORPS Z17, Z17, Z17
-	VXORPS Z18, Z18, Z18
-	VXORPS Z19, Z19, Z19
-	VXORPS Z20, Z20, Z20
-	VXORPS Z21, Z21, Z21
-	VXORPS Z22, Z22, Z22
-	VXORPS Z23, Z23, Z23
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	LEAQ   (R9)(DI*2), R10
-	ADDQ   DI, R10
-	LEAQ   (R10)(DI*2), R11
-	ADDQ   DI, R11
-	TESTQ  BX, BX
-	JE     depths2
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       depth+24(FP), BX
+	MOVQ       stride+32(FP), SI
+	MOVQ       rowStep+40(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       depthStep+48(FP), R8
+	SHLQ       $0x02, R8
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	VXORPS     Z16, Z16, Z16
+	VXORPS     Z17, Z17, Z17
+	VXORPS     Z18, Z18, Z18
+	VXORPS     Z19, Z19, Z19
+	VXORPS     Z20, Z20, Z20
+	VXORPS     Z21, Z21, Z21
+	VXORPS     Z22, Z22, Z22
+	VXORPS     Z23, Z23, Z23
+	LEAQ       (CX)(DI*2), R9
+	ADDQ       DI, R9
+	LEAQ       (R9)(DI*2), R10
+	ADDQ       DI, R10
+	LEAQ       (R10)(DI*2), R11
+	ADDQ       DI, R11
+	MOVQ       AX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	LEAQ       (R12)(SI*4), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	TESTQ      BX, BX
+	JE         depths2
 
 depth1:
 	VMOVUPS      (DX), Z24
@@ -1598,33 +1874,45 @@ DATA absMask32<>+60(SB)/4, $0x7fffffff
 GLOBL absMask32<>(SB), RODATA|NOPTR, $64
 
 // func tileAbs32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·tileAbs32AVX2(SB), NOSPLIT, $0-56
-	MOVQ   c+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   b+16(FP), DX
-	MOVQ   depth+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	MOVQ   rowStep+40(FP), DI
-	SHLQ   $0x02, DI
-	MOVQ   depthStep+48(FP), R8
-	SHLQ   $0x02, R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	TESTQ  BX, BX
-	JE     depths2
+	MOVQ       c+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       b+16(FP), DX
+	MOVQ       depth+24(FP), BX
+	MOVQ       stride+32(FP), SI
+	MOVQ       rowStep+40(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       depthStep+48(FP), R8
+	SHLQ       $0x02, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	LEAQ       (CX)(DI*2), R9
+	ADDQ       DI, R9
+	MOVQ       AX, R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	TESTQ      BX, BX
+	JE         depths2
 
 depth1:
 	VMOVUPS      (DX), Y12

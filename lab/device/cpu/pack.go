@@ -62,7 +62,7 @@ func (g *Gemm[T]) packColumns(strip []T, j job[T], m, rows, k, kn, height int) {
 
 // packWide copies rows k… of B, columns n…, in strips of width columns whose
 // rows are adjacent. Missing columns are zero.
-func packWide[T Float](dst []T, b Matrix[T], k, kn, n, nn, width int) {
+func (g *Gemm[T]) packWide(dst []T, b Matrix[T], k, kn, n, nn, width int) {
 	for y := 0; y < nn; y += width {
 		strip, cols := dst[y*kn:(y+width)*kn], min(width, nn-y)
 		if cols < width {
@@ -75,32 +75,13 @@ func packWide[T Float](dst []T, b Matrix[T], k, kn, n, nn, width int) {
 				copy(strip[p*width:(p+1)*width], from[p*b.RowStride:][:cols])
 			}
 		case b.RowStride == 1:
-			transpose(strip, from, kn, cols, width, b.ColStride)
+			g.Transpose(strip, width, from, b.ColStride, cols, kn)
 		default:
 			for p := range kn {
 				for q := range cols {
 					strip[p*width+q] = from[p*b.RowStride+q*b.ColStride]
 				}
 			}
-		}
-	}
-}
-
-// transpose writes cols rows of depth adjacent elements, stride apart, as
-// columns of strip, four at a time.
-func transpose[T Float](strip, from []T, depth, cols, width, stride int) {
-	q := 0
-	for ; q+4 <= cols; q += 4 {
-		a, b := from[q*stride:][:depth], from[(q+1)*stride:][:depth]
-		c, d := from[(q+2)*stride:][:depth], from[(q+3)*stride:][:depth]
-		for p, v := range a {
-			to := strip[p*width+q:][:4]
-			to[0], to[1], to[2], to[3] = v, b[p], c[p], d[p]
-		}
-	}
-	for ; q < cols; q++ {
-		for p, v := range from[q*stride:][:depth] {
-			strip[p*width+q] = v
 		}
 	}
 }

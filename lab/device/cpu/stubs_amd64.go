@@ -582,6 +582,46 @@ func div32AVX512(dst *float32, x *float32, y *float32, n int)
 //go:noescape
 func div32AVX2(dst *float32, x *float32, y *float32, n int)
 
+// silu64AVX512 writes x/(1+e^-x) to dst.
+//
+//go:noescape
+func silu64AVX512(dst *float64, x *float64, n int)
+
+// silu64AVX2 writes x/(1+e^-x) to dst.
+//
+//go:noescape
+func silu64AVX2(dst *float64, x *float64, n int)
+
+// silu32AVX512 writes x/(1+e^-x) to dst.
+//
+//go:noescape
+func silu32AVX512(dst *float32, x *float32, n int)
+
+// silu32AVX2 writes x/(1+e^-x) to dst.
+//
+//go:noescape
+func silu32AVX2(dst *float32, x *float32, n int)
+
+// siluSlope64AVX512 writes dy*s*(1+x*(1-s)) to dst, s = 1/(1+e^-x).
+//
+//go:noescape
+func siluSlope64AVX512(dst *float64, x *float64, dy *float64, n int)
+
+// siluSlope64AVX2 writes dy*s*(1+x*(1-s)) to dst, s = 1/(1+e^-x).
+//
+//go:noescape
+func siluSlope64AVX2(dst *float64, x *float64, dy *float64, n int)
+
+// siluSlope32AVX512 writes dy*s*(1+x*(1-s)) to dst, s = 1/(1+e^-x).
+//
+//go:noescape
+func siluSlope32AVX512(dst *float32, x *float32, dy *float32, n int)
+
+// siluSlope32AVX2 writes dy*s*(1+x*(1-s)) to dst, s = 1/(1+e^-x).
+//
+//go:noescape
+func siluSlope32AVX2(dst *float32, x *float32, dy *float32, n int)
+
 // sum64AVX512 returns the sum of x.
 //
 //go:noescape

@@ -1,5 +1,7 @@
 package cpu
 
+import "math"
+
 // Axpy adds alpha·x to y.
 func (k Kernels[T]) Axpy(y []T, alpha T, x []T) {
 	same("Axpy", "y", len(y), "x", len(x))
@@ -53,4 +55,39 @@ func (k Kernels[T]) Div(dst, x, y []T) {
 			dst[j] = v / y[j]
 		}
 	}
+}
+
+// SiLU writes x_j/(1 + e^−x_j) to dst, which may be x: 0 for −Inf.
+func (k Kernels[T]) SiLU(dst, x []T) {
+	same("SiLU", "dst", len(dst), "x", len(x))
+	if isa := k.isa(); isa != Generic {
+		asmSilu(isa, at(dst), at(x), len(x))
+		return
+	}
+	for j, v := range x {
+		dst[j] = T(max(float64(v), -math.MaxFloat64) / (1 + math.Exp(-float64(v))))
+	}
+}
+
+// SiLUSlope writes the products of SiLU's derivative at x_j with dy_j to dst, which may be x or dy.
+func (k Kernels[T]) SiLUSlope(dst, x, dy []T) {
+	same("SiLUSlope", "dst", len(dst), "x", len(x))
+	same("SiLUSlope", "dst", len(dst), "dy", len(dy))
+	if isa := k.isa(); isa != Generic {
+		asmSiluSlope(isa, at(dst), at(x), at(dy), len(x))
+		return
+	}
+	for j, v := range x {
+		x := finiteOf(v)
+		s, rest := 1/(1+math.Exp(-x)), 1/(1+math.Exp(x))
+		dst[j] = T(s * (1 + x*rest) * float64(dy[j]))
+	}
+}
+
+// finiteOf is v, the largest numbers for infinities.
+func finiteOf[T Float](v T) float64 {
+	if v == v {
+		return max(-math.MaxFloat64, min(float64(v), math.MaxFloat64))
+	}
+	return float64(v)
 }

@@ -1057,3 +1057,2459 @@ skip4:
 done5:
 	VZEROUPPER
 	RET
+
+// func silu64AVX512(dst *float64, x *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·silu64AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSD expShift1664<>+0(SB), Z0
+	VBROADCASTSD expLo64<>+0(SB), Z1
+	VMOVUPD      expRootsExact64<>+0(SB), Z2
+	VMOVUPD      expRootsExactUpper64<>+0(SB), Z3
+	VBROADCASTSD expInf64<>+0(SB), Z4
+	VBROADCASTSD expLog2e64<>+0(SB), Z5
+	VBROADCASTSD expLog2eRest64<>+0(SB), Z6
+	VBROADCASTSD one64<>+0(SB), Z7
+	VBROADCASTSD leastFinite64<>+0(SB), Z8
+	XORQ         BX, BX
+	SUBQ         $0x00000020, DX
+	JL           skip2
+
+loop1:
+	VMOVUPD          (CX)(BX*8), Z9
+	VMOVUPD          64(CX)(BX*8), Z10
+	VMOVUPD          128(CX)(BX*8), Z11
+	VMOVUPD          192(CX)(BX*8), Z12
+	VMOVUPD          Z8, Z13
+	VMAXPD           Z9, Z13, Z9
+	VXORPS           Z13, Z13, Z13
+	VSUBPD           Z9, Z13, Z13
+	VMOVUPD          Z8, Z14
+	VMAXPD           Z10, Z14, Z10
+	VXORPS           Z14, Z14, Z14
+	VSUBPD           Z10, Z14, Z14
+	VMOVUPD          Z8, Z15
+	VMAXPD           Z11, Z15, Z11
+	VXORPS           Z15, Z15, Z15
+	VSUBPD           Z11, Z15, Z15
+	VMOVUPD          Z8, Z16
+	VMAXPD           Z12, Z16, Z12
+	VXORPS           Z16, Z16, Z16
+	VSUBPD           Z12, Z16, Z16
+	VCMPPD           $0x15, Z1, Z13, K1
+	VCMPPD           $0x15, Z1, Z14, K2
+	VCMPPD           $0x15, Z1, Z15, K3
+	VCMPPD           $0x15, Z1, Z16, K4
+	VMINPD           Z13, Z4, Z13
+	VMINPD           Z14, Z4, Z14
+	VMINPD           Z15, Z4, Z15
+	VMINPD           Z16, Z4, Z16
+	VMOVUPD          Z0, Z17
+	VFMADD231PD      Z5, Z13, Z17
+	VMOVUPD          Z0, Z18
+	VFMADD231PD      Z5, Z14, Z18
+	VMOVUPD          Z0, Z19
+	VFMADD231PD      Z5, Z15, Z19
+	VMOVUPD          Z0, Z20
+	VFMADD231PD      Z5, Z16, Z20
+	VSUBPD           Z0, Z17, Z21
+	VSUBPD           Z0, Z18, Z22
+	VSUBPD           Z0, Z19, Z23
+	VSUBPD           Z0, Z20, Z24
+	VMOVUPD          Z13, Z25
+	VFMSUB213PD      Z21, Z5, Z13
+	VFMADD231PD      Z6, Z25, Z13
+	VMOVUPD          Z14, Z25
+	VFMSUB213PD      Z22, Z5, Z14
+	VFMADD231PD      Z6, Z25, Z14
+	VMOVUPD          Z15, Z25
+	VFMSUB213PD      Z23, Z5, Z15
+	VFMADD231PD      Z6, Z25, Z15
+	VMOVUPD          Z16, Z25
+	VFMSUB213PD      Z24, Z5, Z16
+	VFMADD231PD      Z6, Z25, Z16
+	VMOVUPD          Z17, Z25
+	VPERMI2PD        Z3, Z2, Z17
+	VMOVUPD          Z18, Z26
+	VPERMI2PD        Z3, Z2, Z18
+	VMOVUPD          Z19, Z27
+	VPERMI2PD        Z3, Z2, Z19
+	VMOVUPD          Z20, Z28
+	VPERMI2PD        Z3, Z2, Z20
+	VBROADCASTSD     expWideF64<>+0(SB), Z25
+	VBROADCASTSD     expWideF64<>+0(SB), Z26
+	VBROADCASTSD     expWideF64<>+0(SB), Z27
+	VBROADCASTSD     expWideF64<>+0(SB), Z28
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z13, Z25
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z14, Z26
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z15, Z27
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z16, Z28
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z13, Z25
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z26
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z27
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z28
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z13, Z25
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z26
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z27
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z28
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z13, Z25
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z26
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z27
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z28
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z13, Z25
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z26
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z27
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z28
+	VMULPD           Z17, Z13, Z13
+	VMULPD           Z18, Z14, Z14
+	VMULPD           Z19, Z15, Z15
+	VMULPD           Z20, Z16, Z16
+	VFMADD213PD      Z17, Z13, Z25
+	VSCALEFPD.Z      Z21, Z25, K1, Z13
+	VFMADD213PD      Z18, Z14, Z26
+	VSCALEFPD.Z      Z22, Z26, K2, Z14
+	VFMADD213PD      Z19, Z15, Z27
+	VSCALEFPD.Z      Z23, Z27, K3, Z15
+	VFMADD213PD      Z20, Z16, Z28
+	VSCALEFPD.Z      Z24, Z28, K4, Z16
+	VADDPD           Z7, Z13, Z13
+	VADDPD           Z7, Z14, Z14
+	VADDPD           Z7, Z15, Z15
+	VADDPD           Z7, Z16, Z16
+	VDIVPD           Z13, Z9, Z9
+	VDIVPD           Z14, Z10, Z10
+	VDIVPD           Z15, Z11, Z11
+	VDIVPD           Z16, Z12, Z12
+	VMOVUPD          Z9, (AX)(BX*8)
+	VMOVUPD          Z10, 64(AX)(BX*8)
+	VMOVUPD          Z11, 128(AX)(BX*8)
+	VMOVUPD          Z12, 192(AX)(BX*8)
+	ADDQ             $0x00000020, BX
+	SUBQ             $0x00000020, DX
+	JGE              loop1
+
+skip2:
+	ADDQ $0x00000020, DX
+	SUBQ $0x00000008, DX
+	JL   skip4
+
+loop3:
+	VMOVUPD          (CX)(BX*8), Z9
+	VMOVUPD          Z8, Z10
+	VMAXPD           Z9, Z10, Z9
+	VXORPS           Z10, Z10, Z10
+	VSUBPD           Z9, Z10, Z10
+	VCMPPD           $0x15, Z1, Z10, K1
+	VMINPD           Z10, Z4, Z10
+	VMOVUPD          Z0, Z11
+	VFMADD231PD      Z5, Z10, Z11
+	VSUBPD           Z0, Z11, Z12
+	VMOVUPD          Z10, Z13
+	VFMSUB213PD      Z12, Z5, Z10
+	VFMADD231PD      Z6, Z13, Z10
+	VMOVUPD          Z11, Z13
+	VPERMI2PD        Z3, Z2, Z11
+	VBROADCASTSD     expWideF64<>+0(SB), Z13
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z10, Z13
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z10, Z13
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z10, Z13
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z10, Z13
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z10, Z13
+	VMULPD           Z11, Z10, Z10
+	VFMADD213PD      Z11, Z10, Z13
+	VSCALEFPD.Z      Z12, Z13, K1, Z10
+	VADDPD           Z7, Z10, Z10
+	VDIVPD           Z10, Z9, Z9
+	VMOVUPD          Z9, (AX)(BX*8)
+	ADDQ             $0x00000008, BX
+	SUBQ             $0x00000008, DX
+	JGE              loop3
+
+skip4:
+	ADDQ             $0x00000008, DX
+	TESTQ            DX, DX
+	JE               done5
+	MOVQ             $-1, SI
+	BZHIQ            DX, SI, SI
+	KMOVW            SI, K1
+	VMOVUPD.Z        (CX)(BX*8), K1, Z9
+	VMOVUPD          Z8, Z8
+	VMAXPD           Z9, Z8, Z9
+	VXORPS           Z8, Z8, Z8
+	VSUBPD           Z9, Z8, Z8
+	VCMPPD           $0x15, Z1, Z8, K2
+	VMINPD           Z8, Z4, Z8
+	VMOVUPD          Z0, Z1
+	VFMADD231PD      Z5, Z8, Z1
+	VSUBPD           Z0, Z1, Z0
+	VMOVUPD          Z8, Z4
+	VFMSUB213PD      Z0, Z5, Z8
+	VFMADD231PD      Z6, Z4, Z8
+	VMOVUPD          Z1, Z4
+	VPERMI2PD        Z3, Z2, Z1
+	VBROADCASTSD     expWideF64<>+0(SB), Z4
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z8, Z4
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z8, Z4
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z8, Z4
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z8, Z4
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z8, Z4
+	VMULPD           Z1, Z8, Z8
+	VFMADD213PD      Z1, Z8, Z4
+	VSCALEFPD.Z      Z0, Z4, K2, Z8
+	VADDPD           Z7, Z8, Z0
+	VDIVPD           Z0, Z9, Z9
+	VMOVUPD          Z9, K1, (AX)(BX*8)
+
+done5:
+	VZEROUPPER
+	RET
+
+DATA expShift1664<>+0(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+8(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+16(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+24(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+32(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+40(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+48(SB)/8, $0x42f8000000000000
+DATA expShift1664<>+56(SB)/8, $0x42f8000000000000
+GLOBL expShift1664<>(SB), RODATA|NOPTR, $64
+
+DATA expLo64<>+0(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+8(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+16(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+24(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+32(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+40(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+48(SB)/8, $0xc0862066151add8b
+DATA expLo64<>+56(SB)/8, $0xc0862066151add8b
+GLOBL expLo64<>(SB), RODATA|NOPTR, $64
+
+DATA expRootsExact64<>+0(SB)/8, $0x3ff0000000000000
+DATA expRootsExact64<>+8(SB)/8, $0x3ff0b5586cf9890f
+DATA expRootsExact64<>+16(SB)/8, $0x3ff172b83c7d517b
+DATA expRootsExact64<>+24(SB)/8, $0x3ff2387a6e756238
+DATA expRootsExact64<>+32(SB)/8, $0x3ff306fe0a31b715
+DATA expRootsExact64<>+40(SB)/8, $0x3ff3dea64c123422
+DATA expRootsExact64<>+48(SB)/8, $0x3ff4bfdad5362a27
+DATA expRootsExact64<>+56(SB)/8, $0x3ff5ab07dd485429
+GLOBL expRootsExact64<>(SB), RODATA|NOPTR, $64
+
+DATA expRootsExactUpper64<>+0(SB)/8, $0x3ff6a09e667f3bcc
+DATA expRootsExactUpper64<>+8(SB)/8, $0x3ff7a11473eb0187
+DATA expRootsExactUpper64<>+16(SB)/8, $0x3ff8ace5422aa0dc
+DATA expRootsExactUpper64<>+24(SB)/8, $0x3ff9c49182a3f090
+DATA expRootsExactUpper64<>+32(SB)/8, $0x3ffae89f995ad3ae
+DATA expRootsExactUpper64<>+40(SB)/8, $0x3ffc199bdd85529c
+DATA expRootsExactUpper64<>+48(SB)/8, $0x3ffd5818dcfba487
+DATA expRootsExactUpper64<>+56(SB)/8, $0x3ffea4afa2a490da
+GLOBL expRootsExactUpper64<>(SB), RODATA|NOPTR, $64
+
+DATA expInf64<>+0(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+8(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+16(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+24(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+32(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+40(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+48(SB)/8, $0x408633ce8fb9f87d
+DATA expInf64<>+56(SB)/8, $0x408633ce8fb9f87d
+GLOBL expInf64<>(SB), RODATA|NOPTR, $64
+
+DATA expLog2e64<>+0(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+8(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+16(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+24(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+32(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+40(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+48(SB)/8, $0x3ff71547652b82fe
+DATA expLog2e64<>+56(SB)/8, $0x3ff71547652b82fe
+GLOBL expLog2e64<>(SB), RODATA|NOPTR, $64
+
+DATA expLog2eRest64<>+0(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+8(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+16(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+24(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+32(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+40(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+48(SB)/8, $0x3c7777d0ffda0d24
+DATA expLog2eRest64<>+56(SB)/8, $0x3c7777d0ffda0d24
+GLOBL expLog2eRest64<>(SB), RODATA|NOPTR, $64
+
+DATA one64<>+0(SB)/8, $0x3ff0000000000000
+DATA one64<>+8(SB)/8, $0x3ff0000000000000
+DATA one64<>+16(SB)/8, $0x3ff0000000000000
+DATA one64<>+24(SB)/8, $0x3ff0000000000000
+DATA one64<>+32(SB)/8, $0x3ff0000000000000
+DATA one64<>+40(SB)/8, $0x3ff0000000000000
+DATA one64<>+48(SB)/8, $0x3ff0000000000000
+DATA one64<>+56(SB)/8, $0x3ff0000000000000
+GLOBL one64<>(SB), RODATA|NOPTR, $64
+
+DATA leastFinite64<>+0(SB)/8, $0xffefffffffffffff
+DATA leastFinite64<>+8(SB)/8, $0xffefffffffffffff
+DATA leastFinite64<>+16(SB)/8, $0xffefffffffffffff
+DATA leastFinite64<>+24(SB)/8, $0xffefffffffffffff
+DATA leastFinite64<>+32(SB)/8, $0xffefffffffffffff
+DATA leastFinite64<>+40(SB)/8, $0xffefffffffffffff
+DATA leastFinite64<>+48(SB)/8, $0xffefffffffffffff
+DATA leastFinite64<>+56(SB)/8, $0xffefffffffffffff
+GLOBL leastFinite64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideF64<>+0(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+8(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+16(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+24(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+32(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+40(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+48(SB)/8, $0x3f2430a1d08ec681
+DATA expWideF64<>+56(SB)/8, $0x3f2430a1d08ec681
+GLOBL expWideF64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideE64<>+0(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+8(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+16(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+24(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+32(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+40(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+48(SB)/8, $0x3f55d897e525c216
+DATA expWideE64<>+56(SB)/8, $0x3f55d897e525c216
+GLOBL expWideE64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideD64<>+0(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+8(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+16(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+24(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+32(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+40(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+48(SB)/8, $0x3f83b2ab6fb41213
+DATA expWideD64<>+56(SB)/8, $0x3f83b2ab6fb41213
+GLOBL expWideD64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideC64<>+0(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+8(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+16(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+24(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+32(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+40(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+48(SB)/8, $0x3fac6b08d6f2a289
+DATA expWideC64<>+56(SB)/8, $0x3fac6b08d6f2a289
+GLOBL expWideC64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideB64<>+0(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+8(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+16(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+24(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+32(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+40(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+48(SB)/8, $0x3fcebfbdff82c590
+DATA expWideB64<>+56(SB)/8, $0x3fcebfbdff82c590
+GLOBL expWideB64<>(SB), RODATA|NOPTR, $64
+
+DATA expWideA64<>+0(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+8(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+16(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+24(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+32(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+40(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+48(SB)/8, $0x3fe62e42fefa39f3
+DATA expWideA64<>+56(SB)/8, $0x3fe62e42fefa39f3
+GLOBL expWideA64<>(SB), RODATA|NOPTR, $64
+
+// func silu64AVX2(dst *float64, x *float64, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·silu64AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+	SUBQ $0x0000000c, DX
+	JL   skip2
+
+loop1:
+	VMOVUPD     (CX)(BX*8), Y0
+	VMOVUPD     32(CX)(BX*8), Y1
+	VMOVUPD     64(CX)(BX*8), Y2
+	VMOVUPD     leastFinite64<>+0(SB), Y3
+	VMAXPD      Y0, Y3, Y0
+	VXORPS      Y3, Y3, Y3
+	VSUBPD      Y0, Y3, Y3
+	VMOVUPD     leastFinite64<>+0(SB), Y4
+	VMAXPD      Y1, Y4, Y1
+	VXORPS      Y4, Y4, Y4
+	VSUBPD      Y1, Y4, Y4
+	VMOVUPD     leastFinite64<>+0(SB), Y5
+	VMAXPD      Y2, Y5, Y2
+	VXORPS      Y5, Y5, Y5
+	VSUBPD      Y2, Y5, Y5
+	VMOVUPD     expZero64<>+0(SB), Y6
+	VMAXPD      Y3, Y6, Y3
+	VMAXPD      Y4, Y6, Y4
+	VMAXPD      Y5, Y6, Y5
+	VMOVUPD     expInf64<>+0(SB), Y6
+	VMINPD      Y3, Y6, Y3
+	VMINPD      Y4, Y6, Y4
+	VMINPD      Y5, Y6, Y5
+	VMOVUPD     expShift64<>+0(SB), Y6
+	VFMADD231PD expLog2e64<>+0(SB), Y3, Y6
+	VMOVUPD     expShift64<>+0(SB), Y7
+	VFMADD231PD expLog2e64<>+0(SB), Y4, Y7
+	VMOVUPD     expShift64<>+0(SB), Y8
+	VFMADD231PD expLog2e64<>+0(SB), Y5, Y8
+	VSUBPD      expShift64<>+0(SB), Y6, Y9
+	VSUBPD      expShift64<>+0(SB), Y7, Y10
+	VSUBPD      expShift64<>+0(SB), Y8, Y11
+	VMOVUPD     Y3, Y12
+	VFMSUB132PD expLog2e64<>+0(SB), Y9, Y3
+	VFMADD231PD expLog2eRest64<>+0(SB), Y12, Y3
+	VMOVUPD     Y4, Y9
+	VFMSUB132PD expLog2e64<>+0(SB), Y10, Y4
+	VFMADD231PD expLog2eRest64<>+0(SB), Y9, Y4
+	VMOVUPD     Y5, Y9
+	VFMSUB132PD expLog2e64<>+0(SB), Y11, Y5
+	VFMADD231PD expLog2eRest64<>+0(SB), Y9, Y5
+	VPSLLQ      $0x34, Y6, Y6
+	VPSLLQ      $0x34, Y7, Y7
+	VPSLLQ      $0x34, Y8, Y8
+	VMOVUPD     expNarrowL64<>+0(SB), Y9
+	VMOVUPD     expNarrowL64<>+0(SB), Y10
+	VMOVUPD     expNarrowL64<>+0(SB), Y11
+	VMOVUPD     expNarrowK64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowJ64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowI64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowH64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowG64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowF64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowE64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowD64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowC64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowB64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowA64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMULPD      Y6, Y9, Y3
+	VMULPD      Y7, Y10, Y4
+	VMULPD      Y8, Y11, Y5
+	VADDPD      one64<>+0(SB), Y3, Y3
+	VADDPD      one64<>+0(SB), Y4, Y4
+	VADDPD      one64<>+0(SB), Y5, Y5
+	VDIVPD      Y3, Y0, Y0
+	VDIVPD      Y4, Y1, Y1
+	VDIVPD      Y5, Y2, Y2
+	VMOVUPD     Y0, (AX)(BX*8)
+	VMOVUPD     Y1, 32(AX)(BX*8)
+	VMOVUPD     Y2, 64(AX)(BX*8)
+	ADDQ        $0x0000000c, BX
+	SUBQ        $0x0000000c, DX
+	JGE         loop1
+
+skip2:
+	ADDQ $0x0000000c, DX
+	SUBQ $0x00000004, DX
+	JL   skip4
+
+loop3:
+	VMOVUPD     (CX)(BX*8), Y0
+	VMOVUPD     leastFinite64<>+0(SB), Y1
+	VMAXPD      Y0, Y1, Y0
+	VXORPS      Y1, Y1, Y1
+	VSUBPD      Y0, Y1, Y1
+	VMOVUPD     expZero64<>+0(SB), Y2
+	VMAXPD      Y1, Y2, Y1
+	VMOVUPD     expInf64<>+0(SB), Y2
+	VMINPD      Y1, Y2, Y1
+	VMOVUPD     expShift64<>+0(SB), Y2
+	VFMADD231PD expLog2e64<>+0(SB), Y1, Y2
+	VSUBPD      expShift64<>+0(SB), Y2, Y3
+	VMOVUPD     Y1, Y4
+	VFMSUB132PD expLog2e64<>+0(SB), Y3, Y1
+	VFMADD231PD expLog2eRest64<>+0(SB), Y4, Y1
+	VPSLLQ      $0x34, Y2, Y2
+	VMOVUPD     expNarrowL64<>+0(SB), Y3
+	VMOVUPD     expNarrowK64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowJ64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowI64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowH64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowG64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowF64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowE64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowD64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowC64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowB64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowA64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMULPD      Y2, Y3, Y1
+	VADDPD      one64<>+0(SB), Y1, Y1
+	VDIVPD      Y1, Y0, Y0
+	VMOVUPD     Y0, (AX)(BX*8)
+	ADDQ        $0x00000004, BX
+	SUBQ        $0x00000004, DX
+	JGE         loop3
+
+skip4:
+	ADDQ        $0x00000004, DX
+	TESTQ       DX, DX
+	JE          done5
+	LEAQ        window64<>+32(SB), SI
+	NEGQ        DX
+	VMOVUPD     (SI)(DX*8), Y0
+	VMASKMOVPD  (CX)(BX*8), Y0, Y1
+	VMOVUPD     leastFinite64<>+0(SB), Y2
+	VMAXPD      Y1, Y2, Y1
+	VXORPS      Y2, Y2, Y2
+	VSUBPD      Y1, Y2, Y2
+	VMOVUPD     expZero64<>+0(SB), Y3
+	VMAXPD      Y2, Y3, Y2
+	VMOVUPD     expInf64<>+0(SB), Y3
+	VMINPD      Y2, Y3, Y2
+	VMOVUPD     expShift64<>+0(SB), Y3
+	VFMADD231PD expLog2e64<>+0(SB), Y2, Y3
+	VSUBPD      expShift64<>+0(SB), Y3, Y4
+	VMOVUPD     Y2, Y5
+	VFMSUB132PD expLog2e64<>+0(SB), Y4, Y2
+	VFMADD231PD expLog2eRest64<>+0(SB), Y5, Y2
+	VPSLLQ      $0x34, Y3, Y3
+	VMOVUPD     expNarrowL64<>+0(SB), Y4
+	VMOVUPD     expNarrowK64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowJ64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowI64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowH64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowG64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowF64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowE64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowD64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowC64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowB64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowA64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMULPD      Y3, Y4, Y2
+	VADDPD      one64<>+0(SB), Y2, Y2
+	VDIVPD      Y2, Y1, Y1
+	VMASKMOVPD  Y1, Y0, (AX)(BX*8)
+
+done5:
+	VZEROUPPER
+	RET
+
+DATA expShift64<>+0(SB)/8, $0x43380000000003fe
+DATA expShift64<>+8(SB)/8, $0x43380000000003fe
+DATA expShift64<>+16(SB)/8, $0x43380000000003fe
+DATA expShift64<>+24(SB)/8, $0x43380000000003fe
+DATA expShift64<>+32(SB)/8, $0x43380000000003fe
+DATA expShift64<>+40(SB)/8, $0x43380000000003fe
+DATA expShift64<>+48(SB)/8, $0x43380000000003fe
+DATA expShift64<>+56(SB)/8, $0x43380000000003fe
+GLOBL expShift64<>(SB), RODATA|NOPTR, $64
+
+DATA expZero64<>+0(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+8(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+16(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+24(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+32(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+40(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+48(SB)/8, $0xc086232bdd7abcd2
+DATA expZero64<>+56(SB)/8, $0xc086232bdd7abcd2
+GLOBL expZero64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowL64<>+0(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+8(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+16(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+24(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+32(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+40(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+48(SB)/8, $0x3e0e9d3fe3952179
+DATA expNarrowL64<>+56(SB)/8, $0x3e0e9d3fe3952179
+GLOBL expNarrowL64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowK64<>+0(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+8(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+16(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+24(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+32(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+40(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+48(SB)/8, $0x3e4e6063f7217bc6
+DATA expNarrowK64<>+56(SB)/8, $0x3e4e6063f7217bc6
+GLOBL expNarrowK64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowJ64<>+0(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+8(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+16(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+24(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+32(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+40(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+48(SB)/8, $0x3e8b524fae627834
+DATA expNarrowJ64<>+56(SB)/8, $0x3e8b524fae627834
+GLOBL expNarrowJ64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowI64<>+0(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+8(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+16(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+24(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+32(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+40(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+48(SB)/8, $0x3ec62bfd47773353
+DATA expNarrowI64<>+56(SB)/8, $0x3ec62bfd47773353
+GLOBL expNarrowI64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowH64<>+0(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+8(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+16(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+24(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+32(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+40(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+48(SB)/8, $0x3efffcbfc670dcd4
+DATA expNarrowH64<>+56(SB)/8, $0x3efffcbfc670dcd4
+GLOBL expNarrowH64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowG64<>+0(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+8(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+16(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+24(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+32(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+40(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+48(SB)/8, $0x3f3430913096fd9f
+DATA expNarrowG64<>+56(SB)/8, $0x3f3430913096fd9f
+GLOBL expNarrowG64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowF64<>+0(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+8(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+16(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+24(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+32(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+40(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+48(SB)/8, $0x3f65d87fe78a5276
+DATA expNarrowF64<>+56(SB)/8, $0x3f65d87fe78a5276
+GLOBL expNarrowF64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowE64<>+0(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+8(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+16(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+24(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+32(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+40(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+48(SB)/8, $0x3f93b2ab6fba1dda
+DATA expNarrowE64<>+56(SB)/8, $0x3f93b2ab6fba1dda
+GLOBL expNarrowE64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowD64<>+0(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+8(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+16(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+24(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+32(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+40(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+48(SB)/8, $0x3fbc6b08d704a0c2
+DATA expNarrowD64<>+56(SB)/8, $0x3fbc6b08d704a0c2
+GLOBL expNarrowD64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowC64<>+0(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+8(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+16(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+24(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+32(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+40(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+48(SB)/8, $0x3fdebfbdff82c598
+DATA expNarrowC64<>+56(SB)/8, $0x3fdebfbdff82c598
+GLOBL expNarrowC64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowB64<>+0(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+8(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+16(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+24(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+32(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+40(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+48(SB)/8, $0x3ff62e42fefa39ef
+DATA expNarrowB64<>+56(SB)/8, $0x3ff62e42fefa39ef
+GLOBL expNarrowB64<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowA64<>+0(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+8(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+16(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+24(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+32(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+40(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+48(SB)/8, $0x4000000000000000
+DATA expNarrowA64<>+56(SB)/8, $0x4000000000000000
+GLOBL expNarrowA64<>(SB), RODATA|NOPTR, $64
+
+// func silu32AVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·silu32AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS expShift1632<>+0(SB), Z0
+	VBROADCASTSS expLo32<>+0(SB), Z1
+	VMOVUPS      expRootsExact32<>+0(SB), Z2
+	VBROADCASTSS expInf32<>+0(SB), Z3
+	VBROADCASTSS expLog2e32<>+0(SB), Z4
+	VBROADCASTSS expLog2eRest32<>+0(SB), Z5
+	VBROADCASTSS one32<>+0(SB), Z6
+	VBROADCASTSS leastFinite32<>+0(SB), Z7
+	XORQ         BX, BX
+	SUBQ         $0x00000040, DX
+	JL           skip2
+
+loop1:
+	VMOVUPS          (CX)(BX*4), Z8
+	VMOVUPS          64(CX)(BX*4), Z9
+	VMOVUPS          128(CX)(BX*4), Z10
+	VMOVUPS          192(CX)(BX*4), Z11
+	VMOVUPS          Z7, Z12
+	VMAXPS           Z8, Z12, Z8
+	VXORPS           Z12, Z12, Z12
+	VSUBPS           Z8, Z12, Z12
+	VMOVUPS          Z7, Z13
+	VMAXPS           Z9, Z13, Z9
+	VXORPS           Z13, Z13, Z13
+	VSUBPS           Z9, Z13, Z13
+	VMOVUPS          Z7, Z14
+	VMAXPS           Z10, Z14, Z10
+	VXORPS           Z14, Z14, Z14
+	VSUBPS           Z10, Z14, Z14
+	VMOVUPS          Z7, Z15
+	VMAXPS           Z11, Z15, Z11
+	VXORPS           Z15, Z15, Z15
+	VSUBPS           Z11, Z15, Z15
+	VCMPPS           $0x15, Z1, Z12, K1
+	VCMPPS           $0x15, Z1, Z13, K2
+	VCMPPS           $0x15, Z1, Z14, K3
+	VCMPPS           $0x15, Z1, Z15, K4
+	VMINPS           Z12, Z3, Z12
+	VMINPS           Z13, Z3, Z13
+	VMINPS           Z14, Z3, Z14
+	VMINPS           Z15, Z3, Z15
+	VMOVUPS          Z0, Z16
+	VFMADD231PS      Z4, Z12, Z16
+	VMOVUPS          Z0, Z17
+	VFMADD231PS      Z4, Z13, Z17
+	VMOVUPS          Z0, Z18
+	VFMADD231PS      Z4, Z14, Z18
+	VMOVUPS          Z0, Z19
+	VFMADD231PS      Z4, Z15, Z19
+	VSUBPS           Z0, Z16, Z20
+	VSUBPS           Z0, Z17, Z21
+	VSUBPS           Z0, Z18, Z22
+	VSUBPS           Z0, Z19, Z23
+	VMOVUPS          Z12, Z24
+	VFMSUB213PS      Z20, Z4, Z12
+	VFMADD231PS      Z5, Z24, Z12
+	VMOVUPS          Z13, Z24
+	VFMSUB213PS      Z21, Z4, Z13
+	VFMADD231PS      Z5, Z24, Z13
+	VMOVUPS          Z14, Z24
+	VFMSUB213PS      Z22, Z4, Z14
+	VFMADD231PS      Z5, Z24, Z14
+	VMOVUPS          Z15, Z24
+	VFMSUB213PS      Z23, Z4, Z15
+	VFMADD231PS      Z5, Z24, Z15
+	VMOVUPS          Z16, Z24
+	VPERMPS          Z2, Z16, Z16
+	VMOVUPS          Z17, Z25
+	VPERMPS          Z2, Z17, Z17
+	VMOVUPS          Z18, Z26
+	VPERMPS          Z2, Z18, Z18
+	VMOVUPS          Z19, Z27
+	VPERMPS          Z2, Z19, Z19
+	VBROADCASTSS     expWideC32<>+0(SB), Z24
+	VBROADCASTSS     expWideC32<>+0(SB), Z25
+	VBROADCASTSS     expWideC32<>+0(SB), Z26
+	VBROADCASTSS     expWideC32<>+0(SB), Z27
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z12, Z24
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z13, Z25
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z14, Z26
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z15, Z27
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z12, Z24
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z25
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z26
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z27
+	VMULPS           Z16, Z12, Z12
+	VMULPS           Z17, Z13, Z13
+	VMULPS           Z18, Z14, Z14
+	VMULPS           Z19, Z15, Z15
+	VFMADD213PS      Z16, Z12, Z24
+	VSCALEFPS.Z      Z20, Z24, K1, Z12
+	VFMADD213PS      Z17, Z13, Z25
+	VSCALEFPS.Z      Z21, Z25, K2, Z13
+	VFMADD213PS      Z18, Z14, Z26
+	VSCALEFPS.Z      Z22, Z26, K3, Z14
+	VFMADD213PS      Z19, Z15, Z27
+	VSCALEFPS.Z      Z23, Z27, K4, Z15
+	VADDPS           Z6, Z12, Z12
+	VADDPS           Z6, Z13, Z13
+	VADDPS           Z6, Z14, Z14
+	VADDPS           Z6, Z15, Z15
+	VDIVPS           Z12, Z8, Z8
+	VDIVPS           Z13, Z9, Z9
+	VDIVPS           Z14, Z10, Z10
+	VDIVPS           Z15, Z11, Z11
+	VMOVUPS          Z8, (AX)(BX*4)
+	VMOVUPS          Z9, 64(AX)(BX*4)
+	VMOVUPS          Z10, 128(AX)(BX*4)
+	VMOVUPS          Z11, 192(AX)(BX*4)
+	ADDQ             $0x00000040, BX
+	SUBQ             $0x00000040, DX
+	JGE              loop1
+
+skip2:
+	ADDQ $0x00000040, DX
+	SUBQ $0x00000010, DX
+	JL   skip4
+
+loop3:
+	VMOVUPS          (CX)(BX*4), Z8
+	VMOVUPS          Z7, Z9
+	VMAXPS           Z8, Z9, Z8
+	VXORPS           Z9, Z9, Z9
+	VSUBPS           Z8, Z9, Z9
+	VCMPPS           $0x15, Z1, Z9, K1
+	VMINPS           Z9, Z3, Z9
+	VMOVUPS          Z0, Z10
+	VFMADD231PS      Z4, Z9, Z10
+	VSUBPS           Z0, Z10, Z11
+	VMOVUPS          Z9, Z12
+	VFMSUB213PS      Z11, Z4, Z9
+	VFMADD231PS      Z5, Z12, Z9
+	VMOVUPS          Z10, Z12
+	VPERMPS          Z2, Z10, Z10
+	VBROADCASTSS     expWideC32<>+0(SB), Z12
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z9, Z12
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z9, Z12
+	VMULPS           Z10, Z9, Z9
+	VFMADD213PS      Z10, Z9, Z12
+	VSCALEFPS.Z      Z11, Z12, K1, Z9
+	VADDPS           Z6, Z9, Z9
+	VDIVPS           Z9, Z8, Z8
+	VMOVUPS          Z8, (AX)(BX*4)
+	ADDQ             $0x00000010, BX
+	SUBQ             $0x00000010, DX
+	JGE              loop3
+
+skip4:
+	ADDQ             $0x00000010, DX
+	TESTQ            DX, DX
+	JE               done5
+	MOVQ             $-1, SI
+	BZHIQ            DX, SI, SI
+	KMOVW            SI, K1
+	VMOVUPS.Z        (CX)(BX*4), K1, Z8
+	VMOVUPS          Z7, Z7
+	VMAXPS           Z8, Z7, Z8
+	VXORPS           Z7, Z7, Z7
+	VSUBPS           Z8, Z7, Z7
+	VCMPPS           $0x15, Z1, Z7, K2
+	VMINPS           Z7, Z3, Z7
+	VMOVUPS          Z0, Z1
+	VFMADD231PS      Z4, Z7, Z1
+	VSUBPS           Z0, Z1, Z0
+	VMOVUPS          Z7, Z3
+	VFMSUB213PS      Z0, Z4, Z7
+	VFMADD231PS      Z5, Z3, Z7
+	VMOVUPS          Z1, Z3
+	VPERMPS          Z2, Z1, Z1
+	VBROADCASTSS     expWideC32<>+0(SB), Z3
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z7, Z3
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z7, Z3
+	VMULPS           Z1, Z7, Z7
+	VFMADD213PS      Z1, Z7, Z3
+	VSCALEFPS.Z      Z0, Z3, K2, Z7
+	VADDPS           Z6, Z7, Z0
+	VDIVPS           Z0, Z8, Z8
+	VMOVUPS          Z8, K1, (AX)(BX*4)
+
+done5:
+	VZEROUPPER
+	RET
+
+DATA expShift1632<>+0(SB)/4, $0x49400000
+DATA expShift1632<>+4(SB)/4, $0x49400000
+DATA expShift1632<>+8(SB)/4, $0x49400000
+DATA expShift1632<>+12(SB)/4, $0x49400000
+DATA expShift1632<>+16(SB)/4, $0x49400000
+DATA expShift1632<>+20(SB)/4, $0x49400000
+DATA expShift1632<>+24(SB)/4, $0x49400000
+DATA expShift1632<>+28(SB)/4, $0x49400000
+DATA expShift1632<>+32(SB)/4, $0x49400000
+DATA expShift1632<>+36(SB)/4, $0x49400000
+DATA expShift1632<>+40(SB)/4, $0x49400000
+DATA expShift1632<>+44(SB)/4, $0x49400000
+DATA expShift1632<>+48(SB)/4, $0x49400000
+DATA expShift1632<>+52(SB)/4, $0x49400000
+DATA expShift1632<>+56(SB)/4, $0x49400000
+DATA expShift1632<>+60(SB)/4, $0x49400000
+GLOBL expShift1632<>(SB), RODATA|NOPTR, $64
+
+DATA expLo32<>+0(SB)/4, $0xc2adfadd
+DATA expLo32<>+4(SB)/4, $0xc2adfadd
+DATA expLo32<>+8(SB)/4, $0xc2adfadd
+DATA expLo32<>+12(SB)/4, $0xc2adfadd
+DATA expLo32<>+16(SB)/4, $0xc2adfadd
+DATA expLo32<>+20(SB)/4, $0xc2adfadd
+DATA expLo32<>+24(SB)/4, $0xc2adfadd
+DATA expLo32<>+28(SB)/4, $0xc2adfadd
+DATA expLo32<>+32(SB)/4, $0xc2adfadd
+DATA expLo32<>+36(SB)/4, $0xc2adfadd
+DATA expLo32<>+40(SB)/4, $0xc2adfadd
+DATA expLo32<>+44(SB)/4, $0xc2adfadd
+DATA expLo32<>+48(SB)/4, $0xc2adfadd
+DATA expLo32<>+52(SB)/4, $0xc2adfadd
+DATA expLo32<>+56(SB)/4, $0xc2adfadd
+DATA expLo32<>+60(SB)/4, $0xc2adfadd
+GLOBL expLo32<>(SB), RODATA|NOPTR, $64
+
+DATA expRootsExact32<>+0(SB)/4, $0x3f800000
+DATA expRootsExact32<>+4(SB)/4, $0x3f85aac3
+DATA expRootsExact32<>+8(SB)/4, $0x3f8b95c2
+DATA expRootsExact32<>+12(SB)/4, $0x3f91c3d3
+DATA expRootsExact32<>+16(SB)/4, $0x3f9837f0
+DATA expRootsExact32<>+20(SB)/4, $0x3f9ef532
+DATA expRootsExact32<>+24(SB)/4, $0x3fa5fed7
+DATA expRootsExact32<>+28(SB)/4, $0x3fad583f
+DATA expRootsExact32<>+32(SB)/4, $0x3fb504f3
+DATA expRootsExact32<>+36(SB)/4, $0x3fbd08a4
+DATA expRootsExact32<>+40(SB)/4, $0x3fc5672a
+DATA expRootsExact32<>+44(SB)/4, $0x3fce248c
+DATA expRootsExact32<>+48(SB)/4, $0x3fd744fd
+DATA expRootsExact32<>+52(SB)/4, $0x3fe0ccdf
+DATA expRootsExact32<>+56(SB)/4, $0x3feac0c7
+DATA expRootsExact32<>+60(SB)/4, $0x3ff5257d
+GLOBL expRootsExact32<>(SB), RODATA|NOPTR, $64
+
+DATA expInf32<>+0(SB)/4, $0x42b2d4fc
+DATA expInf32<>+4(SB)/4, $0x42b2d4fc
+DATA expInf32<>+8(SB)/4, $0x42b2d4fc
+DATA expInf32<>+12(SB)/4, $0x42b2d4fc
+DATA expInf32<>+16(SB)/4, $0x42b2d4fc
+DATA expInf32<>+20(SB)/4, $0x42b2d4fc
+DATA expInf32<>+24(SB)/4, $0x42b2d4fc
+DATA expInf32<>+28(SB)/4, $0x42b2d4fc
+DATA expInf32<>+32(SB)/4, $0x42b2d4fc
+DATA expInf32<>+36(SB)/4, $0x42b2d4fc
+DATA expInf32<>+40(SB)/4, $0x42b2d4fc
+DATA expInf32<>+44(SB)/4, $0x42b2d4fc
+DATA expInf32<>+48(SB)/4, $0x42b2d4fc
+DATA expInf32<>+52(SB)/4, $0x42b2d4fc
+DATA expInf32<>+56(SB)/4, $0x42b2d4fc
+DATA expInf32<>+60(SB)/4, $0x42b2d4fc
+GLOBL expInf32<>(SB), RODATA|NOPTR, $64
+
+DATA expLog2e32<>+0(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+4(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+8(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+12(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+16(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+20(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+24(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+28(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+32(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+36(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+40(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+44(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+48(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+52(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+56(SB)/4, $0x3fb8aa3b
+DATA expLog2e32<>+60(SB)/4, $0x3fb8aa3b
+GLOBL expLog2e32<>(SB), RODATA|NOPTR, $64
+
+DATA expLog2eRest32<>+0(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+4(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+8(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+12(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+16(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+20(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+24(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+28(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+32(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+36(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+40(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+44(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+48(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+52(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+56(SB)/4, $0x32a57060
+DATA expLog2eRest32<>+60(SB)/4, $0x32a57060
+GLOBL expLog2eRest32<>(SB), RODATA|NOPTR, $64
+
+DATA one32<>+0(SB)/4, $0x3f800000
+DATA one32<>+4(SB)/4, $0x3f800000
+DATA one32<>+8(SB)/4, $0x3f800000
+DATA one32<>+12(SB)/4, $0x3f800000
+DATA one32<>+16(SB)/4, $0x3f800000
+DATA one32<>+20(SB)/4, $0x3f800000
+DATA one32<>+24(SB)/4, $0x3f800000
+DATA one32<>+28(SB)/4, $0x3f800000
+DATA one32<>+32(SB)/4, $0x3f800000
+DATA one32<>+36(SB)/4, $0x3f800000
+DATA one32<>+40(SB)/4, $0x3f800000
+DATA one32<>+44(SB)/4, $0x3f800000
+DATA one32<>+48(SB)/4, $0x3f800000
+DATA one32<>+52(SB)/4, $0x3f800000
+DATA one32<>+56(SB)/4, $0x3f800000
+DATA one32<>+60(SB)/4, $0x3f800000
+GLOBL one32<>(SB), RODATA|NOPTR, $64
+
+DATA leastFinite32<>+0(SB)/4, $0xff7fffff
+DATA leastFinite32<>+4(SB)/4, $0xff7fffff
+DATA leastFinite32<>+8(SB)/4, $0xff7fffff
+DATA leastFinite32<>+12(SB)/4, $0xff7fffff
+DATA leastFinite32<>+16(SB)/4, $0xff7fffff
+DATA leastFinite32<>+20(SB)/4, $0xff7fffff
+DATA leastFinite32<>+24(SB)/4, $0xff7fffff
+DATA leastFinite32<>+28(SB)/4, $0xff7fffff
+DATA leastFinite32<>+32(SB)/4, $0xff7fffff
+DATA leastFinite32<>+36(SB)/4, $0xff7fffff
+DATA leastFinite32<>+40(SB)/4, $0xff7fffff
+DATA leastFinite32<>+44(SB)/4, $0xff7fffff
+DATA leastFinite32<>+48(SB)/4, $0xff7fffff
+DATA leastFinite32<>+52(SB)/4, $0xff7fffff
+DATA leastFinite32<>+56(SB)/4, $0xff7fffff
+DATA leastFinite32<>+60(SB)/4, $0xff7fffff
+GLOBL leastFinite32<>(SB), RODATA|NOPTR, $64
+
+DATA expWideC32<>+0(SB)/4, $0x3d63594d
+DATA expWideC32<>+4(SB)/4, $0x3d63594d
+DATA expWideC32<>+8(SB)/4, $0x3d63594d
+DATA expWideC32<>+12(SB)/4, $0x3d63594d
+DATA expWideC32<>+16(SB)/4, $0x3d63594d
+DATA expWideC32<>+20(SB)/4, $0x3d63594d
+DATA expWideC32<>+24(SB)/4, $0x3d63594d
+DATA expWideC32<>+28(SB)/4, $0x3d63594d
+DATA expWideC32<>+32(SB)/4, $0x3d63594d
+DATA expWideC32<>+36(SB)/4, $0x3d63594d
+DATA expWideC32<>+40(SB)/4, $0x3d63594d
+DATA expWideC32<>+44(SB)/4, $0x3d63594d
+DATA expWideC32<>+48(SB)/4, $0x3d63594d
+DATA expWideC32<>+52(SB)/4, $0x3d63594d
+DATA expWideC32<>+56(SB)/4, $0x3d63594d
+DATA expWideC32<>+60(SB)/4, $0x3d63594d
+GLOBL expWideC32<>(SB), RODATA|NOPTR, $64
+
+DATA expWideB32<>+0(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+4(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+8(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+12(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+16(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+20(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+24(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+28(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+32(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+36(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+40(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+44(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+48(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+52(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+56(SB)/4, $0x3e75ffc9
+DATA expWideB32<>+60(SB)/4, $0x3e75ffc9
+GLOBL expWideB32<>(SB), RODATA|NOPTR, $64
+
+DATA expWideA32<>+0(SB)/4, $0x3f317218
+DATA expWideA32<>+4(SB)/4, $0x3f317218
+DATA expWideA32<>+8(SB)/4, $0x3f317218
+DATA expWideA32<>+12(SB)/4, $0x3f317218
+DATA expWideA32<>+16(SB)/4, $0x3f317218
+DATA expWideA32<>+20(SB)/4, $0x3f317218
+DATA expWideA32<>+24(SB)/4, $0x3f317218
+DATA expWideA32<>+28(SB)/4, $0x3f317218
+DATA expWideA32<>+32(SB)/4, $0x3f317218
+DATA expWideA32<>+36(SB)/4, $0x3f317218
+DATA expWideA32<>+40(SB)/4, $0x3f317218
+DATA expWideA32<>+44(SB)/4, $0x3f317218
+DATA expWideA32<>+48(SB)/4, $0x3f317218
+DATA expWideA32<>+52(SB)/4, $0x3f317218
+DATA expWideA32<>+56(SB)/4, $0x3f317218
+DATA expWideA32<>+60(SB)/4, $0x3f317218
+GLOBL expWideA32<>(SB), RODATA|NOPTR, $64
+
+// func silu32AVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·silu32AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+	SUBQ $0x00000018, DX
+	JL   skip2
+
+loop1:
+	VMOVUPS     (CX)(BX*4), Y0
+	VMOVUPS     32(CX)(BX*4), Y1
+	VMOVUPS     64(CX)(BX*4), Y2
+	VMOVUPS     leastFinite32<>+0(SB), Y3
+	VMAXPS      Y0, Y3, Y0
+	VXORPS      Y3, Y3, Y3
+	VSUBPS      Y0, Y3, Y3
+	VMOVUPS     leastFinite32<>+0(SB), Y4
+	VMAXPS      Y1, Y4, Y1
+	VXORPS      Y4, Y4, Y4
+	VSUBPS      Y1, Y4, Y4
+	VMOVUPS     leastFinite32<>+0(SB), Y5
+	VMAXPS      Y2, Y5, Y2
+	VXORPS      Y5, Y5, Y5
+	VSUBPS      Y2, Y5, Y5
+	VMOVUPS     expZero32<>+0(SB), Y6
+	VMAXPS      Y3, Y6, Y3
+	VMAXPS      Y4, Y6, Y4
+	VMAXPS      Y5, Y6, Y5
+	VMOVUPS     expInf32<>+0(SB), Y6
+	VMINPS      Y3, Y6, Y3
+	VMINPS      Y4, Y6, Y4
+	VMINPS      Y5, Y6, Y5
+	VMOVUPS     expShift32<>+0(SB), Y6
+	VFMADD231PS expLog2e32<>+0(SB), Y3, Y6
+	VMOVUPS     expShift32<>+0(SB), Y7
+	VFMADD231PS expLog2e32<>+0(SB), Y4, Y7
+	VMOVUPS     expShift32<>+0(SB), Y8
+	VFMADD231PS expLog2e32<>+0(SB), Y5, Y8
+	VSUBPS      expShift32<>+0(SB), Y6, Y9
+	VSUBPS      expShift32<>+0(SB), Y7, Y10
+	VSUBPS      expShift32<>+0(SB), Y8, Y11
+	VMOVUPS     Y3, Y12
+	VFMSUB132PS expLog2e32<>+0(SB), Y9, Y3
+	VFMADD231PS expLog2eRest32<>+0(SB), Y12, Y3
+	VMOVUPS     Y4, Y9
+	VFMSUB132PS expLog2e32<>+0(SB), Y10, Y4
+	VFMADD231PS expLog2eRest32<>+0(SB), Y9, Y4
+	VMOVUPS     Y5, Y9
+	VFMSUB132PS expLog2e32<>+0(SB), Y11, Y5
+	VFMADD231PS expLog2eRest32<>+0(SB), Y9, Y5
+	VPSLLD      $0x17, Y6, Y6
+	VPSLLD      $0x17, Y7, Y7
+	VPSLLD      $0x17, Y8, Y8
+	VMOVUPS     expNarrowG32<>+0(SB), Y9
+	VMOVUPS     expNarrowG32<>+0(SB), Y10
+	VMOVUPS     expNarrowG32<>+0(SB), Y11
+	VMOVUPS     expNarrowF32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowE32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowD32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowC32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowB32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowA32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMULPS      Y6, Y9, Y3
+	VMULPS      Y7, Y10, Y4
+	VMULPS      Y8, Y11, Y5
+	VADDPS      one32<>+0(SB), Y3, Y3
+	VADDPS      one32<>+0(SB), Y4, Y4
+	VADDPS      one32<>+0(SB), Y5, Y5
+	VDIVPS      Y3, Y0, Y0
+	VDIVPS      Y4, Y1, Y1
+	VDIVPS      Y5, Y2, Y2
+	VMOVUPS     Y0, (AX)(BX*4)
+	VMOVUPS     Y1, 32(AX)(BX*4)
+	VMOVUPS     Y2, 64(AX)(BX*4)
+	ADDQ        $0x00000018, BX
+	SUBQ        $0x00000018, DX
+	JGE         loop1
+
+skip2:
+	ADDQ $0x00000018, DX
+	SUBQ $0x00000008, DX
+	JL   skip4
+
+loop3:
+	VMOVUPS     (CX)(BX*4), Y0
+	VMOVUPS     leastFinite32<>+0(SB), Y1
+	VMAXPS      Y0, Y1, Y0
+	VXORPS      Y1, Y1, Y1
+	VSUBPS      Y0, Y1, Y1
+	VMOVUPS     expZero32<>+0(SB), Y2
+	VMAXPS      Y1, Y2, Y1
+	VMOVUPS     expInf32<>+0(SB), Y2
+	VMINPS      Y1, Y2, Y1
+	VMOVUPS     expShift32<>+0(SB), Y2
+	VFMADD231PS expLog2e32<>+0(SB), Y1, Y2
+	VSUBPS      expShift32<>+0(SB), Y2, Y3
+	VMOVUPS     Y1, Y4
+	VFMSUB132PS expLog2e32<>+0(SB), Y3, Y1
+	VFMADD231PS expLog2eRest32<>+0(SB), Y4, Y1
+	VPSLLD      $0x17, Y2, Y2
+	VMOVUPS     expNarrowG32<>+0(SB), Y3
+	VMOVUPS     expNarrowF32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowE32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowD32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowC32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowB32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowA32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMULPS      Y2, Y3, Y1
+	VADDPS      one32<>+0(SB), Y1, Y1
+	VDIVPS      Y1, Y0, Y0
+	VMOVUPS     Y0, (AX)(BX*4)
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	JGE         loop3
+
+skip4:
+	ADDQ        $0x00000008, DX
+	TESTQ       DX, DX
+	JE          done5
+	LEAQ        window32<>+32(SB), SI
+	NEGQ        DX
+	VMOVUPS     (SI)(DX*4), Y0
+	VMASKMOVPS  (CX)(BX*4), Y0, Y1
+	VMOVUPS     leastFinite32<>+0(SB), Y2
+	VMAXPS      Y1, Y2, Y1
+	VXORPS      Y2, Y2, Y2
+	VSUBPS      Y1, Y2, Y2
+	VMOVUPS     expZero32<>+0(SB), Y3
+	VMAXPS      Y2, Y3, Y2
+	VMOVUPS     expInf32<>+0(SB), Y3
+	VMINPS      Y2, Y3, Y2
+	VMOVUPS     expShift32<>+0(SB), Y3
+	VFMADD231PS expLog2e32<>+0(SB), Y2, Y3
+	VSUBPS      expShift32<>+0(SB), Y3, Y4
+	VMOVUPS     Y2, Y5
+	VFMSUB132PS expLog2e32<>+0(SB), Y4, Y2
+	VFMADD231PS expLog2eRest32<>+0(SB), Y5, Y2
+	VPSLLD      $0x17, Y3, Y3
+	VMOVUPS     expNarrowG32<>+0(SB), Y4
+	VMOVUPS     expNarrowF32<>+0(SB), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMOVUPS     expNarrowE32<>+0(SB), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMOVUPS     expNarrowD32<>+0(SB), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMOVUPS     expNarrowC32<>+0(SB), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMOVUPS     expNarrowB32<>+0(SB), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMOVUPS     expNarrowA32<>+0(SB), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMULPS      Y3, Y4, Y2
+	VADDPS      one32<>+0(SB), Y2, Y2
+	VDIVPS      Y2, Y1, Y1
+	VMASKMOVPS  Y1, Y0, (AX)(BX*4)
+
+done5:
+	VZEROUPPER
+	RET
+
+DATA expShift32<>+0(SB)/4, $0x4b40007e
+DATA expShift32<>+4(SB)/4, $0x4b40007e
+DATA expShift32<>+8(SB)/4, $0x4b40007e
+DATA expShift32<>+12(SB)/4, $0x4b40007e
+DATA expShift32<>+16(SB)/4, $0x4b40007e
+DATA expShift32<>+20(SB)/4, $0x4b40007e
+DATA expShift32<>+24(SB)/4, $0x4b40007e
+DATA expShift32<>+28(SB)/4, $0x4b40007e
+DATA expShift32<>+32(SB)/4, $0x4b40007e
+DATA expShift32<>+36(SB)/4, $0x4b40007e
+DATA expShift32<>+40(SB)/4, $0x4b40007e
+DATA expShift32<>+44(SB)/4, $0x4b40007e
+DATA expShift32<>+48(SB)/4, $0x4b40007e
+DATA expShift32<>+52(SB)/4, $0x4b40007e
+DATA expShift32<>+56(SB)/4, $0x4b40007e
+DATA expShift32<>+60(SB)/4, $0x4b40007e
+GLOBL expShift32<>(SB), RODATA|NOPTR, $64
+
+DATA expZero32<>+0(SB)/4, $0xc2aeac50
+DATA expZero32<>+4(SB)/4, $0xc2aeac50
+DATA expZero32<>+8(SB)/4, $0xc2aeac50
+DATA expZero32<>+12(SB)/4, $0xc2aeac50
+DATA expZero32<>+16(SB)/4, $0xc2aeac50
+DATA expZero32<>+20(SB)/4, $0xc2aeac50
+DATA expZero32<>+24(SB)/4, $0xc2aeac50
+DATA expZero32<>+28(SB)/4, $0xc2aeac50
+DATA expZero32<>+32(SB)/4, $0xc2aeac50
+DATA expZero32<>+36(SB)/4, $0xc2aeac50
+DATA expZero32<>+40(SB)/4, $0xc2aeac50
+DATA expZero32<>+44(SB)/4, $0xc2aeac50
+DATA expZero32<>+48(SB)/4, $0xc2aeac50
+DATA expZero32<>+52(SB)/4, $0xc2aeac50
+DATA expZero32<>+56(SB)/4, $0xc2aeac50
+DATA expZero32<>+60(SB)/4, $0xc2aeac50
+GLOBL expZero32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowG32<>+0(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+4(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+8(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+12(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+16(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+20(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+24(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+28(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+32(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+36(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+40(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+44(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+48(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+52(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+56(SB)/4, $0x39a209c5
+DATA expNarrowG32<>+60(SB)/4, $0x39a209c5
+GLOBL expNarrowG32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowF32<>+0(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+4(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+8(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+12(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+16(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+20(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+24(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+28(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+32(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+36(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+40(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+44(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+48(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+52(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+56(SB)/4, $0x3b2f8448
+DATA expNarrowF32<>+60(SB)/4, $0x3b2f8448
+GLOBL expNarrowF32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowE32<>+0(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+4(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+8(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+12(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+16(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+20(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+24(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+28(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+32(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+36(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+40(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+44(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+48(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+52(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+56(SB)/4, $0x3c9d952a
+DATA expNarrowE32<>+60(SB)/4, $0x3c9d952a
+GLOBL expNarrowE32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowD32<>+0(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+4(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+8(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+12(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+16(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+20(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+24(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+28(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+32(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+36(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+40(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+44(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+48(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+52(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+56(SB)/4, $0x3de357b6
+DATA expNarrowD32<>+60(SB)/4, $0x3de357b6
+GLOBL expNarrowD32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowC32<>+0(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+4(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+8(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+12(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+16(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+20(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+24(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+28(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+32(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+36(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+40(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+44(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+48(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+52(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+56(SB)/4, $0x3ef5fdf0
+DATA expNarrowC32<>+60(SB)/4, $0x3ef5fdf0
+GLOBL expNarrowC32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowB32<>+0(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+4(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+8(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+12(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+16(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+20(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+24(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+28(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+32(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+36(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+40(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+44(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+48(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+52(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+56(SB)/4, $0x3fb17218
+DATA expNarrowB32<>+60(SB)/4, $0x3fb17218
+GLOBL expNarrowB32<>(SB), RODATA|NOPTR, $64
+
+DATA expNarrowA32<>+0(SB)/4, $0x40000000
+DATA expNarrowA32<>+4(SB)/4, $0x40000000
+DATA expNarrowA32<>+8(SB)/4, $0x40000000
+DATA expNarrowA32<>+12(SB)/4, $0x40000000
+DATA expNarrowA32<>+16(SB)/4, $0x40000000
+DATA expNarrowA32<>+20(SB)/4, $0x40000000
+DATA expNarrowA32<>+24(SB)/4, $0x40000000
+DATA expNarrowA32<>+28(SB)/4, $0x40000000
+DATA expNarrowA32<>+32(SB)/4, $0x40000000
+DATA expNarrowA32<>+36(SB)/4, $0x40000000
+DATA expNarrowA32<>+40(SB)/4, $0x40000000
+DATA expNarrowA32<>+44(SB)/4, $0x40000000
+DATA expNarrowA32<>+48(SB)/4, $0x40000000
+DATA expNarrowA32<>+52(SB)/4, $0x40000000
+DATA expNarrowA32<>+56(SB)/4, $0x40000000
+DATA expNarrowA32<>+60(SB)/4, $0x40000000
+GLOBL expNarrowA32<>(SB), RODATA|NOPTR, $64
+
+// func siluSlope64AVX512(dst *float64, x *float64, dy *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·siluSlope64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         dy+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSD expShift1664<>+0(SB), Z0
+	VBROADCASTSD expLo64<>+0(SB), Z1
+	VMOVUPD      expRootsExact64<>+0(SB), Z2
+	VMOVUPD      expRootsExactUpper64<>+0(SB), Z3
+	VBROADCASTSD expInf64<>+0(SB), Z4
+	VBROADCASTSD expLog2e64<>+0(SB), Z5
+	VBROADCASTSD expLog2eRest64<>+0(SB), Z6
+	VBROADCASTSD one64<>+0(SB), Z7
+	VBROADCASTSD leastFinite64<>+0(SB), Z8
+	VBROADCASTSD mostFinite64<>+0(SB), Z9
+	XORQ         SI, SI
+	SUBQ         $0x00000020, BX
+	JL           skip2
+
+loop1:
+	VMOVUPD          (CX)(SI*8), Z10
+	VMOVUPD          64(CX)(SI*8), Z11
+	VMOVUPD          128(CX)(SI*8), Z12
+	VMOVUPD          192(CX)(SI*8), Z13
+	VMOVUPD          Z8, Z14
+	VMAXPD           Z10, Z14, Z10
+	VMOVUPD          Z9, Z14
+	VMINPD           Z10, Z14, Z10
+	VXORPS           Z14, Z14, Z14
+	VSUBPD           Z10, Z14, Z14
+	VMOVUPD          Z8, Z15
+	VMAXPD           Z11, Z15, Z11
+	VMOVUPD          Z9, Z15
+	VMINPD           Z11, Z15, Z11
+	VXORPS           Z15, Z15, Z15
+	VSUBPD           Z11, Z15, Z15
+	VMOVUPD          Z8, Z16
+	VMAXPD           Z12, Z16, Z12
+	VMOVUPD          Z9, Z16
+	VMINPD           Z12, Z16, Z12
+	VXORPS           Z16, Z16, Z16
+	VSUBPD           Z12, Z16, Z16
+	VMOVUPD          Z8, Z17
+	VMAXPD           Z13, Z17, Z13
+	VMOVUPD          Z9, Z17
+	VMINPD           Z13, Z17, Z13
+	VXORPS           Z17, Z17, Z17
+	VSUBPD           Z13, Z17, Z17
+	VCMPPD           $0x15, Z1, Z14, K1
+	VCMPPD           $0x15, Z1, Z15, K2
+	VCMPPD           $0x15, Z1, Z16, K3
+	VCMPPD           $0x15, Z1, Z17, K4
+	VMINPD           Z14, Z4, Z14
+	VMINPD           Z15, Z4, Z15
+	VMINPD           Z16, Z4, Z16
+	VMINPD           Z17, Z4, Z17
+	VMOVUPD          Z0, Z18
+	VFMADD231PD      Z5, Z14, Z18
+	VMOVUPD          Z0, Z19
+	VFMADD231PD      Z5, Z15, Z19
+	VMOVUPD          Z0, Z20
+	VFMADD231PD      Z5, Z16, Z20
+	VMOVUPD          Z0, Z21
+	VFMADD231PD      Z5, Z17, Z21
+	VSUBPD           Z0, Z18, Z22
+	VSUBPD           Z0, Z19, Z23
+	VSUBPD           Z0, Z20, Z24
+	VSUBPD           Z0, Z21, Z25
+	VMOVUPD          Z14, Z26
+	VFMSUB213PD      Z22, Z5, Z14
+	VFMADD231PD      Z6, Z26, Z14
+	VMOVUPD          Z15, Z26
+	VFMSUB213PD      Z23, Z5, Z15
+	VFMADD231PD      Z6, Z26, Z15
+	VMOVUPD          Z16, Z26
+	VFMSUB213PD      Z24, Z5, Z16
+	VFMADD231PD      Z6, Z26, Z16
+	VMOVUPD          Z17, Z26
+	VFMSUB213PD      Z25, Z5, Z17
+	VFMADD231PD      Z6, Z26, Z17
+	VMOVUPD          Z18, Z26
+	VPERMI2PD        Z3, Z2, Z18
+	VMOVUPD          Z19, Z27
+	VPERMI2PD        Z3, Z2, Z19
+	VMOVUPD          Z20, Z28
+	VPERMI2PD        Z3, Z2, Z20
+	VMOVUPD          Z21, Z29
+	VPERMI2PD        Z3, Z2, Z21
+	VBROADCASTSD     expWideF64<>+0(SB), Z26
+	VBROADCASTSD     expWideF64<>+0(SB), Z27
+	VBROADCASTSD     expWideF64<>+0(SB), Z28
+	VBROADCASTSD     expWideF64<>+0(SB), Z29
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z14, Z26
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z15, Z27
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z16, Z28
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z17, Z29
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z14, Z26
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z15, Z27
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z16, Z28
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z17, Z29
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z14, Z26
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z15, Z27
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z16, Z28
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z17, Z29
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z14, Z26
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z15, Z27
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z16, Z28
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z17, Z29
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z14, Z26
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z15, Z27
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z16, Z28
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z17, Z29
+	VMULPD           Z18, Z14, Z14
+	VMULPD           Z19, Z15, Z15
+	VMULPD           Z20, Z16, Z16
+	VMULPD           Z21, Z17, Z17
+	VFMADD213PD      Z18, Z14, Z26
+	VSCALEFPD.Z      Z22, Z26, K1, Z14
+	VFMADD213PD      Z19, Z15, Z27
+	VSCALEFPD.Z      Z23, Z27, K2, Z15
+	VFMADD213PD      Z20, Z16, Z28
+	VSCALEFPD.Z      Z24, Z28, K3, Z16
+	VFMADD213PD      Z21, Z17, Z29
+	VSCALEFPD.Z      Z25, Z29, K4, Z17
+	VADDPD           Z7, Z14, Z18
+	VADDPD           Z7, Z15, Z19
+	VADDPD           Z7, Z16, Z20
+	VADDPD           Z7, Z17, Z21
+	VMOVUPD          (DX)(SI*8), Z22
+	VMOVUPD          64(DX)(SI*8), Z23
+	VMOVUPD          128(DX)(SI*8), Z24
+	VMOVUPD          192(DX)(SI*8), Z25
+	VDIVPD           Z18, Z22, Z22
+	VDIVPD           Z18, Z14, Z14
+	VMINPD           Z7, Z14, Z14
+	VFMADD213PD      Z7, Z14, Z10
+	VMULPD           Z22, Z10, Z10
+	VDIVPD           Z19, Z23, Z23
+	VDIVPD           Z19, Z15, Z15
+	VMINPD           Z7, Z15, Z15
+	VFMADD213PD      Z7, Z15, Z11
+	VMULPD           Z23, Z11, Z11
+	VDIVPD           Z20, Z24, Z24
+	VDIVPD           Z20, Z16, Z16
+	VMINPD           Z7, Z16, Z16
+	VFMADD213PD      Z7, Z16, Z12
+	VMULPD           Z24, Z12, Z12
+	VDIVPD           Z21, Z25, Z25
+	VDIVPD           Z21, Z17, Z17
+	VMINPD           Z7, Z17, Z17
+	VFMADD213PD      Z7, Z17, Z13
+	VMULPD           Z25, Z13, Z13
+	VMOVUPD          Z10, (AX)(SI*8)
+	VMOVUPD          Z11, 64(AX)(SI*8)
+	VMOVUPD          Z12, 128(AX)(SI*8)
+	VMOVUPD          Z13, 192(AX)(SI*8)
+	ADDQ             $0x00000020, SI
+	SUBQ             $0x00000020, BX
+	JGE              loop1
+
+skip2:
+	ADDQ $0x00000020, BX
+	SUBQ $0x00000008, BX
+	JL   skip4
+
+loop3:
+	VMOVUPD          (CX)(SI*8), Z10
+	VMOVUPD          Z8, Z11
+	VMAXPD           Z10, Z11, Z10
+	VMOVUPD          Z9, Z11
+	VMINPD           Z10, Z11, Z10
+	VXORPS           Z11, Z11, Z11
+	VSUBPD           Z10, Z11, Z11
+	VCMPPD           $0x15, Z1, Z11, K1
+	VMINPD           Z11, Z4, Z11
+	VMOVUPD          Z0, Z12
+	VFMADD231PD      Z5, Z11, Z12
+	VSUBPD           Z0, Z12, Z13
+	VMOVUPD          Z11, Z14
+	VFMSUB213PD      Z13, Z5, Z11
+	VFMADD231PD      Z6, Z14, Z11
+	VMOVUPD          Z12, Z14
+	VPERMI2PD        Z3, Z2, Z12
+	VBROADCASTSD     expWideF64<>+0(SB), Z14
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z11, Z14
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z11, Z14
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z11, Z14
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z11, Z14
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z11, Z14
+	VMULPD           Z12, Z11, Z11
+	VFMADD213PD      Z12, Z11, Z14
+	VSCALEFPD.Z      Z13, Z14, K1, Z11
+	VADDPD           Z7, Z11, Z12
+	VMOVUPD          (DX)(SI*8), Z13
+	VDIVPD           Z12, Z13, Z13
+	VDIVPD           Z12, Z11, Z11
+	VMINPD           Z7, Z11, Z11
+	VFMADD213PD      Z7, Z11, Z10
+	VMULPD           Z13, Z10, Z10
+	VMOVUPD          Z10, (AX)(SI*8)
+	ADDQ             $0x00000008, SI
+	SUBQ             $0x00000008, BX
+	JGE              loop3
+
+skip4:
+	ADDQ             $0x00000008, BX
+	TESTQ            BX, BX
+	JE               done5
+	MOVQ             $-1, DI
+	BZHIQ            BX, DI, DI
+	KMOVW            DI, K1
+	VMOVUPD.Z        (CX)(SI*8), K1, Z10
+	VMOVUPD          Z8, Z8
+	VMAXPD           Z10, Z8, Z10
+	VMOVUPD          Z9, Z8
+	VMINPD           Z10, Z8, Z10
+	VXORPS           Z8, Z8, Z8
+	VSUBPD           Z10, Z8, Z8
+	VCMPPD           $0x15, Z1, Z8, K2
+	VMINPD           Z8, Z4, Z8
+	VMOVUPD          Z0, Z1
+	VFMADD231PD      Z5, Z8, Z1
+	VSUBPD           Z0, Z1, Z0
+	VMOVUPD          Z8, Z4
+	VFMSUB213PD      Z0, Z5, Z8
+	VFMADD231PD      Z6, Z4, Z8
+	VMOVUPD          Z1, Z4
+	VPERMI2PD        Z3, Z2, Z1
+	VBROADCASTSD     expWideF64<>+0(SB), Z4
+	VFMADD213PD.BCST expWideE64<>+0(SB), Z8, Z4
+	VFMADD213PD.BCST expWideD64<>+0(SB), Z8, Z4
+	VFMADD213PD.BCST expWideC64<>+0(SB), Z8, Z4
+	VFMADD213PD.BCST expWideB64<>+0(SB), Z8, Z4
+	VFMADD213PD.BCST expWideA64<>+0(SB), Z8, Z4
+	VMULPD           Z1, Z8, Z8
+	VFMADD213PD      Z1, Z8, Z4
+	VSCALEFPD.Z      Z0, Z4, K2, Z8
+	VADDPD           Z7, Z8, Z0
+	VMOVUPD.Z        (DX)(SI*8), K1, Z1
+	VDIVPD           Z0, Z1, Z1
+	VDIVPD           Z0, Z8, Z8
+	VMINPD           Z7, Z8, Z8
+	VFMADD213PD      Z7, Z8, Z10
+	VMULPD           Z1, Z10, Z10
+	VMOVUPD          Z10, K1, (AX)(SI*8)
+
+done5:
+	VZEROUPPER
+	RET
+
+DATA mostFinite64<>+0(SB)/8, $0x7fefffffffffffff
+DATA mostFinite64<>+8(SB)/8, $0x7fefffffffffffff
+DATA mostFinite64<>+16(SB)/8, $0x7fefffffffffffff
+DATA mostFinite64<>+24(SB)/8, $0x7fefffffffffffff
+DATA mostFinite64<>+32(SB)/8, $0x7fefffffffffffff
+DATA mostFinite64<>+40(SB)/8, $0x7fefffffffffffff
+DATA mostFinite64<>+48(SB)/8, $0x7fefffffffffffff
+DATA mostFinite64<>+56(SB)/8, $0x7fefffffffffffff
+GLOBL mostFinite64<>(SB), RODATA|NOPTR, $64
+
+// func siluSlope64AVX2(dst *float64, x *float64, dy *float64, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·siluSlope64AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+	SUBQ $0x0000000c, BX
+	JL   skip2
+
+loop1:
+	VMOVUPD     (CX)(SI*8), Y0
+	VMOVUPD     32(CX)(SI*8), Y1
+	VMOVUPD     64(CX)(SI*8), Y2
+	VMOVUPD     leastFinite64<>+0(SB), Y3
+	VMAXPD      Y0, Y3, Y0
+	VMOVUPD     mostFinite64<>+0(SB), Y3
+	VMINPD      Y0, Y3, Y0
+	VXORPS      Y3, Y3, Y3
+	VSUBPD      Y0, Y3, Y3
+	VMOVUPD     leastFinite64<>+0(SB), Y4
+	VMAXPD      Y1, Y4, Y1
+	VMOVUPD     mostFinite64<>+0(SB), Y4
+	VMINPD      Y1, Y4, Y1
+	VXORPS      Y4, Y4, Y4
+	VSUBPD      Y1, Y4, Y4
+	VMOVUPD     leastFinite64<>+0(SB), Y5
+	VMAXPD      Y2, Y5, Y2
+	VMOVUPD     mostFinite64<>+0(SB), Y5
+	VMINPD      Y2, Y5, Y2
+	VXORPS      Y5, Y5, Y5
+	VSUBPD      Y2, Y5, Y5
+	VMOVUPD     expZero64<>+0(SB), Y6
+	VMAXPD      Y3, Y6, Y3
+	VMAXPD      Y4, Y6, Y4
+	VMAXPD      Y5, Y6, Y5
+	VMOVUPD     expInf64<>+0(SB), Y6
+	VMINPD      Y3, Y6, Y3
+	VMINPD      Y4, Y6, Y4
+	VMINPD      Y5, Y6, Y5
+	VMOVUPD     expShift64<>+0(SB), Y6
+	VFMADD231PD expLog2e64<>+0(SB), Y3, Y6
+	VMOVUPD     expShift64<>+0(SB), Y7
+	VFMADD231PD expLog2e64<>+0(SB), Y4, Y7
+	VMOVUPD     expShift64<>+0(SB), Y8
+	VFMADD231PD expLog2e64<>+0(SB), Y5, Y8
+	VSUBPD      expShift64<>+0(SB), Y6, Y9
+	VSUBPD      expShift64<>+0(SB), Y7, Y10
+	VSUBPD      expShift64<>+0(SB), Y8, Y11
+	VMOVUPD     Y3, Y12
+	VFMSUB132PD expLog2e64<>+0(SB), Y9, Y3
+	VFMADD231PD expLog2eRest64<>+0(SB), Y12, Y3
+	VMOVUPD     Y4, Y9
+	VFMSUB132PD expLog2e64<>+0(SB), Y10, Y4
+	VFMADD231PD expLog2eRest64<>+0(SB), Y9, Y4
+	VMOVUPD     Y5, Y9
+	VFMSUB132PD expLog2e64<>+0(SB), Y11, Y5
+	VFMADD231PD expLog2eRest64<>+0(SB), Y9, Y5
+	VPSLLQ      $0x34, Y6, Y6
+	VPSLLQ      $0x34, Y7, Y7
+	VPSLLQ      $0x34, Y8, Y8
+	VMOVUPD     expNarrowL64<>+0(SB), Y9
+	VMOVUPD     expNarrowL64<>+0(SB), Y10
+	VMOVUPD     expNarrowL64<>+0(SB), Y11
+	VMOVUPD     expNarrowK64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowJ64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowI64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowH64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowG64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowF64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowE64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowD64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowC64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowB64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMOVUPD     expNarrowA64<>+0(SB), Y12
+	VFMADD213PD Y12, Y3, Y9
+	VFMADD213PD Y12, Y4, Y10
+	VFMADD213PD Y12, Y5, Y11
+	VMULPD      Y6, Y9, Y3
+	VMULPD      Y7, Y10, Y4
+	VMULPD      Y8, Y11, Y5
+	VADDPD      one64<>+0(SB), Y3, Y6
+	VADDPD      one64<>+0(SB), Y4, Y7
+	VADDPD      one64<>+0(SB), Y5, Y8
+	VMOVUPD     (DX)(SI*8), Y9
+	VMOVUPD     32(DX)(SI*8), Y10
+	VMOVUPD     64(DX)(SI*8), Y11
+	VDIVPD      Y6, Y9, Y9
+	VDIVPD      Y6, Y3, Y3
+	VMINPD      one64<>+0(SB), Y3, Y3
+	VFMADD213PD one64<>+0(SB), Y3, Y0
+	VMULPD      Y9, Y0, Y0
+	VDIVPD      Y7, Y10, Y10
+	VDIVPD      Y7, Y4, Y4
+	VMINPD      one64<>+0(SB), Y4, Y4
+	VFMADD213PD one64<>+0(SB), Y4, Y1
+	VMULPD      Y10, Y1, Y1
+	VDIVPD      Y8, Y11, Y11
+	VDIVPD      Y8, Y5, Y5
+	VMINPD      one64<>+0(SB), Y5, Y5
+	VFMADD213PD one64<>+0(SB), Y5, Y2
+	VMULPD      Y11, Y2, Y2
+	VMOVUPD     Y0, (AX)(SI*8)
+	VMOVUPD     Y1, 32(AX)(SI*8)
+	VMOVUPD     Y2, 64(AX)(SI*8)
+	ADDQ        $0x0000000c, SI
+	SUBQ        $0x0000000c, BX
+	JGE         loop1
+
+skip2:
+	ADDQ $0x0000000c, BX
+	SUBQ $0x00000004, BX
+	JL   skip4
+
+loop3:
+	VMOVUPD     (CX)(SI*8), Y0
+	VMOVUPD     leastFinite64<>+0(SB), Y1
+	VMAXPD      Y0, Y1, Y0
+	VMOVUPD     mostFinite64<>+0(SB), Y1
+	VMINPD      Y0, Y1, Y0
+	VXORPS      Y1, Y1, Y1
+	VSUBPD      Y0, Y1, Y1
+	VMOVUPD     expZero64<>+0(SB), Y2
+	VMAXPD      Y1, Y2, Y1
+	VMOVUPD     expInf64<>+0(SB), Y2
+	VMINPD      Y1, Y2, Y1
+	VMOVUPD     expShift64<>+0(SB), Y2
+	VFMADD231PD expLog2e64<>+0(SB), Y1, Y2
+	VSUBPD      expShift64<>+0(SB), Y2, Y3
+	VMOVUPD     Y1, Y4
+	VFMSUB132PD expLog2e64<>+0(SB), Y3, Y1
+	VFMADD231PD expLog2eRest64<>+0(SB), Y4, Y1
+	VPSLLQ      $0x34, Y2, Y2
+	VMOVUPD     expNarrowL64<>+0(SB), Y3
+	VMOVUPD     expNarrowK64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowJ64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowI64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowH64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowG64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowF64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowE64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowD64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowC64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowB64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMOVUPD     expNarrowA64<>+0(SB), Y4
+	VFMADD213PD Y4, Y1, Y3
+	VMULPD      Y2, Y3, Y1
+	VADDPD      one64<>+0(SB), Y1, Y2
+	VMOVUPD     (DX)(SI*8), Y3
+	VDIVPD      Y2, Y3, Y3
+	VDIVPD      Y2, Y1, Y1
+	VMINPD      one64<>+0(SB), Y1, Y1
+	VFMADD213PD one64<>+0(SB), Y1, Y0
+	VMULPD      Y3, Y0, Y0
+	VMOVUPD     Y0, (AX)(SI*8)
+	ADDQ        $0x00000004, SI
+	SUBQ        $0x00000004, BX
+	JGE         loop3
+
+skip4:
+	ADDQ        $0x00000004, BX
+	TESTQ       BX, BX
+	JE          done5
+	LEAQ        window64<>+32(SB), DI
+	NEGQ        BX
+	VMOVUPD     (DI)(BX*8), Y0
+	VMASKMOVPD  (CX)(SI*8), Y0, Y1
+	VMOVUPD     leastFinite64<>+0(SB), Y2
+	VMAXPD      Y1, Y2, Y1
+	VMOVUPD     mostFinite64<>+0(SB), Y2
+	VMINPD      Y1, Y2, Y1
+	VXORPS      Y2, Y2, Y2
+	VSUBPD      Y1, Y2, Y2
+	VMOVUPD     expZero64<>+0(SB), Y3
+	VMAXPD      Y2, Y3, Y2
+	VMOVUPD     expInf64<>+0(SB), Y3
+	VMINPD      Y2, Y3, Y2
+	VMOVUPD     expShift64<>+0(SB), Y3
+	VFMADD231PD expLog2e64<>+0(SB), Y2, Y3
+	VSUBPD      expShift64<>+0(SB), Y3, Y4
+	VMOVUPD     Y2, Y5
+	VFMSUB132PD expLog2e64<>+0(SB), Y4, Y2
+	VFMADD231PD expLog2eRest64<>+0(SB), Y5, Y2
+	VPSLLQ      $0x34, Y3, Y3
+	VMOVUPD     expNarrowL64<>+0(SB), Y4
+	VMOVUPD     expNarrowK64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowJ64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowI64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowH64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowG64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowF64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowE64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowD64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowC64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowB64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMOVUPD     expNarrowA64<>+0(SB), Y5
+	VFMADD213PD Y5, Y2, Y4
+	VMULPD      Y3, Y4, Y2
+	VADDPD      one64<>+0(SB), Y2, Y3
+	VMASKMOVPD  (DX)(SI*8), Y0, Y4
+	VDIVPD      Y3, Y4, Y4
+	VDIVPD      Y3, Y2, Y2
+	VMINPD      one64<>+0(SB), Y2, Y2
+	VFMADD213PD one64<>+0(SB), Y2, Y1
+	VMULPD      Y4, Y1, Y1
+	VMASKMOVPD  Y1, Y0, (AX)(SI*8)
+
+done5:
+	VZEROUPPER
+	RET
+
+// func siluSlope32AVX512(dst *float32, x *float32, dy *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·siluSlope32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         dy+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS expShift1632<>+0(SB), Z0
+	VBROADCASTSS expLo32<>+0(SB), Z1
+	VMOVUPS      expRootsExact32<>+0(SB), Z2
+	VBROADCASTSS expInf32<>+0(SB), Z3
+	VBROADCASTSS expLog2e32<>+0(SB), Z4
+	VBROADCASTSS expLog2eRest32<>+0(SB), Z5
+	VBROADCASTSS one32<>+0(SB), Z6
+	VBROADCASTSS leastFinite32<>+0(SB), Z7
+	VBROADCASTSS mostFinite32<>+0(SB), Z8
+	XORQ         SI, SI
+	SUBQ         $0x00000040, BX
+	JL           skip2
+
+loop1:
+	VMOVUPS          (CX)(SI*4), Z9
+	VMOVUPS          64(CX)(SI*4), Z10
+	VMOVUPS          128(CX)(SI*4), Z11
+	VMOVUPS          192(CX)(SI*4), Z12
+	VMOVUPS          Z7, Z13
+	VMAXPS           Z9, Z13, Z9
+	VMOVUPS          Z8, Z13
+	VMINPS           Z9, Z13, Z9
+	VXORPS           Z13, Z13, Z13
+	VSUBPS           Z9, Z13, Z13
+	VMOVUPS          Z7, Z14
+	VMAXPS           Z10, Z14, Z10
+	VMOVUPS          Z8, Z14
+	VMINPS           Z10, Z14, Z10
+	VXORPS           Z14, Z14, Z14
+	VSUBPS           Z10, Z14, Z14
+	VMOVUPS          Z7, Z15
+	VMAXPS           Z11, Z15, Z11
+	VMOVUPS          Z8, Z15
+	VMINPS           Z11, Z15, Z11
+	VXORPS           Z15, Z15, Z15
+	VSUBPS           Z11, Z15, Z15
+	VMOVUPS          Z7, Z16
+	VMAXPS           Z12, Z16, Z12
+	VMOVUPS          Z8, Z16
+	VMINPS           Z12, Z16, Z12
+	VXORPS           Z16, Z16, Z16
+	VSUBPS           Z12, Z16, Z16
+	VCMPPS           $0x15, Z1, Z13, K1
+	VCMPPS           $0x15, Z1, Z14, K2
+	VCMPPS           $0x15, Z1, Z15, K3
+	VCMPPS           $0x15, Z1, Z16, K4
+	VMINPS           Z13, Z3, Z13
+	VMINPS           Z14, Z3, Z14
+	VMINPS           Z15, Z3, Z15
+	VMINPS           Z16, Z3, Z16
+	VMOVUPS          Z0, Z17
+	VFMADD231PS      Z4, Z13, Z17
+	VMOVUPS          Z0, Z18
+	VFMADD231PS      Z4, Z14, Z18
+	VMOVUPS          Z0, Z19
+	VFMADD231PS      Z4, Z15, Z19
+	VMOVUPS          Z0, Z20
+	VFMADD231PS      Z4, Z16, Z20
+	VSUBPS           Z0, Z17, Z21
+	VSUBPS           Z0, Z18, Z22
+	VSUBPS           Z0, Z19, Z23
+	VSUBPS           Z0, Z20, Z24
+	VMOVUPS          Z13, Z25
+	VFMSUB213PS      Z21, Z4, Z13
+	VFMADD231PS      Z5, Z25, Z13
+	VMOVUPS          Z14, Z25
+	VFMSUB213PS      Z22, Z4, Z14
+	VFMADD231PS      Z5, Z25, Z14
+	VMOVUPS          Z15, Z25
+	VFMSUB213PS      Z23, Z4, Z15
+	VFMADD231PS      Z5, Z25, Z15
+	VMOVUPS          Z16, Z25
+	VFMSUB213PS      Z24, Z4, Z16
+	VFMADD231PS      Z5, Z25, Z16
+	VMOVUPS          Z17, Z25
+	VPERMPS          Z2, Z17, Z17
+	VMOVUPS          Z18, Z26
+	VPERMPS          Z2, Z18, Z18
+	VMOVUPS          Z19, Z27
+	VPERMPS          Z2, Z19, Z19
+	VMOVUPS          Z20, Z28
+	VPERMPS          Z2, Z20, Z20
+	VBROADCASTSS     expWideC32<>+0(SB), Z25
+	VBROADCASTSS     expWideC32<>+0(SB), Z26
+	VBROADCASTSS     expWideC32<>+0(SB), Z27
+	VBROADCASTSS     expWideC32<>+0(SB), Z28
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z13, Z25
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z14, Z26
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z15, Z27
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z16, Z28
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z13, Z25
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z14, Z26
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z15, Z27
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z16, Z28
+	VMULPS           Z17, Z13, Z13
+	VMULPS           Z18, Z14, Z14
+	VMULPS           Z19, Z15, Z15
+	VMULPS           Z20, Z16, Z16
+	VFMADD213PS      Z17, Z13, Z25
+	VSCALEFPS.Z      Z21, Z25, K1, Z13
+	VFMADD213PS      Z18, Z14, Z26
+	VSCALEFPS.Z      Z22, Z26, K2, Z14
+	VFMADD213PS      Z19, Z15, Z27
+	VSCALEFPS.Z      Z23, Z27, K3, Z15
+	VFMADD213PS      Z20, Z16, Z28
+	VSCALEFPS.Z      Z24, Z28, K4, Z16
+	VADDPS           Z6, Z13, Z17
+	VADDPS           Z6, Z14, Z18
+	VADDPS           Z6, Z15, Z19
+	VADDPS           Z6, Z16, Z20
+	VMOVUPS          (DX)(SI*4), Z21
+	VMOVUPS          64(DX)(SI*4), Z22
+	VMOVUPS          128(DX)(SI*4), Z23
+	VMOVUPS          192(DX)(SI*4), Z24
+	VDIVPS           Z17, Z21, Z21
+	VDIVPS           Z17, Z13, Z13
+	VMINPS           Z6, Z13, Z13
+	VFMADD213PS      Z6, Z13, Z9
+	VMULPS           Z21, Z9, Z9
+	VDIVPS           Z18, Z22, Z22
+	VDIVPS           Z18, Z14, Z14
+	VMINPS           Z6, Z14, Z14
+	VFMADD213PS      Z6, Z14, Z10
+	VMULPS           Z22, Z10, Z10
+	VDIVPS           Z19, Z23, Z23
+	VDIVPS           Z19, Z15, Z15
+	VMINPS           Z6, Z15, Z15
+	VFMADD213PS      Z6, Z15, Z11
+	VMULPS           Z23, Z11, Z11
+	VDIVPS           Z20, Z24, Z24
+	VDIVPS           Z20, Z16, Z16
+	VMINPS           Z6, Z16, Z16
+	VFMADD213PS      Z6, Z16, Z12
+	VMULPS           Z24, Z12, Z12
+	VMOVUPS          Z9, (AX)(SI*4)
+	VMOVUPS          Z10, 64(AX)(SI*4)
+	VMOVUPS          Z11, 128(AX)(SI*4)
+	VMOVUPS          Z12, 192(AX)(SI*4)
+	ADDQ             $0x00000040, SI
+	SUBQ             $0x00000040, BX
+	JGE              loop1
+
+skip2:
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000010, BX
+	JL   skip4
+
+loop3:
+	VMOVUPS          (CX)(SI*4), Z9
+	VMOVUPS          Z7, Z10
+	VMAXPS           Z9, Z10, Z9
+	VMOVUPS          Z8, Z10
+	VMINPS           Z9, Z10, Z9
+	VXORPS           Z10, Z10, Z10
+	VSUBPS           Z9, Z10, Z10
+	VCMPPS           $0x15, Z1, Z10, K1
+	VMINPS           Z10, Z3, Z10
+	VMOVUPS          Z0, Z11
+	VFMADD231PS      Z4, Z10, Z11
+	VSUBPS           Z0, Z11, Z12
+	VMOVUPS          Z10, Z13
+	VFMSUB213PS      Z12, Z4, Z10
+	VFMADD231PS      Z5, Z13, Z10
+	VMOVUPS          Z11, Z13
+	VPERMPS          Z2, Z11, Z11
+	VBROADCASTSS     expWideC32<>+0(SB), Z13
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z10, Z13
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z10, Z13
+	VMULPS           Z11, Z10, Z10
+	VFMADD213PS      Z11, Z10, Z13
+	VSCALEFPS.Z      Z12, Z13, K1, Z10
+	VADDPS           Z6, Z10, Z11
+	VMOVUPS          (DX)(SI*4), Z12
+	VDIVPS           Z11, Z12, Z12
+	VDIVPS           Z11, Z10, Z10
+	VMINPS           Z6, Z10, Z10
+	VFMADD213PS      Z6, Z10, Z9
+	VMULPS           Z12, Z9, Z9
+	VMOVUPS          Z9, (AX)(SI*4)
+	ADDQ             $0x00000010, SI
+	SUBQ             $0x00000010, BX
+	JGE              loop3
+
+skip4:
+	ADDQ             $0x00000010, BX
+	TESTQ            BX, BX
+	JE               done5
+	MOVQ             $-1, DI
+	BZHIQ            BX, DI, DI
+	KMOVW            DI, K1
+	VMOVUPS.Z        (CX)(SI*4), K1, Z9
+	VMOVUPS          Z7, Z7
+	VMAXPS           Z9, Z7, Z9
+	VMOVUPS          Z8, Z7
+	VMINPS           Z9, Z7, Z9
+	VXORPS           Z7, Z7, Z7
+	VSUBPS           Z9, Z7, Z7
+	VCMPPS           $0x15, Z1, Z7, K2
+	VMINPS           Z7, Z3, Z7
+	VMOVUPS          Z0, Z1
+	VFMADD231PS      Z4, Z7, Z1
+	VSUBPS           Z0, Z1, Z0
+	VMOVUPS          Z7, Z3
+	VFMSUB213PS      Z0, Z4, Z7
+	VFMADD231PS      Z5, Z3, Z7
+	VMOVUPS          Z1, Z3
+	VPERMPS          Z2, Z1, Z1
+	VBROADCASTSS     expWideC32<>+0(SB), Z3
+	VFMADD213PS.BCST expWideB32<>+0(SB), Z7, Z3
+	VFMADD213PS.BCST expWideA32<>+0(SB), Z7, Z3
+	VMULPS           Z1, Z7, Z7
+	VFMADD213PS      Z1, Z7, Z3
+	VSCALEFPS.Z      Z0, Z3, K2, Z7
+	VADDPS           Z6, Z7, Z0
+	VMOVUPS.Z        (DX)(SI*4), K1, Z1
+	VDIVPS           Z0, Z1, Z1
+	VDIVPS           Z0, Z7, Z7
+	VMINPS           Z6, Z7, Z7
+	VFMADD213PS      Z6, Z7, Z9
+	VMULPS           Z1, Z9, Z9
+	VMOVUPS          Z9, K1, (AX)(SI*4)
+
+done5:
+	VZEROUPPER
+	RET
+
+DATA mostFinite32<>+0(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+4(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+8(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+12(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+16(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+20(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+24(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+28(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+32(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+36(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+40(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+44(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+48(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+52(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+56(SB)/4, $0x7f7fffff
+DATA mostFinite32<>+60(SB)/4, $0x7f7fffff
+GLOBL mostFinite32<>(SB), RODATA|NOPTR, $64
+
+// func siluSlope32AVX2(dst *float32, x *float32, dy *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·siluSlope32AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+	SUBQ $0x00000018, BX
+	JL   skip2
+
+loop1:
+	VMOVUPS     (CX)(SI*4), Y0
+	VMOVUPS     32(CX)(SI*4), Y1
+	VMOVUPS     64(CX)(SI*4), Y2
+	VMOVUPS     leastFinite32<>+0(SB), Y3
+	VMAXPS      Y0, Y3, Y0
+	VMOVUPS     mostFinite32<>+0(SB), Y3
+	VMINPS      Y0, Y3, Y0
+	VXORPS      Y3, Y3, Y3
+	VSUBPS      Y0, Y3, Y3
+	VMOVUPS     leastFinite32<>+0(SB), Y4
+	VMAXPS      Y1, Y4, Y1
+	VMOVUPS     mostFinite32<>+0(SB), Y4
+	VMINPS      Y1, Y4, Y1
+	VXORPS      Y4, Y4, Y4
+	VSUBPS      Y1, Y4, Y4
+	VMOVUPS     leastFinite32<>+0(SB), Y5
+	VMAXPS      Y2, Y5, Y2
+	VMOVUPS     mostFinite32<>+0(SB), Y5
+	VMINPS      Y2, Y5, Y2
+	VXORPS      Y5, Y5, Y5
+	VSUBPS      Y2, Y5, Y5
+	VMOVUPS     expZero32<>+0(SB), Y6
+	VMAXPS      Y3, Y6, Y3
+	VMAXPS      Y4, Y6, Y4
+	VMAXPS      Y5, Y6, Y5
+	VMOVUPS     expInf32<>+0(SB), Y6
+	VMINPS      Y3, Y6, Y3
+	VMINPS      Y4, Y6, Y4
+	VMINPS      Y5, Y6, Y5
+	VMOVUPS     expShift32<>+0(SB), Y6
+	VFMADD231PS expLog2e32<>+0(SB), Y3, Y6
+	VMOVUPS     expShift32<>+0(SB), Y7
+	VFMADD231PS expLog2e32<>+0(SB), Y4, Y7
+	VMOVUPS     expShift32<>+0(SB), Y8
+	VFMADD231PS expLog2e32<>+0(SB), Y5, Y8
+	VSUBPS      expShift32<>+0(SB), Y6, Y9
+	VSUBPS      expShift32<>+0(SB), Y7, Y10
+	VSUBPS      expShift32<>+0(SB), Y8, Y11
+	VMOVUPS     Y3, Y12
+	VFMSUB132PS expLog2e32<>+0(SB), Y9, Y3
+	VFMADD231PS expLog2eRest32<>+0(SB), Y12, Y3
+	VMOVUPS     Y4, Y9
+	VFMSUB132PS expLog2e32<>+0(SB), Y10, Y4
+	VFMADD231PS expLog2eRest32<>+0(SB), Y9, Y4
+	VMOVUPS     Y5, Y9
+	VFMSUB132PS expLog2e32<>+0(SB), Y11, Y5
+	VFMADD231PS expLog2eRest32<>+0(SB), Y9, Y5
+	VPSLLD      $0x17, Y6, Y6
+	VPSLLD      $0x17, Y7, Y7
+	VPSLLD      $0x17, Y8, Y8
+	VMOVUPS     expNarrowG32<>+0(SB), Y9
+	VMOVUPS     expNarrowG32<>+0(SB), Y10
+	VMOVUPS     expNarrowG32<>+0(SB), Y11
+	VMOVUPS     expNarrowF32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowE32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowD32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowC32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowB32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMOVUPS     expNarrowA32<>+0(SB), Y12
+	VFMADD213PS Y12, Y3, Y9
+	VFMADD213PS Y12, Y4, Y10
+	VFMADD213PS Y12, Y5, Y11
+	VMULPS      Y6, Y9, Y3
+	VMULPS      Y7, Y10, Y4
+	VMULPS      Y8, Y11, Y5
+	VADDPS      one32<>+0(SB), Y3, Y6
+	VADDPS      one32<>+0(SB), Y4, Y7
+	VADDPS      one32<>+0(SB), Y5, Y8
+	VMOVUPS     (DX)(SI*4), Y9
+	VMOVUPS     32(DX)(SI*4), Y10
+	VMOVUPS     64(DX)(SI*4), Y11
+	VDIVPS      Y6, Y9, Y9
+	VDIVPS      Y6, Y3, Y3
+	VMINPS      one32<>+0(SB), Y3, Y3
+	VFMADD213PS one32<>+0(SB), Y3, Y0
+	VMULPS      Y9, Y0, Y0
+	VDIVPS      Y7, Y10, Y10
+	VDIVPS      Y7, Y4, Y4
+	VMINPS      one32<>+0(SB), Y4, Y4
+	VFMADD213PS one32<>+0(SB), Y4, Y1
+	VMULPS      Y10, Y1, Y1
+	VDIVPS      Y8, Y11, Y11
+	VDIVPS      Y8, Y5, Y5
+	VMINPS      one32<>+0(SB), Y5, Y5
+	VFMADD213PS one32<>+0(SB), Y5, Y2
+	VMULPS      Y11, Y2, Y2
+	VMOVUPS     Y0, (AX)(SI*4)
+	VMOVUPS     Y1, 32(AX)(SI*4)
+	VMOVUPS     Y2, 64(AX)(SI*4)
+	ADDQ        $0x00000018, SI
+	SUBQ        $0x00000018, BX
+	JGE         loop1
+
+skip2:
+	ADDQ $0x00000018, BX
+	SUBQ $0x00000008, BX
+	JL   skip4
+
+loop3:
+	VMOVUPS     (CX)(SI*4), Y0
+	VMOVUPS     leastFinite32<>+0(SB), Y1
+	VMAXPS      Y0, Y1, Y0
+	VMOVUPS     mostFinite32<>+0(SB), Y1
+	VMINPS      Y0, Y1, Y0
+	VXORPS      Y1, Y1, Y1
+	VSUBPS      Y0, Y1, Y1
+	VMOVUPS     expZero32<>+0(SB), Y2
+	VMAXPS      Y1, Y2, Y1
+	VMOVUPS     expInf32<>+0(SB), Y2
+	VMINPS      Y1, Y2, Y1
+	VMOVUPS     expShift32<>+0(SB), Y2
+	VFMADD231PS expLog2e32<>+0(SB), Y1, Y2
+	VSUBPS      expShift32<>+0(SB), Y2, Y3
+	VMOVUPS     Y1, Y4
+	VFMSUB132PS expLog2e32<>+0(SB), Y3, Y1
+	VFMADD231PS expLog2eRest32<>+0(SB), Y4, Y1
+	VPSLLD      $0x17, Y2, Y2
+	VMOVUPS     expNarrowG32<>+0(SB), Y3
+	VMOVUPS     expNarrowF32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowE32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowD32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowC32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowB32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMOVUPS     expNarrowA32<>+0(SB), Y4
+	VFMADD213PS Y4, Y1, Y3
+	VMULPS      Y2, Y3, Y1
+	VADDPS      one32<>+0(SB), Y1, Y2
+	VMOVUPS     (DX)(SI*4), Y3
+	VDIVPS      Y2, Y3, Y3
+	VDIVPS      Y2, Y1, Y1
+	VMINPS      one32<>+0(SB), Y1, Y1
+	VFMADD213PS one32<>+0(SB), Y1, Y0
+	VMULPS      Y3, Y0, Y0
+	VMOVUPS     Y0, (AX)(SI*4)
+	ADDQ        $0x00000008, SI
+	SUBQ        $0x00000008, BX
+	JGE         loop3
+
+skip4:
+	ADDQ        $0x00000008, BX
+	TESTQ       BX, BX
+	JE          done5
+	LEAQ        window32<>+32(SB), DI
+	NEGQ        BX
+	VMOVUPS     (DI)(BX*4), Y0
+	VMASKMOVPS  (CX)(SI*4), Y0, Y1
+	VMOVUPS     leastFinite32<>+0(SB), Y2
+	VMAXPS      Y1, Y2, Y1
+	VMOVUPS     mostFinite32<>+0(SB), Y2
+	VMINPS      Y1, Y2, Y1
+	VXORPS      Y2, Y2, Y2
+	VSUBPS      Y1, Y2, Y2
+	VMOVUPS     expZero32<>+0(SB), Y3
+	VMAXPS      Y2, Y3, Y2
+	VMOVUPS     expInf32<>+0(SB), Y3
+	VMINPS      Y2, Y3, Y2
+	VMOVUPS     expShift32<>+0(SB), Y3
+	VFMADD231PS expLog2e32<>+0(SB), Y2, Y3
+	VSUBPS      expShift32<>+0(SB), Y3, Y4
+	VMOVUPS     Y2, Y5
+	VFMSUB132PS expLog2e32<>+0(SB), Y4, Y2
+	VFMADD231PS expLog2eRest32<>+0(SB), Y5, Y2
+	VPSLLD      $0x17, Y3, Y3
+	VMOVUPS     expNarrowG32<>+0(SB), Y4
+	VMOVUPS     expNarrowF32<>+0(SB), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMOVUPS     expNarrowE32<>+0(SB), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMOVUPS     expNarrowD32<>+0(SB), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMOVUPS     expNarrowC32<>+0(SB), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMOVUPS     expNarrowB32<>+0(SB), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMOVUPS     expNarrowA32<>+0(SB), Y5
+	VFMADD213PS Y5, Y2, Y4
+	VMULPS      Y3, Y4, Y2
+	VADDPS      one32<>+0(SB), Y2, Y3
+	VMASKMOVPS  (DX)(SI*4), Y0, Y4
+	VDIVPS      Y3, Y4, Y4
+	VDIVPS      Y3, Y2, Y2
+	VMINPS      one32<>+0(SB), Y2, Y2
+	VFMADD213PS one32<>+0(SB), Y2, Y1
+	VMULPS      Y4, Y1, Y1
+	VMASKMOVPS  Y1, Y0, (AX)(SI*4)
+
+done5:
+	VZEROUPPER
+	RET

@@ -13,7 +13,7 @@ import (
 // usesExp tells whether f is one of them.
 func usesExp(f backend.Unary) bool {
 	switch f {
-	case backend.ELU, backend.Softplus, backend.Tanh, backend.Sigmoid, backend.SiLU:
+	case backend.ELU, backend.Softplus, backend.Tanh, backend.Sigmoid:
 		return true
 	}
 	return false
@@ -33,7 +33,7 @@ func (e *engine[T]) mapExp(d, x, dy []T, f backend.Unary, p float64) {
 			exponents(t, x, f, dy != nil)
 			k.Exp(t, t)
 			if dy != nil {
-				finishSlope(d, x, dy[lo:lo+n], t, f)
+				finishSlope(d, dy[lo:lo+n], t)
 			} else {
 				finish(d, x, t, f, p)
 			}
@@ -80,10 +80,6 @@ func finish[T cpu.Float](d, x []T, t []float64, f backend.Unary, p float64) {
 		for i := range x {
 			d[i] = T(1 / (1 + t[i]))
 		}
-	case backend.SiLU:
-		for i, v := range x {
-			d[i] = T(silu(float64(v), 1/(1+t[i])))
-		}
 	case backend.Softplus:
 		for i, v := range x {
 			d[i] = T(max(float64(v), 0) + log1p(t[i]))
@@ -91,15 +87,11 @@ func finish[T cpu.Float](d, x []T, t []float64, f backend.Unary, p float64) {
 	}
 }
 
-// finishSlope makes f'(x)·g of x and t = e^−x.
-func finishSlope[T cpu.Float](d, x, g []T, t []float64, f backend.Unary) {
-	d, g, t = d[:len(x)], g[:len(x)], t[:len(x)]
-	for i, v := range x {
-		slope := 1 / (1 + t[i])
-		if f == backend.SiLU {
-			slope = siluSlope(float64(v), slope)
-		}
-		d[i] = T(slope * float64(g[i]))
+// finishSlope makes softplus'(x)·g of t = e^−x.
+func finishSlope[T cpu.Float](d, g []T, t []float64) {
+	d, t = d[:len(g)], t[:len(g)]
+	for i := range g {
+		d[i] = T(float64(g[i]) / (1 + t[i]))
 	}
 }
 

@@ -83,6 +83,9 @@ type product3[T cpu.Float] struct {
 func (p product3[T]) blocks() {
 	const least = 1 << 20 // multiplications that are worth a hand-over
 	shares := min(3*p.e.workers(), 1+p.batch*p.rows*p.cols*p.depth/least)
+	if p.e.workers() == 1 {
+		shares = 1
+	}
 	shares = max(1, (shares+p.batch-1)/p.batch)
 	br, bc := split(p.rows, p.cols, shares)
 	down, across := (p.rows+br-1)/br, (p.cols+bc-1)/bc

@@ -19,6 +19,8 @@ func (e *engine[T]) Map(dst, x tensor, f backend.Unary, p float64) error {
 		switch {
 		case f == backend.Exp:
 			e.k.Exp(d, x)
+		case f == backend.SiLU:
+			e.k.SiLU(d, x)
 		case !cheap(d, x, f, T(p)):
 			costly(d, x, f, p)
 		}
@@ -112,8 +114,6 @@ func scalar(f backend.Unary, p float64) func(x float64) float64 {
 		return math.Tanh
 	case backend.Sigmoid:
 		return sigmoid
-	case backend.SiLU:
-		return func(x float64) float64 { return silu(x, sigmoid(x)) }
 	case backend.Softplus:
 		return func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 	default: // ELU
@@ -134,23 +134,19 @@ func sigmoid(x float64) float64 {
 	return 1 / (1 + t)
 }
 
-// silu is x·s, 0 and not NaN at −Inf.
-func silu(x, s float64) float64 {
-	if s == 0 {
-		return 0
-	}
-	return x * s
-}
-
 // MapVJP is dx = f'(x)·dy. At a kink the derivative is the one from the left.
 func (e *engine[T]) MapVJP(dx, x, y, dy tensor, f backend.Unary, p float64) error {
 	to, xs, ys, gs := view[T](dx), view[T](x), view[T](y), view[T](dy)
-	if !is64[T]() && (f == backend.SiLU || f == backend.Softplus) {
+	if !is64[T]() && f == backend.Softplus {
 		e.mapExp(to, xs, gs, f, p)
 		return nil
 	}
 	e.each(len(to), grain, func(lo, hi int) {
 		d, x, y, g := to[lo:hi], xs[lo:hi], ys[lo:hi], gs[lo:hi]
+		if f == backend.SiLU {
+			e.k.SiLUSlope(d, x, g)
+			return
+		}
 		if !slopeOfX(d, x, g, f, T(p)) && !slopeOfY(d, x, y, g, f, T(p)) {
 			slopeByCall(d, x, g, f)
 		}
@@ -259,15 +255,10 @@ func slopeByCall[T cpu.Float](d, x, g []T, f backend.Unary) {
 			slope = -math.Sin(x)
 		case backend.Softplus:
 			slope = sigmoid(x)
-		case backend.SiLU:
-			slope = siluSlope(x, sigmoid(x))
 		}
 		d[i] = T(slope * float64(g[i]))
 	}
 }
-
-// siluSlope is s·(1 + x·(1 − s)), 0 and not NaN at −Inf and 1 at +Inf.
-func siluSlope(x, s float64) float64 { return s + silu(silu(x, s), 1-s) }
 
 // choose is a where x > 0 and b elsewhere, without a branch that half of all signs would mispredict.
 func choose(x, a, b float64) float64 {

@@ -75,6 +75,16 @@ func (a *asm) tile(step func(sum, x, y vec)) {
 		return operand.Mem{Base: bases[i/3], Index: rowStep, Scale: uint8(i % 3)}
 	}
 	vectorBytes := a.lanes() * a.size()
+	ahead := a.GP64() // the tile of C comes from far away: it is asked for before it is needed
+	a.MOVQ(c, ahead)
+	for i := range height {
+		for j := range tileVectors * vectorBytes / 64 {
+			a.PREFETCHT0(operand.Mem{Base: ahead, Disp: 64 * j})
+		}
+		if i < height-1 {
+			a.LEAQ(operand.Mem{Base: ahead, Index: stride, Scale: uint8(a.size())}, ahead)
+		}
+	}
 	loop, done := a.label("depth"), a.label("depths")
 	a.TESTQ(depth, depth)
 	a.JE(operand.LabelRef(done))

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/mmcloughlin/avo/operand"
+import (
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+)
 
 func vecKernels() []kernel {
 	return []kernel{
@@ -56,7 +60,88 @@ func vecKernels() []kernel {
 				})
 			},
 		},
+		{
+			name: "silu", doc: "writes x/(1+e^-x) to dst.", sig: "dst, x *T, n int",
+			emit: func(a *asm) {
+				dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
+				e, limits := a.exponential(exact), a.newLimits(false)
+				a.stream(n, a.unroll, func(s span) {
+					v := a.read(x, s)
+					for u, t := range a.onePlusExp(e, limits, v) {
+						a.div(v[u], v[u], t.sum)
+					}
+					a.write(dst, s, v)
+				})
+			},
+		},
+		{
+			name: "siluSlope", doc: "writes dy*s*(1+x*(1-s)) to dst, s = 1/(1+e^-x).", sig: "dst, x, dy *T, n int",
+			emit: func(a *asm) {
+				dst, x, dy, n := a.ptr("dst"), a.ptr("x"), a.ptr("dy"), a.ptr("n")
+				e, limits := a.exponential(exact), a.newLimits(true)
+				a.stream(n, a.unroll, func(s span) {
+					v := a.read(x, s)
+					terms := a.onePlusExp(e, limits, v)
+					w := a.read(dy, s)
+					for u, t := range terms {
+						a.div(w[u], w[u], t.sum)
+						a.div(t.exp, t.exp, t.sum)
+						a.min(t.exp, t.exp, limits.one) // 1 − s; of ∞/∞ it is 1
+						a.horner(v[u], t.exp, limits.one)
+						a.mul(v[u], v[u], w[u])
+					}
+					a.write(dst, s, v)
+				})
+			},
+		},
 	}
+}
+
+// limits holds 1 and the bounds of arguments; most may be nil.
+type limits struct{ one, most, least operand.Op }
+
+func (a *asm) newLimits(above bool) limits {
+	most := math.MaxFloat64
+	if !a.double {
+		most = math.MaxFloat32
+	}
+	hold := func(name string, v float64) operand.Op {
+		m := a.constant(name, v)
+		if a.wide {
+			return a.load(m)
+		}
+		return m
+	}
+	l := limits{one: hold("one", 1), least: hold("leastFinite", -most)}
+	if above {
+		l.most = hold("mostFinite", most)
+	}
+	return l
+}
+
+// expTerms is e^-x and 1 + e^-x.
+type expTerms struct{ exp, sum vec }
+
+// onePlusExp bounds each x by the limits and returns its terms.
+func (a *asm) onePlusExp(e *exponential, l limits, xs []vec) []expTerms {
+	out, negative := make([]expTerms, len(xs)), make([]vec, len(xs))
+	for u, x := range xs {
+		bound := a.vec()
+		a.mov(bound, l.least)
+		a.max(x, bound, x) // NaN passes
+		if l.most != nil {
+			a.mov(bound, l.most)
+			a.min(x, bound, x)
+		}
+		negative[u] = a.zeros(1)[0]
+		a.sub(negative[u], negative[u], x)
+	}
+	e.apply(negative)
+	for u, v := range negative {
+		out[u] = expTerms{v, a.vec()}
+		a.add(out[u].sum, v, l.one)
+	}
+	return out
 }
 
 // divide is x = x/y, and 0 where x is 0.
