@@ -18,8 +18,7 @@ func (q *quasiNewton) restart() (bool, error) {
 		return false, nil
 	}
 	q.restarted = true
-	cost := exact.Rows{N: s.n, M: s.m, Fill: func(dst []float64, i int) { copy(dst, s.g.Row(i, dst)) }}
-	sol, err := exact.Simplex{}.Solve(q.ctx, s.a, s.b, cost)
+	sol, err := exact.Simplex{}.Solve(q.ctx, s.a, s.b, s.g)
 	if q.ctx.Err() != nil {
 		return false, q.ctx.Err()
 	}

@@ -97,7 +97,7 @@ var colourOf = lab.Experiment[ColourParams, ColourOut]{
 			{&out.After, fresh("fresh a", ab), fresh("fresh b", b)},
 			{&out.Noise, fresh("other b", b), fresh("fresh b", b)},
 		} {
-			w, err := exact.Simplex{}.Solve(ctx, nil, nil, exact.Matrix(ot.Cost(ot.Points(d.x, d.y, ot.SqEuclidean))))
+			w, err := exact.Simplex{}.Solve(ctx, nil, nil, ot.Points(d.x, d.y, ot.SqEuclidean))
 			if err != nil {
 				return out, err
 			}

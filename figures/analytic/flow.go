@@ -72,7 +72,7 @@ var flowOf = lab.Experiment[FlowParams, FlowOut]{
 		}
 		out := FlowOut{Eps: p.Ratio * mat.Sum(ot.Cost(ot.Points(y, y, ot.SqEuclidean))) / float64(p.N*p.N)}
 		for step := 0; ; step++ {
-			w, err := exact.Simplex{}.Solve(ctx, nil, nil, exact.Matrix(ot.Cost(ot.Points(x, y, ot.SqEuclidean))))
+			w, err := exact.Simplex{}.Solve(ctx, nil, nil, ot.Points(x, y, ot.SqEuclidean))
 			if err != nil {
 				return out, err
 			}

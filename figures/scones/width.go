@@ -138,7 +138,7 @@ func (o *WidthOut) look(ctx context.Context, k scones.Compatibility, prob ot.Pro
 	if err := psi.Eval(g, nil, y); err != nil {
 		return err
 	}
-	s, err := k.Stability(ctx, prob, f, g)
+	s, err := stabilityOf(ctx, k, prob, f, g)
 	if err != nil {
 		return err
 	}

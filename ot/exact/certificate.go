@@ -52,13 +52,13 @@ func Certify(ctx context.Context, a, b []float64, cost Cost, plan Plan, f, g []f
 		if err := cancelled(ctx, i); err != nil {
 			return Certificate{}, err
 		}
-		worst = max(worst, violation(cost.Row(buf, i), f[i], g))
+		worst = max(worst, violation(cost.Row(i, buf), f[i], g))
 	}
 	var row []float64
 	at := -1
 	c := check(a, b, plan, f, g, func(i, j int) float64 {
 		if i != at {
-			row, at = cost.Row(buf, i), i
+			row, at = cost.Row(i, buf), i
 		}
 		return row[j]
 	})

@@ -8,13 +8,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Cost is an n×m cost that is read a row at a time. It must give the same numbers each time: the simplex reads a row
+// Cost is an n×m cost that is read a row at a time; every geometry of package ot is one. It must give the same numbers each time: the simplex reads a row
 // as often as it prices it.
 type Cost interface {
 	// Dims returns the numbers of sources n and targets m.
 	Dims() (n, m int)
-	// Row returns row i, of length m: dst filled, or storage of the cost's own, which is not written to.
-	Row(dst []float64, i int) []float64
+	// Row returns row i, of length m: buf filled, or storage of the cost's own, which is not written to.
+	Row(i int, buf []float64) []float64
 }
 
 // Matrix is the cost held in a matrix. A matrix with raw storage (such as *mat.Dense) is read in place.
@@ -37,7 +37,7 @@ type dense struct {
 
 func (d dense) Dims() (n, m int) { return d.n, d.m }
 
-func (d dense) Row(_ []float64, i int) []float64 { return d.data[i*d.stride : i*d.stride+d.m] }
+func (d dense) Row(i int, _ []float64) []float64 { return d.data[i*d.stride : i*d.stride+d.m] }
 
 // Rows is a cost computed on demand, so that no n×m matrix is ever held.
 type Rows struct {
@@ -49,10 +49,10 @@ type Rows struct {
 // Dims returns N and M.
 func (r Rows) Dims() (n, m int) { return r.N, r.M }
 
-// Row fills dst with row i.
-func (r Rows) Row(dst []float64, i int) []float64 {
-	r.Fill(dst, i)
-	return dst
+// Row fills buf with row i.
+func (r Rows) Row(i int, buf []float64) []float64 {
+	r.Fill(buf[:r.M], i)
+	return buf[:r.M]
 }
 
 // checkCost reads the whole cost once. Potentials are sums of up to n+m costs and must not overflow.
@@ -67,7 +67,7 @@ func checkCost(ctx context.Context, c Cost) error {
 		if err := cancelled(ctx, i); err != nil {
 			return err
 		}
-		row := c.Row(buf, i)
+		row := c.Row(i, buf)
 		if len(row) != m {
 			return fmt.Errorf("ot/exact: len(cost.Row(%d)) = %d, want %d: %w", i, len(row), m, ErrShape)
 		}

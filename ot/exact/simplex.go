@@ -151,7 +151,7 @@ func (s *simplex) row(i int) ([]float64, error) {
 	if err := cancelled(s.ctx, i); err != nil {
 		return nil, err
 	}
-	s.last, s.at = s.cost.Row(s.buf, i), i
+	s.last, s.at = s.cost.Row(i, s.buf), i
 	return s.last, nil
 }
 

@@ -1,7 +1,6 @@
 package dsm
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -13,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ErrParameter reports an argument out of range, for errors.Is.
-var ErrParameter = errors.New("parameter out of range")
+// ErrParameter reports an argument out of range, for errors.Is; it is that of package score.
+var ErrParameter = score.ErrParameter
 
 // MLP is a score network for points of R^d: the point beside an embedding of its noise level, dense layers with SiLU, and
 // division by σ, so that what is learnt is of order one at every level.

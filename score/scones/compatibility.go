@@ -1,19 +1,19 @@
 package scones
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
 	"coupling/ot/fdiv"
+	"coupling/score"
 )
 
-// What the errors of this package wrap, for errors.Is.
+// What the errors of this package wrap, for errors.Is: the kinds of package score.
 var (
 	// ErrShape reports sizes that do not fit each other or are zero.
-	ErrShape = errors.New("shape mismatch")
+	ErrShape = score.ErrShape
 	// ErrParameter reports another argument out of range.
-	ErrParameter = errors.New("parameter out of range")
+	ErrParameter = score.ErrParameter
 )
 
 // Compatibility is how potentials become a density: M(V) = f*′(V/λ) against the product of the marginals.

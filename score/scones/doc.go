@@ -15,7 +15,6 @@
 //	Coupling          potentials and the score of the target; Given(x) is a score.Field: Algorithm 2 samples it
 //	scones/light      potentials that are mixtures of Gaussians, whose conditional laws are too: nothing to anneal
 //	Fit               all of it from two clouds of points under KL; FitRegularised has the potentials under other divergences
-//	Stability         the bound of Theorem 4.3, and when it holds
 //
 // # An example in words
 //
@@ -35,7 +34,7 @@
 // Algorithm 1 sums over the m×m pairs of a batch; the code takes the m pairs (x_i, y_i). For χ² regularisation M is
 // max(V, 0)/2λ, whose logarithm is −∞ where V ≤ 0; the paper smooths it with a soft-plus of sharpness β (1000 for digits,
 // 10 for faces), and the code, which looks for β in the wrong place, ran with β = 1, at which λ cancels out of the score.
-// Theorem 4.3 fails under KL for potentials whose plan has another mass than one; see Stability.
+// Theorem 4.3 fails under KL for potentials whose plan has another mass than one.
 //
 // Further sources: Seguy et al., "Large-scale optimal transport and mapping estimation" (2018); Korotin, Gushchin and
 // Burnaev, "Light Schrödinger bridge" (2024); Janati et al. (2020) for Gaussians.

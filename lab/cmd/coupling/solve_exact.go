@@ -47,8 +47,7 @@ func (c solveCmd) exactCost(g ot.Geometry) exact.Cost {
 	if !c.MatrixFree {
 		return exact.Matrix(ot.Cost(g))
 	}
-	n, m := g.Dims()
-	return exact.Rows{N: n, M: m, Fill: func(dst []float64, i int) { copy(dst, g.Row(i, dst)) }}
+	return g
 }
 
 // gauge returns the potentials shifted such that the last target of positive weight has 0, and -Inf where there is no

@@ -9,14 +9,15 @@ import (
 	"coupling/ot"
 	"coupling/ot/fdiv"
 	"coupling/ot/freg"
+	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// ErrNotConvex reports a divergence for which Theorem 4.3 has no constant.
-var ErrNotConvex = errors.New("not strongly convex")
+// errNotConvex reports a divergence for which Theorem 4.3 has no constant.
+var errNotConvex = errors.New("not strongly convex")
 
-// Stability is Theorem 4.3 held to account on a discrete problem: potentials whose dual value is Gap below the maximum have
+// stability is Theorem 4.3 held to account on a discrete problem: potentials whose dual value is Gap below the maximum have
 // a pseudo-plan π̂ = M(V) a⊗b with
 //
 //	|π̂ − π*|₁ ≤ √(2 Gap/s),     s = λα the strong convexity of the primal objective in the L1 norm.
@@ -26,7 +27,7 @@ var ErrNotConvex = errors.New("not strongly convex")
 // For χ² this holds for all potentials. For KL it does where π̂ has the mass 1 of a plan, which the paper does not ask for:
 // φ* + λ log 2 has the pseudo-plan 2π*, at L1 distance 1, and a gap of λ(1 − log 2), which would bound it by 0.78. So
 // Shift is taken off φ first, which never lowers the dual.
-type Stability struct {
+type stability struct {
 	Gap      float64 // after Shift
 	Bound    float64 // √(2 Gap/s)
 	Distance float64 // |π̂ − π*|₁, after Shift
@@ -35,9 +36,9 @@ type Stability struct {
 	Raw struct{ Gap, Bound, Distance float64 }
 }
 
-// Stability compares potentials on the points of a problem with the optimal ones, which freg.Solver finds. Its cost is that
+// stabilityOf compares potentials on the points of a problem with the optimal ones, which freg.Solver finds. Its cost is that
 // of a solve. Beta and Cap are ignored.
-func (k Compatibility) Stability(ctx context.Context, p ot.Problem, phi, psi []float64) (Stability, error) {
+func stabilityOf(ctx context.Context, k scones.Compatibility, p ot.Problem, phi, psi []float64) (stability, error) {
 	k.Beta, k.Cap = 0, math.Inf(1)
 	alpha := 0.
 	switch k.F {
@@ -46,26 +47,26 @@ func (k Compatibility) Stability(ctx context.Context, p ot.Problem, phi, psi []f
 	case fdiv.ChiSquare, fdiv.Pearson:
 		alpha = 2
 	default:
-		return Stability{}, fmt.Errorf("scones: %v: %w", k.F, ErrNotConvex)
+		return stability{}, fmt.Errorf("scones: %v: %w", k.F, errNotConvex)
 	}
 	if err := k.Check(); err != nil {
-		return Stability{}, err
+		return stability{}, err
 	}
 	best, err := freg.Solver{F: k.F, Lambda: k.Lambda, Tol: 1e-10}.Solve(ctx, p)
 	if err != nil {
-		return Stability{}, err
+		return stability{}, err
 	}
 	if best.Status != ot.Converged {
-		return Stability{}, fmt.Errorf("scones: the reference solution is %v: %w", best.Status, ErrParameter)
+		return stability{}, fmt.Errorf("scones: the reference solution is %v: %w", best.Status, scones.ErrParameter)
 	}
 	if len(phi) != len(best.A) || len(psi) != len(best.B) {
-		return Stability{}, fmt.Errorf("scones: %d and %d potentials of %d and %d points: %w", len(phi), len(psi), len(best.A), len(best.B), ErrShape)
+		return stability{}, fmt.Errorf("scones: %d and %d potentials of %d and %d points: %w", len(phi), len(psi), len(best.A), len(best.B), scones.ErrShape)
 	}
 	cost := ot.Cost(p.Geometry)
-	var out Stability
+	var out stability
 	s := k.Lambda * alpha
 	measure := func(shift float64) (gap, bound, distance, mass float64) {
-		dual := k.dual(best.A, best.B, phi, psi, cost, shift)
+		dual := dualValue(k, best.A, best.B, phi, psi, cost, shift)
 		gap = max(0, best.Dual-dual)
 		truth := best.Matrix()
 		for i, a := range best.A {
@@ -86,8 +87,8 @@ func (k Compatibility) Stability(ctx context.Context, p ot.Problem, phi, psi []f
 	return out, nil
 }
 
-// dual is J at potentials on weighted points, shift taken off phi.
-func (k Compatibility) dual(a, b, phi, psi []float64, cost *mat.Dense, shift float64) float64 {
+// dualValue is J at potentials on weighted points, shift taken off phi.
+func dualValue(k scones.Compatibility, a, b, phi, psi []float64, cost *mat.Dense, shift float64) float64 {
 	sum := 0.
 	for i, v := range phi {
 		sum += a[i] * (v - shift)
