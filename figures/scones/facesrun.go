@@ -234,16 +234,16 @@ func (f *facesPlan) width(k scones.Compatibility) float64 {
 	return math.Sqrt(lambda * float64(f.target.Dim()) / 2)
 }
 
-// sampler anneals from that width to the last level, each level two thirds of the one before. Under the mixture it ends at σ = 0.046,
+// sampler anneals from that width to the last level, each level two thirds of the one before. Under the mixture it ends at σ = 0.129,
 // below which that knows no more of a picture, and the denoising step takes the rest off.
 func (f *facesPlan) sampler(k scones.Compatibility, field string) (score.Langevin, error) {
-	first, last := f.width(k), facesLast
+	first, last, steps := f.width(k), facesLast, 5
 	if field == mixtureScore {
-		last = .046
+		last, steps = .129, 10
 	}
 	first = max(first, last)
 	levels, err := score.Geometric(first, last, 2+int(math.Ceil(math.Log(first/last)/math.Log(1.5))))
-	return score.Langevin{Levels: levels, Steps: 5, Step: facesStep * math.Pow(last/facesLast, 2), Denoise: true}, err
+	return score.Langevin{Levels: levels, Steps: steps, Step: facesStep * math.Pow(last/facesLast, 2), Denoise: true}, err
 }
 
 // atoms is a plan between atoms, with its potentials off them.
