@@ -1,20 +1,18 @@
 package sweepfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"coupling/lab"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v3"
 )
 
 // An Error is a fault of a file, with its line.
@@ -32,58 +30,61 @@ func (e *Error) Unwrap() error { return e.Err }
 // node is a part of the file that knows its line. The reader works on the syntax
 // tree and not on Go structs, so that every fault has a line.
 type node struct {
-	ast.Node
+	*yaml.Node
 	file string
 }
 
 func (n node) line() int {
-	if n.Node == nil || n.GetToken() == nil {
+	if n.Node == nil {
 		return 1
 	}
-	return n.GetToken().Position.Line
+	return max(1, n.Line)
 }
 
 func (n node) errorf(format string, args ...any) error {
 	return &Error{n.file, n.line(), fmt.Errorf(format, args...)}
 }
 
-// child is a part of n. The parser takes 1e-3 for text, which YAML 1.2 calls a number.
-func (n node) child(v ast.Node) node {
-	if s, ok := v.(*ast.StringNode); ok && s.Token.Type == token.StringType && scientific.MatchString(s.Value) {
-		if x, err := strconv.ParseFloat(s.Value, 64); err == nil {
-			v = &ast.FloatNode{BaseNode: s.BaseNode, Token: s.Token, Value: x}
-		}
-	}
-	return node{v, n.file}
-}
-
-var scientific = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$`)
-
 // parse returns the only document of a file.
 func parse(file string, b []byte) (node, error) {
-	f, err := parser.ParseBytes(b, 0)
-	if err != nil {
-		return node{}, &Error{file, syntaxLine(err), errors.New(firstLine(err.Error()))}
+	var doc, more yaml.Node
+	in := yaml.NewDecoder(bytes.NewReader(b))
+	err := in.Decode(&doc)
+	if err == nil {
+		if err = in.Decode(&more); err == nil {
+			return node{}, &Error{file, more.Line, errors.New("a second document: want one")}
+		}
+	} else if errors.Is(err, io.EOF) {
+		return node{}, &Error{file, 1, errors.New("the file is empty")}
 	}
-	if len(f.Docs) != 1 || f.Docs[0].Body == nil {
-		return node{}, &Error{file, 1, fmt.Errorf("%d documents, want one that is not empty", len(f.Docs))}
+	if !errors.Is(err, io.EOF) {
+		line, text := 1, strings.TrimPrefix(err.Error(), "yaml: ")
+		_, _ = fmt.Sscanf(text, "line %d:", &line) // where it is known
+		return node{}, &Error{file, line, errors.New(text)}
 	}
-	return node{f.Docs[0].Body, file}, nil
+	return node{doc.Content[0], file}, nil
 }
 
-// syntaxLine reads "[3:5] …", the form of the parser's errors.
-func syntaxLine(err error) int {
-	line, column := 1, 0
-	_, _ = fmt.Sscanf(err.Error(), "[%d:%d]", &line, &column)
-	return line
+// kind is what a person would call the node.
+func (n node) kind() string {
+	switch {
+	case n.Node == nil:
+		return "nothing"
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		return "an anchor"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	}
+	if kind, ok := kinds[n.ShortTag()]; ok {
+		return kind
+	}
+	return "a tag"
 }
 
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	if _, rest, ok := strings.Cut(s, "] "); ok && strings.HasPrefix(s, "[") {
-		s = rest
-	}
-	return s
+var kinds = map[string]string{
+	"!!str": "text", "!!timestamp": "text", "!!int": "a number", "!!float": "a number", "!!bool": "true or false", "!!null": "nothing",
 }
 
 // member is one entry of a mapping.
@@ -95,28 +96,19 @@ type member struct {
 
 // members returns the entries of a mapping in their order.
 func (n node) members(what string) ([]member, error) {
-	var values []*ast.MappingValueNode
-	switch m := n.Node.(type) {
-	case *ast.MappingNode:
-		values = m.Values
-	case *ast.MappingValueNode: // one that has a single entry
-		values = []*ast.MappingValueNode{m}
-	default:
+	if n.kind() != "a mapping" {
 		return nil, n.errorf("%s: want a mapping, have %s", what, n.kind())
 	}
 	var out []member
-	seen := map[string]bool{}
-	for _, v := range values {
-		key := node{v.Key, n.file}
-		name, ok := v.Key.(*ast.StringNode)
-		if !ok {
-			return nil, key.errorf("%s: key %s: want a plain name", what, v.Key)
+	for i := 0; i < len(n.Content); i += 2 {
+		key := node{n.Content[i], n.file}
+		if key.kind() != "text" {
+			return nil, key.errorf("%s: key %s: want a plain name", what, key.Value)
 		}
-		if seen[name.Value] {
-			return nil, key.errorf("%s: %q is there twice", what, name.Value)
+		if slices.ContainsFunc(out, func(m member) bool { return m.name == key.Value }) {
+			return nil, key.errorf("%s: %q is there twice", what, key.Value)
 		}
-		seen[name.Value] = true
-		out = append(out, member{name.Value, key, n.child(v.Value)})
+		out = append(out, member{key.Value, key, node{n.Content[i+1], n.file}})
 	}
 	return out, nil
 }
@@ -139,52 +131,54 @@ func (n node) fields(what string, set map[string]func(node) error) error {
 	return nil
 }
 
-func (n node) items(what string) ([]node, error) {
-	s, ok := n.Node.(*ast.SequenceNode)
-	if !ok {
+func (n node) items(what string) (out []node, err error) {
+	if n.kind() != "a list" {
 		return nil, n.errorf("%s: want a list, have %s", what, n.kind())
 	}
-	var out []node
-	for _, v := range s.Values {
-		out = append(out, n.child(v))
+	for _, v := range n.Content {
+		out = append(out, node{v, n.file})
 	}
 	return out, nil
 }
 
 // value is any JSON value. NaN and the infinities are written as the store does.
-func (n node) value(what string) (any, error) {
-	switch v := n.Node.(type) {
-	case *ast.StringNode:
-		return v.Value, nil
-	case *ast.LiteralNode:
-		return v.Value.Value, nil
-	case *ast.IntegerNode:
-		return v.Value, nil
-	case *ast.FloatNode:
-		return v.Value, nil
-	case *ast.BoolNode:
-		return v.Value, nil
-	case *ast.NanNode:
-		return "NaN", nil
-	case *ast.InfinityNode:
-		return fmt.Sprintf("%+v", v.Value), nil
-	case *ast.SequenceNode:
+func (n node) value(what string) (v any, err error) {
+	switch n.kind() {
+	case "a list":
 		return n.list(what)
-	case *ast.MappingNode, *ast.MappingValueNode:
+	case "a mapping":
 		return n.object(what)
+	case "text":
+		return n.Value, nil
+	case "a number", "true or false":
+		if err = n.Decode(&v); err != nil {
+			return nil, n.errorf("%s: %w", what, err)
+		}
+		switch x := v.(type) {
+		case float64:
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return strings.Replace(fmt.Sprintf("%+v", x), "+NaN", "NaN", 1), nil
+			}
+		case int:
+			if x < 0 {
+				return int64(x), nil
+			}
+			return uint64(x), nil
+		}
+		return v, nil
 	}
 	return nil, n.errorf("%s: %s is not supported here", what, n.kind())
 }
 
 func (n node) list(what string) (any, error) {
-	items, err := n.items(what)
-	out := make([]any, len(items))
-	for i, item := range items {
-		if out[i], err = item.value(what); err != nil {
+	out := make([]any, len(n.Content))
+	for i, v := range n.Content {
+		var err error
+		if out[i], err = (node{v, n.file}).value(what); err != nil {
 			return nil, err
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 func (n node) object(what string) (any, error) {
@@ -200,11 +194,10 @@ func (n node) object(what string) (any, error) {
 
 func text(to *string, what string) func(node) error {
 	return func(n node) error {
-		s, ok := n.Node.(*ast.StringNode)
-		if !ok || s.Value == "" {
+		if n.kind() != "text" || n.Value == "" {
 			return n.errorf("%s: want text, have %s", what, n.kind())
 		}
-		*to = s.Value
+		*to = n.Value
 		return nil
 	}
 }
@@ -212,17 +205,11 @@ func text(to *string, what string) func(node) error {
 // whole reads an integer of at least least.
 func whole[T int | uint64](to *T, what string, least T) func(node) error {
 	return func(n node) error {
-		v, ok := n.Node.(*ast.IntegerNode)
-		if !ok {
+		if n.kind() != "a number" || n.ShortTag() != "!!int" {
 			return n.errorf("%s: want a whole number, have %s", what, n.kind())
 		}
-		switch x := v.Value.(type) {
-		case uint64:
-			if *to = T(x); *to < 0 || uint64(*to) != x || *to < least {
-				return n.errorf("%s: %d, want %d or more, and less than 2^63 unless it is a seed", what, x, least)
-			}
-		case int64: // a negative one
-			return n.errorf("%s: %d, want %d or more", what, x, least)
+		if err := n.Decode(to); err != nil || *to < least {
+			return n.errorf("%s: %s, want %d or more, and less than 2^63 unless it is a seed", what, n.Value, least)
 		}
 		return nil
 	}
@@ -230,17 +217,7 @@ func whole[T int | uint64](to *T, what string, least T) func(node) error {
 
 func real(to *float64, what string) func(node) error {
 	return func(n node) error {
-		switch v := n.Node.(type) {
-		case *ast.FloatNode:
-			*to = v.Value
-		case *ast.IntegerNode:
-			switch x := v.Value.(type) {
-			case uint64:
-				*to = float64(x)
-			case int64:
-				*to = float64(x)
-			}
-		default:
+		if n.kind() != "a number" || n.Decode(to) != nil {
 			return n.errorf("%s: want a number, have %s", what, n.kind())
 		}
 		if math.IsNaN(*to) || math.IsInf(*to, 0) {
@@ -252,31 +229,9 @@ func real(to *float64, what string) func(node) error {
 
 func truth(to *bool, what string) func(node) error {
 	return func(n node) error {
-		v, ok := n.Node.(*ast.BoolNode)
-		if !ok {
+		if n.kind() != "true or false" {
 			return n.errorf("%s: want true or false, have %s", what, n.kind())
 		}
-		*to = v.Value
-		return nil
+		return n.Decode(to)
 	}
-}
-
-func (n node) kind() string {
-	switch n.Node.(type) {
-	case *ast.StringNode, *ast.LiteralNode:
-		return "text"
-	case *ast.IntegerNode, *ast.FloatNode, *ast.NanNode, *ast.InfinityNode:
-		return "a number"
-	case *ast.BoolNode:
-		return "true or false"
-	case *ast.NullNode, nil:
-		return "nothing"
-	case *ast.SequenceNode:
-		return "a list"
-	case *ast.MappingNode, *ast.MappingValueNode:
-		return "a mapping"
-	case *ast.AliasNode, *ast.AnchorNode, *ast.MergeKeyNode:
-		return "an anchor"
-	}
-	return "a tag"
 }
