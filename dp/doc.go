@@ -4,23 +4,30 @@
 // # In words
 //
 // DP-SGD with noise multiplier 1.1, Poisson sampling at rate 0.01 and 10,000 steps is an event. A relation says which data
-// sets are neighbours; the zero value is one record more or less:
+// sets are neighbours; the zero value is one record added or removed:
 //
 //	event := dp.Repeat{Times: 10_000, Event: dp.Poisson{Rate: 0.01, Event: dp.Gaussian{NoiseMultiplier: 1.1}}}
 //	g, err := dp.Epsilon(event, dp.Relation{}, 1e-5)
-//	fmt.Println(g) // ε = 5.19259 at δ = 1e-05 …
+//	fmt.Println(g)                    // ε = 5.19259 at δ = 1e-05 …
+//	fmt.Println(g.Sentence("record")) // For every set S of outputs: P(S | data) ≤ …
 //
-// Mechanisms are [Gaussian], [Laplace], [RandomizedResponse], [NormNoise] and [Dominated]; [Poisson], [WithoutReplacement] and
-// [WithReplacement] sample a batch for them; [Repeat] and [Compose] run several on the same data, adaptively.
+// Integers, such as counts, have noise on integers: dp.DiscreteLaplace{Scale: 2} costs exactly 1/2 (package dp/query releases
+// counts and sums with it).
+//
+// Mechanisms are [Gaussian], [Laplace], [DiscreteGaussian], [DiscreteLaplace], [RandomizedResponse] and [NormNoise]; what is known of a
+// mechanism by its guarantee alone is [Pure], [Approximate] or [ZCDP], and by its dominating pair [FromPair]. A [Mechanism] of one's own is
+// sampled, grouped and composed as these. [Poisson], [WithoutReplacement] and [WithReplacement] sample a batch; [Repeat] and
+// [Compose] run several on the same data, adaptively.
 //
 // # From event to number
 //
 // [Branches] turns an event and a relation into dominating pairs (package dp/pair), one list of steps for each way the two
 // data sets may differ: an inserted or a removed record, and for groups of K every split K₊ + K₋ = K. An [Accountant]
-// composes pairs: [Profile] where the profile is known, dp/contour (exact), dp/pld (an interval), [RDP] (an upper bound, dp/rdp).
-// [Epsilon] and [Delta] ask them in this order until the number is known sharply, take the worst branch, and say in the [Guarantee]
-// which accountant answered and what kind of number it is. Branches that are certain not to be the worst, by rougher enclosures, are passed
-// over. [EpsilonContext] and [DeltaContext] can be ended; [Best] can be told what width suffices. What has no dominating pair is refused, with the part named ([ErrNoPair]).
+// composes pairs: dp/closed where there is a closed form, dp/contour (exact), dp/pld (an interval), dp/rdp (an upper bound).
+// [Epsilon] and [Delta] ask [Best], which asks these in this order until the number is known sharply, take the worst branch, and say in the
+// [Guarantee] which accountant answered and what kind of number it is. Branches that are certain not to be the worst are passed over, in
+// spans of splits: groups of a thousand take a tenth of a second, and of 100,000 seconds, with an upper bound. [EpsilonBy] and [DeltaBy] take a
+// context, which ends them, and an accountant. What has no dominating pair is refused, with the part named ([ErrNoPair]).
 //
 // Exact and upper bound speak of the dominating pairs. These are attained by some mechanism and data for Poisson samples (SSKG, M.3),
 // for samples with and without replacement they bound it with relaxed distances, and exact means exact for that bound, in the unit
@@ -36,14 +43,13 @@
 //     moves the value. No record comes in without another going out. Substitution then allows two units between a removed and an
 //     inserted record, and one between either and the rest (SSKG); [Exchange] allows one between any two.
 //
-// For a sum of records clipped to norm C the first unit is C and the second 2C: noise of standard deviation σC is Gaussian{Noise: σ}
-// on a Poisson sample and Gaussian{Noise: σ/2} on a batch of fixed size ([FixedSGD]). To take σ there would under-report ε.
+// For a sum of records clipped to norm C the first unit is C and the second 2C: noise of standard deviation σC is
+// Gaussian{NoiseMultiplier: σ} on a Poisson sample and Gaussian{NoiseMultiplier: σ/2} on a batch of fixed size ([FixedSGD]). To take σ
+// there would under-report ε.
 //
-// ε is natural. ε is never
-// negative here: a mechanism with δ(0) ≤ δ has ε = 0. Numbers are rounded to the safe side, upwards for ε and δ.
+// ε is natural and never negative here: a mechanism with δ(0) ≤ δ has ε = 0. Numbers are rounded to the safe side, upwards for ε and δ.
 //
-// Amplification bounds that the literature compares with are functions of their own: CouplingBound, PartitionBound, GroupDelta,
-// AgnosticDelta, WangRDP, ZhuWangRDP, PostHocDelta, PostHocCurve, PostHocRenyi, AbadiGroup.
+// Published amplification bounds that the literature compares with are in package dp/bounds.
 //
 // # Sources
 //

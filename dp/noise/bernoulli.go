@@ -105,3 +105,34 @@ func geometric(src Source) (uint64, error) {
 	}
 	return 0, stuck()
 }
+
+// Keep is true with probability e^(−k/scale), exactly, for k ≥ 0: the coin of exponential mechanisms on integer scores.
+func Keep(src Source, k int, scale float64) (bool, error) {
+	if k < 0 {
+		return false, bad("k = %d: must be at least 0", k)
+	}
+	if err := in.Positive("scale", scale); err != nil {
+		return false, err
+	}
+	if src == nil {
+		return false, failed("src = nil")
+	}
+	v, first, err := compare(src, math.Exp(-float64(k)/scale))
+	if err != nil || v != unsure {
+		return v == below, err
+	}
+	x := new(big.Rat).SetInt64(int64(k))
+	return settle(src, first, x.Quo(x, new(big.Rat).SetFloat64(scale)))
+}
+
+// Index is one of 0, …, n−1, all equally likely.
+func Index(src Source, n int) (int, error) {
+	if n < 1 {
+		return 0, bad("n = %d: must be at least 1", n)
+	}
+	if src == nil {
+		return 0, failed("src = nil")
+	}
+	i, err := uniform(src, uint64(n))
+	return int(i), err
+}

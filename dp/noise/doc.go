@@ -29,7 +29,8 @@
 //
 // The discrete Gaussian on a grid is not the continuous one, and its profile lies now above, now below. Gaussian.Event
 // returns a continuous Gaussian that certainly dominates, of slightly smaller noise (relative 1e-17 at the default
-// granularity); its comment has the proof. Laplace.Event does the same. On coarse grids one coordinate has an exact pair.
+// granularity); its comment has the proof. Laplace.Event does the same. Coarse grids, integers among them (OnGrid, Granularity 1), have exact
+// events: dp.DiscreteGaussian and dp.DiscreteLaplace. Package dp/query releases counts and sums with these.
 //
 // # What it does not protect from
 //

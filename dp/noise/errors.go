@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"coupling/dp"
 	"coupling/dp/internal/check"
 )
 
@@ -14,11 +13,6 @@ var ErrSource = errors.New("source of random bits failed")
 const in = check.In("noise")
 
 var bad = in.Bad
-
-// noPair builds an error about a mechanism that has no certified event.
-func noPair(format string, args ...any) error {
-	return fmt.Errorf("noise: %s: %w", fmt.Sprintf(format, args...), dp.ErrNoPair)
-}
 
 // failed builds an error about a source.
 func failed(format string, args ...any) error {

@@ -60,8 +60,10 @@ func (q Query) still(g Grid) error {
 }
 
 const (
-	// fine is the scale in steps from which a grid has the event of its continuous law even for one value.
+	// fine is the scale in steps from which a grid has the event of its continuous law.
 	fine = 64
+	// maxShift keeps exact pairs small.
+	maxShift = 1 << 14
 	// rounding is what the arithmetic of an event can amount to, relative.
 	rounding = 1e-14
 )
@@ -86,9 +88,9 @@ const (
 // same proof gives the mixture's δ times e^(da) for each step, less than 1 + 1e-26, which lies below the rounding of all
 // accountants.
 //
-// One value on a grid coarser than Sigma/64 has dp.FromPair with its exact pair instead. Errors: several values on
-// a grid so coarse that r² > σ²/2 (some Sigma/3), which no certified event is known for (wraps dp.ErrNoPair), and
-// parameters out of range.
+// Coarser grids than Sigma/64 have dp.DiscreteGaussian, which is exact, for one value, and for several on the grid of which one record moves
+// one by one step (a Sensitivity below √2 steps: a histogram). Where r² > σ²/2, on several values and grids of some Sigma/3, all that
+// is known is dp.ZCDP with ρ = Δ′²/2σ² (CKS). Errors: parameters out of range.
 func (m Gaussian) Event(q Query) (dp.Event, error) {
 	g, s, err := gridFor("Sigma", m.Sigma, m.Granularity)
 	if err != nil {
@@ -101,13 +103,16 @@ func (m Gaussian) Event(q Query) (dp.Event, error) {
 	if shift < 1 {
 		return nil, q.still(g)
 	}
-	if q.Dim == 1 && s < fine {
-		return coarseGaussian(s, shift)
+	if oneStep := q.OnGrid && shift < math.Sqrt2; s < fine && shift < maxShift && (q.Dim == 1 || oneStep) {
+		return dp.DiscreteGaussian{Sigma: s, Sensitivity: int(shift)}, nil
 	}
 	ratio := shift / s
 	r2 := (math.Log(4.001*float64(q.Dim)) + 60 + ratio*ratio/4) / (2 * math.Pi * math.Pi)
 	if !(r2 <= s*s/2) {
-		return nil, noPair("Granularity = %v is coarse for Sigma = %v, Dim = %d, Sensitivity = %v", g.Step, m.Sigma, q.Dim, q.Sensitivity)
+		if math.IsInf(ratio*ratio, 1) {
+			return nil, bad("Sensitivity = %v: must be less than 1e150 times Sigma = %v", q.Sensitivity, m.Sigma)
+		}
+		return dp.ZCDP{Rho: ratio * ratio / 2 * (1 + rounding)}, nil
 	}
 	return dp.Gaussian{NoiseMultiplier: math.Sqrt(s*s-r2) / shift * (1 - rounding)}, nil
 }
@@ -124,7 +129,7 @@ func (m Gaussian) Event(q Query) (dp.Event, error) {
 // by the inequality of the means, which is the profile of continuous Laplace noise at the shift s/b + 2 log cosh(1/2b);
 // each coordinate that moves adds such a term. At the default granularity it is of the order 1e-19.
 //
-// One value on a grid coarser than Scale/64 has dp.FromPair with its exact pair instead.
+// Grids coarser than Scale/64 have dp.DiscreteLaplace, which is exact, instead.
 func (m Laplace) Event(q Query) (dp.Event, error) {
 	g, b, err := gridFor("Scale", m.Scale, m.Granularity)
 	if err != nil {
@@ -137,8 +142,8 @@ func (m Laplace) Event(q Query) (dp.Event, error) {
 	if shift < 1 {
 		return nil, q.still(g)
 	}
-	if q.Dim == 1 && b < fine {
-		return coarseLaplace(b, shift)
+	if b < fine && shift < maxShift {
+		return dp.DiscreteLaplace{Scale: b, Sensitivity: int(shift)}, nil
 	}
 	half := math.Sinh(1 / (4 * b))
 	extra := 2 * math.Log1p(2*half*half)

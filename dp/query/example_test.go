@@ -1,0 +1,48 @@
+package query_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"coupling/dp"
+	"coupling/dp/noise"
+	"coupling/dp/query"
+)
+
+// What OpenDP writes as make_count() >> then_laplace(scale), and Tumult as a session with a budget: counts by known and by unknown keys, a
+// sum and the most frequent key, within ε = 1 at δ = 1e-6 for one person.
+func ExampleSession() {
+	city := []string{"Oslo", "Oslo", "Bergen", "Oslo", "Bergen", "Moss"}
+	income := []float64{31, 52, 47, 1200, 38, 29}
+	ctx := context.Background()
+	s := query.Session{
+		Budget: dp.Budget{Epsilon: 1, Delta: 1e-6},
+		Source: noise.Seeded(rand.New(rand.NewPCG(1, 2))), // noise.Crypto() for real data
+	}
+	counts, err := s.Histogram(ctx, city, []string{"Oslo", "Bergen", "Moss"}, query.Noise{Scale: 5})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	total, err := s.Sum(ctx, income, 0, 100, 1, query.Noise{Scale: 500})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	most, err := s.Argmax(ctx, []int{3, 2, 1}, 5, true)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(counts), "counts, a total of", total, "and a most frequent city were released:", most >= 0)
+	fmt.Println(s.Event())
+	fmt.Println(s.Spent(ctx))
+	_, err = s.Count(ctx, len(city), query.Noise{Scale: 1})
+	fmt.Println(err)
+	// Output:
+	// 3 counts, a total of 833 and a most frequent city were released: true
+	// (DiscreteLaplace(scale 5, sensitivity 1) + DiscreteLaplace(scale 500, sensitivity 100) + Pure(0.20000000000000023))
+	// ε = 0.599994 at δ = 1e-06 (upper bound, by pld, under add/remove) <nil>
+	// query: DiscreteLaplace(scale 1, sensitivity 1): with what was released before it needs ε = 1.6 of 1: take more noise, or a larger budget
+}

@@ -1,0 +1,293 @@
+// Package query releases counts, histograms, sums and maxima of records with differential privacy, and keeps account of what they cost.
+//
+//	s := query.Session{Budget: dp.Budget{Epsilon: 1, Delta: 1e-6}, Source: noise.Crypto()}
+//	counts, err := s.Histogram(ages, []string{"young", "old"}, query.Noise{Scale: 4}) // noise on integers, exact, ε = 1/4
+//	total, err := s.Sum(incomes, 0, 100, 1, query.Noise{Scale: 1000})                 // each income is cut to [0, 100]: ε = 100/1000
+//	g, err := s.Spent(ctx)                                                            // of all that was released
+//
+// A record is what one person gives: neighbours differ in one, or as Budget.Relation says. Every release is written to the session first, with
+// its event, and refused, before any noise is drawn, where the events so far and it would exceed the budget; so what was
+// released is never more than Event says, and adaptive questions compose. All noise is drawn on integers by package noise.
+//
+// How many records there are is not protected from the running time.
+package query
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"coupling/dp"
+	"coupling/dp/internal/check"
+	"coupling/dp/noise"
+)
+
+const in = check.In("query")
+
+var bad = in.Bad
+
+// Session answers questions about one data set within a budget. It is not safe for concurrent use.
+type Session struct {
+	Budget dp.Budget    // whose relation is that of substitution only if the number of records is public
+	Source noise.Source // noise.Crypto() for real data
+	spent  dp.Compose
+}
+
+// Noise is what is added to integers: discrete Laplace noise P(k) ∝ e^(−|k|/Scale), or discrete Gaussian noise P(k) ∝ e^(−k²/2Sigma²). One of
+// them is given.
+type Noise struct{ Scale, Sigma float64 }
+
+// event is that of adding the noise to values of which one record moves one by at most step.
+func (n Noise) event(step int) (dp.Event, error) {
+	switch {
+	case n.Scale > 0 && n.Sigma == 0:
+		return dp.DiscreteLaplace{Scale: n.Scale, Sensitivity: step}, nil
+	case n.Sigma > 0 && n.Scale == 0:
+		return dp.DiscreteGaussian{Sigma: n.Sigma, Sensitivity: step}, nil
+	}
+	return nil, bad("noise = %+v: must have one of Scale and Sigma, positive", n)
+}
+
+// add draws the noise.
+func (n Noise) add(src noise.Source, values []float64) ([]float64, error) {
+	if n.Scale > 0 {
+		return noise.Laplace{Scale: n.Scale, Granularity: 1}.Add(src, values)
+	}
+	return noise.Gaussian{Sigma: n.Sigma, Granularity: 1}.Add(src, values)
+}
+
+// Event is all that was released so far; nil if nothing was.
+func (s *Session) Event() dp.Event {
+	if len(s.spent) == 0 {
+		return nil
+	}
+	return slices.Clone(s.spent)
+}
+
+// Spent returns the guarantee of all that was released so far, at the budget's δ.
+func (s *Session) Spent(ctx context.Context) (dp.Guarantee, error) {
+	if len(s.spent) == 0 {
+		return dp.Guarantee{Delta: s.Budget.Delta, Kind: dp.Exact, Accountant: "nothing released", Relation: s.Budget.Relation}, nil
+	}
+	return s.cost(ctx, s.spent)
+}
+
+func (s *Session) cost(ctx context.Context, e dp.Event) (dp.Guarantee, error) {
+	by := s.Budget.Accountant
+	if by == nil {
+		by = dp.Best{}
+	}
+	return dp.EpsilonBy(ctx, by, e, s.Budget.Relation, s.Budget.Delta)
+}
+
+// spend writes an event to the session, if it is within the budget.
+func (s *Session) spend(ctx context.Context, e dp.Event) error {
+	if s.Source == nil {
+		return bad("Session.Source = nil: must be a source of random bits, such as noise.Crypto()")
+	}
+	next := append(slices.Clone(s.spent), e)
+	g, err := s.cost(ctx, next)
+	if err != nil {
+		return err
+	}
+	if g.Epsilon > s.Budget.Epsilon*(1+1e-12) {
+		return &OverBudget{Event: e, Needs: g, Budget: s.Budget}
+	}
+	s.spent = next
+	return nil
+}
+
+// OverBudget is the error of a question that was not answered because it would cost too much. Nothing was released or spent.
+type OverBudget struct {
+	Event  dp.Event
+	Needs  dp.Guarantee // of all that was released and the question
+	Budget dp.Budget
+}
+
+// Error says by how much.
+func (e *OverBudget) Error() string {
+	return "query: " + e.Event.String() + ": with what was released before it needs ε = " + dp.FormatUp(e.Needs.Epsilon, 6) +
+		" of " + dp.FormatUp(e.Budget.Epsilon, 6) + ": take more noise, or a larger budget"
+}
+
+// Count returns how many records there are, with noise.
+func (s *Session) Count(ctx context.Context, records int, n Noise) (int, error) {
+	out, err := s.release(ctx, []float64{float64(records)}, 1, n)
+	if err != nil {
+		return 0, err
+	}
+	return out[0], nil
+}
+
+// Histogram returns how many records have each of the keys, with noise on every count, also of those that no record has. of holds the key of
+// every record; records of other keys are not counted. The keys must not depend on the records: see UnknownKeys.
+func (s *Session) Histogram(ctx context.Context, of, keys []string, n Noise) ([]int, error) {
+	index := map[string]int{}
+	for i, k := range keys {
+		if _, twice := index[k]; twice {
+			return nil, bad("keys[%d] = %q: is there twice", i, k)
+		}
+		index[k] = i
+	}
+	counts := make([]float64, len(keys))
+	for _, k := range of {
+		if i, ok := index[k]; ok {
+			counts[i]++
+		}
+	}
+	return s.release(ctx, counts, 1, n)
+}
+
+// release adds noise to integers of which one record moves one by at most step.
+func (s *Session) release(ctx context.Context, values []float64, step int, n Noise) ([]int, error) {
+	e, err := n.event(step)
+	if err == nil {
+		err = s.spend(ctx, e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	noisy, err := n.add(s.Source, values)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int, len(noisy))
+	for i, v := range noisy {
+		out[i] = int(v)
+	}
+	return out, nil
+}
+
+// Sum returns the sum of values that are cut to [low, high] and rounded to multiples of step, a power of two; NaN counts as 0 cut to
+// [low, high]. One record moves it by at most max(|low|, |high|); the noise is in units of step.
+func (s *Session) Sum(ctx context.Context, values []float64, low, high, step float64, n Noise) (float64, error) {
+	if !(low <= high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
+		return 0, bad("low = %v, high = %v: must be finite, in order", low, high)
+	}
+	cut := make([]float64, len(values), len(values)+2)
+	for i, v := range values {
+		if math.IsNaN(v) {
+			v = 0
+		}
+		cut[i] = min(high, max(low, v))
+	}
+	rounded, err := noise.Grid{Step: step}.Round(append(cut, low, high)) // the ends too: what a record moves at most
+	if err != nil {
+		return 0, err
+	}
+	ends := rounded[len(values):]
+	most := max(math.Abs(ends[0]), math.Abs(ends[1])) / step
+	if most == 0 {
+		return 0, bad("step = %v: [%v, %v] is rounded to 0, so that the sum is 0", step, low, high)
+	}
+	if most*float64(len(values)) > 1<<52 || most > 1<<30 {
+		return 0, bad("step = %v: is too fine for values up to %v", step, max(math.Abs(low), math.Abs(high)))
+	}
+	sum := 0.0
+	for _, v := range rounded[:len(values)] {
+		sum += v / step // integers: exact
+	}
+	out, err := s.release(ctx, []float64{sum}, int(most), n)
+	if err != nil {
+		return 0, err
+	}
+	return float64(out[0]) * step, nil
+}
+
+// Cell is a key with its count.
+type Cell struct {
+	Key   string
+	Count int
+}
+
+// UnknownKeys returns the keys of the records with their counts, sorted by key, where keys may be anything: those whose count with discrete
+// Laplace noise of the given scale is at least
+//
+//	1 + t,   P(noise ≥ t) = ρ^t/(1+ρ) ≤ delta,   ρ = e^(−1/scale).
+//
+// A key that only one record has is shown with probability delta at most, and other counts move by one: (1/scale, delta) for one record
+// (stability-based histogram: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Bun, Nissim, Stemmer 2016).
+func (s *Session) UnknownKeys(ctx context.Context, of []string, scale, delta float64) ([]Cell, error) {
+	if err := in.Positive("scale", scale); err != nil {
+		return nil, err
+	}
+	if !(delta > 0 && delta < 1) {
+		return nil, bad("delta = %v: must be in (0, 1)", delta)
+	}
+	counts := map[string]float64{}
+	for _, k := range of {
+		counts[k]++
+	}
+	if err := s.spend(ctx, dp.Approximate{Epsilon: 1 / scale * (1 + 1e-15), Delta: delta}); err != nil {
+		return nil, err
+	}
+	least := 1 + threshold(scale, delta)
+	var keys []string
+	var values []float64
+	for k := range counts {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		values = append(values, counts[k])
+	}
+	noisy, err := Noise{Scale: scale}.add(s.Source, values)
+	if err != nil {
+		return nil, err
+	}
+	var out []Cell
+	for i, v := range noisy {
+		if v >= least {
+			out = append(out, Cell{keys[i], int(v)})
+		}
+	}
+	return out, nil
+}
+
+// threshold is the least integer t ≥ 1 with P(noise ≥ t) ≤ delta, with some to spare for rounding.
+func threshold(scale, delta float64) float64 {
+	return max(1, math.Ceil(scale*(-math.Log(delta)-math.Log1p(math.Exp(-1/scale)))*(1+1e-12)))
+}
+
+// Argmax returns the index of a large score: of the largest after exponential noise of the given scale, drawn by permute-and-flip, which is
+// the same (McKenna, Sheldon 2020; Ding et al. 2021). Every score moves by at most one with one record. It costs 2/scale, and 1/scale where a
+// record that is added moves none of them down, as with counts (monotone).
+func (s *Session) Argmax(ctx context.Context, scores []int, scale float64, monotone bool) (int, error) {
+	if err := in.Positive("scale", scale); err != nil {
+		return 0, err
+	}
+	if len(scores) == 0 {
+		return 0, bad("scores: must not be empty")
+	}
+	top := slices.Max(scores)
+	if slices.Min(scores) < -1<<50 || top > 1<<50 {
+		return 0, bad("scores: must be at most 2^50 in size")
+	}
+	eps := 2 / scale
+	if monotone {
+		eps = 1 / scale
+	}
+	if err := s.spend(ctx, dp.Pure{Epsilon: eps * (1 + 1e-15)}); err != nil {
+		return 0, err
+	}
+	left := make([]int, len(scores))
+	for i := range left {
+		left[i] = i
+	}
+	for {
+		k, err := noise.Index(s.Source, len(left))
+		if err != nil {
+			return 0, err
+		}
+		i := left[k]
+		keep, err := noise.Keep(s.Source, top-scores[i], scale)
+		if err != nil {
+			return 0, err
+		}
+		if keep {
+			return i, nil
+		}
+		left[k] = left[len(left)-1]
+		left = left[:len(left)-1]
+	}
+}

@@ -1,0 +1,162 @@
+package query_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"coupling/dp"
+	"coupling/dp/noise"
+	"coupling/dp/query"
+)
+
+func session(eps float64) *query.Session {
+	return &query.Session{Budget: dp.Budget{Epsilon: eps, Delta: 1e-6}, Source: noise.Seeded(rand.New(rand.NewPCG(1, 2)))}
+}
+
+// Costs add up as the events say, and beyond the budget nothing is released or spent.
+func TestSession(t *testing.T) {
+	s, ctx := session(1), t.Context()
+	if _, err := s.Count(ctx, 10, query.Noise{Scale: 4}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Sum(ctx, []float64{1, 2, 300, math.NaN(), math.Inf(1)}, -5, 10, .5, query.Noise{Scale: 80}); err != nil { // 20 steps: 1/4
+		t.Fatal(err)
+	}
+	if _, err := s.Argmax(ctx, []int{3, 9, 4}, 4, true); err != nil {
+		t.Fatal(err)
+	}
+	want := dp.Compose{dp.DiscreteLaplace{Scale: 4, Sensitivity: 1}, dp.DiscreteLaplace{Scale: 80, Sensitivity: 20}, dp.Pure{Epsilon: .25 * (1 + 1e-15)}}
+	if s.Event().String() != want.String() {
+		t.Errorf("event %v, want %v", s.Event(), want)
+	}
+	g, err := s.Spent(ctx)
+	if err != nil || g.Epsilon > .75*(1+1e-9) || g.Epsilon < .7 {
+		t.Errorf("%v, %v", g, err)
+	}
+	var over *query.OverBudget
+	if _, err := s.Histogram(ctx, nil, []string{"a"}, query.Noise{Scale: 2}); !errors.As(err, &over) {
+		t.Errorf("beyond the budget: %v", err)
+	}
+	if again, err := s.Spent(ctx); err != nil || again != g {
+		t.Errorf("%v after %v, %v", again, g, err)
+	}
+	if g, err := session(1).Spent(ctx); err != nil || g.Epsilon != 0 {
+		t.Errorf("nothing released: %v, %v", g, err)
+	}
+}
+
+// Sums are those of the cut values, with noise of the size that was asked for.
+func TestValues(t *testing.T) {
+	ctx, src := t.Context(), noise.Seeded(rand.New(rand.NewPCG(4, 4)))
+	of := []string{"a", "b", "a", "z", "a"}
+	sum, square := 0.0, 0.0
+	const trials = 1000
+	for range trials {
+		s := query.Session{Budget: dp.Budget{Epsilon: 9, Delta: 1e-6}, Source: src}
+		c, err := s.Histogram(ctx, of, []string{"a", "b", "c"}, query.Noise{Sigma: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []int{3, 1, 0} {
+			d := float64(c[i] - want)
+			sum, square = sum+d, square+d*d
+		}
+	}
+	s := session(1e6)
+	n := 3. * trials
+	if math.Abs(sum/n) > 5*2/math.Sqrt(n) || math.Abs(square/n-4) > 5*4*math.Sqrt(2/n) { // five standard errors
+		t.Errorf("mean error %v, variance %v; want 0 and 4", sum/n, square/n)
+	}
+	total, err := s.Sum(ctx, []float64{1, 2, 300, math.NaN(), math.Inf(-1)}, -5, 10, .5, query.Noise{Scale: .1})
+	if err != nil || math.Abs(total-8) > .5*.1*60 { // 1 + 2 + 10 + 0 − 5
+		t.Errorf("sum %v, %v", total, err)
+	}
+}
+
+// A key that one record has is shown with probability δ at most, and keys that many have nearly always.
+func TestUnknownKeys(t *testing.T) {
+	const scale, delta, trials = 2., .05, 20_000
+	src := noise.Seeded(rand.New(rand.NewPCG(5, 8)))
+	rare, often := 0, 0
+	for range trials {
+		s := query.Session{Budget: dp.Budget{Epsilon: 1, Delta: .1}, Source: src}
+		cells, err := s.UnknownKeys(t.Context(), append([]string{"rare"}, many("often", 30)...), scale, delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cells {
+			if c.Key == "rare" {
+				rare++
+			} else {
+				often++
+			}
+		}
+	}
+	if p := float64(rare) / trials; p > delta+5*math.Sqrt(delta/trials) || p < delta/3 {
+		t.Errorf("a single record's key is shown with probability %v, said to be at most %v", p, delta)
+	}
+	if often < trials*999/1000 {
+		t.Errorf("a common key is shown %d times of %d", often, trials)
+	}
+}
+
+func many(key string, n int) (out []string) {
+	for range n {
+		out = append(out, key)
+	}
+	return out
+}
+
+// The law of the maximum of two is that of permute-and-flip, and its loss when a score moves is what the event says.
+func TestArgmax(t *testing.T) {
+	const scale, trials = 2., 60_000
+	src := noise.Seeded(rand.New(rand.NewPCG(3, 1)))
+	law := func(scores []int) (p []float64) {
+		p = make([]float64, len(scores))
+		for range trials {
+			s := query.Session{Budget: dp.Budget{Epsilon: 2}, Source: src}
+			i, err := s.Argmax(t.Context(), scores, scale, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p[i] += 1. / trials
+		}
+		return p
+	}
+	got := law([]int{5, 4})
+	// The lower one wins if it comes first and is kept.
+	if want := .5 * math.Exp(-1/scale); math.Abs(got[1]-want) > 5*math.Sqrt(want/trials) {
+		t.Errorf("the lower of two wins with probability %v, want %v", got[1], want)
+	}
+	a, b := law([]int{5, 5, 4}), law([]int{4, 6, 5})
+	for i := range a {
+		if l := math.Abs(math.Log(a[i] / b[i])); l > 2/scale+.1 {
+			t.Errorf("loss %v of outcome %d, said to be at most %v", l, i, 2/scale)
+		}
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	ctx, n := t.Context(), query.Noise{Scale: 1}
+	for name, ask := range map[string]func(s *query.Session) error{
+		"no noise":    func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{}); return err },
+		"two noises":  func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{1, 1}); return err },
+		"negative":    func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{Scale: -1}); return err },
+		"NaN":         func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{Sigma: math.NaN()}); return err },
+		"twice":       func(s *query.Session) error { _, err := s.Histogram(ctx, nil, []string{"a", "a"}, n); return err },
+		"order":       func(s *query.Session) error { _, err := s.Sum(ctx, nil, 1, 0, 1, n); return err },
+		"step":        func(s *query.Session) error { _, err := s.Sum(ctx, nil, 0, 1, .3, n); return err },
+		"all rounded": func(s *query.Session) error { _, err := s.Sum(ctx, nil, 0, 1, 8, n); return err },
+		"too fine":    func(s *query.Session) error { _, err := s.Sum(ctx, nil, 0, 1e9, 0x1p-30, n); return err },
+		"delta":       func(s *query.Session) error { _, err := s.UnknownKeys(ctx, nil, 1, 0); return err },
+		"no scores":   func(s *query.Session) error { _, err := s.Argmax(ctx, nil, 1, true); return err },
+		"no source":   func(s *query.Session) error { s.Source = nil; _, err := s.Count(ctx, 1, n); return err },
+	} {
+		s := session(100)
+		if err := ask(s); !errors.Is(err, dp.ErrParameter) || s.Event() != nil {
+			t.Errorf("%s: %v; spent %v", name, err, s.Event())
+		}
+	}
+}
