@@ -6,16 +6,17 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
-	"coupling/dp"
+	"coupling/dp/internal/check"
 	"coupling/dp/noise"
 )
+
+var bad = check.In("release").Bad
 
 // Key is the secret from which a run draws its batches and its noise. The noise of a release is a function of key, stream, step and
 // the values that it hides. So a step that is repeated after a crash releases the same numbers: nothing new is learnt from it, and no
@@ -145,9 +146,4 @@ func Poisson(src noise.Source, n int, rate float64) ([]int, error) {
 		}
 	}
 	return out, nil
-}
-
-// bad builds an error about a parameter.
-func bad(format string, args ...any) error {
-	return fmt.Errorf("release: %s: %w", fmt.Sprintf(format, args...), dp.ErrParameter)
 }

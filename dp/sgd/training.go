@@ -2,10 +2,10 @@ package sgd
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"coupling/dp"
+	"coupling/dp/internal/check"
 	"coupling/dp/release"
 	"coupling/lab/device"
 	"coupling/lab/nn"
@@ -15,10 +15,7 @@ import (
 // ErrParameter marks a parameter outside its range, for errors.Is. It is the one of package dp.
 var ErrParameter = dp.ErrParameter
 
-// bad builds an error about a parameter.
-func bad(format string, args ...any) error {
-	return fmt.Errorf("sgd: %s: %w", fmt.Sprintf(format, args...), ErrParameter)
-}
+var bad = check.In("sgd").Bad
 
 // Training is DP-SGD with its settings.
 type Training struct {

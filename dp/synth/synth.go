@@ -2,12 +2,12 @@ package synth
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"coupling/data"
 	"coupling/dp"
+	"coupling/dp/internal/check"
 	"coupling/dp/release"
 	"coupling/dp/sgd"
 	"coupling/lab/device"
@@ -15,6 +15,8 @@ import (
 
 // ErrParameter marks a parameter outside its range, for errors.Is. It is the one of package dp.
 var ErrParameter = dp.ErrParameter
+
+var bad = check.In("synth").Bad
 
 // Method is one way to learn a generator of labelled images from private ones: a value of settings, of which package dp can say
 // what training releases.
@@ -66,35 +68,6 @@ func PublicOf(m *data.Images) (Public, error) {
 	n, c, h, w := m.Shape()
 	return Public{Records: n, Classes: m.Classes, Channels: c, Height: h, Width: w}, nil
 }
-
-// Bad is the error about a parameter of a method, which wraps ErrParameter.
-func Bad(format string, args ...any) error {
-	return fmt.Errorf(format+": %w", append(args, ErrParameter)...)
-}
-
-func bad(format string, args ...any) error { return Bad("synth: "+format, args...) }
-
-// Default gives a setting that is 0 its default. The error, for one that is then not positive and finite, wraps ErrParameter.
-func Default[T int | float64](name string, v *T, def T) error {
-	if *v == 0 {
-		*v = def
-	}
-	if !(*v > 0) || math.IsInf(float64(*v), 0) {
-		return Bad("%s = %v: must be positive and finite", name, *v)
-	}
-	return nil
-}
-
-// CheckNoise returns an error for what is no noise multiplier; 0 is one.
-func CheckNoise(sigma float64) error {
-	if !(sigma >= 0) || math.IsInf(sigma, 0) {
-		return Bad("NoiseMultiplier = %g: must be at least 0 and finite", sigma)
-	}
-	return nil
-}
-
-// NoNoise is the error of an Event without noise.
-func NoNoise() error { return Bad("NoiseMultiplier = 0: without noise there is no privacy") }
 
 // Unit writes image i to row, with values in [0, 1]: those outside of the images' range go to the nearer end, and NaN to 0. A row is a
 // function of its own image.

@@ -5,9 +5,12 @@ import (
 	"fmt"
 
 	"coupling/dp"
+	"coupling/dp/internal/check"
 	"coupling/dp/synth"
 	"coupling/lab/nn/train"
 )
+
+const in = check.In("denoise")
 
 // Config says how the denoiser is trained; it is a synth.Method. Zero fields mean the value in brackets, which was found on MNIST; choosing
 // settings on private data itself costs budget that no accountant here sees.
@@ -44,13 +47,13 @@ func Suggested(eps float64, p synth.Public) Config {
 
 func (c Config) withDefaults() (Config, error) {
 	err := errors.Join(
-		synth.Default("denoise: Basis", &c.Basis, 100), synth.Default("denoise: Hidden", &c.Hidden, 128), synth.Default("denoise: Batch", &c.Batch, 2048),
-		synth.Default("denoise: Steps", &c.Steps, 250), synth.Default("denoise: Draw", &c.Draw, 18), synth.Default("denoise: Clip", &c.Clip, 1),
-		synth.Default("denoise: Adam.Rate", &c.Adam.Rate, 5e-3), synth.Default("denoise: Average", &c.Average, .95), synth.Default("denoise: Least", &c.Least, .15),
-		synth.Default("denoise: Most", &c.Most, 6), synth.Default("denoise: Prior", &c.Prior, 1.6), synth.Default("denoise: Bend", &c.Bend, 6),
-		synth.CheckNoise(c.NoiseMultiplier))
+		check.Default(in, "Basis", &c.Basis, 100), check.Default(in, "Hidden", &c.Hidden, 128), check.Default(in, "Batch", &c.Batch, 2048),
+		check.Default(in, "Steps", &c.Steps, 250), check.Default(in, "Draw", &c.Draw, 18), check.Default(in, "Clip", &c.Clip, 1),
+		check.Default(in, "Adam.Rate", &c.Adam.Rate, 5e-3), check.Default(in, "Average", &c.Average, .95), check.Default(in, "Least", &c.Least, .15),
+		check.Default(in, "Most", &c.Most, 6), check.Default(in, "Prior", &c.Prior, 1.6), check.Default(in, "Bend", &c.Bend, 6),
+		in.Noise(c.NoiseMultiplier))
 	if err == nil && !(c.Least < c.Most) {
-		err = synth.Bad("denoise: Least = %g, Most = %g: must be increasing", c.Least, c.Most)
+		err = in.Bad("Least = %g, Most = %g: must be increasing", c.Least, c.Most)
 	}
 	return c, err
 }
@@ -79,9 +82,9 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 	case err != nil:
 		return nil, err
 	case p.Records < 1:
-		return nil, synth.Bad("denoise: %d images: must be at least 1", p.Records)
+		return nil, in.Bad("%d images: must be at least 1", p.Records)
 	case c.NoiseMultiplier == 0:
-		return nil, synth.NoNoise()
+		return nil, in.NoNoise()
 	}
 	return dp.SGD(c.NoiseMultiplier, c.rate(p.Records), c.Steps), nil
 }

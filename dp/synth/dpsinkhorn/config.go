@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"coupling/dp"
+	"coupling/dp/internal/check"
 	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn"
@@ -16,7 +17,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func bad(format string, args ...any) error { return synth.Bad("dpsinkhorn: "+format, args...) }
+const in = check.In("dpsinkhorn")
+
+var bad = in.Bad
 
 // Training is algorithm 1: a generator is moved along a sanitised gradient of the semi-debiased Sinkhorn loss. It is a synth.Method.
 type Training struct {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"coupling/dp/synth"
+	"coupling/dp/internal/check"
 	"coupling/lab/device"
 )
 
@@ -34,7 +34,7 @@ type Loss struct {
 const Converged = .99
 
 func (l Loss) withDefaults(d, classes int) (Loss, error) {
-	err := errors.Join(synth.Default("dpsinkhorn: Loss.Label", &l.Label, 15), synth.Default("dpsinkhorn: Loss.Blur", &l.Blur, .05), synth.Default("dpsinkhorn: Loss.Scaling", &l.Scaling, .5))
+	err := errors.Join(check.Default(in, "Loss.Label", &l.Label, 15), check.Default(in, "Loss.Blur", &l.Blur, .05), check.Default(in, "Loss.Scaling", &l.Scaling, .5))
 	if err != nil {
 		return l, err
 	}

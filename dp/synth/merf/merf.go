@@ -9,12 +9,15 @@ import (
 
 	"coupling/data"
 	"coupling/dp"
+	"coupling/dp/internal/check"
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 )
+
+const in = check.In("merf")
 
 // Config says what is released and how the generator is fitted; it is a synth.Method. Zero fields mean the value in brackets.
 type Config struct {
@@ -30,17 +33,17 @@ type Config struct {
 
 func (c Config) withDefaults() (Config, error) {
 	err := errors.Join(
-		synth.Default("merf: Features", &c.Features, 10000), synth.Default("merf: Code", &c.Code, 5), synth.Default("merf: Batch", &c.Batch, 100),
-		synth.Default("merf: Steps", &c.Steps, 3000), synth.Default("merf: Length", &c.Length, math.Sqrt(105)), synth.Default("merf: Count", &c.Count, .01),
-		synth.Default("merf: Adam.Rate", &c.Adam.Rate, .01), synth.CheckNoise(c.NoiseMultiplier))
+		check.Default(in, "Features", &c.Features, 10000), check.Default(in, "Code", &c.Code, 5), check.Default(in, "Batch", &c.Batch, 100),
+		check.Default(in, "Steps", &c.Steps, 3000), check.Default(in, "Length", &c.Length, math.Sqrt(105)), check.Default(in, "Count", &c.Count, .01),
+		check.Default(in, "Adam.Rate", &c.Adam.Rate, .01), in.Noise(c.NoiseMultiplier))
 	switch {
 	case err != nil:
 	case c.Features%2 != 0:
-		err = synth.Bad("merf: Features = %d: must be even", c.Features)
+		err = in.Bad("Features = %d: must be even", c.Features)
 	case c.Length < 1e-30: // frequencies are float32
-		err = synth.Bad("merf: Length = %g: must be at least 1e-30", c.Length)
+		err = in.Bad("Length = %g: must be at least 1e-30", c.Length)
 	case c.Count >= 1:
-		err = synth.Bad("merf: Count = %g: must be in (0, 1)", c.Count)
+		err = in.Bad("Count = %g: must be in (0, 1)", c.Count)
 	}
 	return c, err
 }
@@ -66,9 +69,9 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 	case err != nil:
 		return nil, err
 	case c.NoiseMultiplier == 0:
-		return nil, synth.NoNoise()
+		return nil, in.NoNoise()
 	case len(p.Classes) > c.Batch:
-		return nil, synth.Bad("merf: Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
+		return nil, in.Bad("Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
 	}
 	return dp.Gaussian{NoiseMultiplier: c.NoiseMultiplier * (1 - release.GridMargin)}, nil
 }
@@ -96,7 +99,7 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 		return nil, err
 	}
 	if len(p.Classes) > c.Batch {
-		return nil, synth.Bad("merf: Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
+		return nil, in.Bad("Batch = %d: must be at least the number of classes, %d", c.Batch, len(p.Classes))
 	}
 	run, err := r.Begin(dev, images, 1, map[string]any{"mechanism": "DP-MERF", "settings": c})
 	if err != nil {

@@ -6,9 +6,12 @@ import (
 	"math"
 
 	"coupling/dp"
+	"coupling/dp/internal/check"
 	"coupling/dp/release"
 	"coupling/dp/synth"
 )
+
+const in = check.In("semidual")
 
 // Config says what is learnt and how the budget is split; it is a synth.Method. Zero fields mean the value in brackets, which was found on
 // MNIST and Fashion-MNIST; choosing settings on private data itself costs budget that no accountant here sees.
@@ -35,10 +38,10 @@ type Config struct {
 func (c Config) withDefaults() (Config, error) {
 	local := max(c.Local, 0) // negative: none
 	err := errors.Join(
-		synth.Default("semidual: PerClass", &c.PerClass, 20), synth.Default("semidual: Basis", &c.Basis, 144), synth.Default("semidual: Steps", &c.Steps, 30),
-		synth.Default("semidual: Local", &local, 49), synth.Default("semidual: Clip", &c.Clip, 5), synth.Default("semidual: Reg", &c.Reg, 2),
-		synth.Default("semidual: Split", &c.Split, .05), synth.Default("semidual: Rate", &c.Rate, 1), synth.Default("semidual: LocalClip", &c.LocalClip, 30),
-		synth.Default("semidual: LocalShare", &c.LocalShare, .3), synth.CheckNoise(c.NoiseMultiplier))
+		check.Default(in, "PerClass", &c.PerClass, 20), check.Default(in, "Basis", &c.Basis, 144), check.Default(in, "Steps", &c.Steps, 30),
+		check.Default(in, "Local", &local, 49), check.Default(in, "Clip", &c.Clip, 5), check.Default(in, "Reg", &c.Reg, 2),
+		check.Default(in, "Split", &c.Split, .05), check.Default(in, "Rate", &c.Rate, 1), check.Default(in, "LocalClip", &c.LocalClip, 30),
+		check.Default(in, "LocalShare", &c.LocalShare, .3), in.Noise(c.NoiseMultiplier))
 	if c.Local == 0 {
 		c.Local = local
 	}
@@ -48,11 +51,11 @@ func (c Config) withDefaults() (Config, error) {
 	switch {
 	case err != nil:
 	case c.Split >= 1 || c.LocalShare >= 1:
-		err = synth.Bad("semidual: Split = %g, LocalShare = %g: must be below 1", c.Split, c.LocalShare)
+		err = in.Bad("Split = %g, LocalShare = %g: must be below 1", c.Split, c.LocalShare)
 	case c.Rate > 1:
-		err = synth.Bad("semidual: Rate = %g: must be in (0, 1]", c.Rate)
+		err = in.Bad("Rate = %g: must be in (0, 1]", c.Rate)
 	case math.IsNaN(c.Contrast) || math.IsInf(c.Contrast, 0):
-		err = synth.Bad("semidual: Contrast = %g: must be finite", c.Contrast)
+		err = in.Bad("Contrast = %g: must be finite", c.Contrast)
 	}
 	return c, err
 }
@@ -94,7 +97,7 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 		return nil, err
 	}
 	if c.NoiseMultiplier == 0 {
-		return nil, synth.NoNoise()
+		return nil, in.NoNoise()
 	}
 	if err := c.checkRecords(p); err != nil {
 		return nil, err
@@ -113,7 +116,7 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 
 func (c Config) checkRecords(p synth.Public) error {
 	if most := mostRecords(p.Height, p.Width, c.LocalClip); p.Records > most {
-		return synth.Bad("semidual: %d images of %d×%d: sums are exact, as their sensitivity needs, for at most %d", p.Records, p.Height, p.Width, most)
+		return in.Bad("%d images of %d×%d: sums are exact, as their sensitivity needs, for at most %d", p.Records, p.Height, p.Width, most)
 	}
 	return nil
 }
