@@ -86,7 +86,7 @@ func TestBusyCellsComeLast(t *testing.T) {
 		case Waiting: // the other process dies when nothing else is left
 			waited = append(waited, e.Key)
 			if len(waited) == 1 {
-				other.Host, other.Proc = self().Host, self().Proc
+				other.Host, other.PID, other.Proc = self().Host, self().PID, self().Proc
 				other.Proc.Start = "1"
 				for _, j := range jobs[:2] {
 					put(t, s.paths(j.Record()), 1, other)
