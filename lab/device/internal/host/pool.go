@@ -56,30 +56,53 @@ func (e *engine[T]) MaxPool(y, index, x tensor, w backend.Window) error {
 // largestOf does a plane. Windows that lie inside know where their elements are; the others look.
 func largestOf[T cpu.Float](p pooling, y []T, index []int32, x []T) {
 	inner, edge := p.offsets(), []int(nil)
+	top, bottom := p.rows.inside()
+	left, right := p.cols.inside()
 	for oy := range p.rows.out {
-		rowInside := p.rows.inside(oy)
 		for ox := range p.cols.out {
 			offsets := inner
-			if !rowInside || !p.cols.inside(ox) {
+			if oy < top || oy >= bottom || ox < left || ox >= right {
 				edge = p.window(edge[:0], oy, ox)
 				offsets = edge
 			}
-			first := oy*p.rows.stride*p.cols.in + ox*p.cols.stride
-			best, at := int64(math.MinInt64), 0
-			for _, o := range offsets {
-				if k := rank(x[first+o]); k > best {
-					best, at = k, first+o
-				}
-			}
+			at := first(x, oy*p.rows.stride*p.cols.in+ox*p.cols.stride, offsets)
 			y[oy*p.cols.out+ox], index[oy*p.cols.out+ox] = x[at], int32(at)
 		}
 	}
 }
 
-// inside tells whether all taps of output o read inside.
-func (a axis) inside(o int) bool {
-	first, last := a.taps[0], a.taps[len(a.taps)-1]
-	return first.lo <= o && o < first.hi && last.lo <= o && o < last.hi
+// first is where the largest element is among those at the offsets from a place on, the first of equals.
+func first[T cpu.Float](x []T, from int, offsets []int) int {
+	if len(offsets) == 4 { // windows of 2×2: a tournament
+		a, b, c, d := from+offsets[0], from+offsets[1], from+offsets[2], from+offsets[3]
+		ka, kb, kc, kd := rank(x[a]), rank(x[b]), rank(x[c]), rank(x[d])
+		if kb > ka {
+			ka, a = kb, b
+		}
+		if kd > kc {
+			kc, c = kd, d
+		}
+		if kc > ka {
+			a = c
+		}
+		return a
+	}
+	best, at := int64(math.MinInt64), 0
+	for _, o := range offsets {
+		if k := rank(x[from+o]); k > best {
+			best, at = k, from+o
+		}
+	}
+	return at
+}
+
+// inside is the outputs lo ≤ o < hi whose taps all read inside.
+func (a axis) inside() (lo, hi int) {
+	hi = a.out
+	for _, t := range a.taps {
+		lo, hi = max(lo, t.lo), min(hi, t.hi)
+	}
+	return lo, hi
 }
 
 // offsets is where the elements of a window lie from its origin, which is where it would start without padding.

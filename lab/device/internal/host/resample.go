@@ -91,6 +91,10 @@ func (e *engine[T]) resampleVJP(dx, dy tensor, rows, cols []blend) {
 			up, down, t := d[v.a*w:(v.a+1)*w], d[v.b*w:(v.b+1)*w], T(v.t)
 			for c, h := range cols {
 				v, s := g[r*len(cols)+c], T(h.t)
+				if t == 0 && s == 0 {
+					up[h.a] += v
+					continue
+				}
 				up[h.a] += (1 - t) * (1 - s) * v
 				up[h.b] += (1 - t) * s * v
 				down[h.a] += t * (1 - s) * v
