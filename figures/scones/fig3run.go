@@ -312,9 +312,8 @@ func (t *transport) transport(ctx context.Context) error {
 	return nil
 }
 
-// sample runs chains from a start and returns the seconds a sample too. Those of the mixture, which is known at every σ, begin at
-// 0.36, where a digit may still become another, and end at 0.129, below which the mixture knows no more of a digit: the denoising step takes the
-// rest off.
+// sample runs chains from a start and returns the seconds a sample too. Those of the mixture end at σ = 0.077, below which it knows
+// no more of a digit: the denoising step takes the rest off.
 func (t *transport) sample(ctx context.Context, c scones.Coupling, field string, start *mat.Dense) (*mat.Dense, float64, error) {
 	dir, err := t.c.Scratch()
 	if err != nil {
@@ -322,10 +321,8 @@ func (t *transport) sample(ctx context.Context, c scones.Coupling, field string,
 	}
 	l, run := t.sampler, watch(t.c)
 	if field == "mixture score" {
-		if l.Levels, err = score.Geometric(.36, .129, 4); err != nil {
-			return nil, 0, err
-		}
-		l.Steps, l.Step = 20, l.Step*math.Pow(.129/digitsLast, 2) // the same at each level
+		l.Levels = l.Levels[:3]
+		l.Steps, l.Step = 15, l.Step*math.Pow(l.Levels[2]/digitsLast, 2) // the same length at each level
 	}
 	l.Path, l.Every, l.Trace = fmt.Sprintf("%s/chains-%d.ckpt", dir, len(t.out.Methods)), every, run.hear
 	y, err := c.Sample(ctx, t.sources.x, 1, l, start, t.c.Rand("chains"))

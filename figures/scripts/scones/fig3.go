@@ -19,8 +19,8 @@ func main() {
 	study := scones.Fig3()
 	study.Grid = func(lab.Setting) []scones.DigitsParams {
 		return []scones.DigitsParams{
-			{Most: 7000, Exact: 1000, Lambda: 0.001, Critic: 128, Steps: 1500, Batch: 128, Rate: 0.0003, Parts: 110, Atoms: 800, Width: 16, ProjFor: 1000, Epochs: 6, Sources: 120, Device: "cpu"},
-			{ToMNIST: true, Most: 7000, Exact: 1000, Lambda: 0.001, Critic: 128, Steps: 1500, Batch: 128, Rate: 0.0003, Parts: 110, Atoms: 800, Width: 16, ProjFor: 1000, Epochs: 6, Sources: 120, Device: "cpu"},
+			{Most: 4000, Exact: 1000, Lambda: 0.001, Critic: 128, Steps: 1500, Batch: 128, Rate: 0.0003, Parts: 60, Atoms: 800, Width: 16, ProjFor: 1000, Epochs: 10, Sources: 120, Device: "cpu"},
+			{ToMNIST: true, Most: 4000, Exact: 1000, Lambda: 0.001, Critic: 128, Steps: 1500, Batch: 128, Rate: 0.0003, Parts: 60, Atoms: 800, Width: 16, ProjFor: 1000, Epochs: 10, Sources: 120, Device: "cpu"},
 		}
 	}
 	gallery.Main(study.Figure())
