@@ -60,7 +60,7 @@ type Gradient struct {
 	ad *adjoint // of the field −ε log T; nil for the regularised losses
 }
 
-// Gradient differentiates a loss at the plan. For the regularised losses that is free: ∂/∂c = T. For the sharp loss,
+// Gradient differentiates a loss at the plan; of an unbalanced plan, RegKL, its whole objective, alone. For the regularised losses that is free: ∂/∂c = T. For the sharp loss,
 // "Efficient, stable, and analytic differentiation of the Sinkhorn loss", in a form in which nothing cancels:
 //
 //	∂<T,c>/∂c = T∘(1 + log T + u ⊕ v),   Diag(a)u + Tv = −(T∘log T)1,   Tᵀu + Diag(b)v = −(T∘log T)ᵀ1.
@@ -70,6 +70,9 @@ func (b Backward) Gradient(ctx context.Context, p *Plan, loss Loss) (*Gradient, 
 	g := &Gradient{Loss: loss, p: p, Status: Converged}
 	if loss < Sharp || loss > RegEntropy {
 		return nil, bad(ErrParameter, "loss = Loss(%d): unknown", int(loss))
+	}
+	if p.unbalanced && loss == RegKL {
+		return g, nil
 	}
 	if err := b.check(p); err != nil {
 		return nil, err
@@ -275,10 +278,12 @@ func (p *Plan) cloud() (*PointCloud, error) {
 // the one-sided derivative.
 func (g *Gradient) Weights() (da, db []float64) {
 	p := g.p
-	switch g.Loss {
-	case RegKL:
+	switch {
+	case p.unbalanced:
+		return p.penalised(p.F, p.rhoA, kern.Sum(p.B)), p.penalised(p.G, p.rhoB, kern.Sum(p.A))
+	case g.Loss == RegKL:
 		return append(da, p.F...), append(db, p.G...)
-	case RegEntropy:
+	case g.Loss == RegEntropy:
 		da, db = append(da, p.Alpha...), append(db, p.Beta...)
 		balance(p.A, da, p.B, db)
 		return da, db
@@ -311,6 +316,20 @@ func (g *Gradient) Weights() (da, db []float64) {
 	}
 	balance(p.A, da, p.B, db)
 	return da, db
+}
+
+// penalised returns ∂/∂a of the unbalanced objective for the potentials f of a: with e^(−f/ρ) = T1/a at the optimum,
+// ρ(1 − e^(−f/ρ)) + ε(Σb − e^(−f/ρ)).
+func (p *Plan) penalised(f []float64, rho, other float64) []float64 {
+	out := make([]float64, len(f))
+	for i, v := range f {
+		if math.IsInf(rho, 1) {
+			out[i] = v + p.Eps*(other-1)
+			continue
+		}
+		out[i] = -rho*math.Expm1(-v/rho) + p.Eps*(other-math.Exp(-v/rho))
+	}
+	return out
 }
 
 // emptyColumn returns Σᵢ q_ij (c_ij − da_i) for the conditional q of a target of weight 0: where a first grain of mass

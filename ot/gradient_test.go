@@ -470,3 +470,40 @@ func TestShiftInvariance(t *testing.T) {
 		}
 	}
 }
+
+// The gradients of the unbalanced objective are those of its value.
+func TestUnbalancedGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 1))
+	x, y := cloud(rng, 6, 2, 1, 0), cloud(rng, 5, 2, 1, 0.5)
+	a, b := []float64{.3, .2, .5, .1, .4, .2}, []float64{.2, .6, .1, .3, .4}
+	for _, rho := range [][2]float64{{0.7, 1.3}, {0.5, math.Inf(1)}} {
+		value := func() *ot.Plan {
+			p, err := ot.Unbalanced{Eps: 0.3, RhoA: rho[0], RhoB: rho[1], Tol: 1e-14}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: a, B: b})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		g, err := value().Grad(ot.RegKL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dx, dy, err := g.XY()
+		if err != nil {
+			t.Fatal(err)
+		}
+		da, db := g.Weights()
+		for _, c := range []struct {
+			name  string
+			at, d []float64
+		}{{"x", x.RawMatrix().Data, dx.RawMatrix().Data}, {"y", y.RawMatrix().Data, dy.RawMatrix().Data}, {"a", a, da}, {"b", b, db}} {
+			for i, v := range c.at {
+				fd := central(func(h float64) float64 { c.at[i] = v + 0.1*h; return value().RegKL() }) / 0.1
+				c.at[i] = v
+				if math.Abs(c.d[i]-fd) > 10*fdTol {
+					t.Errorf("ρ = %v, ∂/∂%s[%d] = %v, finite differences say %v", rho, c.name, i, c.d[i], fd)
+				}
+			}
+		}
+	}
+}

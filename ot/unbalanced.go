@@ -15,7 +15,7 @@ import (
 // by damped log-domain Sinkhorn steps with ε-annealing, each followed by the best constant to add to one
 // potential and take from the other (Séjourné, Vialard and Peyré 2022), without which steps are too short by ε/ρ. Weights are taken as they are, not normalised, and their totals
 // may differ. In the plan, MarginalL1 is Σ|T1 − a e^(−f/ρa)| + Σ|Tᵀ1 − b e^(−g/ρb)|, which is 0 at the optimum;
-// Value().RegKL is the whole objective, and the entropy-form values are NaN. Such a plan is not differentiated.
+// Value().RegKL is the whole objective, and the entropy-form values are NaN. Of its losses RegKL is differentiated, weights not up to a constant.
 type Unbalanced struct {
 	// Eps is the ε > 0 of the problem, in units of cost.
 	Eps float64
