@@ -129,6 +129,7 @@ func TestNodesAreKilled(t *testing.T) {
 
 // A spawned node that was killed ends the run with the command that goes on; so does that command.
 func TestSpawnedNodeIsKilled(t *testing.T) {
+	long(t)
 	market, here, command := admmSession(t)
 	run := command("run", market, "--spawn", "--retry", "200ms", "--quiet")
 	var stderr bytes.Buffer
@@ -158,6 +159,7 @@ func TestSpawnedNodeIsKilled(t *testing.T) {
 // The coordinator is killed with SIGKILL, and its nodes with it; both go on where they were, with the same bits and within a budget that
 // pays for one run. So does a whole run that is the same; one by other rules is refused.
 func TestCoordinatorIsKilled(t *testing.T) {
+	long(t)
 	market, here, command := admmSession(t)
 	there := market + ".csv"
 	run := command("run", market, "--spawn", "--retry", "200ms", "--quiet")
@@ -189,6 +191,7 @@ func TestCoordinatorIsKilled(t *testing.T) {
 
 // Nodes wait for a coordinator that was killed, and go on when it comes back; if it does not, they end.
 func TestNodesWaitForTheCoordinator(t *testing.T) {
+	long(t)
 	for _, back := range []bool{true, false} {
 		run, n, _ := begin(t, map[bool]string{true: "1m", false: "1s"}[back])
 		awaitRound(t, n.market, "target-0")
@@ -208,6 +211,13 @@ func TestNodesWaitForTheCoordinator(t *testing.T) {
 				t.Errorf("coordinator comes back: %v: %v\n%s", back, err, text)
 			}
 		}
+	}
+}
+
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("TestNodesAreKilled is the one of its kind in short mode")
 	}
 }
 

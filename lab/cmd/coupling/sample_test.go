@@ -92,6 +92,9 @@ func TestSamplePoints(t *testing.T) {
 // A run that is killed by the system while it samples goes on where it was stored, and writes the same bytes; with other
 // arguments it is refused.
 func TestSampleKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills the command many times")
+	}
 	dir, rng := t.TempDir(), rand.New(rand.NewPCG(1, 1))
 	points := filepath.Join(dir, "x.npy")
 	m := mat.NewDense(300, 2, nil)
