@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"coupling/lab"
@@ -94,5 +96,40 @@ func builtFile(file, cell string) func(*testing.T, *lab.Store) {
 		run := exec.Command(program)
 		run.Env = append(os.Environ(), "COUPLING_STORE="+s.Dir, "GONB_TMP_DIR="+cell)
 		_ = run.Run() // the cell 3 fails
+	}
+}
+
+// Two commands that sweep a file share its cells, and each says what it computed itself.
+func TestSweepsOfAFileShareIt(t *testing.T) {
+	s, err := lab.OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Build(t.Context(), filepath.Join("testdata", "cubes.go"), filepath.Join(s.Dir, "bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored, recalled, failed atomic.Int64
+	ctx := lab.WithSink(t.Context(), func(e lab.Event) {
+		switch e.Kind {
+		case lab.Stored:
+			stored.Add(1)
+		case lab.Recalled:
+			recalled.Add(1)
+		}
+	})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for _, err := range (lab.Local{Workers: 1}).Run(ctx, s, p.Jobs) {
+				if err != nil {
+					failed.Add(1) // the cell 3
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if stored.Load() != 4 || recalled.Load() != 4 || failed.Load() != 2 {
+		t.Errorf("%d computed, %d recalled, %d failed; want 4, 4 and 2", stored.Load(), recalled.Load(), failed.Load())
 	}
 }

@@ -118,7 +118,7 @@ func notebookFiles(c kernel.Checkout, names []string) ([]string, error) {
 			for _, f := range all {
 				have = append(have, strings.TrimSuffix(filepath.Base(f), ".ipynb"))
 			}
-			return nil, usage(fmt.Errorf("notebook %q: there is none; there are %s", name, strings.Join(have, ", ")))
+			return nil, usage(fmt.Errorf("notebook %q: there is none; %s", name, lab.DidYouMean(name, have)))
 		}
 		out = append(out, rel)
 	}
