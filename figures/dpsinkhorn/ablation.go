@@ -40,7 +40,7 @@ type ablationTable struct {
 	labels        []string // of a row, short
 	fid           []float64
 	acc           [][3]float64
-	cells         []recipeParams
+	cells         []RecipeParams
 }
 
 func ablationTables(set lab.Setting) ([]ablationTable, error) {
@@ -49,7 +49,7 @@ func ablationTables(set lab.Setting) ([]ablationTable, error) {
 	for _, r := range ablationRows {
 		c := base
 		r.change(&c.Recipe)
-		if slices.ContainsFunc(second.cells, func(o recipeParams) bool { return o == c }) {
+		if slices.ContainsFunc(second.cells, func(o RecipeParams) bool { return o == c }) {
 			continue // ours at one preset is the base at the other
 		}
 		second.add(fmt.Sprintf("%s, %s, %s", r.gradient, r.loss, r.debiasing), r.fid, r.acc, c)
@@ -77,12 +77,12 @@ func ablationTables(set lab.Setting) ([]ablationTable, error) {
 	return out, nil
 }
 
-func (t *ablationTable) add(label string, fid float64, acc [3]float64, c recipeParams) {
+func (t *ablationTable) add(label string, fid float64, acc [3]float64, c RecipeParams) {
 	t.labels, t.fid, t.acc, t.cells = append(t.labels, label), append(t.fid, fid), append(t.acc, acc), append(t.cells, c)
 }
 
 // cell is a row at the base's sizes, with steps in proportion to those of its σ.
-func (r searchRow) cell(c recipeParams, fashion bool, p lab.Preset) (recipeParams, error) {
+func (r searchRow) cell(c RecipeParams, fashion bool, p lab.Preset) (RecipeParams, error) {
 	steps, err := publishedSteps(r.sigma)
 	if err != nil {
 		return c, err
@@ -120,7 +120,7 @@ func ablationJobs(set lab.Setting) ([]lab.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	var cells []recipeParams
+	var cells []RecipeParams
 	for _, t := range tables {
 		for _, c := range t.cells {
 			if !slices.Contains(cells, c) {
@@ -170,7 +170,7 @@ func drawAblation(s *lab.Store, set lab.Setting) (out lab.Exhibit, err error) {
 }
 
 // spread is the largest difference in logistic regression between cells that differ in Δ alone.
-func spread(cells []lab.Result[recipeParams, recipeOut]) (most float64) {
+func spread(cells []lab.Result[RecipeParams, RecipeOut]) (most float64) {
 	for i, a := range cells {
 		for _, b := range cells[:i] {
 			p, q := a.Params, b.Params
@@ -193,7 +193,7 @@ func costTable(known []lab.Result[accountingParams, accountingOut]) lab.Table {
 	return t
 }
 
-func (t ablationTable) table(cells []lab.Result[recipeParams, recipeOut]) lab.Table {
+func (t ablationTable) table(cells []lab.Result[RecipeParams, RecipeOut]) lab.Table {
 	out := lab.Table{Name: t.name, Caption: t.caption + ". Accuracy in percent; in brackets the paper's, with its FID, at an ε that is " + dpsinkhorn.NotJustified,
 		Header: []string{"row", "steps", "σ that ran", "ε of what ran", "signal over noise", "logistic", "MLP", "CNN", "FD-LeNet", "the paper's FID"}}
 	for i, c := range cells {
@@ -216,7 +216,7 @@ func (t ablationTable) table(cells []lab.Result[recipeParams, recipeOut]) lab.Ta
 }
 
 // bars draws the accuracies of a table's rows, with the paper's as points.
-func (t ablationTable) bars(cells []lab.Result[recipeParams, recipeOut]) style.Plot {
+func (t ablationTable) bars(cells []lab.Result[RecipeParams, RecipeOut]) style.Plot {
 	var items []plot.Plotter
 	for k, name := range []string{"logistic regression", "MLP", "CNN"} {
 		b := style.Bars{Name: name, Series: k, At: k, Of: 3}
@@ -281,7 +281,7 @@ func claimAblation(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
 }
 
 // printed compares with the accuracies of the paper.
-func (t ablationTable) printed(cells []lab.Result[recipeParams, recipeOut], p lab.Preset) (out []lab.Claim) {
+func (t ablationTable) printed(cells []lab.Result[RecipeParams, RecipeOut], p lab.Preset) (out []lab.Claim) {
 	for i, c := range cells {
 		j := c.Value.Judged
 		for k, a := range []float64{j.Logistic, j.MLP, j.CNN} {
@@ -297,9 +297,9 @@ func (t ablationTable) printed(cells []lab.Result[recipeParams, recipeOut], p la
 // ablationLaws are orders that hold at any size that learns.
 func ablationLaws(s *lab.Store, set lab.Setting) ([]lab.Claim, error) {
 	acc := map[string]float64{}
-	for name, change := range map[string]func(*recipe){
-		"low": func(r *recipe) { r.Low = 49 }, "pixels": func(r *recipe) { r.Low = 0 },
-		"full": func(r *recipe) { r.P = 1 }, "semi": func(*recipe) {},
+	for name, change := range map[string]func(*Recipe){
+		"low": func(r *Recipe) { r.Low = 49 }, "pixels": func(r *Recipe) { r.Low = 0 },
+		"full": func(r *Recipe) { r.P = 1 }, "semi": func(*Recipe) {},
 	} {
 		c := baseRecipe(set)
 		change(&c.Recipe)

@@ -35,7 +35,7 @@ func colourGrid(set lab.Setting) []colourParams {
 	p := set.Preset
 	base := colourParams{
 		CelebA: p == lab.Paper, Most: pick(p, 160, 0, 0), Synthetic: pick(p, 60, 3000, 60000), Epsilon: 10, Device: set.Device,
-		Judge: judge{Width: pick(p, 4, 8, 32), Epochs: pick(p, 1, 0, 0), LeNet: pick(p, 60, 3000, 60000), Images: pick(p, 60, 1000, 10000)},
+		Judge: Judge{Width: pick(p, 4, 8, 32), Epochs: pick(p, 1, 0, 0), LeNet: pick(p, 60, 3000, 60000), Images: pick(p, 60, 1000, 10000)},
 	}
 	if !base.CelebA {
 		base.Data = data.Choose("cifar10")

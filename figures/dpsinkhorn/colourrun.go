@@ -31,7 +31,7 @@ type colourParams struct {
 	Most      int          `json:"most"`   // training and test pictures; 0: all
 	Method    colourMethod `json:"method"`
 	Epsilon   float64      `json:"epsilon"` // at colourDelta
-	Judge     judge        `json:"judge"`
+	Judge     Judge        `json:"judge"`
 	Synthetic int          `json:"synthetic"`
 	Device    string       `json:"device"`
 	Data      data.Origin  `json:"data,omitzero"`
@@ -63,7 +63,7 @@ type colourOut struct {
 	Name       string    `json:"name"` // of the data
 	Classes    []string  `json:"classes"`
 	Guess      float64   `json:"guess"` // share of the larger class among test pictures
-	Judged     judgement `json:"judged"`
+	Judged     Judgement `json:"judged"`
 	Epsilon    float64   `json:"epsilon"`
 	Kind       string    `json:"kind"`
 	Accountant string    `json:"accountant"`

@@ -13,9 +13,9 @@ import (
 	"coupling/lab/eval/membership"
 )
 
-// judgement says what synthetic images are worth: accuracies on real test images of classifiers that saw none, and distances
+// Judgement says what synthetic images are worth: accuracies on real test images of classifiers that saw none, and distances
 // in the features of a LeNet that was trained on real images here.
-type judgement struct {
+type Judgement struct {
 	Logistic float64 `json:"logistic"`
 	MLP      float64 `json:"mlp"`
 	CNN      float64 `json:"cnn"`
@@ -29,10 +29,10 @@ type judgement struct {
 }
 
 // accuracies are those of logistic regression, MLP and CNN.
-func (j judgement) accuracies() [3]float64 { return [3]float64{j.Logistic, j.MLP, j.CNN} }
+func (j Judgement) accuracies() [3]float64 { return [3]float64{j.Logistic, j.MLP, j.CNN} }
 
-// judge is how hard to look.
-type judge struct {
+// Judge is how hard to look.
+type Judge struct {
 	Width  int `json:"width"`  // channels of the CNN's first convolution
 	Epochs int `json:"epochs"` // 0: the protocol's
 	LeNet  int `json:"lenet"`  // real images that LeNet learns from
@@ -42,7 +42,7 @@ type judge struct {
 }
 
 // look judges images made of train by what test says.
-func (j judge) look(ctx context.Context, dev *device.Device, synthetic, train, test *data.Images, rng *rand.Rand) (out judgement, err error) {
+func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, test *data.Images, rng *rand.Rand) (out Judgement, err error) {
 	for _, c := range []struct {
 		of   eval.Classifier
 		into *float64

@@ -30,7 +30,7 @@ type method struct {
 	Steps   int     `json:"steps"`   // of DP-MERF's generator and of DP-SGD, 0 for the suggested ones; the semi-dual has its own
 	Batch   int     `json:"batch"`   // of DP-MERF
 	Feature int     `json:"feature"` // and its random features
-	Recipe  recipe  `json:"recipe"`  // of the whole batch, at the method's Epsilon
+	Recipe  Recipe  `json:"recipe"`  // of the whole batch, at the method's Epsilon
 }
 
 const delta = 1e-5

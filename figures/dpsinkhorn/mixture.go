@@ -31,7 +31,7 @@ func Mixture() lab.Figure {
 }
 
 // mixtureGrid has, for each data set, the private cells over p and then those without noise.
-func mixtureGrid(set lab.Setting) (out []recipeParams) {
+func mixtureGrid(set lab.Setting) (out []RecipeParams) {
 	p := set.Preset
 	for _, fashion := range pick(p, []bool{false}, []bool{false, true}, []bool{false, true}) {
 		for _, eps := range []float64{10, 0} {

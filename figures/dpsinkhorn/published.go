@@ -48,19 +48,19 @@ type ablationRow struct {
 	gradient, loss, debiasing string
 	fid                       float64
 	acc                       [3]float64 // logistic regression, MLP, CNN; 0: not given
-	change                    func(*recipe)
+	change                    func(*Recipe)
 }
 
 // ablationRows are Table 2, in its order, and the rows that are ours.
 var ablationRows = []ablationRow{
-	{"parameters", "L2", "none", 218.6, [3]float64{0, 79.9, 80.7}, func(r *recipe) { r.Parameters, r.L1, r.P = true, 0, 0 }},
-	{"images", "L2", "none", 124.3, [3]float64{0, 82.0, 80.8}, func(r *recipe) { r.L1, r.P = 0, 0 }},
-	{"images", "L1", "none", 73.9, [3]float64{0, 68.4, 65.7}, func(r *recipe) { r.NoSquare, r.P = true, 0 }},
-	{"images", "L1 + L2", "none", 89.1, [3]float64{0, 80.8, 77.6}, func(r *recipe) { r.P = 0 }},
-	{"images", "L1 + L2", "full", 86.0, [3]float64{0, 68.7, 66.7}, func(r *recipe) { r.P = 1 }},
-	{"images", "L1 + L2", "semi", 48.4, [3]float64{0, 82.7, 83.2}, func(*recipe) {}},
-	{"images, every pixel", "L1 + L2", "semi", 0, [3]float64{}, func(r *recipe) { r.Low = 0 }},
-	{"images, 49 frequencies", "L1 + L2", "semi", 0, [3]float64{}, func(r *recipe) { r.Low = 49 }},
+	{"parameters", "L2", "none", 218.6, [3]float64{0, 79.9, 80.7}, func(r *Recipe) { r.Parameters, r.L1, r.P = true, 0, 0 }},
+	{"images", "L2", "none", 124.3, [3]float64{0, 82.0, 80.8}, func(r *Recipe) { r.L1, r.P = 0, 0 }},
+	{"images", "L1", "none", 73.9, [3]float64{0, 68.4, 65.7}, func(r *Recipe) { r.NoSquare, r.P = true, 0 }},
+	{"images", "L1 + L2", "none", 89.1, [3]float64{0, 80.8, 77.6}, func(r *Recipe) { r.P = 0 }},
+	{"images", "L1 + L2", "full", 86.0, [3]float64{0, 68.7, 66.7}, func(r *Recipe) { r.P = 1 }},
+	{"images", "L1 + L2", "semi", 48.4, [3]float64{0, 82.7, 83.2}, func(*Recipe) {}},
+	{"images, every pixel", "L1 + L2", "semi", 0, [3]float64{}, func(r *Recipe) { r.Low = 0 }},
+	{"images, 49 frequencies", "L1 + L2", "semi", 0, [3]float64{}, func(r *Recipe) { r.Low = 49 }},
 }
 
 // searchRow is a row of the paper's Tables 4 and 5: noise scale, clip, p, m, FID and percent of accuracy.

@@ -22,8 +22,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// recipe is algorithm 1 with the paper's generator and the clip that holds. A step makes Images images beside the fresh ones.
-type recipe struct {
+// Recipe is algorithm 1 with the paper's generator and the clip that holds. A step makes Images images beside the fresh ones.
+type Recipe struct {
 	Hidden     int     `json:"hidden"` // width of the DCGAN
 	Images     int     `json:"images"`
 	Batch      int     `json:"batch"` // private images expected
@@ -41,10 +41,10 @@ type recipe struct {
 }
 
 // poisson is the rate of private images.
-func (r recipe) poisson(images int) float64 { return min(float64(r.Batch)/float64(images), 1) }
+func (r Recipe) poisson(images int) float64 { return min(float64(r.Batch)/float64(images), 1) }
 
 // training is the recipe on images of a shape, with a noise multiplier.
-func (r recipe) training(images *data.Images, sigma float64) dpsinkhorn.Training {
+func (r Recipe) training(images *data.Images, sigma float64) dpsinkhorn.Training {
 	t := dpsinkhorn.Training{
 		Net:       dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Classes: 10, Embed: 4, Hidden: r.Hidden}},
 		Loss:      dpsinkhorn.Loss{L1: r.L1, NoSquare: r.NoSquare, Fresh: r.P},
@@ -75,7 +75,7 @@ func lowFrequencies(images *data.Images, size int) *mat.Dense {
 }
 
 // train makes the generator. scratch is where a run that is killed goes on.
-func (r recipe) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (gen synth.Sampler, sigma float64, g dp.Guarantee, err error) {
+func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (gen synth.Sampler, sigma float64, g dp.Guarantee, err error) {
 	t := r.training(images, 0)
 	if r.Epsilon > 0 {
 		p, err := synth.PublicOf(images)
@@ -91,32 +91,32 @@ func (r recipe) train(ctx context.Context, dev *device.Device, images *data.Imag
 	return gen, sigma, g, err
 }
 
-// recipeParams is a recipe on a data set, and how its images are judged.
-type recipeParams struct {
+// RecipeParams is a recipe on a data set, and how its images are judged.
+type RecipeParams struct {
 	Fashion   bool        `json:"fashion"`
 	Most      int         `json:"most"` // training and test images; 0: all
-	Recipe    recipe      `json:"recipe"`
-	Judge     judge       `json:"judge"`
+	Recipe    Recipe      `json:"recipe"`
+	Judge     Judge       `json:"judge"`
 	Synthetic int         `json:"synthetic"`
 	Device    string      `json:"device"`
 	Data      data.Origin `json:"data,omitzero"`
 }
 
-// recipeOut. Artifact: images.npy, the first rows, the classes in turn.
-type recipeOut struct {
-	Judged     judgement `json:"judged"`
+// RecipeOut. Artifact: images.npy, the first rows, the classes in turn.
+type RecipeOut struct {
+	Judged     Judgement `json:"judged"`
 	Epsilon    float64   `json:"epsilon"` // of what ran; 0 without noise, which has none
 	Kind       string    `json:"kind"`
 	Multiplier float64   `json:"multiplier"`
 	Seconds    float64   `json:"seconds"` // of training
 }
 
-var recipeOf = lab.Experiment[recipeParams, recipeOut]{Name: "dpsinkhorn/recipe", Version: 1, Run: runRecipe}
+var recipeOf = lab.Experiment[RecipeParams, RecipeOut]{Name: "dpsinkhorn/recipe", Version: 1, Run: runRecipe}
 
 // keptImages is ten of each class.
 const keptImages = 100
 
-func runRecipe(ctx context.Context, c *lab.Cell, p recipeParams) (out recipeOut, err error) {
+func runRecipe(ctx context.Context, c *lab.Cell, p RecipeParams) (out RecipeOut, err error) {
 	train, test, err := p.load(ctx)
 	if err != nil {
 		return out, err
@@ -149,7 +149,7 @@ func runRecipe(ctx context.Context, c *lab.Cell, p recipeParams) (out recipeOut,
 	return out, err
 }
 
-func (p recipeParams) load(ctx context.Context) (train, test *data.Images, err error) {
+func (p RecipeParams) load(ctx context.Context) (train, test *data.Images, err error) {
 	load := data.MNIST
 	if p.Fashion {
 		load = data.FashionMNIST
@@ -168,12 +168,12 @@ func (p recipeParams) load(ctx context.Context) (train, test *data.Images, err e
 
 // baseRecipe is what the figures about the recipe vary: the paper's at its preset, and what two cores can learn something
 // with at the smaller ones.
-func baseRecipe(set lab.Setting) recipeParams {
+func baseRecipe(set lab.Setting) RecipeParams {
 	p := set.Preset
-	return recipeParams{
+	return RecipeParams{
 		Most: pick(p, 1000, 0, 0), Synthetic: pick(p, 200, 1000, 60_000), Device: set.Device, Data: data.Choose("mnist", "fashion-mnist"),
-		Judge: judge{Width: pick(p, 4, 8, 32), Epochs: pick(p, 1, 15, 0), LeNet: pick(p, 200, 1000, 60_000), Images: pick(p, 100, 1000, 10_000)},
-		Recipe: recipe{Hidden: pick(p, 2, 4, 64), Images: pick(p, 10, 10, 50), Batch: pick(p, 10, 50, 50), Steps: pick(p, 3, 600, 160_000), P: .4, L1: 1, Clip: .5,
+		Judge: Judge{Width: pick(p, 4, 8, 32), Epochs: pick(p, 1, 15, 0), LeNet: pick(p, 200, 1000, 60_000), Images: pick(p, 100, 1000, 10_000)},
+		Recipe: Recipe{Hidden: pick(p, 2, 4, 64), Images: pick(p, 10, 10, 50), Batch: pick(p, 10, 50, 50), Steps: pick(p, 3, 600, 160_000), P: .4, L1: 1, Clip: .5,
 			Low: pick(p, 49, 49, 0), Rate: pick(p, 5e-4, 5e-4, 1e-4), Fall: p != lab.Paper, Epsilon: 10},
 	}
 }
@@ -184,12 +184,12 @@ const bestSizes = "6000 steps of 10 images, width 4, 49 frequencies released"
 // quickBest is the best sound setting that was found for a few minutes of two cores: few images of few coordinates, so that the
 // noise is short; many steps on small batches, whose noise multiplier hardly grows with their number; |x−y|² alone, whose
 // gradient is low frequencies mostly; and no debiasing. It learns one image a class, near the class's mean, and no diversity.
-func quickBest(eps float64) recipe {
-	return recipe{Hidden: 4, Images: 10, Batch: 50, Steps: 6000, Clip: .5, Low: 49, Rate: 5e-4, Fall: true, Epsilon: eps}
+func quickBest(eps float64) Recipe {
+	return Recipe{Hidden: 4, Images: 10, Batch: 50, Steps: 6000, Clip: .5, Low: 49, Rate: 5e-4, Fall: true, Epsilon: eps}
 }
 
 // bestRecipe is quickBest at the quick preset and the base of the other two.
-func bestRecipe(set lab.Setting, eps float64) recipe {
+func bestRecipe(set lab.Setting, eps float64) Recipe {
 	if set.Preset == lab.Quick {
 		return quickBest(eps)
 	}
@@ -204,7 +204,7 @@ func tooShort(p lab.Preset) string {
 }
 
 // soundness claims that nobody spent more than was asked for.
-func soundness(cells []lab.Result[recipeParams, recipeOut]) (out lab.Claim) {
+func soundness(cells []lab.Result[RecipeParams, RecipeOut]) (out lab.Claim) {
 	out = lab.Claim{What: "largest ε of what ran over what was asked for", Source: "its accounting, δ = 1e-5", Relation: lab.AtMost, Want: 1, Why: "the budget"}
 	for _, c := range cells {
 		if c.Params.Recipe.Epsilon > 0 {
@@ -218,7 +218,7 @@ func soundness(cells []lab.Result[recipeParams, recipeOut]) (out lab.Claim) {
 func spent(eps float64, kind string) string { return dp.FormatUp(eps, 3) + " (" + kind + ")" }
 
 // guarantee says what holds of a cell.
-func (o recipeOut) guarantee() string {
+func (o RecipeOut) guarantee() string {
 	if o.Multiplier == 0 {
 		return "no privacy"
 	}
@@ -227,7 +227,7 @@ func (o recipeOut) guarantee() string {
 
 // signal is the most that the sum of all clipped gradients can be over what the noise of their sum is: T·Δ of T steps that all
 // pull one way, over 2Δσ√(T·n·k) in k coordinates of each of n images, which is √T/(2σ√(nk)).
-func (r recipe) signal(sigma float64) string {
+func (r Recipe) signal(sigma float64) string {
 	if sigma == 0 || r.Parameters {
 		return ""
 	}

@@ -32,7 +32,7 @@ func Robustness() lab.Figure {
 
 // robustnessGrid has, for each optimiser, the private cells and then those without noise. Gradient descent moves by the clipped
 // gradient's length, Adam by its rate alone, so that they need different rates.
-func robustnessGrid(set lab.Setting) (out []recipeParams) {
+func robustnessGrid(set lab.Setting) (out []RecipeParams) {
 	p := set.Preset
 	for _, sgd := range []bool{false, true} {
 		rates := pick(p, []float64{5e-4}, []float64{1e-4, 3e-4, 1e-3, 3e-3, 1e-2}, []float64{1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2})
@@ -102,7 +102,7 @@ func drawRobustness(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 }
 
 // leastErrors are the errors of logistic regression at the best rate of Adam and of SGD.
-func leastErrors(cells []lab.Result[recipeParams, recipeOut], eps float64) (best [2]float64) {
+func leastErrors(cells []lab.Result[RecipeParams, RecipeOut], eps float64) (best [2]float64) {
 	best = [2]float64{1, 1}
 	for _, c := range cells {
 		if r := c.Params.Recipe; r.Epsilon == eps {

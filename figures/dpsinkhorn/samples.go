@@ -29,7 +29,7 @@ func Samples() lab.Figure {
 	}
 }
 
-func samplesGrid(set lab.Setting) (out []recipeParams) {
+func samplesGrid(set lab.Setting) (out []RecipeParams) {
 	for _, fashion := range pick(set.Preset, []bool{false}, []bool{false, true}, []bool{false, true}) {
 		c := baseRecipe(set)
 		c.Fashion, c.Recipe = fashion, bestRecipe(set, 10)

@@ -38,7 +38,7 @@ type utilityParams struct {
 	Fashion   bool        `json:"fashion"`
 	Most      int         `json:"most"` // training and test images; 0: all
 	Method    method      `json:"method"`
-	Judge     judge       `json:"judge"`
+	Judge     Judge       `json:"judge"`
 	Synthetic int         `json:"synthetic"`
 	Device    string      `json:"device"`
 	Data      data.Origin `json:"data,omitzero"`
@@ -46,7 +46,7 @@ type utilityParams struct {
 
 // utilityOut. Artifact: images.npy, the first rows, the classes in turn.
 type utilityOut struct {
-	Judged     judgement `json:"judged"`
+	Judged     Judgement `json:"judged"`
 	Epsilon    float64   `json:"epsilon"`
 	Kind       string    `json:"kind"`
 	Accountant string    `json:"accountant"`
@@ -62,7 +62,7 @@ func utilityGrid(set lab.Setting) []utilityParams {
 	p := set.Preset
 	base := utilityParams{
 		Most: pick(p, 1500, 0, 0), Synthetic: pick(p, 300, 6000, 60000), Device: set.Device, Data: data.Choose("mnist", "fashion-mnist"),
-		Judge: judge{Width: pick(p, 4, 16, 32), Epochs: pick(p, 1, 0, 0), LeNet: pick(p, 300, 6000, 60000), Images: pick(p, 100, 2000, 10000)},
+		Judge: Judge{Width: pick(p, 4, 16, 32), Epochs: pick(p, 1, 0, 0), LeNet: pick(p, 300, 6000, 60000), Images: pick(p, 100, 2000, 10000)},
 	}
 	var out []utilityParams
 	for _, fashion := range pick(p, []bool{false}, []bool{false, true}, []bool{false, true}) {
