@@ -2,12 +2,13 @@ package admm
 
 import (
 	"errors"
-	"fmt"
+
+	"coupling/dp/internal/check"
 )
 
 var (
-	// ErrParameter marks a parameter out of range; the message names it and its value.
-	ErrParameter = errors.New("parameter out of range")
+	// ErrParameter marks a parameter out of range; the message names it and its value. It is dp.ErrParameter.
+	ErrParameter = check.ErrParameter
 	// ErrInfeasible marks bounds that no plan meets; errors.As with *InfeasibleError gives the violated cut.
 	ErrInfeasible = errors.New("no plan meets the bounds")
 	// ErrBudget marks a round that a node's privacy budget does not pay for.
@@ -16,6 +17,4 @@ var (
 	ErrLost = errors.New("node lost its state")
 )
 
-func bad(format string, args ...any) error {
-	return fmt.Errorf("admm: %s: %w", fmt.Sprintf(format, args...), ErrParameter)
-}
+var bad = check.In("admm").Bad

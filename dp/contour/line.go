@@ -30,7 +30,7 @@ type line struct {
 	k0          float64 // K(s)
 	e0          float64 // bound of the relative error of M(s)
 
-	local *turn // sharper growth of the integrand off the real axis, where it was worth computing
+	local *phaseBound // sharper growth of the integrand off the real axis, where it was worth computing
 
 	// Bounds for the error of a sum, see errors and edges.
 	quad, lin, phase, flat float64
@@ -56,8 +56,8 @@ func newLine(pair *scaled, s, reach, digits float64, fewest int) (*line, error) 
 	lo := pair.q.min - margin
 	hi := pair.upper(s, margin)
 	l.step(digits)
-	if reach > 0 && hi-lo > worthTurn*l.h {
-		l.local = newTurn(pair, s, lo, hi)
+	if reach > 0 && hi-lo > worthPhaseBound*l.h {
+		l.local = newPhaseBound(pair, s, lo, hi)
 		l.step(digits)
 	}
 	if l.h*float64(fewest) > hi-lo {

@@ -89,7 +89,7 @@ func newContour(ctx context.Context, parts []part, s, eps, tol float64, work int
 	}
 	scale := math.Sqrt(variance + 1/(s*s) + 1/((s+1)*(s+1)))
 	goal := k - s*eps + math.Log(tol) - math.Log(s) - math.Log1p(s) - math.Log(scale)
-	p, err := placeContour(parts, alias{s, k}, eps, goal, scale)
+	p, err := chooseContour(parts, alias{s, k}, eps, goal, scale)
 	if err != nil {
 		return nil, err
 	}

@@ -6,12 +6,12 @@ import (
 	"coupling/dp/pair"
 )
 
-// closer returns the view with the share of the tilted mass that decides the answer, where that is small.
+// narrowerView returns the view with the share of the tilted mass that decides the answer, where that is small.
 //
 // The tilt balances the whole composition, as it must where all steps together decide. Where one large loss
 // decides (rare sampling, small δ) the tilted law has two parts, no large loss and one that is too large, and little where the
 // answer is. No tilt does better, but finer cells do: they are worth as much more as the share is less than all.
-func closer(v view, q question, got pair.Interval, high *density) (view, bool) {
+func narrowerView(v view, q question, got pair.Interval, high *density) (view, bool) {
 	share := shareOf(v, q, got, high)
 	if math.IsNaN(share) || share > 0.05 {
 		return v, false

@@ -17,11 +17,11 @@ type loss struct {
 	right, left *profile
 }
 
-// dots connects the dots (Doroshenko et al. 2022): the returned pessimistic measure has as its profile the chords, as a
+// connectDots connects the dots (Doroshenko et al. 2022): the returned pessimistic measure has as its profile the chords, as a
 // function of e^ε, of upper bounds of δ at the nodes, which dominates. Between the nodes, too, the optimistic one
 // stays below the tangents at points within the cells, so that it is dominated. Both halves are built from the outside
 // in, the left one as the right one of the swapped pair: δ(ε) = 1 − e^ε + e^ε δ′(−ε).
-func (l loss) dots(right, left []float64) (pessimistic, optimistic measure) {
+func (l loss) connectDots(right, left []float64) (pessimistic, optimistic measure) {
 	up, vp := l.right.chords(right), l.left.chords(left)
 	up[0] = max(up[0], vp[0])
 	vp[0] = up[0]

@@ -18,7 +18,7 @@ import (
 type jump struct {
 	low, high float64
 	s         float64 // the tilt
-	bound     float64 // Chernoff's of log δ at the ε that it was aimed at
+	bound     float64 // Chernoff's of log δ at the ε that it was tilted for
 	part      float64 // of the answer
 }
 
@@ -66,8 +66,8 @@ func (m *measure) part(a, b int) *measure {
 	return &measure{loss: m.loss[a:b], mass: m.mass[a:b], logs: m.logMass()[a:b]}
 }
 
-// aim tilts for ε: the order of the least of Chernoff's bounds, which is convex in the order.
-func (j *jump) aim(parts []*part, eps float64) {
+// tiltFor tilts for ε: the order of the least of Chernoff's bounds, which is convex in the order.
+func (j *jump) tiltFor(parts []*part, eps float64) {
 	f := func(logS float64) float64 {
 		s := math.Exp(logS)
 		nu, _ := j.moment(parts, false, true, s)

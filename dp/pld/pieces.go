@@ -69,13 +69,13 @@ func (a Accountant) byJumps(ctx context.Context, parts []*part, q question, unit
 	if q.invert {
 		eps = best.Upper
 	}
-	jumps := about(eps)
+	jumps := initialTails(eps)
 	n, before := 60.0, 0
 	for {
 		for i := range jumps {
-			jumps[i].aim(parts, eps)
+			jumps[i].tiltFor(parts, eps)
 		}
-		weigh(jumps)
+		assignWork(jumps)
 		h, err := a.divideJumps(ctx, parts, jumps, n, unit)
 		if errors.Is(err, errUnit) { // what is known stands
 			return best, nil
@@ -84,7 +84,7 @@ func (a Accountant) byJumps(ctx context.Context, parts []*part, q question, unit
 			return best, err
 		}
 		var high pieces
-		high, jumps, err = a.takeApart(ctx, parts, jumps, q, eps, h, n)
+		high, jumps, err = a.splitTails(ctx, parts, jumps, q, eps, h, n)
 		if err != nil {
 			return best, err
 		}
@@ -97,7 +97,7 @@ func (a Accountant) byJumps(ctx context.Context, parts []*part, q question, unit
 		best = pair.Interval{Lower: max(best.Lower, got.Lower), Upper: min(best.Upper, got.Upper)}
 		if q.invert {
 			if math.Abs(best.Upper-eps) > 0.02*eps {
-				jumps = about(best.Upper)
+				jumps = initialTails(best.Upper)
 			}
 			eps = best.Upper
 		}
@@ -111,8 +111,8 @@ func (a Accountant) byJumps(ctx context.Context, parts []*part, q question, unit
 	}
 }
 
-// about returns the jumps to begin with.
-func about(eps float64) []jump {
+// initialTails returns the jumps to begin with.
+func initialTails(eps float64) []jump {
 	return []jump{{low: math.Inf(-1), high: eps / 2}, {low: eps / 2, high: eps}, {low: eps, high: math.Inf(1)}}
 }
 
@@ -125,8 +125,8 @@ func (p pieces) bins() (n int) {
 	return n
 }
 
-// weigh shares the answer out among jumps by their bounds, where nothing better is known.
-func weigh(jumps []jump) {
+// assignWork shares the answer out among jumps by their bounds, where nothing better is known.
+func assignWork(jumps []jump) {
 	all := math.Inf(-1)
 	for _, j := range jumps {
 		all = logspace.Add(all, j.bound)
@@ -174,7 +174,7 @@ func (a Accountant) divideJumps(ctx context.Context, parts []*part, jumps []jump
 		right := p.loss.right.cells(max(p.right, h), r)
 		r.sign = -1
 		left := p.loss.left.cells(max(p.left, h), r)
-		p.high, p.low = p.dots(right, left)
+		p.high, p.low = p.connectDots(right, left)
 		if len(p.high.mass) <= mostSketched {
 			p.rough = [2]measure{p.high, p.low}
 		}
@@ -182,8 +182,8 @@ func (a Accountant) divideJumps(ctx context.Context, parts []*part, jumps []jump
 	return h, nil
 }
 
-// takeApart composes the jumps of the pessimistic measures, and if wanted divides those of which round-off leaves too little.
-func (a Accountant) takeApart(ctx context.Context, parts []*part, jumps []jump, q question, eps, h, n float64) (pieces, []jump, error) {
+// splitTails composes the jumps of the pessimistic measures, and if wanted divides those of which round-off leaves too little.
+func (a Accountant) splitTails(ctx context.Context, parts []*part, jumps []jump, q question, eps, h, n float64) (pieces, []jump, error) {
 	var p pieces
 	for {
 		var err error
@@ -203,7 +203,7 @@ func (a Accountant) takeApart(ctx context.Context, parts []*part, jumps []jump, 
 			}
 			two := [...]jump{{low: j.low, high: mid}, {low: mid, high: j.high}}
 			for k := range two {
-				two[k].aim(parts, eps)
+				two[k].tiltFor(parts, eps)
 				two[k].part = j.part
 			}
 			next = append(next, two[:]...)

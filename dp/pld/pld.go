@@ -141,7 +141,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 			return pair.Interval{}, err
 		}
 	}
-	v, err := settle(ctx, parts, q)
+	v, err := refineTilt(ctx, parts, q)
 	if err != nil {
 		return pair.Interval{}, err
 	}
@@ -153,7 +153,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 	binned, work := 0, 0
 	bins, first := firstBins, true
 	for last := best; ; last = best {
-		got, high, err := a.look(ctx, parts, v, q, unit, n, min(bins, a.bins()))
+		got, high, err := a.evaluate(ctx, parts, v, q, unit, n, min(bins, a.bins()))
 		if errors.Is(err, ErrRange) && v.share > 0 { // the closer view has no window
 			v, tried = plain, true
 			continue
@@ -180,7 +180,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		first = false
 		if v.share > 0 && !(got.Upper < last.Upper) { // looking closer cost more than it gave
 			v, tried, last.Upper = plain, true, math.Inf(1)
-		} else if c, ok := closer(v, q, got, high); ok && !tried {
+		} else if c, ok := narrowerView(v, q, got, high); ok && !tried {
 			v = c
 			continue
 		}
@@ -286,8 +286,8 @@ func pure(parts []*part) pair.Interval {
 	return pair.Interval{Upper: sum * (1 + 16*ulp*float64(len(parts)))}
 }
 
-// look divides the losses into about n cells each, composes and reads the answer off.
-func (a Accountant) look(ctx context.Context, parts []*part, v view, q question, unit, n float64, most int) (got pair.Interval, high *density, err error) {
+// evaluate divides the losses into about n cells each, composes and reads the answer off.
+func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q question, unit, n float64, most int) (got pair.Interval, high *density, err error) {
 	goal := -34 - math.Log(v.s) - math.Log1p(v.s) - math.Log(v.scale()) - excess(v.s)
 	first, last := window(parts, v, goal)
 	if !(last > first) || math.IsInf(last-first, 0) {

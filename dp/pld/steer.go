@@ -64,9 +64,9 @@ func at(parts []*part, s float64) view {
 	return v
 }
 
-// aim finds the order whose tilt centres the composition on the answer: the saddle point of e^{ΣT·K(s) − sε}/(s(s+1)),
+// tiltFor finds the order whose tilt centres the composition on the answer: the saddle point of e^{ΣT·K(s) − sε}/(s(s+1)),
 // for the ε of the question or, from the saddle-point approximation, for the ε that its δ will turn out to need.
-func aim(parts []*part, q question) view {
+func tiltFor(parts []*part, q question) view {
 	f := func(s float64) float64 {
 		v := at(parts, s)
 		eps := v.mean - 1/s - 1/(s+1)
@@ -116,7 +116,7 @@ func divide(ctx context.Context, parts []*part, v view, n, floor float64) error 
 		right := p.loss.right.cells(max(p.right, floor), r)
 		r.sign = -1
 		left := p.loss.left.cells(max(p.left, floor), r)
-		p.high, p.low = p.dots(right, left)
+		p.high, p.low = p.connectDots(right, left)
 		if len(p.high.mass) <= mostSketched || len(p.rough[0].mass) == 0 {
 			p.rough = [2]measure{p.high, p.low}
 		}
@@ -124,8 +124,8 @@ func divide(ctx context.Context, parts []*part, v view, n, floor float64) error 
 	return nil
 }
 
-// settle finds tilt and division together, coarsely: each needs the other.
-func settle(ctx context.Context, parts []*part, q question) (view, error) {
+// refineTilt finds tilt and division together, coarsely: each needs the other.
+func refineTilt(ctx context.Context, parts []*part, q question) (view, error) {
 	v := view{s: 0}
 	for _, p := range parts {
 		w := max(p.right, p.left)
@@ -135,7 +135,7 @@ func settle(ctx context.Context, parts []*part, q question) (view, error) {
 		if err := divide(ctx, parts, v, 60, 0); err != nil {
 			return v, err
 		}
-		next := aim(parts, q)
+		next := tiltFor(parts, q)
 		// What matters is the spread where δ looks: no finer than the kernel of width 1/s needs.
 		next.variance = max(next.variance, 1e-3/(next.s*next.s))
 		done := math.Abs(math.Log(next.s/v.s)) < 0.3 && next.variance > v.variance/3

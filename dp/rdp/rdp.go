@@ -25,8 +25,8 @@ func (c Conversion) offset(beta float64) float64 {
 	if c == Classical {
 		return 0
 	}
-	// α log(1 − 1/α) − log(α−1) with α = 1 + β, which is β log β − (1+β) log(1+β).
-	return beta*math.Log(beta) - (1+beta)*math.Log1p(beta)
+	// α log(1 − 1/α) − log(α−1) with α = 1 + β, which is β log β − (1+β) log(1+β): without the two large terms that cancel.
+	return -beta*math.Log1p(1/beta) - math.Log1p(beta)
 }
 
 // Accountant composes pairs by their Rényi divergences. The zero value searches for the best real order with the tight

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"coupling/dp/closed"
 	"coupling/dp/dptest"
 	"coupling/dp/pair"
 	"coupling/dp/rdp"
@@ -91,6 +92,22 @@ func TestInfinite(t *testing.T) {
 	}
 	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}}, pair.DeltaAt(1)); err != nil || r.Upper != 1 {
 		t.Errorf("δ of an infinite loss: %+v, %v", r, err)
+	}
+}
+
+// Orders beyond 1e11, where the conversion's terms are large: near the end of a bounded loss ε is not below the exact one.
+func TestLargeOrders(t *testing.T) {
+	p, err := pair.RandomizedResponse(0.8421532904849478, 0, 2.4451510354634377e-05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := []pair.Step{{Pair: p, Times: 1}}
+	exact, err := closed.Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(1.433407206870778e-12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := (rdp.Accountant{}).Search(t.Context(), steps, pair.EpsilonAt(1.433407206870778e-12)); err != nil || got.Upper < exact.Lower {
+		t.Errorf("%+v, %v; exact %v", got, err, exact)
 	}
 }
 

@@ -1,13 +1,8 @@
 package account
 
-import (
-	"errors"
-	"fmt"
-)
+import "coupling/dp/internal/check"
 
-// ErrParameter marks a parameter out of range; the message names it and its value.
-var ErrParameter = errors.New("parameter out of range")
+// ErrParameter marks a parameter out of range; the message names it and its value. It is dp.ErrParameter.
+var ErrParameter = check.ErrParameter
 
-func bad(format string, args ...any) error {
-	return fmt.Errorf("account: %s: %w", fmt.Sprintf(format, args...), ErrParameter)
-}
+var bad = check.In("account").Bad

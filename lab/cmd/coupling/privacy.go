@@ -19,12 +19,12 @@ import (
 type privacyFlags struct {
 	Mechanism  string  `default:"gaussian" enum:"gaussian,laplace,rr" help:"gaussian, laplace or rr (randomised response)."`
 	Truth      float64 `default:"0.75" help:"Probability of a true answer, for rr."`
-	Sampling   string  `default:"poisson" enum:"poisson,wor,wr" help:"How each step draws its batch: poisson (--rate), wor (without replacement) or wr (with replacement; both take --batch and --size)."`
-	Batch      int     `help:"Records in a batch, for wor and wr."`
-	Size       int     `help:"Records in the data set, for wor and wr."`
-	Exchange   float64 `default:"1" help:"For wor and wr: the most that exchanging one record of the batch for any other moves the value, in the units of --noise. It is 2 where --noise is a multiple of the norm that records are clipped to (DP-SGD)."`
+	Sampling   string  `default:"poisson" enum:"poisson,without-replacement,with-replacement" help:"How each step draws its batch: poisson (--rate), without-replacement or with-replacement (both take --batch and --size)."`
+	Batch      int     `help:"Records in a batch of fixed size."`
+	Size       int     `help:"Records in the data set, for batches of fixed size."`
+	Exchange   float64 `default:"1" help:"For batches of fixed size: the most that exchanging one record of the batch for any other moves the value, in the units of --noise. It is 2 where --noise is a multiple of the norm that records are clipped to (DP-SGD)."`
 	Group      int     `default:"1" help:"Records that one person may have in the data."`
-	Relation   string  `default:"auto" enum:"auto,add-remove,substitution,exchange" help:"Neighbouring data sets: add-remove, substitution, or exchange, which is substitution where exchanging any two records moves the value by at most one unit (tighter; wor, one record); auto is add-remove for poisson, else substitution."`
+	Relation   string  `default:"auto" enum:"auto,add-remove,substitution,exchange" help:"Neighbouring data sets: add-remove, substitution, or exchange, which is substitution where exchanging any two records moves the value by at most one unit (tighter; without-replacement, one record); auto is add-remove for poisson, else substitution."`
 	Accountant string  `default:"auto" enum:"auto,rdp,pld,exact" help:"auto takes the sharpest that applies."`
 	JSON       bool    `help:"Print the result as JSON."`
 }
@@ -44,12 +44,12 @@ func (f privacyFlags) event(noise, rate float64, steps int) (dp.Event, error) {
 	drawn := f.Batch != 0 || f.Size != 0
 	switch {
 	case f.Sampling == "poisson" && drawn:
-		return nil, errors.New("--batch and --size: for --sampling wor and wr; poisson takes --rate")
+		return nil, errors.New("--batch and --size: for --sampling without-replacement and with-replacement; poisson takes --rate")
 	case f.Sampling != "poisson" && (f.Batch <= 0 || f.Size <= 0):
 		return nil, fmt.Errorf("--sampling %s, --batch %d, --size %d: give both, positive", f.Sampling, f.Batch, f.Size)
-	case f.Sampling == "wor":
+	case f.Sampling == "without-replacement":
 		e = dp.WithoutReplacement{Batch: f.Batch, Size: f.Size, Event: e}
-	case f.Sampling == "wr":
+	case f.Sampling == "with-replacement":
 		e = dp.WithReplacement{Batch: f.Batch, Size: f.Size, Event: e}
 	case rate != 1:
 		e = dp.Poisson{Rate: rate, Event: e}
@@ -87,7 +87,7 @@ func (f privacyFlags) check(noise *float64, rate float64, steps int) error {
 	case !(f.Exchange > 0) || math.IsInf(f.Exchange, 0):
 		return fmt.Errorf("--exchange %v: must be positive and finite", f.Exchange)
 	case f.Sampling == "poisson" && f.Exchange != 1:
-		return fmt.Errorf("--exchange %v: for --sampling wor and wr; in a poisson sample a record comes and goes without another", f.Exchange)
+		return fmt.Errorf("--exchange %v: for batches of fixed size; in a poisson sample a record comes and goes without another", f.Exchange)
 	case f.Sampling != "poisson" && rate != 1:
 		return fmt.Errorf("--rate %v: for --sampling poisson; %s takes --batch and --size", rate, f.Sampling)
 	}

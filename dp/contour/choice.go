@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A place is where the contour crosses the real axis, and the period W = 2π/h of its nodes.
-type place struct {
+// A choice is where the contour crosses the real axis, and the period W = 2π/h of its nodes.
+type choice struct {
 	at      alias
 	width   float64
 	aliases []alias // the other abscissae that bound the aliases of the period
@@ -19,8 +19,8 @@ func period(a, b alias, eps, goal float64) float64 {
 }
 
 // atSaddle puts the contour through the saddle point s.
-func atSaddle(parts []part, s alias, eps, goal, scale float64) place {
-	p := place{at: s, width: math.Inf(1), aliases: []alias{{0, 0}}}
+func atSaddle(parts []part, s alias, eps, goal, scale float64) choice {
+	p := choice{at: s, width: math.Inf(1), aliases: []alias{{0, 0}}}
 	below := period(s, alias{0, 0}, eps, goal)
 	above := math.Inf(1)
 	for _, side := range [...]float64{1, -1} {
@@ -53,7 +53,7 @@ func atSaddle(parts []part, s alias, eps, goal, scale float64) place {
 
 // leftOf puts the contour at or to the left of the saddle point s, where the period is shortest while the integrand is
 // at most e² times as large. This serves heavy-tailed losses: right of their saddle ΣT·K rises like a wall.
-func leftOf(parts []part, s alias, eps, goal float64) place {
+func leftOf(parts []part, s alias, eps, goal float64) choice {
 	ratios := [...]float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.01, 1.03, 1.1, 1.2, 1.35, 1.6, 2}
 	known := []alias{{0, 0}}
 	for _, r := range ratios {
@@ -64,7 +64,7 @@ func leftOf(parts []part, s alias, eps, goal float64) place {
 		}
 		known = append(known, b)
 	}
-	best := place{at: s, width: math.Inf(1), aliases: known}
+	best := choice{at: s, width: math.Inf(1), aliases: known}
 	for _, a := range known {
 		if a.s == 0 || a.s > s.s || a.k-a.s*eps > s.k-s.s*eps+2 {
 			continue
@@ -86,8 +86,8 @@ func leftOf(parts []part, s alias, eps, goal float64) place {
 	return best
 }
 
-// place finds a place for the contour from the saddle point s for ε, with aliases below e^goal.
-func placeContour(parts []part, s alias, eps, goal, scale float64) (place, error) {
+// chooseContour finds a place for the contour from the saddle point s for ε, with aliases below e^goal.
+func chooseContour(parts []part, s alias, eps, goal, scale float64) (choice, error) {
 	p := atSaddle(parts, s, eps, goal, scale)
 	if p.width > 2*period(s, alias{0, 0}, eps, goal) {
 		if q := leftOf(parts, s, eps, goal); q.width < p.width {

@@ -2,14 +2,14 @@ package contour
 
 import "math"
 
-// worthTurn is the number of nodes above which a line computes its turn.
-const worthTurn = 400
+// worthPhaseBound is the number of nodes above which a line computes its turn.
+const worthPhaseBound = 400
 
-// A turn bounds how the integrand p^{z+1} q^{−z} grows off the real axis, point by point: where only one component of a
+// A phaseBound bounds how the integrand p^{z+1} q^{−z} grows off the real axis, point by point: where only one component of a
 // mixture matters its phase hardly turns. At x + ib, with E the posterior mean distance of the component from the
 // extreme one and span the width of the means, |Σ π e^{ibm}|² ≥ 1 − b²·span·E and |arg| ≤ b·E/(1 − b²·span·E/2).
 // E is monotone in x, so that the bounds at the ends of a cell hold within.
-type turn struct {
+type phaseBound struct {
 	pair    *scaled
 	s       float64
 	log     []float64 // log of upper bounds of the mass of p^{s+1}q^{−s} in cells of the whole line, over a lower bound of the sum
@@ -17,7 +17,7 @@ type turn struct {
 	scratch []float64
 }
 
-func newTurn(pair *scaled, s, lo, hi float64) *turn {
+func newPhaseBound(pair *scaled, s, lo, hi float64) *phaseBound {
 	h := fewBits((hi - lo) / 256)
 	first := int(math.Floor(lo / h))
 	lo = float64(first) * h
@@ -31,7 +31,7 @@ func newTurn(pair *scaled, s, lo, hi float64) *turn {
 		lm[j] = -x*x/2 + r.p + s*(r.p-r.q)
 		top = max(top, lm[j])
 	}
-	t := &turn{pair: pair, s: s}
+	t := &phaseBound{pair: pair, s: s}
 	floor := 0.0
 	add := func(mass, p, q float64) {
 		t.log = append(t.log, math.Log(mass))
@@ -55,7 +55,7 @@ func newTurn(pair *scaled, s, lo, hi float64) *turn {
 }
 
 // growth bounds log of ∫|p^{z+1}q^{−z}| on Im x = b over the integral on the real axis, without the factor e^{b²/2}.
-func (t *turn) growth(b, y float64) float64 {
+func (t *phaseBound) growth(b, y float64) float64 {
 	sp, sq := t.pair.p.span(), t.pair.q.span()
 	y = math.Abs(y)
 	sum, top, cosine := 0.0, math.Inf(-1), math.Log(math.Cos(b*sq/2))
