@@ -77,7 +77,7 @@ func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64, scal
 	method := b.Method
 	small := min(n, m)
 	if method == Automatic {
-		if small > eliminateMost || n > directMost/m {
+		if small > maxEliminate || n > maxDirect/m {
 			return b.automatic(ctx, p, v, q, scale)
 		}
 		method = Eliminate
@@ -106,8 +106,8 @@ func (b Backward) check(p *Plan) error {
 	return nil
 }
 
-// shiftWorth is how many times the field must outweigh what potentials leave of it for these to be taken off first.
-const shiftWorth = 100
+// rebaseRatio is how many times the field must outweigh what potentials leave of it for these to be taken off first.
+const rebaseRatio = 100
 
 // solveShifted is solve where V may hold potentials u ⊕ w much larger than what they leave: v is for V less a base,
 // from which V is subtracted without loss, and errors are relative to what is left. (Adding u ⊕ w to V adds it to the
@@ -119,8 +119,8 @@ func (b Backward) solveShifted(ctx context.Context, p *Plan, v field, q []float6
 		if err != nil || v == nil {
 			break
 		}
-		all, left := out.sizes(v)
-		if !(all > shiftWorth*left) {
+		all, left := out.weightedNorms(v)
+		if !(all > rebaseRatio*left) {
 			break
 		}
 		base := out.v
@@ -129,7 +129,7 @@ func (b Backward) solveShifted(ctx context.Context, p *Plan, v field, q []float6
 		}
 		less := func(i int, dst, t, logT []float64) {
 			v(i, dst, t, logT)
-			takeOff(dst, base, t, p.mass[i])
+			subtractBase(dst, base, t, p.mass[i])
 		}
 		out, err = b.solve(ctx, p, less, q, left)
 		if err == nil {
@@ -139,9 +139,9 @@ func (b Backward) solveShifted(ctx context.Context, p *Plan, v field, q []float6
 	return out, err
 }
 
-// takeOff subtracts base and then the mean under t from a row of V, which may both be large: the errors of both
+// subtractBase subtracts base and then the mean under t from a row of V, which may both be large: the errors of both
 // subtractions are kept (Knuth's two-sum) and added at the end.
-func takeOff(row, base, t []float64, mass float64) {
+func subtractBase(row, base, t []float64, mass float64) {
 	if mass == 0 {
 		clear(row)
 		return
@@ -158,8 +158,8 @@ func takeOff(row, base, t []float64, mass float64) {
 	}
 }
 
-// sizes returns the norm √Σ T_ij x_ij² of the field less its base and row means, and that of what v leaves of it.
-func (a *adjoint) sizes(v field) (all, left float64) {
+// weightedNorms returns the norm √Σ T_ij x_ij² of the field less its base and row means, and that of what v leaves of it.
+func (a *adjoint) weightedNorms(v field) (all, left float64) {
 	p := a.p
 	_, m := p.Dims()
 	sw := newSweep(p.g, 0)
@@ -189,15 +189,15 @@ func (a *adjoint) sizes(v field) (all, left float64) {
 func (a *adjoint) centred(i int, dst, t, logT []float64, v field) {
 	v(i, dst, t, logT)
 	if a.base != nil {
-		takeOff(dst, a.base, t, a.p.mass[i])
+		subtractBase(dst, a.base, t, a.p.mass[i])
 	}
 	centre(dst, t, a.p.mass[i])
 }
 
 const (
-	eliminateMost = 128     // atoms on the smaller side up to which Automatic eliminates
-	choleskyMost  = 2048    // and up to which it falls back on a factor
-	directMost    = 1 << 24 // n·m up to which it does either, which hold T and the field
+	maxEliminate = 128     // atoms on the smaller side up to which Automatic eliminates
+	maxCholesky  = 2048    // and up to which it falls back on a factor
+	maxDirect    = 1 << 24 // n·m up to which it does either, which hold T and the field
 )
 
 // automatic tries conjugate gradients, and factors where they are slow.
@@ -205,7 +205,7 @@ func (b Backward) automatic(ctx context.Context, p *Plan, v field, q []float64, 
 	n, m := p.Dims()
 	try := b
 	try.Method = CG
-	factors := min(n, m) <= choleskyMost && n <= directMost/m
+	factors := min(n, m) <= maxCholesky && n <= maxDirect/m
 	if try.MaxIter == 0 && factors {
 		try.MaxIter = 1000
 	}
@@ -327,9 +327,9 @@ func centre(v, t []float64, mass float64) float64 {
 // entriesToHold is how many entries of T conjugate gradients may hold, as for lists in a solve.
 func (p *Plan) entriesToHold() int {
 	if isFrugal(p.Geometry) {
-		return activeMostFree
+		return maxActiveFrugal
 	}
-	return activeMost
+	return maxActive
 }
 
 // iterate solves by conjugate gradients over the entries of T that matter, preconditioned by the column sums.

@@ -18,7 +18,7 @@ import (
 // and PointsOn for costs that the kernels do not know) are rounded to Type, once; the problem that is
 // solved is the one of the rounded costs, and Row returns those.
 //
-// What is not. Float32 only finds the way: its passes give way to float64 passes on the device where the L1 error comes
+// What is not. Float32 passes converge first and give way to float64 passes on the device where the L1 error comes
 // down to what float32 can see, and from then on float32 computes differences from the last float64 pass only, whose
 // error is as much smaller as the potentials have moved less. No plan is returned but with the marginal error of a
 // float64 pass over all the costs, and any Tol that the host reaches is reached. Products, values and gradients of a
@@ -38,7 +38,7 @@ import (
 // time. What else uses the device meanwhile must lock it too (device.Device.Lock). Where a Scope of the device is open
 // at the first use, the arrays end with it, and the next use fails.
 type OnDevice struct {
-	// Type is the element type of the passes that find the way, and of costs that are held: device.Float32, the zero
+	// Type is the element type of the passes that converge first, and of costs that are held: device.Float32, the zero
 	// value, or device.Float64. It is set before the first use.
 	Type device.DType
 

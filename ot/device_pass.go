@@ -14,17 +14,17 @@ type devicePasses struct {
 	reach  float64 // a bound on |c|
 	failed error   // what the device said; the solve returns it
 
-	base    *deviceBase
-	isNear  bool // of β to the base; the rest says how near
-	dv      []float64
-	mid     float64
-	moved   float64
-	last    float64   // the error of the last evaluation, at
-	lastEps float64   // this ε
-	trust   float64   // how much of the rounding that float32 may have it has, at most 1
-	coarse  []float64 // the column sums of a pass in float32 that was not good enough, and
-	guess   float64   // what they may have been off by; 0 where there was none
-	logCol  []float64 // log Σᵢ exp((αᵢ−cᵢⱼ)/ε) of the last evaluation; nil where it was not made
+	base       *deviceBase
+	isNear     bool // of β to the base; the rest says how near
+	dv         []float64
+	mid        float64
+	moved      float64
+	last       float64   // the error of the last evaluation, at
+	lastEps    float64   // this ε
+	noiseScale float64   // how much of the rounding that float32 may have it has, at most 1
+	lastCols32 []float64 // the column sums of a pass in float32 that was not good enough, and
+	errBound32 float64   // what they may have been off by; 0 where there was none
+	logCol     []float64 // log Σᵢ exp((αᵢ−cᵢⱼ)/ε) of the last evaluation; nil where it was not made
 }
 
 // deviceBase is a float64 pass that float32 computes differences from. With T⁰ the plan of that pass, and r⁰, q⁰ its
@@ -46,13 +46,13 @@ const (
 	baseDrift = 1
 	// mostError is the largest L1 error that there can be.
 	mostError = 2
-	// leastTrust bounds what calibrate makes of one lucky pass.
-	leastTrust = 1e-3
-	// seen is how many times the rounding of a pass an L1 error must be for the pass to be good enough.
-	seen = 20
-	// deviceNewtonMost is the largest n·m for which a solve on a device takes Newton steps, whose lists are made on the
+	// leastNoiseScale bounds what calibrate makes of one lucky pass.
+	leastNoiseScale = 1e-3
+	// noiseMargin is how many times the rounding of a pass an L1 error must be for the pass to be good enough.
+	noiseMargin = 20
+	// maxDeviceNewton is the largest n·m for which a solve on a device takes Newton steps, whose lists are made on the
 	// host: a second or so each.
-	deviceNewtonMost = 1 << 28
+	maxDeviceNewton = 1 << 28
 )
 
 // onDevice reports whether the next evaluation is for the device.
@@ -82,7 +82,7 @@ func (s *semidual) evalDevice(beta []float64, relax float64) float64 {
 		before = slices.Clone(s.alpha)
 	}
 	d := s.dev
-	for double := d.double(s, beta); ; double = true {
+	for double := d.needFloat64(s, beta); ; double = true {
 		clear(s.rowL1)
 		noise := d.pass(s, double, beta, rule)
 		if d.failed != nil {
@@ -92,13 +92,13 @@ func (s *semidual) evalDevice(beta []float64, relax float64) float64 {
 			s.col[j] = 0
 		}
 		err := s.rowError() + kern.L1Diff(s.col, s.b)
-		if s.full = double; double || err >= seen*noise {
+		if s.full = double; double || err >= noiseMargin*noise {
 			d.calibrate(s)
 			d.last, d.lastEps = err, s.eps
 			return err
 		}
 		s.evals++
-		d.coarse, d.guess = append(d.coarse[:0], s.col...), noise
+		d.lastCols32, d.errBound32 = append(d.lastCols32[:0], s.col...), noise
 		if before != nil {
 			copy(s.alpha, before)
 		}
@@ -122,34 +122,34 @@ func (d *devicePasses) pass(s *semidual, double bool, beta []float64, rule rowRu
 // calibrate learns from a float64 pass how much of the rounding that the one in float32 before it might have had was
 // there: arguments of the entries that matter are far smaller than the largest, and errors average out.
 func (d *devicePasses) calibrate(s *semidual) {
-	if d.guess > 0 {
-		d.trust *= max(leastTrust, min(2, 2*kern.L1Diff(d.coarse, s.col)/d.guess))
-		d.trust = max(leastTrust, min(1, d.trust))
+	if d.errBound32 > 0 {
+		d.noiseScale *= max(leastNoiseScale, min(2, 2*kern.L1Diff(d.lastCols32, s.col)/d.errBound32))
+		d.noiseScale = max(leastNoiseScale, min(1, d.noiseScale))
 	}
-	d.guess = 0
+	d.errBound32 = 0
 }
 
-// double reports whether float32 is of no use: not wanted, out of its range, too coarse for any error at this ε, or for
+// needFloat64 reports whether float32 is of no use: not wanted, out of its range, too coarse for any error at this ε, or for
 // one like the last.
-func (d *devicePasses) double(s *semidual, beta []float64) bool {
+func (d *devicePasses) needFloat64(s *semidual, beta []float64) bool {
 	if s.final || d.o.Type == device.Float64 {
 		return true
 	}
 	noise := d.noise(s, beta)
-	if !(s.eps > 1/singleScale && s.eps < singleScale && d.reach < singleScale && seen*noise < mostError) {
+	if !(s.eps > 1/singleScale && s.eps < singleScale && d.reach < singleScale && noiseMargin*noise < mostError) {
 		return true
 	}
 	if d.moves(s, beta); d.isNear {
 		noise *= d.moved
 	}
-	return d.lastEps == s.eps && d.last < seen*noise
+	return d.lastEps == s.eps && d.last < noiseMargin*noise
 }
 
 // noise is the order of the marginal error that float32 leaves: arguments are rounded to 2⁻²⁴ of what they are made from.
 func (d *devicePasses) noise(s *semidual, beta []float64) float64 {
 	lo, hi := s.span(beta)
 	size := max(d.reach, math.Abs(s.cost.max), math.Abs(s.cost.min))
-	return d.trust * 0x1p-23 * (8 + (size+(hi-lo)/2)/s.eps)
+	return d.noiseScale * 0x1p-23 * (8 + (size+(hi-lo)/2)/s.eps)
 }
 
 // span returns the least and the largest potential of positive weight.
@@ -278,8 +278,8 @@ func (d *devicePasses) differences(s *semidual, rule rowRule) (moved float64) {
 	return moved
 }
 
-// forget drops what the device knows of the last evaluation, which was not its own.
-func (d *devicePasses) forget() {
+// invalidate drops what the device knows of the last evaluation, which was not its own.
+func (d *devicePasses) invalidate() {
 	if d != nil {
 		d.logCol, d.lastEps = nil, 0
 	}

@@ -184,7 +184,7 @@ func ones(n int) []float64 {
 func (d *devicePlan) system() (h *hessian, rhs []float64, err error) {
 	p := d.p
 	h = newHessian(d.n, d.m)
-	h.free = p
+	h.matrixFree = p
 	if h.col, err = d.timesT(ones(d.n)); err != nil {
 		return nil, nil, err
 	}
@@ -307,7 +307,7 @@ func (g *Gradient) sourcesOnDevice(da []float64) bool {
 func (b Backward) entropy(ctx context.Context, p *Plan) (*adjoint, error) {
 	n, m := p.Dims()
 	o, ok := p.g.(*OnDevice)
-	large := min(n, m) > eliminateMost || n > directMost/m
+	large := min(n, m) > maxEliminate || n > maxDirect/m
 	if ok && (b.Method == CG || b.Method == Automatic && large) && (o.remote() || n > p.entriesToHold()/m) {
 		var h *hessian
 		var rhs []float64
@@ -316,7 +316,7 @@ func (b Backward) entropy(ctx context.Context, p *Plan) (*adjoint, error) {
 			return err
 		}) {
 			out, err := b.iterateOn(ctx, p, h, rhs, 0)
-			if err != nil || out.status == Converged || b.Method == CG || min(n, m) > choleskyMost {
+			if err != nil || out.status == Converged || b.Method == CG || min(n, m) > maxCholesky {
 				return out, err
 			}
 		}

@@ -9,7 +9,7 @@ import (
 // resident is the arrays of an OnDevice and what runs on them: passes over T = exp(u ⊕ h − c/ε) in float32 or float64.
 type resident struct {
 	dev    *device.Device
-	typ    device.DType // of the costs that are held, and of the passes that find the way
+	typ    device.DType // of the costs that are held, and of the passes that converge first
 	n, m   int
 	arrays []*device.Array
 	reach  float64 // a bound on |c|

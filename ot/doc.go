@@ -53,7 +53,7 @@
 // # Devices
 //
 // PointsOn and DenseOn are geometries whose passes run on a device of package coupling/lab/device, a GPU or the
-// processor; solvers and gradients are the same. Float32 finds the way there and float64 passes on the device certify
+// processor; solvers and gradients are the same. Float32 passes converge first there and float64 passes on the device certify
 // the plan, so that any Tol is reached; OnDevice says how. The processor's own geometries, Points and Dense, are faster
 // than the same processor as a device: they store kernels and skip what is negligible. In many dimensions DenseOn of the
 // costs is faster than PointsOn where n·m fits.

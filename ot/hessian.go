@@ -11,20 +11,20 @@ import (
 // hessian is D over the larger entries of T, with the marginals of those entries, so that it is a graph Laplacian
 // whatever is left out.
 type hessian struct {
-	dense    bool      // solve by elimination
-	full     []float64 // the plan itself, n×m, where its entries are not listed
-	sw       *sweep    // of its rows
-	part     []float64 // spans × m, scratch of its products
-	free     *Plan     // products by passes over this plan, the entries being too many to hold; nil where they are held
-	ptr      []int
-	idx      []int32
-	val      []float64
-	share    []float64 // min(0, log max(T/a, T/b)): how much of its row or column the entry is
-	row, col []float64
-	own      []float64 // the sums of the entries by column; col is that or more
-	u, tx    []float64 // n: T v/T1 for the last product and for the solution
-	rhs      []float64 // m, scratch
-	cg       laplacian.CG
+	dense       bool      // solve by elimination
+	full        []float64 // the plan itself, n×m, where its entries are not listed
+	sw          *sweep    // of its rows
+	part        []float64 // spans × m, scratch of its products
+	matrixFree  *Plan     // products by passes over this plan, the entries being too many to hold; nil where they are held
+	ptr         []int
+	idx         []int32
+	val         []float64
+	logFraction []float64 // min(0, log max(T/a, T/b)): how much of its row or column the entry is
+	row, col    []float64
+	own         []float64 // the sums of the entries by column; col is that or more
+	u, tx       []float64 // n: T v/T1 for the last product and for the solution
+	rhs         []float64 // m, scratch
+	cg          laplacian.CG
 }
 
 func newHessian(n, m int) *hessian {
@@ -32,10 +32,10 @@ func newHessian(n, m int) *hessian {
 	return &hessian{row: v(n), col: v(m), own: v(m), u: v(n), tx: v(n), rhs: v(m)}
 }
 
-// take copies the entries with T_ij ≥ cut·aᵢ or ≥ cut·bⱼ from the active list.
-func (h *hessian) take(s *semidual, cut float64) {
+// assemble copies the entries with T_ij ≥ cut·aᵢ or ≥ cut·bⱼ from the active list.
+func (h *hessian) assemble(s *semidual, cut float64) {
 	h.ptr, h.idx, h.val = append(h.ptr[:0], 0), h.idx[:0], h.val[:0]
-	h.share = h.share[:0]
+	h.logFraction = h.logFraction[:0]
 	clear(h.col)
 	for k, r := range s.sw.spans {
 		sp := &s.act.spans[k]
@@ -48,7 +48,7 @@ func (h *hessian) take(s *semidual, cut float64) {
 				if t >= cut*s.a[i] || t >= cut*s.b[j] {
 					h.idx, h.val = append(h.idx, j), append(h.val, t)
 					h.col[j] += t
-					h.share = append(h.share, min(0, math.Log(max(t/s.a[i], t/s.b[j]))))
+					h.logFraction = append(h.logFraction, min(0, math.Log(max(t/s.a[i], t/s.b[j]))))
 					sum += t
 				}
 			}
@@ -56,8 +56,8 @@ func (h *hessian) take(s *semidual, cut float64) {
 			h.ptr = append(h.ptr, len(h.idx))
 		}
 	}
-	// A column that is far short of its mass has hardly any curvature, and a Newton step would send its potential to
-	// the moon; the curvature it will have when it is right is a bound that tends to D as the columns get right.
+	// A column that is far short of its mass has hardly any curvature, and the Newton step is unbounded
+	// there; the curvature it will have when it is right is a bound that tends to D as the columns get right.
 	copy(h.own, h.col)
 	for j, b := range s.b {
 		if h.col[j] < b && s.col[j] < b {
@@ -69,8 +69,8 @@ func (h *hessian) take(s *semidual, cut float64) {
 // mul writes D v.
 func (h *hessian) mul(dst, v []float64) {
 	switch {
-	case h.free != nil:
-		h.free.laplacian(dst, v, h.col)
+	case h.matrixFree != nil:
+		h.matrixFree.laplacian(dst, v, h.col)
 		return
 	case h.full != nil:
 		h.products(dst, v)
@@ -118,14 +118,14 @@ func (h *hessian) products(dst, v []float64) {
 	}
 }
 
-// rise returns how far log T rises, as newtonRadius counts, when β moves by x and α follows; a fall counts a fifth.
-func (h *hessian) rise(x []float64, eps float64) float64 {
+// maxLogIncrease returns how far log T rises, as newtonRadius counts, when β moves by x and α follows; a fall counts a fifth.
+func (h *hessian) maxLogIncrease(x []float64, eps float64) float64 {
 	var most float64
 	for i, t := range h.tx {
 		for l := h.ptr[i]; l < h.ptr[i+1]; l++ {
 			d := (x[h.idx[l]] - t) / eps
 			if d > 0 {
-				d += h.share[l]
+				d += h.logFraction[l]
 			} else {
 				d /= -5
 			}
@@ -144,7 +144,7 @@ func (h *hessian) solve(ctx context.Context, dst, g []float64, eps, precision fl
 	h.cg.Mul, h.cg.Diag = h.mul, h.col
 	h.cg.Stop = func(it int, step float64, x []float64) bool {
 		axpy(h.tx, h.u, step)
-		return (it < 4 || it%8 == 0) && h.rise(x, eps) > newtonRadius
+		return (it < 4 || it%8 == 0) && h.maxLogIncrease(x, eps) > newtonRadius
 	}
 	kern.Scale(h.rhs, -eps, g)
 	steps, _, err := h.cg.Solve(ctx, dst, h.rhs, precision, 0, 1000)
@@ -185,8 +185,8 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual)
 		for range 2 { // the second mean is the rounding of the first
 			shift(dst, -rows.Dot(s.b, dst))
 		}
-		h.follow(dst)
-		if h.rise(dst, s.eps) <= newtonRadius {
+		h.sourceStep(dst)
+		if h.maxLogIncrease(dst, s.eps) <= newtonRadius {
 			break
 		}
 	}
@@ -206,8 +206,8 @@ func (h *hessian) conductances(m int) []float64 {
 	return w
 }
 
-// follow sets tx to T x / T1.
-func (h *hessian) follow(x []float64) {
+// sourceStep sets tx to T x / T1.
+func (h *hessian) sourceStep(x []float64) {
 	for i, r := range h.row {
 		var t float64
 		for p := h.ptr[i]; p < h.ptr[i+1]; p++ {

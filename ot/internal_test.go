@@ -118,7 +118,7 @@ func TestSingleKernel(t *testing.T) {
 			t.Fatalf("ε = %g: full %v, single %v", eps, s.full, s.kernel.single)
 		}
 		alpha, col := append([]float64(nil), s.alpha...), append([]float64(nil), s.col...)
-		s.forget()
+		s.invalidate()
 		want := s.evalFull(beta, 1, false)
 		var off float64
 		for j := range col {
@@ -208,7 +208,7 @@ func TestActiveList(t *testing.T) {
 	}
 	s.setEps(beta, 10)
 	s.eval(beta, 1)
-	if s.act != nil || s.noActive != 10 {
+	if s.act != nil || s.sparseRefusedAt != 10 {
 		t.Error("a list of nearly everything was kept at ε = 10")
 	}
 }
@@ -308,8 +308,8 @@ func TestConjugateMatrixFree(t *testing.T) {
 	var got [2][]float64
 	for k, most := range []int{1 << 20, 100} {
 		h, rhs := plan.system(entropyField, most)
-		if (h.free != nil) != (most == 100) {
-			t.Fatalf("at most %d entries: held = %v", most, h.free == nil)
+		if (h.matrixFree != nil) != (most == 100) {
+			t.Fatalf("at most %d entries: held = %v", most, h.matrixFree == nil)
 		}
 		var resid float64
 		if got[k], resid, err = h.conjugate(context.Background(), rhs, 1e-14, 0, 1000); err != nil || resid > 1e-14 {

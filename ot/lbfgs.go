@@ -95,11 +95,11 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 	best, slow := stagnation{}, pace{}
 	for {
 		if last && q.err <= tol {
-			if err := q.conclude(tol); err != nil {
+			if err := q.certifyIfConverged(tol); err != nil {
 				return err
 			}
 		}
-		stuck := best.stuck(q.err, q.s.noise()) || last && q.err <= tol && !q.closed(tol)
+		stuck := best.stalled(q.err, q.s.noise()) || last && q.err <= tol && !q.columnsConverged(tol)
 		switch {
 		case q.err <= tol && !stuck:
 			q.status = Converged
@@ -153,10 +153,10 @@ func (q *quasiNewton) rescue(tol float64) (bool, error) {
 	return false, nil
 }
 
-// conclude makes what has an L1 error of at most tol a plan that Converged can be said of, as a rule.
-func (q *quasiNewton) conclude(tol float64) error {
-	if !q.closed(tol) {
-		if err := q.closing(tol); err != nil {
+// certifyIfConverged makes what has an L1 error of at most tol a plan that Converged can be said of, as a rule.
+func (q *quasiNewton) certifyIfConverged(tol float64) error {
+	if !q.columnsConverged(tol) {
+		if err := q.polishColumns(tol); err != nil {
 			return err
 		}
 	}

@@ -90,10 +90,10 @@ func (q *quasiNewton) newtonPhase(tol float64) error {
 // eachNewton takes steps until done, each with the list of entries of T that the Hessian is made from.
 func (q *quasiNewton) eachNewton(dense bool, done func() bool, step func(h *hessian) error) error {
 	s := q.s
-	if s.dev != nil && s.n > deviceNewtonMost/s.m {
+	if s.dev != nil && s.n > maxDeviceNewton/s.m {
 		return nil
 	}
-	s.sparse, s.newton, s.noActive, s.act = true, true, 0, nil
+	s.sparse, s.newton, s.sparseRefusedAt, s.act = true, true, 0, nil
 	if s.n <= newtonDense/s.m {
 		s.share = 1
 	}
@@ -132,12 +132,12 @@ func (q *quasiNewton) newtonStep(h *hessian) error {
 	s := q.s
 	s.gradient(q.grad)
 	if h.dense {
-		h.take(s, 0)
+		h.assemble(s, 0)
 		if err := h.solveDense(q.ctx, q.dir, q.grad, s); err != nil {
 			return err
 		}
 	} else {
-		h.take(s, min(1e-5, 1e-3*q.err))
+		h.assemble(s, min(1e-5, 1e-3*q.err))
 		if err := h.solve(q.ctx, q.dir, q.grad, s.eps, max(1e-6, min(0.02, q.err))); err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ type Plan struct {
 	lse        []float64 // ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) in that gauge; nil for unbalanced plans
 	mass       []float64 // T1
 	zeroB      []int     // where b is 0
-	unbalanced bool      // T1 is not a, and the prices of that are:
+	unbalanced bool      // T1 is not a, and its marginal penalties are:
 	rhoA, rhoB float64
 	g          Geometry // the geometry that beta belongs to
 	cost       costStats

@@ -39,15 +39,15 @@ type semidual struct {
 	final    bool         // the evaluation is as a rule the last, and a kernel not worth storing
 	kernel   *storedKernel
 
-	bMin     float64 // the least positive b
-	tol      float64 // of the solve
-	stageTol float64 // of the stage
-	sparse   bool    // whether to look for an active list
-	act      *active // nil where there is none
-	spare    *active // memory for the next
-	share    float64 // the share of entries that the list may have; 0 is activeShare
-	newton   bool    // every full evaluation makes the list, for the Hessian
-	noActive float64 // the ε at which the list was too long
+	bMin            float64 // the least positive b
+	tol             float64 // of the solve
+	stageTol        float64 // of the stage
+	sparse          bool    // whether to look for an active list
+	act             *active // nil where there is none
+	reuse           *active // memory for the next
+	share           float64 // the share of entries that the list may have; 0 is activeShare
+	newton          bool    // every full evaluation makes the list, for the Hessian
+	sparseRefusedAt float64 // the ε at which the list was too long
 
 	dev *devicePasses // nil where the geometry is not on a device
 }
@@ -68,7 +68,7 @@ func newSemidual(in *instance, workers int) *semidual {
 		s.narrow = p.inFloat32()
 	}
 	if o, ok := in.g.(*OnDevice); ok {
-		s.dev = &devicePasses{o: o, reach: o.reach(), trust: 1}
+		s.dev = &devicePasses{o: o, reach: o.reach(), noiseScale: 1}
 	}
 	s.bMin = math.Inf(1)
 	for j, v := range in.b {
@@ -117,7 +117,7 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 	if s.onDevice() {
 		return s.evalDevice(beta, relax)
 	}
-	s.dev.forget()
+	s.dev.invalidate()
 	if relax == 1 && s.act.usable(beta, s.eps) {
 		return s.evalActive(beta)
 	}
@@ -125,7 +125,7 @@ func (s *semidual) eval(beta []float64, relax float64) float64 {
 		return s.evalKernel(beta, mid, relax)
 	}
 	store := s.mayStore() && !s.final
-	if s.pass == singlePass && (!s.sparse || s.noActive == s.eps || relax != 1) {
+	if s.pass == singlePass && (!s.sparse || s.sparseRefusedAt == s.eps || relax != 1) {
 		return s.evalSingle(beta, relax)
 	}
 	return s.evalFull(beta, relax, store)
@@ -147,7 +147,7 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 	s.prepare(beta)
 	s.columns(func(w *worker, k int, r span, part []float64) {
 		if kernel != nil {
-			kernel.room(k, (r.Hi-r.Lo)*s.m)
+			kernel.allocate(k, (r.Hi-r.Lo)*s.m)
 		}
 		for i := r.Lo; i < r.Hi; i++ {
 			if s.a[i] == 0 {
@@ -177,7 +177,7 @@ func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 	}
 	err := s.rowError() + s.reduce(nil)
 	if kernel != nil {
-		s.judge(kernel)
+		s.dropIfUnderflowed(kernel)
 	}
 	return err
 }

@@ -55,7 +55,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 	if !last {
 		omega.fixed = 1
 	}
-	best := stagnation{sure: true}
+	best := stagnation{monotone: true}
 	for {
 		w := omega.omega
 		if err := r.eval(r.beta, w); err != nil {
@@ -68,21 +68,21 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 			}
 			w = 1
 		}
-		if last && r.closed(tol) {
+		if last && r.columnsConverged(tol) {
 			if err := r.certify(); err != nil {
 				return err
 			}
 		}
 		switch {
-		case r.err <= tol && (!last || r.closed(tol)):
+		case r.err <= tol && (!last || r.columnsConverged(tol)):
 			r.status = Converged
 			return nil
 		case r.iter >= r.MaxIter:
 			r.status = IterationLimit
 			return r.exactRows(w)
-		case best.stuck(r.merit(tol), r.s.noise()):
+		case best.stalled(r.merit(tol), r.s.noise()):
 			if last && r.refine() {
-				best = stagnation{sure: true}
+				best = stagnation{monotone: true}
 				omega = relaxation{fixed: 1, omega: 1}
 				continue
 			}

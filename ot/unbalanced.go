@@ -19,7 +19,7 @@ import (
 type Unbalanced struct {
 	// Eps is the ε > 0 of the problem, in units of cost.
 	Eps float64
-	// RhoA and RhoB > 0 are the prices of a wrong marginal, in units of cost; +Inf keeps the marginal exact. At most
+	// RhoA and RhoB > 0 are the marginal penalties, in units of cost; +Inf keeps the marginal exact. At most
 	// one of them may be +Inf unless the totals of A and B agree.
 	RhoA, RhoB float64
 	// Tol stops when MarginalL1 is at most Tol times the mass of b; 0 is 1e-9.
@@ -165,7 +165,7 @@ func (u *unbalanced) stage(tol float64, last bool) error {
 		case u.iter >= u.MaxIter:
 			u.status = IterationLimit
 			return nil
-		case best.stuck(u.err, u.s.noise()):
+		case best.stalled(u.err, u.s.noise()):
 			u.status = Stagnated
 			return nil
 		}
@@ -184,7 +184,7 @@ func (u *unbalanced) eval() float64 {
 		s.alpha[i], u.mass[i] = s.eps*math.Log(a)-keep*lse, a*math.Exp((lse-u.shift)*yield)
 		return math.Log(u.mass[i]) - lse*inv, u.mass[i]
 	}
-	if s.onDevice() && u.tol >= seen*s.noise() {
+	if s.onDevice() && u.tol >= noiseMargin*s.noise() {
 		s.dev.softColumns(s, u.beta, row)
 	} else {
 		s.columns(func(w *worker, _ int, r span, part []float64) {

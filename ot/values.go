@@ -136,13 +136,13 @@ func (p *Plan) unbalancedValues(v Values) {
 		one[i] = 1
 	}
 	v.KL += kern.Sum(p.A)*kern.Sum(p.B) - v.Mass
-	v.RegKL = v.Sharp + p.Eps*v.KL + price(p.rhoA, p.mass, p.A) + price(p.rhoB, p.ApplyT(one)[:m], p.B)
+	v.RegKL = v.Sharp + p.Eps*v.KL + marginalPenalty(p.rhoA, p.mass, p.A) + marginalPenalty(p.rhoB, p.ApplyT(one)[:m], p.B)
 	v.RegEntropy, v.RegEntropyMinus1 = math.NaN(), math.NaN()
 	p.values = v
 }
 
-// price returns ρ KL(p|q), 0 where the marginal is exact.
-func price(rho float64, p, q []float64) float64 {
+// marginalPenalty returns ρ KL(p|q), 0 where the marginal is exact.
+func marginalPenalty(rho float64, p, q []float64) float64 {
 	if math.IsInf(rho, 1) {
 		return 0
 	}

@@ -19,7 +19,7 @@ func roundoff(c, p, q float64) float64 {
 // entering returns an arc whose reduced cost is negative beyond rounding, or ok = false where there is none. It looks
 // at blocks of √(nm) arcs in turn and takes the best (block search), or what is left of the last block's best while
 // they are good.
-func (s *simplex) entering() (o offer, ok bool, err error) {
+func (s *simplex) entering() (o candidate, ok bool, err error) {
 	if o, ok = s.queued(); ok {
 		return o, true, nil
 	}
@@ -56,7 +56,7 @@ func (s *simplex) entering() (o offer, ok bool, err error) {
 }
 
 // queued takes the best of the queue at today's potentials, if it is good enough.
-func (s *simplex) queued() (offer, bool) {
+func (s *simplex) queued() (candidate, bool) {
 	best, at := s.bar, -1
 	for k := range s.queue {
 		o := &s.queue[k]
@@ -65,7 +65,7 @@ func (s *simplex) queued() (offer, bool) {
 		}
 	}
 	if at < 0 {
-		return offer{}, false
+		return candidate{}, false
 	}
 	o := s.queue[at]
 	s.queue[at] = s.queue[len(s.queue)-1]
@@ -74,7 +74,7 @@ func (s *simplex) queued() (offer, bool) {
 }
 
 // negative reports whether the reduced cost of o is negative beyond rounding.
-func (s *simplex) negative(o offer) bool {
+func (s *simplex) negative(o candidate) bool {
 	return o.key < -roundoff(o.cost, s.tree.pot[o.i], s.tree.pot[s.n+int(o.j)])
 }
 
@@ -90,7 +90,7 @@ func (s *simplex) scan(row []float64, i, from, end int) {
 	row = row[:len(pot)]
 	for j, q := range pot {
 		if d := row[j] + q; d < limit {
-			o := offer{int32(i), int32(from + j), row[j], d - p}
+			o := candidate{int32(i), int32(from + j), row[j], d - p}
 			if !s.negative(o) {
 				continue
 			}

@@ -107,7 +107,7 @@ type simplex struct {
 	last []float64
 	at   int
 
-	queue        []offer // candidates from the last block, by key
+	queue        []candidate // candidates from the last block, by key
 	bar          float64
 	atRow, atCol int // where the next block starts
 }

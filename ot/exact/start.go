@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// An offer is an arc that may enter a basis. Key orders offers: the smaller, the better.
-type offer struct {
+// A candidate is an arc that may enter a basis. Key orders candidates: the smaller, the better.
+type candidate struct {
 	i, j      int32
 	cost, key float64
 }
 
-func compareOffers(x, y offer) int {
+func compareCandidates(x, y candidate) int {
 	return cmp.Or(cmp.Compare(x.key, y.key), cmp.Compare(x.i, y.i), cmp.Compare(x.j, y.j))
 }
 
 // insert puts o in its place in a list sorted by key, of at most size entries, and drops what falls off.
-func insert(list []offer, o offer, size int) []offer {
+func insert(list []candidate, o candidate, size int) []candidate {
 	if len(list) < size {
 		list = append(list, o)
 	} else if o.key >= list[len(list)-1].key {
@@ -37,7 +37,7 @@ const starters = 4
 // start builds a first basis. Given an estimate g of the dual, arcs of small C_ij − g_j are filled greedily; g may be
 // anything, the better it is, the fewer pivots follow.
 func (s *simplex) start(g []float64) error {
-	var offers []offer
+	var candidates []candidate
 	for i := range s.n {
 		if s.a[i].isZero() {
 			continue
@@ -46,22 +46,22 @@ func (s *simplex) start(g []float64) error {
 		if err != nil {
 			return err
 		}
-		var buf [starters]offer
+		var buf [starters]candidate
 		best := buf[:0]
 		worst := math.Inf(1)
 		for j, c := range row {
 			if key := c - g[j]; key < worst && !s.b[j].isZero() {
-				best = insert(best, offer{int32(i), int32(j), c, key}, starters)
+				best = insert(best, candidate{int32(i), int32(j), c, key}, starters)
 				if len(best) == starters {
 					worst = best[starters-1].key
 				}
 			}
 		}
-		offers = append(offers, best...)
+		candidates = append(candidates, best...)
 	}
-	slices.SortFunc(offers, compareOffers)
-	f := filler{a: slices.Clone(s.a), b: slices.Clone(s.b)}
-	for _, o := range offers {
+	slices.SortFunc(candidates, compareCandidates)
+	f := greedy{a: slices.Clone(s.a), b: slices.Clone(s.b)}
+	for _, o := range candidates {
 		f.fill(o)
 	}
 	for i := range s.n {
@@ -74,25 +74,25 @@ func (s *simplex) start(g []float64) error {
 		}
 		f.fillRow(int32(i), row, g)
 	}
-	s.hang(f.arcs)
+	s.buildTree(f.arcs)
 	return nil
 }
 
-// A filler fills arcs as far as supply and demand go. Because of the perturbation an arc uses up either its source or
+// A greedy fills arcs as far as supply and demand go. Because of the perturbation an arc uses up either its source or
 // its target, never both but at the very end, so the arcs form a spanning tree.
-type filler struct {
+type greedy struct {
 	a, b []mass
-	arcs []filled
-	live []offer // the targets not yet full, once asked for, with keys for the row at hand
+	arcs []arcFlow
+	live []candidate // the targets not yet full, once asked for, with keys for the row at hand
 }
 
-type filled struct {
+type arcFlow struct {
 	i, j int32
 	cost float64
 	flow mass
 }
 
-func (f *filler) fill(o offer) {
+func (f *greedy) fill(o candidate) {
 	flow := f.a[o.i]
 	if f.b[o.j].less(flow) {
 		flow = f.b[o.j]
@@ -102,17 +102,17 @@ func (f *filler) fill(o offer) {
 	}
 	f.a[o.i] = f.a[o.i].sub(flow)
 	f.b[o.j] = f.b[o.j].sub(flow)
-	f.arcs = append(f.arcs, filled{o.i, o.j, o.cost, flow})
+	f.arcs = append(f.arcs, arcFlow{o.i, o.j, o.cost, flow})
 }
 
 // fillRow sends what source i still has to the cheapest targets that are not full.
-func (f *filler) fillRow(i int32, row, g []float64) {
+func (f *greedy) fillRow(i int32, row, g []float64) {
 	if f.live == nil {
 		for j := range f.b {
-			f.live = append(f.live, offer{j: int32(j)})
+			f.live = append(f.live, candidate{j: int32(j)})
 		}
 	}
-	f.live = slices.DeleteFunc(f.live, func(o offer) bool { return f.b[o.j].isZero() })
+	f.live = slices.DeleteFunc(f.live, func(o candidate) bool { return f.b[o.j].isZero() })
 	best := 0
 	for k := range f.live {
 		o := &f.live[k]
@@ -125,7 +125,7 @@ func (f *filler) fillRow(i int32, row, g []float64) {
 	if f.a[i].isZero() {
 		return
 	}
-	slices.SortFunc(f.live, compareOffers)
+	slices.SortFunc(f.live, compareCandidates)
 	for _, o := range f.live {
 		if f.fill(o); f.a[i].isZero() {
 			return
@@ -133,8 +133,8 @@ func (f *filler) fillRow(i int32, row, g []float64) {
 	}
 }
 
-// hang makes the tree of a spanning set of arcs.
-func (s *simplex) hang(arcs []filled) {
+// buildTree makes the tree of a spanning set of arcs.
+func (s *simplex) buildTree(arcs []arcFlow) {
 	t := s.tree
 	near := adjacency(arcs, s.n, len(t.node))
 	t.root = int32(slices.IndexFunc(s.a, func(x mass) bool { return !x.isZero() }))
@@ -169,7 +169,7 @@ func (s *simplex) hang(arcs []filled) {
 }
 
 // adjacency lists the arcs at each node.
-func adjacency(arcs []filled, n, nodes int) [][]int32 {
+func adjacency(arcs []arcFlow, n, nodes int) [][]int32 {
 	near := make([][]int32, nodes)
 	for k, e := range arcs {
 		near[e.i] = append(near[e.i], int32(k))

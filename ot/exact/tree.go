@@ -55,7 +55,7 @@ func (t *tree) pivot(i, j int32, cost float64) {
 	for v := anchor; v != join; v = t.node[v].parent {
 		t.node[v].size += size
 	}
-	t.rehang(moved, leaving, anchor, theta, cost)
+	t.reroot(moved, leaving, anchor, theta, cost)
 	if 2*int(size) <= t.count {
 		t.shiftSubtree(moved, shift)
 	} else {
@@ -119,9 +119,9 @@ func (t *tree) push(in, out, join int32, theta mass) {
 	}
 }
 
-// rehang cuts the subtree of leaving off its parent, turns it so that moved is its top, and hangs it from anchor, as
+// reroot cuts the subtree of leaving off its parent, turns it so that moved is its top, and hangs it from anchor, as
 // the first child, by an arc of the given flow and cost. Sizes outside the subtree are the caller's.
-func (t *tree) rehang(moved, leaving, anchor int32, flow mass, cost float64) {
+func (t *tree) reroot(moved, leaving, anchor int32, flow mass, cost float64) {
 	oldParent, oldLast := t.node[leaving].parent, t.node[leaving].last
 	left, tail := t.turn(moved, leaving)
 	for v := oldParent; v != none && t.node[v].last == oldLast; v = t.node[v].parent {

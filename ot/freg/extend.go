@@ -87,8 +87,8 @@ func (p *Plan) extend(g *ot.PointCloud, at func([]float64) float64) ([]float64, 
 	return out, nil
 }
 
-// vanishing fills the potentials of atoms without weight.
-func (p *Plan) vanishing() {
+// zeroWeightPotentials fills the potentials of atoms without weight.
+func (p *Plan) zeroWeightPotentials() {
 	p.eachWeightless(func(r *row, i int) { p.Phi[i] = p.potential(r) })
 	p.eachEmptyColumn(func(r *row, j int, _ []float64) { p.Psi[j] = p.potential(r) })
 }

@@ -53,7 +53,7 @@ func (h *hessian) take(psi []float64, mu, short, cut float64) {
 	s.sw.each(func(r *row, k int, sp rows.Span) {
 		col, sq := h.part[2*k*m:(2*k+1)*m], h.part[(2*k+1)*m:(2*k+2)*m]
 		for i := sp.Lo; i < sp.Hi; i++ {
-			s.again(r, i, psi)
+			s.recomputeRow(r, i, psi)
 			e := &h.rows[i]
 			h.r[i] = e.take(r, s.f, s.a[i], s.b, cut)
 			inv := 1 / h.r[i]

@@ -34,7 +34,7 @@ func denseLaplacian(t *testing.T, f family, n, m int, lambda float64) (*hessian,
 	r := newRow(m, m)
 	k := make([]float64, m)
 	for i := range n {
-		s.again(r, i, psi)
+		s.recomputeRow(r, i, psi)
 		r.curvatures(k, f, s.a[i], s.b)
 		var total float64
 		for _, v := range k {

@@ -40,18 +40,18 @@ func newRun(ctx context.Context, o Solver, in *instance, begun time.Time) *run {
 	return r
 }
 
-// climb solves at Lambda. Where λ is below the spread of the costs it starts from the potentials of exact transport, which
+// run solves at Lambda. Where λ is below the spread of the costs it starts from the potentials of exact transport, which
 // are the limit for λ → 0 and a few Newton steps from the solution at every λ, measured up to the spread; should that
 // fail, λ is annealed. A ramp is annealed down to smaller λ, which takes hardly more steps and leads to the middle of its
 // potentials where they are not unique; those of a vertex are on the edge, where entries that should be 0 hardly are.
-func (r *run) climb() error {
+func (r *run) run() error {
 	r.s.lambda = r.Lambda
 	relative := r.Lambda / r.s.spread()
 	if r.Start != nil || !(relative < 1) {
 		return r.last()
 	}
 	if r.s.f != ramp || relative < 1e-4 {
-		found, err := r.vertex()
+		found, err := r.startFromExact()
 		if err != nil {
 			return err
 		}
@@ -68,8 +68,8 @@ func (r *run) climb() error {
 	return r.last()
 }
 
-// vertex sets psi to the potentials of exact transport, and reports whether there are any.
-func (r *run) vertex() (bool, error) {
+// startFromExact sets psi to the potentials of exact transport, and reports whether there are any.
+func (r *run) startFromExact() (bool, error) {
 	in := r.s.instance
 	row := newRow(len(in.b), len(in.full.b))
 	best, err := exact.Simplex{}.Solve(r.ctx, in.a, in.b, exact.Rows{N: len(in.a), M: len(in.b), Fill: func(dst []float64, i int) {
@@ -156,7 +156,7 @@ func (r *run) stage(tol float64) error {
 			copy(r.best, r.psi)
 		}
 		switch {
-		case r.s.err <= tol && (r.s.lambda > r.Lambda || mends == maxMends || !r.s.mend(r.psi)):
+		case r.s.err <= tol && (r.s.lambda > r.Lambda || mends == maxMends || !r.s.sinkhornColumns(r.psi)):
 			r.status = ot.Converged
 			return nil
 		case r.s.err <= tol: // and yet atoms of next to no mass were far from theirs
@@ -206,7 +206,7 @@ func (r *run) step() error {
 		r.damp = max(r.damp/4, 1e-12)
 	case t < 0.3:
 		r.damp = min(1, r.damp*4)
-		if err == nil && s.mend(r.psi) {
+		if err == nil && s.sinkhornColumns(r.psi) {
 			return r.eval()
 		}
 	}

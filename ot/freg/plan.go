@@ -81,7 +81,7 @@ func (p *Plan) potentials() {
 	for l, j := range in.cols {
 		p.Psi[j] = psi[l] + shift
 	}
-	p.vanishing()
+	p.zeroWeightPotentials()
 }
 
 // Dims returns the number of sources and of targets.
@@ -97,7 +97,7 @@ func (p *Plan) each(f func(r *row, l int)) { p.eachIn(func(r *row, _, l int) { f
 func (p *Plan) eachIn(f func(r *row, k, l int)) {
 	newSweep(p.s.instance, 0).each(func(r *row, k int, sp rows.Span) {
 		for l := sp.Lo; l < sp.Hi; l++ {
-			p.s.again(r, l, p.psi)
+			p.s.recomputeRow(r, l, p.psi)
 			f(r, k, l)
 		}
 	})

@@ -57,8 +57,8 @@ func (s *semidual) eval(psi []float64) {
 	s.err += kern.L1Diff(s.col, s.b)
 }
 
-// again makes row i of the last eval, for the same ψ.
-func (s *semidual) again(r *row, i int, psi []float64) {
+// recomputeRow makes row i of the last eval, for the same ψ.
+func (s *semidual) recomputeRow(r *row, i int, psi []float64) {
 	r.load(s.f, s.lambda, psi, s.costs(i, r.full, r.pack))
 	r.top, r.x = s.top[i], s.x[i]
 	r.densities(s.f, s.b)

@@ -59,7 +59,7 @@ func (o Solver) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 		o.MaxIter = defaultMaxIter
 	}
 	r := newRun(ctx, o, in, begun)
-	if err := r.climb(); err != nil {
+	if err := r.run(); err != nil {
 		return nil, err
 	}
 	return r.finish(), nil

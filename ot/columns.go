@@ -10,9 +10,9 @@ import "math"
 // to about ε√tol where atoms are well coupled. It asks for more than tol only of weights far below √tol.
 func columnTol(tol float64) float64 { return math.Sqrt(tol) }
 
-// offColumn returns the largest |log (Tᵀ1)ⱼ/bⱼ| over the columns. Those of weight up to columnUnderflow are left out:
+// maxColumnLogError returns the largest |log (Tᵀ1)ⱼ/bⱼ| over the columns. Those of weight up to columnUnderflow are left out:
 // they get the potentials of a vanishing weight.
-func (s *semidual) offColumn() float64 {
+func (s *semidual) maxColumnLogError() float64 {
 	var worst float64
 	for j, b := range s.b {
 		if b > columnUnderflow {
@@ -22,9 +22,9 @@ func (s *semidual) offColumn() float64 {
 	return worst
 }
 
-// closed reports whether the last evaluation ends a solve to tol.
-func (r *run) closed(tol float64) bool {
-	return r.err <= tol && r.s.offColumn() <= columnTol(tol)
+// columnsConverged reports whether the last evaluation ends a solve to tol.
+func (r *run) columnsConverged(tol float64) bool {
+	return r.err <= tol && r.s.maxColumnLogError() <= columnTol(tol)
 }
 
 // merit is the error of the last evaluation, for telling progress: below tol, what the columns are off decides.
@@ -32,7 +32,7 @@ func (r *run) merit(tol float64) float64 {
 	if r.err > tol {
 		return r.err
 	}
-	off := r.s.offColumn()
+	off := r.s.maxColumnLogError()
 	if math.IsInf(off, 1) {
 		return tol
 	}
@@ -40,25 +40,25 @@ func (r *run) merit(tol float64) float64 {
 }
 
 const (
-	// closingSinkhorn is how many Sinkhorn steps are tried before Newton's. Measured on problems of 20 atoms, half of them
+	// polishSinkhorn is how many Sinkhorn steps are tried before Newton's. Measured on problems of 20 atoms, half of them
 	// of weights to 1e-12: four do for all but one in thirty.
-	closingSinkhorn = 4
-	// closingLong is how many there are at most where there are too many atoms for Newton's.
-	closingLong = 200
-	// closingNewton is how many Newton steps are taken: on the same problems, with weights to 1e-40, six at most did.
-	closingNewton = 40
+	polishSinkhorn = 4
+	// polishLong is how many there are at most where there are too many atoms for Newton's.
+	polishLong = 200
+	// polishNewton is how many Newton steps are taken: on the same problems, with weights to 1e-40, six at most did.
+	polishNewton = 40
 )
 
-// closing gets the columns right that an L1 error of at most tol left off. Sinkhorn steps look at each column
+// polishColumns gets the columns right that an L1 error of at most tol left off. Sinkhorn steps look at each column
 // by itself and make no L1 error larger; where small weights are coupled to each other more than to anything
 // else, it takes Newton's, whose elimination sees every link however small.
-func (q *quasiNewton) closing(tol float64) error {
+func (q *quasiNewton) polishColumns(tol float64) error {
 	newton := q.s.m <= denseRescue
-	most := closingLong
+	most := polishLong
 	if newton {
-		most = closingSinkhorn
+		most = polishSinkhorn
 	}
-	for ; most > 0 && q.iter < q.MaxIter && !q.closed(tol); most-- {
+	for ; most > 0 && q.iter < q.MaxIter && !q.columnsConverged(tol); most-- {
 		q.iter++
 		q.s.sinkhorn(q.beta, 1)
 		if err := q.eval(q.beta, 1); err != nil {
@@ -68,22 +68,22 @@ func (q *quasiNewton) closing(tol float64) error {
 	if !newton {
 		return nil
 	}
-	left := closingNewton
-	done := func() bool { return left == 0 || q.closed(tol) }
+	left := polishNewton
+	done := func() bool { return left == 0 || q.columnsConverged(tol) }
 	return q.eachNewton(true, done, func(h *hessian) error {
 		left--
-		return q.closingStep(h)
+		return q.newtonPolish(h)
 	})
 }
 
-// closingStep is a Newton step without a search: the slopes that a search goes by do not see small columns either.
+// newtonPolish is a Newton step without a search: the slopes that a search goes by do not see small columns either.
 // Where it makes the worst column worse, it becomes a Sinkhorn step.
-func (q *quasiNewton) closingStep(h *hessian) error {
+func (q *quasiNewton) newtonPolish(h *hessian) error {
 	s := q.s
-	before, off := q.err, s.offColumn()
+	before, off := q.err, s.maxColumnLogError()
 	copy(q.next, q.beta)
 	s.gradient(q.grad)
-	h.take(s, 0)
+	h.assemble(s, 0)
 	if err := h.solveDense(q.ctx, q.dir, q.grad, s); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (q *quasiNewton) closingStep(h *hessian) error {
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
-	if q.err <= 2*before && s.offColumn() < off {
+	if q.err <= 2*before && s.maxColumnLogError() < off {
 		return nil
 	}
 	copy(q.beta, q.next)

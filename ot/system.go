@@ -47,7 +47,7 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 		axpy(rhs, s.rhs[k*m:(k+1)*m], 1)
 	}
 	if !list && h.full == nil || list && !h.join(lists, most) {
-		h.free = p
+		h.matrixFree = p
 	}
 	return h, rhs
 }

@@ -16,7 +16,7 @@ type storedKernel struct {
 	single bool        // K is held in data32, its rows scaled to sum to 1, else in data
 	data   [][]float64 // the rows of each span
 	data32 [][]float32
-	served int // evaluations since it was stored
+	uses   int // evaluations since it was stored
 }
 
 const (
@@ -72,7 +72,7 @@ func (s *semidual) useKernel(beta []float64, relax float64) (mid float64, ok boo
 	if k == nil || k.eps != s.eps || s.newton {
 		return 0, false
 	}
-	if s.sparse && relax == 1 && s.noActive != s.eps && k.served >= 3 {
+	if s.sparse && relax == 1 && s.sparseRefusedAt != s.eps && k.uses >= 3 {
 		return 0, false
 	}
 	most := storedDrift
@@ -83,8 +83,8 @@ func (s *semidual) useKernel(beta []float64, relax float64) (mid float64, ok boo
 	return mid, spread <= float64(most)*s.eps
 }
 
-// forget drops what was kept of other evaluations.
-func (s *semidual) forget() {
+// invalidate drops what was kept of other evaluations.
+func (s *semidual) invalidate() {
 	s.act = nil
 	if s.kernel != nil {
 		s.kernel.eps = 0
@@ -94,7 +94,7 @@ func (s *semidual) forget() {
 // doublePrecision ends the use of float32.
 func (s *semidual) doublePrecision() {
 	s.single, s.pass = false, min(s.pass, fusedPass)
-	s.forget()
+	s.invalidate()
 	if s.kernel != nil {
 		s.kernel.data32 = nil
 	}
@@ -107,7 +107,7 @@ func (s *semidual) newKernel(beta []float64) *storedKernel {
 		k = &storedKernel{ref: make([]float64, s.n)}
 		s.kernel = k
 	}
-	k.eps, k.served, k.single = s.eps, 0, s.single
+	k.eps, k.uses, k.single = s.eps, 0, s.single
 	switch {
 	case k.single && k.data32 == nil:
 		k.data32 = make([][]float32, len(s.sw.spans))
@@ -131,8 +131,8 @@ func cut[T any](dst [][]T, all []T, spans []span, m int) {
 	}
 }
 
-// judge drops a kernel in float32 that a column is all but missing from.
-func (s *semidual) judge(k *storedKernel) {
+// dropIfUnderflowed drops a kernel in float32 that a column is all but missing from.
+func (s *semidual) dropIfUnderflowed(k *storedKernel) {
 	if !k.single {
 		return
 	}
@@ -144,9 +144,9 @@ func (s *semidual) judge(k *storedKernel) {
 	}
 }
 
-// room makes room for the rows of span k, where there is none yet. Goroutines do it, each for the spans that it is
+// allocate makes room for the rows of span k, where there is none yet. Goroutines do it, each for the spans that it is
 // given: clearing memory takes its time.
-func (k *storedKernel) room(span, entries int) {
+func (k *storedKernel) allocate(span, entries int) {
 	switch {
 	case k.single && k.data32[span] == nil:
 		k.data32[span] = make([]float32, entries)
@@ -188,7 +188,7 @@ func (k *storedKernel) add(col []float64, span, l int, w []float64) {
 // evalKernel is eval by products with K, four rows at a time: they stay in cache from the sums to the columns.
 func (s *semidual) evalKernel(beta []float64, mid, relax float64) float64 {
 	kernel := s.kernel
-	kernel.served++
+	kernel.uses++
 	s.full = false
 	s.scalings(s.h, beta, kernel.base, mid)
 	s.columns(func(_ *worker, k int, r span, part []float64) {

@@ -4,12 +4,12 @@ package freg
 // own equation.
 const farColumn = 2
 
-// mend solves the equation of every column that is off by a factor of farColumn or more, Σ_i a_i m((φ_i + ψ_j − c_ij)/λ) =
+// sinkhornColumns solves the equation of every column that is off by a factor of farColumn or more, Σ_i a_i m((φ_i + ψ_j − c_ij)/λ) =
 // 1, for the φ of the last eval: a half step of generalised Sinkhorn for some of the columns. The dual does not fall by
 // it, for given φ it is a sum over columns and each of these is maximised; and an atom that has hardly any mass, and so no
 // curvature to go by and no say in the marginal error, does not hold up the steps of all others. It reports whether there
 // was such a column, and takes a pass over the costs where there was.
-func (s *semidual) mend(psi []float64) bool {
+func (s *semidual) sinkhornColumns(psi []float64) bool {
 	var far []int
 	for j, b := range s.b {
 		if c := s.col[j]; c < b/farColumn || c > b*farColumn {

@@ -34,7 +34,7 @@ func TestMend(t *testing.T) {
 			s.eval(psi)
 			below, row := 0., newRow(m, m)
 			for i, a := range s.a {
-				s.again(row, i, psi)
+				s.recomputeRow(row, i, psi)
 				for j, b := range s.b {
 					below += a * b * f.excess(1, row.v[j], row.x-row.d[j])
 				}
@@ -50,7 +50,7 @@ func TestMend(t *testing.T) {
 		}
 		phi := make([]float64, n)
 		s.phi(phi)
-		if got := s.mend(psi); got != any {
+		if got := s.sinkhornColumns(psi); got != any {
 			t.Fatalf("%v: mend = %v with far columns %v", d, got, far)
 		}
 		r := newRow(n, 0)

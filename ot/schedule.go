@@ -3,7 +3,7 @@ package ot
 // anneal runs stage at each ε of the schedule: loosely until the last.
 func (r *run) anneal(stage func(tol float64, last bool) error) error {
 	if r.Start != nil && len(r.stages) > 1 {
-		if err := r.judgeStart(); err != nil {
+		if err := r.tryWarmStart(); err != nil {
 			return err
 		}
 	}
@@ -16,7 +16,7 @@ func (r *run) anneal(stage func(tol float64, last bool) error) error {
 		r.s.setEps(r.beta, eps)
 		pass := r.s.pass
 		r.s.choosePass(tol)
-		if r.judged {
+		if r.warmStartAccepted {
 			r.s.pass = min(r.s.pass, pass) // the start needed that one already
 		}
 		if r.s.evals > 0 { // of a start, or of the stage before
@@ -32,9 +32,9 @@ func (r *run) anneal(stage func(tol float64, last bool) error) error {
 // startRegion is the L1 error above which a start is no better than none.
 const startRegion = 0.5
 
-// judgeStart goes straight to the problem's ε where the user's start is good there, and forgets the start where not:
+// tryWarmStart goes straight to the problem's ε where the user's start is good there, and forgets the start where not:
 // so that a warm start never costs more than one evaluation.
-func (r *run) judgeStart() error {
+func (r *run) tryWarmStart() error {
 	last := r.stages[len(r.stages)-1]
 	r.s.setEps(r.beta, last)
 	r.s.choosePass(stageTol)
@@ -42,7 +42,7 @@ func (r *run) judgeStart() error {
 		return err
 	}
 	if r.err <= startRegion {
-		r.judged = true
+		r.warmStartAccepted = true
 		r.stages = r.stages[len(r.stages)-1:]
 		return nil
 	}

@@ -53,7 +53,7 @@ func (s *semidual) rebase(beta []float64) {
 		}
 	}
 	s.g, s.narrow = next, nil
-	s.forget()
+	s.invalidate()
 	s.shiftEps = 0
 }
 

@@ -4,9 +4,9 @@ import (
 	"coupling/ot/exact"
 )
 
-// restartMost is the largest n·m for which a solve that does not get on starts again from the exact potentials: a
+// maxRestart is the largest n·m for which a solve that does not get on starts again from the exact potentials: a
 // second of the network simplex or so.
-const restartMost = 1 << 20
+const maxRestart = 1 << 20
 
 // restart moves, once, to the potentials of unregularised transport, and reports whether it did. Where costs span many
 // thousands of ε and weights many powers of ten, atoms of small weight have far to go and no L1 error, hence no slope
@@ -14,7 +14,7 @@ const restartMost = 1 << 20
 // ε to the solution.
 func (q *quasiNewton) restart() (bool, error) {
 	s := q.s
-	if q.restarted || s.n > restartMost/s.m {
+	if q.restarted || s.n > maxRestart/s.m {
 		return false, nil
 	}
 	q.restarted = true
@@ -27,6 +27,6 @@ func (q *quasiNewton) restart() (bool, error) {
 	}
 	copy(q.beta, s.start(sol.G))
 	q.hist.clear()
-	s.forget()
+	s.invalidate()
 	return true, q.eval(q.beta, 1)
 }

@@ -26,17 +26,17 @@ type controls struct {
 // run is the state of a solve.
 type run struct {
 	controls
-	ctx    context.Context
-	s      *semidual
-	beta   []float64
-	stages []float64 // the values of ε, the problem's last
-	tol    float64
-	iter   int
-	status Status
-	err    float64 // L1 error of the last eval
-	judged bool    // the user's start was good, and was evaluated
-	began  time.Time
-	halt   error // what Trace returned
+	ctx               context.Context
+	s                 *semidual
+	beta              []float64
+	stages            []float64 // the values of ε, the problem's last
+	tol               float64
+	iter              int
+	status            Status
+	err               float64 // L1 error of the last eval
+	warmStartAccepted bool    // the user's start was good, and was evaluated
+	began             time.Time
+	halt              error // what Trace returned
 }
 
 // begin checks everything and sets up the first ε, with the costs centred, which changes no plan of a balanced problem.
@@ -113,7 +113,7 @@ func (r *run) eval(beta []float64, relax float64) error {
 	for r.s.pass != exactPass && r.err < 20*r.s.passNoise() {
 		// The next digits are beyond the fast pass.
 		r.s.pass--
-		r.s.forget()
+		r.s.invalidate()
 		r.err = r.s.eval(beta, relax)
 	}
 	if err := r.s.deviceFailure(); err != nil {
@@ -143,7 +143,7 @@ func (r *run) certify() error {
 	if r.s.full {
 		return nil
 	}
-	r.s.forget()
+	r.s.invalidate()
 	r.s.pass = min(r.s.pass, fusedPass)
 	r.s.sparse, r.s.final = false, true
 	defer func() { r.s.final = false }()
@@ -181,19 +181,19 @@ func (r *run) finish(solver string, err error) (*Plan, error) {
 // evalOnce evaluates over every cost at the problem's ε, whatever the context.
 func (r *run) evalOnce() {
 	r.s.setEps(r.beta, r.Eps)
-	r.s.forget()
+	r.s.invalidate()
 	r.s.pass, r.s.sparse, r.s.final = min(r.s.pass, fusedPass), false, true
 	r.err = r.s.eval(r.beta, 1)
 }
 
 // stagnation tells when an error has stopped falling.
 type stagnation struct {
-	// sure is for methods that are sure to get on while the error is above rounding: every step of Sinkhorn raises the
+	// monotone is for methods whose error falls while the error is above rounding: every step of Sinkhorn raises the
 	// dual by at least half of ε times its square. They are slow, and not stuck.
-	sure  bool
-	since int
-	best  float64
-	seen  bool
+	monotone bool
+	since    int
+	best     float64
+	seen     bool
 }
 
 const (
@@ -201,12 +201,12 @@ const (
 	patience = 1000
 	// noisePatience is the same where the error is of the order of rounding.
 	noisePatience = 60
-	// sureNoise is how many times rounding the error may be for a method that is sure to get on to be stuck.
-	sureNoise = 1e4
+	// monotoneNoise is how many times rounding the error may be for a method that is sure to get on to be stuck.
+	monotoneNoise = 1e4
 )
 
-// stuck notes err and reports whether the best has not been beaten for too long; noise is the order of rounding.
-func (t *stagnation) stuck(err, noise float64) bool {
+// stalled notes err and reports whether the best has not been beaten for too long; noise is the order of rounding.
+func (t *stagnation) stalled(err, noise float64) bool {
 	if !t.seen || err < t.best {
 		t.best, t.since, t.seen = err, 0, true
 		return false
@@ -215,7 +215,7 @@ func (t *stagnation) stuck(err, noise float64) bool {
 	switch {
 	case t.best < 100*noise:
 		return t.since >= noisePatience
-	case t.sure && t.best > sureNoise*noise:
+	case t.monotone && t.best > monotoneNoise*noise:
 		return false
 	}
 	return t.since >= patience

@@ -10,10 +10,10 @@ type active struct {
 	eps float64
 	cut float64 // e^−K
 	// served counts evaluations by the list, skipped the times it was not made afresh for having served too few.
-	served, skipped int
-	ref             []float64 // β⁰, when the list was made
-	v               []float64 // exp((β−β⁰)/ε) at the last evaluation, up to a factor
-	spans           []activeSpan
+	uses, skipped int
+	ref           []float64 // β⁰, when the list was made
+	v             []float64 // exp((β−β⁰)/ε) at the last evaluation, up to a factor
+	spans         []activeSpan
 }
 
 // activeSpan is the list for a span of rows: compressed rows.
@@ -31,9 +31,9 @@ const (
 	// activeShare is the share of entries above which a list is not worth having: an entry of it costs a few times an
 	// entry of a full pass.
 	activeShare = 0.2
-	// activeMost is the largest list in entries (12 bytes each); matrix-free geometries, which promise not to hold
+	// maxActive is the largest list in entries (12 bytes each); matrix-free geometries, which promise not to hold
 	// the matrix, get the smaller one, 100 MB.
-	activeMost, activeMostFree = 1 << 26, 1 << 23
+	maxActive, maxActiveFrugal = 1 << 26, 1 << 23
 )
 
 // usable reports whether the list still covers everything that matters at beta.
@@ -47,9 +47,9 @@ func (a *active) usable(beta []float64, eps float64) bool {
 
 // budget is the number of entries a list may have.
 func (s *semidual) activeBudget() int {
-	most := activeMost
+	most := maxActive
 	if isFrugal(s.g) {
-		most = activeMostFree
+		most = maxActiveFrugal
 	}
 	share := s.share
 	if share == 0 {
@@ -61,13 +61,13 @@ func (s *semidual) activeBudget() int {
 // newActive returns an empty list to collect into, in the memory of the last.
 func (s *semidual) newActive(beta []float64) *active {
 	leave := 1e-3 * s.tol / float64(s.n+s.m)
-	a := s.spare
+	a := s.reuse
 	if a == nil {
 		a = &active{spans: make([]activeSpan, len(s.sw.spans))}
-		s.spare = a
+		s.reuse = a
 	}
 	a.eps, a.cut = s.eps, leave*math.Exp(-2*activeDrift)
-	a.served, a.skipped = 0, 0
+	a.uses, a.skipped = 0, 0
 	a.ref = append(a.ref[:0], beta...)
 	a.v = a.v[:0]
 	for range beta {
@@ -115,10 +115,10 @@ func (a *activeSpan) skip() {
 
 // wantsActive guesses from a few rows whether a list would be short enough, and marks the ε where it would not.
 func (s *semidual) wantsActive(beta []float64) bool {
-	if !s.sparse || s.noActive == s.eps {
+	if !s.sparse || s.sparseRefusedAt == s.eps {
 		return false
 	}
-	if !s.newton && s.act != nil && s.act.eps == s.eps && s.act.served < 2 && s.act.skipped < 3 {
+	if !s.newton && s.act != nil && s.act.eps == s.eps && s.act.uses < 2 && s.act.skipped < 3 {
 		s.act.skipped++ // steps are still long: the list would not last
 		return false
 	}
@@ -141,7 +141,7 @@ func (s *semidual) wantsActive(beta []float64) bool {
 	}
 	// Half as much again: eight rows are a rough guess, and settle has the last word.
 	if float64(kept)*float64(s.n)*float64(s.m) > 1.5*float64(s.activeBudget())*float64(seen) {
-		s.act, s.noActive = nil, s.eps
+		s.act, s.sparseRefusedAt = nil, s.eps
 		return false
 	}
 	return true
@@ -152,7 +152,7 @@ func (s *semidual) settle(a *active) {
 	s.act = nil
 	for k := range a.spans {
 		if a.spans[k].full {
-			s.noActive = s.eps
+			s.sparseRefusedAt = s.eps
 			return
 		}
 	}
@@ -162,7 +162,7 @@ func (s *semidual) settle(a *active) {
 // evalActive is eval over the list.
 func (s *semidual) evalActive(beta []float64) float64 {
 	act := s.act
-	act.served++
+	act.uses++
 	s.full = false
 	mid, _ := drift(beta, act.ref)
 	s.scalings(act.v, beta, act.ref, mid)
