@@ -100,13 +100,13 @@ func (r searchRow) cell(c RecipeParams, fashion bool, p lab.Preset) (RecipeParam
 }
 
 // publishedCosts are cells of the accounting figure's experiment for the noise scales of Tables 4 and 5.
-func publishedCosts(set lab.Setting) (out []accountingParams, err error) {
+func publishedCosts(set lab.Setting) (out []AccountingParams, err error) {
 	for _, sigma := range pick(set.Preset, []float64{1.5}, []float64{1.1, 1.3, 1.5, 1.9}, []float64{1.1, 1.3, 1.5, 1.9}) {
 		steps, err := publishedSteps(sigma)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, accountingParams{Multiplier: sigma, Steps: steps, Exact: set.Preset == lab.Paper})
+		out = append(out, AccountingParams{Multiplier: sigma, Steps: steps, Exact: set.Preset == lab.Paper})
 	}
 	return out, nil
 }
@@ -184,7 +184,7 @@ func spread(cells []lab.Result[RecipeParams, RecipeOut]) (most float64) {
 }
 
 // costTable says what the paper's rows cost.
-func costTable(known []lab.Result[accountingParams, accountingOut]) lab.Table {
+func costTable(known []lab.Result[AccountingParams, AccountingOut]) lab.Table {
 	t := lab.Table{Name: "epsilon", Caption: "What the rows of the paper cost at δ = 1e-5: 50 rows of a step, Poisson batches of 50 of 60,000",
 		Header: []string{"σ", "steps", "ε as published (" + dpsinkhorn.NotJustified + ")", "ε of its joint release", "ε of the whole-batch clip at that σ", "both are"}}
 	for _, c := range known {

@@ -54,7 +54,7 @@ func TestVehicles(t *testing.T) {
 func TestFacesAlone(t *testing.T) {
 	for _, name := range []string{semiDual, realPictures} {
 		for celebA, want := range map[bool]int{false: 0, true: 2} {
-			if got := facesColour(colourParams{CelebA: celebA, Method: colourMethod{Name: name}}, colourOut{}); len(got) != want {
+			if got := facesColour(ColourParams{CelebA: celebA, Method: ColourMethod{Name: name}}, ColourOut{}); len(got) != want {
 				t.Errorf("%s, CelebA %v: %d claims, want %d", name, celebA, len(got), want)
 			}
 		}

@@ -25,11 +25,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// colourParams is a method on pictures of two classes.
-type colourParams struct {
+// ColourParams is a method on pictures of two classes.
+type ColourParams struct {
 	CelebA    bool         `json:"celeba"` // else CIFAR-10, animals and vehicles
 	Most      int          `json:"most"`   // training and test pictures; 0: all
-	Method    colourMethod `json:"method"`
+	Method    ColourMethod `json:"method"`
 	Epsilon   float64      `json:"epsilon"` // at colourDelta
 	Judge     Judge        `json:"judge"`
 	Synthetic int          `json:"synthetic"`
@@ -37,8 +37,8 @@ type colourParams struct {
 	Data      data.Origin  `json:"data,omitzero"`
 }
 
-// colourMethod is a way to make pictures, and its sizes; the semi-dual has its own.
-type colourMethod struct {
+// ColourMethod is a way to make pictures, and its sizes; the semi-dual has its own.
+type ColourMethod struct {
 	Name    string `json:"name"`
 	Steps   int    `json:"steps"`
 	Batch   int    `json:"batch"`   // generated pictures of a step, and private ones expected
@@ -58,8 +58,8 @@ const (
 	colourSide  = 32
 )
 
-// colourOut. Artifact: images.npy, two lines of colourShown pictures of each class.
-type colourOut struct {
+// ColourOut is what came of it. Artifact: images.npy, two lines of colourShown pictures of each class.
+type ColourOut struct {
 	Name       string    `json:"name"` // of the data
 	Classes    []string  `json:"classes"`
 	Guess      float64   `json:"guess"` // share of the larger class among test pictures
@@ -70,16 +70,16 @@ type colourOut struct {
 	Seconds    float64   `json:"seconds"` // of training
 }
 
-var colourOf = lab.Experiment[colourParams, colourOut]{Name: "dpsinkhorn/colour", Version: 2, Run: runColour}
+var colourOf = lab.Experiment[ColourParams, ColourOut]{Name: "dpsinkhorn/colour", Version: 2, Run: runColour}
 
-func (p colourParams) sizes(name string) string {
+func (p ColourParams) sizes(name string) string {
 	if p.Most > 0 {
 		return fmt.Sprintf("%d pictures of CIFAR-10 in place of CelebA", p.Most)
 	}
 	return fmt.Sprintf("%s in place of CelebA, %d synthetic pictures, DP-Sinkhorn of few steps", name, p.Synthetic)
 }
 
-func runColour(ctx context.Context, c *lab.Cell, p colourParams) (out colourOut, err error) {
+func runColour(ctx context.Context, c *lab.Cell, p ColourParams) (out ColourOut, err error) {
 	train, test, err := p.pictures(ctx)
 	if err != nil {
 		return out, err
@@ -113,7 +113,7 @@ func runColour(ctx context.Context, c *lab.Cell, p colourParams) (out colourOut,
 }
 
 // pictures of two classes, 32 × 32, to train on and to test with.
-func (p colourParams) pictures(ctx context.Context) (train, test *data.Images, err error) {
+func (p ColourParams) pictures(ctx context.Context) (train, test *data.Images, err error) {
 	if train, err = p.split(ctx, data.Train); err != nil {
 		return nil, nil, err
 	}
@@ -125,7 +125,7 @@ func (p colourParams) pictures(ctx context.Context) (train, test *data.Images, e
 	return train, test, err
 }
 
-func (p colourParams) split(ctx context.Context, split data.Split) (*data.Images, error) {
+func (p ColourParams) split(ctx context.Context, split data.Split) (*data.Images, error) {
 	if p.CelebA {
 		faces, err := data.CelebA{Split: split, Label: "Male", Size: colourSide}.Open()
 		if err != nil {
@@ -176,7 +176,7 @@ func inTurn(m *data.Images) *data.Images {
 }
 
 // train makes what draws pictures. scratch is where a run that is killed goes on.
-func (p colourParams) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
+func (p ColourParams) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
 	if p.Method.Name == realPictures {
 		return func(rng *rand.Rand, n int) (*data.Images, error) { return images.Pick(rng, min(n, images.Len())) }, dp.Guarantee{}, nil
 	}
@@ -189,7 +189,7 @@ func (p colourParams) train(ctx context.Context, dev *device.Device, images *dat
 
 // method is what makes the pictures. DP-Sinkhorn is algorithm 1 with the paper's cost for CelebA, |x−y|², its λ = 5 and p, and the
 // clip that holds.
-func (p colourParams) method(images *data.Images) (synth.Method, error) {
+func (p ColourParams) method(images *data.Images) (synth.Method, error) {
 	const latent, embed = 32, 4
 	m := p.Method
 	t := dpsinkhorn.Training{

@@ -7,7 +7,7 @@ import (
 
 // Figures lists the figures, the quick ones first.
 func Figures() []lab.Figure {
-	return []lab.Figure{Accounting(), Debias(), Robustness(), Mixture(), Samples(), Ablation(), Utility(), Colour()}
+	return []lab.Figure{lab.FigureOf(Accounting), lab.FigureOf(Fig2), lab.FigureOf(Fig3), lab.FigureOf(Fig4b), lab.FigureOf(Fig4c), lab.FigureOf(Fig6), lab.FigureOf(Tab1), lab.FigureOf(Tab3), lab.FigureOf(Tab6), Robustness(), Mixture(), Samples(), Ablation()}
 }
 
 // badge marks what is smaller than the paper preset.

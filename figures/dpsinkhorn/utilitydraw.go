@@ -31,40 +31,71 @@ var published = []struct {
 }
 
 // utilityCell is a finished cell.
-type utilityCell = lab.Result[utilityParams, utilityOut]
+type utilityCell = lab.Result[UtilityParams, UtilityOut]
 
-func drawUtility(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	cells, err := lab.RecallAll(s, utilityOf, set.Seed, utilityGrid(set))
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
-	var out lab.Exhibit
+// utilityView is what Figures 2 and 4(b) and Table 1 are drawn from.
+type utilityView = lab.View[UtilityParams, UtilityOut]
+
+// bySet calls draw with the cells of each data set.
+func bySet(v utilityView, draw func(cells []utilityCell, fashion bool) error) error {
 	for _, fashion := range []bool{false, true} {
-		var some []utilityCell
-		for _, c := range cells {
-			if c.Params.Fashion == fashion {
-				some = append(some, c)
-			}
-		}
-		if len(some) == 0 {
+		cells := v.Where(func(p UtilityParams) bool { return p.Fashion == fashion })
+		if len(cells) == 0 {
 			continue
 		}
-		pictures, table, err := drawSet(set, some, fashion)
-		if err != nil {
-			return out, err
+		if err := draw(cells, fashion); err != nil {
+			return err
 		}
-		out.Pictures, out.Tables = append(out.Pictures, pictures...), append(out.Tables, table)
 	}
-	if set.Preset != lab.Paper {
-		out.Notes = append(out.Notes, "The whole-batch recipe is the best setting that was found for a few minutes of two cores, not the paper's: "+bestSizes+", which is ours. "+signalNote, chosenNote)
+	return nil
+}
+
+func utilityRemark(v utilityView, cells []utilityCell, fashion bool) string {
+	p := cells[0].Params
+	return v.Badge(p.sizes(), sample.Note(p.Data, strings.ToLower(setName(fashion))))
+}
+
+func drawImages(v utilityView) (out lab.Exhibit, err error) {
+	err = bySet(v, func(cells []utilityCell, fashion bool) error {
+		images, err := utilityImages(cells)
+		out.Pictures = append(out.Pictures, lab.Picture{Name: strings.ToLower(setName(fashion)), Caption: "Two of each class, as they were drawn. No real image is shown.",
+			Drawing: style.Figure{Body: images, Width: style.TwoColumns, Badge: utilityRemark(v, cells, fashion)}})
+		return err
+	})
+	out.Notes = utilityNotes(v)
+	return out, err
+}
+
+func drawAccuracy(v utilityView) (out lab.Exhibit, err error) {
+	err = bySet(v, func(cells []utilityCell, fashion bool) error {
+		out.Pictures = append(out.Pictures, lab.Picture{Name: strings.ToLower(setName(fashion)),
+			Caption: "Accuracy on real test images against ε, at δ = 1e-5. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " + dpsinkhorn.NotJustified + ".",
+			Drawing: style.Figure{Body: utilityCurves(cells, fashion), Width: style.TwoColumns, Badge: utilityRemark(v, cells, fashion)}})
+		return nil
+	})
+	out.Notes = utilityNotes(v)
+	return out, err
+}
+
+func drawTab1(v utilityView) (out lab.Exhibit, err error) {
+	err = bySet(v, func(cells []utilityCell, fashion bool) error {
+		out.Tables = append(out.Tables, utilityTable(cells, fashion))
+		return nil
+	})
+	out.Notes = utilityNotes(v)
+	return out, err
+}
+
+func utilityNotes(v utilityView) (out []string) {
+	if v.Preset != lab.Paper {
+		out = append(out, "The whole-batch recipe is the best setting that was found for a few minutes of two cores, not the paper's: "+bestSizes+", which is ours. "+signalNote, chosenNote)
 	}
-	out.Notes = append(out.Notes,
+	return append(out,
 		"ε is for one image more or less, label included, of the mechanism that ran; the table says whether it is exact. Settings of the semi-dual were found on these data sets, those of DP-SGD on MNIST, which no ε counts.",
 		"DP-SGD trains a class-conditional denoiser of low frequencies on two cores in half a minute; much larger networks, trained for hours on GPUs, do better (Dockhorn et al. 2023).",
 		"The attack guesses members by their distance to the nearest synthetic image: 0.5 is a coin. It knows nothing of training, so that what all methods have in common is how training and test images differ, not a leak.",
 		"FD is the Fréchet distance in features of a LeNet trained here: comparable within this table only. Accuracies are of one training of one generator; the 95 % interval of the test set alone is ±0.6 points at 90 %.",
 	)
-	return out, nil
 }
 
 // setName names a data set.
@@ -73,22 +104,6 @@ func setName(fashion bool) string {
 		return "Fashion-MNIST"
 	}
 	return "MNIST"
-}
-
-// drawSet draws one data set's images, table and, over several ε, curves.
-func drawSet(set lab.Setting, cells []utilityCell, fashion bool) ([]lab.Picture, lab.Table, error) {
-	name := strings.ToLower(setName(fashion))
-	images, err := utilityImages(cells)
-	if err != nil {
-		return nil, lab.Table{}, err
-	}
-	remark := badge(set, cells[0].Params.sizes(), sample.Note(cells[0].Params.Data, name))
-	pictures := []lab.Picture{{Name: name + "-images", Caption: "Two of each class, as they were drawn. No real image is shown.", Drawing: style.Figure{Body: images, Width: style.TwoColumns, Badge: remark}}}
-	if len(images.Items) > 1 {
-		pictures = append(pictures, lab.Picture{Name: name + "-accuracy", Caption: "Accuracy on real test images against ε, at δ = 1e-5. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " + dpsinkhorn.NotJustified + ".",
-			Drawing: style.Figure{Body: utilityCurves(cells, fashion), Width: style.TwoColumns, Badge: remark}})
-	}
-	return pictures, utilityTable(cells, fashion), nil
 }
 
 // utilityImages is a grid for each ε, a row for each method.
