@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"coupling/data"
 	"coupling/data/sample"
@@ -210,10 +211,12 @@ func Fig2() lab.Study[FacesParams, FacesOut] {
 	s.Draw = func(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
 		c := v.Cells[0]
 		rows := []facesRow{{0, facesSource, facesSource}}
-		for i, p := range c.Value.Plans {
-			if p.Super {
-				sampled, _ := p.pair()
-				rows = append(rows, facesRow{i, sampled, fmt.Sprintf("λ = %g: %s own", p.Lambda, percent(p.method(sampled).Own))})
+		sampled, _ := c.Value.Plans[0].pair()
+		for _, name := range slices.Compact([]string{sampled, facesExact}) {
+			for i, p := range c.Value.Plans {
+				if p.Super {
+					rows = append(rows, facesRow{i, name, fmt.Sprintf("%s, λ = %g: %s own", strings.TrimPrefix(name, "SCONES, "), p.Lambda, percent(p.method(name).Own))})
+				}
 			}
 		}
 		return facesExhibit(v, c, fmt.Sprintf("Blurred pictures of one half of %s and samples of KL plans to the other, the same noise at each λ. “Own” is the share of samples whose nearest source is their own; of pairs at random it is %s.",
