@@ -239,7 +239,7 @@ func (f *facesPlan) width(k scones.Compatibility) float64 {
 func (f *facesPlan) sampler(k scones.Compatibility, field string) (score.Langevin, error) {
 	first, last, steps := f.width(k), facesLast, 5
 	if field == mixtureScore {
-		last, steps = .129, 10
+		last, steps = .129, 6
 	}
 	first = max(first, last)
 	levels, err := score.Geometric(first, last, 2+int(math.Ceil(math.Log(first/last)/math.Log(1.5))))
@@ -334,13 +334,12 @@ type sampling struct {
 // code ran.
 func (f *facesPlan) samplings() []sampling {
 	k := f.p.compatibility(f.Plan.Lambda)
-	out := []sampling{{facesExact, exactScore, k}, {facesMixture, mixtureScore, k}}
 	if f.p.F == fdiv.KL {
-		return out
+		return []sampling{{facesExact, exactScore, k}, {facesMixture, mixtureScore, k}}
 	}
-	field := exactScore
+	field, out := exactScore, []sampling{{facesExact, exactScore, k}}
 	if f.fields[mixtureScore] != nil {
-		field = mixtureScore
+		field, out = mixtureScore, []sampling{{facesMixture, mixtureScore, k}}
 	}
 	if sharp := k; f.Plan.Lambda < 1./facesBeta {
 		sharp.Beta = 1 / f.Plan.Lambda

@@ -19,7 +19,7 @@ func main() {
 	study := scones.Fig1()
 	study.Grid = func(lab.Setting) []scones.FacesParams {
 		return []scones.FacesParams{
-			{Lambdas: []float64{0.1, 0.01, 0.005}, Side: 32, Most: 4000, Sources: 40, Exact: 600, Atoms: 400, Parts: 40, Device: "cpu"},
+			{Lambdas: []float64{0.1, 0.01, 0.005}, Side: 32, Most: 4000, Sources: 32, Exact: 600, Atoms: 400, Parts: 40, Device: "cpu"},
 		}
 	}
 	gallery.Main(study.Figure())

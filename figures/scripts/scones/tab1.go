@@ -19,8 +19,8 @@ func main() {
 	study := scones.Tab1()
 	study.Grid = func(lab.Setting) []scones.FacesParams {
 		return []scones.FacesParams{
-			{Lambdas: []float64{0.1, 0.01, 0.005}, Side: 32, Most: 4000, Sources: 40, Exact: 600, Atoms: 400, Parts: 40, Device: "cpu"},
-			{F: chi2, Lambdas: []float64{0.1, 0.01, 0.001}, Side: 32, Most: 4000, Sources: 40, Exact: 600, Atoms: 400, Parts: 40, Device: "cpu"},
+			{Lambdas: []float64{0.1, 0.01, 0.005}, Side: 32, Most: 4000, Sources: 32, Exact: 600, Atoms: 400, Parts: 40, Device: "cpu"},
+			{F: chi2, Lambdas: []float64{0.1, 0.01, 0.001}, Side: 32, Most: 4000, Sources: 32, Exact: 600, Atoms: 400, Parts: 40, Device: "cpu"},
 		}
 	}
 	gallery.Main(study.Figure())
