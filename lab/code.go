@@ -20,7 +20,7 @@ import (
 // command. Elsewhere they are computed from the source files, if those are at
 // hand and not newer than the program. It is empty where it is not known.
 
-// codes is set by the linker: NAME=DIGEST,NAME=DIGEST,…
+// codes is set by the linker: NAME=DIGEST, with commas between.
 var codes string
 
 // EncodeCodes returns the digests of the experiments that a Go file declares, or

@@ -17,9 +17,11 @@ func main() {
 		os.Exit(2)
 	}
 	table, err := lab.EncodeCodes(os.Args[1])
+	if err == nil {
+		_, err = os.Stdout.WriteString(table)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Print(table)
 }
