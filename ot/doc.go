@@ -5,7 +5,17 @@
 //	T* = argmin <T,c> − ε h(T)  over T ≥ 0, T1 = a, Tᵀ1 = b,    h(T) = Σ T(1 − log T),
 //	T*ᵢⱼ = exp((αᵢ+βⱼ−cᵢⱼ)/ε) = aᵢ bⱼ exp((fᵢ+gⱼ−cᵢⱼ)/ε).
 //
-// # In words
+// # Which solver
+//
+// LBFGS, which Solve takes: on the timing problems it is the fastest but where ε is a tenth of the mean cost or more, and there
+// Scaling needs no fewer evaluations. Sinkhorn and Scaling are the classics to compare with. Newton helps where atoms are hardly coupled, as in an assignment at small ε;
+// LBFGS takes its steps by itself where it does not get on. Unbalanced solves problems whose marginals are penalised.
+//
+// All of them are a rule for the next step of one function, the semi-dual. Its passes use costs and exponentials in one
+// vector kernel, products with a stored kernel, or a list of the entries of T that are not negligible; a plan that says
+// Converged was checked over every cost in the log domain. PEERS.md in ot/peers has times.
+//
+// # Use
 //
 // A Problem is a Geometry (a cost matrix by Dense, or two clouds of points and a cost by Points) and two weight
 // vectors. A solver is a struct literal; its Solve returns a Plan, which holds the potentials, says in Status whether it
@@ -16,15 +26,9 @@
 //	loss := plan.Sharp()
 //	grad, err := plan.GradX()
 //
-// # Which solver
-//
-// LBFGS, which Solve takes: no other solver of this package is faster at any ε or tolerance of the timing problems. Sinkhorn
-// and Scaling are the classics to compare with. Newton helps where atoms are hardly coupled, as in an assignment at small ε;
-// LBFGS takes its steps by itself where it does not get on. Unbalanced solves problems whose marginals are penalised.
-//
-// All of them are a rule for the next step of one function, the semi-dual. Its passes use costs and exponentials in one
-// vector kernel, products with a stored kernel, or a list of the entries of T that are not negligible; a plan that says
-// Converged was checked over every cost in the log domain. PEERS.md in ot/peers has times.
+// Objective and Divergence are for training loops: a loss with the gradients that are asked for, at 1.2 to 3 times the time of the
+// solve in it, with memory used again from step to step. NewPlan makes the plan of a solver that lives elsewhere, and Plan.At
+// extends a plan to new points.
 //
 // # Precision
 //

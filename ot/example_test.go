@@ -69,3 +69,41 @@ func ExampleDivergence() {
 	// ⎡-3.0000⎤
 	// ⎣-3.0000⎦
 }
+
+// A training step moves points along the gradient of the divergence; memory and, with Warm, potentials are carried along.
+func ExampleObjective() {
+	x := mat.NewDense(3, 1, []float64{0, 1, 2})
+	y := mat.NewDense(3, 1, []float64{4, 5, 6})
+	loss := ot.Divergence{Of: ot.Objective{Solver: ot.LBFGS{Eps: 0.1, Tol: 1e-6}, Loss: ot.RegKL, Warm: true}}
+	for range 20 {
+		d, err := loss.Eval(context.Background(), x, y, nil, nil, ot.SqEuclidean, ot.ByX)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		d.X.Scale(-0.75, d.X) // the gradient of a point of weight 1/3 is 2/3 of the way
+		x.Add(x, d.X)
+	}
+	fmt.Printf("%.2f\n", mat.Formatted(x.T()))
+	// Output: [4.00  5.00  6.00]
+}
+
+// ExamplePlan_At sends a point that was not in the problem where the plan sends its neighbours.
+func ExamplePlan_At() {
+	x := mat.NewDense(3, 1, []float64{0, 1, 2})
+	y := mat.NewDense(3, 1, []float64{10, 11, 12})
+	plan, err := ot.Solve(context.Background(), ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}, 0.1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	moved, err := plan.At(mat.NewDense(2, 1, []float64{0.1, 1.9}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.2f\n", mat.Formatted(moved.Barycentric(y)))
+	// Output:
+	// ⎡10.00⎤
+	// ⎣12.00⎦
+}
