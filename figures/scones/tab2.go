@@ -97,7 +97,7 @@ func gaussiansGrid(set lab.Setting) (out []GaussiansParams) {
 			}
 			for pair := range pairs {
 				fit := lab.Pick(p, 100, 500, 2000, 2000)
-				if p != lab.Paper && (d > 16 || pair > 0) {
+				if p != lab.Paper && (d > 16 || pair > 0) || p == lab.Quick && per != 2 && d > 2 {
 					fit = 0
 				}
 				out = append(out, GaussiansParams{
@@ -366,13 +366,14 @@ func (t table2) claimFitted(d int) []lab.Claim {
 	if t.Preset == lab.Smoke {
 		small = "500 samples and networks of 20 steps"
 	}
-	row := map[int]float64{2: .025, 4: .025, 16: .52}[d] // the paper's
+	row := map[int]float64{2: .025, 4: .025, 16: .52}[d] // the paper's, of 10,000 samples
+	more := floor * (10000/float64(t.nets.Cells[0].Params.Problem.Samples) - 1)
 	return []lab.Claim{
 		{What: fmt.Sprintf("longer steps against the floor, d = %d", d), Source: "sample floor", Got: get(tab2Rows[2].of), Relation: lab.AtMost, Want: floor, AbsTol: .006, RelTol: .2,
 			Why: "both are random, by some 30 % at d = 2 and 5 % at d = 16, and a step of 0.1 lengthens the shortest variances by 2.5 %", SkipReason: small, Null: independentPairs},
 		{What: fmt.Sprintf("plan of quadratic potentials by Algorithm 1, d = %d", d), Source: "Table 2, SCONES", Got: get(func(o GaussiansOut) float64 { return o.AscentPlan }), Relation: lab.AtMost,
 			Want: row, Why: "what the paper's networks reach, sampling included", SkipReason: small, Null: independentPairs},
-		{What: fmt.Sprintf("networks, d = %d", d), Source: "Table 2, SCONES", Got: nets, Relation: lab.AtMost, Want: row, RelTol: .5, Why: "within 1.5 times of the paper", SkipReason: small, Null: independentPairs},
+		{What: fmt.Sprintf("networks, d = %d", d), Source: "Table 2, SCONES", Got: nets, Relation: lab.AtMost, Want: row + more, RelTol: .5, Why: "within 1.5 times of the paper, whose 10,000 samples have the lower floor", SkipReason: small, Null: independentPairs},
 		{What: fmt.Sprintf("barycentric projection by a network over the exact one, d = %d", d), Source: "closed form", Got: t.projected(d), Want: 1, RelTol: pickD(d, .25, .15, .15),
 			Why: "a network that was trained for minutes, of potentials that were", SkipReason: small, Null: meanMaps},
 	}
