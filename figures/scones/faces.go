@@ -141,7 +141,7 @@ func facesStudy(fs ...fdiv.Divergence) lab.Study[FacesParams, FacesOut] {
 			lab.Full:  "20,000 pictures of Fashion-MNIST at 32 × 32, 250 sources; the paper's three λ, 1000 atoms, score a mixture of 120 Gaussians, exact score of 2000 pictures, no networks",
 			lab.Paper: "CelebA at 64 × 64, 5000 sources; the paper's three λ, critics of 8 × 2048, one NCSNv2 of 128 features a divergence, 30,000 steps (the paper: 210,000)",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 3 * seconds, lab.Quick: 30 * seconds, lab.Full: 300 * seconds, lab.Paper: 1e7 * seconds},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 3 * seconds, lab.Quick: 42 * seconds, lab.Full: 300 * seconds, lab.Paper: 1e7 * seconds},
 		Experiment: facesOf,
 		Grid:       facesGrid(fs...),
 		Nulls: []lab.Null{
