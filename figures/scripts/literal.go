@@ -13,7 +13,10 @@ import (
 const maxCells = 14
 
 // A speller writes parameters as Go source and notes what must be imported.
-type speller struct{ imports map[string]bool }
+type speller struct {
+	imports map[string]bool
+	other   reflect.Value // the grid on other data
+}
 
 // errUnspeakable marks a value that another package cannot write down.
 type errUnspeakable struct{ reflect.Type }
@@ -76,11 +79,16 @@ func (s *speller) prefix(t reflect.Type, elided bool) string {
 
 // grid returns statements that set study.Grid to cells, a []P: one by one, as a
 // product of axes, or, where the grid is neither short nor a product, as the
-// study's own grid with the fields that all cells share set again.
-func grid(cells any) (code string, imports []string) {
+// study's own grid with the fields that all cells share set again. What differs in
+// other, the grid on another machine's data, stays the study's own.
+func grid(cells, other any) (code string, imports []string) {
 	v := reflect.ValueOf(cells)
-	for _, form := range []func(*speller, reflect.Value) string{(*speller).listed, (*speller).product, (*speller).edited} {
-		s := &speller{map[string]bool{}}
+	forms := []func(*speller, reflect.Value) string{(*speller).listed, (*speller).product, (*speller).edited}
+	if !reflect.DeepEqual(cells, other) {
+		forms = forms[2:]
+	}
+	for _, form := range forms {
+		s := &speller{imports: map[string]bool{}, other: reflect.ValueOf(other)}
 		if code := s.attempt(form, v); code != "" {
 			for name := range s.imports {
 				imports = append(imports, name)
@@ -191,6 +199,11 @@ func changeAt(v reflect.Value, field int) int {
 	return v.Len()
 }
 
+// onData reports whether a field depends on the data of the machine.
+func (s *speller) onData(v reflect.Value, field int) bool {
+	return s.other.Len() != v.Len() || !reflect.DeepEqual(v.Index(0).Field(field).Interface(), s.other.Index(0).Field(field).Interface())
+}
+
 // edited sets the scalar fields that all cells share.
 func (s *speller) edited(v reflect.Value) string {
 	base, _ := s.axes(v)
@@ -198,7 +211,7 @@ func (s *speller) edited(v reflect.Value) string {
 	var lines []string
 	for f := range base.NumField() {
 		field := base.Type().Field(f)
-		if changeAt(v, f) < v.Len() || !field.IsExported() || field.Type.Kind() == reflect.Struct || field.Type.Kind() == reflect.Slice {
+		if changeAt(v, f) < v.Len() || s.onData(v, f) || !field.IsExported() || field.Type.Kind() == reflect.Struct || field.Type.Kind() == reflect.Slice {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("cells[i].%s = %s", field.Name, s.value(v.Index(0).Field(f), false)))
@@ -206,5 +219,6 @@ func (s *speller) edited(v reflect.Value) string {
 	if len(lines) == 0 {
 		return ""
 	}
+	lines = lines[:min(len(lines), maxCells)] // the others are a selector away
 	return fmt.Sprintf("grid := study.Grid\nstudy.Grid = func(set lab.Setting) []%s {\ncells := grid(set)\nfor i := range cells {\n%s\n}\nreturn cells\n}", p, strings.Join(lines, "\n"))
 }

@@ -21,7 +21,6 @@ func main() {
 	study.Grid = func(set lab.Setting) []amplification.MNISTParams {
 		cells := grid(set)
 		for i := range cells {
-			cells[i].Train = 55000
 			cells[i].Test = 10000
 			cells[i].Batch = 64
 			cells[i].Noise = 0.6
@@ -29,7 +28,6 @@ func main() {
 			cells[i].Adam = 0.001
 			cells[i].Repeat = 0
 			cells[i].Device = "cpu"
-			cells[i].Data = ""
 		}
 		return cells
 	}

@@ -25,7 +25,6 @@ func main() {
 			cells[i].Most = 0
 			cells[i].Synthetic = 3000
 			cells[i].Device = "cpu"
-			cells[i].Data = ""
 		}
 		return cells
 	}

@@ -17,12 +17,17 @@ import (
 
 func main() {
 	study := dpsinkhorn.Fig4c()
-	study.Grid = func(lab.Setting) []dpsinkhorn.DebiasParams {
-		return []dpsinkhorn.DebiasParams{
-			{Hidden: 4, Steps: 60, Images: 25, Batches: 40, Device: "cpu"},
-			{P: 0.4, Hidden: 4, Steps: 60, Images: 25, Batches: 40, Device: "cpu"},
-			{P: 1, Hidden: 4, Steps: 60, Images: 25, Batches: 40, Device: "cpu"},
+	grid := study.Grid
+	study.Grid = func(set lab.Setting) []dpsinkhorn.DebiasParams {
+		cells := grid(set)
+		for i := range cells {
+			cells[i].Hidden = 4
+			cells[i].Steps = 60
+			cells[i].Images = 25
+			cells[i].Batches = 40
+			cells[i].Device = "cpu"
 		}
+		return cells
 	}
 	gallery.Main(study.Figure())
 }

@@ -17,11 +17,17 @@ import (
 
 func main() {
 	study := dpsinkhorn.Fig6()
-	study.Grid = func(lab.Setting) []dpsinkhorn.ColourParams {
-		return []dpsinkhorn.ColourParams{
-			{Method: dpsinkhorn.ColourMethod{Name: "whole batch, DCGAN", Steps: 20, Batch: 10, Hidden: 16}, Epsilon: 10, Judge: dpsinkhorn.Judge{Width: 8, LeNet: 1000, Images: 500}, Synthetic: 1000, Device: "cpu", Data: "subset"},
-			{Method: dpsinkhorn.ColourMethod{Name: "whole batch, BigGAN", Steps: 20, Batch: 10, Hidden: 16}, Epsilon: 10, Judge: dpsinkhorn.Judge{Width: 8, LeNet: 1000, Images: 500}, Synthetic: 1000, Device: "cpu", Data: "subset"},
+	grid := study.Grid
+	study.Grid = func(set lab.Setting) []dpsinkhorn.ColourParams {
+		cells := grid(set)
+		for i := range cells {
+			cells[i].CelebA = false
+			cells[i].Most = 0
+			cells[i].Epsilon = 10
+			cells[i].Synthetic = 1000
+			cells[i].Device = "cpu"
 		}
+		return cells
 	}
 	gallery.Main(study.Figure())
 }

@@ -17,10 +17,21 @@ import (
 
 func main() {
 	study := scones.Fig1()
-	study.Grid = func(lab.Setting) []scones.FacesParams {
-		return []scones.FacesParams{
-			{Lambdas: []float64{0.1, 0.01, 0.005}, Side: 32, Most: 4000, Sources: 32, Exact: 600, Atoms: 400, Parts: 40, Device: "cpu"},
+	grid := study.Grid
+	study.Grid = func(set lab.Setting) []scones.FacesParams {
+		cells := grid(set)
+		for i := range cells {
+			cells[i].CelebA = false
+			cells[i].F = kl
+			cells[i].Side = 32
+			cells[i].Most = 4000
+			cells[i].Sources = 32
+			cells[i].Exact = 600
+			cells[i].Atoms = 400
+			cells[i].Parts = 40
+			cells[i].Device = "cpu"
 		}
+		return cells
 	}
 	gallery.Main(study.Figure())
 }

@@ -17,11 +17,26 @@ import (
 
 func main() {
 	study := scones.Fig3()
-	study.Grid = func(lab.Setting) []scones.DigitsParams {
-		return []scones.DigitsParams{
-			{Most: 4000, Exact: 1000, Lambda: 0.001, Critic: 128, Steps: 1500, Batch: 128, Rate: 0.0003, Parts: 60, Atoms: 800, Width: 16, ProjFor: 1000, Epochs: 10, Sources: 120, Device: "cpu"},
-			{ToMNIST: true, Most: 4000, Exact: 1000, Lambda: 0.001, Critic: 128, Steps: 1500, Batch: 128, Rate: 0.0003, Parts: 60, Atoms: 800, Width: 16, ProjFor: 1000, Epochs: 10, Sources: 120, Device: "cpu"},
+	grid := study.Grid
+	study.Grid = func(set lab.Setting) []scones.DigitsParams {
+		cells := grid(set)
+		for i := range cells {
+			cells[i].Most = 4000
+			cells[i].Exact = 1000
+			cells[i].Lambda = 0.001
+			cells[i].Critic = 128
+			cells[i].Steps = 1500
+			cells[i].Batch = 128
+			cells[i].Rate = 0.0003
+			cells[i].Parts = 60
+			cells[i].Atoms = 800
+			cells[i].NCSN = false
+			cells[i].Width = 16
+			cells[i].ScoreFor = 0
+			cells[i].ProjFor = 1000
+			cells[i].Epochs = 10
 		}
+		return cells
 	}
 	gallery.Main(study.Figure())
 }

@@ -17,10 +17,14 @@ import (
 
 func main() {
 	study := scones.Tab7()
-	study.Grid = func(lab.Setting) []scones.MomentsParams {
-		return []scones.MomentsParams{
-			{Side: 28, Lambdas: []float64{1, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001}, Chains: 16},
+	grid := study.Grid
+	study.Grid = func(set lab.Setting) []scones.MomentsParams {
+		cells := grid(set)
+		for i := range cells {
+			cells[i].Side = 28
+			cells[i].Chains = 16
 		}
+		return cells
 	}
 	gallery.Main(study.Figure())
 }

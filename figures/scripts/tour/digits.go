@@ -17,15 +17,14 @@ import (
 
 func main() {
 	study := tour.Digits()
-	study.Grid = func(lab.Setting) []tour.PlanParams {
-		return []tour.PlanParams{
-			{N: 500, Ratio: 0.003, Tol: 1e-08},
-			{N: 500, Ratio: 0.01, Tol: 1e-08},
-			{N: 500, Ratio: 0.03, Tol: 1e-08},
-			{N: 500, Ratio: 0.1, Tol: 1e-08},
-			{N: 500, Ratio: 0.3, Tol: 1e-08},
-			{N: 500, Ratio: 1, Tol: 1e-08},
+	grid := study.Grid
+	study.Grid = func(set lab.Setting) []tour.PlanParams {
+		cells := grid(set)
+		for i := range cells {
+			cells[i].N = 500
+			cells[i].Tol = 1e-08
 		}
+		return cells
 	}
 	gallery.Main(study.Figure())
 }
