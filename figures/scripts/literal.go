@@ -219,6 +219,6 @@ func (s *speller) edited(v reflect.Value) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	lines = lines[:min(len(lines), maxCells)] // the others are a selector away
+	lines = lines[:min(len(lines), 12)] // the others are a selector away
 	return fmt.Sprintf("grid := study.Grid\nstudy.Grid = func(set lab.Setting) []%s {\ncells := grid(set)\nfor i := range cells {\n%s\n}\nreturn cells\n}", p, strings.Join(lines, "\n"))
 }

@@ -33,8 +33,6 @@ func main() {
 			cells[i].NCSN = false
 			cells[i].Width = 16
 			cells[i].ScoreFor = 0
-			cells[i].ProjFor = 1000
-			cells[i].Epochs = 10
 		}
 		return cells
 	}
