@@ -3,7 +3,6 @@ package dpsinkhorn
 import (
 	"fmt"
 
-	"coupling/data/sample"
 	"coupling/dp"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/artifact"
@@ -11,28 +10,35 @@ import (
 	"coupling/lab"
 )
 
-// Samples is Figure 7: images of the recipe's best setting.
-func Samples() lab.Figure {
-	return lab.Figure{
-		Name:  "dpsinkhorn/samples",
+// Fig7 is Figure 7: images of the recipe's best setting.
+func Fig7() lab.Study[RecipeParams, RecipeOut] {
+	return lab.Study[RecipeParams, RecipeOut]{
+		Name:  "dpsinkhorn/fig7",
 		Title: "Figure 7: images of the recipe at its best sound setting",
 		Shows: "Ten images of each class of MNIST and Fashion-MNIST, made by the whole-batch recipe at ε = 10 and δ = 1e-5 that hold, the first ones that were drawn. The paper's are at an ε that is " + dpsinkhorn.NotJustified + ".",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "MNIST, 1000 digits, 3 steps",
-			lab.Quick: "60,000 images, " + bestSizes,
+			lab.Quick: "60,000 images, 600 steps of 10 images, width 4, 16 frequencies released",
+			lab.Full:  "60,000 images, " + bestSizes,
 			lab.Paper: "60,000 images, 160,000 steps of 50 images, width 64",
 		},
-		Decoders: []lab.Decoder{recipeOf.Decoder()},
-		Jobs:     func(set lab.Setting) ([]lab.Job, error) { return recipeOf.Jobs(set.Seed, samplesGrid(set)...), nil },
-		Draw:     drawSamples,
-		Claims:   claimSamples,
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 20, lab.Full: 180, lab.Paper: 1.2e7},
+		Experiment: recipeOf,
+		Grid:       samplesGrid,
+		Draw:       drawSamples,
+		Claims:     claimSamples,
+		Nulls:      []lab.Null{overspent, chance},
 	}
 }
 
 func samplesGrid(set lab.Setting) (out []RecipeParams) {
-	for _, fashion := range pick(set.Preset, []bool{false}, []bool{false, true}, []bool{false, true}) {
+	for _, fashion := range lab.Pick(set.Preset, []bool{false}, []bool{false, true}, []bool{false, true}, []bool{false, true}) {
 		c := baseRecipe(set)
+		base := c.Recipe
 		c.Fashion, c.Recipe = fashion, bestRecipe(set, 10)
+		if set.Preset == lab.Quick {
+			c.Recipe.Steps, c.Recipe.Low, c.Recipe.Rate = 3*base.Steps, base.Low, base.Rate
+		}
 		if fashion && set.Preset == lab.Paper {
 			c.Recipe.L1, c.Recipe.Rate = 3, 1e-5
 		}
@@ -41,15 +47,11 @@ func samplesGrid(set lab.Setting) (out []RecipeParams) {
 	return out
 }
 
-func drawSamples(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
-	cells, err := lab.RecallAll(s, recipeOf, set.Seed, samplesGrid(set))
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
+func drawSamples(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) {
 	table := lab.Table{Name: "accuracy", Caption: "Accuracy in percent on real test images; in brackets the paper's, at an ε that is " + dpsinkhorn.NotJustified,
 		Header: []string{"data", "steps", "σ", "ε", "signal over noise", "logistic", "MLP", "CNN", "seconds"}}
 	var panels style.Panels
-	for _, c := range cells {
+	for _, c := range v.Cells {
 		rows, err := artifact.Read(c.Open, "images.npy")
 		if err != nil {
 			return lab.Exhibit{}, err
@@ -57,38 +59,33 @@ func drawSamples(s *lab.Store, set lab.Setting) (lab.Exhibit, error) {
 		panels.Items = append(panels.Items, &style.ImageGrid{C: 1, H: 28, W: 28, Columns: 10, Title: setName(c.Params.Fashion) + ", ε = " + dp.FormatUp(c.Value.Epsilon, 3), Invert: true, Images: style.Rows(rows)})
 		j := c.Value.Judged
 		row := []string{setName(c.Params.Fashion), fmt.Sprint(c.Params.Recipe.Steps), fmt.Sprintf("%.3f", c.Value.Multiplier), c.Value.guarantee(), c.Params.Recipe.signal(c.Value.Multiplier)}
-		for k, a := range []float64{j.Logistic, j.MLP, j.CNN} {
-			row = append(row, fmt.Sprintf("%s (%g)", percent(a), publishedAt(c.Params.Fashion, k)))
+		for k, a := range j.accuracies() {
+			row = append(row, besides(a, publishedAt(c.Params.Fashion, k)))
 		}
 		table.Rows = append(table.Rows, append(row, fmt.Sprintf("%.0f", c.Value.Seconds)))
 	}
-	r := cells[0].Params.Recipe
 	notes := []string{signalNote}
-	if set.Preset == lab.Quick {
+	if v.Preset != lab.Paper {
 		notes = append(notes, chosenNote)
 	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
-			Caption: "A column for each class, in the data sets' order. No real image is shown.",
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(set, fmt.Sprintf("%d steps of %d images", r.Steps, r.Images), sample.Note(cells[0].Params.Data, "mnist"))},
+			Caption: "A column for each class, in the data sets' order. No real image is shown." + nearChance(v.Cells),
+			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: recipeBadge(v)},
 		}},
 		Tables: []lab.Table{table},
 		Notes:  notes,
 	}, nil
 }
 
-func claimSamples(s *lab.Store, set lab.Setting) (out []lab.Claim, err error) {
-	cells, err := lab.RecallAll(s, recipeOf, set.Seed, samplesGrid(set))
-	if err != nil {
-		return nil, err
-	}
-	out = []lab.Claim{soundness(cells)}
-	for _, c := range cells {
+func claimSamples(v lab.View[RecipeParams, RecipeOut]) ([]lab.Claim, error) {
+	out := []lab.Claim{soundness(v.Cells)}
+	for _, c := range v.Cells {
 		what := setName(c.Params.Fashion) + ": logistic regression"
 		out = append(out,
 			lab.Claim{What: what, Source: "Table 1, at an ε that does not hold", Got: c.Value.Judged.Logistic, Relation: lab.AtLeast, Want: publishedAt(c.Params.Fashion, 0) / 100, AbsTol: .03,
-				Why: "rows of Table 4 that differ in Δ alone differ by up to 3 points", SkipReason: tooShort(set.Preset)},
-			lab.Claim{What: what + " knows classes apart", Source: "chance is 0.1", Got: c.Value.Judged.Logistic, Relation: lab.AtLeast, Want: .4, Why: "four times chance", SkipReason: pick(set.Preset, "3 steps", "", "")})
+				Why: "rows of Table 4 that differ in Δ alone differ by up to 3 points", SkipReason: tooShort(v.Preset), Null: chance.Name},
+			lab.Claim{What: what + " knows classes apart", Source: "chance is 0.1", Got: c.Value.Judged.Logistic, Relation: lab.AtLeast, Want: .4, Why: "four times chance", SkipReason: untrained(v.Preset), Null: chance.Name})
 	}
 	return out, nil
 }
