@@ -19,7 +19,7 @@ func Tab2() lab.Study[RecipeParams, RecipeOut] {
 	s.Grid, s.Nulls = partsGrid, []lab.Null{overspent, chance, alike}
 	s.Draw = func(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) { return drawAblation(v, partsRow) }
 	s.Claims = claimParts
-	s.Seconds = map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 28, lab.Full: 80, lab.Paper: 1e8}
+	s.Seconds = map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 40, lab.Full: 80, lab.Paper: 1e8}
 	return s
 }
 
