@@ -167,7 +167,7 @@ func (p RecipeParams) load(ctx context.Context) (train, test *data.Images, err e
 }
 
 // baseRecipe is what the figures about the recipe vary: the paper's at its preset, and what two cores can learn something
-// with at the smaller ones. At quick only logistic regression and LeNet look.
+// with at the smaller ones. At smoke and quick only logistic regression and LeNet look.
 func baseRecipe(set lab.Setting) RecipeParams {
 	p, from := set.Preset, data.Sample // at smoke, which reads 1000 images
 	if p != lab.Smoke {
@@ -175,7 +175,7 @@ func baseRecipe(set lab.Setting) RecipeParams {
 	}
 	return RecipeParams{
 		Most: lab.Pick(p, 1000, 0, 0, 0), Synthetic: lab.Pick(p, 200, 500, 1000, 60_000), Device: set.Device, Data: from,
-		Judge: Judge{Width: lab.Pick(p, 4, 8, 8, 32), Epochs: lab.Pick(p, 1, 10, 15, 0), LeNet: lab.Pick(p, 200, 500, 1000, 60_000), Images: lab.Pick(p, 100, 500, 1000, 10_000), Quick: p == lab.Quick},
+		Judge: Judge{Width: lab.Pick(p, 4, 8, 8, 32), Epochs: lab.Pick(p, 1, 10, 15, 0), LeNet: lab.Pick(p, 200, 500, 1000, 60_000), Images: lab.Pick(p, 100, 500, 1000, 10_000), Quick: p == lab.Smoke || p == lab.Quick},
 		Recipe: Recipe{Hidden: lab.Pick(p, 2, 4, 4, 64), Images: lab.Pick(p, 10, 10, 10, 50), Batch: lab.Pick(p, 10, 50, 50, 50), Steps: lab.Pick(p, 3, 200, 600, 160_000), P: .4, L1: 1, Clip: .5,
 			Low: lab.Pick(p, 49, 16, 49, 0), Rate: lab.Pick(p, 5e-4, 2e-3, 5e-4, 1e-4), Fall: p != lab.Paper, Epsilon: 10},
 	}

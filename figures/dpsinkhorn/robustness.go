@@ -43,7 +43,7 @@ func robustnessGrid(set lab.Setting) (out []RecipeParams) {
 		for _, eps := range []float64{10, 0} {
 			for _, rate := range rates {
 				c := baseRecipe(set)
-				c.Judge.Quick, c.Judge.LeNet = p != lab.Paper, lab.Pick(p, 0, c.Judge.LeNet, 0, c.Judge.LeNet)
+				c.Judge.Quick, c.Judge.LeNet = p != lab.Paper, lab.Pick(p, c.Judge.LeNet, c.Judge.LeNet, 0, c.Judge.LeNet)
 				c.Recipe.SGD, c.Recipe.Rate, c.Recipe.Epsilon = sgd, rate, eps
 				out = append(out, c)
 			}

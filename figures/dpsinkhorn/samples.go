@@ -65,7 +65,7 @@ func drawSamples(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) {
 		table.Rows = append(table.Rows, append(row, fmt.Sprintf("%.0f", c.Value.Seconds)))
 	}
 	notes := []string{signalNote}
-	if v.Preset != lab.Paper {
+	if v.Preset == lab.Full {
 		notes = append(notes, chosenNote)
 	}
 	return lab.Exhibit{

@@ -17,11 +17,15 @@ import (
 
 func main() {
 	study := dpsinkhorn.Fig7()
-	study.Grid = func(lab.Setting) []dpsinkhorn.RecipeParams {
-		return []dpsinkhorn.RecipeParams{
-			{Recipe: dpsinkhorn.Recipe{Hidden: 4, Images: 10, Batch: 50, Steps: 600, Clip: 0.5, Low: 16, Rate: 0.002, Fall: true, Epsilon: 10}, Judge: dpsinkhorn.Judge{Width: 8, Epochs: 10, LeNet: 500, Images: 500, Quick: true}, Synthetic: 500, Device: "cpu"},
-			{Fashion: true, Recipe: dpsinkhorn.Recipe{Hidden: 4, Images: 10, Batch: 50, Steps: 600, Clip: 0.5, Low: 16, Rate: 0.002, Fall: true, Epsilon: 10}, Judge: dpsinkhorn.Judge{Width: 8, Epochs: 10, LeNet: 500, Images: 500, Quick: true}, Synthetic: 500, Device: "cpu"},
+	grid := study.Grid
+	study.Grid = func(set lab.Setting) []dpsinkhorn.RecipeParams {
+		cells := grid(set)
+		for i := range cells {
+			cells[i].Most = 0
+			cells[i].Synthetic = 500
+			cells[i].Device = "cpu"
 		}
+		return cells
 	}
 	gallery.Main(study.Figure())
 }

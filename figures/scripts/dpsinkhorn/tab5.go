@@ -17,12 +17,16 @@ import (
 
 func main() {
 	study := dpsinkhorn.Tab5()
-	study.Grid = func(lab.Setting) []dpsinkhorn.RecipeParams {
-		return []dpsinkhorn.RecipeParams{
-			{Fashion: true, Recipe: dpsinkhorn.Recipe{Hidden: 4, Images: 10, Batch: 50, Steps: 87, P: 0.2, L1: 1, Clip: 1, Low: 16, Rate: 0.002, Fall: true, Epsilon: 10}, Judge: dpsinkhorn.Judge{Width: 8, Epochs: 10, LeNet: 500, Images: 500, Quick: true}, Synthetic: 500, Device: "cpu"},
-			{Fashion: true, Recipe: dpsinkhorn.Recipe{Hidden: 4, Images: 10, Batch: 50, Steps: 351, P: 0.4, L1: 1, Clip: 0.5, Low: 16, Rate: 0.002, Fall: true, Epsilon: 10}, Judge: dpsinkhorn.Judge{Width: 8, Epochs: 10, LeNet: 500, Images: 500, Quick: true}, Synthetic: 500, Device: "cpu"},
-			{Fashion: true, Recipe: dpsinkhorn.Recipe{Hidden: 4, Images: 10, Batch: 50, Steps: 351, P: 0.4, L1: 3, Clip: 0.5, Low: 16, Rate: 0.002, Fall: true, Epsilon: 10}, Judge: dpsinkhorn.Judge{Width: 8, Epochs: 10, LeNet: 500, Images: 500, Quick: true}, Synthetic: 500, Device: "cpu"},
+	grid := study.Grid
+	study.Grid = func(set lab.Setting) []dpsinkhorn.RecipeParams {
+		cells := grid(set)
+		for i := range cells {
+			cells[i].Fashion = true
+			cells[i].Most = 0
+			cells[i].Synthetic = 500
+			cells[i].Device = "cpu"
 		}
+		return cells
 	}
 	gallery.Main(study.Figure())
 }
