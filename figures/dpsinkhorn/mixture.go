@@ -22,7 +22,7 @@ func Fig5() lab.Study[RecipeParams, RecipeOut] {
 			lab.Full:  "60,000 images, 600 steps of 10 images, width 4, 49 frequencies released, 3 values of p",
 			lab.Paper: "60,000 images, 160,000 steps of 50 images, width 64, 6 values of p",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 30, lab.Full: 120, lab.Paper: 2e8},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 30, lab.Full: 120, lab.Paper: 8e7},
 		Experiment: recipeOf,
 		Grid:       mixtureGrid,
 		Draw:       drawMixture,

@@ -22,7 +22,7 @@ func Fig4a() lab.Study[RecipeParams, RecipeOut] {
 			lab.Full:  "60,000 digits, 600 steps of 10 images, width 4, 49 frequencies released, 5 rates of each optimiser",
 			lab.Paper: "60,000 digits, 160,000 steps of 50 images, width 64, 7 rates of each optimiser",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 45, lab.Full: 200, lab.Paper: 2e8},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 45, lab.Full: 200, lab.Paper: 1e8},
 		Experiment: recipeOf,
 		Grid:       robustnessGrid,
 		Draw:       drawRobustness,

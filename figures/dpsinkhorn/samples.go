@@ -22,7 +22,7 @@ func Fig7() lab.Study[RecipeParams, RecipeOut] {
 			lab.Full:  "60,000 images, " + bestSizes,
 			lab.Paper: "60,000 images, 160,000 steps of 50 images, width 64",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 15, lab.Full: 180, lab.Paper: 1.2e7},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 15, lab.Full: 180, lab.Paper: 7e6},
 		Experiment: recipeOf,
 		Grid:       samplesGrid,
 		Draw:       drawSamples,
