@@ -11,8 +11,9 @@ import (
 type Derivative uint
 
 const (
-	// ByX and ByY ask for the gradients with respect to the sources and the targets.
+	// ByX asks for the gradient with respect to the sources.
 	ByX Derivative = 1 << iota
+	// ByY asks for the gradient with respect to the targets.
 	ByY
 	// ByWeights asks for the gradients with respect to both weights.
 	ByWeights

@@ -11,13 +11,13 @@ import (
 // and its value. Packages exact, gaussian and freg return the same ones.
 var (
 	// ErrShape marks sizes that do not fit together, or are empty.
-	ErrShape = fault.Shape
+	ErrShape = fault.ErrShape
 	// ErrWeights marks weights that are not a measure: NaN, negative, of zero total, or of unequal totals.
-	ErrWeights = fault.Weights
+	ErrWeights = fault.ErrWeights
 	// ErrCost marks a cost, or a point, that is NaN or infinite.
-	ErrCost = fault.Cost
+	ErrCost = fault.ErrCost
 	// ErrParameter marks a parameter outside its range.
-	ErrParameter = fault.Parameter
+	ErrParameter = fault.ErrParameter
 	// ErrUnderflow marks a problem that kernel scaling cannot represent.
 	ErrUnderflow = errors.New("kernel underflows")
 	// ErrUnsupported marks a request that the plan's geometry cannot answer.

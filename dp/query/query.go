@@ -91,21 +91,21 @@ func (s *Session) spend(ctx context.Context, e dp.Event) error {
 		return err
 	}
 	if g.Epsilon > s.Budget.Epsilon*(1+1e-12) {
-		return &OverBudget{Event: e, Needs: g, Budget: s.Budget}
+		return &OverBudgetError{Event: e, Needs: g, Budget: s.Budget}
 	}
 	s.spent = next
 	return nil
 }
 
-// OverBudget is the error of a question that was not answered because it would cost too much. Nothing was released or spent.
-type OverBudget struct {
+// OverBudgetError is the error of a question that was not answered because it would cost too much. Nothing was released or spent.
+type OverBudgetError struct {
 	Event  dp.Event
 	Needs  dp.Guarantee // of all that was released and the question
 	Budget dp.Budget
 }
 
 // Error says by how much.
-func (e *OverBudget) Error() string {
+func (e *OverBudgetError) Error() string {
 	return "query: " + e.Event.String() + ": with what was released before it needs ε = " + dp.FormatUp(e.Needs.Epsilon, 6) +
 		" of " + dp.FormatUp(e.Budget.Epsilon, 6) + ": take more noise, or a larger budget"
 }

@@ -35,7 +35,7 @@ func TestSession(t *testing.T) {
 	if err != nil || g.Epsilon > .75*(1+1e-9) || g.Epsilon < .7 {
 		t.Errorf("%v, %v", g, err)
 	}
-	var over *query.OverBudget
+	var over *query.OverBudgetError
 	if _, err := s.Histogram(ctx, nil, []string{"a"}, query.Noise{Scale: 2}); !errors.As(err, &over) {
 		t.Errorf("beyond the budget: %v", err)
 	}

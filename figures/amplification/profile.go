@@ -170,14 +170,28 @@ func profileStudy(name string) lab.Study[ProfileParams, ProfileOut] {
 	}
 }
 
-// Figures 4, 5, 8 to 10 and 14 to 16: δ(ε) of one step.
-func Fig4() lab.Study[ProfileParams, ProfileOut]  { return profileStudy("fig4") }
-func Fig5() lab.Study[ProfileParams, ProfileOut]  { return profileStudy("fig5") }
-func Fig8() lab.Study[ProfileParams, ProfileOut]  { return profileStudy("fig8") }
-func Fig9() lab.Study[ProfileParams, ProfileOut]  { return profileStudy("fig9") }
+// Fig4 is δ(ε) of one step against the agnostic bound for one Laplace mechanism.
+func Fig4() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig4") }
+
+// Fig5 is δ(ε) of one step against group privacy for one Gaussian mechanism.
+func Fig5() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig5") }
+
+// Fig8 is δ(ε) of one step against the agnostic bound for Gaussian mechanisms.
+func Fig8() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig8") }
+
+// Fig9 is δ(ε) of one step against the agnostic bound for Laplace mechanisms.
+func Fig9() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig9") }
+
+// Fig10 is δ(ε) of one step against the agnostic bound for randomised response.
 func Fig10() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig10") }
+
+// Fig14 is δ(ε) of one step against group privacy for Gaussian mechanisms.
 func Fig14() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig14") }
+
+// Fig15 is δ(ε) of one step against group privacy for Laplace mechanisms.
 func Fig15() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig15") }
+
+// Fig16 is δ(ε) of one step against group privacy for randomised response.
 func Fig16() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig16") }
 
 // slightlyOff is the null of bounds that are too large by a thousandth, and baselines by half of that.

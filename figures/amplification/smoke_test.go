@@ -8,9 +8,6 @@ import (
 	"coupling/lab"
 )
 
-// smoke is the smallest size of every figure.
-var smoke = figtest.Setting
-
 // do runs one cell.
 func do[P, R any](t *testing.T, s *lab.Store, e lab.Experiment[P, R], p P) R {
 	t.Helper()

@@ -267,11 +267,19 @@ func (f stepsFigure) allowed() lab.Part[AllowedParams, AllowedOut] {
 	}}
 }
 
-// Figures 6 and 18 to 21: δ of many steps.
-func Fig6() lab.Study[ComposedParams, ComposedOut]  { return stepsStudy("fig6", seconds(5, 6, 15)) }
+// Fig6 is the steps that a budget allows, by both forms of the baseline.
+func Fig6() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig6", seconds(5, 6, 15)) }
+
+// Fig18 is δ of many steps, Gaussian with σ = 1.
 func Fig18() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig18", seconds(2, 28, 60)) }
+
+// Fig19 is δ of many steps, Gaussian with σ = 5.
 func Fig19() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig19", seconds(1, 13, 40)) }
+
+// Fig20 is δ of many steps, Laplace with λ = 1.
 func Fig20() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig20", seconds(2, 24, 60)) }
+
+// Fig21 is δ of many steps, Laplace with λ = 5.
 func Fig21() lab.Study[ComposedParams, ComposedOut] { return stepsStudy("fig21", seconds(2, 25, 60)) }
 
 func stepsStudy(name string, cost map[lab.Preset]float64) lab.Study[ComposedParams, ComposedOut] {

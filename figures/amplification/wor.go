@@ -78,8 +78,10 @@ const (
 	worSmoke, worQuick, worPaper = 13, 61, 121
 )
 
-// Fig3 is randomised response on small batches, Fig7 on batches of all sizes.
+// Fig3 is randomised response on small batches.
 func Fig3() lab.Study[WORParams, WOROut] { return worStudy("fig3", []int{10}) }
+
+// Fig7 is randomised response on batches of all sizes.
 func Fig7() lab.Study[WORParams, WOROut] { return worStudy("fig7", []int{10, 100, 1000, 2000, 5000}) }
 
 func worStudy(name string, batches []int) lab.Study[WORParams, WOROut] {

@@ -102,7 +102,7 @@ type RecipeParams struct {
 	Data      data.Origin `json:"data,omitzero"`
 }
 
-// RecipeOut. Artifact: images.npy, the first rows, the classes in turn.
+// RecipeOut is what came of it. Artifact: images.npy, the first rows, the classes in turn.
 type RecipeOut struct {
 	Judged     Judgement `json:"judged"`
 	Epsilon    float64   `json:"epsilon"` // of what ran; 0 without noise, which has none

@@ -18,10 +18,10 @@ type speller struct {
 	other   reflect.Value // the grid on other data
 }
 
-// errUnspeakable marks a value that another package cannot write down.
-type errUnspeakable struct{ reflect.Type }
+// unspeakableError marks a value that another package cannot write down.
+type unspeakableError struct{ reflect.Type }
 
-func (e errUnspeakable) Error() string { return fmt.Sprintf("%v cannot be spelled", e.Type) }
+func (e unspeakableError) Error() string { return fmt.Sprintf("%v cannot be spelled", e.Type) }
 
 // typeName returns the name of t as seen from another package.
 func (s *speller) typeName(t reflect.Type) string {
@@ -29,7 +29,7 @@ func (s *speller) typeName(t reflect.Type) string {
 	case t.Kind() == reflect.Slice:
 		return "[]" + s.typeName(t.Elem())
 	case t.Name() == "" || t.PkgPath() != "" && !exported(t.Name()):
-		panic(errUnspeakable{t})
+		panic(unspeakableError{t})
 	case t.PkgPath() == "":
 		return t.Name()
 	}
@@ -48,7 +48,7 @@ func (s *speller) value(v reflect.Value, elided bool) string {
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); !v.Field(i).IsZero() {
 				if !f.IsExported() {
-					panic(errUnspeakable{v.Type()})
+					panic(unspeakableError{v.Type()})
 				}
 				fields = append(fields, f.Name+": "+s.value(v.Field(i), false))
 			}
@@ -67,7 +67,7 @@ func (s *speller) value(v reflect.Value, elided bool) string {
 	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint64, reflect.Int32, reflect.Uint8:
 		return fmt.Sprint(v.Interface())
 	}
-	panic(errUnspeakable{v.Type()})
+	panic(unspeakableError{v.Type()})
 }
 
 func (s *speller) prefix(t reflect.Type, elided bool) string {
@@ -104,7 +104,7 @@ func grid(cells, other any) (code string, imports []string) {
 func (s *speller) attempt(form func(*speller, reflect.Value) string, v reflect.Value) (code string) {
 	defer func() {
 		if x := recover(); x != nil {
-			if _, ok := x.(errUnspeakable); !ok {
+			if _, ok := x.(unspeakableError); !ok {
 				panic(x)
 			}
 			code = ""

@@ -60,7 +60,9 @@ func Files() (map[string][]byte, error) {
 			continue
 		}
 		e := entry{Name: f.Name, Title: f.Title, Shows: f.Shows, Paper: papers[f.Paper()], File: filepath.ToSlash(f.Name)}
-		e.spell(f)
+		if err := e.spell(f); err != nil {
+			return nil, fmt.Errorf("scripts: %s: %w", f.Name, err)
+		}
 		for _, p := range lab.Presets {
 			if f.Sizes[p] != "" {
 				e.Sizes = append(e.Sizes, size{string(p), f.Sizes[p]})
@@ -80,28 +82,39 @@ func Files() (map[string][]byte, error) {
 }
 
 // spell fills what a reader may edit: the constructor of the study, and its quick grid.
-func (e *entry) spell(f lab.Figure) {
+func (e *entry) spell(f lab.Figure) error {
 	pkg, name, _ := strings.Cut(path.Base(f.Constructor), ".")
 	e.Constructor = pkg + "." + name
-	e.Grid, e.Imports = grid(gridOn("official", f), gridOn("sample", f))
+	official, err := gridOn("official", f)
+	if err != nil {
+		return err
+	}
+	small, err := gridOn("sample", f)
+	if err != nil {
+		return err
+	}
+	e.Grid, e.Imports = grid(official, small)
 	e.Imports = append(e.Imports, path.Dir(f.Constructor)+"/"+pkg)
 	if e.Grid != "" {
 		e.Imports = append(e.Imports, "coupling/lab")
 	}
 	slices.Sort(e.Imports)
 	e.Imports = slices.Compact(e.Imports)
+	return nil
 }
 
 // gridOn returns a figure's quick grid on some data, wherever the files are.
-func gridOn(data string, f lab.Figure) any {
+func gridOn(origin string, f lab.Figure) (cells any, err error) {
 	const name = "COUPLING_DATA"
-	if old, set := os.LookupEnv(name); set {
-		defer os.Setenv(name, old)
-	} else {
-		defer os.Unsetenv(name)
+	old, set := os.LookupEnv(name)
+	if err := os.Setenv(name, origin); err != nil {
+		return nil, err
 	}
-	os.Setenv(name, data)
-	return f.Grid(lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"})
+	cells = f.Grid(lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"})
+	if set {
+		return cells, os.Setenv(name, old)
+	}
+	return cells, os.Unsetenv(name)
 }
 
 // Write writes the files into the folder dir, and removes those of figures that

@@ -10,13 +10,13 @@ import (
 // What the errors of this package wrap, for errors.Is: the kinds of package ot.
 var (
 	// ErrShape reports lengths that do not fit each other or are zero.
-	ErrShape = fault.Shape
+	ErrShape = fault.ErrShape
 	// ErrWeights reports a weight that is negative or not finite, or weights that sum to zero.
-	ErrWeights = fault.Weights
+	ErrWeights = fault.ErrWeights
 	// ErrUnbalanced reports total masses that differ by more than 1e-9 of their size. It is an ErrWeights.
-	ErrUnbalanced = fault.Sub("total masses must agree to 1e-9", fault.Weights)
+	ErrUnbalanced = fault.Sub("total masses must agree to 1e-9", fault.ErrWeights)
 	// ErrCost reports a cost, a point or an exponent that is not finite or out of range.
-	ErrCost = fault.Cost
+	ErrCost = fault.ErrCost
 )
 
 // weights returns w checked, or uniform weights where w is nil.

@@ -15,13 +15,13 @@ import (
 // What the errors of this package wrap, for errors.Is; all are kinds of package ot.
 var (
 	// ErrShape reports dimensions that do not fit each other or are zero.
-	ErrShape = fault.Shape
+	ErrShape = fault.ErrShape
 	// ErrCovariance reports a covariance that is not finite or not positive semidefinite.
-	ErrCovariance = fault.Sub("not a covariance", fault.Parameter)
+	ErrCovariance = fault.Sub("not a covariance", fault.ErrParameter)
 	// ErrSingular reports a covariance that must be invertible and is not.
-	ErrSingular = fault.Sub("singular covariance", fault.Parameter)
+	ErrSingular = fault.Sub("singular covariance", fault.ErrParameter)
 	// ErrParameter reports another argument out of range.
-	ErrParameter = fault.Parameter
+	ErrParameter = fault.ErrParameter
 )
 
 // Normal is a Gaussian N(Mean, Cov) on ℝᵈ. A nil Mean is zero.

@@ -47,7 +47,7 @@ func (c admmNodeCmd) Run(a *app) error {
 		if err != nil {
 			return admmError(err)
 		}
-		defer ledger.Close()
+		defer func() { _ = ledger.Close() }() // each line is on disk already
 		spec.Secret.Ledger = ledger
 	}
 	ctx, end := context.WithCancel(a.run.ctx)

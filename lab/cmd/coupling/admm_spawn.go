@@ -62,7 +62,7 @@ func runNode(ctx context.Context, program string, c admmRunCmd, id admm.ID) erro
 	err := cmd.Run()
 	switch {
 	case err == nil || ctx.Err() != nil: // which tells it to end
-		return nil
+		return nil //nolint:nilerr // it was asked to end
 	case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() < 0:
 		return fmt.Errorf("%v was killed (%w): coupling admm run %s --spawn --resume goes on", id, err, filepath.Clean(c.Dir))
 	}

@@ -13,9 +13,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"coupling/data"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 )

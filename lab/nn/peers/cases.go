@@ -54,7 +54,6 @@ func convolution(dev *device.Device, q request) (func(), error) {
 type network struct {
 	layer   nn.Layer
 	in, out []int
-	levels  int
 }
 
 func networks(name string) (network, error) {

@@ -62,7 +62,7 @@ func serve(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer dev.Close()
+	defer func() { _ = dev.Close() }()
 	requests, replies := json.NewDecoder(in), json.NewEncoder(out)
 	for {
 		var q request
@@ -138,4 +138,4 @@ func processor() time.Duration {
 }
 
 // resident is the most memory that the process has had, in bytes, where Maxrss is in kilobytes as on Linux.
-func resident() int64 { return int64(usage().Maxrss) << 10 }
+func resident() int64 { return usage().Maxrss << 10 }

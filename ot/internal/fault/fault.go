@@ -4,14 +4,14 @@ package fault
 import "errors"
 
 var (
-	// Shape marks sizes that do not fit together, or are empty.
-	Shape = errors.New("sizes do not match")
-	// Weights marks weights that are not a measure: NaN, negative, of zero total, or of unequal totals.
-	Weights = errors.New("weights are not a measure")
-	// Cost marks a cost, or a point, that is NaN or infinite or too large.
-	Cost = errors.New("cost out of range")
-	// Parameter marks a parameter outside its range.
-	Parameter = errors.New("parameter out of range")
+	// ErrShape marks sizes that do not fit together, or are empty.
+	ErrShape = errors.New("sizes do not match")
+	// ErrWeights marks weights that are not a measure: NaN, negative, of zero total, or of unequal totals.
+	ErrWeights = errors.New("weights are not a measure")
+	// ErrCost marks a cost, or a point, that is NaN or infinite or too large.
+	ErrCost = errors.New("cost out of range")
+	// ErrParameter marks a parameter outside its range.
+	ErrParameter = errors.New("parameter out of range")
 )
 
 // Sub returns a kind of its own text that is also of another kind.

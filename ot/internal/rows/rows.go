@@ -146,17 +146,17 @@ func Weights(name string, w []float64, n int, of string, bad func(kind error, fo
 		return out, 1, nil
 	}
 	if len(w) != n {
-		return nil, 0, bad(fault.Shape, "%s has %d weights for %d %s", name, len(w), n, of)
+		return nil, 0, bad(fault.ErrShape, "%s has %d weights for %d %s", name, len(w), n, of)
 	}
 	var largest float64
 	for i, v := range w {
 		if !(v >= 0) || math.IsInf(v, 1) {
-			return nil, 0, bad(fault.Weights, "%s[%d] = %g: must be finite and ≥ 0", name, i, v)
+			return nil, 0, bad(fault.ErrWeights, "%s[%d] = %g: must be finite and ≥ 0", name, i, v)
 		}
 		largest = max(largest, v)
 	}
 	if largest == 0 {
-		return nil, 0, bad(fault.Weights, "%s sums to 0: must be > 0", name)
+		return nil, 0, bad(fault.ErrWeights, "%s sums to 0: must be > 0", name)
 	}
 	// Scaling by the largest first keeps the sum finite and normal for weights near the ends of the float64 range.
 	var sum Sum
