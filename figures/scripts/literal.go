@@ -64,8 +64,12 @@ func (s *speller) value(v reflect.Value, elided bool) string {
 		return strconv.Quote(v.String())
 	case reflect.Float64, reflect.Float32:
 		return strconv.FormatFloat(v.Float(), 'g', -1, v.Type().Bits())
-	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint64, reflect.Int32, reflect.Uint8:
-		return fmt.Sprint(v.Interface())
+	case reflect.Bool:
+		return strconv.FormatBool(v.Bool())
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		return strconv.FormatInt(v.Int(), 10)
+	case reflect.Uint, reflect.Uint64, reflect.Uint8:
+		return strconv.FormatUint(v.Uint(), 10)
 	}
 	panic(unspeakableError{v.Type()})
 }

@@ -22,7 +22,7 @@ func main() {
 		cells := grid(set)
 		for i := range cells {
 			cells[i].CelebA = false
-			cells[i].F = kl
+			cells[i].F = 0
 			cells[i].Side = 32
 			cells[i].Most = 4000
 			cells[i].Sources = 32

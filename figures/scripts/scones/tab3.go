@@ -20,12 +20,12 @@ func main() {
 	study.Grid = func(lab.Setting) []scones.DivergenceParams {
 		return []scones.DivergenceParams{
 			{N: 200},
-			{F: reverse - kl, N: 200},
-			{F: pearson, N: 200},
-			{F: chi2, N: 200},
-			{F: hellinger, N: 200},
-			{F: js, N: 200},
-			{F: gan, N: 200},
+			{F: 1, N: 200},
+			{F: 2, N: 200},
+			{F: 3, N: 200},
+			{F: 4, N: 200},
+			{F: 5, N: 200},
+			{F: 6, N: 200},
 		}
 	}
 	gallery.Main(study.Figure())
