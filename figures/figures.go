@@ -39,9 +39,9 @@ func Papers() []Paper {
 	}
 }
 
-// All lists the figures, those that are quick to make first.
+// All lists the figures in the order of the papers.
 func All() []lab.Figure {
-	return slices.Concat([]lab.Figure{lab.FigureOf(tour.Digits)}, analytic.Figures(), admm.Figures(), scones.Figures(), dpsinkhorn.Figures(), amplification.Figures())
+	return slices.Concat([]lab.Figure{lab.FigureOf(tour.Digits)}, analytic.Figures(), scones.Figures(), dpsinkhorn.Figures(), admm.Figures(), amplification.Figures())
 }
 
 // Of lists the figures of a paper.

@@ -1,11 +1,13 @@
 package figures
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"coupling/lab"
+	"coupling/lab/gallery"
 )
 
 func TestEveryFigureIsWellFormed(t *testing.T) {
@@ -27,9 +29,6 @@ func TestEveryFigureIsWellFormed(t *testing.T) {
 			t.Errorf("%s is incomplete", f.Name)
 		}
 		for _, p := range lab.Presets {
-			if p == lab.Full && f.Constructor == "" {
-				continue // not a study yet
-			}
 			if f.Sizes[p] == "" {
 				t.Errorf("%s does not say what preset %s computes", f.Name, p)
 				continue
@@ -48,6 +47,39 @@ func TestEveryFigureIsWellFormed(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The gallery in README.md shows every figure, in the order of the list, and is no larger than a code host likes.
+func TestGalleryIsInStep(t *testing.T) {
+	f, err := os.Open("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	names, err := gallery.ReadmeNames(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := namesOf(All()); !slices.Equal(names, want) {
+		t.Errorf("README.md shows %q, the list is %q: coupling fig all --readme figures", names, want)
+	}
+	files, err := os.ReadDir("thumbs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := int64(0)
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size += info.Size(); info.Size() > 60_000 {
+			t.Errorf("%s has %d bytes", f.Name(), info.Size())
+		}
+	}
+	if size > 5_000_000 {
+		t.Errorf("the thumbnails have %d bytes", size)
 	}
 }
 
