@@ -24,7 +24,7 @@ const (
 // records are i steps from one without, A, and f_{r+s} is f_r after f_s, as thresholds (with the tie drawn) are the best tests and a
 // shift takes one to another. So B_i against A is at least as hard to tell as a shift by i·step, in whichever coordinates it is: a
 // test that holds under A with probability a holds under B_i at most, and under B′_j at least, as often as the threshold of that level on
-// one coordinate does after the shift; and that test attains Σ w_i P(B_i) − e^ε Σ v_j P(B′_j) for this pair. So it is proved.
+// one coordinate does after the shift; and that test attains Σ w_i P(B_i) − e^ε Σ v_j P(B′_j) for this pair.
 func DiscreteLaplace(scale float64, step int, logW, logV []float64) (*Discrete, error) {
 	if err := in.Positive("scale", scale); err != nil {
 		return nil, err

@@ -288,7 +288,7 @@ func claimConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) ([]lab.Clai
 	behind := func(solver string) float64 {
 		return min(runs[solver].reached(e), cell.Params.Limit) / runs["L-BFGS"].reached(e)
 	}
-	why := "a lower bound where the former ran out of time; a third of what the slowest machine so far gives"
+	why := "a lower bound where the former ran out of time; 3 is chosen low, so that it holds on a busy machine"
 	return []lab.Claim{
 		{What: "marginal error that L-BFGS reaches, the largest over ε", Source: "“efficient and stable”: introduction", Got: worst, Relation: lab.AtMost, Want: 1e-10,
 			Why: "asked for 1e-12; the time limit leaves it two decades", Null: nobodyArrives.Name},

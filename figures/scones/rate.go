@@ -250,7 +250,7 @@ func claimRate(v lab.View[RateParams, RateOut]) (out []lab.Claim, err error) {
 	if v.Preset == lab.Smoke {
 		small = "three samples of at most 80 points"
 	}
-	short := lab.Pick(v.Preset, small, "20 samples of at most 800 points: one slope in twenty is off by more", "", "")
+	short := lab.Pick(v.Preset, small, "n up to 800 is too short a range for this slope: at d = 8 it was −0.69", "", "")
 	for _, r := range rateSeriesOf(v.Cells) {
 		out = append(out,
 			lab.Claim{What: fmt.Sprintf("rate of the potential, d = %d", r.d), Source: "Proposition B.3", Got: slope(r.n, r.potential), Want: -.5, AbsTol: .1, Why: "root mean squares of 20 runs have an error of 16 % each", SkipReason: small, Null: null},
