@@ -20,8 +20,7 @@ type pngCanvas struct {
 // WriteTo writes the picture as PNG.
 func (c pngCanvas) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
-	enc := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := enc.Encode(&b, c.Image()); err != nil {
+	if err := png.Encode(&b, c.Image()); err != nil {
 		return 0, err
 	}
 	const header = 8 + 4 + 4 + 13 + 4 // signature and IHDR, which comes first
