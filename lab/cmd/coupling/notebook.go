@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 	"coupling/lab/nb/headless"
 	"coupling/lab/nb/ipynb"
 	"coupling/lab/nb/jupyter"
@@ -204,7 +205,7 @@ func (r *notebookRunCmd) write(ctx context.Context, a *app, c kernel.Checkout, n
 		return err
 	}
 	file := filepath.Join(dir, name)
-	if err := lab.WriteFile(file, func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
+	if err := durable.Write(file, b); err != nil {
 		return err
 	}
 	if !r.HTML {

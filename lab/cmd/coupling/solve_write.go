@@ -14,7 +14,7 @@ import (
 
 	"coupling/data"
 	"coupling/data/format"
-	"coupling/lab"
+	"coupling/lab/durable"
 	"coupling/ot"
 
 	"github.com/go-json-experiment/json"
@@ -64,7 +64,7 @@ func (c solveCmd) writeSummary(s *summary) error {
 		}
 		s.Inputs[flag] = hex.EncodeToString(h.Sum(nil))
 	}
-	return lab.WriteFile(filepath.Join(c.Out, summaryFile), func(w io.Writer) error {
+	return durable.WriteFile(filepath.Join(c.Out, summaryFile), 0o666, func(w io.Writer) error {
 		return json.MarshalWrite(w, s, jsontext.WithIndent("  "), json.Deterministic(true))
 	})
 }
