@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 )
 
 // A Row is a record flattened for tables: columns by dotted name. The cells are
-// string, float64, bool, json.Number (integers), nil or []any (as JSON has it).
+// string, float64, bool, json.Number (integers) or nil.
 type Row map[string]any
 
 // Columns of a row that come from the record itself.
@@ -18,7 +19,7 @@ var recordColumns = []string{"key", "experiment", "version", "seed"}
 
 // Flatten returns the record as a row: key, experiment, version, seed, then
 // param.NAME and value.NAME with dots into nested objects, and the manifest's
-// start, seconds and device. A list stays one column.
+// start, seconds and device. An array stays one column, as JSON.
 func (r Record) Flatten() (Row, error) {
 	row := Row{
 		"key": string(r.Key), "experiment": r.Experiment,
@@ -45,20 +46,44 @@ func (r Record) Flatten() (Row, error) {
 	return row, nil
 }
 
+// Row returns the result as a row, as [Record.Flatten] does.
+func (r Result[P, R]) Row() (Row, error) {
+	params, err := marshal(r.Params)
+	if err != nil {
+		return nil, fmt.Errorf("lab: parameters of %s: %w", r.Key, err)
+	}
+	value, err := marshal(r.Value)
+	if err != nil {
+		return nil, fmt.Errorf("lab: value of %s: %w", r.Key, err)
+	}
+	return Record{Key: r.Key, Seed: r.Seed, Params: params, Value: value, Manifest: r.Manifest}.Flatten()
+}
+
+// String is the result in a line.
+func (r Result[P, R]) String() string {
+	return fmt.Sprintf("%s, seed %d, %+v: %+v", r.Key.Short(), r.Seed, r.Params, r.Value)
+}
+
 func (row Row) add(name string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
 			row.add(name+"."+k, e)
 		}
+	case []any:
+		b, err := json.Marshal(v)
+		if err != nil { // it was decoded from JSON a moment ago
+			panic(err)
+		}
+		row[name] = string(b)
 	case json.Number:
 		row[name] = number(v)
 	case string: // see codec.go
-		if f, ok := Number(v); ok {
+		if f, ok := map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1)}[v]; ok {
 			row[name] = f
-		} else {
-			row[name] = v
+			return
 		}
+		row[name] = v
 	default:
 		row[name] = v
 	}

@@ -1,9 +1,6 @@
 package ot
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // PointCost is a cost between two points of the same dimension, with its gradient.
 //
@@ -31,10 +28,17 @@ const (
 
 // String returns the name of the cost.
 func (c Metric) String() string {
-	if c < SqEuclidean || c > Cosine {
-		return fmt.Sprintf("Metric(%d)", int(c))
+	switch c {
+	case SqEuclidean:
+		return "sqeuclidean"
+	case L1:
+		return "l1"
+	case Euclidean:
+		return "euclidean"
+	case Cosine:
+		return "cosine"
 	}
-	return [...]string{"sqeuclidean", "l1", "euclidean", "cosine"}[c]
+	return "unknown"
 }
 
 // Cost returns c(x, y).

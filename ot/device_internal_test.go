@@ -84,11 +84,11 @@ func TestDevicePlanOnDevice(t *testing.T) {
 			if !g.matrixFree() {
 				return nil
 			}
-			gx, err := d.points(grad.slopes(grad.p.Beta), false)
+			gx, err := d.points(grad.slopes(), false)
 			if err != nil {
 				return err
 			}
-			gy, err := d.points(grad.slopes(grad.p.Beta), true)
+			gy, err := d.points(grad.slopes(), true)
 			if err != nil {
 				return err
 			}

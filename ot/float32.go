@@ -40,14 +40,19 @@ func (p *PointCloud) round(c cpu.Cost[float64]) *narrowCloud {
 	s.x, s.yt = make([]float32, p.n*p.d), make([]float32, p.d*p.m)
 	var side float64 // the largest distance that any coordinate can be apart
 	for k := range p.d {
-		mid, reach := p.middle(k)
+		y := p.yt[k*p.m : (k+1)*p.m]
+		lo, hi := -kern.Max(negated(y)), kern.Max(y)
+		mid := lo + (hi-lo)/2
+		far := hi - mid
 		for i := range p.n {
-			s.x[i*p.d+k] = float32(p.x.At(i, k) - mid)
+			v := p.x.At(i, k) - mid
+			s.x[i*p.d+k] = float32(v)
+			far = max(far, math.Abs(v))
 		}
-		for j, v := range p.yt[k*p.m : (k+1)*p.m] {
+		for j, v := range y {
 			s.yt[k*p.m+j] = float32(v - mid)
 		}
-		side = max(side, reach)
+		side = max(side, far+(hi-mid))
 	}
 	s.reach = float64(p.d) * side * (math.Abs(c.Square)*side + math.Abs(c.Abs))
 	return s
@@ -102,7 +107,12 @@ func (s *semidual) prepareSingle(beta []float64) (mid float64) {
 	if s.h32 == nil {
 		s.h32 = make([]float32, s.m)
 	}
-	lo, hi := s.span(s.h)
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for j, v := range s.h {
+		if s.b[j] > 0 {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
 	mid = lo + (hi-lo)/2
 	s.hMax = hi - mid
 	for j, v := range s.h {

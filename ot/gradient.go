@@ -24,10 +24,15 @@ const (
 
 // String returns the name of the loss.
 func (l Loss) String() string {
-	if l < Sharp || l > RegEntropy {
-		return fmt.Sprintf("Loss(%d)", int(l))
+	switch l {
+	case Sharp:
+		return "sharp"
+	case RegKL:
+		return "reg_kl"
+	case RegEntropy:
+		return "reg_entropy"
 	}
-	return [...]string{"sharp", "reg_kl", "reg_entropy"}[l]
+	return fmt.Sprintf("Loss(%d)", int(l))
 }
 
 // Of returns the loss of a plan.

@@ -443,3 +443,23 @@ func TestAt(t *testing.T) {
 		t.Errorf("a plan without points: err = %v, want ErrUnsupported", err)
 	}
 }
+
+// The plan between a cloud and itself, at a small ε, is a dark diagonal.
+func TestPicture(t *testing.T) {
+	for _, n := range []int{5, 500} {
+		x := mat.NewDense(n, 1, nil)
+		for i := range n {
+			x.Set(i, 0, float64(i))
+		}
+		p, err := ot.Solve(t.Context(), ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)}, .01)
+		if err != nil {
+			t.Fatal(err)
+		}
+		img := p.Picture()
+		b := img.Bounds()
+		dark := func(x, y int) bool { r, _, _, _ := img.At(x, y).RGBA(); return r < 0x4000 }
+		if b.Dx() > 400 || b.Dx() < 100 || !dark(0, 0) || !dark(b.Dx()-1, b.Dy()-1) || dark(b.Dx()-1, 0) {
+			t.Errorf("n = %d: %v", n, b)
+		}
+	}
+}

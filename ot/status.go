@@ -28,10 +28,19 @@ const (
 
 // String returns the name of the status.
 func (s Status) String() string {
-	if s < Unsolved || s > Interrupted {
-		return fmt.Sprintf("Status(%d)", int(s))
+	switch s {
+	case Unsolved:
+		return "unsolved"
+	case Converged:
+		return "converged"
+	case IterationLimit:
+		return "iteration limit"
+	case Stagnated:
+		return "stagnated"
+	case Interrupted:
+		return "interrupted"
 	}
-	return [...]string{"unsolved", "converged", "iteration limit", "stagnated", "interrupted"}[s]
+	return fmt.Sprintf("Status(%d)", int(s))
 }
 
 // Step is what a solver tells its Trace after each evaluation.

@@ -130,9 +130,13 @@ func negEntropy(w []float64) float64 {
 
 // unbalancedValues completes v for an unbalanced plan: KL with its mass terms, and the whole objective.
 func (p *Plan) unbalancedValues(v Values) {
-	n, _ := p.Dims()
+	n, m := p.Dims()
+	one := make([]float64, n)
+	for i := range one {
+		one[i] = 1
+	}
 	v.KL += kern.Sum(p.A)*kern.Sum(p.B) - v.Mass
-	v.RegKL = v.Sharp + p.Eps*v.KL + marginalPenalty(p.rhoA, p.mass, p.A) + marginalPenalty(p.rhoB, p.ApplyT(ones(n)), p.B)
+	v.RegKL = v.Sharp + p.Eps*v.KL + marginalPenalty(p.rhoA, p.mass, p.A) + marginalPenalty(p.rhoB, p.ApplyT(one)[:m], p.B)
 	v.RegEntropy, v.RegEntropyMinus1 = math.NaN(), math.NaN()
 	p.values = v
 }

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 
 	"coupling/lab/device/cpu"
-	"coupling/score/internal/rows"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -51,13 +50,19 @@ func (c *Chain) Jitter(sigma float64) {
 	})
 }
 
+// String says how many chains there are and how far they are.
+func (c *Chain) String() string {
+	n, d := c.X.Dims()
+	return fmt.Sprintf("%d chains in %d dimensions after %d steps, seed %d", n, d, c.Done, c.Seed)
+}
+
 // Clone returns a copy.
 func (c *Chain) Clone() *Chain { return &Chain{X: mat.DenseCopyOf(c.X), Seed: c.Seed, Done: c.Done} }
 
 // each calls f for every row with the randomness of a step. Rows of one chunk share a generator.
 func (c *Chain) each(step int, f func(i int, row []float64, rng *rand.Rand)) {
 	n, _ := c.X.Dims()
-	_ = cpu.Chunks(context.Background(), n, rows.Chunk, func(k, lo, hi int) {
+	_ = cpu.Chunks(context.Background(), n, chunk, func(k, lo, hi int) {
 		rng := noise(c.Seed, step, k)
 		for i := lo; i < hi; i++ {
 			f(i, c.X.RawRowView(i), rng)

@@ -1,10 +1,11 @@
 package score
 
 import (
+	"context"
 	"fmt"
 	"math"
 
-	"coupling/score/internal/rows"
+	"coupling/lab/device/cpu"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -19,7 +20,7 @@ type Gaussian struct {
 	mean      []float64
 	values    []float64  // eigenvalues of S
 	vectors   *mat.Dense // their eigenvectors as columns
-	precision *mat.Dense // S⁻¹; nil where S is singular
+	precision []float64  // S⁻¹, d×d; nil where S is singular
 }
 
 // NewGaussian returns the field of a normal distribution. A nil mean is zero. The covariance may be singular; the field is
@@ -65,20 +66,20 @@ func finite(v []float64) bool {
 }
 
 // inverse is (S + σ²I)⁻¹.
-func (g *Gaussian) inverse(sigma float64) *mat.Dense {
+func (g *Gaussian) inverse(sigma float64) []float64 {
 	d := len(g.mean)
 	scaled := mat.NewDense(d, d, nil)
 	scaled.Apply(func(_, j int, v float64) float64 { return v / math.Sqrt(g.values[j]+sigma*sigma) }, g.vectors)
 	out := mat.NewDense(d, d, nil)
 	out.Mul(scaled, scaled.T())
-	return out
+	return out.RawMatrix().Data
 }
 
 // Dim returns d.
 func (g *Gaussian) Dim() int { return len(g.mean) }
 
 // at returns the precision at a noise level.
-func (g *Gaussian) at(sigma float64) (*mat.Dense, error) {
+func (g *Gaussian) at(sigma float64) ([]float64, error) {
 	switch {
 	case sigma > 0:
 		return g.inverse(sigma), nil
@@ -97,8 +98,7 @@ func (g *Gaussian) Score(dst, x *mat.Dense, sigma float64) error {
 	if err != nil {
 		return err
 	}
-	rows.Multiply(dst, centred(x, g.mean), p)
-	dst.Scale(-1, dst)
+	product(dst, x, g.mean, p, -1)
 	return nil
 }
 
@@ -111,9 +111,9 @@ func (g *Gaussian) LogDensity(dst []float64, x *mat.Dense, sigma float64) error 
 	if err != nil {
 		return err
 	}
-	c := centred(x, g.mean)
-	y := mat.NewDense(len(dst), g.Dim(), nil)
-	rows.Multiply(y, c, p)
+	n, d := x.Dims()
+	y := mat.NewDense(n, d, nil)
+	product(y, x, g.mean, p, 1)
 	constant := 0.0
 	for _, v := range g.values {
 		constant -= .5 * math.Log(2*math.Pi*(v+sigma*sigma))
@@ -121,18 +121,28 @@ func (g *Gaussian) LogDensity(dst []float64, x *mat.Dense, sigma float64) error 
 	for i := range dst {
 		q := 0.0
 		for k, v := range y.RawRowView(i) {
-			q += v * c.At(i, k)
+			q += v * (x.At(i, k) - g.mean[k])
 		}
 		dst[i] = constant - q/2
 	}
 	return nil
 }
 
-// centred returns the rows of x less m.
-func centred(x *mat.Dense, m []float64) *mat.Dense {
-	c := mat.DenseCopyOf(x)
-	for i := range c.RawMatrix().Rows {
-		floats.Sub(c.RawRowView(i), m)
-	}
-	return c
+// chunk is the number of rows that are handled at once: fixed, so that results do not depend on the number of processors.
+const chunk = 64
+
+// product writes alpha·(x_i − m)·p to the rows of dst, p d×d and symmetric.
+func product(dst, x *mat.Dense, m, p []float64, alpha float64) {
+	n, d := x.Dims()
+	_ = cpu.Chunks(context.Background(), n, chunk, func(_, lo, hi int) {
+		var g cpu.Gemm[float64]
+		in, out := make([]float64, (hi-lo)*d), make([]float64, (hi-lo)*d)
+		for i := lo; i < hi; i++ {
+			floats.SubTo(in[(i-lo)*d:(i-lo+1)*d], x.RawRowView(i), m)
+		}
+		g.Add(cpu.Dense(out, hi-lo, d), alpha, cpu.Dense(in, hi-lo, d), cpu.Dense(p, d, d))
+		for i := lo; i < hi; i++ {
+			copy(dst.RawRowView(i), out[(i-lo)*d:(i-lo+1)*d])
+		}
+	})
 }

@@ -2,6 +2,7 @@ package sgd
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"coupling/dp"
@@ -57,6 +58,15 @@ func (t Training) virtual() int {
 		return 64
 	}
 	return t.Virtual
+}
+
+// String is the mechanism in a line.
+func (t Training) String() string {
+	n := 0
+	if t.Objective != nil {
+		n = t.Objective.Len()
+	}
+	return fmt.Sprintf("DP-SGD: %d steps on %d records at rate %g, clip %g, noise multiplier %g", t.Steps, n, t.Rate, t.Clip, t.NoiseMultiplier)
 }
 
 // Event is what the run releases, for dp.Epsilon: exact for sums that one record moves by Clip.

@@ -321,18 +321,18 @@ func (failing) Save(io.Writer, string) error { return errors.New("cannot") }
 
 func TestProgress(t *testing.T) {
 	p := open(t, nil)
-	b := &bar{id: "b", total: 4, meter: lab.NewMeter("w <", 4)}
+	b := &bar{id: "b", what: "w <", total: 4, partial: map[lab.Key]float64{}, began: time.Now().Add(-10 * time.Second)}
 	b.event(lab.Event{Kind: lab.Started, Key: "k"})
-	b.quiet = time.Time{}
+	b.spoke = time.Time{}
 	b.event(lab.Event{Kind: lab.Stored, Key: "j"})
-	b.quiet = time.Time{}
+	b.spoke = time.Time{}
 	b.event(lab.Event{Kind: lab.Advanced, Key: "k", Done: 1, Total: 2})
 	b.event(lab.Event{Kind: lab.Failed, Key: "k"}) // too soon to be shown
 	b.remove()
 	if len(p.puts) != 4 {
 		t.Fatalf("%d outputs", len(p.puts))
 	}
-	if got := p.puts[2].html; !strings.Contains(got, `value="1.50"`) || !strings.Contains(got, "w &lt;: 1 of 4 cells, about 0s left") {
+	if got := p.puts[2].html; !strings.Contains(got, `value="1.50"`) || !strings.Contains(got, "w &lt;: 1 of 4 cells, about 17s left") {
 		t.Error(got)
 	}
 	if p.puts[3].html != "" {
@@ -450,7 +450,7 @@ func TestMake(t *testing.T) {
 	}
 	Make(fig, "one")
 	shown := slices.DeleteFunc(slices.Clone(p.puts), func(v view) bool { return v.html == "" }) // the bar's place
-	if len(shown) != 3 || !strings.Contains(shown[1].html, "<th>4</th>") || !strings.Contains(shown[2].html, "1 of 3 claims hold, 1 not asked at this size, 1 differ: a &lt; b<") {
+	if len(shown) != 3 || !strings.Contains(shown[1].html, "<th>4</th>") || !strings.Contains(shown[2].html, "1 of 3 claims hold, 1 not asked, 1 differ: a &lt; b<") {
 		t.Errorf("%d outputs: %+v", len(shown), shown)
 	}
 	if err := compute(t.Context(), Store(), fig, lab.Setting{Preset: lab.Paper}); err == nil {
@@ -460,5 +460,49 @@ func TestMake(t *testing.T) {
 	cancel()
 	if err := compute(ctx, Store(), fig, lab.Setting{Preset: lab.Smoke}); err == nil || !strings.Contains(err.Error(), "interrupted") {
 		t.Error(err)
+	}
+}
+
+type smiley struct{}
+
+func (smiley) Picture() image.Image { return image.NewGray(image.Rect(0, 0, 3, 2)) }
+func (smiley) String() string       { return "a smile" }
+
+// What has a picture shows it with its text; a sweep is a plot of means over seeds, and a table.
+func TestShowPicturesAndSweeps(t *testing.T) {
+	p := open(t, nil)
+	Show(smiley{})
+	if len(p.puts) != 2 || p.puts[0].width != 3 || !strings.Contains(p.puts[1].html, "a smile") {
+		t.Fatalf("%+v", p.puts)
+	}
+	p.puts = nil
+	type params struct {
+		N     int     `json:"n"`
+		Eps   float64 `json:"eps"`
+		Fixed string  `json:"fixed"`
+	}
+	var sweep []lab.Result[params, float64]
+	for seed := range uint64(2) {
+		for _, n := range []int{10, 20} {
+			for _, eps := range []float64{.01, .1, 1} {
+				sweep = append(sweep, lab.Result[params, float64]{Seed: seed, Params: params{n, eps, "x"}, Value: eps * float64(seed)})
+			}
+		}
+	}
+	Show(sweep)
+	if len(p.puts) != 2 || p.puts[0].png == nil || strings.Contains(p.puts[1].html, "fixed") || !strings.Contains(p.puts[1].html, "<th>eps</th><th>n</th><th>value</th>") {
+		t.Errorf("%d views: %s", len(p.puts), p.puts[len(p.puts)-1].html)
+	}
+	rows, err := rowsOf(sweep)
+	if err != nil || len(rows) != 12 {
+		t.Fatal(len(rows), err)
+	}
+	if got := means(rows, "param.eps", "value", []string{"param.n"}); len(got) != 2 || got[0].name != "n 10" || got[0].points[2].Y != .5 {
+		t.Errorf("%+v", got)
+	}
+	p.puts = nil
+	Show([]lab.Result[params, float64]{})
+	if len(p.puts) != 1 {
+		t.Errorf("an empty sweep: %+v", p.puts)
 	}
 }

@@ -21,9 +21,10 @@ import (
 type HTML string
 
 // Show shows things below the cell, in order: figures (a [lab.Drawing]: every
-// style.Figure), gonum plots, images, a [lab.Exhibit], [lab.Picture] or
-// [lab.Table], claims ([]lab.Claim), a matrix, [HTML]. Anything else is shown as text. The cell ends if one
-// cannot be drawn.
+// style.Figure), gonum plots, images, what has a method Picture() image.Image (a
+// plan, a data set) with its text, a [lab.Exhibit], [lab.Picture] or [lab.Table], a
+// sweep ([]lab.Result) as a table and a plot, claims ([]lab.Claim), a matrix, [HTML].
+// Anything else is shown as text. The cell ends if one cannot be drawn.
 func Show(things ...any) {
 	for _, x := range things {
 		vs, err := views(x)
@@ -81,10 +82,19 @@ func views(x any) ([]view, error) {
 			return one(v, err)
 		}
 		return []view{v, {html: caption(x.Caption)}}, nil
+	case pictured:
+		v, err := viewOf(x.Picture())
+		return []view{v, {html: caption(fmt.Sprint(x))}}, err
 	default:
+		if rows, err := rowsOf(x); err != nil || len(rows) > 0 {
+			return results(rows), err
+		}
 		return one(viewOf(x))
 	}
 }
+
+// pictured is what can be looked at.
+type pictured interface{ Picture() image.Image }
 
 func exhibit(e lab.Exhibit) (out []view, err error) {
 	for _, p := range e.Pictures {
@@ -124,7 +134,7 @@ func viewOf(x any) (view, error) {
 		return view{png: b.Bytes(), width: x.Bounds().Dx()}, nil
 	case lab.Table:
 		return view{html: table(x)}, nil
-	case lab.Exhibit, lab.Picture:
+	case lab.Exhibit, lab.Picture, pictured:
 		vs, err := views(x)
 		var all []string
 		for _, v := range vs {
@@ -199,7 +209,11 @@ func unbroken(cell string) string {
 func claimTable(claims []lab.Claim) string {
 	t := lab.Table{Header: []string{"", "what", "here", "expected", "source"}}
 	for _, c := range claims {
-		t.Rows = append(t.Rows, []string{string(c.Verdict()), c.What, fmt.Sprintf("%.4g", c.Got), c.Expected(), c.Source})
+		expected := c.Expected()
+		if tol := c.Tolerance(); tol > 0 {
+			expected += fmt.Sprintf(" ± %.2g", tol)
+		}
+		t.Rows = append(t.Rows, []string{string(c.Verdict()), c.What, fmt.Sprintf("%.4g", c.Got), expected, c.Source})
 	}
 	return table(t)
 }

@@ -37,10 +37,14 @@ const (
 
 // String returns the name of the status.
 func (s Status) String() string {
-	if s < Unsolved || s > PivotLimit {
-		return fmt.Sprintf("Status(%d)", int(s))
+	switch s {
+	case Optimal:
+		return "optimal"
+	case PivotLimit:
+		return "pivot limit"
+	default:
+		return "unsolved"
 	}
-	return [...]string{"unsolved", "optimal", "pivot limit"}[s]
 }
 
 // A Solution is a plan with the potentials that prove it.

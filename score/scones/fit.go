@@ -37,10 +37,10 @@ type Fit struct {
 // Fitted is a coupling that samples itself. One Sample at a time.
 type Fitted struct {
 	Coupling
-	FromPhi   *Discrete // Phi, whose atoms are the targets
-	Plan      *ot.Plan  // between the atoms: its Status says whether to believe the rest
-	Bandwidth float64
-	Steps     int
+	FromPhi, ToPsi *Discrete // the same potentials: FromPhi's atoms are the targets, ToPsi's the sources
+	Plan           *ot.Plan  // between the atoms: its Status says whether to believe the rest
+	Bandwidth      float64
+	Steps          int
 	// Path is where chains are stored on the way and resumed, every Every steps, as in score.MALA; a file for each Sample.
 	Path  string
 	Every int
@@ -48,6 +48,11 @@ type Fitted struct {
 	// Acceptance is the mean acceptance probability of the last Sample: where it is far below a half, chains have hardly moved
 	// from the atoms at which they began.
 	Acceptance float64
+}
+
+// String says how the fit ended.
+func (f *Fitted) String() string {
+	return fmt.Sprintf("%v; λ %.4g, bandwidth %.3g, acceptance %.2f in the last sample", f.Plan, f.Lambda, f.Bandwidth, f.Acceptance)
 }
 
 // Run solves the discrete problem: two clouds of rows, n×d and m×d.
@@ -91,7 +96,7 @@ func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted,
 	}
 	return &Fitted{
 		Coupling: Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: f.Lambda}, Phi: phi, Psi: psi, Target: target, Mean: f.Mean},
-		FromPhi:  phi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps, Trace: f.Trace,
+		FromPhi:  phi, ToPsi: psi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps, Trace: f.Trace,
 	}, nil
 }
 
