@@ -1,0 +1,241 @@
+// Package docs_test compiles and runs what the pages of this folder show.
+package docs_test
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"coupling/data/synth"
+	"coupling/dp"
+	"coupling/dp/release"
+	"coupling/dp/sgd"
+	"coupling/lab"
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/train"
+	"coupling/ot"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+var ctx = context.Background()
+
+func fromPOT(m *mat.Dense, a, b []float64) (float64, error) {
+	plan, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Dense(m), A: a, B: b}, 0.5)
+	if err != nil {
+		return 0, err
+	}
+	loss := plan.Sharp() // plan.Matrix() is G
+	return loss, nil
+}
+
+func fromOTT(x, y *mat.Dense) (float64, *ot.Gradient, error) {
+	plan, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}, 0.1)
+	if err != nil {
+		return 0, nil, err
+	}
+	value := plan.RegKL()
+	gradient, err := plan.Grad(ot.RegKL) // gradient.X() is n×d
+	return value, gradient, err
+}
+
+func fromGeomLoss(x, y *mat.Dense, s float64) (float64, error) {
+	loss := ot.Divergence{Of: ot.Objective{Solver: ot.LBFGS{Eps: 2 * s * s}, Loss: ot.RegKL}}
+	d, err := loss.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX) // d.Value and d.X are twice GeomLoss's
+	return d.Value, err
+}
+
+func fromOpacus(x *mat.Dense, labels []int, dev *device.Device) (dp.Guarantee, error) {
+	t := sgd.Training{
+		Net:       nn.Seq(&nn.Dense{In: 2, Out: 8}, nn.Tanh(), &nn.Dense{In: 8, Out: 2}),
+		Objective: sgd.Classification{X: sgd.Rows(x), Labels: labels},
+		Clip:      1, Rate: .1, Steps: 200, Optimiser: train.Adam{Rate: .02},
+	}
+	t, g, err := t.Calibrate(ctx, dp.Budget{Epsilon: 2, Delta: 1e-5})
+	if err != nil {
+		return g, err
+	}
+	key, err := release.NewKey() // from the operating system; it is as secret as the data
+	if err != nil {
+		return g, err
+	}
+	err = t.Run(ctx, dev, key)
+	return g, err
+}
+
+func fromDPAccounting() (dp.Guarantee, error) {
+	g, err := dp.Epsilon(dp.SGD(1.1, 0.01, 10_000), dp.Relation{}, 1e-5) // or any dp.Event
+	return g, err
+}
+
+type params struct {
+	N   int
+	Eps float64
+}
+
+type out struct{ Sharp float64 }
+
+var bias = lab.Experiment[params, out]{Name: "docs/bias", Version: 1, Run: func(ctx context.Context, c *lab.Cell, p params) (out, error) {
+	x, err := synth.Normal(c.Rand("x"), p.N, 2)
+	if err != nil {
+		return out{}, err
+	}
+	plan, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)}, p.Eps)
+	if err != nil {
+		return out{}, err
+	}
+	return out{plan.Sharp()}, nil
+}}
+
+func fromHydra(store *lab.Store, seed uint64) error {
+	grid := lab.Grid(params{N: 50}, lab.Vary(func(p *params, v float64) { p.Eps = v }, .01, .1, 1))
+	for r, err := range lab.Sweep(ctx, store, bias, 0, seed, grid) {
+		if err != nil {
+			return err
+		}
+		fmt.Println(r.Params.Eps, r.Value.Sharp)
+	}
+	return nil
+}
+
+// The Go of coming-from.md stands in the functions above, line by line.
+func TestPageIsCompiled(t *testing.T) {
+	page, err := os.ReadFile("coming-from.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile("docs_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(page, -1)
+	if len(blocks) != 6 {
+		t.Errorf("%d blocks of Go", len(blocks))
+	}
+	for _, b := range blocks {
+		rest := string(code)
+		for line := range strings.Lines(string(b[1])) {
+			line = strings.TrimSpace(line)
+			_, after, found := strings.Cut(rest, "\t"+line+"\n")
+			if line != "" && !found {
+				t.Errorf("not compiled: %s", line)
+			}
+			if found {
+				rest = after
+			}
+		}
+	}
+}
+
+func TestPageRuns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	x, err := synth.Moons(rng, 60, .1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := synth.Normal(rng, 60, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := fromPOT(mat.NewDense(2, 2, []float64{0, 1, 1, 0}), []float64{.5, .5}, []float64{.5, .5}); err != nil || !(v > 0 && v < .5) {
+		t.Errorf("POT: %v, %v", v, err)
+	}
+	if v, g, err := fromOTT(x, y); err != nil || !(v > 0) || g == nil {
+		t.Errorf("OTT: %v, %v", v, err)
+	}
+	if v, err := fromGeomLoss(x, y, .3); err != nil || !(v > 0) {
+		t.Errorf("GeomLoss: %v, %v", v, err)
+	}
+	dev, err := device.CPU{}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	if g, err := fromOpacus(x, make([]int, 60), dev); err != nil || g.Epsilon > 2 {
+		t.Errorf("Opacus: %v, %v", g, err)
+	}
+	if g, err := fromDPAccounting(); err != nil || g.Kind != dp.Exact {
+		t.Errorf("dp_accounting: %v, %v", g, err)
+	}
+	store, err := lab.OpenStore(t.TempDir())
+	if err == nil {
+		err = fromHydra(store, 1)
+	}
+	if err != nil {
+		t.Errorf("Hydra: %v", err)
+	}
+}
+
+// What the glossary names is there.
+func TestGlossary(t *testing.T) {
+	page, err := os.ReadFile("glossary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("`([a-z/]+)\\.([A-Z]\\w*)(?:\\.([A-Z]\\w*))?`").FindAllStringSubmatch(string(page), -1)
+	if len(names) < 40 {
+		t.Errorf("%d names", len(names))
+	}
+	packages := map[string]map[string]bool{}
+	for _, n := range names {
+		if packages[n[1]] == nil {
+			packages[n[1]] = exported(t, n[1])
+		}
+		if name := strings.TrimSuffix(n[2]+"."+n[3], "."); !packages[n[1]][name] {
+			t.Errorf("%s: there is none", n[0])
+		}
+	}
+}
+
+// exported are a package's functions, types, fields and methods.
+func exported(t *testing.T, pkg string) map[string]bool {
+	dir, names := filepath.Join("..", "..", filepath.FromSlash(pkg)), map[string]bool{}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	var files []*ast.File
+	set := token.NewFileSet()
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(set, path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	d, err := doc.NewFromFiles(set, files, pkg, doc.AllDecls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range d.Funcs {
+		names[f.Name] = true
+	}
+	for _, typ := range d.Types {
+		names[typ.Name] = true
+		for _, f := range append(typ.Methods, typ.Funcs...) {
+			names[f.Name], names[typ.Name+"."+f.Name] = true, true
+		}
+		ast.Inspect(typ.Decl, func(n ast.Node) bool {
+			if f, ok := n.(*ast.Field); ok {
+				for _, name := range f.Names {
+					names[typ.Name+"."+name.Name] = true
+				}
+			}
+			return true
+		})
+	}
+	return names
+}
