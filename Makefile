@@ -10,6 +10,7 @@
 # make bench      the benchmarks, BENCH selects
 # make notebook   the notebooks in Jupyter, with a kernel of this checkout's own; NOTEBOOK names one
 # make docs       the notebooks executed at PRESET, as HTML in OUT/notebooks
+# make pages      the notebooks executed at PRESET, as Markdown that a code host shows, in notebooks/pages
 # make test-notebooks  each notebook in the real kernel at the smallest sizes, and two tests in Chromium
 # make gpu-check  devices, layers and solvers on a GPU, and one report (lab/device/gpucheck); gpu-bins only builds it
 # make ptx        the GPU kernels afresh (needs Debian's clang-19)
@@ -26,7 +27,7 @@ LINTER   := 2.15.0
 
 export CGO_ENABLED = 0
 
-.PHONY: build parquet figures notebook docs test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-check ptx clean
+.PHONY: build parquet figures notebook docs pages test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-check ptx clean
 
 # The digests of the experiments' code go into the command: it tells cells that other code computed. Symbol tables, which only
 # debuggers read, are left out (-s -w): stack traces and profiles keep names and lines.
@@ -48,6 +49,9 @@ notebook: build
 
 docs: build
 	bin/coupling notebook run --preset $(PRESET) --out $(OUT)/notebooks --html
+
+pages: build
+	bin/coupling notebook run --preset $(PRESET) --out notebooks/pages --pages
 
 # Uses the checkout's store, so that `make figures PRESET=smoke` before it saves it the figures.
 test-notebooks:

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"coupling/lab"
-	"coupling/lab/durable"
 )
 
 //go:embed index.html.tmpl
@@ -91,7 +90,7 @@ func failures(chapters []Chapter) (out []string) {
 // WriteIndex writes dir/index.html over pages, grouped into chapters. The page
 // loads nothing from elsewhere.
 func WriteIndex(dir string, pages []Page, chapters []Chapter) error {
-	return durable.WriteFile(filepath.Join(dir, "index.html"), 0o666, func(w io.Writer) error {
+	return lab.WriteFile(filepath.Join(dir, "index.html"), func(w io.Writer) error {
 		return index.Execute(w, arrange(pages, chapters))
 	})
 }

@@ -18,9 +18,9 @@ import (
 	"strings"
 	"text/template"
 
-	"golang.org/x/image/draw"
+	"coupling/lab"
 
-	"coupling/lab/durable"
+	"golang.org/x/image/draw"
 )
 
 //go:embed readme.md.tmpl
@@ -52,7 +52,7 @@ func WriteReadme(dir, out string, pages []Page, chapters []Chapter) error {
 		name := anchor(p.Name) + ext
 		pages[i].Thumb = path.Join(thumbs, name)
 		kept[name] = true
-		err = durable.Write(filepath.Join(dir, thumbs, name), b)
+		err = lab.WriteFile(filepath.Join(dir, thumbs, name), func(w io.Writer) error { _, err := w.Write(b); return err })
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func WriteReadme(dir, out string, pages []Page, chapters []Chapter) error {
 	if err := removeOthers(filepath.Join(dir, thumbs), kept); err != nil {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(dir, "README.md"), 0o666, func(w io.Writer) error { return readme.Execute(w, arrange(pages, chapters)) })
+	return lab.WriteFile(filepath.Join(dir, "README.md"), func(w io.Writer) error { return readme.Execute(w, arrange(pages, chapters)) })
 }
 
 // removeOthers removes the thumbnails of dir that are not kept.
@@ -77,31 +77,37 @@ func removeOthers(dir string, kept map[string]bool) error {
 	return err
 }
 
-// thumbnail returns a PNG of the picture in a file, or a JPEG where that is too large.
 func thumbnail(file string) (b []byte, ext string, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, "", err
 	}
 	defer f.Close()
-	img, err := png.Decode(f)
+	return Thumbnail(f, thumbWidth, thumbBytes)
+}
+
+// Thumbnail returns the PNG of r at most width pixels wide, as a PNG, or as a JPEG
+// where that has more than limit bytes; ext is ".png" or ".jpg".
+func Thumbnail(r io.Reader, width, limit int) (b []byte, ext string, err error) {
+	img, err := png.Decode(r)
 	if err != nil {
 		return nil, "", err
 	}
 	size := img.Bounds().Size()
-	small := image.NewRGBA(image.Rect(0, 0, thumbWidth, max(1, size.Y*thumbWidth/size.X)))
+	width = min(width, size.X)
+	small := image.NewRGBA(image.Rect(0, 0, width, max(1, size.Y*width/size.X)))
 	draw.CatmullRom.Scale(small, small.Bounds(), img, img.Bounds(), draw.Src, nil)
 	var buf bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&buf, small); err != nil || buf.Len() <= thumbBytes {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&buf, small); err != nil || buf.Len() <= limit {
 		return buf.Bytes(), ".png", err
 	}
 	for quality := 90; quality > 0; quality -= 10 {
 		buf.Reset()
-		if err := jpeg.Encode(&buf, small, &jpeg.Options{Quality: quality}); err != nil || buf.Len() <= thumbBytes {
+		if err := jpeg.Encode(&buf, small, &jpeg.Options{Quality: quality}); err != nil || buf.Len() <= limit {
 			return buf.Bytes(), ".jpg", err
 		}
 	}
-	return nil, "", fmt.Errorf("%s: not below %d bytes", file, thumbBytes)
+	return nil, "", fmt.Errorf("a picture of %d×%d pixels is not below %d bytes", size.X, size.Y, limit)
 }
 
 func anchor(name string) string { return strings.ReplaceAll(name, "/", "-") }

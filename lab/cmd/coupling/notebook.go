@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -14,7 +15,6 @@ import (
 	"time"
 
 	"coupling/lab"
-	"coupling/lab/durable"
 	"coupling/lab/nb/headless"
 	"coupling/lab/nb/ipynb"
 	"coupling/lab/nb/jupyter"
@@ -24,17 +24,39 @@ import (
 type notebookCmd struct {
 	Open    notebookOpenCmd    `cmd:"" default:"withargs" help:"Open a notebook in Jupyter: coupling notebook dp-sinkhorn."`
 	Run     notebookRunCmd     `cmd:"" help:"Execute notebooks without a browser."`
-	Install notebookInstallCmd `cmd:"" help:"Build the GoNB kernel and install it into the checkout, nothing more."`
+	Diff    notebookDiffCmd    `cmd:"" help:"What you changed in the working copy of a notebook."`
+	Reset   notebookResetCmd   `cmd:"" help:"Put the working copy of a notebook aside, and start over."`
+	Install notebookInstallCmd `cmd:"" help:"Register the GoNB kernel with the Jupyter, JupyterLab or VS Code that you have."`
 }
 
-type notebookInstallCmd struct{}
+type notebookInstallCmd struct {
+	Prefix string `help:"Write to DIR/share/jupyter instead of your own data folder." placeholder:"DIR"`
+}
 
-// Run installs the kernel.
-func (notebookInstallCmd) Run(a *app) error {
+// Help says what is written.
+func (notebookInstallCmd) Help() string {
+	return `Builds the kernel in the checkout and writes kernels/gonb/kernel.json into Jupyter's data folder. A kernel.json that is not
+Coupling's is left alone. coupling notebook needs none of this.`
+}
+
+// Run installs the kernel and registers it.
+func (i notebookInstallCmd) Run(a *app) error {
 	c, err := installed(a)
-	if err == nil {
-		fmt.Fprintf(a.out, "kernel: %s\n", c.Spec())
+	if err != nil {
+		return err
 	}
+	share := filepath.Join(i.Prefix, "share", "jupyter")
+	if i.Prefix == "" {
+		if share, err = kernel.UserData(); err != nil {
+			return err
+		}
+	}
+	file, err := c.Register(a.run.ctx, share)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "kernel: %s\nJupyter, JupyterLab: start it anywhere; notebooks that import coupling must lie below %s\n"+
+		"VS Code, with its Jupyter extension: Select Kernel, Jupyter Kernel, Go (gonb)\n", file, c.Root)
 	return err
 }
 
@@ -71,6 +93,10 @@ func (o *notebookOpenCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	file, err := workingCopy(a, c, files[0])
+	if err != nil {
+		return err
+	}
 	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	var log io.Writer
@@ -78,7 +104,7 @@ func (o *notebookOpenCmd) Run(a *app) error {
 		log = a.err
 	}
 	s, err := jupyter.Start(ctx, c, jupyter.Options{
-		IP: o.IP, Port: o.Port, Notebook: files[0], Browser: !o.NoBrowser, Output: log, Env: []string{"COUPLING_PRESET=" + o.Preset},
+		IP: o.IP, Port: o.Port, Notebook: file, Browser: !o.NoBrowser, Output: log, Env: []string{"COUPLING_PRESET=" + o.Preset},
 	})
 	if err != nil {
 		return err
@@ -131,14 +157,18 @@ type notebookRunCmd struct {
 	Preset string   `default:"smoke" enum:"smoke,quick,full,paper" help:"Size of the figures."`
 	Out    string   `help:"Folder for the executed notebooks." placeholder:"DIR"`
 	HTML   bool     `name:"html" help:"Also convert them to HTML (needs Jupyter)."`
+	Pages  bool     `help:"Write Markdown with small pictures, which a code host shows, instead of notebooks."`
 	Limit  float64  `default:"3600" help:"Seconds that one notebook may take."`
 }
 
 // Run executes the notebooks and says how long each took. One that fails does
 // not stop the others.
 func (r *notebookRunCmd) Run(a *app) error {
-	if r.HTML && r.Out == "" {
-		return usage(errors.New("--html: needs --out"))
+	if (r.HTML || r.Pages) && r.Out == "" {
+		return usage(errors.New("--html, --pages: need --out"))
+	}
+	if r.HTML && r.Pages {
+		return usage(errors.New("--html, --pages: give one of them"))
 	}
 	c, err := installed(a)
 	if err != nil {
@@ -165,11 +195,7 @@ func (r *notebookRunCmd) Run(a *app) error {
 func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string) error {
 	ctx, cancel := context.WithTimeout(a.run.ctx, time.Duration(r.Limit*float64(time.Second)))
 	defer cancel()
-	b, err := os.ReadFile(filepath.Join(c.Root, file))
-	if err != nil {
-		return err
-	}
-	nb, err := ipynb.Decode(b)
+	nb, err := readNotebook(filepath.Join(c.Root, file))
 	if err != nil {
 		return err
 	}
@@ -194,18 +220,21 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string) error {
 	return errors.Join(failed, r.write(a.run.ctx, a, c, nb, filepath.Base(file)))
 }
 
-// write leaves the executed notebook, and its HTML, in the folder.
+// write leaves the executed notebook, and its HTML, in the folder, or its page.
 func (r *notebookRunCmd) write(ctx context.Context, a *app, c kernel.Checkout, nb *ipynb.Notebook, name string) error {
-	b, err := nb.Encode()
-	if err != nil {
-		return err
-	}
 	dir, err := filepath.Abs(r.Out)
 	if err != nil {
 		return err
 	}
+	if r.Pages {
+		return writePage(dir, nb, strings.TrimSuffix(name, ".ipynb"))
+	}
+	b, err := nb.Encode()
+	if err != nil {
+		return err
+	}
 	file := filepath.Join(dir, name)
-	if err := durable.Write(file, b); err != nil {
+	if err := writeBytes(file, b); err != nil {
 		return err
 	}
 	if !r.HTML {
@@ -219,4 +248,27 @@ func (r *notebookRunCmd) write(ctx context.Context, a *app, c kernel.Checkout, n
 		fmt.Fprintf(a.out, "  wrote %s\n", strings.TrimSuffix(filepath.Join(r.Out, name), ".ipynb")+".html")
 	}
 	return err
+}
+
+// writePage writes a page with its pictures, in place of those that it had.
+func writePage(dir string, nb *ipynb.Notebook, name string) error {
+	md, files, err := nb.Page(name)
+	if err != nil {
+		return err
+	}
+	old, _ := os.ReadFile(filepath.Join(dir, name+".md")) // none: nothing to remove
+	for _, file := range ipynb.PagePictures(string(old)) {
+		if e := os.Remove(filepath.Join(dir, file)); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	files[name+".md"] = []byte(md)
+	for file, b := range files {
+		err = errors.Join(err, writeBytes(filepath.Join(dir, file), b))
+	}
+	return err
+}
+
+func writeBytes(file string, b []byte) error {
+	return lab.WriteFile(file, func(w io.Writer) error { _, err := w.Write(b); return err })
 }

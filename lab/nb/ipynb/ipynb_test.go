@@ -1,7 +1,11 @@
 package ipynb
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"image"
+	"image/png"
 	"regexp"
 	"strings"
 	"testing"
@@ -114,5 +118,68 @@ func TestOutputs(t *testing.T) {
 	}
 	if !json.Valid(b) {
 		t.Error("not JSON")
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	nb, err := FromMarkdown(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := FromMarkdown(nb.Markdown())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(nb, back); d != "" {
+		t.Error(d)
+	}
+}
+
+// A page shows what its cells have shown, and without that is its notebook again.
+func TestPage(t *testing.T) {
+	nb, err := FromMarkdown(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, err := nb.Page("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 900, 3))); err != nil {
+		t.Fatal(err)
+	}
+	dot := base64.StdEncoding.EncodeToString(b.Bytes())
+	frames := `<div id="x" class="nb-film"><label>ε <input><output>1</output></label>`
+	for _, v := range []string{"1", "2", "3", "4", "5"} {
+		frames += `<div class="nb-frame" data-value="` + v + `" style="display:none"><img alt="figure" width="9" src="data:image/png;base64,` + dot + `"></div>`
+	}
+	nb.Cells[2].Outputs = []Output{
+		Stream("stdout", "1 < 2\n"), Stream("stderr", "noise"), Display(map[string]any{"image/png": dot}, nil),
+		Display(map[string]any{"text/html": frames + "<script>alert(1)</script></div>"}, nil),
+		Display(map[string]any{"text/html": `<table class="t"><tr style="x"><td>a
+
+</td></tr></table>`}, nil),
+	}
+	page, pictures, err := nb.Page("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if PageSource(page) != before || len(pictures) != 4 || len(PagePictures(page)) != 4 {
+		t.Errorf("%d pictures\n%s", len(pictures), page)
+	}
+	for _, want := range []string{"```text\n1 < 2\n```", "ε = 1<br>", "ε = 3<br>", "ε = 5<br>", "<tr><td>a\n</td>", `<img src="a-1.png"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	for _, not := range []string{"script", "style", "noise", "ε = 2"} {
+		if strings.Contains(page, not) {
+			t.Errorf("%q in\n%s", not, page)
+		}
+	}
+	small, err := png.DecodeConfig(bytes.NewReader(pictures["a-1.png"]))
+	if err != nil || small.Width != 640 {
+		t.Errorf("%+v, %v", small, err)
 	}
 }

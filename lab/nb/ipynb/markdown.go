@@ -59,6 +59,23 @@ func FromMarkdown(md string) (*Notebook, error) {
 	return &Notebook{m.cells}, nil
 }
 
+// Markdown is the text and code of the notebook, without what cells have shown, as
+// [FromMarkdown] reads it.
+func (nb *Notebook) Markdown() string { return nb.markdown(func(Cell) string { return "" }) }
+
+// markdown puts what shown returns behind each cell of code.
+func (nb *Notebook) markdown(shown func(Cell) string) string {
+	var b strings.Builder
+	for _, c := range nb.Cells {
+		if c.Type == Code {
+			fmt.Fprintf(&b, "```go\n%s\n```\n\n%s", c.Source, shown(c))
+		} else {
+			fmt.Fprintf(&b, "%s\n\n", c.Source)
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
 // maker collects cells.
 type maker struct {
 	cells   []Cell

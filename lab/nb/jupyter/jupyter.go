@@ -115,8 +115,8 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 		Base: "http://" + net.JoinHostPort(host(o.IP), strconv.Itoa(o.Port)), Token: rand.Text(), Dir: c.Root,
 		page: have.Page(o.Notebook), ended: make(chan struct{}),
 	}
-	// Without another try a port that is taken is an error, not a server elsewhere.
-	args := []string{"--ip=" + o.IP, fmt.Sprintf("--port=%d", o.Port), have.app() + ".port_retries=0"}
+	// Without another try a port that is taken is an error, not a server elsewhere. Working copies are in a hidden folder.
+	args := []string{"--ip=" + o.IP, fmt.Sprintf("--port=%d", o.Port), have.app() + ".port_retries=0", "--ContentsManager.allow_hidden=True"}
 	if !o.Browser {
 		args = append(args, "--no-browser")
 	}

@@ -1,5 +1,5 @@
 // Package kernel builds the GoNB kernel that a checkout pins and installs it
-// into the checkout, never into the user's home:
+// into the checkout, and into the user's home only when [Checkout.Register] is told to:
 //
 //	bin/gonb, bin/goimports             built from the tool lines of go.mod
 //	.coupling/jupyter/data/kernels/gonb   what Jupyter reads
@@ -128,6 +128,12 @@ type spec struct {
 	Language      string            `json:"language"`
 	InterruptMode string            `json:"interrupt_mode"`
 	Env           map[string]string `json:"env"`
+	Metadata      metadata          `json:"metadata"`
+}
+
+// metadata says who made a kernel.json.
+type metadata struct {
+	Coupling string `json:"coupling"` // the checkout
 }
 
 // Install builds the tools and writes the kernel's specification.
@@ -135,6 +141,49 @@ func (c Checkout) Install(ctx context.Context) error {
 	if err := c.Build(ctx); err != nil {
 		return err
 	}
+	return c.write(ctx, c.Spec())
+}
+
+// Register tells a Jupyter of the user's own of the kernel, which is installed: it
+// writes share/kernels/gonb/kernel.json, share being Jupyter's data folder, as
+// [UserData] finds it. The specification of another checkout of Coupling is
+// replaced, any other is an error.
+func (c Checkout) Register(ctx context.Context, share string) (file string, err error) {
+	file = filepath.Join(share, "kernels", Name, "kernel.json")
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return file, c.write(ctx, file)
+	}
+	var s spec
+	if err == nil && (json.Unmarshal(b, &s) != nil || s.Metadata.Coupling == "") {
+		err = fmt.Errorf("%s is not Coupling's: remove it, or give another folder with --prefix", file)
+	}
+	if err != nil {
+		return "", fmt.Errorf("kernel: %w", err)
+	}
+	return file, c.write(ctx, file)
+}
+
+// UserData is the folder where the user's Jupyter looks for kernels; see "Common
+// directories" in the manual of Jupyter.
+func UserData() (string, error) {
+	if dir := os.Getenv("JUPYTER_DATA_DIR"); dir != "" {
+		return dir, nil
+	}
+	home, err := os.UserHomeDir()
+	switch runtime.GOOS {
+	case "windows":
+		return filepath.Join(os.Getenv("APPDATA"), "jupyter"), nil
+	case "darwin":
+		return filepath.Join(home, "Library", "Jupyter"), err
+	}
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "jupyter"), nil
+	}
+	return filepath.Join(home, ".local", "share", "jupyter"), err
+}
+
+func (c Checkout) write(ctx context.Context, file string) error {
 	b, err := json.MarshalIndent(spec{
 		Argv:          append([]string{c.GoNB(), "--kernel", "{connection_file}"}, c.Arguments()...),
 		DisplayName:   "Go (gonb)",
@@ -145,14 +194,15 @@ func (c Checkout) Install(ctx context.Context) error {
 			"GOFLAGS": goFlags(ctx, c.Root),
 			"GOWORK":  "",
 		},
+		Metadata: metadata{c.Root},
 	}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("kernel: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(c.Spec()), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return fmt.Errorf("kernel: %w", err)
 	}
-	if err := os.WriteFile(c.Spec(), append(b, '\n'), 0o666); err != nil {
+	if err := os.WriteFile(file, append(b, '\n'), 0o666); err != nil {
 		return fmt.Errorf("kernel: %w", err)
 	}
 	return nil

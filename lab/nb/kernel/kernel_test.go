@@ -66,3 +66,25 @@ func TestFlags(t *testing.T) {
 		}
 	}
 }
+
+// A kernel that is someone else's is never overwritten; our own of another checkout is.
+func TestRegister(t *testing.T) {
+	share := t.TempDir()
+	t.Setenv("JUPYTER_DATA_DIR", share)
+	if got, err := UserData(); got != share || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	for _, root := range []string{"/a", "/b"} {
+		file, err := Checkout{root}.Register(t.Context(), share)
+		if b, _ := os.ReadFile(file); err != nil || !strings.Contains(string(b), `"coupling": "`+root+`"`) {
+			t.Errorf("%s: %v: %s", root, err, b)
+		}
+	}
+	foreign := []byte(`{"argv": ["gonb"]}`)
+	if err := os.WriteFile(filepath.Join(share, "kernels", Name, "kernel.json"), foreign, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Checkout{"/a"}).Register(t.Context(), share); err == nil || !strings.Contains(err.Error(), "is not Coupling's") {
+		t.Errorf("over another's: %v", err)
+	}
+}
