@@ -3,7 +3,6 @@ package data
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -92,8 +91,16 @@ func CIFAR10(ctx context.Context, from From, split Split) (*Images, error) {
 // readCIFARArchive reads the official archive when sum is set: all files must
 // be there and complete. Without a sum it reads what a subset has.
 func readCIFARArchive(ctx context.Context, path, sum, name string, split Split) (*Images, error) {
-	archive, err := parse(ctx, path, remote{size: cifar10().size, sha256: sum}, format.ReadCIFARArchive)
+	file, err := open(ctx, path, cifar10().size)
 	if err != nil {
+		return nil, err
+	}
+	defer file.close()
+	archive, err := format.ReadCIFARArchive(file)
+	if err != nil {
+		return nil, inFile(path, err)
+	}
+	if err := file.done(sum, ""); err != nil {
 		return nil, err
 	}
 	batches := archive.Train[:]
@@ -119,8 +126,7 @@ func readCIFARArchive(ctx context.Context, path, sum, name string, split Split) 
 func readCIFARFolder(ctx context.Context, folder string, files []cifarFile, name string) (*Images, error) {
 	var batches []*format.CIFAR
 	for _, f := range files {
-		of := remote{size: cifarBatch * (1 + format.CIFARPixels), content: f.sha256}
-		batch, err := parse(ctx, filepath.Join(folder, f.name), of, func(r io.Reader) (*format.CIFAR, error) { return format.ReadCIFAR(r, cifarBatch) })
+		batch, err := readCIFARFile(ctx, filepath.Join(folder, f.name), f.sha256)
 		if err != nil {
 			return nil, err
 		}
@@ -131,6 +137,22 @@ func readCIFARFolder(ctx context.Context, folder string, files []cifarFile, name
 
 func cifarClasses() []string {
 	return []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
+}
+
+func readCIFARFile(ctx context.Context, path, sum string) (*format.CIFAR, error) {
+	file, err := open(ctx, path, cifarBatch*(1+format.CIFARPixels))
+	if err != nil {
+		return nil, fmt.Errorf("data: cifar10: %w", err)
+	}
+	defer file.close()
+	batch, err := format.ReadCIFAR(file, cifarBatch)
+	if err != nil {
+		return nil, inFile(path, err)
+	}
+	if err := file.done("", sum); err != nil {
+		return nil, err
+	}
+	return batch, nil
 }
 
 func joinCIFAR(name string, classes []string, batches []*format.CIFAR) (*Images, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -57,10 +56,15 @@ const (
 
 // String returns "train", "test" or "valid".
 func (s Split) String() string {
-	if s < Train || s > Valid {
-		return fmt.Sprintf("Split(%d)", int(s))
+	switch s {
+	case Train:
+		return "train"
+	case Test:
+		return "test"
+	case Valid:
+		return "valid"
 	}
-	return [...]string{"train", "test", "valid"}[s]
+	return fmt.Sprintf("Split(%d)", int(s))
 }
 
 // roots returns the folders that may hold data sets, the first choice first.
@@ -219,8 +223,12 @@ func (f From) get(ctx context.Context, r remote) (string, error) {
 
 // check reads the file at path and compares its checksums.
 func (r remote) check(ctx context.Context, path string) error {
-	_, err := parse(ctx, path, r, func(io.Reader) (struct{}, error) { return struct{}{}, nil })
-	return err
+	file, err := open(ctx, path, r.size)
+	if err != nil {
+		return err
+	}
+	defer file.close()
+	return file.done(r.sha256, r.content)
 }
 
 // missing says in one line where r was looked for, why it was not downloaded, and what to do.

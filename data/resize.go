@@ -29,10 +29,15 @@ const (
 
 // String returns the filter's name.
 func (f Filter) String() string {
-	if f < Bilinear || f > Nearest {
-		return fmt.Sprintf("Filter(%d)", int(f))
+	switch f {
+	case Bilinear:
+		return "bilinear"
+	case Bilinear8:
+		return "bilinear, 8-bit"
+	case Nearest:
+		return "nearest"
 	}
-	return [...]string{"bilinear", "bilinear, 8-bit", "nearest"}[f]
+	return fmt.Sprintf("Filter(%d)", int(f))
 }
 
 // Resize returns the images at h rows and w columns. It returns an error when h

@@ -55,7 +55,7 @@ var linked = sync.OnceValue(func() map[string]string {
 })
 
 // codeOf returns the digest of an experiment's code, and whether a person is
-// writing that code now: in a notebook's cell or a program of their own.
+// writing that code now: in a notebook's cell, or a program or module of their own.
 func codeOf(name string, run any) (digest string, interactive bool) {
 	v := reflect.ValueOf(run)
 	if v.IsNil() {
@@ -74,7 +74,7 @@ func codeOf(name string, run any) (digest string, interactive bool) {
 	if plain, ok := strings.CutSuffix(digest, code.Assembly); ok {
 		digest = plain + "+" + cpu.Name()
 	}
-	return digest, pkg == "main"
+	return digest, !strings.HasPrefix(pkg, "coupling/")
 }
 
 // sourceCodes returns the digests of the experiments of a package from its

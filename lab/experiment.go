@@ -50,9 +50,8 @@ func (e Experiment[P, R]) identify(seed uint64, p P) (Record, error) {
 	if !namePattern.MatchString(e.Name) {
 		return Record{}, fmt.Errorf("lab: experiment name %q: want lower-case words separated by slashes", e.Name)
 	}
-	_, err := shape(reflect.TypeFor[P]())
-	form, errR := shape(reflect.TypeFor[R]())
-	if err := errors.Join(err, errR); err != nil {
+	err := errors.Join(checkType(reflect.TypeFor[P]()), checkType(reflect.TypeFor[R]()))
+	if err != nil {
 		return Record{}, fmt.Errorf("lab: types of %s: %w", e.Name, err)
 	}
 	params, err := marshal(p)
@@ -65,7 +64,7 @@ func (e Experiment[P, R]) identify(seed uint64, p P) (Record, error) {
 	r := Record{
 		Experiment: e.Name,
 		Version:    e.Version,
-		Shape:      form,
+		Shape:      shape(reflect.TypeFor[R]()),
 		Seed:       seed,
 		Params:     params,
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 )
@@ -45,7 +47,7 @@ func (j Job) Do(ctx context.Context, s *Store) error {
 // Try is Do without waiting: if another process is at work on the cell, the
 // error is [ErrBusy]. It reports whether the store held the cell.
 func (j Job) Try(ctx context.Context, s *Store) (recalled bool, err error) {
-	_, recalled, err = j.try(ctx, s)
+	_, recalled, err = j.try(ctx, s, observed{})
 	return recalled, j.id.cellError(err)
 }
 
@@ -98,10 +100,9 @@ type Decoder struct {
 
 // Decoder returns the decoder of e's jobs.
 func (e Experiment[P, R]) Decoder() Decoder {
-	form, _ := shape(reflect.TypeFor[R]()) // job says what is wrong with it
 	return Decoder{
 		Experiment: e.Name, Version: e.Version,
-		Shape: form, Params: reflect.TypeFor[P](),
+		Shape: shape(reflect.TypeFor[R]()), Params: reflect.TypeFor[P](),
 		job: func(seed uint64, params []byte, options ...json.Options) (Job, error) {
 			var p P
 			if err := unmarshal(params, &p, options...); err != nil {
@@ -224,21 +225,29 @@ func (s *Store) Survey(jobs []Job) (missing, otherCode []Job) {
 		}
 	}
 	there := s.there(once)
-	errs, other := make([]error, len(once)), make([]bool, len(once))
-	parallel(len(once), func(i int) {
-		if there != nil && !there[once[i].id.Key].Stored {
-			errs[i] = ErrMissing
-			return
-		}
-		var r Record
-		r, errs[i] = once[i].recall(s)
-		other[i] = once[i].otherCode(r)
-	})
+	const isMissing, isOther = 1, 2
+	found := make([]int, len(once))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(readAhead, len(once)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(once); i = next.Add(1) - 1 {
+				if there != nil && !there[once[i].id.Key].Stored {
+					found[i] = isMissing
+				} else if r, err := once[i].recall(s); err != nil {
+					found[i] = isMissing
+				} else if once[i].otherCode(r) {
+					found[i] = isOther
+				}
+			}
+		})
+	}
+	wg.Wait()
 	for i, j := range once {
-		switch {
-		case errs[i] != nil:
+		switch found[i] {
+		case isMissing:
 			missing = append(missing, j)
-		case other[i]:
+		case isOther:
 			otherCode = append(otherCode, j)
 		}
 	}

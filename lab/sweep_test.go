@@ -67,17 +67,13 @@ func TestBusyCellsComeLast(t *testing.T) {
 	s := testStore(t)
 	e := sleepy("test/busy", func(point) time.Duration { return 0 }, &runs)
 	jobs := e.Jobs(0, points(5)...)
-	var others []*cellLock
+	other := owner{Nonce: "other", Host: "elsewhere", Proc: proc{Start: "1"}}
 	for _, j := range jobs[:2] {
 		p := s.paths(j.Record())
 		if err := s.create(p); err != nil {
 			t.Fatal(err)
 		}
-		other, err := p.tryLock()
-		if err != nil {
-			t.Fatal(err)
-		}
-		others = append(others, other)
+		put(t, p, 1, other)
 	}
 	var mu sync.Mutex
 	var began, waited []Key
@@ -90,8 +86,10 @@ func TestBusyCellsComeLast(t *testing.T) {
 		case Waiting: // the other process dies when nothing else is left
 			waited = append(waited, e.Key)
 			if len(waited) == 1 {
-				for _, other := range others {
-					other.release()
+				other.Host, other.PID, other.Proc = self().Host, self().PID, self().Proc
+				other.Proc.Start = "1"
+				for _, j := range jobs[:2] {
+					put(t, s.paths(j.Record()), 1, other)
 				}
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -231,7 +230,11 @@ var stableEverywhere = lab.Null{Name: "the form without subtractions in every pl
 }}
 
 func spoilGradients[P any](e lab.Experiment[P, GradientErrors], spoil func(*GradientErrors)) lab.Spoiler {
-	return kit.Spoil(e, func(_ P, v *GradientErrors) { spoil(&*v) })
+	return lab.Spoil(e, func(cells []lab.Result[P, GradientErrors]) {
+		for i := range cells {
+			spoil(&cells[i].Value)
+		}
+	})
 }
 
 type (

@@ -9,7 +9,6 @@ import (
 
 	"coupling/data/format"
 	"coupling/lab"
-	"coupling/lab/durable"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -27,7 +26,7 @@ func Write(c *lab.Cell, name string, m *mat.Dense) error {
 			x = append(x, float32(v))
 		}
 	}
-	return durable.WriteFile(path, 0o666, func(w io.Writer) error { return format.WriteNPY(w, []int{n, d}, x) })
+	return lab.WriteFile(path, func(w io.Writer) error { return format.WriteNPY(w, []int{n, d}, x) })
 }
 
 // maxBytes bounds what Read will take into memory.

@@ -370,7 +370,10 @@ func (p FacesParams) settings() lab.Table {
 
 // claimFaces holds the plans that keep says.
 func claimFaces(v lab.View[FacesParams, FacesOut], keep func(FacesParams, FacesPlan) bool) (out []lab.Claim) {
-	small := lab.Pick(v.Preset, "12 sources and networks of 3 steps", "", "", "")
+	small := ""
+	if v.Preset == lab.Smoke {
+		small = "12 sources and networks of 3 steps"
+	}
 	for _, c := range v.Cells {
 		kl := c.Params.F == fdiv.KL
 		for _, p := range c.Value.Plans {

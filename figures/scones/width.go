@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"coupling/data/synth"
-	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/lab/device"
@@ -47,10 +46,12 @@ func Width() lab.Study[WidthParams, WidthOut] {
 		Claims:     claimWidth,
 		Nulls: []lab.Null{
 			{Name: "a widest network that is not trained", Spoil: []lab.Spoiler{lab.Spoil(widthOf, standStill)}},
-			kit.Null("the bound of another step", widthOf, func(_ WidthParams, v *WidthOut) {
-				v.Bound = slices.Clone(v.Bound)
-				slices.Reverse(v.Bound)
-			}),
+			{Name: "the bound of another step", Spoil: []lab.Spoiler{lab.Spoil(widthOf, func(cells []lab.Result[WidthParams, WidthOut]) {
+				for i := range cells {
+					cells[i].Value.Bound = slices.Clone(cells[i].Value.Bound)
+					slices.Reverse(cells[i].Value.Bound)
+				}
+			})}},
 		},
 	}
 }
@@ -176,7 +177,10 @@ func drawWidth(v lab.View[WidthParams, WidthOut]) (lab.Exhibit, error) {
 
 func claimWidth(v lab.View[WidthParams, WidthOut]) ([]lab.Claim, error) {
 	const still = "a widest network that is not trained"
-	small := lab.Pick(v.Preset, "200 steps", "", "", "")
+	small := ""
+	if v.Preset == lab.Smoke {
+		small = "200 steps"
+	}
 	worst := 0.
 	for _, c := range v.Cells {
 		for i, d := range c.Value.Distance {

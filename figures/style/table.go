@@ -18,6 +18,8 @@ type Table struct {
 	Rows   [][]string
 	// Left lists further columns that are aligned left.
 	Left []int
+	// Breaks lists rows before which a thin rule stands.
+	Breaks []int
 }
 
 // Measures of a table in points.
@@ -88,7 +90,8 @@ func (t Table) Draw(c draw.Canvas) {
 	rule(heavy, y-1)
 	y -= 2
 	for i, line := range t.lines() {
-		if i == 1 && len(t.Header) > 0 {
+		row := i - min(len(t.Header), 1)
+		if (row == 0 && i > 0) || (row > 0 && slices.Contains(t.Breaks, row)) {
 			rule(light, y-1)
 			y -= 1.5
 		}

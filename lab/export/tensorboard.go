@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"maps"
 	"math"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"coupling/lab"
-	"coupling/lab/durable"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -23,7 +23,11 @@ import (
 //
 //	tensorboard --logdir DIR
 func TensorBoard(dir string, r lab.Record) error {
-	ms, ps, err := split(r)
+	ms, err := metrics(r)
+	if err != nil {
+		return err
+	}
+	ps, err := parameters(r)
 	if err != nil {
 		return err
 	}
@@ -48,7 +52,7 @@ func TensorBoard(dir string, r lab.Record) error {
 	record(&b, event(start+r.Manifest.Seconds, 0, 5, hparams("_hparams_/session_end_info", 4, end)))
 	name := fmt.Sprintf("events.out.tfevents.%d.%s", r.Manifest.Start.Truncate(time.Second).Unix(), r.Key.Short())
 	path := filepath.Join(dir, filepath.FromSlash(r.Experiment), string(r.Key), name)
-	return durable.Write(path, b.Bytes())
+	return lab.WriteFile(path, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err })
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

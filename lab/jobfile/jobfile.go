@@ -12,6 +12,7 @@
 package jobfile
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -22,22 +23,20 @@ import (
 	"strings"
 
 	"coupling/lab"
-	"coupling/lab/durable"
 )
 
 // Write writes the jobs to a file, a line each.
 func Write(path string, jobs []lab.Job) error {
-	return durable.WriteFile(path, 0o666, func(w io.Writer) error {
+	return lab.WriteFile(path, func(w io.Writer) error {
+		b := bufio.NewWriter(w)
 		for _, j := range jobs {
 			line, err := lab.EncodeJob(j)
-			if err == nil {
-				_, err = w.Write(append(line, '\n'))
-			}
 			if err != nil {
 				return err
 			}
+			_, _ = b.Write(append(line, '\n')) // Flush tells
 		}
-		return nil
+		return b.Flush()
 	})
 }
 

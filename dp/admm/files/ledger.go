@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,11 +16,12 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
-	"coupling/lab/durable"
 )
 
 // ErrLedger marks a ledger that cannot be trusted to list all that a node has released: it is gone, damaged, another's or in use.
 var ErrLedger = errors.New("ledger cannot be used")
+
+var errBusy = errors.New("another process has it")
 
 // lockTimeout is how long to wait for a ledger in use: its process may be about to end.
 const lockTimeout = 2 * time.Second
@@ -33,7 +33,7 @@ const lockTimeout = 2 * time.Second
 // back.
 type Ledger struct {
 	path  string
-	lock  io.Closer
+	lock  *os.File
 	page  page
 	known map[string]bool
 	left  int // releases of the present kind that the budget pays for
@@ -71,16 +71,22 @@ func OpenLedger(path, nodePath string) (*Ledger, error) {
 	}
 	l := &Ledger{path: path, known: map[string]bool{}}
 	var err error
+	if l.lock, err = os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, err
+	}
 	for until := time.Now().Add(lockTimeout); ; time.Sleep(lockTimeout / 40) {
-		if l.lock, err = durable.TryLock(path + ".lock"); !errors.Is(err, durable.ErrLocked) || time.Now().After(until) {
+		if err = lock(l.lock); err == nil || time.Now().After(until) {
 			break
 		}
 	}
 	if err != nil {
-		return nil, l.bad("%w", err)
+		err = l.bad("%w", err)
+	} else {
+		err = l.open(f, nodePath)
 	}
-	if err := l.open(f, nodePath); err != nil {
-		return nil, errors.Join(err, l.Close())
+	if err != nil {
+		l.lock.Close()
+		return nil, err
 	}
 	return l, nil
 }
@@ -163,7 +169,7 @@ func (l *Ledger) save(p page) error {
 	if err != nil {
 		return err
 	}
-	if err := Replace(l.path, b); err != nil {
+	if err := replace(l.path, b, true); err != nil {
 		return err
 	}
 	l.page = p

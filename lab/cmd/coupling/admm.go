@@ -38,13 +38,13 @@ func (admmCmd) Help() string {
     coupling admm epsilon --alpha 100 --rounds 100 --degree 4
     coupling admm eavesdrop quiet
 
-Without --spawn, run waits, and prints how nodes join: each where its data are, with its own file and ledger, and with a noise key that nobody
+Without --spawn, run waits, and prints how nodes join: each where its data are, with its own file, state and ledger, and with a noise key that nobody
 else has (--own-keys), in another terminal:
 
     coupling admm new --out real --targets 1 --sources 1 --alpha 0.5 --rounds 20 --budget 10 --own-keys
     coupling admm run real
     coupling admm node real/nodes/target-0.json --join real/join.json \
-        --ledger target-0.ledger --out target-0.amounts   # and so for source-0
+        --state target-0.state --ledger target-0.ledger --out target-0.amounts   # and so for source-0
 
 A node on another machine has a copy of join.json and a tunnel to the coordinator's: run --listen 127.0.0.1:4222 here,
 ssh -N -L 4222:127.0.0.1:4222 HOST there.

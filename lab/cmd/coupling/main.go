@@ -19,7 +19,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"reflect"
+	"strconv"
+	"strings"
 
 	"coupling/lab"
 	"coupling/lab/device/cpu"
@@ -52,9 +56,11 @@ type cli struct {
 	Delta       deltaCmd       `cmd:"" help:"The δ of a mechanism at an ε."`
 	Calibrate   calibrateCmd   `cmd:"" help:"The noise, sampling rate or number of steps that spends a budget."`
 	ADMM        admmCmd        `cmd:"" name:"admm" help:"Distributed transport over a network of nodes, plain and private."`
+	New         newCmd         `cmd:"" help:"Write a project of your own beside Coupling."`
 	Notebook    notebookCmd    `cmd:"" help:"Open the notebooks, or execute them without a browser."`
 	Private     privateCmd     `cmd:"" help:"A synthetic data set from private labelled images, with a privacy statement."`
 	Doctor      doctorCmd      `cmd:"" help:"Say what this machine has, and how to mend what is missing."`
+	Completion  completionCmd  `cmd:"" help:"Print what makes a shell complete commands: bash, zsh or fish."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 
@@ -83,13 +89,13 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) (code int) {
 	var c cli
 	defer catchExit(&code)
-	parser, err := kong.New(&c, kong.Name("coupling"), kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(exiting(code)) }),
-		kong.Description("Optimal transport, differential privacy, and the figures of five papers.\n\n"+
-			"Exit codes: 0 all went well, 1 something failed, 2 the request was wrong, 3 a solver did not converge, "+
-			"4 a claim differs (--check), 130 interrupted."),
-		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
-	if err != nil {
-		panic(err) // the declaration above is wrong
+	parser := newParser(&c, stdout, stderr)
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:], "--help")
+	}
+	if len(args) > 0 && args[0] == "complete" { // what completion asks
+		fmt.Fprintln(stdout, strings.Join(complete(parser.Model, args[1:]), "\n"))
+		return 0
 	}
 	kctx, err := parser.Parse(args)
 	if err != nil {
@@ -111,6 +117,43 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		},
 	}
 	return report(errors.Join(kctx.Run(a), out.err), stderr, a.run)
+}
+
+// newParser declares the command line.
+func newParser(c *cli, stdout, stderr io.Writer) *kong.Kong {
+	parser, err := kong.New(c, kong.Name("coupling"), kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(exiting(code)) }),
+		kong.Description("Optimal transport, differential privacy, and the figures of five papers. coupling help COMMAND shows one with an example.\n\n"+
+			"Exit codes: 0 all went well, 1 something failed, 2 the request was wrong, 3 a solver did not converge, "+
+			"4 a claim differs (--check), 130 interrupted."),
+		kong.KindMapper(reflect.Int, kong.MapperFunc(wholeNumber)), kong.KindMapper(reflect.Float64, kong.MapperFunc(realNumber)),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		panic(err) // the declaration above is wrong
+	}
+	addExamples(parser.Model)
+	return parser
+}
+
+// realNumber takes the next word of the command line whatever it looks like: it may begin with a minus sign.
+func realNumber(ctx *kong.DecodeContext, to reflect.Value) error {
+	word := ctx.Scan.Pop().String()
+	v, err := strconv.ParseFloat(word, 64)
+	if err != nil {
+		return fmt.Errorf("%q is not a number", word)
+	}
+	to.SetFloat(v)
+	return nil
+}
+
+// wholeNumber is realNumber for counts: 10000, or 1e4.
+func wholeNumber(ctx *kong.DecodeContext, to reflect.Value) error {
+	word := ctx.Scan.Pop().String()
+	v, err := strconv.ParseFloat(word, 64)
+	if err != nil || v != math.Trunc(v) || math.Abs(v) >= 1<<53 {
+		return fmt.Errorf("%q is not a whole number", word)
+	}
+	to.SetInt(int64(v))
+	return nil
 }
 
 // report prints the error and returns the exit code.

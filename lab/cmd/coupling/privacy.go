@@ -80,6 +80,10 @@ func (f privacyFlags) check(noise *float64, rate float64, steps int) error {
 	switch {
 	case f.Mechanism != "rr" && noise == nil:
 		return fmt.Errorf("--noise: %s needs it", f.Mechanism)
+	case f.Mechanism == "rr" && noise != nil:
+		return fmt.Errorf("--noise %g: rr has none; its --truth is given", *noise)
+	case f.Mechanism != "rr" && f.Truth != 0.75:
+		return fmt.Errorf("--truth %g: for --mechanism rr", f.Truth)
 	case f.Group < 1:
 		return fmt.Errorf("--group %d: must be at least 1", f.Group)
 	case steps < 1:

@@ -15,7 +15,6 @@ import (
 
 	"coupling/figures"
 	"coupling/lab"
-	"coupling/lab/durable"
 	"coupling/lab/export"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -231,7 +230,7 @@ func (c runsExportCmd) Run(a *app) error {
 	} else if c.Output == "" {
 		err = write(a.out)
 	} else {
-		err = durable.WriteFile(c.Output, 0o666, write)
+		err = lab.WriteFile(c.Output, write)
 	}
 	return errors.Join(append(bad, err)...)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"image"
-	"image/color"
 	"image/png"
 	"io"
 	"math/rand/v2"
@@ -14,7 +12,7 @@ import (
 	"time"
 
 	"coupling/data"
-	"coupling/lab/durable"
+	"coupling/lab"
 	"coupling/lab/nn/train"
 	"coupling/ot"
 	"coupling/score"
@@ -24,20 +22,20 @@ import (
 )
 
 type sampleCmd struct {
-	X         string `required:"" help:"Source points, a row each (NPY or CSV), or a folder of pictures (PNG, JPEG)." placeholder:"FILE|DIR"`
-	Y         string `required:"" help:"Target points, or a folder of pictures." placeholder:"FILE|DIR"`
-	Of        string `help:"What to send; default the sources." placeholder:"FILE|DIR"`
-	Each      int    `default:"1" help:"Samples of each."`
-	Lambda    number `help:"Coefficient of KL; default a twentieth of the mean cost once the clouds have one mean." placeholder:"L"`
-	Bandwidth number `help:"Deviation of the noise that smooths the targets; default the median distance of a target to its nearest neighbour over the root of the dimension." placeholder:"H"`
-	Most      int    `default:"2000" help:"Atoms at most on each side."`
-	Steps     int    `default:"200" help:"Metropolis-adjusted Langevin steps of a sample."`
-	Every     int    `default:"0" help:"Steps between stores of the chains; 0 stores every ten seconds."`
-	Size      int    `default:"32" help:"Pictures: side of the squares that are made of them."`
-	Grey      bool   `help:"Pictures: one channel."`
-	Seed      uint64 `default:"1" help:"Of all randomness."`
-	Out       string `required:"" help:"Folder to write samples.npy to, and pictures." placeholder:"DIR"`
-	JSON      bool   `help:"Print the summary as JSON."`
+	X         string  `required:"" help:"Source points, a row each (NPY or CSV), or a folder of pictures (PNG, JPEG)." placeholder:"FILE|DIR"`
+	Y         string  `required:"" help:"Target points, or a folder of pictures." placeholder:"FILE|DIR"`
+	Of        string  `help:"What to send; default the sources." placeholder:"FILE|DIR"`
+	Each      int     `default:"1" help:"Samples of each."`
+	Lambda    float64 `help:"Coefficient of KL; default a twentieth of the mean cost once the clouds have one mean." placeholder:"L"`
+	Bandwidth float64 `help:"Deviation of the noise that smooths the targets; default the median distance of a target to its nearest neighbour over the root of the dimension." placeholder:"H"`
+	Most      int     `default:"2000" help:"Atoms at most on each side."`
+	Steps     int     `default:"200" help:"Metropolis-adjusted Langevin steps of a sample."`
+	Every     int     `default:"0" help:"Steps between stores of the chains; 0 stores every ten seconds."`
+	Size      int     `default:"32" help:"Pictures: side of the squares that are made of them."`
+	Grey      bool    `help:"Pictures: one channel."`
+	Seed      uint64  `default:"1" help:"Of all randomness."`
+	Out       string  `required:"" help:"Folder to write samples.npy to, and pictures." placeholder:"DIR"`
+	JSON      bool    `help:"Print the summary as JSON."`
 }
 
 // Help says what is sampled.
@@ -46,7 +44,8 @@ func (sampleCmd) Help() string {
 pi(y|x) = exp((phi(x) + psi(y) - c(x,y))/lambda - 1) tau(y), with Sinkhorn's potentials off their points and tau the targets smoothed
 by a Gaussian. The cost c is |x-y|^2, or the mean of the squares over a picture's values in [0, 1].
 
-samples.npy has a row for each sample, those of one source one after the other; pictures are also written as 00000-0.png.
+samples.npy has a row for each sample, those of one source one after the other; pictures are also written as 00000-0.png, and
+summary.json holds what --json prints.
 Chains are stored in DIR/.chains.ckpt on the way. A run that was interrupted or killed and is given again with the same arguments
 fits anew, goes on sampling from there, and ends with the same bits; the file is gone then, and one of other arguments is refused.
 Exit code 2: the request or the data are at fault. Exit code 3: the plan did not converge.`
@@ -110,9 +109,10 @@ func (c sampleCmd) fits(x, of cloud) error {
 	return nil
 }
 
-// sampled is what --json prints.
+// sampled is what --json prints, and summary.json holds.
 type sampled struct {
-	Status     string  `json:"status"`
+	Status     string  `json:"status"` // of the plan
+	Seed       uint64  `json:"seed"`
 	Samples    int     `json:"samples"`
 	Lambda     float64 `json:"lambda"`
 	Bandwidth  float64 `json:"bandwidth"`
@@ -133,7 +133,7 @@ func (c sampleCmd) Run(a *app) error {
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 1))
 	trace, clear := stepLine(a)
-	fit := scones.Fit{Lambda: float64(c.Lambda), Bandwidth: float64(c.Bandwidth), Mean: x.images != nil, Most: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
+	fit := scones.Fit{Lambda: c.Lambda, Bandwidth: c.Bandwidth, Mean: x.images != nil, Most: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
 	fitted, err := fit.Run(ctx, x.x, y.x, rng)
 	clear()
 	if err != nil {
@@ -145,11 +145,14 @@ func (c sampleCmd) Run(a *app) error {
 	}
 	warnSlow(a.err, fitted.Acceptance)
 	n, _ := out.Dims()
-	s := sampled{fitted.Plan.Status.String(), n, fitted.Lambda, fitted.Bandwidth, fitted.Acceptance, rate}
+	s := sampled{fitted.Plan.Status.String(), c.Seed, n, fitted.Lambda, fitted.Bandwidth, fitted.Acceptance, rate}
 	if err := c.write(out, of.images); err != nil {
 		return err
 	}
 	if err := os.Remove(fitted.Path); err != nil {
+		return err
+	}
+	if err := writeSummary(c.Out, s); err != nil {
 		return err
 	}
 	if c.JSON {
@@ -204,25 +207,15 @@ func (c sampleCmd) write(y *mat.Dense, like *data.Images) error {
 		return err
 	}
 	_, channels, h, w := like.Shape()
-	n, _ := y.Dims()
-	for i := range n {
-		p := picture(y.RawRowView(i), channels, h, w)
+	m, err := data.FromMat(y, channels, h, w, 0, 1)
+	if err != nil {
+		return err
+	}
+	for i := range m.Len() {
 		path := filepath.Join(c.Out, fmt.Sprintf("%05d-%d.png", i/c.Each, i%c.Each))
-		if err := durable.WriteFile(path, 0o666, func(f io.Writer) error { return png.Encode(f, p) }); err != nil {
+		if err := lab.WriteFile(path, func(f io.Writer) error { return png.Encode(f, m.Image(i)) }); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// picture is a row of values in [0, 1] as an image; what lies outside is cut.
-func picture(row []float64, channels, h, w int) image.Image {
-	p := image.NewNRGBA(image.Rect(0, 0, w, h))
-	at := func(channel, k int) uint8 {
-		return uint8(255*min(max(row[channel%channels*h*w+k], 0), 1) + .5)
-	}
-	for k := range h * w {
-		p.SetNRGBA(k%w, k/w, color.NRGBA{at(0, k), at(1, k), at(2, k), 255})
-	}
-	return p
 }

@@ -17,13 +17,36 @@ func TestMain(m *testing.M) {
 }
 
 // The scripts use the command as a person would.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { scripts(t, "script") }
+
+// A project of one's own is written, built, tested, swept, drawn and opened, from an empty home without a network.
+func TestNewProject(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds another module and the notebook kernel")
+	}
+	scripts(t, "long")
+}
+
+func scripts(t *testing.T, dir string) {
+	root, err := checkout(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	caches, err := exec.Command("go", "env", "GOMODCACHE", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules, builds, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: filepath.Join("testdata", dir),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("COUPLING_DATA", "sample")
 			e.Setenv("COUPLING_STORE", filepath.Join(e.WorkDir, "store"))
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("ROOT", root)
+			e.Setenv("GOMODCACHE", modules)
+			e.Setenv("GOCACHE", builds)
+			e.Setenv("GOPROXY", "off")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -3,37 +3,37 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
+	"os"
 	"time"
 
 	"coupling/lab/device"
 	"coupling/ot"
 	"coupling/ot/exact"
 
-	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 )
 
 // exitUnconverged says that a plan was written which is not what was asked for.
 const exitUnconverged = 3
 
 type solveCmd struct {
-	X          string `help:"Source points, a row each (NPY or CSV)." placeholder:"FILE"`
-	Y          string `help:"Target points." placeholder:"FILE"`
-	CostMatrix string `help:"Costs, instead of points." placeholder:"FILE"`
-	A          string `help:"Source weights; default uniform." placeholder:"FILE"`
-	B          string `help:"Target weights; default uniform." placeholder:"FILE"`
-	Cost       string `default:"sqeuclidean" enum:"sqeuclidean,l1,l2sq+l1,euclidean,cosine" help:"Cost between points: sqeuclidean |x-y|^2, l1, l2sq+l1 |x-y|^2 + mix |x-y|_1, euclidean, cosine."`
-	Mix        number `default:"1" help:"Weight of the L1 part of l2sq+l1."`
-	Eps        number `help:"Regularisation, in units of cost; not used by exact." placeholder:"EPS"`
-	Solver     string `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact" help:"auto (lbfgs), scaling, log (Sinkhorn in the log domain), lbfgs, newton, exact (network simplex)."`
-	Tol        number `default:"1e-9" help:"L1 error of the marginals to stop at."`
-	MaxIter    int    `help:"Most iterations; default 100,000, for exact no limit."`
-	Device     string `default:"" help:"Where the passes over the costs run: cpu, cuda, cuda:N or auto; default the processor's own faster passes. Not for exact."`
-	MatrixFree bool   `help:"Never hold the n×m costs."`
-	NoPlan     bool   `help:"Do not write plan.npy, which is n×m."`
-	Grad       string `enum:",M,x,y" default:"" help:"Also write the gradient of the sharp loss with respect to the costs (M), the sources (x) or the targets (y)."`
-	Out        string `required:"" help:"Folder to write plan.npy, alpha.npy, beta.npy, f.npy, g.npy to." placeholder:"DIR"`
-	JSON       bool   `help:"Print the summary as JSON."`
+	X          string  `help:"Source points, a row each (NPY or CSV)." placeholder:"FILE"`
+	Y          string  `help:"Target points." placeholder:"FILE"`
+	CostMatrix string  `help:"Costs, instead of points." placeholder:"FILE"`
+	A          string  `help:"Source weights; default uniform." placeholder:"FILE"`
+	B          string  `help:"Target weights; default uniform." placeholder:"FILE"`
+	Cost       string  `default:"sqeuclidean" enum:"sqeuclidean,l1,l2sq+l1,euclidean,cosine" help:"Cost between points: sqeuclidean |x-y|^2, l1, l2sq+l1 |x-y|^2 + mix |x-y|_1, euclidean, cosine."`
+	Mix        float64 `default:"1" help:"Weight of the L1 part of l2sq+l1."`
+	Eps        float64 `help:"Regularisation, in units of cost; not used by exact." placeholder:"EPS"`
+	Solver     string  `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact" help:"auto (lbfgs), scaling, log (Sinkhorn in the log domain), lbfgs, newton, exact (network simplex)."`
+	Tol        float64 `default:"1e-9" help:"L1 error of the marginals to stop at."`
+	MaxIter    int     `help:"Most iterations; default 100,000, for exact no limit."`
+	Device     string  `default:"" help:"Where the passes over the costs run: cpu, cuda, cuda:N or auto; default the processor's own faster passes. Not for exact."`
+	MatrixFree bool    `help:"Never hold the n×m costs."`
+	NoPlan     bool    `help:"Do not write plan.npy, which is n×m."`
+	Grad       string  `enum:",M,x,y" default:"" help:"Also write the gradient of the sharp loss with respect to the costs (M), the sources (x) or the targets (y)."`
+	Out        string  `required:"" help:"Folder to write plan.npy, alpha.npy, beta.npy, f.npy, g.npy to." placeholder:"DIR"`
+	JSON       bool    `help:"Print the summary as JSON."`
 }
 
 // Help says what the files mean.
@@ -50,20 +50,6 @@ summary.json beside them holds what --json prints: statuses, values and the dige
 
 Exit code 2: the request or the data are at fault. Exit code 3: the solver, or the system of the gradient, did not converge; the files hold
 what there is. seconds is the time of the solve, without files and gradient.`
-}
-
-// number is a float64 flag whose value may begin with a minus sign.
-type number float64
-
-// Decode takes the next word of the command line whatever it looks like.
-func (n *number) Decode(ctx *kong.DecodeContext) error {
-	word := ctx.Scan.Pop().String()
-	v, err := strconv.ParseFloat(word, 64)
-	if err != nil {
-		return fmt.Errorf("%q is not a number", word)
-	}
-	*n = number(v)
-	return nil
 }
 
 // summary is what --json prints and summary.json holds.
@@ -150,7 +136,7 @@ func (c solveCmd) verdict(s summary) error {
 
 // check looks at the numbers and combinations of flags.
 func (c solveCmd) check() error {
-	finite := func(v number) bool { return v-v == 0 }
+	finite := func(v float64) bool { return v-v == 0 }
 	switch points := c.X != "" && c.Y != ""; {
 	case c.CostMatrix != "" && (c.X != "" || c.Y != ""):
 		return errors.New("--cost-matrix and --x, --y: give one or the other")
@@ -226,7 +212,7 @@ func (c solveCmd) points() (ot.Geometry, error) {
 	}
 	costs := map[string]ot.PointCost{
 		"sqeuclidean": ot.SqEuclidean, "l1": ot.L1, "euclidean": ot.Euclidean, "cosine": ot.Cosine,
-		"l2sq+l1": ot.SqEuclideanL1(float64(c.Mix)),
+		"l2sq+l1": ot.SqEuclideanL1(c.Mix),
 	}
 	if c.Device != "" {
 		dev, err := device.Open(c.Device)
@@ -244,7 +230,7 @@ func (c solveCmd) points() (ot.Geometry, error) {
 func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {
 	trace, clear := stepLine(a)
 	defer clear()
-	eps, tol := float64(c.Eps), float64(c.Tol)
+	eps, tol := c.Eps, c.Tol
 	solvers := map[string]ot.Solver{
 		"auto":    ot.LBFGS{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
 		"scaling": ot.Scaling{Eps: eps, Tol: tol, MaxIter: c.MaxIter, Trace: trace},
@@ -292,9 +278,22 @@ func (c solveCmd) print(a *app, s summary) error {
 // stepLine returns a trace that shows the newest step on a terminal, and a
 // function that removes the line.
 func stepLine(a *app) (trace func(ot.Step) error, clear func()) {
-	status := a.status(0)
-	return func(s ot.Step) error {
-		status.say(fmt.Sprintf("%d iterations, eps %.3g, marginal error %.3g", s.Iteration, s.Eps, s.MarginalL1))
+	f, ok := a.err.(*os.File)
+	if a.quiet || !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil, func() {}
+	}
+	var shown time.Time
+	trace = func(s ot.Step) error {
+		if time.Since(shown) > 100*time.Millisecond {
+			shown = time.Now()
+			fmt.Fprintf(f, "\r\x1b[K%d iterations, eps %.3g, marginal error %.3g", s.Iteration, s.Eps, s.MarginalL1)
+		}
 		return nil
-	}, status.clear
+	}
+	return trace, func() {
+		if !shown.IsZero() {
+			fmt.Fprint(f, "\r\x1b[K")
+			shown = time.Time{}
+		}
+	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"coupling/data"
 	"coupling/data/format"
-	"coupling/lab/durable"
+	"coupling/lab"
 	"coupling/ot"
 
 	"github.com/go-json-experiment/json"
@@ -64,7 +64,12 @@ func (c solveCmd) writeSummary(s *summary) error {
 		}
 		s.Inputs[flag] = hex.EncodeToString(h.Sum(nil))
 	}
-	return durable.WriteFile(filepath.Join(c.Out, summaryFile), 0o666, func(w io.Writer) error {
+	return writeSummary(c.Out, s)
+}
+
+// writeSummary writes summary.json, which every --out has.
+func writeSummary(dir string, s any) error {
+	return lab.WriteFile(filepath.Join(dir, summaryFile), func(w io.Writer) error {
 		return json.MarshalWrite(w, s, jsontext.WithIndent("  "), json.Deterministic(true))
 	})
 }

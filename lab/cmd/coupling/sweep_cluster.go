@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"coupling/lab"
-	"coupling/lab/durable"
 	"coupling/lab/jobfile"
 	"coupling/lab/slurm"
 )
@@ -122,7 +121,7 @@ func (c cluster) write(a *app, fill func(io.Writer) error) error {
 	if c.Output == "" {
 		return wrong(fill(a.out))
 	}
-	return wrong(durable.WriteFile(c.Output, 0o666, fill))
+	return wrong(lab.WriteFile(c.Output, fill))
 }
 
 // wrong marks what a manifest lacks as the request's fault.

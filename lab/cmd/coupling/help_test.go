@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Each command has an example in its help, which is one that the command takes.
+func TestExamples(t *testing.T) {
+	parser := newParser(&cli{}, os.Stdout, os.Stderr)
+	leaves := parser.Model.Leaves(true)
+	if len(leaves) != len(examples) {
+		t.Errorf("%d commands, %d examples", len(leaves), len(examples))
+	}
+	for _, n := range leaves {
+		line, _, _ := strings.Cut(examples[n.Path()], " && ")
+		line, _, _ = strings.Cut(line, " >")
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			t.Errorf("%s: no example", n.Path())
+			continue
+		}
+		if ctx, err := parser.Parse(fields[1:]); err != nil || ctx.Selected() != n {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+func TestComplete(t *testing.T) {
+	for words, want := range map[string]string{
+		"": "solve", "runs": "diff", "solve --solver": "newton", "solve --x": "", "fig": "tour/digits", "notebook run": "--pages",
+	} {
+		var out strings.Builder
+		if code := run(append([]string{"complete"}, strings.Fields(words)...), &out, os.Stderr); code != 0 {
+			t.Errorf("%q: code %d", words, code)
+		}
+		if got := strings.Fields(out.String()); want != "" && !slices.Contains(got, want) || want == "" && len(got) > 0 {
+			t.Errorf("after %q: %q", words, got)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		var out strings.Builder
+		if code := run([]string{"completion", shell}, &out, os.Stderr); code != 0 || !strings.Contains(out.String(), "coupling complete") {
+			t.Errorf("%s: %s", shell, out.String())
+		}
+	}
+}
+
+// help COMMAND is COMMAND --help.
+func TestHelp(t *testing.T) {
+	var help, flag strings.Builder
+	run([]string{"help", "runs", "diff"}, &help, os.Stderr)
+	run([]string{"runs", "diff", "--help"}, &flag, os.Stderr)
+	if help.String() != flag.String() || !strings.Contains(help.String(), "Example:") {
+		t.Error(help.String())
+	}
+	if _, err := os.Stat(filepath.Join("template", "go.mod")); err == nil {
+		t.Error("template/go.mod takes the template out of this module")
+	}
+}

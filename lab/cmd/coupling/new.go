@@ -1,0 +1,155 @@
+package main
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"coupling/lab/nb/ipynb"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+)
+
+// template is the project that coupling new writes. It is part of this module
+// too, so that it is built and tested as what it stands beside changes.
+//
+//go:embed all:template
+var template embed.FS
+
+const templateModule = "coupling/lab/cmd/coupling/template"
+
+type newCmd struct {
+	Dir    string `arg:"" help:"Folder to make. It may be there if it is empty."`
+	Module string `help:"Module path; default the folder's name." placeholder:"PATH"`
+	From   string `help:"Checkout of Coupling; default the one that this program, or else the working directory, lies in." placeholder:"DIR"`
+}
+
+// Help shows the way.
+func (newCmd) Help() string {
+	return `Writes a Go module beside Coupling: an experiment with a test, a sweep, a figure with a claim, and a notebook. It is the user's own
+and needs no network once Go has the modules.`
+}
+
+// Run writes the project.
+func (c newCmd) Run(a *app) error {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return err
+	}
+	if c.Module == "" {
+		c.Module = filepath.Base(dir)
+	}
+	if err := module.CheckImportPath(c.Module); err != nil {
+		return usage(fmt.Errorf("--module %q: %w", c.Module, err))
+	}
+	if have, err := os.ReadDir(dir); err == nil && len(have) > 0 {
+		return usage(fmt.Errorf("new %s: the folder is not empty", c.Dir))
+	}
+	root, err := checkout(c.From)
+	if err != nil {
+		return usage(err)
+	}
+	files, err := c.project()
+	if err != nil {
+		return err
+	}
+	if files["go.mod"], err = c.goMod(root, dir); err != nil {
+		return err
+	}
+	if files["go.sum"], err = os.ReadFile(filepath.Join(root, "go.sum")); err != nil {
+		return err
+	}
+	for name, b := range files {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, b, 0o666)); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(a.out, "wrote %s: module %s, with Coupling in %s; its README.md says what to do\n", c.Dir, c.Module, root)
+	return err
+}
+
+// project is the template's files in the user's module.
+func (c newCmd) project() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	err := fs.WalkDir(template, "template", func(at string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := template.ReadFile(at)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(at, "template/")
+		text := strings.ReplaceAll(string(b), templateModule, c.Module)
+		if path.Dir(name) == "notebooks" {
+			nb, err := ipynb.FromMarkdown(text)
+			if err != nil {
+				return err
+			}
+			files[strings.TrimSuffix(name, ".md")+".ipynb"], err = nb.Encode()
+			return err
+		}
+		files[name] = []byte(text)
+		return nil
+	})
+	return files, err
+}
+
+// goMod is Coupling's go.mod, whose versions go.sum has, for a module that replaces Coupling by its checkout.
+func (c newCmd) goMod(root, dir string) ([]byte, error) {
+	b, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	mod, err := modfile.Parse("go.mod", b, nil)
+	if err != nil {
+		return nil, err
+	}
+	at := root
+	if filepath.Dir(root) == filepath.Dir(dir) { // neighbours move together
+		at = filepath.Join("..", filepath.Base(root))
+	}
+	err = errors.Join(mod.AddModuleStmt(c.Module), mod.AddRequire("coupling", "v0.0.0"),
+		mod.AddReplace("coupling", "", filepath.ToSlash(at), ""), mod.AddTool("coupling/lab/cmd/coupling"))
+	if err != nil {
+		return nil, err
+	}
+	mod.Cleanup()
+	return mod.Format()
+}
+
+// checkout returns the folder of Coupling that dir lies in, or by default that
+// of the program or the working directory.
+func checkout(dir string) (string, error) {
+	places := []string{dir}
+	if dir == "" {
+		exe, err := os.Executable()
+		if err != nil {
+			return "", err
+		}
+		places = []string{filepath.Dir(exe), "."}
+	}
+	for _, place := range places {
+		at, err := filepath.Abs(place)
+		if err != nil {
+			return "", err
+		}
+		for ; ; at = filepath.Dir(at) {
+			b, err := os.ReadFile(filepath.Join(at, "go.mod"))
+			if err == nil && modfile.ModulePath(b) == "coupling" {
+				return at, nil
+			}
+			if at == filepath.Dir(at) {
+				break
+			}
+		}
+	}
+	return "", fmt.Errorf("no checkout of Coupling at or above %s: name it with --from DIR", strings.Join(places, " and "))
+}
