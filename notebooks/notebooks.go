@@ -5,6 +5,9 @@
 //	make notebook              open the tour in Jupyter
 //	go generate ./notebooks    write the .ipynb files afresh
 //	make test-notebooks        execute all of them, without a browser and in one
+//	make pages                 execute them for readers, into pages
+//
+// Folder docs has a glossary, and how code of other libraries looks here.
 package notebooks
 
 //go:generate go run ./internal/generate

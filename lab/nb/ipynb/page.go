@@ -38,7 +38,7 @@ var shownPicture = regexp.MustCompile(`<img src="([^"/]*)" alt="what the cell sh
 // called NAME-1.png and so on. A film shows three of its frames.
 func (nb *Notebook) Page(name string) (md string, pictures map[string][]byte, err error) {
 	p := &page{name: name, pictures: map[string][]byte{}}
-	md = nb.markdown(p.shown)
+	md = "<!-- make pages wrote this from " + name + ".md: edit that. -->\n\n" + nb.markdown(p.shown)
 	return strings.ReplaceAll(md, ".ipynb)", ".md)"), p.pictures, p.err
 }
 
@@ -104,8 +104,11 @@ func (p *page) html(html string) string {
 		html, width = "<table><tr>", frameWidth
 		for _, i := range []int{0, len(frames) / 2, len(frames) - 1} {
 			html += fmt.Sprintf("<td>%s= %s<br>%s</td>", f[1], frames[i][1], frames[i][2])
+			if !embedded.MatchString(frames[i][2]) { // a table: below each other
+				html += "</tr><tr>"
+			}
 		}
-		html += "</tr></table>"
+		html = strings.TrimSuffix(html+"</tr>", "<tr></tr>") + "</table>"
 	}
 	html = embedded.ReplaceAllStringFunc(html, func(img string) string {
 		return p.picture(embedded.FindStringSubmatch(img)[1], width)
