@@ -1,5 +1,5 @@
 // Package closed accounts for compositions whose δ(ε) has a closed form or a short sum: a single step, unsampled Gaussian mechanisms, which
-// compose to one (Dong, Roth, Su 2022), one mechanism on two points, such as randomised response, repeated, or on three of losses −a, 0
+// compose to one (Dong, Roth, Su 2022), a few mechanisms on few points, one mechanism on two points, such as randomised response, repeated, or on three of losses −a, 0
 // and a, and several of which one outcome reveals all. At δ = 0 it answers for everything: ε is the sum of the largest losses.
 package closed
 
@@ -105,6 +105,9 @@ func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
 		return lo, hi, nil
 	}
 	if lo, hi, ok := asWalk(steps); ok {
+		return lo, hi, nil
+	}
+	if lo, hi, ok := asProduct(steps); ok {
 		return lo, hi, nil
 	}
 	sum := 0.0

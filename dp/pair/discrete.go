@@ -1,6 +1,7 @@
 package pair
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -41,6 +42,17 @@ func NewDiscrete(p, q []float64) (*Discrete, error) {
 	return discrete(pts), nil
 }
 
+// Product returns the composition of two finite pairs: a point for every two of theirs.
+func Product(a, b *Discrete) *Discrete {
+	pts := make([]point, 0, len(a.points)*len(b.points))
+	for _, x := range a.points {
+		for _, y := range b.points {
+			pts = append(pts, point{p: x.p * y.p, q: x.q * y.q, diff: x.p*y.diff + x.diff*y.q})
+		}
+	}
+	return discrete(pts)
+}
+
 // discrete fills in losses, sorts and merges.
 func discrete(pts []point) *Discrete {
 	d := &Discrete{}
@@ -51,15 +63,7 @@ func discrete(pts []point) *Discrete {
 		a.loss = lossOf(a)
 		d.points = append(d.points, a)
 	}
-	slices.SortFunc(d.points, func(a, b point) int {
-		switch {
-		case a.loss < b.loss:
-			return -1
-		case a.loss > b.loss:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(d.points, func(a, b point) int { return cmp.Compare(a.loss, b.loss) })
 	merged := d.points[:0]
 	for _, a := range d.points {
 		if n := len(merged); n > 0 && merged[n-1].loss == a.loss {
