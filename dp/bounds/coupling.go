@@ -24,36 +24,16 @@ func CouplingBound(gamma *mat.Dense, p, q []float64, cost func(i, j int) float64
 	if n != len(p) || m != len(q) {
 		return 0, bad("gamma is %d×%d: must be %d×%d", n, m, len(p), len(q))
 	}
-	sum := 0.0
-	cols := make([]float64, m)
+	var tuples []Tuple
 	for i := range n {
-		row := 0.0
 		for j := range m {
-			g := gamma.At(i, j)
-			if !(g >= 0) {
-				return 0, bad("gamma[%d,%d] = %v: must be at least 0", i, j, g)
+			if g := gamma.At(i, j); g != 0 {
+				tuples = append(tuples, Tuple{g, []int{i}, []int{j}})
 			}
-			row += g
-			cols[j] += g
-			if g == 0 {
-				continue
-			}
-			c := cost(i, j)
-			if !(c >= 0) {
-				return 0, bad("cost(%d,%d) = %v: must be at least 0", i, j, c)
-			}
-			sum += g * c
-		}
-		if !(math.Abs(row-p[i]) <= massTol) {
-			return 0, bad("gamma: row %d sums to %v: must be p = %v", i, row, p[i])
 		}
 	}
-	for j := range m {
-		if !(math.Abs(cols[j]-q[j]) <= massTol) {
-			return 0, bad("gamma: column %d sums to %v: must be q = %v", j, cols[j], q[j])
-		}
-	}
-	return sum * (1 + 1e-15*float64(n*m+1)), nil
+	one := func(p []float64) Partition { return Partition{[]float64{1}, [][]float64{p}} }
+	return PartitionBound(one(p), one(q), tuples, func(y, y2 []int) (float64, error) { return cost(y[0], y2[0]), nil })
 }
 
 // Partition is a batch distribution cut into events: event i has probability Prob[i] > 0, and given it batch y has

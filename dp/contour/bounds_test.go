@@ -22,7 +22,7 @@ func drawScaled(t *rapid.T) *scaled {
 	if rapid.Bool().Draw(t, "swap") {
 		pr = p.Swap()
 	}
-	s, err := newScaled(pr, nothing)
+	s, err := newScaled(pr, pair.NoTrim)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestLineAgainstPair(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, pr := range []pair.Pair{p, p.Swap()} {
-			sc, err := newScaled(pr, nothing)
+			sc, err := newScaled(pr, pair.NoTrim)
 			if err != nil {
 				t.Fatal(err)
 			}

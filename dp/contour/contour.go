@@ -60,10 +60,10 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 }
 
 func (a Accountant) deltaAt(ctx context.Context, steps []pair.Step, q pair.Question) (v pair.Interval, order float64, err error) {
-	leave, left := negligibleAt(steps, q.At), 0.0
+	leave, left := trimAt(steps, q.At), 0.0
 	if q.Against > 0 { // what is left out need only be little of what δ is compared with
 		slack := max(trimSlack, min(1e-3, a.tol()/10))
-		leave, left = negligibleTo(steps, math.Log(q.Against), slack, q.At), slack*q.Against
+		leave, left = pair.TrimTo(steps, math.Log(q.Against), slack, q.At), slack*q.Against
 	}
 	lo, hi, order, err := a.logDelta(ctx, steps, leave, q.At, q.Like.Order)
 	if err != nil {
@@ -80,16 +80,16 @@ func (a Accountant) LogDelta(steps []pair.Step, eps float64) (pair.Interval, err
 	if err := pair.DeltaAt(0).Check("contour", steps); err != nil {
 		return pair.Interval{}, err
 	}
-	lo, hi, _, err := a.logDelta(context.Background(), steps, negligibleAt(steps, eps), eps, 0)
+	lo, hi, _, err := a.logDelta(context.Background(), steps, trimAt(steps, eps), eps, 0)
 	return pair.Interval{Lower: lo, Upper: min(hi, 0)}, err
 }
 
 // logDelta leaves out what is negligible, looks for the saddle point from the order start, if it is not 0, and returns the one that it took.
-func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, n negligible, eps, start float64) (lo, hi, order float64, err error) {
+func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, cut pair.Trim, eps, start float64) (lo, hi, order float64, err error) {
 	if math.IsNaN(eps) || math.IsInf(eps, 0) {
 		return 0, 0, 0, bad("eps = %v: must be finite", eps)
 	}
-	parts, err := a.parts(steps, n)
+	parts, err := a.parts(steps, cut)
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -115,13 +115,13 @@ func checkBounds(lo, hi float64) error {
 // epsilonAt leaves out what is negligible, unless ε turns out to be so large that it is not.
 func (a Accountant) epsilonAt(ctx context.Context, steps []pair.Step, q pair.Question) (v pair.Interval, order float64, err error) {
 	want := math.Log(q.At)
-	parts, err := a.parts(steps, negligibleTo(steps, want, trimSlack, mostTrimmed))
+	parts, err := a.parts(steps, pair.TrimTo(steps, want, trimSlack, mostTrimmed))
 	if err != nil {
 		return v, 0, err
 	}
 	v, order, err = a.epsilon(ctx, parts, want)
 	if trimmed(parts) && (err != nil || v.Upper > mostTrimmed) {
-		if parts, err = a.parts(steps, nothing); err != nil {
+		if parts, err = a.parts(steps, pair.NoTrim); err != nil {
 			return v, 0, err
 		}
 		return a.epsilon(ctx, parts, want)
@@ -132,7 +132,7 @@ func (a Accountant) epsilonAt(ctx context.Context, steps []pair.Step, q pair.Que
 // maxTimes is how often a step may be repeated.
 const maxTimes = 1_000_000_000_000
 
-func (a Accountant) parts(steps []pair.Step, n negligible) ([]part, error) {
+func (a Accountant) parts(steps []pair.Step, cut pair.Trim) ([]part, error) {
 	if !(a.Tol >= 0) || a.Tol >= 1 || a.Work < 0 {
 		return nil, bad("Tol = %v, Work = %v: Tol must be in [0, 1), Work at least 0", a.Tol, a.Work)
 	}
@@ -142,7 +142,7 @@ func (a Accountant) parts(steps []pair.Step, n negligible) ([]part, error) {
 		if t.Times > maxTimes {
 			return nil, bad("steps[%d].Times = %d: must be at most 1e12", i, t.Times)
 		}
-		p, err := newScaled(t.Pair, n)
+		p, err := newScaled(t.Pair, cut)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("steps[%d]: %w", i, err))
 			continue

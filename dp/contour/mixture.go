@@ -30,22 +30,21 @@ type scaled struct {
 }
 
 // newScaled brings a pair of Gaussian mixtures to normal form.
-func newScaled(pr pair.Pair, n negligible) (*scaled, error) {
+func newScaled(pr pair.Pair, cut pair.Trim) (*scaled, error) {
 	if sup := pr.Support(); len(sup.Atoms) > 0 {
 		return nil, fmt.Errorf("contour: %v: %w", pr, ErrAtoms)
 	}
-	m, ok := pr.(*pair.Mixture)
+	less, trimmed := cut.Of(pr)
+	m, ok := less.(*pair.Mixture)
 	if !ok || m.Noise() != pair.Gaussian {
 		return nil, fmt.Errorf("contour: %v is not a Gaussian mixture: %w", pr, ErrUnsupported)
 	}
-	all, allQ := m.Components()
-	p, q := drop(all, n.p), drop(allQ, n.q)
+	p, q := m.Components()
 	origin := math.Inf(-1)
 	for _, c := range q {
 		origin = max(origin, c.Mean)
 	}
-	s := scaled{ratios: maxRatios}
-	s.trimmed = len(p) < len(all) || len(q) < len(allQ)
+	s := scaled{ratios: maxRatios, trimmed: trimmed}
 	s.p, s.q = newSide(p, origin, m.Scale()), newSide(q, origin, m.Scale())
 	s.reach = s.p.max - s.q.min
 	if !(s.p.min >= 0) || !(s.reach < 1e100) {

@@ -22,7 +22,7 @@ func TestTrimmed(t *testing.T) {
 		steps := []pair.Step{{Pair: pr, Times: c.times}}
 		a := Accountant{}
 		for _, eps := range []float64{0.5, 2} {
-			few, err := a.parts(steps, negligibleAt(steps, eps))
+			few, err := a.parts(steps, trimAt(steps, eps))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -34,7 +34,7 @@ func TestTrimmed(t *testing.T) {
 				t.Errorf("%+v: %v", c, err)
 				continue
 			}
-			all, err := a.parts(steps, nothing)
+			all, err := a.parts(steps, pair.NoTrim)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,21 +59,11 @@ func TestTrimmed(t *testing.T) {
 	}
 }
 
-// What weighs enough stays, and something always stays.
-func TestDrop(t *testing.T) {
-	all := []pair.Component{{LogWeight: -100}, {LogWeight: -1, Mean: 1}, {LogWeight: -0.5, Mean: 2}}
-	if got := drop(all, -50); len(got) != 2 || got[0].Mean != 1 {
-		t.Errorf("left: %v", got)
-	}
-	if got := drop(all, 0); len(got) != 3 {
-		t.Errorf("left: %v", got)
-	}
-}
-
 // Draws with replacement have hundreds of components, of which the last holds the forgotten rest, far out: with it the moments are out of
 // range.
 func TestDrawsWithReplacement(t *testing.T) {
-	pr, err := pair.WithReplacement(pair.Gaussian, 2, 5000, 10_000, 1, 1)
+	w := pair.Binomial(5000, 1e-4)
+	pr, err := pair.Shifted(pair.Gaussian, 2, w, w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@
 //
 // # Conventions
 //
-// Natural logarithms. The direction of Poisson, WithoutReplacement and the like is H(M(x)‖M(x′)) where x′ arises from x by inserting
+// Natural logarithms. The direction of Poisson and Shifted is H(M(x)‖M(x′)) where x′ arises from x by inserting
 // K₊ and removing K₋ records. Weights of mixtures sum to one; where a component sits at the centre between P and Q its
 // weight is taken to be one minus the others. Values are immutable and safe for concurrent use.
 //

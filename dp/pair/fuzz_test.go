@@ -59,5 +59,5 @@ func fuzzPair(kind uint8, scale, rate float64, inserted, removed int) (Pair, err
 	case 3:
 		return OneExchanged(Gaussian, scale, 1+removed, 40)
 	}
-	return WithoutReplacement(Laplace, scale, 1+inserted, 100, inserted, removed)
+	return Shifted(Laplace, scale, Hypergeometric(100, removed, 1+inserted), Hypergeometric(100, inserted, 1+inserted))
 }

@@ -85,9 +85,6 @@ func (s Support) Infinite() float64 {
 // Delta returns the hockey-stick divergence δ(ε) = H(P‖Q) at e^ε, for any real ε. It is 0 where it underflows: use LogDelta.
 func Delta(p Pair, eps float64) float64 { return math.Exp(p.LogDelta(eps)) }
 
-// TotalVariation returns sup over events of P(S) − Q(S), which is δ(0).
-func TotalVariation(p Pair) float64 { return Delta(p, 0) }
-
 // Renyi returns the Rényi divergence D_α(P‖Q) = log ∫ p^α q^(1−α) / (α−1) of any real order α > 1 with a bound on its
 // error. It may be +Inf; it is NaN for α ≤ 1.
 func Renyi(p Pair, alpha float64) (value, errBound float64) {
@@ -96,21 +93,6 @@ func Renyi(p Pair, alpha float64) (value, errBound float64) {
 	}
 	k, e := p.LogMoment(alpha)
 	return k / (alpha - 1), e/(alpha-1) + 4e-16*math.Abs(k)/(alpha-1)
-}
-
-// LossCDF returns P(L ≤ ε) and Q(L ≤ ε).
-func LossCDF(p Pair, eps float64) (cdfP, cdfQ float64) {
-	a, b := p.LogTails(eps)
-	return -math.Expm1(min(a, 0)), -math.Expm1(min(b, 0))
-}
-
-// LossQuantile returns the smallest ε with P(L > ε) ≤ tail, for 0 ≤ tail < 1: the upper quantile of the loss under P.
-// It is found by bisection to full precision and rounded up.
-func LossQuantile(p Pair, tail float64) float64 {
-	return leastLoss(p, func(eps float64) bool {
-		lp, _ := p.LogTails(eps)
-		return math.Exp(lp) <= tail
-	})
 }
 
 // leastLoss returns the least ε in the range of the loss with ok(ε), for an ok that is false and then true.

@@ -81,11 +81,11 @@ func (c baseCase) sampled(t *testing.T) *Mixture {
 	var err error
 	switch {
 	case strings.HasPrefix(c.ID, "wr-sub-laplace"):
-		m, err = WithReplacement(Laplace, 1, 8, 100, 1, 1)
+		m, err = draws(Laplace, 1, 8, 100)
 	case kind == "wo":
-		m, err = WithoutReplacement(family, scale, n, size, 1, 1)
+		m, err = fixed(family, scale, n, size)
 	case kind == "wr":
-		m, err = WithReplacement(family, scale, n, size, 1, 1)
+		m, err = draws(family, scale, n, size)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -28,50 +28,6 @@ func Shifted(noise Noise, scale float64, logW, logV []float64) (*Mixture, error)
 	return NewMixture(noise, scale, shifted(logW, 1), shifted(logV, -1))
 }
 
-// WithoutReplacement returns the pair for batches of fixed size n without replacement. size counts the records of the larger of the two data
-// sets x and x′, of which x has the removed records and x′ the inserted ones. The weights are Hypergeometric(k; N, K, n), with the N of
-// either set. The unit is an exchange: replacing an ordinary record of the batch by a removed or inserted one moves the value by at
-// most 1 (for a sum of records clipped to norm C that is 2C). Distances are relaxed: replacing a removed record by an inserted one may
-// move it by 2 (SSKG, Theorem 3.7 with its coupling for fixed batches). n must not exceed the smaller data set.
-func WithoutReplacement(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture, error) {
-	x, x2, err := sizes(n, size, inserted, removed)
-	if err != nil {
-		return nil, err
-	}
-	if n > min(x, x2) {
-		return nil, bad("batch = %d: must be at most the smaller data set's %d", n, min(x, x2))
-	}
-	return Shifted(noise, scale, Hypergeometric(x, removed, n), Hypergeometric(x2, inserted, n))
-}
-
-// WithReplacement returns the pair for batches of n draws with replacement, with weights Bin(k | n, K/N): K = removed of the N records of x,
-// K = inserted of those of x′ (SSKG, Theorem L.5, which has one of each). size counts the larger of the two data sets. The unit is
-// an exchange, as for WithoutReplacement.
-func WithReplacement(noise Noise, scale float64, n, size, inserted, removed int) (*Mixture, error) {
-	x, x2, err := sizes(n, size, inserted, removed)
-	if err != nil {
-		return nil, err
-	}
-	if min(x, x2) < 1 {
-		return nil, bad("size = %d: the smaller data set is empty", size)
-	}
-	return Shifted(noise, scale, Binomial(n, float64(removed)/float64(x)), Binomial(n, float64(inserted)/float64(x2)))
-}
-
-// sizes returns the numbers of records of x and x′, of which size is the larger.
-func sizes(n, size, inserted, removed int) (x, x2 int, err error) {
-	if err := checkSplit(inserted, removed); err != nil {
-		return 0, 0, err
-	}
-	if n < 1 {
-		return 0, 0, bad("batch = %d: must be at least 1", n)
-	}
-	if size < 1 || max(inserted, removed) > size {
-		return 0, 0, bad("size = %d: must be at least the group's %d", size, max(1, inserted, removed))
-	}
-	return size - max(0, inserted-removed), size - max(0, removed-inserted), nil
-}
-
 // OneExchanged returns the tight pair for one substitution under sampling n of size without replacement when
 // replacing any record of the batch by any other moves the value by at most 1: ((1−w)A + wB, A) for ε ≥ 0 and swapped
 // for ε < 0, w = n/size (advanced joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 11).

@@ -65,16 +65,25 @@ const (
 	maxTimes = 1_000_000_000_000
 )
 
+const (
+	// trimSlack is the relative error of δ that components left out may make.
+	trimSlack = 1e-10
+	// mostTrimmed is the largest ε for which components of Q are left out.
+	mostTrimmed = 40.0
+)
+
 // answer leaves out what is negligible, unless ε turns out to be so large that it is not.
 func (a Accountant) answer(ctx context.Context, steps []pair.Step, q question) (pair.Interval, error) {
 	goal, eps := q.logDelta, mostTrimmed
-	if !q.invert { // the composition is no more private than one of its steps
-		goal, eps = math.Inf(-1), q.eps
-		for _, s := range steps {
-			goal = max(goal, s.Pair.LogDelta(eps)-s.Pair.RelErr())
+	if !q.invert {
+		goal, eps = pair.MostPrivate(steps, q.eps), q.eps
+	}
+	less, cut, trim := slices.Clone(steps), false, pair.TrimTo(steps, goal, trimSlack, eps)
+	for i, s := range less {
+		if p, ok := trim.Of(s.Pair); ok {
+			less[i].Pair, cut = p, true
 		}
 	}
-	less, cut := trimFor(steps, goal, eps).of(steps)
 	if cut {
 		q.slack = trimSlack
 		v, err := a.untrimmed(ctx, less, q)

@@ -65,7 +65,7 @@ func TestWithReplacement(t *testing.T) {
 	s := figtest.Store(t)
 	eps := []float64{0, .5, 1, 2}
 	one := do(t, s, replacementOf, ReplacementParams{Noise: 1, Batch: 1, Size: 100, Eps: eps})
-	p, err := pair.WithoutReplacement(pair.Gaussian, 1, 1, 100, 1, 1)
+	p, err := pair.Shifted(pair.Gaussian, 1, pair.Hypergeometric(100, 1, 1), pair.Hypergeometric(100, 1, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
