@@ -43,6 +43,6 @@ func ExampleSession() {
 	// Output:
 	// 3 counts, a total of 833 and a most frequent city were released: true
 	// (DiscreteLaplace(scale 5, sensitivity 1) + DiscreteLaplace(scale 500, sensitivity 100) + Pure(0.20000000000000023))
-	// ε = 0.599994 at δ = 1e-06 (upper bound, by pld, under add/remove) <nil>
+	// ε = 0.599994 at δ = 1e-06 (exact, by closed form, under add/remove) <nil>
 	// query: DiscreteLaplace(scale 1, sensitivity 1): with what was released before it needs ε = 1.6 of 1: take more noise, or a larger budget
 }
