@@ -20,6 +20,8 @@ type Run struct {
 	Dir      string                  // folder of the ledger and the checkpoint; empty: the run keeps neither
 	Settings any                     // what releases depend on beside the records and the key; becomes JSON
 	Records  func(w io.Writer) error // writes all records, so that the ledger can tell them from others
+	// Trace is called with each release, for audits: what an attacker sees. May be nil.
+	Trace func(stream string, released []float64)
 
 	ledger *Ledger
 	spent  int
@@ -88,10 +90,14 @@ func (r *Run) Release(stream string, step int, values []float64, sigma, sensitiv
 		}
 	}
 	r.spent++
-	if sigma == 0 {
-		return values, nil
+	var err error
+	if sigma > 0 {
+		values, err = r.Key.Noisy(mark, values, sigma, sensitivity)
 	}
-	return r.Key.Noisy(mark, values, sigma, sensitivity)
+	if err == nil && r.Trace != nil {
+		r.Trace(stream, values)
+	}
+	return values, err
 }
 
 // State is what a training needs to go on in the middle; *train.Checkpoint of lab/nn/train is one.

@@ -17,10 +17,11 @@ import (
 
 // The methods, by their names in tables.
 const (
-	semiDual   = "semi-dual"
-	wholeBatch = "whole-batch clip"
-	dpMERF     = "DP-MERF"
-	dpSGD      = "DP-SGD"
+	semiDual    = "semi-dual"
+	handwritten = "semi-dual, handwriting assumed" // samples are moved
+	wholeBatch  = "whole-batch clip"
+	dpMERF      = "DP-MERF"
+	dpSGD       = "DP-SGD"
 )
 
 // method is one way to make images at a sound ε, and its sizes. δ is 1e-5 everywhere.
@@ -48,6 +49,8 @@ func (m method) train(ctx context.Context, dev *device.Device, images *data.Imag
 	switch m.Name {
 	case semiDual:
 		of = semidual.Suggested(m.Epsilon, p)
+	case handwritten:
+		of = semidual.Handwriting(m.Epsilon, p)
 	case dpMERF:
 		of = merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch}
 	case dpSGD:

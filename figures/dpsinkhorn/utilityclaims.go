@@ -2,6 +2,7 @@ package dpsinkhorn
 
 import (
 	"fmt"
+	"strings"
 
 	"coupling/data/sample"
 	"coupling/lab"
@@ -64,7 +65,7 @@ func claimDiversity(v utilityView) (out []lab.Claim, err error) {
 // againstOthers compares a cell of the semi-dual with every other method at its ε.
 func againstOthers(v utilityView, c utilityCell, claims func(what, other string, mine, their Judgement) []lab.Claim) (out []lab.Claim) {
 	for _, other := range v.Where(func(p UtilityParams) bool {
-		return p.Method.Epsilon == c.Params.Method.Epsilon && p.Method.Name != semiDual && p.Fashion == c.Params.Fashion
+		return p.Method.Epsilon == c.Params.Method.Epsilon && !strings.HasPrefix(p.Method.Name, semiDual) && p.Fashion == c.Params.Fashion
 	}) {
 		out = append(out, claims(c.Params.what(), other.Params.Method.Name, c.Value.Judged, other.Value.Judged)...)
 	}

@@ -47,9 +47,8 @@ func trainerOf(t testing.TB, dev *device.Device, c Config, images *data.Images, 
 		t.Fatal(err)
 	}
 	_, ch, h, w := images.Shape()
-	b := &Basis{C: ch, H: h, W: w, Size: c.Basis}
-	tr := &trainer{Config: c, rec: newRecords(images, len(x), b), dev: dev, basis: b, x: x, v: v, count: make([]float64, len(x)), keep: b.lowest(c.Local)}
-	tr.table = tr.rec.table(dev)
+	tr := newTrainer(c, dev, images, synth.Public{Classes: make([]string, len(x)), Channels: ch, Height: h, Width: w}, synth.Run{}, nil)
+	tr.x, tr.v = x, v
 	return tr
 }
 
@@ -77,10 +76,10 @@ func TestSensitivity(t *testing.T) {
 	defer func() { _ = dev.Close() }()
 	rng := rand.New(rand.NewPCG(1, 2))
 	const classes, h, w = 3, 7, 6
-	largest, largestSpread := 0., 0.
+	largest, largestSpread, largestLaw := 0., 0., 0.
 	for trial := range 300 {
 		scope := dev.Scope()
-		c := Config{Clip: math.Exp(2*rng.NormFloat64() - 1), Reg: math.Exp(2 * rng.NormFloat64()), Split: .01 + .9*rng.Float64(), Local: 1 + rng.IntN(20), LocalClip: math.Exp(2 * rng.NormFloat64()), Basis: 10 + rng.IntN(30)}
+		c := Config{Clip: math.Exp(2*rng.NormFloat64() - 1), Reg: math.Exp(2 * rng.NormFloat64()), Split: .01 + .9*rng.Float64(), Local: 1 + rng.IntN(20), LocalClip: math.Exp(2 * rng.NormFloat64()), Basis: 10 + rng.IntN(30), Align: float64(trial%2) * (.05 + .4*rng.Float64())}
 		b := &Basis{C: 1, H: h, W: w, Size: c.Basis}
 		x, v := make([]*mat.Dense, classes), make([][]float64, classes)
 		for l := range x {
@@ -110,13 +109,13 @@ func TestSensitivity(t *testing.T) {
 				}
 			}
 			without := with.Take(rest)
-			var values, spreads [2][]float64
+			var values, spreads, laws [2][]float64
 			for k, set := range []*data.Images{with, without} {
 				tr := trainerOf(t, dev, c, set, x, v)
 				if values[k], err = tr.answer(nil); err != nil {
 					t.Fatal(err)
 				}
-				spreads[k] = tr.spreadAnswer(t)
+				spreads[k], laws[k] = tr.spreadAnswer(t), tr.poses()
 			}
 			tr := trainerOf(t, dev, c, with.Take([]int{out}), x, v)
 			alone, err := tr.answer(nil)
@@ -136,12 +135,19 @@ func TestSensitivity(t *testing.T) {
 			if moved2 > 1+1e-12 {
 				t.Fatalf("trial %d: covariances moved by %.17g", trial, moved2)
 			}
+			if c.Align > 0 {
+				moved3 := floats.Distance(laws[0], laws[1], 2)
+				if floats.Sub(laws[0], laws[1]); moved3 > 1+1e-12 || floats.Distance(laws[0], tr.poses(), math.Inf(1)) > 1e-12 {
+					t.Fatalf("trial %d: poses moved by %.17g, or those of others did", trial, moved3)
+				}
+				largestLaw = max(largestLaw, moved3)
+			}
 			largest, largestSpread = max(largest, moved), max(largestSpread, moved2)
 		}
 		scope.Close()
 	}
-	if largest < .97 || largestSpread < .97 {
-		t.Errorf("the bound is not reached: %g and %g: the test has no teeth", largest, largestSpread)
+	if largest < .97 || largestSpread < .97 || largestLaw < .97 {
+		t.Errorf("a bound is not reached: %g, %g and %g: the test has no teeth", largest, largestSpread, largestLaw)
 	}
 }
 
@@ -167,7 +173,7 @@ func TestOthersDoNotMove(t *testing.T) {
 		for j := range images.Pixels() {
 			images.Pixels()[j] = rng.Float32()
 		}
-		one, y := newCloud(x[0], []float64{0, 0}, 1), newRecords(images, 1, b).y[0].RawRowView(0)
+		one, y := newCloud(x[0], []float64{0, 0}, 1), newRecords(images, 1, b, 0).y[0].RawRowView(0)
 		d := [2]float64{}
 		for i := range d {
 			for j, u := range y {

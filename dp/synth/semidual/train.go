@@ -48,24 +48,40 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	if err := c.checkRecords(p); err != nil {
 		return nil, err
 	}
-	classes := len(p.Classes)
-	t := &trainer{Config: c, Run: r, dev: dev, basis: &Basis{C: p.Channels, H: p.Height, W: p.Width, Size: c.Basis}, public: r.Key.Rand("public", 0),
-		x: make([]*mat.Dense, classes), v: make([][]float64, classes), held: make([][]float64, classes), count: make([]float64, classes)}
-	if t.out, err = r.Begin(dev, images, c.Steps+c.spreads(), map[string]any{"mechanism": "semi-dual", "settings": c}); err != nil {
+	out, err := r.Begin(dev, images, c.releases(), map[string]any{"mechanism": "semi-dual", "settings": c})
+	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = t.out.Close() }()
-	t.rec = newRecords(images, classes, t.basis)
+	defer func() { _ = out.Close() }()
 	defer dev.Scope().Close()
+	return newTrainer(c, dev, images, p, r, out).train(ctx, p)
+}
+
+func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Public, r synth.Run, out *release.Run) *trainer {
+	classes := len(p.Classes)
+	b := &Basis{C: p.Channels, H: p.Height, W: p.Width, Size: c.Basis}
+	t := &trainer{Config: c, Run: r, out: out, dev: dev, basis: b, public: r.Key.Rand("public", 0), rec: newRecords(images, classes, b, c.Align),
+		x: make([]*mat.Dense, classes), v: make([][]float64, classes), held: make([][]float64, classes), count: make([]float64, classes)}
 	t.table = t.rec.table(dev)
 	if t.Local > 0 {
 		t.keep = t.basis.lowest(t.Local)
+	}
+	return t
+}
+
+// train makes all releases, and a model of them.
+func (t *trainer) train(ctx context.Context, p synth.Public) (_ *Model, err error) {
+	var poses []law
+	if t.Align > 0 {
+		if poses, err = t.laws(); err != nil {
+			return nil, err
+		}
 	}
 	spread, err := t.run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return t.model(p, spread), nil
+	return t.model(p, spread, poses), nil
 }
 
 // run grows the atoms: the mean of a class, then a quarter, a half and all of its atoms. It returns covariances about them.

@@ -26,7 +26,8 @@ import (
 // privateCmd makes a synthetic data set from a private one.
 type privateCmd struct {
 	Images string  `help:"Folder of private images: a subfolder for each class with PNG or JPEG files." placeholder:"DIR" xor:"source"`
-	Data   string  `help:"Or a known data set: mnist, fashion-mnist, usps or cifar10 (its training images), or the small sample of one, mnist-sample and so on." placeholder:"NAME" xor:"source"`
+	Data   string  `help:"Or a known data set: mnist, fashion-mnist, usps or cifar10 (its training images), the small sample of one, mnist-sample and so on, or five sixths of its training images, mnist-fit, to choose settings by the sixth that coupling judge takes." placeholder:"NAME" xor:"source"`
+	Kind   string  `default:"any" enum:"any,handwriting" help:"What is known of the images without looking: any (nothing) or handwriting (bright strokes on black, whose position, size and slant do not matter; for semi-dual)."`
 	Size   int     `help:"Side to resize the central square of images to; default: images as they are, which must be all of one size."`
 	Grey   bool    `help:"Make images grey."`
 	Eps    float64 `required:"" help:"ε to spend, > 0."`
@@ -60,6 +61,9 @@ func (c privateCmd) Run(a *app) error {
 	defer stop()
 	if !(c.Eps > 0) || c.Count < 1 || c.Steps < 0 {
 		return usage(fmt.Errorf("--eps must be > 0, --count > 0 and --steps ≥ 0: they are %g, %d and %d", c.Eps, c.Count, c.Steps))
+	}
+	if c.Kind != "any" && c.Method != "semi-dual" {
+		return usage(fmt.Errorf("--kind %s with --method %s: only semi-dual uses it", c.Kind, c.Method))
 	}
 	images, err := c.load(ctx, a.err)
 	if err != nil {
@@ -110,13 +114,30 @@ func (c privateCmd) method(p synth.Public) synth.Method {
 		steps(&m.Steps)
 		return m
 	}
+	if c.Kind == "handwriting" {
+		return semidual.Handwriting(c.Eps, p)
+	}
 	return semidual.Suggested(c.Eps, p)
 }
 
 // load returns the private images, in [0, 1], with class names. Whether all are grey is public; that some are is worth a warning.
 func (c privateCmd) load(ctx context.Context, warn io.Writer) (*data.Images, error) {
 	if c.Images == "" {
-		return c.named(ctx)
+		m, _, err := named(ctx, c.Data)
+		if err != nil {
+			return nil, err
+		}
+		if _, channels, _, _ := m.Shape(); c.Grey && channels == 3 {
+			if m, err = m.Grey(); err != nil {
+				return nil, err
+			}
+		}
+		if c.Size != 0 {
+			if m, err = m.Resize(c.Size, c.Size, data.Bilinear); err != nil {
+				return nil, err
+			}
+		}
+		return m.Scale(0, 1)
 	}
 	m, err := data.Folder{Dir: c.Images, Size: c.Size, Grey: c.Grey, Empty: true}.Load(ctx)
 	if err != nil || c.Grey {
@@ -137,31 +158,26 @@ func (c privateCmd) load(ctx context.Context, warn io.Writer) (*data.Images, err
 	return m, nil
 }
 
-// named is a known data set.
-func (c privateCmd) named(ctx context.Context) (*data.Images, error) {
-	set, small := strings.CutSuffix(c.Data, "-sample")
+// named is a known data set: the images to learn from, and those to test on.
+func named(ctx context.Context, name string) (learn, test *data.Images, err error) {
+	set, small := strings.CutSuffix(name, "-sample")
+	set, fit := strings.CutSuffix(set, "-fit")
 	if !slices.Contains([]string{"mnist", "fashion-mnist", "usps", "cifar10"}, set) {
-		return nil, fmt.Errorf("--images DIR, or --data mnist, fashion-mnist, usps or cifar10, or mnist-sample and so on: must be given (--data %q)", c.Data)
+		return nil, nil, fmt.Errorf("--images DIR, or --data mnist, fashion-mnist, usps or cifar10, or mnist-sample and so on: must be given (--data %q)", name)
 	}
 	origin := data.Official
 	if small {
 		origin = data.Sample
 	}
-	m, err := data.LoadNamed(ctx, sample.From(origin), set, data.Train)
-	if err != nil {
-		return nil, err
+	if learn, err = data.LoadNamed(ctx, sample.From(origin), set, data.Train); err != nil {
+		return nil, nil, err
 	}
-	if _, channels, _, _ := m.Shape(); c.Grey && channels == 3 {
-		if m, err = m.Grey(); err != nil {
-			return nil, err
-		}
+	if fit {
+		n := learn.Len() * 5 / 6
+		return learn.Slice(0, n), learn.Slice(n, learn.Len()), nil
 	}
-	if c.Size != 0 {
-		if m, err = m.Resize(c.Size, c.Size, data.Bilinear); err != nil {
-			return nil, err
-		}
-	}
-	return m.Scale(0, 1)
+	test, err = data.LoadNamed(ctx, sample.From(origin), set, data.Test)
+	return learn, test, err
 }
 
 // drawGrid draws ten images of each class, a class a row.
