@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"coupling/lab/device/cpu"
 
@@ -21,6 +22,13 @@ type Gaussian struct {
 	values    []float64  // eigenvalues of S
 	vectors   *mat.Dense // their eigenvectors as columns
 	precision []float64  // S⁻¹, d×d; nil where S is singular
+	last      atomic.Pointer[noised]
+}
+
+// noised is a precision (S + σ²I)⁻¹. The last one is kept, since a chain takes many steps at one noise level.
+type noised struct {
+	sigma     float64
+	precision []float64
 }
 
 // NewGaussian returns the field of a normal distribution. A nil mean is zero. The covariance may be singular; the field is
@@ -82,14 +90,19 @@ func (g *Gaussian) Dim() int { return len(g.mean) }
 func (g *Gaussian) at(sigma float64) ([]float64, error) {
 	switch {
 	case sigma > 0:
-		return g.inverse(sigma), nil
+		if l := g.last.Load(); l != nil && l.sigma == sigma {
+			return l.precision, nil
+		}
+		l := &noised{sigma, g.inverse(sigma)}
+		g.last.Store(l)
+		return l.precision, nil
 	case g.precision == nil:
 		return nil, fmt.Errorf("score: sigma = 0 with a singular covariance: the score does not exist: %w", ErrParameter)
 	}
 	return g.precision, nil
 }
 
-// Score implements Field. Cost 2·N·d², and d³ where σ > 0.
+// Score implements Field. Cost 2·N·d², and d³ where σ > 0 is not that of the last call.
 func (g *Gaussian) Score(dst, x *mat.Dense, sigma float64) error {
 	if err := checkBatch(g.Dim(), dst, x, sigma); err != nil {
 		return err
