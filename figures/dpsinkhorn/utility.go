@@ -46,7 +46,7 @@ func utilityStudy(name, title, shows string) lab.Study[UtilityParams, UtilityOut
 		Name: "dpsinkhorn/" + name, Title: title, Shows: shows,
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "MNIST, 1500 digits, 300 synthetic ones, ε = 10, a few steps",
-			lab.Quick: "MNIST, 60,000 digits, 3000 synthetic ones, a CNN of a quarter of the width; DP-MERF 1000 features, 300 steps; whole-batch recipe " + bestSizes + " at ε = 10 alone",
+			lab.Quick: "MNIST, 60,000 digits, 3000 synthetic ones, a CNN of a quarter of the width; DP-MERF 1000 features, 200 steps; whole-batch recipe " + bestSizes + " at ε = 10 alone",
 			lab.Full:  "MNIST, 60,000 digits, 6000 synthetic ones, a CNN of half width; DP-MERF 2000 features, 600 steps; DP-SGD on a small denoiser; whole-batch recipe " + bestSizes + "; Fashion-MNIST at ε = 10 by the semi-dual and DP-MERF alone",
 			lab.Paper: "MNIST and Fashion-MNIST, 60,000 synthetic images, the code's classifiers' widths; DP-MERF 10,000 features; DP-SGD as at full; whole-batch recipe 160,000 steps of 50",
 		},
@@ -105,14 +105,14 @@ func utilityGrid(set lab.Setting) []UtilityParams {
 	p := set.Preset
 	base := UtilityParams{
 		Most: lab.Pick(p, 1500, 0, 0, 0), Synthetic: lab.Pick(p, 300, 3000, 6000, 60000), Device: set.Device, Data: data.Choose("mnist", "fashion-mnist"),
-		Judge: Judge{Width: lab.Pick(p, 4, 8, 16, 32), Epochs: lab.Pick(p, 1, 0, 0, 0), LeNet: lab.Pick(p, 300, 2000, 6000, 60000), Images: lab.Pick(p, 100, 1000, 2000, 10000)},
+		Judge: Judge{Width: lab.Pick(p, 4, 8, 16, 32), Epochs: lab.Pick(p, 1, 0, 0, 0), LeNet: lab.Pick(p, 300, 1000, 6000, 60000), Images: lab.Pick(p, 100, 1000, 2000, 10000)},
 	}
 	var out []UtilityParams
 	for _, fashion := range lab.Pick(p, []bool{false}, []bool{false}, []bool{false, true}, []bool{false, true}) {
 		for _, eps := range lab.Pick(p, []float64{10}, []float64{10, 1, .3}, []float64{10, 1, .3}, []float64{10, 2.33, 1, .3}) {
 			for _, m := range []method{
 				{Name: semiDual, Epsilon: eps}, {Name: handwritten, Epsilon: eps},
-				{Name: dpMERF, Epsilon: eps, Steps: lab.Pick(p, 20, 300, 600, 3000), Batch: 100, Feature: lab.Pick(p, 200, 1000, 2000, 10000)},
+				{Name: dpMERF, Epsilon: eps, Steps: lab.Pick(p, 20, 200, 600, 3000), Batch: 100, Feature: lab.Pick(p, 200, 1000, 2000, 10000)},
 				{Name: dpSGD, Epsilon: eps, Steps: lab.Pick(p, 10, 0, 0, 0)},
 				{Name: wholeBatch, Epsilon: eps, Recipe: bestRecipe(set, eps)},
 			} {
