@@ -15,8 +15,8 @@ func TestEveryFigureIsWellFormed(t *testing.T) {
 	for _, p := range Papers() {
 		papers = append(papers, p.Name)
 	}
-	known := map[string]bool{}
-	for _, d := range Decoders() {
+	known, decoders := map[string]bool{}, Decoders()
+	for _, d := range decoders {
 		known[d.Experiment] = true
 	}
 	seen := map[string]bool{}
@@ -42,7 +42,7 @@ func TestEveryFigureIsWellFormed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := lab.DecodeJob(line, Decoders()); err != nil || !known[j.Record().Experiment] {
+				if _, err := lab.DecodeJob(line, decoders); err != nil || !known[j.Record().Experiment] {
 					t.Errorf("%s at %s: a job does not travel: %v", f.Name, p, err)
 				}
 			}
