@@ -105,31 +105,45 @@ func flip(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// ctrlc MARKS COMMAND… interrupts a command that is under way once for each mark of MARKS, and demands that
-// it says so and exits with 130.
+// ctrlc MARKS COMMAND… interrupts a command once for each mark of MARKS, the first time when a cell runs and the second when it
+// has said that it finishes them, and demands that it exits with 130.
 func ctrlC(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := exec.Command("coupling", args[2:]...)
 	cmd.Dir = ts.Getenv("WORK")
-	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "COUPLING_DATA=" + ts.Getenv("COUPLING_DATA"), "COUPLING_STORE=" + ts.Getenv("COUPLING_STORE")}
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	var err error
+	store := ts.Getenv("COUPLING_STORE")
+	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "COUPLING_DATA=" + ts.Getenv("COUPLING_DATA"), "COUPLING_STORE=" + store}
+	heard := ts.MkAbs("ctrlc.stderr")
+	stderr, err := os.Create(heard)
+	ts.Check(err)
+	defer stderr.Close()
+	cmd.Stderr = stderr
 	if cmd.Path, err = exec.LookPath("coupling"); err != nil {
 		ts.Fatalf("%v", err)
 	}
 	cmd.Err = nil
 	ts.Check(cmd.Start())
-	for range args[0] {
-		time.Sleep(1500 * time.Millisecond)
+	for i := range args[0] {
+		reached := func() bool {
+			if i == 0 {
+				locks, _ := filepath.Glob(filepath.Join(store, "cells", "*", "*", "*", "*.lock.*"))
+				return len(locks) > 0
+			}
+			return strings.Contains(ts.ReadFile(heard), "Ctrl-C again stops them")
+		}
+		for tries := 0; !reached(); tries++ {
+			if tries == 6000 {
+				_ = cmd.Process.Kill()
+				ts.Fatalf("not ready for interrupt %d after a minute:\n%s", i+1, ts.ReadFile(heard))
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
 		ts.Check(cmd.Process.Signal(syscall.SIGINT))
 	}
-	began := time.Now()
 	_ = cmd.Wait()
-	ts.Logf("%s\nended %v after the last interrupt", stderr.String(), time.Since(began).Round(time.Millisecond))
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
-		ts.Fatalf("exit %d, want %d\n%s", code, exitInterrupted, stderr.String())
+		ts.Fatalf("exit %d, want %d\n%s", code, exitInterrupted, ts.ReadFile(heard))
 	}
-	if !strings.Contains(stderr.String(), "Ctrl-C again") {
-		ts.Fatalf("stderr does not say what a second Ctrl-C does:\n%s", stderr.String())
+	if !strings.Contains(ts.ReadFile(heard), "Ctrl-C again") {
+		ts.Fatalf("stderr does not say what a second Ctrl-C does:\n%s", ts.ReadFile(heard))
 	}
 }
