@@ -105,3 +105,56 @@ func shows(c ipynb.Cell) bool {
 	}
 	return false
 }
+
+// pagesLimit is what the pages for readers may have in all: 4 MB.
+const pagesLimit = 4 << 20
+
+// The pages for readers are of these notebooks, and have the pictures that they name and no others.
+func TestPagesInStep(t *testing.T) {
+	files, err := filepath.Glob("*.ipynb")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	named := map[string]bool{}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nb, err := ipynb.Decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(file, ".ipynb")
+		want, _, err := nb.Page(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(filepath.Join("pages", name+".md"))
+		if err != nil || ipynb.PageSource(string(page)) != want {
+			t.Errorf("pages/%s.md is of another notebook: bin/coupling notebook run %s --preset quick --out notebooks/pages --pages (%v)", name, name, err)
+		}
+		named[name+".md"] = true
+		for _, picture := range ipynb.PagePictures(string(page)) {
+			named[picture] = true
+		}
+	}
+	have, err := os.ReadDir("pages")
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := int64(0)
+	for _, entry := range have {
+		info, err := entry.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size += info.Size(); !named[entry.Name()] {
+			t.Errorf("pages/%s belongs to no page", entry.Name())
+		}
+		delete(named, entry.Name())
+	}
+	if len(named) > 0 || size > pagesLimit {
+		t.Errorf("%d bytes; not there: %v", size, named)
+	}
+}
