@@ -179,12 +179,13 @@ func (s *search) within(ctx context.Context, k span) bool {
 		at, most = s.v, s.q.At
 	}
 	q := pair.Question{Delta: true, At: at, Against: most, Effort: s.share, Like: s.first}
-	if k.single() { // worth asking everybody
-		q.Like.By = ""
-	}
 	if !s.q.Delta && s.q.At == 0 {
 		q, most = pair.EpsilonAt(0), s.v
 	}
 	v, err := s.by.Bound(ctx, b.Steps, q)
+	if k.single() && q.Like.By != "" && (err != nil || v.Upper > most && v.Lower <= most) { // worth asking everybody
+		q.Like.By = ""
+		v, err = s.by.Bound(ctx, b.Steps, q)
+	}
 	return err == nil && v.Upper <= most
 }
