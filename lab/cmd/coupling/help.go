@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"coupling/figures"
@@ -42,14 +44,18 @@ var examples = map[string]string{
 	"notebook reset":   "coupling notebook reset sweep",
 	"notebook install": "coupling notebook install --prefix ~/venv",
 	"private":          "coupling private --images photos --size 32 --eps 5 --out synthetic",
+	"judge":            "coupling judge synthetic --data mnist --classifiers logistic,cnn",
 	"doctor":           "coupling doctor",
 	"completion":       "coupling completion bash > ~/.local/share/bash-completion/completions/coupling",
 	"version":          "coupling version",
 }
 
-// addExamples ends the help of each command with its example.
+// addExamples ends the help of each command with its example, and calls the values of flags N and X.
 func addExamples(model *kong.Application) {
 	for _, n := range model.Leaves(true) {
+		for _, f := range n.Flags {
+			f.PlaceHolder = cmp.Or(f.PlaceHolder, map[reflect.Kind]string{reflect.Int: "N", reflect.Float64: "X"}[f.Target.Kind()])
+		}
 		n.Detail = strings.TrimSpace(n.Detail + "\n\nExample:\n\n    " + examples[n.Path()])
 	}
 }

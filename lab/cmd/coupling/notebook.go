@@ -66,8 +66,8 @@ func installed(a *app) (kernel.Checkout, error) {
 	if err != nil {
 		return c, usage(err)
 	}
-	if !a.quiet {
-		fmt.Fprintln(a.err, "building the kernel (the first time takes a minute)")
+	if !a.quiet && c.Check() != nil {
+		fmt.Fprintln(a.err, "building the kernel, which takes a minute")
 	}
 	return c, c.Install(a.run.ctx)
 }

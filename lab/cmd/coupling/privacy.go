@@ -149,6 +149,9 @@ func kindInWords(g dp.Guarantee) string {
 
 // meaning says what (ε, δ) promises, and what it takes for granted.
 func (f privacyFlags) meaning(g dp.Guarantee) string {
+	if math.IsInf(math.Exp(g.Epsilon), 0) {
+		return "An ε of this size protects nothing."
+	}
 	return fmt.Sprintf("%s\nIt holds for every data set and for an observer of all steps, provided that the sampling and the noise are as said,\n"+
 		"that %s,\nand that nothing else about the data is released.%s",
 		g.Sentence("record"), f.sensitivity(g), f.caution())
@@ -184,9 +187,9 @@ func interruptible(a *app) (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// privacyError marks bad parameters as the request's fault.
+// privacyError marks bad parameters, and what no accountant can bound, as the request's fault.
 func privacyError(err error) error {
-	if errors.Is(err, dp.ErrParameter) {
+	if errors.Is(err, dp.ErrParameter) || errors.Is(err, dp.ErrUnbounded) {
 		return usage(err)
 	}
 	return err
@@ -276,6 +279,9 @@ func (c calibrateCmd) Run(a *app) error {
 	noise := c.Noise
 	if c.Find == "noise" {
 		noise = &one // stands for what is looked for
+	}
+	if c.Find == "noise" && c.Noise != nil {
+		return usage(fmt.Errorf("--noise %g: it is what --find noise looks for", *c.Noise))
 	}
 	if c.Find == "noise" && c.Mechanism == "rr" {
 		return usage(errors.New("--find noise: rr has none; its --truth is given"))

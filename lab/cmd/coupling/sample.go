@@ -26,8 +26,8 @@ type sampleCmd struct {
 	Y         string  `required:"" help:"Target points, or a folder of pictures." placeholder:"FILE|DIR"`
 	Of        string  `help:"What to send; default the sources." placeholder:"FILE|DIR"`
 	Each      int     `default:"1" help:"Samples of each."`
-	Lambda    float64 `help:"Coefficient of KL; default a twentieth of the mean cost once the clouds have one mean." placeholder:"L"`
-	Bandwidth float64 `help:"Deviation of the noise that smooths the targets; default the median distance of a target to its nearest neighbour over the root of the dimension." placeholder:"H"`
+	Lambda    float64 `help:"Coefficient of KL; 0: a twentieth of the mean cost once the clouds have one mean." placeholder:"L"`
+	Bandwidth float64 `help:"Deviation of the noise that smooths the targets; 0: the median distance of a target to its nearest neighbour over the root of the dimension." placeholder:"H"`
 	Most      int     `default:"2000" help:"Atoms at most on each side."`
 	Steps     int     `default:"200" help:"Metropolis-adjusted Langevin steps of a sample."`
 	Every     int     `default:"0" help:"Steps between stores of the chains; 0 stores every ten seconds."`

@@ -150,6 +150,10 @@ func (c solveCmd) check() error {
 		return errors.New("--device: exact runs on the processor")
 	case c.Device != "" && c.MatrixFree:
 		return errors.New("--device: devices make costs on the way wherever they can; leave out --matrix-free")
+	case c.Solver == "exact" && c.Eps != 0:
+		return fmt.Errorf("--eps %g: exact has none; use another solver", c.Eps)
+	case c.Mix != 1 && c.Cost != "l2sq+l1":
+		return fmt.Errorf("--mix %g: for --cost l2sq+l1", c.Mix)
 	case c.Solver == "exact" && (c.Grad == "x" || c.Grad == "y"):
 		return fmt.Errorf("--grad %s: the exact loss is not differentiable in the points; use a solver with --eps", c.Grad)
 	case c.Solver != "exact" && !(c.Eps > 0 && finite(c.Eps)):
@@ -269,9 +273,16 @@ func (c solveCmd) print(a *app, s summary) error {
 	if c.JSON {
 		return writeJSON(a, s)
 	}
-	_, err := fmt.Fprintf(a.out, "%s: %s after %d iterations, %.3g s\nmarginal error   %.3g\n<T,M>            %.15g\n"+
-		"+ eps KL(T|ab')  %.15g\n+ eps sum TlogT  %.15g\nwrote the plan and its potentials to %s\n",
-		s.Solver, s.Status, s.Iterations, s.Seconds, s.MarginalL1, s.Sharp, s.RegKL, s.RegEntropy, c.Out)
+	fmt.Fprintf(a.out, "%s: %s after %d iterations, %.3g s\nmarginal error   %.3g\n<T,M>            %.15g\n",
+		s.Solver, s.Status, s.Iterations, s.Seconds, s.MarginalL1, s.Sharp)
+	if c.Solver != "exact" {
+		fmt.Fprintf(a.out, "+ eps KL(T|ab')  %.15g\n+ eps sum TlogT  %.15g\n", s.RegKL, s.RegEntropy)
+	}
+	what := "the plan and its potentials"
+	if c.NoPlan {
+		what = "the potentials"
+	}
+	_, err := fmt.Fprintf(a.out, "wrote %s to %s\n", what, c.Out)
 	return err
 }
 
