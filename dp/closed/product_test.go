@@ -58,6 +58,17 @@ func TestProduct(t *testing.T) {
 	}
 }
 
+// Where probabilities leave the range of float64 their loss would be taken for infinite, and the lower profile too high: refused.
+func TestProductUnderflows(t *testing.T) {
+	d, err := pair.NewDiscrete([]float64{.5, .5}, []float64{1e-200, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := asProduct([]pair.Step{{Pair: d, Times: 2}}); ok {
+		t.Error("1e-400 is taken for a number")
+	}
+}
+
 // exactProduct sums over all points, with 300 bits.
 func exactProduct(n int, at func(i int) (p, q []float64), eps float64) float64 {
 	num := func(x float64) *big.Float { return big.NewFloat(x).SetPrec(300) }

@@ -42,15 +42,21 @@ func NewDiscrete(p, q []float64) (*Discrete, error) {
 	return discrete(pts), nil
 }
 
-// Product returns the composition of two finite pairs: a point for every two of theirs.
-func Product(a, b *Discrete) *Discrete {
+// Product returns the composition of two finite pairs, a point for every two of theirs, or false where a probability leaves the range of
+// float64.
+func Product(a, b *Discrete) (*Discrete, bool) {
+	const least = 1e-290
 	pts := make([]point, 0, len(a.points)*len(b.points))
 	for _, x := range a.points {
 		for _, y := range b.points {
-			pts = append(pts, point{p: x.p * y.p, q: x.q * y.q, diff: x.p*y.diff + x.diff*y.q})
+			z := point{p: x.p * y.p, q: x.q * y.q, diff: x.p*y.diff + x.diff*y.q}
+			if z.p < least && x.p > 0 && y.p > 0 || z.q < least && x.q > 0 && y.q > 0 {
+				return nil, false
+			}
+			pts = append(pts, z)
 		}
 	}
-	return discrete(pts)
+	return discrete(pts), true
 }
 
 // discrete fills in losses, sorts and merges.
