@@ -11,11 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"coupling/data/format"
 )
@@ -231,18 +228,7 @@ func (f *Faces) Take(ctx context.Context, indices []int) (*Images, error) {
 			m.Labels[k] = f.Labels[i]
 		}
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for k, i := range indices {
-		path, row := f.Files[i], m.Row(k)
-		group.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return f.prepare.face(row, path)
-		})
-	}
-	if err := group.Wait(); err != nil {
+	if err := readRows(ctx, len(indices), func(k int) error { return f.prepare.face(m.Row(k), f.Files[indices[k]]) }); err != nil {
 		return nil, err
 	}
 	return m, nil

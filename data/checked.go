@@ -26,7 +26,7 @@ type checked struct {
 func open(ctx context.Context, path string, limit int64) (*checked, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("data: %w", err)
 	}
 	c := &checked{path: path, file: file, stored: sha256.New(), inside: sha256.New()}
 	unpacked, err := format.Gunzip(io.TeeReader(reader{ctx, file}, c.stored))
@@ -53,7 +53,24 @@ func (c *checked) done(stored, inside string) error {
 	return nil
 }
 
-func (c *checked) close() { c.file.Close() }
+// parse reads the file at path, which is r or a packing of it, by a parser of its unpacked content; checksums must be right
+// where r has them.
+func parse[T any](ctx context.Context, path string, r remote, of func(io.Reader) (T, error)) (T, error) {
+	var none T
+	file, err := open(ctx, path, r.size)
+	if err != nil {
+		return none, err
+	}
+	defer file.file.Close()
+	v, err := of(file)
+	if err != nil {
+		return none, inFile(path, err)
+	}
+	if err := file.done(r.sha256, r.content); err != nil {
+		return none, err
+	}
+	return v, nil
+}
 
 // reader stops when its context does.
 type reader struct {

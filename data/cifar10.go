@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -91,16 +92,8 @@ func CIFAR10(ctx context.Context, from From, split Split) (*Images, error) {
 // readCIFARArchive reads the official archive when sum is set: all files must
 // be there and complete. Without a sum it reads what a subset has.
 func readCIFARArchive(ctx context.Context, path, sum, name string, split Split) (*Images, error) {
-	file, err := open(ctx, path, cifar10().size)
+	archive, err := parse(ctx, path, remote{size: cifar10().size, sha256: sum}, format.ReadCIFARArchive)
 	if err != nil {
-		return nil, err
-	}
-	defer file.close()
-	archive, err := format.ReadCIFARArchive(file)
-	if err != nil {
-		return nil, inFile(path, err)
-	}
-	if err := file.done(sum, ""); err != nil {
 		return nil, err
 	}
 	batches := archive.Train[:]
@@ -126,7 +119,8 @@ func readCIFARArchive(ctx context.Context, path, sum, name string, split Split) 
 func readCIFARFolder(ctx context.Context, folder string, files []cifarFile, name string) (*Images, error) {
 	var batches []*format.CIFAR
 	for _, f := range files {
-		batch, err := readCIFARFile(ctx, filepath.Join(folder, f.name), f.sha256)
+		of := remote{size: cifarBatch * (1 + format.CIFARPixels), content: f.sha256}
+		batch, err := parse(ctx, filepath.Join(folder, f.name), of, func(r io.Reader) (*format.CIFAR, error) { return format.ReadCIFAR(r, cifarBatch) })
 		if err != nil {
 			return nil, err
 		}
@@ -137,22 +131,6 @@ func readCIFARFolder(ctx context.Context, folder string, files []cifarFile, name
 
 func cifarClasses() []string {
 	return []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
-}
-
-func readCIFARFile(ctx context.Context, path, sum string) (*format.CIFAR, error) {
-	file, err := open(ctx, path, cifarBatch*(1+format.CIFARPixels))
-	if err != nil {
-		return nil, fmt.Errorf("data: cifar10: %w", err)
-	}
-	defer file.close()
-	batch, err := format.ReadCIFAR(file, cifarBatch)
-	if err != nil {
-		return nil, inFile(path, err)
-	}
-	if err := file.done("", sum); err != nil {
-		return nil, err
-	}
-	return batch, nil
 }
 
 func joinCIFAR(name string, classes []string, batches []*format.CIFAR) (*Images, error) {

@@ -81,25 +81,20 @@ func idx(dims []int, values []byte) []byte {
 
 // tinyMNIST is a data set of MNIST's layout with three training images and one
 // test image, whose pixels are all equal to 50·label, and its unpacked files.
-func tinyMNIST() (idxSet, map[string][]byte) {
+func tinyMNIST(bases ...string) (idxSet, map[string][]byte) {
 	files := map[string][]byte{}
-	set := idxSet{name: "tiny", classes: digits(), images: map[Split]idxFile{}, labels: map[Split]idxFile{}}
+	set := idxSet{name: "tiny", classes: digits(), parts: map[Split]idxPart{}}
 	for split, labels := range map[Split][]byte{Train: {5, 0, 4}, Test: {2}} {
 		var pixels []byte
 		for _, label := range labels {
 			pixels = append(pixels, bytes.Repeat([]byte{50 * label}, 784)...)
 		}
-		for name, file := range map[string]struct {
-			dims  []int
-			bytes []byte
-			to    map[Split]idxFile
-		}{
-			split.String() + "-images": {[]int{len(labels), 28, 28}, pixels, set.images},
-			split.String() + "-labels": {[]int{len(labels)}, labels, set.labels},
-		} {
-			files[name] = idx(file.dims, file.bytes)
-			file.to[split] = idxFile{name, sum(files[name]), file.dims}
+		file := func(what string, dims []int, values []byte) remote {
+			name := split.String() + what
+			files[name] = idx(dims, values)
+			return packed("tiny", name, bases, sum(files[name]), int64(len(files[name])))
 		}
+		set.parts[split] = idxPart{len(labels), file("-images", []int{len(labels), 28, 28}, pixels), file("-labels", []int{len(labels)}, labels)}
 	}
 	return set, files
 }
@@ -124,7 +119,7 @@ func checkTinyMNIST(t *testing.T, m *Images, err error) {
 // tinyUSPS is a file of two digits, all grey values 0.25 and -1.
 func tinyUSPS() (uspsFile, []byte) {
 	content := []byte("7.0000" + strings.Repeat(" 0.2500", 256) + " \n3.0000" + strings.Repeat(" -1.0000", 256) + " \n")
-	return uspsFile{name: "zip.tiny", content: sum(content), size: int64(len(content)), n: 2}, content
+	return uspsFile{packed("usps", "zip.tiny", nil, sum(content), int64(len(content))), 2}, content
 }
 
 // tinyCIFAR is an archive with the batches named; batch k has the labels k and

@@ -7,11 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Folder is a user's own pictures: PNG and JPEG files in a folder, or in folders of it whose names are then the classes.
@@ -64,20 +61,10 @@ func (f Folder) Load(ctx context.Context) (*Images, error) {
 	if classes != nil {
 		m.Labels = make([]int, len(files))
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, p := range files {
-		if m.Labels != nil {
-			m.Labels[i] = p.label
-		}
-		group.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return f.prepare(m.Row(i), p.path, h, w)
-		})
+	for i := range m.Labels {
+		m.Labels[i] = files[i].label
 	}
-	if err := group.Wait(); err != nil {
+	if err := readRows(ctx, len(files), func(i int) error { return f.prepare(m.Row(i), files[i].path, h, w) }); err != nil {
 		return nil, err
 	}
 	return m, nil

@@ -97,7 +97,7 @@ func TestDownloadFails(t *testing.T) {
 	bad, _ := serveFiles(t, wrong)
 	good, _ := serveFiles(t, packedFiles(t, "tiny", files))
 	official, _ := serveFiles(t, nil)
-	set.bases = []string{official + "/x/"}
+	set, _ = tinyMNIST(official + "/x/")
 
 	_, err := set.load(t.Context(), From{Mirrors: []string{bad}}, Train)
 	if !errors.Is(err, ErrMissing) {
@@ -114,7 +114,7 @@ func TestNoDownload(t *testing.T) {
 	root := alone(t)
 	set, files := tinyMNIST()
 	url, requests := serveFiles(t, packedFiles(t, "tiny", files))
-	set.bases = []string{"http://localhost:1/"}
+	set, _ = tinyMNIST("http://localhost:1/")
 	_, err := set.load(t.Context(), From{Mirrors: []string{url}, Offline: true}, Train)
 	if !errors.Is(err, ErrMissing) {
 		t.Errorf("error %v: want ErrMissing", err)

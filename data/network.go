@@ -31,35 +31,25 @@ var reachable = sync.OnceValue(func() map[string]bool {
 func probe(ctx context.Context, client *http.Client, urls map[string][]string) map[string]bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	type answer struct {
-		name  string
-		there bool
-	}
-	answers, asked := make(chan answer), 0
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	out := map[string]bool{}
 	for name, list := range urls {
 		for _, url := range list {
-			asked++
-			go func() { answers <- answer{name, serves(ctx, client, url)} }()
+			group.Go(func() {
+				if !serves(ctx, client, url) {
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if out[name] = true; len(out) == len(urls) {
+					cancel() // the others need not be waited for
+				}
+			})
 		}
 	}
-	out := map[string]bool{}
-	for range asked {
-		a := <-answers
-		out[a.name] = out[a.name] || a.there
-		if yes(out) == len(urls) {
-			cancel() // the others need not be waited for; they still answer, with false
-		}
-	}
+	group.Wait()
 	return out
-}
-
-func yes(m map[string]bool) (n int) {
-	for _, v := range m {
-		if v {
-			n++
-		}
-	}
-	return n
 }
 
 // serves reports whether a server has a file at url. A web page is not one: it is what a login page of a network sends.

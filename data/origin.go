@@ -50,7 +50,7 @@ func Choose(sets ...string) Origin {
 			chosen = Subset
 		case p.Subset:
 		case !reachable()[p.Name]:
-			unreachable.add(p.Name)
+			unreachable.Store(p.Name, true)
 			chosen = Sample
 		}
 	}
@@ -58,28 +58,14 @@ func Choose(sets ...string) Origin {
 }
 
 // unreachable are the sets for which Choose returned Sample because they are neither here nor to be downloaded.
-var unreachable names
-
-// names is a set of names that several goroutines add to.
-type names struct {
-	sync.Mutex
-	list []string
-}
-
-func (n *names) add(name string) {
-	n.Lock()
-	defer n.Unlock()
-	if !slices.Contains(n.list, name) {
-		n.list = append(n.list, name)
-	}
-}
+var unreachable sync.Map
 
 // Missing returns the data sets for which [Choose] has returned Sample in this process because they are neither on this
-// machine nor to be downloaded, so that a command can say so once.
-func Missing() []string {
-	unreachable.Lock()
-	defer unreachable.Unlock()
-	return slices.Clone(unreachable.list)
+// machine nor to be downloaded, in the order of their names, so that a command can say so once.
+func Missing() (names []string) {
+	unreachable.Range(func(name, _ any) bool { names = append(names, name.(string)); return true })
+	slices.Sort(names)
+	return names
 }
 
 // sample reads a sample of a data set.

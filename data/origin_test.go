@@ -16,13 +16,13 @@ import (
 func offline(t *testing.T) {
 	old := reachable
 	reachable = func() map[string]bool { return nil }
-	t.Cleanup(func() { reachable, unreachable = old, names{} })
+	t.Cleanup(func() { reachable = old; unreachable.Clear() })
 }
 
 func TestChoose(t *testing.T) {
 	root := alone(t)
 	old := reachable
-	t.Cleanup(func() { reachable, unreachable = old, names{} })
+	t.Cleanup(func() { reachable = old; unreachable.Clear() })
 	reachable = func() map[string]bool { return map[string]bool{"mnist": true} }
 	if got := Choose("mnist"); got != Official || Missing() != nil {
 		t.Errorf("Choose = %q, %q missing: want a download", got, Missing())

@@ -2,12 +2,16 @@ package data
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image"
 	"image/color"
 	"image/jpeg"
 	"image/png"
 	"os"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // What a picture may have, so that no file claims more memory than there is.
@@ -45,6 +49,21 @@ func readPicture(path string) (image.Image, error) {
 		return nil, corrupt(path, "%v", err)
 	}
 	return picture, nil
+}
+
+// readRows calls read for each of n images, several at a time, until one fails or ctx ends.
+func readRows(ctx context.Context, n int, read func(i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return read(i)
+		})
+	}
+	return group.Wait()
 }
 
 // centre is the central square of b.

@@ -29,15 +29,10 @@ const (
 
 // String returns the filter's name.
 func (f Filter) String() string {
-	switch f {
-	case Bilinear:
-		return "bilinear"
-	case Bilinear8:
-		return "bilinear, 8-bit"
-	case Nearest:
-		return "nearest"
+	if f < Bilinear || f > Nearest {
+		return fmt.Sprintf("Filter(%d)", int(f))
 	}
-	return fmt.Sprintf("Filter(%d)", int(f))
+	return [...]string{"bilinear", "bilinear, 8-bit", "nearest"}[f]
 }
 
 // Resize returns the images at h rows and w columns. It returns an error when h

@@ -16,7 +16,7 @@ func sets() []set {
 	return []set{
 		{"mnist", mnist().remotes()},
 		{"fashion-mnist", fashionMNIST().remotes()},
-		{"usps", []remote{digits[Train].remote(), digits[Test].remote()}},
+		{"usps", []remote{digits[Train].remote, digits[Test].remote}},
 		{"cifar10", []remote{cifar10()}},
 	}
 }

@@ -3,30 +3,28 @@ package data
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"coupling/data/format"
 )
 
-// uspsFile is one of the two files of USPS, served packed by gzip.
+// uspsFile is one of the two files of USPS, of n images.
 type uspsFile struct {
-	name    string // unpacked
-	content string // SHA-256 of the unpacked file
-	size    int64  // of the unpacked file
-	n       int    // images
+	remote
+	n int
 }
 
 func usps() map[Split]uspsFile {
-	return map[Split]uspsFile{
-		Train: {"zip.train", "abc9f5c75b997cabe66b5d01727d5a681c69298e1641a8d37b55433a52129dc0", 14512253, 7291},
-		Test:  {"zip.test", "6bde17b4f1cd68e0630cd2751d6495b5795d9165ab2dc4a0be8b7002b732f4cc", 2029542, 2007},
+	file := func(name, content string, size int64, n int) uspsFile {
+		return uspsFile{packed("usps", name, []string{
+			"https://hastie.su.domains/ElemStatLearn/datasets/",
+			"https://web.stanford.edu/~hastie/ElemStatLearn/datasets/",
+		}, content, size), n}
 	}
-}
-
-func (f uspsFile) remote() remote {
-	return packed("usps", f.name, []string{
-		"https://hastie.su.domains/ElemStatLearn/datasets/",
-		"https://web.stanford.edu/~hastie/ElemStatLearn/datasets/",
-	}, f.content, f.size)
+	return map[Split]uspsFile{
+		Train: file("zip.train", "abc9f5c75b997cabe66b5d01727d5a681c69298e1641a8d37b55433a52129dc0", 14512253, 7291),
+		Test:  file("zip.test", "6bde17b4f1cd68e0630cd2751d6495b5795d9165ab2dc4a0be8b7002b732f4cc", 2029542, 2007),
+	}
 }
 
 // USPS returns the 7,291 training or 2,007 test images of handwritten zip-code
@@ -45,20 +43,12 @@ func USPS(ctx context.Context, from From, split Split) (*Images, error) {
 }
 
 func (f uspsFile) load(ctx context.Context, from From, name string) (*Images, error) {
-	path, err := from.place(ctx, f.remote())
+	path, err := from.place(ctx, f.remote)
 	if err != nil {
 		return nil, err
 	}
-	file, err := open(ctx, path, f.size)
+	content, err := parse(ctx, path, f.remote, func(r io.Reader) (*format.USPS, error) { return format.ReadUSPS(r, f.n) })
 	if err != nil {
-		return nil, err
-	}
-	defer file.close()
-	content, err := format.ReadUSPS(file, f.n)
-	if err != nil {
-		return nil, inFile(path, err)
-	}
-	if err := file.done("", f.content); err != nil {
 		return nil, err
 	}
 	m := &Images{Name: name, Classes: digits(), Lo: -1, Hi: 1}

@@ -27,17 +27,10 @@ const (
 
 // String returns the name of the method.
 func (m Method) String() string {
-	switch m {
-	case Automatic:
-		return "automatic"
-	case Eliminate:
-		return "eliminate"
-	case Cholesky:
-		return "cholesky"
-	case CG:
-		return "cg"
+	if m < Automatic || m > CG {
+		return fmt.Sprintf("Method(%d)", int(m))
 	}
-	return fmt.Sprintf("Method(%d)", int(m))
+	return [...]string{"automatic", "eliminate", "cholesky", "cg"}[m]
 }
 
 // Backward is how derivatives of a plan are computed. Its zero value works, and is what the methods of Plan use.

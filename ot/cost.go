@@ -1,6 +1,9 @@
 package ot
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // PointCost is a cost between two points of the same dimension, with its gradient.
 //
@@ -28,17 +31,10 @@ const (
 
 // String returns the name of the cost.
 func (c Metric) String() string {
-	switch c {
-	case SqEuclidean:
-		return "sqeuclidean"
-	case L1:
-		return "l1"
-	case Euclidean:
-		return "euclidean"
-	case Cosine:
-		return "cosine"
+	if c < SqEuclidean || c > Cosine {
+		return fmt.Sprintf("Metric(%d)", int(c))
 	}
-	return "unknown"
+	return [...]string{"sqeuclidean", "l1", "euclidean", "cosine"}[c]
 }
 
 // Cost returns c(x, y).

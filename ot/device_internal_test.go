@@ -84,11 +84,11 @@ func TestDevicePlanOnDevice(t *testing.T) {
 			if !g.matrixFree() {
 				return nil
 			}
-			gx, err := d.points(grad.slopes(), false)
+			gx, err := d.points(grad.slopes(grad.p.Beta), false)
 			if err != nil {
 				return err
 			}
-			gy, err := d.points(grad.slopes(), true)
+			gy, err := d.points(grad.slopes(grad.p.Beta), true)
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package ot
 import (
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -173,11 +174,7 @@ func (d *devicePlan) values() (Values, error) {
 }
 
 func ones(n int) []float64 {
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = 1
-	}
-	return v
+	return slices.Repeat([]float64{1}, n)
 }
 
 // system is the network of the sharp loss: D by products, its diagonal, and the currents of −log T.
@@ -256,10 +253,10 @@ func (g *Gradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool
 	}
 	ok = g.p.onDevice("a gradient", g.ad != nil, func(d *devicePlan) (err error) {
 		if wantX {
-			dx, err = d.points(g.slopes(), false)
+			dx, err = d.points(g.slopes(g.p.Beta), false)
 		}
 		if wantY && err == nil {
-			dy, err = d.points(g.slopes(), true)
+			dy, err = d.points(g.slopes(g.p.Beta), true)
 		}
 		return err
 	})
@@ -267,14 +264,14 @@ func (g *Gradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool
 }
 
 // slopes is β/ε + v, 0 where the weight is 0, and nil for the regularised losses.
-func (g *Gradient) slopes() []float64 {
+func (g *Gradient) slopes(beta []float64) []float64 {
 	if g.ad == nil {
 		return nil
 	}
-	s := make([]float64, len(g.p.B))
+	s := make([]float64, len(beta))
 	for j, b := range g.p.B {
 		if b > 0 {
-			s[j] = g.p.Beta[j]/g.p.Eps + g.ad.v[j]
+			s[j] = beta[j]/g.p.Eps + g.ad.v[j]
 		}
 	}
 	return s
@@ -282,12 +279,7 @@ func (g *Gradient) slopes() []float64 {
 
 // sourcesOnDevice writes ∂loss/∂a of the sharp loss, for s in the gauge of the solver's β.
 func (g *Gradient) sourcesOnDevice(da []float64) bool {
-	p, s := g.p, make([]float64, len(g.p.B))
-	for j, b := range p.B {
-		if b > 0 {
-			s[j] = p.beta[j]/p.Eps + g.ad.v[j]
-		}
-	}
+	p, s := g.p, g.slopes(g.p.beta)
 	return p.onDevice("a gradient", true, func(d *devicePlan) error {
 		d.conditional()
 		sharp, _, err := d.costs()

@@ -40,19 +40,14 @@ func (p *PointCloud) round(c cpu.Cost[float64]) *narrowCloud {
 	s.x, s.yt = make([]float32, p.n*p.d), make([]float32, p.d*p.m)
 	var side float64 // the largest distance that any coordinate can be apart
 	for k := range p.d {
-		y := p.yt[k*p.m : (k+1)*p.m]
-		lo, hi := -kern.Max(negated(y)), kern.Max(y)
-		mid := lo + (hi-lo)/2
-		far := hi - mid
+		mid, reach := p.middle(k)
 		for i := range p.n {
-			v := p.x.At(i, k) - mid
-			s.x[i*p.d+k] = float32(v)
-			far = max(far, math.Abs(v))
+			s.x[i*p.d+k] = float32(p.x.At(i, k) - mid)
 		}
-		for j, v := range y {
+		for j, v := range p.yt[k*p.m : (k+1)*p.m] {
 			s.yt[k*p.m+j] = float32(v - mid)
 		}
-		side = max(side, far+(hi-mid))
+		side = max(side, reach)
 	}
 	s.reach = float64(p.d) * side * (math.Abs(c.Square)*side + math.Abs(c.Abs))
 	return s
@@ -107,12 +102,7 @@ func (s *semidual) prepareSingle(beta []float64) (mid float64) {
 	if s.h32 == nil {
 		s.h32 = make([]float32, s.m)
 	}
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for j, v := range s.h {
-		if s.b[j] > 0 {
-			lo, hi = min(lo, v), max(hi, v)
-		}
-	}
+	lo, hi := s.span(s.h)
 	mid = lo + (hi-lo)/2
 	s.hMax = hi - mid
 	for j, v := range s.h {

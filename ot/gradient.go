@@ -24,15 +24,10 @@ const (
 
 // String returns the name of the loss.
 func (l Loss) String() string {
-	switch l {
-	case Sharp:
-		return "sharp"
-	case RegKL:
-		return "reg_kl"
-	case RegEntropy:
-		return "reg_entropy"
+	if l < Sharp || l > RegEntropy {
+		return fmt.Sprintf("Loss(%d)", int(l))
 	}
-	return fmt.Sprintf("Loss(%d)", int(l))
+	return [...]string{"sharp", "reg_kl", "reg_entropy"}[l]
 }
 
 // Of returns the loss of a plan.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -390,13 +391,7 @@ func cumulative(dst, w []float64) []float64 {
 func draw(rng *rand.Rand, cum []float64) int {
 	u := rng.Float64() * cum[len(cum)-1]
 	// The first index whose running sum exceeds u: one of zero weight never does.
-	k, _ := slices.BinarySearchFunc(cum, u, func(c, u float64) int {
-		if c > u {
-			return 1
-		}
-		return -1
-	})
-	return min(k, len(cum)-1)
+	return min(sort.Search(len(cum), func(k int) bool { return cum[k] > u }), len(cum)-1)
 }
 
 // mustLen panics when a vector has the wrong length: an index invariant, as in gonum.

@@ -28,19 +28,10 @@ const (
 
 // String returns the name of the status.
 func (s Status) String() string {
-	switch s {
-	case Unsolved:
-		return "unsolved"
-	case Converged:
-		return "converged"
-	case IterationLimit:
-		return "iteration limit"
-	case Stagnated:
-		return "stagnated"
-	case Interrupted:
-		return "interrupted"
+	if s < Unsolved || s > Interrupted {
+		return fmt.Sprintf("Status(%d)", int(s))
 	}
-	return fmt.Sprintf("Status(%d)", int(s))
+	return [...]string{"unsolved", "converged", "iteration limit", "stagnated", "interrupted"}[s]
 }
 
 // Step is what a solver tells its Trace after each evaluation.

@@ -130,13 +130,9 @@ func negEntropy(w []float64) float64 {
 
 // unbalancedValues completes v for an unbalanced plan: KL with its mass terms, and the whole objective.
 func (p *Plan) unbalancedValues(v Values) {
-	n, m := p.Dims()
-	one := make([]float64, n)
-	for i := range one {
-		one[i] = 1
-	}
+	n, _ := p.Dims()
 	v.KL += kern.Sum(p.A)*kern.Sum(p.B) - v.Mass
-	v.RegKL = v.Sharp + p.Eps*v.KL + marginalPenalty(p.rhoA, p.mass, p.A) + marginalPenalty(p.rhoB, p.ApplyT(one)[:m], p.B)
+	v.RegKL = v.Sharp + p.Eps*v.KL + marginalPenalty(p.rhoA, p.mass, p.A) + marginalPenalty(p.rhoB, p.ApplyT(ones(n)), p.B)
 	v.RegEntropy, v.RegEntropyMinus1 = math.NaN(), math.NaN()
 	p.values = v
 }

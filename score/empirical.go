@@ -32,22 +32,31 @@ func NewEmpirical(y *mat.Dense, weights []float64, bandwidth float64) (*Empirica
 	if !(bandwidth >= 0) || math.IsInf(bandwidth, 1) {
 		return nil, fmt.Errorf("score: bandwidth = %g: must be finite and ≥ 0: %w", bandwidth, ErrParameter)
 	}
-	h := make([]float64, m)
-	if weights != nil {
-		if len(weights) != m {
-			return nil, fmt.Errorf("score: %d weights of %d points: %w", len(weights), m, ErrShape)
-		}
-		total := floats.Sum(weights)
-		for j, w := range weights {
-			if !(w >= 0) || !(total > 0) || math.IsInf(total, 1) {
-				return nil, fmt.Errorf("score: weights[%d] = %g of sum %g: must be finite and ≥ 0, not all 0: %w", j, w, total, ErrParameter)
-			}
-			h[j] = math.Log(w / total)
-		}
-	} else {
-		floats.AddConst(-math.Log(float64(m)), h)
+	h, err := logWeights(weights, m)
+	if err != nil {
+		return nil, err
 	}
 	return &Empirical{points: soft.New(y, h), bandwidth: bandwidth}, nil
+}
+
+// logWeights returns the logarithms of n weights divided by their sum, equal ones for nil.
+func logWeights(weights []float64, n int) ([]float64, error) {
+	h := make([]float64, n)
+	if weights == nil {
+		floats.AddConst(-math.Log(float64(n)), h)
+		return h, nil
+	}
+	if len(weights) != n {
+		return nil, fmt.Errorf("score: %d weights of %d points or parts: %w", len(weights), n, ErrShape)
+	}
+	total := floats.Sum(weights)
+	for j, w := range weights {
+		if !(w >= 0) || !(total > 0) || math.IsInf(total, 1) {
+			return nil, fmt.Errorf("score: weights[%d] = %g of sum %g: must be finite and ≥ 0, not all 0: %w", j, w, total, ErrParameter)
+		}
+		h[j] = math.Log(w / total)
+	}
+	return h, nil
 }
 
 // checkFinite returns an error that names the first entry of m that is not a number or infinite.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/score/internal/resume"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -13,11 +15,11 @@ var (
 	// ErrShape reports sizes that do not fit each other or are zero.
 	ErrShape = errors.New("shape mismatch")
 	// ErrParameter reports another argument out of range.
-	ErrParameter = errors.New("parameter out of range")
+	ErrParameter = resume.ErrParameter
 	// ErrNoDensity reports a field whose density is not known.
 	ErrNoDensity = errors.New("no density")
 	// ErrDiverged reports chains that left for infinity, mostly because of too long a step.
-	ErrDiverged = errors.New("chains diverged")
+	ErrDiverged = resume.ErrDiverged
 )
 
 // A Field is the score of a density p on R^d, smoothed: p_σ is p convolved with N(0, σ²I), and p itself where σ = 0.

@@ -225,11 +225,8 @@ func (s *Subspace) Parts() int { return len(s.inside.parts) }
 
 // coordinates returns those of the rows of x along axes.
 func (s *Subspace) coordinates(x, axes *mat.Dense) *mat.Dense {
-	c, u := mat.DenseCopyOf(x), new(mat.Dense)
-	for i := range c.RawMatrix().Rows {
-		floats.Sub(c.RawRowView(i), s.mean)
-	}
-	u.Mul(c, axes)
+	u := new(mat.Dense)
+	u.Mul(centred(x, s.mean), axes)
 	return u
 }
 

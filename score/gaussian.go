@@ -1,12 +1,11 @@
 package score
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"sync/atomic"
 
-	"coupling/lab/device/cpu"
+	"coupling/score/internal/rows"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -21,14 +20,14 @@ type Gaussian struct {
 	mean      []float64
 	values    []float64  // eigenvalues of S
 	vectors   *mat.Dense // their eigenvectors as columns
-	precision []float64  // S⁻¹, d×d; nil where S is singular
+	precision *mat.Dense // S⁻¹; nil where S is singular
 	last      atomic.Pointer[noised]
 }
 
 // noised is a precision (S + σ²I)⁻¹. The last one is kept, since a chain takes many steps at one noise level.
 type noised struct {
 	sigma     float64
-	precision []float64
+	precision *mat.Dense
 }
 
 // NewGaussian returns the field of a normal distribution. A nil mean is zero. The covariance may be singular; the field is
@@ -74,20 +73,20 @@ func finite(v []float64) bool {
 }
 
 // inverse is (S + σ²I)⁻¹.
-func (g *Gaussian) inverse(sigma float64) []float64 {
+func (g *Gaussian) inverse(sigma float64) *mat.Dense {
 	d := len(g.mean)
 	scaled := mat.NewDense(d, d, nil)
 	scaled.Apply(func(_, j int, v float64) float64 { return v / math.Sqrt(g.values[j]+sigma*sigma) }, g.vectors)
 	out := mat.NewDense(d, d, nil)
 	out.Mul(scaled, scaled.T())
-	return out.RawMatrix().Data
+	return out
 }
 
 // Dim returns d.
 func (g *Gaussian) Dim() int { return len(g.mean) }
 
 // at returns the precision at a noise level.
-func (g *Gaussian) at(sigma float64) ([]float64, error) {
+func (g *Gaussian) at(sigma float64) (*mat.Dense, error) {
 	switch {
 	case sigma > 0:
 		if l := g.last.Load(); l != nil && l.sigma == sigma {
@@ -111,7 +110,8 @@ func (g *Gaussian) Score(dst, x *mat.Dense, sigma float64) error {
 	if err != nil {
 		return err
 	}
-	product(dst, x, g.mean, p, -1)
+	rows.Multiply(dst, centred(x, g.mean), p)
+	dst.Scale(-1, dst)
 	return nil
 }
 
@@ -124,9 +124,9 @@ func (g *Gaussian) LogDensity(dst []float64, x *mat.Dense, sigma float64) error 
 	if err != nil {
 		return err
 	}
-	n, d := x.Dims()
-	y := mat.NewDense(n, d, nil)
-	product(y, x, g.mean, p, 1)
+	c := centred(x, g.mean)
+	y := mat.NewDense(len(dst), g.Dim(), nil)
+	rows.Multiply(y, c, p)
 	constant := 0.0
 	for _, v := range g.values {
 		constant -= .5 * math.Log(2*math.Pi*(v+sigma*sigma))
@@ -134,28 +134,18 @@ func (g *Gaussian) LogDensity(dst []float64, x *mat.Dense, sigma float64) error 
 	for i := range dst {
 		q := 0.0
 		for k, v := range y.RawRowView(i) {
-			q += v * (x.At(i, k) - g.mean[k])
+			q += v * c.At(i, k)
 		}
 		dst[i] = constant - q/2
 	}
 	return nil
 }
 
-// chunk is the number of rows that are handled at once: fixed, so that results do not depend on the number of processors.
-const chunk = 64
-
-// product writes alpha·(x_i − m)·p to the rows of dst, p d×d and symmetric.
-func product(dst, x *mat.Dense, m, p []float64, alpha float64) {
-	n, d := x.Dims()
-	_ = cpu.Chunks(context.Background(), n, chunk, func(_, lo, hi int) {
-		var g cpu.Gemm[float64]
-		in, out := make([]float64, (hi-lo)*d), make([]float64, (hi-lo)*d)
-		for i := lo; i < hi; i++ {
-			floats.SubTo(in[(i-lo)*d:(i-lo+1)*d], x.RawRowView(i), m)
-		}
-		g.Add(cpu.Dense(out, hi-lo, d), alpha, cpu.Dense(in, hi-lo, d), cpu.Dense(p, d, d))
-		for i := lo; i < hi; i++ {
-			copy(dst.RawRowView(i), out[(i-lo)*d:(i-lo+1)*d])
-		}
-	})
+// centred returns the rows of x less m.
+func centred(x *mat.Dense, m []float64) *mat.Dense {
+	c := mat.DenseCopyOf(x)
+	for i := range c.RawMatrix().Rows {
+		floats.Sub(c.RawRowView(i), m)
+	}
+	return c
 }

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
-	"coupling/score/internal/stamp"
+	"coupling/score/internal/resume"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -192,8 +192,8 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 }
 
 // stamp names the dynamics.
-func (l Langevin) stamp() stamp.Stamp {
-	return stamp.Of("Langevin, levels ", l.levels(), ", ", l.Steps, " steps of ", l.Step, ", convention ", int(l.Convention), ", predict ", l.Predict, ", denoise ", l.Denoise)
+func (l Langevin) stamp() resume.Stamp {
+	return resume.Of("Langevin, levels ", l.levels(), ", ", l.Steps, " steps of ", l.Step, ", convention ", int(l.Convention), ", predict ", l.Predict, ", denoise ", l.Denoise)
 }
 
 // move adds an update to all chains and reports whether they are finite.

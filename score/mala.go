@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"coupling/score/internal/stamp"
+	"coupling/score/internal/resume"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -75,8 +75,8 @@ func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, e
 }
 
 // stamp names the dynamics.
-func (m MALA) stamp() stamp.Stamp {
-	return stamp.Of("MALA, steps of ", m.Step, ", convention ", int(m.Convention), " at noise level ", m.Sigma)
+func (m MALA) stamp() resume.Stamp {
+	return resume.Of("MALA, steps of ", m.Step, ", convention ", int(m.Convention), " at noise level ", m.Sigma)
 }
 
 func (m MALA) check(f Field, c *Chain) error {

@@ -3,6 +3,7 @@ package score
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -21,27 +22,13 @@ func NewMixture(weights []float64, parts ...*Gaussian) (*Mixture, error) {
 	if len(parts) == 0 {
 		return nil, fmt.Errorf("score: a mixture without parts: %w", ErrShape)
 	}
-	if weights == nil {
-		weights = make([]float64, len(parts))
-		for k := range weights {
-			weights[k] = 1
+	for _, p := range parts {
+		if p.Dim() != parts[0].Dim() {
+			return nil, fmt.Errorf("score: parts of dimensions %d and %d: %w", parts[0].Dim(), p.Dim(), ErrShape)
 		}
 	}
-	if len(weights) != len(parts) {
-		return nil, fmt.Errorf("score: %d weights of %d parts: %w", len(weights), len(parts), ErrShape)
-	}
-	total := floats.Sum(weights)
-	m := &Mixture{parts: append([]*Gaussian(nil), parts...), logw: make([]float64, len(parts))}
-	for k, w := range weights {
-		if !(w >= 0) || !(total > 0) || math.IsInf(total, 1) {
-			return nil, fmt.Errorf("score: weights[%d] = %g of sum %g: must be finite and ≥ 0, not all 0: %w", k, w, total, ErrParameter)
-		}
-		if parts[k].Dim() != parts[0].Dim() {
-			return nil, fmt.Errorf("score: parts of dimensions %d and %d: %w", parts[0].Dim(), parts[k].Dim(), ErrShape)
-		}
-		m.logw[k] = math.Log(w / total)
-	}
-	return m, nil
+	logw, err := logWeights(weights, len(parts))
+	return &Mixture{logw: logw, parts: slices.Clone(parts)}, err
 }
 
 // Dim returns d.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"coupling/lab/nn/train"
-	"coupling/score/internal/stamp"
+	"coupling/score/internal/resume"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -36,7 +36,7 @@ type begun struct {
 
 // where is a chain's place.
 func (c *Chain) where() string {
-	return fmt.Sprint("seed ", c.Seed, ", ", c.Done, " steps done, at ", stamp.Points(c.X))
+	return fmt.Sprint("seed ", c.Seed, ", ", c.Done, " steps done, at ", resume.Points(c.X))
 }
 
 // from names where the run began: here, unless this process interrupted it here.
@@ -51,13 +51,13 @@ func (k *keeper) from(f Field, sigma float64) (string, error) {
 	if err := f.Score(s, c.X, sigma); err != nil {
 		return "", err
 	}
-	k.origin = here + ", of score " + stamp.Points(s)
+	k.origin = here + ", of score " + resume.Points(s)
 	return k.origin, nil
 }
 
 // keep makes the keeper of a run of c that is about to begin, and takes c to where a stored run of the same arguments is. what
 // names the sampler; the seed, where c is, and the field's score there at sigma name the rest.
-func keep(path string, every int, what stamp.Stamp, f Field, sigma float64, c *Chain, t *tally) (*keeper, error) {
+func keep(path string, every int, what resume.Stamp, f Field, sigma float64, c *Chain, t *tally) (*keeper, error) {
 	k := &keeper{path: path, every: every, chain: c, last: time.Now(), saved: -1}
 	if every < 0 {
 		return nil, fmt.Errorf("score: stored every %d steps: must be ≥ 0: %w", every, ErrParameter)
@@ -69,7 +69,7 @@ func keep(path string, every int, what stamp.Stamp, f Field, sigma float64, c *C
 	if err != nil {
 		return nil, err
 	}
-	k.file.Sources = map[string]train.Source{"arguments": stamp.Of(what, ", ", from), "chain": inPlace{c}, "tally": t}
+	k.file.Sources = map[string]train.Source{"arguments": resume.Of(what, ", ", from), "chain": inPlace{c}, "tally": t}
 	switch err := k.file.Load(path); {
 	case err == nil:
 		k.saved = c.Done

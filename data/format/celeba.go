@@ -31,45 +31,37 @@ func (a *CelebAAttributes) Index(name string) int { return slices.Index(a.Names,
 // limit images, a count that is not that of the rows, and file names that are
 // not plain names.
 func ReadCelebAAttributes(r io.Reader, limit int) (*CelebAAttributes, error) {
-	text := newLines(r, celebaLongest)
-	count, err := celebaCount(text, limit)
+	list, count := &CelebAAttributes{}, 0
+	err := eachLine(r, celebaLongest, func(number int, line string) (err error) {
+		switch {
+		case number == 1:
+			count, err = celebaCount(line, limit)
+		case number == 2:
+			list.Names = strings.Fields(line)
+			err = list.checkNames()
+		case len(list.Files) == count:
+			err = badf("CelebA attributes: more rows than the %d of line 1", count)
+		default:
+			err = list.add(line, number)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+	case count == 0:
+		_, err = celebaCount("", limit)
+	case list.Names == nil:
+		err = list.checkNames()
+	case len(list.Files) != count:
+		err = badf("CelebA attributes: truncated: %d rows, line 1 says %d", len(list.Files), count)
+	}
 	if err != nil {
 		return nil, err
-	}
-	line, _, err := text.next()
-	if err != nil {
-		return nil, err
-	}
-	list := &CelebAAttributes{Names: strings.Fields(line)}
-	if err := list.checkNames(); err != nil {
-		return nil, err
-	}
-	for {
-		line, ok, err := text.next()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
-		if len(list.Files) == count {
-			return nil, badf("CelebA attributes: more rows than the %d of line 1", count)
-		}
-		if err := list.add(line, text.number); err != nil {
-			return nil, err
-		}
-	}
-	if len(list.Files) != count {
-		return nil, badf("CelebA attributes: truncated: %d rows, line 1 says %d", len(list.Files), count)
 	}
 	return list, nil
 }
 
-func celebaCount(text *lines, limit int) (int, error) {
-	line, _, err := text.next()
-	if err != nil {
-		return 0, err
-	}
+func celebaCount(line string, limit int) (int, error) {
 	count, err := strconv.Atoi(strings.TrimSpace(line))
 	if err != nil || count < 1 || count > limit {
 		return 0, badf("CelebA attributes: line 1 is %s: want the number of images, 1 to %d", clip(line), limit)
@@ -123,44 +115,31 @@ type CelebAPartition struct {
 // ReadCelebAPartition reads list_eval_partition.txt: on each line a file name
 // and 0, 1 or 2. It refuses more than limit lines.
 func ReadCelebAPartition(r io.Reader, limit int) (*CelebAPartition, error) {
-	text := newLines(r, celebaLongest)
 	list := &CelebAPartition{}
-	for {
-		line, ok, err := text.next()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
-		if len(list.Files) == limit {
-			return nil, badf("CelebA partition: more than %d lines", limit)
-		}
+	err := eachLine(r, celebaLongest, func(number int, line string) error {
 		fields := strings.Fields(line)
-		if len(fields) != 2 || !plainName(fields[0]) || len(fields[1]) != 1 || fields[1] < "0" || fields[1] > "2" {
-			return nil, badf("CelebA partition: line %d is %s: want a file name and 0, 1 or 2", text.number, clip(line))
+		switch {
+		case len(list.Files) == limit:
+			return badf("CelebA partition: more than %d lines", limit)
+		case len(fields) != 2 || !plainName(fields[0]) || len(fields[1]) != 1 || fields[1] < "0" || fields[1] > "2":
+			return badf("CelebA partition: line %d is %s: want a file name and 0, 1 or 2", number, clip(line))
 		}
 		list.Files = append(list.Files, strings.Clone(fields[0]))
 		list.Parts = append(list.Parts, fields[1][0]-'0')
+		return nil
+	})
+	if err == nil && len(list.Files) == 0 {
+		err = badf("CelebA partition: no lines")
 	}
-	if len(list.Files) == 0 {
-		return nil, badf("CelebA partition: no lines")
+	if err != nil {
+		return nil, err
 	}
 	return list, nil
 }
 
-// plainName says whether a name from a list may be joined to a folder: letters,
-// digits, points, dashes and underscores, not starting with a point.
+// plainName says whether a name from a list may be joined to a folder: letters, digits, points, dashes and underscores, not
+// starting with a point.
 func plainName(name string) bool {
-	if name == "" || name[0] == '.' {
-		return false
-	}
-	for _, c := range name {
-		switch {
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '.', c == '-', c == '_':
-		default:
-			return false
-		}
-	}
-	return true
+	const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
+	return name != "" && name[0] != '.' && strings.Trim(name, plain) == ""
 }

@@ -5,46 +5,32 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 )
 
-// lines walks over the lines of a text; a line may not be longer than longest bytes.
-type lines struct {
-	scanner *bufio.Scanner
-	number  int // of the current line, from 1
-}
-
-func newLines(r io.Reader, longest int) *lines {
+// eachLine calls f with the lines of a text, without their ends, and their numbers from 1. A line may not be longer than longest
+// bytes.
+func eachLine(r io.Reader, longest int, f func(number int, line string) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 4096), longest)
-	return &lines{scanner: s}
-}
-
-// next returns the next line without its end; ok is false at the end of the text.
-func (l *lines) next() (line string, ok bool, err error) {
-	if !l.scanner.Scan() {
-		if err := l.scanner.Err(); errors.Is(err, bufio.ErrTooLong) {
-			return "", false, badf("line %d is too long", l.number+1)
-		} else if err != nil {
-			return "", false, err
+	number := 0
+	for s.Scan() {
+		number++
+		if err := f(number, s.Text()); err != nil {
+			return err
 		}
-		return "", false, nil
 	}
-	l.number++
-	return l.scanner.Text(), true, nil
+	if errors.Is(s.Err(), bufio.ErrTooLong) {
+		return badf("line %d is too long", number+1)
+	}
+	return s.Err()
 }
 
 // decimal parses a plain decimal number: no hexadecimal, no underscores, no
 // infinities, no NaN.
 func decimal(s string) (float64, bool) {
-	for _, c := range s {
-		switch {
-		case c >= '0' && c <= '9', c == '+', c == '-', c == '.', c == 'e', c == 'E':
-		default:
-			return 0, false
-		}
-	}
 	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil
+	return v, err == nil && strings.Trim(s, "0123456789+-.eE") == ""
 }
 
 // clip shortens untrusted text for an error message.

@@ -19,25 +19,18 @@ type USPS struct {
 // more than limit lines.
 func ReadUSPS(r io.Reader, limit int) (*USPS, error) {
 	const longest = 1 << 14 // bytes; official lines have at most 2100
-	text := newLines(r, longest)
 	digits := &USPS{}
-	for {
-		line, ok, err := text.next()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	err := eachLine(r, longest, func(number int, line string) error {
 		if len(digits.Labels) == limit {
-			return nil, badf("USPS: more than %d lines", limit)
+			return badf("USPS: more than %d lines", limit)
 		}
-		if err := digits.add(line, text.number); err != nil {
-			return nil, err
-		}
+		return digits.add(line, number)
+	})
+	if err == nil && len(digits.Labels) == 0 {
+		err = badf("USPS: no lines")
 	}
-	if len(digits.Labels) == 0 {
-		return nil, badf("USPS: no lines")
+	if err != nil {
+		return nil, err
 	}
 	return digits, nil
 }

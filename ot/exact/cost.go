@@ -19,15 +19,11 @@ type Cost interface {
 
 // Matrix is the cost held in a matrix. A matrix with raw storage (such as *mat.Dense) is read in place.
 func Matrix(c mat.Matrix) Cost {
-	if r, ok := c.(mat.RawMatrixer); ok {
-		return dense{r.RawMatrix().Rows, r.RawMatrix().Cols, r.RawMatrix().Stride, r.RawMatrix().Data}
+	r, ok := c.(mat.RawMatrixer)
+	if !ok {
+		r = mat.DenseCopyOf(c)
 	}
-	n, m := c.Dims()
-	return Rows{N: n, M: m, Fill: func(dst []float64, i int) {
-		for j := range dst {
-			dst[j] = c.At(i, j)
-		}
-	}}
+	return dense{r.RawMatrix().Rows, r.RawMatrix().Cols, r.RawMatrix().Stride, r.RawMatrix().Data}
 }
 
 type dense struct {
@@ -38,22 +34,6 @@ type dense struct {
 func (d dense) Dims() (n, m int) { return d.n, d.m }
 
 func (d dense) Row(i int, _ []float64) []float64 { return d.data[i*d.stride : i*d.stride+d.m] }
-
-// Rows is a cost computed on demand, so that no n×m matrix is ever held.
-type Rows struct {
-	N, M int
-	// Fill writes row i to dst, of length M.
-	Fill func(dst []float64, i int)
-}
-
-// Dims returns N and M.
-func (r Rows) Dims() (n, m int) { return r.N, r.M }
-
-// Row fills buf with row i.
-func (r Rows) Row(i int, buf []float64) []float64 {
-	r.Fill(buf[:r.M], i)
-	return buf[:r.M]
-}
 
 // checkCost reads the whole cost once. Potentials are sums of up to n+m costs and must not overflow.
 func checkCost(ctx context.Context, c Cost) error {

@@ -37,14 +37,10 @@ const (
 
 // String returns the name of the status.
 func (s Status) String() string {
-	switch s {
-	case Optimal:
-		return "optimal"
-	case PivotLimit:
-		return "pivot limit"
-	default:
-		return "unsolved"
+	if s < Unsolved || s > PivotLimit {
+		return fmt.Sprintf("Status(%d)", int(s))
 	}
+	return [...]string{"unsolved", "optimal", "pivot limit"}[s]
 }
 
 // A Solution is a plan with the potentials that prove it.

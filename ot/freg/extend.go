@@ -2,10 +2,6 @@ package freg
 
 import (
 	"math"
-
-	"gonum.org/v1/gonum/mat"
-
-	"coupling/ot"
 )
 
 // PhiAt extends φ to a new source with the given costs to the m targets: the generalised soft minimum, the root φ of
@@ -51,40 +47,6 @@ func (p *Plan) make(r *row, w, potential, cost []float64) {
 func (p *Plan) potential(r *row) float64 {
 	_, offset, _ := familyOf(p.F)
 	return p.Lambda*(offset+r.x) - r.top
-}
-
-// ExtendPhi returns φ at new sources, the k rows of x, by the cost of a geometry of points: k m evaluations of the cost.
-func (p *Plan) ExtendPhi(x *mat.Dense) ([]float64, error) {
-	pc, err := p.points()
-	if err != nil {
-		return nil, err
-	}
-	return p.extend(ot.MatrixFree(x, pc.Y(), pc.Kind), p.PhiAt)
-}
-
-// ExtendPsi returns ψ at new targets, the k rows of y, by the cost of a geometry of points.
-func (p *Plan) ExtendPsi(y *mat.Dense) ([]float64, error) {
-	pc, err := p.points()
-	if err != nil {
-		return nil, err
-	}
-	flipped := ot.CostFunc{Value: func(y, x []float64) float64 { return pc.Kind.Cost(x, y) }}
-	return p.extend(ot.MatrixFree(y, pc.X(), flipped), p.PsiAt)
-}
-
-// extend applies a soft minimum to every row of a geometry.
-func (p *Plan) extend(g *ot.PointCloud, at func([]float64) float64) ([]float64, error) {
-	k, m := g.Dims()
-	if k == 0 {
-		// The geometry knows what is wrong with its points.
-		_, err := check(ot.Problem{Geometry: g})
-		return nil, err
-	}
-	out, buf := make([]float64, k), make([]float64, m)
-	for i := range out {
-		out[i] = at(g.Row(i, buf))
-	}
-	return out, nil
 }
 
 // zeroWeightPotentials fills the potentials of atoms without weight.

@@ -7,10 +7,6 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// GradCost returns the gradient of the optimal value with respect to the n×m costs, which is T (Danskin): Matrix by
-// another name.
-func (p *Plan) GradCost() *mat.Dense { return p.Matrix() }
-
 // GradX returns the gradient of the optimal value, n×d, with respect to the sources of a geometry of points:
 // Σ_j T_ij ∂c(x_i, y_j)/∂x_i.
 func (p *Plan) GradX() (*mat.Dense, error) {
@@ -102,20 +98,11 @@ func centre(v, w []float64, mean float64) {
 	}
 }
 
-// points returns the geometry of points that the plan is of.
-func (p *Plan) points() (*ot.PointCloud, error) {
+// differentiable returns the geometry of points that the plan is of, whose cost has a gradient.
+func (p *Plan) differentiable() (*ot.PointCloud, error) {
 	pc, ok := p.Geometry.(*ot.PointCloud)
 	if !ok {
 		return nil, bad(ot.ErrUnsupported, "the geometry is %T, want one of ot.Points", p.Geometry)
-	}
-	return pc, nil
-}
-
-// differentiable is points where the cost has a gradient.
-func (p *Plan) differentiable() (*ot.PointCloud, error) {
-	pc, err := p.points()
-	if err != nil {
-		return nil, err
 	}
 	if f, ok := pc.Kind.(ot.CostFunc); ok && f.Gradient == nil {
 		return nil, bad(ot.ErrUnsupported, "gradient with respect to points: CostFunc.Gradient is nil")

@@ -30,7 +30,7 @@ func TestGradients(t *testing.T) {
 			plan := solve(t, s, p)
 			c := ot.Cost(p.Geometry)
 			const h, tol = 1e-4, 1e-6
-			grad := plan.GradCost()
+			grad := plan.Matrix()
 			for _, e := range [][2]int{{0, 0}, {3, 2}, {6, 5}} {
 				i, j := e[0], e[1]
 				fd := central(t, s, h, func(h float64) ot.Problem {
@@ -128,15 +128,6 @@ func TestUnsupported(t *testing.T) {
 		if _, err := p.GradY(); !errors.Is(err, ot.ErrUnsupported) {
 			t.Errorf("GradY: err = %v", err)
 		}
-	}
-	if _, err := dense.ExtendPhi(x); !errors.Is(err, ot.ErrUnsupported) {
-		t.Errorf("ExtendPhi: err = %v", err)
-	}
-	if _, err := dense.ExtendPsi(x); !errors.Is(err, ot.ErrUnsupported) {
-		t.Errorf("ExtendPsi: err = %v", err)
-	}
-	if _, err := blind.ExtendPhi(mat.NewDense(1, 3, nil)); !errors.Is(err, ot.ErrShape) {
-		t.Errorf("ExtendPhi of points of another dimension: err = %v", err)
 	}
 	if v := dense.PhiAt([]float64{1, math.Inf(1)}); !math.IsNaN(v) {
 		t.Errorf("PhiAt(+Inf) = %g", v)

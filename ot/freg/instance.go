@@ -112,6 +112,15 @@ func (in *instance) costs(i int, full, pack []float64) []float64 {
 	return c
 }
 
+// compact is the instance as a cost for one goroutine.
+type compact struct {
+	*instance
+	full []float64
+}
+
+func (c compact) Dims() (n, m int)                   { return len(c.a), len(c.b) }
+func (c compact) Row(i int, buf []float64) []float64 { return c.costs(i, c.full, buf) }
+
 // pack drops the entries of targets without weight.
 func (in *instance) pack(c, dst []float64) []float64 {
 	if !in.packed {

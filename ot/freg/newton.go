@@ -71,10 +71,7 @@ func (r *run) run() error {
 // startFromExact sets psi to the potentials of exact transport, and reports whether there are any.
 func (r *run) startFromExact() (bool, error) {
 	in := r.s.instance
-	row := newRow(len(in.b), len(in.full.b))
-	best, err := exact.Simplex{}.Solve(r.ctx, in.a, in.b, exact.Rows{N: len(in.a), M: len(in.b), Fill: func(dst []float64, i int) {
-		copy(dst, in.costs(i, row.full, row.pack))
-	}})
+	best, err := exact.Simplex{}.Solve(r.ctx, in.a, in.b, compact{in, make([]float64, len(in.full.b))})
 	if err != nil {
 		return false, r.ctx.Err() // what the simplex refuses (weights or costs of extreme range), annealing may do
 	}

@@ -101,33 +101,23 @@ func TestExtend(t *testing.T) {
 	pc := p.Geometry.(*ot.PointCloud)
 	for _, d := range fdiv.All() {
 		plan := solve(t, freg.Solver{F: d, Lambda: mean / 10, Tol: 1e-12}, p)
-		phi, err := plan.ExtendPhi(pc.X())
-		if err != nil {
-			t.Fatal(err)
-		}
-		psi, err := plan.ExtendPsi(pc.Y())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range phi {
-			if math.Abs(phi[i]-plan.Phi[i]) > 1e-12*mean {
-				t.Fatalf("%v: φ(x_%d) = %g, want %g", d, i, phi[i], plan.Phi[i])
+		cost := ot.Cost(pc)
+		for i, want := range plan.Phi {
+			if phi := plan.PhiAt(cost.RawRowView(i)); math.Abs(phi-want) > 1e-12*mean {
+				t.Fatalf("%v: φ(x_%d) = %g, want %g", d, i, phi, want)
 			}
 		}
-		for j := range psi {
-			if math.Abs(psi[j]-plan.Psi[j]) > 1e-8*mean {
-				t.Fatalf("%v: ψ(y_%d) = %g, want %g", d, j, psi[j], plan.Psi[j])
+		for j, want := range plan.Psi {
+			if psi := plan.PsiAt(mat.Col(nil, j, cost)); math.Abs(psi-want) > 1e-8*mean {
+				t.Fatalf("%v: ψ(y_%d) = %g, want %g", d, j, psi, want)
 			}
 		}
 		// The row equation holds at a new point.
 		at := mat.NewDense(1, 2, []float64{0.3, -0.2})
-		phi, err = plan.ExtendPhi(at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		phi := plan.PhiAt(ot.Cost(ot.MatrixFree(at, pc.Y(), pc.Kind)).RawRowView(0))
 		var s float64
 		for j, b := range plan.B {
-			s += b * plan.Density((phi[0]+plan.Psi[j]-ot.SqEuclidean.Cost(at.RawRowView(0), pc.Y().RawRowView(j)))/plan.Lambda)
+			s += b * plan.Density((phi+plan.Psi[j]-ot.SqEuclidean.Cost(at.RawRowView(0), pc.Y().RawRowView(j)))/plan.Lambda)
 		}
 		if math.Abs(s-1) > 1e-12 {
 			t.Errorf("%v: Σ b M = %g at a new point", d, s)

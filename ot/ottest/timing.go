@@ -3,7 +3,6 @@ package ottest
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,25 +19,31 @@ type Timing struct {
 	MeanCost float64
 }
 
-// LoadTiming reads the timing problem with n points in dimension d; it skips where the files are absent.
+// LoadTiming is ReadTiming from the shared folder; it skips where that is absent.
 func LoadTiming(tb testing.TB, n, d int) *Timing {
 	tb.Helper()
-	dir := Dir(tb, "ot-bench")
-	get := func(which string, size int) []float64 {
-		data, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("n%d_d%d_%s.f64", n, d, which)))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if len(data) != 8*size {
-			tb.Fatalf("timing problem %d/%d %s: %d bytes, want %d", n, d, which, len(data), 8*size)
-		}
-		v := make([]float64, size)
-		for i := range v {
-			v[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
-		}
-		return v
+	t, err := ReadTiming(Dir(tb, "ot-bench"), n, d)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	t := &Timing{X: mat.NewDense(n, d, get("x", n*d)), Y: mat.NewDense(n, d, get("y", n*d)), A: get("a", n), B: get("b", n)}
+	return t
+}
+
+// ReadTiming reads the timing problem with n points in dimension d from a folder.
+func ReadTiming(dir string, n, d int) (*Timing, error) {
+	x, y := make([]float64, n*d), make([]float64, n*d)
+	t := &Timing{A: make([]float64, n), B: make([]float64, n)}
+	for name, v := range map[string][]float64{"x": x, "y": y, "a": t.A, "b": t.B} {
+		path := filepath.Join(dir, fmt.Sprintf("n%d_d%d_%s.f64", n, d, name))
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if k, err := binary.Decode(data, binary.LittleEndian, v); err != nil || k != len(data) {
+			return nil, fmt.Errorf("%s: %d bytes, want %d", path, len(data), 8*len(v))
+		}
+	}
+	t.X, t.Y = mat.NewDense(n, d, x), mat.NewDense(n, d, y)
 	row := make([]float64, n)
 	g := ot.MatrixFree(t.X, t.Y, ot.SqEuclidean)
 	for i, a := range t.A {
@@ -46,5 +51,5 @@ func LoadTiming(tb testing.TB, n, d int) *Timing {
 			t.MeanCost += a * t.B[j] * c
 		}
 	}
-	return t
+	return t, nil
 }

@@ -15,23 +15,23 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log"
-	"math"
 	"os"
-	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot"
 	"coupling/ot/exact"
+	"coupling/ot/ottest"
 )
 
 // A request asks for one solve.
@@ -92,46 +92,17 @@ func serve(dir string, in io.Reader, out io.Writer) error {
 
 // A problem is one of the timing problems with its costs.
 type problem struct {
+	*ottest.Timing
 	n, d int
-	x, y *mat.Dense
-	a, b []float64
 	cost *mat.Dense
-	mean float64 // of the cost under a⊗b
 }
 
 func load(dir string, n, d int) (*problem, error) {
-	p := &problem{n: n, d: d}
-	var x, y []float64
-	for name, v := range map[string]*[]float64{"x": &x, "y": &y, "a": &p.a, "b": &p.b} {
-		size := n
-		if name == "x" || name == "y" {
-			size = n * d
-		}
-		var err error
-		if *v, err = readFloats(filepath.Join(dir, fmt.Sprintf("n%d_d%d_%s.f64", n, d, name)), size); err != nil {
-			return nil, err
-		}
-	}
-	p.x, p.y = mat.NewDense(n, d, x), mat.NewDense(n, d, y)
-	p.cost = ot.Cost(ot.Points(p.x, p.y, ot.SqEuclidean))
-	p.mean = mat.Inner(mat.NewVecDense(n, p.a), p.cost, mat.NewVecDense(n, p.b))
-	return p, nil
-}
-
-// readFloats reads a file of exactly size little-endian float64.
-func readFloats(path string, size int) ([]float64, error) {
-	data, err := os.ReadFile(path)
+	t, err := ottest.ReadTiming(dir, n, d)
 	if err != nil {
 		return nil, err
 	}
-	if len(data) != 8*size {
-		return nil, fmt.Errorf("%s: %d bytes, want %d", path, len(data), 8*size)
-	}
-	v := make([]float64, size)
-	for i := range v {
-		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
-	}
-	return v, nil
+	return &problem{t, n, d, ot.Cost(ot.Points(t.X, t.Y, ot.SqEuclidean))}, nil
 }
 
 // answer solves by the method asked for and checks the plan.
@@ -139,8 +110,8 @@ func (p *problem) answer(q request) (reply, error) {
 	if q.Method == "exact" {
 		return p.exact()
 	}
-	eps, workers := q.Ratio*p.mean, runtime.GOMAXPROCS(0)
-	prob := ot.Problem{Geometry: ot.Dense(p.cost), A: p.a, B: p.b}
+	eps, workers := q.Ratio*p.MeanCost, runtime.GOMAXPROCS(0)
+	prob := ot.Problem{Geometry: ot.Dense(p.cost), A: p.A, B: p.B}
 	var s ot.Solver
 	switch q.Method {
 	case "auto", "lbfgs":
@@ -153,7 +124,7 @@ func (p *problem) answer(q request) (reply, error) {
 		s = ot.Scaling{Eps: eps, Tol: q.Knob, Workers: workers}
 	case "free":
 		s = ot.LBFGS{Eps: eps, Tol: q.Knob, Workers: workers}
-		prob.Geometry = ot.MatrixFree(p.x, p.y, ot.SqEuclidean)
+		prob.Geometry = ot.MatrixFree(p.X, p.Y, ot.SqEuclidean)
 	default:
 		return reply{}, fmt.Errorf("method = %q: unknown", q.Method)
 	}
@@ -165,11 +136,8 @@ func (p *problem) answer(q request) (reply, error) {
 	if err != nil {
 		return r, err
 	}
-	ones := make([]float64, p.n)
-	for i := range ones {
-		ones[i] = 1
-	}
-	r.L1 = l1(plan.Apply(ones), plan.A) + l1(plan.ApplyT(ones), plan.B)
+	ones := slices.Repeat([]float64{1}, p.n)
+	r.L1 = floats.Distance(plan.Apply(ones), plan.A, 1) + floats.Distance(plan.ApplyT(ones), plan.B, 1)
 	r.Value, r.Evaluations, r.Note = plan.Sharp(), plan.Evaluations, fmt.Sprint(plan.Status, ", ", plan.Solver)
 	return r, nil
 }
@@ -178,7 +146,7 @@ func (p *problem) answer(q request) (reply, error) {
 func (p *problem) exact() (reply, error) {
 	var s *exact.Solution
 	r, err := clock(func() (err error) {
-		s, err = exact.Simplex{}.Solve(context.Background(), p.a, p.b, exact.Matrix(p.cost))
+		s, err = exact.Simplex{}.Solve(context.Background(), p.A, p.B, exact.Matrix(p.cost))
 		return err
 	})
 	if err != nil {
@@ -203,12 +171,4 @@ func processor() time.Duration {
 		log.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-func l1(v, w []float64) float64 {
-	var s float64
-	for i := range v {
-		s += math.Abs(v[i] - w[i])
-	}
-	return s
 }

@@ -2,18 +2,15 @@ package dsm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 	"coupling/score"
-	"coupling/score/internal/stamp"
-	"coupling/score/internal/weights"
+	"coupling/score/internal/resume"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -57,21 +54,18 @@ func (t Training) Run(ctx context.Context, dev *device.Device, net nn.Layer, x *
 	r.sigmas = dev.New(f.Type, len(t.Sigmas), 1)
 	r.sigmas.SetFloats(t.Sigmas)
 	r.noise = dev.Stream(r.seed)
-	r.check = train.Checkpoint{
+	stored := resume.Training{Steps: t.Steps, Path: t.Path, Every: t.Every, Rate: t.Rate, Weights: net.Params(), Checkpoint: train.Checkpoint{
 		Params: map[string][]*nn.Param{"net": net.Params(), "adam": r.opt.State()},
-		Sources: map[string]train.Source{"arguments": stamp.Of("seed ", r.seed, ", levels ", t.Sigmas, ", batch ", t.Batch, ", rate ", t.Rate,
-			", decay ", t.Decay, " warmed up, ", stamp.Points(x))},
-	}
+		Sources: map[string]train.Source{"arguments": resume.Of("seed ", r.seed, ", levels ", t.Sigmas, ", batch ", t.Batch, ", rate ", t.Rate,
+			", decay ", t.Decay, " warmed up, ", resume.Points(x))},
+	}}
 	if t.Decay > 0 {
 		r.average = train.NewEMA(t.Decay, net.Params())
-		r.check.Params["ema"] = r.average.State()
+		stored.Params["ema"] = r.average.State()
 	}
 	defer r.free()
-	if err := r.steps(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.sound(); err != nil {
-		return nil, err
+	if err := stored.Run(ctx, r.step); err != nil {
+		return nil, fmt.Errorf("dsm: %w", err)
 	}
 	if r.average != nil {
 		r.average.Swap()
@@ -121,7 +115,6 @@ type run struct {
 	noise        *device.Stream
 	opt          *train.Optimiser
 	average      *train.EMA
-	check        train.Checkpoint
 }
 
 func (r *run) free() {
@@ -132,45 +125,6 @@ func (r *run) free() {
 	if r.average != nil {
 		r.average.Free()
 	}
-}
-
-func (r *run) steps(ctx context.Context) error {
-	if r.Path != "" {
-		if err := r.check.Load(r.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		if int(r.check.Step) > r.Steps {
-			return fmt.Errorf("dsm: %s is %d steps far, the run has %d: %w", r.Path, r.check.Step, r.Steps, ErrParameter)
-		}
-	}
-	for int(r.check.Step) < r.Steps {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if r.Schedule != nil {
-			r.opt.SetFactor(r.Schedule(int(r.check.Step)))
-		}
-		if err := r.step(int(r.check.Step)); err != nil {
-			return err
-		}
-		if r.check.Step++; r.Path != "" && (int(r.check.Step)%r.Every == 0 || int(r.check.Step) == r.Steps) {
-			if err := r.sound(); err != nil { // a broken run leaves its last good checkpoint
-				return err
-			}
-			if err := r.check.Save(r.Path); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// sound returns an error where a weight is no longer finite.
-func (r *run) sound() error {
-	if err := weights.Finite(r.f.Net.Params()); err != nil {
-		return fmt.Errorf("dsm: after %d steps %w: the rate %g is too large: %w", r.check.Step, err, r.Rate, score.ErrDiverged)
-	}
-	return nil
 }
 
 // finite returns an error that names the first entry of the data that is not.
@@ -188,6 +142,9 @@ func finite(x *mat.Dense) error {
 
 // step draws a batch by the number of the step and moves the weights once.
 func (r *run) step(k int) error {
+	if r.Schedule != nil {
+		r.opt.SetFactor(r.Schedule(k))
+	}
 	dev := r.f.Device
 	defer dev.Scope().Close()
 	rng := rand.New(rand.NewPCG(r.seed, uint64(k)))

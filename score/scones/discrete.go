@@ -6,25 +6,31 @@ import (
 	"math/rand/v2"
 
 	"coupling/ot"
+	"coupling/ot/fdiv"
 	"coupling/score/internal/soft"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// Discrete is a Sinkhorn potential off its points, by the equation that it solves on them: with atoms x_i of weight a_i on
-// the other side and their potentials φ_i,
+// Discrete is a potential of a discrete plan off its points, by the equation that it solves on them: with atoms x_i of weight
+// a_i on the other side and their potentials φ_i, ψ(y) is the root of
 //
-//	ψ(y) = λ − λ log Σ_i a_i exp((φ_i − c(x_i, y))/λ)                              (KL)
+//	Σ_i a_i M((φ_i + ψ − c(x_i, y))/λ) = 1,     ∇ψ(y) = Σ_i w_i ∇_y c(x_i, y),     w_i ∝ a_i M′(u_i),
 //
-// whose gradient is 2 Σ_i w_i (y − x_i), w the softmax of the terms. It is smooth, and concave against the cost (Lemma B.4).
+// which under KL is the soft minimum ψ(y) = λ − λ log Σ_i a_i exp((φ_i − c(x_i, y))/λ), smooth, and concave against the cost
+// (Lemma B.4). Under ChiSquare the w are equal on the atoms that y is linked with, and 0 elsewhere. It is immutable and safe
+// for concurrent use.
 type Discrete struct {
-	points       *soft.Points
-	atoms        *mat.Dense
-	lambda, unit float64 // c = unit·|x−y|²
+	atoms *mat.Dense
+	f     fdiv.Divergence
+	unit  float64 // c = unit·|x−y|²
+	// each calls visit, from many goroutines, with the potential at each row of x, the weights w_j ∝ a_j g(u_j) of the atoms, of
+	// sum one, and the mean of the atoms under them; where g is nil there need be none. Both are valid during the call only.
+	each func(x *mat.Dense, g func(u float64) float64, visit func(i int, value float64, mean, w []float64))
 }
 
-// NewDiscrete returns the potential on one side that potentials phi of atoms x, m×d, of weights a on the other side imply,
-// at λ and the cost |x−y|² or its mean. nil weights are equal. x is copied.
+// NewDiscrete returns the potential on one side that potentials phi of atoms x, m×d, of weights a on the other side imply under
+// KL, at λ and the cost |x−y|² or its mean. nil weights are equal. x is copied.
 func NewDiscrete(x *mat.Dense, a, phi []float64, lambda float64, mean bool) (*Discrete, error) {
 	m, d := x.Dims()
 	if m == 0 || len(phi) != m || a != nil && len(a) != m {
@@ -53,7 +59,11 @@ func NewDiscrete(x *mat.Dense, a, phi []float64, lambda float64, mean bool) (*Di
 	if total == 0 {
 		return nil, fmt.Errorf("scones: all %d weights are 0: %w", m, ErrParameter)
 	}
-	return &Discrete{points: soft.New(x, h), atoms: mat.DenseCopyOf(x), lambda: lambda, unit: unit(d, mean)}, nil
+	points, u := soft.New(x, h), unit(d, mean)
+	each := func(x *mat.Dense, _ func(float64) float64, visit func(int, float64, []float64, []float64)) {
+		points.Weights(x, u/lambda, func(i int, lse float64, mean, w []float64) { visit(i, lambda-lambda*lse, mean, w) })
+	}
+	return &Discrete{atoms: mat.DenseCopyOf(x), f: fdiv.KL, unit: u, each: each}, nil
 }
 
 // unit is the factor of |x−y|² in the cost.
@@ -83,21 +93,26 @@ func FromPlan(plan *ot.Plan, x, y *mat.Dense, mean bool) (phi, psi *Discrete, er
 }
 
 // Dim returns d.
-func (p *Discrete) Dim() int { _, d := p.points.Dims(); return d }
+func (p *Discrete) Dim() int { _, d := p.atoms.Dims(); return d }
 
-// Eval implements Potential. Cost N·m·(d + one exponential).
+// Eval implements Potential. Cost N·m·(d + one exponential), or, under other divergences than KL, a root for each point; there
+// values are NaN where y is too far away for its costs.
 func (p *Discrete) Eval(value []float64, grad, y *mat.Dense) error {
 	if err := checkEval(p.Dim(), value, grad, y); err != nil {
 		return err
 	}
-	p.points.Each(y, p.unit/p.lambda, func(i int, lse float64, mean []float64) {
+	slope := p.f.Curvature
+	if grad == nil {
+		slope = nil
+	}
+	p.each(y, slope, func(i int, v float64, mean, _ []float64) {
 		if value != nil {
-			value[i] = p.lambda - p.lambda*lse
+			value[i] = v
 		}
 		if grad != nil {
 			g := grad.RawRowView(i)
-			for k, v := range y.RawRowView(i) {
-				g[k] = 2 * p.unit * (v - mean[k])
+			for k, at := range y.RawRowView(i) {
+				g[k] = 2 * p.unit * (at - mean[k])
 			}
 		}
 	})
@@ -109,7 +124,7 @@ func (p *Discrete) Eval(value []float64, grad, y *mat.Dense) error {
 func (p *Discrete) Barycentric(x *mat.Dense) *mat.Dense {
 	n, d := x.Dims()
 	out := mat.NewDense(n, d, nil)
-	p.points.Each(x, p.unit/p.lambda, func(i int, _ float64, mean []float64) { out.SetRow(i, mean) })
+	p.each(x, p.f.Compatibility, func(i int, _ float64, mean, _ []float64) { out.SetRow(i, mean) })
 	return out
 }
 
@@ -120,7 +135,7 @@ func (p *Discrete) Draw(x *mat.Dense, rng *rand.Rand) []int {
 	for i := range coins {
 		coins[i] = rng.Float64()
 	}
-	p.points.Weights(x, p.unit/p.lambda, func(i int, _ float64, _, w []float64) {
+	p.each(x, p.f.Compatibility, func(i int, _ float64, _, w []float64) {
 		sum := 0.0
 		for j, v := range w {
 			if v > 0 {
@@ -147,8 +162,8 @@ func (p *Discrete) DrawPoints(x *mat.Dense, rng *rand.Rand) *mat.Dense {
 // Conditional returns for each row of x the weights of the atoms in the conditional law of the discrete plan, N×m.
 func (p *Discrete) Conditional(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
-	m, _ := p.points.Dims()
+	m, _ := p.atoms.Dims()
 	out := mat.NewDense(n, m, nil)
-	p.points.Weights(x, p.unit/p.lambda, func(i int, _ float64, _, w []float64) { out.SetRow(i, w) })
+	p.each(x, p.f.Compatibility, func(i int, _ float64, _, w []float64) { out.SetRow(i, w) })
 	return out
 }

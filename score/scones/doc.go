@@ -9,8 +9,8 @@
 // transport in mind, and that of a factor which potentials say.
 //
 //	Compatibility     M, its logarithm and slope, its penalty λf*(V/λ); the soft-plus of the χ² experiments
-//	Potential         φ or ψ: Quadratic (exact between Gaussians), Discrete and Extended (those of plans between points, off these,
-//	                  under KL and under any divergence), networks (scones/neural)
+//	Potential         φ or ψ: Quadratic (exact between Gaussians), Discrete (those of plans between points,
+//	                  off these, under any divergence), networks (scones/neural)
 //	Ascent            Algorithm 1: any two Models by stochastic ascent of the dual, in paired or full batches
 //	Coupling          potentials and the score of the target; Given(x) is a score.Field: Algorithm 2 samples it
 //	scones/light      potentials that are mixtures of Gaussians, whose conditional laws are too: nothing to anneal

@@ -37,10 +37,10 @@ type Fit struct {
 // Fitted is a coupling that samples itself. One Sample at a time.
 type Fitted struct {
 	Coupling
-	FromPhi, ToPsi *Discrete // the same potentials: FromPhi's atoms are the targets, ToPsi's the sources
-	Plan           *ot.Plan  // between the atoms: its Status says whether to believe the rest
-	Bandwidth      float64
-	Steps          int
+	FromPhi   *Discrete // Phi, whose atoms are the targets
+	Plan      *ot.Plan  // between the atoms: its Status says whether to believe the rest
+	Bandwidth float64
+	Steps     int
 	// Path is where chains are stored on the way and resumed, every Every steps, as in score.MALA; a file for each Sample.
 	Path  string
 	Every int
@@ -96,7 +96,7 @@ func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted,
 	}
 	return &Fitted{
 		Coupling: Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: f.Lambda}, Phi: phi, Psi: psi, Target: target, Mean: f.Mean},
-		FromPhi:  phi, ToPsi: psi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps, Trace: f.Trace,
+		FromPhi:  phi, Plan: plan, Bandwidth: f.Bandwidth, Steps: f.Steps, Trace: f.Trace,
 	}, nil
 }
 

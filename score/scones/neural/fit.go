@@ -14,7 +14,7 @@ import (
 	"coupling/lab/nn/train"
 	"coupling/score"
 	"coupling/score/dsm"
-	"coupling/score/internal/stamp"
+	"coupling/score/internal/resume"
 	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/mat"
@@ -73,7 +73,7 @@ func (f Fit) Run(ctx context.Context, dev *device.Device, x, y *mat.Dense, rng *
 			return nil, fmt.Errorf("neural: %w", err)
 		}
 	}
-	of := stamp.Points(x) + " to " + stamp.Points(y)
+	of := resume.Points(x) + " to " + resume.Points(y)
 	f.Potentials.Stamp, f.Projection.Stamp = f.Potentials.Stamp+of, f.Projection.Stamp+of
 	f.listen()
 	s, err := f.Score.Run(ctx, dev, f.Net, y, f.ScoreShape, rng)

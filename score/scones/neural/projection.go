@@ -9,8 +9,7 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
-	"coupling/score/internal/stamp"
-	"coupling/score/internal/weights"
+	"coupling/score/internal/resume"
 	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/mat"
@@ -62,13 +61,14 @@ func (t Projection) Run(ctx context.Context, dev *device.Device, net nn.Layer, x
 	if err != nil {
 		return nil, err
 	}
-	stored := train.Checkpoint{
+	stored := resume.Training{Steps: t.Steps, Path: t.Path, Every: t.Every, Rate: t.Rate, Weights: net.Params(), Checkpoint: train.Checkpoint{
 		Params: map[string][]*nn.Param{"net": net.Params(), "adam": opt.State()},
-		Sources: map[string]train.Source{"arguments": stamp.Of("seed ", seed, ", ", t.Coupling.Compatibility, ", mean ", t.Coupling.Mean,
+		Sources: map[string]train.Source{"arguments": resume.Of("seed ", seed, ", ", t.Coupling.Compatibility, ", mean ", t.Coupling.Mean,
 			", batch ", t.Batch, ", rate ", t.Rate, ", ", t.Stamp, ", potentials ", of)},
-	}
-	if err := r.run(ctx, &stored, x, y, seed); err != nil {
-		return nil, err
+	}}
+	step := func(k int) error { return r.step(k, x, y, rand.New(rand.NewPCG(seed, uint64(k)*0x9e3779b97f4a7c15+1))) }
+	if err := stored.Run(ctx, step); err != nil {
+		return nil, fmt.Errorf("neural: %w", err)
 	}
 	return &Map{Net: net, Device: dev, Dim: t.Coupling.Psi.Dim()}, nil
 }
@@ -84,7 +84,7 @@ func (t Projection) of() (string, error) {
 	if all == nil {
 		return "", nil
 	}
-	return weights.Sum(all)
+	return resume.Weights(all)
 }
 
 // projecting is a run under way.
@@ -93,36 +93,6 @@ type projecting struct {
 	dev *device.Device
 	net nn.Layer
 	opt *train.Optimiser
-}
-
-// run makes the steps that are left, and stores them.
-func (t projecting) run(ctx context.Context, stored *train.Checkpoint, x, y scones.Source, seed uint64) error {
-	if err := resume(stored, t.Path, t.Steps); err != nil {
-		return err
-	}
-	for k := int(stored.Step); k < t.Steps; k++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := t.step(k, x, y, rand.New(rand.NewPCG(seed, uint64(k)*0x9e3779b97f4a7c15+1))); err != nil {
-			return fmt.Errorf("step %d: %w", k+1, err)
-		}
-		stored.Step++
-		store := t.Path != "" && (k+1)%t.Every == 0
-		if !store && k+1 != t.Steps {
-			continue
-		}
-		if err := sound(t.net.Params(), k+1, t.Rate); err != nil {
-			return err // a broken run leaves its last good checkpoint
-		}
-		if t.Path == "" {
-			continue
-		}
-		if err := stored.Save(t.Path); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // step moves the weights once, on a fresh batch.
@@ -143,7 +113,7 @@ func (t projecting) step(k int, x, y scones.Source, rng *rand.Rand) error {
 		return err
 	}
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
-		return fmt.Errorf("neural: the loss of the projection is %g: the rate is too large, or potentials are far off: %w", loss, scones.ErrParameter)
+		return fmt.Errorf("the loss of the projection is %g: the rate is too large, or potentials are far off: %w", loss, scones.ErrParameter)
 	}
 	if t.Trace != nil {
 		t.Trace(k+1, loss)

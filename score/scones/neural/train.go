@@ -2,20 +2,16 @@ package neural
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
-	"coupling/score"
-	"coupling/score/internal/stamp"
-	"coupling/score/internal/weights"
+	"coupling/score/internal/resume"
 	"coupling/score/scones"
 )
 
@@ -75,50 +71,19 @@ func (t Training) Run(ctx context.Context, dev *device.Device, d int, x, y scone
 	defer p.Phi.opt.Free()
 	defer p.Psi.opt.Free()
 	seed := rng.Uint64()
-	stored := train.Checkpoint{
-		Params: map[string][]*nn.Param{
-			"phi": p.Phi.Params(), "psi": p.Psi.Params(), "phi-adam": p.Phi.State(), "psi-adam": p.Psi.State(),
+	stored := resume.Training{
+		Steps: t.Steps, Path: t.Path, Every: t.Every, Rate: t.Rate, Weights: slices.Concat(p.Phi.Params(), p.Psi.Params()),
+		Checkpoint: train.Checkpoint{
+			Params: map[string][]*nn.Param{
+				"phi": p.Phi.Params(), "psi": p.Psi.Params(), "phi-adam": p.Phi.State(), "psi-adam": p.Psi.State(),
+			},
+			Sources: map[string]train.Source{"arguments": resume.Of("seed ", seed, ", ", t.Compatibility, ", mean ", t.Mean, ", paired ", t.Paired,
+				", batch ", t.Batch, ", rate ", t.Rate, ", unscaled ", t.Unscaled, ", ", t.Stamp)},
 		},
-		Sources: map[string]train.Source{"arguments": stamp.Of("seed ", seed, ", ", t.Compatibility, ", mean ", t.Mean, ", paired ", t.Paired,
-			", batch ", t.Batch, ", rate ", t.Rate, ", unscaled ", t.Unscaled, ", ", t.Stamp)},
 	}
-	if err := resume(&stored, t.Path, t.Steps); err != nil {
-		return p, err
+	if err := stored.Load(); err != nil {
+		return p, fmt.Errorf("neural: %w", err)
 	}
-	t.After = func(step int) error {
-		if (t.Path == "" || step%t.Every != 0) && step != t.Steps {
-			return nil
-		}
-		if err := sound(slices.Concat(p.Phi.Params(), p.Psi.Params()), step, t.Rate); err != nil {
-			return err // a broken run leaves its last good checkpoint
-		}
-		if t.Path == "" {
-			return nil
-		}
-		stored.Step = int64(step)
-		return stored.Save(t.Path)
-	}
+	t.After = stored.After
 	return p, t.Ascent.Run(ctx, p.Phi, p.Psi, x, y, seed, int(stored.Step))
-}
-
-// sound returns an error where a weight is no longer finite.
-func sound(params []*nn.Param, step int, rate float64) error {
-	if err := weights.Finite(params); err != nil {
-		return fmt.Errorf("neural: after %d steps %w: the rate %g is too large: %w", step, err, rate, score.ErrDiverged)
-	}
-	return nil
-}
-
-// resume loads a stored run if there is one. One that is further than steps is of other arguments.
-func resume(c *train.Checkpoint, path string, steps int) error {
-	if path == "" {
-		return nil
-	}
-	if err := c.Load(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if int(c.Step) > steps {
-		return fmt.Errorf("neural: %s is %d steps far, the run has %d: %w", path, c.Step, steps, scones.ErrParameter)
-	}
-	return nil
 }

@@ -1,10 +1,12 @@
-// Package stamp keeps a checkpoint from being loaded by a run with other arguments.
-package stamp
+// Package resume stores runs on their way, keeps a stored run from being taken for one with other arguments, and goes on from it.
+package resume
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/crc64"
-	"math"
+
+	"coupling/lab/nn"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -31,15 +33,21 @@ func (s Stamp) UnmarshalBinary(b []byte) error {
 func Points(x *mat.Dense) string {
 	n, d := x.Dims()
 	h := crc64.New(crc64.MakeTable(crc64.ECMA))
-	var word [8]byte
 	for i := range n {
-		for _, v := range x.RawRowView(i) {
-			bits := math.Float64bits(v)
-			for k := range word {
-				word[k] = byte(bits >> (8 * k))
-			}
-			_, _ = h.Write(word[:]) // never fails
-		}
+		_ = binary.Write(h, binary.LittleEndian, x.RawRowView(i)) // never fails
 	}
 	return fmt.Sprintf("%d×%d points %016x", n, d, h.Sum64())
+}
+
+// Weights is a checksum of all values of parameters.
+func Weights(params []*nn.Param) (string, error) {
+	h := crc64.New(crc64.MakeTable(crc64.ECMA))
+	for _, p := range params {
+		values, err := p.Value.Float64s()
+		if err != nil {
+			return "", err
+		}
+		_ = binary.Write(h, binary.LittleEndian, values) // never fails
+	}
+	return fmt.Sprintf("%016x", h.Sum64()), nil
 }
