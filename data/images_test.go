@@ -115,7 +115,6 @@ func TestEmpty(t *testing.T) {
 		"RGB":    m.RGB,
 		"grey":   m.Grey,
 		"pick":   func() (*Images, error) { return m.Pick(newRand(1), 0) },
-		"concat": func() (*Images, error) { return Concat(m, m) },
 	} {
 		if out, err := f(); err != nil || out.Len() != 0 {
 			t.Errorf("%s of an empty set: %v", name, err)
@@ -224,32 +223,26 @@ func TestPickIsFair(t *testing.T) {
 	}
 }
 
-func TestPartitionAndConcat(t *testing.T) {
+func TestPartition(t *testing.T) {
 	m := numbered(t, 10, 1, 1, 2, 3)
 	parts, err := m.Partition(newRand(3), 6, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	joined, err := Concat(parts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if joined.Len() != 9 || len(joined.Labels) != 9 || joined.Name != "numbered" {
-		t.Errorf("%d images, %d labels of %q", joined.Len(), len(joined.Labels), joined.Name)
-	}
 	seen := map[int]bool{}
-	for i := range joined.Len() {
-		original := int(joined.Row(i)[0]) / 2
-		if seen[original] || joined.Labels[i] != m.Labels[original] {
-			t.Errorf("image %d came twice or with another label", original)
+	for k, want := range []int{6, 3} {
+		part := parts[k]
+		if part.Len() != want || len(part.Labels) != want || part.Name != "numbered" {
+			t.Errorf("%d images, %d labels of %q", part.Len(), len(part.Labels), part.Name)
 		}
-		seen[original] = true
+		for i := range part.Len() {
+			original := int(part.Row(i)[0]) / 2
+			if seen[original] || part.Labels[i] != m.Labels[original] {
+				t.Errorf("image %d came twice or with another label", original)
+			}
+			seen[original] = true
+		}
 	}
 	_, err = m.Partition(newRand(3), 6, 5)
 	wantError(t, err, "numbered", "sizes = [6 5]")
-	_, err = Concat()
-	wantError(t, err, "no sets")
-	other := numbered(t, 2, 1, 2, 1, 3)
-	_, err = Concat(m, other)
-	wantError(t, err, "one shape")
 }

@@ -86,33 +86,3 @@ func (m *Images) Partition(rng *rand.Rand, sizes ...int) ([]*Images, error) {
 	}
 	return out, nil
 }
-
-// Concat returns the images of all sets, one set after the other, copied, with
-// the name, classes and range of the first. It returns an error when there is
-// no set, or sets differ in shape, range or in having labels.
-func Concat(sets ...*Images) (*Images, error) {
-	if len(sets) == 0 {
-		return nil, fmt.Errorf("data: concat: no sets")
-	}
-	first, total := sets[0], 0
-	for _, m := range sets {
-		if m.c != first.c || m.h != first.h || m.w != first.w || m.Lo != first.Lo || m.Hi != first.Hi ||
-			(m.Labels == nil) != (first.Labels == nil) || !slices.Equal(m.Classes, first.Classes) {
-			return nil, fmt.Errorf("data: concat: %s (%s) and %s (%s): want one shape, range and set of classes",
-				first.Name, first.describe(), m.Name, m.describe())
-		}
-		total += m.n
-	}
-	out := first.shaped(total, first.c, first.h, first.w)
-	out.Labels = nil
-	at := out.pixels[:0]
-	for _, m := range sets {
-		at = append(at, m.pixels...)
-		out.Labels = append(out.Labels, m.Labels...)
-	}
-	return out, nil
-}
-
-func (m *Images) describe() string {
-	return fmt.Sprintf("%d×%d×%d in [%v, %v], %d classes", m.c, m.h, m.w, m.Lo, m.Hi, len(m.Classes))
-}

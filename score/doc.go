@@ -4,14 +4,13 @@
 //	Gaussian, Mixture, Empirical   exact fields; package score/dsm learns one by denoising score matching
 //	Langevin    Langevin dynamics at one noise level or annealed over many, predictor and denoising step
 //	MALA        the same with a Metropolis test: exact, whatever the step
-//	Check       whether chains have mixed: acceptance, effective sample size, R̂, drift of the moments
 //
 // # An example in words
 //
 // A mixture of N(−2, ½) and N(2, ½) on the line is a Mixture; Start makes a Chain of 1000 points, all at zero, and
 // Langevin{Step: .02, Steps: 1000}.Run moves them: x += a s(x) + √(2a) z. Half end at either side, each side with
-// variance ½ up to the bias of the step, which for a Gaussian of variance v is the factor 1/(1 − a/2v). Check says how
-// often a Metropolis test would have refused such steps, and MALA makes it.
+// variance ½ up to the bias of the step, which for a Gaussian of variance v is the factor 1/(1 − a/2v). MALA says how
+// often a Metropolis test refuses such steps, and makes it.
 //
 // # Two step conventions
 //
@@ -34,6 +33,5 @@
 // Song and Ermon, "Generative modeling by estimating gradients of the data distribution" (2019) and "Improved techniques
 // for training score-based generative models" (2020); Song et al., "Score-based generative modeling through stochastic
 // differential equations" (2021), for the predictor; Jolicoeur-Martineau et al., "Adversarial score matching and improved
-// sampling for image generation" (2021), for the denoising step; Roberts and Tweedie (1996) for MALA; Geyer (1992) and
-// Vehtari et al., "Rank-normalization, folding, and localization: an improved R̂" (2021), for the diagnostics.
+// sampling for image generation" (2021), for the denoising step; Roberts and Tweedie (1996) for MALA.
 package score

@@ -162,7 +162,6 @@ func TestRefusals(t *testing.T) {
 		"levels rise":       Langevin{Step: 1, Steps: 1, Levels: []float64{1, 2}}.Run(t.Context(), g, at(&Chain{X: x})),
 		"start":             Langevin{Step: 1, Steps: 1}.Run(t.Context(), g, at(&Chain{X: nan})),
 		"geometric":         second(Geometric(1, 2, 3)),
-		"ess":               func() error { _, _, err := ESS([][]float64{{1}}); return err }(),
 	} {
 		if !errors.Is(err, ErrParameter) && !errors.Is(err, ErrShape) {
 			t.Errorf("%s: error %v", name, err)

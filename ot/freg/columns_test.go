@@ -23,7 +23,7 @@ func TestMend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, _, _ := familyOf(d)
+		f, _ := familyOf(d)
 		s := newSemidual(in, f, 1)
 		s.lambda = 0.1
 		psi := make([]float64, m)

@@ -13,8 +13,7 @@
 //
 // Two atoms of mass ½ on each side, costs 0 on the diagonal and 1 off it, λ = 1, F = fdiv.ChiSquare. Solver{F:
 // fdiv.ChiSquare, Lambda: 1}.Solve returns a Plan with Phi = Psi = (1.25, 1.25), the matrix (0.3125, 0.1875; 0.1875,
-// 0.3125), Primal and Dual 0.4375, and a Gap that proves both optimal. With λ below ¼ the plan is the diagonal, exactly;
-// Support counts 2.
+// 0.3125), Primal and Dual 0.4375, and a Gap that proves both optimal. With λ below ¼ the plan is the diagonal, exactly.
 //
 // # Conventions
 //

@@ -20,13 +20,13 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("λ = %g: %v, value %.4f, %d entries\n%.4f\n", lambda, plan.Status, plan.Dual, plan.Support(), mat.Formatted(plan.Matrix()))
+		fmt.Printf("λ = %g: %v, value %.4f\n%.4f\n", lambda, plan.Status, plan.Dual, mat.Formatted(plan.Matrix()))
 	}
 	// Output:
-	// λ = 1: converged, value 0.4375, 4 entries
+	// λ = 1: converged, value 0.4375
 	// ⎡0.3125  0.1875⎤
 	// ⎣0.1875  0.3125⎦
-	// λ = 0.2: converged, value 0.2000, 2 entries
+	// λ = 0.2: converged, value 0.2000
 	// ⎡0.5000  0.0000⎤
 	// ⎣0.0000  0.5000⎦
 }

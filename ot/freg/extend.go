@@ -45,7 +45,7 @@ func (p *Plan) make(r *row, w, potential, cost []float64) {
 
 // potential returns φ of the row that make made.
 func (p *Plan) potential(r *row) float64 {
-	_, offset, _ := familyOf(p.F)
+	_, offset := familyOf(p.F)
 	return p.Lambda*(offset+r.x) - r.top
 }
 

@@ -20,7 +20,7 @@ var kern cpu.Kernels[float64]
 //	square      x^−2              −1/√v           2v^(3/2)             Hellinger (1)
 //	ramp        x₊/2              2v              ½                    ChiSquare (0), Pearson (−2)
 //
-// Everything that the dual needs is a function of v: the inverse, the slope κ, and the conjugate f* up to a constant.
+// Everything that the dual needs is a function of v: the inverse and the slope κ.
 // Where x < 0 is small, the density is large; no method forms 1 − e^x or the like by subtraction there.
 type family int
 
@@ -32,23 +32,23 @@ const (
 	logistic
 )
 
-// familyOf returns the family of a divergence, the offset of u, and the constant of f*: f*(u) = conjugate(v) + constant.
-func familyOf(d fdiv.Divergence) (f family, offset, constant float64) {
+// familyOf returns the family of a divergence and the offset of u.
+func familyOf(d fdiv.Divergence) (f family, offset float64) {
 	switch d {
 	case fdiv.KL:
-		return exponential, 1, 0
+		return exponential, 1
 	case fdiv.ReverseKL:
-		return inverse, 0, -1
+		return inverse, 0
 	case fdiv.Pearson:
-		return ramp, -2, -1
+		return ramp, -2
 	case fdiv.ChiSquare:
-		return ramp, 0, 1
+		return ramp, 0
 	case fdiv.Hellinger:
-		return square, 1, -1
+		return square, 1
 	case fdiv.JensenShannon:
-		return logistic, math.Ln2, -math.Ln2
+		return logistic, math.Ln2
 	default:
-		return logistic, 0, 0
+		return logistic, 0
 	}
 }
 
@@ -103,22 +103,6 @@ func (f family) weighted(w, v float64) float64 {
 		return 2 * (w * v) * math.Sqrt(v)
 	default:
 		return w * v * (1 + v)
-	}
-}
-
-// conjugate returns f*(u) − constant where the density is v.
-func (f family) conjugate(v float64) float64 {
-	switch f {
-	case exponential:
-		return v
-	case inverse:
-		return math.Log(v)
-	case ramp:
-		return v * v
-	case square:
-		return math.Sqrt(v)
-	default:
-		return math.Log1p(v)
 	}
 }
 

@@ -2,9 +2,9 @@ package freg_test
 
 import (
 	"math"
-	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
@@ -70,12 +70,12 @@ func TestLawCertificate(t *testing.T) {
 			t.Fatalf("value %g above that of a⊗b, %g", plan.Dual, product)
 		}
 		tm := plan.Matrix()
-		for i, v := range plan.Apply(slices.Repeat([]float64{1}, len(plan.B))) {
+		for i, v := range rowSums(plan.Matrix()) {
 			if math.Abs(v-plan.A[i]) > s.Tol || math.Abs(v-sum(tm.RawRowView(i))) > 1e-14 {
 				t.Fatalf("T1[%d] = %g, want %g", i, v, plan.A[i])
 			}
 		}
-		for j, v := range plan.ApplyT(slices.Repeat([]float64{1}, len(plan.A))) {
+		for j, v := range rowSums(plan.Matrix().T()) {
 			if math.Abs(v-plan.B[j]) > s.Tol || math.Abs(v-mat.Sum(tm.ColView(j))) > 1e-14 {
 				t.Fatalf("Tᵀ1[%d] = %g, want %g", j, v, plan.B[j])
 			}
@@ -176,4 +176,13 @@ func TestLawConcave(t *testing.T) {
 			}
 		}
 	})
+}
+
+func rowSums(t mat.Matrix) []float64 {
+	n, _ := t.Dims()
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = floats.Sum(mat.Row(nil, i, t))
+	}
+	return out
 }

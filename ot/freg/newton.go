@@ -27,7 +27,7 @@ type run struct {
 }
 
 func newRun(ctx context.Context, o Solver, in *instance, begun time.Time) *run {
-	f, _, _ := familyOf(o.F)
+	f, _ := familyOf(o.F)
 	m := len(in.b)
 	v := func() []float64 { return make([]float64, m) }
 	r := &run{Solver: o, ctx: ctx, begun: begun, s: newSemidual(in, f, o.Workers), psi: v(), old: v(), best: v(), grad: v(), dir: v()}

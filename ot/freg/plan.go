@@ -63,7 +63,7 @@ func (r *run) finish() *Plan {
 // potentials fills Phi and Psi.
 func (p *Plan) potentials() {
 	in, s := p.s.instance, p.s
-	_, offset, _ := familyOf(p.F)
+	_, offset := familyOf(p.F)
 	phi, psi := make([]float64, len(in.a)), append([]float64(nil), p.psi...)
 	s.phi(phi)
 	for i := range phi {
@@ -86,9 +86,6 @@ func (p *Plan) potentials() {
 
 // Dims returns the number of sources and of targets.
 func (p *Plan) Dims() (n, m int) { return len(p.A), len(p.B) }
-
-// Density returns M_f(u), the density of the plan against the product of its marginals; NaN at and above F.Bound().
-func (p *Plan) Density(u float64) float64 { return p.F.Compatibility(u) }
 
 // each calls f for every source l of positive weight, with its row made.
 func (p *Plan) each(f func(r *row, l int)) { p.eachIn(func(r *row, _, l int) { f(r, l) }) }
@@ -115,56 +112,6 @@ func (p *Plan) Matrix() *mat.Dense {
 			dst[j] = in.a[l] * r.t[q]
 		}
 	})
-	return out
-}
-
-// Support returns the number of entries with T_ij > 0: under ChiSquare and Pearson how sparse the plan is, and the
-// number of pairs of positive weight under the others, but for underflow. Where an entry is on the verge of being 0, which
-// is the rule for λ below 1e-4 of the mean cost, it may count though it is smaller than MarginalL1.
-func (p *Plan) Support() int {
-	counts := make([]int, len(p.s.a))
-	p.each(func(r *row, l int) {
-		for _, v := range r.v {
-			if v > 0 {
-				counts[l]++
-			}
-		}
-	})
-	total := 0
-	for _, c := range counts {
-		total += c
-	}
-	return total
-}
-
-// Apply returns T v, of length n, without the matrix: one pass. v has length m.
-func (p *Plan) Apply(v []float64) []float64 {
-	n, m := p.Dims()
-	mustLen("Plan.Apply", len(v), m)
-	in := p.s.instance
-	w := in.pack(v, make([]float64, len(in.b)))
-	out := make([]float64, n)
-	p.each(func(r *row, l int) { out[in.rows[l]] = in.a[l] * kern.Dot(r.t, w) })
-	return out
-}
-
-// ApplyT returns Tᵀu, of length m, without the matrix: one pass. u has length n.
-func (p *Plan) ApplyT(u []float64) []float64 {
-	n, m := p.Dims()
-	mustLen("Plan.ApplyT", len(u), n)
-	in := p.s.instance
-	k := len(in.b)
-	part := make([]float64, len(p.s.sw.spans)*k)
-	p.eachIn(func(r *row, span, l int) {
-		kern.Axpy(part[span*k:(span+1)*k], in.a[l]*u[in.rows[l]], r.t)
-	})
-	for s := 1; s < len(p.s.sw.spans); s++ {
-		kern.Axpy(part[:k], 1, part[s*k:(s+1)*k])
-	}
-	out := make([]float64, m)
-	for q, j := range in.cols {
-		out[j] = part[q]
-	}
 	return out
 }
 

@@ -22,26 +22,6 @@ func TestWithoutMatrix(t *testing.T) {
 		plan := solve(t, freg.Solver{F: d, Lambda: mean / 100}, p)
 		certify(t, plan)
 		tm := plan.Matrix()
-		u, v := make([]float64, n), make([]float64, m)
-		for i := range u {
-			u[i] = math.Sin(float64(i))
-		}
-		for j := range v {
-			v[j] = math.Cos(float64(j))
-		}
-		var tv, tu mat.VecDense
-		tv.MulVec(tm, mat.NewVecDense(m, v))
-		tu.MulVec(tm.T(), mat.NewVecDense(n, u))
-		for i, got := range plan.Apply(v) {
-			if math.Abs(got-tv.AtVec(i)) > 1e-15 {
-				t.Fatalf("%v: Apply[%d] = %g, want %g", d, i, got, tv.AtVec(i))
-			}
-		}
-		for j, got := range plan.ApplyT(u) {
-			if math.Abs(got-tu.AtVec(j)) > 1e-15 {
-				t.Fatalf("%v: ApplyT[%d] = %g, want %g", d, j, got, tu.AtVec(j))
-			}
-		}
 		var ty mat.Dense
 		ty.Mul(tm, y)
 		bar := plan.Barycentric(y)
@@ -58,11 +38,8 @@ func TestWithoutMatrix(t *testing.T) {
 				}
 			}
 		}
-		if got := plan.Support(); got != support {
-			t.Errorf("%v: support %d, the matrix has %d", d, got, support)
-		}
-		if sparse := plan.Support() < n*m/2; sparse != (d == fdiv.Pearson || d == fdiv.ChiSquare) {
-			t.Errorf("%v: %d entries of %d", d, plan.Support(), n*m)
+		if sparse := support < n*m/2; sparse != (d == fdiv.Pearson || d == fdiv.ChiSquare) {
+			t.Errorf("%v: %d entries of %d", d, support, n*m)
 		}
 	}
 }
@@ -117,7 +94,7 @@ func TestExtend(t *testing.T) {
 		phi := plan.PhiAt(ot.Cost(ot.MatrixFree(at, pc.Y(), pc.Kind)).RawRowView(0))
 		var s float64
 		for j, b := range plan.B {
-			s += b * plan.Density((phi+plan.Psi[j]-ot.SqEuclidean.Cost(at.RawRowView(0), pc.Y().RawRowView(j)))/plan.Lambda)
+			s += b * plan.F.Compatibility((phi+plan.Psi[j]-ot.SqEuclidean.Cost(at.RawRowView(0), pc.Y().RawRowView(j)))/plan.Lambda)
 		}
 		if math.Abs(s-1) > 1e-12 {
 			t.Errorf("%v: Σ b M = %g at a new point", d, s)
@@ -129,8 +106,6 @@ func TestExtend(t *testing.T) {
 func TestLengthPanics(t *testing.T) {
 	plan := solve(t, freg.Solver{Lambda: 1}, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 3, nil))})
 	for name, f := range map[string]func(){
-		"Apply":       func() { plan.Apply(make([]float64, 2)) },
-		"ApplyT":      func() { plan.ApplyT(make([]float64, 3)) },
 		"PhiAt":       func() { plan.PhiAt(make([]float64, 2)) },
 		"PsiAt":       func() { plan.PsiAt(make([]float64, 3)) },
 		"Barycentric": func() { plan.Barycentric(mat.NewDense(2, 1, nil)) },
