@@ -10,6 +10,7 @@
 // LBFGS, which Solve takes: on the timing problems it is the fastest but where ε is a tenth of the mean cost or more, and there
 // Scaling needs no fewer evaluations. Sinkhorn and Scaling are the classics to compare with. Newton helps where atoms are hardly coupled, as in an assignment at small ε;
 // LBFGS takes its steps by itself where it does not get on. Unbalanced solves problems whose marginals are penalised.
+// Barycentre and FreeBarycentre find the measure in the middle of others.
 //
 // All of them are a rule for the next step of one function, the semi-dual. Its passes use costs and exponentials in one
 // vector kernel, products with a stored kernel, or a list of the entries of T that are not negligible; a plan that says
@@ -18,7 +19,7 @@
 // # Use
 //
 // A Problem is a Geometry (a cost matrix by Dense, or two clouds of points and a cost by Points) and two weight
-// vectors. A solver is a struct literal; its Solve returns a Plan, which holds the potentials, says in Status whether it
+// vectors; a cost of +Inf forbids a pair. A solver is a struct literal; its Solve returns a Plan, which holds the potentials, says in Status whether it
 // converged, and computes values, products, samples and gradients when asked:
 //
 //	prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}

@@ -14,10 +14,12 @@ var (
 	ErrShape = fault.ErrShape
 	// ErrWeights marks weights that are not a measure: NaN, negative, of zero total, or of unequal totals.
 	ErrWeights = fault.ErrWeights
-	// ErrCost marks a cost, or a point, that is NaN or infinite.
+	// ErrCost marks a cost, or a point, that is NaN or −Inf, or a point that is infinite.
 	ErrCost = fault.ErrCost
 	// ErrParameter marks a parameter outside its range.
 	ErrParameter = fault.ErrParameter
+	// ErrInfeasible marks a problem that has no plan without the pairs that a cost of +Inf forbids.
+	ErrInfeasible = errors.New("no plan")
 	// ErrUnderflow marks a problem that kernel scaling cannot represent.
 	ErrUnderflow = errors.New("kernel underflows")
 	// ErrUnsupported marks a request that the plan's geometry cannot answer.

@@ -170,6 +170,9 @@ func (r lossRows) row(i int, dst []float64, w *worker) {
 	}
 	kern.RowLogits(dst, r.slope, c, 1)
 	subtract(dst, ref)
+	if p.cost.forbidden {
+		leaveOut(dst, c)
+	}
 	for range 2 { // the second mean is the rounding of the first
 		subtract(dst, dot(dst, w.exp)/mass)
 	}
@@ -295,6 +298,9 @@ func (g *Gradient) Weights() (da, db []float64) {
 				ref, sum := p.exponentials(i, w.exp, c)
 				kern.RowLogits(rel, slope, c, 1)
 				subtract(rel, ref)
+				if p.cost.forbidden {
+					leaveOut(rel, c)
+				}
 				da[i] = -ref - dot(w.exp, rel)/sum
 			}
 		})
@@ -345,6 +351,9 @@ func (g *Gradient) emptyColumn(j int, da []float64) float64 {
 			al -= base.source(i)
 		}
 		v := (al - c) / p.Eps
+		if math.IsInf(v, -1) { // a forbidden pair
+			continue
+		}
 		if v > mx {
 			f := math.Exp(mx - v)
 			sum, mean, mx = sum*f, mean*f, v

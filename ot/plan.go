@@ -233,6 +233,9 @@ func (p *Plan) logRow(i int, t, logT, cost []float64) {
 	for _, j := range p.zeroB {
 		logT[j] = 0
 	}
+	if p.cost.forbidden {
+		leaveOut(logT, c)
+	}
 }
 
 // eachLog calls f with every row of T and of log T, from several goroutines.

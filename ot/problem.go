@@ -12,7 +12,9 @@ import (
 // and every value is per unit of mass; but A and B, where both are given, must have the same total to 1 part in 10⁵
 // (enough for weights that were normalised in float32). Zero weights are allowed and cost nothing.
 type Problem struct {
-	// Geometry holds the costs, n×m.
+	// Geometry holds the costs, n×m. A pair of cost +Inf is forbidden: no mass goes that way. Where no plan does without such
+	// pairs, solvers return ErrInfeasible; with n·m above 1e6 that is found only where an atom has no partner at all, and a solve
+	// that cannot converge says so in its Status.
 	Geometry Geometry
 	// A holds the n source weights and B the m target weights; nil is uniform.
 	A, B []float64
@@ -41,6 +43,7 @@ type instance struct {
 // costStats summarises the costs between atoms of positive weight.
 type costStats struct {
 	min, max, mean float64 // mean under a⊗b
+	forbidden      bool    // some cost is +Inf, and left out of the rest
 }
 
 // spread is the scale on which costs differ; ε-annealing starts there.
@@ -87,27 +90,34 @@ func (in *instance) scan(workers int) error {
 	}
 	sw := newSweep(in.g, workers)
 	parts := make([]costStats, len(sw.spans))
-	faults := make([]int, len(sw.spans)) // 1 + the first row with a cost that is not finite
-	mask := make([]float64, in.m)        // −Inf where the target has no weight, else 0
+	masses := make([]float64, len(sw.spans)) // of a⊗b that the mean is over
+	faults := make([]int, len(sw.spans))     // 1 + the first row with a cost that is not finite
+	mask := make([]float64, in.m)            // −Inf where the target has no weight, else 0
 	for j, b := range in.b {
 		if b == 0 {
 			mask[j] = math.Inf(-1)
 		}
 	}
+	forbid := mayForbid(in.g)
 	sw.each(func(w *worker, k int, s span) {
 		p := costStats{min: math.Inf(1), max: math.Inf(-1)}
 		for i := s.Lo; i < s.Hi; i++ {
 			c := in.g.Row(i, w.cost)
 			// NaN and infinities reach the mean, also through a weight of 0.
-			mean := dot(in.b, c)
+			mean, mass := dot(in.b, c), 1.0
+			if mean-mean != 0 && forbid {
+				c, mean, mass = allowed(w.exp, c, in.b)
+				p.forbidden = true
+			}
 			if mean-mean != 0 && faults[k] == 0 {
 				faults[k] = i + 1
 			}
-			if in.a[i] == 0 {
+			if in.a[i] == 0 || mass == 0 {
 				continue
 			}
 			p.min, p.max = min(p.min, -kern.RowMax(mask, c, 1)), max(p.max, kern.RowMax(mask, c, -1))
 			p.mean += in.a[i] * mean
+			masses[k] += in.a[i] * mass
 		}
 		parts[k] = p
 	})
@@ -116,7 +126,13 @@ func (in *instance) scan(workers int) error {
 		if faults[k] > 0 {
 			return in.costFault(faults[k] - 1)
 		}
-		c.min, c.max, c.mean = min(c.min, p.min), max(c.max, p.max), c.mean+p.mean
+		c.min, c.max, c.mean, c.forbidden = min(c.min, p.min), max(c.max, p.max), c.mean+p.mean, c.forbidden || p.forbidden
+	}
+	if c.forbidden {
+		if err := in.partners(); err != nil {
+			return err
+		}
+		c.mean /= kern.Sum(masses)
 	}
 	if math.IsInf(c.max-c.min, 0) || math.IsInf(c.mean, 0) {
 		return bad(ErrCost, "costs from %g to %g: their range must be finite", c.min, c.max)
@@ -128,7 +144,7 @@ func (in *instance) scan(workers int) error {
 // costFault names what is wrong with row i.
 func (in *instance) costFault(i int) error {
 	for j, v := range in.g.Row(i, make([]float64, in.m)) {
-		if v-v != 0 {
+		if v-v != 0 && !(math.IsInf(v, 1) && mayForbid(in.g)) {
 			return bad(ErrCost, "cost[%d,%d] = %g: must be finite", i, j, v)
 		}
 	}

@@ -259,11 +259,11 @@ func (s *semidual) softminColumns(cols []int, set func(k int, v float64)) {
 		}
 		c := s.g.Row(i, buf)
 		for k, j := range cols {
-			v := s.alpha[i] - c[j]
-			if v > mx[k] {
+			switch v := s.alpha[i] - c[j]; {
+			case v > mx[k]:
 				sum[k] = sum[k]*math.Exp((mx[k]-v)/s.eps) + 1
 				mx[k] = v
-			} else {
+			case !math.IsInf(v, -1): // a forbidden pair
 				sum[k] += math.Exp((v - mx[k]) / s.eps)
 			}
 		}

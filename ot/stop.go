@@ -45,6 +45,9 @@ func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.s.feasible(ctx, r.tol); err != nil {
+		return nil, err
+	}
 	if r.s.centreCosts(); c.Start != nil {
 		if g, ok := r.s.g.(*reduced); ok {
 			shift(r.beta, -g.by/2) // of which a balanced potential has half

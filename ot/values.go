@@ -81,7 +81,7 @@ func (p *Plan) sums() Values {
 	parts := make([]tally, len(sw.spans))
 	sw.each(func(w *worker, k int, s span) {
 		orig, rel := []float64(nil), make([]float64, m)
-		if p.g != p.Geometry {
+		if p.g != p.Geometry || p.cost.forbidden {
 			orig = make([]float64, m)
 		}
 		q := &parts[k]
@@ -93,8 +93,16 @@ func (p *Plan) sums() Values {
 			c, ref, scale := p.row(i, w.exp, w.cost)
 			kern.RowLogits(rel, g, c, 1)
 			subtract(rel, ref)
+			if p.cost.forbidden {
+				leaveOut(rel, c)
+			}
 			if orig != nil {
 				c = p.Geometry.Row(i, orig)
+			}
+			if p.cost.forbidden {
+				copy(orig, c)
+				leaveOut(orig, c)
+				c = orig
 			}
 			logA := math.Log(p.A[i])
 			kl := dot(w.exp, rel)/p.Eps + mass*(math.Log(scale)-logA)

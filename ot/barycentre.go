@@ -1,0 +1,280 @@
+package ot
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/internal/rows"
+)
+
+// Barycentre finds the weights b on a fixed support that minimise
+//
+//	Σ_k w_k min <T_k,c_k> + ε Σ T_k log T_k   over T_k ≥ 0 with T_k 1 = a_k and T_kᵀ1 = b,
+//
+// the entropic barycentre of the measures a_k, by iterative Bregman projections (Benamou, Carlier, Cuturi, Nenna and Peyré 2015)
+// with ε-annealing: a pass over the costs of each measure an iteration. The zero value with Eps set works.
+type Barycentre struct {
+	// Eps is the ε > 0 of the problem, in units of cost.
+	Eps float64
+	// Tol stops when Σ_k w_k Σ|T_kᵀ1−b| is at most Tol; 0 is 1e-9.
+	Tol float64
+	// MaxIter is the largest number of iterations; 0 is 100,000.
+	MaxIter int
+	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
+	Workers int
+}
+
+// Barycentres is what a Barycentre or a FreeBarycentre found.
+type Barycentres struct {
+	// X is the support of a FreeBarycentre, n×d, and B its weights or those that a Barycentre found.
+	X *mat.Dense
+	B []float64
+	// Plans are the plans from each measure to the barycentre. They are optimal where Status is Converged.
+	Plans []*Plan
+	// Status says whether to believe the rest. Iterations counts steps, and Error is what Tol is compared with.
+	Status     Status
+	Iterations int
+	Error      float64
+}
+
+// Solve returns the barycentre of the measures that are the sources of problems, of weights A, on the support that is the targets of
+// them all; B is not read. w holds the weights of the measures, divided by their sum; nil is equal ones. Errors are for bad input
+// and for a context that ended.
+func (o Barycentre) Solve(ctx context.Context, problems []Problem, w []float64) (*Barycentres, error) {
+	w, err := barycentreWeights(w, len(problems))
+	if err != nil {
+		return nil, err
+	}
+	c := controls{Eps: o.Eps, Tol: o.Tol, MaxIter: o.MaxIter, Workers: o.Workers}
+	bregman := &projections{w: w, runs: make([]*run, len(problems))}
+	stages := []float64{o.Eps}
+	for k, p := range problems {
+		r, err := c.beginAsIs(ctx, Problem{Geometry: p.Geometry, A: p.A})
+		if err != nil {
+			return nil, fmt.Errorf("%w (measure %d)", err, k)
+		}
+		r.s.centreCosts()
+		if bregman.runs[k] = r; r.s.m != bregman.runs[0].s.m {
+			return nil, bad(ErrShape, "measure %d has a support of %d points, the first one of %d: must be the same", k, r.s.m, bregman.runs[0].s.m)
+		}
+		if len(r.stages) > len(stages) {
+			stages = r.stages
+		}
+	}
+	bregman.share()
+	first := bregman.runs[0]
+	for _, eps := range stages {
+		tol := max(stageTol, first.tol)
+		if eps == o.Eps {
+			tol = first.tol
+		}
+		if err := bregman.stage(eps, tol); err != nil {
+			return nil, err
+		}
+	}
+	return bregman.finish()
+}
+
+// barycentreWeights returns w divided by its sum, equal ones for nil.
+func barycentreWeights(w []float64, n int) ([]float64, error) {
+	if n == 0 {
+		return nil, bad(ErrShape, "there must be a measure")
+	}
+	w, _, err := rows.Weights("w", w, n, "measures", bad)
+	return w, err
+}
+
+// projections is the state of a Barycentre.
+type projections struct {
+	w      []float64
+	runs   []*run
+	b      []float64 // of all runs
+	logQ   [][]float64
+	iter   int
+	status Status
+	err    float64
+}
+
+// share makes the weights of the targets those of all problems.
+func (p *projections) share() {
+	p.b = slices.Clone(p.runs[0].s.b)
+	p.logQ = make([][]float64, len(p.runs))
+	for k, r := range p.runs {
+		r.s.b, p.logQ[k] = p.b, make([]float64, len(p.b))
+	}
+}
+
+// stage iterates at ε until the error is at most tol.
+func (p *projections) stage(eps, tol float64) error {
+	for _, r := range p.runs {
+		r.s.eps = eps // and the potentials as they are: their weighted sum is to stay 0
+		r.s.choosePass(tol)
+	}
+	best := stagnation{monotone: true}
+	for {
+		if err := p.project(); err != nil {
+			return err
+		}
+		switch {
+		case p.err <= tol:
+			p.status = Converged
+			return nil
+		case p.iter >= p.runs[0].MaxIter:
+			p.status = IterationLimit
+			return nil
+		case best.stalled(p.err, p.runs[0].s.noise()):
+			p.status = Stagnated
+			return nil
+		}
+		p.iter++
+		for k, r := range p.runs {
+			for j, q := range p.logQ[k] {
+				r.beta[j] += r.s.eps * (r.s.logB[j] - q)
+			}
+		}
+	}
+}
+
+// project makes the rows of every plan right and b the geometric mean of their columns.
+func (p *projections) project() error {
+	logB := make([]float64, len(p.b))
+	for k, r := range p.runs {
+		if err := r.eval(r.beta, 1); err != nil {
+			return err
+		}
+		r.s.logColumns(p.logQ[k], r.beta)
+		axpy(logB, p.logQ[k], p.w[k])
+	}
+	for j, v := range logB {
+		p.b[j] = math.Exp(v)
+	}
+	p.err = 0
+	for k, r := range p.runs {
+		copy(r.s.logB, logB)
+		p.err += p.w[k] * kern.L1Diff(r.s.col, p.b)
+	}
+	return nil
+}
+
+// logColumns writes the logarithms of the column sums of the last evaluation.
+func (s *semidual) logColumns(dst, beta []float64) {
+	var lost []int
+	for j, c := range s.col {
+		if dst[j] = math.Log(c); c < columnUnderflow {
+			lost = append(lost, j)
+		}
+	}
+	if lost != nil {
+		s.softminColumns(lost, func(k int, v float64) { dst[lost[k]] = (beta[lost[k]] - v) / s.eps })
+	}
+}
+
+// finish returns the barycentre, with plans whose columns are compared with it.
+func (p *projections) finish() (*Barycentres, error) {
+	out := &Barycentres{B: p.b, Status: p.status, Iterations: p.iter, Error: p.err}
+	kern.Scale(p.b, 1/kern.Sum(p.b), p.b)
+	for _, r := range p.runs {
+		if r.evalOnce(); r.s.deviceFailure() != nil {
+			return nil, r.s.deviceFailure()
+		}
+		for j, b := range p.b {
+			r.s.logB[j] = math.Log(b)
+		}
+		r.status, r.iter = p.status, p.iter
+		plan, err := r.finish("barycentre", nil)
+		if err != nil {
+			return nil, err
+		}
+		out.Plans = append(out.Plans, plan)
+	}
+	return out, nil
+}
+
+// FreeBarycentre finds the points x_i of given weights b_i that minimise Σ_k w_k OT(a_k, b) for the cost |x−y|², with OT the value
+// min <T,c> + ε KL(T|abᵀ) of the Solver, by the fixed point x_i = Σ_k w_k Σ_j T_k,ji y_j/b_i (Cuturi and Doucet 2014). A step solves
+// one problem a measure, from the last potentials where the Solver can, and never raises the objective, which has local minima.
+type FreeBarycentre struct {
+	// Solver solves each transport problem.
+	Solver Solver
+	// Tol stops when no coordinate moves by more than Tol times the largest distance of a coordinate from the mean; 0 is 1e-6.
+	Tol float64
+	// MaxIter is the largest number of steps; 0 is 100.
+	MaxIter int
+}
+
+// Cloud is a discrete measure: points, as rows, and their weights; nil is uniform.
+type Cloud struct {
+	Points  *mat.Dense
+	Weights []float64
+}
+
+// Solve returns the barycentre of the measures with weights w (nil: equal) from the points and with the weights of start.
+func (o FreeBarycentre) Solve(ctx context.Context, start Cloud, measures []Cloud, w []float64) (*Barycentres, error) {
+	w, err := barycentreWeights(w, len(measures))
+	if err != nil {
+		return nil, err
+	}
+	if o.Solver == nil || math.IsNaN(o.Tol) || o.Tol < 0 || o.MaxIter < 0 {
+		return nil, bad(ErrParameter, "FreeBarycentre: Solver = %v, Tol = %g, MaxIter = %d: must be set, and ≥ 0", o.Solver, o.Tol, o.MaxIter)
+	}
+	if o.Tol == 0 {
+		o.Tol = 1e-6
+	}
+	if o.MaxIter == 0 {
+		o.MaxIter = 100
+	}
+	x := start.Points
+	out := &Barycentres{Plans: make([]*Plan, len(measures)), Status: Converged}
+	for {
+		next, solved := &mat.Dense{}, Converged
+		for k, m := range measures {
+			s := o.Solver
+			if warm, ok := s.(WarmStarter); ok && out.Plans[k] != nil {
+				s = warm.From(out.Plans[k].G)
+			}
+			plan, err := s.Solve(ctx, Problem{Geometry: Points(x, m.Points, SqEuclidean), A: start.Weights, B: m.Weights})
+			if err != nil {
+				return nil, fmt.Errorf("%w (measure %d)", err, k)
+			}
+			out.Plans[k], out.B, solved = plan, plan.A, worse(solved, plan.Status)
+			means := plan.Barycentric(m.Points)
+			means.Scale(w[k], means)
+			if k == 0 {
+				next = means
+				continue
+			}
+			next.Add(next, means)
+		}
+		out.X, out.Status, out.Error = x, solved, moved(x, next)
+		switch {
+		case out.Error <= o.Tol:
+			return out, nil
+		case out.Iterations == o.MaxIter:
+			out.Status = IterationLimit
+			return out, nil
+		}
+		x = next
+		out.Iterations++
+	}
+}
+
+// moved is the largest difference of an entry between x and y over the largest distance of one from the mean of its column.
+func moved(x, y *mat.Dense) float64 {
+	n, d := x.Dims()
+	var far, most float64
+	for k := range d {
+		col := mat.Col(nil, k, y)
+		mean := kern.Sum(col) / float64(n)
+		for i, v := range col {
+			far, most = max(far, math.Abs(v-mean), 0x1p-40*math.Abs(v)), max(most, math.Abs(v-x.At(i, k)))
+		}
+	}
+	if most == 0 {
+		return 0
+	}
+	return most / far
+}

@@ -1,0 +1,209 @@
+package ot_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot"
+)
+
+func cloudOf(rng *rand.Rand, n, d int, at, scale float64) *mat.Dense {
+	x := mat.NewDense(n, d, nil)
+	x.Apply(func(_, _ int, _ float64) float64 { return at + scale*rng.NormFloat64() }, x)
+	return x
+}
+
+// The conditions of optimality: plans exp((α+β−c)/ε) with the right rows and one common column sum, whose potentials of the
+// support add up to a constant, weighted. They hold at no other weights.
+func TestBarycentreIsOptimal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	support := cloudOf(rng, 60, 2, 0, 1.5)
+	problems := []ot.Problem{
+		{Geometry: ot.Points(cloudOf(rng, 40, 2, -1, .5), support, ot.SqEuclidean)},
+		{Geometry: ot.Points(cloudOf(rng, 50, 2, 1, .3), support, ot.SqEuclidean), A: slices.Repeat([]float64{2}, 50)},
+		{Geometry: ot.Dense(ot.Cost(ot.Points(cloudOf(rng, 30, 2, 0, 1), support, ot.L1)))},
+	}
+	w := []float64{1, 2, 3}
+	for _, eps := range []float64{1, 0.1} {
+		var bs [][]float64
+		for _, workers := range []int{1, 3} {
+			out, err := ot.Barycentre{Eps: eps, Workers: workers}.Solve(t.Context(), problems, w)
+			if err != nil || out.Status != ot.Converged || !(math.Abs(floats.Sum(out.B)-1) < 1e-12) {
+				t.Fatalf("ε = %g: %+v, %v", eps, out, err)
+			}
+			bs = append(bs, out.B)
+			sum := make([]float64, 60)
+			for k, plan := range out.Plans {
+				for i, r := range plan.Apply(slices.Repeat([]float64{1}, 60)) {
+					if !(math.Abs(r-plan.A[i]) < 1e-12) {
+						t.Fatalf("plan %d: row %d sums to %g, want %g", k, i, r, plan.A[i])
+					}
+				}
+				if off := floats.Distance(plan.ApplyT(slices.Repeat([]float64{1}, len(plan.A))), out.B, 1); off > 1e-8 || !(math.Abs(off-plan.MarginalL1) < 1e-12) {
+					t.Errorf("plan %d: columns are off by %g, MarginalL1 is %g", k, off, plan.MarginalL1)
+				}
+				floats.AddScaled(sum, w[k], plan.Beta)
+			}
+			for j, v := range sum {
+				if !(math.Abs(v-sum[0]) < 1e-8) {
+					t.Fatalf("ε = %g: Σ w β is %g at %d and %g at 0", eps, v, j, sum[0])
+				}
+			}
+		}
+		if d := cmp.Diff(bs[0], bs[1]); d != "" {
+			t.Errorf("ε = %g: depends on the number of workers:\n%s", eps, d)
+		}
+	}
+}
+
+// Between two equal bumps on a line lies one in the middle, whatever the grid; of one measure it is its blur, in closed form.
+func TestBarycentreOnTheLine(t *testing.T) {
+	const n = 101
+	grid, left, right := mat.NewDense(n, 1, nil), make([]float64, n), make([]float64, n)
+	for i := range n {
+		x := float64(i) / (n - 1)
+		grid.Set(i, 0, x)
+		left[i], right[i] = math.Exp(-(x-.25)*(x-.25)/2e-3), math.Exp(-(x-.65)*(x-.65)/2e-3)
+	}
+	g := ot.Points(grid, grid, ot.SqEuclidean)
+	out, err := ot.Barycentre{Eps: 2e-3}.Solve(t.Context(), []ot.Problem{{Geometry: g, A: left}, {Geometry: g, A: right}}, []float64{3, 1})
+	if err != nil || out.Status != ot.Converged {
+		t.Fatal(out, err)
+	}
+	var mean, square float64
+	for i, b := range out.B {
+		x := grid.At(i, 0)
+		mean, square = mean+b*x, square+b*x*x
+	}
+	if !(math.Abs(mean-.35) < 1e-6) || !(square-mean*mean < 4e-3) {
+		t.Errorf("mean %g, want 0.35; variance %g", mean, square-mean*mean)
+	}
+	one, err := ot.Barycentre{Eps: .01}.Solve(t.Context(), []ot.Problem{{Geometry: g, A: left}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, total := make([]float64, n), floats.Sum(left)
+	for i, a := range left {
+		row := make([]float64, n)
+		for j := range row {
+			d := grid.At(i, 0) - grid.At(j, 0)
+			row[j] = math.Exp(-d * d / .01)
+		}
+		floats.AddScaled(want, a/total/floats.Sum(row), row)
+	}
+	if !floats.EqualApprox(one.B, want, 1e-12) {
+		t.Errorf("of one measure: %v, want %v", one.B, want)
+	}
+}
+
+// Of translates of one cloud the free barycentre is the translate between them, found from a poor start too; of points, their mean.
+func TestFreeBarycentre(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	x := cloudOf(rng, 12, 2, 0, 1)
+	move := func(by float64) ot.Cloud {
+		y := mat.DenseCopyOf(x)
+		y.Apply(func(_, _ int, v float64) float64 { return v + by }, y)
+		return ot.Cloud{Points: y}
+	}
+	s := ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1e-3}, Tol: 1e-9}
+	out, err := s.Solve(t.Context(), move(.1), []ot.Cloud{move(-1), move(3)}, []float64{1, 3})
+	if err != nil || out.Status != ot.Converged {
+		t.Fatal(out, err)
+	}
+	if want := move(2).Points; !mat.EqualApprox(out.X, want, 1e-6) {
+		t.Errorf("\n%v, want\n%v", mat.Formatted(out.X), mat.Formatted(want))
+	}
+	point := ot.Cloud{Points: mat.NewDense(1, 2, []float64{9, 9})}
+	out, err = s.Solve(t.Context(), point, []ot.Cloud{move(0), move(4)}, nil)
+	if err != nil || !(math.Abs(out.X.At(0, 0)-2-mat.Sum(x.ColView(0))/12) < 1e-12) {
+		t.Error(out, err)
+	}
+	// Steps never raise the objective, and stop when they are told to.
+	last := math.Inf(1)
+	for steps := range 6 {
+		out, err := ot.FreeBarycentre{Solver: ot.LBFGS{Eps: .05}, MaxIter: steps + 1}.Solve(t.Context(), ot.Cloud{Points: cloudOf(rand.New(rand.NewPCG(3, 1)), 8, 2, 0, 1)},
+			[]ot.Cloud{move(0), {Points: cloudOf(rand.New(rand.NewPCG(4, 1)), 20, 2, 1, 2)}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := out.Plans[0].RegKL()/2 + out.Plans[1].RegKL()/2; v > last+1e-9 {
+			t.Errorf("the objective rose from %g to %g", last, v)
+		} else {
+			last = v
+		}
+	}
+}
+
+func TestBarycentreRefuses(t *testing.T) {
+	x := cloudOf(rand.New(rand.NewPCG(1, 1)), 3, 2, 0, 1)
+	p := ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)}
+	other := ot.Problem{Geometry: ot.Points(x, cloudOf(rand.New(rand.NewPCG(1, 1)), 4, 2, 0, 1), ot.SqEuclidean)}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, test := range map[string]struct {
+		solve func() (*ot.Barycentres, error)
+		kind  error
+	}{
+		"none": {func() (*ot.Barycentres, error) { return ot.Barycentre{Eps: 1}.Solve(t.Context(), nil, nil) }, ot.ErrShape},
+		"ε":    {func() (*ot.Barycentres, error) { return ot.Barycentre{}.Solve(t.Context(), []ot.Problem{p}, nil) }, ot.ErrParameter},
+		"weights": {func() (*ot.Barycentres, error) {
+			return ot.Barycentre{Eps: 1}.Solve(t.Context(), []ot.Problem{p}, []float64{-1})
+		}, ot.ErrWeights},
+		"other support": {func() (*ot.Barycentres, error) {
+			return ot.Barycentre{Eps: 1}.Solve(t.Context(), []ot.Problem{p, other}, nil)
+		}, ot.ErrShape},
+		"cancelled": {func() (*ot.Barycentres, error) { return ot.Barycentre{Eps: 1}.Solve(gone, []ot.Problem{p, p}, nil) }, context.Canceled},
+		"no solver": {func() (*ot.Barycentres, error) {
+			return ot.FreeBarycentre{}.Solve(t.Context(), ot.Cloud{Points: x}, []ot.Cloud{{Points: x}}, nil)
+		}, ot.ErrParameter},
+		"no points": {func() (*ot.Barycentres, error) {
+			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), ot.Cloud{}, []ot.Cloud{{Points: x}}, nil)
+		}, ot.ErrShape},
+		"no measure's points": {func() (*ot.Barycentres, error) {
+			return ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 1}}.Solve(t.Context(), ot.Cloud{Points: x}, []ot.Cloud{{}}, nil)
+		}, ot.ErrShape},
+	} {
+		if out, err := test.solve(); !errors.Is(err, test.kind) || out != nil {
+			t.Errorf("%s: %v, %v", name, out, err)
+		}
+	}
+}
+
+// The barycentre of two measures on a grid of the line.
+func ExampleBarycentre() {
+	grid := mat.NewDense(5, 1, []float64{0, 1, 2, 3, 4})
+	g := ot.Points(grid, grid, ot.SqEuclidean)
+	out, err := ot.Barycentre{Eps: 0.1}.Solve(context.Background(), []ot.Problem{
+		{Geometry: g, A: []float64{1, 0, 0, 0, 0}}, {Geometry: g, A: []float64{0, 0, 0, 0, 1}},
+	}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%v: %.3f\n", out.Status, out.B)
+	// Output:
+	// converged: [0.000 0.000 1.000 0.000 0.000]
+}
+
+// Two points that stand for three pairs of points.
+func ExampleFreeBarycentre() {
+	cloud := func(v ...float64) ot.Cloud { return ot.Cloud{Points: mat.NewDense(2, 1, v)} }
+	out, err := ot.FreeBarycentre{Solver: ot.LBFGS{Eps: 0.01}}.Solve(context.Background(), cloud(-1, 1),
+		[]ot.Cloud{cloud(0, 4), cloud(5, 1), cloud(2, 6)}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%v: %.3f\n", out.Status, out.X.RawMatrix().Data)
+	// Output:
+	// converged: [1.000 5.000]
+}

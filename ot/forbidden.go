@@ -1,0 +1,101 @@
+package ot
+
+import (
+	"context"
+	"math"
+
+	"coupling/ot/exact"
+)
+
+// Pairs of cost +Inf are forbidden. Passes need nothing for it, exponentials of −Inf being 0; what multiplies T by a logarithm or
+// a cost leaves them out.
+
+// mayForbid reports whether +Inf is a cost that somebody gave: not where built-in costs of points overflow, nor on a device.
+func mayForbid(g Geometry) bool {
+	switch g := g.(type) {
+	case *OnDevice:
+		return false
+	case *PointCloud:
+		_, known := g.Kind.(kernelCost)
+		return !known
+	}
+	return true
+}
+
+// allowed copies costs to dst with the least finite one for those that are +Inf, and returns them with the sum of b c and of b over
+// the finite ones; 0 of none. NaN and −Inf make the sum NaN.
+func allowed(dst, c, b []float64) (row []float64, mean, mass float64) {
+	least := math.Inf(1)
+	for j, v := range c {
+		if math.IsNaN(v) || math.IsInf(v, -1) {
+			return c, math.NaN(), 0
+		}
+		if b[j] > 0 {
+			least = min(least, v)
+		}
+	}
+	for j, v := range c {
+		if dst[j] = v; math.IsInf(v, 1) {
+			dst[j] = least
+			continue
+		}
+		mean += b[j] * v
+		mass += b[j]
+	}
+	return dst, mean, mass
+}
+
+// leaveOut sets v to 0 where the cost is +Inf.
+func leaveOut(v, c []float64) {
+	for j, x := range c {
+		if math.IsInf(x, 1) {
+			v[j] = 0
+		}
+	}
+}
+
+// partners reports an atom of positive weight all of whose pairs are forbidden.
+func (in *instance) partners() error {
+	partner, buf := make([]bool, in.m), make([]float64, in.m)
+	for i, a := range in.a {
+		any := a == 0
+		for j, v := range in.g.Row(i, buf) {
+			if a > 0 && in.b[j] > 0 && !math.IsInf(v, 1) {
+				any, partner[j] = true, true
+			}
+		}
+		if !any {
+			return bad(ErrInfeasible, "every pair of source %d is forbidden", i)
+		}
+	}
+	for j, b := range in.b {
+		if b > 0 && !partner[j] {
+			return bad(ErrInfeasible, "every pair of target %d is forbidden", j)
+		}
+	}
+	return nil
+}
+
+// penalty is 1 for forbidden pairs and 0 for others.
+type penalty struct{ Geometry }
+
+func (p penalty) Row(i int, buf []float64) []float64 {
+	for j, v := range p.Geometry.Row(i, buf) {
+		if buf[j] = 0; math.IsInf(v, 1) {
+			buf[j] = 1
+		}
+	}
+	return buf
+}
+
+// feasible reports a problem that has no plan but by forbidden pairs: the least mass that goes by them is that of exact transport.
+func (in *instance) feasible(ctx context.Context, tol float64) error {
+	if !in.cost.forbidden || in.n > maxRestart/in.m {
+		return nil
+	}
+	least, err := exact.Simplex{}.Solve(ctx, in.a, in.b, penalty{in.g})
+	if err == nil && least.Value > max(tol/4, 1e-14) {
+		err = bad(ErrInfeasible, "no plan: at least %.3g of the mass would go by pairs of cost +Inf", least.Value)
+	}
+	return err
+}
