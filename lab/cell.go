@@ -23,7 +23,8 @@ type Cell struct {
 	Key  Key
 	Seed uint64
 
-	part     string // the directory for work in progress
+	paths    cellPaths
+	attempt  string // names the directory of its artifacts
 	mu       sync.Mutex
 	asked    []string // names of artifacts
 	devices  []*device.Device
@@ -86,7 +87,7 @@ func (c *Cell) Artifact(name string) (file string, err error) {
 	if name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`) {
 		return "", fmt.Errorf("lab: artifact name %q: want a relative slash-separated path", name)
 	}
-	file = filepath.Join(c.part, "artifacts", filepath.FromSlash(name))
+	file = filepath.Join(c.paths.files(c.attempt), filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return "", fmt.Errorf("lab: artifact: %w", err)
 	}
@@ -100,39 +101,10 @@ func (c *Cell) Artifact(name string) (file string, err error) {
 // attempt and is there for the next one: the place for checkpoints. It is
 // removed when the cell finishes.
 func (c *Cell) Scratch() (dir string, err error) {
-	dir = filepath.Join(c.part, "scratch")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := os.MkdirAll(c.paths.scratch, 0o777); err != nil {
 		return "", fmt.Errorf("lab: scratch: %w", err)
 	}
-	return dir, nil
-}
-
-// adoptPart makes the working directory of an earlier, dead attempt that of
-// generation: its scratch is kept, its half-written artifacts are not. Renaming
-// fences the earlier owner off should it still be alive.
-func (p cellPaths) adoptPart(generation int) (dir string, err error) {
-	dir = p.part(generation)
-	old, err := p.numbered(partSuffix)
-	if err != nil {
-		return "", err
-	}
-	for _, g := range old {
-		if g == generation {
-			continue
-		}
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			err = os.Rename(p.part(g), dir)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return "", fmt.Errorf("lab: %w", err)
-			}
-		} else if err := os.RemoveAll(p.part(g)); err != nil {
-			return "", fmt.Errorf("lab: %w", err)
-		}
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "artifacts")); err != nil {
-		return "", fmt.Errorf("lab: %w", err)
-	}
-	return dir, nil
+	return c.paths.scratch, nil
 }
 
 // collect syncs and describes the artifacts of a finished cell. One that was
@@ -143,7 +115,7 @@ func (c *Cell) collect() ([]Artifact, error) {
 	if len(c.asked) == 0 {
 		return nil, nil
 	}
-	root := filepath.Join(c.part, "artifacts")
+	root := c.paths.files(c.attempt)
 	var out []Artifact
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -73,10 +73,29 @@ func (c Claim) Verdict() Verdict {
 	return Differs
 }
 
-// Expected returns the right-hand side as text: "0.58", "≤ 0.001".
+// Expected returns the right-hand side as text: "0.58 ± 0.01", "≤ 0.001".
 func (c Claim) Expected() string {
-	if c.Relation == Equals {
-		return fmt.Sprintf("%.4g", c.Want)
+	text := fmt.Sprintf("%.4g", c.Want)
+	if c.Relation != Equals {
+		text = c.Relation.String() + " " + text
 	}
-	return fmt.Sprintf("%s %.4g", c.Relation, c.Want)
+	if tol := c.Tolerance(); tol > 0 {
+		text += fmt.Sprintf(" ± %.2g", tol)
+	}
+	return text
+}
+
+// A Score counts verdicts.
+type Score map[Verdict]int
+
+// String is "1 of 3 claims hold, 1 not asked at this size, 1 differ".
+func (s Score) String() string {
+	text := fmt.Sprintf("%d of %d claims hold", s[Holds], s[Holds]+s[Differs]+s[Skipped])
+	if n := s[Skipped]; n > 0 {
+		text += fmt.Sprintf(", %d not asked at this size", n)
+	}
+	if n := s[Differs]; n > 0 {
+		text += fmt.Sprintf(", %d differ", n)
+	}
+	return text
 }

@@ -63,18 +63,42 @@ func Number(v any) (float64, bool) {
 	case json.Number:
 		f, err := v.Float64()
 		return f, err == nil
+	case string: // see codec.go
+		f, ok := map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1)}[v]
+		return f, ok
 	}
 	return 0, false
 }
 
+// Numbers returns the number in a cell of a [Row], or those of a list; nil if it
+// holds anything else.
+func Numbers(v any) (out []float64) {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	for _, e := range list {
+		x, ok := Number(e)
+		if !ok {
+			return nil
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
 // FormatCell writes a cell of a [Row] as text: a float64 in the fewest digits
-// that read back exactly, nothing for nil.
+// that read back exactly, a list as JSON, nothing for nil.
 func FormatCell(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64)
+	case []any:
+		if b, err := json.Marshal(v); err == nil {
+			return string(b)
+		}
 	}
 	return fmt.Sprint(v)
 }

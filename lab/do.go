@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"time"
 )
@@ -84,12 +83,6 @@ func typed[P, R any](s *Store, j Job, p P, recalled bool) func(Record, error) (R
 	}
 }
 
-// busyError is an [ErrBusy] that may know who computes the cell.
-type busyError struct{ holder *owner }
-
-func (busyError) Error() string { return ErrBusy.Error() }
-func (busyError) Unwrap() error { return ErrBusy }
-
 // recall returns the finished cell.
 func (j Job) recall(s *Store) (Record, error) {
 	if j.invalid != nil {
@@ -118,7 +111,7 @@ func canCompute(err error) bool {
 
 // try recalls the cell, or computes and stores it. The error is [ErrBusy] if
 // another process is at work on it.
-func (j Job) try(ctx context.Context, s *Store, seen observed) (r Record, recalled bool, err error) {
+func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err error) {
 	if ctx.Err() != nil {
 		return j.id, false, context.Cause(ctx)
 	}
@@ -138,59 +131,55 @@ func (j Job) try(ctx context.Context, s *Store, seen observed) (r Record, recall
 		return j.id, false, err
 	}
 	if j.elsewhere != nil {
-		if _, err := paths.staleLocks(s.timing.orDefault(), seen); err != nil {
-			return j.id, false, err
+		if paths.busy() {
+			return j.id, false, ErrBusy
 		}
 		recalled, err = j.elsewhere(ctx, s)
 		return j.id, recalled, err
 	}
-	lock, err := paths.tryLock(s.timing.orDefault(), seen)
+	lock, err := paths.tryLock()
 	if err != nil {
 		return j.id, false, err
 	}
-	held := lock.hold(ctx, s.timing.orDefault().beat)
 	defer lock.release()
 	if found() { // it landed between the look and our lock
 		return r, true, err
 	}
-	r, err = j.attempt(held, s, lock, watch)
-	if errors.Is(err, errLost) && ctx.Err() == nil { // another process took over: recall what it stores
-		err = busyError{}
-	}
-	return r, false, err
-}
-
-// attempt computes the cell under its lock and stores it.
-func (j Job) attempt(ctx context.Context, s *Store, lock *cellLock, watch func(Event)) (Record, error) {
 	watch(Event{Kind: Started})
-	r, err := j.compute(ctx, lock, watch)
-	if err == nil {
-		err = s.commit(r, lock)
+	done, cause := j.compute(ctx, lock, watch)
+	if cause == nil {
+		cause = s.write(paths.record, done) // its appearance is the moment at which the cell exists
 	}
 	switch {
-	case err == nil:
-		watch(Event{Kind: Stored, Seconds: r.Manifest.Seconds})
+	case cause == nil:
+		_ = os.Remove(paths.failure) // what follows is tidying up
+		_ = os.RemoveAll(paths.scratch)
+		watch(Event{Kind: Stored, Seconds: done.Manifest.Seconds})
+		return done, false, nil
 	case ctx.Err() != nil:
-		err = context.Cause(ctx)
-	case errors.Is(err, errLost) || lock.state() == lost: // what it met is not its own failure
-		err = errLost
+		cause = context.Cause(ctx)
+	case found(): // another has stored it, where files cannot be locked
+		return r, true, err
 	default:
-		watch(Event{Kind: Failed, Err: err})
-		err = errors.Join(err, s.fail(r, err, lock))
+		cause = s.fail(done, cause, watch)
 	}
-	return r, err
+	_ = os.RemoveAll(paths.files(lock.attempt)) // scratch stays for the next attempt
+	return j.id, false, cause
 }
 
-// compute runs the cell in its working directory. The value is kept in the form
-// in which it is stored, so that a computed result and a recalled one are the same.
+// fail leaves a record of the failure, which it returns.
+func (s *Store) fail(r Record, cause error, watch func(Event)) error {
+	watch(Event{Kind: Failed, Err: cause})
+	r.Value, r.Artifacts, r.Attempt, r.Error = nil, nil, "", cause.Error()
+	return errors.Join(cause, s.write(s.paths(r).failure, r))
+}
+
+// compute runs the cell. The value is kept in the form in which it is stored, so
+// that a computed result and a recalled one are the same.
 func (j Job) compute(ctx context.Context, lock *cellLock, watch func(Event)) (Record, error) {
 	r := j.id
-	part, err := lock.paths.adoptPart(lock.generation)
-	if err != nil {
-		return r, err
-	}
 	r.Manifest = newManifest()
-	cell := &Cell{Key: r.Key, Seed: r.Seed, part: part, progress: func(done, total int) {
+	cell := &Cell{Key: r.Key, Seed: r.Seed, paths: lock.paths, attempt: lock.attempt, progress: func(done, total int) {
 		watch(Event{Kind: Advanced, Done: done, Total: total})
 	}}
 	value, err := j.call(ctx, cell)
@@ -212,7 +201,7 @@ func (j Job) compute(ctx context.Context, lock *cellLock, watch func(Event)) (Re
 		err = j.check(r)
 	}
 	if len(r.Artifacts) > 0 {
-		r.Attempt = lock.owner.Nonce
+		r.Attempt = lock.attempt
 	}
 	return r, err
 }
@@ -233,33 +222,4 @@ func (j Job) call(ctx context.Context, c *Cell) (value any, err error) {
 	}()
 	<-done
 	return value, err
-}
-
-// commit makes the cell finished: artifacts into a directory of this attempt's
-// own, then the record, whose appearance is the moment at which the cell exists.
-func (s *Store) commit(r Record, lock *cellLock) error {
-	if lock.state() == lost {
-		return errLost
-	}
-	p, part := lock.paths, lock.paths.part(lock.generation)
-	if len(r.Artifacts) > 0 {
-		if err := move(filepath.Join(part, "artifacts"), p.files(r.Attempt)); err != nil {
-			return fmt.Errorf("lab: artifacts were not stored: %w", err)
-		}
-	}
-	if err := s.write(p.record, r); err != nil {
-		return err
-	}
-	_ = os.Remove(p.failure) // the cell exists: what follows is tidying up
-	_ = os.RemoveAll(part)
-	return nil
-}
-
-// fail leaves a record of the failure. Scratch stays for the next attempt.
-func (s *Store) fail(r Record, cause error, lock *cellLock) error {
-	part := lock.paths.part(lock.generation)
-	_ = os.RemoveAll(filepath.Join(part, "artifacts"))
-	_ = os.Remove(part) // unless it has scratch
-	r.Value, r.Artifacts, r.Attempt, r.Error = nil, nil, "", cause.Error()
-	return s.write(lock.paths.failure, r)
 }

@@ -49,24 +49,21 @@
 // A store is a plain directory, safe to share between processes and over a
 // network file system. A finished cell is one JSON file that appears whole by
 // rename, with its artifacts (NPY files, checkpoints) in a directory beside it.
-// Two processes that want the same cell do not both compute it: a lock file
-// with a heartbeat says who does, and a dead owner is replaced. The other takes
-// the next cell that is free, and waits only when none is left.
+// Two processes that want the same cell do not both compute it: the one that has
+// locked it (flock) does. The other takes the next cell that is free, and waits
+// only when none is left. A file system without locks, or with locks that hold
+// within one machine only, costs work that is done twice, never a result.
 //
-// # File systems that fail
+// # Disks that fail
 //
 // A full disk fails the cells that meet it, with an error that names the file;
-// what is finished stays whole, and the next run goes on. Every rename is looked
-// after: one whose answer was lost counts as done, one that was answered and not
-// done is tried again and then refused. A disk so slow that heartbeats come late
-// costs work that is done twice, never a result.
+// what is finished stays whole, and the next run goes on.
 //
 // # Large stores
 //
 // A finished cell is one inode (more with artifacts: a directory and its files)
 // and half a kilobyte, for which most file systems take a block of 4 KiB.
-// What limits a sweep of trivial cells is the file system: two syncs, some thirty
-// calls, and listings of the directory that holds 1/256 of an experiment, which
-// grow with the store; scale_test.go measures it. From about a million cells of
+// What limits a sweep of trivial cells is the file system: two syncs and some
+// twenty calls a cell; scale_test.go measures it. From about a million cells of
 // one experiment on, use several experiments or stores, or cells that do more each.
 package lab

@@ -50,8 +50,9 @@ func (e Experiment[P, R]) identify(seed uint64, p P) (Record, error) {
 	if !namePattern.MatchString(e.Name) {
 		return Record{}, fmt.Errorf("lab: experiment name %q: want lower-case words separated by slashes", e.Name)
 	}
-	err := errors.Join(checkType(reflect.TypeFor[P]()), checkType(reflect.TypeFor[R]()))
-	if err != nil {
+	_, err := shape(reflect.TypeFor[P]())
+	form, errR := shape(reflect.TypeFor[R]())
+	if err := errors.Join(err, errR); err != nil {
 		return Record{}, fmt.Errorf("lab: types of %s: %w", e.Name, err)
 	}
 	params, err := marshal(p)
@@ -64,7 +65,7 @@ func (e Experiment[P, R]) identify(seed uint64, p P) (Record, error) {
 	r := Record{
 		Experiment: e.Name,
 		Version:    e.Version,
-		Shape:      shape(reflect.TypeFor[R]()),
+		Shape:      form,
 		Seed:       seed,
 		Params:     params,
 	}

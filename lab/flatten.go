@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 )
 
 // A Row is a record flattened for tables: columns by dotted name. The cells are
-// string, float64, bool, json.Number (integers) or nil.
+// string, float64, bool, json.Number (integers), nil or []any (as JSON has it).
 type Row map[string]any
 
 // Columns of a row that come from the record itself.
@@ -19,7 +18,7 @@ var recordColumns = []string{"key", "experiment", "version", "seed"}
 
 // Flatten returns the record as a row: key, experiment, version, seed, then
 // param.NAME and value.NAME with dots into nested objects, and the manifest's
-// start, seconds and device. An array stays one column, as JSON.
+// start, seconds and device. A list stays one column.
 func (r Record) Flatten() (Row, error) {
 	row := Row{
 		"key": string(r.Key), "experiment": r.Experiment,
@@ -70,20 +69,14 @@ func (row Row) add(name string, v any) {
 		for k, e := range v {
 			row.add(name+"."+k, e)
 		}
-	case []any:
-		b, err := json.Marshal(v)
-		if err != nil { // it was decoded from JSON a moment ago
-			panic(err)
-		}
-		row[name] = string(b)
 	case json.Number:
 		row[name] = number(v)
 	case string: // see codec.go
-		if f, ok := map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1)}[v]; ok {
+		if f, ok := Number(v); ok {
 			row[name] = f
-			return
+		} else {
+			row[name] = v
 		}
-		row[name] = v
 	default:
 		row[name] = v
 	}

@@ -36,7 +36,7 @@ func (s *Store) GC(ds []Decoder, age time.Duration, dry bool) (GC, error) {
 				return out, err
 			}
 			d, ok := current[r.Experiment]
-			if !ok || r.Version > d.Version || r.Version == d.Version && r.Shape == d.Shape || s.busy(s.paths(r), age) {
+			if !ok || r.Version > d.Version || r.Version == d.Version && r.Shape == d.Shape || s.paths(r).busy() {
 				continue
 			}
 			out.Cells = append(out.Cells, r)
@@ -56,22 +56,6 @@ func (s *Store) GC(ds []Decoder, age time.Duration, dry bool) (GC, error) {
 		return os.RemoveAll(path)
 	})
 	return out, err
-}
-
-// busy reports whether the cell has a lock whose owner may be alive.
-func (s *Store) busy(p cellPaths, age time.Duration) bool {
-	gens, err := p.numbered(lockSuffix)
-	if err != nil {
-		return true // cannot tell
-	}
-	for _, g := range gens {
-		o, beat, err := p.readLock(g)
-		// Clocks of other machines are compared here, but with a wide margin.
-		if err == nil && !o.dead() && time.Since(beat) < max(age, 10*s.timing.orDefault().stale) {
-			return true
-		}
-	}
-	return false
 }
 
 // leftover calls f with what killed processes left and nobody has touched for age.
@@ -103,7 +87,7 @@ func (s *Store) leftover(age time.Duration, f func(path string) error) error {
 // isLeftover reports whether a file or directory of a shard belongs to no
 // finished cell and to no living owner.
 func (s *Store) isLeftover(sh shard, name string) bool {
-	if strings.HasPrefix(name, tmpPrefix) {
+	if strings.HasSuffix(name, tmpSuffix) {
 		return true
 	}
 	key, suffix, ok := keyOf(name)
@@ -113,9 +97,9 @@ func (s *Store) isLeftover(sh shard, name string) bool {
 	p := sh.paths(key)
 	if attempt, ok := strings.CutPrefix(suffix, filesSuffix); ok { // of a commit that was cut short, or of a record that was replaced
 		r, err := s.read(p.record)
-		return (errors.Is(err, ErrMissing) || err == nil && r.Attempt != attempt) && !s.busy(p, 0)
+		return (errors.Is(err, ErrMissing) || err == nil && r.Attempt != attempt) && !p.busy()
 	}
-	return (strings.HasPrefix(suffix, lockSuffix) || strings.HasPrefix(suffix, partSuffix)) && !s.busy(p, 0)
+	return (suffix == lockSuffix || suffix == scratchSuffix) && !p.busy()
 }
 
 // lastTouched is the newest modification time at or below path.

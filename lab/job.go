@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 )
@@ -47,7 +45,7 @@ func (j Job) Do(ctx context.Context, s *Store) error {
 // Try is Do without waiting: if another process is at work on the cell, the
 // error is [ErrBusy]. It reports whether the store held the cell.
 func (j Job) Try(ctx context.Context, s *Store) (recalled bool, err error) {
-	_, recalled, err = j.try(ctx, s, observed{})
+	_, recalled, err = j.try(ctx, s)
 	return recalled, j.id.cellError(err)
 }
 
@@ -100,9 +98,10 @@ type Decoder struct {
 
 // Decoder returns the decoder of e's jobs.
 func (e Experiment[P, R]) Decoder() Decoder {
+	form, _ := shape(reflect.TypeFor[R]()) // job says what is wrong with it
 	return Decoder{
 		Experiment: e.Name, Version: e.Version,
-		Shape: shape(reflect.TypeFor[R]()), Params: reflect.TypeFor[P](),
+		Shape: form, Params: reflect.TypeFor[P](),
 		job: func(seed uint64, params []byte, options ...json.Options) (Job, error) {
 			var p P
 			if err := unmarshal(params, &p, options...); err != nil {
@@ -225,29 +224,21 @@ func (s *Store) Survey(jobs []Job) (missing, otherCode []Job) {
 		}
 	}
 	there := s.there(once)
-	const isMissing, isOther = 1, 2
-	found := make([]int, len(once))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(readAhead, len(once)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(once); i = next.Add(1) - 1 {
-				if there != nil && !there[once[i].id.Key].Stored {
-					found[i] = isMissing
-				} else if r, err := once[i].recall(s); err != nil {
-					found[i] = isMissing
-				} else if once[i].otherCode(r) {
-					found[i] = isOther
-				}
-			}
-		})
-	}
-	wg.Wait()
+	errs, other := make([]error, len(once)), make([]bool, len(once))
+	parallel(len(once), func(i int) {
+		if there != nil && !there[once[i].id.Key].Stored {
+			errs[i] = ErrMissing
+			return
+		}
+		var r Record
+		r, errs[i] = once[i].recall(s)
+		other[i] = once[i].otherCode(r)
+	})
 	for i, j := range once {
-		switch found[i] {
-		case isMissing:
+		switch {
+		case errs[i] != nil:
 			missing = append(missing, j)
-		case isOther:
+		case other[i]:
 			otherCode = append(otherCode, j)
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -18,16 +16,16 @@ import (
 //	DIR/cells/EXPERIMENT/ab/abcdef….json         the record: present means finished
 //	DIR/cells/EXPERIMENT/ab/abcdef….files.ID/    its artifacts
 //	DIR/cells/EXPERIMENT/ab/abcdef….failed.json  why the last attempt failed
-//	DIR/cells/EXPERIMENT/ab/abcdef….part.N/      work in progress, kept for a resume
-//	DIR/cells/EXPERIMENT/ab/abcdef….lock.N       who is at work
-//	DIR/cells/EXPERIMENT/ab/.tmp-…               a file that is being written
+//	DIR/cells/EXPERIMENT/ab/abcdef….scratch/     work in progress, kept for a resume
+//	DIR/cells/EXPERIMENT/ab/abcdef….lock         who is at work
+//	DIR/cells/EXPERIMENT/ab/….tmp                a file that is being written
 const (
 	recordSuffix  = ".json"
 	filesSuffix   = ".files."
 	failureSuffix = ".failed.json"
-	partSuffix    = ".part."
-	lockSuffix    = ".lock."
-	tmpPrefix     = ".tmp-"
+	scratchSuffix = ".scratch"
+	lockSuffix    = ".lock"
+	tmpSuffix     = ".tmp"
 )
 
 // cellPaths names the files of one cell.
@@ -36,6 +34,8 @@ type cellPaths struct {
 	base    string // dir/KEY, which every name below begins with
 	record  string
 	failure string
+	scratch string
+	lock    string
 }
 
 func (s *Store) cells() string { return filepath.Join(s.Dir, "cells") }
@@ -46,33 +46,10 @@ func (s *Store) paths(r Record) cellPaths {
 
 func (sh shard) paths(key Key) cellPaths {
 	base := filepath.Join(sh.path, string(key))
-	return cellPaths{sh.path, base, base + recordSuffix, base + failureSuffix}
+	return cellPaths{sh.path, base, base + recordSuffix, base + failureSuffix, base + scratchSuffix, base + lockSuffix}
 }
 
 func (p cellPaths) files(attempt string) string { return p.base + filesSuffix + attempt }
-func (p cellPaths) part(generation int) string  { return p.base + partSuffix + strconv.Itoa(generation) }
-func (p cellPaths) lockFile(generation int) string {
-	return p.base + lockSuffix + strconv.Itoa(generation)
-}
-
-// numbered lists, ascending, the N for which base+suffix+N exists. It reads the
-// directory: opening one makes the client of a network file system look again.
-func (p cellPaths) numbered(suffix string) ([]int, error) {
-	entries, err := disk.ReadDir(p.dir)
-	if err != nil {
-		return nil, fmt.Errorf("lab: store: %w", err)
-	}
-	var out []int
-	for _, e := range entries {
-		if rest, ok := strings.CutPrefix(e.Name(), filepath.Base(p.base)+suffix); ok {
-			if n, err := strconv.Atoi(rest); err == nil {
-				out = append(out, n)
-			}
-		}
-	}
-	slices.Sort(out)
-	return out, nil
-}
 
 // keyOf returns the cell that a file of a shard belongs to, and the rest of the name.
 func keyOf(name string) (key Key, suffix string, ok bool) {

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"coupling/lab/device"
 	"coupling/lab/device/cpu"
 )
 
@@ -45,11 +45,14 @@ var environment = sync.OnceValue(func() Manifest {
 	m := Manifest{
 		Go:      runtime.Version(),
 		System:  runtime.GOOS + "/" + runtime.GOARCH,
-		CPU:     cpuModel(),
 		ISA:     cpu.Name(),
 		Modules: moduleSum(),
 	}
 	m.Host, _ = os.Hostname()
+	if processor, err := (device.CPU{}).Open(); err == nil {
+		m.CPU = processor.Info().Name
+		_ = processor.Close()
+	}
 	if m.Commit, m.Dirty = stampedCommit(); m.Commit == "" {
 		m.Commit, m.Dirty = commitHere()
 	}
@@ -106,20 +109,4 @@ func moduleSum() string {
 		fmt.Fprintf(h, "%s %s %s\n", d.Path, d.Version, d.Sum)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-// cpuModel is what Linux calls the processor; elsewhere it stays empty.
-func cpuModel() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }

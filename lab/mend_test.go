@@ -176,73 +176,6 @@ func TestGCLeavesLivingCellsAlone(t *testing.T) {
 	wg.Wait()
 }
 
-func TestLoserDoesNoHarm(t *testing.T) {
-	s := testStore(t)
-	s.timing = lockTiming{beat: time.Hour, stale: time.Hour, poll: time.Millisecond} // notices late
-	inside, stolen := make(chan struct{}), make(chan struct{})
-	e := Experiment[point, point]{Name: "test/loser", Run: func(_ context.Context, c *Cell, p point) (point, error) {
-		path, err := c.Artifact("a")
-		if err != nil {
-			return p, err
-		}
-		close(inside)
-		<-stolen
-		return p, os.WriteFile(path, nil, 0o666) // its directory is gone
-	}}
-	id, _ := e.identify(0, point{})
-	paths := s.paths(id)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		r, err := Do(t.Context(), s, e, 0, point{})
-		if err != nil || !r.Recalled || r.Value.X != 0 {
-			t.Errorf("the loser did not recall its successor's result: %+v %v", r, err)
-		}
-	})
-	<-inside
-	successor := &cellLock{paths: paths, generation: 2, owner: self(), judged: map[int]string{}}
-	o, _, err := paths.readLock(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	successor.judged[1] = o.Nonce
-	if ok, err := successor.create(); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	part, err := paths.adoptPart(2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	close(stolen)
-	time.Sleep(20 * time.Millisecond) // the loser fails, and must not take it for the cell's failure
-	cell := &Cell{part: part}
-	path, err := cell.Artifact("a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	rec := id
-	rec.Value = []byte(`{"x":0,"n":0}`)
-	rec.Attempt = successor.owner.Nonce
-	if rec.Artifacts, err = cell.collect(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.commit(rec, successor); err != nil {
-		t.Fatal(err)
-	}
-	successor.stop = func() {}
-	successor.release()
-	wg.Wait()
-	for r := range s.Failures("") {
-		t.Errorf("a false failure: %s", r.Error)
-	}
-	got, err := s.Find(string(id.Key))
-	if err != nil || s.Verify(got) != nil {
-		t.Errorf("the successor's artifact: %v %v", err, s.Verify(got))
-	}
-}
-
 func TestCellThatEndsItsGoroutine(t *testing.T) {
 	e := Experiment[point, point]{Name: "test/goexit", Run: func(context.Context, *Cell, point) (point, error) {
 		runtime.Goexit()
@@ -305,31 +238,5 @@ func TestRemoveCopesWithAnyPath(t *testing.T) {
 	}
 	if rest, _ := os.ReadDir(s.paths(rec).dir); len(rest) != 0 {
 		t.Errorf("left: %v", rest)
-	}
-}
-
-func TestOnlyTheDeadAreDead(t *testing.T) {
-	me := self()
-	if me.Proc.Start == "" {
-		t.Skip("no /proc here")
-	}
-	elsewhere, cloned, unknown, earlier := me, me, me, me
-	elsewhere.Proc.Boot = "another"
-	elsewhere.PID = 1 << 30
-	cloned.Host = "another" // a virtual machine restored from the same snapshot
-	cloned.PID = 1 << 30
-	unknown.Proc.Start = ""
-	unknown.PID = 1 << 30
-	earlier.Proc.Start = "1" // its number was given to this process
-	gone := me
-	gone.PID = 1 << 30 // above the largest number that Linux gives
-	for _, c := range []struct {
-		name string
-		owner
-		want bool
-	}{{"me", me, false}, {"elsewhere", elsewhere, false}, {"cloned", cloned, false}, {"unknown", unknown, false}, {"earlier", earlier, true}, {"gone", gone, true}} {
-		if got := c.dead(); got != c.want {
-			t.Errorf("%s: dead %t, want %t", c.name, got, c.want)
-		}
 	}
 }

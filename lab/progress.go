@@ -1,6 +1,11 @@
 package lab
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
 
 // EventKind says what happened to a cell.
 type EventKind int
@@ -55,3 +60,56 @@ func watcher(ctx context.Context, id Record) func(Event) {
 // Report sends e, an event of the cell id, to ctx's sink: for executors, whose
 // cells are computed by other processes.
 func Report(ctx context.Context, id Record, e Event) { watcher(ctx, id)(e) }
+
+// A Meter counts the events of a list of jobs, for a display.
+type Meter struct {
+	what    string
+	total   int
+	mu      sync.Mutex
+	landed  int
+	failed  int
+	partial map[Key]float64 // of the running cells
+	most    float64         // it never goes back
+	began   time.Time
+}
+
+// NewMeter returns the meter of total cells of what.
+func NewMeter(what string, total int) *Meter {
+	return &Meter{what: what, total: total, partial: map[Key]float64{}, began: time.Now()}
+}
+
+// Add counts an event and returns how many cells are behind, parts of them
+// included, and that as text: "tour/digits: 3 of 7 cells, about 20s left". How far
+// a cell says it is may be far from the share of its time, so nothing is foretold
+// from less than half a cell.
+func (m *Meter) Add(e Event) (done float64, line string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch e.Kind {
+	case Advanced:
+		if e.Total > 0 {
+			m.partial[e.Key] = min(float64(e.Done)/float64(e.Total), 1)
+		}
+	case Stored, Recalled, Failed:
+		delete(m.partial, e.Key)
+		m.landed++
+		if e.Kind == Failed {
+			m.failed++
+		}
+	}
+	done = float64(m.landed)
+	for _, f := range m.partial {
+		done += f
+	}
+	m.most = max(m.most, done)
+	line = fmt.Sprintf("%s: %d of %d cells", m.what, m.landed, m.total)
+	if m.failed > 0 {
+		line += fmt.Sprintf(", %d failed", m.failed)
+	}
+	elapsed := time.Since(m.began)
+	if m.most < .5 {
+		return m.most, fmt.Sprintf("%s, %s so far", line, elapsed.Round(time.Second))
+	}
+	left := time.Duration(float64(elapsed) * max(0, float64(m.total)/m.most-1))
+	return m.most, fmt.Sprintf("%s, about %s left", line, left.Round(time.Second))
+}

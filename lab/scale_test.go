@@ -77,9 +77,8 @@ func BenchmarkTrivialCells(b *testing.B) {
 	}
 }
 
-// What a cell costs beside others: the lock reads the directory of the cell, which
-// holds 1/256 of the experiment, three times and more. 4,000 beside it are a
-// million cells in all.
+// What a cell costs beside others in its directory, which holds 1/256 of the
+// experiment. 4,000 beside it are a million cells in all.
 func BenchmarkCellBeside(b *testing.B) {
 	for _, others := range []int{0, 400, 4000, 40000} {
 		b.Run(strconv.Itoa(others), func(b *testing.B) {

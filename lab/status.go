@@ -7,7 +7,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,7 +36,7 @@ func (s Status) String() string {
 func (s Status) with(suffix string) Status {
 	s.Stored = s.Stored || suffix == recordSuffix
 	s.Failed = s.Failed || suffix == failureSuffix
-	s.Locked = s.Locked || strings.HasPrefix(suffix, lockSuffix)
+	s.Locked = s.Locked || suffix == lockSuffix
 	return s
 }
 
@@ -211,59 +212,53 @@ func (c *Scanner) change(sh shard, key Key, status Status) Change {
 	return out
 }
 
-// A walk reads the records in the files with a suffix, in the order of their paths. Many are read at once: over a
-// network the time of a read is waiting.
+// walk yields the records in the files with a suffix, in the order of their paths.
 func (s *Store) walk(prefix, suffix string) iter.Seq2[Record, error] {
-	type answer struct {
-		r   Record
-		err error
-	}
 	return func(yield func(Record, error) bool) {
-		stop, order := make(chan struct{}), make(chan chan answer, readAhead)
-		go func() {
-			defer close(order)
-			begin := func(read func() (Record, error)) bool {
-				one := make(chan answer, 1)
-				select {
-				case order <- one: // as many as fit are under way
-				case <-stop:
+		var paths []string
+		read := func() bool {
+			records, errs := make([]Record, len(paths)), make([]error, len(paths))
+			parallel(len(paths), func(i int) { records[i], errs[i] = s.read(paths[i]) })
+			paths = paths[:0]
+			for i, r := range records {
+				if !errors.Is(errs[i], ErrMissing) && !yield(r, errs[i]) {
 					return false
 				}
-				go func() {
-					r, err := read()
-					one <- answer{r, err}
-				}()
-				return true
 			}
-			for sh, err := range s.shards(prefix) {
-				var entries []fs.DirEntry
-				if err == nil {
-					entries, err = sh.list()
-				}
-				if err != nil && !begin(func() (Record, error) { return Record{}, err }) {
-					return
-				}
-				for _, e := range entries {
-					_, have, ok := keyOf(e.Name())
-					if ok && have == suffix && !begin(func() (Record, error) { return s.read(filepath.Join(sh.path, e.Name())) }) {
-						return
-					}
+			return true
+		}
+		for sh, err := range s.shards(prefix) {
+			var entries []fs.DirEntry
+			if err == nil {
+				entries, err = sh.list()
+			}
+			for _, e := range entries {
+				if _, have, ok := keyOf(e.Name()); ok && have == suffix {
+					paths = append(paths, filepath.Join(sh.path, e.Name()))
 				}
 			}
-		}()
-		defer func() {
-			close(stop)
-			for one := range order { // let every reader end
-				<-one
-			}
-		}()
-		for one := range order {
-			if a := <-one; !errors.Is(a.err, ErrMissing) && !yield(a.r, a.err) {
+			if len(paths) > 8*readAhead && !read() || err != nil && !yield(Record{}, err) {
 				return
 			}
 		}
+		read()
 	}
 }
 
-// readAhead is how many records are read at once.
+// readAhead is how many records are read at once: over a network the time of a
+// read is waiting.
 const readAhead = 32
+
+// parallel calls f(0) to f(n−1), some at once.
+func parallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(readAhead, n) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+}

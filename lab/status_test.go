@@ -22,7 +22,7 @@ func TestStatuses(t *testing.T) {
 		_ = j.Do(t.Context(), s) // the second fails
 	}
 	lock := s.paths(jobs[2].Record())
-	if err := errors.Join(os.MkdirAll(lock.dir, 0o777), os.WriteFile(lock.lockFile(1), nil, 0o666)); err != nil {
+	if err := errors.Join(os.MkdirAll(lock.dir, 0o777), os.WriteFile(lock.lock, nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	var ids []Record

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"coupling/lab/durable"
 )
 
 // A Store is a directory of finished cells, safe to share between goroutines,
@@ -23,8 +24,6 @@ type Store struct {
 	// cells, of main packages and of other modules. Where the code is not known (see [Record]), cells
 	// are recalled.
 	SameCode bool
-
-	timing lockTiming // zero: the defaults
 }
 
 // OpenStore returns the store at dir, which is created when a cell is first
@@ -59,7 +58,7 @@ func (s *Store) create(p cellPaths) error {
 	if s.Dir == "" {
 		return errors.New("lab: store: Dir is empty; OpenStore finds one")
 	}
-	if err := disk.MkdirAll(p.dir, 0o777); err != nil {
+	if err := os.MkdirAll(p.dir, 0o777); err != nil {
 		return fmt.Errorf("lab: store: %w; $COUPLING_STORE may name another folder", err)
 	}
 	ignore := filepath.Join(s.Dir, ".gitignore") // results are not source
@@ -79,10 +78,10 @@ func (s *Store) Writable() error {
 	for _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist); _, err = os.Lstat(dir) {
 		dir = filepath.Dir(dir)
 	}
-	tmp := filepath.Join(dir, tmpPrefix+rand.Text())
-	err := writeNew(tmp, make([]byte, 64<<10))
+	f, err := os.CreateTemp(dir, "*"+tmpSuffix)
 	if err == nil {
-		err = os.Remove(tmp)
+		_, err = f.Write(make([]byte, 64<<10))
+		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	if err != nil {
 		return fmt.Errorf("lab: store %s cannot be written: %w; --store or $COUPLING_STORE names another folder", s.Dir, err)
@@ -141,56 +140,7 @@ func (s *Store) write(path string, r Record) error {
 	if err != nil {
 		return fmt.Errorf("lab: cannot store %s %s: %w", r.Experiment, r.Key, err)
 	}
-	return WriteFile(path, func(w io.Writer) error { _, err := w.Write(b); return err })
-}
-
-// WriteFile writes a file that is either whole or absent: fill writes to a
-// temporary file in the same directory, which is synced and then renamed to
-// path. On any error, a full disk included, what was at path stays as it was.
-// What is there and is no regular file (a pipe, a device) is written to directly.
-func WriteFile(path string, fill func(io.Writer) error) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("lab: %s was not written: %w", path, err)
-		}
-	}()
-	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
-		if err != nil {
-			return err
-		}
-		return errors.Join(fill(f), f.Close())
-	}
-	dir := filepath.Dir(path)
-	if err := disk.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	// os.CreateTemp would make it unreadable for others, whatever the umask.
-	tmp := filepath.Join(dir, tmpPrefix+rand.Text())
-	f, err := disk.Create(tmp)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(fill(f), f.Sync(), f.Close()); err != nil {
-		_ = os.Remove(tmp)
-		return err
-	}
-	if err := move(tmp, path); err != nil {
-		_ = os.Remove(tmp)
-		return err
-	}
-	return syncDir(dir)
-}
-
-// syncDir makes a rename in dir durable. Some network file systems cannot; a
-// power cut may then lose the newest cell, but never tear one.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync()
-	return d.Close()
+	return durable.Write(path, b)
 }
 
 // Records yields every finished cell of the experiments whose names begin with

@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"runtime"
 	"sync"
@@ -99,13 +98,11 @@ func sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers 
 
 // A turn is a job in a [queue].
 type turn struct {
-	job    Job
-	place  int // in the list of jobs
-	seen   observed
-	pause  time.Duration // after a try
-	after  time.Time     // of the next try
-	holder *owner        // who computes it, for whoever watches; told once
-	told   bool
+	job   Job
+	place int           // in the list of jobs
+	pause time.Duration // after a try
+	after time.Time     // of the next try
+	told  bool          // who computes it
 }
 
 // A queue hands out jobs. One whose cell another process computes goes to its
@@ -117,7 +114,7 @@ type queue struct {
 
 // next returns the first turn when its time has come; nil if there is none, or
 // when stop or drain is closed.
-func (q *queue) next(ctx context.Context, stop, drain <-chan struct{}) *turn {
+func (q *queue) next(ctx context.Context, s *Store, stop, drain <-chan struct{}) *turn {
 	q.mu.Lock()
 	var t *turn
 	if len(q.turns) > 0 {
@@ -134,9 +131,9 @@ func (q *queue) next(ctx context.Context, stop, drain <-chan struct{}) *turn {
 	if t == nil || time.Until(t.after) <= 0 {
 		return t
 	}
-	if t.holder != nil && !t.told {
+	if !t.told {
 		t.told = true
-		watcher(ctx, t.job.id)(Event{Kind: Waiting, Note: fmt.Sprintf("process %d on %s", t.holder.PID, t.holder.Host)})
+		watcher(ctx, t.job.id)(Event{Kind: Waiting, Note: s.paths(t.job.id).holder()})
 	}
 	select {
 	case <-time.After(time.Until(t.after)):
@@ -149,14 +146,10 @@ func (q *queue) next(ctx context.Context, stop, drain <-chan struct{}) *turn {
 	return t
 }
 
-// putBack puts a turn at the end, because of err.
-func (q *queue) putBack(t *turn, err error, timing lockTiming) {
-	if b := (busyError{}); errors.As(err, &b) {
-		t.holder = b.holder
-	}
-	t.pause = max(t.pause, timing.poll)
+// putBack puts a turn at the end.
+func (q *queue) putBack(t *turn) {
+	t.pause = min(max(2*t.pause, 50*time.Millisecond), 2*time.Second)
 	t.after = time.Now().Add(t.pause)
-	t.pause = min(2*t.pause, 2*time.Second, max(timing.stale/4, timing.poll))
 	q.mu.Lock()
 	q.turns = append(q.turns, t)
 	q.mu.Unlock()
@@ -181,16 +174,16 @@ func share(ctx context.Context, s *Store, drain <-chan struct{}, workers int, jo
 		ctx, cancel := context.WithCancel(ctx)
 		q, out := &queue{}, make(chan landed)
 		for i, j := range jobs {
-			q.turns = append(q.turns, &turn{job: j, place: i, seen: observed{}})
+			q.turns = append(q.turns, &turn{job: j, place: i})
 		}
 		stop := make(chan struct{}) // the loop was broken out of
 		var wg sync.WaitGroup
 		for range min(workers, len(jobs)) {
 			wg.Go(func() {
-				for t := q.next(ctx, stop, drain); t != nil; t = q.next(ctx, stop, drain) {
-					r, recalled, err := t.job.try(ctx, s, t.seen)
+				for t := q.next(ctx, s, stop, drain); t != nil; t = q.next(ctx, s, stop, drain) {
+					r, recalled, err := t.job.try(ctx, s)
 					if errors.Is(err, ErrBusy) {
-						q.putBack(t, err, s.timing.orDefault())
+						q.putBack(t)
 						continue
 					}
 					out <- landed{t.job, t.place, r, recalled, t.job.id.cellError(err)}

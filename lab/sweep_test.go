@@ -67,13 +67,17 @@ func TestBusyCellsComeLast(t *testing.T) {
 	s := testStore(t)
 	e := sleepy("test/busy", func(point) time.Duration { return 0 }, &runs)
 	jobs := e.Jobs(0, points(5)...)
-	other := owner{Nonce: "other", Host: "elsewhere", Proc: proc{Start: "1"}}
+	var others []*cellLock
 	for _, j := range jobs[:2] {
 		p := s.paths(j.Record())
 		if err := s.create(p); err != nil {
 			t.Fatal(err)
 		}
-		put(t, p, 1, other)
+		other, err := p.tryLock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		others = append(others, other)
 	}
 	var mu sync.Mutex
 	var began, waited []Key
@@ -86,10 +90,8 @@ func TestBusyCellsComeLast(t *testing.T) {
 		case Waiting: // the other process dies when nothing else is left
 			waited = append(waited, e.Key)
 			if len(waited) == 1 {
-				other.Host, other.PID, other.Proc = self().Host, self().PID, self().Proc
-				other.Proc.Start = "1"
-				for _, j := range jobs[:2] {
-					put(t, s.paths(j.Record()), 1, other)
+				for _, other := range others {
+					other.release()
 				}
 			}
 		}

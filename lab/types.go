@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding"
 	"encoding/hex"
@@ -23,55 +24,71 @@ var (
 	jsonReader    = reflect.TypeFor[stdjson.Unmarshaler]()
 )
 
-// checkType returns an error that names the first part of t that has no
-// faithful JSON form.
-func checkType(t reflect.Type) error { return checkPart(t, t.String(), map[reflect.Type]bool{}) }
-
-func checkPart(t reflect.Type, at string, seen map[reflect.Type]bool) error {
-	if seen[t] {
-		return nil
+// shape returns a fingerprint of the JSON form of t, or an error that names the
+// first part of t that has no faithful one. It is part of the key, so that a cell
+// that was stored before a field was added is not recalled with a zero in that
+// field's place.
+func shape(t reflect.Type) (string, error) {
+	var b strings.Builder
+	if err := describe(&b, t, t.String(), map[reflect.Type]bool{}); err != nil {
+		return "", err
 	}
-	seen[t] = true
+	h := sha256.Sum256([]byte(b.String()))
+	return hex.EncodeToString(h[:4]), nil
+}
+
+func describe(b *strings.Builder, t reflect.Type, at string, open map[reflect.Type]bool) error {
 	if t == reflect.TypeFor[time.Duration]() {
 		return fmt.Errorf("%s: time.Duration has no JSON form: use a float64 of seconds", at)
 	}
-	if ownForm(t) {
+	if open[t] || ownForm(t) { // recursive, or opaque
+		b.WriteString(t.PkgPath() + "." + t.Name())
 		return nil
 	}
+	open[t] = true
+	defer delete(open, t)
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return checkPart(t.Elem(), at, seen)
+	case reflect.Pointer:
+		b.WriteString("?")
+		return describe(b, t.Elem(), at, open)
+	case reflect.Slice, reflect.Array:
+		b.WriteString("[]")
+		return describe(b, t.Elem(), at, open)
 	case reflect.Map:
-		switch t.Key().Kind() {
-		case reflect.Float32, reflect.Float64:
+		if k := t.Key().Kind(); k == reflect.Float32 || k == reflect.Float64 {
 			return fmt.Errorf("%s: a map with keys of type %s: keys must be strings or integers", at, t.Key())
 		}
-		return checkPart(t.Elem(), at, seen)
+		b.WriteString("map " + t.Key().Kind().String() + ":")
+		return describe(b, t.Elem(), at, open)
 	case reflect.Struct:
-		return checkFields(t, at, seen)
+		return describeFields(b, t, at, open)
 	case reflect.Interface, reflect.Func, reflect.Chan, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
 		return fmt.Errorf("%s: type %s has no faithful JSON form", at, t)
 	}
+	b.WriteString(t.Kind().String())
 	return nil
 }
 
-func checkFields(t reflect.Type, at string, seen map[reflect.Type]bool) error {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name := at + "." + f.Name
-		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+func describeFields(b *strings.Builder, t reflect.Type, at string, open map[reflect.Type]bool) error {
+	b.WriteString("{")
+	for f := range t.Fields() {
+		inner := at + "." + f.Name
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case !f.IsExported():
-			return fmt.Errorf("%s: an unexported field is lost: export it, or keep what it holds as an artifact", name)
-		case tag == "-" && options == "":
-			return fmt.Errorf("%s: its tag drops it", name)
+			return fmt.Errorf("%s: an unexported field is lost: export it, or keep what it holds as an artifact", inner)
+		case name == "-" && options == "":
+			return fmt.Errorf("%s: its tag drops it", inner)
 		case strings.Contains(options, "string"):
-			return fmt.Errorf("%s: the tag option string is not supported", name)
+			return fmt.Errorf("%s: the tag option string is not supported", inner)
 		}
-		if err := checkPart(f.Type, name, seen); err != nil {
+		b.WriteString(cmp.Or(name, f.Name) + " ")
+		if err := describe(b, f.Type, inner, open); err != nil {
 			return err
 		}
+		b.WriteString(";")
 	}
+	b.WriteString("}")
 	return nil
 }
 
@@ -79,49 +96,4 @@ func checkFields(t reflect.Type, at string, seen map[reflect.Type]bool) error {
 func ownForm(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(jsonMarshaler) && p.Implements(jsonReader) || p.Implements(textMarshaler) && p.Implements(textReader)
-}
-
-// shape is a fingerprint of the JSON form of t. It is part of the key, so that
-// a cell that was stored before a field was added is not recalled with a zero
-// in that field's place.
-func shape(t reflect.Type) string {
-	var b strings.Builder
-	describe(&b, t, map[reflect.Type]bool{})
-	h := sha256.Sum256([]byte(b.String()))
-	return hex.EncodeToString(h[:4])
-}
-
-func describe(b *strings.Builder, t reflect.Type, open map[reflect.Type]bool) {
-	if open[t] || ownForm(t) { // recursive, or opaque
-		b.WriteString(t.PkgPath() + "." + t.Name())
-		return
-	}
-	open[t] = true
-	defer delete(open, t)
-	switch t.Kind() {
-	case reflect.Pointer:
-		b.WriteString("?")
-		describe(b, t.Elem(), open)
-	case reflect.Slice, reflect.Array:
-		b.WriteString("[]")
-		describe(b, t.Elem(), open)
-	case reflect.Map:
-		b.WriteString("map " + t.Key().Kind().String() + ":")
-		describe(b, t.Elem(), open)
-	case reflect.Struct:
-		b.WriteString("{")
-		for i := range t.NumField() {
-			f := t.Field(i)
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name == "" {
-				name = f.Name
-			}
-			b.WriteString(name + " ")
-			describe(b, f.Type, open)
-			b.WriteString(";")
-		}
-		b.WriteString("}")
-	default:
-		b.WriteString(t.Kind().String())
-	}
 }

@@ -1,13 +1,13 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"coupling/lab/durable"
 )
 
 // WarmStart puts an artifact of one finished cell into the [Cell.Scratch] of
@@ -28,27 +28,15 @@ func (s *Store) WarmStart(id Record, name string, from Record, artifact string) 
 	if err := s.create(p); err != nil {
 		return err
 	}
-	begun, err := p.numbered(partSuffix)
-	if _, stored := os.Stat(p.record); err != nil || stored == nil || len(begun) > 0 {
-		return err
+	for _, begun := range []string{p.record, p.scratch} {
+		if _, err := os.Stat(begun); err == nil {
+			return nil
+		}
 	}
-	// Generation 0 is older than any attempt's, so the first adopts it.
-	tmp := p.part(0) + ".new"
-	defer func() { _ = os.RemoveAll(tmp) }()
-	if err := s.copyArtifact(from, artifact, filepath.Join(tmp, "scratch", filepath.FromSlash(name))); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, p.part(0)); err != nil && !errors.Is(err, fs.ErrExist) { // another was quicker
-		return fmt.Errorf("lab: warm start: %w", err)
-	}
-	return nil
-}
-
-func (s *Store) copyArtifact(from Record, artifact, to string) error {
 	f, err := s.OpenArtifact(from, artifact)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return WriteFile(to, func(w io.Writer) error { _, err := io.Copy(w, f); return err })
+	return durable.WriteFile(filepath.Join(p.scratch, filepath.FromSlash(name)), 0o666, func(w io.Writer) error { _, err := io.Copy(w, f); return err })
 }

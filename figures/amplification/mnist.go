@@ -17,6 +17,7 @@ import (
 	"coupling/dp/sgd"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/durable"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 )
@@ -130,7 +131,7 @@ func (l *looks) load() error {
 
 func (l *looks) note(step int, accuracy float64) error {
 	l.Accuracy[step] = accuracy
-	return lab.WriteFile(l.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(l) })
+	return durable.WriteFile(l.path, 0o666, func(w io.Writer) error { return json.NewEncoder(w).Encode(l) })
 }
 
 // accuracy is that of a network on images.

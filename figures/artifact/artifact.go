@@ -9,6 +9,7 @@ import (
 
 	"coupling/data/format"
 	"coupling/lab"
+	"coupling/lab/durable"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -26,7 +27,7 @@ func Write(c *lab.Cell, name string, m *mat.Dense) error {
 			x = append(x, float32(v))
 		}
 	}
-	return lab.WriteFile(path, func(w io.Writer) error { return format.WriteNPY(w, []int{n, d}, x) })
+	return durable.WriteFile(path, 0o666, func(w io.Writer) error { return format.WriteNPY(w, []int{n, d}, x) })
 }
 
 // maxBytes bounds what Read will take into memory.

@@ -17,24 +17,49 @@ import (
 // ErrLocked marks a file that another process, or another part of this one, has locked.
 var ErrLocked = errors.New("in use by another process")
 
-// WriteFile puts what fill writes at path, whole or not at all: in PATH.*.tmp, which is synced and renamed. A process that is killed
-// leaves the old file, and may leave the temporary one. The umask lowers mode.
-func WriteFile(path string, mode fs.FileMode, fill func(w io.Writer) error) error {
-	temporary := path + "." + rand.Text()[:8] + ".tmp"
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+// WriteFile puts what fill writes at path, whole or not at all: in PATH.*.tmp, which is synced and renamed. It makes the folders above. A
+// process that is killed leaves the old file, and may leave the temporary one. The umask lowers mode. What is there and is no regular
+// file (a pipe, a device) is written to directly; a link is followed.
+func WriteFile(path string, mode fs.FileMode, fill func(w io.Writer) error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s was not written: %w", path, err)
+		}
+	}()
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	to, flags := path+"."+rand.Text()[:8]+".tmp", os.O_WRONLY|os.O_CREATE|os.O_EXCL
+	at, missing := os.Lstat(path)
+	direct := missing == nil && !at.Mode().IsRegular()
+	if direct {
+		to, flags = path, os.O_WRONLY|os.O_TRUNC
+	} else if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, flags, mode)
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 1<<18)
-	err = errors.Join(fill(w), w.Flush(), f.Sync(), f.Close())
+	w := bufio.NewWriterSize(f, 1<<16)
+	err = errors.Join(fill(w), w.Flush())
+	if direct {
+		return errors.Join(err, f.Close())
+	}
+	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(temporary, path)
+		err = os.Rename(to, path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(temporary))
+		return errors.Join(err, os.Remove(to))
 	}
 	SyncFolder(filepath.Dir(path))
 	return nil
+}
+
+// Write is [WriteFile] of b, which all may read.
+func Write(path string, b []byte) error {
+	return WriteFile(path, 0o666, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
 // SyncFolder writes the names in a folder to the disk. Not every system can; a rename is whole all the same.

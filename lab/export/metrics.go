@@ -1,10 +1,9 @@
 package export
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -17,83 +16,27 @@ type metric struct {
 	series []float64
 }
 
-// metrics returns the numbers in a result, by name: lists of numbers are series,
-// members of objects have dots in their names, and what is no number is left out.
-func metrics(r lab.Record) ([]metric, error) {
-	if len(r.Value) == 0 {
-		return nil, nil
-	}
-	var v any
-	if err := json.Unmarshal(r.Value, &v); err != nil {
-		return nil, fmt.Errorf("export: result of %s: %w", r.Key, err)
-	}
-	var out []metric
-	collect(&out, "", v)
-	return out, nil
-}
-
-func collect(out *[]metric, name string, v any) {
-	if object, ok := v.(map[string]any); ok {
-		for _, k := range slices.Sorted(maps.Keys(object)) {
-			collect(out, strings.TrimPrefix(name+"."+k, "."), object[k])
-		}
-		return
-	}
-	if name == "" {
-		name = "value"
-	}
-	if x, ok := number(v); ok {
-		*out = append(*out, metric{name, []float64{x}})
-		return
-	}
-	list, _ := v.([]any)
-	m := metric{name: name}
-	for _, e := range list {
-		x, ok := number(e)
-		if !ok {
-			return
-		}
-		m.series = append(m.series, x)
-	}
-	if len(m.series) > 0 {
-		*out = append(*out, m)
-	}
-}
-
-// number reads a number as the store writes it, NaN and the infinities included.
-func number(v any) (float64, bool) {
-	switch v := v.(type) {
-	case float64:
-		return v, true
-	case bool:
-		if v {
-			return 1, true
-		}
-		return 0, true
-	case string:
-		x, ok := map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1)}[v]
-		return x, ok
-	}
-	return 0, false
-}
-
-// parameters returns the parameters of a cell by dotted name, the seed among
-// them: float64, bool or string.
-func parameters(r lab.Record) (map[string]any, error) {
+// split returns the numbers in a result, lists of them as series, and the
+// parameters, the seed among them: float64, bool or string. What is no number in a
+// result is left out.
+func split(r lab.Record) (out []metric, params map[string]any, err error) {
 	row, err := r.Flatten()
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]any{"seed": fmt.Sprint(r.Seed)}
-	for name, v := range row {
-		name, ok := strings.CutPrefix(name, "param.")
-		if !ok {
-			continue
+	params = map[string]any{"seed": fmt.Sprint(r.Seed)}
+	for _, column := range slices.Sorted(maps.Keys(row)) {
+		v := row[column]
+		if name, ok := strings.CutPrefix(column, "param."); ok {
+			if x, isNumber := lab.Number(v); isNumber {
+				v = x
+			}
+			params[name] = v
 		}
-		if x, isNumber := lab.Number(v); isNumber {
-			v = x
+		name, ok := strings.CutPrefix(column, "value")
+		if holds, isBool := v.(bool); isBool {
+			v = map[bool]float64{true: 1}[holds]
 		}
-		out[name] = v
+		if series := lab.Numbers(v); ok && len(series) > 0 {
+			out = append(out, metric{cmp.Or(strings.TrimPrefix(name, "."), "value"), series})
+		}
 	}
-	return out, nil
+	return out, params, err
 }

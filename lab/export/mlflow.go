@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"maps"
 	"net/url"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 )
 
 // MLflow writes a cell as a run of MLflow's file store: the experiment's name is
@@ -21,11 +21,7 @@ import (
 //
 //	mlflow ui --backend-store-uri DIR
 func MLflow(dir string, s *lab.Store, r lab.Record) error {
-	ms, err := metrics(r)
-	if err != nil {
-		return err
-	}
-	ps, err := parameters(r)
+	ms, ps, err := split(r)
 	if err != nil {
 		return err
 	}
@@ -57,17 +53,17 @@ func MLflow(dir string, s *lab.Store, r lab.Record) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := write(filepath.Join(run, filepath.FromSlash(name)), files[name]); err != nil {
+		if err := durable.Write(filepath.Join(run, filepath.FromSlash(name)), []byte(files[name])); err != nil {
 			return err
 		}
 	}
 	experiment := fmt.Sprintf("artifact_location: %q\ncreation_time: %d\nexperiment_id: '%s'\nlast_update_time: %d\nlifecycle_stage: active\nname: %q\n",
 		fileURL(home), start, id, start, r.Experiment)
 	// A run is one when its meta.yaml is there, so that comes last.
-	if err := write(filepath.Join(home, "meta.yaml"), experiment); err != nil {
+	if err := durable.Write(filepath.Join(home, "meta.yaml"), []byte(experiment)); err != nil {
 		return err
 	}
-	return write(filepath.Join(run, "meta.yaml"), mlflowRun(r, id, fileURL(s.ArtifactDir(r))))
+	return durable.Write(filepath.Join(run, "meta.yaml"), []byte(mlflowRun(r, id, fileURL(s.ArtifactDir(r)))))
 }
 
 // mlflowRun is the run's meta.yaml. Status 3 is FINISHED, 4 FAILED; source type 4
@@ -120,7 +116,3 @@ func mlflowName(s string) string {
 }
 
 func clip(s string, n int) string { return s[:min(n, len(s))] }
-
-func write(path, text string) error {
-	return lab.WriteFile(path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
-}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"maps"
 	"math"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -23,11 +23,7 @@ import (
 //
 //	tensorboard --logdir DIR
 func TensorBoard(dir string, r lab.Record) error {
-	ms, err := metrics(r)
-	if err != nil {
-		return err
-	}
-	ps, err := parameters(r)
+	ms, ps, err := split(r)
 	if err != nil {
 		return err
 	}
@@ -52,7 +48,7 @@ func TensorBoard(dir string, r lab.Record) error {
 	record(&b, event(start+r.Manifest.Seconds, 0, 5, hparams("_hparams_/session_end_info", 4, end)))
 	name := fmt.Sprintf("events.out.tfevents.%d.%s", r.Manifest.Start.Truncate(time.Second).Unix(), r.Key.Short())
 	path := filepath.Join(dir, filepath.FromSlash(r.Experiment), string(r.Key), name)
-	return lab.WriteFile(path, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err })
+	return durable.Write(path, b.Bytes())
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

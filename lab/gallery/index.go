@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 )
 
 //go:embed index.html.tmpl
@@ -90,7 +91,7 @@ func failures(chapters []Chapter) (out []string) {
 // WriteIndex writes dir/index.html over pages, grouped into chapters. The page
 // loads nothing from elsewhere.
 func WriteIndex(dir string, pages []Page, chapters []Chapter) error {
-	return lab.WriteFile(filepath.Join(dir, "index.html"), func(w io.Writer) error {
+	return durable.WriteFile(filepath.Join(dir, "index.html"), 0o666, func(w io.Writer) error {
 		return index.Execute(w, arrange(pages, chapters))
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -63,14 +64,13 @@ type Table struct {
 
 // A Claim is a claim, worded.
 type Claim struct {
-	What      string      `json:"what"`
-	Source    string      `json:"source"`
-	Expected  string      `json:"expected"`
-	Tolerance string      `json:"tolerance"`
-	Got       string      `json:"got"`
-	Verdict   lab.Verdict `json:"verdict"`
-	Why       string      `json:"why"`
-	Null      string      `json:"null"` // the garbage on which the claim fails
+	What     string      `json:"what"`
+	Source   string      `json:"source"`
+	Expected string      `json:"expected"`
+	Got      string      `json:"got"`
+	Verdict  lab.Verdict `json:"verdict"`
+	Why      string      `json:"why"`
+	Null     string      `json:"null"` // the garbage on which the claim fails
 }
 
 // Cells sums up the manifests of the cells behind a figure.
@@ -121,7 +121,7 @@ func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (Page, erro
 	}
 	for _, t := range exhibit.Tables {
 		file := join(fig.Name, t.Name) + ".csv"
-		if err := lab.WriteFile(o.path(file), func(w io.Writer) error { return writeTable(w, t) }); err != nil {
+		if err := durable.WriteFile(o.path(file), 0o666, func(w io.Writer) error { return writeTable(w, t) }); err != nil {
 			return page, err
 		}
 		page.Tables = append(page.Tables, Table{t, file})
@@ -133,7 +133,7 @@ func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (Page, erro
 	if page.Cells, err = cells(s, fig, set); err != nil {
 		return page, fmt.Errorf("%s: %w", fig.Name, err)
 	}
-	return page, lab.WriteFile(o.path(fig.Name+".json"), func(w io.Writer) error {
+	return page, durable.WriteFile(o.path(fig.Name+".json"), 0o666, func(w io.Writer) error {
 		return json.MarshalWrite(w, page, jsontext.WithIndent("  "))
 	})
 }
@@ -164,7 +164,7 @@ func writePicture(figure string, p lab.Picture, o Options) (Picture, error) {
 	out := Picture{Caption: p.Caption}
 	for _, format := range o.Formats {
 		file := join(figure, p.Name) + "." + format
-		err := lab.WriteFile(o.path(file), func(w io.Writer) error { return p.Drawing.Save(w, format) })
+		err := durable.WriteFile(o.path(file), 0o666, func(w io.Writer) error { return p.Drawing.Save(w, format) })
 		if err != nil {
 			return out, err
 		}
@@ -195,12 +195,8 @@ func claims(s *lab.Store, fig lab.Figure, set lab.Setting) ([]Claim, error) {
 		if c.Verdict() == lab.Skipped {
 			why = c.SkipReason
 		}
-		tolerance := ""
-		if tol := c.Tolerance(); tol > 0 {
-			tolerance = fmt.Sprintf("± %.2g", tol)
-		}
 		out = append(out, Claim{
-			What: c.What, Source: c.Source, Expected: c.Expected(), Tolerance: tolerance,
+			What: c.What, Source: c.Source, Expected: c.Expected(),
 			Got: fmt.Sprintf("%.4g", c.Got), Verdict: c.Verdict(), Why: why, Null: c.Null,
 		})
 	}
@@ -262,7 +258,7 @@ func ReadPages(dir string) ([]Page, error) {
 			return nil, err
 		}
 		var p Page
-		if err := json.Unmarshal(b, &p, json.RejectUnknownMembers(true)); err != nil || !strings.Contains(p.Name, "/") {
+		if err := json.Unmarshal(b, &p); err != nil || !strings.Contains(p.Name, "/") {
 			continue // not one of ours
 		}
 		out = append(out, p)

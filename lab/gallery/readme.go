@@ -18,9 +18,9 @@ import (
 	"strings"
 	"text/template"
 
-	"coupling/lab"
-
 	"golang.org/x/image/draw"
+
+	"coupling/lab/durable"
 )
 
 //go:embed readme.md.tmpl
@@ -52,7 +52,7 @@ func WriteReadme(dir, out string, pages []Page, chapters []Chapter) error {
 		name := anchor(p.Name) + ext
 		pages[i].Thumb = path.Join(thumbs, name)
 		kept[name] = true
-		err = lab.WriteFile(filepath.Join(dir, thumbs, name), func(w io.Writer) error { _, err := w.Write(b); return err })
+		err = durable.Write(filepath.Join(dir, thumbs, name), b)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func WriteReadme(dir, out string, pages []Page, chapters []Chapter) error {
 	if err := removeOthers(filepath.Join(dir, thumbs), kept); err != nil {
 		return err
 	}
-	return lab.WriteFile(filepath.Join(dir, "README.md"), func(w io.Writer) error { return readme.Execute(w, arrange(pages, chapters)) })
+	return durable.WriteFile(filepath.Join(dir, "README.md"), 0o666, func(w io.Writer) error { return readme.Execute(w, arrange(pages, chapters)) })
 }
 
 // removeOthers removes the thumbnails of dir that are not kept.

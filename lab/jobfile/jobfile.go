@@ -12,7 +12,6 @@
 package jobfile
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -23,20 +22,22 @@ import (
 	"strings"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 )
 
 // Write writes the jobs to a file, a line each.
 func Write(path string, jobs []lab.Job) error {
-	return lab.WriteFile(path, func(w io.Writer) error {
-		b := bufio.NewWriter(w)
+	return durable.WriteFile(path, 0o666, func(w io.Writer) error {
 		for _, j := range jobs {
 			line, err := lab.EncodeJob(j)
+			if err == nil {
+				_, err = w.Write(append(line, '\n'))
+			}
 			if err != nil {
 				return err
 			}
-			_, _ = b.Write(append(line, '\n')) // Flush tells
 		}
-		return b.Flush()
+		return nil
 	})
 }
 

@@ -1,6 +1,7 @@
 package jobfile
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"strconv"
@@ -28,76 +29,10 @@ type Kubernetes struct {
 	Device   string   // COUPLING_DEVICE of the pods
 }
 
-var manifest = template.Must(template.New("manifest").Funcs(template.FuncMap{"q": strconv.Quote}).Parse(
-	`# kubectl apply -f THIS; a pod that is preempted or dies is started again, and
-# goes on from the cell's checkpoint. Exit code 2 (a request that cannot be met)
-# is not tried again.
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: {{.Name}}
-spec:
-  completionMode: Indexed
-  completions: {{.Tasks}}
-  parallelism: {{.Parallel}}
-  backoffLimitPerIndex: {{.Retries}}
-  maxFailedIndexes: {{.Tasks}}
-  podFailurePolicy:
-    rules:
-    - action: FailIndex
-      onExitCodes:
-        containerName: cell
-        operator: In
-        values: [2]
-    - action: Ignore
-      onPodConditions:
-      - type: DisruptionTarget
-  template:
-    spec:
-      restartPolicy: Never
-      terminationGracePeriodSeconds: 60
-{{- if .Seconds}}
-      activeDeadlineSeconds: {{.Seconds}}
-{{- end}}
-      containers:
-      - name: cell
-        image: {{q .Image}}
-        command:
-{{- range .Words}}
-        - {{q .}}
-{{- end}}
-        env:
-        - name: INDEX
-          valueFrom:
-            fieldRef:
-              fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']
-{{- if .Device}}
-        - name: COUPLING_DEVICE
-          value: {{q .Device}}
-{{- end}}
-        resources:
-          requests:
-            cpu: {{q .CPU}}
-{{- if .Memory}}
-            memory: {{q .Memory}}
-{{- end}}
-{{- if or .Memory .GPUs}}
-          limits:
-{{- if .Memory}}
-            memory: {{q .Memory}}
-{{- end}}
-{{- if .GPUs}}
-            nvidia.com/gpu: "{{.GPUs}}"
-{{- end}}
-{{- end}}
-        volumeMounts:
-        - name: store
-          mountPath: {{q .Mount}}
-      volumes:
-      - name: store
-        persistentVolumeClaim:
-          claimName: {{q .Claim}}
-`))
+//go:embed job.yaml.tmpl
+var manifestText string
+
+var manifest = template.Must(template.New("manifest").Funcs(template.FuncMap{"q": strconv.Quote}).Parse(manifestText))
 
 // Write writes the manifest. The error names a field that is missing or wrong.
 func (k Kubernetes) Write(w io.Writer) error {

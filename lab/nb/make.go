@@ -35,22 +35,18 @@ func MakeAt(fig lab.Figure, set lab.Setting, names ...string) {
 // verdicts sums claims up in a line: how many hold, how many are not asked at this size, and the
 // names of those that fail.
 func verdicts(claims []lab.Claim) string {
-	count := map[lab.Verdict]int{}
+	score := lab.Score{}
 	var differ []string
 	for _, c := range claims {
-		count[c.Verdict()]++
+		score[c.Verdict()]++
 		if c.Verdict() == lab.Differs {
 			differ = append(differ, c.What)
 		}
 	}
-	line := fmt.Sprintf("%d of %d claims hold", count[lab.Holds], len(claims))
-	if n := count[lab.Skipped]; n > 0 {
-		line += fmt.Sprintf(", %d not asked", n)
+	if len(differ) == 0 {
+		return score.String()
 	}
-	if len(differ) > 0 {
-		line += fmt.Sprintf(", %d differ: %s", len(differ), strings.Join(differ, "; "))
-	}
-	return line
+	return score.String() + ": " + strings.Join(differ, "; ")
 }
 
 func heading(fig lab.Figure, set lab.Setting) string {

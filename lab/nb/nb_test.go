@@ -321,18 +321,18 @@ func (failing) Save(io.Writer, string) error { return errors.New("cannot") }
 
 func TestProgress(t *testing.T) {
 	p := open(t, nil)
-	b := &bar{id: "b", what: "w <", total: 4, partial: map[lab.Key]float64{}, began: time.Now().Add(-10 * time.Second)}
+	b := &bar{id: "b", total: 4, meter: lab.NewMeter("w <", 4)}
 	b.event(lab.Event{Kind: lab.Started, Key: "k"})
-	b.spoke = time.Time{}
+	b.quiet = time.Time{}
 	b.event(lab.Event{Kind: lab.Stored, Key: "j"})
-	b.spoke = time.Time{}
+	b.quiet = time.Time{}
 	b.event(lab.Event{Kind: lab.Advanced, Key: "k", Done: 1, Total: 2})
 	b.event(lab.Event{Kind: lab.Failed, Key: "k"}) // too soon to be shown
 	b.remove()
 	if len(p.puts) != 4 {
 		t.Fatalf("%d outputs", len(p.puts))
 	}
-	if got := p.puts[2].html; !strings.Contains(got, `value="1.50"`) || !strings.Contains(got, "w &lt;: 1 of 4 cells, about 17s left") {
+	if got := p.puts[2].html; !strings.Contains(got, `value="1.50"`) || !strings.Contains(got, "w &lt;: 1 of 4 cells, about 0s left") {
 		t.Error(got)
 	}
 	if p.puts[3].html != "" {
@@ -450,7 +450,7 @@ func TestMake(t *testing.T) {
 	}
 	Make(fig, "one")
 	shown := slices.DeleteFunc(slices.Clone(p.puts), func(v view) bool { return v.html == "" }) // the bar's place
-	if len(shown) != 3 || !strings.Contains(shown[1].html, "<th>4</th>") || !strings.Contains(shown[2].html, "1 of 3 claims hold, 1 not asked, 1 differ: a &lt; b<") {
+	if len(shown) != 3 || !strings.Contains(shown[1].html, "<th>4</th>") || !strings.Contains(shown[2].html, "1 of 3 claims hold, 1 not asked at this size, 1 differ: a &lt; b<") {
 		t.Errorf("%d outputs: %+v", len(shown), shown)
 	}
 	if err := compute(t.Context(), Store(), fig, lab.Setting{Preset: lab.Paper}); err == nil {

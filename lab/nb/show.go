@@ -209,11 +209,7 @@ func unbroken(cell string) string {
 func claimTable(claims []lab.Claim) string {
 	t := lab.Table{Header: []string{"", "what", "here", "expected", "source"}}
 	for _, c := range claims {
-		expected := c.Expected()
-		if tol := c.Tolerance(); tol > 0 {
-			expected += fmt.Sprintf(" ± %.2g", tol)
-		}
-		t.Rows = append(t.Rows, []string{string(c.Verdict()), c.What, fmt.Sprintf("%.4g", c.Got), expected, c.Source})
+		t.Rows = append(t.Rows, []string{string(c.Verdict()), c.What, fmt.Sprintf("%.4g", c.Got), c.Expected(), c.Source})
 	}
 	return table(t)
 }

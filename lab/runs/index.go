@@ -175,6 +175,8 @@ func plain(v any) any {
 		if n, err := v.Int64(); err != nil || n > 1<<53 || n < -1<<53 {
 			return v.String()
 		}
+	case []any:
+		return plain(lab.FormatCell(v))
 	case string:
 		if r := []rune(v); len(r) > 80 {
 			return string(r[:79]) + "…"

@@ -113,7 +113,7 @@ func (f *follower) pickUp(ctx context.Context, q map[string]tasks) error {
 		n := 0
 		for i, id := range lines {
 			l, task := f.open[id.Key], i%sub.tasks
-			if l == nil || l.sub != nil || known[id.Key].Failed || !live(q[sub.name].of(task)) {
+			if l == nil || l.sub != nil || known[id.Key].Failed || !live(q[sub.name].state[task]) {
 				continue // a cell that failed there is not done a second time by the same task
 			}
 			l.sub, l.task, l.place = sub, task, i
@@ -267,7 +267,7 @@ func cellError(id lab.Record, err error) error {
 // its cell has not come: a record may be seen a moment late over a network. What
 // the queue does not know at all gets four.
 func (l *line) dead(q map[string]tasks) bool {
-	state := q[l.sub.name].of(l.task)
+	state := q[l.sub.name].state[l.task]
 	if live(state) {
 		l.ended = 0
 		return false

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,11 +11,8 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 )
-
-func writer(s string) func(io.Writer) error {
-	return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
-}
 
 func TestSweepLands(t *testing.T) {
 	c := newCluster(t)
@@ -159,7 +155,7 @@ func TestFoldersOfOthersStay(t *testing.T) {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(writeText(filepath.Join(dir, arrayFile), text), os.Chtimes(dir, age, age)); err != nil {
+		if err := errors.Join(durable.Write(filepath.Join(dir, arrayFile), []byte(text)), os.Chtimes(dir, age, age)); err != nil {
 			t.Fatal(err)
 		}
 		dirs = append(dirs, dir)
@@ -179,20 +175,6 @@ func TestStoreThatSbatchWouldMisread(t *testing.T) {
 		s := &lab.Store{Dir: filepath.Join(t.TempDir(), name)}
 		if _, err := (Executor{}).write(s, walks(1, 1, 0), 1); err == nil || !strings.Contains(err.Error(), "have no place") {
 			t.Errorf("%q: %v", name, err)
-		}
-	}
-}
-
-func TestExitCodes(t *testing.T) {
-	for text, want := range map[string]string{
-		`512`: failedByUsage, `256`: "FAILED", `2`: "FAILED", `null`: "FAILED",
-		`{"status":"ERROR","return_code":2}`:                                          failedByUsage,
-		`{"status":["ERROR"],"return_code":{"set":true,"infinite":false,"number":2}}`: failedByUsage,
-		`{"status":["ERROR"],"return_code":{"set":true,"infinite":false,"number":1}}`: "FAILED",
-	} {
-		q, err := parseQueue([]byte(`{"jobs":[{"name":"a","job_id":1,"array_task_id":0,"job_state":"FAILED","exit_code":` + text + `}]}`))
-		if err != nil || q["a"].of(0) != want {
-			t.Errorf("%s: %q, want %q: %v", text, q["a"].of(0), want, err)
 		}
 	}
 }

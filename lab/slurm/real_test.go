@@ -219,7 +219,7 @@ func TestSweepOnARealCluster(t *testing.T) {
 	}
 	sameResults(t, local, remote)
 	storedOnce(t, journal)
-	for _, pattern := range []string{"*.lock.*", "*.part.*"} {
+	for _, pattern := range []string{"*.lock", "*.scratch"} {
 		if left, _ := filepath.Glob(filepath.Join(remote.Dir, "cells", "test", "walk", "*", pattern)); len(left) > 0 {
 			t.Errorf("left behind: %q", left)
 		}
@@ -238,7 +238,7 @@ func TestCancelOnARealCluster(t *testing.T) {
 	defer cancel()
 	go func() {
 		for ctx.Err() == nil {
-			if marks, _ := filepath.Glob(filepath.Join(s.Dir, "cells", "test", "walk", "*", "*.part.*", "scratch", "steps")); len(marks) >= 4 {
+			if marks, _ := filepath.Glob(filepath.Join(s.Dir, "cells", "test", "walk", "*", "*.scratch", "steps")); len(marks) >= 4 {
 				cancel()
 			}
 			time.Sleep(20 * time.Millisecond)
@@ -258,10 +258,10 @@ func TestCancelOnARealCluster(t *testing.T) {
 			t.Errorf("%s is still in the queue: %v", name, tasks)
 		}
 	}
-	if locks, _ := filepath.Glob(filepath.Join(s.Dir, "cells", "test", "walk", "*", "*.lock.*")); len(locks) > 0 {
+	if locks, _ := filepath.Glob(filepath.Join(s.Dir, "cells", "test", "walk", "*", "*.lock")); len(locks) > 0 {
 		t.Errorf("locks not released: %q", locks)
 	}
-	if marks, _ := filepath.Glob(filepath.Join(s.Dir, "cells", "test", "walk", "*", "*.part.*", "scratch", "steps")); len(marks) < 4 {
+	if marks, _ := filepath.Glob(filepath.Join(s.Dir, "cells", "test", "walk", "*", "*.scratch", "steps")); len(marks) < 4 {
 		t.Errorf("%d checkpoints, want at least 4", len(marks))
 	}
 }

@@ -2,7 +2,7 @@
 //
 // [Executor] writes the missing cells as lines of a file in the store, submits
 // one job array that does them (sbatch), and follows it: what has landed it reads
-// from the store, what became of tasks from squeue --json. Neither a database
+// from the store, what became of tasks from squeue. Neither a database
 // (sacct) nor a daemon is needed.
 //
 // # What survives

@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 	"coupling/lab/jobfile"
 )
 
@@ -92,7 +92,7 @@ var walk = lab.Experiment[steps, end]{Name: "test/walk", Version: 1, Run: func(c
 			return end{}, context.Cause(ctx)
 		case <-time.After(time.Duration(p.Pause) * time.Millisecond):
 		}
-		if err := lab.WriteFile(mark, writer(strconv.Itoa(i+1))); err != nil {
+		if err := durable.Write(mark, []byte(strconv.Itoa(i+1))); err != nil {
 			return end{}, err
 		}
 	}
@@ -134,7 +134,7 @@ type fakeTask struct {
 
 var scripts = map[string]string{
 	"sbatch":   `test -e "$F/full" && { echo "sbatch: error: Batch job submission failed: no room" >&2; exit 1; }` + "\n" + `n=$(($(cat "$F/n")+1)); echo $n >"$F/n"; cp "$2" "$F/new"; mv "$F/new" "$F/script.$n"; until test -e "$F/accepted.$n"; do sleep 0.005; done; test -e "$F/mute" && { rm "$F/mute"; exit 1; }; echo "$n;here"`,
-	"squeue":   `test -e "$F/down" && { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }; if test -e "$F/late"; then : >"$F/asked"; until grep -q COMPLETED "$F/queue.json"; do sleep 0.005; done; fi; cat "$F/queue.json"`,
+	"squeue":   `test -e "$F/down" && { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }; if test -e "$F/late"; then : >"$F/asked"; until grep -q COMPLETED "$F/queue"; do sleep 0.005; done; fi; cat "$F/queue"`,
 	"scancel":  `echo "$@" >>"$F/cancelled"`,
 	"scontrol": `echo "MaxArraySize            = $(cat "$F/max")"`,
 }
@@ -151,7 +151,7 @@ func newCluster(t *testing.T) *cluster {
 	}
 	c.put("n", "0")
 	c.put("max", "1001")
-	c.put("queue.json", `{"jobs":[],"errors":[]}`)
+	c.put("queue", "")
 	t.Setenv("F", c.dir)
 	t.Setenv("PATH", c.dir+":"+os.Getenv("PATH"))
 	c.does = func(_, _ int, do func() error) string {
@@ -165,7 +165,7 @@ func newCluster(t *testing.T) *cluster {
 
 func (c *cluster) put(name, text string) {
 	c.t.Helper()
-	if err := lab.WriteFile(filepath.Join(c.dir, name), writer(text)); err != nil {
+	if err := durable.Write(filepath.Join(c.dir, name), []byte(text)); err != nil {
 		c.t.Fatal(err)
 	}
 	if err := os.Chmod(filepath.Join(c.dir, name), 0o755); err != nil {
@@ -253,25 +253,18 @@ func (c *cluster) accept(n int, script string) {
 }
 
 func (c *cluster) publish() {
-	type m = map[string]any
-	list := []m{}
-	for i, t := range c.tasks {
-		e := m{"name": t.name, "job_id": 100 + i, "array_job_id": t.array, "array_task_id": t.task, "array_task_string": "", "job_state": t.state}
-		if i%2 == 0 { // as later releases write it
-			e["array_task_id"] = m{"set": true, "infinite": false, "number": t.task}
-			e["job_state"] = []string{t.state}
+	var b strings.Builder
+	fmt.Fprintln(&b, "7                   N/A                 RUNNING             0                   a job of another kind")
+	for _, t := range c.tasks {
+		exit, state := 0, t.state
+		if state == failedByUsage {
+			exit, state = 2<<8, "FAILED"
 		}
-		if t.state != "" {
-			list = append(list, e)
+		if state != "" {
+			fmt.Fprintf(&b, "%-20d%-20d%-20s%-20d%-40s\n", t.array, t.task, state, exit, t.name)
 		}
 	}
-	b, err := json.Marshal(m{"jobs": list, "errors": []int{}})
-	if err != nil {
-		c.t.Error(err)
-	}
-	if err := lab.WriteFile(filepath.Join(c.dir, "queue.json"), writer(string(b))); err != nil {
-		c.t.Error(err)
-	}
+	c.put("queue", b.String())
 }
 
 func (c *cluster) executor() Executor {

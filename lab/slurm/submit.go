@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 	"coupling/lab/jobfile"
 )
 
@@ -67,17 +68,13 @@ func (e Executor) write(s *lab.Store, jobs []lab.Job, most int) (*submission, er
 	}
 	err := errors.Join(
 		jobfile.Write(filepath.Join(sub.dir, linesFile), jobs),
-		writeText(filepath.Join(sub.dir, arrayFile), fmt.Sprintf("{\"tasks\":%d,\"uid\":%d}\n", sub.tasks, os.Getuid())),
-		writeText(filepath.Join(sub.dir, "batch.sh"), e.script(sub)),
+		durable.Write(filepath.Join(sub.dir, arrayFile), fmt.Appendf(nil, "{\"tasks\":%d,\"uid\":%d}\n", sub.tasks, os.Getuid())),
+		durable.Write(filepath.Join(sub.dir, "batch.sh"), []byte(e.script(sub))),
 	)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(sub.dir))
 	}
 	return sub, nil
-}
-
-func writeText(path, text string) error {
-	return lab.WriteFile(path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 }
 
 // script is what sbatch runs on the node for each task.
@@ -123,7 +120,7 @@ func positive(n int) string {
 // submit hands the submission to Slurm. If sbatch failed and yet the array is in
 // the queue, only the answer was lost.
 func (sub *submission) submit(ctx context.Context) error {
-	out, err := command(ctx, nil, "sbatch", "--parsable", filepath.Join(sub.dir, "batch.sh"))
+	out, err := command(ctx, "sbatch", "--parsable", filepath.Join(sub.dir, "batch.sh"))
 	if err != nil {
 		if q, qerr := queue(context.WithoutCancel(ctx)); qerr == nil && len(q[sub.name].ids) > 0 {
 			sub.ids = q[sub.name].ids
@@ -145,7 +142,7 @@ func (sub *submission) cancel(ctx context.Context, pendingOnly bool) error {
 	if pendingOnly {
 		args = append([]string{"--state=PENDING"}, args...)
 	}
-	_, err := command(ctx, nil, "scancel", args...)
+	_, err := command(ctx, "scancel", args...)
 	return err
 }
 

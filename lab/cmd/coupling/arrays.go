@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"coupling/data/format"
-	"coupling/lab"
+	"coupling/lab/durable"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -25,7 +25,7 @@ func readVector(path string) ([]float64, error) {
 
 // writeNPY writes float64 numbers of the given shape.
 func writeNPY(path string, shape []int, x []float64) error {
-	return lab.WriteFile(path, func(w io.Writer) error { return format.WriteNPY(w, shape, x) })
+	return durable.WriteFile(path, 0o666, func(w io.Writer) error { return format.WriteNPY(w, shape, x) })
 }
 
 func writeMatrix(path string, m *mat.Dense) error {

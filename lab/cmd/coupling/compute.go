@@ -77,7 +77,7 @@ func (a *app) compute(s *lab.Store, ex lab.Executor, what string, jobs []lab.Job
 			return tally{recalled: len(jobs) - len(todo), left: len(todo), failed: []error{err}}
 		}
 	}
-	bar := newProgress(a.err, what, len(todo), a.quiet)
+	show, finish := a.progress(what, len(todo))
 	var computed, recalled atomic.Int64
 	ctx := lab.WithSink(a.run.ctx, func(e lab.Event) {
 		switch e.Kind {
@@ -86,7 +86,7 @@ func (a *app) compute(s *lab.Store, ex lab.Executor, what string, jobs []lab.Job
 		case lab.Recalled: // another process was quicker
 			recalled.Add(1)
 		}
-		bar.event(e)
+		show(e)
 	})
 	var t tally
 	a.run.during(func() {
@@ -96,7 +96,7 @@ func (a *app) compute(s *lab.Store, ex lab.Executor, what string, jobs []lab.Job
 			}
 		}
 	})
-	bar.finish()
+	finish()
 	t.computed = int(computed.Load())
 	t.recalled = len(jobs) - len(todo) + int(recalled.Load())
 	t.left = len(jobs) - t.recalled - t.computed - len(t.failed)

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -71,27 +71,22 @@ func usedValues(experiment string) (map[string][]string, error) {
 			if j.Record().Experiment != experiment {
 				continue
 			}
-			var params any
-			if err := json.Unmarshal(j.Record().Params, &params); err != nil {
+			row, err := j.Record().Flatten()
+			if err != nil {
 				return nil, err
 			}
-			addValues(out, "", params)
+			for column, v := range row {
+				text := lab.FormatCell(v)
+				if s, ok := v.(string); ok {
+					text = strconv.Quote(s)
+				}
+				if name, ok := strings.CutPrefix(column, "param."); ok && !slices.Contains(out[name], text) {
+					out[name] = append(out[name], text)
+				}
+			}
 		}
 	}
 	return out, nil
-}
-
-func addValues(out map[string][]string, name string, v any) {
-	if m, ok := v.(map[string]any); ok {
-		for k, inner := range m {
-			addValues(out, strings.TrimPrefix(name+"."+k, "."), inner)
-		}
-		return
-	}
-	b, err := json.Marshal(v)
-	if err == nil && !slices.Contains(out[name], string(b)) {
-		out[name] = append(out[name], string(b))
-	}
 }
 
 // example prints a sweep file: one cell of the figures', with a grid over a

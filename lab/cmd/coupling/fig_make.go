@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -50,15 +51,7 @@ func planFigures(s *lab.Store, figs []lab.Figure, set lab.Setting) (plan, error)
 		all = append(all, fresh...)
 	}
 	p.cells = len(all)
-	slices.SortStableFunc(p.figs, func(a, b lab.Figure) int {
-		switch {
-		case cost[a.Name] < cost[b.Name]:
-			return -1
-		case cost[a.Name] > cost[b.Name]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(p.figs, func(a, b lab.Figure) int { return cmp.Compare(cost[a.Name], cost[b.Name]) })
 	return p, nil
 }
 
@@ -127,8 +120,8 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 	if len(figs) > 1 {
 		fmt.Fprintf(a.out, "%s; %.0f s\n", sum, time.Since(began).Seconds())
 	}
-	if f.Check && sum.differ > 0 && len(errs) == 0 {
-		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(sum.differ, "claim"))})
+	if f.Check && sum.claims[lab.Differs] > 0 && len(errs) == 0 {
+		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(sum.claims[lab.Differs], "claim"))})
 	}
 	if missing := data.Missing(); missing != nil {
 		fmt.Fprintf(a.err, "coupling: %s: not on this machine, and no server answers: drawn from the samples inside the program; fix: coupling doctor prints the line that downloads each\n",
@@ -141,9 +134,13 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 }
 
 // An outcome counts what came of figures and their claims.
-type outcome struct{ drawn, failed, hold, differ, skipped int }
+type outcome struct {
+	drawn, failed int
+	claims        lab.Score
+}
 
-func summarise(pages []gallery.Page) (s outcome) {
+func summarise(pages []gallery.Page) outcome {
+	s := outcome{claims: lab.Score{}}
 	for _, p := range pages {
 		if p.Error != "" {
 			s.failed++
@@ -151,14 +148,7 @@ func summarise(pages []gallery.Page) (s outcome) {
 		}
 		s.drawn++
 		for _, c := range p.Claims {
-			switch c.Verdict {
-			case lab.Holds:
-				s.hold++
-			case lab.Differs:
-				s.differ++
-			default:
-				s.skipped++
-			}
+			s.claims[c.Verdict]++
 		}
 	}
 	return s
@@ -169,18 +159,7 @@ func (s outcome) String() string {
 	if s.failed > 0 {
 		text += fmt.Sprintf(", %d failed", s.failed)
 	}
-	return text + "; " + s.claims()
-}
-
-func (s outcome) claims() string {
-	text := fmt.Sprintf("of %s %d hold", plural(s.hold+s.differ+s.skipped, "claim"), s.hold)
-	if s.differ > 0 {
-		text += fmt.Sprintf(", %d differ", s.differ)
-	}
-	if s.skipped > 0 {
-		text += fmt.Sprintf(", %d are not asked at this size", s.skipped)
-	}
-	return text
+	return fmt.Sprintf("%s; %v", text, s.claims)
 }
 
 // writeIndex writes the gallery over the pages of this run and those that earlier
@@ -246,19 +225,19 @@ func printPage(a *app, dir string, page gallery.Page) {
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, c := range page.Claims {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t(%s)\n", c.Verdict, c.What, c.Got, strings.TrimSpace(c.Expected+" "+c.Tolerance))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t(%s)\n", c.Verdict, c.What, c.Got, c.Expected)
 	}
 	_ = w.Flush()
 }
 
 // printLine prints one line on the claims of a page, and those that differ.
 func printLine(a *app, _ string, page gallery.Page) {
-	if s := summarise([]gallery.Page{page}); s.hold+s.differ+s.skipped > 0 {
-		fmt.Fprintf(a.out, "  %s\n", s.claims())
+	if len(page.Claims) > 0 {
+		fmt.Fprintf(a.out, "  %s\n", summarise([]gallery.Page{page}).claims)
 	}
 	for _, c := range page.Claims {
 		if c.Verdict == lab.Differs {
-			fmt.Fprintf(a.out, "  differs: %s: %s (%s)\n", c.What, c.Got, strings.TrimSpace(c.Expected+" "+c.Tolerance))
+			fmt.Fprintf(a.out, "  differs: %s: %s (%s)\n", c.What, c.Got, c.Expected)
 		}
 	}
 }

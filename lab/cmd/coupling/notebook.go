@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 	"coupling/lab/nb/headless"
 	"coupling/lab/nb/ipynb"
 	"coupling/lab/nb/jupyter"
@@ -234,7 +235,7 @@ func (r *notebookRunCmd) write(ctx context.Context, a *app, c kernel.Checkout, n
 		return err
 	}
 	file := filepath.Join(dir, name)
-	if err := writeBytes(file, b); err != nil {
+	if err := durable.Write(file, b); err != nil {
 		return err
 	}
 	if !r.HTML {
@@ -264,11 +265,7 @@ func writePage(dir string, nb *ipynb.Notebook, name string) error {
 	}
 	files[name+".md"] = []byte(md)
 	for file, b := range files {
-		err = errors.Join(err, writeBytes(filepath.Join(dir, file), b))
+		err = errors.Join(err, durable.Write(filepath.Join(dir, file), b))
 	}
 	return err
-}
-
-func writeBytes(file string, b []byte) error {
-	return lab.WriteFile(file, func(w io.Writer) error { _, err := w.Write(b); return err })
 }

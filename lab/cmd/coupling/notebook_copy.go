@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"coupling/lab/durable"
 	"coupling/lab/nb/ipynb"
 	"coupling/lab/nb/kernel"
 
@@ -63,7 +64,7 @@ func copyNotebook(c kernel.Checkout, from, to string) error {
 	if err != nil {
 		return err
 	}
-	return writeBytes(filepath.Join(c.Root, to), b)
+	return durable.Write(filepath.Join(c.Root, to), b)
 }
 
 // notebookDiff compares the text and code of two notebooks; what cells have shown is left out.

@@ -78,11 +78,11 @@ func (c privateCmd) Run(a *app) error {
 		return err
 	}
 	defer func() { _ = dev.Close() }() // frees what lives
-	bar := newProgress(a.err, "learning", 1, a.quiet)
+	show, finish := a.progress("learning", 1)
 	statement, err := synth.Publication{
 		Method: c.method(public), Budget: dp.Budget{Epsilon: c.Eps, Delta: c.Delta}, Count: c.Count, Seed: c.Seed, Out: c.Out, Picture: drawGrid,
-	}.Run(ctx, dev, images, func(done, of int) { bar.event(lab.Event{Kind: lab.Advanced, Key: "private", Done: done, Total: of}) })
-	bar.finish()
+	}.Run(ctx, dev, images, func(done, of int) { show(lab.Event{Kind: lab.Advanced, Key: "private", Done: done, Total: of}) })
+	finish()
 	for _, request := range []error{synth.ErrParameter, synth.ErrOccupied, dp.ErrUnreachable} {
 		if errors.Is(err, request) {
 			return usage(err)

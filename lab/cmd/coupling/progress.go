@@ -9,102 +9,71 @@ import (
 
 	"coupling/lab"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
 
-// progress shows how far a list of jobs is: a bar with the cells that landed and
-// the time that is left on a terminal, and elsewhere a line now and then, for
-// logs.
-type progress struct {
-	mu      sync.Mutex
-	w       io.Writer
-	bar     *progressbar.ProgressBar // nil where there is no terminal
-	what    string
-	total   int
-	landed  int
-	failed  int
-	partial map[lab.Key]float64 // of the running cells
-	most    float64             // the bar never goes back
-	began   time.Time
-	spoke   time.Time
+// A statusLine is the last line of a terminal, written over and over. Elsewhere it
+// is a line of a log now and then, or nothing.
+type statusLine struct {
+	mu       sync.Mutex
+	w        io.Writer
+	terminal bool
+	shown    bool
+	next     time.Time // not before
+	every    time.Duration
 }
 
-const steps = 1000 // of the bar, a cell
-
-func newProgress(w io.Writer, what string, total int, quiet bool) *progress {
-	p := &progress{w: w, what: what, total: total, partial: map[lab.Key]float64{}, began: time.Now(), spoke: time.Now()}
-	f, ok := w.(*os.File)
+// status returns a line on standard error. logged is how often it is logged where
+// there is no terminal; 0: never.
+func (a *app) status(logged time.Duration) *statusLine {
+	f, ok := a.err.(*os.File)
 	switch {
-	case quiet || total == 0:
-		p.w = io.Discard
+	case a.quiet:
 	case ok && term.IsTerminal(int(f.Fd())):
-		p.bar = progressbar.NewOptions(total*steps,
-			progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(what),
-			progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionFullWidth(),
-			progressbar.OptionClearOnFinish())
+		return &statusLine{w: f, terminal: true, every: 100 * time.Millisecond}
+	case logged > 0:
+		return &statusLine{w: a.err, every: logged, next: time.Now().Add(logged)}
 	}
-	return p
+	return &statusLine{w: io.Discard}
 }
 
-// event is the sink of the jobs' events.
-func (p *progress) event(e lab.Event) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch e.Kind {
-	case lab.Advanced:
-		if e.Total > 0 {
-			p.partial[e.Key] = min(float64(e.Done)/float64(e.Total), 1)
-		}
-	case lab.Stored, lab.Recalled, lab.Failed:
-		delete(p.partial, e.Key)
-		p.landed++
-		if e.Kind == lab.Failed {
-			p.failed++
-		}
-	case lab.Waiting:
-		fmt.Fprintf(p.w, "\nwaiting for %s, which computes %s %s\n", e.Note, e.Experiment, e.Key.Short())
-	}
-	p.show()
-}
-
-func (p *progress) show() {
-	done := float64(p.landed)
-	for _, f := range p.partial {
-		done += f
-	}
-	p.most = max(p.most, done)
-	if p.bar != nil {
-		p.bar.Describe(p.line())
-		_ = p.bar.Set(min(int(p.most*steps), p.total*steps-1)) // a bar that cannot be drawn stops nothing
+func (l *statusLine) say(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Now().Before(l.next) {
 		return
 	}
-	if time.Since(p.spoke) >= 10*time.Second && p.most > 0 {
-		p.spoke = time.Now()
-		fmt.Fprintln(p.w, p.line())
+	l.next = time.Now().Add(l.every)
+	if l.shown = true; l.terminal {
+		fmt.Fprintf(l.w, "\r\x1b[K%s", text)
+	} else {
+		fmt.Fprintln(l.w, text)
 	}
 }
 
-// line is "tour/digits 3/7 cells, about 20s left". How far a cell says it is may
-// be far from the share of its time, so nothing is foretold from less than half
-// a cell.
-func (p *progress) line() string {
-	s := fmt.Sprintf("%s %d/%d cells", p.what, p.landed, p.total)
-	if p.failed > 0 {
-		s += fmt.Sprintf(", %d failed", p.failed)
+// clear removes the line.
+func (l *statusLine) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.terminal && l.shown {
+		fmt.Fprint(l.w, "\r\x1b[K")
 	}
-	elapsed := time.Since(p.began)
-	if p.most < .5 {
-		return fmt.Sprintf("%s, %s so far", s, elapsed.Round(time.Second))
-	}
-	left := time.Duration(float64(elapsed) * (float64(p.total)/p.most - 1))
-	return fmt.Sprintf("%s, about %s left", s, left.Round(time.Second))
+	l.shown = false
 }
 
-// finish removes the bar.
-func (p *progress) finish() {
-	if p.bar != nil {
-		_ = p.bar.Finish()
+// progress returns a sink that shows how far a list of jobs is, and what removes
+// the display.
+func (a *app) progress(what string, total int) (event func(lab.Event), finish func()) {
+	if total == 0 {
+		return func(lab.Event) {}, func() {}
 	}
+	status, meter := a.status(10*time.Second), lab.NewMeter(what, total)
+	return func(e lab.Event) {
+		_, line := meter.Add(e)
+		if e.Kind == lab.Waiting {
+			status.clear()
+			fmt.Fprintf(status.w, "waiting for %s, which computes %s %s\n", e.Note, e.Experiment, e.Key.Short())
+		}
+		status.say(line)
+	}, status.clear
 }

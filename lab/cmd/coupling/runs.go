@@ -15,6 +15,7 @@ import (
 
 	"coupling/figures"
 	"coupling/lab"
+	"coupling/lab/durable"
 	"coupling/lab/export"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -230,7 +231,7 @@ func (c runsExportCmd) Run(a *app) error {
 	} else if c.Output == "" {
 		err = write(a.out)
 	} else {
-		err = lab.WriteFile(c.Output, write)
+		err = durable.WriteFile(c.Output, 0o666, write)
 	}
 	return errors.Join(append(bad, err)...)
 }

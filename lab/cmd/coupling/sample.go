@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"coupling/data"
-	"coupling/lab"
+	"coupling/lab/durable"
 	"coupling/lab/nn/train"
 	"coupling/ot"
 	"coupling/score"
@@ -213,7 +213,7 @@ func (c sampleCmd) write(y *mat.Dense, like *data.Images) error {
 	}
 	for i := range m.Len() {
 		path := filepath.Join(c.Out, fmt.Sprintf("%05d-%d.png", i/c.Each, i%c.Each))
-		if err := lab.WriteFile(path, func(f io.Writer) error { return png.Encode(f, m.Image(i)) }); err != nil {
+		if err := durable.WriteFile(path, 0o666, func(f io.Writer) error { return png.Encode(f, m.Image(i)) }); err != nil {
 			return err
 		}
 	}

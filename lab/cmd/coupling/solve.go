@@ -3,14 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"coupling/lab/device"
 	"coupling/ot"
 	"coupling/ot/exact"
-
-	"golang.org/x/term"
 )
 
 // exitUnconverged says that a plan was written which is not what was asked for.
@@ -289,22 +286,9 @@ func (c solveCmd) print(a *app, s summary) error {
 // stepLine returns a trace that shows the newest step on a terminal, and a
 // function that removes the line.
 func stepLine(a *app) (trace func(ot.Step) error, clear func()) {
-	f, ok := a.err.(*os.File)
-	if a.quiet || !ok || !term.IsTerminal(int(f.Fd())) {
-		return nil, func() {}
-	}
-	var shown time.Time
-	trace = func(s ot.Step) error {
-		if time.Since(shown) > 100*time.Millisecond {
-			shown = time.Now()
-			fmt.Fprintf(f, "\r\x1b[K%d iterations, eps %.3g, marginal error %.3g", s.Iteration, s.Eps, s.MarginalL1)
-		}
+	status := a.status(0)
+	return func(s ot.Step) error {
+		status.say(fmt.Sprintf("%d iterations, eps %.3g, marginal error %.3g", s.Iteration, s.Eps, s.MarginalL1))
 		return nil
-	}
-	return trace, func() {
-		if !shown.IsZero() {
-			fmt.Fprint(f, "\r\x1b[K")
-			shown = time.Time{}
-		}
-	}
+	}, status.clear
 }

@@ -14,7 +14,7 @@ import (
 
 	"coupling/data"
 	"coupling/data/format"
-	"coupling/lab"
+	"coupling/lab/durable"
 	"coupling/ot"
 
 	"github.com/go-json-experiment/json"
@@ -69,7 +69,7 @@ func (c solveCmd) writeSummary(s *summary) error {
 
 // writeSummary writes summary.json, which every --out has.
 func writeSummary(dir string, s any) error {
-	return lab.WriteFile(filepath.Join(dir, summaryFile), func(w io.Writer) error {
+	return durable.WriteFile(filepath.Join(dir, summaryFile), 0o666, func(w io.Writer) error {
 		return json.MarshalWrite(w, s, jsontext.WithIndent("  "), json.Deterministic(true))
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 	"coupling/lab/jobfile"
 	"coupling/lab/slurm"
 )
@@ -121,7 +122,7 @@ func (c cluster) write(a *app, fill func(io.Writer) error) error {
 	if c.Output == "" {
 		return wrong(fill(a.out))
 	}
-	return wrong(lab.WriteFile(c.Output, fill))
+	return wrong(durable.WriteFile(c.Output, 0o666, fill))
 }
 
 // wrong marks what a manifest lacks as the request's fault.

@@ -98,8 +98,8 @@ func halve(a *app, s *lab.Store, ex lab.Executor, slots int, src source) error {
 	for k := range h.Budgets() {
 		planned += int(float64(len(src.jobs)) / math.Pow(float64(h.Factor), float64(k)))
 	}
-	bar := newProgress(a.err, "halving", planned, a.quiet)
-	ctx := lab.WithSink(a.run.ctx, bar.event)
+	show, finish := a.progress("halving", planned)
+	ctx := lab.WithSink(a.run.ctx, show)
 	var t tally
 	a.run.during(func() {
 		for _, err := range h.Run(ctx, s, ex, slots, src.jobs) {
@@ -111,7 +111,7 @@ func halve(a *app, s *lab.Store, ex lab.Executor, slots int, src source) error {
 			}
 		}
 	})
-	bar.finish()
+	finish()
 	fmt.Fprintf(a.out, "%s landed, %d failed\n", plural(t.computed, "cell"), len(t.failed))
 	best, err := h.Best(s, src.jobs, 5)
 	for _, b := range best {
