@@ -18,9 +18,35 @@ type values struct {
 }
 
 func (s values) with(name string, v any, line int) values {
-	out := values{maps.Clone(s.v), maps.Clone(s.line)}
+	out := values{map[string]any{}, map[string]int{}}
+	maps.Copy(out.v, s.v)
+	maps.Copy(out.line, s.line)
 	out.v[name], out.line[name] = v, line
 	return out
+}
+
+// decode reads parameters and their values.
+func (s *values) decode(n node, what string) error {
+	ms, err := n.members(what)
+	*s = values{map[string]any{}, map[string]int{}}
+	for _, m := range ms {
+		if s.v[m.name], err = m.value.value(what + "." + m.name); err != nil {
+			return err
+		}
+		s.line[m.name] = m.key.line()
+	}
+	return err
+}
+
+// lineOf returns the line that set a parameter, or the object that it is in.
+func (s values) lineOf(name string, otherwise int) int {
+	for name != "" {
+		if l, ok := s.line[name]; ok {
+			return l
+		}
+		name = name[:max(strings.LastIndexByte(name, '.'), 0)]
+	}
+	return otherwise
 }
 
 // get returns the value of a dotted name, which may be inside an object that was
@@ -72,10 +98,9 @@ func (s values) nested() (map[string]any, error) {
 
 // A step turns one set of parameters into several.
 type step struct {
-	when   map[string][]any // nil: always
-	lines  map[string]int   // of its names
-	drawn  []axis           // over which it samples
-	size   int              // into how many
+	when   values // nothing: always
+	drawn  []axis // over which it samples
+	size   int    // into how many
 	expand func(values) []values
 }
 
@@ -107,16 +132,99 @@ func (s step) apply(in []values, defaults map[string]any) []values {
 }
 
 func (s step) matches(v values, defaults map[string]any) bool {
-	for name, allowed := range s.when {
+	for name := range s.when.v {
 		have, ok := v.get(name)
 		if !ok {
 			have = defaults[name]
 		}
-		if !slices.ContainsFunc(allowed, func(want any) bool { return same(have, want) }) {
+		if !slices.ContainsFunc(s.allowed(name), func(want any) bool { return same(have, want) }) {
 			return false
 		}
 	}
 	return true
+}
+
+// allowed are the values that the condition on a parameter names: {solver: newton, n: [1, 2]}.
+func (s step) allowed(name string) []any {
+	if l, ok := s.when.v[name].([]any); ok {
+		return l
+	}
+	return []any{s.when.v[name]}
+}
+
+// decode reads a step, which is of one kind.
+func (s *step) decode(n node, what string) error {
+	var text struct {
+		When                 values
+		Grid                 axes
+		List                 []values
+		Sobol, Latin, Random *draw
+	}
+	if err := n.read(&text, what); err != nil {
+		return err
+	}
+	s.when = text.When
+	kinds := 0
+	var err error
+	for _, kind := range []string{"grid", "list", "sobol", "latin", "random"} {
+		at := n.at(kind)
+		if at.Node == n.Node {
+			continue
+		}
+		switch kinds++; kind {
+		case "grid":
+			s.expand = grid(text.Grid)
+			s.size, err = text.Grid.cells(at)
+		case "list":
+			if s.size, s.expand = len(text.List), list(text.List); s.size == 0 {
+				err = at.errorf("list: it is empty")
+			}
+		default:
+			err = s.sample(at, kind, map[string]*draw{"sobol": text.Sobol, "latin": text.Latin, "random": text.Random}[kind])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if kinds != 1 {
+		return n.errorf("design: %d kinds in one step, want one of grid, list, sobol, latin, random", kinds)
+	}
+	return nil
+}
+
+// draw is a sample as it is written.
+type draw struct {
+	Count int `min:"1"`
+	Seed  *uint64
+	Over  axes
+}
+
+// sample lays out a draw. The points are drawn once, so that cells of earlier
+// steps share them.
+func (s *step) sample(n node, kind string, d *draw) error {
+	switch {
+	case d.Count == 0 || len(d.Over) == 0:
+		return n.errorf("%s: want a count and over", kind)
+	case d.Count > MostCells:
+		return n.errorf("%s: count %d: at most %d", kind, d.Count, MostCells)
+	case kind == "sobol" && len(d.Over) > MaxSobol:
+		return n.errorf("sobol: %d dimensions: at most %d", len(d.Over), MaxSobol)
+	}
+	for _, a := range d.Over {
+		if a.count > 0 {
+			return n.errorf("%s.count: a range has a count in a grid only", a.name)
+		}
+	}
+	var rnd *rand.Rand
+	switch {
+	case d.Seed != nil:
+		rnd = stream(*d.Seed)
+	case kind != "sobol":
+		rnd = stream(1)
+	}
+	points := map[string]func(n, dim int, rnd *rand.Rand) [][]float64{"sobol": Sobol, "latin": Latin, "random": Random}[kind]
+	s.size, s.drawn, s.expand = d.Count, d.Over, sample(points(d.Count, len(d.Over), rnd), d.Over)
+	return nil
 }
 
 // same compares scalars; 1 and 1.0 are the same number.
@@ -150,6 +258,70 @@ type axis struct {
 	count    int
 	log      bool
 	integer  bool
+}
+
+// axes are parameters and what they may be, in the order of the file.
+type axes []axis
+
+func (as *axes) decode(n node, what string) error {
+	ms, err := n.members(what)
+	for _, m := range ms {
+		a := axis{name: m.name, line: m.key.line()}
+		if err := a.read(m.value); err != nil {
+			return err
+		}
+		*as = append(*as, a)
+	}
+	return err
+}
+
+// cells counts those of a grid.
+func (as axes) cells(n node) (size int, err error) {
+	size = 1
+	for _, a := range as {
+		if a.list == nil && a.count == 0 {
+			return 0, n.at(a.name).errorf("%s: a range in a grid needs a count", a.name)
+		}
+		if size *= len(a.all()); size > MostCells {
+			return 0, n.at(a.name).errorf("grid: more than %d cells", MostCells)
+		}
+	}
+	return size, nil
+}
+
+// read reads a list of values or a range.
+func (a *axis) read(n node) error {
+	if n.kind() == aList {
+		v, err := n.value(a.name)
+		if a.list, _ = v.([]any); err == nil && len(a.list) == 0 {
+			err = n.errorf("%s: an empty list", a.name)
+		}
+		return err
+	}
+	r := struct {
+		From, To *float64
+		Scale    string
+		Count    int `min:"1"`
+		Integer  bool
+	}{Scale: "linear"}
+	if err := n.read(&r, a.name); err != nil {
+		return err
+	}
+	const exact = 1<<53 - 1 // the integers that a float64 tells from their neighbours
+	switch {
+	case r.From == nil || r.To == nil:
+		return n.errorf("%s: a range needs from and to", a.name)
+	case r.Count > MostCells:
+		return n.errorf("%s: count %d: at most %d", a.name, r.Count, MostCells)
+	case r.Integer && max(math.Abs(*r.From), math.Abs(*r.To)) > exact:
+		return n.errorf("%s: from %.0f to %.0f: integers of a range are within ±(2^53 − 1)", a.name, *r.From, *r.To)
+	case r.Scale != "linear" && r.Scale != "log":
+		return n.errorf("%s: scale %q: want linear or log", a.name, r.Scale)
+	case r.Scale == "log" && (*r.From <= 0 || *r.To <= 0):
+		return n.errorf("%s: from %g to %g: a logarithmic range is positive", a.name, *r.From, *r.To)
+	}
+	a.from, a.to, a.count, a.log, a.integer = *r.From, *r.To, r.Count, r.Scale == "log", r.Integer
+	return nil
 }
 
 // at returns the value at u in [0,1] of a range, or the entry of the list at u in [0,1).

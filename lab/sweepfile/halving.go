@@ -34,57 +34,30 @@ import (
 // on from. The experiment must then give the same result as from the start.
 type Halving struct {
 	Budget     string  // parameter
-	Min, Max   int     // budgets of the first rung and the last
-	Factor     int     // 3 unless given
+	Min, Max   int     `min:"1"` // budgets of the first rung and the last
+	Factor     int     `min:"2"` // 3 unless given
 	Metric     string  // of the result, dots go into objects and lists: "loss", "errors.0"
-	Maximize   bool    // the largest metric is best, not the smallest
+	Goal       string  // of the metric: "min" unless given, or "max"
 	Checkpoint string  // artifact; may be empty
 	at         rebudge // a configuration at another budget
 }
 
 type rebudge = func(lab.Job, int) (lab.Job, error)
 
-func (p *reader) halve(n node) error {
-	h := &Halving{Factor: 3}
-	goal := "min"
-	p.halving, p.budget = h, n.line()
-	err := n.fields("halving", map[string]func(node) error{
-		"budget": text(&h.Budget, "budget"), "min": whole(&h.Min, "min", 1), "max": whole(&h.Max, "max", 1), "factor": whole(&h.Factor, "factor", 2),
-		"metric": text(&h.Metric, "metric"), "goal": text(&goal, "goal"), "checkpoint": text(&h.Checkpoint, "checkpoint"),
-	})
-	h.Maximize = goal == "max"
-	switch {
-	case err != nil:
-		return err
-	case h.Budget == "" || h.Metric == "" || h.Min == 0 || h.Max < h.Min:
-		return n.errorf("halving: budget %q from %d to %d, metric %q: want all four, and min ≤ max", h.Budget, h.Min, h.Max, h.Metric)
-	case goal != "min" && goal != "max":
-		return n.errorf("halving: goal %q: want min or max", goal)
-	}
-	return nil
-}
-
 // rebudget returns a job with another budget.
 func rebudget(d lab.Decoder, j lab.Job, name string, budget int) (lab.Job, error) {
 	id := j.Record()
-	var params map[string]any
+	var params values
 	exact := json.NewDecoder(bytes.NewReader(id.Params))
 	exact.UseNumber() // the other parameters stay as they are: a float64 does not hold every integer
-	if err := exact.Decode(&params); err != nil {
-		return lab.Job{}, fmt.Errorf("sweep: %w", err)
+	err := exact.Decode(&params.v)
+	var nested map[string]any
+	if err == nil {
+		nested, err = params.with(name, budget, 0).nested()
 	}
-	at, path := params, strings.Split(name, ".")
-	for _, part := range path[:len(path)-1] {
-		next, ok := at[part].(map[string]any)
-		if !ok {
-			return lab.Job{}, fmt.Errorf("sweep: budget %q: %s is no object", name, part)
-		}
-		at = next
-	}
-	at[path[len(path)-1]] = budget
-	b, err := json.Marshal(params)
-	if err != nil {
-		return lab.Job{}, fmt.Errorf("sweep: %w", err)
+	b, errJSON := json.Marshal(nested)
+	if err := errors.Join(err, errJSON); err != nil {
+		return lab.Job{}, fmt.Errorf("sweep: budget %q: %w", name, err)
 	}
 	return d.Make(id.Seed, b)
 }
@@ -149,13 +122,7 @@ func (h Halving) Run(ctx context.Context, s *lab.Store, ex lab.Executor, slots i
 	for range t.budgets {
 		t.rungs = append(t.rungs, &rung{promoted: map[lab.Key]bool{}})
 	}
-	return func(yield func(lab.Job, error) bool) {
-		if slots <= 0 {
-			t.waves(ctx, ex, yield)
-		} else {
-			t.flow(ctx, ex, slots, yield)
-		}
-	}
+	return func(yield func(lab.Job, error) bool) { t.run(ctx, ex, slots, yield) }
 }
 
 // tournament is one run of a [Halving].
@@ -168,8 +135,21 @@ type tournament struct {
 	home    map[lab.Key]int // rung of each cell
 }
 
-// next returns a cell that may begin, the largest budget first; ok is false if none may.
-func (t *tournament) next() (j lab.Job, ok bool, err error) {
+// next returns the cells that may begin, the largest budget first, or only the first of them.
+func (t *tournament) next(one bool) (out []lab.Job, err error) {
+	for {
+		j, ok, err := t.begin()
+		if ok && err == nil {
+			out = append(out, j)
+		}
+		if !ok || err != nil || one {
+			return out, err
+		}
+	}
+}
+
+// begin returns a cell that may begin; ok is false if none may.
+func (t *tournament) begin() (j lab.Job, ok bool, err error) {
 	for k := len(t.rungs) - 2; k >= 0; k-- {
 		f, ok := t.rungs[k].promotable(t.Factor)
 		if !ok {
@@ -214,7 +194,7 @@ func (t *tournament) finish(j lab.Job) error {
 	if err != nil {
 		return fmt.Errorf("sweep: halving: metric %q of %s: %w", t.Metric, r.Key, err)
 	}
-	if t.Maximize {
+	if t.Goal == "max" {
 		m = -m
 	}
 	k := t.rungs[t.home[r.Key]]
@@ -243,91 +223,54 @@ func metric(value []byte, path string) (float64, error) {
 			return 0, fmt.Errorf("%q goes into %v", part, v)
 		}
 	}
-	switch v := v.(type) {
-	case float64:
-		return v, nil
-	case string: // NaN and the infinities are stored so
-		if f, err := strconv.ParseFloat(v, 64); err == nil {
-			return f, nil
-		}
+	x, ok := lab.Number(v)
+	if !ok {
+		return 0, fmt.Errorf("%v is no number", v)
 	}
-	return 0, fmt.Errorf("%v is no number", v)
+	return x, nil
 }
 
-// waves hands all that may run to the executor, until nothing may.
-func (t *tournament) waves(ctx context.Context, ex lab.Executor, yield func(lab.Job, error) bool) {
-	for ctx.Err() == nil {
-		var wave []lab.Job
-		for {
-			j, ok, err := t.next()
-			if err != nil {
-				yield(j, err)
-				return
-			}
-			if !ok {
-				break
-			}
-			wave = append(wave, j)
-		}
-		if len(wave) == 0 {
-			return
-		}
-		landed := 0
-		for j, err := range ex.Run(ctx, t.store, wave) {
-			if err == nil {
-				err = t.finish(j)
-				landed++
-			}
-			if !yield(j, err) {
-				return
-			}
-		}
-		if landed == 0 {
-			return // drained, or nothing but failures
-		}
-	}
-}
-
-// flow keeps slots cells running.
-func (t *tournament) flow(ctx context.Context, ex lab.Executor, slots int, yield func(lab.Job, error) bool) {
+// run keeps slots cells running, or, where slots is 0, hands all that may run to
+// the executor at once and waits for them.
+func (t *tournament) run(ctx context.Context, ex lab.Executor, slots int, yield func(lab.Job, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	type outcome struct {
 		job   lab.Job
-		begun bool // unless it is drained
 		err   error
+		ended bool // of its run
 	}
-	out := make(chan outcome, slots)
-	running := 0
+	out, running := make(chan outcome), 0
 	defer func() {
 		cancel()
-		for ; running > 0; running-- {
-			<-out
+		for running > 0 {
+			if o := <-out; o.ended {
+				running--
+			}
 		}
 	}()
 	for {
-		for running < slots && ctx.Err() == nil {
-			j, ok, err := t.next()
-			if err != nil && !yield(j, err) {
+		for running < max(slots, 1) && ctx.Err() == nil {
+			jobs, err := t.next(slots > 0)
+			if err != nil && !yield(lab.Job{}, err) {
 				return
 			}
-			if !ok {
+			if len(jobs) == 0 {
 				break
 			}
 			running++
 			go func() {
-				last := outcome{}
-				for j, err := range ex.Run(ctx, t.store, []lab.Job{j}) {
-					last = outcome{j, true, err}
+				for j, err := range ex.Run(ctx, t.store, jobs) {
+					out <- outcome{job: j, err: err}
 				}
-				out <- last
+				out <- outcome{ended: true}
 			}()
 		}
 		if running == 0 {
 			return
 		}
 		o := <-out
-		running--
-		if !o.begun {
+		if o.ended {
+			running--
 			continue
 		}
 		if o.err == nil {
@@ -364,7 +307,7 @@ func (h Halving) Best(s *lab.Store, jobs []lab.Job, n int) ([]Ranked, error) {
 			var out []Ranked
 			for _, f := range done[:min(n, len(done))] {
 				m := f.metric
-				if h.Maximize {
+				if h.Goal == "max" {
 					m = -m
 				}
 				out = append(out, Ranked{f.record, m})

@@ -5,24 +5,22 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"coupling/lab"
 )
 
 // cells lays the design out.
-func (p *reader) cells(d lab.Decoder) ([]values, error) {
+func (p *reader) cells() ([]values, error) {
 	type place struct {
 		name string
 		line int
 	}
 	drawn := map[place]bool{} // by earlier steps
 	defaults := map[string]any{}
-	cells := []values{p.base}
-	for _, s := range p.steps {
-		if err := p.checkWhen(d, s, cells, defaults); err != nil {
+	cells := []values{p.Params}
+	for _, s := range p.Design {
+		if err := p.checkWhen(s, cells, defaults); err != nil {
 			return nil, err
 		}
-		if s.grows(cells, defaults) > MostCells/p.replicates {
+		if s.grows(cells, defaults) > MostCells/p.Replicates {
 			return nil, p.root.errorf("more than %d cells", MostCells)
 		}
 		for _, a := range s.drawn {
@@ -42,14 +40,14 @@ func (p *reader) cells(d lab.Decoder) ([]values, error) {
 
 // checkWhen refuses a condition on what neither a cell nor the experiment has,
 // and adds the experiment's defaults of what not every cell has.
-func (p *reader) checkWhen(d lab.Decoder, s step, cells []values, defaults map[string]any) error {
-	for _, name := range slices.Sorted(maps.Keys(s.when)) {
+func (p *reader) checkWhen(s step, cells []values, defaults map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(s.when.v)) {
 		held := func(c values) bool { _, ok := c.get(name); return ok }
 		without := slices.IndexFunc(cells, func(c values) bool { return !held(c) })
 		if without < 0 {
 			continue
 		}
-		v, err := p.standard(d, name, s.when[name], s.lines[name])
+		v, err := p.standard(name, s.allowed(name), s.when.line[name])
 		if err != nil && !slices.ContainsFunc(cells, held) {
 			return err
 		}
@@ -62,13 +60,13 @@ func (p *reader) checkWhen(d lab.Decoder, s step, cells []values, defaults map[s
 
 // standard returns the value of a parameter that is not given, and an error if
 // the experiment has no such parameter or it cannot be one of wanted.
-func (p *reader) standard(d lab.Decoder, name string, wanted []any, line int) (any, error) {
+func (p *reader) standard(name string, wanted []any, line int) (any, error) {
 	for _, want := range wanted {
-		if _, err := p.job(d, p.seed, p.base.with(name, want, line)); err != nil {
+		if _, err := p.job(p.Seed, p.Params.with(name, want, line)); err != nil {
 			return nil, err
 		}
 	}
-	j, err := p.job(d, p.seed, p.base)
+	j, err := p.job(p.Seed, p.Params)
 	if err != nil {
 		return nil, err
 	}

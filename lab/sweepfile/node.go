@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"coupling/lab"
@@ -27,8 +28,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line,
 // Unwrap returns the fault.
 func (e *Error) Unwrap() error { return e.Err }
 
-// node is a part of the file that knows its line. The reader works on the syntax
-// tree and not on Go structs, so that every fault has a line.
+// node is a part of the file that knows its line.
 type node struct {
 	*yaml.Node
 	file string
@@ -65,7 +65,15 @@ func parse(file string, b []byte) (node, error) {
 	return node{doc.Content[0], file}, nil
 }
 
-// kind is what a person would call the node.
+// The kinds of nodes, as a person would call them.
+const (
+	aList, aMapping, text, number, whole, truth = "a list", "a mapping", "text", "a number", "a whole number", "true or false"
+)
+
+var kinds = map[string]string{
+	"!!str": text, "!!timestamp": text, "!!int": whole, "!!float": number, "!!bool": truth, "!!null": "nothing",
+}
+
 func (n node) kind() string {
 	switch {
 	case n.Node == nil:
@@ -73,9 +81,9 @@ func (n node) kind() string {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
 		return "an anchor"
 	case n.Kind == yaml.SequenceNode:
-		return "a list"
+		return aList
 	case n.Kind == yaml.MappingNode:
-		return "a mapping"
+		return aMapping
 	}
 	if kind, ok := kinds[n.ShortTag()]; ok {
 		return kind
@@ -83,26 +91,20 @@ func (n node) kind() string {
 	return "a tag"
 }
 
-var kinds = map[string]string{
-	"!!str": "text", "!!timestamp": "text", "!!int": "a number", "!!float": "a number", "!!bool": "true or false", "!!null": "nothing",
-}
-
 // member is one entry of a mapping.
 type member struct {
-	name  string
-	key   node
-	value node
+	name       string
+	key, value node
 }
 
 // members returns the entries of a mapping in their order.
-func (n node) members(what string) ([]member, error) {
-	if n.kind() != "a mapping" {
+func (n node) members(what string) (out []member, err error) {
+	if n.kind() != aMapping {
 		return nil, n.errorf("%s: want a mapping, have %s", what, n.kind())
 	}
-	var out []member
 	for i := 0; i < len(n.Content); i += 2 {
 		key := node{n.Content[i], n.file}
-		if key.kind() != "text" {
+		if key.kind() != text {
 			return nil, key.errorf("%s: key %s: want a plain name", what, key.Value)
 		}
 		if slices.ContainsFunc(out, func(m member) bool { return m.name == key.Value }) {
@@ -113,44 +115,119 @@ func (n node) members(what string) ([]member, error) {
 	return out, nil
 }
 
-// fields calls the setter of each entry, and refuses what has none.
-func (n node) fields(what string, set map[string]func(node) error) error {
+// at returns the value of a key; the mapping itself if it has none.
+func (n node) at(key string) node {
+	ms, _ := n.members("")
+	if i := slices.IndexFunc(ms, func(m member) bool { return m.name == key }); i >= 0 {
+		return ms[i].value
+	}
+	return n
+}
+
+// A decoder reads a node in a way of its own.
+type decoder interface {
+	decode(n node, what string) error
+}
+
+// read decodes n into what to points to: a struct, whose fields have the names of
+// keys in capitals; a slice; text, a number or a truth value; a [decoder]. Unlike
+// the YAML library's, each fault has its line, and nothing is converted.
+func (n node) read(to any, what string) error {
+	if d, ok := to.(decoder); ok {
+		return d.decode(n, what)
+	}
+	switch v := reflect.ValueOf(to).Elem(); v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return n.read(v.Interface(), what)
+	case reflect.Struct:
+		return n.fields(v, what)
+	case reflect.Slice:
+		if n.kind() != aList {
+			return n.errorf("%s: want a list, have %s", what, n.kind())
+		}
+		for _, item := range n.Content {
+			entry := reflect.New(v.Type().Elem())
+			if err := (node{item, n.file}).read(entry.Interface(), what); err != nil {
+				return err
+			}
+			v.Set(reflect.Append(v, entry.Elem()))
+		}
+		return nil
+	default:
+		return n.scalar(v, what)
+	}
+}
+
+// fields reads the entries of a mapping, and refuses those that the struct has not.
+// A tag min bounds a number.
+func (n node) fields(to reflect.Value, what string) error {
 	ms, err := n.members(what)
 	if err != nil {
 		return err
 	}
-	for _, m := range ms {
-		f := set[m.name]
-		if f == nil {
-			return m.key.errorf("%s: unknown key %q; %s", what, m.name, lab.DidYouMean(m.name, slices.Sorted(maps.Keys(set))))
+	known := map[string]reflect.StructField{}
+	var names []string
+	for f := range to.Type().Fields() {
+		if f.IsExported() {
+			names = append(names, strings.ToLower(f.Name))
+			known[strings.ToLower(f.Name)] = f
 		}
-		if err := f(m.value); err != nil {
+	}
+	for _, m := range ms {
+		f, ok := known[m.name]
+		if !ok {
+			return m.key.errorf("%s: unknown key %q; %s", what, m.name, lab.DidYouMean(m.name, names))
+		}
+		v := to.FieldByIndex(f.Index)
+		if err := m.value.read(v.Addr().Interface(), m.name); err != nil {
 			return err
+		}
+		if least, err := strconv.ParseInt(f.Tag.Get("min"), 10, 64); err == nil && v.Int() < least {
+			return m.value.errorf("%s: %s, want %d or more", m.name, m.value.Value, least)
 		}
 	}
 	return nil
 }
 
-func (n node) items(what string) (out []node, err error) {
-	if n.kind() != "a list" {
-		return nil, n.errorf("%s: want a list, have %s", what, n.kind())
+func (n node) scalar(to reflect.Value, what string) error {
+	want := map[reflect.Kind]string{reflect.String: text, reflect.Int: whole, reflect.Uint64: whole, reflect.Float64: number, reflect.Bool: truth}[to.Kind()]
+	have := n.kind()
+	if have != want && !(want == number && have == whole) || have == text && n.Value == "" {
+		return n.errorf("%s: want %s, have %s", what, want, have)
 	}
-	for _, v := range n.Content {
-		out = append(out, node{v, n.file})
+	if err := n.Decode(to.Addr().Interface()); err != nil {
+		return n.errorf("%s: %s, want 0 or more, and less than 2^63 unless it is a seed", what, n.Value)
 	}
-	return out, nil
+	if to.CanFloat() && to.Float()-to.Float() != 0 {
+		return n.errorf("%s: %v is not finite", what, to.Float())
+	}
+	return nil
 }
 
 // value is any JSON value. NaN and the infinities are written as the store does.
 func (n node) value(what string) (v any, err error) {
 	switch n.kind() {
-	case "a list":
-		return n.list(what)
-	case "a mapping":
-		return n.object(what)
-	case "text":
+	case aList:
+		out := make([]any, len(n.Content))
+		for i, e := range n.Content {
+			if out[i], err = (node{e, n.file}).value(what); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case aMapping:
+		ms, err := n.members(what)
+		out := map[string]any{}
+		for _, m := range ms {
+			if out[m.name], err = m.value.value(what); err != nil {
+				return nil, err
+			}
+		}
+		return out, err
+	case text:
 		return n.Value, nil
-	case "a number", "true or false":
+	case number, whole, truth:
 		if err = n.Decode(&v); err != nil {
 			return nil, n.errorf("%s: %w", what, err)
 		}
@@ -168,70 +245,4 @@ func (n node) value(what string) (v any, err error) {
 		return v, nil
 	}
 	return nil, n.errorf("%s: %s is not supported here", what, n.kind())
-}
-
-func (n node) list(what string) (any, error) {
-	out := make([]any, len(n.Content))
-	for i, v := range n.Content {
-		var err error
-		if out[i], err = (node{v, n.file}).value(what); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-func (n node) object(what string) (any, error) {
-	ms, err := n.members(what)
-	out := map[string]any{}
-	for _, m := range ms {
-		if out[m.name], err = m.value.value(what); err != nil {
-			return nil, err
-		}
-	}
-	return out, err
-}
-
-func text(to *string, what string) func(node) error {
-	return func(n node) error {
-		if n.kind() != "text" || n.Value == "" {
-			return n.errorf("%s: want text, have %s", what, n.kind())
-		}
-		*to = n.Value
-		return nil
-	}
-}
-
-// whole reads an integer of at least least.
-func whole[T int | uint64](to *T, what string, least T) func(node) error {
-	return func(n node) error {
-		if n.kind() != "a number" || n.ShortTag() != "!!int" {
-			return n.errorf("%s: want a whole number, have %s", what, n.kind())
-		}
-		if err := n.Decode(to); err != nil || *to < least {
-			return n.errorf("%s: %s, want %d or more, and less than 2^63 unless it is a seed", what, n.Value, least)
-		}
-		return nil
-	}
-}
-
-func real(to *float64, what string) func(node) error {
-	return func(n node) error {
-		if n.kind() != "a number" || n.Decode(to) != nil {
-			return n.errorf("%s: want a number, have %s", what, n.kind())
-		}
-		if math.IsNaN(*to) || math.IsInf(*to, 0) {
-			return n.errorf("%s: %v is not finite", what, *to)
-		}
-		return nil
-	}
-}
-
-func truth(to *bool, what string) func(node) error {
-	return func(n node) error {
-		if n.kind() != "true or false" {
-			return n.errorf("%s: want true or false, have %s", what, n.kind())
-		}
-		return n.Decode(to)
-	}
 }
