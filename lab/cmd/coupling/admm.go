@@ -28,30 +28,7 @@ type admmCmd struct {
 }
 
 // Help shows a session.
-func (admmCmd) Help() string {
-	return `A problem, solved in this process and by a process for each node, with the same bits; and a private one, listened to:
-
-    coupling admm new --out market
-    coupling admm solve market --out here.csv
-    coupling admm run market --spawn --out there.csv
-    coupling admm new --out quiet --alpha 100 --rounds 100
-    coupling admm epsilon --alpha 100 --rounds 100 --degree 4
-    coupling admm eavesdrop quiet
-
-Without --spawn, run waits, and prints how nodes join: each where its data are, with its own file, state and ledger, and with a noise key that nobody
-else has (--own-keys), in another terminal:
-
-    coupling admm new --out real --targets 1 --sources 1 --alpha 0.5 --rounds 20 --budget 10 --own-keys
-    coupling admm run real
-    coupling admm node real/nodes/target-0.json --join real/join.json \
-        --state target-0.state --ledger target-0.ledger --out target-0.amounts   # and so for source-0
-
-A node on another machine has a copy of join.json and a tunnel to the coordinator's: run --listen 127.0.0.1:4222 here,
-ssh -N -L 4222:127.0.0.1:4222 HOST there.
-
-solve and eavesdrop have all nodes' data in one place and send nothing: they are for experiments and keep no ledger. What they print is not
-for those from whom the data are kept.`
-}
+func (admmCmd) Help() string { return help("admm") }
 
 type admmNewCmd struct {
 	Out     string  `required:"" help:"Folder to write to." placeholder:"DIR"`

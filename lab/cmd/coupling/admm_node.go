@@ -24,11 +24,7 @@ type admmNodeCmd struct {
 }
 
 // Help says what a private node must have.
-func (admmNodeCmd) Help() string {
-	return `A private node needs a --ledger: every release is entered there before it is made, so that the node's budget is for all its runs and all
-its crashes. Releases of a run that is repeated exactly are the same messages and cost nothing. Keep the ledger with the data and their file:
-a node whose ledger is lost, damaged or in use by another process refuses to run.`
-}
+func (admmNodeCmd) Help() string { return help("admm-node") }
 
 // Run is one node.
 func (c admmNodeCmd) Run(a *app) error {

@@ -25,20 +25,7 @@ type admmRunCmd struct {
 }
 
 // Help says what the coordinator sees.
-func (admmRunCmd) Help() string {
-	return `The coordinator reads network.json only: who takes part, and the rules. It receives sums of squares from each node and decides when
-to stop. It writes DIR/join.json, address and token: who has it can join, and read all messages.
-
-What it must remember is in DIR/coordinator.json. If it is killed, nodes wait for it for some minutes (node --wait):
-
-    coupling admm run DIR --resume
-
-goes on where it was, with the same plan in the end. The nodes of --spawn end with their coordinator, and --spawn --resume starts them
-again from their states. A coordinator without --resume begins a new run, which nodes of another run cannot join.
-
-Private nodes keep a ledger of all that they ever release, with --spawn in DIR/ledger. A run that is the same as an earlier one costs
-nothing again; any other run costs anew, and nodes refuse it where their budget does not pay.`
-}
+func (admmRunCmd) Help() string { return help("admm-run") }
 
 // Run coordinates a run.
 func (c admmRunCmd) Run(a *app) error {

@@ -16,6 +16,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -201,6 +202,18 @@ func catchExit(code *int) {
 	default:
 		panic(x)
 	}
+}
+
+//go:embed help
+var helps embed.FS
+
+// help is the longer help of a command.
+func help(name string) string {
+	b, err := helps.ReadFile("help/" + name + ".txt")
+	if err != nil {
+		panic(err) // it is in the program
+	}
+	return strings.TrimSpace(string(b))
 }
 
 // plural is "1 cell", "2 cells".

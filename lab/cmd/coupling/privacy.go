@@ -17,22 +17,28 @@ import (
 
 // privacyFlags describe a mechanism and who must not be told apart.
 type privacyFlags struct {
-	Mechanism  string  `default:"gaussian" enum:"gaussian,laplace,rr" help:"gaussian, laplace or rr (randomised response)."`
-	Truth      float64 `default:"0.75" help:"Probability of a true answer, for rr."`
-	Sampling   string  `default:"poisson" enum:"poisson,without-replacement,with-replacement" help:"How each step draws its batch: poisson (--rate), without-replacement or with-replacement (both take --batch and --size)."`
-	Batch      int     `help:"Records in a batch of fixed size."`
-	Size       int     `help:"Records in the data set, for batches of fixed size."`
-	Exchange   float64 `default:"1" help:"For batches of fixed size: the most that exchanging one record of the batch for any other moves the value, in the units of --noise. It is 2 where --noise is a multiple of the norm that records are clipped to (DP-SGD)."`
-	Group      int     `default:"1" help:"Records that one person may have in the data."`
-	Relation   string  `default:"auto" enum:"auto,add-remove,substitution,exchange" help:"Neighbouring data sets: add-remove, substitution, or exchange, which is substitution where exchanging any two records moves the value by at most one unit (tighter; without-replacement, one record); auto is add-remove for poisson, else substitution."`
-	Accountant string  `default:"auto" enum:"auto,rdp,pld,exact" help:"auto takes the sharpest that applies."`
-	JSON       bool    `help:"Print the result as JSON."`
+	Noise      *float64 `help:"Noise multiplier (gaussian) or scale (laplace) at sensitivity 1." placeholder:"SIGMA"`
+	Rate       float64  `default:"1" help:"Sampling rate of poisson."`
+	Steps      int      `default:"1" help:"Number of steps."`
+	Mechanism  string   `default:"gaussian" enum:"gaussian,laplace,rr" help:"gaussian, laplace or rr (randomised response)."`
+	Truth      float64  `default:"0.75" help:"Probability of a true answer, for rr."`
+	Sampling   string   `default:"poisson" enum:"poisson,without-replacement,with-replacement" help:"How each step draws its batch: poisson (--rate), without-replacement or with-replacement (both take --batch and --size)."`
+	Batch      int      `help:"Records in a batch of fixed size."`
+	Size       int      `help:"Records in the data set, for batches of fixed size."`
+	Exchange   float64  `default:"1" help:"For batches of fixed size: the most that exchanging one record of the batch for any other moves the value, in the units of --noise. It is 2 where --noise is a multiple of the norm that records are clipped to (DP-SGD)."`
+	Group      int      `default:"1" help:"Records that one person may have in the data."`
+	Relation   string   `default:"auto" enum:"auto,add-remove,substitution,exchange" help:"Neighbouring data sets: add-remove, substitution, or exchange, which is substitution where exchanging any two records moves the value by at most one unit (tighter; without-replacement, one record); auto is add-remove for poisson, else substitution."`
+	Accountant string   `default:"auto" enum:"auto,rdp,pld,exact" help:"auto takes the sharpest that applies."`
+	JSON       bool     `help:"Print the result as JSON."`
 }
 
 // event is one run of steps of the mechanism.
-func (f privacyFlags) event(noise, rate float64, steps int) (dp.Event, error) {
+func (f privacyFlags) event() (dp.Event, error) {
 	var e dp.Event
-	noise /= f.Exchange // which is 1 for poisson
+	noise := 0.0
+	if f.Noise != nil {
+		noise = *f.Noise / f.Exchange // which is 1 for poisson
+	}
 	switch f.Mechanism {
 	case "gaussian":
 		e = dp.Gaussian{NoiseMultiplier: noise}
@@ -51,10 +57,10 @@ func (f privacyFlags) event(noise, rate float64, steps int) (dp.Event, error) {
 		e = dp.WithoutReplacement{Batch: f.Batch, Size: f.Size, Event: e}
 	case f.Sampling == "with-replacement":
 		e = dp.WithReplacement{Batch: f.Batch, Size: f.Size, Event: e}
-	case rate != 1:
-		e = dp.Poisson{Rate: rate, Event: e}
+	case f.Rate != 1:
+		e = dp.Poisson{Rate: f.Rate, Event: e}
 	}
-	return dp.Repeat{Times: steps, Event: e}, nil
+	return dp.Repeat{Times: f.Steps, Event: e}, nil
 }
 
 func (f privacyFlags) relation() dp.Relation {
@@ -76,9 +82,9 @@ var accountants = map[string]dp.Accountant{
 	"rdp":   rdp.Accountant{},
 }
 
-func (f privacyFlags) check(noise *float64, rate float64, steps int) error {
+func (f privacyFlags) check() error {
 	switch {
-	case f.Mechanism != "rr" && noise == nil:
+	case f.Mechanism != "rr" && f.Noise == nil:
 		return fmt.Errorf("--noise: %s needs it", f.Mechanism)
 	case f.Mechanism == "rr" && noise != nil:
 		return fmt.Errorf("--noise %g: rr has none; its --truth is given", *noise)
@@ -86,14 +92,14 @@ func (f privacyFlags) check(noise *float64, rate float64, steps int) error {
 		return fmt.Errorf("--truth %g: for --mechanism rr", f.Truth)
 	case f.Group < 1:
 		return fmt.Errorf("--group %d: must be at least 1", f.Group)
-	case steps < 1:
-		return fmt.Errorf("--steps %d: must be at least 1", steps)
+	case f.Steps < 1:
+		return fmt.Errorf("--steps %d: must be at least 1", f.Steps)
 	case !(f.Exchange > 0) || math.IsInf(f.Exchange, 0):
 		return fmt.Errorf("--exchange %v: must be positive and finite", f.Exchange)
 	case f.Sampling == "poisson" && f.Exchange != 1:
 		return fmt.Errorf("--exchange %v: for batches of fixed size; in a poisson sample a record comes and goes without another", f.Exchange)
-	case f.Sampling != "poisson" && rate != 1:
-		return fmt.Errorf("--rate %v: for --sampling poisson; %s takes --batch and --size", rate, f.Sampling)
+	case f.Sampling != "poisson" && f.Rate != 1:
+		return fmt.Errorf("--rate %v: for --sampling poisson; %s takes --batch and --size", f.Rate, f.Sampling)
 	}
 	return nil
 }
@@ -195,74 +201,54 @@ func privacyError(err error) error {
 	return err
 }
 
-type epsilonCmd struct {
-	Noise *float64 `help:"Noise multiplier (gaussian) or scale (laplace) at sensitivity 1." placeholder:"SIGMA"`
-	Rate  float64  `default:"1" help:"Sampling rate of poisson."`
-	Steps int      `default:"1" help:"Number of steps."`
-	Delta float64  `required:"" help:"δ."`
-	privacyFlags
-}
-
-// Run prints the ε of a mechanism at a δ.
-func (c epsilonCmd) Run(a *app) error {
-	e, err := c.prepare(c.Noise, c.Rate, c.Steps)
-	if err != nil {
-		return err
+// prepare checks the flags and returns the event.
+func (f privacyFlags) prepare() (dp.Event, error) {
+	err := f.check()
+	var e dp.Event
+	if err == nil {
+		e, err = f.event()
 	}
-	ctx, stop := interruptible(a)
-	defer stop()
-	g, err := dp.EpsilonBy(ctx, accountants[c.Accountant], e, c.relation(), c.Delta)
-	if err != nil {
-		return privacyError(err)
-	}
-	return c.print(a, e, g)
-}
-
-func (f privacyFlags) prepare(noise *float64, rate float64, steps int) (dp.Event, error) {
-	if err := f.check(noise, rate, steps); err != nil {
-		return nil, usage(err)
-	}
-	sigma := 0.0
-	if noise != nil {
-		sigma = *noise
-	}
-	e, err := f.event(sigma, rate, steps)
 	if err != nil {
 		return nil, usage(err)
 	}
 	return e, nil
 }
 
-type deltaCmd struct {
-	Noise *float64 `help:"Noise multiplier (gaussian) or scale (laplace) at sensitivity 1." placeholder:"SIGMA"`
-	Rate  float64  `default:"1" help:"Sampling rate of poisson."`
-	Steps int      `default:"1" help:"Number of steps."`
-	Eps   float64  `required:"" help:"ε."`
-	privacyFlags
-}
-
-// Run prints the δ of a mechanism at an ε.
-func (c deltaCmd) Run(a *app) error {
-	e, err := c.prepare(c.Noise, c.Rate, c.Steps)
+// ask has the accountant answer and prints what it says.
+func (f privacyFlags) ask(a *app, by func(context.Context, dp.Accountant, dp.Event, dp.Relation, float64) (dp.Guarantee, error), at float64) error {
+	e, err := f.prepare()
 	if err != nil {
 		return err
 	}
 	ctx, stop := interruptible(a)
 	defer stop()
-	g, err := dp.DeltaBy(ctx, accountants[c.Accountant], e, c.relation(), c.Eps)
+	g, err := by(ctx, accountants[f.Accountant], e, f.relation(), at)
 	if err != nil {
 		return privacyError(err)
 	}
-	return c.print(a, e, g)
+	return f.print(a, e, g)
 }
 
+type epsilonCmd struct {
+	Delta float64 `required:"" help:"δ."`
+	privacyFlags
+}
+
+// Run prints the ε of a mechanism at a δ.
+func (c epsilonCmd) Run(a *app) error { return c.ask(a, dp.EpsilonBy, c.Delta) }
+
+type deltaCmd struct {
+	Eps float64 `required:"" help:"ε."`
+	privacyFlags
+}
+
+// Run prints the δ of a mechanism at an ε.
+func (c deltaCmd) Run(a *app) error { return c.ask(a, dp.DeltaBy, c.Eps) }
+
 type calibrateCmd struct {
-	Find  string   `default:"noise" enum:"noise,rate,steps" help:"What to look for: the least noise, the largest rate or the most steps that meet the budget."`
-	Noise *float64 `help:"Noise, when something else is looked for." placeholder:"SIGMA"`
-	Rate  float64  `default:"1" help:"Sampling rate, when something else is looked for."`
-	Steps int      `default:"1" help:"Steps, when something else is looked for."`
-	Eps   float64  `required:"" help:"ε of the budget."`
-	Delta float64  `required:"" help:"δ of the budget."`
+	Find  string  `default:"noise" enum:"noise,rate,steps" help:"What to look for: the least noise, the largest rate or the most steps that meet the budget; the other two are given."`
+	Eps   float64 `required:"" help:"ε of the budget."`
+	Delta float64 `required:"" help:"δ of the budget."`
 	privacyFlags
 }
 
@@ -275,10 +261,9 @@ type calibrated struct {
 
 // Run finds the parameter that spends a budget.
 func (c calibrateCmd) Run(a *app) error {
-	one := 1.0
-	noise := c.Noise
 	if c.Find == "noise" {
-		noise = &one // stands for what is looked for
+		one := 1.0
+		c.Noise = &one // stands for what is looked for
 	}
 	if c.Find == "noise" && c.Noise != nil {
 		return usage(fmt.Errorf("--noise %g: it is what --find noise looks for", *c.Noise))
@@ -289,10 +274,10 @@ func (c calibrateCmd) Run(a *app) error {
 	if c.Find == "rate" && c.Sampling != "poisson" {
 		return usage(fmt.Errorf("--find rate: for --sampling poisson, not %s", c.Sampling))
 	}
-	if _, err := c.prepare(noise, c.Rate, c.Steps); err != nil {
+	if _, err := c.prepare(); err != nil {
 		return err
 	}
-	value, e, g, err := c.search(a, noise)
+	value, e, g, err := c.search(a)
 	if err != nil {
 		return privacyError(err)
 	}
@@ -303,38 +288,39 @@ func (c calibrateCmd) Run(a *app) error {
 	return c.print(a, e, g)
 }
 
-func (c calibrateCmd) search(a *app, noise *float64) (value float64, e dp.Event, g dp.Guarantee, err error) {
+func (c calibrateCmd) search(a *app) (value float64, e dp.Event, g dp.Guarantee, err error) {
 	b := dp.Budget{Epsilon: c.Eps, Delta: c.Delta, Relation: c.relation(), Accountant: accountants[c.Accountant]}
 	ctx, stop := interruptible(a)
 	defer stop()
-	sigma := 0.0
-	if noise != nil {
-		sigma = *noise
-	}
-	at := func(noise, rate float64, steps int) dp.Event {
-		e, _ := c.event(noise, rate, steps) // its flags were checked by prepare
+	at := func(x float64) dp.Event {
+		f := c.privacyFlags
+		switch c.Find {
+		case "noise":
+			f.Noise = &x
+		case "rate":
+			f.Rate = x
+		default:
+			f.Steps = int(x)
+		}
+		e, _ := f.event() // its flags were checked by prepare
 		return e
 	}
 	switch c.Find {
 	case "noise":
-		value, g, err = dp.MinNoise(ctx, b, func(x float64) dp.Event { return at(x, c.Rate, c.Steps) })
-		return value, at(value, c.Rate, c.Steps), g, err
+		value, g, err = dp.MinNoise(ctx, b, at)
+		return value, at(value), g, err
 	case "rate":
-		value, g, err = dp.MaxRate(ctx, b, func(x float64) dp.Event { return at(sigma, x, c.Steps) })
-		return value, at(sigma, value, c.Steps), g, err
+		value, g, err = dp.MaxRate(ctx, b, at)
+		return value, at(value), g, err
 	}
-	steps, err := dp.MaxSteps(ctx, b, func(n int) dp.Event { return at(sigma, c.Rate, n) })
-	if err != nil || steps == 0 {
-		return 0, nil, g, errors.Join(err, nothing(steps, c))
+	steps, err := dp.MaxSteps(ctx, b, func(n int) dp.Event { return at(float64(n)) })
+	if err == nil && steps == 0 {
+		err = fmt.Errorf("calibrate: not even one step meets ε ≤ %g at δ = %g", c.Eps, c.Delta)
 	}
-	e = at(sigma, c.Rate, steps)
-	g, err = dp.EpsilonBy(ctx, accountants[c.Accountant], e, c.relation(), c.Delta)
-	return float64(steps), e, g, err
-}
-
-func nothing(steps int, c calibrateCmd) error {
-	if steps > 0 {
-		return nil
+	if err != nil {
+		return 0, nil, g, err
 	}
-	return fmt.Errorf("calibrate: not even one step meets ε ≤ %g at δ = %g", c.Eps, c.Delta)
+	value = float64(steps)
+	g, err = dp.EpsilonBy(ctx, accountants[c.Accountant], at(value), c.relation(), c.Delta)
+	return value, at(value), g, err
 }

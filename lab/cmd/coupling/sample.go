@@ -39,17 +39,7 @@ type sampleCmd struct {
 }
 
 // Help says what is sampled.
-func (sampleCmd) Help() string {
-	return `Fits the entropic plan between two clouds of points, or of pictures, and draws from it where each source goes:
-pi(y|x) = exp((phi(x) + psi(y) - c(x,y))/lambda - 1) tau(y), with Sinkhorn's potentials off their points and tau the targets smoothed
-by a Gaussian. The cost c is |x-y|^2, or the mean of the squares over a picture's values in [0, 1].
-
-samples.npy has a row for each sample, those of one source one after the other; pictures are also written as 00000-0.png, and
-summary.json holds what --json prints.
-Chains are stored in DIR/.chains.ckpt on the way. A run that was interrupted or killed and is given again with the same arguments
-fits anew, goes on sampling from there, and ends with the same bits; the file is gone then, and one of other arguments is refused.
-Exit code 2: the request or the data are at fault. Exit code 3: the plan did not converge.`
-}
+func (sampleCmd) Help() string { return help("sample") }
 
 // cloud is points, and how they are pictures where they are.
 type cloud struct {

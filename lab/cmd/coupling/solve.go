@@ -34,20 +34,7 @@ type solveCmd struct {
 }
 
 // Help says what the files mean.
-func (solveCmd) Help() string {
-	return `Solves min <T,M> + eps KL(T|ab') over plans T with marginals a and b.
-
-plan.npy is T = exp((alpha_i + beta_j - M_ij)/eps) = a_i b_j exp((f_i + g_j - M_ij)/eps). The beta of the last target of positive
-weight is 0, <a,f> = <b,g>, and alpha and beta are -inf where the weight is 0. With exact, f + g <= M with equality where T > 0, and
-alpha and beta are the same in their convention. Weights are divided by their sum; sums may differ by 1e-5 of their size.
-
-NPY files hold real numbers or truth values of any type and order, CSV files a row a line after at most one header line, in which no
-field is a number. FILE may also be a member of an NPZ archive: archive.npz:name. Files of an earlier run in --out are removed, and
-summary.json beside them holds what --json prints: statuses, values and the digests of what was read.
-
-Exit code 2: the request or the data are at fault. Exit code 3: the solver, or the system of the gradient, did not converge; the files hold
-what there is. seconds is the time of the solve, without files and gradient.`
-}
+func (solveCmd) Help() string { return help("solve") }
 
 // summary is what --json prints and summary.json holds.
 type summary struct {
