@@ -86,8 +86,8 @@ func (f privacyFlags) check() error {
 	switch {
 	case f.Mechanism != "rr" && f.Noise == nil:
 		return fmt.Errorf("--noise: %s needs it", f.Mechanism)
-	case f.Mechanism == "rr" && noise != nil:
-		return fmt.Errorf("--noise %g: rr has none; its --truth is given", *noise)
+	case f.Mechanism == "rr" && f.Noise != nil:
+		return fmt.Errorf("--noise %g: rr has none; its --truth is given", *f.Noise)
 	case f.Mechanism != "rr" && f.Truth != 0.75:
 		return fmt.Errorf("--truth %g: for --mechanism rr", f.Truth)
 	case f.Group < 1:

@@ -125,7 +125,7 @@ func ctrlC(ts *testscript.TestScript, _ bool, args []string) {
 	for i := range args[0] {
 		reached := func() bool {
 			if i == 0 {
-				locks, _ := filepath.Glob(filepath.Join(store, "cells", "*", "*", "*", "*.lock.*"))
+				locks, _ := filepath.Glob(filepath.Join(store, "cells", "*", "*", "*", "*.lock"))
 				return len(locks) > 0
 			}
 			return strings.Contains(ts.ReadFile(heard), "Ctrl-C again stops them")
