@@ -2,6 +2,7 @@ package style
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -31,7 +32,9 @@ type Axis struct {
 	// Bare leaves out marks and their labels.
 	Bare bool
 
-	inner bool // between panels that share the axis: marks without labels
+	inner    bool // between panels that share the axis: marks without labels
+	unmarked bool // labels without marks
+	cells    bool // of a matrix: numbers are whole
 }
 
 func (a Axis) title() string {
@@ -144,6 +147,11 @@ func (a Axis) ticker(n int) plot.Ticker {
 		return plot.ConstantTicks(ticks)
 	case a.Log:
 		return tick.Log{N: n}
+	}
+	if a.cells {
+		return plot.TickerFunc(func(lo, hi float64) []plot.Tick {
+			return slices.DeleteFunc(tick.Linear{N: n}.Ticks(lo, hi), func(t plot.Tick) bool { return t.Value != math.Trunc(t.Value) })
+		})
 	}
 	return tick.Linear{N: n}
 }

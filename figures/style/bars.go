@@ -34,24 +34,13 @@ func (b Bars) check() error {
 	return checkBand("Bars", b.Name, len(b.Y), b.Lo, b.Hi)
 }
 
-func (b Bars) color() color.Color {
-	if b.Color != nil {
-		return b.Color
-	}
-	return Series(b.Series).Color
-}
+func (b Bars) color() color.Color { return colorOr(b.Color, b.Series) }
 
 func (b Bars) ranges(x, y Axis) (ex, ey extent) {
 	ex = span(x, -0.5, float64(len(b.Y))-0.5)
 	ey = spans(y, b.Y, b.Lo, b.Hi, []float64{0})
 	ex.sticky, ey.sticky = []float64{ex.lo, ex.hi}, []float64{0}
 	return ex, ey
-}
-
-// DataRange returns the range of the bars.
-func (b Bars) DataRange() (xmin, xmax, ymin, ymax float64) {
-	x, y := b.ranges(Axis{}, Axis{})
-	return x.lo, x.hi, y.lo, y.hi
 }
 
 // Plot draws the bars and their error bars.

@@ -21,11 +21,9 @@ type Scale struct {
 	// Lo and Hi are the values of the map's ends. Where they are equal both come from the data; NaN takes one from
 	// the data.
 	Lo, Hi float64
-	// Log makes the scale logarithmic. What is below the floor is drawn in the colour of the floor.
+	// Log makes the scale logarithmic. What is below Lo, or below 10⁻⁴ of the highest value where Lo comes from the data,
+	// is drawn in the colour of the lower end.
 	Log bool
-	// Floor is the lowest value of a logarithmic scale as a fraction of the highest; zero means 10⁻⁴. It is used
-	// where Lo comes from the data.
-	Floor float64
 	// Symmetric centres a scale that comes from the data on zero, for hue.Balance.
 	Symmetric bool
 }
@@ -53,14 +51,10 @@ func (s Scale) fixed(lo, hi float64) Scale {
 		hi = s.Hi
 	}
 	if s.Log {
-		floor := s.Floor
-		if floor <= 0 || floor >= 1 {
-			floor = 1e-4
-		}
 		if hi <= 0 {
 			hi = 1
 		}
-		lo = max(hi*floor, math.SmallestNonzeroFloat64)
+		lo = max(hi*1e-4, math.SmallestNonzeroFloat64)
 	}
 	if given && usable(s.Lo) && (s.Lo > 0 || !s.Log) {
 		lo = s.Lo

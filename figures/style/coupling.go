@@ -60,12 +60,6 @@ func (k Coupling) ranges(x, y Axis) (ex, ey extent) {
 	return spans(x, s.X, t.X), spans(y, s.Y, t.Y)
 }
 
-// DataRange returns the range of both clouds.
-func (k Coupling) DataRange() (xmin, xmax, ymin, ymax float64) {
-	x, y := k.ranges(Axis{}, Axis{})
-	return x.lo, x.hi, y.lo, y.hi
-}
-
 // link is an entry of the plan.
 type link struct {
 	i, j int

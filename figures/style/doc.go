@@ -17,7 +17,7 @@
 //			Y:     style.Axis{Label: "marginal error", Unit: "L^{1}", Log: true},
 //			Items: []plot.Plotter{mean, tol},
 //		},
-//		Badge: style.SmallerThanPaper("quick", "n = 500"),
+//		Badge: "quick: n = 500; smaller than the paper's",
 //	}
 //	err := fig.Save(w, "pdf")
 //

@@ -1,11 +1,10 @@
 package style
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -43,7 +42,7 @@ type Figure struct {
 	Body Drawer
 	// Title stands above everything; figures in papers do without.
 	Title string
-	// Badge is a short remark in the lower right corner, such as [SmallerThanPaper].
+	// Badge is a short remark in the lower right corner, such as how much smaller than the paper it is.
 	Badge string
 	// Width and Height of the picture. Zero means OneColumn, and the height that suits the body.
 	Width, Height vg.Length
@@ -67,10 +66,7 @@ func (f Figure) Save(w io.Writer, format string) error {
 		return err
 	}
 	width, height := f.Size()
-	dpi := f.DPI
-	if dpi == 0 {
-		dpi = DPI
-	}
+	dpi := cmp.Or(f.DPI, DPI)
 	if dpi < 0 || width <= 0 || height <= 0 {
 		return fmt.Errorf("style: Figure of %.3g × %.3g mm at %d dpi: %w", width/vg.Millimeter, height/vg.Millimeter, dpi, ErrData)
 	}
@@ -92,10 +88,7 @@ func check(d Drawer) error {
 
 // Size is the size that the figure will have.
 func (f Figure) Size() (w, h vg.Length) {
-	w, h = f.Width, f.Height
-	if w == 0 {
-		w = OneColumn
-	}
+	w, h = cmp.Or(f.Width, OneColumn), f.Height
 	if h == 0 {
 		h = naturalHeight(f.Body, w-2*margin) + 2*margin + f.titleHeight() + f.badgeHeight()
 	}
@@ -140,21 +133,6 @@ func (f Figure) Draw(c draw.Canvas) {
 	if f.Body != nil {
 		f.Body.Draw(c)
 	}
-}
-
-// SmallerThanPaper is the badge that a figure must show when its preset is smaller than the paper's, for example
-// SmallerThanPaper("quick", "n = 500").
-func SmallerThanPaper(preset, sizes string) string {
-	s := "smaller than the paper’s: preset " + preset
-	if sizes != "" {
-		s += ", " + sizes
-	}
-	return s
-}
-
-// Remarks joins the parts of a badge that are not empty by commas.
-func Remarks(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
 // badge draws a remark in a pale box in the lower right corner.

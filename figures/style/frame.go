@@ -132,15 +132,16 @@ func tallest(ticks []plot.Tick) (h vg.Length) {
 func (p Plot) drawIn(c vg.Canvas, data vg.Rectangle) {
 	d := draw.Canvas{Canvas: c, Rectangle: data}
 	g := p.axes(data.Size())
-	if !p.NoGrid {
-		lines := grid()
-		if len(p.X.Names) > 0 {
-			lines.Vertical.Color = nil
+	grid := draw.LineStyle{Color: LightGrey, Width: gridWidth}
+	for _, t := range majors(g.X) {
+		if x := d.X(g.X.Norm(t.Value)); !p.NoGrid && len(p.X.Names) == 0 {
+			d.StrokeLine2(grid, x, d.Min.Y, x, d.Max.Y)
 		}
-		if len(p.Y.Names) > 0 {
-			lines.Horizontal.Color = nil
+	}
+	for _, t := range majors(g.Y) {
+		if y := d.Y(g.Y.Norm(t.Value)); !p.NoGrid && len(p.Y.Names) == 0 {
+			d.StrokeLine2(grid, d.Min.X, y, d.Max.X, y)
 		}
-		lines.Plot(d, g)
 	}
 	for _, it := range p.Items {
 		it.Plot(d, g)
@@ -172,7 +173,7 @@ func (p Plot) drawX(d draw.Canvas, g *plot.Plot) {
 		y = top - tallest(ticks)
 	}
 	for _, t := range g.X.Tick.Marker.Ticks(g.X.Min, g.X.Max) {
-		if x := d.X(g.X.Norm(t.Value)); d.ContainsX(x) && len(p.X.Names) == 0 {
+		if x := d.X(g.X.Norm(t.Value)); d.ContainsX(x) && !p.X.unmarked && len(p.X.Names) == 0 {
 			d.StrokeLine2(line, x, d.Min.Y, x, d.Min.Y-markLength(t))
 		}
 	}
@@ -194,7 +195,7 @@ func (p Plot) drawY(d draw.Canvas, g *plot.Plot) {
 		x = right - widest(ticks)
 	}
 	for _, t := range g.Y.Tick.Marker.Ticks(g.Y.Min, g.Y.Max) {
-		if y := d.Y(g.Y.Norm(t.Value)); d.ContainsY(y) && len(p.Y.Names) == 0 {
+		if y := d.Y(g.Y.Norm(t.Value)); d.ContainsY(y) && !p.Y.unmarked && len(p.Y.Names) == 0 {
 			d.StrokeLine2(line, d.Min.X, y, d.Min.X-markLength(t), y)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // gallery shows every helper once; the golden pictures in testdata are its output.
 func gallery() map[string]style.Figure {
 	return map[string]style.Figure{
-		"band":      {Body: errorCurves(), Badge: style.SmallerThanPaper("quick", `\i{n} = 500`)},
+		"band":      {Body: errorCurves(), Badge: `quick: \i{n} = 500; smaller than the paper’s`},
 		"right":     {Body: at(errorCurves(), style.Right), Width: style.Screen},
 		"panels":    {Body: threePanels(), Width: style.TwoColumns, Title: "Three ways to look at one plan"},
 		"shared":    {Body: sharedPanels(), Width: style.TwoColumns},
@@ -30,7 +30,6 @@ func gallery() map[string]style.Figure {
 		"histogram": {Body: samples()},
 		"coupling":  {Body: clouds()},
 		"table":     {Body: scores()},
-		"steps":     {Body: steps()},
 		"extreme":   {Body: extremes(), Width: style.TwoColumns},
 		"series":    {Body: everySeries(), Width: style.Screen},
 		"broken":    {Body: broken()},
@@ -107,7 +106,7 @@ func threePanels() style.Panels {
 		Items: []plot.Plotter{
 			style.Rule{At: 1, Label: "unregularised"},
 			style.Points{Name: "estimate", Series: 5, X: []float64{.01, .03, .1, .3, 1, 3, 10}, Y: []float64{1.02, 1.05, 1.2, 1.6, 2.2, 3.4, 4.1}, Lo: []float64{.9, .95, 1.1, 1.4, 2, 3.1, 3.7}, Hi: []float64{1.2, 1.2, 1.3, 1.8, 2.5, 3.8, 4.4}},
-			style.Note{X: .3, Y: 1.6, Text: "knee", DX: -18, DY: 16, Arrow: true},
+			style.Note{X: .3, Y: 1.6, Text: "knee", DX: -18, DY: 16},
 		},
 	}
 	plan := style.HeatMap{
@@ -285,20 +284,6 @@ func scores() style.Table {
 			{"GS-WGAN", "84.9", "63.1", "61.3"},
 			{"DP-Sinkhorn", `\b{88.9}`, `\b{71.0}`, `\b{48.4}`},
 			{"real data", "99.2", "91.1", "—"},
-		},
-		Breaks: []int{3},
-	}
-}
-
-func steps() style.Plot {
-	x, y := []float64{0, 1, 2, 3, 4, 5}, []float64{0, 0.2, 0.5, 0.55, 0.9, 1}
-	return style.Plot{
-		X: style.Axis{Label: "value"}, Y: style.Axis{Label: "distribution function"}, Legend: style.BottomRight,
-		Items: []plot.Plotter{
-			style.Line{Name: "after", X: x, Y: y, Step: style.StepAfter},
-			style.Line{Name: "before", X: x, Y: y, Step: style.StepBefore, Series: 1},
-			style.Line{Name: "middle", X: x, Y: y, Step: style.StepMid, Series: 2},
-			style.Rule{At: 2.5, Vertical: true, Label: "median"},
 		},
 	}
 }

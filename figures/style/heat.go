@@ -20,7 +20,6 @@ type Heat struct {
 	M              mat.Matrix
 	X0, X1, Y0, Y1 float64
 	Scale          Scale
-	Pool           raster.Pool
 }
 
 func (h Heat) check() error {
@@ -39,9 +38,6 @@ func (h Heat) ranges(x, y Axis) (ex, ey extent) {
 	return ex, ey
 }
 
-// DataRange returns the rectangle.
-func (h Heat) DataRange() (xmin, xmax, ymin, ymax float64) { return h.X0, h.X1, h.Y0, h.Y1 }
-
 // Plot draws the field.
 func (h Heat) Plot(c draw.Canvas, p *plot.Plot) {
 	if h.check() != nil {
@@ -55,7 +51,7 @@ func (h Heat) Plot(c draw.Canvas, p *plot.Plot) {
 		return
 	}
 	r := vg.Rectangle{Min: vg.Point{X: left, Y: low}, Max: vg.Point{X: right, Y: high}}
-	heat(c, r, upended{h.M, i0, j0, i1 - i0, j1 - j0}, h.Scale.of(h.M), h.Pool)
+	heat(c, r, upended{h.M, i0, j0, i1 - i0, j1 - j0}, h.Scale.of(h.M))
 }
 
 // visibleCells are those of n cells between from and to that lie within [lo, hi], and their outer edges.
@@ -83,14 +79,14 @@ func (u upended) At(i, j int) float64 { return u.m.At(u.i+u.r-1-i, u.j+j) }
 func (u upended) T() mat.Matrix { return mat.Transpose{Matrix: u} }
 
 // heat draws a matrix into a rectangle, row 0 at the top, resampled to the dots of the canvas.
-func heat(c vg.Canvas, r vg.Rectangle, m mat.Matrix, s Scale, pool raster.Pool) {
+func heat(c vg.Canvas, r vg.Rectangle, m mat.Matrix, s Scale) {
 	rows, cols := m.Dims()
 	if rows == 0 || cols == 0 {
 		return
 	}
 	w, h, target, _ := raster.Dots(c, r)
 	w, h = raster.Bins(cols, w, target != nil), raster.Bins(rows, h, target != nil)
-	raster.Draw(c, r, paint(raster.Resample(m, w, h, pool), w, h, s))
+	raster.Draw(c, r, paint(raster.Resample(m, w, h), w, h, s))
 }
 
 // of is the scale with its ends set by a matrix where they are not given.

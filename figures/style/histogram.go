@@ -108,18 +108,7 @@ func (h Histogram) ranges(x, y Axis) (ex, ey extent) {
 	return ex, ey
 }
 
-// DataRange returns the range of the bars.
-func (h Histogram) DataRange() (xmin, xmax, ymin, ymax float64) {
-	x, y := h.ranges(Axis{}, Axis{})
-	return x.lo, x.hi, y.lo, y.hi
-}
-
-func (h Histogram) color() color.Color {
-	if h.Color != nil {
-		return h.Color
-	}
-	return Series(h.Series).Color
-}
+func (h Histogram) color() color.Color { return colorOr(h.Color, h.Series) }
 
 // Plot draws the bars as one shape with an outline.
 func (h Histogram) Plot(c draw.Canvas, p *plot.Plot) {

@@ -1,24 +1,15 @@
 package style
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-)
-
-// Step tells where a step line jumps.
-type Step int
-
-// The kinds of step lines.
-const (
-	NoStep     Step = iota
-	StepAfter       // the value holds until the next x
-	StepBefore      // the value holds since the previous x
-	StepMid         // the jump is halfway
 )
 
 // Line is a curve through points, with an optional band around it (a mean and its confidence interval, say).
@@ -39,8 +30,6 @@ type Line struct {
 	Solid bool
 	// Marks draws the series' glyph at the points, at every k-th one where they are dense.
 	Marks bool
-	// Step draws a step line.
-	Step Step
 	// Width of the line in points; zero means 1.2.
 	Width vg.Length
 }
@@ -61,18 +50,10 @@ func checkBand(kind, name string, n int, lo, hi []float64) error {
 	return nil
 }
 
-func (l Line) color() color.Color {
-	if l.Color != nil {
-		return l.Color
-	}
-	return Series(l.Series).Color
-}
+func (l Line) color() color.Color { return colorOr(l.Color, l.Series) }
 
 func (l Line) stroke() draw.LineStyle {
-	s := draw.LineStyle{Color: l.color(), Width: l.Width}
-	if s.Width == 0 {
-		s.Width = dataWidth
-	}
+	s := draw.LineStyle{Color: l.color(), Width: cmp.Or(l.Width, dataWidth)}
 	if !l.Solid {
 		s.Dashes = Series(l.Series).Dashes
 	}
@@ -87,24 +68,17 @@ func (l Line) ranges(x, y Axis) (ex, ey extent) {
 	return spans(x, l.X), spans(y, l.Y, l.Lo, l.Hi)
 }
 
-// DataRange returns the range of the finite values.
-func (l Line) DataRange() (xmin, xmax, ymin, ymax float64) {
-	x, y := l.ranges(Axis{}, Axis{})
-	return x.lo, x.hi, y.lo, y.hi
-}
-
 // Plot draws the band, the line and the marks.
 func (l Line) Plot(c draw.Canvas, p *plot.Plot) {
 	if len(l.Lo) > 0 {
 		l.band(c, p)
 	}
 	for _, piece := range pieces(c, p, l.X, l.Y) {
-		path := l.Step.path(piece)
-		if len(path) == 1 {
-			c.DrawGlyph(draw.GlyphStyle{Color: l.color(), Radius: 1.4, Shape: disc{}}, path[0]) // a lone point would be invisible
+		if len(piece) == 1 {
+			c.DrawGlyph(draw.GlyphStyle{Color: l.color(), Radius: 1.4, Shape: disc{}}, piece[0]) // a lone point would be invisible
 			continue
 		}
-		c.StrokeLines(l.stroke(), c.ClipLinesXY(path)...)
+		c.StrokeLines(l.stroke(), c.ClipLinesXY(piece)...)
 	}
 	if l.Marks {
 		l.marks(c, p)
@@ -139,12 +113,8 @@ func (l Line) band(c draw.Canvas, p *plot.Plot) {
 	var lower, upper []vg.Point
 	flush := func() {
 		if len(lower) > 1 {
-			outline := l.Step.path(lower)
-			back := l.Step.path(upper)
-			for i := len(back) - 1; i >= 0; i-- {
-				outline = append(outline, back[i])
-			}
-			c.FillPolygon(Fade(l.color(), 0.18), c.ClipPolygonXY(outline))
+			slices.Reverse(upper)
+			c.FillPolygon(Fade(l.color(), 0.18), c.ClipPolygonXY(append(lower, upper...)))
 		}
 		lower, upper = nil, nil
 	}
@@ -179,29 +149,6 @@ func pieces(c draw.Canvas, p *plot.Plot, xs, ys []float64) (out [][]vg.Point) {
 	}
 	if len(piece) > 0 {
 		out = append(out, piece)
-	}
-	return out
-}
-
-// path adds the corners of a step line.
-func (s Step) path(in []vg.Point) (out []vg.Point) {
-	if s == NoStep {
-		return append(out, in...)
-	}
-	for i, q := range in {
-		if i > 0 {
-			last := in[i-1]
-			switch s {
-			case StepAfter:
-				out = append(out, vg.Point{X: q.X, Y: last.Y})
-			case StepBefore:
-				out = append(out, vg.Point{X: last.X, Y: q.Y})
-			case StepMid:
-				mid := (last.X + q.X) / 2
-				out = append(out, vg.Point{X: mid, Y: last.Y}, vg.Point{X: mid, Y: q.Y})
-			}
-		}
-		out = append(out, q)
 	}
 	return out
 }

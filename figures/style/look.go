@@ -60,6 +60,14 @@ func Series(k int) Look {
 	return Look{Color: hue.Categorical(k), Dashes: dashes[k%len(dashes)], Glyph: glyphs[k%len(glyphs)]}
 }
 
+// colorOr is c, or the colour of a series where there is none.
+func colorOr(c color.Color, series int) color.Color {
+	if c != nil {
+		return c
+	}
+	return Series(series).Color
+}
+
 // Fade returns a colour at a fraction of its opacity, from 0 to 1.
 func Fade(c color.Color, alpha float64) color.NRGBA {
 	n := color.NRGBAModel.Convert(c).(color.NRGBA)
@@ -70,7 +78,7 @@ func Fade(c color.Color, alpha float64) color.NRGBA {
 func sans(size vg.Length) font.Font { return paper.Sans(size) }
 
 func textStyle(size vg.Length, x draw.XAlignment, y draw.YAlignment) text.Style {
-	return text.Style{Color: Black, Font: sans(size), XAlign: x, YAlign: y, Handler: paper.Text{}}
+	return text.Style{Color: Black, Font: sans(size), XAlign: x, YAlign: y}
 }
 
 func fill(c vg.Canvas, r vg.Rectangle, col color.Color) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Panels is a grid of drawers whose axes are aligned: the data areas of a column have the same left and right edges,
-// those of a row the same lower and upper edges, and all are equally large unless Widths or Heights say otherwise.
+// those of a row the same lower and upper edges, and all are equally large unless Widths say otherwise.
 type Panels struct {
 	// Items fill the grid row by row; nil leaves a place empty.
 	Items []Drawer
@@ -27,8 +27,8 @@ type Panels struct {
 	Legend Place
 	// Bar is a colour bar for all panels, on the right.
 	Bar *ColorBar
-	// Widths are the relative widths of the columns' data areas, and Heights those of the rows; nil means equal.
-	Widths, Heights []float64
+	// Widths are the relative widths of the columns' data areas; nil means equal.
+	Widths []float64
 	// Gap between the panels in points; zero means 10.
 	Gap vg.Length
 }
@@ -40,12 +40,9 @@ func (p Panels) check() error {
 			errs = append(errs, fmt.Errorf("panel (%s): %w", letter(i), err))
 		}
 	}
-	cols, rows := p.shape()
+	cols, _ := p.shape()
 	if len(p.Widths) > 0 && len(p.Widths) != cols {
 		errs = append(errs, fmt.Errorf("style: Panels: %d Widths for %d columns: %w", len(p.Widths), cols, ErrData))
-	}
-	if len(p.Heights) > 0 && len(p.Heights) != rows {
-		errs = append(errs, fmt.Errorf("style: Panels: %d Heights for %d rows: %w", len(p.Heights), rows, ErrData))
 	}
 	return errors.Join(errs...)
 }
@@ -210,7 +207,7 @@ func (p Panels) rowHeights(total vg.Point, items []Drawer) []vg.Length {
 	for j, in := range row {
 		inset[j] = in.bottom + in.top
 	}
-	return withInsets(total.Y, p.gap(), inset, p.Heights)
+	return withInsets(total.Y, p.gap(), inset, nil)
 }
 
 // withInsets adds to each inset its share of what all of them leave of a length.

@@ -5,12 +5,7 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
-	"coupling/figures/style/paper"
-	"coupling/figures/style/tick"
 )
 
 // Plot is one pair of axes and what is drawn between them. Items are this package's [Line], [Points], [Bars],
@@ -49,47 +44,9 @@ func (p Plot) check() error {
 	return nil
 }
 
-// New returns an empty gonum plot with the fonts, ticks and colours of this package, for those who want to arrange a
-// plot by hand. [Plot] does more and asks for less.
-func New(title, x, y string) *plot.Plot {
-	p := plot.New()
-	p.TextHandler = paper.Text{}
-	p.Title.Text, p.Title.TextStyle = title, textStyle(titleSize, draw.XCenter, draw.YTop)
-	p.Title.Padding = 3
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.LineStyle = draw.LineStyle{Color: DarkGrey, Width: axisWidth}
-		a.Padding = 3
-		a.Label.TextStyle.Color, a.Label.TextStyle.Font, a.Label.TextStyle.Handler = Black, sans(labelSize), paper.Text{}
-		a.Label.Padding = 2
-		a.Tick.Label.Color, a.Tick.Label.Font, a.Tick.Label.Handler = Black, sans(tickSize), paper.Text{}
-		a.Tick.LineStyle, a.Tick.Length = a.LineStyle, 3
-		a.Tick.Marker, a.Scale = tick.Linear{}, tick.LinearScale{}
-	}
-	p.Y.Tick.Label.YAlign = -0.6 // digits are centred at their mark
-	p.X.Label.Text, p.Y.Label.Text = x, y
-	p.Legend.TextStyle.Color, p.Legend.TextStyle.Font, p.Legend.TextStyle.Handler = Black, sans(tickSize), paper.Text{}
-	p.Legend.ThumbnailWidth, p.Legend.Padding, p.Legend.Top = 18, 2, true
-	p.Add(grid())
-	return p
-}
-
-// LogX and LogY make an axis of a gonum plot logarithmic, with [tick.Log] marks. Its range must be positive when the
-// plot is drawn.
-func LogX(p *plot.Plot) { logAxis(&p.X) }
-
-// LogY is LogX for the vertical axis.
-func LogY(p *plot.Plot) { logAxis(&p.Y) }
-
-func logAxis(a *plot.Axis) { a.Scale, a.Tick.Marker = tick.LogScale{}, tick.Log{} }
-
-func grid() *plotter.Grid {
-	line := draw.LineStyle{Color: LightGrey, Width: gridWidth}
-	return &plotter.Grid{Vertical: line, Horizontal: line}
-}
-
 // axes prepares a gonum plot with the ranges and scales of p, for items to be drawn on a data area of a size.
 func (p Plot) axes(size vg.Point) *plot.Plot {
-	g := New("", "", "")
+	g := plot.New()
 	ex, ey := p.extents()
 	g.X.Min, g.X.Max = p.X.bounds(ex)
 	g.Y.Min, g.Y.Max = p.Y.bounds(ey)

@@ -1,6 +1,7 @@
 package style
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 
@@ -38,27 +39,15 @@ func (s Points) check() error {
 }
 
 func (s Points) glyph() draw.GlyphStyle {
-	g := draw.GlyphStyle{Color: s.Color, Radius: s.Radius, Shape: Series(s.Series).Glyph}
-	if g.Color == nil {
-		g.Color = Series(s.Series).Color
-	}
+	g := draw.GlyphStyle{Color: colorOr(s.Color, s.Series), Radius: cmp.Or(s.Radius, 2), Shape: Series(s.Series).Glyph}
 	if s.Opacity > 0 {
 		g.Color = Fade(g.Color, s.Opacity)
-	}
-	if g.Radius == 0 {
-		g.Radius = 2
 	}
 	return g
 }
 
 func (s Points) ranges(x, y Axis) (ex, ey extent) {
 	return spans(x, s.X), spans(y, s.Y, s.Lo, s.Hi)
-}
-
-// DataRange returns the range of the finite values.
-func (s Points) DataRange() (xmin, xmax, ymin, ymax float64) {
-	x, y := s.ranges(Axis{}, Axis{})
-	return x.lo, x.hi, y.lo, y.hi
 }
 
 // Plot draws the error bars and then the glyphs.
@@ -98,10 +87,7 @@ func errorBar(c draw.Canvas, col color.Color, x, lo, hi vg.Length) {
 func (s Points) Thumbnail(c *draw.Canvas) {
 	at := thumbCentre(c)
 	g := s.glyph()
-	g.Radius = min(g.Radius, 2.4)
-	if g.Radius < 1.6 {
-		g.Radius = 1.6
-	}
+	g.Radius = min(max(g.Radius, 1.6), 2.4)
 	if len(s.Lo) > 0 {
 		errorBar(*c, g.Color, at.X, c.Min.Y, c.Max.Y)
 	}

@@ -1,6 +1,7 @@
 package style
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 
@@ -29,12 +30,6 @@ func (r Rule) ranges(x, y Axis) (ex, ey extent) {
 		return span(x, r.At), span(y)
 	}
 	return span(x), span(y, r.At)
-}
-
-// DataRange returns the value's range on its axis, and none on the other.
-func (r Rule) DataRange() (xmin, xmax, ymin, ymax float64) {
-	x, y := r.ranges(Axis{}, Axis{})
-	return x.lo, x.hi, y.lo, y.hi
 }
 
 // Plot draws the line and its label.
@@ -80,19 +75,11 @@ type Note struct {
 	Text string
 	// DX and DY carry the text away from the point, in points of length; the text grows in that direction.
 	DX, DY vg.Length
-	// Arrow draws a thin line from the text to the point.
-	Arrow bool
-	// Color of text and line; nil means nearly black.
+	// Color of the text; nil means nearly black.
 	Color color.Color
 }
 
 func (n Note) ranges(x, y Axis) (ex, ey extent) { return span(x, n.X), span(y, n.Y) }
-
-// DataRange returns the point.
-func (n Note) DataRange() (xmin, xmax, ymin, ymax float64) {
-	x, y := n.ranges(Axis{}, Axis{})
-	return x.lo, x.hi, y.lo, y.hi
-}
 
 // Plot draws the note.
 func (n Note) Plot(c draw.Canvas, p *plot.Plot) {
@@ -116,33 +103,5 @@ func (n Note) Plot(c draw.Canvas, p *plot.Plot) {
 		sty.YAlign = draw.YTop
 	}
 	at := vg.Point{X: from.X + n.DX, Y: from.Y + n.DY}
-	if n.Arrow {
-		arrow(c, at, from, sty.Color)
-	}
-	sign := vg.Length(2)
-	if n.DX < 0 {
-		sign = -2
-	}
-	if n.DX == 0 {
-		sign = 0
-	}
-	paper.Halo(c, n.Text, sty, vg.Point{X: at.X + sign, Y: at.Y})
-}
-
-// arrow draws a thin arrow whose head ends a little short of the point.
-func arrow(c draw.Canvas, from, to vg.Point, col color.Color) {
-	d := to.Sub(from)
-	length := vg.Length(math.Hypot(float64(d.X), float64(d.Y)))
-	if length < 6 {
-		return
-	}
-	u := vg.Point{X: d.X / length, Y: d.Y / length}
-	tip := to.Sub(u.Scale(2.5))
-	back := tip.Sub(u.Scale(4))
-	c.StrokeLine2(draw.LineStyle{Color: col, Width: 0.6}, from.X, from.Y, back.X, back.Y)
-	c.FillPolygon(col, []vg.Point{
-		tip,
-		{X: back.X - 1.5*u.Y, Y: back.Y + 1.5*u.X},
-		{X: back.X + 1.5*u.Y, Y: back.Y - 1.5*u.X},
-	})
+	paper.Halo(c, n.Text, sty, vg.Point{X: at.X + 2*vg.Length(cmp.Compare(n.DX, 0)), Y: at.Y})
 }

@@ -18,8 +18,6 @@ type Table struct {
 	Rows   [][]string
 	// Left lists further columns that are aligned left.
 	Left []int
-	// Breaks lists rows before which a thin rule stands.
-	Breaks []int
 }
 
 // Measures of a table in points.
@@ -90,8 +88,7 @@ func (t Table) Draw(c draw.Canvas) {
 	rule(heavy, y-1)
 	y -= 2
 	for i, line := range t.lines() {
-		row := i - min(len(t.Header), 1)
-		if (row == 0 && i > 0) || (row > 0 && slices.Contains(t.Breaks, row)) {
+		if i == 1 && len(t.Header) > 0 {
 			rule(light, y-1)
 			y -= 1.5
 		}

@@ -3,12 +3,12 @@
 //
 // A [Map] sends [0, 1] to a colour. [Viridis] and [Ink] are sequential: CIE lightness L* is an affine function of
 // the argument, so that order survives in grey. [Balance] is diverging: lightness falls by the same amount on both
-// sides of the middle. Each is given by a few anchors, joined by a smooth curve in OKLab and travelled at constant
+// sides of the middle. Each is given by a few anchors, joined by straight lines in OKLab and travelled at constant
 // speed of L*.
 //
 // [Categorical] are the colours of Okabe and Ito without yellow (too light on white), ordered so that each prefix is
-// as far apart as can be under normal, protan and deutan vision. [Simulate] shows a colour as those readers see it,
-// and [Distance] is the CIE distance by which the tests judge.
+// as far apart as can be under normal, protan and deutan vision. Tests see the colours as those readers do, and judge
+// by CIEDE2000.
 //
 // Sources: OKLab: B. Ottosson, "A perceptual color space for image processing" (2020). Viridis: N. Smith and
 // S. van der Walt (2015). Palette: M. Okabe and K. Ito, "Color universal design" (2008). Simulation: G. Machado et

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // ErrFormat is wrapped by the error for a format that no canvas writes.
@@ -18,9 +19,9 @@ func New(w, h vg.Length, format string, dpi int) (vg.CanvasWriterTo, error) {
 	case "png":
 		return pngCanvas{vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi)), dpi}, nil
 	case "svg":
-		return NewSVG(w, h), nil
+		return svgCanvas{vgsvg.New(w, h)}, nil
 	case "pdf":
-		return NewPDF(w, h), nil
+		return newPDF(w, h), nil
 	}
 	return nil, fmt.Errorf("paper: format = %q: %w", format, ErrFormat)
 }

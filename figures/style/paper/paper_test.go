@@ -54,7 +54,7 @@ func FuzzParse(f *testing.F) {
 		if kept > len([]rune(s)) {
 			t.Errorf("parse(%q) has %d runes of %d", s, kept, len([]rune(s)))
 		}
-		Write(NewSVG(10, 10), s, text.Style{Font: Sans(8), Handler: Text{}}, vg.Point{})
+		Write(newPDF(10, 10), s, text.Style{Font: Sans(8)}, vg.Point{})
 		if w := Width(s, Sans(8)); w < 0 || math.IsNaN(float64(w)) {
 			t.Errorf("Width(%q) = %v", s, w)
 		}
@@ -108,14 +108,14 @@ func TestAlignment(t *testing.T) {
 	}{
 		{text.YBottom, 0, size * CapHeight}, {text.YTop, -size * CapHeight, 0}, {text.YCenter, -size * CapHeight / 2, size * CapHeight / 2},
 	} {
-		sty := text.Style{Font: Sans(size), YAlign: c.y, Handler: Text{}}
-		r := bounds(outlines([]string{"H"}, sty, vg.Point{}, visible("H", 1, sty)))
+		sty := text.Style{Font: Sans(size), YAlign: c.y}
+		r := bounds(outlines("H", sty, vg.Point{}))
 		if math.Abs(float64(r.Min.Y-c.bottom)) > 0.3 || math.Abs(float64(r.Max.Y-c.over)) > 0.3 {
 			t.Errorf("YAlign %v: H spans %v to %v, want %v to %v", c.y, r.Min.Y, r.Max.Y, c.bottom, c.over)
 		}
 	}
-	sty := text.Style{Font: Sans(size), Rotation: math.Pi / 2, Handler: Text{}}
-	if r := bounds(outlines([]string{"HHHH"}, sty, vg.Point{}, visible("", 1, sty))); r.Size().Y < 2*r.Size().X || r.Max.X > 0.1 {
+	sty := text.Style{Font: Sans(size), Rotation: math.Pi / 2}
+	if r := bounds(outlines("HHHH", sty, vg.Point{})); r.Size().Y < 2*r.Size().X || r.Max.X > 0.1 {
 		t.Errorf("turned text spans %v", r)
 	}
 }
@@ -145,7 +145,7 @@ func sketch(c vg.Canvas) {
 	img.Set(1, 1, color.NRGBA{B: 255, A: 90})
 	c.DrawImage(vg.Rectangle{Min: vg.Point{X: 60, Y: 60}, Max: vg.Point{X: 90, Y: 80}}, img)
 	c.FillString(fonts().Lookup(Sans(9), 9), vg.Point{X: 5, Y: 85}, "plain ε")
-	Halo(c, "halo", text.Style{Font: Sans(8), Color: color.Black, Handler: Text{}}, vg.Point{X: 50, Y: 90})
+	Halo(c, "halo", text.Style{Font: Sans(8), Color: color.Black}, vg.Point{X: 50, Y: 90})
 }
 
 func render(t *testing.T, format string) []byte {
@@ -176,7 +176,7 @@ func TestPDFParses(t *testing.T) {
 	if same, err := cmpimg.Equal("pdf", raw, raw); err != nil || !same {
 		t.Errorf("a PDF reader finds equal: %t, error %v", same, err)
 	}
-	for _, word := range []string{"/CreationDate", "/ID", "/Font"} {
+	for _, word := range []string{"/ID", "/Type /Font"} {
 		if bytes.Contains(raw, []byte(word)) {
 			t.Errorf("the PDF has a %s", word)
 		}
@@ -202,7 +202,7 @@ func TestSVGParses(t *testing.T) {
 			count[e.Name.Local]++
 		}
 	}
-	want := map[string]int{"svg": 1, "path": 5, "image": 1} // stroke, fill, text, and the halo's two
+	want := map[string]int{"svg": 1, "g": 4, "path": 5, "image": 1} // stroke, fill, text, and the halo's two
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Errorf("elements (−want +got):\n%s", diff)
 	}
@@ -232,17 +232,6 @@ func TestUnknownFormat(t *testing.T) {
 	_, err := New(10, 10, "gif", 96)
 	if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), `"gif"`) {
 		t.Errorf("error %v, want ErrFormat that names gif", err)
-	}
-}
-
-func TestNumbers(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", math.Copysign(0, -1): "0", 1.23456: "1.235", -0.0001: "0", 1e-7: "0", 1e300: "1000000", math.Inf(-1): "-1000000"} {
-		if got := number(v); got != want {
-			t.Errorf("number(%g) = %q, want %q", v, got, want)
-		}
-	}
-	if got := number(math.NaN()); got != "0" {
-		t.Errorf("number(NaN) = %q", got)
 	}
 }
 

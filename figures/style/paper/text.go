@@ -32,57 +32,17 @@ func Sans(size vg.Length) pfont.Font {
 	return pfont.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
-// Text sets text as outlines, with the markup that the package comment describes. It is a text.Handler, so that a
-// *plot.Plot whose styles carry it sets its text in the same way. The zero value is ready.
-type Text struct{}
+// lines splits text at its newlines.
+func lines(txt string) []string { return strings.Split(strings.TrimRight(txt, "\n"), "\n") }
 
-var _ text.Handler = Text{}
-
-// Cache returns the embedded fonts.
-func (Text) Cache() *pfont.Cache { return fonts() }
-
-// Extents returns the extents of a font.
-func (Text) Extents(f pfont.Font) pfont.Extents {
-	face := fonts().Lookup(f, f.Size)
-	return face.Extents()
-}
-
-// Lines splits text at its newlines.
-func (Text) Lines(txt string) []string {
-	return strings.Split(strings.TrimRight(txt, "\n"), "\n")
-}
-
-// Box returns the extent of one line: its width, and the ascent and descent of the font.
-func (t Text) Box(txt string, f pfont.Font) (width, height, depth vg.Length) {
-	e := t.Extents(f)
-	return set(nil, txt, f, vg.Point{}), e.Ascent, e.Descent
-}
-
-// Draw draws text with the conventions of gonum/plot's plain handler, whose axes correct for its vertical offsets.
-// To place text by its visible edges use [Write].
-func (t Text) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
-	lines := t.Lines(txt)
-	sty.Handler = t
-	shift := sty.Height(strings.TrimRight(txt, "\n"))*vg.Length(sty.YAlign) - t.Extents(sty.Font).Ascent
-	t.fill(c, lines, sty, pt, func(i int) vg.Length { return shift + vg.Length(len(lines)-i)*sty.Font.Size })
-}
-
-// fill draws lines around pt, rotated about it; base is the height of line i's baseline above pt.
-func (Text) fill(c vg.Canvas, lines []string, sty text.Style, pt vg.Point, base func(i int) vg.Length) {
-	path := outlines(lines, sty, pt, base)
-	if len(path) == 0 {
-		return
-	}
-	c.SetColor(sty.Color)
-	c.Fill(path)
-}
-
-// outlines are the paths of lines around pt, as fill draws them.
-func outlines(lines []string, sty text.Style, pt vg.Point, base func(i int) vg.Length) vg.Path {
+// outlines are the paths of text around pt, rotated about it, its visible edges aligned.
+func outlines(txt string, sty text.Style, pt vg.Point) vg.Path {
 	var path vg.Path
-	for i, line := range lines {
+	all, height := lines(txt), Height(txt, sty.Font)
+	for i, line := range all {
+		base := vg.Length(sty.YAlign)*height + vg.Length(len(all)-1-i)*LineHeight(sty.Font)
 		width := set(nil, line, sty.Font, vg.Point{})
-		set(&path, line, sty.Font, vg.Point{X: vg.Length(sty.XAlign) * width, Y: base(i)})
+		set(&path, line, sty.Font, vg.Point{X: vg.Length(sty.XAlign) * width, Y: base})
 	}
 	return moved(path, sty.Rotation, pt)
 }
@@ -111,29 +71,22 @@ func moved(p vg.Path, angle float64, pt vg.Point) vg.Path {
 // Write draws text by its visible edges: with YTop the top of a capital of the first line is at pt, with YBottom the
 // baseline of the last line, with YCenter the middle between the two. Rotation turns it about pt.
 func Write(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
-	lines := Text{}.Lines(txt)
-	Text{}.fill(c, lines, sty, pt, visible(txt, len(lines), sty))
+	if path := outlines(txt, sty, pt); len(path) > 0 {
+		c.SetColor(sty.Color)
+		c.Fill(path)
+	}
 }
 
 // Halo is Write over a rim of the paper's colour, so that text over data stays readable.
 func Halo(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
-	lines := Text{}.Lines(txt)
-	path := outlines(lines, sty, pt, visible(txt, len(lines), sty))
-	if len(path) == 0 {
-		return
+	if path := outlines(txt, sty, pt); len(path) > 0 {
+		c.SetColor(color.White)
+		c.SetLineWidth(sty.Font.Size * 0.3)
+		c.SetLineDash(nil, 0)
+		c.Stroke(path)
+		c.SetColor(sty.Color)
+		c.Fill(path)
 	}
-	c.SetColor(color.White)
-	c.SetLineWidth(sty.Font.Size * 0.3)
-	c.SetLineDash(nil, 0)
-	c.Stroke(path)
-	c.SetColor(sty.Color)
-	c.Fill(path)
-}
-
-// visible gives the baselines that align the visible edges of n lines.
-func visible(txt string, n int, sty text.Style) func(i int) vg.Length {
-	gap, height := LineHeight(sty.Font), Height(txt, sty.Font)
-	return func(i int) vg.Length { return vg.Length(sty.YAlign)*height + vg.Length(n-1-i)*gap }
 }
 
 // LineHeight is the distance between the baselines of successive lines.
@@ -141,7 +94,7 @@ func LineHeight(f pfont.Font) vg.Length { return f.Size * 1.2 }
 
 // Width is the width of the widest line of txt.
 func Width(txt string, f pfont.Font) (w vg.Length) {
-	for _, line := range (Text{}).Lines(txt) {
+	for _, line := range lines(txt) {
 		w = max(w, set(nil, line, f, vg.Point{}))
 	}
 	return w

@@ -11,15 +11,6 @@ import (
 	"coupling/figures/style/paper"
 )
 
-// Pool is how the cells of a matrix that share a dot of the picture are combined.
-type Pool int
-
-// The ways of pooling.
-const (
-	Mean Pool = iota // the average over the dot's area, which keeps mass
-	Max              // the largest, which keeps isolated entries of a sparse plan visible
-)
-
 // PrintDPI is the least resolution of bitmaps in SVG and PDF.
 const PrintDPI = 300
 
@@ -73,49 +64,35 @@ func Bins(n, dots int, bitmap bool) int {
 	return n
 }
 
-// Resample pools a matrix over w×h equal bins. NaN and infinite cells do not count; where no cell counts the value
+// Resample averages a matrix over w×h equal bins, which keeps mass. NaN and infinite cells do not count; where no cell counts the value
 // is NaN. Cost: one pass over the matrix.
-func Resample(m mat.Matrix, w, h int, pool Pool) (values []float64) {
+func Resample(m mat.Matrix, w, h int) (values []float64) {
 	r, c := m.Dims()
 	values, weight := make([]float64, w*h), make([]float64, w*h)
-	if pool == Max {
-		for i := range values {
-			values[i] = math.Inf(-1)
-		}
-	}
 	across, down := overlaps(c, w), overlaps(r, h)
 	buf := make([]float64, c)
 	for i := range r {
 		row := Row(m, i, buf)
 		for _, d := range down[i] {
 			to := d.bin * w
-			pour(values[to:to+w], weight[to:to+w], row, across, d.part, pool)
+			pour(values[to:to+w], weight[to:to+w], row, across, d.part)
 		}
 	}
 	for i := range values {
-		switch {
-		case weight[i] == 0:
-			values[i] = math.NaN()
-		case pool == Mean:
-			values[i] /= weight[i]
-		}
+		values[i] /= weight[i] // 0/0 is NaN
 	}
 	return values
 }
 
 // pour adds a part of one row of the matrix to a row of bins.
-func pour(values, weight, row []float64, across [][]overlap, part float64, pool Pool) {
+func pour(values, weight, row []float64, across [][]overlap, part float64) {
 	for j, v := range row {
 		if v-v != 0 { // NaN or infinite
 			continue
 		}
 		for _, a := range across[j] {
 			weight[a.bin] += part * a.part
-			if pool == Max {
-				values[a.bin] = max(values[a.bin], v)
-			} else {
-				values[a.bin] += part * a.part * v
-			}
+			values[a.bin] += part * a.part * v
 		}
 	}
 }

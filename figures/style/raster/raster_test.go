@@ -18,27 +18,20 @@ import (
 )
 
 // brute integrates the matrix over each bin on the finest common grid.
-func brute(m mat.Matrix, w, h int, pool raster.Pool) []float64 {
+func brute(m mat.Matrix, w, h int) []float64 {
 	r, c := m.Dims()
 	out := make([]float64, w*h)
 	for k := range out {
 		x0, y0 := k%w*c, k/w*r
-		sum, n, top := 0.0, 0, math.Inf(-1)
+		sum, n := 0.0, 0
 		for y := y0; y < y0+r; y++ {
 			for x := x0; x < x0+c; x++ {
 				if v := m.At(y/h, x/w); v-v == 0 {
-					sum, n, top = sum+v, n+1, max(top, v)
+					sum, n = sum+v, n+1
 				}
 			}
 		}
-		switch {
-		case n == 0:
-			out[k] = math.NaN()
-		case pool == raster.Max:
-			out[k] = top
-		default:
-			out[k] = sum / float64(n)
-		}
+		out[k] = sum / float64(n)
 	}
 	return out
 }
@@ -53,13 +46,11 @@ func TestResample(t *testing.T) {
 		for i := range r * c {
 			m.Set(i/c, i%c, value.Draw(t, "value"))
 		}
-		for _, pool := range []raster.Pool{raster.Mean, raster.Max} {
-			got, want := raster.Resample(m, w, h, pool), brute(m, w, h, pool)
-			for k := range want {
-				// Sums of at most 81·81 terms in another order: 10⁶·10⁴ units in the last place at worst.
-				if same := math.Abs(got[k]-want[k]) <= 1e-9*(1+math.Abs(want[k])) || (math.IsNaN(got[k]) && math.IsNaN(want[k])); !same {
-					t.Fatalf("pool %d, bin %d: %g, want %g", pool, k, got[k], want[k])
-				}
+		got, want := raster.Resample(m, w, h), brute(m, w, h)
+		for k := range want {
+			// Sums of at most 81·81 terms in another order: 10⁶·10⁴ units in the last place at worst.
+			if same := math.Abs(got[k]-want[k]) <= 1e-9*(1+math.Abs(want[k])) || (math.IsNaN(got[k]) && math.IsNaN(want[k])); !same {
+				t.Fatalf("bin %d: %g, want %g", k, got[k], want[k])
 			}
 		}
 	})
@@ -75,7 +66,7 @@ func TestMass(t *testing.T) {
 	}
 	const w, h = 101, 57
 	var sum float64
-	for _, v := range raster.Resample(m, w, h, raster.Mean) {
+	for _, v := range raster.Resample(m, w, h) {
 		sum += v
 	}
 	if got, want := sum/(w*h), mat.Sum(m)/(n*n); math.Abs(got-want) > 1e-12 {
@@ -86,7 +77,7 @@ func TestMass(t *testing.T) {
 // TestRowWithoutRaw: a matrix that hides its rows, as a transpose does, is read element by element.
 func TestRowWithoutRaw(t *testing.T) {
 	m := mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6})
-	got := raster.Resample(m.T(), 2, 3, raster.Mean)
+	got := raster.Resample(m.T(), 2, 3)
 	if diff := cmp.Diff([]float64{1, 4, 2, 5, 3, 6}, got); diff != "" {
 		t.Errorf("transpose (−want +got):\n%s", diff)
 	}
@@ -142,7 +133,7 @@ func BenchmarkResample(b *testing.B) {
 			}
 			b.SetBytes(int64(8 * n * n))
 			for b.Loop() {
-				raster.Resample(m, 480, 480, raster.Mean)
+				raster.Resample(m, 480, 480)
 			}
 		})
 	}
@@ -153,6 +144,6 @@ func ExampleResample() {
 		1, 1, 0, 0,
 		1, 1, 0, 4,
 	})
-	fmt.Println(raster.Resample(m, 2, 1, raster.Mean), raster.Resample(m, 2, 1, raster.Max))
-	// Output: [1 1] [1 4]
+	fmt.Println(raster.Resample(m, 2, 1))
+	// Output: [1 1]
 }
