@@ -9,6 +9,7 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/central"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -32,13 +33,10 @@ func Convergence() lab.Study[SpeedParams, SpeedOut] {
 		Also:       []lab.Cells{byDensity, byPenalty},
 		Draw:       drawConvergence,
 		Claims:     claimConvergence,
-		Nulls: []lab.Null{{Name: "runs that stop early, in rounds that grow with the network", Spoil: []lab.Spoiler{lab.Spoil(speedOf, func(cells []lab.Result[SpeedParams, SpeedOut]) {
-			for i := range cells {
-				v := &cells[i].Value
-				n := float64(v.Edges)
-				*v = SpeedOut{Edges: v.Edges, Rounds: v.Edges, Status: admm.RoundLimit.String(), Short: 1, Seconds: n * n}
-			}
-		})}}},
+		Nulls: []lab.Null{kit.Null("runs that stop early, in rounds that grow with the network", speedOf, func(_ SpeedParams, v *SpeedOut) {
+			n := float64(v.Edges)
+			*v = SpeedOut{Edges: v.Edges, Rounds: v.Edges, Status: admm.RoundLimit.String(), Short: 1, Seconds: n * n}
+		})},
 	}
 }
 
@@ -207,10 +205,7 @@ func claimConvergence(v lab.View[SpeedParams, SpeedOut]) ([]lab.Claim, error) {
 		short = max(short, math.Abs(c.Value.Short))
 	}
 	first, last := size[0].Value, size[len(size)-1].Value
-	tooShort := ""
-	if v.Preset == lab.Smoke {
-		tooShort = "times of microseconds"
-	}
+	tooShort := lab.Pick(v.Preset, "times of microseconds", "", "", "")
 	return []lab.Claim{
 		{What: "runs that did not converge in 20,000 rounds", Source: "section II-B: the iterations converge", Got: unconverged, Want: 0, Why: "counted", Null: "runs that stop early, in rounds that grow with the network"},
 		{What: "most that a repaired plan is below the optimum, relative", Source: "residuals of 1e-4", Got: short, Relation: lab.AtMost, Want: 2e-3, Why: "amounts that are off by 1e-4 of their size, times slopes that differ by up to 10", Null: "runs that stop early, in rounds that grow with the network"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"coupling/dp/admm/account"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -71,12 +72,7 @@ func costGrid(set lab.Setting) []CostParams {
 }
 
 // confused is the null in which the compositions stand in each other's places.
-var confused = lab.Null{Name: "compositions in each other's places", Spoil: []lab.Spoiler{lab.Spoil(costOf, func(cells []lab.Result[CostParams, CostOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		v.Basic, v.Optimal, v.Numerical = v.Numerical, v.Basic, v.Basic
-	}
-})}}
+var confused = kit.Null("compositions in each other's places", costOf, func(_ CostParams, v *CostOut) { v.Basic, v.Optimal, v.Numerical = v.Numerical, v.Basic, v.Basic })
 
 func drawCost(v lab.View[CostParams, CostOut]) (lab.Exhibit, error) {
 	cells := v.Cells

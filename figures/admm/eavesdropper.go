@@ -10,6 +10,7 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/eavesdrop"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -136,14 +137,11 @@ func spyGrid(set lab.Setting) (out []SpyParams) {
 }
 
 // guessing is the null of an eavesdropper who learns nothing: always 3, right for one parameter of five.
-var guessing = lab.Null{Name: "guessing", Spoil: []lab.Spoiler{lab.Spoil(spyOf, func(cells []lab.Result[SpyParams, SpyOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		for h := range v.Likely {
-			v.Likely[h], v.Squares[h], v.Right[h] = v.Guess, v.Guess, .2
-		}
+var guessing = kit.Null("guessing", spyOf, func(_ SpyParams, v *SpyOut) {
+	for h := range v.Likely {
+		v.Likely[h], v.Squares[h], v.Right[h] = v.Guess, v.Guess, .2
 	}
-})}}
+})
 
 // thinNoise is the null of noise that hides nothing: every run tells what the first tells, which has no noise.
 var thinNoise = lab.Null{Name: "noise that hides nothing", Spoil: []lab.Spoiler{lab.Spoil(spyOf, func(cells []lab.Result[SpyParams, SpyOut]) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -47,13 +48,11 @@ var freeNoise = lab.Null{Name: "noise without effect", Spoil: []lab.Spoiler{lab.
 })}}
 
 // unprojected is the null of a noisy plan that is handed out as it is: amounts are off by the noise, 1/ζ = ρ/α_p = 0.5 at α_p = 10.
-var unprojected = lab.Null{Name: "a noisy plan that is not projected", Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
-	for i := range cells {
-		if a := cells[i].Params.Alpha; a > 0 {
-			cells[i].Value.Violation = slope / a
-		}
+var unprojected = kit.Null("a noisy plan that is not projected", runOf, func(p RunParams, v *RunOut) {
+	if a := p.Alpha; a > 0 {
+		v.Violation = slope / a
 	}
-})}}
+})
 
 // shownRows is how many targets fit.
 const shownRows = 10

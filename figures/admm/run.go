@@ -8,6 +8,7 @@ import (
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/central"
+	"coupling/figures/internal/kit"
 	"coupling/lab"
 )
 
@@ -89,13 +90,10 @@ func (o RunOut) within(part float64) float64 {
 }
 
 // nothingCarried is the null of a run whose plans are empty, with a certificate that certifies nothing.
-var nothingCarried = lab.Null{Name: "nothing is carried", Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		v.Gap, v.Last, v.Feasible = v.Optimum, 0, 0
-		v.Social, v.Served, v.Plan = make([]float64, len(v.Social)), make([]float64, len(v.Served)), make([]float64, len(v.Plan))
-	}
-})}}
+var nothingCarried = kit.Null("nothing is carried", runOf, func(_ RunParams, v *RunOut) {
+	v.Gap, v.Last, v.Feasible = v.Optimum, 0, 0
+	v.Social, v.Served, v.Plan = make([]float64, len(v.Social)), make([]float64, len(v.Served)), make([]float64, len(v.Plan))
+})
 
 // spread is the mean and the standard deviation.
 func spread(x []float64) (mean, sd float64) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -59,11 +60,7 @@ var reversed = lab.Null{Name: "values in reverse order", Spoil: []lab.Spoiler{la
 })}}
 
 // beyondBounds is the null of plans that promise a tenth more than there is.
-var beyondBounds = lab.Null{Name: "plans beyond their bounds", Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []lab.Result[RunParams, RunOut]) {
-	for i := range cells {
-		cells[i].Value.Feasible *= 1.1
-	}
-})}}
+var beyondBounds = kit.Null("plans beyond their bounds", runOf, func(_ RunParams, v *RunOut) { v.Feasible *= 1.1 })
 
 // trade is one point of the figure: parts of the optimum.
 type trade struct {

@@ -7,6 +7,7 @@ import (
 
 	"coupling/data"
 	"coupling/data/sample"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -49,12 +50,10 @@ func Fig24() lab.Study[MNISTParams, MNISTOut] {
 }
 
 // learntNothing is the null of a network that takes every digit for the same one.
-var learntNothing = lab.Null{Name: "a network at chance", Spoil: []lab.Spoiler{lab.Spoil(mnistOf, func(cells []lab.Result[MNISTParams, MNISTOut]) {
-	for i := range cells {
-		a := cells[i].Value.Accuracy
-		cells[i].Value.Accuracy = shift(scale(a, 0), .1)
-	}
-})}}
+var learntNothing = kit.Null("a network at chance", mnistOf, func(_ MNISTParams, v *MNISTOut) {
+	a := v.Accuracy
+	v.Accuracy = shift(scale(a, 0), .1)
+})
 
 // mnistAllowances are the steps that each route allows, and mnistCurves δ over steps.
 var (

@@ -9,6 +9,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/bounds"
 	"coupling/dp/pair"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -196,31 +197,19 @@ func Fig16() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig16")
 
 // slightlyOff is the null of bounds that are too large by a thousandth, and baselines by half of that.
 var slightlyOff = lab.Null{Name: "bounds off by a thousandth", Spoil: []lab.Spoiler{
-	lab.Spoil(profileOf, func(cells []lab.Result[ProfileParams, ProfileOut]) {
-		for i := range cells {
-			v := &cells[i].Value
-			v.Specific, v.Agnostic, v.PostHoc = shift(v.Specific, 1e-3), shift(v.Agnostic, 5e-4), shift(v.PostHoc, 5e-4)
+	kit.Spoil(profileOf, func(_ ProfileParams, v *ProfileOut) { v.Specific, v.Agnostic, v.PostHoc = shift(v.Specific, 1e-3), shift(v.Agnostic, 5e-4), shift(v.PostHoc, 5e-4) }),
+	kit.Spoil(renyiOf, func(p RenyiParams, v *RenyiOut) {
+		by := 1.0005
+		if p.Bound == "specific" {
+			by = 1.001
 		}
-	}),
-	lab.Spoil(renyiOf, func(cells []lab.Result[RenyiParams, RenyiOut]) {
-		for i := range cells {
-			by := 1.0005
-			if cells[i].Params.Bound == "specific" {
-				by = 1.001
-			}
-			cells[i].Value.Rho = scale(cells[i].Value.Rho, by)
-		}
+		v.Rho = scale(v.Rho, by)
 	}),
 }}
 
 // allTheSame is the null of a figure in which every bound is the specific one.
 var allTheSame = lab.Null{Name: "one bound under two names", Spoil: []lab.Spoiler{
-	lab.Spoil(profileOf, func(cells []lab.Result[ProfileParams, ProfileOut]) {
-		for i := range cells {
-			v := &cells[i].Value
-			v.Agnostic, v.PostHoc = v.Specific, v.Specific
-		}
-	}),
+	kit.Spoil(profileOf, func(_ ProfileParams, v *ProfileOut) { v.Agnostic, v.PostHoc = v.Specific, v.Specific }),
 	lab.Spoil(renyiOf, func(cells []lab.Result[RenyiParams, RenyiOut]) {
 		for i := 1; i < len(cells); i += 2 {
 			cells[i].Value = cells[i-1].Value

@@ -8,6 +8,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/bounds"
 	"coupling/dp/pair"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -81,13 +82,7 @@ func Fig13() lab.Study[ReplacementParams, ReplacementOut] {
 }
 
 // agnosticAsSpecific is the null in which the agnostic bound, a percent larger, is taken for the specific one.
-var agnosticAsSpecific = lab.Null{Name: "the agnostic bound, a percent larger, as specific", Spoil: []lab.Spoiler{
-	lab.Spoil(replacementOf, func(cells []lab.Result[ReplacementParams, ReplacementOut]) {
-		for i := range cells {
-			cells[i].Value.Specific = shift(cells[i].Value.Agnostic, .01)
-		}
-	}),
-}}
+var agnosticAsSpecific = kit.Null("the agnostic bound, a percent larger, as specific", replacementOf, func(_ ReplacementParams, v *ReplacementOut) { v.Specific = shift(v.Agnostic, .01) })
 
 func drawReplacement(v lab.View[ReplacementParams, ReplacementOut]) (lab.Exhibit, error) {
 	cell := v.Cells[0]

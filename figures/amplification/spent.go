@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -51,13 +52,10 @@ func spentStudy(name, title string, settings []Mechanism) lab.Study[RenyiParams,
 }
 
 // largeOrders is the null of a grid that holds the largest orders alone, so that its first is the best for many steps.
-var largeOrders = lab.Null{Name: "large orders alone", Spoil: []lab.Spoiler{lab.Spoil(renyiOf, func(cells []lab.Result[RenyiParams, RenyiOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		from := 3 * len(v.Order) / 4
-		v.Order, v.Rho = v.Order[from:], v.Rho[from:]
-	}
-})}}
+var largeOrders = kit.Null("large orders alone", renyiOf, func(_ RenyiParams, v *RenyiOut) {
+	from := 3 * len(v.Order) / 4
+	v.Order, v.Rho = v.Order[from:], v.Rho[from:]
+})
 
 func drawSpent(v lab.View[RenyiParams, RenyiOut]) (lab.Exhibit, error) {
 	panels := style.Panels{Letters: true, ShareX: true}

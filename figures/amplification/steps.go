@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"coupling/dp"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -309,37 +310,25 @@ func stepsStudy(name string, cost map[lab.Preset]float64) lab.Study[ComposedPara
 }
 
 // trivialBound is the null of a specific bound of 1, of which nothing is known from below.
-var trivialBound = lab.Null{Name: "δ = 1 for every group", Spoil: []lab.Spoiler{lab.Spoil(composedOf, func(cells []lab.Result[ComposedParams, ComposedOut]) {
-	for i := range cells {
-		if v := &cells[i].Value; cells[i].Params.Group > 1 {
-			v.Upper, v.Lower = scale(v.Upper, 0), scale(v.Lower, 0)
-			v.Upper, v.Lower = shift(v.Upper, 1), shift(v.Lower, 1e-3)
-		}
+var trivialBound = kit.Null("δ = 1 for every group", composedOf, func(p ComposedParams, v *ComposedOut) {
+	if v := &*v; p.Group > 1 {
+		v.Upper, v.Lower = scale(v.Upper, 0), scale(v.Lower, 0)
+		v.Upper, v.Lower = shift(v.Upper, 1), shift(v.Lower, 1e-3)
 	}
-})}}
+})
 
 // nothingDrawn is the null of curves that all lie below the floor.
-var nothingDrawn = lab.Null{Name: "curves below the floor", Spoil: []lab.Spoiler{lab.Spoil(composedOf, func(cells []lab.Result[ComposedParams, ComposedOut]) {
-	for i := range cells {
-		cells[i].Value.Upper = shift(scale(cells[i].Value.Upper, 0), floor)
-	}
-})}}
+var nothingDrawn = kit.Null("curves below the floor", composedOf, func(_ ComposedParams, v *ComposedOut) { v.Upper = shift(scale(v.Upper, 0), floor) })
 
 // anyBudget is the null in which every accountant allows 500 steps.
-var anyBudget = lab.Null{Name: "500 steps by every accountant", Spoil: []lab.Spoiler{lab.Spoil(allowedOf, func(cells []lab.Result[AllowedParams, AllowedOut]) {
-	for i := range cells {
-		cells[i].Value.Steps = 500
-	}
-})}}
+var anyBudget = kit.Null("500 steps by every accountant", allowedOf, func(_ AllowedParams, v *AllowedOut) { v.Steps = 500 })
 
 // cheapCorrection is the null in which the corrected baseline, which composes one record, allows far more steps than the tight bound.
-var cheapCorrection = lab.Null{Name: "the corrected baseline allows a hundred times the steps", Spoil: []lab.Spoiler{lab.Spoil(allowedOf, func(cells []lab.Result[AllowedParams, AllowedOut]) {
-	for i := range cells {
-		if cells[i].Params.Group == 1 {
-			cells[i].Value.Steps *= 100
-		}
+var cheapCorrection = kit.Null("the corrected baseline allows a hundred times the steps", allowedOf, func(p AllowedParams, v *AllowedOut) {
+	if p.Group == 1 {
+		v.Steps *= 100
 	}
-})}}
+})
 
 // drawBoth is Figure 6: both baselines beside each other, with the steps that the budget allows.
 func (f stepsFigure) drawBoth(v composedView) (lab.Exhibit, error) {

@@ -9,6 +9,7 @@ import (
 
 	"coupling/dp/bounds"
 	"coupling/dp/pair"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot/exact"
@@ -135,14 +136,7 @@ func transportGrid(set lab.Setting) (out []TransportParams) {
 }
 
 // looseCoupling is the null of a coupling that is not optimal, drawn against its own bound.
-var looseCoupling = lab.Null{Name: "a coupling that is not optimal, against itself", Spoil: []lab.Spoiler{
-	lab.Spoil(transportOf, func(cells []lab.Result[TransportParams, TransportOut]) {
-		for i := range cells {
-			v := &cells[i].Value
-			v.Gap, v.OffDiagonal, v.PostHoc = .1, 1e-6, v.Transport
-		}
-	}),
-}}
+var looseCoupling = kit.Null("a coupling that is not optimal, against itself", transportOf, func(_ TransportParams, v *TransportOut) { v.Gap, v.OffDiagonal, v.PostHoc = .1, 1e-6, v.Transport })
 
 func drawTransport(v lab.View[TransportParams, TransportOut]) (ex lab.Exhibit, err error) {
 	for _, all := range panelsOf(v.Cells, func(a, b TransportParams) bool { return a.Size == b.Size }) {

@@ -8,6 +8,7 @@ import (
 
 	"coupling/dp/bounds"
 	"coupling/dp/pair"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -112,18 +113,13 @@ func worGrid(set lab.Setting, batches []int) []WORParams {
 
 // agnosticAsTight is the null in which the smaller agnostic bound, a percent larger, is taken for the tight one, and the
 // self-consistent bound is two percent too large.
-var agnosticAsTight = lab.Null{Name: "the agnostic bound, a percent larger, as tight", Spoil: []lab.Spoiler{
-	lab.Spoil(worOf, func(cells []lab.Result[WORParams, WOROut]) {
-		for i := range cells {
-			v := &cells[i].Value
-			v.Specific = slices.Clone(v.Specific)
-			for k := range v.Specific {
-				v.Specific[k] = 1.01 * min(v.Published[k], v.Refined[k])
-			}
-			v.Refined = scale(v.Refined, 1.02)
+var agnosticAsTight = kit.Null("the agnostic bound, a percent larger, as tight", worOf, func(_ WORParams, v *WOROut) {
+		v.Specific = slices.Clone(v.Specific)
+		for k := range v.Specific {
+			v.Specific[k] = 1.01 * min(v.Published[k], v.Refined[k])
 		}
-	}),
-}}
+		v.Refined = scale(v.Refined, 1.02)
+	})
 
 func drawWOR(v lab.View[WORParams, WOROut]) (lab.Exhibit, error) {
 	batches := panelsOf(v.Cells, func(a, b WORParams) bool { return a.Batch == b.Batch && a.Size == b.Size })

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -193,15 +194,13 @@ func backwardGrid(set lab.Setting) []BackwardParams {
 }
 
 // freeAndWrong is the null of gradients that are wrong, unrolled in the same time for any number of iterations and without a tape.
-var freeAndWrong = lab.Null{Name: "wrong gradients that cost nothing", Spoil: []lab.Spoiler{lab.Spoil(backwardOf, func(cells []lab.Result[BackwardParams, BackwardOut]) {
-	for i := range cells {
-		cells[i].Value.Costs = slices.Clone(cells[i].Value.Costs)
-		for k := range cells[i].Value.Costs {
-			c := &cells[i].Value.Costs[k]
-			c.Error, c.Tape, c.Cost.Seconds = .1, 0, 1
-		}
+var freeAndWrong = kit.Null("wrong gradients that cost nothing", backwardOf, func(_ BackwardParams, v *BackwardOut) {
+	v.Costs = slices.Clone(v.Costs)
+	for k := range v.Costs {
+		c := &v.Costs[k]
+		c.Error, c.Tape, c.Cost.Seconds = .1, 0, 1
 	}
-})}}
+})
 
 func drawBackward(v lab.View[BackwardParams, BackwardOut]) (lab.Exhibit, error) {
 	cell := v.Cells[0]
@@ -306,10 +305,7 @@ func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error)
 			memory = min(memory, tape[c.N]/c.Cost.Bytes)
 		}
 	}
-	tooShort := ""
-	if v.Preset == lab.Smoke {
-		tooShort = "times of milliseconds, and few iterations"
-	}
+	tooShort := lab.Pick(v.Preset, "times of milliseconds, and few iterations", "", "", "")
 	return []lab.Claim{
 		{What: "largest difference between the analytic and implicit methods", Source: "one gradient", Got: agree, Relation: lab.AtMost, Want: 1e-9,
 			Why: "conjugate gradients stop at a residual of 1e-13, times the condition of D", Null: freeAndWrong.Name},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"coupling/ot"
 
@@ -19,8 +20,52 @@ type truth struct {
 	rounds     int       // Newton steps
 }
 
-// bits of the arithmetic: D may be as singular as 1e-60 and half of the digits are then still left.
-const bits = 448
+// bits are what the arithmetic keeps right: D may be as singular as 1e-60 and half of the digits are then still left. It works with
+// some more, which exponentials lose.
+const bits, working = 448, 512
+
+// num is a number of many bits. The functions below return new ones.
+type num = *big.Float
+
+func bigOf(v float64) num { return new(big.Float).SetPrec(working).SetFloat64(v) }
+
+func add(a, b num) num { return bigOf(0).Add(a, b) }
+func sub(a, b num) num { return bigOf(0).Sub(a, b) }
+func mul(a, b num) num { return bigOf(0).Mul(a, b) }
+func quo(a, b num) num { return bigOf(0).Quo(a, b) }
+
+func bigs(v []float64) []num {
+	out := make([]num, len(v))
+	for i, x := range v {
+		out[i] = bigOf(x)
+	}
+	return out
+}
+
+func total(v []num) num {
+	sum := bigOf(0)
+	for _, x := range v {
+		sum = add(sum, x)
+	}
+	return sum
+}
+
+// scaled is v·by.
+func scaled(v []num, by num) []num {
+	out := make([]num, len(v))
+	for i, x := range v {
+		out[i] = mul(x, by)
+	}
+	return out
+}
+
+func norm(v []num) num {
+	sum := bigOf(0)
+	for _, x := range v {
+		sum = add(sum, mul(x, x))
+	}
+	return bigOf(0).Sqrt(sum)
+}
 
 // solveBig solves min <T,c> − ε h(T) by Newton steps on the semi-dual, from the potentials β that a solver of float64
 // found, with
@@ -38,9 +83,7 @@ func solveBig(ctx context.Context, c *mat.Dense, a, b, beta []float64, eps float
 		if err := s.factor(); err != nil {
 			return truth{}, err
 		}
-		step := s.residual()
-		s.solve(step)
-		largest := s.move(step)
+		largest := s.move(s.solve(s.residual()))
 		// Newton's steps square: after this one, what is left is below 2^−(bits/2) of ε, and below float64 in T.
 		if largest.Cmp(new(big.Float).SetMantExp(s.eps, -bits/4)) < 0 {
 			s.makePlan()
@@ -54,96 +97,67 @@ func solveBig(ctx context.Context, c *mat.Dense, a, b, beta []float64, eps float
 }
 
 // move adds ε·step to β, shortened where that goes further than exponentials can follow, and returns the largest change.
-func (s *bigSolve) move(step []*big.Float) *big.Float {
+func (s *bigSolve) move(step []num) num {
 	largest := bigOf(0)
 	for _, d := range step {
 		if abs := bigOf(0).Abs(d); abs.Cmp(largest) > 0 {
 			largest = abs
 		}
 	}
-	scale, most := bigOf(0).Set(s.eps), bigOf(4)
-	if largest.Cmp(most) > 0 {
-		scale.Mul(scale, most).Quo(scale, largest)
+	scale := s.eps
+	if most := bigOf(4); largest.Cmp(most) > 0 {
+		scale = quo(mul(scale, most), largest)
 	}
 	for j, d := range step {
-		s.beta[j].Add(s.beta[j], d.Mul(d, scale))
+		s.beta[j] = add(s.beta[j], mul(d, scale))
 	}
-	return largest.Mul(largest, scale)
+	return mul(largest, scale)
 }
 
 type bigSolve struct {
-	n, m    int
-	eps     *big.Float
-	c, t, l [][]*big.Float // costs, plan, Cholesky factor of D
-	a, b    []*big.Float
-	beta    []*big.Float
-	exp     exponential2
+	n, m       int
+	eps        num
+	c, t, l    [][]num // costs, plan, Cholesky factor of D
+	a, b, beta []num
+	exp        exponential2
 }
 
 func newBigSolve(c *mat.Dense, a, b, beta []float64, eps float64) *bigSolve {
 	n, m := c.Dims()
-	s := &bigSolve{n: n, m: m, eps: bigOf(eps), a: bigs(a), b: bigs(b), beta: bigs(beta), exp: newExponential2()}
+	s := &bigSolve{n: n, m: m, eps: bigOf(eps), beta: bigs(beta), exp: newExponential2(), t: make([][]num, n)}
 	for i := range n {
 		s.c = append(s.c, bigs(c.RawRowView(i)))
-		s.t = append(s.t, bigs(make([]float64, m)))
 	}
 	for range m - 1 {
-		s.l = append(s.l, bigs(make([]float64, m-1)))
+		s.l = append(s.l, make([]num, m-1))
 	}
 	// Weights that sum to one in float64 do so only to rounding, and a plan needs equal totals.
-	for _, w := range [][]*big.Float{s.a, s.b} {
-		total := bigOf(0)
-		for _, v := range w {
-			total.Add(total, v)
-		}
-		for _, v := range w {
-			v.Quo(v, total)
-		}
-	}
+	unit := func(w []num) []num { return scaled(w, quo(bigOf(1), total(w))) }
+	s.a, s.b = unit(bigs(a)), unit(bigs(b))
 	return s
-}
-
-func bigOf(v float64) *big.Float { return new(big.Float).SetPrec(bits).SetFloat64(v) }
-
-func bigs(v []float64) []*big.Float {
-	out := make([]*big.Float, len(v))
-	for i, x := range v {
-		out[i] = bigOf(x)
-	}
-	return out
 }
 
 // makePlan sets T from β; its rows sum to a.
 func (s *bigSolve) makePlan() {
-	d := bigOf(0)
-	for i, row := range s.t {
-		top := bigOf(0).Sub(s.beta[0], s.c[i][0])
+	for i, c := range s.c {
+		row := make([]num, s.m)
 		for j := range row {
-			if d.Sub(s.beta[j], s.c[i][j]); d.Cmp(top) > 0 {
-				top.Set(d)
-			}
+			row[j] = sub(s.beta[j], c[j])
 		}
-		sum := bigOf(0)
-		for j := range row {
-			d.Sub(s.beta[j], s.c[i][j])
-			d.Sub(d, top)
-			row[j] = s.exp.of(d.Quo(d, s.eps))
-			sum.Add(sum, row[j])
+		top := slices.MaxFunc(row, (*big.Float).Cmp)
+		for j, d := range row {
+			row[j] = s.exp.of(quo(sub(d, top), s.eps))
 		}
-		sum.Quo(s.a[i], sum)
-		for j := range row {
-			row[j].Mul(row[j], sum)
-		}
+		s.t[i] = scaled(row, quo(s.a[i], total(row)))
 	}
 }
 
 // residual is b − Tᵀ1 without its last entry.
-func (s *bigSolve) residual() []*big.Float {
-	out := make([]*big.Float, s.m-1)
-	for j := range out {
-		out[j] = bigOf(0).Set(s.b[j])
-		for i := range s.t {
-			out[j].Sub(out[j], s.t[i][j])
+func (s *bigSolve) residual() []num {
+	out := slices.Clone(s.b[:s.m-1])
+	for _, row := range s.t {
+		for j := range out {
+			out[j] = sub(out[j], row[j])
 		}
 	}
 	return out
@@ -151,83 +165,72 @@ func (s *bigSolve) residual() []*big.Float {
 
 // factor makes the Cholesky factor of D.
 func (s *bigSolve) factor() error {
-	v := bigOf(0)
 	for j := range s.l {
 		for k := 0; k <= j; k++ {
 			d := bigOf(0)
-			for i := range s.t {
+			for i, row := range s.t {
 				if j == k {
-					d.Add(d, s.t[i][j])
+					d = add(d, row[j])
 				}
-				v.Mul(s.t[i][j], s.t[i][k])
-				d.Sub(d, v.Quo(v, s.a[i]))
+				d = sub(d, quo(mul(row[j], row[k]), s.a[i]))
 			}
 			for p := range k {
-				d.Sub(d, v.Mul(s.l[j][p], s.l[k][p]))
+				d = sub(d, mul(s.l[j][p], s.l[k][p]))
 			}
-			if j == k {
-				if d.Sign() <= 0 {
-					return fmt.Errorf("analytic: D is singular in %d bits", bits)
-				}
-				s.l[j][j].Sqrt(d)
-			} else {
-				s.l[j][k].Quo(d, s.l[k][k])
+			switch {
+			case j > k:
+				s.l[j][k] = quo(d, s.l[k][k])
+			case d.Sign() <= 0:
+				return fmt.Errorf("analytic: D is singular in %d bits", bits)
+			default:
+				s.l[j][j] = bigOf(0).Sqrt(d)
 			}
 		}
 	}
 	return nil
 }
 
-// solve overwrites x by D⁻¹x.
-func (s *bigSolve) solve(x []*big.Float) {
-	v := bigOf(0)
+// solve returns D⁻¹b.
+func (s *bigSolve) solve(b []num) []num {
+	x := slices.Clone(b)
 	for j := range x {
 		for k := range j {
-			x[j].Sub(x[j], v.Mul(s.l[j][k], x[k]))
+			x[j] = sub(x[j], mul(s.l[j][k], x[k]))
 		}
-		x[j].Quo(x[j], s.l[j][j])
+		x[j] = quo(x[j], s.l[j][j])
 	}
 	for j := len(x) - 1; j >= 0; j-- {
 		for k := j + 1; k < len(x); k++ {
-			x[j].Sub(x[j], v.Mul(s.l[k][j], x[k]))
+			x[j] = sub(x[j], mul(s.l[k][j], x[k]))
 		}
-		x[j].Quo(x[j], s.l[j][j])
+		x[j] = quo(x[j], s.l[j][j])
 	}
+	return x
 }
 
 // gradient is ∂S/∂c = T + (s_u ⊕ s_v − c)∘T/ε, D s_v = μ_c − Tᵀ(μ_r/a), s_u = (μ_r − T s_v)/a.
 func (s *bigSolve) gradient() *mat.Dense {
-	v := bigOf(0)
 	mu := bigs(make([]float64, s.n)) // μ_r/a
+	rhs := bigs(make([]float64, s.m-1))
 	for i, row := range s.t {
 		for j, t := range row {
-			mu[i].Add(mu[i], v.Mul(t, s.c[i][j]))
+			mu[i] = add(mu[i], mul(t, s.c[i][j]))
 		}
-		mu[i].Quo(mu[i], s.a[i])
-	}
-	sv := bigs(make([]float64, s.m))
-	for j := range s.m - 1 {
-		for i, row := range s.t {
-			v.Sub(s.c[i][j], mu[i])
-			sv[j].Add(sv[j], v.Mul(v, row[j]))
+		mu[i] = quo(mu[i], s.a[i])
+		for j := range rhs {
+			rhs[j] = add(rhs[j], mul(sub(s.c[i][j], mu[i]), row[j]))
 		}
 	}
-	s.solve(sv[:s.m-1])
-	g := make([][]*big.Float, s.n)
+	sv := append(s.solve(rhs), bigOf(0))
+	g := make([][]num, s.n)
 	for i, row := range s.t {
 		mean := bigOf(0)
 		for j, t := range row {
-			mean.Add(mean, v.Mul(t, sv[j]))
+			mean = add(mean, mul(t, sv[j]))
 		}
-		mean.Quo(mean, s.a[i])
-		g[i] = bigs(make([]float64, s.m))
+		su := sub(mu[i], quo(mean, s.a[i]))
 		for j, t := range row {
-			d := g[i][j].Add(mu[i], sv[j])
-			d.Sub(d, mean)
-			d.Sub(d, s.c[i][j])
-			d.Quo(d, s.eps)
-			d.Add(d, bigOf(1))
-			d.Mul(d, t)
+			g[i] = append(g[i], mul(t, add(bigOf(1), quo(sub(add(su, sv[j]), s.c[i][j]), s.eps))))
 		}
 	}
 	return roundedRows(g)
@@ -235,32 +238,18 @@ func (s *bigSolve) gradient() *mat.Dense {
 
 // least is the smallest eigenvalue of D, by inverse iteration: to two digits in the rounds it takes.
 func (s *bigSolve) least() float64 {
-	x := make([]float64, s.m-1)
-	for j := range x {
-		x[j] = math.Cos(float64(j)) // anything that is not an eigenvector
+	v := make([]num, s.m-1)
+	for j := range v {
+		v[j] = bigOf(math.Cos(float64(j))) // anything that is not an eigenvector
 	}
-	v, value := bigs(x), bigOf(0)
 	for range 30 {
-		norm := bigOf(0)
-		for _, e := range v {
-			norm.Add(norm, bigOf(0).Mul(e, e))
-		}
-		norm.Sqrt(norm)
-		value.Quo(bigOf(1), norm)
-		for _, e := range v {
-			e.Quo(e, norm)
-		}
-		s.solve(v)
+		v = s.solve(scaled(v, quo(bigOf(1), norm(v))))
 	}
-	norm := bigOf(0)
-	for _, e := range v {
-		norm.Add(norm, bigOf(0).Mul(e, e))
-	}
-	out, _ := value.Quo(bigOf(1), norm.Sqrt(norm)).Float64()
+	out, _ := quo(bigOf(1), norm(v)).Float64()
 	return out
 }
 
-func rounded(v []*big.Float) []float64 {
+func rounded(v []num) []float64 {
 	out := make([]float64, len(v))
 	for i, x := range v {
 		out[i], _ = x.Float64()
@@ -268,7 +257,7 @@ func rounded(v []*big.Float) []float64 {
 	return out
 }
 
-func roundedRows(v [][]*big.Float) *mat.Dense {
+func roundedRows(v [][]num) *mat.Dense {
 	out := mat.NewDense(len(v), len(v[0]), nil)
 	for i, row := range v {
 		out.SetRow(i, rounded(row))
@@ -277,40 +266,33 @@ func roundedRows(v [][]*big.Float) *mat.Dense {
 }
 
 // exponential2 is exp in big arithmetic: x = k·log 2 + 2^s r, a series in r, and s squarings.
-type exponential2 struct{ log2 *big.Float }
+type exponential2 struct{ log2 num }
 
 // halvings is s: with |r| < 2^−33, fourteen terms give 448 bits and more.
 const halvings = 32
 
 func newExponential2() exponential2 {
-	// log 2 = Σ 1/(k 2^k).
-	sum := bigOf(0).SetPrec(bits + 64)
-	for k := bits + 64; k > 0; k-- {
-		term := new(big.Float).SetPrec(bits+64).SetMantExp(bigOf(1), -k)
-		sum.Add(sum, term.Quo(term, bigOf(float64(k))))
+	sum := bigOf(0) // log 2 = Σ 1/(k 2^k)
+	for k := working; k > 0; k-- {
+		sum = add(sum, quo(bigOf(0).SetMantExp(bigOf(1), -k), bigOf(float64(k))))
 	}
 	return exponential2{sum}
 }
 
-func (e exponential2) of(x *big.Float) *big.Float {
-	r := new(big.Float).SetPrec(bits + 64).Set(x)
+func (e exponential2) of(x num) num {
 	approx, _ := x.Float64()
 	k := math.Round(approx / math.Ln2)
-	r.Sub(r, new(big.Float).SetPrec(bits+64).Mul(e.log2, bigOf(k)))
-	r.SetMantExp(r, -halvings)
+	r := bigOf(0).SetMantExp(sub(x, mul(e.log2, bigOf(k))), -halvings)
 	// exp(r) − 1, which keeps its digits through the squarings: (1+y)² − 1 = y(2+y).
-	y, term := new(big.Float).SetPrec(bits+64).Set(r), new(big.Float).SetPrec(bits+64).Set(r)
+	y, term := r, r
 	for i := 2; i <= 16; i++ {
-		term.Mul(term, r)
-		term.Quo(term, bigOf(float64(i)))
-		y.Add(y, term)
+		term = quo(mul(term, r), bigOf(float64(i)))
+		y = add(y, term)
 	}
-	two := bigOf(2)
 	for range halvings {
-		y.Mul(y, new(big.Float).SetPrec(bits+64).Add(y, two))
+		y = mul(y, add(y, bigOf(2)))
 	}
-	y.Add(y, bigOf(1))
-	return bigOf(0).SetMantExp(y, int(k)).SetPrec(bits)
+	return bigOf(0).SetMantExp(add(y, bigOf(1)), int(k))
 }
 
 // reference solves p at ε in float64, and then in many bits.

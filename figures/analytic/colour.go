@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 
 	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -165,19 +166,10 @@ func colourGrid(set lab.Setting) []ColourParams {
 }
 
 // sameColours is the null of pictures that keep their colours.
-var sameColours = lab.Null{Name: "pictures that keep their colours", Spoil: []lab.Spoiler{lab.Spoil(colourOf, func(cells []lab.Result[ColourParams, ColourOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		v.After, v.MeanShift = v.Before, math.Sqrt(v.Before)
-	}
-})}}
+var sameColours = kit.Null("pictures that keep their colours", colourOf, func(_ ColourParams, v *ColourOut) { v.After, v.MeanShift = v.Before, math.Sqrt(v.Before) })
 
 // widerColours is the null of colours that spread beyond the target's, the more the larger ε.
-var widerColours = lab.Null{Name: "colours that spread with ε", Spoil: []lab.Spoiler{lab.Spoil(colourOf, func(cells []lab.Result[ColourParams, ColourOut]) {
-	for i := range cells {
-		cells[i].Value.Spread = 1 + cells[i].Params.Ratio
-	}
-})}}
+var widerColours = kit.Null("colours that spread with ε", colourOf, func(p ColourParams, v *ColourOut) { v.Spread = 1 + p.Ratio })
 
 func drawColour(v lab.View[ColourParams, ColourOut]) (lab.Exhibit, error) {
 	cells := v.Cells

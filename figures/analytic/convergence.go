@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -179,15 +180,13 @@ func convergenceGrid(set lab.Setting) []ConvergenceParams {
 }
 
 // nobodyArrives is the null of solvers that all stop after a second, with three digits.
-var nobodyArrives = lab.Null{Name: "no solver arrives", Spoil: []lab.Spoiler{lab.Spoil(convergenceOf, func(cells []lab.Result[ConvergenceParams, ConvergenceOut]) {
-	for i := range cells {
-		cells[i].Value.Runs = slices.Clone(cells[i].Value.Runs)
-		for k := range cells[i].Value.Runs {
-			r := &cells[i].Value.Runs[k]
-			r.Seconds, r.Error = []float64{1}, []float64{1e-3}
-		}
+var nobodyArrives = kit.Null("no solver arrives", convergenceOf, func(_ ConvergenceParams, v *ConvergenceOut) {
+	v.Runs = slices.Clone(v.Runs)
+	for k := range v.Runs {
+		r := &v.Runs[k]
+		r.Seconds, r.Error = []float64{1}, []float64{1e-3}
 	}
-})}}
+})
 
 func drawConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) (lab.Exhibit, error) {
 	cell := v.Cells[0]
@@ -281,10 +280,7 @@ func claimConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) ([]lab.Clai
 		}
 	}
 	const e = 1e-6
-	tooShort := ""
-	if v.Preset == lab.Smoke {
-		tooShort = "times of milliseconds"
-	}
+	tooShort := lab.Pick(v.Preset, "times of milliseconds", "", "", "")
 	behind := func(solver string) float64 {
 		return min(runs[solver].reached(e), cell.Params.Limit) / runs["L-BFGS"].reached(e)
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -163,19 +164,10 @@ func flowGrid(set lab.Setting) []FlowParams {
 }
 
 // standingStill is the null of points that stay where they start, a fifth as wide as the data, for plans that did not converge.
-var standingStill = lab.Null{Name: "points that do not move", Spoil: []lab.Spoiler{lab.Spoil(flowOf, func(cells []lab.Result[FlowParams, FlowOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		v.Unsolved, v.Spread, v.W = cells[i].Params.Steps, .2, v.W[:1]
-	}
-})}}
+var standingStill = kit.Null("points that do not move", flowOf, func(p FlowParams, v *FlowOut) { v.Unsolved, v.Spread, v.W = p.Steps, .2, v.W[:1] })
 
 // arrived is the null of a regularised loss without a bias.
-var arrived = lab.Null{Name: "points as wide as the data by every loss", Spoil: []lab.Spoiler{lab.Spoil(flowOf, func(cells []lab.Result[FlowParams, FlowOut]) {
-	for i := range cells {
-		cells[i].Value.Spread = 1
-	}
-})}}
+var arrived = kit.Null("points as wide as the data by every loss", flowOf, func(_ FlowParams, v *FlowOut) { v.Spread = 1 })
 
 func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 	cells := v.Cells
@@ -261,10 +253,7 @@ func claimFlow(v lab.View[FlowParams, FlowOut]) ([]lab.Claim, error) {
 	}
 	last := func(c lab.Result[FlowParams, FlowOut]) float64 { return c.Value.W[len(c.Value.W)-1] }
 	reg, sharp, div := cells[0], cells[1], cells[2]
-	tooShort := ""
-	if v.Preset == lab.Smoke {
-		tooShort = "too few points and steps"
-	}
+	tooShort := lab.Pick(v.Preset, "too few points and steps", "", "", "")
 	return []lab.Claim{
 		{What: "steps whose plan did not converge", Source: "every gradient is that of a solved problem", Got: unsolved, Want: 0, Why: "counted", Null: standingStill.Name},
 		{What: "variance of the points by the regularised loss at the large ε, over the data's", Source: "its minimiser is too narrow: the plan adds ε/2 a coordinate (Gaussians: Janati et al. 2020)",

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -230,11 +231,7 @@ var stableEverywhere = lab.Null{Name: "the form without subtractions in every pl
 }}
 
 func spoilGradients[P any](e lab.Experiment[P, GradientErrors], spoil func(*GradientErrors)) lab.Spoiler {
-	return lab.Spoil(e, func(cells []lab.Result[P, GradientErrors]) {
-		for i := range cells {
-			spoil(&cells[i].Value)
-		}
-	})
+	return kit.Spoil(e, func(_ P, v *GradientErrors) { spoil(&*v) })
 }
 
 type (

@@ -3,6 +3,8 @@ package analytic
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/lucasb-eyer/go-colorful"
 )
 
 // rgb is a colour in sRGB, each channel in [0, 1].
@@ -154,42 +156,12 @@ func gradient(t float64, colours ...rgb) rgb {
 // oklab is a colour in Ottosson's OKLab (2020), in which distances are about those that the eye sees: lightness,
 // green–red, blue–yellow.
 func (c rgb) oklab() [3]float64 {
-	var l [3]float64
-	for k, v := range c {
-		if v <= 0.04045 {
-			l[k] = v / 12.92
-		} else {
-			l[k] = math.Pow((v+0.055)/1.055, 2.4)
-		}
-	}
-	a := math.Cbrt(0.4122214708*l[0] + 0.5363325363*l[1] + 0.0514459929*l[2])
-	b := math.Cbrt(0.2119034982*l[0] + 0.6806995451*l[1] + 0.1073969566*l[2])
-	d := math.Cbrt(0.0883024619*l[0] + 0.2817188376*l[1] + 0.6299787005*l[2])
-	return [3]float64{
-		0.2104542553*a + 0.7936177850*b - 0.0040720468*d,
-		1.9779984951*a - 2.4285922050*b + 0.4505937099*d,
-		0.0259040371*a + 0.7827717662*b - 0.8086757660*d,
-	}
+	l, a, b := colorful.Color{R: c[0], G: c[1], B: c[2]}.OkLab()
+	return [3]float64{l, a, b}
 }
 
 // fromOKLab is the inverse of oklab, clipped to what a screen can show.
 func fromOKLab(c [3]float64) rgb {
-	a := c[0] + 0.3963377774*c[1] + 0.2158037573*c[2]
-	b := c[0] - 0.1055613458*c[1] - 0.0638541728*c[2]
-	d := c[0] - 0.0894841775*c[1] - 1.2914855480*c[2]
-	a, b, d = a*a*a, b*b*b, d*d*d
-	out := rgb{
-		4.0767416621*a - 3.3077115913*b + 0.2309699292*d,
-		-1.2684380046*a + 2.6097574011*b - 0.3413193965*d,
-		-0.0041960863*a - 0.7034186147*b + 1.7076147010*d,
-	}
-	for k, v := range out {
-		if v <= 0.0031308 {
-			v *= 12.92
-		} else {
-			v = 1.055*math.Pow(v, 1/2.4) - 0.055
-		}
-		out[k] = min(max(v, 0), 1)
-	}
-	return out
+	out := colorful.OkLab(c[0], c[1], c[2]).Clamped()
+	return rgb{out.R, out.G, out.B}
 }

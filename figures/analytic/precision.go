@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -136,13 +137,10 @@ var wrongPlans = lab.Null{Name: "wrong plans", Spoil: []lab.Spoiler{spoilSolvers
 var rightPlans = lab.Null{Name: "right plans by every solver", Spoil: []lab.Spoiler{spoilSolvers(SolverError{Plan: 1e-13}, 1e-14)}}
 
 func spoilSolvers(e SolverError, reference float64) lab.Spoiler {
-	return lab.Spoil(precisionOf, func(cells []lab.Result[PrecisionParams, PrecisionOut]) {
-		for i := range cells {
-			v := &cells[i].Value
-			v.Reference, v.Solver = reference, map[string]SolverError{}
-			for _, s := range precisionSolvers {
-				v.Solver[s.key] = e
-			}
+	return kit.Spoil(precisionOf, func(_ PrecisionParams, v *PrecisionOut) {
+		v.Reference, v.Solver = reference, map[string]SolverError{}
+		for _, s := range precisionSolvers {
+			v.Solver[s.key] = e
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -127,27 +128,21 @@ func ratesGrid(set lab.Setting) []RatesParams {
 }
 
 // slowLosses is the null of a sharp loss that falls like 1/λ, a regularised one with twice its constant, and an uncertified distance.
-var slowLosses = lab.Null{Name: "losses that fall like 1/λ", Spoil: []lab.Spoiler{lab.Spoil(ratesOf, func(cells []lab.Result[RatesParams, RatesOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		v.Proof, v.Sharp, v.Reg = 1e-3*v.W, nil, nil
-		for _, lambda := range v.Lambda {
-			v.Sharp, v.Reg = append(v.Sharp, 1/lambda), append(v.Reg, 2*v.Entropy/lambda)
-		}
+var slowLosses = kit.Null("losses that fall like 1/λ", ratesOf, func(_ RatesParams, v *RatesOut) {
+	v.Proof, v.Sharp, v.Reg = 1e-3*v.W, nil, nil
+	for _, lambda := range v.Lambda {
+		v.Sharp, v.Reg = append(v.Sharp, 1/lambda), append(v.Reg, 2*v.Entropy/lambda)
 	}
-})}}
+})
 
 // exchangedLosses is the null in which the regularised loss is taken for the sharp one.
-var exchangedLosses = lab.Null{Name: "the two losses exchanged", Spoil: []lab.Spoiler{lab.Spoil(ratesOf, func(cells []lab.Result[RatesParams, RatesOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		sharp, reg := v.Sharp, v.Reg
-		v.Sharp, v.Reg = nil, nil
-		for k := range sharp {
-			v.Sharp, v.Reg = append(v.Sharp, -reg[k]), append(v.Reg, -sharp[k])
-		}
+var exchangedLosses = kit.Null("the two losses exchanged", ratesOf, func(_ RatesParams, v *RatesOut) {
+	sharp, reg := v.Sharp, v.Reg
+	v.Sharp, v.Reg = nil, nil
+	for k := range sharp {
+		v.Sharp, v.Reg = append(v.Sharp, -reg[k]), append(v.Reg, -sharp[k])
 	}
-})}}
+})
 
 func drawProposition1(v lab.View[RatesParams, RatesOut]) (lab.Exhibit, error) {
 	cells := v.Cells

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -173,15 +174,13 @@ func scalingGrid(set lab.Setting) []ScalingParams {
 }
 
 // likeSinkhorn is the null of solvers whose passes grow like 1/ε, and which do not converge in time.
-var likeSinkhorn = lab.Null{Name: "passes that grow like 1/ε", Spoil: []lab.Spoiler{lab.Spoil(scalingOf, func(cells []lab.Result[ScalingParams, ScalingOut]) {
-	for i := range cells {
-		cells[i].Value.Times = slices.Clone(cells[i].Value.Times)
-		for k := range cells[i].Value.Times {
-			t := &cells[i].Value.Times[k]
-			t.Passes, t.Status = int(10/max(t.Ratio, 1e-6)), timeLimit
-		}
+var likeSinkhorn = kit.Null("passes that grow like 1/ε", scalingOf, func(_ ScalingParams, v *ScalingOut) {
+	v.Times = slices.Clone(v.Times)
+	for k := range v.Times {
+		t := &v.Times[k]
+		t.Passes, t.Status = int(10/max(t.Ratio, 1e-6)), timeLimit
 	}
-})}}
+})
 
 func drawScaling(v lab.View[ScalingParams, ScalingOut]) (lab.Exhibit, error) {
 	cell := v.Cells[0]

@@ -7,6 +7,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/synth/dpsinkhorn"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -124,12 +125,7 @@ func publishedCosts(set lab.Setting) (out []AccountingParams) {
 }
 
 // swapped is the null in which rows are accounted jointly where the paper counts them alone, and alone where they are joint.
-var swapped = lab.Null{Name: "rows alone and joint rows swapped", Spoil: []lab.Spoiler{lab.Spoil(accountingOf, func(cells []lab.Result[AccountingParams, AccountingOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		v.Published, v.Joint = v.Joint, v.Published
-	}
-})}}
+var swapped = kit.Null("rows alone and joint rows swapped", accountingOf, func(_ AccountingParams, v *AccountingOut) { v.Published, v.Joint = v.Joint, v.Published })
 
 // A printedRow names a cell's row of a table, with the paper's FID and accuracies, 0 where it gives none.
 type printedRow struct {

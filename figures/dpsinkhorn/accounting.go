@@ -7,6 +7,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/rdp"
 	"coupling/dp/synth/dpsinkhorn"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -105,12 +106,7 @@ func accountingGrid(set lab.Setting) (out []AccountingParams) {
 }
 
 // exchangedAccountings is the null in which the joint accounting stands in the place of the others, and the published one in its own.
-var exchangedAccountings = lab.Null{Name: "accountings in each other's places", Spoil: []lab.Spoiler{lab.Spoil(accountingOf, func(cells []lab.Result[AccountingParams, AccountingOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		v.Published, v.Joint, v.Whole = v.Joint, v.Published, v.Joint
-	}
-})}}
+var exchangedAccountings = kit.Null("accountings in each other's places", accountingOf, func(_ AccountingParams, v *AccountingOut) { v.Published, v.Joint, v.Whole = v.Joint, v.Published, v.Joint })
 
 func drawAccounting(v lab.View[AccountingParams, AccountingOut]) (lab.Exhibit, error) {
 	cells := v.Cells

@@ -11,6 +11,7 @@ import (
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/dp/synth/dpsinkhorn"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/lab/device"
@@ -158,14 +159,11 @@ func biasVariance(sum, square [][]float64, n float64) (bias, variance []float64)
 }
 
 // reversedShares is the null in which the estimator of p stands at 1 − p.
-var reversedShares = lab.Null{Name: "estimators at 1 − p", Spoil: []lab.Spoiler{lab.Spoil(debiasOf, func(cells []lab.Result[DebiasParams, DebiasOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		v.Bias, v.Variance = slices.Clone(v.Bias), slices.Clone(v.Variance)
-		slices.Reverse(v.Bias)
-		slices.Reverse(v.Variance)
-	}
-})}}
+var reversedShares = kit.Null("estimators at 1 − p", debiasOf, func(_ DebiasParams, v *DebiasOut) {
+	v.Bias, v.Variance = slices.Clone(v.Bias), slices.Clone(v.Variance)
+	slices.Reverse(v.Bias)
+	slices.Reverse(v.Variance)
+})
 
 func drawDebias(v lab.View[DebiasParams, DebiasOut]) (lab.Exhibit, error) {
 	cells := v.Cells

@@ -10,6 +10,7 @@ import (
 	"coupling/data/sample"
 	"coupling/dp/release"
 	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/lab"
 
 	"gonum.org/v1/gonum/mat"
@@ -58,23 +59,19 @@ func utilityStudy(name, title, shows string) lab.Study[UtilityParams, UtilityOut
 }
 
 // worthless is the null in which the semi-dual's images are of one class, and the others' as good as real.
-var worthless = lab.Null{Name: "the semi-dual at chance", Spoil: []lab.Spoiler{lab.Spoil(utilityOf, func(cells []lab.Result[UtilityParams, UtilityOut]) {
-	for i := range cells {
-		j := &cells[i].Value.Judged
-		j.Logistic, j.MLP, j.CNN, j.Recall, j.FD = .9, .9, .9, .9, 1
-		if strings.HasPrefix(cells[i].Params.Method.Name, semiDual) {
-			j.Logistic, j.MLP, j.CNN, j.Recall, j.FD = .1, .1, .1, 0, 1000
-		}
+var worthless = kit.Null("the semi-dual at chance", utilityOf, func(p UtilityParams, v *UtilityOut) {
+	j := &v.Judged
+	j.Logistic, j.MLP, j.CNN, j.Recall, j.FD = .9, .9, .9, .9, 1
+	if strings.HasPrefix(p.Method.Name, semiDual) {
+		j.Logistic, j.MLP, j.CNN, j.Recall, j.FD = .1, .1, .1, 0, 1000
 	}
-})}}
+})
 
 // fallingWorth is the null in which images are worth less the more ε is spent.
-var fallingWorth = lab.Null{Name: "accuracy that falls with ε", Spoil: []lab.Spoiler{lab.Spoil(utilityOf, func(cells []lab.Result[UtilityParams, UtilityOut]) {
-	for i := range cells {
-		j, eps := &cells[i].Value.Judged, cells[i].Params.Method.Epsilon
-		j.Logistic, j.MLP, j.CNN = .5/(1+eps), .5/(1+eps), .5/(1+eps)
-	}
-})}}
+var fallingWorth = kit.Null("accuracy that falls with ε", utilityOf, func(p UtilityParams, v *UtilityOut) {
+	j, eps := &v.Judged, p.Method.Epsilon
+	j.Logistic, j.MLP, j.CNN = .5/(1+eps), .5/(1+eps), .5/(1+eps)
+})
 
 // UtilityParams is a method on a data set.
 type UtilityParams struct {

@@ -11,6 +11,7 @@ import (
 	"coupling/data"
 	"coupling/data/sample"
 	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -216,11 +217,7 @@ var unsolved = lab.Null{Name: "unsolved plans in reverse order", Spoil: []lab.Sp
 })}}
 
 // independentPairs is the null of digits that are coupled at random.
-var independentPairs = lab.Null{Name: "independent pairs", Spoil: []lab.Spoiler{lab.Spoil(digitsPlan, func(cells []lab.Result[PlanParams, PlanOut]) {
-	for i := range cells {
-		cells[i].Value.SameClass = cells[i].Value.Chance
-	}
-})}}
+var independentPairs = kit.Null("independent pairs", digitsPlan, func(_ PlanParams, v *PlanOut) { v.SameClass = v.Chance })
 
 // digitsCells is all that the figure is drawn from.
 type digitsCells struct {

@@ -1,0 +1,57 @@
+// Package kit holds what figures do with finished cells: group them, draw lines through them, and make the garbage on
+// which claims must fail.
+package kit
+
+import (
+	"coupling/figures/style"
+	"coupling/lab"
+)
+
+// Null is the null in which every cell of an experiment is changed.
+func Null[P, R any](name string, e lab.Experiment[P, R], change func(p P, v *R)) lab.Null {
+	return lab.Null{Name: name, Spoil: []lab.Spoiler{Spoil(e, change)}}
+}
+
+// Spoil changes every cell of an experiment, for nulls of several experiments.
+func Spoil[P, R any](e lab.Experiment[P, R], change func(p P, v *R)) lab.Spoiler {
+	return lab.Spoil(e, func(cells []lab.Result[P, R]) {
+		for i := range cells {
+			change(cells[i].Params, &cells[i].Value)
+		}
+	})
+}
+
+// Runs splits a list into its runs of equal keys, such as the cells of a grid that differ in a draw alone.
+func Runs[T any, K comparable](list []T, key func(T) K) (out [][]T) {
+	for i, x := range list {
+		if i == 0 || key(list[i-1]) != key(x) {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], x)
+	}
+	return out
+}
+
+// Line is a line through a point for each of a list, drawn as l.
+func Line[T any](l style.Line, list []T, at func(T) (x, y float64)) style.Line {
+	l.X, l.Y = Points(list, at)
+	return l
+}
+
+// Points are the coordinates of a point for each of a list.
+func Points[T any](list []T, at func(T) (x, y float64)) (xs, ys []float64) {
+	for _, v := range list {
+		x, y := at(v)
+		xs, ys = append(xs, x), append(ys, y)
+	}
+	return xs, ys
+}
+
+// Each collects a number of each of a list.
+func Each[T any](list []T, of func(T) float64) []float64 {
+	out := make([]float64, len(list))
+	for i, v := range list {
+		out[i] = of(v)
+	}
+	return out
+}
