@@ -370,10 +370,7 @@ func (p FacesParams) settings() lab.Table {
 
 // claimFaces holds the plans that keep says.
 func claimFaces(v lab.View[FacesParams, FacesOut], keep func(FacesParams, FacesPlan) bool) (out []lab.Claim) {
-	small := ""
-	if v.Preset == lab.Smoke {
-		small = "12 sources and networks of 3 steps"
-	}
+	small := lab.Pick(v.Preset, "12 sources and networks of 3 steps", "", "", "")
 	for _, c := range v.Cells {
 		kl := c.Params.F == fdiv.KL
 		for _, p := range c.Value.Plans {

@@ -13,9 +13,6 @@ import (
 	"coupling/figures/artifact"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/eval"
-	"coupling/lab/eval/distance"
-	"coupling/lab/eval/feature"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
@@ -51,8 +48,7 @@ type faces struct {
 	source, sources map[bool]*data.Images  // of each task, true for super-res.: for training and held out
 	fields          map[string]score.Field // scores of the target
 	levels          []float64              // of the score network
-	judge           *eval.Model
-	real            *mat.Dense // features of others
+	judge           *judge
 	out             FacesOut
 }
 
@@ -132,66 +128,19 @@ func (f *faces) load(ctx context.Context) error {
 	return nil
 }
 
-// judged are images as LeNet wants them, of at least 20 × 20.
-func judged(m *data.Images) (*data.Images, error) {
-	if _, _, h, _ := m.Shape(); h < 20 {
-		return padded(m)
-	}
-	return m, nil
-}
-
 // appoint trains the classifier whose features are looked at, on the target's half.
-func (f *faces) appoint(ctx context.Context) error {
-	big, err := judged(f.target)
-	if err != nil {
-		return err
+func (f *faces) appoint(ctx context.Context) (err error) {
+	if f.judge, err = newJudge(ctx, f.dev, f.target, f.others, 3, f.c.Rand("judge")); err == nil {
+		f.out.Floor = f.judge.Floor
 	}
-	if f.judge, err = (eval.Classifier{Kind: eval.LeNet, Epochs: 3}).Fit(ctx, f.dev, big, f.c.Rand("judge")); err != nil {
-		return err
-	}
-	if f.real, err = f.features(ctx, f.others); err != nil {
-		return err
-	}
-	some, err := f.target.Pick(f.c.Rand("floor"), min(f.others.Len(), f.target.Len()))
-	if err != nil {
-		return err
-	}
-	own, err := f.features(ctx, some)
-	if err != nil {
-		return err
-	}
-	f.out.Floor, err = distance.Frechet(own, f.real)
 	return err
 }
 
-func (f *faces) features(ctx context.Context, m *data.Images) (*mat.Dense, error) {
-	m, err := judged(m)
-	if err != nil {
-		return nil, err
-	}
-	return feature.Trained{Model: f.judge}.Of(ctx, m)
-}
-
-// The scores of the target: of its noised pictures, of a mixture, of a network.
-const exactScore, mixtureScore, networkScore = "exact score", "mixture score", "networks"
-
 // learnScores sets up the exact score, fits the mixture, and trains the one score network of all plans.
-func (f *faces) learnScores(ctx context.Context) error {
-	known, err := f.target.Pick(f.c.Rand("known"), pickMost(f.target.Len(), f.p.Exact))
-	if err != nil {
+func (f *faces) learnScores(ctx context.Context) (err error) {
+	mixture := score.FitMixture{Parts: f.p.Parts, Axes: min(60, f.target.Len()/2), Steps: 10}
+	if f.fields, err = scoresOf(ctx, f.target, f.p.Exact, mixture, f.c.Rand("scores")); err != nil {
 		return err
-	}
-	exact, err := score.NewEmpirical(known.Mat(), nil, 0)
-	if err != nil {
-		return err
-	}
-	f.fields = map[string]score.Field{exactScore: exact}
-	if f.p.Parts > 0 {
-		mixture, err := score.FitMixture{Parts: f.p.Parts, Axes: min(60, f.target.Len()/2), Steps: 10}.Run(ctx, f.target.Mat(), f.c.Rand("mixture"))
-		if err != nil {
-			return err
-		}
-		f.fields[mixtureScore] = mixture
 	}
 	if f.p.Nets.Depth == 0 {
 		return nil
@@ -351,46 +300,35 @@ func (f *facesPlan) samplings() []sampling {
 
 // sampled adds chains from their start, which a killed run goes on with.
 func (f *facesPlan) sampled(ctx context.Context, name string, c scones.Coupling, l score.Langevin, start *mat.Dense) error {
-	path, err := f.scratch("chains " + name)
-	if err != nil {
-		return err
-	}
-	run := watch(f.c)
-	l.Path, l.Every, l.Trace = path, every, run.hear
-	y, err := c.Sample(ctx, f.x, 1, l, start, f.c.Rand("chains"))
+	y, seconds, err := chains(ctx, f.c, f.file(name), c, f.x, 1, l, start, f.c.Rand("chains"))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return f.add(ctx, name, y, run.seconds(y.RawMatrix().Rows))
+	return f.add(ctx, name, y, seconds)
 }
 
-// scratch is a file for what this plan stores on the way.
-func (f *facesPlan) scratch(name string) (string, error) {
-	dir, err := f.c.Scratch()
-	return fmt.Sprintf("%s/%s-%g-%s.ckpt", dir, task(f.Plan.Super), f.Plan.Lambda, strings.NewReplacer("/", " over ", " ", "-").Replace(name)), err
+// file names what this plan stores on the way.
+func (f *facesPlan) file(name string) string {
+	return fmt.Sprintf("%s-%g-%s", task(f.Plan.Super), f.Plan.Lambda, strings.NewReplacer("/", " over ", " ", "-").Replace(name))
 }
 
 // networks is the paper's: critics and a projection of NCSNv2's architecture, with the score network of all plans.
 func (f *facesPlan) networks(ctx context.Context) error {
 	p, k, rng := f.p.Nets, f.p.compatibility(f.Plan.Lambda), f.c.Rand("networks")
-	critic, err := f.scratch("potentials")
-	if err != nil {
-		return err
-	}
-	projection, err := f.scratch("projection")
+	dir, err := f.c.Scratch()
 	if err != nil {
 		return err
 	}
 	_, c, h, w := f.target.Shape()
 	from, to := scones.Cloud(f.source[f.Plan.Super].Mat()), scones.Cloud(f.target.Mat())
 	critics, err := neural.Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: k.F, Lambda: k.Lambda}, Mean: true, Paired: true, Steps: p.Critic, Batch: 1000,
-		Trace: func(k int, _ float64) { f.c.Progress(k, p.Critic) }}, Hidden: slices.Repeat([]int{p.Width}, p.Depth), Rate: 1e-5, Unscaled: true, Path: critic, Every: every}.
+		Trace: func(k int, _ float64) { f.c.Progress(k, p.Critic) }}, Hidden: slices.Repeat([]int{p.Width}, p.Depth), Rate: 1e-5, Unscaled: true, Path: dir + "/" + f.file("potentials") + ".ckpt", Every: every}.
 		Run(ctx, f.dev, f.target.Dim(), from, to, rng)
 	if err != nil {
 		return err
 	}
 	coupling := scones.Coupling{Compatibility: k, Phi: critics.Phi, Psi: critics.Psi, Target: f.fields[networkScore], Mean: true}
-	project, err := neural.Projection{Coupling: coupling, Steps: p.Projection, Batch: 64, Rate: 1e-6, Schedule: train.Linear(p.Projection, .1), Path: projection, Every: every}.
+	project, err := neural.Projection{Coupling: coupling, Steps: p.Projection, Batch: 64, Rate: 1e-6, Schedule: train.Linear(p.Projection, .1), Path: dir + "/" + f.file("projection") + ".ckpt", Every: every}.
 		Run(ctx, f.dev, flat(arch.BarycentricImages{Channels: c, Features: max(p.Features*3/8, 2)}.Net(), c, h, w), from, to, rng)
 	if err != nil {
 		return err
@@ -422,17 +360,11 @@ func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense, seconds 
 	var moved mat.Dense
 	moved.Sub(y, f.x)
 	m.Cost = mat.Norm(&moved, 2) * mat.Norm(&moved, 2) / float64(n*d)
-	m.Own = own(y, f.x)
-	_, c, h, wide := f.target.Shape()
-	images, err := data.FromMat(y, c, h, wide, 0, 1)
-	if err != nil {
+	var err error
+	if m.Own, err = own(ctx, y, f.x); err != nil {
 		return err
 	}
-	seen, err := f.features(ctx, images)
-	if err != nil {
-		return err
-	}
-	if m.Frechet, err = distance.Frechet(seen, f.real); err != nil {
+	if _, _, m.Frechet, err = f.judge.look(ctx, y, make([]int, n)); err != nil {
 		return err
 	}
 	f.Plan.Methods = append(f.Plan.Methods, m)
@@ -441,27 +373,6 @@ func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense, seconds 
 
 // facesFile is the artifact of a method of a plan, by number.
 func facesFile(plan, method int) string { return fmt.Sprintf("%d-%d.npy", plan, method) }
-
-// own is the share of rows of y whose nearest source is their own; pairs at random have 1/n.
-func own(y, x *mat.Dense) float64 {
-	n, _ := y.Dims()
-	var products mat.Dense
-	products.Mul(y, x.T())
-	right := 0
-	for i := range n {
-		best, at := math.Inf(1), -1
-		for j := range n {
-			row := x.RawRowView(j)
-			if v := mat.Dot(mat.NewVecDense(len(row), row), mat.NewVecDense(len(row), row)) - 2*products.At(i, j); v < best {
-				best, at = v, j
-			}
-		}
-		if at == i {
-			right++
-		}
-	}
-	return float64(right) / float64(n)
-}
 
 // flat lets a network of images take and give rows.
 func flat(net nn.Layer, c, h, w int) nn.Layer {

@@ -197,10 +197,7 @@ func perSecond(seconds float64) string {
 }
 
 func claimFig3(v lab.View[DigitsParams, DigitsOut]) (out []lab.Claim, err error) {
-	small := ""
-	if v.Preset == lab.Smoke {
-		small = "networks of 20 steps"
-	}
+	small := lab.Pick(v.Preset, "networks of 20 steps", "", "", "")
 	for _, c := range v.Cells {
 		at := c.Params.direction()
 		out = append(out, lab.Claim{What: at + ": classifier on test digits of the target", Source: "a sound judge", Got: c.Value.Accuracy, Relation: lab.AtLeast, Want: .88, Why: "a LeNet of few epochs on 4000 digits; USPS's test digits are hard", SkipReason: small, Null: guesses})

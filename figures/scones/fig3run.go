@@ -156,7 +156,7 @@ func (t *transport) load(ctx context.Context) error {
 	t.judge, err = newJudge(ctx, t.dev, t.target.images, t.test.images, t.p.Epochs, t.c.Rand("judge"))
 	if err == nil {
 		t.out.Accuracy, t.out.Sure, t.out.Floor = t.judge.Accuracy, t.judge.Sure, t.judge.Floor
-		t.out.Fresh, _ = nearest(t.test.x, t.target.x, 0)
+		t.out.Fresh, _, err = nearest(ctx, t.test.x, t.target.x, 0)
 	}
 	return err
 }
@@ -173,21 +173,11 @@ func (t *transport) learnScore(ctx context.Context) error {
 		return err
 	}
 	t.sampler = score.Langevin{Levels: levels[digitsSkipped:], Steps: 10, Step: 5e-5, Denoise: true}
-	known, err := t.target.images.Pick(rng, pickMost(t.target.images.Len(), p.Exact))
-	if err != nil {
+	if t.fields, err = scoresOf(ctx, t.target.images, p.Exact, score.FitMixture{Parts: p.Parts, Axes: 64, Steps: 8}, rng); err != nil {
 		return err
 	}
-	exact, err := score.NewEmpirical(known.Mat(), nil, 0)
-	if err != nil {
-		return err
-	}
-	mixture, err := score.FitMixture{Parts: p.Parts, Axes: 64, Steps: 8}.Run(ctx, t.target.x, rng)
-	if err != nil {
-		return err
-	}
-	t.fields = map[string]score.Field{"exact score": exact, "mixture score": mixture}
 	if p.ScoreFor > 0 {
-		if t.fields["network score"], err = t.trainScore(ctx, levels, rng); err != nil {
+		if t.fields[networkScore], err = t.trainScore(ctx, levels, rng); err != nil {
 			return err
 		}
 	}
@@ -283,15 +273,15 @@ func (t *transport) transport(ctx context.Context) error {
 	}{
 		{name: ofSource, rows: t.sources.x},
 		{name: ofProjection, rows: start},
-		{ofMixture, start, t.coupling, "mixture score"},
-		{ofMixtureLoose, start, loose, "mixture score"},
-		{ofNet, start, t.coupling, "network score"},
-		{ofNetLoose, start, loose, "network score"},
-		{ofExact, start, t.coupling, "exact score"},
+		{ofMixture, start, t.coupling, mixtureScore},
+		{ofMixtureLoose, start, loose, mixtureScore},
+		{ofNet, start, t.coupling, networkScore},
+		{ofNetLoose, start, loose, networkScore},
+		{ofExact, start, t.coupling, exactScore},
 		{name: ofAtoms, rows: mean},
-		{ofAtomsMixture, mean, kl.Coupling, "mixture score"},
-		{ofAtomsNet, mean, kl.Coupling, "network score"},
-		{ofAtomsExact, mean, kl.Coupling, "exact score"},
+		{ofAtomsMixture, mean, kl.Coupling, mixtureScore},
+		{ofAtomsNet, mean, kl.Coupling, networkScore},
+		{ofAtomsExact, mean, kl.Coupling, exactScore},
 		{name: ofDraws, rows: kl.FromPhi.DrawPoints(t.sources.x, t.c.Rand("draws"))},
 		{name: ofNoise, rows: noise},
 	} {
@@ -315,22 +305,17 @@ func (t *transport) transport(ctx context.Context) error {
 // sample runs chains from a start and returns the seconds a sample too. Those of the mixture end at σ = 0.077, below which it knows
 // no more of a digit: the denoising step takes the rest off.
 func (t *transport) sample(ctx context.Context, c scones.Coupling, field string, start *mat.Dense) (*mat.Dense, float64, error) {
-	dir, err := t.c.Scratch()
-	if err != nil {
-		return nil, 0, err
-	}
-	l, run := t.sampler, watch(t.c)
-	if field == "mixture score" {
+	l := t.sampler
+	if field == mixtureScore {
 		l.Levels = l.Levels[:3]
 		l.Steps, l.Step = 15, l.Step*math.Pow(l.Levels[2]/digitsLast, 2) // the same length at each level
 	}
-	l.Path, l.Every, l.Trace = fmt.Sprintf("%s/chains-%d.ckpt", dir, len(t.out.Methods)), every, run.hear
-	y, err := c.Sample(ctx, t.sources.x, 1, l, start, t.c.Rand("chains"))
+	y, seconds, err := chains(ctx, t.c, fmt.Sprint(len(t.out.Methods)), c, t.sources.x, 1, l, start, t.c.Rand("chains"))
 	if err != nil {
 		return nil, 0, err
 	}
 	y.Apply(func(_, _ int, v float64) float64 { return min(max(v, 0), 1) }, y)
-	return y, run.seconds(t.sources.images.Len()), nil
+	return y, seconds, nil
 }
 
 // shown is how many digits a picture has.
@@ -340,7 +325,9 @@ const shown = 20
 func (t *transport) add(ctx context.Context, name string, y *mat.Dense, seconds float64) (err error) {
 	n, _ := y.Dims()
 	m := DigitsMethod{Name: name, Seconds: seconds}
-	m.Near, m.Copies = nearest(y, t.target.x, t.out.Fresh/2)
+	if m.Near, m.Copies, err = nearest(ctx, y, t.target.x, t.out.Fresh/2); err != nil {
+		return err
+	}
 	if m.Same, m.Sure, m.Frechet, err = t.judge.look(ctx, y, t.sources.images.Labels); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"coupling/data/synth"
 	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -44,19 +45,10 @@ func Fig4() lab.Study[RollParams, RollOut] {
 		Draw:       drawFig4,
 		Claims:     claimFig4,
 		Nulls: []lab.Null{
-			{Name: independentRoll, Spoil: []lab.Spoiler{lab.Spoil(rollOf, ignoreSource), lab.Spoil(rollNetsOf, ignoreSourceNets)}},
+			{Name: independentRoll, Spoil: []lab.Spoiler{kit.Spoil(rollOf, ignoreSource), kit.Spoil(rollNetsOf, ignoreSourceNets)}},
 			{Name: projectedRoll, Spoil: []lab.Spoiler{
-				lab.Spoil(rollOf, func(cells []lab.Result[RollParams, RollOut]) {
-					for i := range cells {
-						v := &cells[i].Value
-						v.FarS, v.FarMALA = v.FarBP, v.FarBP
-					}
-				}),
-				lab.Spoil(rollNetsOf, func(cells []lab.Result[RollNetParams, RollNetOut]) {
-					for i := range cells {
-						cells[i].Value.FarS = cells[i].Value.FarBP
-					}
-				}),
+				kit.Spoil(rollOf, func(_ RollParams, v *RollOut) { v.FarS, v.FarMALA = v.FarBP, v.FarBP }),
+				kit.Spoil(rollNetsOf, func(_ RollNetParams, v *RollNetOut) { v.FarS = v.FarBP }),
 			}},
 		},
 	}
@@ -88,20 +80,12 @@ const (
 
 // ignoreSource is what y drawn from the roll whatever x is gives: E|x − y|² is the sum of the second moments, 2 and
 // ((9π/2)³ − (3π/2)³)/9π + 2·0.25²; the projection is the roll's mean, (2, 0.2), which is far from all of the roll.
-func ignoreSource(cells []lab.Result[RollParams, RollOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		v.Cost, v.FarBP, v.WS, v.WMALA = 98.4, 1, v.WTarget, v.WTarget
-	}
+func ignoreSource(_ RollParams, v *RollOut) {
+	v.Cost, v.FarBP, v.WS, v.WMALA = 98.4, 1, v.WTarget, v.WTarget
 }
 
 // ignoreSourceNets has the W₁ of such draws from the law at radius 1.2, some 10 at the plan of 1500 atoms.
-func ignoreSourceNets(cells []lab.Result[RollNetParams, RollNetOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		v.WS, v.OffBP = 10, v.Spread
-	}
-}
+func ignoreSourceNets(_ RollNetParams, v *RollNetOut) { v.WS, v.OffBP = 10, v.Spread }
 
 // RollOut are measures of the samples. Artifacts: sources, target, and the pictures' points bp, scones, mala, atoms.
 type RollOut struct {
@@ -204,8 +188,11 @@ func runRoll(ctx context.Context, c *lab.Cell, p RollParams) (RollOut, error) {
 	}
 	bp := w.phi.Barycentric(w.sources)
 	atoms := rowsOf(w.y, w.phi.Draw(score.RepeatRows(w.sources, p.Each), c.Rand("draws")))
-	out.FarBP, out.FarS, out.FarMALA = far(bp, w.y), far(annealed, w.y), far(mala, w.y)
-	if err := w.compare(ctx, c, &out); err != nil {
+	var errs [3]error
+	out.FarBP, errs[0] = far(ctx, bp, w.y)
+	out.FarS, errs[1] = far(ctx, annealed, w.y)
+	out.FarMALA, errs[2] = far(ctx, mala, w.y)
+	if err := errors.Join(append(errs[:], w.compare(ctx, c, &out))...); err != nil {
 		return out, err
 	}
 	return out, errors.Join(artifact.Write(c, "sources.npy", w.sources), artifact.Write(c, "target.npy", w.y), artifact.Write(c, "bp.npy", bp),
@@ -219,15 +206,7 @@ func (w *swiss) anneal(ctx context.Context, c *lab.Cell, name string, coupling s
 	if err != nil {
 		return nil, 0, err
 	}
-	dir, err := c.Scratch()
-	if err != nil {
-		return nil, 0, err
-	}
-	n, _ := x.Dims()
-	run := watch(c)
-	y, err = coupling.Sample(ctx, x, each, score.Langevin{Levels: levels, Steps: w.p.Steps, Step: 1e-5, Denoise: true,
-		Path: dir + "/annealed-" + name + ".ckpt", Every: every, Trace: run.hear}, nil, c.Rand("annealed"))
-	return y, run.seconds(n * each), err
+	return chains(ctx, c, name, coupling, x, each, score.Langevin{Levels: levels, Steps: w.p.Steps, Step: 1e-5, Denoise: true}, nil, c.Rand("annealed"))
 }
 
 // The paper's noise levels.
@@ -343,20 +322,17 @@ func rowsOf(y *mat.Dense, rows []int) *mat.Dense {
 }
 
 // far is the share of points that are farther than 1 from every atom.
-func far(x, atoms *mat.Dense) float64 {
-	n, _ := x.Dims()
-	m, _ := atoms.Dims()
-	count := 0
-	for i := range n {
-		best := math.Inf(1)
-		for j := range m {
-			best = min(best, floats.Distance(x.RawRowView(i), atoms.RawRowView(j), 2))
-		}
-		if best > 1 {
-			count++
+func far(ctx context.Context, x, atoms *mat.Dense) (share float64, err error) {
+	found, err := neighbours(ctx, x, atoms)
+	if err != nil {
+		return 0, err
+	}
+	for _, square := range found.Square {
+		if square > 1 {
+			share += 1 / float64(len(found.Square))
 		}
 	}
-	return float64(count) / float64(n)
+	return share, nil
 }
 
 func drawFig4(v lab.View[RollParams, RollOut]) (lab.Exhibit, error) {
@@ -444,10 +420,7 @@ func claimFig4(view lab.View[RollParams, RollOut]) ([]lab.Claim, error) {
 		return nil, err
 	}
 	v, n := view.Cells[0].Value, nets.Cells[0].Value
-	small := ""
-	if view.Preset == lab.Smoke {
-		small = "150 atoms and a tenth of the steps"
-	}
+	small := lab.Pick(view.Preset, "150 atoms and a tenth of the steps", "", "", "")
 	const noise = "the roll's own noise is .25"
 	return []lab.Claim{
 		{What: "share of networks' SCONES samples far from the target", Source: "Figure 4", Got: n.FarS, Relation: lab.AtMost, Want: .05, Why: noise, SkipReason: small, Null: projectedRoll},

@@ -82,7 +82,13 @@ func runRollNets(ctx context.Context, c *lab.Cell, p RollNetParams) (out RollNet
 	if err != nil {
 		return out, err
 	}
-	out.Seconds, out.FarBP, out.FarS = seconds, far(bp, w.y), far(y, w.y)
+	out.Seconds = seconds
+	if out.FarBP, err = far(ctx, bp, w.y); err != nil {
+		return out, err
+	}
+	if out.FarS, err = far(ctx, y, w.y); err != nil {
+		return out, err
+	}
 	t, _, err := w.anneal(ctx, c, "networks-tests", coupling, p.Problem.tests(), perTest)
 	if err != nil {
 		return out, err

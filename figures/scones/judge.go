@@ -7,32 +7,41 @@ import (
 
 	"coupling/data"
 	"coupling/lab/device"
+	"coupling/lab/device/cpu"
 	"coupling/lab/eval"
 	"coupling/lab/eval/distance"
-	"coupling/lab/eval/feature"
+	"coupling/lab/eval/neighbour"
+	"coupling/score"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// judge is a LeNet that was trained on the target's digits, and the features that it sees in test digits of the target.
+// judge is a LeNet that was trained on the target's images, and the features that it sees in others of the target.
 type judge struct {
 	model    *eval.Model
+	shape    [3]int // of an image
 	real     *mat.Dense
-	Accuracy float64 // on those test digits
+	Accuracy float64 // on those others
 	Sure     float64 // the share of them that it gives a class a probability above .9
-	Floor    float64 // Fréchet distance of as many training digits from them
+	Floor    float64 // Fréchet distance of as many training images from them
 }
 
 // padded gives LeNet the margin that it wants around 16×16 pixels.
-func padded(m *data.Images) (*data.Images, error) { return m.Pad(2, 2) }
+func padded(m *data.Images) (*data.Images, error) {
+	if _, _, h, _ := m.Shape(); h >= 20 {
+		return m, nil
+	}
+	return m.Pad(2, 2)
+}
 
 // newJudge trains on one set of images for some epochs, and looks at another.
 func newJudge(ctx context.Context, dev *device.Device, train, test *data.Images, epochs int, rng *rand.Rand) (*judge, error) {
+	_, c, h, w := train.Shape()
+	j := &judge{shape: [3]int{c, h, w}}
 	big, err := padded(train)
 	if err != nil {
 		return nil, err
 	}
-	j := new(judge)
 	if j.model, err = (eval.Classifier{Kind: eval.LeNet, Epochs: epochs}).Fit(ctx, dev, big, rng); err != nil {
 		return nil, err
 	}
@@ -43,30 +52,20 @@ func newJudge(ctx context.Context, dev *device.Device, train, test *data.Images,
 	if test, err = padded(test); err != nil {
 		return nil, err
 	}
-	score, err := j.model.Test(ctx, test)
-	if err != nil {
+	if j.real, err = j.model.Features(ctx, test); err != nil {
 		return nil, err
 	}
-	j.Accuracy = score.Accuracy
-	if j.Sure, err = sure(ctx, j.model, test); err != nil {
+	if j.Accuracy, j.Sure, _, err = j.see(ctx, test); err != nil {
 		return nil, err
 	}
-	features := feature.Trained{Model: j.model}
-	if j.real, err = features.Of(ctx, test); err != nil {
-		return nil, err
-	}
-	own, err := features.Of(ctx, others)
-	if err != nil {
-		return nil, err
-	}
-	j.Floor, err = distance.Frechet(own, j.real)
+	_, _, j.Floor, err = j.see(ctx, others)
 	return j, err
 }
 
-// look judges rows of 16×16 pixels in [0, 1]; labels are their sources'. It returns the share that is taken for these,
-// the share that it is sure of, and the Fréchet distance from test digits of the target.
+// look judges rows of pixels in [0, 1]; labels are their sources'. It returns the share that is taken for these, the share that it
+// is sure of, and the Fréchet distance from other images of the target.
 func (j *judge) look(ctx context.Context, y *mat.Dense, labels []int) (same, certain, frechet float64, err error) {
-	m, err := data.FromMat(y, 1, 16, 16, 0, 1)
+	m, err := data.FromMat(y, j.shape[0], j.shape[1], j.shape[2], 0, 1)
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -74,6 +73,10 @@ func (j *judge) look(ctx context.Context, y *mat.Dense, labels []int) (same, cer
 	if m, err = padded(m); err != nil {
 		return 0, 0, 0, err
 	}
+	return j.see(ctx, m)
+}
+
+func (j *judge) see(ctx context.Context, m *data.Images) (right, certain, frechet float64, err error) {
 	score, err := j.model.Test(ctx, m)
 	if err != nil {
 		return 0, 0, 0, err
@@ -81,11 +84,11 @@ func (j *judge) look(ctx context.Context, y *mat.Dense, labels []int) (same, cer
 	if certain, err = sure(ctx, j.model, m); err != nil {
 		return 0, 0, 0, err
 	}
-	f, err := feature.Trained{Model: j.model}.Of(ctx, m)
+	seen, err := j.model.Features(ctx, m)
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	frechet, err = distance.Frechet(f, j.real)
+	frechet, err = distance.Frechet(seen, j.real)
 	return score.Accuracy, certain, frechet, err
 }
 
@@ -101,26 +104,59 @@ func sure(ctx context.Context, model *eval.Model, m *data.Images) (float64, erro
 	return float64(n) / float64(m.Len()), err
 }
 
+// neighbours finds the nearest row of x for each row of y, and the squared distances.
+func neighbours(ctx context.Context, y, x *mat.Dense) (*neighbour.Found[float64], error) {
+	view := func(m *mat.Dense) cpu.Matrix[float64] {
+		r := m.RawMatrix()
+		return cpu.Matrix[float64]{Data: r.Data, Rows: r.Rows, Cols: r.Cols, RowStride: r.Stride, ColStride: 1}
+	}
+	return neighbour.Search[float64]{}.Find(ctx, view(y), view(x))
+}
+
 // nearest is the mean, over rows of y, of the root mean square difference to the nearest row of x, and the share of rows that are
 // nearer than near.
-func nearest(y, x *mat.Dense, near float64) (mean, copies float64) {
+func nearest(ctx context.Context, y, x *mat.Dense, near float64) (mean, copies float64, err error) {
 	n, d := y.Dims()
-	m, _ := x.Dims()
-	for i := range n {
-		a, best := y.RawRowView(i), math.Inf(1)
-		for k := range m {
-			s := 0.
-			for p, v := range x.RawRowView(k) {
-				if s += (a[p] - v) * (a[p] - v); s >= best {
-					break
-				}
-			}
-			best = min(best, s)
-		}
-		off := math.Sqrt(best / float64(d))
+	found, err := neighbours(ctx, y, x)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, square := range found.Square {
+		off := math.Sqrt(square / float64(d))
 		if mean += off / float64(n); off < near {
 			copies += 1 / float64(n)
 		}
 	}
-	return mean, copies
+	return mean, copies, nil
+}
+
+// own is the share of rows of y whose nearest row of x is that of the same number; pairs at random have 1/n.
+func own(ctx context.Context, y, x *mat.Dense) (share float64, err error) {
+	found, err := neighbours(ctx, y, x)
+	if err != nil {
+		return 0, err
+	}
+	for i, at := range found.Index {
+		if int(at) == i {
+			share += 1 / float64(len(found.Index))
+		}
+	}
+	return share, nil
+}
+
+// The scores of a target: of its noised pictures, of a mixture of Gaussians, of a network.
+const exactScore, mixtureScore, networkScore = "exact score", "mixture score", "network score"
+
+// scoresOf are the exact score of so many pictures, and that of the mixture, if it has parts.
+func scoresOf(ctx context.Context, target *data.Images, exact int, mixture score.FitMixture, rng *rand.Rand) (map[string]score.Field, error) {
+	known, err := target.Pick(rng, pickMost(target.Len(), exact))
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]score.Field{}
+	if fields[exactScore], err = score.NewEmpirical(known.Mat(), nil, 0); err != nil || mixture.Parts == 0 {
+		return fields, err
+	}
+	fields[mixtureScore], err = mixture.Run(ctx, target.Mat(), rng)
+	return fields, err
 }

@@ -246,10 +246,7 @@ func drawRate(v lab.View[RateParams, RateOut]) (lab.Exhibit, error) {
 }
 
 func claimRate(v lab.View[RateParams, RateOut]) (out []lab.Claim, err error) {
-	small, null := "", "errors that no sample size reduces"
-	if v.Preset == lab.Smoke {
-		small = "three samples of at most 80 points"
-	}
+	small, null := lab.Pick(v.Preset, "three samples of at most 80 points", "", "", ""), "errors that no sample size reduces"
 	short := lab.Pick(v.Preset, small, "n up to 800 is too short a range for this slope: at d = 8 it was −0.69", "", "")
 	for _, r := range rateSeriesOf(v.Cells) {
 		out = append(out,

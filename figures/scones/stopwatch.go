@@ -1,11 +1,32 @@
 package scones
 
 import (
+	"context"
+	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"coupling/lab"
 	"coupling/score"
+	"coupling/score/scones"
+
+	"gonum.org/v1/gonum/mat"
 )
+
+// chains samples a coupling so many times for each row of x, stored under a name on the way, so that a killed run goes on. It
+// returns the seconds a sample too.
+func chains(ctx context.Context, c *lab.Cell, name string, k scones.Coupling, x *mat.Dense, each int, l score.Langevin, start *mat.Dense, rng *rand.Rand) (y *mat.Dense, seconds float64, err error) {
+	dir, err := c.Scratch()
+	if err != nil {
+		return nil, 0, err
+	}
+	w := watch(c)
+	l.Path, l.Every, l.Trace = fmt.Sprintf("%s/chains-%s.ckpt", dir, name), every, w.hear
+	if y, err = k.Sample(ctx, x, each, l, start, rng); err != nil {
+		return nil, 0, err
+	}
+	return y, w.seconds(y.RawMatrix().Rows), nil
+}
 
 // stopwatch tells a cell how far a sampler or trainings are, and times them by the steps that it hears of: where an earlier process
 // made the first ones, what it says is the time of the steps that were left, times what there are in all.

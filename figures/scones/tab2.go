@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -34,23 +35,10 @@ func Tab2() lab.Study[GaussiansParams, GaussiansOut] {
 		Draw:       drawTab2,
 		Claims:     claimTab2,
 		Nulls: []lab.Null{
-			{Name: independentPairs, Spoil: []lab.Spoiler{lab.Spoil(gaussiansOf, pairsAtRandom), lab.Spoil(networksOf, pairsAtRandomNets)}},
-			{Name: meanMaps, Spoil: []lab.Spoiler{lab.Spoil(networksOf, func(cells []lab.Result[NetworksParams, NetworksOut]) {
-				for i := range cells {
-					cells[i].Value.Projection = 50
-				}
-			})}},
-			{Name: halfSamples, Spoil: []lab.Spoiler{lab.Spoil(gaussiansOf, func(cells []lab.Result[GaussiansParams, GaussiansOut]) {
-				for i := range cells {
-					cells[i].Value.Floor *= 2 // which goes with 1/n
-				}
-			})}},
-			{Name: convergedSampler, Spoil: []lab.Spoiler{lab.Spoil(gaussiansOf, func(cells []lab.Result[GaussiansParams, GaussiansOut]) {
-				for i := range cells {
-					v := &cells[i].Value
-					v.Paper, v.Law, v.Independent = v.Floor, v.Floor, v.Barycentric
-				}
-			})}},
+			{Name: independentPairs, Spoil: []lab.Spoiler{kit.Spoil(gaussiansOf, pairsAtRandom), kit.Spoil(networksOf, pairsAtRandomNets)}},
+			kit.Null(meanMaps, networksOf, func(_ NetworksParams, v *NetworksOut) { v.Projection = 50 }),
+			kit.Null(halfSamples, gaussiansOf, func(_ GaussiansParams, v *GaussiansOut) { v.Floor *= 2 }), // which goes with 1/n
+			kit.Null(convergedSampler, gaussiansOf, func(_ GaussiansParams, v *GaussiansOut) { v.Paper, v.Law, v.Independent = v.Floor, v.Floor, v.Barycentric }),
 		},
 	}
 }
@@ -64,24 +52,19 @@ const (
 )
 
 // pairsAtRandom has what the independent coupling has; as a map it is the mean, whose BW-UVP is the target's share of the trace, a half.
-func pairsAtRandom(cells []lab.Result[GaussiansParams, GaussiansOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		v.Barycentric = 50
-		for _, to := range []*float64{&v.Paper, &v.Law, &v.Better, &v.Ascent, &v.AscentPlan, &v.Light} {
-			if !math.IsNaN(*to) {
-				*to = v.Independent
-			}
+func pairsAtRandom(_ GaussiansParams, v *GaussiansOut) {
+	v.Barycentric = 50
+	for _, to := range []*float64{&v.Paper, &v.Law, &v.Better, &v.Ascent, &v.AscentPlan, &v.Light} {
+		if !math.IsNaN(*to) {
+			*to = v.Independent
 		}
 	}
 }
 
 // pairsAtRandomNets has the independent coupling's number from the closed form.
-func pairsAtRandomNets(cells []lab.Result[NetworksParams, NetworksOut]) {
-	for i := range cells {
-		if cells[i].Value.UVP = 2.7; cells[i].Params.Problem.D == 2 {
-			cells[i].Value.UVP = 21.5
-		}
+func pairsAtRandomNets(p NetworksParams, v *NetworksOut) {
+	if v.UVP = 2.7; p.Problem.D == 2 {
+		v.UVP = 21.5
 	}
 }
 
@@ -362,10 +345,7 @@ func (t table2) claimFitted(d int) []lab.Claim {
 	get := func(of func(GaussiansOut) float64) float64 { v, _ := t.estimate(2, d, of); return v }
 	floor := get(tab2Rows[3].of)
 	nets, _ := t.networksAt(d, tab2Nets[0].of)
-	small := ""
-	if t.Preset == lab.Smoke {
-		small = "500 samples and networks of 20 steps"
-	}
+	small := lab.Pick(t.Preset, "500 samples and networks of 20 steps", "", "", "")
 	row := map[int]float64{2: .025, 4: .025, 16: .52}[d] // the paper's, of 10,000 samples
 	more := floor * (10000/float64(t.nets.Cells[0].Params.Problem.Samples) - 1)
 	return []lab.Claim{

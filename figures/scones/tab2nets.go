@@ -9,7 +9,7 @@ import (
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/nn/arch"
-	"coupling/ot/fdiv"
+	"coupling/lab/nn/train"
 	"coupling/score/scones"
 	"coupling/score/scones/neural"
 
@@ -53,8 +53,7 @@ var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
 		}
 		begin := time.Now()
 		t := neural.Training{
-			Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: w.plan.Eps}, Steps: p.Steps, Batch: p.Batch,
-				Schedule: func(k int) float64 { return 1 - float64(k)/float64(p.Steps) }, Trace: func(k int, _ float64) { c.Progress(k, p.Steps) }},
+			Ascent: w.ascent(p.Steps, p.Batch, w.progress(p.Steps)),
 			Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: every,
 		}
 		rng := c.Rand(fmt.Sprintf("networks %d", p.Problem.Pair))
@@ -62,7 +61,7 @@ var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
 		if err != nil {
 			return out, err
 		}
-		start, err := p.project(ctx, c, dev, w, nets, dir, rng)
+		start, err := p.project(ctx, dev, w, nets, dir, rng)
 		if err != nil {
 			return out, err
 		}
@@ -70,18 +69,18 @@ var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
 		if out.Projection, err = w.uvp(start); err != nil {
 			return out, err
 		}
-		out.UVP, out.Sample, err = w.sample(ctx, c, "networks", nets.Psi, betterLangevin, start, c.Rand("chains"))
+		out.UVP, out.Sample, err = w.sample(ctx, "networks", nets.Psi, betterLangevin, start, c.Rand("chains"))
 		return out, err
 	},
 }
 
 // project learns where sources go on average, with as many steps as the potentials, and returns where those of w go.
-func (p NetworksParams) project(ctx context.Context, c *lab.Cell, dev *device.Device, w *problem, nets neural.Potentials, dir string, rng *rand.Rand) (*mat.Dense, error) {
+func (p NetworksParams) project(ctx context.Context, dev *device.Device, w *pair, nets neural.Potentials, dir string, rng *rand.Rand) (*mat.Dense, error) {
 	d := p.Problem.D
 	t := neural.Projection{
-		Coupling: scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: w.plan.Eps}, Phi: nets.Phi, Psi: nets.Psi},
+		Coupling: scones.Coupling{Compatibility: w.compatibility(), Phi: nets.Phi, Psi: nets.Psi},
 		Steps:    p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Path: dir + "/projection.ckpt", Every: every,
-		Schedule: func(k int) float64 { return 1 - 2*float64(k)/float64(p.Steps) }, Trace: func(k int, _ float64) { c.Progress(k, p.Steps/2) },
+		Schedule: train.Linear(p.Steps/2, 0), Trace: w.progress(p.Steps / 2),
 	}
 	m, err := t.Run(ctx, dev, arch.MLP{Sizes: []int{d, p.Width, p.Width, d}}.Net(), w.source.Sample, w.target.Sample, rng)
 	if err != nil {

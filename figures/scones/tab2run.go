@@ -9,14 +9,12 @@ import (
 
 	"coupling/data/synth"
 	"coupling/lab"
-	"coupling/ot/fdiv"
 	"coupling/ot/gaussian"
 	"coupling/score"
 	"coupling/score/scones"
 	"coupling/score/scones/light"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
 // GaussiansParams are one pair of Gaussians.
@@ -55,16 +53,8 @@ var (
 	betterLangevin = score.Langevin{Step: .1, Steps: 500, Convention: score.Halved}
 )
 
-// problem is one row of the table.
-type problem struct {
-	p    GaussiansParams
-	plan *gaussian.Plan
-	x    *mat.Dense // the sources that all methods share
-	// source and target draw fresh points.
-	source, target *synth.Gaussian
-}
-
-func newProblem(c *lab.Cell, p GaussiansParams) (*problem, error) {
+// newProblem is a row of the table.
+func newProblem(c *lab.Cell, p GaussiansParams) (*pair, error) {
 	source, target, err := synth.GaussianPair(c.Rand(fmt.Sprintf("pair %d", p.Pair)), p.D)
 	if err != nil {
 		return nil, err
@@ -74,15 +64,7 @@ func newProblem(c *lab.Cell, p GaussiansParams) (*problem, error) {
 		return nil, err
 	}
 	x, err := source.Sample(c.Rand(fmt.Sprintf("sources %d", p.Pair)), p.Samples)
-	return &problem{p: p, plan: plan, x: x, source: source, target: target}, err
-}
-
-// uvp measures pairs (x, y), means dropped as the paper's code does.
-func (p *problem) uvp(y *mat.Dense) (float64, error) {
-	joint, cov := new(mat.Dense), new(mat.SymDense)
-	joint.Augment(p.x, y)
-	stat.CovarianceMatrix(cov, joint, nil)
-	return gaussian.UVP(cov, p.plan.Joint().Cov)
+	return &pair{c: c, plan: plan, x: x, source: source, target: target}, err
 }
 
 func runGaussians(ctx context.Context, c *lab.Cell, params GaussiansParams) (out GaussiansOut, err error) {
@@ -93,7 +75,7 @@ func runGaussians(ctx context.Context, c *lab.Cell, params GaussiansParams) (out
 	nan := math.NaN()
 	out = GaussiansOut{Paper: nan, Better: nan, Ascent: nan, AscentPlan: nan, Light: nan, PaperTime: nan, BetterTime: nan, LightTime: nan}
 	rng := c.Rand(fmt.Sprintf("noise %d", params.Pair))
-	mean := p.barycentric()
+	mean := p.mean()
 	independent, err := p.target.Sample(rng, params.Samples)
 	if err != nil {
 		return out, err
@@ -112,128 +94,55 @@ func runGaussians(ctx context.Context, c *lab.Cell, params GaussiansParams) (out
 		}
 	}
 	if params.Run {
-		if err := p.langevin(ctx, c, rng, mean, &out); err != nil {
+		if err := p.langevin(ctx, rng, mean, &out); err != nil {
 			return out, err
 		}
 	}
 	if params.Fit > 0 {
-		err = p.fit(ctx, c, &out)
+		err = p.fit(ctx, params, &out)
 	}
 	return out, err
 }
 
-// barycentric is E[y|x] at the sources.
-func (p *problem) barycentric() *mat.Dense {
-	y := new(mat.Dense)
-	y.Mul(p.x, p.plan.Forward)
-	return y
-}
+// paperLaw is what the paper's steps make of a variance.
+func paperLaw(v float64) float64 { return after(paperLangevin, v) }
 
-// around draws N(mean, U f(s) Uᵀ), where U s Uᵀ is the conditional covariance (λ/2)K.
-func (p *problem) around(mean *mat.Dense, rng *rand.Rand, f func(variance float64) float64) *mat.Dense {
-	n, d := mean.Dims()
-	cov := new(mat.SymDense)
-	cov.ScaleSym(p.plan.Eps/2, p.plan.Forward)
-	var eig mat.EigenSym
-	eig.Factorize(cov, true)
-	var u mat.Dense
-	eig.VectorsTo(&u)
-	z := mat.NewDense(n, d, nil)
-	for i := range n {
-		for j, v := range eig.Values(nil) {
-			z.Set(i, j, math.Sqrt(f(v))*rng.NormFloat64())
-		}
-	}
-	y := new(mat.Dense)
-	y.Mul(z, u.T())
-	y.Add(y, mean)
-	return y
-}
-
-// paperLaw is the variance that a thousand steps of a = 0.005 give a coordinate whose stationary variance is v, from a
-// point: an autoregression with coefficient 1 − a/v.
-func paperLaw(v float64) float64 {
-	a := paperLangevin.Step / 2
-	rho := 1 - a/v
-	return 2 * a * (1 - math.Pow(rho, 2*float64(paperLangevin.Steps))) / (1 - rho*rho)
-}
-
-// coupling is Algorithm 2's field with a potential and the exact score of the target.
-func (p *problem) coupling(psi scones.Potential) (scones.Coupling, error) {
-	target, err := score.NewGaussian(nil, p.plan.Q.Cov)
-	return scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.plan.Eps}, Psi: psi, Target: target}, err
-}
-
-// sample runs l from start, stored under a name on the way, and returns the BW-UVP and the seconds a sample.
-func (p *problem) sample(ctx context.Context, c *lab.Cell, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) (uvp, seconds float64, err error) {
-	k, err := p.coupling(psi)
-	if err != nil {
-		return 0, 0, err
-	}
-	dir, err := c.Scratch()
-	if err != nil {
-		return 0, 0, err
-	}
-	w := watch(c)
-	l.Path, l.Every, l.Trace = dir+"/chains-"+name+".ckpt", every, w.hear
-	y, err := k.Sample(ctx, p.x, 1, l, start, rng)
-	if err != nil {
-		return 0, 0, err
-	}
-	seconds = w.seconds(p.p.Samples)
-	uvp, err = p.uvp(y)
-	return uvp, seconds, err
-}
-
-func (p *problem) langevin(ctx context.Context, c *lab.Cell, rng *rand.Rand, mean *mat.Dense, out *GaussiansOut) error {
+func (p *pair) langevin(ctx context.Context, rng *rand.Rand, mean *mat.Dense, out *GaussiansOut) error {
 	_, psi, err := scones.Potentials(p.plan)
 	if err != nil {
 		return err
 	}
-	if out.Paper, out.PaperTime, err = p.sample(ctx, c, "paper", psi, paperLangevin, mean, rng); err != nil {
+	if out.Paper, out.PaperTime, err = p.sample(ctx, "paper", psi, paperLangevin, mean, rng); err != nil {
 		return err
 	}
-	out.Better, out.BetterTime, err = p.sample(ctx, c, "longer", psi, betterLangevin, mean, rng)
+	out.Better, out.BetterTime, err = p.sample(ctx, "longer", psi, betterLangevin, mean, rng)
 	return err
 }
 
 // fit fits potentials from samples: Algorithm 1 with quadratic potentials, and LightSB.
-func (p *problem) fit(ctx context.Context, c *lab.Cell, out *GaussiansOut) error {
-	steps := p.p.Fit
-	rng := c.Rand(fmt.Sprintf("fit %d", p.p.Pair))
-	phi, err := scones.NewQuadraticModel(p.p.D, nil, p.plan.Eps, .01)
+func (p *pair) fit(ctx context.Context, of GaussiansParams, out *GaussiansOut) error {
+	rng := p.c.Rand(fmt.Sprintf("fit %d", of.Pair))
+	psi, err := p.quadratic(ctx, p.ascent(of.Fit, 500, p.progress(of.Fit)), rng)
 	if err != nil {
 		return err
 	}
-	psi, err := scones.NewQuadraticModel(p.p.D, nil, p.plan.Eps, .01)
-	if err != nil {
-		return err
-	}
-	ascent := scones.Ascent{
-		Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.plan.Eps}, Steps: steps, Batch: 500,
-		Schedule: func(k int) float64 { return 1 - float64(k)/float64(steps) }, Trace: func(k int, _ float64) { c.Progress(k, steps) },
-	}
-	if err := ascent.Run(ctx, phi, psi, p.source.Sample, p.target.Sample, rng.Uint64(), 0); err != nil {
-		return err
-	}
-	r, err := psi.Potential().Regression(p.plan.Q, p.plan.Eps)
+	r, err := psi.Regression(p.plan.Q, p.plan.Eps)
 	if err != nil {
 		return err
 	}
 	if out.AscentPlan, err = gaussian.UVP(r.Joint(p.plan.P.Cov), p.plan.Joint().Cov); err != nil {
 		return err
 	}
-	if out.Ascent, _, err = p.sample(ctx, c, "fitted", psi.Potential(), betterLangevin, r.Mean(p.x), rng); err != nil {
+	if out.Ascent, _, err = p.sample(ctx, "fitted", psi, betterLangevin, r.Mean(p.x), rng); err != nil {
 		return err
 	}
-	fitted, err := light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: steps, Trace: func(k int, _ float64) { c.Progress(k, steps) }}.
-		Run(ctx, p.source.Sample, p.target.Sample, rng)
+	fitted, err := light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: of.Fit, Trace: p.progress(of.Fit)}.Run(ctx, p.source.Sample, p.target.Sample, rng)
 	if err != nil {
 		return err
 	}
 	begin := time.Now()
 	y := fitted.Sample(p.x, rng)
-	out.LightTime = time.Since(begin).Seconds() / float64(p.p.Samples)
+	out.LightTime = time.Since(begin).Seconds() / float64(of.Samples)
 	out.Light, err = p.uvp(y)
 	return err
 }

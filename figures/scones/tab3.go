@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot/fdiv"
@@ -30,11 +31,7 @@ func Tab3() lab.Study[DivergenceParams, DivergenceOut] {
 		Claims:     claimTab3,
 		Nulls: []lab.Null{
 			{Name: "the row of another divergence", Spoil: []lab.Spoiler{lab.Spoil(divergenceOf, swapRows)}},
-			{Name: "a table without errata", Spoil: []lab.Spoiler{lab.Spoil(divergenceOf, func(cells []lab.Result[DivergenceParams, DivergenceOut]) {
-				for i := range cells {
-					cells[i].Value.PrintedConjugate, cells[i].Value.PrintedDerivative = 0, 0
-				}
-			})}},
+			kit.Null("a table without errata", divergenceOf, func(_ DivergenceParams, v *DivergenceOut) { v.PrintedConjugate, v.PrintedDerivative = 0, 0 }),
 		},
 	}
 }

@@ -8,15 +8,13 @@ import (
 
 	"coupling/data"
 	"coupling/data/sample"
-	"coupling/data/synth"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
-	"coupling/ot/fdiv"
 	"coupling/ot/gaussian"
 	"coupling/score"
 	"coupling/score/scones"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
@@ -46,13 +44,8 @@ func Tab7() lab.Study[MomentsParams, MomentsOut] {
 		Draw:       drawTab7,
 		Claims:     claimTab7,
 		Nulls: []lab.Null{
-			{Name: untrainedPotentials, Spoil: []lab.Spoiler{lab.Spoil(momentsNetsOf, func(cells []lab.Result[MomentsNetParams, MomentsNetOut]) {
-				for i := range cells {
-					v := &cells[i].Value
-					v.Error, v.Quadratic = v.ZeroError, v.ZeroError
-				}
-			})}},
-			{Name: shortChains, Spoil: []lab.Spoiler{lab.Spoil(momentsOf, stopChains)}},
+			kit.Null(untrainedPotentials, momentsNetsOf, func(_ MomentsNetParams, v *MomentsNetOut) { v.Error, v.Quadratic = v.ZeroError, v.ZeroError }),
+			kit.Null(shortChains, momentsOf, stopChains),
 		},
 	}
 }
@@ -65,14 +58,11 @@ const (
 
 // stopChains leaves |y − E[y|x]|² at 0, which is √n or more standard errors from the law, and gives the sampler and the independent
 // coupling what the projection has.
-func stopChains(cells []lab.Result[MomentsParams, MomentsOut]) {
-	for i := range cells {
-		v := &cells[i].Value
-		v.Deviation = -math.Sqrt(float64(cells[i].Params.Chains)) * 2
-		v.Rows = slices.Clone(v.Rows)
-		for k := range v.Rows {
-			v.Rows[k].Sampler, v.Rows[k].Independent = v.Rows[k].Barycentric, v.Rows[k].Barycentric
-		}
+func stopChains(p MomentsParams, v *MomentsOut) {
+	v.Deviation = -math.Sqrt(float64(p.Chains)) * 2
+	v.Rows = slices.Clone(v.Rows)
+	for k := range v.Rows {
+		v.Rows[k].Sampler, v.Rows[k].Independent = v.Rows[k].Barycentric, v.Rows[k].Barycentric
 	}
 }
 
@@ -148,13 +138,6 @@ func (s axis) bures(k, v float64) float64 {
 	return max(a+yy+a+yy0-2*math.Sqrt(product+2*math.Sqrt(max(dets, 0))), 0)
 }
 
-// after is the variance that steps of l from a point give a coordinate whose stationary variance is v.
-func after(l score.Langevin, v float64) float64 {
-	a := l.Step / 2
-	rho := 1 - a/v
-	return 2 * a * (1 - math.Pow(rho, 2*float64(l.Steps))) / (1 - rho*rho)
-}
-
 func runMoments(ctx context.Context, c *lab.Cell, p MomentsParams) (out MomentsOut, err error) {
 	source, err := momentsSource(ctx, p.Data, p.Side)
 	if err != nil {
@@ -216,11 +199,7 @@ func checkLaw(ctx context.Context, c *lab.Cell, p MomentsParams, source gaussian
 		return err
 	}
 	rng := c.Rand("chains")
-	from, err := synth.NewGaussian(source.Mean, source.Cov)
-	if err != nil {
-		return err
-	}
-	x, err := from.Sample(rng, p.Chains)
+	w, err := newPair(c, plan, rng, p.Chains)
 	if err != nil {
 		return err
 	}
@@ -228,26 +207,12 @@ func checkLaw(ctx context.Context, c *lab.Cell, p MomentsParams, source gaussian
 	if err != nil {
 		return err
 	}
-	target, err := score.NewGaussian(nil, plan.Q.Cov)
+	mean := w.mean()
+	y, seconds, err := w.chains(ctx, "law", psi, momentsLangevin, mean, rng)
 	if err != nil {
 		return err
 	}
-	mean := mat.NewDense(p.Chains, plan.P.Dim(), nil) // E[y|x] = K(x − m)
-	for i := range p.Chains {
-		floats.SubTo(mean.RawRowView(i), x.RawRowView(i), source.Mean)
-	}
-	mean.Mul(mean, plan.Forward)
-	dir, err := c.Scratch()
-	if err != nil {
-		return err
-	}
-	l, run := momentsLangevin, watch(c)
-	l.Path, l.Every, l.Trace = dir+"/chains.ckpt", every, run.hear
-	y, err := scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: plan.Eps}, Psi: psi, Target: target}.Sample(ctx, x, 1, l, mean, rng)
-	if err != nil {
-		return err
-	}
-	out.Seconds = run.seconds(p.Chains)
+	out.Seconds = seconds
 	y.Sub(y, mean)
 	squares := make([]float64, p.Chains)
 	for i := range squares {
@@ -326,10 +291,7 @@ func claimTab7(view lab.View[MomentsParams, MomentsOut]) (out []lab.Claim, err e
 	if err != nil {
 		return nil, err
 	}
-	small, c := "", view.Cells[0]
-	if view.Preset == lab.Smoke {
-		small = "49 pixels, and networks of 10 steps"
-	}
+	small, c := lab.Pick(view.Preset, "49 pixels, and networks of 10 steps", "", "", ""), view.Cells[0]
 	for _, n := range nets.Cells {
 		l, v := n.Params.Lambda, n.Value
 		out = append(out,

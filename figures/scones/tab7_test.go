@@ -56,67 +56,47 @@ func TestMNISTRow(t *testing.T) {
 	}
 }
 
-// The BW-UVP of samples along the axes is gaussian.UVP of their covariance, and draws have the covariance of the plan.
+// Draws have the covariance of the plan, and those of ψ = 0 that of its chains.
 func TestMNISTSampled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	cov, err := synth.RandomCovariance(rng, 4, .5, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := new(mnistProblem)
-	if w.plan, err = mnistPlan(gaussian.Normal{Mean: []float64{1, 2, 3, 4}, Cov: cov}, .3); err != nil {
-		t.Fatal(err)
-	}
-	if w.source, err = synth.NewGaussian(w.plan.P.Mean, cov); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.split(); err != nil {
-		t.Fatal(err)
-	}
-	x, err := w.source.Sample(rng, 50)
+	plan, err := mnistPlan(gaussian.Normal{Mean: []float64{1, 2, 3, 4}, Cov: cov}, .3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, err := synth.Normal(rng, 50, 4)
+	w, err := newPair(nil, plan, rng, 200000)
 	if err != nil {
-		t.Fatal(err)
-	}
-	joint, sampled := new(mat.Dense), new(mat.SymDense)
-	joint.Augment(x, y)
-	stat.CovarianceMatrix(sampled, joint, nil)
-	want, err := gaussian.UVP(sampled, w.plan.Joint().Cov)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := w.uvp(x, y); err != nil || math.Abs(got-want) > 1e-6*want {
-		t.Errorf("BW-UVP %g, %v, want %g", got, err, want)
-	}
-	if x, err = w.source.Sample(rng, 200000); err != nil {
 		t.Fatal(err)
 	}
 	// The floor of n samples is of the order d²/n, 1e-2 per cent here.
-	if got, err := w.uvp(x, w.draw(x, rng, func(v float64) float64 { return v })); err != nil || got > .02 {
+	if got, err := w.uvp(w.around(w.mean(), rng, func(v float64) float64 { return v })); err != nil || got > .02 {
 		t.Errorf("draws of the plan have a BW-UVP of %g %%, %v", got, err)
 	}
-	y = w.drawUntrained(x, rng)
-	stat.CovarianceMatrix(sampled, augmented(w.along(x), w.along(y)), nil)
-	for k, s := range w.axes {
-		pull := 2 / s.lambda
-		slope := pull / (1 + pull)
-		own := slope*slope*s.a + after(momentsLonger, 1/(1+pull))
+	var joint mat.Dense
+	var sampled mat.SymDense
+	joint.Augment(w.x, w.drawUntrained(rng))
+	stat.CovarianceMatrix(&sampled, &joint, nil)
+	slope, noise := w.pull()/(1+w.pull()), after(momentsLonger, 1/(1+w.pull()))
+	for k := range 4 {
+		a := cov.At(k, k)
+		own := slope*slope*a + noise
 		// Standard errors of covariances of 200,000 samples are below 1/2 per cent of √(xx·yy).
-		tol := .02 * math.Max(s.a, own)
-		if xy, yy := sampled.At(k, 4+k), sampled.At(4+k, 4+k); math.Abs(xy-slope*s.a) > tol || math.Abs(yy-own) > tol {
-			t.Errorf("axis %d of ψ = 0: covariance %g, variance %g, want %g and %g", k, xy, yy, slope*s.a, own)
+		tol := .02 * math.Max(a, own)
+		if xy, yy := sampled.At(k, 4+k), sampled.At(4+k, 4+k); math.Abs(xy-slope*a) > tol || math.Abs(yy-own) > tol {
+			t.Errorf("coordinate %d of ψ = 0: covariance %g, variance %g, want %g and %g", k, xy, yy, slope*a, own)
 		}
 	}
-}
-
-// augmented puts the columns of y beside those of x.
-func augmented(x, y *mat.Dense) *mat.Dense {
-	out := new(mat.Dense)
-	out.Augment(x, y)
-	return out
+	// Its closed form is the limit of many steps.
+	y := new(mat.Dense)
+	y.Apply(func(_, _ int, v float64) float64 { return slope*v + math.Sqrt(1/(1+w.pull()))*rng.NormFloat64() }, w.x)
+	got, err := w.untrained()
+	want, err2 := w.uvp(y)
+	if err != nil || err2 != nil || math.Abs(got-want) > .05*want {
+		t.Errorf("ψ = 0 has a BW-UVP of %g in closed form and %g sampled, %v, %v", got, want, err, err2)
+	}
 }
 
 // The error of the exact gradient is 0, that of ψ = 0 the root mean square of ∇ψ over that of ∇ψ − ∇c.

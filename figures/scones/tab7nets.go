@@ -8,18 +8,14 @@ import (
 	"math/rand/v2"
 
 	"coupling/data"
-	"coupling/data/synth"
 	"coupling/lab"
 	"coupling/lab/device"
-	"coupling/lab/nn/train"
-	"coupling/ot/fdiv"
 	"coupling/ot/gaussian"
 	"coupling/score"
 	"coupling/score/scones"
 	"coupling/score/scones/neural"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
 // MomentsNetParams are Algorithm 1 at one λ, and chains of what it learnt.
@@ -66,16 +62,8 @@ var momentsNetsOf = lab.Experiment[MomentsNetParams, MomentsNetOut]{Name: "scone
 // momentsLonger has steps that forget where they began in a hundred, and lengthen no variance by more than 2.6 %.
 var momentsLonger = score.Langevin{Step: .1, Steps: 100, Convention: score.Halved}
 
-// mnistProblem is the pair at one λ, along the principal axes of its source. The cost is |x − y|².
-type mnistProblem struct {
-	plan           *gaussian.Plan
-	source, target *synth.Gaussian
-	vectors        mat.Dense // d×d, a column an axis
-	axes           []axis
-}
-
-// newMNISTProblem splits the problem, and restricts it to the leading axes, in which its plan is the restriction of the plan.
-func newMNISTProblem(ctx context.Context, p MomentsNetParams) (*mnistProblem, error) {
+// newMomentsPair is the pair at one λ, restricted to the leading axes of its source, in which its plan is the restriction of the plan.
+func newMomentsPair(ctx context.Context, c *lab.Cell, p MomentsNetParams) (*pair, error) {
 	normal, err := momentsSource(ctx, p.Data, p.Side)
 	if err != nil {
 		return nil, err
@@ -92,35 +80,16 @@ func newMNISTProblem(ctx context.Context, p MomentsNetParams) (*mnistProblem, er
 		}
 		normal = gaussian.Normal{Mean: make([]float64, p.Axes), Cov: leading}
 	}
-	w := new(mnistProblem)
-	if w.plan, err = (gaussian.Entropic{Eps: p.Lambda * float64(d)}).Solve(normal, gaussian.Normal{Cov: unitCovariance(normal.Dim())}); err != nil {
+	plan, err := gaussian.Entropic{Eps: p.Lambda * float64(d)}.Solve(normal, gaussian.Normal{Cov: unitCovariance(normal.Dim())})
+	if err != nil {
 		return nil, err
 	}
-	if w.source, err = synth.NewGaussian(w.plan.P.Mean, w.plan.P.Cov); err != nil {
-		return nil, err
-	}
-	if w.target, err = synth.NewGaussian(nil, w.plan.Q.Cov); err != nil {
-		return nil, err
-	}
-	return w, w.split()
-}
-
-// split finds the axes.
-func (w *mnistProblem) split() error {
-	var eig mat.EigenSym
-	if !eig.Factorize(w.plan.P.Cov, true) {
-		return errors.New("the eigenvalues of the source's covariance did not converge")
-	}
-	eig.VectorsTo(&w.vectors)
-	for _, v := range eig.Values(nil) {
-		w.axes = append(w.axes, axis{max(v, 0), w.plan.Eps})
-	}
-	return nil
+	return newPair(c, plan, c.Rand("sources"), p.Samples)
 }
 
 // runMomentsNets is Algorithm 1 at one λ, and what chains with its potential give.
 func runMomentsNets(ctx context.Context, c *lab.Cell, p MomentsNetParams) (out MomentsNetOut, err error) {
-	w, err := newMNISTProblem(ctx, p)
+	w, err := newMomentsPair(ctx, c, p)
 	if err != nil {
 		return out, err
 	}
@@ -128,182 +97,100 @@ func runMomentsNets(ctx context.Context, c *lab.Cell, p MomentsNetParams) (out M
 	if err != nil {
 		return out, err
 	}
-	nets, err := p.train(ctx, c, dev, w, &out)
+	nets, err := p.train(ctx, dev, w, &out)
 	if err != nil {
 		return out, err
 	}
-	quadratic, err := p.fit(ctx, c, w)
+	quadratic, err := w.quadratic(ctx, w.ascent(p.Steps, p.Batch, w.progress(p.Steps)), c.Rand("quadratic"))
 	if err != nil {
 		return out, err
 	}
 	for _, row := range []struct {
 		to  *float64
 		psi scones.Potential
-	}{{&out.Error, nets.Psi}, {&out.Quadratic, quadratic}, {&out.ZeroError, nothing(len(w.axes))}} {
+	}{{&out.Error, nets.Psi}, {&out.Quadratic, quadratic}, {&out.ZeroError, nothing(w.plan.P.Dim())}} {
 		if *row.to, err = w.heldOut(c.Rand("tests"), row.psi); err != nil {
 			return out, err
 		}
 	}
-	return out, p.sample(ctx, c, w, nets.Psi, &out)
-}
-
-// ascent is Algorithm 1 for the problem.
-func (p MomentsNetParams) ascent(w *mnistProblem, trace func(int, float64)) scones.Ascent {
-	return scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: w.plan.Eps}, Steps: p.Steps, Batch: p.Batch,
-		Schedule: train.Linear(p.Steps, 0), Trace: trace}
+	return out, w.compare(ctx, nets.Psi, &out)
 }
 
 // train is Algorithm 1 with networks. A killed run goes on.
-func (p MomentsNetParams) train(ctx context.Context, c *lab.Cell, dev *device.Device, w *mnistProblem, out *MomentsNetOut) (neural.Potentials, error) {
-	dir, err := c.Scratch()
+func (p MomentsNetParams) train(ctx context.Context, dev *device.Device, w *pair, out *MomentsNetOut) (neural.Potentials, error) {
+	dir, err := w.c.Scratch()
 	if err != nil {
 		return neural.Potentials{}, err
 	}
-	clock := watch(c)
-	nets, err := neural.Training{Ascent: p.ascent(w, clock.train(p.Steps)), Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: cmp.Or(every, 100)}.
-		Run(ctx, dev, len(w.axes), w.source.Sample, w.target.Sample, c.Rand("networks"))
+	clock := watch(w.c)
+	nets, err := neural.Training{Ascent: w.ascent(p.Steps, p.Batch, clock.train(p.Steps)), Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: cmp.Or(every, 100)}.
+		Run(ctx, dev, w.plan.P.Dim(), w.source.Sample, w.target.Sample, w.c.Rand("networks"))
 	out.Training = clock.seconds(1)
 	return nets, err
 }
 
-// fit is Algorithm 1 with quadratic potentials, which the exact ones are.
-func (p MomentsNetParams) fit(ctx context.Context, c *lab.Cell, w *mnistProblem) (*scones.Quadratic, error) {
-	phi, err := scones.NewQuadraticModel(len(w.axes), w.plan.P.Mean, w.plan.Eps, .01)
-	if err != nil {
-		return nil, err
-	}
-	psi, err := scones.NewQuadraticModel(len(w.axes), nil, w.plan.Eps, .01)
-	if err != nil {
-		return nil, err
-	}
-	err = p.ascent(w, func(k int, _ float64) { c.Progress(k, p.Steps) }).Run(ctx, phi, psi, w.source.Sample, w.target.Sample, c.Rand("quadratic").Uint64(), 0)
-	return psi.Potential(), err
-}
-
-// sample runs chains from draws of the target, and measures them beside others of as many samples.
-func (p MomentsNetParams) sample(ctx context.Context, c *lab.Cell, w *mnistProblem, psi scones.Potential, out *MomentsNetOut) error {
-	rng := c.Rand("chains")
-	x, err := w.source.Sample(rng, p.Samples)
+// compare runs chains from draws of the target, and measures them beside others of as many samples.
+func (p *pair) compare(ctx context.Context, psi scones.Potential, out *MomentsNetOut) error {
+	rng := p.c.Rand("chains")
+	independent, err := p.target.Sample(rng, p.x.RawMatrix().Rows)
 	if err != nil {
 		return err
 	}
-	independent, err := w.target.Sample(rng, p.Samples)
+	y, seconds, err := p.chains(ctx, "networks", psi, momentsLonger, independent, rng)
 	if err != nil {
 		return err
 	}
-	target, err := score.NewGaussian(nil, w.plan.Q.Cov)
-	if err != nil {
-		return err
-	}
-	dir, err := c.Scratch()
-	if err != nil {
-		return err
-	}
-	l, run := momentsLonger, watch(c)
-	l.Path, l.Every, l.Trace = dir+"/chains.ckpt", every, run.hear
-	y, err := scones.Coupling{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: w.plan.Eps}, Psi: psi, Target: target}.Sample(ctx, x, 1, l, independent, rng)
-	if err != nil {
-		return err
-	}
-	out.Seconds = run.seconds(p.Samples)
+	out.Seconds = seconds
+	mean := p.mean()
 	for _, row := range []struct {
 		to *float64
 		y  *mat.Dense
 	}{
 		{&out.Networks, y},
 		{&out.Independent, independent},
-		{&out.Floor, w.draw(x, rng, func(v float64) float64 { return v })},
-		{&out.Exact, w.draw(x, rng, func(v float64) float64 { return after(momentsLonger, v) })},
-		{&out.Zero, w.drawUntrained(x, rng)},
+		{&out.Floor, p.around(mean, rng, func(v float64) float64 { return v })},
+		{&out.Exact, p.around(mean, rng, func(v float64) float64 { return after(momentsLonger, v) })},
+		{&out.Zero, p.drawUntrained(rng)},
 	} {
-		if *row.to, err = w.uvp(x, row.y); err != nil {
+		if *row.to, err = p.uvp(row.y); err != nil {
 			return err
 		}
 	}
-	out.Untrained = w.untrained()
-	return nil
+	out.Untrained, err = p.untrained()
+	return err
 }
 
-// draw returns y = E[y|x] plus noise that has f of the plan's conditional variance along each axis.
-func (w *mnistProblem) draw(x *mat.Dense, rng *rand.Rand, f func(variance float64) float64) *mat.Dense {
-	y := w.along(x)
-	n, _ := y.Dims()
-	for i := range n {
-		row := y.RawRowView(i)
-		for k, s := range w.axes {
-			row[k] = s.slope()*row[k] + math.Sqrt(f(s.variance()))*rng.NormFloat64()
+// pull is how far the law exp(−c/λ)τ(y) of y given x, which ψ = 0 has, draws y to x: its mean is x·pull/(1 + pull), and 1/(1 + pull) its
+// variance in every direction.
+func (p *pair) pull() float64 { return 2 / p.plan.Eps }
+
+// untrained is the BW-UVP of that law.
+func (p *pair) untrained() (float64, error) {
+	a, slope := p.plan.P.Cov, p.pull()/(1+p.pull())
+	d := a.SymmetricDim()
+	joint := mat.NewSymDense(2*d, nil)
+	for i := range d {
+		for j := range d {
+			v := a.At(i, j)
+			joint.SetSym(i, j, v)
+			joint.SetSym(i, d+j, slope*v)
+			joint.SetSym(d+i, d+j, slope*slope*v)
 		}
+		joint.SetSym(d+i, d+i, joint.At(d+i, d+i)+1/(1+p.pull()))
 	}
-	y.Mul(y, w.vectors.T())
+	return gaussian.UVP(joint, p.plan.Joint().Cov)
+}
+
+// drawUntrained draws from what momentsLonger makes of that law, where its start is forgotten. Means do not matter.
+func (p *pair) drawUntrained(rng *rand.Rand) *mat.Dense {
+	slope, sd := p.pull()/(1+p.pull()), math.Sqrt(after(momentsLonger, 1/(1+p.pull())))
+	y := new(mat.Dense)
+	y.Apply(func(_, _ int, v float64) float64 { return slope*v + sd*rng.NormFloat64() }, p.x)
 	return y
-}
-
-// along returns the rows of x about their mean, in coordinates along the axes.
-func (w *mnistProblem) along(x *mat.Dense) *mat.Dense {
-	y := mat.DenseCopyOf(x)
-	n, d := y.Dims()
-	for j := range d {
-		mean := stat.Mean(mat.Col(nil, j, x), nil)
-		for i := range n {
-			y.Set(i, j, y.At(i, j)-mean)
-		}
-	}
-	y.Mul(y, &w.vectors)
-	return y
-}
-
-// uvp is gaussian.UVP of the covariance S of the rows (x, y) against the plan's, T, whose square root is one of 2×2 blocks: the
-// fidelity is the sum of the roots of the eigenvalues of T^½ S T^½.
-func (w *mnistProblem) uvp(x, y *mat.Dense) (float64, error) {
-	u, v := w.along(x), w.along(y)
-	n, d := u.Dims()
-	z := mat.NewDense(n, 2*d, nil)
-	for i := range n {
-		a, b, row := u.RawRowView(i), v.RawRowView(i), z.RawRowView(i)
-		for k, s := range w.axes {
-			xx, xy, yy := s.root()
-			row[2*k], row[2*k+1] = xx*a[k]+xy*b[k], xy*a[k]+yy*b[k]
-		}
-	}
-	gram := mat.NewSymDense(2*d, nil)
-	gram.SymOuterK(1/float64(n-1), z.T())
-	var eig mat.EigenSym
-	if !eig.Factorize(gram, false) {
-		return 0, errors.New("the eigenvalues of a covariance did not converge")
-	}
-	fidelity := 0.
-	for _, e := range eig.Values(nil) {
-		fidelity += math.Sqrt(max(e, 0))
-	}
-	trace := 0.
-	for _, s := range w.axes {
-		trace += s.a + 1
-	}
-	sampled := (mat.Norm(u, 2)*mat.Norm(u, 2) + mat.Norm(v, 2)*mat.Norm(v, 2)) / float64(n-1)
-	return 100 * max(sampled+trace-2*fidelity, 0) / trace, nil
-}
-
-// root is the square root of the covariance of (x, y) along an axis: (T + √det T)/√(tr T + 2√det T).
-func (s axis) root() (xx, xy, yy float64) {
-	k := s.slope()
-	det := math.Sqrt(s.a * s.variance())
-	scale := 1 / math.Sqrt(s.a+1+2*det)
-	return (s.a + det) * scale, k * s.a * scale, (1 + det) * scale
-}
-
-// untrained is the BW-UVP of exp(−c/λ)τ(y) as the law of y given x, which ψ = 0 has.
-func (w *mnistProblem) untrained() float64 {
-	distance, trace := 0., 0.
-	for _, s := range w.axes {
-		pull := 2 / s.lambda
-		distance += s.bures(pull/(1+pull), 1/(1+pull))
-		trace += s.a + 1
-	}
-	return 100 * distance / trace
 }
 
 // heldOut is the scoreError of a potential at 500 pairs that it was not trained on.
-func (w *mnistProblem) heldOut(rng *rand.Rand, psi scones.Potential) (float64, error) {
+func (w *pair) heldOut(rng *rand.Rand, psi scones.Potential) (float64, error) {
 	x, err := w.source.Sample(rng, 500)
 	if err != nil {
 		return 0, err
@@ -332,21 +219,6 @@ func scoreError(plan *gaussian.Plan, net scones.Potential, x, y *mat.Dense) (flo
 	factor.Add(&factor, want)
 	got.Sub(got, want)
 	return mat.Norm(got, 2) / mat.Norm(&factor, 2), nil
-}
-
-// drawUntrained draws from what momentsLonger makes of exp(−c/λ)τ(y), where its start is forgotten.
-func (w *mnistProblem) drawUntrained(x *mat.Dense, rng *rand.Rand) *mat.Dense {
-	y := w.along(x)
-	n, _ := y.Dims()
-	for i := range n {
-		row := y.RawRowView(i)
-		for k, s := range w.axes {
-			pull := 2 / s.lambda
-			row[k] = pull/(1+pull)*row[k] + math.Sqrt(after(momentsLonger, 1/(1+pull)))*rng.NormFloat64()
-		}
-	}
-	y.Mul(y, w.vectors.T())
-	return y
 }
 
 // nothing is the potential 0 of points of so many dimensions.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"coupling/data/synth"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/lab/device"
@@ -46,12 +47,10 @@ func Width() lab.Study[WidthParams, WidthOut] {
 		Claims:     claimWidth,
 		Nulls: []lab.Null{
 			{Name: "a widest network that is not trained", Spoil: []lab.Spoiler{lab.Spoil(widthOf, standStill)}},
-			{Name: "the bound of another step", Spoil: []lab.Spoiler{lab.Spoil(widthOf, func(cells []lab.Result[WidthParams, WidthOut]) {
-				for i := range cells {
-					cells[i].Value.Bound = slices.Clone(cells[i].Value.Bound)
-					slices.Reverse(cells[i].Value.Bound)
-				}
-			})}},
+			kit.Null("the bound of another step", widthOf, func(_ WidthParams, v *WidthOut) {
+				v.Bound = slices.Clone(v.Bound)
+				slices.Reverse(v.Bound)
+			}),
 		},
 	}
 }
@@ -177,10 +176,7 @@ func drawWidth(v lab.View[WidthParams, WidthOut]) (lab.Exhibit, error) {
 
 func claimWidth(v lab.View[WidthParams, WidthOut]) ([]lab.Claim, error) {
 	const still = "a widest network that is not trained"
-	small := ""
-	if v.Preset == lab.Smoke {
-		small = "200 steps"
-	}
+	small := lab.Pick(v.Preset, "200 steps", "", "", "")
 	worst := 0.
 	for _, c := range v.Cells {
 		for i, d := range c.Value.Distance {

@@ -1,0 +1,138 @@
+package scones
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"coupling/data/synth"
+	"coupling/lab"
+	"coupling/lab/nn/train"
+	"coupling/ot/fdiv"
+	"coupling/ot/gaussian"
+	"coupling/score"
+	"coupling/score/scones"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// pair is a problem between two Gaussians in a cell: its plan, fresh points of both, and the sources that all methods share.
+// The target's mean is 0.
+type pair struct {
+	c              *lab.Cell
+	plan           *gaussian.Plan
+	source, target *synth.Gaussian
+	x              *mat.Dense
+}
+
+// newPair draws n sources of a plan.
+func newPair(c *lab.Cell, plan *gaussian.Plan, rng *rand.Rand, n int) (p *pair, err error) {
+	p = &pair{c: c, plan: plan}
+	if p.source, err = synth.NewGaussian(plan.P.Mean, plan.P.Cov); err != nil {
+		return nil, err
+	}
+	if p.target, err = synth.NewGaussian(nil, plan.Q.Cov); err != nil {
+		return nil, err
+	}
+	p.x, err = p.source.Sample(rng, n)
+	return p, err
+}
+
+// uvp measures pairs (x, y), means dropped as the paper's code does.
+func (p *pair) uvp(y *mat.Dense) (float64, error) {
+	joint, cov := new(mat.Dense), new(mat.SymDense)
+	joint.Augment(p.x, y)
+	stat.CovarianceMatrix(cov, joint, nil)
+	return gaussian.UVP(cov, p.plan.Joint().Cov)
+}
+
+// mean is E[y|x] at the sources.
+func (p *pair) mean() *mat.Dense {
+	y := mat.DenseCopyOf(p.x)
+	if m := p.plan.P.Mean; m != nil {
+		for i := range y.RawMatrix().Rows {
+			floats.Sub(y.RawRowView(i), m)
+		}
+	}
+	y.Mul(y, p.plan.Forward)
+	return y
+}
+
+// around draws N(mean, U f(s) Uᵀ), where U s Uᵀ is the conditional covariance (λ/2)K.
+func (p *pair) around(mean *mat.Dense, rng *rand.Rand, f func(variance float64) float64) *mat.Dense {
+	n, d := mean.Dims()
+	cov := new(mat.SymDense)
+	cov.ScaleSym(p.plan.Eps/2, p.plan.Forward)
+	var eig mat.EigenSym
+	eig.Factorize(cov, true)
+	var u mat.Dense
+	eig.VectorsTo(&u)
+	z := mat.NewDense(n, d, nil)
+	for i := range n {
+		for j, v := range eig.Values(nil) {
+			z.Set(i, j, math.Sqrt(f(v))*rng.NormFloat64())
+		}
+	}
+	y := new(mat.Dense)
+	y.Mul(z, u.T())
+	y.Add(y, mean)
+	return y
+}
+
+// after is the variance that steps of l from a point give a coordinate whose stationary variance is v: an autoregression with
+// coefficient 1 − a/v, a = ε/2.
+func after(l score.Langevin, v float64) float64 {
+	a := l.Step / 2
+	rho := 1 - a/v
+	return 2 * a * (1 - math.Pow(rho, 2*float64(l.Steps))) / (1 - rho*rho)
+}
+
+// compatibility is that of KL at the plan's λ.
+func (p *pair) compatibility() scones.Compatibility {
+	return scones.Compatibility{F: fdiv.KL, Lambda: p.plan.Eps}
+}
+
+// progress is the Trace of a training of so many steps.
+func (p *pair) progress(steps int) func(int, float64) {
+	return func(k int, _ float64) { p.c.Progress(k, steps) }
+}
+
+// ascent is Algorithm 1.
+func (p *pair) ascent(steps, batch int, trace func(int, float64)) scones.Ascent {
+	return scones.Ascent{Compatibility: p.compatibility(), Steps: steps, Batch: batch, Schedule: train.Linear(steps, 0), Trace: trace}
+}
+
+// quadratic is ψ by Algorithm 1 with quadratic potentials, which the exact ones are.
+func (p *pair) quadratic(ctx context.Context, a scones.Ascent, rng *rand.Rand) (*scones.Quadratic, error) {
+	phi, err := scones.NewQuadraticModel(p.plan.P.Dim(), p.plan.P.Mean, p.plan.Eps, .01)
+	if err != nil {
+		return nil, err
+	}
+	psi, err := scones.NewQuadraticModel(p.plan.P.Dim(), nil, p.plan.Eps, .01)
+	if err != nil {
+		return nil, err
+	}
+	err = a.Run(ctx, phi, psi, p.source.Sample, p.target.Sample, rng.Uint64(), 0)
+	return psi.Potential(), err
+}
+
+// chains are Algorithm 2's with a potential and the exact score of the target, and the seconds a sample.
+func (p *pair) chains(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) (y *mat.Dense, seconds float64, err error) {
+	target, err := score.NewGaussian(nil, p.plan.Q.Cov)
+	if err != nil {
+		return nil, 0, err
+	}
+	return chains(ctx, p.c, name, scones.Coupling{Compatibility: p.compatibility(), Psi: psi, Target: target}, p.x, 1, l, start, rng)
+}
+
+// sample runs chains and returns their BW-UVP, and the seconds a sample.
+func (p *pair) sample(ctx context.Context, name string, psi scones.Potential, l score.Langevin, start *mat.Dense, rng *rand.Rand) (uvp, seconds float64, err error) {
+	y, seconds, err := p.chains(ctx, name, psi, l, start, rng)
+	if err != nil {
+		return 0, 0, err
+	}
+	uvp, err = p.uvp(y)
+	return uvp, seconds, err
+}
