@@ -197,7 +197,9 @@ func Fig16() lab.Study[ProfileParams, ProfileOut] { return profileStudy("fig16")
 
 // slightlyOff is the null of bounds that are too large by a thousandth, and baselines by half of that.
 var slightlyOff = lab.Null{Name: "bounds off by a thousandth", Spoil: []lab.Spoiler{
-	kit.Spoil(profileOf, func(_ ProfileParams, v *ProfileOut) { v.Specific, v.Agnostic, v.PostHoc = shift(v.Specific, 1e-3), shift(v.Agnostic, 5e-4), shift(v.PostHoc, 5e-4) }),
+	kit.Spoil(profileOf, func(_ ProfileParams, v *ProfileOut) {
+		v.Specific, v.Agnostic, v.PostHoc = shift(v.Specific, 1e-3), shift(v.Agnostic, 5e-4), shift(v.PostHoc, 5e-4)
+	}),
 	kit.Spoil(renyiOf, func(p RenyiParams, v *RenyiOut) {
 		by := 1.0005
 		if p.Bound == "specific" {

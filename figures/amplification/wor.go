@@ -114,12 +114,12 @@ func worGrid(set lab.Setting, batches []int) []WORParams {
 // agnosticAsTight is the null in which the smaller agnostic bound, a percent larger, is taken for the tight one, and the
 // self-consistent bound is two percent too large.
 var agnosticAsTight = kit.Null("the agnostic bound, a percent larger, as tight", worOf, func(_ WORParams, v *WOROut) {
-		v.Specific = slices.Clone(v.Specific)
-		for k := range v.Specific {
-			v.Specific[k] = 1.01 * min(v.Published[k], v.Refined[k])
-		}
-		v.Refined = scale(v.Refined, 1.02)
-	})
+	v.Specific = slices.Clone(v.Specific)
+	for k := range v.Specific {
+		v.Specific[k] = 1.01 * min(v.Published[k], v.Refined[k])
+	}
+	v.Refined = scale(v.Refined, 1.02)
+})
 
 func drawWOR(v lab.View[WORParams, WOROut]) (lab.Exhibit, error) {
 	batches := panelsOf(v.Cells, func(a, b WORParams) bool { return a.Batch == b.Batch && a.Size == b.Size })

@@ -106,7 +106,9 @@ func accountingGrid(set lab.Setting) (out []AccountingParams) {
 }
 
 // exchangedAccountings is the null in which the joint accounting stands in the place of the others, and the published one in its own.
-var exchangedAccountings = kit.Null("accountings in each other's places", accountingOf, func(_ AccountingParams, v *AccountingOut) { v.Published, v.Joint, v.Whole = v.Joint, v.Published, v.Joint })
+var exchangedAccountings = kit.Null("accountings in each other's places", accountingOf, func(_ AccountingParams, v *AccountingOut) {
+	v.Published, v.Joint, v.Whole = v.Joint, v.Published, v.Joint
+})
 
 func drawAccounting(v lab.View[AccountingParams, AccountingOut]) (lab.Exhibit, error) {
 	cells := v.Cells

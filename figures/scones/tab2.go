@@ -38,7 +38,9 @@ func Tab2() lab.Study[GaussiansParams, GaussiansOut] {
 			{Name: independentPairs, Spoil: []lab.Spoiler{kit.Spoil(gaussiansOf, pairsAtRandom), kit.Spoil(networksOf, pairsAtRandomNets)}},
 			kit.Null(meanMaps, networksOf, func(_ NetworksParams, v *NetworksOut) { v.Projection = 50 }),
 			kit.Null(halfSamples, gaussiansOf, func(_ GaussiansParams, v *GaussiansOut) { v.Floor *= 2 }), // which goes with 1/n
-			kit.Null(convergedSampler, gaussiansOf, func(_ GaussiansParams, v *GaussiansOut) { v.Paper, v.Law, v.Independent = v.Floor, v.Floor, v.Barycentric }),
+			kit.Null(convergedSampler, gaussiansOf, func(_ GaussiansParams, v *GaussiansOut) {
+				v.Paper, v.Law, v.Independent = v.Floor, v.Floor, v.Barycentric
+			}),
 		},
 	}
 }
