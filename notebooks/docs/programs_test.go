@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log"
@@ -16,6 +17,7 @@ import (
 	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/plot"
 )
 
 // Three programs that people write first, of at most thirty lines each; the third, DP-SGD on rows of one's own, is
@@ -45,9 +47,9 @@ func Example_sweepWithFigure() {
 		}
 		line.X, line.Y = append(line.X, r.Params.Eps), append(line.Y, r.Value)
 	}
-	plot := style.New("", "ε", "⟨T, c⟩")
-	plot.Add(line)
-	fmt.Println(plot.Save(300, 200, filepath.Join(dir, "spread.png")), line.Y[0] < line.Y[2])
+	fig := style.Figure{Body: style.Plot{X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "⟨T, c⟩"}, Items: []plot.Plotter{line}}}
+	var picture bytes.Buffer
+	fmt.Println(fig.Save(&picture, "png"), line.Y[0] < line.Y[2])
 	// Output: <nil> true
 }
 
