@@ -144,6 +144,9 @@ func TestPageInABrowser(t *testing.T) {
 	run(t, ctx, chromedp.Evaluate(`{const f = document.querySelector('#filter'); f.value = ''; f.oninput({target: f}); const g = document.querySelector('#group'); g.value = ''; g.onchange({target: g}); 0}`, nil),
 		chromedp.Click(`button[data-tab=plot]`))
 	await(t, ctx, painted+`('#scatter') > 20000`)
+	if got := text(t, ctx, `['px', 'py', 'pc'].map(id => document.querySelector('#' + id).value)`); got != "p:eps,v:loss,p:n" {
+		t.Errorf("a plot of %s: the first value over the parameter of most values, by the next", got)
+	}
 	picture(t, ctx, "plot")
 	run(t, ctx, chromedp.Click(`button[data-tab=parallel]`))
 	await(t, ctx, painted+`('#coordinates') > 20000`)

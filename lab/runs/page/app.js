@@ -87,15 +87,16 @@ function options(select, list, value) {
   select.value = value;
 }
 
-// axes offers the columns to plots, and picks the first that make sense.
+// axes offers the columns to plots, and picks what a sweep asks: its first value over the parameter of most values, by the next.
 function axes() {
+  const count = c => new Set(view.all.map(r => show(get(r, c)))).size, params = view.cols.params.map(c => [c, count(c)]).sort((a, b) => b[1] - a[1]).map(([c]) => c);
   const numeric = c => view.all.some(r => num(get(r, c)) !== undefined);
   const cols = [...view.cols.params, ...view.cols.values, ...(view.cols.seed ? ["seed"] : []), "seconds"], list = cols.map(c => [c, label(c)]);
-  const values = view.cols.values.filter(numeric), params = view.cols.params.filter(numeric);
-  if (!cols.includes(state.x)) { state.x = params[0] || cols[0]; setLog("px", state.x); }
+  const values = view.cols.values.filter(numeric);
+  if (!cols.includes(state.x)) { state.x = params.find(numeric) || cols[0]; setLog("px", state.x); }
   if (!cols.includes(state.y)) { state.y = values[0] || "seconds"; setLog("py", state.y); }
   if (state.colour && !cols.includes(state.colour)) state.colour = "";
-  if (!state.touched && !state.colour) state.colour = view.cols.params.find(c => c !== state.x) || "";
+  if (!state.touched && !state.colour) state.colour = params.find(c => c !== state.x) || "";
   if (!cols.includes(state.pcolour)) state.pcolour = values[0] || "";
   options($("px"), list, state.x); options($("py"), list, state.y);
   options($("pc"), [["", "none"], ...list], state.colour); options($("cc"), [["", "none"], ...list], state.pcolour);

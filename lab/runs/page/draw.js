@@ -105,9 +105,34 @@ export function scatter(canvas, rows, o) {
     g.beginPath(); g.arc(X(u), Y(v), size, 0, 7); g.fill();
     points.push({x: X(u), y: Y(v), row: r});
   }
+  averages(g, points, c.of);
   g.globalAlpha = 1;
   legend(p, o.colour, c.legend, 16);
   return points;
+}
+
+// averages draws, for each colour, the mean of the points at each x, and a band of a standard deviation about it.
+function averages(g, points, of) {
+  const colours = new Map();
+  for (const p of points) {
+    const colour = of(p.row), at = colours.get(colour) || colours.set(colour, new Map()).get(colour);
+    (at.get(p.x) || at.set(p.x, []).get(p.x)).push(p.y);
+  }
+  for (const [colour, at] of colours) {
+    if (at.size < 2 || at.size > 200) continue;
+    const line = [...at].sort((a, b) => a[0] - b[0]).map(([x, ys]) => {
+      const mean = ys.reduce((a, b) => a + b) / ys.length;
+      return [x, mean, Math.sqrt(ys.reduce((a, y) => a + (y - mean) ** 2, 0) / ys.length)];
+    });
+    g.fillStyle = g.strokeStyle = colour;
+    g.globalAlpha = .15; g.beginPath();
+    line.forEach(([x, m, d]) => g.lineTo(x, m + d));
+    line.reverse().forEach(([x, m, d]) => g.lineTo(x, m - d));
+    g.fill();
+    g.globalAlpha = 1; g.lineWidth = 1.5; g.beginPath();
+    line.forEach(([x, m]) => g.lineTo(x, m));
+    g.stroke();
+  }
 }
 
 // parallel draws a line a row across the axes cols, and returns the axes.
