@@ -261,10 +261,6 @@ type calibrated struct {
 
 // Run finds the parameter that spends a budget.
 func (c calibrateCmd) Run(a *app) error {
-	if c.Find == "noise" {
-		one := 1.0
-		c.Noise = &one // stands for what is looked for
-	}
 	if c.Find == "noise" && c.Noise != nil {
 		return usage(fmt.Errorf("--noise %g: it is what --find noise looks for", *c.Noise))
 	}
@@ -273,6 +269,10 @@ func (c calibrateCmd) Run(a *app) error {
 	}
 	if c.Find == "rate" && c.Sampling != "poisson" {
 		return usage(fmt.Errorf("--find rate: for --sampling poisson, not %s", c.Sampling))
+	}
+	if c.Find == "noise" {
+		one := 1.0
+		c.Noise = &one // stands for what is looked for
 	}
 	if _, err := c.prepare(); err != nil {
 		return err
