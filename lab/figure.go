@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -22,12 +23,14 @@ var Presets = []Preset{Smoke, Quick, Full, Paper}
 
 // ParsePreset returns the preset called name.
 func ParsePreset(name string) (Preset, error) {
-	for _, p := range Presets {
-		if string(p) == name {
-			return p, nil
-		}
+	if p := Preset(name); slices.Contains(Presets, p) {
+		return p, nil
 	}
-	return "", fmt.Errorf("lab: preset %q: want smoke, quick, full or paper", name)
+	var known []string
+	for _, p := range Presets {
+		known = append(known, string(p))
+	}
+	return "", fmt.Errorf("lab: preset %q: want %s; %s", name, strings.Join(known, ", "), DidYouMean(name, known))
 }
 
 // Pick returns the value that belongs to preset p.

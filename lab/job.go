@@ -153,20 +153,19 @@ func (d Decoder) Make(seed uint64, params []byte) (Job, error) {
 	return j, err
 }
 
-// jobLine is how a job travels.
-type jobLine struct {
-	Experiment string             `json:"experiment"`
-	Version    int                `json:"version"`
-	Key        Key                `json:"key"`
-	Seed       uint64             `json:"seed"`
-	Params     stdjson.RawMessage `json:"params"`
-	Code       string             `json:"code,omitzero"`
-}
-
 // EncodeJob returns j as one line of JSON, for [DecodeJob] in another process.
-func EncodeJob(j Job) ([]byte, error) {
-	id := j.id
-	return marshal(jobLine{id.Experiment, id.Version, id.Key, id.Seed, id.Params, id.Code})
+func EncodeJob(j Job) ([]byte, error) { return marshal(j.id.identity()) }
+
+// identity is how a job travels: the part of a record that tells it.
+func (r Record) identity() any {
+	return struct {
+		Experiment string             `json:"experiment"`
+		Version    int                `json:"version"`
+		Key        Key                `json:"key"`
+		Seed       uint64             `json:"seed"`
+		Params     stdjson.RawMessage `json:"params"`
+		Code       string             `json:"code,omitzero"`
+	}{r.Experiment, r.Version, r.Key, r.Seed, r.Params, r.Code}
 }
 
 // DecodeJob returns the job that line describes. The error names the experiment
@@ -187,14 +186,14 @@ func DecodeJob(line []byte, ds []Decoder) (Job, error) {
 // ParseJob returns the identity in a line of [EncodeJob], without knowing the
 // experiment: enough to look for the cell in a store.
 func ParseJob(line []byte) (Record, error) {
-	var l jobLine
-	if err := unmarshal(line, &l); err != nil {
+	var r Record
+	if err := unmarshal(line, &r); err != nil {
 		return Record{}, fmt.Errorf("lab: job %.80q: %w", line, err)
 	}
-	if len(l.Key) != keyDigits || !namePattern.MatchString(l.Experiment) {
-		return Record{}, fmt.Errorf("lab: job %.80q: experiment %q, key %q: want a name and %d digits", line, l.Experiment, l.Key, keyDigits)
+	if len(r.Key) != keyDigits || !namePattern.MatchString(r.Experiment) {
+		return Record{}, fmt.Errorf("lab: job %.80q: experiment %q, key %q: want a name and %d digits", line, r.Experiment, r.Key, keyDigits)
 	}
-	return Record{Key: l.Key, Experiment: l.Experiment, Version: l.Version, Seed: l.Seed, Params: l.Params, Code: l.Code}, nil
+	return r, nil
 }
 
 // ExternalJob returns the job of a cell whose experiment only another program

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -212,8 +213,8 @@ func (c *Scanner) change(sh shard, key Key, status Status) Change {
 	return out
 }
 
-// walk yields the records in the files with a suffix, in the order of their paths.
-func (s *Store) walk(prefix, suffix string) iter.Seq2[Record, error] {
+// walk yields the records in the files with a suffix whose keys begin with key, in the order of their paths.
+func (s *Store) walk(prefix, suffix, key string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var paths []string
 		read := func() bool {
@@ -229,11 +230,12 @@ func (s *Store) walk(prefix, suffix string) iter.Seq2[Record, error] {
 		}
 		for sh, err := range s.shards(prefix) {
 			var entries []fs.DirEntry
-			if err == nil {
+			digits := filepath.Base(sh.path)
+			if err == nil && (strings.HasPrefix(key, digits) || strings.HasPrefix(digits, key)) {
 				entries, err = sh.list()
 			}
 			for _, e := range entries {
-				if _, have, ok := keyOf(e.Name()); ok && have == suffix {
+				if _, have, ok := keyOf(e.Name()); ok && have == suffix && strings.HasPrefix(e.Name(), key) {
 					paths = append(paths, filepath.Join(sh.path, e.Name()))
 				}
 			}

@@ -1,11 +1,8 @@
 package lab
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -147,37 +144,26 @@ func (s *Store) write(path string, r Record) error {
 // prefix ("" for all), ordered by path. A file that cannot be trusted is yielded
 // as an error and does not end the walk.
 func (s *Store) Records(prefix string) iter.Seq2[Record, error] {
-	return s.walk(prefix, recordSuffix)
+	return s.walk(prefix, recordSuffix, "")
 }
 
 // Failures yields the last failure of every cell that failed and has not
 // succeeded since.
 func (s *Store) Failures(prefix string) iter.Seq2[Record, error] {
-	return s.walk(prefix, failureSuffix)
+	return s.walk(prefix, failureSuffix, "")
 }
 
 // Find returns the finished cell whose key begins with prefix. It fails when
 // there is none, or more than one.
 func (s *Store) Find(prefix string) (Record, error) {
 	var found []Record
-	for sh, err := range s.shards("") {
-		if err != nil {
-			return Record{}, err
-		}
-		if sh2 := filepath.Base(sh.path); !strings.HasPrefix(prefix, sh2) && !strings.HasPrefix(sh2, prefix) {
+	for r, err := range s.walk("", recordSuffix, prefix) {
+		if errors.Is(err, ErrCorrupt) {
 			continue
-		}
-		entries, err := sh.list()
-		if err != nil {
+		} else if err != nil {
 			return Record{}, err
 		}
-		for _, e := range entries {
-			if key, suffix, ok := keyOf(e.Name()); ok && suffix == recordSuffix && strings.HasPrefix(string(key), prefix) {
-				if r, err := s.read(sh.paths(key).record); err == nil {
-					found = append(found, r)
-				}
-			}
-		}
+		found = append(found, r)
 	}
 	switch {
 	case prefix == "" || len(found) == 0:
@@ -255,15 +241,9 @@ func (s *Store) Verify(r Record) error {
 }
 
 func describeFile(path, name string) (Artifact, error) {
-	f, err := os.Open(path)
+	sum, size, err := durable.Digest(path)
 	if err != nil {
 		return Artifact{}, fmt.Errorf("lab: artifact: %w", err)
 	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	if err != nil {
-		return Artifact{}, fmt.Errorf("lab: artifact: %w", err)
-	}
-	return Artifact{Name: name, Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+	return Artifact{Name: name, Size: size, SHA256: sum}, nil
 }

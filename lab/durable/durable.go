@@ -4,6 +4,8 @@ package durable
 import (
 	"bufio"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -60,6 +62,18 @@ func WriteFile(path string, mode fs.FileMode, fill func(w io.Writer) error) (err
 // Write is [WriteFile] of b, which all may read.
 func Write(path string, b []byte) error {
 	return WriteFile(path, 0o666, func(w io.Writer) error { _, err := w.Write(b); return err })
+}
+
+// Digest returns the SHA-256 of a file, in hexadecimal digits, and its size.
+func Digest(path string) (sum string, size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	size, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
 // SyncFolder writes the names in a folder to the disk. Not every system can; a rename is whole all the same.

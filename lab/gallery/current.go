@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 
 	"github.com/go-json-experiment/json"
 )
@@ -34,21 +34,11 @@ func fingerprint(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (stri
 
 // program is the checksum of the running executable, which holds the drawing
 // code; empty if it cannot be read.
-var program = sync.OnceValue(func() string {
-	path, err := os.Executable()
-	if err != nil {
-		return ""
+var program = sync.OnceValue(func() (sum string) {
+	if path, err := os.Executable(); err == nil {
+		sum, _, _ = durable.Digest(path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	return sum
 })
 
 // current returns the page of a figure as an earlier run left it, if that was

@@ -46,7 +46,7 @@ func run(ctx context.Context, w io.Writer, fig lab.Figure, set lab.Setting, dir 
 	}
 	missing, other := store.Survey(jobs)
 	if len(other) > 0 {
-		fmt.Fprintf(w, "%d cells were computed by other code; COUPLING_RECALL=same computes them again\n", len(other))
+		fmt.Fprintf(w, "%d cells were computed by other code, or by code that is not known; COUPLING_RECALL=same computes them again\n", len(other))
 	}
 	var errs []error
 	for job, err := range (lab.Local{}).Run(ctx, store, missing) {

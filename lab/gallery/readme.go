@@ -14,7 +14,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"text/template"
 
@@ -139,15 +138,3 @@ func sentence(text string) string {
 func tableCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(plain(text))
 }
-
-// ReadmeNames returns the figures that a README of [WriteReadme] shows, in its order.
-func ReadmeNames(r io.Reader) ([]string, error) {
-	b, err := io.ReadAll(r)
-	var names []string
-	for _, m := range readmeHeading.FindAllStringSubmatch(string(b), -1) {
-		names = append(names, m[1])
-	}
-	return slices.Clip(names), err
-}
-
-var readmeHeading = regexp.MustCompile("(?m)^### `([^`]+)`")

@@ -40,15 +40,6 @@ func Slider(label string, steps []float64, draw func(v float64) any) {
 	}.Run()
 }
 
-// Select is [Live] for one of several names.
-func Select(label string, options []string, draw func(v string) any) {
-	type at struct{ V string }
-	Live[at]{
-		Controls: []Control[at]{Choice(label, options, func(p *at, v string) { p.V = v })},
-		Draw:     func(_ context.Context, p at) (any, error) { return draw(p.V), nil },
-	}.Run()
-}
-
 // Explore is [Live] over an experiment: each position is a cell of the lab,
 // recalled from the store or computed into it.
 func Explore[P, R any](e lab.Experiment[P, R], seed uint64, base P, draw func(lab.Result[P, R]) (any, error), controls ...Control[P]) {

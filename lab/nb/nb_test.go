@@ -240,7 +240,7 @@ func TestWithoutABrowserThereIsAFilm(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
-	Select("cost", []string{"a", "b"}, func(v string) any { return v })
+	Live[spot]{Draw: func(_ context.Context, at spot) (any, error) { return at.B, nil }, Controls: spots(nil).Controls[1:]}.Run()
 	if !strings.Contains(p.puts[1].html, `max="1"`) {
 		t.Error(p.puts[1].html)
 	}

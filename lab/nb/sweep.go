@@ -55,7 +55,7 @@ func under[P, R any](sweep sweeper[P, R], e lab.Experiment[P, R], seed uint64, p
 // sayOtherCode says that n cells were recalled which other code computed.
 func sayOtherCode(n int) {
 	if n > 0 {
-		fmt.Fprintf(os.Stdout, "%d of the recalled cells were computed by other code; with %%env COUPLING_RECALL=same they are computed again\n", n)
+		fmt.Fprintf(os.Stdout, "%d of the recalled cells were computed by other code, or by code that is not known; with %%env COUPLING_RECALL=same they are computed again\n", n)
 	}
 }
 

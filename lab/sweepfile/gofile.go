@@ -3,8 +3,6 @@ package sweepfile
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +15,7 @@ import (
 	"syscall"
 
 	"coupling/lab"
+	"coupling/lab/durable"
 	"coupling/lab/jobfile"
 )
 
@@ -140,7 +139,7 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("sweep: go build %s: %w\n%s", file, err, bytes.TrimSpace(out))
 	}
-	digest, err := sha256File(tmp)
+	digest, _, err := durable.Digest(tmp)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
@@ -163,19 +162,6 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 		p.Jobs = append(p.Jobs, lab.ExternalJob(id, p.try(id, string(bytes.TrimSpace(line)))))
 	}
 	return p, nil
-}
-
-func sha256File(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // Command does a line of a job file; see package jobfile.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"archive/zip"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -53,16 +51,10 @@ func (c solveCmd) writeSummary(s *summary) error {
 			continue
 		}
 		archive, _, _ := splitMember(path)
-		f, err := os.Open(archive)
-		if err != nil {
+		var err error
+		if s.Inputs[flag], _, err = durable.Digest(archive); err != nil {
 			return err
 		}
-		h := sha256.New()
-		_, err = io.Copy(h, f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-		s.Inputs[flag] = hex.EncodeToString(h.Sum(nil))
 	}
 	return writeSummary(c.Out, s)
 }

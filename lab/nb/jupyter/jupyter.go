@@ -208,24 +208,6 @@ func (s *Server) get(ctx context.Context, path string) (*http.Response, error) {
 	return http.DefaultClient.Do(req)
 }
 
-// Export returns the notebook at path, relative to the checkout, as HTML, by the server's
-// own exporter: what the menu's "Download as" gives.
-func (s *Server) Export(ctx context.Context, path string) (string, error) {
-	resp, err := s.get(ctx, "/nbconvert/html/"+filepath.ToSlash(path))
-	if err != nil {
-		return "", fmt.Errorf("jupyter: export: %w", err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = errors.New(resp.Status)
-	}
-	if err != nil {
-		return "", fmt.Errorf("jupyter: export of %s: %w", path, err)
-	}
-	return string(b), nil
-}
-
 // host is how a server that listens on ip is reached from this machine.
 func host(ip string) string {
 	if ip == "*" {
