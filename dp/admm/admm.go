@@ -1,14 +1,14 @@
 package admm
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // ADMM is the algorithm: rules that all nodes and the coordinator share. Its zero value works.
@@ -137,158 +137,56 @@ func (a ADMM) Solve(ctx context.Context, p Problem) (*Result, error) {
 	return a.run(ctx, p.Graph, p.Specs())
 }
 
-// run plays all nodes.
-func (a ADMM) run(ctx context.Context, g Graph, specs []Spec) (*Result, error) {
-	a = a.Filled()
-	w, err := newWorld(a, g, specs)
-	if err != nil {
-		return nil, err
-	}
-	defer w.stop()
-	stopping := NewStoppingRule(a)
-	var average []float64
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		phase, eta := stopping.Phase, stopping.Eta
-		report, err := w.round()
-		if err = cmp.Or(err, report.Check()); err != nil {
-			return nil, err
-		}
-		decision := stopping.Decide(report)
-		if a.Trace != nil {
-			step := Step{Round: stopping.Total, Phase: phase, Eta: eta, FromTarget: w.shared[Target], FromSource: w.shared[Source], Primal: report.Primal(), Dual: report.Dual()}
-			step.Plan = w.gather(func(n *Node) []float64 { return n.state.Plan })
-			a.Trace(step)
-		}
-		if decision.Action == BeginProjecting {
-			average = w.gather(func(n *Node) []float64 { return n.state.Tail })
-		}
-		if decision.Action == Stop {
-			return &Result{
-				Plan: w.gather(func(n *Node) []float64 { return n.state.Plan }), Price: w.gather(func(n *Node) []float64 { return n.state.Price }),
-				Average: average, Rounds: stopping.Total, Status: decision.Status, Primal: report.Primal(), Dual: report.Dual(), Eta: eta,
-			}, nil
-		}
-		for _, n := range w.nodes {
-			n.Apply(decision)
-		}
-	}
-}
-
-// world holds all nodes of a run and carries their messages.
-type world struct {
-	graph     Graph
-	nodes     []*Node
-	incidence [][]int32
-	shared    [2][]float64 // by edge, from targets and from sources
-	reports   []Report
-	errs      []error
-	spans     [][2]int // nodes, in pieces of about equally many edges
-	tasks     chan func()
-	pending   sync.WaitGroup
-}
-
 // edgesPerSpan is what a goroutine takes at a time.
 const edgesPerSpan = 4096
 
-func newWorld(a ADMM, g Graph, specs []Spec) (*world, error) {
-	w := &world{graph: g, incidence: g.incidence(), reports: make([]Report, len(specs)), errs: make([]error, len(specs))}
-	begin, edges := 0, 0
+// run plays all nodes.
+func (a ADMM) run(ctx context.Context, g Graph, specs []Spec) (*Result, error) {
+	c, err := NewConsensus(a, g)
+	if err != nil {
+		return nil, err
+	}
+	nodes, questions := make([]*Node, len(specs)), make([]Question, len(specs))
+	spans, edges := []int{0}, 0 // of nodes, with about equally many edges
 	for i, s := range specs {
-		n, err := NewNode(s, a)
-		if err != nil {
+		if nodes[i], err = NewNode(s, a); err != nil {
 			return nil, err
 		}
-		w.nodes = append(w.nodes, n)
 		if edges += len(s.Neighbours); edges >= edgesPerSpan || i == len(specs)-1 {
-			w.spans = append(w.spans, [2]int{begin, i + 1})
-			begin, edges = i+1, 0
+			spans, edges = append(spans, i+1), 0
 		}
 	}
-	w.shared = [2][]float64{make([]float64, len(g.Edges)), make([]float64, len(g.Edges))}
 	workers := a.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	if workers = min(workers, len(w.spans)); workers > 1 {
-		w.tasks = make(chan func())
-		for range workers {
-			go func() {
-				for task := range w.tasks {
-					task()
-					w.pending.Done()
+	for !c.Done {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var group errgroup.Group
+		group.SetLimit(workers)
+		for k := range len(spans) - 1 {
+			group.Go(func() error {
+				for i := spans[k]; i < spans[k+1]; i++ {
+					c.Ask(i, &questions[i])
+					out, err := nodes[i].Answer(questions[i])
+					if err == nil {
+						err = c.Take(i, out)
+					}
+					if err != nil {
+						return err
+					}
 				}
-			}()
+				return nil
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		if err := c.Update(); err != nil {
+			return nil, err
 		}
 	}
-	return w, nil
-}
-
-func (w *world) stop() {
-	if w.tasks != nil {
-		close(w.tasks)
-	}
-}
-
-// each visits all nodes, several at once.
-func (w *world) each(visit func(i int)) {
-	for _, s := range w.spans {
-		task := func() {
-			for i := s[0]; i < s[1]; i++ {
-				visit(i)
-			}
-		}
-		if w.tasks == nil {
-			task()
-			continue
-		}
-		w.pending.Add(1)
-		w.tasks <- task
-	}
-	w.pending.Wait()
-}
-
-// round lets all nodes propose, carries the messages, and lets all accept.
-func (w *world) round() (Report, error) {
-	w.each(func(i int) {
-		n := w.nodes[i]
-		out, err := n.Propose()
-		w.errs[i] = err
-		for k, e := range w.incidence[i] {
-			if err == nil {
-				w.shared[n.spec.ID.Side][e] = out[k]
-			}
-		}
-	})
-	for _, err := range w.errs {
-		if err != nil {
-			return Report{}, err
-		}
-	}
-	w.each(func(i int) {
-		n := w.nodes[i]
-		others := w.shared[1-n.spec.ID.Side]
-		for k, e := range w.incidence[i] {
-			n.work[k] = others[e]
-		}
-		w.reports[i] = n.Accept(n.work)
-	})
-	var sum Report
-	for _, r := range w.reports {
-		sum.Add(r)
-	}
-	return sum, nil
-}
-
-// gather collects what targets hold, by edge.
-func (w *world) gather(of func(*Node) []float64) []float64 {
-	out := make([]float64, len(w.graph.Edges))
-	for i, n := range w.nodes[:w.graph.Targets] {
-		for k, e := range w.incidence[i] {
-			out[e] = of(n)[k]
-		}
-	}
-	return out
+	return c.Result(), nil
 }

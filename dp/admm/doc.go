@@ -23,9 +23,10 @@
 //
 // # Where things are
 //
-// Problem, Graph and Utility are the problem, with an error that names the cut where bounds cannot be met. Node is one agent's arithmetic
-// and StoppingRule the coordinator's. ADMM.Solve plays all of them in one process, package agents over messages, and package network carries
-// messages between processes by HTTP: the standard library has it, where a message broker brought eight modules for the same guarantee. Package account says what rounds cost, package central finds the optimum with all utilities in one place, for comparison.
+// Problem, Graph and Utility are the problem, with an error that names the cut where bounds cannot be met. A Node answers the Question of a
+// round, and a Consensus works out from the answers what is asked next and when to stop. ADMM.Solve plays all of them in one process, and
+// package network lets each node be a process of its own. Package account says what rounds cost, package central finds the optimum with all
+// utilities in one place, for comparison. Rounds are synchronous, as the paper's are: package network says why.
 //
 // # Conventions
 //

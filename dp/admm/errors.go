@@ -13,8 +13,6 @@ var (
 	ErrInfeasible = errors.New("no plan meets the bounds")
 	// ErrBudget marks a round that a node's privacy budget does not pay for.
 	ErrBudget = errors.New("privacy budget is spent")
-	// ErrLost marks a node that came back without the state it had.
-	ErrLost = errors.New("node lost its state")
 )
 
 var bad = check.In("admm").Bad

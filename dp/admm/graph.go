@@ -152,17 +152,22 @@ func (g Graph) check() error {
 // Nodes lists the nodes: the targets and then the sources.
 func (g Graph) Nodes() []ID {
 	ids := make([]ID, 0, g.Targets+g.Sources)
-	for x := range g.Targets {
-		ids = append(ids, ID{Target, x})
-	}
-	for y := range g.Sources {
-		ids = append(ids, ID{Source, y})
+	for i := range g.Targets + g.Sources {
+		ids = append(ids, g.node(i))
 	}
 	return ids
 }
 
-// incidence lists the edges of every node in the order of Nodes, those of one node by increasing index of the other end.
-func (g Graph) incidence() [][]int32 {
+// node is the one at a place of Nodes.
+func (g Graph) node(i int) ID {
+	if i < g.Targets {
+		return ID{Target, i}
+	}
+	return ID{Source, i - g.Targets}
+}
+
+// Incidence lists the edges of every node in the order of Nodes, those of one node by increasing index of the other end.
+func (g Graph) Incidence() [][]int32 {
 	count := make([]int, g.Targets+g.Sources)
 	for _, e := range g.Edges {
 		count[e.Target]++

@@ -38,16 +38,15 @@ func (s Secret) Affords() int {
 	return s.Rounds
 }
 
-// source lists all that determines a release: the node, the noise's law, the state and the decision. A release with the same source is the
+// source lists all that determines a release: the node, the noise's law, the question and the decision. A release with the same source is the
 // same message; where anything differs the noise is drawn afresh, because two decisions with one noise, or one direction with two radii,
 // would reveal the decisions.
-func (n *Node) source(zeta float64) []byte {
-	s := &n.state
+func (n *Node) source(q Question, zeta float64) []byte {
 	b := make([]byte, 0, 8*(6+3*len(n.out)))
-	for _, v := range []uint64{uint64(n.spec.ID.Side), uint64(n.spec.ID.Index), uint64(len(n.out)), math.Float64bits(zeta), uint64(s.Round), math.Float64bits(s.Eta)} {
+	for _, v := range []uint64{uint64(n.spec.ID.Side), uint64(n.spec.ID.Index), uint64(len(n.out)), math.Float64bits(zeta), uint64(q.Round), math.Float64bits(q.Eta)} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	for _, list := range [][]float64{s.Plan, s.Price, n.out} {
+	for _, list := range [][]float64{q.Plan, q.Price, n.out} {
 		for _, v := range list {
 			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
 		}
@@ -65,8 +64,8 @@ func (s Secret) digest(use string, source []byte) [32]byte {
 }
 
 // pay asks the ledger, if there is one, for the release of this round.
-func (n *Node) pay(source []byte) error {
-	secret, round := n.spec.Secret, n.state.Round
+func (n *Node) pay(round int, source []byte) error {
+	secret := n.spec.Secret
 	if round > n.rules.Rounds { // whatever the ledger says
 		return fmt.Errorf("admm: %v in round %d: %w: the rules have %d private rounds", n.spec.ID, round, ErrBudget, n.rules.Rounds)
 	}

@@ -17,17 +17,18 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// lone returns a node of 4 edges with a history: prices and amounts as if rounds had gone by.
-func lone(t *testing.T, us []admm.Utility, b admm.Bounds, eta float64, history *rand.Rand, secret *admm.Secret) *admm.Node {
+// lone returns a node of 4 edges and a question with a history: prices and amounts as if rounds had gone by.
+func lone(t *testing.T, us []admm.Utility, b admm.Bounds, eta float64, history *rand.Rand, secret *admm.Secret) (*admm.Node, admm.Question) {
 	t.Helper()
 	n, err := admm.NewNode(admm.Spec{Neighbours: []int{0, 1, 2, 3}, Utilities: us, Bounds: b, Secret: secret}, admm.ADMM{Eta: eta, Rounds: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range n.State().Plan {
-		n.State().Plan[i], n.State().Price[i] = 3*history.NormFloat64(), 4*history.NormFloat64()
+	q := admm.Question{Round: 1, Eta: eta}
+	for range 4 {
+		q.Plan, q.Price = append(q.Plan, 3*history.NormFloat64()), append(q.Price, 4*history.NormFloat64())
 	}
-	return n
+	return n, q
 }
 
 // utilities draws four, and the same but for one.
@@ -54,10 +55,10 @@ func TestDensityRatio(t *testing.T) {
 		b := admm.Bounds{Min: 3 * rng.Float64()}
 		b.Max = b.Min + 5*rng.Float64()
 		seed := rng.Uint64()
-		a := lone(t, us, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
-		c := lone(t, changed, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
-		x, errX := a.Propose()
-		y, errY := c.Propose()
+		a, q := lone(t, us, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
+		c, _ := lone(t, changed, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
+		x, errX := a.Answer(q)
+		y, errY := c.Answer(q)
 		if err := errors.Join(errX, errY); err != nil {
 			t.Fatal(err)
 		}
@@ -102,13 +103,12 @@ func TestRangeOfParameters(t *testing.T) {
 				var out [2][]float64
 				for world, a := range []float64{a, a + r} {
 					us[3] = make(a)
-					n := lone(t, us, admm.Bounds{Max: 20}, eta, rand.New(rand.NewPCG(seed, 1)), nil)
-					for k := range n.State().Plan { // near 0, where slopes are steepest, for half
-						if i%2 == 0 {
-							n.State().Plan[k], n.State().Price[k] = .01*n.State().Plan[k], .01*n.State().Price[k]
-						}
+					n, q := lone(t, us, admm.Bounds{Max: 20}, eta, rand.New(rand.NewPCG(seed, 1)), nil)
+					if i%2 == 0 { // near 0, where slopes are steepest
+						floats.Scale(.01, q.Plan)
+						floats.Scale(.01, q.Price)
 					}
-					x, err := n.Propose()
+					x, err := n.Answer(q)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -140,27 +140,25 @@ func shared(rounds int, theta, zetaScale float64, key [32]byte) ([]float64, erro
 	if err != nil {
 		return nil, err
 	}
-	for i := range n.State().Plan {
-		n.State().Plan[i] = 100 // far from 0
-	}
+	q := admm.Question{Eta: 1, Plan: []float64{100, 100, 100, 100}, Price: make([]float64, 4)} // far from 0
 	var losses []float64
-	for range rounds {
-		before := append([]float64(nil), n.State().Plan...)
-		price := append([]float64(nil), n.State().Price...)
-		out, err := n.Propose()
+	for q.Round = 1; q.Round <= rounds; q.Round++ {
+		out, err := n.Answer(q)
 		if err != nil {
 			return nil, err
 		}
 		zero, one := 0.0, 0.0
 		for i, v := range out {
-			centre := before[i] - price[i]
+			centre := q.Plan[i] - q.Price[i]
 			a := []float64{3, 3, 3, 0}[i]
 			b := []float64{3, 3, 3, slope}[i]
 			zero += (v - centre - a) * (v - centre - a)
 			one += (v - centre - b) * (v - centre - b)
 		}
 		losses = append(losses, math.Sqrt(zero)-math.Sqrt(one))
-		n.Accept([]float64{100, 100, 100, 100})
+		for i, v := range out { // the other side always shares 100
+			q.Plan[i], q.Price[i] = (v+100)/2, q.Price[i]+(v-100)/2
+		}
 	}
 	return losses, nil
 }
@@ -219,18 +217,18 @@ func TestNoise(t *testing.T) {
 	const n = 4000
 	for i := range n {
 		secret := &admm.Secret{Alpha: 2, Sensitivity: 5, Rounds: 1000, Key: [32]byte{byte(i), byte(i >> 8)}}
-		private := lone(t, us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), secret)
-		plain := lone(t, us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), nil)
-		x, err := private.Propose()
+		private, q := lone(t, us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), secret)
+		plain, _ := lone(t, us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), nil)
+		x, err := private.Answer(q)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x = append([]float64(nil), x...)
-		again, _ := private.Propose()
+		again, _ := private.Answer(q)
 		if floats.Distance(x, again, 2) != 0 {
 			t.Fatal("a round that is done again has other noise")
 		}
-		y, _ := plain.Propose()
+		y, _ := plain.Answer(q)
 		mean += floats.Distance(x, y, 2) / n
 	}
 	// d/ζ = 4/(0.5·2/5) = 20, with a standard deviation of √4/ζ = 10.
@@ -243,11 +241,11 @@ func TestNoise(t *testing.T) {
 // the noise, and two messages would give the decision away. It repeats where nothing differs.
 func TestNoiseIsOfAll(t *testing.T) {
 	us := []admm.Utility{admm.Linear{A: 1}, admm.Linear{A: 2}, admm.Linear{A: 3}, admm.Linear{A: 4}}
-	noise := func(change func(s *admm.Spec, st *admm.State)) []float64 {
+	noise := func(change func(s *admm.Spec, st *admm.Question)) []float64 {
 		t.Helper()
 		spec := admm.Spec{Neighbours: []int{0, 1, 2, 3}, Utilities: slices.Clone(us), Bounds: admm.Bounds{Max: 9}}
 		spec.Secret = &admm.Secret{Alpha: 2, Sensitivity: 5, Rounds: 1000, Key: [32]byte{7}}
-		state := admm.State{Round: 3, Eta: 1, Plan: []float64{1, 2, 3, 4}, Price: []float64{4, 3, 2, 1}, Tail: make([]float64, 4)}
+		state := admm.Question{Round: 3, Eta: 1, Plan: []float64{1, 2, 3, 4}, Price: []float64{4, 3, 2, 1}}
 		change(&spec, &state)
 		var out [2][]float64
 		for i, secret := range []*admm.Secret{spec.Secret, nil} {
@@ -256,32 +254,31 @@ func TestNoiseIsOfAll(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			*n.State() = state
-			if out[i], err = n.Propose(); err != nil {
+			if out[i], err = n.Answer(state); err != nil {
 				t.Fatal(err)
 			}
 		}
 		floats.Sub(out[0], out[1])
 		return out[0]
 	}
-	one := noise(func(*admm.Spec, *admm.State) {})
-	if again := noise(func(*admm.Spec, *admm.State) {}); !slices.Equal(again, one) {
+	one := noise(func(*admm.Spec, *admm.Question) {})
+	if again := noise(func(*admm.Spec, *admm.Question) {}); !slices.Equal(again, one) {
 		t.Error("the same message has other noise")
 	}
-	for name, change := range map[string]func(*admm.Spec, *admm.State){
-		"alpha":       func(s *admm.Spec, _ *admm.State) { s.Secret.Alpha *= 2 },
-		"sensitivity": func(s *admm.Spec, _ *admm.State) { s.Secret.Sensitivity *= 2 },
-		"eta":         func(_ *admm.Spec, st *admm.State) { st.Eta *= 2 },
-		"key":         func(s *admm.Spec, _ *admm.State) { s.Secret.Key[31]++ },
-		"side":        func(s *admm.Spec, _ *admm.State) { s.ID.Side = admm.Source },
-		"index":       func(s *admm.Spec, _ *admm.State) { s.ID.Index++ },
-		"round":       func(_ *admm.Spec, st *admm.State) { st.Round++ },
-		"plan":        func(_ *admm.Spec, st *admm.State) { st.Plan = []float64{1, 2, 3, 4.000001} },
-		"price":       func(_ *admm.Spec, st *admm.State) { st.Price = []float64{4, 3.000001, 2, 1} },
-		"decision":    func(s *admm.Spec, _ *admm.State) { s.Utilities[2] = admm.Linear{A: 3.000001} },
-		"degree": func(s *admm.Spec, st *admm.State) {
+	for name, change := range map[string]func(*admm.Spec, *admm.Question){
+		"alpha":       func(s *admm.Spec, _ *admm.Question) { s.Secret.Alpha *= 2 },
+		"sensitivity": func(s *admm.Spec, _ *admm.Question) { s.Secret.Sensitivity *= 2 },
+		"eta":         func(_ *admm.Spec, st *admm.Question) { st.Eta *= 2 },
+		"key":         func(s *admm.Spec, _ *admm.Question) { s.Secret.Key[31]++ },
+		"side":        func(s *admm.Spec, _ *admm.Question) { s.ID.Side = admm.Source },
+		"index":       func(s *admm.Spec, _ *admm.Question) { s.ID.Index++ },
+		"round":       func(_ *admm.Spec, st *admm.Question) { st.Round++ },
+		"plan":        func(_ *admm.Spec, st *admm.Question) { st.Plan = []float64{1, 2, 3, 4.000001} },
+		"price":       func(_ *admm.Spec, st *admm.Question) { st.Price = []float64{4, 3.000001, 2, 1} },
+		"decision":    func(s *admm.Spec, _ *admm.Question) { s.Utilities[2] = admm.Linear{A: 3.000001} },
+		"degree": func(s *admm.Spec, st *admm.Question) {
 			s.Neighbours, s.Utilities = s.Neighbours[:3], s.Utilities[:3]
-			st.Plan, st.Price, st.Tail = st.Plan[:3], st.Price[:3], st.Tail[:3]
+			st.Plan, st.Price = st.Plan[:3], st.Price[:3]
 		},
 	} {
 		other := noise(change)
@@ -330,22 +327,17 @@ func TestLedgerIsAskedFirst(t *testing.T) {
 	}
 	full := errors.New("the disk is full")
 	b.err = full
-	if out, err := n.Propose(); !errors.Is(err, full) || out != nil {
+	q := admm.Question{Round: 1, Eta: 1, Plan: make([]float64, 4), Price: make([]float64, 4)}
+	if out, err := n.Answer(q); !errors.Is(err, full) || out != nil {
 		t.Errorf("%v, %v: want nothing but the ledger's error", out, err)
 	}
-	for i := range spec.Neighbours {
-		if v := n.Shared(i); v != 0 {
-			t.Errorf("after the error the bare decision %v is to be had", v)
-		}
-	}
 	b.err = nil
-	for round := 1; round <= 3; round++ {
+	for ; q.Round <= 3; q.Round++ {
 		for range 2 {
-			if _, err := n.Propose(); err != nil {
+			if _, err := n.Answer(q); err != nil {
 				t.Fatal(err)
 			}
 		}
-		n.Accept([]float64{1, 1, 1, 1})
 	}
 	for i, r := range b.releases {
 		if r.Round != i+1 || r.Alpha != 2 || r.Sensitivity != 5 || r.Degree != 4 {
@@ -370,12 +362,10 @@ func TestNoReleaseAfterTheRounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for round := 1; round <= 6; round++ {
-			_, err := n.Propose()
+			_, err := n.Answer(admm.Question{Round: round, Eta: 1, Plan: []float64{1}, Price: []float64{0}})
 			if (round > 3) != errors.Is(err, admm.ErrBudget) {
 				t.Errorf("%+v, round %d of 3: %v", ledger, round, err)
 			}
-			n.Accept([]float64{1})
-			n.Apply(admm.Decision{Eta: 1})
 		}
 		if ledger != nil && len(ledger.releases) != 3 {
 			t.Errorf("%d releases of 3", len(ledger.releases))
@@ -399,16 +389,11 @@ func TestNoReleaseOfWhatIsRounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, n := range []*admm.Node{plain, private} {
-				if _, err := n.Propose(); err != nil {
-					t.Fatal(err)
-				}
-				n.Accept([]float64{huge, huge})
-			}
-			if out[world], err = plain.Propose(); err != nil {
+			q := admm.Question{Round: 2, Eta: 1, Plan: []float64{huge / 2, huge / 2}, Price: []float64{huge / 2, huge / 2}} // a target shared huge
+			if out[world], err = plain.Answer(q); err != nil {
 				t.Fatal(err)
 			}
-			if shared, err := private.Propose(); !errors.Is(err, admm.ErrParameter) || shared != nil || len(b.releases) != 1 {
+			if shared, err := private.Answer(q); !errors.Is(err, admm.ErrParameter) || shared != nil || len(b.releases) != 0 {
 				t.Errorf("huge = %v: %v, %v, %d releases: want a refusal before it is paid for", huge, shared, err, len(b.releases))
 			}
 		}

@@ -125,7 +125,7 @@ func (p Problem) Violation(plan []float64) float64 {
 
 // Specs hands every node what it may know, in the order of Graph.Nodes.
 func (p Problem) Specs() []Spec {
-	ids, incidence := p.Graph.Nodes(), p.Graph.incidence()
+	ids, incidence := p.Graph.Nodes(), p.Graph.Incidence()
 	out := make([]Spec, len(ids))
 	for n, id := range ids {
 		s := Spec{ID: id, Bounds: p.Bounds(id), Neighbours: make([]int, len(incidence[n])), Utilities: make([]Utility, len(incidence[n]))}

@@ -42,7 +42,7 @@ func gonum(t *testing.T, p admm.Problem) float64 {
 	return -value
 }
 
-// The network simplex, the interior point and gonum's simplex agree on linear programs.
+// The network simplex, ADMM with its proof and gonum's simplex agree on linear programs.
 func TestLinearThreeWays(t *testing.T) {
 	asked := 0
 	for i, k := range admmtest.Kinds() {
@@ -61,7 +61,7 @@ func TestLinearThreeWays(t *testing.T) {
 					t.Fatal(err)
 				}
 				if d := math.Abs(exact.Value - inner.Value); d > exact.Gap+inner.Gap+1e-12*exact.Value {
-					t.Errorf("simplex %v, interior point %v: differ by %g, gaps %g and %g", exact.Value, inner.Value, d, exact.Gap, inner.Gap)
+					t.Errorf("simplex %v, ADMM %v: differ by %g, gaps %g and %g", exact.Value, inner.Value, d, exact.Gap, inner.Gap)
 				}
 				if v := p.Violation(exact.Plan); v > 1e-12 {
 					t.Errorf("the plan misses a bound by %g", v)
@@ -78,7 +78,7 @@ func TestLinearThreeWays(t *testing.T) {
 	}
 }
 
-// The interior point satisfies the conditions of optimality in a case done by hand: log utilities at one target with Max 3 share it in
+// A long run satisfies the conditions of optimality in a case done by hand: log utilities at one target with Max 3 share it in
 // proportion where B is equal: u = log(1+v) + 2 log(1+w), v + w = 3: 1+w = 2(1+v), v = 2/3.
 func TestConcaveByHand(t *testing.T) {
 	p := admm.Problem{

@@ -3,8 +3,7 @@
 //	DIR/network.json         who is joined to whom, and the rules: for the coordinator
 //	DIR/nodes/target-3.json  what target 3 knows: its neighbours, utilities, bounds and, if it is private, its noise
 //
-// A node's state between rounds (SaveState) follows from messages and holds nothing secret; its file does. Files are readable by their owner
-// alone.
+// A node's file holds what is secret. Files are readable by their owner alone.
 //
 // A private node keeps a ledger of all that it has ever released (OpenLedger), in which an entry is safe before the release is made. Its
 // budget is for all of the ledger: a node that is started again, or takes part in another run, goes on where it was.

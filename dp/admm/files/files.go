@@ -6,14 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
+	"coupling/lab/durable"
 )
 
 // Network is what is public.
@@ -162,44 +163,21 @@ func encode(s admm.Spec, rules admm.ADMM) (node, error) {
 	return f, nil
 }
 
-// write writes a file whole or not at all, for its owner alone, and waits until it is on the disk.
+// write writes a file for its owner alone, for people to read.
 func write(path string, v any) error {
 	b, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
 		return fmt.Errorf("files: %s: %w", path, err)
 	}
-	return replace(path, append(b, '\n'), true)
+	return Replace(path, append(b, '\n'))
 }
 
-// Replace writes a file whole or not at all, readable by its owner alone, and makes its folder. It does not wait for the disk: the file
-// outlives the process, and not always the machine.
-func Replace(path string, b []byte) error { return replace(path, b, false) }
-
-func replace(path string, b []byte, flush bool) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// Replace writes a file whole or not at all, for its owner alone, and makes its folder.
+func Replace(path string, b []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails when all went well
-	_, err = f.Write(b)
-	if err == nil && flush {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil || !flush || runtime.GOOS == "windows" { // which has no flushing of folders
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return durable.WriteFile(path, 0o600, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
 // ReadNetwork reads DIR/network.json.
@@ -350,17 +328,3 @@ func SaveJSON(path string, v any) error {
 
 // LoadJSON reads what SaveJSON kept. Errors name the file.
 func LoadJSON(path string, to any) error { return read(path, to) }
-
-// SaveState returns a function that keeps a node's state in a file, for admm/agents.
-func SaveState(path string) func(admm.State) error {
-	return func(s admm.State) error { return SaveJSON(path, s) }
-}
-
-// LoadState reads what SaveState kept, nil if there is no file.
-func LoadState(path string) (*admm.State, error) {
-	if _, err := os.Stat(path); os.IsNotExist(err) {
-		return nil, nil //nolint:nilnil // a node that begins has no state
-	}
-	s := new(admm.State)
-	return s, read(path, s)
-}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,12 +17,11 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
+	"coupling/lab/durable"
 )
 
 // ErrLedger marks a ledger that cannot be trusted to list all that a node has released: it is gone, damaged, another's or in use.
 var ErrLedger = errors.New("ledger cannot be used")
-
-var errBusy = errors.New("another process has it")
 
 // lockTimeout is how long to wait for a ledger in use: its process may be about to end.
 const lockTimeout = 2 * time.Second
@@ -33,7 +33,7 @@ const lockTimeout = 2 * time.Second
 // back.
 type Ledger struct {
 	path  string
-	lock  *os.File
+	lock  io.Closer
 	page  page
 	known map[string]bool
 	left  int // releases of the present kind that the budget pays for
@@ -71,22 +71,16 @@ func OpenLedger(path, nodePath string) (*Ledger, error) {
 	}
 	l := &Ledger{path: path, known: map[string]bool{}}
 	var err error
-	if l.lock, err = os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600); err != nil {
-		return nil, err
-	}
 	for until := time.Now().Add(lockTimeout); ; time.Sleep(lockTimeout / 40) {
-		if err = lock(l.lock); err == nil || time.Now().After(until) {
+		if l.lock, err = durable.TryLock(path + ".lock"); !errors.Is(err, durable.ErrLocked) || time.Now().After(until) {
 			break
 		}
 	}
 	if err != nil {
-		err = l.bad("%w", err)
-	} else {
-		err = l.open(f, nodePath)
+		return nil, l.bad("%w", err)
 	}
-	if err != nil {
-		l.lock.Close()
-		return nil, err
+	if err := l.open(f, nodePath); err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
@@ -169,7 +163,7 @@ func (l *Ledger) save(p page) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(l.path, b, true); err != nil {
+	if err := Replace(l.path, b); err != nil {
 		return err
 	}
 	l.page = p

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"coupling/dp/admm"
-	"coupling/dp/admm/agents"
 	"coupling/dp/admm/network"
 )
 
@@ -22,8 +21,10 @@ func ExampleServe() {
 		TargetUtility: []admm.Utility{admm.Log{A: 1, B: 1}, admm.Log{A: 2, B: 1}},
 		TargetBounds:  []admm.Bounds{{Max: 3}},
 	}
-	line := network.Line{Access: server.Access()}
-	result, err := agents.Solve(context.Background(), admm.ADMM{}, line, prob.Graph, prob.Specs(), 0)
+	for _, spec := range prob.Specs() { // processes of their own, as a rule
+		go func() { _, _ = network.Node{Access: server.Access(), Spec: spec}.Run(context.Background()) }()
+	}
+	result, _, err := server.Run(context.Background(), network.Coordinator{Graph: prob.Graph})
 	if err != nil {
 		fmt.Println(err)
 		return

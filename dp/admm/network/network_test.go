@@ -1,93 +1,452 @@
 package network_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
 	"coupling/dp/admm/admmtest"
-	"coupling/dp/admm/agents"
 	"coupling/dp/admm/network"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func serve(t *testing.T) network.Line {
+func problem(seed uint64, network, utility string) admm.Problem {
+	return admmtest.Problem(rand.New(rand.NewPCG(seed, 3)), admmtest.Kind{Network: network, Utility: utility})
+}
+
+// protected is a problem with private nodes, and what SolvePrivate makes of it.
+func protected(t *testing.T, a admm.ADMM) (admm.Problem, []admm.Spec, *admm.Result) {
 	t.Helper()
-	s, err := network.Serve("127.0.0.1:0", "")
+	p := problem(3, "random", "linear")
+	private := admm.Private{Budget: account.Budget{Alpha: 20}, Slope: 5}
+	specs, err := private.Protect(rand.New(rand.NewPCG(5, 6)), p.Specs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := a.SolvePrivate(t.Context(), p, private, rand.New(rand.NewPCG(5, 6)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, specs, want
+}
+
+func serve(t *testing.T, addr, token string) *network.Server {
+	t.Helper()
+	s, err := network.Serve(addr, token)
+	for range 100 { // a node that connects to a port that is free may get it for itself
+		if err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+		s, err = network.Serve(addr, token)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return network.Line{Access: s.Access()}
+	return s
 }
 
-// Over the network, with and without faults, plain and private, the plan has the same bits as in process.
+// play runs a problem over HTTP, with what change makes of a node, and returns the errors of the nodes too.
+func play(t *testing.T, c network.Coordinator, specs []admm.Spec, change func(i int, n *network.Node)) (*admm.Result, []network.Amounts, []error, error) {
+	t.Helper()
+	s := serve(t, "127.0.0.1:0", "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	parts, errs := make([]network.Amounts, len(specs)), make([]error, len(specs))
+	var wg sync.WaitGroup
+	for i, spec := range specs {
+		n := network.Node{Access: s.Access(), Rules: c.Rules, Spec: spec}
+		if change != nil {
+			change(i, &n)
+		}
+		wg.Go(func() { parts[i], errs[i] = n.Run(ctx) })
+	}
+	r, unheard, err := s.Run(ctx, c)
+	if err != nil {
+		cancel()
+	} else if len(unheard) > 0 {
+		t.Errorf("%v have not heard of the end", unheard)
+	}
+	wg.Wait()
+	return r, parts, errs, err
+}
+
+// equal compares a run with one in this process, and what its nodes were told.
+func equal(t *testing.T, p admm.Problem, want, got *admm.Result, parts []network.Amounts) {
+	t.Helper()
+	if d := cmp.Diff(want.Plan, got.Plan); d != "" || got.Rounds != want.Rounds || got.Status != want.Status {
+		t.Errorf("%d rounds for %d, %v: %s", got.Rounds, want.Rounds, got.Status, d)
+	}
+	for n, edges := range p.Graph.Incidence() {
+		for k, e := range edges {
+			if parts != nil && parts[n].Plan[k] != want.Plan[e] {
+				t.Errorf("%v was told %v on edge %d: want %v", parts[n].ID, parts[n].Plan[k], e, want.Plan[e])
+			}
+		}
+	}
+}
+
+// Over the network the plan has the same bits as in one process, plain and private, both phases.
 func TestSameBits(t *testing.T) {
-	for i, f := range []admmtest.Faulty{{}, {Lose: 0.1, Duplicate: 0.1, Late: 0.1}} {
-		p := admmtest.Problem(rand.New(rand.NewPCG(uint64(i), 3)), admmtest.Kind{Network: "random", Utility: "mixed"})
-		f.Transport, f.Seed = serve(t), 5
-		a := admm.ADMM{Tol: 1e-3}
+	for i, k := range []admmtest.Kind{{Network: "random", Utility: "mixed"}, {Network: "complete", Utility: "quadratic"}} {
+		p := problem(uint64(i), k.Network, k.Utility)
+		a := admm.ADMM{Tol: 1e-3, Adapt: true, Relax: 1.2}
 		want, err := a.Solve(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := agents.Solve(t.Context(), a, &f, p.Graph, p.Specs(), 20*time.Millisecond)
-		if err != nil {
+		got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, p.Specs(), nil)
+		if err = errors.Join(append(errs, err)...); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(want.Plan, got.Plan); d != "" || got.Rounds != want.Rounds {
-			t.Errorf("%d rounds for %d: %s", got.Rounds, want.Rounds, d)
+		equal(t, p, want, got, parts)
+	}
+	a := admm.ADMM{Rounds: 20, Tol: 1e-4}
+	p, specs, want := protected(t, a)
+	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, nil)
+	if err = errors.Join(append(errs, err)...); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, p, want, got, parts)
+}
+
+// faulty is a line on which requests, or their answers, are lost or come twice.
+type faulty struct {
+	mu  sync.Mutex
+	rng *rand.Rand
+}
+
+var errLine = errors.New("the line is cut")
+
+func (f *faulty) draw() float64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rng.Float64()
+}
+
+func (f *faulty) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	send := func() (*http.Response, error) {
+		again := r.Clone(r.Context())
+		again.Body = io.NopCloser(bytes.NewReader(body))
+		return http.DefaultTransport.RoundTrip(again)
+	}
+	switch u := f.draw(); {
+	case bytes.Contains(body, []byte(`"round"`)) && u < .1: // lost on the way
+		return nil, errLine
+	case bytes.Contains(body, []byte(`"round"`)) && u < .2: // or on the way back
+		if answer, err := send(); err == nil {
+			answer.Body.Close()
 		}
-		a = admm.ADMM{Rounds: 15, Tol: 1e-3}
-		private := admm.Private{Budget: account.Budget{Alpha: 50}, Slope: 5}
-		if want, err = a.SolvePrivate(t.Context(), p, private, rand.New(rand.NewPCG(1, 2))); err != nil {
-			t.Fatal(err)
+		return nil, errLine
+	case u < .4: // sent twice
+		if answer, err := send(); err == nil {
+			answer.Body.Close()
 		}
-		specs, err := private.Protect(rand.New(rand.NewPCG(1, 2)), p.Specs())
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Transport = serve(t)
-		if got, err = agents.Solve(t.Context(), a, &f, p.Graph, specs, 20*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(want.Plan, got.Plan); d != "" || got.Rounds != want.Rounds {
-			t.Errorf("private: %d rounds for %d: %s", got.Rounds, want.Rounds, d)
+	}
+	return send()
+}
+
+// Requests and answers that are lost or come twice change nothing.
+func TestFaultyLine(t *testing.T) {
+	a := admm.ADMM{Rounds: 12, Tol: 1e-2}
+	p, specs, want := protected(t, a)
+	line := &faulty{rng: rand.New(rand.NewPCG(1, 1))}
+	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, func(_ int, n *network.Node) {
+		n.Transport, n.Retry = line, time.Millisecond
+	})
+	if err = errors.Join(append(errs, err)...); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, p, want, got, parts)
+}
+
+// mortal is a node that dies at some of its requests and is started again, with nothing but its spec.
+func mortal(ctx context.Context, n network.Node, deaths int) (network.Amounts, error) {
+	for death := 0; ; death++ {
+		life, die := context.WithCancel(ctx)
+		requests := 0
+		n.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			if requests++; requests == 4 && death < deaths {
+				die()
+			}
+			return http.DefaultTransport.RoundTrip(r)
+		})
+		out, err := n.Run(life)
+		dead := life.Err() != nil && ctx.Err() == nil
+		die()
+		if !dead {
+			return out, err
 		}
 	}
 }
 
-// Nobody joins without the token, and the server listens on loopback addresses only.
-func TestAccess(t *testing.T) {
-	line, other := serve(t), serve(t)
-	line.Token = other.Token
-	if _, err := line.Join(t.Context(), admm.ID{}); !errors.Is(err, network.ErrAccess) {
-		t.Errorf("another token: %v", err)
+type roundTripper func(r *http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Nodes that die and come back, and a coordinator that dies after some rounds and comes back with what it had saved, at the same address,
+// change nothing.
+func TestAllDie(t *testing.T) {
+	a := admm.ADMM{Rounds: 12, Tol: 1e-4}
+	p, specs, want := protected(t, a)
+	s := serve(t, "127.0.0.1:0", "")
+	access := s.Access()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	errs := make([]error, len(specs))
+	var wg sync.WaitGroup
+	for i, spec := range specs {
+		wg.Go(func() {
+			_, errs[i] = mortal(ctx, network.Node{Access: access, Rules: a, Spec: spec, Retry: 20 * time.Millisecond}, 3*(1-i%2))
+		})
 	}
-	for _, token := range []string{"", other.Token} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, other.URL, strings.NewReader("{"))
-		if err != nil {
+	var saved []byte
+	var got *admm.Result
+	for deaths := 0; got == nil; deaths++ {
+		life, die := context.WithCancel(ctx)
+		c := network.Coordinator{Rules: a, Graph: p.Graph}
+		c.Save = func(m network.Checkpoint) (err error) {
+			saved, err = json.Marshal(m)
+			return err
+		}
+		rounds := 0
+		c.Rules.Trace = func(admm.Step) {
+			if rounds++; rounds == 5 && deaths < 4 {
+				die()
+			}
+		}
+		if saved != nil {
+			c.Resume = new(network.Checkpoint)
+			if err := json.Unmarshal(saved, c.Resume); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, _, err := s.Run(life, c)
+		if dead := life.Err() != nil; !dead && err != nil {
 			t.Fatal(err)
+		} else if !dead {
+			got = r
+		} else {
+			s.Close()
+			s = serve(t, strings.TrimPrefix(access.URL, "http://"), access.Token)
 		}
-		want := http.StatusUnauthorized
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
-			want = http.StatusBadRequest
+		die()
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, p, want, got, nil)
+}
+
+// A coordinator that begins a new run at the old address is not joined by nodes of the old one.
+func TestCoordinatorForgets(t *testing.T) {
+	p := problem(1, "complete", "log")
+	s := serve(t, "127.0.0.1:0", "")
+	access := s.Access()
+	errs := make(chan error)
+	for _, spec := range p.Specs() {
+		go func() {
+			_, err := network.Node{Access: access, Spec: spec, Retry: 20 * time.Millisecond}.Run(t.Context())
+			errs <- err
+		}()
+	}
+	life, die := context.WithCancel(t.Context())
+	_, _, err := s.Run(life, network.Coordinator{Rules: admm.ADMM{Trace: func(admm.Step) { die() }}, Graph: p.Graph})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	s.Close()
+	s = serve(t, strings.TrimPrefix(access.URL, "http://"), access.Token)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { _, _, _ = s.Run(ctx, network.Coordinator{Graph: p.Graph}) }() // which nobody joins
+	for range p.Specs() {
+		if err := <-errs; err == nil || !strings.Contains(err.Error(), "takes part in another run") {
+			t.Errorf("%v: want that it is of another run", err)
 		}
-		answer, err := http.DefaultClient.Do(r)
+	}
+	cancel()
+}
+
+// What no node says ends the run with the reason or changes nothing; it never ends the process.
+func TestOddRequests(t *testing.T) {
+	p := problem(1, "complete", "linear")
+	a := admm.ADMM{Tol: 1e-4}
+	want, err := a.Solve(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var odd []string
+	for _, id := range []string{`{"side":0,"index":99}`, `{"side":7,"index":0}`, `{"side":-1,"index":-1}`} {
+		odd = append(odd, fmt.Sprintf(`{"node":%s,"rules":%q}`, id, a.Digest()), fmt.Sprintf(`{"node":%s,"fail":"no"}`, id))
+	}
+	odd = append(odd, `{"node":{"side":0,"index":0},"run":"another","fail":"no"}`, "{[", `{"share":"x"}`)
+	for _, round := range []int{-1, 1 << 40} {
+		odd = append(odd, fmt.Sprintf(`{"node":{"side":0,"index":0},"rules":%q,"rounds":9,"round":%d,"share":[1]}`, a.Digest(), round))
+	}
+	post := func(access network.Access, body string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, access.URL, strings.NewReader(body))
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
+			return
 		}
-		answer.Body.Close()
-		if answer.StatusCode != want {
-			t.Errorf("half a request with token %q: %s", token, answer.Status)
+		r.Header.Set("Authorization", "Bearer "+access.Token)
+		if answer, err := http.DefaultClient.Do(r); err == nil {
+			answer.Body.Close()
+		}
+	}
+	got, parts, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, p.Specs(), func(i int, n *network.Node) {
+		access := n.Access
+		n.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			post(access, odd[rand.IntN(len(odd))])
+			return http.DefaultTransport.RoundTrip(r)
+		})
+	})
+	if err = errors.Join(append(errs, err)...); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, p, want, got, parts)
+}
+
+// A share of another length ends the run with the reason, and so does a question that cannot be.
+func TestSharesThatCannotBe(t *testing.T) {
+	p := problem(1, "complete", "linear")
+	for name, replace := range map[string][2]string{"share": {`"share":[`, `"share":[1,`}, "rules": {`"rules":"`, `"rules":"x`}} {
+		_, _, _, err := play(t, network.Coordinator{Graph: p.Graph}, p.Specs(), func(i int, n *network.Node) {
+			if i == 1 {
+				n.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+					body, err := io.ReadAll(r.Body)
+					if err != nil {
+						return nil, err
+					}
+					body = bytes.Replace(body, []byte(replace[0]), []byte(replace[1]), 1)
+					r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+					return http.DefaultTransport.RoundTrip(r)
+				})
+			}
+		})
+		if !errors.Is(err, admm.ErrParameter) {
+			t.Errorf("%s: %v, want ErrParameter", name, err)
+		}
+	}
+	spec := p.Specs()[0]
+	n, err := admm.NewNode(spec, admm.ADMM{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := make([]float64, len(spec.Neighbours))
+	for i, q := range []admm.Question{
+		{}, {Round: 1, Eta: 1}, {Round: 1, Eta: 1, Plan: d}, {Round: 0, Eta: 1, Plan: d, Price: d}, {Round: 1, Plan: d, Price: d}, {Round: 1, Eta: math.NaN(), Plan: d, Price: d},
+		{Round: 1, Eta: math.Inf(1), Plan: d, Price: d}, {Round: 1, Eta: 1, Plan: d, Price: d, Tail: d}, {Round: 1, Eta: 1, Phase: admm.Projecting, Plan: d, Price: d, Tail: d}, {Round: 1, Eta: 1, Phase: -1, Plan: d, Price: d},
+	} {
+		if out, err := n.Answer(q); !errors.Is(err, admm.ErrParameter) || out != nil {
+			t.Errorf("question %d: %v, %v", i, out, err)
+		}
+	}
+}
+
+// A budget that does not pay for the rounds, and a node by other rules, end the run before its first round; an error in a node ends it with the reason.
+func TestNodesThatCannot(t *testing.T) {
+	p := problem(2, "complete", "linear")
+	specs, err := admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 5}, Slope: 5}.Protect(rand.New(rand.NewPCG(1, 1)), p.Specs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := 0
+	a := admm.ADMM{Rounds: 6, Trace: func(admm.Step) { rounds++ }}
+	if _, _, errs, err := play(t, network.Coordinator{Rules: a, Graph: p.Graph}, specs, nil); !errors.Is(err, admm.ErrBudget) || rounds > 0 || errs[0] == nil || !strings.Contains(errors.Join(errs...).Error(), "budget is spent") {
+		t.Errorf("%v, %v after %d rounds, want ErrBudget", err, errs, rounds)
+	}
+	for _, other := range []admm.ADMM{{Rounds: 100}, {Rounds: 5, Eta: 2}, {Rounds: 5, Relax: 1.5}, {Rounds: 5, Tail: 4}} {
+		_, _, _, err := play(t, network.Coordinator{Rules: admm.ADMM{Rounds: 5}, Graph: p.Graph}, specs, func(i int, n *network.Node) {
+			if i == 1 {
+				n.Rules = other
+			}
+		})
+		if !errors.Is(err, admm.ErrParameter) && !errors.Is(err, admm.ErrBudget) {
+			t.Errorf("%+v: %v", other, err)
+		}
+	}
+	full := make([]admm.Spec, len(specs))
+	for i, s := range specs {
+		secret := *s.Secret
+		secret.Ledger, s.Secret = broken{}, &secret
+		full[i] = s
+	}
+	if _, _, _, err := play(t, network.Coordinator{Rules: admm.ADMM{Rounds: 5}, Graph: p.Graph}, full, nil); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+		t.Errorf("%v, want that the disk is full", err)
+	}
+}
+
+type broken struct{}
+
+func (broken) Pay(admm.Release, int) error { return errors.New("the disk is full") }
+func (broken) Rounds() int                 { return 1000 }
+
+// Nodes without edges take part; what float64 cannot hold ends a run with the reason.
+func TestEdges(t *testing.T) {
+	g, err := admm.Edges(2, 1, []admm.Edge{{Target: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := admm.Problem{Graph: g, TargetUtility: []admm.Utility{admm.Linear{A: 1}}, SourceBounds: []admm.Bounds{{Max: 2}}}
+	r, _, _, err := play(t, network.Coordinator{Graph: g}, p.Specs(), nil)
+	if err != nil || r.Status != admm.Converged || math.Abs(r.Plan[0]-2) > 1e-6 {
+		t.Errorf("%v, %v", r, err)
+	}
+	huge := []admm.Utility{admm.Linear{A: 1e308}}
+	p = admm.Problem{Graph: admm.Complete(1, 1), TargetUtility: huge, SourceUtility: huge, SourceBounds: []admm.Bounds{{Max: 1}}}
+	if _, _, _, err := play(t, network.Coordinator{Graph: p.Graph}, p.Specs(), nil); !errors.Is(err, admm.ErrParameter) {
+		t.Errorf("%v, want ErrParameter", err)
+	}
+}
+
+// A checkpoint of other rules or another network is refused. Waiting says who is missing.
+func TestResumeAndWaiting(t *testing.T) {
+	p := problem(1, "complete", "linear")
+	for _, m := range []network.Checkpoint{{}, {Rules: admm.ADMM{}.Digest()}, {Rules: admm.ADMM{Eta: 2}.Digest(), State: admm.State{Plan: make([]float64, len(p.Graph.Edges))}}} {
+		if _, _, err := serve(t, "127.0.0.1:0", "").Run(t.Context(), network.Coordinator{Graph: p.Graph, Resume: &m}); !errors.Is(err, admm.ErrParameter) {
+			t.Errorf("%+v: %v", m, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	missing := 0
+	_, _, err := serve(t, "127.0.0.1:0", "").Run(ctx, network.Coordinator{Graph: p.Graph, Patience: time.Millisecond, Waiting: func(_ int, ids []admm.ID) {
+		missing = len(ids)
+		cancel()
+	}})
+	if want := p.Graph.Targets + p.Graph.Sources; !errors.Is(err, context.Canceled) || missing != want {
+		t.Errorf("%v, %d missing of %d", err, missing, want)
+	}
+}
+
+// Nobody joins without the token, the server listens on loopback addresses only, and one that is gone is an error after a while.
+func TestAccess(t *testing.T) {
+	s, other := serve(t, "127.0.0.1:0", ""), serve(t, "127.0.0.1:0", "")
+	spec := problem(1, "complete", "linear").Specs()[0]
+	for _, token := range []string{"", other.Access().Token} {
+		if _, err := (network.Node{Access: network.Access{URL: s.Access().URL, Token: token}, Spec: spec}).Run(t.Context()); !errors.Is(err, network.ErrAccess) {
+			t.Errorf("token %q: %v", token, err)
 		}
 	}
 	for _, addr := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0", "example.org:0", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:70000"} {
@@ -96,44 +455,14 @@ func TestAccess(t *testing.T) {
 			s.Close()
 		}
 	}
-}
-
-// A server that comes back with its address and token goes on serving its nodes. One that stays away is an error after a while.
-func TestServerComesBack(t *testing.T) {
-	s, err := network.Serve("127.0.0.1:0", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := network.Line{Access: s.Access(), Wait: time.Second}
-	a, b := admm.ID{Side: admm.Target}, admm.ID{Side: admm.Source}
-	var links []agents.Link
-	for _, id := range []admm.ID{a, b} {
-		l, err := line.Join(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
+	requests := 0
+	gone := network.Node{Spec: spec, Wait: 5 * time.Millisecond, Retry: time.Millisecond, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		if requests++; requests > 1 {
+			return nil, errLine
 		}
-		links = append(links, l)
-	}
-	s.Close()
-	if s, err = network.Serve(strings.TrimPrefix(line.URL, "http://"), line.Token); err != nil {
-		t.Fatal(err)
-	}
-	if s.Access() != line.Access {
-		t.Errorf("%+v came back as %+v", line.Access, s.Access())
-	}
-	within, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	if err := links[0].Send(within, agents.Message{Kind: agents.Ask, From: a, To: b, Round: 7}); err != nil {
-		t.Fatal(err)
-	}
-	if err := links[0].Close(); err != nil { // which sends
-		t.Fatal(err)
-	}
-	if m, err := links[1].Receive(within); err != nil || m.Round != 7 {
-		t.Errorf("%+v, %v", m, err)
-	}
-	s.Close()
-	if _, err := links[1].Receive(within); err == nil || within.Err() != nil || !strings.Contains(err.Error(), "the server is gone") {
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+	})}
+	if _, err := gone.Run(t.Context()); !errors.Is(err, errLine) || !strings.Contains(err.Error(), "the server is gone") {
 		t.Errorf("%v: want that the server is gone", err)
 	}
 }

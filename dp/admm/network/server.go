@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"coupling/dp/admm"
-	"coupling/dp/admm/agents"
 )
 
 // ErrAccess marks an address that is not allowed, or a token that is not the server's.
@@ -25,25 +25,48 @@ type Access struct {
 	Token string `json:"token"`
 }
 
-// Server keeps a mailbox for each node.
+// Server is where nodes join a run.
 type Server struct {
 	access Access
-	boxes  agents.Channels
 	http   http.Server
+
+	mu      sync.Mutex
+	run     *run          // nil before Run
+	changed chan struct{} // closed, and made anew, when there is something new to answer
 }
 
 const (
-	// maxBody bounds a request, of messages of some 200 bytes.
+	// maxBody bounds a request: some 20 bytes an edge.
 	maxBody = 16 << 20
 	// maxWait is how long an answer is held back.
 	maxWait = 30 * time.Second
 )
 
-// request is what a node posts. The answer is a list of messages.
+// request is what a node says of itself and its share of the round that it was asked about last.
 type request struct {
-	Node     admm.ID          `json:"node"`
-	Messages []agents.Message `json:"messages"` // from it
-	WaitMS   int64            `json:"wait_ms"`  // how long to wait for a message to it
+	Node   admm.ID   `json:"node"`
+	Run    string    `json:"run,omitempty"` // that it takes part in, empty before its first question
+	Rules  string    `json:"rules"`         // digest
+	Rounds int       `json:"rounds"`        // that its budget pays for
+	Round  int       `json:"round,omitempty"`
+	Share  []float64 `json:"share,omitempty"`
+	Fail   string    `json:"fail,omitempty"` // why it cannot go on
+}
+
+// answer is what comes next for the node; nothing if that is not known yet.
+type answer struct {
+	Run      string         `json:"run,omitempty"`
+	Question *admm.Question `json:"question,omitempty"`
+	End      *Amounts       `json:"end,omitempty"`
+	Fail     string         `json:"fail,omitempty"` // why the run ended
+}
+
+// Amounts is a node's part of the plan at the end.
+type Amounts struct {
+	ID     admm.ID     `json:"id"`
+	Plan   []float64   `json:"plan"` // in the order of its neighbours
+	Rounds int         `json:"rounds"`
+	Status admm.Status `json:"status"`
 }
 
 // Serve starts a server on a loopback address, such as "127.0.0.1:0" for any free port. An empty token draws a new one; a server that is to
@@ -60,7 +83,7 @@ func Serve(addr, token string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("network: %w", err)
 	}
-	s := &Server{access: Access{URL: "http://" + l.Addr().String(), Token: cmp.Or(token, rand.Text())}}
+	s := &Server{access: Access{URL: "http://" + l.Addr().String(), Token: cmp.Or(token, rand.Text())}, changed: make(chan struct{})}
 	s.http = http.Server{Handler: http.HandlerFunc(s.exchange), ReadHeaderTimeout: maxWait}
 	go func() { _ = s.http.Serve(l) }() // which ends with Close
 	return s, nil
@@ -68,18 +91,6 @@ func Serve(addr, token string) (*Server, error) {
 
 // Access is what nodes need.
 func (s *Server) Access() Access { return s.access }
-
-// Join returns a link in this process, for the coordinator.
-func (s *Server) Join(ctx context.Context, id admm.ID) (agents.Link, error) {
-	return s.boxes.Join(ctx, id)
-}
-
-// Drain waits until nodes have received all their messages, or until timeout.
-func (s *Server) Drain(timeout time.Duration) {
-	for until := time.Now().Add(timeout); s.boxes.Pending() > 0 && time.Now().Before(until); {
-		time.Sleep(10 * time.Millisecond)
-	}
-}
 
 // Close ends the server when it has given the answers that are ready.
 func (s *Server) Close() {
@@ -90,7 +101,7 @@ func (s *Server) Close() {
 	}
 }
 
-// exchange takes a node's messages, and answers with those to it.
+// exchange takes a node's request, and answers when there is something to answer.
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+s.access.Token)) != 1 {
 		http.Error(w, "the token is not the server's", http.StatusUnauthorized)
@@ -101,16 +112,40 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	link, _ := s.boxes.Join(r.Context(), ask.Node) // which cannot fail
-	for _, m := range ask.Messages {
-		_ = link.Send(r.Context(), m) // nor can this
+	late := time.After(maxWait)
+	for {
+		out, changed := s.take(ask)
+		if out == nil {
+			select {
+			case <-changed:
+				continue
+			case <-late:
+				out = &answer{}
+			case <-r.Context().Done():
+				return
+			}
+		}
+		_ = json.NewEncoder(w).Encode(out) // a node that does not get it asks again
+		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), min(time.Duration(ask.WaitMS)*time.Millisecond, maxWait))
-	defer cancel()
-	out := []agents.Message{}
-	for m, err := link.Receive(ctx); err == nil; m, err = link.Receive(ctx) {
-		out = append(out, m)
-		cancel() // what is there already is still received
+}
+
+// take lets the run take a request, and returns the answer, or nil with what will be closed when there may be one.
+func (s *Server) take(ask request) (*answer, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == nil {
+		return nil, s.changed
 	}
-	_ = json.NewEncoder(w).Encode(out)
+	out, news := s.run.take(ask)
+	if news {
+		s.announce()
+	}
+	return out, s.changed
+}
+
+// announce wakes all who wait.
+func (s *Server) announce() {
+	close(s.changed)
+	s.changed = make(chan struct{})
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"coupling/dp/admm/agents"
 	"coupling/dp/admm/files"
 	"coupling/dp/admm/network"
 )
@@ -15,10 +14,8 @@ import (
 type admmNodeCmd struct {
 	File   string        `arg:"" help:"The node's file."`
 	Join   string        `required:"" help:"The coordinator's DIR/join.json, or a copy." placeholder:"FILE"`
-	State  string        `help:"File to keep the state in, so that a node that was killed can go on." placeholder:"FILE"`
 	Ledger string        `help:"File with the account of all that a private node releases, over all its runs; private nodes must have one." placeholder:"FILE"`
 	Out    string        `help:"JSON file of the node's amounts." placeholder:"FILE"`
-	Retry  time.Duration `default:"1s" help:"Time after which a missing message is asked for again."`
 	Wait   time.Duration `default:"5m" help:"How long to wait for a coordinator that does not answer."`
 	Tied   bool          `hidden:"" help:"End when standard input does."`
 }
@@ -54,32 +51,16 @@ func (c admmNodeCmd) Run(a *app) error {
 			end()
 		}()
 	}
-	line := network.Line{Wait: c.Wait}
-	if err := files.LoadJSON(c.Join, &line.Access); err != nil {
+	node := network.Node{Rules: rules, Spec: spec, Wait: c.Wait}
+	if err := files.LoadJSON(c.Join, &node.Access); err != nil {
 		return err
 	}
-	agent := agents.Agent{Rules: rules, Spec: spec, Retry: c.Retry}
-	if c.State != "" {
-		agent.Save = files.SaveState(c.State)
-		if agent.Resume, err = files.LoadState(c.State); err != nil {
-			return err
-		}
-	}
-	if agent.Link, err = line.Join(ctx, spec.ID); err != nil {
-		return err
-	}
-	amounts, err := agent.Run(ctx)
-	_ = agent.Link.Close() // an error loses nothing at the end of a run
+	amounts, err := node.Run(ctx)
 	if err != nil {
 		return admmError(err)
 	}
 	if c.Out != "" {
 		if err := files.SaveJSON(c.Out, amounts); err != nil {
-			return err
-		}
-	}
-	if c.State != "" {
-		if err := os.Remove(c.State); err != nil && !os.IsNotExist(err) {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -10,18 +11,16 @@ import (
 	"time"
 
 	"coupling/dp/admm"
-	"coupling/dp/admm/agents"
 	"coupling/dp/admm/files"
 	"coupling/dp/admm/network"
 )
 
 type admmRunCmd struct {
-	Dir    string        `arg:"" help:"Folder that new wrote."`
-	Listen string        `default:"127.0.0.1:0" help:"Loopback address of the server; port 0 takes a free one."`
-	Resume bool          `help:"Go on with the run of a coordinator that was killed, at the same address; nodes that live wait for it."`
-	Spawn  bool          `help:"Start every node as a process of this machine."`
-	Out    string        `help:"CSV of the plan (with --spawn): target, source, amount." placeholder:"FILE"`
-	Retry  time.Duration `default:"1s" help:"Time after which a message that may be lost is sent again."`
+	Dir    string `arg:"" help:"Folder that new wrote."`
+	Listen string `default:"127.0.0.1:0" help:"Loopback address of the server; port 0 takes a free one."`
+	Resume bool   `help:"Go on with the run of a coordinator that was killed, at the same address; nodes that live wait for it."`
+	Spawn  bool   `help:"Start every node as a process of this machine."`
+	Out    string `help:"CSV of the plan: target, source, amount." placeholder:"FILE"`
 }
 
 // Help says what the coordinator sees.
@@ -44,10 +43,6 @@ func (c admmRunCmd) Run(a *app) error {
 	defer s.Close()
 	ctx, cancel := context.WithCancel(a.run.ctx)
 	defer cancel()
-	link, err := s.Join(ctx, agents.CoordinatorID)
-	if err != nil {
-		return err
-	}
 	wait := func() error { return nil }
 	if c.Spawn {
 		if wait, err = spawn(ctx, c, g.Nodes(), cancel); err != nil {
@@ -56,15 +51,16 @@ func (c admmRunCmd) Run(a *app) error {
 	} else {
 		ledger := ""
 		if n.Rules.Rounds > 0 {
-			ledger = " --ledger " + nodePath(c.Dir, "ledger", admm.ID{})
+			ledger = " --ledger " + ledgerPath(c.Dir, admm.ID{})
 		}
 		fmt.Fprintf(a.err, "listening on %s; each of %s joins with\n  coupling admm node %s --join %s%s\n", s.Access().URL,
 			plural(g.Targets+g.Sources, "node"), files.NodePath(c.Dir, admm.ID{}), c.joinFile(), ledger)
 	}
-	coordinator := agents.Coordinator{Rules: n.Rules, Nodes: g.Nodes(), Link: link, Retry: c.Retry, Resume: checkpoint, Waiting: c.waiting(a)}
-	coordinator.Save = func(m agents.Checkpoint) error { return files.SaveJSON(c.checkpointFile(), m) }
 	began := time.Now()
-	sum, err := coordinator.Run(ctx)
+	r, unheard, err := s.Run(ctx, network.Coordinator{
+		Rules: n.Rules, Graph: g, Resume: checkpoint, Waiting: c.waiting(a),
+		Save: func(m network.Checkpoint) error { return files.SaveJSON(c.checkpointFile(), m) },
+	})
 	if err != nil {
 		cancel()
 		if why := wait(); why != nil {
@@ -72,28 +68,19 @@ func (c admmRunCmd) Run(a *app) error {
 		}
 		return admmError(err)
 	}
-	s.Drain(drainTimeout)
-	fmt.Fprintf(a.out, "%v after %s of %d nodes, %.3g s, residuals %.2g and %.2g\n", sum.Status, plural(sum.Rounds, "round"), g.Targets+g.Sources,
-		time.Since(began).Seconds(), sum.Primal, sum.Dual)
-	if len(sum.Unconfirmed) > 0 {
-		fmt.Fprintf(a.err, "these nodes have not confirmed the end: %s\n", some(sum.Unconfirmed))
+	fmt.Fprintf(a.out, "%v after %s of %d nodes, %.3g s, residuals %.2g and %.2g\n", r.Status, plural(r.Rounds, "round"), g.Targets+g.Sources,
+		time.Since(began).Seconds(), r.Primal, r.Dual)
+	if len(unheard) > 0 {
+		fmt.Fprintf(a.err, "these nodes have not heard of the end: %s\n", some(unheard))
 	}
-	if err := wait(); err != nil {
+	if err := errors.Join(wait(), writePlan(c.Out, g, r.Plan)); err != nil {
 		return admmError(err)
 	}
-	if c.Spawn && c.Out != "" {
-		if err := c.collect(g); err != nil {
-			return err
-		}
-	}
-	if sum.Status != admm.Converged {
-		return exitError{exitUnconverged, fmt.Errorf("admm: %v after %d rounds: residuals %.3g and %.3g", sum.Status, sum.Rounds, sum.Primal, sum.Dual)}
+	if r.Status != admm.Converged {
+		return exitError{exitUnconverged, fmt.Errorf("admm: %v after %d rounds: residuals %.3g and %.3g", r.Status, r.Rounds, r.Primal, r.Dual)}
 	}
 	return nil
 }
-
-// drainTimeout is how long the server stays at the end for nodes that have not received their last messages.
-const drainTimeout = 2 * time.Second
 
 // joinFile is what nodes need in order to join, and what the server needs in order to come back.
 func (c admmRunCmd) joinFile() string { return filepath.Join(c.Dir, "join.json") }
@@ -101,7 +88,7 @@ func (c admmRunCmd) joinFile() string { return filepath.Join(c.Dir, "join.json")
 func (c admmRunCmd) checkpointFile() string { return filepath.Join(c.Dir, "coordinator.json") }
 
 // serve starts the server: a new one, or with --resume the earlier one, with the checkpoint of its run if that had begun.
-func (c admmRunCmd) serve() (s *network.Server, checkpoint *agents.Checkpoint, err error) {
+func (c admmRunCmd) serve() (s *network.Server, checkpoint *network.Checkpoint, err error) {
 	addr, token := c.Listen, ""
 	if c.Resume {
 		var access network.Access
@@ -113,7 +100,7 @@ func (c admmRunCmd) serve() (s *network.Server, checkpoint *agents.Checkpoint, e
 			return nil, nil, fmt.Errorf("%s: %w", c.joinFile(), err)
 		}
 		addr, token = u.Host, access.Token
-		checkpoint = new(agents.Checkpoint)
+		checkpoint = new(network.Checkpoint)
 		if err := files.LoadJSON(c.checkpointFile(), checkpoint); os.IsNotExist(err) {
 			checkpoint = nil
 		} else if err != nil {
@@ -139,20 +126,9 @@ func (c admmRunCmd) waiting(a *app) func(int, []admm.ID) {
 	}
 }
 
-// collect puts together the amounts that nodes wrote.
-func (c admmRunCmd) collect(g admm.Graph) error {
-	parts := make([]agents.Amounts, g.Targets)
-	for i, id := range g.Nodes()[:g.Targets] {
-		if err := files.LoadJSON(nodePath(c.Dir, "amounts", id), &parts[i]); err != nil {
-			return err
-		}
-	}
-	return writePlan(c.Out, g, agents.Assemble(g, parts))
-}
-
-// nodePath is a spawned node's file in one of DIR/{state,ledger,amounts}.
-func nodePath(dir, folder string, id admm.ID) string {
-	return filepath.Join(dir, folder, fmt.Sprintf("%v-%d.json", id.Side, id.Index))
+// ledgerPath is that of a spawned node.
+func ledgerPath(dir string, id admm.ID) string {
+	return filepath.Join(dir, "ledger", fmt.Sprintf("%v-%d.json", id.Side, id.Index))
 }
 
 // some names a few nodes.

@@ -14,7 +14,7 @@ import (
 	"coupling/dp/admm/files"
 )
 
-// spawn starts a process for each node that has not finished, and returns a function that waits for them and says which failed. It calls
+// spawn starts a process for each node, and returns a function that waits for them and says which failed. It calls
 // giveUp when one fails. The processes end with ctx, and with this process.
 func spawn(ctx context.Context, c admmRunCmd, ids []admm.ID, giveUp func()) (wait func() error, err error) {
 	program, err := exec.LookPath(os.Args[0])
@@ -24,22 +24,9 @@ func spawn(ctx context.Context, c admmRunCmd, ids []admm.ID, giveUp func()) (wai
 	if program, err = filepath.Abs(program); err != nil {
 		return nil, err
 	}
-	for _, folder := range []string{"state", "amounts"} { // of another run
-		if c.Resume {
-			break
-		}
-		for _, id := range ids {
-			if err := os.Remove(nodePath(c.Dir, folder, id)); err != nil && !os.IsNotExist(err) {
-				return nil, err
-			}
-		}
-	}
 	errs := make([]error, len(ids))
 	var wg sync.WaitGroup
 	for i, id := range ids {
-		if _, err := os.Stat(nodePath(c.Dir, "amounts", id)); err == nil {
-			continue // the last that a node writes
-		}
 		wg.Go(func() {
 			if errs[i] = runNode(ctx, program, c, id); errs[i] != nil {
 				giveUp()
@@ -51,8 +38,7 @@ func spawn(ctx context.Context, c admmRunCmd, ids []admm.ID, giveUp func()) (wai
 
 // runNode runs one node to its end.
 func runNode(ctx context.Context, program string, c admmRunCmd, id admm.ID) error {
-	cmd := exec.CommandContext(ctx, program, "admm", "node", files.NodePath(c.Dir, id), "--join", c.joinFile(), "--state", nodePath(c.Dir, "state", id),
-		"--ledger", nodePath(c.Dir, "ledger", id), "--out", nodePath(c.Dir, "amounts", id), "--retry", c.Retry.String(), "--tied")
+	cmd := exec.CommandContext(ctx, program, "admm", "node", files.NodePath(c.Dir, id), "--join", c.joinFile(), "--ledger", ledgerPath(c.Dir, id), "--tied")
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1") // a node computes in one thread
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

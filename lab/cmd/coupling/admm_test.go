@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"coupling/dp/admm/agents"
 	"coupling/dp/admm/files"
+	"coupling/dp/admm/network"
 )
 
 // admmSession is a private problem in a folder, and the plan of a run in one process.
@@ -60,7 +60,7 @@ var names = []string{"target-0", "target-1", "target-2", "target-3", "source-0",
 func (n *nodes) start(t *testing.T, name, wait string) {
 	t.Helper()
 	in := func(folder string) string { return filepath.Join(n.market, folder, name+".json") }
-	cmd := n.command("node", in("nodes"), "--join", filepath.Join(n.market, "join.json"), "--state", in("state"), "--ledger", in("ledger"), "--out", in("amounts"), "--retry", "200ms", "--wait", wait)
+	cmd := n.command("node", in("nodes"), "--join", filepath.Join(n.market, "join.json"), "--ledger", in("ledger"), "--out", in("amounts"), "--wait", wait)
 	n.says[name] = new(bytes.Buffer)
 	cmd.Stdout, cmd.Stderr = n.says[name], n.says[name]
 	if err := cmd.Start(); err != nil {
@@ -74,7 +74,7 @@ func begin(t *testing.T, wait string) (run *exec.Cmd, n *nodes, here string) {
 	t.Helper()
 	market, here, command := admmSession(t)
 	n = &nodes{market, command, map[string]*exec.Cmd{}, map[string]*bytes.Buffer{}}
-	run = command("run", market, "--retry", "200ms")
+	run = command("run", market)
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -91,12 +91,12 @@ func (n *nodes) plan(t *testing.T) []byte {
 	var b bytes.Buffer
 	b.WriteString("target,source,amount\n")
 	for i := range 4 {
-		var part agents.Amounts
+		var part network.Amounts
 		if err := files.LoadJSON(filepath.Join(n.market, "amounts", names[i]+".json"), &part); err != nil {
 			t.Fatal(err)
 		}
 		for k, v := range part.Plan {
-			fmt.Fprintf(&b, "%d,%d,%s\n", i, part.Neighbours[k], strconv.FormatFloat(v, 'g', -1, 64))
+			fmt.Fprintf(&b, "%d,%d,%s\n", i, k, strconv.FormatFloat(v, 'g', -1, 64))
 		}
 	}
 	return b.Bytes()
@@ -106,7 +106,7 @@ func (n *nodes) plan(t *testing.T) []byte {
 func TestNodesAreKilled(t *testing.T) {
 	run, n, here := begin(t, "1m")
 	for _, name := range []string{"target-0", "source-1", "source-0"} {
-		awaitRound(t, n.market, name)
+		awaitRound(t, n.market)
 		if err := n.running[name].Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -131,13 +131,13 @@ func TestNodesAreKilled(t *testing.T) {
 func TestSpawnedNodeIsKilled(t *testing.T) {
 	long(t)
 	market, here, command := admmSession(t)
-	run := command("run", market, "--spawn", "--retry", "200ms", "--quiet")
+	run := command("run", market, "--spawn", "--quiet")
 	var stderr bytes.Buffer
 	run.Stderr = &stderr
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	awaitRound(t, market, "target-1")
+	awaitRound(t, market)
 	child, err := exec.Command("pgrep", "-P", strconv.Itoa(run.Process.Pid), "-f", "target-2.json").Output()
 	pid, notPID := strconv.Atoi(strings.TrimSpace(string(child)))
 	if err != nil || notPID != nil {
@@ -150,7 +150,7 @@ func TestSpawnedNodeIsKilled(t *testing.T) {
 		t.Errorf("%v\n%s", err, stderr.String())
 	}
 	there := market + ".csv"
-	if out, err := command("run", market, "--spawn", "--resume", "--out", there, "--retry", "200ms").CombinedOutput(); err != nil {
+	if out, err := command("run", market, "--spawn", "--resume", "--out", there).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	same(t, here, there)
@@ -162,20 +162,20 @@ func TestCoordinatorIsKilled(t *testing.T) {
 	long(t)
 	market, here, command := admmSession(t)
 	there := market + ".csv"
-	run := command("run", market, "--spawn", "--retry", "200ms", "--quiet")
+	run := command("run", market, "--spawn", "--quiet")
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	awaitRound(t, market, "target-1")
+	awaitRound(t, market)
 	if err := run.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = run.Wait() // it was killed
-	if out, err := command("run", market, "--spawn", "--resume", "--out", there, "--retry", "200ms").CombinedOutput(); err != nil {
+	if out, err := command("run", market, "--spawn", "--resume", "--out", there).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	same(t, here, there)
-	if out, err := command("run", market, "--spawn", "--out", there, "--retry", "200ms").CombinedOutput(); err != nil {
+	if out, err := command("run", market, "--spawn", "--out", there).CombinedOutput(); err != nil {
 		t.Fatalf("the same run again: %v\n%s", err, out)
 	}
 	same(t, here, there)
@@ -183,7 +183,7 @@ func TestCoordinatorIsKilled(t *testing.T) {
 	if out, err := command(again...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	out, err := command("run", market, "--spawn", "--retry", "200ms").CombinedOutput()
+	out, err := command("run", market, "--spawn").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "after 150 releases it pays for 0") {
 		t.Errorf("a run by other rules: %v\n%s", err, out)
 	}
@@ -194,13 +194,13 @@ func TestNodesWaitForTheCoordinator(t *testing.T) {
 	long(t)
 	for _, back := range []bool{true, false} {
 		run, n, _ := begin(t, map[bool]string{true: "1m", false: "1s"}[back])
-		awaitRound(t, n.market, "target-0")
+		awaitRound(t, n.market)
 		if err := run.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = run.Wait() // it was killed
 		if back {
-			if out, err := n.command("run", n.market, "--resume", "--retry", "200ms").CombinedOutput(); err != nil {
+			if out, err := n.command("run", n.market, "--resume").CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		}
@@ -233,11 +233,11 @@ func await(t *testing.T, what string, done func() bool) {
 	t.Fatalf("%s: not within a minute", what)
 }
 
-// awaitRound waits until a node is a few rounds on.
-func awaitRound(t *testing.T, market, node string) {
+// awaitRound waits until a run is a few rounds on.
+func awaitRound(t *testing.T, market string) {
 	t.Helper()
-	await(t, node, func() bool {
-		s, err := files.LoadState(filepath.Join(market, "state", node+".json"))
-		return err == nil && s != nil && s.Round > 5
+	await(t, "round 5", func() bool {
+		var c network.Checkpoint
+		return files.LoadJSON(filepath.Join(market, "coordinator.json"), &c) == nil && c.State.Round > 5
 	})
 }
