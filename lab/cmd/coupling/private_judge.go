@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -10,8 +13,10 @@ import (
 	"slices"
 
 	"coupling/data"
+	"coupling/dp/synth"
 	"coupling/lab/device"
 	"coupling/lab/eval"
+	"coupling/lab/eval/membership"
 )
 
 // judgeCmd trains classifiers on synthetic images and tests them on real ones.
@@ -21,6 +26,7 @@ type judgeCmd struct {
 	Classifiers []string `default:"cnn" enum:"logistic,mlp,lenet,cnn" help:"logistic, mlp, lenet or cnn (32, 64 and 128 channels), or several."`
 	Protocol    string   `default:"quick" enum:"quick,code,paper" help:"How they are trained; see package lab/eval."`
 	Epochs      int      `help:"Epochs at most; default: the protocol's."`
+	Attack      bool     `help:"Also guess, by distances to the synthetic images, which images were trained on; and the bound that ε sets."`
 	Seeds       int      `default:"1" help:"Trainings of each, from seeds 1, 2, …"`
 	Device      string   `default:"" help:"cpu, cuda or auto."`
 }
@@ -29,7 +35,8 @@ type judgeCmd struct {
 func (c judgeCmd) Run(a *app) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	images, test, err := named(ctx, c.Data)
+	learn, test, err := named(ctx, c.Data)
+	images := learn
 	if err == nil && c.Synthetic != "real" {
 		images, err = data.Load(filepath.Join(c.Synthetic, "synthetic.npy"))
 	}
@@ -57,5 +64,37 @@ func (c judgeCmd) Run(a *app) error {
 			fmt.Fprintf(a.out, "%v, seed %d: %v, trained on %d images\n", r.Kind, seed+1, &r.Score, images.Len())
 		}
 	}
+	if !c.Attack || c.Synthetic == "real" {
+		return nil
+	}
+	return c.attack(ctx, a, images, learn, test)
+}
+
+// attack says how well members are told from others, and the bound TPR − FPR ≤ (e^ε − 1 + 2δ)/(e^ε + 1) of (ε, δ)-differential privacy.
+func (c judgeCmd) attack(ctx context.Context, a *app, images, learn, test *data.Images) error {
+	var spent synth.Statement
+	text, err := os.ReadFile(filepath.Join(c.Synthetic, "privacy.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &spent)
+	}
+	if err != nil {
+		return usage(err)
+	}
+	n := min(4000, learn.Len(), test.Len())
+	members, err1 := learn.Slice(0, n).Scale(0, 1)
+	others, err2 := test.Slice(0, n).Scale(0, 1)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	r, err := membership.Attack{}.Run(ctx, images, members, others)
+	if err != nil {
+		return err
+	}
+	advantage := 0.
+	for _, p := range r.ROC {
+		advantage = max(advantage, p.TPR-p.FPR)
+	}
+	bound := math.Tanh(spent.Epsilon/2) + 2*spent.Delta/(math.Exp(spent.Epsilon)+1)
+	fmt.Fprintf(a.out, "membership attack on %d and %d images: %v; largest advantage %.3f, at most %.3f by ε = %g\n", n, n, r, advantage, bound, spent.Epsilon)
 	return nil
 }
