@@ -16,7 +16,7 @@ func BenchmarkLangevin(b *testing.B) {
 		e := must(NewEmpirical(normals(rng, 1000, d), nil, .5))
 		for name, f := range map[string]Field{"gaussian": g, "empirical": e} {
 			b.Run(fmt.Sprintf("%s/d=%d", name, d), func(b *testing.B) {
-				c := Start(mat.NewDense(1000, d, nil), rng)
+				c := Start(rng, mat.NewDense(1000, d, nil))
 				l := Langevin{Step: .01}
 				for b.Loop() {
 					l.Steps++

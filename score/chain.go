@@ -24,12 +24,12 @@ type Chain struct {
 }
 
 // Start begins chains at a copy of the rows of x, with a seed drawn from rng.
-func Start(x *mat.Dense, rng *rand.Rand) *Chain {
+func Start(rng *rand.Rand, x *mat.Dense) *Chain {
 	return &Chain{X: mat.DenseCopyOf(x), Seed: rng.Uint64()}
 }
 
 // Repeat begins k chains at each row of x; the chains of a row are neighbours.
-func Repeat(x *mat.Dense, k int, rng *rand.Rand) *Chain { return Start(RepeatRows(x, k), rng) }
+func Repeat(rng *rand.Rand, x *mat.Dense, k int) *Chain { return Start(rng, RepeatRows(x, k)) }
 
 // RepeatRows returns each row of x k times, one after the other.
 func RepeatRows(x *mat.Dense, k int) *mat.Dense {

@@ -15,7 +15,7 @@ import (
 // a score that is known at every noise level, with its log-density, and that was learnt without a network. The zero
 // value works.
 //
-//	field, err := score.FitMixture{}.Run(ctx, y, rng)
+//	field, err := score.FitMixture{}.Run(ctx, rng, y)
 //
 // Each covariance is shrunk towards the mean covariance within parts, by the weight of Shrink points, so that parts of
 // fewer points than coordinates are regular (Friedman 1989, "Regularized discriminant analysis", without its spherical
@@ -31,7 +31,7 @@ type FitMixture struct {
 
 // Run fits the rows of y, n×d. Along the other coordinates points are normal with the variances that they have there, taken for at least
 // 1e-12 of the largest. Cost O(d³) and Steps·n·Parts·Axes².
-func (f FitMixture) Run(ctx context.Context, y *mat.Dense, rng *rand.Rand) (*Subspace, error) {
+func (f FitMixture) Run(ctx context.Context, rng *rand.Rand, y *mat.Dense) (*Subspace, error) {
 	n, d := y.Dims()
 	if n < 2 || d == 0 {
 		return nil, fmt.Errorf("score: y is %d×%d: need two points: %w", n, d, ErrShape)
@@ -58,7 +58,7 @@ func (f FitMixture) Run(ctx context.Context, y *mat.Dense, rng *rand.Rand) (*Sub
 		f.Shrink = float64(q) / 2
 	}
 	u := s.coordinates(y, s.axes)
-	shares := f.means(u, rng)
+	shares := f.means(rng, u)
 	for step := range f.Steps + 1 { // the first makes Gaussians of the clusters of k-means
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -124,7 +124,7 @@ func (f FitMixture) principal(y *mat.Dense) (*Subspace, error) {
 }
 
 // means is k-means from random points: for each part the weight, 0 or 1, that each point has in it.
-func (f FitMixture) means(u *mat.Dense, rng *rand.Rand) [][]float64 {
+func (f FitMixture) means(rng *rand.Rand, u *mat.Dense) [][]float64 {
 	n, q := u.Dims()
 	centres := mat.NewDense(f.Parts, q, nil)
 	for k, i := range rng.Perm(n)[:f.Parts] {

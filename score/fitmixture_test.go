@@ -51,7 +51,7 @@ func TestFitMixture(t *testing.T) {
 			t.Errorf("the likelihood falls from %g to %g", previous, l)
 		}
 		previous = l
-	}}.Run(t.Context(), y, rng)
+	}}.Run(t.Context(), rng, y)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestSubspaceGradient(t *testing.T) {
 	y := mat.NewDense(200, 4, nil)
 	y.Apply(func(i, j int, _ float64) float64 { return rng.NormFloat64()*float64(j+1) + float64(i%2*3) }, y)
 	for _, axes := range []int{2, 4} {
-		f, err := FitMixture{Parts: 3, Axes: axes}.Run(t.Context(), y, rng)
+		f, err := FitMixture{Parts: 3, Axes: axes}.Run(t.Context(), rng, y)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestSubspaceGradient(t *testing.T) {
 		}
 	}
 	for name, f := range map[string]FitMixture{"parts": {Parts: 201}, "axes": {Axes: 5}, "shrink": {Shrink: math.NaN()}} {
-		if _, err := f.Run(t.Context(), y, rng); !errors.Is(err, ErrParameter) {
+		if _, err := f.Run(t.Context(), rng, y); !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -103,7 +103,7 @@ func FuzzLangevin(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c := Start(mat.NewDense(2, 1, []float64{x, -x}), rand.New(rand.NewPCG(1, 1)))
+		c := Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(2, 1, []float64{x, -x}))
 		l := Langevin{Levels: levels, Steps: 3, Step: step, Predict: predict, Denoise: true}
 		if err := l.Run(t.Context(), g, c); err != nil {
 			return

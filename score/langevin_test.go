@@ -40,7 +40,7 @@ func TestStationaryLaw(t *testing.T) {
 	g := must(NewGaussian([]float64{3, -1}, mat.NewSymDense(2, []float64{1, 0, 0, .25})))
 	var got [2]*mat.Dense
 	for k, l := range []Langevin{{Steps: 80, Step: .1}, {Steps: 80, Step: .2, Convention: Halved}} {
-		c := Start(mat.NewDense(20000, 2, nil), rand.New(rand.NewPCG(1, 1)))
+		c := Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(20000, 2, nil))
 		if err := l.Run(t.Context(), g, c); err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestAnnealedMixture(t *testing.T) {
 	start := normals(rand.New(rand.NewPCG(2, 2)), 4000, 1)
 	start.Apply(func(_, _ int, v float64) float64 { return 6*v + 1.2 }, start) // as wide as the first level
 	share := func(l Langevin) float64 {
-		c := Start(start, rand.New(rand.NewPCG(3, 3)))
+		c := Start(rand.New(rand.NewPCG(3, 3)), start)
 		if err := l.Run(t.Context(), f, c); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestPredictorAndDenoising(t *testing.T) {
 	from := func(variance float64) *Chain {
 		y := mat.NewDense(30000, 1, nil)
 		y.Scale(math.Sqrt(variance), x)
-		return Start(y, rand.New(rand.NewPCG(5, 5)))
+		return Start(rand.New(rand.NewPCG(5, 5)), y)
 	}
 	c := from(v + 4)
 	if err := (Langevin{Levels: must(Geometric(2, .01, 400)), Step: 1, Predict: true}).Run(t.Context(), g, c); err != nil {
@@ -121,7 +121,7 @@ func TestResume(t *testing.T) {
 	f := must(NewGaussian(nil, covariance(rand.New(rand.NewPCG(6, 6)), 3, .3)))
 	x := normals(rand.New(rand.NewPCG(7, 7)), 150, 3)
 	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 7, Step: .004, Predict: true, Denoise: true}
-	whole := Start(x, rand.New(rand.NewPCG(8, 8)))
+	whole := Start(rand.New(rand.NewPCG(8, 8)), x)
 	if err := l.Run(t.Context(), f, whole); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestResume(t *testing.T) {
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for cut := range l.Total() {
-		part := Start(x, rand.New(rand.NewPCG(8, 8)))
+		part := Start(rand.New(rand.NewPCG(8, 8)), x)
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := l
 		stopped.Trace = func(p Progress) {
@@ -181,14 +181,14 @@ func TestSchedule(t *testing.T) {
 
 func TestDivergence(t *testing.T) {
 	g := must(NewGaussian(nil, mat.NewSymDense(1, []float64{1})))
-	err := Langevin{Steps: 5000, Step: 10}.Run(t.Context(), g, Start(mat.NewDense(1, 1, nil), rand.New(rand.NewPCG(1, 1))))
+	err := Langevin{Steps: 5000, Step: 10}.Run(t.Context(), g, Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(1, 1, nil)))
 	if !errors.Is(err, ErrDiverged) {
 		t.Errorf("error %v", err)
 	}
 }
 
 func FuzzChain(f *testing.F) {
-	c := Start(mat.NewDense(2, 2, []float64{1, 2, 3, 4}), rand.New(rand.NewPCG(1, 1)))
+	c := Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(2, 2, []float64{1, 2, 3, 4}))
 	f.Add(must(c.MarshalBinary()))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -215,7 +215,7 @@ func Example() {
 		return
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	c := Start(mat.NewDense(1000, 1, nil), rng)
+	c := Start(rng, mat.NewDense(1000, 1, nil))
 	if err := (Langevin{Step: .02, Steps: 1000}).Run(context.Background(), f, c); err != nil {
 		fmt.Println(err)
 		return

@@ -61,13 +61,13 @@ func TestDetailedBalance(t *testing.T) {
 func TestMALAIsExact(t *testing.T) {
 	g := must(NewGaussian(nil, mat.NewSymDense(1, []float64{1})))
 	const a, n = .5, 20000
-	c := Start(normals(rand.New(rand.NewPCG(2, 2)), n, 1), rand.New(rand.NewPCG(3, 3)))
+	c := Start(rand.New(rand.NewPCG(3, 3)), normals(rand.New(rand.NewPCG(2, 2)), n, 1))
 	if err := (Langevin{Step: a, Steps: 30}).Run(t.Context(), g, c); err != nil {
 		t.Fatal(err)
 	}
 	varianceWithin(t, "Langevin", column(c.X, 0), 1/(1-a/2))
 	for name, f := range map[string]Field{"density": g, "score": bare{g}} {
-		c := Start(normals(rand.New(rand.NewPCG(2, 2)), n, 1), rand.New(rand.NewPCG(3, 3)))
+		c := Start(rand.New(rand.NewPCG(3, 3)), normals(rand.New(rand.NewPCG(2, 2)), n, 1))
 		acceptance, err := MALA{Step: a, Steps: 30}.Run(t.Context(), f, c)
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +84,7 @@ func TestMALAIsExact(t *testing.T) {
 func TestMALAMixture(t *testing.T) {
 	f := must(NewMixture([]float64{1, 3}, must(NewGaussian([]float64{-1.5}, mat.NewSymDense(1, []float64{.4}))),
 		must(NewGaussian([]float64{1.5}, mat.NewSymDense(1, []float64{.6})))))
-	c := Start(mat.NewDense(4000, 1, nil), rand.New(rand.NewPCG(5, 5)))
+	c := Start(rand.New(rand.NewPCG(5, 5)), mat.NewDense(4000, 1, nil))
 	if _, err := (MALA{Step: .4, Steps: 250}).Run(t.Context(), f, c); err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func killed(t *testing.T, path string, done int, run func(ctx context.Context, t
 func TestStoredLangevin(t *testing.T) {
 	f := must(NewGaussian(nil, covariance(rand.New(rand.NewPCG(6, 6)), 3, .3)))
 	x := normals(rand.New(rand.NewPCG(7, 7)), 150, 3)
-	start := func() *Chain { return Start(x, rand.New(rand.NewPCG(8, 8))) }
+	start := func() *Chain { return Start(rand.New(rand.NewPCG(8, 8)), x) }
 	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 7, Step: .004, Predict: true, Denoise: true}
 	whole := start()
 	if err := l.Run(t.Context(), f, whole); err != nil {
@@ -86,7 +86,7 @@ func TestStoredLangevin(t *testing.T) {
 func TestStoredMALA(t *testing.T) {
 	f := must(NewGaussian(nil, covariance(rand.New(rand.NewPCG(6, 6)), 3, .3)))
 	x := normals(rand.New(rand.NewPCG(7, 7)), 70, 3)
-	start := func() *Chain { return Start(x, rand.New(rand.NewPCG(8, 8))) }
+	start := func() *Chain { return Start(rand.New(rand.NewPCG(8, 8)), x) }
 	m := MALA{Steps: 20, Step: .2}
 	whole := start()
 	want, err := m.Run(t.Context(), f, whole)
@@ -126,7 +126,7 @@ func TestInterruptedGoesOn(t *testing.T) {
 	f := must(NewGaussian(nil, mat.NewSymDense(1, []float64{2})))
 	x := normals(rand.New(rand.NewPCG(7, 7)), 9, 1)
 	l := Langevin{Steps: 20, Step: .1}
-	whole, part := Start(x, rand.New(rand.NewPCG(8, 8))), Start(x, rand.New(rand.NewPCG(8, 8)))
+	whole, part := Start(rand.New(rand.NewPCG(8, 8)), x), Start(rand.New(rand.NewPCG(8, 8)), x)
 	if err := l.Run(t.Context(), f, whole); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestInterruptedGoesOn(t *testing.T) {
 			t.Fatalf("%d steps: %v", part.Done, err)
 		}
 	}
-	other := Start(x, rand.New(rand.NewPCG(8, 8))) // as another process would
+	other := Start(rand.New(rand.NewPCG(8, 8)), x) // as another process would
 	for _, c := range []*Chain{part, other} {
 		if err := l.Run(t.Context(), f, c); err != nil || !mat.Equal(c.X, whole.X) {
 			t.Errorf("other numbers: %v", err)
@@ -151,7 +151,7 @@ func TestStoredIsRefused(t *testing.T) {
 	f := must(NewGaussian(nil, mat.NewSymDense(1, []float64{2})))
 	x := normals(rand.New(rand.NewPCG(7, 7)), 9, 1)
 	l := Langevin{Steps: 5, Step: .1, Path: filepath.Join(t.TempDir(), "chains.ckpt")}
-	start := func(seed uint64) *Chain { return Start(x, rand.New(rand.NewPCG(seed, 8))) }
+	start := func(seed uint64) *Chain { return Start(rand.New(rand.NewPCG(seed, 8)), x) }
 	if err := l.Run(t.Context(), f, start(1)); err != nil {
 		t.Fatal(err)
 	}

@@ -159,7 +159,7 @@ func (f *faces) learnScores(ctx context.Context) (err error) {
 	_, c, h, w := f.target.Shape()
 	f.fields[networkScore], err = dsm.Training{Sigmas: f.levels, Steps: f.p.Nets.Score, Batch: 128, Rate: 1e-4, Decay: .999, Path: dir + "/score.ckpt", Every: every,
 		Trace: func(k int, _ float64) { f.c.Progress(k, f.p.Nets.Score) }}.
-		Run(ctx, f.dev, arch.NCSNv2{Channels: c, Features: f.p.Nets.Features, Sigmas: f.levels}.Net(), f.target.Mat(), []int{c, h, w}, f.c.Rand("score"))
+		Run(ctx, f.c.Rand("score"), f.dev, arch.NCSNv2{Channels: c, Features: f.p.Nets.Features, Sigmas: f.levels}.Net(), f.target.Mat(), []int{c, h, w})
 	return err
 }
 
@@ -200,7 +200,7 @@ type atoms struct {
 	phi, psi scones.Potential
 	from     interface {
 		Barycentric(x *mat.Dense) *mat.Dense
-		DrawPoints(x *mat.Dense, rng *rand.Rand) *mat.Dense
+		DrawPoints(rng *rand.Rand, x *mat.Dense) *mat.Dense
 	}
 	cost float64
 }
@@ -210,7 +210,7 @@ func (f *facesPlan) solve(ctx context.Context) (atoms, error) {
 	p, lambda, rng := f.p, f.Plan.Lambda, f.c.Rand("atoms")
 	source := f.source[f.Plan.Super]
 	if p.F == fdiv.KL {
-		fitted, err := scones.Fit{Lambda: lambda, Mean: true, Most: p.Atoms}.Run(ctx, source.Mat(), f.target.Mat(), rng)
+		fitted, err := scones.Fit{Lambda: lambda, Mean: true, Most: p.Atoms}.Run(ctx, rng, source.Mat(), f.target.Mat())
 		if err != nil {
 			return atoms{}, err
 		}
@@ -249,7 +249,7 @@ func (f *facesPlan) run(ctx context.Context) error {
 	for _, m := range []struct {
 		name string
 		y    *mat.Dense
-	}{{facesSource, f.x}, {facesProjection, mean}, {facesDraws, plan.from.DrawPoints(f.x, f.c.Rand("draws"))}, {facesRandom, random.Mat()}} {
+	}{{facesSource, f.x}, {facesProjection, mean}, {facesDraws, plan.from.DrawPoints(f.c.Rand("draws"), f.x)}, {facesRandom, random.Mat()}} {
 		if err := f.add(ctx, m.name, m.y, 0); err != nil {
 			return err
 		}
@@ -323,13 +323,13 @@ func (f *facesPlan) networks(ctx context.Context) error {
 	from, to := scones.Cloud(f.source[f.Plan.Super].Mat()), scones.Cloud(f.target.Mat())
 	critics, err := neural.Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: k.F, Lambda: k.Lambda}, Mean: true, Paired: true, Steps: p.Critic, Batch: 1000,
 		Trace: func(k int, _ float64) { f.c.Progress(k, p.Critic) }}, Hidden: slices.Repeat([]int{p.Width}, p.Depth), Rate: 1e-5, Unscaled: true, Path: dir + "/" + f.file("potentials") + ".ckpt", Every: every}.
-		Run(ctx, f.dev, f.target.Dim(), from, to, rng)
+		Run(ctx, rng, f.dev, f.target.Dim(), from, to)
 	if err != nil {
 		return err
 	}
 	coupling := scones.Coupling{Compatibility: k, Phi: critics.Phi, Psi: critics.Psi, Target: f.fields[networkScore], Mean: true}
 	project, err := neural.Projection{Coupling: coupling, Steps: p.Projection, Batch: 64, Rate: 1e-6, Schedule: train.Linear(p.Projection, .1), Path: dir + "/" + f.file("projection") + ".ckpt", Every: every}.
-		Run(ctx, f.dev, flat(arch.BarycentricImages{Channels: c, Features: max(p.Features*3/8, 2)}.Net(), c, h, w), from, to, rng)
+		Run(ctx, rng, f.dev, flat(arch.BarycentricImages{Channels: c, Features: max(p.Features*3/8, 2)}.Net(), c, h, w), from, to)
 	if err != nil {
 		return err
 	}

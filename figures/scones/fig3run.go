@@ -199,7 +199,7 @@ func (t *transport) trainScore(ctx context.Context, levels []float64, rng *rand.
 	}
 	return dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: p.scoreBatch(), Rate: digitsScoreRate, Decay: digitsDecay, Schedule: train.Linear(p.ScoreFor, .05),
 		Path: dir + "/score.ckpt", Every: cmp.Or(every, 250), Trace: func(k int, _ float64) { t.c.Progress(k, p.ScoreFor) }}.
-		Run(ctx, t.dev, net, t.target.x, []int{1, 16, 16}, rng)
+		Run(ctx, rng, t.dev, net, t.target.x, []int{1, 16, 16})
 }
 
 // scoreBatch is that of the score network's training.
@@ -238,14 +238,14 @@ func (t *transport) learnPlan(ctx context.Context) error {
 		Ascent: scones.Ascent{Compatibility: k, Mean: true, Steps: p.Steps, Batch: p.Batch,
 			Schedule: train.Linear(p.Steps, 0), Trace: func(k int, _ float64) { t.c.Progress(k, p.Steps) }},
 		Hidden: []int{p.Critic, p.Critic}, Rate: p.Rate, Unscaled: true, Path: dir + "/potentials.ckpt", Every: every,
-	}.Run(ctx, t.dev, pixels, scones.Cloud(t.source.x), scones.Cloud(t.target.x), rng)
+	}.Run(ctx, rng, t.dev, pixels, scones.Cloud(t.source.x), scones.Cloud(t.target.x))
 	if err != nil {
 		return err
 	}
 	k.Beta = 1000
 	t.coupling = scones.Coupling{Compatibility: k, Phi: potentials.Phi, Psi: potentials.Psi, Mean: true}
 	t.projection, err = neural.Projection{Coupling: t.coupling, Steps: p.ProjFor, Batch: p.Batch, Schedule: train.Linear(p.ProjFor, 0), Path: dir + "/projection.ckpt", Every: every}.
-		Run(ctx, t.dev, arch.BarycentricPixels(pixels, pixels, p.Critic, p.Critic), scones.Cloud(t.source.x), scones.Cloud(t.target.x), rng)
+		Run(ctx, rng, t.dev, arch.BarycentricPixels(pixels, pixels, p.Critic, p.Critic), scones.Cloud(t.source.x), scones.Cloud(t.target.x))
 	t.out.Training += time.Since(begin).Seconds()
 	return err
 }
@@ -256,7 +256,7 @@ func (t *transport) transport(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kl, err := scones.Fit{Lambda: .005, Mean: true, Most: t.p.Atoms}.Run(ctx, t.source.x, t.target.x, t.c.Rand("atoms"))
+	kl, err := scones.Fit{Lambda: .005, Mean: true, Most: t.p.Atoms}.Run(ctx, t.c.Rand("atoms"), t.source.x, t.target.x)
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func (t *transport) transport(ctx context.Context) error {
 		{ofAtomsMixture, mean, kl.Coupling, mixtureScore},
 		{ofAtomsNet, mean, kl.Coupling, networkScore},
 		{ofAtomsExact, mean, kl.Coupling, exactScore},
-		{name: ofDraws, rows: kl.FromPhi.DrawPoints(t.sources.x, t.c.Rand("draws"))},
+		{name: ofDraws, rows: kl.FromPhi.DrawPoints(t.c.Rand("draws"), t.sources.x)},
 		{name: ofNoise, rows: noise},
 	} {
 		y, seconds := m.rows, 0.

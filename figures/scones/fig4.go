@@ -187,7 +187,7 @@ func runRoll(ctx context.Context, c *lab.Cell, p RollParams) (RollOut, error) {
 		return out, err
 	}
 	bp := w.phi.Barycentric(w.sources)
-	atoms := rowsOf(w.y, w.phi.Draw(score.RepeatRows(w.sources, p.Each), c.Rand("draws")))
+	atoms := rowsOf(w.y, w.phi.Draw(c.Rand("draws"), score.RepeatRows(w.sources, p.Each)))
 	var errs [3]error
 	out.FarBP, errs[0] = far(ctx, bp, w.y)
 	out.FarS, errs[1] = far(ctx, annealed, w.y)
@@ -225,7 +225,7 @@ func (w *swiss) adjusted(ctx context.Context, c *lab.Cell, name string, x *mat.D
 		return nil, err
 	}
 	run := watch(c)
-	chain := score.Start(rowsOf(w.y, w.phi.Draw(xs, rng)), rng)
+	chain := score.Start(rng, rowsOf(w.y, w.phi.Draw(rng, xs)))
 	out.Accepted, err = score.MALA{Steps: 100, Step: .03, Path: dir + "/adjusted-" + name + ".ckpt", Every: every, Trace: run.hear}.Run(ctx, f, chain)
 	n, _ := xs.Dims()
 	out.SecondsM = run.seconds(n)
@@ -271,7 +271,7 @@ func (w *swiss) compare(ctx context.Context, c *lab.Cell, out *RollOut) error {
 		return err
 	}
 	rng := c.Rand("tests")
-	draws := rowsOf(w.y, w.phi.Draw(score.RepeatRows(tests, perTest), rng))
+	draws := rowsOf(w.y, w.phi.Draw(rng, score.RepeatRows(tests, perTest)))
 	any, err := synth.SwissRoll(rng, w.p.Tests*perTest, rollNoise)
 	if err != nil {
 		return err

@@ -116,13 +116,13 @@ func (p RollNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Devic
 	nets, err := neural.Training{
 		Ascent: scones.Ascent{Compatibility: k, Steps: p.Steps, Batch: p.Batch, Schedule: train.Linear(p.Steps, 0), Trace: clock.train(p.Steps)},
 		Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: every,
-	}.Run(ctx, dev, 2, x, y, rng)
+	}.Run(ctx, rng, dev, 2, x, y)
 	if err != nil {
 		return scones.Coupling{}, nil, fmt.Errorf("potentials: %w", err)
 	}
 	coupling := scones.Coupling{Compatibility: k, Phi: nets.Phi, Psi: nets.Psi, Target: target}
 	projection, err := neural.Projection{Coupling: coupling, Steps: p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Schedule: train.Linear(p.Steps/2, 0), Path: dir + "/projection.ckpt", Every: every, Trace: clock.train(p.Steps / 2)}.
-		Run(ctx, dev, arch.MLP{Sizes: []int{2, p.Width, p.Width, 2}}.Net(), x, y, rng)
+		Run(ctx, rng, dev, arch.MLP{Sizes: []int{2, p.Width, p.Width, 2}}.Net(), x, y)
 	return coupling, projection, err
 }
 
@@ -139,7 +139,7 @@ func (p RollNetParams) learnScore(ctx context.Context, dev *device.Device, dir s
 	mean, spread := moments(points)
 	return dsm.Training{Sigmas: levels, Steps: p.ScoreFor, Batch: 4 * p.Batch, Rate: p.ScoreRate, Schedule: train.Linear(p.ScoreFor, .02), Decay: .99, Path: dir + "/score.ckpt", Every: every,
 		Trace: clock.train(p.ScoreFor)}.
-		Run(ctx, dev, dsm.DenoisingMLP(mean, spread, levels, p.ScoreWidth, 2), points, nil, rng)
+		Run(ctx, rng, dev, dsm.DenoisingMLP(mean, spread, levels, p.ScoreWidth, 2), points, nil)
 }
 
 // apart is the root mean square distance of the rows of x from those of y.

@@ -157,6 +157,6 @@ func scoresOf(ctx context.Context, target *data.Images, exact int, mixture score
 	if fields[exactScore], err = score.NewEmpirical(known.Mat(), nil, 0); err != nil || mixture.Parts == 0 {
 		return fields, err
 	}
-	fields[mixtureScore], err = mixture.Run(ctx, target.Mat(), rng)
+	fields[mixtureScore], err = mixture.Run(ctx, rng, target.Mat())
 	return fields, err
 }

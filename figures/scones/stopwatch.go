@@ -22,7 +22,7 @@ func chains(ctx context.Context, c *lab.Cell, name string, k scones.Coupling, x 
 	}
 	w := watch(c)
 	l.Path, l.Every, l.Trace = fmt.Sprintf("%s/chains-%s.ckpt", dir, name), every, w.hear
-	if y, err = k.Sample(ctx, x, each, l, start, rng); err != nil {
+	if y, err = k.Sample(ctx, rng, x, each, l, start); err != nil {
 		return nil, 0, err
 	}
 	return y, w.seconds(y.RawMatrix().Rows), nil

@@ -57,7 +57,7 @@ var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
 			Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: every,
 		}
 		rng := c.Rand(fmt.Sprintf("networks %d", p.Problem.Pair))
-		nets, err := t.Run(ctx, dev, p.Problem.D, w.source.Sample, w.target.Sample, rng)
+		nets, err := t.Run(ctx, rng, dev, p.Problem.D, w.source.Sample, w.target.Sample)
 		if err != nil {
 			return out, err
 		}
@@ -82,7 +82,7 @@ func (p NetworksParams) project(ctx context.Context, dev *device.Device, w *pair
 		Steps:    p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Path: dir + "/projection.ckpt", Every: every,
 		Schedule: train.Linear(p.Steps/2, 0), Trace: w.progress(p.Steps / 2),
 	}
-	m, err := t.Run(ctx, dev, arch.MLP{Sizes: []int{d, p.Width, p.Width, d}}.Net(), w.source.Sample, w.target.Sample, rng)
+	m, err := t.Run(ctx, rng, dev, arch.MLP{Sizes: []int{d, p.Width, p.Width, d}}.Net(), w.source.Sample, w.target.Sample)
 	if err != nil {
 		return nil, err
 	}

@@ -136,12 +136,12 @@ func (p *pair) fit(ctx context.Context, of GaussiansParams, out *GaussiansOut) e
 	if out.Ascent, _, err = p.sample(ctx, "fitted", psi, betterLangevin, r.Mean(p.x), rng); err != nil {
 		return err
 	}
-	fitted, err := light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: of.Fit, Trace: p.progress(of.Fit)}.Run(ctx, p.source.Sample, p.target.Sample, rng)
+	fitted, err := light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: of.Fit, Trace: p.progress(of.Fit)}.Run(ctx, rng, p.source.Sample, p.target.Sample)
 	if err != nil {
 		return err
 	}
 	begin := time.Now()
-	y := fitted.Sample(p.x, rng)
+	y := fitted.Sample(rng, p.x)
 	out.LightTime = time.Since(begin).Seconds() / float64(of.Samples)
 	out.Light, err = p.uvp(y)
 	return err

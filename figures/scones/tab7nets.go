@@ -124,7 +124,7 @@ func (p MomentsNetParams) train(ctx context.Context, dev *device.Device, w *pair
 	}
 	clock := watch(w.c)
 	nets, err := neural.Training{Ascent: w.ascent(p.Steps, p.Batch, clock.train(p.Steps)), Hidden: []int{p.Width, p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: cmp.Or(every, 100)}.
-		Run(ctx, dev, w.plan.P.Dim(), w.source.Sample, w.target.Sample, w.c.Rand("networks"))
+		Run(ctx, w.c.Rand("networks"), dev, w.plan.P.Dim(), w.source.Sample, w.target.Sample)
 	out.Training = clock.seconds(1)
 	return nets, err
 }

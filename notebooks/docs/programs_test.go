@@ -68,11 +68,11 @@ func Example_ownPoints() {
 	var y mat.Dense
 	y.Apply(func(_, _ int, v float64) float64 { return v + 10 }, x)
 	rng := rand.New(rand.NewPCG(1, 1))
-	fitted, err := scones.Fit{Lambda: .1, Bandwidth: .1}.Run(ctx, x, &y, rng)
+	fitted, err := scones.Fit{Lambda: .1, Bandwidth: .1}.Run(ctx, rng, x, &y)
 	if err != nil {
 		log.Fatal(err)
 	}
-	samples, err := fitted.Sample(ctx, x, 100, rng) // 100 of each point, one after the other
+	samples, err := fitted.Sample(ctx, rng, x, 100) // 100 of each point, one after the other
 	if err != nil {
 		log.Fatal(err)
 	}

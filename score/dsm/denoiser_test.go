@@ -69,7 +69,7 @@ func TestDenoiserLearns(t *testing.T) {
 	}
 	off := func(net nn.Layer) float64 {
 		rng := rand.New(rand.NewPCG(1, 1))
-		s, err := Training{Sigmas: levels, Steps: 500, Batch: 128, Rate: 4e-3, Decay: .99}.Run(t.Context(), dev, net, sample(rng, 5000), nil, rng)
+		s, err := Training{Sigmas: levels, Steps: 500, Batch: 128, Rate: 4e-3, Decay: .99}.Run(t.Context(), rng, dev, net, sample(rng, 5000), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestRefusesWhatIsNotFinite(t *testing.T) {
 		"rate":     {Training{Sigmas: levels, Rate: math.Inf(1)}, x, ErrParameter},
 		"diverges": {Training{Sigmas: levels, Steps: 20, Rate: 1e30}, x, score.ErrDiverged},
 	} {
-		if _, err := run.t.Run(t.Context(), dev, MLP(2, levels, 4), run.x, nil, rng); !errors.Is(err, run.want) {
+		if _, err := run.t.Run(t.Context(), rng, dev, MLP(2, levels, 4), run.x, nil); !errors.Is(err, run.want) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

@@ -75,7 +75,7 @@ func TestLearnsMixture(t *testing.T) {
 		if k > 2450 {
 			last += loss / 50
 		}
-	}}.Run(t.Context(), dev, net, sample(rng, 5000), nil, rng)
+	}}.Run(t.Context(), rng, dev, net, sample(rng, 5000), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestLearnsMixture(t *testing.T) {
 			t.Errorf("sigma = %.2f: relative error of the score %.2f", sigma, off)
 		}
 	}
-	c := score.Start(mat.NewDense(1000, 2, nil), rng)
+	c := score.Start(rng, mat.NewDense(1000, 2, nil))
 	c.Jitter(3)
 	if err := (score.Langevin{Levels: levels, Steps: 60, Step: .002, Denoise: true}).Run(t.Context(), s, c); err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestResumesBitForBit(t *testing.T) {
 	fit := func(ctx context.Context, path string, stop func(int)) (*mat.Dense, error) {
 		net := MLP(2, levels, 8)
 		f, err := Training{Sigmas: levels, Steps: 40, Batch: 16, Path: path, Every: 10, Trace: func(k int, _ float64) { stop(k) }}.
-			Run(ctx, dev, net, x, nil, rand.New(rand.NewPCG(3, 3)))
+			Run(ctx, rand.New(rand.NewPCG(3, 3)), dev, net, x, nil)
 		defer nn.Free(net.Params())
 		if err != nil {
 			return nil, err
@@ -160,7 +160,7 @@ func TestResumesBitForBit(t *testing.T) {
 		"fewer":  {Sigmas: levels, Steps: 30, Batch: 16, Path: path},
 	} {
 		net := MLP(2, levels, 8)
-		_, err := tr.Run(t.Context(), dev, net, x, nil, rand.New(rand.NewPCG(3, 3)))
+		_, err := tr.Run(t.Context(), rand.New(rand.NewPCG(3, 3)), dev, net, x, nil)
 		if !errors.Is(err, train.ErrMismatch) && !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: error %v", name, err)
 		}
@@ -175,7 +175,7 @@ func TestAverageOfAShortRun(t *testing.T) {
 	scores := func(steps int, decay float64) *mat.Dense {
 		net := MLP(2, []float64{1, .3}, 8)
 		defer func() { nn.Free(net.Params()) }()
-		f, err := Training{Sigmas: []float64{1, .3}, Steps: steps, Batch: 16, Rate: 1e-2, Decay: decay}.Run(t.Context(), dev, net, x, nil, rand.New(rand.NewPCG(3, 3)))
+		f, err := Training{Sigmas: []float64{1, .3}, Steps: steps, Batch: 16, Rate: 1e-2, Decay: decay}.Run(t.Context(), rand.New(rand.NewPCG(3, 3)), dev, net, x, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,11 +203,11 @@ func TestRefusals(t *testing.T) {
 		"decay":     {Sigmas: []float64{1}, Decay: 1},
 		"rate":      {Sigmas: []float64{1}, Rate: -1},
 	} {
-		if _, err := tr.Run(t.Context(), dev, MLP(2, []float64{1}, 4), x, nil, rng); !errors.Is(err, ErrParameter) {
+		if _, err := tr.Run(t.Context(), rng, dev, MLP(2, []float64{1}, 4), x, nil); !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	if _, err := (Training{Sigmas: []float64{1}}).Run(t.Context(), dev, MLP(2, []float64{1}, 4), x, []int{3}, rng); !errors.Is(err, score.ErrShape) {
+	if _, err := (Training{Sigmas: []float64{1}}).Run(t.Context(), rng, dev, MLP(2, []float64{1}, 4), x, []int{3}); !errors.Is(err, score.ErrShape) {
 		t.Errorf("shape: error %v", err)
 	}
 }

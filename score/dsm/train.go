@@ -36,7 +36,7 @@ type Training struct {
 
 // Run draws the network's first weights on dev and trains it on the rows of x, each an example of the given shape; nil is
 // [d]. It returns the field with averaged weights. The parameters live until the caller frees them or the device is closed.
-func (t Training) Run(ctx context.Context, dev *device.Device, net nn.Layer, x *mat.Dense, shape []int, rng *rand.Rand) (*Network, error) {
+func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, net nn.Layer, x *mat.Dense, shape []int) (*Network, error) {
 	n, d := x.Dims()
 	if shape == nil {
 		shape = []int{d}

@@ -35,21 +35,21 @@ func TestBadInputIsRefused(t *testing.T) {
 	for name, err := range map[string]error{
 		"given NaN":         second(c.Given(nan)),
 		"given far":         second(c.Given(far)),
-		"fit far":           second(Fit{Lambda: 1}.Run(t.Context(), far, x, rng)),
+		"fit far":           second(Fit{Lambda: 1}.Run(t.Context(), rng, far, x)),
 		"given nothing":     second(c.Given(nil)),
 		"given a line":      second(c.Given(line)),
 		"chi2 without beta": second(chi.Given(x)),
 		"cap without phi":   second(capped.Given(x)),
-		"sample nothing":    second(c.Sample(t.Context(), nil, 1, score.Langevin{Step: .1, Steps: 1}, nil, rng)),
-		"sample none":       second(c.Sample(t.Context(), x, 0, score.Langevin{Step: .1, Steps: 1}, nil, rng)),
+		"sample nothing":    second(c.Sample(t.Context(), rng, nil, 1, score.Langevin{Step: .1, Steps: 1}, nil)),
+		"sample none":       second(c.Sample(t.Context(), rng, x, 0, score.Langevin{Step: .1, Steps: 1}, nil)),
 		"densities":         second(c.Densities(x, line)),
 		"no densities":      second(c.Densities(x, empty)),
 		"ascent on nothing": ascend(Ascent{}, Cloud(x), Cloud(empty)),
 		"ascent on NaN":     ascend(Ascent{}, Cloud(nan), Cloud(x)),
 		"ascent on a line":  ascend(Ascent{}, Cloud(x), Cloud(line)),
-		"infinite lambda":   second(Fit{Lambda: math.Inf(1)}.Run(t.Context(), x, x, rng)),
-		"NaN lambda":        second(Fit{Lambda: math.NaN()}.Run(t.Context(), x, x, rng)),
-		"one target":        second(Fit{}.Run(t.Context(), x, mat.NewDense(1, 2, nil), rng)),
+		"infinite lambda":   second(Fit{Lambda: math.Inf(1)}.Run(t.Context(), rng, x, x)),
+		"NaN lambda":        second(Fit{Lambda: math.NaN()}.Run(t.Context(), rng, x, x)),
+		"one target":        second(Fit{}.Run(t.Context(), rng, x, mat.NewDense(1, 2, nil))),
 		"no weight":         second(NewDiscrete(x, make([]float64, 6), make([]float64, 6), 1, false)),
 		"infinite weight":   second(NewDiscrete(x, []float64{1, 1, 1, 1, 1, math.Inf(1)}, make([]float64, 6), 1, false)),
 		"tiny lambda":       second(NewDiscrete(x, nil, []float64{1, 1, 1, 1, 1, 1}, 1e-310, false)),
@@ -73,8 +73,8 @@ func TestBadInputIsRefused(t *testing.T) {
 // One source and one target, λ and a width given, for which two places have no scale: everything goes there.
 func TestOnePoint(t *testing.T) {
 	one, there := mat.NewDense(1, 2, nil), mat.NewDense(1, 2, []float64{3, 4})
-	f := must(Fit{Lambda: 1.25, Bandwidth: .1, Trace: func(score.Progress) {}}.Run(t.Context(), one, there, seeded(1)))
-	y := must(f.Sample(t.Context(), one, 50, seeded(2)))
+	f := must(Fit{Lambda: 1.25, Bandwidth: .1, Trace: func(score.Progress) {}}.Run(t.Context(), seeded(1), one, there))
+	y := must(f.Sample(t.Context(), seeded(2), one, 50))
 	for i := range 50 {
 		if d := math.Hypot(y.At(i, 0)-3, y.At(i, 1)-4); d > .6 {
 			t.Errorf("sample at %v", y.RawRowView(i))

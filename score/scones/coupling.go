@@ -141,7 +141,7 @@ func (f *Conditional) LogDensity(dst []float64, y *mat.Dense, sigma float64) err
 // noise of l's first level. Rows of the result are in the order of x, the k of one source after each other; a nil start is
 // x itself. Costs k·N chains of l.Total() steps. Where l has a Path the chains are stored on the way, and a process that was
 // killed and samples again with the same arguments and rng goes on from there, to the same bits: a Path for each call.
-func (c Coupling) Sample(ctx context.Context, x *mat.Dense, k int, l score.Langevin, start *mat.Dense, rng *rand.Rand) (*mat.Dense, error) {
+func (c Coupling) Sample(ctx context.Context, rng *rand.Rand, x *mat.Dense, k int, l score.Langevin, start *mat.Dense) (*mat.Dense, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)
 	}
@@ -155,7 +155,7 @@ func (c Coupling) Sample(ctx context.Context, x *mat.Dense, k int, l score.Lange
 	if err != nil {
 		return nil, err
 	}
-	chain := score.Repeat(start, k, rng)
+	chain := score.Repeat(rng, start, k)
 	if len(l.Levels) > 0 && !math.IsInf(l.Levels[0], 0) {
 		chain.Jitter(l.Levels[0])
 	}

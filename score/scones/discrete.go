@@ -129,7 +129,7 @@ func (p *Discrete) Barycentric(x *mat.Dense) *mat.Dense {
 }
 
 // Draw returns the number of an atom for each row of x, drawn from the conditional law of the discrete plan.
-func (p *Discrete) Draw(x *mat.Dense, rng *rand.Rand) []int {
+func (p *Discrete) Draw(rng *rand.Rand, x *mat.Dense) []int {
 	n, _ := x.Dims()
 	out, coins := make([]int, n), make([]float64, n)
 	for i := range coins {
@@ -150,10 +150,10 @@ func (p *Discrete) Draw(x *mat.Dense, rng *rand.Rand) []int {
 }
 
 // DrawPoints returns the atoms that Draw draws, one for each row of x.
-func (p *Discrete) DrawPoints(x *mat.Dense, rng *rand.Rand) *mat.Dense {
+func (p *Discrete) DrawPoints(rng *rand.Rand, x *mat.Dense) *mat.Dense {
 	n, d := x.Dims()
 	out := mat.NewDense(n, d, nil)
-	for i, j := range p.Draw(x, rng) {
+	for i, j := range p.Draw(rng, x) {
 		out.SetRow(i, p.atoms.RawRowView(j))
 	}
 	return out

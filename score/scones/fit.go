@@ -18,8 +18,8 @@ import (
 // Fit couples two clouds of points: Sinkhorn's potentials off their points, and the target's points smoothed by a Gaussian
 // as its score. It needs no training; package scones/neural has networks in the place of both. The zero value works.
 //
-//	fitted, err := scones.Fit{}.Run(ctx, x, y, rng)
-//	samples, err := fitted.Sample(ctx, sources, 10, rng)
+//	fitted, err := scones.Fit{}.Run(ctx, rng, x, y)
+//	samples, err := fitted.Sample(ctx, rng, sources, 10)
 type Fit struct {
 	// Lambda is the coefficient of KL; 0 means a twentieth of the mean cost once the two means lie on each other, which they may
 	// since no plan changes by a translation of a cloud: (E|x − x̄|² + E|y − ȳ|²)/20, in the unit of the cost.
@@ -56,7 +56,7 @@ func (f *Fitted) String() string {
 }
 
 // Run solves the discrete problem: two clouds of rows, n×d and m×d.
-func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted, error) {
+func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y *mat.Dense) (*Fitted, error) {
 	if err := f.check(x, y); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (f Fit) Run(ctx context.Context, x, y *mat.Dense, rng *rand.Rand) (*Fitted,
 		f.Steps = 200
 	}
 	_, d := x.Dims()
-	x, y = thin(x, f.Most, rng), thin(y, f.Most, rng)
+	x, y = thin(rng, x, f.Most), thin(rng, y, f.Most)
 	u := unit(d, f.Mean)
 	if f.Lambda == 0 {
 		f.Lambda = u * (variance(x) + variance(y)) / 20
@@ -111,7 +111,7 @@ func (f Fit) check(x, y *mat.Dense) error {
 }
 
 // thin returns at most n rows, drawn without repetition.
-func thin(x *mat.Dense, n int, rng *rand.Rand) *mat.Dense {
+func thin(rng *rand.Rand, x *mat.Dense, n int) *mat.Dense {
 	m, d := x.Dims()
 	if m <= n {
 		return x
@@ -169,7 +169,7 @@ func nearest(y *mat.Dense) float64 {
 // bandwidth, which is close already, and takes Steps of MALA: exact in the limit, whatever the step. With a Path chains are
 // stored on the way, and a process that was killed and samples again with the same arguments and rng goes on from there, to the
 // same bits and Acceptance. The error is ctx's where ctx ended.
-func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand) (*mat.Dense, error) {
+func (f *Fitted) Sample(ctx context.Context, rng *rand.Rand, x *mat.Dense, k int) (*mat.Dense, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)
 	}
@@ -181,7 +181,7 @@ func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand
 	if err != nil {
 		return nil, err
 	}
-	c := score.Start(f.FromPhi.DrawPoints(xs, rng), rng)
+	c := score.Start(rng, f.FromPhi.DrawPoints(rng, xs))
 	c.Jitter(f.Bandwidth)
 	// MALA's step for a density of this width in d dimensions (Roberts and Rosenthal 1998: 1.65²/2·v/d^⅓). The width is that
 	// of the smoothed points times exp(−c/λ). The plan's factor is narrower, of precision (4/λ²) Cov(X|y), where sources that

@@ -19,10 +19,10 @@ import (
 func TestFit(t *testing.T) {
 	rng := seeded(1)
 	x, y := must(synth.Normal(rng, 400, 2)), must(synth.Moons(rng, 400, .05))
-	fitted := must(Fit{Lambda: .5}.Run(t.Context(), x, y, rng))
+	fitted := must(Fit{Lambda: .5}.Run(t.Context(), rng, x, y))
 	sources := must(synth.Normal(rng, 100, 2))
 	const k = 30
-	out := must(fitted.Sample(t.Context(), sources, k, rng))
+	out := must(fitted.Sample(t.Context(), rng, sources, k))
 	if fitted.Acceptance < .3 {
 		t.Errorf("acceptance %.2f", fitted.Acceptance)
 	}
@@ -59,11 +59,11 @@ func TestFitRefuses(t *testing.T) {
 	x, nan := must(synth.Normal(rng, 5, 2)), mat.NewDense(1, 2, []float64{0, math.NaN()})
 	same := mat.NewDense(3, 2, nil)
 	for name, err := range map[string]error{
-		"nan":       second(Fit{}.Run(t.Context(), x, nan, rng)),
-		"dimension": second(Fit{}.Run(t.Context(), x, mat.NewDense(3, 1, nil), rng)),
-		"empty":     second(Fit{}.Run(t.Context(), x, &mat.Dense{}, rng)),
-		"lambda":    second(Fit{Lambda: -1}.Run(t.Context(), x, x, rng)),
-		"one place": second(Fit{}.Run(t.Context(), x, same, rng)),
+		"nan":       second(Fit{}.Run(t.Context(), rng, x, nan)),
+		"dimension": second(Fit{}.Run(t.Context(), rng, x, mat.NewDense(3, 1, nil))),
+		"empty":     second(Fit{}.Run(t.Context(), rng, x, &mat.Dense{})),
+		"lambda":    second(Fit{Lambda: -1}.Run(t.Context(), rng, x, x)),
+		"one place": second(Fit{}.Run(t.Context(), rng, x, same)),
 	} {
 		if !errors.Is(err, ErrParameter) && !errors.Is(err, ErrShape) {
 			t.Errorf("%s: error %v", name, err)
@@ -77,12 +77,12 @@ func ExampleFit() {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, _ := synth.Normal(rng, 300, 2)
 	y, _ := synth.EightGaussians(rng, 300, 3, .1)
-	fitted, err := Fit{Lambda: 1}.Run(context.Background(), x, y, rng)
+	fitted, err := Fit{Lambda: 1}.Run(context.Background(), rng, x, y)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	samples, err := fitted.Sample(context.Background(), mat.NewDense(1, 2, []float64{1.5, 0}), 5, rng)
+	samples, err := fitted.Sample(context.Background(), rng, mat.NewDense(1, 2, []float64{1.5, 0}), 5)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -100,7 +100,7 @@ func TestFitOfMovedClouds(t *testing.T) {
 	const by = 37.
 	far := mat.DenseCopyOf(y)
 	far.Apply(func(_, _ int, v float64) float64 { return v + by }, y)
-	a, b := must(Fit{Steps: 5}.Run(t.Context(), x, y, rng)), must(Fit{Steps: 5}.Run(t.Context(), x, far, rng))
+	a, b := must(Fit{Steps: 5}.Run(t.Context(), rng, x, y)), must(Fit{Steps: 5}.Run(t.Context(), rng, x, far))
 	if math.Abs(a.Lambda/b.Lambda-1) > 1e-12 {
 		t.Errorf("lambda = %g, and %g after a translation", a.Lambda, b.Lambda)
 	}
@@ -109,20 +109,20 @@ func TestFitOfMovedClouds(t *testing.T) {
 	if off := mat.Norm(u, math.Inf(1)); off > 1e-3 { // two solves to the tolerance of the solver
 		t.Errorf("conditional laws differ by %g in total", off)
 	}
-	if whole := must(Fit{Mean: true, Steps: 5}.Run(t.Context(), x, y, rng)).Lambda; math.Abs(whole-a.Lambda/2) > 1e-12*whole {
+	if whole := must(Fit{Mean: true, Steps: 5}.Run(t.Context(), rng, x, y)).Lambda; math.Abs(whole-a.Lambda/2) > 1e-12*whole {
 		t.Errorf("lambda = %g of the mean of two squares, %g of their sum", whole, a.Lambda)
 	}
 	// Both at one place, however far: there is no scale to take λ from.
 	place := mat.NewDense(3, 2, []float64{.1, .3, .1, .3, .1, .3})
-	if err := second(Fit{Bandwidth: 1}.Run(t.Context(), place, mat.NewDense(1, 2, nil), rng)); !errors.Is(err, ErrParameter) {
+	if err := second(Fit{Bandwidth: 1}.Run(t.Context(), rng, place, mat.NewDense(1, 2, nil))); !errors.Is(err, ErrParameter) {
 		t.Errorf("two places: error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if out, err := a.Sample(ctx, x, 1, rng); out != nil || !errors.Is(err, context.Canceled) {
+	if out, err := a.Sample(ctx, rng, x, 1); out != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v, %v", out, err)
 	}
-	if err := second(Fit{Bandwidth: 1e-200}.Run(t.Context(), x, y, rng)); err == nil || !strings.Contains(err.Error(), "bandwidth = 1e-200") {
+	if err := second(Fit{Bandwidth: 1e-200}.Run(t.Context(), rng, x, y)); err == nil || !strings.Contains(err.Error(), "bandwidth = 1e-200") {
 		t.Errorf("bandwidth 1e-200: error %v", err)
 	}
 }

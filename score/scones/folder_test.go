@@ -15,7 +15,7 @@ import (
 )
 
 // paint fills a folder with pictures of noisy stripes of a colour, and stands for a user's own.
-func paint(dir string, c color.RGBA, rng *rand.Rand) string {
+func paint(rng *rand.Rand, dir string, c color.RGBA) string {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		panic(err)
 	}
@@ -46,7 +46,7 @@ func ExampleFit_folders() {
 	}
 	defer os.RemoveAll(dir)
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(1, 2))
-	red, green := paint(filepath.Join(dir, "red"), color.RGBA{R: 200}, rng), paint(filepath.Join(dir, "green"), color.RGBA{G: 200}, rng)
+	red, green := paint(rng, filepath.Join(dir, "red"), color.RGBA{R: 200}), paint(rng, filepath.Join(dir, "green"), color.RGBA{G: 200})
 
 	x, err := data.Folder{Dir: red, Size: 8}.Load(ctx)
 	if err != nil {
@@ -58,12 +58,12 @@ func ExampleFit_folders() {
 		fmt.Println(err)
 		return
 	}
-	fitted, err := scones.Fit{Mean: true}.Run(ctx, x.Mat(), y.Mat(), rng)
+	fitted, err := scones.Fit{Mean: true}.Run(ctx, rng, x.Mat(), y.Mat())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	samples, err := fitted.Sample(ctx, x.Mat(), 2, rng)
+	samples, err := fitted.Sample(ctx, rng, x.Mat(), 2)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -62,7 +62,7 @@ func FuzzDiscrete(f *testing.F) {
 		if !(to >= min(a, b)-slack && to <= max(a, b)+slack) {
 			t.Fatalf("%g goes to %g, not between %g and %g", y, to, a, b)
 		}
-		if j := d.Draw(at, rand.New(rand.NewPCG(1, 1)))[0]; j != 0 && j != 1 {
+		if j := d.Draw(rand.New(rand.NewPCG(1, 1)), at)[0]; j != 0 && j != 1 {
 			t.Fatalf("atom %d", j)
 		}
 	})
@@ -81,11 +81,11 @@ func FuzzFit(f *testing.F) {
 		x, y := mat.NewDense(2, 2, []float64{a, b, b, a}), mat.NewDense(3, 2, []float64{c, d, d, a, a, c})
 		fit := Fit{Lambda: lambda, Bandwidth: h, Steps: 5}
 		fit.Solver.MaxIter = 50
-		fitted, err := fit.Run(t.Context(), x, y, rng)
+		fitted, err := fit.Run(t.Context(), rng, x, y)
 		if err != nil {
 			return
 		}
-		out, err := fitted.Sample(t.Context(), x, 2, rng)
+		out, err := fitted.Sample(t.Context(), rng, x, 2)
 		if err != nil {
 			return
 		}

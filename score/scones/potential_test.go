@@ -148,7 +148,7 @@ func TestDiscreteExtends(t *testing.T) {
 	}
 	// 4000 draws for the first source: counts within 4.5 standard errors.
 	count := make([]float64, 20)
-	for _, j := range phi.Draw(score.RepeatRows(x.Slice(0, 1, 0, 3).(*mat.Dense), 4000), seeded(4)) {
+	for _, j := range phi.Draw(seeded(4), score.RepeatRows(x.Slice(0, 1, 0, 3).(*mat.Dense), 4000)) {
 		count[j] += 1. / 4000
 	}
 	for j, c := range count {
@@ -201,7 +201,7 @@ func TestConditionalSampling(t *testing.T) {
 	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 4}, Phi: phi, Psi: psi, Target: must(score.NewGaussian(plan.Q.Mean, plan.Q.Cov))}
 	x := mat.NewDense(2, 2, []float64{1, -1, 0, 2})
 	const k = 4000
-	y := must(c.Sample(t.Context(), x, k, score.Langevin{Step: .04, Steps: 1200, Convention: score.Halved}, nil, seeded(5)))
+	y := must(c.Sample(t.Context(), seeded(5), x, k, score.Langevin{Step: .04, Steps: 1200, Convention: score.Halved}, nil))
 	for i := range 2 {
 		want := plan.Conditional(x.RawRowView(i))
 		for j := range 2 {
@@ -228,7 +228,7 @@ func TestSampledPairs(t *testing.T) {
 	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 1}, Phi: phi, Psi: psi, Target: must(score.NewGaussian(nil, plan.Q.Cov))}
 	const n, k = 2000, 2
 	x := must(must(synth.NewGaussian(nil, plan.P.Cov)).Sample(seeded(7), n))
-	y := must(c.Sample(t.Context(), x, k, score.Langevin{Step: .01, Steps: 800}, nil, seeded(8)))
+	y := must(c.Sample(t.Context(), seeded(8), x, k, score.Langevin{Step: .01, Steps: 800}, nil))
 	pairs, got, want := new(mat.Dense), new(mat.SymDense), mat.DenseCopyOf(plan.Joint().Cov)
 	pairs.Augment(score.RepeatRows(x, k), y)
 	stat.CovarianceMatrix(got, pairs, nil)
@@ -312,7 +312,7 @@ func Example() {
 		return
 	}
 	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 4}, Phi: phi, Psi: psi, Target: tau}
-	y, err := c.Sample(context.Background(), mat.NewDense(1, 1, []float64{1}), 4000, score.Langevin{Step: .05, Steps: 200}, nil, rand.New(rand.NewPCG(1, 2)))
+	y, err := c.Sample(context.Background(), rand.New(rand.NewPCG(1, 2)), mat.NewDense(1, 1, []float64{1}), 4000, score.Langevin{Step: .05, Steps: 200}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -70,7 +70,7 @@ func TestExtendedDraws(t *testing.T) {
 	must(0, err)
 	source := x.Slice(0, 1, 0, 2).(*mat.Dense)
 	law, count := phi.Conditional(source).RawRowView(0), make([]float64, 10)
-	drawn := phi.DrawPoints(score.RepeatRows(source, 4000), seeded(8))
+	drawn := phi.DrawPoints(seeded(8), score.RepeatRows(source, 4000))
 	for i := range 4000 {
 		for j := range count {
 			if drawn.At(i, 0) == y.At(j, 0) {
@@ -105,7 +105,7 @@ func TestExtendedIsSampled(t *testing.T) {
 	source := mat.NewDense(1, 1, []float64{1})
 	xs := score.RepeatRows(source, n)
 	field := must(c.Given(xs))
-	chain := score.Start(xs, seeded(10))
+	chain := score.Start(seeded(10), xs)
 	_, err = score.MALA{Steps: 60, Step: .3}.Run(t.Context(), field, chain)
 	must(0, err)
 	var mass, mean, square float64

@@ -124,7 +124,7 @@ func (c sampleCmd) Run(a *app) error {
 	rng := rand.New(rand.NewPCG(c.Seed, 1))
 	trace, clear := stepLine(a)
 	fit := scones.Fit{Lambda: c.Lambda, Bandwidth: c.Bandwidth, Mean: x.images != nil, Most: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
-	fitted, err := fit.Run(ctx, x.x, y.x, rng)
+	fitted, err := fit.Run(ctx, rng, x.x, y.x)
 	clear()
 	if err != nil {
 		return blameSample(err)
@@ -164,7 +164,7 @@ func (c sampleCmd) sample(ctx context.Context, fitted *scones.Fitted, of *mat.De
 	steps := 0
 	fitted.Trace = func(score.Progress) { steps++ }
 	begin := time.Now()
-	if out, err = fitted.Sample(ctx, of, c.Each, rng); err != nil {
+	if out, err = fitted.Sample(ctx, rng, of, c.Each); err != nil {
 		return nil, 0, err
 	}
 	n, _ := out.Dims()

@@ -32,7 +32,7 @@ type Fit struct {
 
 // Run fits points drawn from x and y. First guesses: centres at points of y, conditional covariances that of y, or λ/2 I
 // where that is smaller. Cost of a step: Components·(2·Batch·d² + d³).
-func (f Fit) Run(ctx context.Context, x, y scones.Source, rng *rand.Rand) (*Plan, error) {
+func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y scones.Source) (*Plan, error) {
 	f = f.defaults()
 	if err := (scones.Compatibility{Lambda: f.Lambda}).Check(); err != nil {
 		return nil, err

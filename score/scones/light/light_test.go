@@ -84,7 +84,7 @@ func TestLightRefuses(t *testing.T) {
 		"dimension": {Fit{Lambda: 1}, line},
 		"empty":     {Fit{Lambda: 1}, scones.Cloud(&mat.Dense{})},
 	} {
-		if _, err := c.f.Run(t.Context(), x, c.y, seeded(2)); !errors.Is(err, scones.ErrParameter) && !errors.Is(err, scones.ErrShape) {
+		if _, err := c.f.Run(t.Context(), seeded(2), x, c.y); !errors.Is(err, scones.ErrParameter) && !errors.Is(err, scones.ErrShape) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -93,10 +93,10 @@ func TestLightRefuses(t *testing.T) {
 // One component is exact between Gaussians: fitted from samples, its plan is the closed form's up to some per mille.
 func TestLightBetweenGaussians(t *testing.T) {
 	plan, x, y := pair(seeded(6), 3, 4)
-	l := must(Fit{Lambda: 4, Steps: 1500}.Run(t.Context(), x, y, seeded(7)))
+	l := must(Fit{Lambda: 4, Steps: 1500}.Run(t.Context(), seeded(7), x, y))
 	const n = 40000
 	xs := must(x(seeded(8), n))
-	ys := l.Sample(xs, seeded(9))
+	ys := l.Sample(seeded(9), xs)
 	joint, cov := mat.NewDense(n, 6, nil), new(mat.SymDense)
 	joint.Augment(xs, ys)
 	stat.CovarianceMatrix(cov, joint, nil)

@@ -77,7 +77,7 @@ func (l *Plan) mean(c int, x *mat.Dense) *mat.Dense {
 }
 
 // Sample draws one y for each row of x, exactly. Cost N·K·d².
-func (l *Plan) Sample(x *mat.Dense, rng *rand.Rand) *mat.Dense {
+func (l *Plan) Sample(rng *rand.Rand, x *mat.Dense) *mat.Dense {
 	n, d := x.Dims()
 	k, _ := l.Dims()
 	logs, all := l.tilted(x)

@@ -24,8 +24,8 @@ import (
 // Fit is SCONES on two clouds of points, all by networks: potentials, the target's score, and the projection at which chains
 // begin. The zero value of each part works but for Potentials.Lambda, which has no good value for all clouds.
 //
-//	fitted, err := neural.Fit{Potentials: neural.Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 2}}}}.Run(ctx, dev, x, y, rng)
-//	samples, err := fitted.Sample(ctx, sources, 10, rng)
+//	fitted, err := neural.Fit{Potentials: neural.Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{Lambda: 2}}}}.Run(ctx, rng, dev, x, y)
+//	samples, err := fitted.Sample(ctx, rng, sources, 10)
 type Fit struct {
 	Potentials Training     // Steps: 0 means 3000
 	Score      dsm.Training // Sigmas: nil means 12 levels from the target's spread to a fiftieth; Steps: 0 means 5000
@@ -54,7 +54,7 @@ type Fitted struct {
 }
 
 // Run trains score, potentials and projection, in this order.
-func (f Fit) Run(ctx context.Context, dev *device.Device, x, y *mat.Dense, rng *rand.Rand) (*Fitted, error) {
+func (f Fit) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, x, y *mat.Dense) (*Fitted, error) {
 	if err := scones.CheckClouds(x, y); err != nil {
 		return nil, err
 	}
@@ -76,11 +76,11 @@ func (f Fit) Run(ctx context.Context, dev *device.Device, x, y *mat.Dense, rng *
 	of := resume.Points(x) + " to " + resume.Points(y)
 	f.Potentials.Stamp, f.Projection.Stamp = f.Potentials.Stamp+of, f.Projection.Stamp+of
 	f.listen()
-	s, err := f.Score.Run(ctx, dev, f.Net, y, f.ScoreShape, rng)
+	s, err := f.Score.Run(ctx, rng, dev, f.Net, y, f.ScoreShape)
 	if err != nil {
 		return nil, fmt.Errorf("score: %w", err)
 	}
-	p, err := f.Potentials.Run(ctx, dev, d, scones.Cloud(x), scones.Cloud(y), rng)
+	p, err := f.Potentials.Run(ctx, rng, dev, d, scones.Cloud(x), scones.Cloud(y))
 	if err != nil {
 		return nil, fmt.Errorf("potentials: %w", err)
 	}
@@ -88,7 +88,7 @@ func (f Fit) Run(ctx context.Context, dev *device.Device, x, y *mat.Dense, rng *
 		Compatibility: f.Potentials.Compatibility, Phi: p.Phi, Psi: p.Psi, Target: s, Mean: f.Potentials.Mean,
 	}}
 	f.Projection.Coupling = out.Coupling
-	out.Projection, err = f.Projection.Run(ctx, dev, arch.MLP{Sizes: []int{d, 128, 128, d}}.Net(), scones.Cloud(x), scones.Cloud(y), rng)
+	out.Projection, err = f.Projection.Run(ctx, rng, dev, arch.MLP{Sizes: []int{d, 128, 128, d}}.Net(), scones.Cloud(x), scones.Cloud(y))
 	if err != nil {
 		return nil, fmt.Errorf("projection: %w", err)
 	}
@@ -178,10 +178,10 @@ func (f Fit) gentle(d int) []float64 {
 // level. Rows of the result are in the order of x, the k of one source after each other. Where Sampler.Path is set, to a file
 // for each call, a process that was killed here and samples again with the same arguments and rng goes on from where it was
 // stored, to the same bits.
-func (f *Fitted) Sample(ctx context.Context, x *mat.Dense, k int, rng *rand.Rand) (*mat.Dense, error) {
+func (f *Fitted) Sample(ctx context.Context, rng *rand.Rand, x *mat.Dense, k int) (*mat.Dense, error) {
 	start, err := f.Projection.Apply(x)
 	if err != nil {
 		return nil, err
 	}
-	return f.Coupling.Sample(ctx, x, k, f.Sampler, start, rng)
+	return f.Coupling.Sample(ctx, rng, x, k, f.Sampler, start)
 }

@@ -57,11 +57,11 @@ func fits(dir string) error {
 		Sampler:    score.Langevin{Steps: 4, Path: filepath.Join(dir, "samples.ckpt"), Every: 5, Trace: sampling},
 		Dir:        dir,
 		Trace:      func(part string, step, steps int) { fmt.Println(part, step, steps) },
-	}.Run(context.Background(), dev, x, y, rng)
+	}.Run(context.Background(), rng, dev, x, y)
 	if err != nil {
 		return err
 	}
-	out, err := f.Sample(context.Background(), x, 2, rand.New(rand.NewPCG(8, 8)))
+	out, err := f.Sample(context.Background(), rand.New(rand.NewPCG(8, 8)), x, 2)
 	if err != nil {
 		return err
 	}

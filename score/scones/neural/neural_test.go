@@ -61,7 +61,7 @@ func TestNetworksLearnGaussians(t *testing.T) {
 				mean, n = mean+dual, n+1
 			}
 		}}
-	p := must(Training{Ascent: a, Hidden: []int{64, 64, 64}}.Run(t.Context(), dev, 2, x, y, seeded(1)))
+	p := must(Training{Ascent: a, Hidden: []int{64, 64, 64}}.Run(t.Context(), seeded(1), dev, 2, x, y))
 	// The dual of 256 pairs has a standard deviation of some .2 here, its mean over 300 steps .02; the rest is learning.
 	if mean /= n; math.Abs(mean-plan.Value) > .12 {
 		t.Errorf("dual %.3f, optimum %.3f", mean, plan.Value)
@@ -78,7 +78,7 @@ func TestNetworksLearnGaussians(t *testing.T) {
 	}
 	project := must(Projection{Coupling: scones.Coupling{Compatibility: a.Compatibility, Phi: p.Phi, Psi: p.Psi}, Steps: 600, Rate: 3e-3,
 		Schedule: func(k int) float64 { return 1 - float64(k)/600 }}.
-		Run(t.Context(), dev, arch.MLP{Sizes: []int{2, 32, 2}}.Net(), x, y, seeded(3)))
+		Run(t.Context(), seeded(3), dev, arch.MLP{Sizes: []int{2, 32, 2}}.Net(), x, y))
 	xs := must(x(seeded(4), 300))
 	moved := must(project.Apply(xs))
 	exact := new(mat.Dense)
@@ -94,7 +94,7 @@ func TestNetworksLearnGaussians(t *testing.T) {
 func TestInputGradient(t *testing.T) {
 	x, y, _ := problem()
 	p := must(Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 4}, Steps: 5}, Hidden: []int{16, 16}}.
-		Run(t.Context(), open(t), 2, x, y, seeded(1)))
+		Run(t.Context(), seeded(1), open(t), 2, x, y))
 	at := must(y(seeded(2), 50))
 	g := mat.NewDense(50, 2, nil)
 	must(0, p.Psi.Eval(nil, g, at))
@@ -127,7 +127,7 @@ func TestDivergences(t *testing.T) {
 		for _, paired := range []bool{false, true} {
 			k := scones.Compatibility{F: f, Lambda: 20}
 			p := must(Training{Ascent: scones.Ascent{Compatibility: k, Steps: 300, Batch: 128, Paired: paired}, Hidden: []int{32, 32}, Rate: 3e-3}.
-				Run(t.Context(), dev, 2, x, y, seeded(5)))
+				Run(t.Context(), seeded(5), dev, 2, x, y))
 			m := must(scones.Coupling{Compatibility: k, Phi: p.Phi, Psi: p.Psi}.Densities(must(x(seeded(6), 300)), must(y(seeded(7), 300))))
 			if mass := mat.Sum(m) / 9e4; math.Abs(mass-1) > .25 {
 				t.Errorf("%v, paired %v: mass %.3f", f, paired, mass)
@@ -143,7 +143,7 @@ func TestResumesBitForBit(t *testing.T) {
 	at := must(y(seeded(2), 20))
 	values := func(ctx context.Context, path string, trace func(int)) ([]float64, error) {
 		p, err := Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 4}, Steps: 30, Batch: 32,
-			Trace: func(k int, _ float64) { trace(k) }}, Hidden: []int{8, 8}, Path: path, Every: 10}.Run(ctx, dev, 2, x, y, seeded(3))
+			Trace: func(k int, _ float64) { trace(k) }}, Hidden: []int{8, 8}, Path: path, Every: 10}.Run(ctx, seeded(3), dev, 2, x, y)
 		defer p.Free()
 		if err != nil {
 			return nil, err
@@ -196,9 +196,9 @@ func TestFit(t *testing.T) {
 		Score:      dsm.Training{Steps: 1500, Rate: 2e-3, Decay: .99},
 		Projection: Projection{Steps: 200, Batch: 128},
 		Sampler:    score.Langevin{Steps: 25},
-	}.Run(t.Context(), dev, x, y, rng))
+	}.Run(t.Context(), rng, dev, x, y))
 	sources := mat.NewDense(2, 2, []float64{1.5, 0, -1.5, 0})
-	out := must(f.Sample(t.Context(), sources, 100, rng))
+	out := must(f.Sample(t.Context(), rng, sources, 100))
 	near, own := 0, 0
 	for i := range 200 {
 		v := out.At(i, 0)
@@ -212,7 +212,7 @@ func TestFit(t *testing.T) {
 	if near < 180 || own < 170 {
 		t.Errorf("of 200 samples %d are in a part of the target and %d on the side of their source", near, own)
 	}
-	if _, err := (Fit{}).Run(t.Context(), dev, x, y, rng); !errors.Is(err, scones.ErrParameter) {
+	if _, err := (Fit{}).Run(t.Context(), rng, dev, x, y); !errors.Is(err, scones.ErrParameter) {
 		t.Errorf("lambda = 0: error %v", err)
 	}
 }
@@ -229,7 +229,7 @@ func TestFitOfOtherArguments(t *testing.T) {
 		if change != nil {
 			change(&f)
 		}
-		_, err := f.Run(t.Context(), dev, x, y, seeded(3))
+		_, err := f.Run(t.Context(), seeded(3), dev, x, y)
 		return err
 	}
 	must(0, run(x, y, nil))
@@ -268,12 +268,12 @@ func TestBrokenWeightsAreNotStored(t *testing.T) {
 	phi, psi, err := scones.Potentials(plan)
 	must(0, err)
 	for _, path := range []string{"", filepath.Join(t.TempDir(), "run")} {
-		_, err := Training{Ascent: scones.Ascent{Compatibility: k, Steps: 1, Batch: 16}, Hidden: []int{8}, Rate: 1e30, Path: path}.Run(t.Context(), dev, 2, x, y, seeded(1))
+		_, err := Training{Ascent: scones.Ascent{Compatibility: k, Steps: 1, Batch: 16}, Hidden: []int{8}, Rate: 1e30, Path: path}.Run(t.Context(), seeded(1), dev, 2, x, y)
 		if !errors.Is(err, score.ErrDiverged) {
 			t.Errorf("potentials: error %v", err)
 		}
 		_, err = Projection{Coupling: scones.Coupling{Compatibility: k, Phi: phi, Psi: psi}, Steps: 1, Batch: 16, Rate: 1e30, Path: path}.
-			Run(t.Context(), dev, arch.MLP{Sizes: []int{2, 8, 2}}.Net(), x, y, seeded(1))
+			Run(t.Context(), seeded(1), dev, arch.MLP{Sizes: []int{2, 8, 2}}.Net(), x, y)
 		if !errors.Is(err, score.ErrDiverged) {
 			t.Errorf("projection: error %v", err)
 		}

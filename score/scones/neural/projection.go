@@ -36,7 +36,7 @@ type Projection struct {
 
 // Run trains net, not yet initialised, from N×d to N×d on points of x and y, and returns it as a function. A run that was
 // killed and is begun again with the same arguments gives the same bits as one that was not, on one device.
-func (t Projection) Run(ctx context.Context, dev *device.Device, net nn.Layer, x, y scones.Source, rng *rand.Rand) (*Map, error) {
+func (t Projection) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, net nn.Layer, x, y scones.Source) (*Map, error) {
 	if t.Batch == 0 {
 		t.Batch = 256
 	}
@@ -66,7 +66,7 @@ func (t Projection) Run(ctx context.Context, dev *device.Device, net nn.Layer, x
 		Sources: map[string]train.Source{"arguments": resume.Of("seed ", seed, ", ", t.Coupling.Compatibility, ", mean ", t.Coupling.Mean,
 			", batch ", t.Batch, ", rate ", t.Rate, ", ", t.Stamp, ", potentials ", of)},
 	}}
-	step := func(k int) error { return r.step(k, x, y, rand.New(rand.NewPCG(seed, uint64(k)*0x9e3779b97f4a7c15+1))) }
+	step := func(k int) error { return r.step(rand.New(rand.NewPCG(seed, uint64(k)*0x9e3779b97f4a7c15+1)), k, x, y) }
 	if err := stored.Run(ctx, step); err != nil {
 		return nil, fmt.Errorf("neural: %w", err)
 	}
@@ -96,7 +96,7 @@ type projecting struct {
 }
 
 // step moves the weights once, on a fresh batch.
-func (t projecting) step(k int, x, y scones.Source, rng *rand.Rand) error {
+func (t projecting) step(rng *rand.Rand, k int, x, y scones.Source) error {
 	if t.Schedule != nil {
 		t.opt.SetFactor(t.Schedule(k))
 	}

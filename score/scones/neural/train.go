@@ -42,7 +42,7 @@ func (p Potentials) Free() {
 
 // Run draws networks on R^d and trains them on points of x and y. A run that was killed and is begun again with the same
 // arguments gives the same bits as one that was not, on one device.
-func (t Training) Run(ctx context.Context, dev *device.Device, d int, x, y scones.Source, rng *rand.Rand) (Potentials, error) {
+func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, d int, x, y scones.Source) (Potentials, error) {
 	if t.Hidden == nil {
 		t.Hidden = []int{256, 256}
 	}
