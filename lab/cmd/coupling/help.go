@@ -34,7 +34,7 @@ var examples = map[string]string{
 	"admm new":         "coupling admm new --out market",
 	"admm solve":       "coupling admm solve market --out plan.csv",
 	"admm run":         "coupling admm run market --spawn --out plan.csv",
-	"admm node":        "coupling admm node market/nodes/target-0.json --join market/join.json --state target-0.state",
+	"admm node":        "coupling admm node market/nodes/target-0.json --join market/join.json",
 	"admm epsilon":     "coupling admm epsilon --alpha 0.5 --rounds 20 --degree 4",
 	"admm eavesdrop":   "coupling admm eavesdrop quiet",
 	"new":              "coupling new ../bias && cd ../bias && go test ./... && coupling sweep sweep/main.go && go run ./figure",
