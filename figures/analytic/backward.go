@@ -288,7 +288,7 @@ func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error)
 	var x, y []float64
 	for _, c := range cell.Value.Costs {
 		if c.Iterations == 0 {
-			agree = nanMax(agree, c.Error)
+			agree = max(agree, c.Error)
 			continue
 		}
 		if c.Method != byUnrolling {

@@ -264,7 +264,7 @@ func claimColour(v lab.View[ColourParams, ColourOut]) ([]lab.Claim, error) {
 	cells := v.Cells
 	shift, narrower, spread := 0.0, math.Inf(1), 0.0
 	for i, c := range cells {
-		shift, spread = nanMax(shift, c.Value.MeanShift), nanMax(spread, c.Value.Spread)
+		shift, spread = max(shift, c.Value.MeanShift), max(spread, c.Value.Spread)
 		if i > 0 {
 			narrower = min(narrower, c.Value.Spread-cells[i-1].Value.Spread)
 		}

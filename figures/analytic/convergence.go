@@ -120,48 +120,44 @@ const (
 	refused   = "refused: underflow"
 )
 
-// traceSolver runs one solver until it converges or its time is over.
-func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64, params ConvergenceParams) (ConvergenceRun, error) {
-	limit := seconds(params.Limit)
-	out := ConvergenceRun{Solver: s.name}
-	trace := func(st ot.Step) error {
+// run solves a problem until the solver converges or its seconds are over, and returns how it ended, after how many passes.
+func (s timedSolver) run(ctx context.Context, p ot.Problem, cost *mat.Dense, eps, tol, limit float64, trace func(ot.Step) error) (status string, passes int, err error) {
+	if s.with == nil {
+		r := textbook{Eps: eps, Tol: tol, MaxIter: manyIterations, MaxTime: seconds(limit), Trace: trace}.solve(cost, p.A, p.B)
+		switch {
+		case math.IsNaN(r.MarginalL1):
+			return notNumber, r.Iterations, nil
+		case r.MarginalL1 <= tol:
+			return ot.Converged.String(), r.Iterations, nil
+		}
+		return timeLimit, r.Iterations, nil
+	}
+	within, stop := context.WithTimeout(ctx, seconds(limit))
+	defer stop()
+	plan, err := s.with(eps, tol, trace).Solve(within, p)
+	switch {
+	case err == nil:
+		return plan.Status.String(), plan.Evaluations, nil
+	case errors.Is(err, ot.ErrUnderflow):
+		return refused, 0, nil
+	case within.Err() != nil && ctx.Err() == nil:
+		return timeLimit, 0, nil
+	}
+	return "", 0, err
+}
+
+// traceSolver keeps the errors of one solver over time, at the problem's own ε.
+func traceSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64, params ConvergenceParams) (out ConvergenceRun, err error) {
+	out.Solver = s.name
+	out.Status, _, err = s.run(ctx, p, cost, eps, params.Tol, params.Limit, func(st ot.Step) error {
 		out.Passes = st.Evaluation
 		if st.Eps == eps && !math.IsNaN(st.MarginalL1) {
 			out.Seconds, out.Error = append(out.Seconds, st.Elapsed.Seconds()), append(out.Error, st.MarginalL1)
 		}
 		return nil
-	}
-	if s.with == nil {
-		r := textbook{Eps: eps, Tol: params.Tol, MaxIter: manyIterations, MaxTime: limit, Trace: trace}.solve(cost, p.A, p.B)
-		out.Status = textbookStatus(r, params.Tol)
-	} else {
-		within, stop := context.WithTimeout(ctx, limit)
-		defer stop()
-		plan, err := s.with(eps, params.Tol, trace).Solve(within, p)
-		switch {
-		case err == nil:
-			out.Status = plan.Status.String()
-		case errors.Is(err, ot.ErrUnderflow):
-			out.Status = refused
-		case within.Err() != nil && ctx.Err() == nil:
-			out.Status = timeLimit
-		default:
-			return out, err
-		}
-	}
+	})
 	out.Seconds, out.Error = thin(out.Seconds, out.Error)
-	return out, nil
-}
-
-// textbookStatus says how the textbook's scaling ended.
-func textbookStatus(r textbookResult, tol float64) string {
-	switch {
-	case math.IsNaN(r.MarginalL1):
-		return notNumber
-	case r.MarginalL1 <= tol:
-		return ot.Converged.String()
-	}
-	return timeLimit
+	return out, err
 }
 
 // thin keeps the first and last points and those at least a twenty-fifth of a decade of time apart.

@@ -13,6 +13,7 @@ import (
 	"coupling/ot"
 	"coupling/ot/exact"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 )
@@ -103,19 +104,18 @@ var flowOf = lab.Experiment[FlowParams, FlowOut]{
 // gradient is that of the loss with respect to the points.
 func (p FlowParams) gradient(ctx context.Context, x, y *mat.Dense, eps float64) (*mat.Dense, ot.Status, error) {
 	solver := ot.LBFGS{Eps: eps, Tol: 1e-8}
-	if p.Loss == flowDivergence {
-		of := ot.Divergence{Of: ot.Objective{Solver: solver, Loss: ot.RegKL}}
-		d, err := of.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX)
+	of := ot.Objective{Solver: solver, Loss: ot.RegKL}
+	switch p.Loss {
+	case flowDivergence:
+		divergence := ot.Divergence{Of: of}
+		d, err := divergence.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX)
 		if err != nil {
 			return nil, 0, err
 		}
 		return d.X, d.Status, nil
+	case flowSharp:
+		of.Loss = ot.Sharp
 	}
-	loss := ot.Sharp
-	if p.Loss == flowReg {
-		loss = ot.RegKL
-	}
-	of := ot.Objective{Solver: solver, Loss: loss}
 	t, err := of.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX)
 	if err != nil {
 		return nil, 0, err
@@ -225,11 +225,8 @@ func flowDistance(cells []lab.Result[FlowParams, FlowOut]) style.Plot {
 		Y:     style.Axis{Label: "\\i{W}_{2}^{2} to the data", Log: true},
 	}
 	for i, c := range cells {
-		l := style.Line{Name: c.Params.Loss, Series: []int{1, 0, 3}[i]}
-		for k, w := range c.Value.W {
-			l.X, l.Y = append(l.X, float64(k)), append(l.Y, w)
-		}
-		p.Items = append(p.Items, l)
+		steps := len(c.Value.W)
+		p.Items = append(p.Items, style.Line{Name: c.Params.Loss, Series: []int{1, 0, 3}[i], X: floats.Span(make([]float64, steps), 0, float64(steps-1)), Y: c.Value.W})
 	}
 	return p
 }

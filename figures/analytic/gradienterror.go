@@ -13,6 +13,7 @@ import (
 	"coupling/lab"
 	"coupling/ot"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -172,9 +173,9 @@ func errorOf(got, want, t *mat.Dense) Deviation {
 	for i := range n {
 		for j := range m {
 			d, w := math.Abs(got.At(i, j)-want.At(i, j)), math.Abs(want.At(i, j))
-			diff, size = nanMax(diff, d), max(size, w)
+			diff, size = max(diff, d), max(size, w)
 			if d > 0 {
-				entry = nanMax(entry, d/(w+t.At(i, j)))
+				entry = max(entry, d/(w+t.At(i, j)))
 			}
 		}
 	}
@@ -216,23 +217,13 @@ var (
 )
 
 // paperEverywhere is the null in which the paper's formula stands in every place.
-var paperEverywhere = lab.Null{Name: "the paper's formula in every place", Spoil: []lab.Spoiler{
-	spoilGradients(gradientFamily, func(e *GradientErrors) { e.Eliminate, e.Cholesky = e.Paper, e.Paper }),
-}}
+var paperEverywhere = kit.Null("the paper's formula in every place", gradientFamily, func(_ FamilyParams, e *GradientErrors) { e.Eliminate, e.Cholesky = e.Paper, e.Paper })
 
 // unrolledEverywhere is the null in which unrolled differentiation stands in the place of the analytic one.
-var unrolledEverywhere = lab.Null{Name: "unrolled differentiation in every place", Spoil: []lab.Spoiler{
-	spoilGradients(gradientRefs, func(e *GradientErrors) { e.Eliminate = e.Unrolled }),
-}}
+var unrolledEverywhere = kit.Null("unrolled differentiation in every place", gradientRefs, func(_ RefParams, e *GradientErrors) { e.Eliminate = e.Unrolled })
 
 // stableEverywhere is the null in which the form without subtractions stands in the place of the paper's formula.
-var stableEverywhere = lab.Null{Name: "the form without subtractions in every place", Spoil: []lab.Spoiler{
-	spoilGradients(gradientFamily, func(e *GradientErrors) { e.Paper = e.Eliminate }),
-}}
-
-func spoilGradients[P any](e lab.Experiment[P, GradientErrors], spoil func(*GradientErrors)) lab.Spoiler {
-	return kit.Spoil(e, func(_ P, v *GradientErrors) { spoil(&*v) })
-}
+var stableEverywhere = kit.Null("the form without subtractions in every place", gradientFamily, func(_ FamilyParams, e *GradientErrors) { e.Paper = e.Eliminate })
 
 type (
 	familyResult = lab.Result[FamilyParams, GradientErrors]
@@ -315,7 +306,7 @@ func lottery(apart []familyResult) string {
 			singular++
 			if e := r.Value.Paper.Max; !(e < 1e-6) {
 				lost++
-				worst = nanMax(worst, e)
+				worst = max(worst, e)
 			}
 		}
 	}
@@ -330,15 +321,10 @@ func familyPlot(family []familyResult, at func(familyResult) float64, of func(De
 	p := style.Plot{X: style.Axis{Log: true}, Y: style.Axis{Log: true, Min: errorFloor, Max: errorCeiling}, Aspect: 1}
 	for _, m := range gradientMethods(family[0].Params.Iterations) {
 		l := style.Line{Name: m.name, Series: m.series, Marks: true}
-		for group := range groupBy(family, func(r familyResult) [2]float64 { return [2]float64{r.Params.Distance, r.Params.Shift} }) {
-			var x, errs []float64
-			for _, r := range group {
-				x = append(x, at(r))
-				errs = append(errs, of(m.of(r.Value)))
-			}
-			_, mid, _ := spread(x)
+		for _, group := range kit.Runs(family, func(r familyResult) [2]float64 { return [2]float64{r.Params.Distance, r.Params.Shift} }) {
+			_, mid, _ := spread(kit.Each(group, at))
 			l.X = append(l.X, mid)
-			lo, mid, hi := spread(errs)
+			lo, mid, hi := spread(kit.Each(group, func(r familyResult) float64 { return of(m.of(r.Value)) }))
 			l.Y = append(l.Y, onPlot(mid))
 			l.Lo, l.Hi = append(l.Lo, onPlot(lo)), append(l.Hi, onPlot(hi))
 		}
@@ -365,9 +351,8 @@ func refsPlot(refs []refResult) style.Plot {
 	}
 	for _, m := range gradientMethods(1000) {
 		d := style.Points{Name: m.name, Series: m.series, Radius: 2}
-		for i, r := range refs {
-			d.X, d.Y = append(d.X, float64(i+1)), append(d.Y, onPlot(m.of(r.Value).Max))
-		}
+		d.Y = kit.Each(refs, func(r refResult) float64 { return onPlot(m.of(r.Value).Max) })
+		d.X = floats.Span(make([]float64, len(refs)), 1, float64(len(refs)))
 		p.Items = append(p.Items, d)
 	}
 	p.Items = append(p.Items, style.Rule{At: 0x1p-52})
@@ -401,8 +386,8 @@ func claimGradientError(v lab.View[FamilyParams, GradientErrors]) ([]lab.Claim, 
 	}
 	worst, entry, automatic := 0.0, 0.0, 0.0
 	for _, r := range slices.Concat(c.apart, c.shifted) {
-		worst, entry = nanMax(worst, r.Value.Eliminate.Max), nanMax(entry, r.Value.Eliminate.Entry)
-		automatic = nanMax(automatic, r.Value.Cholesky.Max)
+		worst, entry = max(worst, r.Value.Eliminate.Max), max(entry, r.Value.Eliminate.Entry)
+		automatic = max(automatic, r.Value.Cholesky.Max)
 	}
 	var x, y []float64
 	for _, r := range c.shifted {
@@ -429,10 +414,7 @@ func claimGradientError(v lab.View[FamilyParams, GradientErrors]) ([]lab.Claim, 
 			Why: "no digit should be left; luck in the rounding may spare a few", Null: stableEverywhere.Name},
 	}
 	if len(c.refs) > 0 {
-		worst := 0.0
-		for _, r := range c.refs {
-			worst = nanMax(worst, r.Value.Eliminate.Max)
-		}
+		worst := slices.Max(kit.Each(c.refs, func(r refResult) float64 { return r.Value.Eliminate.Max }))
 		claims = append(claims, lab.Claim{What: "largest error of the form without subtractions, reference cases", Source: "113-bit reference cases", Got: worst,
 			Relation: lab.AtMost, Want: 1e-12, Why: "the plan is solved to 1e-14", Null: unrolledEverywhere.Name})
 	}

@@ -11,6 +11,7 @@ import (
 	"coupling/lab"
 	"coupling/ot"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 )
@@ -100,15 +101,7 @@ var precisionOf = lab.Experiment[PrecisionParams, PrecisionOut]{
 
 // compare fills in the errors of t.
 func (e *SolverError) compare(t, want, cost *mat.Dense, a, b []float64) {
-	var diff mat.Dense
-	diff.Sub(t, want)
-	e.Plan = 0
-	n, _ := diff.Dims()
-	for i := range n {
-		for _, v := range diff.RawRowView(i) {
-			e.Plan += math.Abs(v)
-		}
-	}
+	e.Plan = floats.Distance(t.RawMatrix().Data, want.RawMatrix().Data, 1)
 	right := dot(want, cost)
 	e.Sharp = math.Abs(dot(t, cost)-right) / right
 	e.MarginalL1, e.Fall = marginalL1(t, a, b), stepBack(t)
@@ -145,19 +138,15 @@ func spoilSolvers(e SolverError, reference float64) lab.Spoiler {
 	})
 }
 
-// dot is Σ xy.
-func dot(x, y *mat.Dense) float64 {
-	var p mat.Dense
-	p.MulElem(x, y)
-	return mat.Sum(&p)
-}
+// dot is Σ xy of whole matrices.
+func dot(x, y *mat.Dense) float64 { return floats.Dot(x.RawMatrix().Data, y.RawMatrix().Data) }
 
 // marginalL1 is Σ|T1 − a| + Σ|Tᵀ1 − b|.
 func marginalL1(t *mat.Dense, a, b []float64) float64 {
 	n, m := t.Dims()
 	total := 0.0
 	for i := range n {
-		total += math.Abs(mat.Sum(t.RowView(i)) - a[i])
+		total += math.Abs(floats.Sum(t.RawRowView(i)) - a[i])
 	}
 	for j := range m {
 		total += math.Abs(mat.Sum(t.ColView(j)) - b[j])
@@ -281,7 +270,7 @@ func claimPrecision(v lab.View[PrecisionParams, PrecisionOut]) ([]lab.Claim, err
 	cells := v.Cells
 	worst, reference := 0.0, 0.0
 	for _, c := range cells {
-		worst, reference = nanMax(worst, c.Value.Solver["lbfgs"].Plan), max(reference, c.Value.Reference)
+		worst, reference = max(worst, c.Value.Solver["lbfgs"].Plan), max(reference, c.Value.Reference)
 	}
 	last := cells[len(cells)-1].Value
 	wrong := func(key string) float64 { // NaN is as wrong as a plan can be

@@ -8,6 +8,7 @@ import (
 	"coupling/lab"
 	"coupling/ot"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -27,8 +28,8 @@ func exponential(n, m int) ot.Problem {
 		y.Set(j, 0, t)
 		b[j] = 0.2*normal(t, 1, 0.2) + 0.8*normal(t, 3, 0.5)
 	}
-	normalise(a)
-	normalise(b)
+	floats.Scale(1/floats.Sum(a), a)
+	floats.Scale(1/floats.Sum(b), b)
 	return ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: a, B: b}
 }
 
@@ -50,18 +51,8 @@ func weights(rng *rand.Rand, n int) []float64 {
 	for i := range w {
 		w[i] = 1 + 2*rng.Float64()
 	}
-	normalise(w)
+	floats.Scale(1/floats.Sum(w), w)
 	return w
-}
-
-func normalise(w []float64) {
-	total := 0.0
-	for _, v := range w {
-		total += v
-	}
-	for i := range w {
-		w[i] /= total
-	}
 }
 
 // meanCost is the mean cost under a⊗b.

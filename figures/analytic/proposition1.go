@@ -11,6 +11,7 @@ import (
 	"coupling/ot"
 	"coupling/ot/exact"
 
+	"gonum.org/v1/gonum/interp"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 )
@@ -168,15 +169,10 @@ func drawProposition1(v lab.View[RatesParams, RatesOut]) (lab.Exhibit, error) {
 			l.Name = "each problem"
 		}
 		at10 := interpolate(first.Params.Scaled, c.Value.Sharp, 10)
-		for k, s := range first.Params.Scaled {
-			l.X, l.Y = append(l.X, s), append(l.Y, c.Value.Sharp[k]/at10)
-		}
+		l.X, l.Y = first.Params.Scaled, kit.Each(c.Value.Sharp, func(v float64) float64 { return v / at10 })
 		decay.Items = append(decay.Items, l)
 	}
-	rate := style.Line{Name: "exp(−λδ)", Series: 1, Width: 1.6}
-	for _, s := range first.Params.Scaled {
-		rate.X, rate.Y = append(rate.X, s), append(rate.Y, math.Exp(10-s))
-	}
+	rate := kit.Line(style.Line{Name: "exp(−λδ)", Series: 1, Width: 1.6}, first.Params.Scaled, func(s float64) (x, y float64) { return s, math.Exp(10 - s) })
 	decay.Items = append(decay.Items, rate)
 	decay.X.Max = 80
 	panels := style.Panels{Items: []style.Drawer{size, decay}, Letters: true}
@@ -202,11 +198,7 @@ func drawProposition1(v lab.View[RatesParams, RatesOut]) (lab.Exhibit, error) {
 func bandOver(cells []lab.Result[RatesParams, RatesOut], of func(RatesOut, int) float64) style.Line {
 	l := style.Line{X: cells[0].Params.Scaled}
 	for k := range l.X {
-		var v []float64
-		for _, c := range cells {
-			v = append(v, of(c.Value, k))
-		}
-		lo, mid, hi := spread(v)
+		lo, mid, hi := spread(kit.Each(cells, func(c lab.Result[RatesParams, RatesOut]) float64 { return of(c.Value, k) }))
 		l.Y, l.Lo, l.Hi = append(l.Y, mid), append(l.Lo, lo), append(l.Hi, hi)
 	}
 	return l
@@ -214,13 +206,11 @@ func bandOver(cells []lab.Result[RatesParams, RatesOut], of func(RatesOut, int) 
 
 // interpolate is y at x, on a straight line in (x, log y).
 func interpolate(xs, ys []float64, x float64) float64 {
-	for k := 1; k < len(xs); k++ {
-		if xs[k] >= x {
-			t := (x - xs[k-1]) / (xs[k] - xs[k-1])
-			return math.Exp((1-t)*math.Log(ys[k-1]) + t*math.Log(ys[k]))
-		}
+	var line interp.PiecewiseLinear
+	if err := line.Fit(xs, kit.Each(ys, math.Log)); err != nil { // xs is a grid that increases
+		panic(err)
 	}
-	return ys[len(ys)-1]
+	return math.Exp(line.Predict(x))
 }
 
 // exponentNote says what the proposition's e^{−λ} would need.
@@ -269,8 +259,8 @@ func claimProposition1(v lab.View[RatesParams, RatesOut]) ([]lab.Claim, error) {
 		v := c.Value
 		last := len(v.Reg) - 1
 		rates = append(rates, math.Abs(rateOf(c)-1))
-		constant = nanMax(constant, math.Abs(v.Lambda[last]*v.Reg[last]/v.Entropy-1))
-		proof = nanMax(proof, v.Proof/v.W)
+		constant = max(constant, math.Abs(v.Lambda[last]*v.Reg[last]/v.Entropy-1))
+		proof = max(proof, v.Proof/v.W)
 		for k := range v.Sharp {
 			negative = max(negative, -v.Sharp[k], -v.Reg[k]) // h(T) ≥ 0 on plans, so S̃ ≤ S̃(P*) ≤ W
 		}

@@ -2,7 +2,6 @@ package analytic
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -127,26 +126,9 @@ func (out *ScalingOut) add(ctx context.Context, c *lab.Cell, p ScalingParams, ov
 // timeSolver measures one solve; the time is NaN where it did not reach the tolerance.
 func timeSolver(ctx context.Context, s timedSolver, p ot.Problem, cost *mat.Dense, eps float64, params ScalingParams) (ScalingTime, error) {
 	out := ScalingTime{Solver: s.name, Seconds: math.NaN()}
-	solve := func() error {
-		if s.with == nil {
-			r := textbook{Eps: eps, Tol: params.Tol, MaxIter: manyIterations, MaxTime: seconds(params.Limit)}.solve(cost, p.A, p.B)
-			out.Passes, out.Status = r.Iterations, textbookStatus(r, params.Tol)
-			return nil
-		}
-		within, stop := context.WithTimeout(ctx, seconds(params.Limit))
-		defer stop()
-		plan, err := s.with(eps, params.Tol, nil).Solve(within, p)
-		switch {
-		case err == nil:
-			out.Passes, out.Status = plan.Evaluations, plan.Status.String()
-		case errors.Is(err, ot.ErrUnderflow):
-			out.Status = refused
-		case within.Err() != nil && ctx.Err() == nil:
-			out.Status = timeLimit
-		default:
-			return err
-		}
-		return nil
+	solve := func() (err error) {
+		out.Status, out.Passes, err = s.run(ctx, p, cost, eps, params.Tol, params.Limit, nil)
+		return err
 	}
 	first, err := measure(0, solve)
 	if err != nil || out.Status != ot.Converged.String() {

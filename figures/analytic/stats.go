@@ -1,7 +1,6 @@
 package analytic
 
 import (
-	"iter"
 	"math"
 	"slices"
 
@@ -18,30 +17,6 @@ func spread(v []float64) (lo, mid, hi float64) {
 	}
 	slices.Sort(s)
 	return s[0], s[len(s)/2], s[len(s)-1]
-}
-
-// groupBy yields the runs of v with equal keys, in order.
-func groupBy[T any, K comparable](v []T, key func(T) K) iter.Seq[[]T] {
-	return func(yield func([]T) bool) {
-		for len(v) > 0 {
-			n := 1
-			for n < len(v) && key(v[n]) == key(v[0]) {
-				n++
-			}
-			if !yield(v[:n]) {
-				return
-			}
-			v = v[n:]
-		}
-	}
-}
-
-// nanMax is the greater of two, NaN if one is.
-func nanMax(a, b float64) float64 {
-	if math.IsNaN(a) || math.IsNaN(b) {
-		return math.NaN()
-	}
-	return max(a, b)
 }
 
 // slope is the least-squares slope of y over x.
