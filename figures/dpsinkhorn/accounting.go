@@ -1,8 +1,10 @@
 package dpsinkhorn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"coupling/dp"
 	"coupling/dp/rdp"
@@ -111,7 +113,9 @@ var exchangedAccountings = kit.Null("accountings in each other's places", accoun
 })
 
 func drawAccounting(v lab.View[AccountingParams, AccountingOut]) (lab.Exhibit, error) {
-	cells := v.Cells
+	cells := slices.SortedStableFunc(slices.Values(v.Cells), func(a, b lab.Result[AccountingParams, AccountingOut]) int {
+		return cmp.Or(-cmp.Compare(a.Params.Multiplier, b.Params.Multiplier), cmp.Compare(a.Params.Steps, b.Params.Steps))
+	})
 	lines := []style.Line{
 		{Name: "rows, joint: what it costs", Series: 1}, {Name: "rows, as published: " + dpsinkhorn.NotJustified, Series: 0}, {Name: "whole batch, σ = 1.5", Series: 2}, {Name: "whole batch, σ = 1.1", Series: 3},
 	}
@@ -129,9 +133,6 @@ func drawAccounting(v lab.View[AccountingParams, AccountingOut]) (lab.Exhibit, e
 			add(3, v.Whole)
 		}
 		table.Rows = append(table.Rows, []string{fmt.Sprint(p.Multiplier), fmt.Sprint(p.Steps), dp.FormatUp(v.Published, 4), dp.FormatUp(v.Joint, 4), dp.FormatUp(v.Whole, 4), v.Kind})
-	}
-	for k := range lines {
-		sortLine(&lines[k])
 	}
 	items := []plot.Plotter{style.Rule{At: 10, Label: "ε = 10"}}
 	for _, l := range lines {
@@ -153,15 +154,6 @@ func pointsBadge(v lab.View[AccountingParams, AccountingOut]) string {
 		return ""
 	}
 	return v.Badge(fmt.Sprintf("%d points", len(v.Cells)))
-}
-
-// sortLine puts the points of a line in order.
-func sortLine(l *style.Line) {
-	for i := 1; i < len(l.X); i++ {
-		for j := i; j > 0 && l.X[j] < l.X[j-1]; j-- {
-			l.X[j], l.X[j-1], l.Y[j], l.Y[j-1] = l.X[j-1], l.X[j], l.Y[j-1], l.Y[j]
-		}
-	}
 }
 
 func claimAccounting(view lab.View[AccountingParams, AccountingOut]) (out []lab.Claim, err error) {

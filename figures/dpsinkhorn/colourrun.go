@@ -6,23 +6,18 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"coupling/data"
 	"coupling/data/sample"
 	"coupling/dp"
-	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/dp/synth/merf"
 	"coupling/dp/synth/semidual"
-	"coupling/figures/artifact"
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // ColourParams is a method on pictures of two classes.
@@ -85,30 +80,14 @@ func runColour(ctx context.Context, c *lab.Cell, p ColourParams) (out ColourOut,
 		return out, err
 	}
 	out.Name, out.Classes, out.Guess = train.Name, train.Classes, larger(test)
-	dev, err := c.Device(p.Device)
-	if err != nil {
-		return out, err
-	}
-	scratch, err := c.Scratch()
-	if err != nil {
-		return out, err
-	}
-	begin := time.Now()
-	sample, g, err := p.train(ctx, dev, train, release.SeededKey(c.Seed), scratch, c.Progress)
-	if err != nil {
-		return out, err
-	}
-	out.Seconds, out.Epsilon, out.Kind, out.Accountant = time.Since(begin).Seconds(), g.Epsilon, g.Kind.String(), g.Accountant
-	synthetic, err := sample(c.Rand("sample"), p.Synthetic)
-	if err != nil {
-		return out, err
-	}
+	made := making{device: p.Device, train: train, test: test, n: p.Synthetic, judge: p.Judge, learn: func(dev *device.Device, r synth.Run) (sampler, dp.Guarantee, error) {
+		return p.train(ctx, dev, train, r)
+	}}
 	if p.Method.Name != realPictures {
-		if err := artifact.Write(c, "images.npy", mat.DenseCopyOf(inTurn(synthetic).Mat())); err != nil {
-			return out, err
-		}
+		made.shown = inTurn
 	}
-	out.Judged, err = p.Judge.look(ctx, dev, synthetic, train, test, c.Rand("judge"))
+	judged, g, seconds, err := made.run(ctx, c)
+	out.Judged, out.Seconds, out.Epsilon, out.Kind, out.Accountant = judged, seconds, g.Epsilon, g.Kind.String(), g.Accountant
 	return out, err
 }
 
@@ -175,8 +154,8 @@ func inTurn(m *data.Images) *data.Images {
 	return m.Take(order)
 }
 
-// train makes what draws pictures. scratch is where a run that is killed goes on.
-func (p ColourParams) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
+// train makes what draws pictures.
+func (p ColourParams) train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (sampler, dp.Guarantee, error) {
 	if p.Method.Name == realPictures {
 		return func(rng *rand.Rand, n int) (*data.Images, error) { return images.Pick(rng, min(n, images.Len())) }, dp.Guarantee{}, nil
 	}
@@ -184,7 +163,7 @@ func (p ColourParams) train(ctx context.Context, dev *device.Device, images *dat
 	if err != nil {
 		return nil, dp.Guarantee{}, err
 	}
-	return learn(ctx, dev, images, m, dp.Budget{Epsilon: p.Epsilon, Delta: colourDelta}, synth.Run{Key: key, Dir: scratch, Every: 200, Progress: progress})
+	return learn(ctx, dev, images, m, dp.Budget{Epsilon: p.Epsilon, Delta: colourDelta}, r)
 }
 
 // method is what makes the pictures. DP-Sinkhorn is algorithm 1 with the paper's cost for CelebA, |x−y|², its λ = 5 and p, and the

@@ -4,15 +4,21 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"coupling/data"
+	"coupling/data/sample"
 	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/dp/synth/denoise"
 	"coupling/dp/synth/merf"
 	"coupling/dp/synth/semidual"
+	"coupling/figures/artifact"
+	"coupling/lab"
 	"coupling/lab/device"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // The methods, by their names in tables.
@@ -39,8 +45,8 @@ const delta = 1e-5
 // sampler draws images.
 type sampler func(rng *rand.Rand, n int) (*data.Images, error)
 
-// train makes the generator. scratch is where a run that is killed goes on.
-func (m method) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (sampler, dp.Guarantee, error) {
+// train makes the generator.
+func (m method) train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (sampler, dp.Guarantee, error) {
 	p, err := synth.PublicOf(images)
 	if err != nil {
 		return nil, dp.Guarantee{}, err
@@ -64,7 +70,7 @@ func (m method) train(ctx context.Context, dev *device.Device, images *data.Imag
 	default:
 		return nil, dp.Guarantee{}, fmt.Errorf("method %q: there is none", m.Name)
 	}
-	return learn(ctx, dev, images, of, dp.Budget{Epsilon: m.Epsilon, Delta: delta}, synth.Run{Key: key, Dir: scratch, Every: 200, Progress: progress})
+	return learn(ctx, dev, images, of, dp.Budget{Epsilon: m.Epsilon, Delta: delta}, r)
 }
 
 // learn trains a method with the least noise that meets the budget.
@@ -82,6 +88,68 @@ func learn(ctx context.Context, dev *device.Device, images *data.Images, m synth
 		return nil, g, err
 	}
 	return gen.Sample, g, nil
+}
+
+// images reads MNIST or Fashion-MNIST, of each split at most so many; 0: all.
+func images(ctx context.Context, fashion bool, most int, from data.Origin) (train, test *data.Images, err error) {
+	load := data.MNIST
+	if fashion {
+		load = data.FashionMNIST
+	}
+	if train, err = load(ctx, sample.From(from), data.Train); err != nil {
+		return nil, nil, err
+	}
+	if test, err = load(ctx, sample.From(from), data.Test); err != nil {
+		return nil, nil, err
+	}
+	if most > 0 {
+		train, test = train.Slice(0, min(most, train.Len())), test.Slice(0, min(most, test.Len()))
+	}
+	return train, test, nil
+}
+
+// making is a generator to be trained in a cell, and how its images are shown and judged.
+type making struct {
+	device      string
+	train, test *data.Images
+	n           int                             // images to be drawn
+	shown       func(*data.Images) *data.Images // those that are kept as images.npy; nil: none
+	judge       Judge
+	learn       func(dev *device.Device, r synth.Run) (sampler, dp.Guarantee, error)
+}
+
+// run trains, draws and judges. A run that is killed goes on. It returns the seconds of training too.
+func (m making) run(ctx context.Context, c *lab.Cell) (out Judgement, g dp.Guarantee, seconds float64, err error) {
+	dev, err := c.Device(m.device)
+	if err != nil {
+		return out, g, 0, err
+	}
+	scratch, err := c.Scratch()
+	if err != nil {
+		return out, g, 0, err
+	}
+	begin := time.Now()
+	draw, g, err := m.learn(dev, synth.Run{Key: release.SeededKey(c.Seed), Dir: scratch, Every: 200, Progress: c.Progress})
+	if err != nil {
+		return out, g, 0, err
+	}
+	seconds = time.Since(begin).Seconds()
+	synthetic, err := draw(c.Rand("sample"), m.n)
+	if err != nil {
+		return out, g, 0, err
+	}
+	if m.shown != nil {
+		if err := artifact.Write(c, "images.npy", mat.DenseCopyOf(m.shown(synthetic).Mat())); err != nil {
+			return out, g, 0, err
+		}
+	}
+	out, err = m.judge.look(ctx, dev, synthetic, m.train, m.test, c.Rand("judge"))
+	return out, g, seconds, err
+}
+
+// first are the first images.
+func first(n int) func(*data.Images) *data.Images {
+	return func(m *data.Images) *data.Images { return m.Slice(0, n) }
 }
 
 // recipeRate is the paper's 1e-4 for runs of its length, and ten times that for short ones.

@@ -4,16 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
 
 	"coupling/data"
 	"coupling/data/sample"
 	"coupling/dp"
-	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/dp/synth/semidual"
-	"coupling/figures/artifact"
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/nn/arch"
@@ -74,8 +71,8 @@ func lowFrequencies(images *data.Images, size int) *mat.Dense {
 	return mat.DenseCopyOf(b.Decode(one).T())
 }
 
-// train makes the generator. scratch is where a run that is killed goes on.
-func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Images, key release.Key, scratch string, progress func(done, of int)) (gen synth.Sampler, sigma float64, g dp.Guarantee, err error) {
+// train makes the generator.
+func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Images, run synth.Run) (draw sampler, sigma float64, g dp.Guarantee, err error) {
 	t := r.training(images, 0)
 	if r.Epsilon > 0 {
 		p, err := synth.PublicOf(images)
@@ -87,8 +84,11 @@ func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Imag
 		}
 		sigma = t.Sanitiser.(dpsinkhorn.WholeBatch).NoiseMultiplier
 	}
-	gen, err = t.Train(ctx, dev, images, synth.Run{Key: key, Dir: scratch, Every: 200, Progress: progress})
-	return gen, sigma, g, err
+	gen, err := t.Train(ctx, dev, images, run)
+	if err != nil {
+		return nil, 0, g, err
+	}
+	return gen.Sample, sigma, g, nil
 }
 
 // RecipeParams is a recipe on a data set, and how its images are judged.
@@ -117,53 +117,20 @@ var recipeOf = lab.Experiment[RecipeParams, RecipeOut]{Name: "dpsinkhorn/recipe"
 const keptImages = 100
 
 func runRecipe(ctx context.Context, c *lab.Cell, p RecipeParams) (out RecipeOut, err error) {
-	train, test, err := p.load(ctx)
+	train, test, err := images(ctx, p.Fashion, p.Most, p.Data)
 	if err != nil {
 		return out, err
 	}
-	dev, err := c.Device(p.Device)
-	if err != nil {
-		return out, err
+	made := making{device: p.Device, train: train, test: test, n: max(p.Synthetic, keptImages), shown: first(keptImages), judge: p.Judge}
+	made.learn = func(dev *device.Device, r synth.Run) (draw sampler, g dp.Guarantee, err error) {
+		draw, out.Multiplier, g, err = p.Recipe.train(ctx, dev, train, r)
+		return draw, g, err
 	}
-	scratch, err := c.Scratch()
-	if err != nil {
-		return out, err
-	}
-	begin := time.Now()
-	gen, sigma, g, err := p.Recipe.train(ctx, dev, train, release.SeededKey(c.Seed), scratch, c.Progress)
-	if err != nil {
-		return out, err
-	}
-	out.Seconds, out.Multiplier = time.Since(begin).Seconds(), sigma
-	if sigma > 0 {
+	judged, g, seconds, err := made.run(ctx, c)
+	if out.Judged, out.Seconds = judged, seconds; out.Multiplier > 0 {
 		out.Epsilon, out.Kind = g.Epsilon, g.Kind.String()
 	}
-	synthetic, err := gen.Sample(c.Rand("sample"), max(p.Synthetic, keptImages))
-	if err != nil {
-		return out, err
-	}
-	if err := artifact.Write(c, "images.npy", mat.DenseCopyOf(synthetic.Slice(0, keptImages).Mat())); err != nil {
-		return out, err
-	}
-	out.Judged, err = p.Judge.look(ctx, dev, synthetic, train, test, c.Rand("judge"))
 	return out, err
-}
-
-func (p RecipeParams) load(ctx context.Context) (train, test *data.Images, err error) {
-	load := data.MNIST
-	if p.Fashion {
-		load = data.FashionMNIST
-	}
-	if train, err = load(ctx, sample.From(p.Data), data.Train); err != nil {
-		return nil, nil, err
-	}
-	if test, err = load(ctx, sample.From(p.Data), data.Test); err != nil {
-		return nil, nil, err
-	}
-	if p.Most > 0 {
-		train, test = train.Slice(0, min(p.Most, train.Len())), test.Slice(0, min(p.Most, test.Len()))
-	}
-	return train, test, nil
 }
 
 // baseRecipe is what the figures about the recipe vary: the paper's at its preset, and what two cores can learn something

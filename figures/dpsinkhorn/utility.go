@@ -4,16 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"coupling/data"
-	"coupling/data/sample"
-	"coupling/dp/release"
-	"coupling/figures/artifact"
+	"coupling/dp"
+	"coupling/dp/synth"
 	"coupling/figures/internal/kit"
 	"coupling/lab"
-
-	"gonum.org/v1/gonum/mat"
+	"coupling/lab/device"
 )
 
 // Fig2 is Figure 2: private digits of several mechanisms, side by side.
@@ -127,44 +124,15 @@ func utilityGrid(set lab.Setting) []UtilityParams {
 }
 
 func runUtility(ctx context.Context, c *lab.Cell, p UtilityParams) (out UtilityOut, err error) {
-	load := data.MNIST
-	if p.Fashion {
-		load = data.FashionMNIST
-	}
-	train, err := load(ctx, sample.From(p.Data), data.Train)
+	train, test, err := images(ctx, p.Fashion, p.Most, p.Data)
 	if err != nil {
 		return out, err
 	}
-	test, err := load(ctx, sample.From(p.Data), data.Test)
-	if err != nil {
-		return out, err
-	}
-	if p.Most > 0 {
-		train, test = train.Slice(0, min(p.Most, train.Len())), test.Slice(0, min(p.Most, test.Len()))
-	}
-	dev, err := c.Device(p.Device)
-	if err != nil {
-		return out, err
-	}
-	scratch, err := c.Scratch()
-	if err != nil {
-		return out, err
-	}
-	begin := time.Now()
-	sample, g, err := p.Method.train(ctx, dev, train, release.SeededKey(c.Seed), scratch, c.Progress)
-	if err != nil {
-		return out, err
-	}
-	out.Seconds, out.Epsilon, out.Kind, out.Accountant = time.Since(begin).Seconds(), g.Epsilon, g.Kind.String(), g.Accountant
-	synthetic, err := sample(c.Rand("sample"), p.Synthetic)
-	if err != nil {
-		return out, err
-	}
-	if err := artifact.Write(c, "images.npy", mat.DenseCopyOf(synthetic.Slice(0, shownImages).Mat())); err != nil {
-		return out, err
-	}
-	out.Judged, err = p.Judge.look(ctx, dev, synthetic, train, test, c.Rand("judge"))
-	return out, err
+	made := making{device: p.Device, train: train, test: test, n: p.Synthetic, shown: first(shownImages), judge: p.Judge, learn: func(dev *device.Device, r synth.Run) (sampler, dp.Guarantee, error) {
+		return p.Method.train(ctx, dev, train, r)
+	}}
+	judged, g, seconds, err := made.run(ctx, c)
+	return UtilityOut{Judged: judged, Epsilon: g.Epsilon, Kind: g.Kind.String(), Accountant: g.Accountant, Seconds: seconds}, err
 }
 
 // sizes says what was made of what.
