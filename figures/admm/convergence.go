@@ -134,18 +134,15 @@ func speedGrid(set lab.Setting, what string) []SpeedParams {
 
 // speedLine is the mean over draws of a number, against another.
 func speedLine(cells []lab.Result[SpeedParams, SpeedOut], x func(SpeedParams, SpeedOut) float64, y func(SpeedOut) float64) style.Line {
-	l := style.Line{Marks: true}
-	for i := 0; i < len(cells); {
-		j := i
-		var xs, ys []float64
-		for ; j < len(cells) && cells[j].Params.Sources == cells[i].Params.Sources && cells[j].Params.Density == cells[i].Params.Density && cells[j].Params.Eta == cells[i].Params.Eta; j++ {
-			xs, ys = append(xs, x(cells[j].Params, cells[j].Value)), append(ys, y(cells[j].Value))
-		}
-		mx, _ := spread(xs)
-		my, _ := spread(ys)
-		l.X, l.Y, i = append(l.X, mx), append(l.Y, my), j
+	network := func(c lab.Result[SpeedParams, SpeedOut]) SpeedParams {
+		c.Params.Draw = 0
+		return c.Params
 	}
-	return l
+	return kit.Line(style.Line{Marks: true}, kit.Runs(cells, network), func(same []lab.Result[SpeedParams, SpeedOut]) (mx, my float64) {
+		mx, _ = spread(same, func(o SpeedOut) float64 { return x(same[0].Params, o) })
+		my, _ = spread(same, y)
+		return mx, my
+	})
 }
 
 // panelCells returns the cells of the panels.

@@ -159,16 +159,11 @@ type spied struct {
 
 // spiedPoints are the points by α_p, in the order of the grid.
 func spiedPoints(all []lab.Result[SpyParams, SpyOut]) (out []spied) {
-	for i := 0; i < len(all); {
-		p, j := all[i].Params, i
-		for j < len(all) && all[j].Params.Alpha == p.Alpha {
-			j++
-		}
-		cells := all[i:j]
-		x := spied{alpha: p.Alpha, repeats: j - i}
-		for h := range p.Heard {
+	for _, cells := range kit.Runs(all, func(c lab.Result[SpyParams, SpyOut]) float64 { return c.Params.Alpha }) {
+		x := spied{alpha: cells[0].Params.Alpha, repeats: len(cells)}
+		for h := range cells[0].Params.Heard {
 			mean := func(of func(SpyOut) float64) float64 {
-				m, _ := spread(pluck(cells, of))
+				m, _ := spread(cells, of)
 				return m
 			}
 			x.squares = append(x.squares, math.Sqrt(mean(func(o SpyOut) float64 { return o.Squares[h] })))
@@ -176,7 +171,7 @@ func spiedPoints(all []lab.Result[SpyParams, SpyOut]) (out []spied) {
 			x.right = append(x.right, mean(func(o SpyOut) float64 { return o.Right[h] }))
 			x.guess = append(x.guess, math.Sqrt(mean(func(o SpyOut) float64 { return o.Guess })))
 		}
-		out, i = append(out, x), j
+		out = append(out, x)
 	}
 	return out
 }

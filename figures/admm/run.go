@@ -10,6 +10,8 @@ import (
 	"coupling/dp/admm/central"
 	"coupling/figures/internal/kit"
 	"coupling/lab"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // RunParams are those of one run on the case study.
@@ -95,22 +97,11 @@ var nothingCarried = kit.Null("nothing is carried", runOf, func(_ RunParams, v *
 	v.Social, v.Served, v.Plan = make([]float64, len(v.Social)), make([]float64, len(v.Served)), make([]float64, len(v.Plan))
 })
 
-// spread is the mean and the standard deviation.
-func spread(x []float64) (mean, sd float64) {
-	for _, v := range x {
-		mean += v / float64(len(x))
+// spread is the mean and the standard deviation of a number of cells; 0 of one cell.
+func spread[P, R any](cells []lab.Result[P, R], of func(R) float64) (mean, sd float64) {
+	mean, sd = stat.MeanStdDev(kit.Each(cells, func(c lab.Result[P, R]) float64 { return of(c.Value) }), nil)
+	if len(cells) == 1 {
+		sd = 0
 	}
-	for _, v := range x {
-		sd += (v - mean) * (v - mean) / float64(max(1, len(x)-1))
-	}
-	return mean, math.Sqrt(sd)
-}
-
-// pluck collects one number of each cell.
-func pluck[P, R any](cells []lab.Result[P, R], of func(R) float64) []float64 {
-	out := make([]float64, len(cells))
-	for i, c := range cells {
-		out[i] = of(c.Value)
-	}
-	return out
+	return mean, sd
 }

@@ -71,19 +71,15 @@ type trade struct {
 
 // trades are the points by η and α_p, in the order of the grid.
 func trades(cells []lab.Result[RunParams, RunOut]) (out [][]trade) {
-	for i := 0; i < len(cells); {
-		p, j := cells[i].Params, i
-		for j < len(cells) && cells[j].Params.Eta == p.Eta && cells[j].Params.Alpha == p.Alpha {
-			j++
-		}
-		t := trade{alpha: p.Alpha, eta: p.Eta, repeats: j - i}
-		t.last, t.lastSD = spread(pluck(cells[i:j], func(o RunOut) float64 { return o.Last / o.Optimum }))
-		t.feasible, t.feasibleSD = spread(pluck(cells[i:j], func(o RunOut) float64 { return o.Feasible / o.Optimum }))
+	for _, same := range kit.Runs(cells, func(c lab.Result[RunParams, RunOut]) [2]float64 { return [2]float64{c.Params.Eta, c.Params.Alpha} }) {
+		p := same[0].Params
+		t := trade{alpha: p.Alpha, eta: p.Eta, repeats: len(same)}
+		t.last, t.lastSD = spread(same, func(o RunOut) float64 { return o.Last / o.Optimum })
+		t.feasible, t.feasibleSD = spread(same, func(o RunOut) float64 { return o.Feasible / o.Optimum })
 		if len(out) == 0 || out[len(out)-1][0].eta != p.Eta {
 			out = append(out, nil)
 		}
 		out[len(out)-1] = append(out[len(out)-1], t)
-		i = j
 	}
 	return out
 }

@@ -221,24 +221,16 @@ var allTheSame = lab.Null{Name: "one bound under two names", Spoil: []lab.Spoile
 
 // shift adds to all of a list.
 func shift(list []float64, by float64) []float64 {
-	out := slices.Clone(list)
-	for i := range out {
-		out[i] += by
-	}
-	return out
+	return kit.Each(list, func(v float64) float64 { return v + by })
 }
 
 // scale multiplies all of a list.
 func scale(list []float64, by float64) []float64 {
-	out := slices.Clone(list)
-	for i := range out {
-		out[i] *= by
-	}
-	return out
+	return kit.Each(list, func(v float64) float64 { return v * by })
 }
 
 func (f profileFigure) draw(v lab.View[ProfileParams, ProfileOut]) (lab.Exhibit, error) {
-	parts := panelsOf(v.Cells, func(a, b ProfileParams) bool { return a.Setting == b.Setting })
+	parts := kit.Runs(v.Cells, func(c lab.Result[ProfileParams, ProfileOut]) Mechanism { return c.Params.Setting })
 	panels := style.Panels{Columns: min(3, len(parts)), ShareY: true, Letters: len(parts) > 1}
 	table := lab.Table{Name: "delta", Caption: "δ at ε = 1.", Header: []string{"setting", "K", "specific", string(f.against), "removed in the worst split"}}
 	for i, cells := range parts {

@@ -8,6 +8,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/bounds"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -104,8 +105,8 @@ func renyiPairs(p RenyiParams, base against) []RenyiParams {
 		lab.Vary(func(p *RenyiParams, b string) { p.Bound = b }, "specific", string(base)))
 }
 
-// sameSetting splits curves into panels.
-func sameSetting(a, b RenyiParams) bool { return a.Setting == b.Setting }
+// settingOf tells panels apart.
+func settingOf(c lab.Result[RenyiParams, RenyiOut]) Mechanism { return c.Params.Setting }
 
 // Fig11 is ρ(α) of groups against the agnostic bound.
 func Fig11() lab.Study[RenyiParams, RenyiOut] { return renyiStudy("fig11", agnostic) }
@@ -145,7 +146,7 @@ var tenfold = lab.Null{Name: "post-hoc ten times as large", Spoil: []lab.Spoiler
 
 func drawRenyi(v lab.View[RenyiParams, RenyiOut], base against) (lab.Exhibit, error) {
 	panels := style.Panels{Columns: 2, Letters: true}
-	for i, got := range panelsOf(v.Cells, sameSetting) {
+	for i, got := range kit.Runs(v.Cells, settingOf) {
 		p := style.Plot{Title: got[0].Params.Setting.String(), X: style.Axis{Log: true}, Y: style.Axis{Log: true}, Aspect: .55}
 		if i%2 == 0 {
 			p.Y.Label = "ρ(α)"
@@ -172,7 +173,7 @@ func drawRenyi(v lab.View[RenyiParams, RenyiOut], base against) (lab.Exhibit, er
 
 func claimRenyi(v lab.View[RenyiParams, RenyiOut], base against) []lab.Claim {
 	above, single, gain, private := math.Inf(-1), 0.0, 0.0, 0.0
-	for _, got := range panelsOf(v.Cells, sameSetting) {
+	for _, got := range kit.Runs(v.Cells, settingOf) {
 		at := got[0].Params.Setting
 		for k := 0; k < len(got); k += 2 {
 			for i, specific := range got[k].Value.Rho {

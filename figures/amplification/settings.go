@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"coupling/dp"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -68,18 +69,6 @@ func badge[P, R any](v lab.View[P, R], sizes string) string {
 	return v.Badge(sizes)
 }
 
-// panelsOf splits cells, which lie in the order of the grid, where same is false.
-func panelsOf[P, R any](cells []lab.Result[P, R], same func(a, b P) bool) (out [][]lab.Result[P, R]) {
-	for i := 0; i < len(cells); {
-		j := i
-		for j < len(cells) && same(cells[i].Params, cells[j].Params) {
-			j++
-		}
-		out, i = append(out, cells[i:j]), j
-	}
-	return out
-}
-
 // space returns n points from a to b at equal distances.
 func space(a, b float64, n int) []float64 {
 	x := make([]float64, n)
@@ -100,13 +89,7 @@ func logSpace(a, b float64, n int) []float64 {
 }
 
 // exps exponentiates.
-func exps(logs []float64) []float64 {
-	out := make([]float64, len(logs))
-	for i, v := range logs {
-		out[i] = math.Exp(v)
-	}
-	return out
-}
+func exps(logs []float64) []float64 { return kit.Each(logs, math.Exp) }
 
 // The dash patterns of [style.Series] that tell kinds of bounds apart; colours tell group sizes.
 const (

@@ -61,7 +61,7 @@ func drawSpent(v lab.View[RenyiParams, RenyiOut]) (lab.Exhibit, error) {
 	panels := style.Panels{Letters: true, ShareX: true}
 	table := lab.Table{Name: "epsilon", Caption: "ε at δ = 1e-8 after t steps.", Header: []string{"setting", "K", "bound", "t = 1", "t = 100", "t = 10,000", "t = 100,000"}}
 	steps := logSpace(1, 1e5, 121)
-	for i, got := range panelsOf(v.Cells, sameSetting) {
+	for i, got := range kit.Runs(v.Cells, settingOf) {
 		at := got[0].Params.Setting
 		p := style.Plot{Title: at.String(), X: style.Axis{Label: "steps t", Log: true}, Y: style.Axis{Log: true}, Aspect: .8}
 		if i == 0 {

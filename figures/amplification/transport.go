@@ -139,10 +139,12 @@ func transportGrid(set lab.Setting) (out []TransportParams) {
 var looseCoupling = kit.Null("a coupling that is not optimal, against itself", transportOf, func(_ TransportParams, v *TransportOut) { v.Gap, v.OffDiagonal, v.PostHoc = .1, 1e-6, v.Transport })
 
 func drawTransport(v lab.View[TransportParams, TransportOut]) (ex lab.Exhibit, err error) {
-	for _, all := range panelsOf(v.Cells, func(a, b TransportParams) bool { return a.Size == b.Size }) {
+	for _, all := range kit.Runs(v.Cells, func(c lab.Result[TransportParams, TransportOut]) int { return c.Params.Size }) {
 		size := all[0].Params.Size
 		panels := style.Panels{Columns: 3, Letters: true, ShareX: true}
-		for i, got := range panelsOf(all, func(a, b TransportParams) bool { return a.Noise == b.Noise && a.Batch == b.Batch }) {
+		for i, got := range kit.Runs(all, func(c lab.Result[TransportParams, TransportOut]) [2]float64 {
+			return [2]float64{c.Params.Noise, float64(c.Params.Batch)}
+		}) {
 			at := got[0].Params
 			p := style.Plot{Title: fmt.Sprintf("σ = %g, n / N = %g", at.Noise, float64(at.Batch)/float64(size)), X: style.Axis{Label: "order α", Log: true}, Y: style.Axis{Log: true}, Aspect: .75}
 			if i%panels.Columns == 0 {

@@ -122,7 +122,7 @@ var agnosticAsTight = kit.Null("the agnostic bound, a percent larger, as tight",
 })
 
 func drawWOR(v lab.View[WORParams, WOROut]) (lab.Exhibit, error) {
-	batches := panelsOf(v.Cells, func(a, b WORParams) bool { return a.Batch == b.Batch && a.Size == b.Size })
+	batches := kit.Runs(v.Cells, func(c lab.Result[WORParams, WOROut]) [2]int { return [2]int{c.Params.Batch, c.Params.Size} })
 	panels := style.Panels{Columns: min(3, len(batches)), Letters: len(batches) > 1, ShareX: true}
 	for i, got := range batches {
 		p := style.Plot{Title: fmt.Sprintf("n / N = %g", float64(got[0].Params.Batch)/float64(got[0].Params.Size)), X: style.Axis{Label: "order α", Log: true}, Y: style.Axis{Log: true}, Aspect: .75}
@@ -168,13 +168,7 @@ func claimWOR(v lab.View[WORParams, WOROut]) ([]lab.Claim, error) {
 	}, out...), nil
 }
 
-func floats(x []int) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
-	}
-	return y
-}
+func floats(x []int) []float64 { return kit.Each(x, func(v int) float64 { return float64(v) }) }
 
 func publishedClaims(c lab.Result[WORParams, WOROut]) (out []lab.Claim) {
 	for _, r := range published {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -188,21 +189,19 @@ func slope(n, y []float64) float64 {
 	return s
 }
 
-// series are the numbers of one dimension over n.
+// rateSeries are the numbers of one dimension over n.
 type rateSeries struct {
-	d                             int
-	n                             []float64
-	potential, function, marginal []float64
+	d                                int
+	n, potential, function, marginal []float64
 }
 
 func rateSeriesOf(cells []lab.Result[RateParams, RateOut]) (out []rateSeries) {
-	for _, c := range cells {
-		if len(out) == 0 || out[len(out)-1].d != c.Params.D {
-			out = append(out, rateSeries{d: c.Params.D})
-		}
-		r := &out[len(out)-1]
-		r.n = append(r.n, float64(c.Params.N))
-		r.potential, r.function, r.marginal = append(r.potential, c.Value.Potential), append(r.function, c.Value.Function), append(r.marginal, c.Value.Marginal)
+	type cell = lab.Result[RateParams, RateOut]
+	for _, same := range kit.Runs(cells, func(c cell) int { return c.Params.D }) {
+		out = append(out, rateSeries{
+			same[0].Params.D, kit.Each(same, func(c cell) float64 { return float64(c.Params.N) }), kit.Each(same, func(c cell) float64 { return c.Value.Potential }),
+			kit.Each(same, func(c cell) float64 { return c.Value.Function }), kit.Each(same, func(c cell) float64 { return c.Value.Marginal }),
+		})
 	}
 	return out
 }

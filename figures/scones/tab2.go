@@ -256,10 +256,7 @@ func (t table2) panel(per float64) (style.Plot, lab.Table) {
 		for k, net := range tab2Nets {
 			add(net.name, false, k < 2, func(d int) (float64, float64) { return t.networksAt(d, net.of) })
 		}
-		x := make([]float64, len(printed.d))
-		for i, d := range printed.d {
-			x[i] = float64(d)
-		}
+		x := kit.Each(printed.d, func(d int) float64 { return float64(d) })
 		items = append(items, style.Points{Name: "printed: SCONES, projection", X: append(x, x...), Y: slices.Concat(printed.scones, printed.bp), Color: style.Black, Radius: 2})
 		for k, rows := range [][2][]float64{{printed.scones, printed.sconesError}, {printed.bp, printed.bpError}} {
 			add("printed: "+[]string{"SCONES", "barycentric projection"}[k], false, false, func(d int) (float64, float64) {
