@@ -344,7 +344,8 @@ func (b Backward) iterateOn(ctx context.Context, p *Plan, h *hessian, rhs []floa
 	if most == 0 {
 		most = 10*m + 1000
 	}
-	s, resid, err := h.conjugate(ctx, rhs, tol, scale, most)
+	s, cg := make([]float64, m), laplacian.CG{Mul: h.mul, Diag: h.col}
+	_, resid, err := cg.Solve(ctx, s, rhs, tol, scale, most)
 	if err != nil {
 		return nil, err
 	}

@@ -55,8 +55,9 @@ type Gradient struct {
 	ad *adjoint // of the field −ε log T; nil for the regularised losses
 }
 
-// Gradient differentiates a loss at the plan; of an unbalanced plan, RegKL, its whole objective, alone. For the regularised losses that is free: ∂/∂c = T. For the sharp loss,
-// "Efficient, stable, and analytic differentiation of the Sinkhorn loss", in a form in which nothing cancels:
+// Gradient differentiates a loss at the plan; of an unbalanced plan, RegKL, its whole objective, alone. For the regularised
+// losses that is free: ∂/∂c = T. For the sharp loss it is that of "Efficient, stable, and analytic differentiation of the Sinkhorn
+// loss", in a form in which nothing cancels:
 //
 //	∂<T,c>/∂c = T∘(1 + log T + u ⊕ v),   Diag(a)u + Tv = −(T∘log T)1,   Tᵀu + Diag(b)v = −(T∘log T)ᵀ1.
 //
@@ -333,8 +334,7 @@ func (p *Plan) penalised(f []float64, rho, other float64) []float64 {
 	return out
 }
 
-// emptyColumn returns Σᵢ q_ij (c_ij − da_i) for the conditional q of a target of weight 0: where a first grain of mass
-// there would come from.
+// emptyColumn returns Σᵢ q_ij (c_ij − da_i) for the conditional q of a target of weight 0: the one-sided derivative there.
 func (g *Gradient) emptyColumn(j int, da []float64) float64 {
 	p := g.p
 	_, m := p.Dims()

@@ -63,22 +63,26 @@ func (p Problem) check(workers int) (*instance, error) {
 
 // checkShape is check without the look at the costs.
 func (p Problem) checkShape() (*instance, error) {
-	if err := checkGeometry("Problem.Geometry", p.Geometry); err != nil {
-		return nil, err
-	}
-	n, m := p.Geometry.Dims()
-	a, sa, err := rows.Weights("Problem.A", p.A, n, "sources", bad)
-	if err != nil {
-		return nil, err
-	}
-	b, sb, err := rows.Weights("Problem.B", p.B, m, "targets", bad)
+	a, b, sa, sb, err := p.weights()
 	if err != nil {
 		return nil, err
 	}
 	if p.A != nil && p.B != nil && math.Abs(sa-sb) > rows.MassTolerance*max(sa, sb) {
 		return nil, bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal (unbalanced transport: ot.Unbalanced)", sb, sa)
 	}
-	return &instance{g: p.Geometry, n: n, m: m, a: a, b: b, self: p.symmetric(), memory: p.memory}, nil
+	return &instance{g: p.Geometry, n: len(a), m: len(b), a: a, b: b, self: p.symmetric(), memory: p.memory}, nil
+}
+
+// weights returns both weights divided by their totals, and these.
+func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
+	if err := checkGeometry("Problem.Geometry", p.Geometry); err != nil {
+		return nil, nil, 0, 0, err
+	}
+	n, m := p.Geometry.Dims()
+	if a, sa, err = rows.Weights("Problem.A", p.A, n, "sources", bad); err == nil {
+		b, sb, err = rows.Weights("Problem.B", p.B, m, "targets", bad)
+	}
+	return a, b, sa, sb, err
 }
 
 // scan looks at every cost once: all must be finite; min, max and mean are kept.

@@ -1,11 +1,5 @@
 package ot
 
-import (
-	"context"
-
-	"coupling/ot/internal/laplacian"
-)
-
 // negligible is the share of its row and its column below which an entry of T is left out of products in CG: below
 // the rounding of the sums.
 const negligible = 1e-18
@@ -156,13 +150,4 @@ func (p *Plan) laplacian(dst, v, col []float64) {
 	for k := range sw.spans {
 		axpy(dst, part[k*m:(k+1)*m], -1)
 	}
-}
-
-// conjugate solves D s = rhs to the residual tol, in the norm of the preconditioner and relative to rhs, or to scale
-// where that is larger.
-func (h *hessian) conjugate(ctx context.Context, rhs []float64, tol, scale float64, most int) ([]float64, float64, error) {
-	s := make([]float64, len(rhs))
-	cg := laplacian.CG{Mul: h.mul, Diag: h.col}
-	_, residual, err := cg.Solve(ctx, s, rhs, tol, scale, most)
-	return s, residual, err
 }

@@ -84,21 +84,11 @@ func (o Unbalanced) Solve(ctx context.Context, p Problem) (*Plan, error) {
 
 // masses returns the totals of the weights, which must agree where both marginals are exact.
 func masses(p Problem, exact bool) (a, b float64, err error) {
-	if err := checkGeometry("Problem.Geometry", p.Geometry); err != nil {
-		return 0, 0, err
+	_, _, a, b, err = p.weights()
+	if err == nil && exact && math.Abs(a-b) > rows.MassTolerance*max(a, b) {
+		err = bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal where RhoA and RhoB are +Inf", b, a)
 	}
-	n, m := p.Geometry.Dims()
-	_, a, err = rows.Weights("Problem.A", p.A, n, "sources", bad)
-	if err != nil {
-		return 0, 0, err
-	}
-	if _, b, err = rows.Weights("Problem.B", p.B, m, "targets", bad); err != nil {
-		return 0, 0, err
-	}
-	if exact && math.Abs(a-b) > rows.MassTolerance*max(a, b) {
-		return 0, 0, bad(ErrWeights, "Problem.B sums to %g and Problem.A to %g: must be equal where RhoA and RhoB are +Inf", b, a)
-	}
-	return a, b, nil
+	return a, b, err
 }
 
 // scaled returns f·w, nil for nil.

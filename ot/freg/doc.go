@@ -40,16 +40,9 @@
 // off by a factor of two or more have their own equation solved, a half step, where they held a Newton step up, and at the
 // end: atoms of weight 1e-10 are no part of the marginal error but are of the potentials and of the gap.
 //
-// That is 3 to 18 steps to a marginal error of 1e-9 for every divergence and λ from 1 to 1e-3 of the mean cost, for 200 to
-// 1000 points in 2 and 10 dimensions, and up to 37 at 1e-7. From zero potentials, λ annealed, it is up to 94 and may fail
-// below 1e-5. Alternating the two half steps
-// instead (BenchmarkAlternate), for 200 points in the plane at λ of 1e-2 of the mean cost, takes 54 iterations for
-// ChiSquare and more than 1000 for the others, after which ReverseKL and JensenShannon are still at errors above 0.6.
-//
 // Weights over many decades are the hard case of the bounded divergences, whose curvature grows with a power of the density:
-// of 2800 random problems with up to 30 atoms a side and weights from 1e-12 to 1, 0.4 % end as Stagnated, at an L1 error of
-// 1e-9 to 1e-2 and with a Gap that says what they are worth; with weights from 1e-200, 1.4 %. KL, ChiSquare and Pearson always
-// converge there.
+// then a solve may end as Stagnated, with a Gap that says what its plan is worth. ot/PEERS.md says how often, and how many steps
+// a solve takes.
 //
 // # Determinism
 //

@@ -57,16 +57,13 @@ func (h *hessian) take(psi []float64, mu, short, cut float64) {
 			e := &h.rows[i]
 			h.r[i] = e.take(r, s.f, s.a[i], s.b, cut)
 			inv := 1 / h.r[i]
-			if e.dense() {
-				for j, v := range e.val {
-					col[j] += v
-					sq[j] += v * ((h.r[i] - v) * inv)
-				}
-				continue
-			}
 			for l, v := range e.val {
-				col[e.idx[l]] += v
-				sq[e.idx[l]] += v * ((h.r[i] - v) * inv)
+				j := l
+				if !e.dense() {
+					j = int(e.idx[l])
+				}
+				col[j] += v
+				sq[j] += v * ((h.r[i] - v) * inv)
 			}
 		}
 	})

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -38,7 +37,6 @@ func (v *Vector) UnmarshalJSON(data []byte) error {
 // Case is one reference problem with its solution; see the README beside the reference files for the fields.
 type Case struct {
 	Name     string      `json:"name"`
-	Tags     []string    `json:"tags"`
 	Sources  int         `json:"n"`
 	Targets  int         `json:"m"`
 	Eps      float64     `json:"eps"`
@@ -69,7 +67,6 @@ type Expected struct {
 	GradSharpX  [][]float64 `json:"grad_sharp_x"`
 	GradRegX    [][]float64 `json:"grad_reg_x"`
 	DMin        float64     `json:"D_lambda_min"`
-	DMax        float64     `json:"D_lambda_max"`
 	ExactEMD    float64     `json:"exact_W_emd"`
 	Divergence  *Divergence `json:"divergence"`
 }
@@ -210,9 +207,4 @@ func parse(file string, data []byte) (*Case, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return c, nil
-}
-
-// Tagged reports whether the case carries the tag.
-func (c *Case) Tagged(tag string) bool {
-	return slices.ContainsFunc(c.Tags, func(t string) bool { return strings.Contains(t, tag) })
 }
