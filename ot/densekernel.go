@@ -91,15 +91,6 @@ func (s *semidual) invalidate() {
 	}
 }
 
-// doublePrecision ends the use of float32.
-func (s *semidual) doublePrecision() {
-	s.single, s.pass = false, min(s.pass, fusedPass)
-	s.invalidate()
-	if s.kernel != nil {
-		s.kernel.data32 = nil
-	}
-}
-
 // newKernel returns the kernel to store into, at beta.
 func (s *semidual) newKernel(beta []float64) *storedKernel {
 	k := s.kernel

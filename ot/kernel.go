@@ -42,35 +42,10 @@ func subtract(v []float64, by float64) {
 // dot returns Σ xⱼ yⱼ.
 func dot(x, y []float64) float64 { return kern.Dot(x, y) }
 
-// A rowPass is a way to make the rows of T from costs and potentials.
-type rowPass int
-
-const (
-	// exactPass takes differences first and scales by the row's largest: right for any cost and ε.
-	exactPass rowPass = iota
-	// fusedPass works with β/ε and c/ε and scales by the row's last sum: one pass instead of three, and an error of
-	// |c|/ε units in the last place.
-	fusedPass
-	// singlePass is fusedPass in float32, for clouds of points too large for a stored kernel.
-	singlePass
-)
-
 // noise is the order of the marginal error that the fast passes leave, whatever the potentials.
 func (s *semidual) noise() float64 {
 	const ulp = 0x1p-52
 	return ulp * (8 + max(math.Abs(s.cost.max), math.Abs(s.cost.min))/s.eps)
-}
-
-// choosePass takes the fastest pass that is good enough for a stage that ends at tol, and float32 to begin with.
-func (s *semidual) choosePass(tol float64) {
-	s.single, s.stageTol = s.bMin > singleColumn, tol
-	s.pass = fusedPass
-	switch {
-	case tol < 20*s.noise() && s.dev == nil: // a device goes as far as it can
-		s.pass = exactPass
-	case s.single && s.singleFits():
-		s.pass = singlePass
-	}
 }
 
 // passNoise is noise for the pass in use.

@@ -83,7 +83,7 @@ func newQuasiNewton(r *run, memory int) *quasiNewton {
 // stage minimises at the present ε until the error is at most tol.
 func (q *quasiNewton) stage(tol float64, last bool) error {
 	q.hist.start(q.s.b, q.s.eps)
-	q.s.sparse = last
+	q.s.wantLists(last)
 	if err := q.eval(q.beta, 1); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 			return nil // the next ε may do better
 		}
 		q.iter++
-		q.s.sparse = last
+		q.s.wantLists(last)
 		if err := q.step(); err != nil {
 			return err
 		}

@@ -93,11 +93,8 @@ func (q *quasiNewton) eachNewton(dense bool, done func() bool, step func(h *hess
 	if s.dev != nil && s.n > maxDeviceNewton/s.m {
 		return nil
 	}
-	s.sparse, s.newton, s.sparseRefusedAt, s.act = true, true, 0, nil
-	if s.n <= newtonDense/s.m {
-		s.share = 1
-	}
-	defer func() { s.share, s.newton = 0, false }()
+	s.act = nil
+	defer s.listForNewton(s.n <= newtonDense/s.m)()
 	h := newHessian(s.n, s.m)
 	h.dense = dense
 	for q.iter < q.MaxIter && !done() {

@@ -17,7 +17,7 @@ func (r *run) anneal(stage func(tol float64, last bool) error) error {
 		pass := r.s.pass
 		r.s.choosePass(tol)
 		if r.warmStartAccepted {
-			r.s.pass = min(r.s.pass, pass) // the start needed that one already
+			r.s.limitPass(pass) // the start needed that one already
 		}
 		if r.s.evals > 0 { // of a start, or of the stage before
 			r.endSingle()

@@ -26,8 +26,7 @@ type semidual struct {
 	logB  []float64
 	zeroB []int // where b is 0
 
-	pass     rowPass
-	single   bool         // float32 is good enough for what is stored
+	modes
 	full     bool         // the last eval looked at every cost
 	h        []float64    // m, scratch: β/ε, or scalings
 	h32      []float32    // m, scratch: (β−middle)/ε
@@ -35,19 +34,12 @@ type semidual struct {
 	narrow   *narrowCloud // nil where costs are not made in float32
 	shift    []float64    // n, log of the row's last sum
 	shiftEps float64      // the ε of shift
-	store    bool         // store kernels whatever mayStore says
-	final    bool         // the evaluation is as a rule the last, and a kernel not worth storing
 	kernel   *storedKernel
 
-	bMin            float64 // the least positive b
-	tol             float64 // of the solve
-	stageTol        float64 // of the stage
-	sparse          bool    // whether to look for an active list
-	act             *active // nil where there is none
-	reuse           *active // memory for the next
-	share           float64 // the share of entries that the list may have; 0 is activeShare
-	newton          bool    // every full evaluation makes the list, for the Hessian
-	sparseRefusedAt float64 // the ε at which the list was too long
+	bMin  float64 // the least positive b
+	tol   float64 // of the solve
+	act   *active // nil where there is none
+	reuse *active // memory for the next
 
 	dev *devicePasses // nil where the geometry is not on a device
 }
@@ -107,28 +99,6 @@ func (s *semidual) columns(f func(w *worker, k int, r span, part []float64)) {
 			axpy(s.part[first], p, 1)
 		}
 	})
-}
-
-// eval computes α and the column sums at β and returns the L1 error of the marginals. relax = 1 takes the exact α;
-// other values step from the α of the last eval by that multiple of the way (successive over-relaxation), and then
-// the rows do not sum to a exactly, which the error counts.
-func (s *semidual) eval(beta []float64, relax float64) float64 {
-	s.evals++
-	if s.onDevice() {
-		return s.evalDevice(beta, relax)
-	}
-	s.dev.invalidate()
-	if relax == 1 && s.act.usable(beta, s.eps) {
-		return s.evalActive(beta)
-	}
-	if mid, ok := s.useKernel(beta, relax); ok {
-		return s.evalKernel(beta, mid, relax)
-	}
-	store := s.mayStore() && !s.final
-	if s.pass == singlePass && (!s.sparse || s.sparseRefusedAt == s.eps || relax != 1) {
-		return s.evalSingle(beta, relax)
-	}
-	return s.evalFull(beta, relax, store)
 }
 
 // evalFull is eval over every cost. It makes the active list afresh where one is wanted, else the stored kernel if

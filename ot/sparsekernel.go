@@ -141,7 +141,8 @@ func (s *semidual) wantsActive(beta []float64) bool {
 	}
 	// Half as much again: eight rows are a rough guess, and settle has the last word.
 	if float64(kept)*float64(s.n)*float64(s.m) > 1.5*float64(s.activeBudget())*float64(seen) {
-		s.act, s.sparseRefusedAt = nil, s.eps
+		s.act = nil
+		s.refuseLists(s.eps)
 		return false
 	}
 	return true
@@ -152,7 +153,7 @@ func (s *semidual) settle(a *active) {
 	s.act = nil
 	for k := range a.spans {
 		if a.spans[k].full {
-			s.sparseRefusedAt = s.eps
+			s.refuseLists(s.eps)
 			return
 		}
 	}

@@ -115,8 +115,7 @@ func (r *run) eval(beta []float64, relax float64) error {
 	r.endSingle()
 	for r.s.pass != exactPass && r.err < 20*r.s.passNoise() {
 		// The next digits are beyond the fast pass.
-		r.s.pass--
-		r.s.invalidate()
+		r.s.slowerPass()
 		r.err = r.s.eval(beta, relax)
 	}
 	if err := r.s.deviceFailure(); err != nil {
@@ -146,10 +145,7 @@ func (r *run) certify() error {
 	if r.s.full {
 		return nil
 	}
-	r.s.invalidate()
-	r.s.pass = min(r.s.pass, fusedPass)
-	r.s.sparse, r.s.final = false, true
-	defer func() { r.s.final = false }()
+	defer r.s.lastEvaluation()()
 	return r.eval(r.beta, 1)
 }
 
@@ -184,8 +180,7 @@ func (r *run) finish(solver string, err error) (*Plan, error) {
 // evalOnce evaluates over every cost at the problem's ε, whatever the context.
 func (r *run) evalOnce() {
 	r.s.setEps(r.beta, r.Eps)
-	r.s.invalidate()
-	r.s.pass, r.s.sparse, r.s.final = min(r.s.pass, fusedPass), false, true
+	defer r.s.lastEvaluation()()
 	r.err = r.s.eval(r.beta, 1)
 }
 
