@@ -14,11 +14,8 @@ import (
 // Make computes what is missing of a figure at this notebook's [Setting], under
 // a bar, and shows it with its claims. If names are given, only the pictures and tables called so are
 // shown. A second call recalls everything.
-func Make(fig lab.Figure, names ...string) { MakeAt(fig, Setting(), names...) }
-
-// MakeAt is [Make] at a setting of your own.
-func MakeAt(fig lab.Figure, set lab.Setting, names ...string) {
-	s := Store()
+func Make(fig lab.Figure, names ...string) {
+	s, set := Store(), Setting()
 	Check(compute(Context(), s, fig, set))
 	e, err := fig.Draw(s, set)
 	Check(err)
