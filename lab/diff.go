@@ -55,6 +55,15 @@ func (d Difference) Change() (abs, rel float64, ok bool) {
 	return b - a, (b - a) / math.Abs(a), okA && okB
 }
 
+// ChangeText is "+0.5 (+25.0 %)", empty where nothing changed or it is no number.
+func (d Difference) ChangeText() string {
+	abs, rel, ok := d.Change()
+	if !ok || d.Equal {
+		return ""
+	}
+	return fmt.Sprintf("%+.4g (%+.1f %%)", abs, 100*rel)
+}
+
 // Number returns the number in a cell of a [Row], if it holds one.
 func Number(v any) (float64, bool) {
 	switch v := v.(type) {

@@ -26,8 +26,8 @@ func (e *CellError) Error() string {
 // Unwrap returns the cause.
 func (e *CellError) Unwrap() error { return e.Err }
 
-// cellError names the cell of r; nil stays nil.
-func (r Record) cellError(err error) error {
+// CellError names the cell of r; nil stays nil.
+func (r Record) CellError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func RecallAll[P, R any](s *Store, e Experiment[P, R], seed uint64, ps []P) ([]R
 		var err error
 		if out[i], err = Recall(s, e, seed, p); err != nil {
 			params, _ := marshal(p) // it has been marshalled, or err says that it cannot be
-			return nil, Record{Experiment: e.Name, Key: out[i].Key, Seed: seed, Params: params}.cellError(err)
+			return nil, Record{Experiment: e.Name, Key: out[i].Key, Seed: seed, Params: params}.CellError(err)
 		}
 	}
 	return out, nil

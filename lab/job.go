@@ -46,7 +46,7 @@ func (j Job) Do(ctx context.Context, s *Store) error {
 // error is [ErrBusy]. It reports whether the store held the cell.
 func (j Job) Try(ctx context.Context, s *Store) (recalled bool, err error) {
 	_, recalled, err = j.try(ctx, s)
-	return recalled, j.id.cellError(err)
+	return recalled, j.id.CellError(err)
 }
 
 // job returns the cell at (seed, p).

@@ -81,7 +81,7 @@ func sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers 
 			if err == nil {
 				watcher(ctx, j.id)(Event{Kind: Recalled, OtherCode: j.otherCode(r)})
 			}
-			if !yield(n, func() (Result[P, R], error) { return typed[P, R](s, j, p, true)(r, j.id.cellError(err)) }) {
+			if !yield(n, func() (Result[P, R], error) { return typed[P, R](s, j, p, true)(r, j.id.CellError(err)) }) {
 				return
 			}
 			n++
@@ -186,7 +186,7 @@ func share(ctx context.Context, s *Store, drain <-chan struct{}, workers int, jo
 						q.putBack(t)
 						continue
 					}
-					out <- landed{t.job, t.place, r, recalled, t.job.id.cellError(err)}
+					out <- landed{t.job, t.place, r, recalled, t.job.id.CellError(err)}
 				}
 			})
 		}

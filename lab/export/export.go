@@ -16,17 +16,13 @@ import (
 func CSV(w io.Writer, rows []lab.Row) error {
 	cols := lab.Columns(rows)
 	out := csv.NewWriter(w)
-	if err := out.Write(cols); err != nil {
-		return fmt.Errorf("export: csv: %w", err)
-	}
+	_ = out.Write(cols) // Error tells
 	rec := make([]string, len(cols))
 	for _, r := range rows {
 		for i, c := range cols {
 			rec[i] = lab.FormatCell(r[c])
 		}
-		if err := out.Write(rec); err != nil {
-			return fmt.Errorf("export: csv: %w", err)
-		}
+		_ = out.Write(rec)
 	}
 	out.Flush()
 	if err := out.Error(); err != nil {

@@ -2,6 +2,7 @@ package nb
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"html"
 	"strings"
@@ -37,6 +38,9 @@ type frame struct {
 	view  view
 }
 
+//go:embed film.js
+var filmScript string
+
 // filmOf shows the first frame where scripts do not run.
 func filmOf(label string, frames []frame) string {
 	id := "nb-film-" + gonbui.UniqueId()
@@ -50,12 +54,6 @@ func filmOf(label string, frames []frame) string {
 		}
 		fmt.Fprintf(&b, `<div class="nb-frame" data-value="%s" style="display:%s">%s</div>`, html.EscapeString(f.value), display, f.view.markup())
 	}
-	fmt.Fprintf(&b, `<script>(() => {
-const film = document.getElementById(%q), frames = film.querySelectorAll(".nb-frame");
-film.querySelector("input").addEventListener("input", e => {
-  frames.forEach((f, i) => { f.style.display = i == e.target.value ? "block" : "none"; });
-  film.querySelector("output").textContent = frames[e.target.value].dataset.value;
-});
-})()</script></div>`, id)
+	fmt.Fprintf(&b, "<script>(%s)(%q)</script></div>", filmScript, id)
 	return b.String()
 }

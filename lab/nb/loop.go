@@ -2,6 +2,7 @@ package nb
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"html"
 	"slices"
@@ -105,6 +106,9 @@ func (s *session[P]) finish(ctx context.Context, d *drawing) {
 	s.show(d.at, v)
 }
 
+//go:embed show.js
+var showScript string
+
 // show replaces the picture; only its source where that is possible, so that
 // the page does not jump.
 func (s *session[P]) show(at []int, v view) {
@@ -113,14 +117,7 @@ func (s *session[P]) show(at []int, v view) {
 	if v.png != nil {
 		src = v.dataURI()
 	}
-	screen.script(fmt.Sprintf(`(() => {
-const l = document.getElementById(%s), src = %s;
-if (!l) return;
-const p = l.querySelector(".nb-picture"), i = l.querySelector(".nb-picture > img");
-if (src && i) { i.src = src; i.width = %d; } else { p.innerHTML = %s; }
-l.querySelector(".nb-status").textContent = "";
-l.dataset.drawn = %s;
-})()`, jsString(s.id), jsString(src), v.width, jsString(markup), jsString(s.words(at))))
+	screen.script(fmt.Sprintf("(%s)(%s, %s, %d, %s, %s)", showScript, jsString(s.id), jsString(src), v.width, jsString(markup), jsString(s.words(at))))
 }
 
 func (s *session[P]) status(text string) {

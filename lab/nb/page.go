@@ -1,6 +1,7 @@
 package nb
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -23,6 +24,9 @@ const (
 	sliderStyle = "display:inline-block;width:18em;margin:0"
 	valueStyle  = "display:inline-block;padding:0;min-width:4em"
 )
+
+//go:embed live.js
+var liveScript string
 
 // page is the controls, the picture and the script that reports moves. A move is
 // "SEQ:CONTROL:POSITION"; while a slider is dragged at most some thirty a second
@@ -56,23 +60,6 @@ func (s *session[P]) page(first view) string {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Fprintf(&b, `<script>(() => {
-const live = document.getElementById(%q), names = %s;
-let seq = 0, queued = {}, timer = null;
-const send = text => globalThis.gonb_comm && globalThis.gonb_comm.send(%q, (++seq) + ":" + text);
-const flush = () => { timer = null; for (const c in queued) send(c + ":" + queued[c]); queued = {}; };
-live.querySelectorAll("[data-control]").forEach(e => {
-  const move = () => {
-    const c = e.dataset.control, o = e.parentNode.querySelector("output");
-    if (o) o.textContent = names[c][e.value];
-    queued[c] = e.value;
-    timer = timer || setTimeout(flush, 30);
-  };
-  e.addEventListener("input", move);
-  e.addEventListener("change", move);
-});
-live.querySelector(".nb-stop").addEventListener("click", () => send("stop:stopped"));
-window.addEventListener("pagehide", () => send("stop:the page went away"), {once: true});
-})()</script>`, s.id, list, "/nb/live/"+s.id)
+	fmt.Fprintf(&b, "<script>(%s)(%q, %s, %q)</script>", liveScript, s.id, list, "/nb/live/"+s.id)
 	return b.String()
 }

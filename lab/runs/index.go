@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -144,23 +145,16 @@ func toRow(c lab.Change) row {
 	}
 	out.Params, out.Values = map[string]any{}, map[string]any{}
 	for name, v := range flat {
-		if p, ok := cut(name, "param."); ok {
+		if p, ok := strings.CutPrefix(name, "param."); ok {
 			out.Params[p] = plain(v)
 		}
-		if p, ok := cut(name, "value."); ok {
+		if p, ok := strings.CutPrefix(name, "value."); ok {
 			out.Values[p] = plain(v)
 		} else if name == "value" {
 			out.Values["value"] = plain(v)
 		}
 	}
 	return out
-}
-
-func cut(name, prefix string) (string, bool) {
-	if len(name) > len(prefix) && name[:len(prefix)] == prefix {
-		return name[len(prefix):], true
-	}
-	return "", false
 }
 
 // plain is v as JSON can hold it: a number that is none becomes text, which the

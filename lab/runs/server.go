@@ -221,11 +221,7 @@ func (v *Server) diff(w http.ResponseWriter, r *http.Request) {
 func texts(ds []lab.Difference) []difference {
 	out := []difference{}
 	for _, d := range ds {
-		t := difference{Column: d.Column, A: lab.FormatCell(d.A), B: lab.FormatCell(d.B), Equal: d.Equal}
-		if abs, rel, ok := d.Change(); ok && !d.Equal {
-			t.Change = fmt.Sprintf("%+.4g (%+.1f %%)", abs, 100*rel)
-		}
-		out = append(out, t)
+		out = append(out, difference{d.Column, lab.FormatCell(d.A), lab.FormatCell(d.B), d.Equal, d.ChangeText()})
 	}
 	return out
 }

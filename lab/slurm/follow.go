@@ -255,12 +255,8 @@ func (f *follower) giveUp(ctx context.Context, l *line, err error) {
 	lab.Report(ctx, id, lab.Event{Kind: lab.Failed, Err: err})
 	delete(f.open, id.Key)
 	if !f.broken {
-		f.yield(l.job, cellError(id, err))
+		f.yield(l.job, id.CellError(err))
 	}
-}
-
-func cellError(id lab.Record, err error) error {
-	return &lab.CellError{Experiment: id.Experiment, Key: id.Key, Seed: id.Seed, Params: id.Params, Err: err}
 }
 
 // dead reports whether the line's task has been at an end for two looks, and
@@ -354,7 +350,7 @@ func (f *follower) anyLive(ctx context.Context) bool {
 // refuse yields err for every line that is open.
 func (f *follower) refuse(err error) {
 	for _, l := range f.order {
-		if id := l.job.Record(); f.open[id.Key] != nil && !f.yield(l.job, cellError(id, err)) {
+		if id := l.job.Record(); f.open[id.Key] != nil && !f.yield(l.job, id.CellError(err)) {
 			return
 		}
 	}

@@ -31,6 +31,7 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,21 +142,10 @@ func (e Executor) check() error {
 }
 
 func (e Executor) retries() int {
-	switch {
-	case e.Retries == 0:
-		return 3
-	case e.Retries < 0:
-		return 0
-	}
-	return e.Retries
+	return max(cmp.Or(e.Retries, 3), 0)
 }
 
-func (e Executor) poll() time.Duration {
-	if e.Poll <= 0 {
-		return 5 * time.Second
-	}
-	return e.Poll
-}
+func (e Executor) poll() time.Duration { return cmp.Or(max(e.Poll, 0), 5*time.Second) }
 
 func (e Executor) say(format string, args ...any) {
 	if e.Log != nil {

@@ -189,11 +189,7 @@ func (c runsDiffCmd) Run(a *app) error {
 			fmt.Fprintln(w, [...]string{"parameters that differ", "metrics", "context that differs"}[i])
 		}
 		for _, x := range group {
-			change := ""
-			if abs, rel, ok := x.Change(); ok && !x.Equal {
-				change = fmt.Sprintf("%+.4g (%+.1f%%)", abs, 100*rel)
-			}
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", x.Column, clip(lab.FormatCell(x.A), 40), clip(lab.FormatCell(x.B), 40), change)
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", x.Column, clip(lab.FormatCell(x.A), 40), clip(lab.FormatCell(x.B), 40), x.ChangeText())
 		}
 	}
 	return w.Flush()
