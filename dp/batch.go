@@ -121,16 +121,19 @@ func (b Batch) Refuse(m Mechanism, format string, args ...any) error {
 	return noPair(m, format, args...)
 }
 
-// Additive returns the pair of noise that is added to a value which each record moves by one unit: Theorem 3.8 and M.2 of SSKG for Poisson
-// samples, its hypergeometric version and L.5 for batches of fixed size, and under Exchange the tight pair of one record.
-func (b Batch) Additive(m Mechanism, noise pair.Noise, scale float64) (p pair.Pair, err error) {
+// Of returns the pair that build makes from the logs of the weights of i removed records in the batch of x and of j inserted ones in that of
+// x′: Theorem 3.8 and M.2 of SSKG for Poisson samples, its hypergeometric version and L.5 for batches of fixed size, the distance for all of
+// the data; and under Exchange the tight pair of one record, which build makes for a record that is there or not (advanced joint convexity).
+func (b Batch) Of(m Mechanism, build func(logW, logV []float64) (pair.Pair, error)) (p pair.Pair, err error) {
 	switch {
 	case !b.Sampled():
-		p, err = pair.Poisson(noise, scale, 1, 0, b.Distance())
+		p, err = build(pair.Binomial(b.Distance(), 1), pair.Binomial(0, 1))
 	case !b.exchange:
-		p, err = pair.Shifted(noise, scale, b.Removed(), b.Inserted())
+		p, err = build(b.Removed(), b.Inserted())
 	case b.sampling.kind == without && b.removed == 1:
-		p, err = pair.OneExchanged(noise, scale, b.sampling.batch, b.sampling.size)
+		if p, err = build(pair.Binomial(1, float64(b.sampling.batch)/float64(b.sampling.size)), pair.Binomial(0, 1)); err == nil {
+			p, err = pair.NewSymmetric(p)
+		}
 	default:
 		return nil, b.Refuse(m, "exchanges in a sample, but for one record without replacement; substitution bounds it")
 	}
@@ -138,6 +141,11 @@ func (b Batch) Additive(m Mechanism, noise pair.Noise, scale float64) (p pair.Pa
 		return nil, fmt.Errorf("dp: %v: %w", m, err)
 	}
 	return p, nil
+}
+
+// Additive returns the pair of noise that is added to a value which each record moves by one unit.
+func (b Batch) Additive(m Mechanism, noise pair.Noise, scale float64) (pair.Pair, error) {
+	return b.Of(m, func(logW, logV []float64) (pair.Pair, error) { return pair.Shifted(noise, scale, logW, logV) })
 }
 
 // OneRecord returns the pair of a mechanism of which only the pair p is known, which dominates the removal of one record of the batch, and

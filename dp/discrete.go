@@ -36,8 +36,8 @@ func (e DiscreteLaplace) Pair(b Batch) (pair.Pair, error) {
 	if e.Sensitivity < 0 {
 		return nil, bad("sensitivity = %d: must be at least 0", e.Sensitivity)
 	}
-	return b.lattice(e, max(1, e.Sensitivity), func(step int, w, v []float64) (*pair.Discrete, error) {
-		return pair.DiscreteLaplace(e.Scale, step, w, v)
+	return b.Of(e, func(w, v []float64) (pair.Pair, error) {
+		return pair.DiscreteLaplace(e.Scale, max(1, e.Sensitivity), w, v)
 	})
 }
 
@@ -46,29 +46,7 @@ func (e DiscreteGaussian) Pair(b Batch) (pair.Pair, error) {
 	if e.Sensitivity < 0 || e.Values < 0 {
 		return nil, bad("sensitivity = %d, values = %d: must be at least 0", e.Sensitivity, e.Values)
 	}
-	return b.lattice(e, max(1, e.Sensitivity), func(step int, w, v []float64) (*pair.Discrete, error) {
-		return pair.DiscreteGaussian(e.Sigma, max(1, e.Values), step, w, v)
+	return b.Of(e, func(w, v []float64) (pair.Pair, error) {
+		return pair.DiscreteGaussian(e.Sigma, max(1, e.Values), max(1, e.Sensitivity), w, v)
 	})
-}
-
-// lattice returns the pair of noise on integers, which make builds for a step and the logs of the weights of removed and inserted records.
-func (b Batch) lattice(m Mechanism, step int, build func(step int, logW, logV []float64) (*pair.Discrete, error)) (pair.Pair, error) {
-	var p pair.Pair
-	var err error
-	switch {
-	case !b.Sampled():
-		p, err = build(step*b.Distance(), pair.Binomial(1, 1), pair.Binomial(0, 1))
-	case !b.exchange:
-		p, err = build(step, b.Removed(), b.Inserted())
-	case b.sampling.kind == without && b.removed == 1:
-		if p, err = build(step, pair.Binomial(1, float64(b.sampling.batch)/float64(b.sampling.size)), pair.Binomial(0, 1)); err == nil {
-			p, err = pair.NewSymmetric(p)
-		}
-	default:
-		return nil, b.Refuse(m, "exchanges in a sample, but for one record without replacement; substitution bounds it")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("dp: %v: %w", m, err)
-	}
-	return p, nil
 }

@@ -24,7 +24,7 @@
 // [Branches] turns an event and a relation into dominating pairs (package dp/pair), one list of steps for each way the two
 // data sets may differ: an inserted or a removed record, and for groups of K every split K₊ + K₋ = K. An [Accountant]
 // composes pairs: dp/closed where there is a closed form, dp/contour (exact), dp/pld (an interval), dp/rdp (an upper bound).
-// [Epsilon] and [Delta] ask [Best], which asks these in this order until the number is known sharply, take the worst branch, and say in the
+// [Epsilon] and [Delta] ask [Best] (dp/best), which asks these in this order until the number is known sharply, take the worst branch, and say in the
 // [Guarantee] which accountant answered and what kind of number it is. Branches that are certain not to be the worst are passed over, in
 // spans of splits: groups of a thousand take a tenth of a second, and of 100,000 seconds, with an upper bound. [EpsilonBy] and [DeltaBy] take a
 // context, which ends them, and an accountant. What has no dominating pair is refused, with the part named ([ErrNoPair]).
@@ -48,7 +48,6 @@
 // there would under-report ε.
 //
 // ε is natural and never negative here: a mechanism with δ(0) ≤ δ has ε = 0. Numbers are rounded to the safe side, upwards for ε and δ.
-//
 // Published amplification bounds that the literature compares with are in package dp/bounds.
 //
 // # Sources

@@ -3,8 +3,15 @@ package dp
 import (
 	"context"
 
+	"coupling/dp/best"
 	"coupling/dp/pair"
 )
+
+// Accountant bounds ε and δ of a composition of dominating pairs: see pair.Accountant.
+type Accountant = pair.Accountant
+
+// Best is the accountant that asks the others, the sharpest first, until the number is known sharply.
+type Best = best.Accountant
 
 // Epsilon returns the least ε ≥ 0 at which an event is (ε, delta)-differentially private under a relation, by the best accountant that
 // applies, for delta in [0, 1). At delta = 0 it is the sum of the largest losses. Errors wrap ErrParameter, ErrNoPair or ErrUnbounded.
@@ -39,7 +46,10 @@ func guarantee(ctx context.Context, a Accountant, e Event, r Relation, q pair.Qu
 		return nothing(), pair.Answer{}, err
 	}
 	g := s.g
-	g.Relation, g.Kind = r, kindOf(g.Lower, s.v)
+	g.Relation, g.Kind = r, UpperBound
+	if s.v-g.Lower <= exactWidth*s.v {
+		g.Kind = Exact
+	}
 	g.Epsilon, g.Delta = s.v, q.At
 	if q.Delta {
 		g.Epsilon, g.Delta = q.At, s.v

@@ -24,17 +24,11 @@ const (
 
 // String names the kind.
 func (k Kind) String() string {
-	switch k {
-	case None:
-		return "no guarantee"
-	case Exact:
-		return "exact"
-	case UpperBound:
-		return "upper bound"
-	case Estimate:
-		return "estimate"
+	name := [...]string{None: "no guarantee", Exact: "exact", UpperBound: "upper bound", Estimate: "estimate"}
+	if k < 0 || int(k) >= len(name) {
+		return fmt.Sprintf("Kind(%d)", int(k))
 	}
-	return fmt.Sprintf("Kind(%d)", int(k))
+	return name[k]
 }
 
 // exactWidth is the relative width up to which an enclosure counts as exact.
@@ -92,12 +86,4 @@ func FormatUp(v float64, digits int) string {
 	e, _ := strconv.Atoi(exponent)
 	up, _ := strconv.ParseFloat(fmt.Sprintf("%de%d", n.Add(n, big.NewInt(1)), e-digits+1), 64)
 	return strconv.FormatFloat(up, 'g', digits, 64)
-}
-
-// kindOf classifies an enclosure.
-func kindOf(lower, upper float64) Kind {
-	if upper-lower <= exactWidth*upper {
-		return Exact
-	}
-	return UpperBound
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"coupling/dp/internal/logspace"
 	"coupling/dp/pair"
 )
 
@@ -185,87 +184,9 @@ func (e Approximate) Pair(b Batch) (pair.Pair, error) {
 	return indistinguishable(e, b, e.Epsilon, e.Delta)
 }
 
-// indistinguishable is the pair of mechanisms of which only (ε, δ) is known. All of the data: that of (dε, δ_d) at the distance d
-// (Kairouz, Oh, Viswanath 2015), δ_d = δ·Σ_{k<d} e^(kε). A sample: with w_i and v_j the probabilities of i removed and j inserted
-// records in the batches B_i of x and B′_j of x′, and A a batch without them,
-//
-//	B_i ≤ e^(iε)·A + δ_i,   A ≤ e^(jε)·B′_j + δ_j,
-//
-// up to masses δ_i, δ_j, so that with W = Σ w_i e^(iε) and V = Σ v_j e^(−jε)
-//
-//	M(x) ≤ (W/V)·M(x′) + Σ w_i δ_i + (W/V)·Σ v_j e^(−jε) δ_j,
-//
-// and the other way round.
+// indistinguishable is pair.Indistinguishable for the records of a batch.
 func indistinguishable(m Mechanism, b Batch, eps, delta float64) (pair.Pair, error) {
-	var there, back pair.Loss
-	switch {
-	case !b.Sampled():
-		d := b.Distance()
-		there = pair.Loss{Epsilon: eps * float64(d), Delta: groupDelta(eps, delta, d)}
-		back = there
-	case b.exchange && b.sampling.kind == without && b.removed == 1:
-		// Advanced joint convexity: the batches differ with probability w, and then by one exchange.
-		w := float64(b.sampling.batch) / float64(b.sampling.size)
-		there = pair.Loss{Epsilon: math.Log1p(w * math.Expm1(eps)), Delta: w * delta}
-		back = there
-	case b.exchange:
-		return nil, b.Refuse(m, "exchanges in a sample, but for one record without replacement; substitution bounds it")
-	default:
-		there, back = sampledLoss(b.Removed(), b.Inserted(), eps, delta), sampledLoss(b.Inserted(), b.Removed(), eps, delta)
-	}
-	if there.Delta >= 1 || back.Delta >= 1 {
-		return nil, fmt.Errorf("dp: %v: at this distance δ is 1: %w", m, ErrUnbounded)
-	}
-	p, err := pair.Bounded(there, back)
-	if err != nil {
-		return nil, fmt.Errorf("dp: %v: %w", m, err)
-	}
-	return p, nil
-}
-
-// groupDelta is δ·Σ_{k<d} e^(kε), rounded up.
-func groupDelta(eps, delta float64, d int) float64 {
-	switch {
-	case delta == 0 || d == 0:
-		return 0
-	case eps == 0:
-		return delta * float64(d)
-	}
-	return delta * math.Expm1(eps*float64(d)) / math.Expm1(eps) * (1 + 1e-14)
-}
-
-// sampledLoss is the bound of indistinguishable in one direction; logW and logV are the logs of w and v.
-func sampledLoss(logW, logV []float64, eps, delta float64) pair.Loss {
-	out := pair.Loss{Epsilon: max(0, logMean(logW, eps)-logMean(logV, -eps)) * (1 + 1e-12)}
-	if delta == 0 {
-		return out
-	}
-	for i, l := range logW {
-		out.Delta += math.Exp(l) * groupDelta(eps, delta, i)
-	}
-	for j, l := range logV {
-		out.Delta += math.Exp(out.Epsilon+l-eps*float64(j)) * groupDelta(eps, delta, j)
-	}
-	out.Delta *= 1 + 1e-12
-	return out
-}
-
-// logMean returns log Σ w_k e^(kε) for weights of sum one, with all digits where it is small.
-func logMean(logW []float64, eps float64) float64 {
-	sum, far := 0.0, logspace.Zero()
-	for k, l := range logW {
-		a := eps * float64(k)
-		far.Add(l + a)
-		if a < 1 {
-			sum += math.Exp(l) * math.Expm1(a)
-		} else {
-			sum += math.Exp(l+a) - math.Exp(l)
-		}
-	}
-	if sum > -0.5 && sum < 1e300 {
-		return math.Log1p(sum)
-	}
-	return far.Log()
+	return b.Of(m, func(logW, logV []float64) (pair.Pair, error) { return pair.Indistinguishable(eps, delta, logW, logV) })
 }
 
 // Pair is known by its moments alone.

@@ -41,6 +41,77 @@ func Bounded(there, back Loss) (*Discrete, error) {
 	}), nil
 }
 
+// Indistinguishable returns the pair of mechanisms of which only (ε, δ) for one record is known, on batches with i removed records of x with
+// probability w_i, and j inserted ones of x′ with v_j, from log w and log v. With B_i and B′_j those batches, and A one without these records,
+//
+//	B_i ≤ e^(iε)·A + δ_i,   A ≤ e^(jε)·B′_j + δ_j,   δ_d = δ·Σ_{k<d} e^(kε)
+//
+// up to masses δ_i, δ_j, so that with W = Σ w_i e^(iε) and V = Σ v_j e^(−jε)
+//
+//	M(x) ≤ (W/V)·M(x′) + Σ w_i δ_i + (W/V)·Σ v_j e^(−jε) δ_j,
+//
+// and the other way round. Where all of the data is used it is that of (dε, δ_d) at the distance d (Kairouz, Oh, Viswanath 2015).
+func Indistinguishable(eps, delta float64, logW, logV []float64) (Pair, error) {
+	there, back := sampledLoss(logW, logV, eps, delta), sampledLoss(logV, logW, eps, delta)
+	if d := len(logW) - 1; len(logV) == 1 && logW[d] == 0 { // certainly
+		there = Loss{eps * float64(d), groupDelta(eps, delta, d)}
+		back = there
+	}
+	if there.Delta >= 1 || back.Delta >= 1 {
+		return nil, fmt.Errorf("pair: at this distance δ is 1: %w", ErrUnbounded)
+	}
+	p, err := Bounded(there, back)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// groupDelta is δ·Σ_{k<d} e^(kε), rounded up.
+func groupDelta(eps, delta float64, d int) float64 {
+	switch {
+	case delta == 0 || d == 0:
+		return 0
+	case eps == 0:
+		return delta * float64(d)
+	}
+	return delta * math.Expm1(eps*float64(d)) / math.Expm1(eps) * (1 + 1e-14)
+}
+
+// sampledLoss is the bound of Indistinguishable in one direction; logW and logV are the logs of w and v.
+func sampledLoss(logW, logV []float64, eps, delta float64) Loss {
+	out := Loss{Epsilon: max(0, logMean(logW, eps)-logMean(logV, -eps)) * (1 + 1e-12)}
+	if delta == 0 {
+		return out
+	}
+	for i, l := range logW {
+		out.Delta += math.Exp(l) * groupDelta(eps, delta, i)
+	}
+	for j, l := range logV {
+		out.Delta += math.Exp(out.Epsilon+l-eps*float64(j)) * groupDelta(eps, delta, j)
+	}
+	out.Delta *= 1 + 1e-12
+	return out
+}
+
+// logMean returns log Σ w_k e^(kε) for weights of sum one, with all digits where it is small.
+func logMean(logW []float64, eps float64) float64 {
+	sum, far := 0.0, logspace.Zero()
+	for k, l := range logW {
+		a := eps * float64(k)
+		far.Add(l + a)
+		if a < 1 {
+			sum += math.Exp(l) * math.Expm1(a)
+		} else {
+			sum += math.Exp(l+a) - math.Exp(l)
+		}
+	}
+	if sum > -0.5 && sum < 1e300 {
+		return math.Log1p(sum)
+	}
+	return far.Log()
+}
+
 // Moments is a pair of which only bounds of its Rényi divergences are known, the same in both directions. Its RelErr is infinite: nothing
 // is said of δ but that it is at most one.
 type Moments struct {

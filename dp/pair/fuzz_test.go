@@ -57,7 +57,7 @@ func fuzzPair(kind uint8, scale, rate float64, inserted, removed int) (Pair, err
 	case 2:
 		return NewNorm(1/scale, 2+inserted, 1, rate)
 	case 3:
-		return OneExchanged(Gaussian, scale, 1+removed, 40)
+		return oneExchanged(Gaussian, scale, 1+removed, 40)
 	}
 	return Shifted(Laplace, scale, Hypergeometric(100, removed, 1+inserted), Hypergeometric(100, inserted, 1+inserted))
 }

@@ -28,20 +28,6 @@ func Shifted(noise Noise, scale float64, logW, logV []float64) (*Mixture, error)
 	return NewMixture(noise, scale, shifted(logW, 1), shifted(logV, -1))
 }
 
-// OneExchanged returns the tight pair for one substitution under sampling n of size without replacement when
-// replacing any record of the batch by any other moves the value by at most 1: ((1−w)A + wB, A) for ε ≥ 0 and swapped
-// for ε < 0, w = n/size (advanced joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 11).
-func OneExchanged(noise Noise, scale float64, n, size int) (Pair, error) {
-	if n < 1 || n > size {
-		return nil, bad("batch = %d: must be in 1..%d", n, size)
-	}
-	half, err := Poisson(noise, scale, float64(n)/float64(size), 0, 1)
-	if err != nil {
-		return nil, err
-	}
-	return NewSymmetric(half)
-}
-
 func checkSplit(inserted, removed int) error {
 	if inserted < 0 || removed < 0 || inserted+removed == 0 {
 		return bad("inserted = %d, removed = %d: must be at least 0, and one of them positive", inserted, removed)

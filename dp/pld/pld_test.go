@@ -116,11 +116,11 @@ func TestRandomizedResponse(t *testing.T) {
 
 // One step has the profile of its pair, whatever the pair.
 func TestOneStep(t *testing.T) {
-	fixed, err := pair.OneExchanged(pair.Gaussian, 0.8, 100, 1000)
+	fixed, err := oneExchanged(pair.Gaussian)
 	if err != nil {
 		t.Fatal(err)
 	}
-	laplaceFixed, err := pair.OneExchanged(pair.Laplace, 0.8, 100, 1000)
+	laplaceFixed, err := oneExchanged(pair.Laplace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,4 +331,13 @@ func BenchmarkEpsilon(b *testing.B) {
 			b.ReportMetric(-math.Log10((e.Upper-e.Lower)/e.Upper), "digits")
 		})
 	}
+}
+
+// oneExchanged is the tight pair of one exchange in 100 of 1000 records without replacement.
+func oneExchanged(noise pair.Noise) (pair.Pair, error) {
+	half, err := pair.Poisson(noise, 0.8, 0.1, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	return pair.NewSymmetric(half)
 }

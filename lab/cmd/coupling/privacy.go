@@ -9,6 +9,7 @@ import (
 	"os/signal"
 
 	"coupling/dp"
+	"coupling/dp/best"
 	"coupling/dp/closed"
 	"coupling/dp/contour"
 	"coupling/dp/pld"
@@ -77,7 +78,7 @@ func (f privacyFlags) relation() dp.Relation {
 // accountants are those that --accountant names.
 var accountants = map[string]dp.Accountant{
 	"auto":  dp.Best{},
-	"exact": dp.FirstOf{closed.Accountant{}, contour.Accountant{}},
+	"exact": best.FirstOf{closed.Accountant{}, contour.Accountant{}},
 	"pld":   pld.Accountant{},
 	"rdp":   rdp.Accountant{},
 }

@@ -1,4 +1,5 @@
-package dp
+// Package best asks several accountants and takes the sharpest answer.
+package best
 
 import (
 	"context"
@@ -8,16 +9,16 @@ import (
 
 	"coupling/dp/closed"
 	"coupling/dp/contour"
+	"coupling/dp/internal/check"
 	"coupling/dp/pair"
 	"coupling/dp/pld"
 	"coupling/dp/rdp"
 )
 
-// Accountant bounds ε and δ of a composition of dominating pairs: see pair.Accountant.
-type Accountant = pair.Accountant
+var bad = check.In("best").Bad
 
 // FirstOf asks accountants in turn; the first that answers is believed.
-type FirstOf []Accountant
+type FirstOf []pair.Accountant
 
 // Name is that of the first.
 func (f FirstOf) Name() string {
@@ -43,16 +44,16 @@ func (f FirstOf) Bound(ctx context.Context, steps []pair.Step, q pair.Question) 
 	return pair.Answer{}, errors.Join(errs...)
 }
 
-// Best is the accountant that asks the others, the sharpest first, until the number is known sharply: closed forms, contours (exact),
+// Accountant asks the other accountants, the sharpest first, until the number is known sharply: closed forms, contours (exact),
 // privacy-loss distributions (an interval) and Rényi divergences (an upper bound).
-type Best struct {
+type Accountant struct {
 	// Width is how wide, relative to the number, an enclosure may be; 0 means as narrow as can be had in about a second: 1e-11 from
 	// contours, 1e-6 or so from privacy-loss distributions. Widths of a per cent take some ten milliseconds.
 	Width float64
 }
 
 // Name is "auto".
-func (Best) Name() string { return "auto" }
+func (Accountant) Name() string { return "auto" }
 
 const (
 	// contourWork and gridWork are the usual work of contours (a third of a second) and of distributions; patience is how much longer
@@ -70,14 +71,14 @@ const (
 
 // stage is an accountant with the question as it is put to it.
 type stage struct {
-	by Accountant
+	by pair.Accountant
 	q  pair.Question
 }
 
 // stages lists the accountants by sharpness, and how wide an answer ends the list.
-func (b Best) stages(q pair.Question) (list []stage, enough float64) {
+func (a Accountant) stages(q pair.Question) (list []stage, enough float64) {
 	if q.Width == 0 {
-		q.Width = b.Width
+		q.Width = a.Width
 	}
 	exact, grid := q, q
 	enough = max(rough, q.Width)
@@ -108,11 +109,11 @@ func (b Best) stages(q pair.Question) (list []stage, enough float64) {
 }
 
 // Bound asks the accountants in turn; the least upper bound is taken. Those that refused a similar question are not asked.
-func (b Best) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
-	if !(b.Width >= 0 && b.Width < 1) {
-		return pair.Answer{}, bad("Best.Width = %v: must be in [0, 1)", b.Width)
+func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
+	if !(a.Width >= 0 && a.Width < 1) {
+		return pair.Answer{}, bad("Width = %v: must be in [0, 1)", a.Width)
 	}
-	list, enough := b.stages(q)
+	list, enough := a.stages(q)
 	best := pair.Answer{Interval: pair.Interval{Upper: math.Inf(1)}}
 	var errs []error
 	for _, s := range list {
@@ -143,7 +144,7 @@ func (b Best) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pa
 	switch {
 	case best.By == "" && len(q.Like.Refused) > 0: // the question was not that similar
 		q.Like.Refused = nil
-		return b.Bound(ctx, steps, q)
+		return a.Bound(ctx, steps, q)
 	case best.By == "":
 		return pair.Answer{}, errors.Join(errs...)
 	}
