@@ -77,7 +77,7 @@ func checkComposed(t *testing.T, c composedCase) {
 			if got.Upper < want*(1-tol) || got.Lower > want*(1+tol) {
 				t.Errorf("%s %s δ=%s by %s: [%.12g, %.12g] does not hold %.12g", c.ID, e.Dir, e.Delta, a.Name(), got.Lower, got.Upper, want)
 			}
-			if kindOf(got.Lower, got.Upper) == Exact && math.Abs(got.Upper-want) > tol*want+2*(got.Upper-got.Lower) {
+			if got.Within(exactWidth) && math.Abs(got.Upper-want) > tol*want+2*(got.Upper-got.Lower) {
 				t.Errorf("%s %s δ=%s by %s: %.12g, want %.12g", c.ID, e.Dir, e.Delta, a.Name(), got.Upper, want)
 			}
 		}
