@@ -3,6 +3,8 @@ package admm
 import (
 	"math"
 	"reflect"
+
+	"coupling/dp/internal/root"
 )
 
 // Utility is what a node gains from an amount v ≥ 0 on one edge: concave, increasing and continuously differentiable
@@ -152,37 +154,13 @@ func prox(u Utility, c, eta float64) float64 {
 	return decreasingRoot(func(v float64) float64 { return u.Slope(v) - eta*(v-c) }, lo, lo+max(0, u.Slope(lo))/eta)
 }
 
-// decreasingRoot returns the zero of a continuous f that does not increase, in [a, b] with f(a) ≥ 0 ≥ f(b), to the last bits:
-// false position with the weights of Illinois, and a bisection whenever that does not halve the bracket.
+// decreasingRoot returns the zero of a continuous f that does not increase, in [a, b] with f(a) ≥ 0 ≥ f(b), to the last bits.
 func decreasingRoot(f func(float64) float64, a, b float64) float64 {
-	fa, fb := f(a), f(b)
-	if fa <= 0 {
+	switch {
+	case f(a) <= 0:
 		return a
-	}
-	if fb >= 0 {
+	case f(b) >= 0:
 		return b
 	}
-	for range 200 {
-		width := b - a
-		for _, x := range [2]float64{a + width*(fa/(fa-fb)), a + width/2} {
-			if !(x > a && x < b) {
-				continue
-			}
-			switch y := f(x); {
-			case y == 0:
-				return x
-			case y > 0:
-				a, fa, fb = x, y, fb/2
-			default:
-				b, fb, fa = x, y, fa/2
-			}
-			if b-a <= width/2 {
-				break
-			}
-		}
-		if mid := a + (b-a)/2; mid <= a || mid >= b || b-a == width {
-			break
-		}
-	}
-	return a + (b-a)/2
+	return root.Increasing(func(x float64) float64 { return -f(x) }, 0, a, b)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"coupling/dp/internal/logspace"
+	"coupling/dp/internal/root"
 )
 
 // Threshold returns the smallest x with L(x) ≥ ε: −Inf at or below the smallest loss, +Inf above the largest.
@@ -18,10 +19,10 @@ func (m *Mixture) Threshold(eps float64) float64 {
 	case m.closed:
 		return m.centre + m.scale*m.closedThreshold(eps)
 	case m.noise == Laplace:
-		return rootIncreasing(m.loss, eps, m.left, m.right)
+		return root.Increasing(m.loss, eps, m.left, m.right)
 	}
 	lo, hi := m.bracket(eps)
-	return rootIncreasing(m.loss, eps, lo, hi)
+	return root.Increasing(m.loss, eps, lo, hi)
 }
 
 // closedThreshold solves (1−r) + r e^a = e^ε with a = d(t − d/2) for t.
@@ -48,56 +49,4 @@ func (m *Mixture) bracket(eps float64) (lo, hi float64) {
 		hi += step
 	}
 	return lo, hi
-}
-
-// rootIncreasing returns the least x in (lo, hi], up to rounding, with f(x) ≥ y, where f is nondecreasing, f(lo) < y and
-// f(hi) ≥ y. It is Chandrupatla's method: inverse quadratic interpolation where that is safe, else bisection.
-func rootIncreasing(f func(float64) float64, y, lo, hi float64) float64 {
-	if math.IsInf(lo, 0) {
-		return lo
-	}
-	if math.IsInf(hi, 0) {
-		return hi
-	}
-	a, b := hi, lo
-	fa, fb := f(a)-y, f(b)-y
-	var c, fc float64
-	t := 0.5
-	for range 200 {
-		x := a + t*(b-a)
-		fx := f(x) - y
-		if (fx >= 0) == (fa >= 0) {
-			c, fc = a, fa
-		} else {
-			c, fc = b, fb
-			b, fb = a, fa
-		}
-		a, fa = x, fx
-		xm := a
-		if math.Abs(fb) < math.Abs(fa) {
-			xm = b
-		}
-		if fx == 0 {
-			return a
-		}
-		tol := math.Abs(xm)*1.2e-16 + 1e-320
-		least := tol / math.Abs(b-a)
-		if least > 0.5 {
-			return xm
-		}
-		t = min(1-least, max(least, stepChandrupatla(a, fa, b, fb, c, fc)))
-	}
-	return a
-}
-
-// stepChandrupatla returns where in [a, b] to look next, as a fraction.
-func stepChandrupatla(a, fa, b, fb, c, fc float64) float64 {
-	xi, phi := (a-b)/(c-b), (fa-fb)/(fc-fb)
-	if phi*phi < xi && (1-phi)*(1-phi) < 1-xi {
-		t := fa/(fb-fa)*fc/(fb-fc) + (c-a)/(b-a)*fa/(fc-fa)*fb/(fc-fb)
-		if t > 0 && t < 1 {
-			return t
-		}
-	}
-	return 0.5
 }

@@ -93,22 +93,8 @@ func (j *jump) tiltFor(parts []*part, eps float64) {
 
 // reach finds the order d for the Chernoff bound of what a jump has beyond x on one side, on the sketch, and where that is below e^goal.
 func (j jump) reach(parts []*part, low bool, side float64, g func(k, d float64) float64) (best, at float64) {
-	best = math.Inf(1)
 	_, all := j.moment(parts, low, true, j.s)
-	worse := 0
-	for d := 0.1 * j.s; d < 1e12 && worse < 4; d *= 1.6 {
-		k, _ := j.moment(parts, low, true, j.s+side*d)
-		b := g(k-all, d)
-		if math.IsNaN(b) || math.IsInf(k, 0) {
-			break
-		}
-		if b < best {
-			best, at, worse = b, d, 0
-		} else {
-			worse++
-		}
-	}
-	return best, at
+	return leastOver(func(s float64) float64 { k, _ := j.moment(parts, low, true, s); return k }, all, j.s, side, 0.1*j.s, g)
 }
 
 // window returns where the tilted mass of a jump is, but for e^goal.

@@ -92,7 +92,7 @@ func (a Accountant) byJumps(ctx context.Context, parts []*part, q question, unit
 		if err != nil {
 			return best, err
 		}
-		got := read(high, low, q, eps)
+		got := read(high, low, q, eps, 0.1*(1+eps))
 		last := best
 		best = pair.Interval{Lower: max(best.Lower, got.Lower), Upper: min(best.Upper, got.Upper)}
 		if q.invert {
@@ -229,7 +229,7 @@ func (j jump) middle(eps float64) float64 {
 
 // compose composes the jumps of one side that matter, unless it is known of them already.
 func (a Accountant) compose(ctx context.Context, parts []*part, jumps []jump, q question, eps, h float64, low bool, known pieces) (pieces, error) {
-	_, inf := infiniteOf(parts, low)
+	_, inf := infinite(parts, func(p *part) float64 { return p.side(low, false).inf })
 	p := pieces{jumps: jumps, cells: make([]*density, len(jumps)), nu: make([]float64, len(jumps)), inf: inf}
 	all := math.Inf(-1)
 	for i, j := range jumps {
@@ -263,31 +263,4 @@ func (a Accountant) compose(ctx context.Context, parts []*part, jumps []jump, q 
 		p.cells[i] = j.compose(ctx, parts, low, l, first)
 	}
 	return p, ctx.Err()
-}
-
-// infiniteOf returns log of the probability of an infinite loss of one side's measures, and that.
-func infiniteOf(parts []*part, low bool) (log, inf float64) {
-	survive := 0.0
-	for _, p := range parts {
-		survive += p.times * math.Log1p(-min(1, p.side(low, false).inf))
-	}
-	inf = -math.Expm1(survive)
-	return math.Log(inf), inf
-}
-
-// read reads the answer off the two sides.
-func read(high, low pieces, q question, eps float64) pair.Interval {
-	if !q.invert {
-		_, hi := high.log(q.eps)
-		lo, _ := low.log(q.eps)
-		return pair.Interval{Lower: math.Exp(lo) * (1 - 1e-14), Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+1e-14)))}
-	}
-	round := 2*ulp*(1+math.Abs(q.logDelta)) + q.slack
-	step := 0.01 * (1 + eps)
-	_, upper, ok := crossing(q.logDelta-round, eps, step, func(x float64) float64 { _, hi := high.log(x); return hi })
-	if !ok {
-		return pair.Interval{Upper: math.Inf(1)}
-	}
-	lower, _, _ := crossing(q.logDelta+round, upper, 1e-6*(1+eps), func(x float64) float64 { lo, _ := low.log(x); return lo })
-	return pair.Interval{Lower: max(0, lower), Upper: upper}
 }

@@ -123,7 +123,7 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 		return pair.Interval{}, nil
 	}
 	if !q.invert {
-		if _, inf := infinite(parts); flat || q.eps >= best.Upper {
+		if _, inf := infinite(parts, (*part).infinite); flat || q.eps >= best.Upper {
 			return pair.Interval{Lower: inf * (1 - 1e-12), Upper: inf * (1 + 1e-12)}, nil
 		}
 		best.Upper = 1
@@ -265,19 +265,21 @@ func cells(parts []*part) (n int) {
 // errUnit asks for bins that are powers of two.
 var errUnit = errors.New("losses are too many bins apart")
 
-// infinite returns log of the probability of an infinite loss, and that.
-func infinite(parts []*part) (log, inf float64) {
+// infinite returns log of the probability of an infinite loss, and that, from the probability of each part.
+func infinite(parts []*part, of func(p *part) float64) (log, inf float64) {
 	survive := 0.0
 	for _, p := range parts {
-		survive += p.times * math.Log1p(-p.loss.right.inf)
+		survive += p.times * math.Log1p(-min(1, of(p)))
 	}
 	inf = -math.Expm1(survive) + 0 // no −0
 	return math.Log(inf), inf
 }
 
+func (p *part) infinite() float64 { return p.loss.right.inf }
+
 // reachable refuses a δ below the probability of an infinite loss.
 func reachable(parts []*part, q question) error {
-	if log, inf := infinite(parts); log >= q.logDelta {
+	if log, inf := infinite(parts, (*part).infinite); log >= q.logDelta {
 		return fmt.Errorf("pld: delta = %.3g: the loss is infinite with probability %.3g: %w", math.Exp(q.logDelta), inf, pair.ErrUnbounded)
 	}
 	return nil
@@ -327,18 +329,25 @@ func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q quest
 	if err := ctx.Err(); err != nil {
 		return got, nil, err
 	}
+	return read(high, low, q, max(0, v.mean), v.scale()), high, nil
+}
+
+// read reads the answer off the two sides, near start where ε is asked for, in steps of the scale on which δ falls.
+func read(high, low interface {
+	log(eps float64) (lo, hi float64)
+}, q question, start, scale float64) pair.Interval {
 	if !q.invert {
 		_, hi := high.log(q.eps)
 		lo, _ := low.log(q.eps)
-		return pair.Interval{Lower: math.Exp(lo) * (1 - 4*ulp), Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+4*ulp)))}, high, nil
+		return pair.Interval{Lower: math.Exp(lo) * (1 - 1e-14), Upper: max(math.SmallestNonzeroFloat64, min(1, math.Exp(hi)*(1+1e-14)))}
 	}
 	round := 2*ulp*(1+math.Abs(q.logDelta)) + q.slack
-	_, upper, ok := crossing(q.logDelta-round, max(0, v.mean), 0.1*v.scale(), func(eps float64) float64 { _, hi := high.log(eps); return hi })
+	_, upper, ok := crossing(q.logDelta-round, start, 0.1*scale, func(eps float64) float64 { _, hi := high.log(eps); return hi })
 	if !ok {
-		return pair.Interval{Upper: math.Inf(1)}, high, nil
+		return pair.Interval{Upper: math.Inf(1)}
 	}
-	lower, _, _ := crossing(q.logDelta+round, upper, 1e-7*v.scale(), func(eps float64) float64 { lo, _ := low.log(eps); return lo })
-	return pair.Interval{Lower: max(0, lower), Upper: upper}, high, nil
+	lower, _, _ := crossing(q.logDelta+round, upper, 1e-6*scale, func(eps float64) float64 { lo, _ := low.log(eps); return lo })
+	return pair.Interval{Lower: max(0, lower), Upper: upper}
 }
 
 func mostTimes(parts []*part) float64 {
