@@ -9,6 +9,7 @@ import (
 	"coupling/data"
 	"coupling/data/sample"
 	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot/fdiv"
@@ -145,13 +146,13 @@ func facesStudy(fs ...fdiv.Divergence) lab.Study[FacesParams, FacesOut] {
 		Experiment: facesOf,
 		Grid:       facesGrid(fs...),
 		Nulls: []lab.Null{
-			{Name: averages, Spoil: []lab.Spoiler{lab.Spoil(facesOf, spoilFaces(func(m *FacesMethod, p FacesPlan) {
+			facesNull(averages, func(m *FacesMethod, p FacesPlan) {
 				_, projected := p.pair()
 				m.Frechet = p.method(projected).Frechet
-			}))}},
-			{Name: randomTargets, Spoil: []lab.Spoiler{lab.Spoil(facesOf, spoilFaces(func(m *FacesMethod, p FacesPlan) {
-				*m = FacesMethod{Name: m.Name, Frechet: m.Frechet, Cost: p.method(facesRandom).Cost, Own: p.method(facesRandom).Own}
-			}))}},
+			}),
+			facesNull(randomTargets, func(m *FacesMethod, p FacesPlan) {
+				m.Cost, m.Own, m.Seconds = p.method(facesRandom).Cost, p.method(facesRandom).Own, 0
+			}),
 		},
 	}
 }
@@ -159,22 +160,19 @@ func facesStudy(fs ...fdiv.Divergence) lab.Study[FacesParams, FacesOut] {
 // randomTargets is garbage on which claims fail: pictures of the target whatever the source is.
 const randomTargets = "pictures of the target at random"
 
-// spoilFaces changes each method of cells but the random targets.
-func spoilFaces(spoil func(*FacesMethod, FacesPlan)) func([]lab.Result[FacesParams, FacesOut]) {
-	return func(cells []lab.Result[FacesParams, FacesOut]) {
-		for i := range cells {
-			plans := slices.Clone(cells[i].Value.Plans)
-			for j, before := range plans {
-				plans[j].Methods = slices.Clone(before.Methods)
-				for k := range before.Methods {
-					if before.Methods[k].Name != facesRandom {
-						spoil(&plans[j].Methods[k], before)
-					}
+// facesNull is the null in which each method but the random targets is changed.
+func facesNull(name string, change func(*FacesMethod, FacesPlan)) lab.Null {
+	return kit.Null(name, facesOf, func(_ FacesParams, v *FacesOut) {
+		v.Plans = slices.Clone(v.Plans)
+		for j, before := range v.Plans {
+			v.Plans[j].Methods = slices.Clone(before.Methods)
+			for k, m := range before.Methods {
+				if m.Name != facesRandom {
+					change(&v.Plans[j].Methods[k], before)
 				}
 			}
-			cells[i].Value.Plans = plans
 		}
-	}
+	})
 }
 
 // Fig1 is Figure 1: blurred pictures and what SCONES makes of them.
@@ -243,7 +241,7 @@ func Tab1() lab.Study[FacesParams, FacesOut] {
 	s.Claims = func(v lab.View[FacesParams, FacesOut]) ([]lab.Claim, error) {
 		return claimFaces(v, func(FacesParams, FacesPlan) bool { return true }), nil
 	}
-	s.Nulls = append(s.Nulls, lab.Null{Name: planItself, Spoil: []lab.Spoiler{lab.Spoil(facesOf, spoilFaces(func(m *FacesMethod, p FacesPlan) { m.Cost = p.Cost }))}})
+	s.Nulls = append(s.Nulls, facesNull(planItself, func(m *FacesMethod, p FacesPlan) { m.Cost = p.Cost }))
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"coupling/data"
 	"coupling/data/sample"
 	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -35,24 +36,19 @@ func Fig3() lab.Study[DigitsParams, DigitsOut] {
 		Draw:       drawFig3,
 		Claims:     claimFig3,
 		Nulls: []lab.Null{
-			{Name: averages, Spoil: []lab.Spoiler{lab.Spoil(digitsOf, spoilDigits(func(m *DigitsMethod, o DigitsOut) {
+			digitsNull(averages, func(m *DigitsMethod, o *DigitsOut) {
 				p, _ := o.method(ofProjection)
 				if strings.HasPrefix(m.Name, "KL") {
 					p, _ = o.method(ofAtoms)
 				}
 				m.Frechet = p.Frechet
-			}))}},
-			{Name: otherDigits, Spoil: []lab.Spoiler{lab.Spoil(digitsOf, spoilDigits(func(m *DigitsMethod, _ DigitsOut) { m.Same = .1 }))}},
-			{Name: storedDigits, Spoil: []lab.Spoiler{lab.Spoil(digitsOf, spoilDigits(func(m *DigitsMethod, o DigitsOut) {
+			}),
+			digitsNull(otherDigits, func(m *DigitsMethod, _ *DigitsOut) { m.Same = .1 }),
+			digitsNull(storedDigits, func(m *DigitsMethod, o *DigitsOut) {
 				d, _ := o.method(ofDraws)
 				m.Copies = d.Copies
-			}))}},
-			{Name: guesses, Spoil: []lab.Spoiler{lab.Spoil(digitsOf, func(cells []lab.Result[DigitsParams, DigitsOut]) {
-				for i := range cells {
-					cells[i].Value.Accuracy, cells[i].Value.Sure = .1, 1
-					spoilDigits(func(m *DigitsMethod, _ DigitsOut) { m.Sure = .1 })(cells[i : i+1])
-				}
-			})}},
+			}),
+			digitsNull(guesses, func(m *DigitsMethod, o *DigitsOut) { m.Sure, o.Accuracy, o.Sure = .1, .1, 1 }),
 		},
 	}
 }
@@ -65,17 +61,15 @@ const (
 	guesses      = "pictures on which the judge guesses"
 )
 
-// spoilDigits changes each method of cells.
-func spoilDigits(spoil func(*DigitsMethod, DigitsOut)) func([]lab.Result[DigitsParams, DigitsOut]) {
-	return func(cells []lab.Result[DigitsParams, DigitsOut]) {
-		for i := range cells {
-			before := cells[i].Value
-			cells[i].Value.Methods = slices.Clone(before.Methods)
-			for k := range before.Methods {
-				spoil(&cells[i].Value.Methods[k], before)
-			}
+// digitsNull is the null in which each method of a cell is changed; the cell's own methods stay as they were meanwhile.
+func digitsNull(name string, change func(*DigitsMethod, *DigitsOut)) lab.Null {
+	return kit.Null(name, digitsOf, func(_ DigitsParams, v *DigitsOut) {
+		methods := slices.Clone(v.Methods)
+		for k := range methods {
+			change(&methods[k], v)
 		}
-	}
+		v.Methods = methods
+	})
 }
 
 // DigitsParams are one direction.
