@@ -134,3 +134,38 @@ func TestFailuresAndInterrupts(t *testing.T) {
 		t.Error(out, err)
 	}
 }
+
+// A cell that was edited gives new numbers, and one that was not is recalled.
+func TestEditedCellIsComputedAgain(t *testing.T) {
+	t.Setenv("COUPLING_STORE", t.TempDir())
+	s := start(t)
+	execute := func(code string) string {
+		t.Helper()
+		out, err := s.Execute(t.Context(), code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		for _, o := range out {
+			text += o.Text("text/plain")
+		}
+		return strings.TrimSpace(text)
+	}
+	execute("%noautoget\nimport (\n\t\"context\"\n\t\"fmt\"\n\n\t\"coupling/lab\"\n\t\"coupling/lab/nb\"\n)")
+	declare := func(factor string) {
+		execute("func scale(x float64) float64 { return " + factor + " * x }\n\n" +
+			`var Scaled = lab.Experiment[float64, float64]{Name: "test/scaled", Version: 1, Run: func(_ context.Context, _ *lab.Cell, x float64) (float64, error) { return scale(x), nil }}`)
+	}
+	ask := func() string {
+		return execute("%%\nr := nb.Must(lab.Do(nb.Context(), nb.Store(), Scaled, 1, 3.0))\nfmt.Println(r.Value, r.Recalled)")
+	}
+	declare("2")
+	for i, want := range []string{"6 false", "6 true", "15 false", "15 true"} {
+		if i == 2 {
+			declare("5") // of a function that the experiment calls
+		}
+		if got := ask(); got != want {
+			t.Errorf("run %d: %q, want %q", i+1, got, want)
+		}
+	}
+}
