@@ -58,13 +58,13 @@ func leaveOut(v, c []float64) {
 func (in *instance) partners() error {
 	partner, buf := make([]bool, in.m), make([]float64, in.m)
 	for i, a := range in.a {
-		any := a == 0
+		paired := a == 0
 		for j, v := range in.g.Row(i, buf) {
 			if a > 0 && in.b[j] > 0 && !math.IsInf(v, 1) {
-				any, partner[j] = true, true
+				paired, partner[j] = true, true
 			}
 		}
-		if !any {
+		if !paired {
 			return bad(ErrInfeasible, "every pair of source %d is forbidden", i)
 		}
 	}
