@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"coupling/data"
-	"coupling/dp/synth/internal/warp"
 	"coupling/lab/device"
 )
 
@@ -47,7 +46,7 @@ func (j Jitter) Apply(rng *rand.Rand, m *data.Images) (*data.Images, error) {
 	}
 	out.Name, out.Labels, out.Classes, out.Lo, out.Hi = m.Name, m.Labels, m.Classes, m.Lo, m.Hi
 	for i := range n {
-		warp.Image(out.Row(i), m.Row(i), c, h, w, j.draw(rng, h, w))
+		warp(out.Row(i), m.Row(i), c, h, w, j.draw(rng, h, w))
 	}
 	return out, nil
 }
@@ -132,4 +131,34 @@ func (s jittered) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 		return nil, err
 	}
 	return s.by.Apply(rng, m)
+}
+
+// warp writes to dst what src shows after a move: the pixel in column x and row y takes the value of src at the place from(x, y), linear
+// between the four pixels around it, and 0 outside. Images have c channels of h×w pixels, row after row. Values of dst are convex
+// combinations of 0 and values of src, up to rounding.
+func warp(dst, src []float32, c, h, w int, from func(x, y float64) (u, v float64)) {
+	plane := h * w
+	for y := range h {
+		for x := range w {
+			u, v := from(float64(x), float64(y))
+			if !(u > -1 && u < float64(w) && v > -1 && v < float64(h)) { // also NaN
+				for k := range c {
+					dst[k*plane+y*w+x] = 0
+				}
+				continue
+			}
+			left, top := int(math.Floor(u)), int(math.Floor(v))
+			a, b := float32(u-float64(left)), float32(v-float64(top))
+			for k := range c {
+				one := src[k*plane : (k+1)*plane]
+				at := func(row, column int) float32 {
+					if row < 0 || row >= h || column < 0 || column >= w {
+						return 0
+					}
+					return one[row*w+column]
+				}
+				dst[k*plane+y*w+x] = (1-b)*((1-a)*at(top, left)+a*at(top, left+1)) + b*((1-a)*at(top+1, left)+a*at(top+1, left+1))
+			}
+		}
+	}
 }

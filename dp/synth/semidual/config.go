@@ -28,8 +28,6 @@ type Config struct {
 	Local      int     // coefficients of a channel that covariances are taken of [49]; negative: no covariances
 	LocalClip  float64 // bound of |a|² for an outer product aaᵀ [30]
 	LocalShare float64 // their share of the whole budget, as Σ 1/σ² [0.3]
-	Align      float64 // spread of brightness in aligned images, as a share of the side; 0: images as they are. See align.go
-	LawShare   float64 // the share of the whole budget for the law of poses, with Align [0.05]
 	Contrast   float64 // variance of a sample's pixels, over that of the frequencies released [1]; negative: no Tone
 
 	// NoiseMultiplier is σ of a step; 0 is none, and no privacy. synth.Calibrate sets it.
@@ -43,7 +41,7 @@ func (c Config) withDefaults() (Config, error) {
 		check.Default(in, "PerClass", &c.PerClass, 20), check.Default(in, "Basis", &c.Basis, 144), check.Default(in, "Steps", &c.Steps, 30),
 		check.Default(in, "Local", &local, 49), check.Default(in, "Clip", &c.Clip, 5), check.Default(in, "Reg", &c.Reg, 2),
 		check.Default(in, "Split", &c.Split, .05), check.Default(in, "Rate", &c.Rate, 1), check.Default(in, "LocalClip", &c.LocalClip, 30),
-		check.Default(in, "LocalShare", &c.LocalShare, .3), check.Default(in, "LawShare", &c.LawShare, .05), in.Noise(c.NoiseMultiplier))
+		check.Default(in, "LocalShare", &c.LocalShare, .3), in.Noise(c.NoiseMultiplier))
 	if c.Local == 0 {
 		c.Local = local
 	}
@@ -52,10 +50,8 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	switch {
 	case err != nil:
-	case c.Split >= 1 || c.LocalShare+c.LawShare >= 1:
-		err = in.Bad("Split = %g, LocalShare = %g, LawShare = %g: must be below 1, the last two together", c.Split, c.LocalShare, c.LawShare)
-	case !(c.Align >= 0 && c.Align <= .5):
-		err = in.Bad("Align = %g: must be in [0, 0.5]", c.Align)
+	case c.Split >= 1 || c.LocalShare >= 1:
+		err = in.Bad("Split = %g, LocalShare = %g: must be below 1", c.Split, c.LocalShare)
 	case c.Rate > 1:
 		err = in.Bad("Rate = %g: must be in (0, 1]", c.Rate)
 	case math.IsNaN(c.Contrast) || math.IsInf(c.Contrast, 0):
@@ -72,38 +68,11 @@ func (c Config) spreads() int {
 	return 2
 }
 
-// spreadShare and lawShare are the parts of the whole Σ 1/σ² that covariances and the law of poses take.
-func (c Config) spreadShare() float64 {
-	if c.Local < 0 {
-		return 0
-	}
-	return c.LocalShare
-}
-
-func (c Config) lawShare() float64 {
-	if c.Align == 0 {
-		return 0
-	}
-	return c.LawShare
-}
-
-// releases is their number.
-func (c Config) releases() int {
-	if c.Align > 0 {
-		return c.Steps + c.spreads() + 1
-	}
-	return c.Steps + c.spreads()
-}
-
-// noise is the multiplier of each of n releases on all records that take a share of the whole Σ 1/σ².
-func (c Config) noise(share float64, n int) float64 {
+// localNoise is the multiplier of a release of covariances: 1/σ² is its part of LocalShare of the whole Σ 1/σ².
+func (c Config) localNoise() float64 {
 	steps := float64(c.Steps) * c.Rate * c.Rate
-	return c.NoiseMultiplier * math.Sqrt((1-c.spreadShare()-c.lawShare())/share*float64(n)/steps)
+	return c.NoiseMultiplier * math.Sqrt((1-c.LocalShare)/c.LocalShare*float64(c.spreads())/steps)
 }
-
-func (c Config) localNoise() float64 { return c.noise(c.spreadShare(), c.spreads()) }
-
-func (c Config) lawNoise() float64 { return c.noise(c.lawShare(), 1) }
 
 // Describe names the mechanism and its settings.
 func (c Config) Describe() (mechanism, settings string) {
@@ -142,14 +111,11 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 	if n := c.spreads(); n > 0 {
 		e = append(e, dp.Repeat{Times: n, Event: dp.Gaussian{NoiseMultiplier: c.localNoise() * grid}})
 	}
-	if c.Align > 0 {
-		e = append(e, dp.Gaussian{NoiseMultiplier: c.lawNoise() * grid})
-	}
 	return e, nil
 }
 
 func (c Config) checkRecords(p synth.Public) error {
-	if most := mostRecords(p.Height, p.Width, max(c.LocalClip, poseClip)); p.Records > most {
+	if most := mostRecords(p.Height, p.Width, c.LocalClip); p.Records > most {
 		return in.Bad("%d images of %d×%d: sums are exact, as their sensitivity needs, for at most %d", p.Records, p.Height, p.Width, most)
 	}
 	return nil
@@ -183,7 +149,7 @@ func Suggested(eps float64, p synth.Public) Config {
 // training images that the model had not seen.
 func Handwriting(eps float64, p synth.Public) synth.Jittered {
 	c := Suggested(eps, p)
-	if c.Contrast = 1.2; c.PerClass == 10 { // strokes are nearly black and white; and what noise blurs is moved anyway
+	if c.Contrast = 1.2; c.PerClass == 10 { // strokes are nearly black and white
 		c.Basis, c.Local = 144, 144
 	} else if c.PerClass < 10 {
 		c.Contrast = 1.4

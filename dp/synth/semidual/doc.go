@@ -40,9 +40,6 @@
 // atom j of y's label, as upper triangles with √2 off the diagonal, so that the Euclidean norm of a record's part is the
 // Frobenius norm, at most 1. All of these compose to one exact ε in package dp.
 //
-// With Align, records are images that were aligned by their own moments, each by itself, and the law of what alignment took out is one
-// more release: see align.go.
-//
 // What is computed from releases is free. Atoms are clamped to images, and grown from the class mean by splitting along the class's
 // covariance, so that none is lost in the noise; at the end they are filtered by that covariance. Debias pushes them apart by their
 // transport to themselves. Samples are atoms with Gaussian steps of the local covariance, from which noise is removed by what is known

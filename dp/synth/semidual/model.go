@@ -19,14 +19,11 @@ type Model struct {
 	Spread []*mat.SymDense // covariance about the atoms of a class, of the Keep coefficients; nil without Local
 	Keep   []int
 	Tone   *Tone     // of samples; nil: they are clamped and no more
-	Align  float64   // as in Config
 	Count  []float64 // noisy number of records of each class
-
-	poses []law // of each class; nil without Align
 }
 
-func (t *trainer) model(p synth.Public, spread []*mat.SymDense, poses []law) *Model {
-	m := &Model{Public: p, Basis: *t.basis, Atoms: t.x, Spread: spread, Keep: t.keep, Align: t.Align, poses: poses}
+func (t *trainer) model(p synth.Public, spread []*mat.SymDense) *Model {
+	m := &Model{Public: p, Basis: *t.basis, Atoms: t.x, Spread: spread, Keep: t.keep}
 	for _, h := range t.held {
 		m.Weight = append(m.Weight, weightsOf(h))
 	}
@@ -74,14 +71,13 @@ func draw(rng *rand.Rand, weight []float64) int {
 }
 
 // Sample draws n images, the classes in turn: an atom and, where covariances were learnt, a Gaussian step from it and what the
-// Tone makes of that, in a pose drawn from the law of its class where images were aligned.
+// Tone makes of that.
 func (m *Model) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 	roots := make([]*mat.SymDense, len(m.Atoms))
 	for l, s := range m.Spread {
 		roots[l] = root(s)
 	}
 	_, dim := m.Atoms[0].Dims()
-	f, posed := frame{m.Basis.C, m.Basis.H, m.Basis.W, m.Align}, make([]float64, m.Public.Values())
 	return m.Public.Draw("semi-dual", n, min(max(n, 1), together), func(labels []int) ([]float32, error) {
 		x := mat.NewDense(len(labels), dim, nil)
 		for i, l := range labels {
@@ -95,17 +91,10 @@ func (m *Model) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 		}
 		pixels := m.Basis.Decode(x)
 		out := make([]float32, 0, len(pixels.RawMatrix().Data))
-		for i, l := range labels {
+		for i := range labels {
 			row := pixels.RawRowView(i)
 			if m.Tone != nil {
 				m.Tone.apply(row)
-			}
-			if m.poses != nil {
-				for k, v := range row {
-					row[k] = min(max(v, 0), 1)
-				}
-				f.put(posed, row, m.poses[l].draw(rng))
-				row = posed
 			}
 			for _, v := range row {
 				out = append(out, float32(v))

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"coupling/data"
+	"coupling/dp"
+	"coupling/dp/audit"
+	"coupling/dp/release"
 	"coupling/dp/synth"
 	"coupling/lab/device"
 
@@ -76,10 +79,10 @@ func TestSensitivity(t *testing.T) {
 	defer func() { _ = dev.Close() }()
 	rng := rand.New(rand.NewPCG(1, 2))
 	const classes, h, w = 3, 7, 6
-	largest, largestSpread, largestLaw := 0., 0., 0.
+	largest, largestSpread := 0., 0.
 	for trial := range 300 {
 		scope := dev.Scope()
-		c := Config{Clip: math.Exp(2*rng.NormFloat64() - 1), Reg: math.Exp(2 * rng.NormFloat64()), Split: .01 + .9*rng.Float64(), Local: 1 + rng.IntN(20), LocalClip: math.Exp(2 * rng.NormFloat64()), Basis: 10 + rng.IntN(30), Align: float64(trial%2) * (.05 + .4*rng.Float64())}
+		c := Config{Clip: math.Exp(2*rng.NormFloat64() - 1), Reg: math.Exp(2 * rng.NormFloat64()), Split: .01 + .9*rng.Float64(), Local: 1 + rng.IntN(20), LocalClip: math.Exp(2 * rng.NormFloat64()), Basis: 10 + rng.IntN(30)}
 		b := &Basis{C: 1, H: h, W: w, Size: c.Basis}
 		x, v := make([]*mat.Dense, classes), make([][]float64, classes)
 		for l := range x {
@@ -109,13 +112,13 @@ func TestSensitivity(t *testing.T) {
 				}
 			}
 			without := with.Take(rest)
-			var values, spreads, laws [2][]float64
+			var values, spreads [2][]float64
 			for k, set := range []*data.Images{with, without} {
 				tr := trainerOf(t, dev, c, set, x, v)
 				if values[k], err = tr.answer(nil); err != nil {
 					t.Fatal(err)
 				}
-				spreads[k], laws[k] = tr.spreadAnswer(t), tr.poses()
+				spreads[k] = tr.spreadAnswer(t)
 			}
 			tr := trainerOf(t, dev, c, with.Take([]int{out}), x, v)
 			alone, err := tr.answer(nil)
@@ -135,19 +138,12 @@ func TestSensitivity(t *testing.T) {
 			if moved2 > 1+1e-12 {
 				t.Fatalf("trial %d: covariances moved by %.17g", trial, moved2)
 			}
-			if c.Align > 0 {
-				moved3 := floats.Distance(laws[0], laws[1], 2)
-				if floats.Sub(laws[0], laws[1]); moved3 > 1+1e-12 || floats.Distance(laws[0], tr.poses(), math.Inf(1)) > 1e-12 {
-					t.Fatalf("trial %d: poses moved by %.17g, or those of others did", trial, moved3)
-				}
-				largestLaw = max(largestLaw, moved3)
-			}
 			largest, largestSpread = max(largest, moved), max(largestSpread, moved2)
 		}
 		scope.Close()
 	}
-	if largest < .97 || largestSpread < .97 || largestLaw < .97 {
-		t.Errorf("a bound is not reached: %g, %g and %g: the test has no teeth", largest, largestSpread, largestLaw)
+	if largest < .97 || largestSpread < .97 {
+		t.Errorf("a bound is not reached: %g and %g: the test has no teeth", largest, largestSpread)
 	}
 }
 
@@ -173,7 +169,7 @@ func TestOthersDoNotMove(t *testing.T) {
 		for j := range images.Pixels() {
 			images.Pixels()[j] = rng.Float32()
 		}
-		one, y := newCloud(x[0], []float64{0, 0}, 1), newRecords(images, 1, b, 0).y[0].RawRowView(0)
+		one, y := newCloud(x[0], []float64{0, 0}, 1), newRecords(images, 1, b).y[0].RawRowView(0)
 		d := [2]float64{}
 		for i := range d {
 			for j, u := range y {
@@ -237,5 +233,74 @@ func TestSumsAreExact(t *testing.T) {
 	images := blobs(t, 70)
 	if _, err := (Config{LocalClip: 1e6}).Train(t.Context(), open(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
 		t.Errorf("70 images with covariances clipped at 1e6: %v", err)
+	}
+}
+
+// An attack on the whole pipeline, steps and covariances, that sees every release and knows everything but whether one
+// record is in, does not refute the claim; it does refute it where sensitivity is off by 1.5, which is noise of two thirds.
+func TestAuditWholePipeline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("48,000 trainings")
+	}
+	const delta = 1e-2
+	dev, images := open(t), blobs(t, 4)
+	images.Classes = images.Classes[:1]
+	clear(images.Labels)
+	clear(images.Row(3)) // the canary: two bright corners, which reach every bound
+	images.Row(3)[0], images.Row(3)[63] = 1, 1
+	p, err := synth.PublicOf(images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Config{PerClass: 2, Steps: 2, Basis: 9, Local: 4, Reg: .01, Clip: .1, LocalClip: .5, Contrast: -1}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, g, err := synth.Calibrate(t.Context(), c, p, dp.Budget{Epsilon: 1, Delta: delta})
+	if err != nil {
+		t.Fatal(err)
+	}
+	worlds := [2]*trainer{newTrainer(c, dev, images.Slice(0, 3), p, synth.Run{}, nil), newTrainer(c, dev, images, p, synth.Run{}, nil)}
+	canary := newTrainer(c, dev, images.Slice(3, 4), p, synth.Run{}, nil)
+	train := func(rng *rand.Rand, fault float64, world bool) (score float64, err error) {
+		attacked := *worlds[0]
+		if world {
+			attacked = *worlds[1]
+		}
+		attacked.Key = release.SeededKey(rng.Uint64())
+		attacked.public = attacked.Key.Rand("public", 0)
+		attacked.out = &release.Run{Key: attacked.Key, Releases: c.Steps + c.spreads()}
+		attacked.NoiseMultiplier /= fault
+		attacked.x, attacked.v, attacked.held, attacked.count = make([]*mat.Dense, 1), make([][]float64, 1), make([][]float64, 1), make([]float64, 1)
+		attacked.out.Trace = func(stream string, released []float64) {
+			var known, part []float64
+			sigma := c.NoiseMultiplier
+			for of, to := range map[*trainer]*[]float64{worlds[0]: &known, canary: &part} {
+				of := *of
+				of.x, of.v = attacked.x, attacked.v
+				switch stream {
+				case "step":
+					*to, err = of.answer(nil)
+				case "spread":
+					*to, sigma = of.spreadAnswer(t), c.localNoise()
+				}
+			}
+			score += (floats.Dot(released, part) - floats.Dot(known, part)) / sigma / sigma
+		}
+		_, failed := attacked.train(t.Context(), p)
+		return score, errors.Join(err, failed)
+	}
+	for _, fault := range []float64{1, 1.5} {
+		found, err := audit.TwoWorlds[float64]{
+			Run:   func(rng *rand.Rand, world bool) (float64, error) { return train(rng, fault, world) },
+			Score: func(s float64) float64 { return s }, Trials: 12_000, Workers: 1,
+		}.Epsilon(t.Context(), rand.New(rand.NewPCG(8, 8)), delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("fault %g: claimed ε = %g, found %g", fault, g.Epsilon, found.Epsilon)
+		if found.Refutes(g.Epsilon) != (fault > 1) || found.Epsilon < .5 {
+			t.Errorf("fault %g: claimed ε = %g, found %g", fault, g.Epsilon, found.Epsilon)
+		}
 	}
 }

@@ -31,14 +31,13 @@ type records struct {
 	n     int
 	y     []*mat.Dense // of each class; nil where it has none
 	norm2 [][]float64
-	pose  [][]pose // of each record; nil without Align
-	at    [][]int  // place of each record in the data set, so that a batch is a set of records
+	at    [][]int // place of each record in the data set, so that a batch is a set of records
 }
 
-// newRecords encodes images, aligned where align > 0. Each row is a function of its own image alone.
-func newRecords(images *data.Images, classes int, b *Basis, align float64) *records {
-	r := &records{n: images.Len(), y: make([]*mat.Dense, classes), norm2: make([][]float64, classes), pose: make([][]pose, classes), at: make([][]int, classes)}
-	m, f, scratch := b.matrix(), frame{b.C, b.H, b.W, align}, make([]float64, images.Dim())
+// newRecords encodes images. Each row is a function of its own image alone.
+func newRecords(images *data.Images, classes int, b *Basis) *records {
+	r := &records{n: images.Len(), y: make([]*mat.Dense, classes), norm2: make([][]float64, classes), at: make([][]int, classes)}
+	m := b.matrix()
 	for i, l := range images.Labels {
 		r.at[l] = append(r.at[l], i)
 	}
@@ -49,9 +48,6 @@ func newRecords(images *data.Images, classes int, b *Basis, align float64) *reco
 		rows := mat.NewDense(len(at), images.Dim(), nil)
 		for k, i := range at {
 			synth.Unit(rows.RawRowView(k), images, i)
-			if align > 0 {
-				r.pose[l] = append(r.pose[l], f.take(rows.RawRowView(k), scratch))
-			}
 		}
 		r.y[l] = b.apply(rows, m)
 		r.norm2[l] = make([]float64, len(at))

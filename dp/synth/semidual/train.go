@@ -48,7 +48,7 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	if err := c.checkRecords(p); err != nil {
 		return nil, err
 	}
-	out, err := r.Begin(dev, images, c.releases(), map[string]any{"mechanism": "semi-dual", "settings": c})
+	out, err := r.Begin(dev, images, c.Steps+c.spreads(), map[string]any{"mechanism": "semi-dual", "settings": c})
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Public, r synth.Run, out *release.Run) *trainer {
 	classes := len(p.Classes)
 	b := &Basis{C: p.Channels, H: p.Height, W: p.Width, Size: c.Basis}
-	t := &trainer{Config: c, Run: r, out: out, dev: dev, basis: b, public: r.Key.Rand("public", 0), rec: newRecords(images, classes, b, c.Align),
+	t := &trainer{Config: c, Run: r, out: out, dev: dev, basis: b, public: r.Key.Rand("public", 0), rec: newRecords(images, classes, b),
 		x: make([]*mat.Dense, classes), v: make([][]float64, classes), held: make([][]float64, classes), count: make([]float64, classes)}
 	t.table = t.rec.table(dev)
 	if t.Local > 0 {
@@ -70,18 +70,12 @@ func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Publi
 }
 
 // train makes all releases, and a model of them.
-func (t *trainer) train(ctx context.Context, p synth.Public) (_ *Model, err error) {
-	var poses []law
-	if t.Align > 0 {
-		if poses, err = t.laws(); err != nil {
-			return nil, err
-		}
-	}
+func (t *trainer) train(ctx context.Context, p synth.Public) (*Model, error) {
 	spread, err := t.run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return t.model(p, spread, poses), nil
+	return t.model(p, spread), nil
 }
 
 // run grows the atoms: the mean of a class, then a quarter, a half and all of its atoms. It returns covariances about them.
