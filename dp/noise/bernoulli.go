@@ -76,28 +76,28 @@ func settle(src Source, u uint64, x *big.Rat) (bool, error) {
 	return false, stuck()
 }
 
-// bernoulliExp is true with probability e^-(u/t), for 0 ≤ u < t.
-func bernoulliExp(src Source, u, t uint64) (bool, error) {
-	v, first, err := compare(src, math.Exp(-float64(u)/float64(t)))
+// expCoin is true with probability e^-x, which p is but for 2^-41. exact gives x as a fraction, and is asked rarely.
+func expCoin(src Source, p float64, exact func() *big.Rat) (bool, error) {
+	v, first, err := compare(src, p)
 	if err != nil || v != unsure {
 		return v == below, err
 	}
-	x := new(big.Rat).SetFrac(new(big.Int).SetUint64(u), new(big.Int).SetUint64(t))
-	return settle(src, first, x)
+	return settle(src, first, exact())
+}
+
+// bernoulliExp is true with probability e^-(u/t), for 0 ≤ u < t.
+func bernoulliExp(src Source, u, t uint64) (bool, error) {
+	return expCoin(src, math.Exp(-float64(u)/float64(t)), func() *big.Rat {
+		return new(big.Rat).SetFrac(new(big.Int).SetUint64(u), new(big.Int).SetUint64(t))
+	})
 }
 
 // geometric counts successes of probability 1/e before the first failure.
 func geometric(src Source) (uint64, error) {
 	for k := range uint64(tries) {
-		v, first, err := compare(src, 1/math.E)
+		again, err := expCoin(src, 1/math.E, func() *big.Rat { return big.NewRat(1, 1) })
 		if err != nil {
 			return 0, err
-		}
-		again := v == below
-		if v == unsure {
-			if again, err = settle(src, first, big.NewRat(1, 1)); err != nil {
-				return 0, err
-			}
 		}
 		if !again {
 			return k, nil
@@ -117,12 +117,10 @@ func Keep(src Source, k int, scale float64) (bool, error) {
 	if src == nil {
 		return false, failed("src = nil")
 	}
-	v, first, err := compare(src, math.Exp(-float64(k)/scale))
-	if err != nil || v != unsure {
-		return v == below, err
-	}
-	x := new(big.Rat).SetInt64(int64(k))
-	return settle(src, first, x.Quo(x, new(big.Rat).SetFloat64(scale)))
+	return expCoin(src, math.Exp(-float64(k)/scale), func() *big.Rat {
+		x := new(big.Rat).SetInt64(int64(k))
+		return x.Quo(x, new(big.Rat).SetFloat64(scale))
+	})
 }
 
 // Index is one of 0, …, n−1, all equally likely.

@@ -41,15 +41,9 @@ func gaussianSteps(src Source, s float64) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		v, first, err := compare(src, math.Exp(-excess(y, s, t)))
+		keep, err := expCoin(src, math.Exp(-excess(y, s, t)), func() *big.Rat { return exactExcess(y, s, t) })
 		if err != nil {
 			return 0, err
-		}
-		keep := v == below
-		if v == unsure {
-			if keep, err = settle(src, first, exactExcess(y, s, t)); err != nil {
-				return 0, err
-			}
 		}
 		if keep {
 			return y, nil

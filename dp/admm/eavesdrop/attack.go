@@ -60,17 +60,14 @@ func (a Attack) Node(r *Record, id admm.ID) ([]float64, error) {
 func (a Attack) All(r *Record) (target, source []float64, err error) {
 	edges := r.Problem.Graph.Edges
 	out := [2][]float64{make([]float64, len(edges)), make([]float64, len(edges))}
-	for _, id := range r.Problem.Graph.Nodes() {
+	incidence := r.Problem.Graph.Incidence()
+	for n, id := range r.Problem.Graph.Nodes() {
 		theta, err := a.Node(r, id)
 		if err != nil {
 			return nil, nil, err
 		}
-		k := 0
-		for i, e := range edges {
-			if id.Side == admm.Target && e.Target == id.Index || id.Side == admm.Source && e.Source == id.Index {
-				out[id.Side][i] = theta[k]
-				k++
-			}
+		for k, e := range incidence[n] {
+			out[id.Side][e] = theta[k]
 		}
 	}
 	return out[admm.Target], out[admm.Source], nil
@@ -93,16 +90,11 @@ func newFit(a Attack, r *Record, id admm.ID) *fit {
 	if a.Zeta > 0 {
 		f.prior = 12 / ((a.Hi - a.Lo) * (a.Hi - a.Lo))
 	}
-	var own []int
-	for i, e := range r.Problem.Graph.Edges {
-		if id.Side == admm.Target && e.Target == id.Index || id.Side == admm.Source && e.Source == id.Index {
-			own = append(own, i)
-		}
-	}
-	sign := -1.0
+	sign, at := -1.0, id.Index // in Graph.Nodes
 	if id.Side == admm.Source {
-		sign = 1
+		sign, at = 1, r.Problem.Graph.Targets+id.Index
 	}
+	own := r.Problem.Graph.Incidence()[at]
 	for _, at := range r.rounds {
 		c, v := make([]float64, len(own)), make([]float64, len(own))
 		for k, e := range own {
