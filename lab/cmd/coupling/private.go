@@ -78,6 +78,9 @@ func (c privateCmd) Run(a *app) error {
 		return err
 	}
 	defer func() { _ = dev.Close() }() // frees what lives
+	if c.Method == "semi-dual" && !a.quiet {
+		fmt.Fprintln(a.err, expectation(c.Eps, public))
+	}
 	show, finish := a.progress("learning", 1)
 	statement, err := synth.Publication{
 		Method: c.method(public), Budget: dp.Budget{Epsilon: c.Eps, Delta: c.Delta}, Count: c.Count, Seed: c.Seed, Out: c.Out, Picture: drawGrid,
@@ -118,6 +121,22 @@ func (c privateCmd) method(p synth.Public) synth.Method {
 		return semidual.Handwriting(c.Eps, p)
 	}
 	return semidual.Suggested(c.Eps, p)
+}
+
+// worth is the accuracy in percent, on MNIST's test images with --kind handwriting and on Fashion-MNIST's, of networks trained on 20,000
+// images that semi-dual made of 6000 a class: the lowest of coupling judge's LeNet and CNN where both ran, one seed, rounded down.
+var worth = []struct{ eps, mnist, fashion float64 }{{.3, 95, 78}, {1, 96, 80}, {10, 97, 82}}
+
+// expectation says before anything is spent what the synthetic images will be worth: noise depends on ε times images a class.
+func expectation(eps float64, p synth.Public) string {
+	like, at, how := eps*float64(p.Records)/float64(6000*len(p.Classes)), 0, "less than"
+	for i, w := range worth {
+		if like >= w.eps*.999 {
+			at, how = i, "at least"
+		}
+	}
+	return fmt.Sprintf("expect what ε = %.2g makes of 6000 images a class: networks trained on synthetic images alone then read %s %.0f %% of MNIST (--kind handwriting) and %.0f %% of Fashion-MNIST",
+		like, how, worth[at].mnist, worth[at].fashion)
 }
 
 // load returns the private images, in [0, 1], with class names. Whether all are grey is public; that some are is worth a warning.
