@@ -147,6 +147,9 @@ func (a Accountant) divideJumps(ctx context.Context, parts []*part, jumps []jump
 		}
 	}
 	h := math.Ldexp(unit, int(math.Floor(math.Log2(8/(n*steepest*math.Sqrt(mostTimes(parts)))/unit))))
+	if !(steepest > 0 && h > 0) { // no bound of a jump is a number
+		return h, errUnit
+	}
 	for _, p := range parts {
 		if unit != 1 && max(p.right, p.left) > 0x1p28*h { // multiples of 24-bit numbers beyond would be rounded
 			return h, errUnit

@@ -23,3 +23,15 @@ func TestTrivialLowerEnd(t *testing.T) {
 		}
 	}
 }
+
+// Where δ underflows no bound of a jump is a number: what is known stands, without a panic.
+func TestUnderflow(t *testing.T) {
+	p, err := pair.Poisson(pair.Gaussian, 17.95, 0.0288, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := Accountant{}.Bound(t.Context(), []pair.Step{{Pair: p, Times: 8}}, pair.DeltaAt(0.5114594983))
+	if err != nil || !(v.Upper > 0 && v.Upper < 1e-290) || v.Lower > v.Upper {
+		t.Errorf("%v, %v", v, err)
+	}
+}
