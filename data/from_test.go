@@ -91,13 +91,13 @@ func TestDownload(t *testing.T) {
 // says what was tried and what to do.
 func TestDownloadFails(t *testing.T) {
 	root := alone(t)
-	set, files := tinyMNIST()
+	_, files := tinyMNIST()
 	wrong := packedFiles(t, "tiny", files)
 	wrong["tiny/train-labels.gz"] = zip(t, bytes.Repeat([]byte{1}, 11))
 	bad, _ := serveFiles(t, wrong)
 	good, _ := serveFiles(t, packedFiles(t, "tiny", files))
 	official, _ := serveFiles(t, nil)
-	set, _ = tinyMNIST(official + "/x/")
+	set, _ := tinyMNIST(official + "/x/")
 
 	_, err := set.load(t.Context(), From{Mirrors: []string{bad}}, Train)
 	if !errors.Is(err, ErrMissing) {
@@ -112,9 +112,9 @@ func TestDownloadFails(t *testing.T) {
 
 func TestNoDownload(t *testing.T) {
 	root := alone(t)
-	set, files := tinyMNIST()
+	_, files := tinyMNIST()
 	url, requests := serveFiles(t, packedFiles(t, "tiny", files))
-	set, _ = tinyMNIST("http://localhost:1/")
+	set, _ := tinyMNIST("http://localhost:1/")
 	_, err := set.load(t.Context(), From{Mirrors: []string{url}, Offline: true}, Train)
 	if !errors.Is(err, ErrMissing) {
 		t.Errorf("error %v: want ErrMissing", err)

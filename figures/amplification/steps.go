@@ -311,7 +311,7 @@ func stepsStudy(name string, cost map[lab.Preset]float64) lab.Study[ComposedPara
 
 // trivialBound is the null of a specific bound of 1, of which nothing is known from below.
 var trivialBound = kit.Null("δ = 1 for every group", composedOf, func(p ComposedParams, v *ComposedOut) {
-	if v := &*v; p.Group > 1 {
+	if p.Group > 1 {
 		v.Upper, v.Lower = scale(v.Upper, 0), scale(v.Lower, 0)
 		v.Upper, v.Lower = shift(v.Upper, 1), shift(v.Lower, 1e-3)
 	}

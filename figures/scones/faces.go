@@ -103,7 +103,7 @@ func (p FacesPlan) pair() (sampled, projected string) {
 	return facesMixture, facesProjection
 }
 
-var facesOf = lab.Experiment[FacesParams, FacesOut]{Name: "scones/faces", Version: 4, Run: runFaces}
+var facesOf = lab.Experiment[FacesParams, FacesOut]{Name: "scones/faces", Version: 5, Run: runFaces}
 
 // facesGrid has a cell for each divergence.
 func facesGrid(fs ...fdiv.Divergence) func(lab.Setting) []FacesParams {

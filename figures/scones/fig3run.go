@@ -76,7 +76,7 @@ func (o DigitsOut) method(name string) (DigitsMethod, bool) {
 	return o.Methods[i], true
 }
 
-var digitsOf = lab.Experiment[DigitsParams, DigitsOut]{Name: "scones/digits", Version: 5, Run: runDigits}
+var digitsOf = lab.Experiment[DigitsParams, DigitsOut]{Name: "scones/digits", Version: 6, Run: runDigits}
 
 // cloud is digits as rows in [0, 1], and as images.
 type cloud struct {

@@ -57,7 +57,7 @@ type MomentsNetOut struct {
 	Seconds     float64 `json:"seconds"`     // a sample
 }
 
-var momentsNetsOf = lab.Experiment[MomentsNetParams, MomentsNetOut]{Name: "scones/mnist-gaussian-networks", Version: 3, Run: runMomentsNets}
+var momentsNetsOf = lab.Experiment[MomentsNetParams, MomentsNetOut]{Name: "scones/mnist-gaussian-networks", Version: 4, Run: runMomentsNets}
 
 // momentsLonger has steps that forget where they began in a hundred, and lengthen no variance by more than 2.6 %.
 var momentsLonger = score.Langevin{Step: .1, Steps: 100, Convention: score.Halved}
@@ -190,16 +190,16 @@ func (p *pair) drawUntrained(rng *rand.Rand) *mat.Dense {
 }
 
 // heldOut is the scoreError of a potential at 500 pairs that it was not trained on.
-func (w *pair) heldOut(rng *rand.Rand, psi scones.Potential) (float64, error) {
-	x, err := w.source.Sample(rng, 500)
+func (p *pair) heldOut(rng *rand.Rand, psi scones.Potential) (float64, error) {
+	x, err := p.source.Sample(rng, 500)
 	if err != nil {
 		return 0, err
 	}
-	y, err := w.target.Sample(rng, 500)
+	y, err := p.target.Sample(rng, 500)
 	if err != nil {
 		return 0, err
 	}
-	return scoreError(w.plan, psi, x, y)
+	return scoreError(p.plan, psi, x, y)
 }
 
 // scoreError compares the gradient of a potential with the exact one.
