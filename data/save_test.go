@@ -66,7 +66,11 @@ func TestSaveOver(t *testing.T) {
 func TestSaveRefuses(t *testing.T) {
 	m := numbered(t, 4, 1, 2, 2, 2)
 	wantError(t, m.Save("x.txt"), `"x.txt"`, ".npy")
-	wantError(t, m.Save(filepath.Join(t.TempDir(), "no", "x.npy")), "no such file")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, m.Save(filepath.Join(file, "x.npy")), "not a directory")
 	m.Labels = m.Labels[1:]
 	wantError(t, m.Save("x.npy"), "3 labels for 4 images")
 }
