@@ -145,3 +145,17 @@ func hockeyStick(p, q []float64, noise, eps float64) float64 {
 	}
 	return sum
 }
+
+// One record exchanged in batches of fixed size, of a mechanism of which only (ε, δ) is known: never below n/N times the δ of its worst
+// case at 1 + (e^ε′−1)·N/n, which Theorem 9 of Balle, Barthe and Gaboardi (2018) says is attained.
+func TestExchangeOfAKnownLossCoversItsWorstCase(t *testing.T) {
+	const rate, eps, known = .1, 1., 1e-3
+	e := WithoutReplacement{5, 50, Approximate{Epsilon: eps, Delta: known}}
+	for at := 0.; at < .4; at += .01 {
+		inner := math.Log1p(math.Expm1(at) / rate)
+		worst := rate * max(known, 1-(1-known)*(1+math.Exp(inner))/(1+math.Exp(eps)))
+		if got := delta(t, e, Relation{Kind: Exchange}, at).Delta; got < worst*(1-1e-9) {
+			t.Errorf("δ(%v) = %v, but %v is attained", at, got, worst)
+		}
+	}
+}
