@@ -132,7 +132,7 @@ func expectation(eps float64, p synth.Public) string {
 	like, at, how := eps*float64(p.Records)/float64(6000*len(p.Classes)), 0, "less than"
 	for i, w := range worth {
 		if like >= w.eps*.999 {
-			at, how = i, "at least"
+			at, how = i, "about"
 		}
 	}
 	return fmt.Sprintf("expect what ε = %.2g makes of 6000 images a class: networks trained on synthetic images alone then read %s %.0f %% of MNIST (--kind handwriting) and %.0f %% of Fashion-MNIST",
