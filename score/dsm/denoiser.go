@@ -17,7 +17,7 @@ import (
 //
 // so that the body F has inputs and targets of order one at every level, and with F = 0 the score is that of N(m, vI)
 // smoothed: the denoiser of Karras et al. (2022), "Elucidating the design space of diffusion-based generative models",
-// table 1, written as a score. A body that learns for minutes goes further in this form than in that of MLP.
+// table 1, written as a score.
 type Denoiser struct {
 	Sigmas []float64 // the noise levels
 	Mean   []float64 // of the data, of the length of an example

@@ -6,16 +6,14 @@
 //
 // # An example in words
 //
-// Points of a mixture in the plane are the rows of a matrix. MLP(2, levels, 64, 64) is a network that is told its noise
-// level by an embedding, and Training{Steps: 2000}.Run fits it; the Network that comes back is a Field, and
-// score.Langevin{Levels: levels} samples it as it would the exact one. What it holds is the moving average of the weights.
-//
-// Where minutes count, DenoisingMLP, and DenoisingUNet for images, go further than MLP in as many: they leave to the network
-// what a Gaussian with the data's mean and variance does not know.
+// Points of a mixture in the plane are the rows of a matrix. DenoisingMLP(mean, spread, levels, 64, 1) is a network that is
+// told its noise level by an embedding, and leaves to it what a Gaussian with the data's mean and variance does not know;
+// Training{Steps: 2000}.Run fits it. The Network that comes back is a Field, and score.Langevin{Levels: levels} samples it
+// as it would the exact one. What it holds is the moving average of the weights. DenoisingUNet is the same for images.
 //
 // # Conventions
 //
-// Networks take the number of a noise level in Pass.Class and return the score itself: arch.NCSN, arch.NCSNv2, or MLP here.
+// Networks take the number of a noise level in Pass.Class and return the score itself: arch.NCSN, arch.NCSNv2, or a Denoiser.
 // A field asked for a σ between levels answers for the level nearest in log σ. Batches, levels and noise of a step are
 // functions of the seed and the number of that step, so that a run that was killed and resumed gives the same bits on one
 // device. A checkpoint says whose it is: data, levels, rates and seed; another run's is refused.

@@ -6,7 +6,6 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
-	"coupling/lab/nn/arch"
 	"coupling/score"
 
 	"gonum.org/v1/gonum/mat"
@@ -14,18 +13,6 @@ import (
 
 // ErrParameter reports an argument out of range, for errors.Is; it is that of package score.
 var ErrParameter = score.ErrParameter
-
-// MLP is a score network for points of R^d: the point beside an embedding of its noise level, dense layers with SiLU, and
-// division by σ, so that what is learnt is of order one at every level.
-func MLP(d int, sigmas []float64, hidden ...int) *nn.Sequential {
-	const width = 16
-	sizes := append(append([]int{d + width}, hidden...), d)
-	return nn.Seq(
-		&nn.AppendClass{Embedding: nn.Embedding{Classes: len(sigmas), Width: width}},
-		arch.MLP{Sizes: sizes, Hidden: func() nn.Layer { return nn.SiLU() }}.Net(),
-		&arch.ByLevel{Sigmas: sigmas},
-	)
-}
 
 // A Network is a score.Field that a network computes. It belongs to one goroutine at a time, as its device does.
 type Network struct {

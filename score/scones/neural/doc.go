@@ -4,7 +4,6 @@
 //	Net          a potential φ_θ: scones.Potential for sampling, scones.Model for Algorithm 1
 //	Training     both potentials by scones.Ascent, stored and resumed bit for bit
 //	Projection   a network T with E_π |T(x) − y|² least: where x goes on average; stored and resumed likewise
-//	Fit          potentials and a score by networks from two clouds; samples resume where Sampler.Path says
 //
 // # An example in words
 //

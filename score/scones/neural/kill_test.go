@@ -50,18 +50,25 @@ func fits(dir string) error {
 	if err != nil {
 		return err
 	}
-	f, err := Fit{
-		Potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 1}, Steps: 40, Batch: 16}, Hidden: []int{8, 8}, Every: 7},
-		Score:      dsm.Training{Steps: 50, Batch: 16, Every: 9},
-		Projection: Projection{Steps: 40, Batch: 16, Every: 6},
-		Sampler:    score.Langevin{Steps: 4, Path: filepath.Join(dir, "samples.ckpt"), Every: 5, Trace: sampling},
-		Dir:        dir,
-		Trace:      func(part string, step, steps int) { fmt.Println(part, step, steps) },
-	}.Run(context.Background(), rng, dev, x, y)
+	levels, err := score.Geometric(1, .02, 12)
 	if err != nil {
 		return err
 	}
-	out, err := f.Sample(context.Background(), rand.New(rand.NewPCG(8, 8)), x, 2)
+	say := func(part string) func(int, float64) { return func(step int, _ float64) { fmt.Println(part, step) } }
+	draw, err := parts{
+		potentials: Training{Ascent: scones.Ascent{Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: 1}, Steps: 40, Batch: 16,
+			Trace: say("potentials")}, Hidden: []int{8, 8}, Every: 7},
+		score:      dsm.Training{Sigmas: levels, Steps: 50, Batch: 16, Every: 9, Trace: say("score")},
+		width:      128,
+		projection: Projection{Steps: 40, Batch: 16, Every: 6, Trace: say("projection")},
+		sampler: score.Langevin{Levels: levels[3:], Steps: 4, Step: levels[11] * levels[11] / 5, Denoise: true,
+			Path: filepath.Join(dir, "samples.ckpt"), Every: 5, Trace: sampling},
+		dir: dir,
+	}.run(context.Background(), rng, dev, x, y)
+	if err != nil {
+		return err
+	}
+	out, err := draw(context.Background(), rand.New(rand.NewPCG(8, 8)), x, 2)
 	if err != nil {
 		return err
 	}

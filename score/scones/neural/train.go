@@ -34,12 +34,6 @@ type Training struct {
 // Potentials are a trained pair.
 type Potentials struct{ Phi, Psi *Net }
 
-// Free frees both networks' parameters.
-func (p Potentials) Free() {
-	nn.Free(p.Phi.Params())
-	nn.Free(p.Psi.Params())
-}
-
 // Run draws networks on R^d and trains them on points of x and y. A run that was killed and is begun again with the same
 // arguments gives the same bits as one that was not, on one device.
 func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, d int, x, y scones.Source) (Potentials, error) {
