@@ -50,6 +50,18 @@ func TestEveryFigureIsWellFormed(t *testing.T) {
 	}
 }
 
+// coupling experiments NAME says of each parameter what it means, and of each number which values make sense.
+func TestEveryParameterIsDescribed(t *testing.T) {
+	for _, d := range Decoders() {
+		for _, p := range lab.Params(d.Params) {
+			number := regexp.MustCompile(`^(\[\d*\])?(int|float64)$`).MatchString(p.Type)
+			if p.Doc == "" || number && p.Range() == "" {
+				t.Errorf("%s: parameter %s (%s): meaning %q, range %q", d.Experiment, p.Name, p.Type, p.Doc, p.Range())
+			}
+		}
+	}
+}
+
 // The gallery in README.md shows every figure, in the order of the list, and is no larger than a code host likes.
 func TestGalleryIsInStep(t *testing.T) {
 	text, err := os.ReadFile("README.md")

@@ -29,11 +29,16 @@ func DidYouMean(name string, known []string) string {
 	if len(near) == 0 {
 		return ""
 	}
-	last := len(near) - 1
+	return "did you mean " + orList(near) + "?"
+}
+
+// orList is "a, b or c".
+func orList(words []string) string {
+	last := len(words) - 1
 	if last == 0 {
-		return "did you mean " + near[0] + "?"
+		return words[0]
 	}
-	return "did you mean " + strings.Join(near[:last], ", ") + " or " + near[last] + "?"
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // editDistance is Levenshtein's, in bytes.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -48,7 +49,8 @@ func checkParams(experiment string, p any) error {
 type Param struct {
 	Name     string // dots go into objects
 	Type     string // of Go
-	Min, Max string // bounds; empty: none
+	Min, Max string // bounds, "1" or ">0" and "<1"; empty: none
+	Enum     string // allowed words, with commas between them; empty: all
 	Doc      string
 
 	index []int
@@ -76,54 +78,76 @@ func Params(t reflect.Type) (out []Param) {
 			out = append(out, p)
 		}
 		if len(inner) == 0 {
-			out = append(out, Param{name, f.Type.String(), f.Tag.Get("min"), f.Tag.Get("max"), f.Tag.Get("doc"), f.Index})
+			tag := f.Tag.Get
+			out = append(out, Param{name, f.Type.String(), tag("min"), tag("max"), tag("enum"), tag("doc"), f.Index})
 		}
 	}
 	return out
 }
 
-// Range is "≥ 1", "0 … 1", or empty.
+// Range is what the tags allow, "≥ 1", "> 0 and ≤ 1" or "a, b or c"; empty: anything.
 func (p Param) Range() string {
-	switch {
-	case p.Min != "" && p.Max != "":
-		return p.Min + " … " + p.Max
-	case p.Min != "":
-		return "≥ " + p.Min
-	case p.Max != "":
-		return "≤ " + p.Max
+	var parts []string
+	for _, b := range []struct{ tag, strict, sign string }{{p.Min, ">", "≥ "}, {p.Max, "<", "≤ "}} {
+		if n, strict := strings.CutPrefix(b.tag, b.strict); strict {
+			parts = append(parts, b.strict+" "+n)
+		} else if n != "" {
+			parts = append(parts, b.sign+n)
+		}
 	}
-	return ""
+	if p.Enum != "" {
+		words := strings.Split(p.Enum, ",")
+		if words[0] == "" {
+			words[0] = `""`
+		}
+		parts = append(parts, orList(words))
+	}
+	return strings.Join(parts, " and ")
 }
 
+// check returns an error if v, or an entry of it, is not what the tags allow. A list with bounds has an entry.
 func (p Param) check(v reflect.Value) error {
-	if p.Min == "" && p.Max == "" {
+	if p.Range() == "" {
 		return nil
 	}
-	var x float64
-	switch {
-	case v.CanInt():
-		x = float64(v.Int())
-	case v.CanUint():
-		x = float64(v.Uint())
-	case v.CanFloat():
-		x = v.Float()
-	default:
+	if k := v.Kind(); k == reflect.Slice || k == reflect.Array {
+		if v.Len() == 0 {
+			return fmt.Errorf("%s []: must have an entry", p.Name)
+		}
+		for i := range v.Len() {
+			if err := p.check(v.Index(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if p.Enum != "" && !slices.Contains(strings.Split(p.Enum, ","), fmt.Sprint(v.Interface())) {
+		return fmt.Errorf("%s %q: must be %s", p.Name, fmt.Sprint(v.Interface()), p.Range())
+	}
+	if p.Min+p.Max == "" {
+		return nil
+	}
+	if !v.CanConvert(reflect.TypeFor[float64]()) {
 		return fmt.Errorf("%s: bounds are for numbers, and it is a %s", p.Name, p.Type)
 	}
-	low, err1 := bound(p.Min, x)
-	high, err2 := bound(p.Max, x)
+	x := v.Convert(reflect.TypeFor[float64]()).Float()
+	low, err1 := within(p.Min, ">", x, 1)
+	high, err2 := within(p.Max, "<", x, -1)
 	if err := errors.Join(err1, err2); err != nil {
 		return fmt.Errorf("%s: bound: %w", p.Name, err)
 	}
-	if x >= low && x <= high {
+	if low && high {
 		return nil
 	}
 	return fmt.Errorf("%s %v: must be %s", p.Name, v.Interface(), p.Range())
 }
 
-func bound(tag string, none float64) (float64, error) {
+// within reports whether x is on the side of the bound in tag that sign says; the bound itself is, unless tag begins with strict.
+func within(tag, strict string, x, sign float64) (bool, error) {
 	if tag == "" {
-		return none, nil
+		return true, nil
 	}
-	return strconv.ParseFloat(tag, 64)
+	number, open := strings.CutPrefix(tag, strict)
+	bound, err := strconv.ParseFloat(number, 64)
+	return sign*x > sign*bound || x == bound && !open, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -11,8 +12,10 @@ import (
 )
 
 type bounded struct {
-	Runs  int     `json:"runs" min:"1" doc:"draws"`
-	Share float64 `json:"share" min:"0" max:"1"`
+	Runs  int       `json:"runs" min:"1" doc:"draws"`
+	Share float64   `json:"share" min:"0" max:"1"`
+	Rates []float64 `json:"rates" min:">0" max:"<1"`
+	Kind  string    `json:"kind" enum:"plain,private"`
 	Inner struct {
 		Low  int `json:"low"`
 		High int `json:"high"`
@@ -32,15 +35,21 @@ func TestBadParametersAreNeitherComputedNorStored(t *testing.T) {
 		runs.Add(1)
 		return point{}, nil
 	}}
-	s, nan := testStore(t), bounded{Runs: 1}
-	nan.Share -= nan.Share / nan.Share
-	crossed := bounded{Runs: 1}
+	good := bounded{Runs: 1, Rates: []float64{.5}, Kind: "plain"}
+	s, nan, crossed, edge, empty, kind := testStore(t), good, good, good, good, good
+	nan.Share = math.NaN()
 	crossed.Inner.Low = 2
+	edge.Rates = []float64{.5, 1}
+	empty.Rates = nil
+	kind.Kind = "secret"
 	for want, p := range map[string]bounded{
 		"runs -20: must be ≥ 1":                     {Runs: -20},
-		"share 1.5: must be 0 … 1":                  {Runs: 1, Share: 1.5},
-		"share NaN: must be 0 … 1":                  nan,
+		"share 1.5: must be ≥ 0 and ≤ 1":            {Runs: 1, Share: 1.5},
+		"share NaN: must be ≥ 0 and ≤ 1":            nan,
 		"inner.low 2: must be at most inner.high 0": crossed,
+		"rates 1: must be > 0 and < 1":              edge,
+		"rates []: must have an entry":              empty,
+		`kind "secret": must be plain or private`:   kind,
 	} {
 		_, err1 := Do(t.Context(), s, e, 0, p)
 		_, err2 := Recall(s, e, 0, p)
@@ -57,14 +66,14 @@ func TestBadParametersAreNeitherComputedNorStored(t *testing.T) {
 	if runs.Load() != 0 {
 		t.Errorf("%d cells ran", runs.Load())
 	}
-	if _, err := Do(t.Context(), s, e, 0, bounded{Runs: 1}); err != nil {
+	if _, err := Do(t.Context(), s, e, 0, good); err != nil {
 		t.Error(err)
 	}
 	var names []string
 	for _, p := range Params(reflect.TypeFor[bounded]()) {
 		names = append(names, p.Name)
 	}
-	if got := strings.Join(names, " "); got != "runs share inner.low inner.high" {
+	if got := strings.Join(names, " "); got != "runs share rates kind inner.low inner.high" {
 		t.Error(got)
 	}
 }

@@ -42,11 +42,11 @@ func Convergence() lab.Study[SpeedParams, SpeedOut] {
 
 // SpeedParams is one network: Targets = 10·Sources, each pair joined with probability Density.
 type SpeedParams struct {
-	Sources int     `json:"sources"`
-	Density float64 `json:"density"`
-	Eta     float64 `json:"eta"`
-	Tol     float64 `json:"tol"`
-	Draw    int     `json:"draw"`
+	Sources int     `json:"sources" min:"1" doc:"sources; there are ten times as many targets"`
+	Density float64 `json:"density" min:">0" max:"1" doc:"probability that a pair is joined"`
+	Eta     float64 `json:"eta" min:">0" doc:"penalty η"`
+	Tol     float64 `json:"tol" min:">0" doc:"residual at which the run stops"`
+	Draw    int     `json:"draw" min:"0" doc:"number of the draw of the network"`
 }
 
 // SpeedOut is what came of a run, and the time of a round.

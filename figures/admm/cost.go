@@ -38,9 +38,9 @@ func Cost() lab.Study[CostParams, CostOut] {
 
 // CostParams are rounds of one α_p at a node with some edges.
 type CostParams struct {
-	Alpha  float64 `json:"alpha"`
-	Degree int     `json:"degree"`
-	Rounds int     `json:"rounds"`
+	Alpha  float64 `json:"alpha" min:">0" doc:"privacy parameter α_p of a round"`
+	Degree int     `json:"degree" min:"1" doc:"edges of the node"`
+	Rounds int     `json:"rounds" min:"1" doc:"composed"`
 }
 
 // CostOut is the ε of all rounds at δ = 1e-6, by three compositions.

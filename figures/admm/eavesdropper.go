@@ -40,10 +40,10 @@ func Eavesdropper() lab.Study[SpyParams, SpyOut] {
 
 // SpyParams are one run that an eavesdropper hears.
 type SpyParams struct {
-	Alpha  float64 `json:"alpha"` // 0: no noise
-	Rounds int     `json:"rounds"`
-	Heard  []int   `json:"heard"` // rounds that are listened to
-	Repeat int     `json:"repeat"`
+	Alpha  float64 `json:"alpha" min:"0" doc:"privacy parameter α_p of a round; 0: no noise"`
+	Rounds int     `json:"rounds" min:"1" doc:"of the run"`
+	Heard  []int   `json:"heard" min:"1" doc:"rounds that are listened to"`
+	Repeat int     `json:"repeat" min:"0" doc:"number of the draw of the noise"`
 }
 
 // SpyOut has a value for each of Heard: mean squared errors of least squares and of the likeliest parameters given the noise and the range, and the part of parameters

@@ -16,10 +16,10 @@ import (
 
 // RunParams are those of one run on the case study.
 type RunParams struct {
-	Alpha  float64 `json:"alpha"` // α_p; 0: Algorithm 1
-	Eta    float64 `json:"eta"`
-	Rounds int     `json:"rounds"` // shown; Algorithm 1 goes on until it converges
-	Repeat int     `json:"repeat"` // of the noise
+	Alpha  float64 `json:"alpha" min:"0" doc:"privacy parameter α_p of a round; 0: Algorithm 1, without noise"`
+	Eta    float64 `json:"eta" min:">0" doc:"penalty η"`
+	Rounds int     `json:"rounds" min:"1" doc:"shown; Algorithm 1 goes on until it converges"`
+	Repeat int     `json:"repeat" min:"0" doc:"number of the draw of the noise"`
 }
 
 // RunOut is what came of a run.

@@ -13,10 +13,10 @@ import (
 // ComposedParams asks for δ(ε) of many steps for a group, the worst over all splits.
 type ComposedParams struct {
 	Setting Mechanism `json:"setting"`
-	Group   int       `json:"group"`
-	Eps     float64   `json:"eps"`
-	Width   float64   `json:"width"` // of the enclosures wanted, relative
-	Steps   []int     `json:"steps"` // increasing
+	Group   int       `json:"group" min:"1" doc:"records in which data sets differ"`
+	Eps     float64   `json:"eps" min:"0" doc:"ε"`
+	Width   float64   `json:"width" min:">0" doc:"of the enclosures wanted, relative"`
+	Steps   []int     `json:"steps" min:"1" doc:"composed, increasing"`
 }
 
 // ComposedOut encloses δ for each number of steps. Where δ is below floor no more is known.

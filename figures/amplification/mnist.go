@@ -25,23 +25,23 @@ import (
 // MNISTParams is DP-SGD on digits, looked at after some steps.
 type MNISTParams struct {
 	Net    MNISTNet    `json:"net"`
-	Train  int         `json:"train"` // the first images of the training set; the last 5000 are the paper's validation set, which nobody looks at here
-	Test   int         `json:"test"`  // images at most
-	Batch  int         `json:"batch"` // expected, of Poisson batches
-	Noise  float64     `json:"noise"`
-	Clip   float64     `json:"clip"`
-	Adam   float64     `json:"adam"`
-	Steps  []int       `json:"steps"` // increasing; training ends after the last
-	Repeat int         `json:"repeat"`
-	Device string      `json:"device"`
-	Data   data.Origin `json:"data,omitzero"`
+	Train  int         `json:"train" min:"1" max:"60000" doc:"first images of the training set; the last 5000 are the paper's validation set, which nobody looks at here"`
+	Test   int         `json:"test" min:"1" doc:"test images at most"`
+	Batch  int         `json:"batch" min:"1" doc:"expected size of Poisson batches"`
+	Noise  float64     `json:"noise" min:"0" doc:"noise multiplier"`
+	Clip   float64     `json:"clip" min:">0" doc:"norm to which gradients of an example are clipped"`
+	Adam   float64     `json:"adam" min:">0" doc:"learning rate"`
+	Steps  []int       `json:"steps" min:"1" doc:"after which accuracy is measured, increasing; training ends after the last"`
+	Repeat int         `json:"repeat" min:"0" doc:"number of the run, over which curves are averaged"`
+	Device string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+	Data   data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
 // MNISTNet is two convolutions of 3×3 without padding, a maximum of windows, and two dense layers.
 type MNISTNet struct {
-	Channels [2]int `json:"channels"`
-	Pool     int    `json:"pool"`
-	Hidden   int    `json:"hidden"`
+	Channels [2]int `json:"channels" min:"1" doc:"of two convolutions of 3×3 without padding"`
+	Pool     int    `json:"pool" min:"1" doc:"side of the windows whose maximum is taken"`
+	Hidden   int    `json:"hidden" min:"1" doc:"width of the dense layer"`
 }
 
 func (m MNISTNet) layers() nn.Layer {

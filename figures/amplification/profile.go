@@ -17,8 +17,8 @@ import (
 // ProfileParams asks for δ(ε) of one step for a group.
 type ProfileParams struct {
 	Setting Mechanism `json:"setting"`
-	Group   int       `json:"group"`
-	Eps     []float64 `json:"eps"`
+	Group   int       `json:"group" min:"1" doc:"records in which data sets differ"`
+	Eps     []float64 `json:"eps" min:"0" doc:"ε"`
 }
 
 // ProfileOut holds log δ at each ε.

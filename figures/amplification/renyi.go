@@ -16,11 +16,11 @@ import (
 // RenyiParams asks for ρ(α) of one step for a group, by one bound, at N orders from From to To, α − 1 at equal ratios.
 type RenyiParams struct {
 	Setting Mechanism `json:"setting"`
-	Group   int       `json:"group"`
-	Bound   string    `json:"bound"` // "specific", "agnostic" or "post-hoc"
-	From    float64   `json:"from"`  // least α − 1
-	To      float64   `json:"to"`
-	N       int       `json:"n"`
+	Group   int       `json:"group" min:"1" doc:"records in which data sets differ"`
+	Bound   string    `json:"bound" enum:"specific,agnostic,post-hoc" doc:"on the group"`
+	From    float64   `json:"from" min:">0" doc:"least α − 1"`
+	To      float64   `json:"to" min:">0" doc:"largest α − 1"`
+	N       int       `json:"n" min:"2" doc:"orders, α − 1 at equal ratios"`
 }
 
 // RenyiOut is a curve.

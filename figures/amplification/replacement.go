@@ -15,10 +15,10 @@ import (
 
 // ReplacementParams asks for δ(ε) of the Gaussian mechanism on batches drawn with replacement, one substitution.
 type ReplacementParams struct {
-	Noise float64   `json:"noise"`
-	Batch int       `json:"batch"`
-	Size  int       `json:"size"`
-	Eps   []float64 `json:"eps"`
+	Noise float64   `json:"noise" min:">0" doc:"σ"`
+	Batch int       `json:"batch" min:"1" doc:"records drawn with replacement"`
+	Size  int       `json:"size" min:"1" doc:"records of the data set"`
+	Eps   []float64 `json:"eps" min:"0" doc:"ε"`
 }
 
 // ReplacementOut holds log δ at each ε. A draw of the substituted record moves the value by 2 in Agnostic, as in the specific

@@ -14,9 +14,9 @@ import (
 
 // A Mechanism on a Poisson sample.
 type Mechanism struct {
-	Kind  string  `json:"kind"`  // "gaussian", "laplace" or "response"
-	Scale float64 `json:"scale"` // σ, λ or the probability of a true answer
-	Rate  float64 `json:"rate"`
+	Kind  string  `json:"kind" enum:"gaussian,laplace,response" doc:"mechanism"`
+	Scale float64 `json:"scale" min:">0" doc:"σ, λ or the probability of a true answer"`
+	Rate  float64 `json:"rate" min:">0" max:"1" doc:"of Poisson sampling"`
 }
 
 // mechanism is the setting without the sample.

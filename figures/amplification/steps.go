@@ -46,9 +46,9 @@ func (r route) at(group int, eps float64) (composed int, at, logW float64) {
 // AllowedParams asks how many steps a budget of ε at δ allows.
 type AllowedParams struct {
 	Setting  Mechanism `json:"setting"`
-	Group    int       `json:"group"`
-	Eps      float64   `json:"eps"`
-	LogDelta float64   `json:"log_delta"`
+	Group    int       `json:"group" min:"1" doc:"records in which data sets differ"`
+	Eps      float64   `json:"eps" min:">0" doc:"ε of the budget"`
+	LogDelta float64   `json:"log_delta" max:"<0" doc:"log δ of the budget"`
 }
 
 // AllowedOut is the number of steps.

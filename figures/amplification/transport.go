@@ -20,11 +20,11 @@ import (
 // TransportParams asks for ρ(α) of the Gaussian mechanism without replacement, Group records substituted, without
 // conditioning (SSKG, Theorem 3.3) and post-hoc.
 type TransportParams struct {
-	Noise float64 `json:"noise"`
-	Batch int     `json:"batch"`
-	Size  int     `json:"size"`
-	Group int     `json:"group"`
-	Order []int   `json:"order"`
+	Noise float64 `json:"noise" min:">0" doc:"σ"`
+	Batch int     `json:"batch" min:"1" doc:"records drawn without replacement"`
+	Size  int     `json:"size" min:"1" doc:"records of the data set"`
+	Group int     `json:"group" min:"1" doc:"records that are substituted"`
+	Order []int   `json:"order" min:"2" doc:"orders α"`
 }
 
 // TransportOut holds ρ at each order.

@@ -15,10 +15,10 @@ import (
 
 // WORParams asks for ρ(α) of randomised response on n of size records without replacement, one substitution.
 type WORParams struct {
-	Truth float64 `json:"truth"`
-	Batch int     `json:"batch"`
-	Size  int     `json:"size"`
-	Order []int   `json:"order"`
+	Truth float64 `json:"truth" min:">0" max:"<1" doc:"probability of a true answer"`
+	Batch int     `json:"batch" min:"1" doc:"records drawn without replacement"`
+	Size  int     `json:"size" min:"1" doc:"records of the data set"`
+	Order []int   `json:"order" min:"2" doc:"orders α"`
 }
 
 // WOROut holds ρ at each order by the tight bound and by both forms of the agnostic one.

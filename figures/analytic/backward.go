@@ -39,12 +39,12 @@ func Backward() lab.Study[BackwardParams, BackwardOut] {
 
 // BackwardParams is one run of all methods: over Iterations at N, and over Ns with Unroll iterations.
 type BackwardParams struct {
-	Ratio      float64 `json:"ratio"`
-	N          int     `json:"n"`
-	Iterations []int   `json:"iterations"`
-	Ns         []int   `json:"ns"`
-	Unroll     int     `json:"unroll"`
-	Budget     float64 `json:"budget"` // seconds to repeat a measurement in
+	Ratio      float64 `json:"ratio" min:">0" doc:"ε over the mean cost"`
+	N          int     `json:"n" min:"1" doc:"points of each side where the iterations vary"`
+	Iterations []int   `json:"iterations" min:"1" doc:"iterations of the unrolled method"`
+	Ns         []int   `json:"ns" min:"1" doc:"points of each side, for which Unroll iterations are unrolled"`
+	Unroll     int     `json:"unroll" min:"1" doc:"iterations that are unrolled where the points vary"`
+	Budget     float64 `json:"budget" min:">0" doc:"seconds in which a measurement is repeated"`
 }
 
 // BackwardOut holds the cost of every method on every problem.

@@ -43,10 +43,10 @@ func Colour() lab.Study[ColourParams, ColourOut] {
 
 // ColourParams is one transfer at ε = Ratio times the mean cost.
 type ColourParams struct {
-	Width   int     `json:"width"`
-	Height  int     `json:"height"`
-	Samples int     `json:"samples"` // pixels drawn from each picture
-	Ratio   float64 `json:"ratio"`
+	Width   int     `json:"width" min:"1" doc:"pixels of a picture, across"`
+	Height  int     `json:"height" min:"1" doc:"pixels of a picture, down"`
+	Samples int     `json:"samples" min:"1" doc:"pixels drawn from each picture"`
+	Ratio   float64 `json:"ratio" min:">0" doc:"ε over the mean cost"`
 }
 
 // ColourOut describes a transfer. Artifacts, a pixel a row in sRGB: a.npy and b.npy, the pictures; ab.npy, the first in

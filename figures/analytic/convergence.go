@@ -40,10 +40,10 @@ func Convergence() lab.Study[ConvergenceParams, ConvergenceOut] {
 
 // ConvergenceParams is one run of all solvers, one after the other on one thread.
 type ConvergenceParams struct {
-	N      int       `json:"n"`
-	Ratios []float64 `json:"ratios"` // ε over the mean cost
-	Tol    float64   `json:"tol"`
-	Limit  float64   `json:"limit"` // seconds a solver
+	N      int       `json:"n" min:"1" doc:"points of each side"`
+	Ratios []float64 `json:"ratios" min:">0" doc:"ε over the mean cost"`
+	Tol    float64   `json:"tol" min:">0" doc:"marginal error at which a solver stops"`
+	Limit  float64   `json:"limit" min:">0" doc:"seconds that a solver may take"`
 }
 
 // ConvergenceOut holds a run for each solver and ε.

@@ -43,11 +43,11 @@ func Flow() lab.Study[FlowParams, FlowOut] {
 
 // FlowParams is one flow.
 type FlowParams struct {
-	N     int     `json:"n"`
-	Ratio float64 `json:"ratio"` // ε over the mean cost between the data and themselves
-	Loss  string  `json:"loss"`
-	Steps int     `json:"steps"`
-	Rate  float64 `json:"rate"` // of the step n·∂loss/∂x, which for squared cost and Rate ½ goes to the barycentric projection
+	N     int     `json:"n" min:"1" doc:"points, and data"`
+	Ratio float64 `json:"ratio" min:">0" doc:"ε over the mean cost between the data and themselves"`
+	Loss  string  `json:"loss" enum:"regularised,sharp,divergence" doc:"that the points descend"`
+	Steps int     `json:"steps" min:"0" doc:"gradient steps"`
+	Rate  float64 `json:"rate" min:">0" doc:"of the step n·∂loss/∂x; for squared cost, ½ goes to the barycentric projection"`
 }
 
 // Losses of the flow.

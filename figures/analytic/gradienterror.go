@@ -46,12 +46,12 @@ func GradientError() lab.Study[FamilyParams, GradientErrors] {
 // FamilyParams is one pair of clusters of N points each, a distance apart, as sources and as targets; Shift is added to
 // all costs.
 type FamilyParams struct {
-	N          int     `json:"n"`
-	Distance   float64 `json:"distance"`
-	Shift      float64 `json:"shift"`
-	Eps        float64 `json:"eps"`
-	Iterations int     `json:"iterations"` // of the unrolled method
-	Draw       int     `json:"draw"`
+	N          int     `json:"n" min:"1" doc:"points of each of the two clusters of a side"`
+	Distance   float64 `json:"distance" min:"0" doc:"between the clusters"`
+	Shift      float64 `json:"shift" min:"0" doc:"added to all costs"`
+	Eps        float64 `json:"eps" min:">0" doc:"ε"`
+	Iterations int     `json:"iterations" min:"1" doc:"iterations of the unrolled method"`
+	Draw       int     `json:"draw" min:"0" doc:"number of the draw of points"`
 }
 
 // GradientErrors are those of each method, all from the same plan; the unrolled one makes its own.

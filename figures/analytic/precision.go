@@ -42,11 +42,11 @@ func Precision() lab.Study[PrecisionParams, PrecisionOut] {
 
 // PrecisionParams is one ε, as a fraction of the mean cost.
 type PrecisionParams struct {
-	N          int     `json:"n"`
-	M          int     `json:"m"`
-	Ratio      float64 `json:"ratio"`
-	Iterations int     `json:"iterations"`
-	Plans      bool    `json:"plans,omitzero"` // keep the plans as artifacts NAME.npy
+	N          int     `json:"n" min:"1" doc:"sources"`
+	M          int     `json:"m" min:"1" doc:"targets"`
+	Ratio      float64 `json:"ratio" min:">0" doc:"ε over the mean cost"`
+	Iterations int     `json:"iterations" min:"1" doc:"iterations of each solver"`
+	Plans      bool    `json:"plans,omitzero" doc:"keep the plans as artifacts NAME.npy"`
 }
 
 // PrecisionOut holds one error for each solver of solvers. The reference is a plan by Newton's method.

@@ -43,9 +43,9 @@ func Proposition1() lab.Study[RatesParams, RatesOut] {
 // RatesParams is one random problem, n×(n+1) points of the unit square with random weights, over λ = Scaled/δ, where δ
 // is its own smallest reduced cost.
 type RatesParams struct {
-	N      int       `json:"n"`
-	Draw   int       `json:"draw"`
-	Scaled []float64 `json:"scaled"`
+	N      int       `json:"n" min:"1" doc:"sources; there is one target more"`
+	Draw   int       `json:"draw" min:"0" doc:"number of the draw of the problem"`
+	Scaled []float64 `json:"scaled" min:">0" doc:"λδ, where δ is the smallest reduced cost"`
 }
 
 // RatesOut is what is known of the losses of one problem at each λ.

@@ -42,8 +42,8 @@ func dense(rows [][]float64) *mat.Dense {
 
 // RefParams name a reference case by its content, so that a result belongs to it and no other.
 type RefParams struct {
-	Case   string `json:"case"`
-	SHA256 string `json:"sha256"`
+	Case   string `json:"case" doc:"name of the reference problem"`
+	SHA256 string `json:"sha256" doc:"digest of the file that has it"`
 }
 
 // refDir is ../shared/refs/ot, looked for from the working directory upwards; empty where there is none.

@@ -41,12 +41,12 @@ func Scaling() lab.Study[ScalingParams, ScalingOut] {
 
 // ScalingParams is one run of all solvers on all problems, on one thread: over Ns at Ratio, and over Ratios at N.
 type ScalingParams struct {
-	Ns     []int     `json:"ns"`
-	Ratio  float64   `json:"ratio"`
-	N      int       `json:"n"`
-	Ratios []float64 `json:"ratios"`
-	Tol    float64   `json:"tol"`
-	Limit  float64   `json:"limit"` // seconds a solve
+	Ns     []int     `json:"ns" min:"1" doc:"points of each side, solved at Ratio"`
+	Ratio  float64   `json:"ratio" min:">0" doc:"ε over the mean cost where the points vary"`
+	N      int       `json:"n" min:"1" doc:"points of each side where ε varies"`
+	Ratios []float64 `json:"ratios" min:">0" doc:"ε over the mean cost, solved at N"`
+	Tol    float64   `json:"tol" min:">0" doc:"marginal error at which a solver stops"`
+	Limit  float64   `json:"limit" min:">0" doc:"seconds that a solver may take"`
 }
 
 // ScalingOut holds the time of every solver on every problem.

@@ -41,9 +41,9 @@ func Accounting() lab.Study[AccountingParams, AccountingOut] {
 
 // AccountingParams are steps of the recipes at a noise multiplier.
 type AccountingParams struct {
-	Multiplier float64 `json:"multiplier"`
-	Steps      int     `json:"steps"`
-	Exact      bool    `json:"exact"` // of what holds
+	Multiplier float64 `json:"multiplier" min:">0" doc:"noise multiplier"`
+	Steps      int     `json:"steps" min:"1" doc:"composed"`
+	Exact      bool    `json:"exact" doc:"the tightest accountant, else Rényi"`
 }
 
 // AccountingOut are ε at δ = 1e-5; the first is not justified.

@@ -22,23 +22,23 @@ import (
 
 // ColourParams is a method on pictures of two classes.
 type ColourParams struct {
-	CelebA    bool         `json:"celeba"` // else CIFAR-10, animals and vehicles
-	Most      int          `json:"most"`   // training and test pictures; 0: all
+	CelebA    bool         `json:"celeba" doc:"CelebA, else CIFAR-10, animals and vehicles"`
+	Most      int          `json:"most" min:"0" doc:"training and test pictures; 0: all"`
 	Method    ColourMethod `json:"method"`
-	Epsilon   float64      `json:"epsilon"` // at colourDelta
+	Epsilon   float64      `json:"epsilon" min:">0" doc:"ε of the method"`
 	Judge     Judge        `json:"judge"`
-	Synthetic int          `json:"synthetic"`
-	Device    string       `json:"device"`
-	Data      data.Origin  `json:"data,omitzero"`
+	Synthetic int          `json:"synthetic" min:"1" doc:"synthetic images that are judged"`
+	Device    string       `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+	Data      data.Origin  `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
 // ColourMethod is a way to make pictures, and its sizes; the semi-dual has its own.
 type ColourMethod struct {
-	Name    string `json:"name"`
-	Steps   int    `json:"steps"`
-	Batch   int    `json:"batch"`   // generated pictures of a step, and private ones expected
-	Hidden  int    `json:"hidden"`  // channels of a generator
-	Feature int    `json:"feature"` // of DP-MERF
+	Name    string `json:"name" doc:"of the method"`
+	Steps   int    `json:"steps" min:"0" doc:"0 where the method has its own"`
+	Batch   int    `json:"batch" min:"0" doc:"generated pictures of a step, and private ones expected"`
+	Hidden  int    `json:"hidden" min:"0" doc:"channels of a generator"`
+	Feature int    `json:"feature" min:"0" doc:"random features of DP-MERF"`
 }
 
 // The methods that are of this figure alone, by their names.

@@ -46,13 +46,13 @@ func Fig4c() lab.Study[DebiasParams, DebiasOut] {
 
 // DebiasParams is a generator and the batches that look at it.
 type DebiasParams struct {
-	P       float64     `json:"p"` // that it was trained at
-	Hidden  int         `json:"hidden"`
-	Steps   int         `json:"steps"`
-	Images  int         `json:"images"`
-	Batches int         `json:"batches"`
-	Device  string      `json:"device"`
-	Data    data.Origin `json:"data,omitzero"`
+	P       float64     `json:"p" min:"0" max:"1" doc:"share of fresh images that the generator was trained at"`
+	Hidden  int         `json:"hidden" min:"1" doc:"channels of the generator"`
+	Steps   int         `json:"steps" min:"1" doc:"of training"`
+	Images  int         `json:"images" min:"1" doc:"of a batch"`
+	Batches int         `json:"batches" min:"2" doc:"over which bias and variance are taken"`
+	Device  string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+	Data    data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
 // DebiasOut is over the p of the estimator.

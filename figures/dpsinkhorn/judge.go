@@ -33,12 +33,11 @@ func (j Judgement) accuracies() [3]float64 { return [3]float64{j.Logistic, j.MLP
 
 // Judge is how hard to look.
 type Judge struct {
-	Width  int `json:"width"`  // channels of the CNN's first convolution
-	Epochs int `json:"epochs"` // 0: the protocol's
-	LeNet  int `json:"lenet"`  // real images that LeNet learns from
-	Images int `json:"images"` // for distances
-	// Quick leaves out MLP, CNN and the membership attack; with no images for LeNet, distances too.
-	Quick bool `json:"quick,omitempty"`
+	Width  int  `json:"width" min:"1" doc:"channels of the CNN's first convolution"`
+	Epochs int  `json:"epochs" min:"0" doc:"of the classifiers; 0: the protocol's"`
+	LeNet  int  `json:"lenet" min:"0" doc:"real images that LeNet learns from"`
+	Images int  `json:"images" min:"0" doc:"for distances"`
+	Quick  bool `json:"quick,omitempty" doc:"leaves out MLP, CNN and the membership attack; with no images for LeNet, distances too"`
 }
 
 // look judges images made of train by what test says.

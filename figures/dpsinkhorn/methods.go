@@ -32,12 +32,12 @@ const (
 
 // method is one way to make images at a sound ε, and its sizes. δ is 1e-5 everywhere.
 type method struct {
-	Name    string  `json:"name"`
-	Epsilon float64 `json:"epsilon"`
-	Steps   int     `json:"steps"`   // of DP-MERF's generator and of DP-SGD, 0 for the suggested ones; the semi-dual has its own
-	Batch   int     `json:"batch"`   // of DP-MERF
-	Feature int     `json:"feature"` // and its random features
-	Recipe  Recipe  `json:"recipe"`  // of the whole batch, at the method's Epsilon
+	Name    string  `json:"name" doc:"of the method"`
+	Epsilon float64 `json:"epsilon" min:">0" doc:"ε"`
+	Steps   int     `json:"steps" min:"0" doc:"of DP-MERF's generator and of DP-SGD; 0: the suggested ones"`
+	Batch   int     `json:"batch" min:"0" doc:"of DP-MERF"`
+	Feature int     `json:"feature" min:"0" doc:"random features of DP-MERF"`
+	Recipe  Recipe  `json:"recipe"` // of the whole batch, at the method's Epsilon
 }
 
 const delta = 1e-5

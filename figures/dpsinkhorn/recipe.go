@@ -21,20 +21,20 @@ import (
 
 // Recipe is algorithm 1 with the paper's generator and the clip that holds. A step makes Images images beside the fresh ones.
 type Recipe struct {
-	Hidden     int     `json:"hidden"` // width of the DCGAN
-	Images     int     `json:"images"`
-	Batch      int     `json:"batch"` // private images expected
-	Steps      int     `json:"steps"`
-	P          float64 `json:"p"`
-	L1         float64 `json:"l1"`
-	NoSquare   bool    `json:"no_square"`
-	Clip       float64 `json:"clip"`       // Δ
-	Parameters bool    `json:"parameters"` // perturbs their gradient, not that at the images
-	Low        int     `json:"low"`        // frequencies that are released; 0: every pixel, and classes at random, as published
-	Rate       float64 `json:"rate"`       // of learning
-	SGD        bool    `json:"sgd"`        // with momentum .9, rather than Adam
-	Fall       bool    `json:"fall"`       // to 0 along half a cosine, rather than constant
-	Epsilon    float64 `json:"epsilon"`    // that holds; 0: no noise, and no privacy
+	Hidden     int     `json:"hidden" min:"0" doc:"width of the DCGAN"`
+	Images     int     `json:"images" min:"0" doc:"generated images of a step"`
+	Batch      int     `json:"batch" min:"0" doc:"private images expected in a step"`
+	Steps      int     `json:"steps" min:"0" doc:"of training"`
+	P          float64 `json:"p" min:"0" max:"1" doc:"share of fresh images, which remove the bias"`
+	L1         float64 `json:"l1" min:"0" doc:"weight of |x − y| beside its square in the cost"`
+	NoSquare   bool    `json:"no_square" doc:"cost without the square"`
+	Clip       float64 `json:"clip" min:"0" doc:"Δ, to which gradients are clipped"`
+	Parameters bool    `json:"parameters" doc:"perturbs the parameters' gradient, not that at the images"`
+	Low        int     `json:"low" min:"0" doc:"frequencies that are released; 0: every pixel, and classes at random, as published"`
+	Rate       float64 `json:"rate" min:"0" doc:"learning rate"`
+	SGD        bool    `json:"sgd" doc:"SGD with momentum .9, rather than Adam"`
+	Fall       bool    `json:"fall" doc:"rate to 0 along half a cosine, rather than constant"`
+	Epsilon    float64 `json:"epsilon" min:"0" doc:"ε that holds; 0: no noise, and no privacy"`
 }
 
 // poisson is the rate of private images.
@@ -93,13 +93,13 @@ func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Imag
 
 // RecipeParams is a recipe on a data set, and how its images are judged.
 type RecipeParams struct {
-	Fashion   bool        `json:"fashion"`
-	Most      int         `json:"most"` // training and test images; 0: all
+	Fashion   bool        `json:"fashion" doc:"Fashion-MNIST, else MNIST"`
+	Most      int         `json:"most" min:"0" doc:"training and test images; 0: all"`
 	Recipe    Recipe      `json:"recipe"`
 	Judge     Judge       `json:"judge"`
-	Synthetic int         `json:"synthetic"`
-	Device    string      `json:"device"`
-	Data      data.Origin `json:"data,omitzero"`
+	Synthetic int         `json:"synthetic" min:"1" doc:"synthetic images that are judged"`
+	Device    string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+	Data      data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
 // RecipeOut is what came of it. Artifact: images.npy, the first rows, the classes in turn.

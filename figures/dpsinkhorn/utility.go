@@ -72,13 +72,13 @@ var fallingWorth = kit.Null("accuracy that falls with ε", utilityOf, func(p Uti
 
 // UtilityParams is a method on a data set.
 type UtilityParams struct {
-	Fashion   bool        `json:"fashion"`
-	Most      int         `json:"most"` // training and test images; 0: all
+	Fashion   bool        `json:"fashion" doc:"Fashion-MNIST, else MNIST"`
+	Most      int         `json:"most" min:"0" doc:"training and test images; 0: all"`
 	Method    method      `json:"method"`
 	Judge     Judge       `json:"judge"`
-	Synthetic int         `json:"synthetic"`
-	Device    string      `json:"device"`
-	Data      data.Origin `json:"data,omitzero"`
+	Synthetic int         `json:"synthetic" min:"1" doc:"synthetic images that are judged"`
+	Device    string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+	Data      data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
 // UtilityOut is what came of it. Artifact: images.npy, the first rows, the classes in turn.

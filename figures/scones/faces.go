@@ -17,29 +17,29 @@ import (
 
 // FacesParams are the plans of one divergence, for both tasks and several λ of the mean cost. They share data, judge and scores.
 type FacesParams struct {
-	CelebA  bool            `json:"celeba"` // else Fashion-MNIST
-	F       fdiv.Divergence `json:"f"`      // KL or ChiSquare
-	Lambdas []float64       `json:"lambdas"`
-	Side    int             `json:"side"`
-	Most    int             `json:"most"` // pictures in all; 0: all
-	Sources int             `json:"sources"`
-	Exact   int             `json:"exact"` // pictures whose noised score is taken
-	Atoms   int             `json:"atoms"`
-	Parts   int             `json:"parts"` // Gaussians of the mixture score; 0: none is fitted
+	CelebA  bool            `json:"celeba" doc:"CelebA, else Fashion-MNIST"`
+	F       fdiv.Divergence `json:"f" enum:"kl,chi2" doc:"divergence that regularises"`
+	Lambdas []float64       `json:"lambdas" min:">0" doc:"λ over the mean cost"`
+	Side    int             `json:"side" min:"4" doc:"pixels of a side of a picture"`
+	Most    int             `json:"most" min:"0" doc:"pictures in all; 0: all"`
+	Sources int             `json:"sources" min:"1" doc:"pictures that are transported"`
+	Exact   int             `json:"exact" min:"1" doc:"pictures whose noised score is taken"`
+	Atoms   int             `json:"atoms" min:"1" doc:"points of each side of the discrete plan"`
+	Parts   int             `json:"parts" min:"0" doc:"Gaussians of the mixture score; 0: none is fitted"`
 	Nets    FacesNets       `json:"nets"`
-	Device  string          `json:"device"`
-	Data    data.Origin     `json:"data,omitzero"`
+	Device  string          `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+	Data    data.Origin     `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
 // FacesNets are the sizes of networks; Depth 0: none.
 type FacesNets struct {
-	Depth      int `json:"depth"` // of critics
-	Width      int `json:"width"`
-	Features   int `json:"features"` // of the score network
-	Levels     int `json:"levels"`
-	Critic     int `json:"critic"` // steps
-	Score      int `json:"score"`
-	Projection int `json:"projection"`
+	Depth      int `json:"depth" min:"0" doc:"hidden layers of a critic; 0: no networks"`
+	Width      int `json:"width" min:"0" doc:"of those layers"`
+	Features   int `json:"features" min:"0" doc:"channels of the score network"`
+	Levels     int `json:"levels" min:"0" doc:"noise levels of the score network"`
+	Critic     int `json:"critic" min:"0" doc:"steps of the critics"`
+	Score      int `json:"score" min:"0" doc:"steps of the score network"`
+	Projection int `json:"projection" min:"0" doc:"steps of the barycentric projection"`
 }
 
 // FacesMethod is a way to transport and what comes of it.

@@ -74,24 +74,24 @@ func digitsNull(name string, change func(*DigitsMethod, *DigitsOut)) lab.Null {
 
 // DigitsParams are one direction.
 type DigitsParams struct {
-	ToMNIST  bool        `json:"to_mnist"`
-	Most     int         `json:"most"`  // training digits of each set; 0: all
-	Exact    int         `json:"exact"` // of which the exact score is; 0: all
-	Lambda   float64     `json:"lambda"`
-	Critic   int         `json:"critic"` // width of two hidden layers
-	Steps    int         `json:"steps"`
-	Batch    int         `json:"batch"`
-	Rate     float64     `json:"rate"`
-	Parts    int         `json:"parts"` // Gaussians of the mixture score
-	Atoms    int         `json:"atoms"` // of the KL plan
-	NCSN     bool        `json:"ncsn"`  // the paper's score network, else a preconditioned U-Net
-	Width    int         `json:"width"`
-	ScoreFor int         `json:"score_for"` // its steps; 0: none is trained
-	ProjFor  int         `json:"projection_for"`
-	Epochs   int         `json:"epochs"` // of the judge
-	Sources  int         `json:"sources"`
-	Device   string      `json:"device"`
-	Data     data.Origin `json:"data,omitzero"`
+	ToMNIST  bool        `json:"to_mnist" doc:"from USPS to MNIST, else from MNIST to USPS"`
+	Most     int         `json:"most" min:"0" doc:"training digits of each set; 0: all"`
+	Exact    int         `json:"exact" min:"0" doc:"training digits of the exact score; 0: all"`
+	Lambda   float64     `json:"lambda" min:">0" doc:"λ of χ² over the mean cost"`
+	Critic   int         `json:"critic" min:"1" doc:"width of the two hidden layers of a critic"`
+	Steps    int         `json:"steps" min:"1" doc:"of the critics"`
+	Batch    int         `json:"batch" min:"1" doc:"digits of a step"`
+	Rate     float64     `json:"rate" min:">0" doc:"learning rate of the critics"`
+	Parts    int         `json:"parts" min:"1" doc:"Gaussians of the mixture score"`
+	Atoms    int         `json:"atoms" min:"1" doc:"points of each side of the KL plan"`
+	NCSN     bool        `json:"ncsn" doc:"the paper's score network, else a preconditioned U-Net"`
+	Width    int         `json:"width" min:"1" doc:"channels of the score network"`
+	ScoreFor int         `json:"score_for" min:"0" doc:"steps of the score network; 0: none is trained"`
+	ProjFor  int         `json:"projection_for" min:"0" doc:"steps of the barycentric projection"`
+	Epochs   int         `json:"epochs" min:"1" doc:"of the judge"`
+	Sources  int         `json:"sources" min:"1" doc:"test digits that are transported"`
+	Device   string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+	Data     data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
 func digitsGrid(set lab.Setting) []DigitsParams {

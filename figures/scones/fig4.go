@@ -56,12 +56,12 @@ func Fig4() lab.Study[RollParams, RollOut] {
 
 // RollParams are a discrete plan from the Gaussian to the roll, and what is sampled of it.
 type RollParams struct {
-	Atoms   int     `json:"atoms"` // on each side
-	Sources int     `json:"sources"`
-	Each    int     `json:"each"`  // samples of a source
-	Steps   int     `json:"steps"` // at each of ten levels
-	Lambda  float64 `json:"lambda"`
-	Tests   int     `json:"tests"` // sources whose conditional law is compared
+	Atoms   int     `json:"atoms" min:"1" doc:"points of each side of the plan"`
+	Sources int     `json:"sources" min:"1" doc:"points that are transported"`
+	Each    int     `json:"each" min:"1" doc:"samples of a source"`
+	Steps   int     `json:"steps" min:"1" doc:"of Langevin dynamics at each of ten levels"`
+	Lambda  float64 `json:"lambda" min:">0" doc:"λ"`
+	Tests   int     `json:"tests" min:"1" doc:"sources whose conditional law is compared"`
 }
 
 func rollGrid(set lab.Setting) []RollParams {

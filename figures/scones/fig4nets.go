@@ -26,14 +26,14 @@ import (
 // RollNetParams are the roll with networks for potentials, score and projection.
 type RollNetParams struct {
 	Problem    RollParams `json:"problem"`
-	Width      int        `json:"width"` // of three hidden layers of a potential, two of the projection
-	Steps      int        `json:"steps"`
-	Batch      int        `json:"batch"`
-	Rate       float64    `json:"rate"`
-	ScoreWidth int        `json:"score_width"` // of the score's residual blocks
-	ScoreFor   int        `json:"score_for"`   // its steps
-	ScoreRate  float64    `json:"score_rate"`
-	Device     string     `json:"device"`
+	Width      int        `json:"width" min:"1" doc:"of three hidden layers of a potential, two of the projection"`
+	Steps      int        `json:"steps" min:"2" doc:"of the potentials; the projection takes half as many"`
+	Batch      int        `json:"batch" min:"1" doc:"points of a step"`
+	Rate       float64    `json:"rate" min:">0" doc:"learning rate of potentials and projection"`
+	ScoreWidth int        `json:"score_width" min:"1" doc:"of the score's residual blocks"`
+	ScoreFor   int        `json:"score_for" min:"1" doc:"steps of the score"`
+	ScoreRate  float64    `json:"score_rate" min:">0" doc:"learning rate of the score"`
+	Device     string     `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
 }
 
 // rollNets are sized for minutes at quick; the atoms are rollGrid's, whose plan is the truth.

@@ -41,9 +41,9 @@ func LogConcave() lab.Study[ConcaveParams, ConcaveOut] {
 
 // ConcaveParams are a plan and the points where its factor is looked at.
 type ConcaveParams struct {
-	Atoms  int     `json:"atoms"`
-	Grid   int     `json:"grid"` // points of an edge of the square
-	Lambda float64 `json:"lambda"`
+	Atoms  int     `json:"atoms" min:"1" doc:"points of each side of the plan"`
+	Grid   int     `json:"grid" min:"1" doc:"points of an edge of the square that is looked at"`
+	Lambda float64 `json:"lambda" min:">0" doc:"λ"`
 }
 
 // ConcaveOut is over the points of the grid. Artifact: largest.npy, the larger eigenvalue, first row lowest.

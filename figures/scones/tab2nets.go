@@ -19,11 +19,11 @@ import (
 // NetworksParams are one pair of Gaussians with potentials that are networks.
 type NetworksParams struct {
 	Problem GaussiansParams `json:"problem"`
-	Width   int             `json:"width"` // of three hidden layers
-	Steps   int             `json:"steps"`
-	Batch   int             `json:"batch"`
-	Rate    float64         `json:"rate"`
-	Device  string          `json:"device"`
+	Width   int             `json:"width" min:"1" doc:"of three hidden layers"`
+	Steps   int             `json:"steps" min:"1" doc:"of the potentials"`
+	Batch   int             `json:"batch" min:"1" doc:"points of a step"`
+	Rate    float64         `json:"rate" min:">0" doc:"learning rate"`
+	Device  string          `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
 }
 
 // NetworksOut are BW-UVPs in percent and seconds.

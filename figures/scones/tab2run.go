@@ -19,14 +19,12 @@ import (
 
 // GaussiansParams are one pair of Gaussians.
 type GaussiansParams struct {
-	D       int     `json:"d"`
-	Pair    int     `json:"pair"`
-	PerDim  float64 `json:"per_dim"` // λ/d
-	Samples int     `json:"samples"`
-	// Run runs Langevin dynamics; else its result is drawn from the law that it has, in closed form.
-	Run bool `json:"run"`
-	// Fit is the number of steps by which potentials are fitted; 0: they are not.
-	Fit int `json:"fit"`
+	D       int     `json:"d" min:"1" doc:"dimension"`
+	Pair    int     `json:"pair" min:"0" doc:"number of the draw of the two Gaussians"`
+	PerDim  float64 `json:"per_dim" min:">0" doc:"λ over the dimension"`
+	Samples int     `json:"samples" min:"2" doc:"that are drawn"`
+	Run     bool    `json:"run" doc:"runs Langevin dynamics; else its result is drawn from the law that it has, in closed form"`
+	Fit     int     `json:"fit" min:"0" doc:"steps by which potentials are fitted; 0: they are not"`
 }
 
 // GaussiansOut are BW-UVPs in percent of the covariance of (x, y), and seconds a sample. NaN: not computed.

@@ -38,8 +38,8 @@ func Tab3() lab.Study[DivergenceParams, DivergenceOut] {
 
 // DivergenceParams are one divergence and how many arguments of its conjugate are looked at.
 type DivergenceParams struct {
-	F fdiv.Divergence `json:"f"`
-	N int             `json:"n"`
+	F fdiv.Divergence `json:"f" enum:"kl,reverse-kl,pearson,chi2,hellinger,js,gan" doc:"divergence"`
+	N int             `json:"n" min:"1" doc:"arguments of its conjugate that are looked at"`
 }
 
 // DivergenceOut are largest deviations, relative to 1 + |value|. Printed is NaN where the paper has no such row.

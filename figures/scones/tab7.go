@@ -68,10 +68,10 @@ func stopChains(p MomentsParams, v *MomentsOut) {
 
 // MomentsParams are the problem at several λ of the mean cost.
 type MomentsParams struct {
-	Side    int         `json:"side"` // of a digit
-	Lambdas []float64   `json:"lambdas"`
-	Chains  int         `json:"chains"` // that are run at ¼
-	Data    data.Origin `json:"data,omitzero"`
+	Side    int         `json:"side" min:"1" max:"28" doc:"pixels of a side of a digit"`
+	Lambdas []float64   `json:"lambdas" min:">0" doc:"λ over the mean cost"`
+	Chains  int         `json:"chains" min:"2" doc:"that are run at ¼"`
+	Data    data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
 func momentsGrid(set lab.Setting) []MomentsParams {

@@ -20,16 +20,16 @@ import (
 
 // MomentsNetParams are Algorithm 1 at one λ, and chains of what it learnt.
 type MomentsNetParams struct {
-	Side    int         `json:"side"`
-	Axes    int         `json:"axes"` // the leading axes of the source to which the problem is restricted; 0: all
-	Lambda  float64     `json:"lambda"`
-	Width   int         `json:"width"` // of four hidden layers
-	Steps   int         `json:"steps"`
-	Batch   int         `json:"batch"`
-	Rate    float64     `json:"rate"`
-	Samples int         `json:"samples"`
-	Device  string      `json:"device"`
-	Data    data.Origin `json:"data,omitzero"`
+	Side    int         `json:"side" min:"1" max:"28" doc:"pixels of a side of a digit"`
+	Axes    int         `json:"axes" min:"0" max:"784" doc:"leading axes of the source to which the problem is restricted; 0: all"`
+	Lambda  float64     `json:"lambda" min:">0" doc:"λ over the mean cost"`
+	Width   int         `json:"width" min:"1" doc:"of four hidden layers"`
+	Steps   int         `json:"steps" min:"1" doc:"of the potentials"`
+	Batch   int         `json:"batch" min:"1" doc:"points of a step"`
+	Rate    float64     `json:"rate" min:">0" doc:"learning rate"`
+	Samples int         `json:"samples" min:"2" doc:"chains that are run"`
+	Device  string      `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+	Data    data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
 // momentsNets are at the paper's λ, one of them at quick, and one where there is a coupling to be learnt.

@@ -57,11 +57,11 @@ func Width() lab.Study[WidthParams, WidthOut] {
 
 // WidthParams are a discrete problem and networks of one width.
 type WidthParams struct {
-	Points int     `json:"points"` // of each side
-	Width  int     `json:"width"`  // of two hidden layers
-	Steps  int     `json:"steps"`
-	Lambda float64 `json:"lambda"`
-	Device string  `json:"device"`
+	Points int     `json:"points" min:"1" doc:"of each side"`
+	Width  int     `json:"width" min:"1" doc:"of two hidden layers"`
+	Steps  int     `json:"steps" min:"1" doc:"gradient steps"`
+	Lambda float64 `json:"lambda" min:">0" doc:"λ"`
+	Device string  `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
 }
 
 func widthGrid(set lab.Setting) []WidthParams {

@@ -49,8 +49,8 @@ func Digits() lab.Study[PlanParams, PlanOut] {
 
 // SampleParams choose n digits of each set.
 type SampleParams struct {
-	N    int         `json:"n"`
-	Data data.Origin `json:"data,omitzero"`
+	N    int         `json:"n" min:"1" doc:"digits of each set"`
+	Data data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
 // SampleOut is what was chosen, ordered by class. The images are the artifacts
@@ -109,10 +109,10 @@ func sampleDigits(ctx context.Context, c *lab.Cell, n int, o data.Origin) (usps,
 
 // PlanParams is one plan: n digits of each set at ε = Ratio times the mean cost.
 type PlanParams struct {
-	N     int         `json:"n"`
-	Ratio float64     `json:"ratio"`
-	Tol   float64     `json:"tol"`
-	Data  data.Origin `json:"data,omitzero"`
+	N     int         `json:"n" min:"1" doc:"digits of each set"`
+	Ratio float64     `json:"ratio" min:">0" doc:"ε over the mean cost"`
+	Tol   float64     `json:"tol" min:">0" doc:"marginal error at which the solver stops"`
+	Data  data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer of them"`
 }
 
 // PlanOut is what is known of one plan. Artifacts: plan.npy (n×n) and
