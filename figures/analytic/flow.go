@@ -173,7 +173,7 @@ func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 	cells := v.Cells
 	n := cells[0].Params.N
 	sizes := v.Badge(fmt.Sprintf("n = %d", n))
-	ends := style.Panels{Columns: 3, Legend: style.Below}
+	ends := style.Panels{Columns: 3}
 	distance := style.Panels{Letters: true, ShareY: true}
 	for i, c := range cells {
 		points, err := flowPoints(c)

@@ -86,43 +86,45 @@ func (a Axis) bounds(e extent) (lo, hi float64) {
 	return wideLo, wideHi
 }
 
-// drawable tells whether a value has a place on the axis.
+// drawable tells whether a value has a place on the axis; what is closer to the limits of float64 than any picture needs
+// has none.
 func (a Axis) drawable(v float64) bool {
-	return !math.IsNaN(v) && !math.IsInf(v, 0) && (v > 0 || !a.Log)
+	const limit = 1e150
+	return math.Abs(v) < limit && (v > 1/limit || !a.Log)
 }
 
 // nonempty replaces an empty range by [0, 1] (a decade on a log axis), and a single value by a range around it.
 func (a Axis) nonempty(lo, hi float64) (float64, float64) {
 	switch {
-	case lo < hi:
+	case hi-lo > 1e-9*max(math.Abs(lo), math.Abs(hi)):
 		return lo, hi
 	case lo > hi && a.Log:
 		return 1, 10
 	case lo > hi:
 		return 0, 1
 	case a.Log:
-		return max(lo/3, math.SmallestNonzeroFloat64), min(hi*3, math.MaxFloat64)
+		return lo / 3, hi * 3
 	case lo == 0:
 		return -1, 1
 	}
 	d := math.Abs(lo) / 2
-	return lo - d, hi/2 + min(d+hi/2, math.MaxFloat64-max(hi/2, 0))
+	return lo - d, hi + d
 }
 
 // widened adds white space of 4 % at both ends.
 func (a Axis) widened(lo, hi float64) (float64, float64) {
 	const space = 0.04
 	if a.Log {
-		f := math.Exp(space * (math.Log(hi) - math.Log(lo)))
-		return max(lo/f, math.SmallestNonzeroFloat64), min(hi*f, math.MaxFloat64)
+		f := math.Pow(hi/lo, space)
+		return lo / f, hi * f
 	}
-	d := space*hi - space*lo
-	return max(lo-d, -math.MaxFloat64), min(hi+d, math.MaxFloat64)
+	d := space * (hi - lo)
+	return lo - d, hi + d
 }
 
 // scale is the axis's map to [0, 1].
 func (a Axis) scale() plot.Normalizer {
-	var n plot.Normalizer = tick.LinearScale{}
+	var n plot.Normalizer = plot.LinearScale{}
 	if a.Log {
 		n = tick.LogScale{}
 	}

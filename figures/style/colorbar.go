@@ -18,14 +18,11 @@ import (
 type Scale struct {
 	// Map is the colour map; nil means hue.Viridis.
 	Map hue.Map
-	// Lo and Hi are the values of the map's ends. Where they are equal both come from the data; NaN takes one from
-	// the data.
+	// Lo and Hi are the values of the map's ends, positive on a logarithmic scale. Where they are equal both come from the data.
 	Lo, Hi float64
 	// Log makes the scale logarithmic. What is below Lo, or below 10⁻⁴ of the highest value where Lo comes from the data,
 	// is drawn in the colour of the lower end.
 	Log bool
-	// Symmetric centres a scale that comes from the data on zero, for hue.Balance.
-	Symmetric bool
 }
 
 func (s Scale) colors() hue.Map {
@@ -37,39 +34,19 @@ func (s Scale) colors() hue.Map {
 
 // fixed returns the scale with both ends set, from values where they are not.
 func (s Scale) fixed(lo, hi float64) Scale {
-	given := s.Lo != s.Hi
-	if !given || !usable(s.Hi) {
-		if lo > hi {
-			lo, hi = 0, 1
-		}
-	}
-	if s.Symmetric {
-		hi = max(math.Abs(lo), math.Abs(hi))
-		lo = -hi
-	}
-	if given && usable(s.Hi) {
-		hi = s.Hi
-	}
-	if s.Log {
-		if hi <= 0 {
-			hi = 1
-		}
-		lo = max(hi*1e-4, math.SmallestNonzeroFloat64)
-	}
-	if given && usable(s.Lo) && (s.Lo > 0 || !s.Log) {
-		lo = s.Lo
-	}
-	if lo == hi { // a constant: any range that holds it
+	switch {
+	case s.Lo != s.Hi:
+		return s
+	case s.Log && hi > 0:
+		lo = hi * 1e-4
+	case lo > hi || s.Log:
+		lo, hi = 0.1, 1
+	case lo == hi: // a constant: any range that holds it
 		lo, hi = lo-max(math.Abs(lo), 1)/2, hi+max(math.Abs(hi), 1)/2
-		if s.Log {
-			lo = hi / 10
-		}
 	}
 	s.Lo, s.Hi = lo, hi
 	return s
 }
-
-func usable(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // position of a value on a fixed scale, 0 at Lo and 1 at Hi; NaN stays NaN.
 func (s Scale) position(v float64) float64 {
@@ -79,7 +56,7 @@ func (s Scale) position(v float64) float64 {
 		}
 		return tick.LogScale{}.Normalize(s.Lo, s.Hi, v)
 	}
-	return tick.LinearScale{}.Normalize(s.Lo, s.Hi, v)
+	return plot.LinearScale{}.Normalize(s.Lo, s.Hi, v)
 }
 
 // ColorBar is the key of a [Scale]: a vertical bar with marks. Both ends of its scale must be set when it stands

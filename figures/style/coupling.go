@@ -3,7 +3,6 @@ package style
 import (
 	"cmp"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
 
@@ -15,19 +14,13 @@ import (
 	"coupling/figures/style/raster"
 )
 
-// Coupling draws a line between each source and target that a plan joins, the darker the more mass it carries. Draw
-// the points themselves over it with [Cloud].
+// Coupling draws a line between each source and target that a plan joins, the darker the more mass it carries: the heaviest
+// 4·(n+m) of those with at least a fiftieth of the largest mass. Draw the points themselves over it with [Cloud].
 type Coupling struct {
 	// Source is n×2, Target m×2.
 	Source, Target mat.Matrix
 	// Plan is n×m.
 	Plan mat.Matrix
-	// Least is the mass of the faintest line as a fraction of the largest mass; zero means 0.02.
-	Least float64
-	// Most is the number of lines at most, the heaviest; zero means 4·(n+m).
-	Most int
-	// Color of a line with the largest mass; nil means dark grey.
-	Color color.Color
 }
 
 // Cloud is the rows of an n×2 matrix as points.
@@ -77,23 +70,15 @@ func (k Coupling) links() (out []link, top float64) {
 			}
 		}
 	}
-	least := k.Least
-	if least <= 0 {
-		least = 0.02
-	}
 	for i := range n {
 		for j, v := range raster.Row(k.Plan, i, buf) {
-			if v > 0 && v >= least*top && !math.IsInf(v, 0) {
+			if v > 0 && v >= 0.02*top && !math.IsInf(v, 0) {
 				out = append(out, link{i, j, v})
 			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b link) int { return cmp.Compare(b.mass, a.mass) })
-	most := k.Most
-	if most <= 0 {
-		most = 4 * (n + m)
-	}
-	out = out[:min(len(out), most)]
+	out = out[:min(len(out), 4*(n+m))]
 	slices.Reverse(out) // the heaviest are drawn last
 	return out, top
 }
@@ -103,17 +88,13 @@ func (k Coupling) Plot(c draw.Canvas, p *plot.Plot) {
 	if k.check() != nil {
 		return
 	}
-	col := k.Color
-	if col == nil {
-		col = DarkGrey
-	}
 	x, y := transforms(c, p)
 	links, top := k.links()
 	for _, l := range links {
 		a := vg.Point{X: x(k.Source.At(l.i, 0)), Y: y(k.Source.At(l.i, 1))}
 		b := vg.Point{X: x(k.Target.At(l.j, 0)), Y: y(k.Target.At(l.j, 1))}
 		if finite(a) && finite(b) {
-			sty := draw.LineStyle{Color: Fade(col, 0.08+0.72*l.mass/top), Width: 0.6}
+			sty := draw.LineStyle{Color: Fade(DarkGrey, 0.08+0.72*l.mass/top), Width: 0.6}
 			c.StrokeLines(sty, c.ClipLinesXY([]vg.Point{a, b})...)
 		}
 	}

@@ -12,15 +12,14 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// A line with an error band on a logarithmic axis, the legend outside on the right.
+// A line with an error band on a logarithmic axis, its legend below.
 func Example() {
 	iteration := []float64{1, 2, 3, 4}
 	fig := style.Figure{
 		Width: style.Screen,
 		Body: style.Plot{
-			X:      style.Axis{Label: "iteration"},
-			Y:      style.Axis{Label: "marginal error", Unit: "L^{1}", Log: true},
-			Legend: style.Right,
+			X: style.Axis{Label: "iteration"},
+			Y: style.Axis{Label: "marginal error", Unit: "L^{1}", Log: true},
 			Items: []plot.Plotter{
 				style.Rule{At: 1e-3, Label: "tolerance"},
 				style.Line{Name: "Sinkhorn", X: iteration, Y: []float64{1, .5, .25, .12}, Lo: []float64{.8, .4, .2, .1}, Hi: []float64{1.2, .6, .3, .15}},

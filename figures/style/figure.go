@@ -40,8 +40,6 @@ type Drawer interface {
 // Figure is a finished picture. Its zero value with a Body is one column wide and as high as the body wishes.
 type Figure struct {
 	Body Drawer
-	// Title stands above everything; figures in papers do without.
-	Title string
 	// Badge is a short remark in the lower right corner, such as how much smaller than the paper it is.
 	Badge string
 	// Width and Height of the picture. Zero means OneColumn, and the height that suits the body.
@@ -90,7 +88,7 @@ func check(d Drawer) error {
 func (f Figure) Size() (w, h vg.Length) {
 	w, h = cmp.Or(f.Width, OneColumn), f.Height
 	if h == 0 {
-		h = naturalHeight(f.Body, w-2*margin) + 2*margin + f.titleHeight() + f.badgeHeight()
+		h = naturalHeight(f.Body, w-2*margin) + 2*margin + f.badgeHeight()
 	}
 	return w, h
 }
@@ -101,13 +99,6 @@ func naturalHeight(d Drawer, w vg.Length) vg.Length {
 		return s.height(w)
 	}
 	return w * 0.66
-}
-
-func (f Figure) titleHeight() vg.Length {
-	if f.Title == "" {
-		return 0
-	}
-	return paper.Height(f.Title, sans(titleSize+1)) + 7
 }
 
 func (f Figure) badgeHeight() vg.Length {
@@ -121,11 +112,6 @@ func (f Figure) badgeHeight() vg.Length {
 func (f Figure) Draw(c draw.Canvas) {
 	fill(c, c.Rectangle, White)
 	c = draw.Crop(c, margin, -margin, margin, -margin)
-	if f.Title != "" {
-		sty := textStyle(titleSize+1, draw.XCenter, draw.YTop)
-		paper.Write(c, `\b{`+f.Title+`}`, sty, vg.Point{X: c.Center().X, Y: c.Max.Y})
-		c.Max.Y -= f.titleHeight()
-	}
 	if f.Badge != "" {
 		badge(c, f.Badge)
 		c.Min.Y += f.badgeHeight()

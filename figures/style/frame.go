@@ -1,6 +1,7 @@
 package style
 
 import (
+	"cmp"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -46,29 +47,13 @@ func (in insets) within(r vg.Rectangle) vg.Rectangle {
 
 // Draw draws the plot with its legend.
 func (p Plot) Draw(c draw.Canvas) {
-	r := c.Rectangle
-	if p.Legend.outside() {
-		r = p.entries().place(c, r, p.Legend)
-	}
+	r := p.outer().below(c, c.Rectangle)
 	p.drawIn(c, p.insets(r.Size()).within(r))
 }
 
 func (p Plot) height(w vg.Length) vg.Length {
-	size := vg.Point{X: w, Y: 0.7 * w}
-	extra := vg.Length(0)
-	if p.Legend.outside() {
-		rest := p.entries().rest(vg.Rectangle{Max: size}, p.Legend).Size()
-		extra, size.X = size.Y-rest.Y, rest.X
-	}
-	in := p.insets(size)
-	return in.bottom + in.top + vg.Length(p.aspect())*(size.X-in.left-in.right) + extra
-}
-
-func (p Plot) aspect() float64 {
-	if p.Aspect > 0 {
-		return p.Aspect
-	}
-	return 0.7
+	in := p.insets(vg.Point{X: w, Y: 0.7 * w})
+	return in.bottom + in.top + vg.Length(cmp.Or(p.Aspect, 0.7))*(w-in.left-in.right) + p.outer().strip(w)
 }
 
 func (p Plot) insets(size vg.Point) (in insets) {
@@ -155,8 +140,8 @@ func (p Plot) drawIn(c vg.Canvas, data vg.Rectangle) {
 		at := vg.Rectangle{Min: vg.Point{X: d.Max.X + barGap, Y: d.Min.Y}, Max: vg.Point{X: d.Max.X + barGap + p.Bar.width(), Y: d.Max.Y}}
 		p.Bar.Draw(draw.Canvas{Canvas: c, Rectangle: at})
 	}
-	if p.Legend.inside() {
-		p.entries().inside(d, p.Legend)
+	if p.Legend == BottomRight {
+		Key(p.Items...).useful().inside(d)
 	}
 }
 

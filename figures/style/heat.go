@@ -13,9 +13,9 @@ import (
 	"coupling/figures/style/raster"
 )
 
-// Heat is a field over the axes of a [Plot]: row i, column j of M is the value in the cell that is the i-th from below
-// and the j-th from the left of the rectangle from (X0, Y0) to (X1, Y1). Cells are equally large on the picture, on
-// logarithmic axes too. Cells that the axes cut are left out. For a matrix with its first row at the top see [HeatMap].
+// Heat is a field over the axes of a [Plot]: row i, column j of M is the value in the cell that is the i-th from Y0 and the
+// j-th from X0 of the rectangle from (X0, Y0) to (X1, Y1), which the axes should hold. For a matrix with its first row at the
+// top see [HeatMap].
 type Heat struct {
 	M              mat.Matrix
 	X0, X1, Y0, Y1 float64
@@ -40,43 +40,22 @@ func (h Heat) ranges(x, y Axis) (ex, ey extent) {
 
 // Plot draws the field.
 func (h Heat) Plot(c draw.Canvas, p *plot.Plot) {
-	if h.check() != nil {
-		return
-	}
 	x, y := transforms(c, p)
-	rows, cols := h.M.Dims()
-	j0, j1, left, right := visibleCells(cols, x(h.X0), x(h.X1), c.Min.X, c.Max.X)
-	i0, i1, low, high := visibleCells(rows, y(h.Y0), y(h.Y1), c.Min.Y, c.Max.Y)
-	if i0 >= i1 || j0 >= j1 {
-		return
+	r, m := vg.Rectangle{Min: vg.Point{X: x(h.X0), Y: y(h.Y1)}, Max: vg.Point{X: x(h.X1), Y: y(h.Y0)}}, h.M
+	if r.Min.Y > r.Max.Y { // the axis runs upward
+		r.Min.Y, r.Max.Y = r.Max.Y, r.Min.Y
+		m = upended{m}
 	}
-	r := vg.Rectangle{Min: vg.Point{X: left, Y: low}, Max: vg.Point{X: right, Y: high}}
-	heat(c, r, upended{h.M, i0, j0, i1 - i0, j1 - j0}, h.Scale.of(h.M))
+	heat(c, r, m, h.Scale.of(h.M))
 }
 
-// visibleCells are those of n cells between from and to that lie within [lo, hi], and their outer edges.
-func visibleCells(n int, from, to, lo, hi vg.Length) (first, end int, left, right vg.Length) {
-	const slack = 1e-6
-	side := (to - from) / vg.Length(n)
-	if !finite(vg.Point{X: from, Y: to}) || side <= 0 {
-		return 0, 0, 0, 0
-	}
-	first = max(0, int(math.Ceil(float64((lo-from)/side)-slack)))
-	end = min(n, int(math.Floor(float64((hi-from)/side)+slack)))
-	return first, end, from + side*vg.Length(first), from + side*vg.Length(end)
+// upended is a matrix with its rows in reverse.
+type upended struct{ mat.Matrix }
+
+func (u upended) At(i, j int) float64 {
+	r, _ := u.Dims()
+	return u.Matrix.At(r-1-i, j)
 }
-
-// upended is a part of a matrix with its rows in reverse.
-type upended struct {
-	m          mat.Matrix
-	i, j, r, c int
-}
-
-func (u upended) Dims() (r, c int) { return u.r, u.c }
-
-func (u upended) At(i, j int) float64 { return u.m.At(u.i+u.r-1-i, u.j+j) }
-
-func (u upended) T() mat.Matrix { return mat.Transpose{Matrix: u} }
 
 // heat draws a matrix into a rectangle, row 0 at the top, resampled to the dots of the canvas.
 func heat(c vg.Canvas, r vg.Rectangle, m mat.Matrix, s Scale) {

@@ -85,7 +85,10 @@ func (h HeatMap) plot() Plot {
 	r, c := h.dims()
 	p := Plot{
 		Title: h.Title, X: h.axis(h.ColLabel, h.Cols, c), Y: h.axis(h.RowLabel, h.Rows, r),
-		Items: []plot.Plotter{heatCells{h}}, NoGrid: true, Aspect: float64(r) / float64(max(c, 1)),
+		NoGrid: true, Aspect: float64(r) / float64(max(c, 1)),
+	}
+	if r > 0 && c > 0 {
+		p.Items = []plot.Plotter{Heat{M: h.M, X1: float64(c), Y1: float64(r), Scale: h.Scale}, blockLines{h}}
 	}
 	p.Y.Invert = true
 	if !h.NoBar {
@@ -137,14 +140,10 @@ func (h HeatMap) drawIn(c vg.Canvas, data vg.Rectangle) {
 	h.plot().drawIn(c, data)
 }
 
-// heatCells is the picture within the axes, with thin lines between the blocks and a short bar along each, so that labels
-// belong to something.
-type heatCells struct{ HeatMap }
+// blockLines are thin lines between the blocks and a short bar along each, so that labels belong to something.
+type blockLines struct{ HeatMap }
 
-func (h heatCells) Plot(d draw.Canvas, p *plot.Plot) {
-	if h.M != nil {
-		heat(d, d.Rectangle, h.M, h.Scale.of(h.M))
-	}
+func (h blockLines) Plot(d draw.Canvas, p *plot.Plot) {
 	thin, bar := draw.LineStyle{Color: Fade(hue.Missing, 0.9), Width: 0.4}, draw.LineStyle{Color: DarkGrey, Width: 0.8}
 	const off, gap = 2, 0.7
 	x, y := transforms(d, p)

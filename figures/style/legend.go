@@ -11,20 +11,12 @@ import (
 // Place is where a legend stands.
 type Place int
 
-// The places of a legend. The first two are outside of the axes.
+// The places of a legend.
 const (
-	Below Place = iota // under the axes, in as many columns as fit
-	Right              // to the right of the axes, in one column
-	TopLeft
-	TopRight
-	BottomLeft
-	BottomRight
+	Below       Place = iota // under the axes, in as many columns as fit
+	BottomRight              // within the axes
 	Hidden
 )
-
-func (p Place) outside() bool { return p == Below || p == Right }
-
-func (p Place) inside() bool { return p >= TopLeft && p <= BottomRight }
 
 // Entry is one line of a legend.
 type Entry struct {
@@ -64,13 +56,20 @@ next:
 	return l
 }
 
-// entries is the legend of a plot: empty where there is nothing to tell apart.
-func (p Plot) entries() Legend {
-	l := Key(p.Items...)
+// useful is the legend where there is something to tell apart.
+func (l Legend) useful() Legend {
 	if len(l) < 2 {
 		return nil
 	}
 	return l
+}
+
+// outer is the legend below a plot.
+func (p Plot) outer() Legend {
+	if p.Legend != Below {
+		return nil
+	}
+	return Key(p.Items...).useful()
 }
 
 // Measures of a legend in points.
@@ -104,29 +103,18 @@ func (l Legend) height(w vg.Length) vg.Length {
 	return vg.Length((len(l)+n-1)/n) * rowHeight
 }
 
-// rest is what an outside legend leaves of a rectangle.
-func (l Legend) rest(r vg.Rectangle, p Place) vg.Rectangle {
-	switch {
-	case len(l) == 0:
-	case p == Right:
-		r.Max.X -= l.entryWidth() + legendGap
-	case p == Below:
-		r.Min.Y += l.height(r.Size().X) + legendGap
+// strip is the height that the legend takes below axes of some width.
+func (l Legend) strip(w vg.Length) vg.Length {
+	if len(l) == 0 {
+		return 0
 	}
-	return r
+	return l.height(w) + legendGap
 }
 
-// place draws an outside legend at the edge of a rectangle and returns what remains.
-func (l Legend) place(c vg.Canvas, r vg.Rectangle, p Place) vg.Rectangle {
-	rest := l.rest(r, p)
-	if len(l) == 0 || rest == r {
-		return r
-	}
-	if p == Right {
-		r.Min.X = rest.Max.X + legendGap
-		l.columnAt(c, vg.Point{X: r.Min.X, Y: r.Max.Y - 2}, l)
-		return rest
-	}
+// below draws the legend at the lower edge of a rectangle and returns what remains.
+func (l Legend) below(c vg.Canvas, r vg.Rectangle) vg.Rectangle {
+	rest := r
+	rest.Min.Y += l.strip(r.Size().X)
 	r.Max.Y = rest.Min.Y - legendGap
 	l.Draw(draw.Canvas{Canvas: c, Rectangle: r})
 	return rest
@@ -162,20 +150,14 @@ func (Legend) columnAt(c vg.Canvas, at vg.Point, entries []Entry) {
 	}
 }
 
-// inside draws the legend in a corner of the data area, on a veil that keeps it readable over data.
-func (l Legend) inside(c draw.Canvas, p Place) {
+// inside draws the legend in the lower right corner of the data area, on a veil that keeps it readable over data.
+func (l Legend) inside(c draw.Canvas) {
 	if len(l) == 0 {
 		return
 	}
 	const pad = 3
 	w, h := l.entryWidth()+2*pad, vg.Length(len(l))*rowHeight+2*pad
-	at := vg.Point{X: c.Min.X + pad, Y: c.Max.Y}
-	if p == TopRight || p == BottomRight {
-		at.X = c.Max.X - w
-	}
-	if p == BottomLeft || p == BottomRight {
-		at.Y = c.Min.Y + h + pad
-	}
+	at := vg.Point{X: c.Max.X - w, Y: c.Min.Y + h + pad}
 	fill(c, vg.Rectangle{Min: vg.Point{X: at.X, Y: at.Y - h}, Max: vg.Point{X: at.X + w, Y: at.Y}}, Fade(White, 0.85))
 	l.columnAt(c, vg.Point{X: at.X + pad, Y: at.Y - pad}, l)
 }

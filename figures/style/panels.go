@@ -1,10 +1,13 @@
 package style
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -22,9 +25,6 @@ type Panels struct {
 	Letters bool
 	// ShareX and ShareY give all plots one range on an axis, and label it on the outer panels only.
 	ShareX, ShareY bool
-	// Legend places one legend for all panels: Below (the zero value), Right, or Hidden. Plots whose own Legend is
-	// inside of their axes keep it.
-	Legend Place
 	// Bar is a colour bar for all panels, on the right.
 	Bar *ColorBar
 	// Widths are the relative widths of the columns' data areas; nil means equal.
@@ -75,50 +75,33 @@ func (p Panels) shape() (cols, rows int) {
 	return cols, max((len(p.Items)+cols-1)/cols, 1)
 }
 
-func (p Panels) gap() vg.Length {
-	if p.Gap > 0 {
-		return p.Gap
-	}
-	return 10
-}
+func (p Panels) gap() vg.Length { return cmp.Or(p.Gap, 10) }
 
 // shares splits a length among relative sizes, with gaps between them.
 func shares(total, gap vg.Length, n int, weights []float64) []vg.Length {
-	out, sum := make([]vg.Length, n), 0.0
-	weight := func(i int) float64 {
-		if i < len(weights) && weights[i] > 0 {
-			return weights[i]
-		}
-		return 1
+	if weights == nil {
+		weights = slices.Repeat([]float64{1}, n)
 	}
-	for i := range n {
-		sum += weight(i)
-	}
-	for i := range out {
-		out[i] = (total - gap*vg.Length(n-1)) * vg.Length(weight(i)/sum)
+	out := make([]vg.Length, n)
+	for i, w := range weights {
+		out[i] = (total - gap*vg.Length(n-1)) * vg.Length(w/floats.Sum(weights))
 	}
 	return out
 }
 
-// entries is the legend of all panels.
+// entries is the legend of all panels, below them. Plots whose own legend is inside of their axes keep it.
 func (p Panels) entries() (l Legend) {
-	if !p.Legend.outside() {
-		return nil
-	}
 	for _, it := range p.Items {
-		if q, ok := asPlot(it); ok && q.Legend.outside() {
+		if q, ok := asPlot(it); ok && q.Legend == Below {
 			l = l.with(Key(q.Items...)...)
 		}
 	}
-	if len(l) < 2 {
-		return nil
-	}
-	return l
+	return l.useful()
 }
 
 // Draw draws the panels, the legend and the colour bar.
 func (p Panels) Draw(c draw.Canvas) {
-	r := p.entries().place(c, c.Rectangle, p.Legend)
+	r := p.entries().below(c, c.Rectangle)
 	bar := r
 	if p.Bar != nil {
 		r.Max.X -= p.Bar.width() + barGap
@@ -298,15 +281,12 @@ func (p Panels) commonExtents() (ex, ey extent) {
 
 // height of the panels at a width: that of the tallest item in each row.
 func (p Panels) height(w vg.Length) vg.Length {
-	outer := vg.Rectangle{Max: vg.Point{X: w, Y: 0.7 * w}}
-	inner := p.entries().rest(outer, p.Legend)
-	extra := outer.Size().Y - inner.Size().Y
-	if p.Bar != nil {
-		inner.Max.X -= p.Bar.width() + barGap
-	}
 	cols, rows := p.shape()
-	widths := p.columnWidths(inner.Size().X, p.shared())
-	h := p.gap()*vg.Length(rows-1) + extra
+	h := p.gap()*vg.Length(rows-1) + p.entries().strip(w)
+	if p.Bar != nil {
+		w -= p.Bar.width() + barGap
+	}
+	widths := p.columnWidths(w, p.shared())
 	for j := range rows {
 		var tallest vg.Length
 		for i := range cols {
@@ -327,7 +307,7 @@ func (p Panels) itemHeight(it Drawer, w vg.Length) vg.Length {
 	if !ok {
 		return naturalHeight(it, w) + p.strip()
 	}
-	if q.Legend.outside() {
+	if q.Legend == Below {
 		q.Legend = Hidden
 	}
 	h := q.height(w)

@@ -96,8 +96,6 @@ func TestBadData(t *testing.T) {
 		"1 Lo and 0 Hi":            items(style.Line{X: []float64{1}, Y: []float64{1}, Lo: []float64{1}}),
 		"0 X and 1 Y":              items(style.Points{Y: []float64{1}}),
 		"At = 2 of 2":              items(style.Bars{At: 2, Of: 2}),
-		"Edges[1] = 0":             items(style.Histogram{Edges: []float64{1, 0}}),
-		"one edge":                 items(style.Histogram{Edges: []float64{1}}),
 		"x 1 to 0":                 items(style.Heat{M: m, X0: 1, Y1: 1}),
 		"Plan 2×3":                 items(style.Coupling{Source: mat.NewDense(2, 2, nil), Target: mat.NewDense(2, 2, nil), Plan: m}),
 		"Source, Target and Plan":  items(style.Coupling{}),
@@ -144,9 +142,7 @@ func TestEmptiness(t *testing.T) {
 		"all infinite":    style.Plot{Items: []plot.Plotter{line(inf, -inf)}},
 		"largest":         style.Plot{Items: []plot.Plotter{line(-big, big)}},
 		"one largest":     style.Plot{Items: []plot.Plotter{line(big), line(-big)}},
-		"no points":       style.Plot{Items: []plot.Plotter{style.Points{}, style.Bars{}, style.Histogram{}}},
-		"one sample":      style.Plot{Items: []plot.Plotter{style.Histogram{Data: []float64{2, 2}}}},
-		"NaN samples":     style.Plot{Items: []plot.Plotter{style.Histogram{Data: []float64{nan, inf}}}},
+		"no points":       style.Plot{Items: []plot.Plotter{style.Points{}, style.Bars{}}},
 		"reversed limits": style.Plot{X: style.Axis{Min: 2, Max: 1}, Items: []plot.Plotter{line(1, 2)}},
 		"no panels":       style.Panels{},
 		"empty panel":     style.Panels{Items: []style.Drawer{nil, style.Plot{}}, Letters: true, Bar: &style.ColorBar{}},
@@ -196,7 +192,6 @@ func TestAnyData(t *testing.T) {
 				style.Line{Name: "a", X: x, Y: y, Lo: lo, Hi: hi, Marks: true},
 				style.Points{Name: "b", X: y, Y: x, Lo: lo, Hi: hi},
 				style.Bars{Y: y, Lo: lo, Hi: hi},
-				style.Histogram{Data: x},
 				style.Rule{At: value.Draw(t, "rule"), Label: "r"},
 				style.Note{X: value.Draw(t, "note"), Y: 1, Text: "n", DX: 5},
 			},
@@ -336,9 +331,6 @@ func TestSeries(t *testing.T) {
 			t.Errorf("series %d looks like series %d", k, j)
 		}
 		seen[key] = k
-	}
-	if style.Series(-3).Color != style.Series(0).Color {
-		t.Error("a negative series is not the first")
 	}
 }
 

@@ -2,8 +2,7 @@
 // of colour vision, and black-and-white printers, can tell apart.
 //
 // A [Map] sends [0, 1] to a colour. [Viridis] and [Ink] are sequential: CIE lightness L* is an affine function of
-// the argument, so that order survives in grey. [Balance] is diverging: lightness falls by the same amount on both
-// sides of the middle. Each is given by a few anchors, joined by straight lines in OKLab and travelled at constant
+// the argument, so that order survives in grey. Each is given by a few anchors, joined by straight lines in OKLab and travelled at constant
 // speed of L*.
 //
 // [Categorical] are the colours of Okabe and Ito without yellow (too light on white), ordered so that each prefix is

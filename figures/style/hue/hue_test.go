@@ -119,28 +119,6 @@ func TestSequential(t *testing.T) {
 	}
 }
 
-// TestBalance: both arms darken alike, the middle is nearly white, and the arms differ for every reader.
-func TestBalance(t *testing.T) {
-	if l := lightness(Balance(0.5)); l < 95 {
-		t.Errorf("the middle has L* = %.1f, want 95", l)
-	}
-	for i := 1; i <= 32; i++ {
-		d := float64(i) / 64
-		cold, warm := Balance(0.5-d), Balance(0.5+d)
-		if diff := math.Abs(lightness(cold) - lightness(warm)); diff > 3 {
-			t.Errorf("at ±%.2f the arms differ by %.1f in lightness", d, diff)
-		}
-		if d < 0.25 {
-			continue
-		}
-		for _, v := range []vision{normal, protan, deutan, tritan} {
-			if e := distance(v, cold, warm); e < 15 {
-				t.Errorf("at ±%.2f the arms are %.1f apart under vision %v, want 15", d, e, v)
-			}
-		}
-	}
-}
-
 // TestViridis compares with the published table at its ends and quarters.
 func TestViridis(t *testing.T) {
 	for at, want := range map[float64]color.NRGBA{
@@ -155,7 +133,7 @@ func TestViridis(t *testing.T) {
 }
 
 func TestMapEdges(t *testing.T) {
-	for name, m := range map[string]Map{"Viridis": Viridis, "Ink": Ink, "Balance": Balance} {
+	for name, m := range map[string]Map{"Viridis": Viridis, "Ink": Ink} {
 		if m(-1) != m(0) || m(2) != m(1) || m(math.Inf(1)) != m(1) || m(math.Inf(-1)) != m(0) {
 			t.Errorf("%s does not clip", name)
 		}

@@ -25,14 +25,6 @@ func Viridis(t float64) color.NRGBA { return lookup(viridis(), t) }
 // of the picture and should cost no ink.
 func Ink(t float64) color.NRGBA { return lookup(ink(), t) }
 
-// Balance runs from blue through near-white at ½ to red. It suits signed quantities on a symmetric range.
-func Balance(t float64) color.NRGBA {
-	if t > 0.5 {
-		return lookup(warm(), 2-2*t)
-	}
-	return lookup(cold(), 2*t)
-}
-
 func lookup(table []color.NRGBA, t float64) color.NRGBA {
 	if math.IsNaN(t) {
 		return Missing
@@ -43,8 +35,6 @@ func lookup(table []color.NRGBA, t float64) color.NRGBA {
 var (
 	viridis = ramp(0x440154, 0x472D7B, 0x3B528B, 0x2C728E, 0x21918C, 0x28AE80, 0x5EC962, 0xADDC30, 0xFDE725)
 	ink     = ramp(0xFFFFFF, 0xC9E3F0, 0x7DB8DA, 0x3A80BC, 0x20509A, 0x132A63, 0x0A1030)
-	cold    = ramp(0x0B3C7D, 0x2F74B5, 0x83B6DA, 0xD5E6F0, 0xF7F7F7)
-	warm    = ramp(0x7A1A0B, 0xB5472A, 0xE0947A, 0xF5DCD1, 0xF7F7F7)
 )
 
 // ramp joins anchors by straight lines in OKLab and samples them at points of equally spaced lightness.
