@@ -13,15 +13,17 @@ import (
 type Method int
 
 const (
-	// Automatic is Eliminate for up to 128 atoms on the smaller side. Above, it is CG, which is many times faster as
-	// a rule, and where CG has not converged in 1000 iterations, Cholesky for up to 2048.
+	// Automatic is Eliminate for up to 128 atoms on the smaller side. Above, it is CG, which is
+	// usually many times faster, followed by Cholesky, for up to 2048 atoms, if CG has not
+	// converged in 1000 iterations.
 	Automatic Method = iota
 	// Eliminate is the subtraction-free elimination: accurate to a few units in the last place whatever the plan.
 	// n·m² + m³/2 multiplications, 2n·m + 2m² memory.
 	Eliminate
-	// Cholesky factors D where its pivots are not weak, and falls back on Eliminate where they are.
+	// Cholesky factors D, and falls back on Eliminate if a pivot is too small to be trusted.
 	Cholesky
-	// CG is conjugate gradients with products by T only: two passes over the entries of T that matter an iteration.
+	// CG is conjugate gradients with products by T only: two passes an iteration over the entries
+	// of T that are not negligible.
 	CG
 )
 
@@ -33,38 +35,39 @@ func (m Method) String() string {
 	return [...]string{"automatic", "eliminate", "cholesky", "cg"}[m]
 }
 
-// Backward is how derivatives of a plan are computed. Its zero value works, and is what the methods of Plan use.
+// Backward says how derivatives of a plan are computed. Its zero value works; the methods of Plan
+// use it.
 type Backward struct {
 	// Method solves the linear system.
 	Method Method
 	// Tol is the relative residual at which CG stops; 0 is a hundredth of the plan's MarginalL1, from 1e-13 to 1e-6: no
 	// gradient is better than its plan.
 	Tol float64
-	// MaxIter is the largest number of CG iterations; 0 is 10 m + 1000.
+	// MaxIter is the largest number of CG iterations; 0 is 10·m + 1000.
 	MaxIter int
 }
 
-// adjoint solves Diag(T1) u + T v = (T∘V)1, Tᵀu + Diag(Tᵀ1) v = (T∘V)ᵀ1 + q (q may be nil) for the field V, which is
-// made row by row. What it returns of u is relative to the row mean of V, so that
+// adjoint solves Diag(T1) u + T v = (T∘V)1, Tᵀu + Diag(Tᵀ1) v = (T∘V)ᵀ1 + q (q may be nil) for the
+// field V, which is made row by row. It returns u relative to the row means of V, as centred:
 //
 //	uᵢ + vⱼ − V_ij = centredᵢ + vⱼ − (V_ij − V̄ᵢ),   V̄ᵢ = Σⱼ T_ij V_ij / (T1)ᵢ,   centredᵢ = −Σⱼ T_ij vⱼ / (T1)ᵢ,
 //
-// which loses nothing to a large V.
+// so that a large V costs no precision.
 type adjoint struct {
 	p      *Plan
 	v      []float64
-	base   []float64 // where not nil, v is for the field V less base in every row
+	base   []float64 // where not nil, v solves for the field V less base in every row
 	method Method
 	status Status
 	resid  float64
 }
 
-// field writes row i of V, given row i of T and of log T (relative to the row's largest, 0 where T is 0 for want of
-// weight).
+// field writes row i of V, given row i of T and of log T (relative to the row's largest entry; 0
+// where T is 0 because a weight is 0).
 type field func(i int, dst, t, logT []float64)
 
-// solve solves for the field V (nil: 0) and the node currents q (nil: 0). A residual of CG is relative to the right-hand
-// side, or to scale where that is more.
+// solve solves for the field V (nil: 0) and the node currents q (nil: 0). The residual of CG is
+// relative to the larger of the right-hand side and scale.
 func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
 	n, m := p.Dims()
 	method := b.Method
@@ -84,7 +87,7 @@ func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64, scal
 	return direct(ctx, p, v, q, method)
 }
 
-// check reports settings out of range, and a plan that is not differentiated.
+// check reports settings out of range and plans that have no derivative.
 func (b Backward) check(p *Plan) error {
 	switch {
 	case p.unbalanced:
@@ -99,15 +102,16 @@ func (b Backward) check(p *Plan) error {
 	return nil
 }
 
-// rebaseRatio is how many times the field must outweigh what potentials leave of it for these to be taken off first.
+// rebaseRatio is the ratio of norms, of the field V to V less potentials, above which solveShifted
+// subtracts potentials first.
 const rebaseRatio = 100
 
-// solveShifted is solve where V may hold potentials u ⊕ w much larger than what they leave: v is for V less a base,
-// from which V is subtracted without loss, and errors are relative to what is left. (Adding u ⊕ w to V adds it to the
-// solution and changes no derivative.)
+// solveShifted is solve for a V that may contain potentials u ⊕ w much larger than the rest of it.
+// It subtracts a base from V without loss and solves for the remainder, so that errors are relative
+// to the remainder. (Adding u ⊕ w to V adds it to the solution and changes no derivative.)
 func (b Backward) solveShifted(ctx context.Context, p *Plan, v field, q []float64) (*adjoint, error) {
 	out, err := b.solve(ctx, p, v, q, 0)
-	// Twice: the first base is off by what is lost beside it.
+	// Twice: the first base has an error of the order of V's rounding.
 	for range 2 {
 		if err != nil || v == nil {
 			break
@@ -151,7 +155,8 @@ func subtractBase(row, base, t []float64, mass float64) {
 	}
 }
 
-// weightedNorms returns the norm √Σ T_ij x_ij² of the field less its base and row means, and that of what v leaves of it.
+// weightedNorms returns the norm √Σ T_ij x_ij² of the field less its base and row means, and the
+// norm of that field less v.
 func (a *adjoint) weightedNorms(v field) (all, left float64) {
 	p := a.p
 	_, m := p.Dims()
@@ -189,11 +194,11 @@ func (a *adjoint) centred(i int, dst, t, logT []float64, v field) {
 
 const (
 	maxEliminate = 128     // atoms on the smaller side up to which Automatic eliminates
-	maxCholesky  = 2048    // and up to which it falls back on a factor
-	maxDirect    = 1 << 24 // n·m up to which it does either, which hold T and the field
+	maxCholesky  = 2048    // and up to which it falls back on Cholesky
+	maxDirect    = 1 << 24 // n·m up to which it does either: both hold T and the field in memory
 )
 
-// automatic tries conjugate gradients, and factors where they are slow.
+// automatic tries conjugate gradients first, and Cholesky where they are slow.
 func (b Backward) automatic(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
 	n, m := p.Dims()
 	try := b
@@ -241,7 +246,7 @@ func direct(ctx context.Context, p *Plan, v field, q []float64, method Method) (
 	return &adjoint{p: p, v: s, method: used, status: Converged}, nil
 }
 
-// solveNetwork uses Cholesky if asked to and trustworthy, else elimination.
+// solveNetwork uses Cholesky if it was asked for and its pivots are large enough, else elimination.
 func solveNetwork(ctx context.Context, net *laplacian.Network, method Method) ([]float64, Method, error) {
 	if method == Cholesky {
 		if s, ok := net.Cholesky(); ok {
@@ -252,7 +257,7 @@ func solveNetwork(ctx context.Context, net *laplacian.Network, method Method) ([
 	return s, Eliminate, err
 }
 
-// directTransposed solves for u on the network of the sources, and then has v from the columns.
+// directTransposed solves for u on the network of the sources and computes v from the columns.
 func directTransposed(ctx context.Context, p *Plan, t, f, q []float64, method Method) (*adjoint, error) {
 	n, m := p.Dims()
 	tt, ft, col := make([]float64, n*m), []float64(nil), make([]float64, m)
@@ -307,7 +312,7 @@ func centre(v, t []float64, mass float64) float64 {
 		clear(v)
 		return 0
 	}
-	// Twice: the second mean is the rounding of the first.
+	// Twice: the second mean removes the rounding of the first.
 	var total float64
 	for range 2 {
 		mean := dot(v, t) / mass
@@ -317,7 +322,8 @@ func centre(v, t []float64, mass float64) float64 {
 	return total
 }
 
-// entriesToHold is how many entries of T conjugate gradients may hold, as for lists in a solve.
+// entriesToHold is the largest number of entries of T that conjugate gradients hold, the same as
+// for lists in a solve.
 func (p *Plan) entriesToHold() int {
 	if isFrugal(p.Geometry) {
 		return maxActiveFrugal
@@ -325,7 +331,8 @@ func (p *Plan) entriesToHold() int {
 	return maxActive
 }
 
-// iterate solves by conjugate gradients over the entries of T that matter, preconditioned by the column sums.
+// iterate solves by conjugate gradients over the entries of T that are not negligible,
+// preconditioned by the column sums.
 func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
 	h, rhs := p.system(v, p.entriesToHold())
 	if q != nil {
@@ -334,7 +341,7 @@ func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64, sc
 	return b.iterateOn(ctx, p, h, rhs, scale)
 }
 
-// iterateOn is iterate for D and the right-hand side as they are.
+// iterateOn is iterate for a given D and right-hand side.
 func (b Backward) iterateOn(ctx context.Context, p *Plan, h *hessian, rhs []float64, scale float64) (*adjoint, error) {
 	_, m := p.Dims()
 	tol, most := b.Tol, b.MaxIter
@@ -356,7 +363,8 @@ func (b Backward) iterateOn(ctx context.Context, p *Plan, h *hessian, rhs []floa
 	return out, nil
 }
 
-// derivative writes row i of (u ⊕ v − V) for the field V: what multiplies T/ε in a derivative with respect to the cost.
+// derivative writes row i of u ⊕ v − V for the field V: the factor of T/ε in a derivative with
+// respect to the cost.
 func (a *adjoint) derivative(i int, dst, t, logT []float64, v field) {
 	mass := a.p.mass[i]
 	if mass == 0 {

@@ -15,8 +15,9 @@ import (
 //
 //	Σ_k w_k min <T_k,c_k> + ε Σ T_k log T_k   over T_k ≥ 0 with T_k 1 = a_k and T_kᵀ1 = b,
 //
-// the entropic barycentre of the measures a_k, by iterative Bregman projections (Benamou, Carlier, Cuturi, Nenna and Peyré 2015)
-// with ε-annealing: a pass over the costs of each measure an iteration. The zero value with Eps set works.
+// the entropic barycentre of the measures a_k, by iterative Bregman projections (Benamou, Carlier,
+// Cuturi, Nenna and Peyré 2015) with ε-annealing. An iteration is one pass over the costs of each
+// measure. The zero value with Eps set works.
 type Barycentre struct {
 	// Eps is the ε > 0 of the problem, in units of cost.
 	Eps float64
@@ -28,22 +29,25 @@ type Barycentre struct {
 	Workers int
 }
 
-// Barycentres is what a Barycentre or a FreeBarycentre found.
+// Barycentres is the result of a Barycentre or a FreeBarycentre.
 type Barycentres struct {
-	// X is the support of a FreeBarycentre, n×d, and B its weights or those that a Barycentre found.
+	// X is the support that a FreeBarycentre found, n×d. B holds the weights: those that a
+	// Barycentre found, or those given to a FreeBarycentre.
 	X *mat.Dense
 	B []float64
 	// Plans are the plans from each measure to the barycentre. They are optimal where Status is Converged.
 	Plans []*Plan
-	// Status says whether to believe the rest. Iterations counts steps, and Error is what Tol is compared with.
+	// Status says whether the solve converged, Iterations counts steps, and Error is the number
+	// that Tol bounds.
 	Status     Status
 	Iterations int
 	Error      float64
 }
 
-// Solve returns the barycentre of the measures that are the sources of problems, of weights A, on the support that is the targets of
-// them all; B is not read. w holds the weights of the measures, divided by their sum; nil is equal ones. Errors are for bad input
-// and for a context that ended.
+// Solve returns the barycentre of several measures. The sources of problems[k], with weights A, are
+// the k-th measure; the targets, the same in every problem, are the support; B is not read. w holds
+// the weights of the measures, which are divided by their sum; nil is equal weights. Errors are for
+// bad input and for a context that ended.
 func (o Barycentre) Solve(ctx context.Context, problems []Problem, w []float64) (*Barycentres, error) {
 	w, err := barycentreWeights(w, len(problems))
 	if err != nil {
@@ -111,7 +115,7 @@ func (p *projections) share() {
 // stage iterates at ε until the error is at most tol.
 func (p *projections) stage(eps, tol float64) error {
 	for _, r := range p.runs {
-		r.s.eps = eps // and the potentials as they are: their weighted sum is to stay 0
+		r.s.eps = eps // and keeps the potentials, whose weighted sum must stay 0
 		r.s.choosePass(tol)
 	}
 	best := stagnation{monotone: true}
@@ -139,7 +143,8 @@ func (p *projections) stage(eps, tol float64) error {
 	}
 }
 
-// project makes the rows of every plan right and b the geometric mean of their columns.
+// project scales the rows of every plan to their weights and sets b to the geometric mean of the
+// columns.
 func (p *projections) project() error {
 	logB := make([]float64, len(p.b))
 	for k, r := range p.runs {
@@ -173,7 +178,7 @@ func (s *semidual) logColumns(dst, beta []float64) {
 	}
 }
 
-// finish returns the barycentre, with plans whose columns are compared with it.
+// finish returns the barycentre and its plans, whose marginal errors are relative to it.
 func (p *projections) finish() (*Barycentres, error) {
 	out := &Barycentres{B: p.b, Status: p.status, Iterations: p.iter, Error: p.err}
 	kern.Scale(p.b, 1/kern.Sum(p.b), p.b)
@@ -194,13 +199,16 @@ func (p *projections) finish() (*Barycentres, error) {
 	return out, nil
 }
 
-// FreeBarycentre finds the points x_i of given weights b_i that minimise Σ_k w_k OT(a_k, b) for the cost |x−y|², with OT the value
-// min <T,c> + ε KL(T|abᵀ) of the Solver, by the fixed point x_i = Σ_k w_k Σ_j T_k,ji y_j/b_i (Cuturi and Doucet 2014). A step solves
-// one problem a measure, from the last potentials where the Solver can, and never raises the objective, which has local minima.
+// FreeBarycentre finds the points x_i of given weights b_i that minimise Σ_k w_k OT(a_k, b) for the
+// cost |x−y|², with OT the value min <T,c> + ε KL(T|abᵀ) of the Solver, by the fixed point x_i =
+// Σ_k w_k Σ_j T_k,ji y_j/b_i (Cuturi and Doucet 2014). A step solves one problem for each measure,
+// warm-started if the Solver is a WarmStarter. No step raises the objective, but the objective has
+// local minima.
 type FreeBarycentre struct {
 	// Solver solves each transport problem.
 	Solver Solver
-	// Tol stops when no coordinate moves by more than Tol times the largest distance of a coordinate from the mean; 0 is 1e-6.
+	// Tol stops when no coordinate of a point moves by more than Tol times the largest distance of
+	// a coordinate from its mean; 0 is 1e-6.
 	Tol float64
 	// MaxIter is the largest number of steps; 0 is 100.
 	MaxIter int
@@ -212,7 +220,8 @@ type Cloud struct {
 	Weights []float64
 }
 
-// Solve returns the barycentre of the measures with weights w (nil: equal) from the points and with the weights of start.
+// Solve returns the barycentre of the measures clouds with weights w (nil: equal). It starts from
+// the points of start and keeps the weights of start.
 func (o FreeBarycentre) Solve(ctx context.Context, start Cloud, measures []Cloud, w []float64) (*Barycentres, error) {
 	w, err := barycentreWeights(w, len(measures))
 	if err != nil {
@@ -262,7 +271,8 @@ func (o FreeBarycentre) Solve(ctx context.Context, start Cloud, measures []Cloud
 	}
 }
 
-// moved is the largest difference of an entry between x and y over the largest distance of one from the mean of its column.
+// moved is the largest difference between entries of x and y, divided by the largest distance of an
+// entry from the mean of its column.
 func moved(x, y *mat.Dense) float64 {
 	n, d := x.Dims()
 	var far, most float64

@@ -10,17 +10,19 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// Batch solves many problems at once, one goroutine a problem: the way to use every core on problems that are too
-// small to be cut into spans, as in mini-batch training. Plans are those of Solver one by one, bit for bit.
+// Batch solves many problems at once, one goroutine for each problem. It uses every core on
+// problems that are too small to be parallel themselves, as in mini-batch training. Each plan
+// equals, bit for bit, the one that Solver returns for its problem alone.
 type Batch struct {
 	// Solver solves each problem.
 	Solver Solver
-	// Workers is the number of problems solved at a time; 0 is GOMAXPROCS. With a geometry on a device it is 1.
+	// Workers is the number of problems solved at a time; 0 is GOMAXPROCS. With a geometry on a
+	// device it is always 1.
 	Workers int
 }
 
-// Solve returns the plans in the order of the problems. On the first error, by index among those seen, it stops and
-// returns that error with the index of its problem.
+// Solve returns the plans in the order of the problems. It stops at an error and returns it with
+// the index of its problem; of several, the one of the lowest index.
 func (b Batch) Solve(ctx context.Context, problems []Problem) ([]*Plan, error) {
 	if b.Solver == nil {
 		return nil, bad(ErrParameter, "Batch.Solver is nil")
@@ -31,7 +33,7 @@ func (b Batch) Solve(ctx context.Context, problems []Problem) ([]*Plan, error) {
 	var wg sync.WaitGroup
 	workers := min(rows.Workers(b.Workers), len(problems))
 	if slices.ContainsFunc(problems, func(p Problem) bool { _, ok := p.Geometry.(*OnDevice); return ok }) {
-		workers = 1 // a device is for one goroutine
+		workers = 1 // a device runs one pass at a time
 	}
 	for range workers {
 		wg.Go(func() {

@@ -8,7 +8,7 @@ import (
 	"coupling/lab/device/cpu"
 )
 
-// A form is a cost that there are kernels for:
+// A form is a cost that has vector kernels:
 //
 //	Square·|x−y|² + Abs·|x−y|₁,   or |x−y|^Power where Power > 0,   or 1 − x·y/(|x||y|) where Angle is true.
 type form struct {
@@ -16,7 +16,7 @@ type form struct {
 	Angle              bool
 }
 
-// kernelCost is a point cost that has a form; any other is called for every pair.
+// kernelCost is a point cost that has a form; other costs are called for every pair.
 type kernelCost interface {
 	form() form
 }
@@ -40,8 +40,9 @@ func (c Power) form() form { return form{Power: float64(c)} }
 // chain carries ∂ℓ/∂c, given by blocks of rows, to the points: ∂ℓ/∂xᵢ = Σⱼ G_ij ∂c_ij/∂xᵢ and the same for y, by matrix
 // products where the cost has a form.
 //
-// For |x−y|², Σⱼ G_ij·2(xᵢ−yⱼ) = 2((G1)ᵢ xᵢ − (G y)ᵢ). Points are taken relative to the mean of the targets, so that what
-// cancels is of the size of the clouds and not of their distance from the origin.
+// For |x−y|², Σⱼ G_ij·2(xᵢ−yⱼ) = 2((G1)ᵢ xᵢ − (G y)ᵢ). Points are taken relative to the mean of the
+// targets, so that cancellation depends on the size of the clouds and not on their distance from
+// the origin.
 type chain struct {
 	cost   PointCost
 	form   form
@@ -107,14 +108,15 @@ func unit(a *mat.Dense) (*mat.Dense, []float64) {
 // coordinates returns aᵀ, row after row.
 func coordinates(a *mat.Dense) []float64 { return mat.DenseCopyOf(a.T()).RawMatrix().Data }
 
-// add adds what the rows [lo, hi) of G, which it may overwrite, come to in dx (n×d) and dy (m×d); either may be nil.
+// add adds the contribution of the rows [lo, hi) of G to dx (n×d) and dy (m×d); either may be nil.
+// It may overwrite the rows.
 func (c *chain) add(w *worker, dx, dy *mat.Dense, g []float64, lo, hi int) {
 	block := cpu.Dense(g, hi-lo, len(g)/(hi-lo))
 	switch {
 	case !c.known:
 		c.eachPair(dx, dy, g, lo, hi)
 	case c.form.Angle:
-		// −Σⱼ G_ij ŷⱼ; finish takes off what is along x̂ and divides by the lengths.
+		// −Σⱼ G_ij ŷⱼ; finish subtracts the part along x̂ and divides by the lengths.
 		c.products(w, dx, dy, block, lo, hi, 1)
 	case c.form.Power == 2:
 		c.squares(w, dx, dy, block, lo, hi, 2)
@@ -189,11 +191,13 @@ func (c *chain) signs(dx, dy *mat.Dense, g []float64, lo, hi int) {
 	}
 }
 
-// closePair is the distance, over that of the points from the centre, below which the gradient of |x−y|^p is formed from x−y
-// itself: from the products, it would err by 2⁻⁵² over this.
+// closePair is a distance between two points, relative to their distance from the centre. Below it
+// the gradient of |x−y|^p is formed from x−y itself, since the matrix products would give it a
+// relative error of 2⁻⁵²/closePair.
 const closePair = 0x1p-12
 
-// powers turns G into G·p|x−y|^(p−2), after which the gradient is that of ½|x−y|², and adds pairs that are close by themselves.
+// powers turns G into G·p|x−y|^(p−2), after which the gradient is that of ½|x−y|², and adds the
+// gradients of close pairs separately.
 func (c *chain) powers(dx, dy *mat.Dense, g []float64, lo, hi int) {
 	m, p := len(g)/(hi-lo), c.form.Power
 	for i := lo; i < hi; i++ {
@@ -242,7 +246,8 @@ func (c *chain) finish(dx, dy *mat.Dense) {
 	}
 }
 
-// project takes from each row of d what is along the unit vector, and divides by the length; 0 where the length is.
+// project removes from each row of d the part along the unit vector and divides by the length; the
+// row is 0 where the length is 0.
 func project(d, unit *mat.Dense, length []float64) {
 	if d == nil {
 		return

@@ -2,12 +2,14 @@ package ot
 
 import "math"
 
-// An L1 error of 1e-9 says nothing about a target of weight 1e-11: its column may be empty, and its potential anything.
-// The plan hardly notices. Potentials, which are the derivatives with respect to the weights, do, and so does the dual
-// value once a potential is out by 1/weight. So a solve is not over before every column is near its weight.
+// An L1 error of 1e-9 says nothing about a target of weight 1e-11: its column may be empty, and its
+// potential arbitrary. The plan hardly changes. The potentials, which are the derivatives with
+// respect to the weights, are wrong, and so is the dual value once a potential is off by 1/weight.
+// So a solve does not end before every column is near its weight.
 
-// columnTol is how far from its weight, relatively, a column may be at the end of a solve to tol: potentials are then right
-// to about ε√tol where atoms are well coupled. It asks for more than tol only of weights far below √tol.
+// columnTol is the largest relative deviation of a column from its weight at the end of a solve to
+// tol: potentials are then right to about ε√tol where atoms are well coupled. It is stricter than
+// tol only for weights far below √tol.
 func columnTol(tol float64) float64 { return math.Sqrt(tol) }
 
 // maxColumnLogError returns the largest |log (Tᵀ1)ⱼ/bⱼ| over the columns. Those of weight up to columnUnderflow are left out:
@@ -22,12 +24,14 @@ func (s *semidual) maxColumnLogError() float64 {
 	return worst
 }
 
-// columnsConverged reports whether the last evaluation ends a solve to tol.
+// columnsConverged reports whether the last evaluation ends a solve to tol: its L1 error is at most
+// tol and every column is near its weight.
 func (r *run) columnsConverged(tol float64) bool {
 	return r.err <= tol && r.s.maxColumnLogError() <= columnTol(tol)
 }
 
-// merit is the error of the last evaluation, for telling progress: below tol, what the columns are off decides.
+// merit is the error of the last evaluation by which progress is judged: below tol it is the
+// deviation of the columns.
 func (r *run) merit(tol float64) float64 {
 	if r.err > tol {
 		return r.err
@@ -40,18 +44,22 @@ func (r *run) merit(tol float64) float64 {
 }
 
 const (
-	// polishSinkhorn is how many Sinkhorn steps are tried before Newton's. Measured on problems of 20 atoms, half of them
-	// of weights to 1e-12: four do for all but one in thirty.
+	// polishSinkhorn is the number of Sinkhorn steps tried before Newton steps. On problems of 20
+	// atoms, half of them with weights down to 1e-12, four suffice for all but one problem in
+	// thirty.
 	polishSinkhorn = 4
-	// polishLong is how many there are at most where there are too many atoms for Newton's.
+	// polishLong is the largest number of Sinkhorn steps where there are too many atoms for Newton
+	// steps.
 	polishLong = 200
-	// polishNewton is how many Newton steps are taken: on the same problems, with weights to 1e-40, six at most did.
+	// polishNewton is the largest number of Newton steps: on the same problems, with weights down
+	// to 1e-40, six sufficed.
 	polishNewton = 40
 )
 
-// polishColumns gets the columns right that an L1 error of at most tol left off. Sinkhorn steps look at each column
-// by itself and make no L1 error larger; where small weights are coupled to each other more than to anything
-// else, it takes Newton's, whose elimination sees every link however small.
+// polishColumns corrects the columns of small weight, which an L1 error of at most tol leaves
+// wrong. Sinkhorn steps treat each column separately and never raise the L1 error. Where small
+// weights are coupled to each other more than to any other atom, it takes Newton steps, whose
+// elimination resolves every coupling however weak.
 func (q *quasiNewton) polishColumns(tol float64) error {
 	newton := q.s.m <= denseRescue
 	most := polishLong
@@ -76,8 +84,8 @@ func (q *quasiNewton) polishColumns(tol float64) error {
 	})
 }
 
-// newtonPolish is a Newton step without a search: the slopes that a search goes by do not see small columns either.
-// Where it makes the worst column worse, it becomes a Sinkhorn step.
+// newtonPolish is a Newton step without a line search, since the slopes of a line search do not
+// depend on small columns either. If it makes the worst column worse, a Sinkhorn step replaces it.
 func (q *quasiNewton) newtonPolish(h *hessian) error {
 	s := q.s
 	before, off := q.err, s.maxColumnLogError()

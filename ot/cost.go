@@ -11,7 +11,7 @@ import (
 type PointCost interface {
 	// Cost returns c(x, y).
 	Cost(x, y []float64) float64
-	// Grad adds w·∂c/∂x to dx and w·∂c/∂y to dy; either may be nil and is then left out.
+	// Grad adds w·∂c/∂x to dx and w·∂c/∂y to dy. Either may be nil and is then skipped.
 	Grad(dx, dy []float64, w float64, x, y []float64)
 }
 
@@ -122,8 +122,8 @@ func (c Power) Grad(dx, dy []float64, w float64, x, y []float64) {
 	}
 }
 
-// CostFunc is a cost of the user's own. Gradient may be nil where no gradient with respect to points is asked for;
-// it adds as PointCost.Grad does.
+// CostFunc is a user's own cost. Gradient adds to dx and dy as PointCost.Grad does; it may be nil
+// if no gradient with respect to points is asked for.
 type CostFunc struct {
 	Value    func(x, y []float64) float64
 	Gradient func(dx, dy []float64, w float64, x, y []float64)

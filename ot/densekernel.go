@@ -6,9 +6,10 @@ import "math"
 // T = Diag(u) K Diag(v), v = exp((β−β⁰)/ε), so that a pass is products without exponentials (the absorption of
 // Schmitzer 2019; with β⁰ = 0, kernel scaling).
 //
-// Such a pass waits for memory, so K is held in float32, with all arithmetic in float64, as long as that is good
-// enough. It changes entries of T by at most 2⁻²⁴ of themselves, twice with the row sums they are divided by, and so
-// the L1 error of the columns by at most 2⁻²³ = 1.2e-7, whatever the problem.
+// The speed of memory bounds such a pass, so K is held in float32, with all arithmetic in float64,
+// as long as that is exact enough. Rounding changes an entry of T relatively by at most 2⁻²⁴, the
+// row sum that divides it by as much again, and so the L1 error of the columns by at most 2⁻²³ =
+// 1.2e-7, whatever the problem.
 type storedKernel struct {
 	eps    float64   // 0 where there is no kernel
 	base   []float64 // β⁰
@@ -20,22 +21,24 @@ type storedKernel struct {
 }
 
 const (
-	// storedDrift is how far potentials may move apart, in ε, before K is stored afresh: what was cut off at e^−700
-	// stays below e^−500; and in float32, what was cut off at e^−87, below e^−47 of its row.
+	// storedDrift is the spread of the moves of potentials, in ε, above which K is stored afresh:
+	// entries that were cut off at e^−700 stay below e^−500, and in float32, entries cut off at
+	// e^−87 stay below e^−47 of their row.
 	storedDrift, storedDrift32 = 200, 40
 	// storedCached is the number of float64 (8 MB) that stay in cache: up to there products with K beat making costs
 	// and exponentials afresh even where those are quick.
 	storedCached = 1 << 20
-	// storedFree is the number of float32 (64 MiB) that a frugal geometry may have: half as many bytes are worth waiting for.
+	// storedFree is the number of float32 (64 MiB) that a frugal geometry may store: reading half
+	// as many bytes is still faster.
 	storedFree = 1 << 24
 	// singleTol is the tolerance, eight times what float32 changes, down to which K is held in float32.
 	singleTol = 0x1p-20
-	// singleColumn is the least column sum for which K is, and the least weight: entries of rows under 2⁻¹²⁶ = 1e-38
-	// are none at all there.
+	// singleColumn is the least column sum, and the least weight, for which K is held in float32,
+	// where entries under 2⁻¹²⁶ = 1e-38 of their row are lost.
 	singleColumn = 1e-25
 )
 
-// mayStore reports whether there is room for K, and use.
+// mayStore reports whether K fits into memory and makes passes faster.
 func (s *semidual) mayStore() bool {
 	if s.store {
 		return true
@@ -52,7 +55,7 @@ func (s *semidual) mayStore() bool {
 
 // drift returns the middle of the moves β−β⁰ and their spread; potentials are defined up to a shift.
 func drift(beta, base []float64) (mid, spread float64) {
-	// Maxima ignore NaN, the move −Inf − −Inf where the weight is 0.
+	// Maxima ignore NaN, which is the move −Inf − −Inf where the weight is 0.
 	lo, hi := -kern.RowMax(base, beta, 1), kern.RowMax(beta, base, 1)
 	return lo + (hi-lo)/2, hi - lo
 }
@@ -65,8 +68,8 @@ func (s *semidual) scalings(dst, beta, base []float64, mid float64) {
 	}
 }
 
-// useKernel reports whether K is good at beta, and v's shift. Where a list of the entries that matter may be had, K
-// gives way to it once steps have settled.
+// useKernel reports whether K is valid at beta, and the shift of v. Where a list of the entries
+// that are not negligible is possible, it replaces K once steps are short.
 func (s *semidual) useKernel(beta []float64, relax float64) (mid float64, ok bool) {
 	k := s.kernel
 	if k == nil || k.eps != s.eps || s.newton {
@@ -83,7 +86,7 @@ func (s *semidual) useKernel(beta []float64, relax float64) (mid float64, ok boo
 	return mid, spread <= float64(most)*s.eps
 }
 
-// invalidate drops what was kept of other evaluations.
+// invalidate drops the list and the kernel of earlier evaluations.
 func (s *semidual) invalidate() {
 	s.act = nil
 	if s.kernel != nil {
@@ -115,14 +118,14 @@ func (s *semidual) newKernel(beta []float64) *storedKernel {
 	return k
 }
 
-// cut deals the rows of all to the spans.
+// cut divides the rows of all among the spans.
 func cut[T any](dst [][]T, all []T, spans []span, m int) {
 	for k, r := range spans {
 		dst[k] = all[r.Lo*m : r.Hi*m]
 	}
 }
 
-// dropIfUnderflowed drops a kernel in float32 that a column is all but missing from.
+// dropIfUnderflowed drops a float32 kernel in which a column has almost no entry left.
 func (s *semidual) dropIfUnderflowed(k *storedKernel) {
 	if !k.single {
 		return
@@ -135,8 +138,8 @@ func (s *semidual) dropIfUnderflowed(k *storedKernel) {
 	}
 }
 
-// allocate makes room for the rows of span k, where there is none yet. Goroutines do it, each for the spans that it is
-// given: clearing memory takes its time.
+// allocate makes memory for the rows of span k, if there is none yet. Each goroutine does it for
+// its own spans, since clearing memory takes time.
 func (k *storedKernel) allocate(span, entries int) {
 	switch {
 	case k.single && k.data32[span] == nil:
@@ -146,8 +149,8 @@ func (k *storedKernel) allocate(span, entries int) {
 	}
 }
 
-// put stores row i, which is row l of its span: e = exp((β⁰−c−ref)/ε), which sums to sum, and in float64 lies in its
-// place already.
+// put stores row i, which is row l of its span: e = exp((β⁰−c−ref)/ε), which sums to sum, and in
+// float64 is in its place already.
 func (k *storedKernel) put(span, l, i int, e []float64, sum, ref float64) {
 	k.ref[i] = ref
 	if k.single {
@@ -176,7 +179,8 @@ func (k *storedKernel) add(col []float64, span, l int, w []float64) {
 	kern.GemvT(col, k.data[span][l*m:(l+len(w))*m], m, w)
 }
 
-// evalKernel is eval by products with K, four rows at a time: they stay in cache from the sums to the columns.
+// evalKernel is eval by products with K, four rows at a time, which stay in cache from the sums to
+// the columns.
 func (s *semidual) evalKernel(beta []float64, mid, relax float64) float64 {
 	kernel := s.kernel
 	kernel.uses++

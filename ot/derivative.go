@@ -15,7 +15,7 @@ type VJP struct {
 	Cost *mat.Dense
 	// A and B are ∂ℓ/∂a and ∂ℓ/∂b, each up to a constant (mass stays 1); <A,a> = <B,b>.
 	A, B []float64
-	// Method solved the system; Status and Residual (CG) say how well.
+	// Method is the method that solved the system; Status and Residual (of CG) say how well.
 	Method   Method
 	Status   Status
 	Residual float64
@@ -66,7 +66,7 @@ func (b Backward) VJP(ctx context.Context, p *Plan, v *mat.Dense) (*VJP, error) 
 	return out, nil
 }
 
-// potentials returns s.
+// potentials returns s of VJP, with the base added back.
 func (a *adjoint) potentials() []float64 {
 	out := append([]float64(nil), a.v...)
 	if a.base != nil {
@@ -152,7 +152,7 @@ func axpyMaybe(dst, x []float64, w float64) {
 	}
 }
 
-// checkChange reports a change of weights that is not one.
+// checkChange reports a change of weights that does not sum to 0, or that changes a weight of 0.
 func checkChange(name string, d, w []float64) error {
 	if d == nil {
 		return nil
@@ -177,7 +177,7 @@ func checkChange(name string, d, w []float64) error {
 	return nil
 }
 
-// wantField reports a matrix of the wrong size, or that is not finite.
+// wantField reports a matrix that has the wrong size or an entry that is not finite.
 func wantField(name string, v *mat.Dense, n, m int) error {
 	if v == nil {
 		return bad(ErrShape, "%s is nil, want %d×%d", name, n, m)

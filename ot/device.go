@@ -11,32 +11,36 @@ import (
 	"coupling/lab/device"
 )
 
-// OnDevice is a geometry whose passes run on a device: PointsOn and DenseOn make it. Every solver and every gradient
-// works with it unchanged; what moves between the device and the host is vectors of n and m, a few for each pass.
+// OnDevice is a geometry whose passes run on a device; PointsOn and DenseOn make it. Every solver
+// and every gradient works with it unchanged. Only vectors of n and m move between the device and
+// the host, a few for each pass.
 //
-// What is rounded. Points are on the device in both types, and no digit of them is lost. Costs that are held (DenseOn,
-// and PointsOn for costs that the kernels do not know) are rounded to Type, once; the problem that is
-// solved is the one of the rounded costs, and Row returns those.
+// What is rounded. Points are on the device in both types, so none of their digits is lost. Costs
+// that are held (DenseOn, and PointsOn for costs without a kernel) are rounded once to Type; the
+// problem solved is that of the rounded costs, which Row returns.
 //
-// What is not. Float32 passes converge first and give way to float64 passes on the device where the L1 error comes
-// down to what float32 can see, and from then on float32 computes differences from the last float64 pass only, whose
-// error is as much smaller as the potentials have moved less. No plan is returned but with the marginal error of a
-// float64 pass over all the costs, and any Tol that the host reaches is reached. Products, values and gradients of a
-// plan are float64 on the device, with an error of |c|/ε units in the last place. What has no form there (lists of the
-// entries of T for Newton's steps, VJP and JVP, the last digits where Tol is at the rounding of |c|/ε) is made on the
-// host, from rows.
+// What is exact. Float32 passes converge first, until the L1 error reaches the rounding of float32.
+// Then float64 passes on the device take over, and float32 computes only differences from the last
+// float64 pass, whose error is smaller in proportion to how far the potentials have moved since.
+// Every plan has the marginal error of a float64 pass over all the costs, and every Tol that the
+// host reaches is reached. Products, values and gradients of a plan are float64 on the device, with
+// an error of |c|/ε units in the last place. The host computes, from rows, what the device has no
+// kernel for: lists of the entries of T for Newton steps, VJP and JVP, and the last digits where
+// Tol is at the rounding of |c|/ε.
 //
-// What moves. Potentials are the solvers', which are the same for every geometry, and live on the host: a pass over the
-// n·m pairs takes h to the device, brings the rows' soft maxima back, takes u, and brings the columns', 8(n+m) bytes in
-// float32, 16(n+m) in float64 and 12(n+m) for differences from a float64 pass, in two waits. With n = m = 32768 that is
-// half a megabyte for 2·10⁹ exponentials. Points and costs move once.
+// What moves. Potentials belong to the solvers, which are the same for every geometry, and live on
+// the host. A pass over the n·m pairs copies h to the device and the soft maxima of the rows back,
+// then u to the device and those of the columns back: 8(n+m) bytes in float32, 16(n+m) in float64
+// and 12(n+m) for differences from a float64 pass, with two waits. With n = m = 32768 that is half
+// a megabyte for 2·10⁹ exponentials. Points and costs move once.
 //
-// The arrays are made at the first use and live until Close. Where the device fails, Solve returns what it says; methods
-// of a plan, which return no error, do their work on the host.
+// The arrays are made at the first use and live until Close. If the device fails, Solve returns its
+// error; methods of a plan, which return no error, do their work on the host.
 //
-// An OnDevice may be used by several goroutines, and so may several on one device: each locks the device for a pass at a
-// time. What else uses the device meanwhile must lock it too (device.Device.Lock). Where a Scope of the device is open
-// at the first use, the arrays end with it, and the next use fails.
+// An OnDevice may be used by several goroutines, and so may several on one device: each locks the
+// device for one pass at a time. Other users of the device must lock it too (device.Device.Lock).
+// If a Scope of the device is open at the first use, the arrays are freed with it, and the next use
+// fails.
 type OnDevice struct {
 	// Type is the element type of the passes that converge first, and of costs that are held: device.Float32, the zero
 	// value, or device.Float64. It is set before the first use.
@@ -47,7 +51,7 @@ type OnDevice struct {
 	invalid error
 
 	once sync.Once
-	host Geometry // with the costs as the device has them
+	host Geometry // with the costs as the device holds them
 
 	mu     sync.Mutex
 	closed bool
@@ -58,8 +62,9 @@ type OnDevice struct {
 // ErrClosed marks the use of an OnDevice after Close.
 var ErrClosed = errors.New("the geometry is closed")
 
-// PointsOn is Points on a device. |x−y|², L1 and SqEuclideanL1 are never held: memory is that of the points and of
-// vectors of n and m. Other costs are made on the host once, and held on both.
+// PointsOn is Points on a device. |x−y|², L1 and SqEuclideanL1 are never held: memory is that of
+// the points and of vectors of n and m. Other costs are computed on the host once, and held on
+// both.
 func PointsOn(dev *device.Device, x, y *mat.Dense, c PointCost) *OnDevice {
 	p := MatrixFree(x, y, c)
 	return newOnDevice(dev, p, p.invalid)
@@ -99,10 +104,11 @@ func (o *OnDevice) validate() error {
 // Dims returns the number of sources and of targets.
 func (o *OnDevice) Dims() (n, m int) { return o.of.Dims() }
 
-// Row fills buf with the costs of source i as the device has them, made on the host.
+// Row fills buf with the costs of source i, computed on the host and rounded as the device holds
+// them.
 func (o *OnDevice) Row(i int, buf []float64) []float64 { return o.onHost().Row(i, buf) }
 
-// onHost is the geometry with the costs as the device has them.
+// onHost is the geometry with the costs as the device holds them.
 func (o *OnDevice) onHost() Geometry {
 	o.once.Do(func() {
 		o.host = o.of
@@ -158,7 +164,7 @@ func (o *OnDevice) Close() {
 	}
 }
 
-// free gives the arrays back, which a closed device has done already.
+// free frees the arrays, unless closing the device has freed them already.
 func (o *OnDevice) free() {
 	if o.at == nil {
 		return
@@ -171,9 +177,9 @@ func (o *OnDevice) free() {
 	}
 }
 
-// use calls f with the geometry's arrays, in a scope of its own. It returns what the device says of it, naming the
-// call. A device that fails is left without the geometry's arrays and without the error, which was handed over: the
-// next call begins afresh.
+// use calls f with the geometry's arrays, in a scope of its own. It returns the device's error, if
+// any, with the name of the call. After an error the geometry's arrays are freed and the device's
+// error is cleared, so that the next call starts afresh.
 func (o *OnDevice) use(call string, f func(r *resident) error) (err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -209,8 +215,8 @@ func (o *OnDevice) use(call string, f func(r *resident) error) (err error) {
 	return err
 }
 
-// deviceFault turns the panic of a device that was closed, or of arrays that were freed with a scope of the user's, into
-// an error. Other panics go on.
+// deviceFault turns the panic of a closed device, or of arrays freed with a user's scope, into an
+// error. It passes other panics on.
 func deviceFault(r any) error {
 	if r == nil {
 		return nil

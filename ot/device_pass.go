@@ -7,23 +7,23 @@ import (
 	"coupling/lab/device"
 )
 
-// devicePasses is what a solve on a device keeps from pass to pass: on the host, so that a solve that ends, however it
-// does, leaves nothing behind.
+// devicePasses is the state that a solve on a device keeps from pass to pass. It is on the host, so
+// that nothing remains on the device however the solve ends.
 type devicePasses struct {
 	o      *OnDevice
 	reach  float64 // a bound on |c|
-	failed error   // what the device said; the solve returns it
+	failed error   // the device's error; the solve returns it
 
 	base       *deviceBase
-	isNear     bool // of β to the base; the rest says how near
+	isNear     bool // β is near the base; the rest says how near
 	dv         []float64
 	mid        float64
 	moved      float64
-	last       float64   // the error of the last evaluation, at
-	lastEps    float64   // this ε
-	noiseScale float64   // how much of the rounding that float32 may have it has, at most 1
-	lastCols32 []float64 // the column sums of a pass in float32 that was not good enough, and
-	errBound32 float64   // what they may have been off by; 0 where there was none
+	last       float64   // the error of the last evaluation,
+	lastEps    float64   // and its ε
+	noiseScale float64   // observed over worst-case rounding error of float32, at most 1
+	lastCols32 []float64 // the column sums of a float32 pass that was not exact enough,
+	errBound32 float64   // and a bound on their error; 0 where there was no such pass
 	logCol     []float64 // log Σᵢ exp((αᵢ−cᵢⱼ)/ε) of the last evaluation; nil where it was not made
 }
 
@@ -32,8 +32,9 @@ type devicePasses struct {
 //
 //	(T⁰v)ᵢ = r⁰ᵢ + Σⱼ T⁰ᵢⱼ(vⱼ−1),   (Tᵀ1)ⱼ = vⱼ (q⁰ⱼ + Σᵢ T⁰ᵢⱼ(wᵢ−1)),
 //
-// so that what float32 does to T⁰ counts only as much as v and w differ from 1. It is the iterative refinement of
-// linear systems (Wilkinson 1963): the residual in the high precision, the correction in the low.
+// so that the float32 rounding of T⁰ counts only in proportion to v−1 and w−1. This is the
+// iterative refinement of linear systems (Wilkinson 1963): the residual in high precision, the
+// correction in low.
 type deviceBase struct {
 	eps, mid         float64 // β⁰ = ε (h + mid), α⁰ = ε (u − mid)
 	beta, alpha      []float64
@@ -41,26 +42,27 @@ type deviceBase struct {
 }
 
 const (
-	// baseDrift is how far potentials may move from the base, in ε, to either side: farther, (T⁰v)ᵢ may be a small
-	// difference of large terms.
+	// baseDrift is how far potentials may move from the base, in ε, to either side: beyond it,
+	// (T⁰v)ᵢ may be a small difference of large terms.
 	baseDrift = 1
 	// mostError is the largest L1 error that there can be.
 	mostError = 2
-	// leastNoiseScale bounds what calibrate makes of one lucky pass.
+	// leastNoiseScale is the least noiseScale that calibrate sets, in case one pass has by chance
+	// almost no error.
 	leastNoiseScale = 1e-3
-	// noiseMargin is how many times the rounding of a pass an L1 error must be for the pass to be good enough.
+	// noiseMargin is the least ratio of L1 error to rounding error at which a pass is exact enough.
 	noiseMargin = 20
 	// maxDeviceNewton is the largest n·m for which a solve on a device takes Newton steps, whose lists are made on the
 	// host: a second or so each.
 	maxDeviceNewton = 1 << 28
 )
 
-// onDevice reports whether the next evaluation is for the device.
+// onDevice reports whether the next evaluation runs on the device.
 func (s *semidual) onDevice() bool {
 	return s.dev != nil && s.dev.failed == nil && s.pass != exactPass && !s.newton && s.g == Geometry(s.dev.o)
 }
 
-// deviceFailure is what the device said, which ends a solve.
+// deviceFailure is the error of the device, which ends a solve.
 func (s *semidual) deviceFailure() error {
 	if s.dev == nil {
 		return nil
@@ -71,14 +73,14 @@ func (s *semidual) deviceFailure() error {
 // rowRule takes row i's soft maximum, ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε), sets αᵢ, and returns it in units of ε with the row's mass.
 type rowRule func(i int, lse float64) (u, mass float64)
 
-// evalDevice is eval on the device, in float32 as long as that sees the error.
+// evalDevice is eval on the device, in float32 as long as the error is above its rounding.
 func (s *semidual) evalDevice(beta []float64, relax float64) float64 {
 	rule := func(i int, lse float64) (float64, float64) {
 		mass := s.setAlpha(0, i, lse, relax)
 		return s.alpha[i] / s.eps, mass
 	}
 	var before []float64
-	if relax != 1 { // a second pass must step from where the first did
+	if relax != 1 { // a second pass must step from the same point as the first
 		before = slices.Clone(s.alpha)
 	}
 	d := s.dev
@@ -105,7 +107,7 @@ func (s *semidual) evalDevice(beta []float64, relax float64) float64 {
 	}
 }
 
-// pass makes the best pass of the precision and returns the order of the error that it leaves.
+// pass makes the best pass of the given precision and returns the order of its rounding error.
 func (d *devicePasses) pass(s *semidual, double bool, beta []float64, rule rowRule) (noise float64) {
 	if double {
 		d.soft(s, device.Float64, beta, rule)
@@ -119,8 +121,9 @@ func (d *devicePasses) pass(s *semidual, double bool, beta []float64, rule rowRu
 	return noise
 }
 
-// calibrate learns from a float64 pass how much of the rounding that the one in float32 before it might have had was
-// there: arguments of the entries that matter are far smaller than the largest, and errors average out.
+// calibrate sets noiseScale from a float64 pass and the float32 pass before it: the observed
+// rounding error over its bound. It is below 1 because the arguments of entries that are not
+// negligible are far smaller than the largest, and because errors average out.
 func (d *devicePasses) calibrate(s *semidual) {
 	if d.errBound32 > 0 {
 		d.noiseScale *= max(leastNoiseScale, min(2, 2*kern.L1Diff(d.lastCols32, s.col)/d.errBound32))
@@ -129,8 +132,8 @@ func (d *devicePasses) calibrate(s *semidual) {
 	d.errBound32 = 0
 }
 
-// needFloat64 reports whether float32 is of no use: not wanted, out of its range, too coarse for any error at this ε, or for
-// one like the last.
+// needFloat64 reports whether float32 cannot serve: it was switched off, out of its range, too
+// coarse for any error at this ε, or for one like the last.
 func (d *devicePasses) needFloat64(s *semidual, beta []float64) bool {
 	if s.final || d.o.Type == device.Float64 {
 		return true
@@ -145,7 +148,8 @@ func (d *devicePasses) needFloat64(s *semidual, beta []float64) bool {
 	return d.lastEps == s.eps && d.last < noiseMargin*noise
 }
 
-// noise is the order of the marginal error that float32 leaves: arguments are rounded to 2⁻²⁴ of what they are made from.
+// noise is the order of the marginal error that float32 causes: the terms of the arguments are
+// rounded to 2⁻²⁴ of themselves.
 func (d *devicePasses) noise(s *semidual, beta []float64) float64 {
 	lo, hi := s.span(beta)
 	size := max(d.reach, math.Abs(s.cost.max), math.Abs(s.cost.min))
@@ -209,7 +213,7 @@ func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64, rule ro
 	}
 }
 
-// softColumns is soft in float64 for a rule of another problem's, whose α is not the soft maxima's.
+// softColumns is soft in float64 for another problem's rule, in which α is not the soft maximum.
 func (d *devicePasses) softColumns(s *semidual, beta []float64, rule rowRule) {
 	d.soft(s, device.Float64, beta, rule)
 	d.base, d.logCol = nil, nil
@@ -227,7 +231,8 @@ func (d *devicePasses) near(s *semidual, beta []float64) bool {
 	return spread <= 2*baseDrift*s.eps
 }
 
-// moves notes whether β is near the base, and how far from it: v−1, the shift that v is without, and Σ bⱼ|vⱼ−1|.
+// moves records whether β is near the base, and how far from it: v−1, the shift taken out of v, and
+// Σ bⱼ|vⱼ−1|.
 func (d *devicePasses) moves(s *semidual, beta []float64) {
 	if d.isNear = d.near(s, beta); !d.isNear {
 		return
@@ -278,14 +283,15 @@ func (d *devicePasses) differences(s *semidual, rule rowRule) (moved float64) {
 	return moved
 }
 
-// invalidate drops what the device knows of the last evaluation, which was not its own.
+// invalidate drops the device's record of the last evaluation, because the host made a later one.
 func (d *devicePasses) invalidate() {
 	if d != nil {
 		d.logCol, d.lastEps = nil, 0
 	}
 }
 
-// softminColumns is semidual's for the α of the last evaluation, where that knows.
+// softminColumns is semidual.softminColumns for the α of the last evaluation, where logCol was
+// kept.
 func (d *devicePasses) softminColumns(s *semidual, cols []int, set func(k int, v float64)) bool {
 	if d == nil || d.logCol == nil || !s.onDevice() {
 		return false

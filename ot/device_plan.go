@@ -19,13 +19,14 @@ type devicePlan struct {
 	inv  float64
 }
 
-// exactEnough is the rounding up to which products are made on the device whatever the plan's own error.
+// exactEnough is the rounding error up to which products are computed on the device whatever the
+// plan's own error.
 const exactEnough = 1e-12
 
-// onDevice calls f with the plan on its device and reports whether that went well. It does not try where there is none,
-// where potentials belong to reduced costs, and where the plan is more exact than T from potentials and costs is: what
-// is left undone is for the host. Products by T see the rounding of T; what log T is made from beside them sees it
-// times |c|/ε once more.
+// onDevice calls f with the plan on its device and reports whether that succeeded; if not, the host
+// must do the work. It does not try without a device, with potentials of reduced costs, or where
+// the plan is more exact than T computed from potentials and costs. Products by T have the rounding
+// of T; results that also use log T have it times |c|/ε.
 func (p *Plan) onDevice(call string, logs bool, f func(d *devicePlan) error) bool {
 	o, ok := p.g.(*OnDevice)
 	if !ok {
@@ -157,7 +158,8 @@ func (d *devicePlan) values() (Values, error) {
 	v.Sharp, v.Mass = rows.Dot(ones(d.n), sharp), rows.Dot(ones(d.n), rowSums)
 	p := d.p
 	v.SumPlogP = (rows.Dot(rowSums, p.Alpha) + rows.Dot(cols, p.Beta) - v.Sharp) / p.Eps
-	// T log (T/ab), with KL potentials for logarithms of weights: nothing is subtracted that was added before.
+	// T log (T/ab), with KL potentials for logarithms of weights: no term is added and subtracted
+	// again.
 	var kl rows.Sum
 	for i, r := range rowSums {
 		if r > 0 {
@@ -185,7 +187,7 @@ func (d *devicePlan) system() (h *hessian, rhs []float64, err error) {
 	if h.col, err = d.timesT(ones(d.n)); err != nil {
 		return nil, nil, err
 	}
-	s := make([]float64, d.m) // β/ε, which c/ε differs by from −log T, but for rows
+	s := make([]float64, d.m) // β/ε, the difference of c/ε and −log T but for a constant of each row
 	for j, b := range p.B {
 		if b > 0 {
 			s[j] = p.Beta[j] / p.Eps
@@ -246,7 +248,7 @@ func (d *devicePlan) points(s []float64, transposed bool) (*mat.Dense, error) {
 	return out.Mat()
 }
 
-// pointsOnDevice is points where the device can.
+// pointsOnDevice is points, where the device can compute it.
 func (g *Gradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool) {
 	if o, here := g.p.g.(*OnDevice); !here || !o.matrixFree() {
 		return nil, nil, false
@@ -294,8 +296,9 @@ func (g *Gradient) sourcesOnDevice(da []float64) bool {
 	})
 }
 
-// entropy solves the system of the sharp loss. On a device that is not the host it does so by products alone; the host
-// makes a list of the entries that matter in the time of a few of them.
+// entropy solves the system of the sharp loss. On a device other than the host it uses products
+// alone; the host makes a list of the entries that are not negligible, in the time of a few
+// products.
 func (b Backward) entropy(ctx context.Context, p *Plan) (*adjoint, error) {
 	n, m := p.Dims()
 	o, ok := p.g.(*OnDevice)

@@ -6,7 +6,8 @@ import (
 	"coupling/lab/device"
 )
 
-// resident is the arrays of an OnDevice and what runs on them: passes over T = exp(u ⊕ h − c/ε) in float32 or float64.
+// resident holds the arrays of an OnDevice. Its methods are passes over T = exp(u ⊕ h − c/ε) in
+// float32 or float64.
 type resident struct {
 	dev    *device.Device
 	typ    device.DType // of the costs that are held, and of the passes that converge first
@@ -19,7 +20,7 @@ type resident struct {
 	held *device.Array // n×m
 }
 
-// reside makes the arrays. Where the device fails it says so when asked.
+// reside makes the arrays. The caller asks the device for its error.
 func (o *OnDevice) reside() *resident {
 	n, m := o.Dims()
 	r := &resident{dev: o.dev, typ: o.Type, n: n, m: m}
@@ -36,8 +37,8 @@ func (r *resident) keep(a *device.Array) *device.Array {
 	return a
 }
 
-// points uploads points less the middle of the targets, which changes no cost, and is what products of matrices and
-// float32 need where clouds lie far from the origin.
+// points uploads points less the middle of the targets. That changes no cost, and it keeps the
+// precision of float32 and of matrix products where clouds lie far from the origin.
 func (r *resident) points(p *PointCloud) {
 	c, _ := p.vector()
 	r.cost = device.Cost{Square: c.Square, Abs: c.Abs}
@@ -85,7 +86,7 @@ func (r *resident) hold(g Geometry) {
 			copy(row, g.Row(i, row))
 		}
 		rows := buf[:(hi-lo)*r.m]
-		if sum := kern.Sum(rows); sum-sum != 0 { // an infinity or a NaN, or costs that are next to one
+		if sum := kern.Sum(rows); sum-sum != 0 { // an infinity or a NaN, or costs so large that their sum overflows
 			r.reach = math.Inf(1)
 		}
 		r.reach = max(r.reach, kern.Max(rows), kern.Max(negated(rows)))
@@ -105,7 +106,7 @@ func (r *resident) put(t device.DType, v []float64, shape ...int) *device.Array 
 	return a
 }
 
-// eachHeld calls f with the costs of some rows after others, in the type.
+// eachHeld calls f with the held costs, some rows at a time, converted to the type.
 func (r *resident) eachHeld(t device.DType, f func(lo, hi int, c *device.Array)) {
 	if t == r.typ {
 		f(0, r.n, r.held)

@@ -6,11 +6,12 @@ import (
 	"coupling/lab/device"
 )
 
-// scanOnDevice is scan with the costs where they are, and reports whether it could: where costs may be so large that
-// their products overflow, the host looks.
+// scanOnDevice is scan on the device, and reports whether it was possible: if costs may be so large
+// that their products overflow, the host must scan them.
 //
-// The mean is that of the element type. The least and the largest are soft, log Σ exp(∓κc)/κ with κ = 2²⁰/max|c|: bounds
-// that are wide by (log m)/κ, a hundred-thousandth of the largest cost. Nothing that a plan is judged by depends on them.
+// The mean is that of the element type. The least and the largest are soft, log Σ exp(∓κc)/κ with κ
+// = 2²⁰/max|c|: bounds that are off by at most (log m)/κ, a hundred-thousandth of the largest cost.
+// Neither the plan's error nor its status depends on them.
 func (o *OnDevice) scanOnDevice(in *instance) (done bool, err error) {
 	err = o.use("the look at the costs", func(r *resident) error {
 		o.extent = r.reach
@@ -77,7 +78,7 @@ func (r *resident) means(t device.DType, b []float64) *device.Array {
 	return out
 }
 
-// reach returns a bound on |c|, which is known once the costs were looked at.
+// reach returns a bound on |c|. It is known once the costs were scanned.
 func (o *OnDevice) reach() float64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()

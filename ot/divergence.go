@@ -19,8 +19,9 @@ const (
 	ByWeights
 )
 
-// Objective is a transport loss between two clouds of points with its gradients, for training loops: memory as large as the
-// costs is allocated by the first Eval and used again by the next ones. It is for one goroutine at a time.
+// Objective is a transport loss between two clouds of points with its gradients, for training
+// loops: the first Eval allocates memory as large as the costs, and later ones reuse it. It is for
+// one goroutine at a time.
 type Objective struct {
 	// Solver solves each transport problem.
 	Solver Solver
@@ -28,8 +29,9 @@ type Objective struct {
 	Loss Loss
 	// Backward differentiates.
 	Backward Backward
-	// Warm starts each solve from the potentials of the last one, where sizes agree and the Solver is a WarmStarter: for
-	// points that move a little from step to step. Values then depend on the last Eval, by the order of the solver's Tol.
+	// Warm starts each solve from the potentials of the last one, where sizes agree and the Solver
+	// is a WarmStarter: this helps where points move a little from step to step. A value then
+	// depends on the previous Eval, by the order of the solver's Tol.
 	Warm bool
 
 	start  []float64
@@ -55,12 +57,14 @@ type Term struct {
 	// Status is the worse of the solve's and the gradient's; MarginalL1 says how well the transport problem was solved.
 	Status     Status
 	MarginalL1 float64
-	// Plan is the plan. Its methods read memory of the Objective: they are for before the next Eval.
+	// Plan is the plan. Its methods read memory of the Objective, so call them before the next
+	// Eval.
 	Plan *Plan
 }
 
-// Eval returns the loss between the clouds x (n×d) and y (m×d) with weights a and b (nil: uniform), and its derivatives by
-// what is asked for. Where y is x itself and b is a itself, the problem is solved as the symmetric one that it is.
+// Eval returns the loss between the clouds x (n×d) and y (m×d) with weights a and b (nil: uniform),
+// and its derivatives by what is asked for. Where y is x itself and b is a itself, the solver uses
+// the symmetry of the problem.
 func (o *Objective) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c PointCost, by Derivative) (*Term, error) {
 	if o.Solver == nil {
 		return nil, bad(ErrParameter, "Objective.Solver is nil")
@@ -102,7 +106,7 @@ func (o *Objective) solver(y *mat.Dense) Solver {
 	return o.Solver
 }
 
-// worse returns the status that deserves the second look.
+// worse returns the first status that is not Converged.
 func worse(a, b Status) Status {
 	if a == Converged {
 		return b
@@ -110,9 +114,10 @@ func worse(a, b Status) Status {
 	return a
 }
 
-// Divergence is the Sinkhorn divergence OT(X,Y) − ½ OT(X,X) − ½ OT(Y,Y) (Genevay et al. 2018; Feydy et al. 2019),
-// which is 0 between equal measures. With the loss RegKL it is GeomLoss's, converged; with the sharp loss it is the divergence
-// of sharp losses. Like an Objective it is for one goroutine at a time and uses its memory again.
+// Divergence is the Sinkhorn divergence OT(X,Y) − ½ OT(X,X) − ½ OT(Y,Y) (Genevay et al. 2018; Feydy
+// et al. 2019), which is 0 between equal measures. With the loss RegKL it is GeomLoss's, converged;
+// with the sharp loss it is the divergence of sharp losses. Like an Objective it is for one
+// goroutine at a time and reuses its memory.
 type Divergence struct {
 	// Of is the transport loss OT.
 	Of Objective
@@ -135,8 +140,9 @@ type Divergences struct {
 	AB, AA, BB *Term
 }
 
-// Eval returns the divergence between the clouds x (n×d) and y (m×d) with weights a and b (nil: uniform), and its derivatives
-// by what is asked for. The terms of a cloud with itself are symmetric: a dozen passes, and one gradient for both sides.
+// Eval returns the divergence between the clouds x (n×d) and y (m×d) with weights a and b (nil:
+// uniform), and its derivatives by what is asked for. The terms of a cloud with itself are
+// symmetric problems, which take a dozen passes and one gradient for both sides.
 func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, c PointCost, by Derivative) (*Divergences, error) {
 	for k := range d.self {
 		s := &d.self[k]
@@ -167,7 +173,7 @@ func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, 
 		out.Status = worse(out.Status, term.Status)
 	}
 	out.Value = out.AB.Value - out.AA.Value/2 - out.BB.Value/2
-	// The gradient of OT(X,X) by the points is twice that by either side's.
+	// The gradient of OT(X,X) by the points is twice the gradient by one side's points.
 	if out.X = out.AB.X; out.X != nil {
 		out.X.Sub(out.X, out.AA.X)
 	}
@@ -180,7 +186,8 @@ func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, 
 	return out, nil
 }
 
-// debiased returns w less half of both gradients by weights of the transport of a measure to itself.
+// debiased returns w less half the sum of self's two gradients by weights; self is the transport of
+// a measure to itself.
 func debiased(w []float64, self *Term) []float64 {
 	out := append([]float64(nil), w...)
 	axpy(out, self.A, -0.5)

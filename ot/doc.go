@@ -7,15 +7,17 @@
 //
 // # Which solver
 //
-// LBFGS, which Solve takes: on the timing problems it is the fastest but where ε is a tenth of the mean cost or more, and there
-// Scaling needs no fewer evaluations. Sinkhorn and Scaling are the classics to compare with. Newton helps where atoms are
-// weakly coupled, as in an assignment at small ε; LBFGS takes Newton steps by itself where its own are slow. Unbalanced solves
-// problems whose marginals are penalised.
-// Barycentre and FreeBarycentre find the measure in the middle of others.
+// Use LBFGS, as Solve does: on the timing problems it is the fastest unless ε is a tenth of the
+// mean cost or more, and there Scaling needs no fewer evaluations. Sinkhorn and Scaling are the
+// classics to compare with. Newton helps where atoms are weakly coupled, as in an assignment at
+// small ε; LBFGS takes Newton steps by itself where its own are slow. Unbalanced solves problems
+// whose marginals are penalised. Barycentre and FreeBarycentre find the barycentre of several
+// measures.
 //
-// All of them are a rule for the next step of one function, the semi-dual. Its passes use costs and exponentials in one
-// vector kernel, products with a stored kernel, or a list of the entries of T that are not negligible; a plan that says
-// Converged was checked over every cost in the log domain. PEERS.md in ot/peers has times.
+// Each of them is a rule for the next step on one function, the semi-dual. A pass over it uses a
+// vector kernel for costs and exponentials, products with a stored kernel, or a list of the entries
+// of T that are not negligible. A plan with Status Converged was checked over every cost in the log
+// domain. PEERS.md in ot/peers has times.
 //
 // # Use
 //
@@ -28,40 +30,47 @@
 //	loss := plan.Sharp()
 //	grad, err := plan.GradX()
 //
-// Objective and Divergence are for training loops: a loss with the gradients that are asked for, at 1.2 to 3 times the time of the
-// solve in it, with memory used again from step to step. NewPlan makes the plan of a solver that lives elsewhere, and Plan.At
-// extends a plan to new points.
+// Objective and Divergence are for training loops: they return a loss with the gradients asked for,
+// in 1.2 to 3 times the time of the solve alone, and reuse their memory from step to step. NewPlan
+// makes a plan from the potentials of a solver outside this package, and Plan.At extends a plan to
+// new points.
 //
 // # Precision
 //
-// T is formed relative to each row's largest entry, from differences β−c taken before dividing by ε. Where costs are so
-// large against ε that float64 potentials cannot make the marginals right, the solve moves to reduced costs c − u − v,
-// subtracted without loss, and the plan keeps both parts. Gradients of the sharp loss are formed from log T, and their
-// linear system is solved by an elimination in which nothing is subtracted, so that they are as exact as the plan on
-// singular systems too.
+// T is formed relative to each row's largest entry, from differences β−c taken before dividing by
+// ε. Where costs are so large against ε that the rounding of float64 potentials limits the
+// marginals, the solve moves to reduced costs c − u − v, subtracted without loss, and the plan
+// keeps both parts. Gradients of the sharp loss are formed from log T, and their linear system is
+// solved by an elimination without subtractions, so that they are as exact as the plan even where
+// the system is singular.
 //
-// Costs, points and results are float64. Passes that need not be, are float32: stored kernels, until the error is down to some
-// 1e-6, below what that changes, and the first passes over MatrixFree clouds too large to store one for. No plan is certified
-// by them.
+// Costs, points and results are float64. Two kinds of early passes are float32: those with a stored
+// kernel, until the error is about 1e-6, where the rounding of float32 would show, and the first
+// passes over MatrixFree clouds that are too large for a stored kernel. A float64 pass certifies
+// every plan.
 //
-// A cost carries the rounding of its own size: |x−y|² between clouds that lie far apart is known to 1e-16|x−y|², and log T
-// to that over ε, whatever the solver. Subtract from each cloud its own mean first: |x−y|² changes by potentials u ⊕ v
-// only, the plan not at all, and digits are won.
+// A cost carries the rounding of its own size: |x−y|² between clouds that lie far apart is known to
+// 1e-16|x−y|², and log T to that over ε, whatever the solver. Subtract from each cloud its own mean
+// first: |x−y|² changes by potentials u ⊕ v only, the plan does not change, and the costs are more
+// exact.
 //
 // # Small weights
 //
-// An L1 error does not see an atom that weighs less than it. Converged asks besides that each column be within √Tol of its
-// weight, so that potentials and the derivatives by weights are right for those atoms too; LBFGS and Newton end with the steps
-// that see to it. Where costs span very many ε and weights many powers of ten, neither converges by itself; then they start
-// again, once and up to n·m = 1e6, from the potentials of ot/exact. PEERS.md says how often that suffices.
+// An L1 error hardly depends on an atom that weighs less than the error itself. Converged therefore
+// requires also that each column is within √Tol of its weight (relatively), so that potentials and
+// derivatives by weights are right for small atoms too; LBFGS and Newton end with steps that
+// achieve it. Where costs span very many ε and weights many powers of ten, both may stagnate; they
+// then restart, once and only up to n·m = 1e6, from the potentials of ot/exact. PEERS.md says how
+// often that suffices.
 //
 // # Devices
 //
-// PointsOn and DenseOn are geometries whose passes run on a device of package coupling/lab/device, a GPU or the
-// processor; solvers and gradients are the same. Float32 passes converge first there and float64 passes on the device certify
-// the plan, so that any Tol is reached; OnDevice says how. The processor's own geometries, Points and Dense, are faster
-// than the same processor as a device: they store kernels and skip what is negligible. In many dimensions DenseOn of the
-// costs is faster than PointsOn where n·m fits.
+// PointsOn and DenseOn are geometries whose passes run on a device of package coupling/lab/device,
+// a GPU or the processor; solvers and gradients are the same. Float32 passes converge first there
+// and float64 passes on the device certify the plan, so that every Tol that the host reaches is
+// reached; see OnDevice. On the processor, Points and Dense are faster than PointsOn and DenseOn
+// with the processor as the device: they store kernels and skip negligible entries. In many
+// dimensions DenseOn is faster than PointsOn if n·m costs fit into memory.
 //
 //	dev, err := device.Open("auto")
 //	g := ot.PointsOn(dev, x, y, ot.SqEuclidean)

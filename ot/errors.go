@@ -7,8 +7,8 @@ import (
 	"coupling/ot/internal/fault"
 )
 
-// The kinds of bad input, for errors.Is. Every error that is the caller's to correct wraps one of them and names the argument
-// and its value. Packages exact, gaussian and freg return the same ones.
+// The kinds of bad input, for errors.Is. Every error that the caller can correct wraps one of them
+// and names the argument and its value. Packages exact, gaussian and freg return the same ones.
 var (
 	// ErrShape marks sizes that do not fit together, or are empty.
 	ErrShape = fault.ErrShape

@@ -4,14 +4,15 @@ import (
 	"coupling/ot/exact"
 )
 
-// maxRestart is the largest n·m for which a solve that does not get on starts again from the exact potentials: a
-// second of the network simplex or so.
+// maxRestart is the largest n·m for which a stalled solve restarts from the exact potentials: about
+// a second of the network simplex.
 const maxRestart = 1 << 20
 
-// restart moves, once, to the potentials of unregularised transport, and reports whether it did. Where costs span many
-// thousands of ε and weights many powers of ten, atoms of small weight have far to go and no L1 error, hence no slope
-// worth the name, to show them the way; the simplex method counts masses exactly and sees them all. From there it is a few
-// ε to the solution.
+// restart moves, once, to the potentials of unregularised transport, and reports whether it did.
+// Where costs span many thousands of ε and weights many powers of ten, the potentials of small
+// atoms have far to move, but those atoms contribute almost nothing to the L1 error and to the
+// slope. The simplex method counts masses exactly, so it resolves every atom; its potentials are
+// within a few ε of the solution.
 func (q *quasiNewton) restart() (bool, error) {
 	s := q.s
 	if q.restarted || s.n > maxRestart/s.m {
@@ -23,7 +24,7 @@ func (q *quasiNewton) restart() (bool, error) {
 		return false, q.ctx.Err()
 	}
 	if err != nil {
-		return false, nil //nolint:nilerr // masses or costs that it cannot count: no worse than before
+		return false, nil //nolint:nilerr // the simplex method cannot represent the masses or costs; the solve goes on as before
 	}
 	copy(q.beta, s.start(sol.G))
 	q.hist.clear()

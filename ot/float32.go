@@ -6,10 +6,11 @@ import (
 	"coupling/lab/device/cpu"
 )
 
-// Clouds of points too large for a stored kernel make their first passes in float32, with twice the elements to a vector.
-// Potentials, weights, row and column sums and the stopping rule are float64, and evaluations go on in float64 when the L1
-// error comes down to what float32 can see, some 2e-6·(8 + 2·max|c|/ε): any Tol that float64 reaches is reached, and every
-// plan has the marginal error of a float64 pass over all the costs.
+// Clouds of points too large for a stored kernel make their first passes in float32, with twice the
+// elements to a vector. Potentials, weights, row and column sums and the stopping rule are float64.
+// Once the L1 error reaches the rounding of float32, some 2e-6·(8 + 2·max|c|/ε), evaluations
+// continue in float64: every Tol that float64 reaches is reached, and every plan has the marginal
+// error of a float64 pass over all the costs.
 
 // kern32 is kern for float32.
 var kern32 cpu.Kernels[float32]
@@ -22,8 +23,8 @@ type narrowCloud struct {
 	reach float64 // a bound on those costs
 }
 
-// inFloat32 returns the points in float32 where passes that make their costs in it are the fastest, else nil: where the vector
-// kernels know the cost and a kernel cannot be stored.
+// inFloat32 returns the points in float32 where passes that compute costs from them are the
+// fastest, that is, where the cost has a vector kernel and K is too large to store; else nil.
 func (p *PointCloud) inFloat32() *narrowCloud {
 	c, ok := p.vector()
 	if !ok || !p.frugal || p.n <= p.storable/p.m {
@@ -33,12 +34,12 @@ func (p *PointCloud) inFloat32() *narrowCloud {
 	return p.narrow
 }
 
-// round returns the points less the middle of the targets, which changes no cost, and is what float32 needs where clouds lie
-// far from the origin.
+// round returns the points less the middle of the targets in float32. The shift changes no cost and
+// keeps precision where clouds lie far from the origin.
 func (p *PointCloud) round(c cpu.Cost[float64]) *narrowCloud {
 	s := &narrowCloud{d: p.d, cost: cpu.Cost[float32]{Square: float32(c.Square), Abs: float32(c.Abs)}}
 	s.x, s.yt = make([]float32, p.n*p.d), make([]float32, p.d*p.m)
-	var side float64 // the largest distance that any coordinate can be apart
+	var side float64 // the largest difference of a coordinate between two points
 	for k := range p.d {
 		mid, reach := p.middle(k)
 		for i := range p.n {
@@ -64,22 +65,23 @@ func (s *narrowCloud) expRow(dst []float32, i int, h []float32, inv, shift float
 	return kern32.PointRowExpAt(dst, h, s.x[i*s.d:(i+1)*s.d], s.yt, s.cost, inv, shift)
 }
 
-// expRowTop is expRow with the largest argument for the shift, which it returns.
+// expRowTop is expRow with the largest argument as the shift, which it returns.
 func (s *narrowCloud) expRowTop(dst []float32, i int, h []float32, inv float32) (top, sum float32) {
 	return kern32.PointRowExp(dst, h, s.x[i*s.d:(i+1)*s.d], s.yt, s.cost, inv)
 }
 
 const (
-	// singleSafe bounds the sums that singlePass accepts: entries of a row under 1e-38 are 0, and these count for
-	// nothing as long as they are under 1e-34 of the sum.
+	// singleSafe bounds the sums that singlePass accepts: entries of a row under 1e-38 become 0,
+	// which is negligible as long as they are under 1e-34 of the sum.
 	singleSafe = 1e4
-	// singleScale bounds ε and the costs, so that both and their quotients are ordinary float32.
+	// singleScale bounds ε and the costs, so that both and their quotients are normal float32.
 	singleScale = 1e15
-	// singleWorth is the L1 error down to which float32 must see for singlePass to be worth beginning with.
+	// singleWorth is the largest rounding error of float32, as an L1 error, with which singlePass
+	// is worth using.
 	singleWorth = stageTol
 )
 
-// singleFits reports whether the costs can be made in float32, and there is use in it at s.eps.
+// singleFits reports whether the costs can be computed in float32 and that helps at s.eps.
 func (s *semidual) singleFits() bool {
 	g := s.narrow
 	if g == nil {
@@ -90,7 +92,8 @@ func (s *semidual) singleFits() bool {
 	return s.eps > 1/singleScale && s.eps < singleScale && size < singleScale && 20*s.singleNoise() < singleWorth
 }
 
-// singleNoise is noise for singlePass: arguments β/ε − c/ε are rounded to 2⁻²⁴ of what they are made from.
+// singleNoise is noise for singlePass: the arguments β/ε − c/ε have the rounding of both terms,
+// 2⁻²⁴ of each.
 func (s *semidual) singleNoise() float64 {
 	size := max(s.narrow.reach, math.Abs(s.cost.max), math.Abs(s.cost.min))
 	return 0x1p-23 * (8 + size/s.eps + s.hMax)
@@ -111,7 +114,7 @@ func (s *semidual) prepareSingle(beta []float64) (mid float64) {
 	return mid
 }
 
-// evalSingle is evalFull in float32: the exponentials are, what they are added up in is not.
+// evalSingle is evalFull with exponentials in float32 and their sums in float64.
 func (s *semidual) evalSingle(beta []float64, relax float64) float64 {
 	s.full = false
 	mid := s.prepareSingle(beta)

@@ -7,10 +7,11 @@ import (
 	"coupling/ot/exact"
 )
 
-// Pairs of cost +Inf are forbidden. Passes need nothing for it, exponentials of −Inf being 0; what multiplies T by a logarithm or
-// a cost leaves them out.
+// Pairs of cost +Inf are forbidden. Passes need no special case, since exponentials of −Inf are 0;
+// code that multiplies T by a logarithm or a cost skips these pairs.
 
-// mayForbid reports whether +Inf is a cost that somebody gave: not where built-in costs of points overflow, nor on a device.
+// mayForbid reports whether a cost of +Inf means a forbidden pair: not where built-in costs of
+// points overflow, nor on a device.
 func mayForbid(g Geometry) bool {
 	switch g := g.(type) {
 	case *OnDevice:
@@ -22,8 +23,9 @@ func mayForbid(g Geometry) bool {
 	return true
 }
 
-// allowed copies costs to dst with the least finite one for those that are +Inf, and returns them with the sum of b c and of b over
-// the finite ones; 0 of none. NaN and −Inf make the sum NaN.
+// allowed copies costs to dst with the least finite one for those that are +Inf, and returns them
+// with the sums of b·c and of b over the finite ones (0 if there is none). NaN and −Inf make the
+// sum NaN.
 func allowed(dst, c, b []float64) (row []float64, mean, mass float64) {
 	least := math.Inf(1)
 	for j, v := range c {
@@ -54,7 +56,7 @@ func leaveOut(v, c []float64) {
 	}
 }
 
-// partners reports an atom of positive weight all of whose pairs are forbidden.
+// partners returns an error for an atom of positive weight whose pairs are all forbidden.
 func (in *instance) partners() error {
 	partner, buf := make([]bool, in.m), make([]float64, in.m)
 	for i, a := range in.a {
@@ -88,7 +90,8 @@ func (p penalty) Row(i int, buf []float64) []float64 {
 	return buf
 }
 
-// feasible reports a problem that has no plan but by forbidden pairs: the least mass that goes by them is that of exact transport.
+// feasible returns an error for a problem whose every plan uses forbidden pairs. Exact transport
+// with the costs penalty finds the least mass on them.
 func (in *instance) feasible(ctx context.Context, tol float64) error {
 	if !in.cost.forbidden || in.n > maxRestart/in.m {
 		return nil

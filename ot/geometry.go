@@ -4,12 +4,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Geometry is the cost c(i, j) of moving a unit of mass from source i to target j. It is where speed lives: solvers
-// read costs only row by row, so a geometry may hold its matrix or make each row when it is asked.
+// Geometry is the cost c(i, j) of moving a unit of mass from source i to target j. Solvers read
+// costs only row by row, so a geometry may hold its matrix or compute each row when asked; the
+// speed of a solve depends on it.
 //
-// Dense, Points and MatrixFree make geometries; any other type with these two methods works with every solver, as fast as Dense
-// where its rows are. Methods of Fused and Frugal are optional and make more of a geometry that has them; a type that embeds
-// one of this package's has those of that one, and gradients with respect to points.
+// Dense, Points and MatrixFree make geometries; any other type with these two methods works with
+// every solver, as fast as Dense if its Row is as fast. A geometry may also implement the optional
+// Fused and Frugal. A type that embeds a geometry of this package inherits its methods and its
+// gradients with respect to points.
 type Geometry interface {
 	// Dims returns the number of sources n and of targets m.
 	Dims() (n, m int)
@@ -18,7 +20,8 @@ type Geometry interface {
 	Row(i int, buf []float64) []float64
 }
 
-// Fused is a Geometry that makes a row of exponentials faster than from its costs: without storing them.
+// Fused is a Geometry that computes a row of exponentials without storing the costs, which is
+// faster.
 type Fused interface {
 	Geometry
 	// ExpRow writes dst[j] = exp(h[j] − c_ij·inv − shift) and returns the sum. cost is scratch, of length m.
@@ -39,18 +42,19 @@ func isFrugal(g Geometry) bool {
 	return ok && f.Frugal()
 }
 
-// isQuick reports whether a geometry makes exponentials as fast as memory delivers costs.
+// isQuick reports whether a geometry computes exponentials as fast as memory delivers costs.
 func isQuick(g Geometry) bool {
 	f, ok := underneath(g).(interface{ Quick() bool })
 	return ok && f.Quick()
 }
 
-// validator is a geometry that can find fault with itself, or with being nil, before anything else is asked of it.
+// validator is a geometry that checks itself, also when it is nil, before any other method is
+// called.
 type validator interface {
 	validate() error
 }
 
-// CostMatrix is a geometry that was given as its matrix.
+// CostMatrix is a geometry given as a cost matrix.
 type CostMatrix struct {
 	data    []float64
 	n, m    int
@@ -93,8 +97,8 @@ func (c *CostMatrix) validate() error {
 	return c.invalid
 }
 
-// Check reports what is wrong with a geometry that was made from bad input: ErrShape, ErrCost or ErrParameter. Solvers do it
-// themselves; what reads costs on its own should do it first.
+// Check returns an error for a geometry made from bad input: ErrShape, ErrCost or ErrParameter.
+// Solvers call it; code that reads costs itself should call it first.
 func Check(g Geometry) error { return checkGeometry("geometry", g) }
 
 // checkGeometry is Check with the argument's name.
@@ -113,7 +117,8 @@ func checkGeometry(name string, g Geometry) error {
 	return nil
 }
 
-// Cost returns the cost matrix of any geometry as a new n×m matrix. It panics with the error of Check where there is one.
+// Cost returns the cost matrix of any geometry as a new n×m matrix. It panics with the error of
+// Check if there is one.
 func Cost(g Geometry) *mat.Dense {
 	if err := Check(g); err != nil {
 		panic(err)

@@ -41,12 +41,13 @@ func (l Loss) Of(p *Plan) float64 {
 	return p.Sharp()
 }
 
-// Gradient is the gradient of a loss at a plan. Its linear system, where it has one, is solved; the methods are a pass
-// over the plan each.
+// Gradient is the gradient of a loss at a plan. Its linear system, if it has one, has been solved;
+// each method takes one pass over the plan.
 type Gradient struct {
 	// Loss is what was differentiated.
 	Loss Loss
-	// Method solved the linear system of the sharp loss; Status and Residual (of CG, relative) say how well.
+	// Method is the method that solved the linear system of the sharp loss; Status and Residual (of
+	// CG, relative) say how well.
 	Method   Method
 	Status   Status
 	Residual float64
@@ -55,9 +56,10 @@ type Gradient struct {
 	ad *adjoint // of the field −ε log T; nil for the regularised losses
 }
 
-// Gradient differentiates a loss at the plan; of an unbalanced plan, RegKL, its whole objective, alone. For the regularised
-// losses that is free: ∂/∂c = T. For the sharp loss it is that of "Efficient, stable, and analytic differentiation of the Sinkhorn
-// loss", in a form in which nothing cancels:
+// Gradient differentiates a loss at the plan. For an unbalanced plan the loss must be RegKL, the
+// whole objective. The regularised losses cost nothing: ∂/∂c = T. The sharp loss has the gradient
+// of "Efficient, stable, and analytic differentiation of the Sinkhorn loss", in a form without
+// cancellation:
 //
 //	∂<T,c>/∂c = T∘(1 + log T + u ⊕ v),   Diag(a)u + Tv = −(T∘log T)1,   Tᵀu + Diag(b)v = −(T∘log T)ᵀ1.
 //
@@ -84,7 +86,7 @@ func (b Backward) Gradient(ctx context.Context, p *Plan, loss Loss) (*Gradient, 
 	return g, nil
 }
 
-// entropyField is −log T, which differs from c/ε by what potentials take up.
+// entropyField is −log T, which is c/ε less potentials.
 func entropyField(_ int, dst, _, logT []float64) {
 	kern.Scale(dst, -1, logT)
 }
@@ -94,8 +96,9 @@ func (p *Plan) Grad(loss Loss) (*Gradient, error) {
 	return Backward{}.Gradient(context.Background(), p, loss)
 }
 
-// GradCost returns the gradient of the sharp loss with respect to the n×m costs. The error is Grad's, or ErrUnconverged where
-// conjugate gradients did not converge; Grad gives what they came to.
+// GradCost returns the gradient of the sharp loss with respect to the n×m costs. The error is
+// Grad's, or ErrUnconverged if conjugate gradients did not converge; Grad returns the unconverged
+// gradient.
 func (p *Plan) GradCost() (*mat.Dense, error) {
 	g, err := p.convergedGrad()
 	if err != nil {
@@ -123,7 +126,7 @@ func (p *Plan) GradY() (*mat.Dense, error) {
 	return g.Y()
 }
 
-// convergedGrad is the gradient of the sharp loss, and an error where its system did not converge.
+// convergedGrad is the gradient of the sharp loss, with an error if its system did not converge.
 func (p *Plan) convergedGrad() (*Gradient, error) {
 	g, err := p.Grad(Sharp)
 	if err == nil && g.Status != Converged {
@@ -137,7 +140,8 @@ func unconverged(what string, residual float64) error {
 	return bad(ErrUnconverged, "%s: conjugate gradients stopped at the relative residual %g: raise Backward.MaxIter or Tol", what, residual)
 }
 
-// rows is how rows of ∂loss/∂c are made: for the sharp loss T∘(1 + (β + εv − c − ref)/ε), less its mean under T but for the 1.
+// rows computes rows of ∂loss/∂c: for the sharp loss T∘(1 + w), where w is (β + εv − c − ref)/ε
+// less its mean under T.
 type lossRows struct {
 	g     *Gradient
 	slope []float64 // β + εv, 0 where the weight is 0; nil for the regularised losses
@@ -174,7 +178,7 @@ func (r lossRows) row(i int, dst []float64, w *worker) {
 	if p.cost.forbidden {
 		leaveOut(dst, c)
 	}
-	for range 2 { // the second mean is the rounding of the first
+	for range 2 { // the second mean removes the rounding of the first
 		subtract(dst, dot(dst, w.exp)/mass)
 	}
 	kern.Mul(dst, dst, w.exp)
@@ -210,10 +214,10 @@ func (g *Gradient) Y() (*mat.Dense, error) {
 // XY returns X and Y by one pass.
 func (g *Gradient) XY() (x, y *mat.Dense, err error) { return g.points(true, true) }
 
-// maxGradientSpans bounds the m×d sums that are kept apart for the gradient by targets.
+// maxGradientSpans bounds the number of m×d partial sums of the gradient by targets.
 const maxGradientSpans = 16
 
-// points returns the gradients with respect to the points that are asked for.
+// points returns the gradients with respect to the points asked for.
 func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 	pc, err := g.cloud()
 	if err != nil {
@@ -252,7 +256,7 @@ func (g *Gradient) points(wantX, wantY bool) (dx, dy *mat.Dense, err error) {
 	return dx, dy, nil
 }
 
-// cloud returns the geometry that the chain rule goes through.
+// cloud returns the geometry of points for the chain rule, or an error if the plan has none.
 func (g *Gradient) cloud() (*PointCloud, error) {
 	pc, err := g.p.cloud()
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// hessian is D over the larger entries of T, with the marginals of those entries, so that it is a graph Laplacian
-// whatever is left out.
+// hessian is D over the larger entries of T, with the marginals of those entries, so that it is a
+// graph Laplacian whichever entries are left out.
 type hessian struct {
 	dense       bool      // solve by elimination
 	full        []float64 // the plan itself, n×m, where its entries are not listed
 	sw          *sweep    // of its rows
 	part        []float64 // spans × m, scratch of its products
-	matrixFree  *Plan     // products by passes over this plan, the entries being too many to hold; nil where they are held
+	matrixFree  *Plan     // products take passes over this plan, since its entries are too many to hold; nil where they are held
 	ptr         []int
 	idx         []int32
 	val         []float64
-	logFraction []float64 // min(0, log max(T/a, T/b)): how much of its row or column the entry is
+	logFraction []float64 // min(0, log max(T/a, T/b)): the entry's share of its row or column
 	row, col    []float64
 	own         []float64 // the sums of the entries by column; col is that or more
 	u, tx       []float64 // n: T v/T1 for the last product and for the solution
@@ -56,8 +56,8 @@ func (h *hessian) assemble(s *semidual, cut float64) {
 			h.ptr = append(h.ptr, len(h.idx))
 		}
 	}
-	// A column that is far short of its mass has hardly any curvature, and the Newton step is unbounded
-	// there; the curvature it will have when it is right is a bound that tends to D as the columns get right.
+	// A column far short of its mass has hardly any curvature, and the Newton step is unbounded
+	// there. The curvature at its full mass is a bound that tends to D as the columns converge.
 	copy(h.own, h.col)
 	for j, b := range s.b {
 		if h.col[j] < b && s.col[j] < b {
@@ -135,9 +135,10 @@ func (h *hessian) maxLogIncrease(x []float64, eps float64) float64 {
 	return most
 }
 
-// solve writes dst = −ε D⁺ g to the relative precision given, by conjugate gradients with the column sums for a
-// preconditioner, or to newtonRadius. D is singular along the constants, of which conjugate gradients started from 0 stay
-// clear, and nearly so where the entries left out cut the graph.
+// solve writes dst = −ε D⁺ g to the relative precision given, by conjugate gradients with the
+// column sums for a preconditioner, or to newtonRadius. D is singular along the constants, which
+// conjugate gradients started from 0 never enter, and nearly singular where leaving out entries
+// cuts the graph.
 func (h *hessian) solve(ctx context.Context, dst, g []float64, eps, precision float64) error {
 	clear(h.tx)
 	clear(h.u)
@@ -158,13 +159,14 @@ func (h *hessian) solve(ctx context.Context, dst, g []float64, eps, precision fl
 	return err
 }
 
-// solveDense writes dst = −ε (D + μ Diag(b))⁻¹ g by elimination, with the least of a few μ that keeps the rise of log T
-// within newtonRadius (Levenberg 1944): in exact arithmetic μ = 0 near the solution.
+// solveDense writes dst = −ε (D + μ Diag(b))⁻¹ g by elimination, with the smallest of a few μ that
+// keeps the rise of log T within newtonRadius (Levenberg 1944): in exact arithmetic μ = 0 near the
+// solution.
 func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual) error {
 	m := len(dst)
 	w := h.conductances(m)
-	// The net current is rounding, and would have to go to ground, by conductances that may be 1e-40: a shift of everything
-	// in which differences are lost.
+	// The net current is rounding. It would flow to ground through conductances that may be 1e-40,
+	// and so shift all potentials until their differences are lost.
 	excess := kern.Sum(g)
 	for mu := 0.0; mu <= 1; mu = max(mu*100, 1e-14) {
 		net := laplacian.Network{M: m, W: append([]float64(nil), w...), R: make([]float64, m), Ground: make([]float64, m)}
@@ -174,7 +176,7 @@ func (h *hessian) solveDense(ctx context.Context, dst, g []float64, s *semidual)
 			if b == 0 {
 				net.R[j] = 0
 			}
-			// As in take: the curvature that a column short of its mass will have.
+			// As in assemble: the curvature of a column at its full mass.
 			net.Ground[j] += max(0, h.col[j]-h.own[j])
 		}
 		x, err := net.Eliminate(ctx)

@@ -2,7 +2,7 @@ package ot
 
 import "math"
 
-// history holds the last steps and the changes of gradient that came with them.
+// history holds the last steps and the changes of the gradient over each.
 type history struct {
 	s, y       [][]float64
 	rho, alpha []float64
@@ -24,7 +24,7 @@ func newHistory(memory, m int) history {
 	return h
 }
 
-// start forgets everything and takes the metric of another ε.
+// start clears the history and sets the metric of another ε.
 func (h *history) start(b []float64, eps float64) {
 	h.clear()
 	for j, w := range b {

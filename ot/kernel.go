@@ -12,9 +12,9 @@ var kern cpu.Kernels[float64]
 // mixed is the same for rows held in float32.
 var mixed cpu.Mixed
 
-// softmaxRow writes dst[j] = exp((beta[j]−c[j]−mx)/ε), inv = 1/ε, with mx the largest beta[j]−c[j], and returns mx and
-// the sum of dst, which lies in [1, m]. Differences are taken before dividing by ε, so that what cancels, cancels
-// exactly however large the costs are against ε. beta[j] = −Inf gives 0.
+// softmaxRow writes dst[j] = exp((beta[j]−c[j]−mx)/ε), inv = 1/ε, with mx the largest beta[j]−c[j],
+// and returns mx and the sum of dst, which lies in [1, m]. Differences are taken before dividing by
+// ε, so that cancellation is exact however large the costs are against ε. beta[j] = −Inf gives 0.
 func softmaxRow(dst, beta, c []float64, inv float64) (mx, sum float64) {
 	mx = kern.RowMax(beta, c, 1)
 	return mx, kern.RowExpScaled(dst, beta, c, mx, inv)
@@ -42,7 +42,8 @@ func subtract(v []float64, by float64) {
 // dot returns Σ xⱼ yⱼ.
 func dot(x, y []float64) float64 { return kern.Dot(x, y) }
 
-// noise is the order of the marginal error that the fast passes leave, whatever the potentials.
+// noise is the order of the marginal error that rounding in the fast passes causes, whatever the
+// potentials.
 func (s *semidual) noise() float64 {
 	const ulp = 0x1p-52
 	return ulp * (8 + max(math.Abs(s.cost.max), math.Abs(s.cost.min))/s.eps)
@@ -56,7 +57,8 @@ func (s *semidual) passNoise() float64 {
 	return s.noise()
 }
 
-// fusedSafe bounds the sums that fusedPass accepts: outside, entries that count may have been cut off.
+// fusedSafe bounds the sums that fusedPass accepts: outside it, entries that are not negligible may
+// have been cut off.
 const fusedSafe = 1e100
 
 // prepare sets up the pass for β at s.eps.

@@ -5,12 +5,14 @@ import (
 	"math"
 )
 
-// LBFGS solves by L-BFGS on the semi-dual, the forward pass of "Efficient, stable, and analytic differentiation of the
-// Sinkhorn loss": the m target potentials are the variables, the source potentials follow exactly, and one evaluation
-// is one fused pass over the costs. What makes it fast: the metric ε/b, in which the first step is Sinkhorn's; ε-annealing
-// with a loose inner tolerance; a line search on slopes alone, which for a convex function needs no function values and
-// so has no noise floor above the gradient's own; Sinkhorn steps, which ascend from anywhere, where a step fails; and a
-// few of Newton's where atoms are so weakly coupled that L-BFGS would take thousands.
+// LBFGS solves by L-BFGS on the semi-dual, the forward pass of "Efficient, stable, and analytic
+// differentiation of the Sinkhorn loss": the m target potentials are the variables, the source
+// potentials follow exactly, and one evaluation is one fused pass over the costs. It is fast
+// because of the metric ε/b, in which the first step is Sinkhorn's; ε-annealing with a loose inner
+// tolerance; a line search on slopes alone, which suffices for a convex function and has no noise
+// floor above that of the gradient; Sinkhorn steps, which ascend from any point, wherever a step
+// fails; and a few Newton steps where atoms are so weakly coupled that L-BFGS would need thousands
+// of its own.
 //
 // The zero value with Eps set works. Memory besides the costs: 2·Memory+64 vectors of m, and for a stored kernel up
 // to n·m float32, and where Tol is below 1e-6 and the geometry holds its costs anyway, n·m float64.
@@ -21,7 +23,7 @@ type LBFGS struct {
 	Tol float64
 	// MaxIter is the largest number of iterations; 0 is 100,000.
 	MaxIter int
-	// Memory is the number of steps that the Hessian is learned from; 0 is 20.
+	// Memory is the number of past steps from which the Hessian is estimated; 0 is 20.
 	Memory int
 	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 0 is ¼, and 1
 	// is no annealing.
@@ -65,8 +67,8 @@ type quasiNewton struct {
 	hist          history
 	dir, grad     []float64
 	next, oldGrad []float64
-	uneven        bool // symmetric steps did not get on
-	contracts     bool // the last step was Sinkhorn's, and better than L-BFGS's would be
+	uneven        bool // symmetric steps did not converge
+	contracts     bool // the last Sinkhorn step reduced the error by more than contraction
 	budget        int  // evaluations after which there are no more rescues; 0 before the first
 	rescues       int  // how often Newton steps have been tried where L-BFGS was slow
 	restarted     bool // from the exact potentials
@@ -90,7 +92,7 @@ func (q *quasiNewton) stage(tol float64, last bool) error {
 	return q.descend(tol, last)
 }
 
-// descend is stage from where it has been evaluated.
+// descend is stage from a point that has been evaluated.
 func (q *quasiNewton) descend(tol float64, last bool) error {
 	best, slow := stagnation{}, pace{}
 	for {
@@ -129,9 +131,9 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 	}
 }
 
-// rescue does something about steps that do not get on, and reports whether there was something to do: Newton's steps
-// see weakly coupled atoms that L-BFGS does not; exact potentials lead out of where no slope does; and reduced costs go
-// below the rounding of potentials.
+// rescue tries a remedy for stalled steps and reports whether there was one left: Newton steps
+// resolve weakly coupled atoms, which L-BFGS does not; exact potentials leave regions where the
+// slope is negligible; and reduced costs resolve less than the rounding of potentials.
 func (q *quasiNewton) rescue(tol float64) (bool, error) {
 	defer q.hist.clear()
 	if q.budget == 0 {
@@ -153,7 +155,8 @@ func (q *quasiNewton) rescue(tol float64) (bool, error) {
 	return false, nil
 }
 
-// certifyIfConverged makes what has an L1 error of at most tol a plan that Converged can be said of, as a rule.
+// certifyIfConverged polishes the columns and certifies the plan if its L1 error is at most tol; as
+// a rule its Status is then Converged.
 func (q *quasiNewton) certifyIfConverged(tol float64) error {
 	if !q.columnsConverged(tol) {
 		if err := q.polishColumns(tol); err != nil {
@@ -163,24 +166,26 @@ func (q *quasiNewton) certifyIfConverged(tol float64) error {
 	return q.certify()
 }
 
-// contraction is the factor of the error in a Sinkhorn step below which the next is one too: where atoms are coupled so
-// closely, a few pairs of L-BFGS are no better.
+// contraction is the ratio of errors after and before a Sinkhorn step below which the next step is
+// Sinkhorn's too: atoms are then so closely coupled that L-BFGS with a few pairs is no better.
 const contraction = 0.1
 
 const (
-	// rescueFactor times the evaluations before the first rescue, or leastRescue, are all that a solve gets.
+	// After its first rescue a solve has rescueFactor times the evaluations before it, counted as
+	// at least leastRescue.
 	rescueFactor, leastRescue = 10, 500
-	// rescueRegion is the L1 error below which a slow L-BFGS is given Newton steps, freeRescues how often before
-	// the exact potentials are asked, and maxRescues how often at most.
+	// rescueRegion is the L1 error below which a slow L-BFGS switches to Newton steps, freeRescues
+	// how often it does so before it restarts from the exact potentials, and maxRescues how often
+	// at most.
 	rescueRegion = 0.1
 	freeRescues  = 2
 	maxRescues   = 10
 )
 
-// pace tells when errors fall by less than half in a hundred steps.
+// pace detects errors that fall by less than half in a hundred steps.
 type pace struct {
 	steps      int
-	best, last float64 // so far, and a hundred steps ago
+	best, last float64 // the best so far, and that of a hundred steps ago
 }
 
 // slow notes err, and every hundredth time reports whether the best has fallen by less than half since.
@@ -219,16 +224,18 @@ func (q *quasiNewton) step() error {
 		return err
 	}
 	if !ok {
-		// The point is where the last trial was; a Sinkhorn step ascends from there as from anywhere.
+		// The point is that of the line search's last trial; a Sinkhorn step ascends from any
+		// point.
 		q.hist.clear()
 		return nil
 	}
 	return nil
 }
 
-// symmetricStep is for the transport of a measure to itself, whose potentials are equal: it moves g by ⅔ of f − g, f being the
-// soft minimum of g. Where the kernel exp(−c/ε) is positive definite, the derivative of f by −g has its eigenvalues in [0, 1],
-// so that the distance falls to a third in a step near the solution; where it does not fall, L-BFGS takes over.
+// symmetricStep is for the transport of a measure to itself, whose potentials are equal: it moves g
+// by ⅔ of f − g, f being the soft minimum of g. Where the kernel exp(−c/ε) is positive definite,
+// the derivative of f by −g has its eigenvalues in [0, 1], so that the distance falls to a third in
+// a step near the solution; if it does not fall, L-BFGS takes over.
 func (q *quasiNewton) symmetricStep() error {
 	s, before := q.s, q.err
 	copy(q.next, q.beta)
@@ -250,13 +257,13 @@ func (q *quasiNewton) symmetricStep() error {
 	return nil
 }
 
-// symmetricContraction is the factor of the error above which symmetric steps give way.
+// symmetricContraction is the ratio of successive errors above which symmetric steps stop.
 const symmetricContraction = 0.8
 
-// far reports column sums so far off that the gradient says nothing about how far to go.
+// far reports whether column sums are so wrong that the gradient does not determine a step length.
 func (q *quasiNewton) far() bool { return q.err > 0.5 }
 
-// sinkhornStep moves by the Sinkhorn step and lets the history learn from it.
+// sinkhornStep takes a Sinkhorn step and records it in the history.
 func (q *quasiNewton) sinkhornStep() error {
 	copy(q.oldGrad, q.grad)
 	copy(q.next, q.beta)
@@ -284,8 +291,9 @@ func (q *quasiNewton) learn() {
 	q.hist.keep()
 }
 
-// search moves along dir to where the slope has fallen to at most half its size on the far side and nine tenths on the
-// near one: for a convex function that is descent. It reports false when a few trials do not get there.
+// search moves along dir until the slope is at most nine tenths of its first size before the
+// minimum, or half of it beyond: for a convex function that is descent. It reports false if a few
+// trials do not suffice.
 func (q *quasiNewton) search(slope, t float64) (bool, error) {
 	copy(q.next, q.beta)
 	lo, hi := 0.0, math.Inf(1)
@@ -317,7 +325,8 @@ func (q *quasiNewton) search(slope, t float64) (bool, error) {
 	return false, nil
 }
 
-// firstStep is 1, or less where that would move a potential by many ε: exponentials make anything farther a guess.
+// firstStep is 1, or less where that would move a potential by many ε: beyond that, the
+// exponentials make the model unreliable.
 func (q *quasiNewton) firstStep() float64 {
 	return min(1, 20*q.s.eps/largest(q.dir))
 }

@@ -1,19 +1,19 @@
 package ot
 
-// memory is scratch that one solve after another uses: what is as large as the costs is allocated once. Nil allocates. It
-// belongs to one goroutine at a time.
+// memory is scratch that successive solves reuse, so that vectors as large as the costs are
+// allocated once. A nil memory allocates each time. It belongs to one goroutine at a time.
 type memory struct {
 	wide   pool[float64]
 	narrow pool[float32]
 }
 
-// reset makes everything that was handed out free again.
+// reset makes all vectors in use free again.
 func (m *memory) reset() {
 	clear(m.wide.used)
 	clear(m.narrow.used)
 }
 
-// floats returns n float64 of any content.
+// floats returns n float64, not cleared.
 func (m *memory) floats(n int) []float64 {
 	if m == nil {
 		return make([]float64, n)
@@ -21,7 +21,7 @@ func (m *memory) floats(n int) []float64 {
 	return m.wide.get(n)
 }
 
-// floats32 returns n float32 of any content.
+// floats32 returns n float32, not cleared.
 func (m *memory) floats32(n int) []float32 {
 	if m == nil {
 		return make([]float32, n)
@@ -29,7 +29,7 @@ func (m *memory) floats32(n int) []float32 {
 	return m.narrow.get(n)
 }
 
-// pool holds vectors and which of them are in use.
+// pool holds vectors and records which of them are in use.
 type pool[T any] struct {
 	bufs [][]T
 	used []bool

@@ -1,19 +1,19 @@
 package ot
 
-// modes say how evaluations are made. Only the methods in this file write them.
+// modes select how evaluations are computed. Only the methods in this file write them.
 type modes struct {
 	pass            rowPass
-	single          bool    // float32 is good enough for what is stored
+	single          bool    // float32 is exact enough for a stored kernel
 	stageTol        float64 // of the stage
 	store           bool    // store kernels whatever mayStore says
-	final           bool    // the evaluation is as a rule the last, and a kernel not worth storing
+	final           bool    // the evaluation is usually the last, so a kernel is not worth storing
 	sparse          bool    // whether to look for an active list
 	share           float64 // the share of entries that the list may have; 0 is activeShare
-	newton          bool    // every full evaluation makes the list, for the Hessian
+	newton          bool    // every full evaluation makes a list, for the Hessian
 	sparseRefusedAt float64 // the ε at which the list was too long
 }
 
-// A rowPass is a way to make the rows of T from costs and potentials.
+// A rowPass is a way to compute the rows of T from costs and potentials.
 type rowPass int
 
 const (
@@ -22,26 +22,28 @@ const (
 	// fusedPass works with β/ε and c/ε and scales by the row's last sum: one pass instead of three, and an error of
 	// |c|/ε units in the last place.
 	fusedPass
-	// singlePass is fusedPass in float32, for clouds of points too large for a stored kernel.
+	// singlePass is fusedPass in float32, for clouds of points that are too large for a stored
+	// kernel.
 	singlePass
 )
 
-// choosePass takes the fastest pass that is good enough for a stage that ends at tol, and float32 to begin with.
+// choosePass sets the fastest pass that is exact enough for a stage that ends at tol, beginning
+// with float32.
 func (s *semidual) choosePass(tol float64) {
 	s.single, s.stageTol = s.bMin > singleColumn, tol
 	s.pass = fusedPass
 	switch {
-	case tol < 20*s.noise() && s.dev == nil: // a device goes as far as it can
+	case tol < 20*s.noise() && s.dev == nil: // a device chooses its own precision
 		s.pass = exactPass
 	case s.single && s.singleFits():
 		s.pass = singlePass
 	}
 }
 
-// limitPass takes no faster pass than the one given.
+// limitPass sets the given pass if the present one is faster.
 func (m *modes) limitPass(pass rowPass) { m.pass = min(m.pass, pass) }
 
-// slowerPass takes the next pass, whose rounding is less.
+// slowerPass sets the next pass, which has a smaller rounding error.
 func (s *semidual) slowerPass() {
 	s.pass--
 	s.invalidate()
@@ -60,7 +62,7 @@ func (s *semidual) doublePrecision() {
 // wantLists says whether evaluations may make lists of the entries that are not negligible.
 func (m *modes) wantLists(on bool) { m.sparse = on }
 
-// refuseLists makes no more lists at ε.
+// refuseLists stops making lists at ε.
 func (m *modes) refuseLists(eps float64) { m.sparseRefusedAt = eps }
 
 // listForNewton makes evaluations leave a list for the Hessian, of all entries if whole, until end is called.
@@ -75,7 +77,8 @@ func (m *modes) listForNewton(whole bool) (end func()) {
 // alwaysStore stores kernels of any size.
 func (m *modes) alwaysStore() { m.store = true }
 
-// lastEvaluation makes the next evaluation one over every cost in float64, and a kernel not worth storing, until end is called.
+// lastEvaluation makes evaluations go over every cost in float64, without storing a kernel, until
+// end is called.
 func (s *semidual) lastEvaluation() (end func()) {
 	s.invalidate()
 	s.limitPass(fusedPass)
@@ -83,9 +86,10 @@ func (s *semidual) lastEvaluation() (end func()) {
 	return func() { s.final = false }
 }
 
-// eval computes α and the column sums at β and returns the L1 error of the marginals. relax = 1 takes the exact α;
-// other values step from the α of the last eval by that multiple of the way (successive over-relaxation), and then
-// the rows do not sum to a exactly, which the error counts.
+// eval computes α and the column sums at β and returns the L1 error of the marginals. relax = 1
+// takes the exact α; other values move α from the last eval by that multiple of the exact step
+// (successive over-relaxation); rows then do not sum to a exactly, and the error includes their
+// deviation.
 func (s *semidual) eval(beta []float64, relax float64) float64 {
 	s.evals++
 	if s.onDevice() {

@@ -2,13 +2,14 @@ package ot
 
 import "context"
 
-// Newton solves by truncated Newton steps on the semi-dual, for small ε, where T is nearly sparse, and for small Tol:
-// the Hessian D/ε, D = Diag(Tᵀ1) − Tᵀ Diag(1/a) T, is taken over the entries of T that matter, and each step is found
-// by conjugate gradients to a precision that follows the error. Where T is not sparse, or a step fails, L-BFGS and
-// Sinkhorn steps take over. (Compare SSNS and SPLR of regOT: Tang and Qiu 2024; Wang et al. 2025.)
+// Newton solves by truncated Newton steps on the semi-dual, for small ε, where T is nearly sparse,
+// and for small Tol: the Hessian D/ε, D = Diag(Tᵀ1) − Tᵀ Diag(1/a) T, is formed from the entries of
+// T that are not negligible, and conjugate gradients compute each step to a precision that follows
+// the error. Where T is not sparse, or a step fails, L-BFGS and Sinkhorn steps take over. (Compare
+// SSNS and SPLR of regOT: Tang and Qiu 2024; Wang et al. 2025.)
 //
-// The zero value with Eps set works. Memory: 12 bytes for each entry of T that is not negligible; where these
-// are more than 1.6e7 and a fifth of all, L-BFGS steps do it all.
+// The zero value with Eps set works. Memory: 12 bytes for each entry of T that is not negligible;
+// where these are more than 1.6e7 and more than a fifth of all, every step is an L-BFGS step.
 type Newton struct {
 	// Eps is the ε > 0 of the problem, in units of cost.
 	Eps float64
@@ -27,14 +28,14 @@ type Newton struct {
 	Trace func(Step) error
 }
 
-// newtonRegion is the L1 error below which Newton steps are taken. Measured on the timing problems: above it a step is
-// cut short by newtonRadius more often than not, and L-BFGS gets on faster.
+// newtonRegion is the L1 error below which Newton steps are taken. On the timing problems,
+// newtonRadius cuts most steps above it short, and L-BFGS converges faster there.
 const newtonRegion = 3e-3
 
-// newtonRadius is how far log T may rise in a step, counted from where T is all of its row or column, so that small
-// entries may rise by more; what the model says of exponentials farther off is a guess.
-// Conjugate gradients settle the stiff directions first, so stopping at the radius (Steihaug 1983) is what keeps
-// blocks of atoms that hardly exchange mass from flying apart.
+// newtonRadius is how far log T may rise in a step above the value at which T is all of its row or
+// column, so that small entries may rise by more; beyond it the quadratic model of the exponentials
+// is unreliable. Conjugate gradients resolve the stiff directions first, so stopping at the radius
+// (Steihaug 1983) bounds the relative move of blocks of atoms that hardly exchange mass.
 const newtonRadius = 3
 
 // From returns the solver that starts from the KL potentials g.
@@ -65,12 +66,12 @@ func (q *quasiNewton) newtonStage(tol float64, last bool) error {
 	if err := q.newtonPhase(tol); err != nil {
 		return err
 	}
-	// What Newton left is for L-BFGS; as a rule nothing but the full pass that certifies the plan.
+	// L-BFGS does the rest: as a rule only the full pass that certifies the plan.
 	q.hist.clear()
 	return q.descend(tol, true)
 }
 
-// newtonPhase takes Newton steps until the error is at most tol or they no longer help.
+// newtonPhase takes Newton steps until the error is at most tol or they no longer reduce it.
 func (q *quasiNewton) newtonPhase(tol float64) error {
 	fails := 0
 	done := func() bool { return q.err <= tol || fails == 4 }
@@ -87,7 +88,7 @@ func (q *quasiNewton) newtonPhase(tol float64) error {
 	})
 }
 
-// eachNewton takes steps until done, each with the list of entries of T that the Hessian is made from.
+// eachNewton takes steps until done, each with a list of the entries of T that form the Hessian.
 func (q *quasiNewton) eachNewton(dense bool, done func() bool, step func(h *hessian) error) error {
 	s := q.s
 	if s.dev != nil && s.n > maxDeviceNewton/s.m {
@@ -115,12 +116,14 @@ func (q *quasiNewton) eachNewton(dense bool, done func() bool, step func(h *hess
 }
 
 const (
-	// newtonDense is the largest n·m for which a plan none of which is negligible is held, in 12 bytes an entry.
+	// newtonDense is the largest n·m for which a plan without negligible entries is held, in 12
+	// bytes an entry.
 	newtonDense = 1 << 24
-	// denseNewton is the number of targets up to which Newton systems are solved by elimination: as fast as conjugate
-	// gradients there, and right however weakly the atoms are coupled.
+	// denseNewton is the number of targets up to which Newton systems are solved by elimination: it
+	// is as fast as conjugate gradients there, and exact however weakly the atoms are coupled.
 	denseNewton = 256
-	// denseRescue is the number up to which elimination is tried where conjugate gradients do not get on.
+	// denseRescue is the number of targets up to which elimination is tried where conjugate
+	// gradients stall.
 	denseRescue = 1024
 )
 

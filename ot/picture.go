@@ -9,9 +9,9 @@ import (
 // pictureSide is how many pixels a side of a Picture has at most.
 const pictureSide = 400
 
-// Picture is the plan as grey pixels, sources downwards: black is the largest
-// entry, white 0, and grey goes with the square root. Where there are more entries
-// than pixels, a pixel shows the largest of its block. One pass, without the matrix.
+// Picture is the plan as grey pixels, sources downwards: black is the largest entry, white is 0,
+// and the grey level is the square root of the entry. Where there are more entries than pixels, a
+// pixel shows the largest of its block. One pass, without the matrix.
 func (p *Plan) Picture() image.Image {
 	n, m := p.Dims()
 	h, w := min(n, pictureSide), min(m, pictureSide)

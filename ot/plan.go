@@ -19,9 +19,9 @@ import (
 //
 //	T_ij = exp((αᵢ+βⱼ−cᵢⱼ)/ε) = aᵢ bⱼ exp((fᵢ+gⱼ−cᵢⱼ)/ε),
 //
-// kept as potentials: the n×m matrix is made only by Matrix. Every method makes rows of T relative to the row's
-// maximum, so that potentials and costs of any size against ε do no harm. A Plan is not changed by its methods and is
-// safe for concurrent use.
+// kept as potentials: the n×m matrix is made only by Matrix. Every method makes rows of T relative
+// to the row's maximum, so that potentials and costs of any size relative to ε are safe. A Plan is
+// not changed by its methods and is safe for concurrent use.
 type Plan struct {
 	// Geometry and the normalised weights that were solved.
 	Geometry Geometry
@@ -34,7 +34,7 @@ type Plan struct {
 	// F and G are the potentials of the KL form, with <A,F> = <B,G>; where the weight is 0 they are the
 	// softmin that a vanishing weight would have, which is finite.
 	F, G []float64
-	// Status says whether to believe the rest.
+	// Status says whether the solve converged.
 	Status Status
 	// Solver names the method that made the plan.
 	Solver string
@@ -48,7 +48,7 @@ type Plan struct {
 	lse        []float64 // ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) in that gauge; nil for unbalanced plans
 	mass       []float64 // T1
 	zeroB      []int     // where b is 0
-	unbalanced bool      // T1 is not a, and its marginal penalties are:
+	unbalanced bool      // T1 is not a; its marginal penalties follow
 	rhoA, rhoB float64
 	g          Geometry // the geometry that beta belongs to
 	cost       costStats
@@ -57,9 +57,9 @@ type Plan struct {
 	values Values
 }
 
-// NewPlan returns the plan of p at ε that has the KL potentials g of the m targets (finite), for solvers that live outside
-// this package: its rows sum to A whatever g, and MarginalL1 says by how much its columns miss B. The solver fills Status,
-// Solver and Iterations. Cost: two passes.
+// NewPlan returns the plan of p at ε that has the KL potentials g of the m targets (finite), for
+// solvers outside this package: its rows sum to A for every g, and MarginalL1 is the L1 deviation
+// of its columns from B. The solver fills Status, Solver and Iterations. Cost: two passes.
 func NewPlan(p Problem, eps float64, g []float64) (*Plan, error) {
 	r, err := controls{Eps: eps, Anneal: 1, Start: g}.begin(context.Background(), p)
 	if err != nil {
@@ -69,9 +69,10 @@ func NewPlan(p Problem, eps float64, g []float64) (*Plan, error) {
 	return r.finish("", r.s.deviceFailure())
 }
 
-// At returns the plan from new sources, the rows of z (k×d), of equal weights, with the potentials of this plan's targets: its
-// F are the potentials at z, its Barycentric is where they go on average, its Matrix the conditional laws over k, and Sample
-// draws from them. The geometry must be one of points, and the plan balanced.
+// At returns the plan from new sources, the rows of z (k×d), of equal weights, with the potentials
+// of this plan's targets: its F holds the potentials at z, its Barycentric is where each row of z
+// goes on average, its Matrix is their conditional distributions over k, and Sample draws from
+// them. The geometry must be one of points, and the plan balanced.
 func (p *Plan) At(z *mat.Dense) (*Plan, error) {
 	c, err := p.cloud()
 	if err != nil {
@@ -112,7 +113,7 @@ func (p *Plan) extend(g *PointCloud, b, potential []float64) (*Plan, error) {
 	return q, nil
 }
 
-// String says how the solve ended, on one line.
+// String returns one line that says how the solve ended.
 func (p *Plan) String() string {
 	return fmt.Sprintf("%s: %v, %d×%d, ε = %.4g, L1 error %.3g after %d iterations, %d evaluations",
 		p.Solver, p.Status, len(p.A), len(p.B), p.Eps, p.MarginalL1, p.Iterations, p.Evaluations)
@@ -157,7 +158,7 @@ func (p *Plan) potentials(s *semidual) {
 		s.softminColumns(empty, func(k int, v float64) {
 			j := empty[k]
 			p.G[j] = v
-			if s.b[j] > 0 { // its column cannot be seen, and what is best for α is all that can be had
+			if s.b[j] > 0 { // its column is lost to rounding; use the potential that is best for α
 				p.beta[j] = v + s.eps*s.logB[j]
 				p.Beta[j] = p.beta[j]
 			}
@@ -302,8 +303,8 @@ func (p *Plan) ApplyT(u []float64) []float64 {
 	return part[:m:m]
 }
 
-// Barycentric returns the barycentric projection, n×d: row i is Σⱼ T_ij yⱼ / Σⱼ T_ij, where source i goes on average.
-// y is m×d. A source of weight 0 gets what a vanishing weight would.
+// Barycentric returns the barycentric projection, n×d: row i is Σⱼ T_ij yⱼ / Σⱼ T_ij, where source
+// i goes on average. y is m×d. A source of weight 0 gets the limit of a vanishing weight.
 func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
 	n, m := p.Dims()
 	rows, d := y.Dims()
@@ -329,8 +330,9 @@ func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
 // blockRows is how many rows of T are made for one matrix product.
 const blockRows = 32
 
-// blocks calls f with every block of at most blockRows rows [lo, hi), from several goroutines, each with room for the
-// block in its worker. The k-th span's blocks come in order, from one goroutine; sw is nil for a sweep of the plan's own.
+// blocks calls f with every block of at most blockRows rows [lo, hi), from several goroutines, each
+// with room for the block in its worker. The blocks of a span come in order, from one goroutine; a
+// nil sw means a sweep of the plan's own rows.
 func (p *Plan) blocks(sw *sweep, f func(w *worker, k, lo, hi int)) {
 	if sw == nil {
 		sw = newSweep(p.g, 0)
@@ -346,13 +348,14 @@ func (p *Plan) blocks(sw *sweep, f func(w *worker, k, lo, hi int)) {
 	})
 }
 
-// denseOf is a matrix as the matrix products take it.
+// denseOf converts a matrix to the type that the matrix products take.
 func denseOf(a *mat.Dense) cpu.Matrix[float64] {
 	r := a.RawMatrix()
 	return cpu.Matrix[float64]{Data: r.Data, Rows: r.Rows, Cols: r.Cols, RowStride: r.Stride, ColStride: 1}
 }
 
-// Sample draws k pairs (i, j) from T, independently. Cost k log n, and a row for every source drawn.
+// Sample draws k pairs (i, j) from T, independently. Cost: k log n, and a row for every source
+// drawn.
 func (p *Plan) Sample(rng *rand.Rand, k int) (i, j []int) {
 	i, j = make([]int, k), make([]int, k)
 	cum := cumulative(nil, p.mass)
@@ -393,7 +396,7 @@ func cumulative(dst, w []float64) []float64 {
 // draw returns an index with probability proportional to the increments of cum.
 func draw(rng *rand.Rand, cum []float64) int {
 	u := rng.Float64() * cum[len(cum)-1]
-	// The first index whose running sum exceeds u: one of zero weight never does.
+	// The first index whose running sum exceeds u, which is never one of zero weight.
 	return min(sort.Search(len(cum), func(k int) bool { return cum[k] > u }), len(cum)-1)
 }
 

@@ -17,8 +17,8 @@ type PointCloud struct {
 	x, y       *mat.Dense
 	n, m, d    int
 	yt         []float64 // d×m: coordinate k of every target is contiguous, so that a row of costs is d streams
-	matrixFree bool      // costs are made on the way
-	frugal     bool      // and solvers are to keep memory of the order of n + m
+	matrixFree bool      // costs are computed for each row when asked
+	frugal     bool      // solvers keep memory of the order of n + m
 	invalid    error
 
 	once   sync.Once
@@ -36,19 +36,21 @@ func (p *PointCloud) symmetric() bool { return p.x == p.y }
 // holdLimit is the number of costs (1 GiB of float64) above which Points stops holding its matrix.
 const holdLimit = 1 << 27
 
-// quickDim is the dimension up to which the vector kernels make a row of costs in less time than memory delivers one.
+// quickDim is the dimension up to which the vector kernels compute a row of costs faster than
+// memory delivers it.
 const quickDim = 4
 
-// Points is the geometry between the rows of x (n×d) and of y (m×d). The n×m cost matrix is made at the first use and
-// held where that pays: not in up to four dimensions under |x−y|², L1 or their sum, where making the costs is as fast
-// as reading them, and not above 1 GiB. MatrixFree never holds it. x and y are read, not copied.
+// Points is the geometry between the rows of x (n×d) and of y (m×d). The n×m cost matrix is
+// computed at the first use and held, unless it exceeds 1 GiB, or the points have at most four
+// dimensions and the cost is |x−y|², L1 or their sum, where computing costs is as fast as reading
+// them. MatrixFree never holds it. x and y are read, not copied.
 //
 // Cost of the first use where held: n·m·d.
 func Points(x, y *mat.Dense, c PointCost) *PointCloud {
 	return points(x, y, c, nil)
 }
 
-// points is Points in the memory of an Objective.
+// points is Points with the memory of an Objective.
 func points(x, y *mat.Dense, c PointCost, of *memory) *PointCloud {
 	p := MatrixFree(x, y, c)
 	if p.memory = of; p.invalid == nil {
@@ -59,8 +61,9 @@ func points(x, y *mat.Dense, c PointCost, of *memory) *PointCloud {
 	return p
 }
 
-// MatrixFree is Points that makes each row of costs when it is asked, at n·m·d more work a pass. Memory does not grow
-// with n·m: beside vectors of n and m, solvers keep at most 170 MB of what they have computed.
+// MatrixFree is Points that computes each row of costs when asked, at n·m·d more work a pass.
+// Memory does not grow with n·m: beside vectors of n and m, solvers keep at most 170 MB of lists
+// and kernels.
 func MatrixFree(x, y *mat.Dense, c PointCost) *PointCloud {
 	p := &PointCloud{Kind: c, x: x, y: y, matrixFree: true, frugal: true, storable: storedFree}
 	p.invalid = p.build()
@@ -133,7 +136,7 @@ func checkCost(c PointCost) error {
 // Frugal reports whether solvers are to keep memory of the order of n + m.
 func (p *PointCloud) Frugal() bool { return p.frugal }
 
-// Quick reports whether costs are made on the way by a vector kernel.
+// Quick reports whether a vector kernel computes the costs of each pass.
 func (p *PointCloud) Quick() bool {
 	_, ok := p.vector()
 	return ok && p.matrixFree
@@ -221,7 +224,8 @@ func (p *PointCloud) vector() (cpu.Cost[float64], bool) {
 	return cpu.Cost[float64]{Square: f.Square, Abs: f.Abs}, f.Square != 0 || f.Abs != 0
 }
 
-// ExpRow makes a row of exponentials with the costs in registers where the kernels can, else from the costs.
+// ExpRow computes a row of exponentials, with the costs in registers if a kernel can, else from
+// stored costs.
 func (p *PointCloud) ExpRow(dst, cost []float64, i int, h []float64, inv, shift float64) float64 {
 	if p.matrixFree {
 		if c, ok := p.vector(); ok {

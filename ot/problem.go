@@ -12,9 +12,10 @@ import (
 // and every value is per unit of mass; but A and B, where both are given, must have the same total to 1 part in 10⁵
 // (enough for weights that were normalised in float32). Zero weights are allowed and cost nothing.
 type Problem struct {
-	// Geometry holds the costs, n×m. A pair of cost +Inf is forbidden: no mass goes that way. Where no plan does without such
-	// pairs, solvers return ErrInfeasible; with n·m above 1e6 that is found only where an atom has no partner at all, and a solve
-	// that cannot converge says so in its Status.
+	// Geometry holds the costs, n×m. A cost of +Inf forbids its pair: no mass moves there. If every
+	// plan needs such pairs, solvers return ErrInfeasible; with n·m above 1e6 they detect it only
+	// for an atom without any allowed pair, and otherwise the Status says that the solve did not
+	// converge.
 	Geometry Geometry
 	// A holds the n source weights and B the m target weights; nil is uniform.
 	A, B []float64
@@ -22,14 +23,14 @@ type Problem struct {
 	memory *memory // of an Objective; nil for none
 }
 
-// symmetric reports whether the problem is that of a measure with itself.
+// symmetric reports whether the problem couples a measure with itself.
 func (p Problem) symmetric() bool {
 	g, ok := p.Geometry.(interface{ symmetric() bool })
 	same := len(p.A) == len(p.B) && (len(p.A) == 0 || &p.A[0] == &p.B[0])
 	return ok && same && g.symmetric()
 }
 
-// instance is a checked problem: normalised weights, and what one look at every cost tells.
+// instance is a checked problem: normalised weights, and statistics of one scan of the costs.
 type instance struct {
 	g    Geometry
 	n, m int
@@ -43,7 +44,7 @@ type instance struct {
 // costStats summarises the costs between atoms of positive weight.
 type costStats struct {
 	min, max, mean float64 // mean under a⊗b
-	forbidden      bool    // some cost is +Inf, and left out of the rest
+	forbidden      bool    // some cost is +Inf; the rest leaves it out
 }
 
 // spread is the scale on which costs differ; ε-annealing starts there.
@@ -61,7 +62,7 @@ func (p Problem) check(workers int) (*instance, error) {
 	return in, nil
 }
 
-// checkShape is check without the look at the costs.
+// checkShape is check without the scan of the costs.
 func (p Problem) checkShape() (*instance, error) {
 	a, b, sa, sb, err := p.weights()
 	if err != nil {
@@ -73,7 +74,7 @@ func (p Problem) checkShape() (*instance, error) {
 	return &instance{g: p.Geometry, n: len(a), m: len(b), a: a, b: b, self: p.symmetric(), memory: p.memory}, nil
 }
 
-// weights returns both weights divided by their totals, and these.
+// weights returns both weights divided by their totals, and the totals.
 func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
 	if err := checkGeometry("Problem.Geometry", p.Geometry); err != nil {
 		return nil, nil, 0, 0, err
@@ -85,7 +86,7 @@ func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
 	return a, b, sa, sb, err
 }
 
-// scan looks at every cost once: all must be finite; min, max and mean are kept.
+// scan reads every cost once and records min, max and mean; all must be finite.
 func (in *instance) scan(workers int) error {
 	if o, ok := in.g.(*OnDevice); ok {
 		if done, err := o.scanOnDevice(in); done || err != nil {
@@ -94,7 +95,7 @@ func (in *instance) scan(workers int) error {
 	}
 	sw := newSweep(in.g, workers)
 	parts := make([]costStats, len(sw.spans))
-	masses := make([]float64, len(sw.spans)) // of a⊗b that the mean is over
+	masses := make([]float64, len(sw.spans)) // the mass of a⊗b in the mean, by span
 	faults := make([]int, len(sw.spans))     // 1 + the first row with a cost that is not finite
 	mask := make([]float64, in.m)            // −Inf where the target has no weight, else 0
 	for j, b := range in.b {
@@ -145,7 +146,7 @@ func (in *instance) scan(workers int) error {
 	return nil
 }
 
-// costFault names what is wrong with row i.
+// costFault returns the error for row i.
 func (in *instance) costFault(i int) error {
 	for j, v := range in.g.Row(i, make([]float64, in.m)) {
 		if v-v != 0 && !(math.IsInf(v, 1) && mayForbid(in.g)) {
@@ -169,7 +170,7 @@ func checkEps(eps float64) error {
 	return nil
 }
 
-// checkTol reports a tolerance that makes no sense.
+// checkTol reports a tolerance out of range.
 func checkTol(tol float64) error {
 	if math.IsNaN(tol) || tol < 0 || math.IsInf(tol, 0) {
 		return bad(ErrParameter, "Tol = %g: must be finite and ≥ 0 (0 is %g)", tol, defaultTol)

@@ -2,11 +2,12 @@ package ot
 
 import "math"
 
-// relaxation chooses the over-relaxation ω. Plain Sinkhorn's error falls by a factor θ a step, the largest squared
-// singular value of the plan between its marginals but for 1; the best ω is 2/(1+√(1−θ)) (Lehmann et al. 2022), which
-// makes √ of the number of steps. θ is read off the errors of plain steps; an error that then grows ends it.
+// relaxation chooses the over-relaxation ω. Plain Sinkhorn's error falls by a factor θ a step, the
+// largest squared singular value below 1 of the plan between its marginals; the best ω is
+// 2/(1+√(1−θ)) (Lehmann et al. 2022), which reduces the number of steps to its square root. θ is
+// estimated from the errors of plain steps; over-relaxation stops if the error then grows.
 type relaxation struct {
-	fixed  float64 // the user's ω; 0 is to be found
+	fixed  float64 // the user's ω; 0 is to be estimated
 	omega  float64
 	steps  int
 	last   float64 // error of the last step
@@ -32,7 +33,7 @@ func (o *relaxation) observe(err float64) {
 		}
 		return
 	}
-	// Plain steps: wait until the ratio settles, longer after each failure.
+	// Plain steps: wait until the ratio is steady, longer after each failure.
 	if o.steps > 8<<o.failed && o.failed < 6 && math.Abs(ratio-o.theta) < 0.05*(1-o.theta) && ratio < 1 {
 		o.omega = min(1.99, 2/(1+math.Sqrt(1-ratio)))
 		o.at, o.steps = err, 0

@@ -9,10 +9,10 @@ import (
 // other, and no product of them with the kernel under- or overflows.
 const kernelSpan = 300
 
-// Scaling solves by kernel scaling (Cuturi 2013): products with exp(−c/ε), no exponentials in the loop. It is the
-// fastest at large ε and refuses, with ErrUnderflow, where the costs span more than 300 ε: there plain scaling loses
-// entries of the kernel to underflow, and sooner or later returns nonsense. Steps are over-relaxed as Sinkhorn's are,
-// and the plan returned is checked by a pass in the log domain.
+// Scaling solves by kernel scaling (Cuturi 2013): products with exp(−c/ε), no exponentials in the
+// loop. It is the fastest at large ε. If the costs span more than 300 ε it returns ErrUnderflow:
+// there plain scaling loses entries of the kernel to underflow, and its result may be wrong. Steps
+// are over-relaxed as Sinkhorn's are, and the plan returned is checked by a pass in the log domain.
 //
 // The zero value with Eps set works. Memory: n·m float64 besides the costs, at most 1 GiB.
 type Scaling struct {

@@ -1,6 +1,6 @@
 package ot
 
-// anneal runs stage at each ε of the schedule: loosely until the last.
+// anneal runs stage at each ε of the schedule, with loose tolerances until the last.
 func (r *run) anneal(stage func(tol float64, last bool) error) error {
 	if r.Start != nil && len(r.stages) > 1 {
 		if err := r.tryWarmStart(); err != nil {
@@ -17,9 +17,9 @@ func (r *run) anneal(stage func(tol float64, last bool) error) error {
 		pass := r.s.pass
 		r.s.choosePass(tol)
 		if r.warmStartAccepted {
-			r.s.limitPass(pass) // the start needed that one already
+			r.s.limitPass(pass) // the start needed at least that pass
 		}
-		if r.s.evals > 0 { // of a start, or of the stage before
+		if r.s.evals > 0 { // potentials of a start or of the previous stage
 			r.endSingle()
 		}
 		if err := stage(tol, k == last); err != nil {
@@ -29,11 +29,11 @@ func (r *run) anneal(stage func(tol float64, last bool) error) error {
 	return nil
 }
 
-// startRegion is the L1 error above which a start is no better than none.
+// startRegion is the L1 error above which a warm start is no better than a cold one.
 const startRegion = 0.5
 
-// tryWarmStart goes straight to the problem's ε where the user's start is good there, and forgets the start where not:
-// so that a warm start never costs more than one evaluation.
+// tryWarmStart goes straight to the problem's ε if the user's start is good there, and drops the
+// start if not, so that a bad start costs only one evaluation.
 func (r *run) tryWarmStart() error {
 	last := r.stages[len(r.stages)-1]
 	r.s.setEps(r.beta, last)
@@ -51,7 +51,8 @@ func (r *run) tryWarmStart() error {
 	return nil
 }
 
-// stageTol is the L1 error at which annealing goes on to the next ε: potentials need only be in the right region.
+// stageTol is the L1 error at which annealing goes on to the next ε: potentials need only be near
+// the solution.
 const stageTol = 0.05
 
 // schedule lists the values of ε from the spread of the costs down to Eps.
@@ -61,7 +62,7 @@ func (r *run) schedule() []float64 {
 		factor = 0.25
 	}
 	var up []float64
-	if factor < 1 && !r.s.self { // the potentials of a measure with itself are near 0 at any ε
+	if factor < 1 && !r.s.self { // a measure's potentials with itself are near 0 at every ε
 		for e := r.Eps / factor; e < r.s.cost.spread(); e /= factor {
 			up = append(up, e)
 		}

@@ -9,10 +9,10 @@ import (
 //
 //	αᵢ = ε (log aᵢ − log Σⱼ exp((βⱼ−cᵢⱼ)/ε))
 //
-// make the rows of T = exp((α⊕β−c)/ε) sum to a exactly, and what is left to do is to make the columns sum to b. One
-// fused pass over the costs gives α and the column sums, that is, the gradient; every solver of this package is a rule
-// for the next β. T is formed as aᵢ·softmaxⱼ((βⱼ−cᵢⱼ)/ε), relative to each row's maximum, and never from α, whose
-// rounding would cost |α|/ε units of precision.
+// make the rows of T = exp((α⊕β−c)/ε) sum to a exactly; the solve must make the columns sum to b.
+// One fused pass over the costs gives α and the column sums, that is, the gradient; every solver of
+// this package is a rule for the next β. T is formed as aᵢ·softmaxⱼ((βⱼ−cᵢⱼ)/ε), relative to each
+// row's maximum, and never from α, whose rounding would cost |α|/ε units of precision.
 type semidual struct {
 	*instance
 	sw    *sweep
@@ -20,7 +20,7 @@ type semidual struct {
 	alpha []float64 // αᵢ; −Inf where aᵢ = 0
 	col   []float64 // Tᵀ1 of the last eval
 	part  [][]float64
-	left  []atomic.Int32 // how many spans of each group are to come
+	left  []atomic.Int32 // how many spans of each group are unfinished
 	rowL1 []float64      // each span's Σ|T1−a|, zero unless relaxed
 	evals int
 	logB  []float64
@@ -74,11 +74,12 @@ func newSemidual(in *instance, workers int) *semidual {
 	return s
 }
 
-// groupSpans is how many spans' column sums are added up by the goroutine that ends the last of them, so that few are
-// left to be added up alone.
+// groupSpans is the number of spans in a group. The goroutine that finishes a group's last span
+// adds up its column sums, so that few sums remain for the serial part.
 const groupSpans = 8
 
-// columns calls f for every span with the vector to add its columns to, and adds the vectors up by group.
+// columns calls f for every span with a vector that f adds its columns to, and sums the vectors by
+// group.
 func (s *semidual) columns(f func(w *worker, k int, r span, part []float64)) {
 	for g := range s.left {
 		s.left[g].Store(int32(min(groupSpans, len(s.part)-g*groupSpans)))
@@ -101,8 +102,8 @@ func (s *semidual) columns(f func(w *worker, k int, r span, part []float64)) {
 	})
 }
 
-// evalFull is eval over every cost. It makes the active list afresh where one is wanted, else the stored kernel if
-// store.
+// evalFull is eval over every cost. It renews the active list if one is wanted, else the stored
+// kernel if store.
 func (s *semidual) evalFull(beta []float64, relax float64, store bool) float64 {
 	s.full = true
 	var list *active
@@ -190,7 +191,8 @@ func (s *semidual) reduce(v []float64) float64 {
 	return kern.L1Diff(s.col, s.b)
 }
 
-// columnUnderflow is the column sum below which exponentials that were cut off at expFloor may matter.
+// columnUnderflow is the column sum below which exponentials that were cut off at expFloor may not
+// be negligible.
 const columnUnderflow = 1e-280
 
 // sinkhorn moves β by relax times the Sinkhorn step, which makes the columns exact for the α of the last eval. It is
@@ -211,8 +213,8 @@ func (s *semidual) sinkhorn(beta []float64, relax float64) {
 	}
 }
 
-// softminColumns calls set(k, −ε log Σᵢ exp((αᵢ−cᵢⱼ)/ε)) for every j = cols[k], by a pass of its own in the log
-// domain: for columns that are too far off for the fused pass to see.
+// softminColumns calls set(k, −ε log Σᵢ exp((αᵢ−cᵢⱼ)/ε)) for every j = cols[k], by a separate pass
+// in the log domain, for columns whose sums underflow in the fused pass.
 func (s *semidual) softminColumns(cols []int, set func(k int, v float64)) {
 	if s.dev.softminColumns(s, cols, set) {
 		return

@@ -6,13 +6,14 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// reduced is a geometry seen from potentials u, v: its costs are c_ij − u_i − v_j, rounded once. Where costs are many
-// orders of magnitude above ε, potentials in float64 are too coarse to make the marginals right: 1e6 has a unit in the
-// last place of 1e-10. The costs that matter are small in the reduced geometry, and so are its potentials.
+// reduced is a geometry with the costs c_ij − u_i − v_j of potentials u, v, rounded once. Where
+// costs are many orders of magnitude above ε, float64 potentials are too coarse for the marginals:
+// 1e6 has a unit in the last place of 1e-10. Pairs that carry mass have small costs in the reduced
+// geometry, and its potentials are small too.
 type reduced struct {
 	of   Geometry
 	u, v []float64 // nil where only by is subtracted
-	by   float64   // a constant, which every difference with is exact
+	by   float64   // a constant whose difference from every cost is exact
 }
 
 // centreCosts subtracts the least cost from all where costs are a constant with small differences: the plan is the same, and
@@ -25,7 +26,7 @@ func (s *semidual) centreCosts() {
 	}
 }
 
-// underneath is a geometry without what was subtracted.
+// underneath is the geometry before the subtraction.
 func underneath(g Geometry) Geometry {
 	if r, ok := g.(*reduced); ok {
 		return r.of
@@ -86,7 +87,7 @@ func (r *reduced) addBase(alpha, beta []float64) {
 	}
 }
 
-// source is what was subtracted from the costs of source i.
+// source is the amount that was subtracted from the costs of source i.
 func (r *reduced) source(i int) float64 {
 	if r.u == nil {
 		return r.by

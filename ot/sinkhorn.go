@@ -2,9 +2,10 @@ package ot
 
 import "context"
 
-// Sinkhorn solves by alternate scaling in the log domain (Cuturi 2013; Schmitzer 2019), stable at every ε. One
-// iteration is one fused pass over the costs with one exponential a cost, which makes the rows exact and sees the
-// columns. ε is annealed, and the last stage is over-relaxed (Thibault et al. 2021; Lehmann et al. 2022).
+// Sinkhorn solves by alternate scaling in the log domain (Cuturi 2013; Schmitzer 2019), stable at
+// every ε. One iteration is one fused pass over the costs with one exponential for each, which
+// makes the rows exact and sums the columns. ε is annealed, and the last stage is over-relaxed
+// (Thibault et al. 2021; Lehmann et al. 2022).
 //
 // The zero value with Eps set works. LBFGS is faster at small ε. Memory besides the costs is that of LBFGS for
 // a stored kernel.
@@ -91,7 +92,7 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 		}
 		r.iter++
 		if r.err <= tol {
-			omega = relaxation{fixed: 1, omega: 1} // what is left is for plain steps
+			omega = relaxation{fixed: 1, omega: 1} // plain steps from here
 			w = 1
 		}
 		r.s.sinkhorn(r.beta, w)
@@ -99,8 +100,8 @@ func (r *run) sinkhornStage(tol, relax float64, last bool) error {
 	}
 }
 
-// exactRows ends a stage: it evaluates again where the last evaluation was relaxed, or did not look at every cost, so
-// that the plan returned has exact rows and the error that is reported.
+// exactRows ends a stage. If the last evaluation was relaxed or did not read every cost, it
+// evaluates again, so that the plan has exact rows and the reported error is the plan's.
 func (r *run) exactRows(w float64) error {
 	if w != 1 {
 		r.s.full = false

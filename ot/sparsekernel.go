@@ -2,16 +2,18 @@ package ot
 
 import "math"
 
-// active is the list of the entries of T that are not negligible, which at small ε are few: most of a pass is spent on
-// exponentials that add nothing. Entry (i, j) is left out when T_ij is below e^−K of both aᵢ and bⱼ; until some
-// potential has moved by Δ ε since, it stays below e^(2Δ−K), and K is such that all that is left out stays below a
-// thousandth of the tolerance. The list is then made afresh, and no solve ends without a full pass.
+// active is the list of the entries of T that are not negligible. At small ε they are few, and a
+// full pass spends most of its time on exponentials that add nothing. Entry (i, j) is left out when
+// T_ij is below e^−K of both aᵢ and bⱼ; until some potential has moved by Δ ε since, it stays below
+// e^(2Δ−K), and K is such that the sum of the entries left out stays below a thousandth of the
+// tolerance. After that move a new list is made. No solve ends without a full pass.
 type active struct {
 	eps float64
 	cut float64 // e^−K
-	// served counts evaluations by the list, skipped the times it was not made afresh for having served too few.
+	// served counts evaluations by the list, skipped how often it was not renewed because it had
+	// served too few.
 	uses, skipped int
-	ref           []float64 // β⁰, when the list was made
+	ref           []float64 // β⁰, the potentials when the list was made
 	v             []float64 // exp((β−β⁰)/ε) at the last evaluation, up to a factor
 	spans         []activeSpan
 }
@@ -23,20 +25,20 @@ type activeSpan struct {
 	val  []float64 // K_ij = exp((β⁰ⱼ−cᵢⱼ−ref)/ε), as in storedKernel
 	ref  []float64 // of each row
 	u    []float64 // of each row at the last evaluation: T_ij = uᵢ K_ij vⱼ
-	full bool      // gave up: too many
+	full bool      // given up: too many entries
 }
 
 const (
 	activeDrift = 15 // Δ
-	// activeShare is the share of entries above which a list is not worth having: an entry of it costs a few times an
-	// entry of a full pass.
+	// activeShare is the share of entries above which a list is not worth making: an entry of it
+	// costs a few times an entry of a full pass.
 	activeShare = 0.2
-	// maxActive is the largest list in entries (12 bytes each); matrix-free geometries, which promise not to hold
-	// the matrix, get the smaller one, 100 MB.
+	// maxActive is the largest list in entries (12 bytes each). Matrix-free geometries, which
+	// promise not to hold the matrix, get the smaller one, 100 MB.
 	maxActive, maxActiveFrugal = 1 << 26, 1 << 23
 )
 
-// usable reports whether the list still covers everything that matters at beta.
+// usable reports whether the list still covers every entry that is not negligible at beta.
 func (a *active) usable(beta []float64, eps float64) bool {
 	if a == nil || a.eps != eps {
 		return false
@@ -91,7 +93,7 @@ func (a *activeSpan) collect(e, b []float64, bMin, sum, mass, ref, cut float64, 
 		return
 	}
 	rowCut, colCut := cut*sum, cut*sum/mass
-	least := min(rowCut, colCut*bMin) // one comparison for most
+	least := min(rowCut, colCut*bMin) // one comparison suffices for most entries
 	for j, v := range e {
 		if v >= least && b[j] > 0 && (v >= rowCut || v >= colCut*b[j]) {
 			a.idx = append(a.idx, int32(j))
@@ -106,20 +108,21 @@ func (a *activeSpan) collect(e, b []float64, bMin, sum, mass, ref, cut float64, 
 	a.ptr = append(a.ptr, len(a.idx))
 }
 
-// skip notes a row without entries.
+// skip records a row without entries.
 func (a *activeSpan) skip() {
 	if !a.full {
 		a.ptr = append(a.ptr, len(a.idx))
 	}
 }
 
-// wantsActive guesses from a few rows whether a list would be short enough, and marks the ε where it would not.
+// wantsActive estimates from a few rows whether a list would be short enough, and records the ε at
+// which it would not.
 func (s *semidual) wantsActive(beta []float64) bool {
 	if !s.sparse || s.sparseRefusedAt == s.eps {
 		return false
 	}
 	if !s.newton && s.act != nil && s.act.eps == s.eps && s.act.uses < 2 && s.act.skipped < 3 {
-		s.act.skipped++ // steps are still long: the list would not last
+		s.act.skipped++ // steps are still long, and the list would soon be invalid
 		return false
 	}
 	const rows = 8
@@ -139,7 +142,7 @@ func (s *semidual) wantsActive(beta []float64) bool {
 		}
 		seen += s.m
 	}
-	// Half as much again: eight rows are a rough guess, and settle has the last word.
+	// Half as much again, since eight rows are a rough estimate; settle decides.
 	if float64(kept)*float64(s.n)*float64(s.m) > 1.5*float64(s.activeBudget())*float64(seen) {
 		s.act = nil
 		s.refuseLists(s.eps)
@@ -148,7 +151,7 @@ func (s *semidual) wantsActive(beta []float64) bool {
 	return true
 }
 
-// settle keeps a list that is complete, and remembers an ε at which there is none to be had.
+// settle keeps a complete list, and records an ε at which the list was too long.
 func (s *semidual) settle(a *active) {
 	s.act = nil
 	for k := range a.spans {

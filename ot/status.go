@@ -6,23 +6,27 @@ import (
 	"time"
 )
 
-// Status says how a solve ended. A plan is what it claims to be only with Converged.
+// Status says how a solve ended. Only with Converged is a plan the solution to the tolerance asked
+// for.
 type Status int
 
 const (
 	// Unsolved is the status of the zero Plan.
 	Unsolved Status = iota
-	// Converged means that the L1 error of the marginals is at most Tol, and that no column is off by more than √Tol of its
-	// weight, which makes the potentials of small weights right too.
+	// Converged means that the L1 error of the marginals is at most Tol, and that no column
+	// deviates from its weight by more than √Tol of it, so that the potentials of small weights are
+	// right too.
 	Converged
 	// IterationLimit means that MaxIter was reached first; MarginalL1 says how far it got.
 	IterationLimit
-	// Stagnated means that the error stopped falling above Tol; MarginalL1 says where. As a rule Tol is below what float64
-	// can do for this problem; L-BFGS and Newton steps may also have found no way on from where atoms are hardly coupled.
-	// With MarginalL1 ≤ Tol, all but the potentials of very small weights is right. Sinkhorn and Scaling are slow above
-	// rounding, never stuck: they end by IterationLimit.
+	// Stagnated means that the error stopped falling above Tol; MarginalL1 says where. As a rule
+	// float64 cannot reach Tol on this problem; L-BFGS and Newton steps may also stall where atoms
+	// are hardly coupled. With MarginalL1 ≤ Tol, everything but the potentials of very small
+	// weights is right. Sinkhorn and Scaling may be slow but do not stagnate above rounding: they
+	// end with IterationLimit.
 	Stagnated
-	// Interrupted means that the context ended or Trace returned an error, which Solve returns beside the plan.
+	// Interrupted means that the context ended or Trace returned an error. Solve returns the plan
+	// so far and that error.
 	Interrupted
 )
 
@@ -34,7 +38,7 @@ func (s Status) String() string {
 	return [...]string{"unsolved", "converged", "iteration limit", "stagnated", "interrupted"}[s]
 }
 
-// Step is what a solver tells its Trace after each evaluation.
+// Step is what a solver passes to its Trace after each evaluation.
 type Step struct {
 	// Iteration counts steps of the method, Evaluation passes over the costs.
 	Iteration, Evaluation int
@@ -46,9 +50,9 @@ type Step struct {
 	Elapsed time.Duration
 }
 
-// Solver is anything that solves a Problem; every solver of this package is one. NewPlan makes the plan of a solver that lives
-// elsewhere. An error comes without a plan, or, where the context ended or Trace stopped the solve, with the plan so far,
-// whose Status is Interrupted.
+// Solver is anything that solves a Problem; every solver of this package is one. NewPlan makes the
+// plan of a solver outside this package. With an error the plan is nil, unless the context ended or
+// Trace stopped the solve: then it is the plan so far, with Status Interrupted.
 type Solver interface {
 	Solve(ctx context.Context, p Problem) (*Plan, error)
 }

@@ -9,7 +9,7 @@ import (
 const (
 	// defaultTol is the L1 marginal error that solvers stop at where Tol is 0.
 	defaultTol = 1e-9
-	// defaultMaxIter is the number of steps that solvers take at most where MaxIter is 0.
+	// defaultMaxIter is the largest number of steps where MaxIter is 0.
 	defaultMaxIter = 100_000
 )
 
@@ -34,12 +34,13 @@ type run struct {
 	iter              int
 	status            Status
 	err               float64 // L1 error of the last eval
-	warmStartAccepted bool    // the user's start was good, and was evaluated
+	warmStartAccepted bool    // the user's start was good and has been evaluated
 	began             time.Time
-	halt              error // what Trace returned
+	halt              error // the error that Trace returned
 }
 
-// begin checks everything and sets up the first ε, with the costs centred, which changes no plan of a balanced problem.
+// begin checks the input and sets up the first ε. It centres the costs, which does not change the
+// plan of a balanced problem.
 func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
 	r, err := c.beginAsIs(ctx, p)
 	if err != nil {
@@ -50,7 +51,7 @@ func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
 	}
 	if r.s.centreCosts(); c.Start != nil {
 		if g, ok := r.s.g.(*reduced); ok {
-			shift(r.beta, -g.by/2) // of which a balanced potential has half
+			shift(r.beta, -g.by/2) // each side's potentials take half of it
 		}
 	}
 	return r, nil
@@ -106,7 +107,7 @@ func (c controls) beginAsIs(ctx context.Context, p Problem) (*run, error) {
 // potential in float64 is coarser than ε.
 const maxSpan = 1e14
 
-// eval evaluates at r.beta, tells Trace, and reports a context that ended.
+// eval evaluates at r.beta, calls Trace, and returns the error of a context that ended.
 func (r *run) eval(beta []float64, relax float64) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
@@ -114,7 +115,7 @@ func (r *run) eval(beta []float64, relax float64) error {
 	r.err = r.s.eval(beta, relax)
 	r.endSingle()
 	for r.s.pass != exactPass && r.err < 20*r.s.passNoise() {
-		// The next digits are beyond the fast pass.
+		// The fast pass cannot resolve a smaller error.
 		r.s.slowerPass()
 		r.err = r.s.eval(beta, relax)
 	}
@@ -133,14 +134,14 @@ func (r *run) trace() error {
 	return r.halt
 }
 
-// endSingle ends the use of float32 where the next digits of the stage are beyond it.
+// endSingle ends the use of float32 where it cannot resolve the errors of the stage.
 func (r *run) endSingle() {
 	if r.s.single && r.s.stageTol < singleTol && r.err < 4*singleTol {
 		r.s.doublePrecision()
 	}
 }
 
-// certify evaluates over every cost, in the log domain, where the last evaluation was not.
+// certify evaluates over every cost in the log domain, unless the last evaluation did.
 func (r *run) certify() error {
 	if r.s.full {
 		return nil
@@ -149,8 +150,8 @@ func (r *run) certify() error {
 	return r.eval(r.beta, 1)
 }
 
-// refine moves to reduced costs, once, where costs are so large against ε that the potentials' rounding can be what
-// holds the error up. It reports whether it did.
+// refine moves to reduced costs, once, if costs are so large against ε that the rounding of
+// potentials may limit the error. It reports whether it did.
 func (r *run) refine() bool {
 	if g, ok := r.s.g.(*reduced); ok && g.u != nil {
 		return false
@@ -162,7 +163,8 @@ func (r *run) refine() bool {
 	return true
 }
 
-// finish returns the plan of a solve that ended with err: the plan so far where it was interrupted, none where it failed.
+// finish returns the plan of a solve that ended with err: the plan so far if it was interrupted,
+// none if it failed.
 func (r *run) finish(solver string, err error) (*Plan, error) {
 	if err != nil {
 		if r.ctx.Err() == nil && r.halt == nil {
@@ -184,10 +186,11 @@ func (r *run) evalOnce() {
 	r.err = r.s.eval(r.beta, 1)
 }
 
-// stagnation tells when an error has stopped falling.
+// stagnation detects an error that has stopped falling.
 type stagnation struct {
-	// monotone is for methods whose error falls while the error is above rounding: every step of Sinkhorn raises the
-	// dual by at least half of ε times its square. They are slow, and not stuck.
+	// monotone marks methods that make progress while the error is above rounding: every Sinkhorn
+	// step raises the dual by at least half of ε times the squared error. They may be slow, but do
+	// not stall.
 	monotone bool
 	since    int
 	best     float64
@@ -195,15 +198,18 @@ type stagnation struct {
 }
 
 const (
-	// patience is how many steps the best error may stand: L-BFGS on weakly coupled atoms rests for hundreds.
+	// patience is how many steps may pass without a new best error: L-BFGS on weakly coupled atoms
+	// may need hundreds.
 	patience = 1000
 	// noisePatience is the same where the error is of the order of rounding.
 	noisePatience = 60
-	// monotoneNoise is how many times rounding the error may be for a method that is sure to get on to be stuck.
+	// monotoneNoise is the ratio of error to rounding up to which a monotone method may be called
+	// stalled.
 	monotoneNoise = 1e4
 )
 
-// stalled notes err and reports whether the best has not been beaten for too long; noise is the order of rounding.
+// stalled records err and reports whether the best error has stood for too long; noise is the order
+// of rounding.
 func (t *stagnation) stalled(err, noise float64) bool {
 	if !t.seen || err < t.best {
 		t.best, t.since, t.seen = err, 0, true

@@ -1,14 +1,15 @@
 package ot
 
-// negligible is the share of its row and its column below which an entry of T is left out of products in CG: below
-// the rounding of the sums.
+// negligible is the share of its row and its column below which CG leaves out an entry of T: it is
+// below the rounding of the sums.
 const negligible = 1e-18
 
 // maxListShare is the share of entries above which products with all of T are faster than with a list of entries.
 const maxListShare = 0.1
 
-// system returns D of the plan and the right-hand side (T∘V)ᵀ1 − Tᵀ((T∘V)1/T1). T is held as a matrix, or as a list where few
-// entries are not negligible, or, where either would be more than most entries, made afresh for every product.
+// system returns D of the plan and the right-hand side (T∘V)ᵀ1 − Tᵀ((T∘V)1/T1). T is held as a
+// matrix, or as a list if few entries are not negligible; if both would exceed most entries, every
+// product computes T again.
 func (p *Plan) system(v field, most int) (*hessian, []float64) {
 	n, m := p.Dims()
 	h := newHessian(n, m)
@@ -46,14 +47,14 @@ func (p *Plan) system(v field, most int) (*hessian, []float64) {
 	return h, rhs
 }
 
-// systemRows makes the rows of a system; cols and rhs are sums by span.
+// systemRows computes the rows of a system; cols and rhs are sums by span.
 type systemRows struct {
 	p         *Plan
 	v         field
 	cols, rhs []float64
 }
 
-// row writes row i of T to t and adds what it has in the right-hand side; the rest is scratch.
+// row writes row i of T to t and adds its part to the right-hand side; the rest is scratch.
 func (s *systemRows) row(k, i int, t, logT, f, sq, cost []float64) {
 	p := s.p
 	if s.v == nil {
@@ -87,7 +88,7 @@ func (a *activeSpan) significant(t, b []float64, mass float64, cols []float64, m
 	return sum
 }
 
-// join takes the spans' lists and reports whether there are at most most entries.
+// join joins the spans' lists and reports whether they have at most most entries.
 func (h *hessian) join(lists []activeSpan, most int) bool {
 	var total int
 	for _, l := range lists {
@@ -108,7 +109,7 @@ func (h *hessian) join(lists []activeSpan, most int) bool {
 	return true
 }
 
-// listShare guesses from a few rows which share of T is not negligible.
+// listShare estimates from a few rows the share of the entries of T that are not negligible.
 func (p *Plan) listShare() float64 {
 	const rows = 8
 	n, m := p.Dims()

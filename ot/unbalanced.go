@@ -8,14 +8,16 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// Unbalanced solves transport whose marginals are not constraints but costs (Chizat et al. 2018):
+// Unbalanced solves transport with penalised instead of fixed marginals (Chizat et al. 2018):
 //
 //	min over T ≥ 0 of  <T,c> + ε KL(T|abᵀ) + ρa KL(T1|a) + ρb KL(Tᵀ1|b),   KL(p|q) = Σ p log(p/q) − p + q,
 //
-// by damped log-domain Sinkhorn steps with ε-annealing, each followed by the best constant to add to one
-// potential and take from the other (Séjourné, Vialard and Peyré 2022), without which steps are too short by ε/ρ. Weights are taken as they are, not normalised, and their totals
-// may differ. In the plan, MarginalL1 is Σ|T1 − a e^(−f/ρa)| + Σ|Tᵀ1 − b e^(−g/ρb)|, which is 0 at the optimum;
-// Value().RegKL is the whole objective, and the entropy-form values are NaN. Of its losses RegKL is differentiated, weights not up to a constant.
+// by damped log-domain Sinkhorn steps with ε-annealing, each followed by the best constant to add
+// to one potential and subtract from the other (Séjourné, Vialard and Peyré 2022); without it,
+// steps are too short by ε/ρ. Weights are taken as they are, not normalised, and their totals may
+// differ. In the plan, MarginalL1 is Σ|T1 − a e^(−f/ρa)| + Σ|Tᵀ1 − b e^(−g/ρb)|, which is 0 at the
+// optimum; Value().RegKL is the whole objective, and the entropy-form values are NaN. Only RegKL
+// has gradients; those by weights are exact, not up to a constant.
 type Unbalanced struct {
 	// Eps is the ε > 0 of the problem, in units of cost.
 	Eps float64
@@ -103,8 +105,9 @@ func scaled(w []float64, f float64) []float64 {
 	return out
 }
 
-// unbalanced is the state of a solve. Its α and β are in a gauge of their own, shifted by −shift and shift: where totals
-// differ and prices are high, the potentials are a large constant and what matters, which would be lost in it.
+// unbalanced is the state of a solve. Its α and β are shifted by −shift and shift: where totals
+// differ and penalties are high, the potentials are small differences from a large constant, which
+// would round them away.
 type unbalanced struct {
 	*run
 	rhoA, rhoB float64
@@ -113,7 +116,7 @@ type unbalanced struct {
 	shift      float64 // f = α + shift, g = β − shift, but for ε log a and ε log b
 }
 
-// damping is ρ/(ρ+ε), the part of a soft minimum that a potential takes.
+// damping is ρ/(ρ+ε), the factor of the soft minimum in a potential's step.
 func damping(rho, eps float64) float64 {
 	if math.IsInf(rho, 1) {
 		return 1
@@ -121,12 +124,12 @@ func damping(rho, eps float64) float64 {
 	return rho / (rho + eps)
 }
 
-// translation returns the λ that maximises −(ρ+ε) p e^(−λ/(ρ+ε)) − σ q e^(λ/σ), which is what is left of the dual when one
-// side's potentials, of price ρ, follow the other's, of price σ, less λ; p is the mass of T, and q what the other side would
-// have it be.
+// translation returns the λ that maximises −(ρ+ε) p e^(−λ/(ρ+ε)) − σ q e^(λ/σ), the dual as a
+// function of λ when λ is subtracted from the potentials with penalty σ and those with penalty ρ
+// follow optimally; p is the mass of T, and q the mass that the σ side asks for.
 func translation(p, q, rho, sigma, eps float64) float64 {
 	by := math.Log(p/q) / (1/(rho+eps) + 1/sigma)
-	if by-by != 0 { // both marginals exact, or no mass to go by yet
+	if by-by != 0 { // both marginals exact, or no mass yet
 		return 0
 	}
 	return by
@@ -192,7 +195,7 @@ func (u *unbalanced) eval() float64 {
 	}
 	by := translation(kern.Sum(u.mass), u.wanted(nil), u.rhoA, u.rhoB, s.eps)
 	u.shift += by
-	// All of T by the same factor: its rows were made for the shift that was.
+	// All of T by the same factor, since its rows were computed for the old shift.
 	f := math.Exp(-by * yield)
 	kern.Scale(u.mass, f, u.mass)
 	kern.Scale(s.col, f, s.col)
@@ -220,9 +223,9 @@ func (u *unbalanced) wanted(dst []float64) float64 {
 // step makes the columns optimal for α and any shift.
 func (u *unbalanced) step() {
 	s := u.s
-	s.sinkhorn(u.beta, 1) // to where the columns are exact
+	s.sinkhorn(u.beta, 1) // columns are exact there
 	keep := damping(u.rhoB, s.eps)
-	var p, q float64 // the masses that the columns and the rows would have
+	var p, q float64 // the masses that the columns and the rows ask for
 	for j, b := range s.b {
 		if b > 0 {
 			base := s.eps * s.logB[j]

@@ -6,7 +6,8 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// Values are the numbers that the literature calls the Sinkhorn loss, of one plan; h(T) = Σ T(1−log T).
+// Values are the numbers of one plan that the literature calls the Sinkhorn loss; h(T) = Σ T(1−log
+// T).
 type Values struct {
 	// Sharp is <T,c>.
 	Sharp float64
@@ -14,7 +15,8 @@ type Values struct {
 	RegKL float64
 	// RegEntropy is min <T,c> + ε Σ T log T: POT reg_type="entropy", OTT ent_reg_cost.
 	RegEntropy float64
-	// RegEntropyMinus1 is min <T,c> − ε h(T) = RegEntropy − ε: the papers of L-BFGS on the dual, regOT.
+	// RegEntropyMinus1 is min <T,c> − ε h(T) = RegEntropy − ε: papers on L-BFGS for the dual, and
+	// regOT.
 	RegEntropyMinus1 float64
 	// SumPlogP is Σ T log T, and KL is KL(T|abᵀ).
 	SumPlogP, KL float64
@@ -24,9 +26,9 @@ type Values struct {
 
 // Value returns every value of the plan; the first call takes one pass.
 //
-// Sharp, SumPlogP and KL are of T itself and err by the order of MarginalL1 (times the range of the cost for Sharp);
-// the regularised values are the dual's. Those of a converged plan err by the order of ε·MarginalL1·√Tol or less, since
-// no column of it is far from its weight.
+// Sharp, SumPlogP and KL are sums over T and err by the order of MarginalL1 (times the range of the
+// cost for Sharp). The regularised values are those of the dual; for a converged plan they err by
+// the order of ε·MarginalL1·√Tol or less, since every column is near its weight.
 func (p *Plan) Value() Values {
 	p.once.Do(p.computeValues)
 	return p.values
@@ -62,7 +64,7 @@ func (p *Plan) computeValues() {
 	p.values = v
 }
 
-// sums returns what is summed over T itself: Sharp, KL, SumPlogP and Mass.
+// sums returns the sums over T: Sharp, KL, SumPlogP and Mass.
 func (p *Plan) sums() Values {
 	var v Values
 	if p.onDevice("Value", true, func(d *devicePlan) (err error) { v, err = d.values(); return err }) {
