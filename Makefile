@@ -13,6 +13,7 @@
 # make pages      the notebooks executed at PRESET, as Markdown that a code host shows, in notebooks/pages
 # make test-notebooks  each notebook in the real kernel at the smallest sizes, and two tests in Chromium
 # make gpu-check  devices, layers and solvers on a GPU, and one report (lab/device/gpucheck); gpu-bins only builds it
+# make ptx-check  registers, spills and blocks a multiprocessor of every kernel, by NVIDIA's assembler, against testdata/REGISTERS
 # make ptx        the GPU kernels afresh (needs Debian's clang-19)
 
 GO       ?= go
@@ -27,7 +28,7 @@ LINTER   := 2.15.0
 
 export CGO_ENABLED = 0
 
-.PHONY: build parquet figures notebook docs pages test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-check ptx clean
+.PHONY: build parquet figures notebook docs pages test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-check ptx ptx-check clean
 
 # The digests of the experiments' code go into the command: it tells cells that other code computed. Symbol tables, which only
 # debuggers read, are left out (-s -w): stack traces and profiles keep names and lines.
@@ -125,6 +126,11 @@ gpu-bins:
 
 gpu-check: gpu-bins
 	bin/gpu/gpucheck -out lab/device/testdata/gpu
+
+# ptxas needs no GPU. Debian has it in nvidia-cuda-toolkit (component non-free), which need not be installed:
+#   apt-get download nvidia-cuda-toolkit && dpkg -x nvidia-cuda-toolkit_*.deb ptxas && PATH=$PWD/ptxas/usr/bin:$PATH make ptx-check
+ptx-check:
+	$(GO) test -count=1 -v -run TestRegisters ./lab/device/internal/cuda
 
 ptx:
 	$(GO) generate ./lab/device/internal/cuda

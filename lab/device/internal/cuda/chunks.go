@@ -17,8 +17,12 @@ func (g *gpu) pairs(w, x, y, u, h, r, s backend.Tensor, lo int, c backend.Cost, 
 	if n*m == 0 {
 		return nil
 	}
-	size := grid{x: (m + 63) / 64, y: min((n+63)/64, 65535)}
-	return g.launch("tiles", "pairs"+suffix(w.Type), size, array(w), array(rowsOf(x, lo, lo+n)), array(y), array(rowsOf(u, lo, lo+n)), array(h),
+	name, side := "pairs", 64
+	if (m+63)/64*((n+63)/64) < fewBlocks {
+		name, side = "pairs_small", 16
+	}
+	size := grid{x: (m + side - 1) / side, y: min((n+side-1)/side, 65535)}
+	return g.launch("tiles", name+suffix(w.Type), size, array(w), array(rowsOf(x, lo, lo+n)), array(y), array(rowsOf(u, lo, lo+n)), array(h),
 		array(rowsOf(r, lo, lo+n)), array(s), i64(n), i64(m), i64(x.Shape[1]), record(&cost{c.Square, c.Abs, inv}), i32(what))
 }
 

@@ -116,11 +116,14 @@ func dimFor(d int) int {
 
 // lseRowsOf is how many rows a thread of point_lse takes, as point_lse.cu has it.
 func lseRowsOf(dim int, t backend.DType) int {
-	rows := map[int]int{1: 4, 2: 4, 3: 4, 4: 2, 8: 2}[dim]
-	if t == backend.Float64 {
-		rows /= 2
+	rows := map[int]int{1: 4, 2: 4, 3: 4, 4: 2, 8: 2, 16: 4, 32: 2, 64: 2}[dim]
+	switch {
+	case t == backend.Float32:
+		return rows
+	case dim <= 3:
+		return 2
 	}
-	return max(rows, 1)
+	return 1
 }
 
 // PointLSE is LSERows with costs made on the way.

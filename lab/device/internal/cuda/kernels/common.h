@@ -21,7 +21,7 @@ typedef unsigned long long u64;
 #define DEVICE __attribute__((device))
 #define KERNEL extern "C" __attribute__((global)) void
 #define SHARED(T, name, ...) static __attribute__((shared, aligned(16))) T name __VA_ARGS__
-#define BOUNDS(threads) __attribute__((launch_bounds(threads)))
+#define BOUNDS(...) __attribute__((launch_bounds(__VA_ARGS__))) // threads of a block, perhaps blocks a multiprocessor
 #define EXPORT(name)
 #define UNROLL _Pragma("unroll")
 #define NOUNROLL _Pragma("unroll 1")
@@ -80,6 +80,9 @@ DEV u64 double_bits(double x) { return __builtin_bit_cast(u64, x); }
 
 DEV float absolute(float x) { return __builtin_fabsf(x); }
 DEV double absolute(double x) { return __builtin_fabs(x); }
+// with_sign is a with its sign turned where b's is set.
+DEV float with_sign(float a, float b) { return bits_float(float_bits(a) ^ (float_bits(b) & 0x80000000u)); }
+DEV double with_sign(double a, double b) { return bits_double(double_bits(a) ^ (double_bits(b) & 0x8000000000000000ull)); }
 DEV float nearest(float x) { return __builtin_rintf(x); }
 DEV double nearest(double x) { return __builtin_rint(x); }
 

@@ -17,27 +17,37 @@ struct Product {
   double alpha, beta;
 };
 
-// fetch reads a slice of rows×BK of op(x) into registers: element (r, l) is x[r·ld + l], or x[l·ld + r] for a
-// transpose; neighbouring threads read neighbouring addresses.
-template <class T, int ROWS, int BK, int EACH_, int COUNT>
-DEV void fetch(T (&held)[COUNT], Arg<T> x, i64 ld, bool turned, i64 r0, i64 l0, i64 rows, i64 depth) {
-  UNROLL
-  for (int e = 0; e < COUNT; e++) {
-    u32 at = tid() + e * 256;
-    u32 r = turned ? at % ROWS : at / BK, l = turned ? at / ROWS : at % BK;
-    i64 row = r0 + r, deep = l0 + l;
-    held[e] = row < rows && deep < depth ? x[turned ? deep * ld + row : row * ld + deep] : (T)0;
+// Slices walks over slices of ROWS×BK of op(x): element (r, l) is x[r·ld + l], or x[l·ld + r] for a transpose. A thread
+// has every 256th element, in the order in which neighbouring threads read neighbouring addresses, so that one element
+// lies a constant step from the next: down the rows or, in a transpose, along them.
+template <class T, int ROWS, int BK> struct Slices {
+  static constexpr int COUNT = ROWS * BK / 256, PITCH = ROWS + 4;
+  T held[COUNT];
+  i64 at; // of the thread's first element
+  i32 row, deep, down, along, rows;
+
+  DEV Slices of(i64 ld, bool turned, i64 r0, i64 l0, i64 rows) {
+    Slices s;
+    s.row = turned ? tid() % ROWS : tid() / BK, s.deep = turned ? tid() / ROWS : tid() % BK;
+    s.down = turned ? 0 : 256 / BK, s.along = turned ? 256 / ROWS : 0;
+    s.rows = (i32)smaller(rows - r0, (i64)ROWS);
+    s.at = turned ? (l0 + s.deep) * ld + r0 + s.row : (r0 + s.row) * ld + l0 + s.deep;
+    return s;
   }
-}
-template <class T, int ROWS, int BK, int PITCH, int COUNT>
-DEV void stow(T (&slice)[BK][PITCH], const T (&held)[COUNT], bool turned) {
-  UNROLL
-  for (int e = 0; e < COUNT; e++) {
-    u32 at = tid() + e * 256;
-    u32 r = turned ? at % ROWS : at / BK, l = turned ? at / ROWS : at % BK;
-    slice[l][r] = held[e];
+  // fetch reads the slice, of which depth columns are there, and moves on.
+  __attribute__((always_inline)) DEVICE void fetch(Arg<T> x, i64 ld, i64 left) {
+    i32 depth = (i32)smaller(left, (i64)BK);
+    i64 step = (down + along) * ld;
+    UNROLL
+    for (int e = 0; e < COUNT; e++)
+      held[e] = row + e * down < rows && deep + e * along < depth ? x[at + e * step] : (T)0;
+    at += along ? BK * ld : BK;
   }
-}
+  __attribute__((always_inline)) DEVICE void stow(T* slice) const {
+    UNROLL
+    for (int e = 0; e < COUNT; e++) slice[deep * PITCH + row + e * (along * PITCH + down)] = held[e];
+  }
+};
 
 template <class T, int BM, int BN, int BK, int TM, int TN>
 DEV void gemm(Out<T> c, Arg<T> a, Arg<T> b, Out<T> parts, const Product& g) {
@@ -53,21 +63,25 @@ DEV void gemm(Out<T> c, Arg<T> a, Arg<T> b, Out<T> parts, const Product& g) {
     Arg<T> pa = a + batch * g.step_a;
     Arg<T> pb = b + batch * g.step_b;
     i64 k0 = part * g.chunk, k1 = smaller(k0 + g.chunk, g.k);
-    T ra[BM * BK / 256], rb[BN * BK / 256], acc[TM][TN];
+    Slices<T, BM, BK> ra = Slices<T, BM, BK>::of(g.lda, g.trans_a, m0, k0, g.m);
+    Slices<T, BN, BK> rb = Slices<T, BN, BK>::of(g.ldb, !g.trans_b, n0, k0, g.n);
+    T acc[TM][TN];
     UNROLL
     for (int i = 0; i < TM; i++)
       UNROLL
       for (int j = 0; j < TN; j++) acc[i][j] = 0;
-    fetch<T, BM, BK, 256>(ra, pa, g.lda, g.trans_a, m0, k0, g.m, k1);
-    fetch<T, BN, BK, 256>(rb, pb, g.ldb, !g.trans_b, n0, k0, g.n, k1);
-    for (i64 l0 = k0; l0 < k1; l0 += BK) {
+    i64 left = k1 - k0;
+    ra.fetch(pa, g.lda, left);
+    rb.fetch(pb, g.ldb, left);
+    NOUNROLL
+    for (; left > 0; left -= BK) {
       barrier();
-      stow<T, BM, BK>(sa, ra, g.trans_a);
-      stow<T, BN, BK>(sb, rb, !g.trans_b);
+      ra.stow(&sa[0][0]);
+      rb.stow(&sb[0][0]);
       barrier();
-      if (l0 + BK < k1) {
-        fetch<T, BM, BK, 256>(ra, pa, g.lda, g.trans_a, m0, l0 + BK, g.m, k1);
-        fetch<T, BN, BK, 256>(rb, pb, g.ldb, !g.trans_b, n0, l0 + BK, g.n, k1);
+      if (left > BK) {
+        ra.fetch(pa, g.lda, left - BK);
+        rb.fetch(pb, g.ldb, left - BK);
       }
       UNROLL
       for (int l = 0; l < BK; l++) {
@@ -82,21 +96,23 @@ DEV void gemm(Out<T> c, Arg<T> a, Arg<T> b, Out<T> parts, const Product& g) {
           for (int j = 0; j < TN; j++) acc[i][j] = mad(va[i], vb[j], acc[i][j]);
       }
     }
-    T alpha = (T)g.alpha, beta = (T)g.beta;
+    asm volatile("" : "+r"(tm), "+r"(tn)); // else what follows is computed before the products, and has no registers there
+    bool part_of = g.splits > 1; // what gemm_join scales
+    T alpha = part_of ? (T)1 : (T)g.alpha, beta = part_of ? (T)0 : (T)g.beta;
+    Out<T> to = part_of ? parts + (job * g.m + m0) * g.n + n0 : c + (batch * g.step_c + m0 * g.ldc + n0);
+    i64 ld = part_of ? g.n : g.ldc;
+    i32 rows = (i32)smaller(g.m - m0, (i64)BM), cols = (i32)smaller(g.n - n0, (i64)BN);
+    to = to + ((i64)tm * vm * ld + tn * vn);
+    rows -= tm * vm, cols -= tn * vn;
     UNROLL
     for (int i = 0; i < TM; i++) {
-      i64 row = m0 + i / vm * (BM / TM * vm) + tm * vm + i % vm;
+      i32 row = i / vm * (BM / TM * vm) + i % vm;
       UNROLL
       for (int j = 0; j < TN; j++) {
-        i64 col = n0 + j / vn * (across * vn) + tn * vn + j % vn;
-        if (row >= g.m || col >= g.n) continue;
-        if (g.splits > 1) {
-          parts[(job * g.m + row) * g.n + col] = acc[i][j];
-        } else {
-          i64 at = batch * g.step_c + row * g.ldc + col;
-          c[at] = beta == 0 ? alpha * acc[i][j] : mad(alpha, acc[i][j], beta * c[at]);
-        }
+        i32 col = j / vn * (across * vn) + j % vn;
+        if (row < rows && col < cols) to[col] = beta == 0 ? alpha * acc[i][j] : mad(alpha, acc[i][j], beta * to[col]);
       }
+      to = to + (i % vm == vm - 1 ? (BM / TM * vm - vm + 1) * ld : ld);
     }
   }
 }
@@ -113,19 +129,19 @@ template <class T> DEV void join(Out<T> c, In<T> parts, i64 batch, i64 each, i64
     }
 }
 
-KERNEL BOUNDS(256) gemm_big_f32(Out<float> c, Arg<float> a, Arg<float> b, Out<float> parts, Product g) {
-  gemm<float, 128, 128, 16, 8, 8>(c, a, b, parts, g);
+KERNEL BOUNDS(256, 2) gemm_big_f32(Out<float> c, Arg<float> a, Arg<float> b, Out<float> parts, Product g) {
+  gemm<float, 128, 128, 8, 8, 8>(c, a, b, parts, g);
 }
 EXPORT(gemm_big_f32)
-KERNEL BOUNDS(256) gemm_small_f32(Out<float> c, Arg<float> a, Arg<float> b, Out<float> parts, Product g) {
-  gemm<float, 64, 64, 16, 4, 4>(c, a, b, parts, g);
+KERNEL BOUNDS(256, 4) gemm_small_f32(Out<float> c, Arg<float> a, Arg<float> b, Out<float> parts, Product g) {
+  gemm<float, 64, 64, 8, 4, 4>(c, a, b, parts, g);
 }
 EXPORT(gemm_small_f32)
-KERNEL BOUNDS(256) gemm_big_f64(Out<double> c, Arg<double> a, Arg<double> b, Out<double> parts, Product g) {
+KERNEL BOUNDS(256, 2) gemm_big_f64(Out<double> c, Arg<double> a, Arg<double> b, Out<double> parts, Product g) {
   gemm<double, 64, 64, 16, 4, 4>(c, a, b, parts, g);
 }
 EXPORT(gemm_big_f64)
-KERNEL BOUNDS(256) gemm_small_f64(Out<double> c, Arg<double> a, Arg<double> b, Out<double> parts, Product g) {
+KERNEL BOUNDS(256, 4) gemm_small_f64(Out<double> c, Arg<double> a, Arg<double> b, Out<double> parts, Product g) {
   gemm<double, 32, 32, 16, 2, 2>(c, a, b, parts, g);
 }
 EXPORT(gemm_small_f64)

@@ -50,15 +50,15 @@ template <class T> DEV T exp_(T x) {
   return scale(p, (i32)n);
 }
 
-// exp2_ is 2^x for x ≤ 0 and what one rescaling can exceed it by; below the smallest normal number it goes to 0
-// gradually.
-template <class T> DEV T exp2_(T x) {
-  if (!(x > (T)(sizeof(T) == 4 ? -152 : -1080))) return x != x ? x : 0;
-  if (x > (T)(sizeof(T) == 4 ? 128 : 1024)) return Real<T>::inf;
-  T n = nearest(x);
-  T r = (x - n) * (T)0.6931471805599453;
-  T p = mad(r * r, exp_tail(r), r) + 1;
-  return scale(p, (i32)n);
+// exp2_ is 2^x without a branch, 0 where that is below the smallest normal number: adding 3·2^51 rounds x to an integer,
+// which lies in the low bits of the sum and is added to the exponent.
+DEV double exp2_(double x) {
+  constexpr double big = 0x1.8p52;
+  double shifted = x + big, r = (x - (shifted - big)) * 0.6931471805599453;
+  double p = mad(r * r, exp_tail(r), r) + 1, y = bits_double(double_bits(p) + (double_bits(shifted) << 52));
+  y = x >= -1022 ? y : 0;
+  y = x < 1024 ? y : Real<double>::inf;
+  return x != x ? x : y;
 }
 
 template <class T> DEV T expm1_(T x) {

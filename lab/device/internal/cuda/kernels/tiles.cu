@@ -2,7 +2,8 @@
 // threads stages slices of 16 coordinates, a thread holds the distances of 4×4 pairs. For points of more coordinates
 // than the kernels of point_lse.cu and point_sum.cu have registers for, a chunk of rows is written here and handed to
 // the kernels for costs that are held, or to a matrix product. 2 operations a pair and coordinate (subtract,
-// multiply-add) for 8/16 words from shared memory: bound by arithmetic.
+// multiply-add) for 8/16 words from shared memory: bound by arithmetic. Where such tiles would leave most multiprocessors
+// idle, tiles are 16×16 and a thread has one pair.
 #include "transport.h"
 
 // What is written of a pair: the cost, P, P·cost, or P·(1 + r_i + s_j − cost/ε), without 1 − cost/ε when linear.
@@ -12,18 +13,19 @@ enum Pair { COSTS, PLAN, PLAN_COST, BRACKET, LINEAR };
 constexpr int SLICE = 16, SIDE = 64, PITCH = SIDE + 4;
 template <class T> using Slice = T (&)[SLICE][PITCH];
 
-template <class T, bool L1>
+template <class T, int PER, bool L1>
 DEV void pairs(Out<T> w, In<T> x, In<T> y, In<T> u, In<T> h, In<T> r, In<T> s, i64 n, i64 m, i64 d, const Cost& c, i32 what,
-    Slice<T> sx, Slice<T> sy) {
+    T (&sx)[SLICE][16 * PER + 4], T (&sy)[SLICE][16 * PER + 4]) {
+  constexpr int SIDE = 16 * PER;
   Score<T, L1> score = Score<T, L1>::of(c);
-  u32 tr = tid() / 16 * 4, tc = tid() % 16 * 4;
+  u32 tr = tid() / 16 * PER, tc = tid() % 16 * PER;
   i64 j0 = (i64)bidx() * SIDE;
   for (i64 i0 = (i64)bidy() * SIDE; i0 < n; i0 += (i64)blocksy() * SIDE) {
-    T sq[4][4], ab[4][4];
+    T sq[PER][PER], ab[PER][PER];
     UNROLL
-    for (int a = 0; a < 4; a++)
+    for (int a = 0; a < PER; a++)
       UNROLL
-      for (int b = 0; b < 4; b++) sq[a][b] = ab[a][b] = 0;
+      for (int b = 0; b < PER; b++) sq[a][b] = ab[a][b] = 0;
     for (i64 k0 = 0; k0 < d; k0 += SLICE) {
       barrier();
       UNROLL
@@ -36,13 +38,13 @@ DEV void pairs(Out<T> w, In<T> x, In<T> y, In<T> u, In<T> h, In<T> r, In<T> s, i
       barrier();
       UNROLL
       for (int k = 0; k < SLICE; k++) {
-        T px[4], py[4];
-        copy_run<4>(px, &sx[k][tr]);
-        copy_run<4>(py, &sy[k][tc]);
+        T px[PER], py[PER];
+        copy_run<PER>(px, &sx[k][tr]);
+        copy_run<PER>(py, &sy[k][tc]);
         UNROLL
-        for (int a = 0; a < 4; a++)
+        for (int a = 0; a < PER; a++)
           UNROLL
-          for (int b = 0; b < 4; b++) {
+          for (int b = 0; b < PER; b++) {
             T diff = px[a] - py[b];
             sq[a][b] = mad(diff, diff, sq[a][b]);
             if (L1) ab[a][b] += absolute(diff);
@@ -50,9 +52,9 @@ DEV void pairs(Out<T> w, In<T> x, In<T> y, In<T> u, In<T> h, In<T> r, In<T> s, i
       }
     }
     UNROLL
-    for (int a = 0; a < 4; a++)
+    for (int a = 0; a < PER; a++)
       UNROLL
-      for (int b = 0; b < 4; b++) {
+      for (int b = 0; b < PER; b++) {
         i64 i = i0 + tr + a, j = j0 + tc + b;
         if (i >= n || j >= m) continue;
         T cost = score.cost(sq[a][b], ab[a][b]), v = cost;
@@ -97,7 +99,7 @@ DEV void differences(Out<T> grad, In<T> w, In<T> x, In<T> y, i64 n, i64 m, i64 d
         sy[jy][k] = k0 + k < d && j0 + jy < m ? y[(j0 + jy) * d + k0 + k] : (T)0;
       }
       barrier();
-      UNROLL
+      _Pragma("unroll 4")
       for (int j = 0; j < SLICE; j++) {
         T pw[4], py[4];
         copy_run<4>(pw, &sw[j][tr]);
@@ -118,16 +120,19 @@ DEV void differences(Out<T> grad, In<T> w, In<T> x, In<T> y, i64 n, i64 m, i64 d
   }
 }
 
-#define MAKE(S, T)                                                                                                    \
-  KERNEL BOUNDS(256) pairs_##S(Out<T> w, In<T> x, In<T> y, In<T> u, In<T> h, In<T> r, In<T> s, i64 n, i64 m, i64 d,   \
-      Cost c, i32 what) {                                                                                             \
-    SHARED(T, sx, [SLICE][PITCH]);                                                                                    \
-    SHARED(T, sy, [SLICE][PITCH]);                                                                                    \
-    if (c.abs == 0) pairs<T, false>(w, x, y, u, h, r, s, n, m, d, c, what, sx, sy);                                   \
-    else pairs<T, true>(w, x, y, u, h, r, s, n, m, d, c, what, sx, sy);                                               \
+#define PAIRS(S, T, PER, name)                                                                                        \
+  KERNEL BOUNDS(256, sizeof(T) == 4 ? 2 : 1) name##S(Out<T> w, In<T> x, In<T> y, In<T> u, In<T> h, In<T> r, In<T> s,  \
+      i64 n, i64 m, i64 d, Cost c, i32 what) {                                                                        \
+    SHARED(T, sx, [SLICE][16 * PER + 4]);                                                                             \
+    SHARED(T, sy, [SLICE][16 * PER + 4]);                                                                             \
+    if (c.abs == 0) pairs<T, PER, false>(w, x, y, u, h, r, s, n, m, d, c, what, sx, sy);                              \
+    else pairs<T, PER, true>(w, x, y, u, h, r, s, n, m, d, c, what, sx, sy);                                          \
   }                                                                                                                   \
-  EXPORT(pairs_##S)                                                                                                   \
-  KERNEL BOUNDS(256)                                                                                                  \
+  EXPORT(name##S)
+#define MAKE(S, T)                                                                                                    \
+  PAIRS(S, T, 4, pairs_)                                                                                              \
+  PAIRS(S, T, 1, pairs_small_)                                                                                        \
+  KERNEL BOUNDS(256, sizeof(T) == 4 ? 2 : 1)                                                                          \
   differences_##S(Out<T> grad, In<T> w, In<T> x, In<T> y, i64 n, i64 m, i64 d, Cost c) {                              \
     SHARED(T, sw, [SLICE][PITCH]);                                                                                    \
     SHARED(T, sy, [SLICE][PITCH]);                                                                                    \
@@ -137,3 +142,4 @@ DEV void differences(Out<T> grad, In<T> w, In<T> x, In<T> y, i64 n, i64 m, i64 d
   EXPORT(differences_##S)
 FLOATS(MAKE)
 #undef MAKE
+#undef PAIRS

@@ -59,6 +59,6 @@ template <class T, bool L1> struct Score {
   }
   __attribute__((always_inline)) DEVICE T slope(T diff) const { // ∂c/∂x along one axis
     if (!L1) return 2 * square * diff;
-    return 2 * square * diff + (diff > 0 ? abs : (diff < 0 ? -abs : 0));
+    return mad(2 * square, diff, diff == 0 ? (T)0 : with_sign(abs, diff));
   }
 };

@@ -16,7 +16,7 @@
 #define SHARED(T, name, ...)               \
   alignas(16) static T name __VA_ARGS__; \
   fake::shared(&name, sizeof name)
-#define BOUNDS(threads)
+#define BOUNDS(...)
 #define UNROLL
 #define NOUNROLL
 #define TABLE static const
