@@ -176,11 +176,11 @@ func drawAblation(v lab.View[RecipeParams, RecipeOut], of rowOf) (out lab.Exhibi
 	}
 	out.Tables = []lab.Table{ablationTable(v.Cells, printed)}
 	out.Pictures = []lab.Picture{{
-		Caption: "Accuracy on real test images, and Fréchet distance to them in features of a LeNet trained here; diamonds are the paper's accuracies and FID, at its own ε. Both distances are over that of the table's row of p = 0.4, " +
-			"or its last one with p = 0.4: FD-LeNet is not FID, and their orders alone can be compared. Rows of Tables 4 and 5 are σ/Δ/p/m." + nearChance(v.Cells),
+		Caption: "Accuracy on real test images, and Fréchet distance to them; diamonds are the paper's accuracies and FID, at its own ε. Both distances are over that of the table's row of p = 0.4, " +
+			"or its last one with p = 0.4: of FD-LeNet and FID the orders alone can be compared. Rows of Tables 4 and 5 are σ/Δ/p/m." + nearChance(v.Cells),
 		Drawing: style.Figure{Body: style.Panels{Columns: 1, Items: []style.Drawer{accuracyBars(v.Cells, printed), distanceBars(v.Cells, printed)}, Letters: true}, Width: style.TwoColumns, Badge: recipeBadge(v)},
 	}}
-	out.Notes = []string{signalNote,
+	out.Notes = []string{signalNote, distanceNote,
 		"δ is 1e-5. What ran is the whole-batch clip with the least noise whose ε is at most 10; the paper clips rows and composes them as if each had a batch of its own. Its printed accuracies are at that ε, which is " + dpsinkhorn.NotJustified + ".",
 		"Δ does not matter much to Adam: the gradient of a batch is many times as long as any Δ of the tables, so that Δ scales signal and noise alike, and what two rows of equal σ, p and m differ by is mostly the chance of one training."}
 	if most := spread(v.Cells); most > 0 {
@@ -230,7 +230,7 @@ func besides(accuracy, printed float64) string {
 
 func ablationTable(cells []lab.Result[RecipeParams, RecipeOut], printed []printedRow) lab.Table {
 	out := lab.Table{Name: "rows", Caption: "Accuracy in percent; in brackets the paper's, with its FID, at an ε that is " + dpsinkhorn.NotJustified + ". A dash is not measured at this size.",
-		Header: []string{"row", "steps", "σ that ran", "ε of what ran", "signal over noise", "logistic", "MLP", "CNN", "FD-LeNet", "the paper's FID"}}
+		Header: []string{"row", "steps", "σ that ran", "ε of what ran", "signal over noise", "logistic", "MLP", "CNN", cells[0].Params.Judge.distance(), "the paper's FID"}}
 	for i, c := range cells {
 		r := c.Params.Recipe
 		row := []string{printed[i].name, fmt.Sprint(r.Steps), fmt.Sprintf("%.3f", c.Value.Multiplier), c.Value.guarantee(), r.signal(c.Value.Multiplier)}
@@ -278,7 +278,7 @@ func accuracyBars(cells []lab.Result[RecipeParams, RecipeOut], printed []printed
 	return style.Plot{X: rowAxis(printed), Y: style.Axis{Label: "accuracy", Unit: "%", Min: 0, Max: 100}, Items: items, Aspect: .3}
 }
 
-// distanceBars draws FD-LeNet, and the paper's FID, over those of the last row with p = 0.4 that the paper prints.
+// distanceBars draws the distance, and the paper's FID, over those of the last row with p = 0.4 that the paper prints.
 func distanceBars(cells []lab.Result[RecipeParams, RecipeOut], printed []printedRow) style.Plot {
 	best := 0
 	for i, c := range cells {
@@ -286,7 +286,7 @@ func distanceBars(cells []lab.Result[RecipeParams, RecipeOut], printed []printed
 			best = i
 		}
 	}
-	bars, points := style.Bars{Name: "FD-LeNet", Series: 2}, style.Points{Name: "the paper's FID, at an ε that does not hold", Series: 3}
+	bars, points := style.Bars{Name: cells[0].Params.Judge.distance(), Series: 2}, style.Points{Name: "the paper's FID, at an ε that does not hold", Series: 3}
 	for i, c := range cells {
 		bars.Y = append(bars.Y, c.Value.Judged.FD/cells[best].Value.Judged.FD)
 		if printed[i].fid > 0 && printed[best].fid > 0 {
@@ -306,6 +306,18 @@ func printedClaim(v lab.View[RecipeParams, RecipeOut], row printedRow, j Judgeme
 		Why: "rows of Table 4 that differ in Δ alone differ by up to 3 points", SkipReason: tooShort(v.Preset), Null: chance.Name}
 }
 
+// claimsPrinted are that all classifiers are as good as the paper's, and that the distance is no larger.
+func claimsPrinted(v lab.View[RecipeParams, RecipeOut], row printedRow, of Judge, j Judgement) (out []lab.Claim) {
+	for k, a := range row.acc {
+		if a > 0 {
+			out = append(out, printedClaim(v, row, j, k))
+		}
+	}
+	fid := claimFID(v.Preset, of, row.name, "the paper's row, at an ε that does not hold", j.FD, row.fid, chance.Name)
+	fid.Relation = lab.AtMost
+	return append(out, fid)
+}
+
 // claimParts compares the paper's best row with what it prints, and the others with the best: what a part is worth.
 func claimParts(v lab.View[RecipeParams, RecipeOut]) ([]lab.Claim, error) {
 	out := []lab.Claim{soundness(v.Cells)}
@@ -316,18 +328,14 @@ func claimParts(v lab.View[RecipeParams, RecipeOut]) ([]lab.Claim, error) {
 			best, of = row, c.Value.Judged
 		}
 	}
-	for k, a := range best.acc {
-		if a > 0 {
-			out = append(out, printedClaim(v, best, of, k))
-		}
-	}
+	out = append(out, claimsPrinted(v, best, v.Cells[0].Params.Judge, of)...)
 	for _, c := range v.Cells {
 		row, j := partsRow(v, c.Params.Recipe), c.Value.Judged
 		if row.fid == 0 || row == best {
 			continue
 		}
-		out = append(out, lab.Claim{What: row.name + ": FD-LeNet over that of the best row", Source: fmt.Sprintf("Table 2: FID %g of %g", row.fid, best.fid), Got: j.FD / of.FD, Relation: lab.AtLeast, Want: (1 + row.fid/best.fid) / 2,
-			Why: "half of the paper's excess, for FD-LeNet is not FID", SkipReason: tooShort(v.Preset), Null: alike.Name})
+		out = append(out, lab.Claim{What: row.name + ": " + c.Params.Judge.distance() + " over that of the best row", Source: fmt.Sprintf("Table 2: FID %g of %g", row.fid, best.fid), Got: j.FD / of.FD, Relation: lab.AtLeast, Want: (1 + row.fid/best.fid) / 2,
+			Why: "half of the paper's excess, in FID", SkipReason: tooShort(v.Preset), Null: alike.Name})
 		if gap := (best.acc[2] - row.acc[2]) / 100; gap > .06 {
 			out = append(out, lab.Claim{What: row.name + ": what a CNN loses on the best row", Source: "Table 2", Got: of.CNN - j.CNN, Relation: lab.AtLeast, Want: gap, AbsTol: .06,
 				Why: "two trainings, each within the 3 points by which rows of Table 4 that differ in Δ alone differ", SkipReason: tooShort(v.Preset), Null: alike.Name})
@@ -341,11 +349,7 @@ func claimSearch(v lab.View[RecipeParams, RecipeOut], costs lab.Part[AccountingP
 	out := []lab.Claim{soundness(v.Cells)}
 	for _, c := range v.Cells {
 		row := searchRowOf(v, c.Params.Recipe)
-		for k, a := range row.acc {
-			if a > 0 {
-				out = append(out, printedClaim(v, row, c.Value.Judged, k))
-			}
-		}
+		out = append(out, claimsPrinted(v, row, c.Params.Judge, c.Value.Judged)...)
 	}
 	known, err := costs.View(v.Source)
 	for _, c := range known.Cells {

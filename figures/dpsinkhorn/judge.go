@@ -6,20 +6,23 @@ import (
 	"math/rand/v2"
 
 	"coupling/data"
+	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/eval"
 	"coupling/lab/eval/distance"
 	"coupling/lab/eval/feature"
+	"coupling/lab/eval/inception"
 	"coupling/lab/eval/membership"
 )
 
 // Judgement says what synthetic images are worth: accuracies on real test images of classifiers that saw none, and distances
-// in the features of a LeNet that was trained on real images here.
+// in the features that the Judge names.
 type Judgement struct {
 	Logistic float64 `json:"logistic"`
 	MLP      float64 `json:"mlp"`
 	CNN      float64 `json:"cnn"`
-	FD       float64 `json:"fd"` // FD-LeNet, never FID
+	FD       float64 `json:"fd"`            // FID in the features of Inception, FD-LeNet in those of a LeNet that was trained on real images here
+	KID      float64 `json:"kid,omitempty"` // in the features of Inception
 	// Precision to Coverage are those of third neighbours in the same features.
 	Precision float64 `json:"precision"`
 	Recall    float64 `json:"recall"`
@@ -28,16 +31,42 @@ type Judgement struct {
 	AUC       float64 `json:"auc"` // of a membership attack: ½ is none
 }
 
+// kid prints the KID times 1000, a dash where it was not measured.
+func (j Judgement) kid() string {
+	if j.KID == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", 1000*j.KID)
+}
+
+// distanceNote says what the distances of tables are.
+const distanceNote = "FID is the Fréchet distance in the features of Inception-v3, whose weights users bring (--inception), of all synthetic images, rounded to bytes, to the test images; KID is times 1000. " +
+	"Without the weights distances are FD-LeNet, in features of a LeNet trained on real images here: comparable within a table only, and not with the FID that the paper prints."
+
 // accuracies are those of logistic regression, MLP and CNN.
 func (j Judgement) accuracies() [3]float64 { return [3]float64{j.Logistic, j.MLP, j.CNN} }
 
 // Judge is how hard to look.
 type Judge struct {
-	Width  int  `json:"width" min:"1" doc:"channels of the CNN's first convolution"`
-	Epochs int  `json:"epochs" min:"0" doc:"of the classifiers; 0: the protocol's"`
-	LeNet  int  `json:"lenet" min:"0" doc:"real images that LeNet learns from"`
-	Images int  `json:"images" min:"0" doc:"for distances"`
-	Quick  bool `json:"quick,omitempty" doc:"leaves out MLP, CNN and the membership attack; with no images for LeNet, distances too"`
+	Width     int    `json:"width" min:"1" doc:"channels of the CNN's first convolution"`
+	Epochs    int    `json:"epochs" min:"0" doc:"of the classifiers; 0: the protocol's"`
+	LeNet     int    `json:"lenet" min:"0" doc:"real images that LeNet learns from"`
+	Images    int    `json:"images" min:"0" doc:"for distances"`
+	Inception string `json:"inception,omitempty" doc:"weights in whose features distances are; empty: a LeNet's"`
+	Quick     bool   `json:"quick,omitempty" doc:"leaves out MLP, CNN and the membership attack; with no images for LeNet, distances too"`
+}
+
+// distance is how tables call the distances: FID, or FD-LeNet, which is another scale.
+func (j Judge) distance() string { return inception.Distance(j.Inception) }
+
+// claimFID compares a FID with the one that the paper prints.
+func claimFID(preset lab.Preset, j Judge, what, source string, got, printed float64, null string) lab.Claim {
+	small, weights := "sizes far below the paper's", ""
+	if j.distance() != "FID" {
+		weights = "a FID needs Inception's weights: --inception"
+	}
+	return lab.Claim{What: what + ": FID", Source: source, Got: got, Want: printed, AbsTol: 1, RelTol: .15, Why: "rows of Table 4 that differ in Δ alone differ by up to 15 %; rules of resampling by some tenths",
+		SkipReason: lab.Pick(preset, small, small, small, weights), Null: null}
 }
 
 // look judges images made of train by what test says.
@@ -62,17 +91,10 @@ func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, t
 	if j.Quick && j.LeNet == 0 {
 		return out, nil
 	}
-	lenet, err := eval.Classifier{Kind: eval.LeNet, Epochs: j.Epochs}.Fit(ctx, dev, train.Slice(0, min(j.LeNet, train.Len())), rand.New(rand.NewPCG(1, 1)))
-	if err != nil {
-		return out, err
-	}
-	defer lenet.Free()
 	n := min(j.Images, synthetic.Len(), test.Len())
-	r, err := distance.Between(ctx, feature.Trained{Model: lenet}, synthetic.Slice(0, n), test.Slice(0, n))
-	if err != nil {
+	if err := j.distances(ctx, dev, &out, synthetic, train, test.Slice(0, min(j.Images, test.Len()))); err != nil {
 		return out, err
 	}
-	out.FD, out.Precision, out.Recall, out.Density, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall, r.Coverage.Density, r.Coverage.Coverage
 	if j.Quick {
 		return out, nil
 	}
@@ -82,4 +104,35 @@ func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, t
 	}
 	out.AUC = m.AUC
 	return out, nil
+}
+
+// distances compares with real test images: a FID with all synthetic ones, as the paper has it, other distances with as many.
+func (j Judge) distances(ctx context.Context, dev *device.Device, out *Judgement, synthetic, train, test *data.Images) error {
+	var f feature.Features
+	if j.Inception != "" {
+		net, err := inception.OpenChosen(dev, j.Inception)
+		if err != nil {
+			return err
+		}
+		defer net.Free()
+		f = net
+	} else {
+		n := min(test.Len(), synthetic.Len())
+		synthetic, test = synthetic.Slice(0, n), test.Slice(0, n)
+		lenet, err := eval.Classifier{Kind: eval.LeNet, Epochs: j.Epochs}.Fit(ctx, dev, train.Slice(0, min(j.LeNet, train.Len())), rand.New(rand.NewPCG(1, 1)))
+		if err != nil {
+			return err
+		}
+		defer lenet.Free()
+		f = feature.Trained{Model: lenet}
+	}
+	r, err := distance.Between(ctx, f, synthetic, test)
+	if err != nil {
+		return err
+	}
+	out.FD, out.Precision, out.Recall, out.Density, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall, r.Coverage.Density, r.Coverage.Coverage
+	if j.Inception != "" {
+		out.KID = r.KID.Value
+	}
+	return nil
 }

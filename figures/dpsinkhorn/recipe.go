@@ -13,6 +13,7 @@ import (
 	"coupling/dp/synth/semidual"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/eval/inception"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
 
@@ -142,7 +143,7 @@ func baseRecipe(set lab.Setting) RecipeParams {
 	}
 	return RecipeParams{
 		Most: lab.Pick(p, 1000, 0, 0, 0), Synthetic: lab.Pick(p, 200, 500, 1000, 60_000), Device: set.Device, Data: from,
-		Judge: Judge{Width: lab.Pick(p, 4, 8, 8, 32), Epochs: lab.Pick(p, 1, 10, 15, 0), LeNet: lab.Pick(p, 200, 500, 1000, 60_000), Images: lab.Pick(p, 100, 500, 1000, 10_000), Quick: p == lab.Smoke || p == lab.Quick},
+		Judge: Judge{Width: lab.Pick(p, 4, 8, 8, 32), Epochs: lab.Pick(p, 1, 10, 15, 0), Inception: inception.Chosen(), LeNet: lab.Pick(p, 200, 500, 1000, 60_000), Images: lab.Pick(p, 100, 500, 1000, 10_000), Quick: p == lab.Smoke || p == lab.Quick},
 		Recipe: Recipe{Hidden: lab.Pick(p, 2, 4, 4, 64), Images: lab.Pick(p, 10, 10, 10, 50), Batch: lab.Pick(p, 10, 50, 50, 50), Steps: lab.Pick(p, 3, 200, 600, 160_000), P: .4, L1: 1, Clip: .5,
 			Low: lab.Pick(p, 49, 16, 49, 0), Rate: lab.Pick(p, 5e-4, 2e-3, 5e-4, 1e-4), Fall: p != lab.Paper, Epsilon: 10},
 	}
@@ -210,7 +211,7 @@ var (
 	})
 	// chance has images that say nothing of their class: classifiers guess one of ten.
 	chance = judgedNull("classes at random", func(_ Judgement, _ RecipeParams, o *RecipeOut) {
-		o.Judged.Logistic, o.Judged.MLP, o.Judged.CNN = .1, .1, .1
+		o.Judged.Logistic, o.Judged.MLP, o.Judged.CNN, o.Judged.FD = .1, .1, .1, 1000
 	})
 	// alike has settings that change nothing: each cell is judged as the paper's best.
 	alike = judgedNull("settings without effect", func(best Judgement, _ RecipeParams, o *RecipeOut) { o.Judged = best })

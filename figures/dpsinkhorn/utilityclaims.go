@@ -27,7 +27,19 @@ func claimUtility(v utilityView) (out []lab.Claim, err error) {
 				Why: "more than half of the 95 % interval of an accuracy of 90 % on 10,000 digits", SkipReason: fewer(v), Null: worthless.Name}}
 		})...)
 	}
-	return out, nil
+	return append(out, claimMERF(v)...), nil
+}
+
+// claimMERF compares DP-MERF's FID with the printed one.
+func claimMERF(v utilityView) (out []lab.Claim) {
+	for _, c := range v.Where(func(p UtilityParams) bool { return p.Method.Name == dpMERF && p.Method.Epsilon == 10 }) {
+		printed := 116.3
+		if c.Params.Fashion {
+			printed = 132.6
+		}
+		out = append(out, claimFID(v.Preset, c.Params.Judge, c.Params.what()[:len(c.Params.what())-2], "Table 1", c.Value.Judged.FD, printed, worthless.Name))
+	}
+	return out
 }
 
 // worth is what classifiers should reach by digits of the semi-dual: logistic regression what plain images as atoms do.
@@ -55,7 +67,7 @@ func claimDiversity(v utilityView) (out []lab.Claim, err error) {
 		out = append(out, againstOthers(v, c, func(what, other string, mine, their Judgement) []lab.Claim {
 			return []lab.Claim{
 				{What: what + "recall, less that of " + other, Source: "who is more diverse at the same ε", Got: mine.Recall - their.Recall, Relation: lab.AtLeast, Why: "a comparison", SkipReason: fewer(v), Null: worthless.Name},
-				{What: what + "FD-LeNet over that of " + other, Source: "who is nearer at the same ε", Got: mine.FD / their.FD, Relation: lab.AtMost, Want: 1, Why: "a comparison", SkipReason: fewer(v), Null: worthless.Name},
+				{What: what + c.Params.Judge.distance() + " over that of " + other, Source: "who is nearer at the same ε", Got: mine.FD / their.FD, Relation: lab.AtMost, Want: 1, Why: "a comparison", SkipReason: fewer(v), Null: worthless.Name},
 			}
 		})...)
 	}

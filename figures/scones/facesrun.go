@@ -130,7 +130,7 @@ func (f *faces) load(ctx context.Context) error {
 
 // appoint trains the classifier whose features are looked at, on the target's half.
 func (f *faces) appoint(ctx context.Context) (err error) {
-	if f.judge, err = newJudge(ctx, f.dev, f.target, f.others, 3, f.c.Rand("judge")); err == nil {
+	if f.judge, err = newJudge(ctx, f.dev, f.target, f.others, 3, f.p.Inception, f.c.Rand("judge")); err == nil {
 		f.out.Floor = f.judge.Floor
 	}
 	return err
@@ -364,9 +364,11 @@ func (f *facesPlan) add(ctx context.Context, name string, y *mat.Dense, seconds 
 	if m.Own, err = own(ctx, y, f.x); err != nil {
 		return err
 	}
-	if _, _, m.Frechet, err = f.judge.look(ctx, y, make([]int, n)); err != nil {
+	v, err := f.judge.look(ctx, y, make([]int, n))
+	if err != nil {
 		return err
 	}
+	m.Frechet, m.KID = v.frechet, v.kid.Value
 	f.Plan.Methods = append(f.Plan.Methods, m)
 	return artifact.Write(f.c, facesFile(len(f.out.Plans), len(f.Plan.Methods)-1), mat.DenseCopyOf(y.Slice(0, min(facesShown, n), 0, d)))
 }

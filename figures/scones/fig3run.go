@@ -153,7 +153,7 @@ func (t *transport) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.judge, err = newJudge(ctx, t.dev, t.target.images, t.test.images, t.p.Epochs, t.c.Rand("judge"))
+	t.judge, err = newJudge(ctx, t.dev, t.target.images, t.test.images, t.p.Epochs, "", t.c.Rand("judge"))
 	if err == nil {
 		t.out.Accuracy, t.out.Sure, t.out.Floor = t.judge.Accuracy, t.judge.Sure, t.judge.Floor
 		t.out.Fresh, _, err = nearest(ctx, t.test.x, t.target.x, 0)
@@ -328,9 +328,11 @@ func (t *transport) add(ctx context.Context, name string, y *mat.Dense, seconds 
 	if m.Near, m.Copies, err = nearest(ctx, y, t.target.x, t.out.Fresh/2); err != nil {
 		return err
 	}
-	if m.Same, m.Sure, m.Frechet, err = t.judge.look(ctx, y, t.sources.images.Labels); err != nil {
+	v, err := t.judge.look(ctx, y, t.sources.images.Labels)
+	if err != nil {
 		return err
 	}
+	m.Same, m.Sure, m.Frechet = v.right, v.sure, v.frechet
 	var d mat.Dense
 	d.Sub(y, t.sources.x)
 	m.Moved = mat.Norm(&d, 2) * mat.Norm(&d, 2) / float64(n*pixels)

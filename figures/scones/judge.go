@@ -10,6 +10,8 @@ import (
 	"coupling/lab/device/cpu"
 	"coupling/lab/eval"
 	"coupling/lab/eval/distance"
+	"coupling/lab/eval/feature"
+	"coupling/lab/eval/inception"
 	"coupling/lab/eval/neighbour"
 	"coupling/score"
 
@@ -19,11 +21,19 @@ import (
 // judge is a LeNet that was trained on the target's images, and the features that it sees in others of the target.
 type judge struct {
 	model    *eval.Model
-	shape    [3]int // of an image
+	features feature.Features // the model's, or Inception's
+	shape    [3]int           // of an image
 	real     *mat.Dense
 	Accuracy float64 // on those others
 	Sure     float64 // the share of them that it gives a class a probability above .9
 	Floor    float64 // Fréchet distance of as many training images from them
+}
+
+// A verdict is what the judge says of images: the shares that are taken for their labels and that it is sure of, and distances from
+// other images of the target.
+type verdict struct {
+	right, sure, frechet float64
+	kid                  distance.Discrepancy
 }
 
 // padded gives LeNet the margin that it wants around 16×16 pixels.
@@ -34,8 +44,9 @@ func padded(m *data.Images) (*data.Images, error) {
 	return m.Pad(2, 2)
 }
 
-// newJudge trains on one set of images for some epochs, and looks at another.
-func newJudge(ctx context.Context, dev *device.Device, train, test *data.Images, epochs int, rng *rand.Rand) (*judge, error) {
+// newJudge trains on one set of images for some epochs, and looks at another; distances are in the features of Inception with weights
+// of that name, or without a name of the network that was trained.
+func newJudge(ctx context.Context, dev *device.Device, train, test *data.Images, epochs int, weights string, rng *rand.Rand) (*judge, error) {
 	_, c, h, w := train.Shape()
 	j := &judge{shape: [3]int{c, h, w}}
 	big, err := padded(train)
@@ -45,6 +56,12 @@ func newJudge(ctx context.Context, dev *device.Device, train, test *data.Images,
 	if j.model, err = (eval.Classifier{Kind: eval.LeNet, Epochs: epochs}).Fit(ctx, dev, big, rng); err != nil {
 		return nil, err
 	}
+	j.features = feature.Trained{Model: j.model}
+	if weights != "" {
+		if j.features, err = inception.OpenChosen(dev, weights); err != nil {
+			return nil, err
+		}
+	}
 	others, err := big.Pick(rng, min(test.Len(), big.Len()))
 	if err != nil {
 		return nil, err
@@ -52,44 +69,50 @@ func newJudge(ctx context.Context, dev *device.Device, train, test *data.Images,
 	if test, err = padded(test); err != nil {
 		return nil, err
 	}
-	if j.real, err = j.model.Features(ctx, test); err != nil {
+	if j.real, err = j.features.Of(ctx, test); err != nil {
 		return nil, err
 	}
-	if j.Accuracy, j.Sure, _, err = j.see(ctx, test); err != nil {
+	v, err := j.see(ctx, test)
+	if err != nil {
 		return nil, err
 	}
-	_, _, j.Floor, err = j.see(ctx, others)
+	j.Accuracy, j.Sure = v.right, v.sure
+	v, err = j.see(ctx, others)
+	j.Floor = v.frechet
 	return j, err
 }
 
-// look judges rows of pixels in [0, 1]; labels are their sources'. It returns the share that is taken for these, the share that it
-// is sure of, and the Fréchet distance from other images of the target.
-func (j *judge) look(ctx context.Context, y *mat.Dense, labels []int) (same, certain, frechet float64, err error) {
+// look judges rows of pixels in [0, 1]; labels are their sources'.
+func (j *judge) look(ctx context.Context, y *mat.Dense, labels []int) (verdict, error) {
 	m, err := data.FromMat(y, j.shape[0], j.shape[1], j.shape[2], 0, 1)
 	if err != nil {
-		return 0, 0, 0, err
+		return verdict{}, err
 	}
 	m.Labels = labels
 	if m, err = padded(m); err != nil {
-		return 0, 0, 0, err
+		return verdict{}, err
 	}
 	return j.see(ctx, m)
 }
 
-func (j *judge) see(ctx context.Context, m *data.Images) (right, certain, frechet float64, err error) {
+func (j *judge) see(ctx context.Context, m *data.Images) (v verdict, err error) {
 	score, err := j.model.Test(ctx, m)
 	if err != nil {
-		return 0, 0, 0, err
+		return v, err
 	}
-	if certain, err = sure(ctx, j.model, m); err != nil {
-		return 0, 0, 0, err
+	v.right = score.Accuracy
+	if v.sure, err = sure(ctx, j.model, m); err != nil {
+		return v, err
 	}
-	seen, err := j.model.Features(ctx, m)
+	seen, err := j.features.Of(ctx, m)
 	if err != nil {
-		return 0, 0, 0, err
+		return v, err
 	}
-	frechet, err = distance.Frechet(seen, j.real)
-	return score.Accuracy, certain, frechet, err
+	if v.frechet, err = distance.Frechet(seen, j.real); err != nil {
+		return v, err
+	}
+	v.kid, err = distance.KID(ctx, seen, j.real)
+	return v, err
 }
 
 // sure is the share of images that a model gives a class a probability above .9.

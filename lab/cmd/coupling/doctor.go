@@ -12,6 +12,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/device/cpu"
+	"coupling/lab/eval/inception"
 )
 
 // A check is one thing that the doctor looked at.
@@ -36,7 +37,7 @@ type doctorCmd struct {
 
 // Run looks at this machine and leaves nothing behind.
 func (c doctorCmd) Run(a *app) error {
-	checks := []check{checkGo(), checkGit(), checkCPU(), checkGPU(), checkStore(a)}
+	checks := []check{checkGo(), checkGit(), checkCPU(), checkGPU(), checkInception(), checkStore(a)}
 	checks = append(checks, checkData()...)
 	checks = append(checks, checkNotebooks(a.run.ctx)...)
 	if c.JSON {
@@ -106,6 +107,23 @@ func checkGPU() check {
 		return check{Part: "gpu", State: absent, Found: err.Error()}
 	}
 	return check{Part: "gpu", State: good, Found: info.Name + "; " + info.Detail}
+}
+
+// checkInception looks at the file of weights that figures would take.
+func checkInception() check {
+	const remedy = "make it of pytorch-fid's weights by the four lines of `go doc coupling/lab/eval/inception`, then set COUPLING_INCEPTION to its path"
+	file := os.Getenv(inception.Variable)
+	if file == "" {
+		return check{"inception", absent, "COUPLING_INCEPTION names no file: figures print FD-LeNet in place of FID and KID", remedy}
+	}
+	name, err := inception.File{Path: file}.Name()
+	if err != nil {
+		return check{"inception", broken, err.Error(), remedy}
+	}
+	if distance := inception.Distance(name); distance != "FID" {
+		return check{"inception", absent, fmt.Sprintf("%s has a narrow network, whose distances are %s and no FID", file, distance), remedy}
+	}
+	return check{Part: "inception", State: good, Found: fmt.Sprintf("%s: names, shapes and values are right (%s)", file, name)}
 }
 
 func checkStore(a *app) check {

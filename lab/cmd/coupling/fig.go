@@ -10,6 +10,7 @@ import (
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/eval/inception"
 	"coupling/lab/gallery"
 
 	"github.com/go-json-experiment/json"
@@ -24,14 +25,15 @@ type figCmd struct {
 
 // figFlags are common to making one figure and all.
 type figFlags struct {
-	Preset  string   `default:"quick" enum:"smoke,quick,full,paper" help:"Size: smoke (a minute for all), quick (a minute a figure), full (an hour or two for all on two cores), paper (the paper's)."`
-	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
-	Workers int      `default:"0" help:"Cells at a time; 0: one a core."`
-	Seed    uint64   `default:"1" help:"Seed of all random streams."`
-	Out     string   `default:"out" help:"Folder to write to." placeholder:"DIR"`
-	Format  []string `default:"png" help:"Formats of pictures: png, svg, pdf."`
-	Check   bool     `help:"Exit with code 4 if a claim differs."`
-	DryRun  bool     `help:"Only say what is to be computed, and about how long that takes."`
+	Preset    string   `default:"quick" enum:"smoke,quick,full,paper" help:"Size: smoke (a minute for all), quick (a minute a figure), full (an hour or two for all on two cores), paper (the paper's)."`
+	Device    string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
+	Inception string   `help:"Inception-v3's weights for FID and KID, a safetensors file (see package lab/eval/inception); without it distances are FD-LeNet." env:"COUPLING_INCEPTION" placeholder:"FILE"`
+	Workers   int      `default:"0" help:"Cells at a time; 0: one a core."`
+	Seed      uint64   `default:"1" help:"Seed of all random streams."`
+	Out       string   `default:"out" help:"Folder to write to." placeholder:"DIR"`
+	Format    []string `default:"png" help:"Formats of pictures: png, svg, pdf."`
+	Check     bool     `help:"Exit with code 4 if a claim differs."`
+	DryRun    bool     `help:"Only say what is to be computed, and about how long that takes."`
 }
 
 func (f *figFlags) setting() (lab.Setting, error) {
@@ -48,6 +50,9 @@ func (f *figFlags) setting() (lab.Setting, error) {
 	}
 	if len(f.Format) == 0 {
 		return lab.Setting{}, usage(errors.New("--format: want png, svg or pdf"))
+	}
+	if err := chooseInception(f.Inception); err != nil {
+		return lab.Setting{}, usage(err)
 	}
 	device, err := chooseDevice(f.Device)
 	if err != nil {
@@ -73,6 +78,17 @@ func chooseDevice(name string) (kind string, err error) {
 		name = kind
 	}
 	return kind, os.Setenv("COUPLING_DEVICE", name)
+}
+
+// chooseInception looks whether a file has the weights, and leaves it to figures and their cells.
+func chooseInception(file string) error {
+	if file == "" {
+		return nil
+	}
+	if _, err := (inception.File{Path: file}).Name(); err != nil {
+		return fmt.Errorf("--inception %q: %w; coupling doctor says how to make it", file, err)
+	}
+	return os.Setenv(inception.Variable, file)
 }
 
 type figListCmd struct {

@@ -11,6 +11,7 @@ import (
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/eval/inception"
 	"coupling/lab/sweepfile"
 )
 
@@ -29,7 +30,7 @@ func (c sweepCmd) source(a *app, s *lab.Store, device string) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	own := source{command: []string{exe, "--store", s.Dir, "job"}, env: []string{"COUPLING_DEVICE=" + os.Getenv("COUPLING_DEVICE"), "COUPLING_RECALL=" + os.Getenv("COUPLING_RECALL")}}
+	own := source{command: []string{exe, "--store", s.Dir, "job"}, env: []string{"COUPLING_DEVICE=" + os.Getenv("COUPLING_DEVICE"), "COUPLING_RECALL=" + os.Getenv("COUPLING_RECALL"), inception.Variable + "=" + os.Getenv(inception.Variable)}}
 	for _, name := range c.Names {
 		ext := filepath.Ext(name)
 		if ext != ".yaml" && ext != ".yml" && ext != ".go" {

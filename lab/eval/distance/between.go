@@ -3,6 +3,8 @@ package distance
 import (
 	"context"
 
+	"gonum.org/v1/gonum/mat"
+
 	"coupling/data"
 	"coupling/lab/eval/feature"
 )
@@ -16,7 +18,8 @@ type Report struct {
 	Coverage        Coverage // with third neighbours
 }
 
-// Between compares generated with real images. Memory: the features of both, in float64.
+// Between compares generated with real images. KID and coverage are of equal numbers, the first of the larger set. Memory:
+// the features of both, in float64.
 func Between(ctx context.Context, f feature.Features, generated, real *data.Images) (*Report, error) {
 	name, err := f.Name()
 	if err != nil {
@@ -34,6 +37,9 @@ func Between(ctx context.Context, f feature.Features, generated, real *data.Imag
 	if r.Frechet, err = Frechet(x, y); err != nil {
 		return nil, err
 	}
+	n := min(real.Len(), generated.Len())
+	_, d := x.Dims()
+	x, y = x.Slice(0, n, 0, d).(*mat.Dense), y.Slice(0, n, 0, d).(*mat.Dense)
 	if r.KID, err = KID(ctx, x, y); err != nil {
 		return nil, err
 	}

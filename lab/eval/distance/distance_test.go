@@ -175,23 +175,6 @@ func TestKIDUnbiased(t *testing.T) {
 	}
 }
 
-// Subsets of everything are the estimate itself, without spread.
-func TestKIDSubsets(t *testing.T) {
-	x, y := normal(seed(1), 40, 3, 0, 1), normal(seed(2), 40, 3, 1, 1)
-	all, err := distance.KID(t.Context(), x, y)
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole, err := distance.KIDSubsets{Subsets: 5, Size: 40}.Estimate(t.Context(), seed(3), x, y)
-	if err != nil || math.Abs(whole.Value-all.Value) > 1e-12 || whole.StdDev > 1e-12 {
-		t.Errorf("%+v, %v, want %v ± 0", whole, err, all.Value)
-	}
-	parts, err := distance.KIDSubsets{Subsets: 200, Size: 20}.Estimate(t.Context(), seed(3), x, y)
-	if err != nil || math.Abs(parts.Value-all.Value) > 4*parts.StdDev/math.Sqrt(200) || parts.StdDev == 0 {
-		t.Errorf("%+v, %v, want about %v", parts, err, all.Value)
-	}
-}
-
 // Distances do not change when rows are reordered, nor precision and its kin when all is scaled by a power of two,
 // translated by integers or has its columns exchanged.
 func TestInvariance(t *testing.T) {
@@ -300,8 +283,6 @@ func TestRefusals(t *testing.T) {
 		"empty":    func() error { _, err := distance.KID(ctx, x, new(mat.Dense)); return err },
 		"few rows": func() error { _, err := distance.Neighbours{K: 4}.Coverage(ctx, x, x); return err },
 		"K":        func() error { _, err := distance.Neighbours{K: -1}.Coverage(ctx, x, x); return err },
-		"subsets":  func() error { _, err := distance.KIDSubsets{Subsets: 1}.Estimate(ctx, seed(1), x, x); return err },
-		"size":     func() error { _, err := distance.KIDSubsets{}.Estimate(ctx, seed(1), x, x); return err },
 	} {
 		if err := f(); !errors.Is(err, distance.ErrArgument) {
 			t.Errorf("%s: %v, want ErrArgument", name, err)

@@ -2,14 +2,11 @@ package distance
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"coupling/data/batch"
 	"coupling/lab/device/cpu"
 )
 
@@ -24,7 +21,7 @@ type Discrepancy struct {
 //
 //	Σ_{i≠j} k(x_i, x_j)/(n(n−1)) + Σ_{i≠j} k(y_i, y_j)/(m(m−1)) − 2 Σ_ij k(x_i, y_j)/(nm),
 //
-// from all pairs, where the paper averages over random subsets (see KIDSubsets). The standard error is the jackknife's:
+// from all pairs, where the paper averages over random subsets. The standard error is the jackknife's:
 // the spread of the estimates that leave out one row, which row sums of the kernel give without computing them anew. It
 // is conservative (Efron and Stein 1981): right to first order where the distributions differ, and where they are equal,
 // so that the first order vanishes, up to √2 times too large. Each sample has three rows or more. Cost (n + m)²·d,
@@ -116,64 +113,4 @@ func kernelSums(ctx context.Context, sum []float64, a, b *mat.Dense) error {
 func view(x *mat.Dense) cpu.Matrix[float64] {
 	r := x.RawMatrix()
 	return cpu.Matrix[float64]{Data: r.Data, Rows: r.Rows, Cols: r.Cols, RowStride: r.Stride, ColStride: 1}
-}
-
-// KIDSubsets is the estimate as papers report it: the mean over random subsets of so many rows of each sample (100 of
-// 1,000 in Bińkowski et al. 2018), each subset drawn without replacement. Their standard deviation, which papers print
-// after ±, is StdDev; it is the error of one subset, not of the mean, and says nothing of the sample as a whole.
-type KIDSubsets struct {
-	Subsets int // 0: 100
-	Size    int // 0: 1000
-}
-
-// Spread is a mean over subsets and their standard deviation.
-type Spread struct {
-	Value, StdDev float64
-}
-
-// Estimate draws the subsets and averages.
-func (k KIDSubsets) Estimate(ctx context.Context, rng *rand.Rand, x, y *mat.Dense) (Spread, error) {
-	if k.Subsets == 0 {
-		k.Subsets = 100
-	}
-	if k.Size == 0 {
-		k.Size = 1000
-	}
-	if k.Subsets < 2 || k.Size < 3 {
-		return Spread{}, fmt.Errorf("distance: Subsets = %d, Size = %d: must be ≥ 2 and ≥ 3: %w", k.Subsets, k.Size, ErrArgument)
-	}
-	if err := pair("x", x, "y", y, k.Size); err != nil {
-		return Spread{}, err
-	}
-	values := make([]float64, k.Subsets)
-	for i := range values {
-		a, err := subset(rng, x, k.Size)
-		if err != nil {
-			return Spread{}, err
-		}
-		b, err := subset(rng, y, k.Size)
-		if err != nil {
-			return Spread{}, err
-		}
-		v, err := KID(ctx, a, b)
-		if err != nil {
-			return Spread{}, err
-		}
-		values[i] = v.Value
-	}
-	mean, std := stat.MeanStdDev(values, nil)
-	return Spread{Value: mean, StdDev: std}, nil
-}
-
-func subset(rng *rand.Rand, x *mat.Dense, size int) (*mat.Dense, error) {
-	n, d := x.Dims()
-	rows, err := batch.Subset(rng, n, size)
-	if err != nil {
-		return nil, err
-	}
-	out := mat.NewDense(size, d, nil)
-	for i, r := range rows {
-		copy(out.RawRowView(i), x.RawRowView(r))
-	}
-	return out, nil
 }

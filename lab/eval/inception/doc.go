@@ -18,17 +18,19 @@
 // the same names and give other numbers. Other names than fc.bias and …num_batches_tracked are refused, and so are
 // values that are not finite and variances that are negative. File.SHA256, where it is given, must be the file's; the
 // name of the features holds the beginning of the SHA-256 of all weights in the order of their names, which does not
-// depend on how they were written to the file.
+// depend on how they were written to the file. A file whose widths are all divided by 2, 4, 8 or 16 is taken too, for tests,
+// and its name says so: distances in its features are no FIDs. [Chosen] is the file that the user names for figures, by
+// --inception or COUPLING_INCEPTION.
 //
 // # What is computed
 //
-// Images of one channel are repeated to three; all are brought to [0, 1], resampled to 299×299 (bilinear, half-pixel
+// Images of one channel are repeated to three; all are brought to bytes, resampled to 299×299 (bilinear, half-pixel
 // centres, no antialiasing) and to [−1, 1]. Means in the mixed blocks leave out the padding, and the last block has a
 // maximum where others have a mean: this is what the weights were trained with, and differs from torchvision's network.
 // Batch normalisations (ε = 0.001) are folded into the convolutions in float64.
 //
 // TensorFlow's own graph, which many papers used, resamples by another rule (no half pixel), so its numbers differ a
-// little from these; and most tools read images that were rounded to bytes: round yours too if you compare.
+// little from these. Values are rounded to bytes before, as most tools read them from files.
 //
 // Cost: 5.7 billion multiply-adds for an image, a third of a second on two cores, milliseconds on a GPU.
 //

@@ -15,7 +15,6 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/eval/inception/safetensors"
-	"coupling/lab/nn"
 )
 
 // ErrWeights is wrapped by every error about the content of a file of weights.
@@ -33,42 +32,66 @@ const classes = 1008
 // Open reads the weights, checks them and puts the network on a device. Errors wrap ErrWeights where the file is not what
 // it should be. The caller frees the network.
 func (f File) Open(dev *device.Device) (*Network, error) {
+	b, weights, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	return b.build(dev, weights), nil
+}
+
+// Name is what [Network.Name] of the opened file says, without a device. It checks the file as Open does.
+func (f File) Name() (string, error) {
+	b, weights, err := f.read()
+	if err != nil {
+		return "", err
+	}
+	return b.name(weights), nil
+}
+
+// read decodes the file and checks that a network can be built of it.
+func (f File) read() (*builder, map[string]safetensors.Tensor, error) {
 	file, err := os.ReadFile(f.Path)
 	if err != nil {
-		return nil, fmt.Errorf("inception: %w", err)
+		return nil, nil, fmt.Errorf("inception: %w", err)
 	}
 	if sum := sha256.Sum256(file); f.SHA256 != "" && !strings.EqualFold(f.SHA256, hex.EncodeToString(sum[:])) {
-		return nil, fmt.Errorf("inception: %s: SHA-256 is %x, must be %s: %w", f.Path, sum, f.SHA256, ErrWeights)
+		return nil, nil, fmt.Errorf("inception: %s: SHA-256 is %x, must be %s: %w", f.Path, sum, f.SHA256, ErrWeights)
 	}
 	weights, err := safetensors.Decode(file)
 	if err != nil {
-		return nil, fmt.Errorf("inception: %s: %w: %w", f.Path, err, ErrWeights)
+		return nil, nil, fmt.Errorf("inception: %s: %w: %w", f.Path, err, ErrWeights)
 	}
-	n, err := build(dev, weights, 1)
-	if err != nil {
-		return nil, fmt.Errorf("inception: %s: %w", f.Path, err)
+	b := newBuilder(1)
+	if first := weights["Conv2d_1a_3x3.conv.weight"].Shape; len(first) > 0 && first[0] > 0 && first[0] < 32 && 32%first[0] == 0 {
+		b = newBuilder(32 / first[0])
 	}
-	return n, nil
+	if err := b.check(weights); err != nil {
+		return nil, nil, fmt.Errorf("inception: %s: %w", f.Path, err)
+	}
+	return b, weights, nil
 }
 
-// build makes the network of these weights, its widths divided by a number.
-func build(dev *device.Device, weights map[string]safetensors.Tensor, divide int) (*Network, error) {
-	b := &builder{convs: make(map[string]*nn.Conv2D), divide: divide}
-	net := b.network()
-	if err := b.check(weights); err != nil {
-		return nil, err
-	}
-	net.Init(dev, device.Float32, rand.New(rand.NewPCG(0, 0))) // what it draws is overwritten
+// build makes the network of weights that were checked.
+func (b *builder) build(dev *device.Device, weights map[string]safetensors.Tensor) *Network {
+	b.net.Init(dev, device.Float32, rand.New(rand.NewPCG(0, 0))) // what it draws is overwritten
 	for name, c := range b.convs {
 		w, bias := fold(name, weights)
 		c.W.Value.SetFloats(w)
 		c.B.Value.SetFloats(bias)
 	}
-	for _, p := range net.Params() {
+	for _, p := range b.net.Params() {
 		p.Grad.Free() // never trained
 		p.Grad = nil
 	}
-	return &Network{dev: dev, net: net, digest: digest(weights)}, nil
+	return &Network{dev: dev, net: b.net, name: b.name(weights)}
+}
+
+// name is "Inception-" or, of a narrow network, "Inception/16-", and the digest of the weights.
+func (b *builder) name(weights map[string]safetensors.Tensor) string {
+	if b.divide > 1 {
+		return fmt.Sprintf("Inception/%d-%s", b.divide, digest(weights))
+	}
+	return "Inception-" + digest(weights)
 }
 
 // normalisation is the last parts of the names of a batch normalisation.
@@ -133,4 +156,32 @@ func digest(weights map[string]safetensors.Tensor) string {
 		h.Write(b)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:4])
+}
+
+// Random is a file of random weights for a network whose widths are divided by 1, 2, 4, 8 or 16, the same at each call, of a size
+// that keeps activations near one: for tests of what reads such files. Distances in its features mean nothing.
+func Random(divide int) []byte {
+	rng := rand.New(rand.NewPCG(1, 2))
+	draw := func(mean, spread float64, shape ...int) safetensors.Tensor {
+		n := 1
+		for _, s := range shape {
+			n *= s
+		}
+		t := safetensors.Tensor{Shape: shape, Data: make([]float32, n)}
+		for i := range t.Data {
+			t.Data[i] = float32(mean + spread*(2*rng.Float64()-1))
+		}
+		return t
+	}
+	w := map[string]safetensors.Tensor{"fc.weight": draw(0, 1, classes, 2048/divide)}
+	b := newBuilder(divide)
+	for _, name := range slices.Sorted(maps.Keys(b.convs)) {
+		c := b.convs[name]
+		k := c.Window.Kernel
+		w[name+".conv.weight"] = draw(0, math.Sqrt(6/float64(c.In*k[0]*k[1])), c.Out, c.In, k[0], k[1])
+		for i, part := range normalisation { // scales and variances near 1, shifts and means near 0
+			w[name+part] = draw([]float64{1, 0, 0, 1}[i], .3, c.Out)
+		}
+	}
+	return safetensors.Encode(w)
 }

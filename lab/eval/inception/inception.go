@@ -3,6 +3,8 @@ package inception
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -13,9 +15,9 @@ import (
 
 // Network is Inception-v3 on a device; it is a feature.Features. Methods are for one goroutine at a time.
 type Network struct {
-	dev    *device.Device
-	net    *nn.Sequential
-	digest string
+	dev  *device.Device
+	net  *nn.Sequential
+	name string
 }
 
 // side is what images are resampled to, batch how many go through at a time.
@@ -24,13 +26,14 @@ const (
 	batch = 16
 )
 
-// Name is "Inception-" and the beginning of the SHA-256 of the weights.
-func (n *Network) Name() (string, error) { return "Inception-" + n.digest, nil }
+// Name is "Inception-" and the beginning of the SHA-256 of the weights; of a network of a sixteenth of the width it is
+// "Inception/16-" with that.
+func (n *Network) Name() (string, error) { return n.name, nil }
 
 // Free frees the weights.
 func (n *Network) Free() { nn.Free(n.net.Params()) }
 
-// Of returns the features of images of one or three channels, a row each.
+// Of returns the features of images of one or three channels, a row each. Values are rounded to bytes first.
 func (n *Network) Of(ctx context.Context, images *data.Images) (*mat.Dense, error) {
 	if !(images.Lo < images.Hi) || images.Len() == 0 {
 		return nil, fmt.Errorf("inception: %d images in [%v, %v]: must be some, and Lo < Hi", images.Len(), images.Lo, images.Hi)
@@ -62,13 +65,21 @@ func (n *Network) Of(ctx context.Context, images *data.Images) (*mat.Dense, erro
 func (n *Network) forward(images *data.Images) (rows []float32, width int, err error) {
 	defer n.dev.Scope().Close()
 	count, c, h, w := images.Shape()
-	small := n.dev.From32(images.Pixels(), count, c, h, w)
+	small := n.dev.From32(toBytes(images), count, c, h, w)
 	x := n.dev.New(device.Float32, count, c, side, side)
 	device.Bilinear(x, small, false)
-	lo, hi := float64(images.Lo), float64(images.Hi)
-	device.Scale(x, 2/(hi-lo), x)
-	device.Map(x, x, device.AddConst, -(hi+lo)/(hi-lo))
+	device.Scale(x, 2./255, x)
+	device.Map(x, x, device.AddConst, -1)
 	y := n.net.Forward(&nn.Pass{ForwardOnly: true}, x)
 	rows, err = y.Get32()
 	return rows, y.Dim(1), err
+}
+
+// toBytes are the values as published tools read them: whole numbers from 0 at Lo to 255 at Hi.
+func toBytes(images *data.Images) []float32 {
+	x := slices.Clone(images.Pixels())
+	for i, v := range x {
+		x[i] = float32(math.Round(255 * min(max(float64(v-images.Lo)/float64(images.Hi-images.Lo), 0), 1)))
+	}
+	return x
 }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,31 +35,11 @@ func open(t testing.TB) *device.Device {
 	return dev
 }
 
-// random is a file's worth of weights for widths divided by a number, of a size that keeps activations near one.
+// random is the weights of Random.
 func random(divide int) map[string]safetensors.Tensor {
-	rng := rand.New(rand.NewPCG(1, 2))
-	draw := func(shape []int, mean, spread float64) safetensors.Tensor {
-		n := 1
-		for _, s := range shape {
-			n *= s
-		}
-		t := safetensors.Tensor{Shape: shape, Data: make([]float32, n)}
-		for i := range t.Data {
-			t.Data[i] = float32(mean + spread*(2*rng.Float64()-1))
-		}
-		return t
-	}
-	b := &builder{convs: make(map[string]*nn.Conv2D), divide: divide}
-	b.network()
-	w := map[string]safetensors.Tensor{"fc.weight": draw([]int{classes, 2048 / divide}, 0, 1)}
-	for _, name := range slices.Sorted(maps.Keys(b.convs)) {
-		c := b.convs[name]
-		k := c.Window.Kernel
-		w[name+".conv.weight"] = draw([]int{c.Out, c.In, k[0], k[1]}, 0, math.Sqrt(6/float64(c.In*k[0]*k[1])))
-		w[name+".bn.weight"] = draw([]int{c.Out}, 1, .3)
-		w[name+".bn.bias"] = draw([]int{c.Out}, 0, .3)
-		w[name+".bn.running_mean"] = draw([]int{c.Out}, 0, .3)
-		w[name+".bn.running_var"] = draw([]int{c.Out}, 1, .3)
+	w, err := safetensors.Decode(Random(divide))
+	if err != nil {
+		panic(err)
 	}
 	return w
 }
@@ -68,8 +47,7 @@ func random(divide int) map[string]safetensors.Tensor {
 // Torchvision counts 23,834,568 parameters without the auxiliary classifier, of which 2,049,000 are those of fc; and
 // there are 94 convolutions in the network of Szegedy et al.
 func TestParameters(t *testing.T) {
-	b := &builder{convs: make(map[string]*nn.Conv2D), divide: 1}
-	b.network()
+	b := newBuilder(1)
 	count := 0
 	for _, c := range b.convs {
 		count += c.Out*c.In*c.Window.Kernel[0]*c.Window.Kernel[1] + 2*c.Out
@@ -129,10 +107,7 @@ func TestPoolGradients(t *testing.T) {
 // is in, nor on its range; and grey images are those of three equal channels.
 func TestNetwork(t *testing.T) {
 	dev := open(t)
-	n, err := build(dev, random(8), 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := newBuilder(8).build(dev, random(8))
 	defer n.Free()
 	images, err := data.New(2, 1, 28, 28)
 	if err != nil {
@@ -196,19 +171,18 @@ func TestRefusals(t *testing.T) {
 			w[k] = v
 		}
 		change(w)
-		if _, err := build(dev, w, 8); !errors.Is(err, ErrWeights) {
+		if err := newBuilder(8).check(w); !errors.Is(err, ErrWeights) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	path := filepath.Join(t.TempDir(), "w.safetensors")
-	if err := os.WriteFile(path, safetensors.Encode(good), 0o600); err != nil {
-		t.Fatal(err)
+	path := save(t, good)
+	if _, err := (File{Path: path, SHA256: "00"}).Open(dev); !errors.Is(err, ErrWeights) {
+		t.Error(err)
 	}
-	// the file of a network an eighth as wide, once with a checksum that is not its own
-	for _, f := range []File{{Path: path}, {Path: path, SHA256: "00"}} {
-		if _, err := f.Open(dev); !errors.Is(err, ErrWeights) {
-			t.Errorf("%+v: %v", f, err)
-		}
+	mixed := maps.Clone(good) // a first convolution of another width than the rest
+	mixed["Conv2d_1a_3x3.conv.weight"] = random(4)["Conv2d_1a_3x3.conv.weight"]
+	if _, err := (File{Path: save(t, mixed)}).Name(); !errors.Is(err, ErrWeights) {
+		t.Error(err)
 	}
 	if _, err := (File{Path: path + "x"}).Open(dev); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
@@ -218,13 +192,20 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// save writes a file of weights.
+func save(t *testing.T, weights map[string]safetensors.Tensor) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "w.safetensors")
+	if err := os.WriteFile(path, safetensors.Encode(weights), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // One image through the network at its full width, with random weights.
 func BenchmarkInception(b *testing.B) {
 	dev := open(b)
-	n, err := build(dev, random(1), 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	n := newBuilder(1).build(dev, random(1))
 	defer n.Free()
 	images, err := data.New(16, 3, 32, 32)
 	if err != nil {

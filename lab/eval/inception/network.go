@@ -8,9 +8,17 @@ import (
 // builder collects the convolutions of a network under their names in the file. Each is convolution, batch
 // normalisation and ReLU there; here the normalisation is folded into weight and bias.
 type builder struct {
+	net    *nn.Sequential
 	convs  map[string]*nn.Conv2D
 	prefix string
-	divide int // all widths are divided by this: 1, but for tests
+	divide int // all widths are divided by this
+}
+
+// newBuilder is the network with its widths divided by a power of 2 up to 16.
+func newBuilder(divide int) *builder {
+	b := &builder{convs: make(map[string]*nn.Conv2D), divide: divide}
+	b.net = b.network()
+	return b
 }
 
 // conv is a convolution from in to out channels with ReLU.

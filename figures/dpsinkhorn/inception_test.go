@@ -1,0 +1,71 @@
+package dpsinkhorn
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"coupling/data"
+	"coupling/figures/figtest"
+	"coupling/lab"
+	"coupling/lab/device"
+	"coupling/lab/eval/distance"
+	"coupling/lab/eval/inception"
+)
+
+// With a file of weights distances are in the network's features and are called what they are, cells of other features are other
+// cells, and what a narrow network says is asked of no printed FID.
+func TestInception(t *testing.T) {
+	plain := utilityGrid(figtest.Setting)[0]
+	path := filepath.Join(t.TempDir(), "inception.safetensors")
+	if err := os.WriteFile(path, inception.Random(16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(inception.Variable, path)
+	named := utilityGrid(figtest.Setting)[0]
+	a, err := utilityOf.Key(1, plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := utilityOf.Key(1, named); err != nil || a == b {
+		t.Errorf("cells of other features have the key %s (%v)", b, err)
+	}
+	for _, c := range []struct {
+		params    UtilityParams
+		has, lack string
+	}{{plain, "FD-LeNet", "FD-Inception/16"}, {named, "FD-Inception/16", "FD-LeNet"}} {
+		header := utilityTable([]utilityCell{{Params: c.params}}, false).Header
+		if !slices.Contains(header, c.has) || slices.Contains(header, c.lack) || slices.Contains(header, "FID") {
+			t.Errorf("%v must have %s", header, c.has)
+		}
+	}
+	if claimFID(lab.Paper, named.Judge, "", "", 1, 1, "").SkipReason == "" {
+		t.Error("a distance in a narrow network's features is asked as a FID")
+	}
+	train, test, err := images(t.Context(), false, 16, data.Sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, err := device.CPU{}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	var got Judgement
+	if err := named.Judge.distances(t.Context(), dev, &got, train, train, test.Slice(0, 8)); err != nil {
+		t.Fatal(err)
+	}
+	net, err := inception.OpenChosen(dev, named.Judge.Inception)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer net.Free()
+	want, err := distance.Between(t.Context(), net, train, test.Slice(0, 8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.FD != want.Frechet || got.KID != want.KID.Value || !(got.FD > 0) {
+		t.Errorf("%g and %g, want %g and %g", got.FD, got.KID, want.Frechet, want.KID.Value)
+	}
+}
