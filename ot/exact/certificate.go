@@ -6,14 +6,15 @@ import (
 	"math"
 )
 
-// A Certificate bounds how far a plan T and potentials f, g are from optimal. It is computed from them and the cost
-// alone, whatever solver they come from, so that a solver need not be trusted.
+// A Certificate bounds how far a plan T and potentials f, g are from optimal. It is computed from
+// them and the cost alone, so that it does not depend on the solver that found them.
 type Certificate struct {
 	// Primal is ⟨T, C⟩ and Dual is ⟨a, f⟩ + ⟨b, g⟩.
 	Primal, Dual float64
 	// Gap is Σ T_ij (C_ij − f_i − g_j), which is Primal − Dual where the marginals are exact, without its cancellation.
 	Gap float64
-	// Infeasibility is max_ij (f_i + g_j − C_ij)₊, what the potentials violate the dual's constraints by.
+	// Infeasibility is max_ij (f_i + g_j − C_ij)₊, the largest violation of a constraint of the
+	// dual.
 	Infeasibility float64
 	// Slackness is max |C_ij − f_i − g_j| over the arcs of the plan.
 	Slackness float64
@@ -23,8 +24,9 @@ type Certificate struct {
 	Mass float64
 }
 
-// Bound returns how much Primal can exceed the optimal value: lowering every f_i by Infeasibility makes the potentials
-// feasible, and by weak duality what then remains between Primal and Dual bounds the excess.
+// Bound returns how much Primal can exceed the optimal value: lowering every f_i by Infeasibility
+// makes the potentials feasible, and by weak duality the remaining difference of Primal and Dual
+// bounds the excess.
 func (c Certificate) Bound() float64 { return math.Max(0, c.Gap+c.Infeasibility*c.Mass) }
 
 // Certify checks a plan and potentials for the marginals a and b (nil for uniform) on every entry of the cost. It

@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// A coarse problem keeps one point in stride on each side that has more than coarsest, with the mass of its
-// neighbours in the order given, and its dual tells the fine problem where to start.
+// A coarse problem keeps one point in stride on each side that has more than coarsest points, with
+// the mass of its neighbours in the order given. Its dual solution is the start for the fine
+// problem.
 const (
 	stride   = 4
 	coarsest = 64
 )
 
-// estimate returns a guess at the dual potential g: that of the coarse problem, carried over to all targets by the
-// c-transform g_j = min_i C_ij − f_i over its sources, or the column minima where the problem is small already.
+// estimate returns an estimate of the dual potential g: the c-transform g_j = min_i C_ij − f_i of
+// the coarse problem's f at all targets, or the column minima if the problem is already small.
 func (s *simplex) estimate() ([]float64, error) {
 	rows, a := thin(s.supply.a)
 	cols, b := thin(s.supply.b)

@@ -8,12 +8,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Cost is an n×m cost that is read a row at a time; every geometry of package ot is one. It must give the same numbers each time: the simplex reads a row
-// as often as it prices it.
+// Cost is an n×m cost that is read a row at a time; every geometry of package ot is one. It must
+// give the same numbers each time, since the simplex reads a row each time it prices its arcs.
 type Cost interface {
 	// Dims returns the numbers of sources n and targets m.
 	Dims() (n, m int)
-	// Row returns row i, of length m: buf filled, or storage of the cost's own, which is not written to.
+	// Row returns row i, of length m. It may fill and return buf, or return its own storage, which
+	// the caller does not change.
 	Row(i int, buf []float64) []float64
 }
 

@@ -7,7 +7,7 @@ import (
 	"coupling/ot/internal/fault"
 )
 
-// What the errors of this package wrap, for errors.Is: the kinds of package ot.
+// The kinds of error of this package, for errors.Is; they are those of package ot.
 var (
 	// ErrShape reports lengths that do not fit each other or are zero.
 	ErrShape = fault.ErrShape

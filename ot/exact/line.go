@@ -146,8 +146,8 @@ type stair struct {
 	flow mass
 }
 
-// staircase walks the north-west corner coupling of the sorted points: n+m−1 stairs from (0,0) to (n−1,m−1), one index
-// at a time, some of them without flow.
+// staircase visits the north-west corner coupling of the sorted points: n+m−1 stairs from (0,0) to
+// (n−1,m−1), each one index further, some of them without flow.
 func (q *quantile) staircase() iter.Seq[stair] {
 	return func(yield func(stair) bool) {
 		n, m := len(q.x), len(q.y)
@@ -174,8 +174,9 @@ func (q *quantile) staircase() iter.Seq[stair] {
 	}
 }
 
-// infeasibility returns max_ij (f_i + g_j − C_ij)₊. C sorted is a Monge array and stays one when a function of i and
-// one of j are subtracted, so the column of the worst violation moves to the right with the row: divide and conquer.
+// infeasibility returns max_ij (f_i + g_j − C_ij)₊. Sorted, C is a Monge array, and remains one
+// when a function of i and one of j are subtracted. So the column of the worst violation increases
+// with the row, and divide and conquer finds it.
 func (q *quantile) infeasibility(f, g []float64) float64 {
 	worst := 0.
 	var search func(top, bottom, left, right int)

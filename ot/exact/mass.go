@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// mass is an unsigned 128-bit integer: an amount of mass in units small enough that a float64 weight loses nothing that
-// matters, and that sums and differences of weights are exact. Exact flows are what keeps the simplex from drifting,
-// from cycling, and from mistaking rounding for mass.
+// mass is an unsigned 128-bit integer: an amount of mass in units so small that rounding a float64
+// weight to them is negligible. Sums and differences of masses are exact, so the flows of the
+// simplex do not drift, it cannot cycle, and it never takes rounding for mass.
 type mass struct{ hi, lo uint64 }
 
 func (x mass) add(y mass) mass {
@@ -83,7 +83,7 @@ func quantise(a, b []float64) (supplies, error) {
 	return s, nil
 }
 
-// weight converts a mass back.
+// weight converts a mass to float64.
 func (s supplies) weight(x mass) float64 { return math.Ldexp(x.float(), -s.exp) }
 
 func integers(w []float64, exp int) (m []mass, total mass) {
@@ -95,8 +95,8 @@ func integers(w []float64, exp int) (m []mass, total mass) {
 	return m, total
 }
 
-// rebalance multiplies m, of sum from, by to/from ≈ 1, so that its sum is exactly to. The correction of each entry is
-// relatively exact to 1e-16; what its rounding leaves goes to the heaviest entry.
+// rebalance multiplies m, of sum from, by to/from ≈ 1, so that its sum is exactly to. The
+// correction of each entry is relatively exact to 1e-16; the heaviest entry takes the remainder.
 func rebalance(m []mass, from, to mass) {
 	grow := from.less(to)
 	diff := from.sub(to)

@@ -2,23 +2,24 @@ package exact
 
 import "math"
 
-// queueLen is how many candidates one look at a block keeps, and queueCut how good one must still be, against the best
-// of its block when it was found, to be taken before the next block is looked at. Measured on the timing problems.
+// queueLen is the number of candidates kept from one scan of a block. A queued candidate is taken
+// before the next block is scanned if its reduced cost is still at least queueCut times the best of
+// its block at the scan. Both were chosen on the timing problems.
 const (
 	queueLen = 8
 	queueCut = 0.5
 )
 
-// roundoff is what the reduced cost of an arc of cost c and potentials p, q may be off by for the rounding of its
-// terms: four roundings of at most 2^−53 of their sum, doubled.
+// roundoff bounds the rounding error of the reduced cost of an arc with cost c and potentials p, q:
+// four roundings of at most 2^−53 of the sum of their sizes, doubled.
 func roundoff(c, p, q float64) float64 {
 	const unit = 0x1p-50
 	return unit * (math.Abs(c) + math.Abs(p) + math.Abs(q))
 }
 
-// entering returns an arc whose reduced cost is negative beyond rounding, or ok = false where there is none. It looks
-// at blocks of √(nm) arcs in turn and takes the best (block search), or what is left of the last block's best while
-// they are good.
+// entering returns an arc whose reduced cost is negative beyond rounding, or ok = false if there is
+// none. It scans blocks of √(nm) arcs in turn and takes the best arc (block search), but first the
+// remaining good candidates of the last block.
 func (s *simplex) entering() (o candidate, ok bool, err error) {
 	if o, ok = s.queued(); ok {
 		return o, true, nil
@@ -55,7 +56,7 @@ func (s *simplex) entering() (o candidate, ok bool, err error) {
 	return o, true, nil
 }
 
-// queued takes the best of the queue at today's potentials, if it is good enough.
+// queued takes the best of the queue at the present potentials, if it is good enough.
 func (s *simplex) queued() (candidate, bool) {
 	best, at := s.bar, -1
 	for k := range s.queue {
@@ -78,7 +79,7 @@ func (s *simplex) negative(o candidate) bool {
 	return o.key < -roundoff(o.cost, s.tree.pot[o.i], s.tree.pot[s.n+int(o.j)])
 }
 
-// scan offers the arcs from source i to targets from … end−1 to the queue.
+// scan inserts the arcs from source i to targets from … end−1 into the queue.
 func (s *simplex) scan(row []float64, i, from, end int) {
 	p := s.tree.pot[i]
 	limit := p

@@ -10,14 +10,14 @@ import (
 //
 // Time is some n^2.4 for n = m in practice; memory is O(n + m) beside the cost.
 type Simplex struct {
-	// MaxPivots stops early with a feasible plan, feasible potentials and Status PivotLimit; 0 means no limit. The
-	// method ends without one: no basis comes twice.
+	// MaxPivots stops early with a feasible plan, feasible potentials and Status PivotLimit; 0
+	// means no limit. The method ends without a limit, since no basis occurs twice.
 	MaxPivots int
-	// Trace, if not nil, sees the progress every n + m pivots.
+	// Trace, if not nil, is called every n + m pivots.
 	Trace func(Step)
 }
 
-// A Step is what Trace sees.
+// A Step is the progress passed to Trace.
 type Step struct {
 	Pivots int
 	Value  float64 // of the present basis, which decreases
@@ -54,8 +54,9 @@ type Solution struct {
 	Certificate Certificate
 }
 
-// Solve transports a to b (nil for uniform weights) at the given cost. It returns an error that wraps ErrShape,
-// ErrWeights, ErrUnbalanced or ErrCost for a problem that is none, and the context's error when cancelled.
+// Solve transports a to b (nil for uniform weights) at the given cost. It returns an error that
+// wraps ErrShape, ErrWeights, ErrUnbalanced or ErrCost for invalid input, and the context's error
+// when cancelled.
 func (s Simplex) Solve(ctx context.Context, a, b []float64, cost Cost) (*Solution, error) {
 	if err := checkCost(ctx, cost); err != nil {
 		return nil, err
@@ -115,8 +116,8 @@ func newSimplex(ctx context.Context, cost Cost, supply supplies) *simplex {
 	return s
 }
 
-// perturb makes room below the smallest mass and puts there one unit more at each source, and all of these at the
-// last target.
+// perturb adds low bits to all masses and in them one unit to each source, and the sum of these
+// units to the last target.
 func (s *simplex) perturb() {
 	s.a, s.b = make([]mass, s.n), make([]mass, s.m)
 	var extra mass
@@ -151,13 +152,14 @@ func (s *simplex) row(i int) ([]float64, error) {
 	return s.last, nil
 }
 
-// patience is how many pivots a node may take before drift is suspected of keeping a solve going.
+// patience is the number of pivots a node after which drift of the potentials is suspected and they
+// are computed afresh.
 const patience = 1000
 
-// run pivots until no arc can enter. Potentials drift a little as they are shifted; when no arc seems to be left, or
-// after very many pivots, they are computed afresh, and from then on after every pivot. Then every pivot lowers the
-// perturbed value for certain, so the end comes, and an improvement smaller than the drift is neither missed nor
-// imagined.
+// run pivots until no arc can enter. Potentials drift a little as they are shifted. When no arc
+// seems able to enter, or after very many pivots, they are computed afresh, and from then on after
+// every pivot. Then every pivot certainly lowers the perturbed value, so the method ends, and drift
+// can neither hide nor fake an improvement.
 func (s *simplex) run(opt Simplex) error {
 	g, err := s.estimate()
 	if err != nil {
@@ -207,8 +209,8 @@ func (s *simplex) value() float64 {
 	return sum.hi
 }
 
-// each visits the arcs of the basis that carry mass in the problem as it was before the perturbation, which is less
-// than half of the smallest mass: rounding takes it off again.
+// each visits the arcs of the basis that carry mass in the problem as it was before the
+// perturbation, which is less than half of the smallest mass, so that rounding removes it.
 func (s *simplex) each(visit func(i, j int, w, c float64)) {
 	half := mass{lo: 1}.shl(s.supply.free - 1)
 	for v := range s.tree.node {
@@ -280,7 +282,7 @@ func mean(w, v []float64) float64 {
 	return sum.hi / total.hi
 }
 
-// finite refuses a value that left the range of float64.
+// finite returns an error for a value that overflowed float64.
 func finite(c Certificate) error {
 	if v := c.Primal + c.Dual + c.Gap; math.IsInf(v, 0) || math.IsNaN(v) {
 		return fmt.Errorf("ot/exact: value = %v with costs and weights this large: %w", c.Primal, ErrCost)

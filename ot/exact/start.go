@@ -31,11 +31,12 @@ func insert(list []candidate, o candidate, size int) []candidate {
 	return list
 }
 
-// starters is how many arcs a source offers to the first basis before those left over take what remains.
+// starters is the number of arcs that a source contributes to the first pass of the greedy start;
+// the remaining mass is filled row by row.
 const starters = 4
 
-// start builds a first basis. Given an estimate g of the dual, arcs of small C_ij − g_j are filled greedily; g may be
-// anything, the better it is, the fewer pivots follow.
+// start builds a first basis. Given an estimate g of the dual, arcs of small C_ij − g_j are filled
+// greedily. Any g is valid; a better one needs fewer pivots afterwards.
 func (s *simplex) start(g []float64) error {
 	var candidates []candidate
 	for i := range s.n {
@@ -78,12 +79,13 @@ func (s *simplex) start(g []float64) error {
 	return nil
 }
 
-// A greedy fills arcs as far as supply and demand go. Because of the perturbation an arc uses up either its source or
-// its target, never both but at the very end, so the arcs form a spanning tree.
+// A greedy fills arcs as far as supply and demand allow. Because of the perturbation an arc
+// exhausts either its source or its target, and both only at the very end, so the arcs form a
+// spanning tree.
 type greedy struct {
 	a, b []mass
 	arcs []arcFlow
-	live []candidate // the targets not yet full, once asked for, with keys for the row at hand
+	live []candidate // the targets not yet full, made when first needed, with keys for the present row
 }
 
 type arcFlow struct {
@@ -105,7 +107,7 @@ func (f *greedy) fill(o candidate) {
 	f.arcs = append(f.arcs, arcFlow{o.i, o.j, o.cost, flow})
 }
 
-// fillRow sends what source i still has to the cheapest targets that are not full.
+// fillRow sends the remaining mass of source i to the cheapest targets that are not full.
 func (f *greedy) fillRow(i int32, row, g []float64) {
 	if f.live == nil {
 		for j := range f.b {

@@ -1,7 +1,7 @@
 package exact
 
-// A wide is the unevaluated sum of two float64, some 106 bits: what sums along a tree need for their result to be
-// right to the last bit.
+// A wide is the unevaluated sum of two float64, some 106 bits, so that sums along a tree are right
+// to the last bit.
 type wide struct{ hi, lo float64 }
 
 // add returns w + x by the error-free sum of Knuth, renormalised.

@@ -4,18 +4,18 @@ package exact
 // sources and the rest the targets. Every node but the root knows the arc to its parent: its flow and its cost. Nodes
 // without mass stay outside, with the potential −f = g = −∞ that keeps their arcs from being priced.
 //
-// The flows are those of Orden's perturbed problem: in units of 2^−free of the smallest mass, every source has one unit
-// more than it should and the last target has as many more as there are sources. Taking any arc away splits the tree
-// in two parts that do not balance in the perturbed problem, so no flow of a basis is ever zero, the arc that leaves
-// is unique, every pivot lowers the perturbed value, and the method cannot cycle: the lexicographic rule for the
-// price of an integer addition.
+// The flows are those of Orden's perturbed problem: in units of 2^−free of the smallest mass, every
+// source has one extra unit and the last target as many as there are sources. Removing any arc
+// splits the tree into two parts that do not balance in the perturbed problem. So no flow of a
+// basis is zero, the leaving arc is unique, every pivot lowers the perturbed value, and the method
+// cannot cycle: the lexicographic rule, at the cost of an integer addition.
 type tree struct {
 	n      int // sources
 	count  int // nodes in the tree
 	root   int32
 	node   []node
 	thread []int32   // the next node in preorder, a circle: the nodes of a subtree follow each other
-	pot    []float64 // sources: f_i; targets: −g_j, so that a subtree is shifted by one addition a node
+	pot    []float64 // sources: f_i; targets: −g_j, so that shifting a subtree is one addition for each node
 }
 
 type node struct {
@@ -36,8 +36,8 @@ func newTree(n, m int) *tree {
 // reduced returns C_ij − f_i − g_j of the arc from source i to target j of cost c.
 func (t *tree) reduced(i, j int32, c float64) float64 { return c + t.pot[t.n+int(j)] - t.pot[i] }
 
-// pivot brings the arc from source i to target j of the given cost into the basis and takes out the arc that it
-// empties.
+// pivot brings the arc from source i to target j of the given cost into the basis and removes the
+// arc that this empties.
 func (t *tree) pivot(i, j int32, cost float64) {
 	in, out := i, int32(t.n)+j
 	reduced := t.reduced(i, j, cost)
@@ -76,9 +76,10 @@ func (t *tree) join(u, v int32) int32 {
 	return u
 }
 
-// bottleneck finds the arc that pushing mass along in→out, and back through the tree, empties first, and how much that
-// takes. On the side of the source the arcs that lose mass are those whose child is a source, on the other side those
-// whose child is a target; sources and targets alternate.
+// bottleneck finds the arc that is emptied first when mass moves along in→out and back through the
+// tree, and how much mass that is. On the side of the source the arcs that lose mass are those
+// whose child is a source, on the other side those whose child is a target; sources and targets
+// alternate.
 func (t *tree) bottleneck(in, out, join int32) (theta mass, leaving int32, onSource bool) {
 	theta = mass{^uint64(0), ^uint64(0)}
 	for v := in; v != join; {
@@ -119,8 +120,9 @@ func (t *tree) push(in, out, join int32, theta mass) {
 	}
 }
 
-// reroot cuts the subtree of leaving off its parent, turns it so that moved is its top, and hangs it from anchor, as
-// the first child, by an arc of the given flow and cost. Sizes outside the subtree are the caller's.
+// reroot cuts the subtree of leaving off its parent, makes moved its root, and attaches it to
+// anchor, as the first child, by an arc of the given flow and cost. The caller updates sizes
+// outside the subtree.
 func (t *tree) reroot(moved, leaving, anchor int32, flow mass, cost float64) {
 	oldParent, oldLast := t.node[leaving].parent, t.node[leaving].last
 	left, tail := t.turn(moved, leaving)
@@ -148,9 +150,10 @@ func (t *tree) reroot(moved, leaving, anchor int32, flow mass, cost float64) {
 	}
 }
 
-// turn rewrites the preorder of the subtree of leaving as it is seen from moved: the segment of moved, then that of its
-// parent without it, and so on up to leaving. It cuts the whole out of the thread and returns the node before it and
-// the last node of the new segment, whose first is moved.
+// turn rewrites the preorder of the subtree of leaving with moved as its root: the segment of
+// moved, then that of its parent without it, and so on up to leaving. It cuts the subtree out of
+// the thread and returns the node before it and the last node of the new segment, whose first is
+// moved.
 func (t *tree) turn(moved, leaving int32) (left, tail int32) {
 	left, tail = t.node[moved].back, t.node[moved].last
 	last, right := tail, t.thread[tail] // the old segment of v ends at last, and right follows
@@ -175,14 +178,14 @@ func (t *tree) turn(moved, leaving int32) (left, tail int32) {
 // link makes v follow u in preorder.
 func (t *tree) link(u, v int32) { t.thread[u], t.node[v].back = v, u }
 
-// shiftSubtree adds by to the potentials of the subtree of top.
+// shiftSubtree adds the amount by to the potentials of the subtree of top.
 func (t *tree) shiftSubtree(top int32, by float64) {
 	for v, k := top, t.node[top].size; k > 0; v, k = t.thread[v], k-1 {
 		t.pot[v] += by
 	}
 }
 
-// shiftRest adds by to the potentials outside the subtree of skip.
+// shiftRest adds the amount by to the potentials outside the subtree of skip.
 func (t *tree) shiftRest(skip int32, by float64) {
 	for v := t.root; v != skip; v = t.thread[v] {
 		t.pot[v] += by

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// A Divergence names an f-divergence. The zero value is KL. Methods that return a number panic for a value that is none
-// of the constants; those that return an error return ErrUnknown.
+// A Divergence names an f-divergence. The zero value is KL. For a value other than the constants,
+// methods that return an error return ErrUnknown, and the others panic.
 type Divergence int
 
 // The divergences of the table above.
@@ -29,11 +29,12 @@ func All() []Divergence {
 var (
 	// ErrDomain reports an argument outside the domain of f or f*.
 	ErrDomain = errors.New("outside the domain")
-	// ErrUnknown reports a name or number that is no divergence.
+	// ErrUnknown reports a name or number that does not denote a divergence.
 	ErrUnknown = errors.New("unknown divergence")
 )
 
-// A form is the scalar functions of one divergence. They may assume v ≥ 0 and u < bound, neither NaN.
+// A form holds the scalar functions of one divergence. They may assume v ≥ 0 and u < bound, and
+// that neither is NaN.
 type form struct {
 	name        string
 	bound       float64                    // sup of the domain of f*, which is lim f(v)/v
@@ -115,8 +116,8 @@ func (d Divergence) Slope(v float64) float64 {
 	return unlessNaN(v, d.form().slope)
 }
 
-// Bound returns the supremum of the domain of f*, +Inf where there is none. It is also the limit of f(v)/v, the cost of
-// a unit of mass of P where Q has none.
+// Bound returns the supremum of the domain of f*, +Inf where there is none. It is also the limit of
+// f(v)/v, the cost of a unit of P's mass where Q has no mass.
 func (d Divergence) Bound() float64 { return d.form().bound }
 
 // Check returns an error that names the first u that is NaN or not below Bound.

@@ -16,11 +16,13 @@
 //	JensenShannon v log v − (v+1) log((v+1)/2)  −log(2−e^u)                 e^u/(2−e^u)       log 2
 //	GAN          v log v − (v+1) log(v+1)       −log(1−e^u)                 1/(e^−u − 1)      0
 //
-// The table is Table 3 of Daniels, Maunu and Hand, "Score-based Generative Neural Networks for Large-Scale Optimal
-// Transport" (SCONES, 2021), with two corrections: its Jensen–Shannon row has the derivative in the column of f* and
-// f* − u M in that of the derivative, and its Pearson row omits v ≥ 0, without which M_f is negative. Their
-// text and code use ChiSquare, which on probability measures is the same divergence: f differs by 2(v−1), so u shifts
-// by 2, and the plans agree. JensenShannon is twice the Jensen–Shannon divergence, and GAN is that minus log 4.
+// The table is Table 3 of Daniels, Maunu and Hand, "Score-based Generative Neural Networks for
+// Large-Scale Optimal Transport" (SCONES, 2021), with two corrections: its Jensen–Shannon row has
+// the derivative in the column of f* and f* − u M in that of the derivative, and its Pearson row
+// omits the constraint v ≥ 0, so that M_f could be negative. Their text and code use ChiSquare,
+// which on probability measures is the same divergence: f differs by 2(v−1), so u shifts by 2, and
+// the plans agree. JensenShannon is twice the Jensen–Shannon divergence, and GAN is that minus log
+// 4.
 //
 // # An example in words
 //
@@ -31,7 +33,8 @@
 //
 // # Domains
 //
-// All functions are extended-valued: f is +Inf for v < 0, f* is +Inf for u at or above the [Divergence.Bound]. M_f and
-// what derives from it have no value there and are NaN; [Divergence.Check] names the first such u in an error. NaN
-// gives NaN. Only KL, Pearson and ChiSquare leave the dual unconstrained.
+// All functions are extended-valued: f is +Inf for v < 0, f* is +Inf for u at or above the
+// [Divergence.Bound]. M_f and the functions derived from it are undefined there and return NaN;
+// [Divergence.Check] names the first such u in an error. NaN gives NaN. Only KL, Pearson and
+// ChiSquare leave the dual unconstrained.
 package fdiv

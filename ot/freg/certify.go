@@ -6,9 +6,9 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// rounding makes a plan feasible (Altschuler, Weed and Rigollet 2017, algorithm 2): rows and then columns that have too
-// much are scaled down, and what is then missing, er in the rows and ec in the columns, is added as er ecᵀ/Σ er. In
-// densities, with er and ec per unit of weight:
+// rounding makes a plan feasible (Altschuler, Weed and Rigollet 2017, algorithm 2): rows and then
+// columns with too much mass are scaled down, and the missing mass, er in the rows and ec in the
+// columns, is added as er ecᵀ/Σ er. In densities, with er and ec per unit of weight:
 //
 //	v′_ij = ρ_i γ_j v_ij + er_i ec_j/missing.
 //
@@ -52,7 +52,8 @@ func newRounding(p *Plan) rounding {
 		t.ec[j] = max(0, 1-t.gamma[j]*c/b[j])
 	}
 	p.each(func(r *row, l int) { t.er[l] = max(0, 1-t.rho[l]*kern.Dot(r.t, t.gamma)) })
-	// The two sums differ by rounding, which may be all of the one: the larger leaves no row or column too much.
+	// The two sums differ by rounding, which may exceed the smaller; dividing by the larger leaves
+	// no row or column with too much mass.
 	t.missing = max(rows.Dot(a, t.er), rows.Dot(b, t.ec))
 	return t
 }
@@ -71,7 +72,7 @@ func newRounding(p *Plan) rounding {
 //
 //	Dual = ⟨a⊗b,c⟩ + λ f(1) − λ Σ a_i b_j [f(1) + f*(u_ij) − u_ij],
 //
-// the value of the product plan less what it is worse by, in which no potential appears.
+// the value of the product plan less its suboptimality, in which no potential appears.
 func (p *Plan) certify() {
 	p.round = newRounding(p)
 	s, in := p.s, p.s.instance
@@ -110,9 +111,9 @@ func total(parts []rows.Sum) float64 {
 	return t.Value()
 }
 
-// Feasible returns the plan, n×m, that Primal, Sharp and Gap are of: T rounded to have the right marginals, by the
-// method of Altschuler, Weed and Rigollet (2017). It differs from Matrix by at most 2 MarginalL1 in all, and where T
-// is sparse it is not.
+// Feasible returns the plan, n×m, whose Primal, Sharp and Gap the certificate gives: T rounded to
+// exact marginals by the method of Altschuler, Weed and Rigollet (2017). It differs from Matrix by
+// at most 2 MarginalL1 in total, and it is dense even where T is sparse.
 func (p *Plan) Feasible() *mat.Dense {
 	n, m := p.Dims()
 	out := mat.NewDense(n, m, nil)

@@ -1,14 +1,15 @@
 package freg
 
-// farColumn is the factor by which a column is off where Newton's step says little about it: its potential is left to its
-// own equation.
+// farColumn is the ratio of a column to its weight beyond which a Newton step says little about it;
+// its potential is then found from the column's own equation.
 const farColumn = 2
 
-// sinkhornColumns solves the equation of every column that is off by a factor of farColumn or more, Σ_i a_i m((φ_i + ψ_j − c_ij)/λ) =
-// 1, for the φ of the last eval: a half step of generalised Sinkhorn for some of the columns. The dual does not fall by
-// it, for given φ it is a sum over columns and each of these is maximised; and an atom that has hardly any mass, and so no
-// curvature to go by and no say in the marginal error, does not hold up the steps of all others. It reports whether there
-// was such a column, and takes a pass over the costs where there was.
+// sinkhornColumns solves the equation of every column that is off by a factor of farColumn or more,
+// Σ_i a_i m((φ_i + ψ_j − c_ij)/λ) = 1, for the φ of the last eval: a half step of generalised
+// Sinkhorn for some of the columns. It never lowers the dual, which for given φ is a sum over
+// columns, each of which it maximises. So an atom of very small mass, which has almost no curvature
+// and hardly counts in the marginal error, does not delay the steps of all others. It reports
+// whether there was such a column; if so it takes a pass over the costs.
 func (s *semidual) sinkhornColumns(psi []float64) bool {
 	var far []int
 	for j, b := range s.b {

@@ -6,10 +6,11 @@
 //
 //	max ⟨a,φ⟩ + ⟨b,ψ⟩ − λ Σ a_i b_j f*(u_ij),   u_ij = (φ_i + ψ_j − c_ij)/λ,   and   T_ij = a_i b_j M_f(u_ij), M_f = f*′.
 //
-// It is the ground truth for what SCONES learns by networks, and of use for itself: ChiSquare gives sparse plans, the
-// bounded divergences (ReverseKL, Hellinger, JensenShannon, GAN) heavy-tailed ones.
+// It is the ground truth for the potentials that SCONES learns by networks, and useful by itself:
+// ChiSquare gives sparse plans, the bounded divergences (ReverseKL, Hellinger, JensenShannon, GAN)
+// heavy-tailed ones.
 //
-// # In words
+// # Example
 //
 // Two atoms of mass ½ on each side, costs 0 on the diagonal and 1 off it, λ = 1, F = fdiv.ChiSquare. Solver{F:
 // fdiv.ChiSquare, Lambda: 1}.Solve returns a Plan with Phi = Psi = (1.25, 1.25), the matrix (0.3125, 0.1875; 0.1875,
@@ -26,23 +27,25 @@
 //	Pearson and ChiSquare        φ + ψ of Pearson is that of ChiSquare less 2λ; the values are equal.
 //	JensenShannon and GAN        φ + ψ of GAN is that of JensenShannon less λ log 2, its value less λ log 4.
 //
-// Under ChiSquare and Pearson the potentials need not be unique where the plan is sparse: parts of it that no entry
-// links may shift against each other. The plan is unique for every divergence.
+// Under ChiSquare and Pearson the potentials need not be unique where the plan is sparse: parts
+// that no entry connects may shift against each other. The plan is unique for every divergence.
 //
 // # Method
 //
-// For any ψ, φ solves one equation a row, Σ_j b_j M_f((φ_i + ψ_j − c_ij)/λ) = 1, the half step of generalised Sinkhorn:
-// KL by log-sum-exp, ChiSquare and Pearson exactly as a projection on a simplex is, the others by Newton's method on the
-// mean that M_f induces, within a bracket that lies inside the domain of f*. What is left, the semi-dual, is concave and
-// finite for every ψ; it is climbed by regularised Newton steps (semi-smooth ones for ChiSquare and Pearson) from the
-// potentials of exact transport (ChiSquare and Pearson, above 1e-4 of the mean cost: by annealing λ). The Hessian is the
-// Laplacian of a weighted graph, solved by conjugate gradients or by an elimination without subtractions. Columns that are
-// off by a factor of two or more have their own equation solved, a half step, where they held a Newton step up, and at the
-// end: atoms of weight 1e-10 are no part of the marginal error but are of the potentials and of the gap.
+// For any ψ, φ solves one equation for each row, Σ_j b_j M_f((φ_i + ψ_j − c_ij)/λ) = 1, the half
+// step of generalised Sinkhorn: KL by log-sum-exp, ChiSquare and Pearson exactly, like a projection
+// on a simplex, the others by Newton's method on the mean that M_f induces, within a bracket inside
+// the domain of f*. The resulting semi-dual is concave and finite for every ψ. Regularised Newton
+// steps (semi-smooth ones for ChiSquare and Pearson) maximise it from the potentials of exact
+// transport (ChiSquare and Pearson, above 1e-4 of the mean cost: by annealing λ). The Hessian is
+// the Laplacian of a weighted graph, solved by conjugate gradients or by an elimination without
+// subtractions. For columns that are off by a factor of two or more, their own equation is solved,
+// a half step, wherever they shortened a Newton step, and at the end: atoms of weight 1e-10 hardly
+// count in the marginal error, but they do in the potentials and in the gap.
 //
-// Weights over many decades are the hard case of the bounded divergences, whose curvature grows with a power of the density:
-// then a solve may end as Stagnated, with a Gap that says what its plan is worth. ot/PEERS.md says how often, and how many steps
-// a solve takes.
+// Weights over many decades are the hard case of the bounded divergences, whose curvature grows
+// with a power of the density: then a solve may end as Stagnated, with a Gap that bounds how far
+// its plan is from optimal. ot/PEERS.md says how often, and how many steps a solve takes.
 //
 // # Determinism
 //

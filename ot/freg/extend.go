@@ -8,20 +8,20 @@ import (
 //
 //	Σ_j b_j M_f((φ + ψ_j − c_j)/λ) = 1.
 //
-// At the sources of the plan it is Phi, up to rounding. Costs that are not finite give NaN.
+// At the sources of the plan it equals Phi up to rounding. Costs that are not finite give NaN.
 func (p *Plan) PhiAt(cost []float64) float64 {
 	mustLen("Plan.PhiAt", len(cost), len(p.B))
 	return p.softmin(p.B, p.Psi, cost)
 }
 
-// PsiAt extends ψ to a new target with the given costs from the n sources: the root ψ of
-// Σ_i a_i M_f((φ_i + ψ − c_i)/λ) = 1. At the targets of the plan it is Psi, up to MarginalL1.
+// PsiAt extends ψ to a new target with the given costs from the n sources: the root ψ of Σ_i a_i
+// M_f((φ_i + ψ − c_i)/λ) = 1. At the targets of the plan it equals Psi up to MarginalL1.
 func (p *Plan) PsiAt(cost []float64) float64 {
 	mustLen("Plan.PsiAt", len(cost), len(p.A))
 	return p.softmin(p.A, p.Phi, cost)
 }
 
-// softmin solves the row equation for weights w, of which some may be 0.
+// softmin solves the row equation for weights w, some of which may be 0.
 func (p *Plan) softmin(w, potential, cost []float64) float64 {
 	var ws, ps, cs []float64
 	for j, x := range w {
@@ -43,7 +43,7 @@ func (p *Plan) make(r *row, w, potential, cost []float64) {
 	r.solve(p.s.f, w, 0)
 }
 
-// potential returns φ of the row that make made.
+// potential returns φ of the row that make solved last.
 func (p *Plan) potential(r *row) float64 {
 	_, offset := familyOf(p.F)
 	return p.Lambda*(offset+r.x) - r.top
@@ -71,10 +71,11 @@ func (p *Plan) eachWeightless(f func(r *row, i int)) {
 	}
 }
 
-// columnBlock is the number of columns that are read from the rows of a geometry at a time.
+// columnBlock is the number of columns read from the rows of a geometry at a time.
 const columnBlock = 64
 
-// eachEmptyColumn makes the column of every target of weight 0, from Phi, as a row against the sources; f sees its costs.
+// eachEmptyColumn makes the column of every target of weight 0, from Phi, as a row against the
+// sources; f receives its costs.
 func (p *Plan) eachEmptyColumn(f func(r *row, j int, cost []float64)) {
 	in := p.s.instance
 	var empty []int

@@ -106,8 +106,9 @@ func (f family) weighted(w, v float64) float64 {
 	}
 }
 
-// excess returns f(v) + f*(u) − uv ≥ 0, by how much v is the wrong density where the potentials say v0 = m(x):
-// with v0 > 0 it is the Bregman divergence of f, written without the cancellation of the three terms.
+// excess returns f(v) + f*(u) − uv ≥ 0, the suboptimality of the density v where the potentials
+// give v0 = m(x): with v0 > 0 it is the Bregman divergence of f, written without the cancellation
+// of the three terms.
 func (f family) excess(v, v0, x float64) float64 {
 	switch f {
 	case exponential:
@@ -165,13 +166,14 @@ func logisticExcess(v, v0, x float64) float64 {
 // surplus returns z − log(1+z) ≥ 0 for z > −1.
 func surplus(z float64) float64 { return (1 + z) * entropic(-z/(1+z)) }
 
-// far is a factor between densities above which their Bregman divergence is no small difference of its terms.
+// far is the ratio of two densities above which the terms of their Bregman divergence do not
+// cancel.
 const far = 1e3
 
 // tiny is a density below which v/v0 may overflow.
 const tiny = 1e-290
 
-// xlog returns log v for v > 0, and 0 for v = 0, where it is multiplied by v.
+// xlog returns log v for v > 0, and 0 for v = 0; callers multiply it by v.
 func xlog(v float64) float64 {
 	if v == 0 {
 		return 0

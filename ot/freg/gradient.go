@@ -60,9 +60,10 @@ func (p *Plan) GradY() (*mat.Dense, error) {
 //
 //	∂/∂a_i = φ_i − λ Σ_j b_j f*(u_ij),   ∂/∂b_j = ψ_j − λ Σ_i a_i f*(u_ij),
 //
-// each up to a constant since masses stay 1, shifted such that ⟨a,∂a⟩ = ⟨b,∂b⟩ = half the optimal value. The second terms are
-// there because the reference a⊗b moves too; for KL they are constant, for the others they are not, and the potentials
-// alone are not the derivatives. Where a weight is 0 it is the one-sided derivative.
+// each up to a constant since masses stay 1, shifted such that ⟨a,∂a⟩ = ⟨b,∂b⟩ = half the optimal
+// value. The second terms arise because the reference a⊗b changes too. For KL they are constant;
+// for the other divergences they are not, so the potentials alone are not the derivatives. Where a
+// weight is 0 it is the one-sided derivative.
 func (p *Plan) GradWeights() (da, db []float64) {
 	in, s := p.s.instance, p.s
 	da, db = make([]float64, len(p.A)), make([]float64, len(p.B))
@@ -98,7 +99,7 @@ func centre(v, w []float64, mean float64) {
 	}
 }
 
-// differentiable returns the geometry of points that the plan is of, whose cost has a gradient.
+// differentiable returns the plan's geometry of points, whose cost must have a gradient.
 func (p *Plan) differentiable() (*ot.PointCloud, error) {
 	pc, ok := p.Geometry.(*ot.PointCloud)
 	if !ok {

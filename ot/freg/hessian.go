@@ -11,10 +11,11 @@ import (
 //
 //	D = Diag(k) − Kᵀ Diag(1/r) K,
 //
-// the Laplacian of a resistor network between the targets, with conductances W_jl = Σ_i K_ij K_il / r_i. It is singular
-// along the constants, and wherever the network falls apart, which a ramp's does for good; metric makes it definite:
-// D + Diag(ground) with ground = κ(1) (μ b + σ (b − Tᵀ1)₊), where κ(1) b is what k is for independent marginals. The
-// second term is for targets that are far short of their mass and so have hardly any curvature to tell how far to go.
+// the Laplacian of a resistor network between the targets, with conductances W_jl = Σ_i K_ij K_il /
+// r_i. It is singular along the constants, and wherever the network is disconnected, which a ramp's
+// may be even at the solution. A metric makes it definite: D + Diag(ground) with ground = κ(1) (μ b
+// + σ (b − Tᵀ1)₊), where κ(1) b is the k of independent marginals. The second term is for targets
+// far short of their mass, which have too little curvature to bound a step.
 type hessian struct {
 	s      *semidual
 	ground []float64
@@ -41,9 +42,9 @@ func newHessian(s *semidual) *hessian {
 // dense reports whether all entries of a row are kept, which multiplies faster than a list unless most are zero.
 func (e *entries) dense() bool { return len(e.idx) == 0 }
 
-// take makes K at the ψ of the last eval, whose rows it recomputes, without the entries that are less than cut of both
-// their row and what their column should have: a Laplacian still.
-func (h *hessian) take(psi []float64, mu, short, cut float64) {
+// assemble makes K at the ψ of the last eval, whose rows it recomputes. It leaves out entries that
+// are less than cut of both their row and the column's weight; D remains a Laplacian.
+func (h *hessian) assemble(psi []float64, mu, short, cut float64) {
 	s, m := h.s, len(h.s.b)
 	one := s.f.slope(1)
 	for j, b := range s.b {
@@ -71,7 +72,7 @@ func (h *hessian) take(psi []float64, mu, short, cut float64) {
 	h.fold(h.diag, 1)
 }
 
-// fold adds up one of the two vectors of every span.
+// fold sums one of the two vectors over all spans.
 func (h *hessian) fold(dst []float64, which int) {
 	m := len(dst)
 	clear(dst)
@@ -80,9 +81,9 @@ func (h *hessian) fold(dst []float64, which int) {
 	}
 }
 
-// take keeps the row that r holds and returns its sum.
+// take appends the row that r holds and returns its sum.
 func (e *entries) take(r *row, f family, a float64, b []float64, cut float64) float64 {
-	w := r.p // p has done its work
+	w := r.p // p is no longer needed
 	r.curvatures(w, f, a, b)
 	rowCut, colCut := cut*kern.Sum(w), cut*f.slope(1)
 	kept := 0
@@ -144,8 +145,9 @@ func (h *hessian) mul(dst, x []float64) {
 	}
 }
 
-// conjugate solves (D + Diag(ground)) x = −g to the relative precision given by conjugate gradients, preconditioned by
-// the diagonal, and reports whether it got there within the number of products.
+// conjugate solves (D + Diag(ground)) x = −g to the relative precision given by conjugate
+// gradients, preconditioned by the diagonal, and reports whether it converged within the given
+// number of products.
 func (h *hessian) conjugate(ctx context.Context, x, g []float64, precision float64, products int) (bool, error) {
 	m := len(x)
 	rhs, diag := make([]float64, m), make([]float64, m)
@@ -157,7 +159,8 @@ func (h *hessian) conjugate(ctx context.Context, x, g []float64, precision float
 	return residual <= precision, err
 }
 
-// eliminate solves the same by eliminating node after node, which subtracts nothing. n·m² + m³/2 operations.
+// eliminate solves the same system by eliminating node after node without subtractions. n·m² + m³/2
+// operations.
 func (h *hessian) eliminate(ctx context.Context, x, g []float64) error {
 	m := len(x)
 	net := laplacian.Network{M: m, W: make([]float64, m*m), R: make([]float64, m), Ground: append([]float64(nil), h.ground...)}

@@ -7,19 +7,19 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// instance is a checked problem without its atoms of weight zero: n×m are those that are left.
+// instance is a checked problem without its atoms of weight zero: n×m counts the remaining ones.
 type instance struct {
 	g          ot.Geometry
-	rows, cols []int     // which sources and targets of g are left
-	packed     bool      // some target is not
+	rows, cols []int     // the sources and targets of g that remain
+	packed     bool      // some target was left out
 	a, b       []float64 // normalised, all positive
 	full       struct{ a, b []float64 }
-	min, max   float64 // of the costs that are left
+	min, max   float64 // of the remaining costs
 	mean       float64 // under a⊗b
 	u, v       []float64
 }
 
-// check validates p and drops what has no weight; one pass over the costs.
+// check validates p and drops atoms without weight; one pass over the costs.
 func check(p ot.Problem) (*instance, error) {
 	if err := ot.Check(p.Geometry); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func check(p ot.Problem) (*instance, error) {
 	return in, in.scan(n, m)
 }
 
-// largest is the size of costs and of λ up to which their sums and quotients are numbers.
+// largest is the size of costs and of λ up to which their sums and quotients are finite.
 const largest = 1e300
 
 // weights returns w divided by its sum, uniform for nil, and the sum; weights below leastWeight are 0.
@@ -58,8 +58,8 @@ func weights(name string, w []float64, n int, of string) ([]float64, float64, er
 	return out, total, err
 }
 
-// leastWeight is the share of the mass below which an atom counts as weightless: densities are up to the inverse of a
-// weight, and the square of one must be a number.
+// leastWeight is the share of the mass below which an atom counts as weightless: densities reach
+// the inverse of a weight, and the square of one must be finite.
 const leastWeight = 1e-150
 
 // positive returns the indices and values of the positive weights.
@@ -72,7 +72,7 @@ func positive(w []float64) (idx []int, val []float64) {
 	return idx, val
 }
 
-// scan looks at every cost once: all must be finite.
+// scan reads every cost once; all must be finite.
 func (in *instance) scan(n, m int) error {
 	in.min, in.max = math.Inf(1), math.Inf(-1)
 	buf, pack := make([]float64, m), make([]float64, len(in.b))
@@ -101,8 +101,8 @@ func (in *instance) scan(n, m int) error {
 	return nil
 }
 
-// costs returns row i of the costs between the atoms that are left, less the base potentials where there are any. full
-// is scratch for a row of the geometry and pack for one of the instance.
+// costs returns row i of the costs between the remaining atoms, less the base potentials if there
+// are any. full is scratch for a row of the geometry and pack for a row of the instance.
 func (in *instance) costs(i int, full, pack []float64) []float64 {
 	c := in.pack(in.g.Row(in.rows[i], full), pack)
 	if in.u != nil {
@@ -132,12 +132,12 @@ func (in *instance) pack(c, dst []float64) []float64 {
 	return dst
 }
 
-// spread is the scale on which costs differ: above it λ leaves the plan close to a⊗b.
+// spread is the scale on which costs differ: for λ above it the plan is close to a⊗b.
 func (in *instance) spread() float64 { return in.mean - in.min }
 
-// rebase adds potentials to the base that costs are reduced by. Where costs are many orders of magnitude above λ,
-// potentials in float64 are too coarse to make the marginals right; the reduced costs that matter are small, and so are
-// their potentials.
+// rebase adds potentials to the base that is subtracted from costs. Where costs are many orders of
+// magnitude above λ, float64 potentials are too coarse for the marginals; pairs that carry mass
+// have small reduced costs, and the potentials of those are small too.
 func (in *instance) rebase(phi, psi []float64) {
 	if in.u == nil {
 		in.u, in.v = make([]float64, len(in.a)), make([]float64, len(in.b))

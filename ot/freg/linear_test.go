@@ -28,7 +28,7 @@ func denseLaplacian(t *testing.T, f family, n, m int, lambda float64) (*hessian,
 	}
 	s.eval(psi)
 	h := newHessian(s)
-	h.take(psi, 1e-3, 0.1, 1e-300)
+	h.assemble(psi, 1e-3, 0.1, 1e-300)
 
 	want := mat.NewSymDense(m, nil)
 	r := newRow(m, m)

@@ -9,7 +9,7 @@ import (
 	"coupling/ot/exact"
 )
 
-// run is a solve under way: Newton's method on the semi-dual, regularised.
+// run is the state of a solve by regularised Newton steps on the semi-dual.
 type run struct {
 	Solver
 	ctx   context.Context
@@ -40,10 +40,12 @@ func newRun(ctx context.Context, o Solver, in *instance, begun time.Time) *run {
 	return r
 }
 
-// run solves at Lambda. Where λ is below the spread of the costs it starts from the potentials of exact transport, which
-// are the limit for λ → 0 and a few Newton steps from the solution at every λ, measured up to the spread; should that
-// fail, λ is annealed. A ramp is annealed down to smaller λ, which takes hardly more steps and leads to the middle of its
-// potentials where they are not unique; those of a vertex are on the edge, where entries that should be 0 hardly are.
+// run solves at Lambda. Where λ is below the spread of the costs it starts from the potentials of
+// exact transport, which are the limit for λ → 0 and, as measured for λ up to the spread, a few
+// Newton steps from the solution; if that fails, λ is annealed. For a ramp with λ of at least 1e-4
+// of the spread, λ is always annealed: this takes hardly more steps and, where potentials are not
+// unique, leads to the middle of their set. The potentials of a vertex are on its boundary, where
+// entries that should be 0 are barely so.
 func (r *run) run() error {
 	r.s.lambda = r.Lambda
 	relative := r.Lambda / r.s.spread()
@@ -73,7 +75,7 @@ func (r *run) startFromExact() (bool, error) {
 	in := r.s.instance
 	best, err := exact.Simplex{}.Solve(r.ctx, in.a, in.b, compact{in, make([]float64, len(in.full.b))})
 	if err != nil {
-		return false, r.ctx.Err() // what the simplex refuses (weights or costs of extreme range), annealing may do
+		return false, r.ctx.Err() // annealing may solve what the simplex refuses (weights or costs of extreme range)
 	}
 	copy(r.psi, best.G)
 	return true, nil
@@ -83,8 +85,8 @@ const (
 	annealing     = 0.25 // one λ to the next
 	stageTol      = 0.03 // the error at which λ falls
 	firstDamp     = 0.01
-	maxMends      = 10   // closing half steps
-	roundingError = 1e-9 // an error below is small enough to be for want of digits
+	maxMends      = 10   // half steps at the end
+	roundingError = 1e-9 // an error below may be due to rounding
 )
 
 // anneal solves roughly for λ falling from the spread of the costs, where any potentials are a good start, to above Lambda.
@@ -100,7 +102,7 @@ func (r *run) anneal() error {
 	return nil
 }
 
-// last is the stage at Lambda.
+// last runs the stage at Lambda.
 func (r *run) last() error {
 	for rebases := 0; ; rebases++ {
 		if err := r.stage(r.Tol); err != nil || r.status != ot.Stagnated || rebases == 2 {
@@ -114,9 +116,9 @@ func (r *run) last() error {
 	}
 }
 
-// patience is the number of steps without a tenth of progress after which a stage gives up. Near the rounding of the
-// marginals that is soon; far from it at tiny λ, where the plan is close to a vertex, the error may stand still for a long
-// time while atoms look for each other.
+// patience is the number of steps without a tenth of progress after which a stage stops. Near the
+// rounding of the marginals it is small. Far from it, at tiny λ, where the plan is close to a
+// vertex, the error may stay constant for many steps before it falls, so it is large.
 func patience(err float64) int {
 	if err < roundingError {
 		return 15
@@ -124,7 +126,7 @@ func patience(err float64) int {
 	return 60
 }
 
-// eval evaluates at r.psi, tells Trace, and reports a context that ended.
+// eval evaluates at r.psi, calls Trace, and returns the error of a context that ended.
 func (r *run) eval() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
@@ -156,7 +158,7 @@ func (r *run) stage(tol float64) error {
 		case r.s.err <= tol && (r.s.lambda > r.Lambda || mends == maxMends || !r.s.sinkhornColumns(r.psi)):
 			r.status = ot.Converged
 			return nil
-		case r.s.err <= tol: // and yet atoms of next to no mass were far from theirs
+		case r.s.err <= tol: // though columns of tiny weight were far from it
 			mends++
 			if err := r.eval(); err != nil {
 				return err
@@ -177,13 +179,14 @@ func (r *run) stage(tol float64) error {
 	}
 }
 
-// step takes one Newton step, damped in proportion to the error: far from the solution the network may have links that
-// are too weak to say how far to go, and with a ramp the Hessian may be singular at the solution too; a μ that falls with
-// the error keeps the convergence superlinear all the same (Li, Fukushima, Qi and Yamashita 2004).
+// step takes one Newton step, damped in proportion to the error: far from the solution the network
+// may have links too weak to bound a step, and with a ramp the Hessian may be singular even at the
+// solution. Since μ falls with the error, convergence is still superlinear (Li, Fukushima, Qi and
+// Yamashita 2004).
 func (r *run) step() error {
 	s := r.s
 	s.gradient(r.grad)
-	r.h.take(r.psi, r.damp*min(1, s.err), min(0.1, 10*r.damp), min(1e-6, 1e-3*s.err))
+	r.h.assemble(r.psi, r.damp*min(1, s.err), min(0.1, 10*r.damp), min(1e-6, 1e-3*s.err))
 	if err := r.direction(); err != nil {
 		return err
 	}
@@ -211,13 +214,15 @@ func (r *run) step() error {
 }
 
 const (
-	// eliminates is the number of targets up to which elimination is faster than conjugate gradients as a rule.
+	// eliminates is the number of targets up to which elimination is usually faster than conjugate
+	// gradients.
 	eliminates = 256
-	// rescues is the number of targets up to which elimination is tried where conjugate gradients do not get on.
+	// rescues is the number of targets up to which elimination is tried where conjugate gradients
+	// stall.
 	rescues = 2048
 )
 
-// direction writes −λ (D + Diag(ground))⁻¹ g, or near enough.
+// direction writes −λ (D + Diag(ground))⁻¹ g, to the precision of forcing.
 func (r *run) direction() (err error) {
 	m, converged := len(r.psi), false
 	switch {
@@ -231,7 +236,8 @@ func (r *run) direction() (err error) {
 		err = r.h.eliminate(r.ctx, r.dir, r.grad)
 	}
 	kern.Scale(r.dir, r.s.lambda, r.dir)
-	// Along the constants D is zero and the gradient is rounding, which hardly any ground would hold.
+	// Along the constants D is zero and the gradient is rounding, which a small ground would turn
+	// into a large shift.
 	shift := kern.Dot(r.dir, r.s.b)
 	for j := range r.dir {
 		r.dir[j] -= shift
@@ -239,12 +245,13 @@ func (r *run) direction() (err error) {
 	return err
 }
 
-// forcing is the relative precision that a linear system deserves.
+// forcing is the relative precision to which a linear system is solved.
 func (r *run) forcing() float64 { return max(1e-6, min(0.05, r.s.err)) }
 
-// search moves along dir to where the slope has fallen to between −½ and +0.3 of its size: for a convex function that
-// is descent, and no function values are needed, which have a noise floor that slopes have not. When it does not get
-// there it goes back to a point that is known to be below the start. It returns the step.
+// search moves along dir to where the slope has fallen to between −½ and +0.3 of its size: for a
+// convex function that is descent, and it needs no function values, whose noise floor is higher
+// than that of slopes. If it does not succeed it goes back to a point known to be below the start.
+// It returns the step.
 func (r *run) search(slope float64) (float64, error) {
 	copy(r.old, r.psi)
 	lo, hi, t := 0.0, math.Inf(1), 1.0

@@ -8,7 +8,7 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// Plan is the optimal plan of a Solver, up to MarginalL1, with its potentials and the certificate of how good it is:
+// Plan is the optimal plan of a Solver, up to MarginalL1, with its potentials and a certificate:
 //
 //	T_ij = a_i b_j M_f(u_ij),   u_ij = (φ_i + ψ_j − c_ij)/λ.
 //
@@ -21,20 +21,22 @@ type Plan struct {
 	// F and Lambda are the divergence and the λ of the plan.
 	F      fdiv.Divergence
 	Lambda float64
-	// Phi and Psi are the potentials, with ⟨a,φ⟩ = ⟨b,ψ⟩. Where the weight is 0 they solve the equation of their row or
-	// column all the same, as a vanishing weight would, and are finite.
+	// Phi and Psi are the potentials, with ⟨a,φ⟩ = ⟨b,ψ⟩. Where the weight is 0 they too solve the
+	// equation of their row or column, the limit of a vanishing weight, and are finite.
 	Phi, Psi []float64
 	// Dual is the value of the potentials, a lower bound of the optimal value whatever the Status.
 	Dual float64
-	// Primal is the objective of Feasible, an upper bound of the optimal value, and Sharp its share ⟨T,c⟩.
+	// Primal is the objective of Feasible, an upper bound of the optimal value, and Sharp its part
+	// ⟨T,c⟩.
 	Primal, Sharp float64
-	// Gap is Primal − Dual, computed as a sum of non-negative terms: neither Dual nor Primal, nor the plan Feasible, is
-	// farther than Gap from optimal.
+	// Gap is Primal − Dual, computed as a sum of non-negative terms: Dual, Primal and the plan
+	// Feasible are within Gap of optimal.
 	Gap float64
 	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b|.
 	MarginalL1 float64
-	// Status is Converged where MarginalL1 is at most Tol and Gap is small against the costs as well, at most (1e3 Tol + 1e-10)
-	// (λ + the range of the costs): marginals alone do not tell that an atom of next to no mass is far from its own.
+	// Status is Converged where MarginalL1 is at most Tol and Gap is small against the costs as
+	// well, at most (1e3 Tol + 1e-10) (λ + the range of the costs): the marginal error alone does
+	// not show that a column of tiny weight is far from it.
 	Status ot.Status
 	// Iterations counts Newton steps, Evaluations passes over the costs.
 	Iterations, Evaluations int
@@ -87,7 +89,7 @@ func (p *Plan) potentials() {
 // Dims returns the number of sources and of targets.
 func (p *Plan) Dims() (n, m int) { return len(p.A), len(p.B) }
 
-// each calls f for every source l of positive weight, with its row made.
+// each calls f for every source l of positive weight, with its row computed.
 func (p *Plan) each(f func(r *row, l int)) { p.eachIn(func(r *row, _, l int) { f(r, l) }) }
 
 // eachIn is each with the index of the span that the source is in.
@@ -115,8 +117,8 @@ func (p *Plan) Matrix() *mat.Dense {
 	return out
 }
 
-// Barycentric returns the barycentric projection, n×d: row i is Σⱼ T_ij yⱼ / Σⱼ T_ij, where source i goes on average.
-// y is m×d. A source of weight 0 gets what a vanishing weight would.
+// Barycentric returns the barycentric projection, n×d: row i is Σⱼ T_ij yⱼ / Σⱼ T_ij, where source
+// i goes on average. y is m×d. A source of weight 0 gets the limit of a vanishing weight.
 func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
 	n, m := p.Dims()
 	rows, d := y.Dims()

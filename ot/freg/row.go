@@ -2,23 +2,25 @@ package freg
 
 import "math"
 
-// row is the scratch of one goroutine, and the row of the plan that it made last: for source i, with p_j = ψ_j − c_ij,
+// row is the scratch of one goroutine, with the row of the plan that it computed last: for source
+// i, with p_j = ψ_j − c_ij,
 //
 //	u_ij = offset + x − d_j,   d_j = (max p − p_j)/λ ≥ 0,   φ_i = λ(offset + x) − max p,
 //
-// where x, the coordinate of the row's largest density, is the unknown of the row equation Σ_j b_j m(x − d_j) = 1. Kept
-// this way and not as φ, x is exact to the last bits where it is close to the end of the domain.
+// where x, the coordinate of the row's largest density, is the unknown of the row equation Σ_j b_j
+// m(x − d_j) = 1. Stored as x and not as φ, it is exact to the last bits where it is close to the
+// boundary of the domain.
 type row struct {
 	full, pack []float64 // for costs
 	p, d, e    []float64 // p; d; exp(−d) where the family needs it
 	v, t       []float64 // densities m(x − d_j), and b_j v_j
-	near       []int32   // entries of the ramp that may count
+	near       []int32   // entries of the ramp that may be positive
 
 	top, x float64
 	noise  float64 // |max p|/λ: its units in the last place are those of u
 }
 
-// newRow returns scratch for rows of m entries out of full costs.
+// newRow returns scratch for rows of m entries, made from rows of full costs.
 func newRow(m, full int) *row {
 	r := &row{full: make([]float64, full), near: make([]int32, m)}
 	for _, v := range []*[]float64{&r.pack, &r.p, &r.d, &r.e, &r.v, &r.t} {
@@ -41,7 +43,7 @@ func (r *row) load(f family, lambda float64, psi, c []float64) {
 	}
 }
 
-// solve finds x, near guess if that is any good, and makes the densities.
+// solve finds x, starting from guess if that lies in the bracket, and computes the densities.
 //
 // The root is inside the domain. Σ_j b_j m(x − d_j) increases with x; at x = m⁻¹(1) it is at most 1 because d ≥ 0 and
 // Σ b = 1; and at x = m⁻¹(1/b_k) it is at least 1 for the k with d_k = 0. Both ends lie inside the domain of m (1/b_k is
@@ -69,7 +71,7 @@ func (r *row) densities(f family, b []float64) {
 			v[j] = 1 / (dj - x)
 		}
 	case ramp:
-		// A difference that rounding may have made is no entry of a sparse plan.
+		// A difference that may be rounding is not an entry of a sparse plan.
 		least := 0x1p-50 * (x + r.noise)
 		for j, dj := range d {
 			v[j] = 0
@@ -77,7 +79,8 @@ func (r *row) densities(f family, b []float64) {
 				v[j] = (x - dj) / 2
 			}
 		}
-		// x and d may be large and the densities small differences: what x lacks in digits, a factor gives back.
+		// x and d may be large and the densities small differences of them, so rounding of x
+		// matters; a common factor corrects the sum.
 		kern.Scale(v, 1/kern.Dot(b, v), v)
 	case square:
 		for j, dj := range d {
@@ -169,9 +172,10 @@ func (r *row) moments(f family, b []float64, x float64) (s, ds float64) {
 	return s, ds
 }
 
-// solveRamp solves Σ b (x−d)₊ = 2 exactly: with S the set where d < x, x = (2 + Σ_S b d)/Σ_S b. From any set that
-// contains the right one, sets shrink to it (Michelot 1986, for the projection on a simplex); from any other, one step
-// gives one that does, because the left side is convex. Nothing is subtracted, so that x is right to its last bits.
+// solveRamp solves Σ b (x−d)₊ = 2 exactly: with S the set where d < x, x = (2 + Σ_S b d)/Σ_S b.
+// From any set that contains the right one, the sets shrink to it (Michelot 1986, for the
+// projection on a simplex); from any other set, one step gives a set that contains it, because the
+// left side is convex. There are no subtractions, so x is right to its last bits.
 func (r *row) solveRamp(b []float64, guess float64) float64 {
 	if !(guess > 0) {
 		guess = math.Inf(1)

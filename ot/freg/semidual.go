@@ -6,8 +6,9 @@ import (
 	"coupling/ot/internal/rows"
 )
 
-// semidual evaluates the dual with φ eliminated: for any ψ the φ that is best makes the rows of the plan exact, and what
-// is left is a concave function of ψ, finite everywhere whatever the divergence, with gradient b − Tᵀ1.
+// semidual evaluates the dual with φ eliminated: for any ψ, the best φ makes the rows of the plan
+// exact. The result is a concave function of ψ, finite everywhere for every divergence, with
+// gradient b − Tᵀ1.
 type semidual struct {
 	*instance
 	f      family
@@ -31,7 +32,7 @@ func newSemidual(in *instance, f family, workers int) *semidual {
 	return s
 }
 
-// eval makes every row exact for ψ and sees how far the columns are off.
+// eval makes every row exact for ψ and sums the columns and their error.
 func (s *semidual) eval(psi []float64) {
 	s.evals++
 	m := len(s.b)
@@ -57,7 +58,7 @@ func (s *semidual) eval(psi []float64) {
 	s.err += kern.L1Diff(s.col, s.b)
 }
 
-// recomputeRow makes row i of the last eval, for the same ψ.
+// recomputeRow computes row i of the last eval again, for the same ψ.
 func (s *semidual) recomputeRow(r *row, i int, psi []float64) {
 	r.load(s.f, s.lambda, psi, s.costs(i, r.full, r.pack))
 	r.top, r.x = s.top[i], s.x[i]

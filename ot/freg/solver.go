@@ -40,8 +40,8 @@ const (
 	maxSpan = 1e14
 )
 
-// Solve returns the plan of p. Errors are for bad input, of the kinds of package ot, and for a context that ended; a
-// solve that did not reach Tol returns its plan with a Status that says so.
+// Solve returns the plan of p. Errors are for bad input, of the kinds of package ot, and for a
+// context that ended; a solve that did not reach Tol returns its plan with a Status that says so.
 //
 // Cost: exact transport once, for a start, where λ is below the spread of the costs; then 3 to 20 Newton steps as a rule.
 // Each is one to three passes over the costs, with a few evaluations of M_f an entry, and a linear system in m unknowns.

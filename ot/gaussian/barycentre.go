@@ -19,7 +19,7 @@ type Barycentre struct {
 	MaxIter int     // 0 means 1000
 }
 
-// A Centre is a barycentre with the state of the iteration that found it.
+// A Centre is a barycentre and the state of the iteration that found it.
 type Centre struct {
 	Normal
 	Objective  float64 // Σ w_k W₂²(p, p_k)
@@ -72,7 +72,7 @@ func (b Barycentre) Solve(ctx context.Context, w []float64, ps []Normal) (*Centr
 	return c, nil
 }
 
-// step moves the covariance by one iteration and measures how far that was.
+// step moves the covariance by one iteration and returns the residual.
 func (c *Centre) step(w []float64, ps []Normal) error {
 	d := c.Dim()
 	mean := mat.NewSymDense(d, nil)

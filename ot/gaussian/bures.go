@@ -24,8 +24,9 @@ func Wasserstein(p, q Normal) (float64, error) {
 // Bures returns the squared Bures–Wasserstein distance between two covariances, tr A + tr B − 2 tr (A^½ B A^½)^½.
 func Bures(a, b *mat.SymDense) (float64, error) { return Wasserstein(Normal{Cov: a}, Normal{Cov: b}) }
 
-// bures is Bures for arguments of these names and equal dimensions. The last trace is the nuclear norm of A^½ B^½, and of
-// every LᵀM with LLᵀ = A and MMᵀ = B, since A^½ = LQ with an orthogonal Q. Cholesky factors are the cheaper ones.
+// bures is Bures for arguments of these names and equal dimensions. The last trace is the nuclear
+// norm of A^½ B^½, and of every LᵀM with LLᵀ = A and MMᵀ = B, since A^½ = LQ with an orthogonal Q.
+// Cholesky factors are cheaper than roots.
 func bures(nameA string, a *mat.SymDense, nameB string, b *mat.SymDense) (float64, error) {
 	σ := cholesky(a, b)
 	if σ == nil {

@@ -7,7 +7,7 @@
 //	min over couplings π of  E|x−y|² + λ KL(π ‖ p⊗q):   E[y|x] = m_q + K (x − m_p),   Cov(y|x) = (λ/2) K
 //	K = 2 B^½ (D + (λ/2) I)^−1 B^½,   D = (4 B^½ A B^½ + (λ/2)² I)^½,   Cov(x, y) = A K
 //
-// # An example in words
+// # Example
 //
 // On the line with variances a = b = 1 and λ = 2, K = 2/(√5 + 1) = 0.618: the plan has correlation 0.618,
 // between the identity (λ → 0) and independence (λ → ∞). The transport cost is 2 − 2·0.618 = 0.764, the mutual
@@ -23,10 +23,11 @@
 //
 // # Singular and ill-conditioned covariances
 //
-// Covariances may be singular (Diracs included) wherever the answer is defined: the formulas above have no inverse of
-// A or B. Where the answer is not, the error wraps ErrSingular: the optimal map from a singular source, the barycentre
-// of singular covariances only. A covariance with an eigenvalue below −1e-10 of the largest is refused (ErrCovariance),
-// smaller negative ones, and positive ones up to d·2^−52 of the largest, are rounding and count as zero.
+// Covariances may be singular (Diracs included) wherever the answer is defined: the formulas above
+// have no inverse of A or B. The optimal map from a singular source and the barycentre of singular
+// covariances only are not defined; their error wraps ErrSingular. A covariance with an eigenvalue
+// below −1e-10 of the largest is refused (ErrCovariance), smaller negative ones, and positive ones
+// up to d·2^−52 of the largest, are rounding and count as zero.
 //
 // # Sources
 //

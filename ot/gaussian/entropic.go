@@ -15,7 +15,7 @@ type Entropic struct {
 	Half bool    // the cost is |x−y|²/2
 }
 
-// lambda returns the coefficient of KL for the cost |x−y|², and what values are multiplied with.
+// lambda returns the coefficient of KL for the cost |x−y|², and the factor of values.
 func (e Entropic) lambda() (lambda, scale float64, err error) {
 	if !(e.Eps > 0) || math.IsInf(e.Eps, 1) {
 		return 0, 0, fmt.Errorf("ot/gaussian: Eps = %v: must be positive and finite: %w", e.Eps, ErrParameter)
@@ -73,8 +73,8 @@ func (e Entropic) Solve(p, q Normal) (*Plan, error) {
 	return plan, nil
 }
 
-// Cross returns Cov(x, y) = A K, d×d. It is computed as A^½ U diag(h(σ) σ) Vᵀ B^½, whose middle is at most 1 where K
-// grows like 1/Eps across the support of a singular A.
+// Cross returns Cov(x, y) = A K, d×d. It is computed as A^½ U diag(h(σ) σ) Vᵀ B^½, whose middle
+// factor is at most 1, while K grows like 1/Eps off the support of a singular A.
 func (t *Plan) Cross() *mat.Dense { return mat.DenseCopyOf(t.covariance) }
 
 // Joint returns the plan as a Gaussian on ℝ²ᵈ, x before y.

@@ -12,7 +12,7 @@ import (
 	"coupling/ot/internal/fault"
 )
 
-// What the errors of this package wrap, for errors.Is; all are kinds of package ot.
+// The kinds of error of this package, for errors.Is; all are kinds of package ot.
 var (
 	// ErrShape reports dimensions that do not fit each other or are zero.
 	ErrShape = fault.ErrShape

@@ -7,17 +7,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A spectrum is the eigendecomposition V diag(value) Vᵀ of a covariance, values ascending. Those that rounding of the
-// entries may have made, up to d·2^−52 of the largest, are zero: distances depend on their square roots.
+// A spectrum is the eigendecomposition V diag(value) Vᵀ of a covariance, values ascending. Values
+// up to d·2^−52 of the largest, which may be rounding of the entries, are set to zero, since
+// distances depend on their square roots.
 type spectrum struct {
 	value  []float64
 	vector *mat.Dense
 }
 
-// negligible is the size, relative to the largest, at which a negative eigenvalue passes for rounding.
+// negligible is the size, relative to the largest, up to which a negative eigenvalue counts as
+// rounding.
 const negligible = 1e-10
 
-// decompose decomposes the covariance of this name, or says why it is none.
+// decompose decomposes the covariance of this name, or returns an error if it is not a covariance.
 func decompose(name string, a mat.Symmetric) (spectrum, error) {
 	d := a.SymmetricDim()
 	for i := range d {
@@ -61,8 +63,8 @@ func rebuild(vector *mat.Dense, value []float64, f func(float64) float64) *mat.S
 	return symmetric(&full, len(value))
 }
 
-// invertible reports an error where an eigenvalue is zero: a condition number of 1/(d 2^−52), at which no digit of an
-// inverse is right.
+// invertible returns an error if an eigenvalue is zero: at a condition number of 1/(d 2^−52) no
+// digit of an inverse is right.
 func (s spectrum) invertible(name string) error {
 	if s.value[0] == 0 {
 		return fmt.Errorf("ot/gaussian: %s: no eigenvalue above rounding beside the largest, %v: %w",
@@ -71,9 +73,9 @@ func (s spectrum) invertible(name string) error {
 	return nil
 }
 
-// A product is the singular value decomposition U diag(σ) Vᵀ of A^½ B^½. Its singular values are the square roots of
-// the eigenvalues of A^½ B A^½ = U σ² Uᵀ and B^½ A B^½ = V σ² Vᵀ, with twice the digits that an eigendecomposition of
-// those has.
+// A product is the singular value decomposition U diag(σ) Vᵀ of A^½ B^½. Its singular values are
+// the square roots of the eigenvalues of A^½ B A^½ = U σ² Uᵀ and B^½ A B^½ = V σ² Vᵀ, with twice
+// the digits of an eigendecomposition of these.
 type product struct {
 	rootA, rootB *mat.SymDense
 	σ            []float64

@@ -116,8 +116,9 @@ func Dense(rows [][]float64) *mat.Dense {
 	return d
 }
 
-// Dir finds the folder of shared reference files called name (for instance "ot") by going up from the working
-// directory, looking for shared/refs/name in and beside each folder on the way. It skips the test where there is none.
+// Dir finds the folder of shared reference files called name (for instance "ot") by going up from
+// the working directory, looking for shared/refs/name in and beside each folder on the way. It
+// skips the test if there is none.
 func Dir(tb testing.TB, name string) string {
 	tb.Helper()
 	dir, err := os.Getwd()
@@ -146,7 +147,7 @@ func References(tb testing.TB) []*Case {
 //go:embed testdata/*.json
 var embedded embed.FS
 
-// Embedded returns the small reference cases that travel with the package, in order of name.
+// Embedded returns the small reference cases that are part of the package, in order of name.
 func Embedded(tb testing.TB) []*Case {
 	tb.Helper()
 	entries, err := embedded.ReadDir("testdata")

@@ -1,7 +1,8 @@
-// Package ottest is the conformance kit of package ot: reference cases computed in 113-bit arithmetic, and the laws
-// that every solver and every geometry must pass. A new solver or geometry, wherever it lives, calls
+// Package ottest is the conformance kit of package ot: reference cases computed in 113-bit
+// arithmetic, and the laws that every solver and every geometry must pass. The test of a new solver
+// or geometry, in any module, calls
 //
 //	func TestMySolver(t *testing.T) { ottest.Solver(t, func(eps, tol float64) ot.Solver { return My{Eps: eps, Tol: tol} }) }
 //
-// and is held to all of them.
+// which checks all of them.
 package ottest

@@ -18,18 +18,20 @@ import (
 // New makes the solver under test for an ε and a tolerance on the L1 marginal error.
 type New func(eps, tol float64) ot.Solver
 
-// tol is what the laws ask of solvers. An L1 marginal error of t changes entries of the plan by at most about t, so
-// two plans may differ by a few times this.
+// tol is the tolerance that the laws ask of solvers. An L1 marginal error of t changes entries of
+// the plan by at most about t, so two plans may differ by a few times this.
 const tol = 1e-10
 
-// Solver holds a solver to every law and to the small reference cases. Random problems are small, with zero weights,
-// weights down to 1e-12, single atoms and coinciding points among them, and ε from 0.05 to 10 times the mean cost.
+// Solver checks a solver against every law and the small reference cases. Random problems are
+// small, with zero weights, weights down to 1e-12, single atoms and coinciding points among them,
+// and ε from 0.05 to 10 times the mean cost.
 func Solver(t *testing.T, s New) { kit{New: s}.run(t) }
 
-// Float32Solver is Solver for solvers that see costs rounded to float32: plans may differ by what that allows.
+// Float32Solver is Solver for solvers that round costs to float32: plans may differ by the effect
+// of that rounding.
 func Float32Solver(t *testing.T, s New) { kit{New: s, rounding: 0x1p-24}.run(t) }
 
-// kit is a solver under test and the relative rounding of the costs that it sees.
+// kit is a solver under test and the relative rounding of its costs.
 type kit struct {
 	New
 	rounding float64
@@ -60,7 +62,7 @@ func (s kit) run(t *testing.T) {
 	t.Run("Cases", s.cases)
 }
 
-// cost is how far rounding may move any of the costs.
+// cost bounds the effect of rounding on any of the costs.
 func (s kit) cost(cs ...*mat.Dense) float64 {
 	var most float64
 	for _, c := range cs {
@@ -69,11 +71,13 @@ func (s kit) cost(cs ...*mat.Dense) float64 {
 	return s.rounding * most
 }
 
-// entry is how far apart two plans for costs that are rounded apart may be: an L1 distance of δ/ε from the plan of the
-// costs themselves each, δ being what cost returns, by the strong convexity of the entropy.
+// entry bounds the difference of two plans for differently rounded costs: by the strong convexity
+// of the entropy, each has an L1 distance of at most δ/ε from the plan of the exact costs, where
+// cost returns δ.
 func (s kit) entry(eps float64, cs ...*mat.Dense) float64 { return 2 * s.cost(cs...) / eps }
 
-// Geometry checks that a geometry has the costs of want (n×m), and that solving on it is solving on them.
+// Geometry checks that a geometry has the costs of want (n×m), and that solves with it give the
+// plans of these costs.
 func Geometry(t *testing.T, g ot.Geometry, want *mat.Dense) {
 	t.Helper()
 	n, m := want.Dims()
@@ -148,7 +152,7 @@ func solve(t tester, s ot.Solver, p ot.Problem) *ot.Plan {
 	t.Helper()
 	plan, err := s.Solve(context.Background(), p)
 	if errors.Is(err, ot.ErrUnderflow) {
-		t.Skipf("Solve: %v", err) // kernel scaling's right
+		t.Skipf("Solve: %v", err) // kernel scaling may refuse
 	}
 	if err != nil {
 		t.Fatalf("Solve: %v", err)
@@ -156,7 +160,7 @@ func solve(t tester, s ot.Solver, p ot.Problem) *ot.Plan {
 	if plan.Status == ot.Converged {
 		return plan
 	}
-	// A first-order method may be too slow for a problem, if it says so and says where it got to.
+	// A first-order method may be too slow for a problem, if its Status and MarginalL1 say so.
 	if got := l1Error(plan); plan.Status != ot.IterationLimit || math.Abs(got-plan.MarginalL1) > 1e-12+1e-6*got {
 		t.Fatalf("Solve: %v at L1 error %g after %d iterations; the plan's L1 error is %g", plan.Status, plan.MarginalL1, plan.Iterations, got)
 	}
@@ -312,7 +316,8 @@ func (s kit) translation(t *rapid.T) {
 	}
 }
 
-// The dual value bounds the value of any feasible plan from below; the plan's own, made feasible, is next to it.
+// The dual value bounds the value of any feasible plan from below; the value of the plan itself,
+// made feasible, is close to it.
 func (s kit) dualityGap(t *rapid.T) {
 	p, eps := Problem(t)
 	plan := solve(t, s.New(eps, tol), p)
@@ -353,9 +358,9 @@ func (s kit) monotone(t *rapid.T) {
 	}
 }
 
-// |gⱼ − gₖ| ≤ maxᵢ |c_ij − c_ik|, for g is a soft minimum of costs, as far as columns are right: by exact rows, g is that
-// soft minimum plus ε log((Tᵀ1)ⱼ/bⱼ). What an atom of next to no weight is off by is no part of the marginal error; that it
-// is not more than a thousandth is asked here.
+// |gⱼ − gₖ| ≤ maxᵢ |c_ij − c_ik|, for g is a soft minimum of costs, as far as columns are right:
+// with exact rows, g is that soft minimum plus ε log((Tᵀ1)ⱼ/bⱼ). The marginal error does not bound
+// the relative error of a column of tiny weight; here it must be at most a thousandth.
 func (s kit) potentialBound(t *rapid.T) {
 	p, eps := Problem(t)
 	plan := solve(t, s.New(eps, tol), p)
@@ -430,7 +435,7 @@ func (s kit) laplacian(t *rapid.T) {
 	}
 }
 
-// A geometry that makes its rows when asked gives the plan of the matrix.
+// A geometry that computes its rows when asked gives the plan of the matrix.
 func (s kit) matrixFree(t *rapid.T) {
 	p, eps := Problem(t)
 	g := p.Geometry.(*ot.PointCloud)
@@ -462,7 +467,7 @@ func (s kit) batch(t *rapid.T) {
 	}
 }
 
-// One atom on a side leaves one plan.
+// With one atom on a side there is only one plan.
 func (s kit) dirac(t *rapid.T) {
 	p, eps := Problem(t)
 	g := p.Geometry.(*ot.PointCloud)
@@ -503,8 +508,8 @@ func (s kit) workers(t *testing.T) {
 	}
 }
 
-// cases checks the small reference cases that travel with the package. Kernel scaling may refuse a case that would
-// underflow.
+// cases checks the small reference cases that are part of the package. Kernel scaling may refuse a
+// case that would underflow.
 func (s kit) cases(t *testing.T) {
 	for _, c := range Embedded(t) {
 		t.Run(c.Name, func(t *testing.T) {
@@ -513,7 +518,7 @@ func (s kit) cases(t *testing.T) {
 	}
 }
 
-// Check compares a plan with a reference case within what its MarginalL1 allows.
+// Check compares a plan with a reference case, with tolerances that follow from its MarginalL1.
 func Check(t *testing.T, c *Case, plan *ot.Plan) {
 	t.Helper()
 	c.check(t, plan, 0)

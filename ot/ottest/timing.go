@@ -19,7 +19,7 @@ type Timing struct {
 	MeanCost float64
 }
 
-// LoadTiming is ReadTiming from the shared folder; it skips where that is absent.
+// LoadTiming is ReadTiming from the shared folder; it skips the test if that is absent.
 func LoadTiming(tb testing.TB, n, d int) *Timing {
 	tb.Helper()
 	t, err := ReadTiming(Dir(tb, "ot-bench"), n, d)

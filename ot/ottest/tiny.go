@@ -46,26 +46,27 @@ func dustyWeights(rng *rand.Rand, n int) []float64 {
 	return w
 }
 
-// value: at the default tolerance, 1e-9, RegKL is the value of the plan, whatever the weights. An atom of weight 1e-11 is no
-// part of a marginal error of 1e-9, and yet its potential times what its column is off by is a part of the dual's value: a
-// solver may stop for the first and must see to the second.
+// value: at the default tolerance, 1e-9, RegKL is the value of the plan, whatever the weights. An
+// atom of weight 1e-11 hardly counts in a marginal error of 1e-9, yet its potential times the error
+// of its column is part of the dual's value. A solver that stops at the marginal error must correct
+// such columns too.
 func (s kit) value(t *rapid.T) {
-	// By a seed: what is drawn number by number is mostly round, and round problems are easy.
+	// By a seed, since rapid draws mostly round numbers, and problems of round numbers are easy.
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-	for range 8 { // those that tell are one in a hundred
+	for range 8 { // one in a hundred fails where a solver is wrong
 		n, m := 10+rng.IntN(11), 10+rng.IntN(11)
 		g := ot.Points(square(rng, n, 0), square(rng, m, 0.2), ot.SqEuclidean)
 		p := ot.Problem{Geometry: g, A: dustyWeights(rng, n), B: dustyWeights(rng, m)}
 		eps := math.Pow(10, -1-3*rng.Float64())
 		plan, err := s.New(eps, 0).Solve(context.Background(), p)
 		if errors.Is(err, ot.ErrUnderflow) {
-			continue // kernel scaling's right
+			continue // kernel scaling may refuse
 		}
 		if err != nil {
 			t.Fatalf("Solve: %v", err)
 		}
 		if plan.Status != ot.Converged {
-			continue // first-order methods' right, of which the other laws ask that they say where they got to
+			continue // first-order methods may; the other laws ask that their Status says so
 		}
 		c := ot.Cost(g)
 		// With exact rows the two differ by Σ g (Tᵀ1 − b), at most half of 1e-9 times the range of g: that of the costs, for g

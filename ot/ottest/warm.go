@@ -20,8 +20,8 @@ func (s kit) warmStart(t *rapid.T) {
 	}
 	warm := solve(t, own, p)
 	near(t, "from its own potentials", warm.Matrix(), cold.Matrix(), 4*tol+s.entry(eps, c))
-	// Two: one to see that there is nothing to do, and one to see it to the last digit. Passes in float32 see a solution as
-	// off by their rounding.
+	// Two: one that finds nothing to do, and one in float64 that certifies it. Passes in float32
+	// have an error of the order of their rounding even at a solution.
 	if s.rounding == 0 && warm.Evaluations > max(cold.Evaluations, 2) {
 		t.Fatalf("%d evaluations from the solution, %d from nothing", warm.Evaluations, cold.Evaluations)
 	}

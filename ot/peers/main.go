@@ -43,7 +43,7 @@ type request struct {
 	Knob   float64 `json:"knob"`
 }
 
-// A reply says what it took, and the marginal error and value that the plan has by a pass of its own.
+// A reply holds the times, and the marginal error and value of the plan by a separate pass.
 type reply struct {
 	Seconds     float64 `json:"seconds"`
 	CPU         float64 `json:"cpu"`

@@ -1,4 +1,5 @@
-// Package fault has the kinds of error of package ot and the packages below and beside it, so that errors.Is knows one set.
+// Package fault has the kinds of error that package ot and its neighbours share, so that errors.Is
+// works with one set.
 package fault
 
 import "errors"
@@ -14,7 +15,7 @@ var (
 	ErrParameter = errors.New("parameter out of range")
 )
 
-// Sub returns a kind of its own text that is also of another kind.
+// Sub returns a kind with its own text that also belongs to another kind.
 func Sub(text string, of error) error { return sub{text, of} }
 
 type sub struct {

@@ -7,8 +7,9 @@ import (
 	"coupling/lab/device/cpu"
 )
 
-// CG solves D x = r by conjugate gradients preconditioned by a diagonal. It starts from 0 and so stays clear of the constants, along
-// which a Laplacian is singular. The zero value with Mul and Diag set works; its vectors are kept for the next Solve.
+// CG solves D x = r by conjugate gradients preconditioned by a diagonal. It starts from 0 and so
+// never enters the constants, along which a Laplacian is singular. The zero value with Mul and Diag
+// set works; its vectors are kept for the next Solve.
 type CG struct {
 	// Mul writes D v to dst.
 	Mul func(dst, v []float64)
@@ -32,9 +33,9 @@ func (c *CG) precondition() float64 {
 	return rz
 }
 
-// Solve writes x and returns how many of at most most steps it took and the residual, in the norm of the preconditioner and
-// relative to rhs, or to scale where that is larger. It ends where that is at most tol, at a direction of no curvature, and
-// with the context's error.
+// Solve writes x and returns how many of at most most steps it took and the residual, in the norm
+// of the preconditioner and relative to the larger of rhs and scale. It ends when the residual is
+// at most tol, at a direction without curvature, or with the context's error.
 func (c *CG) Solve(ctx context.Context, x, rhs []float64, tol, scale float64, most int) (steps int, residual float64, err error) {
 	if len(c.r) != len(rhs) {
 		v := make([]float64, 4*len(rhs))

@@ -69,7 +69,8 @@ func Assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*Netw
 	return net, nil
 }
 
-// assembleRows is how many rows go to a matrix product; between products, the context is asked.
+// assembleRows is the number of rows in one matrix product; the context is checked between
+// products.
 const assembleRows = 512
 
 // Injections returns the net current into each node.
@@ -89,8 +90,9 @@ func (n *Network) Injections() []float64 {
 	return out
 }
 
-// Eliminate solves D s = ΣI + r by node elimination without a subtraction of conductances, for any D, singular or
-// not: nodes that nothing is left to link to are grounded. It overwrites the network. Cost m³/2.
+// Eliminate solves D s = ΣI + r by node elimination without a subtraction of conductances, for any
+// D, singular or not: nodes without a remaining link are grounded. It overwrites the network. Cost
+// m³/2.
 func (n *Network) Eliminate(ctx context.Context) ([]float64, error) {
 	d := make([]float64, n.M)
 	for p := range d {
@@ -105,7 +107,7 @@ func (n *Network) Eliminate(ctx context.Context) ([]float64, error) {
 	return n.substitute(d), nil
 }
 
-// conductance returns the sum of node p's to later nodes and to the ground.
+// conductance returns the sum of node p's conductances to later nodes and to the ground.
 func (n *Network) conductance(p int) float64 {
 	var d float64
 	for _, x := range n.W[p*n.M+p+1 : (p+1)*n.M] {
@@ -117,7 +119,8 @@ func (n *Network) conductance(p int) float64 {
 	return d
 }
 
-// remove takes node p, of conductance d, out of the network: what went through it goes between its neighbours.
+// remove eliminates node p, of conductance d: links between its neighbours replace the paths
+// through it.
 func (n *Network) remove(p int, d float64) {
 	m := n.M
 	wp, ip := n.W[p*m:(p+1)*m], n.currents(p)
@@ -141,7 +144,8 @@ func (n *Network) remove(p int, d float64) {
 	}
 }
 
-// substitute returns the potentials, those of the last nodes first; d holds the conductances that nodes were removed with.
+// substitute returns the potentials, those of the last nodes first; d holds the conductance of each
+// node when it was removed.
 func (n *Network) substitute(d []float64) []float64 {
 	m := n.M
 	s := make([]float64, m)

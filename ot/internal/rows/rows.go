@@ -1,5 +1,5 @@
-// Package rows has what every solver that works row by row needs, once: rows in spans, goroutines over them, compensated sums,
-// differences with their rounding, and normalised weights.
+// Package rows has the shared parts of solvers that work row by row: rows in spans, goroutines over
+// them, compensated sums, differences with their rounding, and normalised weights.
 package rows
 
 import (
@@ -14,9 +14,10 @@ import (
 // Span is a range of rows [Lo, Hi).
 type Span struct{ Lo, Hi int }
 
-// Spans cuts n rows of m entries, by n and m alone: at least 32k entries a span, so that starting a goroutine is lost in the
-// work, and at most 64 spans, so that adding up their sums is. Where there are many, the last ones are a third as long as the
-// first, so that goroutines end together.
+// Spans cuts n rows of m entries into spans that depend on n and m alone: at least 32k entries
+// each, so that the cost of starting a goroutine is negligible, and at most 64, so that the cost of
+// adding up their sums is. Where there are many, the last ones are a third as long as the first, so
+// that goroutines end together.
 func Spans(n, m int) []Span {
 	const minEntries, maxSpans, manySpans = 1 << 15, 64, 32
 	k := max(1, min(maxSpans, n, n*m/minEntries))
@@ -50,9 +51,9 @@ func Workers(w int) int {
 	return w
 }
 
-// Each calls f once for every span k, with the scratch of the goroutine that runs it; there are as many goroutines as scratch.
-// What a span computes is to be kept apart and added up in the order of the spans, so that results do not depend on the number
-// of goroutines.
+// Each calls f once for every span k, with the scratch of the goroutine that runs it; there are as
+// many goroutines as elements of scratch. Keep the results of spans apart and add them up in the
+// order of the spans, so that they do not depend on the number of goroutines.
 func Each[W any](spans []Span, scratch []W, f func(w W, k int, s Span)) {
 	if len(scratch) == 1 || len(spans) == 1 {
 		for k, s := range spans {
@@ -132,8 +133,8 @@ func Reduce(dst, c []float64, u float64, v []float64) {
 	}
 }
 
-// MassTolerance is the largest relative difference between the totals of two weights that is taken for rounding: float32
-// weights normalised by a naive sum are off by up to about n·6e-8.
+// MassTolerance is the largest relative difference between the totals of two weights that counts as
+// rounding: float32 weights normalised by a naive sum are off by up to about n·6e-8.
 const MassTolerance = 1e-5
 
 // Weights returns w divided by its sum, uniform for nil, and the sum; bad makes the package's errors.
