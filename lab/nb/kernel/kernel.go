@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -183,9 +184,19 @@ func UserData() (string, error) {
 	return filepath.Join(home, ".local", "share", "jupyter"), err
 }
 
+// withParent is the command before GoNB's that ends the kernel with the Jupyter that started it: setpriv of util-linux,
+// where it is installed. A Jupyter that is killed does not always end its kernels, and GoNB does not look for its parent.
+func withParent() []string {
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil || runtime.GOOS != "linux" {
+		return nil
+	}
+	return []string{setpriv, "--pdeathsig", "TERM"}
+}
+
 func (c Checkout) write(ctx context.Context, file string) error {
 	b, err := json.MarshalIndent(spec{
-		Argv:          append([]string{c.GoNB(), "--kernel", "{connection_file}"}, c.Arguments()...),
+		Argv:          slices.Concat(withParent(), []string{c.GoNB(), "--kernel", "{connection_file}"}, c.Arguments()),
 		DisplayName:   "Go (gonb)",
 		Language:      "go",
 		InterruptMode: "message",
@@ -221,7 +232,7 @@ func (c Checkout) Check() error {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return fmt.Errorf("kernel: %s is damaged: %w", c.Spec(), err)
 	}
-	if len(s.Argv) == 0 || s.Argv[0] != c.GoNB() {
+	if !slices.Contains(s.Argv, c.GoNB()) {
 		return fmt.Errorf("kernel: %s does not name %s: the checkout was moved", c.Spec(), c.GoNB())
 	}
 	for _, t := range Tools {
