@@ -7,9 +7,10 @@ import (
 	"coupling/dp/pair"
 )
 
-// Batch describes what a mechanism sees of two neighbouring data sets: x, which has some records that x′ lacks (the removed ones), and x′,
-// which has some that x lacks (the inserted ones). It may stand for several such pairs of data sets at once, of which Removed and
-// Inserted are then the largest; a pair for it must dominate for all of them.
+// Batch describes the batches of two neighbouring data sets that a mechanism reads: x, with the
+// removed records, which x′ lacks, and x′, with the inserted records, which x lacks. It may stand
+// for several such pairs of data sets at once. Removed and Inserted are then the largest numbers
+// among them, and a pair for the Batch must dominate all of them.
 type Batch struct {
 	sampling          sampling
 	inserted, removed int
@@ -19,7 +20,7 @@ type Batch struct {
 	directed          *bool // set when a mechanism asks for more than Distance
 }
 
-// sampling is what lies between a mechanism and the data. The zero value is all of the data.
+// sampling says how a batch is drawn from the data. The zero value is all of the data.
 type sampling struct {
 	kind        samplingKind
 	rate        float64
@@ -54,11 +55,12 @@ func newBatch(s sampling, k span, exchange bool, directed *bool) (Batch, error) 
 	return b, nil
 }
 
-// Sampled reports whether the batch is a sample. If not, it is all of the data, and only Distance matters to most mechanisms.
+// Sampled reports whether the batch is a sample. If not, it is all of the data, and most mechanisms
+// need only Distance.
 func (b Batch) Sampled() bool { return b.sampling.kind != everything }
 
-// Distance is the most units that the data sets are apart when all of the data is used: the number of removed and of inserted records, or
-// under Exchange that of the exchanged ones.
+// Distance is the largest distance of the data sets, in units, when all of the data is used: the
+// number of removed plus inserted records, or under Exchange that of exchanged records.
 func (b Batch) Distance() int {
 	if b.exchange {
 		return b.total / 2
@@ -121,9 +123,11 @@ func (b Batch) Refuse(m Mechanism, format string, args ...any) error {
 	return noPair(m, format, args...)
 }
 
-// Of returns the pair that build makes from the logs of the weights of i removed records in the batch of x and of j inserted ones in that of
-// x′: Theorem 3.8 and M.2 of SSKG for Poisson samples, its hypergeometric version and L.5 for batches of fixed size, the distance for all of
-// the data; and under Exchange the tight pair of one record, which build makes for a record that is there or not (advanced joint convexity).
+// Of returns the pair that build makes from two lists of log weights: of i removed records in the
+// batch of x, and of j inserted records in that of x′. The weights are those of Theorem 3.8 and M.2
+// of SSKG for Poisson samples, those of its hypergeometric version and L.5 for batches of fixed
+// size, and the distance for all of the data. Under Exchange it is the tight pair of one record,
+// which build makes for a record that is present or absent (advanced joint convexity).
 func (b Batch) Of(m Mechanism, build func(logW, logV []float64) (pair.Pair, error)) (p pair.Pair, err error) {
 	switch {
 	case !b.Sampled():
@@ -143,14 +147,15 @@ func (b Batch) Of(m Mechanism, build func(logW, logV []float64) (pair.Pair, erro
 	return p, nil
 }
 
-// Additive returns the pair of noise that is added to a value which each record moves by one unit.
+// Additive returns the pair of noise added to a value that each record moves by one unit.
 func (b Batch) Additive(m Mechanism, noise pair.Noise, scale float64) (pair.Pair, error) {
 	return b.Of(m, func(logW, logV []float64) (pair.Pair, error) { return pair.Shifted(noise, scale, logW, logV) })
 }
 
-// OneRecord returns the pair of a mechanism of which only the pair p is known, which dominates the removal of one record of the batch, and
-// its swap the insertion; for batches of fixed size, and under Exchange, p dominates the exchange of one record for any other. A sample
-// holds the record or not: advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2).
+// OneRecord returns the pair of a mechanism known only by its dominating pair p: p dominates the
+// removal of one record of the batch, and its swap the insertion; for batches of fixed size, and
+// under Exchange, p dominates the exchange of one record for any other. A sample contains the
+// record or not: advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2).
 func (b Batch) OneRecord(m Mechanism, p pair.Pair) (pair.Pair, error) {
 	*b.directed = true
 	s := b.sampling.kind

@@ -14,8 +14,9 @@ type Branch struct {
 	Steps             []pair.Step
 }
 
-// Branches returns the dominating pairs of an event under a relation, the branch with all records removed first. An error
-// that wraps ErrNoPair names the part that has no pair; one that wraps ErrParameter a parameter out of range.
+// Branches returns the dominating pairs of an event under a relation, the branch with all records
+// removed first. An error that wraps ErrNoPair names the part without a pair; one that wraps
+// ErrParameter names a parameter out of range.
 func Branches(e Event, r Relation) ([]Branch, error) {
 	all, err := r.spans()
 	if err != nil {
@@ -32,7 +33,8 @@ func Branches(e Event, r Relation) ([]Branch, error) {
 	return out, nil
 }
 
-// branch returns a branch, or one that dominates all of a span; directed is false if it is the same for every split.
+// branch returns the branch of a split, or one that dominates all branches of a span; directed is
+// false if it is the same for every split.
 func branch(e Event, r Relation, s span) (b Branch, directed bool, err error) {
 	w := walker{span: s, exchange: r.Kind == Exchange, times: map[part]int{}}
 	err = w.walk(e, 1, sampling{})

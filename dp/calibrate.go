@@ -12,7 +12,7 @@ import (
 // ErrUnreachable marks a budget that no value of the parameter meets.
 var ErrUnreachable = errors.New("no value meets the budget")
 
-// Budget is what may be spent: ε at δ under a relation. Accountant nil means the best.
+// Budget is the ε that may be spent at δ under a relation. A nil Accountant means Best.
 type Budget struct {
 	Epsilon, Delta float64
 	Relation       Relation
@@ -33,8 +33,8 @@ func (b Budget) accountant() Accountant {
 	return b.Accountant
 }
 
-// stages are how sharp the answers are that a search asks for, the last one as the budget's accountant has it: rough answers say where
-// sharp ones are worth their time. All are safe.
+// stages are the accuracies of the answers in a search, the last one that of the budget's
+// accountant: rough answers narrow the range in which sharp ones are needed. All are safe.
 func (b Budget) stages() []pair.Question {
 	q := pair.EpsilonAt(b.Delta)
 	if a, ok := b.accountant().(Best); !ok || a.Width > 0 {
@@ -45,32 +45,33 @@ func (b Budget) stages() []pair.Question {
 	return []pair.Question{coarse, middle, q}
 }
 
-// A probe is a value of the parameter with what was found there.
+// A probe is a value of the parameter with its result.
 type probe struct {
 	x        float64 // log of the value
 	excess   float64 // log(ε/budget): at most 0 when it meets the budget, +Inf without a finite bound
-	relWidth float64 // how far off ε may be, relatively
+	relWidth float64 // relative uncertainty of ε
 	g        Guarantee
 	first    pair.Answer
 }
 
 func (p probe) ok() bool { return p.excess <= 0 }
 
-// stopTol is the unspent share of the budget at which the search stops: the accountant could not resolve a smaller one, and a part
-// in a thousand is enough however little is known from below.
+// stopTol is the unspent share of the budget at which the search stops: the accountant could not
+// resolve a smaller one. It is at most a thousandth, even if no good lower bound of ε is known.
 func (p probe) stopTol(share float64) float64 { return max(1e-9, min(1e-3, share*p.relWidth)) }
 
-// A calibration searches for the value of a parameter at which a monotone budget is just met.
+// A calibration searches for the last value of a parameter that meets the budget, where ε is
+// monotone in the parameter.
 type calibration struct {
 	Budget
 	event        func(float64) Event
-	safe, unsafe float64 // logs of the ends: at safe the budget is met if anywhere
+	safe, unsafe float64 // logs of the ends: if any value meets the budget, safe does
 	whole        bool    // values are integers
 	slope        float64 // of the excess, at the last two probes
 	last         *probe  // of this stage
 }
 
-// probe asks for the excess at a value, which it rounds if need be.
+// probe computes the excess at a value, rounded to an integer if whole.
 func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (probe, error) {
 	value := math.Exp(x)
 	if c.whole {
@@ -103,7 +104,7 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 	return p, nil
 }
 
-// run goes through the stages, each from where the one before ended.
+// run runs the stages, each from the end of the previous one.
 func (c *calibration) run(ctx context.Context, start float64) (p probe, err error) {
 	stages := c.stages()
 	for i, q := range stages {
@@ -123,7 +124,8 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 	return p, err
 }
 
-// stage returns the last value that meets the budget; with ErrUnreachable there is none, and it is the safe end.
+// stage returns the last value that meets the budget; with ErrUnreachable there is none, and it
+// returns the safe end.
 func (c *calibration) stage(ctx context.Context, q pair.Question, start, share float64) (probe, error) {
 	var good, bad *probe
 	stride := math.Ln2
@@ -159,7 +161,7 @@ func (c *calibration) stage(ctx context.Context, q pair.Question, start, share f
 	}
 }
 
-// learn notes the slope between a probe and the one before.
+// learn records the slope between a probe and the previous one.
 func (c *calibration) learn(good, bad *probe, p probe) {
 	for _, o := range [...]*probe{good, bad} {
 		if o == nil || o.x == p.x {
@@ -171,7 +173,8 @@ func (c *calibration) learn(good, bad *probe, p probe) {
 	}
 }
 
-// extrapolate says where to look when only one side is known: where all but rest of the budget should be spent, or a stride away.
+// extrapolate returns the next value to try when only one side is known: the one at which, by the
+// slope, all but rest of the budget is spent, or a stride away.
 func (c *calibration) extrapolate(p probe, stride, rest float64) float64 {
 	end := c.unsafe
 	if !p.ok() {
@@ -194,8 +197,9 @@ func (c *calibration) extrapolate(p probe, stride, rest float64) float64 {
 	return p.x + math.Copysign(step, end-p.x)
 }
 
-// interpolate says where to look between a value that meets the budget and one that does not: where by the secant all but rest is spent,
-// where both are finite and it was not one-sided lately, else in the middle; and false when they are next to each other.
+// interpolate returns the next value to try between one that meets the budget and one that does
+// not: the one at which, by the secant, all but rest is spent, if both are finite and bisect is
+// false, else the middle. It returns false when the two are adjacent.
 func (c *calibration) interpolate(good, bad probe, bisect bool, rest float64) (float64, bool) {
 	w := 0.5
 	if d := bad.excess - good.excess; !bisect && !math.IsInf(d, 0) && !math.IsNaN(d) {
@@ -210,9 +214,10 @@ func (c *calibration) interpolate(good, bad probe, bisect bool, rest float64) (f
 	return math.Log(n), math.Abs(a-b) > 1
 }
 
-// MinNoise returns the least x in [1e-4, 1e9] such that event(x) meets the budget, for an event whose ε falls with x: a noise multiplier or
-// a scale. It is rounded to the safe side, by 1e-9 relative, or by what a third of the uncertainty of ε comes to. The guarantee is
-// that of the event at x. Cost: some 20 accountings, most of them rough.
+// MinNoise returns the least x in [1e-4, 1e9] such that event(x) meets the budget, for an event
+// whose ε falls with x: a noise multiplier or a scale. It is rounded to the safe side, relatively
+// by 1e-9 or by the equivalent of a third of the uncertainty of ε. The guarantee is that of the
+// event at x. Cost: some 20 accountings, most of them rough.
 func MinNoise(ctx context.Context, b Budget, event func(noise float64) Event) (float64, Guarantee, error) {
 	return b.search(ctx, event, "noise", 1, 1e9, 1e-4)
 }
@@ -240,8 +245,9 @@ func (b Budget) search(ctx context.Context, event func(float64) Event, name stri
 // maxSteps bounds the search for a number of steps.
 const maxSteps = 1_000_000_000_000
 
-// MaxSteps returns the largest T up to 1e12 such that event(T) meets the budget, 0 when not even one step does. Where the accountant's ε is
-// not exact, T is the largest up to what a third of its uncertainty comes to.
+// MaxSteps returns the largest T up to 1e12 such that event(T) meets the budget, 0 when not even
+// one step does. Where the accountant's ε is not exact, T is the largest up to the equivalent of a
+// third of its uncertainty.
 func MaxSteps(ctx context.Context, b Budget, event func(steps int) Event) (int, error) {
 	if err := b.check(); err != nil {
 		return 0, err
@@ -257,7 +263,8 @@ func MaxSteps(ctx context.Context, b Budget, event func(steps int) Event) (int, 
 	return int(math.Round(math.Exp(t.x))), nil
 }
 
-// StepsLeft returns how many more times next may run after spent (nil: nothing was spent) within the budget.
+// StepsLeft returns how many times next may run after spent (nil: nothing was spent) within the
+// budget.
 func StepsLeft(ctx context.Context, b Budget, spent, next Event) (int, error) {
 	return MaxSteps(ctx, b, func(steps int) Event {
 		if spent == nil {

@@ -6,15 +6,17 @@ import (
 	"coupling/dp/pair"
 )
 
-// DiscreteLaplace adds to every value of a vector of integers noise P(k) ∝ e^(−|k|/Scale). One record moves the values by at most
-// Sensitivity in all (L1), 1 if zero. Alone it costs exactly Sensitivity/Scale.
+// DiscreteLaplace adds noise with P(k) ∝ e^(−|k|/Scale) to every value of a vector of integers. One
+// record moves the values by at most Sensitivity in all (L1), 1 if zero. Alone it costs exactly
+// Sensitivity/Scale.
 type DiscreteLaplace struct {
 	Scale       float64
 	Sensitivity int
 }
 
-// DiscreteGaussian adds to every value of a vector of integers noise P(k) ∝ e^(−k²/2Sigma²). One record moves at most Values of them (1 if
-// zero), each by at most Sensitivity (1 if zero): a histogram in which each record has one cell, or a user at most Values.
+// DiscreteGaussian adds noise with P(k) ∝ e^(−k²/2Sigma²) to every value of a vector of integers.
+// One record moves at most Values of them (1 if zero), each by at most Sensitivity (1 if zero): a
+// histogram in which each record has one cell, or a user at most Values.
 type DiscreteGaussian struct {
 	Sigma       float64
 	Sensitivity int

@@ -10,13 +10,14 @@ import (
 // Accountant bounds ε and δ of a composition of dominating pairs: see pair.Accountant.
 type Accountant = pair.Accountant
 
-// Best is the accountant that asks the others, the sharpest first, until the number is known sharply.
+// Best is the accountant that tries the others, the sharpest first, until the number is sharp.
 type Best = best.Accountant
 
-// Epsilon returns the least ε ≥ 0 at which an event is (ε, delta)-differentially private under a relation, by the best accountant that
-// applies, for delta in [0, 1). At delta = 0 it is the sum of the largest losses. Errors wrap ErrParameter, ErrNoPair or ErrUnbounded.
-// Cost: milliseconds where the contour integral applies to the worst branch, some seconds at most where privacy-loss distributions are
-// needed. EpsilonBy takes a context to end it with.
+// Epsilon returns the least ε ≥ 0 at which an event is (ε, delta)-differentially private under a
+// relation, by the best accountant that applies, for delta in [0, 1). At delta = 0 it is the sum of
+// the largest losses. Errors wrap ErrParameter, ErrNoPair or ErrUnbounded. Cost: milliseconds where
+// the contour integral applies to the worst branch, some seconds at most where privacy-loss
+// distributions are needed. EpsilonBy takes a context, which can cancel it.
 func Epsilon(e Event, r Relation, delta float64) (Guarantee, error) {
 	return EpsilonBy(context.Background(), Best{}, e, r, delta)
 }
@@ -27,19 +28,20 @@ func Delta(e Event, r Relation, eps float64) (Guarantee, error) {
 	return DeltaBy(context.Background(), Best{}, e, r, eps)
 }
 
-// EpsilonBy is Epsilon with an accountant of one's choice, ended with the error of ctx when that is done.
+// EpsilonBy is Epsilon with a given accountant. It returns the error of ctx when that is done.
 func EpsilonBy(ctx context.Context, a Accountant, e Event, r Relation, delta float64) (Guarantee, error) {
 	g, _, err := guarantee(ctx, a, e, r, pair.EpsilonAt(delta))
 	return g, err
 }
 
-// DeltaBy is Delta with an accountant of one's choice, ended with the error of ctx when that is done.
+// DeltaBy is Delta with a given accountant. It returns the error of ctx when that is done.
 func DeltaBy(ctx context.Context, a Accountant, e Event, r Relation, eps float64) (Guarantee, error) {
 	g, _, err := guarantee(ctx, a, e, r, pair.DeltaAt(eps))
 	return g, err
 }
 
-// guarantee answers for the worst branch. The answer is that to the question about the first one.
+// guarantee answers the question for the worst branch. It also returns the answer for the first
+// branch.
 func guarantee(ctx context.Context, a Accountant, e Event, r Relation, q pair.Question) (Guarantee, pair.Answer, error) {
 	s := search{by: a, event: e, relation: r, q: q}
 	if err := s.worst(ctx); err != nil {

@@ -11,13 +11,15 @@ import (
 // WithReplacement), or several of these (Repeat, Compose).
 type Event interface{ String() string }
 
-// Mechanism is an event that reads data and releases something. This package has Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace,
-// RandomizedResponse, NormNoise, Pure, Approximate, ZCDP and FromPair; another package may have its own, and then they can be sampled,
-// grouped, composed and calibrated as these.
+// Mechanism is an event that reads data and releases something. This package has Gaussian, Laplace,
+// DiscreteGaussian, DiscreteLaplace, RandomizedResponse, NormNoise, Pure, Approximate, ZCDP and
+// FromPair. Other packages may define their own, which can be sampled, grouped, composed and
+// calibrated like these.
 type Mechanism interface {
 	Event
-	// Pair returns a pair that dominates the mechanism on the batches of all x and x′ that b describes, in the direction M(x) against
-	// M(x′). What has none is refused with an error that wraps ErrNoPair, as Batch.Refuse makes.
+	// Pair returns a pair that dominates the mechanism on the batches of all x and x′ that b
+	// describes, in the direction M(x) against M(x′). If there is none, it returns an error that
+	// wraps ErrNoPair, as Batch.Refuse makes.
 	Pair(b Batch) (pair.Pair, error)
 }
 
@@ -30,12 +32,13 @@ type Poisson struct {
 // WithoutReplacement runs Event on Batch of the Size records, all subsets equally likely. When records are inserted or
 // removed Size is the number of the larger data set.
 //
-// All batches have the same size, so that a record comes into one in the place of another. The unit of the noise is therefore an
-// exchange: the most that replacing one record of the batch by any other moves the value. For a sum of records clipped to norm C
-// that is 2C, not C: noise of standard deviation σC is Gaussian{NoiseMultiplier: σ/2} here. FixedSGD makes that event.
+// All batches have the same size, so a record enters a batch in the place of another. The unit of
+// the noise is therefore an exchange: the most that replacing one record of the batch by any other
+// moves the value. For a sum of records clipped to norm C that is 2C, not C: noise of standard
+// deviation σC is Gaussian{NoiseMultiplier: σ/2} here. FixedSGD makes that event.
 //
-// Under Substitution the pair is that of SSKG, with relaxed distances; it bounds the mechanism and is not attained. Under Exchange it is
-// the tight one, for one record.
+// Under Substitution the pair is that of SSKG, with relaxed distances: a bound that is not
+// attained. Under Exchange it is the tight pair, for one record.
 type WithoutReplacement struct {
 	Batch, Size int
 	Event       Event

@@ -8,17 +8,18 @@ import (
 	"strings"
 )
 
-// Kind says what a number is.
+// Kind says whether a number is exact, a bound or an estimate.
 type Kind int
 
 const (
-	// None is no guarantee at all: what a Guarantee{} is, and what comes with an error.
+	// None means no guarantee at all: the Kind of a Guarantee{}, and of the result beside an error.
 	None Kind = iota
-	// Exact is within 1e-8 relative of the value for the dominating pairs, and on the safe side of it.
+	// Exact means within 1e-8 relative of the value for the dominating pairs, and on the safe side
+	// of it.
 	Exact
-	// UpperBound is at least the value.
+	// UpperBound means at least the value.
 	UpperBound
-	// Estimate is not certified. Epsilon and Delta never return one.
+	// Estimate means not certified. Epsilon and Delta never return one.
 	Estimate
 )
 
@@ -37,7 +38,8 @@ const exactWidth = 1e-8
 // Guarantee says that an event is (Epsilon, Delta)-differentially private under Relation. The zero value promises nothing.
 type Guarantee struct {
 	Epsilon, Delta float64 // NaN beside an error
-	// Lower is a certified lower bound of the number that was asked for, for the dominating pairs; 0 when there is none.
+	// Lower is a certified lower bound of the number asked for, for the dominating pairs; 0 if
+	// there is none.
 	Lower      float64
 	Kind       Kind
 	Accountant string
@@ -46,7 +48,7 @@ type Guarantee struct {
 	Inserted, Removed int
 }
 
-// nothing is what comes with an error.
+// nothing is the result beside an error.
 func nothing() Guarantee { return Guarantee{Epsilon: math.NaN(), Delta: math.NaN()} }
 
 // String is the guarantee in a line; ε is rounded upwards.
@@ -57,8 +59,9 @@ func (g Guarantee) String() string {
 	return fmt.Sprintf("ε = %s at δ = %g (%v, by %s, under %v)", FormatUp(g.Epsilon, 6), g.Delta, g.Kind, g.Accountant, g.Relation)
 }
 
-// Sentence says in a sentence what the guarantee promises. unit names one record, such as "record" or "labelled image"; numbers are
-// rounded upwards. Whether the sampling, the noise and the sensitivity are as the event says is for the caller to add.
+// Sentence says in a sentence what the guarantee promises. unit names one record, such as "record"
+// or "labelled image"; numbers are rounded upwards. It assumes that sampling, noise and sensitivity
+// are as the event says; the caller must state that.
 func (g Guarantee) Sentence(unit string) string {
 	if g.Kind == None || g.Kind == Estimate {
 		return "No guarantee: nothing is promised."
@@ -71,16 +74,17 @@ func (g Guarantee) Sentence(unit string) string {
 		FormatUp(math.Exp(g.Epsilon), 4), g.Relation.Change(unit), delta)
 }
 
-// FormatUp prints v ≥ 0 to so many significant digits, from 1 to 17, rounded upwards: an (ε, δ) that is printed for people
-// holds as it stands. What is above a short number by less than 1e-13 of itself counts as that number: accountants round up
-// by as little, and 1 would be printed as 1.0000001.
+// FormatUp prints v ≥ 0 with the given number of significant digits, from 1 to 17, rounded upwards,
+// so that the printed (ε, δ) holds. A value that exceeds a short number by less than 1e-13 of
+// itself counts as that number: accountants round up by as little, and 1 would be printed as
+// 1.0000001.
 func FormatUp(v float64, digits int) string {
 	text := strconv.FormatFloat(v, 'g', digits, 64)
 	shown, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(shown < v*(1-1e-13)) || math.IsInf(v, 0) {
 		return text
 	}
-	// The last digit goes up by one; from a text, so that nothing is rounded again.
+	// The last digit goes up by one, in the text, so that nothing is rounded again.
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e")
 	n, _ := new(big.Int).SetString(strings.Replace(mantissa, ".", "", 1), 10)
 	e, _ := strconv.Atoi(exponent)

@@ -7,24 +7,27 @@ import (
 	"coupling/dp/pair"
 )
 
-// Gaussian adds normal noise to a vector. NoiseMultiplier is its standard deviation in units of the L2 sensitivity: see Conventions for
-// what that is the sensitivity to.
+// Gaussian adds normal noise to a vector. NoiseMultiplier is its standard deviation in units of the
+// L2 sensitivity: see Conventions for the change that the sensitivity refers to.
 type Gaussian struct{ NoiseMultiplier float64 }
 
-// Laplace adds to every coordinate Laplace noise of scale Scale, in units of the L1 sensitivity.
+// Laplace adds Laplace noise of scale Scale, in units of the L1 sensitivity, to every coordinate.
 type Laplace struct{ Scale float64 }
 
-// RandomizedResponse tells a bit truthfully with probability Truth in [1/2, 1], else its opposite.
+// RandomizedResponse reports a bit truthfully with probability Truth in [1/2, 1], else its
+// opposite.
 type RandomizedResponse struct{ Truth float64 }
 
-// NormNoise adds to a vector of dimension Dim noise with density ∝ exp(−Zeta·‖v‖₂) (L2 sensitivity 1).
+// NormNoise adds noise with density ∝ exp(−Zeta·‖v‖₂) to a vector of dimension Dim and L2
+// sensitivity 1.
 type NormNoise struct {
 	Zeta float64
 	Dim  int
 }
 
-// FromPair is any mechanism with a dominating pair of its own: Removal dominates the removal of one record, its swap the insertion;
-// in batches of fixed size and under Exchange it dominates the exchange of one record for any other. Larger groups are refused.
+// FromPair is any mechanism with a known dominating pair: Removal dominates the removal of one
+// record, its swap the insertion; in batches of fixed size and under Exchange it dominates the
+// exchange of one record for any other. Larger groups are refused.
 type FromPair struct{ Removal pair.Pair }
 
 // Pure is any ε-differentially private mechanism, such as the exponential mechanism or the noisy maximum. Each record that differs costs
@@ -34,9 +37,10 @@ type Pure struct{ Epsilon float64 }
 // Approximate is any (ε, δ)-differentially private mechanism. k records that differ cost kε and δ·(1 + e^ε + … + e^((k−1)ε)).
 type Approximate struct{ Epsilon, Delta float64 }
 
-// ZCDP is any ρ-zero-concentrated differentially private mechanism: its Rényi divergences are at most Rho·α in both directions (Bun,
-// Steinke 2016). k records that differ cost k²ρ. Only moments are known of it, so that what it is composed with is accounted for by
-// Rényi divergences (package rdp). A Poisson sample of it has the bound of Zhu and Wang (2019) for one record.
+// ZCDP is any ρ-zero-concentrated differentially private mechanism: its Rényi divergences are at
+// most Rho·α in both directions (Bun, Steinke 2016). k records that differ cost k²ρ. Only its
+// moments are known, so a composition with it is accounted for by Rényi divergences (package rdp).
+// A Poisson sample of it has the bound of Zhu and Wang (2019) for one record.
 type ZCDP struct{ Rho float64 }
 
 // String shows the event.
@@ -83,8 +87,8 @@ func (e Laplace) Pair(b Batch) (pair.Pair, error) {
 	return b.Additive(e, pair.Laplace, e.Scale)
 }
 
-// Pair is SSKG M.2: the special records either all flip the bit or leave it. With records on both sides the mechanism may at each
-// step be the worse of the two.
+// Pair is SSKG M.2: the special records either all flip the bit or leave it. With records on both
+// sides the pair must cover, at each step, the worse of the two.
 func (e RandomizedResponse) Pair(b Batch) (p pair.Pair, err error) {
 	if !(e.Truth >= 0.5 && e.Truth <= 1) {
 		return nil, bad("truth = %v: must be in [0.5, 1]", e.Truth)
@@ -189,7 +193,7 @@ func indistinguishable(m Mechanism, b Batch, eps, delta float64) (pair.Pair, err
 	return b.Of(m, func(logW, logV []float64) (pair.Pair, error) { return pair.Indistinguishable(eps, delta, logW, logV) })
 }
 
-// Pair is known by its moments alone.
+// Pair returns a pair known by its moments alone.
 func (e ZCDP) Pair(b Batch) (pair.Pair, error) {
 	if !(e.Rho >= 0) || math.IsInf(e.Rho, 0) {
 		return nil, bad("rho = %v: must be at least 0 and finite", e.Rho)

@@ -15,9 +15,10 @@ const (
 	Insertion
 	// Removal means that x′ lacks the group's records: one direction only.
 	Removal
-	// Exchange is Substitution where exchanging any two records moves the value by at most one unit, the removed for the inserted
-	// one too. For one record sampled without replacement, and for all of the data, it has a tight pair (advanced joint convexity);
-	// other samples are refused.
+	// Exchange is Substitution where exchanging any record for any other, the removed for the
+	// inserted one included, moves the value by at most one unit. For one record sampled without
+	// replacement, and for all of the data, it has a tight pair (advanced joint convexity); other
+	// samples are refused.
 	Exchange
 )
 
@@ -42,7 +43,8 @@ func (r Relation) String() string {
 	return fmt.Sprintf("%s, groups of %d", name[r.Kind], r.size())
 }
 
-// Change says in words how a neighbouring data set differs. unit names one record, such as "record" or "labelled image".
+// Change describes how a neighbouring data set differs. unit names one record, such as "record" or
+// "labelled image".
 func (r Relation) Change(unit string) string {
 	one, many := "one "+unit, fmt.Sprintf("up to %d %ss", r.size(), unit)
 	change := [...][2]string{
@@ -58,14 +60,15 @@ func (r Relation) Change(unit string) string {
 	return change[r.Kind][min(r.size(), 2)-1]
 }
 
-// span is a range of the ways in which x′ may differ from x: from least to most of the total records are removed and the others inserted.
+// span is a range of splits: between least and most of the total records are removed and the others
+// inserted.
 type span struct{ total, least, most int }
 
-// maxGroup is the largest group that is accounted for.
+// maxGroup is the largest group that can be accounted for.
 const maxGroup = 1_000_000
 
-// spans returns all the ways in which x′ may differ from x. Both directions of a pair are among them: exchanging x and x′
-// exchanges insertion and removal.
+// spans returns all splits of the relation. They include both directions of a pair: exchanging x
+// and x′ exchanges insertion and removal.
 func (r Relation) spans() (span, error) {
 	k := r.size()
 	if r.Group < 0 || k > maxGroup {
@@ -84,10 +87,10 @@ func (r Relation) spans() (span, error) {
 	return span{}, bad("relation = %d: unknown", int(r.Kind))
 }
 
-// single reports whether it is one split.
+// single reports whether the span is one split.
 func (s span) single() bool { return s.least == s.most }
 
-// halved cuts spans in two, but for single splits.
+// halved cuts each span in two, except single splits.
 func halved(spans []span) (out []span) {
 	for _, s := range spans {
 		if mid := s.least + (s.most-s.least)/2; !s.single() {

@@ -23,24 +23,28 @@ type search struct {
 	v     float64     // the largest upper end so far
 	g     Guarantee   // of the branch that has it
 	first pair.Answer // for the first branch
-	share float64     // of the usual work, for each other branch
+	share float64     // share of the usual work for each other branch
 }
 
 const (
-	// firstSpans is into how many spans the splits are cut first, and maxSpans how many are compared, some milliseconds each.
+	// firstSpans is the number of spans into which the splits are cut first, and maxSpans how many
+	// are compared, in some milliseconds each.
 	firstSpans = 32
 	maxSpans   = 512
 )
 
-// worst takes the largest answer over all branches. First comes that with all records removed, mostly the worst. The others are passed
-// over in spans: if a branch that dominates all of a span is certain not to exceed what is known, none of them does; else the span is
-// halved, and a single split asked. Where there are too many spans for that, what dominates each of them is asked, and the answer is an upper
-// bound. The result does not depend on the number of processors.
+// worst takes the largest answer over all branches. The first is the one with all records removed,
+// which is usually the worst. The others are skipped in spans: if a branch that dominates a whole
+// span is certain not to exceed the largest number so far, no branch of the span does; else the
+// span is halved, and a single split is evaluated. If there are too many spans for that, the branch
+// that dominates each of them is evaluated, and the answer is an upper bound. The result does not
+// depend on the number of processors.
 //
-// What dominates a span from a to b removed records of K is the pair with b removed and K − a inserted ones: a threshold on the loss is the
-// best test at every ε, and P puts the more above it, and Q the less, the more records are in their batches (in stochastic
-// order, which grows with the number of records and falls with the size of the data set). So every step is dominated, and with it
-// their composition.
+// A span from a to b removed records of K is dominated by the pair with b removed and K − a
+// inserted ones. At every ε the best test is a threshold on the loss. The more records are in the
+// batches, the more mass P has above the threshold and the less Q has (in stochastic order, which
+// grows with the number of records and falls with the size of the data set). So every step is
+// dominated, and with it their composition.
 func (s *search) worst(ctx context.Context) error {
 	all, err := s.relation.spans()
 	if err != nil {
@@ -67,7 +71,7 @@ func (s *search) worst(ctx context.Context) error {
 	return s.others(ctx, span{all.total, all.least, all.most - 1})
 }
 
-// others goes through the other branches.
+// others evaluates the other branches.
 func (s *search) others(ctx context.Context, rest span) error {
 	live := []span{rest}
 	for len(live) < firstSpans && slices.ContainsFunc(live, func(k span) bool { return !k.single() }) {
@@ -84,7 +88,7 @@ func (s *search) others(ctx context.Context, rest span) error {
 	return nil
 }
 
-// prepare checks the question, so that the first error is about it.
+// prepare checks the question first, so that an invalid question is the first error.
 func (s *search) prepare() error {
 	if s.q.Delta {
 		return in.Epsilon(s.q.At)
@@ -95,7 +99,8 @@ func (s *search) prepare() error {
 	return in.Delta(s.q.At)
 }
 
-// ask takes the answer for the branch of a split, or for one that dominates a span, into account.
+// ask evaluates the branch of a split, or one that dominates a span, and updates the largest
+// number.
 func (s *search) ask(ctx context.Context, k span, b Branch) error {
 	in, err := s.by.Bound(ctx, b.Steps, s.q)
 	if err == nil && s.q.Delta && in.Upper > 1-1e-9 { // no branch exceeds 1
@@ -110,7 +115,7 @@ func (s *search) ask(ctx context.Context, k span, b Branch) error {
 	if s.v < 0 { // the first
 		s.first = in
 	}
-	if k.single() { // what dominates a span need not be attained
+	if k.single() { // a bound for a span need not be attained
 		s.g.Lower = max(s.g.Lower, in.Lower)
 	}
 	if in.Upper > s.v {
@@ -121,8 +126,8 @@ func (s *search) ask(ctx context.Context, k span, b Branch) error {
 	return nil
 }
 
-// pass compares the live spans with what is known, asks single splits that may exceed it, or if it is the last time all that may, and returns
-// the others.
+// pass compares the live spans with the largest number so far. It evaluates single splits that may
+// exceed it, or in the last pass every span that may, and returns the other spans that may.
 func (s *search) pass(ctx context.Context, live []span, last bool) (left []span, err error) {
 	passed := make([]bool, len(live))
 	var group errgroup.Group
@@ -144,11 +149,11 @@ func (s *search) pass(ctx context.Context, live []span, last bool) (left []span,
 		case !k.single() && !last:
 			left = append(left, k)
 			continue
-		case s.v > known && s.within(ctx, k): // what is known has grown since
+		case s.v > known && s.within(ctx, k): // the largest number has grown since
 			continue
 		}
 		s.q.Effort, s.q.Like = s.share, pair.Answer{}
-		if !k.single() { // whom the first branch took longer for, if at all, would take as long for each of many
+		if !k.single() { // accountants that were slow for the first branch would be as slow for each of many
 			s.q.Like.By = s.first.By
 		}
 		b, _, err := branch(s.event, s.relation, k)
@@ -165,7 +170,8 @@ func (s *search) pass(ctx context.Context, live []span, last bool) (left []span,
 	return left, nil
 }
 
-// within reports whether all branches of a span are certain not to exceed what is known. It says no when in doubt.
+// within reports whether all branches of a span are certain not to exceed the largest number so
+// far. In doubt it returns false.
 func (s *search) within(ctx context.Context, k span) bool {
 	if s.q.Delta && s.v >= 1 {
 		return true
@@ -183,7 +189,7 @@ func (s *search) within(ctx context.Context, k span) bool {
 		q, most = pair.EpsilonAt(0), s.v
 	}
 	v, err := s.by.Bound(ctx, b.Steps, q)
-	if k.single() && q.Like.By != "" && (err != nil || v.Upper > most && v.Lower <= most) { // worth asking everybody
+	if k.single() && q.Like.By != "" && (err != nil || v.Upper > most && v.Lower <= most) { // worth trying every accountant
 		q.Like.By = ""
 		v, err = s.by.Bound(ctx, b.Steps, q)
 	}

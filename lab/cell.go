@@ -16,9 +16,8 @@ import (
 	"coupling/lab/device"
 )
 
-// A Cell is what a running experiment may use of the outside world. Its methods
-// are safe for concurrent use, except that each random stream belongs to one
-// goroutine.
+// A Cell gives a running experiment its random streams, device, files and progress. Its methods are
+// safe for concurrent use, except that each random stream belongs to one goroutine.
 type Cell struct {
 	Key  Key
 	Seed uint64
@@ -39,18 +38,18 @@ func (c *Cell) Rand(name string) *rand.Rand {
 	return rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "%d/%s", c.Seed, name))))
 }
 
-// Progress reports done out of total steps to whoever watches; see [WithSink].
-// It is cheap enough to call every few milliseconds.
+// Progress reports done of total steps to the sink of the context; see [WithSink]. It is cheap
+// enough to call every few milliseconds.
 func (c *Cell) Progress(done, total int) {
 	if c.progress != nil {
 		c.progress(done, total)
 	}
 }
 
-// Device opens the device on which the cell computes, given by what of it changes
-// numbers: "cpu", "cuda" or "cuda,tf32", a parameter, so that it is in the key.
-// Which GPU it is says $COUPLING_DEVICE. The cell's end closes it and frees what
-// lives there. The manifest names it.
+// Device opens the device on which the cell computes. key names what changes numbers: "cpu",
+// "cuda" or "cuda,tf32"; make it a parameter, so that it is in the key. $COUPLING_DEVICE selects
+// the GPU. When the cell ends, the device is closed and its arrays are freed. The manifest names
+// the device.
 func (c *Cell) Device(key string) (*device.Device, error) {
 	d, err := device.OpenKey(key)
 	if err != nil {
@@ -62,8 +61,8 @@ func (c *Cell) Device(key string) (*device.Device, error) {
 	return d, nil
 }
 
-// closeDevices returns what the manifest says of the devices that were opened,
-// and their first error.
+// closeDevices closes the devices that were opened and returns their names for the manifest, and
+// their first error.
 func (c *Cell) closeDevices() (names string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +71,7 @@ func (c *Cell) closeDevices() (names string, err error) {
 			names = strings.TrimPrefix(names+"; "+d.Key()+" ("+i.Name+")", "; ")
 		}
 		err = errors.Join(err, d.Err())
-		_ = d.Close() // frees what lives there; that there was something is no fault
+		_ = d.Close() // frees the arrays; remaining arrays are not an error
 	}
 	if names == "" {
 		names = "cpu"
@@ -80,9 +79,9 @@ func (c *Cell) closeDevices() (names string, err error) {
 	return names, err
 }
 
-// Artifact returns a path at which the experiment may write the artifact called
-// name (slash-separated, relative). When the cell finishes, all files written
-// so become its artifacts; when it fails, they are dropped.
+// Artifact returns a path at which the experiment may write the artifact called name
+// (slash-separated, relative). When the cell finishes, these files become its artifacts; when it
+// fails, they are dropped.
 func (c *Cell) Artifact(name string) (file string, err error) {
 	if name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`) {
 		return "", fmt.Errorf("lab: artifact name %q: want a relative slash-separated path", name)
@@ -97,9 +96,8 @@ func (c *Cell) Artifact(name string) (file string, err error) {
 	return file, nil
 }
 
-// Scratch returns a directory that outlives a killed, cancelled or failed
-// attempt and is there for the next one: the place for checkpoints. It is
-// removed when the cell finishes.
+// Scratch returns a directory for checkpoints. It survives a killed, cancelled or failed attempt
+// and is there for the next one. It is removed when the cell finishes.
 func (c *Cell) Scratch() (dir string, err error) {
 	if err := os.MkdirAll(c.paths.scratch, 0o777); err != nil {
 		return "", fmt.Errorf("lab: scratch: %w", err)
@@ -107,8 +105,8 @@ func (c *Cell) Scratch() (dir string, err error) {
 	return c.paths.scratch, nil
 }
 
-// collect syncs and describes the artifacts of a finished cell. One that was
-// asked for and is not there is an error: the cell may have lost its directory.
+// collect syncs and describes the artifacts of a finished cell. An artifact whose path was given
+// out but that does not exist is an error: the cell may have lost its directory.
 func (c *Cell) collect() ([]Artifact, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,8 +17,7 @@ const (
 
 func (r Relation) String() string { return [...]string{"=", "≤", "≥"}[r] }
 
-// A Claim is a number that a paper prints, or a law that a result must obey,
-// beside what we got.
+// A Claim compares our result with a number that a paper prints, or with a law that it must obey.
 type Claim struct {
 	What     string // "column marginal error at ε = 0.01"
 	Source   string // "Table 2, row d = 64"; "marginal constraint"
@@ -28,9 +27,8 @@ type Claim struct {
 	AbsTol   float64 // the tolerance is the larger of AbsTol and RelTol·|Want|
 	RelTol   float64
 	Why      string // where the tolerance comes from
-	// SkipReason says why the claim is not asked at this preset, whatever its
-	// value; empty where it is asked. It is decided by the setting alone and
-	// never by a result.
+	// SkipReason says why the claim is not checked at this preset; empty if it is. The setting
+	// alone decides it, never a result.
 	SkipReason string
 	// Null names the garbage result of the study on which the claim must fail.
 	Null string
@@ -39,7 +37,7 @@ type Claim struct {
 // Tolerance returns max(AbsTol, RelTol·|Want|).
 func (c Claim) Tolerance() float64 { return max(c.AbsTol, c.RelTol*math.Abs(c.Want)) }
 
-// Holds reports whether the claim is met. NaN meets nothing.
+// Holds reports whether the claim is met. NaN meets no claim.
 func (c Claim) Holds() bool {
 	switch tol := c.Tolerance(); c.Relation {
 	case AtMost:
@@ -61,8 +59,7 @@ const (
 	Skipped Verdict = "not asked"
 )
 
-// Verdict returns [Skipped] if the claim is not asked at this preset, else
-// [Holds] or [Differs].
+// Verdict returns [Skipped] if the claim is not checked at this preset, else [Holds] or [Differs].
 func (c Claim) Verdict() Verdict {
 	switch {
 	case c.SkipReason != "":

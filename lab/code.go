@@ -14,17 +14,16 @@ import (
 	"coupling/lab/internal/code"
 )
 
-// The code of an experiment is a digest of the declarations that its Run reaches,
-// with the instruction set behind it where these are assembly; see package
-// lab/internal/code. The Makefile writes the digests of all figures into the
-// command. Elsewhere they are computed from the source files, if those are at
-// hand and not newer than the program. It is empty where it is not known.
+// The code of an experiment is a digest of the declarations that its Run reaches, followed by the
+// instruction set if assembly is among them; see package lab/internal/code. The Makefile writes the
+// digests of all figures into the command. In other programs they are computed from the source
+// files, if these exist and are not newer than the program. An unknown digest is empty.
 
-// codes is set by the linker: NAME=DIGEST, with commas between.
+// codes is set by the linker: NAME=DIGEST, separated by commas.
 var codes string
 
-// EncodeCodes returns the digests of the experiments that a Go file declares, or
-// a folder and those below it, for the linker's -X coupling/lab.codes=….
+// EncodeCodes returns the digests of the experiments declared in a Go file, or in a folder and its
+// subfolders, for the linker's -X coupling/lab.codes=….
 func EncodeCodes(path string) (string, error) {
 	t, err := code.Open(filepath.Dir(path))
 	var table map[string]string
@@ -54,8 +53,8 @@ var linked = sync.OnceValue(func() map[string]string {
 	return out
 })
 
-// codeOf returns the digest of an experiment's code, and whether a person is
-// writing that code now: in a notebook's cell, or a program or module of their own.
+// codeOf returns the digest of an experiment's code, and whether a person may be editing that code
+// now: in a notebook's cell, or in their own program or module.
 func codeOf(name string, run any) (digest string, interactive bool) {
 	v := reflect.ValueOf(run)
 	if v.IsNil() {
@@ -77,8 +76,8 @@ func codeOf(name string, run any) (digest string, interactive bool) {
 	return digest, !strings.HasPrefix(pkg, "coupling/")
 }
 
-// sourceCodes returns the digests of the experiments of a package from its
-// source. file is the one that has the experiment's Run; it tells main packages apart.
+// sourceCodes returns the digests of the experiments of a package from its source. file is the one
+// with the experiment's Run; it distinguishes main packages.
 func sourceCodes(pkg, file string) map[string]string {
 	if pkg != "main" {
 		file = ""
@@ -88,7 +87,7 @@ func sourceCodes(pkg, file string) map[string]string {
 		return known.(map[string]string)
 	}
 	table, err := readCodes(pkg, file)
-	if err != nil { // the source is not at hand
+	if err != nil { // there is no source
 		table = nil
 	}
 	computed.Store(place{pkg, file}, table)

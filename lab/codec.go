@@ -10,9 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JSON has no NaN and no infinities, yet experiments have results that are
-// exactly that. The store writes them as the strings "NaN", "+Inf" and "-Inf"
-// wherever the Go type is a float, and reads them back.
+// JSON has no NaN and no infinities, but results may be NaN or infinite. The store writes them as
+// the strings "NaN", "+Inf" and "-Inf" wherever the Go type is a float, and reads them back.
 
 func marshal(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true),

@@ -18,8 +18,8 @@ type Difference struct {
 // A Comparison is two finished cells side by side.
 type Comparison struct {
 	Params  []Difference // those that differ, seed, version and experiment included
-	Metrics []Difference // every value, equal ones too
-	Context []Difference // what else differs: commit, device
+	Metrics []Difference // every value, equal ones included
+	Context []Difference // other differences: commit, device
 }
 
 // Diff compares two records.
@@ -55,7 +55,7 @@ func (d Difference) Change() (abs, rel float64, ok bool) {
 	return b - a, (b - a) / math.Abs(a), okA && okB
 }
 
-// ChangeText is "+0.5 (+25.0 %)", empty where nothing changed or it is no number.
+// ChangeText is "+0.5 (+25.0 %)", empty if nothing changed or a side is not a number.
 func (d Difference) ChangeText() string {
 	abs, rel, ok := d.Change()
 	if !ok || d.Equal {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A CellError says which cell failed, with its parameters, and why.
+// A CellError names a cell that failed, with its parameters and the cause.
 type CellError struct {
 	Experiment string
 	Key        Key
@@ -26,7 +26,7 @@ func (e *CellError) Error() string {
 // Unwrap returns the cause.
 func (e *CellError) Unwrap() error { return e.Err }
 
-// CellError names the cell of r; nil stays nil.
+// CellError wraps err with the cell of r; a nil error stays nil.
 func (r Record) CellError(err error) error {
 	if err == nil {
 		return nil
@@ -59,10 +59,9 @@ func RecallAll[P, R any](s *Store, e Experiment[P, R], seed uint64, ps []P) ([]R
 	return out, nil
 }
 
-// Do recalls the cell at (seed, p), or computes and stores it. If another
-// process is at work on the same cell, Do waits for it. Errors are of type
-// [*CellError]. A failed cell leaves a record of its failure, which is never
-// recalled; a cancelled one leaves nothing but its [Cell.Scratch].
+// Do recalls the cell at (seed, p), or computes and stores it. If another process computes the same
+// cell, Do waits for it. Errors are of type [*CellError]. A failed cell leaves a record of its
+// failure, which is never recalled; a cancelled cell leaves only its [Cell.Scratch].
 func Do[P, R any](ctx context.Context, s *Store, e Experiment[P, R], seed uint64, p P) (Result[P, R], error) {
 	for r, err := range SweepAsLanded(ctx, s, e, 1, seed, []P{p}) {
 		return r, err
@@ -70,7 +69,7 @@ func Do[P, R any](ctx context.Context, s *Store, e Experiment[P, R], seed uint64
 	panic("lab: a sweep of one cell yielded none")
 }
 
-// typed returns a function that gives what a job returned its types.
+// typed returns a function that gives a job's record its types.
 func typed[P, R any](s *Store, j Job, p P, recalled bool) func(Record, error) (Result[P, R], error) {
 	return func(r Record, err error) (Result[P, R], error) {
 		out := Result[P, R]{Key: j.id.Key, Seed: j.id.Seed, Params: p}
@@ -101,16 +100,16 @@ func (j Job) recall(s *Store) (Record, error) {
 	return r, err
 }
 
-// otherCode reports whether a stored cell was computed by other code than j would run.
+// otherCode reports whether a stored cell was computed by code that differs from j's.
 func (j Job) otherCode(r Record) bool { return j.id.Code != "" && r.Code != j.id.Code }
 
-// canCompute reports whether a cell that was not recalled because of err may be computed.
+// canCompute reports whether a cell whose recall failed with err may be computed.
 func canCompute(err error) bool {
 	return errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrOtherCode)
 }
 
-// try recalls the cell, or computes and stores it. The error is [ErrBusy] if
-// another process is at work on it.
+// try recalls the cell, or computes and stores it. The error is [ErrBusy] if another process
+// computes it.
 func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err error) {
 	if ctx.Err() != nil {
 		return j.id, false, context.Cause(ctx)
@@ -142,13 +141,13 @@ func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err er
 		return j.id, false, err
 	}
 	defer lock.release()
-	if found() { // it landed between the look and our lock
+	if found() { // it was stored before we had the lock
 		return r, true, err
 	}
 	watch(Event{Kind: Started})
 	done, cause := j.compute(ctx, lock, watch)
 	if cause == nil {
-		cause = s.write(paths.record, done) // its appearance is the moment at which the cell exists
+		cause = s.write(paths.record, done) // with this file the cell exists
 	}
 	switch {
 	case cause == nil:
@@ -158,7 +157,7 @@ func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err er
 		return done, false, nil
 	case ctx.Err() != nil:
 		cause = context.Cause(ctx)
-	case found(): // another has stored it, where files cannot be locked
+	case found(): // without file locks another process may have stored it
 		return r, true, err
 	default:
 		cause = s.fail(done, cause, watch)
@@ -174,8 +173,8 @@ func (s *Store) fail(r Record, cause error, watch func(Event)) error {
 	return errors.Join(cause, s.write(s.paths(r).failure, r))
 }
 
-// compute runs the cell. The value is kept in the form in which it is stored, so
-// that a computed result and a recalled one are the same.
+// compute runs the cell. It decodes the value from its stored form, so that a computed and a
+// recalled result are the same.
 func (j Job) compute(ctx context.Context, lock *cellLock, watch func(Event)) (Record, error) {
 	r := j.id
 	r.Manifest = newManifest()
@@ -206,8 +205,7 @@ func (j Job) compute(ctx context.Context, lock *cellLock, watch func(Event)) (Re
 	return r, err
 }
 
-// call turns a panic or the end of the goroutine into an error, so that one bad
-// cell does not end a sweep.
+// call turns a panic or runtime.Goexit into an error, so that one bad cell does not end a sweep.
 func (j Job) call(ctx context.Context, c *Cell) (value any, err error) {
 	err = errors.New("the cell ended its goroutine")
 	done := make(chan struct{})

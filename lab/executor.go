@@ -7,16 +7,16 @@ import (
 
 // An Executor computes jobs somewhere; the results come back through the store.
 type Executor interface {
-	// Run yields each job as its cell lands or fails. Like [Sweep] it returns
-	// only when nothing that it started still runs.
+	// Run yields each job when its cell is stored or fails. Like [Sweep] it returns only when
+	// everything it started has ended.
 	Run(ctx context.Context, s *Store, jobs []Job) iter.Seq2[Job, error]
 }
 
 // Local runs jobs on goroutines of this process.
 type Local struct {
-	// Workers is the number of cells that run at once; 0 means one a core.
+	// Workers is the number of cells that run at once; 0 means one for each core.
 	Workers int
-	// Drain, once closed, lets the running cells finish and begins no other.
+	// Drain, once closed, lets the running cells finish and starts no other.
 	Drain <-chan struct{}
 }
 

@@ -10,18 +10,17 @@ import (
 	"regexp"
 )
 
-// An Experiment is a named pure function of a parameter struct P. Its result R
-// may depend on nothing but the parameters and the random streams of the cell.
-// Both types are stored as JSON, json tags respected. What JSON would lose or
-// confuse is refused: unexported fields, interfaces, functions, time.Duration.
-// Nil slices and maps come back empty.
+// An Experiment is a named pure function of a parameter struct P. Its result R may depend only on
+// the parameters and the random streams of the cell. Both types are stored as JSON, with their json
+// tags. Types that JSON would lose or confuse are refused: unexported fields, interfaces,
+// functions, time.Duration. Nil slices and maps come back empty.
 //
-// A parameter that is added later changes every key unless its tag says
-// omitzero and its zero value means the old behaviour.
+// Adding a parameter changes every key, unless its tag says omitzero; its zero value must then mean
+// the old behaviour.
 type Experiment[P, R any] struct {
 	// Name is a slash-separated path of lower-case words, "tour/bias".
 	Name string
-	// Version is raised when the code changes what a result means.
+	// Version must be raised when the code changes the meaning of a result.
 	Version int
 	// Run computes one cell. It returns early with ctx's error when ctx ends.
 	Run func(ctx context.Context, c *Cell, p P) (R, error)

@@ -46,7 +46,7 @@ func Pick[T any](p Preset, smoke, quick, full, paper T) T {
 	return quick
 }
 
-// A Setting is what a figure is asked for with.
+// A Setting says how a figure is to be made.
 type Setting struct {
 	Preset Preset
 	Seed   uint64
@@ -59,7 +59,7 @@ type Figure struct {
 	// Name is PAPER/FIGURE: "analytic/fig1", "scones/tab2", "tour/digits".
 	Name  string
 	Title string
-	// Shows says in a sentence or two what is to be seen.
+	// Shows describes the figure in a sentence or two.
 	Shows string
 	// Sizes says for each preset what is computed: "n = 500, five ε". Presets
 	// without an entry are not offered.
@@ -67,13 +67,13 @@ type Figure struct {
 	// Seconds and Ours are as in [Study].
 	Seconds map[Preset]float64
 	Ours    bool
-	// Decoders knows the experiments behind the figure.
+	// Decoders are the experiments behind the figure.
 	Decoders []Decoder
-	// Jobs lists the cells. It returns an error if they cannot even be named.
+	// Jobs lists the cells. It returns an error if their keys cannot be formed.
 	Jobs func(Setting) ([]Job, error)
 	// Draw makes the figure from finished cells.
 	Draw func(*Store, Setting) (Exhibit, error)
-	// Claims compares what the cells say with what was expected of them.
+	// Claims compares the cells' results with the expected ones.
 	Claims func(*Store, Setting) ([]Claim, error)
 	// ClaimsOnNull checks the same claims on the garbage result called null, one of Nulls.
 	ClaimsOnNull func(s *Store, set Setting, null string) ([]Claim, error)
@@ -100,7 +100,7 @@ type Drawing interface {
 type Exhibit struct {
 	Pictures []Picture
 	Tables   []Table
-	Notes    []string // paragraphs to be read with it
+	Notes    []string // paragraphs of explanation
 }
 
 // A Picture is one drawing of an exhibit.

@@ -13,15 +13,13 @@ import (
 // GC is what [Store.GC] removed, or would remove.
 type GC struct {
 	Cells    []Record // of older versions or result types, failed ones included
-	Leftover []string // what no cell owns: temporary files, dead locks, work of killed attempts
+	Leftover []string // files without a cell: temporary files, dead locks, work of killed attempts
 }
 
-// GC removes what can no longer be recalled by a program with the given
-// decoders: the cells of their experiments whose version is older, or whose
-// result type has changed, and what killed processes left behind and nobody has
-// touched for age. Scratch counts as left behind only then. A cell that somebody
-// is at work on is left alone. Cells of experiments that no decoder knows stay.
-// If dry, nothing is removed.
+// GC removes what a program with the given decoders can no longer recall: cells of their
+// experiments with an older version or another result type, and files of killed processes that have
+// not changed for age; the same holds for scratch. It keeps cells that a process is computing and
+// cells of experiments that no decoder knows. If dry, it removes nothing.
 func (s *Store) GC(ds []Decoder, age time.Duration, dry bool) (GC, error) {
 	var out GC
 	current := map[string]Decoder{}
@@ -31,7 +29,7 @@ func (s *Store) GC(ds []Decoder, age time.Duration, dry bool) (GC, error) {
 	for _, records := range []iter.Seq2[Record, error]{s.Records(""), s.Failures("")} {
 		for r, err := range records {
 			if errors.Is(err, ErrCorrupt) {
-				continue // for a person to see: `runs ls` lists it, and Do replaces it
+				continue // kept: `runs ls` lists it, and Do replaces it
 			} else if err != nil {
 				return out, err
 			}
@@ -58,7 +56,7 @@ func (s *Store) GC(ds []Decoder, age time.Duration, dry bool) (GC, error) {
 	return out, err
 }
 
-// leftover calls f with what killed processes left and nobody has touched for age.
+// leftover calls f with the files of killed processes that have not changed for age.
 func (s *Store) leftover(age time.Duration, f func(path string) error) error {
 	for sh, err := range s.shards("") {
 		if err != nil {
@@ -84,8 +82,8 @@ func (s *Store) leftover(age time.Duration, f func(path string) error) error {
 	return nil
 }
 
-// isLeftover reports whether a file or directory of a shard belongs to no
-// finished cell and to no living owner.
+// isLeftover reports whether a file or directory of a shard belongs neither to a finished cell nor
+// to a running process.
 func (s *Store) isLeftover(sh shard, name string) bool {
 	if strings.HasSuffix(name, tmpSuffix) {
 		return true

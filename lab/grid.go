@@ -17,8 +17,8 @@ func Vary[P, V any](set func(*P, V), vs ...V) Axis[P] {
 	}
 }
 
-// Grid returns the product of the axes around base, the last axis varying
-// fastest. A later axis sees what an earlier one has set.
+// Grid returns the product of the axes around base, the last axis varying fastest. An axis may read
+// the values that earlier axes have set.
 func Grid[P any](base P, axes ...Axis[P]) []P {
 	ps := []P{base}
 	for _, axis := range axes {

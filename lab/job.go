@@ -11,18 +11,18 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A Job is a cell whose types are erased: what figures list and executors ship.
+// A Job is a cell with its types erased; figures list jobs and executors run them.
 type Job struct {
 	id        Record
 	run       func(ctx context.Context, c *Cell) (value any, err error)
-	check     func(Record) error // that its value has the result's type; nil: not known here
+	check     func(Record) error // checks that its value has the result's type; nil: not known here
 	elsewhere func(ctx context.Context, s *Store) (recalled bool, err error)
 
-	invalid     error // why it is not to be computed
-	interactive bool  // a person is writing its code: nothing else is recalled
+	invalid     error // why it must not be computed
+	interactive bool  // a person may be editing its code: recall only what this code computed
 }
 
-// Record returns the cell's identity: all of a record but its value.
+// Record returns the cell's identity: a record without its value.
 func (j Job) Record() Record { return j.id }
 
 // Recall returns the finished cell; see [Recall].
@@ -42,8 +42,8 @@ func (j Job) Do(ctx context.Context, s *Store) error {
 	return context.Cause(ctx)
 }
 
-// Try is Do without waiting: if another process is at work on the cell, the
-// error is [ErrBusy]. It reports whether the store held the cell.
+// Try is Do without waiting: if another process computes the cell, the error is [ErrBusy]. It
+// reports whether the store held the cell.
 func (j Job) Try(ctx context.Context, s *Store) (recalled bool, err error) {
 	_, recalled, err = j.try(ctx, s)
 	return recalled, j.id.CellError(err)
@@ -72,9 +72,9 @@ func (e Experiment[P, R]) job(seed uint64, p P) (Job, error) {
 	}, err
 }
 
-// Jobs returns the cells at ps as jobs. It panics if a key cannot be formed,
-// which is a fault of the experiment's declaration: a bad name, or parameters
-// that have no JSON form. A job whose parameters are refused fails when it is done.
+// Jobs returns the cells at ps as jobs. It panics if a key cannot be formed, because the experiment
+// is declared wrongly: a bad name, or parameters without a JSON form. A job whose parameters are
+// refused fails when it is done.
 func (e Experiment[P, R]) Jobs(seed uint64, ps ...P) []Job {
 	jobs := make([]Job, len(ps))
 	for i, p := range ps {
@@ -86,8 +86,8 @@ func (e Experiment[P, R]) Jobs(seed uint64, ps ...P) []Job {
 	return jobs
 }
 
-// A Decoder is an experiment whose types are erased: it finds a job again from
-// its identity, in another process, or from parameters that a person wrote.
+// A Decoder is an experiment with its types erased. It makes a job from its identity, in another
+// process, or from parameters that a person wrote.
 type Decoder struct {
 	Experiment string
 	Version    int
@@ -98,7 +98,7 @@ type Decoder struct {
 
 // Decoder returns the decoder of e's jobs.
 func (e Experiment[P, R]) Decoder() Decoder {
-	form, _ := shape(reflect.TypeFor[R]()) // job says what is wrong with it
+	form, _ := shape(reflect.TypeFor[R]()) // job reports an error of the form
 	return Decoder{
 		Experiment: e.Name, Version: e.Version,
 		Shape: form, Params: reflect.TypeFor[P](),
@@ -156,7 +156,7 @@ func (d Decoder) Make(seed uint64, params []byte) (Job, error) {
 // EncodeJob returns j as one line of JSON, for [DecodeJob] in another process.
 func EncodeJob(j Job) ([]byte, error) { return marshal(j.id.identity()) }
 
-// identity is how a job travels: the part of a record that tells it.
+// identity is the part of a record that identifies a job, for sending it to another process.
 func (r Record) identity() any {
 	return struct {
 		Experiment string             `json:"experiment"`
@@ -183,8 +183,8 @@ func DecodeJob(line []byte, ds []Decoder) (Job, error) {
 	return Job{}, fmt.Errorf("lab: job of %q: this program does not know that experiment", id.Experiment)
 }
 
-// ParseJob returns the identity in a line of [EncodeJob], without knowing the
-// experiment: enough to look for the cell in a store.
+// ParseJob returns the identity in a line of [EncodeJob], without knowing the experiment: which
+// suffices to look for the cell in a store.
 func ParseJob(line []byte) (Record, error) {
 	var r Record
 	if err := unmarshal(line, &r); err != nil {
@@ -196,9 +196,9 @@ func ParseJob(line []byte) (Record, error) {
 	return r, nil
 }
 
-// ExternalJob returns the job of a cell whose experiment only another program
-// knows. do has that program compute it, unless the store holds it or another
-// process is at work on it ([ErrBusy]), and reports which.
+// ExternalJob returns the job of a cell whose experiment only another program knows. do lets that
+// program compute it, unless the store holds it or another process computes it ([ErrBusy]), and
+// reports which.
 func ExternalJob(id Record, do func(ctx context.Context, s *Store) (recalled bool, err error)) Job {
 	return Job{id: id, elsewhere: do, interactive: true}
 }
@@ -210,9 +210,8 @@ func (s *Store) Missing(jobs []Job) []Job {
 	return missing
 }
 
-// Survey returns the jobs whose cells must be computed, each once, and those
-// whose cells are recalled though other code computed them. Records that are
-// there are read, many at once, to see that they can be.
+// Survey returns the jobs whose cells must be computed, each once, and those whose cells are
+// recalled though other code computed them. Existing records are read, many at once, to check them.
 func (s *Store) Survey(jobs []Job) (missing, otherCode []Job) {
 	var once []Job
 	seen := make(map[Key]bool, len(jobs))
@@ -244,8 +243,8 @@ func (s *Store) Survey(jobs []Job) (missing, otherCode []Job) {
 	return missing, otherCode
 }
 
-// there looks by reading directories where that is less work than asking for
-// every cell; nil where it is not, or fails.
+// there returns the statuses of the cells by reading directories, if that is less work than opening
+// every cell; nil if it is not, or if it fails.
 func (s *Store) there(jobs []Job) map[Key]Status {
 	if len(jobs) < 512 {
 		return nil

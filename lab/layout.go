@@ -103,7 +103,7 @@ func (s *Store) shards(prefix string) iter.Seq2[shard, error] {
 	}
 }
 
-// list reads the folder; one that is gone is empty.
+// list reads the folder; a missing one is empty.
 func (sh shard) list() ([]fs.DirEntry, error) {
 	entries, err := os.ReadDir(sh.path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,14 +12,13 @@ import (
 	"coupling/lab/durable"
 )
 
-// The lock of a cell is the file KEY.lock, locked by the system (flock) while the
-// cell is computed. The system lets go when the process ends, however it does, and
-// a network file system asks its server, which lets go when a machine is lost.
+// The lock of a cell is the file KEY.lock, locked by the system (flock) while the cell is computed.
+// The system releases it when the process ends, in whatever way; a network file system has the lock
+// on its server, which releases it when a machine is lost.
 //
-// A lock saves work and guards no result. Where a file system has none, or only
-// within a machine, two processes may compute one cell: both store the same
-// result of the same pure function, by the atomic rename of a record whose
-// artifacts are in a directory of the attempt's own.
+// A lock saves work; results are safe without it. If a file system has no locks, or only within a
+// machine, two processes may compute one cell. Both store the same result of the same pure
+// function, by the atomic rename of a record whose artifacts are in a directory of its own attempt.
 
 // A cellLock is held until release.
 type cellLock struct {
@@ -28,7 +27,7 @@ type cellLock struct {
 	file    io.Closer // nil where the file system has no locks
 }
 
-// tryLock takes the cell's lock. The error is [ErrBusy] if another has it.
+// tryLock takes the cell's lock. The error is [ErrBusy] if another process holds it.
 func (p cellPaths) tryLock() (*cellLock, error) {
 	l := &cellLock{paths: p, attempt: rand.Text()}
 	f, err := durable.TryLock(p.lock)
@@ -46,7 +45,8 @@ func (p cellPaths) tryLock() (*cellLock, error) {
 	return l, nil
 }
 
-// release lets go. The file goes first: after that it might be another's.
+// release removes the lock file and then unlocks; after unlocking, the file may belong to another
+// process.
 func (l *cellLock) release() {
 	_ = os.Remove(l.paths.lock)
 	if l.file != nil {
@@ -54,7 +54,7 @@ func (l *cellLock) release() {
 	}
 }
 
-// holder says who computes the cell, as far as the system lets that be read.
+// holder names the process that computes the cell, if the lock file can be read.
 func (p cellPaths) holder() string {
 	if b, err := os.ReadFile(p.lock); err == nil && len(b) > 0 {
 		return strings.TrimSpace(string(b))

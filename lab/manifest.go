@@ -17,7 +17,8 @@ import (
 	"coupling/lab/device/cpu"
 )
 
-// A Manifest says how a result came about. Nothing in it is part of the key.
+// A Manifest says when, where and by which program a result was computed. Nothing in it is part of
+// the key.
 type Manifest struct {
 	Start   time.Time `json:"start"`
 	Seconds float64   `json:"seconds"` // wall time of Run
@@ -40,7 +41,7 @@ func newManifest() Manifest {
 	return m
 }
 
-// environment asks once a process for what does not change in it.
+// environment is the part of a manifest that is constant in a process, read once.
 var environment = sync.OnceValue(func() Manifest {
 	m := Manifest{
 		Go:      runtime.Version(),
@@ -76,8 +77,8 @@ func stampedCommit() (commit string, dirty bool) {
 	return commit, dirty
 }
 
-// commitHere asks git about the working directory: that is where the source of
-// a test, a notebook's cell and `go run` lies.
+// commitHere asks git about the working directory, which has the source of a test, a notebook's
+// cell or `go run`.
 func commitHere() (commit string, dirty bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

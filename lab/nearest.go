@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the n names of known that are nearest to name by edit distance, nearest first.
-// The last word of a path may stand for the path: "rate" is near "scones/rate".
+// Nearest returns the n names of known that are nearest to name by edit distance, nearest first. A
+// path may be matched by its last word: "rate" is near "scones/rate".
 func Nearest(name string, known []string, n int) []string {
 	name = strings.ToLower(name)
 	distance := func(k string) int {
@@ -22,8 +22,8 @@ func Nearest(name string, known []string, n int) []string {
 	return out[:min(n, len(out))]
 }
 
-// DidYouMean asks for the three names of known that are nearest to name: "did you mean a, b or c?".
-// It is empty if nothing is known.
+// DidYouMean returns "did you mean a, b or c?" with the three names of known that are nearest to
+// name. It is empty if known is.
 func DidYouMean(name string, known []string) string {
 	near := Nearest(name, known, 3)
 	if len(near) == 0 {

@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// A Checker is a parameter type that knows which of its values make sense. Check
-// returns an error that names the parameter and its value; the cell is then
-// neither computed nor recalled. Bounds of one number are tags: N int
-// `json:"n" min:"1" doc:"points of each side"`.
+// A Checker is a parameter type that checks its values. Check returns an error that names the
+// parameter and its value; the cell is then neither computed nor recalled. Bounds of one number are
+// tags: N int `json:"n" min:"1" doc:"points of each side"`.
 type Checker interface{ Check() error }
 
-// A ParamError is a parameter whose value an experiment refuses.
+// A ParamError reports a parameter whose value an experiment refuses.
 type ParamError struct {
 	Experiment string
-	Param      string // dots go into objects; empty if it is not one of them alone
+	Param      string // with dots for nested objects; empty if several parameters are at fault
 	Err        error
 }
 
@@ -29,7 +28,7 @@ func (e *ParamError) Error() string {
 // Unwrap returns the fault.
 func (e *ParamError) Unwrap() error { return e.Err }
 
-// checkParams looks at the bounds of p's fields and asks its Check.
+// checkParams checks the bounds of p's fields and calls its Check.
 func checkParams(experiment string, p any) error {
 	for _, f := range Params(reflect.TypeOf(p)) {
 		if err := f.check(reflect.ValueOf(p).FieldByIndex(f.index)); err != nil {
@@ -47,10 +46,10 @@ func checkParams(experiment string, p any) error {
 
 // A Param is one parameter of an experiment.
 type Param struct {
-	Name     string // dots go into objects
+	Name     string // with dots for nested objects
 	Type     string // of Go
 	Min, Max string // bounds, "1" or ">0" and "<1"; empty: none
-	Enum     string // allowed words, with commas between them; empty: all
+	Enum     string // allowed words, separated by commas; empty: all
 	Doc      string
 
 	index []int
@@ -85,7 +84,7 @@ func Params(t reflect.Type) (out []Param) {
 	return out
 }
 
-// Range is what the tags allow, "≥ 1", "> 0 and ≤ 1" or "a, b or c"; empty: anything.
+// Range is the range that the tags allow, "≥ 1", "> 0 and ≤ 1" or "a, b or c"; empty: anything.
 func (p Param) Range() string {
 	var parts []string
 	for _, b := range []struct{ tag, strict, sign string }{{p.Min, ">", "≥ "}, {p.Max, "<", "≤ "}} {
@@ -105,7 +104,8 @@ func (p Param) Range() string {
 	return strings.Join(parts, " and ")
 }
 
-// check returns an error if v, or an entry of it, is not what the tags allow. A list with bounds has an entry.
+// check returns an error if v, or an entry of it, is outside the range of the tags. A list with
+// bounds must not be empty.
 func (p Param) check(v reflect.Value) error {
 	if p.Range() == "" {
 		return nil
@@ -142,7 +142,8 @@ func (p Param) check(v reflect.Value) error {
 	return fmt.Errorf("%s %v: must be %s", p.Name, v.Interface(), p.Range())
 }
 
-// within reports whether x is on the side of the bound in tag that sign says; the bound itself is, unless tag begins with strict.
+// within reports whether x is on the side of the bound in tag that sign selects. The bound itself
+// counts, unless tag begins with strict.
 func within(tag, strict string, x, sign float64) (bool, error) {
 	if tag == "" {
 		return true, nil

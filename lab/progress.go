@@ -24,14 +24,14 @@ func (k EventKind) String() string {
 	return [...]string{"started", "advanced", "waiting", "recalled", "stored", "failed"}[k]
 }
 
-// An Event is what a progress display hears of a cell.
+// An Event reports a change of a cell to a progress display.
 type Event struct {
 	Kind        EventKind
 	Experiment  string
 	Key         Key
 	Done, Total int
 	Seconds     float64
-	OtherCode   bool // a recalled cell was computed by other code than this program's
+	OtherCode   bool // a recalled cell was computed by code that differs from this program's
 	Note        string
 	Err         error
 }
@@ -78,10 +78,9 @@ func NewMeter(what string, total int) *Meter {
 	return &Meter{what: what, total: total, partial: map[Key]float64{}, began: time.Now()}
 }
 
-// Add counts an event and returns how many cells are behind, parts of them
-// included, and that as text: "tour/digits: 3 of 7 cells, about 20s left". How far
-// a cell says it is may be far from the share of its time, so nothing is foretold
-// from less than half a cell.
+// Add counts an event and returns how many cells are done, parts of them included, and a text:
+// "tour/digits: 3 of 7 cells, about 20s left". A cell's progress may differ much from the share of
+// its time, so there is no forecast before half a cell is done.
 func (m *Meter) Add(e Event) (done float64, line string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,8 +16,8 @@ var (
 	// ErrCorrupt says that a stored file cannot be trusted: cut short, edited,
 	// or not matching its artifacts. [Do] computes such a cell again.
 	ErrCorrupt = errors.New("corrupt")
-	// ErrOtherCode says that a cell was computed by other code than this program's;
-	// see [Store.SameCode]. [Do] computes such a cell again.
+	// ErrOtherCode says that a cell was computed by code that differs from this program's; see
+	// [Store.SameCode]. [Do] computes such a cell again.
 	ErrOtherCode = errors.New("computed by other code")
 	// ErrFormat says that another version of the lab wrote the record. It is
 	// neither read nor computed again.
@@ -34,15 +34,15 @@ type Result[P, R any] struct {
 	Value     R
 	Artifacts []Artifact
 	Manifest  Manifest
-	Recalled  bool // found in the store rather than computed by this call
-	OtherCode bool // recalled, and computed by other code than this program's
+	Recalled  bool // found in the store, not computed by this call
+	OtherCode bool // recalled, but computed by code that differs from this program's
 
 	dir string // where the artifacts are
 }
 
-// A Record is a finished cell as it is stored, types erased: one JSON file.
+// A Record is a finished cell as stored, with its types erased: one JSON file.
 type Record struct {
-	Format     int             `json:"format"` // of records: 1, also where it is absent
+	Format     int             `json:"format"` // of records: 1, also if absent
 	Key        Key             `json:"key"`
 	Experiment string          `json:"experiment"`
 	Version    int             `json:"version"`
@@ -58,7 +58,7 @@ type Record struct {
 	Sum        string          `json:"sum"` // SHA-256 over parameters, value and artifacts
 }
 
-// An Artifact is a file that a cell left beside its record.
+// An Artifact is a file that a cell stored beside its record.
 type Artifact struct {
 	Name   string `json:"name"` // slash-separated, relative
 	Size   int64  `json:"size"`
@@ -94,8 +94,8 @@ func (r Record) encode() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// decodeRecord reads a record and checks that it is whole and is what its key
-// says. Every failure is an [ErrCorrupt] or an [ErrFormat].
+// decodeRecord reads a record and checks that it is whole and belongs to its key. Every failure is
+// an [ErrCorrupt] or an [ErrFormat].
 func decodeRecord(b []byte) (Record, error) {
 	var r Record
 	err := unmarshal(b, &r)

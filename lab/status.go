@@ -15,12 +15,12 @@ import (
 
 // Status says what the store holds for a cell, as far as file names tell.
 type Status struct {
-	Stored bool // it has a record; whether that is whole, [Job.Recall] tells
+	Stored bool // it has a record; [Job.Recall] checks whether it is whole
 	Failed bool // its last attempt failed
 	Locked bool // a process computes it, or died while it did
 }
 
-// String is the first that holds of stored, running, failed and gone.
+// String is stored, running, failed or gone: the first that applies.
 func (s Status) String() string {
 	switch {
 	case s.Stored:
@@ -33,7 +33,7 @@ func (s Status) String() string {
 	return "gone"
 }
 
-// with adds what a file says, given the rest of its name after the key.
+// with adds the status that a file implies, given the rest of its name after the key.
 func (s Status) with(suffix string) Status {
 	s.Stored = s.Stored || suffix == recordSuffix
 	s.Failed = s.Failed || suffix == failureSuffix
@@ -41,11 +41,10 @@ func (s Status) with(suffix string) Status {
 	return s
 }
 
-// Statuses returns the status of each cell. Cells without any file are not in
-// the map. It reads directories, at most 256 an experiment, instead of looking
-// for each cell: opening a directory makes the client of a network file system
-// ask the server again, where it may go on believing for a minute that a file is
-// not there.
+// Statuses returns the status of each cell. Cells without any file are not in the map. It reads
+// directories, at most 256 for each experiment, instead of looking for each cell: opening a
+// directory makes the client of a network file system ask the server, while for a single missing
+// file it may trust its cache for a minute.
 func (s *Store) Statuses(ids []Record) (map[Key]Status, error) {
 	asked, shards := make(map[Key]bool, len(ids)), map[shard]bool{}
 	for _, id := range ids {
@@ -71,8 +70,8 @@ func (s *Store) Statuses(ids []Record) (map[Key]Status, error) {
 // [ErrMissing].
 func (s *Store) Failure(id Record) (Record, error) { return s.read(s.paths(id).failure) }
 
-// ClearFailure removes the record of a failure, so that one that is there later
-// is of a later attempt, and a record that is there and must be computed again.
+// ClearFailure removes the record of a failure, so that a later failure record is of a later
+// attempt. It also removes a finished record that must be computed again.
 func (s *Store) ClearFailure(j Job) error {
 	p := s.paths(j.id)
 	files := []string{p.failure}
@@ -87,11 +86,11 @@ func (s *Store) ClearFailure(j Job) error {
 	return nil
 }
 
-// A Change is a cell whose status differs from that at the look before.
+// A Change is a cell whose status differs from that at the previous look.
 type Change struct {
 	Key        Key
 	Experiment string
-	Status     Status // the zero value: it was there and is gone
+	Status     Status // zero: the cell is gone
 	Record     Record // of a stored cell, or of a failed one
 	Err        error  // why a file cannot be trusted
 }
@@ -115,11 +114,11 @@ type observedCell struct {
 	time   time.Time // of its newest record
 }
 
-// Scan returns a scanner that has not looked yet.
+// Scan returns a new scanner.
 func (s *Store) Scan() *Scanner { return &Scanner{s, map[string]*scanned{}} }
 
-// Look yields what has changed since the look before: everything, the first
-// time. A look that is broken off is continued by the next.
+// Look yields the changes since the previous look; the first look yields every cell. If the loop is
+// left early, the next look continues from there.
 func (c *Scanner) Look() iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		for sh, err := range c.store.shards("") {
@@ -145,7 +144,7 @@ func (c *Scanner) look(sh shard, yield func(Change, error) bool) bool {
 		old = &scanned{cells: map[Key]observedCell{}}
 		c.seen[sh.path] = old
 	}
-	// Times of files are coarse: what changed just before it was read is read again.
+	// File times are coarse, so a directory that changed just before it was read is read again.
 	if fi.ModTime().Equal(old.changed) && old.read.Sub(old.changed) > 3*time.Second {
 		return true
 	}
@@ -198,7 +197,7 @@ func observe(entries []fs.DirEntry) map[Key]observedCell {
 	return out
 }
 
-// change reads the record that a status speaks of.
+// change reads the record of a stored or failed status.
 func (c *Scanner) change(sh shard, key Key, status Status) Change {
 	out, p := Change{Key: key, Experiment: sh.experiment, Status: status}, sh.paths(key)
 	switch {
@@ -247,11 +246,10 @@ func (s *Store) walk(prefix, suffix, key string) iter.Seq2[Record, error] {
 	}
 }
 
-// readAhead is how many records are read at once: over a network the time of a
-// read is waiting.
+// readAhead is the number of records read at once; over a network most of a read is waiting.
 const readAhead = 32
 
-// parallel calls f(0) to f(n−1), some at once.
+// parallel calls f(0) to f(n−1), several at once.
 func parallel(n int, f func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

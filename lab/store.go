@@ -16,18 +16,16 @@ import (
 // processes and, over a network file system, machines.
 type Store struct {
 	Dir string
-	// SameCode recalls only what the code of this program computed; anything else
-	// is computed again. It is never otherwise for experiments of a notebook's
-	// cells, of main packages and of other modules. Where the code is not known (see [Record]), cells
-	// are recalled.
+	// SameCode recalls only cells that were computed by this program's code; others are computed
+	// again. Experiments in notebook cells, main packages and other modules always behave so. If
+	// the code is not known (see [Record]), cells are recalled.
 	SameCode bool
 }
 
-// OpenStore returns the store at dir, which is created when a cell is first
-// computed. If dir is empty it is $COUPLING_STORE, else the nearest .coupling going up
-// from the working directory, else a new .coupling beside the nearest go.mod or
-// .git, else a new one here; so notebooks, scripts and the command that run in
-// one checkout share one store. $COUPLING_RECALL is any (the default) or same; see
+// OpenStore returns the store at dir, which is created when a cell is first computed. If dir is
+// empty it is $COUPLING_STORE, else the nearest .coupling going up from the working directory, else
+// a new .coupling beside the nearest go.mod or .git, else a new one here. So notebooks, scripts and
+// the command in one checkout share a store. $COUPLING_RECALL is any (the default) or same; see
 // [Store.SameCode].
 func OpenStore(dir string) (*Store, error) {
 	if dir == "" {
@@ -68,8 +66,8 @@ func (s *Store) create(p cellPaths) error {
 	return nil
 }
 
-// Writable returns an error if cells cannot be stored: nobody may write there, or
-// the disk is full. It tries to, and leaves nothing behind.
+// Writable tries to write and returns an error if cells cannot be stored: the store is read-only,
+// or the disk is full. It leaves no files.
 func (s *Store) Writable() error {
 	dir := s.Dir
 	for _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist); _, err = os.Lstat(dir) {
@@ -106,8 +104,8 @@ func findStore() (string, error) {
 	return filepath.Join(wd, ".coupling"), nil
 }
 
-// read returns the finished record at path. The error is [ErrMissing],
-// [ErrCorrupt], or what the file system said.
+// read returns the finished record at path. The error is [ErrMissing], [ErrCorrupt], or that of the
+// file system.
 func (s *Store) read(path string) (Record, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +129,7 @@ func (s *Store) read(path string) (Record, error) {
 	return r, nil
 }
 
-// write stores r, durably and all at once.
+// write stores r durably and atomically.
 func (s *Store) write(path string, r Record) error {
 	b, err := r.encode()
 	if err != nil {
@@ -174,7 +172,7 @@ func (s *Store) Find(prefix string) (Record, error) {
 	return found[0], nil
 }
 
-// Remove removes a cell: its record first, then all that is beside it.
+// Remove removes a cell: its record first, then its other files.
 func (s *Store) Remove(r Record) error {
 	p := s.paths(r)
 	var errs []error

@@ -29,23 +29,23 @@ type Study[P, R any] struct {
 	// descriptive word where the paper has no such figure.
 	Name  string
 	Title string
-	// Shows says in a sentence or two what is to be seen.
+	// Shows describes the figure in a sentence or two.
 	Shows string
 	// Sizes says for each preset what is computed: "n = 500, five ε".
 	Sizes map[Preset]string
-	// Seconds estimates for each preset the CPU seconds of computing all cells,
-	// as measured once on two cores. It is what the command says before a first run.
+	// Seconds estimates for each preset the CPU seconds of computing all cells, as measured once on
+	// two cores. The command prints it before a first run.
 	Seconds map[Preset]float64
 	// Ours says that no paper has this figure, so that no preset can be smaller
 	// than the paper's.
 	Ours bool
 
 	Experiment Experiment[P, R]
-	// Grid lists the parameters of the cells. The drawing and the claims take
-	// what they need from the cells, so that another grid gives another figure.
+	// Grid lists the parameters of the cells. The drawing and the claims read everything from the
+	// cells, so another grid gives another figure.
 	Grid func(Setting) []P
-	// Also names cells of further experiments that the figure is made from,
-	// such as trainings that several figures share. [Part.View] recalls them.
+	// Also lists cells of further experiments that the figure needs, such as trainings that several
+	// figures share. [Part.View] recalls them.
 	Also []Cells
 
 	Draw   func(View[P, R]) (Exhibit, error)
@@ -69,7 +69,7 @@ type Part[P, R any] struct {
 func (p Part[P, R]) jobs(set Setting) []Job { return p.Experiment.Jobs(set.Seed, p.Grid(set)...) }
 func (p Part[P, R]) decoder() Decoder       { return p.Experiment.Decoder() }
 
-// A Source is where finished cells come from: a store, at a setting.
+// A Source provides finished cells: a store and a setting.
 type Source struct {
 	Setting
 	store *Store
@@ -77,9 +77,9 @@ type Source struct {
 	null  []Spoiler
 }
 
-// Badge returns the remark that a picture shows at a preset below the paper's:
-// "quick: n = 500; smaller than the paper's". It is empty at the paper's sizes.
-// Further remarks, such as the data that were used, come behind it.
+// Badge returns the remark that a picture shows at a preset below the paper's: "quick: n = 500;
+// smaller than the paper's". It is empty at the paper's sizes. Further remarks, such as the data
+// used, follow it.
 func (s Source) Badge(sizes string, remarks ...string) string {
 	text := ""
 	switch {
@@ -144,9 +144,8 @@ func (v View[P, R]) Where(keep func(P) bool) []Result[P, R] {
 	return out
 }
 
-// A Null is a garbage result: what an untrained network, independent pairs, a
-// copy of the data or chance would give. A claim names the null on which it
-// must fail, and a test demands that it does.
+// A Null is a garbage result, such as that of an untrained network, independent pairs, a copy of
+// the data or chance. A claim names the null on which it must fail, and a test checks that it does.
 type Null struct {
 	Name  string // "independent pairs"
 	Spoil []Spoiler

@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// Sweep asks for the cells at ps, computes the missing ones on workers goroutines
-// (0: one a core), and yields all in the order of ps, so that a loop over it may
-// draw: each as soon as it and those before it have landed. A cell that fails is
-// yielded with its parameters and a [*CellError], and the others go on. Breaking
-// out of the loop stops the sweep: running cells are cancelled, and Sweep returns
-// when they have ended. What was stored stays, so the next Sweep goes on from
-// there. A cell that ps asks for twice is yielded once. When ctx ends, the cells
-// that did not land are yielded with its error.
+// Sweep recalls the cells at ps, computes the missing ones on workers goroutines (0: one for each
+// core), and yields all in the order of ps, so that a loop over it may draw: each as soon as it and
+// those before it are finished. A cell that fails is yielded with its parameters and a
+// [*CellError], and the others go on. Breaking out of the loop stops the sweep: running cells are
+// cancelled, and Sweep returns when they have ended. What was stored stays, so the next Sweep goes
+// on from there. A cell that occurs twice in ps is yielded once. When ctx ends, the unfinished
+// cells are yielded with its error.
 //
-// A cell that another process computes is left to it while others are missing;
-// so processes that sweep the same cells share them.
+// While other cells are missing, Sweep leaves a cell to the process that computes it, so processes
+// that sweep the same cells share the work.
 func Sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P) iter.Seq2[Result[P, R], error] {
 	type outcome struct {
 		r   Result[P, R]
@@ -41,9 +40,8 @@ func Sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers 
 	}
 }
 
-// SweepAsLanded is [Sweep] in the order in which cells land, which differs from
-// run to run: for boards that show what there is. First come those that the
-// store holds, in order.
+// SweepAsLanded is [Sweep] in the order in which cells finish, which differs from run to run, for
+// live displays. Cells that the store holds come first, in the order of ps.
 func SweepAsLanded[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P) iter.Seq2[Result[P, R], error] {
 	return func(yield func(Result[P, R], error) bool) {
 		for _, land := range sweep(ctx, s, e, workers, seed, ps) {
@@ -54,7 +52,7 @@ func SweepAsLanded[P, R any](ctx context.Context, s *Store, e Experiment[P, R], 
 	}
 }
 
-// sweep yields cells as they land, with their places among the distinct ones of ps.
+// sweep yields cells as they finish, with their places among the distinct cells of ps.
 func sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P) iter.Seq2[int, func() (Result[P, R], error)] {
 	return func(yield func(int, func() (Result[P, R], error)) bool) {
 		var todo []Job
@@ -100,20 +98,20 @@ func sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers 
 type turn struct {
 	job   Job
 	place int           // in the list of jobs
-	pause time.Duration // after a try
+	pause time.Duration // to wait after a try
 	after time.Time     // of the next try
-	told  bool          // who computes it
+	told  bool          // the sink knows who computes it
 }
 
-// A queue hands out jobs. One whose cell another process computes goes to its
-// end, and nobody waits for it before nothing else is left.
+// A queue hands out jobs. A job whose cell another process computes goes to the end; a worker waits
+// for it only when no other job is left.
 type queue struct {
 	mu    sync.Mutex
 	turns []*turn
 }
 
-// next returns the first turn when its time has come; nil if there is none, or
-// when stop or drain is closed.
+// next returns the first turn, waiting until its time; nil if there is none, or when stop or drain
+// is closed.
 func (q *queue) next(ctx context.Context, s *Store, stop, drain <-chan struct{}) *turn {
 	q.mu.Lock()
 	var t *turn
@@ -155,17 +153,17 @@ func (q *queue) putBack(t *turn) {
 	q.mu.Unlock()
 }
 
-// landed is what became of a job.
+// landed is the outcome of a job.
 type landed struct {
 	job      Job
 	place    int
 	record   Record
-	recalled bool // another process was quicker
+	recalled bool // another process computed it
 	err      error
 }
 
-// share has workers goroutines do jobs and yields each when it has landed or
-// failed. Once drain is closed no further job begins. No goroutine outlives the loop.
+// share runs jobs on workers goroutines and yields each when it has finished or failed. Once drain
+// is closed no further job starts. All goroutines end with the loop.
 func share(ctx context.Context, s *Store, drain <-chan struct{}, workers int, jobs []Job) iter.Seq[landed] {
 	return func(yield func(landed) bool) {
 		if workers <= 0 {

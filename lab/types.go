@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// Parameters and results live as JSON, and what JSON would drop or confuse must
-// not slip through: two cells that differ in an unexported field would share a
-// key, and a result would come back different from what went in. So the types
-// are looked at before anything runs.
+// Parameters and results are stored as JSON, which drops or confuses some types: two cells that
+// differ in an unexported field would share a key, and a recalled result could differ from the
+// computed one. So types are checked before anything runs.
 
 var (
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
@@ -24,10 +23,9 @@ var (
 	jsonReader    = reflect.TypeFor[stdjson.Unmarshaler]()
 )
 
-// shape returns a fingerprint of the JSON form of t, or an error that names the
-// first part of t that has no faithful one. It is part of the key, so that a cell
-// that was stored before a field was added is not recalled with a zero in that
-// field's place.
+// shape returns a fingerprint of the JSON form of t, or an error that names the first part of t
+// without a faithful one. It is part of the key, so that a cell that was stored before a field was
+// added is not recalled with a zero in that field's place.
 func shape(t reflect.Type) (string, error) {
 	var b strings.Builder
 	if err := describe(&b, t, t.String(), map[reflect.Type]bool{}); err != nil {

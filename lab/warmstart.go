@@ -10,13 +10,12 @@ import (
 	"coupling/lab/durable"
 )
 
-// WarmStart puts an artifact of one finished cell into the [Cell.Scratch] of
-// another that nobody has begun, under name: a checkpoint from which a longer run
-// of the same configuration goes on. It does nothing if that cell is finished or has
-// scratch of its own. The error is [ErrMissing] if from has no such artifact.
+// WarmStart copies an artifact of one finished cell into the [Cell.Scratch] of another cell that
+// has not started, under name: a checkpoint from which a longer run of the same configuration
+// continues. It does nothing if that cell is finished or already has scratch. The error is
+// [ErrMissing] if from has no such artifact.
 //
-// A key does not know of its cell's scratch, so the experiment must give the same
-// result with it and without.
+// Scratch is not in the key, so the experiment must give the same result with and without it.
 func (s *Store) WarmStart(id Record, name string, from Record, artifact string) error {
 	p := s.paths(id)
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
