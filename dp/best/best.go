@@ -1,4 +1,4 @@
-// Package best asks several accountants and takes the sharpest answer.
+// Package best tries several accountants and takes the sharpest answer.
 package best
 
 import (
@@ -17,7 +17,7 @@ import (
 
 var bad = check.In("best").Bad
 
-// FirstOf asks accountants in turn; the first that answers is believed.
+// FirstOf tries accountants in turn and takes the first answer.
 type FirstOf []pair.Accountant
 
 // Name is that of the first.
@@ -44,8 +44,9 @@ func (f FirstOf) Bound(ctx context.Context, steps []pair.Step, q pair.Question) 
 	return pair.Answer{}, errors.Join(errs...)
 }
 
-// Accountant asks the other accountants, the sharpest first, until the number is known sharply: closed forms, contours (exact),
-// privacy-loss distributions (an interval) and Rényi divergences (an upper bound).
+// Accountant tries the other accountants, the sharpest first, until the number is sharp: closed
+// forms, contours (exact), privacy-loss distributions (an interval) and Rényi divergences (an upper
+// bound).
 type Accountant struct {
 	// Width is how wide, relative to the number, an enclosure may be; 0 means as narrow as can be had in about a second: 1e-11 from
 	// contours, 1e-6 or so from privacy-loss distributions. Widths of a per cent take some ten milliseconds.
@@ -56,26 +57,28 @@ type Accountant struct {
 func (Accountant) Name() string { return "auto" }
 
 const (
-	// contourWork and gridWork are the usual work of contours (a third of a second) and of distributions; patience is how much longer
-	// contours may take where distributions were not sharp.
+	// contourWork and gridWork are the usual work of contours (a third of a second) and of
+	// distributions; patience is the factor by which contours may take longer if distributions were
+	// not sharp.
 	contourWork = 10_000_000
 	gridWork    = 8_000_000
 	patience    = 4
-	// fineGrid is the width that is wanted of distributions, roughGrid that for one of many branches.
+	// fineGrid is the width asked of distributions, roughGrid that for one of many branches.
 	fineGrid  = 1.2e-6
 	roughGrid = 1e-4
-	// sharp is the relative width from which on no further accountant is asked, and rough that for one of many branches.
+	// sharp is the relative width at which no further accountant is tried, and rough that for one
+	// of many branches.
 	sharp = 1e-5
 	rough = 1e-3
 )
 
-// stage is an accountant with the question as it is put to it.
+// stage is an accountant with its question.
 type stage struct {
 	by pair.Accountant
 	q  pair.Question
 }
 
-// stages lists the accountants by sharpness, and how wide an answer ends the list.
+// stages lists the accountants by sharpness, and the width of an answer that ends the list.
 func (a Accountant) stages(q pair.Question) (list []stage, enough float64) {
 	if q.Width == 0 {
 		q.Width = a.Width
@@ -86,7 +89,7 @@ func (a Accountant) stages(q pair.Question) (list []stage, enough float64) {
 	switch {
 	case q.Against > 0:
 		exact.Effort, grid.Effort, grid.Width = 0.03, 0.0375, 1e-3
-		enough = roughGrid // closer, distributions can hardly tell
+		enough = roughGrid // distributions can hardly be narrower
 	case q.Width > 0:
 		exact.Effort = 0.03
 		if q.Effort > 0 {
@@ -102,13 +105,14 @@ func (a Accountant) stages(q pair.Question) (list []stage, enough float64) {
 		list = append(list, stage{contour.Accountant{Work: patience * contourWork}, exact})
 	}
 	list = append(list, stage{rdp.Accountant{}, q})
-	if by := q.Like.By; by != "" { // others would take longer, and hardly tell more
+	if by := q.Like.By; by != "" { // others would take longer and hardly be sharper
 		list = slices.DeleteFunc(list, func(s stage) bool { return s.by.Name() != by && s.by != (closed.Accountant{}) })
 	}
 	return list, enough
 }
 
-// Bound asks the accountants in turn; the least upper bound is taken. Those that refused a similar question are not asked.
+// Bound tries the accountants in turn and takes the least upper bound. It skips those that refused
+// a similar question.
 func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
 	if !(a.Width >= 0 && a.Width < 1) {
 		return pair.Answer{}, bad("Width = %v: must be in [0, 1)", a.Width)
@@ -142,7 +146,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 		}
 	}
 	switch {
-	case best.By == "" && len(q.Like.Refused) > 0: // the question was not that similar
+	case best.By == "" && len(q.Like.Refused) > 0: // the question was not similar enough
 		q.Like.Refused = nil
 		return a.Bound(ctx, steps, q)
 	case best.By == "":

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// massTol is how far marginals of a coupling may be from what they should be.
+// massTol is the largest error of the marginals of a coupling.
 const massTol = 1e-9
 
 // CouplingBound is Theorem 3.3 of SSKG: for any coupling Γ of the batch distributions p (under x) and q (under x′), and a

@@ -1,5 +1,6 @@
-// Package bounds holds published amplification and group-privacy bounds, which the literature compares with: what the accountants
-// find is at most as large. [GroupDelta] and [GroupRenyi] are the tight bounds of one step that they are compared to.
+// Package bounds holds published amplification and group-privacy bounds, for comparison: the
+// accountants' values are at most as large. [GroupDelta] and [GroupRenyi] are the tight bounds of
+// one step to compare them with.
 package bounds
 
 import "coupling/dp/internal/check"

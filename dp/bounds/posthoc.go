@@ -10,13 +10,15 @@ import (
 //
 //	δ_K(ε) ≤ δ₁(ε/K)·Σ_{k<K} e^{kε/K}.
 //
-// The sum grows with ε, so that the bound may rise again where δ₁ falls slowly: what holds at a smaller ε holds at ε too.
+// The sum grows with ε, so the bound may rise again where δ₁ falls slowly; a bound at a smaller ε
+// also holds at ε.
 //
 // logDelta returns log δ₁, of a whole composition if need be; the result is log δ_K, at most 0.
 //
-// The correct baseline for a group takes logDelta of the composition for one record. The experiments published with SSKG (Figures
-// 6, 18 to 21, 24) pass the profile that was already composed for the group of K, and so pay for the group twice: give that profile
-// to draw the figure as published.
+// The correct baseline for a group takes logDelta of the composition for one record. The
+// experiments published with SSKG (Figures 6, 18 to 21, 24) pass the profile that was already
+// composed for the group of K, and so pay for the group twice; pass that profile to draw the figure
+// as published.
 func PostHocDelta(logDelta func(eps float64) float64, group int, eps float64) (float64, error) {
 	if group < 1 {
 		return 0, bad("group = %d: must be at least 1", group)

@@ -1,6 +1,8 @@
-// Package closed accounts for compositions whose δ(ε) has a closed form or a short sum: a single step, unsampled Gaussian mechanisms, which
-// compose to one (Dong, Roth, Su 2022), a few mechanisms on few points, one mechanism on two points, such as randomised response, repeated, or on three of losses −a, 0
-// and a, and several of which one outcome reveals all. At δ = 0 it answers for everything: ε is the sum of the largest losses.
+// Package closed accounts for compositions whose δ(ε) has a closed form or a short sum: a single
+// step, unsampled Gaussian mechanisms, which compose to one (Dong, Roth, Su 2022), a few mechanisms
+// on few points, one mechanism on two points, such as randomised response, repeated, or on three of
+// losses −a, 0 and a, and several with an outcome that reveals everything. At δ = 0 it answers for
+// every composition: ε is the sum of the largest losses.
 package closed
 
 import (
@@ -36,7 +38,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 	switch {
 	case err != nil:
 	case q.Delta:
-		// The curve is that at an ε which is off by rounding.
+		// The curve is evaluated at an ε with a rounding error.
 		out.Lower = expRounded(lo.LogDelta(q.At*(1+1e-15)), -lo.RelErr())
 		out.Upper = min(1, expRounded(hi.LogDelta(q.At*(1-1e-15)), hi.RelErr()))
 	default:
@@ -69,7 +71,7 @@ func pure(steps []pair.Step) (pair.Interval, error) {
 	return pair.Interval{Lower: sum * (1 - room), Upper: sum * (1 + room)}, nil
 }
 
-// refused says of what there is no closed form.
+// refused names the composition that has no closed form.
 func refused(what string) error {
 	return fmt.Errorf("closed: no closed form of %s: %w", what, pair.ErrNotApplicable)
 }
@@ -92,7 +94,7 @@ func expRounded(x, room float64) float64 {
 	return v
 }
 
-// curves returns two privacy curves between which that of the composition lies.
+// curves returns two privacy curves that enclose that of the composition.
 func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
 	steps = dropTrivial(steps)
 	if len(steps) == 1 && steps[0].Times == 1 && steps[0].Pair.RelErr() < 1 {
@@ -135,7 +137,8 @@ func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
 	return low, high, nil
 }
 
-// dropTrivial leaves out steps that reveal nothing, P = Q; if all do, one of them remains, once.
+// dropTrivial leaves out steps with P = Q, which reveal nothing; if there are no others, one of
+// them remains.
 func dropTrivial(steps []pair.Step) []pair.Step {
 	var out []pair.Step
 	for _, s := range steps {

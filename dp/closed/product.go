@@ -6,7 +6,8 @@ import (
 	"coupling/dp/pair"
 )
 
-// product is the composition of a few pairs on few points, point by point, at an ε that is off by shift, for the rounding of losses.
+// product is the composition of a few pairs on few points, point by point, at ε + shift to allow
+// for the rounding of losses.
 type product struct {
 	*pair.Discrete
 	shift float64
@@ -44,7 +45,7 @@ func asProduct(steps []pair.Step) (lo, hi product, ok bool) {
 	return product{all, steep}, product{all, -steep}, true
 }
 
-// LogDelta is that of the points. At ε = 0 their differences count, and not their losses.
+// LogDelta is that of the points. At ε = 0 it uses their differences, not their losses.
 func (p product) LogDelta(eps float64) float64 { return p.Discrete.LogDelta(max(0, eps+p.shift)) }
 
 // RelErr is that of sums of products.

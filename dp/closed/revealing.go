@@ -6,8 +6,9 @@ import (
 	"coupling/dp/pair"
 )
 
-// revealing is the composition of pairs on two points of which one is impossible under P or under Q, such as a sampled bit that is told
-// truthfully. With hit the probability under P that some step shows what Q cannot, and loss the sum of the others' losses,
+// revealing is the composition of pairs on two points, one of which is impossible under P or under
+// Q, such as a sampled bit reported truthfully. With hit the probability under P of an outcome that
+// is impossible under Q, and loss the sum of the other steps' losses,
 //
 //	δ(ε) = hit + (1 − hit) max(0, 1 − e^(ε−loss)).
 type revealing struct {

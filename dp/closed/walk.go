@@ -18,7 +18,7 @@ import (
 type walk struct {
 	times    float64
 	loss     float64 // a
-	shift    float64 // of ε, for the rounding of losses: towards the safe or the other side
+	shift    float64 // of ε, for the rounding of losses: to either side
 	first    int     // m of the first mass
 	mass     []float64
 	block    []int32 // masses are to be multiplied by 2^(blockBits·block)
@@ -60,7 +60,7 @@ func asWalk(steps []pair.Step) (lo, hi walk, ok bool) {
 	return lo, hi, true
 }
 
-// newWalk follows the recurrence, and keeps what is within 40 standard deviations and more.
+// newWalk follows the recurrence, and keeps the masses within at least 40 standard deviations.
 func newWalk(times int, loss, p, q, r float64) walk {
 	n := float64(times)
 	mean, sd := n*(p-r), math.Sqrt(n*(p+r-(p-r)*(p-r)))

@@ -51,8 +51,9 @@ func atSaddle(parts []part, s alias, eps, goal, scale float64) choice {
 	return p
 }
 
-// leftOf puts the contour at or to the left of the saddle point s, where the period is shortest while the integrand is
-// at most e² times as large. This serves heavy-tailed losses: right of their saddle ΣT·K rises like a wall.
+// leftOf puts the contour at or to the left of the saddle point s, where the period is shortest
+// while the integrand is at most e² times as large. This is for heavy-tailed losses: right of their
+// saddle ΣT·K rises very steeply.
 func leftOf(parts []part, s alias, eps, goal float64) choice {
 	ratios := [...]float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.01, 1.03, 1.1, 1.2, 1.35, 1.6, 2}
 	known := []alias{{0, 0}}
@@ -86,7 +87,8 @@ func leftOf(parts []part, s alias, eps, goal float64) choice {
 	return best
 }
 
-// chooseContour finds a place for the contour from the saddle point s for ε, with aliases below e^goal.
+// chooseContour chooses the abscissa of the contour, given the saddle point s for ε, so that
+// aliases are below e^goal.
 func chooseContour(parts []part, s alias, eps, goal, scale float64) (choice, error) {
 	p := atSaddle(parts, s, eps, goal, scale)
 	if p.width > 2*period(s, alias{0, 0}, eps, goal) {

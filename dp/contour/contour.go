@@ -13,14 +13,15 @@ import (
 // Accountant composes Gaussian mixture pairs by a contour integral. The zero value is ready to use; it is stateless
 // and safe for concurrent use.
 type Accountant struct {
-	// Tol is the relative width wanted of a certified δ, 1e-11 if zero, and at least 1e-13. It steers where the
-	// contour is cut off; rounding is always counted, and widens the bounds beyond Tol where it must. A question's Width widens it.
+	// Tol is the relative width asked of a certified δ, 1e-11 if zero, and at least 1e-13. It
+	// decides where the contour is cut off; rounding is always included, and may widen the bounds
+	// beyond Tol. A question's Width widens it.
 	Tol float64
 	// Work limits the evaluations of the integrand, 3e7 (about one second) if zero. Beyond it the answer is ErrDecay.
 	Work int
 }
 
-// leastWork is what a question's Effort leaves at least.
+// leastWork is the least work, whatever a question's Effort.
 const leastWork = 300_000
 
 // Name is "contour".
@@ -84,7 +85,8 @@ func (a Accountant) LogDelta(steps []pair.Step, eps float64) (pair.Interval, err
 	return pair.Interval{Lower: lo, Upper: min(hi, 0)}, err
 }
 
-// logDelta leaves out what is negligible, looks for the saddle point from the order start, if it is not 0, and returns the one that it took.
+// logDelta leaves out negligible components, searches the saddle point from the order start, if
+// that is not 0, and returns the order it used.
 func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, cut pair.Trim, eps, start float64) (lo, hi, order float64, err error) {
 	if math.IsNaN(eps) || math.IsInf(eps, 0) {
 		return 0, 0, 0, bad("eps = %v: must be finite", eps)
@@ -104,7 +106,7 @@ func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, cut pair.Tr
 	return lo, hi, order, checkBounds(lo, hi)
 }
 
-// checkBounds refuses what rounding has made meaningless.
+// checkBounds refuses bounds that rounding has made meaningless.
 func checkBounds(lo, hi float64) error {
 	if math.IsNaN(hi) || math.IsNaN(lo) || math.IsInf(hi, 0) || lo > hi {
 		return fmt.Errorf("contour: log δ in [%v, %v] after rounding: %w", lo, hi, ErrCost)
@@ -112,7 +114,7 @@ func checkBounds(lo, hi float64) error {
 	return nil
 }
 
-// epsilonAt leaves out what is negligible, unless ε turns out to be so large that it is not.
+// epsilonAt leaves out negligible components, unless ε turns out so large that they are not.
 func (a Accountant) epsilonAt(ctx context.Context, steps []pair.Step, q pair.Question) (v pair.Interval, order float64, err error) {
 	want := math.Log(q.At)
 	parts, err := a.parts(steps, pair.TrimTo(steps, want, trimSlack, mostTrimmed))
@@ -175,7 +177,8 @@ func (a Accountant) tol() float64 {
 	return max(a.Tol, 1e-13)
 }
 
-// saddleTol is how many standard deviations the contour may be off the saddle point: a rough answer needs no sharp aim.
+// saddleTol is how many standard deviations the contour may be from the saddle point, more for a
+// rough answer.
 func (a Accountant) saddleTol() float64 {
 	if a.Tol >= 1e-4 {
 		return 0.3

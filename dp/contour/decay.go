@@ -2,8 +2,9 @@ package contour
 
 import "math"
 
-// A decay bounds |φ(y)|, φ(y) = M(s+iy)/M(s), the characteristic function of the loss under the tilted law
-// p^{s+1}q^{−s}/M(s), for every y of an interval, up to infinity. This is what allows the contour to be cut off.
+// A decay bounds |φ(y)|, φ(y) = M(s+iy)/M(s), the characteristic function of the loss under the
+// tilted law p^{s+1}q^{−s}/M(s), for every y of an interval, up to infinity. With it the contour
+// can be cut off.
 //
 // Two bounds hold at every y and for every interval A of outcomes, as the loss is monotone:
 //

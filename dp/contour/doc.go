@@ -1,7 +1,7 @@
 // Package contour computes δ(ε) and ε(δ) of composed Gaussian mixture mechanisms exactly, in about a millisecond, however
 // often they are composed.
 //
-// # In words
+// # Example
 //
 // A step of DP-SGD is dominated by the pair P = (1−q)·N(0, σ²) + q·N(1, σ²), Q = N(0, σ²). Its privacy loss L = log p/q
 // has the log-moment K(z) = log E_P e^{zL}; T steps have T·K(z). The hockey-stick divergence of the composition is the
@@ -30,9 +30,10 @@
 //   - Rounding, to first order with constants that are generous: of the loss, the densities, the sums, of T·K and of
 //     the phase of each node.
 //
-// Where the tail cannot be bounded below the tolerance the accountant refuses: losses with atoms (ErrAtoms:
-// randomised response, Laplace), and compositions of so few or so rarely sampled steps that the loss nearly has
-// them (ErrDecay). Package pld handles those. An error means that no number was certified, never that ε is small.
+// Where the tail cannot be bounded below the tolerance the accountant refuses: losses with atoms
+// (ErrAtoms: randomised response, Laplace), and compositions of so few or so rarely sampled steps
+// that the loss nearly has them (ErrDecay). Package pld handles those. An error means that no
+// number was certified; it says nothing about ε.
 //
 // # Conventions
 //

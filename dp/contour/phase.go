@@ -5,10 +5,11 @@ import "math"
 // worthPhaseBound is the number of nodes above which a line computes its turn.
 const worthPhaseBound = 400
 
-// A phaseBound bounds how the integrand p^{z+1} q^{−z} grows off the real axis, point by point: where only one component of a
-// mixture matters its phase hardly turns. At x + ib, with E the posterior mean distance of the component from the
-// extreme one and span the width of the means, |Σ π e^{ibm}|² ≥ 1 − b²·span·E and |arg| ≤ b·E/(1 − b²·span·E/2).
-// E is monotone in x, so that the bounds at the ends of a cell hold within.
+// A phaseBound bounds how the integrand p^{z+1} q^{−z} grows off the real axis, point by point:
+// where one component of a mixture dominates, its phase hardly changes. At x + ib, with E the
+// posterior mean distance of the component from the extreme one and span the width of the means, |Σ
+// π e^{ibm}|² ≥ 1 − b²·span·E and |arg| ≤ b·E/(1 − b²·span·E/2). E is monotone in x, so that the
+// bounds at the ends of a cell hold within.
 type phaseBound struct {
 	pair    *scaled
 	s       float64

@@ -1,7 +1,7 @@
 package contour
 
-// A row is what a pair of mixtures is at one x: the logarithms of both densities over the standard normal's, bounds of
-// their errors, and the posterior means of the components' means.
+// A row describes a pair of mixtures at one x: the logarithms of both densities over the standard
+// normal's, bounds of their errors, and the posterior means of the components' means.
 type row struct {
 	p, q, pErr, qErr, pMean, qMean float64
 }

@@ -11,8 +11,8 @@ type tail struct {
 	decays []*decay
 }
 
-// beyond bounds h·Σ|e^{ΣT·(K(z)−K(s))}|/|z(z+1)| over the nodes above y, by the integral of a decreasing majorant. Far below goal the
-// bound need not be sharp.
+// beyond bounds h·Σ|e^{ΣT·(K(z)−K(s))}|/|z(z+1)| over the nodes above y, by the integral of a
+// decreasing majorant. Far below goal the bound need not be sharp.
 func (t *tail) beyond(y, goal float64) (float64, error) {
 	if t.decays == nil {
 		if t.lines == nil {

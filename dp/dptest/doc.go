@@ -1,6 +1,6 @@
 // Package dptest is a conformance kit for privacy accountants: known answers and laws that every dp.Accountant must satisfy.
 //
-// # In words
+// # Use
 //
 // A test of an accountant is one line, in an external test package:
 //
@@ -11,5 +11,6 @@
 // with the number of steps; that composition does not depend on the order of the steps, nor on how a repetition is written; that
 // ε and δ agree; that errors are the sentinels of package dp; and that extreme parameters give a number on the safe side or an error, never NaN and never a hang.
 //
-// An accountant may refuse a composition with an error, and must for what it cannot bound. A Subject says what it must answer.
+// An accountant may refuse a composition with an error, and must if it cannot bound it. A Subject
+// says which compositions it must answer.
 package dptest

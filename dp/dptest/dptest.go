@@ -13,10 +13,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Subject is an accountant with what it promises.
+// Subject is an accountant with its promises.
 type Subject struct {
 	Accountant dp.Accountant
-	// Answers says whether the accountant must answer for these steps; nil: always. Where it need not, an error is accepted.
+	// Answers says whether the accountant must answer for these steps; nil: always. For the others,
+	// an error is accepted.
 	Answers func(steps []pair.Step) bool
 	// RelWidth bounds (Upper − Lower)/Upper of ε in the known answers; 0: no promise.
 	RelWidth float64

@@ -6,7 +6,8 @@ import (
 	"math/bits"
 )
 
-// tries bounds loops that end with probability at least 1 − 1/e a round: e^-65536 is no probability to wait for.
+// tries bounds loops that end with probability at least 1 − 1/e a round: a probability of e^-65536
+// never occurs.
 const tries = 1 << 16
 
 // uniform returns a uniform integer of [0, n), n > 0 (Lemire 2019).
@@ -27,7 +28,8 @@ func uniform(src Source, n uint64) (uint64, error) {
 // stuck is the error of a loop that did not end.
 func stuck() error { return failed("%d rejections in a row", tries) }
 
-// verdict says whether a uniform number is below another one, as far as its first 64 bits tell.
+// verdict says whether a uniform number is below another one, or that its first 64 bits do not
+// decide it.
 type verdict int
 
 const (
@@ -36,8 +38,8 @@ const (
 	above
 )
 
-// margin is how far, in units of 2^-64, the first bits must be from p to decide: 2^-40. It must be above the error of p,
-// which is some 2^-50 for what is asked here (see the callers), and of the conversions, 2^-53.
+// margin is how far, in units of 2^-64, the first bits must be from p to decide: 2^-40. It must be
+// above the error of p, some 2^-50 for the callers here, and that of the conversions, 2^-53.
 const margin = 1 << 24
 
 // compare draws 64 bits u of a uniform number and compares them with p in [0, 1], which may be off by 2^-41.
@@ -76,7 +78,8 @@ func settle(src Source, u uint64, x *big.Rat) (bool, error) {
 	return false, stuck()
 }
 
-// expCoin is true with probability e^-x, which p is but for 2^-41. exact gives x as a fraction, and is asked rarely.
+// expCoin is true with probability e^-x, given p within 2^-41 of it. exact returns x as a fraction,
+// and is called rarely.
 func expCoin(src Source, p float64, exact func() *big.Rat) (bool, error) {
 	v, first, err := compare(src, p)
 	if err != nil || v != unsure {

@@ -1,44 +1,49 @@
 // Package noise draws the noise of differentially private releases: exactly, on a grid, from bits that can be
 // cryptographic.
 //
-// # In words
+// # Example
 //
-// A sum of d = 3 values of which one record changes at most 1 in L2 norm, released with noise of standard deviation 4:
+// A sum of d = 3 values, which one record changes by at most 1 in L2 norm, released with noise of
+// standard deviation 4:
 //
 //	g := noise.Gaussian{Sigma: 4}
 //	out, err := g.Add(noise.Crypto(), []float64{12.25, -3, 0.125})
-//	event, err := g.Event(noise.Query{Sensitivity: 1, Dim: 3}) // what dp.Epsilon asks for
+//	event, err := g.Event(noise.Query{Sensitivity: 1, Dim: 3}) // for dp.Epsilon
 //
 // For experiments the source is noise.Seeded(rng) and everything else is the same.
 //
 // # Why a grid
 //
-// Noise that is computed with float64 and added with float64 leaks: its low bits tell which inputs could have given an
-// output, whatever the size of the noise (Mironov 2012). Here values are rounded to the multiples of a power of two, the
-// Granularity, and integer noise is added to integers. All outputs that are possible for one input are possible for all
-// others, with the probabilities that the accounting assumes. Rounding moves two neighbouring values apart by up to one
-// step for each coordinate, which Query and the Event methods count.
+// Noise computed and added in float64 leaks: the low bits of an output reveal which inputs are
+// possible, whatever the size of the noise (Mironov 2012). Here values are rounded to the multiples
+// of a power of two, the Granularity, and integer noise is added to integers. Every output that is
+// possible for one input is possible for all others, with the probabilities that the accounting
+// assumes. Rounding moves two neighbouring values apart by up to one step for each coordinate,
+// which Query and the Event methods count.
 //
-// Samplers are exact: given fair bits, the law of the noise is the discrete Gaussian or discrete Laplace law itself, not an
-// approximation of it (Canonne, Kamath, Steinke 2020). A decision "is a uniform number below e^-x" compares 64 bits in
-// float64 when they are further from e^-x than 2^-40, many times what rounding can amount to, and else draws more
-// bits and compares with integer arithmetic of growing precision. A loop that would take longer than has probability
-// 2^-60000 gives an error instead: a source that is stuck cannot hang or be used.
+// Samplers are exact: given fair bits, the law of the noise is the discrete Gaussian or discrete
+// Laplace law itself, not an approximation of it (Canonne, Kamath, Steinke 2020). A decision "is a
+// uniform number below e^-x" compares 64 bits in float64 if they differ from e^-x by more than
+// 2^-40, many times the rounding error; else it draws more bits and compares with integer
+// arithmetic of growing precision. A loop that runs longer than it would with probability 2^-60000
+// returns an error, so that a stuck source can neither hang the process nor be used.
 //
-// # What an event is worth
+// # Events
 //
-// The discrete Gaussian on a grid is not the continuous one, and its profile lies now above, now below. Gaussian.Event
-// returns a continuous Gaussian that certainly dominates, of slightly smaller noise (relative 1e-17 at the default
-// granularity); its comment has the proof. Laplace.Event does the same. Coarse grids, integers among them (OnGrid, Granularity 1), have exact
-// events: dp.DiscreteGaussian and dp.DiscreteLaplace. Package dp/query releases counts and sums with these.
+// The discrete Gaussian on a grid differs from the continuous one: its profile is above at some ε
+// and below at others. Gaussian.Event returns a continuous Gaussian that certainly dominates, of
+// slightly smaller noise (relative 1e-17 at the default granularity); its comment has the proof.
+// Laplace.Event does the same. Coarse grids, integers among them (OnGrid, Granularity 1), have
+// exact events: dp.DiscreteGaussian and dp.DiscreteLaplace. Package dp/query releases counts and
+// sums with these.
 //
-// # What it does not protect from
+// # Limits of the protection
 //
-// The sensitivity is that of the values as computed: a float64 sum may move by more than the record that changed, because
-// its roundings change too. Rounding each record with Grid.Round first makes sums exact, as long as they stay below
-// Grid.Limit. Running time depends on the noise drawn (never on the values): who can time a single release to
-// nanoseconds learns about its noise (Jin, McMurtry, Rubinstein, Ohrimenko 2022). Norm noise has no version for release
-// here; see Norm.
+// The sensitivity is that of the values as computed: a float64 sum may move by more than the record
+// that changed, because its roundings change too. Rounding each record with Grid.Round first makes
+// sums exact, as long as they stay below Grid.Limit. Running time depends on the noise drawn (never
+// on the values): anyone who can time a single release to nanoseconds learns about its noise (Jin,
+// McMurtry, Rubinstein, Ohrimenko 2022). Norm noise is not for releases; see Norm.
 //
 // # Sources
 //

@@ -8,14 +8,15 @@ import (
 
 // Query is what is known about the values that noise is added to.
 type Query struct {
-	// Sensitivity is the most that inserting or removing one record moves the values as computed, in their units: in L2
-	// norm for Gaussian and Norm, in L1 norm for Laplace. For an event that goes into dp.WithoutReplacement or dp.WithReplacement
-	// it is the most that exchanging one record of the batch for another moves them: see the conventions of dp.
+	// Sensitivity is the most that inserting or removing one record moves the values as computed,
+	// in their units: in L2 norm for Gaussian and Norm, in L1 norm for Laplace. For an event inside
+	// dp.WithoutReplacement or dp.WithReplacement it is the most that exchanging one record of the
+	// batch for another moves them: see the conventions of dp.
 	Sensitivity float64
 	// Dim is the number of values; 0 means 1.
 	Dim int
-	// OnGrid says that the values are multiples of the granularity already (counts, sums of rounded values), so that
-	// rounding does not move them apart.
+	// OnGrid says that the values already are multiples of the granularity (counts, sums of rounded
+	// values), so that rounding does not move them apart.
 	OnGrid bool
 }
 
@@ -62,9 +63,9 @@ func (q Query) still(g Grid) error {
 const (
 	// fine is the scale in steps from which a grid has the event of its continuous law.
 	fine = 64
-	// maxShift keeps exact pairs small.
+	// maxShift bounds the size of exact pairs.
 	maxShift = 1 << 14
-	// rounding is what the arithmetic of an event can amount to, relative.
+	// rounding bounds the relative error of an event's arithmetic.
 	rounding = 1e-14
 )
 
@@ -88,9 +89,10 @@ const (
 // same proof gives the mixture's δ times e^(da) for each step, less than 1 + 1e-26, which lies below the rounding of all
 // accountants.
 //
-// Coarser grids than Sigma/64 have dp.DiscreteGaussian, which is exact, for one value, and for several on the grid of which one record moves
-// one by one step (a Sensitivity below √2 steps: a histogram). Where r² > σ²/2, on several values and grids of some Sigma/3, all that
-// is known is dp.ZCDP with ρ = Δ′²/2σ² (CKS). Errors: parameters out of range.
+// Coarser grids than Sigma/64 have dp.DiscreteGaussian, which is exact, for one value, and for
+// several values on the grid where one record moves one value by one step (a Sensitivity below √2
+// steps: a histogram). Where r² > σ²/2, for several values on grids of some Sigma/3, the event is
+// dp.ZCDP with ρ = Δ′²/2σ² (CKS), the only known bound. Errors: parameters out of range.
 func (m Gaussian) Event(q Query) (dp.Event, error) {
 	g, s, err := gridFor("Sigma", m.Sigma, m.Granularity)
 	if err != nil {

@@ -2,8 +2,8 @@ package noise
 
 import "math/big"
 
-// guard is the number of bits that expNeg works with beyond those asked for. Squaring loses one bit each time, at most
-// 8 + 17 of them for x < 2^16, the series some 16.
+// guard is the number of extra bits in expNeg's arithmetic. Squaring loses one bit each time, at
+// most 8 + 17 of them for x < 2^16, the series some 16.
 const guard = 64
 
 // expNeg returns integers with lo ≤ e^-x·2^n ≤ hi for x ≥ 0, some units apart at most. With y = x/2^m < 2^-8 it sums

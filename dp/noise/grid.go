@@ -10,8 +10,8 @@ const (
 	inputSteps = 1 << 52
 	// outputSteps is the largest multiple that is released: all are float64 numbers.
 	outputSteps = 1 << 53
-	// endless stands for all noise of at least so many steps: added to any input it leaves the range of outputs, so that
-	// cutting it off there and cutting the output is the same as cutting the output.
+	// endless is the number of steps at which noise is cut off: added to any input it leaves the
+	// range of outputs, where the output is cut off anyway.
 	endless = 1 << 54
 )
 
@@ -45,7 +45,7 @@ func (g Grid) steps(values []float64) ([]int64, error) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, bad("values[%d] = %v: must be finite", i, v)
 		}
-		y := min(max(v/g.Step, -inputSteps), inputSteps) // the division is exact, but for what is 0 or cut off
+		y := min(max(v/g.Step, -inputSteps), inputSteps) // the division is exact, unless the result underflows or is cut off
 		k := math.Floor(y)
 		if y-k >= 0.5 {
 			k++

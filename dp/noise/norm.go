@@ -10,12 +10,13 @@ import (
 	"coupling/dp"
 )
 
-// Norm adds to a vector noise with density ∝ exp(−Zeta·‖v‖₂): a direction that is uniform on the sphere times a radius of
-// law Gamma(d, 1/Zeta), of mean d/Zeta.
+// Norm adds noise with density ∝ exp(−Zeta·‖v‖₂) to a vector: a direction that is uniform on the
+// sphere times a radius of law Gamma(d, 1/Zeta), of mean d/Zeta.
 //
-// It is for experiments only, and takes a *rand.Rand so that nothing else can be asked of it: it is computed in float64,
-// whose low bits leak. A safe version would need a law on a grid with an exact sampler and the profile of its shifts;
-// this package has none. For a release take Gaussian, whose accounting is tighter but for pure ε.
+// It is for experiments only: it is computed in float64, whose low bits leak. It takes a *rand.Rand
+// so that it cannot be used with a cryptographic source. A safe version would need a law on a grid
+// with an exact sampler and the profile of its shifts; this package has none. For a release take
+// Gaussian, whose accounting is tighter but for pure ε.
 type Norm struct{ Zeta float64 }
 
 // Add returns values with noise. Errors: Zeta not positive and finite, no values, a nil rng.

@@ -2,9 +2,9 @@ package noise
 
 import "coupling/dp"
 
-// Response is randomised response: a bit is told truthfully with probability Truth in [1/2, 1], else its opposite. The
-// probability is exact, because every float64 of that range is a multiple of 2^-53: the truth is told when 64 fair bits
-// are below Truth·2^64.
+// Response is randomised response: a bit is reported truthfully with probability Truth in [1/2, 1],
+// else its opposite. The probability is exact, because every float64 of that range is a multiple of
+// 2^-53: the truth is reported if 64 fair bits are below Truth·2^64.
 type Response struct{ Truth float64 }
 
 // Tell answers for each bit, independently. It returns all answers or an error and nothing.

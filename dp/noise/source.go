@@ -8,7 +8,8 @@ import (
 	"math/rand/v2"
 )
 
-// Source gives fair bits. The sources here are not safe for concurrent use: take one for each goroutine.
+// Source gives fair bits. The sources here are not safe for concurrent use: use one for each
+// goroutine.
 type Source interface {
 	// Uint64 returns 64 independent fair bits, or an error that wraps ErrSource.
 	Uint64() (uint64, error)
@@ -27,13 +28,14 @@ func (s seeded) Uint64() (uint64, error) {
 	return s.rng.Uint64(), nil
 }
 
-// Crypto is the source for releases: the cryptographic generator of the operating system, read a kilobyte at a time. What
-// was used is wiped from the buffer. A process that is cloned while it holds one (a snapshot of a virtual machine) would
-// use the same bits twice: take a new one after cloning.
+// Crypto is the source for releases: the cryptographic generator of the operating system, read a
+// kilobyte at a time. Used bits are wiped from the buffer. A process that is cloned while it holds
+// one (a snapshot of a virtual machine) would use the same bits twice: make a new one after
+// cloning.
 func Crypto() Source { return Reader(crand.Reader) }
 
-// Reader is a source that reads bytes from r, for generators of one's own. A failing or ended reader is an error, and so
-// are four equal words in a row (for fair bits of probability 2^-192 a word).
+// Reader is a source that reads bytes from r, for other generators. A failing or ended reader is an
+// error, and so are four equal words in a row (for fair bits of probability 2^-192 a word).
 func Reader(r io.Reader) Source { return &reader{from: r} }
 
 type reader struct {
@@ -46,7 +48,7 @@ type reader struct {
 	err   error
 }
 
-// maxSame is how many equal words in a row pass.
+// maxSame is the largest number of equal words in a row.
 const maxSame = 3
 
 func (r *reader) Uint64() (uint64, error) {

@@ -7,12 +7,14 @@ import (
 	"coupling/dp/internal/logspace"
 )
 
-// Loss is an (ε, δ): all of the privacy loss but δ of the mass is at most ε.
+// Loss is an (ε, δ): the privacy loss is at most ε except on mass δ.
 type Loss struct{ Epsilon, Delta float64 }
 
-// Bounded returns the pair that dominates all mechanisms with H_{exp(a)}(M(x)‖M(x′)) ≤ δ_a and H_{exp(b)}(M(x′)‖M(x)) ≤ δ_b for there =
-// (a, δ_a) and back = (b, δ_b). As a function of e^ε its δ is the chords between what is known at 0, e^−b, e^a and ∞, which no convex
-// function that is known there exceeds; with there = back it is that of Kairouz, Oh, Viswanath (2015). It has an atom at each corner.
+// Bounded returns the pair that dominates all mechanisms with H_{exp(a)}(M(x)‖M(x′)) ≤ δ_a and
+// H_{exp(b)}(M(x′)‖M(x)) ≤ δ_b for there = (a, δ_a) and back = (b, δ_b). As a function of e^ε its δ
+// consists of the chords between the known values at 0, e^−b, e^a and ∞, which no convex function
+// with these values exceeds; with there = back it is that of Kairouz, Oh, Viswanath (2015). It has
+// an atom at each corner.
 func Bounded(there, back Loss) (*Discrete, error) {
 	for _, l := range [...]Loss{there, back} {
 		if !(l.Epsilon >= 0) || math.IsInf(l.Epsilon, 0) {
@@ -41,8 +43,10 @@ func Bounded(there, back Loss) (*Discrete, error) {
 	}), nil
 }
 
-// Indistinguishable returns the pair of mechanisms of which only (ε, δ) for one record is known, on batches with i removed records of x with
-// probability w_i, and j inserted ones of x′ with v_j, from log w and log v. With B_i and B′_j those batches, and A one without these records,
+// Indistinguishable returns the pair of a mechanism known only by its (ε, δ) for one record. Its
+// batches have i removed records of x with probability w_i, and j inserted records of x′ with
+// probability v_j; the arguments are log w and log v. With B_i and B′_j those batches, and A a
+// batch without these records,
 //
 //	B_i ≤ e^(iε)·A + δ_i,   A ≤ e^(jε)·B′_j + δ_j,   δ_d = δ·Σ_{k<d} e^(kε)
 //
@@ -50,7 +54,8 @@ func Bounded(there, back Loss) (*Discrete, error) {
 //
 //	M(x) ≤ (W/V)·M(x′) + Σ w_i δ_i + (W/V)·Σ v_j e^(−jε) δ_j,
 //
-// and the other way round. Where all of the data is used it is that of (dε, δ_d) at the distance d (Kairouz, Oh, Viswanath 2015).
+// and the other way round. If all of the data is used, the pair is that of (dε, δ_d) at the
+// distance d (Kairouz, Oh, Viswanath 2015).
 func Indistinguishable(eps, delta float64, logW, logV []float64) (Pair, error) {
 	there, back := sampledLoss(logW, logV, eps, delta), sampledLoss(logV, logW, eps, delta)
 	if d := len(logW) - 1; len(logV) == 1 && logW[d] == 0 { // certainly
@@ -94,7 +99,8 @@ func sampledLoss(logW, logV []float64, eps, delta float64) Loss {
 	return out
 }
 
-// logMean returns log Σ w_k e^(kε) for weights of sum one, with all digits where it is small.
+// logMean returns log Σ w_k e^(kε) for weights of sum one, with full relative accuracy where it is
+// small.
 func logMean(logW []float64, eps float64) float64 {
 	sum, far := 0.0, logspace.Zero()
 	for k, l := range logW {
@@ -112,8 +118,8 @@ func logMean(logW []float64, eps float64) float64 {
 	return far.Log()
 }
 
-// Moments is a pair of which only bounds of its Rényi divergences are known, the same in both directions. Its RelErr is infinite: nothing
-// is said of δ but that it is at most one.
+// Moments is a pair known only by bounds of its Rényi divergences, which are the same in both
+// directions. Its RelErr is infinite: of δ it is only known that it is at most one.
 type Moments struct {
 	name string
 	k    func(alpha float64) float64 // log ∫ p^α q^(1−α), an upper bound

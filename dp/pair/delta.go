@@ -25,7 +25,7 @@ func (m *Mixture) LogDelta(eps float64) float64 {
 	return m.deltaAt(eps, m.Threshold(eps))
 }
 
-// DeltaTails returns LogDelta and LogTails at one ε, for the work of one.
+// DeltaTails returns LogDelta and LogTails at one ε, at the cost of one of them.
 func (m *Mixture) DeltaTails(eps float64) (logDelta, logP, logQ float64) {
 	if !(eps >= 0 && eps > m.min && eps < m.max) {
 		logP, logQ = m.LogTails(eps)

@@ -14,7 +14,8 @@ type Discrete struct {
 	points []point // by increasing loss
 }
 
-// point is an atom with the difference of its probabilities, which p and q alone may not tell accurately.
+// point is an atom with the difference of its probabilities, which p − q in float64 may not give
+// accurately.
 type point struct {
 	p, q, diff float64 // diff = p − q
 	loss       float64
@@ -42,8 +43,8 @@ func NewDiscrete(p, q []float64) (*Discrete, error) {
 	return discrete(pts), nil
 }
 
-// Product returns the composition of two finite pairs, a point for every two of theirs, or false where a probability leaves the range of
-// float64.
+// Product returns the composition of two finite pairs, with a point for every pair of their points,
+// or false if a probability leaves the range of float64.
 func Product(a, b *Discrete) (*Discrete, bool) {
 	const least = 1e-290
 	pts := make([]point, 0, len(a.points)*len(b.points))

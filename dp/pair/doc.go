@@ -4,9 +4,9 @@
 //
 //	H(M(x)‖M(x′)) ≤ H(P‖Q),   H(P‖Q) = δ(ε) = ∫ max(p − e^ε q, 0) = P(L > ε) − e^ε Q(L > ε),   L = log p/q.
 //
-// Everything an accountant asks about a mechanism is a question about the law of the privacy loss L of its pair.
+// An accountant needs only the distribution of the privacy loss L of the pair.
 //
-// # In words
+// # Example
 //
 // One step of DP-SGD with noise multiplier 1.1, Poisson sampling at rate 0.01 and one record removed has the pair
 // P = 0.99 N(0, 1.1²) + 0.01 N(1, 1.1²), Q = N(0, 1.1²):
@@ -18,8 +18,8 @@
 //
 // # The interface and the three accountants
 //
-// [Pair] is what all accountants may rely on. The Rényi accountant needs LogMoment, the PLD accountant LogDelta, LogTails
-// and Support. Two larger interfaces say how the loss is distributed:
+// [Pair] has what every accountant needs. The Rényi accountant needs LogMoment, the PLD accountant
+// LogDelta, LogTails and Support. Two larger interfaces describe the distribution of the loss:
 //
 //   - [Line]: a density on a real coordinate x along which L is nondecreasing. The contour accountant computes
 //     E_Q[g(L)] = ∫ exp(logQ(x)) g(loss(x)) dx for complex g by quadrature over Window, split at Breaks, with
@@ -32,12 +32,13 @@
 //
 // # Accuracy
 //
-// All integrals are sums of positive terms: thresholds are roots of L = ε, and the integrand p − e^ε q is evaluated
-// relative to its zero, so nothing cancels. LogDelta is accurate to RelErr (1e-12 relative in δ for scales of at least
-// 1/20 of the largest shift, and growing with the square of shift/scale below that), for δ as small as the exponent of
-// log δ allows; near the end of a bounded loss, where δ falls steeply to 0, it is that accurate at an ε which is off by 1e-15
-// relative. LogMoment returns a value and a bound on its error, so that value + error is on the safe side.
-// Callers who need δ on the safe side ask for it at ε(1 − 1e-15) and add RelErr.
+// All integrals are sums of positive terms: thresholds are roots of L = ε, and the integrand p −
+// e^ε q is evaluated relative to its zero, so nothing cancels. LogDelta is accurate to RelErr
+// (1e-12 relative in δ for scales of at least 1/20 of the largest shift, and growing with the
+// square of shift/scale below that), for δ as small as the exponent of log δ allows; near the end
+// of a bounded loss, where δ falls steeply to 0, it is that accurate at an ε which is off by 1e-15
+// relative. LogMoment returns a value and a bound on its error, so that value + error is on the
+// safe side. For δ on the safe side, evaluate it at ε(1 − 1e-15) and add RelErr.
 //
 // # Conventions
 //

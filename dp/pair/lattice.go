@@ -12,19 +12,22 @@ type lattice struct {
 const (
 	// maxPoints bounds the size of a pair on a lattice.
 	maxPoints = 1 << 20
-	// maxLatticeWork bounds the terms that it is summed from.
+	// maxLatticeWork bounds the number of terms in its sums.
 	maxLatticeWork = 200_000_000
 )
 
-// DiscreteLaplace returns the pair of integer noise P(k) ∝ e^(−|k|/scale) on a vector of any dimension of which each record moves the
-// values by at most step in all (L1): P = Σ w_i f(k − i·step), Q = Σ v_j f(k + j·step), from log w and log v, with i removed and j
-// inserted records in the batches.
+// DiscreteLaplace returns the pair of integer noise P(k) ∝ e^(−|k|/scale) on a vector of any
+// dimension, where each record moves the values by at most step in total (L1): P = Σ w_i f(k −
+// i·step), Q = Σ v_j f(k + j·step), from log w and log v, with i removed and j inserted records in
+// the batches.
 //
-// Proof, for any symmetric log-concave law on the integers whose trade-off function at a shift s is f_s. Batches B_i with i removed
-// records are i steps from one without, A, and f_{r+s} is f_r after f_s, as thresholds (with the tie drawn) are the best tests and a
-// shift takes one to another. So B_i against A is at least as hard to tell as a shift by i·step, in whichever coordinates it is: a
-// test that holds under A with probability a holds under B_i at most, and under B′_j at least, as often as the threshold of that level on
-// one coordinate does after the shift; and that test attains Σ w_i P(B_i) − e^ε Σ v_j P(B′_j) for this pair.
+// Proof, for any symmetric log-concave law on the integers whose trade-off function at a shift s is
+// f_s. Batches B_i with i removed records are i steps from one without, A, and f_{r+s} is f_r after
+// f_s, as thresholds (with the tie drawn) are the best tests and a shift takes one to another. So
+// B_i and A are at least as hard to distinguish as a shift by i·step in one coordinate, whichever
+// coordinates move: a test that holds under A with probability a holds under B_i at most, and under
+// B′_j at least, as often as the threshold of that level on one coordinate does after the shift;
+// and that threshold attains Σ w_i P(B_i) − e^ε Σ v_j P(B′_j) for this pair.
 func DiscreteLaplace(scale float64, step int, logW, logV []float64) (*Discrete, error) {
 	if err := in.Positive("scale", scale); err != nil {
 		return nil, err
@@ -33,9 +36,10 @@ func DiscreteLaplace(scale float64, step int, logW, logV []float64) (*Discrete, 
 	return lattice{[]float64{top}, -1 / scale}.shifted(step, logW, logV)
 }
 
-// DiscreteGaussian returns the pair of integer noise P(k) ∝ e^(−k²/2σ²) on a vector of which each record moves at most so many values, each
-// by at most step: as for DiscreteLaplace, with the sum of the moved values, which is sufficient, for its law: it is log-concave as a
-// convolution, and moves by values·step a record.
+// DiscreteGaussian returns the pair of integer noise P(k) ∝ e^(−k²/2σ²) on a vector where each
+// record moves at most the given number of values, each by at most step. The proof is that of
+// DiscreteLaplace for the sum of the moved values, a sufficient statistic: its law is log-concave
+// as a convolution, and each record moves it by values·step.
 func DiscreteGaussian(sigma float64, values, step int, logW, logV []float64) (*Discrete, error) {
 	if err := in.Positive("sigma", sigma); err != nil {
 		return nil, err
@@ -108,7 +112,7 @@ func (l lattice) shifted(step int, logW, logV []float64) (*Discrete, error) {
 	}
 	var pts []point
 	for k := int(low); k <= int(high); k++ {
-		mass := 1.0 // of the point and of those that are counted with it, over P(k)
+		mass := 1.0 // of the point and of those merged into it, over P(k)
 		if l.logFall < 0 && (k == int(low) || k == int(high)) {
 			mass = -1 / math.Expm1(l.logFall)
 			if low == high { // both tails
@@ -117,14 +121,15 @@ func (l lattice) shifted(step int, logW, logV []float64) (*Discrete, error) {
 		}
 		pts = append(pts, l.point(k, step, mass, w, v))
 	}
-	if l.logFall == 0 || restW || restV { // what is not listed counts as certain disclosure
+	if l.logFall == 0 || restW || restV { // mass that is not listed counts as certain disclosure
 		const least = math.SmallestNonzeroFloat64
 		pts = append(pts, point{p: least, diff: least}, point{q: least, diff: -least})
 	}
 	return discrete(pts), nil
 }
 
-// point sums the masses at k; their difference is summed apart, so that nothing cancels where the mixtures are nearly the same.
+// point sums the masses at k; their difference is summed separately, so that nothing cancels where
+// the mixtures are nearly equal.
 func (l lattice) point(k, step int, mass float64, w, v []float64) (out point) {
 	for i, w := range w {
 		if w > 0 {
@@ -144,7 +149,8 @@ func (l lattice) point(k, step int, mass float64, w, v []float64) (out point) {
 	return out
 }
 
-// plain returns weights from their logs, without the last ones that underflow, and whether there were such.
+// plain returns weights from their logs, without the last ones if these underflow, and whether any
+// did.
 func plain(logW []float64) (w []float64, rest bool) {
 	n := 0
 	for i, l := range logW {

@@ -158,7 +158,8 @@ func (m *Mixture) prepare() {
 	}
 }
 
-// shifts splits off the component at the centre, whose weight becomes one minus the others.
+// shifts splits off the component at the centre, whose weight becomes one minus the sum of the
+// others.
 func (m *Mixture) shifts(c []Component) (at float64, out, all []shift) {
 	at = math.Inf(-1)
 	rest, total := 0.0, logspace.Zero()
@@ -172,7 +173,7 @@ func (m *Mixture) shifts(c []Component) (at float64, out, all []shift) {
 		rest += math.Exp(c.LogWeight)
 	}
 	if math.IsInf(at, -1) {
-		for i := range out { // no component takes up the rounding: normalise
+		for i := range out { // no component at the centre absorbs the rounding: normalise
 			out[i].logW -= total.Log()
 		}
 	} else if rest < 0.5 {

@@ -20,7 +20,8 @@ func logExcess(beta, loss float64) float64 {
 	return math.Log(math.Exp(loss)*math.Expm1(beta*loss) - beta*math.Expm1(loss))
 }
 
-// logExcessSeries sums Σ_{n≥2} (αⁿ − α) Lⁿ/n! = α Σ (αⁿ⁻¹ − 1) Lⁿ/n!, for |αL| < 1/4, where 16 terms are plenty.
+// logExcessSeries sums Σ_{n≥2} (αⁿ − α) Lⁿ/n! = α Σ (αⁿ⁻¹ − 1) Lⁿ/n!, for |αL| < 1/4, where 16
+// terms suffice.
 func logExcessSeries(beta, loss float64) float64 {
 	logAlpha := math.Log1p(beta)
 	sum, power := 0.0, loss
@@ -145,8 +146,9 @@ func integrateLoss(l integrable, beta float64, breaks []float64, logH func(loss 
 	return f.integrate(breaks)
 }
 
-// tilted bounds log(q e^(αL)) = log f_c + αA − βB on [a, b], where A and B, the logs of p/f_c and q/f_c, are convex between
-// breaks: A is at most its chord, B at least a tangent, and what is left is a parabola (or a line, for Laplace).
+// tilted bounds log(q e^(αL)) = log f_c + αA − βB on [a, b], where A and B, the logs of p/f_c and
+// q/f_c, are convex between breaks: A is at most its chord, B at least a tangent, and the remainder
+// is a parabola (or a line, for Laplace).
 func (m *Mixture) tilted(alpha, a, b float64) float64 {
 	ta, tb := (a-m.centre)/m.scale, (b-m.centre)/m.scale
 	tm := ta + (tb-ta)/2

@@ -23,7 +23,7 @@ const in = check.In("pair")
 
 var bad = in.Bad
 
-// Pair is a dominating pair (P, Q), seen through its privacy loss L = log p/q.
+// Pair is a dominating pair (P, Q), described by its privacy loss L = log p/q.
 type Pair interface {
 	// LogDelta returns log δ(ε) = log ∫ max(p − e^ε q, 0), for any real ε; −Inf where δ = 0. At ε = +Inf it is the log of
 	// the P-mass on which q = 0, at −Inf it is 0.
@@ -74,7 +74,7 @@ type Support struct {
 	Discrete bool    // the atoms carry all the mass
 }
 
-// Infinite returns the P-mass on which L = +Inf: the part of δ(ε) that no ε removes.
+// Infinite returns the P-mass on which L = +Inf: the limit of δ(ε) as ε grows.
 func (s Support) Infinite() float64 {
 	if n := len(s.Atoms); n > 0 && math.IsInf(s.Atoms[n-1].Loss, 1) {
 		return s.Atoms[n-1].P

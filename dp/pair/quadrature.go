@@ -16,7 +16,7 @@ type positive struct {
 	width float64                    // intervals wider than this are split without trying
 	slack float64                    // cells whose integral is this much (in logs) below their bound may hide a peak
 	peak  float64                    // no peak is narrower than this
-	most  int                        // cells that may be looked at; 0 means maxCells
+	most  int                        // cells that may be evaluated; 0 means maxCells
 }
 
 // cell is an interval waiting to be integrated, with an upper bound of the log of its integral.
@@ -37,15 +37,16 @@ func (c *cells) Pop() any {
 
 const (
 	quadratureTol = 2e-14  // wanted relative error of a cell, against the total
-	maxCells      = 20_000 // then give up, which the caller must turn into a bound
+	maxCells      = 20_000 // beyond it integrate stops, and the caller must use a bound
 	leastCells    = 64
 	maxNoises     = 4_000_000 // evaluations of noise densities, of which a cell takes some 32 for each component
 )
 
-// integrate returns the log of the integral of f over the union of the intervals between consecutive breaks and a bound
-// on its relative error. Cells with the largest bounds come first, so that most of the range is never looked at; what
-// is left counts as error. A cell is accepted when Gauss rules with 12 and 20 nodes agree. It is false when
-// there were too many cells.
+// integrate returns the log of the integral of f over the union of the intervals between
+// consecutive breaks and a bound on its relative error. Cells with the largest bounds come first,
+// so that most of the range is never evaluated; the bounds of the remaining cells count as error. A
+// cell is accepted when Gauss rules with 12 and 20 nodes agree. It is false when there were too
+// many cells.
 func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 	var queue cells
 	push := func(a, b float64) {
@@ -62,7 +63,7 @@ func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 			break
 		}
 		c := heap.Pop(&queue).(cell)
-		// All the rest together is below the tolerance.
+		// The remaining cells together are below the tolerance.
 		if c.bound+math.Log(float64(len(queue)+1)) < total.Log()+math.Log(quadratureTol/4) {
 			heap.Push(&queue, c)
 			break

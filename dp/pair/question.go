@@ -13,10 +13,11 @@ type Step struct {
 	Times int
 }
 
-// Accountant bounds ε and δ of a composition of pairs, in their direction: a symmetric relation takes the worse of the pairs and their
-// swaps. It refuses, with an error, what it cannot bound. It is safe for concurrent use. dp/dptest checks an implementation.
+// Accountant bounds ε and δ of a composition of pairs, in the direction of the pairs: for a
+// symmetric relation take the worse of the pairs and their swaps. It returns an error if it cannot
+// bound the answer. It is safe for concurrent use. dp/dptest checks an implementation.
 type Accountant interface {
-	// Name is what guarantees call the accountant.
+	// Name is the accountant's name in guarantees.
 	Name() string
 	// Bound answers a question about the composition of steps, or returns the error of ctx once that is done. Other errors wrap
 	// ErrParameter (the question is out of range), ErrUnbounded (the only certified answer is infinite) or ErrNotApplicable
@@ -27,14 +28,17 @@ type Accountant interface {
 // Question asks for ε at a δ or for δ at an ε: see EpsilonAt and DeltaAt.
 type Question struct {
 	Delta bool    // δ is asked for, not ε
-	At    float64 // the other one: δ in [0, 1), or finite ε ≥ 0
-	// Width is how wide, relative to the number, the answer may be; 0 leaves it to the accountant.
+	At    float64 // the given one: δ in [0, 1), or finite ε ≥ 0
+	// Width is the largest width of the answer, relative to the number; 0 leaves it to the
+	// accountant.
 	Width float64
 	// Effort is the share of the usual work that may be spent on the answer, in [0, 1]; 0 means 1.
 	Effort float64
-	// Against, if not 0, says that δ is only to be compared with this value: the answer may be as wide as that allows.
+	// Against, if not 0, says that δ is only needed for comparison with this value: the answer may
+	// be as wide as that allows.
 	Against float64
-	// Like is the answer to a question about a similar composition, where there is one. It can save time and changes nothing else.
+	// Like is the answer to a question about a similar composition, if there is one. It may save
+	// time and does not change the answer.
 	Like Answer
 }
 
@@ -44,18 +48,18 @@ func EpsilonAt(delta float64) Question { return Question{At: delta} }
 // DeltaAt asks for δ(eps).
 func DeltaAt(eps float64) Question { return Question{Delta: true, At: eps} }
 
-// Interval encloses a number: Lower ≤ value ≤ Upper. What knows no lower bound leaves Lower 0.
+// Interval encloses a number: Lower ≤ value ≤ Upper. Lower is 0 if no lower bound is known.
 type Interval struct{ Lower, Upper float64 }
 
-// Within reports whether the interval is at most so wide, relative to its upper end.
+// Within reports whether the interval is at most width wide, relative to its upper end.
 func (v Interval) Within(width float64) bool { return v.Upper-v.Lower <= width*v.Upper }
 
-// Answer is an enclosure of the number that was asked for.
+// Answer is an enclosure of the number asked for.
 type Answer struct {
 	Interval
 	By    string  // the accountant's name
 	Order float64 // of the saddle point, where the accountant knows it
-	// Refused names the accountants that were asked before and refused, where several are.
+	// Refused names the accountants that were tried first and refused.
 	Refused []string
 }
 
@@ -64,7 +68,7 @@ func (q Question) Decides(v Interval, width float64) bool {
 	return v.Within(width) || q.Against > 0 && (v.Upper <= q.Against || v.Lower > q.Against)
 }
 
-// Share is the work that may be spent: Effort times the usual, but no less than least.
+// Share is the work that may be spent: Effort times the usual work, but at least least.
 func (q Question) Share(usual, least int) int {
 	if q.Effort == 0 {
 		return usual

@@ -1,8 +1,9 @@
 package pair
 
-// RandomizedResponse returns the pair of a bit that is told truthfully with probability truth in [1/2, 1] and flipped
-// otherwise, where P's bit is the other one with probability flipP, and Q's with probability flipQ:
-// P = Bernoulli(f(flipP)), Q = Bernoulli(f(flipQ)), f(w) = (1−w)·truth + w·(1−truth) (SSKG M.2).
+// RandomizedResponse returns the pair of a bit that is reported truthfully with probability truth
+// in [1/2, 1] and flipped otherwise, where the true bit is exchanged with probability flipP under
+// P, and with probability flipQ under Q: P = Bernoulli(f(flipP)), Q = Bernoulli(f(flipQ)), f(w) =
+// (1−w)·truth + w·(1−truth) (SSKG M.2).
 func RandomizedResponse(truth, flipP, flipQ float64) (*Discrete, error) {
 	if err := checkResponse(truth, flipP, flipQ); err != nil {
 		return nil, err
@@ -14,8 +15,9 @@ func RandomizedResponse(truth, flipP, flipQ float64) (*Discrete, error) {
 	return discrete([]point{{p: p1, q: q1, diff: diff}, {p: p0, q: q0, diff: -diff}}), nil
 }
 
-// ResponseEither returns the pair whose profile is, at every ε, the larger of those of (f(flipP), truth) and (truth, f(flipQ)):
-// it dominates a mechanism that may at each step be the worse of the two, as with records both removed and inserted.
+// ResponseEither returns the pair whose profile is, at every ε, the larger of those of (f(flipP),
+// truth) and (truth, f(flipQ)): it dominates a mechanism that may be either of the two at each
+// step, as with records both removed and inserted.
 func ResponseEither(truth, flipP, flipQ float64) (*Discrete, error) {
 	if err := checkResponse(truth, flipP, flipQ); err != nil {
 		return nil, err

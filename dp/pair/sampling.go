@@ -44,7 +44,8 @@ func shifted(logW []float64, step float64) []Component {
 	return c
 }
 
-// logForget is the log of a tail that is moved to the last value, which is the safe direction.
+// logForget is the log of the tail mass that is moved to the last value, which is the safe
+// direction.
 const logForget = -1000
 
 // Binomial returns log Bin(k | n, r) for k = 0..n, with the tail beyond e^−1000 moved to k = n.
@@ -95,7 +96,7 @@ func Hypergeometric(size, group, n int) []float64 {
 	return out
 }
 
-// tailToLast moves the weights after the first that was forgotten to the last place.
+// tailToLast moves the weights after the first negligible one to the last place.
 func tailToLast(w []float64) []float64 {
 	n := len(w) - 1
 	for k := range w {

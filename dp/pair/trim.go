@@ -2,19 +2,19 @@ package pair
 
 import "math"
 
-// A Trim says below which weights (logs) components of the P and Q of mixtures are left out. With τ and τ′ what is left out of one step's P
-// and Q, T steps have
+// A Trim holds the weights (logs) below which components of the P and Q of mixtures are left out.
+// If τ and τ′ are the masses left out of one step's P and Q, T steps have
 //
 //	|δ(ε) − δ_left(ε)| ≤ T·(τ + e^ε τ′),
 //
-// the total variation of what remains from what was. Batches drawn with replacement, and groups, have hundreds of components that nobody
-// ever sees.
+// the total variation between the two. Batches drawn with replacement, and groups, have hundreds of
+// components of negligible weight.
 type Trim struct{ P, Q float64 }
 
 // NoTrim leaves out nothing.
 var NoTrim = Trim{math.Inf(-1), math.Inf(-1)}
 
-// TrimTo is what may be left out of a composition for an error of δ of slack·e^goal/2, at ε up to most.
+// TrimTo returns the Trim of a composition for an error of δ of slack·e^goal/2, at ε up to most.
 func TrimTo(steps []Step, goal, slack, most float64) Trim {
 	n := 1.0
 	for _, s := range steps {
@@ -35,7 +35,7 @@ func MostPrivate(steps []Step, eps float64) float64 {
 	return least
 }
 
-// Of returns the pair without what is left out, and whether anything was. What remains is normalised.
+// Of returns the pair without the components left out, normalised, and whether any was.
 func (t Trim) Of(p Pair) (Pair, bool) {
 	m, ok := p.(*Mixture)
 	if !ok || m == nil {

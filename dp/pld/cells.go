@@ -10,17 +10,18 @@ type resolution struct {
 	worth float64 // cells of more weight times width squared are divided
 	sign  float64 // −1 for the left half, which is the right half of the swapped pair
 	most  int     // cells
-	jumps []sight // if there are some, what they make of cells
+	jumps []sight // the jumps' weights of cells, if there are any
 }
 
-// A sight is what a jump makes of cells: it sees losses up to high, and those above low by other weights.
+// A sight is a jump's weighting of cells: it has losses up to high, and other weights for those
+// above low.
 type sight struct {
 	tilt, low, high float64
 	below, above    float64 // log-moments of the weights
 	worth           float64
 }
 
-// dividing reports whether a jump has use for finer cells than [a, b].
+// dividing reports whether a jump needs finer cells than [a, b].
 func (f *profile) dividing(a, b float64, r resolution) bool {
 	w := b - a
 	for _, j := range r.jumps {

@@ -8,9 +8,10 @@ import (
 
 // narrowerView returns the view with the share of the tilted mass that decides the answer, where that is small.
 //
-// The tilt balances the whole composition, as it must where all steps together decide. Where one large loss
-// decides (rare sampling, small δ) the tilted law has two parts, no large loss and one that is too large, and little where the
-// answer is. No tilt does better, but finer cells do: they are worth as much more as the share is less than all.
+// The tilt balances the whole composition, as it must where all steps together decide. Where one
+// large loss decides (rare sampling, small δ) the tilted law has two parts, no large loss and one
+// too large, and little mass near the answer. No tilt does better, but finer cells do: their
+// benefit grows as the share falls.
 func narrowerView(v view, q question, got pair.Interval, high *density) (view, bool) {
 	share := shareOf(v, q, got, high)
 	if math.IsNaN(share) || share > 0.05 {
@@ -18,7 +19,7 @@ func narrowerView(v view, q question, got pair.Interval, high *density) (view, b
 	}
 	next := v
 	next.share = max(share, 1e-9)
-	// The variance is that of parts which do not matter.
+	// Most of the variance is that of losses that do not decide the answer.
 	next.variance = min(v.variance, 4/(v.s*v.s))
 	return next, v.share == 0 || next.share < v.share/4
 }

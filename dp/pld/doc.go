@@ -1,7 +1,7 @@
 // Package pld accounts for any dominating pair by privacy-loss distributions on a grid: an interval for ε or δ whose upper end is
 // pessimistic and whose lower end is optimistic, both certified.
 //
-// # In words
+// # Example
 //
 // The privacy loss of a composition is a sum of independent losses: put each on a grid, transform, take the T-th power,
 // transform back.
@@ -12,27 +12,32 @@
 //
 // # Two grids
 //
-// A pair is determined by δ as a function of e^ε, which is convex. The pessimistic loss has as its profile the chords between
-// nodes on the grid ("connect the dots"); it dominates. The optimistic loss has a piecewise linear profile with corners at
-// the same nodes that stays below a tangent of δ in every cell; it is dominated. Both are off by the square
-// of the cells' width, so the interval is narrow: rounding losses down instead is off by the width, and usually gives ε = 0.
-// Cells are fine where the composed loss is decided and coarse elsewhere; all are multiples of one bin.
+// A pair is determined by δ as a function of e^ε, which is convex. The pessimistic loss has as its
+// profile the chords between nodes on the grid ("connect the dots"); it dominates. The optimistic
+// loss has a piecewise linear profile with corners at the same nodes that stays below a tangent of
+// δ in every cell; it is dominated. Both have errors of the order of the square of the cells'
+// width, so the interval is narrow; rounding losses down instead has an error of the order of the
+// width, and usually gives ε = 0. Cells are fine where they decide the composed loss and coarse
+// elsewhere; all are multiples of one bin.
 //
 // # What is certified
 //
 //   - Values of δ enter with the error that the pair states (RelErr) and rounding, on the safe side; masses are
 //     built outside in, so that nothing cancels.
-//   - The convolution works on the loss tilted by e^{sL}, s chosen for the question: what decides δ = 1e-100 then has
-//     masses of order one, far above the round-off of the transform, whose bound is raised to the powers too.
-//   - The grid is cyclic; what wraps around is bounded by Chernoff's bound on the discrete losses. It can only raise
-//     the pessimistic value, and is taken off the optimistic one.
+//   - The convolution works on the loss tilted by e^{sL}, with s chosen for the question: the
+//     masses that decide δ = 1e-100 are then of order one, far above the round-off of the
+//     transform, whose bound is raised to the powers too.
+//   - The grid is cyclic; the mass that wraps around is bounded by Chernoff's bound on the discrete
+//     losses. It can only raise the pessimistic value, and is subtracted from the optimistic one.
 //   - Losses beyond the last node, and infinite ones, are counted as infinite.
 //
-// Where a bin is wider than the range of all negative losses (rare sampling, too few bins) no optimistic measure but the trivial one
-// has its corners on the grid. Lower is then the power of the test that some step's loss exceeds a threshold (largest.go), which is nearly
-// all where single steps decide. Upper is not affected.
+// Where a bin is wider than the range of all negative losses (rare sampling, too few bins) the only
+// optimistic measure with its corners on the grid is the trivial one. Lower is then the power of
+// the test that some step's loss exceeds a threshold (largest.go), which is nearly exact where
+// single steps decide. Upper is not affected.
 //
-// Bins and cells are refined until the interval is as narrow as wanted or the bins are used up. An error means that nothing was certified.
+// Bins and cells are refined until the interval is as narrow as asked for or no bins are left. An
+// error means that nothing was certified.
 //
 // # Conventions
 //

@@ -12,7 +12,8 @@ type measure struct {
 	logs       []float64 // of the masses, once they are asked for
 }
 
-// A loss is a pair seen from both sides: right is its profile for ε ≥ 0, left that of the swapped pair.
+// A loss holds the profiles of a pair: right is its profile for ε ≥ 0, left that of the swapped
+// pair.
 type loss struct {
 	right, left *profile
 }
@@ -28,7 +29,8 @@ func (l loss) connectDots(right, left []float64) (pessimistic, optimistic measur
 	a, inf := fromAbove(right, up)
 	b, _ := fromAbove(left, vp)
 	k := float64(len(right)+len(left)+16) * 8 * ulp
-	// At a node left of 0 the profile is off by the difference of what the halves make of δ(0): let the right one have more.
+	// At a node left of 0 the profile has an error of the difference of the halves' values of δ(0):
+	// let the right one be larger.
 	pessimistic = join(right, left, a, b, 1+4*k, 1+k, inf*(1+4*k))
 	pessimistic.center(+8 * ulp)
 
@@ -45,10 +47,10 @@ func (l loss) connectDots(right, left []float64) (pessimistic, optimistic measur
 	optimistic, lack := lower(d)
 	if tol := 16 * ulp * float64(len(right)+len(left)); !(lack <= tol) { // NaN where cells are too narrow for differences
 		bad, good := d, 0.0
-		optimistic = measure{loss: []float64{0}, mass: []float64{1}} // the trivial one, should none be found
+		optimistic = measure{loss: []float64{0}, mass: []float64{1}} // the trivial one, if no other is found
 		for range 40 {
 			mid := bad - (bad-good)/2
-			if bad-good < 1e-3*(d-good) { // near d, look nearer
+			if bad-good < 1e-3*(d-good) { // near d, search closer
 				mid = bad - (bad-good)/16
 			}
 			m, l := lower(mid)
@@ -162,8 +164,9 @@ func join(right, left, a, b []float64, ka, kb, inf float64) measure {
 	return m
 }
 
-// center gives to loss 0 what the masses lack of one, and extra. It returns what they exceed one by; where extra is
-// negative all masses are made smaller by as much: δ(ε) ≥ 1 − e^ε makes up for what is then too much at 0.
+// center gives loss 0 the mass missing from one, and extra. It returns the excess of the masses
+// over one. If extra is negative, all masses are reduced by it: δ(ε) ≥ 1 − e^ε compensates for the
+// excess at 0.
 func (m *measure) center(extra float64) (lack float64) {
 	sum, comp := m.inf, 0.0
 	for _, p := range m.mass {

@@ -16,8 +16,8 @@ type lattice struct {
 	bins  int // a power of two
 }
 
-// A density is the composed loss, tilted by e^{s·loss − k} so that the region that matters has masses of order one: δ far
-// below round-off is then as certain as δ = 0.1.
+// A density is the composed loss, tilted by e^{s·loss − k} so that the region that decides the
+// answer has masses of order one: a δ far below round-off is then as accurate as δ = 0.1.
 type density struct {
 	lattice
 	s, k     float64   // tilt, and ΣT·K that was taken out
@@ -44,7 +44,7 @@ func compose(ctx context.Context, ms []*measure, times []float64, s float64, l l
 	survive := 0.0
 	for i, m := range ms {
 		if ctx.Err() != nil {
-			return d // whoever asked asks the context
+			return d // the caller checks the context
 		}
 		k, _, _ := m.logMoment(s)
 		err := m.tilted(s, k, l, seq)
@@ -64,7 +64,7 @@ func compose(ctx context.Context, ms []*measure, times []float64, s float64, l l
 	return d
 }
 
-// place takes over the masses, of a sequence that is to be divided by its length, in the order of the losses.
+// place copies the masses, divided by the length of the sequence, in the order of the losses.
 func (d *density) place(seq []float64) {
 	d.mass = make([]float64, d.bins)
 	shift, n := d.index(d.first), float64(d.bins)
@@ -73,7 +73,7 @@ func (d *density) place(seq []float64) {
 	}
 }
 
-// finish notes by how much every mass may be wrong.
+// finish records the bound of every mass's error.
 func (d *density) finish(wrong float64) {
 	d.wrong, d.total = wrong, 0
 	for _, m := range d.mass {
@@ -85,7 +85,7 @@ func (d *density) finish(wrong float64) {
 // transforms keeps the tables of transforms, by size.
 var transforms sync.Map
 
-// transform returns a transform for one user, and what to call when done with it.
+// transform returns a transform for one goroutine, and the function that gives it back.
 func transform(bins int) (*fourier.FFT, func()) {
 	p, _ := transforms.LoadOrStore(bins, &sync.Pool{New: func() any { return fourier.NewFFT(bins) }})
 	pool := p.(*sync.Pool)
@@ -93,7 +93,7 @@ func transform(bins int) (*fourier.FFT, func()) {
 	return fft, func() { pool.Put(fft) }
 }
 
-// index is the bin of a multiple of the width. A mass that is moved is a wrong measure.
+// index is the bin of a multiple of the width. Losses are never rounded to a bin.
 func (l lattice) index(x float64) int {
 	n := float64(l.bins)
 	r := math.Round(x / l.width)
@@ -128,11 +128,12 @@ func (m *measure) tilted(s, k float64, l lattice, seq []float64) (err float64) {
 // excess is log of sup over x > 0 of (1 − e^{−x})e^{−sx}: no tilted mass contributes more to δ.
 func excess(s float64) float64 { return -s*math.Log1p(1/s) - math.Log1p(s) }
 
-// forgotten is the log of the weight from which on losses are left out of sums, and counted with all there is.
+// forgotten is the log of the weight below which losses are left out of sums and bounded instead.
 const forgotten = -60.0
 
-// finite returns Σ over losses above ε of mass·e^{−s(x−from)}(1−e^{ε−x}), Σ of the weights alone, a bound of what was left out, and
-// from: the larger of ε and the first loss, so that no weight underflows that matters.
+// finite returns Σ over losses above ε of mass·e^{−s(x−from)}(1−e^{ε−x}), Σ of the weights alone, a
+// bound of what was left out, and from: the larger of ε and the first loss, so that no weight
+// underflows unless it is negligible.
 func (d *density) finite(eps float64) (sum, weights, rest, from float64) {
 	r := 0
 	from = max(eps, d.first)

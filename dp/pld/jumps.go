@@ -12,9 +12,10 @@ import (
 //
 //	ν = (μ_{≤high})^{*T} − (μ_{≤low})^{*T},
 //
-// and the jumps of intervals that cover all losses add up to the composition. Where a single large loss decides (rare sampling, small δ), no
-// tilt of the whole composition has its mass about ε: it is split between no large loss and one that is too large. Each jump has a
-// tilt of its own, and of its mass more is where the answer is.
+// and the jumps of intervals that cover all losses add up to the composition. Where a single large
+// loss decides (rare sampling, small δ), no tilt of the whole composition has its mass about ε: it
+// is split between no large loss and one too large. Each jump has its own tilt, with more of its
+// mass near the answer.
 type jump struct {
 	low, high float64
 	s         float64 // the tilt

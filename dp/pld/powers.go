@@ -2,7 +2,8 @@ package pld
 
 import "math"
 
-// A powers is a product of powers of transforms, coefficient by coefficient, and how large the true one may be.
+// A powers is a product of powers of transforms, coefficient by coefficient, with bounds of the
+// true coefficients.
 type powers struct {
 	value []complex128
 	worst []float64 // |value| plus a bound of its error
@@ -22,7 +23,7 @@ const byHand = 1024
 // multiply multiplies by the power of a transform each coefficient of which is off by at most eta. Where true and computed coefficients are
 // z and z + e, |(z + e)^T − z^T| ≤ (|z| + |e|)^T − |z|^T.
 func (p *powers) multiply(transform []complex128, times, eta float64) {
-	const none = -80 // log of what is too small to count
+	const none = -80 // log of a negligible coefficient
 	floor := math.Exp(2 * none / times)
 	under := math.Exp(times*math.Log(math.Exp(none/times)+eta)) * (1 + 1e-9)
 	hand := times <= byHand

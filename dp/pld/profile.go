@@ -7,7 +7,7 @@ import (
 	"coupling/dp/pair"
 )
 
-// A profile remembers what a pair said about its δ(ε), ε ≥ 0, with bounds of the error of what it said.
+// A profile caches the values of a pair's δ(ε), ε ≥ 0, with bounds of their errors.
 type profile struct {
 	pair   pair.Pair
 	max    float64 // supremum of the loss
@@ -36,7 +36,8 @@ func newProfile(p pair.Pair) *profile {
 	return &profile{top: top, flat: sup.Discrete && top == 0, pair: p, max: sup.Max, inf: sup.Infinite(), logInf: math.Log(sup.Infinite()), rel: p.RelErr(), seen: map[float64]knot{}, cost: costOf(p)}
 }
 
-// costOf is about how many evaluations of the noise it takes to find a threshold of a pair and the probabilities beyond it.
+// costOf estimates the number of evaluations of the noise that a threshold of a pair and the
+// probabilities beyond it take.
 func costOf(p pair.Pair) int {
 	if m, ok := p.(interface {
 		Components() (p, q []pair.Component)
@@ -75,7 +76,7 @@ func (f *profile) slack(k knot, eps float64) float64 {
 	return f.rel + 4*ulp*(2+math.Abs(l)+math.Abs(eps))
 }
 
-// least is what a positive δ that underflows is rounded up to.
+// least is the value to which a positive δ that underflows is rounded up.
 const least = 1e-300
 
 // above returns an upper bound of δ(ε).
@@ -100,7 +101,8 @@ func (f *profile) tangent(a, c, b float64) (atA, atB float64) {
 	return max(0, atA), atB
 }
 
-// end returns the power of two times unit beyond which δ is at most e^logGoal, or the loss does not go.
+// end returns the power of two times unit beyond which δ is at most e^logGoal, or beyond which
+// there is no loss.
 func (f *profile) end(logGoal, unit float64) (float64, bool) {
 	const lo, hi = -200, 60
 	past := func(i int) bool {

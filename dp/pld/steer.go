@@ -12,7 +12,7 @@ type part struct {
 	times       float64
 	right, left float64    // ends of the halves
 	high, low   measure    // pessimistic and optimistic
-	rough       [2]measure // the same on few cells, to see where things are
+	rough       [2]measure // the same on few cells, for choosing tilt and window
 }
 
 // side returns the pessimistic or the optimistic measure, or the sketch of it.
@@ -28,7 +28,7 @@ func (p *part) side(low, sketch bool) *measure {
 	return &p.high
 }
 
-// mostSketched is how many losses a sketch may have.
+// mostSketched is the largest number of losses of a sketch.
 const mostSketched = 1 << 12
 
 // A question is ε for a δ, or δ at an ε.
@@ -36,11 +36,11 @@ type question struct {
 	eps      float64
 	logDelta float64
 	invert   bool    // logDelta is known, eps is asked for
-	limit    float64 // when δ is asked for: what it is to be compared with, or NaN
+	limit    float64 // when δ is asked for: the value to compare it with, or NaN
 	slack    float64 // relative error of δ that was made before
 }
 
-// A view is where a composition is looked at: the tilt, and what ΣT·K and the composed tilted loss are there.
+// A view is a tilt of the composition, with ΣT·K and the moments of the composed tilted loss there.
 type view struct {
 	s, k, mean, variance float64
 	share                float64 // of the tilted mass that decides the answer; 0 and 1 are all of it
@@ -64,8 +64,9 @@ func at(parts []*part, s float64) view {
 	return v
 }
 
-// tiltFor finds the order whose tilt centres the composition on the answer: the saddle point of e^{ΣT·K(s) − sε}/(s(s+1)),
-// for the ε of the question or, from the saddle-point approximation, for the ε that its δ will turn out to need.
+// tiltFor finds the order whose tilt centres the composition on the answer: the saddle point of
+// e^{ΣT·K(s) − sε}/(s(s+1)), for the ε of the question or, if δ is given, for the ε of the
+// saddle-point approximation.
 func tiltFor(parts []*part, q question) view {
 	f := func(s float64) float64 {
 		v := at(parts, s)
@@ -78,7 +79,7 @@ func tiltFor(parts []*part, q question) view {
 		}
 		return q.logDelta - (v.k - s*eps - math.Log(s) - math.Log1p(s) - 0.5*math.Log(2*math.Pi) - math.Log(v.scale()))
 	}
-	// Of log s. Beyond the upper end the tilt would single out losses closer than the grid can tell.
+	// Of log s. Beyond the upper end the tilt would separate losses more finely than the grid can.
 	end := 0.0
 	for _, p := range parts {
 		end = max(end, p.right)
@@ -124,7 +125,7 @@ func divide(ctx context.Context, parts []*part, v view, n, floor float64) error 
 	return nil
 }
 
-// refineTilt finds tilt and division together, coarsely: each needs the other.
+// refineTilt finds a rough tilt and division together, since each depends on the other.
 func refineTilt(ctx context.Context, parts []*part, q question) (view, error) {
 	v := view{s: 0}
 	for _, p := range parts {
@@ -136,7 +137,7 @@ func refineTilt(ctx context.Context, parts []*part, q question) (view, error) {
 			return v, err
 		}
 		next := tiltFor(parts, q)
-		// What matters is the spread where δ looks: no finer than the kernel of width 1/s needs.
+		// The spread that counts is that under the kernel of δ, of width 1/s.
 		next.variance = max(next.variance, 1e-3/(next.s*next.s))
 		done := math.Abs(math.Log(next.s/v.s)) < 0.3 && next.variance > v.variance/3
 		v = next
@@ -159,7 +160,8 @@ func window(parts []*part, v view, logGoal float64) (first, last float64) {
 	return first, last
 }
 
-// total returns ΣT·K(s) of one side, of the measures or of their sketches, and a bound of its rounding. It is too large by no more.
+// total returns ΣT·K(s) of one side, of the measures or of their sketches, and a bound of its
+// rounding. The total is an upper bound and exceeds the true value by at most that.
 func (v view) total(parts []*part, low, sketch bool, s float64) (k, wrong float64) {
 	for _, p := range parts {
 		m := p.side(low, sketch)
@@ -235,8 +237,9 @@ func (p *part) prepare(logDelta, unit float64) error {
 	return nil
 }
 
-// unitOf returns what bins are to be powers of two of. Where losses are bounded and a largest one has an atom, that loss, or a
-// little less, should be a multiple of a bin: the optimistic measure moves no mass up, and so the largest atom down to the next node.
+// unitOf returns the unit: bins are powers of two times it. If losses are bounded and the largest
+// has an atom, that loss, or a little less, should be a multiple of a bin: the optimistic measure
+// never moves mass up, so it moves the largest atom down to the next node.
 func unitOf(parts []*part) float64 {
 	unit := 0.0
 	for _, p := range parts {

@@ -1,15 +1,17 @@
-// Package query releases counts, histograms, sums and maxima of records with differential privacy, and keeps account of what they cost.
+// Package query releases counts, histograms, sums and maxima of records with differential privacy,
+// and accounts for their cost.
 //
 //	s := query.Session{Budget: dp.Budget{Epsilon: 1, Delta: 1e-6}, Source: noise.Crypto()}
 //	counts, err := s.Histogram(ages, []string{"young", "old"}, query.Noise{Scale: 4}) // noise on integers, exact, ε = 1/4
 //	total, err := s.Sum(incomes, 0, 100, 1, query.Noise{Scale: 1000})                 // each income is cut to [0, 100]: ε = 100/1000
 //	g, err := s.Spent(ctx)                                                            // of all that was released
 //
-// A record is what one person gives: neighbours differ in one, or as Budget.Relation says. Every release is written to the session first, with
-// its event, and refused, before any noise is drawn, where the events so far and it would exceed the budget; so what was
-// released is never more than Event says, and adaptive questions compose. All noise is drawn on integers by package noise.
+// A record is the data of one person: neighbours differ in one record, or as Budget.Relation says.
+// Every release is first added to the session with its event. If the events so far and this one
+// exceed the budget, it is refused before any noise is drawn. So Event covers all that was
+// released, and adaptive questions compose. All noise is drawn on integers by package noise.
 //
-// How many records there are is not protected from the running time.
+// The running time depends on the number of records.
 package query
 
 import (
@@ -28,16 +30,17 @@ var bad = in.Bad
 
 // Session answers questions about one data set within a budget. It is not safe for concurrent use.
 type Session struct {
-	Budget dp.Budget    // whose relation is that of substitution only if the number of records is public
+	Budget dp.Budget    // with the relation Substitution only if the number of records is public
 	Source noise.Source // noise.Crypto() for real data
 	spent  dp.Compose
 }
 
-// Noise is what is added to integers: discrete Laplace noise P(k) ∝ e^(−|k|/Scale), or discrete Gaussian noise P(k) ∝ e^(−k²/2Sigma²). One of
-// them is given.
+// Noise is added to integers: discrete Laplace noise P(k) ∝ e^(−|k|/Scale), or discrete Gaussian
+// noise P(k) ∝ e^(−k²/2Sigma²). Set one of the two.
 type Noise struct{ Scale, Sigma float64 }
 
-// event is that of adding the noise to values of which one record moves one by at most step.
+// event is the event of adding the noise to values where one record moves one value by at most
+// step.
 func (n Noise) event(step int) (dp.Event, error) {
 	switch {
 	case n.Scale > 0 && n.Sigma == 0:
@@ -56,7 +59,7 @@ func (n Noise) add(src noise.Source, values []float64) ([]float64, error) {
 	return noise.Gaussian{Sigma: n.Sigma, Granularity: 1}.Add(src, values)
 }
 
-// Event is all that was released so far; nil if nothing was.
+// Event covers everything released so far; nil if nothing was.
 func (s *Session) Event() dp.Event {
 	if len(s.spent) == 0 {
 		return nil
@@ -64,7 +67,7 @@ func (s *Session) Event() dp.Event {
 	return slices.Clone(s.spent)
 }
 
-// Spent returns the guarantee of all that was released so far, at the budget's δ.
+// Spent returns the guarantee of everything released so far, at the budget's δ.
 func (s *Session) Spent(ctx context.Context) (dp.Guarantee, error) {
 	if len(s.spent) == 0 {
 		return dp.Guarantee{Delta: s.Budget.Delta, Kind: dp.Exact, Accountant: "nothing released", Relation: s.Budget.Relation}, nil
@@ -80,7 +83,7 @@ func (s *Session) cost(ctx context.Context, e dp.Event) (dp.Guarantee, error) {
 	return dp.EpsilonBy(ctx, by, e, s.Budget.Relation, s.Budget.Delta)
 }
 
-// spend writes an event to the session, if it is within the budget.
+// spend adds an event to the session, if it is within the budget.
 func (s *Session) spend(ctx context.Context, e dp.Event) error {
 	if s.Source == nil {
 		return bad("Session.Source = nil: must be a source of random bits, such as noise.Crypto()")
@@ -97,14 +100,15 @@ func (s *Session) spend(ctx context.Context, e dp.Event) error {
 	return nil
 }
 
-// OverBudgetError is the error of a question that was not answered because it would cost too much. Nothing was released or spent.
+// OverBudgetError reports a question that was refused because it would exceed the budget. Nothing
+// was released or spent.
 type OverBudgetError struct {
 	Event  dp.Event
 	Needs  dp.Guarantee // of all that was released and the question
 	Budget dp.Budget
 }
 
-// Error says by how much.
+// Error names the budget and the cost.
 func (e *OverBudgetError) Error() string {
 	return "query: " + e.Event.String() + ": with what was released before it needs ε = " + dp.FormatUp(e.Needs.Epsilon, 6) +
 		" of " + dp.FormatUp(e.Budget.Epsilon, 6) + ": take more noise, or a larger budget"
@@ -119,8 +123,9 @@ func (s *Session) Count(ctx context.Context, records int, n Noise) (int, error) 
 	return out[0], nil
 }
 
-// Histogram returns how many records have each of the keys, with noise on every count, also of those that no record has. of holds the key of
-// every record; records of other keys are not counted. The keys must not depend on the records: see UnknownKeys.
+// Histogram returns how many records have each of the keys, with noise on every count, zero counts
+// included. of holds the key of every record; records of other keys are not counted. The keys must
+// not depend on the records: see UnknownKeys.
 func (s *Session) Histogram(ctx context.Context, of, keys []string, n Noise) ([]int, error) {
 	index := map[string]int{}
 	for i, k := range keys {
@@ -138,7 +143,7 @@ func (s *Session) Histogram(ctx context.Context, of, keys []string, n Noise) ([]
 	return s.release(ctx, counts, 1, n)
 }
 
-// release adds noise to integers of which one record moves one by at most step.
+// release adds noise to integers where one record moves one of them by at most step.
 func (s *Session) release(ctx context.Context, values []float64, step int, n Noise) ([]int, error) {
 	e, err := n.event(step)
 	if err == nil {
@@ -171,7 +176,7 @@ func (s *Session) Sum(ctx context.Context, values []float64, low, high, step flo
 		}
 		cut[i] = min(high, max(low, v))
 	}
-	rounded, err := noise.Grid{Step: step}.Round(append(cut, low, high)) // the ends too: what a record moves at most
+	rounded, err := noise.Grid{Step: step}.Round(append(cut, low, high)) // the ends too: they bound the effect of a record
 	if err != nil {
 		return 0, err
 	}
@@ -205,8 +210,9 @@ type Cell struct {
 //
 //	1 + t,   P(noise ≥ t) = ρ^t/(1+ρ) ≤ delta,   ρ = e^(−1/scale).
 //
-// A key that only one record has is shown with probability delta at most, and other counts move by one: (1/scale, delta) for one record
-// (stability-based histogram: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Bun, Nissim, Stemmer 2016).
+// A key that only one record has is released with probability at most delta, and other counts move
+// by one: (1/scale, delta) for one record (stability-based histogram: Korolova, Kenthapadi, Mishra,
+// Ntoulas 2009; Bun, Nissim, Stemmer 2016).
 func (s *Session) UnknownKeys(ctx context.Context, of []string, scale, delta float64) ([]Cell, error) {
 	if err := in.Positive("scale", scale); err != nil {
 		return nil, err
@@ -249,9 +255,10 @@ func threshold(scale, delta float64) float64 {
 	return max(1, math.Ceil(scale*(-math.Log(delta)-math.Log1p(math.Exp(-1/scale)))*(1+1e-12)))
 }
 
-// Argmax returns the index of a large score: of the largest after exponential noise of the given scale, drawn by permute-and-flip, which is
-// the same (McKenna, Sheldon 2020; Ding et al. 2021). Every score moves by at most one with one record. It costs 2/scale, and 1/scale where a
-// record that is added moves none of them down, as with counts (monotone).
+// Argmax returns the index of a large score: of the largest after exponential noise of the given
+// scale, drawn by permute-and-flip, which is the same (McKenna, Sheldon 2020; Ding et al. 2021).
+// Every score moves by at most one with one record. It costs 2/scale, or 1/scale if adding a record
+// lowers no score, as with counts (monotone).
 func (s *Session) Argmax(ctx context.Context, scores []int, scale float64, monotone bool) (int, error) {
 	if err := in.Positive("scale", scale); err != nil {
 		return 0, err

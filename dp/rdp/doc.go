@@ -1,7 +1,7 @@
 // Package rdp accounts for privacy by Rényi divergences: an upper bound of ε that holds for every pair with moments, of any
 // composition, in milliseconds.
 //
-// # In words
+// # Example
 //
 // The log moment K(α) = log ∫ p^α q^(1−α) of a composition is the sum of those of its steps. Every order α > 1 turns it into
 // a valid ε at δ; the accountant searches for the best:
@@ -12,10 +12,11 @@
 //
 // # The search
 //
-// With the tight conversion (α−1)·ε(α) = K(α) + α log(1−1/α) − log(α−1) − log δ is convex in α, so ε(α) is quasi-convex: it falls,
-// then rises. The search walks in log(α−1) until the minimum is bracketed and then narrows by golden section. There is no
-// grid and no edge: orders go as near to 1 and as high as they must. Where losses are bounded, order ∞ (the sum of
-// the largest losses, pure differential privacy) is a candidate too.
+// With the tight conversion (α−1)·ε(α) = K(α) + α log(1−1/α) − log(α−1) − log δ is convex in α, so
+// ε(α) is quasi-convex: it falls, then rises. The search walks in log(α−1) until the minimum is
+// bracketed and then narrows by golden section. There is no grid and no limit of orders: they may
+// be as near to 1 and as high as needed. Where losses are bounded, order ∞ (the sum of the largest
+// losses, pure differential privacy) is a candidate too.
 //
 // # Safety
 //

@@ -46,8 +46,8 @@ type Result struct {
 // Name is "rdp".
 func (Accountant) Name() string { return "rdp" }
 
-// Bound returns an upper bound, and no lower one, of ε or of δ. Cost: some 60 moments of each step's pair, whatever the number of times.
-// Errors: pair.ErrParameter, pair.ErrUnbounded.
+// Bound returns an upper bound of ε or of δ, and no lower bound. Cost: some 60 moments of each
+// step's pair, whatever the number of times. Errors: pair.ErrParameter, pair.ErrUnbounded.
 func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
 	r, err := a.Search(ctx, steps, q)
 	return pair.Answer{Interval: pair.Interval{Upper: r.Upper}, By: a.Name()}, err
@@ -117,7 +117,7 @@ func (a Accountant) Curve(steps []pair.Step, orders []float64) ([]float64, error
 	return out, nil
 }
 
-// moments are the steps, checked.
+// moments are checked steps.
 type moments []pair.Step
 
 func (a Accountant) check() error { return checkOrders(a.Orders) }

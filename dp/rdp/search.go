@@ -29,8 +29,9 @@ func bestOf(orders []float64, f func(beta float64) float64) Result {
 // farthest bounds |t|: β from 1e-13 to 1e26, beyond which 1 + β or the moments have no digits left.
 const farthest = 60
 
-// minimise finds the least value of a quasi-convex function of t, which may be +Inf to the right, by walking in growing steps until
-// the minimum is bracketed, and golden section. Whatever it returns has been evaluated, so that the bound it stands for holds.
+// minimise finds the least value of a quasi-convex function of t, which may be +Inf to the right,
+// by walking in growing steps until the minimum is bracketed, and golden section. It returns only
+// evaluated points, so the bound holds.
 func minimise(f func(t float64) float64, start float64) (t, v float64) {
 	at := func(t float64) float64 {
 		v := f(t)

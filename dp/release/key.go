@@ -18,24 +18,25 @@ import (
 
 var bad = check.In("release").Bad
 
-// Key is the secret from which a run draws its batches and its noise. The noise of a release is a function of key, stream, step and
-// the values that it hides. So a step that is repeated after a crash releases the same numbers: nothing new is learnt from it, and no
-// budget is spent twice. Other values (other images, settings or rounding) get other noise, since two releases with the same
-// noise would tell their difference.
+// Key is the secret from which a run derives its batches and its noise. The noise of a release is a
+// function of key, stream, step and the values that it hides. So a step that is repeated after a
+// crash releases the same numbers, which reveals nothing new and spends no budget. Other values
+// (other images, settings or rounding) get other noise, since two releases with the same noise
+// would reveal their difference.
 //
-// A key serves one run. Two runs with one key share their batches, and reveal more than their events composed; a copy of a run's
-// folder that is resumed by itself is a second run.
+// Use a key for one run only. Two runs with one key share their batches, and reveal more than their
+// events composed; resuming a copy of a run's folder makes a second run.
 //
 // Anyone with the key can remove the noise: protect it like the data, and delete it after the run.
 type Key [32]byte
 
-// NewKey draws a key from the operating system's cryptographic generator: the one for real data.
+// NewKey draws a key from the operating system's cryptographic generator; use it for real data.
 func NewKey() (k Key, err error) {
 	_, err = crand.Read(k[:])
 	return k, err
 }
 
-// SeededKey is the key of an experiment: reproducible, and no protection.
+// SeededKey is a key for experiments: it is reproducible and does not protect data.
 func SeededKey(seed uint64) (k Key) {
 	rng := rand.NewPCG(seed, 0x6b6579)
 	for i := 0; i < len(k); i += 8 {
@@ -44,13 +45,14 @@ func SeededKey(seed uint64) (k Key) {
 	return k
 }
 
-// Source returns the random bits of one release: ChaCha8 keyed by SHA-256 of key, stream and step. Different streams
-// and steps are independent as far as anybody without the key can tell.
+// Source returns the random bits of one release: ChaCha8 keyed by SHA-256 of key, stream and step.
+// Without the key, different streams and steps cannot be distinguished from independent ones.
 func (k Key) Source(stream string, step int) noise.Source {
 	return noise.Reader(k.ChaCha(stream, step))
 }
 
-// Rand returns a generator for what needs no protection, such as latent codes, of the same derivation.
+// Rand returns a generator, derived in the same way, for numbers that need no protection, such as
+// latent codes.
 func (k Key) Rand(stream string, step int) *rand.Rand {
 	return rand.New(k.ChaCha(stream, step))
 }
@@ -72,8 +74,8 @@ func (k Key) derive(stream string, step int) [32]byte {
 // of the old scheme then refuses to repeat a step, which would release it with other noise.
 const scheme = "noise of release 2\n"
 
-// Mark is a code of the values that a release hides and of the noise on them, HMAC-SHA-256: it tells nothing to those
-// without the key, and two marks are equal where the releases are. A ledger keeps it.
+// Mark is an HMAC-SHA-256 of the values that a release hides and of the noise on them. It reveals
+// nothing without the key, and two marks are equal if the releases are. The ledger stores it.
 func (k Key) Mark(stream string, step int, values []float64, sigma float64) [32]byte {
 	h := hmac.New(sha256.New, k[:])
 	line := append(make([]byte, 0, 4096), scheme...)
@@ -92,11 +94,13 @@ func (k Key) Mark(stream string, step int, values []float64, sigma float64) [32]
 	return [32]byte(h.Sum(nil))
 }
 
-// chunk is how many values draw from one source, so that noise can be drawn on all processors, the same on any number.
+// chunk is the number of values that draw from one source, so that noise can be drawn on all
+// processors and does not depend on their number.
 const chunk = 4096
 
-// Noisy adds noise of standard deviation sigma, which comes of the key and of the release's Mark, to values of which one record
-// moves at most sensitivity in L2 norm. It returns new values. Some 200 ns a value and core.
+// Noisy adds noise of standard deviation sigma, derived from the key and the release's Mark, to
+// values that one record moves by at most sensitivity in L2 norm. It returns new values. Cost: some
+// 200 ns a value on one core.
 func (k Key) Noisy(mark [32]byte, values []float64, sigma, sensitivity float64) ([]float64, error) {
 	if err := checkGrid(len(values), sigma, sensitivity); err != nil {
 		return nil, err
@@ -122,8 +126,9 @@ func (k Key) Noisy(mark [32]byte, values []float64, sigma, sensitivity float64) 
 	return out, nil
 }
 
-// Poisson returns the indices below n, ascending, each present with probability rate and independently of the others:
-// a comparison of 64 fair bits for each, exact to 2^-64. Rate 1 is everybody and draws nothing.
+// Poisson returns the indices below n, ascending, each present with probability rate and
+// independently of the others: a comparison of 64 fair bits for each, exact to 2^-64. Rate 1
+// selects every index and draws no bits.
 func Poisson(src noise.Source, n int, rate float64) ([]int, error) {
 	if !(rate > 0 && rate <= 1) {
 		return nil, bad("Rate = %g: must be in (0, 1]", rate)

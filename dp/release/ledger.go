@@ -17,25 +17,26 @@ import (
 	"coupling/lab/durable"
 )
 
-// ErrLedger marks a ledger that belongs to another run, or does not have all steps that were taken.
+// ErrLedger marks a ledger that belongs to another run, or lacks steps that were taken.
 var ErrLedger = errors.New("ledger of another run")
 
 // ErrBusy marks a ledger that another process, or another run in this one, has open.
 var ErrBusy = durable.ErrLocked
 
-// Ledger is the file of what a run has spent: a line that identifies the run, and for each release a line with its mark
-// (Key.Mark), synced to the disk before its noise is drawn. So it never has less than what was released, at whatever point the
-// process is killed. A release that is in it may be repeated at no cost if it has the same mark; with another mark it would
-// be another release, and is refused.
+// Ledger is the file of a run's spent releases: a line that identifies the run, and for each
+// release a line with its mark (Key.Mark), synced to the disk before its noise is drawn. So it
+// lists every release, at whatever point the process is killed. A listed release may be repeated at
+// no cost if it has the same mark; with another mark it would be another release, and is refused.
 type Ledger struct {
 	lock  io.Closer // of the file PATH.lock
 	file  *os.File
 	marks [][32]byte
 }
 
-// OpenLedger opens or creates the ledger at path of the run that the line of identifies, and locks it until Close: two processes
-// that resume from the same step would overwrite each other's marks, and their releases add up. The error wraps ErrLedger where
-// the file belongs to another run, and ErrBusy where another process has it open.
+// OpenLedger opens or creates the ledger at path for the run that the line of identifies, and locks
+// it until Close: two processes that resumed from the same step would overwrite each other's marks,
+// while the costs of their releases add up. The error wraps ErrLedger where the file belongs to
+// another run, and ErrBusy where another process has it open.
 func OpenLedger(path, of string) (*Ledger, error) {
 	if strings.Contains(of, "\n") {
 		return nil, bad("of = %q: must be one line", of)
@@ -138,9 +139,10 @@ func markOf(line string, k int) (mark [32]byte, ok bool) {
 // Steps is how many steps have been spent.
 func (l *Ledger) Steps() int { return len(l.marks) }
 
-// CanResume checks that a run may go on from a checkpoint after done releases, when its event accounts for so many in all. The
-// error wraps ErrLedger where the ledger has fewer releases than the checkpoint, and where it has more than are accounted for: the
-// event of a shorter run would not cover them.
+// CanResume checks that a run may resume from a checkpoint after done releases, if its event
+// accounts for the given total. The error wraps ErrLedger where the ledger has fewer releases than
+// the checkpoint, and where it has more than are accounted for: the event of a shorter run would
+// not cover them.
 func (l *Ledger) CanResume(done, releases int) error {
 	switch {
 	case done > l.Steps():
@@ -151,8 +153,8 @@ func (l *Ledger) CanResume(done, releases int) error {
 	return nil
 }
 
-// Spend makes sure that step k is in the ledger and on the disk. Steps are spent in order; one that is there already
-// is not spent again. The error wraps ErrLedger where it is there with another mark.
+// Spend makes sure that step k is in the ledger and on the disk. Steps are spent in order; a step
+// already listed is not spent again. The error wraps ErrLedger if it is listed with another mark.
 func (l *Ledger) Spend(k int, mark [32]byte) error {
 	if k < len(l.marks) {
 		if !hmac.Equal(mark[:], l.marks[k][:]) {
@@ -173,5 +175,5 @@ func (l *Ledger) Spend(k int, mark [32]byte) error {
 	return nil
 }
 
-// Close closes the file, and lets others open it.
+// Close closes the file and unlocks it.
 func (l *Ledger) Close() error { return errors.Join(l.file.Close(), l.lock.Close()) }

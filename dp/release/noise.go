@@ -2,13 +2,15 @@ package release
 
 import "math"
 
-// GridMargin is by how much, relatively, the events of this package and those below it take noise for smaller than it is: for
-// what rounding to the grid of package noise does. A value of d coordinates moves by up to √d steps of the grid more than it
-// did before, steps are at most 2⁻³⁰ of the noise, and the discrete law is dominated by a continuous one that is smaller by a
-// relative 1e-16. What is not within the margin is refused.
+// GridMargin is the relative amount by which the events of this package and its users understate
+// the noise, to allow for rounding to the grid of package noise. A value of d coordinates moves by
+// up to √d steps of the grid more than it did before, steps are at most 2⁻³⁰ of the noise, and the
+// discrete law is dominated by a continuous one that is smaller by a relative 1e-16. Noise for
+// which the margin does not suffice is refused.
 const GridMargin = 1e-4
 
-// checkGrid refuses noise that is no standard deviation, and what rounding to the grid moves by more than GridMargin.
+// checkGrid refuses noise that is not a standard deviation, and values that rounding to the grid
+// moves by more than GridMargin.
 func checkGrid(values int, sigma, sensitivity float64) error {
 	if !(sigma >= 0) || math.IsInf(sigma, 0) {
 		return bad("sigma = %g: must be at least 0 and finite", sigma)

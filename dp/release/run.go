@@ -13,14 +13,14 @@ import (
 	"path/filepath"
 )
 
-// Run is one private training: all that it releases comes of one key and stands in one ledger.
+// Run is one private training: all its releases use one key and are listed in one ledger.
 type Run struct {
 	Key      Key
 	Releases int                     // the number that the event accounts for: Release refuses to make more
-	Dir      string                  // folder of the ledger and the checkpoint; empty: the run keeps neither
-	Settings any                     // what releases depend on beside the records and the key; becomes JSON
-	Records  func(w io.Writer) error // writes all records, so that the ledger can tell them from others
-	// Trace is called with each release, for audits: what an attacker sees. May be nil.
+	Dir      string                  // folder of the ledger and the checkpoint; empty: neither is kept
+	Settings any                     // settings that releases depend on, beside the records and the key; stored as JSON
+	Records  func(w io.Writer) error // writes all records, so that the ledger can identify them
+	// Trace is called with each release, which is what an attacker sees; for audits. May be nil.
 	Trace func(stream string, released []float64)
 
 	ledger *Ledger
@@ -57,9 +57,10 @@ func (r *Run) Close() error {
 	return r.ledger.Close()
 }
 
-// identity says which run this is: the key by a fingerprint, and the records by a code that tells nothing to those without
-// the key. It refuses other runs at once; what it does not see, such as a learning rate's schedule or the rounding of a
-// processor, the marks in the ledger refuse.
+// identity identifies the run: the key by a fingerprint, and the records by a code that reveals
+// nothing without the key. Other runs are refused at once. The marks in the ledger refuse
+// differences that it does not contain, such as a learning rate's schedule or the rounding of a
+// processor.
 func (r *Run) identity() (string, error) {
 	fingerprint := sha256.Sum256(append([]byte("fingerprint"), r.Key[:]...))
 	code := hmac.New(sha256.New, r.Key[:])
@@ -72,10 +73,12 @@ func (r *Run) identity() (string, error) {
 	return string(line), err
 }
 
-// Release is the Gaussian mechanism on values of which one record moves at most sensitivity in L2 norm: the ledger is told first,
-// then noise of standard deviation sigma is drawn, 0 being none. The noise multiplier is sigma/sensitivity·(1−GridMargin) or
-// better. Stream and step name the release; the key, the name and the values determine the noise. The error wraps ErrLedger for
-// a release that the event does not account for, and for one that differs from what was released in its place before.
+// Release is the Gaussian mechanism on values that one record moves by at most sensitivity in L2
+// norm: the ledger is written first, then noise of standard deviation sigma (0: none) is drawn. The
+// noise multiplier is sigma/sensitivity·(1−GridMargin) or better. Stream and step name the release;
+// the key, the name and the values determine the noise. The error wraps ErrLedger for a release
+// that the event does not account for, and for one that differs from the earlier release of the
+// same step.
 func (r *Run) Release(stream string, step int, values []float64, sigma, sensitivity float64) ([]float64, error) {
 	if r.spent == r.Releases {
 		return nil, fmt.Errorf("release: one more than the %d releases that are accounted for: %w", r.Releases, ErrLedger)
@@ -100,7 +103,7 @@ func (r *Run) Release(stream string, step int, values []float64, sigma, sensitiv
 	return values, err
 }
 
-// State is what a training needs to go on in the middle; *train.Checkpoint of lab/nn/train is one.
+// State is what a training needs to resume; *train.Checkpoint of lab/nn/train is one.
 type State interface {
 	Save(path string) error
 	Load(path string) error // an error that wraps fs.ErrNotExist where nothing was saved
@@ -110,7 +113,7 @@ type State interface {
 type Loop struct {
 	Steps int
 	Step  func(k int) error
-	State State  // nil: a run that was killed plays all its steps again, to the same releases
+	State State  // nil: a killed run repeats all its steps, with the same releases
 	Done  *int64 // the number of steps done, a part of State; nil without one
 	Every int    // steps between checkpoints; 0: 100
 }
