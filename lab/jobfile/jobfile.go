@@ -1,7 +1,7 @@
 // Package jobfile is what all clusters have in common: a file with one job a
 // line, and a command that does line N of it. N is the index of a task in a
-// Slurm array (package slurm), of a pod in an indexed Kubernetes Job
-// ([Kubernetes]), or what GNU parallel counts ([Parallel]).
+// Slurm array (package slurm), of a pod in an indexed Kubernetes Job, or what GNU
+// parallel counts.
 //
 //	coupling job FILE N --stride M
 //
@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"coupling/lab"
@@ -133,8 +132,3 @@ func isPlain(w string) bool {
 
 // plain characters mean nothing to a shell.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%"
-
-// words returns the command that does a line: command FILE INDEX --stride N.
-func words(command []string, file, index string, tasks int) []string {
-	return append(append([]string{}, command...), file, index, "--stride", strconv.Itoa(tasks))
-}

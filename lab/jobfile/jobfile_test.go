@@ -1,10 +1,8 @@
 package jobfile
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,8 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 type point struct {
 	N int `json:"n"`
@@ -119,87 +115,6 @@ func list(t *testing.T, s *lab.Store) (out []lab.Record) {
 		out = append(out, r)
 	}
 	return out
-}
-
-func TestKubernetes(t *testing.T) {
-	for name, k := range map[string]Kubernetes{
-		"small": {
-			Name: "coupling-0a1b", Image: "registry.example/coupling:1", Command: []string{"coupling", "--store", "/store", "job"},
-			File: "/store/jobs/0a1b.jsonl", Tasks: 40, Retries: 3, Claim: "results", Mount: "/store",
-		},
-		"large": {
-			Name: "coupling-gpu", Image: "coupling", Command: []string{"coupling", "--store", "/my $(store)", "job"}, File: "/my $(store)/x.jsonl", Tasks: 1000,
-			Parallel: 8, Claim: "results", Mount: "/my $(store)", CPUs: 4, Memory: "16Gi", GPUs: 1, Seconds: 7200, Device: "cuda",
-		},
-	} {
-		var b bytes.Buffer
-		if err := k.Write(&b); err != nil {
-			t.Fatal(err)
-		}
-		golden(t, "kubernetes-"+name+".yaml", b.Bytes())
-	}
-	good := Kubernetes{Name: "a", Image: "b", Command: []string{"c"}, File: "d", Tasks: 1, Claim: "e", Mount: "/f"}
-	for want, change := range map[string]func(*Kubernetes){
-		"name":  func(k *Kubernetes) { k.Name = "Sweep_1" },
-		"image": func(k *Kubernetes) { k.Image = "" },
-		"claim": func(k *Kubernetes) { k.Claim = "" },
-		"tasks": func(k *Kubernetes) { k.Tasks = 100_001 },
-		"mount": func(k *Kubernetes) { k.Mount = "store" },
-	} {
-		k := good
-		change(&k)
-		if err := k.Write(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s: %s", name, d)
-	}
-}
-
-// The script hands every index to the command, through both shells; a stand-in
-// for parallel reads the indices and runs the command as it would.
-func TestParallel(t *testing.T) {
-	dir := t.TempDir()
-	stand := "#!/bin/bash\nfor a; do last=$a; done\nwhile read i; do bash -c \"${last//'{}'/$i}\"; done\n"
-	real, err := exec.LookPath("parallel")
-	if err != nil {
-		t.Log("no GNU parallel: a stand-in runs the lines")
-		if err := os.WriteFile(filepath.Join(dir, "parallel"), []byte(stand), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	} else if err := os.Symlink(real, filepath.Join(dir, "parallel")); err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	p := Parallel{Command: []string{"printf", `%s|`, "it's"}, File: "a $file", Tasks: 3, Jobs: 1, Log: filepath.Join(dir, "log"), Device: "cpu"}
-	if err := p.Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("sh")
-	cmd.Stdin, cmd.Env = &b, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
-	out, err := cmd.CombinedOutput()
-	want := "it's|a $file|0|--stride|3|it's|a $file|1|--stride|3|it's|a $file|2|--stride|3|"
-	if err != nil || string(out) != want {
-		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
-	}
-	if err := (Parallel{}).Write(&b); err == nil {
-		t.Error("nothing to do was accepted")
-	}
 }
 
 // Quote is read back by a shell as it was.

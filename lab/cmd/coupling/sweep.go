@@ -17,9 +17,9 @@ type sweepCmd struct {
 	Seed    uint64   `default:"1" help:"Seed of all random streams of figures."`
 	DryRun  bool     `help:"Only say how many cells are there, how many are missing, and how long they may take."`
 	Jobs    string   `help:"Only write the missing cells to FILE, a line each, for coupling job." placeholder:"FILE"`
-	On      string   `default:"local" enum:"local,slurm,kubernetes,parallel" help:"What computes: local, slurm (an array, followed to its end), kubernetes (writes a manifest), parallel (writes a script for GNU parallel)."`
+	On      string   `default:"local" enum:"local,slurm" help:"What computes: local, or slurm (an array, followed to its end). For any other scheduler --jobs writes a file; see coupling help job."`
 
-	Cluster cluster `embed:"" group:"On a cluster"`
+	Cluster cluster `embed:"" group:"On a cluster (slurm)"`
 }
 
 // Run computes the missing cells of figures or of a sweep file.
@@ -44,10 +44,6 @@ func (c sweepCmd) Run(a *app) error {
 		return writeJobs(a, c.Jobs, s.Missing(src.jobs))
 	case c.DryRun:
 		return dryRun(a, s, src)
-	case c.On == "kubernetes":
-		return c.Cluster.kubernetes(a, s, src)
-	case c.On == "parallel":
-		return c.Cluster.parallel(a, s, src, c.Workers)
 	}
 	var ex lab.Executor = lab.Local{Workers: c.Workers, Drain: a.run.drain}
 	slots := c.Workers
@@ -101,6 +97,9 @@ type jobCmd struct {
 	Stride int    `default:"0" help:"Do also the lines LINE+N, LINE+2N, …; 0: LINE alone." placeholder:"N"`
 	Device string `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
 }
+
+// Help has a line for each scheduler.
+func (jobCmd) Help() string { return help("job") }
 
 // Run does jobs of a file. SIGTERM ends it: the cell that runs leaves its
 // checkpoint, and its lock is free.

@@ -83,7 +83,7 @@ func (c sweepCmd) device() (kind string, err error) {
 	if kind, err = device.KeyOf(kind); err != nil {
 		return "", fmt.Errorf("--device: %w", err)
 	}
-	if kind != "cpu" && c.Cluster.GPUs == 0 && c.On != "parallel" {
+	if kind != "cpu" && c.Cluster.GPUs == 0 {
 		return "", errors.New("--device cuda: ask for it with --gpus too")
 	}
 	return kind, os.Setenv("COUPLING_DEVICE", kind)

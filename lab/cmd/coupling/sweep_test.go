@@ -25,7 +25,4 @@ func TestSweepOfAGoFile(t *testing.T) {
 	if code, out, errs := sweep("--dry-run"); code != 0 || !strings.Contains(out, "5 cells, 4 stored, 1 missing") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
-	if code, _, errs := sweep("--on", "kubernetes", "--image", "x", "--claim", "y"); code != exitUsage || !strings.Contains(errs, "program of its own") {
-		t.Errorf("kubernetes: exit %d: %s", code, errs)
-	}
 }
