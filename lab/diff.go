@@ -79,23 +79,6 @@ func Number(v any) (float64, bool) {
 	return 0, false
 }
 
-// Numbers returns the number in a cell of a [Row], or those of a list; nil if it
-// holds anything else.
-func Numbers(v any) (out []float64) {
-	list, ok := v.([]any)
-	if !ok {
-		list = []any{v}
-	}
-	for _, e := range list {
-		x, ok := Number(e)
-		if !ok {
-			return nil
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
 // FormatCell writes a cell of a [Row] as text: a float64 in the fewest digits
 // that read back exactly, a list as JSON, nothing for nil.
 func FormatCell(v any) string {

@@ -2,8 +2,10 @@ package lab
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -118,4 +120,18 @@ func Columns(rows []Row) []string {
 		}
 		return strings.Compare(a, b)
 	})
+}
+
+// WriteCSV writes rows under a header of [Columns]. A cell that a row lacks is
+// empty; NaN, +Inf and -Inf are written so.
+func WriteCSV(w io.Writer, rows []Row) error {
+	lines := [][]string{Columns(rows)}
+	for _, r := range rows {
+		var line []string
+		for _, c := range lines[0] {
+			line = append(line, FormatCell(r[c]))
+		}
+		lines = append(lines, line)
+	}
+	return csv.NewWriter(w).WriteAll(lines)
 }

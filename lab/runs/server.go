@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"coupling/lab"
-	"coupling/lab/export"
 	"coupling/lab/gallery"
 )
 
@@ -270,7 +269,7 @@ func (v *Server) export(w http.ResponseWriter, r *http.Request) {
 		rows = append(rows, row)
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	if err := export.CSV(w, rows); err != nil {
+	if err := lab.WriteCSV(w, rows); err != nil {
 		panic(http.ErrAbortHandler) // so that the download fails, too
 	}
 }

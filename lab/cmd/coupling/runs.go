@@ -16,7 +16,6 @@ import (
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/durable"
-	"coupling/lab/export"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -197,9 +196,12 @@ func (c runsDiffCmd) Run(a *app) error {
 
 type runsExportCmd struct {
 	Prefix string `arg:"" optional:"" help:"Only experiments whose names begin so."`
-	Format string `default:"csv" enum:"csv,parquet,json,tensorboard,mlflow" help:"csv, json (lines) or parquet (by the program coupling-parquet); or tensorboard (event files) or mlflow (file store), for those dashboards."`
-	Output string `short:"o" help:"File to write, default standard output; or the folder of a dashboard." placeholder:"PATH"`
+	Format string `default:"csv" enum:"csv,parquet,json" help:"csv, json (lines) or parquet (by the program coupling-parquet)."`
+	Output string `short:"o" help:"File to write, default standard output." placeholder:"FILE"`
 }
+
+// Help shows how dashboards get the cells.
+func (runsExportCmd) Help() string { return help("runs-export") }
 
 // Run exports cells.
 func (c runsExportCmd) Run(a *app) error {
@@ -222,38 +224,12 @@ func (c runsExportCmd) Run(a *app) error {
 		}
 		return exportRecords(w, c.Format, records)
 	}
-	if c.Format == "tensorboard" || c.Format == "mlflow" {
-		err = c.dashboard(a, s, records)
-	} else if c.Output == "" {
+	if c.Output == "" {
 		err = write(a.out)
 	} else {
 		err = durable.WriteFile(c.Output, 0o666, write)
 	}
 	return errors.Join(append(bad, err)...)
-}
-
-// dashboard writes the cells where a dashboard of people's own looks for them.
-func (c runsExportCmd) dashboard(a *app, s *lab.Store, records []lab.Record) error {
-	if c.Output == "" {
-		return usage(fmt.Errorf("--format %s: -o DIR is missing: the folder that the dashboard reads", c.Format))
-	}
-	for _, r := range records {
-		var err error
-		if c.Format == "mlflow" {
-			err = export.MLflow(c.Output, s, r)
-		} else {
-			err = export.TensorBoard(c.Output, r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	hint := "tensorboard --logdir"
-	if c.Format == "mlflow" {
-		hint = "mlflow ui --backend-store-uri"
-	}
-	fmt.Fprintf(a.out, "%s: %s %s\n", plural(len(records), "cell"), hint, c.Output)
-	return nil
 }
 
 func exportRecords(w io.Writer, format string, records []lab.Record) error {
@@ -272,7 +248,7 @@ func exportRecords(w io.Writer, format string, records []lab.Record) error {
 		rows = append(rows, row)
 	}
 	if format == "csv" {
-		return export.CSV(w, rows)
+		return lab.WriteCSV(w, rows)
 	}
 	return nil
 }

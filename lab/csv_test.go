@@ -1,4 +1,4 @@
-package export
+package lab_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-type params struct {
+type csvParams struct {
 	Eps  float64 `json:"eps"`
 	Name string  `json:"name"`
 	Deep struct {
@@ -20,30 +20,25 @@ type params struct {
 	} `json:"deep"`
 }
 
-type value struct {
+type csvValue struct {
 	Loss float64   `json:"loss"`
 	Path []float64 `json:"path"`
 	OK   bool      `json:"ok"`
 }
 
-// rows computes three cells, one with a loss that is no number.
-func rows(t *testing.T) []lab.Row {
+// csvRows computes three cells, one with a loss that is no number.
+func csvRows(t *testing.T) []lab.Row {
 	t.Helper()
 	s, err := lab.OpenStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rowsIn(t, s)
-}
-
-func rowsIn(t *testing.T, s *lab.Store) []lab.Row {
-	t.Helper()
-	e := lab.Experiment[params, value]{Name: "test/export", Version: 3, Run: func(_ context.Context, _ *lab.Cell, p params) (value, error) {
-		return value{Loss: math.Log(p.Eps), Path: []float64{1, p.Eps}, OK: p.Eps > 0}, nil
+	e := lab.Experiment[csvParams, csvValue]{Name: "test/export", Version: 3, Run: func(_ context.Context, _ *lab.Cell, p csvParams) (csvValue, error) {
+		return csvValue{Loss: math.Log(p.Eps), Path: []float64{1, p.Eps}, OK: p.Eps > 0}, nil
 	}}
 	var out []lab.Row
 	for _, eps := range []float64{-1, 0, 0.5} {
-		p := params{Eps: eps, Name: `a "b", c`}
+		p := csvParams{Eps: eps, Name: `a "b", c`}
 		p.Deep.N = 7
 		r, err := lab.Do(t.Context(), s, e, 1<<63+5, p)
 		if err != nil {
@@ -65,7 +60,7 @@ func rowsIn(t *testing.T, s *lab.Store) []lab.Row {
 
 func TestCSV(t *testing.T) {
 	var b bytes.Buffer
-	if err := CSV(&b, rows(t)); err != nil {
+	if err := lab.WriteCSV(&b, csvRows(t)); err != nil {
 		t.Fatal(err)
 	}
 	recs, err := csv.NewReader(&b).ReadAll()
@@ -92,7 +87,7 @@ func TestCSV(t *testing.T) {
 
 func TestNoRows(t *testing.T) {
 	var b bytes.Buffer
-	if err := CSV(&b, nil); err != nil {
+	if err := lab.WriteCSV(&b, nil); err != nil {
 		t.Error(err)
 	}
 }
