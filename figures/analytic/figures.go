@@ -6,6 +6,6 @@ import "coupling/lab"
 func Figures() []lab.Figure {
 	return []lab.Figure{
 		lab.FigureOf(Proposition1), lab.FigureOf(Plans), lab.FigureOf(Precision), lab.FigureOf(Colour), lab.FigureOf(Backward),
-		lab.FigureOf(GradientError), lab.FigureOf(Flow), lab.FigureOf(Convergence), lab.FigureOf(Scaling),
+		lab.FigureOf(GradientError), lab.FigureOf(Flow), lab.FigureOf(Generator), lab.FigureOf(Convergence), lab.FigureOf(Scaling),
 	}
 }

@@ -2,16 +2,17 @@ package analytic
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 
 	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
-	"coupling/ot/exact"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -57,7 +58,7 @@ const (
 	flowDivergence = "divergence"
 )
 
-// FlowOut describes a flow. Artifacts: start.npy, data.npy and end.npy, n×2.
+// FlowOut describes a flow. Artifacts: data.npy and end.npy, n×2.
 type FlowOut struct {
 	Eps      float64   `json:"eps"`
 	W        []float64 `json:"w"`        // exact W₂² to the data after each step, from the start
@@ -68,21 +69,18 @@ type FlowOut struct {
 var flowOf = lab.Experiment[FlowParams, FlowOut]{
 	Name: "analytic/flow", Version: 1,
 	Run: func(ctx context.Context, c *lab.Cell, p FlowParams) (FlowOut, error) {
-		x, y := start(c.Rand("start"), p.N), halfMoons(c.Rand("data"), p.N)
-		if err := artifact.Write(c, "start.npy", x); err != nil {
-			return FlowOut{}, err
-		}
+		x, y := normal(c.Rand("start"), p.N, 0.3), halfMoons(c.Rand("data"), p.N)
 		out := FlowOut{Eps: p.Ratio * mat.Sum(ot.Cost(ot.Points(y, y, ot.SqEuclidean))) / float64(p.N*p.N)}
 		for step := 0; ; step++ {
-			w, err := exact.Simplex{}.Solve(ctx, nil, nil, ot.Points(x, y, ot.SqEuclidean))
+			w, err := distance(ctx, x, y)
 			if err != nil {
 				return out, err
 			}
-			out.W = append(out.W, w.Value/w.Certificate.Mass)
+			out.W = append(out.W, w)
 			if step == p.Steps {
 				break
 			}
-			grad, status, err := p.gradient(ctx, x, y, out.Eps)
+			grad, status, err := lossGradient(ctx, p.Loss, x, y, out.Eps)
 			if err != nil {
 				return out, err
 			}
@@ -94,18 +92,15 @@ var flowOf = lab.Experiment[FlowParams, FlowOut]{
 			c.Progress(step+1, p.Steps)
 		}
 		out.Spread = variance(x) / variance(y)
-		if err := artifact.Write(c, "data.npy", y); err != nil {
-			return out, err
-		}
-		return out, artifact.Write(c, "end.npy", x)
+		return out, writeFlow(c, y, x)
 	},
 }
 
-// gradient is that of the loss with respect to the points.
-func (p FlowParams) gradient(ctx context.Context, x, y *mat.Dense, eps float64) (*mat.Dense, ot.Status, error) {
+// lossGradient is that of a loss with respect to the points x.
+func lossGradient(ctx context.Context, loss string, x, y *mat.Dense, eps float64) (*mat.Dense, ot.Status, error) {
 	solver := ot.LBFGS{Eps: eps, Tol: 1e-8}
 	of := ot.Objective{Solver: solver, Loss: ot.RegKL}
-	switch p.Loss {
+	switch loss {
 	case flowDivergence:
 		divergence := ot.Divergence{Of: of}
 		d, err := divergence.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX)
@@ -123,11 +118,16 @@ func (p FlowParams) gradient(ctx context.Context, x, y *mat.Dense, eps float64) 
 	return t.X, t.Status, nil
 }
 
-// start is a narrow normal cloud.
-func start(rng *rand.Rand, n int) *mat.Dense {
+// normal is a normal cloud in the plane.
+func normal(rng *rand.Rand, n int, sd float64) *mat.Dense {
 	x := mat.NewDense(n, 2, nil)
-	x.Apply(func(_, _ int, _ float64) float64 { return 0.3 * rng.NormFloat64() }, x)
+	x.Apply(func(_, _ int, _ float64) float64 { return sd * rng.NormFloat64() }, x)
 	return x
+}
+
+// writeFlow leaves the data and the points at the end.
+func writeFlow(c *lab.Cell, data, end *mat.Dense) error {
+	return errors.Join(artifact.Write(c, "data.npy", data), artifact.Write(c, "end.npy", end))
 }
 
 // halfMoons are two interleaving half circles of radius 1 with a little noise.
@@ -176,7 +176,7 @@ func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 	ends := style.Panels{Columns: 3}
 	distance := style.Panels{Letters: true, ShareY: true}
 	for i, c := range cells {
-		points, err := flowPoints(c)
+		points, err := flowPoints(c.Open)
 		if err != nil {
 			return lab.Exhibit{}, err
 		}
@@ -200,12 +200,12 @@ func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 }
 
 // flowPoints draws the data and the points at the end.
-func flowPoints(c lab.Result[FlowParams, FlowOut]) (style.Plot, error) {
-	data, err := artifact.Read(c.Open, "data.npy")
+func flowPoints(open func(string) (*os.File, error)) (style.Plot, error) {
+	data, err := artifact.Read(open, "data.npy")
 	if err != nil {
 		return style.Plot{}, err
 	}
-	end, err := artifact.Read(c.Open, "end.npy")
+	end, err := artifact.Read(open, "end.npy")
 	if err != nil {
 		return style.Plot{}, err
 	}

@@ -55,3 +55,12 @@ func Each[T any](list []T, of func(T) float64) []float64 {
 	}
 	return out
 }
+
+// Count is 0, 1, … below n: the draws of a grid.
+func Count(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
