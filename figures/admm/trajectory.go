@@ -2,11 +2,13 @@ package admm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"coupling/figures/style"
 	"coupling/lab"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 )
 
@@ -88,11 +90,11 @@ func drawTrajectory(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 	}
 	for _, i := range append(order[1:], 0) {
 		c := cells[i]
-		x := make([]float64, len(c.Value.Social))
-		for k := range x {
-			x[k] = float64(k + 1)
+		line := style.Line{Name: alphaName(c.Params.Alpha), Series: series[i%len(series)], Y: slices.Clone(c.Value.Social), Solid: i > 0}
+		for len(line.Y) < c.Params.Rounds { // Algorithm 1 has converged, and stays
+			line.Y = append(line.Y, c.Value.Last)
 		}
-		line := style.Line{Name: alphaName(c.Params.Alpha), Series: series[i%len(series)], X: x, Y: c.Value.Social, Solid: i > 0}
+		line.X = floats.Span(make([]float64, len(line.Y)), 1, float64(len(line.Y)))
 		if i == 0 {
 			line.Series, line.Color = 1, style.Black
 		}

@@ -151,6 +151,7 @@ func drawMNIST(v lab.View[MNISTParams, MNISTOut]) (ex lab.Exhibit, err error) {
 	privacy := style.Plot{X: x, Y: style.Axis{Label: "δ at ε = 8", Log: true, Min: 1e-12, Max: 1}, Items: append([]plot.Plotter{style.Rule{At: mnistDelta, Label: "δ = 10^{-5}", Start: true}}, mnistRules(stops, true)...)}
 	for i, r := range mnistRoutes {
 		at, logDelta := mnistPanel().line(curves, r, mnistGroup)
+		at, logDelta = smooth(at, logDelta)
 		l := curve(i, full, at, exps(logDelta))
 		l.Name, l.Solid = string(r), true
 		privacy.Items = append(privacy.Items, l)

@@ -11,6 +11,7 @@ import (
 	"coupling/figures/style"
 	"coupling/lab"
 
+	"gonum.org/v1/gonum/interp"
 	"gonum.org/v1/plot"
 )
 
@@ -28,7 +29,7 @@ const (
 	corrected    route = "post-hoc, corrected"
 	asPublished  route = "post-hoc, as published"
 	stepsDefect        = "As published, the post-hoc baseline composes the profile of the group of K and then applies group privacy for K once more. Corrected, it composes the profile of one record: δ_K(ε) = δ₁(ε/K) Σ_{k<K} e^{kε/K}. The published line for K therefore lies near the specific one for K²."
-	stepsCertify       = "Specific lines are exact as drawn: certified enclosures of the worst split's δ, narrower than the line is wide (contour integrals where they apply, else privacy-loss distributions; upper ends are drawn). " +
+	stepsCertify       = "Specific lines are exact as drawn at the numbers of steps that are computed, with a monotone cubic between them: certified enclosures of the worst split's δ, narrower than the line is wide (contour integrals where they apply, else privacy-loss distributions; upper ends are drawn). " +
 		"Post-hoc lines are upper bounds, from exact profiles. Nothing is drawn below 1e-12."
 )
 
@@ -164,6 +165,20 @@ func (p stepsPanel) line(v composedView, r route, group int) (x, logDelta []floa
 	return x, logDelta
 }
 
+// smooth is a monotone cubic of log δ over log t through the points above the floor (Fritsch and Butland 1984).
+func smooth(steps, logDelta []float64) (x, y []float64) {
+	from := slices.IndexFunc(logDelta, func(v float64) bool { return !math.IsNaN(v) }) // δ rises with the steps
+	if from < 0 || len(steps)-from < 3 {
+		return steps, logDelta
+	}
+	var cubic interp.FritschButland
+	if err := cubic.Fit(kit.Each(steps[from:], math.Log), logDelta[from:]); err != nil { // steps increase
+		panic(err)
+	}
+	x = logSpace(steps[from], steps[len(steps)-1], 200)
+	return x, kit.Each(x, func(t float64) float64 { return cubic.Predict(math.Log(t)) })
+}
+
 // plot draws the specific bound against a post-hoc one.
 func (p stepsPanel) plot(v composedView, title string, base route) style.Plot {
 	out := style.Plot{
@@ -178,6 +193,7 @@ func (p stepsPanel) plot(v composedView, title string, base route) style.Plot {
 			if r != direct {
 				dashes = dashed
 			}
+			x, y = smooth(x, y)
 			out.Items = append(out.Items, curve(slices.Index(adpGroups, k), dashes, x, exps(y)))
 		}
 	}

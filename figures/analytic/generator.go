@@ -22,7 +22,7 @@ func Generator() lab.Study[GeneratorParams, GeneratorOut] {
 	return lab.Study[GeneratorParams, GeneratorOut]{
 		Name:  "analytic/generator",
 		Title: "A generator trained by the sharp loss",
-		Shows: "The use that the paper begins with. A small network learns two half-moons from batches, by the analytic gradient of the sharp loss and by that of the " +
+		Shows: "The use of the loss that the paper begins with: a small network learns two half-moons from batches, by the analytic gradient of the sharp loss and by that of the " +
 			"regularised one. At large ε the regularised loss draws its samples together and the sharp one does not; at small ε both learn.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "batches of 40, 10 steps, 2 values of ε",
