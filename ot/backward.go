@@ -47,7 +47,7 @@ type Backward struct {
 	MaxIter int
 }
 
-// adjoint solves Diag(T1) u + T v = (T∘V)1, Tᵀu + Diag(Tᵀ1) v = (T∘V)ᵀ1 + q (q may be nil) for the
+// adjoint solves Diag(T1) u + T v = (T∘V)1, Tᵀu + Diag(Tᵀ1) v = (T∘V)ᵀ1 for the
 // field V, which is made row by row. It returns u relative to the row means of V, as centred:
 //
 //	uᵢ + vⱼ − V_ij = centredᵢ + vⱼ − (V_ij − V̄ᵢ),   V̄ᵢ = Σⱼ T_ij V_ij / (T1)ᵢ,   centredᵢ = −Σⱼ T_ij vⱼ / (T1)ᵢ,
@@ -66,15 +66,15 @@ type adjoint struct {
 // where T is 0 because a weight is 0).
 type field func(i int, dst, t, logT []float64)
 
-// solve solves for the field V (nil: 0) and the node currents q (nil: 0). The residual of CG is
+// solve solves for the field V. The residual of CG is
 // relative to the larger of the right-hand side and scale.
-func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
+func (b Backward) solve(ctx context.Context, p *Plan, v field, scale float64) (*adjoint, error) {
 	n, m := p.Dims()
 	method := b.Method
 	small := min(n, m)
 	if method == Automatic {
 		if small > maxEliminate || n > maxDirect/m {
-			return b.automatic(ctx, p, v, q, scale)
+			return b.automatic(ctx, p, v, scale)
 		}
 		method = Eliminate
 	}
@@ -82,9 +82,9 @@ func (b Backward) solve(ctx context.Context, p *Plan, v field, q []float64, scal
 		return nil, err
 	}
 	if method == CG {
-		return b.iterate(ctx, p, v, q, scale)
+		return b.iterate(ctx, p, v, scale)
 	}
-	return direct(ctx, p, v, q, method)
+	return direct(ctx, p, v, method)
 }
 
 // check reports settings out of range and plans that have no derivative.
@@ -109,11 +109,11 @@ const rebaseRatio = 100
 // solveShifted is solve for a V that may contain potentials u ⊕ w much larger than the rest of it.
 // It subtracts a base from V without loss and solves for the remainder, so that errors are relative
 // to the remainder. (Adding u ⊕ w to V adds it to the solution and changes no derivative.)
-func (b Backward) solveShifted(ctx context.Context, p *Plan, v field, q []float64) (*adjoint, error) {
-	out, err := b.solve(ctx, p, v, q, 0)
-	// Twice: the first base has an error of the order of V's rounding.
+func (b Backward) solveShifted(ctx context.Context, p *Plan, v field) (*adjoint, error) {
+	out, err := b.solve(ctx, p, v, 0)
+	// Twice: the first base is off by what is lost beside it.
 	for range 2 {
-		if err != nil || v == nil {
+		if err != nil {
 			break
 		}
 		all, left := out.weightedNorms(v)
@@ -128,7 +128,7 @@ func (b Backward) solveShifted(ctx context.Context, p *Plan, v field, q []float6
 			v(i, dst, t, logT)
 			subtractBase(dst, base, t, p.mass[i])
 		}
-		out, err = b.solve(ctx, p, less, q, left)
+		out, err = b.solve(ctx, p, less, left)
 		if err == nil {
 			out.base = base
 		}
@@ -199,7 +199,7 @@ const (
 )
 
 // automatic tries conjugate gradients first, and Cholesky where they are slow.
-func (b Backward) automatic(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
+func (b Backward) automatic(ctx context.Context, p *Plan, v field, scale float64) (*adjoint, error) {
 	n, m := p.Dims()
 	try := b
 	try.Method = CG
@@ -207,37 +207,28 @@ func (b Backward) automatic(ctx context.Context, p *Plan, v field, q []float64, 
 	if try.MaxIter == 0 && factors {
 		try.MaxIter = 1000
 	}
-	out, err := try.iterate(ctx, p, v, q, scale)
+	out, err := try.iterate(ctx, p, v, scale)
 	if err != nil || out.status == Converged || !factors {
 		return out, err
 	}
-	return direct(ctx, p, v, q, Cholesky)
+	return direct(ctx, p, v, Cholesky)
 }
 
 // direct assembles the network on the side with fewer atoms and solves it.
-func direct(ctx context.Context, p *Plan, v field, q []float64, method Method) (*adjoint, error) {
+func direct(ctx context.Context, p *Plan, v field, method Method) (*adjoint, error) {
 	n, m := p.Dims()
-	t := make([]float64, n*m)
-	var f []float64
-	if v != nil {
-		f = make([]float64, n*m)
-	}
+	t, f := make([]float64, n*m), make([]float64, n*m)
 	p.eachLog(func(i int, ti, logT []float64) {
 		copy(t[i*m:], ti)
-		if v != nil {
-			v(i, f[i*m:(i+1)*m], ti, logT)
-			centre(f[i*m:(i+1)*m], ti, p.mass[i])
-		}
+		v(i, f[i*m:(i+1)*m], ti, logT)
+		centre(f[i*m:(i+1)*m], ti, p.mass[i])
 	})
 	if n < m {
-		return directTransposed(ctx, p, t, f, q, method)
+		return directTransposed(ctx, p, t, f, method)
 	}
 	net, err := laplacian.Assemble(ctx, t, f, p.mass, m)
 	if err != nil {
 		return nil, err
-	}
-	if q != nil {
-		net.R = append([]float64(nil), q...)
 	}
 	s, used, err := solveNetwork(ctx, net, method)
 	if err != nil {
@@ -258,41 +249,22 @@ func solveNetwork(ctx context.Context, net *laplacian.Network, method Method) ([
 }
 
 // directTransposed solves for u on the network of the sources and computes v from the columns.
-func directTransposed(ctx context.Context, p *Plan, t, f, q []float64, method Method) (*adjoint, error) {
+func directTransposed(ctx context.Context, p *Plan, t, f []float64, method Method) (*adjoint, error) {
 	n, m := p.Dims()
-	tt, ft, col := make([]float64, n*m), []float64(nil), make([]float64, m)
-	for i := range n {
-		for j := range m {
-			tt[j*n+i] = t[i*m+j]
+	tt, ft := make([]float64, n*m), make([]float64, n*m)
+	col, mean := make([]float64, m), make([]float64, m) // Tᵀ1, and the mean of V by column
+	for j := range m {
+		for i := range n {
+			tt[j*n+i], ft[j*n+i] = t[i*m+j], f[i*m+j]
 			col[j] += t[i*m+j]
 		}
-	}
-	mean := make([]float64, m) // of V by column, and the current fed to the column
-	if f != nil {
-		ft = make([]float64, n*m)
-		for j := range m {
-			for i := range n {
-				ft[j*n+i] = f[i*m+j]
-			}
-			mean[j] = centre(ft[j*n:(j+1)*n], tt[j*n:(j+1)*n], col[j])
-		}
-	}
-	var r []float64
-	if q != nil {
-		r = make([]float64, n)
-		for j, c := range col {
-			if c > 0 {
-				mean[j] += q[j] / c
-				axpy(r, tt[j*n:(j+1)*n], -q[j]/c)
-			}
-		}
+		mean[j] = centre(ft[j*n:(j+1)*n], tt[j*n:(j+1)*n], col[j])
 	}
 	plain := append([]float64(nil), tt...)
 	net, err := laplacian.Assemble(ctx, tt, ft, col, n)
 	if err != nil {
 		return nil, err
 	}
-	net.R = r
 	u, used, err := solveNetwork(ctx, net, method)
 	if err != nil {
 		return nil, err
@@ -333,11 +305,8 @@ func (p *Plan) entriesToHold() int {
 
 // iterate solves by conjugate gradients over the entries of T that are not negligible,
 // preconditioned by the column sums.
-func (b Backward) iterate(ctx context.Context, p *Plan, v field, q []float64, scale float64) (*adjoint, error) {
+func (b Backward) iterate(ctx context.Context, p *Plan, v field, scale float64) (*adjoint, error) {
 	h, rhs := p.system(v, p.entriesToHold())
-	if q != nil {
-		axpy(rhs, q, 1)
-	}
 	return b.iterateOn(ctx, p, h, rhs, scale)
 }
 

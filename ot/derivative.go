@@ -2,7 +2,6 @@ package ot
 
 import (
 	"context"
-	"math"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -38,7 +37,7 @@ func (b Backward) VJP(ctx context.Context, p *Plan, v *mat.Dense) (*VJP, error) 
 		return nil, err
 	}
 	row := func(i int, dst, _, _ []float64) { copy(dst, v.RawRowView(i)) }
-	ad, err := b.solveShifted(ctx, p, row, nil)
+	ad, err := b.solveShifted(ctx, p, row)
 	if err != nil {
 		return nil, err
 	}
@@ -80,104 +79,6 @@ func (a *adjoint) potentials() []float64 {
 // does.
 //
 //	dT = T∘(u ⊕ v − dc/ε),  Diag(T1)u + Tv = (T∘dc)1/ε + da,  Tᵀu + Diag(Tᵀ1)v = (T∘dc)ᵀ1/ε + db.
-func (b Backward) JVP(ctx context.Context, p *Plan, dc *mat.Dense, da, db []float64) (*mat.Dense, error) {
-	if err := b.check(p); err != nil {
-		return nil, err
-	}
-	n, m := p.Dims()
-	var v field
-	zero := func(_ int, dst, _, _ []float64) { clear(dst) }
-	row := field(zero)
-	if dc != nil {
-		if err := wantField("JVP: dc", dc, n, m); err != nil {
-			return nil, err
-		}
-		row = func(i int, dst, _, _ []float64) { copy(dst, dc.RawRowView(i)) }
-		v = row
-	}
-	q, err := p.injections(da, db)
-	if err != nil {
-		return nil, err
-	}
-	ad, err := b.solveShifted(ctx, p, v, q)
-	if err != nil {
-		return nil, err
-	}
-	if ad.status != Converged {
-		return nil, unconverged("JVP", ad.resid)
-	}
-	out := mat.NewDense(n, m, nil)
-	p.eachLog(func(i int, t, logT []float64) {
-		dst := out.RawRowView(i)
-		ad.derivative(i, dst, t, logT, row)
-		var u float64
-		if da != nil && p.mass[i] > 0 {
-			u = p.Eps * da[i] / p.mass[i]
-		}
-		for j := range dst {
-			dst[j] = (dst[j] + u) * t[j] / p.Eps
-		}
-	})
-	return out, nil
-}
-
-// injections returns ε (db − Tᵀ(da/T1)), the currents that changes of the weights feed into the targets.
-func (p *Plan) injections(da, db []float64) ([]float64, error) {
-	if da == nil && db == nil {
-		return nil, nil
-	}
-	q := make([]float64, len(p.B))
-	if err := checkChange("JVP: da", da, p.A); err != nil {
-		return nil, err
-	}
-	if err := checkChange("JVP: db", db, p.B); err != nil {
-		return nil, err
-	}
-	if da != nil {
-		u := make([]float64, len(p.A))
-		for i, d := range da {
-			if p.mass[i] > 0 {
-				u[i] = -p.Eps * d / p.mass[i]
-			}
-		}
-		copy(q, p.ApplyT(u))
-	}
-	axpyMaybe(q, db, p.Eps)
-	return q, nil
-}
-
-func axpyMaybe(dst, x []float64, w float64) {
-	if x != nil {
-		axpy(dst, x, w)
-	}
-}
-
-// checkChange reports a change of weights that does not sum to 0, or that changes a weight of 0.
-func checkChange(name string, d, w []float64) error {
-	if d == nil {
-		return nil
-	}
-	if len(d) != len(w) {
-		return bad(ErrShape, "%s has %d entries for %d weights", name, len(d), len(w))
-	}
-	var sum, abs float64
-	for i, v := range d {
-		if v-v != 0 {
-			return bad(ErrWeights, "%s[%d] = %g: must be finite", name, i, v)
-		}
-		if w[i] == 0 && v != 0 {
-			return bad(ErrWeights, "%s[%d] = %g: must be 0 where the weight is 0", name, i, v)
-		}
-		sum += v
-		abs += math.Abs(v)
-	}
-	if math.Abs(sum) > 1e-10*abs {
-		return bad(ErrWeights, "%s sums to %g: must be 0", name, sum)
-	}
-	return nil
-}
-
-// wantField reports a matrix that has the wrong size or an entry that is not finite.
 func wantField(name string, v *mat.Dense, n, m int) error {
 	if v == nil {
 		return bad(ErrShape, "%s is nil, want %d×%d", name, n, m)

@@ -316,7 +316,7 @@ func (b Backward) entropy(ctx context.Context, p *Plan) (*adjoint, error) {
 			}
 		}
 	}
-	return b.solve(ctx, p, entropyField, nil, 0)
+	return b.solve(ctx, p, entropyField, 0)
 }
 
 // remote reports whether the device is not the host itself.

@@ -125,15 +125,6 @@ func comparePlans(t *testing.T, got, want *ot.Plan, y *mat.Dense) {
 		t.Fatal(err)
 	}
 	alike(t, "VJP", gv.Cost.RawMatrix().Data, hv.Cost.RawMatrix().Data)
-	gj, err := ot.Backward{}.JVP(ctx, got, w, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hj, err := ot.Backward{}.JVP(ctx, want, w, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	alike(t, "JVP", gj.RawMatrix().Data, hj.RawMatrix().Data)
 }
 
 func gradientOf(t *testing.T, p *ot.Plan, loss ot.Loss, method ot.Method) *ot.Gradient {

@@ -233,10 +233,6 @@ func TestPlanDerivatives(t *testing.T) {
 				a, b := simplex(rng, n), simplex(rng, m)
 				da, db := change(rng, a), change(rng, b)
 				plan := solveTight(t, ot.Problem{Geometry: ot.Dense(c), A: a, B: b}, 0.4)
-				dT, err := back.JVP(ctx, plan, dc, da, db)
-				if err != nil {
-					t.Fatal(err)
-				}
 				moved := func(h float64) *mat.Dense {
 					ch := mat.NewDense(n, m, nil)
 					ch.Apply(func(i, j int, x float64) float64 { return x + h*dc.At(i, j) }, c)
@@ -244,14 +240,6 @@ func TestPlanDerivatives(t *testing.T) {
 				}
 				const h = 1e-5
 				up, down := moved(h), moved(-h)
-				for i := range n {
-					for j := range m {
-						if want := (up.At(i, j) - down.At(i, j)) / (2 * h); math.Abs(dT.At(i, j)-want) > fdTol {
-							t.Errorf("dT[%d,%d] = %v, finite differences say %v", i, j, dT.At(i, j), want)
-						}
-					}
-				}
-				// The vector–Jacobian product is the transpose of the Jacobian–vector product.
 				vjp, err := back.VJP(ctx, plan, v)
 				if err != nil {
 					t.Fatal(err)
@@ -260,15 +248,15 @@ func TestPlanDerivatives(t *testing.T) {
 				for i := range n {
 					right += vjp.A[i] * da[i]
 					for j := range m {
-						left += v.At(i, j) * dT.At(i, j)
+						left += v.At(i, j) * (up.At(i, j) - down.At(i, j)) / (2 * h)
 						right += vjp.Cost.At(i, j) * dc.At(i, j)
 					}
 				}
 				for j := range m {
 					right += vjp.B[j] * db[j]
 				}
-				if math.Abs(left-right) > 1e-12*(1+math.Abs(left)) {
-					t.Errorf("<v, J d> = %v, <Jᵀv, d> = %v", left, right)
+				if math.Abs(left-right) > 10*fdTol { // of some 25 entries
+					t.Errorf("<v, dT> = %v by finite differences, %v by the product", left, right)
 				}
 			})
 		}
@@ -358,9 +346,6 @@ func TestGradientRefusals(t *testing.T) {
 	if _, err := (ot.Backward{}).VJP(ctx, dense, mat.NewDense(3, 3, nil)); !errors.Is(err, ot.ErrShape) {
 		t.Errorf("VJP of a 3×3 field on a 4×3 plan: err = %v, want ErrShape", err)
 	}
-	if _, err := (ot.Backward{}).JVP(ctx, dense, nil, []float64{1, 0, 0, 0}, nil); !errors.Is(err, ot.ErrWeights) {
-		t.Errorf("JVP with da that does not sum to 0: err = %v, want ErrWeights", err)
-	}
 	nan := mat.NewDense(4, 3, nil)
 	nan.Set(2, 1, math.NaN())
 	zero := mat.NewDense(4, 3, nil)
@@ -378,9 +363,6 @@ func TestGradientRefusals(t *testing.T) {
 		if _, err := bad.b.VJP(ctx, dense, bad.v); !errors.Is(err, bad.kind) || !strings.Contains(err.Error(), bad.names) {
 			t.Errorf("VJP by %+v: err = %v, want one naming %s", bad.b, err, bad.names)
 		}
-		if _, err := bad.b.JVP(ctx, dense, bad.v, nil, nil); !errors.Is(err, bad.kind) || !strings.Contains(err.Error(), bad.names) {
-			t.Errorf("JVP by %+v: err = %v, want one naming %s", bad.b, err, bad.names)
-		}
 	}
 	loose, err := ot.Unbalanced{Eps: 0.5, RhoA: 1, RhoB: 1}.Solve(ctx, ot.Problem{Geometry: ot.Dense(zero)})
 	if err != nil {
@@ -388,9 +370,6 @@ func TestGradientRefusals(t *testing.T) {
 	}
 	if _, err := (ot.Backward{}).VJP(ctx, loose, zero); !errors.Is(err, ot.ErrUnsupported) {
 		t.Errorf("VJP of an unbalanced plan: err = %v, want ErrUnsupported", err)
-	}
-	if _, err := (ot.Backward{}).JVP(ctx, loose, zero, nil, nil); !errors.Is(err, ot.ErrUnsupported) {
-		t.Errorf("JVP of an unbalanced plan: err = %v, want ErrUnsupported", err)
 	}
 	// CG that is cut short says so.
 	cut, err := ot.Backward{Method: ot.CG, MaxIter: 1}.Gradient(ctx, dense, ot.Sharp)
@@ -403,7 +382,7 @@ func TestGradientRefusals(t *testing.T) {
 }
 
 // Potentials in v change no derivative with respect to the costs, however large they are against the rest, by any
-// method, and those with respect to the weights by themselves; the same of costs in JVP.
+// method, and those with respect to the weights by themselves.
 func TestShiftInvariance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 15))
 	const n, m = 150, 140
@@ -453,18 +432,6 @@ func TestShiftInvariance(t *testing.T) {
 				}
 				if !(math.Abs(got-want) <= 1e-9*size*float64(n)/float64(m)) {
 					t.Errorf("ε = %g, %v: a shift of %g changes the weights' derivative by %g, want %g", eps, b.Method, size, got, want)
-				}
-				j1, err := b.JVP(ctx, plan, v, da, db)
-				if err != nil {
-					t.Fatal(err)
-				}
-				j2, err := b.JVP(ctx, plan, shifted, da, db)
-				if err != nil {
-					t.Fatal(err)
-				}
-				d.Sub(j1, j2)
-				if off := mat.Norm(&d, 2) / mat.Norm(j1, 2); !(off < tol) {
-					t.Errorf("ε = %g, %v: a shift of %g changes dT by %.2g of itself", eps, b.Method, size, off)
 				}
 			}
 		}

@@ -57,10 +57,6 @@ type systemRows struct {
 // row writes row i of T to t and adds its part to the right-hand side; the rest is scratch.
 func (s *systemRows) row(k, i int, t, logT, f, sq, cost []float64) {
 	p := s.p
-	if s.v == nil {
-		p.row(i, t, cost)
-		return
-	}
 	p.logRow(i, t, logT, cost)
 	if p.mass[i] > 0 {
 		s.v(i, f, t, logT)

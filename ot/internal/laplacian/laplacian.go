@@ -28,9 +28,9 @@ type Network struct {
 	Ground []float64
 }
 
-// Assemble builds the network of the rows of t (n×m, its row sums in mass) and of the field v (n×m or nil): currents
+// Assemble builds the network of the rows of t (n×m, its row sums in mass) and of the field v (n×m): currents
 // I_jl = Σᵢ (v_ij − v_il) T_ij T_il / (T1)ᵢ, for which D s = ΣI solves the system with r = (T∘v)1 and q = (T∘v)ᵀ1.
-// t is overwritten by T_ij/√(T1)ᵢ, and v by its product with that. Cost n·m² multiplications, or twice that with v.
+// t is overwritten by T_ij/√(T1)ᵢ, and v by its product with that. Cost 2n·m² multiplications.
 func Assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*Network, error) {
 	n := len(mass)
 	for i, a := range mass {
@@ -40,15 +40,10 @@ func Assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*Netw
 		}
 		for j := i * m; j < (i+1)*m; j++ {
 			t[j] *= s
-			if v != nil {
-				v[j] *= t[j]
-			}
+			v[j] *= t[j]
 		}
 	}
-	net := &Network{M: m, W: make([]float64, m*m)}
-	if v != nil {
-		net.I = make([]float64, m*m) // K_jl = Σᵢ v_ij T_ij T_il / (T1)ᵢ
-	}
+	net := &Network{M: m, W: make([]float64, m*m), I: make([]float64, m*m)} // I: K_jl = Σᵢ v_ij T_ij T_il / (T1)ᵢ
 	for lo := 0; lo < n; lo += assembleRows {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -56,13 +51,11 @@ func Assemble(ctx context.Context, t, v []float64, mass []float64, m int) (*Netw
 		rows := min(assembleRows, n-lo)
 		T := blas64.General{Rows: rows, Cols: m, Stride: m, Data: t[lo*m:]}
 		blas64.Syrk(blas.Trans, 1, T, 1, blas64.Symmetric{N: m, Stride: m, Data: net.W, Uplo: blas.Upper})
-		if v != nil {
-			V := blas64.General{Rows: rows, Cols: m, Stride: m, Data: v[lo*m:]}
-			blas64.Gemm(blas.Trans, blas.NoTrans, 1, V, T, 1, blas64.General{Rows: m, Cols: m, Stride: m, Data: net.I})
-		}
+		V := blas64.General{Rows: rows, Cols: m, Stride: m, Data: v[lo*m:]}
+		blas64.Gemm(blas.Trans, blas.NoTrans, 1, V, T, 1, blas64.General{Rows: m, Cols: m, Stride: m, Data: net.I})
 	}
 	for j := range m {
-		for l := j + 1; v != nil && l < m; l++ {
+		for l := j + 1; l < m; l++ {
 			net.I[j*m+l] -= net.I[l*m+j]
 		}
 	}

@@ -111,7 +111,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	T, mass := plan(rand.New(rand.NewPCG(1, 1)), 3, 3)
-	if _, err := Assemble(ctx, T, nil, mass, 3); !errors.Is(err, context.Canceled) {
+	if _, err := Assemble(ctx, T, make([]float64, 9), mass, 3); !errors.Is(err, context.Canceled) {
 		t.Errorf("Assemble: err = %v, want context.Canceled", err)
 	}
 	if _, err := (&Network{M: 2, W: make([]float64, 4)}).Eliminate(ctx); !errors.Is(err, context.Canceled) {
