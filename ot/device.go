@@ -25,7 +25,7 @@ import (
 // Every plan has the marginal error of a float64 pass over all the costs, and every Tol that the
 // host reaches is reached. Products, values and gradients of a plan are float64 on the device, with
 // an error of |c|/ε units in the last place. The host computes, from rows, what the device has no
-// kernel for: lists of the entries of T for Newton steps, VJP and JVP, and the last digits where
+// kernel for: lists of the entries of T for Newton steps, VJP, and the last digits where
 // Tol is at the rounding of |c|/ε.
 //
 // What moves. Potentials belong to the solvers, which are the same for every geometry, and live on

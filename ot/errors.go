@@ -19,7 +19,7 @@ var (
 	// ErrParameter marks a parameter outside its range.
 	ErrParameter = fault.ErrParameter
 	// ErrInfeasible marks a problem that has no plan without the pairs that a cost of +Inf forbids.
-	ErrInfeasible = errors.New("no plan")
+	ErrInfeasible = fault.ErrInfeasible
 	// ErrUnderflow marks a problem that kernel scaling cannot represent.
 	ErrUnderflow = errors.New("kernel underflows")
 	// ErrUnsupported marks a request that the plan's geometry cannot answer.

@@ -46,7 +46,7 @@ func (c controls) begin(ctx context.Context, p Problem) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.s.feasible(ctx, r.tol); err != nil {
+	if err := r.s.feasible(ctx); err != nil {
 		return nil, err
 	}
 	if r.s.centreCosts(); c.Start != nil {

@@ -36,29 +36,69 @@ func (d dense) Dims() (n, m int) { return d.n, d.m }
 
 func (d dense) Row(i int, _ []float64) []float64 { return d.data[i*d.stride : i*d.stride+d.m] }
 
-// checkCost reads the whole cost once. Potentials are sums of up to n+m costs and must not overflow.
-func checkCost(ctx context.Context, c Cost) error {
+// checkCost reads the whole cost once and returns it with a large number for +Inf. Potentials are sums of up to n+m costs and must
+// not overflow.
+func checkCost(ctx context.Context, c Cost) (finite, error) {
 	n, m := c.Dims()
+	none := finite{c, math.Inf(1)}
 	if n <= 0 || m <= 0 {
-		return fmt.Errorf("ot/exact: cost is %d×%d: %w", n, m, ErrShape)
+		return none, fmt.Errorf("ot/exact: cost is %d×%d: %w", n, m, ErrShape)
 	}
 	limit := math.MaxFloat64 / 8 / float64(n+m)
+	lo, hi, forbidden := math.Inf(1), math.Inf(-1), false
 	buf := make([]float64, m)
 	for i := range n {
 		if err := cancelled(ctx, i); err != nil {
-			return err
+			return none, err
 		}
 		row := c.Row(i, buf)
 		if len(row) != m {
-			return fmt.Errorf("ot/exact: len(cost.Row(%d)) = %d, want %d: %w", i, len(row), m, ErrShape)
+			return none, fmt.Errorf("ot/exact: len(cost.Row(%d)) = %d, want %d: %w", i, len(row), m, ErrShape)
 		}
 		for j, v := range row {
-			if !(math.Abs(v) <= limit) {
-				return fmt.Errorf("ot/exact: cost[%d][%d] = %v: must be at most %.3g in size: %w", i, j, v, limit, ErrCost)
+			switch {
+			case math.IsInf(v, 1):
+				forbidden = true
+			case !(math.Abs(v) <= limit):
+				return none, fmt.Errorf("ot/exact: cost[%d][%d] = %v: must be at most %.3g in size, or +Inf: %w", i, j, v, limit, ErrCost)
+			default:
+				lo, hi = min(lo, v), max(hi, v)
 			}
 		}
 	}
-	return nil
+	switch {
+	case !forbidden:
+		return none, nil
+	case lo > hi:
+		return none, fmt.Errorf("ot/exact: every pair is forbidden: %w", ErrInfeasible)
+	}
+	large := hi + float64(n+m)*(hi-lo)
+	if large == hi {
+		large += max(math.Abs(hi), 1)
+	}
+	if !(large <= limit) {
+		return none, fmt.Errorf("ot/exact: costs from %v to %v beside +Inf: %w", lo, hi, ErrCost)
+	}
+	return finite{c, large}, nil
+}
+
+// finite is a cost with a finite one for pairs that are forbidden, larger than any others can sum to along a cycle, so that an
+// optimal basis sends the least mass that way; +Inf where none is.
+type finite struct {
+	Cost
+	large float64
+}
+
+// Row returns row i.
+func (c finite) Row(i int, buf []float64) []float64 {
+	row := c.Cost.Row(i, buf)
+	if math.IsInf(c.large, 1) {
+		return row
+	}
+	for j, v := range row {
+		buf[j] = min(v, c.large)
+	}
+	return buf
 }
 
 // cancelled reports the context's error, looking at it for every 64th row only.

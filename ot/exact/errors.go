@@ -15,8 +15,10 @@ var (
 	ErrWeights = fault.ErrWeights
 	// ErrUnbalanced reports total masses that differ by more than 1e-9 of their size. It is an ErrWeights.
 	ErrUnbalanced = fault.Sub("total masses must agree to 1e-9", fault.ErrWeights)
-	// ErrCost reports a cost, a point or an exponent that is not finite or out of range.
+	// ErrCost reports a cost that is NaN, −Inf or too large, or a point or an exponent that is not finite or out of range.
 	ErrCost = fault.ErrCost
+	// ErrInfeasible reports a problem that has no plan without the pairs that a cost of +Inf forbids.
+	ErrInfeasible = fault.ErrInfeasible
 )
 
 // weights returns w checked, or uniform weights where w is nil.

@@ -57,7 +57,7 @@ func (l Line) Solve(x, a, y, b []float64) (*Solution, error) {
 	sol.Certificate = check(q.a, q.b, sol.Plan, sol.F, sol.G, q.cost)
 	sol.Certificate.Infeasibility = q.infeasibility(sol.F, sol.G)
 	sol.Value = sol.Certificate.Primal
-	return sol, finite(sol.Certificate)
+	return sol, inRange(sol.Certificate)
 }
 
 // Value returns W_P^P alone, without storing the plan. W_P is its P-th root.
@@ -70,7 +70,7 @@ func (l Line) Value(x, a, y, b []float64) (float64, error) {
 	for s := range q.staircase() {
 		sum = sum.add(q.weight(s.flow) * q.cost(q.order.x[s.i], q.order.y[s.j]))
 	}
-	return sum.hi, finite(Certificate{Primal: sum.hi})
+	return sum.hi, inRange(Certificate{Primal: sum.hi})
 }
 
 // A quantile is a prepared problem on the line.

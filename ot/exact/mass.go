@@ -63,8 +63,8 @@ type supplies struct {
 	free uint // high bits of a mass left free for the perturbation, 2^free > 2 len(a)
 }
 
-// unbalanced is the relative difference of total masses above which a problem is refused.
-const unbalanced = 1e-9
+// massTolerance is the relative difference of total masses, or share of the mass without a way, above which a problem is refused.
+const massTolerance = 1e-9
 
 // quantise turns checked weights into balanced integers of at most 125 − free bits in total. The second measure is
 // rescaled to the total of the first.
@@ -75,7 +75,7 @@ func quantise(a, b []float64) (supplies, error) {
 	var totalA, totalB mass
 	s.a, totalA = integers(a, s.exp)
 	s.b, totalB = integers(b, s.exp)
-	if diff := math.Abs(totalA.float() - totalB.float()); diff > unbalanced*totalA.float() {
+	if diff := math.Abs(totalA.float() - totalB.float()); diff > massTolerance*totalA.float() {
 		return s, fmt.Errorf("ot/exact: total mass of a = %v, of b = %v: %w",
 			s.weight(totalA), s.weight(totalB), ErrUnbalanced)
 	}

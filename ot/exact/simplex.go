@@ -54,16 +54,16 @@ type Solution struct {
 	Certificate Certificate
 }
 
-// Solve transports a to b (nil for uniform weights) at the given cost. It returns an error that
-// wraps ErrShape, ErrWeights, ErrUnbalanced or ErrCost for invalid input, and the context's error
-// when cancelled.
+// Solve transports a to b (nil for uniform weights) at the given cost, where +Inf forbids a pair. It returns an error that wraps
+// ErrShape, ErrWeights, ErrUnbalanced or ErrCost for a problem that is none, ErrInfeasible where more than 1e-9 of the mass has no
+// way but forbidden pairs, and the context's error when cancelled.
 func (s Simplex) Solve(ctx context.Context, a, b []float64, cost Cost) (*Solution, error) {
-	if err := checkCost(ctx, cost); err != nil {
+	all, err := checkCost(ctx, cost)
+	if err != nil {
 		return nil, err
 	}
 	n, m := cost.Dims()
-	a, err := weights("a", a, n)
-	if err != nil {
+	if a, err = weights("a", a, n); err != nil {
 		return nil, err
 	}
 	if b, err = weights("b", b, m); err != nil {
@@ -73,11 +73,15 @@ func (s Simplex) Solve(ctx context.Context, a, b []float64, cost Cost) (*Solutio
 	if err != nil {
 		return nil, err
 	}
-	x := newSimplex(ctx, cost, supply)
+	x := newSimplex(ctx, all, supply)
 	if err := x.run(s); err != nil {
 		return nil, err
 	}
-	sol := &Solution{Plan: x.plan(), Status: x.status, Pivots: x.pivots}
+	plan, err := x.plan(all.large)
+	if err != nil {
+		return nil, err
+	}
+	sol := &Solution{Plan: plan, Status: x.status, Pivots: x.pivots}
 	if sol.F, sol.G, err = x.potentials(); err != nil {
 		return nil, err
 	}
@@ -86,7 +90,7 @@ func (s Simplex) Solve(ctx context.Context, a, b []float64, cost Cost) (*Solutio
 		return nil, err
 	}
 	sol.Value = sol.Certificate.Primal
-	return sol, finite(sol.Certificate)
+	return sol, inRange(sol.Certificate)
 }
 
 // A simplex is a solve in progress.
@@ -227,15 +231,22 @@ func (s *simplex) each(visit func(i, j int, w, c float64)) {
 	}
 }
 
-func (s *simplex) plan() Plan {
+// plan returns the arcs of the basis but those that are forbidden, whose cost is large; these may carry what rounding may make.
+func (s *simplex) plan(large float64) (Plan, error) {
 	p := Plan{Rows: s.n, Cols: s.m}
-	s.each(func(i, j int, w, _ float64) {
-		if w > 0 {
+	var all, lost wide
+	s.each(func(i, j int, w, c float64) {
+		if all = all.add(w); c == large {
+			lost = lost.add(w)
+		} else if w > 0 {
 			p.Arcs = append(p.Arcs, Arc{i, j, w})
 		}
 	})
+	if lost.hi > massTolerance*all.hi {
+		return p, fmt.Errorf("ot/exact: %v, %.3g of the mass goes by pairs of cost +Inf: %w", s.status, lost.hi/all.hi, ErrInfeasible)
+	}
 	p.sort()
-	return p
+	return p, nil
 }
 
 // potentials returns f of the tree and its c-transform g, which differs from the tree's by rounding where the basis is
@@ -282,8 +293,8 @@ func mean(w, v []float64) float64 {
 	return sum.hi / total.hi
 }
 
-// finite returns an error for a value that overflowed float64.
-func finite(c Certificate) error {
+// inRange refuses a value that left the range of float64.
+func inRange(c Certificate) error {
 	if v := c.Primal + c.Dual + c.Gap; math.IsInf(v, 0) || math.IsNaN(v) {
 		return fmt.Errorf("ot/exact: value = %v with costs and weights this large: %w", c.Primal, ErrCost)
 	}

@@ -1,6 +1,8 @@
 package freg
 
 import (
+	"math"
+
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/ot/internal/rows"
@@ -21,6 +23,10 @@ type rounding struct {
 
 // density returns the feasible densities of source l, into dst.
 func (t *rounding) density(dst, v []float64, l int) {
+	if t.rho == nil {
+		copy(dst, v)
+		return
+	}
 	rho, er := t.rho[l], 0.0
 	if t.missing > 0 {
 		er = t.er[l] / t.missing
@@ -72,10 +78,12 @@ func newRounding(p *Plan) rounding {
 //
 //	Dual = ⟨a⊗b,c⟩ + λ f(1) − λ Σ a_i b_j [f(1) + f*(u_ij) − u_ij],
 //
-// the value of the product plan less its suboptimality, in which no potential appears.
+// the value of the product plan less what it is worse by, in which no potential appears but those of forbidden pairs, whose u is −∞.
 func (p *Plan) certify() {
-	p.round = newRounding(p)
 	s, in := p.s, p.s.instance
+	if !in.forbidden {
+		p.round = newRounding(p)
+	}
 	k := len(s.sw.spans)
 	sharp, div, gap, below := make([]rows.Sum, k), make([]rows.Sum, k), make([]rows.Sum, k), make([]rows.Sum, k)
 	p.eachIn(func(r *row, span, l int) {
@@ -84,6 +92,11 @@ func (p *Plan) certify() {
 		c := in.pack(in.g.Row(in.rows[l], r.full), r.pack)
 		var st, sd, sg, sb float64
 		for j, b := range in.b {
+			if math.IsInf(c[j], 1) {
+				sd += b * p.F.F(0)
+				sb += b * (p.F.F(1) - p.F.F(0) - (p.Phi[in.rows[l]]+p.Psi[in.cols[j]])/p.Lambda) // f*(−∞) = −f(0)
+				continue
+			}
 			x := r.x - r.d[j]
 			st += b * v[j] * c[j]
 			sd += b * p.F.F(v[j])
@@ -100,6 +113,9 @@ func (p *Plan) certify() {
 	p.Primal = p.Sharp + p.Lambda*total(div)
 	p.Gap = max(0, p.Lambda*total(gap))
 	p.Dual = in.mean + p.Lambda*p.F.F(1) - p.Lambda*total(below)
+	if in.forbidden {
+		p.Gap = math.Abs(p.Primal - p.Dual)
+	}
 }
 
 // total adds up the sums of the spans.
@@ -126,15 +142,4 @@ func (p *Plan) Feasible() *mat.Dense {
 		}
 	})
 	return out
-}
-
-// independent returns Σ_j b_j c_j − λ Σ_j b_j [f(1) + f*(u_j) − u_j], the derivative of the optimal value with respect to the
-// weight of the source whose row is made, up to a constant.
-func (r *row) independent(f family, lambda float64, b, c []float64) float64 {
-	var mean, below float64
-	for j, w := range b {
-		mean += w * c[j]
-		below += w * f.excess(1, r.v[j], r.x-r.d[j])
-	}
-	return mean - lambda*below
 }

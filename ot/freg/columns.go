@@ -20,24 +20,15 @@ func (s *semidual) sinkhornColumns(psi []float64) bool {
 	if far == nil {
 		return false
 	}
-	n, m := len(s.a), len(s.b)
+	n := len(s.a)
 	phi := make([]float64, n)
 	s.phi(phi)
-	r, full, pack := newRow(n, 0), make([]float64, len(s.full.b)), make([]float64, m)
-	for ; len(far) > 0; far = far[min(columnBlock, len(far)):] {
-		block := far[:min(columnBlock, len(far))]
-		costs := make([]float64, len(block)*n)
-		for i := range n {
-			c := s.costs(i, full, pack)
-			for q, j := range block {
-				costs[q*n+i] = c[j]
-			}
-		}
-		for q, j := range block {
-			r.load(s.f, s.lambda, phi, costs[q*n:(q+1)*n])
-			r.solve(s.f, s.a, 0)
-			psi[j] = s.lambda*r.x - r.top
-		}
-	}
+	r, full, pack := newRow(n, 0), make([]float64, len(s.full.b)), make([]float64, len(s.b))
+	row := func(i int) []float64 { return s.costs(i, full, pack) }
+	eachColumn(n, far, row, func(j int, cost []float64) {
+		r.load(s.f, s.lambda, phi, cost)
+		r.solve(s.f, s.a, 0)
+		psi[j] = s.lambda*r.x - r.top
+	})
 	return true
 }

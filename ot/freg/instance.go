@@ -2,6 +2,7 @@ package freg
 
 import (
 	"math"
+	"slices"
 
 	"coupling/ot"
 	"coupling/ot/internal/rows"
@@ -14,8 +15,10 @@ type instance struct {
 	packed     bool      // some target was left out
 	a, b       []float64 // normalised, all positive
 	full       struct{ a, b []float64 }
-	min, max   float64 // of the remaining costs
-	mean       float64 // under a⊗b
+	min, max   float64 // of the costs that are left
+	mean       float64 // Σ a_i b_j c_ij over the finite ones of them
+	share      float64 // Σ a_i b_j over these
+	forbidden  bool    // some are +Inf
 	u, v       []float64
 }
 
@@ -72,29 +75,41 @@ func positive(w []float64) (idx []int, val []float64) {
 	return idx, val
 }
 
-// scan reads every cost once; all must be finite.
+// scan looks at every cost once: all must be finite, or +Inf for pairs that are forbidden.
 func (in *instance) scan(n, m int) error {
 	in.min, in.max = math.Inf(1), math.Inf(-1)
-	buf, pack := make([]float64, m), make([]float64, len(in.b))
-	var mean rows.Sum
+	buf, pack, partner := make([]float64, m), make([]float64, len(in.b)), make([]bool, len(in.b))
+	var mean, share rows.Sum
 	next := 0 // of in.rows
 	for i := range n {
 		for j, v := range in.g.Row(i, buf) {
-			if v-v != 0 {
-				return bad(ot.ErrCost, "cost[%d,%d] = %g: must be finite", i, j, v)
+			if math.IsNaN(v) || math.IsInf(v, -1) {
+				return bad(ot.ErrCost, "cost[%d,%d] = %g: must be finite, or +Inf to forbid the pair", i, j, v)
 			}
 		}
 		if next == len(in.rows) || in.rows[next] != i {
 			continue
 		}
-		c := in.costs(next, buf, pack)
-		for _, v := range c {
-			in.min, in.max = min(in.min, v), max(in.max, v)
+		var sum, mass float64
+		for j, v := range in.costs(next, buf, pack) {
+			if math.IsInf(v, 1) {
+				in.forbidden = true
+				continue
+			}
+			in.min, in.max, partner[j] = min(in.min, v), max(in.max, v), true
+			sum, mass = sum+in.b[j]*v, mass+in.b[j]
 		}
-		mean.Add(in.a[next] * kern.Dot(in.b, c))
+		if mass == 0 {
+			return bad(ot.ErrInfeasible, "every pair of source %d is forbidden", i)
+		}
+		mean.Add(in.a[next] * sum)
+		share.Add(in.a[next] * mass)
 		next++
 	}
-	in.mean = mean.Value()
+	if j := slices.Index(partner, false); j >= 0 {
+		return bad(ot.ErrInfeasible, "every pair of target %d is forbidden", in.cols[j])
+	}
+	in.mean, in.share = mean.Value(), share.Value()
 	if !(in.max <= largest && in.min >= -largest) {
 		return bad(ot.ErrCost, "costs from %g to %g: must be at most %g in size", in.min, in.max, largest)
 	}
@@ -132,8 +147,8 @@ func (in *instance) pack(c, dst []float64) []float64 {
 	return dst
 }
 
-// spread is the scale on which costs differ: for λ above it the plan is close to a⊗b.
-func (in *instance) spread() float64 { return in.mean - in.min }
+// spread is the scale on which costs differ: above it λ leaves the plan close to a⊗b.
+func (in *instance) spread() float64 { return in.mean/in.share - in.min }
 
 // rebase adds potentials to the base that is subtracted from costs. Where costs are many orders of
 // magnitude above λ, float64 potentials are too coarse for the marginals; pairs that carry mass

@@ -2,6 +2,7 @@ package freg
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -72,13 +73,22 @@ func (r *run) run() error {
 
 // startFromExact sets psi to the potentials of exact transport, and reports whether there are any.
 func (r *run) startFromExact() (bool, error) {
-	in := r.s.instance
-	best, err := exact.Simplex{}.Solve(r.ctx, in.a, in.b, compact{in, make([]float64, len(in.full.b))})
-	if err != nil {
-		return false, r.ctx.Err() // annealing may solve what the simplex refuses (weights or costs of extreme range)
+	best, err := r.exact()
+	if best == nil {
+		return false, err
 	}
 	copy(r.psi, best.G)
 	return true, nil
+}
+
+// exact solves without regularisation; nil for what the simplex refuses (weights or costs of extreme range) but where there is no plan.
+func (r *run) exact() (*exact.Solution, error) {
+	in := r.s.instance
+	best, err := exact.Simplex{}.Solve(r.ctx, in.a, in.b, compact{in, make([]float64, len(in.full.b))})
+	if err != nil && !errors.Is(err, ot.ErrInfeasible) {
+		return nil, r.ctx.Err()
+	}
+	return best, err
 }
 
 const (

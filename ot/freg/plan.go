@@ -29,8 +29,9 @@ type Plan struct {
 	// Primal is the objective of Feasible, an upper bound of the optimal value, and Sharp its part
 	// ⟨T,c⟩.
 	Primal, Sharp float64
-	// Gap is Primal − Dual, computed as a sum of non-negative terms: Dual, Primal and the plan
-	// Feasible are within Gap of optimal.
+	// Gap is Primal − Dual, computed as a sum of non-negative terms: neither Dual nor Primal, nor the plan Feasible, is
+	// farther than Gap from optimal. Where costs of +Inf forbid pairs, plans are not rounded: Feasible is Matrix, and Gap is
+	// |Primal − Dual|, of the order of MarginalL1, which proves nothing.
 	Gap float64
 	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b|.
 	MarginalL1 float64
@@ -54,11 +55,11 @@ func (r *run) finish() *Plan {
 		Geometry: in.g, A: in.full.a, B: in.full.b, F: r.F, Lambda: r.Lambda,
 		MarginalL1: s.err, Status: r.status, Iterations: r.iter, Evaluations: s.evals, s: s, psi: r.psi,
 	}
+	p.potentials()
 	p.certify()
 	if p.Status == ot.Converged && !(p.Gap <= (1e3*r.Tol+1e-10)*(r.Lambda+in.max-in.min)) {
 		p.Status = ot.Stagnated
 	}
-	p.potentials()
 	return p
 }
 
@@ -114,27 +115,6 @@ func (p *Plan) Matrix() *mat.Dense {
 			dst[j] = in.a[l] * r.t[q]
 		}
 	})
-	return out
-}
-
-// Barycentric returns the barycentric projection, n×d: row i is Σⱼ T_ij yⱼ / Σⱼ T_ij, where source
-// i goes on average. y is m×d. A source of weight 0 gets the limit of a vanishing weight.
-func (p *Plan) Barycentric(y *mat.Dense) *mat.Dense {
-	n, m := p.Dims()
-	rows, d := y.Dims()
-	mustLen("Plan.Barycentric: y", rows, m)
-	in := p.s.instance
-	out := mat.NewDense(n, d, nil)
-	mean := func(r *row, i int) {
-		total, dst := kern.Sum(r.t), out.RawRowView(i)
-		for q, t := range r.t {
-			if t > 0 {
-				kern.Axpy(dst, t/total, y.RawRowView(in.cols[q]))
-			}
-		}
-	}
-	p.each(func(r *row, l int) { mean(r, in.rows[l]) })
-	p.eachWeightless(func(r *row, i int) { mean(r, i) })
 	return out
 }
 

@@ -16,22 +16,13 @@ func TestWithoutMatrix(t *testing.T) {
 	p, mean := clouds(30, 150, 130, 2) // more than one span
 	p.A[3], p.B[7] = 0, 0
 	p.A, p.B = scaled(p.A, 1/sum(p.A)), scaled(p.B, 1/sum(p.B))
-	y := p.Geometry.(*ot.PointCloud).Y()
 	n, m := p.Geometry.Dims()
 	for _, d := range fdiv.All() {
 		plan := solve(t, freg.Solver{F: d, Lambda: mean / 100}, p)
 		certify(t, plan)
 		tm := plan.Matrix()
-		var ty mat.Dense
-		ty.Mul(tm, y)
-		bar := plan.Barycentric(y)
 		support := 0
-		for i, a := range plan.A {
-			for k := range 2 {
-				if want := ty.At(i, k) / a; a > 0 && math.Abs(bar.At(i, k)-want) > 1e-12 {
-					t.Fatalf("%v: barycentre of %d = %g, want %g", d, i, bar.At(i, k), want)
-				}
-			}
+		for i := range plan.A {
 			for _, w := range tm.RawRowView(i) {
 				if w > 0 {
 					support++
@@ -52,7 +43,6 @@ func TestVanishingWeight(t *testing.T) {
 	grain := p
 	grain.A, grain.B = append([]float64(nil), p.A...), append([]float64(nil), p.B...)
 	grain.A[5], grain.B[2] = 1e-9, 1e-9
-	y := p.Geometry.(*ot.PointCloud).Y()
 	for _, d := range fdiv.All() {
 		s := freg.Solver{F: d, Lambda: mean / 5, Tol: 1e-14}
 		got, err := s.Solve(t.Context(), p)
@@ -65,9 +55,6 @@ func TestVanishingWeight(t *testing.T) {
 		}
 		if math.Abs(got.Phi[5]-want.Phi[5]) > 1e-4*mean || math.Abs(got.Psi[2]-want.Psi[2]) > 1e-4*mean {
 			t.Errorf("%v: φ = %g, ψ = %g without weight, %g, %g with a grain", d, got.Phi[5], got.Psi[2], want.Phi[5], want.Psi[2])
-		}
-		if b, w := got.Barycentric(y), want.Barycentric(y); math.Abs(b.At(5, 0)-w.At(5, 0)) > 1e-4 {
-			t.Errorf("%v: barycentre %g without weight, %g with a grain", d, b.At(5, 0), w.At(5, 0))
 		}
 	}
 }
@@ -106,9 +93,8 @@ func TestExtend(t *testing.T) {
 func TestLengthPanics(t *testing.T) {
 	plan := solve(t, freg.Solver{Lambda: 1}, ot.Problem{Geometry: ot.Dense(mat.NewDense(2, 3, nil))})
 	for name, f := range map[string]func(){
-		"PhiAt":       func() { plan.PhiAt(make([]float64, 2)) },
-		"PsiAt":       func() { plan.PsiAt(make([]float64, 3)) },
-		"Barycentric": func() { plan.Barycentric(mat.NewDense(2, 1, nil)) },
+		"PhiAt": func() { plan.PhiAt(make([]float64, 2)) },
+		"PsiAt": func() { plan.PsiAt(make([]float64, 3)) },
 	} {
 		func() {
 			defer func() {

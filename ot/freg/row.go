@@ -224,26 +224,7 @@ func (r *row) solveRamp(b []float64, guess float64) float64 {
 
 // curvatures writes row i of K, a b_j κ(v_j), at the densities of the row.
 func (r *row) curvatures(dst []float64, f family, a float64, b []float64) {
-	switch f {
-	case exponential:
-		kern.Scale(dst, a, r.t)
-	case inverse:
-		kern.Mul(dst, r.t, r.v)
-		kern.Scale(dst, a, dst)
-	case ramp:
-		for j, v := range r.v {
-			dst[j] = 0
-			if v > 0 {
-				dst[j] = a * b[j] / 2
-			}
-		}
-	case square:
-		for j, v := range r.v {
-			dst[j] = 2 * a * r.t[j] * math.Sqrt(v)
-		}
-	default:
-		for j, v := range r.v {
-			dst[j] = a * r.t[j] * (1 + v)
-		}
+	for j, v := range r.v {
+		dst[j] = f.weighted(a*b[j], v)
 	}
 }

@@ -14,7 +14,7 @@ import (
 //	min ⟨T,c⟩ + λ D_f(T‖a⊗b)  over T ≥ 0, T1 = a, Tᵀ1 = b
 //
 // by Newton's method on the semi-dual, see the documentation of the package. The zero value with Lambda set works, and
-// regularises by KL.
+// regularises by KL. A cost of +Inf forbids a pair.
 type Solver struct {
 	// F is the divergence.
 	F fdiv.Divergence
@@ -59,7 +59,11 @@ func (o Solver) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 		o.MaxIter = defaultMaxIter
 	}
 	r := newRun(ctx, o, in, begun)
-	if err := r.run(); err != nil {
+	err = r.run()
+	if err == nil && in.forbidden && r.status == ot.Stagnated {
+		_, err = r.exact() // which says where there is no plan
+	}
+	if err != nil {
 		return nil, err
 	}
 	return r.finish(), nil
@@ -82,6 +86,9 @@ func (o Solver) check(p ot.Problem) (*instance, error) {
 	in, err := check(p)
 	if err != nil {
 		return nil, err
+	}
+	if in.forbidden && math.IsInf(o.F.F(0), 1) {
+		return nil, bad(ot.ErrInfeasible, "F = %v has f(0) = +Inf: no plan leaves out the pairs that a cost of +Inf forbids", o.F)
 	}
 	if span := (in.max - in.min) / o.Lambda; span > maxSpan {
 		return nil, bad(ot.ErrParameter, "Lambda = %g: the costs span %g λ, more than %g: use exact transport", o.Lambda, span, maxSpan)

@@ -13,6 +13,8 @@ var (
 	ErrCost = errors.New("cost out of range")
 	// ErrParameter marks a parameter outside its range.
 	ErrParameter = errors.New("parameter out of range")
+	// ErrInfeasible marks a problem that has no plan without the pairs that a cost of +Inf forbids.
+	ErrInfeasible = errors.New("no plan")
 )
 
 // Sub returns a kind with its own text that also belongs to another kind.

@@ -1,0 +1,72 @@
+package exact_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"coupling/ot/exact"
+)
+
+// With some pairs forbidden the plan is that of costs which are large there, and its certificate, which looks at the costs
+// themselves, proves it.
+func TestForbiddenPairs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for _, n := range []int{1, 2, 9, 150} { // the last begins with a coarse problem
+		for _, scale := range []float64{1, 1e-30} {
+			c, far, keep := mat.NewDense(n, n, nil), mat.NewDense(n, n, nil), rng.Perm(n)
+			for i := range n {
+				for j := range n {
+					v := scale * rng.NormFloat64()
+					c.Set(i, j, v)
+					far.Set(i, j, v)
+					if j != keep[i] && rng.Float64() < 0.7 {
+						c.Set(i, j, math.Inf(1))
+						far.Set(i, j, 1e5*scale)
+					}
+				}
+			}
+			got, err := exact.Simplex{}.Solve(t.Context(), nil, nil, exact.Matrix(c))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := exact.Simplex{}.Solve(t.Context(), nil, nil, exact.Matrix(far))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tol := 1e-10 * scale // potentials may hold sums of the large cost
+			if math.Abs(got.Value-want.Value) > tol || got.Certificate.Bound() > tol || got.Certificate.Marginal > 1e-12 {
+				t.Errorf("n = %d, scale %g: value %v, want %v; %+v", n, scale, got.Value, want.Value, got.Certificate)
+			}
+			for _, a := range got.Plan.Arcs {
+				if math.IsInf(c.At(a.I, a.J), 1) {
+					t.Fatalf("n = %d: mass %g goes by the forbidden pair %d, %d", n, a.Mass, a.I, a.J)
+				}
+			}
+		}
+	}
+}
+
+func TestInfeasible(t *testing.T) {
+	inf := math.Inf(1)
+	crowded := exact.Matrix(mat.NewDense(3, 3, []float64{1, inf, inf, 1, inf, inf, 1, 1, 1}))
+	for name, c := range map[string]exact.Cost{
+		"all": exact.Matrix(mat.NewDense(1, 1, []float64{inf})), "a row": exact.Matrix(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})), "too little": crowded,
+	} {
+		if sol, err := (exact.Simplex{}).Solve(t.Context(), nil, nil, c); !errors.Is(err, exact.ErrInfeasible) {
+			t.Errorf("%s: %v, error %v", name, sol, err)
+		}
+	}
+	// The same costs with masses that fit; a source without mass needs no partner.
+	sol, err := exact.Simplex{}.Solve(t.Context(), []float64{1, 2, 4}, []float64{4, 2, 1}, crowded)
+	if err != nil || math.Abs(sol.Value-7) > 1e-12 {
+		t.Error(sol, err)
+	}
+	sol, err = exact.Simplex{}.Solve(t.Context(), []float64{0, 1}, nil, exact.Matrix(mat.NewDense(2, 2, []float64{inf, inf, 1, 1})))
+	if err != nil || sol.Value != 1 || math.IsNaN(sol.F[0]) {
+		t.Error(sol, err)
+	}
+}
