@@ -18,6 +18,9 @@ import (
 // Info describes a device.
 type Info = backend.Info
 
+// Traffic is what was asked of a GPU.
+type Traffic = backend.Traffic
+
 // Device is an open device and what lives on it. Operations on the arrays of one device are for one goroutine at a
 // time, of which Lock makes sure where several share it; different devices are independent.
 //
@@ -192,6 +195,10 @@ func (d *Device) Note() string { return d.note }
 
 // Memory returns the free and the total bytes of the device's memory.
 func (d *Device) Memory() (free, total int64, err error) { return d.b.MemInfo() }
+
+// Traffic is what was asked of the device since it was opened: launches, waits and copies are what bounds small steps on a
+// GPU. It is zero on a processor.
+func (d *Device) Traffic() Traffic { return d.b.Traffic() }
 
 // Sync waits until everything that was asked is done and returns the first error.
 func (d *Device) Sync() error {

@@ -73,6 +73,22 @@ type Info struct {
 	ClockMHz int `json:",omitempty"`
 }
 
+// Traffic is what was asked of a GPU since it was opened.
+type Traffic struct {
+	Launches           int64 // calls that give it work: kernels, products, copies on the device; a graph is one
+	Kernels            int64 // what it runs for them: those in graphs one by one
+	Waits              int64 // times that the host stood still until all was done
+	Uploads, Downloads int64
+	Bytes              int64   // of the arrays that kernels were given, each once a kernel
+	FLOP               float64 // of matrix products, and of costs between points
+}
+
+// Minus is what came after u.
+func (t Traffic) Minus(u Traffic) Traffic {
+	return Traffic{t.Launches - u.Launches, t.Kernels - u.Kernels, t.Waits - u.Waits, t.Uploads - u.Uploads, t.Downloads - u.Downloads,
+		t.Bytes - u.Bytes, t.FLOP - u.FLOP}
+}
+
 // Graph is a recorded sequence of operations.
 type Graph interface {
 	Launch() error
@@ -161,6 +177,8 @@ type SGD struct {
 type Backend interface {
 	Info() Info
 	MemInfo() (free, total int64, err error)
+	// Traffic is zero for a processor.
+	Traffic() Traffic
 	Sync() error
 	Close() error
 	// Record runs f once, doing and recording what it launches.

@@ -195,6 +195,7 @@ func (b *cublas) gemm(c backend.Tensor, pa, pb arg, p *product) error {
 			uintptr(p.Batch))
 	}
 	b.g.note(name)
+	b.g.ran(pa.all+pb.all+to.all, p.flop())
 	return b.check(fmt.Sprintf("%s %d×%d×%d", name, p.M, p.N, p.K), status)
 }
 

@@ -26,6 +26,8 @@ func (g *gpu) readFault() error {
 	}
 	g.mayFault = false
 	f := new(fault)
+	g.traffic.Downloads++
+	g.traffic.Waits++
 	code := call(g.cuMemcpyDtoHAsync, uintptr(unsafe.Pointer(f)), uintptr(g.faults.addr), uintptr(faultSize), g.stream)
 	if err := g.check("cuMemcpyDtoHAsync", code); err != nil {
 		return err
@@ -46,5 +48,6 @@ func (g *gpu) readFault() error {
 // zero clears a block.
 func (g *gpu) zero(m *memory) error {
 	g.touch(m)
+	g.ran(m.size, 0)
 	return g.check("cuMemsetD8Async", call(g.cuMemsetD8Async, uintptr(m.addr), 0, uintptr(m.size), g.stream))
 }

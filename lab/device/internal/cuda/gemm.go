@@ -101,6 +101,11 @@ func (g *gpu) ownGemm(c backend.Tensor, a, b arg, p product) error {
 	})
 }
 
+// flop is the operations of the product.
+func (p *product) flop() float64 {
+	return 2 * float64(p.M) * float64(p.N) * float64(p.K) * float64(p.Batch)
+}
+
 // fits says whether every number can be a C int.
 func (p *product) fits() bool {
 	for _, v := range []int64{p.M, p.N, p.K, p.LDA, p.LDB, p.LDC} {

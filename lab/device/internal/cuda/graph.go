@@ -15,6 +15,8 @@ type graph struct {
 	uses   []*memory // every block that a kernel in it touches
 	pool   pool      // blocks that were freed while it was recorded
 	faults bool      // it can report a bad index
+
+	traffic backend.Traffic // of one launch
 }
 
 // captureRelaxed lets the driver allocate memory and load kernels while the stream is captured, neither of which
@@ -93,6 +95,8 @@ func (r *graph) Launch() error {
 		}
 		g.mayFault = g.mayFault || r.faults
 		g.note("a graph")
+		t, one := &g.traffic, r.traffic
+		t.Launches, t.Kernels, t.Bytes, t.FLOP = t.Launches+1, t.Kernels+one.Kernels, t.Bytes+one.Bytes, t.FLOP+one.FLOP
 		return g.check("cuGraphLaunch", call(g.cuGraphLaunch, r.exec, g.stream))
 	})
 }

@@ -15,6 +15,7 @@ type arg struct {
 	size int
 	blob unsafe.Pointer // of size bytes, in place of bits
 	mem  *memory
+	all  int64 // bytes of the array, for who counts
 }
 
 func i32(v int) arg { return arg{bits: uint64(uint32(int32(v))), size: 4} }
@@ -37,7 +38,7 @@ func array(t backend.Tensor) arg {
 	if m == nil || m.addr == 0 {
 		return arg{size: 8}
 	}
-	return arg{bits: m.addr + uint64(t.Offset)*uint64(t.Type.Size()), size: 8, mem: m}
+	return arg{bits: m.addr + uint64(t.Offset)*uint64(t.Type.Size()), size: 8, mem: m, all: int64(bytesOf(t))}
 }
 
 func block(m *memory) arg { return arg{bits: m.addr, size: 8, mem: m} }
@@ -128,9 +129,12 @@ func (g *gpu) start(e *entry, size grid, args []arg) error {
 	if err := g.slots.fill(e, args); err != nil {
 		return err
 	}
+	var bytes int64
 	for _, a := range args {
 		g.touch(a.mem)
+		bytes += a.all
 	}
+	g.ran(bytes, 0)
 	code := call(g.cuLaunchKernel, e.handle, uintptr(size.x), uintptr(max(size.y, 1)), uintptr(max(size.z, 1)),
 		uintptr(e.block), 1, 1, 0, g.stream, uintptr(unsafe.Pointer(&g.slots.pointers[0])), 0)
 	if err := g.check("cuLaunchKernel "+e.name, code); err != nil {
@@ -163,6 +167,7 @@ func (g *gpu) wait() error {
 
 // drain waits for the stream.
 func (g *gpu) drain() error {
+	g.traffic.Waits++
 	code := call(g.cuStreamSynchronize, g.stream)
 	if err := g.check("cuStreamSynchronize", code); err != nil {
 		if len(g.recent) == 0 {
@@ -170,6 +175,6 @@ func (g *gpu) drain() error {
 		}
 		return fmt.Errorf("%w (the last kernels were %s; with CUDA_LAUNCH_BLOCKING=1 the one that failed is named)", err, strings.Join(g.recent, ", "))
 	}
-	g.recent = g.recent[:0]
+	g.recent, g.stage.used = g.recent[:0], 0
 	return nil
 }

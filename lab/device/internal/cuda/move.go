@@ -30,7 +30,19 @@ func host(t backend.Tensor, data any) (unsafe.Pointer, error) {
 
 func bytesOf(t backend.Tensor) uintptr { return uintptr(t.Len()) * uintptr(t.Type.Size()) }
 
-// Upload copies from a slice, waiting until the copy is done.
+// stage is page-locked memory that small uploads are copied to first, one after the other, so that the host need not wait for
+// the GPU to fetch them. What is in it is fetched when the stream was waited for.
+type stage struct {
+	memory []byte
+	used   int
+}
+
+const (
+	stageSize = 4 << 20
+	mostStage = stageSize / 4 // larger uploads wait
+)
+
+// Upload copies from a slice, which the caller has back when it returns.
 func (g *gpu) Upload(t backend.Tensor, src any) error {
 	p, err := host(t, src)
 	if err != nil || t.Len() == 0 {
@@ -40,14 +52,42 @@ func (g *gpu) Upload(t backend.Tensor, src any) error {
 		if g.record != nil {
 			return errRecording
 		}
-		code := call(g.cuMemcpyHtoDAsync, uintptr(array(t).bits), uintptr(p), bytesOf(t), g.stream)
-		if err := g.check("cuMemcpyHtoDAsync", code); err != nil {
+		n := int(bytesOf(t))
+		staged := n <= mostStage
+		if staged {
+			if p, err = g.staged(p, n); err != nil {
+				return err
+			}
+		}
+		g.traffic.Uploads++
+		code := call(g.cuMemcpyHtoDAsync, uintptr(array(t).bits), uintptr(p), uintptr(n), g.stream)
+		if err := g.check("cuMemcpyHtoDAsync", code); err != nil || staged {
 			return err
 		}
 		err := g.wait()
 		runtime.KeepAlive(src) // until the copy is done
 		return err
 	})
+}
+
+// staged copies n bytes to the stage and returns where they are.
+func (g *gpu) staged(from unsafe.Pointer, n int) (unsafe.Pointer, error) {
+	if g.stage.memory == nil {
+		var at unsafe.Pointer
+		if err := g.check("cuMemAllocHost", call(g.cuMemAllocHost, uintptr(unsafe.Pointer(&at)), stageSize)); err != nil {
+			return nil, err
+		}
+		g.stage.memory = unsafe.Slice((*byte)(at), stageSize)
+	}
+	if g.stage.used+n > stageSize {
+		if err := g.drain(); err != nil {
+			return nil, err
+		}
+	}
+	to := g.stage.memory[g.stage.used:][:n]
+	copy(to, unsafe.Slice((*byte)(from), n))
+	g.stage.used += (n + 15) / 16 * 16
+	return unsafe.Pointer(&to[0]), nil
 }
 
 // Download copies to a slice, waiting until the copy is done.
@@ -63,6 +103,7 @@ func (g *gpu) Download(dst any, t backend.Tensor) error {
 		if t.Len() == 0 {
 			return g.wait()
 		}
+		g.traffic.Downloads++
 		code := call(g.cuMemcpyDtoHAsync, uintptr(p), uintptr(array(t).bits), bytesOf(t), g.stream)
 		if err := g.check("cuMemcpyDtoHAsync", code); err != nil {
 			return err
@@ -97,6 +138,7 @@ func (g *gpu) copy(dst, src backend.Tensor) error {
 	}
 	g.touch(to.mem)
 	g.touch(from.mem)
+	g.ran(to.all+from.all, 0)
 	return g.check("cuMemcpyDtoDAsync", call(g.cuMemcpyDtoDAsync, uintptr(to.bits), uintptr(from.bits), bytesOf(dst), g.stream))
 }
 

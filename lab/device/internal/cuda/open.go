@@ -65,6 +65,8 @@ type gpu struct {
 	mayFault bool
 	blas     *cublas
 	scratch  *memory // two float64, for Adam
+	stage    stage
+	traffic  backend.Traffic
 	closed   bool
 }
 
@@ -201,6 +203,25 @@ func (g *gpu) memInfo() (free, total int64, err error) {
 	return free, total, err
 }
 
+// Traffic is what was asked.
+func (g *gpu) Traffic() backend.Traffic {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.traffic
+}
+
+// ran counts something that the GPU does, for the recording under way or at once.
+func (g *gpu) ran(bytes int64, flop float64) {
+	t := &g.traffic
+	if g.record != nil {
+		t = &g.record.traffic
+	}
+	t.Launches++
+	t.Kernels++
+	t.Bytes += bytes
+	t.FLOP += flop
+}
+
 // Sync waits until everything is done and returns what failed.
 func (g *gpu) Sync() error { return g.do(g.wait) }
 
@@ -215,6 +236,9 @@ func (g *gpu) Close() error {
 			if m != nil {
 				errs = append(errs, g.give(m))
 			}
+		}
+		if g.stage.memory != nil {
+			errs = append(errs, g.check("cuMemFreeHost", call(g.cuMemFreeHost, uintptr(unsafe.Pointer(&g.stage.memory[0])))))
 		}
 		errs = append(errs, g.releaseAll())
 		for _, m := range g.modules {

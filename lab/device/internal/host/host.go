@@ -41,6 +41,9 @@ func Open(isa cpu.ISA, workers int) (backend.Backend, error) {
 	return h, nil
 }
 
+// Traffic is nothing.
+func (h *Host) Traffic() backend.Traffic { return backend.Traffic{} }
+
 // Info names the processor, the instruction set and the number of workers.
 func (h *Host) Info() backend.Info {
 	return backend.Info{

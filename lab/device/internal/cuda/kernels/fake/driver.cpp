@@ -6,6 +6,7 @@
 //   FAKE_CUDA_CAPABILITY=n   compute capability, major·10 + minor (90)
 //   FAKE_CUDA_MEMORY=n       bytes of memory (4 GiB)
 //   FAKE_CUDA_FAIL=kernel    the kernel faults when it runs; launch:kernel: its launch is refused
+//   FAKE_CUDA_IDLE=1         nothing is computed and what is copied to the host is 0: for counting what a step asks for
 //   FAKE_CUDA_ORDER=n        threads of a block run in the reverse order (-1) or in one drawn from a seed (1, 2, …)
 //
 // All devices share one context and one memory: what belongs to one ordinal and is used on another is not found out.
@@ -33,7 +34,7 @@ constexpr int ok = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3,
 constexpr size_t guard = 64;
 constexpr unsigned char guard_byte = 0xa5, fresh_byte = 0xff; // fresh memory is NaN
 
-std::map<uintptr_t, size_t> live;
+std::map<uintptr_t, size_t> live, locked; // memory of the device, and of the host's that is page-locked
 size_t used = 0;
 int sticky = ok;
 bool inited = false;
@@ -77,6 +78,7 @@ int flush() {
 
 // submit queues work, or adds it to the graph that is being captured.
 int submit(Op op) {
+  if (env("FAKE_CUDA_IDLE", 0)) return ok;
   (capture ? *capture : queue).push_back(std::move(op));
   return ok;
 }
@@ -263,10 +265,32 @@ int cuMemFree_v2(uint64_t p) {
   return sticky;
 }
 
+// Page-locked memory, from which copies wait for their turn.
+int cuMemAllocHost_v2(void** p, size_t n) {
+  CONTEXT;
+  if (n == 0 || !(*p = malloc(n))) return n ? out_of_memory : invalid_value;
+  locked[(uintptr_t)*p] = n;
+  return ok;
+}
+int cuMemFreeHost(void* p) {
+  CONTEXT;
+  flush();
+  if (!locked.erase((uintptr_t)p)) return invalid_value;
+  free(p);
+  return sticky;
+}
+
 int cuMemcpyHtoDAsync_v2(uint64_t dst, const void* src, size_t n, void* stream) {
   CONTEXT;
   NOT_CAPTURING;
   if (stream != &stream_object || !inside(dst, n)) return invalid_value;
+  auto it = locked.upper_bound((uintptr_t)src);
+  if (it != locked.begin() && (uintptr_t)src + n <= (--it)->first + it->second)
+    return submit([=] {
+      if (!inside(dst, n)) return illegal_address;
+      memcpy((void*)dst, src, n);
+      return ok;
+    });
   if (int r = flush(); r != ok) return r; // pageable memory is staged before the call returns
   memcpy((void*)dst, src, n);
   return ok;
@@ -275,6 +299,7 @@ int cuMemcpyDtoHAsync_v2(void* dst, uint64_t src, size_t n, void* stream) {
   CONTEXT;
   NOT_CAPTURING;
   if (stream != &stream_object || !inside(src, n)) return invalid_value;
+  if (env("FAKE_CUDA_IDLE", 0)) memset(dst, 0, n);
   return submit([=] { memcpy(dst, (void*)src, n); return ok; });
 }
 int cuMemcpyDtoDAsync_v2(uint64_t dst, uint64_t src, size_t n, void* stream) {
