@@ -119,46 +119,29 @@ func (e NormNoise) Pair(b Batch) (pair.Pair, error) {
 	if e.Dim == 1 {
 		return b.Additive(e, pair.Laplace, 1/e.Zeta)
 	}
-	if !b.Sampled() {
-		return e.shifted(float64(b.Distance()), 1)
-	}
-	s := b.sampling
-	if b.exchange && s.kind == poisson {
-		return nil, b.Refuse(e, "exchanges in a Poisson sample; substitution bounds it")
-	}
-	if s.kind == with || b.inserted > 1 || b.removed > 1 {
+	at := func(distance float64) (pair.Pair, error) { return pair.NewNorm(e.Zeta, e.Dim, distance, 1) }
+	one, err := at(1)
+	switch k := b.sampling.kind; {
+	case err != nil:
+	case !b.Sampled():
+		one, err = at(float64(b.Distance()))
+	case b.total == 1 || b.exchange:
+		return b.OneRecord(e, one)
+	case k == with || b.inserted > 1 || b.removed > 1:
 		return nil, b.Refuse(e, "norm noise on a sample in which more than one record may differ")
-	}
-	w := s.rate
-	if s.kind == without {
-		w = float64(s.batch) / float64(s.size)
-	}
-	*b.directed = true
-	if b.inserted+b.removed == 1 {
-		p, err := e.shifted(1, w)
-		if err == nil && b.inserted == 1 {
-			p = p.Swap()
+	default: // a substitution moves a sampled batch by two units at most
+		*b.directed = true
+		if one, err = at(2); err == nil {
+			one, err = pair.Sampled(one, b.hit(1, b.x))
 		}
-		return p, err
+		if err == nil {
+			one, err = pair.NewSymmetric(one)
+		}
 	}
-	// A substitution moves a sampled batch by two units at most, an exchange by one.
-	shift := 2.0
-	if b.exchange {
-		shift = 1
-	}
-	half, err := e.shifted(shift, w)
-	if err != nil {
-		return nil, err
-	}
-	return pair.NewSymmetric(half)
-}
-
-func (e NormNoise) shifted(shift, rate float64) (pair.Pair, error) {
-	p, err := pair.NewNorm(e.Zeta, e.Dim, shift, rate)
 	if err != nil {
 		return nil, fmt.Errorf("dp: %v: %w", e, err)
 	}
-	return p, nil
+	return one, nil
 }
 
 // Pair is the removal's for one record.

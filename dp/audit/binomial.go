@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
+
+	"coupling/dp/internal/root"
 )
 
 // ClopperPearson returns the interval of success probabilities that hits of trials do not refute: each end is wrong with
@@ -28,18 +30,8 @@ func upper(k, n int, tail float64) float64 {
 	if k == n {
 		return 1
 	}
-	lo, hi := float64(k)/float64(n), 1.0
-	for {
-		mid := lo + (hi-lo)/2
-		if mid == lo || mid == hi {
-			return min(1, hi*(1+outwards))
-		}
-		if atMost(k, n, mid) > tail {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
+	least := root.Bisect(func(p float64) bool { return atMost(k, n, p) <= tail }, float64(k)/float64(n), 1)
+	return min(1, least*(1+outwards))
 }
 
 // atMost returns P(Bin(n, p) ≤ k) for k < n.

@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"coupling/dp/internal/root"
 )
 
 // OneRun audits a mechanism with one run on a data set with canaries: Canaries records, each of which is put in with
@@ -139,33 +141,20 @@ func LowerBound(canaries, guesses, correct int, delta, confidence float64) (floa
 	if !(confidence > 0 && confidence < 1) {
 		return 0, bad("confidence = %v: must be in (0, 1)", confidence)
 	}
-	refuted := func(eps float64) (bool, error) {
-		p, err := PValue(canaries, guesses, correct, eps, delta)
-		return p <= 1-confidence && p < 1, err
+	if _, err := PValue(canaries, guesses, correct, 0, delta); err != nil {
+		return 0, err
+	}
+	stands := func(eps float64) bool { // of parameters that are in range
+		p, _ := PValue(canaries, guesses, correct, eps, delta)
+		return p > 1-confidence || p >= 1
 	}
 	const step = 1.0 / 64
-	lo, hi := 0.0, 0.0
-	for {
-		ok, err := refuted(hi)
-		if err != nil {
-			return 0, err
-		}
-		if !ok {
-			break
-		}
-		lo, hi = hi, hi+step
+	hi := 0.0
+	for !stands(hi) {
+		hi += step
 	}
-	for range 30 { // to 1e-11
-		mid := lo + (hi-lo)/2
-		ok, err := refuted(mid)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			lo = mid
-		} else {
-			hi = mid
-		}
+	if hi == 0 {
+		return 0, nil
 	}
-	return lo, nil
+	return max(0, root.Bisect(stands, hi-step, hi)*(1-1e-15)), nil // where it does not stand yet
 }

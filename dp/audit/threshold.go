@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 )
 
 // Test is a set of outputs, by their score: those above Threshold, or those at most Threshold.
@@ -73,13 +74,7 @@ func ranks(n int) []int {
 
 // countAtMost counts the sorted values that are at most x.
 func countAtMost(sorted []float64, x float64) float64 {
-	i, _ := slices.BinarySearchFunc(sorted, x, func(v, x float64) int {
-		if v <= x {
-			return -1
-		}
-		return 1
-	})
-	return float64(i)
+	return float64(sort.Search(len(sorted), func(i int) bool { return sorted[i] > x }))
 }
 
 // wilson is a quick stand-in for Clopper-Pearson, good enough to choose a test by.
@@ -99,9 +94,4 @@ func ratio(more, less, delta float64) float64 {
 		return 0
 	}
 	return math.Log((more - delta) / less)
-}
-
-// runFailed reports the error of a mechanism.
-func runFailed(world bool, err error) error {
-	return fmt.Errorf("audit: Run in world %v: %w", world, err)
 }

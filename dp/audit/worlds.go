@@ -1,11 +1,14 @@
 package audit
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"sync"
-	"sync/atomic"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // TwoWorlds is the game of telling two neighbouring data sets apart from one output of a mechanism.
@@ -105,46 +108,16 @@ func (g TwoWorlds[O]) check(rng *rand.Rand, delta float64) (confidence float64, 
 
 // scores runs the mechanism, in chunks with generators of their own.
 func (g TwoWorlds[O]) scores(ctx context.Context, rng *rand.Rand, trials int) (scores [2][]float64, err error) {
-	type job struct {
-		world  int
-		lo, hi int
-		rng    *rand.Rand
-	}
-	var jobs []job
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(cmp.Or(g.Workers, runtime.GOMAXPROCS(0)))
 	for w := range scores {
 		scores[w] = make([]float64, trials)
-		for lo := 0; lo < trials; lo += chunk {
+		for part := range slices.Chunk(scores[w], chunk) {
 			own := rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
-			jobs = append(jobs, job{w, lo, min(lo+chunk, trials), own})
+			group.Go(func() error { return g.fill(ctx, own, w == 1, part) })
 		}
 	}
-	workers := g.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var (
-		next atomic.Int64
-		errs = make([]error, len(jobs))
-		stop atomic.Bool
-		wg   sync.WaitGroup
-	)
-	for range min(workers, len(jobs)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(jobs) && !stop.Load(); i = int(next.Add(1)) - 1 {
-				j := jobs[i]
-				if errs[i] = g.fill(ctx, j.rng, j.world == 1, scores[j.world][j.lo:j.hi]); errs[i] != nil {
-					stop.Store(true)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return scores, err
-		}
-	}
-	return scores, nil
+	return scores, group.Wait()
 }
 
 // fill plays one chunk.
@@ -155,7 +128,7 @@ func (g TwoWorlds[O]) fill(ctx context.Context, rng *rand.Rand, world bool, scor
 		}
 		out, err := g.Run(rng, world)
 		if err != nil {
-			return runFailed(world, err)
+			return fmt.Errorf("audit: Run in world %v: %w", world, err)
 		}
 		s := g.Score(out)
 		if s != s {

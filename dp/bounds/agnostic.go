@@ -135,7 +135,7 @@ func WangRDP(base pair.Pair, n, size, alpha int, v Variant) (float64, error) {
 
 // logVajda returns log E_Q|p/q − 1|^j of a pair on finitely many points.
 func logVajda(p pair.Pair, j float64) (float64, error) {
-	a, ok := p.(pair.Atomic)
+	a, ok := p.(*pair.Discrete)
 	if !ok {
 		return 0, bad("base = %T: the refined bound is for pairs on finitely many points", p)
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/dp/internal/root"
 	"coupling/dp/pair"
 )
 
@@ -161,29 +162,11 @@ func gaussianShift(d float64) (pair.Pair, error) {
 	return m, nil
 }
 
-// invert returns the least ε ≥ 0 with log δ(ε) + room ≤ target, and false when there is none. By bisection to the last digit; the end
-// at which the condition holds is returned.
+// invert returns the least ε ≥ 0 with log δ(ε) + room ≤ target, and false when there is none. The condition holds there.
 func invert(p deltaCurve, target, room float64) (float64, bool) {
 	holds := func(eps float64) bool { return p.LogDelta(eps)+room <= target }
 	if holds(0) {
 		return 0, true
 	}
-	lo, hi := 0.0, 1.0
-	for !holds(hi) {
-		if lo, hi = hi, 2*hi; hi > 1e300 {
-			return 0, false
-		}
-	}
-	for hi-lo > 1e-300 {
-		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi {
-			break
-		}
-		if holds(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi, true
+	return root.Least(holds, 0, 1)
 }

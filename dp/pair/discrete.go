@@ -9,7 +9,7 @@ import (
 	"coupling/dp/internal/logspace"
 )
 
-// Discrete is a pair of distributions on finitely many points. It is Atomic.
+// Discrete is a pair of distributions on finitely many points.
 type Discrete struct {
 	points []point // by increasing loss
 }

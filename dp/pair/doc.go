@@ -19,14 +19,10 @@
 // # The interface and the three accountants
 //
 // [Pair] has what every accountant needs. The Rényi accountant needs LogMoment, the PLD accountant
-// LogDelta, LogTails and Support. Two larger interfaces describe the distribution of the loss:
-//
-//   - [Line]: a density on a real coordinate x along which L is nondecreasing. The contour accountant computes
-//     E_Q[g(L)] = ∫ exp(logQ(x)) g(loss(x)) dx for complex g by quadrature over Window, split at Breaks, with
-//     (logQ, loss) = At(x). For Gaussian mixtures the integrand is analytic, there are no breaks, and the trapezoid rule
-//     converges geometrically. Support().Atoms are the parts that do not decay: they are listed, and for a Laplace
-//     mixture they are the flat ends outside Breaks.
-//   - [Atomic]: finitely many atoms, (P, Q) each: randomised response and other finite mechanisms.
+// LogDelta, LogTails and Support. The contour accountant integrates the Components of a [Mixture] of
+// Gaussians. A [Line] has densities on a real coordinate x along which L is nondecreasing: Gaussian and
+// Laplace mixtures, and norm noise. A [Discrete] pair has finitely many points: randomised response,
+// integer noise and other finite mechanisms.
 //
 // The law of L under P needs no second quadrature: dP = e^L dQ.
 //

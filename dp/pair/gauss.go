@@ -3,10 +3,12 @@ package pair
 import (
 	"math"
 
+	"gonum.org/v1/gonum/integrate/quad"
+
 	"coupling/dp/internal/logspace"
 )
 
-// rule holds the positive nodes and the weights of a symmetric Gauss-Legendre rule with an even number of nodes on [−1, 1].
+// rule holds the nodes and the weights of a Gauss-Legendre rule on [−1, 1].
 type rule struct{ x, w []float64 }
 
 var (
@@ -15,22 +17,10 @@ var (
 	gauss20 = legendre(20)
 )
 
-// legendre computes the rule with n nodes, n even, by Newton's method on the Legendre polynomial.
+// legendre is the rule with n nodes.
 func legendre(n int) rule {
-	r := rule{x: make([]float64, n/2), w: make([]float64, n/2)}
-	for i := range n / 2 {
-		x := math.Cos(math.Pi * (float64(i) + 0.75) / (float64(n) + 0.5))
-		var dp float64
-		for range 8 {
-			p0, p1 := 1.0, x
-			for k := 2; k <= n; k++ {
-				p0, p1 = p1, (float64(2*k-1)*x*p1-float64(k-1)*p0)/float64(k)
-			}
-			dp = float64(n) * (x*p1 - p0) / (x*x - 1)
-			x -= p1 / dp
-		}
-		r.x[i], r.w[i] = x, 2/((1-x*x)*dp*dp)
-	}
+	r := rule{x: make([]float64, n), w: make([]float64, n)}
+	quad.Legendre{}.FixedLocations(r.x, r.w, -1, 1)
 	return r
 }
 
@@ -39,9 +29,7 @@ func (r rule) logIntegral(f func(float64) float64, a, b float64) float64 {
 	s := logspace.Zero()
 	mid, half := a+(b-a)/2, (b-a)/2
 	for i, x := range r.x {
-		lw := math.Log(r.w[i])
-		s.Add(lw + f(mid-half*x))
-		s.Add(lw + f(mid+half*x))
+		s.Add(math.Log(r.w[i]) + f(mid+half*x))
 	}
 	return s.Log() + math.Log(half)
 }

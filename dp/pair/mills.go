@@ -64,7 +64,7 @@ func logMillsDiff(t, d float64) (float64, bool) {
 	}
 	sum := 0.0
 	for i, x := range gauss16.x {
-		sum += gauss16.w[i] * (millsGap(t-d*(1-x)/2) + millsGap(t-d*(1+x)/2))
+		sum += gauss16.w[i] * millsGap(t-d*(1-x)/2)
 	}
 	return math.Log(d / 2 * sum), true
 }

@@ -341,21 +341,8 @@ func (m *Mixture) LogTails(eps float64) (logP, logQ float64) {
 	return m.logMass(m.p, x, 1), m.logMass(m.q, x, 1)
 }
 
-// Window returns an interval outside of which P and Q have each at most mass e^logTail.
-func (m *Mixture) Window(logTail float64) (lo, hi float64) {
-	a := max(0, math.Ln2-logTail)
-	t := a // Laplace: e^−t/2 each side
-	if m.noise == Gaussian {
-		t = math.Sqrt(2 * a) // Φ̄(t) ≤ e^(−t²/2)/2
-	}
-	return m.left - t*m.scale, m.right + t*m.scale
-}
-
-// Breaks lists the means of a Laplace mixture; a Gaussian one has none.
-func (m *Mixture) Breaks() []float64 {
-	if m.noise == Gaussian {
-		return nil
-	}
+// means lists the means of both, in order.
+func (m *Mixture) means() []float64 {
 	b := make([]float64, 0, len(m.p)+len(m.q))
 	for _, c := range m.q {
 		b = append(b, c.Mean)

@@ -213,7 +213,7 @@ func (m *Mixture) rounding(float64) float64 { return 0 }
 // span covers q·h: to the left it is at most q·β; to the right, its peaks end at α·m_max − β·n_min.
 func (m *Mixture) span(beta float64) []float64 {
 	if m.noise == Laplace {
-		return m.Breaks()
+		return m.means()
 	}
 	return []float64{m.left - 40*m.scale, m.left, m.right, m.right + beta*(m.right-m.left) + 40*m.scale}
 }

@@ -1,6 +1,7 @@
 package pair
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -29,17 +30,11 @@ type Norm struct {
 // NewNorm returns the pair of norm noise with inverse scale zeta in dim dimensions, for a shift of the given length which
 // happens with probability rate. In one dimension it is the Laplace mixture of scale 1/ζ.
 func NewNorm(zeta float64, dim int, shift, rate float64) (Pair, error) {
-	if !(zeta > 0) || math.IsInf(zeta, 0) {
-		return nil, bad("zeta = %v: must be positive and finite", zeta)
+	if err := errors.Join(in.Positive("zeta", zeta), in.Positive("shift", shift), in.Rate(rate)); err != nil {
+		return nil, err
 	}
 	if dim < 1 || dim > 10_000_000 {
 		return nil, bad("dim = %d: must be in 1..10,000,000", dim)
-	}
-	if !(shift > 0) || math.IsInf(shift, 0) {
-		return nil, bad("shift = %v: must be positive and finite", shift)
-	}
-	if !(rate > 0 && rate <= 1) {
-		return nil, bad("rate = %v: must be in (0, 1]", rate)
 	}
 	if dim == 1 {
 		return NewMixture(Laplace, 1/zeta, bernoulli(rate, shift), bernoulli(0, 0))
@@ -267,12 +262,6 @@ func (n *Norm) tilted(alpha, a, b float64) float64 {
 	_, loss := n.At(b)
 	return n.logDensityBound(a, b) + alpha*loss + 1e-9
 }
-
-// Window is the whole range of angles.
-func (n *Norm) Window(float64) (lo, hi float64) { return -math.Pi / 2, math.Pi / 2 }
-
-// Breaks are the ends of the range.
-func (n *Norm) Breaks() []float64 { return []float64{-math.Pi / 2, math.Pi / 2} }
 
 // Support returns the range of the loss; there are no atoms.
 func (n *Norm) Support() Support {

@@ -5,6 +5,7 @@ import (
 
 	"coupling/dp/internal/check"
 	"coupling/dp/internal/logspace"
+	"coupling/dp/internal/root"
 )
 
 // Errors of all packages under dp, for errors.Is.
@@ -48,17 +49,6 @@ type Line interface {
 	At(x float64) (logQ, loss float64)
 	// Threshold returns the smallest x with L(x) ≥ ε, −Inf when L ≥ ε everywhere, +Inf when L < ε everywhere.
 	Threshold(eps float64) float64
-	// Window returns an interval outside of which P and Q have each at most mass e^logTail.
-	Window(logTail float64) (lo, hi float64)
-	// Breaks lists, in order, the x at which log q or L is not analytic.
-	Breaks() []float64
-}
-
-// Atomic is a pair on finitely many points.
-type Atomic interface {
-	Pair
-	// Points lists the points with different losses by increasing loss.
-	Points() []Atom
 }
 
 // Atom is a point of positive probability of the privacy loss.
@@ -95,50 +85,23 @@ func Renyi(p Pair, alpha float64) (value, errBound float64) {
 	return k / (alpha - 1), e/(alpha-1) + 4e-16*math.Abs(k)/(alpha-1)
 }
 
-// leastLoss returns the least ε in the range of the loss with ok(ε), for an ok that is false and then true.
-func leastLoss(p Pair, ok func(float64) bool) float64 {
-	s := p.Support()
-	lo, hi := s.Min, s.Max
-	if !math.IsInf(lo, 0) && ok(lo) {
-		return lo
-	}
-	if math.IsInf(lo, 0) {
-		for lo = min(-1, hi-1); lo > -1e300 && ok(lo); {
-			lo *= 2
-		}
-	}
-	if math.IsInf(hi, 0) {
-		for hi = max(1, lo+1); !ok(hi); hi *= 2 {
-			if hi > 1e300 {
-				return math.Inf(1)
-			}
-		}
-	}
-	for {
-		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi {
-			return hi
-		}
-		if ok(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-}
-
 // TradeOff returns the smallest type II error of a test of Q (null) against P (alternative) at level a in [0, 1]:
 // f(a) = inf {1 − P(φ) : Q(φ) ≤ a} = sup over ε of 1 − δ(ε) − e^ε a (Dong, Roth, Su 2022). NaN for a outside [0, 1].
 func TradeOff(p Pair, a float64) float64 {
 	if !(a >= 0 && a <= 1) {
 		return math.NaN()
 	}
-	// The best test rejects above a threshold: the supremum is at the ε where Q(L > ε) crosses a.
-	eps := leastLoss(p, func(eps float64) bool {
+	// The best test rejects above a threshold: the supremum is at the ε where Q(L > ε) falls to a.
+	ok := func(eps float64) bool {
 		_, lq := p.LogTails(eps)
 		return math.Exp(lq) <= a
-	})
-	if math.IsInf(eps, 1) {
+	}
+	lo := -1.0
+	for ok(lo) && lo > -1e300 {
+		lo *= 2
+	}
+	eps, found := root.Least(ok, lo, 1)
+	if !found {
 		return 1 - p.Support().Infinite()
 	}
 	return min(1, max(0, 1-Delta(p, eps)-math.Exp(eps)*a))

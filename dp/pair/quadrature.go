@@ -2,8 +2,8 @@ package pair
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
+	"slices"
 
 	"coupling/dp/internal/logspace"
 )
@@ -22,19 +22,6 @@ type positive struct {
 // cell is an interval waiting to be integrated, with an upper bound of the log of its integral.
 type cell struct{ a, b, bound float64 }
 
-type cells []cell
-
-func (c cells) Len() int           { return len(c) }
-func (c cells) Less(i, j int) bool { return c[i].bound > c[j].bound }
-func (c cells) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
-func (c *cells) Push(x any)        { *c = append(*c, x.(cell)) }
-func (c *cells) Pop() any {
-	old := *c
-	last := old[len(old)-1]
-	*c = old[:len(old)-1]
-	return last
-}
-
 const (
 	quadratureTol = 2e-14  // wanted relative error of a cell, against the total
 	maxCells      = 20_000 // beyond it integrate stops, and the caller must use a bound
@@ -48,10 +35,12 @@ const (
 // cell is accepted when Gauss rules with 12 and 20 nodes agree. It is false when there were too
 // many cells.
 func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
-	var queue cells
+	var queue []cell // by bound
 	push := func(a, b float64) {
 		if b > a {
-			heap.Push(&queue, cell{a, b, f.bound(a, b) + math.Log(b-a)})
+			c := cell{a, b, f.bound(a, b) + math.Log(b-a)}
+			at, _ := slices.BinarySearchFunc(queue, c, func(x, y cell) int { return cmp.Compare(x.bound, y.bound) })
+			queue = slices.Insert(queue, at, c)
 		}
 	}
 	for i := range len(breaks) - 1 {
@@ -62,12 +51,12 @@ func (f positive) integrate(breaks []float64) (logI, relErr float64, ok bool) {
 		if len(queue) == 0 {
 			break
 		}
-		c := heap.Pop(&queue).(cell)
+		c := queue[len(queue)-1]
 		// The remaining cells together are below the tolerance.
-		if c.bound+math.Log(float64(len(queue)+1)) < total.Log()+math.Log(quadratureTol/4) {
-			heap.Push(&queue, c)
+		if c.bound+math.Log(float64(len(queue))) < total.Log()+math.Log(quadratureTol/4) {
 			break
 		}
+		queue = queue[:len(queue)-1]
 		mid := c.a + (c.b-c.a)/2
 		if c.b-c.a <= f.width || mid <= c.a || mid >= c.b {
 			fine := gauss20.logIntegral(f.log, c.a, c.b)

@@ -33,6 +33,12 @@ func Sampled(p Pair, rate float64) (Pair, error) {
 		if m, err := NewMixture(p.noise, p.scale, append(mixed, scaled(q, math.Log1p(-rate))...), q); err == nil {
 			return m, nil
 		}
+	case *Norm:
+		if !p.swapped {
+			s := *p
+			s.rate *= rate
+			return &s, nil
+		}
 	case *Moments:
 		return SampledMoments(p, rate)
 	}

@@ -54,3 +54,31 @@ func step(a, fa, b, fb, c, fc float64) float64 {
 	}
 	return 0.5
 }
+
+// Least returns the least x > lo with ok(x), to the last digit, for an ok that is false at lo and is true from some x on: it doubles
+// the step until ok holds, and bisects. It returns false where ok does not hold up to 1e300.
+func Least(ok func(x float64) bool, lo, step float64) (float64, bool) {
+	hi := lo + step
+	for ; !ok(hi); step *= 2 {
+		if lo, hi = hi, hi+2*step; hi > 1e300 {
+			return hi, false
+		}
+	}
+	return Bisect(ok, lo, hi), true
+}
+
+// Bisect returns the least x in (lo, hi] with ok(x), to the last digit, for an ok that is false at lo and true at hi.
+func Bisect(ok func(x float64) bool, lo, hi float64) float64 {
+	for hi-lo > 1e-300 {
+		mid := lo + (hi-lo)/2
+		if mid <= lo || mid >= hi {
+			break
+		}
+		if ok(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
