@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // values are the parameters of a cell while a design is laid out: JSON values by
@@ -155,10 +156,10 @@ func (s step) allowed(name string) []any {
 // decode reads a step, which is of one kind.
 func (s *step) decode(n node, what string) error {
 	var text struct {
-		When                 values
-		Grid                 axes
-		List                 []values
-		Sobol, Latin, Random *draw
+		When                  values
+		Grid                  axes
+		List                  []values
+		Halton, Latin, Random *draw
 	}
 	if err := n.read(&text, what); err != nil {
 		return err
@@ -166,7 +167,7 @@ func (s *step) decode(n node, what string) error {
 	s.when = text.When
 	kinds := 0
 	var err error
-	for _, kind := range []string{"grid", "list", "sobol", "latin", "random"} {
+	for _, kind := range []string{"grid", "list", "halton", "latin", "random"} {
 		at := n.at(kind)
 		if at.Node == n.Node {
 			continue
@@ -180,17 +181,20 @@ func (s *step) decode(n node, what string) error {
 				err = at.errorf("list: it is empty")
 			}
 		default:
-			err = s.sample(at, kind, map[string]*draw{"sobol": text.Sobol, "latin": text.Latin, "random": text.Random}[kind])
+			err = s.sample(at, kind, map[string]*draw{"halton": text.Halton, "latin": text.Latin, "random": text.Random}[kind])
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if kinds != 1 {
-		return n.errorf("design: %d kinds in one step, want one of grid, list, sobol, latin, random", kinds)
+		return n.errorf("design: %d kinds in one step, want one of grid, list, halton, latin, random", kinds)
 	}
 	return nil
 }
+
+// maxDimensions is what a Halton sequence has.
+const maxDimensions = 1000
 
 // draw is a sample as it is written.
 type draw struct {
@@ -207,23 +211,19 @@ func (s *step) sample(n node, kind string, d *draw) error {
 		return n.errorf("%s: want a count and over", kind)
 	case d.Count > MostCells:
 		return n.errorf("%s: count %d: at most %d", kind, d.Count, MostCells)
-	case kind == "sobol" && len(d.Over) > MaxSobol:
-		return n.errorf("sobol: %d dimensions: at most %d", len(d.Over), MaxSobol)
+	case len(d.Over) > maxDimensions:
+		return n.errorf("%s: %d dimensions: at most %d", kind, len(d.Over), maxDimensions)
 	}
 	for _, a := range d.Over {
 		if a.count > 0 {
 			return n.errorf("%s.count: a range has a count in a grid only", a.name)
 		}
 	}
-	var rnd *rand.Rand
-	switch {
-	case d.Seed != nil:
-		rnd = stream(*d.Seed)
-	case kind != "sobol":
-		rnd = stream(1)
+	seed := uint64(1)
+	if d.Seed != nil {
+		seed = *d.Seed
 	}
-	points := map[string]func(n, dim int, rnd *rand.Rand) [][]float64{"sobol": Sobol, "latin": Latin, "random": Random}[kind]
-	s.size, s.drawn, s.expand = d.Count, d.Over, sample(points(d.Count, len(d.Over), rnd), d.Over)
+	s.size, s.drawn, s.expand = d.Count, d.Over, sample(points(kind, d.Count, len(d.Over), seed), d.Over)
 	return nil
 }
 
@@ -417,18 +417,15 @@ func list(sets []values) func(values) []values {
 }
 
 // sample lays points over the axes.
-func sample(points [][]float64, axes []axis) func(values) []values {
+func sample(points *mat.Dense, axes []axis) func(values) []values {
 	return func(v values) []values {
-		out := make([]values, len(points))
-		for i, p := range points {
+		out := make([]values, points.RawMatrix().Rows)
+		for i := range out {
 			out[i] = v
 			for d, a := range axes {
-				out[i] = out[i].with(a.name, a.sample(p[d]), a.line)
+				out[i] = out[i].with(a.name, a.sample(points.At(i, d)), a.line)
 			}
 		}
 		return out
 	}
 }
-
-// stream is the random numbers of a step.
-func stream(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x73776565702d7631)) }

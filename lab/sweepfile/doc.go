@@ -12,7 +12,7 @@
 //	    d: [2, 16, 64]
 //	- when: {solver: newton}   # cells that do not match pass unchanged
 //	  list: [{damping: 0}, {damping: 0.1, tol: 1e-9}]
-//	- sobol: {count: 32, over: {x: {from: 0, to: 1}, y: {from: 1, to: 1e4, scale: log}}}
+//	- halton: {count: 32, over: {x: {from: 0, to: 1}, y: {from: 1, to: 1e4, scale: log}}}
 //
 // Instead of replicates, a file may ask for early stopping ([Halving]):
 //
@@ -23,12 +23,12 @@
 //
 //   - grid: the product of its parameters' values, the last varying fastest
 //   - list: one cell for each set of parameters
-//   - sobol: the first points of Sobol's sequence; with a seed, shifted
+//   - halton: points that are spread evenly, of a randomised Halton sequence
 //   - latin: a Latin hypercube
 //   - random: independent points
 //
 // A range is {from, to, scale: linear|log, integer: true}, and in a grid has a
-// count; a grid rounds what is between its ends to 14 digits. In sobol, latin and random a parameter may also be a list to choose
+// count; a grid rounds what is between its ends to 14 digits. In halton, latin and random a parameter may also be a list to choose
 // from. A dot goes into an object: noise.sigma. Everything that is random takes
 // its numbers from the step's seed (1 unless given), never from the cells' seeds. A
 // condition (when) asks for what earlier steps set, or else for the experiment's

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,6 +16,7 @@ import (
 	"coupling/lab"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
 
@@ -117,7 +117,7 @@ design:
 }
 
 func TestSamplesStayInTheirRanges(t *testing.T) {
-	for _, kind := range []string{"sobol", "latin", "random"} {
+	for _, kind := range []string{"halton", "latin", "random"} {
 		s, err := Parse("s.yaml", fmt.Appendf(nil, `
 experiment: test/toy
 design:
@@ -224,7 +224,7 @@ func TestFaultsHaveLines(t *testing.T) {
 		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, to: 1, count: 3, scale: log}\n": "s.yaml:4: eps: from 0 to 1: a logarithmic range is positive",
 		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, to: 1}\n":                       "s.yaml:4: eps: a range in a grid needs a count",
 		"experiment: test/toy\ndesign:\n- grid:\n    eps: {from: 0, too: 1}\n":                      `s.yaml:4: eps: unknown key "too"; did you mean to,`,
-		"experiment: test/toy\ndesign:\n- sobol: {count: 4}\n":                                      "s.yaml:3: sobol: want a count and over",
+		"experiment: test/toy\ndesign:\n- halton: {count: 4}\n":                                     "s.yaml:3: halton: want a count and over",
 		"experiment: test/toy\nreplicates: 0\n":                                                     "s.yaml:2: replicates: 0, want 1 or more",
 		"experiment: test/toy\nreplicates: 1.5\n":                                                   "s.yaml:2: replicates: want a whole number",
 		"experiment: test/toy\nseed: -1\n":                                                          "s.yaml:2: seed: -1, want 0 or more",
@@ -257,7 +257,7 @@ func TestFaultsHaveLines(t *testing.T) {
 var digits = regexp.MustCompile(`\d{3}|_|x[0-9a-f]{2}|o\d{2}|b\d{4}|e\+?\d`)
 
 func FuzzParse(f *testing.F) {
-	f.Add("experiment: test/toy\ndesign:\n- grid: {n: [1, 2]}\n- sobol: {count: 3, over: {eps: {from: 0, to: 1}}}\n")
+	f.Add("experiment: test/toy\ndesign:\n- grid: {n: [1, 2]}\n- halton: {count: 3, over: {eps: {from: 0, to: 1}}}\n")
 	f.Add("experiment: test/toy\nparams: {n: .inf, noise: {sigma: .nan}}\nhalving: {budget: steps, min: 1, max: 9, metric: loss}")
 	f.Fuzz(func(t *testing.T, text string) {
 		if digits.MatchString(text) || len(text) > 300 { // large designs take long, which is no fault
@@ -269,85 +269,35 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// The first points of the sequence in three dimensions, as Joe and Kuo's notes
-// (2008, section 4) give them.
-func TestSobolFirstPoints(t *testing.T) {
-	want := [][]float64{
-		{0, 0, 0}, {.5, .5, .5}, {.75, .25, .25}, {.25, .75, .75}, {.375, .375, .625},
-		{.875, .875, .125}, {.625, .125, .875}, {.125, .625, .375}, {.1875, .3125, .9375}, {.6875, .8125, .4375},
-	}
-	if d := cmp.Diff(want, Sobol(10, 3, nil)); d != "" {
-		t.Error(d)
-	}
-}
-
-// Of the first 2^k points along each dimension every interval of length 2^-k
-// holds one, shifted or not; dimensions 1 and 2 are a (0,k,2)-net: so does every
-// dyadic box of area 2^-k.
-func TestSobolIsEven(t *testing.T) {
-	const k = 9
-	for _, shift := range []*rand.Rand{nil, stream(4)} {
-		pts := Sobol(1<<k, MaxSobol, shift)
-		for d := range MaxSobol {
-			seen := make([]bool, 1<<k)
-			for _, p := range pts {
-				seen[int(p[d]*(1<<k))] = true
-			}
-			if slices.Contains(seen, false) {
-				t.Errorf("dimension %d: an interval is empty", d+1)
-			}
-		}
-		for a := range k + 1 {
-			seen := make([]bool, 1<<k)
-			for _, p := range pts {
-				seen[int(p[0]*float64(int(1)<<a))<<(k-a)|int(p[1]*float64(int(1)<<(k-a)))] = true
-			}
-			if slices.Contains(seen, false) {
-				t.Errorf("a box of 2^-%d × 2^-%d is empty", a, k-a)
-			}
-		}
-	}
-}
-
-// The polynomials x^s + a_1 x^(s−1) + … + 1 are primitive: x has order 2^s − 1. And
-// the numbers m_i are odd and below 2^i.
-func TestDirectionNumbers(t *testing.T) {
-	for i, p := range joeKuo {
-		s := len(p.m)
-		poly, x, order := uint32(1<<s|1)|p.a<<1, uint32(1), 0
-		for {
-			if x <<= 1; x>>s&1 == 1 {
-				x ^= poly
-			}
-			if order++; x == 1 || order > 1<<s {
-				break
-			}
-		}
-		if order != 1<<s-1 {
-			t.Errorf("dimension %d: the order of x is %d, want %d", i+2, order, 1<<s-1)
-		}
-		for j, m := range p.m {
-			if m%2 == 0 || m >= 1<<(j+1) {
-				t.Errorf("dimension %d: m_%d = %d", i+2, j+1, m)
-			}
-		}
-	}
-}
-
-func TestLatinHypercube(t *testing.T) {
+// Along each dimension every interval of length 1/n holds a point of a Latin hypercube; of the first b^k points of a Halton
+// sequence every one of length b^-k, b the prime of the dimension. All draw the same from the same seed.
+func TestPointsAreEven(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, dim := rapid.IntRange(1, 60).Draw(t, "n"), rapid.IntRange(1, 5).Draw(t, "dim")
-		pts := Latin(n, dim, stream(rapid.Uint64().Draw(t, "seed")))
-		for d := range dim {
-			seen := make([]bool, n)
-			for _, p := range pts {
-				seen[int(math.Floor(p[d]*float64(n)))] = true
+		n, seed := rapid.IntRange(1, 60).Draw(t, "n"), rapid.Uint64().Draw(t, "seed")
+		latin := points("latin", n, 3, seed)
+		for d := range 3 {
+			spread(t, mat.Col(nil, d, latin))
+			b := []int{2, 3, 5}[d]
+			for k := b; k <= 200; k *= b {
+				spread(t, mat.Col(nil, d, points("halton", k, 3, seed)))
 			}
-			if slices.Contains(seen, false) {
-				t.Fatalf("dimension %d: an interval is empty", d)
+		}
+		for _, kind := range []string{"halton", "latin", "random"} {
+			if a, b := points(kind, n, 3, seed), points(kind, n, 3, seed); !mat.Equal(a, b) || mat.Max(a) >= 1 || mat.Min(a) < 0 {
+				t.Fatalf("%s: %v and %v", kind, a, b)
 			}
 		}
 	})
+}
+
+func spread(t *rapid.T, x []float64) {
+	seen := make([]bool, len(x))
+	for _, v := range x {
+		seen[int(math.Floor(v*float64(len(x))))] = true
+	}
+	if slices.Contains(seen, false) {
+		t.Fatalf("an interval is empty: %v", x)
+	}
 }
 
 func TestEstimate(t *testing.T) {
