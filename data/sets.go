@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // set is a data set that can be downloaded, with its files of both splits.
@@ -21,14 +22,16 @@ func sets() []set {
 	}
 }
 
-// LoadNamed reads a data set by its name: "mnist", "fashion-mnist", "usps" or
-// "cifar10".
+// Names are those of the sets that [LoadNamed] reads.
+func Names() []string { return []string{"mnist", "fashion-mnist", "usps", "cifar10"} }
+
+// LoadNamed reads a data set by its name, one of [Names].
 func LoadNamed(ctx context.Context, from From, name string, split Split) (*Images, error) {
 	load := map[string]func(context.Context, From, Split) (*Images, error){
 		"mnist": MNIST, "fashion-mnist": FashionMNIST, "usps": USPS, "cifar10": CIFAR10,
 	}[name]
 	if load == nil {
-		return nil, fmt.Errorf("data: set %q: want mnist, fashion-mnist, usps or cifar10", name)
+		return nil, fmt.Errorf("data: set %q: want one of %s", name, strings.Join(Names(), ", "))
 	}
 	return load(ctx, from, split)
 }

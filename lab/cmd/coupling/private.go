@@ -181,8 +181,11 @@ func (c privateCmd) load(ctx context.Context, warn io.Writer) (*data.Images, err
 func named(ctx context.Context, name string) (learn, test *data.Images, err error) {
 	set, small := strings.CutSuffix(name, "-sample")
 	set, fit := strings.CutSuffix(set, "-fit")
-	if !slices.Contains([]string{"mnist", "fashion-mnist", "usps", "cifar10"}, set) {
-		return nil, nil, fmt.Errorf("--images DIR, or --data mnist, fashion-mnist, usps or cifar10, or mnist-sample and so on: must be given (--data %q)", name)
+	if name == "" {
+		return nil, nil, errors.New("--images DIR, or --data NAME: must be given")
+	}
+	if known := data.Names(); !slices.Contains(known, set) {
+		return nil, nil, fmt.Errorf("--data %q: there is none; %s", name, lab.DidYouMean(set, known))
 	}
 	origin := data.Official
 	if small {
