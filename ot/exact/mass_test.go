@@ -185,3 +185,10 @@ func consistent(t *testing.T, tr *tree) {
 		}
 	}
 }
+
+// value returns the cost of the basis.
+func (s *simplex) value() float64 {
+	var sum wide
+	s.each(func(i, j int, w, c float64) { sum = sum.add(w * c) })
+	return sum.hi
+}

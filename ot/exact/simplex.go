@@ -13,14 +13,6 @@ type Simplex struct {
 	// MaxPivots stops early with a feasible plan, feasible potentials and Status PivotLimit; 0
 	// means no limit. The method ends without a limit, since no basis occurs twice.
 	MaxPivots int
-	// Trace, if not nil, is called every n + m pivots.
-	Trace func(Step)
-}
-
-// A Step is the progress passed to Trace.
-type Step struct {
-	Pivots int
-	Value  float64 // of the present basis, which decreases
 }
 
 // Status says how a solve ended.
@@ -195,22 +187,12 @@ func (s *simplex) run(opt Simplex) error {
 			if s.ctx.Err() != nil {
 				return cancelled(s.ctx, 0)
 			}
-			if opt.Trace != nil {
-				opt.Trace(Step{Pivots: s.pivots, Value: s.value()})
-			}
 		}
 		careful = careful || s.pivots > patience*(s.n+s.m)
 		if careful || s.pivots%(s.n+s.m) == 0 {
 			s.tree.refresh()
 		}
 	}
-}
-
-// value returns the cost of the basis.
-func (s *simplex) value() float64 {
-	var sum wide
-	s.each(func(i, j int, w, c float64) { sum = sum.add(w * c) })
-	return sum.hi
 }
 
 // each visits the arcs of the basis that carry mass in the problem as it was before the

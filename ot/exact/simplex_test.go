@@ -358,11 +358,6 @@ func TestPivotLimit(t *testing.T) {
 	c := mat.NewDense(80, 90, nil)
 	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
 	best := solve(t, nil, nil, c)
-	seen := 0
-	full, err := exact.Simplex{Trace: func(exact.Step) { seen++ }}.Solve(t.Context(), nil, nil, exact.Matrix(c))
-	if err != nil || seen != full.Pivots/170 {
-		t.Errorf("trace seen %d times in %d pivots, error %v", seen, full.Pivots, err)
-	}
 	for _, k := range []int{1, 10, 100} {
 		sol, err := exact.Simplex{MaxPivots: k}.Solve(t.Context(), nil, nil, exact.Matrix(c))
 		if err != nil {

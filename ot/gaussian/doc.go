@@ -1,5 +1,5 @@
-// Package gaussian holds the closed forms of optimal transport between Gaussians: Bures–Wasserstein distance, map and
-// barycentre, the entropic plan with its value, potentials, conditionals and samples, and the debiased Sinkhorn
+// Package gaussian holds the closed forms of optimal transport between Gaussians: Bures–Wasserstein distance, the
+// entropic plan with its value, potentials, conditionals and samples, and the debiased Sinkhorn
 // divergence. They are ground truth for solvers, and baselines for learned plans.
 //
 //	W₂²(p, q) = |m_p − m_q|² + tr A + tr B − 2 tr (A^½ B A^½)^½
@@ -23,16 +23,13 @@
 //
 // # Singular and ill-conditioned covariances
 //
-// Covariances may be singular (Diracs included) wherever the answer is defined: the formulas above
-// have no inverse of A or B. The optimal map from a singular source and the barycentre of singular
-// covariances only are not defined; their error wraps ErrSingular. A covariance with an eigenvalue
-// below −1e-10 of the largest is refused (ErrCovariance), smaller negative ones, and positive ones
-// up to d·2^−52 of the largest, are rounding and count as zero.
+// Covariances may be singular (Diracs included): the formulas above have no inverse of A or B. A
+// covariance with an eigenvalue below −1e-10 of the largest is refused (ErrCovariance), smaller
+// negative ones, and positive ones up to d·2^−52 of the largest, are rounding and count as zero.
 //
 // # Sources
 //
 // Dowson and Landau 1982 (distance); Janati, Muzellec, Peyré and Cuturi 2020, "Entropic optimal transport between
-// unbalanced Gaussian measures has a closed form", theorem 1, here rewritten without inverses; Álvarez-Esteban, del
-// Barrio, Cuesta-Albertos and Matrán 2016, "A fixed-point approach to barycenters in Wasserstein space", theorem 4.2;
+// unbalanced Gaussian measures has a closed form", theorem 1, here rewritten without inverses;
 // Korotin et al. 2021, "Wasserstein-2 generative networks" (BW-UVP).
 package gaussian

@@ -1,7 +1,6 @@
 package gaussian_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -294,37 +293,6 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-// TestMap: T is symmetric, carries p to q, and its cost is W₂².
-func TestMap(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for _, d := range []int{1, 3, 8} {
-		p := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, d, .1)}
-		q := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, max(d-1, 1), 0)} // singular target
-		m, err := gaussian.Map(p, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e := distance(mul(mul(m.Linear, p.Cov), m.Linear), q.Cov); e > 1e-12*mat.Trace(q.Cov) {
-			t.Errorf("d = %d: TAT differs from B by %v", d, e)
-		}
-		if e := distance(mat.NewVecDense(d, m.Apply(nil, p.Mean)), mat.NewVecDense(d, q.Mean)); e > 1e-15 {
-			t.Errorf("d = %d: mean off by %v", d, e)
-		}
-		w, _ := gaussian.Wasserstein(p, q)
-		cost := mat.Trace(p.Cov) + mat.Trace(q.Cov) - 2*mat.Trace(mul(m.Linear, p.Cov))
-		for i := range d {
-			cost += (p.Mean[i] - q.Mean[i]) * (p.Mean[i] - q.Mean[i])
-		}
-		if math.Abs(w-cost) > 1e-12*(1+w) {
-			t.Errorf("d = %d: W₂² = %v, the map costs %v", d, w, cost)
-		}
-		plan := solve(t, gaussian.Entropic{Eps: 1e-9}, p, q)
-		if e := distance(plan.Forward, m.Linear); e > 1e-6 {
-			t.Errorf("d = %d: barycentric map at ε = 1e-9 differs by %v", d, e)
-		}
-	}
-}
-
 // TestDensity: exp((f + g − c)/ε) p q is the joint density, at random points.
 func TestDensity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -412,69 +380,6 @@ func TestUVP(t *testing.T) {
 	}
 }
 
-// TestBarycentre: commuting covariances average their roots; of two measures the barycentre is on the geodesic; random
-// perturbations do not lower the objective.
-func TestBarycentre(t *testing.T) {
-	ctx := t.Context()
-	commuting := []gaussian.Normal{
-		{Mean: []float64{1, 0}, Cov: diag(1, 4)}, {Mean: []float64{0, 2}, Cov: diag(9, 0)}, {Cov: diag(0.25, 0)},
-	}
-	c, err := gaussian.Barycentre{}.Solve(ctx, []float64{2, 1, 1}, commuting)
-	if err != nil || !c.Converged {
-		t.Fatal(err, c)
-	}
-	want := diag(math.Pow(.5*1+.25*3+.25*.5, 2), 1)
-	if e := distance(c.Cov, want); e > 1e-12 || c.Mean[0] != .5 || c.Mean[1] != .5 {
-		t.Errorf("covariance off by %v, mean %v, %d iterations", e, c.Mean, c.Iterations)
-	}
-
-	rng := rand.New(rand.NewPCG(11, 12))
-	p, q := gaussian.Normal{Mean: vector(rng, 4), Cov: wishart(rng, 4, 4, .1)}, gaussian.Normal{Mean: vector(rng, 4), Cov: wishart(rng, 4, 4, .1)}
-	w, _ := gaussian.Wasserstein(p, q)
-	if c, err = (gaussian.Barycentre{}).Solve(ctx, []float64{.3, .7}, []gaussian.Normal{p, q}); err != nil || !c.Converged {
-		t.Fatal(err, c)
-	}
-	for k, end := range []gaussian.Normal{p, q} {
-		share := []float64{.7, .3}[k]
-		if v, _ := gaussian.Wasserstein(c.Normal, end); math.Abs(v-share*share*w) > 1e-11*w {
-			t.Errorf("W₂² to end %d is %v, want %v", k, v, share*share*w)
-		}
-	}
-	if math.Abs(c.Objective-.21*w) > 1e-11*w {
-		t.Errorf("objective %v, want %v", c.Objective, .21*w)
-	}
-
-	ps := make([]gaussian.Normal, 5)
-	for k := range ps {
-		ps[k] = gaussian.Normal{Cov: wishart(rng, 3, 3, .05)}
-	}
-	if c, err = (gaussian.Barycentre{}).Solve(ctx, nil, ps); err != nil || !c.Converged {
-		t.Fatal(err, c)
-	}
-	for range 20 {
-		moved := mat.NewSymDense(3, nil)
-		moved.AddSym(c.Cov, mulSym(wishart(rng, 3, 3, 0), 1e-3))
-		sum := 0.
-		for _, p := range ps {
-			v, _ := gaussian.Bures(moved, p.Cov)
-			sum += v / 5
-		}
-		if sum < c.Objective {
-			t.Errorf("objective %v near the barycentre, %v at it", sum, c.Objective)
-		}
-	}
-	if c, err = (gaussian.Barycentre{MaxIter: 1}).Solve(ctx, nil, ps); err != nil || c.Converged || c.Iterations != 1 || c.Residual < 1e-6 {
-		t.Errorf("one iteration: %+v, error %v", c, err)
-	}
-	stopped, cancel := context.WithCancel(ctx)
-	cancel()
-	if _, err = (gaussian.Barycentre{}).Solve(stopped, nil, ps); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-}
-
-func mulSym(s *mat.SymDense, by float64) *mat.SymDense { s.ScaleSym(by, s); return s }
-
 // TestIllConditioned: rotated covariances with condition number 1e12 keep the digits that rounding of their entries
 // leaves.
 func TestIllConditioned(t *testing.T) {
@@ -517,7 +422,6 @@ func TestIllConditioned(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	ok := gaussian.Normal{Cov: diag(1, 1)}
-	flat := gaussian.Normal{Cov: diag(1, 0)}
 	nan := gaussian.Normal{Cov: diag(1, math.NaN())}
 	neg := gaussian.Normal{Cov: diag(1, -1)}
 	solve := func(p, q gaussian.Normal) error { _, err := gaussian.Entropic{Eps: 1}.Solve(p, q); return err }
@@ -534,11 +438,7 @@ func TestErrors(t *testing.T) {
 		{solve(nan, ok), gaussian.ErrCovariance, "ot/gaussian: p.Cov[1][1] = NaN: not a covariance"},
 		{solve(ok, neg), gaussian.ErrCovariance, "ot/gaussian: q.Cov has the eigenvalue -1 (largest 1): not a covariance"},
 		{second(gaussian.Entropic{}.Solve(ok, ok)), gaussian.ErrParameter, "ot/gaussian: Eps = 0: must be positive and finite: parameter out of range"},
-		{second(gaussian.Map(flat, ok)), gaussian.ErrSingular, "ot/gaussian: p.Cov: no eigenvalue above rounding beside the largest, 1: singular covariance"},
 		{second(gaussian.UVP(diag(1), diag(0))), gaussian.ErrSingular, "ot/gaussian: reference: trace = 0: singular covariance"},
-		{second(gaussian.Barycentre{}.Solve(t.Context(), nil, []gaussian.Normal{flat, flat})), gaussian.ErrSingular, "ot/gaussian: ps: no covariance of positive weight is invertible: singular covariance"},
-		{second(gaussian.Barycentre{}.Solve(t.Context(), []float64{1, -1}, []gaussian.Normal{ok, ok})), gaussian.ErrParameter, "ot/gaussian: w[1] = -1: must be finite and non-negative: parameter out of range"},
-		{second(gaussian.Barycentre{}.Solve(t.Context(), nil, nil)), gaussian.ErrShape, "ot/gaussian: len(ps) = 0: sizes do not match"},
 		{second(gaussian.Empirical(mat.NewDense(1, 2, nil))), gaussian.ErrShape, "ot/gaussian: x is 1×2: needs two rows and a column: sizes do not match"},
 		{second(ok.Sample(nil, 0)), gaussian.ErrParameter, "ot/gaussian: n = 0: must be positive: parameter out of range"},
 	} {

@@ -47,12 +47,7 @@ func decompose(name string, a mat.Symmetric) (spectrum, error) {
 }
 
 // sqrt returns V diag(√value) Vᵀ.
-func (s spectrum) sqrt() *mat.SymDense { return s.apply(math.Sqrt) }
-
-// apply returns V diag(f(value)) Vᵀ.
-func (s spectrum) apply(f func(float64) float64) *mat.SymDense {
-	return rebuild(s.vector, s.value, f)
-}
+func (s spectrum) sqrt() *mat.SymDense { return rebuild(s.vector, s.value, math.Sqrt) }
 
 // rebuild returns V diag(f(value)) Vᵀ.
 func rebuild(vector *mat.Dense, value []float64, f func(float64) float64) *mat.SymDense {
@@ -61,16 +56,6 @@ func rebuild(vector *mat.Dense, value []float64, f func(float64) float64) *mat.S
 	var full mat.Dense
 	full.Mul(scaled, vector.T())
 	return symmetric(&full, len(value))
-}
-
-// invertible returns an error if an eigenvalue is zero: at a condition number of 1/(d 2^−52) no
-// digit of an inverse is right.
-func (s spectrum) invertible(name string) error {
-	if s.value[0] == 0 {
-		return fmt.Errorf("ot/gaussian: %s: no eigenvalue above rounding beside the largest, %v: %w",
-			name, s.value[len(s.value)-1], ErrSingular)
-	}
-	return nil
 }
 
 // A product is the singular value decomposition U diag(σ) Vᵀ of A^½ B^½. Its singular values are

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"runtime"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,13 +43,10 @@ func (s kit) run(t *testing.T) {
 		"CostShift":      s.costShift,
 		"CostScale":      s.costScale,
 		"Permutation":    s.permutation,
-		"Translation":    s.translation,
 		"DualityGap":     s.dualityGap,
 		"MonotoneInEps":  s.monotone,
 		"PotentialBound": s.potentialBound,
-		"Laplacian":      s.laplacian,
 		"MatrixFree":     s.matrixFree,
-		"Batch":          s.batch,
 		"WarmStart":      s.warmStart,
 		"Value":          s.value,
 	} {
@@ -288,34 +284,6 @@ func upTo(n int) []int {
 	return v
 }
 
-// Moving the targets by v under |x−y|² changes no plan, and <T,c> by |v|² + 2 v·(ȳ − x̄).
-func (s kit) translation(t *rapid.T) {
-	p, eps := Problem(t)
-	g := p.Geometry.(*ot.PointCloud)
-	x, y := g.X(), g.Y()
-	_, d := x.Dims()
-	move := rapid.SliceOfN(rapid.Float64Range(-3, 3), d, d).Draw(t, "move")
-	moved := mat.DenseCopyOf(y)
-	moved.Apply(func(_, k int, v float64) float64 { return v + move[k] }, moved)
-	one := solve(t, s.New(eps, tol), ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean), A: p.A, B: p.B})
-	two := solve(t, s.New(eps, tol), ot.Problem{Geometry: ot.Points(x, moved, ot.SqEuclidean), A: p.A, B: p.B})
-	far := ot.Cost(ot.Points(x, moved, ot.SqEuclidean))
-	near(t, "translated targets", two.Matrix(), one.Matrix(), 10*tol+s.entry(eps, far))
-	want := one.Sharp()
-	for k, v := range move {
-		want += v * v
-		for i, a := range one.A {
-			want -= 2 * v * a * x.At(i, k)
-		}
-		for j, b := range one.B {
-			want += 2 * v * b * y.At(j, k)
-		}
-	}
-	if got := two.Sharp(); math.Abs(got-want) > 1e-7+2*s.cost(far)+mat.Max(far)*s.entry(eps, far) {
-		t.Fatalf("sharp loss after translation %v, want %v", got, want)
-	}
-}
-
 // The dual value bounds the value of any feasible plan from below; the value of the plan itself,
 // made feasible, is close to it.
 func (s kit) dualityGap(t *rapid.T) {
@@ -386,55 +354,6 @@ func (s kit) potentialBound(t *rapid.T) {
 	}
 }
 
-// D = Diag(b) − TᵀDiag(1/a)T is semidefinite, kills constants, and is below Diag(b); its quadratic form is at least
-// |v−v_m|² minⱼ Σᵢ T_ij T_im/aᵢ.
-func (s kit) laplacian(t *rapid.T) {
-	p, eps := Problem(t)
-	plan := solve(t, s.New(eps, tol), p)
-	_, m := plan.Dims()
-	v := rapid.SliceOfN(rapid.Float64Range(-1, 1), m, m).Draw(t, "v")
-	quad := func(v []float64) float64 {
-		u := plan.Apply(v)
-		var q float64
-		for j, b := range plan.B {
-			q += b * v[j] * v[j]
-		}
-		for i, a := range plan.A {
-			if a > 0 {
-				q -= u[i] * u[i] / a
-			}
-		}
-		return q
-	}
-	var upper float64
-	for j, b := range plan.B {
-		upper += b * v[j] * v[j]
-	}
-	q := quad(v)
-	if q < -10*tol || q > upper+10*tol {
-		t.Fatalf("vᵀDv = %v, want in [0, %v]", q, upper)
-	}
-	if k := quad(slices.Repeat([]float64{1}, m)); math.Abs(k) > 10*tol {
-		t.Fatalf("1ᵀD1 = %v, want 0", k)
-	}
-	T := plan.Matrix()
-	least := math.Inf(1)
-	var size float64
-	for j := range m - 1 {
-		var w float64
-		for i, a := range plan.A {
-			if a > 0 {
-				w += T.At(i, j) * T.At(i, m-1) / a
-			}
-		}
-		least = min(least, w)
-		size += (v[j] - v[m-1]) * (v[j] - v[m-1])
-	}
-	if m > 1 && q < least*size-10*tol {
-		t.Fatalf("vᵀDv = %v is below λ_min's bound %v", q, least*size)
-	}
-}
-
 // A geometry that computes its rows when asked gives the plan of the matrix.
 func (s kit) matrixFree(t *rapid.T) {
 	p, eps := Problem(t)
@@ -442,29 +361,6 @@ func (s kit) matrixFree(t *rapid.T) {
 	one := solve(t, s.New(eps, tol), ot.Problem{Geometry: ot.Dense(ot.Cost(g)), A: p.A, B: p.B})
 	two := solve(t, s.New(eps, tol), ot.Problem{Geometry: ot.MatrixFree(g.X(), g.Y(), g.Kind), A: p.A, B: p.B})
 	near(t, "matrix-free", two.Matrix(), one.Matrix(), 4*tol+s.entry(eps, ot.Cost(g)))
-}
-
-// A batch gives the bits of its problems one by one.
-func (s kit) batch(t *rapid.T) {
-	var problems []ot.Problem
-	_, eps := Problem(t)
-	for range 4 {
-		p, _ := Problem(t)
-		problems = append(problems, p)
-	}
-	plans, err := ot.Batch{Solver: s.New(eps, 1e-8), Workers: 3}.Solve(context.Background(), problems)
-	if err != nil {
-		t.Skipf("the drawn ε does not suit every problem: %v", err)
-	}
-	for k, p := range problems {
-		one, err := s.New(eps, 1e-8).Solve(context.Background(), p)
-		if err != nil {
-			t.Fatalf("Solve: %v", err)
-		}
-		if d := cmp.Diff(one.Beta, plans[k].Beta); d != "" {
-			t.Fatalf("problem %d of a batch differs from itself alone (-alone +batch):\n%s", k, d)
-		}
-	}
 }
 
 // With one atom on a side there is only one plan.
