@@ -11,27 +11,27 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ADMM is the algorithm: rules that all nodes and the coordinator share. Its zero value works.
+// ADMM holds the rules that all nodes and the coordinator share. Its zero value works.
 type ADMM struct {
-	// Eta is the penalty η > 0, in units of utility per amount²; 0 means 1. Convergence is fastest where the changes of prices and η times
-	// the changes of amounts are of a size.
+	// Eta is the penalty η > 0, in units of utility per amount²; 0 means 1. Convergence is fastest
+	// where the changes of prices are about η times the changes of amounts.
 	Eta float64 `json:"eta,omitzero"`
-	// Relax is the over-relaxation λ in (0, 2); 0 means 1, none. 1.6 saves a third of the rounds where utilities are curved, and costs some where
-	// they are linear.
+	// Relax is the over-relaxation λ in (0, 2); 0 means 1, none. 1.6 saves a third of the rounds
+	// for curved utilities, and needs some more for linear ones.
 	Relax float64 `json:"relax,omitzero"`
-	// Adapt lets the coordinator double or halve η when one residual lags behind, in the first 300 rounds. It mends a bad η, and is
-	// no better than a good one.
+	// Adapt lets the coordinator double or halve η when one residual lags behind, in the first 300
+	// rounds. It corrects a bad η, and does not improve a good one.
 	Adapt bool `json:"adapt,omitzero"`
 	// Tol stops when both residuals are at most Tol times (√edges + norm), norm being that of the plan for the primal and of the prices for
 	// the dual residual; 0 means 1e-8.
 	Tol float64 `json:"tol,omitzero"`
 	// MaxRounds limits the rounds of a phase; 0 means 100,000.
 	MaxRounds int `json:"max_rounds,omitzero"`
-	// Rounds is the number of private rounds, of which the plans of the last Tail (0: a half) are averaged and then projected; 0 means that
-	// nothing is private.
+	// Rounds is the number of private rounds; 0 means that nothing is private. The plans of the
+	// last Tail rounds (0: half of them) are averaged and then projected.
 	Rounds int `json:"rounds,omitzero"`
 	Tail   int `json:"tail,omitzero"`
-	// Workers is the number of goroutines of Solve; 0 means GOMAXPROCS. It changes no number.
+	// Workers is the number of goroutines of Solve; 0 means GOMAXPROCS. It does not change results.
 	Workers int `json:"-"`
 	// Trace is called after every round of Solve.
 	Trace func(Step) `json:"-"`
@@ -43,7 +43,7 @@ type Status int
 const (
 	// Converged means that the residuals are within Tol.
 	Converged Status = iota
-	// RoundLimit means that MaxRounds came first: look twice.
+	// RoundLimit means that MaxRounds was reached before convergence.
 	RoundLimit
 )
 
@@ -60,16 +60,17 @@ type Step struct {
 	Round                  int
 	Phase                  Phase
 	Eta                    float64
-	FromTarget, FromSource []float64 // what targets and what sources shared: all that travels
+	FromTarget, FromSource []float64 // shared by targets and by sources: all messages
 	Plan                   []float64 // π
 	Primal, Dual           float64   // relative residuals
 }
 
-// Result is a plan and how it came about.
+// Result is a plan and how the run ended.
 type Result struct {
 	// Plan is π: amounts on which both ends of each edge agree, feasible up to the residual. Problem.Repair makes it exactly feasible.
 	Plan []float64
-	// Price is α, what an edge's target pays its source for a unit; of the projecting phase after private rounds.
+	// Price is α, the price of a unit that an edge's target pays its source; after private rounds
+	// it is that of the projecting phase.
 	Price []float64
 	// Average is the mean of the shared plans over the last rounds of Algorithm 2, before it was projected; nil for Algorithm 1.
 	Average      []float64
@@ -79,7 +80,7 @@ type Result struct {
 	Eta          float64 // the last
 }
 
-// Filled returns the rules with the defaults in place of zeros.
+// Filled returns the rules with zeros replaced by defaults.
 func (a ADMM) Filled() ADMM {
 	if a.Eta == 0 {
 		a.Eta = 1
@@ -118,8 +119,8 @@ func (a ADMM) Check() error {
 	return nil
 }
 
-// Digest is the same for rules by which nodes and a coordinator can run together: those that are equal after defaults are filled in. Workers and
-// Trace do not count.
+// Digest is equal for rules that are equal after defaults are filled in, apart from Workers and
+// Trace; nodes and coordinator must agree on it.
 func (a ADMM) Digest() string {
 	a = a.Filled()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", a.Eta, a.Relax, a.Adapt, a.Tol, a.MaxRounds, a.Rounds, a.Tail))
@@ -137,10 +138,10 @@ func (a ADMM) Solve(ctx context.Context, p Problem) (*Result, error) {
 	return a.run(ctx, p.Graph, p.Specs())
 }
 
-// edgesPerSpan is what a goroutine takes at a time.
+// edgesPerSpan is the number of edges that a goroutine takes at a time.
 const edgesPerSpan = 4096
 
-// run plays all nodes.
+// run is a run of all nodes in this process.
 func (a ADMM) run(ctx context.Context, g Graph, specs []Spec) (*Result, error) {
 	c, err := NewConsensus(a, g)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Consensus is what everyone can compute from what nodes share: the amounts and prices that they are asked about next, and when to stop. It
-// sees no utility and no bound.
+// Consensus is the public part of a run: from the shared messages it computes the next amounts and
+// prices, and decides when to stop. It knows no utilities and no bounds.
 type Consensus struct {
 	State
 	rules     ADMM
@@ -15,9 +15,9 @@ type Consensus struct {
 	shared    [2][]float64 // by edge, from targets and from sources
 }
 
-// State is all that a Consensus must remember between rounds.
+// State is all that a Consensus keeps between rounds.
 type State struct {
-	Round        int       `json:"round"` // the round that comes, from 1; the rounds of both phases count
+	Round        int       `json:"round"` // the next round, from 1, over both phases
 	Phase        Phase     `json:"phase"` // of that round
 	Since        int       `json:"since"` // rounds of this phase that have ended
 	Adapted      int       `json:"adapted"`
@@ -41,17 +41,19 @@ const (
 	Projecting
 )
 
-// Question is what a node is asked in a round: all that its answer depends on beside its Spec, and nothing secret.
+// Question is what a node is asked in a round. Its answer depends only on the Question and its
+// Spec; the Question is not secret.
 type Question struct {
 	Round int       `json:"round"`
 	Phase Phase     `json:"phase"`
 	Eta   float64   `json:"eta"`
 	Plan  []float64 `json:"plan"` // π of its edges, in the order of Spec.Neighbours
 	Price []float64 `json:"price"`
-	Tail  []float64 `json:"tail,omitempty"` // the average to come near, in the projecting phase
+	Tail  []float64 `json:"tail,omitempty"` // the average to approach, in the projecting phase
 }
 
-// NewConsensus returns the start of a run: no amounts, no prices. To resume one, put a stored State in place. Errors: rules out of range.
+// NewConsensus returns the start of a run: no amounts, no prices. To resume a run, set a stored
+// State. Errors: rules out of range.
 func NewConsensus(rules ADMM, g Graph) (*Consensus, error) {
 	rules = rules.Filled()
 	if err := rules.Check(); err != nil {
@@ -78,7 +80,8 @@ func (c *Consensus) Ask(node int, q *Question) {
 	}
 }
 
-// Take notes what node shares in this round, an amount an edge. Different nodes may be taken at once.
+// Take records what a node shares in this round, one amount for each edge. It may be called for
+// different nodes at once.
 func (c *Consensus) Take(node int, share []float64) error {
 	if len(share) != len(c.incidence[node]) {
 		return bad("%v shares %d amounts: must be one for each of %d edges", c.graph.node(node), len(share), len(c.incidence[node]))
@@ -93,9 +96,10 @@ func (c *Consensus) Take(node int, share []float64) error {
 	return nil
 }
 
-// Update ends a round in which all nodes have shared: (11) and (12) of the paper with over-relaxation λ, π ← λ(π^t + π^s)/2 + (1−λ)π and
-// α += λη/2 (π^t − π^s), and the decision what comes next. The residuals are those of Boyd et al. 2011, 3.3.1. Errors: sums beyond float64,
-// where amounts or prices are too large.
+// Update ends a round in which all nodes have shared: (11) and (12) of the paper with
+// over-relaxation λ, π ← λ(π^t + π^s)/2 + (1−λ)π and α += λη/2 (π^t − π^s), and decides on the next
+// phase. The residuals are those of Boyd et al. 2011, 3.3.1. Errors: sums beyond float64, where
+// amounts or prices are too large.
 func (c *Consensus) Update() error {
 	relax, eta := c.rules.Relax, c.Eta
 	if c.Phase == Projecting {
@@ -130,7 +134,7 @@ func (c *Consensus) Update() error {
 	return nil
 }
 
-// relative is 0 for a network without edges, which rests.
+// relative is 0 for a network without edges.
 func relative(residual2 float64, edges int, norm2 float64) float64 {
 	if edges == 0 {
 		return 0
@@ -145,7 +149,7 @@ const (
 	adaptBy, adaptAt       = 2, 5
 )
 
-// decide goes on, begins the projecting phase, or stops.
+// decide continues, begins the projecting phase, or stops.
 func (c *Consensus) decide() {
 	switch {
 	case c.Phase == Transporting && c.rules.Rounds > 0:
@@ -168,7 +172,7 @@ func (c *Consensus) decide() {
 	}
 }
 
-// Result is what has been agreed on.
+// Result returns the plan agreed on.
 func (c *Consensus) Result() *Result {
 	r := &Result{Plan: slices.Clone(c.Plan), Price: slices.Clone(c.Price), Rounds: c.Round - 1, Status: c.Status, Primal: c.Primal, Dual: c.Dual, Eta: c.Eta}
 	if c.Phase == Projecting {

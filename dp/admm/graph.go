@@ -42,8 +42,9 @@ func (id ID) Peer(index int) ID { return ID{1 - id.Side, index} }
 // Edge joins a target to a source.
 type Edge struct{ Target, Source int }
 
-// Graph is a bipartite network, complete or not. Edges are sorted by target and then by source, and none is there twice;
-// plans are vectors over them. Make one with Complete, Random, Nearest or Edges.
+// Graph is a bipartite network, complete or not. Edges are sorted by target and then by source,
+// without repetitions; plans are vectors over them. Make one with Complete, Random, Nearest or
+// Edges.
 type Graph struct {
 	Targets, Sources int
 	Edges            []Edge
@@ -125,7 +126,8 @@ func Nearest(x, y mat.Matrix, k int) (Graph, error) {
 	return g, nil
 }
 
-// Edges is the network with the given edges, in any order. Errors: an end out of range, an edge that is there twice.
+// Edges is the network with the given edges, in any order. Errors: an end out of range, a repeated
+// edge.
 func Edges(targets, sources int, edges []Edge) (Graph, error) {
 	g := Graph{Targets: targets, Sources: sources, Edges: slices.Clone(edges)}
 	slices.SortFunc(g.Edges, func(a, b Edge) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Source, b.Source)) })
@@ -158,7 +160,7 @@ func (g Graph) Nodes() []ID {
 	return ids
 }
 
-// node is the one at a place of Nodes.
+// node returns the node at a place of Nodes.
 func (g Graph) node(i int) ID {
 	if i < g.Targets {
 		return ID{Target, i}

@@ -8,29 +8,33 @@ import (
 	"math"
 )
 
-// Ledger records what a private node has released, over all its runs and crashes. With a ledger the budget is one of the data, without it one
-// of each run. Package files keeps one in a file. One node at a time uses a ledger.
+// Ledger records what a private node has released, over all its runs and crashes. With a ledger the
+// budget holds for the data, over all runs; without it, for each run separately. Package files
+// stores one in a file. Only one node at a time may use a ledger.
 type Ledger interface {
-	// Pay records a release before it is made: when it returns nil, the record is safe and the release may be made. A release with the ID of
-	// an earlier one is the same message again and costs nothing. A new one is refused with ErrBudget, and nothing is recorded, unless the
-	// budget pays for rounds releases, and one at the least: it and those that follow it in the run.
+	// Pay records a release before it is made: when it returns nil, the record is safe and the
+	// release may be made. A release with the ID of an earlier one is the same message again and
+	// costs nothing. A new one is refused with ErrBudget, and nothing is recorded, unless the
+	// budget pays for rounds releases (at least one): this one and those that follow it in the run.
 	Pay(r Release, rounds int) error
-	// Rounds is the most rounds that a run may have: as many as the budget still pays for, and as many again as were paid for, in case the
-	// run repeats them.
+	// Rounds is the largest number of rounds of a run: those that the budget still pays for, plus
+	// those already paid for, in case the run repeats them.
 	Rounds() int
 }
 
 // Release is what a node shares in one private round.
 type Release struct {
-	// ID is the same for the same message, noise included, and differs otherwise. It says nothing about either to who has no key.
+	// ID is equal for equal messages, noise included, and differs otherwise. Without the key it
+	// reveals nothing about either.
 	ID    [32]byte
 	Round int
-	// Alpha, Sensitivity and Degree say what it costs: ε = Alpha for a change that moves the decision by Sensitivity/η, in Degree values.
+	// Alpha, Sensitivity and Degree give its cost: ε = Alpha for a change that moves the decision
+	// by Sensitivity/η, in Degree values.
 	Alpha, Sensitivity float64
 	Degree             int
 }
 
-// Affords is how many rounds the node can take part in.
+// Affords is the number of rounds that the node can take part in.
 func (s Secret) Affords() int {
 	if s.Ledger != nil {
 		return s.Ledger.Rounds()
@@ -38,9 +42,10 @@ func (s Secret) Affords() int {
 	return s.Rounds
 }
 
-// source lists all that determines a release: the node, the noise's law, the question and the decision. A release with the same source is the
-// same message; where anything differs the noise is drawn afresh, because two decisions with one noise, or one direction with two radii,
-// would reveal the decisions.
+// source lists all that determines a release: the node, the noise's law, the question and the
+// decision. A release with the same source is the same message; if anything differs, new noise is
+// drawn, because two decisions with the same noise, or one direction with two radii, would reveal
+// the decisions.
 func (n *Node) source(q Question, zeta float64) []byte {
 	b := make([]byte, 0, 8*(6+3*len(n.out)))
 	for _, v := range []uint64{uint64(n.spec.ID.Side), uint64(n.spec.ID.Index), uint64(len(n.out)), math.Float64bits(zeta), uint64(q.Round), math.Float64bits(q.Eta)} {
@@ -54,7 +59,8 @@ func (n *Node) source(q Question, zeta float64) []byte {
 	return b
 }
 
-// digest is HMAC-SHA-256 with the node's key; uses keep noise and names of releases apart.
+// digest is HMAC-SHA-256 with the node's key; the argument use separates noise from names of
+// releases.
 func (s Secret) digest(use string, source []byte) [32]byte {
 	h := hmac.New(sha256.New, s.Key[:])
 	h.Write([]byte(use))
@@ -63,7 +69,7 @@ func (s Secret) digest(use string, source []byte) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// pay asks the ledger, if there is one, for the release of this round.
+// pay records the release of this round in the ledger, if there is one.
 func (n *Node) pay(round int, source []byte) error {
 	secret := n.spec.Secret
 	if round > n.rules.Rounds { // whatever the ledger says

@@ -10,40 +10,43 @@ import (
 	"coupling/dp/noise"
 )
 
-// Spec is all that a node knows: its own utilities and bounds, and who its neighbours are.
+// Spec is all that a node knows: its own utilities and bounds, and its neighbours.
 type Spec struct {
 	ID         ID
-	Neighbours []int // indices on the other side, increasing: one an edge
+	Neighbours []int // indices on the other side, increasing, one for each edge
 	Utilities  []Utility
 	Bounds     Bounds
-	// Secret makes the node's shares private (Algorithm 2); nil shares them as they are.
+	// Secret makes the node's messages private (Algorithm 2); with nil they are exact.
 	Secret *Secret
 }
 
-// Secret is what a private node keeps to itself about its noise.
+// Secret holds a private node's noise parameters and key.
 type Secret struct {
 	// Alpha is the privacy of each round, α_p; Sensitivity bounds how far a change of the protected parameters moves the node's decision
 	// times η, in L2 norm: ρ for one parameter (see Private.Sensitivity). The noise is ∝ exp(−ζ‖ξ‖), ζ = η·Alpha/Sensitivity.
 	Alpha, Sensitivity float64
-	// Slope is Private.Slope, above which no utility of the node may be; 0 means Sensitivity.
+	// Slope is Private.Slope, the largest slope of the node's utilities; 0 means Sensitivity.
 	Slope float64
 	// Epsilon and Delta limit a run, for accounts of it; Epsilon 0 is no limit.
 	Epsilon, Delta float64
-	// Rounds is how many rounds the node's budget pays for.
+	// Rounds is the number of rounds that the node's budget pays for.
 	Rounds int
-	// Key seeds the noise of every round, so that a message that is sent again, or computed again after a crash, carries the same noise:
-	// fresh noise on the same decision would be spent twice. Who knows the key can remove the noise.
+	// Key seeds the noise of every round, so that a message that is sent again, or computed again
+	// after a crash, has the same noise: new noise on the same decision would cost budget again.
+	// Anyone with the key can remove the noise.
 	Key [32]byte
-	// Ledger keeps account of what is released, over all runs; nil keeps none, and Rounds then holds for each run by itself.
+	// Ledger accounts for the releases of all runs; without it, Rounds holds for each run
+	// separately.
 	Ledger Ledger
 }
 
-// Node is an agent: it answers questions about its own copy of its edges' amounts. It remembers nothing between rounds.
+// Node is an agent: it answers questions about its own copy of its edges' amounts. It keeps no
+// state between rounds.
 type Node struct {
 	spec      Spec
 	rules     ADMM
 	local     local
-	out, work []float64 // what it shares, and where it would go without utilities and bounds
+	out, work []float64 // what it shares, and its decision without utilities and bounds
 }
 
 // NewNode returns a node that answers by rules. Errors: rules or a spec out of range.
@@ -108,9 +111,11 @@ func (n *Node) sign() float64 {
 	return 1
 }
 
-// Answer decides on the node's own copy, (4) or (5) of the paper with prices as in (9) and (10), adds noise if the node is private, (15) to
-// (18), and returns what to share on each edge, which the next answer overwrites. The same question has the same answer, noise included.
-// Errors: a question that cannot be; ErrBudget when the node's privacy budget does not pay for the round, and those of Secret.Ledger.
+// Answer decides on the node's own copy, (4) or (5) of the paper with prices as in (9) and (10),
+// adds noise if the node is private, (15) to (18), and returns what to share on each edge, which
+// the next answer overwrites. Equal questions have equal answers, noise included. Errors: an
+// invalid question; ErrBudget when the node's privacy budget does not pay for the round, and those
+// of Secret.Ledger.
 func (n *Node) Answer(q Question) ([]float64, error) {
 	if err := n.checkQuestion(q); err != nil {
 		return nil, err
@@ -133,7 +138,7 @@ func (n *Node) Answer(q Question) ([]float64, error) {
 	return n.out, nil
 }
 
-// checkQuestion refuses what no run asks.
+// checkQuestion refuses an invalid question.
 func (n *Node) checkQuestion(q Question) error {
 	d, tail := len(n.out), 0
 	if q.Phase == Projecting {
@@ -157,7 +162,7 @@ func (n *Node) perturb(q Question) ([]float64, error) {
 		return nil, err
 	}
 	zeta := q.Eta * secret.Alpha / secret.Sensitivity
-	norm := noise.Norm{Zeta: zeta / (1 + 2*slack)} // either world's decision is off by slack
+	norm := noise.Norm{Zeta: zeta / (1 + 2*slack)} // the decision of either world may be wrong by slack
 	source := n.source(q, zeta)
 	if err := n.pay(q.Round, source); err != nil {
 		return nil, err

@@ -13,14 +13,16 @@ import (
 
 // Private says how Algorithm 2 protects the utility parameters of nodes.
 type Private struct {
-	// Budget holds for every node that Nodes does not list.
+	// Budget applies to every node that Nodes does not list.
 	Budget account.Budget
 	Nodes  map[ID]account.Budget
-	// Slope is ρ: no slope of any utility that a node might have had exceeds it, u′(v) in [0, ρ] (Assumption 1). It must come
-	// from what is public, such as a range of parameters, not from the parameters. Utilities above it are refused.
+	// Slope is ρ: the largest slope of any utility that a node might have, u′(v) in [0, ρ]
+	// (Assumption 1). It must be derived from public knowledge, such as a range of parameters, not
+	// from the parameters. Utilities above it are refused.
 	Slope float64
-	// Range is the most by which a change of one parameter changes a slope, at any amount; 0 means Slope, which always holds. For parameters A
-	// in an interval of length r it is r times the Steepness: linear utilities with integers 1..5 have Slope 5 and Range 4.
+	// Range is the largest change of a slope, at any amount, by a change of one parameter; 0 means
+	// Slope, which always holds. For parameters A in an interval of length r it is r times the
+	// Steepness: linear utilities with integers 1..5 have Slope 5 and Range 4.
 	Range float64
 	// Parameters is how many parameters of a node may change at once; 0 means 1.
 	Parameters int
@@ -57,9 +59,10 @@ func (p Private) Of(id ID) account.Budget {
 	return p.Budget
 }
 
-// Protect gives every node its noise: how much, the rounds that its budget pays for, and a key from rng. Keys that protect data must be
-// drawn by the nodes themselves; those from a seeded rng are for experiments. Errors: parameters out of range, a
-// utility steeper than Slope, a budget that does not pay for one round.
+// Protect gives every node its noise scale, the rounds that its budget pays for, and a key from
+// rng. Keys that protect data must be drawn by the nodes themselves; those from a seeded rng are
+// for experiments. Errors: parameters out of range, a utility steeper than Slope, a budget that
+// does not pay for one round.
 func (p Private) Protect(rng *rand.Rand, specs []Spec) ([]Spec, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -99,9 +102,10 @@ type roundsKey struct {
 	degree int
 }
 
-// SolvePrivate runs Algorithm 2 in this process: a.Rounds rounds in which every node perturbs what it shares, then a projection of the
-// average of the last a.Tail plans onto the feasible ones. Result.Plan is that projection, Result.Average what was projected.
-// Errors: those of Solve and Protect; ErrBudget when a node's budget does not pay for a.Rounds rounds, before the first.
+// SolvePrivate runs Algorithm 2 in this process: a.Rounds rounds in which every node perturbs what
+// it shares, then a projection of the average of the last a.Tail plans onto the feasible ones.
+// Result.Plan is the projection, Result.Average the average before it. Errors: those of Solve and
+// Protect; ErrBudget when a node's budget does not pay for a.Rounds rounds, before the first.
 func (a ADMM) SolvePrivate(ctx context.Context, p Problem, private Private, rng *rand.Rand) (*Result, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -113,7 +117,8 @@ func (a ADMM) SolvePrivate(ctx context.Context, p Problem, private Private, rng 
 	return a.SolveProtected(ctx, p, specs)
 }
 
-// CanAfford returns ErrBudget, with the node named, when some node's budget does not pay for so many rounds.
+// CanAfford returns ErrBudget, with the node's name, if some node's budget does not pay for that
+// many rounds.
 func CanAfford(specs []Spec, rounds int) error {
 	for _, s := range specs {
 		if s.Secret != nil && len(s.Neighbours) > 0 && s.Secret.Affords() < rounds {

@@ -21,8 +21,9 @@ type Problem struct {
 	TargetBounds, SourceBounds   []Bounds
 }
 
-// Check refuses a problem that is malformed, unbounded or infeasible, and says what is wrong. That no plan meets the bounds is an
-// *InfeasibleError with the violated cut. Cost: a maximum flow for each side that has a Min above 0, else a pass.
+// Check returns an error for a problem that is malformed, unbounded or infeasible. If no plan meets
+// the bounds, it is an *InfeasibleError with the violated cut. Cost: a maximum flow for each side
+// that has a Min above 0, else a pass.
 func (p Problem) Check() error {
 	if err := p.Graph.check(); err != nil {
 		return err
@@ -107,7 +108,7 @@ func (p Problem) Totals(plan []float64) (targets, sources []float64) {
 	return targets, sources
 }
 
-// Violation is the most by which a plan misses a bound or is negative.
+// Violation is the largest amount by which a plan misses a bound or is negative.
 func (p Problem) Violation(plan []float64) float64 {
 	worst := 0.0
 	for _, v := range plan {
@@ -123,7 +124,7 @@ func (p Problem) Violation(plan []float64) float64 {
 	return worst
 }
 
-// Specs hands every node what it may know, in the order of Graph.Nodes.
+// Specs returns what each node may know, in the order of Graph.Nodes.
 func (p Problem) Specs() []Spec {
 	ids, incidence := p.Graph.Nodes(), p.Graph.Incidence()
 	out := make([]Spec, len(ids))
@@ -141,8 +142,8 @@ func (p Problem) Specs() []Spec {
 	return out
 }
 
-// InfeasibleError names a cut that no plan can cross: what Nodes must have at least is more than all their neighbours, Through, can
-// have at most. It wraps ErrInfeasible.
+// InfeasibleError names a violated cut: the least total of Nodes exceeds the largest total of all
+// their neighbours, Through. It wraps ErrInfeasible.
 type InfeasibleError struct {
 	Side    Side  // of Nodes
 	Nodes   []int // their Min add up to Need
@@ -191,7 +192,8 @@ func (p Problem) feasible() error {
 	return errors.Join(errs...)
 }
 
-// cuts takes a cut apart into those that have no edge in common: the sums of one that is violated are not to drown in those of others.
+// cuts splits a cut into parts without common edges, so that rounding in the sums of other parts
+// cannot hide a violated one.
 func (p Problem) cuts(side Side, reached func(ID) bool) []*InfeasibleError {
 	beside := [2][][]int{make([][]int, p.Graph.Targets), make([][]int, p.Graph.Sources)}
 	for _, e := range p.Graph.Edges {
@@ -228,7 +230,8 @@ func (p Problem) cuts(side Side, reached func(ID) bool) []*InfeasibleError {
 	return out
 }
 
-// network is the flow problem of what side's nodes need, through its edges, from what the others have.
+// network is the flow problem of supplying the needs of side's nodes through its edges from the
+// other side.
 func (p Problem) network(side Side) (*flow.Flow, [2]int) {
 	nodes := [2]int{2, 2 + p.Graph.Targets}
 	f := flow.New(2+p.Graph.Targets+p.Graph.Sources, 0, 1, len(p.Graph.Edges)+p.Graph.Targets+p.Graph.Sources)

@@ -43,8 +43,9 @@ func (p *projector) project(dst, c []float64, b Bounds) {
 	}
 }
 
-// threshold returns the largest of c, and τ with Σ max(c − top − τ, 0) = s (Held, Wolfe, Crowder 1974). Amounts that count are within s of the
-// largest, so that less of them is lost in differences from it than in c itself.
+// threshold returns the largest of c, and τ with Σ max(c − top − τ, 0) = s (Held, Wolfe, Crowder
+// 1974). Positive amounts are within s of the largest entry, so differences from it lose less
+// precision than c itself.
 func (p *projector) threshold(c []float64, s float64) (top, tau float64) {
 	if len(c) == 0 {
 		return 0, 0
@@ -87,8 +88,9 @@ func newLocal(us []Utility, b Bounds) local {
 	return l
 }
 
-// solve writes the minimiser to dst, which may be c. Linear utilities are a projection; for others the sum that uᵢ wants at a price ν,
-// Σ prox(cᵢ − ν/η), falls with ν, and where it is right all is.
+// solve writes the minimiser to dst, which may be c. Linear utilities are a projection; for others
+// the sum of amounts at a price ν, Σ prox(cᵢ − ν/η), falls with ν, and the solution is where it
+// meets the bound.
 func (l *local) solve(dst, c []float64, eta float64) {
 	if l.linear != nil || len(c) == 0 {
 		for i, a := range l.linear {

@@ -6,9 +6,10 @@ import (
 	"coupling/dp/admm/internal/flow"
 )
 
-// Repair returns a plan that meets all bounds, up to the rounding of sums, near a plan that almost does: amounts below 0 become 0, nodes
-// above their Max are scaled down, and what nodes then lack is brought along augmenting paths, which change no other total
-// beyond its bounds. On a feasible plan it changes nothing. The problem must have passed Check.
+// Repair returns a plan that meets all bounds, up to the rounding of sums, near a plan that almost
+// does: amounts below 0 become 0, nodes above their Max are scaled down, and missing amounts are
+// moved along augmenting paths, which keep all other totals within their bounds. It does not change
+// a feasible plan. The problem must have passed Check.
 func (p Problem) Repair(plan []float64) []float64 {
 	out := make([]float64, len(plan))
 	for e, v := range plan {

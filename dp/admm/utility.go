@@ -7,8 +7,9 @@ import (
 	"coupling/dp/internal/root"
 )
 
-// Utility is what a node gains from an amount v ≥ 0 on one edge: concave, increasing and continuously differentiable
-// (Assumption 1 of the paper). The types of this file are the utilities there are; Func takes any other.
+// Utility is what a node gains from an amount v ≥ 0 on one edge: concave, increasing and
+// continuously differentiable (Assumption 1 of the paper). The types of this file are the built-in
+// utilities; Func takes any other.
 type Utility interface {
 	// Value is u(v).
 	Value(v float64) float64
@@ -28,7 +29,7 @@ type Saturating struct{ A, B float64 }
 // Quadratic is u(v) = A v − B v²/2 up to its summit at v = A/B, and constant from there on.
 type Quadratic struct{ A, B float64 }
 
-// Func is a utility of one's own, with its derivative D.
+// Func is a user's own utility, with its derivative D.
 type Func struct{ F, D func(v float64) float64 }
 
 // Value is A v.
@@ -79,7 +80,8 @@ func Steepness(u Utility) (perUnit float64, known bool) {
 	return 0, false
 }
 
-// checkUtility refuses parameters with which u is not concave and increasing. A Func is looked at in a few places only.
+// checkUtility refuses parameters with which u is not concave and increasing. A Func is checked at
+// a few points only.
 func checkUtility(u Utility) error {
 	a, b := 0.0, 1.0
 	switch u := u.(type) {

@@ -22,7 +22,7 @@ func ClopperPearson(hits, trials int, confidence float64) (lo, hi float64, err e
 	return 1 - upper(trials-hits, trials, tail), upper(hits, trials, tail), nil
 }
 
-// outwards is what rounding in the incomplete beta function can amount to, relative.
+// outwards bounds the relative rounding error of the incomplete beta function.
 const outwards = 1e-9
 
 // upper returns the p with P(Bin(n, p) ≤ k) = tail, rounded up. It is 1 for k = n.

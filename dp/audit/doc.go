@@ -1,13 +1,14 @@
 // Package audit bounds the ε of a mechanism from below, by attacking it.
 //
-// An accountant says how private a mechanism is on paper. An audit runs it: what an attacker gets out of it is a lower
-// bound of its ε, with confidence. When the lower bound is above the ε that was claimed, then the code, the accounting
-// or the claim is wrong. When it is below, nothing is proved: the attack may be weak, and most are.
+// An accountant bounds the privacy of a mechanism on paper. An audit runs the mechanism, and the
+// success of an attack gives a lower bound of its ε, with confidence. If the lower bound is above
+// the claimed ε, then the code, the accounting or the claim is wrong. If it is below, nothing is
+// proved: the attack may be weak, and most are.
 //
-// # In words
+// # Example
 //
-// A mechanism is a function that runs on one of two neighbouring data sets, the worlds, and an attack is a score that is
-// large for outputs of the one:
+// A mechanism is a function that runs on one of two neighbouring data sets, the worlds. An attack
+// is a score that is large for outputs in world true:
 //
 //	game := audit.TwoWorlds[float64]{
 //		Run: func(rng *rand.Rand, world bool) (float64, error) {
@@ -21,17 +22,20 @@
 //	}
 //	found, err := game.Epsilon(ctx, rng, 0.01) // found.Epsilon > 2.318: this is not the Gaussian of σ = 1
 //
-// OneRun needs a single run, such as one training of a network, on a data set with many canaries, each put in by a coin;
-// the attack guesses the coins. It is weaker: its theorem is sharp for randomised response, and for Gaussian noise with
-// σ = 1 and δ = 1e-5 it finds about half of the ε that there is.
+// OneRun needs a single run, such as one training of a network, on a data set with many canaries,
+// each included by a coin flip; the attack guesses the coins. It is weaker: its theorem is sharp
+// for randomised response, but for Gaussian noise with σ = 1 and δ = 1e-5 it finds about half of
+// the true ε.
 //
-// # What a finding says
+// # Findings
 //
-// Whatever the score, if the mechanism is (ε, δ)-differentially private then a finding is above ε with probability at
-// most 1 − Confidence, over the runs. The score may be anything that was chosen before, and best is the privacy loss
-// (Loss, Response). Looking at several findings and keeping the largest is not covered.
+// For every score: if the mechanism is (ε, δ)-differentially private, a finding is above ε with
+// probability at most 1 − Confidence, over the runs. The score may be any function chosen
+// beforehand; the best is the privacy loss (Loss, Response). Looking at several findings and
+// keeping the largest is not covered.
 //
-// Which pairs of worlds are neighbours is the caller's: a record more or less, or one record exchanged, as claimed.
+// The caller chooses the worlds, as neighbours in the sense of the claim: one record more or less,
+// or one record exchanged.
 //
 // # Sources
 //

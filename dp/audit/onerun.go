@@ -11,18 +11,19 @@ import (
 	"coupling/dp/internal/root"
 )
 
-// OneRun audits a mechanism with one run on a data set with canaries: Canaries records, each of which is put in with
-// probability 1/2, independently. From the output comes a score for each canary, and for the Guesses canaries of largest
-// |score| it is guessed that those with a positive score were in. The others are abstained from.
+// OneRun audits a mechanism with one run on a data set with canaries: Canaries records, each
+// included with probability 1/2, independently. The output gives a score for each canary. For the
+// Guesses canaries of largest |score| the attack guesses that those with a positive score were
+// included; it does not guess for the others.
 type OneRun struct {
-	// Run runs the mechanism on the data with the canaries i that are included[i], and returns a score for each: positive
-	// and large when the output looks as if it was in. A log-likelihood ratio is best. It must not use included for
-	// anything but the data set.
+	// Run runs the mechanism on the data with the canaries i that are included[i], and returns a
+	// score for each: positive and large when the output suggests that the canary was included. A
+	// log-likelihood ratio is best. Run must use included only to make the data set.
 	Run func(ctx context.Context, rng *rand.Rand, included []bool) (scores []float64, err error)
 	// Canaries is their number, at least 1.
 	Canaries int
-	// Guesses is at most Canaries; 0 means a quarter of them, rounded up. It is fixed before the run; few guesses are
-	// surer, many give more evidence.
+	// Guesses is at most Canaries; 0 means a quarter of them, rounded up. It must be fixed before
+	// the run: few guesses are more often right, many give more evidence.
 	Guesses int
 	// Confidence is that of the finding; 0 means 0.95.
 	Confidence float64

@@ -13,9 +13,10 @@ import (
 // privacy losses log p/q, by the lemma of Neyman and Pearson. World true is P. Outputs are listed step by step, Times of
 // each; a list of another length scores NaN, which the audit refuses.
 //
-// For the sampled Gaussian on real data: dp.Branches of the event, the first branch, where the record with value 1 is
-// removed from a sum that is 0 without it; a batch of the true world then holds it with the sampling probability.
-// Errors: a pair that is no Line, such as that of randomised response (see Response).
+// For the sampled Gaussian on real data: dp.Branches of the event, the first branch, where the
+// record with value 1 is removed from a sum that is 0 without it; a batch of the true world then
+// holds it with the sampling probability. Errors: a pair that is not a Line, such as that of
+// randomised response (see Response).
 func Loss(steps []pair.Step) (func(out []float64) float64, error) {
 	steps = slices.Clone(steps)
 	lines, n := make([]pair.Line, len(steps)), 0

@@ -10,9 +10,9 @@ import (
 // Test is a set of outputs, by their score: those above Threshold, or those at most Threshold.
 type Test struct {
 	Threshold float64
-	// Above says which side the set is.
+	// Above says on which side of the threshold the set is.
 	Above bool
-	// World is the one that the set speaks for.
+	// World is the world in which the set is more likely.
 	World bool
 }
 
@@ -28,8 +28,9 @@ func (t Test) String() string {
 	return fmt.Sprintf("score %s %.6g speaks for world %v", side, t.Threshold, t.World)
 }
 
-// choose returns the test that promises the largest bound, from scores in the two worlds. Both sides and both directions
-// compete, at up to some 300 thresholds, the ranks of which are denser towards the ends.
+// choose returns the test with the largest estimated bound, from scores in the two worlds. It tries
+// both sides and both directions at up to some 300 thresholds, whose ranks are denser towards the
+// ends.
 func choose(zero, one []float64, delta, confidence float64) Test {
 	zero, one = slices.Sorted(slices.Values(zero)), slices.Sorted(slices.Values(one))
 	pooled := slices.Concat(zero, one)
@@ -77,7 +78,7 @@ func countAtMost(sorted []float64, x float64) float64 {
 	return float64(sort.Search(len(sorted), func(i int) bool { return sorted[i] > x }))
 }
 
-// wilson is a quick stand-in for Clopper-Pearson, good enough to choose a test by.
+// wilson is a fast approximation of Clopper-Pearson, exact enough for choosing a test.
 func wilson(hits, n, z float64) (lo, hi float64) {
 	p, zz := hits/n, z*z
 	mid := (p + zz/(2*n)) / (1 + zz/n)

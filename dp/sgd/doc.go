@@ -1,5 +1,6 @@
-// Package sgd trains any network of package lab/nn by DP-SGD (Abadi et al. 2016): each private record's gradient is
-// clipped, their sum over a Poisson batch is released with Gaussian noise, and an optimiser does the rest.
+// Package sgd trains any network of package lab/nn by DP-SGD (Abadi et al. 2016): the gradient of
+// each private record is clipped, the sum over a Poisson batch is released with Gaussian noise, and
+// an optimiser moves the weights by it.
 //
 //	t := sgd.Training{
 //		Net:       nn.Seq(&nn.Dense{In: 2, Out: 16}, nn.Tanh(), &nn.Dense{In: 16, Out: 2}),
@@ -16,35 +17,41 @@
 //
 //	Σ_{i∈B} g_i·min(1, Clip/|g_i|₂) + N(0, σ²),   g_i = ∇_w loss_i(w),   σ = NoiseMultiplier·Clip
 //
-// (a little more: see below). Divided by Rate·N, the expected batch size and not the drawn one, it is the gradient
-// that the optimiser sees. Everything after that is post-processing.
+// (slightly more: see Arithmetic). Divided by Rate·N, the expected batch size and not the drawn
+// one, it is the gradient that the optimiser sees. Everything after that is post-processing.
 //
 // # Sensitivity and neighbours
 //
-// Data sets are neighbours if one has one record more, or K records more or fewer for a group: dp.Relation{Group: K} of
-// kind AddRemove. A loss depends on its own record, the weights, and public or fresh randomness (Objective states the
-// condition). So one more record moves the sum by its own clipped gradient, of norm at most Clip. An empty batch is a
-// sum of zero with noise like any other. Each step is therefore the Poisson-sampled Gaussian mechanism of noise multiplier
-// NoiseMultiplier, whatever the network, and steps compose adaptively: Event is dp.SGD(NoiseMultiplier, Rate, Steps). A group
-// of K moves a sum by at most K·Clip, as package dp assumes. Replacing a record is one removal and one insertion.
+// Data sets are neighbours if one has one record more, or K records more or fewer for a group:
+// dp.Relation{Group: K} of kind AddRemove. A loss depends on its own record, the weights, and
+// public or fresh randomness (Objective states the condition). So one more record moves the sum by
+// its own clipped gradient, of norm at most Clip. An empty batch is released like any other, as
+// zero plus noise. Each step is therefore the Poisson-sampled Gaussian mechanism of noise
+// multiplier NoiseMultiplier, whatever the network, and steps compose adaptively: Event is
+// dp.SGD(NoiseMultiplier, Rate, Steps). A group of K moves a sum by at most K·Clip, as package dp
+// assumes. Replacing a record is one removal and one insertion.
 //
-// N, the settings and the network are public. Choosing settings by looking at private results spends budget that no
-// accountant here sees. The running time is not protected.
+// N, the settings and the network are public. Choosing settings by looking at private results
+// spends budget that is not accounted for here. The running time is not protected.
 //
 // # Arithmetic
 //
-// Batches are cut into virtual batches, so that memory is bounded whatever Rate·N. The records of one stretch of the data
-// set are summed together, so one more record changes the rounding of its own stretch only, if the others keep their places. If
-// the others move up a place, each stretch gives its first record to the one before, and every stretch rounds anew.
+// Batches are cut into virtual batches, so that memory is bounded whatever Rate·N. The records of
+// one stretch of the data set are summed together, so one more record changes the rounding of its
+// own stretch only, if the others keep their places. If the others move by one place, each stretch
+// passes its first record to the previous one, and every stretch rounds differently.
 //
-// These sums are in the network's type; everything else is in float64. All other rounding is of one record at a time: on the CPU a
-// record's part has the same bits whoever is in the batch, so no other record can push it over the corner of a ReLU or a
-// maximum. (Other devices may choose their products by the batch size; use networks without corners there.) Rounding
-// therefore moves a sum by the float32 error of one stretch, which Slack bounds: noise is scaled to a sensitivity of
-// Clip·(1+Slack), and once more for its grid (release.GridMargin). Norms are kept a relative 3e-4 below Clip (train.Margin).
+// These sums are in the network's type; everything else is in float64. All other rounding concerns
+// one record at a time: on the CPU a record's contribution has the same bits whichever other
+// records are in the batch, so no other record can push it over the kink of a ReLU or a maximum.
+// (Other devices may choose their products by the batch size; use networks without kinks there.)
+// Rounding therefore moves a sum by the float32 error of one stretch, which Slack bounds: noise is
+// scaled to a sensitivity of Clip·(1+Slack), and once more for its grid (release.GridMargin). Norms
+// are kept a relative 3e-4 below Clip (train.Margin).
 //
-// One hole is left: a record whose gradient is a sum of terms that cancel to less than some 1e-4 of their size, as over the
-// positions of a convolution, could exceed these margins in float32. Type Float64 excludes it, at twice the time.
+// One gap remains: a record whose gradient is a sum of terms that cancel to less than some 1e-4 of
+// their size, as over the positions of a convolution, could exceed these margins in float32. Type
+// Float64 closes it, at twice the time.
 //
 // A record without a finite gradient counts as zero, which is a function of that record alone.
 //

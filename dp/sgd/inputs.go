@@ -10,16 +10,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Inputs are what a network sees of the records: Pixels of images, Rows of numbers, or a type of one's own.
+// Inputs are the records as a network's input: Pixels of images, Rows of numbers, or a user's own
+// type.
 type Inputs interface {
 	Len() int // N, the number of records
-	// Batch brings records to a device: row k of the array is a function of record records[k] alone.
+	// Batch copies records to a device: row k of the array is a function of record records[k]
+	// alone.
 	Batch(dev *device.Device, t device.DType, records []int) (*device.Array, error)
-	// Digest writes all records, so that other ones are told from them.
+	// Digest writes all records, so that a resumed run detects other ones.
 	Digest(w io.Writer) error
 }
 
-// Rows are the rows of x, N×D, as they are.
+// Rows are the rows of x, N×D, unchanged.
 func Rows(x *mat.Dense) Inputs { return rows{x} }
 
 type rows struct{ *mat.Dense }
@@ -52,7 +54,8 @@ func writeMatrix(w io.Writer, m *mat.Dense) error {
 	return nil
 }
 
-// Pixels are images, N×C×H×W, scaled from [Lo, Hi] to [−1, 1]; values outside go to the nearer end, and NaN to −1.
+// Pixels are images, N×C×H×W, scaled from [Lo, Hi] to [−1, 1]; values outside are moved to the
+// nearer end, and NaN to −1.
 func Pixels(m *data.Images) Inputs { return pixels{m} }
 
 type pixels struct{ *data.Images }

@@ -12,28 +12,29 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Objective is a sum of losses, one of each private record: Classification, Regression, or a type of one's own.
+// Objective is a sum of losses, one for each private record: Classification, Regression, or a
+// user's own type.
 type Objective interface {
 	// Len is the number of records N, which counts as public.
 	Len() int
-	// Cotangent takes the records of a batch forward through its network, once, on its pass, and returns the cotangent of
-	// the network's output for the *sum* of their losses. Example k of the pass is record b.Records[k]: row k of the
-	// input and of the cotangent may depend on that record, on the weights, on what is public and on b.Rand of that record,
-	// and on nothing else. Privacy rests on it.
+	// Cotangent runs the records of a batch forward through its network, once, on its pass, and
+	// returns the cotangent of the network's output for the *sum* of their losses. Example k of the
+	// pass is record b.Records[k]: row k of the input and of the cotangent may depend only on that
+	// record, the weights, public values and b.Rand of that record. Privacy depends on this.
 	Cotangent(b Batch) (dy *device.Array, err error)
-	// Digest writes all records, so that other ones are told from them.
+	// Digest writes all records, so that a resumed run detects other ones.
 	Digest(w io.Writer) error
 }
 
-// Batch is some records on their way through a network.
+// Batch holds some records and the network pass for them.
 type Batch struct {
 	Net     nn.Layer
 	Pass    *nn.Pass
 	Dev     *device.Device
 	Type    device.DType
-	Records []int // at least two, not falling; one that is alone in its sum comes twice
-	// Rand is the randomness of a record's loss at this step, such as noise that it is to be denoised from: independent for
-	// each record and step, whoever else is in the batch.
+	Records []int // at least two, not decreasing; a record alone in its sum occurs twice
+	// Rand is the randomness of a record's loss at this step, such as the noise of a denoiser:
+	// independent for each record and step, and of the other records in the batch.
 	Rand func(record int) *rand.Rand
 }
 
@@ -75,7 +76,7 @@ func (c Classification) Cotangent(b Batch) (*device.Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, l := range c.Labels { // all of them: an error must not wait for the step that has drawn record i
+	for i, l := range c.Labels { // all labels now, not first at the step that draws record i
 		if l < 0 || l >= logits.Dim(1) {
 			return nil, bad("Classification: label %d of record %d: must be in [0, %d), the columns of the network's output", l, i, logits.Dim(1))
 		}

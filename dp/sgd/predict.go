@@ -45,8 +45,8 @@ func (b Batch) output(x Inputs) ([]float64, error) {
 	return y.Float64s()
 }
 
-// fit takes the first record through the network and back, with weights that are thrown away: what does not fit together is an
-// error before anything is spent.
+// fit runs the first record forward and backward through a copy of the network: shapes that do not
+// fit are an error before anything is spent.
 func (t Training) fit(dev *device.Device) (err error) {
 	defer shapes(&err)
 	r := &run{Training: t, dev: dev}
@@ -59,7 +59,8 @@ func (t Training) fit(dev *device.Device) (err error) {
 	return nil
 }
 
-// shapes makes an error of the panic of a layer or a device, whose text names the layer and the shape.
+// shapes turns the panic of a layer or a device into an error; its text names the layer and the
+// shape.
 func shapes(err *error) {
 	switch p := recover().(type) {
 	case nil:

@@ -12,7 +12,7 @@ import (
 	"coupling/lab/nn/train"
 )
 
-// run is a training under way.
+// run is the state of a training.
 type run struct {
 	Training
 	dev  *device.Device
@@ -21,11 +21,13 @@ type run struct {
 	mean *train.EMA // nil: none
 }
 
-// Run initialises the network on the device and trains it; it resumes an earlier run in Dir. Initial weights, batches, the
-// randomness of losses and noise come from the key, which must be the same to resume. The final weights are the same bits, killed or
-// not, on the same kind of device; Dir refuses another kind. The error wraps ErrParameter for shapes that do not fit together, before
-// anything is spent; release.ErrLedger where Dir holds another run or more than Steps steps, or a repeated step would release
-// something else; and release.ErrBusy where another process trains in Dir.
+// Run initialises the network on the device and trains it; it resumes an earlier run in Dir.
+// Initial weights, batches, the randomness of losses and noise come from the key, which must be the
+// same to resume. The final weights are the same bits, killed or not, on the same kind of device;
+// Dir refuses another kind. The error wraps ErrParameter for shapes that do not fit together,
+// before anything is spent; release.ErrLedger where Dir holds another run or more than Steps steps,
+// or where a repeated step would release other values; and release.ErrBusy where another process
+// trains in Dir.
 func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) error {
 	if err := t.check(); err != nil {
 		return err
@@ -50,7 +52,7 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 	if err != nil {
 		return err
 	}
-	on := dev.Info() // without how many workers it has, which changes no bit
+	on := dev.Info() // without the number of workers, which changes no bit
 	r.out.Settings = map[string]any{
 		"mechanism": "DP-SGD", "net": start, "type": r.Type.String(), "objective": fmt.Sprintf("%T", r.Objective), "clip": r.Clip, "multiplier": r.NoiseMultiplier, "rate": r.Rate,
 		"virtual": r.virtual(), "optimiser": fmt.Sprintf("%T%+v", r.Optimiser, r.Optimiser), "average": r.Average, "device": []any{on.Kind, on.Name, on.TF32},
@@ -68,7 +70,7 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 	return dev.Sync()
 }
 
-// Fingerprint tells networks apart by the names, shapes and values of their parameters.
+// Fingerprint is a digest of the names, shapes and values of a network's parameters.
 func Fingerprint(params []*nn.Param) (string, error) {
 	h := sha256.New()
 	for _, p := range params {
@@ -82,7 +84,7 @@ func Fingerprint(params []*nn.Param) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8]), nil
 }
 
-// step does step k.
+// step makes step k.
 func (r *run) step(k int) error {
 	defer r.dev.Scope().Close()
 	batch, err := release.Poisson(r.out.Key.Source("batch", k), r.Objective.Len(), r.Rate)
@@ -103,10 +105,10 @@ func (r *run) step(k int) error {
 	setGrads(r.Net.Params(), sum)
 	r.opt.SetFactor(r.Schedule(k))
 	r.opt.Step()
-	if r.mean != nil { // the first steps count less, for what the network begins with is noise
+	if r.mean != nil { // the first steps count less, since initial weights are noise
 		r.mean.UpdateBy(min(r.Average, float64(k+1)/float64(k+10)))
 	}
-	if r.Trace != nil { // before the checkpoint: a step after which the run is killed is seen again, not never
+	if r.Trace != nil { // before the checkpoint: if the run is killed here, Trace gets the step twice, not never
 		if err := r.Trace(k + 1); err != nil {
 			return err
 		}

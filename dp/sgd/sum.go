@@ -12,9 +12,10 @@ import (
 	"coupling/lab/nn/train"
 )
 
-// sum is Σ_{i∈batch} g_i·min(1, Clip/|g_i|) at step k, over virtual batches. Records of one stretch of the data set go together, so
-// that who else is in the batch does not decide which records share a sum in the network's type. A virtual batch has at most twice
-// as many records as are expected.
+// sum is Σ_{i∈batch} g_i·min(1, Clip/|g_i|) at step k, over virtual batches. Records of one stretch
+// of the data set are summed together, so that the other records of a batch do not decide which
+// records share a sum in the network's type. A virtual batch has at most twice as many records as
+// are expected.
 func (r *run) sum(k int, batch []int) ([]float64, error) {
 	total := make([]float64, nn.Count(r.Net.Params()))
 	stretch := max(int(math.Ceil(float64(r.virtual())/r.Rate)), 1)
@@ -61,9 +62,10 @@ func (r *run) gradients(k int, records []int) error {
 	return err
 }
 
-// cotangent takes records forward. A single record goes in twice, and the second copy counts zero: the product of a vector and a matrix
-// rounds in another order than that of two matrices, and a unit at the corner of its ReLU could be off for the record alone and on beside
-// another. So a record contributes the same bits whoever is in the batch.
+// cotangent runs records forward. A single record goes in twice, and the second copy counts zero:
+// the product of a vector and a matrix rounds in another order than that of two matrices, so a unit
+// at the kink of its ReLU could be off for the record alone and on beside another. So a record
+// contributes the same bits whichever records are in the batch.
 func (r *run) cotangent(p *nn.Pass, k int, records []int) (*device.Array, error) {
 	n := len(records)
 	if n == 1 {
@@ -85,7 +87,7 @@ func (r *run) cotangent(p *nn.Pass, k int, records []int) (*device.Array, error)
 	return dy, nil
 }
 
-// without returns records but for those at these places, ascending.
+// without returns records except those at the given places, which ascend.
 func without(records, places []int) []int {
 	var out []int
 	for k, i := range records {
@@ -112,7 +114,7 @@ func addGrads(total []float64, params []*nn.Param) error {
 	return nil
 }
 
-// setGrads is the way back.
+// setGrads is the inverse of addGrads: it sets all gradients from total.
 func setGrads(params []*nn.Param, values []float64) {
 	for _, p := range nn.Trainable(params) {
 		n := p.Grad.Len()

@@ -29,8 +29,8 @@ type Training struct {
 	Steps           int
 	Optimiser       Optimiser      // such as train.Adam{Rate: 1e-3} or train.SGD{Rate: .1}
 	Schedule        train.Schedule // of the learning rate; nil: constant
-	// Average is the decay of a moving average of the weights, which the network has in the end; 0: the last weights. It
-	// reduces noise at no cost in privacy.
+	// Average is the decay of a moving average of the weights, which become the final ones; 0: the
+	// last weights. It reduces noise at no cost in privacy.
 	Average float64
 	Virtual int          // expected records of a virtual batch, half of the maximum; 0: 64, for which Slack is computed. Memory and rounding grow with it
 	Type    device.DType // of the network; the zero value is Float32
@@ -38,8 +38,8 @@ type Training struct {
 	// step twice. Empty: neither.
 	Dir   string
 	Every int // steps between checkpoints; 0: 100
-	// Trace is called after each step with the number of steps done, also for a step that is repeated. An error ends the run.
-	// May be nil.
+	// Trace is called after each step, repeated ones included, with the number of steps done. An
+	// error ends the run. May be nil.
 	Trace func(done int) error
 }
 
@@ -48,9 +48,10 @@ type Optimiser interface {
 	For(params []*nn.Param) *train.Optimiser
 }
 
-// Slack is the relative factor by which noise is scaled up for the rounding of sums in float32. A sequential sum of n vectors of norm
-// at most Clip errs by at most n²/2·2⁻²⁴·Clip, and so does the sum without one of them: 128²·2⁻²⁴ = 9.8e-4 in all for the
-// largest virtual batch, of twice Virtual.
+// Slack is the relative factor by which noise is scaled up for the rounding of sums in float32. A
+// sequential sum of n vectors of norm at most Clip errs by at most n²/2·2⁻²⁴·Clip, and so does the
+// sum without one of them: 128²·2⁻²⁴ = 9.8e-4 together for the largest virtual batch, of twice
+// Virtual.
 const Slack = 1e-3
 
 func (t Training) virtual() int {
@@ -96,7 +97,7 @@ func (t Training) Calibrate(ctx context.Context, b dp.Budget) (Training, dp.Guar
 	return t, g, err
 }
 
-// check returns an error for what is out of range.
+// check returns an error for a field out of range.
 func (t Training) check() error {
 	switch {
 	case t.Net == nil:
@@ -123,7 +124,7 @@ func (t Training) check() error {
 	return nil
 }
 
-// sensitivity is what noise is scaled to.
+// sensitivity is the sensitivity to which noise is scaled.
 func (t Training) sensitivity() float64 { return t.Clip * (1 + Slack) }
 
 // sigma is the standard deviation of the noise: such that release.Run.Release has the multiplier that Event says.

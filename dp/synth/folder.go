@@ -13,7 +13,8 @@ import (
 	"coupling/lab/durable"
 )
 
-// The files that a run makes: of a data set, and of the folder OUT.state. Temporary ones begin with the same names.
+// The files that a run makes: those of a data set, and those of the folder OUT.state. Temporary
+// files begin with the same names.
 var (
 	dataFiles  = []string{"synthetic.npy", "synthetic.labels.npy", "synthetic.json", "grid.png", "privacy.json", "privacy.txt"}
 	stateFiles = []string{"key", "ledger", "ledger.lock", "checkpoint", ".checkpoint.partial", "published", "lock"}
@@ -25,7 +26,8 @@ type folder struct {
 	lock     io.Closer // nil: not locked
 }
 
-// openState makes or takes up the folder of an unfinished data set, and refuses an Out that holds anything.
+// openState makes the folder of an unfinished data set or opens an existing one, and refuses an Out
+// that is not empty.
 func openState(out string) (*folder, error) {
 	out, err := filepath.Abs(out)
 	if err != nil {
@@ -40,7 +42,7 @@ func openState(out string) (*folder, error) {
 		return nil, err
 	}
 	published, err := s.isPublished()
-	if published { // by a run that was killed before it removed its files
+	if published { // published by a run that was killed before it removed its files
 		err = s.forget()
 	}
 	if occupied := s.occupied(); err != nil || occupied != nil {
@@ -74,7 +76,7 @@ func (s *folder) occupied() error {
 	return fmt.Errorf("%s: %w: it holds %s: give another folder", s.out, ErrOccupied, entries[0].Name())
 }
 
-// open makes the folder, which only its owner can read, and locks it.
+// open makes the folder, readable by its owner only, and locks it.
 func (s *folder) open() error {
 	if err := os.MkdirAll(filepath.Dir(s.dir), 0o777); err != nil {
 		return err
@@ -101,7 +103,8 @@ func (s *folder) open() error {
 // data is the folder of the unfinished data set.
 func (s *folder) data() string { return filepath.Join(s.dir, "data") }
 
-// key is that of a seed, or the one that the run began with, or a fresh one, which only its owner can read.
+// key is the key of the seed, or that with which the run began, or a new one, readable by its owner
+// only.
 func (s *folder) key(seed *uint64) (key release.Key, err error) {
 	if seed != nil {
 		return release.SeededKey(*seed), nil
@@ -121,13 +124,13 @@ func (s *folder) key(seed *uint64) (key release.Key, err error) {
 	return key, durable.WriteFile(path, 0o600, func(w io.Writer) error { _, err := w.Write(key[:]); return err })
 }
 
-// publish renames the data set to Out, which ends the run, and removes its files. The file published says that a data set is whole;
-// without the folder data beside it, that it has been renamed.
+// publish renames the data set to Out, which ends the run, and removes its files. The file
+// published marks a whole data set; if the folder data is missing beside it, it has been renamed.
 func (s *folder) publish() error {
 	if err := durable.WriteFile(filepath.Join(s.dir, "published"), 0o600, func(io.Writer) error { return nil }); err != nil {
 		return err
 	}
-	err := os.Remove(s.out) // an empty folder, on which os.Rename puts none; one that is not empty stays
+	err := os.Remove(s.out) // only an empty folder is removed, over which os.Rename cannot move
 	if err == nil || errors.Is(err, os.ErrNotExist) {
 		err = os.Rename(s.data(), s.out)
 	}
@@ -152,13 +155,13 @@ func (s *folder) isPublished() (bool, error) {
 	return marked == nil && waiting != nil, nil
 }
 
-// leave unlocks the folder, and removes it where nothing was spent: where there is no ledger.
+// leave unlocks the folder, and removes it if nothing was spent, that is, if there is no ledger.
 func (s *folder) leave() {
 	if s.lock == nil {
 		return
 	}
 	if _, err := os.Lstat(filepath.Join(s.dir, "ledger")); errors.Is(err, os.ErrNotExist) {
-		_ = s.forget() // what stays behind is a key that nothing was released with
+		_ = s.forget() // at worst a key remains with which nothing was released
 		return
 	}
 	s.unlock()
@@ -175,14 +178,15 @@ func (s *folder) forget() error {
 	return removeOwn(s.dir, stateFiles)
 }
 
-// isOwn says whether a file is one of names, or a temporary one of them.
+// isOwn reports whether a file is one of names, or a temporary file of one.
 func isOwn(name string, names []string) bool {
 	return slices.ContainsFunc(names, func(own string) bool {
 		return name == own || strings.HasPrefix(name, own+".") && strings.HasSuffix(name, ".tmp") || own == ".checkpoint.partial" && strings.HasPrefix(name, own)
 	})
 }
 
-// removeOwn removes a folder that holds nothing but the files names, in this order. Other files stay, and are an error.
+// removeOwn removes the files names, in this order, and then the folder. Other files stay, and are
+// an error.
 func removeOwn(dir string, names []string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

@@ -10,15 +10,16 @@ import (
 	"coupling/lab/device"
 )
 
-// Jitter moves each synthetic image by a random map that is assumed to change neither its class nor how plausible it is: a digit that
-// is turned a little is the same digit. Images are moved after all releases, so this costs no budget. Whether the assumption holds is not
-// learnt from the images but known of their kind: handwriting bears all of it; clothes, photographed upright and shoes pointing one way,
-// make worse classifiers with it. The zero value moves nothing.
+// Jitter moves each synthetic image by a random map that is assumed to keep it plausible and in its
+// class: a slightly rotated digit is the same digit. Images are moved after all releases, so this
+// costs no budget. The assumption is not learnt from the images; it is knowledge of their kind. It
+// holds for handwriting. Clothes, photographed upright and with shoes pointing one way, give worse
+// classifiers with it. The zero value moves nothing.
 //
 // The map is x → A(x − c) + c + shift + bend(x) about the centre c, with A a rotation, a shear and two scales; each number is Gaussian.
 type Jitter struct {
 	Rotate  float64 // standard deviation of the angle, in radians
-	Shear   float64 // of the shear, pixels to the side a pixel down
+	Shear   float64 // of the shear, in pixels sideways for each pixel down
 	Scale   float64 // of the logarithms of width and height
 	Shift   float64 // of shifts in both directions, as a share of the image's side
 	Elastic float64 // of the displacements at 4×4 points, linear between them, as a share of the image's side
@@ -54,7 +55,7 @@ func (j Jitter) Apply(rng *rand.Rand, m *data.Images) (*data.Images, error) {
 // knots is the number of points of Elastic in each direction.
 const knots = 4
 
-// draw returns where each pixel of a moved image comes from.
+// draw returns the source position of each pixel of a moved image.
 func (j Jitter) draw(rng *rand.Rand, h, w int) func(x, y float64) (u, v float64) {
 	side := math.Sqrt(float64(h * w))
 	sin, cos := math.Sincos(j.Rotate * rng.NormFloat64())
@@ -86,13 +87,13 @@ func (j Jitter) draw(rng *rand.Rand, h, w int) func(x, y float64) (u, v float64)
 	}
 }
 
-// Jittered is a method whose samples are moved by a Jitter. It releases what the method does.
+// Jittered is a method whose samples are moved by a Jitter. Its releases are those of the method.
 type Jittered struct {
 	Method
 	Jitter Jitter
 }
 
-// Describe says what is assumed of images.
+// Describe adds the assumption about images.
 func (j Jittered) Describe() (mechanism, settings string) {
 	mechanism, settings = j.Method.Describe()
 	if j.Jitter == (Jitter{}) {
@@ -107,7 +108,7 @@ func (j Jittered) WithNoise(sigma float64) Method {
 	return j
 }
 
-// Train learns as the method does, unless the Jitter is out of range.
+// Train trains the method, unless the Jitter is out of range.
 func (j Jittered) Train(ctx context.Context, dev *device.Device, images *data.Images, r Run) (Sampler, error) {
 	if err := j.Jitter.check(); err != nil {
 		return nil, err
@@ -133,9 +134,10 @@ func (s jittered) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 	return s.by.Apply(rng, m)
 }
 
-// warp writes to dst what src shows after a move: the pixel in column x and row y takes the value of src at the place from(x, y), linear
-// between the four pixels around it, and 0 outside. Images have c channels of h×w pixels, row after row. Values of dst are convex
-// combinations of 0 and values of src, up to rounding.
+// warp writes the moved src to dst: the pixel in column x and row y takes the value of src at the
+// place from(x, y), linear between the four pixels around it, and 0 outside. Images have c channels
+// of h×w pixels, row after row. Values of dst are convex combinations of 0 and values of src, up to
+// rounding.
 func warp(dst, src []float32, c, h, w int, from func(x, y float64) (u, v float64)) {
 	plane := h * w
 	for y := range h {

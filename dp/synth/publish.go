@@ -16,16 +16,18 @@ import (
 	"coupling/lab/durable"
 )
 
-// Publication makes a synthetic data set of private images in a folder that can be given away, whole or not at all:
+// Publication makes a synthetic data set of private images in a folder that can be published. The
+// folder appears whole or not at all:
 //
 //	synthetic.npy, synthetic.labels.npy, synthetic.json   images in [0, 1] as data.Images.Save writes them
 //	grid.png                                              with Picture
 //	privacy.json, privacy.txt                             the Statement
 //
-// Until it is finished, all is in a folder beside it, OUT.state: the key, the ledger, a checkpoint and the unfinished data set. Run takes
-// a lock there, renames the data set to Out at the end, and then removes its own files. A run that was killed, at any point, goes on
-// there when it is asked for with the same images, method and budget, and spends nothing twice; for anything else the folder is
-// refused, since what was spent in it counts.
+// Until it is finished, all is in a folder beside it, OUT.state: the key, the ledger, a checkpoint
+// and the unfinished data set. Run takes a lock there, renames the data set to Out at the end, and
+// then removes its own files. A run that was killed, at any point, resumes there if it is started
+// with the same images, method and budget, and spends nothing twice. For any other run the folder
+// is refused, since the budget spent in it counts.
 type Publication struct {
 	Method Method
 	Budget dp.Budget
@@ -36,12 +38,14 @@ type Publication struct {
 	Picture func(w io.Writer, synthetic *data.Images) error
 }
 
-// ErrOccupied marks an Out that holds something, and a folder OUT.state that a run did not make. Neither is touched.
+// ErrOccupied marks an Out that is not empty, or a folder OUT.state that no run made. Neither is
+// changed.
 var ErrOccupied = errors.New("folder is in use")
 
-// Run learns from the images, draws, states and publishes. progress may be nil. The error wraps ErrOccupied; ErrParameter and
-// dp.ErrUnreachable for what is out of range, before anything is spent; release.ErrBusy where another process works on Out; and
-// release.ErrLedger where a run of other images, another method or another budget was killed.
+// Run trains on the images, samples, writes the statement and publishes. progress may be nil. The
+// error wraps ErrOccupied; ErrParameter and dp.ErrUnreachable for settings out of range, before
+// anything is spent; release.ErrBusy where another process uses Out; and release.ErrLedger where a
+// run of other images, another method or another budget was killed.
 func (p Publication) Run(ctx context.Context, dev *device.Device, images *data.Images, progress func(done, of int)) (Statement, error) {
 	public, err := PublicOf(images)
 	if err != nil {

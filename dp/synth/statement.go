@@ -7,7 +7,8 @@ import (
 	"coupling/dp"
 )
 
-// Statement says what a synthetic data set reveals of the private one: what goes with it to whoever gets it.
+// Statement says what a synthetic data set reveals of the private one. It is published with the
+// data set.
 type Statement struct {
 	Mechanism  string   `json:"mechanism"`
 	Event      string   `json:"event"` // as package dp accounts for it
@@ -17,7 +18,7 @@ type Statement struct {
 	Kind       string   `json:"kind"` // exact or upper bound, for the event
 	Accountant string   `json:"accountant"`
 	Noise      string   `json:"noise"`
-	Private    bool     `json:"private"` // false where noise can be computed by others
+	Private    bool     `json:"private"` // false where others can compute the noise
 	Records    int      `json:"records"`
 	Classes    []string `json:"classes"`
 	Shape      []int    `json:"shape"` // channels, height, width
@@ -28,7 +29,7 @@ type Statement struct {
 	NotProtected []string `json:"not_protected"`
 }
 
-// state says what so many synthetic images reveal. seeded says that noise comes from a seed.
+// state returns the statement for count synthetic images. seeded says that noise comes from a seed.
 func state(m Method, p Public, e dp.Event, g dp.Guarantee, synthetic int, seeded bool) Statement {
 	mechanism, settings := m.Describe()
 	s := Statement{
@@ -58,7 +59,7 @@ func state(m Method, p Public, e dp.Event, g dp.Guarantee, synthetic int, seeded
 	return s
 }
 
-// Text is the statement for people: ε is rounded upwards, δ not at all.
+// Text is the statement as text: ε is rounded upwards, δ is not rounded.
 func (s Statement) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Privacy statement\n\n")

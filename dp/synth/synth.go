@@ -18,16 +18,18 @@ var ErrParameter = dp.ErrParameter
 
 var bad = check.In("synth").Bad
 
-// Method is one way to learn a generator of labelled images from private ones: a value of settings, of which package dp can say
-// what training releases.
+// Method learns a generator of labelled images from private ones. It is a value of settings; its
+// Event says what training releases.
 type Method interface {
 	// Describe returns the mechanism in words, and its settings, for the statement of privacy.
 	Describe() (mechanism, settings string)
-	// WithNoise returns the method with a noise multiplier; 0 is no noise, and no privacy.
+	// WithNoise returns the method with the given noise multiplier; 0 is no noise, and no privacy.
 	WithNoise(sigma float64) Method
-	// Event is what training on such images releases of one record. It wraps ErrParameter for settings out of range or no noise.
+	// Event is what training on such images releases about one record. Its error wraps ErrParameter
+	// for settings out of range or no noise.
 	Event(p Public) (dp.Event, error)
-	// Train learns from private images. All that it releases goes through Run.Begin, by which it can be resumed.
+	// Train learns from private images. All its releases go through Run.Begin, so that it can be
+	// resumed.
 	Train(ctx context.Context, dev *device.Device, images *data.Images, r Run) (Sampler, error)
 }
 
@@ -37,18 +39,18 @@ type Sampler interface {
 	Sample(rng *rand.Rand, n int) (*data.Images, error)
 }
 
-// Public is what a synthetic data set tells of the private one whatever ε is.
+// Public is what a synthetic data set reveals of the private one whatever ε is.
 type Public struct {
 	Records                 int      // number of private images
-	Classes                 []string // their names, also of classes without an image
+	Classes                 []string // their names, classes without images included
 	Channels, Height, Width int
 }
 
 // Values is the number of values of an image.
 func (p Public) Values() int { return p.Channels * p.Height * p.Width }
 
-// PublicOf returns the public part of labelled images. The error wraps ErrParameter where there are none, their classes have no
-// names, a label is no class, or their range is empty.
+// PublicOf returns the public part of labelled images. The error wraps ErrParameter where there are
+// none, their classes have no names, a label is out of range, or the range of values is empty.
 func PublicOf(m *data.Images) (Public, error) {
 	switch {
 	case m == nil || m.Len() == 0:
@@ -69,8 +71,8 @@ func PublicOf(m *data.Images) (Public, error) {
 	return Public{Records: n, Classes: m.Classes, Channels: c, Height: h, Width: w}, nil
 }
 
-// Unit writes image i to row, with values in [0, 1]: those outside of the images' range go to the nearer end, and NaN to 0. A row is a
-// function of its own image.
+// Unit writes image i to row, with values in [0, 1]: those outside of the images' range are moved
+// to the nearer end, and NaN to 0. A row is a function of its own image.
 func Unit(row []float64, m *data.Images, i int) {
 	lo, scale := float64(m.Lo), 1/float64(m.Hi-m.Lo)
 	for j, v := range m.Row(i) {
@@ -82,8 +84,8 @@ func Unit(row []float64, m *data.Images, i int) {
 	}
 }
 
-// Calibrate returns the method with the least noise that meets the budget on images of that kind, and its guarantee. The error wraps
-// dp.ErrUnreachable where no noise does.
+// Calibrate returns the method with the least noise that meets the budget on images of that kind,
+// and its guarantee. The error wraps dp.ErrUnreachable if no noise does.
 func Calibrate[M Method](ctx context.Context, m M, p Public, b dp.Budget) (M, dp.Guarantee, error) {
 	if _, err := m.WithNoise(1).Event(p); err != nil {
 		return m, dp.Guarantee{}, err
@@ -101,7 +103,8 @@ func Calibrate[M Method](ctx context.Context, m M, p Public, b dp.Budget) (M, dp
 	return m.WithNoise(sigma).(M), g, nil
 }
 
-// Run says under which key a training runs, where it can be resumed, and who hears of its progress.
+// Run holds the key of a training, the folder in which it can be resumed, and the function that is
+// called with its progress.
 type Run struct {
 	Key      release.Key
 	Dir      string             // folder of the ledger and a checkpoint; empty: neither
@@ -109,9 +112,10 @@ type Run struct {
 	Progress func(done, of int) // may be nil
 }
 
-// Begin opens the run of a training that makes so many releases, which settings tell from others. The caller closes it.
+// Begin opens the run of a training that makes the given number of releases; settings identify it.
+// The caller closes it.
 func (r Run) Begin(dev *device.Device, images *data.Images, releases int, settings any) (*release.Run, error) {
-	on := dev.Info() // without how many workers it has, which changes no bit
+	on := dev.Info() // without the number of workers, which changes no bit
 	run := &release.Run{
 		Key: r.Key, Dir: r.Dir, Releases: releases, Records: sgd.Pixels(images).Digest,
 		Settings: map[string]any{"method": settings, "classes": images.Classes, "device": []any{on.Kind, on.Name, on.TF32}},
@@ -119,16 +123,16 @@ func (r Run) Begin(dev *device.Device, images *data.Images, releases int, settin
 	return run, run.Open()
 }
 
-// Step tells Progress.
+// Step calls Progress.
 func (r Run) Step(done, of int) {
 	if r.Progress != nil {
 		r.Progress(done, of)
 	}
 }
 
-// Draw makes n images of the public shape, the classes in turn, for a Sampler. fill is told the labels of batch images at a time and
-// returns their values in order, of which those above 1 or below 0 go to the nearer end; what is more than n in the last batch is
-// dropped.
+// Draw makes n images of the public shape, the classes in turn, for a Sampler. fill gets the labels
+// of batch images at a time and returns their values in order. Values above 1 or below 0 are moved
+// to the nearer end; images beyond n in the last batch are dropped.
 func (p Public) Draw(name string, n, batch int, fill func(labels []int) ([]float32, error)) (*data.Images, error) {
 	if n < 1 {
 		return nil, bad("n = %d: must be at least 1", n)

@@ -19,8 +19,9 @@ type Account struct {
 	Delta  float64
 	// Basic is the sum of the α_p: the exact worst at δ = 0, and an upper bound at every other.
 	Basic dp.Guarantee
-	// Optimal is the composition of any mechanisms of ε = α_p (Kairouz, Oh, Viswanath 2015): exact for randomised response, and so an
-	// upper bound for everything else of which only α_p is known.
+	// Optimal is the composition of any mechanisms of ε = α_p (Kairouz, Oh, Viswanath 2015): exact
+	// for randomised response, and an upper bound for every other mechanism of which only α_p is
+	// known.
 	Optimal dp.Guarantee
 	// Numerical composes the norm noise itself. Its dominating pair is the shift by the full sensitivity along any axis. Proof that it
 	// dominates in every dimension: turn the shift s onto an axis, for the density depends on ‖v‖ only; given the other coordinates
@@ -66,8 +67,8 @@ func Spend(alpha float64, degree, rounds int, delta float64) (Account, error) {
 	return a, nil
 }
 
-// mostResponse is the α_p from which on the optimal composition is not worth computing: its gain over the sum is below a part in e^α_p, and
-// the odds of randomised response are rounded too coarsely.
+// mostResponse is the α_p above which the optimal composition is not worth computing: its gain over
+// the sum is below a part in e^α_p, and the odds of randomised response are rounded too coarsely.
 const mostResponse = 12
 
 func (a Account) check() error {
@@ -128,7 +129,7 @@ func (a Account) String() string {
 	return b.String()
 }
 
-// UnlimitedRounds is more rounds than any run has: what a budget without a limit pays for.
+// UnlimitedRounds is the number of rounds of a budget without a limit, more than any run has.
 const UnlimitedRounds = 1 << 20
 
 // Budget is what a node may spend.
@@ -139,19 +140,22 @@ type Budget struct {
 	Epsilon, Delta float64
 }
 
-// Past are releases that were made before: Times of them, each with the ε Alpha for the change that the budget is about, on Degree values.
+// Past are earlier releases: Times of them, each with ε = Alpha for the change that the budget
+// protects, on Degree values.
 type Past struct {
 	Alpha         float64
 	Degree, Times int
 }
 
-// Rounds is how many rounds on degree edges the budget pays for: 0 if it does not pay for one, UnlimitedRounds if it sets no limit. Errors:
-// parameters out of range. Cost: seconds.
+// Rounds is the number of rounds on degree edges that the budget pays for: 0 if it does not pay for
+// one, UnlimitedRounds if it sets no limit. Errors: parameters out of range. Cost: seconds.
 func (b Budget) Rounds(degree int) (int, error) { return b.After(nil, degree) }
 
-// After is how many more rounds on degree edges the budget pays for when the past is paid for, by the same compositions of both; 0
-// where the past alone exceeds it. The compositions are of mechanisms that were fixed beforehand: where α or the degree of later releases was
-// chosen by what earlier ones showed, only the sum holds (for which Delta = 0 asks), and the numerical composition is not proved. Errors: parameters out of range. Cost: seconds.
+// After is the number of further rounds on degree edges that the budget pays for after the past, by
+// the same compositions of both; 0 if the past alone exceeds it. The compositions hold for
+// mechanisms fixed beforehand. If α or the degree of later releases was chosen by looking at
+// earlier ones, only the sum holds (use Delta = 0 for it), and the numerical composition is not
+// proved. Errors: parameters out of range. Cost: seconds.
 func (b Budget) After(past []Past, degree int) (int, error) {
 	if !(b.Alpha > 0) || math.IsInf(b.Alpha, 0) {
 		return 0, bad("Alpha = %v: must be positive and finite", b.Alpha)

@@ -1,17 +1,18 @@
-// Package account says what the private rounds of distributed transport cost a node.
+// Package account computes the privacy cost of private rounds of distributed transport for a node.
 //
-// # In words
+// # Example
 //
-// A node of four edges has told its decisions 100 times with norm noise, each time with ε = 0.1 for one utility parameter. The sum is 10;
-// knowing only that each round has ε = 0.1 one can prove 4.77 at δ = 1e-6; knowing the noise, 2.23:
+// A node of four edges has shared its decisions 100 times with norm noise, each time with ε = 0.1
+// for one utility parameter. The sum is 10; knowing only that each round has ε = 0.1 one can prove
+// 4.77 at δ = 1e-6; knowing the noise, 2.23:
 //
 //	a, err := account.Spend(0.1, 4, 100, 1e-6)
 //	fmt.Print(a) // the three, each with what it proves
 //
-// A Budget turns this round: how many rounds may a node take part in?
+// A Budget is the inverse: it gives the number of rounds that a node may take part in.
 //
-// Rounds may depend on what was told before (adaptive composition): a node's decision depends on its parameters and on earlier
-// messages, and given those the sensitivity is the same in each round.
+// Rounds may depend on earlier messages (adaptive composition): a node's decision depends on its
+// parameters and on earlier messages, and given those the sensitivity is the same in each round.
 //
 // # Sources
 //

@@ -12,7 +12,7 @@ import (
 // Kind is a kind of random problem: a network and a family of utilities.
 type Kind struct{ Network, Utility string }
 
-// Kinds lists every kind that there is.
+// Kinds lists every kind.
 func Kinds() []Kind {
 	var out []Kind
 	for _, n := range []string{"complete", "random", "nearest", "list"} {

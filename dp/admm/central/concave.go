@@ -8,9 +8,10 @@ import (
 	"coupling/dp/admm"
 )
 
-// Concave returns the optimum of concave utilities, linear ones included. The plan is that of a long run of ADMM, with a proof that does not
-// rest on how it was found: Gap is the duality gap at the prices of the run. The answer has a relative gap of 1e-8 or the error says what it
-// has. Errors: those of Problem.Check, a cancelled context. Cost: thousands of rounds of O(edges).
+// Concave returns the optimum of concave utilities, linear ones included. The plan is that of a
+// long run of ADMM, with a proof that does not depend on how it was found: Gap is the duality gap
+// at the prices of the run. The relative gap is at most 1e-8; otherwise an error states it. Errors:
+// those of Problem.Check, a cancelled context. Cost: thousands of rounds of O(edges).
 func Concave(ctx context.Context, p admm.Problem) (Optimum, error) {
 	var out Optimum
 	for _, eta := range []float64{1, .1, 10, .01, 100} {
@@ -38,7 +39,8 @@ func Concave(ctx context.Context, p admm.Problem) (Optimum, error) {
 //
 //	Σ_nodes ( max(ν·Min, ν·Max) + Σ_edges max_{0 ≤ v ≤ c} u(v) ∓ αv − νv ),   c the most that either end may have,
 //
-// where u, being concave, lies below its tangent at the plan's v. The ν of a node is the largest that its edges ask for.
+// where u, being concave, lies below its tangent at the plan's v. The ν of a node is the largest
+// that its edges ask for.
 func dual(p admm.Problem, plan, price []float64) float64 {
 	sum := 0.0
 	for n, s := range p.Specs() {

@@ -33,7 +33,8 @@ func Solve(ctx context.Context, p admm.Problem) (Optimum, error) {
 	return Linear(ctx, p)
 }
 
-// parts of a network with all nodes split in two: what they must have first, then what they may, then a dummy.
+// parts of a network with all nodes split in two: first the amounts they must have, then those they
+// may have, then a dummy.
 type parts struct {
 	p        admm.Problem
 	cost     *mat.Dense
@@ -55,7 +56,7 @@ func Linear(ctx context.Context, p admm.Problem) (Optimum, error) {
 	if err := q.costs(); err != nil {
 		return Optimum{}, err
 	}
-	if floats.Sum(q.a[:2*q.t]) == 0 || floats.Sum(q.b[:2*q.s]) == 0 { // nobody may give, or nobody receive
+	if floats.Sum(q.a[:2*q.t]) == 0 || floats.Sum(q.b[:2*q.s]) == 0 { // no source may give, or no target receive
 		return Optimum{Plan: make([]float64, len(p.Graph.Edges))}, nil
 	}
 	solution, err := exact.Simplex{}.Solve(ctx, q.a, q.b, exact.Matrix(q.cost))
@@ -68,7 +69,8 @@ func Linear(ctx context.Context, p admm.Problem) (Optimum, error) {
 	return q.plan(solution)
 }
 
-// masses gives the parts of each node their masses; an infinite Max is what all neighbours can bring.
+// masses gives the parts of each node their masses; an infinite Max is replaced by the total that
+// all neighbours can bring.
 func (q *parts) masses() {
 	q.capacity = [2][]float64{make([]float64, q.t), make([]float64, q.s)}
 	for _, e := range q.p.Graph.Edges {
@@ -92,7 +94,8 @@ func (q *parts) masses() {
 	}
 }
 
-// costs are minus utilities; 0 between what may stay away and the dummies; and more than any gain elsewhere.
+// costs are minus utilities on edges, 0 between optional amounts and the dummies, and more than any
+// gain elsewhere.
 func (q *parts) costs() error {
 	theta := make([]float64, len(q.p.Graph.Edges))
 	for e := range theta {

@@ -14,18 +14,19 @@ import (
 type Attack struct {
 	// Lo and Hi are the range that parameters are known to lie in; Lo < Hi.
 	Lo, Hi float64
-	// Zeta is the ζ of the noise, which is public: η·α_p/ρ. What is minimised is then minus the log of the posterior density,
-	// ζ Σ‖residual‖ + ‖θ − middle‖²/2V, V being the variance of uniform parameters in the range; by reweighted least squares. Zero stands for
-	// no noise, Σ‖residual‖².
+	// Zeta is the ζ of the noise, which is public: η·α_p/ρ. The attack then minimises minus the log
+	// of the posterior density, ζ Σ‖residual‖ + ‖θ − middle‖²/2V, V being the variance of uniform
+	// parameters in the range; by reweighted least squares. Zero stands for no noise, Σ‖residual‖².
 	Zeta float64
-	// Zetas is the ζ of nodes that have one of their own; of those that are not listed it is Zeta.
+	// Zetas is the ζ of nodes with their own; the others have Zeta.
 	Zetas map[admm.ID]float64
 	// Steps is the most steps of Gauss-Newton; 0 means 60.
 	Steps int
 }
 
-// Node estimates the parameters of one node, an edge each in the order of Spec.Neighbours. What the messages do not
-// determine stays at the middle of the range. Errors: an empty record, a range that is none. Cost: a step is O(rounds · d² + d³).
+// Node estimates the parameters of one node, one for each edge in the order of Spec.Neighbours.
+// Parameters that the messages do not determine stay at the middle of the range. Errors: an empty
+// record, an empty range. Cost: a step is O(rounds · d² + d³).
 func (a Attack) Node(r *Record, id admm.ID) ([]float64, error) {
 	if !(a.Lo < a.Hi) || math.IsInf(a.Lo, 0) || math.IsInf(a.Hi, 0) {
 		return nil, fmt.Errorf("eavesdrop: Lo = %v, Hi = %v: must be a range: %w", a.Lo, a.Hi, admm.ErrParameter)
@@ -82,7 +83,7 @@ type fit struct {
 	seen   [][]float64 // what the node shared
 	theta  []float64
 	value  float64
-	prior  float64 // of the middle of the range; without noise only to settle what the messages leave open
+	prior  float64 // of the middle of the range; without noise only for parameters that the messages do not determine
 }
 
 func newFit(a Attack, r *Record, id admm.ID) *fit {
@@ -110,7 +111,7 @@ func newFit(a Attack, r *Record, id admm.ID) *fit {
 	return f
 }
 
-// residual is what the node shared in round k less what θ says.
+// residual is what the node shared in round k less the prediction for θ.
 func (f *fit) residual(k int, theta []float64) (res, guess []float64) {
 	guess = make([]float64, len(theta))
 	for i, c := range f.centre[k] {

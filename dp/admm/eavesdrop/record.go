@@ -6,9 +6,9 @@ import (
 	"coupling/dp/admm"
 )
 
-// Record is what travelled in a run, and what is known of it beforehand. Listen is an ADMM.Trace.
+// Record holds the messages of a run and the public knowledge of it. Listen is an ADMM.Trace.
 type Record struct {
-	// Problem gives the network and the bounds; utilities are not looked at.
+	// Problem gives the network and the bounds; utilities are not read.
 	Problem admm.Problem
 	// Rules of the run, for λ.
 	Rules  admm.ADMM
@@ -22,7 +22,7 @@ type round struct {
 	plan, price []float64
 }
 
-// Listen records a round. The projecting phase depends on no utility and is passed over.
+// Listen records a round. The projecting phase does not depend on utilities and is skipped.
 func (r *Record) Listen(s admm.Step) {
 	if s.Phase != admm.Transporting {
 		return

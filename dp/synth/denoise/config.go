@@ -12,8 +12,9 @@ import (
 
 const in = check.In("denoise")
 
-// Config says how the denoiser is trained; it is a synth.Method. Zero fields mean the value in brackets, which was found on MNIST; choosing
-// settings on private data itself costs budget that no accountant here sees.
+// Config says how the denoiser is trained; it is a synth.Method. A zero field means the value in
+// brackets, which was found on MNIST. Choosing settings on the private data itself costs budget
+// that is not accounted for here.
 type Config struct {
 	Basis   int        // coefficients of a channel [100]; see semidual.Basis
 	Hidden  int        // width of the two hidden layers [128]
@@ -31,8 +32,8 @@ type Config struct {
 	NoiseMultiplier float64
 }
 
-// Suggested is what did best on MNIST within half a minute on two cores, by ε: the less there is, the fewer and larger the
-// steps and the smaller the network.
+// Suggested returns the settings that were best on MNIST within half a minute on two cores: the
+// smaller ε, the fewer and larger the steps and the smaller the network.
 func Suggested(eps float64, p synth.Public) Config {
 	c := Config{Batch: 2048, Steps: 250, Adam: train.Adam{Rate: .015}}
 	switch {
@@ -75,7 +76,8 @@ func (c Config) WithNoise(sigma float64) synth.Method {
 	return c
 }
 
-// Event is what training on so many images releases, for dp.Epsilon under the relation of one record more or less.
+// Event is the event of training on that many images, for dp.Epsilon under the relation of one
+// record more or less.
 func (c Config) Event(p synth.Public) (dp.Event, error) {
 	c, err := c.withDefaults()
 	switch {

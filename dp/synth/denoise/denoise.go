@@ -9,7 +9,7 @@ import (
 	"coupling/lab/nn"
 )
 
-// denoiser is D, a network with what surrounds it.
+// denoiser is D: the network F with its skip and output scaling.
 type denoiser struct {
 	Config
 	public synth.Public
@@ -28,7 +28,8 @@ func newDenoiser(c Config, p synth.Public) *denoiser {
 		}
 	}
 	body := nn.Seq(&nn.Dense{In: d.width(), Out: c.Hidden}, nn.SiLU(), &nn.Dense{In: c.Hidden, Out: c.Hidden}, nn.SiLU())
-	// The last layer sees the input too: what is linear in it, such as the mean of a class, is learnt at once.
+	// The last layer also gets the input, so that functions linear in it, such as the mean of a
+	// class, are learnt at once.
 	d.net = nn.Seq(&nn.Concat{Branches: []nn.Layer{nil, body}}, &nn.Dense{In: d.width() + c.Hidden, Out: len(d.spread)})
 	return d
 }

@@ -1,6 +1,7 @@
-// Package denoise trains a class-conditional denoiser of images by DP-SGD and draws from it: what plain DP-SGD makes of a
-// generator, as a competitor to mechanisms that are made for transport. Its loss is a sum over private images, each with
-// noise of its own, so that clipping an image's gradient bounds what it can do (package dp/sgd).
+// Package denoise trains a class-conditional denoiser of images by DP-SGD and samples from it. It
+// is the baseline of plain DP-SGD for the methods based on transport. Its loss is a sum over
+// private images, each with its own noise, so that clipping an image's gradient bounds its
+// influence (package dp/sgd).
 //
 //	c, g, err := synth.Calibrate(ctx, denoise.Suggested(1, public), public, dp.Budget{Epsilon: 1, Delta: 1e-5})
 //	gen, err := c.Train(ctx, dev, images, synth.Run{Key: key})           // half a minute on two cores
@@ -14,15 +15,16 @@
 //	loss = ½ Σ_k w_k (F_k − F*_k)²,   D_k = skip_k (x + s·n)_k + out_k F_k,   F*_k the F with D = x,
 //	skip = d²/(s²+d²),   out = s·d/√(s²+d²),   d_k = Prior/(1 + (f_k/Bend)²),   w_k = d_k/Prior,
 //
-// (Karras et al. 2022, with a spread d_k for each coefficient, which is a guess about images in general and not a function
-// of these). Samples follow the ordinary differential equation dx/ds = (x − D(x, s))/s from s = Most down to Least by
-// Heun's rule, labels in turn: class proportions are not learnt, and need no budget.
+// (Karras et al. 2022, with a spread d_k for each coefficient, which is a guess about images in
+// general and not a function of these). Samples follow the ordinary differential equation dx/ds =
+// (x − D(x, s))/s from s = Most down to Least by Heun's rule, labels in turn: class proportions are
+// not learnt and cost no budget.
 //
 // # Privacy
 //
-// That of dp/sgd: one image with its label more or less, Poisson batches, event dp.SGD(NoiseMultiplier, Batch/N, Steps). Noise
-// levels and n come from the key, for each image and step on their own. The number of images, their shape, range and
-// classes are public.
+// That of dp/sgd: one image with its label more or less, Poisson batches, event
+// dp.SGD(NoiseMultiplier, Batch/N, Steps). Noise levels and n come from the key, separately for
+// each image and step. The number of images, their shape, range and classes are public.
 //
 // Sources: Abadi et al. (2016); Karras, Aittala, Aila, Laine, "Elucidating the design space of diffusion-based generative
 // models" (2022); Dockhorn, Cao, Vahdat, Kreis, "Differentially private diffusion models" (2023), whose networks are much

@@ -16,7 +16,7 @@ type Generator struct {
 	dev *device.Device
 }
 
-// together is how many images are drawn at a time.
+// together is the number of images drawn at a time.
 const together = 1000
 
 // Sample draws n images with values in [0, 1], the classes in turn. It costs 2·Draw passes of the network for each.
@@ -34,7 +34,7 @@ func (g *Generator) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 	})
 }
 
-// bent bends the noise levels of the steps: their cube roots are at equal distances.
+// bent is the exponent of the noise levels of the steps: their cube roots are equally spaced.
 const bent = 3
 
 // flow draws coefficients: Heun's rule from noise down to Least, and D there.

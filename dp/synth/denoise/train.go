@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// records are private images as the loss sees them.
+// records are the private images in the form that the loss uses.
 type records struct {
 	*denoiser
 	images *data.Images

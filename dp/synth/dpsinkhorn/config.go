@@ -30,12 +30,14 @@ type Training struct {
 	// the paper's table 2). The Sanitiser must be a WholeBatch: sensitivity 2·Bound holds of any vector that is clipped to
 	// Bound, and the event is the same.
 	Parameters bool
-	// Project, d×k with orthonormal columns and public, makes the generator's images P·Pᵀx of what its network says, here and when
-	// it is sampled, so that their gradient lies along the columns: its k coordinates there are clipped and noised in place of d
-	// pixels. The low frequencies of semidual.Basis hold most of what images say and little of the noise. Sensitivity is that
-	// of the Sanitiser, which clips the coordinates. Ours, not the paper's; nil: every pixel.
+	// Project is a public d×k matrix P with orthonormal columns. The generator's images are P·Pᵀx
+	// of its network's output x, in training and in sampling, so their gradient lies in the span of
+	// the columns: its k coordinates are clipped and noised instead of d pixels. The low
+	// frequencies of semidual.Basis hold most of an image's information and little of the noise.
+	// The sensitivity is that of the Sanitiser, which clips the coordinates. This is ours, not the
+	// paper's; nil: every pixel.
 	Project *mat.Dense
-	// Turns gives generated images the classes in turn, rather than at random.
+	// Turns gives generated images the classes in turn, instead of at random.
 	Turns    bool
 	Images   int     // n, generated images of a step beside the fresh ones; 0: 50
 	Rate     float64 // probability of a private image to be in a step's batch
@@ -43,7 +45,7 @@ type Training struct {
 	Adam     train.Adam
 	SGD      *train.SGD                            // in place of Adam, if not nil
 	Schedule train.Schedule                        // of the learning rate; nil: constant
-	Trace    func(step int, release *device.Array) // sees what each step releases; may be nil
+	Trace    func(step int, release *device.Array) // called with each step's release; may be nil
 }
 
 // Net is the network of a generator: one of the two. Channels, Size and Classes are those of the private images.
@@ -52,7 +54,8 @@ type Net struct {
 	BigGAN *arch.BigGAN
 }
 
-// String is the network's settings, without the law of its first weights, which is a function.
+// String is the network's settings, without the distribution of its initial weights, which is a
+// function.
 func (n Net) String() string {
 	switch {
 	case n.DCGAN != nil:
@@ -91,7 +94,8 @@ func (n Net) build(p synth.Public) (net nn.Layer, latent int, err error) {
 	return nil, 0, bad("Net: must have one network")
 }
 
-// Suggested is the recipe for small machines: a DCGAN, batches of 50, 2000 steps, with the clip whose accounting holds.
+// Suggested returns settings for small machines: a DCGAN, batches of 50, 2000 steps, and the
+// sanitiser whose accounting holds.
 func Suggested(p synth.Public) Training {
 	return Training{
 		Net: Net{DCGAN: &arch.DCGAN{Latent: 12, Embed: 4}}, Loss: Loss{L1: 1, Fresh: .4}, Sanitiser: WholeBatch{},
@@ -156,8 +160,8 @@ func (t Training) check(p synth.Public) error {
 	return t.checkSanitiser()
 }
 
-// checkSanitiser refuses bounds and noise that are not numbers of their kind: with noise that is negative or NaN there would be
-// none.
+// checkSanitiser refuses bounds and noise that are negative or NaN, with which there would be no
+// noise.
 func (t Training) checkSanitiser() error {
 	if t.Sanitiser == nil {
 		return nil
@@ -169,7 +173,7 @@ func (t Training) checkSanitiser() error {
 	return nil
 }
 
-// checkProject is for images of d pixels.
+// checkProject checks Project for images of d pixels.
 func (t Training) checkProject(d int) error {
 	if t.Project == nil {
 		return nil
@@ -186,14 +190,15 @@ func (t Training) checkProject(d int) error {
 	for i := range k {
 		gram.Set(i, i, gram.At(i, i)-1)
 	}
-	// The device's float32 rounds by .6e-7, and no basis is orthonormal there to less than a few of that.
+	// Float32 rounds by .6e-7, so no basis is orthonormal on the device to less than a few times
+	// that.
 	if off := mat.Norm(&gram, 2); !(off < 1e-6) {
 		return bad("Project: columns are off from orthonormal by %g: must be orthonormal to 1e-6", off)
 	}
 	return nil
 }
 
-// digestOf names a matrix.
+// digestOf identifies a matrix.
 func digestOf(m *mat.Dense) string {
 	if m == nil {
 		return ""

@@ -22,8 +22,8 @@ type Generator struct {
 // Params returns the weights; nn.Free frees them.
 func (g *Generator) Params() []*nn.Param { return g.net.Params() }
 
-// generate makes n images with codes uniform on [0, 1] and labels uniform, as the published code has them, but for those of fresh
-// images: there they are labels of the first ones again.
+// generate makes n images with codes uniform on [0, 1] and labels uniform, as in the published
+// code, but fresh images get the labels of the first images again.
 func (g *Generator) generate(p *nn.Pass, rng *rand.Rand, n int) Labelled {
 	labels := make([]int, n)
 	for i := range labels {
@@ -45,7 +45,7 @@ func (g *Generator) generateLabels(p *nn.Pass, rng *rand.Rand, labels []int) Lab
 	return Labelled{X: g.net.Forward(p, g.dev.From32(z, n, g.latent)), Labels: labels}
 }
 
-// along is x·P·Pᵀ, or x where there is no P.
+// along is x·P·Pᵀ, or x if there is no P.
 func along(project, x *device.Array) *device.Array {
 	if project == nil {
 		return x
@@ -71,9 +71,10 @@ func (g *Generator) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 	})
 }
 
-// Gradients returns, for each loss, its gradient with respect to the parameters at one batch: n images and the fresh ones
-// that the loss asks for are the first of 2n images of one pass, so that losses which differ in Fresh alone share all that they
-// can. It is for looking at bias and variance of the estimator: nothing is clipped, nothing is private, and no parameter moves.
+// Gradients returns, for each loss, its gradient with respect to the parameters at one batch: n
+// images and the fresh ones that the loss asks for are the first of 2n images of one pass, so that
+// losses which differ only in Fresh share as much as possible. It is for studying bias and variance
+// of the estimator: nothing is clipped or private, and no parameter moves.
 func (g *Generator) Gradients(losses []Loss, y Labelled, n int, rng *rand.Rand) ([][]float32, error) {
 	defer g.dev.Scope().Close()
 	p := &nn.Pass{}
@@ -102,7 +103,8 @@ func (g *Generator) Gradients(losses []Loss, y Labelled, n int, rng *rand.Rand) 
 	return out, nil
 }
 
-// eachGrad calls f with the gradient of each trainable parameter, as a row, and where it stands among all.
+// eachGrad calls f with the gradient of each trainable parameter, as a row, and its offset among
+// all.
 func eachGrad(params []*nn.Param, f func(g *device.Array, at int)) {
 	at := 0
 	for _, p := range params {

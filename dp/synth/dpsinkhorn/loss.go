@@ -18,7 +18,8 @@ import (
 // updates while ε falls from the diameter to Blur, and gradients with the potentials held still.
 type Loss struct {
 	L1 float64 // m: 1 or 3 in the paper
-	// NoSquare leaves |x−y|² out of the cost: the paper's row of L1 alone. Label then weighs 2m·Label only.
+	// NoSquare leaves |x−y|² out of the cost, as in the paper's row with L1 alone. Label then
+	// contributes only 2m·Label.
 	NoSquare bool
 	Label    float64 // α_c; 0: 15
 	Fresh    float64 // p: the share of fresh images in the debiasing batch; .4 in the paper, .2 in its code
@@ -151,7 +152,7 @@ type term struct {
 	x, y, c  *device.Array
 	cost     device.Cost
 	f, g     *device.Array // the averaged potentials
-	lastF    *device.Array // f and g after the last update, each from the other's averaged one
+	lastF    *device.Array // f and g after the last update, each from the averaged other
 	lastG    *device.Array
 	eps      float64
 	logN     float64

@@ -9,9 +9,10 @@ import (
 	"coupling/lab/device"
 )
 
-// Sanitiser makes the gradient of a batch fit to be released: it bounds what a private image can do to it and adds
-// noise. There are two, and they are not the same mechanism: WholeBatch, which is what the published code runs and
-// whose accounting is right, and PerRow, which is what the paper prints and whose accounting is not.
+// Sanitiser prepares the gradient of a batch for release: it bounds the influence of a private
+// image and adds noise. There are two different mechanisms: WholeBatch, which the published code
+// runs and whose accounting is right, and PerRow, which the paper prints and whose accounting is
+// wrong.
 type Sanitiser interface {
 	// Clip bounds the gradient at n generated images, n×d, in place.
 	Clip(g *device.Array)
@@ -22,22 +23,26 @@ type Sanitiser interface {
 	// Sensitivity bounds |Clip(g) − Clip(g′)|₂ for the gradients of any two batches of private images, n being the number of
 	// generated ones, which is fixed.
 	Sensitivity(n int) float64
-	// Event is what steps on Poisson batches of that rate release, joint over all rows: true of this mechanism.
+	// Event is the event of steps on Poisson batches of that rate, joint over all rows. It holds
+	// for this mechanism.
 	Event(n int, rate float64, steps int) dp.Event
 	fmt.Stringer
 }
 
-// below is by how much Clip aims under its bound, against rounding in float32: ClipRows keeps norms to a few units of 2⁻²³.
+// below is the relative margin by which Clip stays under its bound to allow for rounding in
+// float32: ClipRows keeps norms to a few units of 2⁻²³.
 const below = 1 - 0x1p-18
 
 // WholeBatch clips the norm of the whole n×d gradient to Bound and adds noise of standard deviation 2·Bound·NoiseMultiplier.
 //
-// Sensitivity. The transport plan couples all images of a batch: one image more may turn every row of the gradient,
-// and nothing better is known than that both gradients lie in the ball of radius Bound. Two points of it are at most
-// 2·Bound apart, in every direction of change: inserted, removed or replaced; an empty batch has gradient 0, which lies
-// in the ball too. n is fixed, so that the shape of the release tells nothing. So on Poisson batches of rate q a step is
-// the sampled Gaussian mechanism of noise multiplier 2·Bound·NoiseMultiplier/(2·Bound) = NoiseMultiplier for the relation of one
-// record more or less. A larger batch does not lower the sensitivity: see package semidual for what does.
+// Sensitivity. The transport plan couples all images of a batch: one more image may change every
+// row of the gradient, and all that is known is that both gradients lie in the ball of radius
+// Bound. Two points of it are at most 2·Bound apart, in every direction of change: inserted,
+// removed or replaced; an empty batch has gradient 0, which lies in the ball too. n is fixed, so
+// the shape of the release reveals nothing. So on Poisson batches of rate q a step is the sampled
+// Gaussian mechanism of noise multiplier 2·Bound·NoiseMultiplier/(2·Bound) = NoiseMultiplier for
+// the relation of one record more or less. A larger batch does not lower the sensitivity: see
+// package semidual for a mechanism in which it does.
 type WholeBatch struct {
 	Bound           float64 // 0: .5, as published
 	NoiseMultiplier float64 // σ; 0: no noise, and no privacy
@@ -79,11 +84,12 @@ func (w WholeBatch) String() string { return fmt.Sprintf("whole batch clipped to
 // PerRow clips each row to Bound and adds noise of standard deviation 2·Bound·NoiseMultiplier to each entry: algorithm 1 of the
 // paper.
 //
-// Sensitivity. Each row moves by up to 2·Bound. The paper composes the n rows as if each were a mechanism on a Poisson
-// sample of its own, which takes the credit of sampling n times for one sample: all rows share one batch, so that a
-// record is in all of them or in none. The joint release moves by up to 2·Bound·√n, and so is the sampled Gaussian
-// mechanism of multiplier NoiseMultiplier/√n. The bound is attained: where an image of a class is inserted that the batch
-// had none of, each row of that class may turn round.
+// Sensitivity. Each row moves by up to 2·Bound. The paper composes the n rows as if each were a
+// mechanism on a Poisson sample of its own, which claims the amplification by sampling n times for
+// one sample: all rows share one batch, so that a record is in all of them or in none. The joint
+// release moves by up to 2·Bound·√n, and so is the sampled Gaussian mechanism of multiplier
+// NoiseMultiplier/√n. The bound is attained: where the inserted image is the first of its class in
+// the batch, each row of that class may be reversed.
 type PerRow struct {
 	Bound           float64 // 0: .5, as published
 	NoiseMultiplier float64
@@ -111,8 +117,8 @@ func (r PerRow) Event(n int, rate float64, steps int) dp.Event {
 	return dp.SGD(r.NoiseMultiplier/math.Sqrt(float64(n))*(1-release.GridMargin), rate, steps)
 }
 
-// Published is what the paper takes the release for, n·steps row releases, each on a sample of its own. Its ε is not
-// justified: all rows share one batch. NotJustified goes with it wherever it is printed.
+// Published is the paper's event for the release: n·steps row releases, each on its own sample. Its
+// ε is not justified, since all rows share one batch. Print NotJustified beside it.
 func (r PerRow) Published(n int, rate float64, steps int) dp.Event {
 	return dp.SGD(r.NoiseMultiplier, rate, n*steps)
 }
@@ -123,7 +129,8 @@ const NotJustified = "not justified: all rows share one batch"
 // String names it.
 func (r PerRow) String() string { return fmt.Sprintf("rows clipped to %g", r.bound()) }
 
-// sanitise makes g Clip(g) with noise: the release of a step. Entries that are not finite, which no finite image gives, count as 0.
+// sanitise replaces g by Clip(g) plus noise, the release of a step. Entries that are not finite,
+// which no finite image gives, count as 0.
 func sanitise(s Sanitiser, g *device.Array, out *release.Run, step int) error {
 	s.Clip(g)
 	values, err := g.Float64s()

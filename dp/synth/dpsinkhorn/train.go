@@ -14,7 +14,7 @@ import (
 	"coupling/lab/nn/train"
 )
 
-// run is a training under way.
+// run is the state of a training.
 type run struct {
 	Training
 	*Generator
@@ -68,8 +68,8 @@ func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Im
 	return r.Generator, dev.Sync()
 }
 
-// settings are what tells this run from others, but for a Schedule and the rounding of a processor, which the marks of the
-// ledger do.
+// settings identify this run, except for a Schedule and the rounding of a processor; the marks of
+// the ledger detect these.
 func (r *run) settings() (any, error) {
 	start, err := sgd.Fingerprint(r.net.Params())
 	return map[string]any{
@@ -78,7 +78,7 @@ func (r *run) settings() (any, error) {
 	}, err
 }
 
-// step does step k.
+// step makes step k.
 func (r *run) step(k int) error {
 	defer r.dev.Scope().Close()
 	n := r.images()
@@ -100,7 +100,8 @@ func (r *run) step(k int) error {
 		if released, err = r.releaseImages(k, head); err != nil {
 			return err
 		}
-		// Rows of fresh images know nothing of private ones; they are clipped so that they pull no harder than the others.
+		// Rows of fresh images do not depend on private ones; they are clipped so that they weigh
+		// no more than the others.
 		r.Sanitiser.Clip(public.Rows(n, public.Dim(0)))
 	}
 	r.net.VJP(p, along(r.project, public).Reshape(x.X.Shape()...))
@@ -154,7 +155,7 @@ func (r *run) batchOf(p *nn.Pass, codes *rand.Rand, total int) Labelled {
 	return r.generateLabels(p, codes, labels)
 }
 
-// private is the private images of step k, scaled to [−1, 1]; none at all is a batch too.
+// private returns the private images of step k, scaled to [−1, 1]; the batch may be empty.
 func (r *run) private(k int) (Labelled, error) {
 	indices, err := release.Poisson(r.on.Key.Source("batch", k), r.data.Len(), r.Rate)
 	if err != nil || len(indices) == 0 {

@@ -19,7 +19,8 @@ import (
 
 const in = check.In("merf")
 
-// Config says what is released and how the generator is fitted; it is a synth.Method. Zero fields mean the value in brackets.
+// Config says what is released and how the generator is fitted; it is a synth.Method. A zero field
+// means the value in brackets.
 type Config struct {
 	Features        int     // D, even [10000]
 	Length          float64 // at least 1e-30 [√105, as published for MNIST; √127 for Fashion-MNIST]
@@ -76,7 +77,7 @@ func (c Config) Event(p synth.Public) (dp.Event, error) {
 	return dp.Gaussian{NoiseMultiplier: c.NoiseMultiplier * (1 - release.GridMargin)}, nil
 }
 
-// fit is a training under way, and what it leaves.
+// fit is the state of a training and its result.
 type fit struct {
 	Config
 	dev    *device.Device
@@ -87,8 +88,8 @@ type fit struct {
 	opt    *train.Optimiser
 }
 
-// Train releases the means and fits a generator to them; it returns a *Generator. With r.Dir it goes on from a checkpoint; what it
-// releases is the same again.
+// Train releases the means and fits a generator to them; it returns a *Generator. With r.Dir it
+// resumes from a checkpoint and makes the same release.
 func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -144,8 +145,9 @@ func frequencies(dev *device.Device, rng *rand.Rand, n, d int, length float64) *
 // grain is the step that features are rounded to, so that their sums are exact.
 const grain = 1. / (1 << 20)
 
-// sums is Σ φ⊗onehot, by class, and the counts: the exact value of the release but for α and β. A feature is rounded
-// towards 0, which keeps |φ| ≤ 1: cos² + sin² is 1 up to rounding in float32, and the factor leaves room for that.
+// sums is Σ φ⊗onehot, by class, and the counts: the exact value of the release without α and β. A
+// feature is rounded towards 0, which keeps |φ| ≤ 1: cos² + sin² is 1 up to rounding in float32,
+// and the factor leaves room for that.
 func (f *fit) sums(images *data.Images) (sum [][]float64, count []float64, err error) {
 	sum, count = make([][]float64, len(f.public.Classes)), make([]float64, len(f.public.Classes))
 	for l := range sum {
@@ -169,8 +171,9 @@ func (f *fit) sums(images *data.Images) (sum [][]float64, count []float64, err e
 	return sum, count, nil
 }
 
-// chunk is how many images have their features computed at once. The last ones are filled up to as many: a device chooses its
-// way, and so its rounding, by the shape of a product, and how many records there are must not move the features of any.
+// chunk is the number of images whose features are computed at once; the last chunk is filled up to
+// it. A device chooses its algorithm, and so its rounding, by the shape of a product, and the
+// number of records must not change the features of any.
 const chunk = 500
 
 // rows are cos and sin of the frequencies at up to chunk images, clamped to [0, 1].
@@ -282,7 +285,8 @@ func (f *fit) generate(p *nn.Pass, rng *rand.Rand, labels []int) *device.Array {
 	return f.net.Forward(p, f.dev.From32(in, n, width))
 }
 
-// generatorNet is the published one for 28×28: dense 200, dense to 16×7×7, twice as large with a convolution 5×5, again.
+// generatorNet is the published network for 28×28: dense 200, dense to 16×7×7, then twice an
+// upsampling by 2 and a convolution 5×5.
 func generatorNet(in, c, h, w int) nn.Layer {
 	if h%4 != 0 || w%4 != 0 {
 		return nn.Seq(&nn.Dense{In: in, Out: 200}, &nn.BatchNorm{Channels: 200, Batch: true}, nn.ReLU(), &nn.Dense{In: 200, Out: c * h * w}, nn.Sigmoid(), &nn.Reshape{Shape: []int{c, h, w}})

@@ -7,9 +7,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Basis is the low frequencies of images of C channels and H×W pixels: the orthonormal discrete cosine transform of
-// each channel, of which the Size pairs of frequencies (u, v) nearest to zero are kept. It knows nothing of the data,
-// and what it drops of an atom's noise was noise mostly: strokes are smooth.
+// Basis is the low frequencies of images of C channels and H×W pixels: the orthonormal discrete
+// cosine transform of each channel, of which the Size pairs of frequencies (u, v) nearest to zero
+// are kept. It does not depend on the data. Since strokes are smooth, the frequencies that it drops
+// hold mostly noise.
 type Basis struct {
 	C, H, W int
 	Size    int // coefficients a channel; 0 or more than H·W: all

@@ -13,8 +13,9 @@ import (
 
 const in = check.In("semidual")
 
-// Config says what is learnt and how the budget is split; it is a synth.Method. Zero fields mean the value in brackets, which was found on
-// MNIST and Fashion-MNIST; choosing settings on private data itself costs budget that no accountant here sees.
+// Config says what is learnt and how the budget is split; it is a synth.Method. A zero field means
+// the value in brackets, which was found on MNIST and Fashion-MNIST. Choosing settings on the
+// private data itself costs budget that is not accounted for here.
 type Config struct {
 	PerClass int     // atoms of a class [20]
 	Basis    int     // coefficients of a channel [144]; see Basis
@@ -22,8 +23,8 @@ type Config struct {
 	Reg      float64 // entropic regularisation, in the same units squared [2]
 	Split    float64 // β² in (0, 1): the share of a step's budget for the potentials [0.05]
 	Steps    int     // releases of w and w⊗(y−x) [30]
-	Rate     float64 // probability of a record to be in a step's batch [1: everybody, which is best where it can be afforded]
-	Debias   bool    // subtract half the transport of the atoms to themselves: for atoms that are used without Local
+	Rate     float64 // probability of a record to be in a step's batch [1: every record, which is best if time allows]
+	Debias   bool    // subtract half the transport of the atoms to themselves; for atoms used without Local
 
 	Local      int     // coefficients of a channel that covariances are taken of [49]; negative: no covariances
 	LocalClip  float64 // bound of |a|² for an outer product aaᵀ [30]
@@ -60,7 +61,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, err
 }
 
-// spreads is the number of releases of covariances: about the means of classes, to grow atoms from, and about atoms.
+// spreads is the number of releases of covariances: about the means of classes, from which atoms
+// grow, and about atoms.
 func (c Config) spreads() int {
 	if c.Local < 0 {
 		return 0
@@ -121,11 +123,12 @@ func (c Config) checkRecords(p synth.Public) error {
 	return nil
 }
 
-// Suggested returns settings for a budget of eps at δ about 1e-5 on images of that kind: the fewer images an ε
-// has to hide, the more atoms it carries. They were found on MNIST (6,000 images a class: 50 atoms a class at ε = 10, 10 at
-// 1, 5 at 0.3) and scale with eps times images a class, lengths with the values of an image, C·H·W. Contrast
-// makes up for frequencies that are left out where noise is small; where it is not, some of the variance released is noise, and
-// it is 1. Only public numbers go in.
+// Suggested returns settings for a budget of eps at δ about 1e-5 on images of that kind: with more
+// images in a class, or a larger ε, more atoms are affordable. They were found on MNIST (6,000
+// images a class: 50 atoms a class at ε = 10, 10 at 1, 5 at 0.3) and scale with eps times images a
+// class, lengths with the values of an image, C·H·W. Contrast makes up for frequencies that are
+// left out where noise is small; where it is not, some of the variance released is noise, and it is
+// 1. Only public numbers go in.
 func Suggested(eps float64, p synth.Public) Config {
 	size := float64(p.Values()) / 784
 	c := Config{Basis: 144, Local: 144, LocalShare: .5, Clip: 5 * math.Sqrt(size), Reg: 2 * size, LocalClip: 30 * size}
@@ -144,9 +147,10 @@ func Suggested(eps float64, p synth.Public) Config {
 	return c
 }
 
-// Handwriting is Suggested for bright strokes on black, with what is known of them: small changes of place, size, slant and form do not matter.
-// Nothing of it is learnt from the images; on others, such as clothes, it costs accuracy. The sizes were chosen on a sixth of MNIST's
-// training images that the model had not seen.
+// Handwriting is Suggested for bright strokes on black, with prior knowledge of them: small changes
+// of place, size, slant and form do not matter. None of it is learnt from the images; on other
+// images, such as clothes, it costs accuracy. The sizes were chosen on a sixth of MNIST's training
+// images that the model had not seen.
 func Handwriting(eps float64, p synth.Public) synth.Jittered {
 	c := Suggested(eps, p)
 	if c.Contrast = 1.2; c.PerClass == 10 { // strokes are nearly black and white

@@ -7,23 +7,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Tone is what the pixels of samples are mapped by, each by its own line: u → min(1, max(0, Gain·(u − Dark))).
+// Tone maps the pixels of samples, each by its own line: u → min(1, max(0, Gain·(u − Dark))).
 //
-// A raw sample, an atom and a Gaussian step, is flat and noisy: strokes and edges are in frequencies that the basis omits, and
-// a pixel that is always black is drawn on both sides of 0, of which clamping keeps the bright side. The releases give
-// the mean m and the variance v of a pixel over all classes. After its line the pixel has that mean again, and Contrast times that
-// variance, within the limits of images in [0, 1], whose variance is at most m(1−m), and of a gain in [1, 8]. MNIST becomes nearly
-// black and white; other images change less.
+// A raw sample, an atom and a Gaussian step, is flat and noisy: strokes and edges are in
+// frequencies that the basis omits, and a pixel that is always black is drawn on both sides of 0,
+// so that clamping brightens it. The releases give the mean m and the variance v of a pixel over
+// all classes. After its line the pixel has that mean again, and Contrast times that variance,
+// within the limits of images in [0, 1], whose variance is at most m(1−m), and of a gain in [1, 8].
+// MNIST becomes nearly black and white; other images change less.
 //
-// The line is the same for all classes: with a line for each class, a CNN told classes by where the lines begin, which real images
-// do not show.
+// The line is the same for all classes: with a line for each class, a CNN recognised classes by
+// where the lines begin, which does not work on real images.
 //
 // It is computed from the model alone, so it is post-processing and costs no budget.
 type Tone struct{ Gain, Dark []float64 }
 
 const (
 	steepest = 8    // gain
-	hairline = 1e-4 // to which means are met, of the range of an image
+	hairline = 1e-4 // tolerance of means, relative to the range of an image
 )
 
 // tone finds the lines. The cost is about 50 evaluations of each atom at each pixel, a second or two on MNIST.
@@ -80,7 +81,8 @@ func (t *Tone) apply(row []float64) {
 	}
 }
 
-// bumps is the law of a pixel before it is clamped: Gaussians about its values in the atoms.
+// bumps is the distribution of a pixel before it is clamped: Gaussians about its values in the
+// atoms.
 type bumps []bump
 
 type bump struct{ weight, at, width float64 }
@@ -95,8 +97,8 @@ func (b bumps) moments() (mean, variance float64) {
 	return mean, square - mean*mean
 }
 
-// match finds the line after which the mean is the same and the variance contrast times as large, or as near to that as can be:
-// the variance grows with the gain while the mean is kept.
+// match finds the line that keeps the mean and makes the variance contrast times as large, or as
+// near to that as possible: at constant mean, the variance grows with the gain.
 func (b bumps) match(contrast float64) (gain, dark float64) {
 	mean, variance := b.moments()
 	mean = min(max(mean, 0), 1)
@@ -117,7 +119,8 @@ func (b bumps) match(contrast float64) (gain, dark float64) {
 	return gain, dark
 }
 
-// darken finds where a line of a gain has to begin for the mean, by Newton's steps inside a bracket, and the variance after it.
+// darken finds the Dark at which a line of the given gain keeps the mean, by Newton steps inside a
+// bracket, and the variance after it.
 func (b bumps) darken(gain, mean, start float64) (dark, variance float64) {
 	lo, hi := -2., 3. // images are in [0, 1], their low frequencies not far out
 	dark = start

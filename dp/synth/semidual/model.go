@@ -10,15 +10,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Model is what was learnt: post-processing of releases, and so as private as they are, however often it is drawn from.
+// Model is the result of training: post-processing of releases, and so as private as they are,
+// however often it is sampled.
 type Model struct {
 	Public synth.Public
 	Basis  Basis
 	Atoms  []*mat.Dense    // of each class, coefficients
-	Weight [][]float64     // of each atom in its class, summing to 1; 0 for atoms that hold next to nothing
+	Weight [][]float64     // of each atom in its class, summing to 1; 0 for atoms of negligible mass
 	Spread []*mat.SymDense // covariance about the atoms of a class, of the Keep coefficients; nil without Local
 	Keep   []int
-	Tone   *Tone     // of samples; nil: they are clamped and no more
+	Tone   *Tone     // of samples; nil: they are only clamped
 	Count  []float64 // noisy number of records of each class
 }
 
@@ -36,8 +37,9 @@ func (t *trainer) model(p synth.Public, spread []*mat.SymDense) *Model {
 	return m
 }
 
-// weightsOf turns noisy masses into weights. At the optimum of the semi-dual all atoms have the same mass; the differences that are left
-// after training are kept within a factor of two. An atom with less than a third of that mass was lost in training, and has weight 0.
+// weightsOf turns noisy masses into weights. At the optimum of the semi-dual all atoms have the
+// same mass; the remaining differences after training are limited to a factor of two. An atom with
+// less than a third of that mass was lost in training, and has weight 0.
 func weightsOf(held []float64) []float64 {
 	want := max(floats.Sum(held), 0) / float64(len(held))
 	out := make([]float64, len(held))
@@ -47,7 +49,7 @@ func weightsOf(held []float64) []float64 {
 		}
 	}
 	sum := floats.Sum(out)
-	if sum == 0 { // nothing but noise
+	if sum == 0 { // only noise
 		for i := range out {
 			out[i] = 1 / float64(len(out))
 		}
@@ -70,8 +72,8 @@ func draw(rng *rand.Rand, weight []float64) int {
 	return last
 }
 
-// Sample draws n images, the classes in turn: an atom and, where covariances were learnt, a Gaussian step from it and what the
-// Tone makes of that.
+// Sample draws n images, the classes in turn: an atom and, if covariances were learnt, a Gaussian
+// step from it, mapped by the Tone.
 func (m *Model) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 	roots := make([]*mat.SymDense, len(m.Atoms))
 	for l, s := range m.Spread {
@@ -104,5 +106,5 @@ func (m *Model) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 	})
 }
 
-// together is how many images are drawn at a time.
+// together is the number of images drawn at a time.
 const together = 1000

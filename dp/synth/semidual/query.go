@@ -11,7 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// cloud is the atoms of one class and their potentials: public, since made of releases.
+// cloud is the atoms of one class and their potentials, which are public since they come from
+// releases.
 type cloud struct {
 	x     *mat.Dense // rounded to grain
 	norm2 []float64
@@ -73,19 +74,20 @@ func pull(s, w, d []float64, clip float64) {
 	}
 }
 
-// sums is what one class contributes to a release.
+// sums is the part of one class in a release.
 type sums struct {
 	mass []float64  // Σ_y w_i(y)
 	move *mat.Dense // Σ_y s_i(y)(y − x_i)
 }
 
-// visitor sees each record of a batch with its distances.
+// visitor is called with each record of a batch and its distances.
 type visitor func(part int, y, d []float64)
 
-// visit calls f for the records of a class that are in the batch (in nil: all), in parts that run in parallel. What f
-// is told of a record depends on that record and the cloud alone. Products in float32 would not do: a device chooses its way by
-// how many records there are, and another rounding of everybody's distances would be no matter of one record's part. In float64
-// those of multiples of grain are exact, on every device and in any order.
+// visit calls f for the records of a class that are in the batch (in nil: all), in parts that run
+// in parallel. The arguments of f for a record depend only on that record and the cloud. Products
+// in float32 would break this: a device chooses its algorithm by the number of records, so one
+// record could change the rounding of all distances. In float64, products of multiples of grain are
+// exact, on every device and in any order.
 func visit(dev *device.Device, table *device.Array, y *mat.Dense, norm2 []float64, at []int, in []bool, c *cloud, parts int, f visitor) error {
 	n, _ := y.Dims()
 	k, _ := c.x.Dims()

@@ -10,23 +10,26 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// grain is the step to which coefficients of records and atoms are rounded, share that of the weights, and part that of the
-// factors of outer products. Sums of their products are then exact in float64, in any order, for as many records as mostRecords
-// says: the sum over a data set with one record more differs by that record's part and by nothing else.
+// grain is the step to which coefficients of records and atoms are rounded, share that of the
+// weights, and part that of the factors of outer products. Sums of their products are then exact in
+// float64, in any order, for up to mostRecords records: the sum over a data set with one record
+// more differs by that record's part only.
 const (
 	grain = 0x1p-10
 	share = 0x1p-17
 	part  = 0x1p-7
 )
 
-// mostRecords is for how many records sums are exact. A coefficient is √(H·W) at most, so that Σ s(y−x), of multiples of
-// grain·share, stays below 2⁵³ of them while n·√(H·W) ≤ 2²⁵; Σ aaᵀ·min(1, clip/|a|²), whose entries are multiples of grain²·part
-// and clip at most, while n·clip ≤ 2²⁶.
+// mostRecords is the largest number of records for which sums are exact. A coefficient is √(H·W) at
+// most, so that Σ s(y−x), of multiples of grain·share, stays below 2⁵³ of them while n·√(H·W) ≤
+// 2²⁵; Σ aaᵀ·min(1, clip/|a|²), whose entries are multiples of grain²·part and clip at most, while
+// n·clip ≤ 2²⁶.
 func mostRecords(h, w int, clip float64) int {
 	return int(min(0x1p25/math.Sqrt(float64(h*w)), 0x1p26/clip, 0x1p50))
 }
 
-// records are private images as a mechanism sees them: clamped to [0, 1], in the basis, rounded, by class.
+// records are the private images in the form that the mechanism uses: clamped to [0, 1], in the
+// basis, rounded, by class.
 type records struct {
 	n     int
 	y     []*mat.Dense // of each class; nil where it has none

@@ -9,10 +9,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// denoise returns a positive semidefinite estimate of a covariance that was released with noise: s on the diagonal, s/√2
-// off it, a Wigner matrix whose eigenvalues reach ±ρ, ρ = s√(2d). An eigenvalue λ of the covariance shows as
-// λ + ρ²/4λ where λ > ρ/2 and drowns otherwise (Capitaine, Donati-Martin, Féral 2009); this is undone. The directions
-// that drown share what is left of the trace, which noise hardly touches.
+// denoise returns a positive semidefinite estimate of a covariance that was released with noise: s
+// on the diagonal, s/√2 off it, a Wigner matrix whose eigenvalues reach ±ρ, ρ = s√(2d). An
+// eigenvalue λ of the covariance appears as λ + ρ²/4λ if λ > ρ/2, and is hidden by noise otherwise
+// (Capitaine, Donati-Martin, Féral 2009); denoise inverts this. The hidden directions share the
+// rest of the trace, which noise hardly changes.
 func denoise(m *mat.SymDense, s float64) *mat.SymDense {
 	d := m.SymmetricDim()
 	rho := s * math.Sqrt(2*float64(d))
@@ -61,8 +62,8 @@ func spectral(m *mat.SymDense, f func(float64) float64) *mat.SymDense {
 	return out
 }
 
-// grow makes more atoms of each: copies, moved apart by draws from the class's covariance at half its size, or where there
-// is none by draws of low frequencies.
+// grow splits each atom into several copies, moved apart by draws from the class's covariance at
+// half its size, or by draws of low frequencies if there is none.
 func (t *trainer) grow(atoms int, spread []*mat.SymDense) {
 	for l, x := range t.x {
 		n, dim := x.Dims()
@@ -103,9 +104,10 @@ func gaussian(rng interface{ NormFloat64() float64 }, by *mat.SymDense) []float6
 	return out.RawVector().Data
 }
 
-// filter is Wiener's: with the covariance C of a class as the prior of its atoms about their mean, and noise of variance s²
-// in each coefficient, the best linear estimate of an atom is mean + C(C+s²)⁻¹(x−mean). s is that of the releases of the
-// last size: what is known of the noise, and no image.
+// filter is Wiener's: with the covariance C of a class as the prior of its atoms about their mean,
+// and noise of variance s² in each coefficient, the best linear estimate of an atom is mean +
+// C(C+s²)⁻¹(x−mean). s is that of the releases of the last size; it depends on the noise, not on
+// images.
 func (t *trainer) filter(prior []*mat.SymDense, steps int) {
 	for l, x := range t.x {
 		n, _ := x.Dims()
@@ -133,8 +135,9 @@ func (t *trainer) filter(prior []*mat.SymDense, steps int) {
 	}
 }
 
-// selfPull is what debiasing moves atoms by, per unit of mass: away from where the entropic plan of the atoms with
-// themselves sends them, x_i − Σ_j P_ij x_j. It is made of atoms alone and costs nothing. It is nil without Debias.
+// selfPull is the move of atoms by debiasing, per unit of mass: away from where the entropic plan
+// of the atoms with themselves sends them, x_i − Σ_j P_ij x_j. It depends only on atoms and costs
+// no budget. It is nil without Debias.
 func (t *trainer) selfPull(ctx context.Context, x *mat.Dense) (*mat.Dense, error) {
 	n, dim := x.Dims()
 	if !t.Debias || n < 2 {

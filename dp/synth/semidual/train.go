@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// trainer is a training under way.
+// trainer is the state of a training.
 type trainer struct {
 	Config
 	synth.Run
@@ -33,9 +33,10 @@ type trainer struct {
 	keep    []int
 }
 
-// Train learns atoms from private images and returns a *Model. All randomness comes from the key, batches and noise among them. A run
-// that was killed in r.Dir plays its steps again, to the same releases. Errors wrap synth.ErrParameter where Config or images are out
-// of range: a label that is no class, or so many records that sums of them would round.
+// Train learns atoms from private images and returns a *Model. All randomness comes from the key,
+// batches and noise among them. A run that was killed in r.Dir repeats its steps, with the same
+// releases. Errors wrap synth.ErrParameter if Config or images are out of range, such as a label
+// outside the classes, or so many records that sums of them would round.
 func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (synth.Sampler, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -108,7 +109,7 @@ func (t *trainer) run(ctx context.Context) (spread []*mat.SymDense, err error) {
 	return spread, nil
 }
 
-// level is a number of atoms of a class and the steps that they are moved for.
+// level is a number of atoms of a class and the number of steps that move them.
 type level struct{ atoms, steps int }
 
 func (t *trainer) levels() []level {
@@ -148,7 +149,7 @@ func (t *trainer) move(ctx context.Context, k, of int) error {
 	if values, err = t.out.Release("step", t.step, values, t.NoiseMultiplier, 1); err != nil {
 		return err
 	}
-	// The first third of the steps at a size goes all the way, the later ones average.
+	// The first third of the steps at a size are full steps, the later ones average.
 	eta := 1.
 	if late := k - of/3; late > 0 {
 		eta = 1 / float64(1+late)
@@ -164,12 +165,12 @@ func (t *trainer) move(ctx context.Context, k, of int) error {
 	return nil
 }
 
-// factors are what w and s⊗(y−x) are multiplied with, so that a record's part has norm 1 at most.
+// factors are the multipliers of w and s⊗(y−x) with which a record's part has norm at most 1.
 func (t *trainer) factors() (mass, move float64) {
 	return math.Sqrt(t.Split), math.Sqrt(1-t.Split) / t.Clip
 }
 
-// answer is the exact value of a step's release: class by class, masses and then moves.
+// answer is the exact value of a step's release, class by class, masses before moves.
 func (t *trainer) answer(in []bool) (values []float64, err error) {
 	fm, fx := t.factors()
 	for l := range t.x {
@@ -188,9 +189,9 @@ func (t *trainer) answer(in []bool) (values []float64, err error) {
 	return values, nil
 }
 
-// apply moves potentials and atoms by what was released: x_i by η times the mean of y − x_i over what it holds, v_i by
-// η·reg·log(wanted mass/mass), the step that Sinkhorn's algorithm takes. Masses are noisy: they count as no less than a
-// third of what is wanted and no more than thrice.
+// apply moves potentials and atoms by what was released: x_i by η times the mean of y − x_i over
+// what it holds, v_i by η·reg·log(wanted mass/mass), the step that Sinkhorn's algorithm takes.
+// Masses are noisy, so they are limited to between a third and three times the wanted mass.
 func (t *trainer) apply(ctx context.Context, values []float64, eta float64, late bool) error {
 	fm, fx := t.factors()
 	t.counted++
@@ -223,8 +224,9 @@ func (t *trainer) apply(ctx context.Context, values []float64, eta float64, late
 	return nil
 }
 
-// revive puts atoms that hold less than a quarter of what they should, by the noisy masses of the last release, beside
-// those that hold the most, which they then share: an atom that has drifted off would take many steps to be drawn back.
+// revive moves atoms with less than a quarter of their wanted mass, by the noisy masses of the last
+// release, beside the atoms with the most mass, which they then share: an atom that has drifted off
+// would need many steps to return.
 func (t *trainer) revive(values []float64) {
 	fm, _ := t.factors()
 	for l, x := range t.x {
