@@ -57,7 +57,7 @@ const (
 	OddFaces                // positions 0, 2, 4, …: SCONES' "odd"
 )
 
-// Faces is a list of CelebA images that are read when they are asked for.
+// Faces is a list of CelebA images, which are read when needed.
 type Faces struct {
 	Name    string
 	Files   []string // paths

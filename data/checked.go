@@ -12,8 +12,8 @@ import (
 	"coupling/data/format"
 )
 
-// checked is an open data file. Its reader gives the unpacked content and
-// hashes on the way; done reads what is left and compares the checksums.
+// checked is an open data file. Its reader returns the unpacked content and hashes it; done reads
+// the rest and compares the checksums.
 type checked struct {
 	path           string
 	file           *os.File
@@ -53,8 +53,8 @@ func (c *checked) done(stored, inside string) error {
 	return nil
 }
 
-// parse reads the file at path, which is r or a packing of it, by a parser of its unpacked content; checksums must be right
-// where r has them.
+// parse reads the file at path, which is r or a packing of it, by a parser of its unpacked content;
+// if r has checksums, they must match.
 func parse[T any](ctx context.Context, path string, r remote, of func(io.Reader) (T, error)) (T, error) {
 	var none T
 	file, err := open(ctx, path, r.size)

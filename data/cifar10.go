@@ -89,8 +89,8 @@ func CIFAR10(ctx context.Context, from From, split Split) (*Images, error) {
 	return readCIFARArchive(ctx, path, official.sha256, name, split)
 }
 
-// readCIFARArchive reads the official archive when sum is set: all files must
-// be there and complete. Without a sum it reads what a subset has.
+// readCIFARArchive reads the official archive when sum is set: all files must be there and
+// complete. Without a sum it reads a subset's files.
 func readCIFARArchive(ctx context.Context, path, sum, name string, split Split) (*Images, error) {
 	archive, err := parse(ctx, path, remote{size: cifar10().size, sha256: sum}, format.ReadCIFARArchive)
 	if err != nil {

@@ -33,11 +33,10 @@
 // labels, classes and names are shared. Pixel centres are at half-integers, see
 // [Filter]. No result depends on the number of processors.
 //
-// A file is used only when all of it has been read and its SHA-256 is the
-// published one; otherwise the error wraps [ErrCorrupt] and names the file. For a
-// data set that is not found and cannot be downloaded, the error wraps
-// [ErrMissing], lists where it was looked for, and says what to do. No loader
-// returns fewer images than it was asked for: see [Origin].
+// A file is used only when all of it has been read and its SHA-256 is the published one; otherwise
+// the error wraps [ErrCorrupt] and names the file. For a data set that is not found and cannot be
+// downloaded, the error wraps [ErrMissing], lists the places that were searched, and says what to
+// do. No loader returns fewer images than asked for: see [Origin].
 //
 // Sources: Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten
 // digits" (1998); H. Xiao, K. Rasul, R. Vollgraf, "Fashion-MNIST" (2017);

@@ -17,9 +17,9 @@ type Folder struct {
 	Dir  string
 	Size int  // side of the images returned: the central square of a picture, resized; 0: pictures as they are, of one size
 	Grey bool // one channel, else red, green and blue
-	Most int  // at most so many, the first ones; 0: all
-	// Empty makes classes of folders without pictures too: where classes count as public, which they are must not depend on one
-	// picture.
+	Most int  // the largest number of pictures, taken in order; 0: all
+	// Empty makes classes also of folders without pictures: if the classes are public, they must
+	// not depend on a single picture.
 	Empty bool
 }
 

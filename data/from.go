@@ -30,17 +30,16 @@ type From struct {
 	Dir string
 	// Offline forbids downloads.
 	Offline bool
-	// Origin says which images are read: the official files, or fewer, which no
-	// function here takes unless it is asked to.
+	// Origin says which images are read: the official files, or fewer only if asked for.
 	Origin Origin
-	// Samples reads what Origin Sample asks for: set it by sample.From of package
-	// data/sample, which carries the files.
+	// Samples reads the images of Origin Sample. Set it by sample.From of package data/sample,
+	// which embeds the files.
 	Samples func(set string, split Split) (*Images, error)
 	// Mirrors are base URLs to try before the official servers; each holds
 	// mnist/train-images-idx3-ubyte.gz and so on.
 	Mirrors []string
-	// Progress is told about downloads: the file's name, the bytes that are here
-	// and their final number, -1 when it is not known.
+	// Progress is called during downloads with the file's name, the bytes received and their final
+	// number, -1 if unknown.
 	Progress func(name string, done, total int64)
 	HTTP     *http.Client // nil: http.DefaultClient
 }
@@ -157,7 +156,7 @@ func isDir(path string) bool {
 type remote struct {
 	set      string   // folder of the data set
 	name     string   // as it is served and stored, e.g. train-images-idx3-ubyte.gz
-	unpacked string   // the file or folder that it unpacks to, which is as good
+	unpacked string   // the file or folder that it unpacks to, which serves as well
 	bases    []string // URLs of the folders that hold it
 	sha256   string   // of the stored file; "" when any packing will do
 	content  string   // SHA-256 of the unpacked content; "" when not used
@@ -184,7 +183,7 @@ func (f From) place(ctx context.Context, r remote) (string, error) {
 	return f.get(ctx, r)
 }
 
-// get downloads r to where find will see it, and returns its path.
+// get downloads r to a place where find looks, and returns its path.
 func (f From) get(ctx context.Context, r remote) (string, error) {
 	if f.Dir != "" || f.Offline {
 		return "", f.missing(r, nil)
@@ -257,7 +256,7 @@ func quoted(path string) string {
 
 const unknownHome = "$COUPLING_DATA"
 
-// home is the folder that a user is told to put data sets into.
+// home is the folder named to a user as the place for data sets.
 func (f From) home() string {
 	if f.Dir != "" {
 		return f.Dir

@@ -7,13 +7,13 @@ import (
 	"image/draw"
 )
 
-// String says what the set is, in a line.
+// String describes the set in a line.
 func (m *Images) String() string {
 	return fmt.Sprintf("%s: %d images %d×%d×%d in %d classes, black %g, white %g", m.Name, m.n, m.c, m.h, m.w, len(m.Classes), m.Lo, m.Hi)
 }
 
-// Image is image i. What lies outside [Lo, Hi] is cut; of two channels, or more
-// than three, the first is shown.
+// Image is image i. Values outside [Lo, Hi] are clamped; of two channels, or more than three, only
+// the first is shown.
 func (m *Images) Image(i int) image.Image {
 	img := image.NewNRGBA(image.Rect(0, 0, m.w, m.h))
 	row, size := m.Row(i), m.h*m.w

@@ -11,8 +11,8 @@ import (
 // probeTime bounds how long a process waits to learn whether the servers of data sets answer.
 const probeTime = 2 * time.Second
 
-// reachable says of each data set whether one of its servers answers. It asks once in a process, all servers at the same
-// time, through the proxy that the environment names.
+// reachable reports for each data set whether one of its servers answers. It asks all servers at
+// once, one time in a process, through the proxy named by the environment.
 var reachable = sync.OnceValue(func() map[string]bool {
 	urls := map[string][]string{}
 	for _, s := range sets() {
@@ -26,8 +26,8 @@ var reachable = sync.OnceValue(func() map[string]bool {
 	return probe(ctx, http.DefaultClient, urls)
 })
 
-// probe asks for the head of every URL and returns the names of which one is there. It returns early once every name has
-// an answer.
+// probe sends a HEAD request to every URL and returns the names for which one succeeds. It returns
+// as soon as every name has a success.
 func probe(ctx context.Context, client *http.Client, urls map[string][]string) map[string]bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -43,7 +43,7 @@ func probe(ctx context.Context, client *http.Client, urls map[string][]string) m
 				mu.Lock()
 				defer mu.Unlock()
 				if out[name] = true; len(out) == len(urls) {
-					cancel() // the others need not be waited for
+					cancel() // no need to wait for the others
 				}
 			})
 		}
@@ -52,7 +52,8 @@ func probe(ctx context.Context, client *http.Client, urls map[string][]string) m
 	return out
 }
 
-// serves reports whether a server has a file at url. A web page is not one: it is what a login page of a network sends.
+// serves reports whether a server has a file at url. An HTML page does not count, since a network's
+// login page sends one.
 func serves(ctx context.Context, client *http.Client, url string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, url, nil)
 	if err != nil {

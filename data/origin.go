@@ -57,11 +57,13 @@ func Choose(sets ...string) Origin {
 	return chosen
 }
 
-// unreachable are the sets for which Choose returned Sample because they are neither here nor to be downloaded.
+// unreachable are the sets for which Choose returned Sample because they are neither on this
+// machine nor downloadable.
 var unreachable sync.Map
 
-// Missing returns the data sets for which [Choose] has returned Sample in this process because they are neither on this
-// machine nor to be downloaded, in the order of their names, so that a command can say so once.
+// Missing returns the data sets for which [Choose] has returned Sample in this process because they
+// are neither on this machine nor downloadable, in the order of their names, so that a command can
+// report it once.
 func Missing() (names []string) {
 	unreachable.Range(func(name, _ any) bool { names = append(names, name.(string)); return true })
 	slices.Sort(names)

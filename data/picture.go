@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// What a picture may have, so that no file claims more memory than there is.
+// Limits of a picture, so that no file makes the program allocate too much memory.
 const (
 	pictureMaxFile   = 1 << 28 // bytes
 	pictureMaxPixels = 1 << 26

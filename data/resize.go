@@ -74,8 +74,8 @@ func newKernel(in, out int, filter Filter) kernel {
 	ratio := float64(in) / float64(out)
 	reach := max(ratio, 1)
 	if filter == Nearest {
-		// Added up, not multiplied, as in Pillow: where a position falls on the
-		// edge of two pixels the rounding of the sum decides.
+		// Added up, not multiplied, as in Pillow: if a position falls on the edge of two pixels,
+		// the rounding of the sum decides.
 		position := ratio / 2
 		for i := range out {
 			k.first[i], k.taps[i] = min(int(position), in-1), []float64{1}
@@ -94,8 +94,8 @@ func newKernel(in, out int, filter Filter) kernel {
 	return k
 }
 
-// triangle returns the weights 1 - |x - centre|/reach of the pixel centres x
-// near a position, scaled to add up to 1; beyond the edges there is nothing.
+// triangle returns the weights 1 - |x - centre|/reach of the pixel centres x near a position,
+// scaled to add up to 1; pixels beyond the edges do not count.
 func triangle(centre, reach float64, in int) (first int, taps []float64) {
 	first = max(int(centre-reach+0.5), 0)
 	end := min(int(centre+reach+0.5), in)

@@ -18,7 +18,7 @@ import (
 	"coupling/lab/durable"
 )
 
-// about is what an NPY file cannot say, kept beside it as JSON.
+// about is the information that an NPY file cannot hold, stored beside it as JSON.
 type about struct {
 	Name    string   `json:"name"`
 	Classes []string `json:"classes,omitempty"`
@@ -33,9 +33,9 @@ type about struct {
 // classes, range and checksums and, when there are labels, x.labels.npy with an
 // int64 array [N].
 //
-// Each file is written under another name, synced and renamed. The checksums
-// bind the files together, so that [Load] refuses the mixture that a crash
-// between two renames leaves behind, rather than using half of it.
+// Each file is written under another name, synced and renamed. The checksums bind the files
+// together, so that [Load] refuses a mixture of old and new files, which a crash between two
+// renames leaves behind.
 func (m *Images) Save(path string) error {
 	stem, ok := strings.CutSuffix(path, ".npy")
 	if !ok {
@@ -168,7 +168,7 @@ func fromArray(path string, array *format.NPY[float32]) (*Images, error) {
 	return &Images{pixels: array.Data, n: shape[0], c: shape[1], h: shape[2], w: shape[3], Hi: 1}, nil
 }
 
-// setRange takes Lo and Hi from the values, where they are a range at all.
+// setRange takes Lo and Hi from the values, if they differ and are finite.
 func (m *Images) setRange() {
 	if len(m.pixels) == 0 {
 		return

@@ -72,9 +72,9 @@ func (m *Images) Pick(rng *rand.Rand, n int) (*Images, error) {
 	return m.Take(indices), nil
 }
 
-// Partition deals the images at random into disjoint sets of the given sizes,
-// copied; what remains is left out. It returns an error when a size is negative
-// or the sum exceeds Len.
+// Partition splits the images at random into disjoint sets of the given sizes, copied; the
+// remaining images are left out. It returns an error when a size is negative or the sum exceeds
+// Len.
 func (m *Images) Partition(rng *rand.Rand, sizes ...int) ([]*Images, error) {
 	parts, err := batch.Split(rng, m.n, sizes...)
 	if err != nil {

@@ -2,19 +2,19 @@ package data
 
 import "path/filepath"
 
-// Presence says where the files of a data set are.
+// Presence says which files of a data set were found, and where.
 type Presence struct {
 	Name    string   // "mnist", "fashion-mnist", "usps", "cifar10", "celeba"
-	Found   []string // files and folders that are there
-	Missing []string // files that are not, as folder/name
+	Found   []string // files and folders found
+	Missing []string // files not found, as folder/name
 	Subset  bool     // the official files of CIFAR-10 are missing, its subset is there
-	// Fix is the line that gets what is missing, empty when nothing is. All but
-	// CelebA is also downloaded when it is first used.
+	// Fix is a command line that gets the missing files, empty if none are. All sets but CelebA are
+	// also downloaded at first use.
 	Fix string
 }
 
-// Complete reports whether the data set can be read without a download. What
-// was found may still be damaged: checksums are compared when it is read.
+// Complete reports whether the data set can be read without a download. The files may still be
+// damaged: checksums are compared when they are read.
 func (p Presence) Complete() bool { return len(p.Missing) == 0 }
 
 // Status looks for every data set where its loader would, without a download

@@ -56,8 +56,8 @@ func (m *Images) Pad(dy, dx int) (*Images, error) {
 	return out, nil
 }
 
-// paste copies the images of m into those of out, dy rows down and dx columns
-// to the right; what falls outside is dropped.
+// paste copies the images of m into those of out, dy rows down and dx columns to the right; pixels
+// that fall outside are dropped.
 func (m *Images) paste(out *Images, dy, dx int) {
 	first, last := max(0, -dx), min(m.w, out.w-dx)
 	for plane := range m.n * m.c {

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Chain is N independent Markov chains, one a row of X, and how far they are. The noise of step k is a function of Seed
-// and k, so that these three fields are all that a run needs to go on.
+// A Chain is N independent Markov chains, one in each row of X, and the number of steps done. The
+// noise of step k is a function of Seed and k, so these three fields suffice to resume a run.
 type Chain struct {
 	X    *mat.Dense // N×d, changed in place
 	Seed uint64
@@ -51,7 +51,7 @@ func (c *Chain) Jitter(sigma float64) {
 	})
 }
 
-// String says how many chains there are and how far they are.
+// String gives the number of chains and of steps done.
 func (c *Chain) String() string {
 	n, d := c.X.Dims()
 	return fmt.Sprintf("%d chains in %d dimensions after %d steps, seed %d", n, d, c.Done, c.Seed)
@@ -77,8 +77,8 @@ func noise(seed uint64, step, chunk int) *rand.Rand {
 	return rand.New(rand.NewPCG(a, mix(a+uint64(chunk)+1)))
 }
 
-// mix is the finaliser of SplitMix64 (Steele, Lea and Flood 2014), a bijection after which neighbours have nothing in
-// common.
+// mix is the finaliser of SplitMix64 (Steele, Lea and Flood 2014), a bijection whose values at
+// neighbouring arguments look independent.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

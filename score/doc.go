@@ -5,12 +5,13 @@
 //	Langevin    Langevin dynamics at one noise level or annealed over many, predictor and denoising step
 //	MALA        the same with a Metropolis test: exact, whatever the step
 //
-// # An example in words
+// # Example
 //
-// A mixture of N(−2, ½) and N(2, ½) on the line is a Mixture; Start makes a Chain of 1000 points, all at zero, and
-// Langevin{Step: .02, Steps: 1000}.Run moves them: x += a s(x) + √(2a) z. Half end at either side, each side with
-// variance ½ up to the bias of the step, which for a Gaussian of variance v is the factor 1/(1 − a/2v). MALA says how
-// often a Metropolis test refuses such steps, and makes it.
+// A mixture of N(−2, ½) and N(2, ½) on the line is a Mixture; Start makes a Chain of 1000 points,
+// all at zero, and Langevin{Step: .02, Steps: 1000}.Run moves them: x += a s(x) + √(2a) z. Half end
+// at either side, each side with variance ½ up to the bias of the step, which for a Gaussian of
+// variance v is the factor 1/(1 − a/2v). MALA adds the Metropolis test to such steps and reports
+// how often it rejects them.
 //
 // # Two step conventions
 //
@@ -23,10 +24,11 @@
 //
 // # Chains that can be stopped
 //
-// A Chain is points, a seed and the number of steps done. The noise of a step is a function of the seed and the number of
-// that step, so a run that was cancelled, saved (MarshalBinary) and begun again gives the same bits as one that was not,
-// whatever the number of processors. Rows are independent chains. Langevin and MALA with a Path store the chain on the way, and
-// a process that was killed goes on from there; a file of other arguments is refused.
+// A Chain is points, a seed and the number of steps done. The noise of a step is a function of the
+// seed and the number of that step, so a run that was cancelled, saved (MarshalBinary) and resumed
+// gives the same bits as an uninterrupted one, for any number of processors. Rows are independent
+// chains. Langevin and MALA with a Path store the chain as they run, and resume from there if the
+// process was killed; a file of other arguments is refused.
 //
 // # Sources
 //

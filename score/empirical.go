@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Empirical is the exact field of weighted points that are smoothed by a Gaussian: Σ_j w_j N(y_j, (h² + σ²) I), h the
-// bandwidth. Its score is (E[y|x] − x)/(h² + σ²), with E[y|x] the softmax average of the points. With h = 0 it is what a
-// network learns by denoising score matching from these points, if it learns them by heart. Immutable and safe for
-// concurrent use.
+// Empirical is the exact field of weighted points that are smoothed by a Gaussian: Σ_j w_j N(y_j,
+// (h² + σ²) I), h the bandwidth. Its score is (E[y|x] − x)/(h² + σ²), with E[y|x] the softmax
+// average of the points. With h = 0 it is the score that a network learns from these points by
+// denoising score matching if it memorises them. Immutable and safe for concurrent use.
 type Empirical struct {
 	points    *soft.Points
 	bandwidth float64

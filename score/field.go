@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// What the errors of this package wrap, for errors.Is.
+// The kinds of error of this package, for errors.Is.
 var (
 	// ErrShape reports sizes that do not fit each other or are zero.
 	ErrShape = errors.New("shape mismatch")
@@ -18,7 +18,7 @@ var (
 	ErrParameter = resume.ErrParameter
 	// ErrNoDensity reports a field whose density is not known.
 	ErrNoDensity = errors.New("no density")
-	// ErrDiverged reports chains that left for infinity, mostly because of too long a step.
+	// ErrDiverged reports chains that became infinite, usually because the step is too long.
 	ErrDiverged = resume.ErrDiverged
 )
 
@@ -26,19 +26,20 @@ var (
 type Field interface {
 	// Dim returns d.
 	Dim() int
-	// Score writes ∇ log p_σ(x_i) to row i of dst, N×d as x, which it may not overlap. Fields conditioned on something
-	// may mean another density by each row.
+	// Score writes ∇ log p_σ(x_i) to row i of dst, N×d as x, which it may not overlap. A
+	// conditional field may have another density for each row.
 	Score(dst, x *mat.Dense, sigma float64) error
 }
 
 // A Density is a Field that knows log p_σ too, up to a constant for each row.
 type Density interface {
 	Field
-	// LogDensity writes log p_σ(x_i) to dst, of length N. Its error wraps ErrNoDensity where it turns out not to be known.
+	// LogDensity writes log p_σ(x_i) to dst, of length N. Its error wraps ErrNoDensity if the
+	// density is not known after all.
 	LogDensity(dst []float64, x *mat.Dense, sigma float64) error
 }
 
-// checkBatch says what is wrong with the arguments of a field of dimension d.
+// checkBatch returns an error for wrong arguments of a field of dimension d.
 func checkBatch(d int, dst, x *mat.Dense, sigma float64) error {
 	n, k := x.Dims()
 	if k != d {
@@ -52,7 +53,7 @@ func checkBatch(d int, dst, x *mat.Dense, sigma float64) error {
 	return checkSigma(sigma)
 }
 
-// checkDensity says what is wrong with the arguments of a density of dimension d.
+// checkDensity returns an error for wrong arguments of a density of dimension d.
 func checkDensity(d int, dst []float64, x *mat.Dense, sigma float64) error {
 	if n, _ := x.Dims(); len(dst) != n {
 		return fmt.Errorf("score: dst has length %d, x has %d rows: %w", len(dst), n, ErrShape)

@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// FitMixture fits a mixture of Gaussians to points by expectation maximisation, in their leading principal coordinates:
-// a score that is known at every noise level, with its log-density, and that was learnt without a network. The zero
-// value works.
+// FitMixture fits a mixture of Gaussians to points by expectation maximisation, in their leading
+// principal coordinates: a score known at every noise level, with its log-density, and learnt
+// without a network. The zero value works.
 //
 //	field, err := score.FitMixture{}.Run(ctx, rng, y)
 //
@@ -21,7 +21,7 @@ import (
 // fewer points than coordinates are regular (Friedman 1989, "Regularized discriminant analysis", without its spherical
 // term).
 type FitMixture struct {
-	Parts  int     // Gaussians; 0 means one for 60 points, at most 150
+	Parts  int     // Gaussians; 0 means one for every 60 points, at most 150
 	Axes   int     // leading principal coordinates; 0 means as many as hold 95 % of the variance
 	Steps  int     // of EM, after five of k-means; 0 means 15
 	Shrink float64 // points; 0 means half of Axes
@@ -29,8 +29,8 @@ type FitMixture struct {
 	Trace func(step int, logDensity float64)
 }
 
-// Run fits the rows of y, n×d. Along the other coordinates points are normal with the variances that they have there, taken for at least
-// 1e-12 of the largest. Cost O(d³) and Steps·n·Parts·Axes².
+// Run fits the rows of y, n×d. Along the other coordinates the fit is normal with the variances of
+// the points, raised to at least 1e-12 of the largest. Cost O(d³) and Steps·n·Parts·Axes².
 func (f FitMixture) Run(ctx context.Context, rng *rand.Rand, y *mat.Dense) (*Subspace, error) {
 	n, d := y.Dims()
 	if n < 2 || d == 0 {
@@ -160,8 +160,8 @@ func (f FitMixture) means(rng *rand.Rand, u *mat.Dense) [][]float64 {
 	return shares
 }
 
-// maximise returns the mixture whose parts have the means and shrunk covariances of the points in their shares. Parts
-// with less than a point are left out.
+// maximise returns the mixture whose parts have the means and shrunk covariances of the points in
+// their shares. Parts with a total share of less than one point are left out.
 func (f FitMixture) maximise(u *mat.Dense, shares [][]float64) (*Mixture, error) {
 	n, q := u.Dims()
 	pooled := mat.NewSymDense(q, nil)

@@ -24,7 +24,8 @@ type Gaussian struct {
 	last      atomic.Pointer[noised]
 }
 
-// noised is a precision (S + σ²I)⁻¹. The last one is kept, since a chain takes many steps at one noise level.
+// noised is a precision (S + σ²I)⁻¹. The last one is cached, since a chain takes many steps at one
+// noise level.
 type noised struct {
 	sigma     float64
 	precision *mat.Dense
@@ -101,7 +102,7 @@ func (g *Gaussian) at(sigma float64) (*mat.Dense, error) {
 	return g.precision, nil
 }
 
-// Score implements Field. Cost 2·N·d², and d³ where σ > 0 is not that of the last call.
+// Score implements Field. Cost 2·N·d², and d³ if σ > 0 differs from that of the last call.
 func (g *Gaussian) Score(dst, x *mat.Dense, sigma float64) error {
 	if err := checkBatch(g.Dim(), dst, x, sigma); err != nil {
 		return err

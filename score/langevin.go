@@ -56,19 +56,21 @@ type Langevin struct {
 	// Predict begins each level but the first with a step of reverse diffusion from the level before (Song et al. 2021,
 	// algorithm 2): x += (σ₋² − σ²) s_σ₋(x) + √(σ₋² − σ²) z, of which Langevin steps are the correctors.
 	Predict bool
-	// Denoise ends with the mean of what x is the noisy version of, x += σ² s_σ(x), σ the last level (Tweedie's formula).
+	// Denoise ends with the posterior mean of the noiseless point, x += σ² s_σ(x), σ the last level
+	// (Tweedie's formula).
 	Denoise bool
-	// Path is a file where the run is stored on its way and at its end, and from where it goes on if it is there; "" stores
-	// nothing. A process that was killed and is begun again with the same arguments gives the same bits as one that was not.
-	// A stored run of another seed, other settings or points, or of a field with another score where the chain begins is refused
-	// with train.ErrMismatch. Costs an evaluation of the field.
+	// Path is a file where the run is stored while it runs and at its end, and from which it
+	// resumes if the file exists; "" stores nothing. A killed process that is restarted with the
+	// same arguments gives the same bits as an uninterrupted one. A stored run with another seed,
+	// other settings or points, or of a field with another score at the start of the chain is
+	// refused with train.ErrMismatch. Cost: one evaluation of the field.
 	Path  string
 	Every int // steps between stores; 0 stores every ten seconds
-	// Trace hears of every step.
+	// Trace is called after every step.
 	Trace func(Progress)
 }
 
-// Progress is what a sampler's Trace hears after a step.
+// Progress is what a sampler passes to its Trace after a step.
 type Progress struct {
 	Done, Total int
 	Sigma       float64
@@ -109,7 +111,7 @@ func (l Langevin) at(k int) update {
 	perLevel, level := l.Steps, 0
 	if l.Predict {
 		perLevel++
-		k++ // as if the first level had a predictor too
+		k++ // counts as if the first level had a predictor too
 	}
 	level, k = k/perLevel, k%perLevel
 	if l.Predict && k == 0 {
@@ -151,9 +153,10 @@ func (l Langevin) check(f Field, c *Chain) error {
 	return checkFinite("chain", c.X)
 }
 
-// Run takes the chain from where it is, or where Path has it, to Total steps. When ctx ends it returns ctx's error; the chain
-// is then between two steps, and stored, and Run goes on from there as if nothing had happened. An error that wraps ErrDiverged
-// says at which step chains left for infinity.
+// Run moves the chain from its present step, or from the one stored at Path, to Total steps. When
+// ctx ends it returns ctx's error. The chain is then between two steps and stored, and the next Run
+// continues from there with the same result. An error that wraps ErrDiverged names the step at
+// which chains became infinite.
 //
 // Cost: an evaluation of the field and N·d normal numbers a step.
 func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
@@ -191,7 +194,7 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 	return nil
 }
 
-// stamp names the dynamics.
+// stamp identifies the dynamics.
 func (l Langevin) stamp() resume.Stamp {
 	return resume.Of("Langevin, levels ", l.levels(), ", ", l.Steps, " steps of ", l.Step, ", convention ", int(l.Convention), ", predict ", l.Predict, ", denoise ", l.Denoise)
 }

@@ -16,23 +16,26 @@ import (
 //
 //	α(x, y) = min(1, p(y) q(y→x) / p(x) q(x→y)),     q(x→y) ∝ exp(−|y − x − a s(x)|²/4a),
 //
-// so that p is exactly stationary whatever the step (Roberts and Tweedie 1996). The ratio of densities is LogRatio's:
-// where the field has no density, an integral of its score. A network's score is no gradient; then p is stationary only as
-// far as that integral does not depend on the way.
+// so that p is exactly stationary whatever the step (Roberts and Tweedie 1996). The ratio of
+// densities is LogRatio's: where the field has no density, an integral of its score. A network's
+// score is not exactly a gradient; then p is stationary only as far as that integral does not
+// depend on the path.
 type MALA struct {
 	Steps      int
 	Step       float64 // > 0, in the Convention
 	Convention Convention
 	Sigma      float64 // the noise level
-	// Path and Every say where and when the run is stored, as in Langevin; Steps may grow.
+	// Path and Every say where and when the run is stored, as in Langevin; Steps may be increased
+	// when resuming.
 	Path  string
 	Every int
 	Trace func(Progress)
 }
 
-// Run takes the chain from where it is to Steps steps and returns the mean acceptance probability of the steps that it
-// made, those of a stored run included, NaN if none. It resumes as Langevin.Run does. Cost: one evaluation of the field and two
-// of its density a step, six of the field where there is no density.
+// Run moves the chain from its present step to Steps steps and returns the mean acceptance
+// probability of the steps made, those of a stored run included; NaN if there were none. It resumes
+// as Langevin.Run does. Cost: one evaluation of the field and two of its density a step, six of the
+// field where there is no density.
 func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, err error) {
 	if err := m.check(f, c); err != nil {
 		return 0, err
@@ -97,8 +100,8 @@ func propose(y *mat.Dense, c *Chain, s *mat.Dense, drift float64) {
 	})
 }
 
-// weigh writes the acceptance probabilities of the proposals y, and the scores there to sy. A proposal where anything is
-// not finite has probability 0.
+// weigh writes the acceptance probabilities of the proposals y, and writes the scores at y to sy. A
+// proposal where anything is not finite has probability 0.
 func (m MALA) weigh(alpha []float64, f Field, x, s, y, sy *mat.Dense) error {
 	if err := f.Score(sy, y, m.Sigma); err != nil {
 		return err
@@ -123,11 +126,12 @@ func (m MALA) weigh(alpha []float64, f Field, x, s, y, sy *mat.Dense) error {
 	return nil
 }
 
-// accept moves the chains that their coins say, points and scores, and returns the share of them and the mean probability.
+// accept moves the points and scores of the chains whose coin accepts, and returns their share and
+// the mean probability.
 func accept(c *Chain, s, y, sy *mat.Dense, alpha []float64) (moved, mean float64) {
 	n := len(alpha)
 	took := make([]bool, n)
-	coins := &Chain{X: c.X, Seed: mix(c.Seed)} // a stream of its own
+	coins := &Chain{X: c.X, Seed: mix(c.Seed)} // a separate stream
 	coins.each(c.Done, func(i int, row []float64, rng *rand.Rand) {
 		if rng.Float64() < alpha[i] {
 			took[i] = true

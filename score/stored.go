@@ -14,10 +14,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// pause is the time between stores where nothing else is asked for. When a run is stored does not change what it gives.
+// pause is the default time between stores. The times of stores do not change results.
 const pause = 10 * time.Second
 
-// keeper stores a run of chains on its way. One without a path does nothing.
+// keeper stores a run of chains while it runs. A keeper without a path does nothing.
 type keeper struct {
 	path   string
 	every  int
@@ -28,18 +28,19 @@ type keeper struct {
 	origin string
 }
 
-// begun is where an interrupted run began, and where it was left.
+// begun records where an interrupted run began and where it stopped.
 type begun struct {
 	path, origin string
 	left         string
 }
 
-// where is a chain's place.
+// where is the position of a chain.
 func (c *Chain) where() string {
 	return fmt.Sprint("seed ", c.Seed, ", ", c.Done, " steps done, at ", resume.Points(c.X))
 }
 
-// from names where the run began: here, unless this process interrupted it here.
+// from identifies the start of the run: the present position, unless this process interrupted a run
+// at it.
 func (k *keeper) from(f Field, sigma float64) (string, error) {
 	c, here := k.chain, k.chain.where()
 	if b := c.begun; b != nil && b.path == k.path && b.left == here {
@@ -55,8 +56,9 @@ func (k *keeper) from(f Field, sigma float64) (string, error) {
 	return k.origin, nil
 }
 
-// keep makes the keeper of a run of c that is about to begin, and takes c to where a stored run of the same arguments is. what
-// names the sampler; the seed, where c is, and the field's score there at sigma name the rest.
+// keep makes the keeper of a run of c that is about to begin, and moves c to the position of a
+// stored run with the same arguments. The run is identified by what, the name of the sampler, by
+// the seed, the position of c, and the field's score there at sigma.
 func keep(path string, every int, what resume.Stamp, f Field, sigma float64, c *Chain, t *tally) (*keeper, error) {
 	k := &keeper{path: path, every: every, chain: c, last: time.Now(), saved: -1}
 	if every < 0 {
@@ -79,7 +81,7 @@ func keep(path string, every int, what resume.Stamp, f Field, sigma float64, c *
 	return k, nil
 }
 
-// step stores the run if it is time, or the end.
+// step stores the run if it is due, and at the end.
 func (k *keeper) step(end bool) error {
 	due := end || k.every > 0 && k.chain.Done%k.every == 0 || k.every == 0 && time.Since(k.last) > pause
 	if !due {
@@ -88,7 +90,7 @@ func (k *keeper) step(end bool) error {
 	return k.save()
 }
 
-// save stores the run as it is.
+// save stores the run.
 func (k *keeper) save() error {
 	if k.path == "" || k.saved == k.chain.Done {
 		return nil
@@ -99,7 +101,7 @@ func (k *keeper) save() error {
 	return err
 }
 
-// interrupted stores a run whose context ended, and returns why it did.
+// interrupted stores a run whose context ended, and returns the context's error.
 func (k *keeper) interrupted(why error) error {
 	if k.path == "" {
 		return why
@@ -111,7 +113,7 @@ func (k *keeper) interrupted(why error) error {
 	return why
 }
 
-// inPlace is a chain whose stored points are read into the matrix that it has.
+// inPlace is a chain that reads stored points into its existing matrix.
 type inPlace struct{ *Chain }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.
@@ -129,13 +131,13 @@ func (p inPlace) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// tally is the sum of the mean acceptance probabilities of so many steps.
+// tally is the sum of the mean acceptance probabilities and the number of steps.
 type tally struct {
 	sum   float64
 	steps int
 }
 
-// mean is NaN of no steps.
+// mean is NaN if there were no steps.
 func (t *tally) mean() float64 { return t.sum / float64(t.steps) }
 
 // MarshalBinary implements encoding.BinaryMarshaler.

@@ -10,8 +10,8 @@ import (
 	"coupling/lab/nn/arch"
 )
 
-// Denoiser is a score network that leaves to its body what a Gaussian does not know: with m the data's mean and v the
-// variance of its elements,
+// Denoiser is a score network whose body learns the difference from a Gaussian: with m the data's
+// mean and v the variance of its elements,
 //
 //	s(x, σ) = −(x − m)/(v + σ²) + √v/(σ√(v + σ²)) · F((x − m)/√(v + σ²), σ)
 //
@@ -22,7 +22,7 @@ type Denoiser struct {
 	Sigmas []float64 // the noise levels
 	Mean   []float64 // of the data, of the length of an example
 	Spread float64   // √v
-	Body   nn.Layer  // from an example to one of its shape; it may look up Pass.Class
+	Body   nn.Layer  // from an example to one of the same shape; it may use Pass.Class
 
 	in, out, mean *nn.Param // 1/√(v + σ²) and √v/(σ√(v + σ²)), Levels×1; the mean, 1×d
 }

@@ -14,11 +14,12 @@ import (
 // ErrParameter reports an argument out of range, for errors.Is; it is that of package score.
 var ErrParameter = score.ErrParameter
 
-// A Network is a score.Field that a network computes. It belongs to one goroutine at a time, as its device does.
+// A Network is a score.Field computed by a neural network. It belongs to one goroutine at a time,
+// as its device does.
 type Network struct {
 	Net    nn.Layer
 	Device *device.Device
-	Type   device.DType // 0, Float32, unless the network was made otherwise
+	Type   device.DType // the network's; 0 is Float32
 	Shape  []int        // of one example, as the network takes it: [d], or [C H W]
 	Sigmas []float64    // the noise levels, falling
 	Batch  int          // rows at once; 0 means 1024

@@ -21,16 +21,18 @@ type Training struct {
 	Steps  int
 	Batch  int     // 0 means 128
 	Rate   float64 // Adam's; 0 means 1e-3
-	// Decay is that of the moving average of the weights: 0 means .999, negative none. Step t = 0, 1, … decays by
-	// min(Decay, (1+t)/(10+t)), so that a short run does not keep the random weights at which it began.
+	// Decay is that of the moving average of the weights: 0 means .999, negative none. Step t = 0,
+	// 1, … decays by min(Decay, (1+t)/(10+t)), so that a short run does not keep the random initial
+	// weights.
 	Decay float64
 	// Schedule is a factor of the rate as a function of the step; nil is constant.
 	Schedule train.Schedule
-	// Path is where the run is stored every Every steps (0: 1000) and at its end, and from where it goes on if it is there.
-	// A stored run of other data, levels, rates or seed is refused with train.ErrMismatch; Steps may grow.
+	// Path is the file where the run is stored every Every steps (0: 1000) and at its end, and from
+	// which it resumes if the file exists. A stored run of other data, levels, rates or seed is
+	// refused with train.ErrMismatch; Steps may be increased.
 	Path  string
 	Every int
-	// Trace hears the loss of each step; it costs a copy from the device.
+	// Trace is called with the loss of each step; it costs a copy from the device.
 	Trace func(step int, loss float64)
 }
 
@@ -106,7 +108,7 @@ func (t Training) check(f *Network, n, d int) error {
 	return nil
 }
 
-// run is a training under way.
+// run is the state of a training.
 type run struct {
 	Training
 	f            *Network
@@ -127,7 +129,7 @@ func (r *run) free() {
 	}
 }
 
-// finite returns an error that names the first entry of the data that is not.
+// finite returns an error that names the first entry of the data that is not finite.
 func finite(x *mat.Dense) error {
 	n, _ := x.Dims()
 	for i := range n {
@@ -140,7 +142,7 @@ func finite(x *mat.Dense) error {
 	return nil
 }
 
-// step draws a batch by the number of the step and moves the weights once.
+// step draws the batch of its step number and moves the weights once.
 func (r *run) step(k int) error {
 	if r.Schedule != nil {
 		r.opt.SetFactor(r.Schedule(k))

@@ -35,10 +35,11 @@ func Cloud(x *mat.Dense) Source {
 
 // A Model is a potential with parameters that Ascent can move.
 type Model interface {
-	// Values returns the potential at the rows of x and remembers x for Ascend.
+	// Values returns the potential at the rows of x and keeps x for Ascend.
 	Values(x *mat.Dense) ([]float64, error)
-	// Ascend, in the reverse order of Values, makes one step of the model's optimiser up the gradient of Σ_i w_i φ_θ(x_i), x those of the last Values. The
-	// rate of the optimiser is multiplied by factor.
+	// Ascend, in the reverse order of Values, makes one step of the model's optimiser up the
+	// gradient of Σ_i w_i φ_θ(x_i), x being the rows of the last Values. The rate of the optimiser
+	// is multiplied by factor.
 	Ascend(w []float64, factor float64) error
 }
 
@@ -56,9 +57,9 @@ type Ascent struct {
 	Batch  int // 0 means 256
 	// Schedule is a factor of the models' rates as a function of the step; nil is constant.
 	Schedule func(step int) float64
-	// Trace hears the batch's estimate of J before each step.
+	// Trace is called with the batch's estimate of J before each step.
 	Trace func(step int, dual float64)
-	// After is called after each step, to store a checkpoint say; its error ends the run.
+	// After is called after each step, for example to store a checkpoint; its error ends the run.
 	After func(step int) error
 }
 
@@ -128,7 +129,7 @@ func (a Ascent) step(phi, psi Model, x, y Source, rng *rand.Rand, k int) (float6
 	return dual, phi.Ascend(wf, factor)
 }
 
-// batch says what is wrong with what sources drew.
+// batch returns an error for invalid points drawn by the sources.
 func (a Ascent) batch(x, y *mat.Dense) error {
 	n, d := x.Dims()
 	m, e := y.Dims()
@@ -171,8 +172,8 @@ func (a Ascent) gradient(f, g []float64, x, y *mat.Dense) (dual float64, wf, wg 
 	return dual, wf, wg
 }
 
-// row returns a function that computes densities, their sum and the sum of penalties over a row of costs. Its slice is
-// used again.
+// row returns a function that computes densities, their sum and the sum of penalties over a row of
+// costs. Its slice is reused by the next call.
 func (a Ascent) row(g []float64) func(f float64, c []float64) (density []float64, mass, penalty float64) {
 	out, inv := make([]float64, len(g)), 1/a.Lambda
 	if a.F == fdiv.KL && a.Cap == 0 { // exp(V/λ − 1) in one vector kernel

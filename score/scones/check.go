@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// checkPoints returns an error that names what is wrong with a cloud of points: none, or an entry that is not finite or has a
-// square, and so a cost, that is not.
+// checkPoints returns an error for a cloud without points, or with an entry that is not finite or
+// whose square, and so a cost, is not.
 func checkPoints(name string, m *mat.Dense) error {
 	if m == nil || m.IsEmpty() {
 		return fmt.Errorf("scones: %s is empty: %w", name, ErrShape)
@@ -24,8 +24,8 @@ func checkPoints(name string, m *mat.Dense) error {
 	return nil
 }
 
-// CheckClouds returns an error that names what is wrong with two clouds of points, as rows: empty, of different
-// dimensions, or with an entry that is not finite or has no finite square.
+// CheckClouds returns an error for two clouds of points, as rows, that are empty, of different
+// dimensions, or have an entry that is not finite or has no finite square.
 func CheckClouds(x, y *mat.Dense) error {
 	if err := checkPoints("x", x); err != nil {
 		return err

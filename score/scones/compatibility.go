@@ -8,7 +8,7 @@ import (
 	"coupling/score"
 )
 
-// What the errors of this package wrap, for errors.Is: the kinds of package score.
+// The kinds of error of this package, for errors.Is; they are those of package score.
 var (
 	// ErrShape reports sizes that do not fit each other or are zero.
 	ErrShape = score.ErrShape
@@ -16,20 +16,22 @@ var (
 	ErrParameter = score.ErrParameter
 )
 
-// Compatibility is how potentials become a density: M(V) = f*′(V/λ) against the product of the marginals.
+// Compatibility turns potentials into a density against the product of the marginals: M(V) =
+// f*′(V/λ).
 type Compatibility struct {
 	F      fdiv.Divergence
 	Lambda float64 // > 0
-	// Beta smooths the M of ChiSquare and Pearson, which is zero below a kink, so that log M has a slope there:
-	// M = softplus_β(V)/2λ with softplus_β(v) = log(1 + e^βv)/β. 0 does not smooth. Training is not concerned, and what is
-	// smoothed has no Cap.
+	// Beta smooths the M of ChiSquare and Pearson, which is zero below a kink, so that log M has a
+	// slope there: M = softplus_β(V)/2λ with softplus_β(v) = log(1 + e^βv)/β. 0 does not smooth.
+	// Training does not use Beta, and a smoothed M has no Cap.
 	Beta float64
-	// Cap is the density above which f* goes on as its tangent parabola, so that it is finite for every V: 0 is 100 for the
-	// divergences whose f* ends at a bound, and no cap for the others. Plans whose density stays below are not changed.
+	// Cap is the density above which f* is continued by its tangent parabola, so that it is finite
+	// for every V: 0 is 100 for the divergences whose f* has a bounded domain, and no cap for the
+	// others. Plans whose density stays below Cap do not change.
 	Cap float64
 }
 
-// Check returns an error that names what is out of range.
+// Check returns an error that names a field out of range.
 func (k Compatibility) Check() error {
 	switch {
 	case !(k.Lambda > 0) || math.IsInf(k.Lambda, 1):
@@ -47,8 +49,8 @@ func (k Compatibility) Check() error {
 	return nil
 }
 
-// CheckSampling is Check, and refuses in addition what has no conditional score: a plan that is zero in places and not
-// smoothed, which is ChiSquare and Pearson with Beta = 0.
+// CheckSampling is Check, and also refuses a plan without a conditional score: one that has zeros
+// and is not smoothed, which is ChiSquare and Pearson with Beta = 0.
 func (k Compatibility) CheckSampling() error {
 	if k.Beta == 0 && (k.F == fdiv.ChiSquare || k.F == fdiv.Pearson) {
 		return fmt.Errorf("scones: beta = 0 with %v: log M has no slope where M is zero: %w", k.F, ErrParameter)
@@ -67,7 +69,7 @@ func (k Compatibility) edge() float64 {
 	return math.Inf(1)
 }
 
-// Penalty returns λ f*(V/λ), what the dual takes off for a violation V.
+// Penalty returns λ f*(V/λ), the term that the dual subtracts for V.
 func (k Compatibility) Penalty(v float64) float64 { return k.penalty(v/k.Lambda, k.edge()) }
 
 func (k Compatibility) penalty(u, e float64) float64 {
@@ -88,7 +90,7 @@ func (k Compatibility) density(u, e float64) float64 {
 	return k.F.Compatibility(e) + (u-e)*k.F.Curvature(e)
 }
 
-// kinked returns V counted from the kink of M.
+// kinked returns V relative to the kink of M.
 func (k Compatibility) kinked(v float64) float64 {
 	if k.F == fdiv.Pearson {
 		return v + 2*k.Lambda
@@ -107,7 +109,7 @@ func (k Compatibility) LogDensity(v float64) float64 {
 	return math.Log(k.Density(v))
 }
 
-// Slope returns d log M/dV, by which ∇V is multiplied in the score: 1/λ for KL. It is NaN where M is zero.
+// Slope returns d log M/dV, the factor of ∇V in the score: 1/λ for KL. It is NaN where M is zero.
 func (k Compatibility) Slope(v float64) float64 {
 	if k.Beta > 0 {
 		return k.Beta * softplusSlope(k.Beta*k.kinked(v))

@@ -17,7 +17,7 @@ import (
 // A Coupling is a plan π(x, y) = M(V) σ(x) τ(y), known by its potentials and the score of τ.
 type Coupling struct {
 	Compatibility
-	Phi    Potential // may be nil with KL and no Cap, whose conditional laws do not need it
+	Phi    Potential // may be nil with KL and no Cap, where conditional laws do not depend on it
 	Psi    Potential
 	Target score.Field
 	Mean   bool // the cost is |x−y|²/d
@@ -137,10 +137,11 @@ func (f *Conditional) LogDensity(dst []float64, y *mat.Dense, sigma float64) err
 	return nil
 }
 
-// Sample is Algorithm 2: it draws k points y for each row of x with l, from chains that begin at the rows of start plus
-// noise of l's first level. Rows of the result are in the order of x, the k of one source after each other; a nil start is
-// x itself. Costs k·N chains of l.Total() steps. Where l has a Path the chains are stored on the way, and a process that was
-// killed and samples again with the same arguments and rng goes on from there, to the same bits: a Path for each call.
+// Sample is Algorithm 2: it draws k points y for each row of x with l, from chains that begin at
+// the rows of start plus noise of l's first level. Rows of the result are in the order of x, with
+// the k points of a source after each other; a nil start is x itself. Costs k·N chains of l.Total()
+// steps. If l has a Path, the chains are stored as they run, and a killed process that samples
+// again with the same arguments and rng resumes with the same bits. Use another Path for each call.
 func (c Coupling) Sample(ctx context.Context, rng *rand.Rand, x *mat.Dense, k int, l score.Langevin, start *mat.Dense) (*mat.Dense, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)

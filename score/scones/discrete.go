@@ -12,25 +12,28 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Discrete is a potential of a discrete plan off its points, by the equation that it solves on them: with atoms x_i of weight
-// a_i on the other side and their potentials φ_i, ψ(y) is the root of
+// Discrete extends a potential of a discrete plan beyond its points, by the equation that it solves
+// on them. With atoms x_i of weight a_i on the other side and their potentials φ_i, ψ(y) is the
+// root of
 //
 //	Σ_i a_i M((φ_i + ψ − c(x_i, y))/λ) = 1,     ∇ψ(y) = Σ_i w_i ∇_y c(x_i, y),     w_i ∝ a_i M′(u_i),
 //
-// which under KL is the soft minimum ψ(y) = λ − λ log Σ_i a_i exp((φ_i − c(x_i, y))/λ), smooth, and concave against the cost
-// (Lemma B.4). Under ChiSquare the w are equal on the atoms that y is linked with, and 0 elsewhere. It is immutable and safe
-// for concurrent use.
+// which under KL is the soft minimum ψ(y) = λ − λ log Σ_i a_i exp((φ_i − c(x_i, y))/λ), smooth, and
+// concave against the cost (Lemma B.4). Under ChiSquare the w are equal on the atoms coupled with
+// y, and 0 elsewhere. It is immutable and safe for concurrent use.
 type Discrete struct {
 	atoms *mat.Dense
 	f     fdiv.Divergence
 	unit  float64 // c = unit·|x−y|²
-	// each calls visit, from many goroutines, with the potential at each row of x, the weights w_j ∝ a_j g(u_j) of the atoms, of
-	// sum one, and the mean of the atoms under them; where g is nil there need be none. Both are valid during the call only.
+	// each calls visit, from many goroutines, with the potential at each row of x, the weights w_j
+	// ∝ a_j g(u_j) of the atoms, of sum one, and the mean of the atoms under them; with a nil g
+	// these may be missing. Both are valid during the call only.
 	each func(x *mat.Dense, g func(u float64) float64, visit func(i int, value float64, mean, w []float64))
 }
 
-// NewDiscrete returns the potential on one side that potentials phi of atoms x, m×d, of weights a on the other side imply under
-// KL, at λ and the cost |x−y|² or its mean. nil weights are equal. x is copied.
+// NewDiscrete returns the potential on one side that follows, under KL, from potentials phi of
+// atoms x (m×d) with weights a on the other side, at λ and the cost |x−y|² or its mean. nil weights
+// are equal. x is copied.
 func NewDiscrete(x *mat.Dense, a, phi []float64, lambda float64, mean bool) (*Discrete, error) {
 	m, d := x.Dims()
 	if m == 0 || len(phi) != m || a != nil && len(a) != m {
@@ -95,8 +98,8 @@ func FromPlan(plan *ot.Plan, x, y *mat.Dense, mean bool) (phi, psi *Discrete, er
 // Dim returns d.
 func (p *Discrete) Dim() int { _, d := p.atoms.Dims(); return d }
 
-// Eval implements Potential. Cost N·m·(d + one exponential), or, under other divergences than KL, a root for each point; there
-// values are NaN where y is too far away for its costs.
+// Eval implements Potential. Cost N·m·(d + one exponential), or, under other divergences than KL, a
+// root for each point; its value is NaN where the costs of y overflow.
 func (p *Discrete) Eval(value []float64, grad, y *mat.Dense) error {
 	if err := checkEval(p.Dim(), value, grad, y); err != nil {
 		return err
@@ -139,7 +142,7 @@ func (p *Discrete) Draw(rng *rand.Rand, x *mat.Dense) []int {
 		sum := 0.0
 		for j, v := range w {
 			if v > 0 {
-				out[i] = j // where rounding leaves coins above the sum
+				out[i] = j // if rounding leaves the coin above the sum
 			}
 			if sum += v; sum > coins[i] {
 				break

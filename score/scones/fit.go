@@ -15,42 +15,45 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Fit couples two clouds of points: Sinkhorn's potentials off their points, and the target's points smoothed by a Gaussian
-// as its score. It needs no training; package scones/neural has networks in the place of both. The zero value works.
+// Fit couples two clouds of points: it extends Sinkhorn potentials beyond the points, and uses the
+// target's points smoothed by a Gaussian for the score. It needs no training; package scones/neural
+// uses networks for both. The zero value works.
 //
 //	fitted, err := scones.Fit{}.Run(ctx, rng, x, y)
 //	samples, err := fitted.Sample(ctx, rng, sources, 10)
 type Fit struct {
-	// Lambda is the coefficient of KL; 0 means a twentieth of the mean cost once the two means lie on each other, which they may
-	// since no plan changes by a translation of a cloud: (E|x − x̄|² + E|y − ȳ|²)/20, in the unit of the cost.
+	// Lambda is the coefficient of KL; 0 means a twentieth of the mean cost after the clouds are
+	// translated to a common mean, which does not change the plan: (E|x − x̄|² + E|y − ȳ|²)/20, in
+	// the unit of the cost.
 	Lambda    float64
 	Mean      bool    // the cost is the mean of squares, as for images, rather than the sum
 	Bandwidth float64 // of the smoothed target; 0 means the median distance of a target to its nearest neighbour over √d
-	Most      int     // atoms at most on each side, drawn at random where there are more; 0 means 2000
+	Most      int     // the largest number of atoms on each side, drawn at random if there are more; 0 means 2000
 	Steps     int     // Metropolis-adjusted Langevin steps of a sample; 0 means 200
-	// Solver finds the plan; its Eps is Lambda's. Its Trace hears of the solve.
+	// Solver finds the plan; its Eps is set from Lambda. Its Trace is called during the solve.
 	Solver ot.LBFGS
-	// Trace hears of every step of a Sample.
+	// Trace is called after every step of a Sample.
 	Trace func(score.Progress)
 }
 
-// Fitted is a coupling that samples itself. One Sample at a time.
+// Fitted is a coupling with its sampler. Call only one Sample at a time.
 type Fitted struct {
 	Coupling
 	FromPhi   *Discrete // Phi, whose atoms are the targets
-	Plan      *ot.Plan  // between the atoms: its Status says whether to believe the rest
+	Plan      *ot.Plan  // between the atoms: its Status says whether the solve converged
 	Bandwidth float64
 	Steps     int
-	// Path is where chains are stored on the way and resumed, every Every steps, as in score.MALA; a file for each Sample.
+	// Path is the file where chains are stored every Every steps and resumed, as in score.MALA. Use
+	// another file for each Sample.
 	Path  string
 	Every int
 	Trace func(score.Progress)
-	// Acceptance is the mean acceptance probability of the last Sample: where it is far below a half, chains have hardly moved
-	// from the atoms at which they began.
+	// Acceptance is the mean acceptance probability of the last Sample: if it is far below a half,
+	// chains have hardly moved from their initial atoms.
 	Acceptance float64
 }
 
-// String says how the fit ended.
+// String says in a line how the fit ended.
 func (f *Fitted) String() string {
 	return fmt.Sprintf("%v; λ %.4g, bandwidth %.3g, acceptance %.2f in the last sample", f.Plan, f.Lambda, f.Bandwidth, f.Acceptance)
 }
@@ -128,7 +131,7 @@ func variance(x *mat.Dense) float64 {
 	n, d := x.Dims()
 	sum := 0.0
 	for j := range d {
-		mean, at := 0.0, x.At(0, j) // counted from the first row, so that coordinates far from 0 leave no rounding
+		mean, at := 0.0, x.At(0, j) // relative to the first row, so that coordinates far from 0 do not lose precision
 		for i := range n {
 			mean += (x.At(i, j) - at) / float64(n)
 		}
@@ -140,7 +143,7 @@ func variance(x *mat.Dense) float64 {
 	return sum
 }
 
-// nearest is the median distance from a point to the nearest that is not at the same place.
+// nearest is the median distance from a point to the nearest point at another place.
 func nearest(y *mat.Dense) float64 {
 	n, _ := y.Dims()
 	c := mat.NewDense(n, n, nil)
@@ -164,11 +167,12 @@ func nearest(y *mat.Dense) float64 {
 	return least[len(least)/2]
 }
 
-// Sample draws k targets of each row of x, which need not be one that was fitted. Rows of the result are in the order of
-// x, the k of one source after each other. Each begins at a draw from the conditional law of the atoms plus noise of the
-// bandwidth, which is close already, and takes Steps of MALA: exact in the limit, whatever the step. With a Path chains are
-// stored on the way, and a process that was killed and samples again with the same arguments and rng goes on from there, to the
-// same bits and Acceptance. The error is ctx's where ctx ended.
+// Sample draws k targets for each row of x, which need not be a fitted point. Rows of the result
+// are in the order of x, with the k targets of a source after each other. Each begins at a draw
+// from the conditional law of the atoms plus noise of the bandwidth, which is already close, and
+// takes Steps steps of MALA, which is exact in the limit for every step. With a Path, chains are
+// stored as they run, and a killed process that samples again with the same arguments and rng
+// resumes, with the same bits and Acceptance. If ctx ends, the error is ctx's.
 func (f *Fitted) Sample(ctx context.Context, rng *rand.Rand, x *mat.Dense, k int) (*mat.Dense, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)

@@ -17,7 +17,8 @@ type Potential interface {
 	Eval(value []float64, grad, y *mat.Dense) error
 }
 
-// Quadratic is the potential (y−m)ᵀS(y−m) + bᵀ(y−m) + c: all that there is between Gaussians under KL and |x−y|².
+// Quadratic is the potential (y−m)ᵀS(y−m) + bᵀ(y−m) + c, the form of all potentials between
+// Gaussians under KL and |x−y|².
 type Quadratic struct {
 	M []float64     // length d
 	S *mat.SymDense // d×d
@@ -85,7 +86,7 @@ func (q *Quadratic) Eval(value []float64, grad, y *mat.Dense) error {
 	return nil
 }
 
-// checkEval says what is wrong with the arguments of Eval.
+// checkEval returns an error for wrong arguments of Eval.
 func checkEval(d int, value []float64, grad, y *mat.Dense) error {
 	n, k := y.Dims()
 	if k != d || value != nil && len(value) != n {

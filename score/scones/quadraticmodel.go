@@ -31,7 +31,7 @@ func NewQuadraticModel(d int, centre []float64, lambda, rate float64) (*Quadrati
 	return &QuadraticModel{d: d, centre: centre, lambda: lambda, w: make([]float64, d*d+d+1), opt: adam.Adam{Rate: rate}}, nil
 }
 
-// Potential returns the potential as it is now.
+// Potential returns the present potential.
 func (q *QuadraticModel) Potential() *Quadratic {
 	out := &Quadratic{M: append([]float64(nil), q.centre...), S: mat.NewSymDense(q.d, nil), C: q.lambda * q.w[q.d*q.d+q.d]}
 	out.B = append(out.B, q.w[q.d*q.d:q.d*q.d+q.d]...)

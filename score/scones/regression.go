@@ -16,12 +16,12 @@ type Regression struct {
 	Cov   *mat.SymDense
 }
 
-// Regression returns what a quadratic ψ says of y given x under KL at λ and the cost |x−y|², the target being normal: the
-// law that Langevin dynamics samples, in closed form,
+// Regression returns the law of y given x for a quadratic ψ and a normal target, under KL at λ and
+// the cost |x−y|². It is the law that Langevin dynamics samples, in closed form,
 //
 //	Cov⁻¹ = B⁻¹ + (2/λ)(I − S),     E[y|x] = Cov·(B⁻¹m + (2/λ) x + ∇ψ's constant part/λ).
 //
-// The error wraps ErrParameter where that is no density: ψ too convex.
+// The error wraps ErrParameter if ψ is so convex that this is not a density.
 func (q *Quadratic) Regression(target gaussian.Normal, lambda float64) (*Regression, error) {
 	d := q.Dim()
 	if target.Dim() != d {

@@ -14,9 +14,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FromRegularised returns both potentials of a plan between the rows of x and of y, solved at the cost |x−y|² or its mean over
-// coordinates, for Compatibility{F: plan.F, Lambda: plan.Lambda}. On the points they are those of the plan up to its marginal
-// error. phi's atoms are the targets, psi's the sources.
+// FromRegularised returns both potentials of a plan between the rows of x and of y, solved at the
+// cost |x−y|² or its mean over coordinates, for Compatibility{F: plan.F, Lambda: plan.Lambda}. On
+// the points they equal those of the plan up to its marginal error. phi's atoms are the targets,
+// psi's the sources.
 func FromRegularised(plan *freg.Plan, x, y *mat.Dense, mean bool) (phi, psi *Discrete, err error) {
 	n, m := plan.Dims()
 	a, d := x.Dims()
@@ -74,9 +75,10 @@ func (p rooted) weigh(row, mean []float64, v float64, g func(float64) float64) {
 	}
 }
 
-// FitRegularised solves the discrete problem between the rows of x and y under the divergence of k and the cost |x−y|² or its mean,
-// and returns both potentials off their points. It is Fit's plan for other divergences than KL; its Status says whether to believe
-// the rest.
+// FitRegularised solves the discrete problem between the rows of x and y under the divergence of k
+// and the cost |x−y|² or its mean, and returns both potentials off their points. It is the
+// counterpart of Fit for divergences other than KL; the plan's Status says whether the solve
+// converged.
 func FitRegularised(ctx context.Context, k Compatibility, x, y *mat.Dense, mean bool) (plan *freg.Plan, phi, psi *Discrete, err error) {
 	if err := CheckClouds(x, y); err != nil {
 		return nil, nil, nil, err

@@ -19,8 +19,9 @@ import (
 //
 //	E_x log c(x) − E_y log v(y),
 //
-// which is the Kullback–Leibler divergence of the plan from the fitted one, up to a constant (Korotin et al. 2024, equation 8).
-// It needs points of both sides, no pairs and no scores. The covariances are full.
+// which is the Kullback–Leibler divergence of the plan from the fitted one, up to a constant
+// (Korotin et al. 2024, equation 8). It needs points of both sides, but no pairs and no scores. The
+// covariances are full.
 type Fit struct {
 	Lambda     float64
 	Components int     // 0 means 1
@@ -71,7 +72,7 @@ func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y scones.Source) (*Plan
 		if math.IsNaN(loss) || math.IsInf(loss, 0) {
 			return nil, fmt.Errorf("light: the loss is %g at step %d: points are not finite, or the rate is too large: %w", loss, k+1, scones.ErrParameter)
 		}
-		floats.Scale(-1, g) // adam ascends
+		floats.Scale(-1, g) // adam ascends, the loss must descend
 		opt.Step(w, g, 1-float64(k)/float64(f.Steps))
 		l.unpack(w)
 		if f.Trace != nil {

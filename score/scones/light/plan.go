@@ -17,8 +17,9 @@ import (
 //
 //	π(y|x) ∝ exp(⟨x,y⟩/ε) v(y),     v(y) = exp((ψ(y) − |y|²)/λ) τ(y) = Σ_k exp(A_k) N(y; R_k, ε S_k),
 //
-// so that y given x is a mixture of N(R_k + S_k x, ε S_k) with weights ∝ exp(A_k + (xᵀS_k x + 2R_kᵀx)/2ε): it is drawn at
-// once, and needs no score of the target. One component is exact between Gaussians. Make one by Fit.
+// so that y given x is a mixture of N(R_k + S_k x, ε S_k) with weights ∝ exp(A_k + (xᵀS_k x +
+// 2R_kᵀx)/2ε): it is sampled directly, and needs no score of the target. One component is exact
+// between Gaussians. Make one by Fit.
 type Plan struct {
 	Lambda float64
 	A      []float64

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Net is a potential that a network computes: Scale times its one output. Make one by NewNet.
+// Net is a potential computed by a network: Scale times its one output. Make one by NewNet.
 type Net struct {
 	net   nn.Layer
 	dev   *device.Device
@@ -27,14 +27,14 @@ type Net struct {
 
 // NewNet makes a potential on R^d of an initialised network from N×d to N×1, with an optimiser that Ascend steps.
 func NewNet(net nn.Layer, dev *device.Device, d int, scale float64, opt *train.Optimiser) *Net {
-	opt.SetFactor(1) // from its first call on steps take another way
+	opt.SetFactor(1) // the first call changes how steps are computed, so make it now
 	return &Net{net: net, dev: dev, d: d, scale: scale, opt: opt}
 }
 
 // Params returns the parameters, and State those of the optimiser, for checkpoints.
 func (p *Net) Params() []*nn.Param { return p.net.Params() }
 
-// State returns what the optimiser keeps.
+// State returns the state of the optimiser.
 func (p *Net) State() []*nn.Param { return p.opt.State() }
 
 // Dim implements scones.Potential.
@@ -107,7 +107,7 @@ func (p *Net) block(value []float64, grad, y *mat.Dense) error {
 	return nil
 }
 
-// Values implements scones.Model. What it makes on the device lives until Ascend.
+// Values implements scones.Model. Its arrays on the device live until Ascend.
 func (p *Net) Values(x *mat.Dense) ([]float64, error) {
 	p.drop()
 	if err := p.check(x); err != nil {

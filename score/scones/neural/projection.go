@@ -21,21 +21,23 @@ import (
 //
 // whose minimiser is the barycentric projection E[y|x] of the potentials (Seguy et al. 2018).
 type Projection struct {
-	Coupling scones.Coupling // Phi, Psi and the compatibility; Target is not asked
+	Coupling scones.Coupling // Phi, Psi and the compatibility; Target is not used
 	Steps    int
 	Batch    int     // 0 means 256
 	Rate     float64 // of Adam; 0 means 1e-3
 	Schedule train.Schedule
-	// Path is where the run is stored, and from where it goes on if it is there, as in Training. Weights of potentials that are
-	// Nets are compared too: where those were trained further, the stored projection is of others, and refused.
+	// Path is the file where the run is stored, and from which it resumes if the file exists, as in
+	// Training. Weights of potentials that are Nets are compared too: if these were trained
+	// further, the stored projection belongs to other potentials and is refused.
 	Path  string
 	Every int    // steps between stores; 0 means 500
 	Stamp string // as in Training
 	Trace func(step int, loss float64)
 }
 
-// Run trains net, not yet initialised, from N×d to N×d on points of x and y, and returns it as a function. A run that was
-// killed and is begun again with the same arguments gives the same bits as one that was not, on one device.
+// Run trains net, not yet initialised, from N×d to N×d on points of x and y, and returns it as a
+// function. A killed run that is restarted with the same arguments gives the same bits as an
+// uninterrupted one, on one device.
 func (t Projection) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, net nn.Layer, x, y scones.Source) (*Map, error) {
 	if t.Batch == 0 {
 		t.Batch = 256
@@ -73,7 +75,7 @@ func (t Projection) Run(ctx context.Context, rng *rand.Rand, dev *device.Device,
 	return &Map{Net: net, Device: dev, Dim: t.Coupling.Psi.Dim()}, nil
 }
 
-// of names the potentials by their weights: empty for those that are no Nets.
+// of identifies the potentials by their weights; it is empty for potentials that are not Nets.
 func (t Projection) of() (string, error) {
 	var all []*nn.Param
 	for _, p := range []scones.Potential{t.Coupling.Phi, t.Coupling.Psi} {
@@ -87,7 +89,7 @@ func (t Projection) of() (string, error) {
 	return resume.Weights(all)
 }
 
-// projecting is a run under way.
+// projecting is the state of a run.
 type projecting struct {
 	Projection
 	dev *device.Device
@@ -95,7 +97,7 @@ type projecting struct {
 	opt *train.Optimiser
 }
 
-// step moves the weights once, on a fresh batch.
+// step moves the weights once, on a new batch.
 func (t projecting) step(rng *rand.Rand, k int, x, y scones.Source) error {
 	if t.Schedule != nil {
 		t.opt.SetFactor(t.Schedule(k))
@@ -121,8 +123,9 @@ func (t projecting) step(rng *rand.Rand, k int, x, y scones.Source) error {
 	return nil
 }
 
-// descend weighs all pairs of a batch: the gradient at T(x_i) is 2/m (T(x_i) Σ_j M_ij − Σ_j M_ij y_j)/m. It returns the mean
-// of M_i |T(x_i) − Σ_j M_ij y_j/M_i|², which the loss is up to what T cannot change.
+// descend weighs all pairs of a batch: the gradient at T(x_i) is 2/m (T(x_i) Σ_j M_ij − Σ_j M_ij
+// y_j)/m. It returns the mean of M_i |T(x_i) − Σ_j M_ij y_j/M_i|², which is the loss up to a
+// constant in T.
 func (t projecting) descend(x, y *mat.Dense) (float64, error) {
 	defer t.dev.Scope().Close()
 	density, err := t.Coupling.Densities(x, y)

@@ -17,25 +17,26 @@ import (
 
 // Training is Algorithm 1 with two networks.
 type Training struct {
-	scones.Ascent         // divergence, λ, cost, batches and steps; Trace is heard, After is this package's
+	scones.Ascent         // divergence, λ, cost, batches and steps; Trace is called, After is set by this package
 	Hidden        []int   // hidden layers of each critic; nil is 256, 256. The paper: three of 4096 for synthetic data
 	Rate          float64 // of Adam; 0 means 1e-3. The paper: 1e-6·d for Gaussians, 1e-5 for the Swiss roll
-	Unscaled      bool    // networks put out the potential itself rather than that over λ
-	// Path is where the run is stored, and from where it goes on if it is there. A stored run with another seed or other
-	// settings is refused with train.ErrMismatch, as is one with another Stamp. Steps may grow; the run is then not the one that
-	// had as many from the start where Schedule depends on them.
+	Unscaled      bool    // networks return the potential itself instead of that over λ
+	// Path is the file where the run is stored, and from which it resumes if the file exists. A
+	// stored run with another seed, other settings or another Stamp is refused with
+	// train.ErrMismatch. Steps may be increased; if Schedule depends on Steps, the result then
+	// differs from a run that had them from the start.
 	Path  string
 	Every int // steps between stores; 0 means 500
-	// Stamp says what is stored with a run to know it by, beside seed and settings: name the points here, since sources are
-	// functions, which cannot be compared.
+	// Stamp identifies a stored run, beside its seed and settings. Name the points in it, since
+	// sources are functions, which cannot be compared.
 	Stamp string
 }
 
 // Potentials are a trained pair.
 type Potentials struct{ Phi, Psi *Net }
 
-// Run draws networks on R^d and trains them on points of x and y. A run that was killed and is begun again with the same
-// arguments gives the same bits as one that was not, on one device.
+// Run draws networks on R^d and trains them on points of x and y. A killed run that is restarted
+// with the same arguments gives the same bits as an uninterrupted one, on one device.
 func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, d int, x, y scones.Source) (Potentials, error) {
 	if t.Hidden == nil {
 		t.Hidden = []int{256, 256}
