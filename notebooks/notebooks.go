@@ -7,7 +7,8 @@
 //	make test-notebooks        execute all of them, without a browser and in one
 //	make pages                 execute them for readers, into pages
 //
-// Folder docs has a glossary, and how code of other libraries looks here.
+// Folder docs has a page of all packages, generated too, a glossary, and code of other libraries
+// beside ours.
 package notebooks
 
 //go:generate go run ./internal/generate

@@ -1,5 +1,5 @@
-// Package sample carries small samples of four image data sets inside the program, so that figures, notebooks and tests
-// draw on real images on a machine without the official files and without a network:
+// Package sample carries small samples of four image data sets inside the program, so that figures,
+// notebooks and tests draw on real images without the official files and without a network:
 //
 //	mnist          6,000 training and 2,000 test images   1×28×28
 //	fashion-mnist  3,000 and 1,000                         1×28×28

@@ -1,6 +1,6 @@
-// Package sgd trains any network of package lab/nn by DP-SGD (Abadi et al. 2016): the gradient of
-// each private record is clipped, the sum over a Poisson batch is released with Gaussian noise, and
-// an optimiser moves the weights by it.
+// Package sgd trains any network of package lab/nn by DP-SGD: the gradient of each private record
+// is clipped, the sum over a Poisson batch is released with Gaussian noise, and an optimiser moves
+// the weights by it.
 //
 //	t := sgd.Training{
 //		Net:       nn.Seq(&nn.Dense{In: 2, Out: 16}, nn.Tanh(), &nn.Dense{In: 16, Out: 2}),

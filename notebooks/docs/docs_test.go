@@ -3,6 +3,7 @@ package docs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/doc"
@@ -23,6 +24,7 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
+	"coupling/notebooks/internal/packages"
 	"coupling/ot"
 
 	"gonum.org/v1/gonum/mat"
@@ -173,6 +175,24 @@ func TestPageRuns(t *testing.T) {
 	}
 	if err != nil {
 		t.Errorf("Hydra: %v", err)
+	}
+}
+
+// The page of packages is the one that go generate ./notebooks writes, and its pictures exist.
+func TestPackagesInStep(t *testing.T) {
+	list, errList := os.ReadFile("packages.txt")
+	want, errPage := packages.Page(filepath.Join("..", ".."), string(list))
+	page, err := os.ReadFile("packages.md")
+	if err := errors.Join(errList, errPage, err); err != nil {
+		t.Fatal(err)
+	}
+	if string(page) != want {
+		t.Error("packages.md is stale; fix: go generate ./notebooks")
+	}
+	for _, m := range regexp.MustCompile(`(?:src="|\]\()([^"#:)]+)`).FindAllStringSubmatch(want, -1) {
+		if _, err := os.Stat(m[1]); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

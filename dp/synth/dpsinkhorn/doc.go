@@ -1,6 +1,6 @@
-// Package dpsinkhorn is DP-Sinkhorn (Cao et al. 2021), a method of package synth: it moves a
-// generator of images along the sanitised gradient of a transport loss between its images and
-// private ones. The published accounting and the correct one are kept separate.
+// Package dpsinkhorn is DP-Sinkhorn, a method of package synth: it moves a generator of images
+// along the sanitised gradient of a transport loss between its images and private ones. The
+// published accounting and the correct one are kept separate.
 //
 //	t := dpsinkhorn.Training{
 //		Net:  dpsinkhorn.Net{DCGAN: &arch.DCGAN{Latent: 12, Embed: 4}},
