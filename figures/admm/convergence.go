@@ -128,8 +128,7 @@ func speedGrid(set lab.Setting, what string) []SpeedParams {
 		many := []float64{.03, .1, .2, .5, 1, 2, 5, 10, 30}
 		axis = lab.Vary(func(p *SpeedParams, x float64) { p.Eta = x }, lab.Pick(p, []float64{.3, 1, 3}, many, many, many)...)
 	}
-	draws := []int{0, 1, 2, 3, 4}
-	return lab.Grid(base, axis, lab.Vary(func(p *SpeedParams, d int) { p.Draw = d }, draws[:lab.Pick(p, 1, 2, 3, 5)]...))
+	return lab.Grid(base, axis, lab.Vary(func(p *SpeedParams, d int) { p.Draw = d }, kit.Count(lab.Pick(p, 1, 2, 3, 5))...))
 }
 
 // speedLine is the mean over draws of a number, against another.

@@ -36,10 +36,7 @@ func TradeOff() lab.Study[RunParams, RunOut] {
 func tradeGrid(set lab.Setting) []RunParams {
 	p := set.Preset
 	many := []float64{1, 3, 10, 30, 100, 300, 1000, 3000, 10000}
-	repeats := make([]int, lab.Pick(p, 4, 20, 100, 100))
-	for i := range repeats {
-		repeats[i] = i
-	}
+	repeats := kit.Count(lab.Pick(p, 4, 20, 100, 100))
 	return lab.Grid(RunParams{Rounds: roundsOf(p)},
 		lab.Vary(func(p *RunParams, v float64) { p.Eta = v }, lab.Pick(p, []float64{1}, []float64{1, .3, 3}, []float64{1, .3, 3}, []float64{1, .3, 3})...),
 		lab.Vary(func(p *RunParams, v float64) { p.Alpha = v }, lab.Pick(p, []float64{1, 10, 100, 1000, 10000}, many, many, many)...),

@@ -9,6 +9,7 @@ import (
 
 	"coupling/ot"
 
+	"github.com/ALTree/bigfloat"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -119,12 +120,11 @@ type bigSolve struct {
 	eps        num
 	c, t, l    [][]num // costs, plan, Cholesky factor of D
 	a, b, beta []num
-	exp        exponential2
 }
 
 func newBigSolve(c *mat.Dense, a, b, beta []float64, eps float64) *bigSolve {
 	n, m := c.Dims()
-	s := &bigSolve{n: n, m: m, eps: bigOf(eps), beta: bigs(beta), exp: newExponential2(), t: make([][]num, n)}
+	s := &bigSolve{n: n, m: m, eps: bigOf(eps), beta: bigs(beta), t: make([][]num, n)}
 	for i := range n {
 		s.c = append(s.c, bigs(c.RawRowView(i)))
 	}
@@ -146,7 +146,7 @@ func (s *bigSolve) makePlan() {
 		}
 		top := slices.MaxFunc(row, (*big.Float).Cmp)
 		for j, d := range row {
-			row[j] = s.exp.of(quo(sub(d, top), s.eps))
+			row[j] = bigfloat.Exp(quo(sub(d, top), s.eps))
 		}
 		s.t[i] = scaled(row, quo(s.a[i], total(row)))
 	}
@@ -263,36 +263,6 @@ func roundedRows(v [][]num) *mat.Dense {
 		out.SetRow(i, rounded(row))
 	}
 	return out
-}
-
-// exponential2 is exp in big arithmetic: x = k·log 2 + 2^s r, a series in r, and s squarings.
-type exponential2 struct{ log2 num }
-
-// halvings is s: with |r| < 2^−33, fourteen terms give 448 bits and more.
-const halvings = 32
-
-func newExponential2() exponential2 {
-	sum := bigOf(0) // log 2 = Σ 1/(k 2^k)
-	for k := working; k > 0; k-- {
-		sum = add(sum, quo(bigOf(0).SetMantExp(bigOf(1), -k), bigOf(float64(k))))
-	}
-	return exponential2{sum}
-}
-
-func (e exponential2) of(x num) num {
-	approx, _ := x.Float64()
-	k := math.Round(approx / math.Ln2)
-	r := bigOf(0).SetMantExp(sub(x, mul(e.log2, bigOf(k))), -halvings)
-	// exp(r) − 1, which keeps its digits through the squarings: (1+y)² − 1 = y(2+y).
-	y, term := r, r
-	for i := 2; i <= 16; i++ {
-		term = quo(mul(term, r), bigOf(float64(i)))
-		y = add(y, term)
-	}
-	for range halvings {
-		y = mul(y, add(y, bigOf(2)))
-	}
-	return bigOf(0).SetMantExp(add(y, bigOf(1)), int(k))
 }
 
 // reference solves p at ε in float64, and then in many bits.

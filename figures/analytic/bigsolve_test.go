@@ -7,28 +7,10 @@ import (
 	"testing"
 
 	"coupling/ot"
+	"coupling/ot/ottest"
 
 	"gonum.org/v1/gonum/mat"
 )
-
-func TestBigExponential(t *testing.T) {
-	e := newExponential2()
-	for _, x := range []float64{0, 1, -1, 0.5, -700, 700, 1e-20, 3.25} {
-		got, _ := e.of(bigOf(x)).Float64()
-		// math.Exp is within an ulp of the truth.
-		if want := math.Exp(x); math.Abs(got-want) > 3e-16*want {
-			t.Errorf("exp(%g) = %g, want %g", x, got, want)
-		}
-	}
-	// exp(x)·exp(−x) = 1 to nearly all bits, far outside of float64's range too.
-	for _, x := range []float64{1, 17.3, 5000} {
-		p := bigOf(0).Mul(e.of(bigOf(x)), e.of(bigOf(-x)))
-		d, _ := p.Sub(p, bigOf(1)).Float64()
-		if math.Abs(d) > math.Ldexp(1, 16-bits) {
-			t.Errorf("exp(%g)·exp(−%g) − 1 = %g", x, x, d)
-		}
-	}
-}
 
 // The reference gradient is the derivative of the reference loss: central differences, in many bits.
 func TestBigGradientIsTheDerivative(t *testing.T) {
@@ -58,31 +40,21 @@ func TestBigGradientIsTheDerivative(t *testing.T) {
 	}
 }
 
-// The two references, ours and that of the shared cases, agree.
+// The two references, ours and that of the cases of package ottest, agree.
 func TestBigSolveAgreesWithReferenceCases(t *testing.T) {
-	refs := refCases(0)
-	compared := 0
-	for _, p := range refs {
-		c, err := openRef(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(c.A)*len(c.B) > 400 || len(c.B) == 1 || p.Case == "24_zero_weights_7x8" {
+	for _, c := range ottest.Embedded(t) {
+		if c.Name == "24_zero_weights_7x8" { // weights must be positive here
 			continue
 		}
-		_, got, err := reference(t.Context(), c.problem(), c.Eps)
+		_, got, err := reference(t.Context(), c.Problem(), c.Eps)
 		if err != nil {
-			t.Fatalf("%s: %v", p.Case, err)
+			t.Fatalf("%s: %v", c.Name, err)
 		}
-		// Both round once; the weights of the shared cases sum to one only to rounding, which matters as the condition
-		// of the problem does.
-		if e := errorOf(got.grad, dense(c.Expected.Grad), got.plan).Max; !(e < 1e-13) {
-			t.Errorf("%s: references differ by %g", p.Case, e)
+		// Both round once; the weights of the cases sum to one only to rounding, which matters as the condition of the
+		// problem does.
+		if e := errorOf(got.grad, ottest.Dense(c.Expected.GradSharpM), got.plan).Max; !(e < 1e-13) {
+			t.Errorf("%s: references differ by %g", c.Name, e)
 		}
-		compared++
-	}
-	if compared == 0 {
-		t.Skip("no ../shared/refs/ot above the working directory: the reference solver is not compared with it")
 	}
 }
 

@@ -1,7 +1,6 @@
 package analytic
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -25,21 +24,21 @@ func GradientError() lab.Study[FamilyParams, GradientErrors] {
 		Shows: "Where the paper's own formula breaks: a constant added to all costs, which changes neither plan nor gradient, costs it " +
 			"a digit for each digit of the constant over ε; two clusters that move apart, so that hardly any mass crosses and its " +
 			"matrix D becomes singular, cost it the small entries of the gradient, and now and then all of them. The form without " +
-			"subtractions loses nothing. Last, the shared reference cases.",
+			"subtractions loses nothing.",
 		Sizes: map[lab.Preset]string{
-			lab.Smoke: "two clusters of 4 points, 5 distances, 5 shifts, 2 draws; 8 reference cases",
-			lab.Quick: "two clusters of 8 points, 9 distances, 6 shifts, 5 draws; all reference cases",
-			lab.Full:  "two clusters of 8 points, 11 distances, 6 shifts, 9 draws; all reference cases",
-			lab.Paper: "two clusters of 16 points, 15 distances, 11 shifts, 25 draws; all reference cases",
+			lab.Smoke: "two clusters of 4 points, 5 distances, 5 shifts, 2 draws",
+			lab.Quick: "two clusters of 8 points, 9 distances, 6 shifts, 5 draws",
+			lab.Full:  "two clusters of 8 points, 11 distances, 6 shifts, 9 draws",
+			lab.Paper: "two clusters of 16 points, 15 distances, 11 shifts, 25 draws",
 		},
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 1.3, lab.Quick: 13, lab.Full: 30, lab.Paper: 1500},
 		Ours:       true,
 		Experiment: gradientFamily,
 		Grid:       apartGrid,
-		Also:       []lab.Cells{shiftedClusters, referenceCases},
+		Also:       []lab.Cells{shiftedClusters},
 		Draw:       drawGradientError,
 		Claims:     claimGradientError,
-		Nulls:      []lab.Null{paperEverywhere, stableEverywhere, unrolledEverywhere},
+		Nulls:      []lab.Null{paperEverywhere, stableEverywhere},
 	}
 }
 
@@ -62,11 +61,7 @@ type GradientErrors struct {
 	Eliminate Deviation `json:"eliminate"`
 	Cholesky  Deviation `json:"cholesky"`
 	CG        Deviation `json:"cg"`
-
-	Used       string  `json:"used"`   // what Cholesky came down to
-	Lambda     float64 `json:"lambda"` // smallest eigenvalue of D
-	MarginalL1 float64 `json:"marginal_l1"`
-	Status     string  `json:"status"`
+	Lambda    float64   `json:"lambda"` // smallest eigenvalue of D
 }
 
 // Deviation is the error of one gradient G against G*; NaN where there was no answer.
@@ -99,23 +94,6 @@ var gradientFamily = lab.Experiment[FamilyParams, GradientErrors]{
 	},
 }
 
-var gradientRefs = lab.Experiment[RefParams, GradientErrors]{
-	Name: "analytic/gradient-refs", Version: 1,
-	Run: func(ctx context.Context, _ *lab.Cell, p RefParams) (GradientErrors, error) {
-		ref, err := openRef(p)
-		if err != nil {
-			return GradientErrors{}, err
-		}
-		plan, err := ot.Newton{Eps: ref.Eps, Tol: 1e-14}.Solve(ctx, ref.problem())
-		if err != nil {
-			return GradientErrors{}, err
-		}
-		out, err := compareGradients(ctx, plan, dense(ref.Expected.Grad), 1000)
-		out.Lambda = ref.Expected.DMin
-		return out, err
-	},
-}
-
 // clusters are two groups of n points in the plane, sources and targets alike, of equal weights: n should be a power
 // of two, so that the groups balance exactly and only the plan's own small entries join them.
 func clusters(rng *rand.Rand, n int, distance float64) ot.Problem {
@@ -131,7 +109,7 @@ func clusters(rng *rand.Rand, n int, distance float64) ot.Problem {
 
 // compareGradients measures every method at the plan.
 func compareGradients(ctx context.Context, plan *ot.Plan, want *mat.Dense, iterations int) (GradientErrors, error) {
-	out := GradientErrors{MarginalL1: plan.MarginalL1, Status: plan.Status.String()}
+	var out GradientErrors
 	t, c := plan.Matrix(), ot.Cost(plan.Geometry)
 	g, err := paperFormula(t, c, plan.A, plan.B, plan.Eps)
 	if err == nil {
@@ -148,9 +126,6 @@ func compareGradients(ctx context.Context, plan *ot.Plan, want *mat.Dense, itera
 			return out, err
 		}
 		*m.err = errorOf(g.Cost(), want, t)
-		if m.method == ot.Cholesky {
-			out.Used = g.Method.String()
-		}
 	}
 	v, err := ot.Backward{}.VJP(ctx, plan, c)
 	if err != nil {
@@ -185,67 +160,29 @@ func errorOf(got, want, t *mat.Dense) Deviation {
 // family varies one thing of the clusters and, fastest, the draw.
 func family(p lab.Preset, base FamilyParams, axis lab.Axis[FamilyParams]) []FamilyParams {
 	base.N, base.Eps, base.Iterations = lab.Pick(p, 4, 8, 8, 16), 0.7, 1000
-	draws := make([]int, lab.Pick(p, 2, 5, 9, 25))
-	for i := range draws {
-		draws[i] = i
-	}
+	draws := kit.Count(lab.Pick(p, 2, 5, 9, 25))
 	return lab.Grid(base, axis, lab.Vary(func(p *FamilyParams, v int) { p.Draw = v }, draws...))
 }
 
 // apartGrid is the clusters over their distance.
 func apartGrid(set lab.Setting) []FamilyParams {
-	distances := make([]float64, lab.Pick(set.Preset, 5, 9, 11, 15))
-	for i := range distances {
-		distances[i] = 1 + 7*float64(i)/float64(len(distances)-1)
-	}
+	distances := floats.Span(make([]float64, lab.Pick(set.Preset, 5, 9, 11, 15)), 1, 8)
 	return family(set.Preset, FamilyParams{}, lab.Vary(func(p *FamilyParams, v float64) { p.Distance = v }, distances...))
 }
 
-// shiftedClusters are the clusters at distance 1 over the shift of their costs, and referenceCases those of the shared references
-// that are on this machine.
-var (
-	shiftedClusters = lab.Part[FamilyParams, GradientErrors]{Experiment: gradientFamily, Grid: func(set lab.Setting) []FamilyParams {
-		shifts := make([]float64, lab.Pick(set.Preset, 5, 6, 6, 11))
-		for i := range shifts {
-			shifts[i] = math.Pow(10, 10*float64(i)/float64(len(shifts)-1))
-		}
-		return family(set.Preset, FamilyParams{Distance: 1}, lab.Vary(func(p *FamilyParams, v float64) { p.Shift = v }, shifts...))
-	}}
-	referenceCases = lab.Part[RefParams, GradientErrors]{Experiment: gradientRefs, Grid: func(set lab.Setting) []RefParams {
-		return refCases(lab.Pick(set.Preset, 8, 0, 0, 0))
-	}}
-)
+// shiftedClusters are the clusters at distance 1 over the shift of their costs.
+var shiftedClusters = lab.Part[FamilyParams, GradientErrors]{Experiment: gradientFamily, Grid: func(set lab.Setting) []FamilyParams {
+	shifts := floats.LogSpan(make([]float64, lab.Pick(set.Preset, 5, 6, 6, 11)), 1, 1e10)
+	return family(set.Preset, FamilyParams{Distance: 1}, lab.Vary(func(p *FamilyParams, v float64) { p.Shift = v }, shifts...))
+}}
 
 // paperEverywhere is the null in which the paper's formula stands in every place.
 var paperEverywhere = kit.Null("the paper's formula in every place", gradientFamily, func(_ FamilyParams, e *GradientErrors) { e.Eliminate, e.Cholesky = e.Paper, e.Paper })
 
-// unrolledEverywhere is the null in which unrolled differentiation stands in the place of the analytic one.
-var unrolledEverywhere = kit.Null("unrolled differentiation in every place", gradientRefs, func(_ RefParams, e *GradientErrors) { e.Eliminate = e.Unrolled })
-
 // stableEverywhere is the null in which the form without subtractions stands in the place of the paper's formula.
 var stableEverywhere = kit.Null("the form without subtractions in every place", gradientFamily, func(_ FamilyParams, e *GradientErrors) { e.Paper = e.Eliminate })
 
-type (
-	familyResult = lab.Result[FamilyParams, GradientErrors]
-	refResult    = lab.Result[RefParams, GradientErrors]
-)
-
-// gradientCells is all that the figure is drawn from; refs is ordered from regular to singular, and may be empty.
-type gradientCells struct {
-	apart, shifted []familyResult
-	refs           []refResult
-}
-
-func recallGradients(v lab.View[FamilyParams, GradientErrors]) (c gradientCells, err error) {
-	shifted, err := shiftedClusters.View(v.Source)
-	if err != nil {
-		return c, err
-	}
-	refs, err := referenceCases.View(v.Source)
-	c = gradientCells{v.Cells, shifted.Cells, refs.Cells}
-	slices.SortStableFunc(c.refs, func(a, b refResult) int { return -cmp.Compare(a.Value.Lambda, b.Value.Lambda) })
-	return c, err
-}
+type familyResult = lab.Result[FamilyParams, GradientErrors]
 
 // gradientMethod is one curve.
 type gradientMethod struct {
@@ -268,14 +205,14 @@ func gradientMethods(iterations int) []gradientMethod {
 const floor = 0x1p-54
 
 func drawGradientError(v lab.View[FamilyParams, GradientErrors]) (lab.Exhibit, error) {
-	c, err := recallGradients(v)
+	shifted, err := shiftedClusters.View(v.Source)
 	if err != nil {
 		return lab.Exhibit{}, err
 	}
-	first := c.apart[0].Params
-	shift := familyPlot(c.shifted, func(r familyResult) float64 { return r.Params.Shift / r.Params.Eps }, func(e Deviation) float64 { return e.Max })
+	first := v.Cells[0].Params
+	shift := familyPlot(shifted.Cells, func(r familyResult) float64 { return r.Params.Shift / r.Params.Eps }, func(e Deviation) float64 { return e.Max })
 	shift.Title, shift.X.Label, shift.Y.Label = "costs shifted by a constant", "shift / ε", "relative error of the gradient"
-	apart := familyPlot(c.apart, func(r familyResult) float64 { return r.Value.Lambda }, func(e Deviation) float64 { return e.Entry })
+	apart := familyPlot(v.Cells, func(r familyResult) float64 { return r.Value.Lambda }, func(e Deviation) float64 { return e.Entry })
 	apart.Title, apart.X.Label, apart.X.Invert = "clusters moved apart", "smallest eigenvalue of \\i{D}", true
 	apart.Y.Label = "relative error of its worst entry"
 	panels := style.Panels{Items: []style.Drawer{shift, apart}, Letters: true, Columns: 2}
@@ -284,18 +221,10 @@ func drawGradientError(v lab.View[FamilyParams, GradientErrors]) (lab.Exhibit, e
 	notes := []string{
 		fmt.Sprintf("The true gradients of (a) and (b) are the experiment's own: the problem is solved again in %d bits of math/big and "+
 			"differentiated there by the paper's formula. All methods but the unrolled one start from the same plan, solved to a marginal error of 1e-14; in (b) from that of the true potentials, rounded, since a solver of float64 cannot see the offset of two clusters that hardly exchange mass.", bits),
-		lottery(c.apart),
-	}
-	if len(c.refs) > 0 {
-		panels.Items = append(panels.Items, refsPlot(c.refs))
-		panels.Columns = 3
-		panels.Widths = []float64{1, 1, 1.2}
-		caption += " (c) As (a) for the shared reference cases (113-bit), the more singular the further right; at the upper edge, the formula has no answer."
-	} else {
-		notes = append(notes, "The shared reference cases (../shared/refs/ot) are not on this machine; their panel is left out.")
+		lottery(v.Cells),
 	}
 	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("n = %d", 2*first.N))}
-	return lab.Exhibit{Pictures: []lab.Picture{{Caption: caption, Drawing: fig}}, Tables: refsTable(c.refs), Notes: notes}, nil
+	return lab.Exhibit{Pictures: []lab.Picture{{Caption: caption, Drawing: fig}}, Notes: notes}, nil
 }
 
 // lottery tells how the paper's formula fares on the whole gradient where D is singular.
@@ -342,66 +271,29 @@ func onPlot(e float64) float64 {
 	return min(max(e, floor), errorCeiling)
 }
 
-// refsPlot draws the errors of the reference cases, one place each.
-func refsPlot(refs []refResult) style.Plot {
-	p := style.Plot{
-		Title: "reference cases",
-		X:     style.Axis{Label: "\\i{D} more singular →", Bare: true},
-		Y:     style.Axis{Label: "relative error of the gradient", Log: true, Min: errorFloor, Max: errorCeiling},
-	}
-	for _, m := range gradientMethods(1000) {
-		d := style.Points{Name: m.name, Series: m.series, Radius: 2}
-		d.Y = kit.Each(refs, func(r refResult) float64 { return onPlot(m.of(r.Value).Max) })
-		d.X = floats.Span(make([]float64, len(refs)), 1, float64(len(refs)))
-		p.Items = append(p.Items, d)
-	}
-	p.Items = append(p.Items, style.Rule{At: 0x1p-52})
-	return p
-}
-
-func refsTable(refs []refResult) []lab.Table {
-	if len(refs) == 0 {
-		return nil
-	}
-	t := lab.Table{
-		Name:    "references",
-		Caption: "Relative error of the gradient of the sharp loss on the shared reference cases (113-bit), the most singular last.",
-		Header:  []string{"case", "λ_min(D)", "paper's formula", "unrolled, 1000", "implicit", "CG", "Cholesky or elimination", "elimination", "used", "marginal error"},
-	}
-	for _, r := range refs {
-		v := r.Value
-		row := []string{r.Params.Case, fmt.Sprintf("%.1e", v.Lambda)}
-		for _, e := range []Deviation{v.Paper, v.Unrolled, v.Implicit, v.CG, v.Cholesky, v.Eliminate} {
-			row = append(row, fmt.Sprintf("%.1e", e.Max))
-		}
-		t.Rows = append(t.Rows, append(row, v.Used, fmt.Sprintf("%.1e", v.MarginalL1)))
-	}
-	return []lab.Table{t}
-}
-
 func claimGradientError(v lab.View[FamilyParams, GradientErrors]) ([]lab.Claim, error) {
-	c, err := recallGradients(v)
+	shifted, err := shiftedClusters.View(v.Source)
 	if err != nil {
 		return nil, err
 	}
 	worst, entry, automatic := 0.0, 0.0, 0.0
-	for _, r := range slices.Concat(c.apart, c.shifted) {
+	for _, r := range slices.Concat(v.Cells, shifted.Cells) {
 		worst, entry = max(worst, r.Value.Eliminate.Max), max(entry, r.Value.Eliminate.Entry)
 		automatic = max(automatic, r.Value.Cholesky.Max)
 	}
 	var x, y []float64
-	for _, r := range c.shifted {
+	for _, r := range shifted.Cells {
 		if s := r.Params.Shift; s >= 1e2 {
 			x, y = append(x, math.Log(s)), append(y, math.Log(r.Value.Paper.Max))
 		}
 	}
 	lost := math.Inf(1)
-	for _, r := range c.apart {
+	for _, r := range v.Cells {
 		if r.Value.Lambda < 1e-20 && !math.IsNaN(r.Value.Paper.Entry) {
 			lost = min(lost, r.Value.Paper.Entry)
 		}
 	}
-	claims := []lab.Claim{
+	return []lab.Claim{
 		{What: "largest error of the form without subtractions", Source: "all its terms add up with one sign", Got: worst, Relation: lab.AtMost, Want: 1e-12,
 			Why: "some n² roundings in a row, and the plan's own error", Null: paperEverywhere.Name},
 		{What: "largest relative error of an entry of it", Source: "as above", Got: entry, Relation: lab.AtMost, Want: 1e-12,
@@ -412,11 +304,5 @@ func claimGradientError(v lab.View[FamilyParams, GradientErrors]) ([]lab.Claim, 
 			Why: "a rounding of size shift·2⁻⁵³; draws scatter by a factor of some units over eight decades", Null: stableEverywhere.Name},
 		{What: "the paper's formula, least error of its worst entry at λ_min(D) < 1e-20", Source: "2⁻⁵³ / λ_min(D) > 1", Got: lost, Relation: lab.AtLeast, Want: 1e-6,
 			Why: "no digit should be left; luck in the rounding may spare a few", Null: stableEverywhere.Name},
-	}
-	if len(c.refs) > 0 {
-		worst := slices.Max(kit.Each(c.refs, func(r refResult) float64 { return r.Value.Eliminate.Max }))
-		claims = append(claims, lab.Claim{What: "largest error of the form without subtractions, reference cases", Source: "113-bit reference cases", Got: worst,
-			Relation: lab.AtMost, Want: 1e-12, Why: "the plan is solved to 1e-14", Null: unrolledEverywhere.Name})
-	}
-	return claims, nil
+	}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"coupling/ot"
 	"coupling/ot/exact"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/interp"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
@@ -117,14 +118,8 @@ func reducedCosts(cost *mat.Dense, w *exact.Solution) *mat.Dense {
 
 func ratesGrid(set lab.Setting) []RatesParams {
 	p := set.Preset
-	scaled := make([]float64, lab.Pick(p, 12, 29, 43, 43))
-	for i := range scaled { // from 1/100 to 100, evenly in the logarithm
-		scaled[i] = math.Pow(10, 4*float64(i)/float64(len(scaled)-1)-2)
-	}
-	draws := make([]int, lab.Pick(p, 3, 12, 40, 40))
-	for i := range draws {
-		draws[i] = i
-	}
+	scaled := floats.LogSpan(make([]float64, lab.Pick(p, 12, 29, 43, 43)), .01, 100)
+	draws := kit.Count(lab.Pick(p, 3, 12, 40, 40))
 	return lab.Grid(RatesParams{N: lab.Pick(p, 5, 8, 8, 12), Scaled: scaled}, lab.Vary(func(p *RatesParams, d int) { p.Draw = d }, draws...))
 }
 

@@ -99,7 +99,7 @@ const shownImages = 20
 func utilityGrid(set lab.Setting) []UtilityParams {
 	p := set.Preset
 	base := UtilityParams{
-		Most: lab.Pick(p, 1500, 0, 0, 0), Synthetic: lab.Pick(p, 300, 3000, 6000, 60000), Device: set.Device, Data: data.Choose("mnist", "fashion-mnist"),
+		Most: lab.Pick(p, 1500, 0, 0, 0), Synthetic: lab.Pick(p, 300, 2500, 6000, 60000), Device: set.Device, Data: data.Choose("mnist", "fashion-mnist"),
 		Judge: Judge{Width: lab.Pick(p, 4, 8, 16, 32), Epochs: lab.Pick(p, 1, 0, 0, 0), Inception: inception.Chosen(), LeNet: lab.Pick(p, 300, 1000, 6000, 60000), Images: lab.Pick(p, 100, 1000, 2000, 10000)},
 	}
 	var out []UtilityParams

@@ -102,7 +102,7 @@ var networks = lab.Part[NetworksParams, NetworksOut]{Experiment: networksOf, Gri
 			wide = 256
 		}
 		out = append(out, NetworksParams{
-			Problem: g, Width: lab.Pick(p, 16, 64, wide, 4096), Steps: lab.Pick(p, 20, 2500, 4000, 5000), Batch: lab.Pick(p, 64, 256, 256, 500),
+			Problem: g, Width: lab.Pick(p, 16, 64, wide, 4096), Steps: lab.Pick(p, 20, 2200, 4000, 5000), Batch: lab.Pick(p, 64, 256, 256, 500),
 			Rate: lab.Pick(p, 1e-3, 1e-3, 1e-3, 1e-6*float64(g.D)), Device: set.Device,
 		})
 	}
