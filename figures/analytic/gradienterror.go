@@ -172,7 +172,7 @@ func apartGrid(set lab.Setting) []FamilyParams {
 
 // shiftedClusters are the clusters at distance 1 over the shift of their costs.
 var shiftedClusters = lab.Part[FamilyParams, GradientErrors]{Experiment: gradientFamily, Grid: func(set lab.Setting) []FamilyParams {
-	shifts := floats.LogSpan(make([]float64, lab.Pick(set.Preset, 5, 6, 6, 11)), 1, 1e10)
+	shifts := kit.Decades(lab.Pick(set.Preset, 5, 6, 6, 11), 0, 10)
 	return family(set.Preset, FamilyParams{Distance: 1}, lab.Vary(func(p *FamilyParams, v float64) { p.Shift = v }, shifts...))
 }}
 

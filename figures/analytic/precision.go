@@ -192,7 +192,7 @@ func runSolver(with func(eps float64, k int) ot.Solver) runner {
 
 func precisionGrid(set lab.Setting) []PrecisionParams {
 	p := set.Preset
-	ratios := floats.LogSpan(make([]float64, lab.Pick(p, 5, 13, 13, 17)), 1, 1e-4)
+	ratios := kit.Decades(lab.Pick(p, 5, 13, 13, 17), 0, -4)
 	base := PrecisionParams{N: lab.Pick(p, 60, 200, 200, 1000), M: lab.Pick(p, 50, 160, 160, 800), Iterations: lab.Pick(p, 1000, 1000, 1000, 2000)}
 	return lab.Grid(base, lab.Vary(func(p *PrecisionParams, r float64) { p.Ratio = r }, ratios...))
 }

@@ -11,7 +11,6 @@ import (
 	"coupling/ot"
 	"coupling/ot/exact"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/interp"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
@@ -118,7 +117,7 @@ func reducedCosts(cost *mat.Dense, w *exact.Solution) *mat.Dense {
 
 func ratesGrid(set lab.Setting) []RatesParams {
 	p := set.Preset
-	scaled := floats.LogSpan(make([]float64, lab.Pick(p, 12, 29, 43, 43)), .01, 100)
+	scaled := kit.Decades(lab.Pick(p, 12, 29, 43, 43), -2, 2)
 	draws := kit.Count(lab.Pick(p, 3, 12, 40, 40))
 	return lab.Grid(RatesParams{N: lab.Pick(p, 5, 8, 8, 12), Scaled: scaled}, lab.Vary(func(p *RatesParams, d int) { p.Draw = d }, draws...))
 }

@@ -13,7 +13,6 @@ import (
 	"coupling/ot"
 	"coupling/ot/exact"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -149,7 +148,7 @@ func scalingGrid(set lab.Setting) []ScalingParams {
 		Ns: lab.Pick(p, ns[:4], ns[1:6], ns[1:7], ns[2:]),
 		N:  lab.Pick(p, 128, 256, 512, 2048), Ratio: 0.01, Tol: 1e-6, Limit: lab.Pick(p, 0.1, 1, 4, 60),
 	}
-	g.Ratios = floats.LogSpan(make([]float64, lab.Pick(p, 4, 7, 7, 10)), 1, 1e-3)
+	g.Ratios = kit.Decades(lab.Pick(p, 4, 7, 7, 10), 0, -3)
 	return []ScalingParams{g}
 }
 

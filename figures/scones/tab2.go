@@ -28,7 +28,7 @@ func Tab2() lab.Study[GaussiansParams, GaussiansOut] {
 			lab.Full:  "five pairs of Gaussians for d = 2 to 256, 10,000 samples; Langevin dynamics run for two pairs up to d = 128; potentials fitted up to d = 16, networks of 3 × 96 up to d = 16 and of 3 × 256 at d = 64",
 			lab.Paper: "ten pairs of Gaussians for d = 2 to 256, 10,000 samples, all run and fitted, networks of 3 × 4096",
 		},
-		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 70, lab.Full: 1000, lab.Paper: 30000},
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 57, lab.Full: 1000, lab.Paper: 30000},
 		Experiment: gaussiansOf,
 		Grid:       gaussiansGrid,
 		Also:       []lab.Cells{networks},

@@ -3,6 +3,10 @@
 package kit
 
 import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -54,6 +58,11 @@ func Each[T any](list []T, of func(T) float64) []float64 {
 		out[i] = of(v)
 	}
 	return out
+}
+
+// Decades are n numbers from 10^from to 10^to at equal ratios.
+func Decades(n int, from, to float64) []float64 {
+	return Each(floats.Span(make([]float64, n), from, to), func(e float64) float64 { return math.Pow(10, e) })
 }
 
 // Count is 0, 1, … below n: the draws of a grid.

@@ -23,7 +23,7 @@ func main() {
 		for i := range cells {
 			cells[i].Fashion = false
 			cells[i].Most = 0
-			cells[i].Synthetic = 3000
+			cells[i].Synthetic = 2500
 			cells[i].Device = "cpu"
 		}
 		return cells

@@ -29,6 +29,7 @@ func main() {
 			cells[i].Exact = 600
 			cells[i].Atoms = 400
 			cells[i].Parts = 40
+			cells[i].Inception = ""
 			cells[i].Device = "cpu"
 		}
 		return cells
