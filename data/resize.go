@@ -51,10 +51,9 @@ func (m *Images) Resize(h, w int, filter Filter) (*Images, error) {
 		from := m.pixels[plane*m.h*m.w : (plane+1)*m.h*m.w]
 		to := out.pixels[plane*h*w : (plane+1)*h*w]
 		if filter == Bilinear8 {
-			bytes := resize8(m.toBytes(from), m.h, m.w, across, down)
-			m.fromBytes(to, bytes)
+			m.fromBytes(to, resize8(m.toBytes(from), m.h, m.w, across, down))
 		} else {
-			resize(to, from, m.h, m.w, across, down)
+			copy(to, resize(from, m.h, m.w, across, down))
 		}
 	})
 	return out, nil
@@ -114,69 +113,47 @@ func triangle(centre, reach float64, in int) (first int, taps []float64) {
 // identity reports whether a pass would change nothing.
 func (k kernel) identity() bool { return k.in == len(k.first) }
 
-// resize filters along the lines, then along the columns.
-func resize(to, from []float32, h, w int, across, down kernel) {
+// resample filters along the lines, then along the columns, with sums that begin at half and are rounded to pixels.
+func resample[P float32 | uint8, W float64 | int32](from []P, h, w int, across, down kernel, taps func(kernel) [][]W, half W, round func(W) P) []P {
 	width := len(across.first)
-	middle := from
-	if !across.identity() {
-		middle = make([]float32, h*width)
+	if weights := taps(across); !across.identity() {
+		middle := make([]P, h*width)
 		for y := range h {
 			line := from[y*w : (y+1)*w]
 			for x, first := range across.first {
-				sum := 0.0
-				for j, tap := range across.taps[x] {
-					sum += tap * float64(line[first+j])
+				sum := half
+				for j, tap := range weights[x] {
+					sum += tap * W(line[first+j])
 				}
-				middle[y*width+x] = float32(sum)
+				middle[y*width+x] = round(sum)
 			}
 		}
+		from = middle
 	}
 	if down.identity() {
-		copy(to, middle)
-		return
+		return from
 	}
+	to, weights := make([]P, len(down.first)*width), taps(down)
 	for y, first := range down.first {
 		for x := range width {
-			sum := 0.0
-			for j, tap := range down.taps[y] {
-				sum += tap * float64(middle[(first+j)*width+x])
+			sum := half
+			for j, tap := range weights[y] {
+				sum += tap * W(from[(first+j)*width+x])
 			}
-			to[y*width+x] = float32(sum)
-		}
-	}
-}
-
-// resize8 is resize on bytes, in Pillow's fixed-point arithmetic.
-func resize8(from []uint8, h, w int, across, down kernel) []uint8 {
-	width := len(across.first)
-	middle := from
-	if !across.identity() {
-		middle = make([]uint8, h*width)
-		for y := range h {
-			line := from[y*w : (y+1)*w]
-			for x, first := range across.first {
-				sum := int32(1 << 21)
-				for j, tap := range across.taps8[x] {
-					sum += tap * int32(line[first+j])
-				}
-				middle[y*width+x] = uint8(min(max(sum>>22, 0), 255))
-			}
-		}
-	}
-	if down.identity() {
-		return middle
-	}
-	to := make([]uint8, len(down.first)*width)
-	for y, first := range down.first {
-		for x := range width {
-			sum := int32(1 << 21)
-			for j, tap := range down.taps8[y] {
-				sum += tap * int32(middle[(first+j)*width+x])
-			}
-			to[y*width+x] = uint8(min(max(sum>>22, 0), 255))
+			to[y*width+x] = round(sum)
 		}
 	}
 	return to
+}
+
+// resize filters in floating point.
+func resize(from []float32, h, w int, across, down kernel) []float32 {
+	return resample(from, h, w, across, down, func(k kernel) [][]float64 { return k.taps }, 0, func(s float64) float32 { return float32(s) })
+}
+
+// resize8 filters bytes in Pillow's fixed-point arithmetic.
+func resize8(from []uint8, h, w int, across, down kernel) []uint8 {
+	return resample(from, h, w, across, down, func(k kernel) [][]int32 { return k.taps8 }, 1<<21, func(s int32) uint8 { return uint8(min(max(s>>22, 0), 255)) })
 }
 
 // toBytes rounds values to 256 levels between Lo and Hi.

@@ -42,35 +42,51 @@ func dtype[T Element]() string {
 // little-endian and in C order. It refuses other types and orders, more than
 // limit values, and a file that does not end where its header says.
 func ReadNPY[T Element](r io.Reader, limit int64) (*NPY[T], error) {
-	h, err := readNPYHeader(r)
+	h, raw, err := readNPY(r, limit, func(h npyHead) error {
+		if want := dtype[T](); h.descr != want {
+			return badf("NPY values have the type %s: want %q", clip(h.descr), want)
+		}
+		if h.fortran {
+			return badf("NPY fortran_order is True: want False")
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	if want := dtype[T](); h.descr != want {
-		return nil, badf("NPY values have the type %s: want %q", clip(h.descr), want)
-	}
-	if h.fortran {
-		return nil, badf("NPY fortran_order is True: want False")
-	}
-	n, err := product(h.shape, limit)
-	if err != nil {
-		return nil, err
-	}
-	data, err := readValues[T](r, n)
-	if err != nil {
-		return nil, err
-	}
-	if err := expectEnd(r); err != nil {
-		return nil, err
+	data := make([]T, len(raw)/binary.Size(*new(T)))
+	if _, err := binary.Decode(raw, binary.LittleEndian, data); err != nil {
+		return nil, fmt.Errorf("format: NPY values: %w", err)
 	}
 	return &NPY[T]{Shape: h.shape, Data: data}, nil
 }
 
-// npyKinds are the types that ReadNPYMatrix takes, by NumPy's names without the byte order.
-var npyKinds = map[string]struct {
+// readNPY reads a whole file whose header passes a check.
+func readNPY(r io.Reader, limit int64, check func(npyHead) error) (h npyHead, raw []byte, err error) {
+	if h, err = readNPYHeader(r); err != nil {
+		return h, nil, err
+	}
+	if err := check(h); err != nil {
+		return h, nil, err
+	}
+	n, err := product(h.shape, limit)
+	if err != nil {
+		return h, nil, err
+	}
+	if raw, err = readN(r, n*h.kind().size, "NPY values"); err != nil {
+		return h, nil, err
+	}
+	return h, raw, expectEnd(r)
+}
+
+// npyKind is a type of values.
+type npyKind struct {
 	size int64
 	at   func(o binary.ByteOrder, b []byte) float64
-}{
+}
+
+// npyKinds are the types that ReadNPYMatrix takes, by NumPy's names without the byte order.
+var npyKinds = map[string]npyKind{
 	"f8": {8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }},
 	"f4": {4, func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
 	"i8": {8, func(o binary.ByteOrder, b []byte) float64 { return float64(int64(o.Uint64(b))) }},
@@ -90,29 +106,21 @@ var npyKinds = map[string]struct {
 // shapes, no values, more than limit, and a file that does not end where its
 // header says.
 func ReadNPYMatrix(r io.Reader, limit int64) (rows, cols int, x []float64, err error) {
-	h, err := readNPYHeader(r)
+	h, raw, err := readNPY(r, limit, func(h npyHead) error {
+		if h.kind().size == 0 {
+			return badf("NPY values have the type %s: want float32, float64, an integer or bool", clip(h.descr))
+		}
+		if len(h.shape) < 1 || len(h.shape) > 2 || slices.Contains(h.shape, 0) {
+			return badf("NPY shape %v: want a vector or a matrix that is not empty", h.shape)
+		}
+		return nil
+	})
 	if err != nil {
 		return 0, 0, nil, err
 	}
-	kind, ok := npyKinds[strings.TrimLeft(h.descr, "<>|=")]
-	if !ok {
-		return 0, 0, nil, badf("NPY values have the type %s: want float32, float64, an integer or bool", clip(h.descr))
-	}
-	n, err := product(h.shape, limit)
-	if err != nil {
-		return 0, 0, nil, err
-	}
-	if n == 0 || len(h.shape) < 1 || len(h.shape) > 2 {
-		return 0, 0, nil, badf("NPY shape %v: want a vector or a matrix that is not empty", h.shape)
-	}
-	b, err := readN(r, n*kind.size, "NPY values")
-	if err != nil {
-		return 0, 0, nil, err
-	}
-	if err := expectEnd(r); err != nil {
-		return 0, 0, nil, err
-	}
-	rows, cols = h.shape[0], int(n)/h.shape[0]
+	kind := h.kind()
+	n := len(raw) / int(kind.size)
+	rows, cols = h.shape[0], n/h.shape[0]
 	x = make([]float64, n)
 	var order binary.ByteOrder = binary.LittleEndian
 	if h.descr[0] == '>' {
@@ -123,32 +131,9 @@ func ReadNPYMatrix(r io.Reader, limit int64) (rows, cols int, x []float64, err e
 		if h.fortran {
 			at = k%rows*cols + k/rows
 		}
-		x[at] = kind.at(order, b[int64(k)*kind.size:])
+		x[at] = kind.at(order, raw[int64(k)*kind.size:])
 	}
 	return rows, cols, x, nil
-}
-
-// readValues reads n little-endian values; the result grows as they arrive.
-func readValues[T Element](r io.Reader, n int64) ([]T, error) {
-	const block = 1 << 14 // values
-	size := int64(binary.Size(*new(T)))
-	buf := make([]byte, min(n, block)*size)
-	data := make([]T, 0, min(n, block))
-	for int64(len(data)) < n {
-		m := min(n-int64(len(data)), block)
-		got, err := io.ReadFull(r, buf[:m*size])
-		if err != nil {
-			return nil, short(err, "NPY values", int64(len(data))*size+int64(got), n*size)
-		}
-		if int64(cap(data)-len(data)) < m {
-			data = slices.Grow(data, int(min(n-int64(len(data)), int64(len(data)))))
-		}
-		data = data[:int64(len(data))+m]
-		if _, err := binary.Decode(buf[:m*size], binary.LittleEndian, data[int64(len(data))-m:]); err != nil {
-			return nil, fmt.Errorf("format: NPY values: %w", err)
-		}
-	}
-	return data, nil
 }
 
 // npyHead is what the header of a file says.
@@ -157,6 +142,9 @@ type npyHead struct {
 	fortran bool
 	shape   []int
 }
+
+// kind returns the type of the values; size 0 where there is none of that name.
+func (h npyHead) kind() npyKind { return npyKinds[strings.TrimLeft(h.descr, "<>|=")] }
 
 func readNPYHeader(r io.Reader) (npyHead, error) {
 	head, err := readN(r, 8, "NPY magic number")
