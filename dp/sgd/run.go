@@ -46,6 +46,7 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 	if t.Average > 0 {
 		r.mean = train.NewEMA(t.Average, r.Net.Params())
 		defer r.mean.Free()
+		r.opt.Average(r.mean)
 		ck.Params["mean"] = r.mean.State()
 	}
 	start, err := Fingerprint(r.Net.Params())
@@ -104,10 +105,10 @@ func (r *run) step(k int) error {
 	}
 	setGrads(r.Net.Params(), sum)
 	r.opt.SetFactor(r.Schedule(k))
-	r.opt.Step()
 	if r.mean != nil { // the first steps count less, since initial weights are noise
-		r.mean.UpdateBy(min(r.Average, float64(k+1)/float64(k+10)))
+		r.mean.SetDecay(min(r.Average, float64(k+1)/float64(k+10)))
 	}
+	r.opt.Step()
 	if r.Trace != nil { // before the checkpoint: if the run is killed here, Trace gets the step twice, not never
 		if err := r.Trace(k + 1); err != nil {
 			return err

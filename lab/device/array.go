@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -133,7 +134,7 @@ func set[T float32 | float64 | int32](a *Array, t DType, data []T) {
 	if a.t.Type != t || len(data) != a.Len() {
 		panic(fmt.Sprintf("device: %d elements of %v do not fill %v%v", len(data), t, a.t.Type, a.t.Shape))
 	}
-	a.d.doOutside("upload", func() error { return a.d.b.Upload(a.t, data) })
+	a.d.doOutside("upload", func() error { return a.d.b.Upload(a.t, unsafe.Pointer(unsafe.SliceData(data))) })
 }
 
 // Get32 returns the elements of a float32 array, or the device's error.
@@ -151,7 +152,7 @@ func get[T float32 | float64 | int32](a *Array, t DType) ([]T, error) {
 		panic(fmt.Sprintf("device: an array of %v was read as %v", a.t.Type, t))
 	}
 	data := make([]T, a.Len())
-	a.d.doOutside("download", func() error { return a.d.b.Download(data, a.t) })
+	a.d.doOutside("download", func() error { return a.d.b.Download(unsafe.Pointer(unsafe.SliceData(data)), a.t) })
 	return data, a.d.Err()
 }
 

@@ -290,8 +290,8 @@ func trainingOps(d *device.Device) []timed {
 		op("StepAdam", "GB/s", 28*n, func() func() {
 			w, g, m, v := random(d, device.Float32, n), random(d, device.Float32, n), d.Zeros(device.Float32, n), d.Zeros(device.Float32, n)
 			t, one, a := d.FromInts([]int32{0}, 1), d.From32([]float32{1}, 1), device.Adam{Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
-			ws, gs, ms, vs := []*device.Array{w}, []*device.Array{g}, []*device.Array{m}, []*device.Array{v}
-			return func() { device.StepAdam(ws, gs, ms, vs, t, one, a) }
+			u := device.Update{W: []*device.Array{w}, G: []*device.Array{g}, M: []*device.Array{m}, V: []*device.Array{v}, Factor: one}
+			return func() { device.StepAdam(u, t, a) }
 		}),
 		op("ClipRows/256×16384", "GB/s", 8*n, func() func() {
 			x := random(d, device.Float32, 256, n/256)

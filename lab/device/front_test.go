@@ -103,17 +103,32 @@ func TestWrongArguments(t *testing.T) {
 			func() { device.ClipRows(f(3, 2), f(3, 2), -1) },
 		},
 		"StepAdam": {
-			func() { device.StepAdam(list(3), list(3), list(3), list(3), i(2), f(1), device.Adam{}) },
-			func() { device.StepAdam(list(3), list(3), list(2), list(3), i(1), f(1), device.Adam{}) },
-			func() { device.StepAdam(list(3), list(3), list(3), list(3), i(1), f(2), device.Adam{}) },
-			func() { device.StepAdam(list(3, 4), list(3, 4), list(3, 5), list(3, 4), i(1), f(1), device.Adam{}) },
-			func() { device.StepAdam(list(3, 4), list(3, 4), list(3, 4), list(3), i(1), f(1), device.Adam{}) },
+			func() {
+				device.StepAdam(device.Update{W: list(3), G: list(3), M: list(3), V: list(3), Factor: f(1)}, i(2), device.Adam{})
+			},
+			func() {
+				device.StepAdam(device.Update{W: list(3), G: list(3), M: list(2), V: list(3), Factor: f(1)}, i(1), device.Adam{})
+			},
+			func() {
+				device.StepAdam(device.Update{W: list(3), G: list(3), M: list(3), Factor: f(1)}, i(1), device.Adam{})
+			},
+			func() {
+				device.StepAdam(device.Update{W: list(3), G: list(3), M: list(3), V: list(3), Factor: f(2)}, i(1), device.Adam{})
+			},
+			func() {
+				device.StepAdam(device.Update{W: list(3), G: list(3), M: list(3), V: list(3), Factor: f(1), Clip: -1}, i(1), device.Adam{})
+			},
 		},
 		"StepSGD": {
-			func() { device.StepSGD(f(3), g(3), f(3), f(1), device.SGD{}) }, func() { device.StepSGD(f(3), f(3), f(3), f(3), device.SGD{}) },
+			func() { device.StepSGD(device.Update{W: list(3), G: list(4), M: list(3), Factor: f(1)}, device.SGD{}) },
+			func() {
+				device.StepSGD(device.Update{W: list(3), G: list(3), M: list(3), Average: list(3), Factor: f(1)}, device.SGD{})
+			},
+			func() {
+				device.StepSGD(device.Update{W: list(3), G: list(3), M: list(3), Average: list(3, 3), Decay: f(2), Factor: f(1)}, device.SGD{})
+			},
 		},
 		"Reverse":  {func() { device.Reverse(f(3), f(4)) }, func() { device.Reverse(f(), f()) }},
-		"EMA":      {func() { device.EMA(f(3), f(1), 0.9) }},
 		"LSERows":  {func() { device.LSERows(f(2), f(2, 3), f(2), 1) }, func() { device.LSERows(f(2), f(6), f(3), 1) }, func() { device.LSERows(f(2), f(4, 2, 3), f(4, 3), 1) }},
 		"LSECols":  {func() { device.LSECols(f(2), f(2, 3), f(2), 1) }},
 		"PlanRows": {func() { device.PlanRows(f(2, 1), f(2, 3), f(2), f(3), f(2, 1), 1) }},

@@ -31,19 +31,62 @@ func ClipRows(dst, x *Array, bound float64) {
 	c.do(func() error { return dst.d.b.ClipRows(dst.t, x.t, bound) })
 }
 
-// StepAdam makes one step of Adam with all parameters w of a network together: each w[i] with its gradient g[i] and its
-// moments m[i] and v[i], of one shape. w, m and v change; t, an int32 array of 1, counts; factor, an array of 1 of w's
-// type, multiplies the rate. On a GPU that is two launches for up to 64 arrays.
-func StepAdam(w, g, m, v []*Array, t, factor *Array, a Adam) {
-	c := check("StepAdam", factor).float().shape("factor", factor, 1).ints(t).shape("t", t, 1)
-	if len(g) != len(w) || len(m) != len(w) || len(v) != len(w) {
-		c.fail("%d parameters, %d gradients, %d and %d moments: must be as many", len(w), len(g), len(m), len(v))
+// Update is the parameters of a network that a step moves together: each W[i] with its gradient G[i], its moments M[i]
+// and, of Adam, V[i], and its moving average, all of one shape. G is read, the others change.
+type Update struct {
+	W, G, M, V []*Array
+	Average    []*Array // moving averages; empty: none
+	Factor     *Array   // of 1, of W's type: multiplies the rate
+	Decay      *Array   // of 1: Average = Decay·Average + (1 − Decay)·W after the step; nil without averages
+	// Clip, unless 0, is the most that the Euclidean norm of all gradients together may be: they are taken times
+	// min(1, Clip/(norm + 1e-6)), as PyTorch does. If one is NaN, all parameters become NaN.
+	Clip float64
+}
+
+// StepAdam makes one step of Adam; t, an int32 array of 1, counts them. On a GPU that is two launches for up to 64
+// arrays, three with clipping.
+func StepAdam(u Update, t *Array, a Adam) {
+	c := u.check("StepAdam", u.V).ints(t).shape("t", t, 1)
+	c.do(func() error { return t.d.b.Adam(u.tensors(), t.t, a) })
+}
+
+// StepSGD makes one step of gradient descent with momentum M. V is nil.
+func StepSGD(u Update, s SGD) {
+	c := u.check("StepSGD", u.M)
+	c.do(func() error { return u.Factor.d.b.SGD(u.tensors(), s) })
+}
+
+// check looks at all arrays; second is V where there must be one.
+func (u Update) check(op string, second []*Array) args {
+	c := check(op, u.Factor).float().shape("Factor", u.Factor, 1)
+	if len(u.G) != len(u.W) || len(u.M) != len(u.W) || len(second) != len(u.W) || len(u.Average) != 0 && len(u.Average) != len(u.W) {
+		c.fail("%d parameters, %d gradients, %d and %d moments, %d averages: must be as many", len(u.W), len(u.G), len(u.M), len(second), len(u.Average))
 	}
-	for i := range w {
-		c.float(w[i], g[i], m[i], v[i])
-		args{c.op, w[i]}.like(g[i], m[i], v[i])
+	if !(u.Clip >= 0) {
+		c.fail("Clip = %v: must be at least 0", u.Clip)
 	}
-	c.do(func() error { return t.d.b.Adam(tensors(w), tensors(g), tensors(m), tensors(v), t.t, factor.t, a) })
+	if len(u.Average) > 0 {
+		c.float(u.Decay).shape("Decay", u.Decay, 1)
+	}
+	for i, w := range u.W {
+		parts := []*Array{w, u.G[i], u.M[i], second[i]}
+		if len(u.Average) > 0 {
+			parts = append(parts, u.Average[i])
+		}
+		c.float(parts...)
+		args{c.op, w}.like(parts...)
+	}
+	return c
+}
+
+func (u Update) tensors() backend.Update {
+	t := backend.Update{
+		W: tensors(u.W), G: tensors(u.G), M: tensors(u.M), V: tensors(u.V), Average: tensors(u.Average), Factor: u.Factor.t, Clip: u.Clip,
+	}
+	if u.Decay != nil {
+		t.Decay = u.Decay.t
+	}
+	return t
 }
 
 func tensors(arrays []*Array) []backend.Tensor {
@@ -52,16 +95,4 @@ func tensors(arrays []*Array) []backend.Tensor {
 		all[i] = a.t
 	}
 	return all
-}
-
-// StepSGD makes one step of gradient descent with momentum. factor, an array of 1, multiplies the rate.
-func StepSGD(w, g, momentum, factor *Array, s SGD) {
-	c := check("StepSGD", w).float(g, momentum, factor).like(g, momentum).shape("factor", factor, 1)
-	c.do(func() error { return w.d.b.SGD(w.t, g.t, momentum.t, factor.t, s) })
-}
-
-// EMA is avg = decay·avg + (1 − decay)·w.
-func EMA(avg, w *Array, decay float64) {
-	c := check("EMA", avg).float(w).like(w)
-	c.do(func() error { return avg.d.b.EMA(avg.t, w.t, decay) })
 }

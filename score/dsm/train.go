@@ -63,6 +63,7 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, n
 	}}
 	if t.Decay > 0 {
 		r.average = train.NewEMA(t.Decay, net.Params())
+		r.opt.Average(r.average)
 		stored.Params["ema"] = r.average.State()
 	}
 	defer r.free()
@@ -177,10 +178,10 @@ func (r *run) step(k int) error {
 	device.Mul(dy, res, sigma)
 	device.Scale(dy, 1/float64(r.Batch), dy)
 	r.f.Net.VJP(p, dy.Reshape(s.Shape()...))
-	r.opt.Step()
 	if r.average != nil {
-		r.average.UpdateBy(min(r.Decay, float64(1+k)/float64(10+k)))
+		r.average.SetDecay(min(r.Decay, float64(1+k)/float64(10+k)))
 	}
+	r.opt.Step()
 	if r.Trace == nil {
 		return dev.Err()
 	}

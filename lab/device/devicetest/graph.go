@@ -39,7 +39,7 @@ func (r *trainer) step() {
 	device.ClipRows(r.g, r.g, 0.5)
 	one := func(a *device.Array) []*device.Array { return []*device.Array{a} }
 	a := device.Adam{Rate: 0.02, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
-	device.StepAdam(one(r.w), one(r.g), one(r.m), one(r.v), r.t, r.factor, a)
+	device.StepAdam(device.Update{W: one(r.w), G: one(r.g), M: one(r.m), V: one(r.v), Factor: r.factor}, r.t, a)
 }
 
 func (r *trainer) free() {

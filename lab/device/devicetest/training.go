@@ -10,7 +10,7 @@ import (
 )
 
 func training() []scenario {
-	return []scenario{{"CrossEntropy", crossEntropy}, {"ClipRows", clipRows}, {"Adam", adam}, {"SGD", sgd}, {"EMA", ema}}
+	return []scenario{{"CrossEntropy", crossEntropy}, {"ClipRows", clipRows}, {"Adam", adam}, {"SGD", sgd}}
 }
 
 // crossEntropy: softmax is e^(x−max) over a sum; neither may lose digits to the size of the logits.
@@ -150,123 +150,145 @@ func (k *kit) gradients(steps, n int) [][]float64 {
 // adam follows the paper's algorithm for five steps. Each step has some 16 roundings of the step, the moments and w, and
 // inherits those of the step before.
 func adam(k *kit) {
-	for _, a := range []device.Adam{
+	for i, a := range []device.Adam{
 		{Rate: 0.1, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8},
 		{Rate: 2e-4, Beta1: 0.5, Beta2: 0.999, Eps: 1e-8},
 		{Rate: 1e-3, Beta1: 0, Beta2: 0.9, Eps: 1e-6, Decay: 0.1},
 		{Rate: 0.01, Beta1: 0.9, Beta2: 0.99, Eps: 1e-8, Decay: 0.2, Decoupled: true},
 	} {
-		for _, sizes := range [][]int{{1}, {33}, {7, 0, 2048, 1, 2049, 1025}, slices.Repeat([]int{3}, 70)} {
-			k.adam(a, sizes)
+		for j, sizes := range partSizes {
+			k.adam(a, sizes, []float64{0, 3, 1e6}[(i+j)%3])
 		}
 	}
-	k.adam(device.Adam{}, nil)
+	k.adam(device.Adam{}, nil, 1)
 }
 
-// adam steps arrays of these sizes together, at half of twice the rate.
-func (k *kit) adam(a device.Adam, sizes []int) {
-	const steps = 5
-	n := 0
-	for _, s := range sizes {
-		n += s
-	}
-	split := func(x []float64) (all []*device.Array) {
-		for _, s := range sizes {
-			all = append(all, k.put(x[:s], s))
-			x = x[s:]
-		}
-		return all
-	}
-	w, g := k.normals(n, 1), k.gradients(steps, n)
-	aw, m, v := split(w), split(repeated(0, n)), split(repeated(0, n))
-	t, half, twice := k.ints([]int32{0}, 1), k.put([]float64{.5}, 1), a
+// partSizes is arrays that are stepped together: more than one launch takes, and more than a block does.
+var partSizes = [][]int{{1}, {33}, {7, 0, 2048, 1, 2049, 1025}, slices.Repeat([]int{3}, 70)}
+
+func (k *kit) adam(a device.Adam, sizes []int, clip float64) {
+	r := k.newStepping(sizes, clip)
+	t, twice := k.ints([]int32{0}, 1), a
 	twice.Rate *= 2
-	for s := range steps {
-		device.StepAdam(aw, split(g[s]), m, v, t, half, twice)
+	for _, g := range r.g {
+		device.StepAdam(r.update(g, true), t, twice)
 	}
-	follow := func(part, from, size int) func() ref.Result {
-		return func() ref.Result {
-			r := ref.NewResult(size)
-			for j := range size {
-				i := from + j
-				value, m, v, scale := ref.Adam(w[i], steps, func(t int) float64 { return g[t-1][i] }, a)
-				r.Value[j], r.Scale[j] = []float64{value, m, v}[part], scale
-				if part > 0 { // the largest gradient bounds the sum that a moment is
-					top := 0.0
-					for s := range steps {
-						top = max(top, math.Abs(g[s][i])+a.Decay*scale)
-					}
-					r.Scale[j] = math.Pow(top, float64(part))
-				}
-			}
-			return r
-		}
-	}
-	at := 0
-	for i, size := range sizes {
-		what := fmt.Sprintf("%+v, %d of %v", a, i, sizes)
-		k.near(what+", w", aw[i], 16, follow(0, at, size))
-		k.near(what+", m", m[i], 4*steps, follow(1, at, size))
-		k.near(what+", v", v[i], 8*steps, follow(2, at, size))
-		at += size
-	}
-	k.exact(fmt.Sprintf("%+v, %v, t", a, sizes), t, func() []float64 { return []float64{steps} })
+	r.compare(fmt.Sprintf("%+v", a), 2, 16, a.Decay, func(w float64, grad func(int) float64) ([]float64, []float64, float64) {
+		return ref.Adam(w, len(r.g), grad, a)
+	})
+	k.exact(fmt.Sprintf("%+v, %v, t", a, sizes), t, func() []float64 { return []float64{float64(len(r.g))} })
 }
 
 func sgd(k *kit) {
-	for _, c := range []device.SGD{
+	for i, c := range []device.SGD{
 		{Rate: 0.1},
 		{Rate: 0.1, Momentum: 0.9},
 		{Rate: 0.05, Momentum: 0.9, Nesterov: true},
 		{Rate: 0.05, Momentum: 0.5, Decay: 0.1},
 		{Rate: 0.05, Momentum: 0.5, Decay: 0.1, Nesterov: true},
 	} {
-		for _, n := range []int{0, 1, 7, 33, 1025} {
-			const steps = 4
-			w, g := k.normals(n, 1), k.gradients(steps, n)
-			aw, m := k.put(w, n), k.put(repeated(0, n), n)
-			half, twice := k.put([]float64{.5}, 1), c
+		for j, sizes := range partSizes {
+			r, twice := k.newStepping(sizes, []float64{0, 3, 1e6}[(i+j)%3]), c
 			twice.Rate *= 2
-			for s := range steps {
-				device.StepSGD(aw, k.put(g[s], n), m, half, twice)
+			for _, g := range r.g {
+				device.StepSGD(r.update(g, false), twice)
 			}
-			follow := func(momentum bool) func() ref.Result {
-				return func() ref.Result {
-					r := ref.NewResult(n)
-					for i := range w {
-						value, m, scale := ref.SGD(w[i], steps, func(t int) float64 { return g[t-1][i] }, c)
-						if r.Value[i], r.Scale[i] = value, scale; momentum {
-							r.Value[i], r.Scale[i] = m, 0
-							for s := range steps {
-								r.Scale[i] += math.Abs(g[s][i]) + c.Decay*scale
-							}
-						}
-					}
-					return r
-				}
-			}
-			what := fmt.Sprintf("%+v, %d", c, n)
-			k.near(what+", w", aw, 8, follow(false))
-			if c.Momentum != 0 {
-				k.near(what+", momentum", m, 8, follow(true))
-			}
+			r.compare(fmt.Sprintf("%+v", c), 1, 8, c.Decay, func(w float64, grad func(int) float64) ([]float64, []float64, float64) {
+				return ref.SGD(w, len(r.g), grad, c)
+			})
 		}
 	}
 }
 
-func ema(k *kit) {
-	for _, n := range []int{0, 1, 7, 33, 1025} {
-		avg, w := k.normals(n, 1), k.normals(n, 1)
-		decay := k.round(0.999)
-		a := k.put(avg, n)
-		device.EMA(a, k.put(w, n), decay)
-		k.near(fmt.Sprintf("EMA of %d", n), a, 4, func() ref.Result {
-			r := ref.NewResult(n)
-			for i := range w {
-				r.Value[i] = decay*avg[i] + (1-decay)*w[i]
-				r.Scale[i] = math.Abs(decay*avg[i]) + math.Abs((1-decay)*w[i])
+// stepping is parameters of some sizes that are moved five times together, with half of the rate that is given.
+type stepping struct {
+	*kit
+	sizes []int
+	w     []float64   // before the first step
+	g     [][]float64 // of each step
+	clip  float64
+	decay float64
+	to    device.Update
+}
+
+func (k *kit) newStepping(sizes []int, clip float64) *stepping {
+	n := 0
+	for _, s := range sizes {
+		n += s
+	}
+	r := &stepping{kit: k, sizes: sizes, w: k.normals(n, 1), g: k.gradients(5, n), clip: clip, decay: k.round(0.9)}
+	none := repeated(0, n)
+	r.to = device.Update{
+		W: r.split(r.w), M: r.split(none), V: r.split(none), Factor: k.put([]float64{.5}, 1), Clip: clip,
+	}
+	if n != 33 { // some have no averages
+		r.to.Average, r.to.Decay = r.split(r.w), k.put([]float64{r.decay}, 1)
+	}
+	return r
+}
+
+// split makes an array for each size.
+func (r *stepping) split(x []float64) (all []*device.Array) {
+	for _, s := range r.sizes {
+		all = append(all, r.put(x[:s], s))
+		x = x[s:]
+	}
+	return all
+}
+
+func (r *stepping) update(g []float64, second bool) device.Update {
+	u := r.to
+	if u.G = r.split(g); !second {
+		u.V = nil
+	}
+	return u
+}
+
+// compare follows each element: follow gives w after each step, the moments at the end and the size of w's terms; c is
+// the roundings of w.
+func (r *stepping) compare(what string, moments int, c, decay float64, follow func(w float64, grad func(int) float64) (w2, moments []float64, scale float64)) {
+	steps := len(r.g)
+	factors := make([]float64, steps)
+	for s, g := range r.g {
+		norm, _ := ref.ReduceAll(g, device.Norm)
+		if factors[s] = 1; r.clip > 0 {
+			factors[s] = min(1, r.clip/(norm+1e-6))
+		}
+	}
+	element := func(part, from, size int) func() ref.Result {
+		return func() ref.Result {
+			res := ref.NewResult(size)
+			for j := range size {
+				grad := func(t int) float64 { return factors[t-1] * r.g[t-1][from+j] }
+				path, m, scale := follow(r.w[from+j], grad)
+				mean, top := r.w[from+j], 0.0
+				for s, w := range path {
+					mean = r.decay*mean + (1-r.decay)*w
+					top = max(top, math.Abs(grad(s+1))+decay*scale) // the largest gradient bounds the sum that a moment is
+				}
+				switch part {
+				case 0:
+					res.Value[j], res.Scale[j] = path[steps-1], scale
+				case 1, 2:
+					res.Value[j], res.Scale[j] = m[part-1], float64(steps)*math.Pow(top, float64(part))
+				default:
+					res.Value[j], res.Scale[j] = mean, scale
+				}
 			}
-			return r
-		})
+			return res
+		}
+	}
+	at := 0
+	for i, size := range r.sizes {
+		what := fmt.Sprintf("%s, %d of %v, clip %v", what, i, r.sizes, r.clip)
+		r.near(what+", w", r.to.W[i], c, element(0, at, size))
+		r.near(what+", m", r.to.M[i], 8, element(1, at, size))
+		if moments > 1 {
+			r.near(what+", v", r.to.V[i], 8, element(2, at, size))
+		}
+		if len(r.to.Average) > 0 {
+			r.near(what+", average", r.to.Average[i], c+4, element(3, at, size))
+		}
+		at += size
 	}
 }

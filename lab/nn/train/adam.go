@@ -12,6 +12,9 @@ type Adam struct {
 	Eps          float64 // 0: 1e-8
 	Decay        float64 // weight decay: Decay·w is added to the gradient
 	Decoupled    bool    // or Rate·Decay·w is taken off w
+	// Clip, unless 0, is the most that the Euclidean norm of all gradients together may be: gradients are taken times
+	// min(1, Clip/(norm + 1e-6)), as PyTorch does.
+	Clip float64
 }
 
 // For makes an optimiser of the trainable parameters.
@@ -22,15 +25,15 @@ func (a Adam) For(params []*nn.Param) *Optimiser {
 	if a.Eps == 0 {
 		a.Eps = 1e-8
 	}
-	o := start(params)
-	m, v := o.zeros("m"), o.zeros("v")
+	o := start(params, "m", a.Clip)
 	if len(o.params) == 0 {
 		return o
 	}
-	t := o.factor.Device().FromInts([]int32{0}, 1)
+	o.update.V = o.zeros("v")
+	t := o.factor.array.Device().FromInts([]int32{0}, 1)
 	o.state = append(o.state, &nn.Param{Name: "t", Value: t})
-	o.rule = func(w, g []*device.Array) {
-		device.StepAdam(w, g, m, v, t, o.factor, device.Adam{
+	o.step = func(u device.Update) {
+		device.StepAdam(u, t, device.Adam{
 			Rate: a.Rate, Beta1: a.Beta1, Beta2: a.Beta2, Eps: a.Eps, Decay: a.Decay, Decoupled: a.Decoupled,
 		})
 	}

@@ -2,8 +2,8 @@
 //
 //   - Adam, AdamW and SGD with momentum; their state is on the device, so that a step can be recorded as a device.Graph
 //   - Schedules of the learning rate, as functions of the step
-//   - EMA, the moving average that score networks are sampled with
-//   - ScaleGrads, GradNorm, ClipGrads for accumulated and clipped gradients
+//   - EMA, the moving average that score networks are sampled with; Optimiser.Average moves it in the step's pass over the
+//     parameters, and Adam.Clip bounds the gradients there
 //   - ClippedGrads, the sum of clipped per-example gradients that DP-SGD adds noise to
 //   - Checkpoint, one file with a checksum, written at once or not at all, whoever is killed and whatever is full
 //

@@ -8,9 +8,10 @@ import (
 )
 
 // EMA is an exponential moving average of parameters, which starts at their first values: score networks are sampled
-// with it (Song and Ermon 2020, §3.4, decay 0.999).
+// with it (Song and Ermon 2020, §3.4, decay 0.999). Optimiser.Average makes steps move it: after each,
+// average = decay·average + (1 − decay)·w.
 type EMA struct {
-	decay    float64
+	decay    *scalar // nil without parameters
 	params   []*nn.Param
 	averages []*nn.Param
 	swapped  *flag // nil without parameters
@@ -18,26 +19,22 @@ type EMA struct {
 
 // NewEMA starts averaging the trainable parameters.
 func NewEMA(decay float64, params []*nn.Param) *EMA {
-	e := &EMA{decay: decay, params: nn.Trainable(params)}
+	e := &EMA{params: nn.Trainable(params)}
 	for _, p := range e.params {
 		e.averages = append(e.averages, &nn.Param{Name: p.Name, Value: p.Value.Clone()})
 	}
 	if len(e.params) > 0 {
 		e.swapped = newFlag("swapped", e.params[0].Value.Device())
+		e.decay = newScalar(e.params[0].Value, decay)
 	}
 	return e
 }
 
-// Update takes in the parameters after a step: average = decay·average + (1 − decay)·w.
-func (e *EMA) Update() { e.UpdateBy(e.decay) }
-
-// UpdateBy is Update with a decay of its own, as for a warm-up. Never inside a recording where it changes with the step.
-func (e *EMA) UpdateBy(decay float64) {
-	if e.swapped.is() {
-		panic("train: EMA.Update: the averages are in the network; Swap them back first")
-	}
-	for i, p := range e.params {
-		device.EMA(e.averages[i].Value, p.Value, decay)
+// SetDecay sets the decay from the next step on, as for a warm-up. It copies to the device, like Optimiser.SetFactor,
+// but is not part of State.
+func (e *EMA) SetDecay(decay float64) {
+	if e.decay != nil {
+		e.decay.set(decay)
 	}
 }
 
@@ -65,4 +62,9 @@ func (e *EMA) State() []*nn.Param {
 }
 
 // Free frees the averages.
-func (e *EMA) Free() { nn.Free(e.State()) }
+func (e *EMA) Free() {
+	nn.Free(e.State())
+	if e.decay != nil {
+		e.decay.array.Free()
+	}
+}

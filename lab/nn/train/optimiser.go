@@ -1,6 +1,8 @@
 package train
 
 import (
+	"fmt"
+
 	"coupling/lab/device"
 	"coupling/lab/nn"
 )
@@ -10,20 +12,39 @@ import (
 type Optimiser struct {
 	params []*nn.Param
 	state  []*nn.Param
-	rule   func(w, g []*device.Array) // a step of all parameters w, with gradients g
-	factor *device.Array              // of the rate, an array of 1; nil without parameters
+	update device.Update
+	step   func(u device.Update)
+	factor *scalar // of the rate; nil without parameters
+	mean   *EMA
 }
 
-// Step moves all parameters once. Gradients are left as they are: see nn.ZeroGrads.
+// Step moves all parameters once, and the averages that Average has named. Gradients are left as they are: see
+// nn.ZeroGrads.
 func (o *Optimiser) Step() {
 	if len(o.params) == 0 {
 		return
 	}
-	w, g := make([]*device.Array, len(o.params)), make([]*device.Array, len(o.params))
-	for i, p := range o.params {
-		w[i], g[i] = p.Value, p.Grad
+	if o.mean != nil && o.mean.swapped.is() {
+		panic("train: Optimiser.Step: the averages are in the network; Swap them back first")
 	}
-	o.rule(w, g)
+	o.step(o.update)
+}
+
+// Average makes each step move the averages too, in the same pass over the parameters, which must be those of e.
+func (o *Optimiser) Average(e *EMA) {
+	if len(e.params) != len(o.params) {
+		panic(fmt.Sprintf("train: Optimiser.Average: %d averages of %d parameters", len(e.params), len(o.params)))
+	}
+	if len(o.params) == 0 {
+		return
+	}
+	o.mean, o.update.Average, o.update.Decay = e, nil, e.decay.array
+	for i, p := range e.params {
+		if p != o.params[i] {
+			panic(fmt.Sprintf("train: Optimiser.Average: average %d is of %s, the parameter is %s", i, p.Name, o.params[i].Name))
+		}
+		o.update.Average = append(o.update.Average, e.averages[i].Value)
+	}
 }
 
 // SetFactor multiplies the rate, 1 at first, from the next step on. It copies to the device: call it between steps, never
@@ -31,18 +52,21 @@ func (o *Optimiser) Step() {
 // it.
 func (o *Optimiser) SetFactor(f float64) {
 	if len(o.params) > 0 {
-		o.factor.SetFloats([]float64{f})
+		o.factor.set(f)
 	}
 }
 
-// start takes the trainable parameters.
-func start(params []*nn.Param) *Optimiser {
+// start takes the trainable parameters, with moments of zero of the given name. Clip bounds the norm of all gradients.
+func start(params []*nn.Param, moments string, clip float64) *Optimiser {
 	o := &Optimiser{params: nn.Trainable(params)}
-	if len(o.params) > 0 {
-		v := o.params[0].Value
-		o.factor = v.Device().New(v.Type(), 1)
-		device.Fill(o.factor, 1)
-		o.state = []*nn.Param{{Name: "factor", Value: o.factor}}
+	if len(o.params) == 0 {
+		return o
+	}
+	o.factor = newScalar(o.params[0].Value, 1)
+	o.state = []*nn.Param{{Name: "factor", Value: o.factor.array}}
+	o.update = device.Update{M: o.zeros(moments), Factor: o.factor.array, Clip: clip}
+	for _, p := range o.params {
+		o.update.W, o.update.G = append(o.update.W, p.Value), append(o.update.G, p.Grad)
 	}
 	return o
 }
@@ -62,4 +86,27 @@ func (o *Optimiser) zeros(name string) []*device.Array {
 		o.state = append(o.state, &nn.Param{Name: name + "/" + p.Name, Value: a})
 	}
 	return all
+}
+
+// scalar is a number on the device that the host sets between steps.
+type scalar struct {
+	array *device.Array
+	f32   [1]float32
+	f64   [1]float64
+}
+
+// newScalar makes one of the type of a and on its device.
+func newScalar(a *device.Array, v float64) *scalar {
+	s := &scalar{array: a.Device().New(a.Type(), 1)}
+	s.set(v)
+	return s
+}
+
+func (s *scalar) set(v float64) {
+	s.f32[0], s.f64[0] = float32(v), v
+	if s.array.Type() == device.Float64 {
+		s.array.Set64(s.f64[:])
+	} else {
+		s.array.Set32(s.f32[:])
+	}
 }

@@ -167,8 +167,10 @@ func TestEMA(t *testing.T) {
 	defer dev.Scope().Close()
 	p := param(dev, device.Float64, "w", []float64{1, 2})
 	e := train.NewEMA(.9, []*nn.Param{p})
-	p.Value.SetFloats([]float64{3, -2})
-	e.Update()
+	opt := train.SGD{Rate: 1}.For([]*nn.Param{p})
+	opt.Average(e)
+	p.Grad.SetFloats([]float64{-2, 4})
+	opt.Step()
 	average := []float64{.9*1 + .1*3, .9*2 - .1*2}
 	near(t, "average", floats(t, e.State()[0].Value), average, 1e-15)
 	e.Swap()
@@ -178,28 +180,18 @@ func TestEMA(t *testing.T) {
 	near(t, "average again", floats(t, e.State()[0].Value), average, 1e-15)
 }
 
-func TestGradientTools(t *testing.T) {
+// Gradients are shortened to a norm that is that of all parameters together.
+func TestClip(t *testing.T) {
 	dev := open(t)
 	defer dev.Scope().Close()
-	a, b := param(dev, device.Float64, "a", []float64{0}), param(dev, device.Float64, "b", []float64{0, 0})
-	set := func() {
+	for _, c := range []struct{ clip, by float64 }{{0, 1}, {8, 1}, {1, 1. / 7}} {
+		a, b := param(dev, device.Float64, "a", []float64{0}), param(dev, device.Float64, "b", []float64{0, 0})
 		a.Grad.SetFloats([]float64{2})
 		b.Grad.SetFloats([]float64{-3, 6})
+		train.SGD{Rate: 1, Clip: c.clip}.For([]*nn.Param{a, b}).Step()
+		near(t, fmt.Sprint("clip ", c.clip), append(floats(t, a.Value), floats(t, b.Value)...), []float64{-2 * c.by, 3 * c.by, -6 * c.by}, 2e-7)
+		near(t, "gradients are left", floats(t, b.Grad), []float64{-3, 6}, 0)
 	}
-	params := []*nn.Param{a, b}
-	set()
-	near(t, "norm", floats(t, train.GradNorm(params)), []float64{7}, 1e-15)
-	train.ClipGrads(params, 8)
-	near(t, "short gradients are left", floats(t, b.Grad), []float64{-3, 6}, 0)
-	train.ClipGrads(params, 1)
-	near(t, "clipped", append(floats(t, a.Grad), floats(t, b.Grad)...), []float64{2. / 7, -3. / 7, 6. / 7}, 2e-7) // PyTorch's 1e-6
-	set()
-	train.ScaleGrads(params, .5)
-	near(t, "scaled", append(floats(t, a.Grad), floats(t, b.Grad)...), []float64{1, -1.5, 3}, 0)
-	a.Grad.SetFloats([]float64{0})
-	b.Grad.SetFloats([]float64{0, 0})
-	train.ClipGrads(params, 1)
-	near(t, "nothing to clip", floats(t, b.Grad), []float64{0, 0}, 0)
 }
 
 func TestSchedules(t *testing.T) {

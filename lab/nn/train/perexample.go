@@ -65,6 +65,16 @@ func ClippedGrads(p *nn.Pass, net nn.Layer, dy *device.Array, bound float64) (no
 	return norms, nil
 }
 
+// atMostOne is x = min(1, bound/x).
+func atMostOne(x *device.Array, bound float64) {
+	one := x.Like()
+	device.Fill(one, 1)
+	device.Map(x, x, device.Recip, 0)
+	device.Scale(x, bound, x)
+	device.Min(x, x, one)
+	one.Free()
+}
+
 // finite is nil if all norms are.
 func finite(norms *device.Array) error {
 	v, err := norms.Float64s()

@@ -23,6 +23,7 @@ func newSimple(dev *device.Device) *simple {
 	s := &simple{p: param(dev, device.Float64, "w", []float64{1, -2})}
 	params := []*nn.Param{s.p}
 	s.opt, s.ema = train.SGD{Rate: 1}.For(params), train.NewEMA(.5, params)
+	s.opt.Average(s.ema)
 	s.check.Params = map[string][]*nn.Param{"net": params, "sgd": s.opt.State(), "ema": s.ema.State()}
 	return s
 }
@@ -30,7 +31,6 @@ func newSimple(dev *device.Device) *simple {
 func (s *simple) step() {
 	s.p.Grad.SetFloats([]float64{1, 1})
 	s.opt.Step()
-	s.ema.Update()
 }
 
 // A factor that was set once, long before, is in force after a resume; and a factor set meanwhile is not.
@@ -83,7 +83,7 @@ func TestSwapIsResumedOnDevice(t *testing.T) {
 				t.Error("a swapped average took in its own network")
 			}
 		}()
-		second.ema.Update()
+		second.opt.Step()
 	}()
 	second.ema.Swap()
 	if got := floats(t, second.p.Value); !slices.Equal(got, trained) {

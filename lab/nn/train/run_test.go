@@ -56,6 +56,7 @@ func newRun(dev *device.Device, seed uint64, width int) *run {
 	r.net.Init(dev, device.Float32, rand.New(rand.NewPCG(seed, 2)))
 	r.opt = train.Adam{Rate: .01}.For(r.net.Params())
 	r.ema = train.NewEMA(.9, r.net.Params())
+	r.opt.Average(r.ema)
 	r.Checkpoint = train.Checkpoint{
 		Params:  map[string][]*nn.Param{"net": r.net.Params(), "adam": r.opt.State(), "ema": r.ema.State()},
 		Streams: map[string]*device.Stream{"dropout": r.stream},
@@ -76,7 +77,6 @@ func (r *run) steps(n int) {
 			y := r.net.Forward(p, normal(r.dev, rand.New(r.pcg), device.Float32, 8, 3))
 			r.net.VJP(p, y)
 			r.opt.Step()
-			r.ema.Update()
 			r.Step++
 		}()
 	}

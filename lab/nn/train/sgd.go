@@ -11,16 +11,14 @@ type SGD struct {
 	Rate, Momentum float64
 	Decay          float64 // weight decay: Decay·w is added to the gradient
 	Nesterov       bool
+	Clip           float64 // as Adam's
 }
 
 // For makes an optimiser of the trainable parameters.
 func (s SGD) For(params []*nn.Param) *Optimiser {
-	o := start(params)
-	m := o.zeros("momentum")
-	o.rule = func(w, g []*device.Array) {
-		for i := range w {
-			device.StepSGD(w[i], g[i], m[i], o.factor, device.SGD{Rate: s.Rate, Momentum: s.Momentum, Decay: s.Decay, Nesterov: s.Nesterov})
-		}
+	o := start(params, "momentum", s.Clip)
+	o.step = func(u device.Update) {
+		device.StepSGD(u, device.SGD{Rate: s.Rate, Momentum: s.Momentum, Decay: s.Decay, Nesterov: s.Nesterov})
 	}
 	return o
 }

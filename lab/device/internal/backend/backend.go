@@ -7,7 +7,10 @@
 // error that comes late is returned by a later call, Sync at the latest.
 package backend
 
-import "strconv"
+import (
+	"strconv"
+	"unsafe"
+)
 
 // DType is an element type.
 type DType uint8
@@ -167,6 +170,17 @@ type Adam struct {
 	Decoupled               bool
 }
 
+// Update is the parameters that a step of an optimiser moves together. All lists have one length, and what has one index
+// has one shape.
+type Update struct {
+	W, G, M []Tensor // parameters, gradients, and first moments or momentum
+	V       []Tensor // second moments, of Adam
+	Average []Tensor // moving averages of W; none where empty
+	Factor  Tensor   // of 1: multiplies the rate
+	Decay   Tensor   // of 1: Average becomes Decay·Average + (1−Decay)·W, W after the step
+	Clip    float64  // > 0: gradients are taken times min(1, Clip/(norm + 1e-6)), norm that of all together
+}
+
 // SGD holds the constants of a step of gradient descent with momentum.
 type SGD struct {
 	Rate, Momentum, Decay float64
@@ -202,10 +216,10 @@ type Operations interface {
 type memory interface {
 	Alloc(bytes int64) (Memory, error)
 	Free(Memory) error
-	// Upload and Download copy from and to []float32, []float64 or []int32 as t's type has it. They return when the
-	// copy is done.
-	Upload(t Tensor, src any) error
-	Download(dst any, t Tensor) error
+	// Upload and Download copy from and to the host's memory, which holds t.Len() elements of t's type. They return when
+	// the copy is done.
+	Upload(t Tensor, src unsafe.Pointer) error
+	Download(dst unsafe.Pointer, t Tensor) error
 	// Convert copies between element types or equal ones, rounding to nearest.
 	Convert(dst, src Tensor) error
 	// Permute writes src with its axes permuted: axis i of dst is axis perm[i] of src. Rank at most 6.
@@ -288,12 +302,10 @@ type training interface {
 	CrossEntropy(loss, grad, logits, labels Tensor) error
 	// ClipRows scales each row of the N×D view of x to Euclidean norm at most bound.
 	ClipRows(dst, x Tensor, bound float64) error
-	// Adam makes one step of every w[i]; t is an Int32 tensor of 1 that counts steps and is incremented first, factor one
-	// of 1 that multiplies the rate.
-	Adam(w, g, m, v []Tensor, t, factor Tensor, a Adam) error
-	SGD(w, g, momentum, factor Tensor, s SGD) error
-	// EMA is avg = decay·avg + (1−decay)·w.
-	EMA(avg, w Tensor, decay float64) error
+	// Adam and SGD make one step of all parameters, and of their averages, in one pass; before it comes one that reads the
+	// gradients where they are clipped. t is an Int32 tensor of 1 that counts steps and is incremented first.
+	Adam(u Update, t Tensor, a Adam) error
+	SGD(u Update, s SGD) error
 }
 
 // transport is log-sum-exp of h_j − c_ij/ε and what gradients need of it. inv is 1/ε. Arguments of −Inf in h have

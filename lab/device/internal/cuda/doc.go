@@ -5,9 +5,9 @@
 //	b, err := cuda.Open(cuda.Config{})    // the first GPU; an error that wraps backend.ErrNoDevice where there is none
 //	m, err := b.Alloc(4 * n)
 //	t := backend.Tensor{Mem: m, Type: backend.Float32, Shape: []int{n}}
-//	err = b.Upload(t, data)               // []float32
+//	err = b.Upload(t, address)            // of as many elements
 //	err = b.Map(t, t, backend.Exp, 0)     // launches and returns
-//	err = b.Download(data, t)             // waits, and reports what failed on the way
+//	err = b.Download(address, t)          // waits, and reports what failed on the way
 //
 // # How it works
 //

@@ -22,7 +22,7 @@ func TestKernelFails(t *testing.T) {
 			t.Fatalf("%v does not say %q", err, w)
 		}
 	}
-	if err := r.g.Download(make([]float32, 3), x); err == nil || !strings.Contains(err.Error(), "719") {
+	if err := r.g.Download(addressOf(make([]float32, 3)), x); err == nil || !strings.Contains(err.Error(), "719") {
 		t.Errorf("after it: %v", err)
 	}
 	if err := r.g.Close(); err == nil || !strings.Contains(err.Error(), "719") {

@@ -83,7 +83,7 @@ func TestFreeBeforeClose(t *testing.T) {
 func TestRecordErrors(t *testing.T) {
 	r := newCachingRig(t, Config{})
 	x := r.new(backend.Float32, 3)
-	if _, err := r.g.Record(func() error { return r.g.Upload(x, []float32{1, 2, 3}) }); !errors.Is(err, errRecording) {
+	if _, err := r.g.Record(func() error { return r.g.Upload(x, addressOf([]float32{1, 2, 3})) }); !errors.Is(err, errRecording) {
 		t.Error(err)
 	}
 	boom := errors.New("boom")
@@ -102,7 +102,7 @@ func TestRecordErrors(t *testing.T) {
 	rec, err := r.g.Record(func() error { return r.g.Gather(row, table, index) })
 	r.ok(err)
 	r.ok(r.g.Sync())
-	r.ok(r.g.Upload(index, []int32{2}))
+	r.ok(r.g.Upload(index, addressOf([]int32{2})))
 	r.ok(rec.Launch())
 	wants(t, r.g.Sync(), backend.ErrIndex, "Gather: index = 2 at 0")
 	r.ok(r.g.Sync())

@@ -3,6 +3,7 @@ package cuda
 import (
 	"math"
 	"testing"
+	"unsafe"
 
 	"coupling/lab/device/internal/backend"
 	"coupling/lab/device/internal/cuda/fakecuda"
@@ -69,9 +70,9 @@ func (r *rig) set(dt backend.DType, x []float64, shape ...int) backend.Tensor {
 	r.Helper()
 	t := r.new(dt, shape...)
 	if dt == backend.Float64 {
-		r.ok(r.g.Upload(t, x))
+		r.ok(r.g.Upload(t, addressOf(x)))
 	} else {
-		r.ok(r.g.Upload(t, narrow(x)))
+		r.ok(r.g.Upload(t, addressOf(narrow(x))))
 	}
 	return t
 }
@@ -79,7 +80,7 @@ func (r *rig) set(dt backend.DType, x []float64, shape ...int) backend.Tensor {
 func (r *rig) ints(x []int32, shape ...int) backend.Tensor {
 	r.Helper()
 	t := r.new(backend.Int32, shape...)
-	r.ok(r.g.Upload(t, x))
+	r.ok(r.g.Upload(t, addressOf(x)))
 	return t
 }
 
@@ -88,15 +89,15 @@ func (r *rig) get(t backend.Tensor) []float64 {
 	switch t.Type {
 	case backend.Float64:
 		x := make([]float64, t.Len())
-		r.ok(r.g.Download(x, t))
+		r.ok(r.g.Download(addressOf(x), t))
 		return x
 	case backend.Int32:
 		x := make([]int32, t.Len())
-		r.ok(r.g.Download(x, t))
+		r.ok(r.g.Download(addressOf(x), t))
 		return widen(x)
 	}
 	x := make([]float32, t.Len())
-	r.ok(r.g.Download(x, t))
+	r.ok(r.g.Download(addressOf(x), t))
 	return widen(x)
 }
 
@@ -150,3 +151,5 @@ func (r *rig) near(what string, got, want []float64, rel, abs float64) {
 
 // floats is the types that operations come in.
 var floats = []backend.DType{backend.Float32, backend.Float64}
+
+func addressOf[T any](x []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }

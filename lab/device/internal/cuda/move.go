@@ -1,32 +1,12 @@
 package cuda
 
 import (
-	"fmt"
 	"math"
 	"runtime"
 	"unsafe"
 
 	"coupling/lab/device/internal/backend"
 )
-
-// host is the address of a Go slice of t's type and length.
-func host(t backend.Tensor, data any) (unsafe.Pointer, error) {
-	switch s := data.(type) {
-	case []float32:
-		if t.Type == backend.Float32 && len(s) == t.Len() {
-			return unsafe.Pointer(unsafe.SliceData(s)), nil
-		}
-	case []float64:
-		if t.Type == backend.Float64 && len(s) == t.Len() {
-			return unsafe.Pointer(unsafe.SliceData(s)), nil
-		}
-	case []int32:
-		if t.Type == backend.Int32 && len(s) == t.Len() {
-			return unsafe.Pointer(unsafe.SliceData(s)), nil
-		}
-	}
-	return nil, fmt.Errorf("cuda: %T does not hold %d elements of %v", data, t.Len(), t.Type)
-}
 
 func bytesOf(t backend.Tensor) uintptr { return uintptr(t.Len()) * uintptr(t.Type.Size()) }
 
@@ -43,10 +23,9 @@ const (
 )
 
 // Upload copies from a slice, which the caller has back when it returns.
-func (g *gpu) Upload(t backend.Tensor, src any) error {
-	p, err := host(t, src)
-	if err != nil || t.Len() == 0 {
-		return err
+func (g *gpu) Upload(t backend.Tensor, src unsafe.Pointer) error {
+	if t.Len() == 0 {
+		return nil
 	}
 	return g.do(func() error {
 		if g.record != nil {
@@ -54,7 +33,9 @@ func (g *gpu) Upload(t backend.Tensor, src any) error {
 		}
 		n := int(bytesOf(t))
 		staged := n <= mostStage
+		p := src
 		if staged {
+			var err error
 			if p, err = g.staged(p, n); err != nil {
 				return err
 			}
@@ -91,11 +72,7 @@ func (g *gpu) staged(from unsafe.Pointer, n int) (unsafe.Pointer, error) {
 }
 
 // Download copies to a slice, waiting until the copy is done.
-func (g *gpu) Download(dst any, t backend.Tensor) error {
-	p, err := host(t, dst)
-	if err != nil {
-		return err
-	}
+func (g *gpu) Download(dst unsafe.Pointer, t backend.Tensor) error {
 	return g.do(func() error {
 		if g.record != nil {
 			return errRecording
@@ -104,7 +81,7 @@ func (g *gpu) Download(dst any, t backend.Tensor) error {
 			return g.wait()
 		}
 		g.traffic.Downloads++
-		code := call(g.cuMemcpyDtoHAsync, uintptr(p), uintptr(array(t).bits), bytesOf(t), g.stream)
+		code := call(g.cuMemcpyDtoHAsync, uintptr(dst), uintptr(array(t).bits), bytesOf(t), g.stream)
 		if err := g.check("cuMemcpyDtoHAsync", code); err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ type gpu struct {
 	faults   *memory
 	mayFault bool
 	blas     *cublas
-	scratch  *memory // two float64, for Adam
+	scratch  *memory // three float64, for steps of optimisers
 	stage    stage
 	traffic  backend.Traffic
 	closed   bool
@@ -153,7 +153,7 @@ func (g *gpu) prepare() (err error) {
 	if g.faults, err = g.alloc(int64(faultSize)); err != nil {
 		return err
 	}
-	if g.scratch, err = g.alloc(16); err != nil {
+	if g.scratch, err = g.alloc(24); err != nil {
 		return err
 	}
 	if err := g.zero(g.faults); err != nil {

@@ -22,10 +22,10 @@ func (g *gpu) ClipRows(dst, x backend.Tensor, bound float64) error {
 
 // parts is the struct Parts of training.cu: arrays that one launch walks, in jobs of partJob elements.
 type parts struct {
-	Count      int32
-	First      [maxParts + 1]int32
-	Len        [maxParts]int64
-	W, G, M, V [maxParts]uint64
+	Count         int32
+	First         [maxParts + 1]int32
+	Len           [maxParts]int64
+	W, G, M, V, A [maxParts]uint64
 }
 
 const (
@@ -33,54 +33,74 @@ const (
 	partJob  = 2048
 )
 
-// add takes in a parameter and what goes with it.
-func (p *parts) add(g *gpu, n int, arrays ...backend.Tensor) {
-	k := p.Count
-	for i, to := range []*[maxParts]uint64{&p.W, &p.G, &p.M, &p.V} {
-		at := array(arrays[i])
-		g.touch(at.mem)
-		to[k] = at.bits
+// partsOf cuts an update into what one launch takes each.
+func (g *gpu) partsOf(u backend.Update) (all []*parts, jobs int) {
+	for i, w := range u.W {
+		if i%maxParts == 0 {
+			all = append(all, &parts{})
+		}
+		p := all[len(all)-1]
+		k := p.Count
+		set := func(to *[maxParts]uint64, from []backend.Tensor) {
+			if len(from) > 0 {
+				at := array(from[i])
+				g.touch(at.mem)
+				to[k] = at.bits
+			}
+		}
+		set(&p.W, u.W)
+		set(&p.G, u.G)
+		set(&p.M, u.M)
+		set(&p.V, u.V)
+		set(&p.A, u.Average)
+		n := (w.Len() + partJob - 1) / partJob
+		p.Len[k], p.First[k+1] = int64(w.Len()), p.First[k]+int32(n)
+		p.Count++
+		jobs += n
 	}
-	p.Len[k] = int64(n)
-	p.First[k+1] = p.First[k] + int32((n+partJob-1)/partJob)
-	p.Count++
+	return all, jobs
 }
 
-// Adam makes a step: one kernel counts it, the next ones use the count.
-func (g *gpu) Adam(w, grad, m, v []backend.Tensor, t, factor backend.Tensor, a backend.Adam) error {
+// update makes a step: one kernel counts it and says by how much gradients are shortened, the next ones use that.
+func (g *gpu) update(kernel string, u backend.Update, t backend.Tensor, beta1, beta2 float64, constants ...arg) error {
 	return g.do(func() error {
-		err := g.launch("training", "adam_tick", grid{x: 1}, array(t), block(g.scratch), f64(a.Beta1), f64(a.Beta2))
-		if err != nil {
-			return err
+		all, jobs := g.partsOf(u)
+		launch := func(kernel string, p *parts, args ...arg) error {
+			return g.launch("training", kernel+suffix(u.Factor.Type), grid{x: min(int(p.First[p.Count]), maxBlocks)}, append([]arg{record(p)}, args...)...)
 		}
-		for lo := 0; lo < len(w); lo += maxParts {
-			var p parts
-			for k := lo; k < min(lo+maxParts, len(w)); k++ {
-				p.add(g, w[k].Len(), w[k], grad[k], m[k], v[k])
-			}
-			err := g.launch("training", "adam"+suffix(factor.Type), grid{x: min(int(p.First[p.Count]), maxBlocks)}, record(&p),
-				block(g.scratch), array(factor), f64(a.Rate), f64(a.Beta1), f64(a.Beta2), f64(a.Eps), f64(a.Decay), flag(a.Decoupled))
-			if err != nil {
-				return err
+		tick := func(sums arg, n int) error {
+			return g.launch("training", "tick", grid{x: 1}, array(t), flag(t.Mem != nil), block(g.scratch), f64(beta1), f64(beta2), sums, i64(n), f64(u.Clip))
+		}
+		var err error
+		if u.Clip == 0 {
+			err = tick(arg{size: 8}, 0)
+		} else {
+			err = g.borrow(int64(max(1, jobs))*8, func(sums *memory) error {
+				at := 0
+				for _, p := range all {
+					if err := launch("update_squares", p, block(sums), i64(at)); err != nil {
+						return err
+					}
+					at += int(p.First[p.Count])
+				}
+				return tick(block(sums), jobs)
+			})
+		}
+		for _, p := range all {
+			if err == nil {
+				err = launch(kernel, p, append([]arg{block(g.scratch), array(u.Factor), array(u.Decay), flag(len(u.Average) > 0)}, constants...)...)
 			}
 		}
-		return nil
+		return err
 	})
+}
+
+// Adam makes a step.
+func (g *gpu) Adam(u backend.Update, t backend.Tensor, a backend.Adam) error {
+	return g.update("adam", u, t, a.Beta1, a.Beta2, f64(a.Rate), f64(a.Beta1), f64(a.Beta2), f64(a.Eps), f64(a.Decay), flag(a.Decoupled))
 }
 
 // SGD makes a step.
-func (g *gpu) SGD(w, grad, momentum, factor backend.Tensor, s backend.SGD) error {
-	n := w.Len()
-	return g.do(func() error {
-		return g.each("training", "sgd"+suffix(w.Type), n, array(w), array(grad), array(momentum), array(factor), i64(n),
-			f64(s.Rate), f64(s.Momentum), f64(s.Decay), flag(s.Nesterov))
-	})
-}
-
-// EMA is avg = decay·avg + (1−decay)·w.
-func (g *gpu) EMA(avg, w backend.Tensor, decay float64) error {
-	n := w.Len()
-	return g.do(func() error {
-		return g.each("training", "ema"+suffix(avg.Type), n, array(avg), array(w), i64(n), f64(decay))
-	})
+func (g *gpu) SGD(u backend.Update, s backend.SGD) error {
+	return g.update("sgd", u, backend.Tensor{}, 0, 0, f64(s.Rate), f64(s.Momentum), f64(s.Decay), flag(s.Nesterov))
 }

@@ -22,8 +22,22 @@ const alignment = 64
 // heap hands out blocks and keeps those that are given back for the next request of their size class: a training step
 // asks for the same sizes again and again, and fresh memory costs page faults and a share of the garbage collector.
 type heap struct {
-	kept              map[int64][]*block
-	spare, used, peak int64 // bytes kept, in use, and most in use at once
+	pool
+	used, peak int64 // bytes in use, and most in use at once
+}
+
+// pool is the blocks that are kept by their size.
+type pool struct {
+	kept  map[int64][]*block
+	spare int64 // bytes
+}
+
+func (p *pool) put(size int64, b *block) {
+	if p.kept == nil {
+		p.kept = map[int64][]*block{}
+	}
+	p.kept[size] = append(p.kept[size], b)
+	p.spare += size
 }
 
 // slack is what may be kept beyond half of what was ever needed at once.
@@ -89,19 +103,13 @@ func (h *heap) room(size int64) error {
 // Free keeps a block.
 func (h *heap) Free(m backend.Memory) error {
 	b := m.(*block)
-	if h.kept == nil {
-		h.kept = map[int64][]*block{}
-	}
-	h.kept[b.size] = append(h.kept[b.size], b)
-	h.spare += b.size
+	h.put(b.size, b)
 	h.used -= b.size
 	return nil
 }
 
 // trim lets go of what is kept.
-func (h *heap) trim() {
-	h.kept, h.spare = nil, 0
-}
+func (h *heap) trim() { h.pool = pool{} }
 
 // MemInfo is what can be allocated, and the memory of the machine or, where it is less, of the process's control group.
 func (h *heap) MemInfo() (free, total int64, err error) {

@@ -86,7 +86,7 @@ func BenchmarkMemory(b *testing.B) {
 		{"Permute", 2, func() error { return h.Permute(tensor{Mem: o.Mem, Shape: []int{c, n, p}}, x, []int{1, 0, 2}) }},
 		{"Adam", 7, func() error {
 			a := backend.Adam{Rate: 1e-4, Beta1: .5, Beta2: .9, Eps: 1}
-			return h.Adam([]tensor{o}, []tensor{g}, []tensor{x}, []tensor{y}, steps, one, a)
+			return h.Adam(backend.Update{W: []tensor{o}, G: []tensor{g}, M: []tensor{x}, V: []tensor{y}, Factor: one}, steps, a)
 		}},
 		{"Normal", 1, func() error { return h.Normal(o, state, 0, 1) }},
 	} {

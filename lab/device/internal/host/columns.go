@@ -34,7 +34,7 @@ func (r *reduction[T]) columns(out []T) {
 			}
 			for j := range n {
 				at := group*width + at + j
-				out[at] = T(r.result(acc[j:j+1], at))
+				out[at] = T(r.finished(acc[j], at))
 			}
 		}
 	})
@@ -45,14 +45,12 @@ func (r *reduction[T]) columns(out []T) {
 
 // foldChunks folds the chunks' rows of partials.
 func (r *reduction[T]) foldChunks(out []T, parts []partial, width, chunks int) {
-	own := make([]partial, chunks)
-	for i := range out {
-		o, column := i/width, i%width
-		for c := range own {
-			own[c] = parts[(o*chunks+c)*width+column]
+	r.e.each(len(out), per(chunks), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			o, column := i/width, i%width
+			out[i] = T(r.result(parts[o*chunks*width+column:], width, chunks, i))
 		}
-		out[i] = T(r.result(own, i))
-	}
+	})
 }
 
 // addRows reduces the elements of rows first to last in len(acc) columns from base on.

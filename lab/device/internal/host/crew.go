@@ -6,9 +6,23 @@ import (
 	"sync/atomic"
 )
 
-// crew is the goroutines that share an operation's work.
+// crew is the goroutines that share an operation's work. An operation prepares tables on the caller's goroutine and then
+// launches work that reads and writes arrays; a recording is the launches, so that replaying prepares nothing again.
 type crew struct {
-	size int // 0: GOMAXPROCS
+	size   int // 0: GOMAXPROCS
+	record *[]launch
+
+	job    launch // under way on several goroutines
+	next   atomic.Int64
+	others sync.WaitGroup
+	runs   []func() // of the workers from the second on
+}
+
+// launch is work over 0…n−1 in chunks of a size, on up to team goroutines; or, where alone is set, that.
+type launch struct {
+	team, n, size int
+	work          func(worker, lo, hi int)
+	alone         func() error
 }
 
 func (c *crew) workers() int {
@@ -25,35 +39,59 @@ const grain = 1 << 14
 // depend on n and size alone, so that what is kept by chunk and folded in their order does not depend on the number of
 // workers.
 func (c *crew) each(n, size int, work func(lo, hi int)) {
-	share(c.workers(), n, size, func(_, lo, hi int) { work(lo, hi) })
+	c.share(c.workers(), n, size, func(_, lo, hi int) { work(lo, hi) })
 }
 
 // share is each on up to team goroutines, the caller's among them, which work is told the number of.
-func share(team, n, size int, work func(worker, lo, hi int)) {
+func (c *crew) share(team, n, size int, work func(worker, lo, hi int)) {
 	size = max(size, 1)
-	team = min(team, (n+size-1)/size)
-	if team <= 1 {
-		for lo := 0; lo < n; lo += size {
-			work(0, lo, min(lo+size, n))
+	_ = c.do(launch{team: min(team, (n+size-1)/size), n: n, size: size, work: work})
+}
+
+// once is a launch of work that is not shared, and the only kind that may fail.
+func (c *crew) once(f func() error) error { return c.do(launch{alone: f}) }
+
+// do runs a launch and records it.
+func (c *crew) do(l launch) error {
+	if c.record != nil {
+		*c.record = append(*c.record, l)
+	}
+	return c.run(l)
+}
+
+func (c *crew) run(l launch) error {
+	if l.alone != nil {
+		return l.alone()
+	}
+	if l.team <= 1 {
+		for lo := 0; lo < l.n; lo += l.size {
+			l.work(0, lo, min(lo+l.size, l.n))
 		}
-		return
+		return nil
 	}
-	var next atomic.Int64
-	run := func(worker int) {
-		for {
-			lo := (int(next.Add(1)) - 1) * size
-			if lo >= n {
-				return
-			}
-			work(worker, lo, min(lo+size, n))
+	for w := len(c.runs) + 1; w < l.team; w++ {
+		c.runs = append(c.runs, func() { defer c.others.Done(); c.part(w) })
+	}
+	c.job = l
+	c.next.Store(0)
+	c.others.Add(l.team - 1)
+	for _, run := range c.runs[:l.team-1] {
+		go run()
+	}
+	c.part(0)
+	c.others.Wait()
+	return nil
+}
+
+// part does chunks of the job until all are taken.
+func (c *crew) part(worker int) {
+	for l := &c.job; ; {
+		lo := (int(c.next.Add(1)) - 1) * l.size
+		if lo >= l.n {
+			return
 		}
+		l.work(worker, lo, min(lo+l.size, l.n))
 	}
-	var others sync.WaitGroup
-	for w := 1; w < team; w++ {
-		others.Go(func() { run(w) })
-	}
-	run(0)
-	others.Wait()
 }
 
 // per is how many items of a size make a chunk.

@@ -125,17 +125,12 @@ func (d *Host) CrossEntropy(loss, grad, logits, labels tensor) error {
 func (d *Host) ClipRows(dst, x tensor, bound float64) error { return d.of(dst).ClipRows(dst, x, bound) }
 
 // Adam is the operation of backend.Backend.
-func (d *Host) Adam(w, g, m, v []tensor, t, factor tensor, a backend.Adam) error {
-	return d.of(factor).Adam(w, g, m, v, t, factor, a)
+func (d *Host) Adam(u backend.Update, t tensor, a backend.Adam) error {
+	return d.of(u.Factor).Adam(u, t, a)
 }
 
 // SGD is the operation of backend.Backend.
-func (d *Host) SGD(w, g, momentum, factor tensor, s backend.SGD) error {
-	return d.of(w).SGD(w, g, momentum, factor, s)
-}
-
-// EMA is the operation of backend.Backend.
-func (d *Host) EMA(avg, w tensor, decay float64) error { return d.of(avg).EMA(avg, w, decay) }
+func (d *Host) SGD(u backend.Update, s backend.SGD) error { return d.of(u.Factor).SGD(u, s) }
 
 // LSERows is the operation of backend.Backend.
 func (d *Host) LSERows(out, c, h tensor, inv float64) error { return d.of(out).LSERows(out, c, h, inv) }

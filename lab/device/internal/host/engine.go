@@ -36,7 +36,7 @@ func (e *engine[T]) eachPad(n, size int, work func(p *pad[T], lo, hi int)) {
 	for len(e.pads) < team {
 		e.pads = append(e.pads, &pad[T]{gemm: cpu.Gemm[T]{Kernels: e.k}})
 	}
-	share(team, n, size, func(w, lo, hi int) { work(e.pads[w], lo, hi) })
+	e.share(team, n, size, func(w, lo, hi int) { work(e.pads[w], lo, hi) })
 }
 
 // buf is buffer i with n elements of unknown contents.

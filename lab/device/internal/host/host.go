@@ -35,7 +35,8 @@ func Open(isa cpu.ISA, workers int) (backend.Backend, error) {
 	if isa > available[len(available)-1] {
 		return nil, fmt.Errorf("ISA = %s: %w on this machine, whose best is %s", isa, cpu.ErrISA, available[len(available)-1])
 	}
-	h := &Host{isa: isa, model: modelName(), crew: crew{size: workers}}
+	h := &Host{isa: isa, model: modelName()}
+	h.size = workers
 	h.f32 = engine[float32]{crew: &h.crew, k: cpu.Kernels[float32]{ISA: isa}}
 	h.f64 = engine[float64]{crew: &h.crew, k: cpu.Kernels[float64]{ISA: isa}}
 	return h, nil
@@ -62,10 +63,40 @@ func (h *Host) Close() error {
 	return nil
 }
 
-// Record does f; the recording is f itself.
-func (h *Host) Record(f func() error) (backend.Graph, error) { return graph{f}, f() }
+// graph is the launches of a recording, and the memory that was made and freed in it.
+type graph struct {
+	h        *Host
+	launches []launch
+	pool     pool
+}
 
-type graph struct{ f func() error }
+// Record does f and keeps what it launches. Memory that f frees is the graph's until it is closed.
+func (h *Host) Record(f func() error) (backend.Graph, error) {
+	g := &graph{h: h}
+	h.trim()
+	outside := h.pool
+	h.record, h.pool = &g.launches, pool{}
+	defer func() { h.record, g.pool, h.pool = nil, h.pool, outside }()
+	return g, f()
+}
 
-func (g graph) Launch() error { return g.f() }
-func (g graph) Close() error  { return nil }
+// Launch runs the launches again.
+func (g *graph) Launch() error {
+	for _, l := range g.launches {
+		if err := g.h.run(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close gives the memory back.
+func (g *graph) Close() error {
+	for size, blocks := range g.pool.kept {
+		for _, b := range blocks {
+			g.h.put(size, b)
+		}
+	}
+	g.launches, g.pool = nil, pool{}
+	return nil
+}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/internal/backend"
@@ -43,7 +44,7 @@ func array[T float32 | float64 | int32](t testing.TB, h *Host, x []T, shape ...i
 	m, err := h.Alloc(int64(len(x)) * int64(typ.Size()))
 	must(t, err)
 	out := tensor{Mem: m, Type: typ, Shape: shape}
-	must(t, h.Upload(out, x))
+	must(t, h.Upload(out, unsafe.Pointer(unsafe.SliceData(x))))
 	return out
 }
 

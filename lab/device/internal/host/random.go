@@ -31,13 +31,17 @@ func (e *engine[T]) Normal(dst, state tensor, mean, sigma float64) error {
 func (e *engine[T]) draw(dst, state tensor, numbers func(out []T, w [4]uint32)) {
 	x, words := view[T](dst), view[int32](state)
 	join := func(lo, hi int32) uint64 { return uint64(uint32(lo)) | uint64(uint32(hi))<<32 }
-	seed, position := join(words[0], words[1]), join(words[2], words[3])
 	blocks := (len(x) + 3) / 4
+	var seed, position uint64
+	_ = e.once(func() error {
+		seed, position = join(words[0], words[1]), join(words[2], words[3])
+		next := position + uint64(blocks)
+		words[2], words[3] = int32(uint32(next)), int32(uint32(next>>32))
+		return nil
+	})
 	e.each(blocks, grain/16, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			numbers(x[4*k:min(4*k+4, len(x))], philox.At(seed, position+uint64(k)))
 		}
 	})
-	position += uint64(blocks)
-	words[2], words[3] = int32(uint32(position)), int32(uint32(position>>32))
 }

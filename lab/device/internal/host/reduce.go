@@ -55,7 +55,7 @@ func (e *engine[T]) reduce(dst, x tensor, xs, ys []T, f backend.Reduction) {
 	r.count = r.folded.turns()
 	out := view[T](dst)
 	if x.Len() == 0 {
-		fill(out, T(r.finish(partial{top: math.Inf(-1)})))
+		e.each(len(out), grain, func(lo, hi int) { fill(out[lo:hi], T(r.finish(partial{top: math.Inf(-1)}))) })
 		return
 	}
 	if columns {
@@ -130,16 +130,18 @@ func (r *reduction[T]) rows(out []T) {
 				}
 			}
 			if chunks == 1 {
-				out[i] = T(r.result([]partial{p}, i))
+				out[i] = T(r.finished(p, i))
 			} else {
 				parts[i] = p
 			}
 		}
 	})
 	if chunks > 1 {
-		for i := range out {
-			out[i] = T(r.result(parts[i*chunks:(i+1)*chunks], i))
-		}
+		r.e.each(len(out), grain, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				out[i] = T(r.result(parts[i*chunks:], 1, chunks, i))
+			}
+		})
 	}
 }
 
@@ -154,12 +156,17 @@ func (e *engine[T]) partials(n, chunks int) []partial {
 	return e.parts[:n*chunks]
 }
 
-// result folds the partials of element i.
-func (r *reduction[T]) result(parts []partial, i int) float64 {
+// result folds the partials of element i, which are step apart.
+func (r *reduction[T]) result(parts []partial, step, chunks, i int) float64 {
 	p := parts[0]
-	for _, q := range parts[1:] {
-		p = merge(r.f, p, q)
+	for c := 1; c < chunks; c++ {
+		p = merge(r.f, p, parts[c*step])
 	}
+	return r.finished(p, i)
+}
+
+// finished is the result of element i from the partial of all that became it.
+func (r *reduction[T]) finished(p partial, i int) float64 {
 	if v := r.finish(p); r.f != backend.Norm || !is64[T]() || v > 0x1p-480 && v < math.Inf(1) {
 		return v
 	}

@@ -4,14 +4,13 @@ import (
 	"math"
 
 	"coupling/lab/device/cpu"
-	"coupling/lab/device/internal/backend"
 )
 
 // CrossEntropy writes losses and gradients of logits.
 func (e *engine[T]) CrossEntropy(loss, grad, logits, labels tensor) error {
 	k := logits.Shape[1]
 	ls, gs, xs, at := view[T](loss), view[T](grad), view[T](logits), view[int32](labels)
-	if err := inRange("labels", at, k); err != nil {
+	if err := e.once(func() error { return inRange("labels", at, k) }); err != nil {
 		return err
 	}
 	e.each(len(ls), per(16*k), func(lo, hi int) {
@@ -88,90 +87,4 @@ func squares[T cpu.Float](x []T, unit float64) float64 {
 		sum = s
 	}
 	return sum + lost
-}
-
-// Adam makes one step of Adam (Kingma and Ba 2015, algorithm 1) over all parameters as one row of numbers.
-func (e *engine[T]) Adam(w, g, m, v []tensor, t, factor tensor, a backend.Adam) error {
-	step := view[int32](t)
-	step[0]++
-	a.Rate *= float64(view[T](factor)[0])
-	s := newAdamStep[T](a, float64(step[0]))
-	total := 0
-	for _, p := range w {
-		total += p.Len()
-	}
-	e.each(total, grain, func(lo, hi int) {
-		for k, p := range w {
-			n := p.Len()
-			if from, to := max(lo, 0), min(hi, n); from < to {
-				s.do(view[T](p)[from:to], view[T](g[k])[from:to], view[T](m[k])[from:to], view[T](v[k])[from:to])
-			}
-			lo, hi = lo-n, hi-n
-		}
-	})
-	return nil
-}
-
-// adamStep is the constants of one step: w shrinks by keep, then moves by rate·m/(√v·root + eps), where bias
-// corrections are in rate and root.
-type adamStep[T cpu.Float] struct {
-	b1, c1, b2, c2, rate, root, eps, decay, keep T
-}
-
-func newAdamStep[T cpu.Float](a backend.Adam, t float64) adamStep[T] {
-	s := adamStep[T]{
-		b1: T(a.Beta1), c1: T(1 - a.Beta1), b2: T(a.Beta2), c2: T(1 - a.Beta2),
-		rate: T(a.Rate / (1 - math.Pow(a.Beta1, t))), root: T(1 / math.Sqrt(1-math.Pow(a.Beta2, t))),
-		eps: T(a.Eps), keep: 1,
-	}
-	if a.Decoupled {
-		s.keep = T(1 - a.Rate*a.Decay)
-	} else {
-		s.decay = T(a.Decay)
-	}
-	return s
-}
-
-func (s adamStep[T]) do(w, g, m, v []T) {
-	g, m, v = g[:len(w)], m[:len(w)], v[:len(w)]
-	for i, x := range w {
-		d := g[i] + s.decay*x
-		mi := s.b1*m[i] + s.c1*d
-		vi := s.b2*v[i] + s.c2*d*d
-		m[i], v[i] = mi, vi
-		w[i] = s.keep*x - s.rate*mi/(T(math.Sqrt(float64(vi)))*s.root+s.eps)
-	}
-}
-
-// SGD makes one step of gradient descent with momentum: m = μ·m + g, w −= rate·m, or rate·(g + μ·m) by Nesterov.
-func (e *engine[T]) SGD(w, g, momentum, factor tensor, s backend.SGD) error {
-	ws, gs, ms := view[T](w), view[T](g), view[T](momentum)
-	s.Rate *= float64(view[T](factor)[0])
-	rate, mu, decay := T(s.Rate), T(s.Momentum), T(s.Decay)
-	e.each(len(ws), grain, func(lo, hi int) {
-		w, g, m := ws[lo:hi], gs[lo:hi], ms[lo:hi]
-		for i, x := range w {
-			d := g[i] + decay*x
-			m[i] = mu*m[i] + d
-			if s.Nesterov {
-				d += mu * m[i]
-			} else {
-				d = m[i]
-			}
-			w[i] = x - rate*d
-		}
-	})
-	return nil
-}
-
-// EMA is avg = decay·avg + (1−decay)·w.
-func (e *engine[T]) EMA(avg, w tensor, decay float64) error {
-	as, ws, a, b := view[T](avg), view[T](w), T(decay), T(1-decay)
-	e.each(len(as), grain, func(lo, hi int) {
-		x := as[lo:hi]
-		for i, v := range ws[lo:hi] {
-			x[i] = a*x[i] + b*v
-		}
-	})
-	return nil
 }

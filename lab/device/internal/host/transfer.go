@@ -2,38 +2,30 @@ package host
 
 import (
 	"fmt"
+	"unsafe"
 
 	"coupling/lab/device/internal/backend"
 )
 
-// Upload copies from the caller's slice.
-func (d *Host) Upload(t tensor, src any) error {
-	switch src := src.(type) {
-	case []float32:
-		copy(view[float32](t), src)
-	case []float64:
-		copy(view[float64](t), src)
-	case []int32:
-		copy(view[int32](t), src)
-	default:
-		return fmt.Errorf("%T: must be []float32, []float64 or []int32", src)
-	}
+// Upload copies from the caller's memory.
+func (d *Host) Upload(t tensor, src unsafe.Pointer) error {
+	to := memory(t)
+	copy(to, unsafe.Slice((*byte)(src), len(to)))
 	return nil
 }
 
-// Download copies to the caller's slice.
-func (d *Host) Download(dst any, t tensor) error {
-	switch dst := dst.(type) {
-	case []float32:
-		copy(dst, view[float32](t))
-	case []float64:
-		copy(dst, view[float64](t))
-	case []int32:
-		copy(dst, view[int32](t))
-	default:
-		return fmt.Errorf("%T: must be []float32, []float64 or []int32", dst)
-	}
+// Download copies to the caller's memory.
+func (d *Host) Download(dst unsafe.Pointer, t tensor) error {
+	from := memory(t)
+	copy(unsafe.Slice((*byte)(dst), len(from)), from)
 	return nil
+}
+
+// memory is the bytes of a tensor.
+func memory(t tensor) []byte {
+	size := t.Type.Size()
+	at := unsafe.Add(t.Mem.(*block).at, t.Offset*size)
+	return unsafe.Slice((*byte)(at), t.Len()*size)
 }
 
 // Convert copies, between the float types with rounding to nearest.
@@ -104,7 +96,7 @@ func part[T float64 | int32](c *crew, big, small []T, shape, smallShape []int, a
 func (d *Host) Gather(dst, table, index tensor) error {
 	rows, width := table.Shape[0], table.Shape[1]
 	at := view[int32](index)
-	if err := inRange("index", at, rows); err != nil {
+	if err := d.once(func() error { return inRange("index", at, rows) }); err != nil {
 		return err
 	}
 	if dst.Type == backend.Float64 {
@@ -127,7 +119,7 @@ func gather[T float64 | int32](c *crew, dst, table []T, index []int32, width int
 func (d *Host) Scatter(table, src, index tensor) error {
 	rows, width := table.Shape[0], table.Shape[1]
 	at := view[int32](index)
-	if err := inRange("index", at, rows); err != nil {
+	if err := d.once(func() error { return inRange("index", at, rows) }); err != nil {
 		return err
 	}
 	if table.Type == backend.Float64 {

@@ -29,9 +29,10 @@ func CrossEntropy(logits []float64, k int, labels []int32) (loss, grad Result) {
 	return loss, grad
 }
 
-// Adam is t steps of Kingma and Ba (2015), algorithm 1, from zero moments, with the gradient that grad gives for w.
-// Loshchilov and Hutter (2019), algorithm 2, is the decoupled decay.
-func Adam(w float64, steps int, grad func(step int) float64, a device.Adam) (value, m, v, scale float64) {
+// Adam is steps of Kingma and Ba (2015), algorithm 1, from zero moments, with the gradient that grad gives for w:
+// w after each, and m and v at the end. Loshchilov and Hutter (2019), algorithm 2, is the decoupled decay.
+func Adam(w float64, steps int, grad func(step int) float64, a device.Adam) (path, moments []float64, scale float64) {
+	var m, v float64
 	scale = math.Abs(w)
 	for t := 1; t <= steps; t++ {
 		g := grad(t)
@@ -46,14 +47,16 @@ func Adam(w float64, steps int, grad func(step int) float64, a device.Adam) (val
 			step += a.Rate * a.Decay * w
 		}
 		w -= step
+		path = append(path, w)
 		scale += math.Abs(step) + math.Abs(w)
 	}
-	return w, m, v, scale
+	return path, []float64{m, v}, scale
 }
 
 // SGD is steps of gradient descent with momentum (Sutskever et al. 2013) in the form m = μm + g, w −= rate·m, or with
 // Nesterov w −= rate·(g + μm).
-func SGD(w float64, steps int, grad func(step int) float64, s device.SGD) (value, m, scale float64) {
+func SGD(w float64, steps int, grad func(step int) float64, s device.SGD) (path, moments []float64, scale float64) {
+	var m float64
 	scale = math.Abs(w)
 	for t := 1; t <= steps; t++ {
 		g := grad(t) + s.Decay*w
@@ -63,7 +66,8 @@ func SGD(w float64, steps int, grad func(step int) float64, s device.SGD) (value
 			step = g + s.Momentum*m
 		}
 		w -= s.Rate * step
+		path = append(path, w)
 		scale += s.Rate*(math.Abs(g)+2*math.Abs(m)) + math.Abs(w)
 	}
-	return w, m, scale
+	return path, []float64{m}, scale
 }

@@ -86,9 +86,18 @@ template <class T> DEV void clip_rows(Out<T> y, Arg<T> x, i64 rows, i64 d, doubl
   }
 }
 
-// adam_tick counts the step and leaves 1 − β^t of both moments. One thread.
-KERNEL BOUNDS(32) adam_tick(Out<i32> t, Out<double> corrections, double beta1, double beta2) {
+// tick counts the step, where there is a count, and leaves 1 − β^t of both moments and the factor of the gradients, whose
+// squares are in n sums. One block.
+KERNEL BOUNDS(128)
+tick(Out<i32> t, i32 counts, Out<double> constants, double beta1, double beta2, Arg<double> sums, i64 n, double clip) {
+  SHARED(double, held, [wide]);
+  double sum = 0;
+  for (i64 i = tid(); i < n; i += wide) sum += sums[i];
+  sum = join_row(sum, held);
   if (tid() != 0) return;
+  double by = clip / (root(sum) + 1e-6);
+  constants[2] = clip > 0 && !(by >= 1) ? by : 1; // NaN is passed on
+  if (!counts) return;
   i32 step = t[0] + 1;
   t[0] = step;
   double p[2] = {1, 1}, b[2] = {beta1, beta2};
@@ -97,10 +106,10 @@ KERNEL BOUNDS(32) adam_tick(Out<i32> t, Out<double> corrections, double beta1, d
       if (k & 1) p[m] *= b[m];
       b[m] *= b[m];
     }
-  corrections[0] = 1 - p[0];
-  corrections[1] = 1 - p[1];
+  constants[0] = 1 - p[0];
+  constants[1] = 1 - p[1];
 }
-EXPORT(adam_tick)
+EXPORT(tick)
 
 // Parts is arrays that one launch walks as one, in jobs of so many elements: part k has the jobs first[k] ≤ j <
 // first[k + 1]. Addresses, not pointers, since structs of both worlds look alike. Mirrored by the Go type parts.
@@ -108,7 +117,7 @@ constexpr i32 most_parts = 64, part_job = 2048;
 struct Parts {
   i32 count, first[most_parts + 1];
   i64 len[most_parts];
-  u64 w[most_parts], g[most_parts], m[most_parts], v[most_parts];
+  u64 w[most_parts], g[most_parts], m[most_parts], v[most_parts], a[most_parts];
 };
 
 // owner is the part that has a job.
@@ -122,25 +131,68 @@ DEV i32 owner(const Parts& p, i64 job) {
   return lo;
 }
 
+// Job is a run of elements of one part.
+template <class T> struct Job {
+  Out<T> w, m, v, a;
+  Arg<T> g;
+  i64 from, to;
+};
+template <class T> DEV Job<T> job_of(const Parts& p, i64 job) {
+  i32 k = owner(p, job);
+  i64 from = (job - p.first[k]) * part_job;
+  return {Out<T>((T*)p.w[k]), Out<T>((T*)p.m[k]), Out<T>((T*)p.v[k]), Out<T>((T*)p.a[k]), Arg<T>((const T*)p.g[k]), from,
+      smaller(from + part_job, p.len[k])};
+}
+
+// update_squares: a block sums those of a job's gradients.
+template <class T> DEV void update_squares(const Parts& p, Out<double> sums, i64 at) {
+  SHARED(double, held, [wide]);
+  for (i64 job = bidx(); job < p.first[p.count]; job += blocksx()) {
+    Job<T> j = job_of<T>(p, job);
+    double sum = 0;
+    for (i64 i = j.from + tid(); i < j.to; i += wide) sum = mad((double)j.g[i], (double)j.g[i], sum);
+    sum = join_row(sum, held);
+    if (tid() == 0) sums[at + job] = sum;
+  }
+}
+
+// average moves that of w.
+template <class T> DEV void average(Job<T>& j, i64 i, T w, T decay) {
+  j.a[i] = mad(decay, j.a[i], (1 - decay) * w);
+}
+
 // adam: a block does jobs; the part of a job is the same for all its threads.
 template <class T>
-DEV void adam(const Parts& p, In<double> corrections, In<T> factor, double rate, double beta1, double beta2, double eps,
-    double decay, i32 decoupled) {
+DEV void adam(const Parts& p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate, double beta1, double beta2,
+    double eps, double decay, i32 decoupled) {
   T b1 = (T)beta1, c1 = (T)(1 - beta1), b2 = (T)beta2, c2 = (T)(1 - beta2), l2 = decoupled ? 0 : (T)decay;
   rate *= (double)factor[0];
-  T step = (T)(rate / corrections[0]), shrink = (T)(decoupled ? 1 - rate * decay : 1);
-  T root2 = (T)(1 / root(corrections[1])), e = (T)eps;
+  T step = (T)(rate / constants[0]), shrink = (T)(decoupled ? 1 - rate * decay : 1);
+  T root2 = (T)(1 / root(constants[1])), e = (T)eps, clip = (T)constants[2], keep = averages ? (T)decays[0] : (T)0;
   for (i64 job = bidx(); job < p.first[p.count]; job += blocksx()) {
-    i32 k = owner(p, job);
-    i64 from = (job - p.first[k]) * part_job, to = smaller(from + part_job, p.len[k]);
-    Out<T> w = Out<T>((T*)p.w[k]), m = Out<T>((T*)p.m[k]), v = Out<T>((T*)p.v[k]);
-    Arg<T> g = Arg<T>((const T*)p.g[k]);
-    for (i64 i = from + tid(); i < to; i += threads()) {
-      T x = w[i], d = mad(l2, x, (T)g[i]);
-      T m1 = mad(b1, m[i], c1 * d), v1 = mad(b2, v[i], c2 * d * d);
-      m[i] = m1;
-      v[i] = v1;
-      w[i] = shrink * x - step * m1 / mad(root(v1), root2, e);
+    Job<T> j = job_of<T>(p, job);
+    for (i64 i = j.from + tid(); i < j.to; i += threads()) {
+      T x = j.w[i], d = mad(l2, x, clip * (T)j.g[i]);
+      T m1 = mad(b1, j.m[i], c1 * d), v1 = mad(b2, j.v[i], c2 * d * d);
+      j.m[i] = m1;
+      j.v[i] = v1;
+      j.w[i] = x = shrink * x - step * m1 / mad(root(v1), root2, e);
+      if (averages) average(j, i, x, keep);
+    }
+  }
+}
+
+template <class T>
+DEV void sgd(const Parts& p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate, double mu, double decay,
+    i32 nesterov) {
+  T r = (T)(rate * (double)factor[0]), b = (T)mu, l2 = (T)decay, clip = (T)constants[2], keep = averages ? (T)decays[0] : (T)0;
+  for (i64 job = bidx(); job < p.first[p.count]; job += blocksx()) {
+    Job<T> j = job_of<T>(p, job);
+    for (i64 i = j.from + tid(); i < j.to; i += threads()) {
+      T x = j.w[i], d = mad(l2, x, clip * (T)j.g[i]), m1 = mad(b, j.m[i], d);
+      j.m[i] = m1;
+      j.w[i] = x -= r * (nesterov ? mad(b, m1, d) : m1);
+      if (averages) average(j, i, x, keep);
     }
   }
 }
@@ -155,27 +207,18 @@ DEV void adam(const Parts& p, In<double> corrections, In<T> factor, double rate,
     clip_rows<T>(y, x, rows, d, bound);                                                                              \
   }                                                                                                                  \
   EXPORT(clip_rows_##S)                                                                                              \
+  KERNEL BOUNDS(128) update_squares_##S(Parts p, Out<double> sums, i64 at) { update_squares<T>(p, sums, at); }       \
+  EXPORT(update_squares_##S)                                                                                         \
   KERNEL BOUNDS(256)                                                                                                 \
-  adam_##S(Parts p, In<double> corrections, In<T> factor, double rate, double beta1, double beta2, double eps,       \
-      double decay, i32 decoupled) {                                                                                 \
-    adam<T>(p, corrections, factor, rate, beta1, beta2, eps, decay, decoupled);                                      \
+  adam_##S(Parts p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate, double beta1, double beta2,       \
+      double eps, double decay, i32 decoupled) {                                                                     \
+    adam<T>(p, constants, factor, decays, averages, rate, beta1, beta2, eps, decay, decoupled);                                \
   }                                                                                                                  \
   EXPORT(adam_##S)                                                                                                   \
   KERNEL BOUNDS(256)                                                                                                 \
-  sgd_##S(Out<T> w, Arg<T> g, Out<T> momentum, In<T> factor, i64 n, double rate, double mu, double decay,            \
-      i32 nesterov) {                                                                                                \
-    T r = (T)(rate * (double)factor[0]), b = (T)mu, l2 = (T)decay;                                                   \
-    EACH(i, n) {                                                                                                     \
-      T x = w[i], d = mad(l2, x, (T)g[i]), m1 = mad(b, momentum[i], d);                                              \
-      momentum[i] = m1;                                                                                              \
-      w[i] = x - r * (nesterov ? mad(b, m1, d) : m1);                                                                \
-    }                                                                                                                \
+  sgd_##S(Parts p, In<double> constants, In<T> factor, In<T> decays, i32 averages, double rate, double mu, double decay, i32 nesterov) {\
+    sgd<T>(p, constants, factor, decays, averages, rate, mu, decay, nesterov);                                                 \
   }                                                                                                                  \
-  EXPORT(sgd_##S)                                                                                                    \
-  KERNEL BOUNDS(256) ema_##S(Out<T> avg, Arg<T> w, i64 n, double decay) {                                            \
-    T a = (T)decay, b = (T)(1 - decay);                                                                              \
-    EACH(i, n) avg[i] = mad(a, avg[i], b * (T)w[i]);                                                                 \
-  }                                                                                                                  \
-  EXPORT(ema_##S)
+  EXPORT(sgd_##S)
 FLOATS(MAKE)
 #undef MAKE
