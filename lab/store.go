@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"coupling/lab/durable"
@@ -90,19 +91,17 @@ func findStore() (string, error) {
 		return "", fmt.Errorf("lab: store: %w", err)
 	}
 	for _, marks := range [][]string{{".coupling"}, {"go.mod", ".git"}} {
-		for dir := wd; ; dir = filepath.Dir(dir) {
-			for _, mark := range marks {
-				if _, err := os.Stat(filepath.Join(dir, mark)); err == nil {
-					return filepath.Join(dir, ".coupling"), nil
-				}
-			}
-			if dir == filepath.Dir(dir) {
-				break
-			}
+		dir, ok := durable.Nearest(wd, func(dir string) bool {
+			return slices.ContainsFunc(marks, func(mark string) bool { return exists(filepath.Join(dir, mark)) })
+		})
+		if ok {
+			return filepath.Join(dir, ".coupling"), nil
 		}
 	}
 	return filepath.Join(wd, ".coupling"), nil
 }
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // read returns the finished record at path. The error is [ErrMissing], [ErrCorrupt], or that of the
 // file system.

@@ -64,6 +64,20 @@ func Write(path string, b []byte) error {
 	return WriteFile(path, 0o666, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
+// Nearest returns the first folder of which holds is true, of dir and those above it.
+func Nearest(dir string, holds func(dir string) bool) (at string, ok bool) {
+	at, err := filepath.Abs(dir)
+	for ; err == nil; at = filepath.Dir(at) {
+		if holds(at) {
+			return at, true
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return "", false
+}
+
 // Digest returns the SHA-256 of a file, in hexadecimal digits, and its size.
 func Digest(path string) (sum string, size int64, err error) {
 	f, err := os.Open(path)

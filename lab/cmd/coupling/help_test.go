@@ -12,11 +12,11 @@ import (
 func TestExamples(t *testing.T) {
 	parser := newParser(&cli{}, os.Stdout, os.Stderr)
 	leaves := parser.Model.Leaves(true)
-	if len(leaves) != len(examples) {
-		t.Errorf("%d commands, %d examples", len(leaves), len(examples))
+	if example := examples(); len(leaves) != len(example) {
+		t.Errorf("%d commands, %d examples", len(leaves), len(example))
 	}
 	for _, n := range leaves {
-		line, _, _ := strings.Cut(examples[n.Path()], " && ")
+		line, _, _ := strings.Cut(examples()[n.Path()], " && ")
 		line, _, _ = strings.Cut(line, " >")
 		fields := strings.Fields(line)
 		if len(fields) < 2 {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"coupling/lab/durable"
 	"coupling/lab/nb/ipynb"
 
 	"golang.org/x/mod/modfile"
@@ -137,18 +138,12 @@ func checkout(dir string) (string, error) {
 		places = []string{filepath.Dir(exe), "."}
 	}
 	for _, place := range places {
-		at, err := filepath.Abs(place)
-		if err != nil {
-			return "", err
-		}
-		for ; ; at = filepath.Dir(at) {
+		at, ok := durable.Nearest(place, func(at string) bool {
 			b, err := os.ReadFile(filepath.Join(at, "go.mod"))
-			if err == nil && modfile.ModulePath(b) == "coupling" {
-				return at, nil
-			}
-			if at == filepath.Dir(at) {
-				break
-			}
+			return err == nil && modfile.ModulePath(b) == "coupling"
+		})
+		if ok {
+			return at, nil
 		}
 	}
 	return "", fmt.Errorf("no checkout of Coupling at or above %s: name it with --from DIR", strings.Join(places, " and "))

@@ -9,6 +9,7 @@ package kernel
 
 import (
 	"context"
+	"coupling/lab/durable"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,19 +36,15 @@ type Checkout struct {
 // Find returns the checkout that dir ("" for the working directory) lies in:
 // the nearest folder going up whose go.mod has tool lines for GoNB.
 func Find(dir string) (Checkout, error) {
-	start, err := filepath.Abs(dir)
-	if err != nil {
-		return Checkout{}, fmt.Errorf("kernel: %w", err)
-	}
-	for at := start; ; at = filepath.Dir(at) {
+	root, ok := durable.Nearest(dir, func(at string) bool {
 		mod, err := os.ReadFile(filepath.Join(at, "go.mod"))
-		if err == nil && strings.Contains(string(mod), "janpfeifer/gonb\n") {
-			return Checkout{at}, nil
-		}
-		if at == filepath.Dir(at) {
-			return Checkout{}, fmt.Errorf("kernel: no checkout at or above %s: no go.mod there has GoNB as a tool", start)
-		}
+		return err == nil && strings.Contains(string(mod), "janpfeifer/gonb\n")
+	})
+	if !ok {
+		here, _ := filepath.Abs(dir)
+		return Checkout{}, fmt.Errorf("kernel: no checkout at or above %s: no go.mod there has GoNB as a tool", here)
 	}
+	return Checkout{root}, nil
 }
 
 // Bin is the folder of built tools.
