@@ -85,11 +85,24 @@ func (c admmNewCmd) Run(a *app) error {
 	if err := files.Write(c.Out, p, rules, private, keys); err != nil {
 		return admmError(err)
 	}
+	if err := writeSummary(c.Out, written{p.Graph.Targets, p.Graph.Sources, len(p.Graph.Edges), rules.Rounds, c.Alpha, c.OwnKeys}); err != nil {
+		return err
+	}
 	fmt.Fprintf(a.out, "wrote %s: %s, %s, %s; one file a node in nodes/\n", c.Out, plural(p.Graph.Targets, "target"), plural(p.Graph.Sources, "source"), plural(len(p.Graph.Edges), "edge"))
 	if private != nil && !c.OwnKeys {
 		fmt.Fprintln(a.out, "noise keys come from --seed: fit for experiments only; see --own-keys")
 	}
 	return nil
+}
+
+// written is what summary.json says of a problem: nothing that is a node's own.
+type written struct {
+	Targets int     `json:"targets"`
+	Sources int     `json:"sources"`
+	Edges   int     `json:"edges"`
+	Rounds  int     `json:"private_rounds"` // 0: not private
+	Alpha   float64 `json:"alpha"`
+	OwnKeys bool    `json:"own_keys"`
 }
 
 // slopeRange is what --range of a parameter means for slopes, which change by no more than their bound.

@@ -180,20 +180,35 @@ func (r *notebookRunCmd) Run(a *app) error {
 		return err
 	}
 	var errs []error
+	var ran []executed
 	a.run.during(func() {
 		for _, f := range files {
 			if a.run.drained() {
 				return
 			}
-			if err := r.one(a, c, f); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", f, err))
+			e := executed{Notebook: f, Preset: r.Preset}
+			if err := r.one(a, c, f, &e); err != nil {
+				errs, e.Error = append(errs, fmt.Errorf("%s: %w", f, err)), err.Error()
 			}
+			ran = append(ran, e)
 		}
 	})
+	if r.Out != "" && !r.Pages { // pages are for readers
+		errs = append(errs, writeSummary(r.Out, ran))
+	}
 	return errors.Join(errs...)
 }
 
-func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string) error {
+// executed is what summary.json says of a notebook.
+type executed struct {
+	Notebook string  `json:"notebook"`
+	Preset   string  `json:"preset"`
+	Cells    int     `json:"cells"`
+	Seconds  float64 `json:"seconds"`
+	Error    string  `json:"error,omitzero"`
+}
+
+func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string, e *executed) error {
 	ctx, cancel := context.WithTimeout(a.run.ctx, time.Duration(r.Limit*float64(time.Second)))
 	defer cancel()
 	nb, err := readNotebook(filepath.Join(c.Root, file))
@@ -214,7 +229,8 @@ func (r *notebookRunCmd) one(a *app, c kernel.Checkout, file string) error {
 			slowest = t
 		}
 	}
-	fmt.Fprintf(a.out, "%s: %s in %.1f s, the slowest (%s) %.1f s\n", file, plural(len(times), "cell"), time.Since(began).Seconds(), slowest.ID, slowest.Elapsed.Seconds())
+	e.Cells, e.Seconds = len(times), time.Since(began).Seconds()
+	fmt.Fprintf(a.out, "%s: %s in %.1f s, the slowest (%s) %.1f s\n", file, plural(e.Cells, "cell"), e.Seconds, slowest.ID, slowest.Elapsed.Seconds())
 	if r.Out == "" {
 		return failed
 	}

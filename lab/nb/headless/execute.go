@@ -18,8 +18,13 @@ type CellError struct {
 	Output string // what the cell wrote to stderr
 }
 
+// Error is what the cell wrote, which GoNB mostly ends with Value itself.
 func (e *CellError) Error() string {
-	return strings.TrimSpace(fmt.Sprintf("cell %s: %s: %s\n%s", e.ID, e.Name, e.Value, e.Output))
+	text := e.Output
+	if !strings.Contains(text, e.Value) {
+		text = e.Name + ": " + e.Value + "\n" + text
+	}
+	return strings.TrimSpace(fmt.Sprintf("cell %s: %s", e.ID, text))
 }
 
 // Execute runs one cell's code and returns what it shows. The error is a

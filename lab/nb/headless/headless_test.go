@@ -169,3 +169,15 @@ func TestEditedCellIsComputedAgain(t *testing.T) {
 		}
 	}
 }
+
+// What the cell wrote is told once.
+func TestErrorOfACell(t *testing.T) {
+	for want, e := range map[string]CellError{
+		"cell a-1: error: no\nexit status 1": {"a-1", "ERROR", "exit status 1", "error: no\nexit status 1\n"},
+		"cell a-1: ERROR: killed\npanic":     {"a-1", "ERROR", "killed", "panic\n"},
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
