@@ -229,6 +229,7 @@ func (d *devicePlan) points(s []float64, transposed bool) (*mat.Dense, error) {
 	if linear {
 		s = make([]float64, d.m)
 	} else {
+		kern.Scale(s, d.inv, s)
 		sharp, _, err := d.costs()
 		if err != nil {
 			return nil, err
@@ -265,23 +266,10 @@ func (g *Gradient) pointsOnDevice(wantX, wantY bool) (dx, dy *mat.Dense, ok bool
 	return dx, dy, ok
 }
 
-// slopes is β/ε + v, 0 where the weight is 0, and nil for the regularised losses.
-func (g *Gradient) slopes(beta []float64) []float64 {
-	if g.ad == nil {
-		return nil
-	}
-	s := make([]float64, len(beta))
-	for j, b := range g.p.B {
-		if b > 0 {
-			s[j] = beta[j]/g.p.Eps + g.ad.v[j]
-		}
-	}
-	return s
-}
-
 // sourcesOnDevice writes ∂loss/∂a of the sharp loss, for s in the gauge of the solver's β.
 func (g *Gradient) sourcesOnDevice(da []float64) bool {
 	p, s := g.p, g.slopes(g.p.beta)
+	kern.Scale(s, 1/p.Eps, s)
 	return p.onDevice("a gradient", true, func(d *devicePlan) error {
 		d.conditional()
 		sharp, _, err := d.costs()

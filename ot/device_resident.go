@@ -2,6 +2,7 @@ package ot
 
 import (
 	"math"
+	"slices"
 
 	"coupling/lab/device"
 )
@@ -42,37 +43,14 @@ func (r *resident) keep(a *device.Array) *device.Array {
 func (r *resident) points(p *PointCloud) {
 	c, _ := p.vector()
 	r.cost = device.Cost{Square: c.Square, Abs: c.Abs}
-	x, y := make([]float64, p.n*p.d), make([]float64, p.m*p.d)
-	var side float64
-	for k := range p.d {
-		mid, reach := p.middle(k)
-		side = max(side, reach)
-		for i := range p.n {
-			x[i*p.d+k] = p.x.At(i, k) - mid
-		}
-		for j, v := range p.yt[k*p.m : (k+1)*p.m] {
-			y[j*p.d+k] = v - mid
-		}
-	}
-	r.reach = float64(p.d) * side * (math.Abs(c.Square)*side + math.Abs(c.Abs))
+	x, y, reach := p.centred(c)
+	r.reach = reach
 	for _, t := range []device.DType{device.Float32, device.Float64} {
 		if t < r.typ {
 			continue // never used
 		}
 		r.x[t], r.y[t] = r.keep(r.put(t, x, p.n, p.d)), r.keep(r.put(t, y, p.m, p.d))
 	}
-}
-
-// middle returns the middle of coordinate k of the targets, and the farthest that any two points can be apart in it.
-func (p *PointCloud) middle(k int) (mid, reach float64) {
-	y := p.yt[k*p.m : (k+1)*p.m]
-	lo, hi := -kern.Max(negated(y)), kern.Max(y)
-	mid = lo + (hi-lo)/2
-	far := hi - mid
-	for i := range p.n {
-		far = max(far, math.Abs(p.x.At(i, k)-mid))
-	}
-	return mid, far + (hi - mid)
 }
 
 // hold uploads the costs, some rows at a time.
@@ -86,10 +64,11 @@ func (r *resident) hold(g Geometry) {
 			copy(row, g.Row(i, row))
 		}
 		rows := buf[:(hi-lo)*r.m]
-		if sum := kern.Sum(rows); sum-sum != 0 { // an infinity or a NaN, or costs so large that their sum overflows
+		if sum := kern.Sum(rows); sum-sum != 0 { // an infinity, a NaN, or a sum that overflowed
 			r.reach = math.Inf(1)
+		} else {
+			r.reach = max(r.reach, slices.Max(rows), -slices.Min(rows))
 		}
-		r.reach = max(r.reach, kern.Max(rows), kern.Max(negated(rows)))
 		r.held.Rows(lo, hi).SetFloats(rows)
 	}
 }

@@ -2,6 +2,7 @@ package ot
 
 import (
 	"math"
+	"slices"
 
 	"coupling/lab/device/cpu"
 )
@@ -39,25 +40,36 @@ func (p *PointCloud) inFloat32() *narrowCloud {
 func (p *PointCloud) round(c cpu.Cost[float64]) *narrowCloud {
 	s := &narrowCloud{d: p.d, cost: cpu.Cost[float32]{Square: float32(c.Square), Abs: float32(c.Abs)}}
 	s.x, s.yt = make([]float32, p.n*p.d), make([]float32, p.d*p.m)
-	var side float64 // the largest difference of a coordinate between two points
-	for k := range p.d {
-		mid, reach := p.middle(k)
-		for i := range p.n {
-			s.x[i*p.d+k] = float32(p.x.At(i, k) - mid)
-		}
-		for j, v := range p.yt[k*p.m : (k+1)*p.m] {
-			s.yt[k*p.m+j] = float32(v - mid)
-		}
-		side = max(side, reach)
+	x, y, reach := p.centred(c)
+	for i, v := range x {
+		s.x[i] = float32(v)
 	}
-	s.reach = float64(p.d) * side * (math.Abs(c.Square)*side + math.Abs(c.Abs))
+	for j, v := range y {
+		s.yt[j%p.d*p.m+j/p.d] = float32(v)
+	}
+	s.reach = reach
 	return s
 }
 
-func negated(v []float64) []float64 {
-	out := make([]float64, len(v))
-	kern.Scale(out, -1, v)
-	return out
+// centred returns the points, n×d and m×d, less the middle of the targets, and a bound on their costs.
+func (p *PointCloud) centred(c cpu.Cost[float64]) (x, y []float64, reach float64) {
+	x, y = make([]float64, p.n*p.d), make([]float64, p.m*p.d)
+	var side float64 // the largest difference of a coordinate between two points
+	for k := range p.d {
+		row := p.yt[k*p.m : (k+1)*p.m]
+		lo, hi := slices.Min(row), slices.Max(row)
+		mid := lo + (hi-lo)/2
+		far := hi - mid
+		for i := range p.n {
+			x[i*p.d+k] = p.x.At(i, k) - mid
+			far = max(far, math.Abs(x[i*p.d+k]))
+		}
+		for j, v := range row {
+			y[j*p.d+k] = v - mid
+		}
+		side = max(side, far+(hi-mid))
+	}
+	return x, y, float64(p.d) * side * (math.Abs(c.Square)*side + math.Abs(c.Abs))
 }
 
 // expRow writes dst[j] = exp(h[j] − c_ij·inv − shift) and returns the sum.

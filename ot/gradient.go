@@ -147,17 +147,20 @@ type lossRows struct {
 	slope []float64 // β + εv, 0 where the weight is 0; nil for the regularised losses
 }
 
-func (g *Gradient) rows() lossRows {
-	r := lossRows{g: g}
-	if g.ad != nil {
-		r.slope = make([]float64, len(g.p.B))
-		for j, b := range g.p.B {
-			if b > 0 {
-				r.slope[j] = g.p.beta[j] + g.p.Eps*g.ad.v[j]
-			}
+func (g *Gradient) rows() lossRows { return lossRows{g, g.slopes(g.p.beta)} }
+
+// slopes is β + εv, 0 where the weight is 0, and nil for the regularised losses.
+func (g *Gradient) slopes(beta []float64) []float64 {
+	if g.ad == nil {
+		return nil
+	}
+	s := make([]float64, len(beta))
+	for j, b := range g.p.B {
+		if b > 0 {
+			s[j] = beta[j] + g.p.Eps*g.ad.v[j]
 		}
 	}
-	return r
+	return s
 }
 
 // row writes row i of ∂loss/∂c to dst.

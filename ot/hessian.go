@@ -211,10 +211,8 @@ func (h *hessian) conductances(m int) []float64 {
 // sourceStep sets tx to T x / T1.
 func (h *hessian) sourceStep(x []float64) {
 	for i, r := range h.row {
-		var t float64
-		for p := h.ptr[i]; p < h.ptr[i+1]; p++ {
-			t += h.val[p] * x[h.idx[p]]
-		}
+		p, q := h.ptr[i], h.ptr[i+1]
+		t := gather(h.val[p:q], x, h.idx[p:q])
 		h.tx[i] = 0
 		if r > 0 {
 			h.tx[i] = t / r

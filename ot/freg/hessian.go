@@ -19,28 +19,19 @@ import (
 type hessian struct {
 	s      *semidual
 	ground []float64
-	r, k   []float64
-	rows   []entries
+	k      []float64
+	rows   []laplacian.Row
 	diag   []float64 // of D
 	part   []float64 // by span, scratch for products
-}
-
-// entries are the nonzero entries of a row of K: all of them in order, or those of the targets idx.
-type entries struct {
-	idx []int32
-	val []float64
 }
 
 func newHessian(s *semidual) *hessian {
 	n, m := len(s.a), len(s.b)
 	return &hessian{
-		s: s, ground: make([]float64, m), r: make([]float64, n), k: make([]float64, m), rows: make([]entries, n),
+		s: s, ground: make([]float64, m), k: make([]float64, m), rows: make([]laplacian.Row, n),
 		diag: make([]float64, m), part: make([]float64, 2*len(s.sw.spans)*m),
 	}
 }
-
-// dense reports whether all entries of a row are kept, which multiplies faster than a list unless most are zero.
-func (e *entries) dense() bool { return len(e.idx) == 0 }
 
 // assemble makes K at the ψ of the last eval, whose rows it recomputes. It leaves out entries that
 // are less than cut of both their row and the column's weight; D remains a Laplacian.
@@ -56,15 +47,15 @@ func (h *hessian) assemble(psi []float64, mu, short, cut float64) {
 		for i := sp.Lo; i < sp.Hi; i++ {
 			s.recomputeRow(r, i, psi)
 			e := &h.rows[i]
-			h.r[i] = e.take(r, s.f, s.a[i], s.b, cut)
-			inv := 1 / h.r[i]
-			for l, v := range e.val {
+			assembleRow(e, r, s.f, s.a[i], s.b, cut)
+			inv := 1 / e.Sum
+			for l, v := range e.Val {
 				j := l
-				if !e.dense() {
-					j = int(e.idx[l])
+				if len(e.Idx) > 0 {
+					j = int(e.Idx[l])
 				}
 				col[j] += v
-				sq[j] += v * ((h.r[i] - v) * inv)
+				sq[j] += v * ((e.Sum - v) * inv)
 			}
 		}
 	})
@@ -81,51 +72,21 @@ func (h *hessian) fold(dst []float64, which int) {
 	}
 }
 
-// take appends the row that r holds and returns its sum.
-func (e *entries) take(r *row, f family, a float64, b []float64, cut float64) float64 {
+// assembleRow writes the row that r holds to e: all of it, or a list of the entries that cut leaves where most are left out.
+func assembleRow(e *laplacian.Row, r *row, f family, a float64, b []float64, cut float64) {
 	w := r.p // p is no longer needed
 	r.curvatures(w, f, a, b)
 	rowCut, colCut := cut*kern.Sum(w), cut*f.slope(1)
-	kept := 0
+	e.Idx, e.Val = e.Idx[:0], e.Val[:0]
 	for j, v := range w {
 		if v > 0 && (v >= rowCut || v >= colCut*b[j]) {
-			kept++
+			e.Idx, e.Val = append(e.Idx, int32(j)), append(e.Val, v)
 		}
 	}
-	e.idx, e.val = e.idx[:0], e.val[:0]
-	if 3*kept > len(w) {
-		e.val = append(e.val, w...)
-		return kern.Sum(w)
+	if 3*len(e.Idx) > len(w) { // which multiplies faster than a list unless most are zero
+		e.Idx, e.Val = e.Idx[:0], append(e.Val[:0], w...)
 	}
-	for j, v := range w {
-		if v > 0 && (v >= rowCut || v >= colCut*b[j]) {
-			e.idx, e.val = append(e.idx, int32(j)), append(e.val, v)
-		}
-	}
-	return kern.Sum(e.val)
-}
-
-// dot returns Σ_j e_j x_j.
-func (e *entries) dot(x []float64) float64 {
-	if e.dense() {
-		return kern.Dot(e.val, x)
-	}
-	var t float64
-	for l, j := range e.idx {
-		t += e.val[l] * x[j]
-	}
-	return t
-}
-
-// axpy adds w e to y.
-func (e *entries) axpy(y []float64, w float64) {
-	if e.dense() {
-		kern.Axpy(y, w, e.val)
-		return
-	}
-	for l, j := range e.idx {
-		y[j] += w * e.val[l]
-	}
+	e.Sum = kern.Sum(e.Val)
 }
 
 // mul writes (D + Diag(ground)) x.
@@ -136,7 +97,7 @@ func (h *hessian) mul(dst, x []float64) {
 		clear(part)
 		for i := sp.Lo; i < sp.Hi; i++ {
 			e := &h.rows[i]
-			e.axpy(part, e.dot(x)/h.r[i])
+			e.Axpy(part, e.Dot(x)/e.Sum)
 		}
 	})
 	h.fold(dst, 0)
@@ -164,13 +125,7 @@ func (h *hessian) conjugate(ctx context.Context, x, g []float64, precision float
 func (h *hessian) eliminate(ctx context.Context, x, g []float64) error {
 	m := len(x)
 	net := laplacian.Network{M: m, W: make([]float64, m*m), R: make([]float64, m), Ground: append([]float64(nil), h.ground...)}
-	laplacian.Conductances(net.W, m, len(h.rows), func(i int) laplacian.Row {
-		e := &h.rows[i]
-		if e.dense() {
-			return laplacian.Row{Val: e.val, Sum: h.r[i]}
-		}
-		return laplacian.Row{Idx: e.idx, Val: e.val, Sum: h.r[i]}
-	})
+	laplacian.Conductances(net.W, m, len(h.rows), func(i int) laplacian.Row { return h.rows[i] })
 	kern.Scale(net.R, -1, g)
 	s, err := net.Eliminate(ctx)
 	copy(x, s)

@@ -82,9 +82,32 @@ func (c *CG) Solve(ctx context.Context, x, rhs []float64, tol, scale float64, mo
 
 // Row is a row of a plan, or of another matrix whose Laplacian it is: all its entries, or those of the columns Idx, and their sum.
 type Row struct {
-	Idx []int32 // nil for all
+	Idx []int32 // empty for all
 	Val []float64
 	Sum float64
+}
+
+// Dot returns the product with x.
+func (r *Row) Dot(x []float64) float64 {
+	if len(r.Idx) == 0 {
+		return kern.Dot(r.Val, x)
+	}
+	var t float64
+	for l, j := range r.Idx {
+		t += r.Val[l] * x[j]
+	}
+	return t
+}
+
+// Axpy adds w times the row to y.
+func (r *Row) Axpy(y []float64, w float64) {
+	if len(r.Idx) == 0 {
+		kern.Axpy(y, w, r.Val)
+		return
+	}
+	for l, j := range r.Idx {
+		y[j] += w * r.Val[l]
+	}
 }
 
 // gramRows is the number of whole rows that are multiplied at a time.
@@ -102,7 +125,7 @@ func Conductances(w []float64, m, n int, row func(i int) Row) {
 		}
 	}
 	for i := range n {
-		if r := row(i); r.Idx == nil && len(r.Val) == m && r.Sum > 0 {
+		if r := row(i); len(r.Idx) == 0 && len(r.Val) == m && r.Sum > 0 {
 			if buf, inv = append(buf, r.Val...), append(inv, 1/r.Sum); len(inv) == gramRows {
 				flush()
 			}

@@ -111,10 +111,4 @@ func TestLightBetweenGaussians(t *testing.T) {
 			t.Errorf("E[y|x] = %.3f, want %.3f", got, want)
 		}
 	}
-	field := must(l.Given(one.RawRowView(0)))
-	s := mat.NewDense(1, 3, nil)
-	must(0, field.Score(s, l.Barycentric(one), 0))
-	if v := mat.Norm(s, 2); v > 1e-10 {
-		t.Errorf("the score at the mean of one Gaussian is %g", v)
-	}
 }

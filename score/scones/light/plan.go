@@ -1,13 +1,10 @@
 package light
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
-	"coupling/score"
 	"coupling/score/internal/rows"
-	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -109,26 +106,4 @@ func (l *Plan) Sample(rng *rand.Rand, x *mat.Dense) *mat.Dense {
 		}
 	}
 	return out
-}
-
-// Given returns the law of y given one source x, as a field.
-func (l *Plan) Given(x []float64) (*score.Mixture, error) {
-	k, d := l.Dims()
-	if len(x) != d {
-		return nil, fmt.Errorf("light: a source of length %d in dimension %d: %w", len(x), d, scones.ErrShape)
-	}
-	one := mat.NewDense(1, d, append([]float64(nil), x...))
-	logs, all := l.tilted(one)
-	weights, parts := make([]float64, k), make([]*score.Gaussian, k)
-	for c := range k {
-		weights[c] = math.Exp(logs.At(0, c) - all[0])
-		cov := mat.NewSymDense(d, nil)
-		cov.SymOuterK(l.Lambda/2, l.Root[c])
-		g, err := score.NewGaussian(l.mean(c, one).RawRowView(0), cov)
-		if err != nil {
-			return nil, err
-		}
-		parts[c] = g
-	}
-	return score.NewMixture(weights, parts...)
 }
