@@ -104,7 +104,10 @@ func fewer(t *testing.T, checks string) {
 func TestHonestOnDevice(t *testing.T) {
 	d := openDevice(t)
 	rng := rand.New(rand.NewPCG(41, 1))
-	const n, m = 150, 130
+	n, m := 150, 130
+	if testing.Short() {
+		n, m = 60, 50
+	}
 	x, y, a, b := float32Problem(rng, n, m, 3)
 	free := ot.MatrixFree(x, y, ot.SqEuclidean)
 	c := ot.Cost(free)
@@ -152,6 +155,9 @@ func TestHonestOnDevice(t *testing.T) {
 
 // Costs that are widened some rows at a time, and evaluations: those in float32 that were not good enough are few.
 func TestLargeOnDevice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nine million costs")
+	}
 	d := openDevice(t)
 	rng := rand.New(rand.NewPCG(46, 1))
 	const n, m = 2900, 3000 // more than 1<<23

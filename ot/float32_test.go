@@ -20,8 +20,11 @@ func float32Problem(rng *rand.Rand, n, m int, apart float64) (x, y *mat.Dense, a
 // that of float64.
 func TestFloat32IsHonest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(32, 1))
-	const n, m, shift = 150, 130, 3
-	x, y, a, b := float32Problem(rng, n, m, shift)
+	n, m := 150, 130
+	if testing.Short() {
+		n, m = 60, 50
+	}
+	x, y, a, b := float32Problem(rng, n, m, 3)
 	free := ot.MatrixFree(x, y, ot.SqEuclidean)
 	narrow := ot.Narrow(ot.MatrixFree(x, y, ot.SqEuclidean))
 	for _, eps := range []float64{1, 0.05, 0.002} {

@@ -39,8 +39,12 @@ func varianceWithin(t *testing.T, what string, x []float64, want float64) {
 func TestStationaryLaw(t *testing.T) {
 	g := must(NewGaussian([]float64{3, -1}, mat.NewSymDense(2, []float64{1, 0, 0, .25})))
 	var got [2]*mat.Dense
+	n := 20000
+	if testing.Short() {
+		n = 4000
+	}
 	for k, l := range []Langevin{{Steps: 80, Step: .1}, {Steps: 80, Step: .2, Convention: Halved}} {
-		c := Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(20000, 2, nil))
+		c := Start(rand.New(rand.NewPCG(1, 1)), mat.NewDense(n, 2, nil))
 		if err := l.Run(t.Context(), g, c); err != nil {
 			t.Fatal(err)
 		}
@@ -82,6 +86,9 @@ func TestAnnealedMixture(t *testing.T) {
 		"annealed, halved":    {Levels: levels, Steps: 40, Step: 1e-3, Convention: Halved},
 		"predictor-corrector": {Levels: must(Geometric(6, .05, 60)), Steps: 4, Step: 2e-4, Predict: true},
 	} {
+		if testing.Short() && name != "annealed" {
+			continue
+		}
 		if got := share(l); math.Abs(got-.7) > .04 {
 			t.Errorf("%s: share %.3f, want .7", name, got)
 		}
@@ -96,9 +103,13 @@ func TestAnnealedMixture(t *testing.T) {
 func TestPredictorAndDenoising(t *testing.T) {
 	const v = .5
 	g := must(NewGaussian(nil, mat.NewSymDense(1, []float64{v})))
-	x := normals(rand.New(rand.NewPCG(4, 4)), 30000, 1)
+	n := 30000
+	if testing.Short() {
+		n = 10000
+	}
+	x := normals(rand.New(rand.NewPCG(4, 4)), n, 1)
 	from := func(variance float64) *Chain {
-		y := mat.NewDense(30000, 1, nil)
+		y := mat.NewDense(n, 1, nil)
 		y.Scale(math.Sqrt(variance), x)
 		return Start(rand.New(rand.NewPCG(5, 5)), y)
 	}

@@ -80,11 +80,18 @@ func TestMALAIsExact(t *testing.T) {
 	}
 }
 
+func mixtureChains() int {
+	if testing.Short() {
+		return 1000
+	}
+	return 4000
+}
+
 // A mixture of unequal parts, from far away: the shares come out.
 func TestMALAMixture(t *testing.T) {
 	f := must(NewMixture([]float64{1, 3}, must(NewGaussian([]float64{-1.5}, mat.NewSymDense(1, []float64{.4}))),
 		must(NewGaussian([]float64{1.5}, mat.NewSymDense(1, []float64{.6})))))
-	c := Start(rand.New(rand.NewPCG(5, 5)), mat.NewDense(4000, 1, nil))
+	c := Start(rand.New(rand.NewPCG(5, 5)), mat.NewDense(mixtureChains(), 1, nil))
 	if _, err := (MALA{Step: .4, Steps: 250}).Run(t.Context(), f, c); err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,10 @@ func tinyProblem(seed uint64, decades float64) (ot.Problem, freg.Solver) {
 // Atoms of next to no mass neither hold up a solve nor spoil its certificate; and a solve that they do hold up says so.
 func TestTinyWeights(t *testing.T) {
 	for _, decades := range []float64{12, 200} {
-		const problems = 1000
+		problems := 1000
+		if testing.Short() {
+			problems = 200
+		}
 		unconverged := 0
 		for seed := range uint64(problems) {
 			p, s := tinyProblem(seed, decades)

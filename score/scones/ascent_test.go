@@ -93,6 +93,9 @@ func gaussians(plan *gaussian.Plan) (x, y Source) {
 
 // Quadratic potentials fitted by stochastic ascent have nearly the exact conditional law.
 func TestQuadraticAscent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("2500 steps")
+	}
 	plan := pair(seeded(3), 3, 6)
 	x, y := gaussians(plan)
 	phi, psi := must(NewQuadraticModel(3, plan.P.Mean, 6, .02)), must(NewQuadraticModel(3, plan.Q.Mean, 6, .02))

@@ -200,18 +200,21 @@ func TestConditionalSampling(t *testing.T) {
 	must(0, err)
 	c := Coupling{Compatibility: Compatibility{F: fdiv.KL, Lambda: 4}, Phi: phi, Psi: psi, Target: must(score.NewGaussian(plan.Q.Mean, plan.Q.Cov))}
 	x := mat.NewDense(2, 2, []float64{1, -1, 0, 2})
-	const k = 4000
+	k := 4000
+	if testing.Short() {
+		k = 1600
+	}
 	y := must(c.Sample(t.Context(), seeded(5), x, k, score.Langevin{Step: .04, Steps: 1200, Convention: score.Halved}, nil))
 	for i := range 2 {
 		want := plan.Conditional(x.RawRowView(i))
 		for j := range 2 {
 			v := mat.Col(nil, j, y.Slice(i*k, (i+1)*k, 0, 2))
 			mean, sd := stat.MeanStdDev(v, nil)
-			if math.Abs(mean-want.Mean[j]) > 4.5*sd/math.Sqrt(k) {
+			if math.Abs(mean-want.Mean[j]) > 4.5*sd/math.Sqrt(float64(k)) {
 				t.Errorf("source %d: mean %.4f, want %.4f", i, mean, want.Mean[j])
 			}
-			// The step lengthens variances by a factor of up to 1/(1 − a·(precision)/2), below 1.5 %; 4.5 standard errors are 10 %.
-			if s2 := want.Cov.At(j, j); math.Abs(sd*sd/s2-1) > .115 {
+			// The step lengthens variances by a factor of up to 1/(1 − a·(precision)/2), below 1.5 %; 4.5 standard errors are 10 %, or 16 %.
+			if s2 := want.Cov.At(j, j); math.Abs(sd*sd/s2-1) > .015+4.5*math.Sqrt(2/float64(k)) {
 				t.Errorf("source %d: variance %.4f, want %.4f", i, sd*sd, s2)
 			}
 		}

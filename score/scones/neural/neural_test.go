@@ -126,6 +126,9 @@ func TestDivergences(t *testing.T) {
 	dev := open(t)
 	for _, f := range fdiv.All() {
 		for _, paired := range []bool{false, true} {
+			if testing.Short() && paired == (f%2 == 0) {
+				continue // each divergence once
+			}
 			k := scones.Compatibility{F: f, Lambda: 20}
 			p := must(Training{Ascent: scones.Ascent{Compatibility: k, Steps: 300, Batch: 128, Paired: paired}, Hidden: []int{32, 32}, Rate: 3e-3}.
 				Run(t.Context(), seeded(5), dev, 2, x, y))
@@ -181,6 +184,9 @@ func TestResumesBitForBit(t *testing.T) {
 // From a Gaussian to two far parts of a mixture, everything learnt: samples lie in the parts, and each source mostly in
 // its own.
 func TestEverythingLearnt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three trainings")
+	}
 	dev := open(t)
 	rng := seeded(1)
 	x := must(synth.Normal(rng, 2000, 2))
