@@ -18,11 +18,12 @@ type Graph struct {
 // Record runs f, whose operations it does and records, and returns the recording, or nil when the device fails. The
 // memory that f frees is kept for the graph until Close.
 //
-// On a CPU Launch calls f again, on a GPU it does what f asked for the first time. That is the same, on every device,
-// because f leaves what lives as it found it: an array that f makes and does not free, or frees and did not make, is a
-// mistake and panics (make intermediates inside a Scope of f, results outside). Copies to or from the host, Sync, and
-// other graphs have no place in a recording; they fail with an error, and nothing is recorded. What Record cannot see
-// is what f does to variables of the program: f asks for the same operations each time.
+// Launch does what f asked for when it was recorded, and does not call f: on a CPU too, where it allocates nothing, so
+// that a step of a small network costs its arithmetic alone. f leaves what lives as it found it: an array that f makes
+// and does not free, or frees and did not make, is a mistake and panics (make intermediates inside a Scope of f, results
+// outside). Copies to or from the host, Sync, and other graphs have no place in a recording; they fail with an error, and
+// nothing is recorded. What Record cannot see is what f does to variables of the program: numbers that change from launch
+// to launch are in arrays.
 //
 // A recording starts by waiting for what was asked before, and with all free memory; a step that also runs unrecorded
 // runs so first.

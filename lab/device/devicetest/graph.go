@@ -128,8 +128,7 @@ func failedRecord(t *testing.T, d *device.Device) {
 	}
 }
 
-// keptByRecord: a recording that changes what lives would mean one thing on a device that calls f again and another on
-// one that does not; it panics, and the device goes on.
+// keptByRecord: a recording that changes what lives could not be launched again; it panics, and the device goes on.
 func keptByRecord(t *testing.T, d *device.Device) {
 	a := d.Zeros(device.Float32, 3)
 	defer a.Free()

@@ -113,34 +113,48 @@ func (c correlation[T]) cotangents(buf []T, first, n, from, width int) {
 	}
 }
 
-// accumulator is room for the rows of all strips.
-func (c correlation[T]) accumulator(p *pad[T], groups int) (acc []T, strips [][]T) {
-	sizes, total := make([]int, len(c.widths)), 0
-	for s, width := range c.widths {
-		team := c.e.k.TapGroups(width)
-		sizes[s] = (groups + team - 1) / team * team * cpu.Group * width
-		total += sizes[s]
-	}
-	acc = p.buf(1, total)
-	rest := acc
-	for _, n := range sizes {
-		strips, rest = append(strips, rest[:n]), rest[n:]
-	}
-	return acc, strips
+// share is channels lo to hi of x as one worker takes them: the rows of its sums, where the positions of a whole batch
+// and of the last one read, and where the rows of each strip lie in its accumulator, which ends with the last.
+type share struct {
+	lo, hi      int
+	rows        tapRows
+	batch, last cpu.Offsets
+	strips      []int
 }
 
-// sum adds the examples first … first+n−1 to the strips.
-func (c correlation[T]) sum(p *pad[T], strips [][]T, r tapRows, offsets cpu.Offsets, first, n, lo, hi int) {
-	image := p.buf(0, c.batch*(hi-lo)*c.pad.plane()+cpu.Group*max(r.step, 1))
-	c.images(image, first, n, lo, hi)
+func (c correlation[T]) share(lo, hi int) *share {
+	s := &share{lo: lo, hi: hi, rows: c.rows(lo, hi), strips: []int{0}}
+	s.batch = cpu.NewOffsets[T](c.reads(hi-lo, c.batch))
+	s.last = cpu.NewOffsets[T](c.reads(hi-lo, (c.n-1)%c.batch+1))
+	at, groups := 0, len(s.rows.groups)
+	for _, width := range c.widths {
+		team := c.e.k.TapGroups(width)
+		at += (groups + team - 1) / team * team * cpu.Group * width
+		s.strips = append(s.strips, at)
+	}
+	return s
+}
+
+// sum adds the examples from first on, a batch at most, to the strips in acc, and returns the next.
+func (c correlation[T]) sum(p *pad[T], acc []T, s *share, first int) (next int) {
+	n, offsets := c.batch, s.batch
+	if first+n >= c.n {
+		n, offsets = c.n-first, s.last
+	}
+	image := p.buf(0, c.batch*(s.hi-s.lo)*c.pad.plane()+cpu.Group*max(s.rows.step, 1))
+	c.images(image, first, n, s.lo, s.hi)
 	from := 0
-	for s, width := range c.widths {
+	for i, width := range c.widths {
 		d := p.buf(2, n*c.positions*width)
 		c.cotangents(d, first, n, from, width)
-		c.e.k.SumTaps(strips[s], image, r.groups, r.step, offsets, d, width)
+		c.e.k.SumTaps(acc[s.strips[i]:s.strips[i+1]], image, s.rows.groups, s.rows.step, offsets, d, width)
 		from += width
 	}
+	return first + n
 }
+
+// size is the elements of the accumulator.
+func (s *share) size() int { return s.strips[len(s.strips)-1] }
 
 // ConvWeight is dW += Σ_n dy_n ⋆ x_n. Channels of x are dealt out; each element's sum goes through the examples in order.
 func (e *engine[T]) ConvWeight(dw, x, dy tensor, w backend.Window) error {
@@ -151,34 +165,38 @@ func (e *engine[T]) ConvWeight(dw, x, dy tensor, w backend.Window) error {
 		return e.Gemm(matrix(dw, dw.Shape[0]), 1, matrix(dy, x.Shape[0]), true, matrix(x, x.Shape[0]), false, 1)
 	}
 	c := newCorrelation(e, x, dy, w)
-	share := c.in
+	size := c.in
 	if team := e.workers(); team > 1 {
-		share = max(cpu.Group, roundUp((c.in+2*team-1)/(2*team), cpu.Group))
+		size = max(cpu.Group, roundUp((c.in+2*team-1)/(2*team), cpu.Group))
+	}
+	var shares []*share
+	for lo := 0; lo < c.in; lo += size {
+		shares = append(shares, c.share(lo, min(lo+size, c.in)))
 	}
 	to := view[T](dw)
-	e.eachPad(c.in, share, func(p *pad[T], lo, hi int) {
-		r := c.rows(lo, hi)
-		acc, strips := c.accumulator(p, len(r.groups))
-		clear(acc)
-		for first := 0; first < c.n; first += c.batch {
-			n := min(c.batch, c.n-first)
-			c.sum(p, strips, r, cpu.NewOffsets[T](c.reads(hi-lo, n)), first, n, lo, hi)
+	e.eachPad(len(shares), 1, func(p *pad[T], lo, hi int) {
+		for _, s := range shares[lo:hi] {
+			acc := p.zeros(1, s.size())
+			for first := 0; first < c.n; {
+				first = c.sum(p, acc, s, first)
+			}
+			c.addTo(to, acc, s)
 		}
-		c.addTo(to, strips, r, lo)
 	})
 	return nil
 }
 
-// addTo adds the rows to dw, whose channels of x begin at lo.
-func (c correlation[T]) addTo(dw []T, strips [][]T, r tapRows, lo int) {
+// addTo adds the rows to dw.
+func (c correlation[T]) addTo(dw, acc []T, s *share) {
 	area := len(c.pad.rows.phases[0].taps) * len(c.pad.cols.phases[0].taps)
 	from := 0
-	for s, width := range c.widths {
+	for i, width := range c.widths {
+		strip := acc[s.strips[i]:]
 		for o := range min(width, c.out-from) {
-			to := dw[((from+o)*c.in+lo)*area:]
-			for row, k := range r.of {
+			to := dw[((from+o)*c.in+s.lo)*area:]
+			for row, k := range s.rows.of {
 				if k >= 0 {
-					to[k] += strips[s][row*width+o]
+					to[k] += strip[row*width+o]
 				}
 			}
 		}
@@ -194,24 +212,23 @@ func (e *engine[T]) ConvSquares(squares, x, dy tensor, w backend.Window) error {
 	}
 	c := newCorrelation(e, x, dy, w)
 	c.batch = 1
-	r, offsets := c.rows(0, c.in), cpu.NewOffsets[T](c.reads(c.in, 1))
+	s := c.share(0, c.in)
 	e.eachPad(c.n, 1, func(p *pad[T], lo, hi int) {
 		for i := lo; i < hi; i++ {
-			acc, strips := c.accumulator(p, len(r.groups))
-			clear(acc)
-			c.sum(p, strips, r, offsets, i, 1, 0, c.in)
-			to[i] += T(c.norm(strips, r))
+			acc := p.zeros(1, s.size())
+			c.sum(p, acc, s, i)
+			to[i] += T(c.norm(acc, s))
 		}
 	})
 	return nil
 }
 
 // norm is the sum of the squares of the rows.
-func (c correlation[T]) norm(strips [][]T, r tapRows) (sum float64) {
-	for s, width := range c.widths {
-		for row, k := range r.of {
+func (c correlation[T]) norm(acc []T, s *share) (sum float64) {
+	for i, width := range c.widths {
+		for row, k := range s.rows.of {
 			if k >= 0 {
-				v := strips[s][row*width : (row+1)*width]
+				v := acc[s.strips[i]+row*width:][:width]
 				sum += dots(v, v)
 			}
 		}

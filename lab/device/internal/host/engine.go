@@ -47,6 +47,13 @@ func (p *pad[T]) buf(i, n int) []T {
 	return p.bufs[i][:n]
 }
 
+// zeros is buf with zeros.
+func (p *pad[T]) zeros(i, n int) []T {
+	b := p.buf(i, n)
+	clear(b)
+	return b
+}
+
 // is64 tells float64 from float32; the compiler knows the answer.
 func is64[T cpu.Float]() bool { return unsafe.Sizeof(T(0)) == 8 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"coupling/lab/device/cpu"
@@ -47,26 +48,20 @@ func (p pooling) each(visit func(o, at, n int)) {
 func (e *engine[T]) MaxPool(y, index, x tensor, w backend.Window) error {
 	p := newPooling(w, x, y)
 	ys, is, xs := view[T](y), view[int32](index), view[T](x)
+	at := p.windows()
 	e.planes(x, p.in, p.out, func(i int) {
-		largestOf(p, ys[i*p.out:(i+1)*p.out], is[i*p.out:(i+1)*p.out], xs[i*p.in:(i+1)*p.in])
+		largestOf(p, at, ys[i*p.out:(i+1)*p.out], is[i*p.out:(i+1)*p.out], xs[i*p.in:(i+1)*p.in])
 	})
 	return nil
 }
 
-// largestOf does a plane. Windows that lie inside know where their elements are; the others look.
-func largestOf[T cpu.Float](p pooling, y []T, index []int32, x []T) {
-	inner, edge := p.offsets(), []int(nil)
-	top, bottom := p.rows.inside()
-	left, right := p.cols.inside()
+// largestOf does a plane, given the offsets of each window's elements.
+func largestOf[T cpu.Float](p pooling, windows [][]int, y []T, index []int32, x []T) {
 	for oy := range p.rows.out {
 		for ox := range p.cols.out {
-			offsets := inner
-			if oy < top || oy >= bottom || ox < left || ox >= right {
-				edge = p.window(edge[:0], oy, ox)
-				offsets = edge
-			}
-			at := first(x, oy*p.rows.stride*p.cols.in+ox*p.cols.stride, offsets)
-			y[oy*p.cols.out+ox], index[oy*p.cols.out+ox] = x[at], int32(at)
+			o := oy*p.cols.out + ox
+			at := first(x, oy*p.rows.stride*p.cols.in+ox*p.cols.stride, windows[o])
+			y[o], index[o] = x[at], int32(at)
 		}
 	}
 }
@@ -96,27 +91,33 @@ func first[T cpu.Float](x []T, from int, offsets []int) int {
 	return at
 }
 
-// inside is the outputs lo ≤ o < hi whose taps all read inside.
-func (a axis) inside() (lo, hi int) {
-	hi = a.out
-	for _, t := range a.taps {
-		lo, hi = max(lo, t.lo), min(hi, t.hi)
-	}
-	return lo, hi
-}
-
-// offsets is where the elements of a window lie from its origin, which is where it would start without padding.
-func (p pooling) offsets() (at []int) {
-	for _, r := range p.rows.taps {
-		for _, c := range p.cols.taps {
-			at = append(at, r.from*p.cols.in+c.from)
+// windows is where the elements of each window lie from its origin, which is where it would start without padding. Those
+// that lie inside share one list.
+func (p pooling) windows() [][]int {
+	all := make([][]int, p.out)
+	var inner []int
+	for oy := range p.rows.out {
+		for ox := range p.cols.out {
+			if o := oy*p.cols.out + ox; p.rows.covers(oy) && p.cols.covers(ox) {
+				if inner == nil {
+					inner = p.window(oy, ox)
+				}
+				all[o] = inner
+			} else {
+				all[o] = p.window(oy, ox)
+			}
 		}
 	}
-	return at
+	return all
 }
 
-// window appends the offsets of those that are inside.
-func (p pooling) window(at []int, oy, ox int) []int {
+// covers says that all taps of output o read inside.
+func (a axis) covers(o int) bool {
+	return !slices.ContainsFunc(a.taps, func(t tap) bool { return o < t.lo || o >= t.hi })
+}
+
+// window is the offsets of one.
+func (p pooling) window(oy, ox int) (at []int) {
 	for _, r := range p.rows.taps {
 		for _, c := range p.cols.taps {
 			if r.lo <= oy && oy < r.hi && c.lo <= ox && ox < c.hi {

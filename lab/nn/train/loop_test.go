@@ -1,0 +1,183 @@
+package train_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"coupling/lab/device"
+	"coupling/lab/nn"
+	"coupling/lab/nn/train"
+)
+
+// classify is a training of a small convolutional network with everything that a step may have.
+type classify struct {
+	dev       *device.Device
+	net       nn.Layer
+	opt       *train.Optimiser
+	mean      *train.EMA
+	x, labels *device.Array
+	plain     bool
+	step      *device.Graph
+}
+
+type pictures struct {
+	pixels []float32
+	labels []int32
+}
+
+func newClassify(dev *device.Device) *classify {
+	const n = 6
+	conv := func(in, out, stride int) nn.Layer {
+		return &nn.Conv2D{In: in, Out: out, Window: device.SquareWindow(3, stride, 1)}
+	}
+	c := &classify{dev: dev, net: nn.Seq(
+		conv(1, 4, 1), &nn.BatchNorm{Channels: 4}, nn.ReLU(), &nn.MaxPool{Window: device.SquareWindow(3, 2, 1)},
+		conv(4, 6, 2), &nn.InstanceNormPlus{Channels: 6}, nn.SiLU(), &nn.AvgPool{Window: device.SquareWindow(2, 2, 0)},
+		nn.Flatten(), &nn.Dense{In: 24, Out: 5}, nn.ELU(), &nn.Dense{In: 5, Out: 3})}
+	c.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
+	c.opt, c.mean = train.Adam{Rate: .01, Clip: 1}.For(c.net.Params()), train.NewEMA(.9, c.net.Params())
+	c.opt.Average(c.mean)
+	c.x, c.labels = dev.New(device.Float32, n, 1, 16, 16), dev.New(device.Int32, n)
+	return c
+}
+
+// pass is what a step asks of the device.
+func (c *classify) pass() {
+	defer c.dev.Scope().Close()
+	nn.ZeroGrads(c.net.Params())
+	p := &nn.Pass{Training: true, ParamsOnly: true}
+	y := c.net.Forward(p, c.x)
+	dy := y.Like()
+	device.CrossEntropy(c.dev.New(device.Float32, y.Dim(0)), dy, y, c.labels)
+	c.net.VJP(p, dy)
+	c.opt.Step()
+}
+
+func (c *classify) prepare(step int, b *pictures) {
+	if b.pixels == nil {
+		b.pixels, b.labels = make([]float32, c.x.Len()), make([]int32, c.labels.Len())
+	}
+	for i := range b.pixels {
+		b.pixels[i] = float32((i*i+step)%7) / 7
+	}
+	for i := range b.labels {
+		b.labels[i] = int32(i+step) % 3
+	}
+}
+
+func (c *classify) do(step int, b *pictures) error {
+	c.x.Set32(b.pixels)
+	c.labels.SetInts(b.labels)
+	c.opt.SetFactor(1 / float64(1+step))
+	c.mean.SetDecay(min(.9, float64(1+step)/float64(10+step)))
+	switch {
+	case c.plain:
+		c.pass()
+	case c.step == nil:
+		c.step = c.dev.Record(c.pass)
+	default:
+		c.step.Launch()
+	}
+	return c.dev.Err()
+}
+
+func (c *classify) numbers(t *testing.T) (all []float64) {
+	for _, p := range append(c.net.Params(), c.mean.State()[:3]...) {
+		all = append(all, floats(t, p.Value)...)
+	}
+	return all
+}
+
+// unrecorded is the numbers after some steps, one after the other.
+func unrecorded(t *testing.T, steps int) []float64 {
+	dev := open(t)
+	defer dev.Scope().Close()
+	c := newClassify(dev)
+	c.plain = true
+	var b pictures
+	for k := range steps {
+		c.prepare(k, &b)
+		if err := c.do(k, &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c.numbers(t)
+}
+
+// A loop that records its step gives the bits of one that does not, and allocates nothing after its first steps, with one
+// worker or several.
+func TestLoopOnDevice(t *testing.T) {
+	const steps = 12
+	want := unrecorded(t, steps)
+	for _, workers := range []int{1, 3} {
+		dev := open(t)
+		if dev.Info().Kind == "cpu" {
+			var err error
+			if dev, err = (device.CPU{Workers: workers}).Open(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		scope := dev.Scope()
+		c := newClassify(dev)
+		var mallocs []uint64
+		var stats runtime.MemStats
+		loop := train.Loop[pictures]{Steps: steps, Prepare: c.prepare, Step: func(k int, b *pictures) error {
+			err := c.do(k, b)
+			if k > 3 {
+				runtime.ReadMemStats(&stats)
+				mallocs = append(mallocs, stats.Mallocs)
+			}
+			return err
+		}}
+		mallocs = make([]uint64, 0, steps)
+		if err := loop.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.numbers(t); !slices.Equal(got, want) {
+			t.Errorf("%d workers: other parameters than without a recording", workers)
+		}
+		b := &pictures{}
+		c.prepare(steps, b)
+		if per := testing.AllocsPerRun(5, func() { _ = c.do(steps, b) }); per > 0 && dev.Info().Kind == "cpu" {
+			t.Errorf("%d workers: %v allocations a step", workers, per)
+		}
+		if first, last := mallocs[0], mallocs[len(mallocs)-1]; last-first > 4*steps && dev.Info().Kind == "cpu" { // goroutines are the runtime's to make anew
+			t.Errorf("%d workers: %d allocations in %d steps of a loop", workers, last-first, len(mallocs)-1)
+		}
+		c.step.Close()
+		scope.Close()
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The first error ends a loop, whatever is under way; a loop without steps makes none.
+func TestLoopEnds(t *testing.T) {
+	failed := errors.New("failed")
+	var seen []string
+	l := train.Loop[int]{First: 2, Steps: 9, Prepare: func(k int, b *int) { *b = k }, Step: func(k int, b *int) error {
+		seen = append(seen, fmt.Sprint(k, *b))
+		if k == 4 {
+			return failed
+		}
+		return nil
+	}}
+	if err := l.Run(t.Context()); !errors.Is(err, failed) || !slices.Equal(seen, []string{"2 2", "3 3", "4 4"}) {
+		t.Errorf("%v after %v", err, seen)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	l.First = 9
+	if err := l.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
