@@ -1,4 +1,5 @@
-// Package durable writes files that survive crashes: whole or not at all, and locked against other processes.
+// Package durable writes files that survive crashes: it replaces a file whole or not at all, and
+// locks files against other processes.
 package durable
 
 import (
@@ -16,12 +17,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrLocked marks a file that another process, or another part of this one, has locked.
+// ErrLocked marks a file that is locked by another process, or by another part of this one.
 var ErrLocked = errors.New("in use by another process")
 
-// WriteFile puts what fill writes at path, whole or not at all: in PATH.*.tmp, which is synced and renamed. It makes the folders above. A
-// process that is killed leaves the old file, and may leave the temporary one. The umask lowers mode. What is there and is no regular
-// file (a pipe, a device) is written to directly; a link is followed.
+// WriteFile writes the output of fill to path, whole or not at all: to PATH.*.tmp, which is then
+// synced and renamed. It makes missing folders. A killed process leaves the old file, and may leave
+// the temporary one. The umask lowers mode. An existing path that is not a regular file (a pipe, a
+// device) is written directly; a link is followed.
 func WriteFile(path string, mode fs.FileMode, fill func(w io.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -59,7 +61,7 @@ func WriteFile(path string, mode fs.FileMode, fill func(w io.Writer) error) (err
 	return nil
 }
 
-// Write is [WriteFile] of b, which all may read.
+// Write is [WriteFile] of b with mode 0666.
 func Write(path string, b []byte) error {
 	return WriteFile(path, 0o666, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
@@ -90,7 +92,8 @@ func Digest(path string) (sum string, size int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
-// SyncFolder writes the names in a folder to the disk. Not every system can; a rename is whole all the same.
+// SyncFolder writes the names in a folder to the disk. Not every system can; a rename is atomic in
+// any case.
 func SyncFolder(dir string) {
 	if f, err := os.Open(dir); err == nil {
 		_ = f.Sync()
@@ -98,9 +101,9 @@ func SyncFolder(dir string) {
 	}
 }
 
-// TryLock locks the file at path, which it creates if need be, until it is closed or the process dies. Nothing is to be written there: a
-// lock keeps readers out on some systems. The error wraps ErrLocked where it is locked already, or was removed by its last owner in
-// the meantime.
+// TryLock locks the file at path, which it creates if need be, until it is closed or the process
+// dies. Do not write to it: on some systems a lock keeps readers out. The error wraps ErrLocked if
+// it is already locked, or if its last owner removed it in the meantime.
 func TryLock(path string) (io.Closer, error) {
 	f := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	ok, err := f.TryLock()
@@ -113,7 +116,7 @@ func TryLock(path string) (io.Closer, error) {
 	return f, nil
 }
 
-// isNamed says whether f is the file at path.
+// isNamed reports whether f is the file at path.
 func isNamed(f *flock.Flock, path string) bool {
 	own, err := f.Stat()
 	if err != nil {

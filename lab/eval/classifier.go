@@ -16,23 +16,23 @@ type Classifier struct {
 	Kind     Kind
 	Protocol Protocol
 	Width    int        // MLP: hidden units, CNN and LeNet: channels of the first convolution; 0: 100, 32 and 6
-	Epochs   int        // at most so many, or iterations of L-BFGS; 0: the protocol's
-	Trace    func(Step) // sees every epoch or iteration; may be nil
+	Epochs   int        // the largest number of epochs, or of iterations of L-BFGS; 0: the protocol's
+	Trace    func(Step) // called after every epoch or iteration; may be nil
 }
 
 // Step is the state of a training after an epoch, or an iteration of L-BFGS.
 type Step struct {
-	Epoch, Epochs int     // from 1, and how many there are at most
+	Epoch, Epochs int     // from 1, and their largest number
 	Loss          float64 // mean cross-entropy over the epoch
-	HeldOut       float64 // accuracy on what is held out, 0 where nothing is
+	HeldOut       float64 // accuracy on the held-out images, 0 if there are none
 }
 
-// Run is how a training went.
+// Run describes a finished training.
 type Run struct {
 	Epochs   int     // done, or iterations
 	Best     int     // whose weights are kept
 	Loss     float64 // mean cross-entropy, with L-BFGS the objective over the number of images, in the last epoch
-	HeldOut  float64 // accuracy of the kept weights on what was held out, 0 where nothing was
+	HeldOut  float64 // accuracy of the kept weights on the held-out images, 0 if there were none
 	Examples int     // trained on, without those held out
 	Status   Status
 }
@@ -41,15 +41,17 @@ type Run struct {
 type Status int
 
 const (
-	// Complete is the number of epochs that the protocol means to do.
+	// Complete means that all epochs of the protocol were done.
 	Complete Status = iota
-	// Patience is no better accuracy on what is held out in so many epochs.
+	// Patience means that the accuracy on the held-out images did not improve for the protocol's
+	// number of epochs.
 	Patience
-	// Converged is a gradient of L-BFGS under its tolerance.
+	// Converged means that the gradient of L-BFGS is below its tolerance.
 	Converged
-	// Stalled is L-BFGS that finds no lower value in float32.
+	// Stalled means that L-BFGS found no lower value.
 	Stalled
-	// Limit is Epochs, or the protocol's largest number: it might have gone on.
+	// Limit means that Epochs, or the protocol's largest number, was reached before another
+	// criterion.
 	Limit
 )
 
@@ -61,7 +63,7 @@ func (s Status) String() string {
 	return names[s]
 }
 
-// Report is what a classifier that was trained on one set of images is worth on another.
+// Report is the result on one set of images of a classifier trained on another.
 type Report struct {
 	Score
 	Run      Run

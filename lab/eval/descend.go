@@ -12,7 +12,7 @@ import (
 	"coupling/lab/nn/train"
 )
 
-// trainer is a training by gradient descent, with what it needs at every step.
+// trainer is the state of a training by gradient descent.
 type trainer struct {
 	*Model
 	recipe
@@ -114,7 +114,7 @@ func (m *Model) back(p *nn.Pass, rows []float32, labels []int32, factor float64)
 	m.body.VJP(p, m.last.VJP(p, grad))
 	each, err := losses.Get32()
 	if err != nil {
-		return 0 // the device keeps it
+		return 0 // the device keeps the error
 	}
 	for _, v := range each {
 		loss += float64(v)
@@ -122,7 +122,7 @@ func (m *Model) back(p *nn.Pass, rows []float32, labels []int32, factor float64)
 	return loss
 }
 
-// look tests on what is held out, keeps the weights where they are the best so far, and reports.
+// look tests on the held-out images, keeps the weights if they are the best so far, and reports.
 func (t *trainer) look(ctx context.Context, held *data.Images, best *snapshot) error {
 	run := &t.Run
 	if t.patience == 0 {

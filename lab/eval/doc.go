@@ -1,4 +1,4 @@
-// Package eval says what a generated data set is worth.
+// Package eval measures the quality of a generated data set.
 //
 //	Classifier  trained on synthetic images, tested on real ones: logistic regression, MLP, CNN, LeNet
 //	Nearest     the same with the label of the nearest image
@@ -10,8 +10,8 @@
 //
 // # A worked example
 //
-// A generator of digits wrote 60,000 images with labels to a file. Their utility is the accuracy on MNIST's test images
-// of classifiers that never saw a real image:
+// A generator of digits wrote 60,000 images with labels to a file. Their utility is the accuracy,
+// on MNIST's test images, of classifiers that were trained without real images:
 //
 //	synthetic, err := data.Load("digits.npy")
 //	real, err := data.MNIST(ctx, data.From{}, data.Test)
@@ -20,9 +20,9 @@
 //		…
 //	}
 //
-// Beside it belongs the accuracy of the same classifiers trained on real images, which bounds it in practice. On all of
-// MNIST by Quick, measured with BenchmarkMNIST, one seed, on two cores that other work shared (times are wall-clock, so
-// at most what idle cores need):
+// Compare it with the accuracy of the same classifiers trained on real images, which is an upper
+// bound in practice. On all of MNIST by Quick, measured with BenchmarkMNIST, one seed, on two cores
+// that other work shared (times are wall-clock, so at most what idle cores need):
 //
 //	logistic regression  92.4%    4 s
 //	MLP                  97.5%   19 s
@@ -32,16 +32,16 @@
 //
 // # Three protocols
 //
-// Papers differ in how they train these classifiers, and numbers of different protocols cannot be compared. Code is what
-// DP-Sinkhorn's published code does, Paper what its text says, Quick is ours and the one for two cores. Runs say why they
-// ended, and intervals are those of the test set alone: the spread between generators and trainings is seen by
-// repeating, five times in the paper.
+// Papers differ in how they train these classifiers, and numbers of different protocols cannot be
+// compared. Code is the protocol of DP-Sinkhorn's published code, Paper that of its text, and Quick
+// is ours, for two cores. A Run says why it ended. Intervals cover only the test set; repeat the
+// experiment (five times in the paper) to see the spread between generators and trainings.
 //
 // # Conventions
 //
-// Images are data.Images with labels, whose Lo is shown to networks as −1 and Hi as 1. Networks are float32, on any
-// device; the same seed and kind of device give the same bits. Randomness (initial weights, hold-out, order, dropout)
-// comes from the *rand.Rand.
+// Images are data.Images with labels, scaled for networks so that Lo is −1 and Hi is 1. Networks
+// are float32, on any device; the same seed and kind of device give the same bits. Randomness
+// (initial weights, hold-out, order, dropout) comes from the *rand.Rand.
 //
 // Sources: Cao et al. (2021), "Don't generate me", appendix D.2, and nv-tlabs/DP-Sinkhorn_code; LeCun et al. (1998);
 // Wilson (1927).

@@ -13,8 +13,8 @@ import (
 	"coupling/lab/nn"
 )
 
-// What scikit-learn and, below it, SciPy's L-BFGS-B stop at: the largest entry of the gradient of the sum over
-// examples, and the relative decrease of an iteration.
+// The stopping rule of scikit-learn and of SciPy's L-BFGS-B below it: the largest entry of the
+// gradient of the sum over examples, and the relative decrease of an iteration.
 const (
 	gradientTolerance = 1e-4
 	valueTolerance    = 2.2e-9
@@ -23,9 +23,9 @@ const (
 // minimiseBatch is how many images are on the device beside their logits at a time.
 const minimiseBatch = 4096
 
-// objective is (Σ_i cross-entropy_i + ½|W|²)/n of multinomial logistic regression and its gradient; the bias is not
-// penalised. It is float64: in float32 the value of a sum hides the last percents of the way. It remembers the last
-// point.
+// objective is (Σ_i cross-entropy_i + ½|W|²)/n of multinomial logistic regression and its gradient;
+// the bias is not penalised. It is float64, since in float32 the rounding of the sum hides the last
+// improvements. It caches the last point.
 type objective struct {
 	ctx    context.Context
 	dev    *device.Device
@@ -41,7 +41,7 @@ type objective struct {
 func (m *Model) minimise(ctx context.Context, images *data.Images, r recipe) error {
 	defer m.dev.Scope().Close()
 	o := &objective{ctx: ctx, dev: m.dev, layer: &nn.Dense{In: m.Shape.pixels(), Out: m.Shape.Classes}, images: images}
-	o.layer.Init(m.dev, device.Float64, rand.New(rand.NewPCG(0, 0))) // what it draws is overwritten
+	o.layer.Init(m.dev, device.Float64, rand.New(rand.NewPCG(0, 0))) // the drawn weights are overwritten
 	for _, k := range images.Labels {
 		o.labels = append(o.labels, int32(k))
 	}
@@ -80,7 +80,7 @@ func (m *Model) minimise(ctx context.Context, images *data.Images, r recipe) err
 	return m.dev.Sync()
 }
 
-// ended is why L-BFGS stopped. An error is that of a line search that finds nothing lower.
+// ended says why L-BFGS stopped. An error is that of a line search that found no lower value.
 func ended(s optimize.Status, err error) Status {
 	switch {
 	case err != nil:
@@ -99,8 +99,8 @@ func put(params []*nn.Param, x []float64) {
 	}
 }
 
-// visit computes value and gradient at x. Where it is cancelled or the device fails, the value is of no use, and Status
-// says so.
+// visit computes value and gradient at x. If it is cancelled or the device fails, the value is
+// invalid, and Status says so.
 func (o *objective) visit(x []float64) {
 	if slices.Equal(o.at, x) {
 		return
@@ -148,13 +148,13 @@ func (o *objective) add(lo, hi int) (loss float64) {
 	return loss
 }
 
-// recorder sees the iterations of an optimisation.
+// recorder passes the iterations of an optimisation to Trace.
 type recorder func(s *optimize.Stats, loss float64)
 
 // Init does nothing.
 func (recorder) Init() error { return nil }
 
-// Record hands on what ends an iteration.
+// Record handles the end of an iteration.
 func (r recorder) Record(l *optimize.Location, op optimize.Operation, s *optimize.Stats) error {
 	if op == optimize.MajorIteration {
 		r(s, l.F)

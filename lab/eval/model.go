@@ -110,8 +110,8 @@ func (m *Model) Certainty(ctx context.Context, images *data.Images) ([]float64, 
 	return out, err
 }
 
-// Features returns what the last layer sees of each image, a row each: 100 numbers for the MLP, 128 for the CNN, 84 for
-// LeNet.
+// Features returns the input of the last layer for each image, as a row: 100 numbers for the MLP,
+// 128 for the CNN, 84 for LeNet.
 func (m *Model) Features(ctx context.Context, images *data.Images) (*mat.Dense, error) {
 	var rows []float64
 	width := 0
@@ -146,7 +146,8 @@ func (m *Model) Test(ctx context.Context, real *data.Images) (*Score, error) {
 	return NewScore(real.Labels, predicted)
 }
 
-// each passes all images through the network, a batch at a time, and hands on rows of logits or of features.
+// each runs all images through the network, a batch at a time, and calls f with rows of logits or
+// of features.
 func (m *Model) each(ctx context.Context, images *data.Images, logits bool, see func(rows []float32, width int)) error {
 	if err := m.fits(images); err != nil {
 		return err

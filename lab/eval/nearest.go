@@ -9,8 +9,9 @@ import (
 	"coupling/lab/eval/neighbour"
 )
 
-// Nearest gives each real image the label of its nearest training image, in Euclidean distance with both scaled to
-// [−1, 1]; of equals the first. It draws nothing at random and has nothing to tune. Cost: n·m·pixels.
+// Nearest gives each real image the label of its nearest training image, in Euclidean distance with
+// both scaled to [−1, 1]; of equals the first. It is deterministic and has no parameters. Cost:
+// n·m·pixels.
 func Nearest(ctx context.Context, synthetic, real *data.Images) (*Score, error) {
 	s, err := shapeOf(synthetic)
 	if err != nil {

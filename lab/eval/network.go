@@ -8,7 +8,7 @@ import (
 	"coupling/lab/nn/arch"
 )
 
-// Shape is what a classifier takes and gives.
+// Shape describes the input and output of a classifier.
 type Shape struct {
 	Channels, Height, Width int
 	Classes                 int
@@ -55,7 +55,7 @@ func (c Classifier) network(s Shape) (body *nn.Sequential, last nn.Layer) {
 	return nn.Seq(layers[:n]...), layers[n]
 }
 
-// twoConvolutions is the CNN that the paper speaks of.
+// twoConvolutions is the CNN of the paper.
 func twoConvolutions(s Shape, w int) []nn.Layer {
 	side := ((s.Height-2)/2 - 2) / 2
 	return []nn.Layer{

@@ -34,11 +34,12 @@ const (
 	// LeNet: 5), no hold-out, the last weights. The networks are those of Code, but the CNN drops out a tenth where that
 	// has a half, which pays only after many epochs.
 	Quick Protocol = iota
-	// Code is what the published code of DP-Sinkhorn runs, and what its numbers come from. Logistic regression and
-	// MLP: Adam at 1e-4 with weight decay 1e-6, at most 300 epochs, patience 10 and 30. CNN: gradient descent at 1e-3
-	// without momentum, at most 500 epochs, patience 60. Batches of 512; the last tenth of the training images, in
-	// their order, is held out, and the weights best on it are kept. LeNet, which it has not, is trained as the MLP.
-	// Evaluate makes the dark half of synthetic images black, as the code does.
+	// Code is the protocol of DP-Sinkhorn's published code, from which its numbers come. Logistic
+	// regression and MLP: Adam at 1e-4 with weight decay 1e-6, at most 300 epochs, patience 10 and
+	// 30. CNN: gradient descent at 1e-3 without momentum, at most 500 epochs, patience 60. Batches
+	//     of 512; the last tenth of the training images, in their order, is held out, and the
+	//     weights best on it are kept. LeNet, which that code does not have, is trained like the
+	//     MLP. Evaluate makes the dark half of synthetic images black, as the code does.
 	Code
 	// Paper is what its appendix D.2 says. Logistic regression: scikit-learn's, that is L-BFGS, at most 5,000
 	// iterations, on Σ cross-entropy + ½|W|² of all images, in float64. MLP and CNN: Adam with default parameters, a random tenth

@@ -13,8 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// fingerprint identifies all that a page is made from: the program, the request
-// and the cells.
+// fingerprint identifies the inputs of a page: the program, the request and the cells.
 func fingerprint(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (string, error) {
 	jobs, err := fig.Jobs(set)
 	if err != nil {
@@ -41,8 +40,8 @@ var program = sync.OnceValue(func() (sum string) {
 	return sum
 })
 
-// current returns the page of a figure as an earlier run left it, if that was
-// made from the same and its files are there.
+// current returns the page that an earlier run wrote for a figure, if it has the same fingerprint
+// and its files exist.
 func (o Options) current(name, made string) (Page, bool) {
 	if program() == "" {
 		return Page{}, false

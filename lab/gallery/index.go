@@ -34,8 +34,7 @@ type Chapter struct {
 	Pages       []Page
 }
 
-// arrange fills chapters with pages, and drops those that stay empty. Pages
-// that fit none come last.
+// arrange sorts pages into chapters and drops empty chapters. Pages without a chapter come last.
 func arrange(pages []Page, chapters []Chapter) []Chapter {
 	out := append(slices.Clone(chapters), Chapter{Name: "other", Title: "Other figures"})
 	for _, p := range pages {

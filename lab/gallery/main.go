@@ -14,10 +14,9 @@ import (
 	"coupling/lab"
 )
 
-// Main is the whole of a program that makes one figure: it reads the flags
-// -preset, -seed and -out, computes the cells that the store lacks, writes the
-// pictures and tables, and prints the claims. An interrupt ends it; the next run
-// goes on from there.
+// Main is a complete program that makes one figure: it reads the flags -preset, -seed and -out,
+// computes the cells that the store lacks, writes the pictures and tables, and prints the claims.
+// An interrupt ends it; the next run resumes.
 func Main(fig lab.Figure) {
 	log.SetFlags(0)
 	preset := flag.String("preset", string(lab.Quick), "smoke, quick, full or paper")

@@ -18,7 +18,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Page is one figure as it was written: what the gallery shows of it.
+// A Page is one figure as written to the gallery.
 type Page struct {
 	Name     string    `json:"name"`
 	Title    string    `json:"title"`
@@ -35,7 +35,7 @@ type Page struct {
 	Cells    Cells     `json:"cells"`
 	Error    string    `json:"error,omitzero"` // why there is no figure
 	Thumb    string    `json:"-"`              // the thumbnail beside a README
-	Made     string    `json:"made,omitzero"`  // fingerprint of all that the page was made from
+	Made     string    `json:"made,omitzero"`  // fingerprint of the page's inputs
 }
 
 // A Picture is a picture's files, relative to the gallery's folder.
@@ -62,7 +62,7 @@ type Table struct {
 	File string `json:"file"`
 }
 
-// A Claim is a claim, worded.
+// A Claim is a claim as text.
 type Claim struct {
 	What     string      `json:"what"`
 	Source   string      `json:"source"`
@@ -96,8 +96,7 @@ type Options struct {
 // below o.Dir: PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and
 // PAPER/FIGURE.json.
 //
-// A page that is there already and was made by this very program from the same
-// cells is returned as it is.
+// An existing page that the same program made from the same cells is returned unchanged.
 func Write(s *lab.Store, fig lab.Figure, set lab.Setting, o Options) (Page, error) {
 	page := Describe(fig, set)
 	made, err := fingerprint(s, fig, set, o)

@@ -35,9 +35,9 @@ const (
 	thumbs     = "thumbs"
 )
 
-// WriteReadme writes dir/README.md, which shows each page by a thumbnail, a
-// sentence, its claims and its command, and dir/thumbs. The pictures are read
-// from the gallery's folder out. Thumbnails of figures that are no more are removed.
+// WriteReadme writes dir/README.md, which shows each page by a thumbnail, a sentence, its claims
+// and its command, and dir/thumbs. The pictures are read from the gallery's folder out. Thumbnails
+// of removed figures are deleted.
 func WriteReadme(dir, out string, pages []Page, chapters []Chapter) error {
 	kept := map[string]bool{}
 	for i, p := range pages {
@@ -62,7 +62,7 @@ func WriteReadme(dir, out string, pages []Page, chapters []Chapter) error {
 	return durable.WriteFile(filepath.Join(dir, "README.md"), 0o666, func(w io.Writer) error { return readme.Execute(w, arrange(pages, chapters)) })
 }
 
-// removeOthers removes the thumbnails of dir that are not kept.
+// removeOthers deletes the thumbnails of dir that are not in kept.
 func removeOthers(dir string, kept map[string]bool) error {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

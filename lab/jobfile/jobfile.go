@@ -1,14 +1,13 @@
-// Package jobfile is what all clusters have in common: a file with one job a
-// line, and a command that does line N of it. N is the index of a task in a
-// Slurm array (package slurm), of a pod in an indexed Kubernetes Job, or what GNU
-// parallel counts.
+// Package jobfile is the common interface to clusters: a file with one job on each line, and a
+// command that runs line N. N is the index of a task in a Slurm array (package slurm), of a pod in
+// an indexed Kubernetes Job, or of a job of GNU parallel.
 //
 //	coupling job FILE N --stride M
 //
-// does the lines N, N+M, N+2M, …: with more cells than a scheduler likes tasks,
-// M tasks share them, and each task's share is a sample of the whole sweep.
-// Results come back through the store; a line that is stored already costs one
-// look, so a task that died is simply started again.
+// runs the lines N, N+M, N+2M, …: if there are more cells than a scheduler takes tasks, M tasks
+// share them, and each task's share is a sample of the whole sweep. Results come back through the
+// store. A line whose cell is stored costs one look-up, so a task that died can simply be started
+// again.
 package jobfile
 
 import (
@@ -55,7 +54,7 @@ func Read(path string) ([]lab.Record, error) {
 	return out, nil
 }
 
-// ErrLine says that a file does not have the line that was asked for.
+// ErrLine says that a file does not have the requested line.
 var ErrLine = errors.New("no such line")
 
 // Jobs returns the jobs in lines first, first+stride, … of a file; a stride of 0
@@ -85,9 +84,9 @@ func Jobs(path string, first, stride int, ds []lab.Decoder) ([]lab.Job, error) {
 	return out, nil
 }
 
-// Do does the lines first, first+stride, … of a file one after the other: what a
-// task is. It ends early when ctx does; the cell then leaves its checkpoint and
-// its lock is free. A cell that fails does not stop the others.
+// Do runs the lines first, first+stride, … of a file one after the other, which is the work of a
+// task. It ends early when ctx does; the cell then stores its checkpoint and releases its lock. A
+// cell that fails does not stop the others.
 func Do(ctx context.Context, s *lab.Store, path string, first, stride int, ds []lab.Decoder) error {
 	jobs, err := Jobs(path, first, stride, ds)
 	if err != nil {
@@ -115,7 +114,7 @@ func split(path string) ([][]byte, error) {
 	return out, nil
 }
 
-// Quote returns the words as a shell reads them back. What is plain stays so.
+// Quote returns the words quoted for a shell. Plain words are not changed.
 func Quote(words ...string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -130,5 +129,5 @@ func isPlain(w string) bool {
 	return strings.IndexFunc(w, func(r rune) bool { return !strings.ContainsRune(plain, r) }) < 0
 }
 
-// plain characters mean nothing to a shell.
+// plain characters have no special meaning in a shell.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%"

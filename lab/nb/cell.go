@@ -23,9 +23,9 @@ var Context = sync.OnceValue(func() context.Context {
 // share; see [lab.OpenStore].
 var Store = sync.OnceValue(func() *lab.Store { return Must(lab.OpenStore("")) })
 
-// Setting is the size, seed and device that this notebook asks figures for:
-// $COUPLING_PRESET (smoke, quick, full or paper; default quick), $COUPLING_SEED (default 1)
-// and $COUPLING_DEVICE (default cpu). In a notebook, %env sets them.
+// Setting is the size, seed and device of this notebook's figures: $COUPLING_PRESET (smoke, quick,
+// full or paper; default quick), $COUPLING_SEED (default 1) and $COUPLING_DEVICE (default cpu). In
+// a notebook, %env sets them.
 func Setting() lab.Setting {
 	set, err := settingOf(os.Getenv)
 	Check(err)
@@ -58,8 +58,8 @@ func settingOf(env func(string) string) (lab.Setting, error) {
 	return set, nil
 }
 
-// AtPreset returns the value for the notebook's preset, so that a cell by hand has
-// sizes too: nb.AtPreset(50, 500, 2000). The paper preset takes the full one.
+// AtPreset returns the value for the notebook's preset, for sizes in your own cells:
+// nb.AtPreset(50, 500, 2000). The paper preset takes the full one.
 func AtPreset[T any](smoke, quick, full T) T {
 	return lab.Pick(Setting().Preset, smoke, quick, full, full)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 )
 
-// Film draws one frame for each value beforehand and shows them under a slider
-// that needs no kernel: it also works in exported HTML. Frames are part of the notebook, so keep
-// them to some twenty. Its Stop button and an interrupt leave the frames that there are.
+// Film draws one frame for each value beforehand and shows them under a slider that needs no
+// kernel: it also works in exported HTML. Frames are part of the notebook, so keep them to some
+// twenty. Its Stop button and an interrupt leave the frames drawn so far.
 func Film[V any](label string, values []V, draw func(V) any) {
 	ctx, cancel := context.WithCancel(Context())
 	defer cancel()
@@ -41,7 +41,7 @@ type frame struct {
 //go:embed film.js
 var filmScript string
 
-// filmOf shows the first frame where scripts do not run.
+// filmOf returns the film; where scripts do not run, its first frame is shown.
 func filmOf(label string, frames []frame) string {
 	id := "nb-film-" + gonbui.UniqueId()
 	var b strings.Builder

@@ -14,18 +14,18 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 )
 
-// Live lets the reader of a notebook move through parameters P and draws what
-// they give. It ends with its Stop button, an interrupt, when the page goes away, or after Idle
-// without a move, and leaves the last picture in the notebook. Without a browser it leaves a [Film].
+// Live draws a picture for parameters P that the reader of a notebook moves. It ends with its Stop
+// button, an interrupt, when the page closes, or after Idle without a move, and leaves the last
+// picture in the notebook. Without a browser it leaves a [Film].
 //
-// Pictures are remembered by the lab's key of the parameters, so going back is
-// instant; P must be a type that the lab can store. What Draw computes through the lab is recalled in later cells too:
-// see [Explore].
+// Pictures are cached by the lab's key of the parameters, so going back is instant; P must be a
+// type that the lab can store. Results that Draw computes through the lab are recalled in later
+// cells too: see [Explore].
 type Live[P any] struct {
 	Base     P
 	Controls []Control[P]
-	// Draw returns anything that Show takes. Its context ends when the reader has
-	// moved on from a picture that takes long.
+	// Draw returns anything that Show takes. Its context ends if the picture takes long and the
+	// reader has moved on.
 	Draw func(ctx context.Context, p P) (any, error)
 	// Idle is how long to wait for a move; zero is two minutes.
 	Idle time.Duration
@@ -52,7 +52,7 @@ func Explore[P, R any](e lab.Experiment[P, R], seed uint64, base P, draw func(la
 	}}.Run()
 }
 
-// Run shows the controls and the picture and returns when they are done with.
+// Run shows the controls and the picture, and returns when Live ends.
 func (l Live[P]) Run() {
 	Check(l.check())
 	ctx := Context()
@@ -93,7 +93,7 @@ func (l Live[P]) key(p P) (lab.Key, error) {
 	return lab.Experiment[P, struct{}]{Name: "nb/live"}.Key(0, p)
 }
 
-// session is a Live that runs.
+// session is the state of a running Live.
 type session[P any] struct {
 	live  Live[P]
 	id    string
@@ -101,7 +101,7 @@ type session[P any] struct {
 	seqs  []int // of the newest message of each control
 	cache map[lab.Key]view
 	last  view
-	drawn []int // where last was drawn
+	drawn []int // the position of the last picture
 }
 
 func (s *session[P]) params(at []int) P {
@@ -112,8 +112,8 @@ func (s *session[P]) params(at []int) P {
 	return p
 }
 
-// draw makes the picture at a position. It is the only part that may run beside
-// the loop, and touches nothing of the session but what is fixed.
+// draw makes the picture at a position. Only draw may run beside the loop; it reads only constant
+// fields of the session.
 func (s *session[P]) draw(ctx context.Context, at []int) (view, error) {
 	x, err := s.live.Draw(ctx, s.params(at))
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *session[P]) remember(at []int, v view) {
 	}
 }
 
-// words says where a position is: "ε = 0.01, cost = squared".
+// words describes a position: "ε = 0.01, cost = squared".
 func (s *session[P]) words(at []int) string {
 	var parts []string
 	for i, c := range s.live.Controls {
@@ -143,8 +143,8 @@ func (s *session[P]) words(at []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// obey takes a message of the page, "SEQ:CONTROL:POSITION" or "SEQ:stop:WHY", and
-// reports why to stop, if so. Messages may overtake each other.
+// obey handles a message of the page, "SEQ:CONTROL:POSITION" or "SEQ:stop:WHY", and returns the
+// reason to stop, if any. Messages may arrive out of order.
 func (s *session[P]) obey(m string) (why string) {
 	f := strings.SplitN(m, ":", 3)
 	if len(f) != 3 {
@@ -165,8 +165,7 @@ func (s *session[P]) obey(m string) (why string) {
 	return ""
 }
 
-// still is the film that a notebook without readers gets: the first control
-// moves, the others stay.
+// still is the film for a notebook without a browser: the first control moves, the others stay.
 func (s *session[P]) still(ctx context.Context) error {
 	const most = 5
 	c := s.live.Controls[0]
@@ -190,7 +189,7 @@ func (s *session[P]) still(ctx context.Context) error {
 	return nil
 }
 
-// leave puts the last picture in the place of the controls.
+// leave replaces the controls by the last picture.
 func (s *session[P]) leave(why string) {
 	v := s.last
 	note := html.EscapeString(s.words(s.drawn) + " (" + why + ")")

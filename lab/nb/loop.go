@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// patience is how long a picture that nobody waits for any more may take.
+// patience is how long a picture may still take after the reader has moved on.
 const patience = time.Second
 
-// drawing is a picture under way.
+// drawing is a picture being drawn.
 type drawing struct {
 	at     []int
 	began  time.Time
@@ -68,7 +68,7 @@ func (s *session[P]) listen(ctx context.Context, heard <-chan string, first view
 			}
 			continue
 		case <-timer.C:
-			if busy != nil { // whoever waits for a picture is not idle
+			if busy != nil { // a reader who waits for a picture is not idle
 				timer.Reset(idle)
 				continue
 			}
@@ -89,8 +89,8 @@ func (s *session[P]) listen(ctx context.Context, heard <-chan string, first view
 	}
 }
 
-// finish takes what a drawing has given. One that was cut short says nothing;
-// one that failed says why and is not tried again until the reader moves.
+// finish shows the result of a drawing. A cancelled drawing shows nothing; a failed one shows its
+// error and is not tried again until the reader moves.
 func (s *session[P]) finish(ctx context.Context, d *drawing) {
 	d.cancel()
 	v := d.view
@@ -109,8 +109,7 @@ func (s *session[P]) finish(ctx context.Context, d *drawing) {
 //go:embed show.js
 var showScript string
 
-// show replaces the picture; only its source where that is possible, so that
-// the page does not jump.
+// show replaces the picture, or only its source if possible, so that the page does not jump.
 func (s *session[P]) show(at []int, v view) {
 	s.last, s.drawn = v, slices.Clone(at)
 	src, markup := "", v.markup()

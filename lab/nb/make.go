@@ -11,9 +11,9 @@ import (
 	"coupling/lab"
 )
 
-// Make computes what is missing of a figure at this notebook's [Setting], under
-// a bar, and shows it with its claims. If names are given, only the pictures and tables called so are
-// shown. A second call recalls everything.
+// Make computes the missing cells of a figure at this notebook's [Setting], under a bar, and shows
+// it with its claims. If names are given, only the pictures and tables called so are shown. A
+// second call recalls everything.
 func Make(fig lab.Figure, names ...string) {
 	s, set := Store(), Setting()
 	Check(compute(Context(), s, fig, set))
@@ -29,7 +29,7 @@ func Make(fig lab.Figure, names ...string) {
 	Show(HTML(fmt.Sprintf(`<details><summary>%s</summary>%s</details>`, html.EscapeString(verdicts(claims)), claimTable(claims))))
 }
 
-// verdicts sums claims up in a line: how many hold, how many are not asked at this size, and the
+// verdicts sums claims up in a line: how many hold, how many are not checked at this size, and the
 // names of those that fail.
 func verdicts(claims []lab.Claim) string {
 	score := lab.Score{}
@@ -51,7 +51,7 @@ func heading(fig lab.Figure, set lab.Setting) string {
 		html.EscapeString(fig.Title), fig.Name, set.Preset, html.EscapeString(fig.Sizes[set.Preset]), set.Seed)
 }
 
-// compute has the missing cells of a figure computed.
+// compute computes the missing cells of a figure.
 func compute(ctx context.Context, s *lab.Store, fig lab.Figure, set lab.Setting) error {
 	if _, ok := fig.Sizes[set.Preset]; !ok {
 		return fmt.Errorf("%s has no preset %q", fig.Name, set.Preset)

@@ -17,8 +17,8 @@ func jsString(s string) string {
 	return string(b)
 }
 
-// How a label, its slider and its number stand in a line: Notebook 6 would set
-// them below each other, JupyterLab would not.
+// The layout of a label, its slider and its number in one line: Notebook 6 would otherwise set them
+// below each other.
 const (
 	labelStyle  = "display:inline-flex;align-items:center;gap:.5em;margin:0;font-weight:normal"
 	sliderStyle = "display:inline-block;width:18em;margin:0"

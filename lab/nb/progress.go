@@ -23,8 +23,8 @@ func Progress(ctx context.Context, what string, total int) (context.Context, fun
 	return lab.WithSink(ctx, b.event), b.remove
 }
 
-// bar is a progress bar. It says what it knows ten times a second at most: a
-// browser that is told more falls behind.
+// bar is a progress bar. It is updated at most ten times a second, since a browser cannot keep up
+// with more.
 type bar struct {
 	mu    sync.Mutex
 	id    string

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/plotutil"
 )
 
-// rowsOf are the rows of a []lab.Result, none of anything else.
+// rowsOf are the rows of a []lab.Result; nil for other types.
 func rowsOf(x any) (rows []lab.Row, err error) {
 	v := reflect.ValueOf(x)
 	if v.Kind() != reflect.Slice {
@@ -34,9 +34,8 @@ func rowsOf(x any) (rows []lab.Row, err error) {
 	return rows, nil
 }
 
-// results shows what varies in a sweep: a table, and its first number over the
-// parameter of most values, one line for each choice of the others, averaged over
-// seeds.
+// results shows a sweep: a table, and a plot of its first number over the parameter with the most
+// values, with a line for each choice of the others, averaged over seeds.
 func results(rows []lab.Row) []view {
 	var vary, values []string
 	for _, c := range lab.Columns(rows) {

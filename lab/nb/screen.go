@@ -12,13 +12,13 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
 
-// frontend is what the package asks of a notebook.
+// frontend is what the package needs from a notebook.
 type frontend interface {
 	// put shows v; a later put with the same id, unless empty, replaces it.
 	put(id string, v view)
 	// script runs js in the page and leaves no trace of it.
 	script(js string)
-	// connect returns what the page sends to address, or false if there is no page.
+	// connect returns a channel of the page's messages to address, or false if there is no page.
 	connect(ctx context.Context, address string) (<-chan string, bool)
 	// sync waits until all has been sent.
 	sync()
@@ -60,9 +60,8 @@ func (*gonb) script(js string) {
 
 func (*gonb) sync() { gonbui.Sync() }
 
-// connect proves the channel with a round trip, because the first attempt of a
-// page to reach its kernel is often lost: the kernel answers too late, and then
-// only another attempt helps.
+// connect proves the channel with a round trip, because the first attempt of a page to reach its
+// kernel is often lost: the kernel answers too late, and only another attempt succeeds.
 //
 // A subscription, once made, is kept for the life of the cell: GoNB 0.11.4 locks up
 // when a value arrives for an address that nobody listens to any more.
@@ -96,7 +95,7 @@ func (g *gonb) listen(address string) chan string {
 	comms.Subscribe(address, func(_ string, value string) {
 		select {
 		case ch <- value:
-		default: // nobody reads; never hold up the kernel's pipe
+		default: // nobody reads; never block the kernel's pipe
 		}
 	})
 	if g.opened == nil {

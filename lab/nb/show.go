@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// HTML is shown as it is.
+// HTML is shown unchanged.
 type HTML string
 
 // Show shows things below the cell, in order: figures (a [lab.Drawing]: every
@@ -43,8 +43,8 @@ type view struct {
 	html, text string
 }
 
-// onPage is how large a millimetre of a figure is on the page: pictures are
-// drawn for print, and read on a screen from farther away.
+// onPage is the size of a figure's millimetre on the page: pictures are drawn for print, and a
+// screen is read from farther away.
 const onPage = 1.25 * 96 / 200
 
 func picture(b []byte) (view, error) {
@@ -93,7 +93,7 @@ func views(x any) ([]view, error) {
 	}
 }
 
-// pictured is what can be looked at.
+// pictured is a type with a picture.
 type pictured interface{ Picture() image.Image }
 
 func exhibit(e lab.Exhibit) (out []view, err error) {
@@ -170,7 +170,7 @@ func caption(s string) string {
 	return `<p style="max-width:46em;color:#555;font-size:92%">` + html.EscapeString(s) + "</p>"
 }
 
-// maxRows is how much of a table a notebook shows.
+// maxRows is the largest number of rows that a notebook shows of a table.
 const maxRows = 24
 
 func table(t lab.Table) string {
@@ -198,7 +198,7 @@ func table(t lab.Table) string {
 	return b.String()
 }
 
-// unbroken keeps numbers and names in a line; sentences need several.
+// unbroken keeps numbers and names in one line; sentences may break.
 func unbroken(cell string) string {
 	if utf8.RuneCountInString(cell) > 24 {
 		return ""

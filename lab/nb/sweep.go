@@ -13,14 +13,16 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 )
 
-// Sweep is [lab.Sweep] in this notebook's store, one cell a core, under a bar
-// with a Stop button: it yields in the order of ps. It ends early, without an error, when the button is pressed or the notebook's
-// cell is interrupted: Context().Err() tells the latter. What was stored stays, so the same sweep goes on from there.
+// Sweep is [lab.Sweep] in this notebook's store, one cell on each core, under a bar with a Stop
+// button. It yields in the order of ps. It ends early, without an error, when the button is pressed
+// or the notebook's cell is interrupted: Context().Err() tells the latter. What was stored stays,
+// so the same sweep goes on from there.
 func Sweep[P, R any](e lab.Experiment[P, R], seed uint64, ps []P) iter.Seq2[lab.Result[P, R], error] {
 	return under(lab.Sweep[P, R], e, seed, ps)
 }
 
-// SweepAsLanded is [Sweep] in the order in which cells land: for a [Board] that shows what there is.
+// SweepAsLanded is [Sweep] in the order in which cells finish, for a [Board] that is updated as
+// they do.
 func SweepAsLanded[P, R any](e lab.Experiment[P, R], seed uint64, ps []P) iter.Seq2[lab.Result[P, R], error] {
 	return under(lab.SweepAsLanded[P, R], e, seed, ps)
 }
@@ -40,7 +42,7 @@ func under[P, R any](sweep sweeper[P, R], e lab.Experiment[P, R], seed uint64, p
 		defer func() { sayOtherCode(other) }()
 		for r, err := range sweep(ctx, Store(), e, 0, seed, ps) {
 			if err != nil && ctx.Err() != nil {
-				return // stopped: the rest did not land
+				return // stopped: the rest is unfinished
 			}
 			if r.OtherCode {
 				other++
@@ -52,18 +54,18 @@ func under[P, R any](sweep sweeper[P, R], e lab.Experiment[P, R], seed uint64, p
 	}
 }
 
-// sayOtherCode says that n cells were recalled which other code computed.
+// sayOtherCode reports that n recalled cells were computed by other code.
 func sayOtherCode(n int) {
 	if n > 0 {
 		fmt.Fprintf(os.Stdout, "%d of the recalled cells were computed by other code, or by code that is not known; with %%env COUPLING_RECALL=same they are computed again\n", n)
 	}
 }
 
-// stopButton shows a button, as soon as there is a page to press it on, that
-// calls stop once; nothing waits for the page. The function that it returns removes the button.
+// stopButton shows a button, as soon as there is a page to press it on, that calls stop once;
+// nothing waits for the page. The returned function removes the button.
 func stopButton(ctx context.Context, label string, stop func()) (remove func()) {
 	id, address := "nb-stop-"+gonbui.UniqueId(), "/nb/stop/"+gonbui.UniqueId()
-	page := screen       // not another one's, if the goroutine outlives this one
+	page := screen       // the present screen, even if the goroutine outlives it
 	page.put(id, view{}) // its place
 	ctx, cancel := context.WithCancel(ctx)
 	var mu sync.Mutex // a button does not appear after it was removed
@@ -98,14 +100,14 @@ func stopButton(ctx context.Context, label string, stop func()) (remove func()) 
 	}
 }
 
-// A Board is a place below the cell whose content is replaced: a figure that
-// grows while results land.
+// A Board is a place below the cell whose content can be replaced, such as a figure that grows
+// while results arrive.
 type Board struct{ id string }
 
 // NewBoard makes an empty board.
 func NewBoard() *Board { return &Board{"nb-board-" + gonbui.UniqueId()} }
 
-// Show puts x, anything that [Show] takes, in the place of what the board showed.
+// Show replaces the board's content by x, anything that [Show] takes.
 func (b *Board) Show(x any) {
 	v, err := viewOf(x)
 	Check(err)

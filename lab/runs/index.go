@@ -12,13 +12,13 @@ import (
 	"coupling/lab"
 )
 
-// row is a cell as the page gets it.
+// row is a cell in the form sent to the page.
 type row struct {
 	Key        lab.Key        `json:"key"`
 	Experiment string         `json:"experiment"`
 	State      string         `json:"state"` // of lab.Status
 	Version    int            `json:"version,omitempty"`
-	Seed       string         `json:"seed,omitempty"` // text: a browser's numbers are too short
+	Seed       string         `json:"seed,omitempty"` // text, since a browser's numbers do not hold 64 bits
 	Params     map[string]any `json:"params,omitempty"`
 	Values     map[string]any `json:"values,omitempty"`
 	Start      time.Time      `json:"start,omitzero"`
@@ -30,12 +30,12 @@ type row struct {
 	Artifacts  []lab.Artifact `json:"artifacts,omitempty"`
 }
 
-// index is what is known of the store, and in which order it became known.
+// index is the known content of the store, in the order of its changes.
 type index struct {
 	mu      sync.Mutex
 	rows    map[lab.Key]row
 	records map[lab.Key]lab.Record
-	changes []lab.Key     // in order; a key may be there more than once
+	changes []lab.Key     // in order; a key may occur more than once
 	more    chan struct{} // closed when there are more changes
 	fault   string        // why the last look failed
 }
@@ -44,7 +44,7 @@ func newIndex() *index {
 	return &index{rows: map[lab.Key]row{}, records: map[lab.Key]lab.Record{}, more: make(chan struct{})}
 }
 
-// follow looks at the store until ctx ends.
+// follow scans the store until ctx ends.
 func (x *index) follow(ctx context.Context, s *lab.Store, every time.Duration) {
 	scanner := s.Scan()
 	for ctx.Err() == nil {
@@ -56,7 +56,7 @@ func (x *index) follow(ctx context.Context, s *lab.Store, every time.Duration) {
 	}
 }
 
-// look takes in what is new, in portions, so that a large store shows at once.
+// look reads the changes in portions, so that a large store shows quickly.
 func (x *index) look(ctx context.Context, scanner *lab.Scanner) {
 	var portion []lab.Change
 	fault := ""
@@ -100,9 +100,8 @@ func (x *index) add(portion []lab.Change) {
 	x.more = make(chan struct{})
 }
 
-// since returns up to most rows that changed after the first n changes, each
-// once, how many changes that covers, and a channel that is closed when there
-// are more.
+// since returns up to most rows that changed after the first n changes, each once, the number of
+// changes covered, and a channel that is closed when there are more.
 func (x *index) since(n, most int) (rows []row, covered int, more <-chan struct{}, fault string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -157,8 +156,8 @@ func toRow(c lab.Change) row {
 	return out
 }
 
-// plain is v as JSON can hold it: a number that is none becomes text, which the
-// page reads back; a long list is cut, since nobody looks at it in a table.
+// plain converts v for JSON: NaN and infinities become text, which the page reads back; a long list
+// is cut, since a table cannot show it.
 func plain(v any) any {
 	switch v := v.(type) {
 	case float64:

@@ -26,7 +26,7 @@ var page embed.FS
 // Options of a server.
 type Options struct {
 	Gallery string        // folder of figures that coupling fig has written; may be empty
-	Every   time.Duration // between two looks at the store; 0: a second
+	Every   time.Duration // between two scans of the store; 0: a second
 }
 
 // A Server is the page of one store. It is an [http.Handler].
@@ -34,7 +34,7 @@ type Server struct {
 	store   *lab.Store
 	options Options
 	token   string
-	epoch   string // tells the changes of this server from those of an earlier one
+	epoch   string // distinguishes this server's changes from those of an earlier one
 	index   *index
 	mux     *http.ServeMux
 	stop    context.CancelFunc
@@ -77,8 +77,7 @@ func (v *Server) Path() string { return "/?token=" + v.token }
 
 const cookie = "coupling-runs"
 
-// ServeHTTP lets in who has the token, in the address the first time and from
-// then on in a cookie.
+// ServeHTTP requires the token, in the address the first time and later in a cookie.
 func (v *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
@@ -91,7 +90,7 @@ func (v *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, port, _ := net.SplitHostPort(r.Host)
-	name := cookie + port // cookies of all ports of a host are in one jar
+	name := cookie + port // browsers share cookies between the ports of a host
 	if given := r.URL.Query().Get("token"); given != "" && r.URL.Path == "/" && v.isToken(given) {
 		http.SetCookie(w, &http.Cookie{Name: name, Value: v.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 		http.Redirect(w, r, "/", http.StatusSeeOther) // out of the address bar
@@ -108,7 +107,7 @@ func (v *Server) isToken(s string) bool {
 	return subtle.ConstantTimeCompare([]byte(s), []byte(v.token)) == 1
 }
 
-// local keeps out pages that have their own name resolve to this machine.
+// local refuses requests from pages whose own host name resolves to this machine (DNS rebinding).
 func local(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
@@ -156,11 +155,11 @@ func (v *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// about says what is served.
+// about describes the store and the galleries served.
 func (v *Server) about(w http.ResponseWriter, _ *http.Request) {
 	var pages []gallery.Page
 	if v.options.Gallery != "" {
-		pages, _ = gallery.ReadPages(v.options.Gallery) // a folder that is not there has none
+		pages, _ = gallery.ReadPages(v.options.Gallery) // a missing folder has no pages
 	}
 	reply(w, map[string]any{"store": v.store.Dir, "figures": pages}, nil)
 }
@@ -259,7 +258,7 @@ func (v *Server) export(w http.ResponseWriter, r *http.Request) {
 	for _, key := range ask.Keys {
 		rec, err := v.lookup(string(key))
 		if err != nil {
-			continue // gone since, or never finished
+			continue // removed since, or unfinished
 		}
 		row, err := rec.Flatten()
 		if err != nil {

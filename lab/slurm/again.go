@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// again decides what becomes of lines whose tasks died, and returns those to
-// submit again.
+// again decides about the lines whose tasks died, and returns those to submit again.
 func (f *follower) again(ctx context.Context, dead []*line) (again []*line) {
 	type key struct {
 		sub  *submission
@@ -32,15 +31,15 @@ func (f *follower) again(ctx context.Context, dead []*line) (again []*line) {
 	return again
 }
 
-// death decides about the lines that one task left. A task does them one after
-// the other, so it died of the first of them, and the others never began. Where
-// something of the task has landed not even that is certain (the time limit may
-// have been used up by what landed), and no line is charged: it will be the first
-// of a later task, or more will land before it.
+// death decides about the unfinished lines of one dead task. A task runs its lines one after the
+// other, so it died in the first of them, and the others never began. If the task finished other
+// lines, that line may not be the cause (the finished ones may have used up the time limit), so no
+// line is charged with the death: it will be the first of a later task, or more lines will finish
+// before it.
 func (f *follower) death(ctx context.Context, left []*line) []*line {
 	if f.draining {
 		for _, l := range left {
-			delete(f.open, l.job.Record().Key) // left for another day
+			delete(f.open, l.job.Record().Key) // given up in this run
 		}
 		return nil
 	}
@@ -48,7 +47,7 @@ func (f *follower) death(ctx context.Context, left []*line) []*line {
 	head := left[0]
 	state, sub, task := head.state, head.sub, head.task
 	log, tail := sub.tail(task)
-	if state == "CANCELLED" || state == "DEADLINE" { // which was meant for all of them
+	if state == "CANCELLED" || state == "DEADLINE" { // a person stopped all lines of the task
 		for _, l := range left {
 			f.giveUp(ctx, l, &Error{state, l.tries + 1, log, tail})
 		}

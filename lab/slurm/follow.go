@@ -16,24 +16,24 @@ type follower struct {
 	Executor
 	store    *lab.Store
 	yield    func(lab.Job, error) bool
-	broken   bool // the loop over Run was left
+	broken   bool // the loop over Run ended early
 	draining bool
 	order    []*line
-	open     map[lab.Key]*line // not landed, not given up
+	open     map[lab.Key]*line // neither finished nor given up
 	subs     []*submission
 	most     int // tasks an array may have
 	silent   string
 	spoke    time.Time
 }
 
-// A line is a job under way.
+// A line is a submitted job.
 type line struct {
 	job   lab.Job
 	sub   *submission
 	task  int
-	place int // in the job file: a task does its lines in this order
-	tries int // tasks that died of it
-	ended int // looks in a row at which its task was at an end
+	place int // in the job file: a task runs its lines in this order
+	tries int // tasks that died in it
+	ended int // consecutive polls at which its task had ended
 	state string
 }
 
@@ -67,7 +67,7 @@ func (f *follower) run(ctx context.Context, jobs []lab.Job) error {
 	return f.follow(ctx)
 }
 
-// recall yields what is there and opens the rest.
+// recall yields the stored cells and opens the others.
 func (f *follower) recall(ctx context.Context, jobs []lab.Job) {
 	missing := map[lab.Key]bool{}
 	for _, j := range f.store.Missing(jobs) {
@@ -114,7 +114,7 @@ func (f *follower) pickUp(ctx context.Context, q map[string]tasks) error {
 		for i, id := range lines {
 			l, task := f.open[id.Key], i%sub.tasks
 			if l == nil || l.sub != nil || known[id.Key].Failed || !live(q[sub.name].state[task]) {
-				continue // a cell that failed there is not done a second time by the same task
+				continue // the same task does not repeat a cell that failed there
 			}
 			l.sub, l.task, l.place = sub, task, i
 			n++
@@ -137,7 +137,7 @@ func (f *follower) submit(ctx context.Context, lines []*line) error {
 	jobs := make([]lab.Job, len(lines))
 	for i, l := range lines {
 		jobs[i] = l.job
-		if err := f.store.ClearFailure(l.job); err != nil { // so that a failure that is there later is a new one
+		if err := f.store.ClearFailure(l.job); err != nil { // so that a later failure record is a new one
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func (f *follower) submit(ctx context.Context, lines []*line) error {
 	return nil
 }
 
-// follow looks at store and queue until every line has landed or is given up.
+// follow polls store and queue until every line has finished or is given up.
 func (f *follower) follow(ctx context.Context) error {
 	drain := f.Drain
 	for {
@@ -191,9 +191,9 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// look takes one look and returns the lines to submit again.
+// look polls once and returns the lines to submit again.
 func (f *follower) look(ctx context.Context) []*line {
-	q, qerr := queue(ctx) // before the store: who ends in between is seen as running, and next time as stored
+	q, qerr := queue(ctx) // before the store: a task that ends in between is seen as running now and as stored next time
 	landed, serr := f.store.Statuses(f.ids())
 	f.trouble(ctx, errors.Join(qerr, serr))
 	if serr != nil {
@@ -239,7 +239,7 @@ func (f *follower) land(ctx context.Context, l *line) bool {
 	return true
 }
 
-// fail yields a line whose cell failed by itself.
+// fail yields a line whose cell failed by its own error.
 func (f *follower) fail(ctx context.Context, l *line) bool {
 	r, err := f.store.Failure(l.job.Record())
 	if err != nil {
@@ -259,9 +259,8 @@ func (f *follower) giveUp(ctx context.Context, l *line, err error) {
 	}
 }
 
-// dead reports whether the line's task has been at an end for two looks, and
-// its cell has not come: a record may be seen a moment late over a network. What
-// the queue does not know at all gets four.
+// dead reports whether the line's task has been ended for two polls without a stored cell, since a
+// record may appear late over a network. A task that the queue does not know gets four polls.
 func (l *line) dead(q map[string]tasks) bool {
 	state := q[l.sub.name].state[l.task]
 	if live(state) {
@@ -276,9 +275,9 @@ func (l *line) dead(q map[string]tasks) bool {
 	return l.ended >= enough
 }
 
-// trouble tells once of an error that may pass: a controller that restarts, a
-// file system that hangs. A program that is not there ends nothing either: the
-// store alone says when all is done.
+// trouble logs, once, an error that may be temporary: a controller that restarts, a file system
+// that hangs. A missing program does not end the run either, since the store alone decides when
+// everything is done.
 func (f *follower) trouble(ctx context.Context, err error) {
 	text := ""
 	if err != nil && ctx.Err() == nil {
@@ -293,7 +292,7 @@ func (f *follower) trouble(ctx context.Context, err error) {
 	}
 }
 
-// tell says now and then how many tasks run and wait.
+// tell logs from time to time how many tasks run and wait.
 func (f *follower) tell(q map[string]tasks) {
 	if time.Since(f.spoke) < 30*time.Second {
 		return
@@ -307,7 +306,7 @@ func (f *follower) tell(q map[string]tasks) {
 	f.say("%d tasks run, %d wait, %d cells to come", running, pending, len(f.open))
 }
 
-// stop ends what was submitted, unless it is told to leave it.
+// stop cancels the submitted arrays, unless they are to be left running.
 func (f *follower) stop(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, ErrLeave) {
@@ -324,7 +323,7 @@ func (f *follower) stop(ctx context.Context) error {
 	for limit.Err() == nil && f.anyLive(limit) {
 		time.Sleep(min(f.poll(), time.Second))
 	}
-	if landed, err := f.store.Statuses(f.ids()); err == nil { // what was finished in time
+	if landed, err := f.store.Statuses(f.ids()); err == nil { // cells that finished in time
 		for _, l := range f.order {
 			if key := l.job.Record().Key; f.open[key] != nil && landed[key].Stored && !f.broken {
 				f.land(ctx, l)
@@ -356,7 +355,7 @@ func (f *follower) refuse(err error) {
 	}
 }
 
-// tidy removes the folders of arrays all of whose cells have landed.
+// tidy removes the folders of arrays whose cells have all finished.
 func (f *follower) tidy() {
 	for _, sub := range f.subs {
 		lines, err := sub.read()

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// command runs one of Slurm's programs and returns what it prints. A controller
-// that does not answer is waited for as long as Slurm's own clients do.
+// command runs one of Slurm's programs and returns what it prints. It waits for a controller that
+// does not answer as long as Slurm's own clients do.
 func command(ctx context.Context, name string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -30,7 +30,7 @@ func command(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// tasks is what the queue knows of the arrays that were submitted under one name.
+// tasks is the queue's information on the arrays submitted under one name.
 type tasks struct {
 	ids   []string       // of the arrays, for scancel
 	state map[int]string // of each task that is known
@@ -64,8 +64,8 @@ func (t tasks) anyLive() bool {
 	return running+pending > 0
 }
 
-// failedByUsage is the state of a task whose command refused what it was asked
-// for, or crashed: it would do so again.
+// failedByUsage is the state of a task whose command refused its arguments, or crashed: it would do
+// so again.
 const failedByUsage = "FAILED with status 2"
 
 // queue asks for all tasks that the controller remembers, by job name. Slurm

@@ -1,33 +1,30 @@
 // Package slurm computes sweeps on a Slurm cluster whose nodes share the store.
 //
-// [Executor] writes the missing cells as lines of a file in the store, submits
-// one job array that does them (sbatch), and follows it: what has landed it reads
-// from the store, what became of tasks from squeue. Neither a database
-// (sacct) nor a daemon is needed.
+// [Executor] writes the missing cells as lines of a file in the store, submits one job array that
+// does them (sbatch), and follows it: finished cells are read from the store, the states of tasks
+// from squeue. Neither a database (sacct) nor a daemon is needed.
 //
-// # What survives
+// # Failures
 //
-// A task that dies of its time limit, of preemption, with its node or by a
-// signal is submitted again, at most [Executor.Retries] times; the cell goes on
-// from its checkpoint (lab's Cell.Scratch). A task that ran out of memory or was
-// cancelled by a person is not, nor one whose command refused. Of the cells that
-// share a task only the one at which it died is charged with that. Slurm itself requeues what it preempts if the
-// partition says so. A cell that failed by its own fault is reported once, with
-// its error.
+// A task that dies of its time limit, of preemption, with its node or by a signal is submitted
+// again, at most [Executor.Retries] times; the cell resumes from its checkpoint (lab's
+// Cell.Scratch). A task that ran out of memory, that a person cancelled, or whose command refused
+// its arguments is not. Of the cells that share a task only the one in which it died is charged
+// with the death. Slurm itself requeues what it preempts if the partition says so. A cell that
+// failed by its own error is reported once, with that error.
 //
-// If the client dies, the array goes on. The next client that is asked for any
-// of the same cells finds the array by its name in the queue and follows it
-// instead of submitting those cells again. Nothing has to be written after
-// sbatch for this to work, so there is no moment at which an array gets lost.
+// If the client dies, the array goes on. The next client that wants any of the same cells finds the
+// array by its name in the queue and follows it instead of submitting those cells again. This needs
+// no file written after sbatch, so an array cannot get lost.
 //
 // Two clients that submit the same cell at the same moment waste a task, never
 // a result: the lock of the cell lets one compute it.
 //
-// # What a task does
+// # Tasks
 //
-// It execs COMMAND FILE INDEX --stride TASKS (package jobfile), so that Slurm's
-// SIGTERM, which comes KillWait before SIGKILL, reaches the program: it ends
-// the cell's context, the experiment leaves its checkpoint, the lock is released.
+// It execs COMMAND FILE INDEX --stride TASKS (package jobfile), so that Slurm's SIGTERM, which
+// comes KillWait before SIGKILL, reaches the program: it ends the cell's context, the experiment
+// stores its checkpoint, and the lock is released.
 package slurm
 
 import (
@@ -43,14 +40,14 @@ import (
 	"coupling/lab"
 )
 
-// ErrLeave as the cause of a context's end makes [Executor.Run] return without
-// cancelling its arrays; any other end cancels them.
+// ErrLeave, as the cause of a context's end, makes [Executor.Run] return without cancelling its
+// arrays; any other cause cancels them.
 var ErrLeave = errors.New("slurm: the client leaves, its arrays go on")
 
 // Executor implements [lab.Executor] by job arrays.
 type Executor struct {
-	// Command does a line of a job file; FILE INDEX --stride N are appended. The
-	// program and its paths must be the same on every node.
+	// Command runs a line of a job file; FILE INDEX --stride N are appended. The program and its
+	// paths must be the same on every node.
 	Command []string
 
 	Partition  string
@@ -59,27 +56,27 @@ type Executor struct {
 	CPUs       int    // of a task; 0: Slurm's default
 	GPUs       int    // of a task
 	ArrayLimit int    // tasks at a time; 0: no limit
-	Tasks      int    // at most so many tasks, which share the cells; 0: one a cell, as far as Slurm's MaxArraySize allows
+	Tasks      int    // the largest number of tasks, which share the cells; 0: one for each cell, up to Slurm's MaxArraySize
 	Modules    []string
 	Env        []string // NAME=VALUE, exported to the tasks
 
-	// Retries is how often a cell is submitted again of which a task died; 0 means
-	// 3, negative never.
+	// Retries is how often a cell in which a task died is submitted again; 0 means 3, negative
+	// never.
 	Retries int
-	// Poll is the time between two looks; 0 means 5 s.
+	// Poll is the time between two polls; 0 means 5 s.
 	Poll time.Duration
 	// Drain, once closed, cancels the tasks that have not begun.
 	Drain <-chan struct{}
-	// Detach returns after submitting; nothing is yielded but what was stored.
+	// Detach returns after submitting and yields only the cells already stored.
 	Detach bool
-	// Log hears what is done in a sentence each; may be nil.
+	// Log is called with a sentence for each action; may be nil.
 	Log func(string)
 }
 
-// Error is what became of a task, where the cell itself left no reason.
+// Error is the end of a task, if the cell itself left no error.
 type Error struct {
-	State string // Slurm's, or "VANISHED" where the queue no longer knows
-	Tries int    // tasks that died of this cell
+	State string // Slurm's, or "VANISHED" if the queue does not know the task
+	Tries int    // tasks that died in this cell
 	Log   string // the task's output, where there is any
 	Tail  string // its last lines
 }
@@ -102,9 +99,8 @@ var hints = map[string]string{
 	failedByUsage:   "the command refused it, or crashed",
 }
 
-// Run implements [lab.Executor]. Jobs whose cells are in the store are yielded
-// first. It returns when no task of these jobs is left in the queue, also after
-// ctx has ended, which cancels them; but see [ErrLeave].
+// Run implements [lab.Executor]. Jobs whose cells are in the store are yielded first. It returns
+// when no task of these jobs is left in the queue. The end of ctx cancels them, but see [ErrLeave].
 func (e Executor) Run(ctx context.Context, s *lab.Store, jobs []lab.Job) iter.Seq2[lab.Job, error] {
 	return func(yield func(lab.Job, error) bool) {
 		f := &follower{Executor: e, store: s, open: map[lab.Key]*line{}}
@@ -118,7 +114,7 @@ func (e Executor) Run(ctx context.Context, s *lab.Store, jobs []lab.Job) iter.Se
 	}
 }
 
-// check refuses what sbatch would misread.
+// check refuses values that sbatch would misread.
 func (e Executor) check() error {
 	if len(e.Command) == 0 || !filepath.IsAbs(e.Command[0]) {
 		return fmt.Errorf("slurm: command %q: want the absolute path of a program and its arguments", e.Command)

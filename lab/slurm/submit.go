@@ -30,7 +30,7 @@ type submission struct {
 	name, dir string
 	tasks     int
 	ids       []string // as the queue or sbatch told
-	// progressed are the tasks of which a cell has landed, or failed by itself.
+	// progressed are the tasks with a cell that finished, or failed by its own error.
 	progressed map[int]bool
 }
 
@@ -48,7 +48,7 @@ const (
 	namePrefix = "coupling-"
 	linesFile  = "lines.jsonl"
 	arrayFile  = "array.json"
-	keep       = 7 * 24 * time.Hour // the logs of arrays that nobody follows
+	keep       = 7 * 24 * time.Hour // for the logs of arrays that nobody follows
 )
 
 func root(s *lab.Store) string { return filepath.Join(s.Dir, "slurm") }
@@ -117,8 +117,8 @@ func positive(n int) string {
 	return fmt.Sprint(n)
 }
 
-// submit hands the submission to Slurm. If sbatch failed and yet the array is in
-// the queue, only the answer was lost.
+// submit submits the array to Slurm. If sbatch failed but the array is in the queue, only the
+// answer was lost.
 func (sub *submission) submit(ctx context.Context) error {
 	out, err := command(ctx, "sbatch", "--parsable", filepath.Join(sub.dir, "batch.sh"))
 	if err != nil {
@@ -163,7 +163,7 @@ func earlier(s *lab.Store, q map[string]tasks, found func(*submission, []lab.Rec
 		t := q[sub.name]
 		if !t.anyLive() {
 			if fi, err := d.Info(); err == nil && time.Since(fi.ModTime()) > keep && sub.own() {
-				_ = os.RemoveAll(sub.dir) // of no use to anybody
+				_ = os.RemoveAll(sub.dir) // no longer needed
 			}
 			continue
 		}
@@ -194,8 +194,8 @@ func (sub *submission) array() (a array, err error) {
 	return a, nil
 }
 
-// own reports whether this user submitted it: the queue was asked for this user's
-// arrays alone, and those of others may be at work.
+// own reports whether this user submitted it: the queue was asked for this user's arrays only, and
+// those of others may be running.
 func (sub *submission) own() bool {
 	a, err := sub.array()
 	return err == nil && a.UID != nil && *a.UID == os.Getuid()

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// values are the parameters of a cell while a design is laid out: JSON values by
-// dotted name, with the lines that set them.
+// values are the parameters of a cell while a design is expanded: JSON values by dotted name, with
+// the lines that set them.
 type values struct {
 	v    map[string]any
 	line map[string]int
@@ -64,7 +64,7 @@ func (s values) get(name string) (any, bool) {
 	return nil, false
 }
 
-// inside returns what is at a dotted name in an object.
+// inside returns the value at a dotted name in an object.
 func inside(v any, name string) (any, bool) {
 	for part := range strings.SplitSeq(name, ".") {
 		m, _ := v.(map[string]any)
@@ -100,8 +100,8 @@ func (s values) nested() (map[string]any, error) {
 // A step turns one set of parameters into several.
 type step struct {
 	when   values // nothing: always
-	drawn  []axis // over which it samples
-	size   int    // into how many
+	drawn  []axis // the parameters that it samples
+	size   int    // the number of samples
 	expand func(values) []values
 }
 
@@ -153,7 +153,7 @@ func (s step) allowed(name string) []any {
 	return []any{s.when.v[name]}
 }
 
-// decode reads a step, which is of one kind.
+// decode reads a step, which has exactly one kind.
 func (s *step) decode(n node, what string) error {
 	var text struct {
 		When                  values
@@ -193,18 +193,18 @@ func (s *step) decode(n node, what string) error {
 	return nil
 }
 
-// maxDimensions is what a Halton sequence has.
+// maxDimensions is the largest dimension of a Halton sequence.
 const maxDimensions = 1000
 
-// draw is a sample as it is written.
+// draw is a sampling step as written.
 type draw struct {
 	Count int `min:"1"`
 	Seed  *uint64
 	Over  axes
 }
 
-// sample lays out a draw. The points are drawn once, so that cells of earlier
-// steps share them.
+// sample expands a sampling step. The points are drawn once, so that cells of earlier steps share
+// them.
 func (s *step) sample(n node, kind string, d *draw) error {
 	switch {
 	case d.Count == 0 || len(d.Over) == 0:
@@ -249,7 +249,7 @@ func asReal(v any) (float64, bool) {
 	return 0, false
 }
 
-// An axis is one parameter and what it may be.
+// An axis is one parameter and its values.
 type axis struct {
 	name     string
 	line     int
@@ -260,7 +260,7 @@ type axis struct {
 	integer  bool
 }
 
-// axes are parameters and what they may be, in the order of the file.
+// axes are parameters with their values, in the order of the file.
 type axes []axis
 
 func (as *axes) decode(n node, what string) error {
@@ -307,7 +307,7 @@ func (a *axis) read(n node) error {
 	if err := n.read(&r, a.name); err != nil {
 		return err
 	}
-	const exact = 1<<53 - 1 // the integers that a float64 tells from their neighbours
+	const exact = 1<<53 - 1 // integers up to here are exact in float64
 	switch {
 	case r.From == nil || r.To == nil:
 		return n.errorf("%s: a range needs from and to", a.name)
@@ -376,8 +376,8 @@ func (a axis) all() []any {
 	return out
 }
 
-// rounded returns x to 14 digits, which the powers of a logarithmic range keep:
-// the decades of a grid are 0.01 and not 0.00999999999999999, another cell.
+// rounded returns x to 14 digits, so that the decades of a logarithmic grid are 0.01 and not
+// 0.00999999999999999, which would be another cell.
 func rounded(x float64) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 14, 64), 64)
 	if err != nil { // beyond the largest number

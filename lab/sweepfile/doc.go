@@ -1,6 +1,5 @@
-// Package sweepfile reads sweeps that people write: a YAML file that names an
-// experiment and a design over its parameters, or a Go file with an experiment
-// of its own ([Main], [Build]).
+// Package sweepfile reads sweeps: a YAML file that names an experiment and a design over its
+// parameters, or a Go file with its own experiment ([Main], [Build]).
 //
 //	experiment: demo/fit       # a name of coupling's or of a Go file's
 //	seed: 1
@@ -18,8 +17,8 @@
 //
 //	halving: {budget: steps, min: 100, max: 8100, factor: 3, metric: loss}
 //
-// Every key that is not known is an error with its line, and so is a parameter
-// that the experiment does not have. Steps:
+// An unknown key is an error with its line, and so is a parameter that the experiment does not
+// have. Steps:
 //
 //   - grid: the product of its parameters' values, the last varying fastest
 //   - list: one cell for each set of parameters
@@ -27,12 +26,11 @@
 //   - latin: a Latin hypercube
 //   - random: independent points
 //
-// A range is {from, to, scale: linear|log, integer: true}, and in a grid has a
-// count; a grid rounds what is between its ends to 14 digits. In halton, latin and random a parameter may also be a list to choose
-// from. A dot goes into an object: noise.sigma. Everything that is random takes
-// its numbers from the step's seed (1 unless given), never from the cells' seeds. A
-// condition (when) asks for what earlier steps set, or else for the experiment's
-// default.
+// A range is {from, to, scale: linear|log, integer: true}, and in a grid it has a count; a grid
+// rounds the values between its ends to 14 digits. In halton, latin and random a parameter may also
+// be a list to choose from. A dot names a field of an object: noise.sigma. Random choices use the
+// step's seed (1 unless given), never the cells' seeds. A condition (when) compares values that
+// earlier steps set, or else the experiment's defaults.
 //
-// [EstimateTime] foretells the time from the manifests of cells that are there.
+// [EstimateTime] estimates the time from the manifests of stored cells.
 package sweepfile

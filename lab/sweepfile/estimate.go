@@ -15,20 +15,19 @@ import (
 // An Estimate is the time that missing cells may take, from cells like them.
 type Estimate struct {
 	Cells int           // to compute
-	From  int           // past cells that it rests on; 0: nothing is known
+	From  int           // the number of past cells used; 0: nothing is known
 	Total time.Duration // of computing, summed over cells
 	Worst time.Duration // the longest single cell
-	// Outside are the parameters of which some cell has a value that is outside
-	// the past's range, or no number and not in the past: the cells nearest to it,
-	// whose time it is given, may be far.
+	// Outside are the parameters for which some cell has a value outside the past's range, or a
+	// non-numeric value that is not in the past. The estimate for such a cell is the time of its
+	// nearest past cells, which may differ much.
 	Outside []string
 }
 
-// EstimateTime foretells the time of jobs from the manifests of cells of the same
-// experiments. Each cell is given the geometric mean of its three nearest
-// relatives: numbers are compared by their logarithms,
-// anything else by being the same. It knows nothing of the machine:
-// seconds are those of the machines that computed the past.
+// EstimateTime estimates the time of jobs from the manifests of cells of the same experiments. The
+// estimate of a cell is the geometric mean of its three nearest past cells: numbers are compared by
+// their logarithms, other values by equality. It ignores the machine: seconds are those of the
+// machines that computed the past cells.
 func EstimateTime(s *lab.Store, jobs []lab.Job) (Estimate, error) {
 	const most = 2000 // of each; beyond, samples
 	out := Estimate{Cells: len(jobs)}
@@ -81,7 +80,7 @@ func history(s *lab.Store, name string) ([]lab.Row, error) {
 	var rows []lab.Row
 	for r, err := range s.Records(name) {
 		if err != nil || r.Experiment != name {
-			continue // a corrupt record foretells nothing
+			continue // a corrupt record has no time
 		}
 		row, err := r.Flatten()
 		if err != nil {
@@ -92,14 +91,13 @@ func history(s *lab.Store, name string) ([]lab.Row, error) {
 	return rows, nil
 }
 
-// span is what the past has of a parameter.
+// span holds the past values of a parameter.
 type span struct {
 	low, high float64
-	seen      map[string]bool // what is no number
+	seen      map[string]bool // the values that are not numbers
 }
 
-// spans returns those of all parameters. One that a row lacks was left out
-// because it is zero.
+// spans returns the spans of all parameters. A parameter missing from a row is zero.
 func spans(rows []lab.Row) map[string]*span {
 	out := map[string]*span{}
 	for _, row := range rows {

@@ -19,8 +19,8 @@ import (
 	"coupling/lab/jobfile"
 )
 
-// Main is the main function of a Go file that declares an experiment and the
-// cells of a sweep; coupling sweep FILE.go does the rest, wherever it is told to.
+// Main is the main function of a Go file that declares an experiment and the cells of a sweep;
+// coupling sweep FILE.go runs it, here or on a cluster.
 //
 //	func main() {
 //		sweepfile.Main(bias.Jobs(1, lab.Grid(params{N: 100}, lab.Vary(…))...), bias.Decoder())
@@ -117,11 +117,10 @@ type Program struct {
 	Jobs []lab.Job
 }
 
-// Build builds a Go file of [Main] into dir, where all who do its jobs must find
-// the program, and asks it for its jobs. They are computed by the program. Its
-// name ends in a digest of its content: another program of the same name, or a
-// later state of this one, does not take the place of one that tasks in a queue
-// will call.
+// Build builds a Go file of [Main] into dir, which must be visible wherever its jobs run, and asks
+// the program for its jobs. The program computes them. Its file name ends in a digest of its
+// content, so that another program of the same name, or a later version, does not replace one that
+// queued tasks will call.
 func Build(ctx context.Context, file, dir string) (*Program, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -133,7 +132,7 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 	path := filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 	tmp := path + "." + strconv.Itoa(os.Getpid())
 	defer os.Remove(tmp)
-	codes, _ := lab.EncodeCodes(file) // what is wrong with the file, go build says better
+	codes, _ := lab.EncodeCodes(file) // go build reports faults of the file better
 	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-X coupling/lab.codes="+codes, "-o", tmp, file)
 	build.Dir = filepath.Dir(file)
 	if out, err := build.CombinedOutput(); err != nil {
@@ -164,10 +163,10 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 	return p, nil
 }
 
-// Command does a line of a job file; see package jobfile.
+// Command runs a line of a job file; see package jobfile.
 func (p *Program) Command() []string { return []string{p.Path, "job"} }
 
-// try computes one cell by running the program, which is told to end when ctx does.
+// try computes one cell by running the program, which is terminated when ctx ends.
 func (p *Program) try(id lab.Record, line string) func(context.Context, *lab.Store) (bool, error) {
 	return func(ctx context.Context, s *lab.Store) (bool, error) {
 		cmd := exec.CommandContext(ctx, p.Path, "try", line)
@@ -183,7 +182,7 @@ func (p *Program) try(id lab.Record, line string) func(context.Context, *lab.Sto
 			return false, lab.ErrBusy
 		case err != nil:
 			return false, fmt.Errorf("%w: %s", err, bytes.TrimSpace(failure.Bytes()))
-		case strings.HasSuffix(out.String(), recalled+"\n"): // after what the experiment may have printed
+		case strings.HasSuffix(out.String(), recalled+"\n"): // after any output of the experiment
 			lab.Report(ctx, id, lab.Event{Kind: lab.Recalled})
 			return true, nil
 		}

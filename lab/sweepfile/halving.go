@@ -16,27 +16,26 @@ import (
 	"coupling/lab"
 )
 
-// Halving stops sweeps early: all configurations run with a small budget (a
-// parameter such as the number of steps), and only the best 1/Factor of them go
-// on with Factor times as much, again and again.
+// Halving stops sweeps early: all configurations run with a small budget (a parameter such as the
+// number of steps), and only the best 1/Factor of them continue with Factor times the budget,
+// repeatedly.
 //
-// It is ASHA (Li et al., "A system for massively parallel hyperparameter tuning",
-// MLSys 2020, algorithm 2): a configuration is promoted as soon as it is among the
-// best ⌊k/Factor⌋ of the k that have finished its rung, without waiting for the
-// rung to fill, and the largest possible promotion comes first. In waves (see
-// [Halving.Run]) a rung is complete before it is judged, and the same cells run
-// every time; otherwise which ones do depends on which finish first. Either way
-// each cell is the result that it would be in any other sweep. Each job counts as
-// a configuration of its own, so that jobs should share one seed.
+// It is ASHA (Li et al., "A system for massively parallel hyperparameter tuning", MLSys 2020,
+// algorithm 2): a configuration is promoted as soon as it is among the best ⌊k/Factor⌋ of the k
+// that have finished its rung, without waiting for the rung to fill, and the largest possible
+// promotion comes first. In waves (see [Halving.Run]) a rung is complete before it is judged, and
+// the same cells run every time; otherwise the cells that run depend on which finish first. Each
+// cell has the same result as in any other sweep. Each job counts as a configuration of its own, so
+// that jobs should share one seed.
 //
-// If Checkpoint names an artifact, that of the smaller budget is put into the
-// scratch folder of the larger one under the same name, for the experiment to go
-// on from. The experiment must then give the same result as from the start.
+// If Checkpoint names an artifact, that of the smaller budget is copied into the scratch folder of
+// the larger one under the same name, for the experiment to continue from. The experiment must then
+// give the same result as from the start.
 type Halving struct {
 	Budget     string  // parameter
 	Min, Max   int     `min:"1"` // budgets of the first rung and the last
 	Factor     int     `min:"2"` // 3 unless given
-	Metric     string  // of the result, dots go into objects and lists: "loss", "errors.0"
+	Metric     string  // of the result, with dots for objects and lists: "loss", "errors.0"
 	Goal       string  // of the metric: "min" unless given, or "max"
 	Checkpoint string  // artifact; may be empty
 	at         rebudge // a configuration at another budget
@@ -74,10 +73,10 @@ func (h Halving) Budgets() []int {
 	return append(out, h.Max)
 }
 
-// A rung is what has finished with one budget, and what is under way.
+// A rung holds the finished and running configurations of one budget.
 type rung struct {
 	done     []finished
-	promoted map[lab.Key]bool // under way above, or done there
+	promoted map[lab.Key]bool // running or finished on the next rung
 }
 
 type finished struct {
@@ -86,8 +85,8 @@ type finished struct {
 	metric float64 // smaller is better
 }
 
-// promotable returns a configuration of a rung that may go on: the first of the
-// best ⌊k/factor⌋ that has not.
+// promotable returns a configuration of a rung that may be promoted: the first of the best
+// ⌊k/factor⌋ that has not been.
 func (r *rung) promotable(factor int) (finished, bool) {
 	slices.SortStableFunc(r.done, func(a, b finished) int {
 		return cmp.Or(compare(a.metric, b.metric), cmp.Compare(a.record.Key, b.record.Key))
@@ -113,10 +112,9 @@ func compare(a, b float64) int {
 	return cmp.Compare(a, b)
 }
 
-// Run computes the sweep and yields every cell as it lands or fails; a failed
-// configuration goes no further. With waves of 0, a cell begins whenever one of
-// slots is free; else all that may run is handed to the executor at once, which
-// then waits for the whole wave: for clusters.
+// Run computes the sweep and yields every cell when it finishes or fails; a failed configuration is
+// not promoted. With waves of 0, a cell starts whenever one of slots is free; else, for clusters,
+// all cells that may run are passed to the executor at once, and Run waits for the whole wave.
 func (h Halving) Run(ctx context.Context, s *lab.Store, ex lab.Executor, slots int, jobs []lab.Job) iter.Seq2[lab.Job, error] {
 	t := &tournament{Halving: h, store: s, budgets: h.Budgets(), fresh: slices.Clone(jobs), home: map[lab.Key]int{}}
 	for range t.budgets {
@@ -178,13 +176,13 @@ func (t *tournament) warmStart(from finished, to lab.Job) error {
 		return nil
 	}
 	err := t.store.WarmStart(to.Record(), t.Checkpoint, from.record, t.Checkpoint)
-	if errors.Is(err, lab.ErrMissing) { // it left none: from the start, then
+	if errors.Is(err, lab.ErrMissing) { // there is none: the cell starts from the beginning
 		return nil
 	}
 	return err
 }
 
-// finish notes a cell that has landed.
+// finish records a finished cell.
 func (t *tournament) finish(j lab.Job) error {
 	r, err := j.Recall(t.store)
 	if err != nil {
@@ -230,8 +228,8 @@ func metric(value []byte, path string) (float64, error) {
 	return x, nil
 }
 
-// run keeps slots cells running, or, where slots is 0, hands all that may run to
-// the executor at once and waits for them.
+// run keeps slots cells running, or, if slots is 0, passes all cells that may run to the executor
+// at once and waits for them.
 func (t *tournament) run(ctx context.Context, ex lab.Executor, slots int, yield func(lab.Job, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	type outcome struct {
@@ -282,7 +280,7 @@ func (t *tournament) run(ctx context.Context, ex lab.Executor, slots int, yield 
 	}
 }
 
-// A Ranked is a configuration and the metric of the largest budget that it got.
+// A Ranked is a configuration and its metric at the largest budget it reached.
 type Ranked struct {
 	Record lab.Record
 	Metric float64 // as the experiment gave it

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// cells lays the design out.
+// cells expands the design.
 func (p *reader) cells() ([]values, error) {
 	type place struct {
 		name string
@@ -38,8 +38,8 @@ func (p *reader) cells() ([]values, error) {
 	return cells, nil
 }
 
-// checkWhen refuses a condition on what neither a cell nor the experiment has,
-// and adds the experiment's defaults of what not every cell has.
+// checkWhen refuses a condition on a parameter that neither a cell nor the experiment has, and adds
+// the experiment's defaults where cells lack the parameter.
 func (p *reader) checkWhen(s step, cells []values, defaults map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(s.when.v)) {
 		held := func(c values) bool { _, ok := c.get(name); return ok }
@@ -77,7 +77,7 @@ func (p *reader) standard(name string, wanted []any, line int) (any, error) {
 	if v, ok := inside(params, name); ok {
 		return v, nil
 	}
-	for _, want := range wanted { // one that is left out where it is zero
+	for _, want := range wanted { // a parameter that is omitted if zero
 		if want == "" || want == false || same(want, int64(0)) {
 			return want, nil
 		}

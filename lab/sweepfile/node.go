@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// An Error is a fault of a file, with its line.
+// An Error is an error in a file, with its line.
 type Error struct {
 	File string
 	Line int
@@ -25,7 +25,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
 
-// Unwrap returns the fault.
+// Unwrap returns the error without the line.
 func (e *Error) Unwrap() error { return e.Err }
 
 // node is a part of the file that knows its line.
@@ -59,7 +59,7 @@ func parse(file string, b []byte) (node, error) {
 	}
 	if !errors.Is(err, io.EOF) {
 		line, text := 1, strings.TrimPrefix(err.Error(), "yaml: ")
-		_, _ = fmt.Sscanf(text, "line %d:", &line) // where it is known
+		_, _ = fmt.Sscanf(text, "line %d:", &line) // if it is known
 		return node{}, &Error{file, line, errors.New(text)}
 	}
 	return node{doc.Content[0], file}, nil
@@ -124,14 +124,14 @@ func (n node) at(key string) node {
 	return n
 }
 
-// A decoder reads a node in a way of its own.
+// A decoder is a type with its own way of reading a node.
 type decoder interface {
 	decode(n node, what string) error
 }
 
-// read decodes n into what to points to: a struct, whose fields have the names of
-// keys in capitals; a slice; text, a number or a truth value; a [decoder]. Unlike
-// the YAML library's, each fault has its line, and nothing is converted.
+// read decodes n into what to points to: a struct, whose fields have the names of keys in capitals;
+// a slice; text, a number or a truth value; a [decoder]. Unlike with the YAML library, each error
+// has its line, and values are not converted.
 func (n node) read(to any, what string) error {
 	if d, ok := to.(decoder); ok {
 		return d.decode(n, what)

@@ -12,19 +12,19 @@ import (
 	"coupling/lab"
 )
 
-// A Sweep is what a file asks for.
+// A Sweep is the content of a file: its jobs, or a halving of them.
 type Sweep struct {
 	Experiment string
 	Seeds      []uint64
-	// Jobs are the cells, the seeds of one set of parameters beside each other.
-	// Cells that two steps arrive at are there once.
+	// Jobs are the cells, the seeds of one set of parameters beside each other. A cell that two
+	// steps produce is listed once.
 	Jobs []lab.Job
 	// Halving is nil unless the file asks for early stopping; Jobs are then those
 	// of the smallest budget.
 	Halving *Halving
 }
 
-// MostCells is the largest design that is laid out.
+// MostCells is the number of cells of the largest design that is expanded.
 const MostCells = 1_000_000
 
 // Read reads a YAML file; see [Parse].
@@ -62,7 +62,7 @@ func Parse(file string, b []byte, ds []lab.Decoder) (*Sweep, error) {
 	return p.sweep()
 }
 
-// document is a file as it is written.
+// document is a file as written.
 type document struct {
 	Experiment string
 	Seed       uint64
@@ -113,7 +113,7 @@ func (p *reader) sweep() (*Sweep, error) {
 	return out, nil
 }
 
-// check refuses what single fields cannot tell.
+// check refuses invalid combinations of fields.
 func (p *reader) check() error {
 	at := p.root.at
 	switch {
@@ -137,8 +137,7 @@ func (p *reader) check() error {
 	return nil
 }
 
-// job makes a cell; what the experiment says against its parameters gets the
-// line that set them.
+// job makes a cell; errors of the experiment's parameters get the line that set them.
 func (p *reader) job(seed uint64, c values) (lab.Job, error) {
 	params, err := c.nested()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat/samplemv"
 )
 
-// sampler returns what draws points of [0,1)^dim: halton is Owen's randomised Halton sequence (arXiv:1706.02808), latin a
-// Latin hypercube, random independent points.
+// sampler returns the sampler of points in [0,1)^dim: halton is Owen's randomised Halton sequence
+// (arXiv:1706.02808), latin a Latin hypercube, random independent points.
 func sampler(kind string, dim int, src rand.Source) samplemv.Sampler {
 	cube := distmv.NewUnitUniform(dim, src)
 	switch kind {
