@@ -69,7 +69,7 @@ type Faces struct {
 
 const (
 	celebaImages   = 202_599 // in the official data set
-	celebaMost     = 1 << 20 // rows that a list may have
+	maxCelebaRows  = 1 << 20 // rows that a list may have
 	celebaAttrMD5  = "75e246fa4810816ffd6ee81facbd244c"
 	celebaPartMD5  = "d32c9cbf5e040fd4025c592c306e6668"
 	celebaFolder   = "img_align_celeba"
@@ -141,7 +141,7 @@ func readList[T any](from From, path, sum string, parse func(io.Reader, int) (T,
 	}
 	defer file.Close()
 	hash := md5.New() //nolint:gosec // against damage, not against forgery
-	list, err := parse(io.TeeReader(file, hash), celebaMost)
+	list, err := parse(io.TeeReader(file, hash), maxCelebaRows)
 	if err != nil {
 		return none, inFile(path, err)
 	}

@@ -63,7 +63,7 @@ func TestFolder(t *testing.T) {
 	if red := m.Row(1)[0]; red > .05 { // JPEG
 		t.Errorf("red of c.jpg = %v", red)
 	}
-	square, err := Folder{Dir: dir, Size: 2, Grey: true, Most: 1}.Load(t.Context())
+	square, err := Folder{Dir: dir, Size: 2, Grey: true, Limit: 1}.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,8 +55,8 @@ type OnDevice struct {
 
 	mu     sync.Mutex
 	closed bool
-	at     *resident // nil before the first use, and after a failure
-	extent float64   // a bound on |c|
+	at     *deviceArrays // nil before the first use, and after a failure
+	extent float64       // a bound on |c|
 }
 
 // ErrClosed marks the use of an OnDevice after Close.
@@ -180,7 +180,7 @@ func (o *OnDevice) free() {
 // use calls f with the geometry's arrays, in a scope of its own. It returns the device's error, if
 // any, with the name of the call. After an error the geometry's arrays are freed and the device's
 // error is cleared, so that the next call starts afresh.
-func (o *OnDevice) use(call string, f func(r *resident) error) (err error) {
+func (o *OnDevice) use(call string, f func(r *deviceArrays) error) (err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
@@ -201,7 +201,7 @@ func (o *OnDevice) use(call string, f func(r *resident) error) (err error) {
 		return fmt.Errorf("the device had failed before: %w", err)
 	}
 	if o.at == nil {
-		o.at = o.reside()
+		o.at = o.makeArrays()
 		if o.dev.Err() != nil {
 			return o.dev.Recover()
 		}

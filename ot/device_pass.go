@@ -179,8 +179,8 @@ func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64, rule ro
 		}
 	}
 	var cols []float64
-	d.failed = d.o.use("a pass", func(r *resident) error {
-		dh := r.put(t, h, s.m)
+	d.failed = d.o.use("a pass", func(r *deviceArrays) error {
+		dh := r.upload(t, h, s.m)
 		rows, err := r.lseRows(dh, inv).Float64s()
 		if err != nil {
 			return err
@@ -193,7 +193,7 @@ func (d *devicePasses) soft(s *semidual, t device.DType, beta []float64, rule ro
 			u[i], mass[i] = rule(i, s.eps*(lse+mid))
 			u[i] += mid
 		}
-		cols, err = r.lseCols(r.put(t, u, s.n), inv).Float64s()
+		cols, err = r.lseCols(r.upload(t, u, s.n), inv).Float64s()
 		return err
 	})
 	if d.failed != nil {
@@ -254,9 +254,9 @@ func (d *devicePasses) differences(s *semidual, rule rowRule) (moved float64) {
 	dw := make([]float64, s.n)
 	moved = d.moved
 	var cols []float64
-	d.failed = d.o.use("a pass", func(r *resident) error {
-		u, h := r.put(device.Float32, base.u, s.n), r.put(device.Float32, base.h, s.m)
-		rows, err := r.apply(u, h, r.put(device.Float32, dv, s.m, 1), inv).Float64s()
+	d.failed = d.o.use("a pass", func(r *deviceArrays) error {
+		u, h := r.upload(device.Float32, base.u, s.n), r.upload(device.Float32, base.h, s.m)
+		rows, err := r.apply(u, h, r.upload(device.Float32, dv, s.m, 1), inv).Float64s()
 		if err != nil {
 			return err
 		}
@@ -273,7 +273,7 @@ func (d *devicePasses) differences(s *semidual, rule rowRule) (moved float64) {
 			dw[i]-- // 0 where a is
 			moved += a * math.Abs(dw[i])
 		}
-		cols, err = r.applyT(u, h, r.put(device.Float32, dw, s.n, 1), inv).Float64s()
+		cols, err = r.applyT(u, h, r.upload(device.Float32, dw, s.n, 1), inv).Float64s()
 		return err
 	})
 	for j, e := range cols {

@@ -13,7 +13,7 @@ import (
 
 // devicePlan is a plan on its geometry's device during one call: T = exp(u ⊕ h − c/ε) in float64.
 type devicePlan struct {
-	*resident
+	*deviceArrays
 	p    *Plan
 	u, h *device.Array
 	inv  float64
@@ -44,8 +44,8 @@ func (p *Plan) onDevice(call string, logs bool, f func(d *devicePlan) error) boo
 	mid := p.potentialsOver(u, h)
 	shift(h, -mid)
 	shift(u, mid)
-	return o.use(call, func(r *resident) error {
-		return f(&devicePlan{r, p, r.put(device.Float64, u, r.n), r.put(device.Float64, h, r.m), 1 / p.Eps})
+	return o.use(call, func(r *deviceArrays) error {
+		return f(&devicePlan{r, p, r.upload(device.Float64, u, r.n), r.upload(device.Float64, h, r.m), 1 / p.Eps})
 	}) == nil
 }
 
@@ -63,7 +63,7 @@ func (p *Plan) potentialsOver(u, h []float64) (mid float64) {
 }
 
 // column makes a column of float64.
-func (d *devicePlan) column(v []float64) *device.Array { return d.put(device.Float64, v, len(v), 1) }
+func (d *devicePlan) column(v []float64) *device.Array { return d.upload(device.Float64, v, len(v), 1) }
 
 // times is T v.
 func (d *devicePlan) times(v []float64) ([]float64, error) {
@@ -238,7 +238,7 @@ func (d *devicePlan) points(s []float64, transposed bool) (*mat.Dense, error) {
 			return nil, err
 		}
 	}
-	dr, ds := d.put(t, r, d.n), d.put(t, s, d.m)
+	dr, ds := d.upload(t, r, d.n), d.upload(t, s, d.m)
 	if transposed {
 		out := d.y[t].Like()
 		device.PointGrad(out, d.y[t], d.x[t], d.h, d.u, ds, dr, d.cost, d.inv, linear)

@@ -13,7 +13,7 @@ import (
 // = 2²⁰/max|c|: bounds that are off by at most (log m)/κ, a hundred-thousandth of the largest cost.
 // Neither the plan's error nor its status depends on them.
 func (o *OnDevice) scanOnDevice(in *instance) (done bool, err error) {
-	err = o.use("the look at the costs", func(r *resident) error {
+	err = o.use("the look at the costs", func(r *deviceArrays) error {
 		o.extent = r.reach
 		if done = r.reach < math.MaxFloat32; !done {
 			return nil
@@ -29,19 +29,19 @@ func (o *OnDevice) scanOnDevice(in *instance) (done bool, err error) {
 				return nil
 			}
 		}
-		hot := 0x1p20 / r.reach
+		sharpness := 0x1p20 / r.reach
 		mask := make([]float64, r.m)
 		for j, b := range in.b {
 			if b == 0 {
 				mask[j] = math.Inf(-1)
 			}
 		}
-		h := r.put(t, mask, r.m)
-		low, err := r.lseRows(h, hot).Float64s()
+		h := r.upload(t, mask, r.m)
+		low, err := r.lseRows(h, sharpness).Float64s()
 		if err != nil {
 			return err
 		}
-		high, err := r.lseRows(h, -hot).Float64s()
+		high, err := r.lseRows(h, -sharpness).Float64s()
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (o *OnDevice) scanOnDevice(in *instance) (done bool, err error) {
 		c := costStats{min: math.Inf(1), max: math.Inf(-1)}
 		for i, a := range in.a {
 			if a > 0 {
-				c.min, c.max = min(c.min, -low[i]/hot), max(c.max, high[i]/hot)
+				c.min, c.max = min(c.min, -low[i]/sharpness), max(c.max, high[i]/sharpness)
 				c.mean += a * mean[i]
 			}
 		}
@@ -64,17 +64,17 @@ func (o *OnDevice) scanOnDevice(in *instance) (done bool, err error) {
 }
 
 // means is Σⱼ bⱼ c_ij.
-func (r *resident) means(t device.DType, b []float64) *device.Array {
+func (r *deviceArrays) means(t device.DType, b []float64) *device.Array {
 	if r.held != nil {
 		out := r.dev.New(t, r.n, 1)
-		device.Gemm(out, 1, r.held.N(), r.put(t, b, r.m, 1).N(), 0)
+		device.Gemm(out, 1, r.held.N(), r.upload(t, b, r.m, 1).N(), 0)
 		return out
 	}
 	out, u, h := r.dev.New(t, r.n), r.dev.Zeros(t, r.n), make([]float64, r.m)
 	for j, w := range b {
 		h[j] = math.Log(w)
 	}
-	device.PointCost(out, r.x[t], r.y[t], u, r.put(t, h, r.m), r.cost, 0)
+	device.PointCost(out, r.x[t], r.y[t], u, r.upload(t, h, r.m), r.cost, 0)
 	return out
 }
 

@@ -101,26 +101,26 @@ func (q *quasiNewton) descend(tol float64, last bool) error {
 				return err
 			}
 		}
-		stuck := best.stalled(q.err, q.s.noise()) || last && q.err <= tol && !q.columnsConverged(tol)
+		isStalled := best.stalled(q.err, q.s.noise()) || last && q.err <= tol && !q.columnsConverged(tol)
 		switch {
-		case q.err <= tol && !stuck:
+		case q.err <= tol && !isStalled:
 			q.status = Converged
 			return nil
 		case q.iter >= q.MaxIter:
 			q.status = IterationLimit
 			return q.certify()
-		case last && (stuck || slow.slow(q.err) && q.err < rescueRegion):
+		case last && (isStalled || slow.slow(q.err) && q.err < rescueRegion):
 			again, err := q.rescue(tol)
 			if err != nil {
 				return err
 			}
-			if !again && stuck {
+			if !again && isStalled {
 				q.status = Stagnated
 				return q.certify()
 			}
 			best, slow = stagnation{}, pace{}
 			continue
-		case stuck:
+		case isStalled:
 			return nil // the next ε may do better
 		}
 		q.iter++

@@ -20,7 +20,7 @@ type Chain struct {
 	Seed uint64
 	Done int // steps
 
-	begun *begun // of a run that was stored and interrupted, in this process
+	interruption *interruption // of a run that was stored and interrupted, in this process
 }
 
 // Start begins chains at a copy of the rows of x, with a seed drawn from rng.

@@ -168,13 +168,13 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 	if c.Done >= total {
 		return nil
 	}
-	kept, err := keep(l.Path, l.Every, l.stamp(), f, l.at(c.Done).sigma, c, new(tally))
+	checkpoints, err := newCheckpointer(l.Path, l.Every, l.stamp(), f, l.at(c.Done).sigma, c, new(tally))
 	if err != nil {
 		return err
 	}
 	for c.Done < total {
 		if err := ctx.Err(); err != nil {
-			return kept.interrupted(err)
+			return checkpoints.interrupted(err)
 		}
 		u := l.at(c.Done)
 		if err := f.Score(s, c.X, u.sigma); err != nil {
@@ -187,7 +187,7 @@ func (l Langevin) Run(ctx context.Context, f Field, c *Chain) error {
 		if l.Trace != nil {
 			l.Trace(Progress{Done: c.Done, Total: total, Sigma: u.sigma, Step: u.step, Score: rms(s)})
 		}
-		if err := kept.step(c.Done == total); err != nil {
+		if err := checkpoints.step(c.Done == total); err != nil {
 			return err
 		}
 	}

@@ -41,7 +41,7 @@ func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, e
 		return 0, err
 	}
 	t := new(tally)
-	kept, err := keep(m.Path, m.Every, m.stamp(), f, m.Sigma, c, t)
+	checkpoints, err := newCheckpointer(m.Path, m.Every, m.stamp(), f, m.Sigma, c, t)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +57,7 @@ func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, e
 	drift := m.Convention.drift(m.Step)
 	for c.Done < m.Steps {
 		if err := ctx.Err(); err != nil {
-			return t.mean(), kept.interrupted(err)
+			return t.mean(), checkpoints.interrupted(err)
 		}
 		propose(y, c, s, drift)
 		if err := m.weigh(alpha, f, c.X, s, y, sy); err != nil {
@@ -70,7 +70,7 @@ func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, e
 		if m.Trace != nil {
 			m.Trace(Progress{Done: c.Done, Total: m.Steps, Sigma: m.Sigma, Step: m.Step, Score: rms(s), Accepted: moved})
 		}
-		if err := kept.step(c.Done == m.Steps); err != nil {
+		if err := checkpoints.step(c.Done == m.Steps); err != nil {
 			return t.mean(), err
 		}
 	}

@@ -14,11 +14,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// pause is the default time between stores. The times of stores do not change results.
-const pause = 10 * time.Second
+// autosave is the default time between stores. The times of stores do not change results.
+const autosave = 10 * time.Second
 
-// keeper stores a run of chains while it runs. A keeper without a path does nothing.
-type keeper struct {
+// checkpointer stores a run of chains while it runs. A checkpointer without a path does nothing.
+type checkpointer struct {
 	path   string
 	every  int
 	chain  *Chain
@@ -28,8 +28,8 @@ type keeper struct {
 	origin string
 }
 
-// begun records where an interrupted run began and where it stopped.
-type begun struct {
+// interruption records where an interrupted run began and where it stopped.
+type interruption struct {
 	path, origin string
 	left         string
 }
@@ -41,9 +41,9 @@ func (c *Chain) where() string {
 
 // from identifies the start of the run: the present position, unless this process interrupted a run
 // at it.
-func (k *keeper) from(f Field, sigma float64) (string, error) {
+func (k *checkpointer) from(f Field, sigma float64) (string, error) {
 	c, here := k.chain, k.chain.where()
-	if b := c.begun; b != nil && b.path == k.path && b.left == here {
+	if b := c.interruption; b != nil && b.path == k.path && b.left == here {
 		k.origin = b.origin
 		return k.origin, nil
 	}
@@ -56,11 +56,11 @@ func (k *keeper) from(f Field, sigma float64) (string, error) {
 	return k.origin, nil
 }
 
-// keep makes the keeper of a run of c that is about to begin, and moves c to the position of a
+// newCheckpointer makes the checkpointer of a run of c that is about to begin, and moves c to the position of a
 // stored run with the same arguments. The run is identified by what, the name of the sampler, by
 // the seed, the position of c, and the field's score there at sigma.
-func keep(path string, every int, what resume.Stamp, f Field, sigma float64, c *Chain, t *tally) (*keeper, error) {
-	k := &keeper{path: path, every: every, chain: c, last: time.Now(), saved: -1}
+func newCheckpointer(path string, every int, what resume.Stamp, f Field, sigma float64, c *Chain, t *tally) (*checkpointer, error) {
+	k := &checkpointer{path: path, every: every, chain: c, last: time.Now(), saved: -1}
 	if every < 0 {
 		return nil, fmt.Errorf("score: stored every %d steps: must be ≥ 0: %w", every, ErrParameter)
 	}
@@ -82,8 +82,8 @@ func keep(path string, every int, what resume.Stamp, f Field, sigma float64, c *
 }
 
 // step stores the run if it is due, and at the end.
-func (k *keeper) step(end bool) error {
-	due := end || k.every > 0 && k.chain.Done%k.every == 0 || k.every == 0 && time.Since(k.last) > pause
+func (k *checkpointer) step(end bool) error {
+	due := end || k.every > 0 && k.chain.Done%k.every == 0 || k.every == 0 && time.Since(k.last) > autosave
 	if !due {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (k *keeper) step(end bool) error {
 }
 
 // save stores the run.
-func (k *keeper) save() error {
+func (k *checkpointer) save() error {
 	if k.path == "" || k.saved == k.chain.Done {
 		return nil
 	}
@@ -102,14 +102,14 @@ func (k *keeper) save() error {
 }
 
 // interrupted stores a run whose context ended, and returns the context's error.
-func (k *keeper) interrupted(why error) error {
+func (k *checkpointer) interrupted(why error) error {
 	if k.path == "" {
 		return why
 	}
 	if err := k.save(); err != nil {
 		return errors.Join(why, err)
 	}
-	k.chain.begun = &begun{k.path, k.origin, k.chain.where()}
+	k.chain.interruption = &interruption{k.path, k.origin, k.chain.where()}
 	return why
 }
 

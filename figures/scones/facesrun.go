@@ -210,7 +210,7 @@ func (f *facesPlan) solve(ctx context.Context) (atoms, error) {
 	p, lambda, rng := f.p, f.Plan.Lambda, f.c.Rand("atoms")
 	source := f.source[f.Plan.Super]
 	if p.F == fdiv.KL {
-		fitted, err := scones.Fit{Lambda: lambda, Mean: true, Most: p.Atoms}.Run(ctx, rng, source.Mat(), f.target.Mat())
+		fitted, err := scones.Fit{Lambda: lambda, Mean: true, MaxAtoms: p.Atoms}.Run(ctx, rng, source.Mat(), f.target.Mat())
 		if err != nil {
 			return atoms{}, err
 		}

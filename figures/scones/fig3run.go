@@ -256,7 +256,7 @@ func (t *transport) transport(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kl, err := scones.Fit{Lambda: .005, Mean: true, Most: t.p.Atoms}.Run(ctx, t.c.Rand("atoms"), t.source.x, t.target.x)
+	kl, err := scones.Fit{Lambda: .005, Mean: true, MaxAtoms: t.p.Atoms}.Run(ctx, t.c.Rand("atoms"), t.source.x, t.target.x)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type Fit struct {
 	Lambda    float64
 	Mean      bool    // the cost is the mean of squares, as for images, rather than the sum
 	Bandwidth float64 // of the smoothed target; 0 means the median distance of a target to its nearest neighbour over √d
-	Most      int     // the largest number of atoms on each side, drawn at random if there are more; 0 means 2000
+	MaxAtoms  int     // the largest number of atoms on each side, drawn at random if there are more; 0 means 2000
 	Steps     int     // Metropolis-adjusted Langevin steps of a sample; 0 means 200
 	// Solver finds the plan; its Eps is set from Lambda. Its Trace is called during the solve.
 	Solver ot.LBFGS
@@ -63,14 +63,14 @@ func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y *mat.Dense) (*Fitted,
 	if err := f.check(x, y); err != nil {
 		return nil, err
 	}
-	if f.Most == 0 {
-		f.Most = 2000
+	if f.MaxAtoms == 0 {
+		f.MaxAtoms = 2000
 	}
 	if f.Steps == 0 {
 		f.Steps = 200
 	}
 	_, d := x.Dims()
-	x, y = thin(rng, x, f.Most), thin(rng, y, f.Most)
+	x, y = thin(rng, x, f.MaxAtoms), thin(rng, y, f.MaxAtoms)
 	u := unit(d, f.Mean)
 	if f.Lambda == 0 {
 		f.Lambda = u * (variance(x) + variance(y)) / 20
@@ -107,8 +107,8 @@ func (f Fit) check(x, y *mat.Dense) error {
 	if err := CheckClouds(x, y); err != nil {
 		return err
 	}
-	if !(f.Lambda >= 0) || math.IsInf(f.Lambda, 1) || !(f.Bandwidth >= 0) || math.IsInf(f.Bandwidth, 1) || f.Most < 0 || f.Steps < 0 {
-		return fmt.Errorf("scones: lambda = %g, bandwidth = %g, most = %d, steps = %d: must be finite and ≥ 0: %w", f.Lambda, f.Bandwidth, f.Most, f.Steps, ErrParameter)
+	if !(f.Lambda >= 0) || math.IsInf(f.Lambda, 1) || !(f.Bandwidth >= 0) || math.IsInf(f.Bandwidth, 1) || f.MaxAtoms < 0 || f.Steps < 0 {
+		return fmt.Errorf("scones: lambda = %g, bandwidth = %g, max atoms = %d, steps = %d: must be finite and ≥ 0: %w", f.Lambda, f.Bandwidth, f.MaxAtoms, f.Steps, ErrParameter)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (c sampleCmd) Run(a *app) error {
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 1))
 	trace, clear := stepLine(a)
-	fit := scones.Fit{Lambda: c.Lambda, Bandwidth: c.Bandwidth, Mean: x.images != nil, Most: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
+	fit := scones.Fit{Lambda: c.Lambda, Bandwidth: c.Bandwidth, Mean: x.images != nil, MaxAtoms: c.Most, Steps: c.Steps, Solver: ot.LBFGS{Trace: trace}}
 	fitted, err := fit.Run(ctx, rng, x.x, y.x)
 	clear()
 	if err != nil {

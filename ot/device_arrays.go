@@ -7,9 +7,9 @@ import (
 	"coupling/lab/device"
 )
 
-// resident holds the arrays of an OnDevice. Its methods are passes over T = exp(u ⊕ h − c/ε) in
+// deviceArrays holds the arrays of an OnDevice. Its methods are passes over T = exp(u ⊕ h − c/ε) in
 // float32 or float64.
-type resident struct {
+type deviceArrays struct {
 	dev    *device.Device
 	typ    device.DType // of the costs that are held, and of the passes that converge first
 	n, m   int
@@ -21,10 +21,10 @@ type resident struct {
 	held *device.Array // n×m
 }
 
-// reside makes the arrays. The caller asks the device for its error.
-func (o *OnDevice) reside() *resident {
+// makeArrays makes the arrays. The caller asks the device for its error.
+func (o *OnDevice) makeArrays() *deviceArrays {
 	n, m := o.Dims()
-	r := &resident{dev: o.dev, typ: o.Type, n: n, m: m}
+	r := &deviceArrays{dev: o.dev, typ: o.Type, n: n, m: m}
 	if o.matrixFree() {
 		r.points(o.cloud())
 	} else {
@@ -33,14 +33,14 @@ func (o *OnDevice) reside() *resident {
 	return r
 }
 
-func (r *resident) keep(a *device.Array) *device.Array {
+func (r *deviceArrays) own(a *device.Array) *device.Array {
 	r.arrays = append(r.arrays, a)
 	return a
 }
 
 // points uploads points less the middle of the targets. That changes no cost, and it keeps the
 // precision of float32 and of matrix products where clouds lie far from the origin.
-func (r *resident) points(p *PointCloud) {
+func (r *deviceArrays) points(p *PointCloud) {
 	c, _ := p.vector()
 	r.cost = device.Cost{Square: c.Square, Abs: c.Abs}
 	x, y, reach := p.centred(c)
@@ -49,13 +49,13 @@ func (r *resident) points(p *PointCloud) {
 		if t < r.typ {
 			continue // never used
 		}
-		r.x[t], r.y[t] = r.keep(r.put(t, x, p.n, p.d)), r.keep(r.put(t, y, p.m, p.d))
+		r.x[t], r.y[t] = r.own(r.upload(t, x, p.n, p.d)), r.own(r.upload(t, y, p.m, p.d))
 	}
 }
 
 // hold uploads the costs, some rows at a time.
-func (r *resident) hold(g Geometry) {
-	r.held = r.keep(r.dev.New(r.typ, r.n, r.m))
+func (r *deviceArrays) hold(g Geometry) {
+	r.held = r.own(r.dev.New(r.typ, r.n, r.m))
 	buf := make([]float64, min(r.n, r.chunk())*r.m)
 	for lo := 0; lo < r.n && r.dev.Err() == nil; lo += r.chunk() {
 		hi := min(r.n, lo+r.chunk())
@@ -76,17 +76,17 @@ func (r *resident) hold(g Geometry) {
 // chunkCosts is the number of costs (64 MB of float64) that are uploaded, or widened, at a time.
 const chunkCosts = 1 << 23
 
-func (r *resident) chunk() int { return max(1, chunkCosts/r.m) }
+func (r *deviceArrays) chunk() int { return max(1, chunkCosts/r.m) }
 
-// put makes an array of the type.
-func (r *resident) put(t device.DType, v []float64, shape ...int) *device.Array {
+// upload makes an array of the type.
+func (r *deviceArrays) upload(t device.DType, v []float64, shape ...int) *device.Array {
 	a := r.dev.New(t, shape...)
 	a.SetFloats(v)
 	return a
 }
 
 // eachHeld calls f with the held costs, some rows at a time, converted to the type.
-func (r *resident) eachHeld(t device.DType, f func(lo, hi int, c *device.Array)) {
+func (r *deviceArrays) eachHeld(t device.DType, f func(lo, hi int, c *device.Array)) {
 	if t == r.typ {
 		f(0, r.n, r.held)
 		return
@@ -101,7 +101,7 @@ func (r *resident) eachHeld(t device.DType, f func(lo, hi int, c *device.Array))
 }
 
 // lseRows is out_i = log Σ_j exp(h_j − c_ij/ε), inv = 1/ε.
-func (r *resident) lseRows(h *device.Array, inv float64) *device.Array {
+func (r *deviceArrays) lseRows(h *device.Array, inv float64) *device.Array {
 	t := h.Type()
 	out := r.dev.New(t, r.n)
 	if r.held == nil {
@@ -113,7 +113,7 @@ func (r *resident) lseRows(h *device.Array, inv float64) *device.Array {
 }
 
 // lseCols is out_j = log Σ_i exp(u_i − c_ij/ε).
-func (r *resident) lseCols(u *device.Array, inv float64) *device.Array {
+func (r *deviceArrays) lseCols(u *device.Array, inv float64) *device.Array {
 	t := u.Type()
 	out := r.dev.New(t, r.m)
 	if r.held == nil {
@@ -134,7 +134,7 @@ func (r *resident) lseCols(u *device.Array, inv float64) *device.Array {
 }
 
 // apply is T v for v m×k.
-func (r *resident) apply(u, h, v *device.Array, inv float64) *device.Array {
+func (r *deviceArrays) apply(u, h, v *device.Array, inv float64) *device.Array {
 	t := u.Type()
 	out := r.dev.New(t, r.n, v.Dim(1))
 	if r.held == nil {
@@ -148,7 +148,7 @@ func (r *resident) apply(u, h, v *device.Array, inv float64) *device.Array {
 }
 
 // applyT is Tᵀv for v n×k.
-func (r *resident) applyT(u, h, v *device.Array, inv float64) *device.Array {
+func (r *deviceArrays) applyT(u, h, v *device.Array, inv float64) *device.Array {
 	t := u.Type()
 	out := r.dev.New(t, r.m, v.Dim(1))
 	if r.held == nil {
