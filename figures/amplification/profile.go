@@ -2,6 +2,7 @@ package amplification
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -40,23 +41,11 @@ var profileOf = lab.Experiment[ProfileParams, ProfileOut]{
 		}
 		weights := pair.Binomial(p.Group, p.Setting.Rate)
 		for i, eps := range p.Eps {
-			if err := ctx.Err(); err != nil {
-				return out, err
-			}
-			specific, err := bounds.GroupDelta(step, dp.Relation{Group: p.Group}, eps)
-			if err != nil {
-				return out, err
-			}
-			agnostic, err := bounds.AgnosticDelta(base, weights, eps)
-			if err != nil {
-				return out, err
-			}
-			one, err := bounds.GroupDelta(step, dp.Relation{}, eps/float64(p.Group))
-			if err != nil {
-				return out, err
-			}
-			postHoc, err := bounds.PostHocDelta(func(float64) float64 { return one.LogDelta }, p.Group, eps)
-			if err != nil {
+			specific, err1 := bounds.GroupDelta(step, dp.Relation{Group: p.Group}, eps)
+			agnostic, err2 := bounds.AgnosticDelta(base, weights, eps)
+			one, err3 := bounds.GroupDelta(step, dp.Relation{}, eps/float64(p.Group))
+			postHoc, err4 := bounds.PostHocDelta(func(float64) float64 { return one.LogDelta }, p.Group, eps)
+			if err := errors.Join(ctx.Err(), err1, err2, err3, err4); err != nil {
 				return out, err
 			}
 			out.Specific, out.Agnostic = append(out.Specific, specific.LogDelta), append(out.Agnostic, agnostic)

@@ -2,6 +2,7 @@ package amplification
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -40,16 +41,10 @@ var replacementOf = lab.Experiment[ReplacementParams, ReplacementOut]{
 		double := func(k int, eps float64) float64 { return single(2*k, eps) }
 		weights := pair.Binomial(p.Batch, 1/float64(p.Size))
 		for _, eps := range p.Eps {
-			specific, err := bounds.GroupDelta(step, dp.Relation{Kind: dp.Substitution}, eps)
-			if err != nil {
-				return out, err
-			}
-			two, err := bounds.AgnosticDelta(double, weights, eps)
-			if err != nil {
-				return out, err
-			}
-			one, err := bounds.AgnosticDelta(single, weights, eps)
-			if err != nil {
+			specific, err1 := bounds.GroupDelta(step, dp.Relation{Kind: dp.Substitution}, eps)
+			two, err2 := bounds.AgnosticDelta(double, weights, eps)
+			one, err3 := bounds.AgnosticDelta(single, weights, eps)
+			if err := errors.Join(err1, err2, err3); err != nil {
 				return out, err
 			}
 			out.Specific, out.Agnostic, out.Single = append(out.Specific, specific.LogDelta), append(out.Agnostic, two), append(out.Single, one)

@@ -2,6 +2,7 @@ package amplification
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -37,19 +38,10 @@ var worOf = lab.Experiment[WORParams, WOROut]{
 			return out, err
 		}
 		for i, a := range p.Order {
-			if err := ctx.Err(); err != nil {
-				return out, err
-			}
-			specific, err := bounds.ResponseWOR(p.Truth, p.Batch, p.Size, float64(a))
-			if err != nil {
-				return out, err
-			}
-			published, err := bounds.WangRDP(base, p.Batch, p.Size, a, bounds.Published)
-			if err != nil {
-				return out, err
-			}
-			refined, err := bounds.WangRDP(base, p.Batch, p.Size, a, bounds.Refined)
-			if err != nil {
+			specific, err1 := bounds.ResponseWOR(p.Truth, p.Batch, p.Size, float64(a))
+			published, err2 := bounds.WangRDP(base, p.Batch, p.Size, a, bounds.Published)
+			refined, err3 := bounds.WangRDP(base, p.Batch, p.Size, a, bounds.Refined)
+			if err := errors.Join(ctx.Err(), err1, err2, err3); err != nil {
 				return out, err
 			}
 			out.Specific, out.Published, out.Refined = append(out.Specific, specific), append(out.Published, published), append(out.Refined, refined)

@@ -41,8 +41,8 @@ func (o logUnrolled) Eval(ctx context.Context, p ot.Problem) (*unrolling, error)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		t.f[k] = t.softminRows(t.g[k-1])
-		t.g[k] = t.softminCols(t.f[k])
+		t.f[k] = t.softmin(t.b, t.g[k-1], c)
+		t.g[k] = t.softmin(t.a, t.f[k], c.T())
 	}
 	return t.backward(ctx)
 }
@@ -55,26 +55,15 @@ type tape struct {
 	f, g [][]float64
 }
 
-// softminRows returns −ε log Σⱼ bⱼ exp((gⱼ−c_ij)/ε).
-func (t *tape) softminRows(g []float64) []float64 {
-	out, x := make([]float64, len(t.a)), make([]float64, len(t.b))
+// softmin returns −ε log Σⱼ wⱼ exp((gⱼ−c_ij)/ε) for each row i of c.
+func (t *tape) softmin(w, g []float64, c mat.Matrix) []float64 {
+	n, _ := c.Dims()
+	out, x := make([]float64, n), make([]float64, len(w))
 	for i := range out {
-		for j, b := range t.b {
-			x[j] = math.Log(b) + (g[j]-t.c.At(i, j))/t.eps
+		for j, v := range w {
+			x[j] = math.Log(v) + (g[j]-c.At(i, j))/t.eps
 		}
 		out[i] = -t.eps * floats.LogSumExp(x)
-	}
-	return out
-}
-
-// softminCols returns −ε log Σᵢ aᵢ exp((fᵢ−c_ij)/ε).
-func (t *tape) softminCols(f []float64) []float64 {
-	out, x := make([]float64, len(t.b)), make([]float64, len(t.a))
-	for j := range out {
-		for i, a := range t.a {
-			x[i] = math.Log(a) + (f[i]-t.c.At(i, j))/t.eps
-		}
-		out[j] = -t.eps * floats.LogSumExp(x)
 	}
 	return out
 }

@@ -71,7 +71,7 @@ func ExampleHeatMap() {
 	// Output: <nil> [{3 2} {8 2}]
 }
 
-// Pairs of images, each a source and what it is matched to.
+// Images, each beside what it is matched to.
 func ExampleImageGrid() {
 	pixels := mat.NewDense(4, 4, []float64{
 		0, 1, 1, 0,
@@ -81,8 +81,7 @@ func ExampleImageGrid() {
 	})
 	fig := style.Figure{Body: style.ImageGrid{
 		Images: style.Rows(pixels), H: 2, W: 2,
-		Columns: 4, Pairs: true,
-		ColLabels: []string{"first pair", "second pair"},
+		Columns: 4, ColLabels: []string{"a", "its match", "b", "its match"},
 	}}
 	var b bytes.Buffer
 	fmt.Println(fig.Save(&b, "png"))

@@ -160,14 +160,14 @@ func digit(k int) []float32 {
 
 func digitPairs() style.ImageGrid {
 	g := style.ImageGrid{
-		H: 16, W: 16, Columns: 12, Pairs: true, Title: "Digits and what the plan matches them to",
+		H: 16, W: 16, Columns: 12, Title: "Digits and what the plan matches them to",
 		RowLabels: []string{`\i{ε} = 1`, "0.1", "0.01", "exact"},
 	}
 	for k := range 48 {
 		g.Images = append(g.Images, digit(k/2+3*(k%2)))
 	}
-	for k := range 6 {
-		g.ColLabels = append(g.ColLabels, fmt.Sprint("pair ", k+1))
+	for k := range 12 {
+		g.ColLabels = append(g.ColLabels, fmt.Sprint(k+1))
 	}
 	return g
 }

@@ -1,6 +1,7 @@
 package style
 
 import (
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -26,15 +27,13 @@ type ImageGrid struct {
 	C, H, W int
 	// Lo and Hi are the values of black and white. Where they are equal, 0 and 1.
 	Lo, Hi float64
-	// Columns of images; zero makes the grid about square. With Pairs it must be even.
+	// Columns of images; zero makes the grid about square.
 	Columns int
-	// Pairs sets images 2k and 2k+1 side by side, with space between the pairs.
-	Pairs bool
 	// Gap between images, in pixels of the images; zero means 1, negative none.
 	Gap int
 	// Invert exchanges black and white, for ink on paper.
 	Invert bool
-	// Title above, RowLabels on the left of the rows, ColLabels above the columns (the pairs, where Pairs).
+	// Title above, RowLabels on the left of the rows, ColLabels above the columns.
 	Title                string
 	RowLabels, ColLabels []string
 }
@@ -58,9 +57,6 @@ func (g ImageGrid) check() error {
 	if c := g.channels(); (c != 1 && c != 3) || g.H <= 0 || g.W <= 0 {
 		return fmt.Errorf("style: ImageGrid: shape %d×%d×%d: want 1 or 3 channels: %w", g.C, g.H, g.W, ErrData)
 	}
-	if g.Pairs && g.Columns%2 != 0 {
-		return fmt.Errorf("style: ImageGrid: Columns = %d: pairs need an even number: %w", g.Columns, ErrData)
-	}
 	for i, im := range g.Images {
 		if n := g.channels() * g.H * g.W; im != nil && len(im) != n {
 			return fmt.Errorf("style: ImageGrid: image %d has %d values, want %d: %w", i, len(im), n, ErrData)
@@ -73,34 +69,16 @@ func (g ImageGrid) shape() (cols, rows int) {
 	cols = g.Columns
 	if cols <= 0 {
 		cols = max(int(math.Ceil(math.Sqrt(float64(len(g.Images))))), 1)
-		if g.Pairs {
-			cols += cols % 2
-		}
 	}
 	return cols, max((len(g.Images)+cols-1)/cols, 1)
 }
 
 func (g ImageGrid) gap() int {
-	switch {
-	case g.Gap < 0:
-		return 0
-	case g.Gap == 0:
-		return 1
-	}
-	return g.Gap
+	return max(cmp.Or(g.Gap, 1), 0)
 }
-
-// pairGap is the space between pairs; about a third of an image tells them apart.
-func (g ImageGrid) pairGap() int { return max(g.W/3, 2*g.gap(), 3) }
 
 // column is the left edge of a column in pixels.
-func (g ImageGrid) column(i int) int {
-	x := i * (g.W + g.gap())
-	if g.Pairs {
-		x += i / 2 * (g.pairGap() - g.gap())
-	}
-	return x
-}
+func (g ImageGrid) column(i int) int { return i * (g.W + g.gap()) }
 
 // pixels is the size of the whole grid.
 func (g ImageGrid) pixels() (w, h int) {
@@ -157,10 +135,8 @@ func (g ImageGrid) labels() (left, top vg.Length) {
 	for _, l := range g.RowLabels {
 		left = max(left, paper.Width(l, small)+5)
 	}
-	if len(g.ColLabels) > 0 {
-		for _, l := range g.ColLabels {
-			top = max(top, paper.Height(l, small)+4)
-		}
+	for _, l := range g.ColLabels {
+		top = max(top, paper.Height(l, small)+4)
 	}
 	if g.Title != "" {
 		top += paper.Height(g.Title, sans(titleSize)) + titleGap
@@ -234,13 +210,9 @@ func (g ImageGrid) drawLabels(c vg.Canvas, r vg.Rectangle) {
 			paper.Write(c, l, textStyle(tickSize, draw.XRight, draw.YCenter), vg.Point{X: r.Min.X - 4, Y: y})
 		}
 	}
-	span, width := 1, g.W
-	if g.Pairs {
-		span, width = 2, 2*g.W+g.gap()
-	}
 	for i, l := range g.ColLabels {
-		if i*span < cols {
-			x := r.Min.X + pixel*(vg.Length(g.column(i*span))+vg.Length(width)/2)
+		if i < cols {
+			x := r.Min.X + pixel*(vg.Length(g.column(i))+vg.Length(g.W)/2)
 			paper.Write(c, l, textStyle(tickSize, draw.XCenter, draw.YBottom), vg.Point{X: x, Y: r.Max.Y + 4})
 		}
 	}

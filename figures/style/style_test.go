@@ -104,7 +104,6 @@ func TestBadData(t *testing.T) {
 		"shape 2×1×1":              style.ImageGrid{C: 2, H: 1, W: 1},
 		"shape 0×0×4":              style.ImageGrid{W: 4},
 		"image 1 has 3 values":     style.ImageGrid{H: 2, W: 2, Images: [][]float32{nil, {1, 2, 3}}},
-		"Columns = 3":              style.ImageGrid{H: 2, W: 2, Columns: 3, Pairs: true},
 		"row 0 has 2 cells":        style.Table{Header: []string{"a"}, Rows: [][]string{{"b", "c"}}},
 		"panel (b)":                style.Panels{Items: []style.Drawer{nil, items(style.Points{Y: []float64{1}})}},
 		"3 Widths for 1 columns":   style.Panels{Items: []style.Drawer{style.Plot{}}, Widths: []float64{1, 2, 3}},

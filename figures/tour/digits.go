@@ -310,17 +310,17 @@ func perClass(labels []int, k int) [][]int {
 func drawPairs(c digitsCells, badge string) style.Figure {
 	const perRow = 8
 	usps, mnist := style.Rows(c.usps), style.Rows(c.mnist)
-	g := style.ImageGrid{C: 1, H: 16, W: 16, Columns: 2 * perRow, Pairs: true, Invert: true}
+	g := style.ImageGrid{C: 1, H: 16, W: 16, Columns: 3*perRow - 1, Invert: true}
 	for class, at := range perClass(c.sample.Value.USPS, perRow) {
 		if len(at) == 0 {
 			continue
 		}
 		for k := range perRow {
-			if k >= len(at) {
-				g.Images = append(g.Images, nil, nil)
-				continue
+			pair := [][]float32{nil, nil, nil} // the third is the space between pairs
+			if k < len(at) {
+				pair[0], pair[1] = usps[at[k]], mnist[c.plans[0].Value.Match[at[k]]]
 			}
-			g.Images = append(g.Images, usps[at[k]], mnist[c.plans[0].Value.Match[at[k]]])
+			g.Images = append(g.Images, pair[:min(3, 3*perRow-1-3*k)]...)
 		}
 		g.RowLabels = append(g.RowLabels, className(class))
 	}
