@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -254,13 +255,22 @@ func (i Installation) Converter() ([]string, error) {
 	return command, nil
 }
 
-// HTML converts an executed notebook file to HTML in the folder dir.
+// webScripts are where nbconvert's pages find MathJax, RequireJS and jQuery: nbconvert's own defaults, which Debian's
+// package replaces by files of this machine, so that a page that is handed on would show no formulas.
+var webScripts = []string{
+	"--HTMLExporter.mathjax_url=https://cdnjs.cloudflare.com/ajax/libs/mathjax/2.7.7/latest.js?config=TeX-AMS_CHTML-full,Safe",
+	"--HTMLExporter.require_js_url=https://cdnjs.cloudflare.com/ajax/libs/require.js/2.1.10/require.min.js",
+	"--HTMLExporter.jquery_url=https://cdnjs.cloudflare.com/ajax/libs/jquery/2.0.3/jquery.min.js",
+}
+
+// HTML converts an executed notebook file to HTML in the folder dir. Formulas are set by MathJax from the network.
 func (i Installation) HTML(ctx context.Context, c kernel.Checkout, file, dir string) error {
 	command, err := i.Converter()
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, command[0], append(command[1:], "--to", "html", "--output-dir", dir, file)...)
+	args := slices.Concat(command[1:], []string{"--to", "html", "--output-dir", dir}, webScripts, []string{file})
+	cmd := exec.CommandContext(ctx, command[0], args...)
 	cmd.Env = append(os.Environ(), c.Env()...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("jupyter: %s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
