@@ -35,8 +35,9 @@ type CelebA struct {
 	// Label names the attribute that becomes the label: 0 without it, 1 with it.
 	// DP-Sinkhorn's condition is "Male". Empty: no labels.
 	Label string
-	Crop  int // side of the central square that is kept; zero: 140
-	Size  int // side of the images returned; zero: 64
+	Crop  int  // side of the central square that is kept; zero: 140
+	Whole bool // nothing is cropped: all 178×218 pixels are resized to a square, as DP-Sinkhorn's code does
+	Size  int  // side of the images returned; zero: 64
 	// Blur, when set, is a side to which images are resized on the way to Size:
 	// 32 gives SCONES' Blur-CelebA.
 	Blur int
@@ -114,6 +115,8 @@ func (c CelebA) check() error {
 		}
 	}
 	switch {
+	case c.Whole && c.Crop > 0:
+		return fmt.Errorf("data: celeba: Crop = %d with Whole: a whole image is not cropped", c.Crop)
 	case c.Split < Train || c.Split > Valid:
 		return fmt.Errorf("data: celeba: Split = %v: must be train, valid or test", c.Split)
 	case c.Parity < AllFaces || c.Parity > OddFaces:
@@ -253,15 +256,18 @@ func (c CelebA) face(row []float32, path string) error {
 	if err != nil {
 		return err
 	}
-	bounds, side := picture.Bounds(), cmp.Or(c.Crop, 140)
-	if bounds.Dx() < side || bounds.Dy() < side {
-		return corrupt(path, "it has %d×%d pixels: want at least %d×%d", bounds.Dx(), bounds.Dy(), side, side)
+	bounds := picture.Bounds()
+	if side := cmp.Or(c.Crop, 140); !c.Whole {
+		if bounds.Dx() < side || bounds.Dy() < side {
+			return corrupt(path, "it has %d×%d pixels: want at least %d×%d", bounds.Dx(), bounds.Dy(), side, side)
+		}
+		bounds = centre(bounds, side)
 	}
 	filter := c.Filter
 	if filter == Bilinear {
 		filter = Bilinear8
 	}
-	m := fromPicture(picture, centre(bounds, side))
+	m := fromPicture(picture, bounds)
 	for _, size := range []int{c.Blur, cmp.Or(c.Size, 64)} {
 		if size == 0 {
 			continue

@@ -142,7 +142,10 @@ func TestCelebAPreparation(t *testing.T) {
 	m := fromPicture(whole, whole.Bounds())
 	steps := func(crop int, filter Filter, sizes ...int) []float32 {
 		t.Helper()
-		out, err := m.CenterCrop(crop, crop)
+		out, err := m, error(nil)
+		if crop > 0 {
+			out, err = m.CenterCrop(crop, crop)
+		}
 		for _, size := range sizes {
 			if err == nil {
 				out, err = out.Resize(size, size, filter)
@@ -161,6 +164,7 @@ func TestCelebAPreparation(t *testing.T) {
 		{CelebA{Blur: 32}, steps(140, Bilinear8, 32, 64)},
 		{CelebA{Filter: Nearest, Blur: 32}, steps(140, Nearest, 32, 64)},
 		{CelebA{Crop: 178, Size: 32}, steps(178, Bilinear8, 32)},
+		{CelebA{Whole: true, Size: 32}, steps(0, Bilinear8, 32)},
 	} {
 		test.c.From.Dir = dir
 		faces, err := test.c.Open()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"coupling/data"
@@ -80,7 +79,7 @@ func runColour(ctx context.Context, c *lab.Cell, p ColourParams) (out ColourOut,
 		return out, err
 	}
 	out.Name, out.Classes, out.Guess = train.Name, train.Classes, larger(test)
-	made := making{device: p.Device, train: train, test: test, n: p.Synthetic, judge: p.Judge, learn: func(dev *device.Device, r synth.Run) (sampler, dp.Guarantee, error) {
+	made := making{device: p.Device, train: train, test: test, n: p.Synthetic, judge: p.Judge, learn: func(dev *device.Device, r synth.Run) (sampler, cost, error) {
 		return p.train(ctx, dev, train, r)
 	}}
 	if p.Method.Name != realPictures {
@@ -106,7 +105,7 @@ func (p ColourParams) pictures(ctx context.Context) (train, test *data.Images, e
 
 func (p ColourParams) split(ctx context.Context, split data.Split) (*data.Images, error) {
 	if p.CelebA {
-		faces, err := data.CelebA{Split: split, Label: "Male", Size: colourSide}.Open()
+		faces, err := data.CelebA{Split: split, Label: "Male", Whole: true, Size: colourSide}.Open()
 		if err != nil {
 			return nil, err
 		}
@@ -155,13 +154,13 @@ func inTurn(m *data.Images) *data.Images {
 }
 
 // train makes what draws pictures.
-func (p ColourParams) train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (sampler, dp.Guarantee, error) {
+func (p ColourParams) train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (sampler, cost, error) {
 	if p.Method.Name == realPictures {
-		return func(rng *rand.Rand, n int) (*data.Images, error) { return images.Pick(rng, min(n, images.Len())) }, dp.Guarantee{}, nil
+		return pick(images), cost{}, nil
 	}
 	m, err := p.method(images)
 	if err != nil {
-		return nil, dp.Guarantee{}, err
+		return nil, cost{}, err
 	}
 	return learn(ctx, dev, images, m, dp.Budget{Epsilon: p.Epsilon, Delta: colourDelta}, r)
 }

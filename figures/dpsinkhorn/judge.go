@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"coupling/data"
+	"coupling/figures/internal/kit"
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/eval"
@@ -13,6 +14,8 @@ import (
 	"coupling/lab/eval/feature"
 	"coupling/lab/eval/inception"
 	"coupling/lab/eval/membership"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Judgement says what synthetic images are worth: accuracies on real test images of classifiers that saw none, and distances
@@ -29,6 +32,33 @@ type Judgement struct {
 	Density   float64 `json:"density"`
 	Coverage  float64 `json:"coverage"`
 	AUC       float64 `json:"auc"` // of a membership attack: ½ is none
+	// By has the accuracies of logistic regression, MLP and CNN by the paper's protocol and by its code's, where these are asked.
+	By [2][3]float64 `json:"by,omitzero"`
+	// Dark is the distance of images whose dark half was made black, as the code measures it.
+	Dark float64 `json:"dark,omitempty"`
+}
+
+// numbers are all of them.
+func (j *Judgement) numbers() []*float64 {
+	out := []*float64{&j.Logistic, &j.MLP, &j.CNN, &j.FD, &j.KID, &j.Precision, &j.Recall, &j.Density, &j.Coverage, &j.AUC, &j.Dark}
+	for i := range j.By {
+		for k := range j.By[i] {
+			out = append(out, &j.By[i][k])
+		}
+	}
+	return out
+}
+
+// meanDeviation are, for each number, the mean of several judgements and their standard deviation; 0 of one.
+func meanDeviation(of []Judgement) (mean, deviation Judgement) {
+	for k := range mean.numbers() {
+		values := kit.Each(of, func(j Judgement) float64 { return *j.numbers()[k] })
+		*mean.numbers()[k] = stat.Mean(values, nil)
+		if len(values) > 1 {
+			*deviation.numbers()[k] = stat.StdDev(values, nil)
+		}
+	}
+	return mean, deviation
 }
 
 // kid prints the KID times 1000, a dash where it was not measured.
@@ -53,6 +83,7 @@ type Judge struct {
 	LeNet     int    `json:"lenet" min:"0" doc:"real images that LeNet learns from"`
 	Images    int    `json:"images" min:"0" doc:"for distances"`
 	Inception string `json:"inception,omitempty" doc:"weights in whose features distances are; empty: a LeNet's"`
+	Protocols int    `json:"protocols,omitempty" min:"0" doc:"synthetic images from which classifiers learn by the protocols of DP-Sinkhorn's paper and code; 0: they don't"`
 	Quick     bool   `json:"quick,omitempty" doc:"leaves out MLP, CNN and the membership attack; with no images for LeNet, distances too"`
 }
 
@@ -88,6 +119,9 @@ func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, t
 		}
 		*c.into = r.Accuracy
 	}
+	if err := j.protocols(ctx, dev, &out, synthetic, test, rng); err != nil {
+		return out, err
+	}
 	if j.Quick && j.LeNet == 0 {
 		return out, nil
 	}
@@ -104,6 +138,25 @@ func (j Judge) look(ctx context.Context, dev *device.Device, synthetic, train, t
 	}
 	out.AUC = m.AUC
 	return out, nil
+}
+
+// protocols has classifiers learn as the paper says, and as its code does.
+func (j Judge) protocols(ctx context.Context, dev *device.Device, out *Judgement, synthetic, test *data.Images, rng *rand.Rand) error {
+	if j.Protocols == 0 {
+		return nil
+	}
+	some := synthetic.Slice(0, min(j.Protocols, synthetic.Len()))
+	for i, p := range []eval.Protocol{eval.Paper, eval.Code} {
+		for k, c := range []eval.Classifier{{Kind: eval.Logistic}, {Kind: eval.MLP}, {Kind: eval.CNN, Width: j.Width}} {
+			c.Protocol = p
+			r, err := c.Evaluate(ctx, dev, some, test, rng)
+			if err != nil {
+				return fmt.Errorf("%v by protocol %v: %w", c.Kind, p, err)
+			}
+			out.By[i][k] = r.Accuracy
+		}
+	}
+	return nil
 }
 
 // distances compares with real test images: a FID with all synthetic ones, as the paper has it, other distances with as many.
@@ -131,8 +184,12 @@ func (j Judge) distances(ctx context.Context, dev *device.Device, out *Judgement
 		return err
 	}
 	out.FD, out.Precision, out.Recall, out.Density, out.Coverage = r.Frechet, r.Coverage.Precision, r.Coverage.Recall, r.Coverage.Density, r.Coverage.Coverage
-	if j.Inception != "" {
-		out.KID = r.KID.Value
+	if j.Inception == "" {
+		return nil
 	}
-	return nil
+	out.KID = r.KID.Value
+	if r, err = distance.Between(ctx, f, eval.Code.Prepare(synthetic), test); err == nil {
+		out.Dark = r.Frechet
+	}
+	return err
 }

@@ -26,14 +26,19 @@ const (
 	semiDual    = "semi-dual"
 	handwritten = "semi-dual, handwriting assumed" // samples are moved
 	wholeBatch  = "whole-batch clip"
+	wholeBatch3 = "whole-batch clip, m = 3"
 	dpMERF      = "DP-MERF"
 	dpSGD       = "DP-SGD"
+	asPrinted   = "DP-Sinkhorn as printed"
+	nonPrivate1 = "no privacy, m = 1"
+	nonPrivate3 = "no privacy, m = 3"
+	realData    = "real images"
 )
 
 // method is one way to make images at a sound ε, and its sizes. δ is 1e-5 everywhere.
 type method struct {
 	Name    string  `json:"name" doc:"of the method"`
-	Epsilon float64 `json:"epsilon" min:">0" doc:"ε"`
+	Epsilon float64 `json:"epsilon" min:"0" doc:"ε that holds; 0: none was asked for"`
 	Steps   int     `json:"steps" min:"0" doc:"of DP-MERF's generator and of DP-SGD; 0: the suggested ones"`
 	Batch   int     `json:"batch" min:"0" doc:"of DP-MERF"`
 	Feature int     `json:"feature" min:"0" doc:"random features of DP-MERF"`
@@ -46,10 +51,10 @@ const delta = 1e-5
 type sampler func(rng *rand.Rand, n int) (*data.Images, error)
 
 // train makes the generator.
-func (m method) train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (sampler, dp.Guarantee, error) {
+func (m method) train(ctx context.Context, dev *device.Device, images *data.Images, r synth.Run) (sampler, cost, error) {
 	p, err := synth.PublicOf(images)
 	if err != nil {
-		return nil, dp.Guarantee{}, err
+		return nil, cost{}, err
 	}
 	var of synth.Method
 	switch m.Name {
@@ -65,29 +70,36 @@ func (m method) train(ctx context.Context, dev *device.Device, images *data.Imag
 			c.Steps = m.Steps
 		}
 		of = c
-	case wholeBatch:
-		of = m.Recipe.training(images, 0)
+	case wholeBatch, wholeBatch3, asPrinted, nonPrivate1, nonPrivate3:
+		return m.Recipe.train(ctx, dev, images, r)
+	case realData:
+		return pick(images), cost{}, nil
 	default:
-		return nil, dp.Guarantee{}, fmt.Errorf("method %q: there is none", m.Name)
+		return nil, cost{}, fmt.Errorf("method %q: there is none", m.Name)
 	}
 	return learn(ctx, dev, images, of, dp.Budget{Epsilon: m.Epsilon, Delta: delta}, r)
 }
 
+// pick draws real images, no more than there are.
+func pick(images *data.Images) sampler {
+	return func(rng *rand.Rand, n int) (*data.Images, error) { return images.Pick(rng, min(n, images.Len())) }
+}
+
 // learn trains a method with the least noise that meets the budget.
-func learn(ctx context.Context, dev *device.Device, images *data.Images, m synth.Method, b dp.Budget, r synth.Run) (sampler, dp.Guarantee, error) {
+func learn(ctx context.Context, dev *device.Device, images *data.Images, m synth.Method, b dp.Budget, r synth.Run) (sampler, cost, error) {
 	p, err := synth.PublicOf(images)
 	if err != nil {
-		return nil, dp.Guarantee{}, err
+		return nil, cost{}, err
 	}
 	m, g, err := synth.Calibrate(ctx, m, p, b)
 	if err != nil {
-		return nil, g, err
+		return nil, cost{}, err
 	}
 	gen, err := m.Train(ctx, dev, images, r)
 	if err != nil {
-		return nil, g, err
+		return nil, cost{}, err
 	}
-	return gen.Sample, g, nil
+	return gen.Sample, cost{Guarantee: g}, nil
 }
 
 // images reads MNIST or Fashion-MNIST, of each split at most so many; 0: all.
@@ -115,36 +127,37 @@ type making struct {
 	n           int                             // images to be drawn
 	shown       func(*data.Images) *data.Images // those that are kept as images.npy; nil: none
 	judge       Judge
-	learn       func(dev *device.Device, r synth.Run) (sampler, dp.Guarantee, error)
+	repeat      int // of several trainings
+	learn       func(dev *device.Device, r synth.Run) (sampler, cost, error)
 }
 
 // run trains, draws and judges. A run that is killed goes on. It returns the seconds of training too.
-func (m making) run(ctx context.Context, c *lab.Cell) (out Judgement, g dp.Guarantee, seconds float64, err error) {
+func (m making) run(ctx context.Context, c *lab.Cell) (out Judgement, spent cost, seconds float64, err error) {
 	dev, err := c.Device(m.device)
 	if err != nil {
-		return out, g, 0, err
+		return out, spent, 0, err
 	}
 	scratch, err := c.Scratch()
 	if err != nil {
-		return out, g, 0, err
+		return out, spent, 0, err
 	}
 	begin := time.Now()
-	draw, g, err := m.learn(dev, synth.Run{Key: release.SeededKey(c.Seed), Dir: scratch, Every: 200, Progress: c.Progress})
+	draw, spent, err := m.learn(dev, synth.Run{Key: release.SeededKey(c.Seed + uint64(m.repeat)<<32), Dir: scratch, Every: 200, Progress: c.Progress})
 	if err != nil {
-		return out, g, 0, err
+		return out, spent, 0, err
 	}
 	seconds = time.Since(begin).Seconds()
-	synthetic, err := draw(c.Rand("sample"), m.n)
+	synthetic, err := draw(c.Rand(fmt.Sprint("sample", m.repeat)), m.n)
 	if err != nil {
-		return out, g, 0, err
+		return out, spent, 0, err
 	}
 	if m.shown != nil {
 		if err := artifact.Write(c, "images.npy", mat.DenseCopyOf(m.shown(synthetic).Mat())); err != nil {
-			return out, g, 0, err
+			return out, spent, 0, err
 		}
 	}
-	out, err = m.judge.look(ctx, dev, synthetic, m.train, m.test, c.Rand("judge"))
-	return out, g, seconds, err
+	out, err = m.judge.look(ctx, dev, synthetic, m.train, m.test, c.Rand(fmt.Sprint("judge", m.repeat)))
+	return out, spent, seconds, err
 }
 
 // first are the first images.

@@ -18,8 +18,8 @@ func Fig5() lab.Study[RecipeParams, RecipeOut] {
 			"whole-batch clip, and without noise, which is no privacy. The paper's best is p = 0.4.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "1000 images, 3 steps, p = 0.4 and 1, MNIST",
-			lab.Quick: "60,000 images, 200 steps of 10 images, width 4, 16 frequencies released, 3 values of p, MNIST",
-			lab.Full:  "60,000 images, 600 steps of 10 images, width 4, 49 frequencies released, 3 values of p",
+			lab.Quick: "60,000 images, " + smallSizes(lab.Quick) + ", 3 values of p, MNIST",
+			lab.Full:  "60,000 images, " + smallSizes(lab.Full) + ", 3 values of p",
 			lab.Paper: "60,000 images, 160,000 steps of 50 images, width 64, 6 values of p",
 		},
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 30, lab.Full: 120, lab.Paper: 8e7},

@@ -18,8 +18,8 @@ func Fig4a() lab.Study[RecipeParams, RecipeOut] {
 			"is no privacy. The paper's grid and numbers are lost; this grid is ours. GS-WGAN, its other method, is not trained here.",
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "1000 digits, 3 steps, one rate of each optimiser",
-			lab.Quick: "60,000 digits, 200 steps of 10 images, width 4, 16 frequencies released, 2 rates of Adam and 3 of SGD",
-			lab.Full:  "60,000 digits, 600 steps of 10 images, width 4, 49 frequencies released, 5 rates of each optimiser",
+			lab.Quick: "60,000 digits, " + smallSizes(lab.Quick) + ", 2 rates of Adam and 3 of SGD",
+			lab.Full:  "60,000 digits, " + smallSizes(lab.Full) + ", 5 rates of each optimiser",
 			lab.Paper: "60,000 digits, 160,000 steps of 50 images, width 64, 7 rates of each optimiser",
 		},
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 45, lab.Full: 200, lab.Paper: 1e8},
@@ -36,9 +36,9 @@ func Fig4a() lab.Study[RecipeParams, RecipeOut] {
 func robustnessGrid(set lab.Setting) (out []RecipeParams) {
 	p := set.Preset
 	for _, sgd := range []bool{false, true} {
-		rates := lab.Pick(p, []float64{5e-4}, []float64{2e-3, 8e-3}, []float64{1e-4, 3e-4, 1e-3, 3e-3, 1e-2}, []float64{1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2})
+		rates := lab.Pick(p, []float64{3e-3}, []float64{3e-3, 1e-2}, []float64{1e-4, 3e-4, 1e-3, 3e-3, 1e-2}, []float64{1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2})
 		if sgd {
-			rates = lab.Pick(p, []float64{1e-3}, []float64{3e-5, 3e-4, 3e-3}, []float64{1e-6, 1e-5, 1e-4, 3e-4, 1e-3}, []float64{1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1})
+			rates = lab.Pick(p, []float64{1e-2}, []float64{3e-4, 3e-3, 3e-2}, []float64{1e-4, 1e-3, 3e-3, 1e-2, 1e-1}, []float64{1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1})
 		}
 		for _, eps := range []float64{10, 0} {
 			for _, rate := range rates {

@@ -7,38 +7,59 @@ import (
 	"strings"
 
 	"coupling/data/sample"
+	"coupling/dp"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 
 	"gonum.org/v1/plot"
 )
 
-// published are rows of the paper's Table 1, and of DPImageBench: FID, and accuracy in percent of logistic regression, MLP and CNN; 0: not given.
-var published = []struct {
-	name    string
-	fashion bool
-	fid     float64
-	acc     [3]float64
-}{
-	{"real data, paper", false, 1.6, [3]float64{92.2, 97.5, 99.3}},
-	{"DP-Sinkhorn, paper (ε " + dpsinkhorn.NotJustified + ")", false, 48.4, [3]float64{82.8, 82.7, 83.2}},
-	{"DP-MERF, paper, ε = 10", false, 116.3, [3]float64{79.4, 78.3, 82.1}},
-	{"GS-WGAN, paper (the same accounting)", false, 61.3, [3]float64{79, 79, 80}},
-	{"real data, paper", true, 2.5, [3]float64{84.5, 88.2, 90.8}},
-	{"DP-Sinkhorn, paper (ε " + dpsinkhorn.NotJustified + ")", true, 128.3, [3]float64{75.1, 74.6, 71.1}},
-	{"DP-MERF, paper, ε = 10", true, 132.6, [3]float64{75.5, 74.5, 75.4}},
-	// Gong et al., DPImageBench (CCS 2025), its two best methods without public images: its own classifiers (WideResNet, ResNet, ResNeXt),
-	// trained on 60,000 synthetic images, δ = 1/(N log N).
-	{"DPDM, DPImageBench's networks, ε = 1", false, 0, [3]float64{0, 0, 89.2}},
-	{"DPDM, DPImageBench's networks, ε = 10", false, 0, [3]float64{0, 0, 97.7}},
-	{"DP-FETA, DPImageBench's networks, ε = 1", false, 0, [3]float64{0, 0, 95.6}},
-	{"DP-FETA, DPImageBench's networks, ε = 10", false, 0, [3]float64{0, 0, 98.1}},
-	{"DPDM, DPImageBench's networks, ε = 1", true, 0, [3]float64{0, 0, 76.4}},
-	{"DPDM, DPImageBench's networks, ε = 10", true, 0, [3]float64{0, 0, 85.6}},
-	{"DP-FETA, DPImageBench's networks, ε = 1", true, 0, [3]float64{0, 0, 81.7}},
-	{"DP-FETA, DPImageBench's networks, ε = 10", true, 0, [3]float64{0, 0, 87.3}},
+// A publishedRow is a row of the paper's Table 1, or of DPImageBench: FID, and accuracy in percent of logistic regression, MLP and CNN; 0:
+// not given. of is our method of the same mechanism, if there is one.
+type publishedRow struct {
+	name string
+	of   string
+	fid  float64
+	acc  [3]float64
+}
+
+// published are the rows of MNIST and of Fashion-MNIST (true).
+var published = map[bool][]publishedRow{
+	false: {
+		{"DP-Sinkhorn, paper (ε " + dpsinkhorn.NotJustified + ")", asPrinted, 48.4, [3]float64{82.8, 82.7, 83.2}},
+		{"real data, paper", realData, 1.6, [3]float64{92.2, 97.5, 99.3}},
+		{"non-private Sinkhorn, m = 1, paper", nonPrivate1, 54.2, [3]float64{89.0, 89.0, 91.0}},
+		{"non-private Sinkhorn, m = 3, paper", nonPrivate3, 43.4, [3]float64{87.7, 87.3, 90.6}},
+		{"G-PATE, paper, ε = 10", "", 177.2, [3]float64{0, 26, 25}},
+		{"DP-CGAN, paper, ε = 10", "", 179.2, [3]float64{60, 60, 63}},
+		{"DataLens, paper, ε = 10", "", 173.5, [3]float64{0, 0, 80.66}},
+		{"DP-MERF, paper, ε = 10", dpMERF, 116.3, [3]float64{79.4, 78.3, 82.1}},
+		{"GS-WGAN, paper (the same accounting)", "", 61.3, [3]float64{79, 79, 80}},
+		// Gong et al., DPImageBench (CCS 2025), its two best methods without public images: its own classifiers (WideResNet, ResNet,
+		// ResNeXt), trained on 60,000 synthetic images, δ = 1/(N log N).
+		{"DPDM, DPImageBench's networks, ε = 1", "", 0, [3]float64{0, 0, 89.2}},
+		{"DPDM, DPImageBench's networks, ε = 10", "", 0, [3]float64{0, 0, 97.7}},
+		{"DP-FETA, DPImageBench's networks, ε = 1", "", 0, [3]float64{0, 0, 95.6}},
+		{"DP-FETA, DPImageBench's networks, ε = 10", "", 0, [3]float64{0, 0, 98.1}},
+	},
+	true: {
+		{"DP-Sinkhorn, paper (ε " + dpsinkhorn.NotJustified + ")", asPrinted, 128.3, [3]float64{75.1, 74.6, 71.1}},
+		{"real data, paper", realData, 2.5, [3]float64{84.5, 88.2, 90.8}},
+		{"non-private Sinkhorn, m = 1, paper", nonPrivate1, 65.8, [3]float64{78.4, 79.1, 73.9}},
+		{"non-private Sinkhorn, m = 3, paper", nonPrivate3, 63.8, [3]float64{78.4, 78.4, 73.3}},
+		{"G-PATE, paper, ε = 10", "", 205.8, [3]float64{42, 30, 50}},
+		{"DP-CGAN, paper, ε = 10", "", 243.8, [3]float64{51, 50, 46}},
+		{"DataLens, paper, ε = 10", "", 167.7, [3]float64{0, 0, 70.61}},
+		{"DP-MERF, paper, ε = 10", dpMERF, 132.6, [3]float64{75.5, 74.5, 75.4}},
+		{"GS-WGAN, paper (the same accounting)", "", 131.3, [3]float64{68, 65, 65}},
+		{"DPDM, DPImageBench's networks, ε = 1", "", 0, [3]float64{0, 0, 76.4}},
+		{"DPDM, DPImageBench's networks, ε = 10", "", 0, [3]float64{0, 0, 85.6}},
+		{"DP-FETA, DPImageBench's networks, ε = 1", "", 0, [3]float64{0, 0, 81.7}},
+		{"DP-FETA, DPImageBench's networks, ε = 10", "", 0, [3]float64{0, 0, 87.3}},
+	},
 }
 
 // utilityCell is a finished cell.
@@ -46,6 +67,31 @@ type utilityCell = lab.Result[UtilityParams, UtilityOut]
 
 // utilityView is what Figures 2 and 4(b) and Table 1 are drawn from.
 type utilityView = lab.View[UtilityParams, UtilityOut]
+
+// means takes the place of several trainings by their mean; pictures are of the first.
+func means(cells []utilityCell) (out []utilityCell) {
+	for _, run := range repeats(cells) {
+		c := run[0]
+		c.Value.Judged, _ = meanDeviation(judgements(run))
+		out = append(out, c)
+	}
+	return out
+}
+
+// repeats are the cells that differ in Repeat alone, together.
+func repeats(cells []utilityCell) [][]utilityCell {
+	return kit.Runs(cells, func(c utilityCell) UtilityParams {
+		c.Params.Repeat, c.Params.Judge.Protocols = 0, 0
+		return c.Params
+	})
+}
+
+func judgements(cells []utilityCell) (out []Judgement) {
+	for _, c := range cells {
+		out = append(out, c.Value.Judged)
+	}
+	return out
+}
 
 // bySet calls draw with the cells of each data set.
 func bySet(v utilityView, draw func(cells []utilityCell, fashion bool) error) error {
@@ -68,7 +114,7 @@ func utilityRemark(v utilityView, cells []utilityCell, fashion bool) string {
 
 func drawImages(v utilityView) (out lab.Exhibit, err error) {
 	err = bySet(v, func(cells []utilityCell, fashion bool) error {
-		images, err := utilityImages(cells)
+		images, err := utilityImages(means(cells))
 		out.Pictures = append(out.Pictures, lab.Picture{Name: strings.ToLower(setName(fashion)), Caption: "Two of each class, as they were drawn. No real image is shown.",
 			Drawing: style.Figure{Body: images, Width: style.TwoColumns, Badge: utilityRemark(v, cells, fashion)}})
 		return err
@@ -81,7 +127,7 @@ func drawAccuracy(v utilityView) (out lab.Exhibit, err error) {
 	err = bySet(v, func(cells []utilityCell, fashion bool) error {
 		out.Pictures = append(out.Pictures, lab.Picture{Name: strings.ToLower(setName(fashion)),
 			Caption: "Accuracy on real test images against ε, at δ = 1e-5. The level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " + dpsinkhorn.NotJustified + ".",
-			Drawing: style.Figure{Body: utilityCurves(cells, fashion), Width: style.TwoColumns, Badge: utilityRemark(v, cells, fashion)}})
+			Drawing: style.Figure{Body: utilityCurves(means(cells), fashion), Width: style.TwoColumns, Badge: utilityRemark(v, cells, fashion)}})
 		return nil
 	})
 	out.Notes = utilityNotes(v)
@@ -91,22 +137,26 @@ func drawAccuracy(v utilityView) (out lab.Exhibit, err error) {
 func drawTab1(v utilityView) (out lab.Exhibit, err error) {
 	err = bySet(v, func(cells []utilityCell, fashion bool) error {
 		out.Tables = append(out.Tables, utilityTable(cells, fashion))
+		if cells[0].Params.Judge.Protocols > 0 {
+			out.Tables = append(out.Tables, protocolTable(cells, fashion))
+		}
 		return nil
 	})
+	out.Tables = append(out.Tables, settingsTable(v))
 	out.Notes = utilityNotes(v)
 	return out, err
 }
 
 func utilityNotes(v utilityView) (out []string) {
 	if v.Preset != lab.Paper {
-		out = append(out, "The whole-batch recipe is the best setting that was found for a few minutes of two cores, not the paper's: "+bestSizes+", which is ours. "+signalNote, chosenNote)
+		out = append(out, "The whole-batch recipe is the best setting that was found for a few minutes of two cores, not the paper's: "+smallSizes(v.Preset)+", which is ours. "+signalNote, chosenNote)
 	}
 	return append(out,
 		"ε is for one image more or less, label included, of the mechanism that ran; the table says whether it is exact. Settings of the semi-dual were found on these data sets, those of DP-SGD on MNIST, which no ε counts.",
 		"DP-SGD trains a class-conditional denoiser of low frequencies on two cores in half a minute; much larger networks, trained for hours on GPUs, do better (Dockhorn et al. 2023).",
 		"The attack guesses members by their distance to the nearest synthetic image: 0.5 is a coin. It knows nothing of training, so that what all methods have in common is how training and test images differ, not a leak.",
 		distanceNote,
-		"Accuracies are of one training of one generator; the 95 % interval of the test set alone is ±0.6 points at 90 %.",
+		"After ± is the standard deviation of five trainings, as the paper's means are of five; other numbers are of one. The 95 % interval of the test set alone is ±0.6 points at 90 %.",
 	)
 }
 
@@ -141,63 +191,129 @@ func utilityTable(cells []utilityCell, fashion bool) lab.Table {
 	name := setName(fashion)
 	table := lab.Table{Name: strings.ToLower(name), Caption: name + ": accuracy in percent on real test images of classifiers trained on synthetic ones",
 		Header: []string{"method", "ε", "logistic", "MLP", "CNN", cells[0].Params.Judge.distance(), "KID", "precision", "recall", "coverage", "attack AUC", "seconds", "FID as printed"}}
-	for _, c := range cells {
-		v, j := c.Value, c.Value.Judged
-		table.Rows = append(table.Rows, []string{c.Params.Method.Name, spent(v.Epsilon, v.Kind), percent(j.Logistic), percent(j.MLP), percent(j.CNN),
-			fmt.Sprintf("%.1f", j.FD), j.kid(), fmt.Sprintf("%.2f", j.Precision), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage), fmt.Sprintf("%.3f", j.AUC), fmt.Sprintf("%.0f", v.Seconds), ""})
+	for _, run := range repeats(cells) {
+		v := run[0].Value
+		j, off := meanDeviation(judgements(run))
+		table.Rows = append(table.Rows, []string{run[0].Params.Method.Name, v.privacy(), plusMinus(j.Logistic, off.Logistic), plusMinus(j.MLP, off.MLP), plusMinus(j.CNN, off.CNN), plusMinus(j.FD/100, off.FD/100), j.kid(),
+			fmt.Sprintf("%.2f", j.Precision), fmt.Sprintf("%.2f", j.Recall), fmt.Sprintf("%.2f", j.Coverage), fmt.Sprintf("%.3f", j.AUC), fmt.Sprintf("%.0f", v.Seconds), ""})
 	}
-	for _, p := range published {
-		if p.fashion == fashion {
-			row := []string{p.name, ""}
-			for _, acc := range p.acc {
-				if row = append(row, ""); acc > 0 {
-					row[len(row)-1] = fmt.Sprint(acc)
-				}
-			}
-			if row = append(row, "", "", "", "", "", "", "", ""); p.fid > 0 {
-				row[len(row)-1] = fmt.Sprint(p.fid)
-			}
-			table.Rows = append(table.Rows, row)
+	for _, p := range published[fashion] {
+		row := []string{p.name, ""}
+		for _, acc := range p.acc {
+			row = append(row, given(acc))
 		}
+		table.Rows = append(table.Rows, append(row, "", "", "", "", "", "", "", given(p.fid)))
 	}
 	return table
 }
 
+// privacy says what a row spent.
+func (o UtilityOut) privacy() string {
+	switch {
+	case o.Epsilon == 0:
+		return "no privacy"
+	case o.Published > 0:
+		return spent(o.Epsilon, o.Kind) + "; as published " + dp.FormatUp(o.Published, 3) + ", " + dpsinkhorn.NotJustified
+	}
+	return spent(o.Epsilon, o.Kind)
+}
+
+// plusMinus prints a mean in percent, with the deviation of several trainings.
+func plusMinus(mean, deviation float64) string {
+	if deviation == 0 {
+		return percent(mean)
+	}
+	return percent(mean) + " ± " + percent(deviation)
+}
+
+// given prints a number that a paper gives.
+func given(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// protocolTable has the accuracies by the paper's protocol and by that of its code, which differ.
+func protocolTable(cells []utilityCell, fashion bool) lab.Table {
+	out := lab.Table{Name: strings.ToLower(setName(fashion)) + "-protocols", Caption: fmt.Sprintf("%s: accuracy in percent of classifiers trained on %d synthetic images as the paper says, and as its code does, which makes their dark half black; in brackets what the paper prints. "+
+		"The paper's CNN has two convolutions and Adam, the code's three and plain gradient descent.", setName(fashion), cells[0].Params.Judge.Protocols)}
+	out.Header = []string{"method", "ε", "paper: logistic", "MLP", "CNN", "code: logistic", "MLP", "CNN", "with the dark half black: " + cells[0].Params.Judge.distance()}
+	for _, c := range cells {
+		if c.Params.Judge.Protocols == 0 || c.Params.Repeat > 0 {
+			continue
+		}
+		row := []string{c.Params.Method.Name, c.Value.privacy()}
+		for _, by := range c.Value.Judged.By {
+			for k, a := range by {
+				row = append(row, besides(a, publishedOf(fashion, c.Params.Method).acc[k]))
+			}
+		}
+		dark := "–"
+		if c.Value.Judged.Dark > 0 {
+			dark = fmt.Sprintf("%.1f", c.Value.Judged.Dark)
+		}
+		out.Rows = append(out.Rows, append(row, dark))
+	}
+	return out
+}
+
+// publishedOf is the paper's row of a method; zero where there is none, or at another ε.
+func publishedOf(fashion bool, m method) publishedRow {
+	for _, p := range published[fashion] {
+		if p.of == m.Name && (m.Epsilon == 0 || m.Epsilon == 10) {
+			return p
+		}
+	}
+	return publishedRow{}
+}
+
 // utilityCurves is accuracy against ε, a panel for each classifier and a line for each method.
 func utilityCurves(cells []utilityCell, fashion bool) style.Panels {
-	out := style.Panels{ShareY: true}
-	for k, title := range []string{"logistic regression", "MLP", "CNN"} {
+	out := style.Panels{Columns: 2}
+	distance := cells[0].Params.Judge.distance()
+	for k, title := range []string{"logistic regression", "MLP", "CNN", distance} {
 		var lines []*style.Line
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for _, c := range cells {
 			m := c.Params.Method
+			if m.Epsilon == 0 {
+				continue
+			}
 			i := slices.IndexFunc(lines, func(l *style.Line) bool { return l.Name == m.Name })
 			if i < 0 {
 				i = len(lines)
 				lines = append(lines, &style.Line{Name: m.Name, Series: i, Marks: true})
 			}
-			lines[i].X, lines[i].Y = append(lines[i].X, m.Epsilon), append(lines[i].Y, 100*c.Value.Judged.accuracies()[k])
+			lines[i].X, lines[i].Y = append(lines[i].X, m.Epsilon), append(lines[i].Y, c.Value.Judged.curve(k))
 			lo, hi = min(lo, m.Epsilon), max(hi, m.Epsilon)
 		}
-		at := publishedAt(fashion, k)
-		lines = append(lines, &style.Line{Name: "DP-Sinkhorn as published, at ε = 10 " + dpsinkhorn.NotJustified, Series: len(lines), X: []float64{lo, hi}, Y: []float64{at, at}})
+		at := append(published[fashion][0].acc[:], published[fashion][0].fid)[k]
+		y := style.Axis{Label: "accuracy", Unit: "%"}
+		if k == 3 {
+			y = style.Axis{Label: distance, Log: true}
+		}
+		if k < 3 || distance == "FID" {
+			lines = append(lines, &style.Line{Name: "DP-Sinkhorn as published, at ε = 10 " + dpsinkhorn.NotJustified, Series: len(lines), X: []float64{lo, hi}, Y: []float64{at, at}})
+		}
 		var items []plot.Plotter
 		for _, l := range lines {
 			items = append(items, *l)
 		}
-		out.Items = append(out.Items, style.Plot{Title: title, X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "accuracy", Unit: "%"}, Items: items})
+		out.Items = append(out.Items, style.Plot{Title: title, X: style.Axis{Label: "ε", Log: true}, Y: y, Items: items})
 	}
 	return out
 }
 
 // publishedAt is the paper's accuracy of DP-Sinkhorn.
-func publishedAt(fashion bool, k int) float64 {
-	for _, p := range published {
-		if p.fashion == fashion && p.name != "real data, paper" {
-			return p.acc[k]
-		}
+func publishedAt(fashion bool, k int) float64 { return published[fashion][0].acc[k] }
+
+// curve is what panel k of Figure 4(b) shows: accuracies in percent and the distance.
+func (j Judgement) curve(k int) float64 {
+	if k == 3 {
+		return j.FD
 	}
-	return 0
+	return 100 * j.accuracies()[k]
 }
 
 func percent(v float64) string { return fmt.Sprintf("%.1f", 100*v) }

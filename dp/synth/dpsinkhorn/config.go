@@ -1,10 +1,9 @@
 package dpsinkhorn
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/dp"
 	"coupling/dp/internal/check"
@@ -13,8 +12,6 @@ import (
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 	"coupling/lab/nn/train"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 const in = check.In("dpsinkhorn")
@@ -30,13 +27,6 @@ type Training struct {
 	// the paper's table 2). The Sanitiser must be a WholeBatch: sensitivity 2·Bound holds of any vector that is clipped to
 	// Bound, and the event is the same.
 	Parameters bool
-	// Project is a public d×k matrix P with orthonormal columns. The generator's images are P·Pᵀx
-	// of its network's output x, in training and in sampling, so their gradient lies in the span of
-	// the columns: its k coordinates are clipped and noised instead of d pixels. The low
-	// frequencies of semidual.Basis hold most of an image's information and little of the noise.
-	// The sensitivity is that of the Sanitiser, which clips the coordinates. This is ours, not the
-	// paper's; nil: every pixel.
-	Project *mat.Dense
 	// Turns gives generated images the classes in turn, instead of at random.
 	Turns    bool
 	Images   int     // n, generated images of a step beside the fresh ones; 0: 50
@@ -48,10 +38,25 @@ type Training struct {
 	Trace    func(step int, release *device.Array) // called with each step's release; may be nil
 }
 
-// Net is the network of a generator: one of the two. Channels, Size and Classes are those of the private images.
+// Net is the network of a generator: one of the three. Channels, Size and Classes are those of the private images.
 type Net struct {
 	DCGAN  *arch.DCGAN
 	BigGAN *arch.BigGAN
+	MLP    *MLP
+}
+
+// MLP is a generator of small images of any size: dense layers with ReLU and batch normalisation from a latent code and an embedding of
+// the class, and tanh. It is ours: on images of few pixels the noise is short, and a step takes a millisecond.
+type MLP struct {
+	Latent, Embed int
+	Hidden        []int // widths of the layers between
+}
+
+func (g MLP) net(p synth.Public) nn.Layer {
+	sizes := append(append([]int{g.Latent + g.Embed}, g.Hidden...), p.Values())
+	layers := []nn.Layer{&nn.AppendClass{Embedding: nn.Embedding{Classes: len(p.Classes), Width: g.Embed}}}
+	layers = append(layers, arch.MLP{Sizes: sizes, BatchNorm: true}.Net().Layers...)
+	return nn.Seq(append(layers, nn.Tanh(), &nn.Reshape{Shape: []int{p.Channels, p.Height, p.Width}})...)
 }
 
 // String is the network's settings, without the distribution of its initial weights, which is a
@@ -66,20 +71,22 @@ func (n Net) String() string {
 		g := *n.BigGAN
 		g.Weights = nil
 		return fmt.Sprintf("BigGAN%+v", g)
+	case n.MLP != nil:
+		return fmt.Sprintf("MLP%+v", *n.MLP)
 	}
 	return "no network"
 }
 
 func (n Net) build(p synth.Public) (net nn.Layer, latent int, err error) {
 	switch {
-	case n.DCGAN != nil && n.BigGAN == nil:
+	case n.DCGAN != nil && n.BigGAN == nil && n.MLP == nil:
 		g := *n.DCGAN
 		g.Channels, g.Size, g.Classes = p.Channels, p.Height, len(p.Classes)
 		if p.Height != p.Width || p.Height != 28 && p.Height != 32 {
 			return nil, 0, bad("images of %d×%d: DCGAN makes 28×28 or 32×32", p.Height, p.Width)
 		}
 		return g.Net(), g.Latent, nil
-	case n.BigGAN != nil && n.DCGAN == nil:
+	case n.BigGAN != nil && n.DCGAN == nil && n.MLP == nil:
 		g := *n.BigGAN
 		g.Channels, g.Classes = p.Channels, len(p.Classes)
 		blocks := g.Blocks
@@ -90,6 +97,12 @@ func (n Net) build(p synth.Public) (net nn.Layer, latent int, err error) {
 			return nil, 0, bad("images of %d×%d: BigGAN of %d blocks makes %d×%d", p.Height, p.Width, blocks, side, side)
 		}
 		return g.Net(), g.Latent, nil
+	case n.MLP != nil && n.DCGAN == nil && n.BigGAN == nil:
+		g := *n.MLP
+		if g.Latent < 1 || g.Embed < 1 || len(g.Hidden) > 0 && slices.Min(g.Hidden) < 1 {
+			return nil, 0, bad("Net.MLP = %+v: all sizes must be at least 1", g)
+		}
+		return g.net(p), g.Latent, nil
 	}
 	return nil, 0, bad("Net: must have one network")
 }
@@ -154,9 +167,6 @@ func (t Training) check(p synth.Public) error {
 	if _, err := t.Loss.withDefaults(p.Values(), len(p.Classes)); err != nil {
 		return err
 	}
-	if err := t.checkProject(p.Values()); err != nil {
-		return err
-	}
 	return t.checkSanitiser()
 }
 
@@ -171,41 +181,4 @@ func (t Training) checkSanitiser() error {
 		return bad("Sanitiser = %#v: sensitivity %g must be positive and noise %g not negative, both finite", t.Sanitiser, moved, noise)
 	}
 	return nil
-}
-
-// checkProject checks Project for images of d pixels.
-func (t Training) checkProject(d int) error {
-	if t.Project == nil {
-		return nil
-	}
-	rows, k := t.Project.Dims()
-	switch {
-	case rows != d:
-		return bad("Project: %d×%d: must have a row for each of %d pixels", rows, k, d)
-	case k > d:
-		return bad("Project: %d×%d: more columns than pixels cannot be orthonormal", rows, k)
-	}
-	var gram mat.Dense
-	gram.Mul(t.Project.T(), t.Project)
-	for i := range k {
-		gram.Set(i, i, gram.At(i, i)-1)
-	}
-	// Float32 rounds by .6e-7, so no basis is orthonormal on the device to less than a few times
-	// that.
-	if off := mat.Norm(&gram, 2); !(off < 1e-6) {
-		return bad("Project: columns are off from orthonormal by %g: must be orthonormal to 1e-6", off)
-	}
-	return nil
-}
-
-// digestOf identifies a matrix.
-func digestOf(m *mat.Dense) string {
-	if m == nil {
-		return ""
-	}
-	rows, cols := m.Dims()
-	h := sha256.New()
-	_ = binary.Write(h, binary.LittleEndian, []int64{int64(rows), int64(cols)}) // a hash takes everything
-	_ = binary.Write(h, binary.LittleEndian, mat.DenseCopyOf(m).RawMatrix().Data)
-	return fmt.Sprintf("%x", h.Sum(nil)[:16])
 }

@@ -11,12 +11,11 @@ import (
 
 // Generator is a trained network: post-processing of what training released.
 type Generator struct {
-	net     nn.Layer
-	dev     *device.Device
-	latent  int
-	public  synth.Public
-	batch   int
-	project *device.Array // of Training, or nil
+	net    nn.Layer
+	dev    *device.Device
+	latent int
+	public synth.Public
+	batch  int
 }
 
 // Params returns the weights; nn.Free frees them.
@@ -45,25 +44,13 @@ func (g *Generator) generateLabels(p *nn.Pass, rng *rand.Rand, labels []int) Lab
 	return Labelled{X: g.net.Forward(p, g.dev.From32(z, n, g.latent)), Labels: labels}
 }
 
-// along is x·P·Pᵀ, or x if there is no P.
-func along(project, x *device.Array) *device.Array {
-	if project == nil {
-		return x
-	}
-	low := x.Device().New(device.Float32, x.Dim(0), project.Dim(1))
-	out := x.Device().New(device.Float32, x.Shape()...)
-	device.Gemm(low, 1, x.N(), project.N(), 0)
-	device.Gemm(out, 1, low.N(), project.T(), 0)
-	return out
-}
-
 // Sample draws n images with values in [0, 1], the classes in turn. Batches are as large as training's, since the
 // normalisation takes their statistics.
 func (g *Generator) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 	return g.public.Draw("dp-sinkhorn", n, g.batch, func(labels []int) ([]float32, error) {
 		defer g.dev.Scope().Close()
 		x := g.generateLabels(&nn.Pass{ForwardOnly: true}, rng, labels)
-		pixels, err := along(g.project, x.X.Reshape(g.batch, -1)).Get32()
+		pixels, err := x.X.Get32()
 		for i, v := range pixels {
 			pixels[i] = (v + 1) / 2
 		}
@@ -79,7 +66,7 @@ func (g *Generator) Gradients(losses []Loss, y Labelled, n int, rng *rand.Rand) 
 	defer g.dev.Scope().Close()
 	p := &nn.Pass{}
 	x := g.generate(p, rng, 2*n)
-	flat := along(g.project, x.X.Reshape(2*n, -1))
+	flat := x.X.Reshape(2*n, -1)
 	var out [][]float32
 	for _, l := range losses {
 		total := n + l.fresh(n)
@@ -93,7 +80,7 @@ func (g *Generator) Gradients(losses []Loss, y Labelled, n int, rng *rand.Rand) 
 		device.Paste(dy, public, 0, 0)
 		nn.ZeroGrads(g.net.Params())
 		p.Rewind()
-		g.net.VJP(p, along(g.project, dy).Reshape(x.X.Shape()...))
+		g.net.VJP(p, dy.Reshape(x.X.Shape()...))
 		grad, err := gather(g.dev, g.net.Params()).Get32()
 		if err != nil {
 			return nil, err

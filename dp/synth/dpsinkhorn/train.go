@@ -46,9 +46,6 @@ func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Im
 	} else {
 		r.opt = t.Adam.For(r.net.Params())
 	}
-	if t.Project != nil {
-		r.project = dev.FromDense(device.Float32, t.Project)
-	}
 	settings, err := r.settings()
 	if err != nil {
 		return nil, err
@@ -74,7 +71,7 @@ func (r *run) settings() (any, error) {
 	start, err := sgd.Fingerprint(r.net.Params())
 	return map[string]any{
 		"mechanism": "DP-Sinkhorn", "net": r.Net.String(), "start": start, "loss": r.Loss, "sanitiser": fmt.Sprintf("%#v", r.Sanitiser), "parameters": r.Parameters,
-		"images": r.images(), "rate": r.Rate, "adam": r.Adam, "sgd": r.SGD, "project": digestOf(r.Project), "turns": r.Turns,
+		"images": r.images(), "rate": r.Rate, "adam": r.Adam, "sgd": r.SGD, "turns": r.Turns,
 	}, err
 }
 
@@ -88,7 +85,7 @@ func (r *run) step(k int) error {
 	if err != nil {
 		return err
 	}
-	private, public, err := r.Loss.Gradient(Labelled{X: along(r.project, x.X.Reshape(len(x.Labels), -1)), Labels: x.Labels}, y, len(r.public.Classes))
+	private, public, err := r.Loss.Gradient(Labelled{X: x.X.Reshape(len(x.Labels), -1), Labels: x.Labels}, y, len(r.public.Classes))
 	if err != nil {
 		return err
 	}
@@ -97,14 +94,14 @@ func (r *run) step(k int) error {
 	nn.ZeroGrads(r.net.Params())
 	released := head
 	if r.Sanitiser != nil && !r.Parameters {
-		if released, err = r.releaseImages(k, head); err != nil {
+		if err := sanitise(r.Sanitiser, head, r.out, k); err != nil {
 			return err
 		}
 		// Rows of fresh images do not depend on private ones; they are clipped so that they weigh
 		// no more than the others.
 		r.Sanitiser.Clip(public.Rows(n, public.Dim(0)))
 	}
-	r.net.VJP(p, along(r.project, public).Reshape(x.X.Shape()...))
+	r.net.VJP(p, public.Reshape(x.X.Shape()...))
 	if r.Sanitiser != nil && r.Parameters {
 		if released, err = r.releaseParameters(k); err != nil {
 			return err
@@ -117,20 +114,6 @@ func (r *run) step(k int) error {
 	}
 	r.on.Step(k+1, r.Steps)
 	return r.dev.Err()
-}
-
-// releaseImages sanitises the gradient at n images, n×d, in place, or its projection, and returns what was released.
-func (r *run) releaseImages(k int, g *device.Array) (*device.Array, error) {
-	if r.project == nil {
-		return g, sanitise(r.Sanitiser, g, r.out, k)
-	}
-	low := r.dev.New(device.Float32, g.Dim(0), r.project.Dim(1))
-	device.Gemm(low, 1, g.N(), r.project.N(), 0)
-	if err := sanitise(r.Sanitiser, low, r.out, k); err != nil {
-		return nil, err
-	}
-	device.Gemm(g, 1, low.N(), r.project.T(), 0)
-	return low, nil
 }
 
 // releaseParameters sanitises the gradients of all parameters as one vector.

@@ -23,6 +23,7 @@ func main() {
 		for i := range cells {
 			cells[i].Fashion = false
 			cells[i].Most = 0
+			cells[i].Repeat = 0
 			cells[i].Synthetic = 2500
 			cells[i].Device = "cpu"
 		}

@@ -1,0 +1,98 @@
+package dpsinkhorn
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"coupling/data"
+	"coupling/figures/style"
+)
+
+// faces lays out CelebA's official folder with two faces a split, an ellipse on a dark ground with a bright frame of 12 pixels.
+func faces(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "celeba")
+	if err := os.MkdirAll(filepath.Join(dir, "img_align_celeba"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	attributes, partition := "6\nMale Young\n", ""
+	for i := range 6 {
+		m := image.NewRGBA(image.Rect(0, 0, 178, 218))
+		for y := range 218 {
+			for x := range 178 {
+				u, v := float64(x-89)/45, float64(y-109)/60
+				switch c := (color.RGBA{20, 20, 60, 255}); {
+				case min(x, y, 177-x, 217-y) < 12:
+					m.Set(x, y, color.White)
+				case u*u+v*v < 1:
+					m.Set(x, y, color.RGBA{220, 160, uint8(90 + 20*i), 255})
+				default:
+					m.Set(x, y, c)
+				}
+			}
+		}
+		var b bytes.Buffer
+		if err := jpeg.Encode(&b, m, nil); err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("%06d.jpg", i+1)
+		if err := os.WriteFile(filepath.Join(dir, "img_align_celeba", name), b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		attributes += fmt.Sprintf("%s %d 1\n", name, 2*(i%2)-1)
+		partition += fmt.Sprintf("%s %d\n", name, []int{0, 0, 1, 1, 2, 2}[i])
+	}
+	for name, text := range map[string]string{"list_attr_celeba.txt": attributes, "list_eval_partition.txt": partition} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Dir(dir)
+}
+
+// DP-Sinkhorn's faces are whole images, frame and all, resized to a square; SCONES' are the central 140 pixels, without it.
+func TestCelebAWhole(t *testing.T) {
+	t.Setenv("COUPLING_DATA", faces(t))
+	train, test, err := ColourParams{CelebA: true}.pictures(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if train.Len() != 2 || test.Len() != 2 || train.Classes[1] != "Male" || train.Labels[1] != 1 {
+		t.Fatalf("%v and %v", train, test)
+	}
+	cropped, err := data.CelebA{Size: colourSide}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	centre, err := cropped.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, corner := range map[string]struct{ got, lo, hi float32 }{
+		"whole": {train.Row(0)[0], .9, 1}, "whole, the last": {train.Row(0)[colourSide*colourSide-1], .9, 1}, "cropped": {centre.Row(0)[0], 0, .2},
+	} {
+		if corner.got < corner.lo || corner.got > corner.hi {
+			t.Errorf("%s: red of the corner is %g, want it in [%g, %g]", name, corner.got, corner.lo, corner.hi)
+		}
+	}
+	grid := style.ImageGrid{C: 3, H: colourSide, W: colourSide, Columns: 2, Images: append(style.Rows(train.Mat()), style.Rows(centre.Mat())...), RowLabels: []string{"DP-Sinkhorn", "SCONES"}}
+	to := io.Discard
+	if path := os.Getenv("COUPLING_TEST_PICTURE"); path != "" {
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		to = f
+	}
+	if err := (style.Figure{Body: grid}).Save(to, "png"); err != nil {
+		t.Error(err)
+	}
+}
