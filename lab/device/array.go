@@ -221,6 +221,9 @@ func (a *Array) Owner() *Array {
 	return a
 }
 
+// ops is the operations on arrays of this type.
+func (a *Array) ops() backend.Operations { return a.d.b.Of(a.t.Type) }
+
 // Device is where the array lives.
 func (a *Array) Device() *Device { return a.d }
 

@@ -36,7 +36,7 @@ type Binary = backend.Binary
 // Fill sets every element.
 func Fill(dst *Array, value float64) {
 	c := check("Fill", dst)
-	c.do(func() error { return dst.d.b.Fill(dst.t, value) })
+	c.do(func() error { return dst.ops().Fill(dst.t, value) })
 }
 
 // Map is dst = f(x) with parameter p; dst may be x. NaN passes through every function but Step, where it may become 0.
@@ -45,7 +45,7 @@ func Map(dst, x *Array, f Unary, p float64) {
 	if f >= backend.NumUnary {
 		c.fail("f = %d: no such function", f)
 	}
-	c.do(func() error { return dst.d.b.Map(dst.t, x.t, f, p) })
+	c.do(func() error { return dst.ops().Map(dst.t, x.t, f, p) })
 }
 
 // MapVJP is dx = f'(x)·dy, where y = f(x); dx may be dy. At a kink the derivative is the one from the left.
@@ -54,7 +54,7 @@ func MapVJP(dx, x, y, dy *Array, f Unary, p float64) {
 	if f >= backend.NumUnary {
 		c.fail("f = %d: no such function", f)
 	}
-	c.do(func() error { return dx.d.b.MapVJP(dx.t, x.t, y.t, dy.t, f, p) })
+	c.do(func() error { return dx.ops().MapVJP(dx.t, x.t, y.t, dy.t, f, p) })
 }
 
 // Add is dst = a + b. Like the others of its kind it broadcasts: a and b have dst's rank, each size dst's or 1. dst may
@@ -78,13 +78,13 @@ func Min(dst, a, b *Array) { combine("Min", dst, a, b, backend.Min) }
 
 func combine(op string, dst, a, b *Array, f Binary) {
 	c := check(op, dst).float(a, b).spread(dst, a, b)
-	c.do(func() error { return dst.d.b.Combine(dst.t, a.t, b.t, f) })
+	c.do(func() error { return dst.ops().Combine(dst.t, a.t, b.t, f) })
 }
 
 // Axpby is dst = alpha·x + beta·y; dst may be x or y. With beta = 0 what is in y does not matter.
 func Axpby(dst *Array, alpha float64, x *Array, beta float64, y *Array) {
 	c := check("Axpby", dst).float(x, y).like(x, y)
-	c.do(func() error { return dst.d.b.Axpby(dst.t, alpha, x.t, beta, y.t) })
+	c.do(func() error { return dst.ops().Axpby(dst.t, alpha, x.t, beta, y.t) })
 }
 
 // Scale is dst = alpha·x.

@@ -17,7 +17,7 @@ func CrossEntropy(loss, grad, logits, labels *Array) {
 	c.shape("logits", logits, -1, -1)
 	n, k := logits.t.Shape[0], logits.t.Shape[1]
 	c.shape("loss", loss, n).shape("grad", grad, n, k).shape("labels", labels, n)
-	c.do(func() error { return loss.d.b.CrossEntropy(loss.t, grad.t, logits.t, labels.t) })
+	c.do(func() error { return loss.ops().CrossEntropy(loss.t, grad.t, logits.t, labels.t) })
 }
 
 // ClipRows scales each row of x, N×D, to Euclidean norm at most bound, rounding down: the norm of a row of dst,
@@ -28,7 +28,7 @@ func ClipRows(dst, x *Array, bound float64) {
 	if !(bound > 0) {
 		c.fail("bound = %v: must be > 0", bound)
 	}
-	c.do(func() error { return dst.d.b.ClipRows(dst.t, x.t, bound) })
+	c.do(func() error { return dst.ops().ClipRows(dst.t, x.t, bound) })
 }
 
 // Update is the parameters of a network that a step moves together: each W[i] with its gradient G[i], its moments M[i]
@@ -47,13 +47,13 @@ type Update struct {
 // arrays, three with clipping.
 func StepAdam(u Update, t *Array, a Adam) {
 	c := u.check("StepAdam", u.V).ints(t).shape("t", t, 1)
-	c.do(func() error { return t.d.b.Adam(u.tensors(), t.t, a) })
+	c.do(func() error { return u.Factor.ops().Adam(u.tensors(), t.t, a) })
 }
 
 // StepSGD makes one step of gradient descent with momentum M. V is nil.
 func StepSGD(u Update, s SGD) {
 	c := u.check("StepSGD", u.M)
-	c.do(func() error { return u.Factor.d.b.SGD(u.tensors(), s) })
+	c.do(func() error { return u.Factor.ops().SGD(u.tensors(), s) })
 }
 
 // check looks at all arrays; second is V where there must be one.

@@ -21,7 +21,7 @@ func LSERows(out, c, h *Array, inv float64) {
 	} else {
 		k.shape("c", c, -1, -1).shape("out", out, s[0]).shape("h", h, s[1])
 	}
-	k.do(func() error { return out.d.b.LSERows(out.t, c.t, h.t, inv) })
+	k.do(func() error { return out.ops().LSERows(out.t, c.t, h.t, inv) })
 }
 
 // LSECols is out_j = log Σ_i exp(g_i − c_ij·inv), the other half; batched like LSERows.
@@ -33,42 +33,42 @@ func LSECols(out, c, g *Array, inv float64) {
 	} else {
 		k.shape("c", c, -1, -1).shape("out", out, s[1]).shape("g", g, s[0])
 	}
-	k.do(func() error { return out.d.b.LSECols(out.t, c.t, g.t, inv) })
+	k.do(func() error { return out.ops().LSECols(out.t, c.t, g.t, inv) })
 }
 
 // PlanRows is out_i = Σ_j P_ij v_j with c held, v m×k, out n×k.
 func PlanRows(out, c, u, h, v *Array, inv float64) {
 	k := check("PlanRows", out).float(c, u, h, v).shape("c", c, -1, -1).shape("v", v, c.t.Shape[1], -1)
 	k.shape("u", u, c.t.Shape[0]).shape("h", h, c.t.Shape[1]).shape("out", out, c.t.Shape[0], v.t.Shape[1])
-	k.do(func() error { return out.d.b.PlanRows(out.t, c.t, u.t, h.t, v.t, inv) })
+	k.do(func() error { return out.ops().PlanRows(out.t, c.t, u.t, h.t, v.t, inv) })
 }
 
 // PlanCols is out_j = Σ_i P_ij v_i with c held, v n×k, out m×k.
 func PlanCols(out, c, u, h, v *Array, inv float64) {
 	k := check("PlanCols", out).float(c, u, h, v).shape("c", c, -1, -1).shape("v", v, c.t.Shape[0], -1)
 	k.shape("u", u, c.t.Shape[0]).shape("h", h, c.t.Shape[1]).shape("out", out, c.t.Shape[1], v.t.Shape[1])
-	k.do(func() error { return out.d.b.PlanCols(out.t, c.t, u.t, h.t, v.t, inv) })
+	k.do(func() error { return out.ops().PlanCols(out.t, c.t, u.t, h.t, v.t, inv) })
 }
 
 // Costs writes the n×m costs between points x, n×d, and y, m×d.
 func Costs(c, x, y *Array, cost Cost) {
 	k := check("Costs", c).float(x, y)
 	k.points(x, y).shape("c", c, x.t.Shape[0], y.t.Shape[0])
-	k.do(func() error { return c.d.b.Costs(c.t, x.t, y.t, cost) })
+	k.do(func() error { return c.ops().Costs(c.t, x.t, y.t, cost) })
 }
 
 // PointLSE is LSERows with costs made on the way, never held: n·m exponentials, memory n + m.
 func PointLSE(out, x, y, h *Array, cost Cost, inv float64) {
 	k := check("PointLSE", out).float(x, y, h)
 	k.points(x, y).shape("out", out, x.t.Shape[0]).shape("h", h, y.t.Shape[0])
-	k.do(func() error { return out.d.b.PointLSE(out.t, x.t, y.t, h.t, cost, inv) })
+	k.do(func() error { return out.ops().PointLSE(out.t, x.t, y.t, h.t, cost, inv) })
 }
 
 // PointApply is out_i = Σ_j P_ij v_j with v m×k: the mass of a row with v = 1, its barycentre with v = y.
 func PointApply(out, x, y, u, h, v *Array, cost Cost, inv float64) {
 	k := check("PointApply", out).float(x, y, u, h, v)
 	k.points(x, y).plan(x, y, u, h).shape("v", v, y.t.Shape[0], -1).shape("out", out, x.t.Shape[0], v.t.Shape[1])
-	k.do(func() error { return out.d.b.PointApply(out.t, x.t, y.t, u.t, h.t, v.t, cost, inv) })
+	k.do(func() error { return out.ops().PointApply(out.t, x.t, y.t, u.t, h.t, v.t, cost, inv) })
 }
 
 // PointGrad is grad_i = Σ_j P_ij·(1 + r_i + s_j − c_ij·inv)·∂c(x_i, y_j)/∂x_i, or with linear set
@@ -77,14 +77,14 @@ func PointApply(out, x, y, u, h, v *Array, cost Cost, inv float64) {
 func PointGrad(grad, x, y, u, h, r, s *Array, cost Cost, inv float64, linear bool) {
 	k := check("PointGrad", grad).float(x, y, u, h, r, s).like(x)
 	k.points(x, y).plan(x, y, u, h).plan(x, y, r, s)
-	k.do(func() error { return grad.d.b.PointGrad(grad.t, x.t, y.t, u.t, h.t, r.t, s.t, cost, inv, linear) })
+	k.do(func() error { return grad.ops().PointGrad(grad.t, x.t, y.t, u.t, h.t, r.t, s.t, cost, inv, linear) })
 }
 
 // PointCost is out_i = Σ_j P_ij·c_ij.
 func PointCost(out, x, y, u, h *Array, cost Cost, inv float64) {
 	k := check("PointCost", out).float(x, y, u, h)
 	k.points(x, y).plan(x, y, u, h).shape("out", out, x.t.Shape[0])
-	k.do(func() error { return out.d.b.PointCost(out.t, x.t, y.t, u.t, h.t, cost, inv) })
+	k.do(func() error { return out.ops().PointCost(out.t, x.t, y.t, u.t, h.t, cost, inv) })
 }
 
 func (c args) points(x, y *Array) args {

@@ -55,7 +55,7 @@ func (w Window) full() backend.Window {
 func Conv(y, x, weight *Array, w Window) {
 	c := check("Conv", y).float(x, weight)
 	c.conv(y, x, weight, w)
-	c.do(func() error { return y.d.b.Conv(y.t, x.t, weight.t, w.full()) })
+	c.do(func() error { return y.ops().Conv(y.t, x.t, weight.t, w.full()) })
 }
 
 // ConvInput is dx = Wᵀ dy, the transpose of Conv in x, which is the transposed convolution from Out to In. dx is
@@ -63,14 +63,14 @@ func Conv(y, x, weight *Array, w Window) {
 func ConvInput(dx, dy, weight *Array, w Window) {
 	c := check("ConvInput", dx).float(dy, weight)
 	c.conv(dy, dx, weight, w)
-	c.do(func() error { return dx.d.b.ConvInput(dx.t, dy.t, weight.t, w.full()) })
+	c.do(func() error { return dx.ops().ConvInput(dx.t, dy.t, weight.t, w.full()) })
 }
 
 // ConvWeight is dw += Σ_n dy_n ⋆ x_n, the transpose of Conv in the weight.
 func ConvWeight(dw, x, dy *Array, w Window) {
 	c := check("ConvWeight", dw).float(x, dy)
 	c.conv(dy, x, dw, w)
-	c.do(func() error { return dw.d.b.ConvWeight(dw.t, x.t, dy.t, w.full()) })
+	c.do(func() error { return dw.ops().ConvWeight(dw.t, x.t, dy.t, w.full()) })
 }
 
 // ConvSquares is squares_n += |dy_n ⋆ x_n|², the squared norm of each example's part of ConvWeight. squares is N.
@@ -78,7 +78,7 @@ func ConvSquares(squares, x, dy *Array, w Window) {
 	c := check("ConvSquares", squares).float(x, dy).shape("squares", squares, x.t.Shape[0])
 	c.shape("x", x, -1, -1, -1, -1).shape("dy", dy, -1, -1, -1, -1)
 	c.slides(dy, x, w)
-	c.do(func() error { return squares.d.b.ConvSquares(squares.t, x.t, dy.t, w.full()) })
+	c.do(func() error { return squares.ops().ConvSquares(squares.t, x.t, dy.t, w.full()) })
 }
 
 // conv checks the shapes of a convolution of x to y.
@@ -100,28 +100,28 @@ func MaxPool(y, index, x *Array, w Window) {
 	c := check("MaxPool", y).float(x).ints(index).like(index)
 	c.pool(y, x, w)
 	c.inside(y, x, w.full())
-	c.do(func() error { return y.d.b.MaxPool(y.t, index.t, x.t, w.full()) })
+	c.do(func() error { return y.ops().MaxPool(y.t, index.t, x.t, w.full()) })
 }
 
 // MaxPoolVJP adds each dy to the element that won. dx is overwritten.
 func MaxPoolVJP(dx, dy, index *Array, w Window) {
 	c := check("MaxPoolVJP", dx).float(dy).ints(index)
 	c.pool(dy, dx, w)
-	c.do(func() error { return dx.d.b.MaxPoolVJP(dx.t, dy.t, index.t, w.full()) })
+	c.do(func() error { return dx.ops().MaxPoolVJP(dx.t, dy.t, index.t, w.full()) })
 }
 
 // AvgPool is the mean of each window, padding counted as zeros.
 func AvgPool(y, x *Array, w Window) {
 	c := check("AvgPool", y).float(x)
 	c.pool(y, x, w)
-	c.do(func() error { return y.d.b.AvgPool(y.t, x.t, w.full()) })
+	c.do(func() error { return y.ops().AvgPool(y.t, x.t, w.full()) })
 }
 
 // AvgPoolVJP spreads each dy evenly. dx is overwritten.
 func AvgPoolVJP(dx, dy *Array, w Window) {
 	c := check("AvgPoolVJP", dx).float(dy)
 	c.pool(dy, dx, w)
-	c.do(func() error { return dx.d.b.AvgPoolVJP(dx.t, dy.t, w.full()) })
+	c.do(func() error { return dx.ops().AvgPoolVJP(dx.t, dy.t, w.full()) })
 }
 
 func (c args) pool(y, x *Array, w Window) {
@@ -161,14 +161,14 @@ func (c args) inside(y, x *Array, f backend.Window) {
 func Nearest(y, x *Array) {
 	c := check("Nearest", y).float(x)
 	c.planes(y, x)
-	c.do(func() error { return y.d.b.Nearest(y.t, x.t) })
+	c.do(func() error { return y.ops().Nearest(y.t, x.t) })
 }
 
 // NearestVJP is the transpose of Nearest. dx is overwritten.
 func NearestVJP(dx, dy *Array) {
 	c := check("NearestVJP", dx).float(dy)
 	c.planes(dy, dx)
-	c.do(func() error { return dx.d.b.NearestVJP(dx.t, dy.t) })
+	c.do(func() error { return dx.ops().NearestVJP(dx.t, dy.t) })
 }
 
 // Bilinear resamples with linear interpolation; align puts corners on corners, else pixels are areas (half-pixel
@@ -176,14 +176,14 @@ func NearestVJP(dx, dy *Array) {
 func Bilinear(y, x *Array, align bool) {
 	c := check("Bilinear", y).float(x)
 	c.planes(y, x)
-	c.do(func() error { return y.d.b.Bilinear(y.t, x.t, align) })
+	c.do(func() error { return y.ops().Bilinear(y.t, x.t, align) })
 }
 
 // BilinearVJP is the transpose of Bilinear. dx is overwritten.
 func BilinearVJP(dx, dy *Array, align bool) {
 	c := check("BilinearVJP", dx).float(dy)
 	c.planes(dy, dx)
-	c.do(func() error { return dx.d.b.BilinearVJP(dx.t, dy.t, align) })
+	c.do(func() error { return dx.ops().BilinearVJP(dx.t, dy.t, align) })
 }
 
 func (c args) planes(y, x *Array) {

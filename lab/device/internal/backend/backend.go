@@ -199,7 +199,8 @@ type Backend interface {
 	Record(f func() error) (Graph, error)
 
 	memory
-	Operations
+	// Of is the operations on tensors of a type. Those of Int32 are Fill alone.
+	Of(t DType) Operations
 }
 
 // Operations is what is done with floats, all tensors of a call having one float type but where it says otherwise.

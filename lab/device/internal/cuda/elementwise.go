@@ -2,6 +2,9 @@ package cuda
 
 import "coupling/lab/device/internal/backend"
 
+// Of is the GPU itself: kernels are chosen by the type of each tensor.
+func (g *gpu) Of(backend.DType) backend.Operations { return g }
+
 // Fill sets every element.
 func (g *gpu) Fill(t backend.Tensor, value float64) error {
 	n := t.Len()

@@ -48,7 +48,7 @@ func BenchmarkGemm(b *testing.B) {
 					}
 					raw += time.Since(start)
 					start = time.Now()
-					must(b, h.Gemm(c, 1, a, s.ta, x, s.tb, 0))
+					must(b, h.Of(c.Type).Gemm(c, 1, a, s.ta, x, s.tb, 0))
 					own += time.Since(start)
 				}
 				flops := 2e-9 * float64(s.batch*s.m*s.n*s.k) * float64(b.N)
@@ -74,21 +74,21 @@ func BenchmarkMemory(b *testing.B) {
 		arrays int
 		do     func() error
 	}{
-		{"ReLU", 2, func() error { return h.Map(o, x, backend.ReLU, 0) }},
-		{"ReLUVJP", 3, func() error { return h.MapVJP(o, x, y, g, backend.ReLU, 0) }},
-		{"Tanh", 2, func() error { return h.Map(o, x, backend.Tanh, 0) }},
-		{"ELU", 2, func() error { return h.Map(o, x, backend.ELU, 1) }},
-		{"Add", 3, func() error { return h.Combine(o, x, y, backend.Add) }},
-		{"Bias", 2, func() error { return h.Combine(o, x, perChannel, backend.Add) }},
-		{"SumChannels", 1, func() error { return h.Reduce(perChannel, x, backend.Sum) }},
-		{"DotChannels", 2, func() error { return h.ReduceDot(perChannel, x, y) }},
-		{"NormaliseVJP", 3, func() error { return h.NormaliseVJP(o, g, y, perChannel, perChannel, perChannel) }},
+		{"ReLU", 2, func() error { return h.Of(o.Type).Map(o, x, backend.ReLU, 0) }},
+		{"ReLUVJP", 3, func() error { return h.Of(o.Type).MapVJP(o, x, y, g, backend.ReLU, 0) }},
+		{"Tanh", 2, func() error { return h.Of(o.Type).Map(o, x, backend.Tanh, 0) }},
+		{"ELU", 2, func() error { return h.Of(o.Type).Map(o, x, backend.ELU, 1) }},
+		{"Add", 3, func() error { return h.Of(o.Type).Combine(o, x, y, backend.Add) }},
+		{"Bias", 2, func() error { return h.Of(o.Type).Combine(o, x, perChannel, backend.Add) }},
+		{"SumChannels", 1, func() error { return h.Of(perChannel.Type).Reduce(perChannel, x, backend.Sum) }},
+		{"DotChannels", 2, func() error { return h.Of(perChannel.Type).ReduceDot(perChannel, x, y) }},
+		{"NormaliseVJP", 3, func() error { return h.Of(o.Type).NormaliseVJP(o, g, y, perChannel, perChannel, perChannel) }},
 		{"Permute", 2, func() error { return h.Permute(tensor{Mem: o.Mem, Shape: []int{c, n, p}}, x, []int{1, 0, 2}) }},
 		{"Adam", 7, func() error {
 			a := backend.Adam{Rate: 1e-4, Beta1: .5, Beta2: .9, Eps: 1}
-			return h.Adam(backend.Update{W: []tensor{o}, G: []tensor{g}, M: []tensor{x}, V: []tensor{y}, Factor: one}, steps, a)
+			return h.f32.Adam(backend.Update{W: []tensor{o}, G: []tensor{g}, M: []tensor{x}, V: []tensor{y}, Factor: one}, steps, a)
 		}},
-		{"Normal", 1, func() error { return h.Normal(o, state, 0, 1) }},
+		{"Normal", 1, func() error { return h.Of(o.Type).Normal(o, state, 0, 1) }},
 	} {
 		b.Run(s.name, func(b *testing.B) {
 			var own, floor time.Duration
@@ -119,13 +119,13 @@ func BenchmarkTransport(b *testing.B) {
 		name string
 		do   func() error
 	}{
-		{"LSERows", func() error { return h.LSERows(u, c, v, 1) }},
-		{"LSECols", func() error { return h.LSECols(u, c, v, 1) }},
-		{"PlanRows", func() error { return h.PlanRows(grad, c, u, v, y, 1) }},
-		{"PlanCols", func() error { return h.PlanCols(grad, c, u, v, y, 1) }},
-		{"PointLSE", func() error { return h.PointLSE(u, x, y, v, cost, 1) }},
-		{"PointApply", func() error { return h.PointApply(grad, x, y, u, v, y, cost, 1) }},
-		{"PointGrad", func() error { return h.PointGrad(grad, x, y, u, v, u, v, cost, 1, false) }},
+		{"LSERows", func() error { return h.Of(u.Type).LSERows(u, c, v, 1) }},
+		{"LSECols", func() error { return h.Of(u.Type).LSECols(u, c, v, 1) }},
+		{"PlanRows", func() error { return h.Of(grad.Type).PlanRows(grad, c, u, v, y, 1) }},
+		{"PlanCols", func() error { return h.Of(grad.Type).PlanCols(grad, c, u, v, y, 1) }},
+		{"PointLSE", func() error { return h.Of(u.Type).PointLSE(u, x, y, v, cost, 1) }},
+		{"PointApply", func() error { return h.Of(grad.Type).PointApply(grad, x, y, u, v, y, cost, 1) }},
+		{"PointGrad", func() error { return h.Of(grad.Type).PointGrad(grad, x, y, u, v, u, v, cost, 1, false) }},
 	} {
 		b.Run(s.name, func(b *testing.B) {
 			for b.Loop() {

@@ -5,8 +5,15 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-// Fill sets every element.
+type tensor = backend.Tensor
+
+// Fill sets every element, of integers too.
 func (e *engine[T]) Fill(t tensor, value float64) error {
+	if t.Type == backend.Int32 {
+		x := view[int32](t)
+		e.each(len(x), grain, func(lo, hi int) { fill(x[lo:hi], int32(value)) })
+		return nil
+	}
 	x := view[T](t)
 	e.each(len(x), grain, func(lo, hi int) { fill(x[lo:hi], T(value)) })
 	return nil

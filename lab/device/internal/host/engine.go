@@ -57,9 +57,9 @@ func (p *pad[T]) zeros(i, n int) []T {
 // is64 tells float64 from float32; the compiler knows the answer.
 func is64[T cpu.Float]() bool { return unsafe.Sizeof(T(0)) == 8 }
 
-// of is the engine of a tensor's type.
-func (h *Host) of(t backend.Tensor) backend.Operations {
-	if t.Type == backend.Float64 {
+// Of is the engine of a type.
+func (h *Host) Of(t backend.DType) backend.Operations {
+	if t == backend.Float64 {
 		return &h.f64
 	}
 	return &h.f32

@@ -85,9 +85,9 @@ func TestReduceShapes(t *testing.T) {
 			out := array(t, h, make([]float32, product(small)), small...)
 			for f := backend.Reduction(0); f <= backend.NumReduction; f++ {
 				if f == backend.NumReduction {
-					must(t, h.ReduceDot(out, xt, xt))
+					must(t, h.Of(out.Type).ReduceDot(out, xt, xt))
 				} else {
-					must(t, h.Reduce(out, xt, f))
+					must(t, h.Of(out.Type).Reduce(out, xt, f))
 				}
 				near(t, "reduce", view[float32](out), slowReduce(x, shape, small, f), 1e-5)
 			}

@@ -37,7 +37,7 @@ func TestIndexErrors(t *testing.T) {
 		for name, err := range map[string]error{
 			"Gather":       h.Gather(rows, table, index),
 			"Scatter":      h.Scatter(table, rows, index),
-			"CrossEntropy": h.CrossEntropy(array(t, h, make([]float64, 2), 2), rows, array(t, h, noise[float64](1, 4), 2, 2), index),
+			"CrossEntropy": h.f64.CrossEntropy(array(t, h, make([]float64, 2), 2), rows, array(t, h, noise[float64](1, 4), 2, 2), index),
 		} {
 			if !errors.Is(err, backend.ErrIndex) {
 				t.Errorf("%s with %v: %v: must be ErrIndex", name, bad, err)
@@ -110,7 +110,7 @@ func TestGemmWays(t *testing.T) {
 			for _, workers := range []int{1, 2, 5} {
 				h := open(t, cpu.Auto, workers)
 				c := array(t, h, slices.Repeat([]float32{float32(math.NaN())}, s.batch*s.m*s.n), s.batch, s.m, s.n)
-				must(t, h.Gemm(c, 0.5, array(t, h, a, as...), ta, array(t, h, b, bs...), tb, 0))
+				must(t, h.Of(c.Type).Gemm(c, 0.5, array(t, h, a, as...), ta, array(t, h, b, bs...), tb, 0))
 				got := view[float32](c)
 				if first == nil {
 					first = got
@@ -188,9 +188,9 @@ func TestSteadyState(t *testing.T) {
 	c := array(t, h, make([]float32, 256*256), 256, 256)
 	row := array(t, h, make([]float32, 256), 1, 256)
 	for name, f := range map[string]func() error{
-		"Gemm":    func() error { return h.Gemm(c, 1, a, false, a, true, 0) },
-		"Map":     func() error { return h.Map(c, a, backend.Tanh, 0) },
-		"Combine": func() error { return h.Combine(c, a, row, backend.Add) },
+		"Gemm":    func() error { return h.Of(c.Type).Gemm(c, 1, a, false, a, true, 0) },
+		"Map":     func() error { return h.Of(c.Type).Map(c, a, backend.Tanh, 0) },
+		"Combine": func() error { return h.Of(c.Type).Combine(c, a, row, backend.Add) },
 		"Alloc": func() error {
 			m, err := h.Alloc(1 << 20)
 			return errors.Join(err, h.Free(m))
@@ -221,9 +221,9 @@ func TestTallColumns(t *testing.T) {
 			h := open(t, cpu.Auto, workers)
 			ct, gt := array(t, h, c, n, m), array(t, h, g, n)
 			out, sums := array(t, h, make([]float32, m), m), array(t, h, make([]float32, m), m, 1)
-			must(t, h.LSECols(out, ct, gt, 0.5))
+			must(t, h.Of(out.Type).LSECols(out, ct, gt, 0.5))
 			near(t, "LSECols", view[float32](out), want, 2e-6) // 2 units in the last place of float32 arguments
-			must(t, h.PlanCols(sums, ct, gt, array(t, h, make([]float32, m), m), array(t, h, slices.Repeat([]float32{1}, n), n, 1), 0.5))
+			must(t, h.Of(sums.Type).PlanCols(sums, ct, gt, array(t, h, make([]float32, m), m), array(t, h, slices.Repeat([]float32{1}, n), n, 1), 0.5))
 			near(t, "PlanCols", view[float32](sums), mass, 2e-6)
 			got := slices.Concat(view[float32](out), view[float32](sums))
 			if first == nil {
