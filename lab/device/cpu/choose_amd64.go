@@ -5,773 +5,647 @@ package cpu
 import "unsafe"
 
 func asmExp[T Float](isa ISA, dst, x *T, n int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			exp64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n)
-		} else {
-			exp64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n)
-		}
-	} else {
-		if isa == AVX512 {
-			exp32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n)
-		} else {
-			exp32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		exp32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n)
+	case !is64[T]():
+		exp32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n)
+	case isa == AVX512:
+		exp64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n)
+	default:
+		exp64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n)
 	}
 }
 
 func asmPlainMax[T Float](isa ISA, x *T, n int) (top T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(plainMax64AVX512((*float64)(unsafe.Pointer(x)), n))
-		} else {
-			return T(plainMax64AVX2((*float64)(unsafe.Pointer(x)), n))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(plainMax32AVX512((*float32)(unsafe.Pointer(x)), n))
-		} else {
-			return T(plainMax32AVX2((*float32)(unsafe.Pointer(x)), n))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(plainMax32AVX512((*float32)(unsafe.Pointer(x)), n))
+	case !is64[T]():
+		return T(plainMax32AVX2((*float32)(unsafe.Pointer(x)), n))
+	case isa == AVX512:
+		return T(plainMax64AVX512((*float64)(unsafe.Pointer(x)), n))
+	default:
+		return T(plainMax64AVX2((*float64)(unsafe.Pointer(x)), n))
 	}
 }
 
 func asmPlainExpScaled[T Float](isa ISA, dst, x *T, n int, shift, scale T) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(plainExpScaled64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(shift), float64(scale)))
-		} else {
-			return T(plainExpScaled64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(shift), float64(scale)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(plainExpScaled32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(shift), float32(scale)))
-		} else {
-			return T(plainExpScaled32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(shift), float32(scale)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(plainExpScaled32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(shift), float32(scale)))
+	case !is64[T]():
+		return T(plainExpScaled32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(shift), float32(scale)))
+	case isa == AVX512:
+		return T(plainExpScaled64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(shift), float64(scale)))
+	default:
+		return T(plainExpScaled64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(shift), float64(scale)))
 	}
 }
 
 func asmPlainSum[T Float](isa ISA, x *T, n int, shift T) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(plainSum64AVX512((*float64)(unsafe.Pointer(x)), n, float64(shift)))
-		} else {
-			return T(plainSum64AVX2((*float64)(unsafe.Pointer(x)), n, float64(shift)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(plainSum32AVX512((*float32)(unsafe.Pointer(x)), n, float32(shift)))
-		} else {
-			return T(plainSum32AVX2((*float32)(unsafe.Pointer(x)), n, float32(shift)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(plainSum32AVX512((*float32)(unsafe.Pointer(x)), n, float32(shift)))
+	case !is64[T]():
+		return T(plainSum32AVX2((*float32)(unsafe.Pointer(x)), n, float32(shift)))
+	case isa == AVX512:
+		return T(plainSum64AVX512((*float64)(unsafe.Pointer(x)), n, float64(shift)))
+	default:
+		return T(plainSum64AVX2((*float64)(unsafe.Pointer(x)), n, float64(shift)))
 	}
 }
 
 func asmPlainExp[T Float](isa ISA, dst, x *T, n int, shift T) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(plainExp64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(shift)))
-		} else {
-			return T(plainExp64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(shift)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(plainExp32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(shift)))
-		} else {
-			return T(plainExp32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(shift)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(plainExp32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(shift)))
+	case !is64[T]():
+		return T(plainExp32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(shift)))
+	case isa == AVX512:
+		return T(plainExp64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(shift)))
+	default:
+		return T(plainExp64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(shift)))
 	}
 }
 
 func asmPlainLSE[T Float](isa ISA, x *T, n int, start T) (shift, sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			p, q := plainLSE64AVX512((*float64)(unsafe.Pointer(x)), n, float64(start))
-			return T(p), T(q)
-		} else {
-			p, q := plainLSE64AVX2((*float64)(unsafe.Pointer(x)), n, float64(start))
-			return T(p), T(q)
-		}
-	} else {
-		if isa == AVX512 {
-			p, q := plainLSE32AVX512((*float32)(unsafe.Pointer(x)), n, float32(start))
-			return T(p), T(q)
-		} else {
-			p, q := plainLSE32AVX2((*float32)(unsafe.Pointer(x)), n, float32(start))
-			return T(p), T(q)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		p, q := plainLSE32AVX512((*float32)(unsafe.Pointer(x)), n, float32(start))
+		return T(p), T(q)
+	case !is64[T]():
+		p, q := plainLSE32AVX2((*float32)(unsafe.Pointer(x)), n, float32(start))
+		return T(p), T(q)
+	case isa == AVX512:
+		p, q := plainLSE64AVX512((*float64)(unsafe.Pointer(x)), n, float64(start))
+		return T(p), T(q)
+	default:
+		p, q := plainLSE64AVX2((*float64)(unsafe.Pointer(x)), n, float64(start))
+		return T(p), T(q)
 	}
 }
 
 func asmDenseMax[T Float](isa ISA, h, c *T, n int, inv T) (top T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(denseMax64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv)))
-		} else {
-			return T(denseMax64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(denseMax32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv)))
-		} else {
-			return T(denseMax32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(denseMax32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv)))
+	case !is64[T]():
+		return T(denseMax32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv)))
+	case isa == AVX512:
+		return T(denseMax64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv)))
+	default:
+		return T(denseMax64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv)))
 	}
 }
 
 func asmDenseExpScaled[T Float](isa ISA, dst, h, c *T, n int, inv T, shift, scale T) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(denseExpScaled64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift), float64(scale)))
-		} else {
-			return T(denseExpScaled64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift), float64(scale)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(denseExpScaled32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift), float32(scale)))
-		} else {
-			return T(denseExpScaled32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift), float32(scale)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(denseExpScaled32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift), float32(scale)))
+	case !is64[T]():
+		return T(denseExpScaled32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift), float32(scale)))
+	case isa == AVX512:
+		return T(denseExpScaled64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift), float64(scale)))
+	default:
+		return T(denseExpScaled64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift), float64(scale)))
 	}
 }
 
 func asmDenseSum[T Float](isa ISA, h, c *T, n int, inv T, shift T) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(denseSum64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift)))
-		} else {
-			return T(denseSum64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(denseSum32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift)))
-		} else {
-			return T(denseSum32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(denseSum32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift)))
+	case !is64[T]():
+		return T(denseSum32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift)))
+	case isa == AVX512:
+		return T(denseSum64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift)))
+	default:
+		return T(denseSum64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift)))
 	}
 }
 
 func asmDenseExp[T Float](isa ISA, dst, h, c *T, n int, inv T, shift T) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(denseExp64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift)))
-		} else {
-			return T(denseExp64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(denseExp32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift)))
-		} else {
-			return T(denseExp32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(denseExp32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift)))
+	case !is64[T]():
+		return T(denseExp32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(shift)))
+	case isa == AVX512:
+		return T(denseExp64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift)))
+	default:
+		return T(denseExp64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(shift)))
 	}
 }
 
 func asmDenseLSE[T Float](isa ISA, h, c *T, n int, inv T, start T) (shift, sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			p, q := denseLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(start))
-			return T(p), T(q)
-		} else {
-			p, q := denseLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(start))
-			return T(p), T(q)
-		}
-	} else {
-		if isa == AVX512 {
-			p, q := denseLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(start))
-			return T(p), T(q)
-		} else {
-			p, q := denseLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(start))
-			return T(p), T(q)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		p, q := denseLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(start))
+		return T(p), T(q)
+	case !is64[T]():
+		p, q := denseLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv), float32(start))
+		return T(p), T(q)
+	case isa == AVX512:
+		p, q := denseLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(start))
+		return T(p), T(q)
+	default:
+		p, q := denseLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv), float64(start))
+		return T(p), T(q)
 	}
 }
 
 func asmDenseLogits[T Float](isa ISA, dst, h, c *T, n int, inv T) (top T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(denseLogits64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv)))
-		} else {
-			return T(denseLogits64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(denseLogits32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv)))
-		} else {
-			return T(denseLogits32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(denseLogits32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv)))
+	case !is64[T]():
+		return T(denseLogits32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(c)), n, float32(inv)))
+	case isa == AVX512:
+		return T(denseLogits64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv)))
+	default:
+		return T(denseLogits64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(c)), n, float64(inv)))
 	}
 }
 
 func asmSquareExp[T Float](isa ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T, shift T) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(squareExp64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(shift)))
-		} else {
-			return T(squareExp64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(shift)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(squareExp32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(shift)))
-		} else {
-			return T(squareExp32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(shift)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(squareExp32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(shift)))
+	case !is64[T]():
+		return T(squareExp32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(shift)))
+	case isa == AVX512:
+		return T(squareExp64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(shift)))
+	default:
+		return T(squareExp64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(shift)))
 	}
 }
 
 func asmSquareLSE[T Float](isa ISA, h, y, x *T, n, stride, dim int, mix, inv T, start T) (shift, sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			p, q := squareLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
-			return T(p), T(q)
-		} else {
-			p, q := squareLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
-			return T(p), T(q)
-		}
-	} else {
-		if isa == AVX512 {
-			p, q := squareLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
-			return T(p), T(q)
-		} else {
-			p, q := squareLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
-			return T(p), T(q)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		p, q := squareLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
+		return T(p), T(q)
+	case !is64[T]():
+		p, q := squareLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
+		return T(p), T(q)
+	case isa == AVX512:
+		p, q := squareLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
+		return T(p), T(q)
+	default:
+		p, q := squareLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
+		return T(p), T(q)
 	}
 }
 
 func asmSquareLogits[T Float](isa ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T) (top T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(squareLogits64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv)))
-		} else {
-			return T(squareLogits64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(squareLogits32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv)))
-		} else {
-			return T(squareLogits32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(squareLogits32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv)))
+	case !is64[T]():
+		return T(squareLogits32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv)))
+	case isa == AVX512:
+		return T(squareLogits64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv)))
+	default:
+		return T(squareLogits64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv)))
 	}
 }
 
 func asmManhattanExp[T Float](isa ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T, shift T) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(manhattanExp64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(shift)))
-		} else {
-			return T(manhattanExp64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(shift)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(manhattanExp32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(shift)))
-		} else {
-			return T(manhattanExp32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(shift)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(manhattanExp32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(shift)))
+	case !is64[T]():
+		return T(manhattanExp32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(shift)))
+	case isa == AVX512:
+		return T(manhattanExp64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(shift)))
+	default:
+		return T(manhattanExp64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(shift)))
 	}
 }
 
 func asmManhattanLSE[T Float](isa ISA, h, y, x *T, n, stride, dim int, mix, inv T, start T) (shift, sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			p, q := manhattanLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
-			return T(p), T(q)
-		} else {
-			p, q := manhattanLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
-			return T(p), T(q)
-		}
-	} else {
-		if isa == AVX512 {
-			p, q := manhattanLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
-			return T(p), T(q)
-		} else {
-			p, q := manhattanLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
-			return T(p), T(q)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		p, q := manhattanLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
+		return T(p), T(q)
+	case !is64[T]():
+		p, q := manhattanLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
+		return T(p), T(q)
+	case isa == AVX512:
+		p, q := manhattanLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
+		return T(p), T(q)
+	default:
+		p, q := manhattanLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
+		return T(p), T(q)
 	}
 }
 
 func asmManhattanLogits[T Float](isa ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T) (top T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(manhattanLogits64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv)))
-		} else {
-			return T(manhattanLogits64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(manhattanLogits32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv)))
-		} else {
-			return T(manhattanLogits32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(manhattanLogits32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv)))
+	case !is64[T]():
+		return T(manhattanLogits32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv)))
+	case isa == AVX512:
+		return T(manhattanLogits64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv)))
+	default:
+		return T(manhattanLogits64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv)))
 	}
 }
 
 func asmMixedExp[T Float](isa ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T, shift T) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(mixedExp64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(shift)))
-		} else {
-			return T(mixedExp64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(shift)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(mixedExp32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(shift)))
-		} else {
-			return T(mixedExp32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(shift)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(mixedExp32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(shift)))
+	case !is64[T]():
+		return T(mixedExp32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(shift)))
+	case isa == AVX512:
+		return T(mixedExp64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(shift)))
+	default:
+		return T(mixedExp64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(shift)))
 	}
 }
 
 func asmMixedLSE[T Float](isa ISA, h, y, x *T, n, stride, dim int, mix, inv T, start T) (shift, sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			p, q := mixedLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
-			return T(p), T(q)
-		} else {
-			p, q := mixedLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
-			return T(p), T(q)
-		}
-	} else {
-		if isa == AVX512 {
-			p, q := mixedLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
-			return T(p), T(q)
-		} else {
-			p, q := mixedLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
-			return T(p), T(q)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		p, q := mixedLSE32AVX512((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
+		return T(p), T(q)
+	case !is64[T]():
+		p, q := mixedLSE32AVX2((*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv), float32(start))
+		return T(p), T(q)
+	case isa == AVX512:
+		p, q := mixedLSE64AVX512((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
+		return T(p), T(q)
+	default:
+		p, q := mixedLSE64AVX2((*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv), float64(start))
+		return T(p), T(q)
 	}
 }
 
 func asmMixedLogits[T Float](isa ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T) (top T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(mixedLogits64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv)))
-		} else {
-			return T(mixedLogits64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(mixedLogits32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv)))
-		} else {
-			return T(mixedLogits32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(mixedLogits32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv)))
+	case !is64[T]():
+		return T(mixedLogits32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(h)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix), float32(inv)))
+	case isa == AVX512:
+		return T(mixedLogits64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv)))
+	default:
+		return T(mixedLogits64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(h)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix), float64(inv)))
 	}
 }
 
 func asmSquareCost[T Float](isa ISA, dst, y, x *T, n, stride, dim int, mix T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			squareCost64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix))
-		} else {
-			squareCost64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix))
-		}
-	} else {
-		if isa == AVX512 {
-			squareCost32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix))
-		} else {
-			squareCost32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		squareCost32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix))
+	case !is64[T]():
+		squareCost32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix))
+	case isa == AVX512:
+		squareCost64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix))
+	default:
+		squareCost64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix))
 	}
 }
 
 func asmManhattanCost[T Float](isa ISA, dst, y, x *T, n, stride, dim int, mix T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			manhattanCost64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix))
-		} else {
-			manhattanCost64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix))
-		}
-	} else {
-		if isa == AVX512 {
-			manhattanCost32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix))
-		} else {
-			manhattanCost32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		manhattanCost32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix))
+	case !is64[T]():
+		manhattanCost32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix))
+	case isa == AVX512:
+		manhattanCost64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix))
+	default:
+		manhattanCost64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix))
 	}
 }
 
 func asmMixedCost[T Float](isa ISA, dst, y, x *T, n, stride, dim int, mix T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			mixedCost64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix))
-		} else {
-			mixedCost64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix))
-		}
-	} else {
-		if isa == AVX512 {
-			mixedCost32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix))
-		} else {
-			mixedCost32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		mixedCost32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix))
+	case !is64[T]():
+		mixedCost32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, stride, dim, float32(mix))
+	case isa == AVX512:
+		mixedCost64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix))
+	default:
+		mixedCost64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, stride, dim, float64(mix))
 	}
 }
 
 func asmColLSE[T Float](isa ISA, top, sum, c *T, n int, from, inv T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			colLSE64AVX512((*float64)(unsafe.Pointer(top)), (*float64)(unsafe.Pointer(sum)), (*float64)(unsafe.Pointer(c)), n, float64(from), float64(inv))
-		} else {
-			colLSE64AVX2((*float64)(unsafe.Pointer(top)), (*float64)(unsafe.Pointer(sum)), (*float64)(unsafe.Pointer(c)), n, float64(from), float64(inv))
-		}
-	} else {
-		if isa == AVX512 {
-			colLSE32AVX512((*float32)(unsafe.Pointer(top)), (*float32)(unsafe.Pointer(sum)), (*float32)(unsafe.Pointer(c)), n, float32(from), float32(inv))
-		} else {
-			colLSE32AVX2((*float32)(unsafe.Pointer(top)), (*float32)(unsafe.Pointer(sum)), (*float32)(unsafe.Pointer(c)), n, float32(from), float32(inv))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		colLSE32AVX512((*float32)(unsafe.Pointer(top)), (*float32)(unsafe.Pointer(sum)), (*float32)(unsafe.Pointer(c)), n, float32(from), float32(inv))
+	case !is64[T]():
+		colLSE32AVX2((*float32)(unsafe.Pointer(top)), (*float32)(unsafe.Pointer(sum)), (*float32)(unsafe.Pointer(c)), n, float32(from), float32(inv))
+	case isa == AVX512:
+		colLSE64AVX512((*float64)(unsafe.Pointer(top)), (*float64)(unsafe.Pointer(sum)), (*float64)(unsafe.Pointer(c)), n, float64(from), float64(inv))
+	default:
+		colLSE64AVX2((*float64)(unsafe.Pointer(top)), (*float64)(unsafe.Pointer(sum)), (*float64)(unsafe.Pointer(c)), n, float64(from), float64(inv))
 	}
 }
 
 func asmAxpy[T Float](isa ISA, y, x *T, n int, alpha T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			axpy64AVX512((*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, float64(alpha))
-		} else {
-			axpy64AVX2((*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, float64(alpha))
-		}
-	} else {
-		if isa == AVX512 {
-			axpy32AVX512((*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, float32(alpha))
-		} else {
-			axpy32AVX2((*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, float32(alpha))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		axpy32AVX512((*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, float32(alpha))
+	case !is64[T]():
+		axpy32AVX2((*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(x)), n, float32(alpha))
+	case isa == AVX512:
+		axpy64AVX512((*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, float64(alpha))
+	default:
+		axpy64AVX2((*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(x)), n, float64(alpha))
 	}
 }
 
 func asmScale[T Float](isa ISA, dst, x *T, n int, alpha T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			scale64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(alpha))
-		} else {
-			scale64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(alpha))
-		}
-	} else {
-		if isa == AVX512 {
-			scale32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(alpha))
-		} else {
-			scale32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(alpha))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		scale32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(alpha))
+	case !is64[T]():
+		scale32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n, float32(alpha))
+	case isa == AVX512:
+		scale64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(alpha))
+	default:
+		scale64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n, float64(alpha))
 	}
 }
 
 func asmMul[T Float](isa ISA, dst, x, y *T, n int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			mul64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n)
-		} else {
-			mul64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n)
-		}
-	} else {
-		if isa == AVX512 {
-			mul32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n)
-		} else {
-			mul32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		mul32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n)
+	case !is64[T]():
+		mul32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n)
+	case isa == AVX512:
+		mul64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n)
+	default:
+		mul64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n)
 	}
 }
 
 func asmDiv[T Float](isa ISA, dst, x, y *T, n int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			div64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n)
-		} else {
-			div64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n)
-		}
-	} else {
-		if isa == AVX512 {
-			div32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n)
-		} else {
-			div32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		div32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n)
+	case !is64[T]():
+		div32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n)
+	case isa == AVX512:
+		div64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n)
+	default:
+		div64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n)
 	}
 }
 
 func asmSilu[T Float](isa ISA, dst, x *T, n int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			silu64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n)
-		} else {
-			silu64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n)
-		}
-	} else {
-		if isa == AVX512 {
-			silu32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n)
-		} else {
-			silu32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		silu32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n)
+	case !is64[T]():
+		silu32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), n)
+	case isa == AVX512:
+		silu64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n)
+	default:
+		silu64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), n)
 	}
 }
 
 func asmSiluSlope[T Float](isa ISA, dst, x, dy *T, n int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			siluSlope64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(dy)), n)
-		} else {
-			siluSlope64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(dy)), n)
-		}
-	} else {
-		if isa == AVX512 {
-			siluSlope32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(dy)), n)
-		} else {
-			siluSlope32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(dy)), n)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		siluSlope32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(dy)), n)
+	case !is64[T]():
+		siluSlope32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(dy)), n)
+	case isa == AVX512:
+		siluSlope64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(dy)), n)
+	default:
+		siluSlope64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(dy)), n)
 	}
 }
 
 func asmSum[T Float](isa ISA, x *T, n int) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(sum64AVX512((*float64)(unsafe.Pointer(x)), n))
-		} else {
-			return T(sum64AVX2((*float64)(unsafe.Pointer(x)), n))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(sum32AVX512((*float32)(unsafe.Pointer(x)), n))
-		} else {
-			return T(sum32AVX2((*float32)(unsafe.Pointer(x)), n))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(sum32AVX512((*float32)(unsafe.Pointer(x)), n))
+	case !is64[T]():
+		return T(sum32AVX2((*float32)(unsafe.Pointer(x)), n))
+	case isa == AVX512:
+		return T(sum64AVX512((*float64)(unsafe.Pointer(x)), n))
+	default:
+		return T(sum64AVX2((*float64)(unsafe.Pointer(x)), n))
 	}
 }
 
 func asmDot[T Float](isa ISA, x, y *T, n int) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(dot64AVX512((*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n))
-		} else {
-			return T(dot64AVX2((*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(dot32AVX512((*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n))
-		} else {
-			return T(dot32AVX2((*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(dot32AVX512((*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n))
+	case !is64[T]():
+		return T(dot32AVX2((*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n))
+	case isa == AVX512:
+		return T(dot64AVX512((*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n))
+	default:
+		return T(dot64AVX2((*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n))
 	}
 }
 
 func asmL1diff[T Float](isa ISA, x, y *T, n int) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(l1diff64AVX512((*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n))
-		} else {
-			return T(l1diff64AVX2((*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(l1diff32AVX512((*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n))
-		} else {
-			return T(l1diff32AVX2((*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(l1diff32AVX512((*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n))
+	case !is64[T]():
+		return T(l1diff32AVX2((*float32)(unsafe.Pointer(x)), (*float32)(unsafe.Pointer(y)), n))
+	case isa == AVX512:
+		return T(l1diff64AVX512((*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n))
+	default:
+		return T(l1diff64AVX2((*float64)(unsafe.Pointer(x)), (*float64)(unsafe.Pointer(y)), n))
 	}
 }
 
 func asmDotSign[T Float](isa ISA, t, y *T, n int, x T) (sum T) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			return T(dotSign64AVX512((*float64)(unsafe.Pointer(t)), (*float64)(unsafe.Pointer(y)), n, float64(x)))
-		} else {
-			return T(dotSign64AVX2((*float64)(unsafe.Pointer(t)), (*float64)(unsafe.Pointer(y)), n, float64(x)))
-		}
-	} else {
-		if isa == AVX512 {
-			return T(dotSign32AVX512((*float32)(unsafe.Pointer(t)), (*float32)(unsafe.Pointer(y)), n, float32(x)))
-		} else {
-			return T(dotSign32AVX2((*float32)(unsafe.Pointer(t)), (*float32)(unsafe.Pointer(y)), n, float32(x)))
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		return T(dotSign32AVX512((*float32)(unsafe.Pointer(t)), (*float32)(unsafe.Pointer(y)), n, float32(x)))
+	case !is64[T]():
+		return T(dotSign32AVX2((*float32)(unsafe.Pointer(t)), (*float32)(unsafe.Pointer(y)), n, float32(x)))
+	case isa == AVX512:
+		return T(dotSign64AVX512((*float64)(unsafe.Pointer(t)), (*float64)(unsafe.Pointer(y)), n, float64(x)))
+	default:
+		return T(dotSign64AVX2((*float64)(unsafe.Pointer(t)), (*float64)(unsafe.Pointer(y)), n, float64(x)))
 	}
 }
 
 func asmDot4[T Float](isa ISA, out, m, x *T, n, stride int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			dot464AVX512((*float64)(unsafe.Pointer(out)), (*float64)(unsafe.Pointer(m)), (*float64)(unsafe.Pointer(x)), n, stride)
-		} else {
-			dot464AVX2((*float64)(unsafe.Pointer(out)), (*float64)(unsafe.Pointer(m)), (*float64)(unsafe.Pointer(x)), n, stride)
-		}
-	} else {
-		if isa == AVX512 {
-			dot432AVX512((*float32)(unsafe.Pointer(out)), (*float32)(unsafe.Pointer(m)), (*float32)(unsafe.Pointer(x)), n, stride)
-		} else {
-			dot432AVX2((*float32)(unsafe.Pointer(out)), (*float32)(unsafe.Pointer(m)), (*float32)(unsafe.Pointer(x)), n, stride)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		dot432AVX512((*float32)(unsafe.Pointer(out)), (*float32)(unsafe.Pointer(m)), (*float32)(unsafe.Pointer(x)), n, stride)
+	case !is64[T]():
+		dot432AVX2((*float32)(unsafe.Pointer(out)), (*float32)(unsafe.Pointer(m)), (*float32)(unsafe.Pointer(x)), n, stride)
+	case isa == AVX512:
+		dot464AVX512((*float64)(unsafe.Pointer(out)), (*float64)(unsafe.Pointer(m)), (*float64)(unsafe.Pointer(x)), n, stride)
+	default:
+		dot464AVX2((*float64)(unsafe.Pointer(out)), (*float64)(unsafe.Pointer(m)), (*float64)(unsafe.Pointer(x)), n, stride)
 	}
 }
 
 func asmAxpy4[T Float](isa ISA, y, m, w *T, n, stride int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			axpy464AVX512((*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(m)), (*float64)(unsafe.Pointer(w)), n, stride)
-		} else {
-			axpy464AVX2((*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(m)), (*float64)(unsafe.Pointer(w)), n, stride)
-		}
-	} else {
-		if isa == AVX512 {
-			axpy432AVX512((*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(m)), (*float32)(unsafe.Pointer(w)), n, stride)
-		} else {
-			axpy432AVX2((*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(m)), (*float32)(unsafe.Pointer(w)), n, stride)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		axpy432AVX512((*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(m)), (*float32)(unsafe.Pointer(w)), n, stride)
+	case !is64[T]():
+		axpy432AVX2((*float32)(unsafe.Pointer(y)), (*float32)(unsafe.Pointer(m)), (*float32)(unsafe.Pointer(w)), n, stride)
+	case isa == AVX512:
+		axpy464AVX512((*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(m)), (*float64)(unsafe.Pointer(w)), n, stride)
+	default:
+		axpy464AVX2((*float64)(unsafe.Pointer(y)), (*float64)(unsafe.Pointer(m)), (*float64)(unsafe.Pointer(w)), n, stride)
 	}
 }
 
 func asmTileMul[T Float](isa ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			tileMul64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
-		} else {
-			tileMul64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
-		}
-	} else {
-		if isa == AVX512 {
-			tileMul32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
-		} else {
-			tileMul32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		tileMul32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
+	case !is64[T]():
+		tileMul32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
+	case isa == AVX512:
+		tileMul64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
+	default:
+		tileMul64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 	}
 }
 
 func asmTileSquare[T Float](isa ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			tileSquare64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
-		} else {
-			tileSquare64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
-		}
-	} else {
-		if isa == AVX512 {
-			tileSquare32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
-		} else {
-			tileSquare32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		tileSquare32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
+	case !is64[T]():
+		tileSquare32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
+	case isa == AVX512:
+		tileSquare64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
+	default:
+		tileSquare64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 	}
 }
 
 func asmTileAbs[T Float](isa ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			tileAbs64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
-		} else {
-			tileAbs64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
-		}
-	} else {
-		if isa == AVX512 {
-			tileAbs32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
-		} else {
-			tileAbs32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		tileAbs32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
+	case !is64[T]():
+		tileAbs32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
+	case isa == AVX512:
+		tileAbs64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
+	default:
+		tileAbs64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), depth, stride, rowStep, depthStep)
 	}
 }
 
 func asmTapsTall[T Float](isa ISA, c, a, b *T, groups, steps *int, depth, step int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			tapsTall64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
-		} else {
-			tapsTall64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
-		}
-	} else {
-		if isa == AVX512 {
-			tapsTall32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
-		} else {
-			tapsTall32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		tapsTall32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
+	case !is64[T]():
+		tapsTall32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
+	case isa == AVX512:
+		tapsTall64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
+	default:
+		tapsTall64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
 	}
 }
 
 func asmTapsShort[T Float](isa ISA, c, a, b *T, groups, steps *int, depth, step int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			tapsShort64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
-		} else {
-			tapsShort64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
-		}
-	} else {
-		if isa == AVX512 {
-			tapsShort32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
-		} else {
-			tapsShort32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		tapsShort32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
+	case !is64[T]():
+		tapsShort32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
+	case isa == AVX512:
+		tapsShort64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
+	default:
+		tapsShort64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
 	}
 }
 
 func asmTapsWide[T Float](isa ISA, c, a, b *T, groups, steps *int, depth, step int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			tapsWide64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
-		} else {
-			tapsWide64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
-		}
-	} else {
-		if isa == AVX512 {
-			tapsWide32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
-		} else {
-			tapsWide32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		tapsWide32AVX512((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
+	case !is64[T]():
+		tapsWide32AVX2((*float32)(unsafe.Pointer(c)), (*float32)(unsafe.Pointer(a)), (*float32)(unsafe.Pointer(b)), groups, steps, depth, step)
+	case isa == AVX512:
+		tapsWide64AVX512((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
+	default:
+		tapsWide64AVX2((*float64)(unsafe.Pointer(c)), (*float64)(unsafe.Pointer(a)), (*float64)(unsafe.Pointer(b)), groups, steps, depth, step)
 	}
 }
 
 func asmTransposeStrip[T Float](isa ISA, dst, src *T, dstStride, srcStride, blocks int) {
-	if unsafe.Sizeof(T(0)) == 8 {
-		if isa == AVX512 {
-			transposeStrip64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(src)), dstStride, srcStride, blocks)
-		} else {
-			transposeStrip64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(src)), dstStride, srcStride, blocks)
-		}
-	} else {
-		if isa == AVX512 {
-			transposeStrip32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(src)), dstStride, srcStride, blocks)
-		} else {
-			transposeStrip32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(src)), dstStride, srcStride, blocks)
-		}
+	switch {
+	case isa == AVX512 && !is64[T]():
+		transposeStrip32AVX512((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(src)), dstStride, srcStride, blocks)
+	case !is64[T]():
+		transposeStrip32AVX2((*float32)(unsafe.Pointer(dst)), (*float32)(unsafe.Pointer(src)), dstStride, srcStride, blocks)
+	case isa == AVX512:
+		transposeStrip64AVX512((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(src)), dstStride, srcStride, blocks)
+	default:
+		transposeStrip64AVX2((*float64)(unsafe.Pointer(dst)), (*float64)(unsafe.Pointer(src)), dstStride, srcStride, blocks)
 	}
 }
 
 func asmMixedDot4(isa ISA, out *float64, m *float32, x *float64, n, stride int) {
-	if isa == AVX512 {
+	switch {
+	case isa == AVX512:
 		mixedDot464AVX512(out, m, x, n, stride)
-	} else {
+	default:
 		mixedDot464AVX2(out, m, x, n, stride)
 	}
 }
 
 func asmMixedAxpy4(isa ISA, y *float64, m *float32, w *float64, n, stride int) {
-	if isa == AVX512 {
+	switch {
+	case isa == AVX512:
 		mixedAxpy464AVX512(y, m, w, n, stride)
-	} else {
+	default:
 		mixedAxpy464AVX2(y, m, w, n, stride)
 	}
 }
 
 func asmMixedDot(isa ISA, x *float32, y *float64, n int) (sum float64) {
-	if isa == AVX512 {
+	switch {
+	case isa == AVX512:
 		return mixedDot64AVX512(x, y, n)
-	} else {
+	default:
 		return mixedDot64AVX2(x, y, n)
 	}
 }
 
 func asmMixedAxpy(isa ISA, y *float64, x *float32, n int, alpha float64) {
-	if isa == AVX512 {
+	switch {
+	case isa == AVX512:
 		mixedAxpy64AVX512(y, x, n, alpha)
-	} else {
+	default:
 		mixedAxpy64AVX2(y, x, n, alpha)
 	}
 }
 
 func asmWiden(isa ISA, dst *float64, x *float32, n int) {
-	if isa == AVX512 {
+	switch {
+	case isa == AVX512:
 		widen64AVX512(dst, x, n)
-	} else {
+	default:
 		widen64AVX2(dst, x, n)
 	}
 }
 
 func asmNarrow(isa ISA, dst *float32, x *float64, n int, alpha float64) {
-	if isa == AVX512 {
+	switch {
+	case isa == AVX512:
 		narrow64AVX512(dst, x, n, alpha)
-	} else {
+	default:
 		narrow64AVX2(dst, x, n, alpha)
 	}
 }

@@ -45,25 +45,24 @@ func chooseFile(ks []kernel) string {
 	var b strings.Builder
 	b.WriteString(header + "package cpu\n\nimport \"unsafe\"\n")
 	for _, k := range ks {
+		generic, sig, ret := "[T Float]", k.sig, k.ret
 		if k.mixed {
-			fmt.Fprintf(&b, "\nfunc asm%s(isa ISA, %s) %s {\n", title(k.name), double(k.sig), double(k.ret))
-			chooseCalls(&b, k, "64")
-			b.WriteString("}\n")
-			continue
+			generic, sig, ret = "", double(sig), double(ret)
 		}
-		fmt.Fprintf(&b, "\nfunc asm%s[T Float](isa ISA, %s) %s {\n", title(k.name), k.sig, k.ret)
-		b.WriteString("\tif unsafe.Sizeof(T(0)) == 8 {\n")
-		chooseCalls(&b, k, "64")
-		b.WriteString("\t} else {\n")
-		chooseCalls(&b, k, "32")
-		b.WriteString("\t}\n")
-		b.WriteString("}\n")
+		fmt.Fprintf(&b, "\nfunc asm%s%s(isa ISA, %s) %s {\nswitch {\n", title(k.name), generic, sig, ret)
+		if !k.mixed {
+			chooseCall(&b, k, "32", "AVX512", "case isa == AVX512 && !is64[T]()")
+			chooseCall(&b, k, "32", "AVX2", "case !is64[T]()")
+		}
+		chooseCall(&b, k, "64", "AVX512", "case isa == AVX512")
+		chooseCall(&b, k, "64", "AVX2", "default")
+		b.WriteString("}\n}\n")
 	}
 	return b.String()
 }
 
-// chooseCalls writes the two calls for one element width.
-func chooseCalls(b *strings.Builder, k kernel, bits string) {
+// chooseCall writes the case of one element width and one instruction set.
+func chooseCall(b *strings.Builder, k kernel, bits, isa, when string) {
 	t := "float" + bits
 	args := make([]string, 0, 8)
 	for _, p := range params(k.sig) {
@@ -78,27 +77,18 @@ func chooseCalls(b *strings.Builder, k kernel, bits string) {
 			args = append(args, p.name)
 		}
 	}
-	list := strings.Join(args, ", ")
-	call := func(isa string) {
-		routine := k.name + bits + isa
-		switch results(k.ret) {
-		case 0:
-			fmt.Fprintf(b, "\t\t%s(%s)\n", routine, list)
-		case 1:
-			if k.mixed {
-				fmt.Fprintf(b, "\t\treturn %s(%s)\n", routine, list)
-			} else {
-				fmt.Fprintf(b, "\t\treturn T(%s(%s))\n", routine, list)
-			}
-		default:
-			fmt.Fprintf(b, "\t\tp, q := %s(%s)\n\t\treturn T(p), T(q)\n", routine, list)
-		}
+	call := fmt.Sprintf("%s%s%s(%s)", k.name, bits, isa, strings.Join(args, ", "))
+	fmt.Fprintf(b, "%s:\n", when)
+	switch n := results(k.ret); {
+	case n == 0:
+		fmt.Fprintf(b, "%s\n", call)
+	case n == 1 && k.mixed:
+		fmt.Fprintf(b, "return %s\n", call)
+	case n == 1:
+		fmt.Fprintf(b, "return T(%s)\n", call)
+	default:
+		fmt.Fprintf(b, "p, q := %s\nreturn T(p), T(q)\n", call)
 	}
-	b.WriteString("\t\tif isa == AVX512 {\n")
-	call("AVX512")
-	b.WriteString("\t\t} else {\n")
-	call("AVX2")
-	b.WriteString("\t\t}\n")
 }
 
 func otherFile(ks []kernel) string {
