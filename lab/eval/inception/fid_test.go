@@ -11,7 +11,7 @@ import (
 
 	"coupling/data"
 	"coupling/lab/eval/distance"
-	"coupling/lab/eval/inception/safetensors"
+	"coupling/lab/safetensors"
 )
 
 // planes are the channels of an image in float64: the plain reading of the network that the test compares with.

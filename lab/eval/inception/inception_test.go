@@ -14,9 +14,9 @@ import (
 	"coupling/data"
 	"coupling/lab/device"
 	"coupling/lab/eval/feature"
-	"coupling/lab/eval/inception/safetensors"
 	"coupling/lab/nn"
 	"coupling/lab/nn/nntest"
+	"coupling/lab/safetensors"
 )
 
 var _ feature.Features = (*Network)(nil)

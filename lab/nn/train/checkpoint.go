@@ -11,6 +11,7 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
+	"coupling/lab/safetensors"
 )
 
 // Errors of Save and Load to test for with errors.Is.
@@ -47,7 +48,7 @@ type Checkpoint struct {
 	Sources map[string]Source
 }
 
-// Save replaces the file at once or not at all: it writes .NAME.partial beside it, syncs, renames, and syncs the folder.
+// Save writes a file in the format safetensors, which NumPy and PyTorch open. It replaces the file at once or not at all: it writes .NAME.partial beside it, syncs, renames, and syncs the folder.
 // After an error the old file is as it was, with one exception, ErrUnsynced. A process that is killed leaves the old
 // file and at most a .partial, which the next save takes. The file's mode is what the umask leaves of 0666.
 func (c *Checkpoint) Save(path string) error {
@@ -92,14 +93,9 @@ func (c *Checkpoint) arrays(do func(name string, p *nn.Param) error) error {
 // snapshot copies everything to the host.
 func (c *Checkpoint) snapshot() (*snapshot, error) {
 	s := &snapshot{Step: c.Step, Streams: map[string][2]uint64{}, Sources: map[string][]byte{}}
-	names := map[string]bool{}
 	err := c.arrays(func(name string, p *nn.Param) error {
-		if names[name] {
-			return fmt.Errorf("two arrays in Params are named %q", name)
-		}
-		names[name] = true
 		data, err := download(p.Value)
-		s.Arrays = append(s.Arrays, array{Name: name, Type: p.Value.Type().String(), Shape: p.Value.Shape(), data: data})
+		s.Arrays = append(s.Arrays, safetensors.Array{Name: name, Type: fileTypes[p.Value.Type()], Shape: p.Value.Shape(), Data: data})
 		return err
 	})
 	for name, stream := range c.Streams {
@@ -115,7 +111,7 @@ func (c *Checkpoint) snapshot() (*snapshot, error) {
 
 // restore checks everything before it changes anything, and goes on to what cannot fail last.
 func (c *Checkpoint) restore(s *snapshot) error {
-	stored := map[string]array{}
+	stored := map[string]safetensors.Array{}
 	for _, a := range s.Arrays {
 		stored[a.Name] = a
 	}
@@ -147,9 +143,9 @@ func (c *Checkpoint) failed() error {
 }
 
 // upload sets what is on devices.
-func (c *Checkpoint) upload(s *snapshot, stored map[string]array) error {
+func (c *Checkpoint) upload(s *snapshot, stored map[string]safetensors.Array) error {
 	_ = c.arrays(func(name string, p *nn.Param) error {
-		upload(p.Value, stored[name].data)
+		upload(p.Value, stored[name].Data)
 		return nil
 	})
 	for name, stream := range c.Streams {
@@ -167,14 +163,14 @@ func (c *Checkpoint) upload(s *snapshot, stored map[string]array) error {
 }
 
 // compare says what is missing, too much or of another shape: the first few of it.
-func (c *Checkpoint) compare(s *snapshot, stored map[string]array) error {
+func (c *Checkpoint) compare(s *snapshot, stored map[string]safetensors.Array) error {
 	var wrong []error
 	add := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	wanted := map[string]bool{}
 	_ = c.arrays(func(name string, p *nn.Param) error {
 		wanted[name] = true
 		a, ok := stored[name]
-		switch t := p.Value.Type().String(); {
+		switch t := fileTypes[p.Value.Type()]; {
 		case !ok:
 			add("%s is not in the file", name)
 		case a.Type != t || !slices.Equal(a.Shape, p.Value.Shape()):

@@ -1,7 +1,6 @@
 package train_test
 
 import (
-	"crypto/sha256"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -91,12 +90,7 @@ func TestBadCheckpointsChangeNothing(t *testing.T) {
 			t.Errorf("%s: error %v, want ErrCorrupt with the path", name, err)
 		}
 	}
-	newer := edit(func(b []byte) []byte {
-		b[8] = 9
-		sum := sha256.Sum256(b[:len(b)-sha256.Size])
-		return append(b[:len(b)-sha256.Size], sum[:]...)
-	})
-	os.WriteFile(path, newer, 0o600)
+	os.WriteFile(path, []byte("CPLCKPT\n of an earlier version"), 0o600)
 	if err := other.Load(path); !errors.Is(err, train.ErrVersion) {
 		t.Errorf("another version: error %v", err)
 	}
@@ -122,7 +116,7 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 		width  int
 		want   string
 	}{
-		{"wider", func(*run) {}, 9, "adam/m/0.weight is float32[8 3] in the file, float32[9 3] here"},
+		{"wider", func(*run) {}, 9, "adam/m/0.weight is F32[8 3] in the file, F32[9 3] here"},
 		{"without averages", func(r *run) { delete(r.Params, "ema") }, 8, "ema/0.weight is in the file, not here"},
 		{"with more", func(r *run) { r.Params["more"] = r.ema.State() }, 8, "more/0.weight is not in the file"},
 		{"no stream", func(r *run) { r.Streams = nil }, 8, "streams [dropout] in the file, [] here"},

@@ -6,7 +6,7 @@
 //     parameters, and Adam.Clip bounds the gradients there
 //   - Loop, which prepares each batch beside the step before, and allocates nothing where the step is recorded
 //   - ClippedGrads, the sum of clipped per-example gradients that DP-SGD adds noise to
-//   - Checkpoint, one file with a checksum, written at once or not at all, whoever is killed and whatever is full
+//   - Checkpoint, one safetensors file with a checksum, written at once or not at all, whoever is killed and whatever is full
 //
 // # A run that can be killed
 //

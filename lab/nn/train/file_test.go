@@ -1,6 +1,7 @@
 package train
 
 import (
+	"coupling/lab/safetensors"
 	"errors"
 	"io"
 	"os"
@@ -15,7 +16,7 @@ func of(step int) *snapshot {
 	for i := range data {
 		data[i] = byte(step)
 	}
-	return &snapshot{Step: int64(step), Arrays: []array{{Name: "a", Type: "int32", Shape: []int{len(data) / 4}, data: data}}}
+	return &snapshot{Step: int64(step), Arrays: []safetensors.Array{{Name: "a", Type: "I32", Shape: []int{len(data) / 4}, Data: data}}}
 }
 
 // whole demands that a file is what of makes, and returns its step.
@@ -29,7 +30,7 @@ func whole(t *testing.T, path string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range s.Arrays[0].data {
+	for _, v := range s.Arrays[0].Data {
 		if v != byte(s.Step) {
 			t.Fatalf("step %d holds a byte of step %d", s.Step, v)
 		}

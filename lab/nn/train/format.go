@@ -4,125 +4,84 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"coupling/lab/device"
+	"coupling/lab/safetensors"
 )
 
-// A checkpoint file is, little-endian:
+// A checkpoint file is in the format safetensors, so that NumPy and PyTorch open it. Its metadata have the rest:
 //
-//	8 bytes   "CPLCKPT\n"
-//	4 bytes   version, 1
-//	4 bytes   length of the header
-//	header    JSON: step, arrays (name, type, shape), streams, sources
-//	arrays    their elements, in the order of the header, nothing between
-//	32 bytes  SHA-256 of all before
+//	coupling  JSON: version, step, streams, sources
+//	sha256    of the file with zeros in place of these digits
 //
-// Every version starts with the same 12 bytes and ends with the checksum, which is looked at first: a version is only
-// believed in a file that is whole.
-const (
-	magic   = "CPLCKPT\n"
-	version = 1
-	prefix  = len(magic) + 8
+// The checksum is looked at first: a version is only believed in a file that is whole.
+const version = 2
+
+var (
+	noSum = strings.Repeat("0", 2*sha256.Size)
+	// earlier begins files of version 1.
+	earlier = []byte("CPLCKPT\n")
 )
 
 // snapshot is a checkpoint on the host.
 type snapshot struct {
+	Version int                  `json:"version"`
 	Step    int64                `json:"step"`
-	Arrays  []array              `json:"arrays"`
+	Arrays  []safetensors.Array  `json:"-"`
 	Streams map[string][2]uint64 `json:"streams,omitempty"`
 	Sources map[string][]byte    `json:"sources,omitempty"`
 }
 
-// array is one array; data is its elements in bytes.
-type array struct {
-	Name  string `json:"name"`
-	Type  string `json:"type"`
-	Shape []int  `json:"shape"`
-	data  []byte
-}
-
-// sizes is bytes by element type.
-var sizes = map[string]int{"float32": 4, "float64": 8, "int32": 4}
+// fileTypes is the format's name of a type of elements.
+var fileTypes = map[device.DType]string{device.Float32: "F32", device.Float64: "F64", device.Int32: "I32"}
 
 // encode writes s and its checksum.
 func encode(w io.Writer, s *snapshot) error {
-	header, err := json.Marshal(s)
+	s.Version = version
+	text, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	sum := sha256.New()
-	all := io.MultiWriter(w, sum)
-	head := binary.LittleEndian.AppendUint32([]byte(magic), version)
-	head = binary.LittleEndian.AppendUint32(head, uint32(len(header)))
-	parts := [][]byte{head, header}
-	for _, a := range s.Arrays {
-		parts = append(parts, a.data)
+	metadata, sum := map[string]string{"coupling": string(text), "sha256": noSum}, sha256.New()
+	if err := safetensors.Write(sum, s.Arrays, metadata); err != nil {
+		return err
 	}
-	for _, part := range parts {
-		if _, err := all.Write(part); err != nil {
-			return err
-		}
-	}
-	_, err = w.Write(sum.Sum(nil))
-	return err
+	metadata["sha256"] = hex.EncodeToString(sum.Sum(nil))
+	return safetensors.Write(w, s.Arrays, metadata)
 }
 
 // decode reads what encode wrote; its arrays share data's memory.
 func decode(data []byte) (*snapshot, error) {
-	if len(data) < prefix+sha256.Size || !bytes.HasPrefix(data, []byte(magic)) {
-		return nil, fmt.Errorf("%w: %d bytes that do not start as one", ErrCorrupt, len(data))
+	if bytes.HasPrefix(data, earlier) {
+		return nil, fmt.Errorf("%w: an earlier version of this program wrote it: remove it to begin anew", ErrVersion)
 	}
-	body, sum := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
-	if got := sha256.Sum256(body); !bytes.Equal(got[:], sum) {
+	arrays, metadata, err := safetensors.Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	digits := []byte(metadata["sha256"])
+	before, after, ok := bytes.Cut(data, digits)
+	sum := sha256.New()
+	for _, part := range [][]byte{before, []byte(noSum), after} {
+		sum.Write(part)
+	}
+	if !ok || hex.EncodeToString(sum.Sum(nil)) != string(digits) {
 		return nil, fmt.Errorf("%w: the checksum is wrong: cut short or changed", ErrCorrupt)
 	}
-	if v := binary.LittleEndian.Uint32(data[len(magic):]); v != version {
-		return nil, fmt.Errorf("%w: %d, this program reads %d", ErrVersion, v, version)
-	}
-	length := int64(binary.LittleEndian.Uint32(data[len(magic)+4:]))
-	rest := body[prefix:]
-	if length > int64(len(rest)) {
-		return nil, fmt.Errorf("%w: a header of %d bytes in a file of %d", ErrCorrupt, length, len(data))
-	}
-	s := new(snapshot)
-	if err := json.Unmarshal(rest[:length], s); err != nil {
+	s := &snapshot{Arrays: arrays}
+	if err := json.Unmarshal([]byte(metadata["coupling"]), s); err != nil {
 		return nil, fmt.Errorf("%w: header: %w", ErrCorrupt, err)
 	}
-	return s, s.slice(rest[length:])
-}
-
-// slice gives each array its part of the data, all of which must be taken.
-func (s *snapshot) slice(data []byte) error {
-	names := map[string]bool{}
-	for i := range s.Arrays {
-		a := &s.Arrays[i]
-		n, ok := a.bytes(len(data))
-		if !ok || names[a.Name] {
-			return fmt.Errorf("%w: array %q, %s%v, of %d bytes left", ErrCorrupt, a.Name, a.Type, a.Shape, len(data))
-		}
-		names[a.Name] = true
-		a.data, data = data[:n:n], data[n:]
+	if s.Version != version {
+		return nil, fmt.Errorf("%w: %d, this program reads %d", ErrVersion, s.Version, version)
 	}
-	if len(data) > 0 {
-		return fmt.Errorf("%w: %d bytes too many", ErrCorrupt, len(data))
-	}
-	return nil
-}
-
-// bytes is the size of the array, which must be at most limit.
-func (a array) bytes(limit int) (n int, ok bool) {
-	n, ok = sizes[a.Type]
-	for _, s := range a.Shape {
-		if !ok || s < 0 || s > 0 && n > limit/s {
-			return 0, false
-		}
-		n *= s
-	}
-	return n, ok && n <= limit
+	return s, nil
 }
 
 // download is the bytes of an array.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"coupling/lab/eval/inception/safetensors"
+	"coupling/lab/safetensors"
 )
 
 func Example() {
