@@ -104,6 +104,9 @@ func realCIFAR() Origin {
 
 func TestRealCIFAR10(t *testing.T) {
 	for split, n := range map[Split]int{Train: 50_000, Test: 10_000} {
+		if testing.Short() && split == Train {
+			continue
+		}
 		m := realData(t, func(ctx context.Context, from From, split Split) (*Images, error) {
 			from.Origin = realCIFAR()
 			return CIFAR10(ctx, from, split)

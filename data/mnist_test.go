@@ -112,6 +112,9 @@ func TestRealMNIST(t *testing.T) {
 		{"fashion-mnist/test", FashionMNIST, Test, []int{1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000}, 0, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			if testing.Short() && test.split == Train {
+				t.Skip("60,000 images")
+			}
 			m := realData(t, test.load, test.split)
 			if n, c, h, w := m.Shape(); n != len(m.Labels) || c != 1 || h != 28 || w != 28 || m.Name != test.name {
 				t.Errorf("%s: shape %d×%d×%d×%d", m.Name, n, c, h, w)

@@ -13,6 +13,9 @@ import (
 
 // The images are those of the official files, bit by bit, where these are here.
 func TestOfficialFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("all images of four sets")
+	}
 	for _, s := range Sets() {
 		for split, n := range []int{data.Train: s.Train, data.Test: s.Test} {
 			t.Run(s.Name+"/"+data.Split(split).String(), func(t *testing.T) {

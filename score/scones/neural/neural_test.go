@@ -52,6 +52,9 @@ func problem() (x, y scones.Source, plan *gaussian.Plan) {
 
 // Networks climb to the closed form's value; the gradient of ψ comes near the exact one, and so does the projection.
 func TestNetworksLearnGaussians(t *testing.T) {
+	if testing.Short() {
+		t.Skip("2100 steps")
+	}
 	x, y, plan := problem()
 	dev := open(t)
 	mean, n := 0., 0.
