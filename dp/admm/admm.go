@@ -1,6 +1,7 @@
 package admm
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -61,7 +62,7 @@ type Step struct {
 	Phase                  Phase
 	Eta                    float64
 	FromTarget, FromSource []float64 // shared by targets and by sources: all messages
-	Plan                   []float64 // π
+	Plan, Price            []float64 // π and α, which everyone can compute from the messages
 	Primal, Dual           float64   // relative residuals
 }
 
@@ -82,21 +83,8 @@ type Result struct {
 
 // Filled returns the rules with zeros replaced by defaults.
 func (a ADMM) Filled() ADMM {
-	if a.Eta == 0 {
-		a.Eta = 1
-	}
-	if a.Relax == 0 {
-		a.Relax = 1
-	}
-	if a.Tol == 0 {
-		a.Tol = 1e-8
-	}
-	if a.MaxRounds == 0 {
-		a.MaxRounds = 100_000
-	}
-	if a.Tail == 0 {
-		a.Tail = (a.Rounds + 1) / 2
-	}
+	a.Eta, a.Relax, a.Tol = cmp.Or(a.Eta, 1), cmp.Or(a.Relax, 1), cmp.Or(a.Tol, 1e-8)
+	a.MaxRounds, a.Tail = cmp.Or(a.MaxRounds, 100_000), cmp.Or(a.Tail, (a.Rounds+1)/2)
 	return a
 }
 
@@ -157,16 +145,12 @@ func (a ADMM) run(ctx context.Context, g Graph, specs []Spec) (*Result, error) {
 			spans, edges = append(spans, i+1), 0
 		}
 	}
-	workers := a.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
 	for !c.Done {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		var group errgroup.Group
-		group.SetLimit(workers)
+		group.SetLimit(cmp.Or(a.Workers, runtime.GOMAXPROCS(0)))
 		for k := range len(spans) - 1 {
 			group.Go(func() error {
 				for i := spans[k]; i < spans[k+1]; i++ {

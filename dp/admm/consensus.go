@@ -126,7 +126,7 @@ func (c *Consensus) Update() error {
 		}
 	}
 	if c.rules.Trace != nil {
-		c.rules.Trace(Step{Round: c.Round, Phase: c.Phase, Eta: c.Eta, FromTarget: c.shared[Target], FromSource: c.shared[Source], Plan: c.Plan, Primal: c.Primal, Dual: c.Dual})
+		c.rules.Trace(Step{Round: c.Round, Phase: c.Phase, Eta: c.Eta, FromTarget: c.shared[Target], FromSource: c.shared[Source], Plan: c.Plan, Price: c.Price, Primal: c.Primal, Dual: c.Dual})
 	}
 	c.Round++
 	c.Since++

@@ -131,10 +131,7 @@ func (p Problem) Specs() []Spec {
 	for n, id := range ids {
 		s := Spec{ID: id, Bounds: p.Bounds(id), Neighbours: make([]int, len(incidence[n])), Utilities: make([]Utility, len(incidence[n]))}
 		for k, e := range incidence[n] {
-			s.Neighbours[k] = p.Graph.Edges[e].Source
-			if id.Side == Source {
-				s.Neighbours[k] = p.Graph.Edges[e].Target
-			}
+			s.Neighbours[k] = p.Graph.Edges[e].end(1 - id.Side)
 			s.Utilities[k] = p.utilityOf(id.Side, int(e))
 		}
 		out[n] = s
@@ -195,11 +192,7 @@ func (p Problem) feasible() error {
 // cuts splits a cut into parts without common edges, so that rounding in the sums of other parts
 // cannot hide a violated one.
 func (p Problem) cuts(side Side, reached func(ID) bool) []*InfeasibleError {
-	beside := [2][][]int{make([][]int, p.Graph.Targets), make([][]int, p.Graph.Sources)}
-	for _, e := range p.Graph.Edges {
-		beside[Target][e.Target] = append(beside[Target][e.Target], e.Source)
-		beside[Source][e.Source] = append(beside[Source][e.Source], e.Target)
-	}
+	incidence, first := p.Graph.Incidence(), [2]int{0, p.Graph.Targets}
 	var out []*InfeasibleError
 	seen := map[ID]bool{}
 	for i := range p.size(side) {
@@ -217,8 +210,8 @@ func (p Problem) cuts(side Side, reached func(ID) bool) []*InfeasibleError {
 			} else {
 				cut.Through, cut.Have = append(cut.Through, id.Index), cut.Have+p.Bounds(id).Max
 			}
-			for _, other := range beside[id.Side][id.Index] {
-				queue = append(queue, id.Peer(other))
+			for _, e := range incidence[first[id.Side]+id.Index] {
+				queue = append(queue, id.Peer(p.Graph.Edges[e].end(1-id.Side)))
 			}
 		}
 		if len(cut.Nodes) > 0 {

@@ -14,9 +14,6 @@ type Group struct {
 	Inserted, Removed int
 }
 
-// Delta returns δ.
-func (g Group) Delta() float64 { return math.Exp(g.LogDelta) }
-
 // GroupDelta is the mechanism-specific bound of one step for groups, Theorems 3.7 and 3.8 of SSKG (Gaussian), M.2 (Laplace and
 // randomised response), their version for batches without replacement, and L.5 (with replacement): the largest δ(ε) over the
 // splits of the relation. It is tight for Poisson samples. The event must be one step; any real ε is allowed.

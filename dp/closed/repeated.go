@@ -20,15 +20,8 @@ const maxRepeated = 1_000_000_000
 
 // asRepeated recognises such a composition, which may be written in several steps.
 func asRepeated(steps []pair.Step) (repeated, bool) {
-	first, ok := steps[0].Pair.(*pair.Discrete)
-	times := 0
-	for _, s := range steps {
-		if p, same := s.Pair.(*pair.Discrete); !same || p != first || s.Times > maxRepeated-times {
-			return repeated{}, false
-		}
-		times += s.Times
-	}
-	if !ok {
+	first, times := onePair(steps, maxRepeated)
+	if first == nil {
 		return repeated{}, false
 	}
 	pts := first.Points()
@@ -36,6 +29,18 @@ func asRepeated(steps []pair.Step) (repeated, bool) {
 		return repeated{}, false
 	}
 	return repeated{times, pts[1], pts[0]}, true
+}
+
+// onePair returns the finite pair that all steps are of, and how often, or nil where there are several or more than most steps.
+func onePair(steps []pair.Step, most int) (first *pair.Discrete, times int) {
+	first, _ = steps[0].Pair.(*pair.Discrete)
+	for _, s := range steps {
+		if p, same := s.Pair.(*pair.Discrete); !same || p != first || s.Times > most-times {
+			return nil, 0
+		}
+		times += s.Times
+	}
+	return first, times
 }
 
 // RelErr is that of the binomial probability of the first term and of the sum, and of the losses: an error of 1e-16·T·gap of L_k is

@@ -34,15 +34,8 @@ const (
 
 // asWalk recognises such a composition, and returns two profiles that enclose its own.
 func asWalk(steps []pair.Step) (lo, hi walk, ok bool) {
-	first, is := steps[0].Pair.(*pair.Discrete)
-	times := 0
-	for _, s := range steps {
-		if p, same := s.Pair.(*pair.Discrete); !same || p != first || s.Times > maxWalk-times {
-			return lo, hi, false
-		}
-		times += s.Times
-	}
-	if !is {
+	first, times := onePair(steps, maxWalk)
+	if first == nil {
 		return lo, hi, false
 	}
 	pts := first.Points()

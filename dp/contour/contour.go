@@ -1,6 +1,7 @@
 package contour
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,12 +171,7 @@ func (a Accountant) digits() float64 {
 	return 36
 }
 
-func (a Accountant) tol() float64 {
-	if a.Tol == 0 {
-		return 1e-11
-	}
-	return max(a.Tol, 1e-13)
-}
+func (a Accountant) tol() float64 { return max(cmp.Or(a.Tol, 1e-11), 1e-13) }
 
 // saddleTol is how many standard deviations the contour may be from the saddle point, more for a
 // rough answer.
@@ -186,9 +182,4 @@ func (a Accountant) saddleTol() float64 {
 	return 1e-2
 }
 
-func (a Accountant) work() int {
-	if a.Work == 0 {
-		return 3e7
-	}
-	return a.Work
-}
+func (a Accountant) work() int { return cmp.Or(a.Work, 30_000_000) }

@@ -77,7 +77,7 @@ func answers(t *testing.T) []answer {
 	mixed := []pair.Step{{Pair: gaussian(t, 3, 1, 0, 1), Times: 7}, {Pair: gaussian(t, 5, 1, 0, 2), Times: 9}}
 	out = append(out, answer{name: "two Gaussians", steps: mixed, eps: 1, delta: gaussianDelta(math.Sqrt(7./9+4*9./25), 1)})
 	// One step has the profile of its pair.
-	for _, p := range []pair.Pair{gaussian(t, 1, 0.01, 0, 1), gaussian(t, 2, 0.2, 2, 2), laplace(t, 1, 0.2, 1, 3), response(t, 0.8, 0.3)} {
+	for _, p := range []pair.Pair{gaussian(t, 1, 0.01, 0, 1), gaussian(t, 2, 0.2, 2, 2), poisson(t, pair.Laplace, 1, 0.2, 1, 3), response(t, 0.8, 0.3)} {
 		for _, eps := range []float64{0, 0.05, 0.7} {
 			out = append(out, answer{name: "one step", steps: []pair.Step{{Pair: p, Times: 1}}, eps: eps, delta: pair.Delta(p, eps)})
 		}
@@ -134,16 +134,12 @@ func composed(t *testing.T) []answer {
 
 func gaussian(t testing.TB, sigma, rate float64, inserted, removed int) pair.Pair {
 	t.Helper()
-	p, err := pair.Poisson(pair.Gaussian, sigma, rate, inserted, removed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return poisson(t, pair.Gaussian, sigma, rate, inserted, removed)
 }
 
-func laplace(t testing.TB, lambda, rate float64, inserted, removed int) pair.Pair {
+func poisson(t testing.TB, noise pair.Noise, scale, rate float64, inserted, removed int) pair.Pair {
 	t.Helper()
-	p, err := pair.Poisson(pair.Laplace, lambda, rate, inserted, removed)
+	p, err := pair.Poisson(noise, scale, rate, inserted, removed)
 	if err != nil {
 		t.Fatal(err)
 	}

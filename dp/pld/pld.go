@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -445,19 +446,9 @@ func find(parts []*part, p pair.Pair) *part {
 	return nil
 }
 
-func (a Accountant) width() float64 {
-	if a.Width == 0 {
-		return 1e-4
-	}
-	return a.Width
-}
+func (a Accountant) width() float64 { return cmp.Or(a.Width, 1e-4) }
 
-func (a Accountant) work() int {
-	if a.Work == 0 {
-		return 2e7
-	}
-	return a.Work
-}
+func (a Accountant) work() int { return cmp.Or(a.Work, 20_000_000) }
 
 func (a Accountant) bins() int {
 	if a.Bins == 0 {

@@ -439,6 +439,7 @@ func TestRefusals(t *testing.T) {
 		"steps":      func(t *Training) { t.Steps = -1 },
 		"average":    func(t *Training) { t.Average = 1 },
 		"virtual":    func(t *Training) { t.Virtual = -1 },
+		"rounding":   func(t *Training) { t.Virtual = 65 }, // of sums, beyond Slack
 		"type":       func(t *Training) { t.Type = device.Int32 },
 		"label":      func(t *Training) { t.Objective.(Classification).Labels[39] = 2 },
 		"targets": func(t *Training) {

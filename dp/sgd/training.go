@@ -1,8 +1,8 @@
 package sgd
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
 
 	"coupling/dp"
@@ -32,7 +32,7 @@ type Training struct {
 	// Average is the decay of a moving average of the weights, which become the final ones; 0: the
 	// last weights. It reduces noise at no cost in privacy.
 	Average float64
-	Virtual int          // expected records of a virtual batch, half of the maximum; 0: 64, for which Slack is computed. Memory and rounding grow with it
+	Virtual int          // expected records of a virtual batch, half of the maximum; 0: 64, the most with Float32, since rounding grows with it. Memory does too
 	Type    device.DType // of the network; the zero value is Float32
 	// Dir is a folder for a checkpoint and the ledger: a killed run resumes from there, ends in the same weights, and spends no
 	// step twice. Empty: neither.
@@ -54,21 +54,9 @@ type Optimiser interface {
 // Virtual.
 const Slack = 1e-3
 
-func (t Training) virtual() int {
-	if t.Virtual == 0 {
-		return 64
-	}
-	return t.Virtual
-}
+const usualVirtual = 64
 
-// String is the mechanism in a line.
-func (t Training) String() string {
-	n := 0
-	if t.Objective != nil {
-		n = t.Objective.Len()
-	}
-	return fmt.Sprintf("DP-SGD: %d steps on %d records at rate %g, clip %g, noise multiplier %g", t.Steps, n, t.Rate, t.Clip, t.NoiseMultiplier)
-}
+func (t Training) virtual() int { return cmp.Or(t.Virtual, usualVirtual) }
 
 // Event is what the run releases, for dp.Epsilon: exact for sums that one record moves by Clip.
 func (t Training) Event() (dp.Event, error) {
@@ -118,6 +106,8 @@ func (t Training) check() error {
 		return bad("Average = %g: must be in [0, 1)", t.Average)
 	case t.Virtual < 0 || t.Every < 0:
 		return bad("Virtual = %d, Every = %d: must not be negative", t.Virtual, t.Every)
+	case t.Virtual > usualVirtual && t.Type == device.Float32:
+		return bad("Virtual = %d: must be at most %d with Float32: sums of more records round by more than Slack allows for", t.Virtual, usualVirtual)
 	case t.Type != device.Float32 && t.Type != device.Float64:
 		return bad("Type = %v: must be Float32 or Float64", t.Type)
 	}

@@ -60,7 +60,7 @@ var spyOf = lab.Experiment[SpyParams, SpyOut]{
 	Run: func(ctx context.Context, c *lab.Cell, p SpyParams) (SpyOut, error) {
 		prob := caseStudy(c.Rand("market"))
 		a := admm.ADMM{Rounds: p.Rounds}
-		record := eavesdrop.Record{Problem: public(prob), Rules: a}
+		record := eavesdrop.Record{Problem: public(prob)}
 		a.Trace = record.Listen
 		var err error
 		if p.Alpha == 0 {

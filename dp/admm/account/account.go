@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -85,15 +86,7 @@ func (a Account) check() error {
 
 // Best is the least of the three, all of which hold.
 func (a Account) Best() dp.Guarantee {
-	return slices.MinFunc([]dp.Guarantee{a.Numerical, a.Optimal, a.Basic}, func(x, y dp.Guarantee) int {
-		switch {
-		case x.Epsilon < y.Epsilon:
-			return -1
-		case x.Epsilon > y.Epsilon:
-			return 1
-		}
-		return 0
-	})
+	return slices.MinFunc([]dp.Guarantee{a.Numerical, a.Optimal, a.Basic}, func(x, y dp.Guarantee) int { return cmp.Compare(x.Epsilon, y.Epsilon) })
 }
 
 // caveats is what Caveats returns.

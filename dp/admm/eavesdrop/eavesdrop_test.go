@@ -33,7 +33,7 @@ func clinic(rng *rand.Rand, targets, sources int) admm.Problem {
 func rmse(t *testing.T, p admm.Problem, alpha float64, known bool) float64 {
 	t.Helper()
 	a := admm.ADMM{Rounds: 40}
-	r := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}, Rules: a}
+	r := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}}
 	a.Trace = r.Listen
 	var err error
 	if alpha == 0 {

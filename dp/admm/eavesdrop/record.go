@@ -10,9 +10,9 @@ import (
 type Record struct {
 	// Problem gives the network and the bounds; utilities are not read.
 	Problem admm.Problem
-	// Rules of the run, for λ.
-	Rules  admm.ADMM
-	rounds []round
+	rounds  []round
+	// The amounts and prices after the last round.
+	plan, price []float64
 }
 
 // round holds what was shared, and the amounts and prices that everyone could compute before it.
@@ -27,21 +27,12 @@ func (r *Record) Listen(s admm.Step) {
 	if s.Phase != admm.Transporting {
 		return
 	}
-	now := round{eta: s.Eta, shared: [2][]float64{slices.Clone(s.FromTarget), slices.Clone(s.FromSource)}}
-	now.plan, now.price = make([]float64, len(s.Plan)), make([]float64, len(s.Plan))
-	if n := len(r.rounds); n > 0 {
-		r.rounds[n-1].next(now.plan, now.price, r.Rules.Filled().Relax)
+	if r.plan == nil {
+		r.plan, r.price = make([]float64, len(s.Plan)), make([]float64, len(s.Plan))
 	}
-	r.rounds = append(r.rounds, now)
-}
-
-// next computes amounts and prices after a round, as the nodes do.
-func (r round) next(plan, price []float64, relax float64) {
-	for e := range plan {
-		t, s := r.shared[admm.Target][e], r.shared[admm.Source][e]
-		plan[e] = relax*((t+s)/2) + (1-relax)*r.plan[e]
-		price[e] = r.price[e] + relax*(r.eta/2)*(t-s)
-	}
+	shared := [2][]float64{slices.Clone(s.FromTarget), slices.Clone(s.FromSource)}
+	r.rounds = append(r.rounds, round{eta: s.Eta, shared: shared, plan: r.plan, price: r.price})
+	r.plan, r.price = slices.Clone(s.Plan), slices.Clone(s.Price)
 }
 
 // Rounds is the number of rounds that were recorded.
@@ -49,5 +40,5 @@ func (r *Record) Rounds() int { return len(r.rounds) }
 
 // First returns a record of the first k rounds.
 func (r *Record) First(k int) *Record {
-	return &Record{Problem: r.Problem, Rules: r.Rules, rounds: r.rounds[:min(k, len(r.rounds))]}
+	return &Record{Problem: r.Problem, rounds: r.rounds[:min(k, len(r.rounds))]}
 }

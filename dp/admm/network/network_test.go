@@ -220,7 +220,7 @@ func TestAllDie(t *testing.T) {
 	}
 	var saved []byte
 	var got *admm.Result
-	for deaths := 0; got == nil; deaths++ {
+	for deaths := 0; got == nil && ctx.Err() == nil; deaths++ {
 		life, die := context.WithCancel(ctx)
 		c := network.Coordinator{Rules: a, Graph: p.Graph}
 		c.Save = func(m network.Checkpoint) (err error) {

@@ -1,6 +1,7 @@
 package dpsinkhorn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -89,10 +90,7 @@ func (n Net) build(p synth.Public) (net nn.Layer, latent int, err error) {
 	case n.BigGAN != nil && n.DCGAN == nil && n.MLP == nil:
 		g := *n.BigGAN
 		g.Channels, g.Classes = p.Channels, len(p.Classes)
-		blocks := g.Blocks
-		if blocks == 0 {
-			blocks = 3
-		}
+		blocks := cmp.Or(g.Blocks, 3)
 		if side := 4 << blocks; p.Height != side || p.Width != side {
 			return nil, 0, bad("images of %d×%d: BigGAN of %d blocks makes %d×%d", p.Height, p.Width, blocks, side, side)
 		}
@@ -142,12 +140,7 @@ func (t Training) Event(p synth.Public) (dp.Event, error) {
 	return t.Sanitiser.Event(t.images(), t.Rate, t.Steps), nil
 }
 
-func (t Training) images() int {
-	if t.Images == 0 {
-		return 50
-	}
-	return t.Images
-}
+func (t Training) images() int { return cmp.Or(t.Images, 50) }
 
 func (t Training) check(p synth.Public) error {
 	if _, _, err := t.Net.build(p); err != nil {

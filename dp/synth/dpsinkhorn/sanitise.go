@@ -1,8 +1,10 @@
 package dpsinkhorn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/dp"
 	"coupling/dp/release"
@@ -48,12 +50,7 @@ type WholeBatch struct {
 	NoiseMultiplier float64 // σ; 0: no noise, and no privacy
 }
 
-func (w WholeBatch) bound() float64 {
-	if w.Bound == 0 {
-		return .5
-	}
-	return w.Bound
-}
+func (w WholeBatch) bound() float64 { return cmp.Or(w.Bound, .5) }
 
 // Clip scales the gradient.
 func (w WholeBatch) Clip(g *device.Array) {
@@ -137,7 +134,7 @@ func sanitise(s Sanitiser, g *device.Array, out *release.Run, step int) error {
 	if err != nil {
 		return err
 	}
-	if !finite(values) {
+	if slices.ContainsFunc(values, func(u float64) bool { return math.IsNaN(u) || math.IsInf(u, 0) }) {
 		clear(values)
 	}
 	if values, err = out.Release("gradient", step, values, s.Noise(), s.Sensitivity(g.Dim(0))); err != nil {
@@ -149,13 +146,4 @@ func sanitise(s Sanitiser, g *device.Array, out *release.Run, step int) error {
 	}
 	g.Set32(noisy)
 	return nil
-}
-
-func finite(v []float64) bool {
-	for _, u := range v {
-		if math.IsNaN(u) || math.IsInf(u, 0) {
-			return false
-		}
-	}
-	return true
 }

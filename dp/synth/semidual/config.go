@@ -24,7 +24,6 @@ type Config struct {
 	Split    float64 // β² in (0, 1): the share of a step's budget for the potentials [0.05]
 	Steps    int     // releases of w and w⊗(y−x) [30]
 	Rate     float64 // probability of a record to be in a step's batch [1: every record, which is best if time allows]
-	Debias   bool    // subtract half the transport of the atoms to themselves; for atoms used without Local
 
 	Local      int     // coefficients of a channel that covariances are taken of [49]; negative: no covariances
 	LocalClip  float64 // bound of |a|² for an outer product aaᵀ [30]

@@ -45,7 +45,7 @@
 //
 // Computing from releases costs no budget. Atoms are clamped to images, and grown from the class
 // mean by splitting along the class's covariance, so that none is lost in the noise; at the end
-// they are filtered by that covariance. Debias pushes them apart by their transport to themselves.
+// they are filtered by that covariance.
 // Samples are atoms with Gaussian steps of the local covariance, from which noise is removed by
 // means of its known spectrum. Samples then get the contrast of images (Tone); the figure
 // dpsinkhorn/utility measures the accuracy of classifiers trained on samples.

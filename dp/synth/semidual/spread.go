@@ -1,10 +1,7 @@
 package semidual
 
 import (
-	"context"
 	"math"
-
-	"coupling/ot"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -133,21 +130,4 @@ func (t *trainer) filter(prior []*mat.SymDense, steps int) {
 		}
 		t.clamp(x)
 	}
-}
-
-// selfPull is the move of atoms by debiasing, per unit of mass: away from where the entropic plan
-// of the atoms with themselves sends them, x_i − Σ_j P_ij x_j. It depends only on atoms and costs
-// no budget. It is nil without Debias.
-func (t *trainer) selfPull(ctx context.Context, x *mat.Dense) (*mat.Dense, error) {
-	n, dim := x.Dims()
-	if !t.Debias || n < 2 {
-		return nil, nil
-	}
-	plan, err := ot.LBFGS{Eps: t.Reg}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)})
-	if err != nil {
-		return nil, err
-	}
-	out := mat.NewDense(n, dim, nil)
-	out.Sub(x, plan.Barycentric(x))
-	return out, nil
 }

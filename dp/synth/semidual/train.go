@@ -93,7 +93,7 @@ func (t *trainer) run(ctx context.Context) (spread []*mat.SymDense, err error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := t.move(ctx, k, level.steps); err != nil {
+			if err := t.move(k, level.steps); err != nil {
 				return nil, err
 			}
 		}
@@ -136,7 +136,7 @@ func (t *trainer) start() *mat.Dense {
 }
 
 // move is one step: release [β w, √(1−β²) s⊗(y−x)/C] summed over a batch, and move potentials and atoms.
-func (t *trainer) move(ctx context.Context, k, of int) error {
+func (t *trainer) move(k, of int) error {
 	indices, err := release.Poisson(t.Key.Source("batch", t.step), t.rec.n, t.Rate)
 	if err != nil {
 		return err
@@ -154,9 +154,7 @@ func (t *trainer) move(ctx context.Context, k, of int) error {
 	if late := k - of/3; late > 0 {
 		eta = 1 / float64(1+late)
 	}
-	if err := t.apply(ctx, values, eta, 2*k >= of-1); err != nil {
-		return err
-	}
+	t.apply(values, eta, 2*k >= of-1)
 	if eta == 1 {
 		t.revive(values)
 	}
@@ -192,7 +190,7 @@ func (t *trainer) answer(in []bool) (values []float64, err error) {
 // apply moves potentials and atoms by what was released: x_i by η times the mean of y − x_i over
 // what it holds, v_i by η·reg·log(wanted mass/mass), the step that Sinkhorn's algorithm takes.
 // Masses are noisy, so they are limited to between a third and three times the wanted mass.
-func (t *trainer) apply(ctx context.Context, values []float64, eta float64, late bool) error {
+func (t *trainer) apply(values []float64, eta float64, late bool) {
 	fm, fx := t.factors()
 	t.counted++
 	for l, x := range t.x {
@@ -205,23 +203,15 @@ func (t *trainer) apply(ctx context.Context, values []float64, eta float64, late
 		}
 		t.count[l] += total / t.Rate
 		want := max(t.count[l]/float64(t.counted)*t.Rate, 1) / float64(n)
-		self, err := t.selfPull(ctx, x)
-		if err != nil {
-			return err
-		}
 		for i, m := range mass {
 			have := min(max(m/fm, want/3), want*3)
 			row := x.RawRowView(i)
 			floats.AddScaled(row, eta/fx/have, move[i*dim:(i+1)*dim])
-			if self != nil {
-				floats.AddScaled(row, eta, self.RawRowView(i))
-			}
 			t.v[l][i] += eta * t.Reg * math.Log(want/have)
 		}
 		floats.AddConst(-floats.Sum(t.v[l])/float64(n), t.v[l])
 		t.clamp(x)
 	}
-	return nil
 }
 
 // revive moves atoms with less than a quarter of their wanted mass, by the noisy masses of the last

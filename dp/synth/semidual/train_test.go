@@ -260,24 +260,6 @@ func TestEmptyClass(t *testing.T) {
 	}
 }
 
-// Debiasing spreads atoms: without it they shrink to the mean at large regularisation.
-func TestDebias(t *testing.T) {
-	images := blobs(t, 400)
-	spread := func(debias bool) float64 {
-		m := fit(t, Config{PerClass: 4, Steps: 40, Local: -1, Reg: 8, Debias: debias}, images, 4)
-		var diff mat.VecDense
-		sum := 0.
-		for i := range 4 {
-			diff.SubVec(m.Atoms[0].RowView(i), m.Atoms[0].RowView((i+1)%4))
-			sum += mat.Norm(&diff, 2)
-		}
-		return sum
-	}
-	if with, without := spread(true), spread(false); with < 1.2*without {
-		t.Errorf("atoms are %g apart debiased and %g without", with, without)
-	}
-}
-
 // An attack on one step's release that knows everything but whether one record is in does not refute the accounting, and
 // finds a good part of the ε that there is.
 func TestAudit(t *testing.T) {

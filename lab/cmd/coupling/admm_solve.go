@@ -207,7 +207,7 @@ func (c admmEavesdropCmd) Run(a *app) error {
 			}
 		}
 	}
-	record := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}, Rules: rules}
+	record := eavesdrop.Record{Problem: admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}}
 	rules.Trace = record.Listen
 	if _, err := playAll(a, p, specs, rules); err != nil {
 		return admmError(err)
