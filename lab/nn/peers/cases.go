@@ -88,7 +88,7 @@ func step(dev *device.Device, q request) (func(), error) {
 	stream.Normal(x, 0, 1)
 	stream.Normal(dy, 0, 1)
 	labels := dev.FromInts(make([]int32, q.N), q.N)
-	return func() {
+	once := func() {
 		defer dev.Scope().Close()
 		nn.ZeroGrads(params)
 		p := &nn.Pass{Training: true, ParamsOnly: q.Kind == "step"}
@@ -106,6 +106,17 @@ func step(dev *device.Device, q request) (func(), error) {
 		}
 		net.layer.VJP(p, grad)
 		opt.Step()
+	}
+	if q.Kind == "clip" { // copies norms to the host
+		return once, nil
+	}
+	var graph *device.Graph // the first call records, as train.Loop's users do
+	return func() {
+		if graph == nil {
+			graph = dev.Record(once)
+			return
+		}
+		graph.Launch()
 	}, nil
 }
 

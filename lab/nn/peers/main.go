@@ -58,11 +58,6 @@ func main() {
 
 // serve answers requests until the input ends.
 func serve(in io.Reader, out io.Writer) error {
-	dev, err := device.CPU{}.Open()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = dev.Close() }()
 	requests, replies := json.NewDecoder(in), json.NewEncoder(out)
 	for {
 		var q request
@@ -71,16 +66,20 @@ func serve(in io.Reader, out io.Writer) error {
 		} else if err != nil {
 			return err
 		}
-		if err := replies.Encode(answer(dev, q)); err != nil {
+		if err := replies.Encode(answer(q)); err != nil {
 			return err
 		}
 	}
 }
 
-// answer times the call that q asks for.
-func answer(dev *device.Device, q request) reply {
-	scope := dev.Scope()
-	defer scope.Close()
+// answer times the call that q asks for, on a device of its own.
+func answer(q request) reply {
+	dev, err := device.CPU{}.Open()
+	if err != nil {
+		return reply{Note: err.Error()}
+	}
+	defer func() { _ = dev.Close() }()
+	defer dev.Scope().Close()
 	call, err := prepare(dev, q)
 	if err != nil {
 		return reply{Note: err.Error()}
