@@ -56,6 +56,7 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, n
 	r.sigmas = dev.New(f.Type, len(t.Sigmas), 1)
 	r.sigmas.SetFloats(t.Sigmas)
 	r.noise = dev.Stream(r.seed)
+	r.rows, r.class, r.residual = dev.New(device.Int32, t.Batch), dev.New(device.Int32, t.Batch), dev.New(f.Type, t.Batch, d)
 	stored := resume.Training{Steps: t.Steps, Path: t.Path, Every: t.Every, Rate: t.Rate, Weights: net.Params(), Checkpoint: train.Checkpoint{
 		Params: map[string][]*nn.Param{"net": net.Params(), "adam": r.opt.State()},
 		Sources: map[string]train.Source{"arguments": resume.Of("seed ", r.seed, ", levels ", t.Sigmas, ", batch ", t.Batch, ", rate ", t.Rate,
@@ -115,14 +116,20 @@ type run struct {
 	f            *Network
 	seed         uint64
 	data, sigmas *device.Array
+	rows, class  *device.Array // of the batch: examples and levels
+	residual     *device.Array // σs + z
 	noise        *device.Stream
+	graph        *device.Graph // what a step does once its batch is drawn
+	warm         bool          // a step was made unrecorded, which a recording needs
 	opt          *train.Optimiser
 	average      *train.EMA
 }
 
 func (r *run) free() {
-	r.data.Free()
-	r.sigmas.Free()
+	r.graph.Close()
+	for _, a := range []*device.Array{r.data, r.sigmas, r.rows, r.class, r.residual} {
+		a.Free()
+	}
 	r.noise.Free()
 	r.opt.Free()
 	if r.average != nil {
@@ -143,7 +150,8 @@ func finite(x *mat.Dense) error {
 	return nil
 }
 
-// step draws the batch of its step number and moves the weights once.
+// step draws a batch by the number of the step and moves the weights once: a GPU is told how in the second step, and from
+// then on only to do it again.
 func (r *run) step(k int) error {
 	if r.Schedule != nil {
 		r.opt.SetFactor(r.Schedule(k))
@@ -156,11 +164,40 @@ func (r *run) step(k int) error {
 		rows[i], levels[i] = int32(rng.IntN(r.data.Dim(0))), int32(rng.IntN(len(r.Sigmas)))
 	}
 	r.noise.Seek(rng.Uint64(), 0)
+	r.rows.SetInts(rows)
+	r.class.SetInts(levels)
+	if r.average != nil {
+		r.average.SetDecay(min(r.Decay, float64(1+k)/float64(10+k)))
+	}
+	switch {
+	case !r.warm:
+		r.learn()
+		r.warm = true
+	case r.graph == nil:
+		r.graph = dev.Record(r.learn)
+	default:
+		r.graph.Launch()
+	}
+	if r.Trace == nil {
+		return dev.Err()
+	}
+	sum := dev.New(r.f.Type, 1, 1)
+	device.Reduce(sum, r.residual, device.SumSquares)
+	loss, err := sum.Float64s()
+	if err == nil {
+		r.Trace(k+1, loss[0]/float64(2*r.Batch))
+	}
+	return err
+}
+
+// learn makes a step on the batch.
+func (r *run) learn() {
+	dev := r.f.Device
+	defer dev.Scope().Close()
 	d := r.data.Dim(1)
 	x, sigma := dev.New(r.f.Type, r.Batch, d), dev.New(r.f.Type, r.Batch, 1)
-	class := dev.FromInts(levels, r.Batch)
-	device.Gather(x, r.data, dev.FromInts(rows, r.Batch))
-	device.Gather(sigma, r.sigmas, class)
+	device.Gather(x, r.data, r.rows)
+	device.Gather(sigma, r.sigmas, r.class)
 	z := x.Like()
 	r.noise.Normal(z, 0, 1)
 	y := x.Like()
@@ -168,28 +205,14 @@ func (r *run) step(k int) error {
 	device.Add(y, y, x)
 
 	nn.ZeroGrads(r.f.Net.Params())
-	p := &nn.Pass{Training: true, ParamsOnly: true, Class: class}
+	p := &nn.Pass{Training: true, ParamsOnly: true, Class: r.class}
 	s := r.f.Net.Forward(p, y.Reshape(append([]int{r.Batch}, r.f.Shape...)...))
 	// The residual σs + z has half its mean square norm as the loss, and σ(σs + z)/batch as its cotangent.
-	res := x.Like()
-	device.Mul(res, s.Reshape(r.Batch, d), sigma)
-	device.Add(res, res, z)
+	device.Mul(r.residual, s.Reshape(r.Batch, d), sigma)
+	device.Add(r.residual, r.residual, z)
 	dy := x.Like()
-	device.Mul(dy, res, sigma)
+	device.Mul(dy, r.residual, sigma)
 	device.Scale(dy, 1/float64(r.Batch), dy)
 	r.f.Net.VJP(p, dy.Reshape(s.Shape()...))
-	if r.average != nil {
-		r.average.SetDecay(min(r.Decay, float64(1+k)/float64(10+k)))
-	}
 	r.opt.Step()
-	if r.Trace == nil {
-		return dev.Err()
-	}
-	sum := dev.New(r.f.Type, 1, 1)
-	device.Reduce(sum, res, device.SumSquares)
-	loss, err := sum.Float64s()
-	if err == nil {
-		r.Trace(k+1, loss[0]/float64(2*r.Batch))
-	}
-	return err
 }

@@ -149,33 +149,22 @@ func (l Loss) features(b Labelled, classes int) (*device.Array, error) {
 
 // term is one annealed transport problem with uniform weights.
 type term struct {
-	x, y, c  *device.Array
-	cost     device.Cost
-	f, g     *device.Array // the averaged potentials
-	lastF    *device.Array // f and g after the last update, each from the averaged other
-	lastG    *device.Array
-	eps      float64
-	logN     float64
-	logM     float64
-	tmp, arg [2]*device.Array // for sources and targets
+	x, y         *device.Array
+	cost         device.Cost
+	f, g         *device.Array // the averaged potentials
+	lastF, lastG *device.Array // f and g after the last update, each from the averaged other
+	eps          float64
 }
 
 func (l Loss) solve(x, y *device.Array) *term {
 	dev := x.Device()
 	n, m := x.Dim(0), y.Dim(0)
-	vec := func(k int) *device.Array { return dev.Zeros(device.Float32, k) }
-	t := &term{x: x, y: y, c: dev.New(device.Float32, n, m), cost: l.cost(), f: vec(n), g: vec(m), lastF: vec(n), lastG: vec(m),
-		logN: math.Log(float64(n)), logM: math.Log(float64(m)), tmp: [2]*device.Array{vec(n), vec(m)}, arg: [2]*device.Array{vec(n), vec(m)}}
-	device.Costs(t.c, x, y, t.cost)
+	vec := func(k int) *device.Array { return dev.New(device.Float32, 1, k) }
 	schedule := l.schedule()
-	t.update(schedule[0], t.f, t.g)
-	for _, eps := range schedule {
-		t.update(eps, t.lastF, t.lastG)
-		device.Axpby(t.f, .5, t.f, .5, t.lastF)
-		device.Axpby(t.g, .5, t.g, .5, t.lastG)
-	}
-	t.eps = schedule[len(schedule)-1]
-	t.update(t.eps, t.lastF, t.lastG)
+	t := &term{x: x, y: y, cost: l.cost(), f: vec(n), g: vec(m), lastF: vec(n), lastG: vec(m), eps: schedule[len(schedule)-1]}
+	c := dev.New(device.Float32, n, m)
+	device.Costs(c, x, y, t.cost)
+	device.Anneal(t.f, t.g, t.lastF, t.lastG, c.Reshape(1, n, m), schedule)
 	return t
 }
 
@@ -184,20 +173,6 @@ func (l Loss) cost() device.Cost {
 		return device.Cost{Abs: l.L1}
 	}
 	return device.Cost{Square: 1, Abs: l.L1}
-}
-
-// update writes the soft minima at ε of g to f and of f to g, both from what f and g hold before.
-func (t *term) update(eps float64, f, g *device.Array) {
-	inv := 1 / eps
-	device.Scale(t.arg[1], inv, t.g)
-	device.Scale(t.arg[0], inv, t.f)
-	device.LSERows(t.tmp[0], t.c, t.arg[1], inv)
-	device.LSECols(t.tmp[1], t.c, t.arg[0], inv)
-	// f_i = −ε (log Σ_j exp((g_j − c_ij)/ε) − log m)
-	device.Map(t.tmp[0], t.tmp[0], device.AddConst, -t.logM)
-	device.Map(t.tmp[1], t.tmp[1], device.AddConst, -t.logN)
-	device.Scale(f, -eps, t.tmp[0])
-	device.Scale(g, -eps, t.tmp[1])
 }
 
 // gradX is (1/n) Σ_j softmax_j((g_j − c_ij)/ε) ∂c_ij/∂x_i.
@@ -209,15 +184,15 @@ func (t *term) gradY() *device.Array { return t.grad(t.y, t.x, t.lastG, t.f) }
 // grad is the gradient at x: the plan is exp((own_i + other_j − c_ij)/ε)/(n·m), whose rows sum to 1/n.
 func (t *term) grad(x, y, own, other *device.Array) *device.Array {
 	dev := x.Device()
-	inv := 1 / t.eps
-	u, h := own.Like(), other.Like()
-	device.Scale(u, inv, own)
-	device.Map(u, u, device.AddConst, -t.logN-t.logM)
-	device.Scale(h, inv, other)
-	one, zero := dev.New(device.Float32, x.Dim(0)), dev.Zeros(device.Float32, y.Dim(0))
+	inv, n, m := 1/t.eps, x.Dim(0), y.Dim(0)
+	u, h, one, zero := own.Like(), other.Like(), dev.New(device.Float32, n), dev.New(device.Float32, m)
 	device.Fill(one, 1)
+	device.Fill(zero, 0)
+	device.Scale(u, inv, own)
+	device.Map(u, u, device.AddConst, -math.Log(float64(n)*float64(m)))
+	device.Scale(h, inv, other)
 	out := x.Like()
-	device.PointGrad(out, x, y, u, h, one, zero, t.cost, inv, true)
+	device.PointGrad(out, x, y, u.Reshape(n), h.Reshape(m), one, zero, t.cost, inv, true)
 	return out
 }
 

@@ -46,6 +46,7 @@ func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Im
 	} else {
 		r.opt = t.Adam.For(r.net.Params())
 	}
+	defer r.opt.Free()
 	settings, err := r.settings()
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ func transport() []scenario {
 	return []scenario{
 		{"LSERows and LSECols", halfSteps},
 		{"LSE of wide costs", wideCosts},
+		{"Anneal", anneals},
 		{"PlanRows and PlanCols", plans},
 		{"Costs", costs},
 		{"Points", points},
@@ -116,6 +117,63 @@ func (k *kit) balanced(p *ref.Plan) []float64 {
 		}
 	}
 	return u
+}
+
+func anneals(k *kit) {
+	for i, s := range [...][3]int{{1, 1, 1}, {1, 20, 33}, {2, 3, 5}, {2, 61, 16}, {1, 3, 1025}} {
+		batch, n, m := s[0], s[1], s[2]
+		c, eps := k.uniforms(batch*n*m, 0, 4), []float64{4, 2, 1, .5}
+		for j := 0; i == 2 && j < 130; j++ { // more than one launch has
+			eps = append(eps, .5/(1+float64(j)/100))
+		}
+		f, g, lastF, lastG := k.dst(batch, n), k.dst(batch, m), k.dst(batch, n), k.dst(batch, m)
+		device.Anneal(f, g, lastF, lastG, k.put(c, batch, n, m), eps)
+		var want [4]ref.Result // f, g, lastF, lastG
+		for b := range batch {
+			for at, v := range annealed(c[b*n*m:(b+1)*n*m], n, m, eps) {
+				want[at].Value = append(want[at].Value, v...)
+				for range v { // soft minima of what differs by δ differ by at most δ: errors add up at worst
+					want[at].Scale = append(want[at].Scale, float64(len(eps)+2)*(4+4*math.Log(float64(n+m))))
+				}
+			}
+		}
+		for at, a := range []*device.Array{f, g, lastF, lastG} {
+			what := fmt.Sprintf("%s of %d×%d×%d", [...]string{"f", "g", "lastF", "lastG"}[at], batch, n, m)
+			k.near(what, a, exponents(max(n, m)), func() ref.Result { return want[at] })
+		}
+	}
+}
+
+// annealed is Anneal by its formulas: f, g, and their last soft minima.
+func annealed(c []float64, n, m int, eps []float64) (out [4][]float64) {
+	soft := func(count, other, step, stride int, h []float64, e float64) []float64 {
+		v := make([]float64, count)
+		for i := range v {
+			top, sum := math.Inf(-1), 0.
+			for j := range other {
+				top = max(top, (h[j]-c[i*step+j*stride])/e)
+			}
+			for j := range other {
+				sum += math.Exp((h[j]-c[i*step+j*stride])/e - top)
+			}
+			v[i] = -e * (top + math.Log(sum) - math.Log(float64(other)))
+		}
+		return v
+	}
+	f, g := make([]float64, n), make([]float64, m)
+	update := func(e float64) (_, _ []float64) { return soft(n, m, m, 1, g, e), soft(m, n, 1, m, f, e) }
+	f, g = update(eps[0])
+	for _, e := range eps {
+		nf, ng := update(e)
+		for i := range f {
+			f[i] = (f[i] + nf[i]) / 2
+		}
+		for j := range g {
+			g[j] = (g[j] + ng[j]) / 2
+		}
+	}
+	nf, ng := update(eps[len(eps)-1])
+	return [4][]float64{f, g, nf, ng}
 }
 
 func plans(k *kit) {

@@ -1,0 +1,74 @@
+package devicetest
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"testing"
+
+	"coupling/lab/device"
+	"coupling/lab/device/internal/cuda/fakecuda"
+)
+
+// launches is what steps may ask of a GPU: name, then launches, kernels, waits, uploads and downloads at most.
+//
+//go:embed LAUNCHES
+var launches string
+
+// Counting opens a GPU that computes nothing and counts what is asked of it (the fake driver): steps of any size run at
+// once there. It skips the test where there is no C++ compiler.
+func Counting(t testing.TB) *device.Device {
+	t.Helper()
+	path := fakecuda.Build(t)
+	t.Setenv("FAKE_CUDA_IDLE", "1")
+	t.Setenv("FAKE_CUDA_MEMORY", "80000000000")
+	d, err := device.CUDA{Driver: path, CuBLAS: path}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// What an H200 does in a second, for Hold's model: 3 µs to launch a kernel from the host, 1 µs from a graph, 20 µs for a
+// wait and a copy; 4.3 TB/s from memory, 52 TFLOP/s of float32 in products (NVIDIA's data sheet: 4.8 and 67; nine tenths
+// and eight tenths of them).
+const (
+	launchTime, nodeTime, waitTime = 3e-6, 1e-6, 20e-6
+	memoryRate, productRate        = 4.3e12, 52e12
+)
+
+// Hold holds what a step asked of a GPU to the table LAUNCHES, and logs it with a model of its time on an H200: the longer of
+// what the host needs to ask for it and what the GPU needs to do it, and the waits. Never measured on a GPU.
+func Hold(t testing.TB, step string, had device.Traffic) {
+	t.Helper()
+	issue := launchTime * float64(had.Launches)
+	work := nodeTime*float64(had.Kernels) + float64(had.Bytes)/memoryRate + had.FLOP/productRate
+	t.Logf("%s: %d launches of %d kernels, %d waits, %d uploads, %d downloads, %.1f MB, %.2f GFLOP: model of an H200 %.2f ms, asking %.2f, memory %.2f, products %.2f",
+		step, had.Launches, had.Kernels, had.Waits, had.Uploads, had.Downloads, float64(had.Bytes)/1e6, had.FLOP/1e9,
+		1e3*(max(issue, work)+waitTime*float64(had.Waits)), 1e3*issue, 1e3*float64(had.Bytes)/memoryRate, 1e3*had.FLOP/productRate)
+	for line := range strings.Lines(launches) {
+		name, limits, ok := strings.Cut(line, ":")
+		if !ok || name != step {
+			continue
+		}
+		var most [5]int64
+		if _, err := fmt.Sscan(limits, &most[0], &most[1], &most[2], &most[3], &most[4]); err != nil {
+			t.Fatalf("LAUNCHES: %q: %v", line, err)
+		}
+		for k, n := range []int64{had.Launches, had.Kernels, had.Waits, had.Uploads, had.Downloads} {
+			if what := [...]string{"launches", "kernels", "waits", "uploads", "downloads"}[k]; n > most[k] {
+				t.Errorf("%s: %d %s, at most %d", step, n, what, most[k])
+			}
+		}
+		if had.Launches == 0 {
+			t.Errorf("%s: nothing was launched", step)
+		}
+		return
+	}
+	t.Errorf("LAUNCHES has no line for %q", step)
+}

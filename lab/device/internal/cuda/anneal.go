@@ -1,0 +1,40 @@
+package cuda
+
+import "coupling/lab/device/internal/backend"
+
+// What anneal.cu has memory for: points a side, and values of ε a launch.
+const (
+	mostAnnealed = 1024
+	annealSteps  = 128
+)
+
+// schedule is the struct Schedule of anneal.cu.
+type schedule struct {
+	Count, First, Last, _ int32
+	Eps                   [annealSteps]float64
+}
+
+// Anneals says whether a block has memory for a problem.
+func (g *gpu) Anneals(n, m int) bool { return 0 < min(n, m) && max(n, m) <= mostAnnealed }
+
+// Anneal makes the updates of device.Anneal.
+func (g *gpu) Anneal(f, h, lastF, lastH, c backend.Tensor, eps []float64) error {
+	batch, n, m := batchOf(c)
+	return g.do(func() error {
+		for lo := 0; lo < len(eps); lo += annealSteps {
+			part := eps[lo:min(lo+annealSteps, len(eps))]
+			s := &schedule{Count: int32(len(part))}
+			if copy(s.Eps[:], part); lo == 0 {
+				s.First = 1
+			}
+			if lo+len(part) == len(eps) {
+				s.Last = 1
+			}
+			if err := g.launch("anneal", "anneal"+suffix(f.Type), grid{x: batch}, array(f), array(h), array(lastF), array(lastH), array(c),
+				i32(n), i32(m), record(s)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
