@@ -1,7 +1,6 @@
-// Package figures lists every figure and table that the project makes. One file
-// holds one of them, in the folder of its paper: figures/PAPER/FIGURE.go. Each is
-// a [lab.Figure]: cells to compute, a drawing made from them, and the claims of
-// the paper checked against them.
+// Package figures lists every figure and table of the project. Each is in one file in the folder of
+// its paper: figures/PAPER/FIGURE.go. Each is a [lab.Figure]: cells to compute, a drawing made from
+// them, and the claims of the paper checked against them.
 //
 //	coupling fig list
 //	coupling fig tour/digits --preset quick

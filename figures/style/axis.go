@@ -44,7 +44,7 @@ func (a Axis) title() string {
 	return strings.TrimSpace(a.Label + " (" + a.Unit + ")")
 }
 
-// extent is a range of data together with the ends that want no white space beyond them.
+// extent is a range of data, with flags for ends that get no white space beyond them.
 type extent struct {
 	lo, hi float64
 	sticky []float64
@@ -86,8 +86,8 @@ func (a Axis) bounds(e extent) (lo, hi float64) {
 	return wideLo, wideHi
 }
 
-// drawable tells whether a value has a place on the axis; what is closer to the limits of float64 than any picture needs
-// has none.
+// drawable reports whether a value has a place on the axis; values near the limits of float64 have
+// none.
 func (a Axis) drawable(v float64) bool {
 	const limit = 1e150
 	return math.Abs(v) < limit && (v > 1/limit || !a.Log)

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Bars are one series of a grouped bar chart: bar i stands at i on the horizontal axis, whose Names say what it is.
-// Values that cannot be drawn are left out.
+// Bars are one series of a grouped bar chart: bar i is at i on the horizontal axis, whose Names
+// label it. Values that cannot be drawn are left out.
 type Bars struct {
 	// Name stands in the legend.
 	Name string

@@ -1,8 +1,8 @@
-// Package style is the one look of all figures of the project, in papers and in notebooks.
+// Package style draws all figures of the project, in papers and in notebooks, in one style.
 //
-// A figure is a value: a [Figure] holds a body, the body is a [Plot], a [HeatMap], an [ImageGrid], a [Table], or
-// [Panels] of these, and a plot holds items such as [Line] and [Points]. All are struct literals whose zero fields
-// mean the usual. [Figure.Save] writes PNG, SVG and PDF.
+// A figure is a value: a [Figure] holds a body, the body is a [Plot], a [HeatMap], an [ImageGrid],
+// a [Table], or [Panels] of these, and a plot holds items such as [Line] and [Points]. All are
+// struct literals whose zero fields mean the default. [Figure.Save] writes PNG, SVG and PDF.
 //
 // # A worked example
 //
@@ -35,6 +35,6 @@
 //
 // # Sources
 //
-// The colours and their sources are in package hue, the marks of axes in package tick, text and file formats in
-// package paper. Nothing here knows of any science.
+// The colours and their sources are in package hue, the marks of axes in package tick, text and
+// file formats in package paper. The package contains no science.
 package style

@@ -26,7 +26,7 @@ const (
 // DPI is the resolution of PNG pictures unless the figure says otherwise.
 const DPI = 200
 
-// ErrFormat is wrapped by the error for a format that no figure can be saved in.
+// ErrFormat is wrapped by the error for an unknown file format.
 var ErrFormat = paper.ErrFormat
 
 // ErrData is wrapped by errors for data that cannot be drawn, such as slices of unequal length.
@@ -48,7 +48,7 @@ type Figure struct {
 	DPI int
 }
 
-// Drawers of this package may know their height for a width, and may refuse their data.
+// Drawers of this package may have a natural height for a width, and may refuse their data.
 type (
 	sized   interface{ height(w vg.Length) vg.Length }
 	checker interface{ check() error }
@@ -93,7 +93,7 @@ func (f Figure) Size() (w, h vg.Length) {
 	return w, h
 }
 
-// naturalHeight is the height that a drawer wishes for at a width; golden where it does not care.
+// naturalHeight is a drawer's natural height at a width; the golden section if it has none.
 func naturalHeight(d Drawer, w vg.Length) vg.Length {
 	if s, ok := d.(sized); ok {
 		return s.height(w)

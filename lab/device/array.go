@@ -22,8 +22,9 @@ const (
 	Int32   = backend.Int32
 )
 
-// Array is a row-major array on a device. Memory is explicit: who makes an array frees it, or makes it inside a Scope.
-// Reshape and Rows are views, which end with the array that they view. Using an array after Free panics.
+// Array is a row-major array on a device. Memory is explicit: free every array that you make, or
+// make it inside a Scope. Reshape and Rows are views, which end with the array that they view.
+// Using an array after Free panics.
 type Array struct {
 	d      *Device
 	t      backend.Tensor
@@ -33,8 +34,9 @@ type Array struct {
 	made   string
 }
 
-// New returns an array of unknown contents. It panics on a negative size; without memory it returns an array that no
-// operation will touch, and the device holds ErrMemory; after Recover using that array panics.
+// New returns an array of unknown contents. It panics on a negative size; without memory it returns
+// an array that operations ignore, and the device keeps ErrMemory; after Recover, using that array
+// panics.
 func (d *Device) New(t DType, shape ...int) *Array {
 	a := &Array{d: d, t: backend.Tensor{Type: t, Shape: slices.Clone(shape)}}
 	for _, s := range shape {
@@ -67,7 +69,7 @@ func (d *Device) New(t DType, shape ...int) *Array {
 	return a
 }
 
-// size is the bytes of an array, or ErrMemory where they are more than a number holds.
+// size is the number of bytes of an array, or ErrMemory if it overflows an int.
 func size(t DType, shape []int) (int64, error) {
 	bytes := uint64(t.Size())
 	for _, s := range shape {
@@ -186,7 +188,8 @@ func (a *Array) Mat() (*mat.Dense, error) {
 	return mat.NewDense(a.t.Shape[0], a.t.Shape[1], x), nil
 }
 
-// Free gives the memory back. A nil array may be freed; an array freed twice panics, and so does a view.
+// Free frees the memory. Freeing a nil array does nothing; freeing an array twice panics, and so
+// does freeing a view.
 func (a *Array) Free() {
 	if a == nil {
 		return
@@ -311,7 +314,7 @@ func (a *Array) String() string {
 
 func (a *Array) bytes() int64 { return int64(a.Len()) * int64(a.t.Type.Size()) }
 
-// use panics on an array that is gone, or never was and whose device has recovered from that.
+// use panics on a freed array, and on one whose allocation failed before the device was recovered.
 func (a *Array) use(op string) {
 	a.alive(op)
 	if a.t.Mem == nil && !slices.Contains(a.t.Shape, 0) && a.d.Err() == nil {

@@ -104,6 +104,6 @@ func (c args) spread(big *Array, small ...*Array) args {
 	return c
 }
 
-// do runs the operation unless the device failed before; also where there is nothing to write, since counters of steps
-// move on and indices are looked at.
+// do runs the operation unless the device has failed. It does so even if there is nothing to write,
+// since step counters advance and indices are checked.
 func (c args) do(f func() error) { c.first.d.do(c.op, f) }

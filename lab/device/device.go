@@ -21,11 +21,11 @@ type Info = backend.Info
 // Traffic is what was asked of a GPU.
 type Traffic = backend.Traffic
 
-// Device is an open device and what lives on it. Operations on the arrays of one device are for one goroutine at a
-// time, of which Lock makes sure where several share it; different devices are independent.
+// Device is an open device and its arrays. Only one goroutine at a time may run operations on the
+// arrays of a device; goroutines that share a device use Lock. Different devices are independent.
 //
-// Operations do not return errors. Like a bufio.Writer a device keeps the first error, does nothing from then on, and
-// gives it back where results leave it: from the copies to the host, Sync and Err. Recover forgets it.
+// Operations do not return errors. Like a bufio.Writer a device keeps the first error and ignores
+// later operations. Copies to the host, Sync and Err return the error; Recover clears it.
 type Device struct {
 	b    backend.Backend
 	note string
@@ -43,7 +43,8 @@ type Device struct {
 	closed bool
 }
 
-// CPU opens the processor. The zero value uses what the machine has.
+// CPU opens the processor. The zero value uses the best instruction set and all cores of the
+// machine.
 type CPU struct {
 	ISA     cpu.ISA // instruction set; Auto obeys COUPLING_CPU and else takes the best
 	Workers int     // goroutines; 0 is GOMAXPROCS at the time of each operation
@@ -66,7 +67,8 @@ type CUDA struct {
 	TF32    bool   // let matrix products round their factors to 10 bits; NVIDIA_TF32_OVERRIDE = 0 or 1 overrules it
 }
 
-// Open returns the device, or an error that wraps ErrNoDevice and names what was looked for.
+// Open returns the device, or an error that wraps ErrNoDevice and names the files that were
+// searched.
 func (c CUDA) Open() (*Device, error) {
 	b, err := cuda.Open(cuda.Config{Ordinal: c.Ordinal, Driver: c.Driver, CuBLAS: c.CuBLAS, TF32: c.TF32})
 	if err != nil {
@@ -79,9 +81,10 @@ func newDevice(b backend.Backend) *Device {
 	return &Device{b: b, live: map[*Array]struct{}{}}
 }
 
-// Open opens a device by name: "cpu", "cuda" or "cuda:N", either with ",tf32" behind it (see CUDA.TF32), or "auto",
-// which is the first GPU where there is a driver and the processor otherwise; Note then says why. The empty name is the
-// environment variable COUPLING_DEVICE, or "auto" where that is not set.
+// Open opens a device by name: "cpu", "cuda" or "cuda:N", either followed by ",tf32" (see
+// CUDA.TF32), or "auto", which is the first GPU if there is a driver and the processor otherwise;
+// Note then says why. The empty name is the environment variable COUPLING_DEVICE, or "auto" where
+// that is not set.
 func Open(name string) (*Device, error) {
 	if name == "" {
 		name = os.Getenv("COUPLING_DEVICE")
@@ -99,7 +102,7 @@ func Open(name string) (*Device, error) {
 	return CUDA{Ordinal: n.ordinal, TF32: n.tf32}.Open()
 }
 
-// name is a device's name taken apart.
+// name is a parsed device name.
 type name struct {
 	kind    string
 	ordinal int
@@ -126,16 +129,18 @@ func (n name) key() string {
 	return n.kind
 }
 
-// KeyOf returns what of a name changes numbers, without opening the device: "cuda,tf32" of "cuda:1,tf32".
+// KeyOf returns the part of a name that changes numbers, without opening the device: "cuda,tf32" of
+// "cuda:1,tf32".
 func KeyOf(name string) (string, error) {
 	n, err := parseName(name)
 	return n.key(), err
 }
 
-// Key is what of the device changes numbers: "cpu", "cuda" or "cuda,tf32". Which GPU it is does not.
+// Key is the part of the device's name that changes numbers: "cpu", "cuda" or "cuda,tf32". The
+// number of the GPU does not.
 func (d *Device) Key() string { return name{kind: d.Info().Kind, tf32: d.Info().TF32}.key() }
 
-// OpenKey opens a device with a Key. Which GPU it is says COUPLING_DEVICE if that names one; else it is the first.
+// OpenKey opens a device with a Key. It is the GPU that COUPLING_DEVICE names, else the first.
 func OpenKey(key string) (*Device, error) {
 	n, err := parseName(key)
 	if err != nil {
@@ -176,12 +181,12 @@ func openAuto() (*Device, error) {
 	return d, nil
 }
 
-// Lock gives the device to the calling goroutine until Unlock, and waits while another has it. Operations do not lock:
-// goroutines that share a device lock it around each piece of work, which closes the scopes that it opens and leaves
-// alone what others made.
+// Lock reserves the device for the calling goroutine until Unlock, and waits while another has it.
+// Operations do not lock. Goroutines that share a device lock it around each piece of work, which
+// must close the scopes that it opens and must not touch arrays of others.
 func (d *Device) Lock() { d.turn.Lock() }
 
-// Unlock lets the next goroutine have the device.
+// Unlock releases the device.
 func (d *Device) Unlock() { d.turn.Unlock() }
 
 // Info describes the device.
@@ -190,7 +195,7 @@ func (d *Device) Info() Info { return d.b.Info() }
 // String is the kind and the name.
 func (d *Device) String() string { i := d.Info(); return i.Kind + " (" + i.Name + ")" }
 
-// Note is what Open had to say, empty if nothing: why "auto" did not take a GPU.
+// Note is a remark of Open, such as why "auto" did not take a GPU; empty if there is none.
 func (d *Device) Note() string { return d.note }
 
 // Memory returns the free and the total bytes of the device's memory.
@@ -200,7 +205,7 @@ func (d *Device) Memory() (free, total int64, err error) { return d.b.MemInfo() 
 // GPU. It is zero on a processor.
 func (d *Device) Traffic() Traffic { return d.b.Traffic() }
 
-// Sync waits until everything that was asked is done and returns the first error.
+// Sync waits until all operations are done and returns the first error.
 func (d *Device) Sync() error {
 	d.doOutside("Sync", d.b.Sync)
 	return d.Err()
@@ -213,8 +218,8 @@ func (d *Device) Err() error {
 	return d.err
 }
 
-// Recover returns the error and forgets it: after a failed allocation, say, once arrays were freed. What the
-// operations in between should have written is undefined.
+// Recover returns the error and clears it, for example after a failed allocation once arrays were
+// freed. Results of operations since the error are undefined.
 func (d *Device) Recover() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -223,8 +228,8 @@ func (d *Device) Recover() error {
 	return err
 }
 
-// Close waits, frees what is still live and closes the device. It returns the first error, or ErrLeak and where the
-// arrays were made that nobody freed.
+// Close waits, frees the remaining arrays and closes the device. It returns the first error, or
+// ErrLeak with the places where the remaining arrays were made.
 func (d *Device) Close() error {
 	if d.closed {
 		return nil
@@ -260,7 +265,7 @@ func (d *Device) do(op string, f func() error) {
 	}
 }
 
-// Track makes arrays remember where they were made, for the message of ErrLeak. It costs a microsecond an array.
+// Track records where arrays are made, for the message of ErrLeak. It costs a microsecond an array.
 func (d *Device) Track(on bool) { d.track = on }
 
 // Live returns the number of arrays that hold memory, their bytes, and the most bytes there were at once.

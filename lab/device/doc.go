@@ -1,5 +1,5 @@
-// Package device is where arrays live and operations run: the processor, or an NVIDIA GPU without cgo and without a
-// toolkit.
+// Package device holds arrays and runs operations on them, on the processor or on an NVIDIA GPU,
+// without cgo and without a toolkit.
 //
 //	dev, err := device.Open("auto")            // or "cpu", "cuda:0"; "" asks COUPLING_DEVICE
 //	defer dev.Close()
@@ -10,16 +10,17 @@
 //
 // # Operations
 //
-// Operations are functions whose first argument is the destination, which exists already: an operation allocates
-// nothing that can be seen. All arrays are contiguous and row-major; views are other shapes of the same elements or a
-// range of the first axis. Shapes that do not fit, arrays of different devices and arrays that were freed are mistakes
-// of the program and panic. What can happen to a correct program (no memory, a launch that fails, an index out of
-// range) is kept by the device until it is asked: see Device.
+// Operations are functions whose first argument is the destination, which exists already: an
+// operation allocates nothing that can be seen. All arrays are contiguous and row-major; views are
+// other shapes of the same elements or a range of the first axis. Shapes that do not fit, arrays of
+// different devices and arrays that were freed are mistakes of the program and panic. Errors of a
+// correct program (no memory, a failed launch, an index out of range) are kept by the device until
+// it is asked: see Device.
 //
 // # Memory
 //
-// Free gives memory back, a Scope does so for everything that was made inside it, and Close reports what nobody freed.
-// Both backends keep freed blocks for the next array of their size.
+// Free frees an array, a Scope frees everything made inside it, and Close reports the arrays that
+// were not freed. Both backends keep freed blocks for the next array of their size.
 //
 // # Numbers
 //
@@ -29,13 +30,14 @@
 //
 // # Programs
 //
-// A program that imports this package needs no library of a GPU to start: libcuda and cuBLAS are opened when a GPU is.
-// What opens them (purego) makes the program a dynamically linked one on Linux, which needs libc, libdl and libpthread. With
+// A program that imports this package needs no library of a GPU to start: libcuda and cuBLAS are
+// opened when a GPU is. The library that opens them (purego) makes the program dynamically linked
+// on Linux; it needs libc, libdl and libpthread. With
 //
 //	go build -tags nocuda
 //
-// it is a static one as other programs without cgo are, and opening a GPU is ErrNoDevice. With package ot either has
-// less than 8 MB.
+// it is static like other programs without cgo, and opening a GPU returns ErrNoDevice. With package
+// ot either has less than 8 MB.
 //
-// Package devicetest holds every device to a float64 reference.
+// Package devicetest compares every device with a float64 reference.
 package device

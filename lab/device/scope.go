@@ -19,7 +19,8 @@ func (d *Device) Scope() *Scope {
 	return s
 }
 
-// Keep hands a, or the array that it views, to the scope outside, or to the caller where there is none, and returns it.
+// Keep moves a, or the array that it views, to the enclosing scope, or to the caller if there is
+// none, and returns it.
 func (s *Scope) Keep(a *Array) *Array {
 	owner := a.Owner()
 	i := slices.Index(s.arrays, owner)
@@ -34,7 +35,7 @@ func (s *Scope) Keep(a *Array) *Array {
 	return a
 }
 
-// Owns tells whether Close would free a, or the array that it views.
+// Owns reports whether Close would free a, or the array that it views.
 func (s *Scope) Owns(a *Array) bool { return slices.Contains(s.arrays, a.Owner()) }
 
 // Close frees what the scope still owns, the latest first. Scopes are closed in the reverse order of opening; one that a panic left

@@ -11,8 +11,8 @@ type Cost = backend.Cost
 // Log-sum-exps with c held are batched. Plans are not, neither held nor between points: many small problems take their
 // gradients one after the other.
 
-// LSERows is out_i = log Σ_j exp(h_j − c_ij·inv): half a step of Sinkhorn. With c B×n×m, h B×m and out B×n it solves
-// B problems at once. A row of nothing but −Inf gives −Inf.
+// LSERows is out_i = log Σ_j exp(h_j − c_ij·inv): half a step of Sinkhorn. With c B×n×m, h B×m and
+// out B×n it solves B problems at once. A row of −Inf gives −Inf.
 func LSERows(out, c, h *Array, inv float64) {
 	k := check("LSERows", out).float(c, h)
 	s := c.t.Shape
@@ -57,7 +57,8 @@ func Costs(c, x, y *Array, cost Cost) {
 	k.do(func() error { return c.ops().Costs(c.t, x.t, y.t, cost) })
 }
 
-// PointLSE is LSERows with costs made on the way, never held: n·m exponentials, memory n + m.
+// PointLSE is LSERows with costs computed from points and never held: n·m exponentials, memory n +
+// m.
 func PointLSE(out, x, y, h *Array, cost Cost, inv float64) {
 	k := check("PointLSE", out).float(x, y, h)
 	k.points(x, y).shape("out", out, x.t.Shape[0]).shape("h", h, y.t.Shape[0])

@@ -7,9 +7,9 @@ import (
 	"coupling/lab/device"
 )
 
-// Sequential applies layers one after the other. When a layer is done, what it made beside its output and what it keeps
-// for VJP is freed; a pass that is ForwardOnly frees what lies between layers too. Activations and normalisations
-// overwrite what nobody else will read.
+// Sequential applies layers one after the other. When a layer is done, its temporary arrays are
+// freed, except its output and those kept for VJP; a ForwardOnly pass also frees the arrays between
+// layers. Activations and normalisations overwrite inputs that no other layer will read.
 type Sequential struct {
 	Layers []Layer
 }

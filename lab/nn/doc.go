@@ -1,9 +1,10 @@
 // Package nn is layers of neural networks on a device, each with an explicit Forward and VJP.
 //
-// A layer is a struct literal of its sizes. Init allocates its parameters on a device and draws them; Forward maps an
-// array of examples; VJP takes a cotangent of the output, returns that of the input and adds to the gradients of the
-// parameters. There is no tape to look up: a Pass is a stack on which Forward leaves what VJP needs, and VJP takes it
-// off in reverse order, or panics naming both layers.
+// A layer is a struct literal of its sizes. Init allocates its parameters on a device and draws
+// them; Forward maps an array of examples; VJP takes a cotangent of the output, returns that of the
+// input and adds to the gradients of the parameters. There is no tape: a Pass is a stack on which
+// Forward pushes what VJP needs. VJP pops it in reverse order, and panics with the names of both
+// layers if the order is wrong.
 //
 // # One step
 //
@@ -22,21 +23,23 @@
 //		s.Close()
 //	}
 //
-// The gradient at an input, for Langevin sampling, is what VJP returns; Pass.InputsOnly saves the rest. All of a step is
-// on the device, so that a device.Graph can record it.
+// VJP returns the gradient at the input, for Langevin sampling; Pass.InputsOnly skips the others.
+// All of a step is on the device, so that a device.Graph can record it.
 //
 // # Conventions
 //
-// Images are N×C×H×W. Weights have PyTorch's shapes and, unless told otherwise, its initial values, from the rng that
-// Init is given; the same rng gives the same network in float32 and float64, up to rounding. Layers mean what PyTorch's
-// of the same name mean, but say themselves what state they keep: running statistics and singular vectors are Params
-// without a gradient, which checkpoints store and optimisers leave alone. Passes that are not Training change nothing.
+// Images are N×C×H×W. Weights have PyTorch's shapes and, unless told otherwise, its initial values,
+// from the rng that Init is given; the same rng gives the same network in float32 and float64, up
+// to rounding. Layers compute the same as PyTorch's of the same name. Their state (running
+// statistics, singular vectors) is in Params without a gradient, which checkpoints store and
+// optimisers skip. Passes that are not Training do not change state.
 //
 // Gradients add up, so that batches can be accumulated; sums have a fixed order, so that the same call gives the same
 // bits on one device. Gradients of single examples, for DP-SGD, come as norms (Pass.Squares) and as clipped sums
 // (train.ClippedGrads). Wrong shapes are mistakes of the program and panic.
 //
-// Package arch has the networks of the papers, package nntest holds every layer to finite differences.
+// Package arch has the networks of the papers; package nntest checks every layer against finite
+// differences.
 //
 // Sources are given with the layers; convolutions are products of unfolded patches (Chellapilla et al. 2006).
 package nn

@@ -9,15 +9,16 @@ import (
 
 // Layer is a differentiable map with parameters. The first axis of arrays is examples.
 //
-// A layer is used by one pass at a time and stands in one place of one network: Init names its parameters after that
-// place.
+// A layer is used by one pass at a time and at one place of one network: Init names its parameters
+// after that place.
 type Layer interface {
 	// Init allocates the parameters on a device and draws their first values. It panics on sizes that make no sense.
 	Init(dev *device.Device, t device.DType, rng *rand.Rand)
 	// Forward returns y = f(x), a new array or a view of x, and keeps on the pass what VJP needs.
 	Forward(p *Pass, x *device.Array) *device.Array
-	// VJP takes a cotangent dy of the shape of y and returns dx = (∂y/∂x)ᵀ dy; to the gradient of each parameter w it
-	// adds (∂y/∂w)ᵀ dy. It undoes the last Forward on the pass, which must be its own, and leaves dy as it is.
+	// VJP takes a cotangent dy of the shape of y and returns dx = (∂y/∂x)ᵀ dy; to the gradient of
+	// each parameter w it adds (∂y/∂w)ᵀ dy. It pops the frame of the last Forward on the pass,
+	// which must be its own, and does not change dy.
 	VJP(p *Pass, dy *device.Array) *device.Array
 	// Params returns parameters and state, always in the same order.
 	Params() []*Param

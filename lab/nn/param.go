@@ -7,11 +7,12 @@ import (
 // Param is an array that a network keeps from one pass to the next: a parameter, which has a gradient, or state such as
 // running statistics, which has none.
 type Param struct {
-	Name  string        // where it is: "1.conv.weight"
-	Value *device.Array // what it is
-	Grad  *device.Array // what VJP adds to; nil for state
+	Name  string        // its place in the network: "1.conv.weight"
+	Value *device.Array // its value
+	Grad  *device.Array // VJP adds to it; nil for state
 
-	// Restored, unless nil, is called after a checkpoint has set Value, by who decides on the host what Value says.
+	// Restored, unless nil, is called after a checkpoint has set Value, to update a copy of it on
+	// the host.
 	Restored func() error
 }
 
@@ -65,7 +66,8 @@ func ZeroGrads(params []*Param) {
 	}
 }
 
-// Free frees values and gradients. Networks that were initialised inside a device.Scope need it not.
+// Free frees values and gradients. Networks that were initialised inside a device.Scope do not need
+// it.
 func Free(params []*Param) {
 	for _, p := range params {
 		p.Value.Free()

@@ -6,20 +6,22 @@ import (
 	"coupling/lab/device"
 )
 
-// Pass is one way forward through a network and back. The zero value is inference that can be differentiated.
-// Arrays that layers make on the way are freed by a device.Scope around the step.
+// Pass is one forward and backward pass through a network. The zero value is inference that can be
+// differentiated. Arrays that layers make on the way are freed by a device.Scope around the step.
 type Pass struct {
-	// Training takes batch statistics, drops out and turns singular vectors. Otherwise a pass changes no state.
+	// Training uses batch statistics and dropout and updates singular vectors. Otherwise a pass
+	// does not change state.
 	Training bool
 	// ForwardOnly keeps nothing for VJP.
 	ForwardOnly bool
-	// InputsOnly makes VJP leave the gradients of parameters alone: for ∇ₓ.
+	// InputsOnly makes VJP skip the gradients of parameters: for ∇ₓ.
 	InputsOnly bool
-	// ParamsOnly is for steps of training: VJP, called once, frees what layers kept as soon as no other layer will ask
-	// for it, and may return nil, as nobody reads the cotangent of the input.
+	// ParamsOnly is for steps of training: VJP, called once, frees the arrays that layers kept as
+	// soon as no other layer needs them, and may return nil, since the cotangent of the input is
+	// not used.
 	ParamsOnly bool
 
-	// Random is what dropout draws from.
+	// Random is the stream of dropout.
 	Random *device.Stream
 	// Class is what conditional layers look up for each example, int32 of shape [N]: class labels or noise levels.
 	Class *device.Array
@@ -32,18 +34,19 @@ type Pass struct {
 	Squares *device.Array
 
 	frames []frame
-	next   int // frames below are still to be undone
+	next   int // frames below have not been popped
 	// uses counts the frames that hold an array. Those that layers of a Sequential made are its own to free.
 	uses   map[*device.Array]int
 	made   map[*device.Array]bool
 	popped []*device.Array
-	spare  *device.Array // what the layer that is called may overwrite
+	spare  *device.Array // an array that the called layer may overwrite
 }
 
-// A leaf asks Pass.into where its results may go. Sequential lets it overwrite what nobody else will read.
+// A leaf is a layer that writes its result to Pass.into. Sequential lets it overwrite an array that
+// no other layer will read.
 type leaf interface{ leaf() }
 
-// into is x, where the layer that is called may overwrite it, or a new array like it.
+// into is x, if the called layer may overwrite it, or a new array like it.
 func (p *Pass) into(x *device.Array) *device.Array {
 	if p.spare != nil && p.spare == x.Owner() {
 		return x
@@ -59,7 +62,7 @@ func (p *Pass) lend(l Layer, a *device.Array, spare bool) {
 	}
 }
 
-// frame is what one layer kept: arrays, or the shape of one alone.
+// frame holds what one layer kept: arrays, or only a shape.
 type frame struct {
 	layer any
 	saved []*device.Array
@@ -92,7 +95,7 @@ func (p *Pass) push(f frame) {
 	}
 }
 
-// Pop returns what the last layer kept. It panics unless that is the layer that asks.
+// Pop returns what the last layer kept. It panics unless that is the calling layer.
 func (p *Pass) Pop(layer any) []*device.Array { return p.pop(layer).saved }
 
 // PopShape returns the shape that the last layer kept.
@@ -115,11 +118,11 @@ func (p *Pass) pop(layer any) frame {
 	return f
 }
 
-// bottom says, in the VJP of a layer that has popped its frame, that nobody reads its cotangent.
+// bottom reports, in the VJP of a layer that has popped its frame, that its cotangent is not used.
 func (p *Pass) bottom() bool { return (p.ParamsOnly || p.Squares != nil) && p.next == 0 }
 
-// keep hands what the frames from a depth on hold from a scope that will close to the one outside. fresh, unless nil, is
-// an array of the scope outside that may be freed as well.
+// keep moves the arrays of the frames from a depth on from a closing scope to the enclosing one.
+// fresh, unless nil, is an array of the scope outside that may be freed as well.
 func (p *Pass) keep(inside *device.Scope, depth int, fresh *device.Array) {
 	for _, f := range p.frames[depth:p.next] {
 		for _, a := range f.saved {
@@ -140,7 +143,7 @@ func (p *Pass) drop(a *device.Array) {
 	}
 }
 
-// release frees what was popped since there were n, where no other frame holds it.
+// release frees the arrays popped since there were n frames, unless another frame holds them.
 func (p *Pass) release(n int) {
 	for _, a := range p.popped[n:] {
 		if p.uses[a]--; p.uses[a] == 0 && p.made[a] {
@@ -151,8 +154,8 @@ func (p *Pass) release(n int) {
 	p.popped = p.popped[:n]
 }
 
-// Rewind puts back what VJP took off, so that the same forward pass can be differentiated once more. It panics where
-// ParamsOnly has let VJP free it.
+// Rewind restores the frames that VJP popped, so that the same forward pass can be differentiated
+// again. It panics where ParamsOnly has let VJP free it.
 func (p *Pass) Rewind() {
 	if p.ParamsOnly && p.next < len(p.frames) {
 		panic("nn: Rewind: the pass is ParamsOnly: VJP has freed what the layers kept")
@@ -160,7 +163,7 @@ func (p *Pass) Rewind() {
 	p.next = len(p.frames)
 }
 
-// Depth is the number of layers that are still to be undone: 0 after a complete VJP.
+// Depth is the number of layers whose VJP is still to come: 0 after a complete VJP.
 func (p *Pass) Depth() int { return p.next }
 
 // params says whether VJP adds to the gradients of parameters.

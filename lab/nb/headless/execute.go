@@ -10,7 +10,7 @@ import (
 	"coupling/lab/nb/ipynb"
 )
 
-// A CellError says that a cell failed.
+// A CellError reports a cell that failed.
 type CellError struct {
 	ID     string // of the cell, if it has one
 	Name   string
@@ -137,9 +137,8 @@ type Timing struct {
 	Elapsed time.Duration
 }
 
-// Notebook executes the code cells of nb in order, puts what they show into
-// them, and stops at the first that fails. Displays that were emptied again (progress bars)
-// are left out.
+// Notebook executes the code cells of nb in order, puts what they show into them, and stops at the
+// first that fails. Displays that were cleared (progress bars) are left out.
 func (s *Session) Notebook(ctx context.Context, nb *ipynb.Notebook) (times []Timing, err error) {
 	count := 0
 	for i := range nb.Cells {

@@ -140,8 +140,8 @@ func (s *Session) log() string {
 	return string(b)
 }
 
-// connect dials the kernel, which needs a moment, and asks until the channel
-// of publications answers: what is published before that is lost.
+// connect dials the kernel, which needs a moment, and retries until the channel of publications
+// answers; messages published before that are lost.
 func (s *Session) connect(ctx context.Context, conn connection) error {
 	s.shell = zmq4.NewDealer(ctx, zmq4.WithID(zmq4.SocketIdentity(s.wire.session)))
 	s.control = zmq4.NewDealer(ctx, zmq4.WithID(zmq4.SocketIdentity(s.wire.session)))
@@ -177,7 +177,7 @@ func (s *Session) dial(ctx context.Context, socket zmq4.Socket, port int) error 
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
-		// zmq4 logs and retries by itself; a plain connection tells first whether someone listens.
+		// zmq4 logs and retries by itself; a plain connection shows first whether anything listens.
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
 			_ = conn.Close()
@@ -227,7 +227,7 @@ func (s *Session) Interrupt() error {
 	return nil
 }
 
-// Close ends the kernel, whatever it is doing, and removes its files.
+// Close ends the kernel at once and removes its files.
 func (s *Session) Close() {
 	s.cancel()
 	if s.cmd != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/go-zeromq/zmq4"
 )
 
-// message is one of Jupyter's messages, protocol 5.3: what of it matters here.
+// message holds the fields of a Jupyter message, protocol 5.3, that are used here.
 type message struct {
 	kind, id, parent string
 	content          map[string]any

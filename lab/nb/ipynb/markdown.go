@@ -59,11 +59,10 @@ func FromMarkdown(md string) (*Notebook, error) {
 	return &Notebook{m.cells}, nil
 }
 
-// Markdown is the text and code of the notebook, without what cells have shown, as
-// [FromMarkdown] reads it.
+// Markdown is the text and code of the notebook, without output, as [FromMarkdown] reads it.
 func (nb *Notebook) Markdown() string { return nb.markdown(func(Cell) string { return "" }) }
 
-// markdown puts what shown returns behind each cell of code.
+// markdown adds the result of shown after each cell of code.
 func (nb *Notebook) markdown(shown func(Cell) string) string {
 	var b strings.Builder
 	for _, c := range nb.Cells {

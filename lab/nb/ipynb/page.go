@@ -10,8 +10,8 @@ import (
 	"coupling/lab/gallery"
 )
 
-// What cells have shown stands between two comments, so that a page can be
-// compared with its notebook whatever was shown.
+// The output of cells is between two comments, so that a page can be compared with its notebook
+// without it.
 const (
 	outputBegin = "<!-- output -->\n\n"
 	outputEnd   = "<!-- /output -->\n\n"
@@ -19,8 +19,8 @@ const (
 
 var output = regexp.MustCompile(`(?s)` + outputBegin + `.*?` + outputEnd + `?`)
 
-// PageSource is the page without what its cells have shown: of an executed
-// notebook the same as of the notebook before.
+// PageSource is the page without the output of its cells; it is the same before and after the
+// notebook is executed.
 func PageSource(page string) string { return output.ReplaceAllString(page, "") }
 
 // PagePictures lists the pictures that a page shows.
@@ -92,7 +92,7 @@ var (
 	film     = regexp.MustCompile(`(?s)<div[^>]*class="nb-film">\s*<label[^>]*>(.*?)<input`)
 	frame    = regexp.MustCompile(`(?s)<div class="nb-frame" data-value="([^"]*)"[^>]*>(.*?)</div>`)
 	embedded = regexp.MustCompile(`<img[^>]*src="data:image/png;base64,([^"]*)">`)
-	// unwanted is what a code host drops or shows badly.
+	// unwanted matches HTML that a code host drops or shows badly.
 	unwanted = regexp.MustCompile(`(?s)<script.*?</script>|<(button|select|output).*?</(button|select|output)>|<input[^>]*>| (style|class)="[^"]*"`)
 	blank    = regexp.MustCompile(`\n\s*\n`) // would end the HTML
 )

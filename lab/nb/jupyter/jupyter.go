@@ -1,6 +1,6 @@
-// Package jupyter finds, starts and asks the Jupyter that is installed: Notebook
-// 6 or 7, or JupyterLab. Nothing is installed by it, and the user's own settings are neither read nor changed: all
-// of Jupyter's files are below [kernel.Checkout.Jupyter].
+// Package jupyter finds and starts the installed Jupyter: Notebook 6 or 7, or JupyterLab. It
+// installs nothing, and neither reads nor changes the user's own settings: all of Jupyter's files
+// are below [kernel.Checkout.Jupyter].
 package jupyter
 
 import (
@@ -27,7 +27,7 @@ import (
 // Remedy is the line that installs Jupyter on Debian and Ubuntu.
 const Remedy = "sudo apt-get install -y --no-install-recommends jupyter-notebook"
 
-// ErrAbsent says that there is no Jupyter; its text holds the [Remedy].
+// ErrAbsent says that no Jupyter is installed; its text contains the [Remedy].
 var ErrAbsent = errors.New("no jupyter-notebook and no jupyter-lab on PATH: " + Remedy)
 
 // An Installation is a Jupyter that can be started.
@@ -95,10 +95,11 @@ type Server struct {
 // URL is the address of the notebook with the token.
 func (s *Server) URL() string { return s.Base + s.page + "?token=" + s.Token }
 
-// Start starts Jupyter in the checkout, whose kernel must be installed, and waits until it
-// answers. Access needs a token, which goes through the environment, where other users cannot see it. The server ends with ctx:
-// it is asked to, once, and takes its kernels with it. A signal from the terminal does not reach it, for a second one that comes while it
-// ends its kernels would make it leave them. On Linux it also ends if this process is killed.
+// Start starts Jupyter in the checkout, whose kernel must be installed, and waits until it answers.
+// Access needs a token, which goes through the environment, where other users cannot see it. The
+// server ends with ctx: it gets one signal and ends its kernels. A signal from the terminal does
+// not reach it, since a second signal during its shutdown would make it leave its kernels running.
+// On Linux it also ends if this process is killed.
 func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 	have, err := Find(ctx)
 	if err != nil {
@@ -116,7 +117,8 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 		Base: "http://" + net.JoinHostPort(host(o.IP), strconv.Itoa(o.Port)), Token: rand.Text(), Dir: c.Root,
 		page: have.Page(o.Notebook), ended: make(chan struct{}),
 	}
-	// Without another try a port that is taken is an error, not a server elsewhere. Working copies are in a hidden folder.
+	// With no retries a port in use is an error, and the server does not move to another port.
+	// Working copies are in a hidden folder.
 	args := []string{"--ip=" + o.IP, fmt.Sprintf("--port=%d", o.Port), have.app() + ".port_retries=0", "--ContentsManager.allow_hidden=True"}
 	if !o.Browser {
 		args = append(args, "--no-browser")
@@ -140,14 +142,14 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Server, error) {
 	}
 	if err := s.ready(ctx); err != nil {
 		cancel()
-		_ = s.Wait() // err says more
+		_ = s.Wait() // err has the details
 		return nil, err
 	}
 	return s, nil
 }
 
-// launch starts the process and has it watched by the same thread of the system: Linux
-// ends the process with the thread that started it.
+// launch starts the process and waits for it in the same system thread, since Linux ends the
+// process together with the thread that started it.
 func (s *Server) launch(cancel func()) error {
 	started := make(chan error)
 	go func() {
@@ -189,7 +191,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return fmt.Errorf("jupyter: no answer from %s within a minute", s.Base)
 }
 
-// status asks whether the server is up, and does not wait long for one that says nothing.
+// status asks whether the server is up, with a short time-out.
 func (s *Server) status(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

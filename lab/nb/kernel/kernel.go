@@ -1,5 +1,5 @@
-// Package kernel builds the GoNB kernel that a checkout pins and installs it
-// into the checkout, and into the user's home only when [Checkout.Register] is told to:
+// Package kernel builds the GoNB kernel that a checkout pins and installs it into the checkout, and
+// into the user's home only by [Checkout.Register]:
 //
 //	bin/gonb, bin/goimports             built from the tool lines of go.mod
 //	.coupling/jupyter/data/kernels/gonb   what Jupyter reads
@@ -56,7 +56,7 @@ func (c Checkout) GoNB() string { return filepath.Join(c.Bin(), "gonb"+exe()) }
 // Jupyter is the folder of all that Jupyter keeps for this checkout.
 func (c Checkout) Jupyter() string { return filepath.Join(c.Root, ".coupling", "jupyter") }
 
-// Spec is the file that tells Jupyter of the kernel.
+// Spec is the file that describes the kernel to Jupyter.
 func (c Checkout) Spec() string {
 	return filepath.Join(c.Jupyter(), "data", "kernels", Name, "kernel.json")
 }
@@ -86,7 +86,7 @@ func (c Checkout) Env() []string {
 func goFlags(ctx context.Context, dir string) string {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOFLAGS")
 	cmd.Dir = dir
-	out, _ := cmd.Output() // no go: building says so
+	out, _ := cmd.Output() // without go, the build reports it
 	var keep []string
 	for _, f := range strings.Fields(string(out)) {
 		if !strings.HasPrefix(f, "-mod=") && !strings.HasPrefix(f, "-ldflags=") {
@@ -106,7 +106,7 @@ func (c Checkout) Build(ctx context.Context) error {
 	if out, err := c.tool(ctx, "install", "tool"); err != nil {
 		return fmt.Errorf("kernel: cannot build GoNB (go install tool, in %s): %w\n%s", c.Root, err, out)
 	}
-	// Without a network a cell says itself what it lacks, if anything.
+	// Without a network, the cell itself reports missing modules.
 	_, _ = c.tool(ctx, "mod", "download")
 	return ctx.Err()
 }
@@ -142,10 +142,9 @@ func (c Checkout) Install(ctx context.Context) error {
 	return c.write(ctx, c.Spec())
 }
 
-// Register tells a Jupyter of the user's own of the kernel, which is installed: it
-// writes share/kernels/gonb/kernel.json, share being Jupyter's data folder, as
-// [UserData] finds it. The specification of another checkout of Coupling is
-// replaced, any other is an error.
+// Register registers the installed kernel with the user's own Jupyter: it writes
+// share/kernels/gonb/kernel.json, where share is Jupyter's data folder, see [UserData]. The
+// specification of another checkout of Coupling is replaced, any other is an error.
 func (c Checkout) Register(ctx context.Context, share string) (file string, err error) {
 	file = filepath.Join(share, "kernels", Name, "kernel.json")
 	b, err := os.ReadFile(file)
@@ -216,8 +215,8 @@ func (c Checkout) write(ctx context.Context, file string) error {
 	return nil
 }
 
-// Check says what is wrong with the installed kernel, nil if nothing is: the
-// specification is there and names programs that are there.
+// Check returns an error if the installed kernel is broken: its specification, and the programs it
+// names, must exist.
 func (c Checkout) Check() error {
 	b, err := os.ReadFile(c.Spec())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,7 +5,7 @@ import (
 	"coupling/lab/nn"
 )
 
-// flag is a decision that the host takes, kept on the device as well so that checkpoints store it.
+// flag is a boolean of the host that is also kept on the device, so that checkpoints store it.
 type flag struct {
 	on    bool
 	param *nn.Param

@@ -18,8 +18,8 @@ type Optimiser struct {
 	mean   *EMA
 }
 
-// Step moves all parameters once, and the averages that Average has named. Gradients are left as they are: see
-// nn.ZeroGrads.
+// Step moves all parameters once, and the averages that Average has named. It does not clear
+// gradients: see nn.ZeroGrads.
 func (o *Optimiser) Step() {
 	if len(o.params) == 0 {
 		return
@@ -71,7 +71,8 @@ func start(params []*nn.Param, moments string, clip float64) *Optimiser {
 	return o
 }
 
-// State is what a checkpoint keeps beside the parameters: the factor of the rate, moments and counts.
+// State is what a checkpoint stores beside the parameters: the factor of the rate, moments and
+// counts.
 func (o *Optimiser) State() []*nn.Param { return o.state }
 
 // Free frees the state.

@@ -20,8 +20,9 @@ func (e *NotFiniteError) Error() string {
 	return fmt.Sprintf("train: norms of the gradients of examples %v = %v: must be finite", e.Examples, e.Norms)
 }
 
-// ErrTF32 is what ClippedGrads says on a device whose products of float32 round their factors to TF32 (device.Info): a
-// layer errs by 1e-3 then, and the two ways back by more the deeper the network is, so that no bound would hold.
+// ErrTF32 is the error of ClippedGrads on a device whose float32 products round their factors to
+// TF32 (device.Info): a layer then has errors of 1e-3, which grow with depth in the two backward
+// passes, so that no bound would hold.
 var ErrTF32 = errors.New("products of float32 are rounded to TF32: norms and bounds of gradients would not hold")
 
 // ClippedGrads adds to the gradients of a network's parameters Σ_n g_n·min(1, bound/|g_n|), where g_n is the gradient of
@@ -29,17 +30,20 @@ var ErrTF32 = errors.New("products of float32 are rounded to TF32: norms and bou
 // N. Call it after Forward, with the cotangent dy of the *sum* of the examples' losses, not their mean: row n of dy
 // belongs to example n.
 //
-// No example's gradient is held. A first way back gives the norms layer by layer, from outer products (Goodfellow
-// 2015), and a second one, with the rows of dy scaled, the sum; cost: two VJPs, and a copy of the norms to the host, so
-// that it cannot be recorded. It is the last use of the pass, which becomes ParamsOnly. Networks whose layers mix examples (batch statistics), share a norm (spectral
-// normalisation) or use a parameter twice panic.
+// No example's gradient is held. A first backward pass gives the norms layer by layer, from outer
+// products (Goodfellow 2015), and a second one, with the rows of dy scaled, gives the sum; cost:
+// two VJPs, and a copy of the norms to the host, so that it cannot be recorded. It is the last use
+// of the pass, which becomes ParamsOnly. Networks whose layers mix examples (batch statistics),
+// share a norm (spectral normalisation) or use a parameter twice panic.
 //
-// An example whose norm is not finite has no clipped gradient, and what passes through layers beside it (0·∞) could not
-// be bounded either: the error is then a *NotFiniteError, the gradients of parameters are as they were, and the norms are
-// returned with it. There are two ways on. To stop; or to make the pass again without those examples, divided by the
-// same batch size as with them. Then each counts as zero, which is a function of that example alone and within the
-// bound: the sensitivity of the sum, and with it the privacy of its noise, are what they were. How many examples there
-// were is not covered by that noise, as the norms are not. Other errors are ErrTF32, with nothing done, and the device's.
+// An example whose norm is not finite has no clipped gradient, and its products with other
+// examples' zeros (0·∞) cannot be bounded either. The error is then a *NotFiniteError, the
+// gradients of parameters are unchanged, and the norms are returned with it. The caller may stop,
+// or repeat the pass without those examples, dividing by the same batch size. Then each of them
+// counts as zero, which is a function of that example alone and within the bound, so the
+// sensitivity of the sum, and the privacy of its noise, do not change. The noise does not protect
+// the number of these examples, nor the norms. Other errors are ErrTF32, with nothing done, and the
+// device's.
 //
 // Rounding: the norms have the relative error of the device's products and sums; the factor is lowered by Margin so
 // that this does not lift a contribution above bound.
@@ -112,8 +116,9 @@ func ExampleNorms(p *nn.Pass, net nn.Layer, dy *device.Array) *device.Array {
 	return norms
 }
 
-// Margin is by how much, relatively, ClippedGrads aims below its bound: far above the rounding of a product of a few
-// thousand terms, 4096·2^−24 = 2.4e-4 at worst and its square root in practice.
+// Margin is the relative amount by which ClippedGrads stays below its bound: far above the rounding
+// of a product of a few thousand terms, 4096·2^−24 = 2.4e-4 at worst and its square root in
+// practice.
 func Margin(t device.DType) float64 {
 	if t == device.Float64 {
 		return 1e-10

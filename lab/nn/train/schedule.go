@@ -12,7 +12,8 @@ type Schedule func(step int) float64
 // Constant is 1.
 func Constant() Schedule { return func(int) float64 { return 1 } }
 
-// Warmup rises linearly from 1/n to 1 in the first n steps and is then next of the steps since.
+// Warmup rises linearly from 1/n to 1 in the first n steps; after that it is next, counted from
+// there.
 func Warmup(n int, next Schedule) Schedule {
 	return func(step int) float64 {
 		if step < n {
