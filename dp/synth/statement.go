@@ -38,8 +38,8 @@ func state(m Method, p Public, e dp.Event, g dp.Guarantee, synthetic int, seeded
 		Epsilon: g.Epsilon, Delta: g.Delta, Kind: g.Kind.String(), Accountant: g.Accountant, Private: !seeded,
 		Noise: "discrete Gaussian on a grid, exact sampler, bits of a key from the operating system's cryptographic generator; the key is not kept",
 		Protected: []string{
-			"whether any one image is among the private ones, at this ε and δ, from whoever sees the synthetic images and all that was released on the way",
-			"what is on it and its label, from whoever knows that it is there: one removed and another put in its place, at up to twice ε and (1 + exp ε) times δ",
+			"whether any one image is among the private ones, at this ε and δ, from anyone who sees the synthetic images and all releases of the training",
+			"what is on it and its label, from anyone who knows that it is there: one removed and another put in its place, at up to twice ε and (1 + exp ε) times δ",
 			"the same after any further use of the synthetic images: it needs no more budget",
 		},
 		NotProtected: []string{

@@ -14,7 +14,7 @@ import (
 type admmNodeCmd struct {
 	File   string        `arg:"" help:"The node's file."`
 	Join   string        `required:"" help:"The coordinator's DIR/join.json, or a copy." placeholder:"FILE"`
-	Ledger string        `help:"File with the account of all that a private node releases, over all its runs; private nodes must have one." placeholder:"FILE"`
+	Ledger string        `help:"Ledger of all releases of a private node, over all its runs; private nodes must have one." placeholder:"FILE"`
 	Out    string        `help:"JSON file of the node's amounts." placeholder:"FILE"`
 	Wait   time.Duration `default:"5m" help:"How long to wait for a coordinator that does not answer."`
 	Tied   bool          `hidden:"" help:"End when standard input does."`

@@ -189,7 +189,7 @@ func (c admmEpsilonCmd) Run(a *app) error {
 
 type admmEavesdropCmd struct {
 	Dir    string  `arg:"" help:"Folder that new wrote; utilities must be linear."`
-	Rounds int     `help:"Rounds to listen to; default all, at most 1000."`
+	Rounds int     `help:"Rounds to record; default all, at most 1000."`
 	Lo     float64 `default:"1" help:"Parameters are known to be at least this."`
 	Hi     float64 `default:"5" help:"Parameters are known to be at most this."`
 }

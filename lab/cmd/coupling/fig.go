@@ -28,12 +28,12 @@ type figFlags struct {
 	Preset    string   `default:"quick" enum:"smoke,quick,full,paper" help:"Size: smoke (a minute for all), quick (a minute a figure), full (an hour or two for all on two cores), paper (the paper's)."`
 	Device    string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
 	Inception string   `help:"Inception-v3's weights for FID and KID, a safetensors file (see package lab/eval/inception); without it distances are FD-LeNet." env:"COUPLING_INCEPTION" placeholder:"FILE"`
-	Workers   int      `default:"0" help:"Cells at a time; 0: one a core."`
+	Workers   int      `default:"0" help:"Cells at a time; 0: one for each core."`
 	Seed      uint64   `default:"1" help:"Seed of all random streams."`
 	Out       string   `default:"out" help:"Folder to write to." placeholder:"DIR"`
 	Format    []string `default:"png" help:"Formats of pictures: png, svg, pdf."`
 	Check     bool     `help:"Exit with code 4 if a claim differs."`
-	DryRun    bool     `help:"Only say what is to be computed, and about how long that takes."`
+	DryRun    bool     `help:"Only print what would be computed, and about how long that takes."`
 }
 
 func (f *figFlags) setting() (lab.Setting, error) {

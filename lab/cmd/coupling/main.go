@@ -52,7 +52,7 @@ type cli struct {
 	Job         jobCmd         `cmd:"" help:"Compute one line of a job file, as written by sweep --jobs."`
 	Runs        runsCmd        `cmd:"" help:"Look into the store of results."`
 	Solve       solveCmd       `cmd:"" help:"Solve a transport problem from files."`
-	Sample      sampleCmd      `cmd:"" help:"Draw where an entropic plan sends points, or pictures."`
+	Sample      sampleCmd      `cmd:"" help:"Sample the targets to which an entropic plan sends points or pictures."`
 	Epsilon     epsilonCmd     `cmd:"" help:"The ε of a mechanism at a δ."`
 	Delta       deltaCmd       `cmd:"" help:"The δ of a mechanism at an ε."`
 	Calibrate   calibrateCmd   `cmd:"" help:"The noise, sampling rate or number of steps that spends a budget."`
@@ -61,8 +61,8 @@ type cli struct {
 	Notebook    notebookCmd    `cmd:"" help:"Open the notebooks, or execute them without a browser."`
 	Private     privateCmd     `cmd:"" help:"A synthetic data set from private labelled images, with a privacy statement."`
 	Judge       judgeCmd       `cmd:"" help:"What synthetic images are worth: classifiers trained on them, tested on real ones."`
-	Doctor      doctorCmd      `cmd:"" help:"Say what this machine has, and how to mend what is missing."`
-	Completion  completionCmd  `cmd:"" help:"Print what makes a shell complete commands: bash, zsh or fish."`
+	Doctor      doctorCmd      `cmd:"" help:"List what this machine has, and how to install what is missing."`
+	Completion  completionCmd  `cmd:"" help:"Print the script by which a shell completes commands: bash, zsh or fish."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 

@@ -27,7 +27,7 @@ type runsCmd struct {
 	Serve  runsServeCmd  `cmd:"" help:"Serve a page with live tables and plots of the store."`
 	Export runsExportCmd `cmd:"" help:"Write cells as a table."`
 	Rm     runsRmCmd     `cmd:"" help:"Remove cells."`
-	GC     runsGCCmd     `cmd:"" name:"gc" help:"Remove cells of old versions, and what killed runs left behind."`
+	GC     runsGCCmd     `cmd:"" name:"gc" help:"Remove cells of old versions, and files of killed runs."`
 }
 
 type runsLsCmd struct {
@@ -272,7 +272,7 @@ func exportParquet(w, stderr io.Writer, s *lab.Store, prefix string) error {
 }
 
 type runsGCCmd struct {
-	Older  time.Duration `default:"24h" help:"Age of files that count as left behind."`
+	Older  time.Duration `default:"24h" help:"Age from which files of killed runs are removed."`
 	DryRun bool          `help:"Only list."`
 }
 

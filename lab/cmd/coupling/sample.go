@@ -28,7 +28,7 @@ type sampleCmd struct {
 	Each      int     `default:"1" help:"Samples of each."`
 	Lambda    float64 `help:"Coefficient of KL; 0: a twentieth of the mean cost once the clouds have one mean." placeholder:"L"`
 	Bandwidth float64 `help:"Deviation of the noise that smooths the targets; 0: the median distance of a target to its nearest neighbour over the root of the dimension." placeholder:"H"`
-	Most      int     `default:"2000" help:"Atoms at most on each side."`
+	Most      int     `default:"2000" help:"Largest number of atoms on each side."`
 	Steps     int     `default:"200" help:"Metropolis-adjusted Langevin steps of a sample."`
 	Every     int     `default:"0" help:"Steps between stores of the chains; 0 stores every ten seconds."`
 	Size      int     `default:"32" help:"Pictures: side of the squares that are made of them."`

@@ -24,7 +24,7 @@ type solveCmd struct {
 	Eps        float64 `help:"Regularisation, in units of cost; not used by exact." placeholder:"EPS"`
 	Solver     string  `default:"auto" enum:"auto,scaling,log,lbfgs,newton,exact" help:"auto (lbfgs), scaling, log (Sinkhorn in the log domain), lbfgs, newton, exact (network simplex)."`
 	Tol        float64 `default:"1e-9" help:"L1 error of the marginals to stop at."`
-	MaxIter    int     `help:"Most iterations; default 100,000, for exact no limit."`
+	MaxIter    int     `help:"Largest number of iterations; default 100,000, for exact no limit."`
 	Device     string  `default:"" help:"Where the passes over the costs run: cpu, cuda, cuda:N or auto; default the processor's own faster passes. Not for exact."`
 	MatrixFree bool    `help:"Never hold the n×m costs."`
 	NoPlan     bool    `help:"Do not write plan.npy, which is n×m."`

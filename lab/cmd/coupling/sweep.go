@@ -12,10 +12,10 @@ import (
 type sweepCmd struct {
 	Names   []string `arg:"" name:"sweep" help:"Figures whose cells to compute (names, papers or patterns), or one sweep file: FILE.yaml or FILE.go."`
 	Preset  string   `default:"quick" enum:"smoke,quick,full,paper" help:"Size of figures."`
-	Workers int      `default:"0" help:"Cells at a time on this machine; 0: one a core."`
+	Workers int      `default:"0" help:"Cells at a time on this machine; 0: one for each core."`
 	Device  string   `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
 	Seed    uint64   `default:"1" help:"Seed of all random streams of figures."`
-	DryRun  bool     `help:"Only say how many cells are there, how many are missing, and how long they may take."`
+	DryRun  bool     `help:"Only print how many cells are stored, how many are missing, and how long they may take."`
 	Jobs    string   `help:"Only write the missing cells to FILE, a line each, for coupling job." placeholder:"FILE"`
 	On      string   `default:"local" enum:"local,slurm" help:"What computes: local, or slurm (an array, followed to its end). For any other scheduler --jobs writes a file; see coupling help job."`
 
@@ -93,8 +93,8 @@ func writeJobs(a *app, path string, jobs []lab.Job) error {
 
 type jobCmd struct {
 	File   string `arg:"" help:"Job file."`
-	Line   int    `arg:"" help:"Line to do, from 0: what a cluster calls the index in an array."`
-	Stride int    `default:"0" help:"Do also the lines LINE+N, LINE+2N, …; 0: LINE alone." placeholder:"N"`
+	Line   int    `arg:"" help:"Line to run, from 0: the index in a cluster's array."`
+	Stride int    `default:"0" help:"Also run the lines LINE+N, LINE+2N, …; 0: LINE alone." placeholder:"N"`
 	Device string `default:"auto" help:"Where to compute: auto, cpu, cuda, cuda:N; cuda:N,tf32 rounds factors of products to 10 bits." env:"COUPLING_DEVICE"`
 }
 

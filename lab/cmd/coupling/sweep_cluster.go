@@ -15,7 +15,7 @@ type cluster struct {
 	CPUs       int      `name:"cpus" help:"Cores of a task." placeholder:"N"`
 	GPUs       int      `name:"gpus" help:"GPUs of a task." placeholder:"N"`
 	ArrayLimit int      `help:"Tasks at a time." placeholder:"N"`
-	Tasks      int      `help:"At most so many tasks, which share the cells; default one a cell, as far as the cluster allows." placeholder:"N"`
+	Tasks      int      `help:"Largest number of tasks, which share the cells; default one for each cell, up to the cluster's limit." placeholder:"N"`
 	Modules    []string `help:"Environment modules that a task loads." placeholder:"NAME,…"`
 	Retries    int      `default:"3" help:"How often a cell whose task died is tried again."`
 	Detach     bool     `help:"Submit, and do not wait."`
