@@ -38,7 +38,7 @@ func (u *use) fit(threads, shared int) {
 // spills are the kernels that may spill, and by how many bytes a thread: each with its reason.
 var spills = map[string]int{
 	"point_grad64_f32": 256, // 64 coordinates and 64 sums a thread are half of all registers before anything is computed
-	"adam_f64":         16,  // bound by memory
+	"adam_f32":         16,  // bound by memory
 	"gemm_big_f32":     16,  // on sm_80: two blocks a multiprocessor, once a tile
 	"point_cost16_f32": 32,  // on sm_80: the assembler's choice, for a block more
 	"point_cost32_f32": 32,
