@@ -60,7 +60,7 @@ func TestRecordedOperations(t *testing.T) {
 		"squares":         {func() { device.ConvSquares(one.Reshape(1).Rows(0, 1), image.Rows(0, 1), result.Rows(0, 1), window) }, one},
 		"log-sum-exp":     {func() { device.LSECols(row.Reshape(m), x, column.Reshape(n), 1) }, row},
 		"plan":            {func() { device.PlanRows(column, x, zeros(d, n), zeros(d, m), row.Reshape(m, 1), 1) }, column},
-		"points":          {func() { device.PointLSE(column.Reshape(n), x, y, column.Reshape(n), device.Cost{Square: 1}, 1) }, column},
+		"points":          {func() { device.PointLSE(column.Reshape(n), x, y, zeros(d, n), device.Cost{Square: 1}, 1) }, column},
 		"product":         {func() { device.Gemm(y, 1, x.N(), x.Rows(0, m).N(), 0) }, y},
 		"resampled":       {func() { device.Bilinear(y.Reshape(2, 3, 200, 50), image, false) }, y},
 		"pooled":          {func() { device.MaxPool(y.Reshape(2, 3, 100, 100), places(d), image, window) }, y},
