@@ -1,6 +1,6 @@
-// Package gaussian holds the closed forms of optimal transport between Gaussians: Bures–Wasserstein distance, the
-// entropic plan with its value, potentials, conditionals and samples, and the debiased Sinkhorn
-// divergence. They are ground truth for solvers, and baselines for learned plans.
+// Package gaussian holds the closed forms of optimal transport between Gaussians: Bures–Wasserstein distance
+// and map, the entropic plan with its value, potentials, conditionals and samples, and the debiased
+// Sinkhorn divergence. They are ground truth for solvers, and baselines for learned plans.
 //
 //	W₂²(p, q) = |m_p − m_q|² + tr A + tr B − 2 tr (A^½ B A^½)^½
 //
@@ -23,8 +23,8 @@
 //
 // # Singular and ill-conditioned covariances
 //
-// Covariances may be singular (Diracs included): the formulas above have no inverse of A or B. A
-// covariance with an eigenvalue below −1e-10 of the largest is refused (ErrCovariance), smaller
+// Covariances may be singular (Diracs included): the formulas above have no inverse of A or B. The
+// map from a singular source alone is not defined, and its error wraps ErrSingular. A covariance with an eigenvalue below −1e-10 of the largest is refused (ErrCovariance), smaller
 // negative ones, and positive ones up to d·2^−52 of the largest, are rounding and count as zero.
 //
 // # Sources

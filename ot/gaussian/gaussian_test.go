@@ -300,6 +300,37 @@ func TestLaws(t *testing.T) {
 	})
 }
 
+// TestMap: T is symmetric, carries p to q, and its cost is W₂².
+func TestMap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, d := range []int{1, 3, 8} {
+		p := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, d, .1)}
+		q := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, max(d-1, 1), 0)} // singular target
+		m, err := gaussian.Map(p, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := distance(mul(mul(m.Linear, p.Cov), m.Linear), q.Cov); e > 1e-12*mat.Trace(q.Cov) {
+			t.Errorf("d = %d: TAT differs from B by %v", d, e)
+		}
+		if e := distance(mat.NewVecDense(d, m.Apply(nil, p.Mean)), mat.NewVecDense(d, q.Mean)); e > 1e-15 {
+			t.Errorf("d = %d: mean off by %v", d, e)
+		}
+		w, _ := gaussian.Wasserstein(p, q)
+		cost := mat.Trace(p.Cov) + mat.Trace(q.Cov) - 2*mat.Trace(mul(m.Linear, p.Cov))
+		for i := range d {
+			cost += (p.Mean[i] - q.Mean[i]) * (p.Mean[i] - q.Mean[i])
+		}
+		if math.Abs(w-cost) > 1e-12*(1+w) {
+			t.Errorf("d = %d: W₂² = %v, the map costs %v", d, w, cost)
+		}
+		plan := solve(t, gaussian.Entropic{Eps: 1e-9}, p, q)
+		if e := distance(plan.Forward, m.Linear); e > 1e-6 {
+			t.Errorf("d = %d: barycentric map at ε = 1e-9 differs by %v", d, e)
+		}
+	}
+}
+
 // TestDensity: exp((f + g − c)/ε) p q is the joint density, at random points.
 func TestDensity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -445,6 +476,7 @@ func TestErrors(t *testing.T) {
 		{solve(nan, ok), gaussian.ErrCovariance, "ot/gaussian: p.Cov[1][1] = NaN: not a covariance"},
 		{solve(ok, neg), gaussian.ErrCovariance, "ot/gaussian: q.Cov has the eigenvalue -1 (largest 1): not a covariance"},
 		{second(gaussian.Entropic{}.Solve(ok, ok)), gaussian.ErrParameter, "ot/gaussian: Eps = 0: must be positive and finite: parameter out of range"},
+		{second(gaussian.Map(gaussian.Normal{Cov: diag(1, 0)}, ok)), gaussian.ErrSingular, "ot/gaussian: p.Cov: no eigenvalue above rounding beside the largest, 1: singular covariance"},
 		{second(gaussian.UVP(diag(1), diag(0))), gaussian.ErrSingular, "ot/gaussian: reference: trace = 0: singular covariance"},
 		{second(gaussian.Empirical(mat.NewDense(1, 2, nil))), gaussian.ErrShape, "ot/gaussian: x is 1×2: needs two rows and a column: sizes do not match"},
 		{second(ok.Sample(nil, 0)), gaussian.ErrParameter, "ot/gaussian: n = 0: must be positive: parameter out of range"},

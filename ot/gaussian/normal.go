@@ -18,7 +18,7 @@ var (
 	ErrShape = fault.ErrShape
 	// ErrCovariance reports a covariance that is not finite or not positive semidefinite.
 	ErrCovariance = fault.Sub("not a covariance", fault.ErrParameter)
-	// ErrSingular reports a covariance whose trace is 0 where it must not be.
+	// ErrSingular reports a covariance that must be invertible, or have a positive trace, and does not.
 	ErrSingular = fault.Sub("singular covariance", fault.ErrParameter)
 	// ErrParameter reports another argument out of range.
 	ErrParameter = fault.ErrParameter
