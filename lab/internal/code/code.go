@@ -140,11 +140,11 @@ func (t *Tree) sum(importPath string) string {
 }
 
 // Assembly is the end of a digest whose code reaches assembly: results may depend on the
-// instruction set of the processor. Equal order of sums would cost nothing (Zen 4, CPU time: plain
-// Go that fuses and sums in 32 lanes takes 0.76 of today's for a dot product, and AVX2 as long as
-// AVX-512), but equal exponentials would: AVX-512 does a row of them in 0.66 of AVX2's time, by
-// instructions that only it has. So each set keeps its own bits and is in the digest;
-// $COUPLING_CPU chooses one where machines must agree.
+// instruction set of the processor. Equal bits would cost speed: sums in one order need not (on
+// Zen 4 plain Go that fuses and sums in 32 lanes takes 0.76 of today's CPU time for a dot product;
+// AVX2 in AVX-512's order was not measured), but AVX-512 does a row of exponentials in 0.66 of
+// AVX2's time by instructions that only it has. So each set keeps its own bits and is in the
+// digest; $COUPLING_CPU chooses one where machines must agree.
 const Assembly = "+asm"
 
 // Experiments returns the digests of the experiments that a package declares, by
