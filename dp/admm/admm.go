@@ -145,28 +145,24 @@ func (a ADMM) run(ctx context.Context, g Graph, specs []Spec) (*Result, error) {
 			spans, edges = append(spans, i+1), 0
 		}
 	}
+	round := func(k int) error {
+		for i := spans[k]; i < spans[k+1]; i++ {
+			c.Ask(i, &questions[i])
+			out, err := nodes[i].Answer(questions[i])
+			if err == nil {
+				err = c.Take(i, out)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for !c.Done {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		var group errgroup.Group
-		group.SetLimit(cmp.Or(a.Workers, runtime.GOMAXPROCS(0)))
-		for k := range len(spans) - 1 {
-			group.Go(func() error {
-				for i := spans[k]; i < spans[k+1]; i++ {
-					c.Ask(i, &questions[i])
-					out, err := nodes[i].Answer(questions[i])
-					if err == nil {
-						err = c.Take(i, out)
-					}
-					if err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		}
-		if err := group.Wait(); err != nil {
+		if err := forEach(len(spans)-1, cmp.Or(a.Workers, runtime.GOMAXPROCS(0)), round); err != nil {
 			return nil, err
 		}
 		if err := c.Update(); err != nil {
@@ -174,4 +170,18 @@ func (a ADMM) run(ctx context.Context, g Graph, specs []Spec) (*Result, error) {
 		}
 	}
 	return c.Result(), nil
+}
+
+// forEach calls f(0), …, f(n−1) on so many goroutines at a time; with one worker on the caller's.
+func forEach(n, workers int, f func(k int) error) error {
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for k := range n {
+		if workers > 1 {
+			group.Go(func() error { return f(k) })
+		} else if err := f(k); err != nil {
+			return err
+		}
+	}
+	return group.Wait()
 }

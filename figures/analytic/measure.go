@@ -3,6 +3,8 @@ package analytic
 import (
 	"runtime"
 	"time"
+
+	"coupling/figures/internal/kit"
 )
 
 // Measured is what one run of a function took: the least of some runs, since all that disturbs it adds.
@@ -20,11 +22,11 @@ func measure(seconds float64, f func() error) (Measured, error) {
 	for k := 0; k < 5 && (k == 0 || time.Since(begin).Seconds() < seconds); k++ {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := cpuSeconds()
+		start := kit.CPUSeconds()
 		if err := f(); err != nil {
 			return Measured{}, err
 		}
-		s := cpuSeconds() - start
+		s := kit.CPUSeconds() - start
 		runtime.ReadMemStats(&after)
 		b := float64(after.TotalAlloc - before.TotalAlloc)
 		if k == 0 {

@@ -44,7 +44,7 @@ func utilityStudy(name, title, shows string) lab.Study[UtilityParams, UtilityOut
 		Name: "dpsinkhorn/" + name, Title: title, Shows: shows,
 		Sizes: map[lab.Preset]string{
 			lab.Smoke: "MNIST, 1500 digits, 300 synthetic ones, ε = 10, a few steps",
-			lab.Quick: "MNIST, 60,000 digits, 2500 synthetic ones, a CNN of a quarter of the width; DP-MERF 1000 features, 200 steps; DP-Sinkhorn " + smallSizes(lab.Quick) + ", at ε = 10, as printed and without noise; one training each",
+			lab.Quick: "MNIST, 60,000 digits, 3000 synthetic ones, a CNN of a quarter of the width; DP-MERF 1000 features, 200 steps; DP-Sinkhorn " + smallSizes(lab.Quick) + ", at ε = 10, as printed and without noise; one training each",
 			lab.Full:  "MNIST, 60,000 digits, 6000 synthetic ones, a CNN of half width; DP-MERF 2000 features, 600 steps; DP-SGD on a small denoiser; DP-Sinkhorn " + smallSizes(lab.Full) + "; five trainings a row of Table 1, 1000 images for the papers' protocols; Fashion-MNIST at ε = 10 alone",
 			lab.Paper: "MNIST and Fashion-MNIST, 60,000 synthetic images, the code's classifiers' widths; DP-MERF 10,000 features; DP-SGD as at full; DP-Sinkhorn 160,000 steps of 50 (500 without noise); five trainings a row of Table 1",
 		},
@@ -109,7 +109,7 @@ const shownImages = 20
 func utilityGrid(set lab.Setting) []UtilityParams {
 	p := set.Preset
 	base := UtilityParams{
-		Most: lab.Pick(p, 1500, 0, 0, 0), Synthetic: lab.Pick(p, 300, 2500, 6000, 60000), Device: set.Device, Data: data.Choose("mnist", "fashion-mnist"),
+		Most: lab.Pick(p, 1500, 0, 0, 0), Synthetic: lab.Pick(p, 300, 3000, 6000, 60000), Device: set.Device, Data: data.Choose("mnist", "fashion-mnist"),
 		Judge: Judge{Width: lab.Pick(p, 4, 8, 16, 32), Epochs: lab.Pick(p, 1, 0, 0, 0), Inception: inception.Chosen(), LeNet: lab.Pick(p, 300, 1000, 6000, 60000), Images: lab.Pick(p, 100, 1000, 2000, 10000), Protocols: lab.Pick(p, 0, 0, 1000, 60000)},
 	}
 	var out []UtilityParams

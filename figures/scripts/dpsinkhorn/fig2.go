@@ -24,7 +24,7 @@ func main() {
 			cells[i].Fashion = false
 			cells[i].Most = 0
 			cells[i].Repeat = 0
-			cells[i].Synthetic = 2500
+			cells[i].Synthetic = 3000
 			cells[i].Device = "cpu"
 		}
 		return cells
