@@ -192,7 +192,9 @@ func tooShort(p lab.Preset) string {
 }
 
 // untrained says why a preset is not asked whether it learns at ε = 10.
-func untrained(p lab.Preset) string { return lab.Pick(p, "3 steps", "3000 steps, which learn on 60,000 images and not on the sample", "", "") }
+func untrained(p lab.Preset) string {
+	return lab.Pick(p, "3 steps", "3000 steps, which learn on 60,000 images and not on the sample", "", "")
+}
 
 // soundness claims that nobody spent more than was asked for.
 func soundness(cells []lab.Result[RecipeParams, RecipeOut]) lab.Claim {
