@@ -40,7 +40,7 @@ import (
 	"coupling/lab"
 )
 
-// ErrLeave, as the cause of a context's end, makes [Executor.Run] return without cancelling its
+// ErrLeave is the cause of a context's end after which [Executor.Run] returns without cancelling its
 // arrays; any other cause cancels them.
 var ErrLeave = errors.New("slurm: the client leaves, its arrays go on")
 

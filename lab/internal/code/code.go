@@ -15,7 +15,6 @@
 package code
 
 import (
-	"coupling/lab/durable"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -30,6 +29,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/modfile"
+
+	"coupling/lab/durable"
 )
 
 // A Tree is the source of one module or more.

@@ -9,7 +9,6 @@ package kernel
 
 import (
 	"context"
-	"coupling/lab/durable"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +19,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"coupling/lab/durable"
 )
 
 // Name is how notebooks call the kernel, and how GoNB installs itself elsewhere.
