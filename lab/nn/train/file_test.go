@@ -1,13 +1,14 @@
 package train
 
 import (
-	"coupling/lab/safetensors"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"coupling/lab/safetensors"
 )
 
 // of is a snapshot of a step, all of whose bytes tell which.

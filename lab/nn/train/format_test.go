@@ -2,7 +2,6 @@ package train
 
 import (
 	"bytes"
-	"coupling/lab/safetensors"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -12,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"coupling/lab/safetensors"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
