@@ -53,7 +53,7 @@ func samplesGrid(set lab.Setting) (out []RecipeParams) {
 func drawSamples(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) {
 	table := lab.Table{Name: "accuracy", Caption: "Accuracy in percent on real test images; in brackets the paper's, at an ε that is " + dpsinkhorn.NotJustified,
 		Header: []string{"data", "steps", "σ", "ε", "signal over noise", "logistic", "MLP", "CNN", "seconds"}}
-	var panels style.Panels
+	panels := style.Panels{Columns: 2}
 	for _, c := range v.Cells {
 		rows, err := artifact.Read(c.Open, "images.npy")
 		if err != nil {
