@@ -8,7 +8,7 @@
 // In words: gradient-error solves small problems in hundreds of bits, so that
 // the error of each way to differentiate is known; precision and plans compare
 // with a solution certified by its marginals; proposition1 compares with exact
-// transport. Times are measured by the cell that compares them, all solvers in
+// transport. Times are processor times, measured by the cell that compares them, all solvers in
 // one run and on one thread, and belong to the machine in its manifest.
 //
 // Plans and losses are those of package ot: T = argmin <T,c> − ε h(T), λ = 1/ε,

@@ -16,9 +16,12 @@ import (
 var launches string
 
 // Counting opens a GPU that computes nothing and counts what is asked of it (the fake driver): steps of any size run at
-// once there. It skips the test where there is no C++ compiler.
+// once there. It skips the test where there is no C++ compiler, and in short tests, since the driver is compiled first.
 func Counting(t testing.TB) *device.Device {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("compiles the fake driver")
+	}
 	path := fakecuda.Build(t)
 	t.Setenv("FAKE_CUDA_IDLE", "1")
 	t.Setenv("FAKE_CUDA_MEMORY", "80000000000")
@@ -35,8 +38,8 @@ func Counting(t testing.TB) *device.Device {
 }
 
 // What an H200 does in a second, for Hold's model: 3 µs to launch a kernel from the host, 1 µs from a graph, 20 µs for a
-// wait and a copy; 4.3 TB/s from memory, 52 TFLOP/s of float32 in products (NVIDIA's data sheet: 4.8 and 67; nine tenths
-// and eight tenths of them).
+// wait and a copy; 4.3 TB/s from memory, 52 TFLOP/s of float32 in products (NVIDIA's data sheet: 4.8 and 67; some nine
+// and eight tenths of them, as a guess).
 const (
 	launchTime, nodeTime, waitTime = 3e-6, 1e-6, 20e-6
 	memoryRate, productRate        = 4.3e12, 52e12
