@@ -156,7 +156,7 @@ func utilityNotes(v utilityView) (out []string) {
 		"DP-SGD trains a class-conditional denoiser of low frequencies on two cores in half a minute; much larger networks, trained for hours on GPUs, do better (Dockhorn et al. 2023).",
 		"The attack guesses members by their distance to the nearest synthetic image: 0.5 is a coin. It knows nothing of training, so that what all methods have in common is how training and test images differ, not a leak.",
 		distanceNote,
-		"After ± is the standard deviation of five trainings, as the paper's means are of five; other numbers are of one. The 95 % interval of the test set alone is ±0.6 points at 90 %.",
+		fmt.Sprintf("After ±, where it is given, is the standard deviation of %d trainings; the paper's means are of five. Other numbers are of one training. The 95 %% interval of a test set of 10,000 alone is ±0.6 points at 90 %%.", len(repeats(v.Cells)[0])),
 	)
 }
 
