@@ -141,11 +141,10 @@ func (t *Tree) sum(importPath string) string {
 }
 
 // Assembly is the end of a digest whose code reaches assembly: results may depend on the
-// instruction set of the processor. Equal bits would cost speed: sums in one order need not (on
-// Zen 4 plain Go that fuses and sums in 32 lanes takes 0.76 of today's CPU time for a dot product;
-// AVX2 in AVX-512's order was not measured), but AVX-512 does a row of exponentials in 0.66 of
-// AVX2's time by instructions that only it has. So each set keeps its own bits and is in the
-// digest; $COUPLING_CPU chooses one where machines must agree.
+// instruction set of the processor. Equal bits would cost speed: AVX-512 takes about as long as
+// AVX2 for a dot product, but two thirds of its time for a row of exponentials, by instructions
+// that only it has (BenchmarkRows of package lab/device/cpu, Dot and RowExpAt, on Zen 4). So each
+// set keeps its own bits and is in the digest; $COUPLING_CPU chooses one where machines must agree.
 const Assembly = "+asm"
 
 // Experiments returns the digests of the experiments that a package declares, by
