@@ -70,3 +70,26 @@ func TestInfeasible(t *testing.T) {
 		t.Error(sol, err)
 	}
 }
+
+// A solve that was cut short has not proved that there is no plan.
+func TestCutShortIsNotInfeasible(t *testing.T) {
+	n := 30
+	c := mat.NewDense(n, n, nil)
+	for i := range n {
+		for j := range n {
+			c.Set(i, j, math.Inf(1))
+			if j == n-1-i || j == n-2-i { // one plan, far from where the solve starts
+				c.Set(i, j, float64(i+j))
+			}
+		}
+	}
+	if _, err := (exact.Simplex{}).Solve(t.Context(), nil, nil, exact.Matrix(c)); err != nil {
+		t.Fatal(err)
+	}
+	for pivots := range 5 {
+		_, err := exact.Simplex{MaxPivots: pivots + 1}.Solve(t.Context(), nil, nil, exact.Matrix(c))
+		if errors.Is(err, exact.ErrInfeasible) {
+			t.Errorf("%d pivots: %v", pivots+1, err)
+		}
+	}
+}

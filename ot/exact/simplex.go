@@ -48,7 +48,7 @@ type Solution struct {
 
 // Solve transports a to b (nil for uniform weights) at the given cost, where +Inf forbids a pair. It returns an error that wraps
 // ErrShape, ErrWeights, ErrUnbalanced or ErrCost for a problem that is none, ErrInfeasible where more than 1e-9 of the mass has no
-// way but forbidden pairs, and the context's error when cancelled.
+// way but forbidden pairs, another error where MaxPivots was reached before that is known, and the context's error when cancelled.
 func (s Simplex) Solve(ctx context.Context, a, b []float64, cost Cost) (*Solution, error) {
 	all, err := checkCost(ctx, cost)
 	if err != nil {
@@ -224,8 +224,11 @@ func (s *simplex) plan(large float64) (Plan, error) {
 			p.Arcs = append(p.Arcs, Arc{i, j, w})
 		}
 	})
-	if lost.hi > massTolerance*all.hi {
-		return p, fmt.Errorf("ot/exact: %v, %.3g of the mass goes by pairs of cost +Inf: %w", s.status, lost.hi/all.hi, ErrInfeasible)
+	if share := lost.hi / all.hi; share > massTolerance {
+		if s.status == PivotLimit { // proves nothing
+			return p, fmt.Errorf("ot/exact: MaxPivots = %d: too few, %.3g of the mass still goes by pairs of cost +Inf", s.pivots, share)
+		}
+		return p, fmt.Errorf("ot/exact: %.3g of the mass has no way but by pairs of cost +Inf: %w", share, ErrInfeasible)
 	}
 	p.sort()
 	return p, nil
