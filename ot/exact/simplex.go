@@ -47,8 +47,8 @@ type Solution struct {
 }
 
 // Solve transports a to b (nil for uniform weights) at the given cost, where +Inf forbids a pair. It returns an error that wraps
-// ErrShape, ErrWeights, ErrUnbalanced or ErrCost for a problem that is none, ErrInfeasible where more than 1e-9 of the mass has no
-// way but forbidden pairs, another error where MaxPivots was reached before that is known, and the context's error when cancelled.
+// ErrShape, ErrWeights, ErrUnbalanced or ErrCost for a problem that is none, ErrInfeasible where more than 1e-9 of the mass must
+// use forbidden pairs, another error where MaxPivots was reached before that is known, and the context's error when cancelled.
 func (s Simplex) Solve(ctx context.Context, a, b []float64, cost Cost) (*Solution, error) {
 	all, err := checkCost(ctx, cost)
 	if err != nil {
@@ -226,9 +226,9 @@ func (s *simplex) plan(large float64) (Plan, error) {
 	})
 	if share := lost.hi / all.hi; share > massTolerance {
 		if s.status == PivotLimit { // proves nothing
-			return p, fmt.Errorf("ot/exact: MaxPivots = %d: too few, %.3g of the mass still goes by pairs of cost +Inf", s.pivots, share)
+			return p, fmt.Errorf("ot/exact: MaxPivots = %d: too few: %.3g of the mass still uses pairs of cost +Inf", s.pivots, share)
 		}
-		return p, fmt.Errorf("ot/exact: %.3g of the mass has no way but by pairs of cost +Inf: %w", share, ErrInfeasible)
+		return p, fmt.Errorf("ot/exact: %.3g of the mass must use pairs of cost +Inf: %w", share, ErrInfeasible)
 	}
 	p.sort()
 	return p, nil
