@@ -4,190 +4,83 @@
 
 package cpu
 
-func asmExp[T Float](_ ISA, dst, x *T, n int) { panic("cpu: no assembly for this architecture") }
+const noAssembly = "cpu: no assembly for this architecture"
 
-func asmPlainMax[T Float](_ ISA, x *T, n int) (top T) {
-	panic("cpu: no assembly for this architecture")
+func asmExp(f form, dst, x ptr, n int)               { panic(noAssembly) }
+func asmPlainMax(f form, x ptr, n int) (top float64) { panic(noAssembly) }
+func asmPlainExpScaled(f form, dst, x ptr, n int, shift, scale float64) (sum float64) {
+	panic(noAssembly)
 }
-
-func asmPlainExpScaled[T Float](_ ISA, dst, x *T, n int, shift, scale T) (sum T) {
-	panic("cpu: no assembly for this architecture")
+func asmPlainSum(f form, x ptr, n int, shift float64) (sum float64)        { panic(noAssembly) }
+func asmPlainExp(f form, dst, x ptr, n int, shift float64) (sum float64)   { panic(noAssembly) }
+func asmPlainLSE(f form, x ptr, n int, start float64) (shift, sum float64) { panic(noAssembly) }
+func asmDenseMax(f form, h, c ptr, n int, inv float64) (top float64)       { panic(noAssembly) }
+func asmDenseExpScaled(f form, dst, h, c ptr, n int, inv float64, shift, scale float64) (sum float64) {
+	panic(noAssembly)
 }
-
-func asmPlainSum[T Float](_ ISA, x *T, n int, shift T) (sum T) {
-	panic("cpu: no assembly for this architecture")
+func asmDenseSum(f form, h, c ptr, n int, inv float64, shift float64) (sum float64) {
+	panic(noAssembly)
 }
-
-func asmPlainExp[T Float](_ ISA, dst, x *T, n int, shift T) (sum T) {
-	panic("cpu: no assembly for this architecture")
+func asmDenseExp(f form, dst, h, c ptr, n int, inv float64, shift float64) (sum float64) {
+	panic(noAssembly)
 }
-
-func asmPlainLSE[T Float](_ ISA, x *T, n int, start T) (shift, sum T) {
-	panic("cpu: no assembly for this architecture")
+func asmDenseLSE(f form, h, c ptr, n int, inv float64, start float64) (shift, sum float64) {
+	panic(noAssembly)
 }
-
-func asmDenseMax[T Float](_ ISA, h, c *T, n int, inv T) (top T) {
-	panic("cpu: no assembly for this architecture")
+func asmDenseLogits(f form, dst, h, c ptr, n int, inv float64) (top float64) { panic(noAssembly) }
+func asmSquareExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64) {
+	panic(noAssembly)
 }
-
-func asmDenseExpScaled[T Float](_ ISA, dst, h, c *T, n int, inv T, shift, scale T) (sum T) {
-	panic("cpu: no assembly for this architecture")
+func asmSquareLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64) {
+	panic(noAssembly)
 }
-
-func asmDenseSum[T Float](_ ISA, h, c *T, n int, inv T, shift T) (sum T) {
-	panic("cpu: no assembly for this architecture")
+func asmSquareLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64) {
+	panic(noAssembly)
 }
-
-func asmDenseExp[T Float](_ ISA, dst, h, c *T, n int, inv T, shift T) (sum T) {
-	panic("cpu: no assembly for this architecture")
+func asmManhattanExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64) {
+	panic(noAssembly)
 }
-
-func asmDenseLSE[T Float](_ ISA, h, c *T, n int, inv T, start T) (shift, sum T) {
-	panic("cpu: no assembly for this architecture")
+func asmManhattanLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64) {
+	panic(noAssembly)
 }
-
-func asmDenseLogits[T Float](_ ISA, dst, h, c *T, n int, inv T) (top T) {
-	panic("cpu: no assembly for this architecture")
+func asmManhattanLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64) {
+	panic(noAssembly)
 }
-
-func asmSquareExp[T Float](_ ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T, shift T) (sum T) {
-	panic("cpu: no assembly for this architecture")
+func asmMixedExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64) {
+	panic(noAssembly)
 }
-
-func asmSquareLSE[T Float](_ ISA, h, y, x *T, n, stride, dim int, mix, inv T, start T) (shift, sum T) {
-	panic("cpu: no assembly for this architecture")
+func asmMixedLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64) {
+	panic(noAssembly)
 }
-
-func asmSquareLogits[T Float](_ ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T) (top T) {
-	panic("cpu: no assembly for this architecture")
+func asmMixedLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64) {
+	panic(noAssembly)
 }
-
-func asmManhattanExp[T Float](_ ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T, shift T) (sum T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmManhattanLSE[T Float](_ ISA, h, y, x *T, n, stride, dim int, mix, inv T, start T) (shift, sum T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmManhattanLogits[T Float](_ ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T) (top T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmMixedExp[T Float](_ ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T, shift T) (sum T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmMixedLSE[T Float](_ ISA, h, y, x *T, n, stride, dim int, mix, inv T, start T) (shift, sum T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmMixedLogits[T Float](_ ISA, dst, h, y, x *T, n, stride, dim int, mix, inv T) (top T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmSquareCost[T Float](_ ISA, dst, y, x *T, n, stride, dim int, mix T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmManhattanCost[T Float](_ ISA, dst, y, x *T, n, stride, dim int, mix T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmMixedCost[T Float](_ ISA, dst, y, x *T, n, stride, dim int, mix T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmColLSE[T Float](_ ISA, top, sum, c *T, n int, from, inv T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmAxpy[T Float](_ ISA, y, x *T, n int, alpha T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmScale[T Float](_ ISA, dst, x *T, n int, alpha T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmMul[T Float](_ ISA, dst, x, y *T, n int) { panic("cpu: no assembly for this architecture") }
-
-func asmDiv[T Float](_ ISA, dst, x, y *T, n int) { panic("cpu: no assembly for this architecture") }
-
-func asmSilu[T Float](_ ISA, dst, x *T, n int) { panic("cpu: no assembly for this architecture") }
-
-func asmSiluSlope[T Float](_ ISA, dst, x, dy *T, n int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmSum[T Float](_ ISA, x *T, n int) (sum T) { panic("cpu: no assembly for this architecture") }
-
-func asmDot[T Float](_ ISA, x, y *T, n int) (sum T) { panic("cpu: no assembly for this architecture") }
-
-func asmL1diff[T Float](_ ISA, x, y *T, n int) (sum T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmDotSign[T Float](_ ISA, t, y *T, n int, x T) (sum T) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmDot4[T Float](_ ISA, out, m, x *T, n, stride int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmAxpy4[T Float](_ ISA, y, m, w *T, n, stride int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmTileMul[T Float](_ ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmTileSquare[T Float](_ ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmTileAbs[T Float](_ ISA, c, a, b *T, depth, stride, rowStep, depthStep int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmTapsTall[T Float](_ ISA, c, a, b *T, groups, steps *int, depth, step int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmTapsShort[T Float](_ ISA, c, a, b *T, groups, steps *int, depth, step int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmTapsWide[T Float](_ ISA, c, a, b *T, groups, steps *int, depth, step int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmTransposeStrip[T Float](_ ISA, dst, src *T, dstStride, srcStride, blocks int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmMixedDot4(_ ISA, out *float64, m *float32, x *float64, n, stride int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmMixedAxpy4(_ ISA, y *float64, m *float32, w *float64, n, stride int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmMixedDot(_ ISA, x *float32, y *float64, n int) (sum float64) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmMixedAxpy(_ ISA, y *float64, x *float32, n int, alpha float64) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmWiden(_ ISA, dst *float64, x *float32, n int) {
-	panic("cpu: no assembly for this architecture")
-}
-
-func asmNarrow(_ ISA, dst *float32, x *float64, n int, alpha float64) {
-	panic("cpu: no assembly for this architecture")
-}
+func asmSquareCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)     { panic(noAssembly) }
+func asmManhattanCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)  { panic(noAssembly) }
+func asmMixedCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)      { panic(noAssembly) }
+func asmColLSE(f form, top, sum, c ptr, n int, from, inv float64)              { panic(noAssembly) }
+func asmAxpy(f form, y, x ptr, n int, alpha float64)                           { panic(noAssembly) }
+func asmScale(f form, dst, x ptr, n int, alpha float64)                        { panic(noAssembly) }
+func asmMul(f form, dst, x, y ptr, n int)                                      { panic(noAssembly) }
+func asmDiv(f form, dst, x, y ptr, n int)                                      { panic(noAssembly) }
+func asmSilu(f form, dst, x ptr, n int)                                        { panic(noAssembly) }
+func asmSiluSlope(f form, dst, x, dy ptr, n int)                               { panic(noAssembly) }
+func asmSum(f form, x ptr, n int) (sum float64)                                { panic(noAssembly) }
+func asmDot(f form, x, y ptr, n int) (sum float64)                             { panic(noAssembly) }
+func asmL1diff(f form, x, y ptr, n int) (sum float64)                          { panic(noAssembly) }
+func asmDotSign(f form, t, y ptr, n int, x float64) (sum float64)              { panic(noAssembly) }
+func asmDot4(f form, out, m, x ptr, n, stride int)                             { panic(noAssembly) }
+func asmAxpy4(f form, y, m, w ptr, n, stride int)                              { panic(noAssembly) }
+func asmTileMul(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)    { panic(noAssembly) }
+func asmTileSquare(f form, c, a, b ptr, depth, stride, rowStep, depthStep int) { panic(noAssembly) }
+func asmTileAbs(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)    { panic(noAssembly) }
+func asmTapsTall(f form, c, a, b ptr, groups, steps *int, depth, step int)     { panic(noAssembly) }
+func asmTapsShort(f form, c, a, b ptr, groups, steps *int, depth, step int)    { panic(noAssembly) }
+func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step int)     { panic(noAssembly) }
+func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, blocks int) { panic(noAssembly) }
+func asmMixedDot4(f form, out ptr, m ptr, x ptr, n, stride int)                { panic(noAssembly) }
+func asmMixedAxpy4(f form, y ptr, m ptr, w ptr, n, stride int)                 { panic(noAssembly) }
+func asmMixedDot(f form, x ptr, y ptr, n int) (sum float64)                    { panic(noAssembly) }
+func asmMixedAxpy(f form, y ptr, x ptr, n int, alpha float64)                  { panic(noAssembly) }
+func asmWiden(f form, dst ptr, x ptr, n int)                                   { panic(noAssembly) }
+func asmNarrow(f form, dst ptr, x ptr, n int, alpha float64)                   { panic(noAssembly) }

@@ -21,8 +21,8 @@ func (k Kernels[T]) ColStart(top, sum []T) {
 func (k Kernels[T]) ColAdd(top, sum, c []T, g, inv T) {
 	same("ColAdd", "top", len(top), "sum", len(sum))
 	same("ColAdd", "top", len(top), "c", len(c))
-	if isa := k.isa(); isa != Generic {
-		asmColLSE(isa, at(top), at(sum), at(c), len(c), g, inv)
+	if f := k.form(); f != plain {
+		asmColLSE(f, at(top), at(sum), at(c), len(c), float64(g), float64(inv))
 		return
 	}
 	for j, v := range c {

@@ -2,15 +2,15 @@
 
 #include "textflag.h"
 
-// func colLSE64AVX512(top *float64, sum *float64, c *float64, n int, from float64, inv float64)
+// func colLSE64AVX512(f uint8, top *float64, sum *float64, c *float64, n int, from float64, inv float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·colLSE64AVX512(SB), NOSPLIT, $0-48
-	MOVQ         top+0(FP), AX
-	MOVQ         sum+8(FP), CX
-	MOVQ         c+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSD from+32(FP), Z0
-	VBROADCASTSD inv+40(FP), Z1
+TEXT ·colLSE64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         top+8(FP), AX
+	MOVQ         sum+16(FP), CX
+	MOVQ         c+24(FP), DX
+	MOVQ         n+32(FP), BX
+	VBROADCASTSD from+40(FP), Z0
+	VBROADCASTSD inv+48(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
 	VMOVUPD      expRoots64<>+0(SB), Z4
@@ -360,15 +360,15 @@ DATA one64<>+48(SB)/8, $0x3ff0000000000000
 DATA one64<>+56(SB)/8, $0x3ff0000000000000
 GLOBL one64<>(SB), RODATA|NOPTR, $64
 
-// func colLSE64AVX2(top *float64, sum *float64, c *float64, n int, from float64, inv float64)
+// func colLSE64AVX2(f uint8, top *float64, sum *float64, c *float64, n int, from float64, inv float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·colLSE64AVX2(SB), NOSPLIT, $0-48
-	MOVQ         top+0(FP), AX
-	MOVQ         sum+8(FP), CX
-	MOVQ         c+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSD from+32(FP), Y0
-	VBROADCASTSD inv+40(FP), Y1
+TEXT ·colLSE64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         top+8(FP), AX
+	MOVQ         sum+16(FP), CX
+	MOVQ         c+24(FP), DX
+	MOVQ         n+32(FP), BX
+	VBROADCASTSD from+40(FP), Y0
+	VBROADCASTSD inv+48(FP), Y1
 	XORQ         SI, SI
 	SUBQ         $0x0000000c, BX
 	JL           skip2
@@ -773,15 +773,19 @@ DATA window64<>+48(SB)/8, $0x0000000000000000
 DATA window64<>+56(SB)/8, $0x0000000000000000
 GLOBL window64<>(SB), RODATA|NOPTR, $64
 
-// func colLSE32AVX512(top *float32, sum *float32, c *float32, n int, from float32, inv float32)
+// func colLSE32AVX512(f uint8, top *float32, sum *float32, c *float32, n int, from float64, inv float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·colLSE32AVX512(SB), NOSPLIT, $0-40
-	MOVQ         top+0(FP), AX
-	MOVQ         sum+8(FP), CX
-	MOVQ         c+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSS from+32(FP), Z0
-	VBROADCASTSS inv+36(FP), Z1
+TEXT ·colLSE32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         top+8(FP), AX
+	MOVQ         sum+16(FP), CX
+	MOVQ         c+24(FP), DX
+	MOVQ         n+32(FP), BX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    from+40(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    inv+48(FP), X1, X1
+	VBROADCASTSS X1, Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
 	VMOVUPS      expRoots32<>+0(SB), Z4
@@ -1147,15 +1151,19 @@ DATA one32<>+56(SB)/4, $0x3f800000
 DATA one32<>+60(SB)/4, $0x3f800000
 GLOBL one32<>(SB), RODATA|NOPTR, $64
 
-// func colLSE32AVX2(top *float32, sum *float32, c *float32, n int, from float32, inv float32)
+// func colLSE32AVX2(f uint8, top *float32, sum *float32, c *float32, n int, from float64, inv float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·colLSE32AVX2(SB), NOSPLIT, $0-40
-	MOVQ         top+0(FP), AX
-	MOVQ         sum+8(FP), CX
-	MOVQ         c+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSS from+32(FP), Y0
-	VBROADCASTSS inv+36(FP), Y1
+TEXT ·colLSE32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         top+8(FP), AX
+	MOVQ         sum+16(FP), CX
+	MOVQ         c+24(FP), DX
+	MOVQ         n+32(FP), BX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    from+40(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    inv+48(FP), X1, X1
+	VBROADCASTSS X1, Y1
 	XORQ         SI, SI
 	SUBQ         $0x00000018, BX
 	JL           skip2

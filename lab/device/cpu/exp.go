@@ -10,8 +10,8 @@ import "math"
 // NaN gives NaN, an overflow +Inf.
 func (k Kernels[T]) Exp(dst, x []T) {
 	same("Exp", "dst", len(dst), "x", len(x))
-	if isa := k.isa(); isa != Generic {
-		asmExp(isa, at(dst), at(x), len(x))
+	if f := k.form(); f != plain {
+		asmExp(f, at(dst), at(x), len(x))
 		return
 	}
 	for j, v := range x {
@@ -22,8 +22,8 @@ func (k Kernels[T]) Exp(dst, x []T) {
 // ExpAt writes e^(x−shift) to dst, which may be x, and returns the sum.
 func (k Kernels[T]) ExpAt(dst, x []T, shift T) (sum T) {
 	same("ExpAt", "dst", len(dst), "x", len(x))
-	if isa := k.isa(); isa != Generic {
-		return asmPlainExp(isa, at(dst), at(x), len(x), shift)
+	if f := k.form(); f != plain {
+		return T(asmPlainExp(f, at(dst), at(x), len(x), float64(shift)))
 	}
 	for j, v := range x {
 		dst[j] = plainExp(v - shift)
@@ -37,8 +37,8 @@ func (k Kernels[T]) ExpAt(dst, x []T, shift T) (sum T) {
 // that are large against ε cancel before they are multiplied.
 func (k Kernels[T]) ExpScaled(dst, x []T, shift, scale T) (sum T) {
 	same("ExpScaled", "dst", len(dst), "x", len(x))
-	if isa := k.isa(); isa != Generic {
-		return asmPlainExpScaled(isa, at(dst), at(x), len(x), shift, scale)
+	if f := k.form(); f != plain {
+		return T(asmPlainExpScaled(f, at(dst), at(x), len(x), float64(shift), float64(scale)))
 	}
 	for j, v := range x {
 		dst[j] = plainExp((v - shift) * scale)
@@ -49,8 +49,8 @@ func (k Kernels[T]) ExpScaled(dst, x []T, shift, scale T) (sum T) {
 
 // SumExpAt returns Σ e^(x−shift).
 func (k Kernels[T]) SumExpAt(x []T, shift T) (sum T) {
-	if isa := k.isa(); isa != Generic {
-		return asmPlainSum(isa, at(x), len(x), shift)
+	if f := k.form(); f != plain {
+		return T(asmPlainSum(f, at(x), len(x), float64(shift)))
 	}
 	for _, v := range x {
 		sum += plainExp(v - shift)
@@ -61,8 +61,8 @@ func (k Kernels[T]) SumExpAt(x []T, shift T) (sum T) {
 // LogSumExp returns log Σ e^x, −Inf for no elements and for nothing but −Inf.
 // It reads x once. Any NaN, and +Inf, gives NaN.
 func (k Kernels[T]) LogSumExp(x []T) T {
-	if isa := k.isa(); isa != Generic {
-		return onePass(startAt(x, 0), func(start T) (T, T) { return asmPlainLSE(isa, at(x), len(x), start) })
+	if f := k.form(); f != plain {
+		return onePass(startAt(x, 0), func(start float64) (shift, sum float64) { return asmPlainLSE(f, at(x), len(x), start) })
 	}
 	top := k.Max(x)
 	return logSum(top, k.SumExpAt(x, finite(top)))
@@ -90,12 +90,12 @@ func plainExp[T Float](x T) T {
 // onePass is the log-sum-exp of a pass whose shift begins at start, the first
 // argument: sums are then at least 1. Where they are not, start was rounded
 // another way, and arguments are so large that this counts.
-func onePass[T Float](start T, pass func(start T) (shift, sum T)) T {
-	shift, sum := pass(start)
+func onePass[T Float](start T, pass func(start float64) (shift, sum float64)) T {
+	shift, sum := pass(float64(start))
 	if sum < 0.5 {
-		shift, sum = pass(leastFinite[T]())
+		shift, sum = pass(float64(leastFinite[T]()))
 	}
-	return logSum(shift, sum)
+	return logSum(T(shift), T(sum))
 }
 
 // startAt is where the running shift begins: the first argument, h − p, if it

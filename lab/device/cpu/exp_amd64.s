@@ -2,12 +2,12 @@
 
 #include "textflag.h"
 
-// func exp64AVX512(dst *float64, x *float64, n int)
+// func exp64AVX512(f uint8, dst *float64, x *float64, n int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·exp64AVX512(SB), NOSPLIT, $0-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
+TEXT ·exp64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
 	VBROADCASTSD expShift1664<>+0(SB), Z0
 	VBROADCASTSD expLo64<>+0(SB), Z1
 	VMOVUPD      expRootsExact64<>+0(SB), Z2
@@ -302,12 +302,12 @@ DATA expWideA64<>+48(SB)/8, $0x3fe62e42fefa39f3
 DATA expWideA64<>+56(SB)/8, $0x3fe62e42fefa39f3
 GLOBL expWideA64<>(SB), RODATA|NOPTR, $64
 
-// func exp64AVX2(dst *float64, x *float64, n int)
+// func exp64AVX2(f uint8, dst *float64, x *float64, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·exp64AVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
+TEXT ·exp64AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ n+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x00000010, DX
 	JL   skip2
@@ -672,12 +672,12 @@ DATA window64<>+48(SB)/8, $0x0000000000000000
 DATA window64<>+56(SB)/8, $0x0000000000000000
 GLOBL window64<>(SB), RODATA|NOPTR, $64
 
-// func exp32AVX512(dst *float32, x *float32, n int)
+// func exp32AVX512(f uint8, dst *float32, x *float32, n int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·exp32AVX512(SB), NOSPLIT, $0-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
+TEXT ·exp32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
 	VBROADCASTSS expShift1632<>+0(SB), Z0
 	VBROADCASTSS expLo32<>+0(SB), Z1
 	VMOVUPS      expRootsExact32<>+0(SB), Z2
@@ -985,12 +985,12 @@ DATA expWideA32<>+56(SB)/4, $0x3f317218
 DATA expWideA32<>+60(SB)/4, $0x3f317218
 GLOBL expWideA32<>(SB), RODATA|NOPTR, $64
 
-// func exp32AVX2(dst *float32, x *float32, n int)
+// func exp32AVX2(f uint8, dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·exp32AVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
+TEXT ·exp32AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ n+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x00000020, DX
 	JL   skip2

@@ -112,7 +112,7 @@ func (j job[T]) check() {
 
 func (g *Gemm[T]) run(j job[T]) {
 	j.check()
-	t := tileOf[T](g.isa())
+	t := tileOf(g.Kernels)
 	depth := min(gemmDepth, j.a.Cols)
 	rows := ceil(min(gemmRows, j.a.Rows), t.rows)
 	cols := ceil(min(gemmCols, j.b.Cols), t.cols)
@@ -151,7 +151,7 @@ func (g *Gemm[T]) block(t tile[T], j job[T], m, mn, n, nn, kn int) {
 				continue
 			}
 			clear(edge[:t.rows*t.cols])
-			t.run(j.op, &edge[0], a, b, kn, t.cols)
+			t.run(j.op, ptr(&edge[0]), a, b, kn, t.cols)
 			for r := range rows {
 				for q := range cols {
 					c[r*j.c.RowStride+q] += edge[r*t.cols+q]

@@ -2,17 +2,17 @@
 
 #include "textflag.h"
 
-// func tileMul64AVX512(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
+// func tileMul64AVX512(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·tileMul64AVX512(SB), NOSPLIT, $0-56
-	MOVQ       c+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+16(FP), DX
-	MOVQ       depth+24(FP), BX
-	MOVQ       stride+32(FP), SI
-	MOVQ       rowStep+40(FP), DI
+TEXT ·tileMul64AVX512(SB), NOSPLIT, $0-64
+	MOVQ       c+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       b+24(FP), DX
+	MOVQ       depth+32(FP), BX
+	MOVQ       stride+40(FP), SI
+	MOVQ       rowStep+48(FP), DI
 	SHLQ       $0x03, DI
-	MOVQ       depthStep+48(FP), R8
+	MOVQ       depthStep+56(FP), R8
 	SHLQ       $0x03, R8
 	VXORPS     Z0, Z0, Z0
 	VXORPS     Z1, Z1, Z1
@@ -193,17 +193,17 @@ depths2:
 	VZEROUPPER
 	RET
 
-// func tileMul64AVX2(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
+// func tileMul64AVX2(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tileMul64AVX2(SB), NOSPLIT, $0-56
-	MOVQ       c+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+16(FP), DX
-	MOVQ       depth+24(FP), BX
-	MOVQ       stride+32(FP), SI
-	MOVQ       rowStep+40(FP), DI
+TEXT ·tileMul64AVX2(SB), NOSPLIT, $0-64
+	MOVQ       c+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       b+24(FP), DX
+	MOVQ       depth+32(FP), BX
+	MOVQ       stride+40(FP), SI
+	MOVQ       rowStep+48(FP), DI
 	SHLQ       $0x03, DI
-	MOVQ       depthStep+48(FP), R8
+	MOVQ       depthStep+56(FP), R8
 	SHLQ       $0x03, R8
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
@@ -294,17 +294,17 @@ depths2:
 	VZEROUPPER
 	RET
 
-// func tileMul32AVX512(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+// func tileMul32AVX512(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·tileMul32AVX512(SB), NOSPLIT, $0-56
-	MOVQ       c+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+16(FP), DX
-	MOVQ       depth+24(FP), BX
-	MOVQ       stride+32(FP), SI
-	MOVQ       rowStep+40(FP), DI
+TEXT ·tileMul32AVX512(SB), NOSPLIT, $0-64
+	MOVQ       c+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       b+24(FP), DX
+	MOVQ       depth+32(FP), BX
+	MOVQ       stride+40(FP), SI
+	MOVQ       rowStep+48(FP), DI
 	SHLQ       $0x02, DI
-	MOVQ       depthStep+48(FP), R8
+	MOVQ       depthStep+56(FP), R8
 	SHLQ       $0x02, R8
 	VXORPS     Z0, Z0, Z0
 	VXORPS     Z1, Z1, Z1
@@ -485,17 +485,17 @@ depths2:
 	VZEROUPPER
 	RET
 
-// func tileMul32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+// func tileMul32AVX2(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tileMul32AVX2(SB), NOSPLIT, $0-56
-	MOVQ       c+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+16(FP), DX
-	MOVQ       depth+24(FP), BX
-	MOVQ       stride+32(FP), SI
-	MOVQ       rowStep+40(FP), DI
+TEXT ·tileMul32AVX2(SB), NOSPLIT, $0-64
+	MOVQ       c+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       b+24(FP), DX
+	MOVQ       depth+32(FP), BX
+	MOVQ       stride+40(FP), SI
+	MOVQ       rowStep+48(FP), DI
 	SHLQ       $0x02, DI
-	MOVQ       depthStep+48(FP), R8
+	MOVQ       depthStep+56(FP), R8
 	SHLQ       $0x02, R8
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
@@ -586,17 +586,17 @@ depths2:
 	VZEROUPPER
 	RET
 
-// func tileSquare64AVX512(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
+// func tileSquare64AVX512(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·tileSquare64AVX512(SB), NOSPLIT, $0-56
-	MOVQ       c+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+16(FP), DX
-	MOVQ       depth+24(FP), BX
-	MOVQ       stride+32(FP), SI
-	MOVQ       rowStep+40(FP), DI
+TEXT ·tileSquare64AVX512(SB), NOSPLIT, $0-64
+	MOVQ       c+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       b+24(FP), DX
+	MOVQ       depth+32(FP), BX
+	MOVQ       stride+40(FP), SI
+	MOVQ       rowStep+48(FP), DI
 	SHLQ       $0x03, DI
-	MOVQ       depthStep+48(FP), R8
+	MOVQ       depthStep+56(FP), R8
 	SHLQ       $0x03, R8
 	VXORPS     Z0, Z0, Z0
 	VXORPS     Z1, Z1, Z1
@@ -801,17 +801,17 @@ depths2:
 	VZEROUPPER
 	RET
 
-// func tileSquare64AVX2(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
+// func tileSquare64AVX2(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tileSquare64AVX2(SB), NOSPLIT, $0-56
-	MOVQ       c+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+16(FP), DX
-	MOVQ       depth+24(FP), BX
-	MOVQ       stride+32(FP), SI
-	MOVQ       rowStep+40(FP), DI
+TEXT ·tileSquare64AVX2(SB), NOSPLIT, $0-64
+	MOVQ       c+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       b+24(FP), DX
+	MOVQ       depth+32(FP), BX
+	MOVQ       stride+40(FP), SI
+	MOVQ       rowStep+48(FP), DI
 	SHLQ       $0x03, DI
-	MOVQ       depthStep+48(FP), R8
+	MOVQ       depthStep+56(FP), R8
 	SHLQ       $0x03, R8
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
@@ -914,17 +914,17 @@ depths2:
 	VZEROUPPER
 	RET
 
-// func tileSquare32AVX512(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+// func tileSquare32AVX512(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·tileSquare32AVX512(SB), NOSPLIT, $0-56
-	MOVQ       c+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+16(FP), DX
-	MOVQ       depth+24(FP), BX
-	MOVQ       stride+32(FP), SI
-	MOVQ       rowStep+40(FP), DI
+TEXT ·tileSquare32AVX512(SB), NOSPLIT, $0-64
+	MOVQ       c+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       b+24(FP), DX
+	MOVQ       depth+32(FP), BX
+	MOVQ       stride+40(FP), SI
+	MOVQ       rowStep+48(FP), DI
 	SHLQ       $0x02, DI
-	MOVQ       depthStep+48(FP), R8
+	MOVQ       depthStep+56(FP), R8
 	SHLQ       $0x02, R8
 	VXORPS     Z0, Z0, Z0
 	VXORPS     Z1, Z1, Z1
@@ -1129,17 +1129,17 @@ depths2:
 	VZEROUPPER
 	RET
 
-// func tileSquare32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+// func tileSquare32AVX2(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tileSquare32AVX2(SB), NOSPLIT, $0-56
-	MOVQ       c+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+16(FP), DX
-	MOVQ       depth+24(FP), BX
-	MOVQ       stride+32(FP), SI
-	MOVQ       rowStep+40(FP), DI
+TEXT ·tileSquare32AVX2(SB), NOSPLIT, $0-64
+	MOVQ       c+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       b+24(FP), DX
+	MOVQ       depth+32(FP), BX
+	MOVQ       stride+40(FP), SI
+	MOVQ       rowStep+48(FP), DI
 	SHLQ       $0x02, DI
-	MOVQ       depthStep+48(FP), R8
+	MOVQ       depthStep+56(FP), R8
 	SHLQ       $0x02, R8
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
@@ -1242,17 +1242,17 @@ depths2:
 	VZEROUPPER
 	RET
 
-// func tileAbs64AVX512(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
+// func tileAbs64AVX512(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·tileAbs64AVX512(SB), NOSPLIT, $0-56
-	MOVQ       c+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+16(FP), DX
-	MOVQ       depth+24(FP), BX
-	MOVQ       stride+32(FP), SI
-	MOVQ       rowStep+40(FP), DI
+TEXT ·tileAbs64AVX512(SB), NOSPLIT, $0-64
+	MOVQ       c+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       b+24(FP), DX
+	MOVQ       depth+32(FP), BX
+	MOVQ       stride+40(FP), SI
+	MOVQ       rowStep+48(FP), DI
 	SHLQ       $0x03, DI
-	MOVQ       depthStep+48(FP), R8
+	MOVQ       depthStep+56(FP), R8
 	SHLQ       $0x03, R8
 	VXORPS     Z0, Z0, Z0
 	VXORPS     Z1, Z1, Z1
@@ -1491,17 +1491,17 @@ DATA absMask64<>+48(SB)/8, $0x7fffffffffffffff
 DATA absMask64<>+56(SB)/8, $0x7fffffffffffffff
 GLOBL absMask64<>(SB), RODATA|NOPTR, $64
 
-// func tileAbs64AVX2(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
+// func tileAbs64AVX2(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 // Requires: AVX, MMX+
-TEXT ·tileAbs64AVX2(SB), NOSPLIT, $0-56
-	MOVQ       c+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+16(FP), DX
-	MOVQ       depth+24(FP), BX
-	MOVQ       stride+32(FP), SI
-	MOVQ       rowStep+40(FP), DI
+TEXT ·tileAbs64AVX2(SB), NOSPLIT, $0-64
+	MOVQ       c+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       b+24(FP), DX
+	MOVQ       depth+32(FP), BX
+	MOVQ       stride+40(FP), SI
+	MOVQ       rowStep+48(FP), DI
 	SHLQ       $0x03, DI
-	MOVQ       depthStep+48(FP), R8
+	MOVQ       depthStep+56(FP), R8
 	SHLQ       $0x03, R8
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
@@ -1616,17 +1616,17 @@ depths2:
 	VZEROUPPER
 	RET
 
-// func tileAbs32AVX512(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+// func tileAbs32AVX512(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·tileAbs32AVX512(SB), NOSPLIT, $0-56
-	MOVQ       c+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+16(FP), DX
-	MOVQ       depth+24(FP), BX
-	MOVQ       stride+32(FP), SI
-	MOVQ       rowStep+40(FP), DI
+TEXT ·tileAbs32AVX512(SB), NOSPLIT, $0-64
+	MOVQ       c+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       b+24(FP), DX
+	MOVQ       depth+32(FP), BX
+	MOVQ       stride+40(FP), SI
+	MOVQ       rowStep+48(FP), DI
 	SHLQ       $0x02, DI
-	MOVQ       depthStep+48(FP), R8
+	MOVQ       depthStep+56(FP), R8
 	SHLQ       $0x02, R8
 	VXORPS     Z0, Z0, Z0
 	VXORPS     Z1, Z1, Z1
@@ -1873,17 +1873,17 @@ DATA absMask32<>+56(SB)/4, $0x7fffffff
 DATA absMask32<>+60(SB)/4, $0x7fffffff
 GLOBL absMask32<>(SB), RODATA|NOPTR, $64
 
-// func tileAbs32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+// func tileAbs32AVX2(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 // Requires: AVX, MMX+
-TEXT ·tileAbs32AVX2(SB), NOSPLIT, $0-56
-	MOVQ       c+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+16(FP), DX
-	MOVQ       depth+24(FP), BX
-	MOVQ       stride+32(FP), SI
-	MOVQ       rowStep+40(FP), DI
+TEXT ·tileAbs32AVX2(SB), NOSPLIT, $0-64
+	MOVQ       c+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       b+24(FP), DX
+	MOVQ       depth+32(FP), BX
+	MOVQ       stride+40(FP), SI
+	MOVQ       rowStep+48(FP), DI
 	SHLQ       $0x02, DI
-	MOVQ       depthStep+48(FP), R8
+	MOVQ       depthStep+56(FP), R8
 	SHLQ       $0x02, R8
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1

@@ -30,6 +30,26 @@ func (k Kernels[T]) isa() ISA {
 	return isa
 }
 
+// A form is an instruction set for an element type. The assembly has each kernel in every form but plain, and one
+// function asmX that jumps to the form it is given; scalars pass through it as float64, which is exact.
+type form uint8
+
+const (
+	plain form = iota // in Go
+	form32AVX2
+	form32AVX512
+	form64AVX2
+	form64AVX512
+)
+
+func (k Kernels[T]) form() form {
+	f := form(k.isa() - Generic)
+	if f != plain && is64[T]() {
+		f += form64AVX2 - form32AVX2
+	}
+	return f
+}
+
 func refuse(isa ISA) {
 	if isa == refused {
 		panic(errActive)
@@ -48,8 +68,10 @@ func mismatch(kernel, a string, n int, b string, m int) {
 	panic(fmt.Sprintf("cpu: %s: len(%s) = %d, len(%s) = %d: must be equal", kernel, a, n, b, m))
 }
 
+type ptr = unsafe.Pointer
+
 // at is the address of the first element, also of an empty slice.
-func at[T Float](x []T) *T { return unsafe.SliceData(x) }
+func at[T Float](x []T) ptr { return ptr(unsafe.SliceData(x)) }
 
 func minusInf[T Float]() T { return T(math.Inf(-1)) }
 

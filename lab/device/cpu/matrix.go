@@ -8,10 +8,10 @@ import "fmt"
 // Gemv writes the products y_i = Σ_j a_ij·x_j of len(y) rows with x to y.
 func (k Kernels[T]) Gemv(y, a []T, stride int, x []T) {
 	matrix("Gemv", a, len(y), len(x), stride)
-	isa, i := k.isa(), 0
-	if isa != Generic {
+	f, i := k.form(), 0
+	if f != plain {
 		for ; i+4 <= len(y); i += 4 {
-			asmDot4(isa, &y[i], at(a[i*stride:]), at(x), len(x), stride)
+			asmDot4(f, ptr(&y[i]), at(a[i*stride:]), at(x), len(x), stride)
 		}
 	}
 	for ; i < len(y); i++ {
@@ -24,10 +24,10 @@ func (k Kernels[T]) Gemv(y, a []T, stride int, x []T) {
 // a barycentre.
 func (k Kernels[T]) GemvT(y, a []T, stride int, w []T) {
 	matrix("GemvT", a, len(w), len(y), stride)
-	isa, i := k.isa(), 0
-	if isa != Generic {
+	f, i := k.form(), 0
+	if f != plain {
 		for ; i+4 <= len(w); i += 4 {
-			asmAxpy4(isa, at(y), at(a[i*stride:]), &w[i], len(y), stride)
+			asmAxpy4(f, at(y), at(a[i*stride:]), ptr(&w[i]), len(y), stride)
 		}
 	}
 	for ; i < len(w); i++ {

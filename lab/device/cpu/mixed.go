@@ -8,7 +8,7 @@ type Mixed struct {
 	ISA ISA
 }
 
-func (k Mixed) isa() ISA { return Kernels[float64](k).isa() }
+func (k Mixed) form() form { return Kernels[float64](k).form() }
 
 // leastNormal32 is the least normal float32.
 const leastNormal32 = 0x1p-126
@@ -18,8 +18,8 @@ const leastNormal32 = 0x1p-126
 // and never negative.
 func (k Mixed) Narrow(dst []float32, alpha float64, x []float64) {
 	same("Narrow", "dst", len(dst), "x", len(x))
-	if isa := k.isa(); isa != Generic {
-		asmNarrow(isa, at(dst), at(x), len(x), alpha)
+	if f := k.form(); f != plain {
+		asmNarrow(f, at(dst), at(x), len(x), alpha)
 		return
 	}
 	for j, v := range x {
@@ -33,8 +33,8 @@ func (k Mixed) Narrow(dst []float32, alpha float64, x []float64) {
 // Widen writes x to dst.
 func (k Mixed) Widen(dst []float64, x []float32) {
 	same("Widen", "dst", len(dst), "x", len(x))
-	if isa := k.isa(); isa != Generic {
-		asmWiden(isa, at(dst), at(x), len(x))
+	if f := k.form(); f != plain {
+		asmWiden(f, at(dst), at(x), len(x))
 		return
 	}
 	for j, v := range x {
@@ -45,8 +45,8 @@ func (k Mixed) Widen(dst []float64, x []float32) {
 // Dot returns Σ x_j·y_j.
 func (k Mixed) Dot(x []float32, y []float64) (sum float64) {
 	same("Dot", "x", len(x), "y", len(y))
-	if isa := k.isa(); isa != Generic {
-		return asmMixedDot(isa, at(x), at(y), len(x))
+	if f := k.form(); f != plain {
+		return asmMixedDot(f, at(x), at(y), len(x))
 	}
 	for j, v := range x {
 		sum += float64(v) * y[j]
@@ -57,8 +57,8 @@ func (k Mixed) Dot(x []float32, y []float64) (sum float64) {
 // Axpy adds alpha·x to y.
 func (k Mixed) Axpy(y []float64, alpha float64, x []float32) {
 	same("Axpy", "y", len(y), "x", len(x))
-	if isa := k.isa(); isa != Generic {
-		asmMixedAxpy(isa, at(y), at(x), len(x), alpha)
+	if f := k.form(); f != plain {
+		asmMixedAxpy(f, at(y), at(x), len(x), alpha)
 		return
 	}
 	for j, v := range x {
@@ -69,10 +69,10 @@ func (k Mixed) Axpy(y []float64, alpha float64, x []float32) {
 // Gemv writes the products y_i = Σ_j a_ij·x_j of len(y) rows with x to y.
 func (k Mixed) Gemv(y []float64, a []float32, stride int, x []float64) {
 	matrix("Gemv", a, len(y), len(x), stride)
-	isa, i := k.isa(), 0
-	if isa != Generic {
+	f, i := k.form(), 0
+	if f != plain {
 		for ; i+4 <= len(y); i += 4 {
-			asmMixedDot4(isa, &y[i], at(a[i*stride:]), at(x), len(x), stride)
+			asmMixedDot4(f, ptr(&y[i]), at(a[i*stride:]), at(x), len(x), stride)
 		}
 	}
 	for ; i < len(y); i++ {
@@ -83,10 +83,10 @@ func (k Mixed) Gemv(y []float64, a []float32, stride int, x []float64) {
 // GemvT adds the rows of a, weighted by w, to y: y_j += Σ_i w_i·a_ij.
 func (k Mixed) GemvT(y []float64, a []float32, stride int, w []float64) {
 	matrix("GemvT", a, len(w), len(y), stride)
-	isa, i := k.isa(), 0
-	if isa != Generic {
+	f, i := k.form(), 0
+	if f != plain {
 		for ; i+4 <= len(w); i += 4 {
-			asmMixedAxpy4(isa, at(y), at(a[i*stride:]), &w[i], len(y), stride)
+			asmMixedAxpy4(f, at(y), at(a[i*stride:]), ptr(&w[i]), len(y), stride)
 		}
 	}
 	for ; i < len(w); i++ {

@@ -2,16 +2,16 @@
 
 #include "textflag.h"
 
-// func mixedDot464AVX512(out *float64, m *float32, x *float64, n int, stride int)
+// func mixedDot464AVX512(f uint8, out *float64, m *float32, x *float64, n int, stride int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·mixedDot464AVX512(SB), NOSPLIT, $0-40
-	MOVQ   m+8(FP), AX
-	MOVQ   stride+32(FP), CX
+TEXT ·mixedDot464AVX512(SB), NOSPLIT, $0-48
+	MOVQ   m+16(FP), AX
+	MOVQ   stride+40(FP), CX
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), BX
 	LEAQ   (BX)(CX*4), CX
-	MOVQ   out+0(FP), SI
-	MOVQ   x+16(FP), DI
+	MOVQ   out+8(FP), SI
+	MOVQ   x+24(FP), DI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -20,7 +20,7 @@ TEXT ·mixedDot464AVX512(SB), NOSPLIT, $0-40
 	VXORPS Z5, Z5, Z5
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
-	MOVQ   n+24(FP), R8
+	MOVQ   n+32(FP), R8
 	XORQ   R9, R9
 	SUBQ   $0x00000010, R8
 	JL     skip2
@@ -120,16 +120,16 @@ done5:
 	VZEROUPPER
 	RET
 
-// func mixedDot464AVX2(out *float64, m *float32, x *float64, n int, stride int)
+// func mixedDot464AVX2(f uint8, out *float64, m *float32, x *float64, n int, stride int)
 // Requires: AVX, FMA3
-TEXT ·mixedDot464AVX2(SB), NOSPLIT, $0-40
-	MOVQ   m+8(FP), AX
-	MOVQ   stride+32(FP), CX
+TEXT ·mixedDot464AVX2(SB), NOSPLIT, $0-48
+	MOVQ   m+16(FP), AX
+	MOVQ   stride+40(FP), CX
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), BX
 	LEAQ   (BX)(CX*4), CX
-	MOVQ   out+0(FP), SI
-	MOVQ   x+16(FP), DI
+	MOVQ   out+8(FP), SI
+	MOVQ   x+24(FP), DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -138,7 +138,7 @@ TEXT ·mixedDot464AVX2(SB), NOSPLIT, $0-40
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   n+24(FP), R8
+	MOVQ   n+32(FP), R8
 	XORQ   R9, R9
 	SUBQ   $0x00000008, R8
 	JL     skip2
@@ -252,21 +252,21 @@ DATA window64<>+48(SB)/8, $0x0000000000000000
 DATA window64<>+56(SB)/8, $0x0000000000000000
 GLOBL window64<>(SB), RODATA|NOPTR, $64
 
-// func mixedAxpy464AVX512(y *float64, m *float32, w *float64, n int, stride int)
+// func mixedAxpy464AVX512(f uint8, y *float64, m *float32, w *float64, n int, stride int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mixedAxpy464AVX512(SB), NOSPLIT, $0-40
-	MOVQ         m+8(FP), AX
-	MOVQ         stride+32(FP), CX
+TEXT ·mixedAxpy464AVX512(SB), NOSPLIT, $0-48
+	MOVQ         m+16(FP), AX
+	MOVQ         stride+40(FP), CX
 	LEAQ         (AX)(CX*4), DX
 	LEAQ         (DX)(CX*4), BX
 	LEAQ         (BX)(CX*4), CX
-	MOVQ         y+0(FP), SI
-	MOVQ         w+16(FP), DI
+	MOVQ         y+8(FP), SI
+	MOVQ         w+24(FP), DI
 	VBROADCASTSD (DI), Z0
 	VBROADCASTSD 8(DI), Z1
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000010, DI
 	JL           skip2
@@ -338,21 +338,21 @@ done5:
 	VZEROUPPER
 	RET
 
-// func mixedAxpy464AVX2(y *float64, m *float32, w *float64, n int, stride int)
+// func mixedAxpy464AVX2(f uint8, y *float64, m *float32, w *float64, n int, stride int)
 // Requires: AVX, FMA3
-TEXT ·mixedAxpy464AVX2(SB), NOSPLIT, $0-40
-	MOVQ         m+8(FP), AX
-	MOVQ         stride+32(FP), CX
+TEXT ·mixedAxpy464AVX2(SB), NOSPLIT, $0-48
+	MOVQ         m+16(FP), AX
+	MOVQ         stride+40(FP), CX
 	LEAQ         (AX)(CX*4), DX
 	LEAQ         (DX)(CX*4), BX
 	LEAQ         (BX)(CX*4), CX
-	MOVQ         y+0(FP), SI
-	MOVQ         w+16(FP), DI
+	MOVQ         y+8(FP), SI
+	MOVQ         w+24(FP), DI
 	VBROADCASTSD (DI), Y0
 	VBROADCASTSD 8(DI), Y1
 	VBROADCASTSD 16(DI), Y2
 	VBROADCASTSD 24(DI), Y3
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000008, DI
 	JL           skip2
@@ -436,16 +436,16 @@ done5:
 	VZEROUPPER
 	RET
 
-// func mixedDot64AVX512(x *float32, y *float64, n int) (sum float64)
+// func mixedDot64AVX512(f uint8, x *float32, y *float64, n int) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·mixedDot64AVX512(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   y+8(FP), CX
+TEXT ·mixedDot64AVX512(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
-	MOVQ   n+16(FP), DX
+	MOVQ   n+24(FP), DX
 	XORQ   BX, BX
 	SUBQ   $0x00000020, DX
 	JL     skip2
@@ -501,20 +501,20 @@ done5:
 	VADDPD        X1, X0, X0
 	VPERMILPD     $0x01, X0, X1
 	VADDPD        X1, X0, X0
-	VMOVSD        X0, sum+24(FP)
+	VMOVSD        X0, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func mixedDot64AVX2(x *float32, y *float64, n int) (sum float64)
+// func mixedDot64AVX2(f uint8, x *float32, y *float64, n int) (sum float64)
 // Requires: AVX, FMA3
-TEXT ·mixedDot64AVX2(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   y+8(FP), CX
+TEXT ·mixedDot64AVX2(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   n+16(FP), DX
+	MOVQ   n+24(FP), DX
 	XORQ   BX, BX
 	SUBQ   $0x00000010, DX
 	JL     skip2
@@ -571,17 +571,17 @@ done5:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDPD       X1, X0, X0
-	VMOVSD       X0, sum+24(FP)
+	VMOVSD       X0, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func mixedAxpy64AVX512(y *float64, x *float32, n int, alpha float64)
+// func mixedAxpy64AVX512(f uint8, y *float64, x *float32, n int, alpha float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mixedAxpy64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD alpha+24(FP), Z0
+TEXT ·mixedAxpy64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD alpha+32(FP), Z0
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -637,13 +637,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func mixedAxpy64AVX2(y *float64, x *float32, n int, alpha float64)
+// func mixedAxpy64AVX2(f uint8, y *float64, x *float32, n int, alpha float64)
 // Requires: AVX, FMA3
-TEXT ·mixedAxpy64AVX2(SB), NOSPLIT, $0-32
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD alpha+24(FP), Y0
+TEXT ·mixedAxpy64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         y+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD alpha+32(FP), Y0
 	XORQ         BX, BX
 	SUBQ         $0x00000010, DX
 	JL           skip2
@@ -702,12 +702,12 @@ done5:
 	VZEROUPPER
 	RET
 
-// func widen64AVX512(dst *float64, x *float32, n int)
+// func widen64AVX512(f uint8, dst *float64, x *float32, n int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·widen64AVX512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
+TEXT ·widen64AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ n+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x00000020, DX
 	JL   skip2
@@ -751,12 +751,12 @@ done5:
 	VZEROUPPER
 	RET
 
-// func widen64AVX2(dst *float64, x *float32, n int)
+// func widen64AVX2(f uint8, dst *float64, x *float32, n int)
 // Requires: AVX
-TEXT ·widen64AVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
+TEXT ·widen64AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ n+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x00000010, DX
 	JL   skip2
@@ -803,13 +803,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func narrow64AVX512(dst *float32, x *float64, n int, alpha float64)
+// func narrow64AVX512(f uint8, dst *float32, x *float64, n int, alpha float64)
 // Requires: AVX, AVX512F, AVX512VL, BMI2
-TEXT ·narrow64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD alpha+24(FP), Z0
+TEXT ·narrow64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD alpha+32(FP), Z0
 	VBROADCASTSD least3264<>+0(SB), Z1
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
@@ -888,13 +888,13 @@ DATA least3264<>+48(SB)/8, $0x3810000000000000
 DATA least3264<>+56(SB)/8, $0x3810000000000000
 GLOBL least3264<>(SB), RODATA|NOPTR, $64
 
-// func narrow64AVX2(dst *float32, x *float64, n int, alpha float64)
+// func narrow64AVX2(f uint8, dst *float32, x *float64, n int, alpha float64)
 // Requires: AVX
-TEXT ·narrow64AVX2(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD alpha+24(FP), Y0
+TEXT ·narrow64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD alpha+32(FP), Y0
 	VMOVUPD      least3264<>+0(SB), Y1
 	XORQ         BX, BX
 	SUBQ         $0x00000010, DX

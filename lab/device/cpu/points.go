@@ -17,8 +17,8 @@ type Cost[T Float] struct {
 // PointCosts writes the m = len(dst) costs c(x, y_j) to dst.
 func (k Kernels[T]) PointCosts(dst, x, y []T, cost Cost[T]) {
 	same("PointCosts", "y", len(y), "x)·len(dst", len(x)*len(dst))
-	isa, n := k.isa(), len(dst)
-	if isa == Generic {
+	f, n := k.form(), len(dst)
+	if f == plain {
 		for j := range dst {
 			dst[j] = cost.between(x, y, j, n)
 		}
@@ -26,13 +26,13 @@ func (k Kernels[T]) PointCosts(dst, x, y []T, cost Cost[T]) {
 	}
 	switch {
 	case cost.Abs == 0:
-		asmSquareCost(isa, at(dst), at(y), at(x), n, n, len(x), 0)
+		asmSquareCost(f, at(dst), at(y), at(x), n, n, len(x), 0)
 		k.weigh(dst, cost.Square)
 	case cost.Square == 0:
-		asmManhattanCost(isa, at(dst), at(y), at(x), n, n, len(x), 0)
+		asmManhattanCost(f, at(dst), at(y), at(x), n, n, len(x), 0)
 		k.weigh(dst, cost.Abs)
 	default:
-		asmMixedCost(isa, at(dst), at(y), at(x), n, n, len(x), cost.Abs/cost.Square)
+		asmMixedCost(f, at(dst), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square))
 		k.weigh(dst, cost.Square)
 	}
 }
@@ -47,17 +47,17 @@ func (k Kernels[T]) weigh(dst []T, weight T) {
 func (k Kernels[T]) PointLogits(dst, h, x, y []T, cost Cost[T], inv T) (top T) {
 	same("PointLogits", "y", len(y), "x)·len(h", len(x)*len(h))
 	same("PointLogits", "h", len(h), "dst", len(dst))
-	isa, n := k.isa(), len(h)
+	f, n := k.form(), len(h)
 	switch {
-	case isa == Generic:
+	case f == plain:
 		k.PointCosts(dst, x, y, cost)
 		return k.RowLogits(dst, h, dst, inv)
 	case cost.Abs == 0:
-		return asmSquareLogits(isa, at(dst), at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Square)
+		return T(asmSquareLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Square)))
 	case cost.Square == 0:
-		return asmManhattanLogits(isa, at(dst), at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Abs)
+		return T(asmManhattanLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Abs)))
 	default:
-		return asmMixedLogits(isa, at(dst), at(h), at(y), at(x), n, n, len(x), cost.Abs/cost.Square, inv*cost.Square)
+		return T(asmMixedLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square), float64(inv*cost.Square)))
 	}
 }
 
@@ -71,39 +71,39 @@ func (k Kernels[T]) PointRowExp(dst, h, x, y []T, cost Cost[T], inv T) (top, sum
 func (k Kernels[T]) PointRowExpAt(dst, h, x, y []T, cost Cost[T], inv, shift T) (sum T) {
 	same("PointRowExpAt", "y", len(y), "x)·len(h", len(x)*len(h))
 	same("PointRowExpAt", "h", len(h), "dst", len(dst))
-	isa, n := k.isa(), len(h)
+	f, n := k.form(), len(h)
 	switch {
-	case isa == Generic:
+	case f == plain:
 		k.PointLogits(dst, h, x, y, cost, inv)
 		return k.ExpAt(dst, dst, shift)
 	case cost.Abs == 0:
-		return asmSquareExp(isa, at(dst), at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Square, shift)
+		return T(asmSquareExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Square), float64(shift)))
 	case cost.Square == 0:
-		return asmManhattanExp(isa, at(dst), at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Abs, shift)
+		return T(asmManhattanExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Abs), float64(shift)))
 	default:
-		return asmMixedExp(isa, at(dst), at(h), at(y), at(x), n, n, len(x), cost.Abs/cost.Square, inv*cost.Square, shift)
+		return T(asmMixedExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square), float64(inv*cost.Square), float64(shift)))
 	}
 }
 
 // PointRowLSE is RowLSE.
 func (k Kernels[T]) PointRowLSE(h, x, y []T, cost Cost[T], inv T) T {
 	same("PointRowLSE", "y", len(y), "x)·len(h", len(x)*len(h))
-	isa, n := k.isa(), len(h)
-	if isa == Generic {
+	f, n := k.form(), len(h)
+	if f == plain {
 		return plainPointLSE(h, x, y, cost, inv)
 	}
 	var first T
 	if n > 0 {
 		first = cost.between(x, y, 0, n) * inv
 	}
-	return onePass(startAt(h, first), func(start T) (T, T) {
+	return onePass(startAt(h, first), func(start float64) (shift, sum float64) {
 		switch {
 		case cost.Abs == 0:
-			return asmSquareLSE(isa, at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Square, start)
+			return asmSquareLSE(f, at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Square), start)
 		case cost.Square == 0:
-			return asmManhattanLSE(isa, at(h), at(y), at(x), n, n, len(x), 0, inv*cost.Abs, start)
+			return asmManhattanLSE(f, at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Abs), start)
 		default:
-			return asmMixedLSE(isa, at(h), at(y), at(x), n, n, len(x), cost.Abs/cost.Square, inv*cost.Square, start)
+			return asmMixedLSE(f, at(h), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square), float64(inv*cost.Square), start)
 		}
 	})
 }

@@ -6,8 +6,8 @@ package cpu
 
 // Sum returns Σ x_j.
 func (k Kernels[T]) Sum(x []T) (sum T) {
-	if isa := k.isa(); isa != Generic {
-		return asmSum(isa, at(x), len(x))
+	if f := k.form(); f != plain {
+		return T(asmSum(f, at(x), len(x)))
 	}
 	for _, v := range x {
 		sum += v
@@ -17,8 +17,8 @@ func (k Kernels[T]) Sum(x []T) (sum T) {
 
 // Max returns the largest element, ignoring NaN, and −Inf for none.
 func (k Kernels[T]) Max(x []T) (top T) {
-	if isa := k.isa(); isa != Generic {
-		return asmPlainMax(isa, at(x), len(x))
+	if f := k.form(); f != plain {
+		return T(asmPlainMax(f, at(x), len(x)))
 	}
 	top = minusInf[T]()
 	for _, v := range x {
@@ -32,8 +32,8 @@ func (k Kernels[T]) Max(x []T) (top T) {
 // Dot returns Σ x_j·y_j, for example the transport cost Σ_j t_j·c_j of a row.
 func (k Kernels[T]) Dot(x, y []T) (sum T) {
 	same("Dot", "x", len(x), "y", len(y))
-	if isa := k.isa(); isa != Generic {
-		return asmDot(isa, at(x), at(y), len(x))
+	if f := k.form(); f != plain {
+		return T(asmDot(f, at(x), at(y), len(x)))
 	}
 	for j, v := range x {
 		sum += v * y[j]
@@ -44,8 +44,8 @@ func (k Kernels[T]) Dot(x, y []T) (sum T) {
 // L1Diff returns Σ |x_j − y_j|, for example the L1 error of a marginal.
 func (k Kernels[T]) L1Diff(x, y []T) (sum T) {
 	same("L1Diff", "x", len(x), "y", len(y))
-	if isa := k.isa(); isa != Generic {
-		return asmL1diff(isa, at(x), at(y), len(x))
+	if f := k.form(); f != plain {
+		return T(asmL1diff(f, at(x), at(y), len(x)))
 	}
 	for j, v := range x {
 		d := v - y[j]
@@ -61,8 +61,8 @@ func (k Kernels[T]) L1Diff(x, y []T) (sum T) {
 // Σ_j t_j·|x − y_j| by x.
 func (k Kernels[T]) DotSign(t, y []T, x T) (sum T) {
 	same("DotSign", "t", len(t), "y", len(y))
-	if isa := k.isa(); isa != Generic {
-		return asmDotSign(isa, at(t), at(y), len(t), x)
+	if f := k.form(); f != plain {
+		return T(asmDotSign(f, at(t), at(y), len(t), float64(x)))
 	}
 	for j, v := range t {
 		switch d := x - y[j]; {

@@ -2,15 +2,15 @@
 
 #include "textflag.h"
 
-// func sum64AVX512(x *float64, n int) (sum float64)
+// func sum64AVX512(f uint8, x *float64, n int) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·sum64AVX512(SB), NOSPLIT, $0-24
-	MOVQ   x+0(FP), AX
+TEXT ·sum64AVX512(SB), NOSPLIT, $0-32
+	MOVQ   x+8(FP), AX
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
-	MOVQ   n+8(FP), CX
+	MOVQ   n+16(FP), CX
 	XORQ   DX, DX
 	SUBQ   $0x00000020, CX
 	JL     skip2
@@ -60,19 +60,19 @@ done5:
 	VADDPD        X1, X0, X0
 	VPERMILPD     $0x01, X0, X1
 	VADDPD        X1, X0, X0
-	VMOVSD        X0, sum+16(FP)
+	VMOVSD        X0, sum+24(FP)
 	VZEROUPPER
 	RET
 
-// func sum64AVX2(x *float64, n int) (sum float64)
+// func sum64AVX2(f uint8, x *float64, n int) (sum float64)
 // Requires: AVX
-TEXT ·sum64AVX2(SB), NOSPLIT, $0-24
-	MOVQ   x+0(FP), AX
+TEXT ·sum64AVX2(SB), NOSPLIT, $0-32
+	MOVQ   x+8(FP), AX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   n+8(FP), CX
+	MOVQ   n+16(FP), CX
 	XORQ   DX, DX
 	SUBQ   $0x00000010, CX
 	JL     skip2
@@ -120,7 +120,7 @@ done5:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDPD       X1, X0, X0
-	VMOVSD       X0, sum+16(FP)
+	VMOVSD       X0, sum+24(FP)
 	VZEROUPPER
 	RET
 
@@ -134,15 +134,15 @@ DATA window64<>+48(SB)/8, $0x0000000000000000
 DATA window64<>+56(SB)/8, $0x0000000000000000
 GLOBL window64<>(SB), RODATA|NOPTR, $64
 
-// func sum32AVX512(x *float32, n int) (sum float32)
+// func sum32AVX512(f uint8, x *float32, n int) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·sum32AVX512(SB), NOSPLIT, $0-20
-	MOVQ   x+0(FP), AX
+TEXT ·sum32AVX512(SB), NOSPLIT, $0-32
+	MOVQ   x+8(FP), AX
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
-	MOVQ   n+8(FP), CX
+	MOVQ   n+16(FP), CX
 	XORQ   DX, DX
 	SUBQ   $0x00000040, CX
 	JL     skip2
@@ -194,19 +194,20 @@ done5:
 	VADDPS        X1, X0, X0
 	VMOVSHDUP     X0, X1
 	VADDPS        X1, X0, X0
-	VMOVSS        X0, sum+16(FP)
+	VCVTSS2SD     X0, X0, X0
+	VMOVSD        X0, sum+24(FP)
 	VZEROUPPER
 	RET
 
-// func sum32AVX2(x *float32, n int) (sum float32)
+// func sum32AVX2(f uint8, x *float32, n int) (sum float64)
 // Requires: AVX
-TEXT ·sum32AVX2(SB), NOSPLIT, $0-20
-	MOVQ   x+0(FP), AX
+TEXT ·sum32AVX2(SB), NOSPLIT, $0-32
+	MOVQ   x+8(FP), AX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   n+8(FP), CX
+	MOVQ   n+16(FP), CX
 	XORQ   DX, DX
 	SUBQ   $0x00000020, CX
 	JL     skip2
@@ -256,7 +257,8 @@ done5:
 	VADDPS       X1, X0, X0
 	VMOVSHDUP    X0, X1
 	VADDPS       X1, X0, X0
-	VMOVSS       X0, sum+16(FP)
+	VCVTSS2SD    X0, X0, X0
+	VMOVSD       X0, sum+24(FP)
 	VZEROUPPER
 	RET
 
@@ -278,16 +280,16 @@ DATA window32<>+56(SB)/4, $0x00000000
 DATA window32<>+60(SB)/4, $0x00000000
 GLOBL window32<>(SB), RODATA|NOPTR, $64
 
-// func dot64AVX512(x *float64, y *float64, n int) (sum float64)
+// func dot64AVX512(f uint8, x *float64, y *float64, n int) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·dot64AVX512(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   y+8(FP), CX
+TEXT ·dot64AVX512(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
-	MOVQ   n+16(FP), DX
+	MOVQ   n+24(FP), DX
 	XORQ   BX, BX
 	SUBQ   $0x00000020, DX
 	JL     skip2
@@ -343,20 +345,20 @@ done5:
 	VADDPD        X1, X0, X0
 	VPERMILPD     $0x01, X0, X1
 	VADDPD        X1, X0, X0
-	VMOVSD        X0, sum+24(FP)
+	VMOVSD        X0, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func dot64AVX2(x *float64, y *float64, n int) (sum float64)
+// func dot64AVX2(f uint8, x *float64, y *float64, n int) (sum float64)
 // Requires: AVX, FMA3
-TEXT ·dot64AVX2(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   y+8(FP), CX
+TEXT ·dot64AVX2(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   n+16(FP), DX
+	MOVQ   n+24(FP), DX
 	XORQ   BX, BX
 	SUBQ   $0x00000010, DX
 	JL     skip2
@@ -410,20 +412,20 @@ done5:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDPD       X1, X0, X0
-	VMOVSD       X0, sum+24(FP)
+	VMOVSD       X0, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func dot32AVX512(x *float32, y *float32, n int) (sum float32)
+// func dot32AVX512(f uint8, x *float32, y *float32, n int) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·dot32AVX512(SB), NOSPLIT, $0-28
-	MOVQ   x+0(FP), AX
-	MOVQ   y+8(FP), CX
+TEXT ·dot32AVX512(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
-	MOVQ   n+16(FP), DX
+	MOVQ   n+24(FP), DX
 	XORQ   BX, BX
 	SUBQ   $0x00000040, DX
 	JL     skip2
@@ -481,20 +483,21 @@ done5:
 	VADDPS        X1, X0, X0
 	VMOVSHDUP     X0, X1
 	VADDPS        X1, X0, X0
-	VMOVSS        X0, sum+24(FP)
+	VCVTSS2SD     X0, X0, X0
+	VMOVSD        X0, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func dot32AVX2(x *float32, y *float32, n int) (sum float32)
+// func dot32AVX2(f uint8, x *float32, y *float32, n int) (sum float64)
 // Requires: AVX, FMA3
-TEXT ·dot32AVX2(SB), NOSPLIT, $0-28
-	MOVQ   x+0(FP), AX
-	MOVQ   y+8(FP), CX
+TEXT ·dot32AVX2(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   n+16(FP), DX
+	MOVQ   n+24(FP), DX
 	XORQ   BX, BX
 	SUBQ   $0x00000020, DX
 	JL     skip2
@@ -550,20 +553,21 @@ done5:
 	VADDPS       X1, X0, X0
 	VMOVSHDUP    X0, X1
 	VADDPS       X1, X0, X0
-	VMOVSS       X0, sum+24(FP)
+	VCVTSS2SD    X0, X0, X0
+	VMOVSD       X0, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func l1diff64AVX512(x *float64, y *float64, n int) (sum float64)
+// func l1diff64AVX512(f uint8, x *float64, y *float64, n int) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·l1diff64AVX512(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   y+8(FP), CX
+TEXT ·l1diff64AVX512(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
-	MOVQ   n+16(FP), DX
+	MOVQ   n+24(FP), DX
 	XORQ   BX, BX
 	SUBQ   $0x00000020, DX
 	JL     skip2
@@ -631,7 +635,7 @@ done5:
 	VADDPD        X1, X0, X0
 	VPERMILPD     $0x01, X0, X1
 	VADDPD        X1, X0, X0
-	VMOVSD        X0, sum+24(FP)
+	VMOVSD        X0, sum+32(FP)
 	VZEROUPPER
 	RET
 
@@ -645,16 +649,16 @@ DATA absMask64<>+48(SB)/8, $0x7fffffffffffffff
 DATA absMask64<>+56(SB)/8, $0x7fffffffffffffff
 GLOBL absMask64<>(SB), RODATA|NOPTR, $64
 
-// func l1diff64AVX2(x *float64, y *float64, n int) (sum float64)
+// func l1diff64AVX2(f uint8, x *float64, y *float64, n int) (sum float64)
 // Requires: AVX
-TEXT ·l1diff64AVX2(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   y+8(FP), CX
+TEXT ·l1diff64AVX2(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   n+16(FP), DX
+	MOVQ   n+24(FP), DX
 	XORQ   BX, BX
 	SUBQ   $0x00000010, DX
 	JL     skip2
@@ -720,20 +724,20 @@ done5:
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDPD       X1, X0, X0
-	VMOVSD       X0, sum+24(FP)
+	VMOVSD       X0, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func l1diff32AVX512(x *float32, y *float32, n int) (sum float32)
+// func l1diff32AVX512(f uint8, x *float32, y *float32, n int) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·l1diff32AVX512(SB), NOSPLIT, $0-28
-	MOVQ   x+0(FP), AX
-	MOVQ   y+8(FP), CX
+TEXT ·l1diff32AVX512(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
-	MOVQ   n+16(FP), DX
+	MOVQ   n+24(FP), DX
 	XORQ   BX, BX
 	SUBQ   $0x00000040, DX
 	JL     skip2
@@ -803,7 +807,8 @@ done5:
 	VADDPS        X1, X0, X0
 	VMOVSHDUP     X0, X1
 	VADDPS        X1, X0, X0
-	VMOVSS        X0, sum+24(FP)
+	VCVTSS2SD     X0, X0, X0
+	VMOVSD        X0, sum+32(FP)
 	VZEROUPPER
 	RET
 
@@ -825,16 +830,16 @@ DATA absMask32<>+56(SB)/4, $0x7fffffff
 DATA absMask32<>+60(SB)/4, $0x7fffffff
 GLOBL absMask32<>(SB), RODATA|NOPTR, $64
 
-// func l1diff32AVX2(x *float32, y *float32, n int) (sum float32)
+// func l1diff32AVX2(f uint8, x *float32, y *float32, n int) (sum float64)
 // Requires: AVX
-TEXT ·l1diff32AVX2(SB), NOSPLIT, $0-28
-	MOVQ   x+0(FP), AX
-	MOVQ   y+8(FP), CX
+TEXT ·l1diff32AVX2(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   n+16(FP), DX
+	MOVQ   n+24(FP), DX
 	XORQ   BX, BX
 	SUBQ   $0x00000020, DX
 	JL     skip2
@@ -902,21 +907,22 @@ done5:
 	VADDPS       X1, X0, X0
 	VMOVSHDUP    X0, X1
 	VADDPS       X1, X0, X0
-	VMOVSS       X0, sum+24(FP)
+	VCVTSS2SD    X0, X0, X0
+	VMOVSD       X0, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func dotSign64AVX512(t *float64, y *float64, n int, x float64) (sum float64)
+// func dotSign64AVX512(f uint8, t *float64, y *float64, n int, x float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·dotSign64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         t+0(FP), AX
-	MOVQ         y+8(FP), CX
-	VBROADCASTSD x+24(FP), Z0
+TEXT ·dotSign64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         t+8(FP), AX
+	MOVQ         y+16(FP), CX
+	VBROADCASTSD x+32(FP), Z0
 	VXORPS       Z1, Z1, Z1
 	VXORPS       Z2, Z2, Z2
 	VXORPS       Z3, Z3, Z3
 	VXORPS       Z4, Z4, Z4
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -1038,7 +1044,7 @@ done5:
 	VADDPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VADDPD        X0, X1, X1
-	VMOVSD        X1, sum+32(FP)
+	VMOVSD        X1, sum+40(FP)
 	VZEROUPPER
 	RET
 
@@ -1052,16 +1058,16 @@ DATA one64<>+48(SB)/8, $0x3ff0000000000000
 DATA one64<>+56(SB)/8, $0x3ff0000000000000
 GLOBL one64<>(SB), RODATA|NOPTR, $64
 
-// func dotSign64AVX2(t *float64, y *float64, n int, x float64) (sum float64)
+// func dotSign64AVX2(f uint8, t *float64, y *float64, n int, x float64) (sum float64)
 // Requires: AVX
-TEXT ·dotSign64AVX2(SB), NOSPLIT, $0-40
-	MOVQ         t+0(FP), AX
-	MOVQ         y+8(FP), CX
-	VBROADCASTSD x+24(FP), Y0
+TEXT ·dotSign64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         t+8(FP), AX
+	MOVQ         y+16(FP), CX
+	VBROADCASTSD x+32(FP), Y0
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x0000000c, DX
 	JL           skip2
@@ -1166,21 +1172,23 @@ done5:
 	VADDPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VADDPD       X0, X1, X1
-	VMOVSD       X1, sum+32(FP)
+	VMOVSD       X1, sum+40(FP)
 	VZEROUPPER
 	RET
 
-// func dotSign32AVX512(t *float32, y *float32, n int, x float32) (sum float32)
+// func dotSign32AVX512(f uint8, t *float32, y *float32, n int, x float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·dotSign32AVX512(SB), NOSPLIT, $0-36
-	MOVQ         t+0(FP), AX
-	MOVQ         y+8(FP), CX
-	VBROADCASTSS x+24(FP), Z0
+TEXT ·dotSign32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         t+8(FP), AX
+	MOVQ         y+16(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    x+32(FP), X0, X0
+	VBROADCASTSS X0, Z0
 	VXORPS       Z1, Z1, Z1
 	VXORPS       Z2, Z2, Z2
 	VXORPS       Z3, Z3, Z3
 	VXORPS       Z4, Z4, Z4
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000040, DX
 	JL           skip2
@@ -1304,7 +1312,8 @@ done5:
 	VADDPS        X0, X1, X1
 	VMOVSHDUP     X1, X0
 	VADDPS        X0, X1, X1
-	VMOVSS        X1, sum+32(FP)
+	VCVTSS2SD     X1, X1, X1
+	VMOVSD        X1, sum+40(FP)
 	VZEROUPPER
 	RET
 
@@ -1326,16 +1335,18 @@ DATA one32<>+56(SB)/4, $0x3f800000
 DATA one32<>+60(SB)/4, $0x3f800000
 GLOBL one32<>(SB), RODATA|NOPTR, $64
 
-// func dotSign32AVX2(t *float32, y *float32, n int, x float32) (sum float32)
-// Requires: AVX
-TEXT ·dotSign32AVX2(SB), NOSPLIT, $0-36
-	MOVQ         t+0(FP), AX
-	MOVQ         y+8(FP), CX
-	VBROADCASTSS x+24(FP), Y0
+// func dotSign32AVX2(f uint8, t *float32, y *float32, n int, x float64) (sum float64)
+// Requires: AVX, AVX2
+TEXT ·dotSign32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         t+8(FP), AX
+	MOVQ         y+16(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    x+32(FP), X0, X0
+	VBROADCASTSS X0, Y0
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000018, DX
 	JL           skip2
@@ -1442,6 +1453,7 @@ done5:
 	VADDPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VADDPS       X0, X1, X1
-	VMOVSS       X1, sum+32(FP)
+	VCVTSS2SD    X1, X1, X1
+	VMOVSD       X1, sum+40(FP)
 	VZEROUPPER
 	RET

@@ -9,8 +9,8 @@ package cpu
 // with h = 0, 1 gives −min c and −1 gives max c.
 func (k Kernels[T]) RowMax(h, c []T, inv T) (top T) {
 	same("RowMax", "h", len(h), "c", len(c))
-	if isa := k.isa(); isa != Generic {
-		return asmDenseMax(isa, at(h), at(c), len(h), inv)
+	if f := k.form(); f != plain {
+		return T(asmDenseMax(f, at(h), at(c), len(h), float64(inv)))
 	}
 	top = minusInf[T]()
 	for j, v := range h {
@@ -25,8 +25,8 @@ func (k Kernels[T]) RowMax(h, c []T, inv T) (top T) {
 func (k Kernels[T]) RowLogits(dst, h, c []T, inv T) (top T) {
 	same("RowLogits", "h", len(h), "c", len(c))
 	same("RowLogits", "h", len(h), "dst", len(dst))
-	if isa := k.isa(); isa != Generic {
-		return asmDenseLogits(isa, at(dst), at(h), at(c), len(h), inv)
+	if f := k.form(); f != plain {
+		return T(asmDenseLogits(f, at(dst), at(h), at(c), len(h), float64(inv)))
 	}
 	top = minusInf[T]()
 	for j, v := range h {
@@ -63,8 +63,8 @@ func (k Kernels[T]) RowExp(dst, h, c []T, inv T) (top, sum T) {
 func (k Kernels[T]) RowExpAt(dst, h, c []T, inv, shift T) (sum T) {
 	same("RowExpAt", "h", len(h), "c", len(c))
 	same("RowExpAt", "h", len(h), "dst", len(dst))
-	if isa := k.isa(); isa != Generic {
-		return asmDenseExp(isa, at(dst), at(h), at(c), len(h), inv, shift)
+	if f := k.form(); f != plain {
+		return T(asmDenseExp(f, at(dst), at(h), at(c), len(h), float64(inv), float64(shift)))
 	}
 	for j, v := range h {
 		dst[j] = plainExp(v - c[j]*inv - shift)
@@ -80,8 +80,8 @@ func (k Kernels[T]) RowExpAt(dst, h, c []T, inv, shift T) (sum T) {
 func (k Kernels[T]) RowExpScaled(dst, h, c []T, shift, scale T) (sum T) {
 	same("RowExpScaled", "h", len(h), "c", len(c))
 	same("RowExpScaled", "h", len(h), "dst", len(dst))
-	if isa := k.isa(); isa != Generic {
-		return asmDenseExpScaled(isa, at(dst), at(h), at(c), len(h), 1, shift, scale)
+	if f := k.form(); f != plain {
+		return T(asmDenseExpScaled(f, at(dst), at(h), at(c), len(h), 1, float64(shift), float64(scale)))
 	}
 	for j, v := range h {
 		dst[j] = plainExp((v - c[j] - shift) * scale)
@@ -93,8 +93,8 @@ func (k Kernels[T]) RowExpScaled(dst, h, c []T, shift, scale T) (sum T) {
 // RowSumAt is RowExpAt without dst: it returns Σ_j exp(h_j − c_j·inv − shift).
 func (k Kernels[T]) RowSumAt(h, c []T, inv, shift T) (sum T) {
 	same("RowSumAt", "h", len(h), "c", len(c))
-	if isa := k.isa(); isa != Generic {
-		return asmDenseSum(isa, at(h), at(c), len(h), inv, shift)
+	if f := k.form(); f != plain {
+		return T(asmDenseSum(f, at(h), at(c), len(h), float64(inv), float64(shift)))
 	}
 	for j, v := range h {
 		sum += plainExp(v - c[j]*inv - shift)
@@ -110,12 +110,14 @@ func (k Kernels[T]) RowSumAt(h, c []T, inv, shift T) (sum T) {
 // logarithm err by less. Any NaN, and +Inf, gives NaN.
 func (k Kernels[T]) RowLSE(h, c []T, inv T) T {
 	same("RowLSE", "h", len(h), "c", len(c))
-	if isa := k.isa(); isa != Generic {
+	if f := k.form(); f != plain {
 		var first T
 		if len(c) > 0 {
 			first = c[0] * inv
 		}
-		return onePass(startAt(h, first), func(start T) (T, T) { return asmDenseLSE(isa, at(h), at(c), len(h), inv, start) })
+		return onePass(startAt(h, first), func(start float64) (shift, sum float64) {
+			return asmDenseLSE(f, at(h), at(c), len(h), float64(inv), start)
+		})
 	}
 	top := k.RowMax(h, c, inv)
 	return logSum(top, k.RowSumAt(h, c, inv, finite(top)))

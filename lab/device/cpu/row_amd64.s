@@ -2,15 +2,15 @@
 
 #include "textflag.h"
 
-// func plainMax64AVX512(x *float64, n int) (top float64)
+// func plainMax64AVX512(f uint8, x *float64, n int) (top float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·plainMax64AVX512(SB), NOSPLIT, $0-24
-	MOVQ         x+0(FP), AX
+TEXT ·plainMax64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         x+8(FP), AX
 	VBROADCASTSD minusInf64<>+0(SB), Z0
 	VBROADCASTSD minusInf64<>+0(SB), Z1
 	VBROADCASTSD minusInf64<>+0(SB), Z2
 	VBROADCASTSD minusInf64<>+0(SB), Z3
-	MOVQ         n+8(FP), CX
+	MOVQ         n+16(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000020, CX
 	JL           skip2
@@ -61,7 +61,7 @@ done5:
 	VMAXPD        X1, X0, X0
 	VPERMILPD     $0x01, X0, X1
 	VMAXPD        X1, X0, X0
-	VMOVSD        X0, top+16(FP)
+	VMOVSD        X0, top+24(FP)
 	VZEROUPPER
 	RET
 
@@ -75,15 +75,15 @@ DATA minusInf64<>+48(SB)/8, $0xfff0000000000000
 DATA minusInf64<>+56(SB)/8, $0xfff0000000000000
 GLOBL minusInf64<>(SB), RODATA|NOPTR, $64
 
-// func plainMax64AVX2(x *float64, n int) (top float64)
+// func plainMax64AVX2(f uint8, x *float64, n int) (top float64)
 // Requires: AVX
-TEXT ·plainMax64AVX2(SB), NOSPLIT, $0-24
-	MOVQ    x+0(FP), AX
+TEXT ·plainMax64AVX2(SB), NOSPLIT, $0-32
+	MOVQ    x+8(FP), AX
 	VMOVUPD minusInf64<>+0(SB), Y0
 	VMOVUPD minusInf64<>+0(SB), Y1
 	VMOVUPD minusInf64<>+0(SB), Y2
 	VMOVUPD minusInf64<>+0(SB), Y3
-	MOVQ    n+8(FP), CX
+	MOVQ    n+16(FP), CX
 	XORQ    DX, DX
 	SUBQ    $0x00000010, CX
 	JL      skip2
@@ -133,7 +133,7 @@ done5:
 	VMAXPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VMAXPD       X1, X0, X0
-	VMOVSD       X0, top+16(FP)
+	VMOVSD       X0, top+24(FP)
 	VZEROUPPER
 	RET
 
@@ -147,15 +147,15 @@ DATA window64<>+48(SB)/8, $0x0000000000000000
 DATA window64<>+56(SB)/8, $0x0000000000000000
 GLOBL window64<>(SB), RODATA|NOPTR, $64
 
-// func plainMax32AVX512(x *float32, n int) (top float32)
+// func plainMax32AVX512(f uint8, x *float32, n int) (top float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·plainMax32AVX512(SB), NOSPLIT, $0-20
-	MOVQ         x+0(FP), AX
+TEXT ·plainMax32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         x+8(FP), AX
 	VBROADCASTSS minusInf32<>+0(SB), Z0
 	VBROADCASTSS minusInf32<>+0(SB), Z1
 	VBROADCASTSS minusInf32<>+0(SB), Z2
 	VBROADCASTSS minusInf32<>+0(SB), Z3
-	MOVQ         n+8(FP), CX
+	MOVQ         n+16(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000040, CX
 	JL           skip2
@@ -208,7 +208,8 @@ done5:
 	VMAXPS        X1, X0, X0
 	VMOVSHDUP     X0, X1
 	VMAXPS        X1, X0, X0
-	VMOVSS        X0, top+16(FP)
+	VCVTSS2SD     X0, X0, X0
+	VMOVSD        X0, top+24(FP)
 	VZEROUPPER
 	RET
 
@@ -230,15 +231,15 @@ DATA minusInf32<>+56(SB)/4, $0xff800000
 DATA minusInf32<>+60(SB)/4, $0xff800000
 GLOBL minusInf32<>(SB), RODATA|NOPTR, $64
 
-// func plainMax32AVX2(x *float32, n int) (top float32)
+// func plainMax32AVX2(f uint8, x *float32, n int) (top float64)
 // Requires: AVX
-TEXT ·plainMax32AVX2(SB), NOSPLIT, $0-20
-	MOVQ    x+0(FP), AX
+TEXT ·plainMax32AVX2(SB), NOSPLIT, $0-32
+	MOVQ    x+8(FP), AX
 	VMOVUPS minusInf32<>+0(SB), Y0
 	VMOVUPS minusInf32<>+0(SB), Y1
 	VMOVUPS minusInf32<>+0(SB), Y2
 	VMOVUPS minusInf32<>+0(SB), Y3
-	MOVQ    n+8(FP), CX
+	MOVQ    n+16(FP), CX
 	XORQ    DX, DX
 	SUBQ    $0x00000020, CX
 	JL      skip2
@@ -290,7 +291,8 @@ done5:
 	VMAXPS       X1, X0, X0
 	VMOVSHDUP    X0, X1
 	VMAXPS       X1, X0, X0
-	VMOVSS       X0, top+16(FP)
+	VCVTSS2SD    X0, X0, X0
+	VMOVSD       X0, top+24(FP)
 	VZEROUPPER
 	RET
 
@@ -312,12 +314,12 @@ DATA window32<>+56(SB)/4, $0x00000000
 DATA window32<>+60(SB)/4, $0x00000000
 GLOBL window32<>(SB), RODATA|NOPTR, $64
 
-// func plainExpScaled64AVX512(dst *float64, x *float64, n int, shift float64, scale float64) (sum float64)
+// func plainExpScaled64AVX512(f uint8, dst *float64, x *float64, n int, shift float64, scale float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·plainExpScaled64AVX512(SB), NOSPLIT, $0-48
-	MOVQ         x+8(FP), AX
-	VBROADCASTSD shift+24(FP), Z0
-	VBROADCASTSD scale+32(FP), Z1
+TEXT ·plainExpScaled64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         x+16(FP), AX
+	VBROADCASTSD shift+32(FP), Z0
+	VBROADCASTSD scale+40(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
 	VBROADCASTSD expLargest64<>+0(SB), Z4
@@ -326,8 +328,8 @@ TEXT ·plainExpScaled64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD expLog2e64<>+0(SB), Z7
 	VXORPS       Z8, Z8, Z8
 	VXORPS       Z9, Z9, Z9
-	MOVQ         dst+0(FP), CX
-	MOVQ         n+16(FP), DX
+	MOVQ         dst+8(FP), CX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -502,7 +504,7 @@ done5:
 	VADDPD        X0, X8, X8
 	VPERMILPD     $0x01, X8, X0
 	VADDPD        X0, X8, X8
-	VMOVSD        X8, sum+40(FP)
+	VMOVSD        X8, sum+48(FP)
 	VZEROUPPER
 	RET
 
@@ -626,15 +628,15 @@ DATA expWideA64<>+48(SB)/8, $0x3fe62e42fefa39f3
 DATA expWideA64<>+56(SB)/8, $0x3fe62e42fefa39f3
 GLOBL expWideA64<>(SB), RODATA|NOPTR, $64
 
-// func plainExpScaled64AVX2(dst *float64, x *float64, n int, shift float64, scale float64) (sum float64)
+// func plainExpScaled64AVX2(f uint8, dst *float64, x *float64, n int, shift float64, scale float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·plainExpScaled64AVX2(SB), NOSPLIT, $0-48
-	MOVQ         x+8(FP), AX
-	VBROADCASTSD shift+24(FP), Y0
-	VBROADCASTSD scale+32(FP), Y1
+TEXT ·plainExpScaled64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         x+16(FP), AX
+	VBROADCASTSD shift+32(FP), Y0
+	VBROADCASTSD scale+40(FP), Y1
 	VXORPS       Y2, Y2, Y2
-	MOVQ         dst+0(FP), CX
-	MOVQ         n+16(FP), DX
+	MOVQ         dst+8(FP), CX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000010, DX
 	JL           skip2
@@ -858,7 +860,7 @@ done5:
 	VADDPD       X0, X2, X2
 	VPERMILPD    $0x01, X2, X0
 	VADDPD       X0, X2, X2
-	VMOVSD       X2, sum+40(FP)
+	VMOVSD       X2, sum+48(FP)
 	VZEROUPPER
 	RET
 
@@ -1012,12 +1014,16 @@ DATA expNarrowA64<>+48(SB)/8, $0x4000000000000000
 DATA expNarrowA64<>+56(SB)/8, $0x4000000000000000
 GLOBL expNarrowA64<>(SB), RODATA|NOPTR, $64
 
-// func plainExpScaled32AVX512(dst *float32, x *float32, n int, shift float32, scale float32) (sum float32)
+// func plainExpScaled32AVX512(f uint8, dst *float32, x *float32, n int, shift float64, scale float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·plainExpScaled32AVX512(SB), NOSPLIT, $0-36
-	MOVQ         x+8(FP), AX
-	VBROADCASTSS shift+24(FP), Z0
-	VBROADCASTSS scale+28(FP), Z1
+TEXT ·plainExpScaled32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         x+16(FP), AX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    shift+32(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    scale+40(FP), X1, X1
+	VBROADCASTSS X1, Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
 	VBROADCASTSS expLargest32<>+0(SB), Z4
@@ -1025,8 +1031,8 @@ TEXT ·plainExpScaled32AVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS expLog2e32<>+0(SB), Z6
 	VXORPS       Z7, Z7, Z7
 	VXORPS       Z8, Z8, Z8
-	MOVQ         dst+0(FP), CX
-	MOVQ         n+16(FP), DX
+	MOVQ         dst+8(FP), CX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000040, DX
 	JL           skip2
@@ -1185,7 +1191,8 @@ done5:
 	VADDPS        X0, X7, X7
 	VMOVSHDUP     X7, X0
 	VADDPS        X0, X7, X7
-	VMOVSS        X7, sum+32(FP)
+	VCVTSS2SD     X7, X7, X7
+	VMOVSD        X7, sum+48(FP)
 	VZEROUPPER
 	RET
 
@@ -1333,15 +1340,19 @@ DATA expWideA32<>+56(SB)/4, $0x3f317218
 DATA expWideA32<>+60(SB)/4, $0x3f317218
 GLOBL expWideA32<>(SB), RODATA|NOPTR, $64
 
-// func plainExpScaled32AVX2(dst *float32, x *float32, n int, shift float32, scale float32) (sum float32)
+// func plainExpScaled32AVX2(f uint8, dst *float32, x *float32, n int, shift float64, scale float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·plainExpScaled32AVX2(SB), NOSPLIT, $0-36
-	MOVQ         x+8(FP), AX
-	VBROADCASTSS shift+24(FP), Y0
-	VBROADCASTSS scale+28(FP), Y1
+TEXT ·plainExpScaled32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         x+16(FP), AX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    shift+32(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    scale+40(FP), X1, X1
+	VBROADCASTSS X1, Y1
 	VXORPS       Y2, Y2, Y2
-	MOVQ         dst+0(FP), CX
-	MOVQ         n+16(FP), DX
+	MOVQ         dst+8(FP), CX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -1522,7 +1533,8 @@ done5:
 	VADDPS       X0, X2, X2
 	VMOVSHDUP    X2, X0
 	VADDPS       X0, X2, X2
-	VMOVSS       X2, sum+32(FP)
+	VCVTSS2SD    X2, X2, X2
+	VMOVSD       X2, sum+48(FP)
 	VZEROUPPER
 	RET
 
@@ -1706,11 +1718,11 @@ DATA expNarrowA32<>+56(SB)/4, $0x40000000
 DATA expNarrowA32<>+60(SB)/4, $0x40000000
 GLOBL expNarrowA32<>(SB), RODATA|NOPTR, $64
 
-// func plainSum64AVX512(x *float64, n int, shift float64) (sum float64)
+// func plainSum64AVX512(f uint8, x *float64, n int, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·plainSum64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         x+0(FP), AX
-	VBROADCASTSD shift+16(FP), Z0
+TEXT ·plainSum64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         x+8(FP), AX
+	VBROADCASTSD shift+24(FP), Z0
 	VBROADCASTSD expShift1664<>+0(SB), Z1
 	VBROADCASTSD expLo64<>+0(SB), Z2
 	VBROADCASTSD expLargest64<>+0(SB), Z3
@@ -1719,7 +1731,7 @@ TEXT ·plainSum64AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD expLog2e64<>+0(SB), Z6
 	VXORPS       Z7, Z7, Z7
 	VXORPS       Z8, Z8, Z8
-	MOVQ         n+8(FP), CX
+	MOVQ         n+16(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000020, CX
 	JL           skip2
@@ -1882,17 +1894,17 @@ done5:
 	VADDPD        X0, X7, X7
 	VPERMILPD     $0x01, X7, X0
 	VADDPD        X0, X7, X7
-	VMOVSD        X7, sum+24(FP)
+	VMOVSD        X7, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func plainSum64AVX2(x *float64, n int, shift float64) (sum float64)
+// func plainSum64AVX2(f uint8, x *float64, n int, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·plainSum64AVX2(SB), NOSPLIT, $0-32
-	MOVQ         x+0(FP), AX
-	VBROADCASTSD shift+16(FP), Y0
+TEXT ·plainSum64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         x+8(FP), AX
+	VBROADCASTSD shift+24(FP), Y0
 	VXORPS       Y1, Y1, Y1
-	MOVQ         n+8(FP), CX
+	MOVQ         n+16(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000010, CX
 	JL           skip2
@@ -2104,15 +2116,17 @@ done5:
 	VADDPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VADDPD       X0, X1, X1
-	VMOVSD       X1, sum+24(FP)
+	VMOVSD       X1, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func plainSum32AVX512(x *float32, n int, shift float32) (sum float32)
+// func plainSum32AVX512(f uint8, x *float32, n int, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·plainSum32AVX512(SB), NOSPLIT, $0-28
-	MOVQ         x+0(FP), AX
-	VBROADCASTSS shift+16(FP), Z0
+TEXT ·plainSum32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         x+8(FP), AX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    shift+24(FP), X0, X0
+	VBROADCASTSS X0, Z0
 	VBROADCASTSS expShift1632<>+0(SB), Z1
 	VBROADCASTSS expLo32<>+0(SB), Z2
 	VBROADCASTSS expLargest32<>+0(SB), Z3
@@ -2120,7 +2134,7 @@ TEXT ·plainSum32AVX512(SB), NOSPLIT, $0-28
 	VBROADCASTSS expLog2e32<>+0(SB), Z5
 	VXORPS       Z6, Z6, Z6
 	VXORPS       Z7, Z7, Z7
-	MOVQ         n+8(FP), CX
+	MOVQ         n+16(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000040, CX
 	JL           skip2
@@ -2267,17 +2281,20 @@ done5:
 	VADDPS        X0, X6, X6
 	VMOVSHDUP     X6, X0
 	VADDPS        X0, X6, X6
-	VMOVSS        X6, sum+24(FP)
+	VCVTSS2SD     X6, X6, X6
+	VMOVSD        X6, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func plainSum32AVX2(x *float32, n int, shift float32) (sum float32)
+// func plainSum32AVX2(f uint8, x *float32, n int, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·plainSum32AVX2(SB), NOSPLIT, $0-28
-	MOVQ         x+0(FP), AX
-	VBROADCASTSS shift+16(FP), Y0
+TEXT ·plainSum32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         x+8(FP), AX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    shift+24(FP), X0, X0
+	VBROADCASTSS X0, Y0
 	VXORPS       Y1, Y1, Y1
-	MOVQ         n+8(FP), CX
+	MOVQ         n+16(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000020, CX
 	JL           skip2
@@ -2446,15 +2463,16 @@ done5:
 	VADDPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VADDPS       X0, X1, X1
-	VMOVSS       X1, sum+24(FP)
+	VCVTSS2SD    X1, X1, X1
+	VMOVSD       X1, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func plainExp64AVX512(dst *float64, x *float64, n int, shift float64) (sum float64)
+// func plainExp64AVX512(f uint8, dst *float64, x *float64, n int, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·plainExp64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         x+8(FP), AX
-	VBROADCASTSD shift+24(FP), Z0
+TEXT ·plainExp64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         x+16(FP), AX
+	VBROADCASTSD shift+32(FP), Z0
 	VBROADCASTSD expShift1664<>+0(SB), Z1
 	VBROADCASTSD expLo64<>+0(SB), Z2
 	VBROADCASTSD expLargest64<>+0(SB), Z3
@@ -2463,8 +2481,8 @@ TEXT ·plainExp64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD expLog2e64<>+0(SB), Z6
 	VXORPS       Z7, Z7, Z7
 	VXORPS       Z8, Z8, Z8
-	MOVQ         dst+0(FP), CX
-	MOVQ         n+16(FP), DX
+	MOVQ         dst+8(FP), CX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -2633,18 +2651,18 @@ done5:
 	VADDPD        X0, X7, X7
 	VPERMILPD     $0x01, X7, X0
 	VADDPD        X0, X7, X7
-	VMOVSD        X7, sum+32(FP)
+	VMOVSD        X7, sum+40(FP)
 	VZEROUPPER
 	RET
 
-// func plainExp64AVX2(dst *float64, x *float64, n int, shift float64) (sum float64)
+// func plainExp64AVX2(f uint8, dst *float64, x *float64, n int, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·plainExp64AVX2(SB), NOSPLIT, $0-40
-	MOVQ         x+8(FP), AX
-	VBROADCASTSD shift+24(FP), Y0
+TEXT ·plainExp64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         x+16(FP), AX
+	VBROADCASTSD shift+32(FP), Y0
 	VXORPS       Y1, Y1, Y1
-	MOVQ         dst+0(FP), CX
-	MOVQ         n+16(FP), DX
+	MOVQ         dst+8(FP), CX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000010, DX
 	JL           skip2
@@ -2862,15 +2880,17 @@ done5:
 	VADDPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VADDPD       X0, X1, X1
-	VMOVSD       X1, sum+32(FP)
+	VMOVSD       X1, sum+40(FP)
 	VZEROUPPER
 	RET
 
-// func plainExp32AVX512(dst *float32, x *float32, n int, shift float32) (sum float32)
+// func plainExp32AVX512(f uint8, dst *float32, x *float32, n int, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·plainExp32AVX512(SB), NOSPLIT, $0-36
-	MOVQ         x+8(FP), AX
-	VBROADCASTSS shift+24(FP), Z0
+TEXT ·plainExp32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         x+16(FP), AX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    shift+32(FP), X0, X0
+	VBROADCASTSS X0, Z0
 	VBROADCASTSS expShift1632<>+0(SB), Z1
 	VBROADCASTSS expLo32<>+0(SB), Z2
 	VBROADCASTSS expLargest32<>+0(SB), Z3
@@ -2878,8 +2898,8 @@ TEXT ·plainExp32AVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS expLog2e32<>+0(SB), Z5
 	VXORPS       Z6, Z6, Z6
 	VXORPS       Z7, Z7, Z7
-	MOVQ         dst+0(FP), CX
-	MOVQ         n+16(FP), DX
+	MOVQ         dst+8(FP), CX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000040, DX
 	JL           skip2
@@ -3032,18 +3052,21 @@ done5:
 	VADDPS        X0, X6, X6
 	VMOVSHDUP     X6, X0
 	VADDPS        X0, X6, X6
-	VMOVSS        X6, sum+32(FP)
+	VCVTSS2SD     X6, X6, X6
+	VMOVSD        X6, sum+40(FP)
 	VZEROUPPER
 	RET
 
-// func plainExp32AVX2(dst *float32, x *float32, n int, shift float32) (sum float32)
+// func plainExp32AVX2(f uint8, dst *float32, x *float32, n int, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·plainExp32AVX2(SB), NOSPLIT, $0-36
-	MOVQ         x+8(FP), AX
-	VBROADCASTSS shift+24(FP), Y0
+TEXT ·plainExp32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         x+16(FP), AX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    shift+32(FP), X0, X0
+	VBROADCASTSS X0, Y0
 	VXORPS       Y1, Y1, Y1
-	MOVQ         dst+0(FP), CX
-	MOVQ         n+16(FP), DX
+	MOVQ         dst+8(FP), CX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -3218,14 +3241,15 @@ done5:
 	VADDPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VADDPS       X0, X1, X1
-	VMOVSS       X1, sum+32(FP)
+	VCVTSS2SD    X1, X1, X1
+	VMOVSD       X1, sum+40(FP)
 	VZEROUPPER
 	RET
 
-// func plainLSE64AVX512(x *float64, n int, start float64) (shift float64, sum float64)
+// func plainLSE64AVX512(f uint8, x *float64, n int, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·plainLSE64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         x+0(FP), AX
+TEXT ·plainLSE64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         x+8(FP), AX
 	VBROADCASTSD expShift1664<>+0(SB), Z0
 	VBROADCASTSD expLo64<>+0(SB), Z1
 	VMOVUPD      expRoots64<>+0(SB), Z2
@@ -3233,10 +3257,10 @@ TEXT ·plainLSE64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD expLog2e64<>+0(SB), Z4
 	VXORPS       Z5, Z5, Z5
 	VXORPS       Z6, Z6, Z6
-	VBROADCASTSD start+16(FP), Z7
+	VBROADCASTSD start+24(FP), Z7
 	VBROADCASTSD slack64<>+0(SB), Z8
 	VADDPD       Z7, Z8, Z8
-	MOVQ         n+8(FP), CX
+	MOVQ         n+16(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000020, CX
 	JL           skip2
@@ -3497,7 +3521,7 @@ fits8:
 	VADDPD           Z9, Z5, Z5
 
 done7:
-	VMOVSD        X7, shift+24(FP)
+	VMOVSD        X7, shift+32(FP)
 	VADDPD        Z6, Z5, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y0
 	VADDPD        Y0, Y5, Y5
@@ -3505,7 +3529,7 @@ done7:
 	VADDPD        X0, X5, X5
 	VPERMILPD     $0x01, X5, X0
 	VADDPD        X0, X5, X5
-	VMOVSD        X5, sum+32(FP)
+	VMOVSD        X5, sum+40(FP)
 	VZEROUPPER
 	RET
 
@@ -3519,15 +3543,15 @@ DATA slack64<>+48(SB)/8, $0x4030000000000000
 DATA slack64<>+56(SB)/8, $0x4030000000000000
 GLOBL slack64<>(SB), RODATA|NOPTR, $64
 
-// func plainLSE64AVX2(x *float64, n int, start float64) (shift float64, sum float64)
+// func plainLSE64AVX2(f uint8, x *float64, n int, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·plainLSE64AVX2(SB), NOSPLIT, $0-40
-	MOVQ         x+0(FP), AX
+TEXT ·plainLSE64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         x+8(FP), AX
 	VXORPS       Y0, Y0, Y0
-	VBROADCASTSD start+16(FP), Y1
+	VBROADCASTSD start+24(FP), Y1
 	VMOVUPD      slack64<>+0(SB), Y2
 	VADDPD       Y1, Y2, Y2
-	MOVQ         n+8(FP), CX
+	MOVQ         n+16(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000010, CX
 	JL           skip2
@@ -3873,29 +3897,31 @@ fits8:
 	VADDPD      Y4, Y0, Y0
 
 done7:
-	VMOVSD       X1, shift+24(FP)
+	VMOVSD       X1, shift+32(FP)
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDPD       X1, X0, X0
-	VMOVSD       X0, sum+32(FP)
+	VMOVSD       X0, sum+40(FP)
 	VZEROUPPER
 	RET
 
-// func plainLSE32AVX512(x *float32, n int, start float32) (shift float32, sum float32)
+// func plainLSE32AVX512(f uint8, x *float32, n int, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·plainLSE32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         x+0(FP), AX
+TEXT ·plainLSE32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         x+8(FP), AX
 	VBROADCASTSS expShift1632<>+0(SB), Z0
 	VBROADCASTSS expLo32<>+0(SB), Z1
 	VMOVUPS      expRoots32<>+0(SB), Z2
 	VBROADCASTSS expLog2e32<>+0(SB), Z3
 	VXORPS       Z4, Z4, Z4
 	VXORPS       Z5, Z5, Z5
-	VBROADCASTSS start+16(FP), Z6
+	VXORPS       X6, X6, X6
+	VCVTSD2SS    start+24(FP), X6, X6
+	VBROADCASTSS X6, Z6
 	VBROADCASTSS slack32<>+0(SB), Z7
 	VADDPS       Z6, Z7, Z7
-	MOVQ         n+8(FP), CX
+	MOVQ         n+16(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000040, CX
 	JL           skip2
@@ -4135,7 +4161,8 @@ fits8:
 	VADDPS           Z8, Z4, Z4
 
 done7:
-	VMOVSS        X6, shift+24(FP)
+	VCVTSS2SD     X6, X6, X6
+	VMOVSD        X6, shift+32(FP)
 	VADDPS        Z5, Z4, Z4
 	VEXTRACTF64X4 $0x01, Z4, Y0
 	VADDPS        Y0, Y4, Y4
@@ -4145,7 +4172,8 @@ done7:
 	VADDPS        X0, X4, X4
 	VMOVSHDUP     X4, X0
 	VADDPS        X0, X4, X4
-	VMOVSS        X4, sum+28(FP)
+	VCVTSS2SD     X4, X4, X4
+	VMOVSD        X4, sum+40(FP)
 	VZEROUPPER
 	RET
 
@@ -4167,15 +4195,17 @@ DATA slack32<>+56(SB)/4, $0x41800000
 DATA slack32<>+60(SB)/4, $0x41800000
 GLOBL slack32<>(SB), RODATA|NOPTR, $64
 
-// func plainLSE32AVX2(x *float32, n int, start float32) (shift float32, sum float32)
+// func plainLSE32AVX2(f uint8, x *float32, n int, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·plainLSE32AVX2(SB), NOSPLIT, $0-32
-	MOVQ         x+0(FP), AX
+TEXT ·plainLSE32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         x+8(FP), AX
 	VXORPS       Y0, Y0, Y0
-	VBROADCASTSS start+16(FP), Y1
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    start+24(FP), X1, X1
+	VBROADCASTSS X1, Y1
 	VMOVUPS      slack32<>+0(SB), Y2
 	VADDPS       Y1, Y2, Y2
-	MOVQ         n+8(FP), CX
+	MOVQ         n+16(FP), CX
 	XORQ         DX, DX
 	SUBQ         $0x00000020, CX
 	JL           skip2
@@ -4452,28 +4482,30 @@ fits8:
 	VADDPS      Y4, Y0, Y0
 
 done7:
-	VMOVSS       X1, shift+24(FP)
+	VCVTSS2SD    X1, X1, X1
+	VMOVSD       X1, shift+32(FP)
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VPERMILPD    $0x01, X0, X1
 	VADDPS       X1, X0, X0
 	VMOVSHDUP    X0, X1
 	VADDPS       X1, X0, X0
-	VMOVSS       X0, sum+28(FP)
+	VCVTSS2SD    X0, X0, X0
+	VMOVSD       X0, sum+40(FP)
 	VZEROUPPER
 	RET
 
-// func denseMax64AVX512(h *float64, c *float64, n int, inv float64) (top float64)
+// func denseMax64AVX512(f uint8, h *float64, c *float64, n int, inv float64) (top float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·denseMax64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         h+0(FP), AX
-	MOVQ         c+8(FP), CX
-	VBROADCASTSD inv+24(FP), Z0
+TEXT ·denseMax64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VBROADCASTSD inv+32(FP), Z0
 	VBROADCASTSD minusInf64<>+0(SB), Z1
 	VBROADCASTSD minusInf64<>+0(SB), Z2
 	VBROADCASTSD minusInf64<>+0(SB), Z3
 	VBROADCASTSD minusInf64<>+0(SB), Z4
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -4536,21 +4568,21 @@ done5:
 	VMAXPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VMAXPD        X0, X1, X1
-	VMOVSD        X1, top+32(FP)
+	VMOVSD        X1, top+40(FP)
 	VZEROUPPER
 	RET
 
-// func denseMax64AVX2(h *float64, c *float64, n int, inv float64) (top float64)
+// func denseMax64AVX2(f uint8, h *float64, c *float64, n int, inv float64) (top float64)
 // Requires: AVX, FMA3
-TEXT ·denseMax64AVX2(SB), NOSPLIT, $0-40
-	MOVQ         h+0(FP), AX
-	MOVQ         c+8(FP), CX
-	VBROADCASTSD inv+24(FP), Y0
+TEXT ·denseMax64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VBROADCASTSD inv+32(FP), Y0
 	VMOVUPD      minusInf64<>+0(SB), Y1
 	VMOVUPD      minusInf64<>+0(SB), Y2
 	VMOVUPD      minusInf64<>+0(SB), Y3
 	VMOVUPD      minusInf64<>+0(SB), Y4
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000010, DX
 	JL           skip2
@@ -4612,21 +4644,23 @@ done5:
 	VMAXPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VMAXPD       X0, X1, X1
-	VMOVSD       X1, top+32(FP)
+	VMOVSD       X1, top+40(FP)
 	VZEROUPPER
 	RET
 
-// func denseMax32AVX512(h *float32, c *float32, n int, inv float32) (top float32)
+// func denseMax32AVX512(f uint8, h *float32, c *float32, n int, inv float64) (top float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·denseMax32AVX512(SB), NOSPLIT, $0-36
-	MOVQ         h+0(FP), AX
-	MOVQ         c+8(FP), CX
-	VBROADCASTSS inv+24(FP), Z0
+TEXT ·denseMax32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+32(FP), X0, X0
+	VBROADCASTSS X0, Z0
 	VBROADCASTSS minusInf32<>+0(SB), Z1
 	VBROADCASTSS minusInf32<>+0(SB), Z2
 	VBROADCASTSS minusInf32<>+0(SB), Z3
 	VBROADCASTSS minusInf32<>+0(SB), Z4
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000040, DX
 	JL           skip2
@@ -4691,21 +4725,24 @@ done5:
 	VMAXPS        X0, X1, X1
 	VMOVSHDUP     X1, X0
 	VMAXPS        X0, X1, X1
-	VMOVSS        X1, top+32(FP)
+	VCVTSS2SD     X1, X1, X1
+	VMOVSD        X1, top+40(FP)
 	VZEROUPPER
 	RET
 
-// func denseMax32AVX2(h *float32, c *float32, n int, inv float32) (top float32)
-// Requires: AVX, FMA3
-TEXT ·denseMax32AVX2(SB), NOSPLIT, $0-36
-	MOVQ         h+0(FP), AX
-	MOVQ         c+8(FP), CX
-	VBROADCASTSS inv+24(FP), Y0
+// func denseMax32AVX2(f uint8, h *float32, c *float32, n int, inv float64) (top float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·denseMax32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+32(FP), X0, X0
+	VBROADCASTSS X0, Y0
 	VMOVUPS      minusInf32<>+0(SB), Y1
 	VMOVUPS      minusInf32<>+0(SB), Y2
 	VMOVUPS      minusInf32<>+0(SB), Y3
 	VMOVUPS      minusInf32<>+0(SB), Y4
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -4769,18 +4806,19 @@ done5:
 	VMAXPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VMAXPS       X0, X1, X1
-	VMOVSS       X1, top+32(FP)
+	VCVTSS2SD    X1, X1, X1
+	VMOVSD       X1, top+40(FP)
 	VZEROUPPER
 	RET
 
-// func denseExpScaled64AVX512(dst *float64, h *float64, c *float64, n int, inv float64, shift float64, scale float64) (sum float64)
+// func denseExpScaled64AVX512(f uint8, dst *float64, h *float64, c *float64, n int, inv float64, shift float64, scale float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·denseExpScaled64AVX512(SB), NOSPLIT, $0-64
-	MOVQ         h+8(FP), AX
-	MOVQ         c+16(FP), CX
-	VBROADCASTSD inv+32(FP), Z0
-	VBROADCASTSD shift+40(FP), Z1
-	VBROADCASTSD scale+48(FP), Z2
+TEXT ·denseExpScaled64AVX512(SB), NOSPLIT, $0-72
+	MOVQ         h+16(FP), AX
+	MOVQ         c+24(FP), CX
+	VBROADCASTSD inv+40(FP), Z0
+	VBROADCASTSD shift+48(FP), Z1
+	VBROADCASTSD scale+56(FP), Z2
 	VBROADCASTSD expShift1664<>+0(SB), Z3
 	VBROADCASTSD expLo64<>+0(SB), Z4
 	VBROADCASTSD expLargest64<>+0(SB), Z5
@@ -4789,8 +4827,8 @@ TEXT ·denseExpScaled64AVX512(SB), NOSPLIT, $0-64
 	VBROADCASTSD expLog2e64<>+0(SB), Z8
 	VXORPS       Z9, Z9, Z9
 	VXORPS       Z10, Z10, Z10
-	MOVQ         dst+0(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         dst+8(FP), DX
+	MOVQ         n+32(FP), BX
 	XORQ         SI, SI
 	SUBQ         $0x00000020, BX
 	JL           skip2
@@ -4981,21 +5019,21 @@ done5:
 	VADDPD        X0, X9, X9
 	VPERMILPD     $0x01, X9, X0
 	VADDPD        X0, X9, X9
-	VMOVSD        X9, sum+56(FP)
+	VMOVSD        X9, sum+64(FP)
 	VZEROUPPER
 	RET
 
-// func denseExpScaled64AVX2(dst *float64, h *float64, c *float64, n int, inv float64, shift float64, scale float64) (sum float64)
+// func denseExpScaled64AVX2(f uint8, dst *float64, h *float64, c *float64, n int, inv float64, shift float64, scale float64) (sum float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·denseExpScaled64AVX2(SB), NOSPLIT, $0-64
-	MOVQ         h+8(FP), AX
-	MOVQ         c+16(FP), CX
-	VBROADCASTSD inv+32(FP), Y0
-	VBROADCASTSD shift+40(FP), Y1
-	VBROADCASTSD scale+48(FP), Y2
+TEXT ·denseExpScaled64AVX2(SB), NOSPLIT, $0-72
+	MOVQ         h+16(FP), AX
+	MOVQ         c+24(FP), CX
+	VBROADCASTSD inv+40(FP), Y0
+	VBROADCASTSD shift+48(FP), Y1
+	VBROADCASTSD scale+56(FP), Y2
 	VXORPS       Y3, Y3, Y3
-	MOVQ         dst+0(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         dst+8(FP), DX
+	MOVQ         n+32(FP), BX
 	XORQ         SI, SI
 	SUBQ         $0x0000000c, BX
 	JL           skip2
@@ -5206,18 +5244,24 @@ done5:
 	VADDPD       X0, X3, X3
 	VPERMILPD    $0x01, X3, X0
 	VADDPD       X0, X3, X3
-	VMOVSD       X3, sum+56(FP)
+	VMOVSD       X3, sum+64(FP)
 	VZEROUPPER
 	RET
 
-// func denseExpScaled32AVX512(dst *float32, h *float32, c *float32, n int, inv float32, shift float32, scale float32) (sum float32)
+// func denseExpScaled32AVX512(f uint8, dst *float32, h *float32, c *float32, n int, inv float64, shift float64, scale float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·denseExpScaled32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         h+8(FP), AX
-	MOVQ         c+16(FP), CX
-	VBROADCASTSS inv+32(FP), Z0
-	VBROADCASTSS shift+36(FP), Z1
-	VBROADCASTSS scale+40(FP), Z2
+TEXT ·denseExpScaled32AVX512(SB), NOSPLIT, $0-72
+	MOVQ         h+16(FP), AX
+	MOVQ         c+24(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+40(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    shift+48(FP), X1, X1
+	VBROADCASTSS X1, Z1
+	VXORPS       X2, X2, X2
+	VCVTSD2SS    scale+56(FP), X2, X2
+	VBROADCASTSS X2, Z2
 	VBROADCASTSS expShift1632<>+0(SB), Z3
 	VBROADCASTSS expLo32<>+0(SB), Z4
 	VBROADCASTSS expLargest32<>+0(SB), Z5
@@ -5225,8 +5269,8 @@ TEXT ·denseExpScaled32AVX512(SB), NOSPLIT, $0-52
 	VBROADCASTSS expLog2e32<>+0(SB), Z7
 	VXORPS       Z8, Z8, Z8
 	VXORPS       Z9, Z9, Z9
-	MOVQ         dst+0(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         dst+8(FP), DX
+	MOVQ         n+32(FP), BX
 	XORQ         SI, SI
 	SUBQ         $0x00000040, BX
 	JL           skip2
@@ -5401,21 +5445,28 @@ done5:
 	VADDPS        X0, X8, X8
 	VMOVSHDUP     X8, X0
 	VADDPS        X0, X8, X8
-	VMOVSS        X8, sum+48(FP)
+	VCVTSS2SD     X8, X8, X8
+	VMOVSD        X8, sum+64(FP)
 	VZEROUPPER
 	RET
 
-// func denseExpScaled32AVX2(dst *float32, h *float32, c *float32, n int, inv float32, shift float32, scale float32) (sum float32)
+// func denseExpScaled32AVX2(f uint8, dst *float32, h *float32, c *float32, n int, inv float64, shift float64, scale float64) (sum float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·denseExpScaled32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         h+8(FP), AX
-	MOVQ         c+16(FP), CX
-	VBROADCASTSS inv+32(FP), Y0
-	VBROADCASTSS shift+36(FP), Y1
-	VBROADCASTSS scale+40(FP), Y2
+TEXT ·denseExpScaled32AVX2(SB), NOSPLIT, $0-72
+	MOVQ         h+16(FP), AX
+	MOVQ         c+24(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+40(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    shift+48(FP), X1, X1
+	VBROADCASTSS X1, Y1
+	VXORPS       X2, X2, X2
+	VCVTSD2SS    scale+56(FP), X2, X2
+	VBROADCASTSS X2, Y2
 	VXORPS       Y3, Y3, Y3
-	MOVQ         dst+0(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         dst+8(FP), DX
+	MOVQ         n+32(FP), BX
 	XORQ         SI, SI
 	SUBQ         $0x00000018, BX
 	JL           skip2
@@ -5588,17 +5639,18 @@ done5:
 	VADDPS       X0, X3, X3
 	VMOVSHDUP    X3, X0
 	VADDPS       X0, X3, X3
-	VMOVSS       X3, sum+48(FP)
+	VCVTSS2SD    X3, X3, X3
+	VMOVSD       X3, sum+64(FP)
 	VZEROUPPER
 	RET
 
-// func denseSum64AVX512(h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
+// func denseSum64AVX512(f uint8, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·denseSum64AVX512(SB), NOSPLIT, $0-48
-	MOVQ         h+0(FP), AX
-	MOVQ         c+8(FP), CX
-	VBROADCASTSD inv+24(FP), Z0
-	VBROADCASTSD shift+32(FP), Z1
+TEXT ·denseSum64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VBROADCASTSD inv+32(FP), Z0
+	VBROADCASTSD shift+40(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
 	VBROADCASTSD expLargest64<>+0(SB), Z4
@@ -5607,7 +5659,7 @@ TEXT ·denseSum64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD expLog2e64<>+0(SB), Z7
 	VXORPS       Z8, Z8, Z8
 	VXORPS       Z9, Z9, Z9
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -5786,19 +5838,19 @@ done5:
 	VADDPD        X0, X8, X8
 	VPERMILPD     $0x01, X8, X0
 	VADDPD        X0, X8, X8
-	VMOVSD        X8, sum+40(FP)
+	VMOVSD        X8, sum+48(FP)
 	VZEROUPPER
 	RET
 
-// func denseSum64AVX2(h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
+// func denseSum64AVX2(f uint8, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·denseSum64AVX2(SB), NOSPLIT, $0-48
-	MOVQ         h+0(FP), AX
-	MOVQ         c+8(FP), CX
-	VBROADCASTSD inv+24(FP), Y0
-	VBROADCASTSD shift+32(FP), Y1
+TEXT ·denseSum64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VBROADCASTSD inv+32(FP), Y0
+	VBROADCASTSD shift+40(FP), Y1
 	VXORPS       Y2, Y2, Y2
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000010, DX
 	JL           skip2
@@ -6024,17 +6076,21 @@ done5:
 	VADDPD       X0, X2, X2
 	VPERMILPD    $0x01, X2, X0
 	VADDPD       X0, X2, X2
-	VMOVSD       X2, sum+40(FP)
+	VMOVSD       X2, sum+48(FP)
 	VZEROUPPER
 	RET
 
-// func denseSum32AVX512(h *float32, c *float32, n int, inv float32, shift float32) (sum float32)
+// func denseSum32AVX512(f uint8, h *float32, c *float32, n int, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·denseSum32AVX512(SB), NOSPLIT, $0-36
-	MOVQ         h+0(FP), AX
-	MOVQ         c+8(FP), CX
-	VBROADCASTSS inv+24(FP), Z0
-	VBROADCASTSS shift+28(FP), Z1
+TEXT ·denseSum32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+32(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    shift+40(FP), X1, X1
+	VBROADCASTSS X1, Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
 	VBROADCASTSS expLargest32<>+0(SB), Z4
@@ -6042,7 +6098,7 @@ TEXT ·denseSum32AVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS expLog2e32<>+0(SB), Z6
 	VXORPS       Z7, Z7, Z7
 	VXORPS       Z8, Z8, Z8
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000040, DX
 	JL           skip2
@@ -6205,19 +6261,24 @@ done5:
 	VADDPS        X0, X7, X7
 	VMOVSHDUP     X7, X0
 	VADDPS        X0, X7, X7
-	VMOVSS        X7, sum+32(FP)
+	VCVTSS2SD     X7, X7, X7
+	VMOVSD        X7, sum+48(FP)
 	VZEROUPPER
 	RET
 
-// func denseSum32AVX2(h *float32, c *float32, n int, inv float32, shift float32) (sum float32)
+// func denseSum32AVX2(f uint8, h *float32, c *float32, n int, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·denseSum32AVX2(SB), NOSPLIT, $0-36
-	MOVQ         h+0(FP), AX
-	MOVQ         c+8(FP), CX
-	VBROADCASTSS inv+24(FP), Y0
-	VBROADCASTSS shift+28(FP), Y1
+TEXT ·denseSum32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+32(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    shift+40(FP), X1, X1
+	VBROADCASTSS X1, Y1
 	VXORPS       Y2, Y2, Y2
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -6400,17 +6461,18 @@ done5:
 	VADDPS       X0, X2, X2
 	VMOVSHDUP    X2, X0
 	VADDPS       X0, X2, X2
-	VMOVSS       X2, sum+32(FP)
+	VCVTSS2SD    X2, X2, X2
+	VMOVSD       X2, sum+48(FP)
 	VZEROUPPER
 	RET
 
-// func denseExp64AVX512(dst *float64, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
+// func denseExp64AVX512(f uint8, dst *float64, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·denseExp64AVX512(SB), NOSPLIT, $0-56
-	MOVQ         h+8(FP), AX
-	MOVQ         c+16(FP), CX
-	VBROADCASTSD inv+32(FP), Z0
-	VBROADCASTSD shift+40(FP), Z1
+TEXT ·denseExp64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         h+16(FP), AX
+	MOVQ         c+24(FP), CX
+	VBROADCASTSD inv+40(FP), Z0
+	VBROADCASTSD shift+48(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
 	VBROADCASTSD expLargest64<>+0(SB), Z4
@@ -6419,8 +6481,8 @@ TEXT ·denseExp64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD expLog2e64<>+0(SB), Z7
 	VXORPS       Z8, Z8, Z8
 	VXORPS       Z9, Z9, Z9
-	MOVQ         dst+0(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         dst+8(FP), DX
+	MOVQ         n+32(FP), BX
 	XORQ         SI, SI
 	SUBQ         $0x00000020, BX
 	JL           skip2
@@ -6605,20 +6667,20 @@ done5:
 	VADDPD        X0, X8, X8
 	VPERMILPD     $0x01, X8, X0
 	VADDPD        X0, X8, X8
-	VMOVSD        X8, sum+48(FP)
+	VMOVSD        X8, sum+56(FP)
 	VZEROUPPER
 	RET
 
-// func denseExp64AVX2(dst *float64, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
+// func denseExp64AVX2(f uint8, dst *float64, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·denseExp64AVX2(SB), NOSPLIT, $0-56
-	MOVQ         h+8(FP), AX
-	MOVQ         c+16(FP), CX
-	VBROADCASTSD inv+32(FP), Y0
-	VBROADCASTSD shift+40(FP), Y1
+TEXT ·denseExp64AVX2(SB), NOSPLIT, $0-64
+	MOVQ         h+16(FP), AX
+	MOVQ         c+24(FP), CX
+	VBROADCASTSD inv+40(FP), Y0
+	VBROADCASTSD shift+48(FP), Y1
 	VXORPS       Y2, Y2, Y2
-	MOVQ         dst+0(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         dst+8(FP), DX
+	MOVQ         n+32(FP), BX
 	XORQ         SI, SI
 	SUBQ         $0x00000010, BX
 	JL           skip2
@@ -6850,17 +6912,21 @@ done5:
 	VADDPD       X0, X2, X2
 	VPERMILPD    $0x01, X2, X0
 	VADDPD       X0, X2, X2
-	VMOVSD       X2, sum+48(FP)
+	VMOVSD       X2, sum+56(FP)
 	VZEROUPPER
 	RET
 
-// func denseExp32AVX512(dst *float32, h *float32, c *float32, n int, inv float32, shift float32) (sum float32)
+// func denseExp32AVX512(f uint8, dst *float32, h *float32, c *float32, n int, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·denseExp32AVX512(SB), NOSPLIT, $0-44
-	MOVQ         h+8(FP), AX
-	MOVQ         c+16(FP), CX
-	VBROADCASTSS inv+32(FP), Z0
-	VBROADCASTSS shift+36(FP), Z1
+TEXT ·denseExp32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         h+16(FP), AX
+	MOVQ         c+24(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+40(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    shift+48(FP), X1, X1
+	VBROADCASTSS X1, Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
 	VBROADCASTSS expLargest32<>+0(SB), Z4
@@ -6868,8 +6934,8 @@ TEXT ·denseExp32AVX512(SB), NOSPLIT, $0-44
 	VBROADCASTSS expLog2e32<>+0(SB), Z6
 	VXORPS       Z7, Z7, Z7
 	VXORPS       Z8, Z8, Z8
-	MOVQ         dst+0(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         dst+8(FP), DX
+	MOVQ         n+32(FP), BX
 	XORQ         SI, SI
 	SUBQ         $0x00000040, BX
 	JL           skip2
@@ -7038,20 +7104,25 @@ done5:
 	VADDPS        X0, X7, X7
 	VMOVSHDUP     X7, X0
 	VADDPS        X0, X7, X7
-	VMOVSS        X7, sum+40(FP)
+	VCVTSS2SD     X7, X7, X7
+	VMOVSD        X7, sum+56(FP)
 	VZEROUPPER
 	RET
 
-// func denseExp32AVX2(dst *float32, h *float32, c *float32, n int, inv float32, shift float32) (sum float32)
+// func denseExp32AVX2(f uint8, dst *float32, h *float32, c *float32, n int, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·denseExp32AVX2(SB), NOSPLIT, $0-44
-	MOVQ         h+8(FP), AX
-	MOVQ         c+16(FP), CX
-	VBROADCASTSS inv+32(FP), Y0
-	VBROADCASTSS shift+36(FP), Y1
+TEXT ·denseExp32AVX2(SB), NOSPLIT, $0-64
+	MOVQ         h+16(FP), AX
+	MOVQ         c+24(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+40(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    shift+48(FP), X1, X1
+	VBROADCASTSS X1, Y1
 	VXORPS       Y2, Y2, Y2
-	MOVQ         dst+0(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         dst+8(FP), DX
+	MOVQ         n+32(FP), BX
 	XORQ         SI, SI
 	SUBQ         $0x00000020, BX
 	JL           skip2
@@ -7240,16 +7311,17 @@ done5:
 	VADDPS       X0, X2, X2
 	VMOVSHDUP    X2, X0
 	VADDPS       X0, X2, X2
-	VMOVSS       X2, sum+40(FP)
+	VCVTSS2SD    X2, X2, X2
+	VMOVSD       X2, sum+56(FP)
 	VZEROUPPER
 	RET
 
-// func denseLSE64AVX512(h *float64, c *float64, n int, inv float64, start float64) (shift float64, sum float64)
+// func denseLSE64AVX512(f uint8, h *float64, c *float64, n int, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·denseLSE64AVX512(SB), NOSPLIT, $0-56
-	MOVQ         h+0(FP), AX
-	MOVQ         c+8(FP), CX
-	VBROADCASTSD inv+24(FP), Z0
+TEXT ·denseLSE64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VBROADCASTSD inv+32(FP), Z0
 	VBROADCASTSD expShift1664<>+0(SB), Z1
 	VBROADCASTSD expLo64<>+0(SB), Z2
 	VMOVUPD      expRoots64<>+0(SB), Z3
@@ -7257,10 +7329,10 @@ TEXT ·denseLSE64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD expLog2e64<>+0(SB), Z5
 	VXORPS       Z6, Z6, Z6
 	VXORPS       Z7, Z7, Z7
-	VBROADCASTSD start+32(FP), Z8
+	VBROADCASTSD start+40(FP), Z8
 	VBROADCASTSD slack64<>+0(SB), Z9
 	VADDPD       Z8, Z9, Z9
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -7537,7 +7609,7 @@ fits8:
 	VADDPD           Z10, Z6, Z6
 
 done7:
-	VMOVSD        X8, shift+40(FP)
+	VMOVSD        X8, shift+48(FP)
 	VADDPD        Z7, Z6, Z6
 	VEXTRACTF64X4 $0x01, Z6, Y0
 	VADDPD        Y0, Y6, Y6
@@ -7545,21 +7617,21 @@ done7:
 	VADDPD        X0, X6, X6
 	VPERMILPD     $0x01, X6, X0
 	VADDPD        X0, X6, X6
-	VMOVSD        X6, sum+48(FP)
+	VMOVSD        X6, sum+56(FP)
 	VZEROUPPER
 	RET
 
-// func denseLSE64AVX2(h *float64, c *float64, n int, inv float64, start float64) (shift float64, sum float64)
+// func denseLSE64AVX2(f uint8, h *float64, c *float64, n int, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·denseLSE64AVX2(SB), NOSPLIT, $0-56
-	MOVQ         h+0(FP), AX
-	MOVQ         c+8(FP), CX
-	VBROADCASTSD inv+24(FP), Y0
+TEXT ·denseLSE64AVX2(SB), NOSPLIT, $0-64
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VBROADCASTSD inv+32(FP), Y0
 	VXORPS       Y1, Y1, Y1
-	VBROADCASTSD start+32(FP), Y2
+	VBROADCASTSD start+40(FP), Y2
 	VMOVUPD      slack64<>+0(SB), Y3
 	VADDPD       Y2, Y3, Y3
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x0000000c, DX
 	JL           skip2
@@ -7894,31 +7966,35 @@ fits8:
 	VADDPD      Y5, Y1, Y1
 
 done7:
-	VMOVSD       X2, shift+40(FP)
+	VMOVSD       X2, shift+48(FP)
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VADDPD       X0, X1, X1
-	VMOVSD       X1, sum+48(FP)
+	VMOVSD       X1, sum+56(FP)
 	VZEROUPPER
 	RET
 
-// func denseLSE32AVX512(h *float32, c *float32, n int, inv float32, start float32) (shift float32, sum float32)
+// func denseLSE32AVX512(f uint8, h *float32, c *float32, n int, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·denseLSE32AVX512(SB), NOSPLIT, $0-40
-	MOVQ         h+0(FP), AX
-	MOVQ         c+8(FP), CX
-	VBROADCASTSS inv+24(FP), Z0
+TEXT ·denseLSE32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+32(FP), X0, X0
+	VBROADCASTSS X0, Z0
 	VBROADCASTSS expShift1632<>+0(SB), Z1
 	VBROADCASTSS expLo32<>+0(SB), Z2
 	VMOVUPS      expRoots32<>+0(SB), Z3
 	VBROADCASTSS expLog2e32<>+0(SB), Z4
 	VXORPS       Z5, Z5, Z5
 	VXORPS       Z6, Z6, Z6
-	VBROADCASTSS start+28(FP), Z7
+	VXORPS       X7, X7, X7
+	VCVTSD2SS    start+40(FP), X7, X7
+	VBROADCASTSS X7, Z7
 	VBROADCASTSS slack32<>+0(SB), Z8
 	VADDPS       Z7, Z8, Z8
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000040, DX
 	JL           skip2
@@ -8174,7 +8250,8 @@ fits8:
 	VADDPS           Z9, Z5, Z5
 
 done7:
-	VMOVSS        X7, shift+32(FP)
+	VCVTSS2SD     X7, X7, X7
+	VMOVSD        X7, shift+48(FP)
 	VADDPS        Z6, Z5, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y0
 	VADDPS        Y0, Y5, Y5
@@ -8184,21 +8261,26 @@ done7:
 	VADDPS        X0, X5, X5
 	VMOVSHDUP     X5, X0
 	VADDPS        X0, X5, X5
-	VMOVSS        X5, sum+36(FP)
+	VCVTSS2SD     X5, X5, X5
+	VMOVSD        X5, sum+56(FP)
 	VZEROUPPER
 	RET
 
-// func denseLSE32AVX2(h *float32, c *float32, n int, inv float32, start float32) (shift float32, sum float32)
+// func denseLSE32AVX2(f uint8, h *float32, c *float32, n int, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·denseLSE32AVX2(SB), NOSPLIT, $0-40
-	MOVQ         h+0(FP), AX
-	MOVQ         c+8(FP), CX
-	VBROADCASTSS inv+24(FP), Y0
+TEXT ·denseLSE32AVX2(SB), NOSPLIT, $0-64
+	MOVQ         h+8(FP), AX
+	MOVQ         c+16(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+32(FP), X0, X0
+	VBROADCASTSS X0, Y0
 	VXORPS       Y1, Y1, Y1
-	VBROADCASTSS start+28(FP), Y2
+	VXORPS       X2, X2, X2
+	VCVTSD2SS    start+40(FP), X2, X2
+	VBROADCASTSS X2, Y2
 	VMOVUPS      slack32<>+0(SB), Y3
 	VADDPS       Y2, Y3, Y3
-	MOVQ         n+16(FP), DX
+	MOVQ         n+24(FP), DX
 	XORQ         BX, BX
 	SUBQ         $0x00000018, DX
 	JL           skip2
@@ -8469,29 +8551,31 @@ fits8:
 	VADDPS      Y5, Y1, Y1
 
 done7:
-	VMOVSS       X2, shift+32(FP)
+	VCVTSS2SD    X2, X2, X2
+	VMOVSD       X2, shift+48(FP)
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VADDPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VADDPS       X0, X1, X1
-	VMOVSS       X1, sum+36(FP)
+	VCVTSS2SD    X1, X1, X1
+	VMOVSD       X1, sum+56(FP)
 	VZEROUPPER
 	RET
 
-// func denseLogits64AVX512(dst *float64, h *float64, c *float64, n int, inv float64) (top float64)
+// func denseLogits64AVX512(f uint8, dst *float64, h *float64, c *float64, n int, inv float64) (top float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·denseLogits64AVX512(SB), NOSPLIT, $0-48
-	MOVQ         h+8(FP), AX
-	MOVQ         c+16(FP), CX
-	VBROADCASTSD inv+32(FP), Z0
+TEXT ·denseLogits64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         h+16(FP), AX
+	MOVQ         c+24(FP), CX
+	VBROADCASTSD inv+40(FP), Z0
 	VBROADCASTSD minusInf64<>+0(SB), Z1
 	VBROADCASTSD minusInf64<>+0(SB), Z2
 	VBROADCASTSD minusInf64<>+0(SB), Z3
 	VBROADCASTSD minusInf64<>+0(SB), Z4
-	MOVQ         dst+0(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         dst+8(FP), DX
+	MOVQ         n+32(FP), BX
 	XORQ         SI, SI
 	SUBQ         $0x00000020, BX
 	JL           skip2
@@ -8560,22 +8644,22 @@ done5:
 	VMAXPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VMAXPD        X0, X1, X1
-	VMOVSD        X1, top+40(FP)
+	VMOVSD        X1, top+48(FP)
 	VZEROUPPER
 	RET
 
-// func denseLogits64AVX2(dst *float64, h *float64, c *float64, n int, inv float64) (top float64)
+// func denseLogits64AVX2(f uint8, dst *float64, h *float64, c *float64, n int, inv float64) (top float64)
 // Requires: AVX, FMA3
-TEXT ·denseLogits64AVX2(SB), NOSPLIT, $0-48
-	MOVQ         h+8(FP), AX
-	MOVQ         c+16(FP), CX
-	VBROADCASTSD inv+32(FP), Y0
+TEXT ·denseLogits64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         h+16(FP), AX
+	MOVQ         c+24(FP), CX
+	VBROADCASTSD inv+40(FP), Y0
 	VMOVUPD      minusInf64<>+0(SB), Y1
 	VMOVUPD      minusInf64<>+0(SB), Y2
 	VMOVUPD      minusInf64<>+0(SB), Y3
 	VMOVUPD      minusInf64<>+0(SB), Y4
-	MOVQ         dst+0(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         dst+8(FP), DX
+	MOVQ         n+32(FP), BX
 	XORQ         SI, SI
 	SUBQ         $0x00000010, BX
 	JL           skip2
@@ -8643,22 +8727,24 @@ done5:
 	VMAXPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VMAXPD       X0, X1, X1
-	VMOVSD       X1, top+40(FP)
+	VMOVSD       X1, top+48(FP)
 	VZEROUPPER
 	RET
 
-// func denseLogits32AVX512(dst *float32, h *float32, c *float32, n int, inv float32) (top float32)
+// func denseLogits32AVX512(f uint8, dst *float32, h *float32, c *float32, n int, inv float64) (top float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·denseLogits32AVX512(SB), NOSPLIT, $0-44
-	MOVQ         h+8(FP), AX
-	MOVQ         c+16(FP), CX
-	VBROADCASTSS inv+32(FP), Z0
+TEXT ·denseLogits32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         h+16(FP), AX
+	MOVQ         c+24(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+40(FP), X0, X0
+	VBROADCASTSS X0, Z0
 	VBROADCASTSS minusInf32<>+0(SB), Z1
 	VBROADCASTSS minusInf32<>+0(SB), Z2
 	VBROADCASTSS minusInf32<>+0(SB), Z3
 	VBROADCASTSS minusInf32<>+0(SB), Z4
-	MOVQ         dst+0(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         dst+8(FP), DX
+	MOVQ         n+32(FP), BX
 	XORQ         SI, SI
 	SUBQ         $0x00000040, BX
 	JL           skip2
@@ -8729,22 +8815,25 @@ done5:
 	VMAXPS        X0, X1, X1
 	VMOVSHDUP     X1, X0
 	VMAXPS        X0, X1, X1
-	VMOVSS        X1, top+40(FP)
+	VCVTSS2SD     X1, X1, X1
+	VMOVSD        X1, top+48(FP)
 	VZEROUPPER
 	RET
 
-// func denseLogits32AVX2(dst *float32, h *float32, c *float32, n int, inv float32) (top float32)
-// Requires: AVX, FMA3
-TEXT ·denseLogits32AVX2(SB), NOSPLIT, $0-44
-	MOVQ         h+8(FP), AX
-	MOVQ         c+16(FP), CX
-	VBROADCASTSS inv+32(FP), Y0
+// func denseLogits32AVX2(f uint8, dst *float32, h *float32, c *float32, n int, inv float64) (top float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·denseLogits32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         h+16(FP), AX
+	MOVQ         c+24(FP), CX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+40(FP), X0, X0
+	VBROADCASTSS X0, Y0
 	VMOVUPS      minusInf32<>+0(SB), Y1
 	VMOVUPS      minusInf32<>+0(SB), Y2
 	VMOVUPS      minusInf32<>+0(SB), Y3
 	VMOVUPS      minusInf32<>+0(SB), Y4
-	MOVQ         dst+0(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         dst+8(FP), DX
+	MOVQ         n+32(FP), BX
 	XORQ         SI, SI
 	SUBQ         $0x00000020, BX
 	JL           skip2
@@ -8814,22 +8903,23 @@ done5:
 	VMAXPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VMAXPS       X0, X1, X1
-	VMOVSS       X1, top+40(FP)
+	VCVTSS2SD    X1, X1, X1
+	VMOVSD       X1, top+48(FP)
 	VZEROUPPER
 	RET
 
-// func squareExp64AVX512(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
+// func squareExp64AVX512(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·squareExp64AVX512(SB), NOSPLIT, $0-88
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·squareExp64AVX512(SB), NOSPLIT, $0-96
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSD mix+56(FP), Z0
-	VBROADCASTSD inv+64(FP), Z0
-	VBROADCASTSD shift+72(FP), Z1
+	MOVQ         dim+56(FP), SI
+	VBROADCASTSD mix+64(FP), Z0
+	VBROADCASTSD inv+72(FP), Z0
+	VBROADCASTSD shift+80(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
 	VBROADCASTSD expLargest64<>+0(SB), Z4
@@ -8838,8 +8928,8 @@ TEXT ·squareExp64AVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSD expLog2e64<>+0(SB), Z7
 	VXORPS       Z8, Z8, Z8
 	VXORPS       Z9, Z9, Z9
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000020, R8
 	JL           skip2
@@ -9069,25 +9159,25 @@ done9:
 	VADDPD        X0, X8, X8
 	VPERMILPD     $0x01, X8, X0
 	VADDPD        X0, X8, X8
-	VMOVSD        X8, sum+80(FP)
+	VMOVSD        X8, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func squareExp64AVX2(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
+// func squareExp64AVX2(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·squareExp64AVX2(SB), NOSPLIT, $0-88
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·squareExp64AVX2(SB), NOSPLIT, $0-96
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSD mix+56(FP), Y0
-	VBROADCASTSD inv+64(FP), Y0
-	VBROADCASTSD shift+72(FP), Y1
+	MOVQ         dim+56(FP), SI
+	VBROADCASTSD mix+64(FP), Y0
+	VBROADCASTSD inv+72(FP), Y0
+	VBROADCASTSD shift+80(FP), Y1
 	VXORPS       Y2, Y2, Y2
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000010, R8
 	JL           skip2
@@ -9366,22 +9456,28 @@ done9:
 	VADDPD       X0, X2, X2
 	VPERMILPD    $0x01, X2, X0
 	VADDPD       X0, X2, X2
-	VMOVSD       X2, sum+80(FP)
+	VMOVSD       X2, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func squareExp32AVX512(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, shift float32) (sum float32)
+// func squareExp32AVX512(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·squareExp32AVX512(SB), NOSPLIT, $0-76
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·squareExp32AVX512(SB), NOSPLIT, $0-96
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSS mix+56(FP), Z0
-	VBROADCASTSS inv+60(FP), Z0
-	VBROADCASTSS shift+64(FP), Z1
+	MOVQ         dim+56(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+64(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+72(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    shift+80(FP), X1, X1
+	VBROADCASTSS X1, Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
 	VBROADCASTSS expLargest32<>+0(SB), Z4
@@ -9389,8 +9485,8 @@ TEXT ·squareExp32AVX512(SB), NOSPLIT, $0-76
 	VBROADCASTSS expLog2e32<>+0(SB), Z6
 	VXORPS       Z7, Z7, Z7
 	VXORPS       Z8, Z8, Z8
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000040, R8
 	JL           skip2
@@ -9604,25 +9700,32 @@ done9:
 	VADDPS        X0, X7, X7
 	VMOVSHDUP     X7, X0
 	VADDPS        X0, X7, X7
-	VMOVSS        X7, sum+72(FP)
+	VCVTSS2SD     X7, X7, X7
+	VMOVSD        X7, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func squareExp32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, shift float32) (sum float32)
+// func squareExp32AVX2(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·squareExp32AVX2(SB), NOSPLIT, $0-76
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·squareExp32AVX2(SB), NOSPLIT, $0-96
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSS mix+56(FP), Y0
-	VBROADCASTSS inv+60(FP), Y0
-	VBROADCASTSS shift+64(FP), Y1
+	MOVQ         dim+56(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+64(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+72(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    shift+80(FP), X1, X1
+	VBROADCASTSS X1, Y1
 	VXORPS       Y2, Y2, Y2
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000020, R8
 	JL           skip2
@@ -9858,21 +9961,22 @@ done9:
 	VADDPS       X0, X2, X2
 	VMOVSHDUP    X2, X0
 	VADDPS       X0, X2, X2
-	VMOVSS       X2, sum+72(FP)
+	VCVTSS2SD    X2, X2, X2
+	VMOVSD       X2, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func squareLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
+// func squareLSE64AVX512(f uint8, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·squareLSE64AVX512(SB), NOSPLIT, $0-88
-	MOVQ         h+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·squareLSE64AVX512(SB), NOSPLIT, $0-96
+	MOVQ         h+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSD mix+48(FP), Z0
-	VBROADCASTSD inv+56(FP), Z0
+	MOVQ         dim+48(FP), SI
+	VBROADCASTSD mix+56(FP), Z0
+	VBROADCASTSD inv+64(FP), Z0
 	VBROADCASTSD expShift1664<>+0(SB), Z1
 	VBROADCASTSD expLo64<>+0(SB), Z2
 	VMOVUPD      expRoots64<>+0(SB), Z3
@@ -9880,10 +9984,10 @@ TEXT ·squareLSE64AVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSD expLog2e64<>+0(SB), Z5
 	VXORPS       Z6, Z6, Z6
 	VXORPS       Z7, Z7, Z7
-	VBROADCASTSD start+64(FP), Z8
+	VBROADCASTSD start+72(FP), Z8
 	VBROADCASTSD slack64<>+0(SB), Z9
 	VADDPD       Z8, Z9, Z9
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2
@@ -10205,7 +10309,7 @@ fits14:
 	VADDPD           Z11, Z6, Z6
 
 done11:
-	VMOVSD        X8, shift+72(FP)
+	VMOVSD        X8, shift+80(FP)
 	VADDPD        Z7, Z6, Z6
 	VEXTRACTF64X4 $0x01, Z6, Y0
 	VADDPD        Y0, Y6, Y6
@@ -10213,26 +10317,26 @@ done11:
 	VADDPD        X0, X6, X6
 	VPERMILPD     $0x01, X6, X0
 	VADDPD        X0, X6, X6
-	VMOVSD        X6, sum+80(FP)
+	VMOVSD        X6, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func squareLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
+// func squareLSE64AVX2(f uint8, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·squareLSE64AVX2(SB), NOSPLIT, $0-88
-	MOVQ         h+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·squareLSE64AVX2(SB), NOSPLIT, $0-96
+	MOVQ         h+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSD mix+48(FP), Y0
-	VBROADCASTSD inv+56(FP), Y0
+	MOVQ         dim+48(FP), SI
+	VBROADCASTSD mix+56(FP), Y0
+	VBROADCASTSD inv+64(FP), Y0
 	VXORPS       Y1, Y1, Y1
-	VBROADCASTSD start+64(FP), Y2
+	VBROADCASTSD start+72(FP), Y2
 	VMOVUPD      slack64<>+0(SB), Y3
 	VADDPD       Y2, Y3, Y3
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x0000000c, DI
 	JL           skip2
@@ -10612,36 +10716,42 @@ fits14:
 	VADDPD      Y6, Y1, Y1
 
 done11:
-	VMOVSD       X2, shift+72(FP)
+	VMOVSD       X2, shift+80(FP)
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VADDPD       X0, X1, X1
-	VMOVSD       X1, sum+80(FP)
+	VMOVSD       X1, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func squareLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
+// func squareLSE32AVX512(f uint8, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·squareLSE32AVX512(SB), NOSPLIT, $0-72
-	MOVQ         h+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·squareLSE32AVX512(SB), NOSPLIT, $0-96
+	MOVQ         h+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSS mix+48(FP), Z0
-	VBROADCASTSS inv+52(FP), Z0
+	MOVQ         dim+48(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+56(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+64(FP), X0, X0
+	VBROADCASTSS X0, Z0
 	VBROADCASTSS expShift1632<>+0(SB), Z1
 	VBROADCASTSS expLo32<>+0(SB), Z2
 	VMOVUPS      expRoots32<>+0(SB), Z3
 	VBROADCASTSS expLog2e32<>+0(SB), Z4
 	VXORPS       Z5, Z5, Z5
 	VXORPS       Z6, Z6, Z6
-	VBROADCASTSS start+56(FP), Z7
+	VXORPS       X7, X7, X7
+	VCVTSD2SS    start+72(FP), X7, X7
+	VBROADCASTSS X7, Z7
 	VBROADCASTSS slack32<>+0(SB), Z8
 	VADDPS       Z7, Z8, Z8
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000040, DI
 	JL           skip2
@@ -10942,7 +11052,8 @@ fits14:
 	VADDPS           Z10, Z5, Z5
 
 done11:
-	VMOVSS        X7, shift+64(FP)
+	VCVTSS2SD     X7, X7, X7
+	VMOVSD        X7, shift+80(FP)
 	VADDPS        Z6, Z5, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y0
 	VADDPS        Y0, Y5, Y5
@@ -10952,26 +11063,33 @@ done11:
 	VADDPS        X0, X5, X5
 	VMOVSHDUP     X5, X0
 	VADDPS        X0, X5, X5
-	VMOVSS        X5, sum+68(FP)
+	VCVTSS2SD     X5, X5, X5
+	VMOVSD        X5, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func squareLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
+// func squareLSE32AVX2(f uint8, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·squareLSE32AVX2(SB), NOSPLIT, $0-72
-	MOVQ         h+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·squareLSE32AVX2(SB), NOSPLIT, $0-96
+	MOVQ         h+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSS mix+48(FP), Y0
-	VBROADCASTSS inv+52(FP), Y0
+	MOVQ         dim+48(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+56(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+64(FP), X0, X0
+	VBROADCASTSS X0, Y0
 	VXORPS       Y1, Y1, Y1
-	VBROADCASTSS start+56(FP), Y2
+	VXORPS       X2, X2, X2
+	VCVTSD2SS    start+72(FP), X2, X2
+	VBROADCASTSS X2, Y2
 	VMOVUPS      slack32<>+0(SB), Y3
 	VADDPS       Y2, Y3, Y3
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000018, DI
 	JL           skip2
@@ -11287,34 +11405,36 @@ fits14:
 	VADDPS      Y6, Y1, Y1
 
 done11:
-	VMOVSS       X2, shift+64(FP)
+	VCVTSS2SD    X2, X2, X2
+	VMOVSD       X2, shift+80(FP)
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VADDPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VADDPS       X0, X1, X1
-	VMOVSS       X1, sum+68(FP)
+	VCVTSS2SD    X1, X1, X1
+	VMOVSD       X1, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func squareLogits64AVX512(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
+// func squareLogits64AVX512(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·squareLogits64AVX512(SB), NOSPLIT, $0-80
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·squareLogits64AVX512(SB), NOSPLIT, $0-88
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSD mix+56(FP), Z0
-	VBROADCASTSD inv+64(FP), Z0
+	MOVQ         dim+56(FP), SI
+	VBROADCASTSD mix+64(FP), Z0
+	VBROADCASTSD inv+72(FP), Z0
 	VBROADCASTSD minusInf64<>+0(SB), Z1
 	VBROADCASTSD minusInf64<>+0(SB), Z2
 	VBROADCASTSD minusInf64<>+0(SB), Z3
 	VBROADCASTSD minusInf64<>+0(SB), Z4
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000020, R8
 	JL           skip2
@@ -11432,27 +11552,27 @@ done9:
 	VMAXPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VMAXPD        X0, X1, X1
-	VMOVSD        X1, top+72(FP)
+	VMOVSD        X1, top+80(FP)
 	VZEROUPPER
 	RET
 
-// func squareLogits64AVX2(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
+// func squareLogits64AVX2(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
 // Requires: AVX, FMA3
-TEXT ·squareLogits64AVX2(SB), NOSPLIT, $0-80
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·squareLogits64AVX2(SB), NOSPLIT, $0-88
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSD mix+56(FP), Y0
-	VBROADCASTSD inv+64(FP), Y0
+	MOVQ         dim+56(FP), SI
+	VBROADCASTSD mix+64(FP), Y0
+	VBROADCASTSD inv+72(FP), Y0
 	VMOVUPD      minusInf64<>+0(SB), Y1
 	VMOVUPD      minusInf64<>+0(SB), Y2
 	VMOVUPD      minusInf64<>+0(SB), Y3
 	VMOVUPD      minusInf64<>+0(SB), Y4
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000010, R8
 	JL           skip2
@@ -11569,27 +11689,31 @@ done9:
 	VMAXPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VMAXPD       X0, X1, X1
-	VMOVSD       X1, top+72(FP)
+	VMOVSD       X1, top+80(FP)
 	VZEROUPPER
 	RET
 
-// func squareLogits32AVX512(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (top float32)
+// func squareLogits32AVX512(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64) (top float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·squareLogits32AVX512(SB), NOSPLIT, $0-68
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·squareLogits32AVX512(SB), NOSPLIT, $0-88
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSS mix+56(FP), Z0
-	VBROADCASTSS inv+60(FP), Z0
+	MOVQ         dim+56(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+64(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+72(FP), X0, X0
+	VBROADCASTSS X0, Z0
 	VBROADCASTSS minusInf32<>+0(SB), Z1
 	VBROADCASTSS minusInf32<>+0(SB), Z2
 	VBROADCASTSS minusInf32<>+0(SB), Z3
 	VBROADCASTSS minusInf32<>+0(SB), Z4
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000040, R8
 	JL           skip2
@@ -11709,27 +11833,32 @@ done9:
 	VMAXPS        X0, X1, X1
 	VMOVSHDUP     X1, X0
 	VMAXPS        X0, X1, X1
-	VMOVSS        X1, top+64(FP)
+	VCVTSS2SD     X1, X1, X1
+	VMOVSD        X1, top+80(FP)
 	VZEROUPPER
 	RET
 
-// func squareLogits32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (top float32)
-// Requires: AVX, FMA3
-TEXT ·squareLogits32AVX2(SB), NOSPLIT, $0-68
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+// func squareLogits32AVX2(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64) (top float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·squareLogits32AVX2(SB), NOSPLIT, $0-88
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSS mix+56(FP), Y0
-	VBROADCASTSS inv+60(FP), Y0
+	MOVQ         dim+56(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+64(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+72(FP), X0, X0
+	VBROADCASTSS X0, Y0
 	VMOVUPS      minusInf32<>+0(SB), Y1
 	VMOVUPS      minusInf32<>+0(SB), Y2
 	VMOVUPS      minusInf32<>+0(SB), Y3
 	VMOVUPS      minusInf32<>+0(SB), Y4
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000020, R8
 	JL           skip2
@@ -11848,22 +11977,23 @@ done9:
 	VMAXPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VMAXPS       X0, X1, X1
-	VMOVSS       X1, top+64(FP)
+	VCVTSS2SD    X1, X1, X1
+	VMOVSD       X1, top+80(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanExp64AVX512(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
+// func manhattanExp64AVX512(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·manhattanExp64AVX512(SB), NOSPLIT, $0-88
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·manhattanExp64AVX512(SB), NOSPLIT, $0-96
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSD mix+56(FP), Z0
-	VBROADCASTSD inv+64(FP), Z0
-	VBROADCASTSD shift+72(FP), Z1
+	MOVQ         dim+56(FP), SI
+	VBROADCASTSD mix+64(FP), Z0
+	VBROADCASTSD inv+72(FP), Z0
+	VBROADCASTSD shift+80(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
 	VBROADCASTSD expLargest64<>+0(SB), Z4
@@ -11872,8 +12002,8 @@ TEXT ·manhattanExp64AVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSD expLog2e64<>+0(SB), Z7
 	VXORPS       Z8, Z8, Z8
 	VXORPS       Z9, Z9, Z9
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000020, R8
 	JL           skip2
@@ -12109,7 +12239,7 @@ done9:
 	VADDPD        X0, X8, X8
 	VPERMILPD     $0x01, X8, X0
 	VADDPD        X0, X8, X8
-	VMOVSD        X8, sum+80(FP)
+	VMOVSD        X8, sum+88(FP)
 	VZEROUPPER
 	RET
 
@@ -12123,21 +12253,21 @@ DATA absMask64<>+48(SB)/8, $0x7fffffffffffffff
 DATA absMask64<>+56(SB)/8, $0x7fffffffffffffff
 GLOBL absMask64<>(SB), RODATA|NOPTR, $64
 
-// func manhattanExp64AVX2(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
+// func manhattanExp64AVX2(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·manhattanExp64AVX2(SB), NOSPLIT, $0-88
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·manhattanExp64AVX2(SB), NOSPLIT, $0-96
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSD mix+56(FP), Y0
-	VBROADCASTSD inv+64(FP), Y0
-	VBROADCASTSD shift+72(FP), Y1
+	MOVQ         dim+56(FP), SI
+	VBROADCASTSD mix+64(FP), Y0
+	VBROADCASTSD inv+72(FP), Y0
+	VBROADCASTSD shift+80(FP), Y1
 	VXORPS       Y2, Y2, Y2
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000010, R8
 	JL           skip2
@@ -12422,22 +12552,28 @@ done9:
 	VADDPD       X0, X2, X2
 	VPERMILPD    $0x01, X2, X0
 	VADDPD       X0, X2, X2
-	VMOVSD       X2, sum+80(FP)
+	VMOVSD       X2, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanExp32AVX512(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, shift float32) (sum float32)
+// func manhattanExp32AVX512(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·manhattanExp32AVX512(SB), NOSPLIT, $0-76
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·manhattanExp32AVX512(SB), NOSPLIT, $0-96
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSS mix+56(FP), Z0
-	VBROADCASTSS inv+60(FP), Z0
-	VBROADCASTSS shift+64(FP), Z1
+	MOVQ         dim+56(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+64(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+72(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    shift+80(FP), X1, X1
+	VBROADCASTSS X1, Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
 	VBROADCASTSS expLargest32<>+0(SB), Z4
@@ -12445,8 +12581,8 @@ TEXT ·manhattanExp32AVX512(SB), NOSPLIT, $0-76
 	VBROADCASTSS expLog2e32<>+0(SB), Z6
 	VXORPS       Z7, Z7, Z7
 	VXORPS       Z8, Z8, Z8
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000040, R8
 	JL           skip2
@@ -12666,7 +12802,8 @@ done9:
 	VADDPS        X0, X7, X7
 	VMOVSHDUP     X7, X0
 	VADDPS        X0, X7, X7
-	VMOVSS        X7, sum+72(FP)
+	VCVTSS2SD     X7, X7, X7
+	VMOVSD        X7, sum+88(FP)
 	VZEROUPPER
 	RET
 
@@ -12688,21 +12825,27 @@ DATA absMask32<>+56(SB)/4, $0x7fffffff
 DATA absMask32<>+60(SB)/4, $0x7fffffff
 GLOBL absMask32<>(SB), RODATA|NOPTR, $64
 
-// func manhattanExp32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, shift float32) (sum float32)
+// func manhattanExp32AVX2(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·manhattanExp32AVX2(SB), NOSPLIT, $0-76
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·manhattanExp32AVX2(SB), NOSPLIT, $0-96
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSS mix+56(FP), Y0
-	VBROADCASTSS inv+60(FP), Y0
-	VBROADCASTSS shift+64(FP), Y1
+	MOVQ         dim+56(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+64(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+72(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    shift+80(FP), X1, X1
+	VBROADCASTSS X1, Y1
 	VXORPS       Y2, Y2, Y2
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000020, R8
 	JL           skip2
@@ -12944,21 +13087,22 @@ done9:
 	VADDPS       X0, X2, X2
 	VMOVSHDUP    X2, X0
 	VADDPS       X0, X2, X2
-	VMOVSS       X2, sum+72(FP)
+	VCVTSS2SD    X2, X2, X2
+	VMOVSD       X2, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
+// func manhattanLSE64AVX512(f uint8, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·manhattanLSE64AVX512(SB), NOSPLIT, $0-88
-	MOVQ         h+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·manhattanLSE64AVX512(SB), NOSPLIT, $0-96
+	MOVQ         h+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSD mix+48(FP), Z0
-	VBROADCASTSD inv+56(FP), Z0
+	MOVQ         dim+48(FP), SI
+	VBROADCASTSD mix+56(FP), Z0
+	VBROADCASTSD inv+64(FP), Z0
 	VBROADCASTSD expShift1664<>+0(SB), Z1
 	VBROADCASTSD expLo64<>+0(SB), Z2
 	VMOVUPD      expRoots64<>+0(SB), Z3
@@ -12966,10 +13110,10 @@ TEXT ·manhattanLSE64AVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSD expLog2e64<>+0(SB), Z5
 	VXORPS       Z6, Z6, Z6
 	VXORPS       Z7, Z7, Z7
-	VBROADCASTSD start+64(FP), Z8
+	VBROADCASTSD start+72(FP), Z8
 	VBROADCASTSD slack64<>+0(SB), Z9
 	VADDPD       Z8, Z9, Z9
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2
@@ -13297,7 +13441,7 @@ fits14:
 	VADDPD           Z11, Z6, Z6
 
 done11:
-	VMOVSD        X8, shift+72(FP)
+	VMOVSD        X8, shift+80(FP)
 	VADDPD        Z7, Z6, Z6
 	VEXTRACTF64X4 $0x01, Z6, Y0
 	VADDPD        Y0, Y6, Y6
@@ -13305,26 +13449,26 @@ done11:
 	VADDPD        X0, X6, X6
 	VPERMILPD     $0x01, X6, X0
 	VADDPD        X0, X6, X6
-	VMOVSD        X6, sum+80(FP)
+	VMOVSD        X6, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
+// func manhattanLSE64AVX2(f uint8, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·manhattanLSE64AVX2(SB), NOSPLIT, $0-88
-	MOVQ         h+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·manhattanLSE64AVX2(SB), NOSPLIT, $0-96
+	MOVQ         h+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSD mix+48(FP), Y0
-	VBROADCASTSD inv+56(FP), Y0
+	MOVQ         dim+48(FP), SI
+	VBROADCASTSD mix+56(FP), Y0
+	VBROADCASTSD inv+64(FP), Y0
 	VXORPS       Y1, Y1, Y1
-	VBROADCASTSD start+64(FP), Y2
+	VBROADCASTSD start+72(FP), Y2
 	VMOVUPD      slack64<>+0(SB), Y3
 	VADDPD       Y2, Y3, Y3
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x0000000c, DI
 	JL           skip2
@@ -13709,36 +13853,42 @@ fits14:
 	VADDPD      Y6, Y1, Y1
 
 done11:
-	VMOVSD       X2, shift+72(FP)
+	VMOVSD       X2, shift+80(FP)
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VADDPD       X0, X1, X1
-	VMOVSD       X1, sum+80(FP)
+	VMOVSD       X1, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
+// func manhattanLSE32AVX512(f uint8, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·manhattanLSE32AVX512(SB), NOSPLIT, $0-72
-	MOVQ         h+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·manhattanLSE32AVX512(SB), NOSPLIT, $0-96
+	MOVQ         h+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSS mix+48(FP), Z0
-	VBROADCASTSS inv+52(FP), Z0
+	MOVQ         dim+48(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+56(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+64(FP), X0, X0
+	VBROADCASTSS X0, Z0
 	VBROADCASTSS expShift1632<>+0(SB), Z1
 	VBROADCASTSS expLo32<>+0(SB), Z2
 	VMOVUPS      expRoots32<>+0(SB), Z3
 	VBROADCASTSS expLog2e32<>+0(SB), Z4
 	VXORPS       Z5, Z5, Z5
 	VXORPS       Z6, Z6, Z6
-	VBROADCASTSS start+56(FP), Z7
+	VXORPS       X7, X7, X7
+	VCVTSD2SS    start+72(FP), X7, X7
+	VBROADCASTSS X7, Z7
 	VBROADCASTSS slack32<>+0(SB), Z8
 	VADDPS       Z7, Z8, Z8
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000040, DI
 	JL           skip2
@@ -14045,7 +14195,8 @@ fits14:
 	VADDPS           Z10, Z5, Z5
 
 done11:
-	VMOVSS        X7, shift+64(FP)
+	VCVTSS2SD     X7, X7, X7
+	VMOVSD        X7, shift+80(FP)
 	VADDPS        Z6, Z5, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y0
 	VADDPS        Y0, Y5, Y5
@@ -14055,26 +14206,33 @@ done11:
 	VADDPS        X0, X5, X5
 	VMOVSHDUP     X5, X0
 	VADDPS        X0, X5, X5
-	VMOVSS        X5, sum+68(FP)
+	VCVTSS2SD     X5, X5, X5
+	VMOVSD        X5, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
+// func manhattanLSE32AVX2(f uint8, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·manhattanLSE32AVX2(SB), NOSPLIT, $0-72
-	MOVQ         h+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·manhattanLSE32AVX2(SB), NOSPLIT, $0-96
+	MOVQ         h+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSS mix+48(FP), Y0
-	VBROADCASTSS inv+52(FP), Y0
+	MOVQ         dim+48(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+56(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+64(FP), X0, X0
+	VBROADCASTSS X0, Y0
 	VXORPS       Y1, Y1, Y1
-	VBROADCASTSS start+56(FP), Y2
+	VXORPS       X2, X2, X2
+	VCVTSD2SS    start+72(FP), X2, X2
+	VBROADCASTSS X2, Y2
 	VMOVUPS      slack32<>+0(SB), Y3
 	VADDPS       Y2, Y3, Y3
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000018, DI
 	JL           skip2
@@ -14395,34 +14553,36 @@ fits14:
 	VADDPS      Y6, Y1, Y1
 
 done11:
-	VMOVSS       X2, shift+64(FP)
+	VCVTSS2SD    X2, X2, X2
+	VMOVSD       X2, shift+80(FP)
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VADDPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VADDPS       X0, X1, X1
-	VMOVSS       X1, sum+68(FP)
+	VCVTSS2SD    X1, X1, X1
+	VMOVSD       X1, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanLogits64AVX512(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
+// func manhattanLogits64AVX512(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·manhattanLogits64AVX512(SB), NOSPLIT, $0-80
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·manhattanLogits64AVX512(SB), NOSPLIT, $0-88
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSD mix+56(FP), Z0
-	VBROADCASTSD inv+64(FP), Z0
+	MOVQ         dim+56(FP), SI
+	VBROADCASTSD mix+64(FP), Z0
+	VBROADCASTSD inv+72(FP), Z0
 	VBROADCASTSD minusInf64<>+0(SB), Z1
 	VBROADCASTSD minusInf64<>+0(SB), Z2
 	VBROADCASTSD minusInf64<>+0(SB), Z3
 	VBROADCASTSD minusInf64<>+0(SB), Z4
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000020, R8
 	JL           skip2
@@ -14546,27 +14706,27 @@ done9:
 	VMAXPD        X0, X1, X1
 	VPERMILPD     $0x01, X1, X0
 	VMAXPD        X0, X1, X1
-	VMOVSD        X1, top+72(FP)
+	VMOVSD        X1, top+80(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanLogits64AVX2(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
+// func manhattanLogits64AVX2(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
 // Requires: AVX, FMA3
-TEXT ·manhattanLogits64AVX2(SB), NOSPLIT, $0-80
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·manhattanLogits64AVX2(SB), NOSPLIT, $0-88
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSD mix+56(FP), Y0
-	VBROADCASTSD inv+64(FP), Y0
+	MOVQ         dim+56(FP), SI
+	VBROADCASTSD mix+64(FP), Y0
+	VBROADCASTSD inv+72(FP), Y0
 	VMOVUPD      minusInf64<>+0(SB), Y1
 	VMOVUPD      minusInf64<>+0(SB), Y2
 	VMOVUPD      minusInf64<>+0(SB), Y3
 	VMOVUPD      minusInf64<>+0(SB), Y4
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000010, R8
 	JL           skip2
@@ -14689,27 +14849,31 @@ done9:
 	VMAXPD       X0, X1, X1
 	VPERMILPD    $0x01, X1, X0
 	VMAXPD       X0, X1, X1
-	VMOVSD       X1, top+72(FP)
+	VMOVSD       X1, top+80(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanLogits32AVX512(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (top float32)
+// func manhattanLogits32AVX512(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64) (top float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·manhattanLogits32AVX512(SB), NOSPLIT, $0-68
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·manhattanLogits32AVX512(SB), NOSPLIT, $0-88
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSS mix+56(FP), Z0
-	VBROADCASTSS inv+60(FP), Z0
+	MOVQ         dim+56(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+64(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+72(FP), X0, X0
+	VBROADCASTSS X0, Z0
 	VBROADCASTSS minusInf32<>+0(SB), Z1
 	VBROADCASTSS minusInf32<>+0(SB), Z2
 	VBROADCASTSS minusInf32<>+0(SB), Z3
 	VBROADCASTSS minusInf32<>+0(SB), Z4
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000040, R8
 	JL           skip2
@@ -14835,27 +14999,32 @@ done9:
 	VMAXPS        X0, X1, X1
 	VMOVSHDUP     X1, X0
 	VMAXPS        X0, X1, X1
-	VMOVSS        X1, top+64(FP)
+	VCVTSS2SD     X1, X1, X1
+	VMOVSD        X1, top+80(FP)
 	VZEROUPPER
 	RET
 
-// func manhattanLogits32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (top float32)
-// Requires: AVX, FMA3
-TEXT ·manhattanLogits32AVX2(SB), NOSPLIT, $0-68
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+// func manhattanLogits32AVX2(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64) (top float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·manhattanLogits32AVX2(SB), NOSPLIT, $0-88
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSS mix+56(FP), Y0
-	VBROADCASTSS inv+60(FP), Y0
+	MOVQ         dim+56(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+64(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    inv+72(FP), X0, X0
+	VBROADCASTSS X0, Y0
 	VMOVUPS      minusInf32<>+0(SB), Y1
 	VMOVUPS      minusInf32<>+0(SB), Y2
 	VMOVUPS      minusInf32<>+0(SB), Y3
 	VMOVUPS      minusInf32<>+0(SB), Y4
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000020, R8
 	JL           skip2
@@ -14980,22 +15149,23 @@ done9:
 	VMAXPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VMAXPS       X0, X1, X1
-	VMOVSS       X1, top+64(FP)
+	VCVTSS2SD    X1, X1, X1
+	VMOVSD       X1, top+80(FP)
 	VZEROUPPER
 	RET
 
-// func mixedExp64AVX512(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
+// func mixedExp64AVX512(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·mixedExp64AVX512(SB), NOSPLIT, $0-88
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·mixedExp64AVX512(SB), NOSPLIT, $0-96
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSD mix+56(FP), Z0
-	VBROADCASTSD inv+64(FP), Z1
-	VBROADCASTSD shift+72(FP), Z2
+	MOVQ         dim+56(FP), SI
+	VBROADCASTSD mix+64(FP), Z0
+	VBROADCASTSD inv+72(FP), Z1
+	VBROADCASTSD shift+80(FP), Z2
 	VBROADCASTSD expShift1664<>+0(SB), Z3
 	VBROADCASTSD expLo64<>+0(SB), Z4
 	VBROADCASTSD expLargest64<>+0(SB), Z5
@@ -15004,8 +15174,8 @@ TEXT ·mixedExp64AVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSD expLog2e64<>+0(SB), Z8
 	VXORPS       Z9, Z9, Z9
 	VXORPS       Z10, Z10, Z10
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000020, R8
 	JL           skip2
@@ -15247,25 +15417,25 @@ done9:
 	VADDPD        X0, X9, X9
 	VPERMILPD     $0x01, X9, X0
 	VADDPD        X0, X9, X9
-	VMOVSD        X9, sum+80(FP)
+	VMOVSD        X9, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func mixedExp64AVX2(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
+// func mixedExp64AVX2(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·mixedExp64AVX2(SB), NOSPLIT, $0-88
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·mixedExp64AVX2(SB), NOSPLIT, $0-96
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSD mix+56(FP), Y0
-	VBROADCASTSD inv+64(FP), Y1
-	VBROADCASTSD shift+72(FP), Y2
+	MOVQ         dim+56(FP), SI
+	VBROADCASTSD mix+64(FP), Y0
+	VBROADCASTSD inv+72(FP), Y1
+	VBROADCASTSD shift+80(FP), Y2
 	VXORPS       Y3, Y3, Y3
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x0000000c, R8
 	JL           skip2
@@ -15526,22 +15696,28 @@ done9:
 	VADDPD       X0, X3, X3
 	VPERMILPD    $0x01, X3, X0
 	VADDPD       X0, X3, X3
-	VMOVSD       X3, sum+80(FP)
+	VMOVSD       X3, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func mixedExp32AVX512(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, shift float32) (sum float32)
+// func mixedExp32AVX512(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·mixedExp32AVX512(SB), NOSPLIT, $0-76
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·mixedExp32AVX512(SB), NOSPLIT, $0-96
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSS mix+56(FP), Z0
-	VBROADCASTSS inv+60(FP), Z1
-	VBROADCASTSS shift+64(FP), Z2
+	MOVQ         dim+56(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+64(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    inv+72(FP), X1, X1
+	VBROADCASTSS X1, Z1
+	VXORPS       X2, X2, X2
+	VCVTSD2SS    shift+80(FP), X2, X2
+	VBROADCASTSS X2, Z2
 	VBROADCASTSS expShift1632<>+0(SB), Z3
 	VBROADCASTSS expLo32<>+0(SB), Z4
 	VBROADCASTSS expLargest32<>+0(SB), Z5
@@ -15549,8 +15725,8 @@ TEXT ·mixedExp32AVX512(SB), NOSPLIT, $0-76
 	VBROADCASTSS expLog2e32<>+0(SB), Z7
 	VXORPS       Z8, Z8, Z8
 	VXORPS       Z9, Z9, Z9
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000040, R8
 	JL           skip2
@@ -15776,25 +15952,32 @@ done9:
 	VADDPS        X0, X8, X8
 	VMOVSHDUP     X8, X0
 	VADDPS        X0, X8, X8
-	VMOVSS        X8, sum+72(FP)
+	VCVTSS2SD     X8, X8, X8
+	VMOVSD        X8, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func mixedExp32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, shift float32) (sum float32)
+// func mixedExp32AVX2(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·mixedExp32AVX2(SB), NOSPLIT, $0-76
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·mixedExp32AVX2(SB), NOSPLIT, $0-96
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSS mix+56(FP), Y0
-	VBROADCASTSS inv+60(FP), Y1
-	VBROADCASTSS shift+64(FP), Y2
+	MOVQ         dim+56(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+64(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    inv+72(FP), X1, X1
+	VBROADCASTSS X1, Y1
+	VXORPS       X2, X2, X2
+	VCVTSD2SS    shift+80(FP), X2, X2
+	VBROADCASTSS X2, Y2
 	VXORPS       Y3, Y3, Y3
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000018, R8
 	JL           skip2
@@ -16017,21 +16200,22 @@ done9:
 	VADDPS       X0, X3, X3
 	VMOVSHDUP    X3, X0
 	VADDPS       X0, X3, X3
-	VMOVSS       X3, sum+72(FP)
+	VCVTSS2SD    X3, X3, X3
+	VMOVSD       X3, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func mixedLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
+// func mixedLSE64AVX512(f uint8, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·mixedLSE64AVX512(SB), NOSPLIT, $0-88
-	MOVQ         h+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·mixedLSE64AVX512(SB), NOSPLIT, $0-96
+	MOVQ         h+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSD mix+48(FP), Z0
-	VBROADCASTSD inv+56(FP), Z1
+	MOVQ         dim+48(FP), SI
+	VBROADCASTSD mix+56(FP), Z0
+	VBROADCASTSD inv+64(FP), Z1
 	VBROADCASTSD expShift1664<>+0(SB), Z2
 	VBROADCASTSD expLo64<>+0(SB), Z3
 	VMOVUPD      expRoots64<>+0(SB), Z4
@@ -16039,10 +16223,10 @@ TEXT ·mixedLSE64AVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSD expLog2e64<>+0(SB), Z6
 	VXORPS       Z7, Z7, Z7
 	VXORPS       Z8, Z8, Z8
-	VBROADCASTSD start+64(FP), Z9
+	VBROADCASTSD start+72(FP), Z9
 	VBROADCASTSD slack64<>+0(SB), Z10
 	VADDPD       Z9, Z10, Z10
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2
@@ -16376,7 +16560,7 @@ fits14:
 	VADDPD           Z0, Z7, Z7
 
 done11:
-	VMOVSD        X9, shift+72(FP)
+	VMOVSD        X9, shift+80(FP)
 	VADDPD        Z8, Z7, Z7
 	VEXTRACTF64X4 $0x01, Z7, Y0
 	VADDPD        Y0, Y7, Y7
@@ -16384,26 +16568,26 @@ done11:
 	VADDPD        X0, X7, X7
 	VPERMILPD     $0x01, X7, X0
 	VADDPD        X0, X7, X7
-	VMOVSD        X7, sum+80(FP)
+	VMOVSD        X7, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func mixedLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
+// func mixedLSE64AVX2(f uint8, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·mixedLSE64AVX2(SB), NOSPLIT, $0-88
-	MOVQ         h+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·mixedLSE64AVX2(SB), NOSPLIT, $0-96
+	MOVQ         h+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSD mix+48(FP), Y0
-	VBROADCASTSD inv+56(FP), Y1
+	MOVQ         dim+48(FP), SI
+	VBROADCASTSD mix+56(FP), Y0
+	VBROADCASTSD inv+64(FP), Y1
 	VXORPS       Y2, Y2, Y2
-	VBROADCASTSD start+64(FP), Y3
+	VBROADCASTSD start+72(FP), Y3
 	VMOVUPD      slack64<>+0(SB), Y4
 	VADDPD       Y3, Y4, Y4
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x0000000c, DI
 	JL           skip2
@@ -16793,36 +16977,42 @@ fits14:
 	VADDPD      Y0, Y2, Y2
 
 done11:
-	VMOVSD       X3, shift+72(FP)
+	VMOVSD       X3, shift+80(FP)
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
 	VPERMILPD    $0x01, X2, X0
 	VADDPD       X0, X2, X2
-	VMOVSD       X2, sum+80(FP)
+	VMOVSD       X2, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func mixedLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
+// func mixedLSE32AVX512(f uint8, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·mixedLSE32AVX512(SB), NOSPLIT, $0-72
-	MOVQ         h+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·mixedLSE32AVX512(SB), NOSPLIT, $0-96
+	MOVQ         h+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSS mix+48(FP), Z0
-	VBROADCASTSS inv+52(FP), Z1
+	MOVQ         dim+48(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+56(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    inv+64(FP), X1, X1
+	VBROADCASTSS X1, Z1
 	VBROADCASTSS expShift1632<>+0(SB), Z2
 	VBROADCASTSS expLo32<>+0(SB), Z3
 	VMOVUPS      expRoots32<>+0(SB), Z4
 	VBROADCASTSS expLog2e32<>+0(SB), Z5
 	VXORPS       Z6, Z6, Z6
 	VXORPS       Z7, Z7, Z7
-	VBROADCASTSS start+56(FP), Z8
+	VXORPS       X8, X8, X8
+	VCVTSD2SS    start+72(FP), X8, X8
+	VBROADCASTSS X8, Z8
 	VBROADCASTSS slack32<>+0(SB), Z9
 	VADDPS       Z8, Z9, Z9
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000040, DI
 	JL           skip2
@@ -17135,7 +17325,8 @@ fits14:
 	VADDPS           Z0, Z6, Z6
 
 done11:
-	VMOVSS        X8, shift+64(FP)
+	VCVTSS2SD     X8, X8, X8
+	VMOVSD        X8, shift+80(FP)
 	VADDPS        Z7, Z6, Z6
 	VEXTRACTF64X4 $0x01, Z6, Y0
 	VADDPS        Y0, Y6, Y6
@@ -17145,26 +17336,33 @@ done11:
 	VADDPS        X0, X6, X6
 	VMOVSHDUP     X6, X0
 	VADDPS        X0, X6, X6
-	VMOVSS        X6, sum+68(FP)
+	VCVTSS2SD     X6, X6, X6
+	VMOVSD        X6, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func mixedLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
+// func mixedLSE32AVX2(f uint8, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·mixedLSE32AVX2(SB), NOSPLIT, $0-72
-	MOVQ         h+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·mixedLSE32AVX2(SB), NOSPLIT, $0-96
+	MOVQ         h+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSS mix+48(FP), Y0
-	VBROADCASTSS inv+52(FP), Y1
+	MOVQ         dim+48(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+56(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    inv+64(FP), X1, X1
+	VBROADCASTSS X1, Y1
 	VXORPS       Y2, Y2, Y2
-	VBROADCASTSS start+56(FP), Y3
+	VXORPS       X3, X3, X3
+	VCVTSD2SS    start+72(FP), X3, X3
+	VBROADCASTSS X3, Y3
 	VMOVUPS      slack32<>+0(SB), Y4
 	VADDPS       Y3, Y4, Y4
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000018, DI
 	JL           skip2
@@ -17490,34 +17688,36 @@ fits14:
 	VADDPS      Y0, Y2, Y2
 
 done11:
-	VMOVSS       X3, shift+64(FP)
+	VCVTSS2SD    X3, X3, X3
+	VMOVSD       X3, shift+80(FP)
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPS       X0, X2, X2
 	VPERMILPD    $0x01, X2, X0
 	VADDPS       X0, X2, X2
 	VMOVSHDUP    X2, X0
 	VADDPS       X0, X2, X2
-	VMOVSS       X2, sum+68(FP)
+	VCVTSS2SD    X2, X2, X2
+	VMOVSD       X2, sum+88(FP)
 	VZEROUPPER
 	RET
 
-// func mixedLogits64AVX512(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
+// func mixedLogits64AVX512(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·mixedLogits64AVX512(SB), NOSPLIT, $0-80
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·mixedLogits64AVX512(SB), NOSPLIT, $0-88
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSD mix+56(FP), Z0
-	VBROADCASTSD inv+64(FP), Z1
+	MOVQ         dim+56(FP), SI
+	VBROADCASTSD mix+64(FP), Z0
+	VBROADCASTSD inv+72(FP), Z1
 	VBROADCASTSD minusInf64<>+0(SB), Z2
 	VBROADCASTSD minusInf64<>+0(SB), Z3
 	VBROADCASTSD minusInf64<>+0(SB), Z4
 	VBROADCASTSD minusInf64<>+0(SB), Z5
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000020, R8
 	JL           skip2
@@ -17647,27 +17847,27 @@ done9:
 	VMAXPD        X0, X2, X2
 	VPERMILPD     $0x01, X2, X0
 	VMAXPD        X0, X2, X2
-	VMOVSD        X2, top+72(FP)
+	VMOVSD        X2, top+80(FP)
 	VZEROUPPER
 	RET
 
-// func mixedLogits64AVX2(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
+// func mixedLogits64AVX2(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
 // Requires: AVX, FMA3
-TEXT ·mixedLogits64AVX2(SB), NOSPLIT, $0-80
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·mixedLogits64AVX2(SB), NOSPLIT, $0-88
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSD mix+56(FP), Y0
-	VBROADCASTSD inv+64(FP), Y1
+	MOVQ         dim+56(FP), SI
+	VBROADCASTSD mix+64(FP), Y0
+	VBROADCASTSD inv+72(FP), Y1
 	VMOVUPD      minusInf64<>+0(SB), Y2
 	VMOVUPD      minusInf64<>+0(SB), Y3
 	VMOVUPD      minusInf64<>+0(SB), Y4
 	VMOVUPD      minusInf64<>+0(SB), Y5
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000010, R8
 	JL           skip2
@@ -17796,27 +17996,31 @@ done9:
 	VMAXPD       X0, X2, X2
 	VPERMILPD    $0x01, X2, X0
 	VMAXPD       X0, X2, X2
-	VMOVSD       X2, top+72(FP)
+	VMOVSD       X2, top+80(FP)
 	VZEROUPPER
 	RET
 
-// func mixedLogits32AVX512(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (top float32)
+// func mixedLogits32AVX512(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64) (top float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·mixedLogits32AVX512(SB), NOSPLIT, $0-68
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+TEXT ·mixedLogits32AVX512(SB), NOSPLIT, $0-88
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSS mix+56(FP), Z0
-	VBROADCASTSS inv+60(FP), Z1
+	MOVQ         dim+56(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+64(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    inv+72(FP), X1, X1
+	VBROADCASTSS X1, Z1
 	VBROADCASTSS minusInf32<>+0(SB), Z2
 	VBROADCASTSS minusInf32<>+0(SB), Z3
 	VBROADCASTSS minusInf32<>+0(SB), Z4
 	VBROADCASTSS minusInf32<>+0(SB), Z5
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000040, R8
 	JL           skip2
@@ -17948,27 +18152,32 @@ done9:
 	VMAXPS        X0, X2, X2
 	VMOVSHDUP     X2, X0
 	VMAXPS        X0, X2, X2
-	VMOVSS        X2, top+64(FP)
+	VCVTSS2SD     X2, X2, X2
+	VMOVSD        X2, top+80(FP)
 	VZEROUPPER
 	RET
 
-// func mixedLogits32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (top float32)
-// Requires: AVX, FMA3
-TEXT ·mixedLogits32AVX2(SB), NOSPLIT, $0-68
-	MOVQ         h+8(FP), AX
-	MOVQ         y+16(FP), CX
-	MOVQ         x+24(FP), DX
-	MOVQ         stride+40(FP), BX
+// func mixedLogits32AVX2(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64) (top float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·mixedLogits32AVX2(SB), NOSPLIT, $0-88
+	MOVQ         h+16(FP), AX
+	MOVQ         y+24(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         stride+48(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+48(FP), SI
-	VBROADCASTSS mix+56(FP), Y0
-	VBROADCASTSS inv+60(FP), Y1
+	MOVQ         dim+56(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+64(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       X1, X1, X1
+	VCVTSD2SS    inv+72(FP), X1, X1
+	VBROADCASTSS X1, Y1
 	VMOVUPS      minusInf32<>+0(SB), Y2
 	VMOVUPS      minusInf32<>+0(SB), Y3
 	VMOVUPS      minusInf32<>+0(SB), Y4
 	VMOVUPS      minusInf32<>+0(SB), Y5
-	MOVQ         dst+0(FP), DI
-	MOVQ         n+32(FP), R8
+	MOVQ         dst+8(FP), DI
+	MOVQ         n+40(FP), R8
 	XORQ         R9, R9
 	SUBQ         $0x00000020, R8
 	JL           skip2
@@ -18099,21 +18308,22 @@ done9:
 	VMAXPS       X0, X2, X2
 	VMOVSHDUP    X2, X0
 	VMAXPS       X0, X2, X2
-	VMOVSS       X2, top+64(FP)
+	VCVTSS2SD    X2, X2, X2
+	VMOVSD       X2, top+80(FP)
 	VZEROUPPER
 	RET
 
-// func squareCost64AVX512(dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
+// func squareCost64AVX512(f uint8, dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·squareCost64AVX512(SB), NOSPLIT, $0-56
-	MOVQ         dst+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·squareCost64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSD mix+48(FP), Z0
-	MOVQ         n+24(FP), DI
+	MOVQ         dim+48(FP), SI
+	VBROADCASTSD mix+56(FP), Z0
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2
@@ -18206,17 +18416,17 @@ done9:
 	VZEROUPPER
 	RET
 
-// func squareCost64AVX2(dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
+// func squareCost64AVX2(f uint8, dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
 // Requires: AVX, FMA3
-TEXT ·squareCost64AVX2(SB), NOSPLIT, $0-56
-	MOVQ         dst+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·squareCost64AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSD mix+48(FP), Y0
-	MOVQ         n+24(FP), DI
+	MOVQ         dim+48(FP), SI
+	VBROADCASTSD mix+56(FP), Y0
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000010, DI
 	JL           skip2
@@ -18309,17 +18519,19 @@ done9:
 	VZEROUPPER
 	RET
 
-// func squareCost32AVX512(dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float32)
+// func squareCost32AVX512(f uint8, dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·squareCost32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·squareCost32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSS mix+48(FP), Z0
-	MOVQ         n+24(FP), DI
+	MOVQ         dim+48(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+56(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000040, DI
 	JL           skip2
@@ -18412,17 +18624,19 @@ done9:
 	VZEROUPPER
 	RET
 
-// func squareCost32AVX2(dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float32)
-// Requires: AVX, FMA3
-TEXT ·squareCost32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+// func squareCost32AVX2(f uint8, dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·squareCost32AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSS mix+48(FP), Y0
-	MOVQ         n+24(FP), DI
+	MOVQ         dim+48(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+56(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2
@@ -18515,17 +18729,17 @@ done9:
 	VZEROUPPER
 	RET
 
-// func manhattanCost64AVX512(dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
+// func manhattanCost64AVX512(f uint8, dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·manhattanCost64AVX512(SB), NOSPLIT, $0-56
-	MOVQ         dst+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·manhattanCost64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSD mix+48(FP), Z0
-	MOVQ         n+24(FP), DI
+	MOVQ         dim+48(FP), SI
+	VBROADCASTSD mix+56(FP), Z0
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2
@@ -18624,17 +18838,17 @@ done9:
 	VZEROUPPER
 	RET
 
-// func manhattanCost64AVX2(dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
+// func manhattanCost64AVX2(f uint8, dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
 // Requires: AVX
-TEXT ·manhattanCost64AVX2(SB), NOSPLIT, $0-56
-	MOVQ         dst+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·manhattanCost64AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSD mix+48(FP), Y0
-	MOVQ         n+24(FP), DI
+	MOVQ         dim+48(FP), SI
+	VBROADCASTSD mix+56(FP), Y0
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000010, DI
 	JL           skip2
@@ -18733,17 +18947,19 @@ done9:
 	VZEROUPPER
 	RET
 
-// func manhattanCost32AVX512(dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float32)
+// func manhattanCost32AVX512(f uint8, dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·manhattanCost32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·manhattanCost32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSS mix+48(FP), Z0
-	MOVQ         n+24(FP), DI
+	MOVQ         dim+48(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+56(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000040, DI
 	JL           skip2
@@ -18842,17 +19058,19 @@ done9:
 	VZEROUPPER
 	RET
 
-// func manhattanCost32AVX2(dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float32)
-// Requires: AVX
-TEXT ·manhattanCost32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+// func manhattanCost32AVX2(f uint8, dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float64)
+// Requires: AVX, AVX2
+TEXT ·manhattanCost32AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSS mix+48(FP), Y0
-	MOVQ         n+24(FP), DI
+	MOVQ         dim+48(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+56(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2
@@ -18951,17 +19169,17 @@ done9:
 	VZEROUPPER
 	RET
 
-// func mixedCost64AVX512(dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
+// func mixedCost64AVX512(f uint8, dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·mixedCost64AVX512(SB), NOSPLIT, $0-56
-	MOVQ         dst+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·mixedCost64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSD mix+48(FP), Z0
-	MOVQ         n+24(FP), DI
+	MOVQ         dim+48(FP), SI
+	VBROADCASTSD mix+56(FP), Z0
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2
@@ -19066,17 +19284,17 @@ done9:
 	VZEROUPPER
 	RET
 
-// func mixedCost64AVX2(dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
+// func mixedCost64AVX2(f uint8, dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
 // Requires: AVX, FMA3
-TEXT ·mixedCost64AVX2(SB), NOSPLIT, $0-56
-	MOVQ         dst+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·mixedCost64AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x03, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSD mix+48(FP), Y0
-	MOVQ         n+24(FP), DI
+	MOVQ         dim+48(FP), SI
+	VBROADCASTSD mix+56(FP), Y0
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000010, DI
 	JL           skip2
@@ -19181,17 +19399,19 @@ done9:
 	VZEROUPPER
 	RET
 
-// func mixedCost32AVX512(dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float32)
+// func mixedCost32AVX512(f uint8, dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·mixedCost32AVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+TEXT ·mixedCost32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSS mix+48(FP), Z0
-	MOVQ         n+24(FP), DI
+	MOVQ         dim+48(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+56(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000040, DI
 	JL           skip2
@@ -19296,17 +19516,19 @@ done9:
 	VZEROUPPER
 	RET
 
-// func mixedCost32AVX2(dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float32)
-// Requires: AVX, FMA3
-TEXT ·mixedCost32AVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst+0(FP), AX
-	MOVQ         y+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         stride+32(FP), BX
+// func mixedCost32AVX2(f uint8, dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·mixedCost32AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst+8(FP), AX
+	MOVQ         y+16(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         stride+40(FP), BX
 	SHLQ         $0x02, BX
-	MOVQ         dim+40(FP), SI
-	VBROADCASTSS mix+48(FP), Y0
-	MOVQ         n+24(FP), DI
+	MOVQ         dim+48(FP), SI
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    mix+56(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2

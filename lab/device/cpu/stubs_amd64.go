@@ -5,939 +5,1089 @@ package cpu
 // exp64AVX512 writes exp(x) to dst.
 //
 //go:noescape
-func exp64AVX512(dst *float64, x *float64, n int)
+func exp64AVX512(f uint8, dst *float64, x *float64, n int)
 
 // exp64AVX2 writes exp(x) to dst.
 //
 //go:noescape
-func exp64AVX2(dst *float64, x *float64, n int)
+func exp64AVX2(f uint8, dst *float64, x *float64, n int)
 
 // exp32AVX512 writes exp(x) to dst.
 //
 //go:noescape
-func exp32AVX512(dst *float32, x *float32, n int)
+func exp32AVX512(f uint8, dst *float32, x *float32, n int)
 
 // exp32AVX2 writes exp(x) to dst.
 //
 //go:noescape
-func exp32AVX2(dst *float32, x *float32, n int)
+func exp32AVX2(f uint8, dst *float32, x *float32, n int)
 
 // plainMax64AVX512 returns the largest of x, ignoring NaN.
 //
 //go:noescape
-func plainMax64AVX512(x *float64, n int) (top float64)
+func plainMax64AVX512(f uint8, x *float64, n int) (top float64)
 
 // plainMax64AVX2 returns the largest of x, ignoring NaN.
 //
 //go:noescape
-func plainMax64AVX2(x *float64, n int) (top float64)
+func plainMax64AVX2(f uint8, x *float64, n int) (top float64)
 
 // plainMax32AVX512 returns the largest of x, ignoring NaN.
 //
 //go:noescape
-func plainMax32AVX512(x *float32, n int) (top float32)
+func plainMax32AVX512(f uint8, x *float32, n int) (top float64)
 
 // plainMax32AVX2 returns the largest of x, ignoring NaN.
 //
 //go:noescape
-func plainMax32AVX2(x *float32, n int) (top float32)
+func plainMax32AVX2(f uint8, x *float32, n int) (top float64)
 
 // plainExpScaled64AVX512 writes exp((x - shift)*scale) to dst and returns the sum.
 //
 //go:noescape
-func plainExpScaled64AVX512(dst *float64, x *float64, n int, shift float64, scale float64) (sum float64)
+func plainExpScaled64AVX512(f uint8, dst *float64, x *float64, n int, shift float64, scale float64) (sum float64)
 
 // plainExpScaled64AVX2 writes exp((x - shift)*scale) to dst and returns the sum.
 //
 //go:noescape
-func plainExpScaled64AVX2(dst *float64, x *float64, n int, shift float64, scale float64) (sum float64)
+func plainExpScaled64AVX2(f uint8, dst *float64, x *float64, n int, shift float64, scale float64) (sum float64)
 
 // plainExpScaled32AVX512 writes exp((x - shift)*scale) to dst and returns the sum.
 //
 //go:noescape
-func plainExpScaled32AVX512(dst *float32, x *float32, n int, shift float32, scale float32) (sum float32)
+func plainExpScaled32AVX512(f uint8, dst *float32, x *float32, n int, shift float64, scale float64) (sum float64)
 
 // plainExpScaled32AVX2 writes exp((x - shift)*scale) to dst and returns the sum.
 //
 //go:noescape
-func plainExpScaled32AVX2(dst *float32, x *float32, n int, shift float32, scale float32) (sum float32)
+func plainExpScaled32AVX2(f uint8, dst *float32, x *float32, n int, shift float64, scale float64) (sum float64)
 
 // plainSum64AVX512 returns the sum of exp(x - shift).
 //
 //go:noescape
-func plainSum64AVX512(x *float64, n int, shift float64) (sum float64)
+func plainSum64AVX512(f uint8, x *float64, n int, shift float64) (sum float64)
 
 // plainSum64AVX2 returns the sum of exp(x - shift).
 //
 //go:noescape
-func plainSum64AVX2(x *float64, n int, shift float64) (sum float64)
+func plainSum64AVX2(f uint8, x *float64, n int, shift float64) (sum float64)
 
 // plainSum32AVX512 returns the sum of exp(x - shift).
 //
 //go:noescape
-func plainSum32AVX512(x *float32, n int, shift float32) (sum float32)
+func plainSum32AVX512(f uint8, x *float32, n int, shift float64) (sum float64)
 
 // plainSum32AVX2 returns the sum of exp(x - shift).
 //
 //go:noescape
-func plainSum32AVX2(x *float32, n int, shift float32) (sum float32)
+func plainSum32AVX2(f uint8, x *float32, n int, shift float64) (sum float64)
 
 // plainExp64AVX512 writes exp(x - shift) to dst and returns the sum.
 //
 //go:noescape
-func plainExp64AVX512(dst *float64, x *float64, n int, shift float64) (sum float64)
+func plainExp64AVX512(f uint8, dst *float64, x *float64, n int, shift float64) (sum float64)
 
 // plainExp64AVX2 writes exp(x - shift) to dst and returns the sum.
 //
 //go:noescape
-func plainExp64AVX2(dst *float64, x *float64, n int, shift float64) (sum float64)
+func plainExp64AVX2(f uint8, dst *float64, x *float64, n int, shift float64) (sum float64)
 
 // plainExp32AVX512 writes exp(x - shift) to dst and returns the sum.
 //
 //go:noescape
-func plainExp32AVX512(dst *float32, x *float32, n int, shift float32) (sum float32)
+func plainExp32AVX512(f uint8, dst *float32, x *float32, n int, shift float64) (sum float64)
 
 // plainExp32AVX2 writes exp(x - shift) to dst and returns the sum.
 //
 //go:noescape
-func plainExp32AVX2(dst *float32, x *float32, n int, shift float32) (sum float32)
+func plainExp32AVX2(f uint8, dst *float32, x *float32, n int, shift float64) (sum float64)
 
 // plainLSE64AVX512 returns shift and sum of exp(x - shift) in one pass.
 //
 //go:noescape
-func plainLSE64AVX512(x *float64, n int, start float64) (shift float64, sum float64)
+func plainLSE64AVX512(f uint8, x *float64, n int, start float64) (shift float64, sum float64)
 
 // plainLSE64AVX2 returns shift and sum of exp(x - shift) in one pass.
 //
 //go:noescape
-func plainLSE64AVX2(x *float64, n int, start float64) (shift float64, sum float64)
+func plainLSE64AVX2(f uint8, x *float64, n int, start float64) (shift float64, sum float64)
 
 // plainLSE32AVX512 returns shift and sum of exp(x - shift) in one pass.
 //
 //go:noescape
-func plainLSE32AVX512(x *float32, n int, start float32) (shift float32, sum float32)
+func plainLSE32AVX512(f uint8, x *float32, n int, start float64) (shift float64, sum float64)
 
 // plainLSE32AVX2 returns shift and sum of exp(x - shift) in one pass.
 //
 //go:noescape
-func plainLSE32AVX2(x *float32, n int, start float32) (shift float32, sum float32)
+func plainLSE32AVX2(f uint8, x *float32, n int, start float64) (shift float64, sum float64)
 
 // denseMax64AVX512 returns the largest of h - inv*c, ignoring NaN.
 //
 //go:noescape
-func denseMax64AVX512(h *float64, c *float64, n int, inv float64) (top float64)
+func denseMax64AVX512(f uint8, h *float64, c *float64, n int, inv float64) (top float64)
 
 // denseMax64AVX2 returns the largest of h - inv*c, ignoring NaN.
 //
 //go:noescape
-func denseMax64AVX2(h *float64, c *float64, n int, inv float64) (top float64)
+func denseMax64AVX2(f uint8, h *float64, c *float64, n int, inv float64) (top float64)
 
 // denseMax32AVX512 returns the largest of h - inv*c, ignoring NaN.
 //
 //go:noescape
-func denseMax32AVX512(h *float32, c *float32, n int, inv float32) (top float32)
+func denseMax32AVX512(f uint8, h *float32, c *float32, n int, inv float64) (top float64)
 
 // denseMax32AVX2 returns the largest of h - inv*c, ignoring NaN.
 //
 //go:noescape
-func denseMax32AVX2(h *float32, c *float32, n int, inv float32) (top float32)
+func denseMax32AVX2(f uint8, h *float32, c *float32, n int, inv float64) (top float64)
 
 // denseExpScaled64AVX512 writes exp((h - inv*c - shift)*scale) to dst and returns the sum.
 //
 //go:noescape
-func denseExpScaled64AVX512(dst *float64, h *float64, c *float64, n int, inv float64, shift float64, scale float64) (sum float64)
+func denseExpScaled64AVX512(f uint8, dst *float64, h *float64, c *float64, n int, inv float64, shift float64, scale float64) (sum float64)
 
 // denseExpScaled64AVX2 writes exp((h - inv*c - shift)*scale) to dst and returns the sum.
 //
 //go:noescape
-func denseExpScaled64AVX2(dst *float64, h *float64, c *float64, n int, inv float64, shift float64, scale float64) (sum float64)
+func denseExpScaled64AVX2(f uint8, dst *float64, h *float64, c *float64, n int, inv float64, shift float64, scale float64) (sum float64)
 
 // denseExpScaled32AVX512 writes exp((h - inv*c - shift)*scale) to dst and returns the sum.
 //
 //go:noescape
-func denseExpScaled32AVX512(dst *float32, h *float32, c *float32, n int, inv float32, shift float32, scale float32) (sum float32)
+func denseExpScaled32AVX512(f uint8, dst *float32, h *float32, c *float32, n int, inv float64, shift float64, scale float64) (sum float64)
 
 // denseExpScaled32AVX2 writes exp((h - inv*c - shift)*scale) to dst and returns the sum.
 //
 //go:noescape
-func denseExpScaled32AVX2(dst *float32, h *float32, c *float32, n int, inv float32, shift float32, scale float32) (sum float32)
+func denseExpScaled32AVX2(f uint8, dst *float32, h *float32, c *float32, n int, inv float64, shift float64, scale float64) (sum float64)
 
 // denseSum64AVX512 returns the sum of exp(h - inv*c - shift).
 //
 //go:noescape
-func denseSum64AVX512(h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
+func denseSum64AVX512(f uint8, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
 
 // denseSum64AVX2 returns the sum of exp(h - inv*c - shift).
 //
 //go:noescape
-func denseSum64AVX2(h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
+func denseSum64AVX2(f uint8, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
 
 // denseSum32AVX512 returns the sum of exp(h - inv*c - shift).
 //
 //go:noescape
-func denseSum32AVX512(h *float32, c *float32, n int, inv float32, shift float32) (sum float32)
+func denseSum32AVX512(f uint8, h *float32, c *float32, n int, inv float64, shift float64) (sum float64)
 
 // denseSum32AVX2 returns the sum of exp(h - inv*c - shift).
 //
 //go:noescape
-func denseSum32AVX2(h *float32, c *float32, n int, inv float32, shift float32) (sum float32)
+func denseSum32AVX2(f uint8, h *float32, c *float32, n int, inv float64, shift float64) (sum float64)
 
 // denseExp64AVX512 writes exp(h - inv*c - shift) to dst and returns the sum.
 //
 //go:noescape
-func denseExp64AVX512(dst *float64, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
+func denseExp64AVX512(f uint8, dst *float64, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
 
 // denseExp64AVX2 writes exp(h - inv*c - shift) to dst and returns the sum.
 //
 //go:noescape
-func denseExp64AVX2(dst *float64, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
+func denseExp64AVX2(f uint8, dst *float64, h *float64, c *float64, n int, inv float64, shift float64) (sum float64)
 
 // denseExp32AVX512 writes exp(h - inv*c - shift) to dst and returns the sum.
 //
 //go:noescape
-func denseExp32AVX512(dst *float32, h *float32, c *float32, n int, inv float32, shift float32) (sum float32)
+func denseExp32AVX512(f uint8, dst *float32, h *float32, c *float32, n int, inv float64, shift float64) (sum float64)
 
 // denseExp32AVX2 writes exp(h - inv*c - shift) to dst and returns the sum.
 //
 //go:noescape
-func denseExp32AVX2(dst *float32, h *float32, c *float32, n int, inv float32, shift float32) (sum float32)
+func denseExp32AVX2(f uint8, dst *float32, h *float32, c *float32, n int, inv float64, shift float64) (sum float64)
 
 // denseLSE64AVX512 returns shift and sum of exp(h - inv*c - shift) in one pass.
 //
 //go:noescape
-func denseLSE64AVX512(h *float64, c *float64, n int, inv float64, start float64) (shift float64, sum float64)
+func denseLSE64AVX512(f uint8, h *float64, c *float64, n int, inv float64, start float64) (shift float64, sum float64)
 
 // denseLSE64AVX2 returns shift and sum of exp(h - inv*c - shift) in one pass.
 //
 //go:noescape
-func denseLSE64AVX2(h *float64, c *float64, n int, inv float64, start float64) (shift float64, sum float64)
+func denseLSE64AVX2(f uint8, h *float64, c *float64, n int, inv float64, start float64) (shift float64, sum float64)
 
 // denseLSE32AVX512 returns shift and sum of exp(h - inv*c - shift) in one pass.
 //
 //go:noescape
-func denseLSE32AVX512(h *float32, c *float32, n int, inv float32, start float32) (shift float32, sum float32)
+func denseLSE32AVX512(f uint8, h *float32, c *float32, n int, inv float64, start float64) (shift float64, sum float64)
 
 // denseLSE32AVX2 returns shift and sum of exp(h - inv*c - shift) in one pass.
 //
 //go:noescape
-func denseLSE32AVX2(h *float32, c *float32, n int, inv float32, start float32) (shift float32, sum float32)
+func denseLSE32AVX2(f uint8, h *float32, c *float32, n int, inv float64, start float64) (shift float64, sum float64)
 
 // denseLogits64AVX512 writes h - inv*c to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func denseLogits64AVX512(dst *float64, h *float64, c *float64, n int, inv float64) (top float64)
+func denseLogits64AVX512(f uint8, dst *float64, h *float64, c *float64, n int, inv float64) (top float64)
 
 // denseLogits64AVX2 writes h - inv*c to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func denseLogits64AVX2(dst *float64, h *float64, c *float64, n int, inv float64) (top float64)
+func denseLogits64AVX2(f uint8, dst *float64, h *float64, c *float64, n int, inv float64) (top float64)
 
 // denseLogits32AVX512 writes h - inv*c to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func denseLogits32AVX512(dst *float32, h *float32, c *float32, n int, inv float32) (top float32)
+func denseLogits32AVX512(f uint8, dst *float32, h *float32, c *float32, n int, inv float64) (top float64)
 
 // denseLogits32AVX2 writes h - inv*c to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func denseLogits32AVX2(dst *float32, h *float32, c *float32, n int, inv float32) (top float32)
+func denseLogits32AVX2(f uint8, dst *float32, h *float32, c *float32, n int, inv float64) (top float64)
 
 // squareExp64AVX512 writes exp(h - inv*|x-y|² - shift) to dst and returns the sum.
 //
 //go:noescape
-func squareExp64AVX512(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
+func squareExp64AVX512(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 
 // squareExp64AVX2 writes exp(h - inv*|x-y|² - shift) to dst and returns the sum.
 //
 //go:noescape
-func squareExp64AVX2(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
+func squareExp64AVX2(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 
 // squareExp32AVX512 writes exp(h - inv*|x-y|² - shift) to dst and returns the sum.
 //
 //go:noescape
-func squareExp32AVX512(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, shift float32) (sum float32)
+func squareExp32AVX512(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 
 // squareExp32AVX2 writes exp(h - inv*|x-y|² - shift) to dst and returns the sum.
 //
 //go:noescape
-func squareExp32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, shift float32) (sum float32)
+func squareExp32AVX2(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 
 // squareLSE64AVX512 returns shift and sum of exp(h - inv*|x-y|² - shift) in one pass.
 //
 //go:noescape
-func squareLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
+func squareLSE64AVX512(f uint8, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // squareLSE64AVX2 returns shift and sum of exp(h - inv*|x-y|² - shift) in one pass.
 //
 //go:noescape
-func squareLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
+func squareLSE64AVX2(f uint8, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // squareLSE32AVX512 returns shift and sum of exp(h - inv*|x-y|² - shift) in one pass.
 //
 //go:noescape
-func squareLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
+func squareLSE32AVX512(f uint8, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // squareLSE32AVX2 returns shift and sum of exp(h - inv*|x-y|² - shift) in one pass.
 //
 //go:noescape
-func squareLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
+func squareLSE32AVX2(f uint8, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // squareLogits64AVX512 writes h - inv*|x-y|² to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func squareLogits64AVX512(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
+func squareLogits64AVX512(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
 
 // squareLogits64AVX2 writes h - inv*|x-y|² to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func squareLogits64AVX2(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
+func squareLogits64AVX2(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
 
 // squareLogits32AVX512 writes h - inv*|x-y|² to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func squareLogits32AVX512(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (top float32)
+func squareLogits32AVX512(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64) (top float64)
 
 // squareLogits32AVX2 writes h - inv*|x-y|² to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func squareLogits32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (top float32)
+func squareLogits32AVX2(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64) (top float64)
 
 // manhattanExp64AVX512 writes exp(h - inv*|x-y|₁ - shift) to dst and returns the sum.
 //
 //go:noescape
-func manhattanExp64AVX512(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
+func manhattanExp64AVX512(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 
 // manhattanExp64AVX2 writes exp(h - inv*|x-y|₁ - shift) to dst and returns the sum.
 //
 //go:noescape
-func manhattanExp64AVX2(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
+func manhattanExp64AVX2(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 
 // manhattanExp32AVX512 writes exp(h - inv*|x-y|₁ - shift) to dst and returns the sum.
 //
 //go:noescape
-func manhattanExp32AVX512(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, shift float32) (sum float32)
+func manhattanExp32AVX512(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 
 // manhattanExp32AVX2 writes exp(h - inv*|x-y|₁ - shift) to dst and returns the sum.
 //
 //go:noescape
-func manhattanExp32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, shift float32) (sum float32)
+func manhattanExp32AVX2(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 
 // manhattanLSE64AVX512 returns shift and sum of exp(h - inv*|x-y|₁ - shift) in one pass.
 //
 //go:noescape
-func manhattanLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
+func manhattanLSE64AVX512(f uint8, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // manhattanLSE64AVX2 returns shift and sum of exp(h - inv*|x-y|₁ - shift) in one pass.
 //
 //go:noescape
-func manhattanLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
+func manhattanLSE64AVX2(f uint8, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // manhattanLSE32AVX512 returns shift and sum of exp(h - inv*|x-y|₁ - shift) in one pass.
 //
 //go:noescape
-func manhattanLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
+func manhattanLSE32AVX512(f uint8, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // manhattanLSE32AVX2 returns shift and sum of exp(h - inv*|x-y|₁ - shift) in one pass.
 //
 //go:noescape
-func manhattanLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
+func manhattanLSE32AVX2(f uint8, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // manhattanLogits64AVX512 writes h - inv*|x-y|₁ to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func manhattanLogits64AVX512(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
+func manhattanLogits64AVX512(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
 
 // manhattanLogits64AVX2 writes h - inv*|x-y|₁ to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func manhattanLogits64AVX2(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
+func manhattanLogits64AVX2(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
 
 // manhattanLogits32AVX512 writes h - inv*|x-y|₁ to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func manhattanLogits32AVX512(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (top float32)
+func manhattanLogits32AVX512(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64) (top float64)
 
 // manhattanLogits32AVX2 writes h - inv*|x-y|₁ to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func manhattanLogits32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (top float32)
+func manhattanLogits32AVX2(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64) (top float64)
 
 // mixedExp64AVX512 writes exp(h - inv*(|x-y|² + mix*|x-y|₁) - shift) to dst and returns the sum.
 //
 //go:noescape
-func mixedExp64AVX512(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
+func mixedExp64AVX512(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 
 // mixedExp64AVX2 writes exp(h - inv*(|x-y|² + mix*|x-y|₁) - shift) to dst and returns the sum.
 //
 //go:noescape
-func mixedExp64AVX2(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
+func mixedExp64AVX2(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 
 // mixedExp32AVX512 writes exp(h - inv*(|x-y|² + mix*|x-y|₁) - shift) to dst and returns the sum.
 //
 //go:noescape
-func mixedExp32AVX512(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, shift float32) (sum float32)
+func mixedExp32AVX512(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 
 // mixedExp32AVX2 writes exp(h - inv*(|x-y|² + mix*|x-y|₁) - shift) to dst and returns the sum.
 //
 //go:noescape
-func mixedExp32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, shift float32) (sum float32)
+func mixedExp32AVX2(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, shift float64) (sum float64)
 
 // mixedLSE64AVX512 returns shift and sum of exp(h - inv*(|x-y|² + mix*|x-y|₁) - shift) in one pass.
 //
 //go:noescape
-func mixedLSE64AVX512(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
+func mixedLSE64AVX512(f uint8, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // mixedLSE64AVX2 returns shift and sum of exp(h - inv*(|x-y|² + mix*|x-y|₁) - shift) in one pass.
 //
 //go:noescape
-func mixedLSE64AVX2(h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
+func mixedLSE64AVX2(f uint8, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // mixedLSE32AVX512 returns shift and sum of exp(h - inv*(|x-y|² + mix*|x-y|₁) - shift) in one pass.
 //
 //go:noescape
-func mixedLSE32AVX512(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
+func mixedLSE32AVX512(f uint8, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // mixedLSE32AVX2 returns shift and sum of exp(h - inv*(|x-y|² + mix*|x-y|₁) - shift) in one pass.
 //
 //go:noescape
-func mixedLSE32AVX2(h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32, start float32) (shift float32, sum float32)
+func mixedLSE32AVX2(f uint8, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64, start float64) (shift float64, sum float64)
 
 // mixedLogits64AVX512 writes h - inv*(|x-y|² + mix*|x-y|₁) to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func mixedLogits64AVX512(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
+func mixedLogits64AVX512(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
 
 // mixedLogits64AVX2 writes h - inv*(|x-y|² + mix*|x-y|₁) to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func mixedLogits64AVX2(dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
+func mixedLogits64AVX2(f uint8, dst *float64, h *float64, y *float64, x *float64, n int, stride int, dim int, mix float64, inv float64) (top float64)
 
 // mixedLogits32AVX512 writes h - inv*(|x-y|² + mix*|x-y|₁) to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func mixedLogits32AVX512(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (top float32)
+func mixedLogits32AVX512(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64) (top float64)
 
 // mixedLogits32AVX2 writes h - inv*(|x-y|² + mix*|x-y|₁) to dst and returns the largest, ignoring NaN.
 //
 //go:noescape
-func mixedLogits32AVX2(dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float32, inv float32) (top float32)
+func mixedLogits32AVX2(f uint8, dst *float32, h *float32, y *float32, x *float32, n int, stride int, dim int, mix float64, inv float64) (top float64)
 
 // squareCost64AVX512 writes |x-y|² to dst.
 //
 //go:noescape
-func squareCost64AVX512(dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
+func squareCost64AVX512(f uint8, dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
 
 // squareCost64AVX2 writes |x-y|² to dst.
 //
 //go:noescape
-func squareCost64AVX2(dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
+func squareCost64AVX2(f uint8, dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
 
 // squareCost32AVX512 writes |x-y|² to dst.
 //
 //go:noescape
-func squareCost32AVX512(dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float32)
+func squareCost32AVX512(f uint8, dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float64)
 
 // squareCost32AVX2 writes |x-y|² to dst.
 //
 //go:noescape
-func squareCost32AVX2(dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float32)
+func squareCost32AVX2(f uint8, dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float64)
 
 // manhattanCost64AVX512 writes |x-y|₁ to dst.
 //
 //go:noescape
-func manhattanCost64AVX512(dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
+func manhattanCost64AVX512(f uint8, dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
 
 // manhattanCost64AVX2 writes |x-y|₁ to dst.
 //
 //go:noescape
-func manhattanCost64AVX2(dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
+func manhattanCost64AVX2(f uint8, dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
 
 // manhattanCost32AVX512 writes |x-y|₁ to dst.
 //
 //go:noescape
-func manhattanCost32AVX512(dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float32)
+func manhattanCost32AVX512(f uint8, dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float64)
 
 // manhattanCost32AVX2 writes |x-y|₁ to dst.
 //
 //go:noescape
-func manhattanCost32AVX2(dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float32)
+func manhattanCost32AVX2(f uint8, dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float64)
 
 // mixedCost64AVX512 writes |x-y|² + mix*|x-y|₁ to dst.
 //
 //go:noescape
-func mixedCost64AVX512(dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
+func mixedCost64AVX512(f uint8, dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
 
 // mixedCost64AVX2 writes |x-y|² + mix*|x-y|₁ to dst.
 //
 //go:noescape
-func mixedCost64AVX2(dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
+func mixedCost64AVX2(f uint8, dst *float64, y *float64, x *float64, n int, stride int, dim int, mix float64)
 
 // mixedCost32AVX512 writes |x-y|² + mix*|x-y|₁ to dst.
 //
 //go:noescape
-func mixedCost32AVX512(dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float32)
+func mixedCost32AVX512(f uint8, dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float64)
 
 // mixedCost32AVX2 writes |x-y|² + mix*|x-y|₁ to dst.
 //
 //go:noescape
-func mixedCost32AVX2(dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float32)
+func mixedCost32AVX2(f uint8, dst *float32, y *float32, x *float32, n int, stride int, dim int, mix float64)
 
 // colLSE64AVX512 adds the row from - inv*c to the running log-sum-exp of each column.
 //
 //go:noescape
-func colLSE64AVX512(top *float64, sum *float64, c *float64, n int, from float64, inv float64)
+func colLSE64AVX512(f uint8, top *float64, sum *float64, c *float64, n int, from float64, inv float64)
 
 // colLSE64AVX2 adds the row from - inv*c to the running log-sum-exp of each column.
 //
 //go:noescape
-func colLSE64AVX2(top *float64, sum *float64, c *float64, n int, from float64, inv float64)
+func colLSE64AVX2(f uint8, top *float64, sum *float64, c *float64, n int, from float64, inv float64)
 
 // colLSE32AVX512 adds the row from - inv*c to the running log-sum-exp of each column.
 //
 //go:noescape
-func colLSE32AVX512(top *float32, sum *float32, c *float32, n int, from float32, inv float32)
+func colLSE32AVX512(f uint8, top *float32, sum *float32, c *float32, n int, from float64, inv float64)
 
 // colLSE32AVX2 adds the row from - inv*c to the running log-sum-exp of each column.
 //
 //go:noescape
-func colLSE32AVX2(top *float32, sum *float32, c *float32, n int, from float32, inv float32)
+func colLSE32AVX2(f uint8, top *float32, sum *float32, c *float32, n int, from float64, inv float64)
 
 // axpy64AVX512 adds alpha*x to y.
 //
 //go:noescape
-func axpy64AVX512(y *float64, x *float64, n int, alpha float64)
+func axpy64AVX512(f uint8, y *float64, x *float64, n int, alpha float64)
 
 // axpy64AVX2 adds alpha*x to y.
 //
 //go:noescape
-func axpy64AVX2(y *float64, x *float64, n int, alpha float64)
+func axpy64AVX2(f uint8, y *float64, x *float64, n int, alpha float64)
 
 // axpy32AVX512 adds alpha*x to y.
 //
 //go:noescape
-func axpy32AVX512(y *float32, x *float32, n int, alpha float32)
+func axpy32AVX512(f uint8, y *float32, x *float32, n int, alpha float64)
 
 // axpy32AVX2 adds alpha*x to y.
 //
 //go:noescape
-func axpy32AVX2(y *float32, x *float32, n int, alpha float32)
+func axpy32AVX2(f uint8, y *float32, x *float32, n int, alpha float64)
 
 // scale64AVX512 writes alpha*x to dst.
 //
 //go:noescape
-func scale64AVX512(dst *float64, x *float64, n int, alpha float64)
+func scale64AVX512(f uint8, dst *float64, x *float64, n int, alpha float64)
 
 // scale64AVX2 writes alpha*x to dst.
 //
 //go:noescape
-func scale64AVX2(dst *float64, x *float64, n int, alpha float64)
+func scale64AVX2(f uint8, dst *float64, x *float64, n int, alpha float64)
 
 // scale32AVX512 writes alpha*x to dst.
 //
 //go:noescape
-func scale32AVX512(dst *float32, x *float32, n int, alpha float32)
+func scale32AVX512(f uint8, dst *float32, x *float32, n int, alpha float64)
 
 // scale32AVX2 writes alpha*x to dst.
 //
 //go:noescape
-func scale32AVX2(dst *float32, x *float32, n int, alpha float32)
+func scale32AVX2(f uint8, dst *float32, x *float32, n int, alpha float64)
 
 // mul64AVX512 writes x*y to dst.
 //
 //go:noescape
-func mul64AVX512(dst *float64, x *float64, y *float64, n int)
+func mul64AVX512(f uint8, dst *float64, x *float64, y *float64, n int)
 
 // mul64AVX2 writes x*y to dst.
 //
 //go:noescape
-func mul64AVX2(dst *float64, x *float64, y *float64, n int)
+func mul64AVX2(f uint8, dst *float64, x *float64, y *float64, n int)
 
 // mul32AVX512 writes x*y to dst.
 //
 //go:noescape
-func mul32AVX512(dst *float32, x *float32, y *float32, n int)
+func mul32AVX512(f uint8, dst *float32, x *float32, y *float32, n int)
 
 // mul32AVX2 writes x*y to dst.
 //
 //go:noescape
-func mul32AVX2(dst *float32, x *float32, y *float32, n int)
+func mul32AVX2(f uint8, dst *float32, x *float32, y *float32, n int)
 
 // div64AVX512 writes x/y to dst, and 0 where x is 0.
 //
 //go:noescape
-func div64AVX512(dst *float64, x *float64, y *float64, n int)
+func div64AVX512(f uint8, dst *float64, x *float64, y *float64, n int)
 
 // div64AVX2 writes x/y to dst, and 0 where x is 0.
 //
 //go:noescape
-func div64AVX2(dst *float64, x *float64, y *float64, n int)
+func div64AVX2(f uint8, dst *float64, x *float64, y *float64, n int)
 
 // div32AVX512 writes x/y to dst, and 0 where x is 0.
 //
 //go:noescape
-func div32AVX512(dst *float32, x *float32, y *float32, n int)
+func div32AVX512(f uint8, dst *float32, x *float32, y *float32, n int)
 
 // div32AVX2 writes x/y to dst, and 0 where x is 0.
 //
 //go:noescape
-func div32AVX2(dst *float32, x *float32, y *float32, n int)
+func div32AVX2(f uint8, dst *float32, x *float32, y *float32, n int)
 
 // silu64AVX512 writes x/(1+e^-x) to dst.
 //
 //go:noescape
-func silu64AVX512(dst *float64, x *float64, n int)
+func silu64AVX512(f uint8, dst *float64, x *float64, n int)
 
 // silu64AVX2 writes x/(1+e^-x) to dst.
 //
 //go:noescape
-func silu64AVX2(dst *float64, x *float64, n int)
+func silu64AVX2(f uint8, dst *float64, x *float64, n int)
 
 // silu32AVX512 writes x/(1+e^-x) to dst.
 //
 //go:noescape
-func silu32AVX512(dst *float32, x *float32, n int)
+func silu32AVX512(f uint8, dst *float32, x *float32, n int)
 
 // silu32AVX2 writes x/(1+e^-x) to dst.
 //
 //go:noescape
-func silu32AVX2(dst *float32, x *float32, n int)
+func silu32AVX2(f uint8, dst *float32, x *float32, n int)
 
 // siluSlope64AVX512 writes dy*s*(1+x*(1-s)) to dst, s = 1/(1+e^-x).
 //
 //go:noescape
-func siluSlope64AVX512(dst *float64, x *float64, dy *float64, n int)
+func siluSlope64AVX512(f uint8, dst *float64, x *float64, dy *float64, n int)
 
 // siluSlope64AVX2 writes dy*s*(1+x*(1-s)) to dst, s = 1/(1+e^-x).
 //
 //go:noescape
-func siluSlope64AVX2(dst *float64, x *float64, dy *float64, n int)
+func siluSlope64AVX2(f uint8, dst *float64, x *float64, dy *float64, n int)
 
 // siluSlope32AVX512 writes dy*s*(1+x*(1-s)) to dst, s = 1/(1+e^-x).
 //
 //go:noescape
-func siluSlope32AVX512(dst *float32, x *float32, dy *float32, n int)
+func siluSlope32AVX512(f uint8, dst *float32, x *float32, dy *float32, n int)
 
 // siluSlope32AVX2 writes dy*s*(1+x*(1-s)) to dst, s = 1/(1+e^-x).
 //
 //go:noescape
-func siluSlope32AVX2(dst *float32, x *float32, dy *float32, n int)
+func siluSlope32AVX2(f uint8, dst *float32, x *float32, dy *float32, n int)
 
 // sum64AVX512 returns the sum of x.
 //
 //go:noescape
-func sum64AVX512(x *float64, n int) (sum float64)
+func sum64AVX512(f uint8, x *float64, n int) (sum float64)
 
 // sum64AVX2 returns the sum of x.
 //
 //go:noescape
-func sum64AVX2(x *float64, n int) (sum float64)
+func sum64AVX2(f uint8, x *float64, n int) (sum float64)
 
 // sum32AVX512 returns the sum of x.
 //
 //go:noescape
-func sum32AVX512(x *float32, n int) (sum float32)
+func sum32AVX512(f uint8, x *float32, n int) (sum float64)
 
 // sum32AVX2 returns the sum of x.
 //
 //go:noescape
-func sum32AVX2(x *float32, n int) (sum float32)
+func sum32AVX2(f uint8, x *float32, n int) (sum float64)
 
 // dot64AVX512 returns the sum of x*y.
 //
 //go:noescape
-func dot64AVX512(x *float64, y *float64, n int) (sum float64)
+func dot64AVX512(f uint8, x *float64, y *float64, n int) (sum float64)
 
 // dot64AVX2 returns the sum of x*y.
 //
 //go:noescape
-func dot64AVX2(x *float64, y *float64, n int) (sum float64)
+func dot64AVX2(f uint8, x *float64, y *float64, n int) (sum float64)
 
 // dot32AVX512 returns the sum of x*y.
 //
 //go:noescape
-func dot32AVX512(x *float32, y *float32, n int) (sum float32)
+func dot32AVX512(f uint8, x *float32, y *float32, n int) (sum float64)
 
 // dot32AVX2 returns the sum of x*y.
 //
 //go:noescape
-func dot32AVX2(x *float32, y *float32, n int) (sum float32)
+func dot32AVX2(f uint8, x *float32, y *float32, n int) (sum float64)
 
 // l1diff64AVX512 returns the sum of |x-y|.
 //
 //go:noescape
-func l1diff64AVX512(x *float64, y *float64, n int) (sum float64)
+func l1diff64AVX512(f uint8, x *float64, y *float64, n int) (sum float64)
 
 // l1diff64AVX2 returns the sum of |x-y|.
 //
 //go:noescape
-func l1diff64AVX2(x *float64, y *float64, n int) (sum float64)
+func l1diff64AVX2(f uint8, x *float64, y *float64, n int) (sum float64)
 
 // l1diff32AVX512 returns the sum of |x-y|.
 //
 //go:noescape
-func l1diff32AVX512(x *float32, y *float32, n int) (sum float32)
+func l1diff32AVX512(f uint8, x *float32, y *float32, n int) (sum float64)
 
 // l1diff32AVX2 returns the sum of |x-y|.
 //
 //go:noescape
-func l1diff32AVX2(x *float32, y *float32, n int) (sum float32)
+func l1diff32AVX2(f uint8, x *float32, y *float32, n int) (sum float64)
 
 // dotSign64AVX512 returns the sum of t*sign(x-y).
 //
 //go:noescape
-func dotSign64AVX512(t *float64, y *float64, n int, x float64) (sum float64)
+func dotSign64AVX512(f uint8, t *float64, y *float64, n int, x float64) (sum float64)
 
 // dotSign64AVX2 returns the sum of t*sign(x-y).
 //
 //go:noescape
-func dotSign64AVX2(t *float64, y *float64, n int, x float64) (sum float64)
+func dotSign64AVX2(f uint8, t *float64, y *float64, n int, x float64) (sum float64)
 
 // dotSign32AVX512 returns the sum of t*sign(x-y).
 //
 //go:noescape
-func dotSign32AVX512(t *float32, y *float32, n int, x float32) (sum float32)
+func dotSign32AVX512(f uint8, t *float32, y *float32, n int, x float64) (sum float64)
 
 // dotSign32AVX2 returns the sum of t*sign(x-y).
 //
 //go:noescape
-func dotSign32AVX2(t *float32, y *float32, n int, x float32) (sum float32)
+func dotSign32AVX2(f uint8, t *float32, y *float32, n int, x float64) (sum float64)
 
 // dot464AVX512 writes the products of four rows of m, stride elements apart, with x to out.
 //
 //go:noescape
-func dot464AVX512(out *float64, m *float64, x *float64, n int, stride int)
+func dot464AVX512(f uint8, out *float64, m *float64, x *float64, n int, stride int)
 
 // dot464AVX2 writes the products of four rows of m, stride elements apart, with x to out.
 //
 //go:noescape
-func dot464AVX2(out *float64, m *float64, x *float64, n int, stride int)
+func dot464AVX2(f uint8, out *float64, m *float64, x *float64, n int, stride int)
 
 // dot432AVX512 writes the products of four rows of m, stride elements apart, with x to out.
 //
 //go:noescape
-func dot432AVX512(out *float32, m *float32, x *float32, n int, stride int)
+func dot432AVX512(f uint8, out *float32, m *float32, x *float32, n int, stride int)
 
 // dot432AVX2 writes the products of four rows of m, stride elements apart, with x to out.
 //
 //go:noescape
-func dot432AVX2(out *float32, m *float32, x *float32, n int, stride int)
+func dot432AVX2(f uint8, out *float32, m *float32, x *float32, n int, stride int)
 
 // axpy464AVX512 adds the four rows of m, stride elements apart, weighted by w to y.
 //
 //go:noescape
-func axpy464AVX512(y *float64, m *float64, w *float64, n int, stride int)
+func axpy464AVX512(f uint8, y *float64, m *float64, w *float64, n int, stride int)
 
 // axpy464AVX2 adds the four rows of m, stride elements apart, weighted by w to y.
 //
 //go:noescape
-func axpy464AVX2(y *float64, m *float64, w *float64, n int, stride int)
+func axpy464AVX2(f uint8, y *float64, m *float64, w *float64, n int, stride int)
 
 // axpy432AVX512 adds the four rows of m, stride elements apart, weighted by w to y.
 //
 //go:noescape
-func axpy432AVX512(y *float32, m *float32, w *float32, n int, stride int)
+func axpy432AVX512(f uint8, y *float32, m *float32, w *float32, n int, stride int)
 
 // axpy432AVX2 adds the four rows of m, stride elements apart, weighted by w to y.
 //
 //go:noescape
-func axpy432AVX2(y *float32, m *float32, w *float32, n int, stride int)
+func axpy432AVX2(f uint8, y *float32, m *float32, w *float32, n int, stride int)
 
 // tileMul64AVX512 adds the product of packed a and b to a tile of c.
 //
 //go:noescape
-func tileMul64AVX512(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
+func tileMul64AVX512(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 
 // tileMul64AVX2 adds the product of packed a and b to a tile of c.
 //
 //go:noescape
-func tileMul64AVX2(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
+func tileMul64AVX2(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 
 // tileMul32AVX512 adds the product of packed a and b to a tile of c.
 //
 //go:noescape
-func tileMul32AVX512(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+func tileMul32AVX512(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 
 // tileMul32AVX2 adds the product of packed a and b to a tile of c.
 //
 //go:noescape
-func tileMul32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+func tileMul32AVX2(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 
 // tileSquare64AVX512 adds the sums over k of (a-b)² to a tile of c.
 //
 //go:noescape
-func tileSquare64AVX512(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
+func tileSquare64AVX512(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 
 // tileSquare64AVX2 adds the sums over k of (a-b)² to a tile of c.
 //
 //go:noescape
-func tileSquare64AVX2(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
+func tileSquare64AVX2(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 
 // tileSquare32AVX512 adds the sums over k of (a-b)² to a tile of c.
 //
 //go:noescape
-func tileSquare32AVX512(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+func tileSquare32AVX512(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 
 // tileSquare32AVX2 adds the sums over k of (a-b)² to a tile of c.
 //
 //go:noescape
-func tileSquare32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+func tileSquare32AVX2(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 
 // tileAbs64AVX512 adds the sums over k of |a-b| to a tile of c.
 //
 //go:noescape
-func tileAbs64AVX512(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
+func tileAbs64AVX512(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 
 // tileAbs64AVX2 adds the sums over k of |a-b| to a tile of c.
 //
 //go:noescape
-func tileAbs64AVX2(c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
+func tileAbs64AVX2(f uint8, c *float64, a *float64, b *float64, depth int, stride int, rowStep int, depthStep int)
 
 // tileAbs32AVX512 adds the sums over k of |a-b| to a tile of c.
 //
 //go:noescape
-func tileAbs32AVX512(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+func tileAbs32AVX512(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 
 // tileAbs32AVX2 adds the sums over k of |a-b| to a tile of c.
 //
 //go:noescape
-func tileAbs32AVX2(c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
+func tileAbs32AVX2(f uint8, c *float32, a *float32, b *float32, depth int, stride int, rowStep int, depthStep int)
 
 // tapsTall64AVX512 adds sums over taps to groups of rows of one vector.
 //
 //go:noescape
-func tapsTall64AVX512(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsTall64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
 
 // tapsTall64AVX2 adds sums over taps to groups of rows of one vector.
 //
 //go:noescape
-func tapsTall64AVX2(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsTall64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
 
 // tapsTall32AVX512 adds sums over taps to groups of rows of one vector.
 //
 //go:noescape
-func tapsTall32AVX512(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsTall32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 
 // tapsTall32AVX2 adds sums over taps to groups of rows of one vector.
 //
 //go:noescape
-func tapsTall32AVX2(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsTall32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 
 // tapsShort64AVX512 is tapsTall for half as many groups.
 //
 //go:noescape
-func tapsShort64AVX512(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsShort64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
 
 // tapsShort64AVX2 is tapsTall for half as many groups.
 //
 //go:noescape
-func tapsShort64AVX2(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsShort64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
 
 // tapsShort32AVX512 is tapsTall for half as many groups.
 //
 //go:noescape
-func tapsShort32AVX512(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsShort32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 
 // tapsShort32AVX2 is tapsTall for half as many groups.
 //
 //go:noescape
-func tapsShort32AVX2(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsShort32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 
 // tapsWide64AVX512 adds sums over taps to groups of wide rows.
 //
 //go:noescape
-func tapsWide64AVX512(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsWide64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
 
 // tapsWide64AVX2 adds sums over taps to groups of wide rows.
 //
 //go:noescape
-func tapsWide64AVX2(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+func tapsWide64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
 
 // tapsWide32AVX512 adds sums over taps to groups of wide rows.
 //
 //go:noescape
-func tapsWide32AVX512(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsWide32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 
 // tapsWide32AVX2 adds sums over taps to groups of wide rows.
 //
 //go:noescape
-func tapsWide32AVX2(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+func tapsWide32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 
 // transposeStrip64AVX512 writes strips of eight (float64: four) rows of src as columns of dst.
 //
 //go:noescape
-func transposeStrip64AVX512(dst *float64, src *float64, dstStride int, srcStride int, blocks int)
+func transposeStrip64AVX512(f uint8, dst *float64, src *float64, dstStride int, srcStride int, blocks int)
 
 // transposeStrip64AVX2 writes strips of eight (float64: four) rows of src as columns of dst.
 //
 //go:noescape
-func transposeStrip64AVX2(dst *float64, src *float64, dstStride int, srcStride int, blocks int)
+func transposeStrip64AVX2(f uint8, dst *float64, src *float64, dstStride int, srcStride int, blocks int)
 
 // transposeStrip32AVX512 writes strips of eight (float64: four) rows of src as columns of dst.
 //
 //go:noescape
-func transposeStrip32AVX512(dst *float32, src *float32, dstStride int, srcStride int, blocks int)
+func transposeStrip32AVX512(f uint8, dst *float32, src *float32, dstStride int, srcStride int, blocks int)
 
 // transposeStrip32AVX2 writes strips of eight (float64: four) rows of src as columns of dst.
 //
 //go:noescape
-func transposeStrip32AVX2(dst *float32, src *float32, dstStride int, srcStride int, blocks int)
+func transposeStrip32AVX2(f uint8, dst *float32, src *float32, dstStride int, srcStride int, blocks int)
 
 // mixedDot464AVX512 writes the products of four rows of m, stride elements apart, with x to out.
 //
 //go:noescape
-func mixedDot464AVX512(out *float64, m *float32, x *float64, n int, stride int)
+func mixedDot464AVX512(f uint8, out *float64, m *float32, x *float64, n int, stride int)
 
 // mixedDot464AVX2 writes the products of four rows of m, stride elements apart, with x to out.
 //
 //go:noescape
-func mixedDot464AVX2(out *float64, m *float32, x *float64, n int, stride int)
+func mixedDot464AVX2(f uint8, out *float64, m *float32, x *float64, n int, stride int)
 
 // mixedAxpy464AVX512 adds the four rows of m, stride elements apart, weighted by w to y.
 //
 //go:noescape
-func mixedAxpy464AVX512(y *float64, m *float32, w *float64, n int, stride int)
+func mixedAxpy464AVX512(f uint8, y *float64, m *float32, w *float64, n int, stride int)
 
 // mixedAxpy464AVX2 adds the four rows of m, stride elements apart, weighted by w to y.
 //
 //go:noescape
-func mixedAxpy464AVX2(y *float64, m *float32, w *float64, n int, stride int)
+func mixedAxpy464AVX2(f uint8, y *float64, m *float32, w *float64, n int, stride int)
 
 // mixedDot64AVX512 returns the sum of x*y.
 //
 //go:noescape
-func mixedDot64AVX512(x *float32, y *float64, n int) (sum float64)
+func mixedDot64AVX512(f uint8, x *float32, y *float64, n int) (sum float64)
 
 // mixedDot64AVX2 returns the sum of x*y.
 //
 //go:noescape
-func mixedDot64AVX2(x *float32, y *float64, n int) (sum float64)
+func mixedDot64AVX2(f uint8, x *float32, y *float64, n int) (sum float64)
 
 // mixedAxpy64AVX512 adds alpha*x to y.
 //
 //go:noescape
-func mixedAxpy64AVX512(y *float64, x *float32, n int, alpha float64)
+func mixedAxpy64AVX512(f uint8, y *float64, x *float32, n int, alpha float64)
 
 // mixedAxpy64AVX2 adds alpha*x to y.
 //
 //go:noescape
-func mixedAxpy64AVX2(y *float64, x *float32, n int, alpha float64)
+func mixedAxpy64AVX2(f uint8, y *float64, x *float32, n int, alpha float64)
 
 // widen64AVX512 writes x to dst.
 //
 //go:noescape
-func widen64AVX512(dst *float64, x *float32, n int)
+func widen64AVX512(f uint8, dst *float64, x *float32, n int)
 
 // widen64AVX2 writes x to dst.
 //
 //go:noescape
-func widen64AVX2(dst *float64, x *float32, n int)
+func widen64AVX2(f uint8, dst *float64, x *float32, n int)
 
 // narrow64AVX512 writes alpha*x to dst, and 0 where that is under the least normal float32.
 //
 //go:noescape
-func narrow64AVX512(dst *float32, x *float64, n int, alpha float64)
+func narrow64AVX512(f uint8, dst *float32, x *float64, n int, alpha float64)
 
 // narrow64AVX2 writes alpha*x to dst, and 0 where that is under the least normal float32.
 //
 //go:noescape
-func narrow64AVX2(dst *float32, x *float64, n int, alpha float64)
+func narrow64AVX2(f uint8, dst *float32, x *float64, n int, alpha float64)
+
+//go:noescape
+func asmExp(f form, dst, x ptr, n int)
+
+//go:noescape
+func asmPlainMax(f form, x ptr, n int) (top float64)
+
+//go:noescape
+func asmPlainExpScaled(f form, dst, x ptr, n int, shift, scale float64) (sum float64)
+
+//go:noescape
+func asmPlainSum(f form, x ptr, n int, shift float64) (sum float64)
+
+//go:noescape
+func asmPlainExp(f form, dst, x ptr, n int, shift float64) (sum float64)
+
+//go:noescape
+func asmPlainLSE(f form, x ptr, n int, start float64) (shift, sum float64)
+
+//go:noescape
+func asmDenseMax(f form, h, c ptr, n int, inv float64) (top float64)
+
+//go:noescape
+func asmDenseExpScaled(f form, dst, h, c ptr, n int, inv float64, shift, scale float64) (sum float64)
+
+//go:noescape
+func asmDenseSum(f form, h, c ptr, n int, inv float64, shift float64) (sum float64)
+
+//go:noescape
+func asmDenseExp(f form, dst, h, c ptr, n int, inv float64, shift float64) (sum float64)
+
+//go:noescape
+func asmDenseLSE(f form, h, c ptr, n int, inv float64, start float64) (shift, sum float64)
+
+//go:noescape
+func asmDenseLogits(f form, dst, h, c ptr, n int, inv float64) (top float64)
+
+//go:noescape
+func asmSquareExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64)
+
+//go:noescape
+func asmSquareLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64)
+
+//go:noescape
+func asmSquareLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64)
+
+//go:noescape
+func asmManhattanExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64)
+
+//go:noescape
+func asmManhattanLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64)
+
+//go:noescape
+func asmManhattanLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64)
+
+//go:noescape
+func asmMixedExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64)
+
+//go:noescape
+func asmMixedLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64)
+
+//go:noescape
+func asmMixedLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64)
+
+//go:noescape
+func asmSquareCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)
+
+//go:noescape
+func asmManhattanCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)
+
+//go:noescape
+func asmMixedCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)
+
+//go:noescape
+func asmColLSE(f form, top, sum, c ptr, n int, from, inv float64)
+
+//go:noescape
+func asmAxpy(f form, y, x ptr, n int, alpha float64)
+
+//go:noescape
+func asmScale(f form, dst, x ptr, n int, alpha float64)
+
+//go:noescape
+func asmMul(f form, dst, x, y ptr, n int)
+
+//go:noescape
+func asmDiv(f form, dst, x, y ptr, n int)
+
+//go:noescape
+func asmSilu(f form, dst, x ptr, n int)
+
+//go:noescape
+func asmSiluSlope(f form, dst, x, dy ptr, n int)
+
+//go:noescape
+func asmSum(f form, x ptr, n int) (sum float64)
+
+//go:noescape
+func asmDot(f form, x, y ptr, n int) (sum float64)
+
+//go:noescape
+func asmL1diff(f form, x, y ptr, n int) (sum float64)
+
+//go:noescape
+func asmDotSign(f form, t, y ptr, n int, x float64) (sum float64)
+
+//go:noescape
+func asmDot4(f form, out, m, x ptr, n, stride int)
+
+//go:noescape
+func asmAxpy4(f form, y, m, w ptr, n, stride int)
+
+//go:noescape
+func asmTileMul(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
+
+//go:noescape
+func asmTileSquare(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
+
+//go:noescape
+func asmTileAbs(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
+
+//go:noescape
+func asmTapsTall(f form, c, a, b ptr, groups, steps *int, depth, step int)
+
+//go:noescape
+func asmTapsShort(f form, c, a, b ptr, groups, steps *int, depth, step int)
+
+//go:noescape
+func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step int)
+
+//go:noescape
+func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, blocks int)
+
+//go:noescape
+func asmMixedDot4(f form, out ptr, m ptr, x ptr, n, stride int)
+
+//go:noescape
+func asmMixedAxpy4(f form, y ptr, m ptr, w ptr, n, stride int)
+
+//go:noescape
+func asmMixedDot(f form, x ptr, y ptr, n int) (sum float64)
+
+//go:noescape
+func asmMixedAxpy(f form, y ptr, x ptr, n int, alpha float64)
+
+//go:noescape
+func asmWiden(f form, dst ptr, x ptr, n int)
+
+//go:noescape
+func asmNarrow(f form, dst ptr, x ptr, n int, alpha float64)

@@ -101,13 +101,14 @@ func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offs
 	team := k.TapGroups(width)
 	k.checkTaps(acc, image, groups, step, offsets, b, width, team)
 	k.ISA = k.tapISA(width)
+	f := k.form()
 	lanes, _ := k.tapLanes()
 	var few [6]int
 	for lo := 0; lo < len(offsets.at) && len(groups) > 0; lo += tapDepth {
 		depth := min(tapDepth, len(offsets.at)-lo)
 		from, rows := image[offsets.at[lo]:], at(b[lo*width:])
 		for g := 0; g < len(groups); g += team {
-			c, table, n := &acc[g*Group*width], &groups[g], len(groups)-g
+			c, table, n := ptr(&acc[g*Group*width]), &groups[g], len(groups)-g
 			if n < team { // the rest reads what the last group reads
 				for i := copy(few[:], groups[g:]); i < team; i++ {
 					few[i] = groups[len(groups)-1]
@@ -115,14 +116,14 @@ func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offs
 				table = &few[0]
 			}
 			switch {
-			case k.ISA == Generic:
+			case f == plain:
 				plainTaps(acc[g*Group*width:], image, *table, step, offsets.at[lo:lo+depth], b[lo*width:])
 			case width != lanes:
-				asmTapsWide(k.ISA, c, at(from), rows, table, &offsets.steps[lo], depth, step)
+				asmTapsWide(f, c, at(from), rows, table, &offsets.steps[lo], depth, step)
 			case n <= (team+1)/2:
-				asmTapsShort(k.ISA, c, at(from), rows, table, &offsets.steps[lo], depth, step)
+				asmTapsShort(f, c, at(from), rows, table, &offsets.steps[lo], depth, step)
 			default:
-				asmTapsTall(k.ISA, c, at(from), rows, table, &offsets.steps[lo], depth, step)
+				asmTapsTall(f, c, at(from), rows, table, &offsets.steps[lo], depth, step)
 			}
 		}
 	}
@@ -170,12 +171,12 @@ func (k Kernels[T]) Transpose(dst []T, dstStride int, src []T, srcStride, rows, 
 	if srcStride < cols || dstStride < rows || len(src) < (rows-1)*srcStride+cols || len(dst) < (cols-1)*dstStride+rows {
 		panic(fmt.Sprintf("cpu: Transpose: %d×%d with strides %d and %d do not fit %d and %d elements", rows, cols, srcStride, dstStride, len(src), len(dst)))
 	}
-	i, isa := 0, k.isa()
+	i, f := 0, k.form()
 	side := 32 / int(unsafe.Sizeof(T(0)))
 	whole := cols / side * side
-	if isa != Generic && whole > 0 {
+	if f != plain && whole > 0 {
 		for ; i+side <= rows; i += side {
-			asmTransposeStrip(isa, &dst[i], &src[i*srcStride], dstStride, srcStride, cols/side)
+			asmTransposeStrip(f, ptr(&dst[i]), ptr(&src[i*srcStride]), dstStride, srcStride, cols/side)
 			if whole < cols {
 				plainTranspose(dst[whole*dstStride+i:], dstStride, src[i*srcStride+whole:], srcStride, side, cols-whole)
 			}

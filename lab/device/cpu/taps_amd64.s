@@ -2,15 +2,15 @@
 
 #include "textflag.h"
 
-// func tapsTall64AVX512(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsTall64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsTall64AVX512(SB), NOSPLIT, $0-56
-	MOVQ   a+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   groups+24(FP), DX
-	MOVQ   steps+32(FP), BX
-	MOVQ   depth+40(FP), SI
-	MOVQ   step+48(FP), DI
+TEXT ·tapsTall64AVX512(SB), NOSPLIT, $0-64
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
 	SHLQ   $0x03, DI
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), R9
@@ -91,7 +91,7 @@ taps1:
 	JNZ              taps1
 
 tapsDone2:
-	MOVQ    c+0(FP), AX
+	MOVQ    c+8(FP), AX
 	VADDPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	VADDPD  64(AX), Z1, Z1
@@ -143,15 +143,15 @@ tapsDone2:
 	VZEROUPPER
 	RET
 
-// func tapsTall64AVX2(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsTall64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
 // Requires: AVX, FMA3
-TEXT ·tapsTall64AVX2(SB), NOSPLIT, $0-56
-	MOVQ   a+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   groups+24(FP), DX
-	MOVQ   steps+32(FP), BX
-	MOVQ   depth+40(FP), SI
-	MOVQ   step+48(FP), DI
+TEXT ·tapsTall64AVX2(SB), NOSPLIT, $0-64
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
 	SHLQ   $0x03, DI
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), R9
@@ -211,7 +211,7 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+0(FP), AX
+	MOVQ    c+8(FP), AX
 	VADDPD  (AX), Y0, Y0
 	VMOVUPD Y0, (AX)
 	VADDPD  32(AX), Y1, Y1
@@ -239,15 +239,15 @@ tapsDone2:
 	VZEROUPPER
 	RET
 
-// func tapsTall32AVX512(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsTall32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsTall32AVX512(SB), NOSPLIT, $0-56
-	MOVQ   a+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   groups+24(FP), DX
-	MOVQ   steps+32(FP), BX
-	MOVQ   depth+40(FP), SI
-	MOVQ   step+48(FP), DI
+TEXT ·tapsTall32AVX512(SB), NOSPLIT, $0-64
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
 	SHLQ   $0x02, DI
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), R9
@@ -328,7 +328,7 @@ taps1:
 	JNZ              taps1
 
 tapsDone2:
-	MOVQ    c+0(FP), AX
+	MOVQ    c+8(FP), AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
@@ -380,15 +380,15 @@ tapsDone2:
 	VZEROUPPER
 	RET
 
-// func tapsTall32AVX2(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsTall32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 // Requires: AVX, FMA3
-TEXT ·tapsTall32AVX2(SB), NOSPLIT, $0-56
-	MOVQ   a+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   groups+24(FP), DX
-	MOVQ   steps+32(FP), BX
-	MOVQ   depth+40(FP), SI
-	MOVQ   step+48(FP), DI
+TEXT ·tapsTall32AVX2(SB), NOSPLIT, $0-64
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
 	SHLQ   $0x02, DI
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), R9
@@ -448,7 +448,7 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+0(FP), AX
+	MOVQ    c+8(FP), AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
 	VADDPS  32(AX), Y1, Y1
@@ -476,15 +476,15 @@ tapsDone2:
 	VZEROUPPER
 	RET
 
-// func tapsShort64AVX512(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsShort64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsShort64AVX512(SB), NOSPLIT, $0-56
-	MOVQ   a+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   groups+24(FP), DX
-	MOVQ   steps+32(FP), BX
-	MOVQ   depth+40(FP), SI
-	MOVQ   step+48(FP), DI
+TEXT ·tapsShort64AVX512(SB), NOSPLIT, $0-64
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
 	SHLQ   $0x03, DI
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), R9
@@ -532,7 +532,7 @@ taps1:
 	JNZ              taps1
 
 tapsDone2:
-	MOVQ    c+0(FP), AX
+	MOVQ    c+8(FP), AX
 	VADDPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	VADDPD  64(AX), Z1, Z1
@@ -560,15 +560,15 @@ tapsDone2:
 	VZEROUPPER
 	RET
 
-// func tapsShort64AVX2(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsShort64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
 // Requires: AVX, FMA3
-TEXT ·tapsShort64AVX2(SB), NOSPLIT, $0-56
-	MOVQ   a+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   groups+24(FP), DX
-	MOVQ   steps+32(FP), BX
-	MOVQ   depth+40(FP), SI
-	MOVQ   step+48(FP), DI
+TEXT ·tapsShort64AVX2(SB), NOSPLIT, $0-64
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
 	SHLQ   $0x03, DI
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), R9
@@ -613,7 +613,7 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+0(FP), AX
+	MOVQ    c+8(FP), AX
 	VADDPD  (AX), Y0, Y0
 	VMOVUPD Y0, (AX)
 	VADDPD  32(AX), Y1, Y1
@@ -633,15 +633,15 @@ tapsDone2:
 	VZEROUPPER
 	RET
 
-// func tapsShort32AVX512(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsShort32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsShort32AVX512(SB), NOSPLIT, $0-56
-	MOVQ   a+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   groups+24(FP), DX
-	MOVQ   steps+32(FP), BX
-	MOVQ   depth+40(FP), SI
-	MOVQ   step+48(FP), DI
+TEXT ·tapsShort32AVX512(SB), NOSPLIT, $0-64
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
 	SHLQ   $0x02, DI
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), R9
@@ -689,7 +689,7 @@ taps1:
 	JNZ              taps1
 
 tapsDone2:
-	MOVQ    c+0(FP), AX
+	MOVQ    c+8(FP), AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
@@ -717,15 +717,15 @@ tapsDone2:
 	VZEROUPPER
 	RET
 
-// func tapsShort32AVX2(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsShort32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 // Requires: AVX, FMA3
-TEXT ·tapsShort32AVX2(SB), NOSPLIT, $0-56
-	MOVQ   a+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   groups+24(FP), DX
-	MOVQ   steps+32(FP), BX
-	MOVQ   depth+40(FP), SI
-	MOVQ   step+48(FP), DI
+TEXT ·tapsShort32AVX2(SB), NOSPLIT, $0-64
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
 	SHLQ   $0x02, DI
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), R9
@@ -770,7 +770,7 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+0(FP), AX
+	MOVQ    c+8(FP), AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
 	VADDPS  32(AX), Y1, Y1
@@ -790,15 +790,15 @@ tapsDone2:
 	VZEROUPPER
 	RET
 
-// func tapsWide64AVX512(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsWide64AVX512(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsWide64AVX512(SB), NOSPLIT, $0-56
-	MOVQ   a+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   groups+24(FP), DX
-	MOVQ   steps+32(FP), BX
-	MOVQ   depth+40(FP), SI
-	MOVQ   step+48(FP), DI
+TEXT ·tapsWide64AVX512(SB), NOSPLIT, $0-64
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
 	SHLQ   $0x03, DI
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), R9
@@ -883,7 +883,7 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+0(FP), AX
+	MOVQ    c+8(FP), AX
 	VADDPD  (AX), Z0, Z0
 	VMOVUPD Z0, (AX)
 	VADDPD  64(AX), Z1, Z1
@@ -935,15 +935,15 @@ tapsDone2:
 	VZEROUPPER
 	RET
 
-// func tapsWide64AVX2(c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
+// func tapsWide64AVX2(f uint8, c *float64, a *float64, b *float64, groups *int, steps *int, depth int, step int)
 // Requires: AVX, FMA3
-TEXT ·tapsWide64AVX2(SB), NOSPLIT, $0-56
-	MOVQ   a+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   groups+24(FP), DX
-	MOVQ   steps+32(FP), BX
-	MOVQ   depth+40(FP), SI
-	MOVQ   step+48(FP), DI
+TEXT ·tapsWide64AVX2(SB), NOSPLIT, $0-64
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
 	SHLQ   $0x03, DI
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), DX
@@ -991,7 +991,7 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+0(FP), AX
+	MOVQ    c+8(FP), AX
 	VADDPD  (AX), Y0, Y0
 	VMOVUPD Y0, (AX)
 	VADDPD  32(AX), Y1, Y1
@@ -1019,15 +1019,15 @@ tapsDone2:
 	VZEROUPPER
 	RET
 
-// func tapsWide32AVX512(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsWide32AVX512(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·tapsWide32AVX512(SB), NOSPLIT, $0-56
-	MOVQ   a+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   groups+24(FP), DX
-	MOVQ   steps+32(FP), BX
-	MOVQ   depth+40(FP), SI
-	MOVQ   step+48(FP), DI
+TEXT ·tapsWide32AVX512(SB), NOSPLIT, $0-64
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
 	SHLQ   $0x02, DI
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), R9
@@ -1112,7 +1112,7 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+0(FP), AX
+	MOVQ    c+8(FP), AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
@@ -1164,15 +1164,15 @@ tapsDone2:
 	VZEROUPPER
 	RET
 
-// func tapsWide32AVX2(c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
+// func tapsWide32AVX2(f uint8, c *float32, a *float32, b *float32, groups *int, steps *int, depth int, step int)
 // Requires: AVX, FMA3
-TEXT ·tapsWide32AVX2(SB), NOSPLIT, $0-56
-	MOVQ   a+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   groups+24(FP), DX
-	MOVQ   steps+32(FP), BX
-	MOVQ   depth+40(FP), SI
-	MOVQ   step+48(FP), DI
+TEXT ·tapsWide32AVX2(SB), NOSPLIT, $0-64
+	MOVQ   a+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   groups+32(FP), DX
+	MOVQ   steps+40(FP), BX
+	MOVQ   depth+48(FP), SI
+	MOVQ   step+56(FP), DI
 	SHLQ   $0x02, DI
 	LEAQ   (DI)(DI*2), R8
 	MOVQ   (DX), DX
@@ -1220,7 +1220,7 @@ taps1:
 	JNZ          taps1
 
 tapsDone2:
-	MOVQ    c+0(FP), AX
+	MOVQ    c+8(FP), AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
 	VADDPS  32(AX), Y1, Y1
@@ -1248,16 +1248,16 @@ tapsDone2:
 	VZEROUPPER
 	RET
 
-// func transposeStrip64AVX512(dst *float64, src *float64, dstStride int, srcStride int, blocks int)
+// func transposeStrip64AVX512(f uint8, dst *float64, src *float64, dstStride int, srcStride int, blocks int)
 // Requires: AVX
-TEXT ·transposeStrip64AVX512(SB), NOSPLIT, $0-40
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  dstStride+16(FP), DX
+TEXT ·transposeStrip64AVX512(SB), NOSPLIT, $0-48
+	MOVQ  dst+8(FP), AX
+	MOVQ  src+16(FP), CX
+	MOVQ  dstStride+24(FP), DX
 	SHLQ  $0x03, DX
-	MOVQ  srcStride+24(FP), BX
+	MOVQ  srcStride+32(FP), BX
 	SHLQ  $0x03, BX
-	MOVQ  blocks+32(FP), SI
+	MOVQ  blocks+40(FP), SI
 	LEAQ  (BX)(BX*2), DI
 	LEAQ  (DX)(DX*2), R8
 	MOVQ  DX, R9
@@ -1291,16 +1291,16 @@ squaresDone2:
 	VZEROUPPER
 	RET
 
-// func transposeStrip64AVX2(dst *float64, src *float64, dstStride int, srcStride int, blocks int)
+// func transposeStrip64AVX2(f uint8, dst *float64, src *float64, dstStride int, srcStride int, blocks int)
 // Requires: AVX
-TEXT ·transposeStrip64AVX2(SB), NOSPLIT, $0-40
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  dstStride+16(FP), DX
+TEXT ·transposeStrip64AVX2(SB), NOSPLIT, $0-48
+	MOVQ  dst+8(FP), AX
+	MOVQ  src+16(FP), CX
+	MOVQ  dstStride+24(FP), DX
 	SHLQ  $0x03, DX
-	MOVQ  srcStride+24(FP), BX
+	MOVQ  srcStride+32(FP), BX
 	SHLQ  $0x03, BX
-	MOVQ  blocks+32(FP), SI
+	MOVQ  blocks+40(FP), SI
 	LEAQ  (BX)(BX*2), DI
 	LEAQ  (DX)(DX*2), R8
 	MOVQ  DX, R9
@@ -1334,16 +1334,16 @@ squaresDone2:
 	VZEROUPPER
 	RET
 
-// func transposeStrip32AVX512(dst *float32, src *float32, dstStride int, srcStride int, blocks int)
+// func transposeStrip32AVX512(f uint8, dst *float32, src *float32, dstStride int, srcStride int, blocks int)
 // Requires: AVX
-TEXT ·transposeStrip32AVX512(SB), NOSPLIT, $0-40
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  dstStride+16(FP), DX
+TEXT ·transposeStrip32AVX512(SB), NOSPLIT, $0-48
+	MOVQ  dst+8(FP), AX
+	MOVQ  src+16(FP), CX
+	MOVQ  dstStride+24(FP), DX
 	SHLQ  $0x02, DX
-	MOVQ  srcStride+24(FP), BX
+	MOVQ  srcStride+32(FP), BX
 	SHLQ  $0x02, BX
-	MOVQ  blocks+32(FP), SI
+	MOVQ  blocks+40(FP), SI
 	LEAQ  (BX)(BX*2), DI
 	MOVQ  CX, R8
 	LEAQ  (CX)(BX*4), CX
@@ -1407,16 +1407,16 @@ squaresDone2:
 	VZEROUPPER
 	RET
 
-// func transposeStrip32AVX2(dst *float32, src *float32, dstStride int, srcStride int, blocks int)
+// func transposeStrip32AVX2(f uint8, dst *float32, src *float32, dstStride int, srcStride int, blocks int)
 // Requires: AVX
-TEXT ·transposeStrip32AVX2(SB), NOSPLIT, $0-40
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  dstStride+16(FP), DX
+TEXT ·transposeStrip32AVX2(SB), NOSPLIT, $0-48
+	MOVQ  dst+8(FP), AX
+	MOVQ  src+16(FP), CX
+	MOVQ  dstStride+24(FP), DX
 	SHLQ  $0x02, DX
-	MOVQ  srcStride+24(FP), BX
+	MOVQ  srcStride+32(FP), BX
 	SHLQ  $0x02, BX
-	MOVQ  blocks+32(FP), SI
+	MOVQ  blocks+40(FP), SI
 	LEAQ  (BX)(BX*2), DI
 	MOVQ  CX, R8
 	LEAQ  (CX)(BX*4), CX

@@ -5,7 +5,7 @@ import "unsafe"
 // A tile is the block of C that the innermost loop of a Gemm holds in
 // registers.
 type tile[T Float] struct {
-	isa                ISA
+	form               form
 	rows, cols         int
 	rowStep, depthStep int // between the elements of packed A
 }
@@ -13,38 +13,38 @@ type tile[T Float] struct {
 // maxTile is the most elements of a tile: 12 rows of 32 float32.
 const maxTile = 12 * 32
 
-func tileOf[T Float](isa ISA) tile[T] {
+func tileOf[T Float](k Kernels[T]) tile[T] {
 	lanes := 8 / int(unsafe.Sizeof(T(0)))
-	switch isa {
+	switch k.isa() {
 	case AVX512:
-		return tile[T]{isa: isa, rows: 12, cols: 16 * lanes}
+		return tile[T]{form: k.form(), rows: 12, cols: 16 * lanes}
 	case AVX2:
-		return tile[T]{isa: isa, rows: 6, cols: 8 * lanes}
+		return tile[T]{form: k.form(), rows: 6, cols: 8 * lanes}
 	default:
-		return tile[T]{isa: isa, rows: 2, cols: 4}
+		return tile[T]{form: k.form(), rows: 2, cols: 4}
 	}
 }
 
 // run adds to the tile at c what op makes of packed a and b.
-func (t tile[T]) run(op operation, c, a, b *T, depth, stride int) {
+func (t tile[T]) run(op operation, c, a, b ptr, depth, stride int) {
 	switch {
-	case t.isa == Generic:
+	case t.form == plain:
 		t.plain(op, c, a, b, depth, stride)
 	case op == product:
-		asmTileMul(t.isa, c, a, b, depth, stride, t.rowStep, t.depthStep)
+		asmTileMul(t.form, c, a, b, depth, stride, t.rowStep, t.depthStep)
 	case op == square:
-		asmTileSquare(t.isa, c, a, b, depth, stride, t.rowStep, t.depthStep)
+		asmTileSquare(t.form, c, a, b, depth, stride, t.rowStep, t.depthStep)
 	default:
-		asmTileAbs(t.isa, c, a, b, depth, stride, t.rowStep, t.depthStep)
+		asmTileAbs(t.form, c, a, b, depth, stride, t.rowStep, t.depthStep)
 	}
 }
 
 // plain is run in Go, for tiles of 2 by 4.
-func (t tile[T]) plain(op operation, c, a, b *T, depth, stride int) {
+func (t tile[T]) plain(op operation, c, a, b ptr, depth, stride int) {
 	if depth == 0 {
 		return
 	}
-	pa, pb := unsafe.Slice(a, t.rowStep+(depth-1)*t.depthStep+1), unsafe.Slice(b, 4*depth)
+	pa, pb := unsafe.Slice((*T)(a), t.rowStep+(depth-1)*t.depthStep+1), unsafe.Slice((*T)(b), 4*depth)
 	var s [8]T
 	for k := range depth {
 		for i := range 2 {
@@ -64,7 +64,7 @@ func (t tile[T]) plain(op operation, c, a, b *T, depth, stride int) {
 			}
 		}
 	}
-	out := unsafe.Slice(c, stride+4)
+	out := unsafe.Slice((*T)(c), stride+4)
 	for j := range 4 {
 		out[j] += s[j]
 		out[stride+j] += s[4+j]

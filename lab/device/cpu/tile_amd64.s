@@ -2,16 +2,16 @@
 
 #include "textflag.h"
 
-// func dot464AVX512(out *float64, m *float64, x *float64, n int, stride int)
+// func dot464AVX512(f uint8, out *float64, m *float64, x *float64, n int, stride int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·dot464AVX512(SB), NOSPLIT, $0-40
-	MOVQ   m+8(FP), AX
-	MOVQ   stride+32(FP), CX
+TEXT ·dot464AVX512(SB), NOSPLIT, $0-48
+	MOVQ   m+16(FP), AX
+	MOVQ   stride+40(FP), CX
 	LEAQ   (AX)(CX*8), DX
 	LEAQ   (DX)(CX*8), BX
 	LEAQ   (BX)(CX*8), CX
-	MOVQ   out+0(FP), SI
-	MOVQ   x+16(FP), DI
+	MOVQ   out+8(FP), SI
+	MOVQ   x+24(FP), DI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -20,7 +20,7 @@ TEXT ·dot464AVX512(SB), NOSPLIT, $0-40
 	VXORPS Z5, Z5, Z5
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
-	MOVQ   n+24(FP), R8
+	MOVQ   n+32(FP), R8
 	XORQ   R9, R9
 	SUBQ   $0x00000010, R8
 	JL     skip2
@@ -120,16 +120,16 @@ done5:
 	VZEROUPPER
 	RET
 
-// func dot464AVX2(out *float64, m *float64, x *float64, n int, stride int)
+// func dot464AVX2(f uint8, out *float64, m *float64, x *float64, n int, stride int)
 // Requires: AVX, FMA3
-TEXT ·dot464AVX2(SB), NOSPLIT, $0-40
-	MOVQ   m+8(FP), AX
-	MOVQ   stride+32(FP), CX
+TEXT ·dot464AVX2(SB), NOSPLIT, $0-48
+	MOVQ   m+16(FP), AX
+	MOVQ   stride+40(FP), CX
 	LEAQ   (AX)(CX*8), DX
 	LEAQ   (DX)(CX*8), BX
 	LEAQ   (BX)(CX*8), CX
-	MOVQ   out+0(FP), SI
-	MOVQ   x+16(FP), DI
+	MOVQ   out+8(FP), SI
+	MOVQ   x+24(FP), DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -138,7 +138,7 @@ TEXT ·dot464AVX2(SB), NOSPLIT, $0-40
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   n+24(FP), R8
+	MOVQ   n+32(FP), R8
 	XORQ   R9, R9
 	SUBQ   $0x00000008, R8
 	JL     skip2
@@ -240,16 +240,16 @@ DATA window64<>+48(SB)/8, $0x0000000000000000
 DATA window64<>+56(SB)/8, $0x0000000000000000
 GLOBL window64<>(SB), RODATA|NOPTR, $64
 
-// func dot432AVX512(out *float32, m *float32, x *float32, n int, stride int)
+// func dot432AVX512(f uint8, out *float32, m *float32, x *float32, n int, stride int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·dot432AVX512(SB), NOSPLIT, $0-40
-	MOVQ   m+8(FP), AX
-	MOVQ   stride+32(FP), CX
+TEXT ·dot432AVX512(SB), NOSPLIT, $0-48
+	MOVQ   m+16(FP), AX
+	MOVQ   stride+40(FP), CX
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), BX
 	LEAQ   (BX)(CX*4), CX
-	MOVQ   out+0(FP), SI
-	MOVQ   x+16(FP), DI
+	MOVQ   out+8(FP), SI
+	MOVQ   x+24(FP), DI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -258,7 +258,7 @@ TEXT ·dot432AVX512(SB), NOSPLIT, $0-40
 	VXORPS Z5, Z5, Z5
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
-	MOVQ   n+24(FP), R8
+	MOVQ   n+32(FP), R8
 	XORQ   R9, R9
 	SUBQ   $0x00000020, R8
 	JL     skip2
@@ -366,16 +366,16 @@ done5:
 	VZEROUPPER
 	RET
 
-// func dot432AVX2(out *float32, m *float32, x *float32, n int, stride int)
+// func dot432AVX2(f uint8, out *float32, m *float32, x *float32, n int, stride int)
 // Requires: AVX, FMA3
-TEXT ·dot432AVX2(SB), NOSPLIT, $0-40
-	MOVQ   m+8(FP), AX
-	MOVQ   stride+32(FP), CX
+TEXT ·dot432AVX2(SB), NOSPLIT, $0-48
+	MOVQ   m+16(FP), AX
+	MOVQ   stride+40(FP), CX
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), BX
 	LEAQ   (BX)(CX*4), CX
-	MOVQ   out+0(FP), SI
-	MOVQ   x+16(FP), DI
+	MOVQ   out+8(FP), SI
+	MOVQ   x+24(FP), DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -384,7 +384,7 @@ TEXT ·dot432AVX2(SB), NOSPLIT, $0-40
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   n+24(FP), R8
+	MOVQ   n+32(FP), R8
 	XORQ   R9, R9
 	SUBQ   $0x00000010, R8
 	JL     skip2
@@ -502,21 +502,21 @@ DATA window32<>+56(SB)/4, $0x00000000
 DATA window32<>+60(SB)/4, $0x00000000
 GLOBL window32<>(SB), RODATA|NOPTR, $64
 
-// func axpy464AVX512(y *float64, m *float64, w *float64, n int, stride int)
+// func axpy464AVX512(f uint8, y *float64, m *float64, w *float64, n int, stride int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·axpy464AVX512(SB), NOSPLIT, $0-40
-	MOVQ         m+8(FP), AX
-	MOVQ         stride+32(FP), CX
+TEXT ·axpy464AVX512(SB), NOSPLIT, $0-48
+	MOVQ         m+16(FP), AX
+	MOVQ         stride+40(FP), CX
 	LEAQ         (AX)(CX*8), DX
 	LEAQ         (DX)(CX*8), BX
 	LEAQ         (BX)(CX*8), CX
-	MOVQ         y+0(FP), SI
-	MOVQ         w+16(FP), DI
+	MOVQ         y+8(FP), SI
+	MOVQ         w+24(FP), DI
 	VBROADCASTSD (DI), Z0
 	VBROADCASTSD 8(DI), Z1
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000010, DI
 	JL           skip2
@@ -588,21 +588,21 @@ done5:
 	VZEROUPPER
 	RET
 
-// func axpy464AVX2(y *float64, m *float64, w *float64, n int, stride int)
+// func axpy464AVX2(f uint8, y *float64, m *float64, w *float64, n int, stride int)
 // Requires: AVX, FMA3
-TEXT ·axpy464AVX2(SB), NOSPLIT, $0-40
-	MOVQ         m+8(FP), AX
-	MOVQ         stride+32(FP), CX
+TEXT ·axpy464AVX2(SB), NOSPLIT, $0-48
+	MOVQ         m+16(FP), AX
+	MOVQ         stride+40(FP), CX
 	LEAQ         (AX)(CX*8), DX
 	LEAQ         (DX)(CX*8), BX
 	LEAQ         (BX)(CX*8), CX
-	MOVQ         y+0(FP), SI
-	MOVQ         w+16(FP), DI
+	MOVQ         y+8(FP), SI
+	MOVQ         w+24(FP), DI
 	VBROADCASTSD (DI), Y0
 	VBROADCASTSD 8(DI), Y1
 	VBROADCASTSD 16(DI), Y2
 	VBROADCASTSD 24(DI), Y3
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000008, DI
 	JL           skip2
@@ -674,21 +674,21 @@ done5:
 	VZEROUPPER
 	RET
 
-// func axpy432AVX512(y *float32, m *float32, w *float32, n int, stride int)
+// func axpy432AVX512(f uint8, y *float32, m *float32, w *float32, n int, stride int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·axpy432AVX512(SB), NOSPLIT, $0-40
-	MOVQ         m+8(FP), AX
-	MOVQ         stride+32(FP), CX
+TEXT ·axpy432AVX512(SB), NOSPLIT, $0-48
+	MOVQ         m+16(FP), AX
+	MOVQ         stride+40(FP), CX
 	LEAQ         (AX)(CX*4), DX
 	LEAQ         (DX)(CX*4), BX
 	LEAQ         (BX)(CX*4), CX
-	MOVQ         y+0(FP), SI
-	MOVQ         w+16(FP), DI
+	MOVQ         y+8(FP), SI
+	MOVQ         w+24(FP), DI
 	VBROADCASTSS (DI), Z0
 	VBROADCASTSS 4(DI), Z1
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000020, DI
 	JL           skip2
@@ -760,21 +760,21 @@ done5:
 	VZEROUPPER
 	RET
 
-// func axpy432AVX2(y *float32, m *float32, w *float32, n int, stride int)
+// func axpy432AVX2(f uint8, y *float32, m *float32, w *float32, n int, stride int)
 // Requires: AVX, FMA3
-TEXT ·axpy432AVX2(SB), NOSPLIT, $0-40
-	MOVQ         m+8(FP), AX
-	MOVQ         stride+32(FP), CX
+TEXT ·axpy432AVX2(SB), NOSPLIT, $0-48
+	MOVQ         m+16(FP), AX
+	MOVQ         stride+40(FP), CX
 	LEAQ         (AX)(CX*4), DX
 	LEAQ         (DX)(CX*4), BX
 	LEAQ         (BX)(CX*4), CX
-	MOVQ         y+0(FP), SI
-	MOVQ         w+16(FP), DI
+	MOVQ         y+8(FP), SI
+	MOVQ         w+24(FP), DI
 	VBROADCASTSS (DI), Y0
 	VBROADCASTSS 4(DI), Y1
 	VBROADCASTSS 8(DI), Y2
 	VBROADCASTSS 12(DI), Y3
-	MOVQ         n+24(FP), DI
+	MOVQ         n+32(FP), DI
 	XORQ         R8, R8
 	SUBQ         $0x00000010, DI
 	JL           skip2

@@ -5,8 +5,8 @@ import "math"
 // Axpy adds alpha·x to y.
 func (k Kernels[T]) Axpy(y []T, alpha T, x []T) {
 	same("Axpy", "y", len(y), "x", len(x))
-	if isa := k.isa(); isa != Generic {
-		asmAxpy(isa, at(y), at(x), len(x), alpha)
+	if f := k.form(); f != plain {
+		asmAxpy(f, at(y), at(x), len(x), float64(alpha))
 		return
 	}
 	for j, v := range x {
@@ -17,8 +17,8 @@ func (k Kernels[T]) Axpy(y []T, alpha T, x []T) {
 // Scale writes alpha·x to dst, which may be x.
 func (k Kernels[T]) Scale(dst []T, alpha T, x []T) {
 	same("Scale", "dst", len(dst), "x", len(x))
-	if isa := k.isa(); isa != Generic {
-		asmScale(isa, at(dst), at(x), len(x), alpha)
+	if f := k.form(); f != plain {
+		asmScale(f, at(dst), at(x), len(x), float64(alpha))
 		return
 	}
 	for j, v := range x {
@@ -30,8 +30,8 @@ func (k Kernels[T]) Scale(dst []T, alpha T, x []T) {
 func (k Kernels[T]) Mul(dst, x, y []T) {
 	same("Mul", "x", len(x), "y", len(y))
 	same("Mul", "x", len(x), "dst", len(dst))
-	if isa := k.isa(); isa != Generic {
-		asmMul(isa, at(dst), at(x), at(y), len(x))
+	if f := k.form(); f != plain {
+		asmMul(f, at(dst), at(x), at(y), len(x))
 		return
 	}
 	for j, v := range x {
@@ -44,8 +44,8 @@ func (k Kernels[T]) Mul(dst, x, y []T) {
 func (k Kernels[T]) Div(dst, x, y []T) {
 	same("Div", "x", len(x), "y", len(y))
 	same("Div", "x", len(x), "dst", len(dst))
-	if isa := k.isa(); isa != Generic {
-		asmDiv(isa, at(dst), at(x), at(y), len(x))
+	if f := k.form(); f != plain {
+		asmDiv(f, at(dst), at(x), at(y), len(x))
 		return
 	}
 	for j, v := range x {
@@ -60,8 +60,8 @@ func (k Kernels[T]) Div(dst, x, y []T) {
 // SiLU writes x_j/(1 + e^−x_j) to dst, which may be x: 0 for −Inf.
 func (k Kernels[T]) SiLU(dst, x []T) {
 	same("SiLU", "dst", len(dst), "x", len(x))
-	if isa := k.isa(); isa != Generic {
-		asmSilu(isa, at(dst), at(x), len(x))
+	if f := k.form(); f != plain {
+		asmSilu(f, at(dst), at(x), len(x))
 		return
 	}
 	for j, v := range x {
@@ -73,8 +73,8 @@ func (k Kernels[T]) SiLU(dst, x []T) {
 func (k Kernels[T]) SiLUSlope(dst, x, dy []T) {
 	same("SiLUSlope", "dst", len(dst), "x", len(x))
 	same("SiLUSlope", "dst", len(dst), "dy", len(dy))
-	if isa := k.isa(); isa != Generic {
-		asmSiluSlope(isa, at(dst), at(x), at(dy), len(x))
+	if f := k.form(); f != plain {
+		asmSiluSlope(f, at(dst), at(x), at(dy), len(x))
 		return
 	}
 	for j, v := range x {

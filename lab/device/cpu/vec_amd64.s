@@ -2,13 +2,13 @@
 
 #include "textflag.h"
 
-// func axpy64AVX512(y *float64, x *float64, n int, alpha float64)
+// func axpy64AVX512(f uint8, y *float64, x *float64, n int, alpha float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·axpy64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD alpha+24(FP), Z0
+TEXT ·axpy64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD alpha+32(FP), Z0
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -64,13 +64,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func axpy64AVX2(y *float64, x *float64, n int, alpha float64)
+// func axpy64AVX2(f uint8, y *float64, x *float64, n int, alpha float64)
 // Requires: AVX, FMA3
-TEXT ·axpy64AVX2(SB), NOSPLIT, $0-32
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD alpha+24(FP), Y0
+TEXT ·axpy64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         y+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD alpha+32(FP), Y0
 	XORQ         BX, BX
 	SUBQ         $0x00000010, DX
 	JL           skip2
@@ -136,13 +136,15 @@ DATA window64<>+48(SB)/8, $0x0000000000000000
 DATA window64<>+56(SB)/8, $0x0000000000000000
 GLOBL window64<>(SB), RODATA|NOPTR, $64
 
-// func axpy32AVX512(y *float32, x *float32, n int, alpha float32)
+// func axpy32AVX512(f uint8, y *float32, x *float32, n int, alpha float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·axpy32AVX512(SB), NOSPLIT, $0-28
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS alpha+24(FP), Z0
+TEXT ·axpy32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    alpha+32(FP), X0, X0
+	VBROADCASTSS X0, Z0
 	XORQ         BX, BX
 	SUBQ         $0x00000040, DX
 	JL           skip2
@@ -198,13 +200,15 @@ done5:
 	VZEROUPPER
 	RET
 
-// func axpy32AVX2(y *float32, x *float32, n int, alpha float32)
-// Requires: AVX, FMA3
-TEXT ·axpy32AVX2(SB), NOSPLIT, $0-28
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS alpha+24(FP), Y0
+// func axpy32AVX2(f uint8, y *float32, x *float32, n int, alpha float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·axpy32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         y+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    alpha+32(FP), X0, X0
+	VBROADCASTSS X0, Y0
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -278,13 +282,13 @@ DATA window32<>+56(SB)/4, $0x00000000
 DATA window32<>+60(SB)/4, $0x00000000
 GLOBL window32<>(SB), RODATA|NOPTR, $64
 
-// func scale64AVX512(dst *float64, x *float64, n int, alpha float64)
+// func scale64AVX512(f uint8, dst *float64, x *float64, n int, alpha float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scale64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD alpha+24(FP), Z0
+TEXT ·scale64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD alpha+32(FP), Z0
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -334,13 +338,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func scale64AVX2(dst *float64, x *float64, n int, alpha float64)
+// func scale64AVX2(f uint8, dst *float64, x *float64, n int, alpha float64)
 // Requires: AVX
-TEXT ·scale64AVX2(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD alpha+24(FP), Y0
+TEXT ·scale64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD alpha+32(FP), Y0
 	XORQ         BX, BX
 	SUBQ         $0x00000010, DX
 	JL           skip2
@@ -390,13 +394,15 @@ done5:
 	VZEROUPPER
 	RET
 
-// func scale32AVX512(dst *float32, x *float32, n int, alpha float32)
+// func scale32AVX512(f uint8, dst *float32, x *float32, n int, alpha float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scale32AVX512(SB), NOSPLIT, $0-28
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS alpha+24(FP), Z0
+TEXT ·scale32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    alpha+32(FP), X0, X0
+	VBROADCASTSS X0, Z0
 	XORQ         BX, BX
 	SUBQ         $0x00000040, DX
 	JL           skip2
@@ -446,13 +452,15 @@ done5:
 	VZEROUPPER
 	RET
 
-// func scale32AVX2(dst *float32, x *float32, n int, alpha float32)
-// Requires: AVX
-TEXT ·scale32AVX2(SB), NOSPLIT, $0-28
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS alpha+24(FP), Y0
+// func scale32AVX2(f uint8, dst *float32, x *float32, n int, alpha float64)
+// Requires: AVX, AVX2
+TEXT ·scale32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    alpha+32(FP), X0, X0
+	VBROADCASTSS X0, Y0
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JL           skip2
@@ -502,13 +510,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func mul64AVX512(dst *float64, x *float64, y *float64, n int)
+// func mul64AVX512(f uint8, dst *float64, x *float64, y *float64, n int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mul64AVX512(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ y+16(FP), DX
-	MOVQ n+24(FP), BX
+TEXT ·mul64AVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ y+24(FP), DX
+	MOVQ n+32(FP), BX
 	XORQ SI, SI
 	SUBQ $0x00000020, BX
 	JL   skip2
@@ -564,13 +572,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func mul64AVX2(dst *float64, x *float64, y *float64, n int)
+// func mul64AVX2(f uint8, dst *float64, x *float64, y *float64, n int)
 // Requires: AVX
-TEXT ·mul64AVX2(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ y+16(FP), DX
-	MOVQ n+24(FP), BX
+TEXT ·mul64AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ y+24(FP), DX
+	MOVQ n+32(FP), BX
 	XORQ SI, SI
 	SUBQ $0x00000010, BX
 	JL   skip2
@@ -626,13 +634,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func mul32AVX512(dst *float32, x *float32, y *float32, n int)
+// func mul32AVX512(f uint8, dst *float32, x *float32, y *float32, n int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mul32AVX512(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ y+16(FP), DX
-	MOVQ n+24(FP), BX
+TEXT ·mul32AVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ y+24(FP), DX
+	MOVQ n+32(FP), BX
 	XORQ SI, SI
 	SUBQ $0x00000040, BX
 	JL   skip2
@@ -688,13 +696,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func mul32AVX2(dst *float32, x *float32, y *float32, n int)
+// func mul32AVX2(f uint8, dst *float32, x *float32, y *float32, n int)
 // Requires: AVX
-TEXT ·mul32AVX2(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ y+16(FP), DX
-	MOVQ n+24(FP), BX
+TEXT ·mul32AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ y+24(FP), DX
+	MOVQ n+32(FP), BX
 	XORQ SI, SI
 	SUBQ $0x00000020, BX
 	JL   skip2
@@ -750,13 +758,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func div64AVX512(dst *float64, x *float64, y *float64, n int)
+// func div64AVX512(f uint8, dst *float64, x *float64, y *float64, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·div64AVX512(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ y+16(FP), DX
-	MOVQ n+24(FP), BX
+TEXT ·div64AVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ y+24(FP), DX
+	MOVQ n+32(FP), BX
 	XORQ SI, SI
 	SUBQ $0x00000020, BX
 	JL   skip2
@@ -824,13 +832,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func div64AVX2(dst *float64, x *float64, y *float64, n int)
+// func div64AVX2(f uint8, dst *float64, x *float64, y *float64, n int)
 // Requires: AVX
-TEXT ·div64AVX2(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ y+16(FP), DX
-	MOVQ n+24(FP), BX
+TEXT ·div64AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ y+24(FP), DX
+	MOVQ n+32(FP), BX
 	XORQ SI, SI
 	SUBQ $0x00000010, BX
 	JL   skip2
@@ -904,13 +912,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func div32AVX512(dst *float32, x *float32, y *float32, n int)
+// func div32AVX512(f uint8, dst *float32, x *float32, y *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·div32AVX512(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ y+16(FP), DX
-	MOVQ n+24(FP), BX
+TEXT ·div32AVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ y+24(FP), DX
+	MOVQ n+32(FP), BX
 	XORQ SI, SI
 	SUBQ $0x00000040, BX
 	JL   skip2
@@ -978,13 +986,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func div32AVX2(dst *float32, x *float32, y *float32, n int)
+// func div32AVX2(f uint8, dst *float32, x *float32, y *float32, n int)
 // Requires: AVX
-TEXT ·div32AVX2(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ y+16(FP), DX
-	MOVQ n+24(FP), BX
+TEXT ·div32AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ y+24(FP), DX
+	MOVQ n+32(FP), BX
 	XORQ SI, SI
 	SUBQ $0x00000020, BX
 	JL   skip2
@@ -1058,12 +1066,12 @@ done5:
 	VZEROUPPER
 	RET
 
-// func silu64AVX512(dst *float64, x *float64, n int)
+// func silu64AVX512(f uint8, dst *float64, x *float64, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·silu64AVX512(SB), NOSPLIT, $0-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
+TEXT ·silu64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
 	VBROADCASTSD expShift1664<>+0(SB), Z0
 	VBROADCASTSD expLo64<>+0(SB), Z1
 	VMOVUPD      expRootsExact64<>+0(SB), Z2
@@ -1416,12 +1424,12 @@ DATA expWideA64<>+48(SB)/8, $0x3fe62e42fefa39f3
 DATA expWideA64<>+56(SB)/8, $0x3fe62e42fefa39f3
 GLOBL expWideA64<>(SB), RODATA|NOPTR, $64
 
-// func silu64AVX2(dst *float64, x *float64, n int)
+// func silu64AVX2(f uint8, dst *float64, x *float64, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·silu64AVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
+TEXT ·silu64AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ n+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x0000000c, DX
 	JL   skip2
@@ -1782,12 +1790,12 @@ DATA expNarrowA64<>+48(SB)/8, $0x4000000000000000
 DATA expNarrowA64<>+56(SB)/8, $0x4000000000000000
 GLOBL expNarrowA64<>(SB), RODATA|NOPTR, $64
 
-// func silu32AVX512(dst *float32, x *float32, n int)
+// func silu32AVX512(f uint8, dst *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·silu32AVX512(SB), NOSPLIT, $0-24
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
+TEXT ·silu32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
 	VBROADCASTSS expShift1632<>+0(SB), Z0
 	VBROADCASTSS expLo32<>+0(SB), Z1
 	VMOVUPS      expRootsExact32<>+0(SB), Z2
@@ -2169,12 +2177,12 @@ DATA expWideA32<>+56(SB)/4, $0x3f317218
 DATA expWideA32<>+60(SB)/4, $0x3f317218
 GLOBL expWideA32<>(SB), RODATA|NOPTR, $64
 
-// func silu32AVX2(dst *float32, x *float32, n int)
+// func silu32AVX2(f uint8, dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·silu32AVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
+TEXT ·silu32AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ n+24(FP), DX
 	XORQ BX, BX
 	SUBQ $0x00000018, DX
 	JL   skip2
@@ -2517,13 +2525,13 @@ DATA expNarrowA32<>+56(SB)/4, $0x40000000
 DATA expNarrowA32<>+60(SB)/4, $0x40000000
 GLOBL expNarrowA32<>(SB), RODATA|NOPTR, $64
 
-// func siluSlope64AVX512(dst *float64, x *float64, dy *float64, n int)
+// func siluSlope64AVX512(f uint8, dst *float64, x *float64, dy *float64, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·siluSlope64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         dy+16(FP), DX
-	MOVQ         n+24(FP), BX
+TEXT ·siluSlope64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         dy+24(FP), DX
+	MOVQ         n+32(FP), BX
 	VBROADCASTSD expShift1664<>+0(SB), Z0
 	VBROADCASTSD expLo64<>+0(SB), Z1
 	VMOVUPD      expRootsExact64<>+0(SB), Z2
@@ -2779,13 +2787,13 @@ DATA mostFinite64<>+48(SB)/8, $0x7fefffffffffffff
 DATA mostFinite64<>+56(SB)/8, $0x7fefffffffffffff
 GLOBL mostFinite64<>(SB), RODATA|NOPTR, $64
 
-// func siluSlope64AVX2(dst *float64, x *float64, dy *float64, n int)
+// func siluSlope64AVX2(f uint8, dst *float64, x *float64, dy *float64, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·siluSlope64AVX2(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ dy+16(FP), DX
-	MOVQ n+24(FP), BX
+TEXT ·siluSlope64AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ dy+24(FP), DX
+	MOVQ n+32(FP), BX
 	XORQ SI, SI
 	SUBQ $0x0000000c, BX
 	JL   skip2
@@ -3041,13 +3049,13 @@ done5:
 	VZEROUPPER
 	RET
 
-// func siluSlope32AVX512(dst *float32, x *float32, dy *float32, n int)
+// func siluSlope32AVX512(f uint8, dst *float32, x *float32, dy *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·siluSlope32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         dy+16(FP), DX
-	MOVQ         n+24(FP), BX
+TEXT ·siluSlope32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+8(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         dy+24(FP), DX
+	MOVQ         n+32(FP), BX
 	VBROADCASTSS expShift1632<>+0(SB), Z0
 	VBROADCASTSS expLo32<>+0(SB), Z1
 	VMOVUPS      expRootsExact32<>+0(SB), Z2
@@ -3292,13 +3300,13 @@ DATA mostFinite32<>+56(SB)/4, $0x7f7fffff
 DATA mostFinite32<>+60(SB)/4, $0x7f7fffff
 GLOBL mostFinite32<>(SB), RODATA|NOPTR, $64
 
-// func siluSlope32AVX2(dst *float32, x *float32, dy *float32, n int)
+// func siluSlope32AVX2(f uint8, dst *float32, x *float32, dy *float32, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·siluSlope32AVX2(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ dy+16(FP), DX
-	MOVQ n+24(FP), BX
+TEXT ·siluSlope32AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+8(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ dy+24(FP), DX
+	MOVQ n+32(FP), BX
 	XORQ SI, SI
 	SUBQ $0x00000018, BX
 	JL   skip2

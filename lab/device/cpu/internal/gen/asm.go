@@ -33,6 +33,18 @@ func (t target) suffix() string {
 	return bits + isa
 }
 
+// form is the number by which package cpu asks for the target.
+func (t target) form() int {
+	form := 1
+	if t.wide {
+		form++
+	}
+	if t.double {
+		form += 2
+	}
+	return form
+}
+
 // size is the number of bytes of an element.
 func (t target) size() int {
 	if t.double {
@@ -115,12 +127,8 @@ func (t target) write(f *file, k kernel, unroll int) {
 	f.Attributes(attr.NOSPLIT)
 	f.Pragma("noescape")
 	f.Doc(k.name + t.suffix() + " " + k.doc)
-	sig := make([]string, 0, 8)
-	for _, p := range params(k.sig) {
-		sig = append(sig, p.name+" "+strings.ReplaceAll(p.typ, "T", elem))
-	}
-	ret := strings.ReplaceAll(k.ret, " T)", " "+elem+")")
-	f.SignatureExpr("func(" + strings.Join(sig, ", ") + ") " + ret)
+	sig := strings.ReplaceAll(strings.ReplaceAll(k.sig, "*T", "*"+elem), " T", " float64")
+	f.SignatureExpr("func(f uint8, " + sig + ") " + strings.ReplaceAll(k.ret, "T", "float64"))
 	k.emit(&asm{file: f, target: t, unroll: unroll})
 	f.VZEROUPPER()
 	f.RET()
@@ -191,16 +199,27 @@ func (a *asm) ptr(name string) reg.GPVirtual {
 	return a.Load(a.Param(name), a.GP64()).(reg.GPVirtual)
 }
 
-// scalar broadcasts a parameter.
+// scalar broadcasts a parameter, a float64 in every form.
 func (a *asm) scalar(name string) vec {
-	v := a.vec()
-	a.pick(a.VBROADCASTSD, a.VBROADCASTSS)(address(a.Param(name)), v)
+	v, m := a.vec(), address(a.Param(name))
+	if a.double {
+		a.VBROADCASTSD(m, v)
+		return v
+	}
+	x := a.XMM()
+	a.VXORPS(x, x, x)
+	a.VCVTSD2SS(m, x, x)
+	a.VBROADCASTSS(x, v)
 	return v
 }
 
-// result writes lane 0 of v to a result.
+// result writes lane 0 of v to a result, a float64 in every form.
 func (a *asm) result(i int, v vec) {
-	a.pick(a.VMOVSD, a.VMOVSS)(v.AsX(), address(a.ReturnIndex(i)))
+	x := v.AsX()
+	if !a.double {
+		a.VCVTSS2SD(x, x, x)
+	}
+	a.VMOVSD(x, address(a.ReturnIndex(i)))
 }
 
 // address is where a parameter or result lies. (Context.Load and Store would

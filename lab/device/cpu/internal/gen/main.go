@@ -48,6 +48,14 @@ type kernel struct {
 	mixed bool
 }
 
+// targets lists the forms in which k exists.
+func (k kernel) targets() []target {
+	if k.mixed {
+		return targets[:2]
+	}
+	return targets
+}
+
 // families is everything there is.
 func families() []family {
 	return []family{
@@ -70,10 +78,7 @@ func run(dir string) error {
 	for i, f := range families() {
 		ctx := newFile()
 		for _, k := range f.kernels {
-			for _, t := range targets {
-				if k.mixed && !t.double {
-					continue
-				}
+			for _, t := range k.targets() {
 				if err := t.emit(ctx, k); err != nil {
 					return err
 				}
@@ -103,9 +108,12 @@ func run(dir string) error {
 		}
 		all = append(all, f.kernels...)
 	}
+	for _, k := range all {
+		fmt.Fprintf(&stubs, "\n//go:noescape\n%s\n", declare(k))
+	}
 	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "stubs_amd64.go"), stubs.Bytes(), 0o644),
-		writeGo(filepath.Join(dir, "choose_amd64.go"), chooseFile(all)),
+		os.WriteFile(filepath.Join(dir, "choose_amd64.s"), []byte(jumps(all)), 0o644),
+		writeGo(filepath.Join(dir, "stubs_amd64.go"), stubs.String()),
 		writeGo(filepath.Join(dir, "choose_other.go"), otherFile(all)),
 	)
 }
