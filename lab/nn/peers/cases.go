@@ -110,7 +110,7 @@ func step(dev *device.Device, q request) (func(), error) {
 	if q.Kind == "clip" { // copies norms to the host
 		return once, nil
 	}
-	var graph *device.Graph // the first call records, as train.Loop's users do
+	var graph *device.Graph // the first call records
 	return func() {
 		if graph == nil {
 			graph = dev.Record(once)

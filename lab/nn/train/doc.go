@@ -4,7 +4,6 @@
 //   - Schedules of the learning rate, as functions of the step
 //   - EMA, the moving average that score networks are sampled with; Optimiser.Average moves it in the step's pass over the
 //     parameters, and Adam.Clip bounds the gradients there
-//   - Loop, which prepares each batch beside the step before, and allocates nothing where the step is recorded
 //   - ClippedGrads, the sum of clipped per-example gradients that DP-SGD adds noise to
 //   - Checkpoint, one safetensors file with a checksum, written at once or not at all, whoever is killed and whatever is full
 //

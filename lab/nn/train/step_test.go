@@ -1,11 +1,7 @@
 package train_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -109,9 +105,9 @@ func unrecorded(t *testing.T, steps int) []float64 {
 	return c.numbers(t)
 }
 
-// A loop that records its step gives the bits of one that does not, and allocates nothing after its first steps, with one
-// worker or several.
-func TestLoopOnDevice(t *testing.T) {
+// A training that records its step gives the bits of one that does not, and allocates nothing after its first steps, with
+// one worker or several.
+func TestRecordedTraining(t *testing.T) {
 	const steps = 12
 	want := unrecorded(t, steps)
 	for _, workers := range []int{1, 3} {
@@ -124,60 +120,24 @@ func TestLoopOnDevice(t *testing.T) {
 		}
 		scope := dev.Scope()
 		c := newClassify(dev)
-		var mallocs []uint64
-		var stats runtime.MemStats
-		loop := train.Loop[pictures]{Steps: steps, Prepare: c.prepare, Step: func(k int, b *pictures) error {
-			err := c.do(k, b)
-			if k > 3 {
-				runtime.ReadMemStats(&stats)
-				mallocs = append(mallocs, stats.Mallocs)
+		b := &pictures{}
+		for k := range steps {
+			c.prepare(k, b)
+			if err := c.do(k, b); err != nil {
+				t.Fatal(err)
 			}
-			return err
-		}}
-		mallocs = make([]uint64, 0, steps)
-		if err := loop.Run(t.Context()); err != nil {
-			t.Fatal(err)
 		}
 		if got := c.numbers(t); !slices.Equal(got, want) {
 			t.Errorf("%d workers: other parameters than without a recording", workers)
 		}
-		b := &pictures{}
 		c.prepare(steps, b)
 		if per := testing.AllocsPerRun(5, func() { _ = c.do(steps, b) }); per > 0 && dev.Info().Kind == "cpu" {
 			t.Errorf("%d workers: %v allocations a step", workers, per)
-		}
-		if first, last := mallocs[0], mallocs[len(mallocs)-1]; last-first > 4*steps && dev.Info().Kind == "cpu" { // goroutines are the runtime's to make anew
-			t.Errorf("%d workers: %d allocations in %d steps of a loop", workers, last-first, len(mallocs)-1)
 		}
 		c.step.Close()
 		scope.Close()
 		if err := dev.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// The first error ends a loop, whatever is under way; a loop without steps makes none.
-func TestLoopEnds(t *testing.T) {
-	failed := errors.New("failed")
-	var seen []string
-	l := train.Loop[int]{First: 2, Steps: 9, Prepare: func(k int, b *int) { *b = k }, Step: func(k int, b *int) error {
-		seen = append(seen, fmt.Sprint(k, *b))
-		if k == 4 {
-			return failed
-		}
-		return nil
-	}}
-	if err := l.Run(t.Context()); !errors.Is(err, failed) || !slices.Equal(seen, []string{"2 2", "3 3", "4 4"}) {
-		t.Errorf("%v after %v", err, seen)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := l.Run(ctx); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	l.First = 9
-	if err := l.Run(t.Context()); err != nil {
-		t.Error(err)
 	}
 }
