@@ -1,196 +1,251 @@
 package sweepfile
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
+	"gonum.org/v1/gonum/stat/samplemv"
 )
 
-// values are the parameters of a cell while a design is expanded: JSON values by dotted name, with
-// the lines that set them.
-type values struct {
-	v    map[string]any
-	line map[string]int
+// A value is that of a parameter, as JSON has it, with the line that set it.
+type value struct {
+	v     any
+	line  int
+	drawn bool // by a sampling step
 }
 
-func (s values) with(name string, v any, line int) values {
-	out := values{map[string]any{}, map[string]int{}}
-	maps.Copy(out.v, s.v)
-	maps.Copy(out.line, s.line)
-	out.v[name], out.line[name] = v, line
+// values are the parameters of a cell while a design is expanded, by dotted name.
+type values map[string]value
+
+func (s values) with(name string, v value) values {
+	out := maps.Clone(s)
+	if out == nil {
+		out = values{}
+	}
+	out[name] = v
 	return out
 }
 
-// decode reads parameters and their values.
-func (s *values) decode(n node, what string) error {
-	ms, err := n.members(what)
-	*s = values{map[string]any{}, map[string]int{}}
-	for _, m := range ms {
-		if s.v[m.name], err = m.value.value(what + "." + m.name); err != nil {
-			return err
-		}
-		s.line[m.name] = m.key.line()
+// UnmarshalYAML reads parameters and their values.
+func (s *values) UnmarshalYAML(n *yaml.Node) error {
+	content, err := entries(n)
+	*s = values{}
+	for i := 0; i+1 < len(content) && err == nil; i += 2 {
+		v := value{line: content[i].Line}
+		v.v, err = plain(content[i+1])
+		(*s)[content[i].Value] = v
 	}
 	return err
 }
 
-// lineOf returns the line that set a parameter, or the object that it is in.
-func (s values) lineOf(name string, otherwise int) int {
-	for name != "" {
-		if l, ok := s.line[name]; ok {
-			return l
-		}
+// lineOf returns the line that set a parameter, or the object that it is in; 0 if none did.
+func (s values) lineOf(name string) int {
+	for name != "" && s[name].line == 0 {
 		name = name[:max(strings.LastIndexByte(name, '.'), 0)]
 	}
-	return otherwise
-}
-
-// get returns the value of a dotted name, which may be inside an object that was
-// set as a whole.
-func (s values) get(name string) (any, bool) {
-	if v, ok := s.v[name]; ok {
-		return v, true
-	}
-	for i := len(name) - 1; i > 0; i-- {
-		if outer, ok := s.v[name[:i]]; ok && name[i] == '.' {
-			return inside(outer, name[i+1:])
-		}
-	}
-	return nil, false
-}
-
-// inside returns the value at a dotted name in an object.
-func inside(v any, name string) (any, bool) {
-	for part := range strings.SplitSeq(name, ".") {
-		m, _ := v.(map[string]any)
-		next, ok := m[part]
-		if !ok {
-			return nil, false
-		}
-		v = next
-	}
-	return v, true
+	return s[name].line
 }
 
 // nested turns dotted names into objects.
 func (s values) nested() (map[string]any, error) {
 	out := map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(s.v)) {
-		at, path := out, strings.Split(name, ".")
-		for _, part := range path[:len(path)-1] {
-			next, ok := at[part].(map[string]any)
-			if !ok && at[part] != nil {
-				return nil, fmt.Errorf("%s goes into %s, which is no object", name, part)
-			}
-			if next = maps.Clone(next); next == nil {
-				next = map[string]any{}
-			}
-			at[part], at = next, next
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if err := put(out, name, s[name].v); err != nil {
+			return nil, err
 		}
-		at[path[len(path)-1]] = s.v[name]
 	}
 	return out, nil
 }
 
+// put sets the value of a dotted name in an object; objects inside are copied.
+func put(at map[string]any, name string, v any) error {
+	first, rest, dotted := strings.Cut(name, ".")
+	if !dotted {
+		at[first] = v
+		return nil
+	}
+	inner, ok := at[first].(map[string]any)
+	if !ok && at[first] != nil {
+		return fmt.Errorf("%s goes into %s, which is no object", name, first)
+	}
+	if inner = maps.Clone(inner); inner == nil {
+		inner = map[string]any{}
+	}
+	at[first] = inner
+	return put(inner, rest, v)
+}
+
+// get returns the value of a dotted name in an object, nil if there is none.
+func get(v any, name string) any {
+	for part := range strings.SplitSeq(name, ".") {
+		m, _ := v.(map[string]any)
+		v = m[part]
+	}
+	return v
+}
+
 // A step turns one set of parameters into several.
 type step struct {
-	when   values // nothing: always
-	drawn  []axis // the parameters that it samples
-	size   int    // the number of samples
-	expand func(values) []values
+	when values     // nothing: always
+	list []values   // sets of parameters, or
+	axes axes       // a grid of them, or
+	at   *mat.Dense // points drawn over them, which cells of earlier steps share
 }
 
-// grows returns how many cells apply would make of in.
-func (s step) grows(in []values, defaults map[string]any) (n int) {
-	for _, v := range in {
-		if s.matches(v, defaults) {
-			n += s.size // at most MostCells², which fits
-		} else {
-			n++
-		}
-		if n > MostCells {
-			break
-		}
-	}
-	return n
-}
-
-func (s step) apply(in []values, defaults map[string]any) []values {
-	var out []values
-	for _, v := range in {
-		if s.matches(v, defaults) {
-			out = append(out, s.expand(v)...)
-		} else {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-func (s step) matches(v values, defaults map[string]any) bool {
-	for name := range s.when.v {
-		have, ok := v.get(name)
-		if !ok {
-			have = defaults[name]
-		}
-		if !slices.ContainsFunc(s.allowed(name), func(want any) bool { return same(have, want) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// allowed are the values that the condition on a parameter names: {solver: newton, n: [1, 2]}.
-func (s step) allowed(name string) []any {
-	if l, ok := s.when.v[name].([]any); ok {
-		return l
-	}
-	return []any{s.when.v[name]}
-}
-
-// decode reads a step, which has exactly one kind.
-func (s *step) decode(n node, what string) error {
+// UnmarshalYAML reads a step, which has exactly one kind.
+func (s *step) UnmarshalYAML(n *yaml.Node) error {
 	var text struct {
 		When                  values
 		Grid                  axes
 		List                  []values
 		Halton, Latin, Random *draw
 	}
-	if err := n.read(&text, what); err != nil {
+	lines, err := fields(n, &text, "design")
+	if err != nil {
 		return err
 	}
-	s.when = text.When
-	kinds := 0
-	var err error
+	var kinds []string
 	for _, kind := range []string{"grid", "list", "halton", "latin", "random"} {
-		at := n.at(kind)
-		if at.Node == n.Node {
-			continue
+		if lines[kind] > 0 {
+			kinds = append(kinds, kind)
 		}
-		switch kinds++; kind {
-		case "grid":
-			s.expand = grid(text.Grid)
-			s.size, err = text.Grid.cells(at)
-		case "list":
-			if s.size, s.expand = len(text.List), list(text.List); s.size == 0 {
-				err = at.errorf("list: it is empty")
-			}
-		default:
-			err = s.sample(at, kind, map[string]*draw{"halton": text.Halton, "latin": text.Latin, "random": text.Random}[kind])
+	}
+	if len(kinds) != 1 {
+		return errorf(n.Line, "design: %d kinds in one step, want one of grid, list, halton, latin, random", len(kinds))
+	}
+	s.when, s.list, s.axes = text.When, text.List, text.Grid
+	switch kind, line := kinds[0], lines[kinds[0]]; kind {
+	case "grid":
+		return s.axes.checkGrid(line)
+	case "list":
+		if len(s.list) == 0 {
+			return errorf(line, "list: it is empty")
 		}
-		if err != nil {
+		return nil
+	default:
+		d := map[string]*draw{"halton": text.Halton, "latin": text.Latin, "random": text.Random}[kind]
+		if err := d.check(kind, line); err != nil {
 			return err
 		}
+		s.axes, s.at = d.Over, points(kind, d.Count, len(d.Over), d.Seed)
+		return nil
 	}
-	if kinds != 1 {
-		return n.errorf("design: %d kinds in one step, want one of grid, list, halton, latin, random", kinds)
+}
+
+// apply expands the cells that match the step's condition.
+func (d *document) apply(s step, in []values) (out []values, err error) {
+	for _, name := range slices.Sorted(maps.Keys(s.when)) {
+		w := s.when[name]
+		for _, want := range w.list() {
+			if j, err := d.job(d.Seed, d.Params.with(name, value{v: want, line: w.line})); j.Record().Key == "" {
+				return nil, err
+			}
+		}
 	}
-	return nil
+	for _, v := range in {
+		matches, err := d.matches(s.when, v)
+		if err != nil {
+			return nil, err
+		}
+		if !matches {
+			out = append(out, v)
+			continue
+		}
+		more, err := s.expand(v)
+		if out = append(out, more...); err != nil {
+			return nil, err
+		}
+		if len(out) > MostCells/d.Replicates {
+			return nil, fmt.Errorf("more than %d cells", MostCells)
+		}
+	}
+	return out, nil
+}
+
+// matches compares a condition with the parameters of a cell, the experiment's defaults included.
+func (d *document) matches(when, cell values) (bool, error) {
+	if len(when) == 0 {
+		return true, nil
+	}
+	j, err := d.job(d.Seed, cell)
+	if j.Record().Key == "" {
+		return false, err
+	}
+	var params any
+	if err := json.Unmarshal(j.Record().Params, &params); err != nil {
+		return false, err
+	}
+	for name, w := range when {
+		have := get(params, name)
+		if !slices.ContainsFunc(w.list(), func(want any) bool { return same(have, want) }) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// list is the values that a condition on a parameter names: {solver: newton, n: [1, 2]}.
+func (w value) list() []any {
+	if l, ok := w.v.([]any); ok {
+		return l
+	}
+	return []any{w.v}
+}
+
+// same compares scalars as JSON, where 1 and 1.0 are the same number. A parameter that is left out is zero.
+func same(have, want any) bool {
+	a, _ := json.Marshal(have)
+	b, _ := json.Marshal(want)
+	return string(a) == string(b) || have == nil && slices.Contains([]string{"0", `""`, "false"}, string(b))
+}
+
+func (s step) expand(v values) (out []values, err error) {
+	for _, set := range s.list {
+		c := maps.Clone(v)
+		if c == nil {
+			c = values{}
+		}
+		maps.Copy(c, set)
+		out = append(out, c)
+	}
+	if s.list != nil {
+		return out, nil
+	}
+	if s.at == nil {
+		out = []values{v}
+		for _, a := range s.axes {
+			var next []values
+			for _, c := range out {
+				for _, x := range a.all() {
+					next = append(next, c.with(a.name, value{v: x, line: a.line}))
+				}
+			}
+			out = next
+		}
+		return out, nil
+	}
+	for _, a := range s.axes {
+		if v[a.name].drawn {
+			return nil, errorf(a.line, "%s: line %d has drawn it already", a.name, v[a.name].line)
+		}
+	}
+	out = make([]values, s.at.RawMatrix().Rows)
+	for i := range out {
+		out[i] = v
+		for k, a := range s.axes {
+			out[i] = out[i].with(a.name, value{a.sample(s.at.At(i, k)), a.line, true})
+		}
+	}
+	return out, nil
 }
 
 // maxDimensions is the largest dimension of a Halton sequence.
@@ -199,233 +254,177 @@ const maxDimensions = 1000
 // draw is a sampling step as written.
 type draw struct {
 	Count int `min:"1"`
-	Seed  *uint64
+	Seed  uint64
 	Over  axes
 }
 
-// sample expands a sampling step. The points are drawn once, so that cells of earlier steps share
-// them.
-func (s *step) sample(n node, kind string, d *draw) error {
+// UnmarshalYAML reads a mapping.
+func (d *draw) UnmarshalYAML(n *yaml.Node) error {
+	d.Seed = 1
+	_, err := fields(n, d, "draw")
+	return err
+}
+
+func (d *draw) check(kind string, line int) error {
 	switch {
-	case d.Count == 0 || len(d.Over) == 0:
-		return n.errorf("%s: want a count and over", kind)
+	case d == nil || d.Count == 0 || len(d.Over) == 0:
+		return errorf(line, "%s: want a count and over", kind)
 	case d.Count > MostCells:
-		return n.errorf("%s: count %d: at most %d", kind, d.Count, MostCells)
+		return errorf(line, "%s: count %d: at most %d", kind, d.Count, MostCells)
 	case len(d.Over) > maxDimensions:
-		return n.errorf("%s: %d dimensions: at most %d", kind, len(d.Over), maxDimensions)
+		return errorf(line, "%s: %d dimensions: at most %d", kind, len(d.Over), maxDimensions)
 	}
 	for _, a := range d.Over {
-		if a.count > 0 {
-			return n.errorf("%s.count: a range has a count in a grid only", a.name)
+		if a.Count > 0 {
+			return errorf(a.line, "%s.count: a range has a count in a grid only", a.name)
 		}
 	}
-	seed := uint64(1)
-	if d.Seed != nil {
-		seed = *d.Seed
-	}
-	s.size, s.drawn, s.expand = d.Count, d.Over, sample(points(kind, d.Count, len(d.Over), seed), d.Over)
 	return nil
 }
 
-// same compares scalars; 1 and 1.0 are the same number.
-func same(a, b any) bool {
-	x, okx := asReal(a)
-	y, oky := asReal(b)
-	if okx && oky {
-		return x == y
+// points draws n points of [0,1)^dim, a row each: of Owen's randomised Halton sequence
+// (arXiv:1706.02808), of a Latin hypercube, or independent ones.
+func points(kind string, n, dim int, seed uint64) *mat.Dense {
+	src := rand.NewPCG(seed, 0x73776565702d7631)
+	cube := distmv.NewUnitUniform(dim, src)
+	var s samplemv.Sampler = samplemv.IID{Dist: cube}
+	switch kind {
+	case "halton":
+		s = samplemv.Halton{Kind: samplemv.Owen, Q: cube, Src: src}
+	case "latin":
+		s = samplemv.LatinHypercube{Q: cube, Src: src}
 	}
-	return fmt.Sprintf("%T %v", a, a) == fmt.Sprintf("%T %v", b, b)
-}
-
-func asReal(v any) (float64, bool) {
-	switch v := v.(type) {
-	case float64:
-		return v, true
-	case int64:
-		return float64(v), true
-	case uint64:
-		return float64(v), true
-	}
-	return 0, false
+	out := mat.NewDense(n, dim, nil)
+	s.Sample(out)
+	return out
 }
 
 // An axis is one parameter and its values.
 type axis struct {
-	name     string
-	line     int
-	list     []any // or a range:
-	from, to float64
-	count    int
-	log      bool
-	integer  bool
+	name string
+	line int
+	list []any // or
+	scale
+}
+
+// scale is a range as written.
+type scale struct {
+	From, To *float64
+	Scale    string
+	Count    int `min:"1"`
+	Integer  bool
 }
 
 // axes are parameters with their values, in the order of the file.
 type axes []axis
 
-func (as *axes) decode(n node, what string) error {
-	ms, err := n.members(what)
-	for _, m := range ms {
-		a := axis{name: m.name, line: m.key.line()}
-		if err := a.read(m.value); err != nil {
-			return err
-		}
+// UnmarshalYAML reads a mapping of parameters to lists and ranges.
+func (as *axes) UnmarshalYAML(n *yaml.Node) error {
+	content, err := entries(n)
+	for i := 0; i+1 < len(content) && err == nil; i += 2 {
+		a := axis{name: content[i].Value, line: content[i].Line}
+		err = a.read(content[i+1])
 		*as = append(*as, a)
 	}
 	return err
 }
 
-// cells counts those of a grid.
-func (as axes) cells(n node) (size int, err error) {
-	size = 1
+// checkGrid refuses a grid that is too large.
+func (as axes) checkGrid(line int) error {
+	size := 1
 	for _, a := range as {
-		if a.list == nil && a.count == 0 {
-			return 0, n.at(a.name).errorf("%s: a range in a grid needs a count", a.name)
+		if a.list == nil && a.Count == 0 {
+			return errorf(a.line, "%s: a range in a grid needs a count", a.name)
 		}
 		if size *= len(a.all()); size > MostCells {
-			return 0, n.at(a.name).errorf("grid: more than %d cells", MostCells)
+			return errorf(a.line, "grid: more than %d cells", MostCells)
 		}
 	}
-	return size, nil
-}
-
-// read reads a list of values or a range.
-func (a *axis) read(n node) error {
-	if n.kind() == aList {
-		v, err := n.value(a.name)
-		if a.list, _ = v.([]any); err == nil && len(a.list) == 0 {
-			err = n.errorf("%s: an empty list", a.name)
-		}
-		return err
-	}
-	r := struct {
-		From, To *float64
-		Scale    string
-		Count    int `min:"1"`
-		Integer  bool
-	}{Scale: "linear"}
-	if err := n.read(&r, a.name); err != nil {
-		return err
-	}
-	const exact = 1<<53 - 1 // integers up to here are exact in float64
-	switch {
-	case r.From == nil || r.To == nil:
-		return n.errorf("%s: a range needs from and to", a.name)
-	case r.Count > MostCells:
-		return n.errorf("%s: count %d: at most %d", a.name, r.Count, MostCells)
-	case r.Integer && max(math.Abs(*r.From), math.Abs(*r.To)) > exact:
-		return n.errorf("%s: from %.0f to %.0f: integers of a range are within ±(2^53 − 1)", a.name, *r.From, *r.To)
-	case r.Scale != "linear" && r.Scale != "log":
-		return n.errorf("%s: scale %q: want linear or log", a.name, r.Scale)
-	case r.Scale == "log" && (*r.From <= 0 || *r.To <= 0):
-		return n.errorf("%s: from %g to %g: a logarithmic range is positive", a.name, *r.From, *r.To)
-	}
-	a.from, a.to, a.count, a.log, a.integer = *r.From, *r.To, r.Count, r.Scale == "log", r.Integer
 	return nil
 }
 
-// at returns the value at u in [0,1] of a range, or the entry of the list at u in [0,1).
-func (a axis) at(u float64) any {
-	if a.list != nil {
-		return a.list[min(int(u*float64(len(a.list))), len(a.list)-1)]
+// read reads a list of values or a range.
+func (a *axis) read(n *yaml.Node) error {
+	if n.Kind == yaml.SequenceNode {
+		v, err := plain(n)
+		if a.list, _ = v.([]any); err == nil && len(a.list) == 0 {
+			err = errorf(a.line, "%s: an empty list", a.name)
+		}
+		return err
 	}
-	x := a.from + u*(a.to-a.from)
-	if a.log {
-		x = a.from * math.Pow(a.to/a.from, u)
+	if _, err := fields(n, &a.scale, a.name); err != nil {
+		return err
+	}
+	if a.From == nil || a.To == nil {
+		return errorf(a.line, "%s: a range needs from and to", a.name)
+	}
+	const exact = 1<<53 - 1 // integers up to here are exact in float64
+	switch largest := max(math.Abs(*a.From), math.Abs(*a.To)); {
+	case math.IsInf(largest, 0) || math.IsNaN(largest):
+		return errorf(a.line, "%s: from %g to %g: not finite", a.name, *a.From, *a.To)
+	case a.Count > MostCells:
+		return errorf(a.line, "%s: count %d: at most %d", a.name, a.Count, MostCells)
+	case a.Integer && largest > exact:
+		return errorf(a.line, "%s: from %.0f to %.0f: integers of a range are within ±(2^53 − 1)", a.name, *a.From, *a.To)
+	case a.Scale != "" && a.Scale != "linear" && a.Scale != "log":
+		return errorf(a.line, "%s: scale %q: want linear or log", a.name, a.Scale)
+	case a.Scale == "log" && min(*a.From, *a.To) <= 0:
+		return errorf(a.line, "%s: from %g to %g: a logarithmic range is positive", a.name, *a.From, *a.To)
+	}
+	return nil
+}
+
+// value returns that at u in [0,1] of a range.
+func (s scale) value(u float64) any {
+	from, to := *s.From, *s.To
+	x := from + u*(to-from)
+	if s.Scale == "log" {
+		x = from * math.Pow(to/from, u)
 	}
 	switch { // the ends are met exactly
 	case u == 0:
-		x = a.from
+		x = from
 	case u == 1:
-		x = a.to
+		x = to
 	}
-	if a.integer {
+	if s.Integer {
 		return int64(math.Round(x))
 	}
 	return x
 }
 
-// integers at a random u are equally likely, the ends included.
+// sample returns the entry of the list, or the value of the range, at a random u in [0,1). Integers
+// are equally likely, the ends included.
 func (a axis) sample(u float64) any {
-	if a.integer && !a.log {
-		low, high := math.Round(min(a.from, a.to)), math.Round(max(a.from, a.to))
+	if a.list != nil {
+		return a.list[min(int(u*float64(len(a.list))), len(a.list)-1)]
+	}
+	if a.Integer && a.Scale != "log" {
+		low, high := math.Round(min(*a.From, *a.To)), math.Round(max(*a.From, *a.To))
 		return int64(min(low+math.Floor(u*(high-low+1)), high))
 	}
-	return a.at(u)
+	return a.value(u)
 }
 
-// all returns the values of a grid's axis, each once.
+// all returns the values of a grid's axis, each once. Those between the ends are rounded to 14
+// digits, so that the decades of a logarithmic grid are 0.01 and not 0.00999999999999999, which
+// would be another cell.
 func (a axis) all() []any {
 	if a.list != nil {
 		return a.list
 	}
 	var out []any
-	for i := range a.count {
-		u := 0.0
-		if a.count > 1 {
-			u = float64(i) / float64(a.count-1)
-		}
-		v := a.at(u)
+	for i := range a.Count {
+		u := float64(i) / float64(max(a.Count-1, 1))
+		v := a.value(u)
 		if x, ok := v.(float64); ok && u > 0 && u < 1 {
-			v = rounded(x)
+			if r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 14, 64), 64); err == nil { // not beyond the largest number
+				v = r
+			}
 		}
-		if len(out) == 0 || !same(out[len(out)-1], v) {
+		if len(out) == 0 || out[len(out)-1] != v {
 			out = append(out, v)
 		}
 	}
 	return out
-}
-
-// rounded returns x to 14 digits, so that the decades of a logarithmic grid are 0.01 and not
-// 0.00999999999999999, which would be another cell.
-func rounded(x float64) float64 {
-	r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 14, 64), 64)
-	if err != nil { // beyond the largest number
-		return x
-	}
-	return r
-}
-
-func grid(axes []axis) func(values) []values {
-	return func(v values) []values {
-		out := []values{v}
-		for _, a := range axes {
-			var next []values
-			for _, s := range out {
-				for _, x := range a.all() {
-					next = append(next, s.with(a.name, x, a.line))
-				}
-			}
-			out = next
-		}
-		return out
-	}
-}
-
-func list(sets []values) func(values) []values {
-	return func(v values) []values {
-		var out []values
-		for _, set := range sets {
-			s := v
-			for name, x := range set.v {
-				s = s.with(name, x, set.line[name])
-			}
-			out = append(out, s)
-		}
-		return out
-	}
-}
-
-// sample lays points over the axes.
-func sample(points *mat.Dense, axes []axis) func(values) []values {
-	return func(v values) []values {
-		out := make([]values, points.RawMatrix().Rows)
-		for i := range out {
-			out[i] = v
-			for d, a := range axes {
-				out[i] = out[i].with(a.name, a.sample(points.At(i, d)), a.line)
-			}
-		}
-		return out
-	}
 }

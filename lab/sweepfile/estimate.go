@@ -31,53 +31,59 @@ type Estimate struct {
 func EstimateTime(s *lab.Store, jobs []lab.Job) (Estimate, error) {
 	const most = 2000 // of each; beyond, samples
 	out := Estimate{Cells: len(jobs)}
-	past, known := map[string][]lab.Row{}, map[string]map[string]*span{}
-	outside := map[string]bool{}
+	known := map[string]*past{}
 	for _, j := range jobs {
-		past[j.Record().Experiment] = nil
-	}
-	for name := range past {
-		rows, err := history(s, name)
-		if err != nil {
-			return out, err
-		}
-		past[name], known[name] = thin(rows, most), spans(rows)
-	}
-	asked := thin(jobs, most)
-	total, n := 0.0, 0
-	for _, j := range asked {
-		id := j.Record()
-		row, err := id.Flatten()
-		if err != nil {
-			return out, err
-		}
-		if len(past[id.Experiment]) == 0 {
+		name := j.Record().Experiment
+		if known[name] != nil {
 			continue
 		}
-		t := nearest(row, past[id.Experiment])
+		h, err := history(s, name)
+		if err != nil {
+			return out, err
+		}
+		h.rows = thin(h.rows, most)
+		out.From += len(h.rows)
+		known[name] = h
+	}
+	outside := map[string]bool{}
+	total, n := 0.0, 0
+	for _, j := range thin(jobs, most) {
+		row, err := j.Record().Flatten()
+		if err != nil {
+			return out, err
+		}
+		h := known[j.Record().Experiment]
+		if len(h.rows) == 0 {
+			continue
+		}
+		t := h.nearest(row)
 		total += t
 		n++
-		for _, name := range beyond(row, known[id.Experiment]) {
-			outside[name] = true
+		for name, v := range row {
+			if short, ok := strings.CutPrefix(name, "param."); ok && h.lacks(name, v) {
+				outside[short] = true
+			}
 		}
 		out.Worst = max(out.Worst, seconds(t))
 	}
-	if n == 0 {
-		return out, nil
+	if n > 0 {
+		out.Total = seconds(total / float64(n) * float64(len(jobs)))
 	}
-	for _, rows := range past {
-		out.From += len(rows)
-	}
-	out.Total = seconds(total / float64(n) * float64(len(jobs)))
 	out.Outside = slices.Sorted(maps.Keys(outside))
 	return out, nil
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// history returns the rows of the experiment's finished cells.
-func history(s *lab.Store, name string) ([]lab.Row, error) {
-	var rows []lab.Row
+// past is the finished cells of an experiment.
+type past struct {
+	rows      []lab.Row
+	low, high map[string]float64 // of the columns that are numbers
+	seen      map[string]bool    // COLUMN=VALUE of the others
+}
+
+func history(s *lab.Store, name string) (*past, error) {
+	h := &past{low: map[string]float64{}, high: map[string]float64{}, seen: map[string]bool{}}
 	for r, err := range s.Records(name) {
 		if err != nil || r.Experiment != name {
 			continue // a corrupt record has no time
@@ -86,56 +92,32 @@ func history(s *lab.Store, name string) ([]lab.Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// span holds the past values of a parameter.
-type span struct {
-	low, high float64
-	seen      map[string]bool // the values that are not numbers
-}
-
-// spans returns the spans of all parameters. A parameter missing from a row is zero.
-func spans(rows []lab.Row) map[string]*span {
-	out := map[string]*span{}
-	for _, row := range rows {
-		for name := range row {
-			if strings.HasPrefix(name, "param.") && out[name] == nil {
-				out[name] = &span{math.Inf(1), math.Inf(-1), map[string]bool{}}
-			}
-		}
-	}
-	for _, row := range rows {
-		for name, s := range out {
-			v, there := row[name]
+		h.rows = append(h.rows, row)
+		for column, v := range row {
 			x, number := lab.Number(v)
-			if number || !there {
-				s.low, s.high = min(s.low, x), max(s.high, x)
-			}
 			if !number {
-				s.seen[lab.FormatCell(v)] = true
+				h.seen[column+"="+lab.FormatCell(v)] = true
+				continue
+			}
+			if low, ok := h.low[column]; !ok || x < low {
+				h.low[column] = x
+			}
+			if high, ok := h.high[column]; !ok || x > high {
+				h.high[column] = x
 			}
 		}
 	}
-	return out
+	return h, nil
 }
 
-// beyond returns the parameters of a row whose values are outside the spans.
-func beyond(row lab.Row, past map[string]*span) (out []string) {
-	for name, v := range row {
-		short, ok := strings.CutPrefix(name, "param.")
-		if !ok {
-			continue
-		}
-		x, number := lab.Number(v)
-		s := past[name]
-		if s == nil || number && (x < s.low || x > s.high) || !number && !s.seen[lab.FormatCell(v)] {
-			out = append(out, short)
-		}
+// lacks reports whether a value is outside the past's.
+func (h *past) lacks(column string, v any) bool {
+	x, number := lab.Number(v)
+	if !number {
+		return !h.seen[column+"="+lab.FormatCell(v)]
 	}
-	return out
+	low, ok := h.low[column]
+	return !ok || x < low || x > h.high[column]
 }
 
 // thin returns at most n of the entries, evenly spread.
@@ -150,10 +132,11 @@ func thin[T any](in []T, n int) []T {
 	return out
 }
 
-func nearest(row lab.Row, past []lab.Row) float64 {
+// nearest is the estimate of a cell.
+func (h *past) nearest(row lab.Row) float64 {
 	type relative struct{ distance, log float64 }
-	all := make([]relative, len(past))
-	for i, p := range past {
+	all := make([]relative, len(h.rows))
+	for i, p := range h.rows {
 		t, _ := lab.Number(p["manifest.seconds"])
 		all[i] = relative{apart(row, p), math.Log(max(t, 1e-6))}
 	}

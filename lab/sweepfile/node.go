@@ -1,15 +1,14 @@
 package sweepfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"reflect"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"coupling/lab"
 
@@ -28,221 +27,106 @@ func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line,
 // Unwrap returns the error without the line.
 func (e *Error) Unwrap() error { return e.Err }
 
-// node is a part of the file that knows its line.
-type node struct {
-	*yaml.Node
-	file string
+// errorf is an error at a line; [located] adds the file.
+func errorf(line int, format string, args ...any) error {
+	return &Error{Line: line, Err: fmt.Errorf(format, args...)}
 }
 
-func (n node) line() int {
-	if n.Node == nil {
-		return 1
+var yamlLine = regexp.MustCompile(`(?s)line (\d+): (.*)`)
+
+// located adds the file to an error, and gives those of the YAML library the form of the others.
+func located(file string, err error) error {
+	own := &Error{}
+	if !errors.As(err, &own) {
+		line, text := reason(err)
+		own = &Error{Line: line, Err: errors.New(text)}
 	}
-	return max(1, n.Line)
+	return &Error{file, max(own.Line, 1), own.Err}
 }
 
-func (n node) errorf(format string, args ...any) error {
-	return &Error{n.file, n.line(), fmt.Errorf(format, args...)}
+// reason takes an error of the YAML library apart.
+func reason(err error) (line int, text string) {
+	m := yamlLine.FindStringSubmatch(err.Error())
+	if m == nil {
+		return 1, strings.TrimPrefix(err.Error(), "yaml: ")
+	}
+	line, _ = strconv.Atoi(m[1])
+	return line, m[2]
 }
 
-// parse returns the only document of a file.
-func parse(file string, b []byte) (node, error) {
-	var doc, more yaml.Node
-	in := yaml.NewDecoder(bytes.NewReader(b))
-	err := in.Decode(&doc)
-	if err == nil {
-		if err = in.Decode(&more); err == nil {
-			return node{}, &Error{file, more.Line, errors.New("a second document: want one")}
-		}
-	} else if errors.Is(err, io.EOF) {
-		return node{}, &Error{file, 1, errors.New("the file is empty")}
+// entries returns the keys and values of a mapping by turns. The library refuses a key that is there twice.
+func entries(n *yaml.Node) ([]*yaml.Node, error) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
 	}
-	if !errors.Is(err, io.EOF) {
-		line, text := 1, strings.TrimPrefix(err.Error(), "yaml: ")
-		_, _ = fmt.Sscanf(text, "line %d:", &line) // if it is known
-		return node{}, &Error{file, line, errors.New(text)}
-	}
-	return node{doc.Content[0], file}, nil
+	return n.Content, n.Decode(&map[string]yaml.Node{})
 }
 
-// The kinds of nodes, as a person would call them.
-const (
-	aList, aMapping, text, number, whole, truth = "a list", "a mapping", "text", "a number", "a whole number", "true or false"
-)
-
-var kinds = map[string]string{
-	"!!str": text, "!!timestamp": text, "!!int": whole, "!!float": number, "!!bool": truth, "!!null": "nothing",
-}
-
-func (n node) kind() string {
-	switch {
-	case n.Node == nil:
-		return "nothing"
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return "an anchor"
-	case n.Kind == yaml.SequenceNode:
-		return aList
-	case n.Kind == yaml.MappingNode:
-		return aMapping
-	}
-	if kind, ok := kinds[n.ShortTag()]; ok {
-		return kind
-	}
-	return "a tag"
-}
-
-// member is one entry of a mapping.
-type member struct {
-	name       string
-	key, value node
-}
-
-// members returns the entries of a mapping in their order.
-func (n node) members(what string) (out []member, err error) {
-	if n.kind() != aMapping {
-		return nil, n.errorf("%s: want a mapping, have %s", what, n.kind())
-	}
-	for i := 0; i < len(n.Content); i += 2 {
-		key := node{n.Content[i], n.file}
-		if key.kind() != text {
-			return nil, key.errorf("%s: key %s: want a plain name", what, key.Value)
-		}
-		if slices.ContainsFunc(out, func(m member) bool { return m.name == key.Value }) {
-			return nil, key.errorf("%s: %q is there twice", what, key.Value)
-		}
-		out = append(out, member{key.Value, key, node{n.Content[i+1], n.file}})
-	}
-	return out, nil
-}
-
-// at returns the value of a key; the mapping itself if it has none.
-func (n node) at(key string) node {
-	ms, _ := n.members("")
-	if i := slices.IndexFunc(ms, func(m member) bool { return m.name == key }); i >= 0 {
-		return ms[i].value
-	}
-	return n
-}
-
-// A decoder is a type with its own way of reading a node.
-type decoder interface {
-	decode(n node, what string) error
-}
-
-// read decodes n into what to points to: a struct, whose fields have the names of keys in capitals;
-// a slice; text, a number or a truth value; a [decoder]. Unlike with the YAML library, each error
-// has its line, and values are not converted.
-func (n node) read(to any, what string) error {
-	if d, ok := to.(decoder); ok {
-		return d.decode(n, what)
-	}
-	switch v := reflect.ValueOf(to).Elem(); v.Kind() {
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		return n.read(v.Interface(), what)
-	case reflect.Struct:
-		return n.fields(v, what)
-	case reflect.Slice:
-		if n.kind() != aList {
-			return n.errorf("%s: want a list, have %s", what, n.kind())
-		}
-		for _, item := range n.Content {
-			entry := reflect.New(v.Type().Elem())
-			if err := (node{item, n.file}).read(entry.Interface(), what); err != nil {
-				return err
-			}
-			v.Set(reflect.Append(v, entry.Elem()))
-		}
-		return nil
-	default:
-		return n.scalar(v, what)
-	}
-}
-
-// fields reads the entries of a mapping, and refuses those that the struct has not.
-// A tag min bounds a number.
-func (n node) fields(to reflect.Value, what string) error {
-	ms, err := n.members(what)
-	if err != nil {
-		return err
-	}
-	known := map[string]reflect.StructField{}
+// fields reads a mapping into the struct that to points to, whose fields have the names of keys in capitals, and
+// refuses other keys. Unlike in the library, a fraction is no int; a tag min bounds one. It returns the lines of the keys.
+func fields(n *yaml.Node, to any, what string) (lines map[string]int, err error) {
+	v, known := reflect.ValueOf(to).Elem(), map[string]reflect.StructField{}
 	var names []string
-	for f := range to.Type().Fields() {
+	for f := range v.Type().Fields() {
 		if f.IsExported() {
 			names = append(names, strings.ToLower(f.Name))
 			known[strings.ToLower(f.Name)] = f
 		}
 	}
-	for _, m := range ms {
-		f, ok := known[m.name]
+	lines = map[string]int{}
+	content, err := entries(n)
+	for i := 0; i+1 < len(content) && err == nil; i += 2 {
+		name, line, value := content[i].Value, content[i].Line, content[i+1]
+		f, ok := known[name]
 		if !ok {
-			return m.key.errorf("%s: unknown key %q; %s", what, m.name, lab.DidYouMean(m.name, names))
+			return nil, errorf(line, "%s: unknown key %q; %s", what, name, lab.DidYouMean(name, names))
 		}
-		v := to.FieldByIndex(f.Index)
-		if err := m.value.read(v.Addr().Interface(), m.name); err != nil {
-			return err
+		lines[name] = line
+		if f.Type.Kind() == reflect.Int && value.ShortTag() != "!!int" {
+			return nil, errorf(line, "%s: want a whole number, have %s", name, value.Value)
 		}
-		if least, err := strconv.ParseInt(f.Tag.Get("min"), 10, 64); err == nil && v.Int() < least {
-			return m.value.errorf("%s: %s, want %d or more", m.name, m.value.Value, least)
+		if err := value.Decode(v.FieldByIndex(f.Index).Addr().Interface()); errors.As(err, new(*Error)) {
+			return nil, err
+		} else if err != nil {
+			line, text := reason(err)
+			return nil, errorf(line, "%s: %s", name, text)
+		}
+		if least, err := strconv.ParseInt(f.Tag.Get("min"), 10, 64); err == nil && v.FieldByIndex(f.Index).Int() < least {
+			return nil, errorf(line, "%s: %s, want %d or more", name, value.Value, least)
 		}
 	}
-	return nil
+	return lines, err
 }
 
-func (n node) scalar(to reflect.Value, what string) error {
-	want := map[reflect.Kind]string{reflect.String: text, reflect.Int: whole, reflect.Uint64: whole, reflect.Float64: number, reflect.Bool: truth}[to.Kind()]
-	have := n.kind()
-	if have != want && !(want == number && have == whole) || have == text && n.Value == "" {
-		return n.errorf("%s: want %s, have %s", what, want, have)
+// plain is a node as a JSON value. NaN and the infinities are written as the store does.
+func plain(n *yaml.Node) (any, error) {
+	var v any
+	if err := n.Decode(&v); err != nil {
+		return nil, err
 	}
-	if err := n.Decode(to.Addr().Interface()); err != nil {
-		return n.errorf("%s: %s, want 0 or more, and less than 2^63 unless it is a seed", what, n.Value)
-	}
-	if to.CanFloat() && to.Float()-to.Float() != 0 {
-		return n.errorf("%s: %v is not finite", what, to.Float())
-	}
-	return nil
+	return jsonValue(n.Line, v)
 }
 
-// value is any JSON value. NaN and the infinities are written as the store does.
-func (n node) value(what string) (v any, err error) {
-	switch n.kind() {
-	case aList:
-		out := make([]any, len(n.Content))
-		for i, e := range n.Content {
-			if out[i], err = (node{e, n.file}).value(what); err != nil {
+func jsonValue(line int, v any) (_ any, err error) {
+	switch v := v.(type) {
+	case nil, time.Time, map[any]any, []byte:
+		return nil, errorf(line, "%T is no parameter: want a number, text in quotes, true, false, a list, or a mapping with names", v)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return strings.Replace(fmt.Sprintf("%+v", v), "+NaN", "NaN", 1), nil
+		}
+	case []any:
+		for i := range v {
+			if v[i], err = jsonValue(line, v[i]); err != nil {
 				return nil, err
 			}
 		}
-		return out, nil
-	case aMapping:
-		ms, err := n.members(what)
-		out := map[string]any{}
-		for _, m := range ms {
-			if out[m.name], err = m.value.value(what); err != nil {
+	case map[string]any:
+		for k := range v {
+			if v[k], err = jsonValue(line, v[k]); err != nil {
 				return nil, err
 			}
 		}
-		return out, err
-	case text:
-		return n.Value, nil
-	case number, whole, truth:
-		if err = n.Decode(&v); err != nil {
-			return nil, n.errorf("%s: %w", what, err)
-		}
-		switch x := v.(type) {
-		case float64:
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return strings.Replace(fmt.Sprintf("%+v", x), "+NaN", "NaN", 1), nil
-			}
-		case int:
-			if x < 0 {
-				return int64(x), nil
-			}
-			return uint64(x), nil
-		}
-		return v, nil
 	}
-	return nil, n.errorf("%s: %s is not supported here", what, n.kind())
+	return v, nil
 }

@@ -1,21 +1,23 @@
 package sweepfile
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
 	"strings"
 
 	"coupling/lab"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // A Sweep is the content of a file: its jobs, or a halving of them.
 type Sweep struct {
-	Experiment string
-	Seeds      []uint64
 	// Jobs are the cells, the seeds of one set of parameters beside each other. A cell that two
 	// steps produce is listed once.
 	Jobs []lab.Job
@@ -39,27 +41,22 @@ func Read(path string, ds []lab.Decoder) (*Sweep, error) {
 // Parse reads a sweep for one of the experiments of ds. Errors in the file are
 // of type [*Error] and have a line.
 func Parse(file string, b []byte, ds []lab.Decoder) (*Sweep, error) {
-	root, err := parse(file, b)
+	d := document{Seed: 1, Replicates: 1}
+	in := yaml.NewDecoder(bytes.NewReader(b))
+	err := in.Decode(&d)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the file is empty")
+	} else if err == nil && !errors.Is(in.Decode(new(yaml.Node)), io.EOF) {
+		err = errors.New("a second document: want one")
+	}
+	var sweep *Sweep
+	if err == nil {
+		sweep, err = d.sweep(ds)
+	}
 	if err != nil {
-		return nil, err
+		return nil, located(file, err)
 	}
-	p := reader{root: root, document: document{Seed: 1, Replicates: 1}}
-	if err := root.read(&p.document, "sweep"); err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, d := range ds {
-		names = append(names, d.Experiment)
-	}
-	i := slices.Index(names, p.Experiment)
-	switch {
-	case p.Experiment == "":
-		return nil, root.errorf("no experiment: coupling experiments lists them")
-	case i < 0:
-		return nil, root.at("experiment").errorf("experiment %q: there is none; %s", p.Experiment, lab.DidYouMean(p.Experiment, names))
-	}
-	p.decoder = ds[i]
-	return p.sweep()
+	return sweep, nil
 }
 
 // document is a file as written.
@@ -70,34 +67,42 @@ type document struct {
 	Params     values
 	Design     []step
 	Halving    *Halving
-}
 
-// reader turns a document into a sweep.
-type reader struct {
-	document
-	root    node
+	line    map[string]int // of the keys
 	decoder lab.Decoder
 }
 
-func (p *reader) sweep() (*Sweep, error) {
-	if err := p.check(); err != nil {
+// UnmarshalYAML reads the file.
+func (d *document) UnmarshalYAML(n *yaml.Node) (err error) {
+	d.line, err = fields(n, d, "sweep")
+	return err
+}
+
+// UnmarshalYAML reads a mapping.
+func (h *Halving) UnmarshalYAML(n *yaml.Node) error {
+	_, err := fields(n, h, "halving")
+	return err
+}
+
+func (d *document) sweep(ds []lab.Decoder) (*Sweep, error) {
+	if err := d.check(ds); err != nil {
 		return nil, err
 	}
-	cells, err := p.cells()
-	if err != nil {
-		return nil, err
+	cells := []values{d.Params}
+	for _, s := range d.Design {
+		var err error
+		if cells, err = d.apply(s, cells); err != nil {
+			return nil, err
+		}
 	}
-	out := &Sweep{Experiment: p.Experiment, Halving: p.Halving}
-	for i := range p.Replicates {
-		out.Seeds = append(out.Seeds, p.Seed+uint64(i))
-	}
+	out := &Sweep{Halving: d.Halving}
 	seen := map[lab.Key]bool{}
 	for _, c := range cells {
-		if p.Halving != nil {
-			c = c.with(p.Halving.Budget, int64(p.Halving.Min), p.root.at("halving").line())
+		if d.Halving != nil {
+			c = c.with(d.Halving.Budget, value{v: d.Halving.Min, line: d.line["halving"]})
 		}
-		for _, seed := range out.Seeds {
-			j, err := p.job(seed, c)
+		for i := range d.Replicates {
+			j, err := d.job(d.Seed+uint64(i), c)
 			if err != nil {
 				return nil, err
 			}
@@ -107,49 +112,58 @@ func (p *reader) sweep() (*Sweep, error) {
 			}
 		}
 	}
-	if h := p.Halving; h != nil {
-		h.at = func(j lab.Job, budget int) (lab.Job, error) { return rebudget(p.decoder, j, h.Budget, budget) }
-	}
 	return out, nil
 }
 
-// check refuses invalid combinations of fields.
-func (p *reader) check() error {
-	at := p.root.at
-	switch {
-	case p.Replicates > MostCells:
-		return at("replicates").errorf("replicates %d: at most %d", p.Replicates, MostCells)
-	case p.Replicates > 1 && p.Halving != nil:
-		return at("replicates").errorf("replicates %d: halving judges single cells, and would promote lucky seeds: want 1", p.Replicates)
-	case p.Seed > math.MaxUint64-uint64(p.Replicates-1):
-		return at("seed").errorf("seed %d: %d replicates go beyond 2^64", p.Seed, p.Replicates)
-	case p.Halving == nil:
-		return nil
+// check finds the experiment and refuses invalid combinations of fields.
+func (d *document) check(ds []lab.Decoder) error {
+	var names []string
+	for _, known := range ds {
+		names = append(names, known.Experiment)
 	}
-	switch h, n := p.Halving, at("halving"); {
+	i := slices.Index(names, d.Experiment)
+	switch {
+	case d.Experiment == "":
+		return errors.New("no experiment: coupling experiments lists them")
+	case i < 0:
+		return errorf(d.line["experiment"], "experiment %q: there is none; %s", d.Experiment, lab.DidYouMean(d.Experiment, names))
+	case d.Replicates > MostCells:
+		return errorf(d.line["replicates"], "replicates %d: at most %d", d.Replicates, MostCells)
+	case d.Replicates > 1 && d.Halving != nil:
+		return errorf(d.line["replicates"], "replicates %d: halving judges single cells, and would promote lucky seeds: want 1", d.Replicates)
+	case d.Seed > math.MaxUint64-uint64(d.Replicates-1):
+		return errorf(d.line["seed"], "seed %d: %d replicates go beyond 2^64", d.Seed, d.Replicates)
+	}
+	d.decoder = ds[i]
+	h, line := d.Halving, d.line["halving"]
+	switch {
+	case h == nil:
+		return nil
 	case h.Budget == "" || h.Metric == "" || h.Min == 0 || h.Max < h.Min:
-		return n.errorf("halving: budget %q from %d to %d, metric %q: want all four, and min ≤ max", h.Budget, h.Min, h.Max, h.Metric)
+		return errorf(line, "halving: budget %q from %d to %d, metric %q: want all four, and min ≤ max", h.Budget, h.Min, h.Max, h.Metric)
 	case h.Goal != "" && h.Goal != "min" && h.Goal != "max":
-		return n.errorf("halving: goal %q: want min or max", h.Goal)
+		return errorf(line, "halving: goal %q: want min or max", h.Goal)
 	case h.Factor == 0:
 		h.Factor = 3
 	}
+	h.at = func(j lab.Job, budget int) (lab.Job, error) { return rebudget(d.decoder, j, h.Budget, budget) }
 	return nil
 }
 
-// job makes a cell; errors of the experiment's parameters get the line that set them.
-func (p *reader) job(seed uint64, c values) (lab.Job, error) {
+// job makes a cell; errors of the experiment's parameters get the line that set them. A cell whose
+// values are refused, but that has a key, is returned with the error.
+func (d *document) job(seed uint64, c values) (lab.Job, error) {
 	params, err := c.nested()
 	if err != nil {
-		return lab.Job{}, p.root.errorf("%w", err)
+		return lab.Job{}, err
 	}
 	b, err := json.Marshal(params)
 	if err != nil {
-		return lab.Job{}, p.root.errorf("params: %w", err)
+		return lab.Job{}, fmt.Errorf("params: %w", err)
 	}
-	j, err := p.decoder.Make(seed, b)
+	j, err := d.decoder.Make(seed, b)
 	if err != nil {
-		return lab.Job{}, &Error{p.root.file, c.lineOf(blamed(err), p.root.line()), err}
+		return j, &Error{Line: c.lineOf(blamed(err)), Err: err}
 	}
 	return j, nil
 }

@@ -185,7 +185,8 @@ design:
 
 // A range may descend; every integer in it is as likely as in the ascending one.
 func TestDescendingIntegers(t *testing.T) {
-	a := axis{from: 3, to: -2, integer: true}
+	from, to := 3., -2.
+	a := axis{scale: scale{From: &from, To: &to, Integer: true}}
 	seen := map[any]int{}
 	for i := range 600 {
 		seen[a.sample((float64(i)+.5)/600)]++
@@ -197,14 +198,16 @@ func TestDescendingIntegers(t *testing.T) {
 
 func TestGridsAreRounded(t *testing.T) {
 	for _, test := range []struct {
-		a    axis
-		want []any
+		from, to float64
+		s        scale
+		want     []any
 	}{
-		{axis{from: 1e-5, to: 1, count: 6, log: true}, []any{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0}},
-		{axis{from: 0, to: 1, count: 11}, []any{0.0, .1, .2, .3, .4, .5, .6, .7, .8, .9, 1.0}},
-		{axis{from: 1.0000000000000002, to: math.MaxFloat64, count: 2}, []any{1.0000000000000002, math.MaxFloat64}},
+		{1e-5, 1, scale{Count: 6, Scale: "log"}, []any{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0}},
+		{0, 1, scale{Count: 11}, []any{0.0, .1, .2, .3, .4, .5, .6, .7, .8, .9, 1.0}},
+		{1.0000000000000002, math.MaxFloat64, scale{Count: 2}, []any{1.0000000000000002, math.MaxFloat64}},
 	} {
-		if d := cmp.Diff(test.want, test.a.all()); d != "" {
+		test.s.From, test.s.To = &test.from, &test.to
+		if d := cmp.Diff(test.want, axis{scale: test.s}.all()); d != "" {
 			t.Error(d)
 		}
 	}
@@ -227,11 +230,11 @@ func TestFaultsHaveLines(t *testing.T) {
 		"experiment: test/toy\ndesign:\n- halton: {count: 4}\n":                                     "s.yaml:3: halton: want a count and over",
 		"experiment: test/toy\nreplicates: 0\n":                                                     "s.yaml:2: replicates: 0, want 1 or more",
 		"experiment: test/toy\nreplicates: 1.5\n":                                                   "s.yaml:2: replicates: want a whole number",
-		"experiment: test/toy\nseed: -1\n":                                                          "s.yaml:2: seed: -1, want 0 or more",
-		"experiment: test/toy\nparams: &a {n: 1}\n":                                                 "s.yaml:2: params: want a mapping, have an anchor",
+		"experiment: test/toy\nseed: -1\n":                                                          "s.yaml:2: seed: cannot unmarshal !!int `-1` into uint64",
 		"experiment: test/toy\nseed: 1\nseed: 2\n":                                                  "s.yaml:3:",
-		"experiment: [\n": "s.yaml:1:",
-		"":                "s.yaml:1:",
+		"experiment: test/toy\nparams: {n: }\n":                                                     "s.yaml:2: <nil> is no parameter",
+		"experiment: [\n":                                                                           "s.yaml:1:",
+		"":                                                                                          "s.yaml:1:",
 		"experiment: test/toy\ndesign:\n- random: {count: 3000000, over: {eps: {from: 0, to: 1}}}\n":                                                           "s.yaml:3: random: count 3000000",
 		"experiment: test/toy\ndesign:\n- grid: {n: {from: 1, to: 2, count: 9000000000000}}\n":                                                                 "s.yaml:3: n: count 9000000000000: at most",
 		"experiment: test/toy\ndesign:\n- grid:\n    n: {from: 1, to: 9000, count: 9000}\n    eps: {from: 1, to: 9000, count: 9000}\n":                         "s.yaml:5: grid: more than",

@@ -46,15 +46,13 @@ func (c sweepCmd) Run(a *app) error {
 		return dryRun(a, s, src)
 	}
 	var ex lab.Executor = lab.Local{Workers: c.Workers, Drain: a.run.drain}
-	slots := c.Workers
 	if c.On == "slurm" {
-		slots = -1
 		if ex, err = c.Cluster.slurm(a, s, src); err != nil {
 			return err
 		}
 	}
 	if src.halving != nil {
-		return halve(a, s, ex, slots, src)
+		return halve(a, s, ex, src)
 	}
 	t := a.compute(s, ex, "sweep", src.jobs)
 	if c.On == "slurm" && c.Cluster.Detach {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"coupling/figures"
 	"coupling/lab"
@@ -90,10 +89,7 @@ func (c sweepCmd) device() (kind string, err error) {
 }
 
 // halve runs a sweep with early stopping and says what was best.
-func halve(a *app, s *lab.Store, ex lab.Executor, slots int, src source) error {
-	if slots == 0 {
-		slots = runtime.GOMAXPROCS(0)
-	}
+func halve(a *app, s *lab.Store, ex lab.Executor, src source) error {
 	h := src.halving
 	planned := 0
 	for k := range h.Budgets() {
@@ -103,7 +99,7 @@ func halve(a *app, s *lab.Store, ex lab.Executor, slots int, src source) error {
 	ctx := lab.WithSink(a.run.ctx, show)
 	var t tally
 	a.run.during(func() {
-		for _, err := range h.Run(ctx, s, ex, slots, src.jobs) {
+		for _, err := range h.Run(ctx, s, ex, src.jobs) {
 			switch {
 			case err == nil:
 				t.computed++
