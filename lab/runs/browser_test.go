@@ -100,8 +100,10 @@ const painted = `(id => { const c = document.querySelector(id), d = c.getContext
 // The page with ten thousand cells, as a person uses it.
 func TestPageInABrowser(t *testing.T) {
 	ctx := browser(t)
-	s, v, web, _ := serve(t, Options{})
-	v.index.add(landed(10_000))
+	s, v, web, _ := serve(t, "")
+	for _, c := range landed(10_000) {
+		v.index.add(c)
+	}
 	var errors []string
 	run(t, ctx, chromedp.Navigate(web.URL+v.Path()), chromedp.Evaluate("window.onerror = m => (window.faults ||= []).push(m), 0", nil))
 	await(t, ctx, `document.querySelector('#counts').textContent.includes('10,000 stored')`)
@@ -186,7 +188,7 @@ func TestFiguresInABrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, v, web, _ := serve(t, Options{Gallery: dir})
+	_, v, web, _ := serve(t, dir)
 	run(t, ctx, chromedp.Navigate(web.URL+v.Path()), chromedp.Click(`button[data-tab=figures]`))
 	await(t, ctx, `document.querySelector('#gallery img')?.naturalWidth === 200`)
 	if got := text(t, ctx, `document.querySelector('#gallery').textContent`); !strings.Contains(got, "1 of 1 claims hold") {

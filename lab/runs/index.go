@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -30,91 +29,65 @@ type row struct {
 	Artifacts  []lab.Artifact `json:"artifacts,omitempty"`
 }
 
-// index is the known content of the store, in the order of its changes.
+// index is the known content of the store. Changes are numbered from 1.
 type index struct {
 	mu      sync.Mutex
-	rows    map[lab.Key]row
+	scanner *lab.Scanner
+	rows    map[lab.Key]numbered
 	records map[lab.Key]lab.Record
-	changes []lab.Key     // in order; a key may occur more than once
-	more    chan struct{} // closed when there are more changes
-	fault   string        // why the last look failed
+	changes int
 }
 
-func newIndex() *index {
-	return &index{rows: map[lab.Key]row{}, records: map[lab.Key]lab.Record{}, more: make(chan struct{})}
+// numbered is a row and the number of its last change.
+type numbered struct {
+	row
+	change int
 }
 
-// follow scans the store until ctx ends.
-func (x *index) follow(ctx context.Context, s *lab.Store, every time.Duration) {
-	scanner := s.Scan()
-	for ctx.Err() == nil {
-		x.look(ctx, scanner)
-		select {
-		case <-ctx.Done():
-		case <-time.After(every):
-		}
-	}
+func newIndex(s *lab.Store) *index {
+	return &index{scanner: s.Scan(), rows: map[lab.Key]numbered{}, records: map[lab.Key]lab.Record{}}
 }
 
-// look reads the changes in portions, so that a large store shows quickly.
-func (x *index) look(ctx context.Context, scanner *lab.Scanner) {
-	var portion []lab.Change
-	fault := ""
-	for c, err := range scanner.Look() {
+// update is what happened after some change.
+type update struct {
+	Epoch  string `json:"epoch"` // of the server that numbered the changes
+	Change int    `json:"change"`
+	Rows   []row  `json:"rows"`
+	More   bool   `json:"more"`            // the store was not read to its end
+	Fault  string `json:"fault,omitempty"` // why
+}
+
+// since scans the store, for at most half a second, so that a large one shows quickly, and returns
+// the rows that changed after change n.
+func (x *index) since(n int) (u update) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	late := time.Now().Add(500 * time.Millisecond)
+	for c, err := range x.scanner.Look() {
 		if err != nil {
-			fault = err.Error()
+			u.Fault = err.Error()
 			break
 		}
-		if portion = append(portion, c); len(portion) == 500 {
-			x.add(portion)
-			portion = portion[:0]
-		}
-		if ctx.Err() != nil {
-			return
+		x.add(c)
+		if u.More = time.Now().After(late); u.More {
+			break
 		}
 	}
-	x.mu.Lock()
-	x.fault = fault
-	x.mu.Unlock()
-	x.add(portion)
+	u.Change = x.changes
+	for _, r := range x.rows {
+		if r.change > n {
+			u.Rows = append(u.Rows, r.row)
+		}
+	}
+	return u
 }
 
-func (x *index) add(portion []lab.Change) {
-	if len(portion) == 0 {
-		return
+func (x *index) add(c lab.Change) {
+	x.changes++
+	x.rows[c.Key] = numbered{toRow(c), x.changes}
+	if delete(x.records, c.Key); c.Status.Stored && c.Err == nil {
+		x.records[c.Key] = c.Record
 	}
-	rows := make([]row, len(portion))
-	for i, c := range portion {
-		rows[i] = toRow(c)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for i, c := range portion {
-		x.rows[c.Key] = rows[i]
-		if delete(x.records, c.Key); c.Status.Stored && c.Err == nil {
-			x.records[c.Key] = c.Record
-		}
-		x.changes = append(x.changes, c.Key)
-	}
-	close(x.more)
-	x.more = make(chan struct{})
-}
-
-// since returns up to most rows that changed after the first n changes, each once, the number of
-// changes covered, and a channel that is closed when there are more.
-func (x *index) since(n, most int) (rows []row, covered int, more <-chan struct{}, fault string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	n = min(max(n, 0), len(x.changes))
-	end := min(n+most, len(x.changes))
-	seen := map[lab.Key]bool{}
-	for _, key := range x.changes[n:end] {
-		if !seen[key] {
-			seen[key] = true
-			rows = append(rows, x.rows[key])
-		}
-	}
-	return rows, end, x.more, x.fault
 }
 
 func (x *index) record(key lab.Key) (lab.Record, bool) {

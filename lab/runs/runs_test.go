@@ -1,12 +1,12 @@
 package runs
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -60,21 +60,18 @@ func descend(noise float64, p params) result {
 }
 
 // serve starts a server over a store, and a client that has its cookie.
-func serve(t *testing.T, o Options) (*lab.Store, *Server, *httptest.Server, *http.Client) {
+func serve(t *testing.T, gallery string) (*lab.Store, *Server, *httptest.Server, *http.Client) {
 	t.Helper()
 	s, err := lab.OpenStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Every == 0 {
-		o.Every = 20 * time.Millisecond
-	}
-	v, err := New(s, o)
+	v, err := New(s, gallery)
 	if err != nil {
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(v)
-	t.Cleanup(func() { v.Close(); web.CloseClientConnections(); web.Close() })
+	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
 	jar, _ := cookiejar.New(nil)
 	client := &http.Client{Jar: jar}
 	resp, err := client.Get(web.URL + v.Path())
@@ -103,8 +100,8 @@ func body(t *testing.T, client *http.Client, url string) (int, string) {
 }
 
 func TestStrangersAreKeptOut(t *testing.T) {
-	_, v, web, client := serve(t, Options{})
-	for _, path := range []string{"/", "/app.js", "/events", "/about", "/?token=wrong", "/about" + strings.TrimPrefix(v.Path(), "/")} {
+	_, v, web, client := serve(t, "")
+	for _, path := range []string{"/", "/app.js", "/changes", "/about", "/?token=wrong", "/about" + strings.TrimPrefix(v.Path(), "/")} {
 		if code, _ := body(t, http.DefaultClient, web.URL+path); code != http.StatusForbidden {
 			t.Errorf("%s without a cookie: %d", path, code)
 		}
@@ -129,63 +126,35 @@ func TestStrangersAreKeptOut(t *testing.T) {
 	}
 }
 
-// next reads one message of the stream.
-func next(t *testing.T, r *bufio.Reader) (event, id string, rows []row) {
+// changes asks what changed after the last update.
+func changes(t *testing.T, client *http.Client, url string, last update) (u update) {
 	t.Helper()
-	for {
-		line, err := r.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-		switch name {
-		case "event":
-			event = value
-		case "id":
-			id = value
-		case "data":
-			var m struct{ Rows []row }
-			if err := json.Unmarshal([]byte(value), &m); err != nil {
-				t.Fatal(err)
-			}
-			rows = m.Rows
-		case "":
-			return event, id, rows
-		}
+	code, text := body(t, client, fmt.Sprintf("%s/changes?epoch=%s&change=%d", url, last.Epoch, last.Change))
+	if err := json.Unmarshal([]byte(text), &u); err != nil || code != http.StatusOK || u.Fault != "" {
+		t.Fatalf("%d %s: %v", code, text, err)
 	}
-}
-
-func stream(t *testing.T, client *http.Client, url, last string) *bufio.Reader {
-	t.Helper()
-	req, _ := http.NewRequestWithContext(t.Context(), "GET", url+"/events", nil)
-	req.Header.Set("Last-Event-ID", last)
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { resp.Body.Close() })
-	return bufio.NewReader(resp.Body)
+	return u
 }
 
 // Cells are sent as they land, fail, run and go, and a page that lost the
 // connection goes on where it was.
-func TestEvents(t *testing.T) {
-	s, _, web, client := serve(t, Options{})
-	r := stream(t, client, web.URL, "")
-	if event, _, _ := next(t, r); event != "reset" {
-		t.Fatalf("the first event is %q", event)
-	}
-	await := func(r *bufio.Reader, p params, want string) (row, string) {
+func TestChanges(t *testing.T) {
+	s, _, web, client := serve(t, "")
+	var last update
+	await := func(p params, want string) row {
 		t.Helper()
 		key := descent.Jobs(1, p)[0].Record().Key
-		for {
-			_, id, rows := next(t, r)
-			for _, x := range rows {
+		for range 500 {
+			last = changes(t, client, web.URL, last)
+			for _, x := range last.Rows {
 				if x.Key == key && x.State == want {
-					return x, id
+					return x
 				}
 			}
+			time.Sleep(10 * time.Millisecond)
 		}
+		t.Fatalf("no cell %+v is %s", p, want)
+		return row{}
 	}
 	do := func(p params) {
 		t.Helper()
@@ -194,37 +163,40 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	do(params{Eps: .5, N: 3, Solver: "lbfgs"})
-	x, id := await(r, params{Eps: .5, N: 3, Solver: "lbfgs"}, "stored")
+	x := await(params{Eps: .5, N: 3, Solver: "lbfgs"}, "stored")
 	if x.Params["eps"] != .5 || x.Values["loss"] == nil || x.Seed != "1" || len(x.Artifacts) != 1 {
 		t.Errorf("%+v", x)
 	}
+	first := last
 	do(params{N: 13})
-	if x, _ := await(r, params{N: 13}, "stored"); x.Values["loss"] != "NaN" {
+	if x := await(params{N: 13}, "stored"); x.Values["loss"] != "NaN" {
 		t.Errorf("NaN came as %v", x.Values["loss"])
 	}
 	do(params{N: 14})
-	if x, _ := await(r, params{N: 14}, "failed"); !strings.Contains(x.Error, "fourteen") {
+	if x := await(params{N: 14}, "failed"); !strings.Contains(x.Error, "fourteen") {
 		t.Errorf("%+v", x)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _, _ = lab.Do(ctx, s, descent, 1, params{N: 15}) }()
-	await(r, params{N: 15}, "running")
+	await(params{N: 15}, "running")
 	cancel()
 	<-done
-	await(r, params{N: 15}, "gone")
+	await(params{N: 15}, "gone")
 
-	again := stream(t, client, web.URL, id)
-	if event, _, rows := next(t, again); event == "reset" || len(rows) == 0 || len(rows) > 3 {
-		t.Errorf("after %s: %q, %d rows", id, event, len(rows))
+	if u := changes(t, client, web.URL, last); len(u.Rows) != 0 {
+		t.Errorf("nothing changed, and %d rows came", len(u.Rows))
 	}
-	if event, _, _ := next(t, stream(t, client, web.URL, "of-before-17")); event != "reset" {
-		t.Errorf("after the id of another server: %q", event)
+	if u := changes(t, client, web.URL, first); len(u.Rows) != 3 {
+		t.Errorf("after the first cell: %d rows, want 3", len(u.Rows))
+	}
+	if u := changes(t, client, web.URL, update{Epoch: "of-before", Change: 17}); len(u.Rows) != 4 {
+		t.Errorf("with the epoch of another server: %d rows, want 4", len(u.Rows))
 	}
 }
 
 func TestCellsDiffsAndDownloads(t *testing.T) {
-	s, v, web, client := serve(t, Options{})
+	s, _, web, client := serve(t, "")
 	var keys []string
 	for _, p := range []params{{Eps: .5, N: 3, Solver: "lbfgs"}, {Eps: .25, N: 3, Solver: "newton"}} {
 		r, err := lab.Do(t.Context(), s, descent, 1, p)
@@ -233,12 +205,7 @@ func TestCellsDiffsAndDownloads(t *testing.T) {
 		}
 		keys = append(keys, string(r.Key))
 	}
-	for range 200 {
-		if _, ok := v.index.record(lab.Key(keys[1])); ok {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	changes(t, client, web.URL, update{})
 	code, text := body(t, client, web.URL+"/diff?a="+keys[0]+"&b="+keys[1])
 	if code != 200 || !strings.Contains(text, `"column":"param.solver","a":"lbfgs","b":"newton"`) || !strings.Contains(text, "(-50.0 %)") {
 		t.Errorf("diff: %d %s", code, text)

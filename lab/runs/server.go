@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"embed"
@@ -13,8 +12,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"time"
 
 	"coupling/lab"
 	"coupling/lab/gallery"
@@ -23,54 +20,36 @@ import (
 //go:embed page
 var page embed.FS
 
-// Options of a server.
-type Options struct {
-	Gallery string        // folder of figures that coupling fig has written; may be empty
-	Every   time.Duration // between two scans of the store; 0: a second
-}
-
 // A Server is the page of one store. It is an [http.Handler].
 type Server struct {
 	store   *lab.Store
-	options Options
+	gallery string
 	token   string
 	epoch   string // distinguishes this server's changes from those of an earlier one
 	index   *index
 	mux     *http.ServeMux
-	stop    context.CancelFunc
-	done    chan struct{}
 }
 
-// New begins to follow the store. Close ends it.
-func New(s *lab.Store, o Options) (*Server, error) {
-	if o.Every <= 0 {
-		o.Every = time.Second
-	}
+// New returns the page of a store. gallery is the folder of figures that coupling fig has written;
+// it may be empty.
+func New(s *lab.Store, gallery string) (*Server, error) {
 	static, err := fs.Sub(page, "page")
 	if err != nil {
 		return nil, fmt.Errorf("runs: %w", err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	v := &Server{store: s, options: o, token: rand.Text(), epoch: rand.Text()[:8], index: newIndex(), mux: http.NewServeMux(), stop: stop, done: make(chan struct{})}
+	v := &Server{store: s, gallery: gallery, token: rand.Text(), epoch: rand.Text()[:8], index: newIndex(s), mux: http.NewServeMux()}
 	v.mux.Handle("GET /", http.FileServerFS(static))
-	v.mux.HandleFunc("GET /events", v.events)
+	v.mux.HandleFunc("GET /changes", v.changes)
 	v.mux.HandleFunc("GET /about", v.about)
 	v.mux.HandleFunc("GET /cell/{key}", v.cell)
 	v.mux.HandleFunc("GET /diff", v.diff)
 	v.mux.HandleFunc("GET /artifact/{key}/{name...}", v.artifact)
 	v.mux.HandleFunc("POST /export", v.export)
-	if o.Gallery != "" {
-		v.mux.Handle("GET /gallery/", http.StripPrefix("/gallery/", http.FileServer(http.Dir(o.Gallery))))
+	if gallery != "" {
+		v.mux.Handle("GET /gallery/", http.StripPrefix("/gallery/", http.FileServer(http.Dir(gallery))))
 	}
-	go func() {
-		defer close(v.done)
-		v.index.follow(ctx, s, o.Every)
-	}()
 	return v, nil
 }
-
-// Close ends the following of the store.
-func (v *Server) Close() { v.stop(); <-v.done }
 
 // Path is the page's, with the token.
 func (v *Server) Path() string { return "/?token=" + v.token }
@@ -116,50 +95,22 @@ func local(host string) bool {
 	return name == "127.0.0.1" || name == "localhost" || name == "::1" || name == "[::1]"
 }
 
-// events sends the rows that changed, the first time all of them. The id of an
-// event is EPOCH-CHANGES, from which a page that lost the connection goes on.
-func (v *Server) events(w http.ResponseWriter, r *http.Request) {
-	out := http.NewResponseController(w)
-	w.Header().Set("Content-Type", "text/event-stream")
-	sent := 0
-	if epoch, n, ok := strings.Cut(r.Header.Get("Last-Event-ID"), "-"); ok && epoch == v.epoch {
-		sent, _ = strconv.Atoi(n)
-	} else {
-		fmt.Fprintf(w, "event: reset\ndata: {}\n\n")
+// changes sends the rows that changed after the page's last update, at first all.
+func (v *Server) changes(w http.ResponseWriter, r *http.Request) {
+	n := 0
+	if r.FormValue("epoch") == v.epoch {
+		n, _ = strconv.Atoi(r.FormValue("change"))
 	}
-	for {
-		rows, covered, more, fault := v.index.since(sent, 1000)
-		if len(rows) > 0 || fault != "" {
-			b, err := json.Marshal(map[string]any{"rows": rows, "fault": fault})
-			if err != nil {
-				return
-			}
-			fmt.Fprintf(w, "id: %s-%d\ndata: %s\n\n", v.epoch, covered, b)
-		}
-		if err := out.Flush(); err != nil {
-			return
-		}
-		if sent != covered {
-			sent = covered
-			continue
-		}
-		select {
-		case <-r.Context().Done():
-			return
-		case <-v.done:
-			return
-		case <-more:
-		case <-time.After(15 * time.Second):
-			fmt.Fprint(w, ": still here\n\n")
-		}
-	}
+	u := v.index.since(n)
+	u.Epoch = v.epoch
+	reply(w, u, nil)
 }
 
 // about describes the store and the galleries served.
 func (v *Server) about(w http.ResponseWriter, _ *http.Request) {
 	var pages []gallery.Page
-	if v.options.Gallery != "" {
-		pages, _ = gallery.ReadPages(v.options.Gallery) // a missing folder has no pages
+	if v.gallery != "" {
+		pages, _ = gallery.ReadPages(v.gallery) // a missing folder has no pages
 	}
 	reply(w, map[string]any{"store": v.store.Dir, "figures": pages}, nil)
 }

@@ -32,7 +32,7 @@ func (c runsServeCmd) Run(a *app) error {
 	if err != nil {
 		return usage(fmt.Errorf("--port: %w", err))
 	}
-	page, err := runs.New(s, runs.Options{Gallery: c.Gallery})
+	page, err := runs.New(s, c.Gallery)
 	if err != nil {
 		return err
 	}
@@ -41,17 +41,9 @@ func (c runsServeCmd) Run(a *app) error {
 	ctx, stop := signal.NotifyContext(a.run.ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-	}
-	page.Close() // ends the streams
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
-	if err := server.Shutdown(limit); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	return err
+	return nil
 }

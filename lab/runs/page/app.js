@@ -14,17 +14,23 @@ let view = {all: [], rows: [], cols: null, table: [], heads: []}, points = [], c
 
 // Data.
 
-function listen() {
-  const events = new EventSource("events");
-  events.addEventListener("reset", () => { rows.map.clear(); later(); });
-  events.onmessage = m => {
-    const {rows: list, fault} = JSON.parse(m.data);
-    rows.apply(list || []);
-    $("fault").textContent = fault || ""; $("fault").className = "note wrong";
-    later();
-  };
-  events.onopen = () => $("live").classList.add("on");
-  events.onerror = () => $("live").classList.remove("on");
+// poll asks for what changed, once a second, and at once while the server still reads a large store.
+let last = {epoch: "", change: 0};
+async function poll() {
+  let wait = 1000;
+  try {
+    const answer = await fetch(`changes?epoch=${last.epoch}&change=${last.change}`);
+    if (!answer.ok) throw new Error(await answer.text());
+    const next = await answer.json();
+    if (next.epoch !== last.epoch) rows.map.clear();
+    last = next;
+    rows.apply(next.rows || []);
+    $("fault").textContent = next.fault || ""; $("fault").className = "note wrong";
+    $("live").classList.add("on");
+    if (next.more) wait = 0;
+    if (next.rows) later();
+  } catch (e) { $("live").classList.remove("on"); }
+  setTimeout(poll, wait);
 }
 
 let pending = 0;
@@ -280,4 +286,4 @@ $("coordinates").onpointerup = () => {
 
 about();
 setInterval(about, 60_000);
-listen();
+poll();
