@@ -17,15 +17,10 @@ import (
 // Convergence is the number of rounds against size, density and η, and the time of a round.
 func Convergence() lab.Study[SpeedParams, SpeedOut] {
 	return lab.Study[SpeedParams, SpeedOut]{
-		Name:  "admm/convergence",
-		Title: "Rounds to converge, over size, density and η",
-		Shows: "Rounds to residuals of 1e-4 grow slowly with the network, and depend on η within a wide valley; the time of a round is linear in the number of edges.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "up to 1,000 edges",
-			lab.Quick: "up to 10,000 edges, 2 draws",
-			lab.Full:  "up to 100,000 edges, 3 draws",
-			lab.Paper: "up to 100,000 edges, 5 draws",
-		},
+		Name:       "admm/convergence",
+		Title:      "Rounds to converge, over size, density and η",
+		Shows:      "Rounds to residuals of 1e-4 grow slowly with the network, and depend on η within a wide valley; the time of a round is linear in the number of edges.",
+		Sizes:      kit.Sizes("up to %v edges%v", kit.Per{"1,000", "10,000", "100,000", "100,000"}, kit.Per{"", ", 2 draws", ", 3 draws", ", 5 draws"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 5, lab.Full: 200, lab.Paper: 330},
 		Ours:       true,
 		Experiment: speedOf,
@@ -180,11 +175,9 @@ func drawConvergence(v lab.View[SpeedParams, SpeedOut]) (lab.Exhibit, error) {
 		table.Rows = append(table.Rows, []string{fmt.Sprintf("%d × %d", 10*p.Sources, p.Sources), fmt.Sprint(p.Density), fmt.Sprint(p.Eta), fmt.Sprint(v.Edges), fmt.Sprint(v.Rounds), fmt.Sprintf("%.2g", v.Short), fmt.Sprintf("%.0f", 1e6*v.Seconds), v.Status})
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("Rounds until both residuals are 1e-4, linear utilities of slope 1..5: (a) complete networks of ten targets a source, η = 1; (b) %d × %d nodes, pairs joined at random; (c) complete, %d × %d, over η; (d) time of a round on one thread, without set-up, the fastest of four runs.",
-				10*density[0].Params.Sources, density[0].Params.Sources, 10*eta[0].Params.Sources, eta[0].Params.Sources),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("≤ %d edges, %d of 5 draws", size[len(size)-1].Value.Edges, size[len(size)-1].Params.Draw+1))},
-		}},
+		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("≤ %d edges, %d of 5 draws", size[len(size)-1].Value.Edges, size[len(size)-1].Params.Draw+1)),
+			fmt.Sprintf("Rounds until both residuals are 1e-4, linear utilities of slope 1..5: (a) complete networks of ten targets a source, η = 1; (b) %d × %d nodes, pairs joined at random; (c) complete, %d × %d, over η; (d) time of a round on one thread, without set-up, the fastest of four runs.",
+				10*density[0].Params.Sources, density[0].Params.Sources, 10*eta[0].Params.Sources, eta[0].Params.Sources)),
 		Tables: []lab.Table{table},
 		Notes:  []string{"Times belong to the machine in the manifest and to how busy it was."},
 	}, nil

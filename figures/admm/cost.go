@@ -20,12 +20,7 @@ func Cost() lab.Study[CostParams, CostOut] {
 		Title: "What private rounds cost, by three compositions",
 		Shows: "The theorem of the paper is for one round. The sum over rounds holds always; knowing only the ε of a round one can prove less than the sum; knowing the noise, less again, and the less the more edges a " +
 			"node has.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "nodes of 4 and 30 edges, 2 numbers of rounds",
-			lab.Quick: "nodes of 4 and 30 edges, 10 numbers of rounds",
-			lab.Full:  "nodes of 4 and 30 edges, 16 numbers of rounds",
-			lab.Paper: "nodes of 4 and 30 edges, 16 numbers of rounds",
-		},
+		Sizes:      kit.Sizes("nodes of 4 and 30 edges, %v numbers of rounds", kit.Per{2, 10, 16, 16}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 10, lab.Full: 16, lab.Paper: 16},
 		Ours:       true,
 		Experiment: costOf,

@@ -22,12 +22,7 @@ func Eavesdropper() lab.Study[SpyParams, SpyOut] {
 		Title: "What an eavesdropper learns",
 		Shows: "Who hears all messages and knows bounds and rules fits the utility parameters to them. Without noise most are found; the rest leave no trace, because their edges carry nothing. Strong noise takes the error to that " +
 			"of guessing, and the more rounds are heard the stronger it must be. Moderate noise can tell more than none: it makes silent edges speak.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "the paper's network, 4 values of α_p, 60 rounds, 1 repeat",
-			lab.Quick: "the paper's network, 9 values of α_p, 200 rounds, 3 repeats",
-			lab.Full:  "the paper's network, 9 values of α_p, 200 rounds, 20 repeats",
-			lab.Paper: "the paper's network, 9 values of α_p, 200 rounds, 20 repeats",
-		},
+		Sizes:      kit.Sizes("the paper's network, %v values of α_p, %v rounds, %v %v", kit.Per{4, 9, 9, 9}, kit.Per{60, 200, 200, 200}, kit.Per{1, 3, 20, 20}, kit.Per{"repeat", "repeats", "repeats", "repeats"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .8, lab.Quick: 11, lab.Full: 70, lab.Paper: 70},
 		Ours:       true,
 		Experiment: spyOf,
@@ -201,11 +196,9 @@ func drawEavesdropper(v lab.View[SpyParams, SpyOut]) (lab.Exhibit, error) {
 	errors.Items = append(errors.Items, style.Rule{At: points[0].likely[last], Label: "no noise", Start: true})
 	right.Items = append(right.Items, style.Rule{At: points[0].right[last], Label: "no noise", Start: true})
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: "An eavesdropper who knows bounds and rules estimates all 240 utility parameters of the case study, by the likeliest fit to messages and range: (a) error, (b) parameters that are right when rounded; dashed: guessing, and all rounds without noise. η = 1, ρ = 5." +
-				louderThanSilence(points, heard[last]),
-			Drawing: style.Figure{Body: style.Panels{Items: []style.Drawer{errors, right}, Letters: true}, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("%d repeats", points[1].repeats))},
-		}},
+		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{errors, right}, Letters: true}, v.Badge(fmt.Sprintf("%d repeats", points[1].repeats)),
+			"An eavesdropper who knows bounds and rules estimates all 240 utility parameters of the case study, by the likeliest fit to messages and range: (a) error, (b) parameters that are right when rounded; dashed: guessing, and all rounds without noise. η = 1, ρ = 5."+
+				louderThanSilence(points, heard[last])),
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote, "An attack shows what can be learnt at least, not what cannot: that is the guarantee's part."},
 	}, nil

@@ -19,12 +19,7 @@ func Plan() lab.Study[RunParams, RunOut] {
 		Title: "What targets receive, with and without privacy",
 		Shows: "Without noise targets get all they ask for, as long as sources last. With noise at α_p = 10 the feasible plan leaves some of what sources have, and targets get less than they ask " +
 			"for, or the same from sources that suit them less.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "the paper's network, 60 rounds",
-			lab.Quick: "the paper's network, 200 rounds",
-			lab.Full:  "the paper's network, 200 rounds",
-			lab.Paper: "the paper's network, 200 rounds",
-		},
+		Sizes:      kit.Sizes("the paper's network, %v rounds", kit.Per{60, 200, 200, 200}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: .1, lab.Full: .1, lab.Paper: .1},
 		Experiment: runOf,
 		Grid:       planGrid,
@@ -102,11 +97,9 @@ func drawPlan(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 		table.Rows = append(table.Rows, []string{fmt.Sprint(x + 1), fmt.Sprintf("%.3f", plain.Asked[x]), fmt.Sprintf("%.3f", plain.Served[x]), fmt.Sprintf("%.3f", noisy.Served[x])})
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("Figure 2(b): amounts of the %d targets that lose most by noise, by source, and what they ask for at most (points). Right: projection of the average over the last half of %d private rounds.",
-				shownRows, cells[1].Params.Rounds),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: roundsBadge(v)},
-		}},
+		Pictures: kit.Wide(panels, roundsBadge(v),
+			fmt.Sprintf("Figure 2(b): amounts of the %d targets that lose most by noise, by source, and what they ask for at most (points). Right: projection of the average over the last half of %d private rounds.",
+				shownRows, cells[1].Params.Rounds)),
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote},
 	}, nil

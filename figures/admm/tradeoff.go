@@ -17,12 +17,7 @@ func TradeOff() lab.Study[RunParams, RunOut] {
 		Title: "Social utility against the privacy of a round",
 		Shows: "The less noise the more utility, up to the optimum. The last plan, which the paper shows, scatters about its mean and may lie above the optimum, because it is not feasible; the projected average is " +
 			"feasible, scatters less, and gains at strong privacy. A larger η means less noise for the same α_p, and slower rounds.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "the paper's network, 5 values of α_p, one η, 4 repeats",
-			lab.Quick: "the paper's network, 9 values of α_p, 3 η, 20 repeats",
-			lab.Full:  "the paper's network, 9 values of α_p, 3 η, 100 repeats",
-			lab.Paper: "the paper's network, 9 values of α_p, 3 η, 100 repeats",
-		},
+		Sizes:      kit.Sizes("the paper's network, %v values of α_p, %v η, %v repeats", kit.Per{5, 9, 9, 9}, kit.Per{"one", 3, 3, 3}, kit.Per{4, 20, 100, 100}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 11, lab.Full: 55, lab.Paper: 55},
 		Experiment: runOf,
 		Grid:       tradeGrid,
@@ -104,12 +99,10 @@ func drawTradeOff(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 		etas.Items = append(etas.Items, feasible)
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("Figure 2(c): social utility against α_p after %d rounds, ρ = 5; (a) η = 1, bands are one standard deviation over the noise; "+
+		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{both, etas}, Letters: true}, tradeBadge(v, lines),
+			fmt.Sprintf("Figure 2(c): social utility against α_p after %d rounds, ρ = 5; (a) η = 1, bands are one standard deviation over the noise; "+
 				"the last plan is shown as the paper shows it, as it is: noise can take it below 0 or beyond bounds, and so above the optimum; the average is projected onto the feasible plans; (b) the feasible plan for several η. The paper's η and ρ are lost; "+
-				"noise depends on ηα_p/ρ, so that ρ = 4 (integers 1..5 differ by 4) shifts both panels left by a fifth.", v.Cells[0].Params.Rounds),
-			Drawing: style.Figure{Body: style.Panels{Items: []style.Drawer{both, etas}, Letters: true}, Width: style.TwoColumns, Badge: tradeBadge(v, lines)},
-		}},
+				"noise depends on ηα_p/ρ, so that ρ = 4 (integers 1..5 differ by 4) shifts both panels left by a fifth.", v.Cells[0].Params.Rounds)),
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote},
 	}, nil

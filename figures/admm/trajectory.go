@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -19,12 +20,7 @@ func Trajectory() lab.Study[RunParams, RunOut] {
 		Title: "Social utility over rounds, with and without privacy",
 		Shows: "Algorithm 1 settles at the optimum of the linear program. Algorithm 2 oscillates about it, hardly at α_p = 1000 and wildly at α_p = 10; " +
 			"the average of the last rounds, projected, is a plan that can be carried out.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "the paper's network, 60 rounds",
-			lab.Quick: "the paper's network, 200 rounds",
-			lab.Full:  "the paper's network, 200 rounds",
-			lab.Paper: "the paper's network, 200 rounds",
-		},
+		Sizes:      kit.Sizes("the paper's network, %v rounds", kit.Per{60, 200, 200, 200}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: .5, lab.Full: .5, lab.Paper: .5},
 		Experiment: runOf,
 		Grid:       trajectoryGrid,
@@ -108,10 +104,8 @@ func drawTrajectory(v lab.View[RunParams, RunOut]) (lab.Exhibit, error) {
 			fmt.Sprintf("%.3g", 100*(v.Optimum-v.Feasible)/v.Optimum)})
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: "Figure 2(a): social utility of the plan after each round. Right: the same within 3% of the optimum, without the strongest noise; η = 1, ρ = 5, 4 sources and 30 targets. The paper's small α_p is lost; 100 and 10 stand for it.",
-			Drawing: style.Figure{Body: style.Panels{Items: []style.Drawer{whole, near}}, Width: style.TwoColumns, Badge: roundsBadge(v)},
-		}},
+		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{whole, near}}, roundsBadge(v),
+			"Figure 2(a): social utility of the plan after each round. Right: the same within 3% of the optimum, without the strongest noise; η = 1, ρ = 5, 4 sources and 30 targets. The paper's small α_p is lost; 100 and 10 stand for it."),
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote},
 	}, nil

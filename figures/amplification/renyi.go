@@ -163,10 +163,8 @@ func drawRenyi(v lab.View[RenyiParams, RenyiOut], base against) (lab.Exhibit, er
 		panels.Items = append(panels.Items, p)
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("Rényi divergence of one step for a group of K records, Poisson sampling: specific (full lines) against %s (dashed).", base),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(v, fmt.Sprintf("%d orders", v.Cells[0].Params.N))},
-		}},
+		Pictures: kit.Wide(panels, badge(v, fmt.Sprintf("%d orders", v.Cells[0].Params.N)),
+			fmt.Sprintf("Rényi divergence of one step for a group of K records, Poisson sampling: specific (full lines) against %s (dashed).", base)),
 		Notes: []string{"Specific: the largest Rényi divergence over all splits of the group (SSKG, Theorem 3.8), by quadrature with its error bound added.", renyiNote(base)},
 	}, nil
 }

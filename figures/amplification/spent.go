@@ -84,10 +84,8 @@ func drawSpent(v lab.View[RenyiParams, RenyiOut]) (lab.Exhibit, error) {
 		panels.Items = append(panels.Items, p)
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: "ε at δ = 1e-8 over the number of steps, by Rényi accounting: specific (full lines) against post-hoc (dashed), group sizes K.",
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(v, fmt.Sprintf("%d orders", v.Cells[0].Params.N))},
-		}},
+		Pictures: kit.Wide(panels, badge(v, fmt.Sprintf("%d orders", v.Cells[0].Params.N)),
+			"ε at δ = 1e-8 over the number of steps, by Rényi accounting: specific (full lines) against post-hoc (dashed), group sizes K."),
 		Tables: []lab.Table{table},
 		Notes: []string{"Both curves are upper bounds: ε(t) = min over α of t ρ(α) + log(1 − 1/α) − (log δ + log α)/(α − 1) (Canonne, Kamath, Steinke 2020), over a grid of orders wide enough that its " +
 			"ends are never the best (a claim checks it; the loss of randomised response is bounded, and with few steps the largest order gives its maximum). ρ is exact for the specific curve and by " + renyiNote(postHoc),

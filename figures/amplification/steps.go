@@ -376,11 +376,9 @@ func (f stepsFigure) drawBoth(v composedView) (lab.Exhibit, error) {
 		panels.Items = append(panels.Items, p)
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: "δ over the number of steps at ε = 2, Gaussian mechanism with σ = 5 and r = 0.001: (a) the post-hoc baseline as published, (b) corrected. Black dots with numbers: steps that δ = 1e-6 allows for K = 16, by the specific and by the post-hoc bound. " +
-				"Thin lines: that δ, and t = 1000, where the paper's figure ends.",
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: badge(v, stepsSizes()[v.Preset])},
-		}},
+		Pictures: kit.Wide(panels, badge(v, stepsSizes()[v.Preset]),
+			"δ over the number of steps at ε = 2, Gaussian mechanism with σ = 5 and r = 0.001: (a) the post-hoc baseline as published, (b) corrected. Black dots with numbers: steps that δ = 1e-6 allows for K = 16, by the specific and by the post-hoc bound. "+
+				"Thin lines: that δ, and t = 1000, where the paper's figure ends."),
 		Tables: []lab.Table{f.table(allowed)}, Notes: []string{stepsDefect, stepsCertify},
 	}, nil
 }

@@ -21,12 +21,7 @@ func Backward() lab.Study[BackwardParams, BackwardOut] {
 		Title: "Time and memory of the backward pass",
 		Shows: "Unrolled differentiation costs more the more iterations are run, and is wrong unless they are hundreds; the analytic gradient " +
 			"costs one linear system once the plan is known, however it was found, and is right.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "n = 32 with up to 100 iterations; n up to 64",
-			lab.Quick: "n = 128 with up to 1000 iterations; n up to 256",
-			lab.Full:  "n = 128 with up to 3000 iterations; n up to 512",
-			lab.Paper: "n = 512 with up to 10000 iterations; n up to 2048",
-		},
+		Sizes:      kit.Sizes("n = %v with up to %v iterations; n up to %v", kit.Per{32, 128, 128, 512}, kit.Per{100, 1000, 3000, 10000}, kit.Per{64, 256, 512, 2048}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .8, lab.Quick: 5, lab.Full: 20, lab.Paper: 2000},
 		Ours:       true,
 		Experiment: backwardOf,
@@ -211,14 +206,11 @@ func drawBackward(v lab.View[BackwardParams, BackwardOut]) (lab.Exhibit, error) 
 		out.overN("time of the backward pass", "s", func(c BackwardCost) float64 { return c.Cost.Seconds }),
 		out.overN("memory of the backward pass", "bytes", func(c BackwardCost) float64 { return max(c.Tape, c.Cost.Bytes) }),
 	}}
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("n ≤ %d", p.Ns[len(p.Ns)-1]))}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("Gradient of the sharp loss, ε = %g × mean cost. (a, b) n = %d: time of loss and gradient together, and the gradient's error, over the "+
+		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("n ≤ %d", p.Ns[len(p.Ns)-1])),
+			fmt.Sprintf("Gradient of the sharp loss, ε = %g × mean cost. (a, b) n = %d: time of loss and gradient together, and the gradient's error, over the "+
 				"iterations unrolled; the analytic ways solve by L-BFGS to 1e-13 and do not depend on them. (c, d) Over n: time and memory of the backward pass alone, for the unrolled "+
-				"ones of %d iterations forward and back, which is too few for three digits. %s", p.Ratio, p.N, p.Unroll, onMachine(cell.Manifest)),
-			Drawing: fig,
-		}},
+				"ones of %d iterations forward and back, which is too few for three digits. %s", p.Ratio, p.N, p.Unroll, onMachine(cell.Manifest))),
 		Tables: []lab.Table{backwardTable(out)},
 		Notes: []string{
 			"Unrolled, kernel, is the best that unrolling can do: products with exp(−c/ε) forward and back, vectors kept instead of matrices; its points are missing where exp(−c/ε) underflows. " +

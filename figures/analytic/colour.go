@@ -25,12 +25,7 @@ func Colour() lab.Study[ColourParams, ColourOut] {
 		Title: "Colour transfer between two pictures",
 		Shows: "Two painted pictures exchange their colours: one plan between samples of their pixels, applied to every pixel by the softmin " +
 			"that extends its potentials. Large ε washes all colours into one; small ε needs a solver that stands it.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "66×44 pixels, 100 colours each, 4 values of ε",
-			lab.Quick: "132×88 pixels, 600 colours each, 4 values of ε",
-			lab.Full:  "132×88 pixels, 600 colours each, 4 values of ε",
-			lab.Paper: "264×176 pixels, 3000 colours each, 4 values of ε",
-		},
+		Sizes:      kit.Sizes("%v×%v pixels, %v colours each, 4 values of ε", kit.Per{66, 132, 132, 264}, kit.Per{44, 88, 88, 176}, kit.Per{100, 600, 600, 3000}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 3, lab.Paper: 60},
 		Ours:       true,
 		Experiment: colourOf,

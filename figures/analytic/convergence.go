@@ -22,12 +22,7 @@ func Convergence() lab.Study[ConvergenceParams, ConvergenceOut] {
 		Title: "Error against time for every solver",
 		Shows: "Points in the plane, squared cost. At large ε all solvers converge at once; as ε falls, the alternate updates of Sinkhorn's " +
 			"algorithm, by the kernel or in the log domain, crawl, and L-BFGS and Newton's method on the semi-dual hardly notice.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "n = 100, 3 values of ε, at most 0.2 s a solver",
-			lab.Quick: "n = 400, 3 values of ε, at most 2 s a solver",
-			lab.Full:  "n = 1000, 3 values of ε, at most 8 s a solver",
-			lab.Paper: "n = 4000, 3 values of ε, at most 120 s a solver",
-		},
+		Sizes:      kit.Sizes("n = %v, 3 values of ε, at most %v s a solver", kit.Per{100, 400, 1000, 4000}, kit.Per{0.2, 2, 8, 120}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 5, lab.Full: 40, lab.Paper: 2000},
 		Ours:       true,
 		Experiment: convergenceOf,
@@ -210,13 +205,10 @@ func drawConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) (lab.Exhibit
 		}
 		panels.Items = append(panels.Items, plot)
 	}
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("n = %d", p.N))}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("L1 error of both marginals over time, %d + %d points in the plane, float64, costs in memory. %s A line begins when the solver is done "+
-				"annealing; solvers stop at 1e-12 or after %g s.", p.N, p.N, onMachine(cell.Manifest), p.Limit),
-			Drawing: fig,
-		}},
+		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("n = %d", p.N)),
+			fmt.Sprintf("L1 error of both marginals over time, %d + %d points in the plane, float64, costs in memory. %s A line begins when the solver is done "+
+				"annealing; solvers stop at 1e-12 or after %g s.", p.N, p.N, onMachine(cell.Manifest), p.Limit)),
 		Tables: []lab.Table{convergenceTable(cell)},
 		Notes: []string{"Textbook scaling is a product with K = exp(−c/ε) and one with its transpose by gonum's assembly BLAS, and stops when its result is not a number. " +
 			"The over-relaxed one refuses problems in which K would underflow."},

@@ -26,12 +26,7 @@ func Flow() lab.Study[FlowParams, FlowOut] {
 		Title: "A generative flow by three transport losses",
 		Shows: "Points move down the gradient of a loss to data, two half-moons. The regularised loss shrinks them, the more the larger ε; the " +
 			"sharp loss has a bias of its own; the Sinkhorn divergence has neither. At small ε all three come close.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "60 points, 2 values of ε, 20 steps",
-			lab.Quick: "200 points, 2 values of ε, 40 steps",
-			lab.Full:  "300 points, 2 values of ε, 60 steps",
-			lab.Paper: "1000 points, 2 values of ε, 150 steps",
-		},
+		Sizes:      kit.Sizes("%v points, 2 values of ε, %v steps", kit.Per{60, 200, 300, 1000}, kit.Per{20, 40, 60, 150}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 12, lab.Paper: 1500},
 		Ours:       true,
 		Experiment: flowOf,

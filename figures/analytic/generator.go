@@ -24,12 +24,7 @@ func Generator() lab.Study[GeneratorParams, GeneratorOut] {
 		Title: "A generator trained by the sharp loss",
 		Shows: "The use of the loss that the paper begins with: a small network learns two half-moons from batches, by the analytic gradient of the sharp loss and by that of the " +
 			"regularised one. At large ε the regularised loss draws its samples together and the sharp one does not; at small ε both learn.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "batches of 40, 10 steps, 2 values of ε",
-			lab.Quick: "batches of 128, 500 steps, 2 values of ε, 2 seeds",
-			lab.Full:  "batches of 200, 2000 steps, 2 values of ε, 3 seeds",
-			lab.Paper: "batches of 500, 5000 steps, 2 values of ε, 5 seeds",
-		},
+		Sizes:      kit.Sizes("batches of %v, %v steps, 2 values of ε%v", kit.Per{40, 128, 200, 500}, kit.Per{10, 500, 2000, 5000}, kit.Per{"", ", 2 seeds", ", 3 seeds", ", 5 seeds"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 14, lab.Full: 300, lab.Paper: 10_000},
 		Ours:       true,
 		Experiment: generatorOf,

@@ -25,12 +25,7 @@ func GradientError() lab.Study[FamilyParams, GradientErrors] {
 			"a digit for each digit of the constant over ε; two clusters that move apart, so that hardly any mass crosses and its " +
 			"matrix D becomes singular, cost it the small entries of the gradient, and now and then all of them. The form without " +
 			"subtractions loses nothing.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "two clusters of 4 points, 5 distances, 5 shifts, 2 draws",
-			lab.Quick: "two clusters of 8 points, 9 distances, 6 shifts, 5 draws",
-			lab.Full:  "two clusters of 8 points, 11 distances, 6 shifts, 9 draws",
-			lab.Paper: "two clusters of 16 points, 15 distances, 11 shifts, 25 draws",
-		},
+		Sizes:      kit.Sizes("two clusters of %v points, %v distances, %v shifts, %v draws", kit.Per{4, 8, 8, 16}, kit.Per{5, 9, 11, 15}, kit.Per{5, 6, 6, 11}, kit.Per{2, 5, 9, 25}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 1.3, lab.Quick: 13, lab.Full: 30, lab.Paper: 1500},
 		Ours:       true,
 		Experiment: gradientFamily,
@@ -223,8 +218,8 @@ func drawGradientError(v lab.View[FamilyParams, GradientErrors]) (lab.Exhibit, e
 			"differentiated there by the paper's formula. All methods but the unrolled one start from the same plan, solved to a marginal error of 1e-14; in (b) from that of the true potentials, rounded, since a solver of float64 cannot see the offset of two clusters that hardly exchange mass.", bits),
 		lottery(v.Cells),
 	}
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("n = %d", 2*first.N))}
-	return lab.Exhibit{Pictures: []lab.Picture{{Caption: caption, Drawing: fig}}, Notes: notes}, nil
+	return lab.Exhibit{Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("n = %d", 2*first.N)),
+		caption), Notes: notes}, nil
 }
 
 // lottery tells how the paper's formula fares on the whole gradient where D is singular.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -18,12 +19,7 @@ func Plans() lab.Study[PrecisionParams, PrecisionOut] {
 		Title: "Transport plans at small ε",
 		Shows: "The same setting as analytic/precision, as pictures: kernel scaling returns nothing, or a plan that looks plausible and is " +
 			"wrong, and so does log-domain Sinkhorn that stops too early; the right plan is a thin monotone curve.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "60 × 50 atoms, 3 values of ε, 300 iterations",
-			lab.Quick: "200 × 160 atoms, 4 values of ε, 1000 iterations",
-			lab.Full:  "200 × 160 atoms, 4 values of ε, 1000 iterations",
-			lab.Paper: "1000 × 800 atoms, 4 values of ε, 1000 iterations",
-		},
+		Sizes:      kit.Sizes("%v × %v atoms, %v values of ε, %v iterations", kit.Per{60, 200, 200, 1000}, kit.Per{50, 160, 160, 800}, kit.Per{3, 4, 4, 4}, kit.Per{300, 1000, 1000, 1000}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 2, lab.Full: 2, lab.Paper: 30},
 		Ours:       true,
 		Experiment: precisionOf,
@@ -70,13 +66,10 @@ func drawPlans(v lab.View[PrecisionParams, PrecisionOut]) (lab.Exhibit, error) {
 			panels.Items = append(panels.Items, h)
 		}
 	}
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("%d × %d atoms", first.N, first.M))}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("Plans after at most %d iterations, sources (an exponential density) across, targets (a mixture of two normals) up; grey is not a number (NaN). "+
-				"Above each, the share of the mass that is in the wrong place, ½ Σ|T − T*|.", first.Iterations),
-			Drawing: fig,
-		}},
+		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d × %d atoms", first.N, first.M)),
+			fmt.Sprintf("Plans after at most %d iterations, sources (an exponential density) across, targets (a mixture of two normals) up; grey is not a number (NaN). "+
+				"Above each, the share of the mass that is in the wrong place, ½ Σ|T − T*|.", first.Iterations)),
 	}, nil
 }
 

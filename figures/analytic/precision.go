@@ -24,12 +24,7 @@ func Precision() lab.Study[PrecisionParams, PrecisionOut] {
 		Shows: "An exponential density against a mixture of two normals. As ε falls, kernel scaling underflows, first in float32 and " +
 			"then in float64, and its plan is wrong or not a number; log-domain Sinkhorn stays finite but has not converged after " +
 			"as many iterations; L-BFGS on the semi-dual is right throughout.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "60 × 50 atoms, 5 values of ε, 1000 iterations",
-			lab.Quick: "200 × 160 atoms, 13 values of ε, 1000 iterations",
-			lab.Full:  "200 × 160 atoms, 13 values of ε, 1000 iterations",
-			lab.Paper: "1000 × 800 atoms, 17 values of ε, 2000 iterations",
-		},
+		Sizes:      kit.Sizes("%v × %v atoms, %v values of ε, %v iterations", kit.Per{60, 200, 200, 1000}, kit.Per{50, 160, 160, 800}, kit.Per{5, 13, 13, 17}, kit.Per{1000, 1000, 1000, 2000}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 1.5, lab.Full: 1.5, lab.Paper: 100},
 		Ours:       true,
 		Experiment: precisionOf,
@@ -204,12 +199,9 @@ func drawPrecision(v lab.View[PrecisionParams, PrecisionOut]) (lab.Exhibit, erro
 		precisionPlot(cells, "error of the plan, Σ|T − T*|", func(e SolverError) float64 { return e.Plan }),
 		precisionPlot(cells, "relative error of the sharp loss", func(e SolverError) float64 { return e.Sharp }),
 	}}
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("%d × %d atoms", first.N, first.M))}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("Error after at most %d iterations, over ε, %d × %d atoms. Marks at the top: the result is not a number.", first.Iterations, first.N, first.M),
-			Drawing: fig,
-		}},
+		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d × %d atoms", first.N, first.M)),
+			fmt.Sprintf("Error after at most %d iterations, over ε, %d × %d atoms. Marks at the top: the result is not a number.", first.Iterations, first.N, first.M)),
 		Tables: []lab.Table{precisionTable(cells)},
 		Notes: []string{"The right plan T* is by Newton's method; its marginal error, in the table, bounds the error of each of its entries. " +
 			"A plan cannot be off by more than 2."},

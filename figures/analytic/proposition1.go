@@ -24,12 +24,7 @@ func Proposition1() lab.Study[RatesParams, RatesOut] {
 		Shows: "As λ = 1/ε grows, the regularised loss approaches W like 1/λ, with the entropy of the optimal plan as its constant, and " +
 			"the sharp loss exponentially. The exponent is not 1, as the proposition has it: it is the smallest reduced cost of the exact problem, " +
 			"which carries the unit of cost that λ lacks.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "3 problems of 5 × 6 atoms, 12 values of λ",
-			lab.Quick: "12 problems of 8 × 9 atoms, 29 values of λ",
-			lab.Full:  "40 problems of 8 × 9 atoms, 43 values of λ",
-			lab.Paper: "40 problems of 12 × 13 atoms, 43 values of λ",
-		},
+		Sizes:      kit.Sizes("%v problems of %v × %v atoms, %v values of λ", kit.Per{3, 12, 40, 40}, kit.Per{5, 8, 8, 12}, kit.Per{6, 9, 9, 13}, kit.Per{12, 29, 43, 43}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 1, lab.Full: 3, lab.Paper: 20},
 		Ours:       true,
 		Experiment: ratesOf,
@@ -171,13 +166,10 @@ func drawProposition1(v lab.View[RatesParams, RatesOut]) (lab.Exhibit, error) {
 	decay.X.Max = 80
 	panels := style.Panels{Items: []style.Drawer{size, decay}, Letters: true}
 	n := first.Params.N
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("%d × %d atoms", n, n+1))}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("%d random problems of %d × %d points of the unit square, λ in units of 1/δ. (a) Median and range over the problems. "+
-				"(b) The sharp loss alone, on a linear axis of λ.", len(cells), n, n+1),
-			Drawing: fig,
-		}},
+		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d × %d atoms", n, n+1)),
+			fmt.Sprintf("%d random problems of %d × %d points of the unit square, λ in units of 1/δ. (a) Median and range over the problems. "+
+				"(b) The sharp loss alone, on a linear axis of λ.", len(cells), n, n+1)),
 		Tables: []lab.Table{ratesTable(cells)},
 		Notes: []string{
 			"δ is the smallest reduced cost c − f − g of an arc that the exact plan does not use, from the network simplex' potentials, which are unique here. " +

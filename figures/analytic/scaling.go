@@ -23,12 +23,7 @@ func Scaling() lab.Study[ScalingParams, ScalingOut] {
 		Title: "Time to a fixed accuracy, over n and over ε",
 		Shows: "Every solver takes about n² a pass, and L-BFGS takes few passes; over ε, the passes of Sinkhorn's algorithm grow like 1/ε " +
 			"while those of L-BFGS and Newton's method hardly grow, until exact transport by the network simplex is as fast.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "n up to 128, 4 values of ε, at most 0.1 s a solver",
-			lab.Quick: "n up to 512, 7 values of ε at n = 256, at most 1 s a solver",
-			lab.Full:  "n up to 1024, 7 values of ε at n = 512, at most 4 s a solver",
-			lab.Paper: "n up to 4096, 10 values of ε at n = 2048, at most 60 s a solver",
-		},
+		Sizes:      kit.Sizes("n up to %v, %v values of ε%v, at most %v s a solver", kit.Per{128, 512, 1024, 4096}, kit.Per{4, 7, 7, 10}, kit.Per{"", " at n = 256", " at n = 512", " at n = 2048"}, kit.Per{.1, 1, 4, 60}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 5, lab.Full: 40, lab.Paper: 2000},
 		Ours:       true,
 		Experiment: scalingOf,
@@ -184,13 +179,10 @@ func drawScaling(v lab.View[ScalingParams, ScalingOut]) (lab.Exhibit, error) {
 	}
 	overN.Items = append(overN.Items, simplex)
 	panels := style.Panels{Items: []style.Drawer{overN, overEps}, Letters: true, ShareY: true}
-	fig := style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("n ≤ %d", slices.Max(p.Ns)))}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("Time to an L1 marginal error of %g, costs in memory, float64, points in the plane. %s Points are missing where a solver did not "+
-				"converge in %g s or refused.", p.Tol, onMachine(cell.Manifest), p.Limit),
-			Drawing: fig,
-		}},
+		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("n ≤ %d", slices.Max(p.Ns))),
+			fmt.Sprintf("Time to an L1 marginal error of %g, costs in memory, float64, points in the plane. %s Points are missing where a solver did not "+
+				"converge in %g s or refused.", p.Tol, onMachine(cell.Manifest), p.Limit)),
 		Tables: []lab.Table{scalingTable(cell.Value)},
 	}, nil
 }

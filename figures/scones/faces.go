@@ -282,7 +282,8 @@ func facesExhibit(v lab.View[FacesParams, FacesOut], c lab.Result[FacesParams, F
 		}
 		grid.Images, grid.RowLabels = append(grid.Images, style.Rows(y)...), append(grid.RowLabels, r.name)
 	}
-	return lab.Exhibit{Pictures: []lab.Picture{{Caption: caption, Drawing: style.Figure{Body: grid, Width: style.TwoColumns, Badge: v.Badge(p.badge(c.Value.Name), sample.Note(p.Data, "fashion-mnist"))}}}}, nil
+	return lab.Exhibit{Pictures: kit.Wide(grid, v.Badge(p.badge(c.Value.Name), sample.Note(p.Data, "fashion-mnist")),
+		caption)}, nil
 }
 
 func (p FacesParams) badge(name string) string {
@@ -347,10 +348,8 @@ func drawTab1(v lab.View[FacesParams, FacesOut]) (lab.Exhibit, error) {
 	}
 	c := v.Cells[0]
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("Here: Fréchet distances %s (training pictures of the target: %s). The paper: FID on CelebA.", features, number3(c.Value.Floor)),
-			Drawing: style.Figure{Body: picture, Width: style.TwoColumns, Badge: v.Badge(c.Params.badge(c.Value.Name), sample.Note(c.Params.Data, "fashion-mnist"))},
-		}},
+		Pictures: kit.Wide(picture, v.Badge(c.Params.badge(c.Value.Name), sample.Note(c.Params.Data, "fashion-mnist")),
+			fmt.Sprintf("Here: Fréchet distances %s (training pictures of the target: %s). The paper: FID on CelebA.", features, number3(c.Value.Floor))),
 		Tables: []lab.Table{all, c.Params.settings()},
 		Notes: []string{"Projections here come nearer to the target as λ falls, where the paper's go further away: between hundreds of atoms a plan at small λ has few targets for a source, and their mean is sharp; the paper's projections are networks that average over 80,000 pictures.",
 			"FID needs Inception's weights, which users bring (--inception); without them a LeNet trained here takes its place, whose distances are comparable within this table alone. The paper's rows of W₂ GAN (55.77, 32.617) and W₂ Gen (32.80, 20.57) are of other methods, which are not trained here.",

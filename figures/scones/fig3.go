@@ -143,11 +143,9 @@ func drawFig3(v lab.View[DigitsParams, DigitsOut]) (lab.Exhibit, error) {
 		net += fmt.Sprintf(", score network of width %d, %d steps", p.Width, p.ScoreFor)
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: "Test digits at 16 × 16, the same in each column. Chains of SCONES begin at the projection above them plus noise. “Exact” is " +
-				"the score of the noised training digits themselves. β = 1 is what the paper's code ran.",
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(net, sample.Note(p.Data, "mnist"))},
-		}},
+		Pictures: kit.Wide(panels, v.Badge(net, sample.Note(p.Data, "mnist")),
+			"Test digits at 16 × 16, the same in each column. Chains of SCONES begin at the projection above them plus noise. “Exact” is "+
+				"the score of the noised training digits themselves. β = 1 is what the paper's code ran."),
 		Tables: []lab.Table{table, p.settings()},
 		Notes: []string{"The paper shows this figure and gives no numbers for it.",
 			"Samples under the exact score lie nearer to training digits than test digits do: they are copies with little noise. The mixture draws digits of its own."},

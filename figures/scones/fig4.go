@@ -365,11 +365,9 @@ func drawFig4(v lab.View[RollParams, RollOut]) (lab.Exhibit, error) {
 		panels.Items = append(panels.Items, panel)
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("The plan from N(0, I) (dark grey) to the Swiss roll (light grey) at λ = %g. “Far” is farther than 1 from every target. Exact: potentials of discrete Sinkhorn (%d × %d), off their points by softmin, and the roll's own score. Networks: potentials, score and projection learnt from samples.",
-				p.Lambda, p.Atoms, p.Atoms),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("critics 3 × %d, %d sources × %d samples", n.Params.Width, n.Params.Problem.Sources, n.Params.Problem.Each))},
-		}},
+		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("critics 3 × %d, %d sources × %d samples", n.Params.Width, n.Params.Problem.Sources, n.Params.Problem.Each)),
+			fmt.Sprintf("The plan from N(0, I) (dark grey) to the Swiss roll (light grey) at λ = %g. “Far” is farther than 1 from every target. Exact: potentials of discrete Sinkhorn (%d × %d), off their points by softmin, and the roll's own score. Networks: potentials, score and projection learnt from samples.",
+				p.Lambda, p.Atoms, p.Atoms)),
 		Tables: []lab.Table{rollTable(p, c.Value, n.Value)},
 		Notes: []string{"Exact rows show the plan and the sampler alone; what networks add to that is their own error.",
 			fmt.Sprintf("Networks are trained in %.0f s, by the steps that were heard of. Their projection is %.2f from the discrete plan's, root mean square; that one's own spread is %.2f.", n.Value.Training, n.Value.OffBP, n.Value.Spread)},

@@ -7,6 +7,7 @@ import (
 
 	"coupling/data/synth"
 	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
@@ -23,12 +24,7 @@ func LogConcave() lab.Study[ConcaveParams, ConcaveOut] {
 		Shows: "The larger eigenvalue of λ∇² log h(y), h the factor exp(V(x,y)/λ) of the plan from a Gaussian to the Swiss roll, over the plane: never " +
 			"positive, and equal to that of −(4/λ) Cov(X|y), which is what the proof says. Where it is near zero the factor is flat in some direction " +
 			"and does not help a sampler that must cross between the turns; the smaller λ is, the more so.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "100 atoms, 15 × 15 points, λ = 2",
-			lab.Quick: "1000 atoms, 60 × 60 points, λ = 0.5, 2 and 8",
-			lab.Full:  "1500 atoms, 120 × 120 points, λ = 0.5, 2 and 8",
-			lab.Paper: "1500 atoms, 120 × 120 points, λ = 0.5, 2 and 8",
-		},
+		Sizes:      kit.Sizes("%v atoms, %[2]v × %[2]v points, λ = %[3]v", kit.Per{100, 1000, 1500, 1500}, kit.Per{15, 60, 120, 120}, kit.Per{2, "0.5, 2 and 8", "0.5, 2 and 8", "0.5, 2 and 8"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 4, lab.Full: 20, lab.Paper: 20},
 		Ours:       true,
 		Experiment: concaveOf,
@@ -173,10 +169,8 @@ func drawConcave(v lab.View[ConcaveParams, ConcaveOut]) (lab.Exhibit, error) {
 			X: style.Axis{Label: "y_{1}", Min: -half, Max: half}, Y: style.Axis{Label: "y_{2}", Min: -half, Max: half}, Square: true, NoGrid: true, Aspect: 1, Items: []plotter{heat}})
 	}
 	first := v.Cells[0].Params
-	return lab.Exhibit{Pictures: []lab.Picture{{
-		Caption: "Curvature of the factor exp(V(x,y)/λ) of the plan from N(0, I) to the Swiss roll, in its flattest direction. It does not depend on x. −2 is the curvature that the cost alone has.",
-		Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("%d atoms", first.Atoms))},
-	}}}, nil
+	return lab.Exhibit{Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d atoms", first.Atoms)),
+		"Curvature of the factor exp(V(x,y)/λ) of the plan from N(0, I) to the Swiss roll, in its flattest direction. It does not depend on x. −2 is the curvature that the cost alone has.")}, nil
 }
 
 func claimConcave(v lab.View[ConcaveParams, ConcaveOut]) (out []lab.Claim, err error) {

@@ -30,12 +30,7 @@ func Rate() lab.Study[RateParams, RateOut] {
 			"seen by one fixed function, E⟨x,y⟩, have errors of n^{−1/2} in every dimension. The distance W_{1} of the plans, which is what the appendix " +
 			"bounds by n^{−1/2}, has not: it is at least that of the sampled marginal from the true one, drawn here from below, and that is n^{−1/d}. " +
 			"The proof takes the Lipschitz function that depends on the sample for one that does not.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "n = 20 to 80, d = 2 and 8, 3 samples",
-			lab.Quick: "n = 50 to 800, d = 1, 2 and 8, 20 samples",
-			lab.Full:  "n = 50 to 1600, d = 1, 2 and 8, 20 samples",
-			lab.Paper: "n = 50 to 6400, d = 1, 2 and 8, 50 samples",
-		},
+		Sizes:      kit.Sizes("n = %v, d = %v, %v samples", kit.Per{"20 to 80", "50 to 800", "50 to 1600", "50 to 6400"}, kit.Per{"2 and 8", "1, 2 and 8", "1, 2 and 8", "1, 2 and 8"}, kit.Per{3, 20, 20, 50}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 12, lab.Full: 60, lab.Paper: 3000},
 		Ours:       true,
 		Experiment: rateOf,
@@ -235,11 +230,9 @@ func drawRate(v lab.View[RateParams, RateOut]) (lab.Exhibit, error) {
 		table.Rows = append(table.Rows, []string{fmt.Sprint(r.d), fmt.Sprintf("%.2f", slope(r.n, r.potential)), fmt.Sprintf("%.2f", slope(r.n, r.function)), fmt.Sprintf("%.2f", slope(r.n, r.marginal))})
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: "Plans between n samples each of N(0, I) and N(0, 2I) at λ = 3d, the mean cost, against the closed form. Right: half of W₁ between two samples of the source, " +
-				"on average at most the W₁ of one from the distribution, which is at most that of the plans.",
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("%d samples", v.Cells[0].Params.Runs))},
-		}},
+		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d samples", v.Cells[0].Params.Runs)),
+			"Plans between n samples each of N(0, I) and N(0, 2I) at λ = 3d, the mean cost, against the closed form. Right: half of W₁ between two samples of the source, "+
+				"on average at most the W₁ of one from the distribution, which is at most that of the plans."),
 		Tables: []lab.Table{table},
 	}, nil
 }

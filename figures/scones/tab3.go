@@ -19,10 +19,7 @@ func Tab3() lab.Study[DivergenceParams, DivergenceOut] {
 		Shows: "Each conjugate is compared with the supremum that defines it, found numerically, and each compatibility function with where that " +
 			"supremum is. The rows as the paper prints them are compared too: Jensen–Shannon has the derivative in the column of the conjugate, and " +
 			"Pearson's χ² lacks v ≥ 0.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "20 arguments of each conjugate", lab.Quick: "200 arguments of each conjugate",
-			lab.Full: "200 arguments of each conjugate", lab.Paper: "200 arguments of each conjugate",
-		},
+		Sizes:      kit.Sizes("%v arguments of each conjugate", kit.Per{20, 200, 200, 200}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: .1, lab.Full: .1, lab.Paper: .1},
 		Ours:       true, // no preset is smaller than the paper's, which checks nothing
 		Experiment: divergenceOf,

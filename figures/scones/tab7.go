@@ -252,13 +252,11 @@ func drawTab7(v lab.View[MomentsParams, MomentsOut]) (lab.Exhibit, error) {
 	}
 	sampled.Caption = fmt.Sprintf("In %s: error of the score ∇ψ relative to that of the plan's factor, and BW-UVP in percent, of the covariance of %d samples", where, p.Samples)
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("From N(m, S), the moments of MNIST's digits of %d × %d, to N(0, I), under KL at λ times the mean cost. The paper's λ are 1, ½ and ¼. Left: closed forms. Right: what Algorithm 1 learns in %s, by quadratic potentials and by networks, beside ψ = 0.", size.Side, size.Side, where),
-			Drawing: style.Figure{Body: style.Panels{Letters: true, Items: []style.Drawer{
-				style.Plot{X: style.Axis{Label: "λ", Log: true}, Y: style.Axis{Label: "BW-UVP", Unit: "%", Log: true}, Items: items, Aspect: .8},
-				style.Plot{X: style.Axis{Label: "λ", Log: true}, Y: style.Axis{Label: "error of the score ∇ψ", Log: true}, Items: bars, Aspect: .8},
-			}}, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("networks of 4 × %d in %s", p.Width, where), sample.Note(p.Data, "mnist"))},
-		}},
+		Pictures: kit.Wide(style.Panels{Letters: true, Items: []style.Drawer{
+			style.Plot{X: style.Axis{Label: "λ", Log: true}, Y: style.Axis{Label: "BW-UVP", Unit: "%", Log: true}, Items: items, Aspect: .8},
+			style.Plot{X: style.Axis{Label: "λ", Log: true}, Y: style.Axis{Label: "error of the score ∇ψ", Log: true}, Items: bars, Aspect: .8},
+		}}, v.Badge(fmt.Sprintf("networks of 4 × %d in %s", p.Width, where), sample.Note(p.Data, "mnist")),
+			fmt.Sprintf("From N(m, S), the moments of MNIST's digits of %d × %d, to N(0, I), under KL at λ times the mean cost. The paper's λ are 1, ½ and ¼. Left: closed forms. Right: what Algorithm 1 learns in %s, by quadratic potentials and by networks, beside ψ = 0.", size.Side, size.Side, where)),
 		Tables: []lab.Table{table, sampled},
 		Notes: []string{"MNIST's border pixels are always black: the source's covariance is singular, which neither the closed form nor the sampler minds.",
 			"Chains of networks begin at draws of the target and take a hundred steps of ε = 0.1, in place of the paper's thousand of 0.005. " +

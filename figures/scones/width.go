@@ -33,12 +33,7 @@ func Width() lab.Study[WidthParams, WidthOut] {
 			"says: the gap to the optimum, which is known with a certificate. Wide networks go down steadily and alike, as their tangent kernel is " +
 			"hardly trained; narrower ones that do train it may be faster, and the narrowest gets stuck. On the right the L^{1} distance of the pseudo-plan from the optimal plan " +
 			"against the bound √(2·gap/λ) along the same runs: below it where the mass is set to one first. As printed the theorem is false: potentials of twice the mass, which these runs do not meet, break it.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "8 + 8 points, widths 8 and 32, 200 steps",
-			lab.Quick: "20 + 20 points, widths 4 to 512, 3000 steps",
-			lab.Full:  "20 + 20 points, widths 4 to 1024, 10,000 steps",
-			lab.Paper: "20 + 20 points, widths 4 to 4096, 20,000 steps",
-		},
+		Sizes:      kit.Sizes("%[1]v + %[1]v points, widths %[2]v, %[3]v steps", kit.Per{8, 20, 20, 20}, kit.Per{"8 and 32", "4 to 512", "4 to 1024", "4 to 4096"}, kit.Per{200, 3000, "10,000", "20,000"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 15, lab.Full: 200, lab.Paper: 6000},
 		Ours:       true,
 		Experiment: widthOf,
@@ -168,10 +163,8 @@ func drawWidth(v lab.View[WidthParams, WidthOut]) (lab.Exhibit, error) {
 		style.Plot{X: style.Axis{Label: "√(2·gap/λ)", Log: true}, Y: style.Axis{Label: "|π̂ − π*|_{1}", Log: true}, Items: stable, Aspect: .9},
 	}}
 	p := v.Cells[0].Params
-	return lab.Exhibit{Pictures: []lab.Picture{{
-		Caption: fmt.Sprintf("KL at λ = %g between %d + %d points of the plane; two hidden layers with tanh, full batches, plain gradient steps at rate 2/width.", p.Lambda, p.Points, p.Points),
-		Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("%d steps", p.Steps))},
-	}}}, nil
+	return lab.Exhibit{Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d steps", p.Steps)),
+		fmt.Sprintf("KL at λ = %g between %d + %d points of the plane; two hidden layers with tanh, full batches, plain gradient steps at rate 2/width.", p.Lambda, p.Points, p.Points))}, nil
 }
 
 func claimWidth(v lab.View[WidthParams, WidthOut]) ([]lab.Claim, error) {

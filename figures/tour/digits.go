@@ -30,12 +30,7 @@ func Digits() lab.Study[PlanParams, PlanOut] {
 		Shows: "Two sets of handwritten digits, drawn at random and scaled to 16×16, coupled by entropic optimal transport " +
 			"at the mean squared difference of pixels. At small ε nearly every digit goes to one or two others, half of the mass to its own class; " +
 			"as ε grows the plan blurs into the independent coupling. Labels are used to sort and to count, never to couple.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "100 + 100 digits, 3 values of ε",
-			lab.Quick: "500 + 500 digits, 6 values of ε",
-			lab.Full:  "1000 + 1000 digits, 6 values of ε",
-			lab.Paper: "2000 + 2000 digits, 6 values of ε",
-		},
+		Sizes:      kit.Sizes("%[1]v + %[1]v digits, %[2]v values of ε", kit.Per{100, 500, 1000, 2000}, kit.Per{3, 6, 6, 6}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 12, lab.Paper: 50},
 		Ours:       true,
 		Experiment: digitsPlan,

@@ -3,6 +3,7 @@
 package kit
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -51,9 +52,9 @@ func Points[T any](list []T, at func(T) (x, y float64)) (xs, ys []float64) {
 	return xs, ys
 }
 
-// Each collects a number of each of a list.
-func Each[T any](list []T, of func(T) float64) []float64 {
-	out := make([]float64, len(list))
+// Each collects a value of each of a list.
+func Each[T, V any](list []T, of func(T) V) []V {
+	out := make([]V, len(list))
 	for i, v := range list {
 		out[i] = of(v)
 	}
@@ -72,4 +73,21 @@ func Count(n int) []int {
 		out[i] = i
 	}
 	return out
+}
+
+// Per is a value for each preset, from smoke to paper.
+type Per [4]any
+
+// Sizes says for each preset what is computed: format with a value of each row.
+func Sizes(format string, rows ...Per) map[lab.Preset]string {
+	out := map[lab.Preset]string{}
+	for i, p := range lab.Presets {
+		out[p] = fmt.Sprintf(format, Each(rows, func(r Per) any { return r[i] })...)
+	}
+	return out
+}
+
+// Wide is the only picture of a figure, as wide as a page.
+func Wide(body style.Drawer, badge, caption string) []lab.Picture {
+	return []lab.Picture{{Caption: caption, Drawing: style.Figure{Body: body, Width: style.TwoColumns, Badge: badge}}}
 }
