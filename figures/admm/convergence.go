@@ -142,20 +142,12 @@ func speedLine(cells []lab.Result[SpeedParams, SpeedOut], x func(SpeedParams, Sp
 }
 
 // panelCells returns the cells of the panels.
-func panelCells(v lab.View[SpeedParams, SpeedOut]) (size, density, eta []lab.Result[SpeedParams, SpeedOut], err error) {
-	d, err := byDensity.View(v.Source)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	e, err := byPenalty.View(v.Source)
-	return v.Cells, d.Cells, e.Cells, err
+func panelCells(v lab.View[SpeedParams, SpeedOut]) (size, density, eta []lab.Result[SpeedParams, SpeedOut]) {
+	return v.Cells, byDensity.View(v.Source).Cells, byPenalty.View(v.Source).Cells
 }
 
 func drawConvergence(v lab.View[SpeedParams, SpeedOut]) (lab.Exhibit, error) {
-	size, density, eta, err := panelCells(v)
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
+	size, density, eta := panelCells(v)
 	rounds := func(o SpeedOut) float64 { return float64(o.Rounds) }
 	edges := func(_ SpeedParams, o SpeedOut) float64 { return float64(o.Edges) }
 	panel := func(x string, y string, l style.Line) style.Plot {
@@ -184,10 +176,7 @@ func drawConvergence(v lab.View[SpeedParams, SpeedOut]) (lab.Exhibit, error) {
 }
 
 func claimConvergence(v lab.View[SpeedParams, SpeedOut]) ([]lab.Claim, error) {
-	size, density, eta, err := panelCells(v)
-	if err != nil {
-		return nil, err
-	}
+	size, density, eta := panelCells(v)
 	unconverged, short := 0.0, 0.0
 	for _, c := range slices.Concat(size, density, eta) {
 		if c.Value.Status != admm.Converged.String() {

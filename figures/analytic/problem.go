@@ -4,12 +4,17 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"slices"
+	"time"
 
+	"coupling/figures/internal/kit"
 	"coupling/lab"
 	"coupling/ot"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
 // exponential is the simple setting that solvers of entropic transport are tried on since regOT: an exponential density
@@ -63,4 +68,52 @@ func meanCost(c *mat.Dense, a, b []float64) float64 {
 // onMachine says in a caption where times come from.
 func onMachine(m lab.Manifest) string {
 	return fmt.Sprintf("Times were measured in one run on one thread (%s, %s) and hold on no other machine.", m.CPU, m.Go)
+}
+
+// Measured is what one run of a function took: the least of some runs, since all that disturbs it adds.
+type Measured struct {
+	Seconds float64 `json:"seconds"` // processor time of its thread, where the system counts it (Linux)
+	Bytes   float64 `json:"bytes"`   // allocated
+}
+
+// measure runs f, which starts no goroutine, a few times, as long as that takes less than the given seconds, and at least once.
+func measure(seconds float64, f func() error) (Measured, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var best Measured
+	begin := time.Now()
+	for k := 0; k < 5 && (k == 0 || time.Since(begin).Seconds() < seconds); k++ {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := kit.CPUSeconds()
+		if err := f(); err != nil {
+			return Measured{}, err
+		}
+		s := kit.CPUSeconds() - start
+		runtime.ReadMemStats(&after)
+		b := float64(after.TotalAlloc - before.TotalAlloc)
+		if k == 0 {
+			best = Measured{s, b}
+		}
+		best.Seconds, best.Bytes = min(best.Seconds, s), min(best.Bytes, b)
+	}
+	return best, nil
+}
+
+// spread returns the least, the median and the greatest of v. NaN, where a method failed, counts as the greatest.
+func spread(v []float64) (lo, mid, hi float64) {
+	s := slices.Clone(v)
+	for i, x := range s {
+		if math.IsNaN(x) {
+			s[i] = math.Inf(1)
+		}
+	}
+	slices.Sort(s)
+	return s[0], s[len(s)/2], s[len(s)-1]
+}
+
+// slope is the least-squares slope of y over x.
+func slope(x, y []float64) float64 {
+	_, b := stat.LinearRegression(x, y, nil, false)
+	return b
 }

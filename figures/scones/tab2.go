@@ -1,14 +1,27 @@
 package scones
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
+	"time"
 
+	"coupling/data/synth"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
+	"coupling/lab/device"
+	"coupling/lab/nn/arch"
+	"coupling/lab/nn/train"
+	"coupling/ot/gaussian"
+	"coupling/score"
+	"coupling/score/scones"
+	"coupling/score/scones/light"
+	"coupling/score/scones/neural"
 
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
 )
@@ -143,15 +156,14 @@ type table2 struct {
 	dims []int
 }
 
-func newTable2(v lab.View[GaussiansParams, GaussiansOut]) (table2, error) {
-	nets, err := networks.View(v.Source)
-	t := table2{View: v, nets: nets}
+func newTable2(v lab.View[GaussiansParams, GaussiansOut]) table2 {
+	t := table2{View: v, nets: networks.View(v.Source)}
 	for _, c := range v.Cells {
 		if !slices.Contains(t.dims, c.Params.D) {
 			t.dims = append(t.dims, c.Params.D)
 		}
 	}
-	return t, err
+	return t
 }
 
 // estimate is a mean over pairs that have the number, NaN if none has, and its standard error, NaN of fewer than two.
@@ -201,10 +213,7 @@ func (t table2) projected(d int) float64 {
 }
 
 func drawTab2(v lab.View[GaussiansParams, GaussiansOut]) (lab.Exhibit, error) {
-	t, err := newTable2(v)
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
+	t := newTable2(v)
 	panels := style.Panels{ShareY: true}
 	var tables []lab.Table
 	pairs := 0
@@ -288,10 +297,7 @@ var predicted = map[int]struct{ paper, floor, projection, independent float64 }{
 }
 
 func claimTab2(v lab.View[GaussiansParams, GaussiansOut]) (out []lab.Claim, err error) {
-	t, err := newTable2(v)
-	if err != nil {
-		return nil, err
-	}
+	t := newTable2(v)
 	for _, d := range t.dims {
 		out = append(out, t.claimLaws(d)...)
 		if d <= 16 {
@@ -368,3 +374,224 @@ func pickD(d int, two, sixteen, more float64) float64 {
 	}
 	return more
 }
+
+// GaussiansParams are one pair of Gaussians.
+type GaussiansParams struct {
+	D       int     `json:"d" min:"1" doc:"dimension"`
+	Pair    int     `json:"pair" min:"0" doc:"number of the draw of the two Gaussians"`
+	PerDim  float64 `json:"per_dim" min:">0" doc:"λ over the dimension"`
+	Samples int     `json:"samples" min:"2" doc:"that are drawn"`
+	Run     bool    `json:"run" doc:"runs Langevin dynamics; else its result is drawn from the law that it has, in closed form"`
+	Fit     int     `json:"fit" min:"0" doc:"steps by which potentials are fitted; 0: they are not"`
+}
+
+// GaussiansOut are BW-UVPs in percent of the covariance of (x, y), and seconds a sample. NaN: not computed.
+type GaussiansOut struct {
+	Floor       float64 `json:"floor"`       // samples of the exact plan
+	Independent float64 `json:"independent"` // y drawn from the target whatever x is
+	Barycentric float64 `json:"barycentric"` // y = E[y|x]
+	Paper       float64 `json:"paper"`       // exact potentials, ε = 0.01, 1000 steps
+	Law         float64 `json:"law"`         // samples of the law that those steps have
+	Better      float64 `json:"better"`      // exact potentials, ε = 0.1, 500 steps
+	Ascent      float64 `json:"ascent"`      // quadratic potentials by Algorithm 1, then as Better
+	AscentPlan  float64 `json:"ascent_plan"` // their plan itself, without sampling
+	Light       float64 `json:"light"`       // LightSB with one component
+	PaperTime   float64 `json:"paper_time"`
+	BetterTime  float64 `json:"better_time"`
+	LightTime   float64 `json:"light_time"`
+}
+
+var gaussiansOf = lab.Experiment[GaussiansParams, GaussiansOut]{Name: "scones/gaussians", Version: 1, Run: runGaussians}
+
+// settings of the two samplers, in the paper's halved convention.
+var (
+	paperLangevin  = score.Langevin{Step: .01, Steps: 1000, Convention: score.Halved}
+	betterLangevin = score.Langevin{Step: .1, Steps: 500, Convention: score.Halved}
+)
+
+// newProblem is a row of the table.
+func newProblem(c *lab.Cell, p GaussiansParams) (*pair, error) {
+	source, target, err := synth.GaussianPair(c.Rand(fmt.Sprintf("pair %d", p.Pair)), p.D)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := gaussian.Entropic{Eps: p.PerDim * float64(p.D)}.Solve(gaussian.Normal{Cov: source.Cov()}, gaussian.Normal{Cov: target.Cov()})
+	if err != nil {
+		return nil, err
+	}
+	x, err := source.Sample(c.Rand(fmt.Sprintf("sources %d", p.Pair)), p.Samples)
+	return &pair{c: c, plan: plan, x: x, source: source, target: target}, err
+}
+
+func runGaussians(ctx context.Context, c *lab.Cell, params GaussiansParams) (out GaussiansOut, err error) {
+	p, err := newProblem(c, params)
+	if err != nil {
+		return out, err
+	}
+	nan := math.NaN()
+	out = GaussiansOut{Paper: nan, Better: nan, Ascent: nan, AscentPlan: nan, Light: nan, PaperTime: nan, BetterTime: nan, LightTime: nan}
+	rng := c.Rand(fmt.Sprintf("noise %d", params.Pair))
+	mean := p.mean()
+	independent, err := p.target.Sample(rng, params.Samples)
+	if err != nil {
+		return out, err
+	}
+	for _, row := range []struct {
+		to *float64
+		y  *mat.Dense
+	}{
+		{&out.Independent, independent},
+		{&out.Barycentric, mean},
+		{&out.Floor, p.around(mean, rng, func(v float64) float64 { return v })},
+		{&out.Law, p.around(mean, rng, paperLaw)},
+	} {
+		if *row.to, err = p.uvp(row.y); err != nil {
+			return out, err
+		}
+	}
+	if params.Run {
+		if err := p.langevin(ctx, rng, mean, &out); err != nil {
+			return out, err
+		}
+	}
+	if params.Fit > 0 {
+		err = p.fit(ctx, params, &out)
+	}
+	return out, err
+}
+
+// paperLaw is what the paper's steps make of a variance.
+func paperLaw(v float64) float64 { return after(paperLangevin, v) }
+
+func (p *pair) langevin(ctx context.Context, rng *rand.Rand, mean *mat.Dense, out *GaussiansOut) error {
+	_, psi, err := scones.Potentials(p.plan)
+	if err != nil {
+		return err
+	}
+	if out.Paper, out.PaperTime, err = p.sample(ctx, "paper", psi, paperLangevin, mean, rng); err != nil {
+		return err
+	}
+	out.Better, out.BetterTime, err = p.sample(ctx, "longer", psi, betterLangevin, mean, rng)
+	return err
+}
+
+// fit fits potentials from samples: Algorithm 1 with quadratic potentials, and LightSB.
+func (p *pair) fit(ctx context.Context, of GaussiansParams, out *GaussiansOut) error {
+	rng := p.c.Rand(fmt.Sprintf("fit %d", of.Pair))
+	psi, err := p.quadratic(ctx, p.ascent(of.Fit, 500, p.progress(of.Fit)), rng)
+	if err != nil {
+		return err
+	}
+	r, err := psi.Regression(p.plan.Q, p.plan.Eps)
+	if err != nil {
+		return err
+	}
+	if out.AscentPlan, err = gaussian.UVP(r.Joint(p.plan.P.Cov), p.plan.Joint().Cov); err != nil {
+		return err
+	}
+	if out.Ascent, _, err = p.sample(ctx, "fitted", psi, betterLangevin, r.Mean(p.x), rng); err != nil {
+		return err
+	}
+	fitted, err := light.Fit{Lambda: p.plan.Eps, Batch: 500, Steps: of.Fit, Trace: p.progress(of.Fit)}.Run(ctx, rng, p.source.Sample, p.target.Sample)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	y := fitted.Sample(rng, p.x)
+	out.LightTime = time.Since(begin).Seconds() / float64(of.Samples)
+	out.Light, err = p.uvp(y)
+	return err
+}
+
+// NetworksParams are one pair of Gaussians with potentials that are networks.
+type NetworksParams struct {
+	Problem GaussiansParams `json:"problem"`
+	Width   int             `json:"width" min:"1" doc:"of three hidden layers"`
+	Steps   int             `json:"steps" min:"1" doc:"of the potentials"`
+	Batch   int             `json:"batch" min:"1" doc:"points of a step"`
+	Rate    float64         `json:"rate" min:">0" doc:"learning rate"`
+	Device  string          `json:"device" doc:"where networks run: cpu, cuda:0 or cuda:0,tf32"`
+}
+
+// NetworksOut are BW-UVPs in percent and seconds.
+type NetworksOut struct {
+	UVP        float64 `json:"uvp"`
+	Projection float64 `json:"projection"` // of a network that learns the barycentric projection of the trained potentials
+	Training   float64 `json:"training"`
+	Sample     float64 `json:"sample"`
+}
+
+// networksOf trains critics by Algorithm 1 and samples with the longer steps, from the projection of a network. A run that is killed goes on from its
+// checkpoint.
+var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
+	Name: "scones/gaussians-networks", Version: 2,
+	Run: func(ctx context.Context, c *lab.Cell, p NetworksParams) (out NetworksOut, err error) {
+		w, err := newProblem(c, p.Problem)
+		if err != nil {
+			return out, err
+		}
+		dev, err := c.Device(p.Device)
+		if err != nil {
+			return out, err
+		}
+		dir, err := c.Scratch()
+		if err != nil {
+			return out, err
+		}
+		begin := time.Now()
+		t := neural.Training{
+			Ascent: w.ascent(p.Steps, p.Batch, w.progress(p.Steps)),
+			Hidden: []int{p.Width, p.Width, p.Width}, Rate: p.Rate, Path: dir + "/potentials.ckpt", Every: every,
+		}
+		rng := c.Rand(fmt.Sprintf("networks %d", p.Problem.Pair))
+		nets, err := t.Run(ctx, rng, dev, p.Problem.D, w.source.Sample, w.target.Sample)
+		if err != nil {
+			return out, err
+		}
+		start, err := p.project(ctx, dev, w, nets, dir, rng)
+		if err != nil {
+			return out, err
+		}
+		out.Training = time.Since(begin).Seconds()
+		if out.Projection, err = w.uvp(start); err != nil {
+			return out, err
+		}
+		out.UVP, out.Sample, err = w.sample(ctx, "networks", nets.Psi, betterLangevin, start, c.Rand("chains"))
+		return out, err
+	},
+}
+
+// project learns where sources go on average, with as many steps as the potentials, and returns where those of w go.
+func (p NetworksParams) project(ctx context.Context, dev *device.Device, w *pair, nets neural.Potentials, dir string, rng *rand.Rand) (*mat.Dense, error) {
+	d := p.Problem.D
+	t := neural.Projection{
+		Coupling: scones.Coupling{Compatibility: w.compatibility(), Phi: nets.Phi, Psi: nets.Psi},
+		Steps:    p.Steps / 2, Batch: p.Batch, Rate: p.Rate, Path: dir + "/projection.ckpt", Every: every,
+		Schedule: train.Linear(p.Steps/2, 0), Trace: w.progress(p.Steps / 2),
+	}
+	m, err := t.Run(ctx, rng, dev, arch.MLP{Sizes: []int{d, p.Width, p.Width, d}}.Net(), w.source.Sample, w.target.Sample)
+	if err != nil {
+		return nil, err
+	}
+	return m.Apply(w.x)
+}
+
+// networks are trained on a pair at the paper's λ.
+var networks = lab.Part[NetworksParams, NetworksOut]{Experiment: networksOf, Grid: func(set lab.Setting) (out []NetworksParams) {
+	p := set.Preset
+	for _, g := range gaussiansGrid(set) {
+		if g.PerDim != 2 || g.D > lab.Pick(p, 2, 16, 64, 256) || g.Pair > 0 && p != lab.Paper {
+			continue
+		}
+		g.Run, g.Fit, g.Samples = false, 0, lab.Pick(p, 500, 3000, 10000, 10000)
+		wide := 96
+		if g.D > 16 {
+			wide = 256
+		}
+		out = append(out, NetworksParams{
+			Problem: g, Width: lab.Pick(p, 16, 64, wide, 4096), Steps: lab.Pick(p, 20, 2200, 4000, 5000), Batch: lab.Pick(p, 64, 256, 256, 500),
+			Rate: lab.Pick(p, 1e-3, 1e-3, 1e-3, 1e-6*float64(g.D)), Device: set.Device,
+		})
+	}
+	return out
+}}

@@ -222,12 +222,7 @@ type digitsCells struct {
 }
 
 func recallDigits(v lab.View[PlanParams, PlanOut]) (c digitsCells, err error) {
-	c.plans = v.Cells
-	drawn, err := digitsDrawn.View(v.Source)
-	if err != nil {
-		return c, err
-	}
-	c.sample = drawn.Cells[0]
+	c.plans, c.sample = v.Cells, digitsDrawn.View(v.Source).Cells[0]
 	if c.usps, err = artifact.Read(c.sample.Open, "usps.npy"); err != nil {
 		return c, err
 	}
