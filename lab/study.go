@@ -45,7 +45,7 @@ type Study[P, R any] struct {
 	// cells, so another grid gives another figure.
 	Grid func(Setting) []P
 	// Also lists cells of further experiments that the figure needs, such as trainings that several
-	// figures share. [Part.View] recalls them.
+	// figures share. [Part.View] returns them.
 	Also []Cells
 
 	Draw   func(View[P, R]) (Exhibit, error)
@@ -58,6 +58,7 @@ type Study[P, R any] struct {
 type Cells interface {
 	jobs(Setting) []Job
 	decoder() Decoder
+	load(Source) error
 }
 
 // A Part is an experiment with a grid: cells that studies share.
@@ -75,6 +76,7 @@ type Source struct {
 	store *Store
 	ours  bool
 	null  []Spoiler
+	parts map[string]any // recalled views by [Part.id]
 }
 
 // Badge returns the remark that a picture shows at a preset below the paper's: "quick: n = 500;
@@ -106,18 +108,30 @@ type View[P, R any] struct {
 	experiment Experiment[P, R]
 }
 
-// View recalls the cells of the part.
-func (p Part[P, R]) View(s Source) (View[P, R], error) {
+// load recalls the cells of the part for [Part.View].
+func (p Part[P, R]) load(s Source) error {
 	cells, err := RecallAll(s.store, p.Experiment, s.Seed, p.Grid(s.Setting))
 	if err != nil {
-		return View[P, R]{}, err
+		return err
 	}
 	for _, n := range s.null {
 		if spoil, ok := n.spoil.(func([]Result[P, R])); ok && n.experiment == p.Experiment.Name {
 			spoil(cells)
 		}
 	}
-	return View[P, R]{s, cells, p.Experiment}, nil
+	s.parts[p.id(s)] = View[P, R]{s, cells, p.Experiment}
+	return nil
+}
+
+func (p Part[P, R]) id(s Source) string { return fmt.Sprint(p.Experiment.Name, p.Grid(s.Setting)) }
+
+// View returns the cells of the part. It panics if the study does not list the part in Also.
+func (p Part[P, R]) View(s Source) View[P, R] {
+	v, ok := s.parts[p.id(s)]
+	if !ok {
+		panic(fmt.Sprintf("lab: the study does not list cells of %s in Also", p.Experiment.Name))
+	}
+	return v.(View[P, R])
 }
 
 // At returns the cell with parameters p. It panics if the grid has no such cell.
@@ -168,7 +182,13 @@ func (s Study[P, R]) Figure() Figure {
 	main := Part[P, R]{s.Experiment, s.Grid}
 	parts := append([]Cells{main}, s.Also...)
 	view := func(store *Store, set Setting, null []Spoiler) (View[P, R], error) {
-		return main.View(Source{set, store, s.Ours, null})
+		source := Source{set, store, s.Ours, null, map[string]any{}}
+		for _, p := range parts {
+			if err := p.load(source); err != nil {
+				return View[P, R]{}, err
+			}
+		}
+		return main.View(source), nil
 	}
 	claims := func(store *Store, set Setting, null []Spoiler) ([]Claim, error) {
 		v, err := view(store, set, null)
