@@ -1,6 +1,7 @@
 package notebooks
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -14,8 +15,23 @@ import (
 )
 
 func TestInStep(t *testing.T) {
-	if err := ipynb.InStep("."); err != nil {
-		t.Error(err)
+	files, err := ipynb.Generated(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not what its source says: go generate ./notebooks, or copy your changes into the .md", name)
+		}
+	}
+	have, err := filepath.Glob("*.ipynb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range have {
+		if files[name] == nil {
+			t.Errorf("%s has no source .md", name)
+		}
 	}
 }
 

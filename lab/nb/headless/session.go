@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"os"
 	"os/exec"
@@ -109,11 +111,11 @@ func (s *Session) launch(ctx context.Context, c kernel.Checkout, o Options, conn
 	if err := os.WriteFile(file, b, 0o600); err != nil {
 		return err
 	}
-	log, err := os.Create(filepath.Join(s.dir, "kernel.log"))
+	output, err := os.Create(filepath.Join(s.dir, "kernel.log"))
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer output.Close()
 	args := append([]string{"--kernel", file, "-raw_error"}, c.Arguments()...)
 	s.cmd = exec.CommandContext(ctx, c.GoNB(), args...)
 	s.cmd.Dir = o.Dir
@@ -121,7 +123,7 @@ func (s *Session) launch(ctx context.Context, c kernel.Checkout, o Options, conn
 		s.cmd.Dir = filepath.Join(c.Root, "notebooks")
 	}
 	s.cmd.Env = append(append(os.Environ(), c.Env()...), append([]string{"TMPDIR=" + s.dir}, o.Env...)...)
-	s.cmd.Stdout, s.cmd.Stderr = log, log
+	s.cmd.Stdout, s.cmd.Stderr = output, output
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) } // an interrupt would only end the cell
 	s.cmd.WaitDelay = 8 * time.Second
 	if err := s.cmd.Start(); err != nil {
@@ -143,11 +145,13 @@ func (s *Session) log() string {
 // connect dials the kernel, which needs a moment, and retries until the channel of publications
 // answers; messages published before that are lost.
 func (s *Session) connect(ctx context.Context, conn connection) error {
-	s.shell = zmq4.NewDealer(ctx, zmq4.WithID(zmq4.SocketIdentity(s.wire.session)))
-	s.control = zmq4.NewDealer(ctx, zmq4.WithID(zmq4.SocketIdentity(s.wire.session)))
-	s.iopub = zmq4.NewSub(ctx)
+	retry := []zmq4.Option{
+		zmq4.WithID(zmq4.SocketIdentity(s.wire.session)), zmq4.WithLogger(log.New(io.Discard, "", 0)),
+		zmq4.WithDialerRetry(20 * time.Millisecond), zmq4.WithDialerMaxRetries(1500),
+	}
+	s.shell, s.control, s.iopub = zmq4.NewDealer(ctx, retry...), zmq4.NewDealer(ctx, retry...), zmq4.NewSub(ctx, retry[1:]...)
 	for socket, port := range map[zmq4.Socket]int{s.shell: conn.Shell, s.control: conn.Control, s.iopub: conn.IOPub} {
-		if err := s.dial(ctx, socket, port); err != nil {
+		if err := socket.Dial(fmt.Sprintf("tcp://127.0.0.1:%d", port)); err != nil {
 			return err
 		}
 	}
@@ -169,26 +173,6 @@ func (s *Session) connect(ctx context.Context, conn connection) error {
 			return errors.New("it ended")
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		}
-	}
-}
-
-func (s *Session) dial(ctx context.Context, socket zmq4.Socket, port int) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	for {
-		// zmq4 logs and retries by itself; a plain connection shows first whether anything listens.
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			_ = conn.Close()
-			return socket.Dial(fmt.Sprintf("tcp://127.0.0.1:%d", port))
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-s.ended:
-			return errors.New("it ended")
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }

@@ -1,16 +1,14 @@
 package ipynb
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
-// generated returns what NAME.ipynb must be for each NAME.md of a folder.
-func generated(dir string) (map[string][]byte, error) {
+// Generated returns what NAME.ipynb must be for each NAME.md of a folder.
+func Generated(dir string) (map[string][]byte, error) {
 	sources, err := filepath.Glob(filepath.Join(dir, "*.md"))
 	if err != nil {
 		return nil, err
@@ -34,7 +32,7 @@ func generated(dir string) (map[string][]byte, error) {
 
 // Generate writes NAME.ipynb for each NAME.md in the folder dir.
 func Generate(dir string) error {
-	files, err := generated(dir)
+	files, err := Generated(dir)
 	if err != nil {
 		return err
 	}
@@ -44,27 +42,4 @@ func Generate(dir string) error {
 		}
 	}
 	return nil
-}
-
-// InStep returns an error that names each notebook of the folder that is not
-// what [Generate] would write, or has no source.
-func InStep(dir string) error {
-	files, err := generated(dir)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for name, want := range files {
-		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
-			errs = append(errs, fmt.Errorf("%s is not what its source says: go generate ./notebooks, or copy your changes into the .md", name))
-		}
-	}
-	have, err := filepath.Glob(filepath.Join(dir, "*.ipynb"))
-	errs = append(errs, err)
-	for _, name := range have {
-		if files[name] == nil {
-			errs = append(errs, fmt.Errorf("%s has no source .md", name))
-		}
-	}
-	return errors.Join(errs...)
 }

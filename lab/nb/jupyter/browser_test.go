@@ -358,6 +358,14 @@ func TestNothingHangs(t *testing.T) {
 	}
 }
 
+func (s *Server) get(ctx context.Context, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Base+path+"?token="+s.Token, nil)
+	if err != nil {
+		return nil, err
+	}
+	return http.DefaultClient.Do(req)
+}
+
 // export returns the notebook at path, relative to the checkout, as HTML, by the server's
 // own exporter: what the menu's "Download as" gives.
 func (s *Server) export(ctx context.Context, path string) (string, error) {

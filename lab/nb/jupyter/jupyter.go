@@ -172,13 +172,16 @@ func (s *Server) Wait() error {
 	return s.err
 }
 
+// ready waits until the server answers.
 func (s *Server) ready(ctx context.Context) error {
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); {
-		if status, err := s.status(ctx); err == nil {
-			if status == http.StatusOK {
-				return nil
+	client := http.Client{Timeout: 5 * time.Second}
+	for range 600 {
+		if resp, err := client.Get(s.Base + "/api/status?token=" + s.Token); err == nil {
+			_ = resp.Body.Close() // its status says all
+			if resp.StatusCode != http.StatusOK {
+				return fmt.Errorf("jupyter: %s is another server's: %s", s.Base, resp.Status)
 			}
-			return fmt.Errorf("jupyter: %s is another server's: status %d", s.Base, status)
+			return nil
 		}
 		select {
 		case <-s.ended:
@@ -189,26 +192,6 @@ func (s *Server) ready(ctx context.Context) error {
 		}
 	}
 	return fmt.Errorf("jupyter: no answer from %s within a minute", s.Base)
-}
-
-// status asks whether the server is up, with a short time-out.
-func (s *Server) status(ctx context.Context) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	resp, err := s.get(ctx, "/api/status")
-	if err != nil {
-		return 0, err
-	}
-	return resp.StatusCode, resp.Body.Close()
-}
-
-func (s *Server) get(ctx context.Context, path string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Base+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "token "+s.Token)
-	return http.DefaultClient.Do(req)
 }
 
 // host is how a server that listens on ip is reached from this machine.
