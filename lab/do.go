@@ -8,6 +8,8 @@ import (
 	"os"
 	"runtime/debug"
 	"time"
+
+	"coupling/lab/durable"
 )
 
 // A CellError names a cell that failed, with its parameters and the cause.
@@ -147,7 +149,7 @@ func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err er
 	watch(Event{Kind: Started})
 	done, cause := j.compute(ctx, lock, watch)
 	if cause == nil {
-		cause = s.write(paths.record, done) // with this file the cell exists
+		cause = done.store(lock.store) // with its file the cell exists
 	}
 	switch {
 	case cause == nil:
@@ -170,7 +172,8 @@ func (j Job) try(ctx context.Context, s *Store) (r Record, recalled bool, err er
 func (s *Store) fail(r Record, cause error, watch func(Event)) error {
 	watch(Event{Kind: Failed, Err: cause})
 	r.Value, r.Artifacts, r.Attempt, r.Error = nil, nil, "", cause.Error()
-	return errors.Join(cause, s.write(s.paths(r).failure, r))
+	write := func(b []byte) error { return durable.Write(s.paths(r).failure, b) }
+	return errors.Join(cause, r.store(write))
 }
 
 // compute runs the cell. It decodes the value from its stored form, so that a computed and a

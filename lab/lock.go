@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -24,7 +23,8 @@ import (
 type cellLock struct {
 	paths   cellPaths
 	attempt string
-	file    io.Closer // nil where the file system has no locks
+	file    *durable.Lock // nil where the file system has no locks
+	stored  bool          // the lock file has become the record
 }
 
 // tryLock takes the cell's lock. The error is [ErrBusy] if another process holds it.
@@ -45,10 +45,22 @@ func (p cellPaths) tryLock() (*cellLock, error) {
 	return l, nil
 }
 
+// store writes the record of the cell, whole or not at all: the lock file becomes the record.
+func (l *cellLock) store(record []byte) error {
+	if l.file == nil {
+		return durable.Write(l.paths.record, record)
+	}
+	err := l.file.Become(l.paths.record, record)
+	l.stored = err == nil
+	return err
+}
+
 // release removes the lock file and then unlocks; after unlocking, the file may belong to another
 // process.
 func (l *cellLock) release() {
-	_ = os.Remove(l.paths.lock)
+	if !l.stored {
+		_ = os.Remove(l.paths.lock)
+	}
 	if l.file != nil {
 		_ = l.file.Close()
 	}
@@ -56,7 +68,7 @@ func (l *cellLock) release() {
 
 // holder names the process that computes the cell, if the lock file can be read.
 func (p cellPaths) holder() string {
-	if b, err := os.ReadFile(p.lock); err == nil && len(b) > 0 {
+	if b, err := os.ReadFile(p.lock); err == nil && strings.HasPrefix(string(b), "process") {
 		return strings.TrimSpace(string(b))
 	}
 	return "another process"

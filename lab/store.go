@@ -128,13 +128,13 @@ func (s *Store) read(path string) (Record, error) {
 	return r, nil
 }
 
-// write stores r durably and atomically.
-func (s *Store) write(path string, r Record) error {
+// store hands the file that holds r to write, which stores it durably and atomically.
+func (r Record) store(write func([]byte) error) error {
 	b, err := r.encode()
 	if err != nil {
 		return fmt.Errorf("lab: cannot store %s %s: %w", r.Experiment, r.Key, err)
 	}
-	return durable.Write(path, b)
+	return write(b)
 }
 
 // Records yields every finished cell of the experiments whose names begin with

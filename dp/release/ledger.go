@@ -28,7 +28,7 @@ var ErrBusy = durable.ErrLocked
 // lists every release, at whatever point the process is killed. A listed release may be repeated at
 // no cost if it has the same mark; with another mark it would be another release, and is refused.
 type Ledger struct {
-	lock  io.Closer // of the file PATH.lock
+	lock  *durable.Lock // of the file PATH.lock
 	file  *os.File
 	marks [][32]byte
 }

@@ -23,7 +23,7 @@ var (
 // folder is OUT.state, locked.
 type folder struct {
 	out, dir string
-	lock     io.Closer // nil: not locked
+	lock     *durable.Lock // nil: not locked
 }
 
 // openState makes the folder of an unfinished data set or opens an existing one, and refuses an Out

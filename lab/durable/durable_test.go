@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/gofrs/flock"
 )
 
 // A file is the old one until the new one is whole; a failure leaves nothing beside it.
@@ -52,14 +50,36 @@ func TestTryLock(t *testing.T) {
 	if _, err := TryLock(path); !errors.Is(err, ErrLocked) {
 		t.Errorf("locked twice: %v", err)
 	}
-	if f := one.(*flock.Flock); isNamed(f, path+"x") || !isNamed(f, path) {
-		t.Error("the lock does not know its file")
-	}
 	if err := errors.Join(one.Close(), os.Remove(path)); err != nil {
 		t.Fatal(err)
 	}
 	two, err := TryLock(path)
 	if err := errors.Join(err, two.Close()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A lock file becomes the file that it guards, held until it is closed; another takes its place if it was removed.
+func TestBecome(t *testing.T) {
+	for _, removed := range []bool{false, true} {
+		dir := t.TempDir()
+		path, guarded := filepath.Join(dir, "lock"), filepath.Join(dir, "record")
+		l, err := TryLock(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if removed {
+			err = os.Remove(path)
+		}
+		if err := errors.Join(err, l.Become(guarded, []byte("whole"))); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(guarded); string(b) != "whole" || err != nil {
+			t.Errorf("%q, %v", b, err)
+		}
+		other, err := TryLock(path)
+		if err := errors.Join(err, l.Close(), other.Close()); err != nil {
+			t.Errorf("the lock file is another one now: %v", err)
+		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +32,7 @@ const lockTimeout = 2 * time.Second
 // back.
 type Ledger struct {
 	path  string
-	lock  io.Closer
+	lock  *durable.Lock
 	page  page
 	known map[string]bool
 	left  int // releases of the present kind that the budget pays for
