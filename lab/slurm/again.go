@@ -24,9 +24,6 @@ func (f *follower) again(ctx context.Context, dead []*line) (again []*line) {
 	}
 	for _, k := range order {
 		again = append(again, f.death(ctx, tasks[k])...)
-		if f.broken {
-			return nil
-		}
 	}
 	return again
 }
@@ -40,6 +37,9 @@ func (f *follower) death(ctx context.Context, left []*line) []*line {
 	if f.draining {
 		for _, l := range left {
 			delete(f.open, l.job.Record().Key) // given up in this run
+			if f.cause != nil {
+				f.yield(l.job, l.job.Record().CellError(f.cause))
+			}
 		}
 		return nil
 	}
@@ -56,7 +56,7 @@ func (f *follower) death(ctx context.Context, left []*line) []*line {
 	if !sub.progressed[task] {
 		head.tries++
 		hopeless := state == "OUT_OF_MEMORY" || state == failedByUsage
-		if hopeless || head.tries > f.retries() {
+		if hopeless || head.tries > f.Retries {
 			f.giveUp(ctx, head, &Error{state, head.tries, log, tail})
 			left = left[1:]
 		}

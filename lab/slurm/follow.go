@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"slices"
 	"time"
 
@@ -16,8 +15,9 @@ type follower struct {
 	Executor
 	store    *lab.Store
 	yield    func(lab.Job, error) bool
-	broken   bool // the loop over Run ended early
-	draining bool
+	broken   bool  // the loop over Run ended early
+	draining bool  // nothing is submitted any more
+	cause    error // of draining, if ctx ended
 	order    []*line
 	open     map[lab.Key]*line // neither finished nor given up
 	subs     []*submission
@@ -158,35 +158,47 @@ func (f *follower) submit(ctx context.Context, lines []*line) error {
 
 // follow polls store and queue until every line has finished or is given up.
 func (f *follower) follow(ctx context.Context) error {
-	drain := f.Drain
+	drain, end := f.Drain, ctx.Done()
+	live, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
 	for {
-		if f.broken || ctx.Err() != nil {
-			return f.stop(ctx)
-		}
-		again := f.look(ctx)
-		if err := f.submit(ctx, again); err != nil {
+		again := f.look(live)
+		if err := f.submit(live, again); err != nil {
 			for _, l := range again { // the others go on
-				f.giveUp(ctx, l, err)
+				f.giveUp(live, l, err)
 			}
 		}
-		if len(f.open) == 0 && !f.broken {
+		if len(f.open) == 0 {
 			f.tidy()
 			return nil
 		}
 		select {
-		case <-ctx.Done():
+		case <-end:
+			end, f.cause = nil, context.Cause(ctx)
+			if errors.Is(f.cause, ErrLeave) {
+				f.say("leaving; the same command follows the array again")
+				return f.cause
+			}
+			f.cancel(live, false)
+			limit := time.AfterFunc(2*time.Minute, giveUp) // KillWait is 30 s
+			defer limit.Stop()
 		case <-drain:
 			drain = nil
-			if ctx.Err() != nil {
-				continue
-			}
-			f.draining = true
-			for _, sub := range f.subs {
-				if err := sub.cancel(ctx, true); err != nil {
-					f.say("%v", err)
-				}
-			}
+			f.cancel(live, true)
+		case <-live.Done():
+			return f.cause
 		case <-time.After(f.poll()):
+		}
+	}
+}
+
+// cancel ends the submitted tasks, or those that have not begun; no others follow.
+func (f *follower) cancel(ctx context.Context, pendingOnly bool) {
+	f.draining = true
+	f.Poll = min(f.poll(), time.Second)
+	for _, sub := range f.subs {
+		if err := sub.cancel(ctx, pendingOnly); err != nil {
+			f.say("%v", err)
 		}
 	}
 }
@@ -203,8 +215,6 @@ func (f *follower) look(ctx context.Context) []*line {
 	var dead []*line
 	for _, l := range f.order {
 		switch p := landed[l.job.Record().Key]; {
-		case f.broken:
-			return nil
 		case p.Stored && f.land(ctx, l):
 		case p.Failed && f.fail(ctx, l):
 		case qerr != nil:
@@ -304,46 +314,6 @@ func (f *follower) tell(q map[string]tasks) {
 		running, pending = running+r, pending+p
 	}
 	f.say("%d tasks run, %d wait, %d cells to come", running, pending, len(f.open))
-}
-
-// stop cancels the submitted arrays, unless they are to be left running.
-func (f *follower) stop(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, ErrLeave) {
-		f.say("leaving; the same command follows the array again")
-		return cause
-	}
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute) // KillWait is 30 s
-	defer cancel()
-	for _, sub := range f.subs {
-		if err := sub.cancel(limit, false); err != nil {
-			f.say("%v", err)
-		}
-	}
-	for limit.Err() == nil && f.anyLive(limit) {
-		time.Sleep(min(f.poll(), time.Second))
-	}
-	if landed, err := f.store.Statuses(f.ids()); err == nil { // cells that finished in time
-		for _, l := range f.order {
-			if key := l.job.Record().Key; f.open[key] != nil && landed[key].Stored && !f.broken {
-				f.land(ctx, l)
-			}
-		}
-	}
-	return cause
-}
-
-func (f *follower) anyLive(ctx context.Context) bool {
-	q, err := queue(ctx)
-	if err != nil {
-		return !errors.Is(err, exec.ErrNotFound)
-	}
-	for _, sub := range f.subs {
-		if q[sub.name].anyLive() {
-			return true
-		}
-	}
-	return false
 }
 
 // refuse yields err for every line that is open.

@@ -3,7 +3,6 @@ package slurm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"coupling/lab"
-	"coupling/lab/durable"
 )
 
 func TestSweepLands(t *testing.T) {
@@ -142,31 +140,6 @@ func TestFailedCellIsNotPickedUp(t *testing.T) {
 	}
 	if c.arrays() != 2 {
 		t.Errorf("%d arrays, want one a run", c.arrays())
-	}
-}
-
-// Old folders are removed if they are this user's, whose arrays the queue told.
-func TestFoldersOfOthersStay(t *testing.T) {
-	c := newCluster(t)
-	age := time.Now().Add(-2 * keep)
-	var dirs []string
-	for _, text := range []string{fmt.Sprintf(`{"tasks":1,"uid":%d}`, os.Getuid()), fmt.Sprintf(`{"tasks":1,"uid":%d}`, os.Getuid()+1), `{"tasks":1}`} {
-		dir := filepath.Join(root(c.store), namePrefix+string(rune('a'+len(dirs))))
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(durable.Write(filepath.Join(dir, arrayFile), []byte(text)), os.Chtimes(dir, age, age)); err != nil {
-			t.Fatal(err)
-		}
-		dirs = append(dirs, dir)
-	}
-	if err := earlier(c.store, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	for i, dir := range dirs {
-		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) != (i == 0) {
-			t.Errorf("folder %d: %v", i, err)
-		}
 	}
 }
 

@@ -153,7 +153,7 @@ func realExecutor(store, journal string, log func(string)) Executor {
 	}
 	return Executor{
 		Command: []string{exe, store, "job"}, Env: []string{"SLURM_TEST_WORKER=1", "SLURM_TEST_JOURNAL=" + journal},
-		Poll: 200 * time.Millisecond, ArrayLimit: 8, Time: "5", Log: log,
+		Poll: 200 * time.Millisecond, Request: Request{ArrayLimit: 8, Time: "5", Retries: 3}, Log: log,
 	}
 }
 

@@ -44,31 +44,31 @@ import (
 // arrays; any other cause cancels them.
 var ErrLeave = errors.New("slurm: the client leaves, its arrays go on")
 
+// Request is what tasks ask of the cluster; the tags are those of a command line's flags.
+type Request struct {
+	Partition  string   `help:"Slurm partition." placeholder:"NAME"`
+	Time       string   `help:"Limit of a task: 30 (minutes), 2:00:00, 1-12 (days-hours)." placeholder:"T"`
+	Mem        string   `help:"Memory of a task: 4G." placeholder:"SIZE"`
+	CPUs       int      `name:"cpus" help:"Cores of a task." placeholder:"N"`
+	GPUs       int      `name:"gpus" help:"GPUs of a task." placeholder:"N"`
+	ArrayLimit int      `help:"Tasks at a time." placeholder:"N"`
+	Tasks      int      `help:"Largest number of tasks, which share the cells; default one for each cell, up to the cluster's limit." placeholder:"N"`
+	Modules    []string `help:"Environment modules that a task loads." placeholder:"NAME,…"`
+	Retries    int      `default:"3" help:"How often a cell whose task died is tried again."`
+	Detach     bool     `help:"Submit, and do not wait."`
+}
+
 // Executor implements [lab.Executor] by job arrays.
 type Executor struct {
 	// Command runs a line of a job file; FILE INDEX --stride N are appended. The program and its
 	// paths must be the same on every node.
 	Command []string
-
-	Partition  string
-	Time       string // limit of a task, as sbatch --time reads it: "30", "2:00:00", "1-12"
-	Mem        string // of a task: "4G"
-	CPUs       int    // of a task; 0: Slurm's default
-	GPUs       int    // of a task
-	ArrayLimit int    // tasks at a time; 0: no limit
-	Tasks      int    // the largest number of tasks, which share the cells; 0: one for each cell, up to Slurm's MaxArraySize
-	Modules    []string
-	Env        []string // NAME=VALUE, exported to the tasks
-
-	// Retries is how often a cell in which a task died is submitted again; 0 means 3, negative
-	// never.
-	Retries int
+	Env     []string // NAME=VALUE, exported to the tasks
+	Request
 	// Poll is the time between two polls; 0 means 5 s.
 	Poll time.Duration
 	// Drain, once closed, cancels the tasks that have not begun.
 	Drain <-chan struct{}
-	// Detach returns after submitting and yields only the cells already stored.
-	Detach bool
 	// Log is called with a sentence for each action; may be nil.
 	Log func(string)
 }
@@ -103,9 +103,13 @@ var hints = map[string]string{
 // when no task of these jobs is left in the queue. The end of ctx cancels them, but see [ErrLeave].
 func (e Executor) Run(ctx context.Context, s *lab.Store, jobs []lab.Job) iter.Seq2[lab.Job, error] {
 	return func(yield func(lab.Job, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
 		f := &follower{Executor: e, store: s, open: map[lab.Key]*line{}}
 		f.yield = func(j lab.Job, err error) bool {
-			f.broken = f.broken || !yield(j, err)
+			if f.broken = f.broken || !yield(j, err); f.broken {
+				cancel()
+			}
 			return !f.broken
 		}
 		if err := f.run(ctx, jobs); err != nil && !f.broken {
@@ -129,16 +133,12 @@ func (e Executor) check() error {
 			return fmt.Errorf("slurm: module %q: want one name", m)
 		}
 	}
-	for name, n := range map[string]int{"cpus": e.CPUs, "gpus": e.GPUs, "array limit": e.ArrayLimit, "tasks": e.Tasks} {
+	for name, n := range map[string]int{"cpus": e.CPUs, "gpus": e.GPUs, "array limit": e.ArrayLimit, "tasks": e.Tasks, "retries": e.Retries} {
 		if n < 0 {
 			return fmt.Errorf("slurm: %s %d: must be 0 or more", name, n)
 		}
 	}
 	return nil
-}
-
-func (e Executor) retries() int {
-	return max(cmp.Or(e.Retries, 3), 0)
 }
 
 func (e Executor) poll() time.Duration { return cmp.Or(max(e.Poll, 0), 5*time.Second) }

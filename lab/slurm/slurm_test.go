@@ -268,7 +268,7 @@ func (c *cluster) publish() {
 }
 
 func (c *cluster) executor() Executor {
-	return Executor{Command: []string{"/bin/worker"}, Poll: 10 * time.Millisecond, Log: func(s string) { c.t.Log(s) }}
+	return Executor{Command: []string{"/bin/worker"}, Request: Request{Retries: 3}, Poll: 10 * time.Millisecond, Log: func(s string) { c.t.Log(s) }}
 }
 
 // outcome runs the executor and returns how many jobs landed, and the errors.

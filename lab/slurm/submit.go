@@ -3,15 +3,15 @@ package slurm
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 
 	"coupling/lab"
 	"coupling/lab/durable"
@@ -21,11 +21,11 @@ import (
 // A submission is one array:
 //
 //	STORE/slurm/NAME/lines.jsonl  the job file
-//	STORE/slurm/NAME/array.json   how many tasks share it, and whose it is
 //	STORE/slurm/NAME/batch.sh     what sbatch was given
 //	STORE/slurm/NAME/log/N.log    what task N printed
 //
-// NAME is also the job's name in the queue, by which a later client finds it.
+// NAME ends in the number of tasks that share the lines. It is also the job's name in the queue, by
+// which a later client finds it.
 type submission struct {
 	name, dir string
 	tasks     int
@@ -47,28 +47,26 @@ func (sub *submission) progress(task int) {
 const (
 	namePrefix = "coupling-"
 	linesFile  = "lines.jsonl"
-	arrayFile  = "array.json"
-	keep       = 7 * 24 * time.Hour // for the logs of arrays that nobody follows
 )
 
 func root(s *lab.Store) string { return filepath.Join(s.Dir, "slurm") }
 
 // write makes the submission's folder for jobs.
 func (e Executor) write(s *lab.Store, jobs []lab.Job, most int) (*submission, error) {
-	name := namePrefix + strings.ToLower(rand.Text()[:12])
-	sub := &submission{name: name, dir: filepath.Join(root(s), name), tasks: min(len(jobs), most)}
+	tasks := min(len(jobs), most)
+	if e.Tasks > 0 {
+		tasks = min(tasks, e.Tasks)
+	}
+	name := fmt.Sprintf("%s%s-%d", namePrefix, strings.ToLower(rand.Text()[:12]), tasks)
+	sub := &submission{name: name, dir: filepath.Join(root(s), name), tasks: tasks}
 	if strings.ContainsAny(sub.dir, "\"\\\n") {
 		return nil, fmt.Errorf("slurm: store %q: quotes, backslashes and line ends have no place in an sbatch script", s.Dir)
-	}
-	if e.Tasks > 0 {
-		sub.tasks = min(sub.tasks, e.Tasks)
 	}
 	if err := os.MkdirAll(filepath.Join(sub.dir, "log"), 0o777); err != nil {
 		return nil, fmt.Errorf("slurm: %w", err)
 	}
 	err := errors.Join(
 		jobfile.Write(filepath.Join(sub.dir, linesFile), jobs),
-		durable.Write(filepath.Join(sub.dir, arrayFile), fmt.Appendf(nil, "{\"tasks\":%d,\"uid\":%d}\n", sub.tasks, os.Getuid())),
 		durable.Write(filepath.Join(sub.dir, "batch.sh"), []byte(e.script(sub))),
 	)
 	if err != nil {
@@ -146,30 +144,18 @@ func (sub *submission) cancel(ctx context.Context, pendingOnly bool) error {
 	return err
 }
 
-// earlier lists the submissions in the store that have tasks in the queue, with
-// their lines, and removes those that nobody has followed for long.
+// earlier calls found with the submissions of this store that have tasks in the queue, and their lines.
 func earlier(s *lab.Store, q map[string]tasks, found func(*submission, []lab.Record)) error {
-	entries, err := os.ReadDir(root(s))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("slurm: %w", err)
-	}
-	for _, d := range entries {
-		sub := &submission{name: d.Name(), dir: filepath.Join(root(s), d.Name())}
-		if !strings.HasPrefix(sub.name, namePrefix) {
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		sub := &submission{name: name, dir: filepath.Join(root(s), name), ids: q[name].ids}
+		_, err := fmt.Sscan(name[strings.LastIndexByte(name, '-')+1:], &sub.tasks)
+		if err != nil || sub.tasks < 1 || !q[name].anyLive() {
 			continue
 		}
-		t := q[sub.name]
-		if !t.anyLive() {
-			if fi, err := d.Info(); err == nil && time.Since(fi.ModTime()) > keep && sub.own() {
-				_ = os.RemoveAll(sub.dir) // no longer needed
-			}
-			continue
-		}
-		sub.ids = t.ids
 		lines, err := sub.read()
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // of another store
+			continue
+		} else if err != nil {
 			return err
 		}
 		found(sub, lines)
@@ -177,36 +163,7 @@ func earlier(s *lab.Store, q map[string]tasks, found func(*submission, []lab.Rec
 	return nil
 }
 
-// array is the content of array.json.
-type array struct {
-	Tasks int  `json:"tasks"`
-	UID   *int `json:"uid"`
-}
-
-func (sub *submission) array() (a array, err error) {
-	b, err := os.ReadFile(filepath.Join(sub.dir, arrayFile))
-	if err != nil {
-		return a, fmt.Errorf("slurm: %w", err)
-	}
-	if err := json.Unmarshal(b, &a); err != nil || a.Tasks < 1 {
-		return a, fmt.Errorf("slurm: %s in %s: %d tasks: %w", arrayFile, sub.dir, a.Tasks, errors.Join(err, lab.ErrCorrupt))
-	}
-	return a, nil
-}
-
-// own reports whether this user submitted it: the queue was asked for this user's arrays only, and
-// those of others may be running.
-func (sub *submission) own() bool {
-	a, err := sub.array()
-	return err == nil && a.UID != nil && *a.UID == os.Getuid()
-}
-
 func (sub *submission) read() ([]lab.Record, error) {
-	a, err := sub.array()
-	if err != nil {
-		return nil, err
-	}
-	sub.tasks = a.Tasks
 	return jobfile.Read(filepath.Join(sub.dir, linesFile))
 }
 

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"coupling/dp"
@@ -111,10 +113,8 @@ func costs(specs []admm.Spec, rules admm.ADMM) ([]account.Account, error) {
 			return nil, err
 		}
 		out = append(out, c)
-		for i := len(out) - 1; i > 0 && out[i].Best().Epsilon < out[i-1].Best().Epsilon; i-- {
-			out[i], out[i-1] = out[i-1], out[i]
-		}
 	}
+	slices.SortStableFunc(out, func(a, b account.Account) int { return cmp.Compare(a.Best().Epsilon, b.Best().Epsilon) })
 	return out, nil
 }
 

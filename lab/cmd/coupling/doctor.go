@@ -37,7 +37,9 @@ type doctorCmd struct {
 
 // Run looks at this machine and leaves nothing behind.
 func (c doctorCmd) Run(a *app) error {
-	checks := []check{checkGo(), checkGit(), checkCPU(), checkGPU(), checkInception(), checkStore(a)}
+	git := checkProgram("git", "not on PATH: manifests will not know the commit", "sudo apt-get install git", "git")
+	cores := check{Part: "cpu", State: good, Found: fmt.Sprintf("%s, %d cores", cpu.Describe(), runtime.NumCPU())}
+	checks := []check{checkGo(), git, cores, checkGPU(), checkInception(), checkStore(a)}
 	checks = append(checks, checkData()...)
 	checks = append(checks, checkNotebooks(a.run.ctx)...)
 	if c.JSON {
@@ -80,17 +82,14 @@ func checkGo() check {
 	return c
 }
 
-func checkGit() check {
-	if _, err := exec.LookPath("git"); err != nil {
-		return check{"git", absent, "not on PATH: manifests will not know the commit", "sudo apt-get install git"}
+// checkProgram looks for a program by its names or paths; missing says what it means that there is none.
+func checkProgram(part, missing, remedy string, names ...string) check {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return check{Part: part, State: good, Found: path}
+		}
 	}
-	return check{Part: "git", State: good, Found: "on PATH"}
-}
-
-func checkCPU() check {
-	c := check{Part: "cpu", State: good, Found: cpu.Describe()}
-	c.Found = fmt.Sprintf("%s, %d cores", c.Found, runtime.NumCPU())
-	return c
+	return check{part, absent, missing, remedy}
 }
 
 // checkGPU opens the first GPU.
@@ -128,10 +127,10 @@ func checkInception() check {
 
 func checkStore(a *app) check {
 	s, err := a.store()
-	if err != nil {
-		return check{"store", broken, err.Error(), "set COUPLING_STORE or --store to a folder that can be written"}
+	if err == nil {
+		err = s.Writable()
 	}
-	if err := s.Writable(); err != nil {
+	if err != nil {
 		return check{"store", broken, err.Error(), "set COUPLING_STORE or --store to a folder that can be written"}
 	}
 	if _, err := os.Stat(s.Dir); errors.Is(err, fs.ErrNotExist) {

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"debug/buildinfo"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -23,7 +21,10 @@ func checkNotebooks(ctx context.Context) []check {
 	if err != nil {
 		return append(out, check{"gonb", absent, err.Error(), "run it inside a checkout of Coupling"})
 	}
-	return append(out, checkKernel(c), checkTool(c, "goimports"), checkChromium())
+	return append(out, checkKernel(c),
+		checkProgram("goimports", "not in "+c.Bin()+": the kernel needs it", "bin/coupling notebook install", filepath.Join(c.Bin(), "goimports")),
+		checkProgram("chromium", "not on PATH: make test-notebooks skips the test in a browser", // a reader may use any
+			"sudo apt-get install -y --no-install-recommends chromium", "chromium", "chromium-browser", "google-chrome"))
 }
 
 func checkJupyter(ctx context.Context) check {
@@ -54,22 +55,4 @@ func checkKernel(c kernel.Checkout) check {
 		}
 	}
 	return check{Part: "gonb", State: good, Found: version + filepath.Dir(c.Spec())}
-}
-
-func checkTool(c kernel.Checkout, name string) check {
-	path := filepath.Join(c.Bin(), name)
-	if _, err := os.Stat(path); err != nil {
-		return check{name, absent, "not in " + c.Bin() + ": the kernel needs it", "bin/coupling notebook install"}
-	}
-	return check{Part: name, State: good, Found: path}
-}
-
-// checkChromium looks for the browser of the tests; a reader may use any.
-func checkChromium() check {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return check{Part: "chromium", State: good, Found: path}
-		}
-	}
-	return check{"chromium", absent, "not on PATH: make test-notebooks skips the test in a browser", "sudo apt-get install -y --no-install-recommends chromium"}
 }

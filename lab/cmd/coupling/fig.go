@@ -31,20 +31,13 @@ type figFlags struct {
 	Workers   int      `default:"0" help:"Cells at a time; 0: one for each core."`
 	Seed      uint64   `default:"1" help:"Seed of all random streams."`
 	Out       string   `default:"out" help:"Folder to write to." placeholder:"DIR"`
-	Format    []string `default:"png" help:"Formats of pictures: png, svg, pdf."`
+	Format    []string `default:"png" enum:"png,svg,pdf" help:"Formats of pictures: png, svg, pdf."`
 	Check     bool     `help:"Exit with code 4 if a claim differs."`
 	DryRun    bool     `help:"Only print what would be computed, and about how long that takes."`
 }
 
 func (f *figFlags) setting() (lab.Setting, error) {
 	f.Format = slices.Compact(slices.Sorted(slices.Values(f.Format)))
-	for _, format := range f.Format {
-		switch format {
-		case "png", "svg", "pdf":
-		default:
-			return lab.Setting{}, usage(fmt.Errorf("--format %q: want png, svg or pdf", format))
-		}
-	}
 	if f.Workers < 0 {
 		return lab.Setting{}, usage(fmt.Errorf("--workers %d: must be 0 or more", f.Workers))
 	}

@@ -32,10 +32,7 @@ type newCmd struct {
 }
 
 // Help shows the way.
-func (newCmd) Help() string {
-	return `Writes a Go module beside Coupling: an experiment with a test, a sweep, a figure with a claim, and a notebook. It is the user's own
-and needs no network once Go has the modules.`
-}
+func (newCmd) Help() string { return help("new") }
 
 // Run writes the project.
 func (c newCmd) Run(a *app) error {

@@ -35,10 +35,7 @@ type notebookInstallCmd struct {
 }
 
 // Help says what is written.
-func (notebookInstallCmd) Help() string {
-	return `Builds the kernel in the checkout and writes kernels/gonb/kernel.json into Jupyter's data folder. A kernel.json that is not
-Coupling's is left alone. coupling notebook needs none of this.`
-}
+func (notebookInstallCmd) Help() string { return help("notebook-install") }
 
 // Run installs the kernel and registers it.
 func (i notebookInstallCmd) Run(a *app) error {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 
@@ -41,23 +39,11 @@ type privateCmd struct {
 }
 
 // Help says what is written.
-func (privateCmd) Help() string {
-	return `Learns from private labelled images under (eps, delta)-differential privacy, for one image more or less, and makes the folder OUT with
-
-    synthetic.npy, synthetic.labels.npy   images in [0, 1], float32 [N, C, H, W], and their classes
-    grid.png                              some of each class
-    privacy.json, privacy.txt             the privacy statement: mechanism, unit, ε, δ, accountant, noise, what is protected and what is not
-
-OUT must not exist, or be empty: it appears whole, at the end. Until then the key, the ledger of what was spent and a checkpoint are in
-OUT.state. Give the same command again to resume a run that was interrupted or killed: it spends nothing twice. Another command is refused
-there, since what was spent counts. Anyone with the key can remove the noise: protect OUT.state like the images. It is removed at the end.
-
-Noise and batches come from the operating system's cryptographic generator. Each run spends its budget in full, even if it is killed.`
-}
+func (privateCmd) Help() string { return help("private") }
 
 // Run learns, draws and states.
 func (c privateCmd) Run(a *app) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := interruptible(a)
 	defer stop()
 	if !(c.Eps > 0) || c.Count < 1 || c.Steps < 0 {
 		return usage(fmt.Errorf("--eps must be > 0, --count > 0 and --steps ≥ 0: they are %g, %d and %d", c.Eps, c.Count, c.Steps))

@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 
@@ -33,7 +32,7 @@ type judgeCmd struct {
 
 // Run prints an accuracy for each classifier and seed.
 func (c judgeCmd) Run(a *app) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := interruptible(a)
 	defer stop()
 	learn, test, err := named(ctx, c.Data)
 	images := learn

@@ -6,6 +6,7 @@ import (
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/jobfile"
+	"coupling/lab/slurm"
 	"coupling/lab/sweepfile"
 )
 
@@ -19,7 +20,7 @@ type sweepCmd struct {
 	Jobs    string   `help:"Only write the missing cells to FILE, a line each, for coupling job." placeholder:"FILE"`
 	On      string   `default:"local" enum:"local,slurm" help:"What computes: local, or slurm (an array, followed to its end). For any other scheduler --jobs writes a file; see coupling help job."`
 
-	Cluster cluster `embed:"" group:"On a cluster (slurm)"`
+	Cluster slurm.Request `embed:"" group:"On a cluster (slurm)"`
 }
 
 // Run computes the missing cells of figures or of a sweep file.
@@ -47,9 +48,11 @@ func (c sweepCmd) Run(a *app) error {
 	}
 	var ex lab.Executor = lab.Local{Workers: c.Workers, Drain: a.run.drain}
 	if c.On == "slurm" {
-		if ex, err = c.Cluster.slurm(a, s, src); err != nil {
-			return err
-		}
+		ex = slurm.Executor{Command: src.command, Env: src.env, Request: c.Cluster, Drain: a.run.drain, Log: func(s string) {
+			if !a.quiet {
+				fmt.Fprintf(a.err, "coupling: slurm: %s\n", s)
+			}
+		}}
 	}
 	if src.halving != nil {
 		return halve(a, s, ex, src)
