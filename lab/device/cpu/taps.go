@@ -33,6 +33,11 @@ func NewOffsets[T Float](at []int) Offsets {
 	return o
 }
 
+// Slice is the offsets from … to−1.
+func (o Offsets) Slice(from, to int) Offsets {
+	return Offsets{at: o.at[from:to], steps: o.steps[from:to], most: o.most}
+}
+
 // Strips cuts channels into strips whose width the kernels have. The last one may be wider than what is left.
 func (k Kernels[T]) Strips(channels int) (widths []int) {
 	lanes, wide := k.tapLanes()

@@ -18,6 +18,7 @@ type gathering[T cpu.Float] struct {
 	widths []int // of the strips of channels
 	phases []gatherPhase[T]
 	batch  int // images at a time
+	quads  int // groups of four of them where they are interleaved, else 0
 }
 
 // gatherPhase is what all images of a batch need of one phase.
@@ -28,6 +29,9 @@ type gatherPhase[T cpu.Float] struct {
 	packed     [][]T // weights of each strip, a row for each tap
 	starts     []int // groups of a row of windows
 	groups     []int // of all rows of a batch
+
+	bands [][]tapBand // of interleaved images
+	rest  []int       // the groups of their last batch
 }
 
 // tapWeights is a weight with the strides of the channels that are made and read.
@@ -47,7 +51,11 @@ func (g *gathering[T]) run() {
 	bytes := max(1, size*int(unsafe.Sizeof(T(0))))
 	g.batch = max(1, min(g.n, (gatherWindows+g.h*g.w-1)/max(1, g.h*g.w), gatherBytes/bytes))
 	g.widths = g.e.k.Strips(g.out)
-	g.prepare()
+	quads, bands := g.interleave()
+	if quads > 0 {
+		g.quads, g.batch = quads, quads*cpu.Group
+	}
+	g.prepare(bands)
 	batches, parts := (g.n+g.batch-1)/g.batch, 1
 	if team := g.e.workers(); batches < 2*team {
 		parts = max(1, min(len(g.widths), 2*team/batches))
@@ -55,19 +63,27 @@ func (g *gathering[T]) run() {
 	g.e.eachPad(batches*parts, 1, func(pad *pad[T], lo, hi int) {
 		for i := lo; i < hi; i++ {
 			first := i / parts * g.batch
-			g.images(pad, first, min(first+g.batch, g.n), i%parts, parts)
+			if last := min(first+g.batch, g.n); g.quads > 0 {
+				g.interleaved(pad, first, last, i%parts, parts)
+			} else {
+				g.images(pad, first, last, i%parts, parts)
+			}
 		}
 	})
 }
 
 // prepare makes the tables and packs the weights of each phase.
-func (g *gathering[T]) prepare() {
+func (g *gathering[T]) prepare(bands [][][]tapBand) {
 	for _, r := range g.pad.rows.phases {
 		for _, c := range g.pad.cols.phases {
 			p := gatherPhase[T]{rows: r, cols: c, taps: g.in * len(r.taps) * len(c.taps), starts: startsOf(c.count)}
 			p.offsets = cpu.NewOffsets[T](g.offsets(r, c))
+			if g.quads > 0 {
+				p.bands, p.groups = bands[len(g.phases)], g.interleavedGroups(r, c, g.quads)
+				p.rest = g.interleavedGroups(r, c, (roundUp(g.n, cpu.Group)/cpu.Group-1)%g.quads+1)
+			}
 			for b := range g.batch {
-				for y := range r.count {
+				for y := 0; y < r.count && g.quads == 0; y++ {
 					at := b*g.in*g.pad.plane() + y*r.stride*g.pad.cols.size
 					for _, x := range p.starts {
 						p.groups = append(p.groups, at+x*c.stride)
@@ -98,9 +114,19 @@ func (g *gathering[T]) prepare() {
 	})
 }
 
-// offsets is where the taps of a phase read, channel by channel.
+// offsets is where the taps of a phase read, channel by channel, or of interleaved images all channels tap by tap.
 func (g *gathering[T]) offsets(r, c phase) []int {
 	at := make([]int, 0, g.in*len(r.taps)*len(c.taps))
+	if g.quads > 0 {
+		for _, y := range r.offsets {
+			for _, x := range c.offsets {
+				for channel := range g.in {
+					at = append(at, octet*((channel*g.pad.h+y)*g.pad.w+x))
+				}
+			}
+		}
+		return at
+	}
 	for channel := range g.in {
 		for _, y := range r.offsets {
 			for _, x := range c.offsets {
@@ -129,23 +155,28 @@ func (g *gathering[T]) pack(p *gatherPhase[T], s int) {
 	if n < width {
 		clear(to)
 	}
-	every := len(p.rows.taps)*len(p.cols.taps) == w.area
-	if every && w.outStep == p.taps {
+	area := len(p.rows.taps) * len(p.cols.taps)
+	every := area == w.area
+	tapStep, channelStep := width, area*width
+	if g.quads > 0 {
+		tapStep, channelStep = g.in*width, width
+	} else if every && w.outStep == p.taps {
 		g.e.k.Transpose(to, width, w.data[from*w.outStep:], w.outStep, n, p.taps)
 		return
 	}
 	for c := range g.in {
 		at := w.data[c*w.inStep+from*w.outStep:]
 		if every {
-			g.e.k.Transpose(to[c*w.area*width:], width, at, w.outStep, n, w.area)
+			g.e.k.Transpose(to[c*channelStep:], tapStep, at, w.outStep, n, w.area)
 			continue
 		}
+		row := c * channelStep
 		for _, i := range p.rows.taps {
 			for _, j := range p.cols.taps {
 				for o, k := 0, i*w.across+j; o < n; o, k = o+1, k+w.outStep {
-					to[o] = at[k]
+					to[row+o] = at[k]
 				}
-				to = to[width:]
+				row += tapStep
 			}
 		}
 	}
@@ -211,15 +242,15 @@ func compact[T any](acc []T, rows, count, across, width int) {
 	}
 }
 
-// write turns rows of windows, n channels of each, into the planes from at on.
-func (g *gathering[T]) write(pad *pad[T], p *gatherPhase[T], acc []T, width, at, n, y, rows int) {
+// write turns rows of windows, stride elements of acc apart, n channels of each, into the planes from at on.
+func (g *gathering[T]) write(pad *pad[T], p *gatherPhase[T], acc []T, stride, at, n, y, rows int) {
 	count, plane := p.cols.count, g.h*g.w
 	if p.rows.step == 1 && p.cols.step == 1 {
-		g.e.k.Transpose(g.dst[at+y*count:], plane, acc, width, rows*count, n)
+		g.e.k.Transpose(g.dst[at+y*count:], plane, acc, stride, rows*count, n)
 		return
 	}
 	turned := pad.buf(2, n*rows*count)
-	g.e.k.Transpose(turned, rows*count, acc, width, rows*count, n)
+	g.e.k.Transpose(turned, rows*count, acc, stride, rows*count, n)
 	for o := range n {
 		for r := range rows {
 			from := turned[(o*rows+r)*count:][:count]

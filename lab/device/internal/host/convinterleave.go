@@ -1,0 +1,173 @@
+package host
+
+import (
+	"slices"
+	"unsafe"
+
+	"coupling/lab/device/cpu"
+)
+
+// Images whose padding is a large part of them are interleaved: pixel by pixel, those of eight images lie side by side. A
+// group is then one window of four images, and the windows of a row that meet the same columns of the image are summed
+// over the taps that lie in it: products with padding, and windows that only fill a group, are left out.
+
+// tapBand is the windows from … to−1 of a row, in the ranges of taps that all of them have.
+type tapBand struct {
+	from, to int
+	taps     [][2]int
+}
+
+const (
+	octet           = 8       // images side by side
+	interleaveBytes = 2 << 20 // interleaved images at a time
+	// interleaveCost is the multiply-adds that interleaving an element costs as much as, beyond a copy with padding.
+	interleaveCost = 24
+)
+
+// inside is the taps j, from … to−1, that result o of a phase reads within a source of the given size.
+func (p phase) inside(o, zeros, size int) (from, to int) {
+	to = len(p.offsets)
+	in := func(j int) bool {
+		at := o*p.stride + p.offsets[j] - zeros
+		return at >= 0 && at < size
+	}
+	for from < to && !in(from) {
+		from++
+	}
+	for from < to && !in(to-1) {
+		to--
+	}
+	return from, to
+}
+
+// bandsOf is the bands of each row of a phase.
+func (g *gathering[T]) bandsOf(r, c phase) [][]tapBand {
+	bands := make([][]tapBand, r.count)
+	for y := range bands {
+		r0, r1 := r.inside(y, g.pad.rows.zeros, g.pad.h)
+		for x := 0; x < c.count; {
+			b := tapBand{from: x}
+			c0, c1 := c.inside(x, g.pad.cols.zeros, g.pad.w)
+			for same := true; same && x < c.count; {
+				x++
+				d0, d1 := c.inside(x, g.pad.cols.zeros, g.pad.w)
+				same = d0 == c0 && d1 == c1
+			}
+			b.to = x
+			across := len(c.taps) * g.in
+			switch {
+			case c0 == c1:
+			case c1-c0 == len(c.taps) && r0 < r1:
+				b.taps = [][2]int{{r0 * across, r1 * across}}
+			default:
+				for k := r0; k < r1; k++ {
+					b.taps = append(b.taps, [2]int{k*across + c0*g.in, k*across + c1*g.in})
+				}
+			}
+			bands[y] = append(bands[y], b)
+		}
+	}
+	return bands
+}
+
+// interleave returns the groups of four images of a batch of interleaved ones, and the bands of each phase, or 0 where
+// that does not pay. Whether it does is the same for all instruction sets and numbers of workers, since the order of sums
+// depends on it.
+func (g *gathering[T]) interleave() (quads int, bands [][][]tapBand) {
+	quad, all := cpu.Group*g.in*g.pad.h*g.pad.w, roundUp(g.n, cpu.Group)/cpu.Group
+	quads = min(all, interleaveBytes/max(1, quad*int(unsafe.Sizeof(T(0)))))
+	if quads == 0 || quad == 0 || g.pad.none() {
+		return 0, nil
+	}
+	saved := 0 // products of a tap with a group
+	for _, r := range g.pad.rows.phases {
+		for _, c := range g.pad.cols.phases {
+			saved += quads * r.count * roundUp(c.count, cpu.Group) * len(r.taps) * len(c.taps) * g.in
+			phase := g.bandsOf(r, c)
+			for _, b := range slices.Concat(phase...) {
+				for _, t := range b.taps {
+					saved -= roundUp((b.to-b.from)*quads, 3) * (t[1] - t[0])
+				}
+			}
+			bands = append(bands, phase)
+		}
+	}
+	if saved*cpu.Group*g.out < interleaveCost*quads*quad {
+		return 0, nil
+	}
+	if team := g.e.workers(); team > 1 {
+		quads = min(quads, max(3, roundUp(all/(2*team), 3)))
+	}
+	return quads, bands
+}
+
+// around is the elements in front of interleaved images that a window may begin in, and those in front and behind.
+func (g *gathering[T]) around() (front, all int) {
+	r, c := g.pad.rows, g.pad.cols
+	return octet * (r.zeros*g.pad.w + c.zeros), octet * (r.size*g.pad.w + c.size)
+}
+
+// interleavedGroups is where the windows of a phase begin, each as often as there are quads.
+func (g *gathering[T]) interleavedGroups(r, c phase, quads int) []int {
+	groups := make([]int, 0, r.count*c.count*quads)
+	for y := range r.count {
+		for x := range c.count {
+			at := octet * (y*r.stride*g.pad.w + x*c.stride)
+			for q := range quads {
+				images := q * cpu.Group / octet * octet
+				groups = append(groups, at+images*g.in*g.pad.h*g.pad.w+q*cpu.Group%octet)
+			}
+		}
+	}
+	return groups
+}
+
+// interleaved does some strips of the images from lo to hi.
+func (g *gathering[T]) interleaved(pad *pad[T], lo, hi, part, parts int) {
+	source := g.in * g.pad.h * g.pad.w
+	front, around := g.around()
+	images := pad.buf(0, around+roundUp(hi-lo, octet)*source)
+	for i := lo; i < hi; i += octet {
+		g.e.k.Transpose(images[front+(i-lo)*source:], octet, g.src[i*source:], source, min(octet, hi-i), source)
+	}
+	quads := roundUp(hi-lo, cpu.Group) / cpu.Group
+	step := max(1, gatherWindows*len(g.phases)/max(1, quads*cpu.Group*g.w))
+	for first := 0; first < g.h; first += step { // the phases of some rows one after the other: they write to the same lines
+		for i := range g.phases {
+			p := &g.phases[i]
+			if first >= p.rows.count {
+				continue
+			}
+			bands := p.bands[first:min(first+step, p.rows.count)]
+			groups := p.groups
+			if quads < g.quads {
+				groups = p.rest
+			}
+			groups = groups[first*p.cols.count*quads:]
+			for s := part; s < len(g.widths); s += parts {
+				acc := g.sumBands(pad, p, s, images, groups, bands, quads)
+				from, channels := g.strip(s)
+				for b := lo; b < hi; b++ {
+					g.write(pad, p, acc[(b-lo)*g.widths[s]:], quads*cpu.Group*g.widths[s], (b*g.out+from)*g.h*g.w, channels, first, len(bands))
+				}
+			}
+		}
+	}
+}
+
+// sumBands is the sums of a strip for the bands of some rows, which begin with groups.
+func (g *gathering[T]) sumBands(pad *pad[T], p *gatherPhase[T], s int, images []T, groups []int, rows [][]tapBand, quads int) []T {
+	width, team, perRow := g.widths[s], g.e.k.TapGroups(g.widths[s]), p.cols.count*quads
+	acc := pad.buf(1, (len(rows)*perRow+team)*cpu.Group*width)
+	for y, bands := range rows {
+		for _, b := range bands {
+			from, to := y*perRow+b.from*quads, y*perRow+b.to*quads
+			sums := acc[from*cpu.Group*width:][:roundUp(to-from, team)*cpu.Group*width] // the next band clears what is too much
+			clear(sums)
+			for _, t := range b.taps {
+				g.e.k.SumTaps(sums, images, groups[from:to], 1, p.offsets.Slice(t[0], t[1]), p.packed[s][t[0]*width:t[1]*width], width)
+			}
+		}
+	}
+	return acc
+}
