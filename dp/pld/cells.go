@@ -10,33 +10,6 @@ type resolution struct {
 	worth float64 // cells of more weight times width squared are divided
 	sign  float64 // −1 for the left half, which is the right half of the swapped pair
 	most  int     // cells
-	jumps []sight // the jumps' weights of cells, if there are any
-}
-
-// A sight is a jump's weighting of cells: it has losses up to high, and other weights for those
-// above low.
-type sight struct {
-	tilt, low, high float64
-	below, above    float64 // log-moments of the weights
-	worth           float64
-}
-
-// dividing reports whether a jump needs finer cells than [a, b].
-func (f *profile) dividing(a, b float64, r resolution) bool {
-	w := b - a
-	for _, j := range r.jumps {
-		if r.sign > 0 && a >= j.high {
-			continue
-		}
-		r.tilt, r.shift = j.tilt, j.below
-		if r.sign > 0 && b > j.low {
-			r.shift = j.above
-		}
-		if f.weight(a, b, r)*w*w > j.worth {
-			return true
-		}
-	}
-	return false
 }
 
 // cells divides [0, end] into cells that are multiples of their width, a power of two, from 0, and returns their ends.
@@ -44,7 +17,7 @@ func (f *profile) cells(end float64, r resolution) []float64 {
 	nodes := []float64{0}
 	var divide func(a, b float64)
 	divide = func(a, b float64) {
-		if w := b - a; w > max(r.floor, b*0x1p-40) && len(nodes) < r.most && (f.worthy(a, b, r) || f.steep(a, b)) {
+		if w := b - a; w > max(r.floor, b*0x1p-40) && len(nodes) < r.most && (f.weight(a, b, r)*w*w > r.worth || f.steep(a, b)) {
 			mid := a + w/2
 			divide(a, mid)
 			divide(mid, b)
@@ -54,14 +27,6 @@ func (f *profile) cells(end float64, r resolution) []float64 {
 	}
 	divide(0, end)
 	return nodes
-}
-
-// worthy reports whether a cell is worth dividing.
-func (f *profile) worthy(a, b float64, r resolution) bool {
-	if len(r.jumps) > 0 {
-		return f.dividing(a, b, r)
-	}
-	return f.weight(a, b, r)*(b-a)*(b-a) > r.worth
 }
 
 // maxNodes bounds the cells of one half of one loss.

@@ -59,27 +59,15 @@ func compose(ctx context.Context, ms []*measure, times []float64, s float64, l l
 	total, wrong := out.into(spectrum)
 	n := float64(l.bins)
 	fft.Sequence(seq, spectrum)
-	d.place(seq)
-	d.finish((wrong*(1+1e-9) + total*(16*math.Log2(n)+24)*ulp) / n)
-	return d
-}
-
-// place copies the masses, divided by the length of the sequence, in the order of the losses.
-func (d *density) place(seq []float64) {
+	d.wrong = (wrong*(1+1e-9) + total*(16*math.Log2(n)+24)*ulp) / n
 	d.mass = make([]float64, d.bins)
-	shift, n := d.index(d.first), float64(d.bins)
-	for r := range d.mass {
+	shift := d.index(d.first)
+	for r := range d.mass { // in the order of the losses
 		d.mass[r] = seq[(shift+r)&(d.bins-1)] / n
-	}
-}
-
-// finish records the bound of every mass's error.
-func (d *density) finish(wrong float64) {
-	d.wrong, d.total = wrong, 0
-	for _, m := range d.mass {
-		d.total += math.Abs(m) + wrong
+		d.total += math.Abs(d.mass[r]) + d.wrong
 	}
 	d.total *= 1 + 1e-9
+	return d
 }
 
 // transforms keeps the tables of transforms, by size.

@@ -161,7 +161,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		n = 100
 	}
 	binned, work := 0, 0
-	bins, first := firstBins, true
+	bins := firstBins
 	for last := best; ; last = best {
 		got, high, err := a.evaluate(ctx, parts, v, q, unit, n, min(bins, a.bins()))
 		if errors.Is(err, ErrRange) && v.share > 0 { // the closer view has no window
@@ -180,14 +180,6 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		if best.Upper-best.Lower <= a.width()*best.Upper || best.Upper <= q.limit || best.Lower > q.limit {
 			return best, nil
 		}
-		if share := shareOf(v, q, got, high); first && share < splitShare {
-			apart, err := a.byJumps(ctx, parts, q, unit, best)
-			if err != nil || apart.Upper-apart.Lower <= wide*apart.Upper || apart.Upper <= q.limit || apart.Lower > q.limit {
-				return apart, err
-			}
-			best = apart
-		}
-		first = false
 		if v.share > 0 && !(got.Upper < last.Upper) { // looking closer cost more than it gave
 			v, tried, last.Upper = plain, true, math.Inf(1)
 		} else if c, ok := narrowerView(v, q, got, high); ok && !tried {
@@ -217,9 +209,6 @@ const (
 	wide     = 1e-4
 	patience = 2
 )
-
-// splitShare is the share of the tilted mass at the answer below which the composition is taken apart.
-const splitShare = 1e-2
 
 // firstBins limits the first look's.
 const firstBins = 1 << 16
@@ -334,9 +323,7 @@ func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q quest
 }
 
 // read reads the answer off the two sides, near start where ε is asked for, in steps of the scale on which δ falls.
-func read(high, low interface {
-	log(eps float64) (lo, hi float64)
-}, q question, start, scale float64) pair.Interval {
+func read(high, low *density, q question, start, scale float64) pair.Interval {
 	if !q.invert {
 		_, hi := high.log(q.eps)
 		lo, _ := low.log(q.eps)

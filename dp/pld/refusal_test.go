@@ -27,7 +27,7 @@ func TestTrivialLowerEnd(t *testing.T) {
 	}
 }
 
-// Where δ underflows no bound of a jump is a number: what is known stands, without a panic.
+// Where δ underflows the answer is a tiny upper bound, without a panic.
 func TestUnderflow(t *testing.T) {
 	p, err := pair.Poisson(pair.Gaussian, 17.95, 0.0288, 1, 1)
 	if err != nil {

@@ -172,19 +172,14 @@ func (v view) total(parts []*part, low, sketch bool, s float64) (k, wrong float6
 	return k, wrong
 }
 
-// chernoff minimises g(ΣT·(K(s+d) − K(s)), d) over d of one side of the sketches: side 1 for the upper tail, −1 for the lower. It
-// returns the d too.
+// chernoff minimises g(ΣT·(K(s+d) − K(s)), d), which falls and then rises, over d in growing steps, of one side of the sketches: side 1
+// for the upper tail, −1 for the lower. It returns the d too.
 func chernoff(parts []*part, v view, low bool, side float64, g func(k, d float64) float64) (best, at float64) {
-	moment := func(s float64) float64 { k, _ := v.total(parts, low, true, s); return k }
-	return leastOver(moment, moment(v.s), v.s, side, 0.7/math.Sqrt(v.variance), g)
-}
-
-// leastOver minimises g(moment(s ± d) − base, d), which falls and then rises, over d in growing steps from the first. It returns the d too.
-func leastOver(moment func(s float64) float64, base, s, side, first float64, g func(k, d float64) float64) (best, at float64) {
+	base, _ := v.total(parts, low, true, v.s)
 	best = math.Inf(1)
 	worse := 0
-	for d := first; d < 1e18 && worse < 4; d *= 1.6 {
-		k := moment(s + side*d)
+	for d := 0.7 / math.Sqrt(v.variance); d < 1e18 && worse < 4; d *= 1.6 {
+		k, _ := v.total(parts, low, true, v.s+side*d)
 		b := g(k-base, d)
 		if math.IsNaN(b) || math.IsInf(k, 0) {
 			break
