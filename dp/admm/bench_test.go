@@ -56,7 +56,7 @@ func BenchmarkRound(b *testing.B) {
 func BenchmarkToFourDigits(b *testing.B) {
 	for _, sources := range []int{3, 10, 32} {
 		p := network(sources)
-		best, err := central.Linear(b.Context(), p)
+		best, err := central.Solve(b.Context(), p)
 		if err != nil {
 			b.Fatal(err)
 		}

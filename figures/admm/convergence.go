@@ -74,7 +74,7 @@ var speedOf = lab.Experiment[SpeedParams, SpeedOut]{
 		if out.Seconds, err = roundSeconds(ctx, a, prob); err != nil {
 			return out, err
 		}
-		best, err := central.Linear(ctx, prob)
+		best, err := central.Solve(ctx, prob)
 		if err != nil {
 			return out, err
 		}

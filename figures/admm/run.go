@@ -25,7 +25,7 @@ type RunParams struct {
 
 // RunOut is what came of a run.
 type RunOut struct {
-	Optimum   float64   `json:"optimum"`  // by the network simplex
+	Optimum   float64   `json:"optimum"`  // central
 	Gap       float64   `json:"gap"`      // what that can be wrong by
 	Social    []float64 `json:"social"`   // utility after each round
 	Last      float64   `json:"last"`     // of the plan after the last round
@@ -43,7 +43,7 @@ var runOf = lab.Experiment[RunParams, RunOut]{
 	Name: "admm/run", Version: 4,
 	Run: func(ctx context.Context, c *lab.Cell, p RunParams) (RunOut, error) {
 		prob := caseStudy(c.Rand("market"))
-		best, err := central.Linear(ctx, prob)
+		best, err := central.Solve(ctx, prob)
 		if err != nil {
 			return RunOut{}, err
 		}

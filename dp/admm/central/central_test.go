@@ -42,8 +42,8 @@ func gonum(t *testing.T, p admm.Problem) float64 {
 	return -value
 }
 
-// The network simplex, ADMM with its proof and gonum's simplex agree on linear programs.
-func TestLinearThreeWays(t *testing.T) {
+// ADMM with its proof and gonum's simplex agree on linear programs.
+func TestLinear(t *testing.T) {
 	asked := 0
 	for i, k := range admmtest.Kinds() {
 		if k.Utility != "linear" && k.Utility != "integer" {
@@ -52,22 +52,16 @@ func TestLinearThreeWays(t *testing.T) {
 		for rep := range 3 {
 			t.Run(k.String(), func(t *testing.T) {
 				p := admmtest.Problem(rand.New(rand.NewPCG(uint64(i), uint64(rep))), k)
-				exact, err := central.Linear(t.Context(), p)
+				got, err := central.Solve(t.Context(), p)
 				if err != nil {
 					t.Fatal(err)
 				}
-				inner, err := central.Concave(t.Context(), p)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if d := math.Abs(exact.Value - inner.Value); d > exact.Gap+inner.Gap+1e-12*exact.Value {
-					t.Errorf("simplex %v, ADMM %v: differ by %g, gaps %g and %g", exact.Value, inner.Value, d, exact.Gap, inner.Gap)
-				}
-				if v := p.Violation(exact.Plan); v > 1e-12 {
+				if v := p.Violation(got.Plan); v > 1e-11 { // rounding of totals up to 8
 					t.Errorf("the plan misses a bound by %g", v)
 				}
-				if want := gonum(t, p); math.Abs(exact.Value-want) > 1e-9*want {
-					t.Errorf("simplex %v, gonum %v", exact.Value, want)
+				want := gonum(t, p)
+				if d := want - got.Value; d > got.Gap+1e-12*want || d < -1e-12*want {
+					t.Errorf("gonum %v, ADMM %v: differ by %g, the gap is %g", want, got.Value, d, got.Gap)
 				}
 				asked++
 			})
@@ -124,6 +118,6 @@ func ExampleSolve() {
 		SourceBounds:  []admm.Bounds{{Max: 4}},
 	}
 	best, err := central.Solve(context.Background(), p)
-	fmt.Println(best.Plan, best.Value, best.Gap < 1e-9, err)
-	// Output: [1 3] 11 true <nil>
+	fmt.Printf("%.6f %.6f %t %v", best.Plan, best.Value, best.Gap < 1e-7, err)
+	// Output: [1.000000 3.000000] 11.000000 true <nil>
 }

@@ -8,11 +8,18 @@ import (
 	"coupling/dp/admm"
 )
 
-// Concave returns the optimum of concave utilities, linear ones included. The plan is that of a
-// long run of ADMM, with a proof that does not depend on how it was found: Gap is the duality gap
-// at the prices of the run. The relative gap is at most 1e-8; otherwise an error states it. Errors:
+// Optimum is an optimal plan.
+type Optimum struct {
+	Plan  []float64 // an amount an edge
+	Value float64   // the social utility
+	// Gap bounds how much better any plan can be.
+	Gap float64
+}
+
+// Solve returns the optimum. The plan is that of a long run of ADMM, with a proof that does not depend on how it was found:
+// Gap is the duality gap at the prices of the run. The relative gap is at most 1e-8; otherwise an error states it. Errors:
 // those of Problem.Check, a cancelled context. Cost: thousands of rounds of O(edges).
-func Concave(ctx context.Context, p admm.Problem) (Optimum, error) {
+func Solve(ctx context.Context, p admm.Problem) (Optimum, error) {
 	var out Optimum
 	for _, eta := range []float64{1, .1, 10, .01, 100} {
 		r, err := admm.ADMM{Eta: eta, Adapt: true, Relax: 1.6, Tol: 1e-12, MaxRounds: 20_000}.Solve(ctx, p)
