@@ -1,8 +1,7 @@
 // Package closed accounts for compositions whose δ(ε) has a closed form or a short sum: a single
 // step, unsampled Gaussian mechanisms, which compose to one (Dong, Roth, Su 2022), a few mechanisms
-// on few points, one mechanism on two points, such as randomised response, repeated, or on three of
-// losses −a, 0 and a, and several with an outcome that reveals everything. At δ = 0 it answers for
-// every composition: ε is the sum of the largest losses.
+// on few points, and one mechanism on two points, such as randomised response, repeated. At δ = 0 it
+// answers for every composition: ε is the sum of the largest losses.
 package closed
 
 import (
@@ -103,12 +102,6 @@ func curves(steps []pair.Step) (lo, hi deltaCurve, err error) {
 	}
 	if r, ok := asRepeated(steps); ok {
 		return r, r, nil
-	}
-	if lo, hi, ok := asRevealing(steps); ok {
-		return lo, hi, nil
-	}
-	if lo, hi, ok := asWalk(steps); ok {
-		return lo, hi, nil
 	}
 	if lo, hi, ok := asProduct(steps); ok {
 		return lo, hi, nil

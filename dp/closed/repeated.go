@@ -20,27 +20,22 @@ const maxRepeated = 1_000_000_000
 
 // asRepeated recognises such a composition, which may be written in several steps.
 func asRepeated(steps []pair.Step) (repeated, bool) {
-	first, times := onePair(steps, maxRepeated)
-	if first == nil {
+	first, ok := steps[0].Pair.(*pair.Discrete)
+	if !ok {
 		return repeated{}, false
+	}
+	times := 0
+	for _, s := range steps {
+		if s.Pair != pair.Pair(first) || s.Times > maxRepeated-times {
+			return repeated{}, false
+		}
+		times += s.Times
 	}
 	pts := first.Points()
 	if len(pts) != 2 || math.IsInf(pts[0].Loss, 0) || math.IsInf(pts[1].Loss, 0) || pts[0].P <= 0 || pts[1].P <= 0 {
 		return repeated{}, false
 	}
 	return repeated{times, pts[1], pts[0]}, true
-}
-
-// onePair returns the finite pair that all steps are of, and how often, or nil where there are several or more than most steps.
-func onePair(steps []pair.Step, most int) (first *pair.Discrete, times int) {
-	first, _ = steps[0].Pair.(*pair.Discrete)
-	for _, s := range steps {
-		if p, same := s.Pair.(*pair.Discrete); !same || p != first || s.Times > most-times {
-			return nil, 0
-		}
-		times += s.Times
-	}
-	return first, times
 }
 
 // RelErr is that of the binomial probability of the first term and of the sum, and of the losses: an error of 1e-16·T·gap of L_k is
