@@ -18,19 +18,28 @@ func Film[V any](label string, values []V, draw func(V) any) {
 	defer cancel()
 	removeStop := stopButton(ctx, "Stop the film", cancel)
 	defer removeStop()
+	Check(film(ctx, label, len(values), func(k int) (string, view, error) {
+		v, err := viewOf(draw(values[k]))
+		return fmt.Sprint(values[k]), v, err
+	}))
+}
+
+// film draws n frames, or as many as there are until ctx ends, and shows them.
+func film(ctx context.Context, label string, n int, draw func(k int) (value string, v view, err error)) error {
 	var frames []frame
-	for _, v := range values {
-		if ctx.Err() != nil {
-			break
+	for k := 0; k < n && ctx.Err() == nil; k++ {
+		value, v, err := draw(k)
+		if err == nil {
+			frames = append(frames, frame{value, v})
+		} else if ctx.Err() == nil {
+			return err
 		}
-		pic, err := viewOf(draw(v))
-		Check(err)
-		frames = append(frames, frame{fmt.Sprint(v), pic})
 	}
 	if len(frames) > 0 {
 		screen.put("", view{html: filmOf(label, frames)})
 		screen.sync()
 	}
+	return nil
 }
 
 type frame struct {

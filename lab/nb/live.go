@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,8 +19,7 @@ import (
 // button, an interrupt, when the page closes, or after Idle without a move, and leaves the last
 // picture in the notebook. Without a browser it leaves a [Film].
 //
-// Pictures are cached by the lab's key of the parameters, so going back is instant; P must be a
-// type that the lab can store. Results that Draw computes through the lab are recalled in later
+// Pictures are cached, so going back is instant. Results that Draw computes through the lab are recalled in later
 // cells too: see [Explore].
 type Live[P any] struct {
 	Base     P
@@ -56,7 +56,7 @@ func Explore[P, R any](e lab.Experiment[P, R], seed uint64, base P, draw func(la
 func (l Live[P]) Run() {
 	Check(l.check())
 	ctx := Context()
-	s := &session[P]{live: l, id: "nb-live-" + gonbui.UniqueId(), cache: map[lab.Key]view{}}
+	s := &session[P]{live: l, id: "nb-live-" + gonbui.UniqueId(), cache: map[string]view{}}
 	for _, c := range l.Controls {
 		s.at, s.seqs = append(s.at, c.start), append(s.seqs, 0)
 	}
@@ -84,22 +84,16 @@ func (l Live[P]) check() error {
 			return fmt.Errorf("nb: Live.Controls[%d] %q has no positions", i, c.label)
 		}
 	}
-	_, err := l.key(l.Base)
-	return err
-}
-
-// key is the lab's key of the parameters.
-func (l Live[P]) key(p P) (lab.Key, error) {
-	return lab.Experiment[P, struct{}]{Name: "nb/live"}.Key(0, p)
+	return nil
 }
 
 // session is the state of a running Live.
 type session[P any] struct {
 	live  Live[P]
 	id    string
-	at    []int // the position of each control
-	seqs  []int // of the newest message of each control
-	cache map[lab.Key]view
+	at    []int           // the position of each control
+	seqs  []int           // of the newest message of each control
+	cache map[string]view // by position
 	last  view
 	drawn []int // the position of the last picture
 }
@@ -120,18 +114,6 @@ func (s *session[P]) draw(ctx context.Context, at []int) (view, error) {
 		return view{}, err
 	}
 	return viewOf(x)
-}
-
-func (s *session[P]) recall(at []int) (view, bool) {
-	key, err := s.live.key(s.params(at))
-	v, ok := s.cache[key]
-	return v, ok && err == nil
-}
-
-func (s *session[P]) remember(at []int, v view) {
-	if key, err := s.live.key(s.params(at)); err == nil {
-		s.cache[key] = v
-	}
 }
 
 // words describes a position: "ε = 0.01, cost = squared".
@@ -170,23 +152,12 @@ func (s *session[P]) still(ctx context.Context) error {
 	const most = 5
 	c := s.live.Controls[0]
 	n := min(most, len(c.names))
-	var frames []frame
-	for k := range n {
-		at := append([]int(nil), s.at...)
+	return film(ctx, c.label, n, func(k int) (string, view, error) {
+		at := slices.Clone(s.at)
 		at[0] = k * (len(c.names) - 1) / max(1, n-1)
 		v, err := s.draw(ctx, at)
-		if ctx.Err() != nil {
-			break
-		} else if err != nil {
-			return err
-		}
-		frames = append(frames, frame{c.names[at[0]], v})
-	}
-	if len(frames) > 0 {
-		screen.put("", view{html: filmOf(c.label, frames)})
-		screen.sync()
-	}
-	return nil
+		return c.names[at[0]], v, err
+	})
 }
 
 // leave replaces the controls by the last picture.

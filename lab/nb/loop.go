@@ -36,7 +36,7 @@ func (s *session[P]) begin(ctx context.Context) *drawing {
 // At most one picture is drawn at a time, and always the newest position next.
 func (s *session[P]) listen(ctx context.Context, heard <-chan string, first view) (why string) {
 	s.last, s.drawn = first, slices.Clone(s.at)
-	s.remember(s.at, first)
+	s.cache[fmt.Sprint(s.at)] = first
 	idle := s.live.Idle
 	if idle <= 0 {
 		idle = 2 * time.Minute
@@ -79,7 +79,7 @@ func (s *session[P]) listen(ctx context.Context, heard <-chan string, first view
 		if slices.Equal(s.at, s.drawn) {
 			continue
 		}
-		if v, ok := s.recall(s.at); ok {
+		if v, ok := s.cache[fmt.Sprint(s.at)]; ok {
 			s.show(s.at, v)
 		} else if busy == nil {
 			busy = s.begin(ctx)
@@ -102,7 +102,7 @@ func (s *session[P]) finish(ctx context.Context, d *drawing) {
 		s.show(d.at, v)
 		return
 	}
-	s.remember(d.at, v)
+	s.cache[fmt.Sprint(d.at)] = v
 	s.show(d.at, v)
 }
 

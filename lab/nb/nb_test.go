@@ -184,7 +184,7 @@ func TestLiveEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		l := spots(func(context.Context, spot) (any, error) { return 1, nil })
-		s := &session[spot]{live: l, at: []int{0, 0}, seqs: []int{0, 0}, cache: map[lab.Key]view{}}
+		s := &session[spot]{live: l, at: []int{0, 0}, seqs: []int{0, 0}, cache: map[string]view{}}
 		if why := s.listen(ctx, make(chan string), view{}); why != "interrupted" {
 			t.Error(why)
 		}
@@ -220,11 +220,6 @@ func TestLiveRefuses(t *testing.T) {
 		if err := l.check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %q", err, want)
 		}
-	}
-	type bad struct{ F func() }
-	l := Live[bad]{Draw: func(context.Context, bad) (any, error) { return 1, nil }, Controls: []Control[bad]{Range("x", Steps(0, 1, 2), func(*bad, float64) {})}}
-	if err := l.check(); err == nil {
-		t.Error("parameters that have no key are accepted")
 	}
 }
 

@@ -3,6 +3,7 @@ package nb
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html"
 	"image"
@@ -47,12 +48,13 @@ type view struct {
 // screen is read from farther away.
 const onPage = 1.25 * 96 / 200
 
-func picture(b []byte) (view, error) {
+// picture is a PNG, scaled on the page.
+func picture(b []byte, scale float64) (view, error) {
 	c, err := png.DecodeConfig(bytes.NewReader(b))
 	if err != nil {
 		return view{}, fmt.Errorf("nb: picture: %w", err)
 	}
-	return view{png: b, width: max(1, int(onPage*float64(c.Width)))}, nil
+	return view{png: b, width: max(1, int(scale*float64(c.Width)))}, nil
 }
 
 // markup is the view as HTML.
@@ -70,27 +72,65 @@ func (v view) dataURI() string {
 	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(v.png)
 }
 
+// viewOf is x in one piece.
+func viewOf(x any) (view, error) {
+	vs, err := views(x)
+	if err != nil || len(vs) == 1 {
+		return append(vs, view{})[0], err
+	}
+	var all []string
+	for _, v := range vs {
+		all = append(all, v.markup())
+	}
+	return view{html: strings.Join(all, "\n")}, nil
+}
+
 // views are the parts of x.
 func views(x any) ([]view, error) {
 	one := func(v view, err error) ([]view, error) { return []view{v}, err }
 	switch x := x.(type) {
+	case nil:
+		return nil, errors.New("nb: nothing to show: nil")
 	case lab.Exhibit:
 		return exhibit(x)
 	case lab.Picture:
-		v, err := viewOf(x.Drawing)
-		if x.Caption == "" || err != nil {
-			return one(v, err)
+		vs, err := views(x.Drawing)
+		if x.Caption != "" {
+			vs = append(vs, view{html: caption(x.Caption)})
 		}
-		return []view{v, {html: caption(x.Caption)}}, nil
+		return vs, err
 	case pictured:
-		v, err := viewOf(x.Picture())
-		return []view{v, {html: caption(fmt.Sprint(x))}}, err
-	default:
-		if rows, err := rowsOf(x); err != nil || len(rows) > 0 {
-			return results(rows), err
+		vs, err := views(x.Picture())
+		return append(vs, view{html: caption(fmt.Sprint(x))}), err
+	case lab.Drawing:
+		var b bytes.Buffer
+		if err := x.Save(&b, "png"); err != nil {
+			return nil, fmt.Errorf("nb: %w", err)
 		}
-		return one(viewOf(x))
+		return one(picture(b.Bytes(), onPage))
+	case *plot.Plot:
+		return one(gonumPlot(x))
+	case image.Image:
+		var b bytes.Buffer
+		if err := png.Encode(&b, x); err != nil {
+			return nil, fmt.Errorf("nb: %w", err)
+		}
+		return one(picture(b.Bytes(), 1))
+	case lab.Table:
+		return one(view{html: table(x)}, nil)
+	case []lab.Claim:
+		return one(view{html: claimTable(x)}, nil)
+	case mat.Matrix:
+		return one(view{html: matrix(x)}, nil)
+	case HTML:
+		return one(view{html: string(x)}, nil)
+	case error:
+		return nil, x
 	}
+	if rows, err := rowsOf(x); err != nil || len(rows) > 0 {
+		return results(rows), err
+	}
+	return one(view{html: "<pre>" + html.EscapeString(fmt.Sprint(x)) + "</pre>", text: fmt.Sprint(x)}, nil)
 }
 
 // pictured is a type with a picture.
@@ -113,46 +153,6 @@ func exhibit(e lab.Exhibit) (out []view, err error) {
 	return out, nil
 }
 
-// viewOf is x in one piece.
-func viewOf(x any) (view, error) {
-	switch x := x.(type) {
-	case nil:
-		return view{}, fmt.Errorf("nb: nothing to show: nil")
-	case lab.Drawing:
-		var b bytes.Buffer
-		if err := x.Save(&b, "png"); err != nil {
-			return view{}, fmt.Errorf("nb: %w", err)
-		}
-		return picture(b.Bytes())
-	case *plot.Plot:
-		return gonumPlot(x)
-	case image.Image:
-		var b bytes.Buffer
-		if err := png.Encode(&b, x); err != nil {
-			return view{}, fmt.Errorf("nb: %w", err)
-		}
-		return view{png: b.Bytes(), width: x.Bounds().Dx()}, nil
-	case lab.Table:
-		return view{html: table(x)}, nil
-	case lab.Exhibit, lab.Picture, pictured:
-		vs, err := views(x)
-		var all []string
-		for _, v := range vs {
-			all = append(all, v.markup())
-		}
-		return view{html: strings.Join(all, "\n")}, err
-	case []lab.Claim:
-		return view{html: claimTable(x)}, nil
-	case mat.Matrix:
-		return view{html: matrix(x)}, nil
-	case HTML:
-		return view{html: string(x)}, nil
-	case error:
-		return view{}, x
-	}
-	return view{html: "<pre>" + html.EscapeString(fmt.Sprint(x)) + "</pre>", text: fmt.Sprint(x)}, nil
-}
-
 func gonumPlot(p *plot.Plot) (view, error) {
 	w, err := p.WriterTo(14*vg.Centimeter, 9*vg.Centimeter, "png")
 	if err != nil {
@@ -162,8 +162,7 @@ func gonumPlot(p *plot.Plot) (view, error) {
 	if _, err := w.WriteTo(&b); err != nil {
 		return view{}, fmt.Errorf("nb: %w", err)
 	}
-	c, err := png.DecodeConfig(bytes.NewReader(b.Bytes()))
-	return view{png: b.Bytes(), width: c.Width}, err
+	return picture(b.Bytes(), 1)
 }
 
 func caption(s string) string {
