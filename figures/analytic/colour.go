@@ -8,13 +8,15 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"coupling/data"
+	"coupling/data/sample"
 	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 	"coupling/ot"
-	"coupling/ot/exact"
 
+	"github.com/lucasb-eyer/go-colorful"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -22,11 +24,11 @@ import (
 func Colour() lab.Study[ColourParams, ColourOut] {
 	return lab.Study[ColourParams, ColourOut]{
 		Name:  "analytic/colour",
-		Title: "Colour transfer between two pictures",
-		Shows: "Two painted pictures exchange their colours: one plan between samples of their pixels, applied to every pixel by the softmin " +
+		Title: "Colour transfer between photographs",
+		Shows: "Photographs of ships and of frogs exchange their colours: one plan between samples of their pixels, applied to every pixel by the softmin " +
 			"that extends its potentials. Large ε washes all colours into one; small ε needs a solver that stands it.",
-		Sizes:      kit.Sizes("%v×%v pixels, %v colours each, 4 values of ε", kit.Per{66, 132, 132, 264}, kit.Per{44, 88, 88, 176}, kit.Per{100, 600, 600, 3000}),
-		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 3, lab.Paper: 60},
+		Sizes:      kit.Sizes("%v × %v photographs, %v colours each, 4 values of ε", kit.Per{2, 4, 4, 8}, kit.Per{2, 3, 3, 5}, kit.Per{300, 600, 600, 3000}),
+		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 3, lab.Full: 3, lab.Paper: 60},
 		Ours:       true,
 		Experiment: colourOf,
 		Grid:       colourGrid,
@@ -38,13 +40,13 @@ func Colour() lab.Study[ColourParams, ColourOut] {
 
 // ColourParams is one transfer at ε = Ratio times the mean cost.
 type ColourParams struct {
-	Width   int     `json:"width" min:"1" doc:"pixels of a picture, across"`
-	Height  int     `json:"height" min:"1" doc:"pixels of a picture, down"`
-	Samples int     `json:"samples" min:"1" doc:"pixels drawn from each picture"`
+	Across  int     `json:"across" min:"1" doc:"photographs beside each other, of 32 × 32 pixels"`
+	Down    int     `json:"down" min:"1" doc:"photographs above each other"`
+	Samples int     `json:"samples" min:"1" doc:"pixels drawn from each class"`
 	Ratio   float64 `json:"ratio" min:">0" doc:"ε over the mean cost"`
 }
 
-// ColourOut describes a transfer. Artifacts, a pixel a row in sRGB: a.npy and b.npy, the pictures; ab.npy, the first in
+// ColourOut describes a transfer. Artifacts, a pixel a row in sRGB: a.npy and b.npy, ships and frogs; ab.npy, the first in
 // the colours of the second, and ba.npy.
 type ColourOut struct {
 	Eps        float64 `json:"eps"`
@@ -62,10 +64,15 @@ type ColourOut struct {
 }
 
 var colourOf = lab.Experiment[ColourParams, ColourOut]{
-	Name: "analytic/colour", Version: 1,
+	Name: "analytic/colour", Version: 2,
 	Run: func(ctx context.Context, c *lab.Cell, p ColourParams) (ColourOut, error) {
-		a, b := sunset(c.Rand("sunset"), p.Width, p.Height), forest(c.Rand("forest"), p.Width, p.Height)
-		x, y := a.sample(c.Rand("sample a"), p.Samples), b.sample(c.Rand("sample b"), p.Samples)
+		photographs, err := data.CIFAR10(ctx, sample.From(data.Sample), data.Train)
+		if err != nil {
+			return ColourOut{}, err
+		}
+		ships, frogs := p.mosaic(photographs, "ship", c.Rand("ships")), p.mosaic(photographs, "frog", c.Rand("frogs"))
+		a, b := inOKLab(ships), inOKLab(frogs)
+		x, y := drawn(c.Rand("sample a"), a, p.Samples), drawn(c.Rand("sample b"), b, p.Samples)
 		prob := ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}
 		out := ColourOut{Eps: p.Ratio * mat.Sum(ot.Cost(prob.Geometry)) / float64(p.Samples*p.Samples)}
 		plan, err := ot.LBFGS{Eps: out.Eps, Tol: 1e-9}.Solve(ctx, prob)
@@ -73,70 +80,71 @@ var colourOf = lab.Experiment[ColourParams, ColourOut]{
 			return out, err
 		}
 		out.Status, out.Iterations = plan.Status.String(), plan.Iterations
-		ab, err := a.recoloured(plan.At, y)
-		if err != nil {
+		toB, errB := plan.At(a)
+		toA, errA := plan.AtTargets(b)
+		if err := errors.Join(errA, errB); err != nil {
 			return out, err
 		}
-		ba, err := b.recoloured(plan.AtTargets, x)
-		if err != nil {
-			return out, err
-		}
-
-		moved := plan.Barycentric(y)
+		ab, ba, moved := inSRGB(toB.Barycentric(y)), inSRGB(toA.Barycentric(x)), plan.Barycentric(y)
 		out.MeanShift, out.Spread = meanDistance(moved, y), variance(moved)/variance(y)
-		fresh := func(name string, l landscape) *mat.Dense { return l.sample(c.Rand(name), p.Samples) }
-		for _, d := range []struct {
-			to   *float64
-			x, y *mat.Dense
-		}{
-			{&out.Before, fresh("fresh a", a), fresh("fresh b", b)},
-			{&out.After, fresh("fresh a", ab), fresh("fresh b", b)},
-			{&out.Noise, fresh("other b", b), fresh("fresh b", b)},
-		} {
-			w, err := exact.Simplex{}.Solve(ctx, nil, nil, ot.Points(d.x, d.y, ot.SqEuclidean))
-			if err != nil {
-				return out, err
-			}
-			*d.to = w.Value / w.Certificate.Mass
-		}
-		return out, errors.Join(artifact.Write(c, "a.npy", a.rows()), artifact.Write(c, "b.npy", b.rows()),
-			artifact.Write(c, "ab.npy", ab.rows()), artifact.Write(c, "ba.npy", ba.rows()))
+		fresh := func(name string, of *mat.Dense) *mat.Dense { return drawn(c.Rand(name), of, p.Samples) }
+		var errs [3]error
+		out.Before, errs[0] = distance(ctx, fresh("fresh a", a), fresh("fresh b", b))
+		out.After, errs[1] = distance(ctx, fresh("fresh a", inOKLab(ab)), fresh("fresh b", b))
+		out.Noise, errs[2] = distance(ctx, fresh("other b", b), fresh("fresh b", b))
+		return out, errors.Join(errs[0], errs[1], errs[2], artifact.Write(c, "a.npy", ships), artifact.Write(c, "b.npy", frogs),
+			artifact.Write(c, "ab.npy", ab), artifact.Write(c, "ba.npy", ba))
 	},
 }
 
-// recoloured sends every pixel to where the plan sends it on average, of points.
-func (l landscape) recoloured(extend func(*mat.Dense) (*ot.Plan, error), points *mat.Dense) (landscape, error) {
-	at := mat.NewDense(len(l.at), 3, nil)
-	for i, c := range l.at {
-		lab := c.oklab()
-		at.SetRow(i, lab[:])
+// mosaic is photographs of a class that are drawn at random, side by side: a pixel a row, in sRGB.
+func (p ColourParams) mosaic(m *data.Images, class string, rng *rand.Rand) *mat.Dense {
+	const side = 32
+	var of []int
+	for i, l := range m.Labels {
+		if m.Classes[l] == class {
+			of = append(of, i)
+		}
 	}
-	plan, err := extend(at)
-	if err != nil {
-		return l, err
-	}
-	moved := plan.Barycentric(points)
-	out := landscape{l.w, l.h, make([]rgb, len(l.at))}
-	for i := range out.at {
-		out.at[i] = fromOKLab([3]float64(moved.RawRowView(i)))
-	}
-	return out, nil
-}
-
-// sample draws pixels with replacement, as rows in OKLab.
-func (l landscape) sample(rng *rand.Rand, n int) *mat.Dense {
-	out := mat.NewDense(n, 3, nil)
-	for i := range n {
-		c := l.at[rng.IntN(len(l.at))].oklab()
-		out.SetRow(i, c[:])
+	rng.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+	out, width := mat.NewDense(p.Across*p.Down*side*side, 3, nil), p.Across*side
+	for i := range out.RawMatrix().Rows {
+		x, y := i%width, i/width
+		photograph, at := m.Row(of[(y/side*p.Across+x/side)%len(of)]), y%side*side+x%side
+		out.SetRow(i, []float64{float64(photograph[at]), float64(photograph[side*side+at]), float64(photograph[2*side*side+at])})
 	}
 	return out
 }
 
-func (l landscape) rows() *mat.Dense {
-	out := mat.NewDense(len(l.at), 3, nil)
-	for i, c := range l.at {
-		out.SetRow(i, c[:])
+// drawn are n rows with replacement.
+func drawn(rng *rand.Rand, from *mat.Dense, n int) *mat.Dense {
+	out := mat.NewDense(n, 3, nil)
+	for i := range n {
+		out.SetRow(i, from.RawRowView(rng.IntN(from.RawMatrix().Rows)))
+	}
+	return out
+}
+
+// inOKLab turns sRGB into Ottosson's OKLab (2020), in which distances are about those that the eye sees: lightness,
+// green–red, blue–yellow.
+func inOKLab(m *mat.Dense) *mat.Dense {
+	return eachColour(m, func(c []float64) (l, a, b float64) { return colorful.Color{R: c[0], G: c[1], B: c[2]}.OkLab() })
+}
+
+// inSRGB is the inverse, clipped to what a screen can show.
+func inSRGB(m *mat.Dense) *mat.Dense {
+	return eachColour(m, func(c []float64) (r, g, b float64) {
+		shown := colorful.OkLab(c[0], c[1], c[2]).Clamped()
+		return shown.R, shown.G, shown.B
+	})
+}
+
+// eachColour changes every row.
+func eachColour(m *mat.Dense, change func(c []float64) (x, y, z float64)) *mat.Dense {
+	out := mat.DenseCopyOf(m)
+	for i := range out.RawMatrix().Rows {
+		x, y, z := change(m.RawRowView(i))
+		out.SetRow(i, []float64{x, y, z})
 	}
 	return out
 }
@@ -156,7 +164,7 @@ func meanDistance(x, y *mat.Dense) float64 {
 
 func colourGrid(set lab.Setting) []ColourParams {
 	p := set.Preset
-	base := ColourParams{Width: lab.Pick(p, 66, 132, 132, 264), Height: lab.Pick(p, 44, 88, 88, 176), Samples: lab.Pick(p, 100, 600, 600, 3000)}
+	base := ColourParams{Across: lab.Pick(p, 2, 4, 4, 8), Down: lab.Pick(p, 2, 3, 3, 5), Samples: lab.Pick(p, 300, 600, 600, 3000)}
 	return lab.Grid(base, lab.Vary(func(p *ColourParams, r float64) { p.Ratio = r }, 0.3, 0.1, 0.03, 0.003))
 }
 
@@ -169,7 +177,7 @@ var widerColours = kit.Null("colours that spread with ε", colourOf, func(p Colo
 func drawColour(v lab.View[ColourParams, ColourOut]) (lab.Exhibit, error) {
 	cells := v.Cells
 	p := cells[0].Params
-	grid := style.ImageGrid{C: 3, H: p.Height, W: p.Width, Columns: len(cells) + 1, Gap: p.Width / 66, ColLabels: []string{"picture"}}
+	grid := style.ImageGrid{C: 3, H: 32 * p.Down, W: 32 * p.Across, Columns: len(cells) + 1, Gap: p.Across / 2, ColLabels: []string{"photographs"}}
 	for row, names := range [][2]string{{"a.npy", "ab.npy"}, {"b.npy", "ba.npy"}} {
 		first, err := artifact.Read(cells[0].Open, names[0])
 		if err != nil {
@@ -194,13 +202,13 @@ func drawColour(v lab.View[ColourParams, ColourOut]) (lab.Exhibit, error) {
 	sizes := v.Badge(fmt.Sprintf("%d colours each", p.Samples))
 	return lab.Exhibit{
 		Pictures: []lab.Picture{
-			{Name: "pictures", Caption: fmt.Sprintf("Each picture (left) in the colours of the other, over ε in units of the mean cost. One plan between %d pixels of each serves both ways and all %d pixels.",
-				p.Samples, p.Width*p.Height), Drawing: style.Figure{Body: grid, Width: style.TwoColumns, Badge: sizes}},
-			{Name: "colours", Caption: fmt.Sprintf("Pixels of the pictures in OKLab, in their own colours, and of the upper one after transfer at ε = %g of the mean cost.",
+			{Name: "pictures", Caption: fmt.Sprintf("Photographs of CIFAR-10 (left) in the colours of the other class, over ε in units of the mean cost. One plan between %d pixels of each serves both ways and all %d pixels.",
+				p.Samples, p.Across*p.Down*32*32), Drawing: style.Figure{Body: grid, Width: style.TwoColumns, Badge: sizes}},
+			{Name: "colours", Caption: fmt.Sprintf("Pixels of the photographs in OKLab, in their own colours, and of the ships after transfer at ε = %g of the mean cost.",
 				cells[len(cells)-1].Params.Ratio), Drawing: style.Figure{Body: clouds, Width: style.TwoColumns, Badge: sizes}},
 		},
 		Tables: []lab.Table{colourTable(cells)},
-		Notes: []string{"The pictures are painted by the experiment from noise. Costs are squared distances in OKLab. Distances in the table are between pixels drawn afresh, " +
+		Notes: []string{"Costs are squared distances in OKLab. Distances in the table are between pixels drawn afresh, " +
 			"so that the map is tested on pixels that the plan has not seen."},
 	}, nil
 }
@@ -220,7 +228,7 @@ func planes(m *mat.Dense) []float32 {
 // colourClouds draws pixels of both pictures, and of the first after transfer, by lightness and hue.
 func colourClouds(c lab.Result[ColourParams, ColourOut]) (style.Panels, error) {
 	panels := style.Panels{Letters: true, ShareX: true, ShareY: true}
-	for _, f := range [][2]string{{"a.npy", "upper picture"}, {"ab.npy", "upper picture, transferred"}, {"b.npy", "lower picture"}} {
+	for _, f := range [][2]string{{"a.npy", "ships"}, {"ab.npy", "ships, transferred"}, {"b.npy", "frogs"}} {
 		m, err := artifact.Read(c.Open, f[0])
 		if err != nil {
 			return panels, err
@@ -229,13 +237,13 @@ func colourClouds(c lab.Result[ColourParams, ColourOut]) (style.Panels, error) {
 			Title: f[1], Aspect: 0.9,
 			X: style.Axis{Label: "blue – yellow, \\i{b}", Min: -0.2, Max: 0.2}, Y: style.Axis{Label: "lightness, \\i{L}", Min: 0, Max: 1},
 		}
+		colours := inOKLab(m)
 		n, _ := m.Dims()
 		const shown = 700
 		for i := 0; i < n; i += max(1, n/shown) {
-			px := rgb(m.RawRowView(i))
-			lab := px.oklab()
+			px, at := m.RawRowView(i), colours.RawRowView(i)
 			p.Items = append(p.Items, style.Points{
-				X: []float64{lab[2]}, Y: []float64{lab[0]}, Radius: 1.6, Series: 0,
+				X: at[2:], Y: at[:1], Radius: 1.6, Series: 0,
 				Color: color.NRGBA{R: byte(255*px[0] + 0.5), G: byte(255*px[1] + 0.5), B: byte(255*px[2] + 0.5), A: 255},
 			})
 		}
@@ -245,7 +253,7 @@ func colourClouds(c lab.Result[ColourParams, ColourOut]) (style.Panels, error) {
 }
 
 func colourTable(cells []lab.Result[ColourParams, ColourOut]) lab.Table {
-	t := lab.Table{Name: "distances", Caption: "Exact squared Wasserstein distance in OKLab between fresh pixels: of the two pictures, after transfer, and between two draws from the target; variance over the target's.",
+	t := lab.Table{Name: "distances", Caption: "Exact squared Wasserstein distance in OKLab between fresh pixels: of the two classes, after transfer, and between two draws from the target; variance over the target's.",
 		Header: []string{"ε / mean cost", "before", "after", "two draws", "variance", "iterations", "status"}}
 	for _, c := range cells {
 		v := c.Value

@@ -2,7 +2,7 @@
 
 //go:build ignore
 
-// This program makes analytic/colour: Colour transfer between two pictures.
+// This program makes analytic/colour: Colour transfer between photographs.
 // The parameters are those of the preset quick: change them, add values, draw something else. What the store holds
 // already is not computed again.
 //
@@ -19,10 +19,10 @@ func main() {
 	study := analytic.Colour()
 	study.Grid = func(lab.Setting) []analytic.ColourParams {
 		return []analytic.ColourParams{
-			{Width: 132, Height: 88, Samples: 600, Ratio: 0.3},
-			{Width: 132, Height: 88, Samples: 600, Ratio: 0.1},
-			{Width: 132, Height: 88, Samples: 600, Ratio: 0.03},
-			{Width: 132, Height: 88, Samples: 600, Ratio: 0.003},
+			{Across: 4, Down: 3, Samples: 600, Ratio: 0.3},
+			{Across: 4, Down: 3, Samples: 600, Ratio: 0.1},
+			{Across: 4, Down: 3, Samples: 600, Ratio: 0.03},
+			{Across: 4, Down: 3, Samples: 600, Ratio: 0.003},
 		}
 	}
 	gallery.Main(study.Figure())
