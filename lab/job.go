@@ -221,10 +221,14 @@ func (s *Store) Survey(jobs []Job) (missing, otherCode []Job) {
 			once = append(once, j)
 		}
 	}
-	there := s.there(once)
+	ids := make([]Record, len(once))
+	for i, j := range once {
+		ids[i] = j.id
+	}
+	there, unknown := s.Statuses(ids) // less work than to open every cell
 	errs, other := make([]error, len(once)), make([]bool, len(once))
 	parallel(len(once), func(i int) {
-		if there != nil && !there[once[i].id.Key].Stored {
+		if unknown == nil && !there[once[i].id.Key].Stored {
 			errs[i] = ErrMissing
 			return
 		}
@@ -241,21 +245,4 @@ func (s *Store) Survey(jobs []Job) (missing, otherCode []Job) {
 		}
 	}
 	return missing, otherCode
-}
-
-// there returns the statuses of the cells by reading directories, if that is less work than opening
-// every cell; nil if it is not, or if it fails.
-func (s *Store) there(jobs []Job) map[Key]Status {
-	if len(jobs) < 512 {
-		return nil
-	}
-	ids := make([]Record, len(jobs))
-	for i, j := range jobs {
-		ids[i] = j.id
-	}
-	there, err := s.Statuses(ids)
-	if err != nil {
-		return nil
-	}
-	return there
 }

@@ -2,9 +2,9 @@ package runs
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,16 +15,9 @@ import (
 type row struct {
 	Key        lab.Key        `json:"key"`
 	Experiment string         `json:"experiment"`
-	State      string         `json:"state"` // of lab.Status
-	Version    int            `json:"version,omitempty"`
-	Seed       string         `json:"seed,omitempty"` // text, since a browser's numbers do not hold 64 bits
-	Params     map[string]any `json:"params,omitempty"`
-	Values     map[string]any `json:"values,omitempty"`
-	Start      time.Time      `json:"start,omitzero"`
-	Seconds    float64        `json:"seconds"`
-	Device     string         `json:"device,omitempty"`
+	State      string         `json:"state"`             // of lab.Status
+	Columns    map[string]any `json:"columns,omitempty"` // see lab.Row
 	Host       string         `json:"host,omitempty"`
-	Commit     string         `json:"commit,omitempty"`
 	Error      string         `json:"error,omitempty"`
 	Artifacts  []lab.Artifact `json:"artifacts,omitempty"`
 }
@@ -98,33 +91,19 @@ func (x *index) record(key lab.Key) (lab.Record, bool) {
 }
 
 func toRow(c lab.Change) row {
-	out := row{Key: c.Key, Experiment: c.Experiment, State: c.Status.String()}
-	if c.Err != nil {
-		out.State, out.Error = "failed", c.Err.Error()
-		return out
-	}
-	if out.State != "stored" && out.State != "failed" {
-		return out
-	}
 	r := c.Record
-	out.Version, out.Seed, out.Start, out.Seconds = r.Version, fmt.Sprint(r.Seed), r.Manifest.Start, r.Manifest.Seconds
-	out.Device, out.Host, out.Commit, out.Error = r.Manifest.Device, r.Manifest.Host, r.Manifest.Commit, r.Error
-	out.Artifacts = r.Artifacts
+	out := row{Key: c.Key, Experiment: c.Experiment, State: c.Status.String(), Host: r.Manifest.Host, Error: r.Error, Artifacts: r.Artifacts}
+	if c.Err == nil && r.Key == "" { // it runs, or is gone
+		return out
+	}
 	flat, err := r.Flatten()
-	if err != nil {
+	if err = errors.Join(c.Err, err); err != nil {
 		out.State, out.Error = "failed", err.Error()
 		return out
 	}
-	out.Params, out.Values = map[string]any{}, map[string]any{}
+	out.Columns = map[string]any{}
 	for name, v := range flat {
-		if p, ok := strings.CutPrefix(name, "param."); ok {
-			out.Params[p] = plain(v)
-		}
-		if p, ok := strings.CutPrefix(name, "value."); ok {
-			out.Values[p] = plain(v)
-		} else if name == "value" {
-			out.Values["value"] = plain(v)
-		}
+		out.Columns[name] = plain(v)
 	}
 	return out
 }

@@ -164,13 +164,13 @@ func TestChanges(t *testing.T) {
 	}
 	do(params{Eps: .5, N: 3, Solver: "lbfgs"})
 	x := await(params{Eps: .5, N: 3, Solver: "lbfgs"}, "stored")
-	if x.Params["eps"] != .5 || x.Values["loss"] == nil || x.Seed != "1" || len(x.Artifacts) != 1 {
+	if x.Columns["param.eps"] != .5 || x.Columns["value.loss"] == nil || x.Columns["seed"] != 1. || len(x.Artifacts) != 1 {
 		t.Errorf("%+v", x)
 	}
 	first := last
 	do(params{N: 13})
-	if x := await(params{N: 13}, "stored"); x.Values["loss"] != "NaN" {
-		t.Errorf("NaN came as %v", x.Values["loss"])
+	if x := await(params{N: 13}, "stored"); x.Columns["value.loss"] != "NaN" {
+		t.Errorf("NaN came as %v", x.Columns["value.loss"])
 	}
 	do(params{N: 14})
 	if x := await(params{N: 14}, "failed"); !strings.Contains(x.Error, "fourteen") {

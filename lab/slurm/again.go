@@ -9,26 +9,21 @@ import (
 
 // again decides about the lines whose tasks died, and returns those to submit again.
 func (f *follower) again(ctx context.Context, dead []*line) (again []*line) {
-	type key struct {
-		sub  *submission
-		task int
-	}
-	var order []key
-	tasks := map[key][]*line{}
-	for _, l := range dead {
-		k := key{l.sub, l.task}
-		if tasks[k] == nil {
-			order = append(order, k)
+	slices.SortFunc(dead, func(a, b *line) int {
+		return cmp.Or(cmp.Compare(a.sub.name, b.sub.name), cmp.Compare(a.task, b.task), cmp.Compare(a.place, b.place))
+	})
+	for len(dead) > 0 {
+		n := 1
+		for n < len(dead) && dead[n].sub == dead[0].sub && dead[n].task == dead[0].task {
+			n++
 		}
-		tasks[k] = append(tasks[k], l)
-	}
-	for _, k := range order {
-		again = append(again, f.death(ctx, tasks[k])...)
+		again = append(again, f.death(ctx, dead[:n:n])...)
+		dead = dead[n:]
 	}
 	return again
 }
 
-// death decides about the unfinished lines of one dead task. A task runs its lines one after the
+// death decides about the unfinished lines of one dead task, in their order. A task runs its lines one after the
 // other, so it died in the first of them, and the others never began. If the task finished other
 // lines, that line may not be the cause (the finished ones may have used up the time limit), so no
 // line is charged with the death: it will be the first of a later task, or more lines will finish
@@ -43,7 +38,6 @@ func (f *follower) death(ctx context.Context, left []*line) []*line {
 		}
 		return nil
 	}
-	slices.SortFunc(left, func(a, b *line) int { return cmp.Compare(a.place, b.place) })
 	head := left[0]
 	state, sub, task := head.state, head.sub, head.task
 	log, tail := sub.tail(task)

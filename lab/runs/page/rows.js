@@ -7,7 +7,7 @@ export class Rows {
   constructor() { this.map = new Map(); }
 
   apply(list) {
-    for (const r of list) r.state === "gone" ? this.map.delete(r.key) : this.map.set(r.key, r);
+    for (const r of list) r.state === "gone" ? this.map.delete(r.key) : this.map.set(r.key, named(r));
   }
 
   experiments() {
@@ -21,6 +21,18 @@ export class Rows {
     for (const r of this.map.values()) if (!experiment || r.experiment === experiment) out.push(r);
     return out;
   }
+}
+
+// named sorts the columns of a table into parameters, values and words of metas.
+function named(r) {
+  if (r.columns) Object.assign(r, {params: {}, values: {}});
+  for (const [name, v] of Object.entries(r.columns || {})) {
+    const [group, rest] = name.split(/\.(.*)/s);
+    if (group === "param") r.params[rest || "param"] = v;
+    else if (group === "value") r.values[rest || "value"] = v;
+    else r[rest || group] = name === "seed" ? String(v) : v;
+  }
+  return r;
 }
 
 // A column is "p:NAME" (a parameter), "v:NAME" (a value) or a word of metas.
