@@ -7,14 +7,24 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/pair"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // profile is δ(ε) by enumeration of a law on the integers, independent in each coordinate, moved by shift.
 func profile(law func(k int) float64, reach int, shift []int, eps float64) float64 {
-	total := 0.0
-	for k := -reach; k <= reach; k++ {
-		total += law(k)
+	far := reach
+	for _, v := range shift {
+		far = max(far, reach+v, reach-v)
 	}
+	mass, total := make([]float64, 2*far+1), 0.0
+	for k := -far; k <= far; k++ {
+		mass[k+far] = law(k)
+		if -reach <= k && k <= reach {
+			total += law(k)
+		}
+	}
+	floats.Scale(1/total, mass)
 	var walk func(i int, p, q float64) float64
 	walk = func(i int, p, q float64) float64 {
 		if i == len(shift) {
@@ -22,7 +32,7 @@ func profile(law func(k int) float64, reach int, shift []int, eps float64) float
 		}
 		sum := 0.0
 		for k := -reach; k <= reach; k++ {
-			sum += walk(i+1, p*law(k)/total, q*law(k-shift[i])/total)
+			sum += walk(i+1, p*mass[k+far], q*mass[k-shift[i]+far])
 		}
 		return sum
 	}

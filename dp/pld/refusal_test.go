@@ -29,6 +29,9 @@ func TestTrivialLowerEnd(t *testing.T) {
 
 // Where δ underflows the answer is a tiny upper bound, without a panic.
 func TestUnderflow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a fine grid takes seconds")
+	}
 	p, err := pair.Poisson(pair.Gaussian, 17.95, 0.0288, 1, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -42,6 +42,9 @@ func TestComposedGaussian(t *testing.T) {
 func TestComposedLaws(t *testing.T) {
 	s := figtest.Store(t)
 	for _, at := range []Mechanism{{"gaussian", 1, .01}, {"laplace", 1, .01}} {
+		if testing.Short() && at.Kind == "laplace" {
+			continue
+		}
 		var last []float64
 		for _, k := range []int{1, 4} {
 			p := ComposedParams{Setting: at, Group: k, Eps: .5, Width: .05, Steps: []int{1, 4, 40, 400, 4000}}
@@ -136,6 +139,9 @@ func TestRoutes(t *testing.T) {
 
 // The steps allowed keep the budget, and one more does not.
 func TestAllowed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of steps composed")
+	}
 	s := figtest.Store(t)
 	p := direct.allowed(Mechanism{"gaussian", 1, .001}, 4, 1)
 	got := do(t, s, allowedOf, p)

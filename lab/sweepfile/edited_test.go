@@ -34,6 +34,9 @@ func TestEditedCodeIsComputedAgain(t *testing.T) {
 		{"swept", sweptFile(file)}, {"run", builtFile(file, "")}, {"cell", builtFile(file, dir)},
 	} {
 		t.Run(way.name, func(t *testing.T) {
+			if testing.Short() && way.name != "swept" {
+				t.Skip("three builds each")
+			}
 			s, err := lab.OpenStore(t.TempDir())
 			if err != nil {
 				t.Fatal(err)
@@ -105,10 +108,7 @@ func TestSweepsOfAFileShareIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Build(t.Context(), filepath.Join("testdata", "cubes.go"), filepath.Join(s.Dir, "bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := cubes(t)
 	var stored, recalled, failed atomic.Int64
 	ctx := lab.WithSink(t.Context(), func(e lab.Event) {
 		switch e.Kind {

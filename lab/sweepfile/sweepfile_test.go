@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -343,13 +344,37 @@ func openStore(t *testing.T) *lab.Store {
 	return s
 }
 
-// A Go file is built, asked for its jobs, and computes them.
-func TestGoFile(t *testing.T) {
-	s := openStore(t)
-	p, err := Build(t.Context(), filepath.Join("testdata", "cubes.go"), filepath.Join(t.TempDir(), "bin"))
+var bin string // of programs, for all tests
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "sweepfile")
+	if err != nil {
+		panic(err)
+	}
+	bin = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+var cubesOnce = sync.OnceValues(func() (*Program, error) {
+	return Build(context.Background(), filepath.Join("testdata", "cubes.go"), bin)
+})
+
+// cubes is the program of testdata/cubes.go, built once.
+func cubes(t *testing.T) *Program {
+	t.Helper()
+	p, err := cubesOnce()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+// A Go file is built, asked for its jobs, and computes them.
+func TestGoFile(t *testing.T) {
+	s := openStore(t)
+	p := cubes(t)
 	if len(p.Jobs) != 5 || len(s.Missing(p.Jobs)) != 5 {
 		t.Fatalf("%d jobs, %d missing", len(p.Jobs), len(s.Missing(p.Jobs)))
 	}

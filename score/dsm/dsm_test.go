@@ -60,6 +60,9 @@ func sample(rng *rand.Rand, n int) *mat.Dense {
 // A small network learns the score of a mixture: measured where the data is, in units in which zero scores have error 1,
 // and sampled with annealed Langevin dynamics the shares of the parts come out.
 func TestLearnsMixture(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains a network")
+	}
 	dev, f := open(t), mixture(t)
 	rng := rand.New(rand.NewPCG(1, 1))
 	levels, err := score.Geometric(3, .1, 8)

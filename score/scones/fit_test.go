@@ -17,6 +17,9 @@ import (
 // Samples of new sources lie where the discrete plan puts them: their conditional means are its barycentric projection,
 // and all together they look like the target.
 func TestFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains potentials")
+	}
 	rng := seeded(1)
 	x, y := must(synth.Normal(rng, 400, 2)), must(synth.Moons(rng, 400, .05))
 	fitted := must(Fit{Lambda: .5}.Run(t.Context(), rng, x, y))

@@ -29,6 +29,9 @@ func ExamplePixels() {
 // are missing. (Precision of noise is high, and its density may be: some real outlier has a ball that holds it all, as
 // Naeem et al. warn.)
 func TestFDLeNet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains a network")
+	}
 	digits, err := data.MNIST(t.Context(), sample.From(data.Sample), data.Train)
 	if err != nil {
 		t.Fatal(err)

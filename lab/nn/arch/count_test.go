@@ -40,6 +40,9 @@ func TestParameterCounts(t *testing.T) {
 		{"CNN", arch.CNN{Rate: .5}.Net(), 241546, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.millions > 20 {
+				t.Skip("a second to draw its weights")
+			}
 			defer dev.Scope().Close()
 			c.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 1)))
 			n := nn.Count(c.net.Params())

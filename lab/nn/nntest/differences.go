@@ -57,11 +57,14 @@ func (c Case) differencesIn(t testing.TB, dev *device.Device, most int) {
 	}
 }
 
-// most is how many groups of arrays there are: one for each array, but few in a short test on the fake GPU, for which
-// two passes for each of a network's arrays take minutes.
+// most is how many groups of arrays there are: one for each array, but fewer in a short test, above all on the fake GPU,
+// for which two passes for each of a network's arrays take minutes.
 func most(dev *device.Device) int {
-	if testing.Short() && Fake(dev) {
+	switch {
+	case testing.Short() && Fake(dev):
 		return 6
+	case testing.Short():
+		return 12
 	}
 	return math.MaxInt
 }

@@ -3,7 +3,7 @@
 // Check takes a Case, which is a layer and the shape of its input, and demands on a device:
 //
 //   - gradients of input, condition and parameters agree with finite differences in float64, in random directions and
-//     for single elements; short tests on the fake GPU move the arrays of a large network in groups
+//     for single elements; short tests move the arrays of a large network in groups
 //   - float32 agrees with float64
 //   - gradients add up, Pass.InputsOnly leaves those of parameters alone, VJP leaves its cotangent alone
 //   - squared norms of per-example gradients agree with gradients of one example at a time
