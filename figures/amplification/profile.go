@@ -121,9 +121,7 @@ func profileFigures() []profileFigure {
 	}
 }
 
-const (
-	profileSmoke, profileQuick, profilePaper = 25, 61, 121
-)
+const profileSmoke, profileQuick, profilePaper = 25, 61, 121
 
 // params lists the cells of one panel by group size.
 func (f profileFigure) params(s Mechanism, p lab.Preset) []ProfileParams {

@@ -88,9 +88,7 @@ func renyiPanels() []renyiPanel {
 	return out
 }
 
-const (
-	renyiSmoke, renyiQuick, renyiPaper = 15, 81, 121
-)
+const renyiSmoke, renyiQuick, renyiPaper = 15, 81, 121
 
 // renyiGrid pairs the specific bound with another for each group of each panel.
 func renyiGrid(set lab.Setting, base against) (out []RenyiParams) {
@@ -211,9 +209,7 @@ func renyiNote(a against) string {
 // spentDelta is the δ of Figures 22 and 23.
 const spentDelta = 1e-8
 
-const (
-	spentSmoke, spentQuick, spentPaper = 80, 200, 400
-)
+const spentSmoke, spentQuick, spentPaper = 80, 200, 400
 
 // Fig22 is Rényi accounting of the Gaussian mechanism.
 func Fig22() lab.Study[RenyiParams, RenyiOut] {

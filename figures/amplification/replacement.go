@@ -53,9 +53,7 @@ var replacementOf = lab.Experiment[ReplacementParams, ReplacementOut]{
 	},
 }
 
-const (
-	replacementSmoke, replacementQuick, replacementPaper = 11, 61, 121
-)
+const replacementSmoke, replacementQuick, replacementPaper = 11, 61, 121
 
 // Fig13 is δ(ε) of batches drawn with replacement.
 func Fig13() lab.Study[ReplacementParams, ReplacementOut] {

@@ -80,9 +80,7 @@ type stepsPanel struct {
 	finer    int     // a factor on their number
 }
 
-const (
-	stepsSmoke, stepsQuick, stepsFull, stepsPaper = 3, 13, 16, 31
-)
+const stepsSmoke, stepsQuick, stepsFull, stepsPaper = 3, 13, 16, 31
 
 // cell returns the cell behind a line.
 func (p stepsPanel) cell(r route, group int, preset lab.Preset) ComposedParams {

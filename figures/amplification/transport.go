@@ -102,9 +102,7 @@ func (o *TransportOut) transport(ctx context.Context, p TransportParams, alpha f
 
 var transportGroups = []int{1, 2, 4}
 
-const (
-	transportSmoke, transportQuick, transportPaper = 13, 61, 121
-)
+const transportSmoke, transportQuick, transportPaper = 13, 61, 121
 
 // Fig12 is what conditioning is worth.
 func Fig12() lab.Study[TransportParams, TransportOut] {

@@ -67,9 +67,7 @@ var published = []struct {
 // truths are the θ of the figures.
 var truths = []float64{.6, .75, .9}
 
-const (
-	worSmoke, worQuick, worPaper = 13, 61, 121
-)
+const worSmoke, worQuick, worPaper = 13, 61, 121
 
 // Fig3 is randomised response on small batches.
 func Fig3() lab.Study[WORParams, WOROut] { return worStudy("fig3", []int{10}) }

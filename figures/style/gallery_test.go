@@ -197,8 +197,7 @@ func accuracies() style.Plot {
 	for k, name := range []string{"paper", "ours", "real data"} {
 		b := style.Bars{Name: name, Series: k, At: k, Of: 3}
 		for i := range 3 {
-			v := 72 + 9*float64(k) - 5*float64(i)
-			b.Y, b.Lo, b.Hi = append(b.Y, v), append(b.Lo, v-2.5), append(b.Hi, v+2.5)
+			b.Y = append(b.Y, 72+9*float64(k)-5*float64(i))
 		}
 		p.Items = append(p.Items, b)
 	}

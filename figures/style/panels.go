@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -15,7 +14,7 @@ import (
 )
 
 // Panels is a grid of drawers whose axes are aligned: the data areas of a column have the same left and right edges,
-// those of a row the same lower and upper edges, and all are equally large unless Widths say otherwise.
+// those of a row the same lower and upper edges, and all are equally large.
 type Panels struct {
 	// Items fill the grid row by row; nil leaves a place empty.
 	Items []Drawer
@@ -27,8 +26,6 @@ type Panels struct {
 	ShareX, ShareY bool
 	// Bar is a colour bar for all panels, on the right.
 	Bar *ColorBar
-	// Widths are the relative widths of the columns' data areas; nil means equal.
-	Widths []float64
 	// Gap between the panels in points; zero means 10.
 	Gap vg.Length
 }
@@ -39,10 +36,6 @@ func (p Panels) check() error {
 		if err := check(it); err != nil {
 			errs = append(errs, fmt.Errorf("panel (%s): %w", letter(i), err))
 		}
-	}
-	cols, _ := p.shape()
-	if len(p.Widths) > 0 && len(p.Widths) != cols {
-		errs = append(errs, fmt.Errorf("style: Panels: %d Widths for %d columns: %w", len(p.Widths), cols, ErrData))
 	}
 	return errors.Join(errs...)
 }
@@ -77,16 +70,9 @@ func (p Panels) shape() (cols, rows int) {
 
 func (p Panels) gap() vg.Length { return cmp.Or(p.Gap, 10) }
 
-// shares splits a length among relative sizes, with gaps between them.
-func shares(total, gap vg.Length, n int, weights []float64) []vg.Length {
-	if weights == nil {
-		weights = slices.Repeat([]float64{1}, n)
-	}
-	out := make([]vg.Length, n)
-	for i, w := range weights {
-		out[i] = (total - gap*vg.Length(n-1)) * vg.Length(w/floats.Sum(weights))
-	}
-	return out
+// share is each of n parts of a length, with gaps between them.
+func share(total, gap vg.Length, n int) vg.Length {
+	return (total - gap*vg.Length(n-1)) * vg.Length(1/float64(n))
 }
 
 // entries is the legend of all panels, below them. Plots whose own legend is inside of their axes keep it.
@@ -172,36 +158,36 @@ func (p Panels) cells(r vg.Rectangle, items []Drawer) []vg.Rectangle {
 
 func (p Panels) columnWidths(total vg.Length, items []Drawer) []vg.Length {
 	cols, _ := p.shape()
-	typical := vg.Point{X: shares(total, p.gap(), cols, nil)[0], Y: 0.7 * total / vg.Length(cols)}
+	typical := vg.Point{X: share(total, p.gap(), cols), Y: 0.7 * total / vg.Length(cols)}
 	inset := make([]vg.Length, cols)
 	column, _ := p.margins(items, func(int) vg.Point { return typical })
 	for i, in := range column {
 		inset[i] = in.left + in.right
 	}
-	return withInsets(total, p.gap(), inset, p.Widths)
+	return withInsets(total, p.gap(), inset)
 }
 
 func (p Panels) rowHeights(total vg.Point, items []Drawer) []vg.Length {
 	cols, rows := p.shape()
 	w := p.columnWidths(total.X, items)
-	typical := shares(total.Y, p.gap(), rows, nil)[0]
+	typical := share(total.Y, p.gap(), rows)
 	inset := make([]vg.Length, rows)
 	_, row := p.margins(items, func(i int) vg.Point { return vg.Point{X: w[i%cols], Y: typical} })
 	for j, in := range row {
 		inset[j] = in.bottom + in.top
 	}
-	return withInsets(total.Y, p.gap(), inset, nil)
+	return withInsets(total.Y, p.gap(), inset)
 }
 
 // withInsets adds to each inset its share of what all of them leave of a length.
-func withInsets(total, gap vg.Length, inset []vg.Length, weights []float64) []vg.Length {
+func withInsets(total, gap vg.Length, inset []vg.Length) []vg.Length {
 	rest := total
 	for _, x := range inset {
 		rest -= x
 	}
-	out := shares(max(rest, 0), gap, len(inset), weights)
-	for i, x := range inset {
-		out[i] += x
+	out := slices.Clone(inset)
+	for i := range out {
+		out[i] += share(max(rest, 0), gap, len(inset))
 	}
 	return out
 }

@@ -101,8 +101,6 @@ type Bars struct {
 	Name string
 	// Y are the heights.
 	Y []float64
-	// Lo and Hi are the ends of error bars; both nil for none.
-	Lo, Hi []float64
 	// Series chooses the colour by [Series]; Color replaces it.
 	Series int
 	Color  color.Color
@@ -116,19 +114,19 @@ func (b Bars) check() error {
 	if b.At < 0 || b.At >= max(b.Of, 1) {
 		return fmt.Errorf("style: Bars %q: At = %d of %d: %w", b.Name, b.At, b.Of, ErrData)
 	}
-	return checkBand("Bars", b.Name, len(b.Y), b.Lo, b.Hi)
+	return nil
 }
 
 func (b Bars) color() color.Color { return colorOr(b.Color, b.Series) }
 
 func (b Bars) ranges(x, y Axis) (ex, ey extent) {
 	ex = span(x, -0.5, float64(len(b.Y))-0.5)
-	ey = spans(y, b.Y, b.Lo, b.Hi, []float64{0})
+	ey = spans(y, b.Y, []float64{0})
 	ex.sticky, ey.sticky = []float64{ex.lo, ex.hi}, []float64{0}
 	return ex, ey
 }
 
-// Plot draws the bars and their error bars.
+// Plot draws the bars.
 func (b Bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := transforms(c, p)
 	base := y(0)
@@ -146,9 +144,6 @@ func (b Bars) Plot(c draw.Canvas, p *plot.Plot) {
 		inset := min(0.4, (r[1].X-r[0].X)/8)
 		r[0].X, r[3].X, r[1].X, r[2].X = r[0].X+inset, r[3].X+inset, r[1].X-inset, r[2].X-inset
 		c.FillPolygon(b.color(), c.ClipPolygonXY(r))
-		if i < len(b.Lo) && i < len(b.Hi) {
-			errorBar(c, Black, x(left+width/2), y(b.Lo[i]), y(b.Hi[i]))
-		}
 	}
 }
 

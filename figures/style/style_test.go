@@ -106,7 +106,6 @@ func TestBadData(t *testing.T) {
 		"image 1 has 3 values":     style.ImageGrid{H: 2, W: 2, Images: [][]float32{nil, {1, 2, 3}}},
 		"row 0 has 2 cells":        style.Table{Header: []string{"a"}, Rows: [][]string{{"b", "c"}}},
 		"panel (b)":                style.Panels{Items: []style.Drawer{nil, items(style.Points{Y: []float64{1}})}},
-		"3 Widths for 1 columns":   style.Panels{Items: []style.Drawer{style.Plot{}}, Widths: []float64{1, 2, 3}},
 		"item 0 of the plot":       items(style.Points{X: []float64{1}}),
 		"panel (a): panel (a): st": style.Panels{Items: []style.Drawer{style.Panels{Items: []style.Drawer{items(style.Points{X: []float64{1}})}}}},
 	} {
@@ -190,7 +189,7 @@ func TestAnyData(t *testing.T) {
 			Items: []plot.Plotter{
 				style.Line{Name: "a", X: x, Y: y, Lo: lo, Hi: hi, Marks: true},
 				style.Points{Name: "b", X: y, Y: x, Lo: lo, Hi: hi},
-				style.Bars{Y: y, Lo: lo, Hi: hi},
+				style.Bars{Y: y},
 				style.Rule{At: value.Draw(t, "rule"), Label: "r"},
 				style.Note{X: value.Draw(t, "note"), Y: 1, Text: "n", DX: 5},
 			},

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 	"strings"
@@ -146,8 +147,8 @@ func outline(path *vg.Path, f pfont.Font, str string, pen vg.Point) vg.Length {
 		hasPrev bool
 	)
 	for _, r := range str {
-		r, flip := standIn(r)
-		g, err := face.GlyphIndex(&buf, r)
+		flip := r == '∇'
+		g, err := face.GlyphIndex(&buf, cmp.Or(standIns[r], r))
 		if err != nil {
 			continue
 		}
@@ -167,30 +168,8 @@ func outline(path *vg.Path, f pfont.Font, str string, pen vg.Point) vg.Length {
 	return x
 }
 
-// standIn gives the rune to draw for one that Liberation lacks but has the shape of; flip means upside down.
-func standIn(r rune) (as rune, flip bool) {
-	switch r {
-	case '∇':
-		return '∆', true
-	case '∥':
-		return '‖', false
-	case '∼':
-		return '~', false
-	case '∈':
-		return 'є', false
-	case '⟨':
-		return '‹', false
-	case '⟩':
-		return '›', false
-	case '≪':
-		return '«', false
-	case '≫':
-		return '»', false
-	case 'ϵ', '𝜀':
-		return 'ε', false
-	}
-	return r, false
-}
+// standIns are runes to draw for those that Liberation lacks but has the shape of; ∇ is turned upside down.
+var standIns = map[rune]rune{'∇': '∆', '∥': '‖', '∼': '~', '∈': 'є', '⟨': '‹', '⟩': '›', '≪': '«', '≫': '»', 'ϵ': 'ε', '𝜀': 'ε'}
 
 // glyph appends one glyph's outline; flip turns it upside down within the height of a capital.
 func glyph(path *vg.Path, face *sfnt.Font, buf *sfnt.Buffer, g sfnt.GlyphIndex, em fixed.Int26_6, unit vg.Length, pen vg.Point, flip bool) {
