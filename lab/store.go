@@ -150,25 +150,27 @@ func (s *Store) Failures(prefix string) iter.Seq2[Record, error] {
 	return s.walk(prefix, failureSuffix, "")
 }
 
-// Find returns the finished cell whose key begins with prefix. It fails when
+// Find returns the finished cell whose key begins with prefix, or else the failed one. It fails when
 // there is none, or more than one.
 func (s *Store) Find(prefix string) (Record, error) {
-	var found []Record
-	for r, err := range s.walk("", recordSuffix, prefix) {
-		if errors.Is(err, ErrCorrupt) {
-			continue
-		} else if err != nil {
-			return Record{}, err
+	for _, suffix := range []string{recordSuffix, failureSuffix} {
+		var found []Record
+		for r, err := range s.walk("", suffix, prefix) {
+			if err == nil {
+				found = append(found, r)
+			} else if !errors.Is(err, ErrCorrupt) {
+				return Record{}, err
+			}
 		}
-		found = append(found, r)
+		switch {
+		case prefix == "" || len(found) == 0:
+			continue
+		case len(found) > 1:
+			return Record{}, fmt.Errorf("lab: cell %q: %d cells begin so, the first two are %s and %s", prefix, len(found), found[0].Key, found[1].Key)
+		}
+		return found[0], nil
 	}
-	switch {
-	case prefix == "" || len(found) == 0:
-		return Record{}, fmt.Errorf("lab: cell %q: %w", prefix, ErrMissing)
-	case len(found) > 1:
-		return Record{}, fmt.Errorf("lab: cell %q: %d cells begin so, the first two are %s and %s", prefix, len(found), found[0].Key, found[1].Key)
-	}
-	return found[0], nil
+	return Record{}, fmt.Errorf("lab: cell %q: %w", prefix, ErrMissing)
 }
 
 // Remove removes a cell: its record first, then its other files.

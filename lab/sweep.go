@@ -55,37 +55,21 @@ func SweepAsLanded[P, R any](ctx context.Context, s *Store, e Experiment[P, R], 
 // sweep yields cells as they finish, with their places among the distinct cells of ps.
 func sweep[P, R any](ctx context.Context, s *Store, e Experiment[P, R], workers int, seed uint64, ps []P) iter.Seq2[int, func() (Result[P, R], error)] {
 	return func(yield func(int, func() (Result[P, R], error)) bool) {
-		var todo []Job
-		var params []P  // of todo
-		var place []int // of todo
-		seen, n := map[Key]bool{}, 0
+		var jobs []Job
+		var params []P
+		seen := map[Key]bool{}
 		for _, p := range ps {
-			j, err := e.job(seed, p)
-			if err == nil && seen[j.id.Key] {
+			j, err := e.job(seed, p) // an error comes with the outcome
+			if err != nil && j.id.Key == "" {
+				j.id = Record{Experiment: e.Name, Seed: seed}
+			} else if seen[j.id.Key] {
 				continue
 			}
 			seen[j.id.Key] = true
-			var r Record
-			if err == nil {
-				r, err = j.recall(s)
-				if canCompute(err) {
-					todo, params, place = append(todo, j), append(params, p), append(place, n)
-					n++
-					continue
-				}
-			} else if j.id.Params == nil {
-				j.id = Record{Experiment: e.Name, Seed: seed}
-			}
-			if err == nil {
-				watcher(ctx, j.id)(Event{Kind: Recalled, OtherCode: j.otherCode(r)})
-			}
-			if !yield(n, func() (Result[P, R], error) { return typed[P, R](s, j, p, true)(r, j.id.CellError(err)) }) {
-				return
-			}
-			n++
+			jobs, params = append(jobs, j), append(params, p)
 		}
-		for l := range share(ctx, s, nil, workers, todo) {
-			if !yield(place[l.place], func() (Result[P, R], error) {
+		for l := range share(ctx, s, nil, workers, jobs) {
+			if !yield(l.place, func() (Result[P, R], error) {
 				return typed[P, R](s, l.job, params[l.place], l.recalled)(l.record, l.err)
 			}) {
 				return
@@ -162,21 +146,32 @@ type landed struct {
 	err      error
 }
 
-// share runs jobs on workers goroutines and yields each when it has finished or failed. Once drain
+// share yields the jobs whose cells are stored, in order, runs the others on workers goroutines, and yields each
+// when it has finished or failed. Once drain
 // is closed no further job starts. All goroutines end with the loop.
 func share(ctx context.Context, s *Store, drain <-chan struct{}, workers int, jobs []Job) iter.Seq[landed] {
 	return func(yield func(landed) bool) {
 		if workers <= 0 {
 			workers = runtime.GOMAXPROCS(0)
 		}
-		ctx, cancel := context.WithCancel(ctx)
 		q, out := &queue{}, make(chan landed)
 		for i, j := range jobs {
-			q.turns = append(q.turns, &turn{job: j, place: i})
+			r, err := j.recall(s)
+			if canCompute(err) {
+				q.turns = append(q.turns, &turn{job: j, place: i})
+				continue
+			}
+			if err == nil {
+				watcher(ctx, j.id)(Event{Kind: Recalled, OtherCode: j.otherCode(r)})
+			}
+			if !yield(landed{j, i, r, true, j.id.CellError(err)}) {
+				return
+			}
 		}
+		ctx, cancel := context.WithCancel(ctx)
 		stop := make(chan struct{}) // the loop was broken out of
 		var wg sync.WaitGroup
-		for range min(workers, len(jobs)) {
+		for range min(workers, len(q.turns)) {
 			wg.Go(func() {
 				for t := q.next(ctx, s, stop, drain); t != nil; t = q.next(ctx, s, stop, drain) {
 					r, recalled, err := t.job.try(ctx, s)

@@ -123,10 +123,7 @@ type Program struct {
 // queued tasks will call.
 func Build(ctx context.Context, file, dir string) (*Program, error) {
 	file, err := filepath.Abs(file)
-	if err != nil {
-		return nil, fmt.Errorf("sweep: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := errors.Join(err, os.MkdirAll(dir, 0o777)); err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
 	path := filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
@@ -139,11 +136,11 @@ func Build(ctx context.Context, file, dir string) (*Program, error) {
 		return nil, fmt.Errorf("sweep: go build %s: %w\n%s", file, err, bytes.TrimSpace(out))
 	}
 	digest, _, err := durable.Digest(tmp)
-	if err != nil {
-		return nil, fmt.Errorf("sweep: %w", err)
+	if err == nil {
+		path += "-" + digest[:12]
+		err = os.Rename(tmp, path) // over itself, if it is there
 	}
-	path += "-" + digest[:12]
-	if err := os.Rename(tmp, path); err != nil { // over itself, if it is there
+	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
 	list := exec.CommandContext(ctx, path, "list")

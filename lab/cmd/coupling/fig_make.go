@@ -116,12 +116,16 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 		}
 		pages = append(pages, page)
 	}
-	sum := summarise(pages)
+	drawn, claims := summarise(pages)
 	if len(figs) > 1 {
-		fmt.Fprintf(a.out, "%s; %.0f s\n", sum, time.Since(began).Seconds())
+		failed := ""
+		if drawn < len(pages) {
+			failed = fmt.Sprintf(", %d failed", len(pages)-drawn)
+		}
+		fmt.Fprintf(a.out, "%s drawn%s; %v; %.0f s\n", plural(drawn, "figure"), failed, claims, time.Since(began).Seconds())
 	}
-	if f.Check && sum.claims[lab.Differs] > 0 && len(errs) == 0 {
-		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(sum.claims[lab.Differs], "claim"))})
+	if f.Check && claims[lab.Differs] > 0 && len(errs) == 0 {
+		errs = append(errs, exitError{exitClaims, fmt.Errorf("%s not met", plural(claims[lab.Differs], "claim"))})
 	}
 	if missing := data.Missing(); missing != nil {
 		fmt.Fprintf(a.err, "coupling: %s: not on this machine, and no server answers: drawn from the samples inside the program; fix: coupling doctor prints the line that downloads each\n",
@@ -133,33 +137,19 @@ func (f *figFlags) make(a *app, figs []lab.Figure, print func(*app, string, gall
 	return errors.Join(errs...)
 }
 
-// An outcome counts what came of figures and their claims.
-type outcome struct {
-	drawn, failed int
-	claims        lab.Score
-}
-
-func summarise(pages []gallery.Page) outcome {
-	s := outcome{claims: lab.Score{}}
+// summarise counts the figures that were drawn, and what came of their claims.
+func summarise(pages []gallery.Page) (drawn int, claims lab.Score) {
+	claims = lab.Score{}
 	for _, p := range pages {
 		if p.Error != "" {
-			s.failed++
 			continue
 		}
-		s.drawn++
+		drawn++
 		for _, c := range p.Claims {
-			s.claims[c.Verdict]++
+			claims[c.Verdict]++
 		}
 	}
-	return s
-}
-
-func (s outcome) String() string {
-	text := plural(s.drawn, "figure") + " drawn"
-	if s.failed > 0 {
-		text += fmt.Sprintf(", %d failed", s.failed)
-	}
-	return fmt.Sprintf("%s; %v", text, s.claims)
+	return drawn, claims
 }
 
 // writeIndex writes the gallery over the pages of this run and those that earlier
@@ -233,7 +223,8 @@ func printPage(a *app, dir string, page gallery.Page) {
 // printLine prints one line on the claims of a page, and those that differ.
 func printLine(a *app, _ string, page gallery.Page) {
 	if len(page.Claims) > 0 {
-		fmt.Fprintf(a.out, "  %s\n", summarise([]gallery.Page{page}).claims)
+		_, claims := summarise([]gallery.Page{page})
+		fmt.Fprintf(a.out, "  %s\n", claims)
 	}
 	for _, c := range page.Claims {
 		if c.Verdict == lab.Differs {

@@ -130,13 +130,6 @@ func (a *app) find(prefix string) (*lab.Store, lab.Record, error) {
 		return nil, lab.Record{}, err
 	}
 	r, err := s.Find(prefix)
-	if errors.Is(err, lab.ErrMissing) && prefix != "" {
-		for f, ferr := range s.Failures("") {
-			if ferr == nil && strings.HasPrefix(string(f.Key), prefix) {
-				return s, f, nil
-			}
-		}
-	}
 	if err != nil {
 		return nil, r, usage(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"coupling/lab/device"
 	"coupling/ot"
 	"coupling/ot/exact"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // exitUnconverged says that a plan was written which is not what was asked for.
@@ -153,23 +155,8 @@ func (c solveCmd) check() error {
 }
 
 // problem reads the files.
-func (c solveCmd) problem() (ot.Problem, error) {
-	var p ot.Problem
-	var err error
-	if c.CostMatrix != "" {
-		m, err := readInput(c.CostMatrix)
-		if err != nil {
-			return p, err
-		}
-		p.Geometry = ot.Dense(m)
-		if c.Device != "" {
-			dev, err := device.Open(c.Device)
-			if err != nil {
-				return p, err
-			}
-			p.Geometry = ot.DenseOn(dev, m)
-		}
-	} else if p.Geometry, err = c.points(); err != nil {
+func (c solveCmd) problem() (p ot.Problem, err error) {
+	if p.Geometry, err = c.geometry(); err != nil {
 		return p, err
 	}
 	if err := ot.Check(p.Geometry); err != nil {
@@ -189,30 +176,40 @@ func (c solveCmd) problem() (ot.Problem, error) {
 	return p, err
 }
 
-func (c solveCmd) points() (ot.Geometry, error) {
-	x, err := readInput(c.X)
-	if err != nil {
-		return nil, err
-	}
-	y, err := readInput(c.Y)
-	if err != nil {
-		return nil, err
-	}
-	costs := map[string]ot.PointCost{
-		"sqeuclidean": ot.SqEuclidean, "l1": ot.L1, "euclidean": ot.Euclidean, "cosine": ot.Cosine,
-		"l2sq+l1": ot.SqEuclideanL1(c.Mix),
-	}
-	if c.Device != "" {
-		dev, err := device.Open(c.Device)
+func (c solveCmd) geometry() (ot.Geometry, error) {
+	var in []*mat.Dense // the costs, or two clouds
+	for _, path := range []string{c.CostMatrix, c.X, c.Y} {
+		if path == "" {
+			continue
+		}
+		m, err := readInput(path)
 		if err != nil {
 			return nil, err
 		}
-		return ot.PointsOn(dev, x, y, costs[c.Cost]), nil
+		in = append(in, m)
 	}
-	if c.MatrixFree {
-		return ot.MatrixFree(x, y, costs[c.Cost]), nil
+	var dev *device.Device
+	if c.Device != "" {
+		var err error
+		if dev, err = device.Open(c.Device); err != nil {
+			return nil, err
+		}
 	}
-	return ot.Points(x, y, costs[c.Cost]), nil
+	cost := map[string]ot.PointCost{
+		"sqeuclidean": ot.SqEuclidean, "l1": ot.L1, "euclidean": ot.Euclidean, "cosine": ot.Cosine,
+		"l2sq+l1": ot.SqEuclideanL1(c.Mix),
+	}[c.Cost]
+	switch {
+	case len(in) == 1 && dev != nil:
+		return ot.DenseOn(dev, in[0]), nil
+	case len(in) == 1:
+		return ot.Dense(in[0]), nil
+	case dev != nil:
+		return ot.PointsOn(dev, in[0], in[1], cost), nil
+	case c.MatrixFree:
+		return ot.MatrixFree(in[0], in[1], cost), nil
+	}
+	return ot.Points(in[0], in[1], cost), nil
 }
 
 func (c solveCmd) entropic(a *app, p ot.Problem) (summary, error) {

@@ -44,30 +44,19 @@ type Options struct {
 	Env []string // beside the process's own
 }
 
-// connection is a connection file; see jupyter_client.
-type connection struct {
-	Transport string `json:"transport"`
-	IP        string `json:"ip"`
-	Key       string `json:"key"`
-	Scheme    string `json:"signature_scheme"`
-	Kernel    string `json:"kernel_name"`
-	Shell     int    `json:"shell_port"`
-	IOPub     int    `json:"iopub_port"`
-	Stdin     int    `json:"stdin_port"`
-	Control   int    `json:"control_port"`
-	Heartbeat int    `json:"hb_port"`
-}
+// ports names the sockets of a kernel in its connection file; see jupyter_client.
+var ports = []string{"shell_port", "control_port", "iopub_port", "stdin_port", "hb_port"}
 
-// newConnection asks the system for five free ports.
-func newConnection() (connection, error) {
-	c := connection{Transport: "tcp", IP: "127.0.0.1", Key: rand.Text(), Scheme: "hmac-sha256", Kernel: kernel.Name}
-	for _, port := range []*int{&c.Shell, &c.IOPub, &c.Stdin, &c.Control, &c.Heartbeat} {
+// newConnection asks the system for free ports.
+func newConnection(key string) (map[string]any, error) {
+	c := map[string]any{"transport": "tcp", "ip": "127.0.0.1", "key": key, "signature_scheme": "hmac-sha256", "kernel_name": kernel.Name}
+	for _, port := range ports {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return c, err
 		}
 		defer func() { _ = l.Close() }() // all are taken before any is given back
-		*port = l.Addr().(*net.TCPAddr).Port
+		c[port] = l.Addr().(*net.TCPAddr).Port
 	}
 	return c, nil
 }
@@ -75,13 +64,14 @@ func newConnection() (connection, error) {
 // Start starts the kernel of the checkout and waits until it answers. The kernel
 // ends with ctx.
 func Start(ctx context.Context, c kernel.Checkout, o Options) (*Session, error) {
-	conn, err := newConnection()
+	key := rand.Text()
+	conn, err := newConnection(key)
 	if err != nil {
 		return nil, fmt.Errorf("headless: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Session{
-		wire:      &wire{key: []byte(conn.Key), session: rand.Text()},
+		wire:      &wire{key: []byte(key), session: rand.Text()},
 		published: make(chan message, 4096), replies: make(chan message, 64), ended: make(chan struct{}),
 		cancel: cancel,
 	}
@@ -101,7 +91,7 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Session, error) 
 	return s, nil
 }
 
-func (s *Session) launch(ctx context.Context, c kernel.Checkout, o Options, conn connection) error {
+func (s *Session) launch(ctx context.Context, c kernel.Checkout, o Options, conn map[string]any) error {
 	b, err := json.Marshal(conn)
 	if err != nil {
 		return err
@@ -144,14 +134,14 @@ func (s *Session) log() string {
 
 // connect dials the kernel, which needs a moment, and retries until the channel of publications
 // answers; messages published before that are lost.
-func (s *Session) connect(ctx context.Context, conn connection) error {
+func (s *Session) connect(ctx context.Context, conn map[string]any) error {
 	retry := []zmq4.Option{
 		zmq4.WithID(zmq4.SocketIdentity(s.wire.session)), zmq4.WithLogger(log.New(io.Discard, "", 0)),
 		zmq4.WithDialerRetry(20 * time.Millisecond), zmq4.WithDialerMaxRetries(1500),
 	}
 	s.shell, s.control, s.iopub = zmq4.NewDealer(ctx, retry...), zmq4.NewDealer(ctx, retry...), zmq4.NewSub(ctx, retry[1:]...)
-	for socket, port := range map[zmq4.Socket]int{s.shell: conn.Shell, s.control: conn.Control, s.iopub: conn.IOPub} {
-		if err := socket.Dial(fmt.Sprintf("tcp://127.0.0.1:%d", port)); err != nil {
+	for i, socket := range []zmq4.Socket{s.shell, s.control, s.iopub} {
+		if err := socket.Dial(fmt.Sprintf("tcp://127.0.0.1:%d", conn[ports[i]])); err != nil {
 			return err
 		}
 	}
