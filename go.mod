@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	codeberg.org/go-pdf/fpdf v0.11.1
 	github.com/ALTree/bigfloat v0.2.0
+	github.com/agnivade/levenshtein v1.2.1
 	github.com/alecthomas/kong v1.13.0
 	github.com/chromedp/chromedp v0.14.2
 	github.com/ebitengine/purego v0.11.3

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // Nearest returns the n names of known that are nearest to name by edit distance, nearest first. A
@@ -13,7 +15,7 @@ func Nearest(name string, known []string, n int) []string {
 	name = strings.ToLower(name)
 	distance := func(k string) int {
 		k = strings.ToLower(k)
-		return min(editDistance(name, k), 1+editDistance(name, path.Base(k)))
+		return min(levenshtein.ComputeDistance(name, k), 1+levenshtein.ComputeDistance(name, path.Base(k)))
 	}
 	out := slices.Clone(known)
 	slices.SortFunc(out, func(a, b string) int {
@@ -39,24 +41,4 @@ func orList(words []string) string {
 		return words[0]
 	}
 	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-// editDistance is Levenshtein's, in bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

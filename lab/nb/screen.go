@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/janpfeifer/gonb/gonbui"
@@ -28,10 +27,7 @@ type frontend interface {
 var screen frontend = &gonb{}
 
 // gonb is the front end behind the GoNB kernel.
-type gonb struct {
-	mu     sync.Mutex
-	opened map[string]chan string
-}
+type gonb struct{}
 
 func (*gonb) put(id string, v view) {
 	data := map[protocol.MIMEType]any{}
@@ -69,7 +65,13 @@ func (g *gonb) connect(ctx context.Context, address string) (<-chan string, bool
 	if !gonbui.IsNotebook || os.Getenv(protocol.GONB_JUPYTER_KERNEL_ID_ENV) == "" {
 		return nil, false
 	}
-	heard := g.listen(address)
+	heard := make(chan string, 256)
+	comms.Subscribe(address, func(_ string, value string) {
+		select {
+		case heard <- value:
+		default: // nobody reads; never block the kernel's pipe
+		}
+	})
 	for range 4 {
 		comms.Start()
 		gonbui.Sync()
@@ -83,24 +85,4 @@ func (g *gonb) connect(ctx context.Context, address string) (<-chan string, bool
 		}
 	}
 	return nil, false
-}
-
-func (g *gonb) listen(address string) chan string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if ch, ok := g.opened[address]; ok {
-		return ch
-	}
-	ch := make(chan string, 256)
-	comms.Subscribe(address, func(_ string, value string) {
-		select {
-		case ch <- value:
-		default: // nobody reads; never block the kernel's pipe
-		}
-	})
-	if g.opened == nil {
-		g.opened = map[string]chan string{}
-	}
-	g.opened[address] = ch
-	return ch
 }

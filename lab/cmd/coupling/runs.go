@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -202,20 +203,10 @@ func (c runsExportCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var records []lab.Record
 	var bad []error
-	for r, err := range s.Records(c.Prefix) {
-		if err != nil {
-			bad = append(bad, err)
-			continue
-		}
-		records = append(records, r)
-	}
-	write := func(w io.Writer) error {
-		if c.Format == "parquet" {
-			return exportParquet(w, a.err, s, c.Prefix)
-		}
-		return exportRecords(w, c.Format, records)
+	write := func(w io.Writer) error { return exportRecords(w, c.Format, s.Records(c.Prefix), &bad) }
+	if c.Format == "parquet" {
+		write = func(w io.Writer) error { return exportParquet(w, a.err, s, c.Prefix) }
 	}
 	if c.Output == "" {
 		err = write(a.out)
@@ -225,18 +216,23 @@ func (c runsExportCmd) Run(a *app) error {
 	return errors.Join(append(bad, err)...)
 }
 
-func exportRecords(w io.Writer, format string, records []lab.Record) error {
+// exportRecords writes the records that can be read; bad are the errors of the others.
+func exportRecords(w io.Writer, format string, records iter.Seq2[lab.Record, error], bad *[]error) error {
 	var rows []lab.Row
-	for _, r := range records {
-		if format == "json" {
+	for r, err := range records {
+		if err == nil && format == "json" {
 			if err := writeRecord(w, r); err != nil {
 				return err
 			}
 			continue
 		}
-		row, err := r.Flatten()
+		var row lab.Row
+		if err == nil {
+			row, err = r.Flatten()
+		}
 		if err != nil {
-			return err
+			*bad = append(*bad, err)
+			continue
 		}
 		rows = append(rows, row)
 	}

@@ -8,6 +8,7 @@
 package kernel
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,21 +121,6 @@ func (c Checkout) tool(ctx context.Context, args ...string) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
-// spec is a kernel.json; see "Kernel specs" in the manual of jupyter_client.
-type spec struct {
-	Argv          []string          `json:"argv"`
-	DisplayName   string            `json:"display_name"`
-	Language      string            `json:"language"`
-	InterruptMode string            `json:"interrupt_mode"`
-	Env           map[string]string `json:"env"`
-	Metadata      metadata          `json:"metadata"`
-}
-
-// metadata says who made a kernel.json.
-type metadata struct {
-	Coupling string `json:"coupling"` // the checkout
-}
-
 // Install builds the tools and writes the kernel's specification.
 func (c Checkout) Install(ctx context.Context) error {
 	if err := c.Build(ctx); err != nil {
@@ -152,8 +138,7 @@ func (c Checkout) Register(ctx context.Context, share string) (file string, err 
 	if errors.Is(err, fs.ErrNotExist) {
 		return file, c.write(ctx, file)
 	}
-	var s spec
-	if err == nil && (json.Unmarshal(b, &s) != nil || s.Metadata.Coupling == "") {
+	if err == nil && !bytes.Contains(b, []byte(mark)) {
 		err = fmt.Errorf("%s is not Coupling's: remove it, or give another folder with --prefix", file)
 	}
 	if err != nil {
@@ -191,26 +176,27 @@ func withParent() []string {
 	return []string{setpriv, "--pdeathsig", "TERM"}
 }
 
+// mark is in every kernel.json that we wrote.
+const mark = `"coupling":`
+
+// write writes a kernel.json; see "Kernel specs" in the manual of jupyter_client.
 func (c Checkout) write(ctx context.Context, file string) error {
-	b, err := json.MarshalIndent(spec{
-		Argv:          slices.Concat(withParent(), []string{c.GoNB(), "--kernel", "{connection_file}"}, c.Arguments()),
-		DisplayName:   "Go (gonb)",
-		Language:      "go",
-		InterruptMode: "message",
-		Env: map[string]string{
+	b, err := json.MarshalIndent(map[string]any{
+		"argv":           slices.Concat(withParent(), []string{c.GoNB(), "--kernel", "{connection_file}"}, c.Arguments()),
+		"display_name":   "Go (gonb)",
+		"language":       "go",
+		"interrupt_mode": "message",
+		"env": map[string]string{
 			"PATH":    c.Bin() + string(os.PathListSeparator) + "${PATH}",
 			"GOFLAGS": goFlags(ctx, c.Root),
 			"GOWORK":  "",
 		},
-		Metadata: metadata{c.Root},
+		"metadata": map[string]string{"coupling": c.Root},
 	}, "", "  ")
+	if err == nil {
+		err = durable.Write(file, append(b, '\n'))
+	}
 	if err != nil {
-		return fmt.Errorf("kernel: %w", err)
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		return fmt.Errorf("kernel: %w", err)
-	}
-	if err := os.WriteFile(file, append(b, '\n'), 0o666); err != nil {
 		return fmt.Errorf("kernel: %w", err)
 	}
 	return nil
@@ -225,11 +211,11 @@ func (c Checkout) Check() error {
 	} else if err != nil {
 		return fmt.Errorf("kernel: %w", err)
 	}
-	var s spec
-	if err := json.Unmarshal(b, &s); err != nil {
+	var spec struct{ Argv []string }
+	if err := json.Unmarshal(b, &spec); err != nil {
 		return fmt.Errorf("kernel: %s is damaged: %w", c.Spec(), err)
 	}
-	if !slices.Contains(s.Argv, c.GoNB()) {
+	if !slices.Contains(spec.Argv, c.GoNB()) {
 		return fmt.Errorf("kernel: %s does not name %s: the checkout was moved", c.Spec(), c.GoNB())
 	}
 	for _, t := range Tools {
