@@ -76,7 +76,8 @@ func (s *simplex) queued() (candidate, bool) {
 
 // negative reports whether the reduced cost of o is negative beyond rounding.
 func (s *simplex) negative(o candidate) bool {
-	return o.key < -roundoff(o.cost, s.tree.pot[o.i], s.tree.pot[s.n+int(o.j)])
+	i, j := int(o.i), s.n+int(o.j)
+	return o.key < -roundoff(o.cost, s.tree.pot[i], s.tree.pot[j])-s.tree.noise[i]-s.tree.noise[j]
 }
 
 // scan inserts the arcs from source i to targets from … end−1 into the queue.

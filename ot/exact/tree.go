@@ -1,5 +1,7 @@
 package exact
 
+import "math"
+
 // A tree is a basis of the transportation polytope: a spanning tree of the bipartite graph whose first n nodes are the
 // sources and the rest the targets. Every node but the root knows the arc to its parent: its flow and its cost. Nodes
 // without mass stay outside, with the potential −f = g = −∞ that keeps their arcs from being priced.
@@ -16,6 +18,7 @@ type tree struct {
 	node   []node
 	thread []int32   // the next node in preorder, a circle: the nodes of a subtree follow each other
 	pot    []float64 // sources: f_i; targets: −g_j, so that shifting a subtree is one addition for each node
+	noise  []float64 // what rounding may have done to each potential at the last refresh, beside its last bit
 }
 
 type node struct {
@@ -30,7 +33,7 @@ type node struct {
 const none = -1
 
 func newTree(n, m int) *tree {
-	return &tree{n: n, node: make([]node, n+m), thread: make([]int32, n+m), pot: make([]float64, n+m)}
+	return &tree{n: n, node: make([]node, n+m), thread: make([]int32, n+m), pot: make([]float64, n+m), noise: make([]float64, n+m)}
 }
 
 // reduced returns C_ij − f_i − g_j of the arc from source i to target j of cost c.
@@ -196,8 +199,10 @@ func (t *tree) shiftRest(skip int32, by float64) {
 }
 
 // refresh recomputes the potentials along the tree from zero at the root. They are sums of costs with alternating
-// signs, formed in twice the precision, so each is within half a unit in the last place of the basis's own.
+// signs, formed in twice the precision, so each is within half a unit in the last place of the basis's own, unless it
+// is what is left of far larger ones on the way: noise bounds that error.
 func (t *tree) refresh() {
+	const unit = 0x1p-102 // of the larger term of a sum of wide numbers
 	exact := make([]wide, len(t.pot))
 	t.pot[t.root] = 0
 	for v := t.thread[t.root]; v != t.root; v = t.thread[v] {
@@ -208,5 +213,6 @@ func (t *tree) refresh() {
 		}
 		exact[v] = exact[w.parent].add(c)
 		t.pot[v] = exact[v].hi
+		t.noise[v] = t.noise[w.parent] + unit*max(math.Abs(t.pot[w.parent]), math.Abs(c))
 	}
 }
