@@ -135,7 +135,7 @@ type swiss struct {
 	x, y     *mat.Dense // atoms
 	sources  *mat.Dense
 	coupling scones.Coupling
-	phi      *scones.Discrete // over the target's atoms
+	phi, psi *scones.Discrete // over the target's atoms, and over the source's
 	plan     *ot.Plan
 }
 
@@ -165,7 +165,7 @@ func newSwiss(ctx context.Context, c *lab.Cell, p RollParams) (*swiss, error) {
 		return nil, err
 	}
 	target, err := roll()
-	return &swiss{p: p, x: x, y: y, sources: sources, phi: phi, plan: plan, coupling: scones.Coupling{
+	return &swiss{p: p, x: x, y: y, sources: sources, phi: phi, psi: psi, plan: plan, coupling: scones.Coupling{
 		Compatibility: scones.Compatibility{F: fdiv.KL, Lambda: p.Lambda}, Phi: phi, Psi: psi, Target: target,
 	}}, err
 }

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"math"
 
-	"coupling/data/synth"
 	"coupling/figures/artifact"
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
-	"coupling/ot"
 	"coupling/score/scones"
 
 	"gonum.org/v1/gonum/mat"
@@ -72,20 +70,7 @@ func turnConcave(cells []lab.Result[ConcaveParams, ConcaveOut]) {
 const half = 15.
 
 func runConcave(ctx context.Context, c *lab.Cell, p ConcaveParams) (out ConcaveOut, err error) {
-	rng := c.Rand("atoms")
-	x, err := synth.Normal(rng, p.Atoms, 2)
-	if err != nil {
-		return out, err
-	}
-	y, err := synth.SwissRoll(rng, p.Atoms, rollNoise)
-	if err != nil {
-		return out, err
-	}
-	plan, err := ot.LBFGS{Eps: p.Lambda, Tol: 1e-8}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
-	if err != nil {
-		return out, err
-	}
-	_, psi, err := scones.FromPlan(plan, x, y, false)
+	w, err := newSwiss(ctx, c, RollParams{Atoms: p.Atoms, Lambda: p.Lambda, Sources: 1})
 	if err != nil {
 		return out, err
 	}
@@ -95,18 +80,18 @@ func runConcave(ctx context.Context, c *lab.Cell, p ConcaveParams) (out ConcaveO
 			at.SetRow(i*p.Grid+j, []float64{half * (2*(float64(j)+.5)/float64(p.Grid) - 1), half * (2*(float64(i)+.5)/float64(p.Grid) - 1)})
 		}
 	}
-	xx, xy, yy, err := hessian(psi, at)
+	xx, xy, yy, err := hessian(w.psi, at)
 	if err != nil {
 		return out, err
 	}
-	weights := psi.Conditional(at)
+	weights := w.psi.Conditional(at)
 	field := mat.NewDense(p.Grid, p.Grid, nil)
 	out.Largest = math.Inf(-1)
 	for k := range xx {
 		v := largest(xx[k], xy[k], yy[k])
 		field.Set(k/p.Grid, k%p.Grid, v)
 		out.Largest = max(out.Largest, v)
-		sxx, sxy, syy := covariance2(x, weights.RawRowView(k))
+		sxx, sxy, syy := covariance2(w.x, weights.RawRowView(k))
 		want := largest(-4/p.Lambda*sxx, -4/p.Lambda*sxy, -4/p.Lambda*syy)
 		out.Off = max(out.Off, math.Abs(v-want)/(1+math.Abs(want)))
 	}
