@@ -30,8 +30,8 @@ type Claim struct {
 	// SkipReason says why the claim is not checked at this preset; empty if it is. The setting
 	// alone decides it, never a result.
 	SkipReason string
-	// Null names the garbage result of the study on which the claim must fail.
-	Null string
+	// Null is the garbage result on which the claim must fail.
+	Null Null
 }
 
 // Tolerance returns max(AbsTol, RelTol·|Want|).

@@ -64,9 +64,8 @@ type Figure struct {
 	// Sizes says for each preset what is computed: "n = 500, five ε". Presets
 	// without an entry are not offered.
 	Sizes map[Preset]string
-	// Seconds and Ours are as in [Study].
+	// Seconds is as in [Study].
 	Seconds map[Preset]float64
-	Ours    bool
 	// Decoders are the experiments behind the figure.
 	Decoders []Decoder
 	// Jobs lists the cells. It returns an error if their keys cannot be formed.
@@ -75,9 +74,8 @@ type Figure struct {
 	Draw func(*Store, Setting) (Exhibit, error)
 	// Claims compares the cells' results with the expected ones.
 	Claims func(*Store, Setting) ([]Claim, error)
-	// ClaimsOnNull checks the same claims on the garbage result called null, one of Nulls.
-	ClaimsOnNull func(s *Store, set Setting, null string) ([]Claim, error)
-	Nulls        []string
+	// ClaimsOnNulls checks each claim on its null.
+	ClaimsOnNulls func(*Store, Setting) ([]Claim, error)
 	// Grid returns the parameters of the study's own cells: a []P.
 	Grid func(Setting) any
 	// Constructor is the full name of the function that makes the study,

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 )
@@ -26,7 +27,8 @@ import (
 // project and change it: another grid, another drawing, the same store.
 type Study[P, R any] struct {
 	// Name is PAPER/FIGURE, "scones/tab2": the number in the paper, or a
-	// descriptive word where the paper has no such figure.
+	// descriptive word where the paper has no such figure. Only a numbered figure
+	// can be smaller than the paper's.
 	Name  string
 	Title string
 	// Shows describes the figure in a sentence or two.
@@ -35,11 +37,7 @@ type Study[P, R any] struct {
 	Sizes map[Preset]string
 	// Seconds estimates for each preset the CPU seconds of computing all cells, as measured once on
 	// two cores. The command prints it before a first run.
-	Seconds map[Preset]float64
-	// Ours says that no paper has this figure, so that no preset can be smaller
-	// than the paper's.
-	Ours bool
-
+	Seconds    map[Preset]float64
 	Experiment Experiment[P, R]
 	// Grid lists the parameters of the cells. The drawing and the claims read everything from the
 	// cells, so another grid gives another figure.
@@ -50,8 +48,6 @@ type Study[P, R any] struct {
 
 	Draw   func(View[P, R]) (Exhibit, error)
 	Claims func(View[P, R]) ([]Claim, error)
-	// Nulls are the garbage results on which the claims must fail; see [Claim.Null].
-	Nulls []Null
 }
 
 // Cells are the cells of one experiment that a study needs. [Part] implements it.
@@ -74,7 +70,7 @@ func (p Part[P, R]) decoder() Decoder       { return p.Experiment.Decoder() }
 type Source struct {
 	Setting
 	store *Store
-	ours  bool
+	ours  bool // no paper has the figure
 	null  []Spoiler
 	parts map[string]any // recalled views by [Part.id]
 }
@@ -159,7 +155,7 @@ func (v View[P, R]) Where(keep func(P) bool) []Result[P, R] {
 }
 
 // A Null is a garbage result, such as that of an untrained network, independent pairs, a copy of
-// the data or chance. A claim names the null on which it must fail, and a test checks that it does.
+// the data or chance. A claim has a null on which it must fail, and a test checks that it does.
 type Null struct {
 	Name  string // "independent pairs"
 	Spoil []Spoiler
@@ -177,12 +173,15 @@ func Spoil[P, R any](e Experiment[P, R], spoil func([]Result[P, R])) Spoiler {
 	return Spoiler{e.Name, spoil}
 }
 
+// numbered are the names of a paper's own figures and tables.
+var numbered = regexp.MustCompile(`/(fig|tab)[0-9]`)
+
 // Figure returns the study with its types erased.
 func (s Study[P, R]) Figure() Figure {
 	main := Part[P, R]{s.Experiment, s.Grid}
 	parts := append([]Cells{main}, s.Also...)
 	view := func(store *Store, set Setting, null []Spoiler) (View[P, R], error) {
-		source := Source{set, store, s.Ours, null, map[string]any{}}
+		source := Source{set, store, !numbered.MatchString(s.Name), null, map[string]any{}}
 		for _, p := range parts {
 			if err := p.load(source); err != nil {
 				return View[P, R]{}, err
@@ -198,7 +197,7 @@ func (s Study[P, R]) Figure() Figure {
 		return s.Claims(v)
 	}
 	f := Figure{
-		Name: s.Name, Title: s.Title, Shows: s.Shows, Sizes: s.Sizes, Seconds: s.Seconds, Ours: s.Ours,
+		Name: s.Name, Title: s.Title, Shows: s.Shows, Sizes: s.Sizes, Seconds: s.Seconds,
 		Jobs: func(set Setting) ([]Job, error) {
 			var jobs []Job
 			for _, p := range parts {
@@ -214,20 +213,26 @@ func (s Study[P, R]) Figure() Figure {
 			return s.Draw(v)
 		},
 		Claims: func(store *Store, set Setting) ([]Claim, error) { return claims(store, set, nil) },
-		ClaimsOnNull: func(store *Store, set Setting, null string) ([]Claim, error) {
-			i := slices.IndexFunc(s.Nulls, func(n Null) bool { return n.Name == null })
-			if i < 0 {
-				return nil, fmt.Errorf("lab: %s has no null %q", s.Name, null)
+		ClaimsOnNulls: func(store *Store, set Setting) (out []Claim, err error) {
+			asked, err := claims(store, set, nil)
+			done := map[string]bool{}
+			for _, c := range asked {
+				if done[c.Null.Name] {
+					continue
+				}
+				done[c.Null.Name] = true
+				spoiled, err := claims(store, set, c.Null.Spoil)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, slices.DeleteFunc(spoiled, func(s Claim) bool { return s.Null.Name != c.Null.Name })...)
 			}
-			return claims(store, set, s.Nulls[i].Spoil)
+			return out, err
 		},
 		Grid: func(set Setting) any { return s.Grid(set) },
 	}
 	for _, p := range parts {
 		f.Decoders = append(f.Decoders, p.decoder())
-	}
-	for _, n := range s.Nulls {
-		f.Nulls = append(f.Nulls, n.Name)
 	}
 	return f
 }

@@ -22,12 +22,10 @@ func Cost() lab.Study[CostParams, CostOut] {
 			"node has.",
 		Sizes:      kit.Sizes("nodes of 4 and 30 edges, %v numbers of rounds", kit.Per{2, 10, 16, 16}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 10, lab.Full: 16, lab.Paper: 16},
-		Ours:       true,
 		Experiment: costOf,
 		Grid:       costGrid,
 		Draw:       drawCost,
 		Claims:     claimCost,
-		Nulls:      []lab.Null{confused},
 	}
 }
 
@@ -108,11 +106,11 @@ func claimCost(view lab.View[CostParams, CostOut]) ([]lab.Claim, error) {
 		disorder = max(disorder, v.Numerical/v.Optimal, v.Optimal/v.Basic)
 		if c.Params.Rounds == 100 && c.Params.Degree == sources {
 			out = append(out,
-				lab.Claim{What: "numerical ε of 100 rounds on 4 edges", Source: "notes to the paper", Got: v.Numerical, Want: 2.23, AbsTol: .01, Why: "printed to three digits", Null: confused.Name},
-				lab.Claim{What: "optimal ε of 100 rounds", Source: "notes to the paper", Got: v.Optimal, Want: 4.78, AbsTol: .01, Why: "printed to three digits", Null: confused.Name},
-				lab.Claim{What: "basic ε of 100 rounds", Source: "notes to the paper", Got: v.Basic, Want: 10, RelTol: 1e-12, Why: "a sum", Null: confused.Name})
+				lab.Claim{What: "numerical ε of 100 rounds on 4 edges", Source: "notes to the paper", Got: v.Numerical, Want: 2.23, AbsTol: .01, Why: "printed to three digits", Null: confused},
+				lab.Claim{What: "optimal ε of 100 rounds", Source: "notes to the paper", Got: v.Optimal, Want: 4.78, AbsTol: .01, Why: "printed to three digits", Null: confused},
+				lab.Claim{What: "basic ε of 100 rounds", Source: "notes to the paper", Got: v.Basic, Want: 10, RelTol: 1e-12, Why: "a sum", Null: confused})
 		}
 	}
 	return append(out, lab.Claim{What: "largest of numerical over optimal and optimal over basic", Source: "each knows more than the next", Got: disorder, Relation: lab.AtMost, Want: 1, AbsTol: 1e-3,
-		Why: "upper bounds, rounded up by different accountants", Null: confused.Name}), nil
+		Why: "upper bounds, rounded up by different accountants", Null: confused}), nil
 }

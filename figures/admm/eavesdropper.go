@@ -24,12 +24,10 @@ func Eavesdropper() lab.Study[SpyParams, SpyOut] {
 			"of guessing, and the more rounds are heard the stronger it must be. Moderate noise can tell more than none: it makes silent edges speak.",
 		Sizes:      kit.Sizes("the paper's network, %v values of α_p, %v rounds, %v %v", kit.Per{4, 9, 9, 9}, kit.Per{60, 200, 200, 200}, kit.Per{1, 3, 20, 20}, kit.Per{"repeat", "repeats", "repeats", "repeats"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .8, lab.Quick: 11, lab.Full: 70, lab.Paper: 70},
-		Ours:       true,
 		Experiment: spyOf,
 		Grid:       spyGrid,
 		Draw:       drawEavesdropper,
 		Claims:     claimEavesdropper,
-		Nulls:      []lab.Null{guessing, thinNoise},
 	}
 }
 
@@ -225,9 +223,9 @@ func claimEavesdropper(v lab.View[SpyParams, SpyOut]) ([]lab.Claim, error) {
 	}
 	return []lab.Claim{
 		{What: "parameters found without noise, of all", Source: "section III-A: the adversary can infer the parameters", Got: points[0].right[last], Relation: lab.AtLeast, Want: .5,
-			Why: "those of edges that never carry anything leave no trace", Null: guessing.Name},
+			Why: "those of edges that never carry anything leave no trace", Null: guessing},
 		{What: "error at α_p = 1 over guessing", Source: "Theorem 1: little noise is not to be told from much", Got: at[1].likely[last] / at[1].guess[last], Want: 1, AbsTol: .2,
-			Why: "within a fifth of guessing", Null: thinNoise.Name},
-		{What: "error at α_p = 1000 over that at α_p = 1", Source: "the noise is 1000 times smaller", Got: at[1000].likely[last] / at[1].likely[last], Relation: lab.AtMost, Want: .8, Why: "an effect that can be seen", Null: guessing.Name},
+			Why: "within a fifth of guessing", Null: thinNoise},
+		{What: "error at α_p = 1000 over that at α_p = 1", Source: "the noise is 1000 times smaller", Got: at[1000].likely[last] / at[1].likely[last], Relation: lab.AtMost, Want: .8, Why: "an effect that can be seen", Null: guessing},
 	}, nil
 }

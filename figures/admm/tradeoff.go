@@ -23,7 +23,6 @@ func TradeOff() lab.Study[RunParams, RunOut] {
 		Grid:       tradeGrid,
 		Draw:       drawTradeOff,
 		Claims:     claimTradeOff,
-		Nulls:      []lab.Null{reversed, beyondBounds, nothingCarried},
 	}
 }
 
@@ -133,12 +132,12 @@ func claimTradeOff(v lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
 	n := math.Sqrt(float64(lines[0][0].repeats))
 	return []lab.Claim{
 		{What: "most by which utility falls from one α_p to the next larger", Source: "Figure 2(c): utility rises with α_p", Got: fall, Relation: lab.AtMost, Want: 0,
-			AbsTol: 4 * max(at[1].feasibleSD, at[10].feasibleSD) / n, Why: "four standard errors of the mean at the strongest noise", Null: reversed.Name},
-		{What: "utility at α_p = 1000 over the optimum", Source: "section IV: close to Algorithm 1", Got: at[1000].feasible, Want: 1, AbsTol: .01, Why: "close is taken as 1%", Null: reversed.Name},
-		{What: "last plan at α_p = 1000 over the optimum", Source: "notes to the paper: 688.4 ± 1.4 of 688", Got: at[1000].last, Want: 1, AbsTol: .01, Why: "a run of the reconstruction on another draw had 0.2%", SkipReason: tooFew(v.Preset), Null: nothingCarried.Name},
+			AbsTol: 4 * max(at[1].feasibleSD, at[10].feasibleSD) / n, Why: "four standard errors of the mean at the strongest noise", Null: reversed},
+		{What: "utility at α_p = 1000 over the optimum", Source: "section IV: close to Algorithm 1", Got: at[1000].feasible, Want: 1, AbsTol: .01, Why: "close is taken as 1%", Null: reversed},
+		{What: "last plan at α_p = 1000 over the optimum", Source: "notes to the paper: 688.4 ± 1.4 of 688", Got: at[1000].last, Want: 1, AbsTol: .01, Why: "a run of the reconstruction on another draw had 0.2%", SkipReason: tooFew(v.Preset), Null: nothingCarried},
 		{What: "utility at α_p = 10 over the optimum, at most", Source: "Figure 2(c): small α_p costs utility; notes: 616 of 688", Got: at[10].feasible, Relation: lab.AtMost, Want: .98,
-			Why: "a loss of at least 2%; a run of the reconstruction lost 10%", Null: reversed.Name},
-		{What: "utility at α_p = 1 over that at 1000, at most", Source: "Figure 2(c)", Got: at[1].feasible / at[1000].feasible, Relation: lab.AtMost, Want: .9, Why: "“useless” in the notes: more than a tenth is lost", Null: reversed.Name},
-		{What: "the largest feasible utility over the optimum", Source: "optimality", Got: over, Relation: lab.AtMost, Want: 1, AbsTol: 1e-9, Why: "rounding of the repaired plan", Null: beyondBounds.Name},
+			Why: "a loss of at least 2%; a run of the reconstruction lost 10%", Null: reversed},
+		{What: "utility at α_p = 1 over that at 1000, at most", Source: "Figure 2(c)", Got: at[1].feasible / at[1000].feasible, Relation: lab.AtMost, Want: .9, Why: "“useless” in the notes: more than a tenth is lost", Null: reversed},
+		{What: "the largest feasible utility over the optimum", Source: "optimality", Got: over, Relation: lab.AtMost, Want: 1, AbsTol: 1e-9, Why: "rounding of the repaired plan", Null: beyondBounds},
 	}, nil
 }

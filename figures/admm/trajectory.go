@@ -26,7 +26,6 @@ func Trajectory() lab.Study[RunParams, RunOut] {
 		Grid:       trajectoryGrid,
 		Draw:       drawTrajectory,
 		Claims:     claimTrajectory,
-		Nulls:      []lab.Null{nothingCarried},
 	}
 }
 
@@ -117,7 +116,7 @@ const privacyNote = "α_p is the ε of one round for one utility parameter of on
 
 func claimTrajectory(view lab.View[RunParams, RunOut]) ([]lab.Claim, error) {
 	plain, loud := view.Cells[0].Value, view.Cells[1].Value
-	null := nothingCarried.Name
+	null := nothingCarried
 	return []lab.Claim{
 		{What: "utility of Algorithm 1 over the optimum of the linear program", Source: "section II-B: ADMM converges to the solution of (1)", Got: plain.Feasible / plain.Optimum, Want: 1, AbsTol: 1e-6,
 			Why: "residuals are asked to be 1e-8", Null: null},

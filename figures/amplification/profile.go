@@ -142,10 +142,6 @@ func profileStudy(name string) lab.Study[ProfileParams, ProfileOut] {
 	all := profileFigures()
 	f := all[slices.IndexFunc(all, func(f profileFigure) bool { return f.name == name })]
 	n := float64(len(f.settings))
-	nulls := []lab.Null{slightlyOff, allTheSame}
-	if name == "fig10" { // whose two bounds are the same by right
-		nulls = nulls[:1]
-	}
 	return lab.Study[ProfileParams, ProfileOut]{
 		Name: "amplification/" + f.name, Title: f.title, Shows: f.shows,
 		Sizes:      sizes("%d values of ε a curve, K = 1 to 16", profileSmoke, profileQuick, profilePaper),
@@ -154,7 +150,6 @@ func profileStudy(name string) lab.Study[ProfileParams, ProfileOut] {
 		Grid:       f.grid,
 		Draw:       f.draw,
 		Claims:     f.claims,
-		Nulls:      nulls,
 	}
 }
 
@@ -312,17 +307,17 @@ func (f profileFigure) claims(v lab.View[ProfileParams, ProfileOut]) ([]lab.Clai
 		theorem = "SSKG, section 4: the specific bound is tight, the post-hoc one valid"
 	}
 	laws := []lab.Claim{
-		{What: "log of specific over " + string(f.against) + " δ, the largest over all curves", Source: theorem, Got: above, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff.Name},
-		{What: "K = 1: the largest difference of log δ between the two bounds", Source: "SSKG, section 3.2: identical for K = 1", Got: single, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff.Name},
+		{What: "log of specific over " + string(f.against) + " δ, the largest over all curves", Source: theorem, Got: above, Relation: lab.AtMost, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff},
+		{What: "K = 1: the largest difference of log δ between the two bounds", Source: "SSKG, section 3.2: identical for K = 1", Got: single, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff},
 	}
 	if f.against == agnostic && f.settings[0].Kind == "response" {
 		return slices.Concat(laws, []lab.Claim{
 			{What: "all K: the largest difference of log δ between the two bounds", Source: "../shared/refs/dp/figures_adp.json; the batch matters only through whether it holds a group record",
-				Got: equal, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff.Name},
+				Got: equal, Want: 0, AbsTol: 1e-11, Why: exactly, Null: slightlyOff},
 		}, out), nil
 	}
 	laws = append(laws, lab.Claim{What: "K ≥ 2: the largest " + string(f.against) + " δ over specific δ where that is above 1e-3, at least", Source: "SSKG, section 4: “stronger privacy guarantees” for K ≥ 2",
-		Got: gain, Relation: lab.AtLeast, Want: 1.05, Why: "a gap that can be seen in the figure; the paper gives no number", Null: allTheSame.Name})
+		Got: gain, Relation: lab.AtLeast, Want: 1.05, Why: "a gap that can be seen in the figure; the paper gives no number", Null: allTheSame})
 	return slices.Concat(laws, out), nil
 }
 
@@ -340,8 +335,8 @@ func (f profileFigure) referenceClaims(c lab.Result[ProfileParams, ProfileOut]) 
 			want = r.postHoc
 		}
 		out = append(out,
-			lab.Claim{What: "specific " + what, Source: source, Got: math.Exp(c.Value.Specific[i]), Want: r.specific, RelTol: 1e-12, Why: why, Null: slightlyOff.Name},
-			lab.Claim{What: string(f.against) + " " + what, Source: source, Got: math.Exp(c.Value.baseline(f.against)[i]), Want: want, RelTol: 1e-12, Why: why, Null: slightlyOff.Name})
+			lab.Claim{What: "specific " + what, Source: source, Got: math.Exp(c.Value.Specific[i]), Want: r.specific, RelTol: 1e-12, Why: why, Null: slightlyOff},
+			lab.Claim{What: string(f.against) + " " + what, Source: source, Got: math.Exp(c.Value.baseline(f.against)[i]), Want: want, RelTol: 1e-12, Why: why, Null: slightlyOff})
 	}
 	return out
 }

@@ -311,14 +311,12 @@ func stepsStudy(name string, cost map[lab.Preset]float64) lab.Study[ComposedPara
 		},
 		Draw:   f.draw,
 		Claims: f.claims,
-		Nulls:  []lab.Null{trivialBound, nothingDrawn},
 	}
 	if f.name == "fig6" {
 		s.Draw = f.drawBoth
 	}
 	if f.budget != nil {
 		s.Also = []lab.Cells{f.allowed()}
-		s.Nulls = append(s.Nulls, anyBudget, cheapCorrection)
 	}
 	return s
 }
@@ -445,12 +443,12 @@ func (f stepsFigure) claims(v composedView) ([]lab.Claim, error) {
 		}
 		if p.setting == (Mechanism{"gaussian", 5, .001}) {
 			out = append(out,
-				lab.Claim{What: "steps for K = 16 at δ = 1e-6, post-hoc as published", Source: "SSKG, section 4: “less than 100 iterations”", Got: steps[2], Relation: lab.AtMost, Want: 99, Why: "an integer below 100", Null: anyBudget.Name},
-				lab.Claim{What: "steps for K = 16 at δ = 1e-6, specific", Source: "SSKG, section 4: “over 1000 iterations”", Got: steps[0], Relation: lab.AtLeast, Want: 1001, Why: "an integer above 1000", Null: anyBudget.Name},
-				lab.Claim{What: "steps for K = 16 at δ = 1e-6, post-hoc corrected", Source: "the recomputed baseline allows over 1000 iterations too", Got: steps[1], Relation: lab.AtLeast, Want: 1001, Why: "an integer above 1000", Null: anyBudget.Name})
+				lab.Claim{What: "steps for K = 16 at δ = 1e-6, post-hoc as published", Source: "SSKG, section 4: “less than 100 iterations”", Got: steps[2], Relation: lab.AtMost, Want: 99, Why: "an integer below 100", Null: anyBudget},
+				lab.Claim{What: "steps for K = 16 at δ = 1e-6, specific", Source: "SSKG, section 4: “over 1000 iterations”", Got: steps[0], Relation: lab.AtLeast, Want: 1001, Why: "an integer above 1000", Null: anyBudget},
+				lab.Claim{What: "steps for K = 16 at δ = 1e-6, post-hoc corrected", Source: "the recomputed baseline allows over 1000 iterations too", Got: steps[1], Relation: lab.AtLeast, Want: 1001, Why: "an integer above 1000", Null: anyBudget})
 		}
 		out = append(out, lab.Claim{What: fmt.Sprintf("%v: steps allowed, post-hoc corrected over specific", p.setting), Source: "the specific bound is tight", Got: steps[1] / steps[0], Relation: lab.AtMost, Want: 1, AbsTol: 1e-3,
-			Why: "the width of the enclosures", Null: cheapCorrection.Name})
+			Why: "the width of the enclosures", Null: cheapCorrection})
 		want, known := recomputed[p.setting]
 		if !known {
 			continue
@@ -458,7 +456,7 @@ func (f stepsFigure) claims(v composedView) ([]lab.Claim, error) {
 		for i, n := range []int{want.specific, want.corrected, want.published} {
 			if n > 0 {
 				out = append(out, lab.Claim{What: fmt.Sprintf("%v: steps allowed, %s", p.setting, []route{direct, corrected, asPublished}[i]), Source: "recomputed from the authors' settings with Google's dp_accounting",
-					Got: steps[i], Want: float64(n), RelTol: want.room[i], Why: want.why, Null: anyBudget.Name})
+					Got: steps[i], Want: float64(n), RelTol: want.room[i], Why: want.why, Null: anyBudget})
 			}
 		}
 	}
@@ -490,8 +488,8 @@ func (f stepsFigure) laws(v composedView) []lab.Claim {
 		}
 	}
 	return []lab.Claim{
-		{What: "log of specific over corrected post-hoc δ, the largest", Source: "the specific bound is tight", Got: above, Relation: lab.AtMost, Want: 0, AbsTol: 0.1, Why: "the upper ends of enclosures at most 10% wide", Null: trivialBound.Name},
-		{What: "published over corrected post-hoc δ, the largest in decades, at least", Source: "group privacy paid for twice", Got: defect / math.Ln10, Relation: lab.AtLeast, Want: 1, Why: "a decade can be seen", Null: nothingDrawn.Name},
-		{What: "width of the enclosures behind specific lines, the largest log ratio", Source: "“exact as drawn”", Got: width, Relation: lab.AtMost, Want: 0.12, Why: "a line of 1.2 points is a tenth of a decade wide, 0.23", Null: trivialBound.Name},
+		{What: "log of specific over corrected post-hoc δ, the largest", Source: "the specific bound is tight", Got: above, Relation: lab.AtMost, Want: 0, AbsTol: 0.1, Why: "the upper ends of enclosures at most 10% wide", Null: trivialBound},
+		{What: "published over corrected post-hoc δ, the largest in decades, at least", Source: "group privacy paid for twice", Got: defect / math.Ln10, Relation: lab.AtLeast, Want: 1, Why: "a decade can be seen", Null: nothingDrawn},
+		{What: "width of the enclosures behind specific lines, the largest log ratio", Source: "“exact as drawn”", Got: width, Relation: lab.AtMost, Want: 0.12, Why: "a line of 1.2 points is a tenth of a decade wide, 0.23", Null: trivialBound},
 	}
 }

@@ -24,12 +24,10 @@ func Convergence() lab.Study[ConvergenceParams, ConvergenceOut] {
 			"algorithm, by the kernel or in the log domain, crawl, and L-BFGS and Newton's method on the semi-dual hardly notice.",
 		Sizes:      kit.Sizes("n = %v, 3 values of ε, at most %v s a solver", kit.Per{100, 400, 1000, 4000}, kit.Per{0.2, 2, 8, 120}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 5, lab.Full: 40, lab.Paper: 2000},
-		Ours:       true,
 		Experiment: convergenceOf,
 		Grid:       convergenceGrid,
 		Draw:       drawConvergence,
 		Claims:     claimConvergence,
-		Nulls:      []lab.Null{nobodyArrives},
 	}
 }
 
@@ -275,10 +273,10 @@ func claimConvergence(v lab.View[ConvergenceParams, ConvergenceOut]) ([]lab.Clai
 	why := "a lower bound where the former ran out of time; 3 is chosen low, so that it holds on a busy machine"
 	return []lab.Claim{
 		{What: "marginal error that L-BFGS reaches, the largest over ε", Source: "“efficient and stable”: introduction", Got: worst, Relation: lab.AtMost, Want: 1e-10,
-			Why: "asked for 1e-12; the time limit leaves it two decades", Null: nobodyArrives.Name},
+			Why: "asked for 1e-12; the time limit leaves it two decades", Null: nobodyArrives},
 		{What: "time of log-domain Sinkhorn over that of L-BFGS, to 1e-6 at the smallest ε, at least", Source: "“slow convergence”: introduction",
-			Got: behind("log-domain Sinkhorn"), Relation: lab.AtLeast, Want: 3, Why: why, SkipReason: tooShort, Null: nobodyArrives.Name},
+			Got: behind("log-domain Sinkhorn"), Relation: lab.AtLeast, Want: 3, Why: why, SkipReason: tooShort, Null: nobodyArrives},
 		{What: "time of kernel scaling over that of L-BFGS, to 1e-6 at the smallest ε, at least", Source: "“L-BFGS is a better candidate”: abstract",
-			Got: behind("kernel scaling, textbook"), Relation: lab.AtLeast, Want: 3, Why: why, SkipReason: tooShort, Null: nobodyArrives.Name},
+			Got: behind("kernel scaling, textbook"), Relation: lab.AtLeast, Want: 3, Why: why, SkipReason: tooShort, Null: nobodyArrives},
 	}, nil
 }

@@ -28,12 +28,10 @@ func Flow() lab.Study[FlowParams, FlowOut] {
 			"sharp loss has a bias of its own; the Sinkhorn divergence has neither. At small ε all three come close.",
 		Sizes:      kit.Sizes("%v points, 2 values of ε, %v steps", kit.Per{60, 200, 300, 1000}, kit.Per{20, 40, 60, 150}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 12, lab.Paper: 1500},
-		Ours:       true,
 		Experiment: flowOf,
 		Grid:       flowGrid,
 		Draw:       drawFlow,
 		Claims:     claimFlow,
-		Nulls:      []lab.Null{standingStill, arrived},
 	}
 }
 
@@ -247,14 +245,14 @@ func claimFlow(v lab.View[FlowParams, FlowOut]) ([]lab.Claim, error) {
 	reg, sharp, div := cells[0], cells[1], cells[2]
 	tooShort := lab.Pick(v.Preset, "too few points and steps", "", "", "")
 	return []lab.Claim{
-		{What: "steps whose plan did not converge", Source: "every gradient is that of a solved problem", Got: unsolved, Want: 0, Why: "counted", Null: standingStill.Name},
+		{What: "steps whose plan did not converge", Source: "every gradient is that of a solved problem", Got: unsolved, Want: 0, Why: "counted", Null: standingStill},
 		{What: "variance of the points by the regularised loss at the large ε, over the data's", Source: "its minimiser is too narrow: the plan adds ε/2 a coordinate (Gaussians: Janati et al. 2020)",
-			Got: reg.Value.Spread, Relation: lab.AtMost, Want: 0.9, Why: "ε/2 a coordinate against the variance of the data", SkipReason: tooShort, Null: arrived.Name},
+			Got: reg.Value.Spread, Relation: lab.AtMost, Want: 0.9, Why: "ε/2 a coordinate against the variance of the data", SkipReason: tooShort, Null: arrived},
 		{What: "variance by the divergence at the large ε, over the data's", Source: "the divergence is 0 only at the data (Feydy et al. 2019)", Got: div.Value.Spread, Want: 1, AbsTol: 0.1,
-			Why: "steps are finite", SkipReason: tooShort, Null: standingStill.Name},
+			Why: "steps are finite", SkipReason: tooShort, Null: standingStill},
 		{What: "distance left by the divergence over that left by the regularised loss, large ε", Source: "debiasing", Got: last(div) / last(reg), Relation: lab.AtMost, Want: 0.5,
-			Why: "half; what is left to the divergence is the noise of its finite steps, to the other its bias", SkipReason: tooShort, Null: standingStill.Name},
+			Why: "half; what is left to the divergence is the noise of its finite steps, to the other its bias", SkipReason: tooShort, Null: standingStill},
 		{What: "distance left by the sharp loss at the small ε over that at the large one", Source: "Proposition 1: S approaches W", Got: last(cells[4]) / last(sharp), Relation: lab.AtMost, Want: 0.5,
-			Why: "half; the bias of the sharp loss falls exponentially in 1/ε", SkipReason: tooShort, Null: standingStill.Name},
+			Why: "half; the bias of the sharp loss falls exponentially in 1/ε", SkipReason: tooShort, Null: standingStill},
 	}, nil
 }

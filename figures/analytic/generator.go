@@ -26,12 +26,10 @@ func Generator() lab.Study[GeneratorParams, GeneratorOut] {
 			"regularised one. At large ε the regularised loss draws its samples together and the sharp one does not; at small ε both learn.",
 		Sizes:      kit.Sizes("batches of %v, %v steps, 2 values of ε%v", kit.Per{40, 128, 200, 500}, kit.Per{10, 500, 2000, 5000}, kit.Per{"", ", 2 seeds", ", 3 seeds", ", 5 seeds"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 14, lab.Full: 300, lab.Paper: 10_000},
-		Ours:       true,
 		Experiment: generatorOf,
 		Grid:       generatorGrid,
 		Draw:       drawGenerator,
 		Claims:     claimGenerator,
-		Nulls:      []lab.Null{untrainedGenerator},
 	}
 }
 
@@ -183,7 +181,7 @@ func claimGenerator(v lab.View[GeneratorParams, GeneratorOut]) ([]lab.Claim, err
 		return generatorMean(v.Where(func(p GeneratorParams) bool { return p.Ratio == ratio && p.Loss == loss }), of)
 	}
 	short := lab.Pick(v.Preset, "10 steps", "", "", "")
-	null := untrainedGenerator.Name
+	null := untrainedGenerator
 	return []lab.Claim{
 		{What: "distance left by the sharp loss over the untrained network's, small ε", Source: "abstract: generative models", Got: mean(.01, flowSharp, GeneratorOut.last) / mean(.01, flowSharp, func(o GeneratorOut) float64 { return o.W[0] }),
 			Relation: lab.AtMost, Want: .1, Why: "a tenth; what is left is noise of steps and batches, of the size by which draws of the data differ", SkipReason: short, Null: null},

@@ -28,13 +28,11 @@ func GradientError() lab.Study[FamilyParams, GradientErrors] {
 			"subtractions loses nothing.",
 		Sizes:      kit.Sizes("two clusters of %v points, %v distances, %v shifts, %v draws", kit.Per{4, 8, 8, 16}, kit.Per{5, 9, 11, 15}, kit.Per{5, 6, 6, 11}, kit.Per{2, 5, 9, 25}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 1.3, lab.Quick: 13, lab.Full: 30, lab.Paper: 1500},
-		Ours:       true,
 		Experiment: gradientFamily,
 		Grid:       apartGrid,
 		Also:       []lab.Cells{shiftedClusters},
 		Draw:       drawGradientError,
 		Claims:     claimGradientError,
-		Nulls:      []lab.Null{paperEverywhere, stableEverywhere},
 	}
 }
 
@@ -285,15 +283,15 @@ func claimGradientError(v lab.View[FamilyParams, GradientErrors]) ([]lab.Claim, 
 	}
 	return []lab.Claim{
 		{What: "largest error of the form without subtractions", Source: "all its terms add up with one sign", Got: worst, Relation: lab.AtMost, Want: 1e-12,
-			Why: "some n² roundings in a row, and the plan's own error", Null: paperEverywhere.Name},
+			Why: "some n² roundings in a row, and the plan's own error", Null: paperEverywhere},
 		{What: "largest relative error of an entry of it", Source: "as above", Got: entry, Relation: lab.AtMost, Want: 1e-12,
-			Why: "as above; entries can be the difference of larger ones", Null: paperEverywhere.Name},
+			Why: "as above; entries can be the difference of larger ones", Null: paperEverywhere},
 		{What: "largest error of Cholesky with its fall-back", Source: "pivots below 1e-4 of their diagonal are not trusted", Got: automatic, Relation: lab.AtMost, Want: 1e-10,
-			Why: "2⁻⁵³ over the weakest trusted pivot, times n", Null: paperEverywhere.Name},
+			Why: "2⁻⁵³ over the weakest trusted pivot, times n", Null: paperEverywhere},
 		{What: "digits the paper's formula loses per digit of the shift", Source: "s_u ⊕ s_v − c cancels", Got: slope(x, y), Want: 1, AbsTol: 0.15,
-			Why: "a rounding of size shift·2⁻⁵³; draws scatter by a factor of some units over eight decades", Null: stableEverywhere.Name},
+			Why: "a rounding of size shift·2⁻⁵³; draws scatter by a factor of some units over eight decades", Null: stableEverywhere},
 		{What: "the paper's formula, least error of its worst entry at λ_min(D) < 1e-20", Source: "2⁻⁵³ / λ_min(D) > 1", Got: lost, Relation: lab.AtLeast, Want: 1e-6,
-			Why: "no digit should be left; luck in the rounding may spare a few", Null: stableEverywhere.Name},
+			Why: "no digit should be left; luck in the rounding may spare a few", Null: stableEverywhere},
 	}, nil
 }
 

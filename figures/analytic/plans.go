@@ -21,12 +21,10 @@ func Plans() lab.Study[PrecisionParams, PrecisionOut] {
 			"wrong, and so does log-domain Sinkhorn that stops too early; the right plan is a thin monotone curve.",
 		Sizes:      kit.Sizes("%v × %v atoms, %v values of ε, %v iterations", kit.Per{60, 200, 200, 1000}, kit.Per{50, 160, 160, 800}, kit.Per{3, 4, 4, 4}, kit.Per{300, 1000, 1000, 1000}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .3, lab.Quick: 2, lab.Full: 2, lab.Paper: 30},
-		Ours:       true,
 		Experiment: precisionOf,
 		Grid:       plansGrid,
 		Draw:       drawPlans,
 		Claims:     claimPlans,
-		Nulls:      []lab.Null{wrongPlans, rightPlans},
 	}
 }
 
@@ -105,10 +103,10 @@ func claimPlans(v lab.View[PrecisionParams, PrecisionOut]) ([]lab.Claim, error) 
 	}
 	return []lab.Claim{
 		{What: "largest step back of the barycentric projection at the smallest ε", Source: "transport on the line is monotone", Got: last.Value.Solver["lbfgs"].Fall, Relation: lab.AtMost, AbsTol: 1e-5 * float64(last.Params.M),
-			Why: "a law; weights of 1e-9 leave some digits of a plan that is solved to 1e-13", Null: wrongPlans.Name},
+			Why: "a law; weights of 1e-9 leave some digits of a plan that is solved to 1e-13", Null: wrongPlans},
 		{What: "mass that kernel scaling puts in the wrong place at the smallest ε", Source: "“can quickly lose precision”: introduction", Got: off / 2, Relation: lab.AtLeast, Want: 0.01,
-			Why: "exp(−c/ε) underflows; not a number counts as all mass", Null: rightPlans.Name},
+			Why: "exp(−c/ε) underflows; not a number counts as all mass", Null: rightPlans},
 		{What: "mass that L-BFGS puts in the wrong place at the smallest ε", Source: "“accurate”: abstract", Got: last.Value.Solver["lbfgs"].Plan / 2, Relation: lab.AtMost, Want: 1e-6,
-			Why: "see analytic/precision", Null: wrongPlans.Name},
+			Why: "see analytic/precision", Null: wrongPlans},
 	}, nil
 }

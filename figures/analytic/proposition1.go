@@ -26,12 +26,10 @@ func Proposition1() lab.Study[RatesParams, RatesOut] {
 			"which carries the unit of cost that λ lacks.",
 		Sizes:      kit.Sizes("%v problems of %v × %v atoms, %v values of λ", kit.Per{3, 12, 40, 40}, kit.Per{5, 8, 8, 12}, kit.Per{6, 9, 9, 13}, kit.Per{12, 29, 43, 43}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 1, lab.Full: 3, lab.Paper: 20},
-		Ours:       true,
 		Experiment: ratesOf,
 		Grid:       ratesGrid,
 		Draw:       drawProposition1,
 		Claims:     claimProposition1,
-		Nulls:      []lab.Null{slowLosses, exchangedLosses},
 	}
 }
 
@@ -253,13 +251,13 @@ func claimProposition1(v lab.View[RatesParams, RatesOut]) ([]lab.Claim, error) {
 	}
 	_, rate, worst := spread(rates)
 	return []lab.Claim{
-		{What: "exact distances, the largest proved relative error", Source: "duality", Got: proof, Relation: lab.AtMost, Want: 1e-13, Why: "rounding of potentials", Null: slowLosses.Name},
-		{What: "S − W and W − S̃, the most negative", Source: "S̃ ≤ W ≤ S", Got: negative, Relation: lab.AtMost, Why: "a law; the values are far above rounding", Null: exchangedLosses.Name},
+		{What: "exact distances, the largest proved relative error", Source: "duality", Got: proof, Relation: lab.AtMost, Want: 1e-13, Why: "rounding of potentials", Null: slowLosses},
+		{What: "S − W and W − S̃, the most negative", Source: "S̃ ≤ W ≤ S", Got: negative, Relation: lab.AtMost, Why: "a law; the values are far above rounding", Null: exchangedLosses},
 		{What: "rate of the sharp loss over δ, the median distance from 1", Source: "Proposition 1, with its exponent made precise", Got: rate, Relation: lab.AtMost, Want: 0.01,
-			Why: "measured on λδ from 40 to 100, where a second reduced cost of 1.2 δ has died out to e^{−8}", Null: slowLosses.Name},
+			Why: "measured on λδ from 40 to 100, where a second reduced cost of 1.2 δ has died out to e^{−8}", Null: slowLosses},
 		{What: "rate of the sharp loss over δ, the largest distance from 1", Source: "as above", Got: worst, Relation: lab.AtMost, Want: 0.2,
-			Why: "a second reduced cost that is closer to δ still mixes in", Null: slowLosses.Name},
+			Why: "a second reduced cost that is closer to δ still mixes in", Null: slowLosses},
 		{What: "λ(W − S̃) over h(P*), the largest distance from 1 at λδ = 100", Source: "Proposition 1, regularised loss", Got: constant, Relation: lab.AtMost, Want: 1e-6,
-			Why: "what is left is exponentially small, and rounding of W times λ", Null: slowLosses.Name},
+			Why: "what is left is exponentially small, and rounding of W times λ", Null: slowLosses},
 	}, nil
 }

@@ -25,12 +25,10 @@ func Scaling() lab.Study[ScalingParams, ScalingOut] {
 			"while those of L-BFGS and Newton's method hardly grow, until exact transport by the network simplex is as fast.",
 		Sizes:      kit.Sizes("n up to %v, %v values of ε%v, at most %v s a solver", kit.Per{128, 512, 1024, 4096}, kit.Per{4, 7, 7, 10}, kit.Per{"", " at n = 256", " at n = 512", " at n = 2048"}, kit.Per{.1, 1, 4, 60}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 5, lab.Full: 40, lab.Paper: 2000},
-		Ours:       true,
 		Experiment: scalingOf,
 		Grid:       scalingGrid,
 		Draw:       drawScaling,
 		Claims:     claimScaling,
-		Nulls:      []lab.Null{likeSinkhorn},
 	}
 }
 
@@ -231,8 +229,8 @@ func claimScaling(v lab.View[ScalingParams, ScalingOut]) ([]lab.Claim, error) {
 	grows := passes["L-BFGS"][last] / passes["L-BFGS"][p.Ratios[0]]
 	return []lab.Claim{
 		{What: "solves in which L-BFGS or Newton's method did not converge in time", Source: "“efficient and stable”: introduction", Got: unconverged, Want: 0,
-			Why: "counted over all sizes and ε", Null: likeSinkhorn.Name},
+			Why: "counted over all sizes and ε", Null: likeSinkhorn},
 		{What: "passes of L-BFGS at the smallest ε over those at the largest", Source: "passes of Sinkhorn's algorithm grow like 1/ε: Franklin and Lorenz 1989; Dvurechensky et al. 2018", Got: grows, Relation: lab.AtMost,
-			Want: 0.2 * p.Ratios[0] / last, Why: "far from a growth like 1/ε; counted, not timed", Null: likeSinkhorn.Name},
+			Want: 0.2 * p.Ratios[0] / last, Why: "far from a growth like 1/ε; counted, not timed", Null: likeSinkhorn},
 	}, nil
 }

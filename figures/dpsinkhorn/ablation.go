@@ -17,7 +17,7 @@ import (
 // Tab2 is Table 2: what the parts of the recipe are worth, at an ε that holds.
 func Tab2() lab.Study[RecipeParams, RecipeOut] {
 	s := ablationStudy("dpsinkhorn/tab2", "Table 2: the parts of the recipe, at an ε that holds", "MNIST, without each part of DP-Sinkhorn", 7, 3)
-	s.Grid, s.Nulls = partsGrid, []lab.Null{overspent, chance, alike}
+	s.Grid = partsGrid
 	s.Draw = func(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) { return drawAblation(v, partsRow) }
 	s.Claims = claimParts
 	s.Seconds = map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 55, lab.Full: 200, lab.Paper: 2.7e7}
@@ -66,7 +66,6 @@ func searchStudy(fashion bool) lab.Study[RecipeParams, RecipeOut] {
 		return out, err
 	}
 	s.Claims = func(v lab.View[RecipeParams, RecipeOut]) ([]lab.Claim, error) { return claimSearch(v, costs) }
-	s.Nulls = []lab.Null{overspent, chance, swapped}
 	return s
 }
 
@@ -302,7 +301,7 @@ func distanceBars(cells []lab.Result[RecipeParams, RecipeOut], printed []printed
 // printedClaim is that a classifier is as good as the paper's.
 func printedClaim(v lab.View[RecipeParams, RecipeOut], row printedRow, j Judgement, k int) lab.Claim {
 	return lab.Claim{What: row.name + ": " + classifiers[k], Source: "the paper's row, at an ε that does not hold", Got: j.accuracies()[k], Relation: lab.AtLeast, Want: row.acc[k] / 100, AbsTol: .03,
-		Why: "rows of Table 4 that differ in Δ alone differ by up to 3 points", SkipReason: tooShort(v.Preset), Null: chance.Name}
+		Why: "rows of Table 4 that differ in Δ alone differ by up to 3 points", SkipReason: tooShort(v.Preset), Null: chance}
 }
 
 // claimsPrinted are that all classifiers are as good as the paper's, and that the distance is no larger.
@@ -312,7 +311,7 @@ func claimsPrinted(v lab.View[RecipeParams, RecipeOut], row printedRow, of Judge
 			out = append(out, printedClaim(v, row, j, k))
 		}
 	}
-	fid := claimFID(v.Preset, of, row.name, "the paper's row, at an ε that does not hold", j.FD, row.fid, chance.Name)
+	fid := claimFID(v.Preset, of, row.name, "the paper's row, at an ε that does not hold", j.FD, row.fid, chance)
 	fid.Relation = lab.AtMost
 	return append(out, fid)
 }
@@ -334,10 +333,10 @@ func claimParts(v lab.View[RecipeParams, RecipeOut]) ([]lab.Claim, error) {
 			continue
 		}
 		out = append(out, lab.Claim{What: row.name + ": " + c.Params.Judge.distance() + " over that of the best row", Source: fmt.Sprintf("Table 2: FID %g of %g", row.fid, best.fid), Got: j.FD / of.FD, Relation: lab.AtLeast, Want: (1 + row.fid/best.fid) / 2,
-			Why: "half of the paper's excess, in FID", SkipReason: tooShort(v.Preset), Null: alike.Name})
+			Why: "half of the paper's excess, in FID", SkipReason: tooShort(v.Preset), Null: alike})
 		if gap := (best.acc[2] - row.acc[2]) / 100; gap > .06 {
 			out = append(out, lab.Claim{What: row.name + ": what a CNN loses on the best row", Source: "Table 2", Got: of.CNN - j.CNN, Relation: lab.AtLeast, Want: gap, AbsTol: .06,
-				Why: "two trainings, each within the 3 points by which rows of Table 4 that differ in Δ alone differ", SkipReason: tooShort(v.Preset), Null: alike.Name})
+				Why: "two trainings, each within the 3 points by which rows of Table 4 that differ in Δ alone differ", SkipReason: tooShort(v.Preset), Null: alike})
 		}
 	}
 	return out, nil
@@ -353,8 +352,8 @@ func claimSearch(v lab.View[RecipeParams, RecipeOut], costs lab.Part[AccountingP
 	for _, c := range costs.View(v.Source).Cells {
 		at := fmt.Sprintf(" at σ = %g, %d steps", c.Params.Multiplier, c.Params.Steps)
 		out = append(out,
-			lab.Claim{What: "ε as published" + at + ": " + dpsinkhorn.NotJustified, Source: "Table 4: ε = 10", Got: c.Value.Published, Want: 10, RelTol: .1, Why: "a sharper conversion from Rényi divergences than the paper's, 8 % less", Null: swapped.Name},
-			lab.Claim{What: "joint ε of the same release (" + c.Value.Kind + ")" + at, Source: "sensitivity 2Δ√n", Got: c.Value.Joint, Relation: lab.AtLeast, Want: 100, Why: "ten times the claim", Null: swapped.Name})
+			lab.Claim{What: "ε as published" + at + ": " + dpsinkhorn.NotJustified, Source: "Table 4: ε = 10", Got: c.Value.Published, Want: 10, RelTol: .1, Why: "a sharper conversion from Rényi divergences than the paper's, 8 % less", Null: swapped},
+			lab.Claim{What: "joint ε of the same release (" + c.Value.Kind + ")" + at, Source: "sensitivity 2Δ√n", Got: c.Value.Joint, Relation: lab.AtLeast, Want: 100, Why: "ten times the claim", Null: swapped})
 	}
 	return out, nil
 }

@@ -64,7 +64,6 @@ func colourStudy(name, title string, methods ...string) lab.Study[ColourParams, 
 			}
 			return out
 		},
-		Nulls: []lab.Null{oneColour},
 	}
 }
 
@@ -204,7 +203,7 @@ func claimColour(v colourView) (out []lab.Claim, err error) {
 	for _, c := range v.Cells {
 		m, o := c.Params.Method, c.Value
 		if printed, ok := map[string]float64{realPictures: 1.1, dpMERF: 274}[m.Name]; ok {
-			out = append(out, claimFID(v.Preset, c.Params.Judge, m.Name, "Table 3", o.Judged.FD, printed, oneColour.Name))
+			out = append(out, claimFID(v.Preset, c.Params.Judge, m.Name, "Table 3", o.Judged.FD, printed, oneColour))
 		}
 		switch m.Name {
 		case realPictures:
@@ -217,7 +216,7 @@ func claimColour(v colourView) (out []lab.Claim, err error) {
 				mine, theirs float64
 			}{{"MLP", ours.MLP, o.Judged.MLP}, {"CNN", ours.CNN, o.Judged.CNN}} {
 				out = append(out, lab.Claim{What: "semi-dual: " + k.name + ", less that of " + m.Name, Source: "who wins at the same ε", Got: k.mine - k.theirs, Relation: lab.AtLeast, Want: .02,
-					Why: "the 95 % interval of an accuracy on 2000 pictures", SkipReason: fewPictures(v), Null: oneColour.Name})
+					Why: "the 95 % interval of an accuracy on 2000 pictures", SkipReason: fewPictures(v), Null: oneColour})
 			}
 		}
 	}
@@ -230,8 +229,8 @@ func claimColourDiversity(v colourView) (out []lab.Claim, err error) {
 	for _, c := range v.Cells[1:] {
 		name, j := c.Params.Method.Name, c.Value.Judged
 		out = append(out,
-			lab.Claim{What: "semi-dual: recall, less that of " + name, Source: "who is more diverse at the same ε", Got: ours.Recall - j.Recall, Relation: lab.AtLeast, Why: "a comparison", SkipReason: fewPictures(v), Null: oneColour.Name},
-			lab.Claim{What: "semi-dual: " + c.Params.Judge.distance() + " over that of " + name, Source: "who is nearer at the same ε", Got: ours.FD / j.FD, Relation: lab.AtMost, Want: 1, Why: "a comparison", SkipReason: fewPictures(v), Null: oneColour.Name})
+			lab.Claim{What: "semi-dual: recall, less that of " + name, Source: "who is more diverse at the same ε", Got: ours.Recall - j.Recall, Relation: lab.AtLeast, Why: "a comparison", SkipReason: fewPictures(v), Null: oneColour},
+			lab.Claim{What: "semi-dual: " + c.Params.Judge.distance() + " over that of " + name, Source: "who is nearer at the same ε", Got: ours.FD / j.FD, Relation: lab.AtMost, Want: 1, Why: "a comparison", SkipReason: fewPictures(v), Null: oneColour})
 	}
 	return out, nil
 }
@@ -245,10 +244,10 @@ func claimGenerators(v colourView) (out []lab.Claim, err error) {
 		if !ok {
 			continue
 		}
-		out = append(out, claimFID(v.Preset, c.Params.Judge, c.Params.Method.Name, "Table 6, at an ε that does not hold", c.Value.Judged.FD, want[2], oneColour.Name))
+		out = append(out, claimFID(v.Preset, c.Params.Judge, c.Params.Method.Name, "Table 6, at an ε that does not hold", c.Value.Judged.FD, want[2], oneColour))
 		for k, a := range []float64{c.Value.Judged.MLP, c.Value.Judged.CNN} {
 			out = append(out, lab.Claim{What: c.Params.Method.Name + ": " + []string{"MLP", "CNN"}[k], Source: "Table 6, at an ε that does not hold", Got: a, Want: want[k], AbsTol: .03,
-				Why: "another clip, another protocol and a tenth of the steps", SkipReason: lab.Pick(v.Preset, short, short, short, ""), Null: oneColour.Name})
+				Why: "another clip, another protocol and a tenth of the steps", SkipReason: lab.Pick(v.Preset, short, short, short, ""), Null: oneColour})
 		}
 	}
 	return out, nil
@@ -257,7 +256,7 @@ func claimGenerators(v colourView) (out []lab.Claim, err error) {
 // semiDualColour is what the semi-dual has to be worth.
 func semiDualColour(v ColourOut, small string) (out []lab.Claim) {
 	for k, a := range []float64{v.Judged.MLP, v.Judged.CNN} {
-		out = append(out, lab.Claim{What: "semi-dual: " + []string{"MLP", "CNN"}[k] + " over a guess of the larger class", Source: "what a private set should be worth", Got: a - v.Guess, Relation: lab.AtLeast, Want: .1, Why: "a bound", SkipReason: small, Null: oneColour.Name})
+		out = append(out, lab.Claim{What: "semi-dual: " + []string{"MLP", "CNN"}[k] + " over a guess of the larger class", Source: "what a private set should be worth", Got: a - v.Guess, Relation: lab.AtLeast, Want: .1, Why: "a bound", SkipReason: small, Null: oneColour})
 	}
 	return out
 }
@@ -270,10 +269,10 @@ func facesColour(p ColourParams, v ColourOut) (out []lab.Claim) {
 	for k, a := range []float64{v.Judged.MLP, v.Judged.CNN} {
 		name := []string{"MLP", "CNN"}[k]
 		if p.Method.Name == realPictures {
-			out = append(out, lab.Claim{What: "real data: " + name, Source: "Tables 3 and 6", Got: a, Want: []float64{.919, .950}[k], RelTol: .03, Why: "a third of the training pictures, another protocol", Null: oneColour.Name})
+			out = append(out, lab.Claim{What: "real data: " + name, Source: "Tables 3 and 6", Got: a, Want: []float64{.919, .950}[k], RelTol: .03, Why: "a third of the training pictures, another protocol", Null: oneColour})
 			continue
 		}
-		out = append(out, lab.Claim{What: "semi-dual: " + name + " against the paper's DP-Sinkhorn at an ε that does not hold", Source: "Table 3", Got: a, Relation: lab.AtLeast, Want: []float64{.762, .763}[k], Why: "a comparison", Null: oneColour.Name})
+		out = append(out, lab.Claim{What: "semi-dual: " + name + " against the paper's DP-Sinkhorn at an ε that does not hold", Source: "Table 3", Got: a, Relation: lab.AtLeast, Want: []float64{.762, .763}[k], Why: "a comparison", Null: oneColour})
 	}
 	return out
 }

@@ -40,7 +40,7 @@ func TestInception(t *testing.T) {
 			t.Errorf("%v must have %s", header, c.has)
 		}
 	}
-	if claimFID(lab.Paper, named.Judge, "", "", 1, 1, "").SkipReason == "" {
+	if claimFID(lab.Paper, named.Judge, "", "", 1, 1, chance).SkipReason == "" {
 		t.Error("a distance in a narrow network's features is asked as a FID")
 	}
 	train, test, err := images(t.Context(), false, 16, data.Sample)

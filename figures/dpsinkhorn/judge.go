@@ -91,7 +91,7 @@ type Judge struct {
 func (j Judge) distance() string { return inception.Distance(j.Inception) }
 
 // claimFID compares a FID with the one that the paper prints.
-func claimFID(preset lab.Preset, j Judge, what, source string, got, printed float64, null string) lab.Claim {
+func claimFID(preset lab.Preset, j Judge, what, source string, got, printed float64, null lab.Null) lab.Claim {
 	small, weights := "sizes far below the paper's", ""
 	if j.distance() != "FID" {
 		weights = "a FID needs Inception's weights: --inception"

@@ -27,7 +27,6 @@ func Fig5() lab.Study[RecipeParams, RecipeOut] {
 		Grid:       mixtureGrid,
 		Draw:       drawMixture,
 		Claims:     claimMixture,
-		Nulls:      []lab.Null{overspent, chance, alike},
 	}
 }
 
@@ -110,7 +109,7 @@ func claimMixture(v lab.View[RecipeParams, RecipeOut]) ([]lab.Claim, error) {
 	for _, fashion := range []bool{false, true} {
 		if least, ok := wrong[fashion]; ok {
 			out = append(out, lab.Claim{What: setName(fashion) + ": least error without noise", Source: "classes are told apart", Got: least, Relation: lab.AtMost, Want: .8,
-				Why: "chance is 0.9; of 1000 and more test images it has a standard deviation of less than 0.01", SkipReason: lab.Pick(v.Preset, "3 steps", "", "", ""), Null: chance.Name})
+				Why: "chance is 0.9; of 1000 and more test images it has a standard deviation of less than 0.01", SkipReason: lab.Pick(v.Preset, "3 steps", "", "", ""), Null: chance})
 		}
 	}
 	ends := digits[1].FD
@@ -119,7 +118,7 @@ func claimMixture(v lab.View[RecipeParams, RecipeOut]) ([]lab.Claim, error) {
 	}
 	return append(out,
 		lab.Claim{What: "MNIST: " + v.Cells[0].Params.Judge.distance() + " at p = 0.4 over the lesser of those at p = 0 and 1", Source: "Table 2: FID 48.4 of 86.0", Got: digits[.4].FD / ends, Relation: lab.AtMost, Want: .78,
-			Why: "half of the paper's fall, in FID", SkipReason: tooShort(v.Preset), Null: alike.Name},
+			Why: "half of the paper's fall, in FID", SkipReason: tooShort(v.Preset), Null: alike},
 		lab.Claim{What: "MNIST: error at p = 0.4 over that at p = 1", Source: "Table 2: 17.3 and 31.3 % by an MLP", Got: (1 - digits[.4].Logistic) / (1 - digits[1].Logistic), Relation: lab.AtMost, Want: .78,
-			Why: "half of the paper's fall, for this is logistic regression", SkipReason: tooShort(v.Preset), Null: alike.Name}), nil
+			Why: "half of the paper's fall, for this is logistic regression", SkipReason: tooShort(v.Preset), Null: alike}), nil
 }

@@ -198,7 +198,7 @@ func untrained(p lab.Preset) string {
 
 // soundness claims that nobody spent more than was asked for.
 func soundness(cells []lab.Result[RecipeParams, RecipeOut]) lab.Claim {
-	out := lab.Claim{What: "largest ε of what ran over what was asked for", Source: "its accounting, δ = 1e-5", Relation: lab.AtMost, Want: 1, Why: "the budget", Null: overspent.Name}
+	out := lab.Claim{What: "largest ε of what ran over what was asked for", Source: "its accounting, δ = 1e-5", Relation: lab.AtMost, Want: 1, Why: "the budget", Null: overspent}
 	for _, c := range cells {
 		if c.Params.Recipe.Epsilon > 0 {
 			out.Got = max(out.Got, c.Value.Epsilon/c.Params.Recipe.Epsilon)

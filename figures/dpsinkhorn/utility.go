@@ -51,7 +51,6 @@ func utilityStudy(name, title, shows string) lab.Study[UtilityParams, UtilityOut
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 3, lab.Quick: 100, lab.Full: 700, lab.Paper: 300_000},
 		Experiment: utilityOf,
 		Grid:       utilityGrid,
-		Nulls:      []lab.Null{worthless, fallingWorth, guessing, asClaimed},
 	}
 }
 

@@ -26,7 +26,7 @@ func claimUtility(v utilityView) (out []lab.Claim, err error) {
 		out = append(out, claimWorth(v, c)...)
 		out = append(out, againstOthers(v, c, func(what, other string, mine, their Judgement) []lab.Claim {
 			return []lab.Claim{{What: what + "CNN, less that of " + other, Source: "who wins at the same ε", Got: mine.CNN - their.CNN, Relation: lab.AtLeast, Want: .006,
-				Why: "more than half of the 95 % interval of an accuracy of 90 % on 10,000 digits", SkipReason: fewer(v), Null: worthless.Name}}
+				Why: "more than half of the 95 % interval of an accuracy of 90 % on 10,000 digits", SkipReason: fewer(v), Null: worthless}}
 		})...)
 	}
 	return append(out, claimPrinted(v)...), nil
@@ -46,14 +46,14 @@ func claimPrinted(v utilityView) (out []lab.Claim) {
 		if m.Name == asPrinted {
 			source += ", at an ε that is " + dpsinkhorn.NotJustified
 		}
-		out = append(out, claimFID(v.Preset, c.Params.Judge, what, source, j.Dark, row.fid, guessing.Name))
+		out = append(out, claimFID(v.Preset, c.Params.Judge, what, source, j.Dark, row.fid, guessing))
 		for k, a := range row.acc {
 			out = append(out, lab.Claim{What: what + ": " + classifiers[k] + " by the paper's protocol", Source: source, Got: j.By[0][k], Want: a / 100, AbsTol: .03, Why: "rows of Table 4 that differ in Δ alone differ by up to 3 points",
-				SkipReason: lab.Pick(v.Preset, short, short, short, ""), Null: guessing.Name})
+				SkipReason: lab.Pick(v.Preset, short, short, short, ""), Null: guessing})
 		}
 		if m.Name == asPrinted {
 			joint := lab.Claim{What: what + ": ε that holds (" + c.Value.Kind + ") over the one as published", Source: "sensitivity 2Δ√n", Got: c.Value.Epsilon / c.Value.Published, Relation: lab.AtLeast, Want: 3,
-				Why: "noise that is √n times shorter than the published accounting takes it for, n = 10 and more", Null: asClaimed.Name}
+				Why: "noise that is √n times shorter than the published accounting takes it for, n = 10 and more", Null: asClaimed}
 			out = append(out, joint)
 		}
 	}
@@ -68,13 +68,13 @@ func claimWorth(v utilityView, c utilityCell) (out []lab.Claim) {
 	for k, a := range c.Value.Judged.accuracies() {
 		if want := worth[eps][k]; want > 0 {
 			out = append(out, lab.Claim{What: what + []string{"logistic regression", "MLP", "CNN"}[k], Source: "plain images as atoms, and what a private set should be worth", Got: a,
-				Relation: lab.AtLeast, Want: want, Why: "a bound", SkipReason: fewer(v), Null: worthless.Name})
+				Relation: lab.AtLeast, Want: want, Why: "a bound", SkipReason: fewer(v), Null: worthless})
 		}
 	}
 	if eps == 10 {
 		tiny := lab.Pick(v.Preset, "1500 digits and a few steps", "", "", "")
 		out = append(out,
-			lab.Claim{What: what + "CNN against the paper's 83.2 % at an ε that does not hold", Source: "Table 1", Got: c.Value.Judged.CNN, Relation: lab.AtLeast, Want: .832, Why: "a comparison", SkipReason: tiny, Null: worthless.Name})
+			lab.Claim{What: what + "CNN against the paper's 83.2 % at an ε that does not hold", Source: "Table 1", Got: c.Value.Judged.CNN, Relation: lab.AtLeast, Want: .832, Why: "a comparison", SkipReason: tiny, Null: worthless})
 	}
 	return out
 }
@@ -85,8 +85,8 @@ func claimDiversity(v utilityView) (out []lab.Claim, err error) {
 	for _, c := range v.Where(func(p UtilityParams) bool { return p.Method.Name == semiDual && !p.Fashion }) {
 		out = append(out, againstOthers(v, c, func(what, other string, mine, their Judgement) []lab.Claim {
 			return []lab.Claim{
-				{What: what + "recall, less that of " + other, Source: "who is more diverse at the same ε", Got: mine.Recall - their.Recall, Relation: lab.AtLeast, Why: "a comparison", SkipReason: fewer(v), Null: worthless.Name},
-				{What: what + c.Params.Judge.distance() + " over that of " + other, Source: "who is nearer at the same ε", Got: mine.FD / their.FD, Relation: lab.AtMost, Want: 1, Why: "a comparison", SkipReason: fewer(v), Null: worthless.Name},
+				{What: what + "recall, less that of " + other, Source: "who is more diverse at the same ε", Got: mine.Recall - their.Recall, Relation: lab.AtLeast, Why: "a comparison", SkipReason: fewer(v), Null: worthless},
+				{What: what + c.Params.Judge.distance() + " over that of " + other, Source: "who is nearer at the same ε", Got: mine.FD / their.FD, Relation: lab.AtMost, Want: 1, Why: "a comparison", SkipReason: fewer(v), Null: worthless},
 			}
 		})...)
 	}
@@ -111,8 +111,8 @@ func claimOverEps(v utilityView) (out []lab.Claim, err error) {
 	tiny := lab.Pick(v.Preset, "1500 digits and one ε", "", "", "")
 	return []lab.Claim{
 		{What: first.Params.what() + "logistic regression", Source: "Figure 4(b): 82.8 % at ε = 10", Got: first.Value.Judged.Logistic, Relation: lab.AtLeast, Want: lab.Pick(v.Preset, .6, .6, .75, .828),
-			Why: "well above chance, and the paper's number at its sizes", SkipReason: tiny, Null: worthless.Name},
+			Why: "well above chance, and the paper's number at its sizes", SkipReason: tiny, Null: worthless},
 		{What: fmt.Sprintf("semi-dual: logistic regression at ε = %g, less that at ε = %g", first.Params.Method.Epsilon, last.Params.Method.Epsilon), Source: "Figure 4(b): utility rises with ε",
-			Got: first.Value.Judged.Logistic - last.Value.Judged.Logistic, Relation: lab.AtLeast, Want: .01, Why: "more than the 95 % interval of the test set", SkipReason: tiny, Null: fallingWorth.Name},
+			Got: first.Value.Judged.Logistic - last.Value.Judged.Logistic, Relation: lab.AtLeast, Want: .01, Why: "more than the 95 % interval of the test set", SkipReason: tiny, Null: fallingWorth},
 	}, nil
 }

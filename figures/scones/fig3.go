@@ -53,30 +53,24 @@ func Fig3() lab.Study[DigitsParams, DigitsOut] {
 		Grid:       digitsGrid,
 		Draw:       drawFig3,
 		Claims:     claimFig3,
-		Nulls: []lab.Null{
-			digitsNull(averages, func(m *DigitsMethod, o *DigitsOut) {
-				p, _ := o.method(ofProjection)
-				if strings.HasPrefix(m.Name, "KL") {
-					p, _ = o.method(ofAtoms)
-				}
-				m.Frechet = p.Frechet
-			}),
-			digitsNull(otherDigits, func(m *DigitsMethod, _ *DigitsOut) { m.Same = .1 }),
-			digitsNull(storedDigits, func(m *DigitsMethod, o *DigitsOut) {
-				d, _ := o.method(ofDraws)
-				m.Copies = d.Copies
-			}),
-			digitsNull(guesses, func(m *DigitsMethod, o *DigitsOut) { m.Sure, o.Accuracy, o.Sure = .1, .1, 1 }),
-		},
 	}
 }
 
 // The garbage on which claims fail.
-const (
-	averages     = "averages in place of samples"
-	otherDigits  = "digits that ignore their source"
-	storedDigits = "stored training digits"
-	guesses      = "pictures on which the judge guesses"
+var (
+	averages = digitsNull("averages in place of samples", func(m *DigitsMethod, o *DigitsOut) {
+		p, _ := o.method(ofProjection)
+		if strings.HasPrefix(m.Name, "KL") {
+			p, _ = o.method(ofAtoms)
+		}
+		m.Frechet = p.Frechet
+	})
+	otherDigits  = digitsNull("digits that ignore their source", func(m *DigitsMethod, _ *DigitsOut) { m.Same = .1 })
+	storedDigits = digitsNull("stored training digits", func(m *DigitsMethod, o *DigitsOut) {
+		d, _ := o.method(ofDraws)
+		m.Copies = d.Copies
+	})
+	guesses = digitsNull("pictures on which the judge guesses", func(m *DigitsMethod, o *DigitsOut) { m.Sure, o.Accuracy, o.Sure = .1, .1, 1 })
 )
 
 // digitsNull is the null in which each method of a cell is changed; the cell's own methods stay as they were meanwhile.

@@ -51,13 +51,6 @@ func Fig4() lab.Study[RollParams, RollOut] {
 		Also:       []lab.Cells{rollNets},
 		Draw:       drawFig4,
 		Claims:     claimFig4,
-		Nulls: []lab.Null{
-			{Name: independentRoll, Spoil: []lab.Spoiler{kit.Spoil(rollOf, ignoreSource), kit.Spoil(rollNetsOf, ignoreSourceNets)}},
-			{Name: projectedRoll, Spoil: []lab.Spoiler{
-				kit.Spoil(rollOf, func(_ RollParams, v *RollOut) { v.FarS, v.FarMALA = v.FarBP, v.FarBP }),
-				kit.Spoil(rollNetsOf, func(_ RollNetParams, v *RollNetOut) { v.FarS = v.FarBP }),
-			}},
-		},
 	}
 }
 
@@ -80,9 +73,12 @@ func rollGrid(set lab.Setting) []RollParams {
 }
 
 // The garbage on which claims fail.
-const (
-	independentRoll = "draws that ignore the source"
-	projectedRoll   = "the projection in place of samples"
+var (
+	independentRoll = lab.Null{Name: "draws that ignore the source", Spoil: []lab.Spoiler{kit.Spoil(rollOf, ignoreSource), kit.Spoil(rollNetsOf, ignoreSourceNets)}}
+	projectedRoll   = lab.Null{Name: "the projection in place of samples", Spoil: []lab.Spoiler{
+		kit.Spoil(rollOf, func(_ RollParams, v *RollOut) { v.FarS, v.FarMALA = v.FarBP, v.FarBP }),
+		kit.Spoil(rollNetsOf, func(_ RollNetParams, v *RollNetOut) { v.FarS = v.FarBP }),
+	}}
 )
 
 // ignoreSource is what y drawn from the roll whatever x is gives: E|x − y|² is the sum of the second moments, 2 and

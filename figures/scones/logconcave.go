@@ -24,12 +24,10 @@ func LogConcave() lab.Study[ConcaveParams, ConcaveOut] {
 			"and does not help a sampler that must cross between the turns; the smaller λ is, the more so.",
 		Sizes:      kit.Sizes("%v atoms, %[2]v × %[2]v points, λ = %[3]v", kit.Per{100, 1000, 1500, 1500}, kit.Per{15, 60, 120, 120}, kit.Per{2, "0.5, 2 and 8", "0.5, 2 and 8", "0.5, 2 and 8"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 4, lab.Full: 20, lab.Paper: 20},
-		Ours:       true,
 		Experiment: concaveOf,
 		Grid:       concaveGrid,
 		Draw:       drawConcave,
 		Claims:     claimConcave,
-		Nulls:      []lab.Null{{Name: "the factor of −V", Spoil: []lab.Spoiler{lab.Spoil(concaveOf, turnConcave)}}},
 	}
 }
 
@@ -159,7 +157,7 @@ func drawConcave(v lab.View[ConcaveParams, ConcaveOut]) (lab.Exhibit, error) {
 }
 
 func claimConcave(v lab.View[ConcaveParams, ConcaveOut]) (out []lab.Claim, err error) {
-	const null = "the factor of −V"
+	null := lab.Null{Name: "the factor of −V", Spoil: []lab.Spoiler{lab.Spoil(concaveOf, turnConcave)}}
 	for _, c := range v.Cells {
 		out = append(out,
 			lab.Claim{What: fmt.Sprintf("largest curvature of the factor, λ = %g", c.Params.Lambda), Source: "Lemma B.4", Got: c.Value.Largest, Relation: lab.AtMost, AbsTol: 1e-6, Why: "differences of gradients of size 30 over 2e-4", Null: null},

@@ -32,12 +32,10 @@ func Rate() lab.Study[RateParams, RateOut] {
 			"The proof takes the Lipschitz function that depends on the sample for one that does not.",
 		Sizes:      kit.Sizes("n = %v, d = %v, %v samples", kit.Per{"20 to 80", "50 to 800", "50 to 1600", "50 to 6400"}, kit.Per{"2 and 8", "1, 2 and 8", "1, 2 and 8", "1, 2 and 8"}, kit.Per{3, 20, 20, 50}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .1, lab.Quick: 12, lab.Full: 60, lab.Paper: 3000},
-		Ours:       true,
 		Experiment: rateOf,
 		Grid:       rateGrid,
 		Draw:       drawRate,
 		Claims:     claimRate,
-		Nulls:      []lab.Null{{Name: "errors that no sample size reduces", Spoil: []lab.Spoiler{lab.Spoil(rateOf, flatRate)}}},
 	}
 }
 
@@ -238,7 +236,7 @@ func drawRate(v lab.View[RateParams, RateOut]) (lab.Exhibit, error) {
 }
 
 func claimRate(v lab.View[RateParams, RateOut]) (out []lab.Claim, err error) {
-	small, null := lab.Pick(v.Preset, "three samples of at most 80 points", "", "", ""), "errors that no sample size reduces"
+	small, null := lab.Pick(v.Preset, "three samples of at most 80 points", "", "", ""), lab.Null{Name: "errors that no sample size reduces", Spoil: []lab.Spoiler{lab.Spoil(rateOf, flatRate)}}
 	short := lab.Pick(v.Preset, small, "n up to 800 is too short a range for this slope: at d = 8 it was −0.69", "", "")
 	for _, r := range rateSeriesOf(v.Cells) {
 		out = append(out,

@@ -47,23 +47,17 @@ func Tab2() lab.Study[GaussiansParams, GaussiansOut] {
 		Also:       []lab.Cells{networks},
 		Draw:       drawTab2,
 		Claims:     claimTab2,
-		Nulls: []lab.Null{
-			{Name: independentPairs, Spoil: []lab.Spoiler{kit.Spoil(gaussiansOf, pairsAtRandom), kit.Spoil(networksOf, pairsAtRandomNets)}},
-			kit.Null(meanMaps, networksOf, func(_ NetworksParams, v *NetworksOut) { v.Projection = 50 }),
-			kit.Null(halfSamples, gaussiansOf, func(_ GaussiansParams, v *GaussiansOut) { v.Floor *= 2 }), // which goes with 1/n
-			kit.Null(convergedSampler, gaussiansOf, func(_ GaussiansParams, v *GaussiansOut) {
-				v.Paper, v.Law, v.Independent = v.Floor, v.Floor, v.Barycentric
-			}),
-		},
 	}
 }
 
 // The garbage on which claims fail.
-const (
-	independentPairs = "y drawn whatever x is"
-	meanMaps         = "networks that send every x to the mean"
-	halfSamples      = "half as many samples"
-	convergedSampler = "a sampler that converged, and the projection in place of the independent coupling"
+var (
+	independentPairs = lab.Null{Name: "y drawn whatever x is", Spoil: []lab.Spoiler{kit.Spoil(gaussiansOf, pairsAtRandom), kit.Spoil(networksOf, pairsAtRandomNets)}}
+	meanMaps         = kit.Null("networks that send every x to the mean", networksOf, func(_ NetworksParams, v *NetworksOut) { v.Projection = 50 })
+	halfSamples      = kit.Null("half as many samples", gaussiansOf, func(_ GaussiansParams, v *GaussiansOut) { v.Floor *= 2 }) // which goes with 1/n
+	convergedSampler = kit.Null("a sampler that converged, and the projection in place of the independent coupling", gaussiansOf, func(_ GaussiansParams, v *GaussiansOut) {
+		v.Paper, v.Law, v.Independent = v.Floor, v.Floor, v.Barycentric
+	})
 )
 
 // pairsAtRandom has what the independent coupling has; as a map it is the mean, whose BW-UVP is the target's share of the trace, a half.

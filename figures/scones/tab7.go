@@ -48,17 +48,13 @@ func Tab7() lab.Study[MomentsParams, MomentsOut] {
 		Also:       []lab.Cells{momentsNets},
 		Draw:       drawTab7,
 		Claims:     claimTab7,
-		Nulls: []lab.Null{
-			kit.Null(untrainedPotentials, momentsNetsOf, func(_ MomentsNetParams, v *MomentsNetOut) { v.Error, v.Quadratic = v.ZeroError, v.ZeroError }),
-			kit.Null(shortChains, momentsOf, stopChains),
-		},
 	}
 }
 
 // The garbage on which claims fail.
-const (
-	untrainedPotentials = "potentials that are not trained"
-	shortChains         = "chains that did not leave the projection, and the projection in place of the independent coupling"
+var (
+	untrainedPotentials = kit.Null("potentials that are not trained", momentsNetsOf, func(_ MomentsNetParams, v *MomentsNetOut) { v.Error, v.Quadratic = v.ZeroError, v.ZeroError })
+	shortChains         = kit.Null("chains that did not leave the projection, and the projection in place of the independent coupling", momentsOf, stopChains)
 )
 
 // stopChains leaves |y − E[y|x]|² at 0, which is √n or more standard errors from the law, and gives the sampler and the independent

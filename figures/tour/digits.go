@@ -32,13 +32,11 @@ func Digits() lab.Study[PlanParams, PlanOut] {
 			"as ε grows the plan blurs into the independent coupling. Labels are used to sort and to count, never to couple.",
 		Sizes:      kit.Sizes("%[1]v + %[1]v digits, %[2]v values of ε", kit.Per{100, 500, 1000, 2000}, kit.Per{3, 6, 6, 6}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 3, lab.Full: 12, lab.Paper: 50},
-		Ours:       true,
 		Experiment: digitsPlan,
 		Grid:       digitsGrid,
 		Also:       []lab.Cells{digitsDrawn},
 		Draw:       drawDigits,
 		Claims:     claimDigits,
-		Nulls:      []lab.Null{unsolved, independentPairs},
 	}
 }
 
@@ -399,11 +397,11 @@ func claimDigits(v lab.View[PlanParams, PlanOut]) ([]lab.Claim, error) {
 	}
 	first := plans[0]
 	return []lab.Claim{
-		{What: "largest L1 error of the marginals", Source: "T1 = a, Tᵀ1 = b", Got: marginal, Relation: lab.AtMost, Want: first.Params.Tol, Why: "the solver's tolerance", Null: unsolved.Name},
-		{What: "largest relative duality gap", Source: "⟨T,c⟩ + ε KL(T|abᵀ) = ⟨a,f⟩ + ⟨b,g⟩", Got: gap, Relation: lab.AtMost, AbsTol: 1e-7, Why: "a marginal error of 1e-8 times potentials of some mean costs", Null: unsolved.Name},
-		{What: "least increase of ⟨T,c⟩ from one ε to the next", Source: "⟨T,c⟩ grows with ε", Got: sharp, Relation: lab.AtLeast, Why: "a law", Null: unsolved.Name},
-		{What: "least increase of the effective targets", Source: "KL(T|abᵀ) falls with ε", Got: effective, Relation: lab.AtLeast, Why: "a law", Null: unsolved.Name},
-		{What: "mass that stays in its class at the smallest ε", Source: "more than the independent coupling's", Got: first.Value.SameClass, Relation: lab.AtLeast, Want: 2 * first.Value.Chance, Why: "twice chance, which is some .11: pixels tell digits apart", Null: independentPairs.Name},
+		{What: "largest L1 error of the marginals", Source: "T1 = a, Tᵀ1 = b", Got: marginal, Relation: lab.AtMost, Want: first.Params.Tol, Why: "the solver's tolerance", Null: unsolved},
+		{What: "largest relative duality gap", Source: "⟨T,c⟩ + ε KL(T|abᵀ) = ⟨a,f⟩ + ⟨b,g⟩", Got: gap, Relation: lab.AtMost, AbsTol: 1e-7, Why: "a marginal error of 1e-8 times potentials of some mean costs", Null: unsolved},
+		{What: "least increase of ⟨T,c⟩ from one ε to the next", Source: "⟨T,c⟩ grows with ε", Got: sharp, Relation: lab.AtLeast, Why: "a law", Null: unsolved},
+		{What: "least increase of the effective targets", Source: "KL(T|abᵀ) falls with ε", Got: effective, Relation: lab.AtLeast, Why: "a law", Null: unsolved},
+		{What: "mass that stays in its class at the smallest ε", Source: "more than the independent coupling's", Got: first.Value.SameClass, Relation: lab.AtLeast, Want: 2 * first.Value.Chance, Why: "twice chance, which is some .11: pixels tell digits apart", Null: independentPairs},
 	}, nil
 }
 

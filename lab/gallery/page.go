@@ -196,7 +196,7 @@ func claims(s *lab.Store, fig lab.Figure, set lab.Setting) ([]Claim, error) {
 		}
 		out = append(out, Claim{
 			What: c.What, Source: c.Source, Expected: c.Expected(),
-			Got: fmt.Sprintf("%.4g", c.Got), Verdict: c.Verdict(), Why: why, Null: c.Null,
+			Got: fmt.Sprintf("%.4g", c.Got), Verdict: c.Verdict(), Why: why, Null: c.Null.Name,
 		})
 	}
 	return out, nil

@@ -42,7 +42,7 @@ func run(ctx context.Context, c *lab.Cell, p Params) (Out, error) {
 // Study is its figure: the loss over ε, and a claim about the right end.
 func Study() lab.Study[Params, Out] {
 	return lab.Study[Params, Out]{
-		Name: "own/bias", Title: "Entropic bias", Ours: true,
+		Name: "own/bias", Title: "Entropic bias",
 		Shows:      "The loss rises with ε, from the distance of the samples to that of independent points.",
 		Sizes:      map[lab.Preset]string{lab.Smoke: "n = 20", lab.Quick: "n = 100", lab.Full: "n = 500"},
 		Experiment: Bias,
@@ -53,17 +53,19 @@ func Study() lab.Study[Params, Out] {
 		Draw: draw,
 		Claims: func(v lab.View[Params, Out]) ([]lab.Claim, error) {
 			return []lab.Claim{{
-				What: "loss at the largest ε", Source: "E|x − y|² = 2d of independent points", Null: "no loss",
+				What: "loss at the largest ε", Source: "E|x − y|² = 2d of independent points", Null: noLoss,
 				Got: v.Cells[len(v.Cells)-1].Value.Sharp, Want: 4, AbsTol: 2, Why: "three standard errors of two means of 20",
 			}}, nil
 		},
-		Nulls: []lab.Null{{Name: "no loss", Spoil: []lab.Spoiler{lab.Spoil(Bias, func(cells []lab.Result[Params, Out]) {
-			for i := range cells {
-				cells[i].Value.Sharp = 0
-			}
-		})}}},
 	}
 }
+
+// noLoss is the garbage result on which the claim must fail.
+var noLoss = lab.Null{Name: "no loss", Spoil: []lab.Spoiler{lab.Spoil(Bias, func(cells []lab.Result[Params, Out]) {
+	for i := range cells {
+		cells[i].Value.Sharp = 0
+	}
+})}}
 
 func draw(v lab.View[Params, Out]) (lab.Exhibit, error) {
 	line := style.Line{Marks: true}
