@@ -114,20 +114,11 @@ func split(path string) ([][]byte, error) {
 	return out, nil
 }
 
-// Quote returns the words quoted for a shell. Plain words are not changed.
+// Quote returns the words quoted for a shell.
 func Quote(words ...string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		if out[i] = w; w == "" || !isPlain(w) {
-			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
+		out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 	}
 	return strings.Join(out, " ")
 }
-
-func isPlain(w string) bool {
-	return strings.IndexFunc(w, func(r rune) bool { return !strings.ContainsRune(plain, r) }) < 0
-}
-
-// plain characters have no special meaning in a shell.
-const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%"

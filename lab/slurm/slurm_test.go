@@ -242,7 +242,7 @@ func (c *cluster) accept(n int, script string) {
 		}
 		if strings.HasPrefix(l, "exec ") {
 			f := strings.Fields(l)
-			t.file = f[len(f)-4]
+			t.file = strings.Trim(f[len(f)-4], "'")
 			t.stride, _ = strconv.Atoi(f[len(f)-1])
 		}
 	}

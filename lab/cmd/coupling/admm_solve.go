@@ -33,7 +33,7 @@ type admmSummary struct {
 	Gap       float64 `json:"gap"` // of the optimum
 	Violation float64 `json:"violation"`
 	// Privacy of the whole run for the node that it costs most; nil if nothing is private.
-	Privacy *admmSpent `json:"privacy"`
+	Privacy *spending `json:"privacy"`
 }
 
 // Run plays all nodes and compares with the optimum.
@@ -161,16 +161,16 @@ type admmEpsilonCmd struct {
 	JSON   bool    `help:"Print the result as JSON."`
 }
 
-// admmSpent is what --json prints of one composition.
-type admmSpent struct {
+// spending is what --json prints of a guarantee.
+type spending struct {
 	Epsilon    float64 `json:"epsilon"`
 	Delta      float64 `json:"delta"`
 	Accountant string  `json:"accountant"`
 	Kind       string  `json:"kind"`
 }
 
-func spent(g dp.Guarantee) admmSpent {
-	return admmSpent{g.Epsilon, g.Delta, g.Accountant, g.Kind.String()}
+func spent(g dp.Guarantee) spending {
+	return spending{g.Epsilon, g.Delta, g.Accountant, g.Kind.String()}
 }
 
 // Run prints what private rounds cost.
@@ -180,7 +180,7 @@ func (c admmEpsilonCmd) Run(a *app) error {
 		return admmError(err)
 	}
 	if c.JSON {
-		return writeJSON(a, map[string]admmSpent{"basic": spent(got.Basic), "optimal": spent(got.Optimal), "numerical": spent(got.Numerical)})
+		return writeJSON(a, map[string]spending{"basic": spent(got.Basic), "optimal": spent(got.Optimal), "numerical": spent(got.Numerical)})
 	}
 	fmt.Fprint(a.out, got)
 	printCaveats(a)

@@ -107,16 +107,13 @@ func (f privacyFlags) check() error {
 
 // answer is what --json prints.
 type answer struct {
-	Epsilon    float64 `json:"epsilon"`
-	Delta      float64 `json:"delta"`
-	Accountant string  `json:"accountant"`
-	Kind       string  `json:"kind"`
-	Relation   string  `json:"relation"`
-	Unit       string  `json:"unit"` // what the noise is in units of
+	spending
+	Relation string `json:"relation"`
+	Unit     string `json:"unit"` // what the noise is in units of
 }
 
 func (f privacyFlags) answer(g dp.Guarantee) answer {
-	return answer{g.Epsilon, g.Delta, g.Accountant, g.Kind.String(), g.Relation.String(), f.unit()}
+	return answer{spent(g), g.Relation.String(), f.unit()}
 }
 
 // unit says in a word what moves the value by at most one.

@@ -47,7 +47,7 @@ func (s *Session) Execute(ctx context.Context, code string) ([]ipynb.Output, err
 				continue
 			}
 			if m.kind == "status" {
-				idle = idle || m.content["execution_state"] == "idle"
+				idle = idle || m.content.State == "idle"
 			}
 			t.add(m)
 		case m := <-s.replies:
@@ -78,25 +78,17 @@ type transcript struct {
 func (t *transcript) add(m message) {
 	switch m.kind {
 	case "stream":
-		name, _ := m.content["name"].(string)
-		text, _ := m.content["text"].(string)
-		t.stream(name, text)
+		t.stream(m.content.Name, m.content.Text)
 	case "display_data", "execute_result", "update_display_data":
-		data, _ := m.content["data"].(map[string]any)
-		metadata, _ := m.content["metadata"].(map[string]any)
-		o := ipynb.Display(data, metadata)
-		if i, ok := t.at[m.display]; ok && m.display != "" {
+		o, id := ipynb.Display(m.content.Data, m.content.Metadata), m.content.Transient.Display
+		if i, ok := t.at[id]; ok && id != "" {
 			t.outputs[i] = o
 			return
 		}
-		if m.display != "" {
-			t.at[m.display] = len(t.outputs)
-		}
+		t.at[id] = len(t.outputs)
 		t.outputs = append(t.outputs, o)
 	case "error":
-		name, _ := m.content["ename"].(string)
-		value, _ := m.content["evalue"].(string)
-		t.outputs = append(t.outputs, ipynb.Error(name, value, texts(m.content["traceback"])))
+		t.outputs = append(t.outputs, ipynb.Error(m.content.Error, m.content.Value, m.content.Traceback))
 	}
 }
 
@@ -113,22 +105,10 @@ func (t *transcript) stream(name, text string) {
 }
 
 func (t *transcript) failure(reply message) error {
-	if status, _ := reply.content["status"].(string); status == "ok" {
+	if reply.content.Status == "ok" {
 		return nil
 	}
-	name, _ := reply.content["ename"].(string)
-	value, _ := reply.content["evalue"].(string)
-	return &CellError{Name: name, Value: value, Output: t.stderr.String()}
-}
-
-func texts(v any) []string {
-	out := []string{}
-	list, _ := v.([]any)
-	for _, x := range list {
-		s, _ := x.(string)
-		out = append(out, s)
-	}
-	return out
+	return &CellError{Name: reply.content.Error, Value: reply.content.Value, Output: t.stderr.String()}
 }
 
 // Timing is how long a cell took.

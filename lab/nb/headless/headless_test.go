@@ -16,13 +16,13 @@ import (
 
 func TestWire(t *testing.T) {
 	w := &wire{key: []byte("k"), session: "s"}
-	id, m, err := w.encode("execute_request", map[string]any{"code": "1", "transient": map[string]any{"display_id": "d"}})
+	id, m, err := w.encode("execute_request", map[string]any{"name": "1", "transient": map[string]any{"display_id": "d"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	withIdentity := zmq4.NewMsgFrom(append([][]byte{[]byte("peer")}, m.Frames...)...)
 	back, err := w.decode(withIdentity)
-	if err != nil || back.id != id || back.kind != "execute_request" || back.content["code"] != "1" || back.display != "d" {
+	if err != nil || back.id != id || back.kind != "execute_request" || back.content.Name != "1" || back.content.Transient.Display != "d" {
 		t.Errorf("%+v, %v", back, err)
 	}
 	if next, _, _ := w.encode("x", nil); next == id {
@@ -44,25 +44,27 @@ func must(_ string, m zmq4.Msg, _ error) zmq4.Msg { return m }
 func TestTranscript(t *testing.T) {
 	tr := transcript{at: map[string]int{}}
 	stream := func(name, text string) message {
-		return message{kind: "stream", content: map[string]any{"name": name, "text": text}}
+		return message{kind: "stream", content: content{Name: name, Text: text}}
 	}
 	show := func(id, html string) message {
-		return message{kind: "display_data", display: id, content: map[string]any{"data": map[string]any{"text/html": html}}}
+		m := message{kind: "display_data", content: content{Data: map[string]any{"text/html": html}}}
+		m.content.Transient.Display = id
+		return m
 	}
 	for _, m := range []message{
 		stream("stdout", "a"), stream("stdout", "b\n"), show("x", "1"), show("", "plain"), show("x", "2"), stream("stderr", "oh"),
-		{kind: "error", content: map[string]any{"ename": "E", "evalue": "v", "traceback": []any{"line"}}},
+		{kind: "error", content: content{Error: "E", Value: "v", Traceback: []string{"line"}}},
 	} {
 		tr.add(m)
 	}
 	if len(tr.outputs) != 5 || tr.outputs[0].Text("text/plain") != "ab\n" || tr.outputs[1].Text("text/html") != "2" || tr.outputs[4].Kind() != "error" {
 		t.Errorf("%v", tr.outputs)
 	}
-	err := tr.failure(message{content: map[string]any{"status": "error", "ename": "E", "evalue": "v"}})
+	err := tr.failure(message{content: content{Status: "error", Error: "E", Value: "v"}})
 	if err == nil || !strings.Contains(err.Error(), "oh") {
 		t.Error(err)
 	}
-	if tr.failure(message{content: map[string]any{"status": "ok"}}) != nil {
+	if tr.failure(message{content: content{Status: "ok"}}) != nil {
 		t.Error("a good cell fails")
 	}
 	if !empty(ipynb.Display(map[string]any{"text/html": " "}, nil)) || empty(tr.outputs[0]) || empty(tr.outputs[1]) {

@@ -15,8 +15,21 @@ import (
 // message holds the fields of a Jupyter message, protocol 5.3, that are used here.
 type message struct {
 	kind, id, parent string
-	content          map[string]any
-	display          string // transient display id
+	content          content
+}
+
+// content holds what messages of any kind have.
+type content struct {
+	Name, Text     string // of a stream
+	Data, Metadata map[string]any
+	Transient      struct {
+		Display string `json:"display_id"`
+	}
+	State     string `json:"execution_state"`
+	Status    string
+	Error     string   `json:"ename"`
+	Value     string   `json:"evalue"`
+	Traceback []string `json:"traceback"`
 }
 
 var delimiter = []byte("<IDS|MSG>")
@@ -73,8 +86,5 @@ func (w *wire) decode(m zmq4.Msg) (message, error) {
 	out := message{}
 	err := errors.Join(json.Unmarshal(frames[2], &header), json.Unmarshal(frames[3], &parent), json.Unmarshal(frames[5], &out.content))
 	out.kind, out.id, out.parent = header.Kind, header.ID, parent.ID
-	if t, ok := out.content["transient"].(map[string]any); ok {
-		out.display, _ = t["display_id"].(string)
-	}
 	return out, err
 }
