@@ -595,6 +595,20 @@ TEXT ·asmMixedDot(SB), NOSPLIT, $0-40
 	JMP  ·mixedDot64AVX512(SB)
 	JMP  ·mixedDot64AVX2(SB)
 
+// func asmWideSum(f form, x ptr, n int) (sum float64)
+TEXT ·asmWideSum(SB), NOSPLIT, $0-32
+	CMPB f+0(FP), $4
+	JNE  2(PC)
+	JMP  ·wideSum64AVX512(SB)
+	JMP  ·wideSum64AVX2(SB)
+
+// func asmWideDot(f form, x, y ptr, n int) (sum float64)
+TEXT ·asmWideDot(SB), NOSPLIT, $0-40
+	CMPB f+0(FP), $4
+	JNE  2(PC)
+	JMP  ·wideDot64AVX512(SB)
+	JMP  ·wideDot64AVX2(SB)
+
 // func asmMixedAxpy(f form, y ptr, x ptr, n int, alpha float64)
 TEXT ·asmMixedAxpy(SB), NOSPLIT, $0-40
 	CMPB f+0(FP), $4

@@ -81,6 +81,8 @@ func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, blocks int) {
 func asmMixedDot4(f form, out ptr, m ptr, x ptr, n, stride int)                { panic(noAssembly) }
 func asmMixedAxpy4(f form, y ptr, m ptr, w ptr, n, stride int)                 { panic(noAssembly) }
 func asmMixedDot(f form, x ptr, y ptr, n int) (sum float64)                    { panic(noAssembly) }
+func asmWideSum(f form, x ptr, n int) (sum float64)                            { panic(noAssembly) }
+func asmWideDot(f form, x, y ptr, n int) (sum float64)                         { panic(noAssembly) }
 func asmMixedAxpy(f form, y ptr, x ptr, n int, alpha float64)                  { panic(noAssembly) }
 func asmWiden(f form, dst ptr, x ptr, n int)                                   { panic(noAssembly) }
 func asmNarrow(f form, dst ptr, x ptr, n int, alpha float64)                   { panic(noAssembly) }

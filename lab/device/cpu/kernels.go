@@ -45,10 +45,13 @@ const (
 func (k Kernels[T]) form() form {
 	f := form(k.isa() - Generic)
 	if f != plain && is64[T]() {
-		f += form64AVX2 - form32AVX2
+		f = f.wide()
 	}
 	return f
 }
+
+// wide is the form for float64 of one for float32.
+func (f form) wide() form { return f + form64AVX2 - form32AVX2 }
 
 func refuse(isa ISA) {
 	if isa == refused {

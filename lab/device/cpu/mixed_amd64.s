@@ -575,6 +575,273 @@ done5:
 	VZEROUPPER
 	RET
 
+// func wideSum64AVX512(f uint8, x *float32, n int) (sum float64)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·wideSum64AVX512(SB), NOSPLIT, $0-32
+	MOVQ   x+8(FP), AX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   n+16(FP), CX
+	XORQ   DX, DX
+	SUBQ   $0x00000020, CX
+	JL     skip2
+
+loop1:
+	VCVTPS2PD (AX)(DX*4), Z4
+	VCVTPS2PD 32(AX)(DX*4), Z5
+	VCVTPS2PD 64(AX)(DX*4), Z6
+	VCVTPS2PD 96(AX)(DX*4), Z7
+	VADDPD    Z4, Z0, Z0
+	VADDPD    Z5, Z1, Z1
+	VADDPD    Z6, Z2, Z2
+	VADDPD    Z7, Z3, Z3
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x00000020, CX
+	JGE       loop1
+
+skip2:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   skip4
+
+loop3:
+	VCVTPS2PD (AX)(DX*4), Z4
+	VADDPD    Z4, Z0, Z0
+	ADDQ      $0x00000008, DX
+	SUBQ      $0x00000008, CX
+	JGE       loop3
+
+skip4:
+	ADDQ        $0x00000008, CX
+	TESTQ       CX, CX
+	JE          done5
+	MOVQ        $-1, BX
+	BZHIQ       CX, BX, BX
+	KMOVW       BX, K1
+	VCVTPS2PD.Z (AX)(DX*4), K1, Z4
+	VADDPD      Z4, Z0, Z0
+
+done5:
+	VADDPD        Z1, Z0, Z0
+	VADDPD        Z3, Z2, Z2
+	VADDPD        Z2, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF64X2 $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VMOVSD        X0, sum+24(FP)
+	VZEROUPPER
+	RET
+
+// func wideSum64AVX2(f uint8, x *float32, n int) (sum float64)
+// Requires: AVX
+TEXT ·wideSum64AVX2(SB), NOSPLIT, $0-32
+	MOVQ   x+8(FP), AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   n+16(FP), CX
+	XORQ   DX, DX
+	SUBQ   $0x00000010, CX
+	JL     skip2
+
+loop1:
+	VCVTPS2PD (AX)(DX*4), Y4
+	VCVTPS2PD 16(AX)(DX*4), Y5
+	VCVTPS2PD 32(AX)(DX*4), Y6
+	VCVTPS2PD 48(AX)(DX*4), Y7
+	VADDPD    Y4, Y0, Y0
+	VADDPD    Y5, Y1, Y1
+	VADDPD    Y6, Y2, Y2
+	VADDPD    Y7, Y3, Y3
+	ADDQ      $0x00000010, DX
+	SUBQ      $0x00000010, CX
+	JGE       loop1
+
+skip2:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JL   skip4
+
+loop3:
+	VCVTPS2PD (AX)(DX*4), Y4
+	VADDPD    Y4, Y0, Y0
+	ADDQ      $0x00000004, DX
+	SUBQ      $0x00000004, CX
+	JGE       loop3
+
+skip4:
+	ADDQ         $0x00000004, CX
+	TESTQ        CX, CX
+	JE           done5
+	LEAQ         window64<>+32(SB), BX
+	NEGQ         CX
+	VMOVUPD      (BX)(CX*8), Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VSHUFPS      $0x88, X5, X4, X5
+	VMASKMOVPS   (AX)(DX*4), X5, X4
+	VCVTPS2PD    X4, Y4
+	VADDPD       Y4, Y0, Y0
+
+done5:
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y3, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, sum+24(FP)
+	VZEROUPPER
+	RET
+
+// func wideDot64AVX512(f uint8, x *float32, y *float32, n int) (sum float64)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·wideDot64AVX512(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   n+24(FP), DX
+	XORQ   BX, BX
+	SUBQ   $0x00000020, DX
+	JL     skip2
+
+loop1:
+	VCVTPS2PD   (AX)(BX*4), Z4
+	VCVTPS2PD   32(AX)(BX*4), Z5
+	VCVTPS2PD   64(AX)(BX*4), Z6
+	VCVTPS2PD   96(AX)(BX*4), Z7
+	VCVTPS2PD   (CX)(BX*4), Z8
+	VCVTPS2PD   32(CX)(BX*4), Z9
+	VCVTPS2PD   64(CX)(BX*4), Z10
+	VCVTPS2PD   96(CX)(BX*4), Z11
+	VFMADD231PD Z8, Z4, Z0
+	VFMADD231PD Z9, Z5, Z1
+	VFMADD231PD Z10, Z6, Z2
+	VFMADD231PD Z11, Z7, Z3
+	ADDQ        $0x00000020, BX
+	SUBQ        $0x00000020, DX
+	JGE         loop1
+
+skip2:
+	ADDQ $0x00000020, DX
+	SUBQ $0x00000008, DX
+	JL   skip4
+
+loop3:
+	VCVTPS2PD   (AX)(BX*4), Z4
+	VCVTPS2PD   (CX)(BX*4), Z5
+	VFMADD231PD Z5, Z4, Z0
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	JGE         loop3
+
+skip4:
+	ADDQ        $0x00000008, DX
+	TESTQ       DX, DX
+	JE          done5
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVW       SI, K1
+	VCVTPS2PD.Z (AX)(BX*4), K1, Z4
+	VCVTPS2PD.Z (CX)(BX*4), K1, Z5
+	VFMADD231PD Z5, Z4, Z0
+
+done5:
+	VADDPD        Z1, Z0, Z0
+	VADDPD        Z3, Z2, Z2
+	VADDPD        Z2, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF64X2 $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VMOVSD        X0, sum+32(FP)
+	VZEROUPPER
+	RET
+
+// func wideDot64AVX2(f uint8, x *float32, y *float32, n int) (sum float64)
+// Requires: AVX, FMA3
+TEXT ·wideDot64AVX2(SB), NOSPLIT, $0-40
+	MOVQ   x+8(FP), AX
+	MOVQ   y+16(FP), CX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   n+24(FP), DX
+	XORQ   BX, BX
+	SUBQ   $0x00000010, DX
+	JL     skip2
+
+loop1:
+	VCVTPS2PD   (AX)(BX*4), Y4
+	VCVTPS2PD   16(AX)(BX*4), Y5
+	VCVTPS2PD   32(AX)(BX*4), Y6
+	VCVTPS2PD   48(AX)(BX*4), Y7
+	VCVTPS2PD   (CX)(BX*4), Y8
+	VCVTPS2PD   16(CX)(BX*4), Y9
+	VCVTPS2PD   32(CX)(BX*4), Y10
+	VCVTPS2PD   48(CX)(BX*4), Y11
+	VFMADD231PD Y8, Y4, Y0
+	VFMADD231PD Y9, Y5, Y1
+	VFMADD231PD Y10, Y6, Y2
+	VFMADD231PD Y11, Y7, Y3
+	ADDQ        $0x00000010, BX
+	SUBQ        $0x00000010, DX
+	JGE         loop1
+
+skip2:
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000004, DX
+	JL   skip4
+
+loop3:
+	VCVTPS2PD   (AX)(BX*4), Y4
+	VCVTPS2PD   (CX)(BX*4), Y5
+	VFMADD231PD Y5, Y4, Y0
+	ADDQ        $0x00000004, BX
+	SUBQ        $0x00000004, DX
+	JGE         loop3
+
+skip4:
+	ADDQ         $0x00000004, DX
+	TESTQ        DX, DX
+	JE           done5
+	LEAQ         window64<>+32(SB), SI
+	NEGQ         DX
+	VMOVUPD      (SI)(DX*8), Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VSHUFPS      $0x88, X5, X4, X5
+	VMASKMOVPS   (AX)(BX*4), X5, X5
+	VCVTPS2PD    X5, Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VSHUFPS      $0x88, X6, X4, X6
+	VMASKMOVPS   (CX)(BX*4), X6, X4
+	VCVTPS2PD    X4, Y4
+	VFMADD231PD  Y4, Y5, Y0
+
+done5:
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y3, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, sum+32(FP)
+	VZEROUPPER
+	RET
+
 // func mixedAxpy64AVX512(f uint8, y *float64, x *float32, n int, alpha float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·mixedAxpy64AVX512(SB), NOSPLIT, $0-40

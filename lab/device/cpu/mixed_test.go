@@ -33,6 +33,15 @@ func mixedVectors(t *testing.T, k Mixed, n int) {
 		abs += math.Abs(float64(v) * y[j])
 	}
 	near(t, label("Dot of %d", n), k.Dot(x, y), dot.value(), unit[float64]()*abs*float64(4+n/8))
+	var sum, square total
+	var size float64
+	for _, v := range x {
+		sum.add(float64(v))
+		square.add(float64(v) * float64(v))
+		size += math.Abs(float64(v))
+	}
+	near(t, label("WideSum of %d", n), Kernels[float32](k).WideSum(x), sum.value(), unit[float64]()*size*float64(4+n/8))
+	near(t, label("WideDot of %d", n), Kernels[float32](k).WideDot(x, x), square.value(), unit[float64]()*square.value()*float64(4+n/8))
 	dst, intact := guarded[float64](n)
 	copy(dst, y)
 	k.Axpy(dst, alpha, x)

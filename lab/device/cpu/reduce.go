@@ -41,6 +41,37 @@ func (k Kernels[T]) Dot(x, y []T) (sum T) {
 	return sum
 }
 
+// WideSum returns Σ x_j, added in float64.
+func (k Kernels[T]) WideSum(x []T) (sum float64) {
+	switch f := k.form(); {
+	case f == plain:
+		for _, v := range x {
+			sum += float64(v)
+		}
+		return sum
+	case is64[T]():
+		return asmSum(f, at(x), len(x))
+	default:
+		return asmWideSum(f.wide(), at(x), len(x))
+	}
+}
+
+// WideDot returns Σ x_j·y_j, multiplied and added in float64.
+func (k Kernels[T]) WideDot(x, y []T) (sum float64) {
+	same("WideDot", "x", len(x), "y", len(y))
+	switch f := k.form(); {
+	case f == plain:
+		for j, v := range x {
+			sum += float64(v) * float64(y[j])
+		}
+		return sum
+	case is64[T]():
+		return asmDot(f, at(x), at(y), len(x))
+	default:
+		return asmWideDot(f.wide(), at(x), at(y), len(x))
+	}
+}
+
 // L1Diff returns Σ |x_j − y_j|, for example the L1 error of a marginal.
 func (k Kernels[T]) L1Diff(x, y []T) (sum T) {
 	same("L1Diff", "x", len(x), "y", len(y))

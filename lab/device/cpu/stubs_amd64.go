@@ -912,6 +912,26 @@ func mixedDot64AVX512(f uint8, x *float32, y *float64, n int) (sum float64)
 //go:noescape
 func mixedDot64AVX2(f uint8, x *float32, y *float64, n int) (sum float64)
 
+// wideSum64AVX512 returns the sum of x.
+//
+//go:noescape
+func wideSum64AVX512(f uint8, x *float32, n int) (sum float64)
+
+// wideSum64AVX2 returns the sum of x.
+//
+//go:noescape
+func wideSum64AVX2(f uint8, x *float32, n int) (sum float64)
+
+// wideDot64AVX512 returns the sum of x*y.
+//
+//go:noescape
+func wideDot64AVX512(f uint8, x *float32, y *float32, n int) (sum float64)
+
+// wideDot64AVX2 returns the sum of x*y.
+//
+//go:noescape
+func wideDot64AVX2(f uint8, x *float32, y *float32, n int) (sum float64)
+
 // mixedAxpy64AVX512 adds alpha*x to y.
 //
 //go:noescape
@@ -1082,6 +1102,12 @@ func asmMixedAxpy4(f form, y ptr, m ptr, w ptr, n, stride int)
 
 //go:noescape
 func asmMixedDot(f form, x ptr, y ptr, n int) (sum float64)
+
+//go:noescape
+func asmWideSum(f form, x ptr, n int) (sum float64)
+
+//go:noescape
+func asmWideDot(f form, x, y ptr, n int) (sum float64)
 
 //go:noescape
 func asmMixedAxpy(f form, y ptr, x ptr, n int, alpha float64)

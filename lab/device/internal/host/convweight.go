@@ -229,7 +229,7 @@ func (c correlation[T]) norm(acc []T, s *share) (sum float64) {
 		for row, k := range s.rows.of {
 			if k >= 0 {
 				v := acc[s.strips[i]+row*width:][:width]
-				sum += dots(v, v)
+				sum += c.e.k.WideDot(v, v)
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func (e *engine[T]) squaredNorm(r row[T], asked bool) []float64 {
 	sums := make([]float64, (r.size+grain-1)/grain)
 	e.each(r.size, grain, func(lo, hi int) {
 		sum := 0.0
-		r.each(lo, hi, func(k, from, to int) { sum += dots(r.g[k][from:to], r.g[k][from:to]) })
+		r.each(lo, hi, func(k, from, to int) { sum += e.k.WideDot(r.g[k][from:to], r.g[k][from:to]) })
 		sums[lo/grain] = sum
 	})
 	return sums

@@ -153,7 +153,7 @@ func (l cloud[T]) slopes(p *pad[T], out, w, x []T) {
 		clear(out)
 		p.gemm.Add(cpu.Dense(out, n, l.d), -2*l.cost.Square, cpu.Dense(w, n, l.m), cpu.Dense(l.y, l.m, l.d))
 		for i := range n {
-			mass := 2 * float64(l.cost.Square) * sum(w[i*l.m:(i+1)*l.m])
+			mass := 2 * float64(l.cost.Square) * l.e.k.WideSum(w[i*l.m:(i+1)*l.m])
 			l.e.k.Axpy(out[i*l.d:(i+1)*l.d], T(mass), x[i*l.d:(i+1)*l.d])
 		}
 		if l.cost.Abs == 0 {

@@ -191,11 +191,11 @@ func (r *reduction[T]) run(from, n int) partial {
 	case backend.LogSumExp:
 		return r.logSumExp(x)
 	case backend.SumSquares, backend.Norm:
-		return partial{sum: dots(x, x)}
+		return partial{sum: r.e.k.WideDot(x, x)}
 	case dot:
-		return partial{sum: dots(x, r.y[from:from+n])}
+		return partial{sum: r.e.k.WideDot(x, r.y[from:from+n])}
 	default:
-		return partial{sum: sum(x)}
+		return partial{sum: r.e.k.WideSum(x)}
 	}
 }
 
@@ -206,38 +206,6 @@ func (r *reduction[T]) logSumExp(x []T) partial {
 		v = float64(largest(x)) // +Inf, or NaN
 	}
 	return partial{v, 1}
-}
-
-// sum is Σ x in float64, in four interleaved sums.
-func sum[T cpu.Float](x []T) float64 {
-	var a, b, c, d float64
-	for ; len(x) >= 4; x = x[4:] {
-		a += float64(x[0])
-		b += float64(x[1])
-		c += float64(x[2])
-		d += float64(x[3])
-	}
-	for _, v := range x {
-		a += float64(v)
-	}
-	return (a + b) + (c + d)
-}
-
-// dots is Σ x·y in float64, in four interleaved sums.
-func dots[T cpu.Float](x, y []T) float64 {
-	var a, b, c, d float64
-	y = y[:len(x)]
-	for len(x) >= 4 && len(y) >= 4 {
-		a += float64(x[0]) * float64(y[0])
-		b += float64(x[1]) * float64(y[1])
-		c += float64(x[2]) * float64(y[2])
-		d += float64(x[3]) * float64(y[3])
-		x, y = x[4:], y[4:]
-	}
-	for i, v := range x {
-		a += float64(v) * float64(y[i])
-	}
-	return (a + b) + (c + d)
 }
 
 // largest is the maximum; NaN passes.

@@ -38,7 +38,7 @@ func (e *engine[T]) ClipRows(dst, x tensor, bound float64) error {
 	e.each(n, per(d), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row, out := from[i*d:(i+1)*d], to[i*d:(i+1)*d]
-			norm, unit := rowNorm(row)
+			norm, unit := e.rowNorm(row)
 			if norm/unit <= bound {
 				copy(out, row)
 				continue
@@ -57,9 +57,9 @@ func (e *engine[T]) ClipRows(dst, x tensor, bound float64) error {
 
 // rowNorm is norm/unit, the norm of a row: of float64 in twice the precision, also where squares, or the norm itself,
 // leave the range of float64. The unit is a power of two.
-func rowNorm[T cpu.Float](x []T) (norm, unit float64) {
+func (e *engine[T]) rowNorm(x []T) (norm, unit float64) {
 	if !is64[T]() {
-		return math.Sqrt(dots(x, x)), 1
+		return math.Sqrt(e.k.WideDot(x, x)), 1
 	}
 	if norm := math.Sqrt(squares(x, 1)); norm > 0x1p-480 && norm < math.Inf(1) {
 		return norm, 1

@@ -30,6 +30,29 @@ func mixedKernels() []kernel {
 			},
 		},
 		{
+			name: "wideSum", doc: "returns the sum of x.", sig: "x *float32, n int", ret: "(sum T)", mixed: true,
+			emit: func(a *asm) {
+				x := a.ptr("x")
+				a.reduce(func(s span, sums []vec) {
+					for u, v := range a.widen(x, s) {
+						a.add(sums[u], sums[u], v)
+					}
+				})
+			},
+		},
+		{
+			name: "wideDot", doc: "returns the sum of x*y.", sig: "x, y *float32, n int", ret: "(sum T)", mixed: true,
+			emit: func(a *asm) {
+				x, y := a.ptr("x"), a.ptr("y")
+				a.reduce(func(s span, sums []vec) {
+					v, w := a.widen(x, s), a.widen(y, s)
+					for u := range v {
+						a.fma(sums[u], v[u], w[u])
+					}
+				})
+			},
+		},
+		{
 			name: "mixedAxpy", doc: "adds alpha*x to y.", sig: "y *T, x *float32, n int, alpha T", mixed: true,
 			emit: func(a *asm) {
 				y, x, n, alpha := a.ptr("y"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
