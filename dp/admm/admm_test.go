@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"coupling/dp/admm"
-	"coupling/dp/admm/admmtest"
 	"coupling/dp/admm/central"
 )
 
 // Over 100 random networks of every kind, with and without over-relaxation and adaptive η, the distributed optimum is the central one to 1e-6.
 func TestOptimum(t *testing.T) {
-	kinds := admmtest.Kinds()
+	kinds := kinds()
 	rules := []admm.ADMM{{}, {Relax: 1.6}, {Adapt: true}, {Eta: 0.3, Relax: 1.3, Adapt: true}}
 	stride := 1
 	if testing.Short() {
@@ -21,7 +20,7 @@ func TestOptimum(t *testing.T) {
 	}
 	for i := 0; i < 4*len(kinds); i += stride {
 		kind, a := kinds[i%len(kinds)], rules[i/len(kinds)]
-		p := admmtest.Problem(rand.New(rand.NewPCG(uint64(i), 8)), kind)
+		p := draw(rand.New(rand.NewPCG(uint64(i), 8)), kind)
 		want, err := central.Solve(t.Context(), p)
 		if err != nil {
 			t.Fatalf("%d, %v: %v", i, kind, err)

@@ -11,7 +11,6 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
-	"coupling/dp/admm/admmtest"
 	"coupling/dp/audit"
 
 	"gonum.org/v1/gonum/floats"
@@ -35,10 +34,10 @@ func lone(t *testing.T, us []admm.Utility, b admm.Bounds, eta float64, history *
 func neighbours(rng *rand.Rand, family string) (us, changed []admm.Utility, at int) {
 	at = rng.IntN(4)
 	for range 4 {
-		us = append(us, admmtest.Utility(rng, family))
+		us = append(us, utility(rng, family))
 	}
 	changed = append(changed, us...)
-	changed[at] = admmtest.Utility(rng, family)
+	changed[at] = utility(rng, family)
 	return us, changed, at
 }
 
@@ -406,7 +405,7 @@ func TestNoReleaseOfWhatIsRounded(t *testing.T) {
 // Budgets, slopes and rules that do not fit are refused, with the node named.
 func TestPrivateRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	p := admmtest.Problem(rng, admmtest.Kind{Network: "complete", Utility: "linear"})
+	p := draw(rng, kind{Network: "complete", Utility: "linear"})
 	ok := admm.Private{Budget: account.Budget{Alpha: 1}, Slope: 5}
 	for i, c := range []struct {
 		a  admm.ADMM
@@ -442,7 +441,7 @@ func TestPrivateRefuses(t *testing.T) {
 
 // The plan after private rounds is feasible, near the optimum with little noise, and the same for every number of workers.
 func TestPrivatePlan(t *testing.T) {
-	p := admmtest.Problem(rand.New(rand.NewPCG(9, 9)), admmtest.Kind{Network: "complete", Utility: "quadratic"})
+	p := draw(rand.New(rand.NewPCG(9, 9)), kind{Network: "complete", Utility: "quadratic"})
 	plain, err := admm.ADMM{}.Solve(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"coupling/dp/admm"
-	"coupling/dp/admm/admmtest"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
@@ -132,8 +131,8 @@ func TestCutBesideLargeSums(t *testing.T) {
 // A feasible plan is not changed, and an almost feasible one hardly.
 func TestRepairIsGentle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
-	for _, k := range admmtest.Kinds()[:8] {
-		p := admmtest.Problem(rng, k)
+	for _, k := range kinds()[:8] {
+		p := draw(rng, k)
 		plan := p.Repair(make([]float64, len(p.Graph.Edges)))
 		if again := p.Repair(plan); !near(again, plan, 1e-12) {
 			t.Errorf("%v: a feasible plan changes", k)

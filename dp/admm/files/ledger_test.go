@@ -11,7 +11,6 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
-	"coupling/dp/admm/admmtest"
 	"coupling/dp/admm/files"
 )
 
@@ -19,7 +18,7 @@ import (
 func owner(t *testing.T, private admm.Private, rounds int) (dir, node, ledger string) {
 	t.Helper()
 	dir = t.TempDir()
-	p := admmtest.Problem(rand.New(rand.NewPCG(1, 4)), admmtest.Kind{Network: "complete", Utility: "linear"})
+	p := problem(admm.Linear{A: 2})
 	if err := files.Write(dir, p, admm.ADMM{Rounds: rounds}, &private, rand.New(rand.NewPCG(1, 1))); err != nil {
 		t.Fatal(err)
 	}

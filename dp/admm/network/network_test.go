@@ -17,20 +17,37 @@ import (
 
 	"coupling/dp/admm"
 	"coupling/dp/admm/account"
-	"coupling/dp/admm/admmtest"
 	"coupling/dp/admm/network"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func problem(seed uint64, network, utility string) admm.Problem {
-	return admmtest.Problem(rand.New(rand.NewPCG(seed, 3)), admmtest.Kind{Network: network, Utility: utility})
+// problem is a random network of given utilities in turn, with slopes of at most 5.
+func problem(seed uint64, density float64, of ...func(a float64) admm.Utility) admm.Problem {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	g, err := admm.Random(rng, 5, 3, density)
+	if err != nil {
+		panic(err) // not for these parameters
+	}
+	p := admm.Problem{Graph: g, SourceBounds: []admm.Bounds{{Max: 4}, {Min: 1, Max: 6}, {Max: 5}}}
+	for e := range g.Edges {
+		p.TargetUtility = append(p.TargetUtility, of[e%len(of)](1+4*rng.Float64()))
+		p.SourceUtility = append(p.SourceUtility, of[(e+1)%len(of)](1+4*rng.Float64()))
+	}
+	for range g.Targets {
+		p.TargetBounds = append(p.TargetBounds, admm.Bounds{Min: .1, Max: 1 + 3*rng.Float64()})
+	}
+	return p
 }
+
+func linear(a float64) admm.Utility    { return admm.Linear{A: a} }
+func logarithm(a float64) admm.Utility { return admm.Log{A: a, B: 1.5} }
+func quadratic(a float64) admm.Utility { return admm.Quadratic{A: a, B: 2} }
 
 // protected is a problem with private nodes, and what SolvePrivate makes of it.
 func protected(t *testing.T, a admm.ADMM) (admm.Problem, []admm.Spec, *admm.Result) {
 	t.Helper()
-	p := problem(3, "random", "linear")
+	p := problem(3, .5, linear)
 	private := admm.Private{Budget: account.Budget{Alpha: 20}, Slope: 5}
 	specs, err := private.Protect(rand.New(rand.NewPCG(5, 6)), p.Specs())
 	if err != nil {
@@ -102,8 +119,7 @@ func equal(t *testing.T, p admm.Problem, want, got *admm.Result, parts []network
 
 // Over the network the plan has the same bits as in one process, plain and private, both phases.
 func TestSameBits(t *testing.T) {
-	for i, k := range []admmtest.Kind{{Network: "random", Utility: "mixed"}, {Network: "complete", Utility: "quadratic"}} {
-		p := problem(uint64(i), k.Network, k.Utility)
+	for _, p := range []admm.Problem{problem(0, .5, linear, logarithm, quadratic), problem(1, 1, quadratic)} {
 		a := admm.ADMM{Tol: 1e-3, Adapt: true, Relax: 1.2}
 		want, err := a.Solve(t.Context(), p)
 		if err != nil {
@@ -259,7 +275,7 @@ func TestAllDie(t *testing.T) {
 
 // A coordinator that begins a new run at the old address is not joined by nodes of the old one.
 func TestCoordinatorForgets(t *testing.T) {
-	p := problem(1, "complete", "log")
+	p := problem(1, 1, logarithm)
 	s := serve(t, "127.0.0.1:0", "")
 	access := s.Access()
 	errs := make(chan error)
@@ -288,7 +304,7 @@ func TestCoordinatorForgets(t *testing.T) {
 
 // What no node says ends the run with the reason or changes nothing; it never ends the process.
 func TestOddRequests(t *testing.T) {
-	p := problem(1, "complete", "linear")
+	p := problem(1, 1, linear)
 	a := admm.ADMM{Tol: 1e-4}
 	want, err := a.Solve(t.Context(), p)
 	if err != nil {
@@ -330,7 +346,7 @@ func TestOddRequests(t *testing.T) {
 
 // A share of another length ends the run with the reason, and so does a question that cannot be.
 func TestSharesThatCannotBe(t *testing.T) {
-	p := problem(1, "complete", "linear")
+	p := problem(1, 1, linear)
 	for name, replace := range map[string][2]string{"share": {`"share":[`, `"share":[1,`}, "rules": {`"rules":"`, `"rules":"x`}} {
 		_, _, _, err := play(t, network.Coordinator{Graph: p.Graph}, p.Specs(), func(i int, n *network.Node) {
 			if i == 1 {
@@ -367,7 +383,7 @@ func TestSharesThatCannotBe(t *testing.T) {
 
 // A budget that does not pay for the rounds, and a node by other rules, end the run before its first round; an error in a node ends it with the reason.
 func TestNodesThatCannot(t *testing.T) {
-	p := problem(2, "complete", "linear")
+	p := problem(2, 1, linear)
 	specs, err := admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 5}, Slope: 5}.Protect(rand.New(rand.NewPCG(1, 1)), p.Specs())
 	if err != nil {
 		t.Fatal(err)
@@ -423,7 +439,7 @@ func TestEdges(t *testing.T) {
 
 // A checkpoint of other rules or another network is refused. Waiting says who is missing.
 func TestResumeAndWaiting(t *testing.T) {
-	p := problem(1, "complete", "linear")
+	p := problem(1, 1, linear)
 	for _, m := range []network.Checkpoint{{}, {Rules: admm.ADMM{}.Digest()}, {Rules: admm.ADMM{Eta: 2}.Digest(), State: admm.State{Plan: make([]float64, len(p.Graph.Edges))}}} {
 		if _, _, err := serve(t, "127.0.0.1:0", "").Run(t.Context(), network.Coordinator{Graph: p.Graph, Resume: &m}); !errors.Is(err, admm.ErrParameter) {
 			t.Errorf("%+v: %v", m, err)
@@ -443,7 +459,7 @@ func TestResumeAndWaiting(t *testing.T) {
 // Nobody joins without the token, the server listens on loopback addresses only, and one that is gone is an error after a while.
 func TestAccess(t *testing.T) {
 	s, other := serve(t, "127.0.0.1:0", ""), serve(t, "127.0.0.1:0", "")
-	spec := problem(1, "complete", "linear").Specs()[0]
+	spec := problem(1, 1, linear).Specs()[0]
 	for _, token := range []string{"", other.Access().Token} {
 		if _, err := (network.Node{Access: network.Access{URL: s.Access().URL, Token: token}, Spec: spec}).Run(t.Context()); !errors.Is(err, network.ErrAccess) {
 			t.Errorf("token %q: %v", token, err)

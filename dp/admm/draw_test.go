@@ -1,4 +1,4 @@
-package admmtest
+package admm_test
 
 import (
 	"fmt"
@@ -9,36 +9,36 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Kind is a kind of random problem: a network and a family of utilities.
-type Kind struct{ Network, Utility string }
+// kind is a kind of random problem: a network and a family of utilities.
+type kind struct{ Network, Utility string }
 
-// Kinds lists every kind.
-func Kinds() []Kind {
-	var out []Kind
+// kinds lists every kind.
+func kinds() []kind {
+	var out []kind
 	for _, n := range []string{"complete", "random", "nearest", "list"} {
 		for _, u := range []string{"linear", "integer", "log", "saturating", "quadratic", "func", "mixed"} {
-			out = append(out, Kind{n, u})
+			out = append(out, kind{n, u})
 		}
 	}
 	return out
 }
 
 // String names the kind.
-func (k Kind) String() string { return fmt.Sprintf("%s/%s", k.Network, k.Utility) }
+func (k kind) String() string { return fmt.Sprintf("%s/%s", k.Network, k.Utility) }
 
-// Problem draws a feasible problem of a kind, of 2 to 9 targets and 2 to 5 sources, with lower bounds on both sides.
-func Problem(rng *rand.Rand, k Kind) admm.Problem {
+// draw draws a feasible problem of a kind, of 2 to 9 targets and 2 to 5 sources, with lower bounds on both sides.
+func draw(rng *rand.Rand, k kind) admm.Problem {
 	for {
-		p := admm.Problem{Graph: graph(rng, k.Network)}
+		p := admm.Problem{Graph: graphOf(rng, k.Network)}
 		for range p.Graph.Edges {
-			p.TargetUtility = append(p.TargetUtility, Utility(rng, k.Utility))
-			p.SourceUtility = append(p.SourceUtility, Utility(rng, k.Utility))
+			p.TargetUtility = append(p.TargetUtility, utility(rng, k.Utility))
+			p.SourceUtility = append(p.SourceUtility, utility(rng, k.Utility))
 		}
 		for range p.Graph.Targets {
-			p.TargetBounds = append(p.TargetBounds, bounds(rng, 1, 4))
+			p.TargetBounds = append(p.TargetBounds, boundsOf(rng, 1, 4))
 		}
 		for range p.Graph.Sources {
-			p.SourceBounds = append(p.SourceBounds, bounds(rng, 2, 8))
+			p.SourceBounds = append(p.SourceBounds, boundsOf(rng, 2, 8))
 		}
 		if p.Check() == nil {
 			return p
@@ -46,7 +46,7 @@ func Problem(rng *rand.Rand, k Kind) admm.Problem {
 	}
 }
 
-func bounds(rng *rand.Rand, least, most float64) admm.Bounds {
+func boundsOf(rng *rand.Rand, least, most float64) admm.Bounds {
 	b := admm.Bounds{Max: least + (most-least)*rng.Float64()}
 	if rng.IntN(2) == 0 {
 		b.Min = b.Max * rng.Float64()
@@ -54,14 +54,14 @@ func bounds(rng *rand.Rand, least, most float64) admm.Bounds {
 	return b
 }
 
-func graph(rng *rand.Rand, network string) admm.Graph {
+func graphOf(rng *rand.Rand, network string) admm.Graph {
 	t, s := 2+rng.IntN(8), 2+rng.IntN(4)
 	g, err := admm.Complete(t, s), error(nil)
 	switch network {
 	case "random":
 		g, err = admm.Random(rng, t, s, 0.5)
 	case "nearest":
-		g, err = admm.Nearest(points(rng, t), points(rng, s), 1+rng.IntN(s))
+		g, err = admm.Nearest(pointsOf(rng, t), pointsOf(rng, s), 1+rng.IntN(s))
 	case "list": // a ring with a chord: each target has two or three sources
 		var edges []admm.Edge
 		for x := range t {
@@ -75,7 +75,7 @@ func graph(rng *rand.Rand, network string) admm.Graph {
 	return g
 }
 
-func points(rng *rand.Rand, n int) *mat.Dense {
+func pointsOf(rng *rand.Rand, n int) *mat.Dense {
 	m := mat.NewDense(n, 2, nil)
 	for i := range n {
 		m.SetRow(i, []float64{rng.Float64(), rng.Float64()})
@@ -83,8 +83,8 @@ func points(rng *rand.Rand, n int) *mat.Dense {
 	return m
 }
 
-// Utility draws a utility of a family, or for "mixed" of any; slopes are at most 5.
-func Utility(rng *rand.Rand, family string) admm.Utility {
+// utility draws a utility of a family, or for "mixed" of any; slopes are at most 5.
+func utility(rng *rand.Rand, family string) admm.Utility {
 	a, b := 0.5+4.5*rng.Float64(), 1+2*rng.Float64()
 	switch family {
 	case "integer":
@@ -98,7 +98,7 @@ func Utility(rng *rand.Rand, family string) admm.Utility {
 	case "func": // a v/(b + v)
 		return admm.Func{F: func(v float64) float64 { return a * v / (b + v) }, D: func(v float64) float64 { return a * b / ((b + v) * (b + v)) }}
 	case "mixed":
-		return Utility(rng, []string{"linear", "log", "saturating", "quadratic", "func"}[rng.IntN(5)])
+		return utility(rng, []string{"linear", "log", "saturating", "quadratic", "func"}[rng.IntN(5)])
 	}
 	return admm.Linear{A: a}
 }
