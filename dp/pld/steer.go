@@ -43,8 +43,7 @@ type question struct {
 // A view is a tilt of the composition, with ΣT·K and the moments of the composed tilted loss there.
 type view struct {
 	s, k, mean, variance float64
-	share                float64 // of the tilted mass that decides the answer; 0 and 1 are all of it
-	most                 int     // cells of a half of a loss; 0 means maxNodes
+	most                 int // cells of a half of a loss; 0 means maxNodes
 }
 
 // scale is the width of the tilted δ about ε, in orders of s.
@@ -108,9 +107,6 @@ func divide(ctx context.Context, parts []*part, v view, n, floor float64) error 
 			k, _, _ = p.high.logMoment(v.s)
 		}
 		r := resolution{floor: floor, tilt: v.s, shift: k, worth: 64 * v.variance / (n * n * n) / p.times, sign: 1, most: maxNodes}
-		if v.share > 0 {
-			r.worth *= v.share
-		}
 		if v.most > 0 {
 			r.most = v.most
 		}
@@ -220,36 +216,14 @@ func composeSide(ctx context.Context, parts []*part, v view, low bool, l lattice
 }
 
 // prepare finds the ends of both halves of each loss. Beyond the right end lies, with all the repetitions, at most e^-12 of δ.
-func (p *part) prepare(logDelta, unit float64) error {
+func (p *part) prepare(logDelta float64) error {
 	lt := math.Log(p.times)
 	var ok bool
-	if p.right, ok = p.loss.right.end(max(logDelta-lt-12, -680), unit); !ok {
+	if p.right, ok = p.loss.right.end(max(logDelta-lt-12, -680)); !ok {
 		return fmt.Errorf("pld: %v: losses above 2^60 matter: %w", p.loss.right.pair, ErrRange)
 	}
-	if p.left, ok = p.loss.left.end(-36-lt, unit); !ok {
+	if p.left, ok = p.loss.left.end(-36 - lt); !ok {
 		return fmt.Errorf("pld: %v: losses below −2^60 matter: %w", p.loss.right.pair, ErrRange)
 	}
 	return nil
-}
-
-// unitOf returns the unit: bins are powers of two times it. If losses are bounded and the largest
-// has an atom, that loss, or a little less, should be a multiple of a bin: the optimistic measure
-// never moves mass up, so it moves the largest atom down to the next node.
-func unitOf(parts []*part) float64 {
-	unit := 0.0
-	for _, p := range parts {
-		for _, f := range [...]*profile{p.loss.right, p.loss.left} {
-			if math.IsInf(f.max, 1) && f.inf == 0 {
-				return 1
-			}
-			if unit == 0 && f.top > 0 {
-				unit = f.top
-			}
-		}
-	}
-	if unit == 0 {
-		return 1
-	}
-	frac, exp := math.Frexp(unit)
-	return math.Ldexp(math.Floor(frac*(1<<24))/(1<<24), exp)
 }
