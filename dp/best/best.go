@@ -57,12 +57,12 @@ type Accountant struct {
 func (Accountant) Name() string { return "auto" }
 
 const (
-	// contourWork and gridWork are the usual work of contours (a third of a second) and of
+	// contourWork and gridWork are the usual work of contours (a sixth of a second) and of
 	// distributions; patience is the factor by which contours may take longer if distributions were
 	// not sharp.
-	contourWork = 10_000_000
+	contourWork = 5_000_000
 	gridWork    = 8_000_000
-	patience    = 4
+	patience    = 8
 	// fineGrid is the width asked of distributions, roughGrid that for one of many branches.
 	fineGrid  = 1.2e-6
 	roughGrid = 1e-4
@@ -88,15 +88,15 @@ func (a Accountant) stages(q pair.Question) (list []stage, enough float64) {
 	patient := false
 	switch {
 	case q.Against > 0:
-		exact.Effort, grid.Effort, grid.Width = 0.03, 0.0375, 1e-3
+		exact.Effort, grid.Effort, grid.Width = 0.06, 0.0375, 1e-3
 		enough = roughGrid // distributions can hardly be narrower
 	case q.Width > 0:
-		exact.Effort = 0.03
+		exact.Effort = 0.06
 		if q.Effort > 0 {
 			grid.Effort = q.Effort / 4
 		}
 	case q.Effort > 0 && q.Effort < 1:
-		exact.Effort, grid.Effort, grid.Width = max(0.15, q.Effort), q.Effort/4, roughGrid
+		exact.Effort, grid.Effort, grid.Width = max(0.3, q.Effort), q.Effort/4, roughGrid
 	default:
 		grid.Width, enough, patient = fineGrid, sharp, true
 	}
