@@ -23,12 +23,8 @@ func Accounting() lab.Study[AccountingParams, AccountingOut] {
 		Title: "What DP-Sinkhorn costs, as published and as it is",
 		Shows: "ε at δ = 1e-5 over steps of 50 rows on Poisson batches of 50 of 60,000 images. The paper clips rows and composes them as if each had a batch of its own, which is not justified: all rows share one batch. " +
 			"Jointly the release costs hundreds. The whole-batch clip, which its code runs, is sound, and an exact accountant gives less than the paper's.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "4 numbers of steps, upper bounds by Rényi divergences",
-			lab.Quick: "9 numbers of steps, exact where it can be had",
-			lab.Full:  "17 numbers of steps, exact where it can be had",
-			lab.Paper: "17 numbers of steps, exact where it can be had",
-		},
+		Sizes: kit.Sizes("%v numbers of steps, %v", kit.Per{4, 9, 17, 17},
+			kit.Per{"upper bounds by Rényi divergences", "exact where it can be had", "exact where it can be had", "exact where it can be had"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 8, lab.Full: 20, lab.Paper: 20},
 		Experiment: accountingOf,
 		Grid:       accountingGrid,

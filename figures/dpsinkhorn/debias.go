@@ -29,12 +29,8 @@ func Fig4c() lab.Study[DebiasParams, DebiasOut] {
 		Title: "Figure 4(c): bias and variance of the semi-debiased gradient",
 		Shows: "The gradient of the semi-debiased loss with respect to the generator's parameters, over the share p of fresh images in the debiasing batch: how far its mean is from that of p = 1, which is unbiased, and its " +
 			"variance over that of p = 0. A line for each generator, trained without privacy at its own p. Without clipping; the paper does not say which.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "width 2, 4 batches of 10, 2 generators of 2 steps",
-			lab.Quick: "width 4, 40 batches of 25, 3 generators of 60 steps",
-			lab.Full:  "width 8, 60 batches of 50, 3 generators of 150 steps",
-			lab.Paper: "width 64, 300 batches of 50, 6 generators of 20,000 steps",
-		},
+		Sizes: kit.Sizes("width %v, %v batches of %v, %v generators of %v steps", kit.Per{2, 4, 8, 64}, kit.Per{4, 40, 60, 300}, kit.Per{10, 25, 50, 50},
+			kit.Per{2, 3, 3, 6}, kit.Per{2, 60, 150, "20,000"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: .5, lab.Quick: 20, lab.Full: 150, lab.Paper: 500_000},
 		Experiment: debiasOf,
 		Grid:       debiasGrid,
@@ -175,13 +171,11 @@ func drawDebias(v lab.View[DebiasParams, DebiasOut]) (lab.Exhibit, error) {
 		variance = append(variance, l)
 	}
 	x := style.Axis{Label: "p"}
-	return lab.Exhibit{Pictures: []lab.Picture{{
-		Caption: "Bias and variance of the gradient over the share of fresh images. Means are over finitely many batches, so that the bias seen at small p holds some of their noise.",
-		Drawing: style.Figure{Width: style.TwoColumns, Badge: v.Badge(fmt.Sprintf("width %d, %d batches", cells[0].Params.Hidden, cells[0].Params.Batches), sample.Note(cells[0].Params.Data, "mnist")), Body: style.Panels{Items: []style.Drawer{
-			style.Plot{Title: "bias", X: x, Y: style.Axis{Label: "distance to the mean of p = 1, relative"}, Items: bias},
-			style.Plot{Title: "variance", X: x, Y: style.Axis{Label: "over that of p = 0"}, Items: variance},
-		}}},
-	}}}, nil
+	return lab.Exhibit{Pictures: kit.Wide(style.Panels{Items: []style.Drawer{
+		style.Plot{Title: "bias", X: x, Y: style.Axis{Label: "distance to the mean of p = 1, relative"}, Items: bias},
+		style.Plot{Title: "variance", X: x, Y: style.Axis{Label: "over that of p = 0"}, Items: variance},
+	}}, v.Badge(fmt.Sprintf("width %d, %d batches", cells[0].Params.Hidden, cells[0].Params.Batches), sample.Note(cells[0].Params.Data, "mnist")),
+		"Bias and variance of the gradient over the share of fresh images. Means are over finitely many batches, so that the bias seen at small p holds some of their noise.")}, nil
 }
 
 func claimDebias(view lab.View[DebiasParams, DebiasOut]) (out []lab.Claim, err error) {

@@ -3,6 +3,7 @@ package dpsinkhorn
 import (
 	"fmt"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -85,10 +86,8 @@ func drawMixture(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) {
 	}
 	panels.Columns = max(2, len(panels.Items)/2)
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: "Distance to real images, and error of what was learnt from synthetic ones, over p." + nearChance(v.Cells),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: recipeBadge(v)},
-		}},
+		Pictures: kit.Wide(panels, recipeBadge(v),
+			"Distance to real images, and error of what was learnt from synthetic ones, over p."+nearChance(v.Cells)),
 		Tables: []lab.Table{table},
 		Notes:  []string{distanceNote, "δ is 1e-5, the whole batch is clipped. Lines without noise protect nobody. A point is one training of one generator: what two p differ by may be chance."},
 	}, nil

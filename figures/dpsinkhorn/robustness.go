@@ -3,6 +3,7 @@ package dpsinkhorn
 import (
 	"fmt"
 
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 
@@ -88,10 +89,8 @@ func drawRobustness(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) {
 		panels.Items = append(panels.Items, style.Plot{Title: privacyName(eps), X: style.Axis{Label: "learning rate", Log: true}, Y: style.Axis{Label: "error", Unit: "%", Min: 0, Max: 100}, Items: items})
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: "Error of logistic regression on real digits over the learning rate. Chance is 90 %. The two optimisers measure rates in units of their own." + nearChance(v.Cells),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: recipeBadge(v)},
-		}},
+		Pictures: kit.Wide(panels, recipeBadge(v),
+			"Error of logistic regression on real digits over the learning rate. Chance is 90 %. The two optimisers measure rates in units of their own."+nearChance(v.Cells)),
 		Tables: []lab.Table{table},
 		Notes:  []string{"δ is 1e-5, the whole batch is clipped. The right panel has the same clip and no noise: it protects nobody and says what the optimiser alone does."},
 	}, nil

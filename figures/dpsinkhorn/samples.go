@@ -6,6 +6,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/artifact"
+	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
 )
@@ -71,10 +72,8 @@ func drawSamples(v lab.View[RecipeParams, RecipeOut]) (lab.Exhibit, error) {
 		notes = append(notes, chosenNote)
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: "A column for each class, in the data sets' order. No real image is shown." + nearChance(v.Cells),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: recipeBadge(v)},
-		}},
+		Pictures: kit.Wide(panels, recipeBadge(v),
+			"A column for each class, in the data sets' order. No real image is shown."+nearChance(v.Cells)),
 		Tables: []lab.Table{table},
 		Notes:  notes,
 	}, nil
