@@ -31,19 +31,18 @@ type Estimate struct {
 func EstimateTime(s *lab.Store, jobs []lab.Job) (Estimate, error) {
 	const most = 2000 // of each; beyond, samples
 	out := Estimate{Cells: len(jobs)}
-	known := map[string]*past{}
+	known := map[string][]lab.Row{}
 	for _, j := range jobs {
 		name := j.Record().Experiment
-		if known[name] != nil {
+		if _, ok := known[name]; ok {
 			continue
 		}
-		h, err := history(s, name)
+		rows, err := history(s, name)
 		if err != nil {
 			return out, err
 		}
-		h.rows = thin(h.rows, most)
-		out.From += len(h.rows)
-		known[name] = h
+		known[name] = thin(rows, most)
+		out.From += len(known[name])
 	}
 	outside := map[string]bool{}
 	total, n := 0.0, 0
@@ -52,15 +51,15 @@ func EstimateTime(s *lab.Store, jobs []lab.Job) (Estimate, error) {
 		if err != nil {
 			return out, err
 		}
-		h := known[j.Record().Experiment]
-		if len(h.rows) == 0 {
+		past := known[j.Record().Experiment]
+		if len(past) == 0 {
 			continue
 		}
-		t := h.nearest(row)
+		t := nearest(row, past)
 		total += t
 		n++
 		for name, v := range row {
-			if short, ok := strings.CutPrefix(name, "param."); ok && h.lacks(name, v) {
+			if short, ok := strings.CutPrefix(name, "param."); ok && !covered(past, name, v) {
 				outside[short] = true
 			}
 		}
@@ -75,15 +74,8 @@ func EstimateTime(s *lab.Store, jobs []lab.Job) (Estimate, error) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// past is the finished cells of an experiment.
-type past struct {
-	rows      []lab.Row
-	low, high map[string]float64 // of the columns that are numbers
-	seen      map[string]bool    // COLUMN=VALUE of the others
-}
-
-func history(s *lab.Store, name string) (*past, error) {
-	h := &past{low: map[string]float64{}, high: map[string]float64{}, seen: map[string]bool{}}
+// history returns the rows of the experiment's finished cells.
+func history(s *lab.Store, name string) (rows []lab.Row, err error) {
 	for r, err := range s.Records(name) {
 		if err != nil || r.Experiment != name {
 			continue // a corrupt record has no time
@@ -92,32 +84,25 @@ func history(s *lab.Store, name string) (*past, error) {
 		if err != nil {
 			return nil, err
 		}
-		h.rows = append(h.rows, row)
-		for column, v := range row {
-			x, number := lab.Number(v)
-			if !number {
-				h.seen[column+"="+lab.FormatCell(v)] = true
-				continue
-			}
-			if low, ok := h.low[column]; !ok || x < low {
-				h.low[column] = x
-			}
-			if high, ok := h.high[column]; !ok || x > high {
-				h.high[column] = x
-			}
-		}
+		rows = append(rows, row)
 	}
-	return h, nil
+	return rows, nil
 }
 
-// lacks reports whether a value is outside the past's.
-func (h *past) lacks(column string, v any) bool {
+// covered reports whether a value is between those of past cells, or, if it is no number, among them.
+// A parameter missing from a row is zero.
+func covered(past []lab.Row, column string, v any) bool {
 	x, number := lab.Number(v)
-	if !number {
-		return !h.seen[column+"="+lab.FormatCell(v)]
+	below, above := false, false
+	for _, r := range past {
+		y, ok := lab.Number(r[column])
+		if number && (ok || r[column] == nil) {
+			below, above = below || y <= x, above || y >= x
+		} else if lab.FormatCell(r[column]) == lab.FormatCell(v) {
+			return true
+		}
 	}
-	low, ok := h.low[column]
-	return !ok || x < low || x > h.high[column]
+	return below && above
 }
 
 // thin returns at most n of the entries, evenly spread.
@@ -133,10 +118,10 @@ func thin[T any](in []T, n int) []T {
 }
 
 // nearest is the estimate of a cell.
-func (h *past) nearest(row lab.Row) float64 {
+func nearest(row lab.Row, past []lab.Row) float64 {
 	type relative struct{ distance, log float64 }
-	all := make([]relative, len(h.rows))
-	for i, p := range h.rows {
+	all := make([]relative, len(past))
+	for i, p := range past {
 		t, _ := lab.Number(p["manifest.seconds"])
 		all[i] = relative{apart(row, p), math.Log(max(t, 1e-6))}
 	}

@@ -87,34 +87,21 @@ func cellKind(v any) kind {
 }
 
 func (k kind) node() parquet.Node {
-	switch k {
-	case boolean:
-		return parquet.Leaf(parquet.BooleanType)
-	case integer:
-		return parquet.Int(64)
-	case double:
-		return parquet.Leaf(parquet.DoubleType)
-	}
-	return parquet.String()
+	return [...]parquet.Node{
+		boolean: parquet.Leaf(parquet.BooleanType), integer: parquet.Int(64), double: parquet.Leaf(parquet.DoubleType), text: parquet.String(),
+	}[k]
 }
 
+// value is a cell of a column of the kind.
 func (k kind) value(v any) parquet.Value {
-	switch n := v.(type) {
-	case bool:
-		if k == boolean {
-			return parquet.BooleanValue(n)
-		}
-	case float64:
-		if k == double {
-			return parquet.DoubleValue(n)
-		}
-	case json.Number:
-		if i, err := n.Int64(); err == nil && k == integer {
-			return parquet.Int64Value(i)
-		}
-		if f, err := n.Float64(); err == nil && k == double {
-			return parquet.DoubleValue(f)
-		}
+	switch x, _ := lab.Number(v); k {
+	case boolean:
+		return parquet.ValueOf(v)
+	case integer:
+		i, _ := v.(json.Number).Int64() // see cellKind
+		return parquet.Int64Value(i)
+	case double:
+		return parquet.DoubleValue(x)
 	}
 	return parquet.ByteArrayValue([]byte(lab.FormatCell(v)))
 }

@@ -34,21 +34,15 @@ func newInterrupts(stderr io.Writer) *interrupts {
 func (in *interrupts) during(work func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			case s := <-signals:
-				in.handle(s, signals)
-			}
+		for s := range signals {
+			in.handle(s, signals)
 		}
 	})
 	work()
-	signal.Stop(signals)
-	close(done)
+	signal.Stop(signals) // nothing is sent any more
+	close(signals)
 	wg.Wait()
 }
 
