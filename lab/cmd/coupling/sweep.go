@@ -42,7 +42,12 @@ func (c sweepCmd) Run(a *app) error {
 	}
 	switch {
 	case c.Jobs != "":
-		return writeJobs(a, c.Jobs, s.Missing(src.jobs))
+		missing := s.Missing(src.jobs)
+		if err := jobfile.Write(c.Jobs, missing); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.out, "%s written to %s\n", plural(len(missing), "job"), c.Jobs)
+		return err
 	case c.DryRun:
 		return dryRun(a, s, src)
 	}
@@ -81,14 +86,6 @@ func dryRun(a *app, s *lab.Store, src source) error {
 	if src.halving != nil {
 		fmt.Fprintf(a.out, "and then the best 1/%d with %s of %v\n", src.halving.Factor, src.halving.Budget, src.halving.Budgets()[1:])
 	}
-	return nil
-}
-
-func writeJobs(a *app, path string, jobs []lab.Job) error {
-	if err := jobfile.Write(path, jobs); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "%s written to %s\n", plural(len(jobs), "job"), path)
 	return nil
 }
 

@@ -183,21 +183,15 @@ func (p *pkg) addFunc(s *source, f *ast.FuncDecl) {
 	}
 }
 
-// receiver is the name of the type that a method belongs to.
-func receiver(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.StarExpr:
-		return receiver(e.X)
-	case *ast.ParenExpr:
-		return receiver(e.X)
-	case *ast.IndexExpr:
-		return receiver(e.X)
-	case *ast.IndexListExpr:
-		return receiver(e.X)
-	case *ast.Ident:
-		return e.Name
-	}
-	return ""
+// receiver is the name of the type that a method belongs to: the first in *T, T[P], (*T).
+func receiver(e ast.Expr) (name string) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && name == "" {
+			name = id.Name
+		}
+		return name == ""
+	})
+	return name
 }
 
 // addGen adds types and variables one by one, and a group of constants as a

@@ -97,7 +97,6 @@ func TestTimes(t *testing.T) {
 	if _, err := s.Execute(t.Context(), "%noautoget\nimport (\n\"coupling/figures/style\"\n\"coupling/lab/nb\"\n\"gonum.org/v1/gonum/mat\"\n)"); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("the kernel answered after %.2f s", s.Started.Seconds())
 	for range 3 {
 		began := time.Now()
 		out, err := s.Execute(t.Context(), "%%\nnb.Show(style.Plan(mat.NewDense(2, 2, []float64{.4, .1, .1, .4})))")

@@ -25,8 +25,6 @@ import (
 // A Session is a running kernel. One goroutine at a time may execute;
 // Interrupt and Close may be called from another.
 type Session struct {
-	Started time.Duration // from the kernel's start to its first answer
-
 	wire           *wire
 	shell, control zmq4.Socket
 	iopub          zmq4.Socket
@@ -79,7 +77,6 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Session, error) 
 		cancel()
 		return nil, fmt.Errorf("headless: %w", err)
 	}
-	began := time.Now()
 	if err = s.launch(ctx, c, o, conn); err == nil {
 		err = s.connect(ctx, conn)
 	}
@@ -87,7 +84,6 @@ func Start(ctx context.Context, c kernel.Checkout, o Options) (*Session, error) 
 		s.Close()
 		return nil, fmt.Errorf("headless: the kernel does not answer: %w\n%s", err, s.log())
 	}
-	s.Started = time.Since(began)
 	return s, nil
 }
 
