@@ -38,18 +38,21 @@ type line struct {
 }
 
 func (f *follower) run(ctx context.Context, jobs []lab.Job) error {
-	f.recall(ctx, jobs)
+	var q map[string]tasks
+	var err error
+	if len(f.store.Missing(jobs)) > 0 {
+		if err = f.check(); err == nil {
+			q, err = queue(ctx)
+		}
+	}
+	f.recall(ctx, jobs) // after the queue answered: a task that has ended by then has stored its cell
 	if len(f.open) == 0 || f.broken {
 		return nil
 	}
-	if err := f.check(); err != nil {
-		return err
-	}
-	q, err := queue(ctx)
 	if err != nil {
 		return err
 	}
-	if err := f.pickUp(ctx, q); err != nil || f.broken {
+	if err := f.pickUp(q); err != nil {
 		return err
 	}
 	var todo []*line
@@ -93,21 +96,11 @@ func (f *follower) recall(ctx context.Context, jobs []lab.Job) {
 	}
 }
 
-// pickUp finds lines in arrays that an earlier client submitted. It reads the
-// store after the queue answered: a task that has ended by then has stored its
-// cell, and that cell must not be submitted again.
-func (f *follower) pickUp(ctx context.Context, q map[string]tasks) error {
+// pickUp finds lines in arrays that an earlier client submitted.
+func (f *follower) pickUp(q map[string]tasks) error {
 	known, err := f.store.Statuses(f.ids())
 	if err != nil {
 		return err
-	}
-	for _, l := range f.order {
-		if f.broken {
-			return nil
-		}
-		if known[l.job.Record().Key].Stored {
-			f.land(ctx, l)
-		}
 	}
 	return earlier(f.store, q, func(sub *submission, lines []lab.Record) {
 		n := 0

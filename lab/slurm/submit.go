@@ -35,9 +35,6 @@ type submission struct {
 }
 
 func (sub *submission) progress(task int) {
-	if sub == nil {
-		return
-	}
 	if sub.progressed == nil {
 		sub.progressed = map[int]bool{}
 	}
