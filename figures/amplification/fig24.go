@@ -68,21 +68,15 @@ type MNISTOut struct {
 var mnistOf = lab.Experiment[MNISTParams, MNISTOut]{Name: "amplification/mnist", Version: 1, Run: runMNIST}
 
 func runMNIST(ctx context.Context, c *lab.Cell, p MNISTParams) (out MNISTOut, err error) {
-	images, err := data.MNIST(ctx, sample.From(p.Data), data.Train)
-	if err != nil {
-		return out, err
-	}
-	test, err := data.MNIST(ctx, sample.From(p.Data), data.Test)
-	if err != nil {
+	images, errImages := data.MNIST(ctx, sample.From(p.Data), data.Train)
+	test, errTest := data.MNIST(ctx, sample.From(p.Data), data.Test)
+	if err := errors.Join(errImages, errTest); err != nil {
 		return out, err
 	}
 	images, test = images.Slice(0, p.Train), test.Slice(0, min(p.Test, test.Len()))
-	dev, err := c.Device(p.Device)
-	if err != nil {
-		return out, err
-	}
-	dir, err := c.Scratch()
-	if err != nil {
+	dev, errDev := c.Device(p.Device)
+	dir, errDir := c.Scratch()
+	if err := errors.Join(errDev, errDir); err != nil {
 		return out, err
 	}
 	l := looks{path: filepath.Join(dir, "looks"), Accuracy: map[int]float64{}}

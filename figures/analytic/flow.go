@@ -194,12 +194,9 @@ func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 
 // flowPoints draws the data and the points at the end.
 func flowPoints(open func(string) (*os.File, error)) (style.Plot, error) {
-	data, err := artifact.Read(open, "data.npy")
-	if err != nil {
-		return style.Plot{}, err
-	}
-	end, err := artifact.Read(open, "end.npy")
-	if err != nil {
+	data, errData := artifact.Read(open, "data.npy")
+	end, errEnd := artifact.Read(open, "end.npy")
+	if err := errors.Join(errData, errEnd); err != nil {
 		return style.Plot{}, err
 	}
 	y, x := style.Cloud("data", data, 0), style.Cloud("generated", end, 1)

@@ -2,6 +2,7 @@ package dpsinkhorn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -66,12 +67,9 @@ func debiasGrid(set lab.Setting) []DebiasParams {
 }
 
 func runDebias(ctx context.Context, c *lab.Cell, p DebiasParams) (out DebiasOut, err error) {
-	images, err := data.MNIST(ctx, sample.From(p.Data), data.Train)
-	if err != nil {
-		return out, err
-	}
-	dev, err := c.Device(p.Device)
-	if err != nil {
+	images, errImages := data.MNIST(ctx, sample.From(p.Data), data.Train)
+	dev, errDev := c.Device(p.Device)
+	if err := errors.Join(errImages, errDev); err != nil {
 		return out, err
 	}
 	t := dpsinkhorn.Training{

@@ -2,6 +2,7 @@ package dpsinkhorn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -133,12 +134,9 @@ type making struct {
 
 // run trains, draws and judges. A run that is killed goes on. It returns the seconds of training too.
 func (m making) run(ctx context.Context, c *lab.Cell) (out Judgement, spent cost, seconds float64, err error) {
-	dev, err := c.Device(m.device)
-	if err != nil {
-		return out, spent, 0, err
-	}
-	scratch, err := c.Scratch()
-	if err != nil {
+	dev, errDev := c.Device(m.device)
+	scratch, errScratch := c.Scratch()
+	if err := errors.Join(errDev, errScratch); err != nil {
 		return out, spent, 0, err
 	}
 	begin := time.Now()

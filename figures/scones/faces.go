@@ -2,6 +2,7 @@ package scones
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -629,12 +630,9 @@ func (f *facesPlan) solve(ctx context.Context) (atoms, error) {
 		}
 		return atoms{fitted.Phi, fitted.Psi, fitted.FromPhi, fitted.Plan.Sharp()}, nil
 	}
-	from, err := source.Pick(rng, min(p.Atoms, source.Len()))
-	if err != nil {
-		return atoms{}, err
-	}
-	to, err := f.target.Pick(rng, min(p.Atoms, f.target.Len()))
-	if err != nil {
+	from, errFrom := source.Pick(rng, min(p.Atoms, source.Len()))
+	to, errTo := f.target.Pick(rng, min(p.Atoms, f.target.Len()))
+	if err := errors.Join(errFrom, errTo); err != nil {
 		return atoms{}, err
 	}
 	plan, phi, psi, err := scones.FitRegularised(ctx, scones.Compatibility{F: p.F, Lambda: lambda}, from.Mat(), to.Mat(), true)

@@ -137,20 +137,14 @@ type swiss struct {
 
 func newSwiss(ctx context.Context, c *lab.Cell, p RollParams) (*swiss, error) {
 	rng := c.Rand("atoms")
-	x, err := synth.Normal(rng, p.Atoms, 2)
-	if err != nil {
+	x, errX := synth.Normal(rng, p.Atoms, 2)
+	y, errY := synth.SwissRoll(rng, p.Atoms, rollNoise)
+	if err := errors.Join(errX, errY); err != nil {
 		return nil, err
 	}
-	y, err := synth.SwissRoll(rng, p.Atoms, rollNoise)
-	if err != nil {
-		return nil, err
-	}
-	sources, err := synth.Normal(c.Rand("sources"), p.Sources, 2)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := ot.LBFGS{Eps: p.Lambda, Tol: 1e-8}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
-	if err != nil {
+	sources, errSources := synth.Normal(c.Rand("sources"), p.Sources, 2)
+	plan, errPlan := ot.LBFGS{Eps: p.Lambda, Tol: 1e-8}.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
+	if err := errors.Join(errSources, errPlan); err != nil {
 		return nil, err
 	}
 	if plan.Status != ot.Converged {
@@ -376,12 +370,9 @@ func drawFig4(v lab.View[RollParams, RollOut]) (lab.Exhibit, error) {
 
 // rollPanel is points over the target and the sources.
 func rollPanel(title, name string, open func(string) (*os.File, error), roll *mat.Dense, series int) (style.Plot, error) {
-	xs, err := artifact.Read(open, "sources.npy")
-	if err != nil {
-		return style.Plot{}, err
-	}
-	ys, err := artifact.Read(open, name+".npy")
-	if err != nil {
+	xs, errXs := artifact.Read(open, "sources.npy")
+	ys, errYs := artifact.Read(open, name+".npy")
+	if err := errors.Join(errXs, errYs); err != nil {
 		return style.Plot{}, err
 	}
 	target, points, source := style.Cloud("target", roll, 0), style.Cloud(title, ys, series), style.Cloud("sources", xs, 0)
@@ -465,12 +456,9 @@ type RollNetOut struct {
 var rollNetsOf = lab.Experiment[RollNetParams, RollNetOut]{Name: "scones/swissroll-networks", Version: 1, Run: runRollNets}
 
 func runRollNets(ctx context.Context, c *lab.Cell, p RollNetParams) (out RollNetOut, err error) {
-	w, err := newSwiss(ctx, c, p.Problem)
-	if err != nil {
-		return out, err
-	}
-	dev, err := c.Device(p.Device)
-	if err != nil {
+	w, errW := newSwiss(ctx, c, p.Problem)
+	dev, errDev := c.Device(p.Device)
+	if err := errors.Join(errW, errDev); err != nil {
 		return out, err
 	}
 	clock := watch(c)
@@ -535,12 +523,9 @@ func (p RollNetParams) learn(ctx context.Context, c *lab.Cell, dev *device.Devic
 
 // learnScore fits a denoiser to points of the roll.
 func (p RollNetParams) learnScore(ctx context.Context, dev *device.Device, dir string, y scones.Source, clock *stopwatch, rng *rand.Rand) (*dsm.Network, error) {
-	levels, err := score.Geometric(rollFirst, rollLast, rollLevels)
-	if err != nil {
-		return nil, err
-	}
-	points, err := y(rng, 20000)
-	if err != nil {
+	levels, errLevels := score.Geometric(rollFirst, rollLast, rollLevels)
+	points, errPoints := y(rng, 20000)
+	if err := errors.Join(errLevels, errPoints); err != nil {
 		return nil, err
 	}
 	mean, spread := moments(points)

@@ -2,6 +2,7 @@ package scones
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -104,12 +105,9 @@ func runRate(ctx context.Context, c *lab.Cell, p RateParams) (out RateOut, err e
 	inner := mat.Trace(truth.Cross())
 	rng := c.Rand(fmt.Sprintf("samples %d %d", p.D, p.N))
 	for run := range p.Runs {
-		x, err := source.Sample(rng, p.N)
-		if err != nil {
-			return out, err
-		}
-		y, err := target.Sample(rng, p.N)
-		if err != nil {
+		x, errX := source.Sample(rng, p.N)
+		y, errY := target.Sample(rng, p.N)
+		if err := errors.Join(errX, errY); err != nil {
 			return out, err
 		}
 		plan, err := ot.Solve(ctx, ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}, lambda)

@@ -2,6 +2,7 @@ package scones
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -520,12 +521,9 @@ type NetworksOut struct {
 var networksOf = lab.Experiment[NetworksParams, NetworksOut]{
 	Name: "scones/gaussians-networks", Version: 2,
 	Run: func(ctx context.Context, c *lab.Cell, p NetworksParams) (out NetworksOut, err error) {
-		w, err := newProblem(c, p.Problem)
-		if err != nil {
-			return out, err
-		}
-		dev, err := c.Device(p.Device)
-		if err != nil {
+		w, errW := newProblem(c, p.Problem)
+		dev, errDev := c.Device(p.Device)
+		if err := errors.Join(errW, errDev); err != nil {
 			return out, err
 		}
 		dir, err := c.Scratch()

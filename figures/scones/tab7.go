@@ -374,12 +374,9 @@ func newMomentsPair(ctx context.Context, c *lab.Cell, p MomentsNetParams) (*pair
 
 // runMomentsNets is Algorithm 1 at one λ, and what chains with its potential give.
 func runMomentsNets(ctx context.Context, c *lab.Cell, p MomentsNetParams) (out MomentsNetOut, err error) {
-	w, err := newMomentsPair(ctx, c, p)
-	if err != nil {
-		return out, err
-	}
-	dev, err := c.Device(p.Device)
-	if err != nil {
+	w, errW := newMomentsPair(ctx, c, p)
+	dev, errDev := c.Device(p.Device)
+	if err := errors.Join(errW, errDev); err != nil {
 		return out, err
 	}
 	nets, err := p.train(ctx, dev, w, &out)
@@ -476,12 +473,9 @@ func (p *pair) drawUntrained(rng *rand.Rand) *mat.Dense {
 
 // heldOut is the scoreError of a potential at 500 pairs that it was not trained on.
 func (p *pair) heldOut(rng *rand.Rand, psi scones.Potential) (float64, error) {
-	x, err := p.source.Sample(rng, 500)
-	if err != nil {
-		return 0, err
-	}
-	y, err := p.target.Sample(rng, 500)
-	if err != nil {
+	x, errX := p.source.Sample(rng, 500)
+	y, errY := p.target.Sample(rng, 500)
+	if err := errors.Join(errX, errY); err != nil {
 		return 0, err
 	}
 	return scoreError(p.plan, psi, x, y)

@@ -2,6 +2,7 @@ package scones
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -77,12 +78,9 @@ var widthOf = lab.Experiment[WidthParams, WidthOut]{Name: "scones/width", Versio
 
 func runWidth(ctx context.Context, c *lab.Cell, p WidthParams) (out WidthOut, err error) {
 	rng := c.Rand("points")
-	x, err := synth.Normal(rng, p.Points, 2)
-	if err != nil {
-		return out, err
-	}
-	y, err := synth.EightGaussians(rng, p.Points, 2, .2)
-	if err != nil {
+	x, errX := synth.Normal(rng, p.Points, 2)
+	y, errY := synth.EightGaussians(rng, p.Points, 2, .2)
+	if err := errors.Join(errX, errY); err != nil {
 		return out, err
 	}
 	dev, err := c.Device(p.Device)

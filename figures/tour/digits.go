@@ -81,12 +81,9 @@ func sampleDigits(ctx context.Context, c *lab.Cell, n int, o data.Origin) (usps,
 	rng := c.Rand("digits")
 	from := sample.From(o)
 	from.Progress = func(_ string, done, total int64) { c.Progress(int(done), int(total)) }
-	u, err := data.USPS(ctx, from, data.Train)
-	if err != nil {
-		return usps, mnist, err
-	}
-	m, err := data.MNIST(ctx, from, data.Train)
-	if err != nil {
+	u, errU := data.USPS(ctx, from, data.Train)
+	m, errM := data.MNIST(ctx, from, data.Train)
+	if err := errors.Join(errU, errM); err != nil {
 		return usps, mnist, err
 	}
 	// MNIST's digits fill 20×20 pixels of 28×28, those of USPS their whole frame.
@@ -234,12 +231,9 @@ func drawDigits(v lab.View[PlanParams, PlanOut]) (lab.Exhibit, error) {
 		return lab.Exhibit{}, err
 	}
 	badge := v.Badge(fmt.Sprintf("n = %d", c.sample.Params.N), sample.Note(c.sample.Params.Data, "mnist"))
-	heat, err := drawPlans(c, badge)
-	if err != nil {
-		return lab.Exhibit{}, err
-	}
-	projection, err := drawProjections(c, badge)
-	if err != nil {
+	heat, errHeat := drawPlans(c, badge)
+	projection, errProjection := drawProjections(c, badge)
+	if err := errors.Join(errHeat, errProjection); err != nil {
 		return lab.Exhibit{}, err
 	}
 	sharpest := c.plans[0].Params.Ratio
