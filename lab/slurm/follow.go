@@ -3,8 +3,13 @@ package slurm
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"coupling/lab"
@@ -96,17 +101,28 @@ func (f *follower) recall(ctx context.Context, jobs []lab.Job) {
 	}
 }
 
-// pickUp finds lines in arrays that an earlier client submitted.
+// pickUp finds lines in arrays of this store that an earlier client submitted.
 func (f *follower) pickUp(q map[string]tasks) error {
 	known, err := f.store.Statuses(f.ids())
 	if err != nil {
 		return err
 	}
-	return earlier(f.store, q, func(sub *submission, lines []lab.Record) {
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		sub := &submission{name: name, dir: filepath.Join(root(f.store), name), ids: q[name].ids}
+		_, err := fmt.Sscan(name[strings.LastIndexByte(name, '-')+1:], &sub.tasks)
+		if err != nil || sub.tasks < 1 || !q[name].anyLive() {
+			continue
+		}
+		lines, err := sub.read()
+		if errors.Is(err, fs.ErrNotExist) { // of another store
+			continue
+		} else if err != nil {
+			return err
+		}
 		n := 0
 		for i, id := range lines {
 			l, task := f.open[id.Key], i%sub.tasks
-			if l == nil || l.sub != nil || known[id.Key].Failed || !live(q[sub.name].state[task]) {
+			if l == nil || l.sub != nil || known[id.Key].Failed || !live(q[name].state[task]) {
 				continue // the same task does not repeat a cell that failed there
 			}
 			l.sub, l.task, l.place = sub, task, i
@@ -116,7 +132,8 @@ func (f *follower) pickUp(q map[string]tasks) error {
 			f.subs = append(f.subs, sub)
 			f.say("array %v, submitted earlier, is at work on %d of the cells", sub.ids, n)
 		}
-	})
+	}
+	return nil
 }
 
 // submit sends lines as one array.

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"coupling/lab"
@@ -139,25 +136,6 @@ func (sub *submission) cancel(ctx context.Context, pendingOnly bool) error {
 	}
 	_, err := command(ctx, "scancel", args...)
 	return err
-}
-
-// earlier calls found with the submissions of this store that have tasks in the queue, and their lines.
-func earlier(s *lab.Store, q map[string]tasks, found func(*submission, []lab.Record)) error {
-	for _, name := range slices.Sorted(maps.Keys(q)) {
-		sub := &submission{name: name, dir: filepath.Join(root(s), name), ids: q[name].ids}
-		_, err := fmt.Sscan(name[strings.LastIndexByte(name, '-')+1:], &sub.tasks)
-		if err != nil || sub.tasks < 1 || !q[name].anyLive() {
-			continue
-		}
-		lines, err := sub.read()
-		if errors.Is(err, fs.ErrNotExist) { // of another store
-			continue
-		} else if err != nil {
-			return err
-		}
-		found(sub, lines)
-	}
-	return nil
 }
 
 func (sub *submission) read() ([]lab.Record, error) {
