@@ -13,6 +13,7 @@
 # make pages      the notebooks executed at PRESET, as Markdown that a code host shows, in notebooks/pages
 # make test-notebooks  each notebook in the real kernel at the smallest sizes, and two tests in Chromium
 # make gpu-check  devices, layers and solvers on a GPU, and one report (lab/device/gpucheck); gpu-bins only builds it
+# make gpu-pack   an archive for a machine with a GPU and without Go: check, rows of PyTorch, figures at the papers' sizes
 # make ptx-check  registers, spills and blocks a multiprocessor of every kernel, by NVIDIA's assembler, against testdata/REGISTERS
 # make ptx        the GPU kernels afresh (needs Debian's clang-19)
 
@@ -28,7 +29,7 @@ LINTER   := 2.15.0
 
 export CGO_ENABLED = 0
 
-.PHONY: build parquet figures notebook docs pages test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-check ptx ptx-check clean
+.PHONY: build parquet figures notebook docs pages test test-long test-notebooks lint race test-cpu test-fake fmt fuzz bench generate gpu-bins gpu-pack gpu-check ptx ptx-check clean
 
 # The digests of the experiments' code go into the command: it tells cells that other code computed. Symbol tables, which only
 # debuggers read, are left out (-s -w): stack traces and profiles keep names and lines.
@@ -123,6 +124,17 @@ gpu-bins:
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/ot.test ./ot
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/eval.test ./lab/eval
 	$(GO) test -c -ldflags "-s -w" -o bin/gpu/dsm.test ./score/dsm
+
+# All that a machine with a GPU and without Go needs, some 23 MB: unpack it there and `sh gpu-pack/run.sh`. xz sees what the programs
+# have in common by its large dictionary. DATA=FOLDER adds data sets, for figures at the papers' sizes.
+gpu-pack: gpu-bins build
+	rm -rf bin/gpu-pack && mkdir -p bin/gpu-pack/bin
+	cp lab/device/gpucheck/pack/* bin/gpu-pack && cp bin/gpu/* bin/coupling bin/gpu-pack/bin
+	for p in lab/device lab/nn lab/nn/train lab/nn/arch ot lab/eval score/dsm; do mkdir -p bin/gpu-pack/$$p; \
+	  [ ! -d $$p/testdata ] || cp -r $$p/testdata bin/gpu-pack/$$p; done
+	$(if $(DATA),cp -r $(DATA) bin/gpu-pack/data)
+	XZ_OPT=--lzma2=preset=6,dict=128MiB tar -C bin -cJf bin/gpu-pack.tar.xz gpu-pack
+	ls -l bin/gpu-pack.tar.xz
 
 gpu-check: gpu-bins
 	bin/gpu/gpucheck -out lab/device/testdata/gpu

@@ -5,6 +5,12 @@
 //	make gpu-check                              build and run here
 //	make gpu-bins                               build bin/gpu; then, on the machine with the GPU,
 //	bin/gpu/gpucheck -out lab/device/testdata/gpu
+//	make gpu-pack                               bin/gpu-pack.tar.xz: these, the command, and a script that runs them in parts
+//
+// The script of the archive, pack/run.sh, also times PyTorch on the same device (pack/torch_rows.py) and draws the network
+// figures at the papers' sizes. Its results.tar.gz holds reports, pictures and a store: with
+// cp -r results/store/cells .coupling/ here, figures at -preset paper are drawn anywhere from its cells, whose manifests
+// name device and date.
 //
 // The suites are the operations of lab/device, the layers of lab/nn and the solvers of ot, each against its float64
 // reference, then what is trained on top of them, and after all tests the benchmarks. The report is NAME.json and
