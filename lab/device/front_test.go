@@ -69,9 +69,9 @@ func TestWrongArguments(t *testing.T) {
 			func() { device.Reduce(f(2), f(3), device.Sum) }, func() { device.Reduce(f(1), f(3, 1), device.Sum) },
 			func() { device.Reduce(f(1), f(3), device.LogSumExp+1) },
 		},
-		"ReduceDot":    {func() { device.ReduceDot(f(1), f(3), f(1)) }},
-		"Normalise":    {func() { device.Normalise(f(3, 2), f(3, 2), f(3, 2, 1), f(3, 1)) }},
-		"NormaliseVJP": {func() { device.NormaliseVJP(f(3, 2), f(3, 2), f(3, 2), f(3, 1), f(2, 1), f(3, 1)) }},
+		"ReduceDot":  {func() { device.ReduceDot(f(1), f(3), f(1)) }},
+		"Affine":     {func() { device.Affine(f(3, 2), f(3, 2, 1), f(3, 2), f(3, 1)) }},
+		"AffinePair": {func() { device.AffinePair(f(3, 2), f(3, 1), f(3, 2), f(2, 1), f(3, 2), f(3, 1)) }},
 		"Gemm": {
 			func() { device.Gemm(f(2, 3), 1, f(2, 4).N(), f(4, 3).T(), 0) }, func() { device.Gemm(f(6), 1, f(6).N(), f(6).N(), 0) },
 			func() { device.Gemm(f(2, 2, 2), 1, f(3, 2, 2).N(), f(2, 2, 2).N(), 0) },

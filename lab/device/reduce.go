@@ -34,16 +34,15 @@ func ReduceDot(dst, x, y *Array) {
 	c.do(func() error { return dst.ops().ReduceDot(dst.t, x.t, y.t) })
 }
 
-// Normalise is y = (x − mean)·rstd, where mean and rstd broadcast: to 1×C×1×1 for batch, N×C×1×1 for instance
-// normalisation. y may be x.
-func Normalise(y, x, mean, rstd *Array) {
-	c := check("Normalise", y).float(x, mean, rstd).like(x).spread(y, mean, rstd)
-	c.do(func() error { return y.ops().Normalise(y.t, x.t, mean.t, rstd.t) })
+// Affine is y = a·x + b, where a and b broadcast: to 1×C×1×1 for a scale and a shift of each channel. y may be x.
+func Affine(y, a, x, b *Array) {
+	c := check("Affine", y).float(a, x, b).like(x).spread(y, a, b)
+	c.do(func() error { return y.ops().Affine(y.t, a.t, x.t, b.t) })
 }
 
-// NormaliseVJP is the gradient of Normalise through mean and variance too: dx = rstd·(dy − m1 − y·m2), where m1 is the
-// mean of dy and m2 the mean of dy·y over the axes that were normalised. dx may be dy.
-func NormaliseVJP(dx, dy, y, rstd, m1, m2 *Array) {
-	c := check("NormaliseVJP", dx).float(dy, y, rstd, m1, m2).like(dy, y).spread(dx, rstd, m1, m2)
-	c.do(func() error { return dx.ops().NormaliseVJP(dx.t, dy.t, y.t, rstd.t, m1.t, m2.t) })
+// AffinePair is dst = a·x + b·y + c, where a, b and c broadcast: the gradient of a normalisation through mean and
+// variance is one, of the gradient x of its result y. dst may be x or y.
+func AffinePair(dst, a, x, b, y, c *Array) {
+	k := check("AffinePair", dst).float(a, x, b, y, c).like(x, y).spread(dst, a, b, c)
+	k.do(func() error { return dst.ops().AffinePair(dst.t, a.t, x.t, b.t, y.t, c.t) })
 }

@@ -55,7 +55,7 @@ func (b *BatchNorm) normalise(p *Pass, x *device.Array) (y, rstd *device.Array) 
 	eps := or(b.Eps, 1e-5)
 	if !b.batch(p) {
 		y, rstd = p.into(planes(x)), inverseRoot(b.Var.Value.Reshape(1, b.Channels, 1), eps)
-		device.Normalise(y, planes(x), b.Mean.Value.Reshape(1, b.Channels, 1), rstd)
+		device.Affine(y, rstd, planes(x), scaled(-1, mul(rstd, b.Mean.Value.Reshape(1, b.Channels, 1))))
 		return y, rstd
 	}
 	y, mean, variance, rstd := standardise(p, planes(x), eps, 1, b.Channels, 1)
@@ -102,7 +102,7 @@ func (b *BatchNorm) inputVJP(p *Pass, dy, y, scale, sum, along *device.Array) *d
 	if p.squares() {
 		p.noSquares(b, "batch statistics mix them")
 	}
-	return standardiseVJP(p, dy, y, scale, sum, along)
+	return standardiseVJP(p, dy, y, scale, sum, along, nil)
 }
 
 // squares is the norms of examples' gradients of gamma and beta, which running statistics do not mix.

@@ -54,6 +54,6 @@ func (g *GroupNorm) VJP(p *Pass, dy *device.Array) *device.Array {
 	}
 	dn := mul(d, g.Gamma.Value.Reshape(1, c, 1)).Reshape(n, g.Groups, -1)
 	yn := y.Reshape(n, g.Groups, -1)
-	dx := standardiseVJP(p, dn, yn, rstd, reduce(dn, device.Sum, n, g.Groups, 1), dot(dn, yn, n, g.Groups, 1))
+	dx := standardiseVJP(p, dn, yn, rstd, reduce(dn, device.Sum, n, g.Groups, 1), dot(dn, yn, n, g.Groups, 1), nil)
 	return dx.Reshape(dy.Shape()...)
 }

@@ -82,8 +82,7 @@ func (l *InstanceNormPlus) Forward(p *Pass, x *device.Array) *device.Array {
 	means, spread := l.acrossChannels(mean)
 	shift := y.Device().New(y.Type(), n, c, 1)
 	device.Mul(shift, means, alpha)
-	device.Mul(shift, shift, gamma)
-	device.Add(shift, shift, beta)
+	device.Affine(shift, gamma, shift, beta)
 	p.Push(l, y, rstd, means, spread, gamma, alpha)
 	return affine(y, gamma, shift).Reshape(x.Shape()...)
 }
@@ -116,13 +115,13 @@ func (l *InstanceNormPlus) VJP(p *Pass, dy *device.Array) *device.Array {
 		device.Add(dgamma, dgamma, along)
 		l.paramGrads(p, dgamma, dalpha, sum)
 	}
-	dx := standardiseVJP(p, d, y, mul(rstd, gamma), sum, along)
 	dmeans := mul(gammaSum, alpha)
 	dmean := dmeans.Like()
-	device.NormaliseVJP(dmean, dmeans, means, spread,
-		reduce(dmeans, device.Mean, n, 1, 1), scaled(1/float64(c-1), dot(dmeans, means, n, 1, 1)))
-	device.Add(dx, dx, scaled(1/float64(positions), dmean))
-	return dx.Reshape(dy.Shape()...)
+	device.AffinePair(dmean, spread, dmeans,
+		scaled(-1/float64(c-1), mul(spread, dot(dmeans, means, n, 1, 1))), means,
+		scaled(-1, mul(spread, reduce(dmeans, device.Mean, n, 1, 1))))
+	more := scaled(1/float64(positions), dmean)
+	return standardiseVJP(p, d, y, mul(rstd, gamma), sum, along, more).Reshape(dy.Shape()...)
 }
 
 // paramGrads takes the examples' own gradients, N×C×1.

@@ -31,19 +31,28 @@ func inverseRoot(x *device.Array, eps float64) *device.Array {
 
 // affine is gamma·y + beta, which broadcast, into a new array.
 func affine(y, gamma, beta *device.Array) *device.Array {
-	out := mul(y, gamma)
-	device.Add(out, out, beta)
+	out := y.Like()
+	device.Affine(out, gamma, y, beta)
 	return out
 }
 
 // standardiseVJP is the cotangent of x for y = standardise(x) and the cotangent gamma·dy of y, where gamma does not
-// vary over the axes that were normalised: rstd·gamma·(dy − mean(dy) − y·mean(dy·y)). sum and along are Σ dy and
-// Σ dy·y over those axes, which the gradients of an affine map need too.
-func standardiseVJP(p *Pass, dy, y, scale, sum, along *device.Array) *device.Array {
-	count := float64(max(1, dy.Len())) / float64(max(1, sum.Len()))
+// vary over the axes that were normalised: rstd·gamma·(dy − mean(dy) − y·mean(dy·y)), plus what comes by another way
+// where more is not nil. sum and along are Σ dy and Σ dy·y over those axes, which the gradients of an affine map need too.
+func standardiseVJP(p *Pass, dy, y, scale, sum, along, more *device.Array) *device.Array {
+	share := float64(sum.Len()) / float64(max(1, dy.Len()))
 	dx := p.into(dy)
-	device.NormaliseVJP(dx, dy, y, scale, scaled(1/count, sum), scaled(1/count, along))
+	device.AffinePair(dx, scale, dy, scaled(-share, mul(along, scale)), y, shifted(more, -share, mul(sum, scale)))
 	return dx
+}
+
+// shifted is alpha·x, plus more unless that is nil, a new array.
+func shifted(more *device.Array, alpha float64, x *device.Array) *device.Array {
+	y := scaled(alpha, x)
+	if more != nil {
+		device.Add(y, y, more)
+	}
+	return y
 }
 
 // or is v, or def where v is 0.

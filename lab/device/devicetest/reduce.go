@@ -14,8 +14,7 @@ func reductions() []scenario {
 		{"Reduce extremes", reduceExtremes},
 		{"Reduce long", reduceLong},
 		{"ReduceDot", reduceDot},
-		{"Normalise", normalise},
-		{"Normalise, gradient", normaliseGradient},
+		{"Affine", affine},
 	}
 }
 
@@ -174,87 +173,41 @@ var norms = [...][2][]int{
 	{{0, 31}, {1, 31}},
 }
 
-// normalise: a difference of terms of size |x|+|mean| and a product; the gradient has two products more.
-func normalise(k *kit) {
+// affine: two products and their sum, or three terms.
+func affine(k *kit) {
 	for _, s := range norms {
 		shape, small := s[0], s[1]
-		n := ref.Len(shape)
-		x, dy := k.normals(n, 2), k.normals(n, 1)
-		mean, m1, m2 := k.normals(ref.Len(small), 1), k.normals(ref.Len(small), 0.5), k.normals(ref.Len(small), 0.5)
-		rstd := k.uniforms(ref.Len(small), 0.3, 3)
+		n, m := ref.Len(shape), ref.Len(small)
+		x, y := k.normals(n, 2), k.normals(n, 1)
+		a, b, c := k.normals(m, 1), k.normals(m, 0.5), k.normals(m, 0.5)
 		spread := func(v []float64) []float64 { return ref.Spread(shape, small, v) }
-		forward := func() ref.Result {
-			r, mean, rstd := ref.NewResult(n), spread(mean), spread(rstd)
+		one := func() ref.Result {
+			r, a, b := ref.NewResult(n), spread(a), spread(b)
 			for i, v := range x {
-				r.Value[i] = (v - mean[i]) * rstd[i]
-				r.Scale[i] = (math.Abs(v) + math.Abs(mean[i])) * rstd[i]
+				r.Value[i] = a[i]*v + b[i]
+				r.Scale[i] = math.Abs(a[i]*v) + math.Abs(b[i])
 			}
 			return r
 		}
-		backward := func() ref.Result { // x stands for y: any numbers will do
-			r, rstd, m1, m2 := ref.NewResult(n), spread(rstd), spread(m1), spread(m2)
-			for i, y := range x {
-				r.Value[i] = rstd[i] * (dy[i] - m1[i] - y*m2[i])
-				r.Scale[i] = rstd[i] * (math.Abs(dy[i]) + math.Abs(m1[i]) + math.Abs(y*m2[i]))
+		pair := func() ref.Result {
+			r, a, b, c := ref.NewResult(n), spread(a), spread(b), spread(c)
+			for i, v := range x {
+				r.Value[i] = a[i]*v + b[i]*y[i] + c[i]
+				r.Scale[i] = math.Abs(a[i]*v) + math.Abs(b[i]*y[i]) + math.Abs(c[i])
 			}
 			return r
 		}
 		what := fmt.Sprintf(" %v by %v", shape, small)
-		dst, ax, amean, arstd := k.dst(shape...), k.put(x, shape...), k.put(mean, small...), k.put(rstd, small...)
-		device.Normalise(dst, ax, amean, arstd)
-		k.near("Normalise"+what, dst, 3, forward)
-		dx, ady, am1, am2 := k.dst(shape...), k.put(dy, shape...), k.put(m1, small...), k.put(m2, small...)
-		device.NormaliseVJP(dx, ady, ax, arstd, am1, am2)
-		k.near("NormaliseVJP"+what, dx, 5, backward)
-		device.NormaliseVJP(ady, ady, ax, arstd, am1, am2)
-		k.near("NormaliseVJP in place"+what, ady, 5, backward)
-		device.Normalise(ax, ax, amean, arstd)
-		k.near("Normalise in place"+what, ax, 3, forward)
-	}
-}
-
-// normaliseGradient puts the pieces together as a layer does and compares with central differences of
-// Σ w·Normalise(x), mean and variance being those of x.
-func normaliseGradient(k *kit) {
-	if k.dtype != device.Float64 {
-		return
-	}
-	shape, small := []int{3, 2, 4}, []int{1, 2, 1}
-	x, w := k.normals(24, 1), k.normals(24, 1)
-	forward := func(x []float64) (ax, y, rstd *device.Array) {
-		ax, y, rstd = k.put(x, shape...), k.dst(shape...), k.dst(small...)
-		mean, centred := k.dst(small...), k.dst(shape...)
-		device.Reduce(mean, ax, device.Mean)
-		device.Sub(centred, ax, mean)
-		device.Reduce(rstd, centred, device.SumSquares)
-		device.Scale(rstd, 1.0/12, rstd)
-		device.Map(rstd, rstd, device.Rsqrt, 0)
-		device.Normalise(y, ax, mean, rstd)
-		return ax, y, rstd
-	}
-	total := func(x []float64) float64 {
-		_, y, _ := forward(x)
-		v, _ := k.take("y", y)
-		t := 0.0
-		for i := range v {
-			t += w[i] * v[i]
-		}
-		return t
-	}
-	_, y, rstd := forward(x)
-	dy, dx, m1, m2 := k.put(w, shape...), k.dst(shape...), k.dst(small...), k.dst(small...)
-	device.Reduce(m1, dy, device.Mean)
-	device.ReduceDot(m2, dy, y)
-	device.Scale(m2, 1.0/12, m2)
-	device.NormaliseVJP(dx, dy, y, rstd, m1, m2)
-	got, _ := k.take("dx", dx)
-	const h = 1e-5
-	for i := range x {
-		up, down := append([]float64(nil), x...), append([]float64(nil), x...)
-		up[i] += h
-		down[i] -= h
-		if want := (total(up) - total(down)) / (2 * h); math.Abs(got[i]-want) > 1e-8 { // h² and u/h, times a hundred
-			k.Errorf("NormaliseVJP at %d: %v, finite difference %v", i, got[i], want)
-		}
+		dst, ax, ay := k.dst(shape...), k.put(x, shape...), k.put(y, shape...)
+		aa, ab, ac := k.put(a, small...), k.put(b, small...), k.put(c, small...)
+		device.Affine(dst, aa, ax, ab)
+		k.near("Affine"+what, dst, 2, one)
+		both := k.dst(shape...)
+		device.AffinePair(both, aa, ax, ab, ay, ac)
+		k.near("AffinePair"+what, both, 4, pair)
+		device.AffinePair(ay, aa, ax, ab, ay, ac)
+		k.near("AffinePair in place"+what, ay, 4, pair)
+		device.Affine(ax, aa, ax, ab)
+		k.near("Affine in place"+what, ax, 2, one)
 	}
 }

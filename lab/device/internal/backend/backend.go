@@ -251,10 +251,10 @@ type elementwise interface {
 	Reduce(dst, x Tensor, f Reduction) error
 	// ReduceDot is Σ x·y over the axes where dst has size 1.
 	ReduceDot(dst, x, y Tensor) error
-	// Normalise is y = (x − mean)·rstd, where mean and rstd broadcast.
-	Normalise(y, x, mean, rstd Tensor) error
-	// NormaliseVJP is dx = rstd·(dy − m1 − y·m2), where m1, m2 and rstd broadcast.
-	NormaliseVJP(dx, dy, y, rstd, m1, m2 Tensor) error
+	// Affine is y = a·x + b, where a and b broadcast.
+	Affine(y, a, x, b Tensor) error
+	// AffinePair is dst = a·x + b·y + c, where a, b and c broadcast.
+	AffinePair(dst, a, x, b, y, c Tensor) error
 }
 
 // linear is matrix products.

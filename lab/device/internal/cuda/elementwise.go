@@ -45,18 +45,18 @@ func (g *gpu) Axpby(dst backend.Tensor, alpha float64, x backend.Tensor, beta fl
 	})
 }
 
-// Normalise is y = (x − mean)·rstd.
-func (g *gpu) Normalise(y, x, mean, rstd backend.Tensor) error {
-	at := newAxes(y.Shape, broadcast(mean.Shape), broadcast(rstd.Shape))
+// Affine is y = a·x + b.
+func (g *gpu) Affine(y, a, x, b backend.Tensor) error {
+	at := newAxes(y.Shape, broadcast(a.Shape), broadcast(b.Shape))
 	return g.do(func() error {
-		return g.each("elementwise", "normalise"+suffix(y.Type), int(at.Len), array(y), array(x), array(mean), array(rstd), record(&at))
+		return g.each("elementwise", "affine"+suffix(y.Type), int(at.Len), array(y), array(a), array(x), array(b), record(&at))
 	})
 }
 
-// NormaliseVJP is dx = rstd·(dy − m1 − y·m2).
-func (g *gpu) NormaliseVJP(dx, dy, y, rstd, m1, m2 backend.Tensor) error {
-	at := newAxes(dx.Shape, broadcast(rstd.Shape), broadcast(m1.Shape), broadcast(m2.Shape))
+// AffinePair is dst = a·x + b·y + c.
+func (g *gpu) AffinePair(dst, a, x, b, y, c backend.Tensor) error {
+	at := newAxes(dst.Shape, broadcast(a.Shape), broadcast(b.Shape), broadcast(c.Shape))
 	return g.do(func() error {
-		return g.each("elementwise", "normalise_vjp"+suffix(dx.Type), int(at.Len), array(dx), array(dy), array(y), array(rstd), array(m1), array(m2), record(&at))
+		return g.each("elementwise", "affine_pair"+suffix(dst.Type), int(at.Len), array(dst), array(a), array(x), array(b), array(y), array(c), record(&at))
 	})
 }

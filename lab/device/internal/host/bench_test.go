@@ -82,7 +82,7 @@ func BenchmarkMemory(b *testing.B) {
 		{"Bias", 2, func() error { return h.Of(o.Type).Combine(o, x, perChannel, backend.Add) }},
 		{"SumChannels", 1, func() error { return h.Of(perChannel.Type).Reduce(perChannel, x, backend.Sum) }},
 		{"DotChannels", 2, func() error { return h.Of(perChannel.Type).ReduceDot(perChannel, x, y) }},
-		{"NormaliseVJP", 3, func() error { return h.Of(o.Type).NormaliseVJP(o, g, y, perChannel, perChannel, perChannel) }},
+		{"AffinePair", 3, func() error { return h.Of(o.Type).AffinePair(o, perChannel, g, perChannel, y, perChannel) }},
 		{"Permute", 2, func() error { return h.Permute(tensor{Mem: o.Mem, Shape: []int{c, n, p}}, x, []int{1, 0, 2}) }},
 		{"Adam", 7, func() error {
 			a := backend.Adam{Rate: 1e-4, Beta1: .5, Beta2: .9, Eps: 1}

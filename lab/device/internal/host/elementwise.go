@@ -145,41 +145,41 @@ func left[T cpu.Float](d []T, a T, b []T, f backend.Binary) {
 	}
 }
 
-// Normalise is y = (x − mean)·rstd.
-func (e *engine[T]) Normalise(y, x, mean, rstd tensor) error {
-	ys, xs, ms, rs := view[T](y), view[T](x), view[T](mean), view[T](rstd)
-	e.rows(broadcast(y.Shape, mean.Shape, rstd.Shape), func(d, n int, at, step [maxOperands]int) {
-		out, in, m, r := ys[d:d+n], xs[d:d+n], ms[at[0]:], rs[at[1]:]
+// Affine is y = a·x + b.
+func (e *engine[T]) Affine(y, a, x, b tensor) error {
+	ys, as, xs, bs := view[T](y), view[T](a), view[T](x), view[T](b)
+	e.rows(broadcast(y.Shape, a.Shape, b.Shape), func(d, n int, at, step [maxOperands]int) {
+		out, in, a, b := ys[d:d+n], xs[d:d+n], as[at[0]:], bs[at[1]:]
 		if step[0] == 0 && step[1] == 0 {
-			m0, r0 := m[0], r[0]
+			a0, b0 := a[0], b[0]
 			for i, v := range in {
-				out[i] = (v - m0) * r0
+				out[i] = a0*v + b0
 			}
 			return
 		}
 		for i, v := range in {
-			out[i] = (v - m[i*step[0]]) * r[i*step[1]]
+			out[i] = a[i*step[0]]*v + b[i*step[1]]
 		}
 	})
 	return nil
 }
 
-// NormaliseVJP is dx = rstd·(dy − m1 − y·m2).
-func (e *engine[T]) NormaliseVJP(dx, dy, y, rstd, m1, m2 tensor) error {
-	dxs, dys, ys := view[T](dx), view[T](dy), view[T](y)
-	rs, as, bs := view[T](rstd), view[T](m1), view[T](m2)
-	e.rows(broadcast(dx.Shape, rstd.Shape, m1.Shape, m2.Shape), func(d, n int, at, step [maxOperands]int) {
-		out, g, v := dxs[d:d+n], dys[d:d+n], ys[d:d+n]
-		r, a, b := rs[at[0]:], as[at[1]:], bs[at[2]:]
+// AffinePair is dst = a·x + b·y + c.
+func (e *engine[T]) AffinePair(dst, a, x, b, y, c tensor) error {
+	to, xs, ys := view[T](dst), view[T](x), view[T](y)
+	as, bs, cs := view[T](a), view[T](b), view[T](c)
+	e.rows(broadcast(dst.Shape, a.Shape, b.Shape, c.Shape), func(d, n int, at, step [maxOperands]int) {
+		out, x, y := to[d:d+n], xs[d:d+n], ys[d:d+n]
+		a, b, c := as[at[0]:], bs[at[1]:], cs[at[2]:]
 		if step[0] == 0 && step[1] == 0 && step[2] == 0 {
-			r0, a0, b0 := r[0], a[0], b[0]
-			for i, v := range v {
-				out[i] = r0 * (g[i] - a0 - v*b0)
+			a0, b0, c0 := a[0], b[0], c[0]
+			for i, v := range x {
+				out[i] = a0*v + b0*y[i] + c0
 			}
 			return
 		}
-		for i, v := range v {
-			out[i] = r[i*step[0]] * (g[i] - a[i*step[1]] - v*b[i*step[2]])
+		for i, v := range x {
+			out[i] = a[i*step[0]]*v + b[i*step[1]]*y[i] + c[i*step[2]]
 		}
 	})
 	return nil

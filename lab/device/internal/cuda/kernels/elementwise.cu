@@ -121,23 +121,23 @@ template <class T> DEV T both(i32 f, T a, T b) {
     }                                                                                                  \
   }                                                                                                    \
   EXPORT(axpby_##S)                                                                                    \
-  KERNEL BOUNDS(256) normalise_##S(Out<T> y, Arg<T> x, In<T> mean, In<T> rstd, Axes at) {              \
+  KERNEL BOUNDS(256) affine_##S(Out<T> y, In<T> a, Arg<T> x, In<T> b, Axes at) {                       \
     EACH(i, at.len) {                                                                                  \
       i64 o[2];                                                                                        \
       place(at, i, o);                                                                                 \
-      y[i] = ((T)x[i] - mean[o[0]]) * rstd[o[1]];                                                      \
+      y[i] = a[o[0]] * (T)x[i] + b[o[1]];                                                              \
     }                                                                                                  \
   }                                                                                                    \
-  EXPORT(normalise_##S)                                                                                \
+  EXPORT(affine_##S)                                                                                   \
   KERNEL BOUNDS(256)                                                                                   \
-  normalise_vjp_##S(Out<T> dx, Arg<T> dy, Arg<T> y, In<T> rstd, In<T> m1, In<T> m2, Axes at) {         \
+  affine_pair_##S(Out<T> dst, In<T> a, Arg<T> x, In<T> b, Arg<T> y, In<T> c, Axes at) {                \
     EACH(i, at.len) {                                                                                  \
       i64 o[3];                                                                                        \
       place(at, i, o);                                                                                 \
-      dx[i] = rstd[o[0]] * ((T)dy[i] - m1[o[1]] - (T)y[i] * m2[o[2]]);                                 \
+      dst[i] = a[o[0]] * (T)x[i] + b[o[1]] * (T)y[i] + c[o[2]];                                        \
     }                                                                                                  \
   }                                                                                                    \
-  EXPORT(normalise_vjp_##S)
+  EXPORT(affine_pair_##S)
 FLOATS(MAKE)
 #undef MAKE
 
