@@ -175,12 +175,23 @@ func DecodeJob(line []byte, ds []Decoder) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	for _, d := range ds {
-		if d.Experiment == id.Experiment {
-			return d.Decode(id)
-		}
+	d, err := DecoderOf(id.Experiment, ds)
+	if err != nil {
+		return Job{}, fmt.Errorf("lab: job: %w", err)
 	}
-	return Job{}, fmt.Errorf("lab: job of %q: this program does not know that experiment", id.Experiment)
+	return d.Decode(id)
+}
+
+// DecoderOf returns the decoder of the experiment called name.
+func DecoderOf(name string, ds []Decoder) (Decoder, error) {
+	var names []string
+	for _, d := range ds {
+		if d.Experiment == name {
+			return d, nil
+		}
+		names = append(names, d.Experiment)
+	}
+	return Decoder{}, fmt.Errorf("experiment %q: there is none; %s", name, DidYouMean(name, names))
 }
 
 // ParseJob returns the identity in a line of [EncodeJob], without knowing the experiment: which

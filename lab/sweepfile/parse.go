@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
 	"strings"
 
 	"coupling/lab"
@@ -117,16 +116,13 @@ func (d *document) sweep(ds []lab.Decoder) (*Sweep, error) {
 
 // check finds the experiment and refuses invalid combinations of fields.
 func (d *document) check(ds []lab.Decoder) error {
-	var names []string
-	for _, known := range ds {
-		names = append(names, known.Experiment)
-	}
-	i := slices.Index(names, d.Experiment)
+	var err error
+	d.decoder, err = lab.DecoderOf(d.Experiment, ds)
 	switch {
 	case d.Experiment == "":
 		return errors.New("no experiment: coupling experiments lists them")
-	case i < 0:
-		return errorf(d.line["experiment"], "experiment %q: there is none; %s", d.Experiment, lab.DidYouMean(d.Experiment, names))
+	case err != nil:
+		return &Error{Line: d.line["experiment"], Err: err}
 	case d.Replicates > MostCells:
 		return errorf(d.line["replicates"], "replicates %d: at most %d", d.Replicates, MostCells)
 	case d.Replicates > 1 && d.Halving != nil:
@@ -134,7 +130,6 @@ func (d *document) check(ds []lab.Decoder) error {
 	case d.Seed > math.MaxUint64-uint64(d.Replicates-1):
 		return errorf(d.line["seed"], "seed %d: %d replicates go beyond 2^64", d.Seed, d.Replicates)
 	}
-	d.decoder = ds[i]
 	h, line := d.Halving, d.line["halving"]
 	switch {
 	case h == nil:

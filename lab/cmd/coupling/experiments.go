@@ -35,13 +35,9 @@ func (c experimentsCmd) Run(a *app) error {
 }
 
 func (c experimentsCmd) one(out io.Writer, ds []lab.Decoder) error {
-	var names []string
-	for _, d := range ds {
-		names = append(names, d.Experiment)
-	}
-	i := slices.Index(names, c.Name)
-	if i < 0 {
-		return usage(fmt.Errorf("experiment %q: there is none; %s", c.Name, lab.DidYouMean(c.Name, names)))
+	d, err := lab.DecoderOf(c.Name, ds)
+	if err != nil {
+		return usage(err)
 	}
 	used, err := usedValues(c.Name)
 	if err != nil {
@@ -49,13 +45,13 @@ func (c experimentsCmd) one(out io.Writer, ds []lab.Decoder) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PARAMETER\tTYPE\tALLOWED\tIN QUICK FIGURES\tMEANING")
-	for _, p := range lab.Params(ds[i].Params) {
+	for _, p := range lab.Params(d.Params) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Type, p.Range(), clip(strings.Join(used[p.Name], ", "), 40), p.Doc)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return example(out, c.Name, lab.Params(ds[i].Params), used)
+	return example(out, c.Name, lab.Params(d.Params), used)
 }
 
 // usedValues returns what the quick figures ask of each parameter of an

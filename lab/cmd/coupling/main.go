@@ -127,7 +127,7 @@ func newParser(c *cli, stdout, stderr io.Writer) *kong.Kong {
 		kong.Description("Optimal transport, differential privacy, and the figures of five papers. coupling help COMMAND shows one with an example.\n\n"+
 			"Exit codes: 0 all went well, 1 something failed, 2 the request was wrong, 3 a solver did not converge, "+
 			"4 a claim differs (--check), 130 interrupted."),
-		kong.KindMapper(reflect.Int, kong.MapperFunc(wholeNumber)), kong.KindMapper(reflect.Float64, kong.MapperFunc(realNumber)),
+		kong.KindMapper(reflect.Int, kong.MapperFunc(realNumber)), kong.KindMapper(reflect.Float64, kong.MapperFunc(realNumber)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		panic(err) // the declaration above is wrong
@@ -140,21 +140,16 @@ func newParser(c *cli, stdout, stderr io.Writer) *kong.Kong {
 func realNumber(ctx *kong.DecodeContext, to reflect.Value) error {
 	word := ctx.Scan.Pop().String()
 	v, err := strconv.ParseFloat(word, 64)
-	if err != nil {
+	switch whole := to.CanInt(); { // 10000, or 1e4
+	case err != nil:
 		return fmt.Errorf("%q is not a number", word)
-	}
-	to.SetFloat(v)
-	return nil
-}
-
-// wholeNumber is realNumber for counts: 10000, or 1e4.
-func wholeNumber(ctx *kong.DecodeContext, to reflect.Value) error {
-	word := ctx.Scan.Pop().String()
-	v, err := strconv.ParseFloat(word, 64)
-	if err != nil || v != math.Trunc(v) || math.Abs(v) >= 1<<53 {
+	case whole && (v != math.Trunc(v) || math.Abs(v) >= 1<<53):
 		return fmt.Errorf("%q is not a whole number", word)
+	case whole:
+		to.SetInt(int64(v))
+	default:
+		to.SetFloat(v)
 	}
-	to.SetInt(int64(v))
 	return nil
 }
 
