@@ -96,9 +96,15 @@ func utility(rng *rand.Rand, family string) admm.Utility {
 	case "quadratic":
 		return admm.Quadratic{A: a, B: b}
 	case "func": // a v/(b + v)
-		return admm.Func{F: func(v float64) float64 { return a * v / (b + v) }, D: func(v float64) float64 { return a * b / ((b + v) * (b + v)) }}
+		return own{f: func(v float64) float64 { return a * v / (b + v) }, d: func(v float64) float64 { return a * b / ((b + v) * (b + v)) }}
 	case "mixed":
 		return utility(rng, []string{"linear", "log", "saturating", "quadratic", "func"}[rng.IntN(5)])
 	}
 	return admm.Linear{A: a}
 }
+
+// own is a user's own utility, with its derivative.
+type own struct{ f, d func(v float64) float64 }
+
+func (u own) Value(v float64) float64 { return u.f(v) }
+func (u own) Slope(v float64) float64 { return u.d(v) }

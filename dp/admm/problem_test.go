@@ -195,7 +195,7 @@ func TestCheckNames(t *testing.T) {
 		"utility = (*admm.Log)(nil)":  {Graph: edge, TargetUtility: []admm.Utility{(*admm.Log)(nil)}, TargetBounds: bound},
 		"Linear.A = -1":               {Graph: edge, TargetUtility: []admm.Utility{admm.Linear{A: -1}}, TargetBounds: bound},
 		"Log.B = 0":                   {Graph: edge, SourceUtility: []admm.Utility{admm.Log{A: 1}}, TargetBounds: bound},
-		"must be concave":             {Graph: edge, SourceUtility: []admm.Utility{admm.Func{F: math.Exp, D: math.Sqrt}}, TargetBounds: bound},
+		"must be concave":             {Graph: edge, SourceUtility: []admm.Utility{own{f: math.Exp, d: math.Sqrt}}, TargetBounds: bound},
 		"Max = 1: must be at least":   {Graph: edge, TargetBounds: []admm.Bounds{{Min: 2, Max: 1}}},
 		"Min = NaN":                   {Graph: edge, TargetBounds: []admm.Bounds{{Min: math.NaN(), Max: 1}}},
 		"both have Max = +Inf":        {Graph: edge},

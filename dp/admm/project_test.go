@@ -144,7 +144,7 @@ func TestSteepness(t *testing.T) {
 			}
 		}
 	}
-	if _, known := admm.Steepness(admm.Func{}); known {
+	if _, known := admm.Steepness(own{}); known {
 		t.Error("a function has a steepness")
 	}
 }
@@ -155,7 +155,7 @@ func TestWaterFilling(t *testing.T) {
 	for _, us := range [][]admm.Utility{
 		{admm.Log{A: 1, B: 1}, admm.Log{A: 2, B: .5}, admm.Log{A: .1, B: 3}},
 		{admm.Saturating{A: 3, B: 1}, admm.Quadratic{A: 2, B: 1}, admm.Log{A: 1, B: 1}},
-		{admm.Func{F: math.Atan, D: func(v float64) float64 { return 1 / (1 + v*v) }}, admm.Linear{A: .2}, admm.Log{A: 1, B: 2}},
+		{own{f: math.Atan, d: func(v float64) float64 { return 1 / (1 + v*v) }}, admm.Linear{A: .2}, admm.Log{A: 1, B: 2}},
 	} {
 		p := admm.Problem{Graph: admm.Complete(1, 3), TargetUtility: us, TargetBounds: []admm.Bounds{{Max: 3}}}
 		r, err := admm.ADMM{Tol: 1e-10}.Solve(t.Context(), p)

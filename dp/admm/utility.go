@@ -9,7 +9,7 @@ import (
 
 // Utility is what a node gains from an amount v ≥ 0 on one edge: concave, increasing and
 // continuously differentiable (Assumption 1 of the paper). The types of this file are the built-in
-// utilities; Func takes any other.
+// utilities.
 type Utility interface {
 	// Value is u(v).
 	Value(v float64) float64
@@ -28,9 +28,6 @@ type Saturating struct{ A, B float64 }
 
 // Quadratic is u(v) = A v − B v²/2 up to its summit at v = A/B, and constant from there on.
 type Quadratic struct{ A, B float64 }
-
-// Func is a user's own utility, with its derivative D.
-type Func struct{ F, D func(v float64) float64 }
 
 // Value is A v.
 func (u Linear) Value(v float64) float64 { return u.A * v }
@@ -59,12 +56,6 @@ func (u Quadratic) Value(v float64) float64 {
 // Slope is max(A − B v, 0).
 func (u Quadratic) Slope(v float64) float64 { return max(0, u.A-u.B*v) }
 
-// Value is F(v).
-func (u Func) Value(v float64) float64 { return u.F(v) }
-
-// Slope is D(v).
-func (u Func) Slope(v float64) float64 { return u.D(v) }
-
 // Steepness is the most by which the slope of u changes, at any amount, when its parameter A changes by 1 and B stays: 1 for Linear, whose slope is
 // A, and for Quadratic, max(A − Bv, 0); 1/B for Log and Saturating, whose slopes A/(B + v) and A/B e^(−v/B) are in proportion to A
 // and steepest at v = 0. Other utilities have no such parameter.
@@ -80,8 +71,8 @@ func Steepness(u Utility) (perUnit float64, known bool) {
 	return 0, false
 }
 
-// checkUtility refuses parameters with which u is not concave and increasing. A Func is checked at
-// a few points only.
+// checkUtility refuses parameters with which u is not concave and increasing. A user's own utility is checked
+// at a few points only.
 func checkUtility(u Utility) error {
 	a, b := 0.0, 1.0
 	switch u := u.(type) {
@@ -110,9 +101,6 @@ func checkUtility(u Utility) error {
 func checkOther(u Utility) error {
 	if v := reflect.ValueOf(u); v.Kind() == reflect.Pointer && v.IsNil() {
 		return bad("utility = (%T)(nil)", u)
-	}
-	if f, ok := u.(Func); ok && (f.F == nil || f.D == nil) {
-		return bad("Func: F and D must both be given")
 	}
 	last := math.Inf(1)
 	for _, v := range []float64{0, 0.01, 0.1, 1, 10, 100, 1000} {

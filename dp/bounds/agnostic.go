@@ -150,33 +150,6 @@ func logVajda(p pair.Pair, j float64) (float64, error) {
 	return sum, nil
 }
 
-// ZhuWangRDP is the mechanism-agnostic Rényi bound for Poisson sampling (Zhu, Wang 2019, Theorem 5), for integer α ≥ 2:
-//
-//	ρ(α) ≤ log[(1−r)^{α−1}(αr−r+1) + C(α,2) r²(1−r)^{α−2} e^{ρ(2)} + c Σ_{j≥3} C(α,j)(1−r)^{α−j} r^j e^{(j−1)ρ(j)}]/(α−1),
-//
-// with c = 3 (Published), or c = 1 (Refined) where the odd Pearson-Vajda moments E_Q(p/q−1)^j are not negative, as for the Gaussian
-// and Laplace mechanisms (their Theorem 6; the caller asserts it). rho returns ρ(j) of the unsampled mechanism. The result is
-// rounded up.
-func ZhuWangRDP(rho func(order float64) float64, rate float64, alpha int, v Variant) (float64, error) {
-	if err := in.Rate(rate); err != nil {
-		return 0, err
-	}
-	if alpha < 2 {
-		return 0, bad("alpha = %d: must be an integer of at least 2", alpha)
-	}
-	for j := 2; j <= alpha; j++ {
-		if r := rho(float64(j)); !(r >= 0) {
-			return 0, bad("rho(%d) = %v: must be at least 0", j, r)
-		}
-	}
-	constant := 3.0
-	if v == Refined {
-		constant = 1
-	}
-	moment := func(order float64) float64 { return (order - 1) * rho(order) }
-	return pair.SampledMoment(moment, rate, alpha, constant) / float64(alpha-1), nil
-}
-
 // AgnosticGroupRDP is the mechanism-agnostic Rényi bound for groups under Poisson sampling (SSKG, appendix N):
 //
 //	e^{(α−1)ρ(α)} ≤ Σ_{k=1}^K Bin(k|K,r)/p₀ · Ψ_α((1−p₀)Q + p₀P_k ‖ Q),   p₀ = 1 − (1−r)^K,

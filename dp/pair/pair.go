@@ -5,7 +5,6 @@ import (
 
 	"coupling/dp/internal/check"
 	"coupling/dp/internal/logspace"
-	"coupling/dp/internal/root"
 )
 
 // Errors of all packages under dp, for errors.Is.
@@ -83,28 +82,6 @@ func Renyi(p Pair, alpha float64) (value, errBound float64) {
 	}
 	k, e := p.LogMoment(alpha)
 	return k / (alpha - 1), e/(alpha-1) + 4e-16*math.Abs(k)/(alpha-1)
-}
-
-// TradeOff returns the smallest type II error of a test of Q (null) against P (alternative) at level a in [0, 1]:
-// f(a) = inf {1 − P(φ) : Q(φ) ≤ a} = sup over ε of 1 − δ(ε) − e^ε a (Dong, Roth, Su 2022). NaN for a outside [0, 1].
-func TradeOff(p Pair, a float64) float64 {
-	if !(a >= 0 && a <= 1) {
-		return math.NaN()
-	}
-	// The best test rejects above a threshold: the supremum is at the ε where Q(L > ε) falls to a.
-	ok := func(eps float64) bool {
-		_, lq := p.LogTails(eps)
-		return math.Exp(lq) <= a
-	}
-	lo := -1.0
-	for ok(lo) && lo > -1e300 {
-		lo *= 2
-	}
-	eps, found := root.Least(ok, lo, 1)
-	if !found {
-		return 1 - p.Support().Infinite()
-	}
-	return min(1, max(0, 1-Delta(p, eps)-math.Exp(eps)*a))
 }
 
 // reflectDelta turns log δ of (Q, P) at −ε into log δ of (P, Q) at ε < 0: δ(ε) = 1 − e^ε + e^ε δ′(−ε).

@@ -190,17 +190,6 @@ func TestNormGrowsWithDimension(t *testing.T) {
 	}
 }
 
-func TestTradeOff(t *testing.T) {
-	// Gaussian differential privacy: f(a) = Φ(Φ⁻¹(1−a) − μ), here at a = Φ̄(x).
-	p := must[*Mixture](t)(Poisson(Gaussian, 2, 1, 0, 1))
-	for _, x := range []float64{-2, 0, 0.3, 3} {
-		a, want := math.Exp(logNormalTail(x)), math.Exp(logNormalTail(-(x - 0.5)))
-		if got := TradeOff(p, a); math.Abs(got-want) > 1e-12 {
-			t.Errorf("f(%v) = %v, want %v", a, got, want)
-		}
-	}
-}
-
 func TestResponseEither(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		truth := rapid.Float64Range(0.5, 1).Draw(t, "truth")

@@ -38,9 +38,8 @@ type Accountant struct {
 
 // Result is an upper bound with the order it was found at.
 type Result struct {
-	Upper  float64 // of ε or of δ
-	Order  float64 // +Inf for pure differential privacy
-	AtEdge bool    // the best of the given Orders is the first or the last: a better one may lie outside
+	Upper float64 // of ε or of δ
+	Order float64 // +Inf for pure differential privacy
 }
 
 // Name is "rdp".
@@ -105,25 +104,11 @@ func (a Accountant) delta(m moments, eps float64) Result {
 	return r
 }
 
-// Curve returns ρ(α) of the composition, an upper bound, for orders α > 1; +Inf where it diverges.
-func (a Accountant) Curve(steps []pair.Step, orders []float64) ([]float64, error) {
-	if err := errors.Join(pair.DeltaAt(0).Check("rdp", steps), a.check(), checkOrders(orders)); err != nil {
-		return nil, err
-	}
-	out := make([]float64, len(orders))
-	for i, alpha := range orders {
-		out[i] = moments(steps).at(alpha) / (alpha - 1)
-	}
-	return out, nil
-}
-
 // moments are checked steps.
 type moments []pair.Step
 
-func (a Accountant) check() error { return checkOrders(a.Orders) }
-
-func checkOrders(orders []float64) error {
-	for _, alpha := range orders {
+func (a Accountant) check() error {
+	for _, alpha := range a.Orders {
 		if err := check.In("rdp").Order(alpha); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package rdp
 
 import (
 	"math"
-	"slices"
 )
 
 // best minimises a quasi-convex objective of β = α − 1, over the given orders or over all. The value is left in Upper.
@@ -16,11 +15,10 @@ func (a Accountant) best(f func(beta float64) float64) Result {
 
 // bestOf tries given orders.
 func bestOf(orders []float64, f func(beta float64) float64) Result {
-	sorted := slices.Sorted(slices.Values(orders))
-	r := Result{Upper: math.Inf(1), Order: sorted[0]}
-	for i, alpha := range sorted {
+	r := Result{Upper: math.Inf(1), Order: orders[0]}
+	for _, alpha := range orders {
 		if v := f(alpha - 1); v < r.Upper {
-			r = Result{Upper: v, Order: alpha, AtEdge: i == 0 || i == len(sorted)-1}
+			r = Result{Upper: v, Order: alpha}
 		}
 	}
 	return r

@@ -59,8 +59,11 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// own is a utility without a file format.
+type own struct{ admm.Linear }
+
 func TestWriteRefuses(t *testing.T) {
-	p := problem(admm.Func{F: math.Log1p, D: func(v float64) float64 { return 1 / (1 + v) }})
+	p := problem(own{admm.Linear{A: 1}})
 	if err := files.Write(t.TempDir(), p, admm.ADMM{}, nil, nil); err == nil || !strings.Contains(err.Error(), "no file format") {
 		t.Errorf("a function: %v", err)
 	}
