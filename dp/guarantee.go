@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Kind says whether a number is exact, a bound or an estimate.
+// Kind says whether a number is exact or a bound.
 type Kind int
 
 const (
@@ -19,13 +19,11 @@ const (
 	Exact
 	// UpperBound means at least the value.
 	UpperBound
-	// Estimate means not certified. Epsilon and Delta never return one.
-	Estimate
 )
 
 // String names the kind.
 func (k Kind) String() string {
-	name := [...]string{None: "no guarantee", Exact: "exact", UpperBound: "upper bound", Estimate: "estimate"}
+	name := [...]string{None: "no guarantee", Exact: "exact", UpperBound: "upper bound"}
 	if k < 0 || int(k) >= len(name) {
 		return fmt.Sprintf("Kind(%d)", int(k))
 	}
@@ -63,7 +61,7 @@ func (g Guarantee) String() string {
 // or "labelled image"; numbers are rounded upwards. It assumes that sampling, noise and sensitivity
 // are as the event says; the caller must state that.
 func (g Guarantee) Sentence(unit string) string {
-	if g.Kind == None || g.Kind == Estimate {
+	if g.Kind == None {
 		return "No guarantee: nothing is promised."
 	}
 	delta := ""

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
@@ -90,9 +89,9 @@ func (a ADMM) Filled() ADMM {
 
 // Check refuses rules out of range.
 func (a ADMM) Check() error {
-	switch {
-	case !(a.Eta > 0) || math.IsInf(a.Eta, 0):
-		return bad("Eta = %v: must be positive and finite", a.Eta)
+	switch err := in.Positive("Eta", a.Eta); {
+	case err != nil:
+		return err
 	case !(a.Relax > 0 && a.Relax < 2):
 		return bad("Relax = %v: must be in (0, 2)", a.Relax)
 	case !(a.Tol > 0):

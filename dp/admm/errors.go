@@ -15,4 +15,6 @@ var (
 	ErrBudget = errors.New("privacy budget is spent")
 )
 
-var bad = check.In("admm").Bad
+const in = check.In("admm")
+
+var bad = in.Bad

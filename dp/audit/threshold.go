@@ -29,16 +29,14 @@ func (t Test) String() string {
 }
 
 // choose returns the test with the largest estimated bound, from scores in the two worlds. It tries
-// both sides and both directions at up to some 300 thresholds, whose ranks are denser towards the
-// ends.
+// both sides and both directions at every score.
 func choose(zero, one []float64, delta, confidence float64) Test {
 	zero, one = slices.Sorted(slices.Values(zero)), slices.Sorted(slices.Values(one))
 	pooled := slices.Concat(zero, one)
 	slices.Sort(pooled)
 	best, value := Test{Threshold: pooled[len(pooled)/2], Above: true, World: true}, math.Inf(-1)
 	z := normalQuantile(confidence)
-	for _, rank := range ranks(len(pooled)) {
-		tau := pooled[rank]
+	for _, tau := range slices.Compact(pooled) {
 		below := [2]float64{countAtMost(zero, tau), countAtMost(one, tau)}
 		n := [2]float64{float64(len(zero)), float64(len(one))}
 		for _, t := range []Test{{tau, true, true}, {tau, true, false}, {tau, false, true}, {tau, false, false}} {
@@ -58,19 +56,6 @@ func choose(zero, one []float64, delta, confidence float64) Test {
 		}
 	}
 	return best
-}
-
-// ranks returns increasing ranks of [0, n) that grow by a tenth from either end.
-func ranks(n int) []int {
-	var out []int
-	for x := 0; x < n/2; x = max(x+1, x+x/10) {
-		out = append(out, x, n-1-x)
-	}
-	if n%2 == 1 || n == 2 {
-		out = append(out, n/2)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // countAtMost counts the sorted values that are at most x.

@@ -39,13 +39,10 @@ func GroupDelta(step dp.Event, r dp.Relation, eps float64) (Group, error) {
 }
 
 // GroupRenyi is the Rényi divergence ρ(α) of one step for groups, from the same theorems: the largest over the splits, rounded
-// up. For randomised response without replacement under substitution it is Theorem I.3 of SSKG.
+// up. For randomised response without replacement under substitution ResponseWOR is sharper.
 func GroupRenyi(step dp.Event, r dp.Relation, alpha float64) (float64, error) {
 	if err := in.Order(alpha); err != nil {
 		return 0, err
-	}
-	if rr, n, size, ok := responseWOR(step); ok && r.Kind == dp.Substitution && r.Group <= 1 {
-		return ResponseWOR(rr.Truth, n, size, alpha)
 	}
 	branches, err := dp.Branches(step, r)
 	if err != nil {
@@ -60,15 +57,6 @@ func GroupRenyi(step dp.Event, r dp.Relation, alpha float64) (float64, error) {
 		worst = max(worst, v+e)
 	}
 	return worst, nil
-}
-
-func responseWOR(e dp.Event) (rr dp.RandomizedResponse, n, size int, ok bool) {
-	s, is := e.(dp.WithoutReplacement)
-	if !is {
-		return rr, 0, 0, false
-	}
-	rr, ok = s.Event.(dp.RandomizedResponse)
-	return rr, s.Batch, s.Size, ok
 }
 
 // ResponseWOR is Theorem I.3 of SSKG: the tight Rényi divergence of randomised response on n of size records without

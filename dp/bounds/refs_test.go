@@ -103,7 +103,7 @@ func TestPublishedRenyi(t *testing.T) {
 			var got float64
 			switch kind {
 			case "specific":
-				got, err = bounds.GroupRenyi(dp.WithoutReplacement{Batch: draws, Size: size, Event: dp.RandomizedResponse{Truth: theta}}, dp.Relation{Kind: dp.Substitution}, float64(alpha))
+				got, err = bounds.ResponseWOR(theta, draws, size, float64(alpha))
 			case "agnostic_thm9":
 				got, err = bounds.WangRDP(base, draws, size, alpha, bounds.Published)
 			case "agnostic_selfconsistency":

@@ -21,8 +21,8 @@ type Query struct {
 }
 
 func (q Query) check() (Query, error) {
-	if !(q.Sensitivity > 0) || math.IsInf(q.Sensitivity, 0) {
-		return q, bad("Sensitivity = %v: must be positive and finite", q.Sensitivity)
+	if err := in.Positive("Sensitivity", q.Sensitivity); err != nil {
+		return q, err
 	}
 	if q.Dim < 0 {
 		return q, bad("Dim = %d: must be at least 0", q.Dim)
@@ -55,9 +55,19 @@ func (q Query) l1(g Grid) float64 {
 	return math.Ceil(x) + float64(q.Dim-1)
 }
 
-// still is the error of values on the grid that no record can move.
-func (q Query) still(g Grid) error {
-	return bad("Sensitivity = %v: is less than a step of %v, so that values on the grid do not change", q.Sensitivity, g.Step)
+// steps returns the scale and the sensitivity, in steps of the grid; norm is l1 or l2. It refuses values on the grid that no record can move.
+func (q Query) steps(name string, scale, granularity float64, norm func(Query, Grid) float64) (full Query, inSteps, shift float64, err error) {
+	g, inSteps, err := gridFor(name, scale, granularity)
+	if err == nil {
+		q, err = q.check()
+	}
+	if err != nil {
+		return q, 0, 0, err
+	}
+	if shift = norm(q, g); shift < 1 {
+		err = bad("Sensitivity = %v: is less than a step of %v, so that values on the grid do not change", q.Sensitivity, g.Step)
+	}
+	return q, inSteps, shift, err
 }
 
 const (
@@ -94,16 +104,9 @@ const (
 // steps: a histogram). Where r² > σ²/2, for several values on grids of some Sigma/3, the event is
 // dp.ZCDP with ρ = Δ′²/2σ² (CKS), the only known bound. Errors: parameters out of range.
 func (m Gaussian) Event(q Query) (dp.Event, error) {
-	g, s, err := gridFor("Sigma", m.Sigma, m.Granularity)
+	q, s, shift, err := q.steps("Sigma", m.Sigma, m.Granularity, Query.l2)
 	if err != nil {
 		return nil, err
-	}
-	if q, err = q.check(); err != nil {
-		return nil, err
-	}
-	shift := q.l2(g)
-	if shift < 1 {
-		return nil, q.still(g)
 	}
 	if oneStep := q.OnGrid && shift < math.Sqrt2; s < fine && shift < maxShift && (q.Dim == 1 || oneStep) {
 		return dp.DiscreteGaussian{Sigma: s, Sensitivity: int(shift)}, nil
@@ -133,16 +136,9 @@ func (m Gaussian) Event(q Query) (dp.Event, error) {
 //
 // Grids coarser than Scale/64 have dp.DiscreteLaplace, which is exact, instead.
 func (m Laplace) Event(q Query) (dp.Event, error) {
-	g, b, err := gridFor("Scale", m.Scale, m.Granularity)
+	q, b, shift, err := q.steps("Scale", m.Scale, m.Granularity, Query.l1)
 	if err != nil {
 		return nil, err
-	}
-	if q, err = q.check(); err != nil {
-		return nil, err
-	}
-	shift := q.l1(g)
-	if shift < 1 {
-		return nil, q.still(g)
 	}
 	if b < fine && shift < maxShift {
 		return dp.DiscreteLaplace{Scale: b, Sensitivity: int(shift)}, nil

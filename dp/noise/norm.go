@@ -1,13 +1,10 @@
 package noise
 
 import (
-	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
-
-	"coupling/dp"
 )
 
 // Norm adds noise with density ∝ exp(−Zeta·‖v‖₂) to a vector: a direction that is uniform on the
@@ -16,13 +13,13 @@ import (
 // It is for experiments only: it is computed in float64, whose low bits leak. It takes a *rand.Rand
 // so that it cannot be used with a cryptographic source. A safe version would need a law on a grid
 // with an exact sampler and the profile of its shifts; this package has none. For a release take
-// Gaussian, whose accounting is tighter but for pure ε.
+// Gaussian, whose accounting is tighter but for pure ε. Its event, for values of L2 sensitivity Δ, is dp.NormNoise{Zeta: Δ·Zeta, Dim: d}.
 type Norm struct{ Zeta float64 }
 
 // Add returns values with noise. Errors: Zeta not positive and finite, no values, a nil rng.
 func (m Norm) Add(rng *rand.Rand, values []float64) ([]float64, error) {
-	if !(m.Zeta > 0) || math.IsInf(m.Zeta, 0) {
-		return nil, bad("Zeta = %v: must be positive and finite", m.Zeta)
+	if err := in.Positive("Zeta", m.Zeta); err != nil {
+		return nil, err
 	}
 	if rng == nil {
 		return nil, failed("rng = nil")
@@ -42,16 +39,4 @@ func (m Norm) Add(rng *rand.Rand, values []float64) ([]float64, error) {
 	floats.Scale(radius/norm, out)
 	floats.Add(out, values)
 	return out, nil
-}
-
-// Event is the event of a vector of q.Dim values with L2 sensitivity q.Sensitivity; nothing is rounded.
-func (m Norm) Event(q Query) (dp.Event, error) {
-	q, err := q.check()
-	if err != nil {
-		return nil, err
-	}
-	if !(m.Zeta > 0) || math.IsInf(m.Zeta, 0) {
-		return nil, bad("Zeta = %v: must be positive and finite", m.Zeta)
-	}
-	return dp.NormNoise{Zeta: m.Zeta * q.Sensitivity, Dim: q.Dim}, nil
 }

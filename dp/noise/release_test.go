@@ -160,7 +160,6 @@ func TestParameters(t *testing.T) {
 		"Truth = 0.4":           func() error { _, err := Response{Truth: 0.4}.Tell(src, []bool{true}); return err },
 		"Truth = NaN":           func() error { _, err := Response{Truth: math.NaN()}.Event(); return err },
 		"Zeta = 0":              func() error { _, err := Norm{}.Add(rand.New(rand.NewPCG(1, 1)), one); return err },
-		"Zeta = -1":             func() error { _, err := Norm{Zeta: -1}.Event(Query{Sensitivity: 1}); return err },
 		"values: must not be e": func() error { _, err := Norm{Zeta: 1}.Add(rand.New(rand.NewPCG(1, 1)), nil); return err },
 		"Sensitivity = 0":       func() error { _, err := Gaussian{Sigma: 1}.Event(Query{}); return err },
 		"Sensitivity = NaN":     func() error { _, err := Laplace{Scale: 1}.Event(Query{Sensitivity: math.NaN()}); return err },

@@ -16,7 +16,9 @@ import (
 	"coupling/dp/noise"
 )
 
-var bad = check.In("release").Bad
+const in = check.In("release")
+
+var bad = in.Bad
 
 // Key is the secret from which a run derives its batches and its noise. The noise of a release is a
 // function of key, stream, step and the values that it hides. So a step that is repeated after a
@@ -130,8 +132,8 @@ func (k Key) Noisy(mark [32]byte, values []float64, sigma, sensitivity float64) 
 // independently of the others: a comparison of 64 fair bits for each, exact to 2^-64. Rate 1
 // selects every index and draws no bits.
 func Poisson(src noise.Source, n int, rate float64) ([]int, error) {
-	if !(rate > 0 && rate <= 1) {
-		return nil, bad("Rate = %g: must be in (0, 1]", rate)
+	if err := in.Rate(rate); err != nil {
+		return nil, err
 	}
 	out := make([]int, 0, int(rate*float64(n))+1)
 	if rate == 1 {

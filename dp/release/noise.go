@@ -15,8 +15,8 @@ func checkGrid(values int, sigma, sensitivity float64) error {
 	if !(sigma >= 0) || math.IsInf(sigma, 0) {
 		return bad("sigma = %g: must be at least 0 and finite", sigma)
 	}
-	if !(sensitivity > 0) || math.IsInf(sensitivity, 0) {
-		return bad("sensitivity = %g: must be positive and finite", sensitivity)
+	if err := in.Positive("sensitivity", sensitivity); err != nil {
+		return err
 	}
 	if moved := math.Sqrt(float64(values)) * sigma * 0x1p-30; moved > .9*GridMargin*sensitivity {
 		return bad("%d values with noise %g times their sensitivity: rounding moves them by more than the accounting allows for", values, sigma/sensitivity)

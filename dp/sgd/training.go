@@ -3,7 +3,7 @@ package sgd
 import (
 	"cmp"
 	"context"
-	"math"
+	"errors"
 
 	"coupling/dp"
 	"coupling/dp/internal/check"
@@ -16,7 +16,9 @@ import (
 // ErrParameter marks a parameter outside its range, for errors.Is. It is the one of package dp.
 var ErrParameter = dp.ErrParameter
 
-var bad = check.In("sgd").Bad
+const in = check.In("sgd")
+
+var bad = in.Bad
 
 // Training is DP-SGD with its settings.
 type Training struct {
@@ -94,12 +96,6 @@ func (t Training) check() error {
 		return bad("Objective: must have records")
 	case t.Optimiser == nil:
 		return bad("Optimiser = nil: must be one, such as train.Adam")
-	case !(t.Clip > 0) || math.IsInf(t.Clip, 0):
-		return bad("Clip = %g: must be positive and finite", t.Clip)
-	case !(t.NoiseMultiplier >= 0) || math.IsInf(t.NoiseMultiplier, 0):
-		return bad("NoiseMultiplier = %g: must be at least 0 and finite", t.NoiseMultiplier)
-	case !(t.Rate > 0 && t.Rate <= 1):
-		return bad("Rate = %g: must be in (0, 1]", t.Rate)
 	case t.Steps < 0:
 		return bad("Steps = %d: must not be negative", t.Steps)
 	case !(t.Average >= 0 && t.Average < 1):
@@ -111,7 +107,7 @@ func (t Training) check() error {
 	case t.Type != device.Float32 && t.Type != device.Float64:
 		return bad("Type = %v: must be Float32 or Float64", t.Type)
 	}
-	return nil
+	return errors.Join(in.Positive("Clip", t.Clip), in.Noise(t.NoiseMultiplier), in.Rate(t.Rate))
 }
 
 // sensitivity is the sensitivity to which noise is scaled.

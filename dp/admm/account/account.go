@@ -3,6 +3,7 @@ package account
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -37,8 +38,11 @@ type Account struct {
 // Cost: some milliseconds to a second.
 func Spend(alpha float64, degree, rounds int, delta float64) (Account, error) {
 	a := Account{Alpha: alpha, Degree: degree, Rounds: rounds, Delta: delta}
-	if err := a.check(); err != nil {
+	if err := errors.Join(in.Positive("Alpha", alpha), in.Delta(delta)); err != nil {
 		return a, err
+	}
+	if degree < 1 || rounds < 1 {
+		return a, bad("Degree = %d, Rounds = %d: must be at least 1", degree, rounds)
 	}
 	one := dp.Relation{}
 	a.Basic = dp.Guarantee{Epsilon: alpha * float64(rounds) * (1 + 4e-16), Delta: delta, Kind: dp.UpperBound, Accountant: "sum", Relation: one}
@@ -71,18 +75,6 @@ func Spend(alpha float64, degree, rounds int, delta float64) (Account, error) {
 // mostResponse is the α_p above which the optimal composition is not worth computing: its gain over
 // the sum is below a part in e^α_p, and the odds of randomised response are rounded too coarsely.
 const mostResponse = 12
-
-func (a Account) check() error {
-	switch {
-	case !(a.Alpha > 0) || math.IsInf(a.Alpha, 0):
-		return bad("Alpha = %v: must be positive and finite", a.Alpha)
-	case a.Degree < 1 || a.Rounds < 1:
-		return bad("Degree = %d, Rounds = %d: must be at least 1", a.Degree, a.Rounds)
-	case !(a.Delta >= 0 && a.Delta < 1):
-		return bad("Delta = %v: must be in [0, 1)", a.Delta)
-	}
-	return nil
-}
 
 // Best is the least of the three, all of which hold.
 func (a Account) Best() dp.Guarantee {
@@ -150,14 +142,14 @@ func (b Budget) Rounds(degree int) (int, error) { return b.After(nil, degree) }
 // earlier ones, only the sum holds (use Delta = 0 for it), and the numerical composition is not
 // proved. Errors: parameters out of range. Cost: seconds.
 func (b Budget) After(past []Past, degree int) (int, error) {
-	if !(b.Alpha > 0) || math.IsInf(b.Alpha, 0) {
-		return 0, bad("Alpha = %v: must be positive and finite", b.Alpha)
+	if err := in.Positive("Alpha", b.Alpha); err != nil {
+		return 0, err
 	}
 	if b.Epsilon == 0 || degree == 0 {
 		return UnlimitedRounds, nil
 	}
-	if !(b.Epsilon > 0) || !(b.Delta >= 0 && b.Delta < 1) {
-		return 0, bad("Epsilon = %v, Delta = %v: must be at least 0, and Delta below 1", b.Epsilon, b.Delta)
+	if err := errors.Join(in.Epsilon(b.Epsilon), in.Delta(b.Delta)); err != nil {
+		return 0, err
 	}
 	alike, before, spent := 0, dp.Compose{}, 0.0 // of the past: rounds of the same kind, and the others
 	for _, p := range past {

@@ -21,7 +21,7 @@ func TestNotes(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, x[0], x[1])
 		}
 	}
-	if a.Numerical.Kind == dp.Estimate || a.Optimal.Kind != dp.UpperBound || a.Best() != a.Numerical {
+	if a.Numerical.Kind == dp.None || a.Optimal.Kind != dp.UpperBound || a.Best() != a.Numerical {
 		t.Errorf("kinds %v and %v, best %v", a.Numerical.Kind, a.Optimal.Kind, a.Best())
 	}
 }

@@ -5,4 +5,6 @@ import "coupling/dp/internal/check"
 // ErrParameter marks a parameter out of range; the message names it and its value. It is dp.ErrParameter.
 var ErrParameter = check.ErrParameter
 
-var bad = check.In("account").Bad
+const in = check.In("account")
+
+var bad = in.Bad

@@ -20,9 +20,10 @@ type Attack struct {
 	Zeta float64
 	// Zetas is the ζ of nodes with their own; the others have Zeta.
 	Zetas map[admm.ID]float64
-	// Steps is the most steps of Gauss-Newton; 0 means 60.
-	Steps int
 }
+
+// maxSteps is the most steps of Gauss-Newton.
+const maxSteps = 60
 
 // Node estimates the parameters of one node, one for each edge in the order of Spec.Neighbours.
 // Parameters that the messages do not determine stay at the middle of the range. Errors: an empty
@@ -38,12 +39,8 @@ func (a Attack) Node(r *Record, id admm.ID) ([]float64, error) {
 		a.Zeta = zeta
 	}
 	f := newFit(a, r, id)
-	steps := a.Steps
-	if steps == 0 {
-		steps = 60
-	}
 	damping := 1e-3
-	for range steps {
+	for range maxSteps {
 		size, better := f.step(damping)
 		if better {
 			damping = max(damping/10, 1e-12)
