@@ -25,7 +25,7 @@ func TestLargestIsALowerBound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := parts[0].prepare(-600); err != nil {
+			if err := parts[0].prepare(-600, 1); err != nil {
 				t.Fatal(err)
 			}
 			want := pair.Delta(p, eps)
@@ -44,7 +44,7 @@ func TestLargestIsALowerBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := parts[0].prepare(-600); err != nil {
+	if err := parts[0].prepare(-600, 1); err != nil {
 		t.Fatal(err)
 	}
 	for _, eps := range []float64{0, .2, 1} {

@@ -129,7 +129,10 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 		}
 		best.Upper = 1
 	}
-	got, err := a.refine(ctx, parts, q, goal)
+	got, err := a.refine(ctx, parts, q, goal, unitOf(parts))
+	if errors.Is(err, errUnit) {
+		got, err = a.refine(ctx, parts, q, goal, 1)
+	}
 	if err != nil {
 		return pair.Interval{}, err
 	}
@@ -140,10 +143,11 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 	return best, nil
 }
 
-// refine looks at finer and finer grids, of bins that are powers of two, until the answer is as narrow as wanted.
-func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal float64) (pair.Interval, error) {
+// refine looks at finer and finer grids, of bins that are powers of two of unit, until the answer is as narrow as wanted.
+func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal, unit float64) (pair.Interval, error) {
 	for _, p := range parts {
-		if err := p.prepare(goal); err != nil {
+		p.high, p.low, p.rough = measure{}, measure{}, [2]measure{}
+		if err := p.prepare(goal, unit); err != nil {
 			return pair.Interval{}, err
 		}
 	}
@@ -159,7 +163,7 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal 
 	binned, work := 0, 0
 	bins := firstBins
 	for last := best; ; last = best {
-		got, high, err := a.evaluate(ctx, parts, v, q, n, min(bins, a.bins()))
+		got, high, err := a.evaluate(ctx, parts, v, q, unit, n, min(bins, a.bins()))
 		if errors.Is(err, ErrRange) && !math.IsInf(best.Upper, 1) { // what is known holds
 			return best, nil
 		}
@@ -238,6 +242,9 @@ func cells(parts []*part) (n int) {
 	return n
 }
 
+// errUnit asks for bins that are powers of two.
+var errUnit = errors.New("losses are too many bins apart")
+
 // infinite returns log of the probability of an infinite loss, and that, from the probability of each part.
 func infinite(parts []*part, of func(p *part) float64) (log, inf float64) {
 	survive := 0.0
@@ -271,7 +278,7 @@ func pure(parts []*part) pair.Interval {
 }
 
 // evaluate divides the losses into about n cells each, composes and reads the answer off.
-func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q question, n float64, most int) (got pair.Interval, high *density, err error) {
+func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q question, unit, n float64, most int) (got pair.Interval, high *density, err error) {
 	goal := -34 - math.Log(v.s) - math.Log1p(v.s) - math.Log(v.scale()) - excess(v.s)
 	first, last := window(parts, v, goal)
 	if !(last > first) || math.IsInf(last-first, 0) {
@@ -284,7 +291,12 @@ func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q quest
 	for bins < most && span/float64(bins) > fine {
 		bins *= 2
 	}
-	l := lattice{width: math.Ldexp(1, int(math.Ceil(math.Log2(span/float64(bins))))), bins: bins}
+	l := lattice{width: math.Ldexp(unit, int(math.Ceil(math.Log2(span/float64(bins)/unit)))), bins: bins}
+	for _, p := range parts {
+		if unit != 1 && max(p.right, p.left) > 0x1p28*l.width { // multiples of 24-bit numbers beyond would be rounded
+			return got, nil, errUnit
+		}
+	}
 	if err := divide(ctx, parts, v, n, l.width); err != nil {
 		return got, nil, err
 	}

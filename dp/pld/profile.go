@@ -2,7 +2,6 @@ package pld
 
 import (
 	"math"
-	"slices"
 	"sort"
 
 	"coupling/dp/pair"
@@ -14,7 +13,8 @@ type profile struct {
 	max    float64 // supremum of the loss
 	inf    float64 // probability of an infinite loss
 	logInf float64
-	flat   bool // no finite loss is positive: δ(ε) = inf for all ε ≥ 0
+	top    float64 // the largest finite loss with an atom
+	flat   bool    // no finite loss is positive: δ(ε) = inf for all ε ≥ 0
 	rel    float64
 	seen   map[float64]knot
 	cost   int // of a knot, in evaluations of the noise
@@ -27,8 +27,13 @@ type knot struct {
 
 func newProfile(p pair.Pair) *profile {
 	sup := p.Support()
-	flat := sup.Discrete && !slices.ContainsFunc(sup.Atoms, func(a pair.Atom) bool { return a.Loss > 0 && !math.IsInf(a.Loss, 1) })
-	return &profile{flat: flat, pair: p, max: sup.Max, inf: sup.Infinite(), logInf: math.Log(sup.Infinite()), rel: p.RelErr(), seen: map[float64]knot{}, cost: costOf(p)}
+	top := 0.0
+	for _, a := range sup.Atoms {
+		if !math.IsInf(a.Loss, 0) {
+			top = max(top, a.Loss)
+		}
+	}
+	return &profile{top: top, flat: sup.Discrete && top == 0, pair: p, max: sup.Max, inf: sup.Infinite(), logInf: math.Log(sup.Infinite()), rel: p.RelErr(), seen: map[float64]knot{}, cost: costOf(p)}
 }
 
 // costOf estimates the number of evaluations of the noise that a threshold of a pair and the
@@ -96,11 +101,12 @@ func (f *profile) tangent(a, c, b float64) (atA, atB float64) {
 	return max(0, atA), atB
 }
 
-// end returns the power of two beyond which δ is at most e^logGoal, or beyond which there is no loss.
-func (f *profile) end(logGoal float64) (float64, bool) {
+// end returns the power of two times unit beyond which δ is at most e^logGoal, or beyond which
+// there is no loss.
+func (f *profile) end(logGoal, unit float64) (float64, bool) {
 	const lo, hi = -200, 60
 	past := func(i int) bool {
-		e := math.Ldexp(1, lo+i)
+		e := math.Ldexp(unit, lo+i)
 		if e >= f.max {
 			return true
 		}
@@ -108,5 +114,5 @@ func (f *profile) end(logGoal float64) (float64, bool) {
 		return d <= logGoal || d <= f.logInf+1e-9
 	}
 	i := sort.Search(hi-lo+1, past) // δ falls
-	return math.Ldexp(1, lo+i), i <= hi-lo
+	return math.Ldexp(unit, lo+i), i <= hi-lo
 }

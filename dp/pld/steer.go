@@ -216,14 +216,36 @@ func composeSide(ctx context.Context, parts []*part, v view, low bool, l lattice
 }
 
 // prepare finds the ends of both halves of each loss. Beyond the right end lies, with all the repetitions, at most e^-12 of δ.
-func (p *part) prepare(logDelta float64) error {
+func (p *part) prepare(logDelta, unit float64) error {
 	lt := math.Log(p.times)
 	var ok bool
-	if p.right, ok = p.loss.right.end(max(logDelta-lt-12, -680)); !ok {
+	if p.right, ok = p.loss.right.end(max(logDelta-lt-12, -680), unit); !ok {
 		return fmt.Errorf("pld: %v: losses above 2^60 matter: %w", p.loss.right.pair, ErrRange)
 	}
-	if p.left, ok = p.loss.left.end(-36 - lt); !ok {
+	if p.left, ok = p.loss.left.end(-36-lt, unit); !ok {
 		return fmt.Errorf("pld: %v: losses below −2^60 matter: %w", p.loss.right.pair, ErrRange)
 	}
 	return nil
+}
+
+// unitOf returns the unit: bins are powers of two times it. If losses are bounded and the largest
+// has an atom, that loss, or a little less, should be a multiple of a bin: the optimistic measure
+// never moves mass up, so it moves the largest atom down to the next node.
+func unitOf(parts []*part) float64 {
+	unit := 0.0
+	for _, p := range parts {
+		for _, f := range [...]*profile{p.loss.right, p.loss.left} {
+			if math.IsInf(f.max, 1) && f.inf == 0 {
+				return 1
+			}
+			if unit == 0 && f.top > 0 {
+				unit = f.top
+			}
+		}
+	}
+	if unit == 0 {
+		return 1
+	}
+	frac, exp := math.Frexp(unit)
+	return math.Ldexp(math.Floor(frac*(1<<24))/(1<<24), exp)
 }
