@@ -168,12 +168,18 @@ func setName(fashion bool) string {
 	return "MNIST"
 }
 
-// utilityImages is a grid for each ε, a row for each method.
+// utilityImages is a grid for each ε and one for methods whose ε does not hold or that have none, a row for each method.
 func utilityImages(cells []utilityCell) (out style.Panels, err error) {
 	out.Columns = 1
 	var grid *style.ImageGrid
 	for _, c := range cells {
-		title := fmt.Sprintf("ε = %g", c.Params.Method.Epsilon)
+		if c.Params.Method.Name == realData {
+			continue
+		}
+		title := "no ε that holds was asked for"
+		if eps := c.Params.Method.Epsilon; eps > 0 {
+			title = fmt.Sprintf("ε = %g", eps)
+		}
 		if grid == nil || grid.Title != title {
 			grid = &style.ImageGrid{C: 1, H: 28, W: 28, Columns: shownImages, Title: title, Invert: true}
 			out.Items = append(out.Items, grid)
