@@ -144,7 +144,7 @@ func profileStudy(name string) lab.Study[ProfileParams, ProfileOut] {
 	n := float64(len(f.settings))
 	return lab.Study[ProfileParams, ProfileOut]{
 		Name: "amplification/" + f.name, Title: f.title, Shows: f.shows,
-		Sizes:      sizes("%d values of ε a curve, K = 1 to 16", profileSmoke, profileQuick, profilePaper),
+		Sizes:      kit.Sizes("%v values of ε a curve, K = 1 to 16", kit.Per{profileSmoke, profileQuick, profilePaper, profilePaper}),
 		Seconds:    seconds(.03*n, .08*n, .15*n),
 		Experiment: profileOf,
 		Grid:       f.grid,

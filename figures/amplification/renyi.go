@@ -118,7 +118,7 @@ func renyiStudy(name string, base against) lab.Study[RenyiParams, RenyiOut] {
 		Name: "amplification/" + name, Title: "Rényi divergences of groups: specific against " + string(base),
 		Shows: "Gaussian mechanism on Poisson samples, ρ(α) of one step for groups of K. The specific bound (full lines) is below the " + string(base) +
 			" one (dashed), by orders of magnitude where the order is large and the mechanism private.",
-		Sizes:      sizes("%d orders a curve, K = 1 to 8", renyiSmoke, renyiQuick, renyiPaper),
+		Sizes:      kit.Sizes("%v orders a curve, K = 1 to 8", kit.Per{renyiSmoke, renyiQuick, renyiPaper, renyiPaper}),
 		Seconds:    seconds(.5, 3, 5),
 		Experiment: renyiOf,
 		Grid:       func(set lab.Setting) []RenyiParams { return renyiGrid(set, base) },
@@ -219,7 +219,7 @@ func spentStudy(name, title string, settings []Mechanism) lab.Study[RenyiParams,
 		Name: "amplification/" + name, Title: title,
 		Shows: "ε spent after t steps at δ = 1e-8, by Rényi accounting for groups of K: the specific bound (full lines) against the Rényi form of group privacy (dashed). " +
 			"The post-hoc bound of K needs orders some K times as large, where a sampled mechanism is amplified little.",
-		Sizes:      sizes("the best of %d orders", spentSmoke, spentQuick, spentPaper),
+		Sizes:      kit.Sizes("the best of %v orders", kit.Per{spentSmoke, spentQuick, spentPaper, spentPaper}),
 		Seconds:    seconds(1, 3, 6),
 		Experiment: renyiOf,
 		Grid: func(set lab.Setting) (out []RenyiParams) {

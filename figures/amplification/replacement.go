@@ -61,7 +61,7 @@ func Fig13() lab.Study[ReplacementParams, ReplacementOut] {
 		Name: "amplification/fig13", Title: "Sampling with replacement: specific against agnostic",
 		Shows: "Gaussian mechanism, σ = 1, batches of 8 draws with replacement from 100 records, one substituted. The specific bound knows how many of the draws hit the record, " +
 			"and is below the agnostic one by orders of magnitude even for a single record.",
-		Sizes:      sizes("%d values of ε", replacementSmoke, replacementQuick, replacementPaper),
+		Sizes:      kit.Sizes("%v values of ε", kit.Per{replacementSmoke, replacementQuick, replacementPaper, replacementPaper}),
 		Seconds:    seconds(.1, .1, .2),
 		Experiment: replacementOf,
 		Grid: func(set lab.Setting) []ReplacementParams {

@@ -48,14 +48,6 @@ func grid(kind string, scales, rates []float64) []Mechanism {
 	return out
 }
 
-// sizes says how many points of a curve each preset computes.
-func sizes(format string, smoke, quick, paper int) map[lab.Preset]string {
-	return map[lab.Preset]string{
-		lab.Smoke: fmt.Sprintf(format, smoke), lab.Quick: fmt.Sprintf(format, quick),
-		lab.Full: fmt.Sprintf(format, paper), lab.Paper: fmt.Sprintf(format, paper),
-	}
-}
-
 // seconds are CPU seconds of a figure; curves are as fine in the full preset as in the paper's.
 func seconds(smoke, quick, full float64) map[lab.Preset]float64 {
 	return map[lab.Preset]float64{lab.Smoke: smoke, lab.Quick: quick, lab.Full: full, lab.Paper: full}

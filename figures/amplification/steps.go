@@ -98,12 +98,7 @@ func stepsGroups(p lab.Preset) []int {
 }
 
 func stepsSizes() map[lab.Preset]string {
-	return map[lab.Preset]string{
-		lab.Smoke: fmt.Sprintf("some %d numbers of steps, K = 1, 4", stepsSmoke),
-		lab.Quick: fmt.Sprintf("some %d numbers of steps, K = 1, 4, 16", stepsQuick),
-		lab.Full:  fmt.Sprintf("some %d numbers of steps, K = 1 to 16", stepsFull),
-		lab.Paper: fmt.Sprintf("some %d numbers of steps, K = 1 to 16", stepsPaper),
-	}
+	return kit.Sizes("some %v numbers of steps, K = %v", kit.Per{stepsSmoke, stepsQuick, stepsFull, stepsPaper}, kit.Per{"1, 4", "1, 4, 16", "1 to 16", "1 to 16"})
 }
 
 // cells lists all cells of a panel, each once.

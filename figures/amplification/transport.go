@@ -110,7 +110,7 @@ func Fig12() lab.Study[TransportParams, TransportOut] {
 		Name: "amplification/fig12", Title: "The benefit of conditioning: transport without it",
 		Shows: "Gaussian mechanism without replacement. Theorem 3.3 with an optimal coupling and no conditioning (full lines) is far above group privacy applied to the older bound " +
 			"for one substitution (dashed) where the order is small: joint convexity down to single batches loses the amplification of ε.",
-		Sizes:      sizes("some %d orders up to 10,000, N = 1e3, 1e4, 1e5", transportSmoke, transportQuick, transportPaper),
+		Sizes:      kit.Sizes("some %v orders up to 10,000, N = 1e3, 1e4, 1e5", kit.Per{transportSmoke, transportQuick, transportPaper, transportPaper}),
 		Seconds:    seconds(1, 5, 10),
 		Experiment: transportOf,
 		Grid:       transportGrid,

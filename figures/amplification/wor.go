@@ -81,7 +81,7 @@ func worStudy(name string, batches []int) lab.Study[WORParams, WOROut] {
 		Name: "amplification/" + name, Title: "Randomised response without replacement: specific against agnostic",
 		Shows: "Rényi divergences of randomised response on a batch drawn without replacement, one record substituted. The tight bound (full lines) " +
 			"loses the constants of the mechanism-agnostic bound (dashed and dotted) at small and middle orders; at large orders they meet.",
-		Sizes:      sizes("some %d orders up to 10,000", worSmoke, worQuick, worPaper),
+		Sizes:      kit.Sizes("some %v orders up to 10,000", kit.Per{worSmoke, worQuick, worPaper, worPaper}),
 		Seconds:    seconds(.1*n, .3*n, .6*n),
 		Experiment: worOf,
 		Grid:       func(set lab.Setting) []WORParams { return worGrid(set, batches) },

@@ -17,12 +17,7 @@ func Fig5() lab.Study[RecipeParams, RecipeOut] {
 		Title: "Figure 5: quality and utility against p",
 		Shows: "Fréchet distance in features of a LeNet trained here, and error on real test images of a logistic regression trained on synthetic ones, over the share p of fresh images in the debiasing batch, on MNIST and Fashion-MNIST: at ε = 10 by the " +
 			"whole-batch clip, and without noise, which is no privacy. The paper's best is p = 0.4.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "1000 images, 3 steps, p = 0.4 and 1, MNIST",
-			lab.Quick: "60,000 images, " + smallSizes(lab.Quick) + ", 3 values of p, MNIST",
-			lab.Full:  "60,000 images, " + smallSizes(lab.Full) + ", 3 values of p",
-			lab.Paper: "60,000 images, 160,000 steps of 50 images, width 64, 6 values of p",
-		},
+		Sizes:      kit.Sizes("%v images, %v, %v", kit.Per{1000, "60,000", "60,000", "60,000"}, recipeSteps, kit.Per{"p = 0.4 and 1, MNIST", "3 values of p, MNIST", "3 values of p", "6 values of p"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 30, lab.Full: 120, lab.Paper: 8e7},
 		Experiment: recipeOf,
 		Grid:       mixtureGrid,

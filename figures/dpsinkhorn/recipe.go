@@ -12,6 +12,7 @@ import (
 	"coupling/dp/rdp"
 	"coupling/dp/synth"
 	"coupling/dp/synth/dpsinkhorn"
+	"coupling/figures/internal/kit"
 	"coupling/lab"
 	"coupling/lab/device"
 	"coupling/lab/eval/inception"
@@ -175,6 +176,9 @@ func baseRecipe(set lab.Setting) RecipeParams {
 func smallSizes(p lab.Preset) string {
 	return lab.Pick(p, "", "3000 steps of 10 images of 7 × 7, dense layers of 64", "10,000 steps of 10 images of 9 × 9, dense layers of 64", "")
 }
+
+// recipeSteps says for each preset what the recipe is.
+var recipeSteps = kit.Per{"3 steps", smallSizes(lab.Quick), smallSizes(lab.Full), "160,000 steps of 50 images, width 64"}
 
 // bestRecipe is the sound setting that is worth most: at quick and full small images by |x−y|² alone and without debiasing, since the
 // noise of fresh images costs more there than their bias.

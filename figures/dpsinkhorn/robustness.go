@@ -17,12 +17,8 @@ func Fig4a() lab.Study[RecipeParams, RecipeOut] {
 		Title: "Figure 4(a): optimisers and learning rates",
 		Shows: "Error on real MNIST digits of a logistic regression that was trained on synthetic ones, over the learning rate, for Adam and for gradient descent with momentum .9: at ε = 10 by the whole-batch clip, and without noise, which " +
 			"is no privacy. The paper's grid and numbers are lost; this grid is ours. GS-WGAN, its other method, is not trained here.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "1000 digits, 3 steps, one rate of each optimiser",
-			lab.Quick: "60,000 digits, " + smallSizes(lab.Quick) + ", 2 rates of Adam and 3 of SGD",
-			lab.Full:  "60,000 digits, " + smallSizes(lab.Full) + ", 5 rates of each optimiser",
-			lab.Paper: "60,000 digits, 160,000 steps of 50 images, width 64, 7 rates of each optimiser",
-		},
+		Sizes: kit.Sizes("%v digits, %v, %v", kit.Per{1000, "60,000", "60,000", "60,000"}, recipeSteps,
+			kit.Per{"one rate of each optimiser", "2 rates of Adam and 3 of SGD", "5 rates of each optimiser", "7 rates of each optimiser"}),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 2, lab.Quick: 45, lab.Full: 200, lab.Paper: 1e8},
 		Experiment: recipeOf,
 		Grid:       robustnessGrid,

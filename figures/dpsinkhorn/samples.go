@@ -14,15 +14,10 @@ import (
 // Fig7 is Figure 7: images of the recipe's best setting.
 func Fig7() lab.Study[RecipeParams, RecipeOut] {
 	return lab.Study[RecipeParams, RecipeOut]{
-		Name:  "dpsinkhorn/fig7",
-		Title: "Figure 7: images of the recipe at its best sound setting",
-		Shows: "Ten images of each class of MNIST and Fashion-MNIST, made by the whole-batch recipe at ε = 10 and δ = 1e-5 that hold, and by algorithm 1 as printed, whose ε of 10 is " + dpsinkhorn.NotJustified + "; the first ones that were drawn.",
-		Sizes: map[lab.Preset]string{
-			lab.Smoke: "MNIST, 1000 digits, 3 steps",
-			lab.Quick: "60,000 images, " + smallSizes(lab.Quick),
-			lab.Full:  "60,000 images, " + smallSizes(lab.Full),
-			lab.Paper: "60,000 images, 160,000 steps of 50 images, width 64",
-		},
+		Name:       "dpsinkhorn/fig7",
+		Title:      "Figure 7: images of the recipe at its best sound setting",
+		Shows:      "Ten images of each class of MNIST and Fashion-MNIST, made by the whole-batch recipe at ε = 10 and δ = 1e-5 that hold, and by algorithm 1 as printed, whose ε of 10 is " + dpsinkhorn.NotJustified + "; the first ones that were drawn.",
+		Sizes:      kit.Sizes("%v, %v", kit.Per{"MNIST, 1000 digits", "60,000 images", "60,000 images", "60,000 images"}, recipeSteps),
 		Seconds:    map[lab.Preset]float64{lab.Smoke: 1, lab.Quick: 24, lab.Full: 90, lab.Paper: 7e6},
 		Experiment: recipeOf,
 		Grid:       samplesGrid,
