@@ -6,8 +6,9 @@ import (
 )
 
 // Convolutions read images where they lie, or from a copy with zeros around it, one sum over taps at a time
-// (cpu.SumTaps): there is no matrix of patches. Small images with much padding are interleaved instead (interleave). Conv and ConvInput are one algorithm. The cotangent of an input at stride
-// s falls into s·s phases, pixels whose taps are the same, and each phase is a convolution at stride 1 of its own.
+// (cpu.SumTaps): there is no matrix of patches. Small images with much padding are interleaved instead (interleave).
+// Conv and ConvInput are one algorithm. The cotangent of an input at stride s falls into s·s phases, pixels whose taps are
+// the same, and each phase is a convolution at stride 1 of its own.
 
 // tapAxis is one axis of a convolution: how its source is padded, and the phases of its result.
 type tapAxis struct {
