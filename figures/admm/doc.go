@@ -11,3 +11,13 @@
 //
 // Every cell plays all nodes in one process (admm.ADMM.Solve), which gives the same bits as processes of their own.
 package admm
+
+import "coupling/lab"
+
+// Figures lists the figures of the paper, and then those beyond it.
+func Figures() []lab.Figure {
+	return []lab.Figure{
+		lab.FigureOf(Trajectory), lab.FigureOf(Plan), lab.FigureOf(TradeOff),
+		lab.FigureOf(Eavesdropper), lab.FigureOf(Cost), lab.FigureOf(Convergence),
+	}
+}

@@ -147,11 +147,3 @@ func social(p admm.Problem, plan []float64) float64 {
 func public(p admm.Problem) admm.Problem {
 	return admm.Problem{Graph: p.Graph, TargetBounds: p.TargetBounds, SourceBounds: p.SourceBounds}
 }
-
-// Figures lists the figures of the paper, and then those beyond it.
-func Figures() []lab.Figure {
-	return []lab.Figure{
-		lab.FigureOf(Trajectory), lab.FigureOf(Plan), lab.FigureOf(TradeOff),
-		lab.FigureOf(Eavesdropper), lab.FigureOf(Cost), lab.FigureOf(Convergence),
-	}
-}
