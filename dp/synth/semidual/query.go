@@ -81,14 +81,15 @@ type sums struct {
 }
 
 // visitor is called with each record of a batch and its distances.
-type visitor func(part int, y, d []float64)
+type visitor func(y, d []float64)
 
-// visit calls f for the records of a class that are in the batch (in nil: all), in parts that run
-// in parallel. The arguments of f for a record depend only on that record and the cloud. Products
+// visit calls visitors for the records of a class that are in the batch (in nil: all), in parts that run
+// in parallel: begin returns the visitor of a part and what adds up what it has seen, one part after
+// the other. Sums are exact, so that results do not depend on the number of parts. The arguments for a record depend only on that record and the cloud. Products
 // in float32 would break this: a device chooses its algorithm by the number of records, so one
 // record could change the rounding of all distances. In float64, products of multiples of grain are
 // exact, on every device and in any order.
-func visit(dev *device.Device, table *device.Array, y *mat.Dense, norm2 []float64, at []int, in []bool, c *cloud, parts int, f visitor) error {
+func visit(dev *device.Device, table *device.Array, y *mat.Dense, norm2 []float64, at []int, in []bool, c *cloud, begin func() (visitor, func())) error {
 	n, _ := y.Dims()
 	k, _ := c.x.Dims()
 	scope := dev.Scope()
@@ -100,7 +101,11 @@ func visit(dev *device.Device, table *device.Array, y *mat.Dense, norm2 []float6
 		return err
 	}
 	var wait sync.WaitGroup
+	parts := workers()
+	add := make([]func(), parts)
 	for part := range parts {
+		f, end := begin()
+		add[part] = end
 		wait.Go(func() {
 			d := make([]float64, k)
 			for i := n * part / parts; i < n*(part+1)/parts; i++ {
@@ -108,11 +113,14 @@ func visit(dev *device.Device, table *device.Array, y *mat.Dense, norm2 []float6
 					continue
 				}
 				c.distances(d, host[i*k:(i+1)*k], norm2[i])
-				f(part, y.RawRowView(i), d)
+				f(y.RawRowView(i), d)
 			}
 		})
 	}
 	wait.Wait()
+	for _, end := range add {
+		end()
+	}
 	return nil
 }
 
@@ -126,31 +134,26 @@ func (r *records) transport(dev *device.Device, table *device.Array, l int, in [
 	if r.y[l] == nil {
 		return out, nil
 	}
-	parts := workers()
-	mass, pulled, move := make([][]float64, parts), make([][]float64, parts), make([]*mat.Dense, parts)
-	w, s := make([][]float64, parts), make([][]float64, parts)
-	for p := range parts {
-		mass[p], pulled[p], w[p], s[p] = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-		move[p] = mat.NewDense(n, dim, nil)
-	}
-	err := visit(dev, table, r.y[l], r.norm2[l], r.at[l], in, c, parts, func(p int, y, d []float64) {
-		c.weights(w[p], d)
-		pull(s[p], w[p], d, clip)
-		floats.Add(mass[p], w[p])
-		floats.Add(pulled[p], s[p])
-		for i, u := range s[p] {
-			if u > 0 {
-				floats.AddScaled(move[p].RawRowView(i), u, y)
+	err := visit(dev, table, r.y[l], r.norm2[l], r.at[l], in, c, func() (visitor, func()) {
+		mass, pulled, w, s, move := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), mat.NewDense(n, dim, nil)
+		return func(y, d []float64) {
+				c.weights(w, d)
+				pull(s, w, d, clip)
+				floats.Add(mass, w)
+				floats.Add(pulled, s)
+				for i, u := range s {
+					if u > 0 {
+						floats.AddScaled(move.RawRowView(i), u, y)
+					}
+				}
+			}, func() {
+				floats.Add(out.mass, mass)
+				out.move.Add(out.move, move)
+				for i, u := range pulled {
+					floats.AddScaled(out.move.RawRowView(i), -u, c.x.RawRowView(i))
+				}
 			}
-		}
 	})
-	for p := range parts {
-		floats.Add(out.mass, mass[p])
-		out.move.Add(out.move, move[p])
-		for i, u := range pulled[p] {
-			floats.AddScaled(out.move.RawRowView(i), -u, c.x.RawRowView(i))
-		}
-	}
 	return out, err
 }
 
@@ -163,34 +166,21 @@ func triangle(d int) int { return d * (d + 1) / 2 }
 func (r *records) scatter(dev *device.Device, table *device.Array, l int, in []bool, c *cloud, keep []int, clip float64) ([]float64, error) {
 	dim := len(keep)
 	sum := mat.NewSymDense(dim, nil)
-	if r.y[l] != nil {
-		parts := workers()
-		of, rows := make([]*mat.SymDense, parts), make([][]float64, parts)
-		for p := range parts {
-			of[p], rows[p] = mat.NewSymDense(dim, nil), make([]float64, dim)
-		}
-		z := make([][]float64, parts)
-		for p := range parts {
-			z[p] = make([]float64, len(c.v))
-		}
-		err := visit(dev, table, r.y[l], r.norm2[l], r.at[l], in, c, parts, func(p int, y, d []float64) {
-			for i, u := range d {
-				z[p][i] = c.v[i] - u
-			}
-			x, a := c.x.RawRowView(floats.MaxIdx(z[p])), rows[p]
+	if r.y[l] == nil {
+		return pack(sum), nil
+	}
+	err := visit(dev, table, r.y[l], r.norm2[l], r.at[l], in, c, func() (visitor, func()) {
+		part, a, z := mat.NewSymDense(dim, nil), make([]float64, dim), make([]float64, len(c.v))
+		return func(y, d []float64) {
+			floats.SubTo(z, c.v, d)
+			x := c.x.RawRowView(floats.MaxIdx(z))
 			for i, k := range keep {
 				a[i] = y[k] - x[k]
 			}
-			addOuter(of[p], a, clip)
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range of {
-			sum.AddSym(sum, m)
-		}
-	}
-	return pack(sum), nil
+			addOuter(part, a, clip)
+		}, func() { sum.AddSym(sum, part) }
+	})
+	return pack(sum), err
 }
 
 // addOuter adds min(1, clip/|a|²)·aaᵀ, the factor rounded down to a multiple of part: with a on the grain the sum is exact.
