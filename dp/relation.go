@@ -1,6 +1,11 @@
 package dp
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+
+	"coupling/dp/pair"
+)
 
 // RelationKind says how neighbouring data sets differ.
 type RelationKind int
@@ -111,4 +116,180 @@ func (s span) singles() []span {
 		out = append(out, one)
 	}
 	return out
+}
+
+// Batch describes the batches of two neighbouring data sets that a mechanism reads: x, with the
+// removed records, which x′ lacks, and x′, with the inserted records, which x lacks. It may stand
+// for several such pairs of data sets at once. Removed and Inserted are then the largest numbers
+// among them, and a pair for the Batch must dominate all of them.
+type Batch struct {
+	sampling          sampling
+	inserted, removed int
+	total             int // inserted + removed of every pair of data sets
+	x, x2             int // records of x and x′, for batches of fixed size
+	exchange          bool
+	directed          *bool // set when a mechanism asks for more than Distance
+}
+
+// sampling says how a batch is drawn from the data. The zero value is all of the data.
+type sampling struct {
+	kind        samplingKind
+	rate        float64
+	batch, size int
+}
+
+type samplingKind int
+
+const (
+	everything samplingKind = iota
+	poisson
+	without
+	with
+)
+
+// newBatch checks that batches of fixed size can be drawn.
+func newBatch(s sampling, k span, exchange bool, directed *bool) (Batch, error) {
+	b := Batch{sampling: s, inserted: k.total - k.least, removed: k.most, total: k.total, exchange: exchange, directed: directed}
+	if s.kind != without && s.kind != with {
+		return b, nil
+	}
+	most := max(b.inserted, b.removed)
+	b.x, b.x2 = s.size-max(0, k.total-2*k.least), s.size-max(0, 2*k.most-k.total)
+	switch {
+	case most > s.size || b.removed > b.x || b.inserted > b.x2:
+		return b, bad("size = %d: must be at least the group's %d", s.size, most)
+	case s.kind == without && s.batch > min(b.x, b.x2):
+		return b, bad("batch = %d: must be at most the smaller data set's %d", s.batch, min(b.x, b.x2))
+	case min(b.x, b.x2) < 1:
+		return b, bad("size = %d: the smaller data set is empty", s.size)
+	}
+	return b, nil
+}
+
+// Sampled reports whether the batch is a sample. If not, it is all of the data, and most mechanisms
+// need only Distance.
+func (b Batch) Sampled() bool { return b.sampling.kind != everything }
+
+// Distance is the largest distance of the data sets, in units, when all of the data is used: the
+// number of removed plus inserted records, or under Exchange that of exchanged records.
+func (b Batch) Distance() int {
+	if b.exchange {
+		return b.total / 2
+	}
+	return b.total
+}
+
+// Exchange reports whether removed records are exchanged for inserted ones at a distance of one unit, and not two: see Relation.
+func (b Batch) Exchange() bool { return b.exchange }
+
+// Removed returns log P(k of the removed records are in the batch of x) for k = 0, 1, …; a record that is drawn twice counts twice.
+func (b Batch) Removed() []float64 { return b.weights(b.removed, b.x) }
+
+// Inserted returns log P(k of the inserted records are in the batch of x′) for k = 0, 1, ….
+func (b Batch) Inserted() []float64 { return b.weights(b.inserted, b.x2) }
+
+func (b Batch) weights(records, size int) []float64 {
+	*b.directed = true
+	switch b.sampling.kind {
+	case poisson:
+		return pair.Binomial(records, b.sampling.rate)
+	case without:
+		return pair.Hypergeometric(size, records, b.sampling.batch)
+	case with:
+		return pair.Binomial(b.sampling.batch, float64(records)/float64(size))
+	}
+	return pair.Binomial(records, 1)
+}
+
+// Hit returns the probabilities that the batch of x has at least one removed record, and that of x′ at least one inserted one.
+func (b Batch) Hit() (removed, inserted float64) {
+	*b.directed = true
+	return b.hit(b.removed, b.x), b.hit(b.inserted, b.x2)
+}
+
+func (b Batch) hit(records, size int) float64 {
+	s := b.sampling
+	switch {
+	case records == 0:
+		return 0
+	case s.kind == poisson:
+		return -math.Expm1(float64(records) * math.Log1p(-s.rate))
+	case s.kind == with:
+		return -math.Expm1(float64(s.batch) * math.Log1p(-float64(records)/float64(size)))
+	case s.kind == everything:
+		return 1
+	}
+	miss := 0.0 // log of Π (N−n−i)/(N−i)
+	for i := range records {
+		if size-i <= s.batch {
+			return 1
+		}
+		miss += math.Log1p(-float64(s.batch) / float64(size-i))
+	}
+	return -math.Expm1(miss)
+}
+
+// Refuse is the error of a mechanism that has no pair for the batch.
+func (b Batch) Refuse(m Mechanism, format string, args ...any) error {
+	return noPair(m, format, args...)
+}
+
+// Of returns the pair that build makes from two lists of log weights: of i removed records in the
+// batch of x, and of j inserted records in that of x′. The weights are those of Theorem 3.8 and M.2
+// of SSKG for Poisson samples, those of its hypergeometric version and L.5 for batches of fixed
+// size, and the distance for all of the data. Under Exchange it is the tight pair of one record,
+// which build makes for a record that is present or absent (advanced joint convexity).
+func (b Batch) Of(m Mechanism, build func(logW, logV []float64) (pair.Pair, error)) (p pair.Pair, err error) {
+	switch {
+	case !b.Sampled():
+		p, err = build(pair.Binomial(b.Distance(), 1), pair.Binomial(0, 1))
+	case !b.exchange:
+		p, err = build(b.Removed(), b.Inserted())
+	case b.sampling.kind == without && b.removed == 1:
+		if p, err = build(pair.Binomial(1, float64(b.sampling.batch)/float64(b.sampling.size)), pair.Binomial(0, 1)); err == nil {
+			p, err = pair.NewSymmetric(p)
+		}
+	default:
+		return nil, b.Refuse(m, "exchanges in a sample, but for one record without replacement; substitution bounds it")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dp: %v: %w", m, err)
+	}
+	return p, nil
+}
+
+// Additive returns the pair of noise added to a value that each record moves by one unit.
+func (b Batch) Additive(m Mechanism, noise pair.Noise, scale float64) (pair.Pair, error) {
+	return b.Of(m, func(logW, logV []float64) (pair.Pair, error) { return pair.Shifted(noise, scale, logW, logV) })
+}
+
+// OneRecord returns the pair of a mechanism known only by its dominating pair p: p dominates the
+// removal of one record of the batch, and its swap the insertion; for batches of fixed size, and
+// under Exchange, p dominates the exchange of one record for any other. A sample contains the
+// record or not: advanced joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2).
+func (b Batch) OneRecord(m Mechanism, p pair.Pair) (pair.Pair, error) {
+	*b.directed = true
+	s := b.sampling.kind
+	if b.exchange && b.removed == 1 && (s == everything || s == without) {
+		if s == everything {
+			return p, nil
+		}
+		half, err := pair.Sampled(p, float64(b.sampling.batch)/float64(b.sampling.size))
+		if err != nil {
+			return nil, err
+		}
+		return pair.NewSymmetric(half)
+	}
+	switch {
+	case b.total != 1 || b.inserted+b.removed != 1:
+		return nil, b.Refuse(m, "more than one inserted or removed record")
+	case s == with:
+		return nil, b.Refuse(m, "a sample in which a record may be drawn twice")
+	}
+	removed, inserted := b.Hit()
+	out, err := pair.Sampled(p, removed+inserted)
+	if err == nil && b.inserted == 1 {
+		out = out.Swap()
+	}
+	return out, err
 }
