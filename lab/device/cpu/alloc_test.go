@@ -18,7 +18,6 @@ func noAllocation[T Float](t *testing.T, k Kernels[T]) {
 		"PointRowExp": func() { k.PointRowExp(dst, h, y[:2], y, cost, 1) },
 		"PointRowLSE": func() { k.PointRowLSE(h, y[:2], y, cost, 1) },
 		"ColAdd":      func() { k.ColAdd(dst, h, c, 0, 1) },
-		"ScaleRows":   func() { k.ScaleRows(dst[:2], h[:20], y[:n], 20, c[:2], c[:20]) },
 		"Gemm":        func() { g.Add(square, 1, m, m.T()) },
 		"local slice": func() {
 			var local [7]T

@@ -89,24 +89,6 @@ func bestTurn(b *testing.B, work int, unit string, turn func()) {
 	b.ReportMetric(0, "ns/op")
 }
 
-func BenchmarkScaleRows(b *testing.B) {
-	b.Run("float64", benchScale[float64])
-	b.Run("float32", benchScale[float32])
-}
-
-func benchScale[T Float](b *testing.B) {
-	for _, isa := range Available() {
-		for _, n := range []int{256, 1024, 4096} {
-			b.Run(fmt.Sprintf("%s/%d", isa, n), func(b *testing.B) {
-				r := seeded(10)
-				k := Kernels[T]{isa}
-				a, u, v, col, kernel := random[T](r, n, 1), make([]T, n), random[T](r, n, 1), make([]T, n), random[T](r, n*n, 1)
-				bestTurn(b, n*n, "Gelem/s", func() { k.ScaleRows(u, col, kernel, n, a, v) })
-			})
-		}
-	}
-}
-
 func BenchmarkGemm(b *testing.B) {
 	b.Run("float64", benchGemm[float64])
 	b.Run("float32", benchGemm[float32])

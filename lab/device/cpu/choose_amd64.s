@@ -616,13 +616,6 @@ TEXT ·asmMixedAxpy(SB), NOSPLIT, $0-40
 	JMP  ·mixedAxpy64AVX512(SB)
 	JMP  ·mixedAxpy64AVX2(SB)
 
-// func asmWiden(f form, dst ptr, x ptr, n int)
-TEXT ·asmWiden(SB), NOSPLIT, $0-32
-	CMPB f+0(FP), $4
-	JNE  2(PC)
-	JMP  ·widen64AVX512(SB)
-	JMP  ·widen64AVX2(SB)
-
 // func asmNarrow(f form, dst ptr, x ptr, n int, alpha float64)
 TEXT ·asmNarrow(SB), NOSPLIT, $0-40
 	CMPB f+0(FP), $4

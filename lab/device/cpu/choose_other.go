@@ -84,5 +84,4 @@ func asmMixedDot(f form, x ptr, y ptr, n int) (sum float64)                    {
 func asmWideSum(f form, x ptr, n int) (sum float64)                            { panic(noAssembly) }
 func asmWideDot(f form, x, y ptr, n int) (sum float64)                         { panic(noAssembly) }
 func asmMixedAxpy(f form, y ptr, x ptr, n int, alpha float64)                  { panic(noAssembly) }
-func asmWiden(f form, dst ptr, x ptr, n int)                                   { panic(noAssembly) }
 func asmNarrow(f form, dst ptr, x ptr, n int, alpha float64)                   { panic(noAssembly) }

@@ -19,7 +19,7 @@
 // PointRowExpAt, PointRowLSE, PointLogits, PointCosts. Where costs are large
 // against ε, RowExpScaled and ExpScaled take differences before they divide.
 // Columns, reading along rows: Axpy or GemvT of stored exponentials, or
-// ColStart, ColAdd, ColLSE. Kernel scaling: ScaleRows and Div. Gradients: Dot,
+// ColStart, ColAdd, ColLSE. Kernel scaling: Gemv, GemvT and Div. Gradients: Dot,
 // DotSign and Gemv of t with the coordinates as rows. Mixed reads rows held in
 // float32 under float64 arithmetic: 4.1e9 elements a second of a 4096² matrix
 // for a product from each side, where float64 rows allow 2.4e9. Products, Gram matrices
@@ -65,10 +65,9 @@
 //	RowLSE      2.1      1.2   0.10  4.8      3.2   0.09
 //	PointRowLSE 1.7      1.1   0.06  3.8      2.8   0.06  (|x−y|², two dimensions)
 //	ColAdd      1.9      1.1   0.08  4.6      2.8   0.08
-//	ScaleRows   5.8      5.9   0.8   10.9     11.4  0.9
 //
 // A matrix outside the caches arrives at 2.2e9 float64 or 4.6e9 float32 a
-// second there (18 GB/s), which bounds ScaleRows, and RowExpAt at two thirds of
+// second there (18 GB/s), which bounds RowExpAt at two thirds of
 // that. Gemm reaches 50 of 59 GFLOP/s in float64 and 107 of 118 in float32.
 //
 // The prototypes that these kernels grew from were measured on one core of

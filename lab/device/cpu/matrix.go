@@ -35,32 +35,6 @@ func (k Kernels[T]) GemvT(y, a []T, stride int, w []T) {
 	}
 }
 
-// ScaleRows is the row half-step of kernel scaling together with the sums for
-// the column half-step, in one read of the kernel matrix: for each row i
-//
-//	u_i = a_i / Σ_j k_ij·v_j, and 0 where a_i = 0
-//	col_j += u_i·k_ij
-//
-// so that v_j = b_j / col_j (see Div) ends the iteration. col is not cleared.
-func (k Kernels[T]) ScaleRows(u, col, kernel []T, stride int, a, v []T) {
-	matrix("ScaleRows", kernel, len(u), len(v), stride)
-	same("ScaleRows", "u", len(u), "a", len(a))
-	same("ScaleRows", "v", len(v), "col", len(col))
-	for i := 0; i < len(u); i += 4 {
-		j := min(i+4, len(u))
-		rows := kernel[i*stride : (j-1)*stride+len(v)]
-		k.Gemv(u[i:j], rows, stride, v)
-		for r := i; r < j; r++ {
-			if a[r] == 0 {
-				u[r] = 0
-			} else {
-				u[r] = a[r] / u[r]
-			}
-		}
-		k.GemvT(col, rows, stride, u[i:j])
-	}
-}
-
 // matrix checks that a holds rows of n elements stride apart.
 func matrix[T Float](kernel string, a []T, rows, n, stride int) {
 	if stride < n || rows > 0 && len(a) < (rows-1)*stride+n {

@@ -30,18 +30,6 @@ func (k Mixed) Narrow(dst []float32, alpha float64, x []float64) {
 	}
 }
 
-// Widen writes x to dst.
-func (k Mixed) Widen(dst []float64, x []float32) {
-	same("Widen", "dst", len(dst), "x", len(x))
-	if f := k.form(); f != plain {
-		asmWiden(f, at(dst), at(x), len(x))
-		return
-	}
-	for j, v := range x {
-		dst[j] = float64(v)
-	}
-}
-
 // Dot returns Σ x_j·y_j.
 func (k Mixed) Dot(x []float32, y []float64) (sum float64) {
 	same("Dot", "x", len(x), "y", len(y))

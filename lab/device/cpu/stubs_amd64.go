@@ -942,16 +942,6 @@ func mixedAxpy64AVX512(f uint8, y *float64, x *float32, n int, alpha float64)
 //go:noescape
 func mixedAxpy64AVX2(f uint8, y *float64, x *float32, n int, alpha float64)
 
-// widen64AVX512 writes x to dst.
-//
-//go:noescape
-func widen64AVX512(f uint8, dst *float64, x *float32, n int)
-
-// widen64AVX2 writes x to dst.
-//
-//go:noescape
-func widen64AVX2(f uint8, dst *float64, x *float32, n int)
-
 // narrow64AVX512 writes alpha*x to dst, and 0 where that is under the least normal float32.
 //
 //go:noescape
@@ -1111,9 +1101,6 @@ func asmWideDot(f form, x, y ptr, n int) (sum float64)
 
 //go:noescape
 func asmMixedAxpy(f form, y ptr, x ptr, n int, alpha float64)
-
-//go:noescape
-func asmWiden(f form, dst ptr, x ptr, n int)
 
 //go:noescape
 func asmNarrow(f form, dst ptr, x ptr, n int, alpha float64)

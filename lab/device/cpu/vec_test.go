@@ -101,7 +101,7 @@ func vectorSpecial[T Float](t *testing.T, k Kernels[T]) {
 
 func TestMatrix(t *testing.T) { onAll(t, matrices[float64], matrices[float32]) }
 
-// matrices: Gemv, GemvT and ScaleRows against float64, with stride.
+// matrices: Gemv and GemvT against float64, with stride.
 func matrices[T Float](t *testing.T, k Kernels[T]) {
 	r := seeded(7)
 	for _, n := range []int{0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100} {
@@ -136,35 +136,6 @@ func matrices[T Float](t *testing.T, k Kernels[T]) {
 			}
 			if !intact() {
 				t.Fatalf("GemvT of %d×%d wrote outside y", rows, n)
-			}
-		}
-	}
-}
-
-func TestScaleRows(t *testing.T) { onAll(t, scaleRows[float64], scaleRows[float32]) }
-
-// scaleRows: one half-step equals its definition by Gemv, Div and GemvT.
-func scaleRows[T Float](t *testing.T, k Kernels[T]) {
-	r := seeded(8)
-	for _, n := range []int{1, 5, 16, 33, 70} {
-		for rows := range 11 {
-			kernel, v, a := random[T](r, rows*n, 1), random[T](r, n, 1), random[T](r, rows, 1)
-			k.Exp(kernel, kernel)
-			k.Exp(v, v)
-			for i := range a {
-				a[i] = max(a[i], 0) // some rows without mass
-			}
-			u, col := make([]T, rows), make([]T, n)
-			k.ScaleRows(u, col, kernel, n, a, v)
-			want, wantCol := make([]T, rows), make([]T, n)
-			k.Gemv(want, kernel, n, v)
-			k.Div(want, a, want)
-			k.GemvT(wantCol, kernel, n, want)
-			for i := range u {
-				near(t, label("ScaleRows u[%d] of %d×%d", i, rows, n), u[i], float64(want[i]), 0)
-			}
-			for j := range col {
-				near(t, label("ScaleRows col[%d] of %d×%d", j, rows, n), col[j], float64(wantCol[j]), 0)
 			}
 		}
 	}

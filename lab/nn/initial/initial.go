@@ -13,14 +13,14 @@ import (
 // in×out×kh×kw for ConvTranspose2D.
 type Law func(rng *rand.Rand, w []float64, shape []int)
 
-// fans is what PyTorch calls fan-in and fan-out: the sizes of the second and the first axis times the kernel. For
-// ConvTranspose2D, whose weight has the axes the other way round, they are swapped there too.
-func fans(shape []int) (in, out int) {
-	kernel := 1
+// fanIn is what PyTorch calls fan-in: the size of the second axis times the kernel, also for ConvTranspose2D, whose weight
+// has the axes the other way round.
+func fanIn(shape []int) int {
+	in := shape[1]
 	for _, s := range shape[2:] {
-		kernel *= s
+		in *= s
 	}
-	return shape[1] * kernel, shape[0] * kernel
+	return in
 }
 
 // Uniform is U(lo, hi).
@@ -53,17 +53,8 @@ func Constant(v float64) Law {
 // KaimingUniform is U(−b, b) with b = √(6/((1 + a²)·fan-in)) (He et al. 2015, equation 14, for a uniform law).
 func KaimingUniform(a float64) Law {
 	return func(rng *rand.Rand, w []float64, shape []int) {
-		in, _ := fans(shape)
+		in := fanIn(shape)
 		b := math.Sqrt(6 / ((1 + a*a) * float64(in)))
-		Uniform(-b, b)(rng, w, shape)
-	}
-}
-
-// XavierUniform is U(−b, b) with b = √(6/(fan-in + fan-out)) (Glorot and Bengio 2010, equation 16).
-func XavierUniform() Law {
-	return func(rng *rand.Rand, w []float64, shape []int) {
-		in, out := fans(shape)
-		b := math.Sqrt(6 / float64(in+out))
 		Uniform(-b, b)(rng, w, shape)
 	}
 }
@@ -123,7 +114,7 @@ func (f Law) Draw(rng *rand.Rand, shape ...int) []float64 {
 
 // Bias is n biases by PyTorch's default, U(±1/√fan-in) of their weight's shape.
 func Bias(rng *rand.Rand, n int, weight ...int) []float64 {
-	in, _ := fans(weight)
+	in := fanIn(weight)
 	bound := 1 / math.Sqrt(float64(in))
 	return Uniform(-bound, bound).Draw(rng, n)
 }

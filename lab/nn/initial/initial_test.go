@@ -68,7 +68,6 @@ func TestInitialisers(t *testing.T) {
 		{"normal", initial.Normal(1, .02), 1, .02, math.Inf(-1), math.Inf(1)},
 		{"uniform", initial.Uniform(-1, 3), 1, 4 / math.Sqrt(12), -1, 3},
 		{"PyTorch", initial.KaimingUniform(math.Sqrt(5)), 0, 2 / math.Sqrt(12*1000), -1 / math.Sqrt(1000), 1 / math.Sqrt(1000)},
-		{"Xavier", initial.XavierUniform(), 0, 2 * math.Sqrt(6./2000) / math.Sqrt(12), -math.Sqrt(6. / 2000), math.Sqrt(6. / 2000)},
 		{"constant", initial.Constant(3), 3, 0, 3, 3},
 	} {
 		w := make([]float64, 40*40*25)

@@ -66,13 +66,6 @@ func mixedKernels() []kernel {
 			},
 		},
 		{
-			name: "widen", doc: "writes x to dst.", sig: "dst *T, x *float32, n int", mixed: true,
-			emit: func(a *asm) {
-				dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
-				a.stream(n, a.unroll, func(s span) { a.write(dst, s, a.widen(x, s)) })
-			},
-		},
-		{
 			name: "narrow", doc: "writes alpha*x to dst, and 0 where that is under the least normal float32.",
 			sig: "dst *float32, x *T, n int, alpha T", mixed: true,
 			emit: func(a *asm) {
