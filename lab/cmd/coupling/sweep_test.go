@@ -9,6 +9,9 @@ import (
 
 // A sweep in a Go file is built and computed; its failures are the command's.
 func TestSweepOfAGoFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three builds; lab/sweepfile builds and sweeps one")
+	}
 	store := t.TempDir()
 	file := filepath.Join("..", "..", "sweepfile", "testdata", "cubes.go")
 	sweep := func(more ...string) (code int, stdout, stderr string) {
