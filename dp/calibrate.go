@@ -1,6 +1,7 @@
 package dp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,12 +27,7 @@ func (b Budget) check() error {
 	return in.Epsilon(b.Epsilon)
 }
 
-func (b Budget) accountant() Accountant {
-	if b.Accountant == nil {
-		return Best{}
-	}
-	return b.Accountant
-}
+func (b Budget) accountant() Accountant { return cmp.Or[Accountant](b.Accountant, Best{}) }
 
 // stages are the accuracies of the answers in a search, the last one that of the budget's
 // accountant: rough answers narrow the range in which sharp ones are needed. All are safe.

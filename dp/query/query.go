@@ -15,6 +15,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -76,11 +77,7 @@ func (s *Session) Spent(ctx context.Context) (dp.Guarantee, error) {
 }
 
 func (s *Session) cost(ctx context.Context, e dp.Event) (dp.Guarantee, error) {
-	by := s.Budget.Accountant
-	if by == nil {
-		by = dp.Best{}
-	}
-	return dp.EpsilonBy(ctx, by, e, s.Budget.Relation, s.Budget.Delta)
+	return dp.EpsilonBy(ctx, cmp.Or[dp.Accountant](s.Budget.Accountant, dp.Best{}), e, s.Budget.Relation, s.Budget.Delta)
 }
 
 // spend adds an event to the session, if it is within the budget.
