@@ -71,12 +71,12 @@ func (g *gathering[T]) bandsOf(r, c phase) [][]tapBand {
 }
 
 // interleave returns the groups of four images of a batch of interleaved ones, and the bands of each phase, or 0 where
-// that does not pay. Whether it does is the same for all instruction sets and numbers of workers, since the order of sums
-// depends on it.
+// that does not pay for a full batch. The order of sums depends on it: it is the same for all instruction sets, numbers of
+// workers and of images, since what a record contributes to private training must not depend on who else is in its batch.
 func (g *gathering[T]) interleave() (quads int, bands [][][]tapBand) {
 	quad, all := cpu.Group*g.in*g.pad.h*g.pad.w, roundUp(g.n, cpu.Group)/cpu.Group
-	quads = min(all, interleaveBytes/max(1, quad*int(unsafe.Sizeof(T(0)))))
-	if quads == 0 || quad == 0 || g.pad.none() {
+	quads = interleaveBytes / max(1, quad*int(unsafe.Sizeof(T(0))))
+	if quads == 0 || all == 0 || quad == 0 || g.pad.none() {
 		return 0, nil
 	}
 	saved := 0 // products of a tap with a group
@@ -95,6 +95,7 @@ func (g *gathering[T]) interleave() (quads int, bands [][][]tapBand) {
 	if saved*cpu.Group*g.out < interleaveCost*quads*quad {
 		return 0, nil
 	}
+	quads = min(quads, all)
 	if team := g.e.workers(); team > 1 {
 		quads = min(quads, max(3, roundUp(all/(2*team), 3)))
 	}
