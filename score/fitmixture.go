@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"coupling/score/internal/rows"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -137,8 +139,8 @@ func (f FitMixture) means(rng *rand.Rand, u *mat.Dense) [][]float64 {
 			shares[k] = make([]float64, n)
 		}
 		// |u − c|²/2 less what does not depend on c.
-		var products mat.Dense
-		products.Mul(u, centres.T())
+		products := mat.NewDense(n, f.Parts, nil)
+		rows.Multiply(products, u, centres.T())
 		half := make([]float64, f.Parts)
 		for k := range half {
 			half[k] = floats.Dot(centres.RawRowView(k), centres.RawRowView(k)) / 2
@@ -177,17 +179,17 @@ func (f FitMixture) maximise(u *mat.Dense, shares [][]float64) (*Mixture, error)
 		for i, v := range w {
 			floats.AddScaled(mean, v/total, u.RawRowView(i))
 		}
-		var rows []float64
+		var scaled []float64
 		for i, v := range w {
 			if v > 1e-6 {
 				row := make([]float64, q)
 				floats.SubTo(row, u.RawRowView(i), mean)
 				floats.Scale(math.Sqrt(v), row)
-				rows = append(rows, row...)
+				scaled = append(scaled, row...)
 			}
 		}
 		scatter := mat.NewSymDense(q, nil)
-		scatter.SymOuterK(1, mat.NewDense(len(rows)/q, q, rows).T())
+		scatter.SymOuterK(1, mat.NewDense(len(scaled)/q, q, scaled).T())
 		pooled.AddSym(pooled, scatter)
 		weights, means, scatters = append(weights, total), append(means, mean), append(scatters, scatter)
 	}
@@ -225,8 +227,10 @@ func (s *Subspace) Parts() int { return len(s.inside.parts) }
 
 // coordinates returns those of the rows of x along axes.
 func (s *Subspace) coordinates(x, axes *mat.Dense) *mat.Dense {
-	u := new(mat.Dense)
-	u.Mul(centred(x, s.mean), axes)
+	n, _ := x.Dims()
+	_, q := axes.Dims()
+	u := mat.NewDense(n, q, nil)
+	rows.Multiply(u, centred(x, s.mean), axes)
 	return u
 }
 
@@ -240,13 +244,13 @@ func (s *Subspace) Score(dst, x *mat.Dense, sigma float64) error {
 	if err := s.inside.Score(g, u, sigma); err != nil {
 		return err
 	}
-	dst.Mul(g, s.axes.T())
+	rows.Multiply(dst, g, s.axes.T())
 	if s.others == nil {
 		return nil
 	}
-	w, pull := s.coordinates(x, s.others), new(mat.Dense)
+	w, pull := s.coordinates(x, s.others), mat.NewDense(dst.RawMatrix().Rows, s.Dim(), nil)
 	w.Apply(func(_, j int, v float64) float64 { return v / (s.rest[j] + sigma*sigma) }, w)
-	pull.Mul(w, s.others.T())
+	rows.Multiply(pull, w, s.others.T())
 	dst.Sub(dst, pull)
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
 // pair is a problem between two Gaussians in a cell: its plan, fresh points of both, and the sources that all methods share.
@@ -42,10 +41,13 @@ func newPair(c *lab.Cell, plan *gaussian.Plan, rng *rand.Rand, n int) (p *pair, 
 
 // uvp measures pairs (x, y), means dropped as the paper's code does.
 func (p *pair) uvp(y *mat.Dense) (float64, error) {
-	joint, cov := new(mat.Dense), new(mat.SymDense)
+	joint := new(mat.Dense)
 	joint.Augment(p.x, y)
-	stat.CovarianceMatrix(cov, joint, nil)
-	return gaussian.UVP(cov, p.plan.Joint().Cov)
+	law, err := gaussian.Empirical(joint)
+	if err != nil {
+		return 0, err
+	}
+	return gaussian.UVP(law.Cov, p.plan.Joint().Cov)
 }
 
 // mean is E[y|x] at the sources.

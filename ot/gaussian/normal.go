@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"coupling/lab/device/cpu"
 	"coupling/ot/internal/fault"
 )
 
@@ -105,10 +108,15 @@ func Empirical(x mat.Matrix) (Normal, error) {
 	if n < 2 || d == 0 {
 		return Normal{}, fmt.Errorf("ot/gaussian: x is %d×%d: needs two rows and a column: %w", n, d, ErrShape)
 	}
-	p := Normal{Mean: make([]float64, d), Cov: mat.NewSymDense(d, nil)}
+	mean, centred := make([]float64, d), mat.DenseCopyOf(x)
 	for j := range d {
-		p.Mean[j] = stat.Mean(mat.Col(nil, j, x), nil)
+		mean[j] = stat.Mean(mat.Col(nil, j, x), nil)
 	}
-	stat.CovarianceMatrix(p.Cov, x, nil)
-	return p, nil
+	for i := range n {
+		floats.Sub(centred.RawRowView(i), mean)
+	}
+	cov, each := make([]float64, d*d), slices.Repeat([]float64{1 / float64(n-1)}, n)
+	var gemm cpu.Gemm[float64]
+	gemm.AddGram(cpu.Dense(cov, d, d), each, cpu.Dense(centred.RawMatrix().Data, n, d))
+	return Normal{Mean: mean, Cov: mat.NewSymDense(d, cov)}, nil
 }

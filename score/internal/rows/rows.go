@@ -4,6 +4,7 @@ package rows
 
 import (
 	"context"
+	"sync"
 
 	"coupling/lab/device/cpu"
 
@@ -13,27 +14,38 @@ import (
 // Chunk is the number of rows handled at once, whatever the number of processors.
 const Chunk = 64
 
-func view(m *mat.Dense) cpu.Matrix[float64] {
-	r := m.RawMatrix()
+func view(m mat.Matrix) cpu.Matrix[float64] {
+	if t, ok := m.(mat.Transpose); ok {
+		return view(t.Matrix).T()
+	}
+	r := m.(*mat.Dense).RawMatrix()
 	return cpu.Matrix[float64]{Data: r.Data, Rows: r.Rows, Cols: r.Cols, RowStride: r.Stride, ColStride: 1}
 }
 
-// Multiply writes a·b to dst, in chunks of rows.
-func Multiply(dst, a, b *mat.Dense) {
-	n, _ := a.Dims()
+// products are idle multipliers with their scratch.
+var products = sync.Pool{New: func() any { return new(cpu.Gemm[float64]) }}
+
+// each clears dst and lets f add to its rows lo … hi−1, for all chunks.
+func each(dst *mat.Dense, f func(g *cpu.Gemm[float64], lo, hi int)) {
+	n, _ := dst.Dims()
 	dst.Zero()
 	_ = cpu.Chunks(context.Background(), n, Chunk, func(_, lo, hi int) {
-		var g cpu.Gemm[float64]
+		g := products.Get().(*cpu.Gemm[float64])
+		defer products.Put(g)
+		f(g, lo, hi)
+	})
+}
+
+// Multiply writes a·b to dst, in chunks of rows; b may be a transposed matrix.
+func Multiply(dst, a *mat.Dense, b mat.Matrix) {
+	each(dst, func(g *cpu.Gemm[float64], lo, hi int) {
 		g.Add(view(dst).Slice(lo, hi), 1, view(a).Slice(lo, hi), view(b))
 	})
 }
 
 // Squares writes |x_i − y_j|² to dst.
 func Squares(dst, x, y *mat.Dense) {
-	n, _ := x.Dims()
-	dst.Zero()
-	_ = cpu.Chunks(context.Background(), n, Chunk, func(_, lo, hi int) {
-		var g cpu.Gemm[float64]
+	each(dst, func(g *cpu.Gemm[float64], lo, hi int) {
 		g.AddSquares(view(dst).Slice(lo, hi), view(x).Slice(lo, hi), view(y))
 	})
 }
