@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"unsafe"
 
 	"coupling/lab/device/internal/backend"
@@ -19,13 +20,30 @@ type cublas struct {
 	cublasDestroy, cublasSgemm, cublasDgemm, cublasSgemmStridedBatched, cublasDgemmStridedBatched uintptr
 }
 
-// cublasNames are where the library is looked for, the latest first.
-var cublasNames = []string{
-	"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
-	"/usr/local/cuda/lib64/libcublas.so.13", "/usr/local/cuda/lib64/libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.11",
-	"/usr/lib/x86_64-linux-gnu/libcublas.so.13", "/usr/lib/x86_64-linux-gnu/libcublas.so.12", "/usr/lib/x86_64-linux-gnu/libcublas.so.11",
-	"/usr/lib/aarch64-linux-gnu/libcublas.so.13", "/usr/lib/aarch64-linux-gnu/libcublas.so.12", "/usr/lib/aarch64-linux-gnu/libcublas.so.11",
-	"/usr/lib64/libcublas.so.13", "/usr/lib64/libcublas.so.12", "/usr/lib64/libcublas.so.11",
+// cublasNames returns where the library is looked for: where the system has it, in Conda's environment, and where pip puts it
+// beside PyTorch, in the environment that is active, the user's and the system's Pythons. In each place the latest comes first.
+func cublasNames() (names []string) {
+	places := []string{"", "/usr/local/cuda/lib64/", "/usr/lib/x86_64-linux-gnu/", "/usr/lib/aarch64-linux-gnu/", "/usr/lib64/"}
+	home, _ := os.UserHomeDir()
+	conda := os.Getenv("CONDA_PREFIX")
+	for _, root := range []string{os.Getenv("VIRTUAL_ENV"), conda, filepath.Join(home, ".local"), "/usr/local", "/usr"} {
+		if root == "" {
+			continue
+		}
+		if root == conda {
+			places = append(places, conda+"/lib/")
+		}
+		pip, _ := filepath.Glob(filepath.Join(root, "lib", "python3*", "*-packages", "nvidia", "*", "lib"))
+		for _, dir := range pip {
+			places = append(places, dir+"/")
+		}
+	}
+	for _, place := range places {
+		for _, version := range []string{"13", "12", "11"} {
+			names = append(names, place+"libcublas.so."+version)
+		}
+	}
+	return names
 }
 
 // cublasAllocFailed is CUBLAS_STATUS_ALLOC_FAILED.
@@ -47,7 +65,7 @@ func (g *gpu) openBLAS() (*cublas, error) {
 	if path == "" {
 		path = os.Getenv("COUPLING_CUBLAS")
 	}
-	names := cublasNames
+	names := cublasNames()
 	switch path {
 	case "none":
 		return nil, nil

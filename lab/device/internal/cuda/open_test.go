@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -162,17 +164,30 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// TestAnotherCuBLAS: of the libraries that are looked for, one that opens and is unfit does not hide the next.
+// TestAnotherCuBLAS: the library that pip brought beside PyTorch is found, and one that opens and is unfit does not hide the next.
 func TestAnotherCuBLAS(t *testing.T) {
 	path := fakecuda.Build(t)
-	defer func(names []string) { cublasNames = names }(cublasNames)
-	cublasNames = []string{"/nowhere/libcublas.so", "libc.so.6", path}
+	env := t.TempDir()
+	pip := filepath.Join(env, "lib", "python3.12", "site-packages", "nvidia", "cublas", "lib")
+	if err := os.MkdirAll(pip, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	unfit, err := filepath.Glob("/lib*/*/libc.so.6")
+	if err != nil || len(unfit) == 0 {
+		t.Skipf("no libc to take for cuBLAS: %v", err)
+	}
+	for name, to := range map[string]string{"libcublas.so.13": unfit[0], "libcublas.so.12": path} {
+		if err := os.Symlink(to, filepath.Join(pip, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("VIRTUAL_ENV", env)
 	t.Setenv("COUPLING_CUBLAS", "")
 	b, err := Open(Config{Driver: path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := b.Info().Detail; !strings.Contains(said, "products by cuBLAS") || !strings.Contains(said, "libc.so.6") {
+	if said := b.Info().Detail; !strings.Contains(said, "products by cuBLAS") || !strings.Contains(said, "libcublas.so.13: ") {
 		t.Error(said)
 	}
 	if err := b.Close(); err != nil {
