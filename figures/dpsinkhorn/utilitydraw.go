@@ -169,11 +169,11 @@ func setName(fashion bool) string {
 	return "MNIST"
 }
 
-// utilityImages is a grid for each ε and one for methods whose ε does not hold or that have none, a row for each method.
+// utilityImages is a grid for each ε, the largest first, and one for methods whose ε does not hold or that have none, a row for each method.
 func utilityImages(cells []utilityCell) (out style.Panels, err error) {
 	out.Columns = 1
 	var grid *style.ImageGrid
-	for _, c := range cells {
+	for _, c := range slices.SortedStableFunc(slices.Values(cells), func(x, y utilityCell) int { return cmp.Compare(y.Params.Method.Epsilon, x.Params.Method.Epsilon) }) {
 		if c.Params.Method.Name == realData {
 			continue
 		}
