@@ -30,6 +30,8 @@ type line struct {
 	k0          float64 // K(s)
 	e0          float64 // bound of the relative error of M(s)
 
+	local *phaseBound // sharper growth of the integrand off the real axis, where it was worth computing
+
 	// Bounds for the error of a sum, see errors and edges.
 	quad, lin, phase, flat float64
 	edgeTilt, edgeP, edgeQ float64 // what the nodes left out hold, in units of M(s) resp. 1
@@ -54,6 +56,10 @@ func newLine(pair *scaled, s, reach, digits float64, fewest int) (*line, error) 
 	lo := pair.q.min - margin
 	hi := pair.upper(s, margin)
 	l.step(digits)
+	if reach > 0 && hi-lo > worthPhaseBound*l.h {
+		l.local = newPhaseBound(pair, s, lo, hi)
+		l.step(digits)
+	}
 	if l.h*float64(fewest) > hi-lo {
 		l.h = fewBits((hi - lo) / float64(fewest))
 	}
@@ -93,10 +99,18 @@ func fewBits(h float64) float64 {
 // Q falls short of that by at most the cosine of half the spread of its phases, and the loss turns by at most b·reach.
 func (l *line) growth(b, y float64) float64 {
 	g := b*b/2 + math.Abs(y)*b*l.pair.reach
-	if sq := l.pair.q.span(); sq > 0 && l.s > 0 {
-		g -= l.s * math.Log(math.Cos(b*sq/2))
+	if l.local != nil {
+		return min(b*b/2+l.local.growth(b, y), g+l.cosines(b))
 	}
-	return g
+	return g + l.cosines(b)
+}
+
+// cosines bounds the loss of |q| against its value on the real axis, to the power −s.
+func (l *line) cosines(b float64) float64 {
+	if sq := l.pair.q.span(); sq > 0 && l.s > 0 {
+		return -l.s * math.Log(math.Cos(b*sq/2))
+	}
+	return 0
 }
 
 // strip bounds the quadrature error of M(z), in units of M(s).
