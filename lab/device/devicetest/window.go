@@ -101,7 +101,7 @@ func (k *kit) convolution(p plane, out int) {
 	k.near("Conv"+what, y, sums(p.c*area), func() ref.Result { return c.Y })
 	k.near("ConvInput"+what, dx, sums(out*area), func() ref.Result { return c.DX })
 	k.near("ConvWeight"+what, dw, sums(1+p.n*oh*ow), func() ref.Result { return c.DW })
-	k.near("ConvSquares"+what, squares, sums(oh*ow), func() ref.Result { return c.Squares })
+	k.near("ConvSquares"+what, squares, sums(oh*ow)+sums(ref.Len(shape)), func() ref.Result { return c.Squares })
 	k.adjoint("Conv"+what, y, ay, ax, dx)
 }
 
