@@ -13,8 +13,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// One record of three, dp.Poisson: Theorem 3.3 with the obvious coupling is r times the divergence of a batch that has the record.
-func TestCouplingBound(t *testing.T) {
+// One record of three, dp.Poisson: Theorem 3.4 with an event for each number of special records and the obvious coupling is the exact
+// divergence; Theorem 3.3 with the same coupling is larger.
+func TestPartitionBound(t *testing.T) {
 	const r, sigma, eps = 0.3, 1.0, 0.4
 	delta := func(w []float64, means []float64) float64 {
 		var p []pair.Component
@@ -29,6 +30,19 @@ func TestCouplingBound(t *testing.T) {
 	}
 	// Batches of the two ordinary records, all with value 0: 0 to 3. The special record adds 1.
 	rest := []float64{(1 - r) * (1 - r), r * (1 - r), r * (1 - r), r * r}
+	x := bounds.Partition{Prob: []float64{1 - r, r}, Given: [][]float64{rest, rest}}
+	x2 := bounds.Partition{Prob: []float64{1}, Given: [][]float64{rest}}
+	var tuples []bounds.Tuple
+	for y, w := range rest {
+		tuples = append(tuples, bounds.Tuple{Prob: w, X: []int{y, y}, X2: []int{y}})
+	}
+	got, err := bounds.PartitionBound(x, x2, tuples, func(_, _ []int) (float64, error) {
+		return delta([]float64{1 - r, r}, []float64{0, 1}), nil
+	})
+	want := delta([]float64{1 - r, r}, []float64{0, 1})
+	if err != nil || math.Abs(got/want-1) > 1e-12 {
+		t.Errorf("Theorem 3.4: %v, %v; want %v", got, err, want)
+	}
 	// Theorem 3.3: batches 0..3 without the record, 4..7 with it.
 	p := make([]float64, 8)
 	gamma := mat.NewDense(8, 4, nil)
@@ -43,12 +57,16 @@ func TestCouplingBound(t *testing.T) {
 		}
 		return delta([]float64{1}, []float64{1})
 	})
-	if tight := delta([]float64{1 - r, r}, []float64{0, 1}); err != nil || loose < tight || math.Abs(loose-r*delta([]float64{1}, []float64{1})) > 1e-14 {
-		t.Errorf("Theorem 3.3: %v, %v", loose, err)
+	if err != nil || loose <= got || math.Abs(loose-r*delta([]float64{1}, []float64{1})) > 1e-14 {
+		t.Errorf("Theorem 3.3: %v, %v; Theorem 3.4 gives %v", loose, err, got)
 	}
-	// It does not take what is not a coupling.
+	// Neither takes what is not a coupling.
 	gamma.Set(0, 0, 0.9)
 	if _, err := bounds.CouplingBound(gamma, p, rest, func(int, int) float64 { return 0 }); !errors.Is(err, dp.ErrParameter) {
+		t.Errorf("wrong marginals: %v", err)
+	}
+	tuples[0].X2[0] = 1
+	if _, err := bounds.PartitionBound(x, x2, tuples, func(_, _ []int) (float64, error) { return 0, nil }); !errors.Is(err, dp.ErrParameter) {
 		t.Errorf("wrong marginals: %v", err)
 	}
 }

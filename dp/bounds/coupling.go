@@ -15,37 +15,149 @@ const massTol = 1e-9
 //	Ψ(M(x)‖M(x′)) ≤ Σ Γ(i, j)·cost(i, j),   cost(i, j) ≥ Ψ(B(y_i)‖B(y_j)).
 //
 // gamma is len(p)×len(q) with marginals p and q, as exact optimal transport returns it for these costs. Errors: marginals
-// off by more than 1e-9, or that do not sum to one; negative entries or costs. The result is rounded up.
+// off by more than 1e-9, negative entries or costs. The result is rounded up.
 func CouplingBound(gamma *mat.Dense, p, q []float64, cost func(i, j int) float64) (float64, error) {
 	if gamma == nil {
 		return 0, bad("gamma = nil: must be a coupling")
 	}
-	if n, m := gamma.Dims(); n != len(p) || m != len(q) {
+	n, m := gamma.Dims()
+	if n != len(p) || m != len(q) {
 		return 0, bad("gamma is %d×%d: must be %d×%d", n, m, len(p), len(q))
 	}
-	rows, columns, mass, sum := make([]float64, len(p)), make([]float64, len(q)), 0.0, 0.0
-	for i := range p {
-		for j := range q {
-			g := gamma.At(i, j)
-			if g == 0 {
-				continue
-			}
-			c := cost(i, j)
-			if !(g >= 0) || !(c >= 0) {
-				return 0, bad("gamma(%d, %d) = %v, cost = %v: must be at least 0", i, j, g, c)
-			}
-			rows[i], columns[j], mass, sum = rows[i]+g, columns[j]+g, mass+g, sum+g*c
-		}
-	}
-	if !(math.Abs(mass-1) <= massTol) {
-		return 0, bad("gamma sums to %v: must be 1", mass)
-	}
-	for _, m := range []struct{ got, want []float64 }{{rows, p}, {columns, q}} {
-		for i := range m.want {
-			if !(math.Abs(m.got[i]-m.want[i]) <= massTol) {
-				return 0, bad("gamma: marginal %d is %v: must be %v", i, m.got[i], m.want[i])
+	var tuples []Tuple
+	for i := range n {
+		for j := range m {
+			if g := gamma.At(i, j); g != 0 {
+				tuples = append(tuples, Tuple{g, []int{i}, []int{j}})
 			}
 		}
 	}
-	return sum * (1 + 1e-15*float64(len(p)*len(q)+1)), nil
+	one := func(p []float64) Partition { return Partition{[]float64{1}, [][]float64{p}} }
+	return PartitionBound(one(p), one(q), tuples, func(y, y2 []int) (float64, error) { return cost(y[0], y2[0]), nil })
+}
+
+// Partition is a batch distribution cut into events: event i has probability Prob[i] > 0, and given it batch y has
+// probability Given[i][y].
+type Partition struct {
+	Prob  []float64
+	Given [][]float64
+}
+
+// Tuple is a point of positive probability of a simultaneous coupling: one batch for every event under x, and one for every
+// event under x′.
+type Tuple struct {
+	Prob float64
+	X    []int // X[i] is a batch of event i under x
+	X2   []int // X2[j] is a batch of event j under x′
+}
+
+// PartitionBound is Theorem 3.4 of SSKG for finite partitions: for any coupling of all the conditional distributions
+//
+//	Ψ(M(x)‖M(x′)) ≤ Σ Γ(y, y′)·cost(y, y′),   cost ≥ Ψ(Σ_i P(A_i) B(y_i) ‖ Σ_j P(E_j) B(y′_j)),
+//
+// with the cost of the mixture, or of the worst mixture with the same pairwise batch distances (Proposition 3.5). Theorem 3.3 is
+// the case of one event each; one event per batch gives equality. Errors: a tuple list that is not a coupling of the conditionals
+// within 1e-9, negative costs, and what cost returns. The result is rounded up.
+func PartitionBound(x, x2 Partition, coupling []Tuple, cost func(y, y2 []int) (float64, error)) (float64, error) {
+	if err := x.check("x"); err != nil {
+		return 0, err
+	}
+	if err := x2.check("x2"); err != nil {
+		return 0, err
+	}
+	if err := checkTuples(x, x2, coupling); err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for k, t := range coupling {
+		if t.Prob == 0 {
+			continue
+		}
+		c, err := cost(t.X, t.X2)
+		if err != nil {
+			return 0, err
+		}
+		if !(c >= 0) {
+			return 0, bad("cost of tuple %d = %v: must be at least 0", k, c)
+		}
+		sum += t.Prob * c
+	}
+	return sum * (1 + 1e-15*float64(len(coupling)+1)), nil
+}
+
+func (p Partition) check(name string) error {
+	if len(p.Prob) == 0 || len(p.Prob) != len(p.Given) {
+		return bad("partition %s: %d events with %d conditionals", name, len(p.Prob), len(p.Given))
+	}
+	total := 0.0
+	for i, w := range p.Prob {
+		if !(w > 0) {
+			return bad("partition %s: probability of event %d = %v: must be positive", name, i, w)
+		}
+		total += w
+		given := 0.0
+		for _, g := range p.Given[i] {
+			if !(g >= 0) {
+				return bad("partition %s: conditional of event %d has %v: must be at least 0", name, i, g)
+			}
+			given += g
+		}
+		if !(math.Abs(given-1) <= massTol) {
+			return bad("partition %s: conditional of event %d sums to %v: must be 1", name, i, given)
+		}
+	}
+	if !(math.Abs(total-1) <= massTol) {
+		return bad("partition %s: events sum to %v: must be 1", name, total)
+	}
+	return nil
+}
+
+// checkTuples compares every marginal of the coupling with its conditional.
+func checkTuples(x, x2 Partition, coupling []Tuple) error {
+	sums := func(p Partition) [][]float64 {
+		s := make([][]float64, len(p.Given))
+		for i := range s {
+			s[i] = make([]float64, len(p.Given[i]))
+		}
+		return s
+	}
+	sx, s2 := sums(x), sums(x2)
+	add := func(k int, name string, s [][]float64, ys []int, w float64) error {
+		if len(ys) != len(s) {
+			return bad("tuple %d has %d batches under %s: must be %d", k, len(ys), name, len(s))
+		}
+		for i, y := range ys {
+			if y < 0 || y >= len(s[i]) {
+				return bad("tuple %d: batch %d under %s: must be in 0..%d", k, y, name, len(s[i])-1)
+			}
+			s[i][y] += w
+		}
+		return nil
+	}
+	for k, t := range coupling {
+		if !(t.Prob >= 0) {
+			return bad("tuple %d: probability = %v: must be at least 0", k, t.Prob)
+		}
+		if err := add(k, "x", sx, t.X, t.Prob); err != nil {
+			return err
+		}
+		if err := add(k, "x2", s2, t.X2, t.Prob); err != nil {
+			return err
+		}
+	}
+	if err := compare("x", sx, x.Given); err != nil {
+		return err
+	}
+	return compare("x2", s2, x2.Given)
+}
+
+func compare(name string, got, want [][]float64) error {
+	for i := range want {
+		for y := range want[i] {
+			if !(math.Abs(got[i][y]-want[i][y]) <= massTol) {
+				return bad("coupling: marginal of event %d under %s gives batch %d %v: must be %v", i, name, y, got[i][y], want[i][y])
+			}
+		}
+	}
+	return nil
 }

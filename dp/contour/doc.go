@@ -26,7 +26,7 @@
 //   - The end of the sum in y, by upper bounds of the characteristic function of the tilted loss up to infinity,
 //     from the spread and the smoothness of the loss (decay.go).
 //   - The trapezoidal rule in x of each K(z), by the growth of the integrand in a strip about the real axis and by
-//     Mills' ratio beyond its ends (line.go).
+//     Mills' ratio beyond its ends (line.go, phase.go).
 //   - Rounding, to first order with constants that are generous: of the loss, the densities, the sums, of T·K and of
 //     the phase of each node.
 //
