@@ -87,6 +87,7 @@ func startSlurm(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("SLURM_CONF", filepath.Join(dir, "slurm.conf"))
+	t.Setenv("HOME", t.TempDir()) // tasks are login shells: a killed one must not stop halfway through the profile of who runs the test
 	daemon(t, dir, "munged", "--foreground", "--force", "--key-file="+dir+"/munge.key", "--socket="+dir+"/munge.sock",
 		"--pid-file="+dir+"/munged.pid", "--log-file="+dir+"/munged.log", "--seed-file="+dir+"/munged.seed")
 	for range 100 {
@@ -196,6 +197,7 @@ func TestSweepOnARealCluster(t *testing.T) {
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = first.Process.Kill() })
 	waitFor(t, "six cells", func() bool { return count(t, remote) >= 6 })
 	_ = first.Process.Kill()
 	_ = first.Wait()
