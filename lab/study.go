@@ -121,26 +121,48 @@ func (p Part[P, R]) load(s Source) error {
 
 func (p Part[P, R]) id(s Source) string { return fmt.Sprint(p.Experiment.Name, p.Grid(s.Setting)) }
 
-// View returns the cells of the part. It panics if the study does not list the part in Also.
+// View returns the cells of the part, which the study must list in Also: otherwise the study's Draw and Claims end
+// with an error that says so.
 func (p Part[P, R]) View(s Source) View[P, R] {
 	v, ok := s.parts[p.id(s)]
 	if !ok {
-		panic(fmt.Sprintf("lab: the study does not list cells of %s in Also", p.Experiment.Name))
+		panic(errView(fmt.Sprintf("lab: the study needs cells of %s, which are not in its Also: list the same part there, with the same grid", p.Experiment.Name)))
 	}
 	return v.(View[P, R])
 }
 
-// At returns the cell with parameters p. It panics if the grid has no such cell.
+// At returns the cell with parameters p. If the grid has no such cell, the study's Draw and Claims end with an error
+// that says so.
 func (v View[P, R]) At(p P) Result[P, R] {
 	key, err := v.experiment.Key(v.Seed, p)
 	if err != nil {
-		panic(err)
+		panic(errView(err.Error()))
 	}
 	i := slices.IndexFunc(v.Cells, func(r Result[P, R]) bool { return r.Key == key })
 	if i < 0 {
-		panic(fmt.Sprintf("lab: the grid of %s has no cell %+v", v.experiment.Name, p))
+		panic(errView(fmt.Sprintf("lab: the grid of %s has no cell %+v, which the figure needs", v.experiment.Name, p)))
 	}
 	return v.Cells[i]
+}
+
+// errView is what [Part.View] and [View.At] panic with, so that drawings and claims need not check each cell;
+// [viewed] makes an error of it.
+type errView string
+
+func (e errView) Error() string { return string(e) }
+
+// viewed returns what f makes of the view.
+func viewed[V, T any](v V, f func(V) (T, error)) (out T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			missing, ok := r.(errView)
+			if !ok {
+				panic(r)
+			}
+			err = missing
+		}
+	}()
+	return f(v)
 }
 
 // Where returns the cells whose parameters satisfy keep, in the order of the grid.
@@ -194,7 +216,7 @@ func (s Study[P, R]) Figure() Figure {
 		if err != nil || s.Claims == nil {
 			return nil, err
 		}
-		return s.Claims(v)
+		return viewed(v, s.Claims)
 	}
 	f := Figure{
 		Name: s.Name, Title: s.Title, Shows: s.Shows, Sizes: s.Sizes, Seconds: s.Seconds,
@@ -210,7 +232,7 @@ func (s Study[P, R]) Figure() Figure {
 			if err != nil {
 				return Exhibit{}, err
 			}
-			return s.Draw(v)
+			return viewed(v, s.Draw)
 		},
 		Claims: func(store *Store, set Setting) ([]Claim, error) { return claims(store, set, nil) },
 		ClaimsOnNulls: func(store *Store, set Setting) (out []Claim, err error) {

@@ -1,9 +1,14 @@
 package safetensors_test
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,6 +64,85 @@ func TestRefusals(t *testing.T) {
 		if got, err := safetensors.Decode(b); !errors.Is(err, safetensors.ErrFormat) || got != nil {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
+	}
+}
+
+// reader prints the arrays and metadata of a file as JSON, by the format's description and Python's own library.
+const reader = `
+import json, struct, sys
+b = open(sys.argv[1], "rb").read()
+n, = struct.unpack("<Q", b[:8])
+header, data, out = json.loads(b[8:8+n]), b[8+n:], {}
+for name, a in header.items():
+    if name == "__metadata__":
+        out[name] = a
+        continue
+    lo, hi = a["data_offsets"]
+    code = {"F32": "f", "F64": "d", "I32": "i", "I64": "q"}[a["dtype"]]
+    out[name] = {"type": a["dtype"], "shape": a["shape"], "values": list(struct.unpack("<%d%s" % ((hi - lo) // struct.calcsize("<" + code), code), data[lo:hi]))}
+print(json.dumps(out))
+`
+
+// Python reads names, types, shapes, values and metadata of a file as they were written.
+func TestPythonReadsIt(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3 on PATH: sudo apt-get install python3")
+	}
+	type array struct {
+		Type   string    `json:"type"`
+		Shape  []int     `json:"shape"`
+		Values []float64 `json:"values"`
+	}
+	want := map[string]array{
+		"net/0.weight": {"F32", []int{2, 3}, []float64{1, -2.5, 0, 0x1p100, 0x1p-126, 7}},
+		"adam/t":       {"I32", []int{1}, []float64{-3}},
+		"step":         {"I64", []int{}, []float64{1 << 40}},
+		"mean":         {"F64", []int{3, 1}, []float64{.1, -1e-300, 1e300}},
+		"none":         {"F32", []int{0, 4}, []float64{}},
+	}
+	var arrays []safetensors.Array
+	for name, a := range want {
+		var data bytes.Buffer
+		for _, v := range a.Values {
+			typed := map[string]any{"F32": float32(v), "F64": v, "I32": int32(v), "I64": int64(v)}[a.Type]
+			if err := binary.Write(&data, binary.LittleEndian, typed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		arrays = append(arrays, safetensors.Array{Name: name, Type: a.Type, Shape: a.Shape, Data: data.Bytes()})
+	}
+	var file bytes.Buffer
+	if err := safetensors.Write(&file, arrays, map[string]string{"made by": "coupling, ε"}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "net.safetensors")
+	if err := os.WriteFile(path, file.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), python, "-c", reader, path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var read map[string]json.RawMessage
+	if err := json.Unmarshal(out, &read); err != nil {
+		t.Fatal(err)
+	}
+	var metadata map[string]string
+	if err := json.Unmarshal(read["__metadata__"], &metadata); err != nil || metadata["made by"] != "coupling, ε" {
+		t.Errorf("metadata %v, %v", metadata, err)
+	}
+	delete(read, "__metadata__")
+	got := map[string]array{}
+	for name, text := range read {
+		var a array
+		if err := json.Unmarshal(text, &a); err != nil {
+			t.Fatal(err)
+		}
+		got[name] = a
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
