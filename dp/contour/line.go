@@ -45,15 +45,28 @@ const maxRatios = 1 << 22
 
 // newLine prepares a line of at least fewest nodes, whose sums are in error by about e^{−digits}, relative to M(s).
 func newLine(pair *scaled, s, reach, digits float64, fewest int) (*line, error) {
-	l := &line{pair: pair, s: s, reach: reach}
-	if pair.gaussian() {
+	l, lo, n, err := planLine(pair, s, reach, digits, fewest)
+	switch {
+	case err != nil:
+		return nil, err
+	case n == 0:
 		l.k0 = real(l.gauss(complex(s, 0)))
 		l.e0 = 8 * ulp * math.Abs(l.k0)
-		return l, nil
+	default:
+		l.nodes(lo, n)
+	}
+	return l, nil
+}
+
+// planLine chooses the step of a line and its n nodes from lo on, 0 if both sides are normal: then K is known.
+func planLine(pair *scaled, s, reach, digits float64, fewest int) (l *line, lo float64, n int, err error) {
+	l = &line{pair: pair, s: s, reach: reach}
+	if pair.gaussian() {
+		return l, 0, 0, nil
 	}
 	digits += math.Log(3 + s + reach)
 	margin := math.Sqrt(2*digits) + 2
-	lo := pair.q.min - margin
+	lo = pair.q.min - margin
 	hi := pair.upper(s, margin)
 	l.step(digits)
 	if reach > 0 && hi-lo > worthPhaseBound*l.h {
@@ -63,12 +76,11 @@ func newLine(pair *scaled, s, reach, digits float64, fewest int) (*line, error) 
 	if l.h*float64(fewest) > hi-lo {
 		l.h = fewBits((hi - lo) / float64(fewest))
 	}
-	n := (hi - lo) / l.h
-	if !(n < maxNodes && n*float64(len(pair.p.m)+len(pair.q.m)) < min(maxRatios, pair.ratios)) {
-		return nil, fmt.Errorf("contour: %.3g quadrature nodes at order %.3g and frequency %.3g: %w", n, s, reach, ErrCost)
+	count := (hi - lo) / l.h
+	if !(count < maxNodes && count*float64(len(pair.p.m)+len(pair.q.m)) < min(maxRatios, pair.ratios)) {
+		return nil, 0, 0, fmt.Errorf("contour: %.3g quadrature nodes at order %.3g and frequency %.3g: %w", count, s, reach, ErrCost)
 	}
-	l.nodes(lo, int(n)+2)
-	return l, nil
+	return l, lo, int(count) + 2, nil
 }
 
 // step chooses the half-width b of the strip that allows the largest step h, for an error of e^{−digits}.

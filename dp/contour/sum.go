@@ -2,7 +2,6 @@ package contour
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/cmplx"
@@ -121,10 +120,11 @@ func (c *contour) lines(reach float64, fewest int) ([]*line, error) {
 // sample evaluates nodes until the tail is below goal. Where no frequency within the permitted work would do it refuses at once.
 func (c *contour) sample(ctx context.Context, lines []*line, goal float64, work int) error {
 	tails := []tail{{c: c, lines: lines, ratio: 1.4}, {c: c, ratio: 1.1, fewest: 2000}}
-	reach := lines[0].reach
+	first := lines[0].reach
+	reach := first
 	c.tail = math.Inf(1)
 	hopeless := func(y float64) error {
-		return fmt.Errorf("contour: %d nodes up to frequency %.3g leave a tail of %.2g: %w", len(c.dk), y, c.tail, ErrDecay)
+		return fmt.Errorf("contour: nodes up to frequency %.3g, all that the work allows for, leave a tail above %.2g: %w", y, goal, ErrDecay)
 	}
 	check, spent := 4, 0
 	for k := 0; ; k++ {
@@ -133,7 +133,12 @@ func (c *contour) sample(ctx context.Context, lines []*line, goal float64, work 
 		}
 		y := float64(k) * c.h
 		if y > reach {
-			reach = max(1.6*reach, 2*y)
+			if reach == first {
+				if far := c.farthest(y, work-spent); !within(tails, far, goal) {
+					return hopeless(far)
+				}
+			}
+			reach = 2 * y
 			finer, err := c.lines(reach, 0)
 			if err != nil {
 				return fmt.Errorf("contour: after %d nodes: %w: %w", k, ErrDecay, err)
@@ -147,8 +152,8 @@ func (c *contour) sample(ctx context.Context, lines []*line, goal float64, work 
 			each += 4 + len(l.loss)
 		}
 		if k == 0 {
-			if ok, err := within(tails, float64(work/each)*c.h, goal); err != nil || !ok {
-				return errors.Join(err, hopeless(y))
+			if far := float64(work/each) * c.h; !within(tails, far, goal) {
+				return hopeless(far)
 			}
 		}
 		if k >= check && math.Exp(real(dk))/max(y, c.h) < goal*100 {
@@ -172,14 +177,33 @@ func (c *contour) sample(ctx context.Context, lines []*line, goal float64, work 
 	}
 }
 
-// within reports whether some tail is below goal beyond y, the sharper bounds last.
-func within(tails []tail, y, goal float64) (bool, error) {
+// farthest returns the frequency that the work reaches from y on, where lines are made for twice the frequency each time that has doubled.
+func (c *contour) farthest(y float64, work int) float64 {
+	for left := float64(work); ; y *= 2 {
+		each := 0
+		for _, p := range c.parts {
+			_, _, n, err := planLine(p.pair, c.s, 2*y, p.digits, 0)
+			if err != nil {
+				return y
+			}
+			each += 4 + n
+		}
+		cost := y / c.h * float64(each)
+		if cost > left {
+			return y * (1 + left/cost)
+		}
+		left -= cost
+	}
+}
+
+// within reports whether some tail is known to be below goal beyond y, the sharper bounds last.
+func within(tails []tail, y, goal float64) bool {
 	for i := range tails {
 		if bound, err := tails[i].beyond(y, goal); err != nil || bound <= goal {
-			return err == nil, err
+			return err == nil
 		}
 	}
-	return false, nil
+	return false
 }
 
 // node returns ΣT·(K(z)−K(s)) and a bound of its absolute error; where the error is not small the exponent is only
