@@ -13,6 +13,7 @@ type Graph struct {
 		Launch() error
 		Close() error
 	}
+	kept []*Array // made when it was recorded, and not freed
 }
 
 // Record runs f, whose operations it does and records, and returns the recording, or nil when the device fails. The
@@ -27,16 +28,48 @@ type Graph struct {
 //
 // A recording starts by waiting for what was asked before, and with all free memory; a step that also runs unrecorded
 // runs so first.
-func (d *Device) Record(f func()) *Graph {
-	var g *Graph
+func (d *Device) Record(f func()) *Graph { return d.recordGraph(f, false) }
+
+// recordGraph is Record. With keep, arrays that f makes and does not free are the graph's: they live until Close, and each
+// launch writes them.
+func (d *Device) recordGraph(f func(), keep bool) (g *Graph) {
 	d.doOutside("Record", func() error {
-		rec, err := d.b.Record(func() error { d.recorded(f); return d.Err() })
+		var kept []*Array
+		rec, err := d.b.Record(func() error { kept = d.recorded(f, keep); return d.Err() })
 		if err == nil {
-			g = &Graph{d: d, g: rec}
+			g = &Graph{d: d, g: rec, kept: kept}
 		}
 		return err
 	})
 	return g
+}
+
+// A Replay does the same work many times: as it is the first time, recorded the second, and from then on as one launch.
+// The zero value is ready.
+type Replay struct {
+	graph *Graph
+	warm  bool
+}
+
+// Do does f, for which the rules of Record hold, but that arrays which f makes and leaves are for the caller to read: those
+// of the first call belong to the caller's Scope, later ones to the Replay until Close, and the same hold the results of
+// every later call. f is the same each time.
+func (r *Replay) Do(d *Device, f func()) {
+	switch {
+	case !r.warm:
+		f()
+		r.warm = true
+	case r.graph == nil:
+		r.graph = d.recordGraph(f, true)
+	default:
+		r.graph.Launch()
+	}
+}
+
+// Close frees what the recording kept. A Replay may be closed twice, and begins again if it is used after that.
+func (r *Replay) Close() {
+	r.graph.Close()
+	*r = Replay{}
 }
 
 // recording is what a recording, or its replay on a CPU, makes and frees.
@@ -58,14 +91,24 @@ func (d *Device) doOutside(op string, f func() error) {
 	})
 }
 
-// recorded calls f and panics where it changes what lives.
-func (d *Device) recorded(f func()) {
+// recorded calls f and returns the arrays that it made and left, which must be none unless they are to be kept.
+func (d *Device) recorded(f func(), keep bool) (kept []*Array) {
 	d.record = &recording{first: d.made}
 	defer func() { d.record = nil }()
+	if keep {
+		s := d.Scope()
+		defer s.Close()
+		f()
+		if d.Err() == nil {
+			kept, s.arrays = s.arrays, nil
+		}
+		return kept
+	}
 	f()
 	if n := d.record.alive; n > 0 && d.Err() == nil {
 		panic(fmt.Sprintf("device: Record: %d arrays that were made in the recording outlive it: %s", n, d.since(d.record.first)))
 	}
+	return nil
 }
 
 // since lists live arrays from a number on.
@@ -119,5 +162,10 @@ func (g *Graph) Close() {
 	if err := g.g.Close(); err != nil {
 		g.d.fail(fmt.Errorf("device: Graph.Close: %w", err))
 	}
-	g.g = nil
+	for _, a := range g.kept {
+		if !a.freed {
+			a.release()
+		}
+	}
+	g.g, g.kept = nil, nil
 }

@@ -119,14 +119,13 @@ type run struct {
 	rows, class  *device.Array // of the batch: examples and levels
 	residual     *device.Array // σs + z
 	noise        *device.Stream
-	graph        *device.Graph // what a step does once its batch is drawn
-	warm         bool          // a step was made unrecorded, which a recording needs
+	learning     device.Replay // what a step does once its batch is drawn
 	opt          *train.Optimiser
 	average      *train.EMA
 }
 
 func (r *run) free() {
-	r.graph.Close()
+	r.learning.Close()
 	for _, a := range []*device.Array{r.data, r.sigmas, r.rows, r.class, r.residual} {
 		a.Free()
 	}
@@ -169,15 +168,7 @@ func (r *run) step(k int) error {
 	if r.average != nil {
 		r.average.SetDecay(min(r.Decay, float64(1+k)/float64(10+k)))
 	}
-	switch {
-	case !r.warm:
-		r.learn()
-		r.warm = true
-	case r.graph == nil:
-		r.graph = dev.Record(r.learn)
-	default:
-		r.graph.Launch()
-	}
+	r.learning.Do(dev, r.learn)
 	if r.Trace == nil {
 		return dev.Err()
 	}

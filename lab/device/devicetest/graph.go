@@ -100,6 +100,40 @@ func graphs(t *testing.T, open func(testing.TB) *device.Device) {
 	failedRecord(t, d)
 	keptByRecord(t, d)
 	notRecorded(t, d)
+	replayed(t, d)
+}
+
+// replayed: what a Replay's function leaves holds the results of the latest call, for another Replay and for the host.
+func replayed(t *testing.T, d *device.Device) {
+	before, _, _ := d.Live()
+	x := d.New(device.Float32, 3)
+	var y, sum *device.Array
+	var first, second device.Replay
+	for k := range 5 {
+		s := d.Scope()
+		x.Set32([]float32{float32(k), 1, 2})
+		first.Do(d, func() {
+			y = x.Clone()
+			device.Add(y, y, x)
+		})
+		device.Fill(d.New(device.Float32, 3), -1) // other work, which must not meet y's memory
+		second.Do(d, func() {
+			sum = y.Clone()
+			device.Add(sum, sum, x)
+		})
+		got, err := sum.Get32()
+		if err != nil || got[0] != 3*float32(k) || got[2] != 6 {
+			t.Errorf("call %d: %v, %v, want [%d 3 6]", k, got, err, 3*k)
+		}
+		s.Close()
+	}
+	first.Close()
+	second.Close()
+	first.Close()
+	x.Free()
+	if now, _, _ := d.Live(); now != before {
+		t.Errorf("%d arrays before, %d after", before, now)
+	}
 }
 
 // failedRecord: what fails while it is recorded gives no graph, whose Launch and Close do nothing.
