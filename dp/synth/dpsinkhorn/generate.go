@@ -32,16 +32,21 @@ func (g *Generator) generate(p *nn.Pass, rng *rand.Rand, n int) Labelled {
 }
 
 func (g *Generator) generateLabels(p *nn.Pass, rng *rand.Rand, labels []int) Labelled {
-	n := len(labels)
-	z, class := make([]float32, n*g.latent), make([]int32, n)
+	z, class := g.latents(rng, labels)
+	p.Class = g.dev.FromInts(class, len(labels))
+	return Labelled{X: g.net.Forward(p, g.dev.From32(z, len(labels), g.latent)), Labels: labels}
+}
+
+// latents draws a code for each label.
+func (g *Generator) latents(rng *rand.Rand, labels []int) (z []float32, class []int32) {
+	z, class = make([]float32, len(labels)*g.latent), make([]int32, len(labels))
 	for i := range z {
 		z[i] = rng.Float32()
 	}
 	for i, l := range labels {
 		class[i] = int32(l)
 	}
-	p.Class = g.dev.FromInts(class, n)
-	return Labelled{X: g.net.Forward(p, g.dev.From32(z, n, g.latent)), Labels: labels}
+	return z, class
 }
 
 // Sample draws n images with values in [0, 1], the classes in turn. Batches are as large as training's, since the

@@ -95,20 +95,31 @@ func (l Loss) Gradient(x, y Labelled, classes int) (private, public *device.Arra
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(y.Labels) > 0 {
-		fy, err := l.features(y, classes)
-		if err != nil {
-			return nil, nil, err
-		}
-		t := l.solve(fx.Rows(0, n), fy)
-		device.Scale(private, 2, cut(t.gradX(), d))
+	l.public(public, fx, n)
+	if len(y.Labels) == 0 {
+		return private, public, nil
 	}
-	k := total - n
-	t := l.solve(fx.Rows(0, n), fx.Rows(k, total))
-	head, tail := public.Rows(0, n), public.Rows(k, total)
+	fy, err := l.features(y, classes)
+	if err == nil {
+		l.private(private, fx.Rows(0, n), fy)
+	}
+	return private, public, err
+}
+
+// private writes the gradient of 2W(x, y), of features, with respect to the pixels of x.
+func (l Loss) private(grad, x, y *device.Array) {
+	defer grad.Device().Scope().Close()
+	device.Scale(grad, 2, cut(l.solve(x, y).gradX(), grad.Dim(1)))
+}
+
+// public adds the gradient of −W(x[:n], x[n′:n+n′]), of features, with respect to the pixels of x.
+func (l Loss) public(grad, x *device.Array, n int) {
+	defer grad.Device().Scope().Close()
+	total, d := grad.Dim(0), grad.Dim(1)
+	t := l.solve(x.Rows(0, n), x.Rows(total-n, total))
+	head, tail := grad.Rows(0, n), grad.Rows(total-n, total)
 	device.Sub(head, head, cut(t.gradX(), d))
 	device.Sub(tail, tail, cut(t.gradY(), d))
-	return private, public, nil
 }
 
 // batch is the n of n + n′ images.
@@ -129,22 +140,36 @@ func cut(a *device.Array, d int) *device.Array {
 
 // features appends Label·onehot to the pixels.
 func (l Loss) features(b Labelled, classes int) (*device.Array, error) {
-	n, d := b.X.Dim(0), b.X.Dim(1)
+	n := b.X.Dim(0)
 	if len(b.Labels) != n {
 		return nil, bad("%d labels for %d images", len(b.Labels), n)
 	}
-	hot := make([]float32, n*classes)
-	for i, c := range b.Labels {
+	hot, err := l.hot(b.Labels, classes)
+	if err != nil {
+		return nil, err
+	}
+	return join(b.X, b.X.Device().From32(hot, n, classes)), nil
+}
+
+// hot is Label·onehot, a row a label.
+func (l Loss) hot(labels []int, classes int) ([]float32, error) {
+	hot := make([]float32, len(labels)*classes)
+	for i, c := range labels {
 		if c < 0 || c >= classes {
 			return nil, bad("label %d of image %d: must be in [0, %d)", c, i, classes)
 		}
 		hot[i*classes+c] = float32(l.Label)
 	}
-	dev := b.X.Device()
-	out := dev.New(device.Float32, n, d+classes)
-	device.Paste(out, b.X, 1, 0)
-	device.Paste(out, dev.From32(hot, n, classes), 1, d)
-	return out, nil
+	return hot, nil
+}
+
+// join puts the columns of a before those of b.
+func join(a, b *device.Array) *device.Array {
+	n, d := a.Dim(0), a.Dim(1)
+	out := a.Device().New(device.Float32, n, d+b.Dim(1))
+	device.Paste(out, a, 1, 0)
+	device.Paste(out, b, 1, d)
+	return out
 }
 
 // term is one annealed transport problem with uniform weights.

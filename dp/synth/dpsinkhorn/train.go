@@ -3,7 +3,6 @@ package dpsinkhorn
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 
 	"coupling/data"
 	"coupling/dp/release"
@@ -20,8 +19,30 @@ type run struct {
 	*Generator
 	on   synth.Run
 	data *data.Images
+	loss Loss // with its defaults
 	opt  *train.Optimiser
 	out  *release.Run
+
+	codes, class, hot *device.Array // of the step's images: latent codes, classes, and the features of these
+
+	forward, backward device.Replay
+	pass              *nn.Pass
+	made, features    *device.Array // the images of the codes, and these as the loss takes them
+	gradient          *device.Array // of the loss at the images
+}
+
+// open makes the arrays that last for the training.
+func (r *run) open(n int) (free func()) {
+	classes := len(r.public.Classes)
+	r.codes, r.class, r.hot = r.dev.New(device.Float32, n, r.latent), r.dev.New(device.Int32, n), r.dev.New(device.Float32, n, classes)
+	return func() {
+		r.forward.Close()
+		r.backward.Close()
+		for _, a := range []*device.Array{r.codes, r.class, r.hot} {
+			a.Free()
+		}
+		r.opt.Free()
+	}
 }
 
 // Train trains on private images and returns a *Generator; it resumes an earlier run in on.Dir, as sgd.Training.Run does.
@@ -37,6 +58,9 @@ func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Im
 	if r.net, r.latent, err = t.Net.build(p); err != nil {
 		return nil, err
 	}
+	if r.loss, err = t.Loss.withDefaults(p.Values(), len(p.Classes)); err != nil {
+		return nil, err
+	}
 	r.net.Init(dev, device.Float32, on.Key.Rand("weights", 0))
 	if t.Schedule == nil {
 		r.Schedule = train.Constant()
@@ -46,7 +70,7 @@ func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Im
 	} else {
 		r.opt = t.Adam.For(r.net.Params())
 	}
-	defer r.opt.Free()
+	defer r.open(r.batch)()
 	settings, err := r.settings()
 	if err != nil {
 		return nil, err
@@ -76,45 +100,97 @@ func (r *run) settings() (any, error) {
 	}, err
 }
 
-// step makes step k.
+// step makes step k. What needs no private image and nothing of the host is recorded: the images and the gradient of the
+// public term, and the step back through the network.
 func (r *run) step(k int) error {
 	defer r.dev.Scope().Close()
-	n := r.images()
-	p := &nn.Pass{Training: true, ParamsOnly: true}
-	x := r.batchOf(p, r.on.Key.Rand("codes", k), n+r.Loss.fresh(n))
-	y, err := r.private(k)
-	if err != nil {
+	if err := r.draw(k); err != nil {
 		return err
 	}
-	private, public, err := r.Loss.Gradient(Labelled{X: x.X.Reshape(len(x.Labels), -1), Labels: x.Labels}, y, len(r.public.Classes))
-	if err != nil {
-		return err
-	}
-	head := public.Rows(0, n)
-	device.Add(head, head, private)
-	nn.ZeroGrads(r.net.Params())
+	r.opt.SetFactor(r.Schedule(k))
+	r.forward.Do(r.dev, r.generateBatch)
+	head := r.gradient.Rows(0, r.images())
 	released := head
-	if r.Sanitiser != nil && !r.Parameters {
-		if err := sanitise(r.Sanitiser, head, r.out, k); err != nil {
-			return err
-		}
-		// Rows of fresh images do not depend on private ones; they are clipped so that they weigh
-		// no more than the others.
-		r.Sanitiser.Clip(public.Rows(n, public.Dim(0)))
+	err := r.addPrivate(head, k)
+	if err == nil && r.Sanitiser != nil && !r.Parameters {
+		err = sanitise(r.Sanitiser, head, r.out, k)
 	}
-	r.net.VJP(p, public.Reshape(x.X.Shape()...))
+	if err != nil {
+		return err
+	}
+	r.backward.Do(r.dev, r.differentiate)
 	if r.Sanitiser != nil && r.Parameters {
 		if released, err = r.releaseParameters(k); err != nil {
 			return err
 		}
+		r.opt.Step()
 	}
-	r.opt.SetFactor(r.Schedule(k))
-	r.opt.Step()
 	if r.Trace != nil {
 		r.Trace(k, released)
 	}
 	r.on.Step(k+1, r.Steps)
 	return r.dev.Err()
+}
+
+// draw sets the codes and classes of step k.
+func (r *run) draw(k int) error {
+	rng, labels := r.on.Key.Rand("codes", k), make([]int, r.batch)
+	for i := range labels {
+		if r.Turns {
+			labels[i] = i % len(r.public.Classes)
+		} else {
+			labels[i] = rng.IntN(len(r.public.Classes))
+		}
+	}
+	hot, err := r.loss.hot(labels, len(r.public.Classes))
+	if err != nil {
+		return err
+	}
+	z, class := r.latents(rng, labels)
+	r.codes.Set32(z)
+	r.class.SetInts(class)
+	r.hot.Set32(hot)
+	return nil
+}
+
+// generateBatch makes the images and the gradient of the public term at them.
+func (r *run) generateBatch() {
+	r.pass = &nn.Pass{Training: true, Class: r.class}
+	r.made = r.net.Forward(r.pass, r.codes)
+	flat := r.made.Reshape(r.batch, -1)
+	r.features, r.gradient = join(flat, r.hot), r.dev.Zeros(device.Float32, r.batch, flat.Dim(1))
+	r.loss.public(r.gradient, r.features, r.images())
+}
+
+// addPrivate adds the gradient of the private term of step k; an empty batch has none.
+func (r *run) addPrivate(head *device.Array, k int) error {
+	y, err := r.private(k)
+	if err != nil || len(y.Labels) == 0 {
+		return err
+	}
+	fy, err := r.loss.features(y, len(r.public.Classes))
+	if err != nil {
+		return err
+	}
+	grad := head.Like()
+	r.loss.private(grad, r.features.Rows(0, head.Dim(0)), fy)
+	device.Add(head, head, grad)
+	return nil
+}
+
+// differentiate takes the gradient at the images through the network and, unless the gradients of the parameters are what
+// is released, moves these. Rows of fresh images do not depend on private ones; they are clipped so that they weigh no
+// more than the others.
+func (r *run) differentiate() {
+	nn.ZeroGrads(r.net.Params())
+	if r.Sanitiser != nil && !r.Parameters {
+		r.Sanitiser.Clip(r.gradient.Rows(r.images(), r.batch))
+	}
+	r.pass.Rewind()
+	r.net.VJP(r.pass, r.gradient.Reshape(r.made.Shape()...))
+	if r.Sanitiser == nil || !r.Parameters {
+		r.opt.Step()
+	}
 }
 
 // releaseParameters sanitises the gradients of all parameters as one vector.
@@ -125,18 +201,6 @@ func (r *run) releaseParameters(k int) (*device.Array, error) {
 	}
 	eachGrad(r.net.Params(), func(g *device.Array, at int) { device.Cut(g, all, 1, at) })
 	return all, nil
-}
-
-// batchOf makes total images for a step.
-func (r *run) batchOf(p *nn.Pass, codes *rand.Rand, total int) Labelled {
-	if !r.Turns {
-		return r.generate(p, codes, total)
-	}
-	labels := make([]int, total)
-	for i := range labels {
-		labels[i] = i % len(r.public.Classes)
-	}
-	return r.generateLabels(p, codes, labels)
 }
 
 // private returns the private images of step k, scaled to [−1, 1]; the batch may be empty.
