@@ -19,24 +19,22 @@ const faultSize = int(unsafe.Sizeof(fault{}))
 // What fault.op numbers.
 var faultOps = [...]string{"Gather", "Scatter", "CrossEntropy"}
 
-// readFault reads and clears what kernels said about indices, if any ran that could.
-func (g *gpu) readFault() error {
+// askFault begins to copy what kernels said about indices, or returns nil if none ran that could say something.
+func (g *gpu) askFault() (*fault, error) {
 	if !g.mayFault {
-		return nil
+		return nil, nil
 	}
 	g.mayFault = false
 	f := new(fault)
 	g.traffic.Downloads++
-	g.traffic.Waits++
 	code := call(g.cuMemcpyDtoHAsync, uintptr(unsafe.Pointer(f)), uintptr(g.faults.addr), uintptr(faultSize), g.stream)
-	if err := g.check("cuMemcpyDtoHAsync", code); err != nil {
-		return err
-	}
-	if err := g.check("cuStreamSynchronize", call(g.cuStreamSynchronize, g.stream)); err != nil {
-		return err
-	}
+	return f, g.check("cuMemcpyDtoHAsync", code)
+}
+
+// tell returns what a copied fault says, and clears it on the GPU.
+func (g *gpu) tell(f *fault) error {
 	runtime.KeepAlive(f)
-	if f.set == 0 {
+	if f == nil || f.set == 0 {
 		return nil
 	}
 	if err := g.zero(g.faults); err != nil {

@@ -159,10 +159,14 @@ func (g *gpu) note(name string) {
 
 // wait waits for the stream and reports what failed in it, a bad index too.
 func (g *gpu) wait() error {
+	f, err := g.askFault()
+	if err != nil {
+		return err
+	}
 	if err := g.drain(); err != nil {
 		return err
 	}
-	return g.readFault()
+	return g.tell(f)
 }
 
 // drain waits for the stream.
